@@ -1,0 +1,71 @@
+// Package crccat joins CRC-32 (IEEE) checksums: the checksum of A followed by
+// B from the checksums of A and of B and the length of B, without the bytes.
+// It lets the writers of one extent sum their own pieces, in any order, and
+// still yield the checksum of the whole.
+//
+// A CRC register after n zero bytes is the register multiplied by x^(8n)
+// modulo the polynomial; both are polynomials over GF(2), kept here in the
+// reflected order that hash/crc32 uses (bit 31 is x^0).
+package crccat
+
+import "hash/crc32"
+
+const poly = crc32.IEEE // reflected: 0xedb88320
+
+// mul returns a*b modulo the polynomial.
+func mul(a, b uint32) uint32 {
+	var p uint32
+	for m := uint32(1) << 31; a != 0; m >>= 1 {
+		if a&m != 0 {
+			p ^= b
+			a &^= m
+		}
+		b = b>>1 ^ poly&-(b&1)
+	}
+	return p
+}
+
+// squares[k] is x^(2^k) modulo the polynomial.
+var squares = func() (t [64]uint32) {
+	t[0] = 1 << 30 // x^1
+	for k := 1; k < len(t); k++ {
+		t[k] = mul(t[k-1], t[k-1])
+	}
+	return t
+}()
+
+// Shift returns x^(8n), the factor by which n more bytes move a checksum.
+func Shift(n int64) uint32 {
+	p := uint32(1) << 31 // x^0
+	for k := 3; n != 0; n, k = n>>1, k+1 {
+		if n&1 != 0 {
+			p = mul(squares[k], p)
+		}
+	}
+	return p
+}
+
+// Cat returns the checksum of a||b, where b is n bytes long.
+func Cat(a, b uint32, n int64) uint32 { return mul(Shift(n), a) ^ b }
+
+// Zeros returns the checksum of n zero bytes.
+func Zeros(n int64) uint32 {
+	return ^mul(Shift(n), 0xffffffff)
+}
+
+// A Joiner joins pieces whose lengths repeat: it remembers the factors.
+// It is not safe for concurrent use.
+type Joiner struct{ shift map[int64]uint32 }
+
+// Cat is the function Cat with the factor for n remembered.
+func (j *Joiner) Cat(a, b uint32, n int64) uint32 {
+	s, ok := j.shift[n]
+	if !ok {
+		if j.shift == nil || len(j.shift) > 1<<12 {
+			j.shift = make(map[int64]uint32)
+		}
+		s = Shift(n)
+		j.shift[n] = s
+	}
+	return mul(s, a) ^ b
+}
