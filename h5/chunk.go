@@ -1,0 +1,260 @@
+package h5
+
+// chunkIndex finds chunks by their place in the grid of chunks.
+type chunkIndex interface {
+	// find returns where the chunk at the given grid place is stored; ok is
+	// false if it was never written.
+	find(grid []int64) (c chunkRef, ok bool, err error)
+}
+
+// chunkRef is a stored chunk.
+type chunkRef struct {
+	addr int64
+	size int64  // stored bytes
+	mask uint32 // filters that were left out
+	off  int64  // absolute offset of the entry, for errors
+}
+
+// chunks returns the index of a chunked layout.
+func (d *Dataset) chunks() chunkIndex {
+	l := &d.lay
+	if l.addr == undef {
+		return noChunks{}
+	}
+	switch l.index {
+	case indexTree1:
+		return &treeIndex{d}
+	case indexSingle:
+		return singleIndex{d}
+	case indexImplicit:
+		return implicitIndex{d}
+	case indexFixed:
+		return &fixedIndex{d: d}
+	case indexExt:
+		return &extIndex{d: d}
+	}
+	return &tree2Index{d: d}
+}
+
+// readChunks reads a box of at least one element.
+func (d *Dataset) readChunks(start, count []int64, dst []byte) error {
+	l := &d.lay
+	rank := len(start)
+	grid, lo, hi := make([]int64, rank), make([]int64, rank), make([]int64, rank)
+	for i := range rank {
+		lo[i] = start[i] / l.chunk[i]
+		hi[i] = (start[i] + count[i] - 1) / l.chunk[i]
+		grid[i] = lo[i]
+	}
+	for {
+		if err := d.readChunk(grid, start, count, dst); err != nil {
+			return err
+		}
+		i := rank - 1
+		for ; i >= 0; i-- {
+			if grid[i]++; grid[i] <= hi[i] {
+				break
+			}
+			grid[i] = lo[i]
+		}
+		if i < 0 {
+			return nil
+		}
+	}
+}
+
+// readChunk copies what the chunk at grid and the box have in common.
+func (d *Dataset) readChunk(grid, start, count []int64, dst []byte) error {
+	l := &d.lay
+	rank := len(grid)
+	part := make([]int64, rank)   // of the box, in the chunk
+	inBox := make([]int64, rank)  // where it begins in the box
+	inFile := make([]int64, rank) // and in the chunk
+	edge := false
+	for i, g := range grid {
+		at := g * l.chunk[i]
+		from, to := max(at, start[i]), min(at+l.chunk[i], start[i]+count[i])
+		part[i], inBox[i], inFile[i] = to-from, from-start[i], from-at
+		edge = edge || at+l.chunk[i] > d.space.dims[i]
+	}
+	ref, ok, err := d.index.find(grid)
+	if err != nil {
+		return err
+	}
+	w := l.elem
+	if !ok {
+		return runs(count, inBox, part, func(at, _, n int64) error {
+			d.fillBytes(dst[at*w:(at+n)*w], 0)
+			return nil
+		})
+	}
+	b, err := d.chunkData(ref, edge)
+	if err != nil {
+		return err
+	}
+	row := part[rank-1] * w
+	eachRow(part, func(idx []int64) {
+		var to, from int64
+		for i, x := range idx {
+			to = to*count[i] + inBox[i] + x
+			from = from*l.chunk[i] + inFile[i] + x
+		}
+		copy(dst[to*w:to*w+row], b[from*w:from*w+row])
+	})
+	return nil
+}
+
+// eachRow visits the first element of each row of a box.
+func eachRow(shape []int64, visit func(idx []int64)) {
+	idx := make([]int64, len(shape))
+	for {
+		visit(idx)
+		i := len(shape) - 2
+		for ; i >= 0; i-- {
+			if idx[i]++; idx[i] < shape[i] {
+				break
+			}
+			idx[i] = 0
+		}
+		if i < 0 {
+			return
+		}
+	}
+}
+
+// chunkData reads a stored chunk and undoes its filters.
+func (d *Dataset) chunkData(ref chunkRef, edge bool) ([]byte, error) {
+	f := d.f
+	want := d.lay.chunkBytes()
+	if len(d.filters) == 0 && ref.size != want {
+		return nil, f.errAt(ref.off, "chunk size", ErrCorrupt, "%d, want %d", ref.size, want)
+	}
+	at := f.base + ref.addr
+	if ref.addr > f.src.size-f.base || ref.size > f.src.size-at {
+		return nil, f.errAt(at, "chunk", ErrTruncated, "%d bytes, the file has %d in all", ref.size, f.src.size)
+	}
+	if ref.size > 2*maxChunk {
+		return nil, f.errAt(ref.off, "chunk size", ErrTooLarge, "%d, want at most %d", ref.size, 2*int64(maxChunk))
+	}
+	b := make([]byte, ref.size)
+	if err := f.src.readFull(b, at); err != nil {
+		return nil, &FormatError{Pkg: "h5", File: f.name, Offset: at, Field: "chunk", Msg: "read", Err: err}
+	}
+	if len(d.filters) == 0 {
+		return b, nil
+	}
+	if edge && d.lay.flags&layoutRawEdges != 0 {
+		ref.mask = ^uint32(0)
+	}
+	return d.unfilter(b, ref.mask, want, at)
+}
+
+type noChunks struct{}
+
+func (noChunks) find([]int64) (chunkRef, bool, error) { return chunkRef{}, false, nil }
+
+// singleIndex: the dataset is one chunk.
+type singleIndex struct{ d *Dataset }
+
+func (x singleIndex) find(grid []int64) (chunkRef, bool, error) {
+	l := &x.d.lay
+	ref := chunkRef{addr: l.addr, size: l.chunkBytes(), off: l.off}
+	if l.flags&layoutFiltered != 0 {
+		ref.size, ref.mask = l.single, l.mask
+	}
+	for _, g := range grid {
+		if g != 0 {
+			return ref, false, x.d.f.errAt(l.off, "chunk shape", ErrCorrupt, "%v for one chunk, want the shape %v", l.chunk, x.d.space.dims)
+		}
+	}
+	return ref, true, nil
+}
+
+// implicitIndex: all chunks in a row, allocated early, without filters.
+type implicitIndex struct{ d *Dataset }
+
+func (x implicitIndex) find(grid []int64) (chunkRef, bool, error) {
+	l := &x.d.lay
+	n, err := x.d.linear(grid, -1)
+	size := l.chunkBytes()
+	if err == nil && n > (1<<62)/size {
+		err = x.d.f.errAt(l.off, "chunk index", ErrCorrupt, "chunk %d lies past any file", n)
+	}
+	if err != nil {
+		return chunkRef{}, false, err
+	}
+	return chunkRef{addr: l.addr + n*size, size: size, off: l.off}, true, nil
+}
+
+// linear numbers the chunks row-major in the grid of the largest shape. A
+// dimension without bound comes first (first >= 0), as its own extent is not
+// needed then.
+func (d *Dataset) linear(grid []int64, first int) (int64, error) {
+	var n int64
+	if first >= 0 {
+		n = grid[first]
+	}
+	for i, g := range grid {
+		if i == first {
+			continue
+		}
+		most := d.space.dims[i]
+		if d.space.max != nil {
+			most = d.space.max[i]
+		}
+		if most == Unlimited {
+			return 0, d.f.errAt(d.lay.off, "chunk index", ErrCorrupt, "dimension %d has no bound", i)
+		}
+		chunks := (most-1)/d.lay.chunk[i] + 1
+		if n > (1<<62)/max(chunks, 1) {
+			return 0, d.f.errAt(d.lay.off, "chunk index", ErrCorrupt, "more than 2^62 chunks")
+		}
+		n = n*chunks + g
+	}
+	return n, nil
+}
+
+// treeIndex: a version 1 B-tree keyed by the first element of each chunk.
+type treeIndex struct{ d *Dataset }
+
+func (x *treeIndex) find(grid []int64) (chunkRef, bool, error) {
+	d := x.d
+	f := d.f
+	off := make([]int64, len(grid))
+	for i, g := range grid {
+		off[i] = g * d.lay.chunk[i]
+	}
+	addr, level := d.lay.addr, -1
+	for {
+		n, err := f.node1(addr, 1, level, chunkKey(len(grid)))
+		if err != nil {
+			return chunkRef{}, false, err
+		}
+		lo, hi := 0, n.used // the last child whose key is <= off is lo-1
+		for lo < hi {
+			mid := (lo + hi) / 2
+			if cmpKey(n.key(mid).b, off) <= 0 {
+				lo = mid + 1
+			} else {
+				hi = mid
+			}
+		}
+		if lo == 0 {
+			return chunkRef{}, false, nil
+		}
+		if addr, err = n.child(lo - 1); err != nil {
+			return chunkRef{}, false, err
+		}
+		if n.level > 0 {
+			level = n.level - 1
+			continue
+		}
+		k := n.key(lo - 1)
+		if cmpKey(k.b, off) != 0 {
+			return chunkRef{}, false, nil
+		}
+		ref := chunkRef{addr: addr, off: k.off}
+		ref.size, ref.mask = int64(k.u32("chunk size")), k.u32("chunk filter mask")
+		return ref, true, nil
+	}
+}
