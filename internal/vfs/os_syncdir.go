@@ -1,0 +1,26 @@
+//go:build !windows && !plan9 && !js && !wasip1
+
+package vfs
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+func syncDir(name string) error {
+	d, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	// Some network and user-space file systems have no fsync of a directory: their
+	// entries are as durable as they get.
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) || errors.Is(err, syscall.EBADF) {
+		err = nil
+	}
+	if e := d.Close(); err == nil {
+		err = e
+	}
+	return err
+}

@@ -1,0 +1,7 @@
+//go:build !linux && !darwin
+
+package vfs
+
+func (f *osFile) writev(bufs [][]byte, off int64) (int64, error) {
+	return writevLoop(f.File, bufs, off)
+}

@@ -1,0 +1,115 @@
+package vfs
+
+import (
+	"io"
+	"io/fs"
+	"path/filepath"
+	"syscall"
+)
+
+// ErrNoSpace is in the chain of errors of a full disk (or of a full Mem).
+var ErrNoSpace error = syscall.ENOSPC
+
+// File is an open file. Reads and writes are positional; there is no file
+// pointer, so any number of goroutines may use one File at once.
+type File interface {
+	io.ReaderAt // io.EOF where the file ends before the buffer is full
+	io.WriterAt // extends the file; bytes never written read as zero
+
+	// WritevAt writes all bufs back to back, from byte off on. It returns the number
+	// of bytes written; fewer than all only with an error. The slice headers
+	// in bufs are left as they are.
+	WritevAt(bufs [][]byte, off int64) (int64, error)
+	// Size is the current size in bytes.
+	Size() (int64, error)
+	// Truncate sets the size in bytes; what is added reads as zero.
+	Truncate(size int64) error
+	// Allocate reserves space for bytes [off, off+n), without changing the size. It
+	// does nothing where the file system cannot; a full disk is ErrNoSpace.
+	Allocate(off, n int64) error
+	// Sync returns when content and size are durable.
+	Sync() error
+	// Close releases the handle. It does not make anything durable.
+	Close() error
+	// Name is the name that the file was opened by.
+	Name() string
+}
+
+// FS is a file system. Its methods are safe for concurrent use.
+type FS interface {
+	Create(name string) (File, error)           // read and write; fs.ErrExist if the name is there
+	Open(name string) (File, error)             // read only
+	OpenRW(name string) (File, error)           // read and write; must exist
+	Rename(oldname, newname string) error       // atomically replaces a file at newname
+	Remove(name string) error                   // a file, or an empty directory
+	Stat(name string) (fs.FileInfo, error)      //
+	ReadDir(name string) ([]fs.DirEntry, error) // sorted by name
+	Mkdir(name string) error                    // one level; fs.ErrExist if the name is there
+	MkdirAll(name string) error                 // with parents; nil if it is a directory already
+	SyncDir(name string) error                  // returns when the entries of the directory are durable
+}
+
+// ReadFile returns the whole content of a file of at most limit bytes; a longer
+// one is an error before anything is read.
+func ReadFile(fsys FS, name string, limit int64) ([]byte, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	n, err := f.Size()
+	if err != nil {
+		return nil, err
+	}
+	if n > limit {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: syscall.EFBIG}
+	}
+	b := make([]byte, n)
+	if k, err := f.ReadAt(b, 0); int64(k) < n {
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, &fs.PathError{Op: "read", Path: name, Err: err}
+	}
+	return b, nil
+}
+
+// WriteFile creates a file (the name must be new) with this content, syncs and
+// closes it. The name itself is durable only after SyncDir of its directory.
+// A file that could not be completed is removed.
+func WriteFile(fsys FS, name string, data []byte) error {
+	f, err := fsys.Create(name)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(data, 0)
+	if err == nil {
+		err = f.Sync()
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		_ = fsys.Remove(name) // the first error is the one to tell
+	}
+	return err
+}
+
+// SyncParent makes the entry of name durable: SyncDir of the directory it is in.
+func SyncParent(fsys FS, name string) error { return fsys.SyncDir(filepath.Dir(name)) }
+
+// writevLoop is WritevAt where nothing better is at hand.
+func writevLoop(w io.WriterAt, bufs [][]byte, off int64) (int64, error) {
+	var total int64
+	for _, b := range bufs {
+		if len(b) == 0 {
+			continue
+		}
+		n, err := w.WriteAt(b, off+total)
+		total += int64(n)
+		if err != nil {
+			return total, err
+		}
+	}
+	return total, nil
+}
