@@ -1,0 +1,148 @@
+package decomp
+
+import (
+	"math"
+	"slices"
+	"sync"
+)
+
+// A Builder makes a Map, rank by rank. Its methods are safe for concurrent use.
+type Builder struct {
+	dims  []int64
+	elems int64
+
+	mu    sync.Mutex
+	ranks []rank
+	isSet []bool
+	store store
+	done  bool
+	err   error
+}
+
+// NewBuilder returns a Builder of a map over dims, slowest first, and a number
+// of ranks. Wrong arguments (negative, or over 2^63-1 elements) are reported
+// by Set and Map.
+func NewBuilder(dims []int64, ranks int) *Builder {
+	b := &Builder{dims: slices.Clone(dims), elems: product(dims)}
+	switch {
+	case b.elems < 0:
+		b.err = usageErr("dimensions %v: want lengths >= 0 with a product < 2^63", dims)
+	case ranks < 0:
+		b.err = usageErr("%d ranks", ranks)
+	default:
+		b.ranks = make([]rank, ranks)
+		b.isSet = make([]bool, ranks)
+	}
+	return b
+}
+
+// Set gives a rank its requests, in map order; they are not retained. Each
+// rank can be set once, in any order; one that is not set owns nothing. A
+// request outside of the array is a *RequestError (ErrRange).
+func (b *Builder) Set(rank int, reqs []Req) error {
+	if b.err != nil {
+		return b.err
+	}
+	if rank < 0 || rank >= len(b.ranks) {
+		return usageErr("rank %d, want 0 to %d", rank, len(b.ranks)-1)
+	}
+	count := int64(0)
+	for i, r := range reqs {
+		if r.Offset < 0 || r.Length < 0 || r.Length > b.elems || r.Offset > b.elems-r.Length {
+			return &RequestError{Rank: rank, Index: int64(i), Req: r, Dims: slices.Clone(b.dims)}
+		}
+		if count > math.MaxInt64-r.Length {
+			return usageErr("rank %d has over 2^63-1 elements", rank)
+		}
+		count += r.Length
+	}
+	var c compactor
+	c.run(reqs)
+
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.done {
+		return usageErr("Set after Map")
+	}
+	if b.isSet[rank] {
+		return usageErr("rank %d is set twice", rank)
+	}
+	b.isSet[rank] = true
+	b.add(rank, &c.store, reqsInfo(reqs))
+	return nil
+}
+
+// reqsInfo tells what a rank's entry says, apart from its blocks.
+func reqsInfo(reqs []Req) rank {
+	k := rank{nreqs: int64(len(reqs)), sorted: true}
+	prev := int64(0)
+	for _, r := range reqs {
+		k.count += r.Length
+		if r.Offset < prev {
+			k.sorted = false
+		}
+		prev = r.Offset + r.Length
+		if r.Length == 0 {
+			continue
+		}
+		if k.lo == k.hi {
+			k.lo, k.hi = r.Offset, prev
+		}
+		k.lo, k.hi = min(k.lo, r.Offset), max(k.hi, prev)
+	}
+	return k
+}
+
+// add appends the blocks of s as those of rank r.
+func (b *Builder) add(r int, s *store, k rank) {
+	k.first, k.n = len(b.store.blocks), len(s.blocks)
+	for _, bl := range s.blocks {
+		if bl.n > 1 {
+			rel, end := s.pattern(&bl)
+			bl.pat = len(b.store.rel)
+			b.store.rel = append(b.store.rel, rel...)
+			b.store.end = append(b.store.end, end...)
+		}
+		b.store.blocks = append(b.store.blocks, bl)
+	}
+	b.ranks[r] = k
+}
+
+// Map returns the map. The Builder cannot be used after it.
+func (b *Builder) Map() (*Map, error) {
+	if b.err != nil {
+		return nil, b.err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.done {
+		return nil, usageErr("Map called twice")
+	}
+	b.done = true
+	m := &Map{dims: b.dims, elems: b.elems, ranks: b.ranks, store: &store{
+		blocks: exact(b.store.blocks), rel: exact(b.store.rel), end: exact(b.store.end)}}
+	b.store = store{}
+	return m, m.sum()
+}
+
+// exact returns s without spare capacity worth speaking of.
+func exact[T any](s []T) []T {
+	if cap(s)-len(s) <= len(s)/16 {
+		return s
+	}
+	return append(make([]T, 0, len(s)), s...)
+}
+
+// sum sets the totals of a map from its ranks.
+func (m *Map) sum() error {
+	m.total, m.maxReqs = 0, 0
+	for i := range m.ranks {
+		k := &m.ranks[i]
+		if m.total > math.MaxInt64-k.count {
+			return usageErr("the ranks own over 2^63-1 elements")
+		}
+		m.total += k.count
+		m.maxReqs = max(m.maxReqs, k.nreqs)
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package decomp
+
+import (
+	"iter"
+	"sort"
+)
+
+// Clip iterates over the parts of a rank's requests that lie inside canonical
+// [lo, hi), in map order, empty ones left out. For a sorted rank the cost is
+// that of what is found; repetitions outside are skipped in any case.
+func (m *Map) Clip(rank int, lo, hi int64) iter.Seq[Piece] {
+	return func(yield func(Piece) bool) {
+		k := m.rank(rank)
+		if lo >= hi || hi <= k.lo || lo >= k.hi {
+			return
+		}
+		blocks := m.blocks(k)
+		if k.sorted {
+			blocks = blocks[sort.Search(len(blocks), func(i int) bool { return blocks[i].stop() > lo }):]
+		}
+		for i := range blocks {
+			b := &blocks[i]
+			if k.sorted && b.start() >= hi {
+				return
+			}
+			r0, r1 := b.repsIn(lo, hi)
+			for r := r0; r < r1; r++ {
+				if !m.store.clipRep(b, b.base+r*b.stride, b.pos+r*b.elems, lo, hi, yield) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// clipRep yields the parts of one repetition, at canonical offset o and blob
+// position p, that lie inside [lo, hi).
+func (s *store) clipRep(b *block, o, p, lo, hi int64, yield func(Piece) bool) bool {
+	if b.n == 1 {
+		from, to := max(o, lo), min(o+b.elems, hi)
+		return from >= to || yield(Piece{from, p + from - o, to - from})
+	}
+	rel, end := s.pattern(b)
+	i := 0
+	if b.sorted && o < lo {
+		i = firstEndingAfter(rel, end, lo-o)
+	}
+	prev := int32(0)
+	if i > 0 {
+		prev = end[i-1]
+	}
+	for ; i < len(rel); i++ {
+		start := o + int64(rel[i])
+		at := int64(prev)
+		n := int64(end[i]) - at
+		prev = end[i]
+		if start >= hi {
+			if b.sorted {
+				return true
+			}
+			continue
+		}
+		from, to := max(start, lo), min(start+n, hi)
+		if from < to && !yield(Piece{from, p + at + from - start, to - from}) {
+			return false
+		}
+	}
+	return true
+}
+
+// firstEndingAfter returns the first run of a sorted pattern whose end is over
+// the relative offset d.
+func firstEndingAfter(rel, end []int32, d int64) int {
+	return sort.Search(len(rel), func(i int) bool {
+		n := int64(end[i])
+		if i > 0 {
+			n -= int64(end[i-1])
+		}
+		return int64(rel[i])+n > d
+	})
+}

@@ -1,0 +1,43 @@
+package decomp
+
+import (
+	"fmt"
+
+	"blobio/internal/fault"
+)
+
+// Classes of errors of this package, for errors.Is.
+var (
+	// ErrRange: a request does not lie within the array.
+	ErrRange = fault.ErrRange
+	// ErrUsage: an argument is wrong.
+	ErrUsage = fault.ErrUsage
+	// ErrMapMismatch: maps that should describe the same array do not.
+	ErrMapMismatch = fault.ErrMapMismatch
+)
+
+// A RequestError says which request of which rank lies outside of the array.
+// It is of the class ErrRange.
+type RequestError struct {
+	Rank  int
+	Index int64 // position of the request in the list of the rank, from 0
+	Req   Req
+	Dims  []int64 // of the array
+}
+
+// Error implements error.
+func (e *RequestError) Error() string {
+	return fmt.Sprintf("decomp: rank %d: request %d (offset %d, length %d) is outside of the array %v of %d elements",
+		e.Rank, e.Index, e.Req.Offset, e.Req.Length, e.Dims, product(e.Dims))
+}
+
+// Unwrap returns ErrRange.
+func (e *RequestError) Unwrap() error { return ErrRange }
+
+func mismatchErr(format string, args ...any) error {
+	return fmt.Errorf("decomp: %w: %s", ErrMapMismatch, fmt.Sprintf(format, args...))
+}
+
+func usageErr(format string, args ...any) error {
+	return fmt.Errorf("decomp: %w: %s", ErrUsage, fmt.Sprintf(format, args...))
+}
