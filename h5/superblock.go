@@ -16,6 +16,7 @@ type Options struct {
 // concurrent use as long as the file does not change.
 type File struct {
 	src     source
+	seals   sealSet
 	name    string
 	version uint8 // of the superblock
 	base    int64 // file offset of address 0
