@@ -15,17 +15,13 @@ type Attr struct {
 	fail error // why the value cannot be had
 }
 
-// Attrs walks the attributes of the object: as stored in the header, or by
-// creation (if the file keeps that index) or hash of the name when they are
-// dense. Attributes whose type cannot be decoded are walked too: their Value
+// Attrs walks the attributes of the object: by creation if the file keeps that
+// order; otherwise as stored in the header (mostly the same), or by the hash
+// of the name when they are dense. Attributes whose type cannot be decoded are walked too: their Value
 // is an error, and nothing else is.
 func (o *Object) Attrs() iter.Seq2[*Attr, error] {
 	return func(yield func(*Attr, error) bool) {
-		for i := range o.h.msgs {
-			m := &o.h.msgs[i]
-			if m.typ != msgAttribute {
-				continue
-			}
+		for _, m := range o.h.all(msgAttribute) {
 			a, err := o.f.attr(m)
 			if !yield(a, err) || err != nil {
 				return
@@ -41,11 +37,7 @@ func (o *Object) Attrs() iter.Seq2[*Attr, error] {
 
 // Attr returns the attribute of that name; ErrMissing if there is none.
 func (o *Object) Attr(name string) (*Attr, error) {
-	for i := range o.h.msgs {
-		m := &o.h.msgs[i]
-		if m.typ != msgAttribute {
-			continue
-		}
+	for _, m := range o.h.all(msgAttribute) {
 		a, err := o.f.attr(m)
 		if err != nil {
 			return nil, err

@@ -223,7 +223,8 @@ func (x *extIndex) find(grid []int64) (none chunkRef, ok bool, err error) {
 	if c.err != nil || at == undef {
 		return none, false, c.err
 	}
-	// Secondary block: bitmaps of the pages in use, then data blocks.
+	// Secondary block: a bitmap of the pages in use, then data blocks. The map
+	// has whole bytes for each data block, but its bits are numbered through.
 	offLen := (a.bits + 7) / 8
 	var mapLen int64
 	if page := int64(1) << a.pageBits; each > page {
@@ -238,12 +239,12 @@ func (x *extIndex) find(grid []int64) (none chunkRef, ok bool, err error) {
 	if c.err != nil || at == undef {
 		return none, false, c.err
 	}
-	return x.dataBlock(a, at, i%each, each, bitmap, i/each*mapLen)
+	return x.dataBlock(a, at, i%each, each, bitmap, i/each*(each>>a.pageBits))
 }
 
-// dataBlock reads entry i of a data block of n entries. bitmap, from byte at
-// on, tells the pages in use, if there are pages.
-func (x *extIndex) dataBlock(a extArray, addr, i, n int64, bitmap []byte, at int64) (none chunkRef, ok bool, err error) {
+// dataBlock reads entry i of a data block of n entries. The bits of bitmap,
+// from bit first on, tell the pages in use, if there are pages.
+func (x *extIndex) dataBlock(a extArray, addr, i, n int64, bitmap []byte, first int64) (none chunkRef, ok bool, err error) {
 	d := x.d
 	f := d.f
 	entry, _ := d.entryLens()
@@ -257,7 +258,7 @@ func (x *extIndex) dataBlock(a extArray, addr, i, n int64, bitmap []byte, at int
 	}
 	c := f.sealed(addr, pre+4, "extensible array data block")
 	d.arrayHeader(c, "EADB", true)
-	if c.err != nil || !bitAt(bitmap[at:], i/page) {
+	if c.err != nil || !bitAt(bitmap, first+i/page) {
 		return none, false, c.err
 	}
 	c = f.sealed(addr+pre+4+i/page*(page*int64(entry)+4), page*int64(entry)+4, "extensible array page")

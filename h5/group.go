@@ -1,7 +1,9 @@
 package h5
 
 import (
+	"cmp"
 	"iter"
+	"slices"
 	"strings"
 )
 
@@ -47,9 +49,9 @@ func (o *Object) Group() (*Group, error) {
 	return g, nil
 }
 
-// Members walks the links of the group: symbol tables by name, compact links
-// as stored (by creation), dense links by creation when the file keeps that
-// index and by the hash of the name otherwise. The walk ends at an error.
+// Members walks the links of the group: those of symbol tables by name, others
+// by creation when the file keeps that order, and else as stored (compact) or
+// by the hash of the name (dense). The walk ends at an error.
 func (g *Group) Members() iter.Seq2[Link, error] { return g.members.all }
 
 // Link returns the member of that name; ErrMissing if there is none.
@@ -111,14 +113,19 @@ func (g *Group) Dataset(path string) (*Dataset, error) {
 type compactLinks struct{ o *Object }
 
 func (k *compactLinks) all(yield func(Link, error) bool) {
-	for i := range k.o.h.msgs {
-		m := &k.o.h.msgs[i]
-		if m.typ != msgLink {
-			continue
-		}
+	var links []Link
+	for _, m := range k.o.h.all(msgLink) {
 		c := k.o.f.over(m.data, m.off)
 		l := c.decodeLink()
-		if !yield(l, c.err) || c.err != nil {
+		if c.err != nil {
+			yield(Link{}, c.err)
+			return
+		}
+		links = append(links, l)
+	}
+	slices.SortStableFunc(links, func(a, b Link) int { return cmp.Compare(a.order, b.order) })
+	for _, l := range links {
+		if !yield(l, nil) {
 			return
 		}
 	}

@@ -1,9 +1,15 @@
 package h5
 
+import (
+	"cmp"
+	"slices"
+)
+
 // message is one message of an object header.
 type message struct {
 	typ   uint16
 	flags uint8
+	order int32 // of creation; -1 if the header does not keep it
 	off   int64 // absolute file offset of data
 	data  []byte
 }
@@ -23,6 +29,19 @@ func (h *header) find(typ uint16) *message {
 		}
 	}
 	return nil
+}
+
+// all returns the messages of a type, by creation if the header keeps that
+// order and as stored otherwise.
+func (h *header) all(typ uint16) []*message {
+	var out []*message
+	for i := range h.msgs {
+		if h.msgs[i].typ == typ {
+			out = append(out, &h.msgs[i])
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *message) int { return cmp.Compare(a.order, b.order) })
+	return out
 }
 
 // headerParser walks the blocks of an object header.
@@ -80,7 +99,7 @@ func (p *headerParser) messages1(c *cursor) error {
 		n := c.u16("message size")
 		flags := c.u8("message flags")
 		c.skip(3, "message prefix")
-		if err := p.add(c, typ, flags, int64(n)); err != nil {
+		if err := p.add(c, message{typ: typ, flags: flags, order: -1}, int64(n)); err != nil {
 			return err
 		}
 	}
@@ -145,10 +164,11 @@ func (p *headerParser) messages2(c *cursor, pre int, order bool) error {
 		typ := c.u8("message type")
 		n := c.u16("message size")
 		flags := c.u8("message flags")
+		m := message{typ: uint16(typ), flags: flags, order: -1}
 		if order {
-			c.u16("message creation order")
+			m.order = int32(c.u16("message creation order"))
 		}
-		if err := p.add(c, uint16(typ), flags, int64(n)); err != nil {
+		if err := p.add(c, m, int64(n)); err != nil {
 			return err
 		}
 	}
@@ -156,25 +176,25 @@ func (p *headerParser) messages2(c *cursor, pre int, order bool) error {
 }
 
 // add takes the message body of n bytes at the cursor.
-func (p *headerParser) add(c *cursor, typ uint16, flags uint8, n int64) error {
-	off := c.pos()
-	data := c.take(n, "message body")
+func (p *headerParser) add(c *cursor, m message, n int64) error {
+	m.off = c.pos()
+	m.data = c.take(n, "message body")
 	if c.err != nil {
 		return c.err
 	}
 	switch {
-	case typ == msgNil:
-	case typ == msgContinuation:
-		k := p.f.over(data, off)
-		b := block{at: k.addr("continuation address"), n: k.length("continuation length"), off: off}
+	case m.typ == msgNil:
+	case m.typ == msgContinuation:
+		k := p.f.over(m.data, m.off)
+		b := block{at: k.addr("continuation address"), n: k.length("continuation length"), off: m.off}
 		if k.err != nil {
 			return k.err
 		}
 		p.todo = append(p.todo, b)
-	case typ > msgMax && flags&msgFailUnknown != 0:
-		return p.f.errAt(off, "object header message", ErrUnsupported, "message type %#x, marked as one that a reader must know", typ)
+	case m.typ > msgMax && m.flags&msgFailUnknown != 0:
+		return p.f.errAt(m.off, "object header message", ErrUnsupported, "message type %#x, marked as one that a reader must know", m.typ)
 	default:
-		p.h.msgs = append(p.h.msgs, message{typ, flags, off, data})
+		p.h.msgs = append(p.h.msgs, m)
 	}
 	return nil
 }

@@ -30,6 +30,7 @@ type Link struct {
 	Target string // soft, external: path of the target; not followed here
 	File   string // external: name of the file
 	addr   int64  // hard: object header
+	order  int64  // of creation; 0 if the file does not keep it
 }
 
 // decodeLink decodes a link message (doc.go, "Link").
@@ -45,7 +46,7 @@ func (c *cursor) decodeLink() Link {
 		l.Kind = LinkKind(c.u8("link type"))
 	}
 	if flags&4 != 0 {
-		c.skip(8, "link creation order")
+		l.order = int64(c.uvar(8, "link creation order"))
 	}
 	if flags&16 != 0 {
 		c.u8("link name character set")

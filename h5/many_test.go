@@ -1,0 +1,146 @@
+package h5
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+	"time"
+)
+
+// manyFile has n groups in the root, each with an attribute.
+func manyFile(t testing.TB, n int) []byte {
+	b := NewBuilder()
+	for i := range n {
+		b.Root().Group(fmt.Sprintf("B%05d_x", i)).Attr("i", Int32, nil, int32(i))
+	}
+	return build(t, b, nil)
+}
+
+// TestManyMembers: trees of zero to three levels above the symbol nodes, at
+// the borders of full nodes.
+func TestManyMembers(t *testing.T) {
+	for _, n := range []int{0, 1, 7, 8, 9, 255, 256, 257, 511, 8191, 8192, 8193, 100000} {
+		begin := time.Now()
+		file := manyFile(t, n)
+		f := openBytes(t, file)
+		root, err := f.Root()
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := 0
+		for l, err := range root.Members() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := fmt.Sprintf("B%05d_x", i); l.Name != want {
+				t.Fatalf("member %d of %d is %s, want %s", i, n, l.Name, want)
+			}
+			i++
+		}
+		if i != n {
+			t.Fatalf("%d members, want %d", i, n)
+		}
+		for i := 0; i < n; i += 1 + n/1000 {
+			o, err := root.Lookup(fmt.Sprintf("B%05d_x", i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, err := o.Attr("i")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v, err := a.Int64s(); err != nil || v[0] != int64(i) {
+				t.Fatal(v, err)
+			}
+		}
+		for _, name := range []string{"A", "B00000_", "C"} {
+			if _, err := root.Lookup(name); err == nil {
+				t.Fatalf("%q was found", name)
+			}
+		}
+		if n == 100000 {
+			t.Logf("%d members, %d bytes: %v", n, len(file), time.Since(begin))
+		}
+	}
+}
+
+func BenchmarkLayout100k(b *testing.B) {
+	for b.Loop() {
+		bl := NewBuilder()
+		for i := range 100000 {
+			bl.Root().Group(fmt.Sprintf("B%05d_x", i))
+		}
+		l, err := bl.Layout()
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.SetBytes(l.Size)
+	}
+}
+
+func BenchmarkMembers100k(b *testing.B) {
+	file := manyFile(b, 100000)
+	b.ReportAllocs()
+	for b.Loop() {
+		f, err := NewFile(bytes.NewReader(file), int64(len(file)), "")
+		if err != nil {
+			b.Fatal(err)
+		}
+		root, err := f.Root()
+		if err != nil {
+			b.Fatal(err)
+		}
+		n := 0
+		for _, err := range root.Members() {
+			if err != nil {
+				b.Fatal(err)
+			}
+			n++
+		}
+		if n != 100000 {
+			b.Fatal(n)
+		}
+	}
+}
+
+func BenchmarkLookup100k(b *testing.B) {
+	f := openBytes(b, manyFile(b, 100000))
+	root, err := f.Root()
+	if err != nil {
+		b.Fatal(err)
+	}
+	i := 0
+	for b.Loop() {
+		i = (i + 7919) % 100000
+		if _, err := root.Lookup(fmt.Sprintf("B%05d_x", i)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkReadContiguous(b *testing.B) {
+	bl := NewBuilder()
+	const n = 64 << 20
+	d := bl.Root().Dataset("x", Float64, []int64{n / 8}, nil)
+	file := build(b, bl, map[*DatasetBuilder][]byte{d: make([]byte, n)})
+	f := openBytes(b, file)
+	ds, err := f.Dataset("x")
+	if err != nil {
+		b.Fatal(err)
+	}
+	raw, same, other := make([]byte, n), make([]float64, n/8), make([]float32, n/8)
+	for name, op := range map[string]func() error{
+		"raw":     func() error { _, err := ds.ReadAt(raw, 0); return err },
+		"typed":   func() error { return ds.Read(nil, nil, same) },
+		"convert": func() error { return ds.Read(nil, nil, other) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(n)
+			for b.Loop() {
+				if err := op(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
