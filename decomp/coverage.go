@@ -1,0 +1,113 @@
+package decomp
+
+// A Coverage says how well a map covers its array.
+type Coverage struct {
+	Elems      int64 // of the array
+	Covered    int64 // elements that at least one request holds
+	Uncovered  int64 // elements that none holds
+	Overlapped int64 // elements that several requests hold, of other ranks or of the same
+
+	Gaps     []Gap     // the first runs of uncovered elements, at most MaxExamples
+	Overlaps []Overlap // the first runs of overlapped elements, at most MaxExamples
+}
+
+// MaxExamples is how many gaps and overlaps a Coverage names.
+const MaxExamples = 8
+
+// A Gap is a run of elements that no rank owns.
+type Gap struct {
+	Off, Len int64
+	Before   int // the rank that owns the element before it, or -1
+	After    int // the rank that owns the element behind it, or -1
+}
+
+// An Overlap is a run of elements that several requests hold. Rank is the
+// owner by the rule of Index, Other is the next in line (it may be the same).
+type Overlap struct {
+	Off, Len    int64
+	Rank, Other int
+}
+
+// Full reports whether each element has exactly one owner.
+func (c *Coverage) Full() bool { return c.Uncovered == 0 && c.Overlapped == 0 }
+
+// Coverage counts covered, uncovered and overlapped elements. It makes an
+// Index for that; who has one already calls its Coverage.
+func (m *Map) Coverage() (Coverage, error) {
+	ix, err := m.Index()
+	if err != nil {
+		return Coverage{}, err
+	}
+	return ix.Coverage(), nil
+}
+
+// Coverage counts covered, uncovered and overlapped elements of the map.
+func (ix *Index) Coverage() Coverage {
+	c := Coverage{Elems: ix.elems}
+	if len(ix.lanes) == 1 {
+		// lanes do not overlap themselves: no need to walk over repetitions
+		for _, k := range ix.lanes[0] {
+			for i := range k.segs {
+				n := k.count * int64(k.segs[i].len)
+				c.Covered += n
+				if k.segs[i].other >= 0 {
+					c.Overlapped += n
+				}
+			}
+		}
+	} else {
+		ix.walk(0, ix.elems, func(o *owned) bool {
+			c.Covered += o.Len
+			if o.other >= 0 {
+				c.Overlapped += o.Len
+			}
+			return true
+		})
+	}
+	c.Uncovered = c.Elems - c.Covered
+	ix.examples(&c)
+	return c
+}
+
+// examples finds the first gaps and overlaps.
+func (ix *Index) examples(c *Coverage) {
+	gaps, overlaps := c.Uncovered, c.Overlapped // not found yet
+	next, before := int64(0), -1
+	if gaps == 0 && overlaps == 0 {
+		return
+	}
+	ix.walk(0, ix.elems, func(o *owned) bool {
+		if o.Off > next {
+			gaps -= o.Off - next
+			c.addGap(Gap{next, o.Off - next, before, o.Rank})
+		}
+		next, before = o.Off+o.Len, o.Rank
+		if o.other >= 0 {
+			overlaps -= o.Len
+			c.addOverlap(Overlap{o.Off, o.Len, o.Rank, o.other})
+		}
+		return gaps > 0 && len(c.Gaps) < MaxExamples || overlaps > 0 && len(c.Overlaps) < MaxExamples
+	})
+	// a walk that ended early has found all of one kind, or enough
+	if len(c.Gaps) < MaxExamples && gaps > 0 && next < c.Elems {
+		c.addGap(Gap{next, c.Elems - next, before, -1})
+	}
+}
+
+func (c *Coverage) addGap(g Gap) {
+	if len(c.Gaps) < MaxExamples {
+		c.Gaps = append(c.Gaps, g)
+	}
+}
+
+func (c *Coverage) addOverlap(o Overlap) {
+	if n := len(c.Overlaps) - 1; n >= 0 {
+		if l := &c.Overlaps[n]; l.Off+l.Len == o.Off && l.Rank == o.Rank && l.Other == o.Other {
+			l.Len += o.Len
+			return
+		}
+	}
+	if len(c.Overlaps) < MaxExamples {
+		c.Overlaps = append(c.Overlaps, o)
+	}
+}

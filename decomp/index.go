@@ -1,0 +1,160 @@
+package decomp
+
+import (
+	"iter"
+	"math"
+)
+
+// An Index is the inversion of a Map: it finds the owner of an element. It is
+// immutable and safe for concurrent use. An element that several requests hold
+// belongs to the one of the highest rank and, within the rank, to the one that
+// is last in map order: the same that is left over when all blobs are
+// scattered in rank order.
+//
+// Repetitions are kept: all blocks with the same count and stride that fit
+// side by side into one stride form a class, which is searched as if it had one
+// repetition. The F case's D3 is one class with as many segments as D2.
+type Index struct {
+	elems   int64
+	sources []source
+	lanes   []lane
+}
+
+// A source is a block (or a repetition of one) that segments come from.
+type source struct {
+	pos  int64 // blob position of repetition 0
+	step int64 // blob elements from one repetition to the next
+	rank int32
+}
+
+// A segment is a run of elements of repetition 0 of a class, with one owner.
+type segment struct {
+	off   int64 // canonical
+	len   int32
+	pos   int32 // blob position, relative to the source
+	src   int32
+	other int32 // the rank of a further owner, or -1
+}
+
+// A class is a list of disjoint, ascending segments that is repeated.
+type class struct {
+	count, stride int64
+	start, stop   int64 // of all repetitions: [start, stop)
+	width         int64 // of repetition 0: [start, start+width); <= stride if count > 1
+	segs          []segment
+}
+
+// A lane is a list of classes with disjoint, ascending spans.
+type lane []class
+
+// An Owned is a run of elements of one owner: the elements [Off, Off+Len) of
+// the canonical array are the elements [Pos, Pos+Len) of the blob of Rank.
+type Owned struct {
+	Off, Len int64
+	Rank     int
+	Pos      int64
+}
+
+// Range iterates over the owners of canonical [lo, hi), by ascending offset.
+// Elements without an owner are left out. Neighbouring runs may have the same owner.
+func (ix *Index) Range(lo, hi int64) iter.Seq[Owned] {
+	return func(yield func(Owned) bool) {
+		ix.walk(lo, hi, func(o *owned) bool { return yield(o.Owned) })
+	}
+}
+
+// At returns the owner of one element. Len is the number of elements from off
+// on that Range would yield as one run.
+func (ix *Index) At(off int64) (Owned, bool) {
+	var best owned
+	found := false
+	ix.walk(off, min(off, math.MaxInt64-1)+1, func(o *owned) bool {
+		best, found = *o, true
+		return false
+	})
+	return best.Owned, found
+}
+
+// MemSize returns the bytes that the index occupies, about.
+func (ix *Index) MemSize() int64 {
+	n := int64(cap(ix.sources)) * 24
+	for _, l := range ix.lanes {
+		for i := range l {
+			n += int64(cap(l[i].segs))*24 + 80
+		}
+	}
+	return n
+}
+
+// owned is an Owned with what the coverage needs to know.
+type owned struct {
+	Owned
+	other int // the rank of a further owner, or -1
+}
+
+// walk yields disjoint runs in [lo, hi) by ascending offset.
+func (ix *Index) walk(lo, hi int64, yield func(*owned) bool) {
+	lo, hi = max(lo, 0), min(hi, ix.elems)
+	if lo >= hi {
+		return
+	}
+	var heads []cursor
+	for _, l := range ix.lanes {
+		c := cursor{lane: l, sources: ix.sources, hi: hi}
+		if c.seek(lo) {
+			heads = append(heads, c)
+		}
+	}
+	for len(heads) > 1 {
+		// the run that starts first; of those that start there, the one that wins
+		x := heads[0].cur.Off
+		for i := range heads[1:] {
+			x = min(x, heads[i+1].cur.Off)
+		}
+		win := -1
+		end := int64(math.MaxInt64)
+		other := -1
+		for i := range heads {
+			c := &heads[i].cur
+			if c.Off > x {
+				end = min(end, c.Off)
+				continue
+			}
+			end = min(end, c.Off+c.Len)
+			switch {
+			case win < 0:
+				win = i
+			case beats(c, &heads[win].cur):
+				other = heads[win].cur.Rank
+				win = i
+			default:
+				other = c.Rank
+			}
+		}
+		o := heads[win].cur
+		o.Len = end - x
+		if o.other < 0 {
+			o.other = other
+		}
+		if !yield(&o) {
+			return
+		}
+		for i := 0; i < len(heads); {
+			if !heads[i].trim(end) {
+				heads = append(heads[:i], heads[i+1:]...)
+				continue
+			}
+			i++
+		}
+	}
+	if len(heads) == 1 {
+		c := &heads[0]
+		for yield(&c.cur) && c.next() {
+		}
+	}
+}
+
+// beats reports whether a owns elements that a and b both hold.
+func beats(a, b *owned) bool {
+	return a.Rank > b.Rank || a.Rank == b.Rank && a.Pos > b.Pos
+}
