@@ -2,6 +2,7 @@ package decomp
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 	"sync"
 )
@@ -15,6 +16,7 @@ type Builder struct {
 	ranks []rank
 	isSet []bool
 	store store
+	known map[uint64]int // hash of a pattern: where one with that hash is stored
 	done  bool
 	err   error
 }
@@ -56,7 +58,9 @@ func (b *Builder) Set(rank int, reqs []Req) error {
 		}
 		count += r.Length
 	}
-	var c compactor
+	c := compactors.Get().(*compactor)
+	defer compactors.Put(c)
+	c.reset()
 	c.run(reqs)
 
 	b.mu.Lock()
@@ -71,6 +75,9 @@ func (b *Builder) Set(rank int, reqs []Req) error {
 	b.add(rank, &c.store, reqsInfo(reqs))
 	return nil
 }
+
+// compactors are kept for their buffers.
+var compactors = sync.Pool{New: func() any { return new(compactor) }}
 
 // reqsInfo tells what a rank's entry says, apart from its blocks.
 func reqsInfo(reqs []Req) rank {
@@ -99,13 +106,33 @@ func (b *Builder) add(r int, s *store, k rank) {
 	for _, bl := range s.blocks {
 		if bl.n > 1 {
 			rel, end := s.pattern(&bl)
-			bl.pat = len(b.store.rel)
-			b.store.rel = append(b.store.rel, rel...)
-			b.store.end = append(b.store.end, end...)
+			bl.pat = b.keep(rel, end)
 		}
 		b.store.blocks = append(b.store.blocks, bl)
 	}
 	b.ranks[r] = k
+}
+
+// keep returns where a pattern is stored, equal ones once.
+func (b *Builder) keep(rel, end []int32) int {
+	h := uint64(len(rel))
+	for i := range rel {
+		h = bits.RotateLeft64(h^(uint64(uint32(rel[i]))<<32|uint64(uint32(end[i]))), 29) * 0xbf58476d1ce4e5b9
+	}
+	at, ok := b.known[h]
+	if ok && at+len(rel) <= len(b.store.rel) && slices.Equal(b.store.rel[at:at+len(rel)], rel) && slices.Equal(b.store.end[at:at+len(rel)], end) {
+		return at
+	}
+	at = len(b.store.rel)
+	b.store.rel = append(b.store.rel, rel...)
+	b.store.end = append(b.store.end, end...)
+	if !ok {
+		if b.known == nil {
+			b.known = make(map[uint64]int)
+		}
+		b.known[h] = at
+	}
+	return at
 }
 
 // Map returns the map. The Builder cannot be used after it.
@@ -121,7 +148,7 @@ func (b *Builder) Map() (*Map, error) {
 	b.done = true
 	m := &Map{dims: b.dims, elems: b.elems, ranks: b.ranks, store: &store{
 		blocks: exact(b.store.blocks), rel: exact(b.store.rel), end: exact(b.store.end)}}
-	b.store = store{}
+	b.store, b.known = store{}, nil
 	return m, m.sum()
 }
 

@@ -1,13 +1,153 @@
 package decomp
 
+import "math/bits"
+
 // A compactor turns the list of requests of a rank into blocks.
+//
+// It reads the list as a sequence of symbols, (length of a request, distance
+// to the next one). A block of count repetitions of k requests is a part of
+// the sequence that has the period k. At each start that it tries, it runs the
+// failure function of Knuth, Morris and Pratt forward, which tells the smallest
+// period of every prefix, and takes the prefix that saves the most. The work
+// is kept near linear: a scan stops at twice the length of what it has found,
+// starts in a part without periods are tried ever more coarsely, and scans to
+// the end of the list that find nothing have a budget.
 type compactor struct {
-	store store
-	pos   int64
+	store  store
+	pos    int64
+	fail   []int32
+	wasted int // symbols scanned in vain
+}
+
+const (
+	// minSaved is the number of stored runs that a repeated block must save: it
+	// and the literal block behind it cost two headers.
+	minSaved = 2*blockSize/8 + 2
+	// minScan is the length of the shortest scans, minStep the distance of their starts.
+	minScan, minStep = 64, 16
+	// maxWaste is how often the list may be scanned in vain before scans become short.
+	maxWaste = 32
+	// maxScan bounds the failure function.
+	maxScan = 1 << 30
+)
+
+// reset forgets the list, and keeps the buffers.
+func (c *compactor) reset() {
+	s := &c.store
+	s.blocks, s.rel, s.end = s.blocks[:0], s.rel[:0], s.end[:0]
+	c.pos, c.wasted = 0, 0
 }
 
 // run appends the blocks of reqs.
-func (c *compactor) run(reqs []Req) { c.literal(reqs) }
+func (c *compactor) run(reqs []Req) {
+	lit := 0     // reqs[lit:i] are not appended yet
+	lastHit := 0 // end of the last repeated block
+	for i := 0; i < len(reqs); {
+		scan := len(reqs) - i
+		if t := i - lastHit; t > 0 {
+			// at every 16th start 64 requests, at every 128th 512, and so on
+			if t%minStep != 0 {
+				i += minStep - t%minStep
+				continue
+			}
+			scan = min(scan, minScan<<(bits.TrailingZeros(uint(t/minStep))/3*3))
+		} else if c.wasted/maxWaste > len(reqs) {
+			scan = min(scan, minScan)
+		}
+		scan = min(scan, maxScan)
+		k, count := c.period(reqs[i : i+scan])
+		if count < 2 {
+			c.wasted += scan
+			i++
+			continue
+		}
+		n := int64(k)
+		stride := reqs[i+k].Offset - reqs[i].Offset
+		for next := i + int(n*count); next+k <= len(reqs) && repeats(reqs[next-k:next+k], k, stride); next += k {
+			count++ // beyond the end of the scan
+		}
+		c.literal(reqs[lit:i])
+		c.block(reqs[i:i+k], count, stride)
+		i += int(n * count)
+		lit, lastHit = i, i
+	}
+	c.literal(reqs[lit:])
+}
+
+// repeats reports whether the second k of 2k requests are the first k, shifted by stride.
+func repeats(reqs []Req, k int, stride int64) bool {
+	for j := range k {
+		if reqs[j+k].Length != reqs[j].Length || reqs[j+k].Offset-reqs[j].Offset != stride {
+			return false
+		}
+	}
+	return true
+}
+
+// period looks for a repetition at the start of reqs: count repetitions of the
+// first k requests, count < 2 if there is none that is worth it.
+func (c *compactor) period(reqs []Req) (k int, count int64) {
+	n := len(reqs)
+	if n < 4 {
+		return 0, 0
+	}
+	// s(j) = (reqs[j].Length, reqs[j+1].Offset-reqs[j].Offset), for j < n-1
+	same := func(a, b int) bool {
+		return reqs[a].Length == reqs[b].Length &&
+			reqs[a+1].Offset-reqs[a].Offset == reqs[b+1].Offset-reqs[b].Offset
+	}
+	// fail[j] is the length of the longest proper border of the first j symbols
+	fail := append(c.fail[:0], 0, 0)
+	best := 0
+	f := 0
+	reach := 0
+	for j := 1; j < n-1; j++ {
+		for f > 0 && !same(f, j) {
+			f = int(fail[f])
+		}
+		if same(f, j) {
+			f++
+		}
+		fail = append(fail, int32(f))
+		// the first j+1 symbols have the period p; they reach to the offset of
+		// request j+1, whose length need not fit: it is in the next symbol
+		p := j + 1 - f
+		whole := (j + 1) / p
+		if j+2 <= n && (j+2)/p > whole && reqs[j+1].Length == reqs[(j+1)%p].Length {
+			whole = (j + 2) / p
+		}
+		if whole >= 2 {
+			if saved := (whole - 1) * p; saved > best && saved >= minSaved && fits(reqs[:p], reqs[p].Offset-reqs[0].Offset) {
+				best, k, count = saved, p, int64(whole)
+				reach = j
+			}
+		}
+		if count >= 2 && j > 2*reach {
+			break
+		}
+	}
+	c.fail = fail
+	return k, count
+}
+
+// fits reports whether a pattern of reqs can be stored and repeated.
+func fits(reqs []Req, stride int64) bool {
+	if stride <= 0 {
+		return false
+	}
+	if len(reqs) == 1 {
+		return true
+	}
+	elems := int64(0)
+	for _, r := range reqs {
+		d := r.Offset - reqs[0].Offset
+		elems += r.Length
+		if d > maxPattern || d < -maxPattern || elems > maxPattern {
+			return false
+		}
+	}
+	return true
+}
 
 // literal appends reqs without looking for repetitions, as blocks of as many
 // runs as the 32-bit fields of a pattern can hold.
