@@ -1,0 +1,145 @@
+package e3smcases
+
+import (
+	"fmt"
+	"slices"
+
+	"blobio/cdf5"
+	"blobio/decomp"
+)
+
+// Case is the contents of one history file. It is shared between callers and
+// must not be changed; WithMapDims makes an adapted copy.
+type Case struct {
+	Name    string
+	Dims    []cdf5.Dim // Len 0 is the unlimited dimension, which is always the first
+	Atts    []cdf5.Att // global attributes
+	Vars    []Var      // fixed variables come before record variables
+	MapDims [][]int    // MapDims[k-1] are the ids of the dimensions that map Dk decomposes, slowest first
+
+	plus []dimPlus
+}
+
+// dimPlus says that one dimension is another one plus a constant (ilev = lev + 1).
+type dimPlus struct {
+	dim, base int
+	add       int64
+}
+
+// Var is one variable of a case.
+type Var struct {
+	Name      string
+	Type      cdf5.Type  // type in the file by default
+	TypeFloat cdf5.Type  // type in the file under the float setting; memory stays Type
+	Dims      []int      // ids in Case.Dims, slowest first, the record dimension included
+	Record    bool       // whether Dims[0] is the unlimited dimension
+	Map       int        // number of the decomposition map, 1-based; 0 is a variable that is not decomposed
+	Atts      []cdf5.Att // attributes under Type
+	AttsFloat []cdf5.Att // attributes under TypeFloat: _FillValue follows the type, all else is equal
+}
+
+// FileType returns the type and the attributes that v has in the file; float
+// is the float setting.
+func (v *Var) FileType(float bool) (cdf5.Type, []cdf5.Att) {
+	if float {
+		return v.TypeFloat, v.AttsFloat
+	}
+	return v.Type, v.Atts
+}
+
+// VarIndex returns the position of the named variable, or -1.
+func (c *Case) VarIndex(name string) int {
+	return slices.IndexFunc(c.Vars, func(v Var) bool { return v.Name == name })
+}
+
+// DimIndex returns the id of the named dimension, or -1.
+func (c *Case) DimIndex(name string) int {
+	return slices.IndexFunc(c.Dims, func(d cdf5.Dim) bool { return d.Name == name })
+}
+
+// Shape returns the lengths of the dimensions of variable v in elements,
+// slowest first, without the record dimension.
+func (c *Case) Shape(v int) []int64 {
+	var s []int64
+	for i, d := range c.Vars[v].Dims {
+		if i == 0 && c.Vars[v].Record {
+			continue
+		}
+		s = append(s, c.Dims[d].Len)
+	}
+	return s
+}
+
+// Elems returns the number of elements of variable v, of one record if it has records.
+func (c *Case) Elems(v int) int64 {
+	n := int64(1)
+	for _, l := range c.Shape(v) {
+		n *= l
+	}
+	return n
+}
+
+// Extents returns the lengths of the dimensions that map Dk (1-based) decomposes.
+func (c *Case) Extents(k int) []int64 {
+	s := make([]int64, len(c.MapDims[k-1]))
+	for i, d := range c.MapDims[k-1] {
+		s[i] = c.Dims[d].Len
+	}
+	return s
+}
+
+// WithMapDims returns a copy of c whose dimensions have the lengths of maps,
+// which are D1, D2 and so on. Dimensions that follow from others (ilev is lev + 1,
+// levdcmp is levgrnd since both are decomposed by D2) follow. It is an error
+// if the number of maps or of their dimensions is not that of the case, or if
+// two maps disagree about one dimension.
+func (c *Case) WithMapDims(maps []*decomp.Map) (*Case, error) {
+	if len(maps) != len(c.MapDims) {
+		return nil, fmt.Errorf("e3smcases: case %s: %d maps given, want %d", c.Name, len(maps), len(c.MapDims))
+	}
+	n := *c
+	n.Dims = slices.Clone(c.Dims)
+	from := make([]string, len(n.Dims)) // what set the length, for error texts
+	set := func(dim int, l int64, by string) error {
+		if from[dim] != "" && n.Dims[dim].Len != l {
+			return fmt.Errorf("e3smcases: case %s: dimension %s is %d by %s but %d by %s",
+				c.Name, n.Dims[dim].Name, n.Dims[dim].Len, from[dim], l, by)
+		}
+		n.Dims[dim].Len, from[dim] = l, by
+		return nil
+	}
+	for k, m := range maps {
+		ids, ext := c.MapDims[k], m.Dims()
+		if len(ids) != len(ext) {
+			return nil, fmt.Errorf("e3smcases: case %s: map D%d has %d dimensions, want %d", c.Name, k+1, len(ext), len(ids))
+		}
+		for i, d := range ids {
+			if ext[i] < 1 {
+				return nil, fmt.Errorf("e3smcases: case %s: map D%d dimension %d has length %d", c.Name, k+1, i, ext[i])
+			}
+			if err := set(d, ext[i], fmt.Sprintf("map D%d", k+1)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	// Variables may name another dimension of the same role (levdcmp for levgrnd).
+	for i := range c.Vars {
+		v := &c.Vars[i]
+		if v.Map == 0 {
+			continue
+		}
+		ext := maps[v.Map-1].Dims()
+		own := v.Dims[len(v.Dims)-len(ext):]
+		for j, d := range own {
+			if err := set(d, ext[j], fmt.Sprintf("map D%d of variable %s", v.Map, v.Name)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, p := range c.plus {
+		if err := set(p.dim, n.Dims[p.base].Len+p.add, "dimension "+n.Dims[p.base].Name); err != nil {
+			return nil, err
+		}
+	}
+	return &n, nil
+}

@@ -1,0 +1,177 @@
+package e3smcases
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+)
+
+// HOMME orders the elements of a cube face along a curve that is a Hilbert
+// curve in the factors 2 of ne, a meandering Peano curve in the factors 3 and
+// a "Cinco" curve in the factors 5 (J. Dennis, 2003; module spacecurve_mod).
+//
+// A curve is walked cell by cell. A cell has a main axis and direction, in
+// which the curve inside of it ends up beside where it began, and a joiner:
+// axis and direction of the step that leaves it. A refined cell is p x p
+// cells; how each gets its main and joiner from those of the parent is a move.
+type move struct {
+	turnMain bool // the main axis is the parent's other axis
+	flipMain bool // against the parent's main direction
+	join     joiner
+}
+
+// joiner says how a sub-cell is left.
+type joiner uint8
+
+const (
+	ahead  joiner = iota // along the sub-cell's own main axis and direction
+	leave                // as the parent is left
+	main0                // along the parent's main axis, forward
+	main1                // ... backward
+	other0               // along the parent's other axis, forward
+	other1               // ... backward
+)
+
+// Each rule lists the sub-cells in the order of the walk. A letter is the main
+// axis of the sub-cell, relative to its parent's: m main, o other; upper case
+// is backward. A following sign is the joiner where it is not "ahead": > < is
+// the parent's main axis forward and backward, ^ v the other axis, . as the parent.
+const (
+	hilbertRule = "o m mv O."
+	peanoRule   = "o o m m mv M O O> m."
+	cincoRule   = "m m o o o< O M M^ o o m mv O> o m m mv M O O> mv M O O> m."
+)
+
+// moves parses a rule.
+func moves(rule string) []move {
+	var list []move
+	for _, c := range rule {
+		n := len(list) - 1
+		switch c {
+		case 'm':
+			list = append(list, move{})
+		case 'M':
+			list = append(list, move{flipMain: true})
+		case 'o':
+			list = append(list, move{turnMain: true})
+		case 'O':
+			list = append(list, move{turnMain: true, flipMain: true})
+		case '>':
+			list[n].join = main0
+		case '<':
+			list[n].join = main1
+		case '^':
+			list[n].join = other0
+		case 'v':
+			list[n].join = other1
+		case '.':
+			list[n].join = leave
+		}
+	}
+	return list
+}
+
+// heading is an axis (0 is i, 1 is j) and a direction along it (+1, -1).
+type heading struct {
+	axis int
+	dir  int
+}
+
+// walker numbers the cells of an n x n face in the order of the curve.
+type walker struct {
+	rules [][]move // innermost factor first
+	n     int
+	pos   [2]int
+	order []int32 // order[i*n+j] is the place of cell (i, j) in the curve
+	next  int32
+}
+
+func (w *walker) walk(level int, main, join heading) {
+	for _, m := range w.rules[level] {
+		sub := main
+		if m.turnMain {
+			sub.axis ^= 1
+		}
+		if m.flipMain {
+			sub.dir = -sub.dir
+		}
+		out := sub
+		switch m.join {
+		case leave:
+			out = join
+		case main0:
+			out = main
+		case main1:
+			out = heading{main.axis, -main.dir}
+		case other0:
+			out = heading{main.axis ^ 1, main.dir}
+		case other1:
+			out = heading{main.axis ^ 1, -main.dir}
+		}
+		if level > 0 {
+			w.walk(level-1, sub, out)
+			continue
+		}
+		w.order[w.pos[0]*w.n+w.pos[1]] = w.next
+		w.next++
+		w.pos[out.axis] += out.dir
+	}
+}
+
+// faceCurve returns the place of each cell (i, j) of an n x n face in the
+// curve, at [i*n+j]. If n has other factors than 2, 3 and 5 the order is that
+// of the nearest cells of a Hilbert curve over the next power of two, as in HOMME.
+func faceCurve(n int) ([]int32, error) {
+	if n < 1 {
+		return nil, fmt.Errorf("e3smcases: a face of %d elements a side", n)
+	}
+	w := walker{n: n, order: make([]int32, n*n)}
+	rest := n
+	for _, f := range []struct {
+		factor int
+		rule   string
+	}{{2, hilbertRule}, {3, peanoRule}, {5, cincoRule}} {
+		for rest%f.factor == 0 {
+			w.rules = append(w.rules, moves(f.rule))
+			rest /= f.factor
+		}
+	}
+	if rest > 1 {
+		return nearestCurve(n)
+	}
+	if n > 1 {
+		w.walk(len(w.rules)-1, heading{0, 1}, heading{0, 1})
+	}
+	return w.order, nil
+}
+
+func nearestCurve(n int) ([]int32, error) {
+	big := 1 << bits.Len(uint(n-1))
+	curve, err := faceCurve(big)
+	if err != nil {
+		return nil, err
+	}
+	cell := make([]int32, big*big) // by place in the big curve: the small cell, from 1
+	near := make([]int, n)
+	for i := range near {
+		x := (float64(i)+0.5)/float64(n)*float64(big) + 0.5
+		near[i] = min(max(int(math.Round(x)), 1), big) - 1
+	}
+	for i := range n {
+		for j := range n {
+			cell[curve[near[i]*big+near[j]]] = int32(i*n+j) + 1
+		}
+	}
+	order := make([]int32, n*n)
+	next := int32(0)
+	for _, c := range cell {
+		if c > 0 {
+			order[c-1] = next
+			next++
+		}
+	}
+	if int(next) != n*n {
+		return nil, fmt.Errorf("e3smcases: ne=%d has no curve: %d of %d elements are reached", n, next, n*n)
+	}
+	return order, nil
+}

@@ -1,0 +1,152 @@
+package e3smcases
+
+import (
+	"fmt"
+	"math"
+
+	"blobio/decomp"
+)
+
+// G says how to make the maps of the G case.
+type G struct {
+	Cells  int // nCells; edges and vertices follow
+	Levels int // nVertLevels, 100 in the captured map
+	Ranks  int
+	Seed   int64 // 0 is the plain coast; others bend it a little
+}
+
+// GenG returns the maps D1 to D6 of the G case, sorted and merged: cells, edges,
+// cells x levels, edges x levels, vertices x levels, cells x (levels + 1).
+func GenG(ncells, nlev, ranks int, seed int64) ([]*decomp.Map, error) {
+	return G{Cells: ncells, Levels: nlev, Ranks: ranks, Seed: seed}.Maps()
+}
+
+// Maps returns D1 to D6.
+func (g G) Maps() ([]*decomp.Map, error) {
+	if g.Levels < 1 {
+		return nil, fmt.Errorf("e3smcases: G: %d levels, want 1 or more", g.Levels)
+	}
+	if g.Ranks < 1 || int64(g.Ranks) > math.MaxInt32 {
+		return nil, fmt.Errorf("e3smcases: G: %d ranks, want 1 or more", g.Ranks)
+	}
+	o, err := newOcean(g.Cells, g.Seed)
+	if err != nil {
+		return nil, err
+	}
+	owner := lists{}
+	if g.Ranks <= g.Cells {
+		owner = newLists(o.partition(g.Ranks), g.Ranks)
+	} else { // one cell for each of the first ranks
+		one := make([]int32, g.Cells)
+		for i := range one {
+			one[i] = int32(i)
+		}
+		owner = newLists(one, g.Ranks)
+	}
+	one := make([]int32, o.cells+1) // a cell has one cell
+	for i := range one {
+		one[i] = int32(i)
+	}
+	lev := int64(g.Levels)
+	maps := make([]*decomp.Map, 0, 6)
+	for _, m := range []struct {
+		start  []int32
+		levels int64 // 0: no level dimension
+	}{{one, 0}, {o.edge, 0}, {one, lev}, {o.edge, lev}, {o.vertex, lev}, {one, lev + 1}} {
+		d, err := cellMap(m.start, m.levels, owner, g.Ranks)
+		if err != nil {
+			return nil, err
+		}
+		maps = append(maps, d)
+	}
+	return maps, nil
+}
+
+// cellMap makes the map of what belongs to each rank's cells: items start[c] to
+// start[c+1]-1 of cell c, each a row of levels.
+func cellMap(start []int32, levels int64, owner lists, ranks int) (*decomp.Map, error) {
+	dims := []int64{int64(start[len(start)-1])}
+	if levels > 0 {
+		dims = append(dims, levels)
+	}
+	b := decomp.NewBuilder(dims, ranks)
+	var reqs []decomp.Req
+	for r := range ranks {
+		reqs = reqs[:0]
+		for _, c := range owner.of(r) {
+			lo, hi := int64(start[c]), int64(start[c+1])
+			if levels == 0 {
+				reqs = appendRun(reqs, lo, hi-lo)
+				continue
+			}
+			for i := lo; i < hi; i++ {
+				reqs = append(reqs, decomp.Req{Offset: i * levels, Length: levels})
+			}
+		}
+		if err := b.Set(r, reqs); err != nil {
+			return nil, err
+		}
+	}
+	return b.Map()
+}
+
+// MeshG holds the positions of a G mesh, in degrees, by number.
+type MeshG struct {
+	CellLon, CellLat     []float32
+	EdgeLon, EdgeLat     []float32
+	VertexLon, VertexLat []float32
+}
+
+// CoordsG returns where the cells, edges and vertices of GenG(ncells, ..., seed) are.
+func CoordsG(ncells int, seed int64) (*MeshG, error) {
+	o, err := newOcean(ncells, seed)
+	if err != nil {
+		return nil, err
+	}
+	m := new(MeshG)
+	m.CellLon, m.CellLat = make([]float32, o.cells), make([]float32, o.cells)
+	for c := range o.cells {
+		put(m.CellLon, m.CellLat, int32(c), [3]float64{float64(o.x[c]), float64(o.y[c]), float64(o.z[c])})
+	}
+	pos := o.positions()
+	nextEdge := append([]int32(nil), o.edge...)
+	m.EdgeLon, m.EdgeLat = make([]float32, o.edge[o.cells]), make([]float32, o.edge[o.cells])
+	o.g.eachEdge(func(p, q int32) {
+		if c := o.lowest(p, q); c >= 0 {
+			put(m.EdgeLon, m.EdgeLat, nextEdge[c], pos(p, q))
+			nextEdge[c]++
+		}
+	})
+	nextVertex := append([]int32(nil), o.vertex...)
+	m.VertexLon, m.VertexLat = make([]float32, o.vertex[o.cells]), make([]float32, o.vertex[o.cells])
+	o.g.eachTriangle(func(p, q, r int32) {
+		if c := o.lowest(p, q, r); c >= 0 {
+			put(m.VertexLon, m.VertexLat, nextVertex[c], pos(p, q, r))
+			nextVertex[c]++
+		}
+	})
+	return m, nil
+}
+
+func put(lon, lat []float32, i int32, p [3]float64) {
+	lo, la := sphere(p[0], p[1], p[2])
+	lon[i], lat[i] = float32(lo), float32(la)
+}
+
+// positions returns a function that gives the direction in the middle of points.
+func (o *ocean) positions() func(points ...int32) [3]float64 {
+	at := make([][3]float32, o.g.points())
+	o.g.eachPoint(func(id int32, face, b, c int) {
+		p := o.g.position(face, b, c)
+		r := 1 / math.Sqrt(p[0]*p[0]+p[1]*p[1]+p[2]*p[2])
+		at[id] = [3]float32{float32(p[0] * r), float32(p[1] * r), float32(p[2] * r)}
+	})
+	return func(points ...int32) (sum [3]float64) {
+		for _, p := range points {
+			for k := range sum {
+				sum[k] += float64(at[p][k])
+			}
+		}
+		return sum
+	}
+}

@@ -1,0 +1,139 @@
+package e3smcases
+
+import (
+	"fmt"
+	"math"
+
+	"blobio/decomp"
+)
+
+// Levels of the I case: the slowest dimension of D2 to D5, as captured.
+var landLevels = []int{15, 10, 9, 17} // levgrnd, levlak, ltype, natpft
+
+// segments is how many pieces ELM cuts the land cells into, per rank: nsegspc
+// 20 for each of the 2 clumps a process has in the captured map.
+const segments = 40
+
+// I says how to make the maps of the I case.
+type I struct {
+	Lat, Lon int   // grid points: latitudes from pole to pole, longitudes from 0E
+	Levels   []int // slowest dimension of D2, D3, D4, D5; nil is 15, 10, 9, 17
+	Ranks    int
+	Seed     int64  // 0 is the plain coast; others bend it a little
+	Mask     []bool // land, [lat][lon] flattened; nil is LandMask(Lat, Lon, Seed)
+}
+
+// GenI returns the maps D1 to D5 of the I case: lat x lon, then levels x lat x lon.
+// Levels nil means those of the captured map (15, 10, 9, 17). Cells that are
+// not land belong to nobody.
+func GenI(nlat, nlon int, levels []int, ranks int, seed int64) ([]*decomp.Map, error) {
+	return I{Lat: nlat, Lon: nlon, Levels: levels, Ranks: ranks, Seed: seed}.Maps()
+}
+
+func (g I) check() error {
+	switch {
+	case g.Lat < 2 || g.Lon < 1 || int64(g.Lat)*int64(g.Lon) > math.MaxInt32:
+		return fmt.Errorf("e3smcases: I: grid %d x %d, want 2 x 1 or more and up to 2^31-1 cells", g.Lat, g.Lon)
+	case len(g.Levels) != len(landLevels):
+		return fmt.Errorf("e3smcases: I: %d level counts, want %d", len(g.Levels), len(landLevels))
+	case g.Ranks < 1 || int64(g.Ranks) > math.MaxInt32:
+		return fmt.Errorf("e3smcases: I: %d ranks, want 1 or more", g.Ranks)
+	case len(g.Mask) != g.Lat*g.Lon:
+		return fmt.Errorf("e3smcases: I: mask of %d cells, want %d", len(g.Mask), g.Lat*g.Lon)
+	}
+	for _, l := range g.Levels {
+		if l < 1 {
+			return fmt.Errorf("e3smcases: I: %d levels, want 1 or more", l)
+		}
+	}
+	return nil
+}
+
+// Maps returns D1 to D5, sorted and merged.
+func (g I) Maps() ([]*decomp.Map, error) {
+	if g.Levels == nil {
+		g.Levels = landLevels
+	}
+	if g.Mask == nil && g.Lat >= 2 && g.Lon >= 1 && int64(g.Lat)*int64(g.Lon) <= math.MaxInt32 {
+		g.Mask = LandMask(g.Lat, g.Lon, g.Seed)
+	}
+	if err := g.check(); err != nil {
+		return nil, err
+	}
+	owner := g.deal()
+	size := int64(len(owner))
+	b := []*decomp.Builder{decomp.NewBuilder([]int64{int64(g.Lat), int64(g.Lon)}, g.Ranks)}
+	for _, l := range g.Levels {
+		b = append(b, decomp.NewBuilder([]int64{int64(l), int64(g.Lat), int64(g.Lon)}, g.Ranks))
+	}
+	lists := newLists(owner, g.Ranks)
+	var flat, deep []decomp.Req
+	for r := range g.Ranks {
+		flat = flat[:0]
+		for _, cell := range lists.of(r) {
+			flat = append(flat, decomp.Req{Offset: int64(cell), Length: 1})
+		}
+		flat = decomp.SortCoalesce(flat, int64(g.Lon))
+		if err := b[0].Set(r, flat); err != nil {
+			return nil, err
+		}
+		for k, l := range g.Levels {
+			deep = appendLevels(deep[:0], flat, l, size)
+			if err := b[k+1].Set(r, deep); err != nil {
+				return nil, err
+			}
+		}
+	}
+	maps := make([]*decomp.Map, len(b))
+	for k := range b {
+		var err error
+		if maps[k], err = b[k].Map(); err != nil {
+			return nil, err
+		}
+	}
+	return maps, nil
+}
+
+// deal returns the rank of each cell, -1 where there is no land. As in ELM
+// (decompInitMod), the land cells in grid order are cut into 40 segments per
+// rank of nearly equal length, which go to the ranks round robin.
+func (g I) deal() []int32 {
+	land := 0
+	for _, l := range g.Mask {
+		if l {
+			land++
+		}
+	}
+	parts := int64(segments) * int64(g.Ranks)
+	owner := make([]int32, len(g.Mask))
+	n := int64(0)
+	for i, l := range g.Mask {
+		if !l {
+			owner[i] = -1
+			continue
+		}
+		if int64(land) < parts { // segments of one cell
+			owner[i] = int32(n % int64(g.Ranks))
+		} else {
+			owner[i] = int32(n * parts / int64(land) % int64(g.Ranks))
+		}
+		n++
+	}
+	return owner
+}
+
+// CoordsI returns the axes of the I case's grid, in degrees: longitudes from 0
+// eastward, latitudes from pole to pole.
+func CoordsI(nlat, nlon int) (lon, lat []float64) {
+	lon, lat = make([]float64, max(nlon, 0)), make([]float64, max(nlat, 0))
+	for i := range lon {
+		lon[i] = float64(i) * 360 / float64(nlon)
+	}
+	for i := range lat {
+		lat[i] = -90
+		if nlat > 1 {
+			lat[i] += float64(i) * 180 / float64(nlat-1)
+		}
+	}
+	return lon, lat
+}
