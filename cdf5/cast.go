@@ -1,0 +1,130 @@
+package cdf5
+
+import "math"
+
+// cast converts src to dst, which are equally long, and returns the index of
+// the first element that is out of range, or -1.
+func cast[D, S number](dst []D, src []S) int {
+	dst = dst[:len(src)]
+	fromFloat, toFloat := isFloat[S](), isFloat[D]()
+	switch {
+	case fromFloat && toFloat:
+		if isFloat64[S]() && !isFloat64[D]() {
+			return narrow(dst, src)
+		}
+		for i, v := range src {
+			dst[i] = D(v)
+		}
+	case fromFloat:
+		lo, hi := limits[D]()
+		for i, v := range src {
+			// A NaN fails both comparisons.
+			if f := float64(v); !(f >= lo && f <= hi) {
+				return i
+			}
+			dst[i] = D(v)
+		}
+	case toFloat:
+		for i, v := range src {
+			dst[i] = D(v)
+		}
+	default:
+		for i, v := range src {
+			d := D(v)
+			if S(d) != v || (d < 0) != (v < 0) {
+				return i
+			}
+			dst[i] = d
+		}
+	}
+	return -1
+}
+
+// narrow is float64 to float32. Infinities and NaN pass.
+func narrow[D, S number](dst []D, src []S) int {
+	dst = dst[:len(src)]
+	for i, v := range src {
+		f := float64(v)
+		if a := math.Abs(f); a > math.MaxFloat32 && a <= math.MaxFloat64 {
+			return i
+		}
+		dst[i] = D(v)
+	}
+	return -1
+}
+
+func isFloat[T number]() bool {
+	x := T(1)
+	return x/2 != 0
+}
+
+// isFloat64 tells float64 from the others.
+func isFloat64[T number]() bool {
+	var x T
+	_, ok := any(x).(float64)
+	return ok
+}
+
+// limits returns the least and the greatest float64 that the integer type T
+// holds. The greatest of the 64-bit types are below 2^63 and 2^64.
+func limits[T number]() (lo, hi float64) {
+	const (
+		maxInt64  = 1<<63 - 1<<10
+		maxUint64 = 1<<64 - 1<<11
+	)
+	var x T
+	switch any(x).(type) {
+	case int8:
+		return math.MinInt8, math.MaxInt8
+	case int16:
+		return math.MinInt16, math.MaxInt16
+	case int32:
+		return math.MinInt32, math.MaxInt32
+	case int64:
+		return math.MinInt64, maxInt64
+	case uint8:
+		return 0, math.MaxUint8
+	case uint16:
+		return 0, math.MaxUint16
+	case uint32:
+		return 0, math.MaxUint32
+	case uint64:
+		return 0, maxUint64
+	case int:
+		return math.MinInt, min(math.MaxInt, maxInt64)
+	case uint:
+		return 0, min(math.MaxUint, maxUint64)
+	}
+	return 0, 0
+}
+
+// elem returns v[i].
+func elem(v any, i int) any {
+	switch s := v.(type) {
+	case []int8:
+		return s[i]
+	case []int16:
+		return s[i]
+	case []int32:
+		return s[i]
+	case []int64:
+		return s[i]
+	case []int:
+		return s[i]
+	case []uint8:
+		return s[i]
+	case []uint16:
+		return s[i]
+	case []uint32:
+		return s[i]
+	case []uint64:
+		return s[i]
+	case []uint:
+		return s[i]
+	case []float32:
+		return s[i]
+	case []float64:
+		return s[i]
+	}
+	return nil
+}

@@ -1,0 +1,497 @@
+package cdf5
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+)
+
+// DefaultMaxHeader is the default of DecodeOptions.MaxHeader, in bytes.
+const DefaultMaxHeader = 256 << 20
+
+// DecodeOptions says how DecodeHeader reads. nil means the defaults.
+type DecodeOptions struct {
+	File string // name for errors; default none
+	// Base is the offset of the header within its file. It is only added to
+	// the offsets in errors: the ReaderAt starts at the header.
+	Base int64
+	// Order of the numbers: nil is big endian (a CDF file); AutoOrder tells
+	// it by the first tag.
+	Order binary.ByteOrder
+	// NoBegins leaves the begins unchecked, for header_blob, where they are 0.
+	NoBegins bool
+	// ZeroDims accepts several dimensions of length 0, as the reference
+	// writes into header_blob for a subfile without elements. All of them
+	// count as unlimited where they come first in a variable, and as empty
+	// elsewhere. Without it, the second one is an ErrCorrupt.
+	ZeroDims bool
+	// MaxHeader caps the length of the header and so the memory that reading
+	// it takes (a small multiple). Default 256 MiB, in bytes.
+	MaxHeader int64
+	// Note, when set, is called for what readers put up with but a good
+	// writer does not do: pads that are not zero, a vsize that is not the
+	// computed one, names that no netCDF library would create. The header
+	// that is returned encodes without them (vsize excepted).
+	Note func(*FormatError)
+}
+
+func (o *DecodeOptions) fault(at int64, field string, class error, msg string) error {
+	return &FormatError{Pkg: "cdf5", File: o.File, Offset: o.Base + at, Field: field, Msg: msg, Err: class}
+}
+
+func (o *DecodeOptions) note(at int64, field, msg string) {
+	if o.Note != nil {
+		o.Note(&FormatError{Pkg: "cdf5", File: o.File, Offset: o.Base + at, Field: field, Msg: msg})
+	}
+}
+
+type autoOrder struct{ binary.ByteOrder }
+
+// AutoOrder as DecodeOptions.Order tells the byte order by the first tag that
+// is not ABSENT (and takes big endian when all three lists are).
+var AutoOrder binary.ByteOrder = autoOrder{binary.BigEndian}
+
+var hdf5Magic = []byte("\x89HDF\r\n\x1a\n")
+
+// DecodeHeader reads the header that starts at offset 0 of r, of which size
+// bytes can be read, and returns it with its length in bytes. It reads in
+// pieces of 64 KiB, never far past the header, and allocates no more than
+// the bytes that are really there justify.
+//
+// Errors are *FormatError; their class is ErrNotFormat, ErrUnsupported
+// (HDF5), ErrVersion, ErrTruncated, ErrCorrupt or ErrTooLarge, or the error of
+// r.
+func DecodeHeader(r io.ReaderAt, size int64, o *DecodeOptions) (*Header, int64, error) {
+	if o == nil {
+		o = &DecodeOptions{}
+	}
+	d := &decoder{source: source{r: r, size: size, limit: o.MaxHeader, big: true, o: o}}
+	if d.limit <= 0 {
+		d.limit = DefaultMaxHeader
+	}
+	d.limit = min(d.limit, math.MaxInt/4) // lengths below are ints
+	if err := d.header(); err != nil {
+		return nil, 0, err
+	}
+	return d.h, d.pos, nil
+}
+
+// HeaderOrder tells the byte order of the header that starts with the bytes
+// of prefix (48 are enough), by its first tag that is not ABSENT. ok is false
+// when there is none, or when it is no header.
+func HeaderOrder(prefix []byte) (order binary.ByteOrder, ok bool) {
+	if len(prefix) < magicLen || string(prefix[:3]) != "CDF" || !Version(prefix[3]).Valid() {
+		return nil, false
+	}
+	c := int(Version(prefix[3]).countSize())
+	for at := magicLen + c; at+tagLen <= len(prefix) && at < 48; at += tagLen + c {
+		switch tag := prefix[at : at+tagLen]; {
+		case bytes.Equal(tag, make([]byte, tagLen)):
+		case tag[0] == 0 && tag[3] != 0:
+			return binary.BigEndian, true
+		case tag[0] != 0 && tag[3] == 0:
+			return binary.LittleEndian, true
+		default:
+			return nil, false
+		}
+	}
+	return nil, false
+}
+
+type decoder struct {
+	source
+	h       *Header
+	beginAt []int64 // position of each variable's begin field
+}
+
+func (d *decoder) header() error {
+	b, err := d.bytes(magicLen, "magic")
+	if err != nil {
+		return err
+	}
+	v := Version(b[3])
+	switch {
+	case bytes.Equal(b, hdf5Magic[:magicLen]):
+		return d.fault(0, "magic", ErrUnsupported, "HDF5 (a netCDF-4 file?), want \"CDF\"")
+	case string(b[:3]) != "CDF":
+		return d.fault(0, "magic", ErrNotFormat, "% x, want \"CDF\"", b)
+	case !v.Valid():
+		return d.fault(3, "magic", ErrVersion, "version byte %d, want 1, 2 or 5", b[3])
+	}
+	d.h = &Header{Version: v}
+	if err := d.order(); err != nil {
+		return err
+	}
+	if err := d.numRecs(); err != nil {
+		return err
+	}
+	if err := d.dims(); err != nil {
+		return err
+	}
+	if d.h.Atts, err = d.atts("global"); err != nil {
+		return err
+	}
+	if err := d.vars(); err != nil {
+		return err
+	}
+	return d.checkPlaces()
+}
+
+func (d *decoder) order() error {
+	switch o := d.o.Order.(type) {
+	case nil:
+	case autoOrder:
+		prefix := make([]byte, min(48, d.size))
+		n, err := d.r.ReadAt(prefix, 0)
+		if err != nil && err != io.EOF {
+			return d.fault(0, "magic", err, "cannot be read")
+		}
+		if found, ok := HeaderOrder(prefix[:n]); ok {
+			d.big = isBig(found)
+		}
+	default:
+		d.big = isBig(o)
+	}
+	return nil
+}
+
+func (d *decoder) numRecs() error {
+	at := d.pos
+	if d.h.Version != CDF5 {
+		n, err := d.u32("numrecs")
+		d.h.NumRecs = int64(n)
+		if n == math.MaxUint32 {
+			d.h.NumRecs = Streaming
+		}
+		return err
+	}
+	n, err := d.u64("numrecs")
+	if err != nil {
+		return err
+	}
+	if n > math.MaxInt64 && n != math.MaxUint64 {
+		return d.fault(at, "numrecs", ErrCorrupt, "%#x, want a non-negative number, or all ones for streaming", n)
+	}
+	d.h.NumRecs = int64(n)
+	return nil
+}
+
+// list reads the tag and the length of a list whose entries are at least
+// minEntry bytes long.
+func (d *decoder) list(tag uint32, minEntry int64, field string) (int64, error) {
+	at := d.pos
+	got, err := d.u32(field + " tag")
+	if err != nil {
+		return 0, err
+	}
+	if got != tag && got != tagAbsent {
+		return 0, d.fault(at, field+" tag", ErrCorrupt, "%#x, want %#x or 0", got, tag)
+	}
+	at = d.pos
+	n, err := d.count(d.h.Version, field+" nelems")
+	if err != nil {
+		return 0, err
+	}
+	switch {
+	case got == tagAbsent && n != 0:
+		return 0, d.fault(at, field+" nelems", ErrCorrupt, "%d, want 0 after an ABSENT tag", n)
+	case got == tag && n == 0:
+		d.o.note(at-tagLen, field+" tag", "present, want ABSENT before an empty list")
+	}
+	return n, d.fits(at, n, minEntry, field+" nelems")
+}
+
+// fits fails when n entries of at least each bytes cannot follow.
+func (d *decoder) fits(at, n, each int64, field string) error {
+	if n > (d.size-d.pos)/each {
+		return d.fault(at, field, ErrTruncated, "%d, but %d bytes are left in the file", n, d.size-d.pos)
+	}
+	if n > (d.limit-d.pos)/each {
+		return d.fault(at, field, ErrTooLarge, "%d do not fit a header of %d bytes, the cap", n, d.limit)
+	}
+	return nil
+}
+
+// startCap is the capacity that a slice of n entries starts with: it grows
+// only as the entries are really read.
+func startCap(n int64) int { return int(min(n, 1024)) }
+
+func (d *decoder) name(kind string, i int64) (string, error) {
+	field := fmt.Sprintf("%s[%d] name", kind, i)
+	at := d.pos
+	n, err := d.count(d.h.Version, field+" length")
+	if err != nil {
+		return "", err
+	}
+	if err := d.fits(at, n, 1, field+" length"); err != nil {
+		return "", err
+	}
+	at = d.pos
+	b, err := d.long(nil, n, field)
+	if err != nil {
+		return "", err
+	}
+	s := string(b)
+	if why := badName(s); why != "" {
+		return "", d.fault(at, field, ErrCorrupt, "%s", why)
+	}
+	if why := oddName(s); why != "" {
+		d.o.note(at, field, why)
+	}
+	return s, d.pad(n, field)
+}
+
+func (d *decoder) dims() error {
+	c := d.h.Version.countSize()
+	n, err := d.list(tagDimension, c+4+c, "dim_list")
+	if err != nil {
+		return err
+	}
+	seen := newNames(n)
+	unlimited := -1
+	d.h.Dims = make([]Dim, 0, startCap(n))
+	for i := int64(0); i < n; i++ {
+		at := d.pos
+		name, err := d.name("dim", i)
+		if err != nil {
+			return err
+		}
+		if seen.again(name) {
+			return d.fault(at, fmt.Sprintf("dim[%d] name", i), ErrCorrupt, "%q is there twice", name)
+		}
+		field := fmt.Sprintf("dim %q length", name)
+		at = d.pos
+		length, err := d.count(d.h.Version, field)
+		if err != nil {
+			return err
+		}
+		if length > d.h.Version.maxDim() {
+			return d.fault(at, field, ErrCorrupt, "%d, want <= %d in %v", length, d.h.Version.maxDim(), d.h.Version)
+		}
+		if length == 0 {
+			if unlimited >= 0 && !d.o.ZeroDims {
+				return d.fault(at, field, ErrCorrupt, "0: a second unlimited dimension, the first is %q", d.h.Dims[unlimited].Name)
+			}
+			unlimited = int(i)
+		}
+		d.h.Dims = append(d.h.Dims, Dim{Name: name, Len: length})
+	}
+	return nil
+}
+
+func (d *decoder) vars() error {
+	c := d.h.Version.countSize()
+	// name, nelems of dimids, tag and nelems of attributes, type, vsize, begin
+	minVar := c + 4 + c + tagLen + c + typeLen + c + d.h.Version.beginSize()
+	n, err := d.list(tagVariable, minVar, "var_list")
+	if err != nil {
+		return err
+	}
+	seen := newNames(n)
+	d.h.Vars = make([]Var, 0, startCap(n))
+	for i := int64(0); i < n; i++ {
+		at := d.pos
+		name, err := d.name("var", i)
+		if err != nil {
+			return err
+		}
+		if seen.again(name) {
+			return d.fault(at, fmt.Sprintf("var[%d] name", i), ErrCorrupt, "%q is there twice", name)
+		}
+		d.h.Vars = append(d.h.Vars, Var{Name: name})
+		if err := d.variable(int(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// variable reads what follows the name of variable i.
+func (d *decoder) variable(i int) error {
+	h, v := d.h, &d.h.Vars[i]
+	of := fmt.Sprintf("var %q", v.Name)
+	if err := d.dimIDs(v, of); err != nil {
+		return err
+	}
+	var err error
+	if v.Atts, err = d.atts(of); err != nil {
+		return err
+	}
+	if v.Type, err = d.extType(of + " type"); err != nil {
+		return err
+	}
+	computed, ok := h.sizeWithin(i, math.MaxInt64-3)
+	if !ok {
+		return d.fault(d.pos-typeLen, of+" type", ErrCorrupt, "its dimensions make more than 2^63-4 bytes")
+	}
+	computed = pad4(computed)
+	at := d.pos
+	if v.VSize, err = d.count(h.Version, of+" vsize"); err != nil {
+		return err
+	}
+	if h.Version != CDF5 && v.VSize == clippedVSize && computed > maxVSize32 {
+		v.VSize = computed
+	}
+	if v.VSize != computed {
+		d.o.note(at, of+" vsize", fmt.Sprintf("%d, want %d", v.VSize, computed))
+	}
+	d.beginAt = append(d.beginAt, d.pos)
+	at = d.pos
+	if h.Version == CDF1 {
+		b, err := d.u32(of + " begin")
+		if err != nil {
+			return err
+		}
+		v.Begin = int64(int32(b))
+	} else {
+		b, err := d.u64(of + " begin")
+		if err != nil {
+			return err
+		}
+		v.Begin = int64(b)
+	}
+	if v.Begin < 0 {
+		return d.fault(at, of+" begin", ErrCorrupt, "%d, want a non-negative offset", v.Begin)
+	}
+	return nil
+}
+
+func (d *decoder) dimIDs(v *Var, of string) error {
+	c := d.h.Version.countSize()
+	at := d.pos
+	n, err := d.count(d.h.Version, of+" ndims")
+	if err != nil {
+		return err
+	}
+	if err := d.fits(at, n, c, of+" ndims"); err != nil {
+		return err
+	}
+	if n > 0 {
+		v.Dims = make([]int, 0, startCap(n))
+	}
+	for k := int64(0); k < n; k++ {
+		at := d.pos
+		id, err := d.count(d.h.Version, of+" dimid")
+		if err != nil {
+			return err
+		}
+		field := func() string { return fmt.Sprintf("%s dimid[%d]", of, k) }
+		if id >= int64(len(d.h.Dims)) {
+			return d.fault(at, field(), ErrCorrupt, "%d, want < %d", id, len(d.h.Dims))
+		}
+		if k > 0 && d.h.Dims[id].Len == 0 && !d.o.ZeroDims {
+			return d.fault(at, field(), ErrCorrupt, "%d is the unlimited dimension %q, which must come first", id, d.h.Dims[id].Name)
+		}
+		v.Dims = append(v.Dims, int(id))
+	}
+	return nil
+}
+
+func (d *decoder) extType(field string) (Type, error) {
+	at := d.pos
+	t, err := d.u32(field)
+	if err != nil {
+		return 0, err
+	}
+	if !Type(t).ValidIn(d.h.Version) {
+		last := Double
+		if d.h.Version == CDF5 {
+			last = UInt64
+		}
+		return 0, d.fault(at, field, ErrCorrupt, "%d, want 1 to %d in %v", t, last, d.h.Version)
+	}
+	return Type(t), nil
+}
+
+// atts reads an attribute list. of names its owner.
+func (d *decoder) atts(of string) ([]Att, error) {
+	c := d.h.Version.countSize()
+	n, err := d.list(tagAttribute, c+4+typeLen+c, of+" att_list")
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	seen := newNames(n)
+	list := make([]Att, 0, startCap(n))
+	for i := int64(0); i < n; i++ {
+		at := d.pos
+		name, err := d.name(of+" att", i)
+		if err != nil {
+			return nil, err
+		}
+		if seen.again(name) {
+			return nil, d.fault(at, fmt.Sprintf("%s att[%d] name", of, i), ErrCorrupt, "%q is there twice", name)
+		}
+		a := Att{Name: name}
+		field := of + " att " + name
+		if a.Type, err = d.extType(field + " type"); err != nil {
+			return nil, err
+		}
+		if err := d.values(&a, field); err != nil {
+			return nil, err
+		}
+		list = append(list, a)
+	}
+	return list, nil
+}
+
+func (d *decoder) values(a *Att, field string) error {
+	at := d.pos
+	n, err := d.count(d.h.Version, field+" nelems")
+	if err != nil {
+		return err
+	}
+	size := int64(a.Type.Size())
+	if err := d.fits(at, n, size, field+" nelems"); err != nil {
+		return err
+	}
+	var b []byte
+	if n*size <= sourcePiece {
+		b, err = d.bytes(int(n*size), field+" values")
+	} else {
+		b, err = d.long(nil, n*size, field+" values")
+	}
+	if err != nil {
+		return err
+	}
+	if a.Type == Char {
+		a.Value = string(b)
+	} else {
+		a.Value = NewSlice(a.Type, int(n))
+		if err := FromFile(a.Value, b, d.big, a.Type); err != nil {
+			return err
+		}
+	}
+	return d.pad(n*size, field+" values")
+}
+
+// names tells repeats. Short lists, such as most attribute lists, need no map.
+type names struct {
+	list []string
+	m    map[string]struct{}
+}
+
+func newNames(n int64) *names {
+	if n > 16 {
+		return &names{m: make(map[string]struct{}, startCap(n))}
+	}
+	return &names{}
+}
+
+func (n *names) again(s string) bool {
+	if n.m != nil {
+		if _, ok := n.m[s]; ok {
+			return true
+		}
+		n.m[s] = struct{}{}
+		return false
+	}
+	for _, x := range n.list {
+		if x == s {
+			return true
+		}
+	}
+	n.list = append(n.list, s)
+	return false
+}

@@ -1,0 +1,279 @@
+package cdf5
+
+import (
+	"math"
+)
+
+// LayoutOptions says where variables go. All values are bytes; 0 means the
+// default. nil means all defaults: the tight layout of the blob files.
+type LayoutOptions struct {
+	// HeaderAlign rounds the end of the header (plus HeaderReserve) up: the
+	// data section begins at a multiple of it. Default 1, range 1 to 2^30.
+	HeaderAlign int64
+	// HeaderReserve keeps that many bytes free after the header, so that it
+	// can grow in place. Default 0.
+	HeaderReserve int64
+	// VarAlign rounds the begin of each fixed variable up. Default 1.
+	VarAlign int64
+	// RecordAlign rounds the begin of the record section up. Default 1.
+	RecordAlign int64
+}
+
+// Validate tells whether the values are in range (ErrUsage).
+func (o *LayoutOptions) Validate() error {
+	if o == nil {
+		return nil
+	}
+	for _, a := range []struct {
+		name string
+		v    int64
+	}{{"HeaderAlign", o.HeaderAlign}, {"HeaderReserve", o.HeaderReserve}, {"VarAlign", o.VarAlign}, {"RecordAlign", o.RecordAlign}} {
+		if a.v < 0 || a.v > 1<<30 {
+			return usagef("%s %d, want 0 to 2^30", a.name, a.v)
+		}
+	}
+	return nil
+}
+
+// Limits of the three versions, as netCDF-C enforces them: the greatest
+// dimension length, and the greatest size of a variable (of one record of it)
+// that is not the last one. The -3 leaves room for the pad.
+func (v Version) maxDim() int64 {
+	switch v {
+	case CDF1:
+		return math.MaxInt32 - 3
+	case CDF2:
+		return math.MaxUint32 - 3
+	}
+	return math.MaxInt64 - 3
+}
+
+// maxName is NC_MAX_NAME of the netCDF libraries.
+const maxName = 256
+
+// Layout checks the header against the rules and limits of its version and
+// sets the VSize and Begin of every variable: fixed variables in definition
+// order after the header, then the record variables, in definition order
+// within a record. Every begin is a multiple of 4.
+//
+// A violation of the format's rules is an ErrUsage, of the version's limits
+// an ErrTooLarge; the header is then unchanged.
+func (h *Header) Layout(o *LayoutOptions) error {
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	if o == nil {
+		o = &LayoutOptions{}
+	}
+	if err := h.Validate(); err != nil {
+		return err
+	}
+	vsize := make([]int64, len(h.Vars))
+	begin := make([]int64, len(h.Vars))
+	records := 0
+	for i := range h.Vars {
+		vsize[i] = pad4(h.Bytes(i))
+		if h.IsRecord(i) {
+			records++
+		}
+	}
+	end, err := alignUp(h.EncodedLen()+o.HeaderReserve, o.HeaderAlign)
+	if err != nil {
+		return err
+	}
+	place := func(i int) error {
+		if h.Version == CDF1 && end > math.MaxInt32 {
+			return limitf("var %q: begin %d, want <= %d in CDF-1", h.Vars[i].Name, end, math.MaxInt32)
+		}
+		begin[i] = end
+		if end > math.MaxInt64-4-vsize[i] {
+			return limitf("var %q: ends past 2^63", h.Vars[i].Name)
+		}
+		end += vsize[i]
+		return nil
+	}
+	for i := range h.Vars {
+		if h.IsRecord(i) {
+			continue
+		}
+		if end, err = alignUp(end, o.VarAlign); err != nil {
+			return err
+		}
+		if err := place(i); err != nil {
+			return err
+		}
+	}
+	if records > 0 {
+		if end, err = alignUp(end, o.RecordAlign); err != nil {
+			return err
+		}
+		first := end
+		for i := range h.Vars {
+			if h.IsRecord(i) {
+				if err := place(i); err != nil {
+					return err
+				}
+			}
+		}
+		if n, ok := mulFits(max(h.NumRecs, 0), h.RecSize()); !ok || n > math.MaxInt64-4-first {
+			return limitf("numrecs %d: the records end past 2^63", h.NumRecs)
+		}
+	}
+	for i := range h.Vars {
+		h.Vars[i].VSize, h.Vars[i].Begin = vsize[i], begin[i]
+	}
+	return nil
+}
+
+// alignUp rounds n up to a multiple of align (0 counts as 1) and of 4.
+func alignUp(n, align int64) (int64, error) {
+	if align < 1 {
+		align = 1
+	}
+	if n > math.MaxInt64-2*align-8 {
+		return 0, limitf("offset %d cannot be aligned", n)
+	}
+	n = (n + align - 1) / align * align
+	return pad4(n), nil
+}
+
+// Validate checks everything in the header but VSize and Begin: names, types,
+// dimension ids, and the limits of its version on dimensions, variables and
+// their sizes. Names must be such as netCDF libraries accept in new files.
+func (h *Header) Validate() error {
+	if !h.Version.Valid() {
+		return usagef("version %d, want 1, 2 or 5", h.Version)
+	}
+	if h.NumRecs < Streaming || (h.Version != CDF5 && h.NumRecs >= 1<<32-1) {
+		return limitf("numrecs %d in %v", h.NumRecs, h.Version)
+	}
+	seen := make(map[string]bool, max(len(h.Dims), len(h.Vars)))
+	unlimited := -1
+	for i := range h.Dims {
+		d := &h.Dims[i]
+		if err := checkNew(seen, "dim", d.Name); err != nil {
+			return err
+		}
+		switch {
+		case d.Len < 0:
+			return usagef("dim %q: length %d", d.Name, d.Len)
+		case d.Len == 0 && unlimited >= 0:
+			return usagef("dim %q: a second unlimited dimension (length 0), the first is %q", d.Name, h.Dims[unlimited].Name)
+		case d.Len == 0:
+			unlimited = i
+		case d.Len > h.Version.maxDim():
+			return limitf("dim %q: length %d, want <= %d in %v", d.Name, d.Len, h.Version.maxDim(), h.Version)
+		}
+	}
+	if err := h.validateAtts("global", h.Atts); err != nil {
+		return err
+	}
+	clear(seen)
+	for i := range h.Vars {
+		v := &h.Vars[i]
+		if err := checkNew(seen, "var", v.Name); err != nil {
+			return err
+		}
+		if !v.Type.ValidIn(h.Version) {
+			return usagef("var %q: type %v is not in %v", v.Name, v.Type, h.Version)
+		}
+		for k, d := range v.Dims {
+			if d < 0 || d >= len(h.Dims) {
+				return usagef("var %q: dimid[%d]: %d, want < %d", v.Name, k, d, len(h.Dims))
+			}
+			if k > 0 && h.Dims[d].Len == 0 {
+				return usagef("var %q: dimid[%d]: the unlimited dimension %q must come first", v.Name, k, h.Dims[d].Name)
+			}
+		}
+		if err := h.validateAtts("var "+v.Name, v.Atts); err != nil {
+			return err
+		}
+		if _, ok := h.sizeWithin(i, math.MaxInt64-3); !ok {
+			return limitf("var %q: size over 2^63-4 bytes", v.Name)
+		}
+	}
+	return h.validateSizes()
+}
+
+func (h *Header) validateAtts(of string, atts []Att) error {
+	seen := make(map[string]bool, len(atts))
+	for i := range atts {
+		a := &atts[i]
+		if err := checkNew(seen, of+": attribute", a.Name); err != nil {
+			return err
+		}
+		if !a.Type.ValidIn(h.Version) {
+			return usagef("%s: attribute %q: type %v is not in %v", of, a.Name, a.Type, h.Version)
+		}
+		if n := a.Len(); n < 0 {
+			return usagef("%s: attribute %q: value of Go type %T does not match %v", of, a.Name, a.Value, a.Type)
+		} else if n > math.MaxInt32 && h.Version != CDF5 {
+			return limitf("%s: attribute %q: %d elements in %v", of, a.Name, n, h.Version)
+		}
+	}
+	return nil
+}
+
+// validateSizes holds the rules of CDF-1 and CDF-2 on big variables: at most
+// one may be over the limit, and only where no begin has to be computed after
+// it: the last fixed variable of a file without record variables, or the last
+// record variable.
+func (h *Header) validateSizes() error {
+	if h.Version == CDF5 {
+		return nil
+	}
+	limit := h.Version.maxDim() // the same numbers hold for sizes
+	big, lastFixed, lastRecord, records := -1, -1, -1, 0
+	bigRecord := -1
+	for i := range h.Vars {
+		_, ok := h.sizeWithin(i, limit)
+		if h.IsRecord(i) {
+			records++
+			lastRecord = i
+			if !ok {
+				if bigRecord >= 0 {
+					return limitf("var %q: a second record over %d bytes in %v, the first is %q", h.Vars[i].Name, limit, h.Version, h.Vars[bigRecord].Name)
+				}
+				bigRecord = i
+			}
+			continue
+		}
+		lastFixed = i
+		if !ok {
+			if big >= 0 {
+				return limitf("var %q: a second variable over %d bytes in %v, the first is %q", h.Vars[i].Name, limit, h.Version, h.Vars[big].Name)
+			}
+			big = i
+		}
+	}
+	if big >= 0 && (big != lastFixed || records > 0) {
+		return limitf("var %q: over %d bytes, in %v only the last variable of a file without record variables may be", h.Vars[big].Name, limit, h.Version)
+	}
+	if bigRecord >= 0 && bigRecord != lastRecord {
+		return limitf("var %q: a record over %d bytes, in %v only the last record variable may have it", h.Vars[bigRecord].Name, limit, h.Version)
+	}
+	return nil
+}
+
+// sizeWithin returns Bytes(v) and true when it is at most limit.
+func (h *Header) sizeWithin(v int, limit int64) (int64, bool) {
+	n := int64(h.Vars[v].Type.Size())
+	ids := h.Vars[v].Dims
+	if h.IsRecord(v) {
+		ids = ids[1:]
+	}
+	// A dimension of length 0 here (only in headers decoded with ZeroDims)
+	// makes the variable empty whatever the others are.
+	for _, d := range ids {
+		if h.Dims[d].Len == 0 {
+			return 0, true
+		}
+	}
+	for _, d := range ids {
+		var ok bool
+		if n, ok = mulFits(n, h.Dims[d].Len); !ok || n > limit {
+			return 0, false
+		}
+	}
+	return n, n <= limit
+}

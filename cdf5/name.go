@@ -1,0 +1,59 @@
+package cdf5
+
+import (
+	"fmt"
+	"unicode/utf8"
+)
+
+// badName tells why a name is not acceptable even in a file that is read: it
+// returns "" for a good one. Such names cannot be told apart or printed.
+func badName(s string) string {
+	if s == "" {
+		return "empty name"
+	}
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '/':
+			return fmt.Sprintf("%q has '/'", s)
+		case c < ' ' || c == 0x7f:
+			return fmt.Sprintf("%q has control character %#02x", s, c)
+		}
+	}
+	return ""
+}
+
+// oddName tells which further rule of the netCDF libraries for new names is
+// broken: it returns "" for a good one.
+func oddName(s string) string {
+	if s == "" {
+		return ""
+	}
+	c := s[0]
+	switch {
+	case len(s) > maxName:
+		return fmt.Sprintf("name of %d bytes, want <= %d", len(s), maxName)
+	case !utf8.ValidString(s):
+		return fmt.Sprintf("%q is not UTF-8", s)
+	case c < 0x80 && c != '_' && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z'):
+		return fmt.Sprintf("%q: want a letter, a digit or '_' first", s)
+	case s[len(s)-1] == ' ':
+		return fmt.Sprintf("%q ends in a space", s)
+	}
+	return ""
+}
+
+// checkNew applies all rules to a name of a header that will be written, and
+// notes it in seen.
+func checkNew(seen map[string]bool, kind, name string) error {
+	if why := badName(name); why != "" {
+		return usagef("%s: %s", kind, why)
+	}
+	if why := oddName(name); why != "" {
+		return usagef("%s: %s", kind, why)
+	}
+	if seen[name] {
+		return usagef("%s: %q is there twice", kind, name)
+	}
+	seen[name] = true
+	return nil
+}

@@ -1,0 +1,106 @@
+package cdf5
+
+import "fmt"
+
+// Type is an external (file) type. The numbers are those of the format.
+type Type uint32
+
+// The external types. UByte and later exist in CDF-5 only.
+const (
+	Byte   Type = 1  // 1 byte, signed
+	Char   Type = 2  // 1 byte, text
+	Short  Type = 3  // 2 bytes, signed
+	Int    Type = 4  // 4 bytes, signed
+	Float  Type = 5  // IEEE 754 binary32
+	Double Type = 6  // IEEE 754 binary64
+	UByte  Type = 7  // 1 byte, unsigned
+	UShort Type = 8  // 2 bytes, unsigned
+	UInt   Type = 9  // 4 bytes, unsigned
+	Int64  Type = 10 // 8 bytes, signed
+	UInt64 Type = 11 // 8 bytes, unsigned
+)
+
+// typeSizes and typeNames are indexed by Type; the names are those of CDL.
+var (
+	typeSizes = [...]int{0, 1, 1, 2, 4, 4, 8, 1, 2, 4, 8, 8}
+	typeNames = [...]string{"", "byte", "char", "short", "int", "float", "double", "ubyte", "ushort", "uint", "int64", "uint64"}
+)
+
+// Size returns the bytes of one element, or 0 for a type that does not exist.
+func (t Type) Size() int {
+	if !t.Valid() {
+		return 0
+	}
+	return typeSizes[t]
+}
+
+// Valid tells whether t is one of the eleven types of CDF-5.
+func (t Type) Valid() bool { return t >= Byte && t <= UInt64 }
+
+// ValidIn tells whether t exists in version v of the format.
+func (t Type) ValidIn(v Version) bool {
+	if v == CDF5 {
+		return t.Valid()
+	}
+	return t >= Byte && t <= Double
+}
+
+// String returns the CDL name, such as "int64".
+func (t Type) String() string {
+	if !t.Valid() {
+		return fmt.Sprintf("type(%d)", uint32(t))
+	}
+	return typeNames[t]
+}
+
+// ParseType returns the type of a CDL name. It is an error (ErrUsage) when
+// there is no such type.
+func ParseType(name string) (Type, error) {
+	for t := Byte; t <= UInt64; t++ {
+		if typeNames[t] == name {
+			return t, nil
+		}
+	}
+	return 0, fmt.Errorf("cdf5: %w: no type is named %q", ErrUsage, name)
+}
+
+// Version is the fourth byte of a file.
+type Version uint8
+
+// The versions of the format. They differ in the width of counts and offsets
+// and in the types they know; doc.go has the table.
+const (
+	CDF1 Version = 1 // 32-bit counts, 32-bit offsets
+	CDF2 Version = 2 // 32-bit counts, 64-bit offsets
+	CDF5 Version = 5 // 64-bit counts, 64-bit offsets, five more types
+)
+
+// Valid tells whether v is one of the three versions.
+func (v Version) Valid() bool { return v == CDF1 || v == CDF2 || v == CDF5 }
+
+// String returns "CDF-1", "CDF-2" or "CDF-5".
+func (v Version) String() string { return fmt.Sprintf("CDF-%d", uint8(v)) }
+
+// countSize is the width in bytes of a count, a length, a dimid and a vsize.
+func (v Version) countSize() int64 {
+	if v == CDF5 {
+		return 8
+	}
+	return 4
+}
+
+// beginSize is the width in bytes of a begin.
+func (v Version) beginSize() int64 {
+	if v == CDF1 {
+		return 4
+	}
+	return 8
+}
+
+// maxCount is the greatest count that a field of this version holds.
+func (v Version) maxCount() int64 {
+	if v == CDF5 {
+		return 1<<63 - 1
+	}
+	return 1<<32 - 1
+}

@@ -1,0 +1,84 @@
+package cdf5_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"blobio/cdf5"
+	"blobio/internal/sharedtest"
+)
+
+// headerBlobAt is where the raw bytes of header_blob sit in the reference's
+// HDF5 files: behavior of its HDF5 library, not part of a format.
+const headerBlobAt = 2048
+
+// TestVectors decodes every header that the reference program wrote, encodes
+// it again to the very bytes, and computes its layout anew.
+func TestVectors(t *testing.T) {
+	for _, path := range vectorPaths(t) {
+		t.Run(path[strings.Index(path, "e3sm"):], func(t *testing.T) {
+			file := sharedtest.Unzstd(t, path)
+			order, at := binary.ByteOrder(binary.BigEndian), 0
+			o := &cdf5.DecodeOptions{File: filepath.Base(path), Note: func(e *cdf5.FormatError) { t.Errorf("note: %v", e) }}
+			blob := strings.Contains(path, "hdf5")
+			if blob {
+				order, at = binary.LittleEndian, headerBlobAt
+				o.Order, o.NoBegins, o.Base = cdf5.AutoOrder, true, headerBlobAt
+			}
+			h, n, err := cdf5.DecodeHeader(bytes.NewReader(file[at:]), int64(len(file)-at), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n != h.EncodedLen() {
+				t.Errorf("header of %d bytes, EncodedLen %d", n, h.EncodedLen())
+			}
+			enc, err := h.AppendTo(nil, order, blob)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(enc, file[at:at+int(n)]) {
+				t.Errorf("encoded header differs")
+			}
+			again := *h
+			again.Vars = slices.Clone(h.Vars)
+			for i := range again.Vars {
+				again.Vars[i].VSize, again.Vars[i].Begin = 0, 0
+			}
+			if err := again.Layout(nil); err != nil {
+				t.Fatal(err)
+			}
+			for i := range h.Vars {
+				got, want := again.Vars[i], h.Vars[i]
+				if got.VSize != want.VSize || (!blob && got.Begin != want.Begin) {
+					t.Fatalf("var %q: vsize %d begin %d, want %d %d", want.Name, got.VSize, got.Begin, want.VSize, want.Begin)
+				}
+			}
+			// The canonical I file ends early: no rank owns the last elements.
+			early := strings.Contains(path, "I_pnetcdf_canonical")
+			if size := again.FileSize(h.NumRecs); !blob && size != int64(len(file)) && !(early && size > int64(len(file))) {
+				t.Errorf("FileSize %d, the file has %d", size, len(file))
+			}
+		})
+	}
+}
+
+// vectorPaths lists the files of the reference. The -j and multi-node ones
+// repeat the others' headers but for types and counts: -short leaves them out.
+func vectorPaths(t *testing.T) []string {
+	var paths []string
+	err := filepath.WalkDir(sharedtest.Dir(t, "vectors", "e3sm"), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".zst") {
+			paths = append(paths, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths
+}

@@ -1,0 +1,93 @@
+// Package sharedtest finds the folder `shared` beside the module, which holds
+// files made by the reference programs, and opens the files in it. Tests that
+// need it are skipped where it is absent.
+package sharedtest
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// maxVector caps what Unzstd makes, in bytes.
+const maxVector = 1 << 30
+
+// Dir returns the path of ../shared/<elem...>, seen from the root of the
+// module that holds the working directory. It skips the test when there is no
+// such file or folder.
+func Dir(t testing.TB, elem ...string) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			break
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			t.Skip("SKIPPED: no go.mod above the working directory, so ../shared cannot be found")
+		}
+		dir = up
+	}
+	shared := filepath.Join(filepath.Dir(dir), "shared")
+	if _, err := os.Stat(shared); err != nil {
+		t.Skip("SKIPPED: ../shared is absent (files of the reference programs)")
+	}
+	path := filepath.Join(append([]string{shared}, elem...)...)
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("SKIPPED: ../shared/%s is absent", strings.Join(elem, "/"))
+	}
+	return path
+}
+
+// Unzstd returns the decompressed bytes of a .zst file. When the sha256.txt
+// of its folder lists the name (without .zst), the digest must match.
+func Unzstd(t testing.TB, path string) []byte {
+	t.Helper()
+	packed, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxVector))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	b, err := d.DecodeAll(packed, nil)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	name := strings.TrimSuffix(filepath.Base(path), ".zst")
+	if want := digest(t, filepath.Dir(path), name); want != "" {
+		sum := sha256.Sum256(b)
+		if got := hex.EncodeToString(sum[:]); got != want {
+			t.Fatalf("%s: sha256 %s, want %s", path, got, want)
+		}
+	}
+	return b
+}
+
+// digest returns the digest that sha256.txt of the folder lists for name, or "".
+func digest(t testing.TB, dir, name string) string {
+	t.Helper()
+	list, err := os.ReadFile(filepath.Join(dir, "sha256.txt"))
+	if err != nil {
+		return ""
+	}
+	for s := bufio.NewScanner(bytes.NewReader(list)); s.Scan(); {
+		f := strings.Fields(s.Text())
+		if len(f) == 2 && strings.TrimPrefix(f[1], "*") == name {
+			return f[0]
+		}
+	}
+	return ""
+}
