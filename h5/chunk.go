@@ -133,8 +133,8 @@ func (d *Dataset) chunkData(ref chunkRef, edge bool) ([]byte, error) {
 	if ref.addr > f.src.size-f.base || ref.size > f.src.size-at {
 		return nil, f.errAt(at, "chunk", ErrTruncated, "%d bytes, the file has %d in all", ref.size, f.src.size)
 	}
-	if ref.size > 2*maxChunk {
-		return nil, f.errAt(ref.off, "chunk size", ErrTooLarge, "%d, want at most %d", ref.size, 2*int64(maxChunk))
+	if limit := int64(maxChunk + maxChunk/8); ref.size > limit { // filters may add a little
+		return nil, f.errAt(ref.off, "chunk size", ErrTooLarge, "%d, want at most %d", ref.size, limit)
 	}
 	b := make([]byte, ref.size)
 	if err := f.src.readFull(b, at); err != nil {

@@ -38,9 +38,8 @@ func (f *File) decodeDense(m *message, orderLen int64, what string) (*denseInfo,
 	return d, nil
 }
 
-// each visits the objects: all, or those whose name may be the given one. idAt
-// is where the heap ID lies in a record of the index by creation, hashAt
-// where the hash lies in one by name, whose ID is at nameID.
+// each visits the objects with their index records: all, or those whose name
+// may be the given one.
 func (d *denseInfo) each(k denseKeys, name *string, visit func(*cursor, record) (bool, error)) error {
 	heap, err := d.f.fractalHeap(d.heapAt)
 	if err != nil {
@@ -73,11 +72,15 @@ func (d *denseInfo) each(k denseKeys, name *string, visit func(*cursor, record) 
 	if t.rec < k.need {
 		return d.f.errAt(t.off, "v2 B-tree record size", ErrCorrupt, "%d, want at least %d", t.rec, k.need)
 	}
+	used := int64(0) // objects are stored once each, so they fit the file
 	return t.walk(cmp, func(r record) (bool, error) {
 		end := min(idAt+heap.idLen, len(r.b))
 		c, err := heap.object(r.b[idAt:end], r.off+int64(idAt))
 		if err != nil {
 			return false, err
+		}
+		if used += int64(len(c.b)); used > d.f.src.size {
+			return false, d.f.errAt(r.off, "heap ID", ErrCorrupt, "objects of %d bytes and more in a file of %d", used, d.f.src.size)
 		}
 		return visit(c, r)
 	})

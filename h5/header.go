@@ -193,6 +193,8 @@ func (p *headerParser) add(c *cursor, m message, n int64) error {
 		p.todo = append(p.todo, b)
 	case m.typ > msgMax && m.flags&msgFailUnknown != 0:
 		return p.f.errAt(m.off, "object header message", ErrUnsupported, "message type %#x, marked as one that a reader must know", m.typ)
+	case len(p.h.msgs) >= maxMessages:
+		return p.f.errAt(m.off, "object header message", ErrTooLarge, "more than %d messages", maxMessages)
 	default:
 		p.h.msgs = append(p.h.msgs, m)
 	}
@@ -213,8 +215,8 @@ func (p *headerParser) continuations(read func(block) error) error {
 			return p.f.errAt(k.off, "continuation", ErrCorrupt, "%d bytes at %#x", k.n, k.at)
 		case p.seen[k.at]:
 			return p.f.errAt(k.off, "continuation", ErrCorrupt, "block at %#x is continued to twice", k.at)
-		case p.total > maxHeaderLen:
-			return p.f.errAt(k.off, "continuation", ErrTooLarge, "object header of more than %d bytes", maxHeaderLen)
+		case p.total > min(maxHeaderLen, p.f.src.size):
+			return p.f.errAt(k.off, "continuation", ErrTooLarge, "object header of %d bytes, want at most %d", p.total, min(maxHeaderLen, p.f.src.size))
 		}
 		p.seen[k.at] = true
 		if err := read(k); err != nil {

@@ -10,6 +10,8 @@ type Options struct {
 	// AllowTruncated opens a file that ends before its end-of-file address
 	// (default: ErrTruncated). What lies past the end then fails when read.
 	AllowTruncated bool
+
+	noSums bool // checksums of metadata are not compared; for tests
 }
 
 // File is an open HDF5 file. It and everything reached from it are safe for
@@ -18,6 +20,7 @@ type File struct {
 	src     source
 	seals   sealSet
 	name    string
+	noSums  bool
 	version uint8 // of the superblock
 	base    int64 // file offset of address 0
 	eof     int64 // end-of-file, absolute
@@ -55,7 +58,7 @@ func NewFileOptions(r io.ReaderAt, size int64, name string, o *Options) (*File, 
 	if o == nil {
 		o = &Options{}
 	}
-	f := &File{src: source{r: r, size: size}, name: name}
+	f := &File{src: source{r: r, size: size}, name: name, noSums: o.noSums}
 	at, ok := findSignature(r, size)
 	if !ok {
 		return nil, f.errAt(0, "signature", ErrNotFormat, "no HDF5 signature at 0, 512, 1024, ...")

@@ -24,6 +24,7 @@ func (t *symbolTable) all(yield func(Link, error) bool) {
 		yield(Link{}, err)
 		return
 	}
+	used := int64(0) // names are stored once each, so they fit the heap
 	walk := t.f.walk1(0, func(c *cursor) { c.length("B-tree key") })
 	err = walk.run(t.tree, func(k child1) (bool, error) {
 		syms, err := t.f.symbolNode(k.addr)
@@ -34,6 +35,9 @@ func (t *symbolTable) all(yield func(Link, error) bool) {
 			l, err := t.link(heap, s)
 			if err != nil {
 				return false, err
+			}
+			if used += int64(len(l.Name)) + 1; used > heap.size {
+				return false, t.f.errAt(s.off, "link name", ErrCorrupt, "names of %d bytes and more in a heap of %d", used, heap.size)
 			}
 			if !yield(l, nil) {
 				return false, nil

@@ -147,7 +147,7 @@ func (c *cursor) decodeType() Type {
 		return 0
 	}
 	class := Class(cv & 15)
-	if size == 0 && class != ClassString {
+	if size == 0 {
 		c.fail(at+4, "datatype size", ErrCorrupt, "0 bytes, want at least 1")
 		return 0
 	}

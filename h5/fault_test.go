@@ -1,0 +1,271 @@
+package h5
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// inventory reads all that a file tells: every object, link, attribute and
+// numeric dataset of at most a mebibyte. Contents that no checksum guards are
+// left out unless all is set. The error is the first one met.
+func inventory(b []byte, o *Options, all bool) (string, error) {
+	var out strings.Builder
+	f, err := NewFileOptions(bytes.NewReader(b), int64(len(b)), "fault.h5", o)
+	if err != nil {
+		return "", err
+	}
+	var first error
+	note := func(err error) {
+		if first == nil && err != nil {
+			first = err
+		}
+	}
+	objects := 0
+	for o, err := range f.Walk() {
+		if err != nil {
+			note(err)
+			continue
+		}
+		if objects++; objects > 2000 {
+			break
+		}
+		fmt.Fprintln(&out, o.Path(), o.Kind())
+		n := 0
+		for a, err := range o.Attrs() {
+			if err != nil {
+				note(err)
+				break
+			}
+			v, err := a.Value()
+			note(err)
+			if raw, _ := a.Raw(); len(raw) > 4096 && !all {
+				v = nil // huge heap objects have no checksum
+			}
+			fmt.Fprintln(&out, "@", a.Name, a.Type, a.Dims, v)
+			if n++; n > 500 {
+				break
+			}
+		}
+		switch o.Kind() {
+		case KindGroup:
+			g, err := o.Group()
+			note(err)
+			if err != nil {
+				continue
+			}
+			for l, err := range g.Members() {
+				note(err)
+				if err != nil {
+					break
+				}
+				fmt.Fprintln(&out, "-", l.Name, l.Kind, l.File, l.Target)
+				if _, err := g.Link(l.Name); err != nil {
+					note(err)
+				}
+				if n++; n > 500 {
+					break
+				}
+			}
+		case KindDataset:
+			d, err := o.Dataset()
+			note(err)
+			if err != nil {
+				continue
+			}
+			off, ok := d.Offset()
+			fmt.Fprintln(&out, d.Type(), d.Dims(), d.MaxDims(), d.Storage(), d.ChunkDims(), d.Filters(), off, ok)
+			if d.Bytes() > 1<<20 {
+				continue
+			}
+			raw := make([]byte, d.Bytes())
+			note(d.ReadRaw(nil, nil, raw))
+			if all || d.Storage() == Chunked {
+				fmt.Fprintf(&out, "%x\n", sha256.Sum256(raw))
+			}
+		}
+	}
+	return out.String(), first
+}
+
+// typed fails the test unless err is nil or says what, where and of what class.
+func typed(t *testing.T, err error, what string) {
+	t.Helper()
+	if err == nil {
+		return
+	}
+	var fe *FormatError
+	if errors.As(err, &fe) {
+		if fe.Offset < 0 && !errors.Is(err, ErrUnsupported) && !errors.Is(err, ErrCorrupt) || fe.Field == "" || fe.Err == nil {
+			t.Errorf("%s: %#v", what, fe)
+		}
+		return
+	}
+	for _, class := range []error{ErrMissing, ErrUnsupported, ErrUsage} {
+		if errors.Is(err, class) {
+			return // a name or type that is another now
+		}
+	}
+	t.Errorf("%s: untyped error %v", what, err)
+}
+
+func corpus(t testing.TB) map[string][]byte {
+	t.Helper()
+	small, err := os.ReadFile("testdata/small.h5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string][]byte{"small": small, "tree": treeFile(t), "blob": blobFile(t)}
+}
+
+func TestTruncated(t *testing.T) {
+	for name, file := range corpus(t) {
+		for n := 0; n < len(file); n += 1 + len(file)/400 {
+			cut := file[:n]
+			_, err := inventory(cut, nil, true)
+			if want := map[bool]error{true: ErrNotFormat, false: ErrTruncated}[n < 8]; !errors.Is(err, want) {
+				t.Fatalf("%s cut to %d: %v, want %v", name, n, err, want)
+			}
+			typed(t, err, fmt.Sprintf("%s cut to %d", name, n))
+			_, err = inventory(cut, &Options{AllowTruncated: true}, true)
+			typed(t, err, fmt.Sprintf("%s cut to %d, allowed", name, n))
+		}
+	}
+}
+
+// TestFlipped: where all metadata have checksums, a flipped bit is an error or
+// makes no difference. Elsewhere it is at least no panic.
+func TestFlipped(t *testing.T) {
+	for name, file := range corpus(t) {
+		for _, sums := range []bool{true, false} {
+			rng := rand.New(rand.NewPCG(5, 6))
+			o := &Options{noSums: !sums}
+			want, err := inventory(file, o, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			errs := 0
+			bad := bytes.Clone(file)
+			for range 300 {
+				i := rng.IntN(len(file))
+				if name == "tree" {
+					i = rng.IntN(12000)
+				}
+				was := bad[i]
+				bad[i] ^= byte(1 + rng.IntN(255))
+				begin := time.Now()
+				got, err := inventory(bad, o, false)
+				if d := time.Since(begin); d > 2*time.Second {
+					t.Errorf("%s with byte %d flipped took %v", name, i, d)
+				}
+				typed(t, err, fmt.Sprintf("%s with byte %d %#x instead of %#x", name, i, bad[i], was))
+				if err != nil {
+					errs++
+				} else if name == "small" && sums && got != want {
+					t.Errorf("%s with byte %d flipped reads otherwise, without an error", name, i)
+				}
+				bad[i] = was
+			}
+			if errs == 0 {
+				t.Errorf("%s: no flip was noticed", name)
+			}
+		}
+	}
+}
+
+// TestFaults: one fault each, at a known place.
+func TestFaults(t *testing.T) {
+	file := blobFile(t)
+	le64 := func(v int64) []byte { return le.AppendUint64(nil, uint64(v)) }
+	// Addresses of the parts, as Layout places them.
+	const (
+		header = superblock0Len
+		heap   = header + headerPrefixLen + messagePrefix + 16
+		data   = heap + localHeapLen
+		tree   = data + 8 + 16 + 16
+		snod   = tree + groupNodeLen
+	)
+	for _, x := range []struct {
+		name  string
+		at    int64
+		put   []byte
+		class error
+		off   int64
+	}{
+		{"signature", 0, []byte{0}, ErrNotFormat, 0},
+		{"superblock version", 8, []byte{9}, ErrUnsupported, 8},
+		{"size of offsets", 13, []byte{7}, ErrUnsupported, 13},
+		{"end of file", 40, le64(1 << 40), ErrTruncated, int64(len(file))},
+		{"driver", 48, le64(4096), ErrUnsupported, 48},
+		{"root address", 64, le64(1 << 30), ErrTruncated, 1 << 30},
+		{"header version", header, []byte{3}, ErrUnsupported, header},
+		{"header size", header + 8, []byte{255, 255, 255, 3}, ErrTruncated, header + 16},
+		{"message size", header + 18, []byte{255, 0}, ErrCorrupt, header + 24},
+		{"tree address", header + 24, le64(undef), ErrCorrupt, -1},
+		{"heap signature", heap, []byte{'h'}, ErrCorrupt, heap},
+		{"heap version", heap + 4, []byte{5}, ErrUnsupported, heap + 4},
+		{"heap size", heap + 8, le64(1 << 50), ErrTruncated, heap + 8},
+		{"tree signature", tree, []byte{'t'}, ErrCorrupt, tree},
+		{"tree type", tree + 4, []byte{1}, ErrCorrupt, tree + 4},
+		{"tree level", tree + 5, []byte{2}, ErrCorrupt, snod},
+		{"tree child", tree + 32, le64(tree), ErrCorrupt, tree},
+		{"symbol node version", snod + 4, []byte{2}, ErrUnsupported, snod + 4},
+		{"symbols", snod + 6, []byte{255, 255}, ErrTruncated, snod + 8},
+		{"name offset", snod + 8, le64(1 << 20), ErrCorrupt, snod + 8},
+		{"member address", snod + 16, le64(undef), ErrCorrupt, snod + 16},
+	} {
+		bad := bytes.Clone(file)
+		copy(bad[x.at:], x.put)
+		_, err := inventory(bad, nil, true)
+		var fe *FormatError
+		if !errors.As(err, &fe) || !errors.Is(err, x.class) || fe.Offset != x.off {
+			t.Errorf("%s: %v, want %v at %#x", x.name, err, x.class, x.off)
+		}
+	}
+}
+
+// TestCycles: continuations and trees that lead back to themselves end.
+func TestCycles(t *testing.T) {
+	b := NewBuilder()
+	for i := range 200 {
+		b.Root().Attr(fmt.Sprintf("a%03d", i), Int64, []int64{20}, make([]int64, 20))
+	}
+	file := build(t, b, nil)
+	// The last message of the first block is the continuation.
+	first := int64(headerPrefixLen) + int64(le.Uint32(file[superblock0Len+8:])) + superblock0Len
+	if typ := le.Uint16(file[first-24:]); typ != msgContinuation {
+		t.Fatalf("message %#x before %#x, want a continuation", typ, first)
+	}
+	le.PutUint64(file[first-16:], superblock0Len+headerPrefixLen) // to the first block itself
+	le.PutUint64(file[first-8:], uint64(first-superblock0Len-headerPrefixLen))
+	_, err := inventory(file, nil, true)
+	if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "twice") {
+		t.Errorf("continuation to itself: %v", err)
+	}
+
+	file = manyFile(t, 600) // a tree of two levels
+	root := le.Uint64(file[80:])
+	child := le.Uint64(file[root+32:])
+	le.PutUint64(file[root+48:], child) // the same child twice
+	_, err = inventory(file, nil, true)
+	if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "twice") {
+		t.Errorf("child twice: %v", err)
+	}
+}
+
+func FuzzFile(f *testing.F) {
+	for _, file := range corpus(f) {
+		f.Add(file, false)
+		f.Add(file, true)
+	}
+	f.Fuzz(func(t *testing.T, file []byte, noSums bool) {
+		_, err := inventory(file, &Options{AllowTruncated: true, noSums: noSums}, true)
+		typed(t, err, "fuzz")
+	})
+}

@@ -1,0 +1,268 @@
+package h5
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/zstd"
+)
+
+// shared returns the paths that match a pattern below ../shared, files with
+// .zst decompressed; it skips the test when they are absent.
+func shared(t testing.TB, pattern string) []string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join("..", "..", "shared", pattern))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(paths) == 0 {
+		t.Skipf("SKIPPED: ../shared/%s is absent", pattern)
+	}
+	for i, p := range paths {
+		if !strings.HasSuffix(p, ".zst") {
+			continue
+		}
+		z, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := zstd.NewReader(bytes.NewReader(z))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(d)
+		d.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths[i] = filepath.Join(t.TempDir(), strings.TrimSuffix(filepath.Base(p), ".zst"))
+		if err := os.WriteFile(paths[i], b, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return paths
+}
+
+// TestProcessCentric: facts of formats/e3sm_blob.md, section 4.
+func TestProcessCentric(t *testing.T) {
+	paths := shared(t, "vectors/e3sm/*_hdf5_blob/*/*.zst")
+	if len(paths) < 17 {
+		t.Errorf("%d files, want at least 17", len(paths))
+	}
+	for _, path := range paths {
+		f := openPath(t, path)
+		root, err := f.Root()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for l, err := range root.Members() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			names = append(names, l.Name)
+		}
+		if !slices.Equal(names, []string{"header_blob", "data_blob"}) || f.SuperblockVersion() != 3 {
+			t.Errorf("%s: members %q, superblock %d", path, names, f.SuperblockVersion())
+		}
+		end := int64(2048)
+		for _, name := range names {
+			d, err := root.Dataset(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			off, ok := d.Offset()
+			if !ok || off != end || d.Type() != Uint8 || len(d.Dims()) != 1 {
+				t.Errorf("%s: %s %v at %d, want at %d", path, d.Type(), d.Dims(), off, end)
+			}
+			end += d.Bytes()
+			magic := make([]byte, 4)
+			if _, err := d.ReadAt(magic, 0); err != nil {
+				t.Fatal(err)
+			}
+			if name == "header_blob" && string(magic) != "CDF\x05" {
+				t.Errorf("header begins with %q", magic)
+			}
+		}
+		if end != f.Size() {
+			t.Errorf("%s: data end at %d of %d", path, end, f.Size())
+		}
+	}
+}
+
+// TestMaps: the map files tell the counts of formats/e3sm_blob.md, section 8.
+func TestMaps(t *testing.T) {
+	want := map[string][]int64{"f": {47, 866, 62352}}
+	maps := map[string]int{"f": 3, "g": 6, "i": 5}
+	for _, path := range append(shared(t, "maps/*.h5"), shared(t, "maps/*.nc4")...) {
+		f := openPath(t, path)
+		letter := strings.Split(filepath.Base(path), "_")[1]
+		for k := 1; k <= maps[letter]; k++ {
+			nreqs, err := f.Dataset(fmt.Sprintf("D%d.nreqs", k))
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := make([]int64, nreqs.Elems())
+			if err := nreqs.Read(nil, nil, n); err != nil {
+				t.Fatal(err)
+			}
+			var sum int64
+			for _, x := range n {
+				sum += x
+			}
+			lengths, err := f.Dataset(fmt.Sprintf("D%d.lengths", k))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(n) != 16 || sum != lengths.Elems() || letter == "f" && sum != want["f"][k-1] {
+				t.Errorf("%s D%d: %d processes, %d requests, %d lengths", path, k, len(n), sum, lengths.Elems())
+			}
+			a, err := nreqs.Attr("description")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s, err := a.Text(); err != nil || s != "Number of noncontiguous requests per process" {
+				t.Errorf("%q, %v", s, err)
+			}
+		}
+		if strings.HasSuffix(path, ".nc4") {
+			root, err := f.Root()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a, err := root.Attr("_NCProperties"); err != nil {
+				t.Error(err)
+			} else if s, err := a.Text(); err != nil || !strings.HasPrefix(s, "version=2,netcdf=") {
+				t.Errorf("%q, %v", s, err)
+			}
+		}
+	}
+}
+
+// TestCheckpoints: facts of formats/cello.md, section 6.
+func TestCheckpoints(t *testing.T) {
+	for _, path := range shared(t, "vectors/cello/*/*.h5") {
+		f := openPath(t, path)
+		list, err := os.ReadFile(strings.TrimSuffix(path, ".h5") + ".block_list")
+		if err != nil {
+			t.Fatal(err)
+		}
+		words := strings.Fields(string(list))
+		for i := 0; i < len(words); i += 2 {
+			g, err := f.Group(words[i])
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			a, err := g.Attr("adapt_buffer")
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			if v, err := a.Int64s(); err != nil || len(v) != 1000 || v[0] != 27 {
+				t.Errorf("%s: adapt_buffer of %d, %v", words[i], len(v), err)
+			}
+			n := 0
+			for a, err := range g.Attrs() {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(a.Dims) != 1 {
+					t.Errorf("%s: %s has shape %v", words[i], a.Name, a.Dims)
+				}
+				n++
+			}
+			if n != 18 {
+				t.Errorf("%s: %d attributes, want 18", words[i], n)
+			}
+		}
+	}
+}
+
+// digest prints what testdata/digest.py prints.
+func digest(t *testing.T, f *File) []string {
+	var out []string
+	for o, err := range f.Walk() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for a, err := range o.Attrs() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			v, err := a.Value()
+			if err != nil || a.Null {
+				continue
+			}
+			if s, ok := v.([]string); ok {
+				if len(a.Dims) == 0 {
+					out = append(out, fmt.Sprintf("%s@%s %s", o.Path(), a.Name, s[0]))
+				}
+				continue
+			}
+			raw, _ := a.Raw()
+			raw = slices.Clone(raw)
+			if a.Type.BigEndian() {
+				swap(raw, int(a.Type.Size()))
+			}
+			out = append(out, fmt.Sprintf("%s@%s %s %x", o.Path(), a.Name, pyList(a.Dims), sha256.Sum256(raw)))
+		}
+		if o.Kind() != KindDataset {
+			continue
+		}
+		d, err := o.Dataset()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !d.Type().Numeric() {
+			continue
+		}
+		raw := make([]byte, d.Bytes())
+		if err := d.ReadRaw(nil, nil, raw); err != nil {
+			t.Fatal(err)
+		}
+		place := "None"
+		if off, ok := d.Offset(); ok {
+			place = fmt.Sprint(off)
+		}
+		out = append(out, fmt.Sprintf("%s %s %s %x", o.Path(), pyList(d.Dims()), place, sha256.Sum256(raw)))
+	}
+	slices.Sort(out)
+	return out
+}
+
+func pyList(dims []int64) string {
+	return strings.ReplaceAll(fmt.Sprint(dims), " ", ", ")
+}
+
+// TestJudgeShared: every dataset and attribute of every vector and map is
+// what h5py reads.
+func TestJudgeShared(t *testing.T) {
+	python := h5py(t)
+	var paths []string
+	for _, p := range []string{"maps/*.h5", "maps/*.nc4", "vectors/cello/*/*.h5", "vectors/e3sm/*_hdf5_blob/np5_r3/*.zst"} {
+		paths = append(paths, shared(t, p)...)
+	}
+	lines := strings.Split(strings.TrimSpace(run(t, python, append([]string{"testdata/digest.py"}, paths...)...)), "\n")
+	var want []string
+	for _, p := range paths {
+		got := append([]string{p}, digest(t, openPath(t, p))...)
+		k := min(len(lines), len(got))
+		want, lines = lines[:k], lines[k:]
+		if d := cmp.Diff(want, got); d != "" {
+			t.Fatalf("%s: %d lines (-h5py +here):\n%.2000s", p, len(got), d)
+		}
+		t.Logf("%s: %d datasets and attributes", filepath.Base(p), len(got)-1)
+	}
+	if len(lines) > 0 {
+		t.Errorf("h5py has %d lines more: %.500q", len(lines), lines)
+	}
+}
