@@ -1,0 +1,139 @@
+package blob
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"blobio/comm"
+	"blobio/subfile"
+)
+
+// Append opens a committed dataset to add records, with the ranks, maps and
+// grouping that wrote it (ErrMapMismatch otherwise). The schema is the one in the files: Writer.Schema
+// and Schema.VarID give the variables' ids, and a process-centric dataset's
+// has record variables only. The first record to put is Writer.Records. What
+// was committed stays readable, and is what is read, until Close. Collective.
+//
+// A variable-centric dataset grows in place; a process-centric one gets one
+// more set of subfiles. A dataset that another program wrote is taken over:
+// it gets a manifest first.
+func Append(ctx context.Context, c comm.Comm, name string, parts []Part, o *Options) (*Writer, error) {
+	err := o.Validate()
+	if err = comm.Agree(ctx, c, err); err != nil {
+		return nil, err
+	}
+	opt := o.withDefaults()
+	if c.Rank() == 0 {
+		err = prepareAppend(ctx, name, &opt)
+	}
+	if err = comm.Agree(ctx, c, err); err != nil {
+		return nil, err
+	}
+	r, err := OpenComm(ctx, c, name, &OpenOptions{fs: opt.fs, MaxOpen: opt.MaxOpen, Workers: opt.Workers})
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	w := &Writer{c: c, schema: r.schema, base: r.base, opt: opt, first: r.records}
+	w.opt.Layout, w.opt.Force = r.layout, false
+	if w.opt.Layout == VariableCentric {
+		w.opt.Records = 0
+	} else {
+		w.schema = r.schema.recordsOnly()
+		if w.opt.Records > 0 {
+			w.limit = w.first + w.opt.Records
+		}
+	}
+	w.info.old = r.manifest
+	if w.opt.Subfiles == 0 && w.opt.Grouping != subfile.ByNode {
+		w.opt.Subfiles = len(r.sets[0].parts)
+	}
+	runs, err := checkParts(r.schema, parts, true)
+	if err == nil && r.manifest.Ranks != c.Size() {
+		err = fmt.Errorf("blob: %s was written by %d ranks, not by %d: %w", r.base, r.manifest.Ranks, c.Size(), ErrMapMismatch)
+	}
+	if err = comm.Agree(ctx, c, err); err != nil {
+		return nil, err
+	}
+	if err := w.setup(ctx, runs); err != nil {
+		return nil, err
+	}
+	switch {
+	case w.info.subfiles != len(r.sets[0].parts):
+		err = fmt.Errorf("blob: %s has %d subfiles, this grouping makes %d: %w", r.base, len(r.sets[0].parts), w.info.subfiles, ErrMapMismatch)
+	case !slices.Equal(w.info.prints, r.manifest.Maps):
+		err = fmt.Errorf("blob: %s: fingerprints of the maps are %v, those in the manifest %v: %w", r.base, w.info.prints, r.manifest.Maps, ErrMapMismatch)
+	}
+	if err = comm.Agree(ctx, c, err); err != nil {
+		return nil, err
+	}
+	return w, w.guard(ctx, w.reopen(ctx, r))
+}
+
+// prepareAppend brings the dataset to a clean state and gives it a manifest if it has none.
+func prepareAppend(ctx context.Context, name string, o *Options) error {
+	found, err := subfile.Find(o.fs, name)
+	if err != nil {
+		return err
+	}
+	if found.Single {
+		return usageErr("append to %s: an ordinary file, want a dataset of subfiles", name)
+	}
+	m, err := subfile.Recover(o.fs, found.Base)
+	if err != nil {
+		return err
+	}
+	if m == nil && len(found.Members) == 0 {
+		return fmt.Errorf("blob: append to %s: %w", name, ErrNotCommitted)
+	}
+	if m == nil {
+		return adopt(ctx, found.Base, o)
+	}
+	return nil
+}
+
+// recordsOnly returns the schema without its fixed variables.
+func (s *Schema) recordsOnly() *Schema {
+	t := *s
+	t.vars = nil
+	for i := range s.vars {
+		if s.vars[i].Record {
+			t.vars = append(t.vars, s.vars[i])
+		}
+	}
+	return &t
+}
+
+// reopen gets the subfiles ready for the new records. Collective.
+func (w *Writer) reopen(ctx context.Context, r *Reader) error {
+	e := w.eng
+	if w.lead {
+		e.first = w.first
+	}
+	if w.opt.Layout == ProcessCentric {
+		w.info.rename = w.opt.CommitMode != CommitManifestOnly && w.info.subfiles <= maxAutoRenames || w.opt.CommitMode == CommitRename
+		var err error
+		if w.c.Rank() == 0 {
+			w.claimed = true
+			err = subfile.WriteNext(w.opt.fs, w.base, w.intent(), w.opt.Durability == DurableCommit)
+		}
+		if err := comm.Agree(ctx, w.c, err); err != nil {
+			return err
+		}
+		return w.makeFiles(ctx, subfile.SetBase(w.base, len(w.info.old.Sets)))
+	}
+	var err error
+	if w.lead {
+		// The file's own header decides where records lie: another program may align them.
+		p := r.sets[0].parts[e.index]
+		if err = p.load(); err == nil {
+			e.place = p.place
+			e.name, e.final = p.name, p.name
+			e.appended, e.mapsOut = true, true
+			e.end = p.info.Size
+			e.recount()
+		}
+	}
+	return comm.Agree(ctx, w.c, err)
+}

@@ -1,0 +1,424 @@
+package blob
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"path/filepath"
+
+	"blobio/comm"
+	"blobio/internal/crccat"
+	"blobio/subfile"
+)
+
+// commit makes the dataset whole: every subfile complete and synced, then the
+// manifest. See the package subfile for the states on the way. Collective.
+func (w *Writer) commit(ctx context.Context, records int64) error {
+	info, err := w.seal(ctx, records)
+	if err := w.guard(ctx, err); err != nil {
+		return err
+	}
+	all, err := w.c.Gather(ctx, 0, info)
+	if err := w.guard(ctx, err); err != nil {
+		return err
+	}
+	sync := w.opt.Durability == DurableCommit
+	m, err := w.record(ctx, all, records, sync)
+	// From here on the new dataset is the one that is read, whatever fails.
+	if err := w.guard(ctx, err); err != nil {
+		return err
+	}
+	w.committed = true
+	if w.info.old != nil && w.opt.Layout == VariableCentric && w.lead && w.eng.table.id[0] == 0 {
+		err = w.eng.moveRecords(records, w.opt.Durability != DurableNone)
+	}
+	if err := comm.Agree(ctx, w.c, err); err != nil {
+		return err
+	}
+	if w.lead {
+		w.eng.proc.pool.CloseFile(w.eng.name)
+	}
+	if err := w.c.Barrier(ctx); err != nil {
+		return err
+	}
+	if w.c.Rank() == 0 {
+		if err = subfile.Finish(w.opt.fs, w.base, m, sync); err == nil && w.info.replace {
+			err = w.removeStale(m)
+		}
+	}
+	return comm.Agree(ctx, w.c, err)
+}
+
+// record writes the prepared manifest. If that fails the record is taken back;
+// where even this fails it may be on disk or not, so no rank removes anything,
+// and the next writer finds out.
+func (w *Writer) record(ctx context.Context, all [][]byte, records int64, sync bool) (m *subfile.Manifest, err error) {
+	state := []byte{recordWritten}
+	if w.c.Rank() == 0 {
+		if m, err = w.manifest(all, records); err == nil {
+			err = subfile.WriteNext(w.opt.fs, w.base, m, sync)
+		}
+		if err != nil {
+			state[0] = recordTaken
+			if rerr := subfile.DropNext(w.opt.fs, w.base); rerr != nil {
+				state[0], err = recordUnknown, errors.Join(err, rerr)
+			}
+		}
+	}
+	state, berr := w.c.Bcast(ctx, 0, state)
+	if berr != nil {
+		w.committed = true
+		return m, errors.Join(err, berr)
+	}
+	w.committed = state[0] == recordUnknown
+	return m, err
+}
+
+// What became of the prepared manifest.
+const (
+	recordWritten = iota
+	recordTaken
+	recordUnknown
+)
+
+func (w *Writer) removeStale(m *subfile.Manifest) error {
+	stale, err := subfile.Stale(w.opt.fs, w.base, m)
+	for _, name := range stale {
+		err = errors.Join(err, w.opt.fs.Remove(name))
+	}
+	return err
+}
+
+// seal completes one subfile and returns, on its first rank, its description.
+func (w *Writer) seal(ctx context.Context, records int64) ([]byte, error) {
+	var mine []byte
+	var err error
+	first := w.sub.Rank() == 0
+	if w.lead {
+		mine, err = w.eng.sealLocal(records, first, w.info.old != nil, w.opt.Durability != DurableNone)
+	}
+	if err := comm.Agree(ctx, w.sub, err); err != nil {
+		return nil, err
+	}
+	// Processes that share this subfile bring their checksums, and the places of their blobs, to its first rank.
+	all, err := w.sub.Gather(ctx, 0, mine)
+	if err != nil || !first {
+		return nil, err
+	}
+	var blobs []int64
+	for _, b := range all {
+		if len(b) == 0 {
+			continue
+		}
+		var o sealed
+		if err := json.Unmarshal(b, &o); err != nil {
+			return nil, err
+		}
+		for _, g := range o.Segs {
+			w.eng.sums.add(g.Ext, seg{g.At, g.N, g.CRC})
+		}
+		for i, id := range o.IDs {
+			for len(blobs) <= id {
+				blobs = append(blobs, 0)
+			}
+			blobs[id] = o.Blobs[i]
+		}
+	}
+	sf, err := w.eng.describe(records, w.info.old)
+	if err != nil {
+		return nil, err
+	}
+	if w.opt.Layout == ProcessCentric {
+		sf.Blobs = append(blobs, w.eng.place.dataOff+w.eng.place.dataLen)
+	}
+	return json.Marshal(sf)
+}
+
+// sealed is what a process tells the first rank of the subfile. That rank's own
+// process leaves out the checksums.
+type sealed struct {
+	IDs   []int     `json:"ids,omitempty"` // sub ranks
+	Blobs []int64   `json:"blobs,omitempty"`
+	Segs  []segJSON `json:"segs,omitempty"`
+}
+
+type segJSON struct {
+	Ext int64  `json:"e"`
+	At  int64  `json:"a"`
+	N   int64  `json:"n"`
+	CRC uint32 `json:"c"`
+}
+
+// sealLocal ends this process's part of the subfile.
+func (e *engine) sealLocal(records int64, first, appended, sync bool) ([]byte, error) {
+	f, done, err := e.file()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if err := e.resum(); err != nil {
+		return nil, err
+	}
+	if first && !appended {
+		if err := e.writeContainer(f, e.meta, records); err != nil {
+			return nil, err
+		}
+	} else if first {
+		if err := f.Truncate(e.place.fileSize(records)); err != nil {
+			return nil, err
+		}
+	}
+	if sync {
+		if err := f.Sync(); err != nil {
+			return nil, err
+		}
+	}
+	var o sealed
+	if e.place.layout == ProcessCentric {
+		o.IDs, o.Blobs = e.table.id, e.table.blob
+	}
+	if !first {
+		for x, list := range e.sums.ext {
+			for _, g := range list {
+				o.Segs = append(o.Segs, segJSON{x, g.at, g.n, g.crc})
+			}
+		}
+	}
+	return json.Marshal(o)
+}
+
+// resum sums anew the extents that were put more than once, from the file.
+func (e *engine) resum() error {
+	if len(e.sums.redo) == 0 {
+		return nil
+	}
+	f, done, err := e.file()
+	if err != nil {
+		return err
+	}
+	defer done()
+	redo := e.sums.redo
+	e.sums.redo = map[int64]bool{}
+	buf := make([]byte, 1<<20)
+	one := func(i int, p *pend) error {
+		off, n, at := e.spot(i, p)
+		for n > 0 {
+			b := buf[:min(n, int64(len(buf)))]
+			if k, err := f.ReadAt(b, off); k < len(b) {
+				return err
+			}
+			e.sums.add(e.extent(p), seg{at, int64(len(b)), crc32.ChecksumIEEE(b)})
+			off, at, n = off+int64(len(b)), at+int64(len(b)), n-int64(len(b))
+		}
+		return nil
+	}
+	for v := range e.schema.vars {
+		recs := []int64{0}
+		if e.schema.vars[v].Record {
+			recs = recs[:0]
+			for rec := range e.done.recs {
+				recs = append(recs, rec)
+			}
+		}
+		for _, rec := range recs {
+			p := pend{v: int32(v), rec: rec}
+			if !redo[e.extent(&p)] {
+				continue
+			}
+			for i := range e.table.id {
+				if e.schema.vars[v].Decomp == 0 && e.table.id[i] != 0 {
+					continue
+				}
+				if err := one(i, &p); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// extentLen is the length in bytes of extent k (fixed and map variables, then
+// one record after the other) as ExtentIndex counts, and its name.
+func (p *place) extentLen(fileVar int) int64 {
+	h := p.hdr
+	if p.layout == ProcessCentric {
+		// the padding of rows, and the element of an empty map, are not there
+		if fileVar >= p.nd()*mapVars {
+			if d := p.schema.vars[fileVar-p.nd()*mapVars].Decomp; d != 0 {
+				return p.shape.nelems[d-1] * int64(h.Vars[fileVar].Type.Size())
+			}
+		}
+	}
+	return h.Elems(fileVar) * int64(h.Vars[fileVar].Type.Size())
+}
+
+// describe returns the manifest's entry of a complete subfile.
+func (e *engine) describe(records int64, old *subfile.Manifest) (*subfile.Subfile, error) {
+	sf := &subfile.Subfile{Size: e.place.fileSize(records), HeaderOff: e.place.hdrOff, HeaderLen: e.place.hdrLen}
+	crc, err := e.place.headerCRC()
+	if err != nil {
+		return nil, err
+	}
+	sf.HeaderCRC = subfile.CRC(crc)
+	grow := old != nil && e.place.layout == VariableCentric
+	var fixed, recs []int
+	for v := range e.place.hdr.Vars {
+		if e.place.hdr.IsRecord(v) {
+			recs = append(recs, v)
+		} else {
+			fixed = append(fixed, v)
+		}
+	}
+	add := func(ext int64, v int) error {
+		n := e.place.extentLen(v)
+		crc, ok := e.sums.whole(ext, n)
+		if !ok {
+			if crc, ok = e.loose(ext, v, n); !ok {
+				return fmt.Errorf("blob: %s: variable %q: its bytes were not all written", e.name, e.place.hdr.Vars[v].Name)
+			}
+		}
+		sf.Extents = append(sf.Extents, crc)
+		return nil
+	}
+	if grow {
+		sf.Extents = append(sf.Extents, old.Sets[0].Subfiles[e.index].Extents...)
+	} else {
+		for k, v := range fixed {
+			if err := add(int64(k), v); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for rec := range records - e.first {
+		for k, v := range recs {
+			if err := add(subfile.ExtentIndex(e.fixedN, e.recN, k, true, rec), v); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return sf, nil
+}
+
+// loose returns the checksum of extents that are not the sum of the ranks'
+// pieces: the lists of a process-centric map, whose rows have no padding, and
+// the one element of a map that is empty in this subfile.
+func (e *engine) loose(ext int64, v int, n int64) (uint32, bool) {
+	e.sums.mu.Lock()
+	defer e.sums.mu.Unlock()
+	l := e.sums.ext[ext]
+	if len(l) == 0 {
+		return crccat.Zeros(n), e.place.layout == VariableCentric && e.emptyMapVar(v)
+	}
+	isList := v < e.place.nd()*mapVars && v%mapVars >= mapOffsets
+	if e.place.layout == ProcessCentric && isList && len(l) == 1 && l[0].at == 0 {
+		return l[0].crc, true
+	}
+	return 0, false
+}
+
+func (e *engine) emptyMapVar(v int) bool {
+	v -= e.place.nd() * mapVars
+	if v < 0 {
+		return false
+	}
+	d := e.schema.vars[v].Decomp
+	return d != 0 && e.place.shape.nelems[d-1] == 0
+}
+
+// headerCRC is the checksum of the header with numrecs as zeros.
+func (p *place) headerCRC() (uint32, error) {
+	b, err := p.headerBytes(0)
+	if err != nil {
+		return 0, err
+	}
+	return crc32.ChecksumIEEE(b), nil
+}
+
+// manifest puts the subfiles' descriptions together, on world rank 0.
+func (w *Writer) manifest(all [][]byte, records int64) (*subfile.Manifest, error) {
+	subs := make([]subfile.Subfile, w.info.subfiles)
+	seen := 0
+	for r, b := range all {
+		if len(b) == 0 {
+			continue
+		}
+		// Subfiles are numbered by their first rank, except round robin; both come in that order.
+		var sf subfile.Subfile
+		if err := json.Unmarshal(b, &sf); err != nil {
+			return nil, fmt.Errorf("blob: description of the subfile of rank %d: %w", r, err)
+		}
+		if seen < len(subs) {
+			subs[seen] = sf
+		}
+		seen++
+	}
+	if seen != w.info.subfiles {
+		return nil, fmt.Errorf("blob: %d subfiles described, want %d", seen, w.info.subfiles)
+	}
+	return w.newManifest(records, subs), nil
+}
+
+// newManifest describes the dataset with the subfiles of this session.
+func (w *Writer) newManifest(records int64, subs []subfile.Subfile) *subfile.Manifest {
+	m := &subfile.Manifest{Prepared: true, ID: newID(), Layout: w.opt.Layout.String(), Base: filepath.Base(w.base),
+		Records: records, Ranks: w.info.ranks, Maps: w.info.prints}
+	set := subfile.SetInfo{Base: m.Base, Records: records, Subfiles: subs}
+	if old := w.info.old; old != nil {
+		m.ID = old.ID
+		if w.opt.Layout == ProcessCentric {
+			set.Base = filepath.Base(subfile.SetBase(w.base, len(old.Sets)))
+			set.First, set.Records = w.first, records-w.first
+			m.Sets = append(m.Sets, old.Sets...)
+		}
+	}
+	m.Sets = append(m.Sets, set)
+	return m
+}
+
+// intent is the unprepared manifest that announces a writer.
+func (w *Writer) intent() *subfile.Manifest {
+	return &subfile.Manifest{ID: newID(), Layout: w.opt.Layout.String(), Base: filepath.Base(w.base), Ranks: w.info.ranks,
+		Sets: []subfile.SetInfo{{Base: filepath.Base(w.base), Subfiles: make([]subfile.Subfile, w.info.subfiles)}}}
+}
+
+// moveRecords sets the record count of a variable-centric subfile.
+func (e *engine) moveRecords(records int64, sync bool) error {
+	f, done, err := e.file()
+	if err != nil {
+		return err
+	}
+	defer done()
+	var b [numrecsLen]byte
+	binary.BigEndian.PutUint64(b[:], uint64(records))
+	if _, err := f.WriteAt(b[:], numrecsAt); err != nil {
+		return err
+	}
+	if sync {
+		return f.Sync()
+	}
+	return nil
+}
+
+// abandon removes what this rank made: the partial subfile, and on world rank
+// 0 the announcement. Committed files are not touched. It reports nothing: it
+// runs after an error that is reported.
+func (w *Writer) abandon() {
+	if w.eng == nil || w.committed {
+		return
+	}
+	if w.lead {
+		e := w.eng
+		e.proc.pool.CloseFile(e.name)
+		made := w.info.old == nil || w.opt.Layout == ProcessCentric
+		if e.name != "" && e.table.id[0] == 0 && made {
+			_ = w.opt.fs.Remove(e.name)
+		}
+	}
+	if w.c.Rank() == 0 && w.claimed {
+		_ = w.opt.fs.Remove(subfile.NextName(w.base))
+	}
+}

@@ -1,0 +1,81 @@
+package blob
+
+import (
+	"encoding/binary"
+
+	"blobio/h5"
+	"blobio/internal/vfs"
+)
+
+// Names of the two datasets of a process-centric subfile.
+const (
+	headerBlob = "header_blob"
+	dataBlob   = "data_blob"
+)
+
+// dataAlign is where data_blob begins: at a page, so that direct I/O is possible.
+const dataAlign = 4096
+
+// container lays out the HDF5 file around data_blob. It returns the metadata
+// and sets where header and data lie.
+func (p *place) container(dataLen int64) (*h5.Layout, error) {
+	b := h5.NewBuilder()
+	g := b.Root()
+	// An empty dataset cannot be told from one that was never written, and
+	// libhdf5 gives it no address; blobs are never empty in fact (20 bytes per map),
+	// but a schema without maps and data is.
+	hd := g.Dataset(headerBlob, h5.Uint8, []int64{p.hdrLen}, nil)
+	dd := g.Dataset(dataBlob, h5.Uint8, []int64{dataLen}, &h5.DatasetOptions{Align: dataAlign})
+	l, err := b.Layout()
+	if err != nil {
+		return nil, err
+	}
+	p.hdrOff, p.dataOff, p.dataLen = hd.Offset(), dd.Offset(), dataLen
+	return l, nil
+}
+
+// headerBytes returns the header as it is in the file, with its record count.
+func (p *place) headerBytes(records int64) ([]byte, error) {
+	h := *p.hdr
+	h.NumRecs = records
+	if p.layout == ProcessCentric {
+		return h.AppendTo(nil, binary.LittleEndian, true)
+	}
+	return h.AppendTo(nil, binary.BigEndian, false)
+}
+
+// numrecsAt is the offset of the record count in a CDF-5 header, after the
+// magic; it is 8 bytes long.
+const (
+	numrecsAt  = 4
+	numrecsLen = 8
+)
+
+// fileSize is what the finished subfile measures.
+func (p *place) fileSize(records int64) int64 {
+	if p.layout == ProcessCentric {
+		return p.dataOff + p.dataLen
+	}
+	return p.hdr.FileSize(records)
+}
+
+// writeContainer writes everything but the ranks' data: the header, and
+// the HDF5 metadata. The file gets its exact size.
+func (e *engine) writeContainer(f vfs.File, meta *h5.Layout, records int64) error {
+	hb, err := e.place.headerBytes(records)
+	if err != nil {
+		return err
+	}
+	if meta != nil {
+		for _, p := range meta.Pieces {
+			if _, err := f.WriteAt(p.Data, p.Off); err != nil {
+				return err
+			}
+		}
+	}
+	if err := f.Truncate(e.place.fileSize(records)); err != nil {
+		return err
+	}
+	_, err = f.WriteAt(hb, e.place.hdrOff)
+	return err
+}

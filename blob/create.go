@@ -1,0 +1,141 @@
+package blob
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"blobio/comm"
+	"blobio/subfile"
+)
+
+// create makes the files. World rank 0 looks at what is there, and announces
+// the writer by an unprepared manifest; then the first rank of each subfile
+// makes its file.
+func (w *Writer) create() error {
+	ctx := context.Background() // the steps are short; a cancelled caller is seen by Agree of the next collective
+	flags := []byte{0}
+	var err error
+	if w.c.Rank() == 0 {
+		if w.info.replace, err = w.claim(); err == nil {
+			if w.info.replace {
+				flags[0] = 1
+			}
+			w.claimed = true
+			err = subfile.WriteNext(w.opt.fs, w.base, w.intent(), w.opt.Durability == DurableCommit)
+		}
+	}
+	if err := comm.Agree(ctx, w.c, err); err != nil {
+		return err
+	}
+	if flags, err = w.c.Bcast(ctx, 0, flags); err != nil {
+		return err
+	}
+	w.info.replace = flags[0] != 0
+	w.info.rename = w.info.replace || w.opt.CommitMode == CommitRename ||
+		w.opt.CommitMode == CommitAuto && w.info.subfiles <= maxAutoRenames
+	return w.makeFiles(ctx, w.base)
+}
+
+// makeFiles creates the subfiles of the set base.
+func (w *Writer) makeFiles(ctx context.Context, base string) error {
+	var err error
+	if w.lead {
+		e := w.eng
+		e.final = subfile.Name(base, e.index)
+		e.name = e.final
+		if w.info.rename {
+			e.name = subfile.Partial(e.final)
+		}
+		if e.table.id[0] == 0 {
+			f, cerr := w.opt.fs.Create(e.name)
+			if err = cerr; err == nil {
+				err = f.Close()
+			} else if errors.Is(err, fs.ErrExist) {
+				err = fmt.Errorf("blob: %w: %w", err, ErrExist)
+			}
+		}
+	}
+	if err := comm.Agree(ctx, w.c, err); err != nil {
+		return err
+	}
+	if w.opt.Layout == ProcessCentric && w.limit > 0 {
+		return w.place(ctx, w.limit)
+	}
+	return nil
+}
+
+// claim checks that the name is free, or may be replaced, and clears away what
+// a dead writer left.
+func (w *Writer) claim() (replace bool, err error) {
+	fsys := w.opt.fs
+	set, err := subfile.Find(fsys, w.base)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if _, serr := fsys.Stat(subfile.Dir(w.base)); serr != nil {
+			return false, serr
+		}
+		return false, nil
+	case err != nil:
+		return false, err
+	case !w.opt.Force:
+		what := "a dataset"
+		if set.Single {
+			what = "a file"
+		} else if !set.Manifest && len(set.Members) == 0 {
+			what = "an unfinished dataset"
+		}
+		return false, fmt.Errorf("blob: %s: %s of this name is there (Options.Force replaces it): %w", w.base, what, ErrExist)
+	}
+	m, err := subfile.Recover(fsys, w.base)
+	return m != nil || len(set.Members) > 0, err
+}
+
+func newID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// place gives every rank's blob its place in a process-centric subfile, once
+// the number of records is known. Collective.
+func (w *Writer) place(ctx context.Context, records int64) error {
+	if w.opt.Layout != ProcessCentric || w.eng.place.before != nil && w.limit > 0 {
+		return nil
+	}
+	e := w.eng
+	if w.lead {
+		e.place.setRecords(records - w.first)
+	}
+	if err := w.sub.Barrier(ctx); err != nil {
+		return err
+	}
+	size := e.place.blobSize(e.table, w.local)
+	below, err := w.sub.ExscanInt64(ctx, []int64{size}, comm.Sum)
+	if err != nil {
+		return err
+	}
+	total, err := w.sub.AllreduceInt64(ctx, []int64{size}, comm.Sum)
+	if err != nil {
+		return err
+	}
+	vals, err := w.sub.Share(ctx, below[0])
+	if err != nil {
+		return err
+	}
+	var lerr error
+	if w.lead {
+		e.meta, lerr = e.place.container(total[0])
+		k := 0
+		for _, v := range vals {
+			if v != nil {
+				e.table.blob[k] = e.place.dataOff + v.(int64)
+				k++
+			}
+		}
+	}
+	return comm.Agree(ctx, w.sub, lerr)
+}

@@ -1,0 +1,176 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+
+	"blobio/cdf5"
+)
+
+// DiffOptions of Diff. The zero value, or nil, compares everything exactly.
+type DiffOptions struct {
+	Vars      []string                // compare these only; nil: all
+	ValueOnly bool                    // do not compare dimensions' and variables' attributes
+	AbsTol    float64                 // values that differ by at most this are equal
+	RelTol    float64                 // values that differ by at most this times the larger magnitude are equal
+	Progress  func(done, total int64) // elements' bytes of the first dataset
+}
+
+// Diff compares two datasets of any layouts: metadata, then values in
+// canonical order. It reports one finding per difference in metadata, and one
+// per variable with different values, which counts them and names the first.
+// NaN equals NaN. An error that ends it is a finding with Err set.
+func Diff(ctx context.Context, a, b *Reader, o *DiffOptions) iter.Seq[Finding] {
+	return func(yield func(Finding) bool) {
+		var opt DiffOptions
+		if o != nil {
+			opt = *o
+		}
+		say := func(field, format string, args ...any) bool {
+			return yield(Finding{Severity: Error, Offset: -1, Field: field, Msg: fmt.Sprintf(format, args...)})
+		}
+		if a.records != b.records && !say("records", "%d against %d", a.records, b.records) {
+			return
+		}
+		if !opt.ValueOnly {
+			for _, d := range a.schema.differ(b.schema) {
+				if !say("", "%s", d) {
+					return
+				}
+			}
+		}
+		d := &differ{ctx: ctx, a: a, b: b, o: opt}
+		for v := range a.schema.vars {
+			name := a.schema.vars[v].Name
+			w, ok := b.schema.VarID(name)
+			if !ok || len(opt.Vars) > 0 && !slices.Contains(opt.Vars, name) {
+				continue
+			}
+			if !slices.Equal(a.schema.Shape(VarID(v)), b.schema.Shape(w)) || a.schema.vars[v].Record != b.schema.vars[w].Record {
+				if opt.ValueOnly && !say(fmt.Sprintf("variable %q", name), "shape %v against %v", a.schema.Shape(VarID(v)), b.schema.Shape(w)) {
+					return
+				}
+				continue
+			}
+			if err := d.variable(VarID(v), w); err != nil {
+				yield(findingOf(Error, "", err))
+				return
+			}
+			if d.count > 0 && !say(fmt.Sprintf("variable %q", name), "%d of %d values differ; the first at %s: %v against %v; the largest difference is %g",
+				d.count, d.total, d.first, d.x, d.y, d.most) {
+				return
+			}
+		}
+	}
+}
+
+// differ compares one variable after the other.
+type differ struct {
+	ctx  context.Context
+	a, b *Reader
+	o    DiffOptions
+	read int64
+
+	count, total int64
+	first        string
+	x, y         any
+	most         float64
+}
+
+// diffWindow is how many bytes of a variable are compared at once.
+const diffWindow = 16 << 20
+
+func (d *differ) variable(v, w VarID) error {
+	d.count, d.total, d.most = 0, 0, 0
+	av, bv := &d.a.schema.vars[v], &d.b.schema.vars[w]
+	recs := int64(1)
+	if av.Record {
+		recs = min(d.a.records, d.b.records)
+	}
+	n := d.a.schema.Elems(v)
+	asz, bsz := int64(av.Type.Size()), int64(bv.Type.Size())
+	step := max(1, diffWindow/max(asz, bsz))
+	step = min(step, max(n, 1))
+	ab, bb := make([]byte, step*asz), make([]byte, step*bsz)
+	for rec := range recs {
+		for lo := int64(0); lo < n; lo += step {
+			hi := min(n, lo+step)
+			x, y := ab[:(hi-lo)*asz], bb[:(hi-lo)*bsz]
+			if err := d.a.raw(d.ctx, v, rec, lo, hi, x, hostForm); err != nil {
+				return err
+			}
+			if err := d.b.raw(d.ctx, w, rec, lo, hi, y, hostForm); err != nil {
+				return err
+			}
+			d.total += hi - lo
+			if d.read += int64(len(x)); d.o.Progress != nil {
+				d.o.Progress(d.read, 0)
+			}
+			if av.Type == bv.Type && bytes.Equal(x, y) {
+				continue
+			}
+			d.values(av, bv, x, y, rec, lo)
+		}
+	}
+	return nil
+}
+
+// values compares windows that are not the same bytes.
+func (d *differ) values(av, bv *Variable, x, y []byte, rec, lo int64) {
+	shape := d.a.schema.shape(av.Dims, av.Record)
+	exact := av.Type == bv.Type && (av.Type == cdf5.Int64 || av.Type == cdf5.UInt64) // beyond the 53 bits of a float64
+	asz, bsz := av.Type.Size(), bv.Type.Size()
+	p, q := asFloats(av.Type, x), asFloats(bv.Type, y)
+	for i := range p {
+		delta := math.Abs(p[i] - q[i])
+		same := p[i] == q[i] || p[i] != p[i] && q[i] != q[i]
+		if exact {
+			same = bytes.Equal(x[i*asz:(i+1)*asz], y[i*bsz:(i+1)*bsz])
+		}
+		if same || delta <= d.o.AbsTol || delta <= d.o.RelTol*max(math.Abs(p[i]), math.Abs(q[i])) {
+			continue
+		}
+		if d.count == 0 {
+			d.first = indexText(av, shape, rec, lo+int64(i))
+			d.x, d.y = p[i], q[i]
+		}
+		d.count++
+		if delta > d.most || delta != delta {
+			d.most = delta
+		}
+	}
+}
+
+// asFloats converts host-order elements of a file type for comparison.
+func asFloats(t cdf5.Type, b []byte) []float64 {
+	out := make([]float64, len(b)/t.Size())
+	if t == cdf5.Char {
+		t = cdf5.UByte
+	}
+	_ = cdf5.FromFile(out, b, hostBig, t) // every type fits a float64
+	return out
+}
+
+// indexText writes a flattened index as "[rec,i,j]".
+func indexText(v *Variable, shape []int64, rec, flat int64) string {
+	idx := make([]int64, len(shape))
+	for i := len(shape) - 1; i >= 0; i-- {
+		idx[i] = flat % shape[i]
+		flat /= shape[i]
+	}
+	if v.Record {
+		idx = append([]int64{rec}, idx...)
+	}
+	s := "["
+	for i, x := range idx {
+		if i > 0 {
+			s += ","
+		}
+		s += fmt.Sprint(x)
+	}
+	return s + "]"
+}

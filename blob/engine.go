@@ -1,0 +1,206 @@
+package blob
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"blobio/decomp"
+	"blobio/h5"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// engine writes one subfile for the ranks of one process. Its leader, the
+// lowest of those ranks, calls it while the others wait; so nothing here is
+// called by two ranks at once.
+type engine struct {
+	opt    Options
+	proc   *process
+	schema *Schema
+	place  *place
+	table  *ranks        // of the local ranks
+	maps   []*decomp.Map // by map from 0: requests of the local ranks, by local index
+	name   string        // the path that is written: partial or final
+	final  string
+	index  int // subfile number
+
+	first    int64 // first record that this session may write
+	appended bool  // fixed variables and maps are in the file already
+	sums     *sums
+	done     *doneSet
+	kept     [][]pend   // process-centric, records unknown: puts by local rank
+	mapsOut  bool       // the map variables are written
+	fixedN   int        // fixed variables in the header, map variables included
+	recN     int        // record variables
+	pos      []int      // by variable: how many of its kind come before it in the header
+	end      int64      // bytes allocated
+	meta     *h5.Layout // process-centric: the HDF5 metadata around the data
+}
+
+func (e *engine) init() {
+	e.recount()
+	e.sums = newSums()
+	e.done = newDoneSet(len(e.table.id), len(e.schema.vars))
+}
+
+// recount finds each variable's place among the extents.
+func (e *engine) recount() {
+	e.recN = 0
+	e.fixedN = e.place.nd() * mapVars
+	e.pos = make([]int, len(e.schema.vars))
+	for i := range e.schema.vars {
+		if e.schema.vars[i].Record {
+			e.pos[i] = e.recN
+			e.recN++
+		} else {
+			e.pos[i] = e.fixedN
+			e.fixedN++
+		}
+	}
+}
+
+// extent is the manifest's index of a variable's record (or a map variable's).
+func (e *engine) extent(p *pend) int64 {
+	if p.v < 0 {
+		return int64(-1 - p.v)
+	}
+	return subfile.ExtentIndex(e.fixedN, e.recN, e.pos[p.v], e.schema.vars[p.v].Record, p.rec-e.first)
+}
+
+// spot says where a pending put of local rank i goes: file offset, bytes, and
+// the offset of those bytes in their extent.
+func (e *engine) spot(i int, p *pend) (off, n, at int64) {
+	nd := e.place.nd()
+	if p.v >= 0 {
+		off, n = e.place.piece(VarID(p.v), p.rec-e.recBase(), e.table, i)
+		if d := e.schema.vars[p.v].Decomp; d != 0 {
+			at = e.table.start[i*nd+int(d)-1] * int64(e.schema.vars[p.v].Type.Size())
+		}
+		return off, n, at
+	}
+	d, m := int(-1-p.v)/mapVars, int(-1-p.v)%mapVars
+	off, n = e.place.mapPiece(d, m, e.table, i)
+	j := int64(e.table.id[i])
+	switch {
+	case m < mapOffsets:
+		at = n * j
+	case e.place.layout == VariableCentric:
+		at = n * j // padded rows
+	case m == mapOffsets:
+		at = e.place.offsetSize(d) * e.table.reqs[i*nd+d]
+	default:
+		at = 4 * e.table.reqs[i*nd+d]
+	}
+	return off, n, at
+}
+
+// recBase is subtracted from a record number to get the record in the file: a
+// variable-centric file holds all records, an appended process-centric set only its own.
+func (e *engine) recBase() int64 {
+	if e.place.layout == ProcessCentric {
+		return e.first
+	}
+	return 0
+}
+
+// flush writes what the local ranks have pending. parts are those of sub rank
+// 0, if it is local.
+func (e *engine) flush(ctx context.Context, lists [][]pend, parts []part) error {
+	if err := e.assemble(lists, parts); err != nil {
+		return err
+	}
+	if e.place.layout == ProcessCentric && e.opt.Records == 0 {
+		return e.keep(lists)
+	}
+	return e.write(ctx, lists)
+}
+
+// keep holds back the puts until Close, when their places are known.
+func (e *engine) keep(lists [][]pend) error {
+	if e.kept == nil {
+		e.kept = make([][]pend, len(lists))
+	}
+	for i, l := range lists {
+		for _, p := range l {
+			if e.opt.Retain == LendUntilFlush {
+				if err := e.proc.reserve(int64(len(p.raw))); err != nil {
+					return fmt.Errorf("blob: flush of %q: %w", e.schema.vars[p.v].Name, err)
+				}
+				p.raw = append(make([]byte, 0, len(p.raw)), p.raw...)
+			}
+			e.kept[i] = append(e.kept[i], p)
+		}
+	}
+	return nil
+}
+
+// write brings puts to the file, and the map variables before the first.
+func (e *engine) write(ctx context.Context, lists [][]pend) error {
+	var maps []pend
+	if !e.mapsOut {
+		for k := range e.place.nd() * mapVars {
+			maps = append(maps, pend{v: int32(-1 - k)})
+		}
+	}
+	for i, l := range lists {
+		for k := range l {
+			if e.done.set(i, &l[k], e.schema.vars[l[k].v].Record) {
+				e.sums.again(e.extent(&l[k]))
+			}
+		}
+	}
+	q := newQueue(e, lists, maps)
+	if err := q.run(ctx); err != nil {
+		return err
+	}
+	e.mapsOut = true
+	return nil
+}
+
+// finish writes whatever was never put as fill values, up to records.
+func (e *engine) finish(ctx context.Context, records int64) error {
+	lists := e.kept
+	if lists == nil {
+		lists = make([][]pend, len(e.table.id))
+	}
+	e.kept = nil
+	for i := range lists {
+		lists[i] = lastOfEach(lists[i])
+		l := lists[i]
+		for k := range l {
+			e.done.note(i, &l[k], e.schema.vars[l[k].v].Record)
+		}
+	}
+	for i := range lists {
+		for v := range e.schema.vars {
+			sv := &e.schema.vars[v]
+			if sv.Decomp == 0 && e.table.id[i] != 0 || e.appended && !sv.Record {
+				continue
+			}
+			lo, hi := int64(0), int64(1)
+			if sv.Record {
+				lo, hi = e.first, records
+			}
+			for rec := lo; rec < hi; rec++ {
+				p := pend{v: int32(v), rec: rec, mem: sv.Type}
+				if !e.done.has(i, &p, sv.Record) {
+					lists[i] = append(lists[i], p)
+				}
+			}
+		}
+	}
+	e.done = newDoneSet(len(e.table.id), len(e.schema.vars)) // kept puts are written now, once
+	return e.write(ctx, lists)
+}
+
+// file returns the open subfile; done gives it back.
+func (e *engine) file() (f vfs.File, done func(), err error) {
+	f, err = e.proc.pool.Get(e.name, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	return f, func() { e.proc.pool.Put(e.name) }, nil
+}
+
+func (e *engine) dir() string { return filepath.Dir(e.final) }

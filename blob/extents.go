@@ -1,0 +1,244 @@
+package blob
+
+import (
+	"context"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"blobio/internal/crccat"
+	"blobio/subfile"
+)
+
+// sumExtents reads all data of a subfile in file order and calls report with
+// the checksum of each extent, under the index that manifests use
+// (subfile.ExtentIndex). records bounds what is read of a variable-centric
+// file. progress gets the bytes as they are read.
+func sumExtents(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name string, records int64, report func(ext int64, fileVar int, rec int64, crc uint32), progress func(n int64)) error {
+	if pl.layout == ProcessCentric {
+		return sumBlobs(ctx, f, pl, t, name, report, progress)
+	}
+	fixed, recs := kinds(pl)
+	buf := make([]byte, readBatch)
+	one := func(ext int64, v int, rec int64) error {
+		off, n := pl.at.Extent(v, rec)
+		crc := uint32(0)
+		for n > 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			b := buf[:min(n, readBatch)]
+			if err := readFull(f, b, off, name, fmt.Sprintf("variable %q record %d", pl.hdr.Vars[v].Name, rec)); err != nil {
+				return err
+			}
+			crc = crc32.Update(crc, crc32.IEEETable, b)
+			off, n = off+int64(len(b)), n-int64(len(b))
+			progress(int64(len(b)))
+		}
+		report(ext, v, rec, crc)
+		return nil
+	}
+	for k, v := range fixed {
+		if err := one(int64(k), v, 0); err != nil {
+			return err
+		}
+	}
+	for rec := range records {
+		for k, v := range recs {
+			if err := one(subfile.ExtentIndex(len(fixed), len(recs), k, true, rec), v, rec); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// kinds lists the header's fixed and record variables, in definition order.
+func kinds(pl *place) (fixed, recs []int) {
+	for v := range pl.hdr.Vars {
+		if pl.hdr.IsRecord(v) {
+			recs = append(recs, v)
+		} else {
+			fixed = append(fixed, v)
+		}
+	}
+	return fixed, recs
+}
+
+// sumBlobs sums a process-centric subfile blob by blob: an extent is what all
+// blobs hold of a variable's record, in the order of the blobs.
+func sumBlobs(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name string, report func(ext int64, fileVar int, rec int64, crc uint32), progress func(n int64)) error {
+	fixed, recs := kinds(pl)
+	nmap := pl.nd() * mapVars
+	total := int64(len(fixed)) + pl.records*int64(len(recs))
+	sums := make([]uint32, total)
+	pos := make([]int, len(pl.hdr.Vars))
+	for k, v := range fixed {
+		pos[v] = k
+	}
+	for k, v := range recs {
+		pos[v] = k
+	}
+	var join crccat.Joiner
+	in := &blobStream{f: f, name: name, buf: make([]byte, readBatch)}
+	take := func(ext, n int64, field string) error {
+		for n > 0 {
+			b, err := in.next(n, field)
+			if err != nil {
+				return err
+			}
+			sums[ext] = join.Cat(sums[ext], crc32.ChecksumIEEE(b), int64(len(b)))
+			n -= int64(len(b))
+		}
+		return nil
+	}
+	for j := range pl.shape.nblobs {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		size := pl.blobSize(t, j)
+		in.seek(t.blob[j], pl.dataOff+pl.dataLen)
+		for v := range nmap {
+			_, n := pl.mapPiece(v/mapVars, v%mapVars, t, j)
+			if err := take(int64(pos[v]), n, pl.hdr.Vars[v].Name); err != nil {
+				return err
+			}
+		}
+		for i := range pl.schema.vars {
+			v := nmap + i
+			nrec := int64(1)
+			if pl.schema.vars[i].Record {
+				nrec = pl.records
+			}
+			for rec := range nrec {
+				_, n := pl.piece(VarID(i), rec, t, j)
+				ext := subfile.ExtentIndex(len(fixed), len(recs), pos[v], pl.schema.vars[i].Record, rec)
+				if err := take(ext, n, pl.hdr.Vars[v].Name); err != nil {
+					return err
+				}
+			}
+		}
+		progress(size)
+	}
+	for _, v := range fixed {
+		report(int64(pos[v]), v, 0, sums[pos[v]])
+	}
+	for rec := range pl.records {
+		for _, v := range recs {
+			ext := subfile.ExtentIndex(len(fixed), len(recs), pos[v], true, rec)
+			report(ext, v, rec, sums[ext])
+		}
+	}
+	return nil
+}
+
+// blobStream reads a file forward in large pieces.
+type blobStream struct {
+	f        io.ReaderAt
+	name     string
+	buf      []byte
+	off, end int64 // file range of the buffered bytes that are not taken
+	stop     int64 // nothing is read beyond
+}
+
+func (s *blobStream) seek(off, stop int64) {
+	if off < s.off || off > s.end {
+		s.end = off
+	}
+	s.off, s.stop = off, stop
+}
+
+// next returns up to n bytes from the current offset, at least one.
+func (s *blobStream) next(n int64, field string) ([]byte, error) {
+	if s.off == s.end {
+		k := min(int64(len(s.buf)), s.stop-s.off)
+		if k <= 0 {
+			return nil, formatErr(s.name, s.off, field, ErrTruncated, "beyond the end of %s", dataBlob)
+		}
+		// The tail of the buffer holds the bytes, so that end-off is what is left.
+		if err := readFull(s.f, s.buf[int64(len(s.buf))-k:], s.off, s.name, field); err != nil {
+			return nil, err
+		}
+		s.end = s.off + k
+	}
+	n = min(n, s.end-s.off)
+	at := int64(len(s.buf)) - (s.end - s.off)
+	s.off += n
+	return s.buf[at : at+n], nil
+}
+
+// adopt gives a dataset of another program a manifest, so that it can be
+// appended to and checked. Nothing of its subfiles is changed.
+func adopt(ctx context.Context, base string, o *Options) error {
+	r, err := Open(ctx, base, &OpenOptions{fs: o.fs, Workers: o.Workers, MaxOpen: o.MaxOpen})
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	s := r.sets[0]
+	if err := r.loadSet(ctx, s); err != nil {
+		return err
+	}
+	w := &Writer{schema: r.schema, base: base, opt: Options{Layout: r.layout}, info: datasetInfo{subfiles: len(s.parts)}}
+	prints := make([]int64, len(r.schema.decomps))
+	subs := make([]subfile.Subfile, len(s.parts))
+	for k, p := range s.parts {
+		w.info.ranks = p.place.shape.ranks
+		sf := &subs[k]
+		*sf = subfile.Subfile{Size: p.place.fileSize(r.records), HeaderOff: p.place.hdrOff, HeaderLen: p.place.hdrLen}
+		if p.size < sf.Size {
+			return formatErr(p.name, p.size, "file", ErrTruncated, "%d bytes, the header promises %d", p.size, sf.Size)
+		}
+		if sf.HeaderCRC, err = p.headerCRC(); err != nil {
+			return err
+		}
+		if r.layout == ProcessCentric {
+			sf.Blobs = append(append(sf.Blobs, p.table.blob...), p.place.dataOff+p.place.dataLen)
+		}
+		f, done, err := p.file()
+		if err != nil {
+			return err
+		}
+		err = sumExtents(ctx, f, p.place, p.table, p.name, r.records, func(ext int64, _ int, _ int64, crc uint32) {
+			for int64(len(sf.Extents)) <= ext {
+				sf.Extents = append(sf.Extents, 0)
+			}
+			sf.Extents[ext] = crc
+		}, func(int64) {})
+		done()
+		if err != nil {
+			return err
+		}
+		for d := range prints {
+			m, err := r.Map(ctx, DecompID(d+1))
+			if err != nil {
+				return err
+			}
+			prints[d] += mapPrint(m.Sub(p.first, p.place.shape.nblobs), p.table, p.index)
+		}
+	}
+	for _, v := range prints {
+		w.info.prints = append(w.info.prints, fmt.Sprintf("%016x", uint64(v)))
+	}
+	m := w.newManifest(r.records, subs)
+	sync := o.Durability == DurableCommit
+	if err := subfile.WriteNext(o.fs, base, m, sync); err != nil {
+		return err
+	}
+	return subfile.Finish(o.fs, base, m, sync)
+}
+
+// headerCRC sums the header's bytes in the file, with numrecs as zeros.
+func (p *filePart) headerCRC() (subfile.CRC, error) {
+	f, done, err := p.file()
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	b := make([]byte, p.place.hdrLen) // decoded once, so it is in the file
+	if err := readFull(f, b, p.place.hdrOff, p.name, "header"); err != nil {
+		return 0, err
+	}
+	clear(b[numrecsAt : numrecsAt+numrecsLen])
+	return subfile.CRC(crc32.ChecksumIEEE(b)), nil
+}

@@ -1,0 +1,294 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"runtime"
+	"sync"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// OpenOptions of Open. The zero value, or nil, means the defaults.
+type OpenOptions struct {
+	AllowMissing bool  // open a dataset although subfiles are missing; their elements read as fill values, and Missing tells which
+	Memory       int64 // cap of buffers for reading, in bytes, at least 1 MiB; default 256 MiB. Maps and results are not counted
+	Workers      int   // concurrent reads; default GOMAXPROCS
+	MaxOpen      int   // open files; default 256
+
+	fs vfs.FS
+}
+
+// Validate says what is wrong with the options.
+func (o *OpenOptions) Validate() error {
+	switch {
+	case o == nil:
+		return nil
+	case o.Memory != 0 && o.Memory < 1<<20:
+		return usageErr("OpenOptions.Memory %d, want at least 1 MiB", o.Memory)
+	case o.Workers < 0 || o.MaxOpen < 0:
+		return usageErr("OpenOptions.Workers %d and MaxOpen %d, want >= 0", o.Workers, o.MaxOpen)
+	}
+	return nil
+}
+
+func (o *OpenOptions) withDefaults() OpenOptions {
+	var v OpenOptions
+	if o != nil {
+		v = *o
+	}
+	if v.Memory == 0 {
+		v.Memory = 256 << 20
+	}
+	if v.Workers == 0 {
+		v.Workers = runtime.GOMAXPROCS(0)
+	}
+	if v.fs == nil {
+		v.fs = vfs.OS
+	}
+	return v
+}
+
+// A Reader gives the arrays of a dataset in canonical order, whatever its
+// layout. It is safe for concurrent use.
+type Reader struct {
+	opt      OpenOptions
+	pool     *subfile.Pool
+	base     string
+	layout   Layout
+	schema   *Schema
+	records  int64
+	manifest *subfile.Manifest
+	pending  bool
+	sets     []*set
+	maps     []lazyMap
+	shared   bool // by OpenComm: closed when the last rank closes
+	refs     int
+	mu       sync.Mutex
+}
+
+// set is one set of subfiles: the whole dataset, or what one append added to a
+// process-centric one.
+type set struct {
+	first, records int64 // records of the dataset that it holds
+	parts          []*filePart
+	schema         *Schema   // of the files: an appended set has record variables only
+	vars           []VarID   // by variable of the dataset: its id in this set, -1 if it is not there
+	blobs          int       // of all parts
+	once           sync.Once // all parts' headers and tables
+	err            error
+}
+
+// Open opens the dataset that path means: a base name, one of its subfiles, an
+// ordinary netCDF file, or a directory with one dataset. The content of the
+// files decides what they are. Of the subfiles only the first is read.
+func Open(ctx context.Context, path string, o *OpenOptions) (*Reader, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	r := &Reader{opt: o.withDefaults(), refs: 1}
+	fsys := r.opt.fs
+	found, err := subfile.Find(fsys, path)
+	if err != nil {
+		return nil, err
+	}
+	r.base = found.Base
+	r.pool = subfile.NewPool(fsys, r.opt.MaxOpen)
+	if err := r.open(found); err != nil {
+		r.pool.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// OpenComm is Open for the ranks of c: one rank of each process opens the
+// dataset, and the others share its Reader. Every rank must Close. Collective.
+func OpenComm(ctx context.Context, c comm.Comm, path string, o *OpenOptions) (*Reader, error) {
+	here, err := c.Share(ctx, true)
+	if err != nil {
+		return nil, err
+	}
+	lead, local := leader(here), 0
+	for _, h := range here {
+		if h != nil {
+			local++
+		}
+	}
+	var r *Reader
+	if lead == c.Rank() {
+		if r, err = Open(ctx, path, o); err == nil {
+			r.refs = local
+		}
+	}
+	all, serr := c.Share(ctx, r)
+	if err := comm.Agree(ctx, c, errors.Join(err, serr)); err != nil {
+		if r != nil {
+			r.pool.Close()
+		}
+		return nil, err
+	}
+	return all[lead].(*Reader), nil
+}
+
+func (r *Reader) open(found *subfile.Set) error {
+	if !found.Single {
+		st, err := subfile.ReadState(r.opt.fs, found.Base)
+		if err != nil {
+			return err
+		}
+		if st.Manifest == nil && len(found.Members) == 0 {
+			return fmt.Errorf("blob: %s: only partial subfiles are here: %w", found.Base, ErrNotCommitted)
+		}
+		r.manifest, r.pending = st.Manifest, st.Pending
+	}
+	switch {
+	case r.manifest != nil:
+		for _, si := range r.manifest.Sets {
+			s := &set{first: si.First, records: si.Records}
+			for i := range si.Subfiles {
+				s.parts = append(s.parts, &filePart{r: r, index: i, info: &si.Subfiles[i],
+					name: r.finalOrPartial(subfile.Name(filepath.Join(subfile.Dir(found.Base), si.Base), i))})
+			}
+			r.sets = append(r.sets, s)
+		}
+	default:
+		s := &set{}
+		for i := range found.Len() {
+			s.parts = append(s.parts, &filePart{r: r, index: i, name: found.Members[i]})
+		}
+		r.sets = []*set{s}
+	}
+	return r.openFirst(found)
+}
+
+// finalOrPartial returns the name under which a subfile is there: while a
+// commit is pending, those that are not renamed yet have their partial name.
+func (r *Reader) finalOrPartial(name string) string {
+	if r.pending {
+		if _, err := r.opt.fs.Stat(subfile.Partial(name)); err == nil {
+			return subfile.Partial(name)
+		}
+	}
+	return name
+}
+
+// openFirst reads the header of the first subfile that is there, which tells
+// the schema and how many subfiles there must be.
+func (r *Reader) openFirst(found *subfile.Set) error {
+	s := r.sets[0]
+	var lead *filePart
+	for _, p := range s.parts {
+		if !p.gone() {
+			lead = p
+			break
+		}
+	}
+	if lead == nil {
+		return fmt.Errorf("blob: %s: no subfile is here: %w", r.base, ErrMissing)
+	}
+	if err := lead.load(); err != nil {
+		return err
+	}
+	r.layout, r.schema = lead.place.layout, lead.place.schema
+	if r.layout == Canonical && !found.Single {
+		return formatErr(lead.name, 0, "header", ErrNotFormat, "an ordinary netCDF file, not a blob subfile")
+	}
+	if n := lead.place.shape.subfiles; r.manifest == nil && r.layout != Canonical {
+		if found.Single && n != 1 {
+			return fmt.Errorf("blob: %s: the file says that it is one of %d subfiles, but its name has no subfile number: %w", lead.name, n, ErrMissing)
+		}
+		if n < len(s.parts) {
+			return formatErr(lead.name, -1, "attribute "+attSubfiles, ErrCorrupt, "%d, but there are subfiles up to number %d", n, len(s.parts)-1)
+		}
+		for i := len(s.parts); i < n; i++ {
+			s.parts = append(s.parts, &filePart{r: r, index: i, name: subfile.Name(r.base, i)})
+		}
+	}
+	if r.manifest != nil {
+		r.records = r.manifest.Records
+	} else {
+		r.records = lead.records
+		s.records = lead.records
+	}
+	for _, s := range r.sets {
+		s.vars = make([]VarID, len(r.schema.vars))
+	}
+	for v := range r.schema.vars {
+		s.vars[v] = VarID(v)
+	}
+	s.schema = r.schema
+	r.maps = make([]lazyMap, len(r.schema.decomps))
+	if missing := r.Missing(); len(missing) > 0 && !r.opt.AllowMissing {
+		return fmt.Errorf("blob: %s: %d of %d subfiles missing, the first is %s: %w", r.base, len(missing), r.numParts(), missing[0], ErrMissing)
+	}
+	return nil
+}
+
+func (r *Reader) numParts() (n int) {
+	for _, s := range r.sets {
+		n += len(s.parts)
+	}
+	return n
+}
+
+// Missing returns the names of the subfiles that are not there.
+func (r *Reader) Missing() (names []string) {
+	for _, s := range r.sets {
+		for _, p := range s.parts {
+			if p.gone() {
+				names = append(names, p.wanted())
+			}
+		}
+	}
+	return names
+}
+
+// Close releases the files.
+func (r *Reader) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.refs--; r.refs > 0 {
+		return nil
+	}
+	return r.pool.Close()
+}
+
+// Layout returns the layout of the dataset.
+func (r *Reader) Layout() Layout { return r.layout }
+
+// Schema returns the canonical schema. For blob layouts it has the
+// decompositions; the attributes that the layout adds are not in it.
+func (r *Reader) Schema() *Schema { return r.schema }
+
+// Records returns the number of committed records.
+func (r *Reader) Records() int64 { return r.records }
+
+// Base returns the path of the dataset without subfile number.
+func (r *Reader) Base() string { return r.base }
+
+// Manifest returns the dataset's manifest, nil if it was written by another program.
+func (r *Reader) Manifest() *subfile.Manifest { return r.manifest }
+
+// Subfiles returns the number of subfiles of the first set, and the number of
+// ranks that wrote the dataset.
+func (r *Reader) Subfiles() (n, ranks int) {
+	s := r.sets[0]
+	for _, p := range s.parts {
+		if p.place != nil {
+			ranks = p.place.shape.ranks
+			break
+		}
+	}
+	return len(s.parts), ranks
+}
+
+// isGone says whether a stat error means that the file is not there.
+func isGone(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -1,0 +1,132 @@
+package blob
+
+import (
+	"runtime"
+
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// Retain says how long the data of a Put must stay unchanged.
+type Retain uint8
+
+const (
+	// LendUntilFlush: the slice is lent until Flush (or Close) returns. What
+	// cannot be written by then (process-centric without Options.Records) is
+	// copied by Flush.
+	LendUntilFlush Retain = iota
+	// CopyOnPut: the slice may be used again when Put returns.
+	CopyOnPut
+	// LendUntilClose: the slice is lent until Close returns. Saves the copy of
+	// the process-centric layout.
+	LendUntilClose
+)
+
+// Durability says what a commit waits for.
+type Durability uint8
+
+const (
+	// DurableCommit syncs the data, the directory and the manifest, in the
+	// order that makes the commit survive a power loss.
+	DurableCommit Durability = iota
+	// DurableData syncs the subfiles, not the names.
+	DurableData
+	// DurableNone syncs nothing: the commit survives a crash of the program, not of the machine.
+	DurableNone
+)
+
+// CommitMode says how subfiles get their names.
+type CommitMode uint8
+
+const (
+	// CommitAuto renames subfiles up to 64 of them, and is manifest-only above.
+	CommitAuto CommitMode = iota
+	// CommitRename writes subfiles under partial names and renames them.
+	CommitRename
+	// CommitManifestOnly writes subfiles under their names; the manifest alone
+	// commits. Replacing a dataset always renames.
+	CommitManifestOnly
+)
+
+const (
+	defaultMemory  = 2 << 30
+	defaultBuffer  = 4 << 20
+	maxAutoRenames = 64
+)
+
+// Options of Create and Append. The zero value, or nil, means the defaults.
+type Options struct {
+	Layout   Layout           // VariableCentric (default) or ProcessCentric
+	Grouping subfile.Grouping // of ranks to subfiles; default ByNode
+	Subfiles int              // number of subfiles; 0: one per node. With ByNode and a number it means Blocks
+
+	// Records fixes the number of records of a process-centric dataset, 0 if it
+	// is not known. If it is, puts are written at Flush in bounded memory;
+	// if not, they are kept until Close. Ignored by the variable-centric layout.
+	Records int64
+
+	Retain     Retain     // default LendUntilFlush
+	Durability Durability // default DurableCommit
+	CommitMode CommitMode // default CommitAuto
+	Force      bool       // replace a dataset of the same name; it stays readable until the new one is whole
+	WideMaps   bool       // int64 offsets for maps of more than 2^31-1 elements; only blobio reads such files
+
+	Memory  int64 // cap of data kept in copies by one process, in bytes; default 2 GiB. Over it Put or Flush fails with ErrTooLarge
+	Buffer  int   // size of a worker's buffer in bytes, 64 KiB to 1 GiB; default 4 MiB
+	Workers int   // concurrent writers of one process; default GOMAXPROCS
+	MaxOpen int   // open files of one process; default 256
+
+	fs vfs.FS // default the operating system's; tests set others
+}
+
+// Validate says what is wrong with the options.
+func (o *Options) Validate() error {
+	switch {
+	case o == nil:
+		return nil
+	case o.Layout > ProcessCentric:
+		return usageErr("Options.Layout %v, want variable-centric or process-centric", o.Layout)
+	case o.Subfiles < 0:
+		return usageErr("Options.Subfiles %d, want >= 0", o.Subfiles)
+	case o.Records < 0:
+		return usageErr("Options.Records %d, want >= 0", o.Records)
+	case o.Retain > LendUntilClose:
+		return usageErr("Options.Retain %d is unknown", o.Retain)
+	case o.Durability > DurableNone:
+		return usageErr("Options.Durability %d is unknown", o.Durability)
+	case o.CommitMode > CommitManifestOnly:
+		return usageErr("Options.CommitMode %d is unknown", o.CommitMode)
+	case o.Memory < 0:
+		return usageErr("Options.Memory %d, want >= 0", o.Memory)
+	case o.Buffer != 0 && (o.Buffer < 64<<10 || o.Buffer > 1<<30):
+		return usageErr("Options.Buffer %d, want 64 KiB to 1 GiB", o.Buffer)
+	case o.Workers < 0 || o.MaxOpen < 0:
+		return usageErr("Options.Workers %d and MaxOpen %d, want >= 0", o.Workers, o.MaxOpen)
+	}
+	return nil
+}
+
+// withDefaults returns a copy in which every field holds what it means.
+func (o *Options) withDefaults() Options {
+	var v Options
+	if o != nil {
+		v = *o
+	}
+	if v.Memory == 0 {
+		v.Memory = defaultMemory
+	}
+	if v.Buffer == 0 {
+		v.Buffer = defaultBuffer
+	}
+	v.Buffer &^= 7 // elements are never cut
+	if v.Workers == 0 {
+		v.Workers = runtime.GOMAXPROCS(0)
+	}
+	if v.fs == nil {
+		v.fs = vfs.OS
+	}
+	if v.Subfiles > 0 && v.Grouping == subfile.ByNode {
+		v.Grouping = subfile.Blocks
+	}
+	return v
+}

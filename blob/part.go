@@ -1,0 +1,225 @@
+package blob
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"blobio/cdf5"
+	"blobio/h5"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// filePart is one subfile (or the one file of a canonical dataset) that is read.
+type filePart struct {
+	r     *Reader
+	index int
+	name  string           // empty: not there
+	info  *subfile.Subfile // of the manifest, or nil
+
+	mu      sync.Mutex
+	loaded  bool
+	err     error
+	place   *place
+	size    int64 // of the file
+	records int64 // that the header tells
+
+	first int    // blobs of all parts before this one; set with table
+	table *ranks // of all blobs
+}
+
+func (p *filePart) wanted() string {
+	if p.name != "" {
+		return p.name
+	}
+	return subfile.Name(p.r.base, p.index)
+}
+
+func (p *filePart) gone() bool {
+	if p.name == "" {
+		return true
+	}
+	if p.place != nil {
+		return false
+	}
+	_, err := p.r.opt.fs.Stat(p.name)
+	return isGone(err)
+}
+
+// file returns the open file; done gives it back.
+func (p *filePart) file() (f vfs.File, done func(), err error) {
+	if f, err = p.r.pool.Get(p.name, false); err != nil {
+		return nil, nil, err
+	}
+	return f, func() { p.r.pool.Put(p.name) }, nil
+}
+
+// load reads the header, once.
+func (p *filePart) load() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.loaded {
+		p.loaded = true
+		p.err = p.decode()
+	}
+	return p.err
+}
+
+func (p *filePart) decode() error {
+	f, done, err := p.file()
+	if err != nil {
+		return err
+	}
+	defer done()
+	if p.size, err = f.Size(); err != nil {
+		return err
+	}
+	pl, records, err := decodePlace(f, p.size, p.name)
+	if err != nil {
+		return err
+	}
+	p.records, pl.fileLen = records, p.size
+	if p.info != nil {
+		if p.size < p.info.Size {
+			return formatErr(p.name, p.size, "file", ErrTruncated, "%d bytes, the manifest says %d", p.size, p.info.Size)
+		}
+		if pl.hdrLen != p.info.HeaderLen {
+			return formatErr(p.name, pl.hdrOff, "header", ErrCorrupt, "%d bytes long, the manifest says %d", pl.hdrLen, p.info.HeaderLen)
+		}
+	}
+	p.place = pl
+	return nil
+}
+
+// decodePlace tells by its content what a file is, and reads its header.
+func decodePlace(f io.ReaderAt, size int64, name string) (*place, int64, error) {
+	magic := make([]byte, min(size, 8))
+	if _, err := f.ReadAt(magic, 0); err != nil && !errors.Is(err, io.EOF) {
+		return nil, 0, err
+	}
+	switch {
+	case bytes.HasPrefix(magic, []byte("CDF")):
+		return decodeCDF(f, size, name)
+	case h5.IsHDF5(f, size):
+		return decodeH5(f, size, name)
+	case len(magic) == 0:
+		return nil, 0, formatErr(name, 0, "magic", ErrTruncated, "the file is empty")
+	}
+	return nil, 0, formatErr(name, 0, "magic", ErrNotFormat, "%q, want a CDF or HDF5 file", magic)
+}
+
+func decodeCDF(f io.ReaderAt, size int64, name string) (*place, int64, error) {
+	h, n, err := cdf5.DecodeHeader(f, size, &cdf5.DecodeOptions{File: name})
+	if err != nil {
+		return nil, 0, err
+	}
+	p := &place{layout: Canonical, hdr: h, hdrLen: n, big: true}
+	if isBlobHeader(h) {
+		p.layout = VariableCentric
+		p.schema, p.shape, err = parseBlobHeader(h, name)
+	} else {
+		p.schema, err = parseCanonical(h, name)
+		p.shape = &subShape{ranks: 1, subfiles: 1, nblobs: 1}
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	if p.layout == VariableCentric && h.Version != cdf5.CDF5 {
+		return nil, 0, formatErr(name, 3, "version", ErrVersion, "%v, want CDF-5 for a blob subfile", h.Version)
+	}
+	p.at = h.Places()
+	return p, h.Records(size), nil
+}
+
+func decodeH5(f io.ReaderAt, size int64, name string) (*place, int64, error) {
+	hf, err := h5.NewFile(f, size, name)
+	if err != nil {
+		return nil, 0, err
+	}
+	hd, herr := hf.Dataset("/" + headerBlob)
+	dd, derr := hf.Dataset("/" + dataBlob)
+	if herr != nil || derr != nil {
+		why := ErrNotFormat
+		for _, e := range []error{herr, derr} {
+			var fe *FormatError
+			if errors.As(e, &fe) && fe.Err != nil && !errors.Is(fe.Err, h5.ErrMissing) {
+				why = fe.Err
+			}
+		}
+		return nil, 0, formatErr(name, -1, "root group", why, "no datasets %s and %s: an HDF5 file, but not a process-centric blob file (%v)", headerBlob, dataBlob, errors.Join(herr, derr))
+	}
+	extent := func(d *h5.Dataset, what string) (off, n int64, err error) {
+		dims := d.Dims()
+		if len(dims) != 1 || d.Type().Size() != 1 {
+			return 0, 0, formatErr(name, -1, "dataset "+what, ErrCorrupt, "%v of type %v, want one dimension of bytes", dims, d.Type())
+		}
+		off, ok := d.Offset()
+		if !ok && dims[0] > 0 {
+			return 0, 0, formatErr(name, -1, "dataset "+what, ErrUnsupported, "its storage is not one contiguous piece")
+		}
+		if off < 0 || dims[0] > size-off {
+			return 0, 0, formatErr(name, off, "dataset "+what, ErrTruncated, "%d bytes, but the file ends at %d", dims[0], size)
+		}
+		return off, dims[0], nil
+	}
+	p := &place{layout: ProcessCentric}
+	hlen := int64(0)
+	if p.hdrOff, hlen, err = extent(hd, headerBlob); err != nil {
+		return nil, 0, err
+	}
+	if p.dataOff, p.dataLen, err = extent(dd, dataBlob); err != nil {
+		return nil, 0, err
+	}
+	h, n, err := cdf5.DecodeHeader(io.NewSectionReader(f, p.hdrOff, hlen), hlen,
+		&cdf5.DecodeOptions{File: name, Base: p.hdrOff, Order: cdf5.AutoOrder, NoBegins: true})
+	if err != nil {
+		return nil, 0, err
+	}
+	if n != hlen {
+		return nil, 0, formatErr(name, p.hdrOff+n, headerBlob, ErrCorrupt, "the header ends after %d bytes, the dataset after %d", n, hlen)
+	}
+	p.hdr, p.hdrLen = h, hlen
+	if p.big, err = headerIsBig(f, p.hdrOff, name); err != nil {
+		return nil, 0, err
+	}
+	if p.schema, p.shape, err = parseBlobHeader(h, name); err != nil {
+		return nil, 0, err
+	}
+	if h.NumRecs < 0 {
+		return nil, 0, formatErr(name, p.hdrOff+4, "numrecs", ErrCorrupt, "%d, want >= 0", h.NumRecs)
+	}
+	p.setRecords(h.NumRecs)
+	return p, h.NumRecs, nil
+}
+
+// headerIsBig tells the byte order by the first tag: NC_DIMENSION is 10.
+func headerIsBig(f io.ReaderAt, off int64, name string) (bool, error) {
+	var b [4]byte
+	if _, err := f.ReadAt(b[:], off+numrecsAt+numrecsLen); err != nil {
+		return false, formatErr(name, off+numrecsAt+numrecsLen, "first tag", ErrTruncated, "%v", err)
+	}
+	return b[3] != 0, nil
+}
+
+// sameDataset says whether two subfiles can belong together: they differ only
+// in the number of blobs and the lengths that follow from it.
+func sameDataset(a, b *place) error {
+	if a.layout != b.layout {
+		return fmt.Errorf("one is %v, the other %v", a.layout, b.layout)
+	}
+	if a.shape.ranks != b.shape.ranks || a.shape.subfiles != b.shape.subfiles {
+		return fmt.Errorf("%s and %s are %d and %d, there %d and %d", attNprocs, attSubfiles,
+			b.shape.ranks, b.shape.subfiles, a.shape.ranks, a.shape.subfiles)
+	}
+	if a.hdr.NumRecs != b.hdr.NumRecs {
+		return fmt.Errorf("%d records, there %d", b.hdr.NumRecs, a.hdr.NumRecs)
+	}
+	if d := a.schema.differ(b.schema); len(d) > 0 {
+		return errors.New(strings.Join(d[:1], "; "))
+	}
+	return nil
+}

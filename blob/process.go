@@ -1,0 +1,57 @@
+package blob
+
+import (
+	"fmt"
+	"sync"
+
+	"blobio/subfile"
+)
+
+// process is what the ranks of one process share while they write one
+// dataset: open files, workers' buffers, and the count of copied bytes.
+// However many subfiles the process writes, it has no more buffers than workers.
+type process struct {
+	pool    *subfile.Pool
+	buffers chan []byte // tokens; nil until first used
+	size    int
+
+	mu   sync.Mutex
+	used int64 // bytes kept in copies
+	max  int64
+}
+
+func newProcess(o *Options) *process {
+	p := &process{pool: subfile.NewPool(o.fs, o.MaxOpen), buffers: make(chan []byte, o.Workers), size: o.Buffer, max: o.Memory}
+	for range o.Workers {
+		p.buffers <- nil
+	}
+	return p
+}
+
+// buffer waits for a worker's token and returns its buffer.
+func (p *process) buffer() []byte {
+	b := <-p.buffers
+	if b == nil {
+		b = make([]byte, p.size)
+	}
+	return b
+}
+
+func (p *process) giveBack(b []byte) { p.buffers <- b }
+
+// reserve counts n bytes of copies against the cap.
+func (p *process) reserve(n int64) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.used+n > p.max {
+		return fmt.Errorf("%d bytes kept and %d more, Options.Memory is %d (fix Options.Records, or lend until Close): %w", p.used, n, p.max, ErrTooLarge)
+	}
+	p.used += n
+	return nil
+}
+
+func (p *process) release(n int64) {
+	p.mu.Lock()
+	p.used -= n
+	p.mu.Unlock()
+}

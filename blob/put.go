@@ -1,0 +1,253 @@
+package blob
+
+import (
+	"fmt"
+	"unsafe"
+
+	"blobio/cdf5"
+)
+
+// Number is an element type of memory that can be put and read.
+type Number interface {
+	int8 | uint8 | int16 | uint16 | int32 | uint32 | int64 | uint64 | float32 | float64
+}
+
+// pend is one put that is not in the file yet. It holds the bytes of the
+// caller's slice, in host order, without an interface value: a Put allocates nothing
+// beyond the list.
+type pend struct {
+	raw []byte    // elements of type mem; nil: fill values
+	rec int64     // 0 for a fixed variable
+	v   int32     // variable; negative: -1-(d*mapVars+m), a variable of a map
+	mem cdf5.Type // of raw
+}
+
+// part is a put of some elements of a variable that is not decomposed.
+type part struct {
+	pend
+	start, count []int64 // canonical, without the record dimension
+}
+
+// Put gives this rank's elements of one record of a decomposed variable, in
+// map order; a variable that is not decomposed is given whole, by every rank
+// or by some: the value of the first rank of each subfile is written. rec is 0 for a
+// fixed variable. T may differ from the type in the file; a value that does not
+// fit it is an error that names the element, and nothing of this put is kept.
+// data is lent as Options.Retain says. Put is not collective.
+func Put[T Number](w *Writer, v VarID, rec int64, data []T) error {
+	if err := w.checkPut(v, rec); err != nil {
+		return err
+	}
+	sv := &w.schema.vars[v]
+	want := w.putLen(v)
+	if int64(len(data)) != want {
+		return fmt.Errorf("blob: put of %q record %d: %d elements, want %d: %w", sv.Name, rec, len(data), want, ErrUsage)
+	}
+	if sv.Decomp == 0 && w.sub.Rank() != 0 {
+		w.sawRecord(sv, rec)
+		return nil
+	}
+	if err := convertible(sv, rec, data); err != nil {
+		return err
+	}
+	p, err := w.hold(sv, rec, memType[T](), asBytes(data))
+	if err != nil {
+		return err
+	}
+	p.v = int32(v)
+	w.pending = append(w.pending, p)
+	w.sawRecord(sv, rec)
+	return nil
+}
+
+// PutAt gives elements of one record of a variable that is not decomposed:
+// count[i] elements from start[i] on along each dimension but the record
+// dimension, rows in canonical order. Otherwise it is like Put.
+func PutAt[T Number](w *Writer, v VarID, rec int64, start, count []int64, data []T) error {
+	if err := w.checkPut(v, rec); err != nil {
+		return err
+	}
+	sv := &w.schema.vars[v]
+	if sv.Decomp != 0 {
+		return usageErr("put of %q: start and count given, but it is decomposed by D%d", sv.Name, sv.Decomp)
+	}
+	if err := checkSlab(w.schema.Shape(v), start, count); err != nil {
+		return usageErr("put of %q record %d: %v", sv.Name, rec, err)
+	}
+	if want := product(count); int64(len(data)) != want {
+		return usageErr("put of %q record %d: %d elements, want %d", sv.Name, rec, len(data), want)
+	}
+	w.sawRecord(sv, rec)
+	if w.sub.Rank() != 0 || len(data) == 0 {
+		return nil
+	}
+	if err := convertible(sv, rec, data); err != nil {
+		return err
+	}
+	p, err := w.hold(sv, rec, memType[T](), asBytes(data))
+	if err != nil {
+		return err
+	}
+	p.v = int32(v)
+	w.parts = append(w.parts, part{pend: p, start: append([]int64(nil), start...), count: append([]int64(nil), count...)})
+	return nil
+}
+
+func checkSlab(shape, start, count []int64) error {
+	if len(start) != len(shape) || len(count) != len(shape) {
+		return fmt.Errorf("%d starts and %d counts, want %d", len(start), len(count), len(shape))
+	}
+	for i, n := range shape {
+		if start[i] < 0 || count[i] < 0 || start[i] > n || count[i] > n-start[i] {
+			return fmt.Errorf("dimension %d: %d elements from %d on, want within %d", i, count[i], start[i], n)
+		}
+	}
+	return nil
+}
+
+func (w *Writer) checkPut(v VarID, rec int64) error {
+	switch {
+	case w.err != nil:
+		return w.err
+	case w.closed:
+		return usageErr("put after Close")
+	case v < 0 || int(v) >= len(w.schema.vars):
+		return usageErr("put of variable id %d, want 0..%d", v, len(w.schema.vars)-1)
+	}
+	sv := &w.schema.vars[v]
+	switch {
+	case !sv.Record && rec != 0:
+		return usageErr("put of %q: record %d, but it has no record dimension: want 0", sv.Name, rec)
+	case !sv.Record && w.info.old != nil:
+		return usageErr("put of %q: it is fixed, and an append adds records only", sv.Name)
+	case rec < 0 || sv.Record && rec < w.first:
+		return usageErr("put of %q: record %d, want >= %d", sv.Name, rec, w.first)
+	case sv.Record && w.limit > 0 && rec >= w.limit:
+		return usageErr("put of %q: record %d, but Options.Records fixes %d records", sv.Name, rec, w.limit)
+	}
+	return nil
+}
+
+func (w *Writer) sawRecord(sv *Variable, rec int64) {
+	if sv.Record {
+		w.records = max(w.records, rec+1)
+	}
+}
+
+// putLen is how many elements this rank puts of a variable's record.
+func (w *Writer) putLen(v VarID) int64 {
+	if d := w.schema.vars[v].Decomp; d != 0 {
+		return w.counts[d-1]
+	}
+	return w.schema.Elems(v)
+}
+
+// convertible says whether every value fits the type of the file.
+func convertible[T Number](sv *Variable, rec int64, data []T) error {
+	mem := memType[T]()
+	if sameType(mem, sv.Type) {
+		return nil
+	}
+	var err error
+	if sv.Type == cdf5.Char {
+		err = fmt.Errorf("%v put to a char variable, want bytes: %w", mem, ErrUsage)
+	} else {
+		err = cdf5.CheckRange(sv.Type, data)
+	}
+	if err != nil {
+		return fmt.Errorf("blob: put of %q record %d: %w", sv.Name, rec, err)
+	}
+	return nil
+}
+
+// hold takes the values into the list, as a copy if the caller asked for it.
+func (w *Writer) hold(sv *Variable, rec int64, mem cdf5.Type, raw []byte) (pend, error) {
+	if raw == nil {
+		raw = []byte{}
+	}
+	if w.eng.opt.Retain == CopyOnPut {
+		if err := w.eng.proc.reserve(int64(len(raw))); err != nil {
+			return pend{}, fmt.Errorf("blob: put of %q record %d: %w", sv.Name, rec, err)
+		}
+		w.copied += int64(len(raw))
+		raw = append([]byte(nil), raw...)
+	}
+	if !sv.Record {
+		rec = 0
+	}
+	return pend{raw: raw, rec: rec, mem: mem}, nil
+}
+
+// sameType says whether memory of type mem is already what the file type
+// holds, up to byte order. Bytes serve as char and as both byte types' own.
+func sameType(mem, file cdf5.Type) bool {
+	return mem == file || mem == cdf5.UByte && file == cdf5.Char
+}
+
+// memType is the file type that holds T exactly.
+func memType[T Number]() cdf5.Type {
+	var z T
+	switch any(z).(type) {
+	case int8:
+		return cdf5.Byte
+	case uint8:
+		return cdf5.UByte
+	case int16:
+		return cdf5.Short
+	case uint16:
+		return cdf5.UShort
+	case int32:
+		return cdf5.Int
+	case uint32:
+		return cdf5.UInt
+	case int64:
+		return cdf5.Int64
+	case uint64:
+		return cdf5.UInt64
+	case float32:
+		return cdf5.Float
+	}
+	return cdf5.Double
+}
+
+// asBytes views a slice of numbers as its bytes in host order.
+func asBytes[T Number](s []T) []byte {
+	if len(s) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(s[0])))
+}
+
+// typed views bytes in host order as a slice of the type; the reverse of
+// asBytes. The bytes are those of such a slice, so they are aligned.
+func typed(t cdf5.Type, b []byte) any {
+	switch t {
+	case cdf5.Byte:
+		return fromBytes[int8](b)
+	case cdf5.Short:
+		return fromBytes[int16](b)
+	case cdf5.UShort:
+		return fromBytes[uint16](b)
+	case cdf5.Int:
+		return fromBytes[int32](b)
+	case cdf5.UInt:
+		return fromBytes[uint32](b)
+	case cdf5.Int64:
+		return fromBytes[int64](b)
+	case cdf5.UInt64:
+		return fromBytes[uint64](b)
+	case cdf5.Float:
+		return fromBytes[float32](b)
+	case cdf5.Double:
+		return fromBytes[float64](b)
+	}
+	return b // char, ubyte
+}
+
+func fromBytes[T Number](b []byte) []T {
+	if len(b) == 0 {
+		return nil
+	}
+	var z T
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(z)))
+}

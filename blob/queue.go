@@ -1,0 +1,222 @@
+package blob
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+
+	"blobio/internal/vfs"
+)
+
+// queue is the work of one flush: every pending piece in the order of the
+// file, cut into tasks of about one buffer. Workers take tasks from the front.
+type queue struct {
+	e     *engine
+	lists [][]pend
+	maps  []pend // variables of the maps, which every rank has; empty after the first flush
+	refs  []ref  // all pieces, ascending by file offset
+	tasks []task
+}
+
+// ref names a piece: pend k of local rank i, or maps[-1-k].
+type ref struct{ i, k int32 }
+
+// task is a range of the pieces: refs[from:to] without the first skip bytes of
+// the first piece, and only the first last bytes of the last one.
+type task struct {
+	from, to   int
+	skip, last int64
+}
+
+func newQueue(e *engine, lists [][]pend, maps []pend) *queue {
+	q := &queue{e: e, lists: lists, maps: maps}
+	n := len(maps) * len(lists)
+	for _, l := range lists {
+		n += len(l)
+	}
+	q.refs = make([]ref, 0, n)
+	if e.place.layout == VariableCentric {
+		q.orderByVariable()
+	} else {
+		q.orderByRank()
+	}
+	q.cut(int64(e.opt.Buffer))
+	return q
+}
+
+func (q *queue) pend(r ref) *pend {
+	if r.k < 0 {
+		return &q.maps[-1-r.k]
+	}
+	return &q.lists[r.i][r.k]
+}
+
+// orderByVariable sorts as the variable-centric file does: map variables,
+// fixed variables, then records; in each, by variable; in it, by rank. The
+// ranks put the same variables as a rule, so this is a counting sort by
+// (record, variable), and only those few keys are compared.
+func (q *queue) orderByVariable() {
+	for m := range q.maps {
+		for i := range q.lists {
+			q.refs = append(q.refs, ref{int32(i), int32(-1 - m)})
+		}
+	}
+	base := len(q.refs)
+	bucket := map[varRec]int{}
+	var keys []varRec
+	var sizes []int
+	which := make([]int32, 0, cap(q.refs)-base) // bucket of each piece, in the order of the lists
+	prev := []int32(nil)
+	for _, l := range q.lists {
+		row := len(which)
+		for k := range l {
+			key := varRec{l[k].v, l[k].rec}
+			b := -1
+			if k < len(prev) && keys[prev[k]] == key { // the rank before put the same
+				b = int(prev[k])
+			} else if x, ok := bucket[key]; ok {
+				b = x
+			} else {
+				b = len(keys)
+				bucket[key] = b
+				keys, sizes = append(keys, key), append(sizes, 0)
+			}
+			sizes[b]++
+			which = append(which, int32(b))
+		}
+		prev = which[row:]
+	}
+	order := make([]int, len(keys))
+	for b := range order {
+		order[b] = b
+	}
+	vars := q.e.schema.vars
+	slices.SortFunc(order, func(a, b int) int {
+		x, y := keys[a], keys[b]
+		if rx, ry := vars[x.v].Record, vars[y.v].Record; rx != ry {
+			if ry {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(x.rec, y.rec), cmp.Compare(x.v, y.v))
+	})
+	next := make([]int, len(keys))
+	at := base
+	for _, b := range order {
+		next[b] = at
+		at += sizes[b]
+	}
+	q.refs = q.refs[:at]
+	n := 0
+	for i, l := range q.lists {
+		for k := range l {
+			b := which[n]
+			n++
+			q.refs[next[b]] = ref{int32(i), int32(k)}
+			next[b]++
+		}
+	}
+}
+
+// orderByRank sorts as the process-centric file does: by rank; in a blob the
+// map variables, then by variable, then by record.
+func (q *queue) orderByRank() {
+	for i, l := range q.lists {
+		for m := range q.maps {
+			q.refs = append(q.refs, ref{int32(i), int32(-1 - m)})
+		}
+		row := len(q.refs)
+		for k := range l {
+			q.refs = append(q.refs, ref{int32(i), int32(k)})
+		}
+		slices.SortFunc(q.refs[row:], func(a, b ref) int {
+			x, y := &l[a.k], &l[b.k]
+			return cmp.Or(cmp.Compare(x.v, y.v), cmp.Compare(x.rec, y.rec))
+		})
+	}
+}
+
+// cut makes the tasks. A piece may be cut at any multiple of 8 bytes from its start.
+func (q *queue) cut(size int64) {
+	t := task{}
+	room := size
+	for k, r := range q.refs {
+		_, n, _ := q.e.spot(int(r.i), q.pend(r))
+		done := int64(0)
+		for n-done > room {
+			done += room &^ 7
+			if done > 0 || k > t.from {
+				t.to, t.last = k+1, done
+				if done == 0 {
+					t.to, t.last = k, -1
+				}
+				q.tasks = append(q.tasks, t)
+			}
+			t = task{from: k, skip: done}
+			room = size
+		}
+		room -= n - done
+	}
+	if t.from < len(q.refs) {
+		t.to, t.last = len(q.refs), -1
+		q.tasks = append(q.tasks, t)
+	}
+}
+
+// run writes everything. The first error stops it.
+func (q *queue) run(ctx context.Context) error {
+	if len(q.tasks) == 0 {
+		return nil
+	}
+	f, done, err := q.e.file()
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := q.allocate(f); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var next int
+	var mu sync.Mutex
+	take := func() (task, bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		if next == len(q.tasks) || ctx.Err() != nil {
+			return task{}, false
+		}
+		next++
+		return q.tasks[next-1], true
+	}
+	var wg sync.WaitGroup
+	for range min(q.e.opt.Workers, len(q.tasks)) {
+		wg.Go(func() {
+			w := worker{q: q, f: f, buf: q.e.proc.buffer()}
+			defer func() { q.e.proc.giveBack(w.buf) }()
+			for t, ok := take(); ok; t, ok = take() {
+				if err := w.do(t); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+// allocate reserves the space up to the end of the last piece, so that a full
+// disk is known before anything is written, and blocks lie together.
+func (q *queue) allocate(f vfs.File) error {
+	r := q.refs[len(q.refs)-1]
+	off, n, _ := q.e.spot(int(r.i), q.pend(r))
+	if end := off + n; end > q.e.end {
+		if err := f.Allocate(q.e.end, end-q.e.end); err != nil {
+			return err
+		}
+		q.e.end = end
+	}
+	return nil
+}

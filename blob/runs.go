@@ -1,0 +1,152 @@
+package blob
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"sort"
+
+	"blobio/cdf5"
+)
+
+// fetch is one piece to be read: n bytes at off of a part go to dst[to:].
+type fetch struct {
+	p       *filePart
+	off, to int64
+	n       int64
+}
+
+// fetchChunk is how many pieces are looked up before they are read.
+const fetchChunk = 1 << 18
+
+// rawRuns reads scattered runs of canonical elements of one record, one after
+// the other into dst. The index of the map tells who has them, so the cost
+// follows from what is asked for, not from the size of the variable.
+func (r *Reader) rawRuns(ctx context.Context, v VarID, rec int64, runs iter.Seq2[int64, int64], dst []byte, fm form) error {
+	s, srec := r.setOf(v, rec)
+	if err := r.loadSet(ctx, s); err != nil {
+		return err
+	}
+	sv := &r.schema.vars[v]
+	size := int64(sv.Type.Size())
+	to := int64(0)
+	if sv.Decomp == 0 {
+		for off, n := range runs {
+			if err := r.raw(ctx, v, rec, off, off+n, dst[to:to+n*size], fm); err != nil {
+				return err
+			}
+			to += n * size
+		}
+		return nil
+	}
+	ix, err := r.mapIndex(ctx, sv.Decomp)
+	if err != nil {
+		return err
+	}
+	cov, err := r.Coverage(ctx, sv.Decomp)
+	if err != nil {
+		return err
+	}
+	if cov.Uncovered > 0 {
+		fm.fill(dst, sv)
+	}
+	id := s.vars[v]
+	list := make([]fetch, 0, 1024)
+	for off, n := range runs {
+		for o := range ix.Range(off, off+n) {
+			p, j := s.owner(o.Rank)
+			if p.place == nil {
+				continue
+			}
+			a, _ := p.place.piece(id, srec, p.table, j)
+			list = append(list, fetch{p, a + o.Pos*size, to + (o.Off-off)*size, o.Len * size})
+		}
+		to += n * size
+		if len(list) >= fetchChunk {
+			if err := r.fetchAll(ctx, list, dst, fm, sv); err != nil {
+				return err
+			}
+			list = list[:0]
+		}
+	}
+	return r.fetchAll(ctx, list, dst, fm, sv)
+}
+
+// owner returns the part and the blob in it of a rank of the map.
+func (s *set) owner(rank int) (*filePart, int) {
+	i := sort.Search(len(s.parts), func(i int) bool { return s.parts[i].first > rank }) - 1
+	for s.parts[i].place == nil && i > 0 {
+		i--
+	}
+	return s.parts[i], rank - s.parts[i].first
+}
+
+// fetchAll reads the pieces in the order of the files, near ones together.
+func (r *Reader) fetchAll(ctx context.Context, list []fetch, dst []byte, fm form, sv *Variable) error {
+	slices.SortFunc(list, func(a, b fetch) int {
+		return cmp.Or(cmp.Compare(a.p.index, b.p.index), cmp.Compare(a.off, b.off))
+	})
+	var cuts []int
+	for k := range list {
+		if k == 0 || list[k].p != list[k-1].p || list[k].off-(list[k-1].off+list[k-1].n) > readGap ||
+			list[k].off+list[k].n-list[cuts[len(cuts)-1]].off > readBatch {
+			cuts = append(cuts, k)
+		}
+	}
+	errs := make([]error, len(cuts))
+	r.parallel(len(cuts), func(c int) {
+		if errs[c] = ctx.Err(); errs[c] != nil {
+			return
+		}
+		end := len(list)
+		if c+1 < len(cuts) {
+			end = cuts[c+1]
+		}
+		errs[c] = fetchRun(list[cuts[c]:end], dst, fm, sv)
+	})
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func fetchRun(list []fetch, dst []byte, fm form, sv *Variable) error {
+	p := list[0].p
+	f, done, err := p.file()
+	if err != nil {
+		return err
+	}
+	defer done()
+	field := fmt.Sprintf("variable %q", sv.Name)
+	if len(list) == 1 {
+		b := dst[list[0].to : list[0].to+list[0].n]
+		if err := readFull(f, b, list[0].off, p.name, field); err != nil {
+			return err
+		}
+		if p.place.big != fm.big {
+			cdf5.Swap(b, b, sv.Type.Size())
+		}
+		return nil
+	}
+	start := list[0].off
+	end := start
+	for _, x := range list {
+		end = max(end, x.off+x.n)
+	}
+	buf := make([]byte, end-start)
+	if err := readFull(f, buf, start, p.name, field); err != nil {
+		return err
+	}
+	for _, x := range list {
+		b := dst[x.to : x.to+x.n]
+		copy(b, buf[x.off-start:])
+		if p.place.big != fm.big {
+			cdf5.Swap(b, b, sv.Type.Size())
+		}
+	}
+	return nil
+}

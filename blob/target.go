@@ -1,0 +1,94 @@
+package blob
+
+import (
+	"fmt"
+
+	"blobio/cdf5"
+)
+
+// target is the caller's slice of a read: elements of the file's type go into
+// it directly where its type is the same, and through a buffer otherwise.
+type target struct {
+	dst  any
+	raw  []byte // of dst, host order, if no conversion is needed
+	size int64
+	file cdf5.Type
+	buf  []byte
+}
+
+func newTarget(dst any, file cdf5.Type, n int64) (*target, error) {
+	have, mem, ok := cdf5.SliceLen(dst)
+	if !ok {
+		return nil, fmt.Errorf("into a %T, want a slice of numbers: %w", dst, ErrUsage)
+	}
+	if int64(have) != n {
+		return nil, fmt.Errorf("into %d elements, want %d: %w", have, n, ErrUsage)
+	}
+	t := &target{dst: dst, size: int64(file.Size()), file: file}
+	if _, text := dst.(string); text {
+		return nil, fmt.Errorf("into a string, want []byte: %w", ErrUsage)
+	}
+	if raw, _ := cdf5.Bytes(dst); sameType(mem, file) && int64(len(raw)) == n*t.size { // an []int may be narrower
+		t.raw = raw
+	} else if file == cdf5.Char {
+		return nil, fmt.Errorf("char into %T, want []byte: %w", dst, ErrUsage)
+	}
+	return t, nil
+}
+
+// bytes returns room for n elements of the file's type from element at on.
+func (t *target) bytes(at, n int64) []byte {
+	if t.raw != nil {
+		return t.raw[at*t.size : (at+n)*t.size]
+	}
+	if int64(cap(t.buf)) < n*t.size {
+		t.buf = make([]byte, n*t.size)
+	}
+	t.buf = t.buf[:n*t.size]
+	return t.buf
+}
+
+// convert moves what bytes returned to its place.
+func (t *target) convert(at, n int64) error {
+	if t.raw != nil {
+		return nil
+	}
+	return cdf5.FromFile(subslice(t.dst, at, n), t.buf, hostBig, t.file)
+}
+
+func subslice(s any, at, n int64) any {
+	switch x := s.(type) {
+	case []int8:
+		return x[at : at+n]
+	case []uint8:
+		return x[at : at+n]
+	case []int16:
+		return x[at : at+n]
+	case []uint16:
+		return x[at : at+n]
+	case []int32:
+		return x[at : at+n]
+	case []uint32:
+		return x[at : at+n]
+	case []int64:
+		return x[at : at+n]
+	case []uint64:
+		return x[at : at+n]
+	case []float32:
+		return x[at : at+n]
+	case []float64:
+		return x[at : at+n]
+	case []int:
+		return x[at : at+n]
+	case []uint:
+		return x[at : at+n]
+	}
+	return nil
+}
+
+// newSlice makes a slice of n elements of a file type, and its bytes.
+func newSlice(t cdf5.Type, n int64) (any, []byte) {
+	s := cdf5.NewSlice(t, int(n))
+	b, _ := cdf5.Bytes(s)
+	return s, b
+}

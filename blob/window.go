@@ -1,0 +1,226 @@
+package blob
+
+import (
+	"context"
+	"fmt"
+	"sort"
+
+	"blobio/cdf5"
+	"blobio/decomp"
+)
+
+const (
+	readBatch = 4 << 20 // bytes read at once
+	readGap   = 8 << 10 // bytes that are read and dropped rather than starting a new read
+)
+
+// form says how elements are wanted.
+type form struct {
+	big  bool // byte order
+	zero bool // what no blob covers becomes zeros, not fill values
+}
+
+var hostForm = form{big: hostBig}
+
+func (fm form) fill(dst []byte, v *Variable) {
+	if fm.zero {
+		clear(dst)
+		return
+	}
+	cdf5.FillBytes(dst, v.Type, orderOf(fm.big), v.fillAtt())
+}
+
+// setOf returns the set that holds a record and the record's number in it. A
+// fixed variable is in the first set.
+func (r *Reader) setOf(v VarID, rec int64) (*set, int64) {
+	if !r.schema.vars[v].Record {
+		return r.sets[0], 0
+	}
+	i := sort.Search(len(r.sets), func(i int) bool { return r.sets[i].first+r.sets[i].records > rec })
+	return r.sets[i], rec - r.sets[i].first
+}
+
+// raw reads elements [lo, hi) of one record of a variable in canonical order,
+// in the type of the file and the form asked for. dst is (hi-lo) elements long.
+func (r *Reader) raw(ctx context.Context, v VarID, rec, lo, hi int64, dst []byte, fm form) error {
+	s, srec := r.setOf(v, rec)
+	if err := r.loadSet(ctx, s); err != nil {
+		return err
+	}
+	sv := &r.schema.vars[v]
+	size := int64(sv.Type.Size())
+	id := s.vars[v]
+	if id < 0 {
+		return formatErr(s.parts[0].name, -1, fmt.Sprintf("variable %q", sv.Name), ErrMissing, "not in this set of subfiles")
+	}
+	if sv.Decomp != 0 {
+		return r.scatter(ctx, s, id, sv, srec, lo, hi, dst, fm)
+	}
+	p := s.parts[0]
+	if p.place == nil { // missing, and allowed to be
+		fm.fill(dst, sv)
+		return nil
+	}
+	off := int64(0)
+	if p.place.layout == ProcessCentric {
+		off, _ = p.place.piece(id, srec, p.table, 0)
+	} else {
+		off, _ = p.place.at.Extent(p.place.fileVar(id), srec)
+	}
+	f, done, err := p.file()
+	if err != nil {
+		return err
+	}
+	defer done()
+	for at := int64(0); at < int64(len(dst)); at += readBatch {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		b := dst[at:min(at+readBatch, int64(len(dst)))]
+		if err := readFull(f, b, off+lo*size+at, p.name, fmt.Sprintf("variable %q record %d", sv.Name, rec)); err != nil {
+			return err
+		}
+		if p.place.big != fm.big {
+			cdf5.Swap(b, b, int(size))
+		}
+	}
+	return nil
+}
+
+// span is what is read of one blob: elements [from, to) of blob j of a part.
+type span struct {
+	p        *filePart
+	j        int
+	from, to int64
+}
+
+// scatter fills dst from the blobs that touch [lo, hi): the blobs are read in
+// the order of the file, several at a time where they lie together, and each
+// one's runs are copied to their places.
+func (r *Reader) scatter(ctx context.Context, s *set, id VarID, sv *Variable, rec, lo, hi int64, dst []byte, fm form) error {
+	m, err := r.Map(ctx, sv.Decomp)
+	if err != nil {
+		return err
+	}
+	cov, err := r.Coverage(ctx, sv.Decomp)
+	if err != nil {
+		return err
+	}
+	if cov.Uncovered > 0 {
+		fm.fill(dst, sv)
+	}
+	size := int64(sv.Type.Size())
+	batches := r.batches(s, m, id, rec, lo, hi, size)
+	workers := r.opt.Workers
+	if cov.Overlapped > 0 {
+		workers = 1 // the highest rank wins, so ranks must come in order
+	}
+	workers = int(max(1, min(int64(workers), r.opt.Memory/readBatch)))
+	errs := make([]error, len(batches))
+	bufs := make(chan []byte, workers)
+	for range workers {
+		bufs <- nil
+	}
+	inParallel(workers, len(batches), func(k int) {
+		if errs[k] = ctx.Err(); errs[k] != nil {
+			return
+		}
+		buf := <-bufs
+		defer func() { bufs <- buf }()
+		errs[k] = r.scatterBatch(m, id, sv, rec, batches[k], dst, lo, fm, &buf)
+	})
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// batches lists the spans that [lo, hi) touches, grouped into reads.
+func (r *Reader) batches(s *set, m *decomp.Map, id VarID, rec, lo, hi, size int64) [][]span {
+	var out [][]span
+	var cur []span
+	var start, end int64
+	whole := lo == 0 && hi == m.Elems()
+	for _, p := range s.parts {
+		if p.place == nil {
+			continue
+		}
+		for j := range p.place.shape.nblobs {
+			from, to := int64(0), m.Count(p.first+j)
+			if !whole {
+				from, to = posRange(m, p.first+j, lo, hi)
+			}
+			for from < to {
+				sp := span{p, j, from, min(to, from+readBatch/size)}
+				off, _ := p.place.piece(id, rec, p.table, j)
+				a, b := off+sp.from*size, off+sp.to*size
+				if len(cur) > 0 && (cur[0].p != p || a < end || a-end > readGap || b-start > readBatch) {
+					out, cur = append(out, cur), nil
+				}
+				if len(cur) == 0 {
+					start = a
+				}
+				cur, end = append(cur, sp), b
+				from = sp.to
+			}
+		}
+	}
+	if len(cur) > 0 {
+		out = append(out, cur)
+	}
+	return out
+}
+
+// posRange returns the smallest range of a rank's blob that holds all its elements of [lo, hi).
+func posRange(m *decomp.Map, rank int, lo, hi int64) (from, to int64) {
+	a, b := m.Bounds(rank)
+	if b <= lo || a >= hi {
+		return 0, 0
+	}
+	if lo <= a && b <= hi {
+		return 0, m.Count(rank)
+	}
+	first := true
+	for c := range m.Clip(rank, lo, hi) {
+		if first {
+			from, to, first = c.Pos, c.Pos+c.Len, false
+			continue
+		}
+		from, to = min(from, c.Pos), max(to, c.Pos+c.Len)
+	}
+	return from, to
+}
+
+func (r *Reader) scatterBatch(m *decomp.Map, id VarID, sv *Variable, rec int64, spans []span, dst []byte, lo int64, fm form, buf *[]byte) error {
+	size := int64(sv.Type.Size())
+	p := spans[0].p
+	at := func(sp span, pos int64) int64 {
+		off, _ := p.place.piece(id, rec, p.table, sp.j)
+		return off + pos*size
+	}
+	last := spans[len(spans)-1]
+	start, end := at(spans[0], spans[0].from), at(last, last.to)
+	if int64(cap(*buf)) < end-start {
+		*buf = make([]byte, max(readBatch, end-start))
+	}
+	b := (*buf)[:end-start]
+	f, done, err := p.file()
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := readFull(f, b, start, p.name, fmt.Sprintf("variable %q", sv.Name)); err != nil {
+		return err
+	}
+	for _, sp := range spans {
+		a := at(sp, sp.from) - start
+		src := b[a : a+(sp.to-sp.from)*size]
+		if p.place.big != fm.big {
+			cdf5.Swap(src, src, int(size))
+		}
+		m.Scatter(dst, lo, src, sp.from, p.first+sp.j, int(size))
+	}
+	return nil
+}

@@ -1,0 +1,210 @@
+package blob
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+
+	"blobio/cdf5"
+	"blobio/internal/crccat"
+	"blobio/internal/vfs"
+)
+
+const (
+	// directMin is the smallest piece, in bytes, that is written straight from
+	// the caller's memory; smaller ones are cheaper to copy together.
+	directMin = 32 << 10
+	maxVector = 512 // pieces of one vectored write
+	padMax    = 4   // a gap below this is padding of CDF, written as zeros
+)
+
+// worker carries out tasks with one buffer.
+type worker struct {
+	q   *queue
+	f   vfs.File
+	buf []byte
+
+	used int      // bytes of buf in use
+	off  int64    // file offset of the write being gathered
+	end  int64    // its end
+	vec  [][]byte // its parts: slices of buf and of callers' memory
+
+	ext  int64 // extent of the bytes being summed
+	sum  seg
+	join crccat.Joiner
+}
+
+// do writes one task.
+func (w *worker) do(t task) error {
+	w.used, w.off, w.end, w.vec, w.ext, w.sum = 0, 0, 0, w.vec[:0], -1, seg{}
+	for k := t.from; k < t.to; k++ {
+		r := w.q.refs[k]
+		p := w.q.pend(r)
+		off, n, at := w.q.e.spot(int(r.i), p)
+		from, to := int64(0), n
+		if k == t.from {
+			from = t.skip
+		}
+		if k == t.to-1 && t.last >= 0 {
+			to = t.last
+		}
+		if from == to {
+			continue
+		}
+		if err := w.piece(int(r.i), p, off+from, at+from, from, to); err != nil {
+			return err
+		}
+	}
+	w.endSum()
+	return w.flush()
+}
+
+// piece adds bytes [from, to) of one piece, which go to file offset off.
+func (w *worker) piece(i int, p *pend, off, at, from, to int64) error {
+	n := to - from
+	direct := w.direct(p, n)
+	gap := off - w.end
+	room := len(w.buf) - w.used
+	if len(w.vec) > 0 && (gap < 0 || gap >= padMax || len(w.vec) >= maxVector || !direct && int64(room) < n+gap || int64(room) < gap) {
+		w.endSum() // its bytes are still in the buffer
+		if err := w.flush(); err != nil {
+			return err
+		}
+	}
+	if len(w.vec) == 0 {
+		w.off, w.end, gap = off, off, 0
+	}
+	if gap > 0 {
+		clear(w.take(gap))
+	}
+	var b []byte
+	if direct {
+		b = p.raw[from:to]
+		w.vec = append(w.vec, b)
+	} else {
+		b = w.take(n)
+		if err := w.fill(b, i, p, from, to); err != nil {
+			return err
+		}
+	}
+	w.end = off + n
+	w.addSum(w.q.e.extent(p), at, b)
+	return nil
+}
+
+// direct says whether the memory already is what the file holds.
+func (w *worker) direct(p *pend, n int64) bool {
+	if p.v < 0 || p.raw == nil || n < directMin {
+		return false
+	}
+	t := w.q.e.schema.vars[p.v].Type
+	return sameType(p.mem, t) && (w.q.e.place.big == hostBig || t.Size() == 1)
+}
+
+// take returns the next n bytes of the buffer as part of the write.
+func (w *worker) take(n int64) []byte {
+	b := w.buf[w.used : w.used+int(n)]
+	w.used += int(n)
+	if k := len(w.vec); k > 0 && len(w.vec[k-1]) > 0 && w.used-int(n) >= len(w.vec[k-1]) &&
+		&w.vec[k-1][0] == &w.buf[w.used-int(n)-len(w.vec[k-1])] {
+		w.vec[k-1] = w.vec[k-1][:len(w.vec[k-1])+int(n)] // it follows on in the buffer
+		return b
+	}
+	w.vec = append(w.vec, b)
+	return b
+}
+
+// fill computes the file bytes [from, to) of a piece.
+func (w *worker) fill(b []byte, i int, p *pend, from, to int64) error {
+	e := w.q.e
+	if p.v < 0 {
+		e.mapBytes(b, i, int(-1-p.v)/mapVars, int(-1-p.v)%mapVars, from)
+		return nil
+	}
+	v := &e.schema.vars[p.v]
+	if p.raw == nil {
+		cdf5.FillBytes(b, v.Type, orderOf(e.place.big), v.fillAtt())
+		return nil
+	}
+	size, msize := int64(v.Type.Size()), int64(p.mem.Size())
+	return toFile(b, e.place.big, v.Type, p.mem, p.raw[from/size*msize:to/size*msize])
+}
+
+// addSum sums bytes of an extent. Bytes that follow on join the running sum.
+func (w *worker) addSum(ext, at int64, b []byte) {
+	if ext != w.ext || at != w.sum.at+w.sum.n {
+		w.endSum()
+		w.ext, w.sum = ext, seg{at: at}
+	}
+	w.sum.crc = crc32.Update(w.sum.crc, crc32.IEEETable, b)
+	w.sum.n += int64(len(b))
+}
+
+func (w *worker) endSum() {
+	if w.ext >= 0 {
+		w.q.e.sums.add(w.ext, w.sum)
+	}
+	w.ext, w.sum = -1, seg{}
+}
+
+func (w *worker) flush() error {
+	if len(w.vec) == 0 {
+		return nil
+	}
+	var err error
+	if len(w.vec) == 1 {
+		_, err = w.f.WriteAt(w.vec[0], w.off)
+	} else {
+		_, err = w.f.WritevAt(w.vec, w.off)
+	}
+	w.used, w.vec = 0, w.vec[:0]
+	return err
+}
+
+// mapBytes writes bytes of variable m of map d of local rank i, from byte
+// offset from of that rank's part on. b begins and ends at elements. Behind the last request of a
+// padded row come zeros.
+func (e *engine) mapBytes(b []byte, i, d, m int, from int64) {
+	order := orderOf(e.place.big)
+	k := i*e.place.nd() + d
+	switch m {
+	case mapNreqs:
+		order.PutUint32(b, uint32(e.table.nreqs[k]))
+		return
+	case mapStart:
+		order.PutUint64(b, uint64(e.table.start[k]))
+		return
+	case mapCount:
+		order.PutUint64(b, uint64(e.table.count[k]))
+		return
+	}
+	size := int64(4)
+	if m == mapOffsets {
+		size = e.place.offsetSize(d)
+	}
+	skip := from / size
+	pos := 0
+	for q := range e.maps[d].Reqs(i) {
+		if skip > 0 {
+			skip--
+			continue
+		}
+		if pos == len(b) {
+			return
+		}
+		v := q.Length
+		if m == mapOffsets {
+			v = q.Offset
+		}
+		putInt(b[pos:], order, size, v)
+		pos += int(size)
+	}
+	clear(b[pos:])
+}
+
+func putInt(b []byte, order binary.ByteOrder, size, v int64) {
+	if size == 8 {
+		order.PutUint64(b, uint64(v))
+	} else {
+		order.PutUint32(b, uint32(v))
+	}
+}

@@ -1,0 +1,25 @@
+package subfile
+
+import (
+	"fmt"
+
+	"blobio/internal/fault"
+)
+
+// FormatError says what is wrong with a manifest, and where.
+type FormatError = fault.FormatError
+
+// Errors that this package returns, for errors.Is.
+var (
+	ErrNotCommitted = fault.ErrNotCommitted
+	ErrMissing      = fault.ErrMissing
+	ErrExist        = fault.ErrExist
+	ErrVersion      = fault.ErrVersion
+	ErrChecksum     = fault.ErrChecksum
+	ErrCorrupt      = fault.ErrCorrupt
+	ErrUsage        = fault.ErrUsage
+)
+
+func bad(file string, off int64, field string, class error, format string, args ...any) error {
+	return &FormatError{Pkg: "subfile", File: file, Offset: off, Field: field, Msg: fmt.Sprintf(format, args...), Err: class}
+}

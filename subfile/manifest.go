@@ -1,0 +1,228 @@
+package subfile
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+
+	"blobio/internal/vfs"
+)
+
+// ManifestVersion is the version of the manifest that this package writes.
+const ManifestVersion = 1
+
+// maxManifest bounds what is read of a manifest, in bytes.
+const maxManifest = 1 << 30
+
+// A Manifest says what a whole dataset consists of. On disk it is one JSON
+// object and a line feed, then a second object with the CRC-32 (IEEE) of all
+// bytes of the first, and a line feed; a file cut short anywhere fails.
+type Manifest struct {
+	Version  int       `json:"blobio_manifest"` // ManifestVersion
+	Prepared bool      `json:"prepared"`        // every byte that it describes is durable
+	ID       string    `json:"id"`              // random, one per Create: 32 hex digits
+	Layout   string    `json:"layout"`          // "variable-centric" or "process-centric"
+	Base     string    `json:"base"`            // base name without directory
+	Records  int64     `json:"records"`         // committed records, of all sets together
+	Ranks    int       `json:"ranks"`           // ranks that wrote it
+	Maps     []string  `json:"maps,omitempty"`  // fingerprint of each decomposition map, D1 first: of all ranks in rank order
+	Codec    string    `json:"codec,omitempty"` // compression; empty: none
+	Sets     []SetInfo `json:"sets"`            // one for Create, one more for each append of a process-centric dataset
+}
+
+// SetInfo describes the subfiles of one set.
+type SetInfo struct {
+	Base     string    `json:"base"`    // without directory
+	First    int64     `json:"first"`   // first record of the dataset that is in this set
+	Records  int64     `json:"records"` // how many
+	Subfiles []Subfile `json:"subfiles"`
+}
+
+// Subfile describes one file.
+type Subfile struct {
+	Size      int64   `json:"size"`            // bytes that belong to the dataset; a longer file has an unfinished append behind them
+	HeaderOff int64   `json:"header_off"`      // offset of the header (CDF-5 header, or header_blob) in the file
+	HeaderLen int64   `json:"header_len"`      // its bytes
+	HeaderCRC CRC     `json:"header_crc"`      // CRC-32 of the header with numrecs as zeros, which an append changes
+	Blobs     []int64 `json:"blobs,omitempty"` // process-centric: file offset of each rank's blob, and the end of the last
+	Extents   CRCs    `json:"extents"`         // CRC-32 of each extent, see ExtentIndex
+}
+
+// ExtentIndex returns the place of a variable's record in Subfile.Extents:
+// first one per fixed variable, in definition order, then record by record one
+// per record variable, in definition order. In the process-centric layout an
+// extent is the concatenation of the ranks' pieces in rank order; in the
+// variable-centric one it is a piece of the file, without its padding.
+// fixed and recvars are the numbers of variables; pos counts within its kind.
+func ExtentIndex(fixed, recvars, pos int, record bool, rec int64) int64 {
+	if !record {
+		return int64(pos)
+	}
+	return int64(fixed) + rec*int64(recvars) + int64(pos)
+}
+
+// CRC is a checksum, written as 8 hex digits.
+type CRC uint32
+
+// MarshalText implements encoding.TextMarshaler.
+func (c CRC) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%08x", uint32(c)), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (c *CRC) UnmarshalText(b []byte) error {
+	var v [4]byte
+	if len(b) != 8 {
+		return fmt.Errorf("checksum %q: want 8 hex digits", b)
+	}
+	if _, err := hex.Decode(v[:], b); err != nil {
+		return err
+	}
+	*c = CRC(uint32(v[0])<<24 | uint32(v[1])<<16 | uint32(v[2])<<8 | uint32(v[3]))
+	return nil
+}
+
+// CRCs is a list of checksums, written as one string of 8 hex digits each.
+type CRCs []uint32
+
+// MarshalText implements encoding.TextMarshaler.
+func (c CRCs) MarshalText() ([]byte, error) {
+	b := make([]byte, 0, 8*len(c))
+	for _, v := range c {
+		b = hex.AppendEncode(b, []byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)})
+	}
+	return b, nil
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (c *CRCs) UnmarshalText(b []byte) error {
+	if len(b)%8 != 0 {
+		return fmt.Errorf("checksums: %d hex digits, want a multiple of 8", len(b))
+	}
+	*c = make(CRCs, len(b)/8)
+	var v [4]byte
+	for i := range *c {
+		if _, err := hex.Decode(v[:], b[8*i:8*i+8]); err != nil {
+			return err
+		}
+		(*c)[i] = uint32(v[0])<<24 | uint32(v[1])<<16 | uint32(v[2])<<8 | uint32(v[3])
+	}
+	return nil
+}
+
+// trailer is the second object of the file.
+type trailer struct {
+	CRC CRC `json:"crc32"`
+}
+
+// Encode returns the bytes of the manifest's file.
+func (m *Manifest) Encode() ([]byte, error) {
+	m.Version = ManifestVersion
+	b, err := json.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	b = append(b, '\n')
+	return fmt.Appendf(b, "{\"crc32\":\"%08x\"}\n", crc32.ChecksumIEEE(b)), nil
+}
+
+// Decode is the reverse of Encode. name is used in errors.
+func Decode(b []byte, name string) (*Manifest, error) {
+	line := bytes.IndexByte(b, '\n') + 1
+	var t trailer
+	if line == 0 || json.Unmarshal(b[line:], &t) != nil || len(b) == 0 || b[len(b)-1] != '\n' {
+		return nil, bad(name, int64(line), "crc32", ErrChecksum, "no closing checksum: the manifest was not written to its end")
+	}
+	if got := crc32.ChecksumIEEE(b[:line]); got != uint32(t.CRC) {
+		return nil, bad(name, 0, "crc32", ErrChecksum, "bytes sum to %08x, the file says %08x", got, uint32(t.CRC))
+	}
+	m := new(Manifest)
+	if err := json.Unmarshal(b[:line], m); err != nil {
+		return nil, bad(name, 0, "manifest", ErrCorrupt, "%v", err)
+	}
+	if m.Version != ManifestVersion {
+		return nil, bad(name, 0, "blobio_manifest", ErrVersion, "%d, want %d", m.Version, ManifestVersion)
+	}
+	if err := m.validate(name); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+func (m *Manifest) validate(name string) error {
+	if len(m.Sets) == 0 {
+		return bad(name, 0, "sets", ErrCorrupt, "none, want at least one")
+	}
+	recs := int64(0)
+	for i, s := range m.Sets {
+		switch {
+		case s.First != recs || s.Records < 0:
+			return bad(name, 0, fmt.Sprintf("sets[%d].first", i), ErrCorrupt, "%d with %d records, want first %d", s.First, s.Records, recs)
+		case len(s.Subfiles) == 0:
+			return bad(name, 0, fmt.Sprintf("sets[%d].subfiles", i), ErrCorrupt, "none, want at least one")
+		}
+		recs += s.Records
+	}
+	if recs != m.Records {
+		return bad(name, 0, "records", ErrCorrupt, "%d, but the sets hold %d", m.Records, recs)
+	}
+	return nil
+}
+
+// readManifest reads and checks one manifest file.
+func readManifest(fsys vfs.FS, name string) (*Manifest, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		return nil, err
+	}
+	if size > maxManifest {
+		return nil, bad(name, 0, "size", ErrCorrupt, "%d bytes, want at most %d", size, int64(maxManifest))
+	}
+	b := make([]byte, size)
+	if n, err := f.ReadAt(b, 0); n < len(b) {
+		return nil, err
+	}
+	return Decode(b, name)
+}
+
+// A State is what the manifests of a dataset say, see the package comment.
+type State struct {
+	Manifest *Manifest // the record in force; nil for a foreign dataset
+	Pending  bool      // it is a prepared .manifest.next whose commit was cut short
+	NextErr  error     // what is wrong with the .manifest.next that is ignored; nil if there is none
+	Writing  bool      // an unprepared or torn .manifest.next is there: a writer is at work, or died
+}
+
+// ReadState reads the manifests of the dataset base. A dataset without any
+// is foreign: no error, Manifest nil. One that was never finished gives
+// ErrNotCommitted.
+func ReadState(fsys vfs.FS, base string) (*State, error) {
+	st := new(State)
+	next, nerr := readManifest(fsys, NextName(base))
+	switch {
+	case nerr == nil && next.Prepared:
+		st.Manifest, st.Pending = next, true
+		return st, nil
+	case errors.Is(nerr, fs.ErrNotExist):
+	default:
+		st.Writing, st.NextErr = true, nerr
+	}
+	m, err := readManifest(fsys, ManifestName(base))
+	switch {
+	case err == nil:
+		st.Manifest = m
+		return st, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	case st.Writing:
+		return st, fmt.Errorf("subfile: %s: the dataset was never finished: %s is not a commit: %w", base, NextName(base), ErrNotCommitted)
+	}
+	return st, nil
+}

@@ -1,0 +1,73 @@
+package subfile
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+const (
+	partialSuffix  = ".partial"
+	manifestSuffix = ".manifest"
+	nextSuffix     = ".manifest.next"
+)
+
+// Name returns the name of subfile i of the dataset base: "F_h0.nc.0000".
+func Name(base string, i int) string { return fmt.Sprintf("%s.%04d", base, i) }
+
+// Partial returns the name under which a subfile is written before its commit.
+func Partial(name string) string { return name + partialSuffix }
+
+// ManifestName returns the name of the manifest of the dataset base.
+func ManifestName(base string) string { return base + manifestSuffix }
+
+// NextName returns the name of the manifest while its commit is being prepared.
+func NextName(base string) string { return base + nextSuffix }
+
+// SetBase returns the base name of appended set k of the dataset base; set 0 is the base itself.
+func SetBase(base string, k int) string {
+	if k == 0 {
+		return base
+	}
+	return fmt.Sprintf("%s+%d", base, k)
+}
+
+// Split takes a subfile's name apart: "x/F.nc.0012" gives "x/F.nc", 12. A
+// partial name counts as the name that it will get. ok is false if the name
+// does not end in a dot and at least four digits.
+func Split(name string) (base string, i int, ok bool) {
+	name = strings.TrimSuffix(name, partialSuffix)
+	dot := strings.LastIndexByte(name, '.')
+	if dot <= 0 || filepath.Base(name)[0] == '.' && strings.Count(filepath.Base(name), ".") == 1 {
+		return "", 0, false
+	}
+	digits := name[dot+1:]
+	if len(digits) < 4 || len(digits) > 9 || len(digits) > 4 && digits[0] == '0' {
+		return "", 0, false
+	}
+	n, err := strconv.ParseUint(digits, 10, 31)
+	if err != nil || digits[0] == '+' {
+		return "", 0, false
+	}
+	return name[:dot], int(n), true
+}
+
+// Base returns the base name of the dataset that the file of this name belongs
+// to: a subfile's, a partial's, a manifest's; any other name is its own base.
+func Base(name string) string {
+	for _, s := range []string{nextSuffix, manifestSuffix} {
+		if b, ok := strings.CutSuffix(name, s); ok && filepath.Base(b) != "." {
+			return b
+		}
+	}
+	if b, _, ok := Split(name); ok {
+		if plus := strings.LastIndexByte(b, '+'); plus > 0 {
+			if _, err := strconv.ParseUint(b[plus+1:], 10, 31); err == nil {
+				return b[:plus]
+			}
+		}
+		return b
+	}
+	return name
+}

@@ -1,0 +1,151 @@
+package subfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"blobio/internal/vfs"
+)
+
+// A Set is what a directory tells about one dataset, before any file is opened.
+type Set struct {
+	Base     string         // path of the dataset without number; for a single file its path
+	Single   bool           // one file without a number: a canonical file
+	Members  map[int]string // subfile number → path, final names only
+	Partials map[int]string // subfile number → path under a partial name
+	Next     bool           // a .manifest.next is there
+	Manifest bool           // a .manifest is there
+}
+
+// Len returns one more than the highest subfile number seen under a final name.
+func (s *Set) Len() int {
+	n := 0
+	for i := range s.Members {
+		n = max(n, i+1)
+	}
+	return n
+}
+
+// Find looks for the dataset that path means: a base name, one of its files,
+// an ordinary file, or a directory that holds exactly one dataset.
+func Find(fsys vfs.FS, path string) (*Set, error) {
+	info, err := fsys.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		sets, err := List(fsys, path)
+		if err != nil {
+			return nil, err
+		}
+		switch len(sets) {
+		case 0:
+			return nil, fmt.Errorf("subfile: %s: no dataset in this directory: %w", path, fs.ErrNotExist)
+		case 1:
+			return sets[0], nil
+		}
+		var names []string
+		for _, s := range sets {
+			names = append(names, filepath.Base(s.Base))
+		}
+		return nil, fmt.Errorf("subfile: %s: %d datasets in this directory, name one of them: %s: %w", path, len(sets), strings.Join(names, ", "), ErrUsage)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	base := Base(path)
+	if b, _, ok := Split(path); ok {
+		base = b // a member of an appended set names that set
+	}
+	dir, name := filepath.Split(base)
+	entries, rerr := fsys.ReadDir(filepath.Clean(dirOr(dir)))
+	if rerr != nil {
+		return nil, rerr
+	}
+	s := &Set{Base: base}
+	for _, e := range entries {
+		s.add(dir, name, e.Name())
+	}
+	if len(s.Members)+len(s.Partials) > 0 || s.Next || s.Manifest {
+		return s, nil
+	}
+	if err == nil {
+		return &Set{Base: path, Single: true, Members: map[int]string{0: path}}, nil
+	}
+	return nil, fmt.Errorf("subfile: %s: no file of this name, and no subfile %s: %w", path, Name(name, 0), fs.ErrNotExist)
+}
+
+func dirOr(dir string) string {
+	if dir == "" {
+		return "."
+	}
+	return dir
+}
+
+func (s *Set) add(dir, name, entry string) {
+	rest, ok := strings.CutPrefix(entry, name)
+	if !ok {
+		return
+	}
+	switch rest {
+	case manifestSuffix:
+		s.Manifest = true
+		return
+	case nextSuffix:
+		s.Next = true
+		return
+	}
+	b, i, ok := Split(entry)
+	if !ok || b != name {
+		return
+	}
+	if strings.HasSuffix(entry, partialSuffix) {
+		if s.Partials == nil {
+			s.Partials = map[int]string{}
+		}
+		s.Partials[i] = dir + entry
+		return
+	}
+	if s.Members == nil {
+		s.Members = map[int]string{}
+	}
+	s.Members[i] = dir + entry
+}
+
+// List returns the datasets of subfiles in a directory, by name. Files without
+// a number count only if nothing else is there; hidden files never.
+func List(fsys vfs.FS, dir string) ([]*Set, error) {
+	entries, err := fsys.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	bases := map[string]*Set{}
+	var single []*Set
+	for _, e := range entries {
+		if e.IsDir() || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		b := Base(e.Name())
+		if b == e.Name() {
+			p := filepath.Join(dir, b)
+			single = append(single, &Set{Base: p, Single: true, Members: map[int]string{0: p}})
+			continue
+		}
+		if bases[b] == nil {
+			bases[b] = &Set{Base: filepath.Join(dir, b)}
+		}
+	}
+	if len(bases) == 0 {
+		return single, nil
+	}
+	var sets []*Set
+	for b, s := range bases {
+		for _, e := range entries {
+			s.add(strings.TrimSuffix(s.Base, b), b, e.Name())
+		}
+		sets = append(sets, s)
+	}
+	slices.SortFunc(sets, func(a, b *Set) int { return strings.Compare(a.Base, b.Base) })
+	return sets, nil
+}
