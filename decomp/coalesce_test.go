@@ -1,6 +1,7 @@
 package decomp
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 
@@ -96,5 +97,37 @@ func TestRegular(t *testing.T) {
 	m := Regular([]int64{1 << 20, 1 << 35}, 7) // large, and made without expanding
 	if m.Total() != 1<<55 || m.MemSize() > 10000 {
 		t.Errorf("total %d, %d bytes", m.Total(), m.MemSize())
+	}
+}
+
+func BenchmarkSortCoalesce(b *testing.B) {
+	cols := columns(777602, 21600, 7)
+	for _, c := range []struct {
+		name string
+		reqs []Req
+	}{
+		{"36_columns", cols[0]},
+		{"D3_of_a_rank", levels(nil, cols[0], 777602, 72)},
+		{"shuffled_48600", columns(777602, 10, 7)[3]},
+		{"sorted", SortCoalesce(levels(nil, cols[0], 777602, 72), 777602)},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			buf := make([]Req, len(c.reqs))
+			b.SetBytes(int64(len(c.reqs)) * 16)
+			for b.Loop() {
+				copy(buf, c.reqs)
+				SortCoalesce(buf, 777602)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(c.reqs)), "ns/req")
+		})
+		b.Run(c.name+"_stdlib", func(b *testing.B) {
+			buf := make([]Req, len(c.reqs))
+			b.SetBytes(int64(len(c.reqs)) * 16)
+			for b.Loop() {
+				copy(buf, c.reqs)
+				slices.SortStableFunc(buf, func(a, b Req) int { return cmp.Compare(a.Offset, b.Offset) })
+				coalesce(buf, 777602)
+			}
+		})
 	}
 }

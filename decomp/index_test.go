@@ -162,3 +162,58 @@ func TestIndexOfRegular(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkIndex(b *testing.B) {
+	_, m := fcase(b, 48602, 72, 1350, true)
+	s := m.Stats()
+	b.Run("build", func(b *testing.B) {
+		b.SetBytes(s.Reqs * 16)
+		for b.Loop() {
+			if _, err := m.Index(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	ix, err := m.Index()
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("range", func(b *testing.B) {
+		b.SetBytes(s.Reqs * 16)
+		n := 0
+		for b.Loop() {
+			for range ix.Range(0, m.Elems()) {
+				n++
+			}
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/run")
+	})
+	b.Run("at", func(b *testing.B) {
+		off := int64(0)
+		for b.Loop() {
+			off = (off + 1234567) % m.Elems()
+			ix.At(off)
+		}
+	})
+}
+
+func BenchmarkFingerprint(b *testing.B) {
+	_, m := fcase(b, 48602, 72, 1350, true)
+	b.SetBytes(m.Stats().Reqs * 16)
+	for b.Loop() {
+		m.Fingerprint()
+	}
+}
+
+func BenchmarkClip(b *testing.B) {
+	_, m := fcase(b, 48602, 72, 1350, true)
+	b.SetBytes(m.Stats().Reqs * 16)
+	n := int64(0)
+	for b.Loop() {
+		for r := range m.Ranks() {
+			for p := range m.Clip(r, 0, m.Elems()) {
+				n += p.Len
+			}
+		}
+	}
+}

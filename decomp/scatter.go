@@ -9,34 +9,17 @@ import "sort"
 // alone. Where requests of the rank overlap, the later one in map order wins.
 // A width < 1 copies nothing.
 func (m *Map) Scatter(dst []byte, lo int64, src []byte, pos int64, rank, width int) {
-	m.move(dst, lo, src, pos, rank, width, scatterKernels)
+	m.move(dst, lo, src, pos, rank, width, true)
 }
 
 // Gather is the reverse of Scatter: it copies from src, which holds the
 // canonical elements [lo, lo+len(src)/width), to dst, which holds the elements
 // [pos, pos+len(dst)/width) of the rank's blob.
 func (m *Map) Gather(dst []byte, pos int64, src []byte, lo int64, rank, width int) {
-	m.move(src, lo, dst, pos, rank, width, gatherKernels)
+	m.move(src, lo, dst, pos, rank, width, false)
 }
 
-// kernels are the two directions in which bytes move between a canonical
-// window and a blob.
-type kernels struct {
-	// one copies a single run
-	one func(canon, blob []byte)
-	// runs copies all runs of reps repetitions. canon starts at a repetition's
-	// offset less lead bytes; the other arguments are in elements.
-	runs func(canon []byte, lead int, blob []byte, t tile, width int)
-}
-
-// tile is a number of whole repetitions of a pattern.
-type tile struct {
-	rel, end      []int32 // nil for a single run
-	reps          int
-	stride, elems int // from one repetition to the next, in the canonical array and in the blob
-}
-
-func (m *Map) move(canon []byte, lo int64, blob []byte, pos int64, rank, width int, kn kernels) {
+func (m *Map) move(canon []byte, lo int64, blob []byte, pos int64, rank, width int, scatter bool) {
 	if width < 1 {
 		return
 	}
@@ -75,16 +58,17 @@ func (m *Map) move(canon []byte, lo int64, blob []byte, pos int64, rank, width i
 			f1--
 		}
 		for r := r0; r < f0; r++ {
-			m.store.movePart(b, r, canon, lo, hi, blob, pos, pend, w, kn.one)
+			m.store.movePart(b, r, canon, lo, hi, blob, pos, pend, w, scatter)
 		}
 		if f0 < f1 {
 			rel, end := m.store.pattern(b)
 			o, p := b.base+f0*b.stride-lo, b.pos+f0*b.elems-pos
-			t := tile{rel: rel, end: end, reps: int(f1 - f0), stride: int(b.stride), elems: int(b.elems)}
-			kn.runs(canon[(o+b.lo)*w:], int(-b.lo*w), blob[p*w:], t, width)
+			t := tile{rel: rel, end: end, reps: int(f1 - f0), lead: int(-b.lo), stride: int(b.stride), elems: int(b.elems),
+				ordered: b.sorted && (f1-f0 == 1 || b.hi <= b.stride)}
+			t.move(canon[(o+b.lo)*w:], blob[p*w:], width, scatter)
 		}
 		for r := f1; r < r1; r++ {
-			m.store.movePart(b, r, canon, lo, hi, blob, pos, pend, w, kn.one)
+			m.store.movePart(b, r, canon, lo, hi, blob, pos, pend, w, scatter)
 		}
 	}
 }
@@ -96,7 +80,7 @@ func (b *block) whole(r, lo, hi, pos, pend int64) bool {
 }
 
 // movePart moves those elements of repetition r that are in both windows.
-func (s *store) movePart(b *block, r int64, canon []byte, lo, hi int64, blob []byte, pos, pend, w int64, one func(canon, blob []byte)) {
+func (s *store) movePart(b *block, r int64, canon []byte, lo, hi int64, blob []byte, pos, pend, w int64, scatter bool) {
 	s.clipRep(b, b.base+r*b.stride, b.pos+r*b.elems, lo, hi, func(c Piece) bool {
 		if c.Pos >= pend {
 			return false
@@ -106,7 +90,12 @@ func (s *store) movePart(b *block, r int64, canon []byte, lo, hi int64, blob []b
 		}
 		n := min(c.Len, pend-c.Pos)
 		if n > 0 {
-			one(canon[(c.Off-lo)*w:(c.Off-lo+n)*w], blob[(c.Pos-pos)*w:(c.Pos-pos+n)*w])
+			cs, bs := canon[(c.Off-lo)*w:(c.Off-lo+n)*w], blob[(c.Pos-pos)*w:(c.Pos-pos+n)*w]
+			if scatter {
+				copy(cs, bs)
+			} else {
+				copy(bs, cs)
+			}
 		}
 		return true
 	})
