@@ -98,7 +98,7 @@ func (w *Writer) seal(ctx context.Context, records int64) ([]byte, error) {
 	var err error
 	first := w.sub.Rank() == 0
 	if w.lead {
-		mine, err = w.eng.sealLocal(records, first, w.info.old != nil, w.opt.Durability != DurableNone)
+		mine, err = w.eng.sealLocal(records, first, w.eng.appended, w.opt.Durability != DurableNone)
 	}
 	if err := comm.Agree(ctx, w.sub, err); err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func (e *engine) sealLocal(records int64, first, appended, sync bool) ([]byte, e
 		return nil, err
 	}
 	if first && !appended {
-		if err := e.writeContainer(f, e.meta, records); err != nil {
+		if err := e.writeContainer(f, e.meta, records-e.recBase()); err != nil {
 			return nil, err
 		}
 	} else if first {

@@ -103,9 +103,10 @@ func newID() string {
 // place gives every rank's blob its place in a process-centric subfile, once
 // the number of records is known. Collective.
 func (w *Writer) place(ctx context.Context, records int64) error {
-	if w.opt.Layout != ProcessCentric || w.eng.place.before != nil && w.limit > 0 {
+	if w.opt.Layout != ProcessCentric || w.placed {
 		return nil
 	}
+	w.placed = true
 	e := w.eng
 	if w.lead {
 		e.place.setRecords(records - w.first)

@@ -42,6 +42,7 @@ type Writer struct {
 	err     error // of an earlier collective: the writer is broken
 
 	claimed   bool // world rank 0: the .manifest.next is ours
+	placed    bool // process-centric: every blob has its place
 	committed bool // the prepared manifest may be on disk: nothing may be removed any more
 }
 

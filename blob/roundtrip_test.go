@@ -1,0 +1,299 @@
+package blob
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"blobio/cdf5"
+	"blobio/comm"
+	"blobio/decomp"
+	"blobio/subfile"
+)
+
+// toy is a small dataset: every kind of variable, and maps with a hole.
+type toy struct {
+	s            *Schema
+	d1, d2       DecompID
+	temp, flux   VarID
+	area, mask   VarID
+	time, date   VarID
+	scale, never VarID
+	maps         []*decomp.Map
+	ranks        int
+}
+
+const (
+	toyLev, toyCol = 5, 37
+)
+
+// newToy deals columns round robin; the last two columns are owned by nobody, and the
+// last rank owns nothing if there are more than two.
+func newToy(ranks int) *toy {
+	t := &toy{s: NewSchema(), ranks: ranks}
+	s := t.s
+	tm := s.Dim("time", Unlimited)
+	lev := s.Dim("lev", toyLev)
+	col := s.Dim("ncol", toyCol)
+	ch := s.Dim("chars", 8)
+	t.d1 = s.Decomp(col)
+	t.d2 = s.Decomp(lev, col)
+	s.GlobalAtt("title", "toy")
+	s.GlobalAtt("np", 4)
+	t.area = s.Var("area", cdf5.Double, []DimID{col}, Decomposed(t.d1), Att("units", "m2"))
+	t.mask = s.Var("mask", cdf5.Short, []DimID{col}, Decomposed(t.d1))
+	t.scale = s.Var("scale", cdf5.Float, []DimID{lev})
+	t.temp = s.Var("T", cdf5.Float, []DimID{tm, lev, col}, Decomposed(t.d2), Att("units", "K"), Att("_FillValue", float32(-1)))
+	t.flux = s.Var("FLUX", cdf5.Double, []DimID{tm, col}, Decomposed(t.d1))
+	t.time = s.Var("time", cdf5.Double, []DimID{tm})
+	t.date = s.Var("date_written", cdf5.Char, []DimID{tm, ch})
+	t.never = s.Var("NEVER", cdf5.Int, []DimID{tm, col}, Decomposed(t.d1), Att("_FillValue", int32(-99)))
+	owners := ranks
+	if ranks > 2 {
+		owners--
+	}
+	b1 := decomp.NewBuilder([]int64{toyCol}, ranks)
+	b2 := decomp.NewBuilder([]int64{toyLev, toyCol}, ranks)
+	for r := range ranks {
+		var q1, q2 []decomp.Req
+		if r < owners {
+			for c := int64(r); c < toyCol-2; c += int64(owners) {
+				q1 = append(q1, decomp.Req{Offset: c, Length: 1})
+			}
+			for l := range int64(toyLev) {
+				for _, q := range q1 {
+					q2 = append(q2, decomp.Req{Offset: l*toyCol + q.Offset, Length: 1})
+				}
+			}
+		}
+		must(b1.Set(r, decomp.SortCoalesce(q1, toyCol)))
+		must(b2.Set(r, decomp.SortCoalesce(q2, toyCol)))
+	}
+	m1, err := b1.Map()
+	must(err)
+	m2, err := b2.Map()
+	must(err)
+	t.maps = []*decomp.Map{m1, m2}
+	return t
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func (t *toy) parts(rank int) []Part {
+	return []Part{{t.d1, t.maps[0].AppendReqs(nil, rank)}, {t.d2, t.maps[1].AppendReqs(nil, rank)}}
+}
+
+// value is a different small number for every variable, record and element.
+func value(v VarID, rec, at int64) float64 { return float64(int64(v)*1000000 + rec*10000 + at) }
+
+func elems(m *decomp.Map, rank int, f func(at int64) float64) (out []float64) {
+	out = []float64{}
+	for q := range m.Reqs(rank) {
+		for k := range q.Length {
+			out = append(out, f(q.Offset+k))
+		}
+	}
+	return out
+}
+
+// put writes one record of everything (fixed variables with record 0).
+func (t *toy) put(w *Writer, rank int, rec int64, fixed bool) error {
+	if fixed {
+		if err := Put(w, t.area, 0, elems(t.maps[0], rank, func(at int64) float64 { return value(t.area, 0, at) })); err != nil {
+			return err
+		}
+		m := elems(t.maps[0], rank, func(at int64) float64 { return float64(at) })
+		if err := Put(w, t.mask, 0, m); err != nil {
+			return err
+		}
+		if err := PutAt(w, t.scale, 0, []int64{0}, []int64{3}, []float32{1, 2, 3}); err != nil {
+			return err
+		}
+		if err := PutAt(w, t.scale, 0, []int64{2}, []int64{3}, []float32{30, 4, 5}); err != nil {
+			return err
+		}
+	}
+	v := func(id VarID) int { i, _ := w.Schema().VarID(t.s.vars[id].Name); return int(i) }
+	x := elems(t.maps[1], rank, func(at int64) float64 { return value(t.temp, rec, at) })
+	if err := Put(w, VarID(v(t.temp)), rec, x); err != nil { // double to float
+		return err
+	}
+	if err := Put(w, VarID(v(t.flux)), rec, elems(t.maps[0], rank, func(at int64) float64 { return value(t.flux, rec, at) })); err != nil {
+		return err
+	}
+	if err := Put(w, VarID(v(t.time)), rec, []float64{float64(rec) + 0.5}); err != nil {
+		return err
+	}
+	return Put(w, VarID(v(t.date)), rec, []byte(fmt.Sprintf("day %04d", rec)))
+}
+
+func (t *toy) write(ctx context.Context, c comm.Comm, name string, records int64, o *Options) error {
+	w, err := Create(ctx, c, name, t.s, t.parts(c.Rank()), o)
+	if err != nil {
+		return err
+	}
+	for rec := range records {
+		if err := t.put(w, c.Rank(), rec, rec == 0); err != nil {
+			return err
+		}
+		if err := w.Flush(ctx); err != nil {
+			return err
+		}
+	}
+	return w.Close(ctx)
+}
+
+// check reads everything back and compares it.
+func (t *toy) check(tb testing.TB, name string, records int64) {
+	tb.Helper()
+	ctx := context.Background()
+	for f := range Check(ctx, name, nil) {
+		if f.Severity != Note {
+			tb.Errorf("check: %v", f)
+		}
+	}
+	r, err := Open(ctx, name, nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer r.Close()
+	if r.Records() != records {
+		tb.Fatalf("%d records, want %d", r.Records(), records)
+	}
+	got := make([]float64, records*toyLev*toyCol)
+	if err := r.Read(ctx, "T", nil, nil, got); err != nil {
+		tb.Fatal(err)
+	}
+	for i, x := range got {
+		rec, at := int64(i)/(toyLev*toyCol), int64(i)%(toyLev*toyCol)
+		want := value(t.temp, rec, at)
+		if at%toyCol >= toyCol-2 {
+			want = -1
+		}
+		if x != want {
+			tb.Fatalf("T[%d][%d] = %v, want %v", rec, at, x, want)
+		}
+	}
+	if records > 0 {
+		col := make([]float32, records*toyLev)
+		if err := r.Read(ctx, "T", []int64{0, 0, 3}, []int64{records, toyLev, 1}, col); err != nil {
+			tb.Fatal(err)
+		}
+		for i, x := range col {
+			if want := float32(value(t.temp, int64(i/toyLev), int64(i%toyLev)*toyCol+3)); x != want {
+				tb.Fatalf("column: element %d = %v, want %v", i, x, want)
+			}
+		}
+		never := make([]int64, records*toyCol)
+		if err := r.Read(ctx, "NEVER", nil, nil, never); err != nil {
+			tb.Fatal(err)
+		}
+		for i, x := range never {
+			if x != -99 {
+				tb.Fatalf("NEVER[%d] = %d, want the fill value -99", i, x)
+			}
+		}
+		date := make([]byte, 8)
+		if err := r.Read(ctx, "date_written", []int64{records - 1, 0}, []int64{1, 8}, date); err != nil || string(date) != fmt.Sprintf("day %04d", records-1) {
+			tb.Fatalf("date_written = %q, %v", date, err)
+		}
+		scale := make([]float32, toyLev)
+		if err := r.Read(ctx, "scale", nil, nil, scale); err != nil || fmt.Sprint(scale) != "[1 2 30 4 5]" {
+			tb.Fatalf("scale = %v, %v", scale, err)
+		}
+	}
+}
+
+func TestRoundTrip(t *testing.T) {
+	ctx := context.Background()
+	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+		for _, ranks := range []int{1, 2, 5, 16} {
+			for _, o := range []Options{{}, {Subfiles: 2}, {Subfiles: 3, Grouping: subfile.RoundRobin}, {Records: 3}, {Retain: CopyOnPut}, {Retain: LendUntilClose}} {
+				if o.Subfiles > ranks {
+					continue
+				}
+				o.Layout = layout
+				toy := newToy(ranks)
+				name := filepath.Join(t.TempDir(), "toy.nc")
+				t.Run(fmt.Sprintf("%v-%d-%d-%d-%d", layout, ranks, o.Subfiles, o.Records, o.Retain), func(t *testing.T) {
+					if err := comm.Run(ctx, ranks, nil, func(ctx context.Context, c comm.Comm) error {
+						return toy.write(ctx, c, name, 3, &o)
+					}); err != nil {
+						t.Fatal(err)
+					}
+					toy.check(t, name, 3)
+					for k, co := range []ConvertOptions{{}, {Blobs: true, Layout: VariableCentric, Ranks: 7, Subfiles: 2}, {Blobs: true, Layout: ProcessCentric}} {
+						out := filepath.Join(t.TempDir(), fmt.Sprintf("out%d.nc", k))
+						r, err := Open(ctx, name, nil)
+						if err != nil {
+							t.Fatal(err)
+						}
+						if err := Convert(ctx, r, out, &co); err != nil {
+							t.Fatal(err)
+						}
+						r2, err := Open(ctx, out, nil)
+						if err != nil {
+							t.Fatal(err)
+						}
+						for f := range Diff(ctx, r, r2, nil) {
+							t.Errorf("convert %d: %v", k, f)
+						}
+						for f := range Check(ctx, out, nil) {
+							if f.Severity != Note {
+								t.Errorf("check of convert %d: %v", k, f)
+							}
+						}
+						r.Close()
+						r2.Close()
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestAppend(t *testing.T) {
+	ctx := context.Background()
+	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+		for _, isolate := range []bool{false, true} {
+			const ranks = 4
+			toy := newToy(ranks)
+			name := filepath.Join(t.TempDir(), "toy.nc")
+			o := &Options{Layout: layout, Subfiles: 2}
+			if err := comm.Run(ctx, ranks, nil, func(ctx context.Context, c comm.Comm) error {
+				if isolate {
+					c = comm.Isolate(c)
+				}
+				return toy.write(ctx, c, name, 2, o)
+			}); err != nil {
+				t.Fatal(err)
+			}
+			toy.check(t, name, 2)
+			for s := range int64(2) {
+				if err := comm.Run(ctx, ranks, nil, func(ctx context.Context, c comm.Comm) error {
+					if isolate {
+						c = comm.Isolate(c)
+					}
+					w, err := Append(ctx, c, name, toy.parts(c.Rank()), o)
+					if err != nil {
+						return err
+					}
+					for rec := w.Records(); rec < 2+2*s+2; rec++ {
+						if err := toy.put(w, c.Rank(), rec, false); err != nil {
+							return err
+						}
+					}
+					return w.Close(ctx)
+				}); err != nil {
+					t.Fatalf("%v append %d: %v", layout, s, err)
+				}
+				toy.check(t, name, 4+2*s)
+			}
+		}
+	}
+}
