@@ -259,7 +259,13 @@ func TestCycles(t *testing.T) {
 	}
 }
 
+// FuzzFile is best run with -fuzzminimizetime=10x: files are long, and the
+// engine would spend its time on shortening them.
 func FuzzFile(f *testing.F) {
+	b := NewBuilder()
+	b.Root().Group("g").Attr("a", Float32, []int64{2}, []float32{1, 2})
+	b.Root().Dataset("d", Int16, []int64{3, 4}, nil)
+	f.Add(build(f, b, nil), true)
 	for _, file := range corpus(f) {
 		f.Add(file, false)
 		f.Add(file, true)

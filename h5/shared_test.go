@@ -1,10 +1,8 @@
 package h5
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,43 +10,32 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/klauspost/compress/zstd"
+
+	"blobio/internal/sharedtest"
 )
 
-// shared returns the paths that match a pattern below ../shared, files with
-// .zst decompressed; it skips the test when they are absent.
+// shared returns the paths that match a pattern below ../shared; it skips the
+// test when there are none.
 func shared(t testing.TB, pattern string) []string {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join("..", "..", "shared", pattern))
+	paths, err := filepath.Glob(filepath.Join(sharedtest.Dir(t), filepath.FromSlash(pattern)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(paths) == 0 {
 		t.Skipf("SKIPPED: ../shared/%s is absent", pattern)
 	}
-	for i, p := range paths {
-		if !strings.HasSuffix(p, ".zst") {
-			continue
-		}
-		z, err := os.ReadFile(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		d, err := zstd.NewReader(bytes.NewReader(z))
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := io.ReadAll(d)
-		d.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
-		paths[i] = filepath.Join(t.TempDir(), strings.TrimSuffix(filepath.Base(p), ".zst"))
-		if err := os.WriteFile(paths[i], b, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
 	return paths
+}
+
+// unzstd decompresses a vector into a file, for programs that want a path.
+func unzstd(t testing.TB, path string) string {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), strings.TrimSuffix(filepath.Base(path), ".zst"))
+	if err := os.WriteFile(out, sharedtest.Unzstd(t, path), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 // TestProcessCentric: facts of formats/e3sm_blob.md, section 4.
@@ -58,7 +45,7 @@ func TestProcessCentric(t *testing.T) {
 		t.Errorf("%d files, want at least 17", len(paths))
 	}
 	for _, path := range paths {
-		f := openPath(t, path)
+		f := openBytes(t, sharedtest.Unzstd(t, path))
 		root, err := f.Root()
 		if err != nil {
 			t.Fatal(err)
@@ -249,7 +236,12 @@ func TestJudgeShared(t *testing.T) {
 	python := h5py(t)
 	var paths []string
 	for _, p := range []string{"maps/*.h5", "maps/*.nc4", "vectors/cello/*/*.h5", "vectors/e3sm/*_hdf5_blob/np5_r3/*.zst"} {
-		paths = append(paths, shared(t, p)...)
+		for _, path := range shared(t, p) {
+			if strings.HasSuffix(path, ".zst") {
+				path = unzstd(t, path)
+			}
+			paths = append(paths, path)
+		}
 	}
 	lines := strings.Split(strings.TrimSpace(run(t, python, append([]string{"testdata/digest.py"}, paths...)...)), "\n")
 	var want []string

@@ -1,0 +1,150 @@
+package h5
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestBuilderErrors: one misuse each.
+func TestBuilderErrors(t *testing.T) {
+	long := strings.Repeat("n", maxName)
+	for name, x := range map[string]struct {
+		class error
+		build func(g *GroupBuilder)
+	}{
+		"empty name":      {ErrUsage, func(g *GroupBuilder) { g.Group("") }},
+		"slash":           {ErrUsage, func(g *GroupBuilder) { g.Group("a/b") }},
+		"dot":             {ErrUsage, func(g *GroupBuilder) { g.Dataset(".", Int8, nil, nil) }},
+		"zero byte":       {ErrUsage, func(g *GroupBuilder) { g.Group("a\x00") }},
+		"long name":       {ErrUsage, func(g *GroupBuilder) { g.Group(long) }},
+		"same name":       {ErrExist, func(g *GroupBuilder) { g.Group("a"); g.Dataset("a", Int8, nil, nil) }},
+		"same attribute":  {ErrExist, func(g *GroupBuilder) { g.Attr("a", Int8, nil, 1); g.Attr("a", Int8, nil, 1) }},
+		"nested":          {ErrExist, func(g *GroupBuilder) { g = g.Group("x"); g.Group("a"); g.Group("a") }},
+		"rank":            {ErrUsage, func(g *GroupBuilder) { g.Dataset("a", Int8, make([]int64, 33), nil) }},
+		"negative":        {ErrUsage, func(g *GroupBuilder) { g.Dataset("a", Int8, []int64{-1}, nil) }},
+		"too many":        {ErrUsage, func(g *GroupBuilder) { g.Dataset("a", Int64, []int64{1 << 40, 1 << 40}, nil) }},
+		"type":            {ErrUnsupported, func(g *GroupBuilder) { g.Dataset("a", Int16|typeBig, nil, nil) }},
+		"no type":         {ErrUnsupported, func(g *GroupBuilder) { g.Dataset("a", 0, nil, nil) }},
+		"alignment":       {ErrUsage, func(g *GroupBuilder) { g.Dataset("a", Int8, nil, &DatasetOptions{Align: -4}) }},
+		"attribute range": {ErrRange, func(g *GroupBuilder) { g.Attr("a", Int8, []int64{2}, []int32{1, 128}) }},
+		"attribute sign":  {ErrRange, func(g *GroupBuilder) { g.Attr("a", Uint64, nil, -1) }},
+		"float into int":  {ErrRange, func(g *GroupBuilder) { g.Attr("a", Int32, nil, 1.0) }},
+		"attribute count": {ErrUsage, func(g *GroupBuilder) { g.Attr("a", Int8, []int64{3}, []int8{1}) }},
+		"attribute value": {ErrUsage, func(g *GroupBuilder) { g.Attr("a", Int8, nil, "x") }},
+		"string value":    {ErrUsage, func(g *GroupBuilder) { g.Attr("a", FixedString(3), nil, 4) }},
+		"string too long": {ErrRange, func(g *GroupBuilder) { g.Attr("a", FixedString(3), nil, "abc") }},
+		"attribute size":  {ErrUsage, func(g *GroupBuilder) { g.Attr("a", Int8, []int64{65530}, make([]int8, 65530)) }},
+		"attribute name":  {ErrUsage, func(g *GroupBuilder) { g.Attr("", Int8, nil, 1) }},
+		"past the end": {ErrTooLarge, func(g *GroupBuilder) {
+			for _, n := range []string{"a", "b", "c"} {
+				g.Dataset(n, Int8, []int64{1 << 61}, nil)
+			}
+		}},
+		"called twice": {ErrUsage, func(g *GroupBuilder) { g.b.Layout() }},
+		"many attributes": {ErrUsage, func(g *GroupBuilder) {
+			for i := range maxAttrs + 1 {
+				g.Attr(strings.Repeat("x", i%7)+string(rune(i+1)), Int8, nil, 1)
+			}
+		}},
+	} {
+		b := NewBuilder()
+		x.build(b.Root())
+		if _, err := b.Layout(); !errors.Is(err, x.class) {
+			t.Errorf("%s: %v, want %v", name, err, x.class)
+		}
+	}
+}
+
+// TestUserBlock: the file may begin at 512, 1024, ...; data offsets are then
+// absolute all the same.
+func TestUserBlock(t *testing.T) {
+	file := blobFile(t)
+	for _, n := range []int{512, 1024, 4096} {
+		f := openBytes(t, append(make([]byte, n), file...))
+		d, err := f.Dataset("data_blob")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if off, _ := d.Offset(); off != int64(n)+3048 || f.Size() != int64(n+len(file)) {
+			t.Errorf("data at %d, size %d", off, f.Size())
+		}
+		got := make([]byte, 10)
+		if k, err := d.ReadAt(got, 4995); k != 5 || err != io.EOF || !bytes.Equal(got[:5], file[len(file)-5:]) {
+			t.Errorf("read %d, %v", k, err)
+		}
+	}
+	if IsHDF5(bytes.NewReader(append(make([]byte, 600), file...)), int64(len(file)+600)) {
+		t.Error("signature found at 600")
+	}
+}
+
+// TestReadErrors: misuse of a reader.
+func TestReadErrors(t *testing.T) {
+	b := NewBuilder()
+	d := b.Root().Dataset("d", Int32, []int64{4}, nil)
+	raw, err := encodeValue(nil, Int32, 4, []int32{1, -2, 300, 70000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := openBytes(t, build(t, b, map[*DatasetBuilder][]byte{d: raw}))
+	ds, err := f.Dataset("d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, x := range map[string]struct {
+		err, class error
+	}{
+		"rank":        {ds.Read([]int64{0, 0}, nil, make([]int32, 4)), ErrUsage},
+		"outside":     {ds.Read([]int64{2}, []int64{3}, make([]int32, 3)), ErrUsage},
+		"negative":    {ds.Read([]int64{-1}, []int64{1}, make([]int32, 1)), ErrUsage},
+		"length":      {ds.Read(nil, nil, make([]int32, 3)), ErrUsage},
+		"destination": {ds.Read(nil, nil, make([]string, 4)), ErrUsage},
+		"narrow":      {ds.Read(nil, nil, make([]int16, 4)), ErrRange},
+		"sign":        {ds.Read(nil, nil, make([]uint64, 4)), ErrRange},
+		"raw length":  {ds.ReadRaw(nil, nil, make([]byte, 15)), ErrUsage},
+		"missing":     {second(f.Lookup("x")), ErrMissing},
+		"not a group": {second(f.Lookup("d/x")), ErrUsage},
+		"no dataset":  {second(f.Dataset("/")), ErrUsage},
+	} {
+		if !errors.Is(x.err, x.class) {
+			t.Errorf("%s: %v, want %v", name, x.err, x.class)
+		}
+	}
+	got := make([]float64, 2)
+	if err := ds.Read([]int64{2}, nil, got); err != nil || !slices.Equal(got, []float64{300, 70000}) {
+		t.Error(got, err)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// TestPieces: cut boxes cover the whole in order.
+func TestPieces(t *testing.T) {
+	for _, limit := range []int64{1, 2, 3, 7, 24, 100} {
+		var next int64
+		err := pieces([]int64{1, 0, 5}, []int64{3, 2, 4}, limit, func(s, c []int64, n int64) error {
+			at := ((s[0]-1)*2+s[1])*4 + s[2] - 5
+			if k, _ := elems(c); at != next || n > limit || k != n {
+				t.Fatalf("limit %d: %v+%v, %d elements at %d, want at %d", limit, s, c, n, at, next)
+			}
+			next += n
+			return nil
+		})
+		if err != nil || next != 24 {
+			t.Errorf("limit %d: %d elements, %v", limit, next, err)
+		}
+	}
+}
+
+func TestLookup3(t *testing.T) {
+	// Published values of the hash, and of the superblock of a file by libhdf5.
+	for s, want := range map[string]uint32{"": 0xdeadbeef, "Four score and seven years ago": 0x17770551} {
+		if got := lookup3([]byte(s)); got != want {
+			t.Errorf("%q: %#08x, want %#08x", s, got, want)
+		}
+	}
+}
