@@ -111,9 +111,8 @@ func (x *fixedIndex) find(grid []int64) (none chunkRef, ok bool, err error) {
 	}
 	k := i / page
 	in := min(page, n-k*page)
-	c = f.sealed(data+pre+mapLen+4+k*(page*int64(entry)+4), in*int64(entry)+4, "fixed array page")
-	c.skip(i%page*int64(entry), "fixed array entries")
-	return d.entry(c)
+	e := int64(entry)
+	return d.entry(f.sealedPart(data+pre+mapLen+4+k*(page*e+4), in*e+4, i%page*e, e, "fixed array page"))
 }
 
 // extIndex: an extensible array. Some entries lie in the index block; then
@@ -261,9 +260,8 @@ func (x *extIndex) dataBlock(a extArray, addr, i, n int64, bitmap []byte, first 
 	if c.err != nil || !bitAt(bitmap, first+i/page) {
 		return none, false, c.err
 	}
-	c = f.sealed(addr+pre+4+i/page*(page*int64(entry)+4), page*int64(entry)+4, "extensible array page")
-	c.skip(i%page*int64(entry), "extensible array entries")
-	return d.entry(c)
+	e := int64(entry)
+	return d.entry(f.sealedPart(addr+pre+4+i/page*(page*e+4), page*e+4, i%page*e, e, "extensible array page"))
 }
 
 // tree2Index: a version 2 B-tree of chunks, sorted by place in the grid.

@@ -152,7 +152,7 @@ func TestFlipped(t *testing.T) {
 			}
 			errs := 0
 			bad := bytes.Clone(file)
-			for range 300 {
+			for range 250 {
 				i := rng.IntN(len(file))
 				if name == "tree" {
 					i = rng.IntN(12000)

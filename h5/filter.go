@@ -98,7 +98,7 @@ func (d *Dataset) unfilter(b []byte, mask uint32, want, off int64) ([]byte, erro
 			if limit > 64+int64(len(b))*1040 { // deflate gains a factor of 1032 at most
 				return nil, f.errAt(off, "chunk", ErrCorrupt, "%d deflated bytes, want %d bytes of them", len(b), want)
 			}
-			out, err := inflate(b, limit)
+			out, err := f.inflate(b, limit)
 			if err != nil {
 				class := ErrCorrupt
 				if errors.Is(err, zlib.ErrChecksum) {
@@ -134,11 +134,18 @@ func (d *Dataset) unfilter(b []byte, mask uint32, want, off int64) ([]byte, erro
 }
 
 // inflate decompresses a zlib stream of at most limit bytes.
-func inflate(b []byte, limit int64) ([]byte, error) {
-	z, err := zlib.NewReader(bytes.NewReader(b))
+func (f *File) inflate(b []byte, limit int64) ([]byte, error) {
+	z, ok := f.inflaters.Get().(io.ReadCloser)
+	var err error
+	if ok {
+		err = z.(zlib.Resetter).Reset(bytes.NewReader(b), nil)
+	} else {
+		z, err = zlib.NewReader(bytes.NewReader(b))
+	}
 	if err != nil {
 		return nil, err
 	}
+	defer f.inflaters.Put(z)
 	out := make([]byte, limit+1)
 	n, err := io.ReadFull(z, out)
 	switch {

@@ -144,3 +144,23 @@ func BenchmarkReadContiguous(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkReadChunked reads the chunked datasets of the fixture: 60 elements
+// in a few chunks, and 1,500 chunks of one byte of which a few exist.
+func BenchmarkReadChunked(b *testing.B) {
+	for _, name := range []string{"gz", "grow", "grow2", "paged"} {
+		b.Run(name, func(b *testing.B) {
+			ds, err := openPath(b, "testdata/small.h5").Dataset(name)
+			if err != nil {
+				b.Fatal(err)
+			}
+			raw := make([]byte, ds.Bytes())
+			b.SetBytes(ds.Bytes())
+			for b.Loop() {
+				if err := ds.ReadRaw(nil, nil, raw); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

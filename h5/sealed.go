@@ -48,3 +48,14 @@ func (f *File) sealed(addr, n int64, name string) *cursor {
 	c.b, c.p = c.b[:n-4], 0
 	return c
 }
+
+// sealedPart returns a cursor over k bytes, from byte from on, of a block as
+// sealed takes it. Once the block is verified only those bytes are read.
+func (f *File) sealedPart(addr, n, from, k int64, name string) *cursor {
+	if !f.seals.has(addr, n) {
+		if c := f.sealed(addr, n, name); c.err != nil {
+			return c
+		}
+	}
+	return f.at(addr+from, k, name)
+}

@@ -3,6 +3,7 @@ package h5
 import (
 	"io"
 	"math/bits"
+	"sync"
 )
 
 // Options for NewFileOptions. Nil means the defaults.
@@ -17,8 +18,11 @@ type Options struct {
 // File is an open HDF5 file. It and everything reached from it are safe for
 // concurrent use as long as the file does not change.
 type File struct {
-	src     source
-	seals   sealSet
+	src   source
+	seals sealSet
+
+	inflaters sync.Pool // of zlib readers
+
 	name    string
 	noSums  bool
 	version uint8 // of the superblock
