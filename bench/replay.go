@@ -1,0 +1,357 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"blobio/blob"
+	"blobio/cdf5"
+	"blobio/comm"
+	"blobio/decomp"
+	"blobio/e3smcases"
+	"blobio/subfile"
+)
+
+// ReplayOptions say what Replay writes. The zero value of a field means its default.
+type ReplayOptions struct {
+	Case      string        // "F", "G" or "I" (all histories of it), or one history: "F_h0", "F_h1", "G", "I_h0", "I_h1"
+	Maps      []*decomp.Map // D1, D2, ... of the ranks; their number of ranks is that of the replay
+	Layouts   []blob.Layout // default both
+	Records   int64         // of the histories that have more than one, default 1
+	Flush     int           // records between flushes, default 1; -1: one flush at the end
+	Float     bool          // record variables are float in the file, as with -j of E3SM-IO
+	Pattern   e3smcases.Pattern
+	Geometry  *e3smcases.Geometry // of the smooth pattern, or nil
+	Nodes     comm.Options        // which ranks form a node
+	Grouping  subfile.Grouping
+	Subfiles  int
+	Dir, Base string // where the datasets go; Base defaults to the case's letter
+	Verify    bool   // read back and compare every element
+	Convert   bool   // convert to ordinary netCDF as well
+	Force     bool
+	Options   blob.Options // Durability, Workers, Buffer, ... of the writers; layout and grouping are set by Replay
+
+	// Buffer caps the data that all ranks hold before a flush, in bytes; default 1 GiB. A
+	// record that is larger is flushed in parts.
+	Buffer int64
+
+	Progress func(stage string, done, total int64) // bytes
+}
+
+// Result is what one dataset of a replay did.
+type Result struct {
+	Case      string  `json:"case"`
+	Layout    string  `json:"layout"`
+	Path      string  `json:"path"` // base name of the dataset
+	Ranks     int     `json:"ranks"`
+	Subfiles  int     `json:"subfiles"`
+	Vars      int     `json:"variables"`
+	Records   int64   `json:"records"`
+	Bytes     int64   `json:"bytes"`         // of all subfiles
+	Write     float64 `json:"write_seconds"` // create to close, without making the data
+	Verified  int64   `json:"verified_elements"`
+	Uncovered int64   `json:"uncovered_elements"` // of these: owned by no rank, found to be fill values
+	Read      float64 `json:"read_seconds"`       // reading alone
+	Canonical string  `json:"canonical,omitempty"`
+	CanBytes  int64   `json:"canonical_bytes,omitempty"`
+	Convert   float64 `json:"convert_seconds,omitempty"`
+}
+
+// Histories lists the cases that a name means.
+func Histories(name string) ([]string, error) {
+	var out []string
+	for _, n := range e3smcases.Names() {
+		if n == name || strings.HasPrefix(n, name+"_") {
+			out = append(out, n)
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("bench: no case %q, want F, G, I or one of %s", name, strings.Join(e3smcases.Names(), ", "))
+	}
+	return out, nil
+}
+
+// recordsOf is how many records a history gets when -r is r: two of them have always one.
+func recordsOf(name string, r int64) int64 {
+	if name == "F_h0" || name == "I_h1" {
+		return 1
+	}
+	return max(r, 1)
+}
+
+// fileName puts the history into the name: F.nc becomes F_h0.nc.
+func fileName(dir, base, name string, l blob.Layout) string {
+	ext := ".nc"
+	if l == blob.ProcessCentric {
+		ext = ".h5"
+	}
+	if _, h, ok := strings.Cut(name, "_"); ok {
+		base += "_" + h
+	}
+	return filepath.Join(dir, base+ext)
+}
+
+// Replay writes every history of the case in every layout asked for, and does with it what the
+// options say. It returns what was done up to an error.
+func Replay(ctx context.Context, o ReplayOptions) ([]Result, error) {
+	names, err := Histories(o.Case)
+	if err != nil {
+		return nil, err
+	}
+	if len(o.Maps) == 0 {
+		return nil, fmt.Errorf("bench: replay of %s without maps", o.Case)
+	}
+	if len(o.Layouts) == 0 {
+		o.Layouts = []blob.Layout{blob.VariableCentric, blob.ProcessCentric}
+	}
+	if o.Base == "" {
+		o.Base, _, _ = strings.Cut(o.Case, "_")
+	}
+	if o.Flush == 0 {
+		o.Flush = 1
+	}
+	if o.Buffer == 0 {
+		o.Buffer = 1 << 30
+	}
+	if o.Progress == nil {
+		o.Progress = func(string, int64, int64) {}
+	}
+	var out []Result
+	for _, name := range names {
+		p, err := newReplay(&o, name)
+		if err != nil {
+			return out, err
+		}
+		for _, l := range o.Layouts {
+			res, err := p.run(ctx, l)
+			if err != nil {
+				return out, fmt.Errorf("%s, %v: %w", name, l, err)
+			}
+			out = append(out, *res)
+		}
+	}
+	return out, nil
+}
+
+// replay is one history.
+type replay struct {
+	o       *ReplayOptions
+	name    string
+	c       *e3smcases.Case
+	schema  *blob.Schema
+	values  *e3smcases.Values
+	records int64
+	total   int64 // bytes of data of all ranks in memory, all records
+}
+
+func newReplay(o *ReplayOptions, name string) (*replay, error) {
+	p := &replay{o: o, name: name, records: recordsOf(name, o.Records)}
+	c, err := e3smcases.Load(name)
+	if err != nil {
+		return nil, err
+	}
+	if p.c, err = c.WithMapDims(o.Maps); err != nil {
+		return nil, err
+	}
+	if p.schema, err = p.c.Schema(o.Float); err != nil {
+		return nil, err
+	}
+	if p.values, err = e3smcases.NewValues(p.c, o.Pattern, o.Float, o.Geometry); err != nil {
+		return nil, err
+	}
+	for v := range p.c.Vars {
+		n := p.elems(v) * int64(memType(&p.c.Vars[v]).Size())
+		if p.c.Vars[v].Record {
+			n *= p.records
+		}
+		p.total += n
+	}
+	return p, nil
+}
+
+// elems is how many elements all ranks together put of one record.
+func (p *replay) elems(v int) int64 {
+	if m := p.c.Vars[v].Map; m != 0 {
+		return p.o.Maps[m-1].Total()
+	}
+	return p.c.Elems(v)
+}
+
+// memType is the type that the model holds in memory: double also where the file has float.
+func memType(v *e3smcases.Var) cdf5.Type { return v.Type }
+
+func (p *replay) run(ctx context.Context, l blob.Layout) (*Result, error) {
+	res := &Result{Case: p.name, Layout: l.String(), Path: fileName(p.o.Dir, p.o.Base, p.name, l),
+		Ranks: p.o.Maps[0].Ranks(), Vars: len(p.c.Vars), Records: p.records}
+	opt := p.o.Options
+	opt.Layout, opt.Grouping, opt.Subfiles, opt.Force = l, p.o.Grouping, p.o.Subfiles, p.o.Force
+	if l == blob.ProcessCentric {
+		opt.Records = p.records
+	}
+	nodes := p.o.Nodes
+	took := make(chan time.Duration, 1)
+	err := comm.Run(ctx, res.Ranks, &nodes, func(ctx context.Context, c comm.Comm) error {
+		t, err := p.rank(ctx, c, res.Path, &opt)
+		if c.Rank() == 0 {
+			took <- t
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	res.Write = (<-took).Seconds()
+	r, err := blob.Open(ctx, res.Path, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	for _, set := range r.Manifest().Sets {
+		res.Subfiles += len(set.Subfiles)
+		for _, f := range set.Subfiles {
+			res.Bytes += f.Size
+		}
+	}
+	if p.o.Verify {
+		if err := p.verify(ctx, r, res); err != nil {
+			return nil, err
+		}
+	}
+	if p.o.Convert {
+		ext := filepath.Ext(res.Path)
+		res.Canonical = strings.TrimSuffix(res.Path, ext) + "." + l.String() + ".canonical.nc"
+		t := time.Now()
+		if err := blob.Convert(ctx, r, res.Canonical, &blob.ConvertOptions{Force: p.o.Force, Durability: opt.Durability, Workers: opt.Workers,
+			Progress: func(done, total int64) { p.o.Progress("convert", done, total) }}); err != nil {
+			return nil, err
+		}
+		res.Convert = time.Since(t).Seconds()
+		info, err := os.Stat(res.Canonical)
+		if err != nil {
+			return nil, err
+		}
+		res.CanBytes = info.Size()
+	}
+	return res, nil
+}
+
+// rank does one rank's part of the writing. The time is that of the calls
+// into blob, from Create to Close; all ranks wait for each other before it
+// starts to run again, so that making the data is not in it.
+func (p *replay) rank(ctx context.Context, c comm.Comm, path string, opt *blob.Options) (took time.Duration, err error) {
+	rank := c.Rank()
+	parts := make([]blob.Part, len(p.o.Maps))
+	for d, m := range p.o.Maps {
+		parts[d] = blob.Part{Decomp: blob.DecompID(d + 1), Runs: m.AppendReqs(nil, rank)}
+	}
+	timed := func(f func() error) error {
+		if err := c.Barrier(ctx); err != nil {
+			return err
+		}
+		t := time.Now()
+		err := f()
+		took += time.Since(t)
+		return err
+	}
+	var w *blob.Writer
+	if err := timed(func() (err error) { w, err = blob.Create(ctx, c, path, p.schema, parts, opt); return err }); err != nil {
+		return took, err
+	}
+	defer func() {
+		if err != nil {
+			w.Abort()
+		}
+	}()
+	type put struct {
+		v    int
+		rec  int64
+		data any
+	}
+	var puts []put
+	held, written := int64(0), int64(0)
+	flush := func() error {
+		err := timed(func() error {
+			for _, q := range puts {
+				if err := putAny(w, blob.VarID(q.v), q.rec, q.data); err != nil {
+					return err
+				}
+			}
+			return w.Flush(ctx)
+		})
+		written += held
+		held, puts = 0, puts[:0]
+		if rank == 0 {
+			p.o.Progress("write", written, p.total)
+		}
+		return err
+	}
+	add := func(v int, rec int64) error {
+		cv := &p.c.Vars[v]
+		mem := memType(cv)
+		n := p.c.Elems(v)
+		runs := e3smcases.Range(0, n)
+		if cv.Map != 0 {
+			m := p.o.Maps[cv.Map-1]
+			n, runs = m.Count(rank), m.Reqs(rank)
+		}
+		all := p.elems(v) * int64(mem.Size())
+		if held > 0 && held+all > p.o.Buffer {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+		data := cdf5.NewSlice(mem, int(n))
+		if err := p.values.Fill(data, v, rec, runs, rank); err != nil {
+			return err
+		}
+		held += all
+		puts = append(puts, put{v, rec, data})
+		return nil
+	}
+	for v := range p.c.Vars {
+		if !p.c.Vars[v].Record {
+			if err := add(v, 0); err != nil {
+				return took, err
+			}
+		}
+	}
+	for rec := range p.records {
+		for v := range p.c.Vars {
+			if p.c.Vars[v].Record {
+				if err := add(v, rec); err != nil {
+					return took, err
+				}
+			}
+		}
+		if p.o.Flush > 0 && (rec+1)%int64(p.o.Flush) == 0 {
+			if err := flush(); err != nil {
+				return took, err
+			}
+		}
+	}
+	if err := flush(); err != nil {
+		return took, err
+	}
+	return took, timed(func() error { return w.Close(ctx) })
+}
+
+// putAny is blob.Put for a slice of any of the types of the cases.
+func putAny(w *blob.Writer, v blob.VarID, rec int64, data any) error {
+	switch x := data.(type) {
+	case []float64:
+		return blob.Put(w, v, rec, x)
+	case []float32:
+		return blob.Put(w, v, rec, x)
+	case []int32:
+		return blob.Put(w, v, rec, x)
+	case []int64:
+		return blob.Put(w, v, rec, x)
+	case []byte:
+		return blob.Put(w, v, rec, x)
+	}
+	return fmt.Errorf("bench: put of %T", data)
+}
