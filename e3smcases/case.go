@@ -47,6 +47,14 @@ func (v *Var) FileType(float bool) (cdf5.Type, []cdf5.Att) {
 	return v.Type, v.Atts
 }
 
+// component is F, G or I, or 0 for a case without a name.
+func (c *Case) component() byte {
+	if c.Name == "" {
+		return 0
+	}
+	return c.Name[0]
+}
+
 // VarIndex returns the position of the named variable, or -1.
 func (c *Case) VarIndex(name string) int {
 	return slices.IndexFunc(c.Vars, func(v Var) bool { return v.Name == name })

@@ -33,17 +33,8 @@ func (g G) Maps() ([]*decomp.Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	owner := lists{}
-	if g.Ranks <= g.Cells {
-		owner = newLists(o.partition(g.Ranks), g.Ranks)
-	} else { // one cell for each of the first ranks
-		one := make([]int32, g.Cells)
-		for i := range one {
-			one[i] = int32(i)
-		}
-		owner = newLists(one, g.Ranks)
-	}
-	one := make([]int32, o.cells+1) // a cell has one cell
+	owner := newLists(o.partition(min(g.Ranks, g.Cells)), g.Ranks) // ranks beyond the cells get none
+	one := make([]int32, o.cells+1)                                // a cell has one cell
 	for i := range one {
 		one[i] = int32(i)
 	}

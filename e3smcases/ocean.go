@@ -10,6 +10,9 @@ import (
 // oceanShare is the part of the sphere that is ocean in the G case.
 const oceanShare = 0.71
 
+// maxCells bounds a mesh; the largest in use have 4 million cells.
+const maxCells = 50_000_000
+
 // coarse is the number of points below which a mesh does not resolve islands
 // and straits: there the coast is smoothed, so that they do not fray the ocean.
 const coarse = 20_000
@@ -31,8 +34,8 @@ type ocean struct {
 }
 
 func newOcean(cells int, seed int64) (*ocean, error) {
-	if cells < 1 || cells > 50_000_000 {
-		return nil, fmt.Errorf("e3smcases: G: %d cells, want 1 to 50,000,000", cells)
+	if cells < 1 || cells > maxCells {
+		return nil, fmt.Errorf("e3smcases: G: %d cells, want 1 to %d", cells, maxCells)
 	}
 	land, err := newTerrain(seed)
 	if err != nil {
@@ -61,7 +64,7 @@ func (o *ocean) choose(land *terrain) {
 		}
 		p := o.g.position(face, b, c)
 		r := 1 / math.Sqrt(p[0]*p[0]+p[1]*p[1]+p[2]*p[2])
-		x[id], y[id], z[id] = float32(p[0]*r), float32(p[1]*r), float32(p[2]*r)
+		x[id], y[id], z[id] = quantize(p[0]*r), quantize(p[1]*r), quantize(p[2]*r)
 		depth[id] = float32(land.at(sphere(p[0], p[1], p[2])))
 		key[id] = orderKey(face, b, c)<<31 | uint64(id)
 	})
@@ -101,6 +104,11 @@ func (o *ocean) choose(land *terrain) {
 	}
 }
 
+// quantize rounds to 2^-20 (6 m on the Earth). The lattice has many symmetric
+// points; with the last bits, which differ between processors, they would be
+// ordered differently.
+func quantize(x float64) float32 { return float32(math.Round(x*(1<<20)) / (1 << 20)) }
+
 // smooth returns the mean of each point's value and that of its neighbours.
 func (o *ocean) smooth(v []float32) []float32 {
 	sum, count := slices.Clone(v), make([]float32, len(v))
@@ -111,7 +119,7 @@ func (o *ocean) smooth(v []float32) []float32 {
 		count[q]++
 	})
 	for i := range sum {
-		sum[i] /= count[i] + 1
+		sum[i] = quantize(float64(sum[i] / (count[i] + 1)))
 	}
 	return sum
 }

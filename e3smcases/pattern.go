@@ -1,0 +1,205 @@
+package e3smcases
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+
+	"blobio/cdf5"
+	"blobio/decomp"
+)
+
+// Pattern is a rule for values.
+type Pattern uint8
+
+const (
+	// Reference is what E3SM-IO writes: the world rank of the writer in every
+	// element, 'a' + rank (mod 256) in text. It tells owners, not places.
+	Reference Pattern = iota
+	// Unique is a hash of variable name, record and canonical index, as a
+	// value that the type in the file holds exactly: a wrong place shows.
+	Unique
+	// Smooth are fields like those of the models: temperature, wind, rain with
+	// dry places, an ocean with a bottom.
+	Smooth
+)
+
+var patternNames = [...]string{"reference", "unique", "smooth"}
+
+func (p Pattern) String() string {
+	if int(p) < len(patternNames) {
+		return patternNames[p]
+	}
+	return fmt.Sprintf("pattern %d", uint8(p))
+}
+
+// ParsePattern returns the pattern of a name: reference, unique or smooth.
+func ParsePattern(name string) (Pattern, error) {
+	for i, n := range patternNames {
+		if n == name {
+			return Pattern(i), nil
+		}
+	}
+	return 0, fmt.Errorf("e3smcases: no pattern %q, want one of %s", name, strings.Join(patternNames[:], ", "))
+}
+
+// Values makes the values of a case. It is safe for concurrent use.
+type Values struct {
+	c       *Case
+	pattern Pattern
+	float   bool
+	fields  *fields
+}
+
+// NewValues returns the values of case c (whose dimensions must be those of
+// the maps, see Case.WithMapDims) by a pattern; float is the float setting: the types in
+// the file, which values must fit. Only Smooth looks at g; nil is NewGeometry(c, 0).
+func NewValues(c *Case, p Pattern, float bool, g *Geometry) (*Values, error) {
+	x := &Values{c: c, pattern: p, float: float}
+	switch p {
+	case Reference, Unique:
+	case Smooth:
+		if g == nil {
+			var err error
+			if g, err = NewGeometry(c, 0); err != nil {
+				return nil, err
+			}
+		}
+		if err := g.check(c); err != nil {
+			return nil, err
+		}
+		x.fields = newFields(c, g)
+	default:
+		return nil, fmt.Errorf("e3smcases: %v is unknown", p)
+	}
+	return x, nil
+}
+
+// Pattern returns the pattern of the values.
+func (x *Values) Pattern() Pattern { return x.pattern }
+
+// Fill sets dst to the values of variable v (an index of Case.Vars) in record
+// rec (0 for fixed variables) at the canonical elements of runs, in their
+// order, which is that of a rank's blob if runs are Map.Reqs(rank). A canonical index counts elements of
+// one record. rank is the world rank that writes them (Reference only).
+//
+// dst is []float64, []float32, []int32, []int64 or []byte (text), of as many
+// elements as runs have. It must hold every value of the type in the file; the
+// values are the same whatever it is.
+func (x *Values) Fill(dst any, v int, rec int64, runs iter.Seq[decomp.Req], rank int) error {
+	if v < 0 || v >= len(x.c.Vars) {
+		return fmt.Errorf("e3smcases: variable %d, want 0 to %d", v, len(x.c.Vars)-1)
+	}
+	name := x.c.Vars[v].Name
+	t, _ := x.c.Vars[v].FileType(x.float)
+	if x.pattern == Unique {
+		return FillUnique(dst, t, name, rec, runs)
+	}
+	if err := fits(dst, t); err != nil {
+		return fmt.Errorf("e3smcases: variable %s: %w", name, err)
+	}
+	if x.pattern == Smooth {
+		n, err := x.fields.fill(dst, v, rec, runs, t)
+		if err != nil {
+			return err
+		}
+		return lengthErr(name, dst, n)
+	}
+	n := int64(0)
+	for q := range runs {
+		n += q.Length
+	}
+	if l, _, _ := cdf5.SliceLen(dst); int64(l) != n {
+		return lengthErr(name, dst, int(min(n, 1<<31-1)))
+	}
+	switch d := dst.(type) {
+	case []byte:
+		if t == cdf5.Char {
+			constant(d, 'a'+byte(rank))
+		} else {
+			constant(d, byte(rank))
+		}
+	case []float64:
+		constant(d, float64(rank))
+	case []float32:
+		constant(d, float32(rank))
+	case []int32:
+		constant(d, int32(rank))
+	case []int64:
+		constant(d, int64(rank))
+	default:
+		return fmt.Errorf("e3smcases: variable %s: memory %T", name, dst)
+	}
+	return nil
+}
+
+func constant[T any](dst []T, v T) {
+	for i := range dst {
+		dst[i] = v
+	}
+}
+
+// FillRange is Fill for the canonical elements from off on, as many as dst has.
+func (x *Values) FillRange(dst any, v int, rec, off int64, rank int) error {
+	n, _, ok := cdf5.SliceLen(dst)
+	if !ok {
+		return fmt.Errorf("e3smcases: memory %T", dst)
+	}
+	return x.Fill(dst, v, rec, Range(off, int64(n)), rank)
+}
+
+// Range is a sequence of one run of n elements from off on.
+func Range(off, n int64) iter.Seq[decomp.Req] {
+	return func(yield func(decomp.Req) bool) { yield(decomp.Req{Offset: off, Length: n}) }
+}
+
+// Whole is the one run of all elements of variable v of a record: what rank 0
+// of a subfile writes of a variable that is not decomposed.
+func (c *Case) Whole(v int) iter.Seq[decomp.Req] { return Range(0, c.Elems(v)) }
+
+// Check compares got, which is what was read at the canonical elements of runs
+// (see Fill), with what should be there. It returns the position in got of the first
+// element that differs, or -1, and says in the error what it found and wanted.
+func (x *Values) Check(got any, v int, rec int64, runs iter.Seq[decomp.Req], rank int) (int64, error) {
+	switch g := got.(type) {
+	case []byte:
+		return check(x, g, v, rec, runs, rank)
+	case []int32:
+		return check(x, g, v, rec, runs, rank)
+	case []int64:
+		return check(x, g, v, rec, runs, rank)
+	case []float32:
+		return check(x, g, v, rec, runs, rank)
+	case []float64:
+		return check(x, g, v, rec, runs, rank)
+	}
+	return 0, fmt.Errorf("e3smcases: memory %T", got)
+}
+
+func check[T byte | int32 | int64 | float32 | float64](x *Values, got []T, v int, rec int64, runs iter.Seq[decomp.Req], rank int) (int64, error) {
+	want := make([]T, min(len(got), 4096))
+	pos := int64(0)
+	for q := range runs {
+		for done := int64(0); done < q.Length; {
+			n := min(q.Length-done, int64(len(want)))
+			if pos+n > int64(len(got)) || n == 0 {
+				return int64(len(got)), fmt.Errorf("e3smcases: variable %s: %d elements, fewer than were asked for", x.c.Vars[v].Name, len(got))
+			}
+			if err := x.FillRange(want[:n], v, rec, q.Offset+done, rank); err != nil {
+				return 0, err
+			}
+			for i, w := range want[:n] {
+				if g := got[pos+int64(i)]; g != w {
+					return pos + int64(i), fmt.Errorf("e3smcases: variable %s record %d: element %d is %v, want %v",
+						x.c.Vars[v].Name, rec, q.Offset+done+int64(i), g, w)
+				}
+			}
+			done += n
+			pos += n
+		}
+	}
+	if pos != int64(len(got)) {
+		return pos, fmt.Errorf("e3smcases: variable %s: %d elements, want %d", x.c.Vars[v].Name, len(got), pos)
+	}
+	return -1, nil
+}

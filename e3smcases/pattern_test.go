@@ -1,0 +1,387 @@
+package e3smcases
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"blobio/cdf5"
+	"blobio/decomp"
+)
+
+// small returns case name with small generated maps.
+func smallCase(t testing.TB, name string) (*Case, []*decomp.Map) {
+	t.Helper()
+	var maps []*decomp.Map
+	var err error
+	switch name[0] {
+	case 'F':
+		maps, err = GenF(3, 4, 5)
+	case 'G':
+		maps, err = GenG(90, 6, 5, 0)
+	case 'I':
+		maps, err = GenI(12, 18, nil, 5, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Load(name)
+	if err == nil {
+		c, err = c.WithMapDims(maps)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, maps
+}
+
+// memory returns a slice of n elements that holds type t.
+func memory(t cdf5.Type, n int64) any {
+	switch t {
+	case cdf5.Char:
+		return make([]byte, n)
+	case cdf5.Int:
+		return make([]int32, n)
+	case cdf5.Float:
+		return make([]float32, n)
+	}
+	return make([]float64, n)
+}
+
+// Every variable of every case is filled rank by rank and found by range; text,
+// ints and both real types.
+func TestFillAndCheck(t *testing.T) {
+	for _, name := range Names() {
+		c, maps := smallCase(t, name)
+		for _, p := range []Pattern{Reference, Unique, Smooth} {
+			for _, float := range []bool{false, true} {
+				x, err := NewValues(c, p, float, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for v := range c.Vars {
+					typ, _ := c.Vars[v].FileType(float)
+					n, runs, rank := c.Elems(v), c.Whole(v), 3
+					if k := c.Vars[v].Map; k > 0 {
+						n, runs = maps[k-1].Count(rank), maps[k-1].Reqs(rank)
+					}
+					got := memory(typ, n)
+					if err := x.Fill(got, v, 1, runs, rank); err != nil {
+						t.Fatalf("%s %v: %v", name, p, err)
+					}
+					if at, err := x.Check(got, v, 1, runs, rank); at != -1 || err != nil {
+						t.Fatalf("%s %v: position %d: %v", name, p, at, err)
+					}
+					if n == 0 {
+						continue
+					}
+					switch g := got.(type) {
+					case []byte:
+						g[n-1]++
+					case []int32:
+						g[n-1]++
+					case []float32:
+						g[n-1] = -g[n-1] + 1
+					case []float64:
+						g[n-1] = -g[n-1] + 1
+					}
+					if at, err := x.Check(got, v, 1, runs, rank); at != n-1 || err == nil {
+						t.Fatalf("%s %v %s: the last of %d elements was changed, found %d, %v", name, p, c.Vars[v].Name, n, at, err)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Doubles in memory for a float in the file hold the same values as floats.
+func TestMemoryTypeDoesNotMatter(t *testing.T) {
+	c, maps := smallCase(t, "F_h0")
+	v := c.VarIndex("CLOUD")
+	for _, p := range []Pattern{Reference, Unique, Smooth} {
+		x, err := NewValues(c, p, true, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := maps[2].Count(1)
+		a, b := make([]float32, n), make([]float64, n)
+		if err := x.Fill(a, v, 0, maps[2].Reqs(1), 1); err != nil {
+			t.Fatal(err)
+		}
+		if err := x.Fill(b, v, 0, maps[2].Reqs(1), 1); err != nil {
+			t.Fatal(err)
+		}
+		for i := range a {
+			if float64(a[i]) != b[i] {
+				t.Fatalf("%v: element %d is %v as float, %v as double", p, i, a[i], b[i])
+			}
+		}
+	}
+}
+
+func TestUniqueIsUnique(t *testing.T) {
+	seen := map[float64]bool{}
+	b := make([]float64, 1000)
+	for _, name := range []string{"T", "U", "TS", "ST"} {
+		for rec := range int64(5) {
+			if err := FillUnique(b, cdf5.Double, name, rec, Range(1<<33, 1000)); err != nil {
+				t.Fatal(err)
+			}
+			for _, x := range b {
+				if seen[x] {
+					t.Fatalf("%v of %s record %d was there before", x, name, rec)
+				}
+				seen[x] = true
+			}
+		}
+	}
+	// what a place holds must never change: datasets of old versions are checked with it
+	if err := FillUnique(b[:3], cdf5.Double, "T", 2, Range(7, 3)); err != nil {
+		t.Fatal(err)
+	}
+	if want := []float64{3769733978148318, 3087881058777347, 7896212003172069}; !slices.Equal(b[:3], want) {
+		t.Errorf("unique values of T record 2 are %.0f, want %.0f", b[:3], want)
+	}
+}
+
+func TestUniqueRanges(t *testing.T) {
+	check := func(ok bool, what string, x any) {
+		if !ok {
+			t.Errorf("%s: %v", what, x)
+		}
+	}
+	const n = 20000
+	text, i32, f32, f64 := make([]byte, n), make([]int32, n), make([]float32, n), make([]float64, n)
+	for _, e := range []error{
+		FillUnique(text, cdf5.Char, "c", 0, Range(0, n)), FillUnique(i32, cdf5.Int, "i", 0, Range(0, n)),
+		FillUnique(f32, cdf5.Float, "f", 0, Range(0, n)), FillUnique(f64, cdf5.Double, "d", 0, Range(0, n)),
+	} {
+		if e != nil {
+			t.Fatal(e)
+		}
+	}
+	var letters [256]int
+	for i := range n {
+		letters[text[i]]++
+		check(i32[i] >= 0, "int", i32[i])
+		check(f32[i] >= 0 && f32[i] < 1<<24 && f32[i] == float32(math.Trunc(float64(f32[i]))), "float", f32[i])
+		check(f64[i] >= 0 && f64[i] < 1<<53 && f64[i] == math.Trunc(f64[i]), "double", f64[i])
+	}
+	for c, k := range letters {
+		check((k > 0) == (c >= 1 && c <= 127), "text byte", c)
+	}
+}
+
+// All types of CDF-5 and all memory types that hold them.
+func TestUniqueTypes(t *testing.T) {
+	mem := map[cdf5.Type][]any{
+		cdf5.Byte: {make([]int8, 9), make([]int16, 9), make([]int32, 9), make([]int64, 9)}, cdf5.Char: {make([]byte, 9)},
+		cdf5.Short: {make([]int16, 9), make([]int32, 9), make([]int64, 9)}, cdf5.Int: {make([]int32, 9), make([]int64, 9)},
+		cdf5.Float: {make([]float32, 9), make([]float64, 9)}, cdf5.Double: {make([]float64, 9)},
+		cdf5.UByte:  {make([]byte, 9), make([]uint16, 9), make([]uint32, 9), make([]uint64, 9), make([]int16, 9)},
+		cdf5.UShort: {make([]uint16, 9), make([]uint32, 9), make([]int32, 9)}, cdf5.UInt: {make([]uint32, 9), make([]uint64, 9), make([]int64, 9)},
+		cdf5.Int64: {make([]int64, 9)}, cdf5.UInt64: {make([]uint64, 9)},
+	}
+	for typ, list := range mem {
+		for _, m := range list {
+			if err := FillUnique(m, typ, "x", 0, Range(3, 9)); err != nil {
+				t.Errorf("%v in %T: %v", typ, m, err)
+			}
+			if err := cdf5.CheckRange(typ, m); err != nil {
+				t.Errorf("%v in %T: %v", typ, m, err)
+			}
+		}
+	}
+	for typ, m := range map[cdf5.Type]any{cdf5.Double: make([]float32, 1), cdf5.Int: make([]float64, 1), cdf5.Char: make([]int8, 1), 0: make([]byte, 1), 99: make([]int64, 1)} {
+		if err := FillUnique(m, typ, "x", 0, Range(0, 1)); err == nil {
+			t.Errorf("%v in %T was taken", typ, m)
+		}
+	}
+	for _, n := range []int64{0, 8, 10} {
+		if err := FillUnique(make([]int32, 9), cdf5.Int, "x", 0, Range(0, n)); err == nil {
+			t.Errorf("%d elements were put into 9", n)
+		}
+	}
+}
+
+// A range is the same however it is cut.
+func TestFillByPieces(t *testing.T) {
+	c, maps := smallCase(t, "G")
+	x, err := NewValues(c, Smooth, false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, _ := NewValues(c, Unique, false, nil)
+	rapid.Check(t, func(t *rapid.T) {
+		v := rapid.IntRange(0, len(c.Vars)-1).Draw(t, "variable")
+		k := c.Vars[v].Map
+		if k == 0 || c.Vars[v].Type != cdf5.Double {
+			return
+		}
+		rank := rapid.IntRange(0, 4).Draw(t, "rank")
+		for _, x := range []*Values{x, u} {
+			whole := make([]float64, c.Elems(v))
+			if err := x.FillRange(whole, v, 2, 0, rank); err != nil {
+				t.Fatal(err)
+			}
+			part := make([]float64, maps[k-1].Count(rank))
+			if err := x.Fill(part, v, 2, maps[k-1].Reqs(rank), rank); err != nil {
+				t.Fatal(err)
+			}
+			pos := 0
+			for q := range maps[k-1].Reqs(rank) {
+				for i := range q.Length {
+					if part[pos] != whole[q.Offset+i] {
+						t.Fatalf("element %d is %v in the blob, %v in the array", q.Offset+i, part[pos], whole[q.Offset+i])
+					}
+					pos++
+				}
+			}
+		}
+	})
+}
+
+func TestSmoothIsPlausible(t *testing.T) {
+	type limits struct{ lo, hi float64 }
+	for name, vars := range map[string]map[string]limits{
+		"F_h0": {"T": {180, 320}, "U10": {-20, 60}, "PRECC": {0, 1e-6}, "CLOUD": {0, 1}, "PSL": {90000, 105000}, "lat": {-90, 90}, "lon": {0, 360}, "Q": {0, 2}},
+		"I_h0": {"TSA": {180, 320}, "RAIN": {0, 1e-6}, "landmask": {1, 1}},
+		"G":    {"ssh": {-1000, 1000}, "cellMask": {0, 1}},
+	} {
+		c, _ := smallCase(t, name)
+		x, err := NewValues(c, Smooth, false, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n, l := range vars {
+			v := c.VarIndex(n)
+			if v < 0 {
+				t.Errorf("%s has no %s", name, n)
+				continue
+			}
+			lo, hi := math.Inf(1), math.Inf(-1)
+			add := func(x float64) { lo, hi = min(lo, x), max(hi, x) }
+			b := memory(c.Vars[v].Type, c.Elems(v))
+			if err := x.FillRange(b, v, 0, 0, 0); err != nil {
+				t.Fatal(err)
+			}
+			switch b := b.(type) {
+			case []float64:
+				for _, x := range b {
+					add(x)
+				}
+			case []int32:
+				for _, x := range b {
+					add(float64(x))
+				}
+			}
+			if lo < l.lo || hi > l.hi || lo == hi && l.lo != l.hi {
+				t.Errorf("%s %s is %g to %g, want within %g to %g", name, n, lo, hi, l.lo, l.hi)
+			}
+		}
+	}
+	// there are dry places, and an ocean floor
+	c, _ := smallCase(t, "F_h0")
+	x, _ := NewValues(c, Smooth, false, nil)
+	v := c.VarIndex("PRECC")
+	b := make([]float64, c.Elems(v))
+	if err := x.FillRange(b, v, 0, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(b, 0) {
+		t.Error("it rains everywhere")
+	}
+	c, _ = smallCase(t, "G")
+	x, _ = NewValues(c, Smooth, false, nil)
+	v = c.VarIndex("temperature")
+	b = make([]float64, c.Elems(v))
+	if err := x.FillRange(b, v, 0, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(b, oceanFill) || b[0] == oceanFill {
+		t.Error("the ocean has no floor, or no water")
+	}
+}
+
+func TestPatternNames(t *testing.T) {
+	for _, p := range []Pattern{Reference, Unique, Smooth} {
+		if q, err := ParsePattern(p.String()); q != p || err != nil {
+			t.Errorf("%v is read as %v, %v", p, q, err)
+		}
+	}
+	if _, err := ParsePattern("rough"); err == nil {
+		t.Error("rough is a pattern")
+	}
+	c, _ := Load("G")
+	if _, err := NewValues(c, 9, false, nil); err == nil {
+		t.Error("pattern 9 was taken")
+	}
+	f, _ := smallCase(t, "F_h1")
+	g, _ := NewGeometry(f, 0)
+	if _, err := NewValues(c, Smooth, false, g); err == nil {
+		t.Error("the geometry of F was taken for G")
+	}
+	x, _ := NewValues(c, Reference, false, nil)
+	if err := x.Fill([]float64{1}, -1, 0, Range(0, 1), 0); err == nil {
+		t.Error("variable -1 was filled")
+	}
+	for _, p := range []Pattern{Reference, Unique, Smooth} {
+		x, _ := NewValues(c, p, false, nil)
+		if err := x.FillRange(make([]float32, 1), c.VarIndex("temperature"), 0, 0, 0); err == nil {
+			t.Errorf("%v: floats were taken for doubles", p)
+		}
+		if err := x.Fill(make([]float64, 1), c.VarIndex("temperature"), 0, Range(0, 2), 0); err == nil {
+			t.Errorf("%v: two elements were put into one", p)
+		}
+	}
+}
+
+func TestReferenceValues(t *testing.T) {
+	c, _ := Load("G")
+	x, _ := NewValues(c, Reference, false, nil)
+	text := make([]byte, 64)
+	if err := x.FillRange(text, c.VarIndex("xtime"), 0, 0, 200); err != nil {
+		t.Fatal(err)
+	}
+	if text[63] != 41 { // 97 + 200 - 256
+		t.Errorf("text of rank 200 is %d, want 41", text[63])
+	}
+	b := make([]float64, 2)
+	if err := x.FillRange(b, c.VarIndex("ssh"), 5, 3, 200); err != nil || b[0] != 200 || b[1] != 200 {
+		t.Error(b, err)
+	}
+}
+
+func BenchmarkFill(b *testing.B) {
+	maps, err := GenF(30, 72, 64)
+	if err != nil {
+		b.Fatal(err)
+	}
+	c, _ := Load("F_h0")
+	if c, err = c.WithMapDims(maps); err != nil {
+		b.Fatal(err)
+	}
+	for _, p := range []Pattern{Reference, Unique, Smooth} {
+		x, err := NewValues(c, p, true, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		v := c.VarIndex("T")
+		for _, dst := range []any{make([]float64, maps[2].Count(0)), make([]float32, maps[2].Count(0))} {
+			name, size := "float64", int64(8)
+			if _, ok := dst.([]float32); ok {
+				name, size = "float32", 4
+			}
+			b.Run(p.String()+"/"+name, func(b *testing.B) {
+				b.SetBytes(maps[2].Count(0) * size)
+				for b.Loop() {
+					if err := x.Fill(dst, v, 0, maps[2].Reqs(0), 0); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package e3smcases
+
+import (
+	"fmt"
+	"iter"
+
+	"blobio/cdf5"
+	"blobio/decomp"
+)
+
+// number is every memory type of the patterns but text.
+type number interface {
+	~int8 | ~int16 | ~int32 | ~int64 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
+}
+
+// stream is the series of hashes of one variable and record.
+type stream uint64
+
+func newStream(name string, rec int64) stream {
+	h := uint64(14695981039346656037) // FNV-1a of the name
+	for i := range len(name) {
+		h = (h ^ uint64(name[i])) * 1099511628211
+	}
+	return stream(mix(h + uint64(rec)*0x9e3779b97f4a7c15))
+}
+
+// at is the hash at a canonical index. Any two of index, record and name
+// give unlike values; the upper bits are the best.
+func (s stream) at(i int64) uint64 { return mix(uint64(s) + uint64(i)*0xd6e8feb86659fd93) }
+
+func mix(x uint64) uint64 {
+	x = (x ^ x>>32) * 0xff51afd7ed558ccd
+	x = (x ^ x>>29) * 0xc4ceb9fe1a85ec53
+	return x ^ x>>32
+}
+
+// uniqueShift leaves as many upper bits of a hash as a file type holds
+// exactly, without a sign. So values are never negative (nor a fill value),
+// and the same in any memory type that holds the file type.
+var uniqueShift = [...]uint{
+	cdf5.Byte: 57, cdf5.Short: 49, cdf5.Int: 33, cdf5.Float: 40, cdf5.Double: 11,
+	cdf5.UByte: 56, cdf5.UShort: 48, cdf5.UInt: 32, cdf5.Int64: 1, cdf5.UInt64: 0,
+}
+
+// FillUnique sets dst to the unique values of a variable of any name, at the
+// canonical elements of runs, in order; t is the type in the file. dst is a
+// slice of that type or of one that holds all its values ([]byte for Char);
+// anything else, or a length that is not that of runs, is an error.
+func FillUnique(dst any, t cdf5.Type, name string, rec int64, runs iter.Seq[decomp.Req]) error {
+	if err := fits(dst, t); err != nil {
+		return fmt.Errorf("e3smcases: variable %s: %w", name, err)
+	}
+	s, shift := newStream(name, rec), uniqueShift[t]
+	n := 0
+	switch d := dst.(type) {
+	case []byte:
+		if t == cdf5.Char {
+			n = letters(d, s, runs)
+		} else {
+			n = small(d, s, shift, runs)
+		}
+	case []int8:
+		n = unique(d, s, shift, runs)
+	case []int16:
+		n = unique(d, s, shift, runs)
+	case []uint16:
+		n = unique(d, s, shift, runs)
+	case []int32:
+		n = unique(d, s, shift, runs)
+	case []uint32:
+		n = unique(d, s, shift, runs)
+	case []int64:
+		n = unique(d, s, shift, runs)
+	case []uint64:
+		n = unique(d, s, shift, runs)
+	case []float32:
+		n = unique(d, s, shift, runs)
+	case []float64:
+		n = unique(d, s, shift, runs)
+	}
+	return lengthErr(name, dst, n)
+}
+
+// unique writes and returns how many elements runs have, or -1 if dst is too short.
+func unique[T number](dst []T, s stream, shift uint, runs iter.Seq[decomp.Req]) int {
+	pos := 0
+	for q := range runs {
+		if q.Length > int64(len(dst)-pos) {
+			return -1
+		}
+		d := dst[pos : pos+int(q.Length)]
+		for i := range d {
+			d[i] = T(int64(s.at(q.Offset+int64(i)) >> shift))
+		}
+		pos += len(d)
+	}
+	return pos
+}
+
+func small(dst []byte, s stream, shift uint, runs iter.Seq[decomp.Req]) int {
+	pos := 0
+	for q := range runs {
+		if q.Length > int64(len(dst)-pos) {
+			return -1
+		}
+		for i := range q.Length {
+			dst[pos] = byte(s.at(q.Offset+i) >> shift)
+			pos++
+		}
+	}
+	return pos
+}
+
+// letters writes bytes 1 to 127: text without a terminator.
+func letters(dst []byte, s stream, runs iter.Seq[decomp.Req]) int {
+	pos := 0
+	for q := range runs {
+		if q.Length > int64(len(dst)-pos) {
+			return -1
+		}
+		for i := range q.Length {
+			dst[pos] = byte(1 + (s.at(q.Offset+i)>>32)*127>>32)
+			pos++
+		}
+	}
+	return pos
+}
+
+// fits returns an error unless dst is a slice whose type holds all values of t.
+func fits(dst any, t cdf5.Type) error {
+	ok := false
+	switch dst.(type) {
+	case []byte:
+		ok = t == cdf5.Char || t == cdf5.UByte
+	case []int8:
+		ok = t == cdf5.Byte
+	case []int16:
+		ok = t == cdf5.Short || t == cdf5.Byte || t == cdf5.UByte
+	case []uint16:
+		ok = t == cdf5.UShort || t == cdf5.UByte
+	case []int32:
+		ok = t == cdf5.Int || t == cdf5.Short || t == cdf5.Byte || t == cdf5.UShort || t == cdf5.UByte
+	case []uint32:
+		ok = t == cdf5.UInt || t == cdf5.UShort || t == cdf5.UByte
+	case []int64:
+		ok = t == cdf5.Int64 || t == cdf5.Int || t == cdf5.UInt || t == cdf5.Short || t == cdf5.Byte || t == cdf5.UShort || t == cdf5.UByte
+	case []uint64:
+		ok = t == cdf5.UInt64 || t == cdf5.UInt || t == cdf5.UShort || t == cdf5.UByte
+	case []float32:
+		ok = t == cdf5.Float
+	case []float64:
+		ok = t == cdf5.Double || t == cdf5.Float
+	}
+	if !ok {
+		return fmt.Errorf("memory %T does not hold all values of file type %v", dst, t)
+	}
+	return nil
+}
+
+func lengthErr(name string, dst any, n int) error {
+	l, _, _ := cdf5.SliceLen(dst)
+	if n == l {
+		return nil
+	}
+	if n < 0 {
+		return fmt.Errorf("e3smcases: variable %s: the requests have more than the %d elements of memory", name, l)
+	}
+	return fmt.Errorf("e3smcases: variable %s: the requests have %d elements, memory %d", name, n, l)
+}
