@@ -1,0 +1,135 @@
+package mapfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"blobio/decomp"
+)
+
+// Limits of this package.
+const (
+	maxProcs = 1 << 21
+	maxDims  = 64
+	maxMaps  = 4096
+)
+
+// A File is what a map file holds: the maps D1, D2, ...
+type File struct {
+	Procs       int // map processes
+	Maps        []Raw
+	CommandLine string // of the program that made the file, "" if unknown
+	Format      string // "PIO text", "CDF-5", "HDF5", "NetCDF-4", "CDF-1 (one map)", ...; not used by writers
+}
+
+// A Raw is a map as it is in the file: for map processes, with fillers, neither sorted nor merged.
+type Raw struct {
+	// Reqs holds the requests of each map process (its ranks are map
+	// processes), fillers included.
+	Reqs *decomp.Map
+	// FillStarts tells for each process how many of its requests are not
+	// fillers; nil if the file does not say so: then none is.
+	FillStarts []int64
+	// Elems holds the elements of each process as they were before merging, in
+	// the given order: requests of length 1, and where they ascend possibly
+	// longer ones. nil if the file does not have them.
+	Elems *decomp.Map
+	// FullyCovered is what the file says of it, nil if it does not.
+	FullyCovered *bool
+}
+
+// FromMaps returns the File of maps, whose ranks become the map processes. All
+// must have as many ranks.
+func FromMaps(maps ...*decomp.Map) (*File, error) {
+	if len(maps) == 0 {
+		return nil, usageErr("no maps")
+	}
+	f := &File{Procs: maps[0].Ranks()}
+	for i, m := range maps {
+		if m.Ranks() != f.Procs {
+			return nil, usageErr("map D%d has %d ranks, D1 has %d", i+1, m.Ranks(), f.Procs)
+		}
+		f.Maps = append(f.Maps, Raw{Reqs: m})
+	}
+	return f, nil
+}
+
+// Dims returns the lengths of the decomposed dimensions, slowest first.
+func (r *Raw) Dims() []int64 { return r.Reqs.Dims() }
+
+// Procs returns the number of map processes.
+func (r *Raw) Procs() int { return r.Reqs.Ranks() }
+
+// NReqs returns the number of requests of a map process, fillers included.
+func (r *Raw) NReqs(proc int) int64 { return r.Reqs.NumReqs(proc) }
+
+// FillStart returns the number of requests of a map process without fillers.
+func (r *Raw) FillStart(proc int) int64 {
+	n := r.Reqs.NumReqs(proc)
+	if r.FillStarts == nil || proc < 0 || proc >= len(r.FillStarts) {
+		return n
+	}
+	return min(n, max(r.FillStarts[proc], 0))
+}
+
+// Open reads map files. Several paths are the maps of one run, in that order:
+// D1, D2, ... as with the .dat files of PIO, which hold one map each. All must
+// have the same number of processes.
+func Open(paths ...string) (*File, error) {
+	if len(paths) == 0 {
+		return nil, usageErr("no map file")
+	}
+	var all *File
+	for _, p := range paths {
+		f, err := open(p)
+		if err != nil {
+			return nil, err
+		}
+		if all == nil {
+			all = f
+			continue
+		}
+		if f.Procs != all.Procs {
+			return nil, fmt.Errorf("mapfile: %w: %s has %d processes, %s has %d", ErrUsage, p, f.Procs, paths[0], all.Procs)
+		}
+		all.Maps = append(all.Maps, f.Maps...)
+		if f.Format != all.Format {
+			all.Format += ", " + f.Format
+		}
+	}
+	return all, nil
+}
+
+func open(path string) (f *File, err error) {
+	r, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("mapfile: %w", err)
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	info, err := r.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("mapfile: %w", err)
+	}
+	if info.IsDir() {
+		return nil, formatErr(path, -1, "", ErrNotFormat, "a directory%s", bpDirectory(path))
+	}
+	return Read(r, info.Size(), path)
+}
+
+// Read reads a map file of the given size. name is used in errors only.
+func Read(r io.ReaderAt, size int64, name string) (*File, error) {
+	kind, err := sniff(r, size, name)
+	if err != nil {
+		return nil, err
+	}
+	switch kind {
+	case kindDat:
+		return readDat(r, size, name)
+	case kindCDF:
+		return readCDF(r, size, name)
+	default:
+		return readHDF5(r, size, name)
+	}
+}

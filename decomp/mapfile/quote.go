@@ -1,0 +1,6 @@
+package mapfile
+
+import "strconv"
+
+// quote returns s and the quoted bytes, for errors.
+func quote(s string, b []byte) string { return s + strconv.QuoteToASCII(string(b)) }

@@ -1,0 +1,129 @@
+package mapfile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+type kind uint8
+
+const (
+	kindDat kind = iota
+	kindCDF
+	kindHDF5
+)
+
+var (
+	cdfMagic  = []byte("CDF")
+	hdf5Magic = []byte("\x89HDF\r\n\x1a\n")
+	datMagic  = []byte("version ")
+	bpTag     = []byte("ADIOS-BP")
+)
+
+// bpFooter is the length of the footer of a BP3 file that tells where its
+// indices are: three offsets, then flags and the version.
+const bpFooter = 28
+
+// sniff tells what a file is from its content.
+func sniff(r io.ReaderAt, size int64, name string) (kind, error) {
+	if size <= 0 {
+		return 0, formatErr(name, 0, "", ErrTruncated, "an empty file")
+	}
+	head, err := readPart(r, 0, min(size, 64))
+	if err != nil {
+		return 0, formatErr(name, 0, "", err, "reading the first bytes")
+	}
+	if bytes.HasPrefix(head, cdfMagic) {
+		return kindCDF, nil
+	}
+	for off := int64(0); off+8 <= size; off = max(512, 2*off) {
+		b, err := readPart(r, off, 8)
+		if err != nil {
+			return 0, formatErr(name, off, "", err, "looking for an HDF5 signature")
+		}
+		if bytes.Equal(b, hdf5Magic) {
+			return kindHDF5, nil
+		}
+	}
+	if bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), datMagic) {
+		return kindDat, nil
+	}
+	tail, err := readPart(r, max(0, size-64), min(size, 64))
+	if err != nil {
+		return 0, formatErr(name, max(0, size-64), "", err, "reading the last bytes")
+	}
+	if isBP(tail, size) {
+		return 0, formatErr(name, size-int64(len(tail)), "footer", ErrUnsupported, "an ADIOS BP3 file; want PIO text, CDF, HDF5 or netCDF-4")
+	}
+	if bytes.HasPrefix(head, bpTag) {
+		return 0, formatErr(name, 0, "", ErrUnsupported, "an ADIOS BP index; want PIO text, CDF, HDF5 or netCDF-4")
+	}
+	return 0, formatErr(name, 0, "", ErrNotFormat, "%s; want PIO text, CDF, HDF5 or netCDF-4", describe(head))
+}
+
+// isBP reports whether the last bytes of a file of that size are those of BP3.
+func isBP(tail []byte, size int64) bool {
+	if bytes.Contains(tail, bpTag) {
+		return true
+	}
+	if len(tail) < bpFooter {
+		return false
+	}
+	f := tail[len(tail)-bpFooter:]
+	if v := f[bpFooter-1]; v < 1 || v > 3 {
+		return false
+	}
+	// process groups, variables, attributes: in this order, before the footer
+	prev := int64(0)
+	for i := range 3 {
+		off := int64(binary.LittleEndian.Uint64(f[8*i:]))
+		if off <= prev || off >= size-bpFooter+1 {
+			return false
+		}
+		prev = off
+	}
+	return true
+}
+
+// bpDirectory says so if a directory is one of ADIOS BP4 or BP5.
+func bpDirectory(path string) string {
+	if _, err := os.Stat(filepath.Join(path, "md.idx")); err == nil {
+		return " of ADIOS BP4 or BP5"
+	}
+	return ""
+}
+
+// describe says what the first bytes of an unknown file look like.
+func describe(head []byte) string {
+	for _, k := range []struct{ magic, name string }{
+		{"\x1f\x8b", "gzip data"},
+		{"BZh", "bzip2 data"},
+		{"\x28\xb5\x2f\xfd", "zstd data"},
+		{"\xfd7zXZ", "xz data"},
+		{"PK\x03\x04", "a zip archive"},
+		{"GRIB", "a GRIB file"},
+		{"\x0e\x03\x13\x01", "an HDF4 file"},
+		{"\x7fELF", "an ELF program"},
+	} {
+		if bytes.HasPrefix(head, []byte(k.magic)) {
+			return k.name
+		}
+	}
+	return quote("a file that begins with ", head[:min(len(head), 16)])
+}
+
+func readPart(r io.ReaderAt, off, n int64) ([]byte, error) {
+	b := make([]byte, n)
+	k, err := r.ReadAt(b, off)
+	if int64(k) == n {
+		return b, nil
+	}
+	if err == nil || errors.Is(err, io.EOF) {
+		err = ErrTruncated
+	}
+	return nil, err
+}
