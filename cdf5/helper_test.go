@@ -1,0 +1,185 @@
+package cdf5_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"reflect"
+	"sync"
+	"testing"
+
+	"blobio/cdf5"
+)
+
+var allTypes = []cdf5.Type{cdf5.Byte, cdf5.Char, cdf5.Short, cdf5.Int, cdf5.Float, cdf5.Double,
+	cdf5.UByte, cdf5.UShort, cdf5.UInt, cdf5.Int64, cdf5.UInt64}
+
+func typesOf(v cdf5.Version) []cdf5.Type {
+	if v == cdf5.CDF5 {
+		return allTypes
+	}
+	return allTypes[:6]
+}
+
+// memFile is a file in memory. It counts the reads.
+type memFile struct {
+	mu    sync.Mutex
+	b     []byte
+	reads int
+	bytes int64
+}
+
+func (f *memFile) WriteAt(p []byte, off int64) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if n := off + int64(len(p)); n > int64(len(f.b)) {
+		f.b = append(f.b, make([]byte, n-int64(len(f.b)))...)
+	}
+	return copy(f.b[off:], p), nil
+}
+
+func (f *memFile) ReadAt(p []byte, off int64) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.reads++
+	f.bytes += int64(len(p))
+	return bytes.NewReader(f.b).ReadAt(p, off)
+}
+
+func (f *memFile) open(t testing.TB) *cdf5.Reader {
+	t.Helper()
+	r, err := cdf5.NewReader(f, int64(len(f.b)), "mem.nc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// sparseFile is a file in memory of any size that keeps only the pages that
+// were written to.
+type sparseFile struct {
+	pages map[int64][]byte
+	size  int64
+}
+
+const sparsePage = 64 << 10
+
+func (f *sparseFile) WriteAt(p []byte, off int64) (int, error) {
+	if f.pages == nil {
+		f.pages = map[int64][]byte{}
+	}
+	for n := 0; n < len(p); {
+		at := off + int64(n)
+		page := f.pages[at/sparsePage]
+		if page == nil {
+			page = make([]byte, sparsePage)
+			f.pages[at/sparsePage] = page
+		}
+		n += copy(page[at%sparsePage:], p[n:])
+	}
+	f.size = max(f.size, off+int64(len(p)))
+	return len(p), nil
+}
+
+func (f *sparseFile) ReadAt(p []byte, off int64) (int, error) {
+	for n := 0; n < len(p); {
+		at := off + int64(n)
+		if at >= f.size {
+			return n, io.EOF
+		}
+		k := int(min(sparsePage-at%sparsePage, int64(len(p)-n), f.size-at))
+		if page := f.pages[at/sparsePage]; page != nil {
+			copy(p[n:n+k], page[at%sparsePage:])
+		} else {
+			clear(p[n : n+k])
+		}
+		n += k
+	}
+	return len(p), nil
+}
+
+// pattern returns n values of type t, a different one for each seed and
+// position as far as the type allows. Text is printable.
+func pattern(t cdf5.Type, seed, n int) any {
+	s := cdf5.NewSlice(t, n)
+	v := reflect.ValueOf(s)
+	for i := range n {
+		x := int64(seed*1009 + i*7)
+		switch e := v.Index(i); {
+		case t == cdf5.Char:
+			e.SetUint(uint64('a' + x%26))
+		case e.CanInt():
+			x -= 300
+			if bits := e.Type().Bits(); bits < 64 {
+				x %= 1 << (bits - 1)
+			}
+			e.SetInt(x)
+		case e.CanUint():
+			if bits := e.Type().Bits(); bits < 64 {
+				x %= 1 << bits
+			}
+			e.SetUint(uint64(x))
+		default:
+			e.SetFloat(float64(x) / 8)
+		}
+	}
+	return s
+}
+
+// cut returns s[lo:hi] of any slice.
+func cut(s any, lo, hi int) any { return reflect.ValueOf(s).Slice(lo, hi).Interface() }
+
+// sampleAtts has one attribute of every type of the version, and odd lengths.
+func sampleAtts(v cdf5.Version) []cdf5.Att {
+	atts := []cdf5.Att{
+		{Name: "title", Type: cdf5.Char, Value: "a title"},
+		{Name: "empty text", Type: cdf5.Char, Value: ""},
+		{Name: "no_ints", Type: cdf5.Int, Value: []int32{}},
+		{Name: "Größe", Type: cdf5.Double, Value: []float64{math.Pi}},
+	}
+	for _, t := range typesOf(v) {
+		for n := 1; n <= 3; n++ {
+			a := cdf5.Att{Name: fmt.Sprintf("%v_%d", t, n), Type: t}
+			if t == cdf5.Char {
+				a.Value = string(pattern(t, n, n).([]byte))
+			} else {
+				a.Value = pattern(t, n, n)
+			}
+			atts = append(atts, a)
+		}
+	}
+	return atts
+}
+
+// sample has fixed and record variables of all types, a scalar, and one with
+// an own fill value.
+func sample(v cdf5.Version, records int64) *cdf5.Header {
+	h := &cdf5.Header{Version: v, NumRecs: records, Atts: sampleAtts(v),
+		Dims: []cdf5.Dim{{Name: "time"}, {Name: "y", Len: 3}, {Name: "x", Len: 5}}}
+	for _, t := range typesOf(v) {
+		h.Vars = append(h.Vars,
+			cdf5.Var{Name: "f_" + t.String(), Type: t, Dims: []int{1, 2}, Atts: []cdf5.Att{{Name: "units", Type: cdf5.Char, Value: "m s-1"}}},
+			cdf5.Var{Name: "r_" + t.String(), Type: t, Dims: []int{0, 2}},
+			cdf5.Var{Name: "s_" + t.String(), Type: t})
+	}
+	h.Vars = append(h.Vars,
+		cdf5.Var{Name: "own_fill", Type: cdf5.Float, Dims: []int{0, 1, 2}, Atts: []cdf5.Att{{Name: "_FillValue", Type: cdf5.Float, Value: []float32{-1e30}}}},
+		cdf5.Var{Name: "time", Type: cdf5.Double, Dims: []int{0}})
+	return h
+}
+
+// encode returns the big-endian header of a layout.
+func encode(t testing.TB, h *cdf5.Header) []byte {
+	t.Helper()
+	b, err := h.AppendTo(nil, binary.BigEndian, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func decode(b []byte, o *cdf5.DecodeOptions) (*cdf5.Header, int64, error) {
+	return cdf5.DecodeHeader(bytes.NewReader(b), int64(len(b)), o)
+}

@@ -1,0 +1,247 @@
+package cdf5_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"blobio/cdf5"
+)
+
+// judge runs a tool of the netCDF or PnetCDF installation; the test is skipped
+// where it is not installed.
+func judge(t *testing.T, tool string, args ...string) string {
+	t.Helper()
+	if _, err := exec.LookPath(tool); err != nil {
+		t.Skipf("SKIPPED: %s is not installed", tool)
+	}
+	cmd := exec.Command(tool, args...)
+	cmd.Env = append(os.Environ(), "OMPI_MCA_ess_singleton_isolated=1", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil && strings.Contains(string(out), "MPI_Init") {
+		t.Skipf("SKIPPED: %s is installed, but its MPI does not start", tool)
+	}
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", tool, strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// lone is a file with one record variable, whose records are not padded.
+func lone(v cdf5.Version, t cdf5.Type, n int64) *cdf5.Header {
+	return &cdf5.Header{Version: v,
+		Dims: []cdf5.Dim{{Name: "x", Len: n}, {Name: "t"}},
+		Vars: []cdf5.Var{{Name: "fix", Type: cdf5.Byte, Dims: []int{0}}, {Name: "rec", Type: t, Dims: []int{1, 0}}}}
+}
+
+// writeFile writes the pattern of writePattern to a file of the test.
+func writeFile(t *testing.T, h *cdf5.Header, records int, o *cdf5.WriterOptions, skip func(name string) bool) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "out.nc")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	w, err := cdf5.NewWriter(f, h, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for v := len(h.Vars) - 1; v >= 0; v-- { // any order
+		if skip != nil && skip(h.Vars[v].Name) {
+			continue
+		}
+		n := int(h.Elems(v))
+		if h.IsRecord(v) {
+			n *= records
+		}
+		if err := w.Write(v, nil, nil, pattern(h.Vars[v].Type, v, n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestJudgesAcceptWritten(t *testing.T) {
+	for _, v := range []cdf5.Version{cdf5.CDF1, cdf5.CDF2, cdf5.CDF5} {
+		cases := map[string]*cdf5.Header{"all": sample(v, 0)}
+		for _, typ := range typesOf(v) {
+			cases["lone_"+typ.String()] = lone(v, typ, 3)
+		}
+		for name, h := range cases {
+			for _, fill := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%v/%s/fill=%v", v, name, fill), func(t *testing.T) {
+					const records = 3
+					path := writeFile(t, h, records, &cdf5.WriterOptions{Fill: fill}, nil)
+					if out := judge(t, "ncvalidator", path); !strings.Contains(out, "is a valid") {
+						t.Errorf("ncvalidator: %s", out)
+					}
+					checkCDL(t, "ncdump", judge(t, "ncdump", path), h, records)
+					if fill && v == cdf5.CDF5 && (name == "all" || name == "lone_short") { // MPI takes a second to start
+						checkCDL(t, "ncmpidump", judge(t, "ncmpidump", path), h, records)
+					}
+				})
+			}
+		}
+	}
+}
+
+var cdlSpace = regexp.MustCompile(`\s+`)
+
+// checkCDL looks for every variable's values in a CDL text.
+func checkCDL(t *testing.T, tool, cdl string, h *cdf5.Header, records int) {
+	t.Helper()
+	_, data, _ := strings.Cut(cdl, "data:")
+	for v := range h.Vars {
+		name := h.Vars[v].Name
+		m := regexp.MustCompile(`(?s)\n\s*` + name + ` =(.*?);`).FindStringSubmatch(data)
+		if m == nil {
+			t.Errorf("%s shows no %s", tool, name)
+			continue
+		}
+		got := strings.Split(cdlSpace.ReplaceAllString(m[1], ""), ",")
+		n := int(h.Elems(v))
+		if h.IsRecord(v) {
+			n *= records
+		}
+		want := pattern(h.Vars[v].Type, v, n)
+		if h.Vars[v].Type == cdf5.Char {
+			if g, w := strings.ReplaceAll(strings.Join(got, ""), `"`, ""), string(want.([]byte)); g != w {
+				t.Errorf("%s: %s = %s, want %s", tool, name, g, w)
+			}
+			continue
+		}
+		if len(got) != n {
+			t.Errorf("%s: %s has %d values, want %d", tool, name, len(got), n)
+			continue
+		}
+		for i, g := range got {
+			w := fmt.Sprint(reflect.ValueOf(want).Index(i).Interface())
+			if g == "_" {
+				g = fmt.Sprint(cdf5.FillValue(h.Vars[v].Type))
+			}
+			g = strings.TrimRight(g, "fbsdULL")
+			g = strings.TrimSuffix(g, ".")
+			if g != w {
+				t.Errorf("%s: %s[%d] = %s, want %s", tool, name, i, g, w)
+				break
+			}
+		}
+	}
+}
+
+// TestJudgesFill compares our filled file with the same file as ncgen fills it.
+func TestJudgesFill(t *testing.T) {
+	for kind, v := range map[string]cdf5.Version{"classic": cdf5.CDF1, "nc6": cdf5.CDF2, "cdf5": cdf5.CDF5} {
+		t.Run(kind, func(t *testing.T) {
+			h := sample(v, 2)
+			// What CDL and ncgen do not carry over: attributes without values,
+			// and the type int64 (ncgen makes it int).
+			h.Atts = slices.DeleteFunc(h.Atts, func(a cdf5.Att) bool { return a.Len() == 0 || a.Type == cdf5.Int64 })
+			h.Vars = slices.DeleteFunc(h.Vars, func(x cdf5.Var) bool { return x.Type == cdf5.Int64 })
+			path := writeFile(t, h, 2, &cdf5.WriterOptions{Fill: true}, func(name string) bool {
+				return strings.HasPrefix(name, "f_") || strings.HasPrefix(name, "s_") || name == "own_fill"
+			})
+			cdl := filepath.Join(t.TempDir(), "out.cdl")
+			if err := os.WriteFile(cdl, []byte(judge(t, "ncdump", "-p", "9,17", path)), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			theirs := filepath.Join(t.TempDir(), "theirs.nc")
+			judge(t, "ncgen", "-k", kind, "-o", theirs, cdl)
+			a, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := os.ReadFile(theirs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h1, n, err := decode(b, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cdf5.Diff(h, h1); d != nil {
+				t.Errorf("headers differ: %v", d)
+			}
+			if !bytes.Equal(a[n:], b[n:]) {
+				i := int(n)
+				for i < min(len(a), len(b)) && a[i] == b[i] {
+					i++
+				}
+				t.Errorf("data of %d and %d bytes differ at %#x", len(a), len(b), i)
+			}
+		})
+	}
+}
+
+const judgeCDL = `netcdf made {
+dimensions:
+	t = UNLIMITED ; y = 2 ; x = 3 ;
+variables:
+	short lone(t, x) ;
+	byte b(y, x) ;
+	char name(y, x) ;
+	int scalar ;
+	float f(x, y) ; f:_FillValue = -5.f ;
+	double d(y) ; d:pair = 1., 2. ; d:text = "words" ;
+// global attributes:
+	:history = "made from CDL" ;
+	:ints = 1, 2, 3 ;
+data:
+	lone = 1, 2, 3, -4, -5, -6, 7, 8, 9 ;
+	b = 1, -2, 3, -4, 5, -6 ;
+	name = "abc", "de" ;
+	scalar = 42 ;
+	f = 1.5, _, 2.5, -3, 4, 1e10 ;
+	d = -1e300, 1e-300 ;
+}
+`
+
+// TestJudgesMade reads files that ncgen made.
+func TestJudgesMade(t *testing.T) {
+	for kind, v := range map[string]cdf5.Version{"classic": cdf5.CDF1, "nc6": cdf5.CDF2, "cdf5": cdf5.CDF5} {
+		t.Run(kind, func(t *testing.T) {
+			dir := t.TempDir()
+			cdl, nc := filepath.Join(dir, "made.cdl"), filepath.Join(dir, "made.nc")
+			if err := os.WriteFile(cdl, []byte(judgeCDL), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			judge(t, "ncgen", "-k", kind, "-o", nc, cdl)
+			b, err := os.ReadFile(nc)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := cdf5.NewReader(bytes.NewReader(b), int64(len(b)), nc)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := r.Header()
+			if h.Version != v || h.RecSize() != 6 || r.Records() != 3 || r.Missing() != 0 {
+				t.Errorf("%v, record size %d, %d records, %d bytes missing", h.Version, h.RecSize(), r.Records(), r.Missing())
+			}
+			for name, want := range map[string]any{
+				"lone": []int16{1, 2, 3, -4, -5, -6, 7, 8, 9}, "b": []int8{1, -2, 3, -4, 5, -6}, "name": []byte("abcde\x00"),
+				"scalar": []int32{42}, "f": []float32{1.5, -5, 2.5, -3, 4, 1e10}, "d": []float64{-1e300, 1e-300},
+			} {
+				got, err := r.ReadAll(h.VarIndex(name))
+				if err != nil || !reflect.DeepEqual(got, want) {
+					t.Errorf("%s = %v, %v, want %v", name, got, err, want)
+				}
+			}
+			enc := encode(t, h)
+			if !bytes.Equal(enc, b[:len(enc)]) {
+				t.Error("the header encodes to other bytes")
+			}
+		})
+	}
+}
