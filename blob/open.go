@@ -16,7 +16,7 @@ import (
 
 // OpenOptions of Open. The zero value, or nil, means the defaults.
 type OpenOptions struct {
-	AllowMissing bool  // open a dataset although subfiles are missing; their elements read as fill values, and Missing tells which
+	AllowMissing bool  // open a dataset although subfiles are missing, or a canonical file that ends early; their elements read as fill values, and Missing tells which subfiles
 	Memory       int64 // cap of buffers for reading, in bytes, at least 1 MiB; default 256 MiB. Maps and results are not counted
 	Workers      int   // concurrent reads; default GOMAXPROCS
 	MaxOpen      int   // open files; default 256

@@ -77,6 +77,13 @@ func (r *Reader) raw(ctx context.Context, v VarID, rec, lo, hi int64, dst []byte
 			return err
 		}
 		b := dst[at:min(at+readBatch, int64(len(dst)))]
+		if end := p.place.fileLen - off - lo*size - at; p.place.layout == Canonical && r.opt.AllowMissing && end < int64(len(b)) {
+			// A file that was written without fill mode ends at the last element that was written.
+			fm.fill(b[max(end, 0):], sv)
+			if b = b[:max(end, 0)]; len(b) == 0 {
+				continue
+			}
+		}
 		if err := readFull(f, b, off+lo*size+at, p.name, fmt.Sprintf("variable %q record %d", sv.Name, rec)); err != nil {
 			return err
 		}

@@ -1,0 +1,246 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"blobio/blob"
+	"blobio/cdf5"
+	"blobio/comm"
+	"blobio/decomp"
+	"blobio/decomp/mapfile"
+	"blobio/e3smcases"
+	"blobio/h5"
+	"blobio/internal/sharedtest"
+)
+
+// vector is one configuration of the real program.
+type vector struct {
+	cas     string // F, G, I_h1
+	dir     string
+	ranks   int
+	records int64
+	float   bool
+	perNode int
+}
+
+func vectors() (out []vector) {
+	for _, c := range []string{"F", "G"} {
+		out = append(out,
+			vector{c, "np16_r3", 16, 3, false, 0},
+			vector{c, "np4_r3", 4, 3, false, 0},
+			vector{c, "np5_r3", 5, 3, false, 0},
+			vector{c, "np16_r3_j", 16, 3, true, 0},
+			vector{c, "np16_r3_nodes2block", 16, 3, false, 8})
+	}
+	return append(out, vector{"I_h1", "np16_r3", 16, 3, false, 0})
+}
+
+func (v vector) letter() string { return v.cas[:1] }
+
+func (v vector) String() string { return v.cas + "_" + v.dir }
+
+// loadMaps deals the captured maps of a case to ranks as the real program does.
+func loadMaps(t testing.TB, letter string, ranks int) []*decomp.Map {
+	t.Helper()
+	f, err := mapfile.Open(sharedtest.Dir(t, "maps", "map_"+strings.ToLower(letter)+"_case_16p.nc"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var maps []*decomp.Map
+	for i := range f.Maps {
+		m, err := f.Maps[i].Map(ranks, mapfile.Options{Slice: mapfile.Reference})
+		if err != nil {
+			t.Fatal(err)
+		}
+		maps = append(maps, m)
+	}
+	return maps
+}
+
+// real unpacks the real program's files of one library and layout into dir.
+func (v vector) real(t testing.TB, kind, dir string) []string {
+	t.Helper()
+	glob, err := filepath.Glob(filepath.Join(sharedtest.Dir(t, "vectors", "e3sm", v.letter()+"_"+kind, v.dir), "*.zst"))
+	if err != nil || len(glob) == 0 {
+		t.Fatalf("no vectors of %v %s: %v", v, kind, err)
+	}
+	var names []string
+	for _, g := range glob {
+		name := filepath.Join(dir, strings.TrimSuffix(filepath.Base(g), ".zst"))
+		if err := os.WriteFile(name, sharedtest.Unzstd(t, g), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// TestWrittenFilesEqualTheReference replays every configuration and compares
+// each file with the real program's, byte for byte.
+func TestWrittenFilesEqualTheReference(t *testing.T) {
+	for _, v := range vectors() {
+		t.Run(v.String(), func(t *testing.T) {
+			dir, real := t.TempDir(), t.TempDir()
+			res, err := Replay(context.Background(), ReplayOptions{Case: v.cas, Maps: loadMaps(t, v.letter(), v.ranks), Records: v.records, Float: v.float,
+				Pattern: e3smcases.Reference, Nodes: comm.Options{RanksPerNode: v.perNode}, Dir: dir, Base: v.letter(), Verify: true,
+				Options: blob.Options{Durability: blob.DurableNone}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(res) == 0 {
+				t.Fatal("nothing written")
+			}
+			for _, name := range v.real(t, "pnetcdf_blob", real) {
+				compareCDF(t, filepath.Join(dir, filepath.Base(name)), name)
+			}
+			for _, name := range v.real(t, "hdf5_blob", real) {
+				compareH5(t, filepath.Join(dir, filepath.Base(name)), name)
+			}
+		})
+	}
+}
+
+// compareCDF compares whole files but for the entries of the staggered rows that the real program never writes.
+func compareCDF(t *testing.T, ours, real string) {
+	t.Helper()
+	a, b := read(t, ours), read(t, real)
+	if len(a) != len(b) {
+		t.Errorf("%s: %d bytes, the real one has %d", filepath.Base(ours), len(a), len(b))
+		return
+	}
+	h, _, err := cdf5.DecodeHeader(bytes.NewReader(b), int64(len(b)), &cdf5.DecodeOptions{File: real})
+	if err != nil {
+		t.Fatal(err)
+	}
+	padding := 0
+	for i := range h.Vars {
+		name := h.Vars[i].Name
+		if !strings.HasSuffix(name, ".offsets") && !strings.HasSuffix(name, ".lengths") {
+			continue
+		}
+		k := h.VarIndex(name[:strings.IndexByte(name, '.')] + ".nreqs")
+		counts, _ := h.Extent(k, 0)
+		off, _ := h.Extent(i, 0)
+		width := h.Shape(i)[1]
+		for j := range h.Shape(i)[0] {
+			n := int64(int32(binary.BigEndian.Uint32(b[counts+4*j:])))
+			row := off + 4*width*j
+			clear(b[row+4*n : row+4*width])
+			padding += int(width - n)
+			for _, x := range a[row+4*n : row+4*width] {
+				if x != 0 {
+					t.Errorf("%s: our padding is not zero", filepath.Base(ours))
+					break
+				}
+			}
+		}
+	}
+	same(t, filepath.Base(ours), a, b)
+}
+
+// compareH5 compares the bytes of the two datasets.
+func compareH5(t *testing.T, ours, real string) {
+	t.Helper()
+	for _, name := range []string{"header_blob", "data_blob"} {
+		same(t, filepath.Base(ours)+" "+name, dataset(t, ours, name), dataset(t, real, name))
+	}
+}
+
+func dataset(t *testing.T, path, name string) []byte {
+	t.Helper()
+	b := read(t, path)
+	f, err := h5.NewFile(bytes.NewReader(b), int64(len(b)), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := f.Dataset("/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	off, ok := d.Offset()
+	if !ok {
+		t.Fatalf("%s: %s is not contiguous", path, name)
+	}
+	return b[off : off+d.Bytes()]
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func same(t *testing.T, what string, a, b []byte) {
+	t.Helper()
+	if len(a) != len(b) {
+		t.Errorf("%s: %d bytes, the real one has %d", what, len(a), len(b))
+		return
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			t.Errorf("%s: byte %#x is %02x, the real one has %02x", what, i, a[i], b[i])
+			return
+		}
+	}
+}
+
+// TestRealFilesReadAndConvert reads the real program's blob files: they check
+// clean, and convert to its own canonical files.
+func TestRealFilesReadAndConvert(t *testing.T) {
+	ctx := context.Background()
+	for _, v := range vectors() {
+		for _, kind := range []string{"pnetcdf_blob", "hdf5_blob"} {
+			t.Run(v.String()+"_"+kind, func(t *testing.T) {
+				dir := t.TempDir()
+				for _, name := range v.real(t, kind, dir) {
+					if !strings.HasSuffix(name, ".0000") {
+						continue
+					}
+					base := strings.TrimSuffix(name, ".0000")
+					notes := 0
+					for f := range blob.Check(ctx, base, nil) {
+						if f.Severity != blob.Note {
+							t.Errorf("%v", f)
+						}
+						notes++
+					}
+					if v.dir != "np16_r3" { // canonical files are of this one
+						continue
+					}
+					r, err := blob.Open(ctx, base, nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					out := filepath.Join(dir, "canonical.nc")
+					if err := blob.Convert(ctx, r, out, &blob.ConvertOptions{ZeroFill: true, Force: true, Durability: blob.DurableNone}); err != nil {
+						t.Fatal(err)
+					}
+					r.Close()
+					canonical := strings.TrimSuffix(filepath.Base(base), filepath.Ext(base)) + ".nc"
+					want := sharedtest.Unzstd(t, filepath.Join(sharedtest.Dir(t, "vectors", "e3sm", v.letter()+"_pnetcdf_canonical", v.dir), canonical+".zst"))
+					got := read(t, out)
+					if len(got) > len(want) {
+						// The real file ends at the last element that a rank wrote (I: the last cells are no land).
+						for _, x := range got[len(want):] {
+							if x != 0 {
+								t.Fatal("bytes behind the end of the real file are not zero")
+							}
+						}
+						got = got[:len(want)]
+					}
+					same(t, fmt.Sprintf("%s converted", filepath.Base(base)), got, want)
+				}
+			})
+		}
+	}
+}
