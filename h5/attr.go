@@ -37,7 +37,11 @@ func (o *Object) Attrs() iter.Seq2[*Attr, error] {
 
 // Attr returns the attribute of that name; ErrMissing if there is none.
 func (o *Object) Attr(name string) (*Attr, error) {
-	for _, m := range o.h.all(msgAttribute) {
+	for i := range o.h.msgs {
+		m := &o.h.msgs[i]
+		if m.typ != msgAttribute || !m.attrNamed(name) {
+			continue
+		}
 		a, err := o.f.attr(m)
 		if err != nil {
 			return nil, err

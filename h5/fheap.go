@@ -112,6 +112,9 @@ func (h *fractalHeap) row(at int64) (row int, begin, size int64) {
 
 // managed finds the direct block that holds offset at of the heap.
 func (h *fractalHeap) managed(at, n, off int64) (*cursor, error) {
+	if h.root == undef {
+		return nil, h.f.errAt(off, "heap ID", ErrCorrupt, "a managed object in a heap without blocks")
+	}
 	if h.rows == 0 {
 		return h.direct(h.root, 0, h.start, at, n, off)
 	}
@@ -218,6 +221,9 @@ func (h *fractalHeap) hugeObject(c *cursor) (*cursor, error) {
 	key := c.num(min(h.idLen-1, 8), "huge object key")
 	if c.err != nil {
 		return nil, c.err
+	}
+	if h.huge == undef {
+		return nil, f.errAt(c.off, "heap ID", ErrCorrupt, "a huge object in a heap without a B-tree of them")
 	}
 	t, err := f.tree2(h.huge, 1)
 	if err != nil {

@@ -26,6 +26,9 @@ func (o *Object) Group() (*Group, error) {
 	if m := o.h.find(msgSymbolTable); m != nil {
 		c := f.over(m.data, m.off)
 		st := symbolTable{f: f, tree: c.addr("group B-tree address"), heapAt: c.addr("local heap address")}
+		if c.err == nil && (st.tree == undef || st.heapAt == undef) {
+			c.fail(m.off, "symbol table message", ErrCorrupt, "B-tree at %d, local heap at %d, want addresses", st.tree, st.heapAt)
+		}
 		if c.err != nil {
 			return nil, c.err
 		}
@@ -70,7 +73,7 @@ func (g *Group) Link(name string) (Link, error) {
 // kinds are not followed: ErrUnsupported.
 func (g *Group) Open(l Link) (*Object, error) {
 	if l.Kind != LinkHard {
-		return nil, g.f.errAt(-1, join(g.path, l.Name), ErrUnsupported, "%s link to %q is not followed", l.Kind, l.Target)
+		return nil, g.f.errAt(g.f.base+g.h.addr, join(g.path, l.Name), ErrUnsupported, "%s link to %q is not followed", l.Kind, l.Target)
 	}
 	return g.f.open(l.addr, join(g.path, l.Name))
 }

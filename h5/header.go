@@ -31,6 +31,20 @@ func (h *header) find(typ uint16) *message {
 	return nil
 }
 
+// attrNamed reports whether an attribute message has the given name, or is
+// such that only decoding it will tell.
+func (m *message) attrNamed(name string) bool {
+	at := 8
+	if len(m.data) > 0 && m.data[0] == 3 {
+		at = 9 // version 3 has the character set before the name
+	}
+	if m.flags&msgShared != 0 || len(m.data) < at+len(name) || m.data[0] < 1 || m.data[0] > 3 {
+		return true
+	}
+	b := m.data[at:]
+	return string(b[:len(name)]) == name && (len(b) == len(name) || b[len(name)] == 0 || int(m.data[2])|int(m.data[3])<<8 == len(name))
+}
+
 // all returns the messages of a type, by creation if the header keeps that
 // order and as stored otherwise.
 func (h *header) all(typ uint16) []*message {
@@ -254,6 +268,9 @@ func (f *File) shared(c *cursor, typ uint16) (*message, error) {
 		return nil, f.errAt(at, "shared message version", ErrUnsupported, "%d, want 1 to 3", version)
 	}
 	addr := c.addr("shared message address")
+	if c.err == nil && addr == undef {
+		c.fail(at, "shared message address", ErrCorrupt, "undefined")
+	}
 	if c.err != nil {
 		return nil, c.err
 	}

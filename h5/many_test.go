@@ -164,3 +164,63 @@ func BenchmarkReadChunked(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkCheckpoint opens 2,000 groups of 18 attributes and 4 datasets, as
+// a checkpoint has them, and looks all of them up by name.
+func BenchmarkCheckpoint(b *testing.B) {
+	const blocks = 2000
+	bl := NewBuilder()
+	var attrs, fields []string
+	for i := range 18 {
+		attrs = append(attrs, fmt.Sprintf("attribute_%d", i))
+	}
+	for i := range 4 {
+		fields = append(fields, fmt.Sprintf("field_%d", i))
+	}
+	for i := range blocks {
+		g := bl.Root().Group(fmt.Sprintf("B%06d", i))
+		for k, a := range attrs {
+			n := 3
+			if k == 17 {
+				n = 1000
+			}
+			g.Attr(a, Int32, []int64{int64(n)}, make([]int32, n))
+		}
+		for _, name := range fields {
+			g.Dataset(name, Float64, []int64{4, 4, 4}, nil)
+		}
+	}
+	file := build(b, bl, nil)
+	b.SetBytes(int64(len(file)))
+	for b.Loop() {
+		f := openBytes(b, file)
+		root, err := f.Root()
+		if err != nil {
+			b.Fatal(err)
+		}
+		for l, err := range root.Members() {
+			if err != nil {
+				b.Fatal(err)
+			}
+			o, err := root.Open(l)
+			if err != nil {
+				b.Fatal(err)
+			}
+			g, err := o.Group()
+			if err != nil {
+				b.Fatal(err)
+			}
+			for _, a := range attrs {
+				if _, err := g.Attr(a); err != nil {
+					b.Fatal(err)
+				}
+			}
+			for _, name := range fields {
+				if _, err := g.Dataset(name); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/blocks, "µs/block")
+}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -147,4 +148,46 @@ func TestLookup3(t *testing.T) {
 			t.Errorf("%q: %#08x, want %#08x", s, got, want)
 		}
 	}
+}
+
+// TestConcurrent: one File, many readers (for the race detector).
+func TestConcurrent(t *testing.T) {
+	f := openPath(t, "testdata/small.h5")
+	want := make([]int32, 60)
+	for i := range want {
+		want[i] = int32(i)
+	}
+	shared := map[string]*Dataset{}
+	names := []string{"plain", "single", "fixed", "gz", "grow", "grow2"}
+	for _, name := range names {
+		d, err := f.Dataset(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shared[name] = d
+	}
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for k := range 20 {
+				name := names[(i+k)%len(names)]
+				got := make([]int32, 60)
+				if err := shared[name].Read(nil, nil, got); err != nil || !slices.Equal(got, want) {
+					t.Errorf("%s: %v, %v", name, got, err)
+				}
+				if _, err := f.Lookup("dense"); err != nil {
+					t.Error(err)
+				}
+				o, err := f.Lookup("attrs")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if _, err := o.Attr("huge"); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
