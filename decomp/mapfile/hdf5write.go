@@ -1,0 +1,66 @@
+package mapfile
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+
+	"blobio/h5"
+)
+
+// WriteHDF5 writes an HDF5 map file to w, from front to back, of the schema
+// that dat2decomp -a hdf5 writes. Errors are those of WriteCDF.
+func WriteHDF5(w io.Writer, f *File, o *WriteOptions) error {
+	c, err := newContents(f, o)
+	if err != nil {
+		return err
+	}
+	typ := h5.Int32
+	if c.width == 8 {
+		typ = h5.Int64
+	}
+	b := h5.NewBuilder()
+	root := b.Root()
+	for _, d := range c.dims {
+		root.Attr("-DIM_"+d.name, h5.Uint64, nil, []uint64{uint64(d.n)})
+	}
+	put := func(to interface {
+		Attr(string, h5.Type, []int64, any)
+	}, atts []attr) {
+		for _, a := range atts {
+			if a.ints == nil {
+				to.Attr(a.name, h5.FixedString(len(a.text)+1), nil, a.text)
+			} else {
+				to.Attr(a.name, typ, []int64{int64(len(a.ints))}, a.ints)
+			}
+		}
+	}
+	put(root, c.atts)
+	sets := make([]*h5.DatasetBuilder, len(c.vars))
+	for i, v := range c.vars {
+		sets[i] = root.Dataset(v.name, typ, []int64{c.dims[v.dim].n}, nil)
+		put(sets[i], v.atts)
+	}
+	l, err := b.Layout()
+	if err != nil {
+		return fmt.Errorf("mapfile: %w", err)
+	}
+	n := &numWriter{w: w, order: binary.LittleEndian, width: c.width}
+	for _, p := range l.Pieces { // all metadata come before the data, which are in the order of creation
+		n.pad(p.Off)
+		n.bytes(p.Data)
+	}
+	for i, v := range c.vars {
+		if n.err == nil && sets[i].Offset() < n.n {
+			return fmt.Errorf("mapfile: the data of %s are not behind the metadata", v.name)
+		}
+		n.pad(sets[i].Offset())
+		v.write(n)
+	}
+	n.pad(l.Size)
+	n.flush()
+	if n.err != nil {
+		return fmt.Errorf("mapfile: %w", n.err)
+	}
+	return nil
+}

@@ -1,0 +1,222 @@
+package mapfile
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"blobio/decomp"
+)
+
+// WriteOptions for WriteCDF and WriteHDF5. nil means the defaults.
+type WriteOptions struct {
+	// Wide writes 64-bit numbers. E3SM-IO cannot read such files. Default
+	// false: a number over 2^31-1 is an error (ErrTooLarge).
+	Wide bool
+	// NoElems leaves out raw_nreqs and raw_offsets, as dat2nc does without -r.
+	// Default false: they are written if the File has them.
+	NoElems bool
+}
+
+// Descriptions of the variables, as dat2nc writes them.
+const (
+	descNReqs      = "Number of noncontiguous requests per process"
+	descFillStarts = "Start index in offsets[] and lengths[] for requests to be written with fill values"
+	descOffsets    = "Flattened starting indices of noncontiguous requests"
+	descLengths    = "Lengths of noncontiguous requests"
+	descRawNReqs   = "Number of file offsets accessed per process before merge"
+	descRawOffsets = "File offsets accessed before merge"
+)
+
+// A dim, an attr and a variable are what CDF and HDF5 files have in common.
+type dim struct {
+	name string
+	n    int64
+}
+
+type attr struct {
+	name string
+	ints []int64 // nil: text
+	text string
+}
+
+type variable struct {
+	name  string
+	dim   int
+	atts  []attr
+	write func(*numWriter)
+}
+
+// contents is a file of the schema, before it has a format.
+type contents struct {
+	dims  []dim
+	atts  []attr
+	vars  []variable
+	width int // of numbers, in bytes
+}
+
+// newContents checks a file and lists what goes into it.
+func newContents(f *File, o *WriteOptions) (*contents, error) {
+	if o == nil {
+		o = new(WriteOptions)
+	}
+	c := &contents{width: 4}
+	most := int64(math.MaxInt32)
+	if o.Wide {
+		c.width, most = 8, math.MaxInt64
+	}
+	if len(f.Maps) == 0 || f.Procs < 1 {
+		return nil, usageErr("a file of %d maps and %d processes, want at least 1", len(f.Maps), f.Procs)
+	}
+	c.dims = []dim{{"num_decomp", int64(len(f.Maps))}, {"decomp_nprocs", int64(f.Procs)}}
+	if f.CommandLine != "" {
+		c.atts = append(c.atts, attr{name: "command_line", text: f.CommandLine})
+	}
+	for k := range f.Maps {
+		if err := c.addMap(f, k, o, most); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+func (c *contents) addMap(f *File, k int, o *WriteOptions, most int64) error {
+	r, p := &f.Maps[k], fmt.Sprintf("D%d.", k+1)
+	switch {
+	case r.Reqs == nil || r.Procs() != f.Procs:
+		return usageErr("map D%d: not of %d processes", k+1, f.Procs)
+	case r.FillStarts != nil && len(r.FillStarts) != f.Procs:
+		return usageErr("map D%d: %d fill starts, want %d", k+1, len(r.FillStarts), f.Procs)
+	case r.Elems != nil && (r.Elems.Ranks() != f.Procs || r.Elems.Elems() != r.Reqs.Elems()):
+		return usageErr("map D%d: the raw offsets are of another map", k+1)
+	}
+	s := r.Reqs.Stats()
+	if s.Reqs == 0 {
+		return usageErr("map D%d has no requests", k+1)
+	}
+	if r.Reqs.Elems() > most || s.Reqs > most {
+		return fmt.Errorf("mapfile: map D%d has %d elements and %d requests, want at most %d without Wide: %w",
+			k+1, r.Reqs.Elems(), s.Reqs, most, ErrTooLarge)
+	}
+	full, err := r.fullyCovered()
+	if err != nil {
+		return err
+	}
+	dims := r.Dims()
+	c.atts = append(c.atts,
+		attr{name: p + "ndims", ints: []int64{int64(len(dims))}},
+		attr{name: p + "dims", ints: dims},
+		attr{name: p + "max_nreqs", ints: []int64{s.MaxReqs}},
+		attr{name: p + "min_nreqs", ints: []int64{s.MinReqs}},
+		attr{name: p + "fully_covered", text: fmt.Sprint(full)})
+	total := len(c.dims)
+	c.dims = append(c.dims, dim{p + "total_nreqs", s.Reqs})
+	perProc := func(name, desc string, of func(int) int64) {
+		c.vars = append(c.vars, variable{name: p + name, dim: 1, atts: describeAs(desc), write: func(w *numWriter) {
+			for i := range f.Procs {
+				w.put(of(i))
+			}
+		}})
+	}
+	perReq := func(name, desc string, m *decomp.Map, dim int, of func(*numWriter, decomp.Req), more ...attr) {
+		c.vars = append(c.vars, variable{name: p + name, dim: dim, atts: append(describeAs(desc), more...), write: func(w *numWriter) {
+			for i := range f.Procs {
+				for q := range m.Reqs(i) {
+					of(w, q)
+				}
+			}
+		}})
+	}
+	perProc("nreqs", descNReqs, r.NReqs)
+	perProc("fill_starts", descFillStarts, r.FillStart)
+	perReq("offsets", descOffsets, r.Reqs, total, func(w *numWriter, q decomp.Req) { w.put(q.Offset) })
+	perReq("lengths", descLengths, r.Reqs, total, func(w *numWriter, q decomp.Req) { w.put(q.Length) },
+		attr{name: "max", ints: []int64{s.MaxRun}}, attr{name: "min", ints: []int64{s.MinRun}})
+	if r.Elems == nil || o.NoElems || r.Elems.Total() == 0 {
+		return nil
+	}
+	if r.Elems.Total() > most {
+		return fmt.Errorf("mapfile: map D%d has %d raw offsets, want at most %d without Wide: %w", k+1, r.Elems.Total(), most, ErrTooLarge)
+	}
+	c.dims = append(c.dims, dim{p + "total_raw_nreqs", r.Elems.Total()})
+	perProc("raw_nreqs", descRawNReqs, r.Elems.Count)
+	perReq("raw_offsets", descRawOffsets, r.Elems, total+1, func(w *numWriter, q decomp.Req) {
+		for i := range q.Length {
+			w.put(q.Offset + i + 1)
+		}
+	})
+	return nil
+}
+
+func describeAs(s string) []attr { return []attr{{name: "description", text: s}} }
+
+// fullyCovered tells whether each element is in a request that is not a filler.
+func (r *Raw) fullyCovered() (bool, error) {
+	if r.FullyCovered != nil {
+		return *r.FullyCovered, nil
+	}
+	m := r.Reqs
+	if r.FillStarts != nil {
+		b := decomp.NewBuilder(r.Dims(), r.Procs())
+		var buf []decomp.Req
+		for p := range r.Procs() {
+			buf = r.Reqs.AppendReqs(buf[:0], p)
+			if err := b.Set(p, buf[:r.FillStart(p)]); err != nil {
+				return false, err
+			}
+		}
+		var err error
+		if m, err = b.Map(); err != nil {
+			return false, err
+		}
+	}
+	c, err := m.Coverage()
+	return c.Uncovered == 0, err
+}
+
+// numWriter writes integers of one width, and keeps the first error.
+type numWriter struct {
+	w     io.Writer
+	order binary.AppendByteOrder
+	width int
+	buf   []byte
+	n     int64 // bytes, flushed or not
+	err   error
+}
+
+func (w *numWriter) put(v int64) {
+	if w.width == 4 {
+		w.buf = w.order.AppendUint32(w.buf, uint32(v))
+	} else {
+		w.buf = w.order.AppendUint64(w.buf, uint64(v))
+	}
+	w.n += int64(w.width)
+	if len(w.buf) >= 1<<16-8 {
+		w.flush()
+	}
+}
+
+func (w *numWriter) bytes(b []byte) {
+	w.flush()
+	w.n += int64(len(b))
+	if w.err == nil {
+		_, w.err = w.w.Write(b)
+	}
+}
+
+// pad writes zeros up to offset off.
+func (w *numWriter) pad(off int64) {
+	zeros := make([]byte, 4096)
+	for w.n < off && w.err == nil {
+		w.bytes(zeros[:min(off-w.n, int64(len(zeros)))])
+	}
+}
+
+func (w *numWriter) flush() {
+	if w.err == nil && len(w.buf) > 0 {
+		_, w.err = w.w.Write(w.buf)
+	}
+	w.buf = slices.Grow(w.buf[:0], 1<<16)
+}

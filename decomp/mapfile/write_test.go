@@ -1,0 +1,216 @@
+package mapfile
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"blobio/decomp"
+	"blobio/internal/sharedtest"
+)
+
+func writeCDF(t testing.TB, f *File, o *WriteOptions) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := WriteCDF(&b, f, o); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// What dat2decomp wrote from the same maps comes out byte for byte.
+func TestWriteCDFEqualsShipped(t *testing.T) {
+	for _, c := range []struct {
+		out string
+		in  []string
+	}{
+		{"map_f_case_16p.nc", datNames},
+		{"map_f_case_16p.nc", []string{"map_f_case_16p.h5"}},
+		{"map_f_case_16p.nc", []string{"map_f_case_16p.nc"}},
+		{"map_g_case_16p.nc", []string{"map_g_case_16p.nc4"}},
+		{"map_i_case_16p.nc", []string{"map_i_case_16p.nc"}},
+	} {
+		f := openShared(t, c.in...)
+		for i := range f.Maps {
+			f.Maps[i].FullyCovered = nil // computed
+		}
+		f.CommandLine = openShared(t, c.out).CommandLine
+		got := writeCDF(t, f, nil)
+		want, err := os.ReadFile(sharedtest.Dir(t, "maps", c.out))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			i := 0
+			for i < min(len(got), len(want)) && got[i] == want[i] {
+				i++
+			}
+			t.Errorf("%v: %d bytes, want %d; the first difference is at %#x", c.in, len(got), len(want), i)
+		}
+	}
+}
+
+// genFile draws a file of a few maps, with fillers.
+func genFile(t *rapid.T) *File {
+	f := &File{Procs: rapid.IntRange(1, 5).Draw(t, "procs"), CommandLine: rapid.SampledFrom([]string{"", "./dat2nc -r"}).Draw(t, "cmd")}
+	fillers := rapid.Bool().Draw(t, "fillers")
+	for range rapid.IntRange(1, 3).Draw(t, "maps") {
+		dims := rapid.SliceOfN(rapid.Int64Range(1, 30), 1, 3).Draw(t, "dims")
+		n := int64(1)
+		for _, d := range dims {
+			n *= d
+		}
+		b := decomp.NewBuilder(dims, f.Procs)
+		var starts []int64
+		for p := range f.Procs {
+			reqs := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) decomp.Req {
+				o := rapid.Int64Range(0, n-1).Draw(t, "off")
+				return decomp.Req{Offset: o, Length: rapid.Int64Range(1, min(4, n-o)).Draw(t, "len")}
+			}), 1, 20).Draw(t, "reqs")
+			if err := b.Set(p, reqs); err != nil {
+				t.Fatal(err)
+			}
+			starts = append(starts, rapid.Int64Range(0, int64(len(reqs))).Draw(t, "fill start"))
+		}
+		m, err := b.Map()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := Raw{Reqs: m}
+		if fillers {
+			r.FillStarts = starts
+		}
+		f.Maps = append(f.Maps, r)
+	}
+	return f
+}
+
+func TestWriteRead(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := genFile(t)
+		o := &WriteOptions{Wide: rapid.Bool().Draw(t, "wide")}
+		for name, write := range map[string]func(*bytes.Buffer) error{
+			"CDF-5": func(b *bytes.Buffer) error { return WriteCDF(b, f, o) },
+			"HDF5":  func(b *bytes.Buffer) error { return WriteHDF5(b, f, o) },
+		} {
+			var b bytes.Buffer
+			if err := write(&b); err != nil {
+				t.Fatal(err)
+			}
+			got, err := Read(bytes.NewReader(b.Bytes()), int64(b.Len()), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Format != name || got.Procs != f.Procs || got.CommandLine != f.CommandLine || len(got.Maps) != len(f.Maps) {
+				t.Fatalf("%+v, want %+v", got, f)
+			}
+			for i := range f.Maps {
+				if !got.Maps[i].Reqs.Equal(f.Maps[i].Reqs) || got.Maps[i].FullyCovered == nil {
+					t.Fatalf("%s: D%d differs", name, i+1)
+				}
+				for p := range f.Procs {
+					if got.Maps[i].FillStart(p) != f.Maps[i].FillStart(p) {
+						t.Fatalf("%s: D%d: fill starts differ", name, i+1)
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestWriteReadDat(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := genFile(t)
+		var b bytes.Buffer
+		if err := WriteDat(&b, &f.Maps[0]); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Read(bytes.NewReader(b.Bytes()), int64(b.Len()), "x.dat")
+		if err != nil {
+			t.Fatalf("%v\n%s", err, b.Bytes())
+		}
+		r := &got.Maps[0]
+		if !slices.Equal(r.Dims(), f.Maps[0].Dims()) || got.Procs != f.Procs {
+			t.Fatalf("%v %d", r.Dims(), got.Procs)
+		}
+		for p := range f.Procs {
+			var want []int64
+			for i, q := range f.Maps[0].Reqs.AppendReqs(nil, p) {
+				if int64(i) < f.Maps[0].FillStart(p) {
+					for k := range q.Length {
+						want = append(want, q.Offset+k)
+					}
+				}
+			}
+			for _, m := range []*decomp.Map{r.Reqs, r.Elems} {
+				var have []int64
+				for q := range m.Reqs(p) {
+					for k := range q.Length {
+						have = append(have, q.Offset+k)
+					}
+				}
+				if !slices.Equal(have, want) {
+					t.Fatalf("process %d: %v, want %v", p, have, want)
+				}
+			}
+		}
+	})
+}
+
+func TestWriteRefuses(t *testing.T) {
+	big := decomp.NewBuilder([]int64{1 << 32}, 1)
+	if err := big.Set(0, []decomp.Req{{Offset: 1<<32 - 1, Length: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	m, err := big.Map()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := FromMaps(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteCDF(new(bytes.Buffer), f, nil); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("offset 2^32-1: %v", err)
+	}
+	b := writeCDF(t, f, &WriteOptions{Wide: true})
+	if g, err := Read(bytes.NewReader(b), int64(len(b)), ""); err != nil || !g.Maps[0].Reqs.Equal(m) {
+		t.Errorf("wide map: %v", err)
+	}
+	none, _ := decomp.NewBuilder([]int64{5}, 2).Map()
+	for name, f := range map[string]*File{
+		"no maps":         {Procs: 1},
+		"no processes":    {Maps: []Raw{{Reqs: m}}},
+		"other processes": {Procs: 3, Maps: []Raw{{Reqs: m}}},
+		"no requests":     {Procs: 2, Maps: []Raw{{Reqs: none}}},
+		"fill starts":     {Procs: 1, Maps: []Raw{{Reqs: m, FillStarts: []int64{1, 2}}}},
+		"raw":             {Procs: 1, Maps: []Raw{{Reqs: m, Elems: none}}},
+	} {
+		if err := WriteHDF5(new(bytes.Buffer), f, nil); !errors.Is(err, ErrUsage) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := FromMaps(m, none); !errors.Is(err, ErrUsage) {
+		t.Error(err)
+	}
+	full := failing{}
+	if err := WriteCDF(full, f, &WriteOptions{Wide: true}); !errors.Is(err, errFull) {
+		t.Error(err)
+	}
+	if err := WriteHDF5(full, f, &WriteOptions{Wide: true}); !errors.Is(err, errFull) {
+		t.Error(err)
+	}
+	if err := WriteDat(full, &f.Maps[0]); !errors.Is(err, errFull) {
+		t.Error(err)
+	}
+}
+
+var errFull = errors.New("disk full")
+
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, errFull }
