@@ -81,7 +81,7 @@ func parse(t table, text string) (*Case, error) {
 	line := 0
 	for l := range strings.Lines(text) {
 		line++
-		l = strings.TrimSuffix(l, "\n")
+		l = strings.TrimRight(l, "\r\n")
 		if l == "" || l[0] == '#' {
 			continue
 		}

@@ -1,0 +1,137 @@
+package e3smcases
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"blobio/decomp"
+)
+
+var update = flag.Bool("update", false, "write docs/maps.md anew")
+
+const pageHead = `# Generated decompositions beside captured ones
+
+` + "`e3smcases`" + ` makes decomposition maps of the F, G and I cases at any size. This page compares them with
+maps captured from E3SM runs, at the same size and number of ranks. It is written by
+
+    go test ./e3smcases -run TestMapsPage -update
+
+(with the captured maps in ` + "`../shared/maps`" + `), and checked by the same test without ` + "`-update`" + `.
+Requests are counted after each rank's list is sorted and merged, as E3SM-IO does before it writes.
+
+## What is exact and what is only similar
+
+| case | maps | |
+|---|---|---|
+| F | D1 | **exact**, request for request: ne = 4 with 16 ranks, and ne = 30 with 512 ranks |
+| F | D2 | **exact**, request for request and in the same order: both sizes |
+| F | D3 | **exact** in the same order at ne = 4 with 16 ranks; D3 at ne = 30 was not captured |
+| I | D1 to D5 | **exact** if the captured land mask is given; with the built-in coarse Earth similar |
+| G | D1 to D6 | similar only: another mesh with the same number of cells, another partitioner |
+
+- F. Elements are numbered and cut as in HOMME, columns are dealt as in CAM's phys_grid (phys_loadbalance 2, no twins, 16
+  columns to a chunk, one thread to a rank). Other settings of E3SM give other D2 and D3.
+- I. The rule is ELM's (40 segments to a rank, round robin). The built-in coast is drawn by hand with some 450 corners, so the number
+  of land cells differs by a few percent.
+- G. The captured mesh is an MPAS mesh with the land taken out; ours is a geodesic mesh, cut at a coarse coast so that
+  exactly the wanted number of cells is left. Its numbers of edges and vertices follow and differ by a few percent. MPAS-Ocean's cells
+  are parted by METIS, ours by recursive bisection, whose parts differ by one cell at most. In both, the runs of
+  neighbouring cells grow longer towards the higher numbers, and edges and vertices are numbered along with cells.
+
+## Figures
+
+Per rank: min / mean / max. "Run" is the mean number of elements of a request. "Covered" is the part of the elements that some rank owns.
+
+`
+
+// mapsPage makes docs/maps.md.
+func mapsPage(t *testing.T) string {
+	var w strings.Builder
+	w.WriteString(pageHead)
+	w.WriteString("| map | | dims | requests per rank | run | elements per rank | covered |\n|---|---|---|---|---|---|---|\n")
+	row := func(name, what string, m *decomp.Map) {
+		s := m.Stats()
+		covered := m.Total() // of maps without overlaps, as TestGeneratedMapsCover shows for generated ones
+		if m.Elems() < 1_000_000 {
+			c, err := m.Coverage()
+			if err != nil {
+				t.Fatal(err)
+			}
+			covered = c.Covered
+		}
+		var dims []string
+		for _, d := range m.Dims() {
+			dims = append(dims, fmt.Sprint(d))
+		}
+		fmt.Fprintf(&w, "| %s | %s | %s | %d / %.1f / %d | %.2f | %d / %.1f / %d | %.1f %% |\n", name, what, strings.Join(dims, " x "),
+			s.MinReqs, s.MeanReqs, s.MaxReqs, s.MeanRun, s.MinElems, s.MeanElems, s.MaxElems, 100*float64(covered)/float64(m.Elems()))
+	}
+	compare := func(title, file string, dims [][]int64, made []*decomp.Map, old bool) {
+		for k, m := range made {
+			name := fmt.Sprintf("%s D%d", title, k+1)
+			var lists [][]decomp.Req
+			if old {
+				lists = oldLists(t, fmt.Sprintf(file, k+1), m.Ranks())
+			} else {
+				lists = capturedLists(t, file, k+1)
+			}
+			captured := mapOf(t, dims[k], lists, true)
+			row(name, "captured", captured)
+			what := "generated"
+			if m.Equal(captured) {
+				what = "generated, equal"
+			}
+			row(name, what, m)
+		}
+	}
+	must := func(m []*decomp.Map, err error) []*decomp.Map {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	compare("F ne4, 16 ranks,", "map_f_case_16p.nc", dimsF, must(GenF(4, 72, 16)), false)
+	compare("F ne30, 512 ranks,", "48602x72_512p_D%d.nc", [][]int64{{48602}, {48602}}, must(GenF(30, 1, 512))[:2], true)
+	compare("G 285 cells, 16 ranks,", "map_g_case_16p.nc", dimsG, must(GenG(285, 100, 16, 0)), false)
+	compare("I 96 x 144, 16 ranks,", "map_i_case_16p.nc", dimsI, must(GenI(96, 144, nil, 16, 0)), false)
+
+	w.WriteString("\nMaps of production size, for which none was captured:\n\n")
+	w.WriteString("| map | | dims | requests per rank | run | elements per rank | covered |\n|---|---|---|---|---|---|---|\n")
+	for k, m := range must(GenF(120, 72, 21600)) {
+		row(fmt.Sprintf("F ne120, 21,600 ranks, D%d", k+1), "generated", m)
+	}
+	for k, m := range must(GenG(235160, 60, 960, 0)) {
+		row(fmt.Sprintf("G 235,160 cells, 960 ranks, D%d", k+1), "generated", m)
+	}
+	for k, m := range must(GenI(360, 720, nil, 1344, 0))[:2] {
+		row(fmt.Sprintf("I 360 x 720, 1,344 ranks, D%d", k+1), "generated", m)
+	}
+	return w.String()
+}
+
+func TestMapsPage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes maps of production size")
+	}
+	page := mapsPage(t)
+	path := filepath.Join("..", "docs", "maps.md")
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(page), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.ReplaceAll(string(b), "\r\n", "\n"); got != page {
+		t.Error("docs/maps.md is not what the maps are now; run with -update")
+	}
+}
