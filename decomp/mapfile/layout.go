@@ -100,10 +100,15 @@ func (c *contents) addMap(f *File, k int, o *WriteOptions, most int64) error {
 		return fmt.Errorf("mapfile: map D%d has %d elements and %d requests, want at most %d without Wide: %w",
 			k+1, r.Reqs.Elems(), s.Reqs, most, ErrTooLarge)
 	}
-	full, err := r.fullyCovered()
+	owned, err := r.owned()
 	if err != nil {
 		return err
 	}
+	full, err := r.fullyCovered(owned)
+	if err != nil {
+		return err
+	}
+	runs := owned.Stats() // the extremes of lengths do not count fillers either
 	dims := r.Dims()
 	c.atts = append(c.atts,
 		attr{name: p + "ndims", ints: []int64{int64(len(dims))}},
@@ -133,7 +138,7 @@ func (c *contents) addMap(f *File, k int, o *WriteOptions, most int64) error {
 	perProc("fill_starts", descFillStarts, r.FillStart)
 	perReq("offsets", descOffsets, r.Reqs, total, func(w *numWriter, q decomp.Req) { w.put(q.Offset) })
 	perReq("lengths", descLengths, r.Reqs, total, func(w *numWriter, q decomp.Req) { w.put(q.Length) },
-		attr{name: "max", ints: []int64{s.MaxRun}}, attr{name: "min", ints: []int64{s.MinRun}})
+		attr{name: "max", ints: []int64{runs.MaxRun}}, attr{name: "min", ints: []int64{runs.MinRun}})
 	if r.Elems == nil || o.NoElems || r.Elems.Total() == 0 {
 		return nil
 	}
@@ -152,25 +157,26 @@ func (c *contents) addMap(f *File, k int, o *WriteOptions, most int64) error {
 
 func describeAs(s string) []attr { return []attr{{name: "description", text: s}} }
 
-// fullyCovered tells whether each element is in a request that is not a filler.
-func (r *Raw) fullyCovered() (bool, error) {
+// owned returns the map without fillers.
+func (r *Raw) owned() (*decomp.Map, error) {
+	if r.FillStarts == nil {
+		return r.Reqs, nil
+	}
+	b := decomp.NewBuilder(r.Dims(), r.Procs())
+	var buf []decomp.Req
+	for p := range r.Procs() {
+		buf = r.Reqs.AppendReqs(buf[:0], p)
+		if err := b.Set(p, buf[:r.FillStart(p)]); err != nil {
+			return nil, err
+		}
+	}
+	return b.Map()
+}
+
+// fullyCovered tells whether each element is in a request of m, unless the file has told it.
+func (r *Raw) fullyCovered(m *decomp.Map) (bool, error) {
 	if r.FullyCovered != nil {
 		return *r.FullyCovered, nil
-	}
-	m := r.Reqs
-	if r.FillStarts != nil {
-		b := decomp.NewBuilder(r.Dims(), r.Procs())
-		var buf []decomp.Req
-		for p := range r.Procs() {
-			buf = r.Reqs.AppendReqs(buf[:0], p)
-			if err := b.Set(p, buf[:r.FillStart(p)]); err != nil {
-				return false, err
-			}
-		}
-		var err error
-		if m, err = b.Map(); err != nil {
-			return false, err
-		}
 	}
 	c, err := m.Coverage()
 	return c.Uncovered == 0, err
