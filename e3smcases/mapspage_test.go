@@ -35,7 +35,7 @@ Requests are counted after each rank's list is sorted and merged, as E3SM-IO doe
 
 - F. Elements are numbered and cut as in HOMME, columns are dealt as in CAM's phys_grid (phys_loadbalance 2, no twins, 16
   columns to a chunk, one thread to a rank). Other settings of E3SM give other D2 and D3.
-- I. The rule is ELM's (40 segments to a rank, round robin). The built-in coast is drawn by hand with some 450 corners, so the number
+- I. The rule is ELM's (40 segments to a rank, round robin). The built-in coast is drawn by hand with some 400 corners, so the number
   of land cells differs by a few percent.
 - G. The captured mesh is an MPAS mesh with the land taken out; ours is a geodesic mesh, cut at a coarse coast so that
   exactly the wanted number of cells is left. Its numbers of edges and vertices follow and differ by a few percent. MPAS-Ocean's cells
