@@ -69,8 +69,9 @@ type checker struct {
 // checkPart is one subfile under check.
 type checkPart struct {
 	*filePart
-	set  *subfile.SetInfo // of the manifest, or nil
-	base string
+	set    *subfile.SetInfo // of the manifest, or nil
+	base   string
+	noData bool // its data cannot be compared with the manifest's checksums
 }
 
 func (c *checker) add(f Finding) {
@@ -195,7 +196,7 @@ func (c *checker) structure(p *checkPart) {
 	}
 	f, done, err := p.file()
 	if err != nil {
-		c.add(findingOf(Error, p.name, err))
+		c.add(findingOf(Error, p.name, p.whatIsIt(err)))
 		return
 	}
 	defer done()
@@ -205,10 +206,9 @@ func (c *checker) structure(p *checkPart) {
 	}
 	pl, records, err := decodePlace(f, p.size, p.name)
 	if err != nil {
-		c.add(findingOf(Error, p.name, err))
+		c.add(findingOf(Error, p.name, p.whatIsIt(err)))
 		return
 	}
-	pl.fileLen = p.size
 	p.place, p.records = pl, records
 	c.sizes(p)
 	c.manifest(p)
@@ -230,6 +230,11 @@ func (c *checker) structure(p *checkPart) {
 	}
 	p.table = t
 	if p.info != nil && pl.layout == ProcessCentric {
+		if n := len(p.info.Blobs); n != len(t.blob)+1 {
+			c.say(Error, p.name, -1, "blobs", ErrCorrupt, "the manifest has %d offsets, want %d for %d blobs and the end of the last", n, len(t.blob)+1, len(t.blob))
+		} else if end := pl.dataOff + pl.dataLen; p.info.Blobs[n-1] != end {
+			c.say(Error, p.name, end, "blobs", ErrCorrupt, "the last ends at %#x, the manifest says %#x", end, p.info.Blobs[n-1])
+		}
 		for j, off := range t.blob {
 			if j < len(p.info.Blobs) && p.info.Blobs[j] != off {
 				c.say(Error, p.name, off, fmt.Sprintf("blob %d", j), ErrCorrupt, "begins at %#x, the manifest says %#x", off, p.info.Blobs[j])
@@ -242,6 +247,13 @@ func (c *checker) structure(p *checkPart) {
 func (c *checker) sizes(p *checkPart) {
 	pl := p.place
 	records := p.records
+	if p.info != nil {
+		if err := pl.holds(p.name, p.records, p.set.Records); err != nil {
+			c.add(findingOf(Error, p.name, err))
+			p.noData = true // how much of it to read is not known
+			return
+		}
+	}
 	if p.info != nil && pl.layout == VariableCentric {
 		records = p.set.Records
 		if p.records != records {
@@ -293,7 +305,7 @@ func (c *checker) manifest(p *checkPart) {
 		c.say(Error, p.name, p.place.hdrOff, "header", ErrCorrupt, "%d bytes at %#x, the manifest says %d at %#x", p.place.hdrLen, p.place.hdrOff, p.info.HeaderLen, p.info.HeaderOff)
 		return
 	}
-	if p.place.layout == VariableCentric || p.place.layout == ProcessCentric {
+	if p.place.layout != Canonical {
 		crc, err := p.headerCRC()
 		if err != nil {
 			c.add(findingOf(Error, p.name, err))
@@ -315,7 +327,7 @@ func (c *checker) together(found *subfile.Set, parts []*checkPart, set int) {
 		blobs += p.place.shape.nblobs
 		if lead == nil {
 			lead = p
-		} else if err := sameDataset(lead.place, p.place); err != nil {
+		} else if err := sameDataset(lead.place, p.place, p.info != nil); err != nil {
 			c.say(Error, p.name, p.place.hdrOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", lead.name, err)
 		}
 	}
@@ -334,10 +346,10 @@ func (c *checker) together(found *subfile.Set, parts []*checkPart, set int) {
 		c.say(Error, subfile.Name(parts[0].base, i), -1, "subfile", ErrMissing, "not there, %s of %s is %d", attSubfiles, lead.name, sh.subfiles)
 	}
 	if len(parts) > sh.subfiles {
-		c.say(Error, lead.name, -1, "attribute "+attSubfiles, ErrCorrupt, "%d, but there are %d subfiles", sh.subfiles, len(parts))
+		c.say(Error, lead.name, lead.place.locate().globalAtt(attSubfiles), "attribute "+attSubfiles, ErrCorrupt, "%d, but there are %d subfiles", sh.subfiles, len(parts))
 	}
 	if !missing && blobs != sh.ranks {
-		c.say(Error, lead.name, -1, "attribute "+attNprocs, ErrCorrupt, "%d, but the subfiles hold %d blobs", sh.ranks, blobs)
+		c.say(Error, lead.name, lead.place.locate().globalAtt(attNprocs), "attribute "+attNprocs, ErrCorrupt, "%d, but the subfiles hold %d blobs", sh.ranks, blobs)
 	}
 }
 
@@ -352,7 +364,7 @@ func (c *checker) maps(parts []*checkPart) []*decomp.Map {
 		}
 		if lead == nil {
 			lead = p
-		} else if sameDataset(lead.place, p.place) != nil {
+		} else if sameDataset(lead.place, p.place, true) != nil {
 			continue
 		}
 		p.first = blobs
@@ -367,7 +379,7 @@ func (c *checker) maps(parts []*checkPart) []*decomp.Map {
 		b := decomp.NewBuilder(dims, blobs)
 		last := dims[len(dims)-1]
 		for _, p := range parts {
-			if p.table == nil || sameDataset(lead.place, p.place) != nil {
+			if p.table == nil || sameDataset(lead.place, p.place, true) != nil {
 				continue
 			}
 			f, done, err := p.file()
@@ -465,7 +477,7 @@ func overlapExample(parts []*checkPart, cov decomp.Coverage) string {
 // data compares the checksums of all extents with the manifest's, or reads the
 // data for the sake of reading where there is none.
 func (c *checker) data(p *checkPart) {
-	if p.table == nil || c.ctx.Err() != nil || p.info == nil {
+	if p.table == nil || c.ctx.Err() != nil || p.info == nil || p.noData {
 		return
 	}
 	f, done, err := p.file()
@@ -475,7 +487,9 @@ func (c *checker) data(p *checkPart) {
 	}
 	defer done()
 	pl := p.place
+	want := int64(0)
 	err = sumExtents(c.ctx, f, pl, p.table, p.name, p.set.Records, func(ext int64, v int, rec int64, crc uint32) {
+		want = max(want, ext+1)
 		field := fmt.Sprintf("variable %q", pl.hdr.Vars[v].Name)
 		off := int64(-1)
 		if pl.layout == VariableCentric {
@@ -495,7 +509,10 @@ func (c *checker) data(p *checkPart) {
 			c.o.Progress(d, c.total)
 		}
 	})
-	if err != nil {
+	switch n := int64(len(p.info.Extents)); {
+	case err != nil:
 		c.add(findingOf(Error, p.name, err))
+	case n > want:
+		c.say(Error, p.name, -1, "extents", ErrCorrupt, "the manifest has %d checksums, the file %d extents", n, want)
 	}
 }

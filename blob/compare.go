@@ -25,7 +25,10 @@ func (s *Schema) differ(o *Schema) (out []string) {
 	out = append(out, attDiffs("global", s.atts, o.atts)...)
 	for i := range s.vars {
 		a := &s.vars[i]
-		k, ok := o.VarID(a.Name)
+		k, ok := VarID(i), i < len(o.vars) && o.vars[i].Name == a.Name // as a rule
+		if !ok {
+			k, ok = o.VarID(a.Name)
+		}
 		if !ok {
 			say("variable %q is only in the first", a.Name)
 			continue
@@ -40,6 +43,9 @@ func (s *Schema) differ(o *Schema) (out []string) {
 		out = append(out, attDiffs(fmt.Sprintf("variable %q", a.Name), a.Atts, b.Atts)...)
 	}
 	for i := range o.vars {
+		if i < len(s.vars) && s.vars[i].Name == o.vars[i].Name {
+			continue
+		}
 		if _, ok := s.VarID(o.vars[i].Name); !ok {
 			say("variable %q is only in the second", o.vars[i].Name)
 		}
@@ -67,8 +73,14 @@ func attDiffs(what string, a, b []cdf5.Att) (out []string) {
 		}
 		return nil
 	}
+	at := func(l []cdf5.Att, name string, i int) *cdf5.Att { // the order is the same as a rule
+		if i < len(l) && l[i].Name == name {
+			return &l[i]
+		}
+		return find(l, name)
+	}
 	for i := range a {
-		y := find(b, a[i].Name)
+		y := at(b, a[i].Name, i)
 		switch {
 		case y == nil:
 			say("attribute %q is only in the first", a[i].Name)
@@ -79,7 +91,7 @@ func attDiffs(what string, a, b []cdf5.Att) (out []string) {
 		}
 	}
 	for i := range b {
-		if find(a, b[i].Name) == nil {
+		if at(a, b[i].Name, i) == nil {
 			say("attribute %q is only in the second", b[i].Name)
 		}
 	}

@@ -19,7 +19,11 @@ func sumExtents(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name st
 		return sumBlobs(ctx, f, pl, t, name, report, progress)
 	}
 	fixed, recs := kinds(pl)
-	buf := make([]byte, readBatch)
+	most := int64(1)
+	for v := range pl.hdr.Vars {
+		most = max(most, pl.hdr.Bytes(v))
+	}
+	buf := make([]byte, min(readBatch, most))
 	one := func(ext int64, v int, rec int64) error {
 		off, n := pl.at.Extent(v, rec)
 		crc := uint32(0)
@@ -27,7 +31,7 @@ func sumExtents(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name st
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			b := buf[:min(n, readBatch)]
+			b := buf[:min(n, int64(len(buf)))]
 			if err := readFull(f, b, off, name, fmt.Sprintf("variable %q record %d", pl.hdr.Vars[v].Name, rec)); err != nil {
 				return err
 			}
@@ -43,6 +47,9 @@ func sumExtents(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name st
 			return err
 		}
 	}
+	if len(recs) == 0 {
+		records = 0 // whatever the header says
+	}
 	for rec := range records {
 		for k, v := range recs {
 			if err := one(subfile.ExtentIndex(len(fixed), len(recs), k, true, rec), v, rec); err != nil {
@@ -52,6 +59,9 @@ func sumExtents(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name st
 	}
 	return nil
 }
+
+// maxExtents is the most checksums of a subfile.
+const maxExtents = 1 << 24
 
 // kinds lists the header's fixed and record variables, in definition order.
 func kinds(pl *place) (fixed, recs []int) {
@@ -70,7 +80,14 @@ func kinds(pl *place) (fixed, recs []int) {
 func sumBlobs(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name string, report func(ext int64, fileVar int, rec int64, crc uint32), progress func(n int64)) error {
 	fixed, recs := kinds(pl)
 	nmap := pl.nd() * mapVars
-	total := int64(len(fixed)) + pl.records*int64(len(recs))
+	records := pl.records
+	if len(recs) == 0 {
+		records = 0 // whatever the header says
+	}
+	if records > maxExtents/int64(max(len(recs), 1)) {
+		return formatErr(name, pl.hdrOff+numrecsAt, "numrecs", ErrTooLarge, "%d records of %d variables, want at most %d checksums", records, len(recs), maxExtents)
+	}
+	total := int64(len(fixed)) + records*int64(len(recs))
 	sums := make([]uint32, total)
 	pos := make([]int, len(pl.hdr.Vars))
 	for k, v := range fixed {
@@ -80,7 +97,7 @@ func sumBlobs(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name stri
 		pos[v] = k
 	}
 	var join crccat.Joiner
-	in := &blobStream{f: f, name: name, buf: make([]byte, readBatch)}
+	in := &blobStream{f: f, name: name, buf: make([]byte, min(readBatch, max(pl.dataLen, 1)))}
 	take := func(ext, n int64, field string) error {
 		for n > 0 {
 			b, err := in.next(n, field)
@@ -108,7 +125,10 @@ func sumBlobs(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name stri
 			v := nmap + i
 			nrec := int64(1)
 			if pl.schema.vars[i].Record {
-				nrec = pl.records
+				nrec = records
+			}
+			if _, n := pl.piece(VarID(i), 0, t, j); n == 0 {
+				continue
 			}
 			for rec := range nrec {
 				_, n := pl.piece(VarID(i), rec, t, j)
@@ -123,7 +143,7 @@ func sumBlobs(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name stri
 	for _, v := range fixed {
 		report(int64(pos[v]), v, 0, sums[pos[v]])
 	}
-	for rec := range pl.records {
+	for rec := range records {
 		for _, v := range recs {
 			ext := subfile.ExtentIndex(len(fixed), len(recs), pos[v], true, rec)
 			report(ext, v, rec, sums[ext])

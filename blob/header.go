@@ -154,6 +154,22 @@ func intAtt(atts []cdf5.Att, name string) ([]int32, bool) {
 	return nil, false
 }
 
+// canonicalFits says whether every variable has less than 2^63 bytes in its
+// canonical shape. A blob header says nothing of the sort: its variables have
+// the lengths of blobs.
+func (s *Schema) canonicalFits(v *Variable) bool {
+	left := math.MaxInt64 / int64(v.Type.Size())
+	for _, n := range s.shape(v.Dims, v.Record) {
+		if n > left {
+			return false
+		}
+		if n > 0 {
+			left /= n
+		}
+	}
+	return true
+}
+
 // parseCanonical turns an ordinary header into a schema without decompositions.
 func parseCanonical(h *cdf5.Header, file string) (*Schema, error) {
 	s := NewSchema()
@@ -167,17 +183,19 @@ func parseCanonical(h *cdf5.Header, file string) (*Schema, error) {
 		s.Var(v.Name, v.Type, dims, Atts(v.Atts...))
 	}
 	if s.err != nil {
-		return nil, formatErr(file, -1, "header", ErrCorrupt, "%v", s.err)
+		return nil, formatErr(file, -1, "header", ErrCorrupt, "%s", bareText(s.err))
 	}
 	return s, nil
 }
 
 // parseBlobHeader is the reverse of blobHeader: it returns the canonical
 // schema and what the header says beyond it. Attributes and map variables are
-// found by name, dimensions by the names nblobs and Dk.*.
-func parseBlobHeader(h *cdf5.Header, file string) (*Schema, *subShape, error) {
-	bad := func(field, format string, args ...any) (*Schema, *subShape, error) {
-		return nil, nil, formatErr(file, -1, field, ErrCorrupt, format, args...)
+// found by name, dimensions by the names nblobs and Dk.*. base is where the
+// header begins in its file.
+func parseBlobHeader(h *cdf5.Header, file string, base int64) (*Schema, *subShape, error) {
+	at := locator{h, base}
+	bad := func(off int64, field, format string, args ...any) (*Schema, *subShape, error) {
+		return nil, nil, formatErr(file, off, field, ErrCorrupt, format, args...)
 	}
 	s, sh := NewSchema(), new(subShape)
 	ints := map[string]int{}
@@ -186,7 +204,7 @@ func parseBlobHeader(h *cdf5.Header, file string) (*Schema, *subShape, error) {
 		case attNprocs, attDecomps, attSubfiles:
 			v, ok := a.Value.([]int32)
 			if !ok || len(v) != 1 || v[0] < 0 {
-				return bad("attribute "+a.Name, "%v of type %v, want one int >= 0", a.Value, a.Type)
+				return bad(at.globalAtt(a.Name), "attribute "+a.Name, "%v of type %v, want one int >= 0", a.Value, a.Type)
 			}
 			ints[a.Name] = int(v[0])
 		default:
@@ -195,16 +213,16 @@ func parseBlobHeader(h *cdf5.Header, file string) (*Schema, *subShape, error) {
 	}
 	for _, name := range []string{attNprocs, attDecomps, attSubfiles} {
 		if _, ok := ints[name]; !ok {
-			return bad("attribute "+name, "not there: not a blob subfile")
+			return bad(at.atts(), "attribute "+name, "not there: not a blob subfile")
 		}
 	}
 	sh.ranks, sh.subfiles = ints[attNprocs], ints[attSubfiles]
 	nd := ints[attDecomps]
-	if nd*mapVars > len(h.Vars) {
-		return bad("attribute "+attDecomps, "%d decompositions need %d variables, the file has %d", nd, nd*mapVars, len(h.Vars))
+	if nd > len(h.Vars)/mapVars {
+		return bad(at.globalAtt(attDecomps), "attribute "+attDecomps, "%d decompositions need %d variables, the file has %d", nd, int64(nd)*mapVars, len(h.Vars))
 	}
 	if sh.subfiles < 1 || sh.subfiles > max(sh.ranks, 1) {
-		return bad("attribute "+attSubfiles, "%d, want 1..%d (%s)", sh.subfiles, sh.ranks, attNprocs)
+		return bad(at.globalAtt(attSubfiles), "attribute "+attSubfiles, "%d, want 1..%d (%s)", sh.subfiles, sh.ranks, attNprocs)
 	}
 
 	// Canonical dimensions are those before nblobs.
@@ -216,10 +234,10 @@ func parseBlobHeader(h *cdf5.Header, file string) (*Schema, *subShape, error) {
 		}
 	}
 	if blobs < 0 || len(h.Dims) != blobs+1+2*nd {
-		return bad("dimensions", "%d with %s at %d, want %s followed by 2 for each of %d maps", len(h.Dims), dimBlobs, blobs, dimBlobs, nd)
+		return bad(at.dims(), "dimensions", "%d with %s at %d, want %s followed by 2 for each of %d maps", len(h.Dims), dimBlobs, blobs, dimBlobs, nd)
 	}
 	if n := h.Dims[blobs].Len; n < 1 || n > int64(max(sh.ranks, 1)) || n > math.MaxInt32 {
-		return bad("dimension "+dimBlobs, "%d, want 1..%d (%s)", n, sh.ranks, attNprocs)
+		return bad(at.dimLen(blobs), "dimension "+dimBlobs, "%d, want 1..%d (%s)", n, sh.ranks, attNprocs)
 	}
 	sh.nblobs = int(h.Dims[blobs].Len)
 	s.dims = h.Dims[:blobs:blobs]
@@ -227,42 +245,46 @@ func parseBlobHeader(h *cdf5.Header, file string) (*Schema, *subShape, error) {
 	for d := range nd {
 		ne, nr := &h.Dims[blobs+1+d], &h.Dims[blobs+1+nd+d]
 		if want := fmt.Sprintf("D%d.nelems", d+1); ne.Name != want {
-			return bad(fmt.Sprintf("dimension %d", blobs+1+d), "%q, want %q", ne.Name, want)
+			return bad(at.dim(blobs+1+d), fmt.Sprintf("dimension %d", blobs+1+d), "%q, want %q", ne.Name, want)
 		}
 		if want := fmt.Sprintf("D%d.max_nreqs", d+1); nr.Name != want {
-			return bad(fmt.Sprintf("dimension %d", blobs+1+nd+d), "%q, want %q", nr.Name, want)
+			return bad(at.dim(blobs+1+nd+d), fmt.Sprintf("dimension %d", blobs+1+nd+d), "%q, want %q", nr.Name, want)
 		}
 		sh.nelems[d], sh.maxReqs[d] = ne.Len, nr.Len
 	}
 	for d := range nd {
 		for m, def := range mapVarDefs {
-			v := &h.Vars[d*mapVars+m]
+			i := d*mapVars + m
+			v := &h.Vars[i]
 			if want := fmt.Sprintf("D%d.%s", d+1, def.name); v.Name != want {
-				return bad(fmt.Sprintf("variable %d", d*mapVars+m), "%q, want %q", v.Name, want)
+				return bad(at.variable(i), fmt.Sprintf("variable %d", i), "%q, want %q", v.Name, want)
 			}
 			if v.Type != def.typ && !(m == mapOffsets && v.Type == cdf5.Int64) {
-				return bad("variable "+v.Name, "type %v, want %v", v.Type, def.typ)
+				return bad(at.varType(i), "variable "+v.Name, "type %v, want %v", v.Type, def.typ)
 			}
 			dims := []int{blobs}
 			if m >= mapOffsets {
 				dims = append(dims, blobs+1+nd+d)
 			}
 			if fmt.Sprint(v.Dims) != fmt.Sprint(dims) {
-				return bad("variable "+v.Name, "dimension ids %v, want %v", v.Dims, dims)
+				return bad(at.dimIDs(i), "variable "+v.Name, "dimension ids %v, want %v", v.Dims, dims)
 			}
 		}
 		v := &h.Vars[d*mapVars]
 		ids, ok := intAtt(v.Atts, attDimIDs)
 		if !ok || len(ids) == 0 {
-			return bad("variable "+v.Name, "no attribute %s of type int", attDimIDs)
+			return bad(at.varAtt(d*mapVars, attDimIDs), "variable "+v.Name, "no attribute %s of type int", attDimIDs)
 		}
 		dims, err := canonicalIDs(ids, blobs)
 		if err != nil {
-			return bad("variable "+v.Name+" attribute "+attDimIDs, "%v", err)
+			return bad(at.varAtt(d*mapVars, attDimIDs), "variable "+v.Name+" attribute "+attDimIDs, "%v", err)
 		}
 		s.Decomp(dims...)
 		if s.err != nil {
-			return bad("variable "+v.Name+" attribute "+attDimIDs, "%v", s.err)
+			return bad(at.varAtt(d*mapVars, attDimIDs), "variable "+v.Name+" attribute "+attDimIDs, "%s", bareText(s.err))
+		}
+		if !s.canonicalFits(&Variable{Type: cdf5.Double, Dims: dims}) {
+			return bad(at.varAtt(d*mapVars, attDimIDs), "variable "+v.Name+" attribute "+attDimIDs, "dimensions of %v elements, which is over the limit", s.shape(dims, false))
 		}
 		sh.wide[d] = h.Vars[d*mapVars+mapOffsets].Type == cdf5.Int64
 	}
@@ -274,22 +296,22 @@ func parseBlobHeader(h *cdf5.Header, file string) (*Schema, *subShape, error) {
 			dims := make([]DimID, len(v.Dims))
 			for k, d := range v.Dims {
 				if d >= blobs {
-					return bad(field, "dimension %q, but no attribute %s", h.Dims[d].Name, attDecompID)
+					return bad(at.dimIDs(i)+hdrCount*int64(1+k), field, "dimension %q, but no attribute %s", h.Dims[d].Name, attDecompID)
 				}
 				dims[k] = DimID(d)
 			}
 			s.Var(v.Name, v.Type, dims, Atts(v.Atts...))
 		} else {
 			if len(id) != 1 || id[0] < 1 || int(id[0]) > nd {
-				return bad(field+" attribute "+attDecompID, "%v, want one of 1..%d", id, nd)
+				return bad(at.varAtt(i, attDecompID), field+" attribute "+attDecompID, "%v, want one of 1..%d", id, nd)
 			}
 			ids, ok := intAtt(v.Atts, attDimIDs)
 			if !ok {
-				return bad(field, "no attribute %s of type int", attDimIDs)
+				return bad(at.varAtt(i, attDimIDs), field, "no attribute %s of type int", attDimIDs)
 			}
 			dims, err := canonicalIDs(ids, blobs)
 			if err != nil {
-				return bad(field+" attribute "+attDimIDs, "%v", err)
+				return bad(at.varAtt(i, attDimIDs), field+" attribute "+attDimIDs, "%v", err)
 			}
 			var atts []cdf5.Att
 			for _, a := range v.Atts {
@@ -303,14 +325,23 @@ func parseBlobHeader(h *cdf5.Header, file string) (*Schema, *subShape, error) {
 				want = []int{int(dims[0]), want[0]}
 			}
 			if s.err == nil && fmt.Sprint(v.Dims) != fmt.Sprint(want) {
-				return bad(field, "dimension ids %v, want %v", v.Dims, want)
+				return bad(at.dimIDs(i), field, "dimension ids %v, want %v", v.Dims, want)
 			}
 		}
 		if s.err != nil {
-			return bad(field, "%v", strings.TrimPrefix(s.err.Error(), "blob: "))
+			return bad(at.dimIDs(i), field, "%s", bareText(s.err))
+		}
+		if !s.canonicalFits(&s.vars[len(s.vars)-1]) {
+			return bad(at.dimIDs(i), field, "its canonical dimensions %v make more than 2^63 bytes", s.Shape(VarID(len(s.vars)-1)))
 		}
 	}
 	return s, sh, nil
+}
+
+// bareText is the text of a mistake of a schema without package and class: in a
+// file it is not an argument that is wrong.
+func bareText(err error) string {
+	return strings.TrimSuffix(strings.TrimPrefix(err.Error(), "blob: "), ": "+ErrUsage.Error())
 }
 
 func canonicalIDs(ids []int32, n int) ([]DimID, error) {

@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"math"
+	"slices"
 	"sync"
 
 	"blobio/cdf5"
@@ -72,7 +73,7 @@ func (p *filePart) load() error {
 func (p *filePart) decode() error {
 	f, done, err := p.file()
 	if err != nil {
-		return err
+		return p.whatIsIt(err)
 	}
 	defer done()
 	if p.size, err = f.Size(); err != nil {
@@ -80,9 +81,9 @@ func (p *filePart) decode() error {
 	}
 	pl, records, err := decodePlace(f, p.size, p.name)
 	if err != nil {
-		return err
+		return p.whatIsIt(err)
 	}
-	p.records, pl.fileLen = records, p.size
+	p.records = records
 	if p.info != nil {
 		if p.size < p.info.Size {
 			return formatErr(p.name, p.size, "file", ErrTruncated, "%d bytes, the manifest says %d", p.size, p.info.Size)
@@ -93,6 +94,14 @@ func (p *filePart) decode() error {
 	}
 	p.place = pl
 	return nil
+}
+
+// whatIsIt says so if a file cannot be opened or read because it is a directory.
+func (p *filePart) whatIsIt(err error) error {
+	if info, serr := p.r.opt.fs.Stat(p.name); serr == nil && info.IsDir() {
+		return formatErr(p.name, -1, "file", ErrNotFormat, "a directory, want a CDF or HDF5 file")
+	}
+	return err
 }
 
 // decodePlace tells by its content what a file is, and reads its header.
@@ -117,19 +126,19 @@ func decodeCDF(f io.ReaderAt, size int64, name string) (*place, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	p := &place{layout: Canonical, hdr: h, hdrLen: n, big: true}
+	p := &place{layout: Canonical, hdr: h, hdrLen: n, big: true, fileLen: size}
 	if isBlobHeader(h) {
 		p.layout = VariableCentric
-		p.schema, p.shape, err = parseBlobHeader(h, name)
+		if h.Version != cdf5.CDF5 {
+			return nil, 0, formatErr(name, 3, "version", ErrVersion, "%v, want CDF-5 for a blob subfile", h.Version)
+		}
+		p.schema, p.shape, err = parseBlobHeader(h, name, 0)
 	} else {
 		p.schema, err = parseCanonical(h, name)
 		p.shape = &subShape{ranks: 1, subfiles: 1, nblobs: 1}
 	}
 	if err != nil {
 		return nil, 0, err
-	}
-	if p.layout == VariableCentric && h.Version != cdf5.CDF5 {
-		return nil, 0, formatErr(name, 3, "version", ErrVersion, "%v, want CDF-5 for a blob subfile", h.Version)
 	}
 	p.at = h.Places()
 	return p, h.Records(size), nil
@@ -166,7 +175,7 @@ func decodeH5(f io.ReaderAt, size int64, name string) (*place, int64, error) {
 		}
 		return off, dims[0], nil
 	}
-	p := &place{layout: ProcessCentric}
+	p := &place{layout: ProcessCentric, fileLen: size}
 	hlen := int64(0)
 	if p.hdrOff, hlen, err = extent(hd, headerBlob); err != nil {
 		return nil, 0, err
@@ -186,11 +195,26 @@ func decodeH5(f io.ReaderAt, size int64, name string) (*place, int64, error) {
 	if p.big, err = headerIsBig(f, p.hdrOff, name); err != nil {
 		return nil, 0, err
 	}
-	if p.schema, p.shape, err = parseBlobHeader(h, name); err != nil {
+	if p.schema, p.shape, err = parseBlobHeader(h, name, p.hdrOff); err != nil {
 		return nil, 0, err
 	}
 	if h.NumRecs < 0 {
-		return nil, 0, formatErr(name, p.hdrOff+4, "numrecs", ErrCorrupt, "%d, want >= 0", h.NumRecs)
+		return nil, 0, formatErr(name, p.hdrOff+numrecsAt, "numrecs", ErrCorrupt, "%d, want >= 0", h.NumRecs)
+	}
+	// The size of a blob is at most the sum of the header's variables. If that
+	// stays within a half of the numbers, no offset in a blob can wrap.
+	left := int64(math.MaxInt64 / 2)
+	for v := range h.Vars {
+		n := h.Bytes(v)
+		if h.IsRecord(v) && h.NumRecs > 0 {
+			if n > left/h.NumRecs {
+				return nil, 0, formatErr(name, p.hdrOff+numrecsAt, "numrecs", ErrCorrupt, "%d records of %q are over the limit of 2^62 bytes", h.NumRecs, h.Vars[v].Name)
+			}
+			n *= h.NumRecs
+		}
+		if left -= n; left < 0 {
+			return nil, 0, formatErr(name, locator{h, p.hdrOff}.dimIDs(v), fmt.Sprintf("variable %q", h.Vars[v].Name), ErrCorrupt, "the variables up to it are over the limit of 2^62 bytes")
+		}
 	}
 	p.setRecords(h.NumRecs)
 	return p, h.NumRecs, nil
@@ -206,8 +230,9 @@ func headerIsBig(f io.ReaderAt, off int64, name string) (bool, error) {
 }
 
 // sameDataset says whether two subfiles can belong together: they differ only
-// in the number of blobs and the lengths that follow from it.
-func sameDataset(a, b *place) error {
+// in the number of blobs and the lengths that follow from it. A manifest tells
+// how many records there are; while a commit is under way the headers may differ in that.
+func sameDataset(a, b *place, manifest bool) error {
 	if a.layout != b.layout {
 		return fmt.Errorf("one is %v, the other %v", a.layout, b.layout)
 	}
@@ -215,11 +240,56 @@ func sameDataset(a, b *place) error {
 		return fmt.Errorf("%s and %s are %d and %d, there %d and %d", attNprocs, attSubfiles,
 			b.shape.ranks, b.shape.subfiles, a.shape.ranks, a.shape.subfiles)
 	}
-	if a.hdr.NumRecs != b.hdr.NumRecs {
+	if a.hdr.NumRecs != b.hdr.NumRecs && !manifest {
 		return fmt.Errorf("%d records, there %d", b.hdr.NumRecs, a.hdr.NumRecs)
 	}
+	if err := sameMaps(a.schema, b.schema); err != nil {
+		return err
+	}
+	for v := range min(len(a.schema.vars), len(b.schema.vars)) {
+		x, y := &a.schema.vars[v], &b.schema.vars[v]
+		if x.Name != y.Name { // variables are found by their place from here on
+			return fmt.Errorf("variable %d is %q, there %q", v, y.Name, x.Name)
+		}
+		if x.Decomp != y.Decomp {
+			return fmt.Errorf("variable %q has the decomposition D%d, there D%d", x.Name, y.Decomp, x.Decomp)
+		}
+	}
 	if d := a.schema.differ(b.schema); len(d) > 0 {
-		return errors.New(strings.Join(d[:1], "; "))
+		return errors.New(d[0])
+	}
+	return nil
+}
+
+// sameMaps says whether two schemas have the same decompositions.
+func sameMaps(a, b *Schema) error {
+	if len(a.decomps) != len(b.decomps) {
+		return fmt.Errorf("%d decompositions, there %d", len(b.decomps), len(a.decomps))
+	}
+	for d := range a.decomps {
+		if x, y := a.DecompDims(DecompID(d+1)), b.DecompDims(DecompID(d+1)); !slices.Equal(x, y) {
+			return fmt.Errorf("D%d is over %v, there %v", d+1, y, x)
+		}
+	}
+	return nil
+}
+
+// canFollow says whether a set of subfiles can hold further records of a
+// dataset: what it has of it is the same.
+func (s *Schema) canFollow(set *Schema) error {
+	if err := sameMaps(s, set); err != nil {
+		return err
+	}
+	for v := range set.vars {
+		y := &set.vars[v]
+		k, ok := s.VarID(y.Name)
+		if !ok {
+			continue
+		}
+		x := &s.vars[k]
+		if x.Type != y.Type || x.Decomp != y.Decomp || x.Record != y.Record || !slices.Equal(s.Shape(k), set.Shape(VarID(v))) {
+			return fmt.Errorf("variable %q is %v%v of D%d there, %v%v of D%d here", y.Name, x.Type, s.dimNames(x), x.Decomp, y.Type, set.dimNames(y), y.Decomp)
+		}
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
+	"slices"
 	"sync"
 
 	"blobio/decomp"
@@ -12,6 +14,9 @@ import (
 
 // readFull reads len(b) bytes, or says where the file ends.
 func readFull(f io.ReaderAt, b []byte, off int64, name, field string) error {
+	if off < 0 || off > math.MaxInt64-int64(len(b)) {
+		return formatErr(name, -1, field, ErrCorrupt, "its place, %d, cannot be in a file", off)
+	}
 	n, err := f.ReadAt(b, off)
 	switch {
 	case n == len(b):
@@ -36,6 +41,10 @@ func (p *filePart) loadTable() error {
 	return err
 }
 
+// maxBarren is the most blobs of a subfile without maps, of which only the
+// first holds anything.
+const maxBarren = 1 << 22
+
 // readTable does the work of loadTable. report, if it is not nil, is called
 // with every fault found and reading goes on as far as that makes sense;
 // otherwise the first fault is returned.
@@ -51,10 +60,16 @@ func readTable(f io.ReaderAt, pl *place, name string, report func(error)) (*rank
 		return true
 	}
 	// Each blob needs 20 bytes per map in the file, so a table that does not
-	// fit the file is not allocated.
+	// fit the file is not allocated. Without maps blobs need no bytes.
 	nd, nb := pl.nd(), pl.shape.nblobs
-	if most := pl.fileLen / 20 / int64(max(nd, 1)); int64(nb) > most {
-		return nil, formatErr(name, -1, "dimension "+dimBlobs, ErrTruncated, "%d, but a file of %d bytes has room for the maps of %d blobs", nb, pl.fileLen, most)
+	most := pl.fileLen / 20
+	if nd == 0 {
+		most = maxBarren
+	} else {
+		most /= int64(nd)
+	}
+	if int64(nb) > most {
+		return nil, formatErr(name, pl.blobsAt(), "dimension "+dimBlobs, ErrTruncated, "%d, but a file of %d bytes has room for the maps of %d blobs", nb, pl.fileLen, most)
 	}
 	t := newRanks(nb, nd)
 	for j := range nb {
@@ -93,12 +108,18 @@ func readTable(f io.ReaderAt, pl *place, name string, report func(error)) (*rank
 				}
 				t.start[k] = start
 			}
+			if n := t.count[k]; n > pl.shape.nelems[d]-start {
+				if fault(at(mapCount), field(mapCount), ErrCorrupt, "%d, want at most %d: D%d.nelems is %d", n, pl.shape.nelems[d]-start, d+1, pl.shape.nelems[d]) {
+					return nil, first
+				}
+				t.count[k] = pl.shape.nelems[d] - start
+			}
 			t.reqs[k] = reqs
 			start += t.count[k]
 			reqs += t.nreqs[k]
 		}
 		if n := pl.shape.nelems[d]; start != n && !(start == 0 && n <= 1) {
-			if fault(-1, fmt.Sprintf("D%d.nelems", d+1), ErrCorrupt, "%d, but the blobs hold %d elements", n, start) {
+			if fault(pl.nelemsAt(d), fmt.Sprintf("D%d.nelems", d+1), ErrCorrupt, "%d, but the blobs hold %d elements", n, start) {
 				return nil, first
 			}
 		}
@@ -173,6 +194,31 @@ func walkBlobs(f io.ReaderAt, pl *place, name string, t *ranks) error {
 	return nil
 }
 
+// badRequest says what is wrong with the requests of blob j of map d, and at
+// which byte, nil if nothing is.
+func badRequest(pl *place, t *ranks, name string, d, j int, reqs []decomp.Req, sum int64) error {
+	elems := product(pl.schema.DecompDims(DecompID(d + 1)))
+	entry := func(m, k int, size int64) (int64, string) {
+		at, _ := pl.mapPiece(d, m, t, j)
+		return at + int64(k)*size, fmt.Sprintf("D%d.%s[%d][%d]", d+1, mapVarDefs[m].name, j, k)
+	}
+	for k, q := range reqs {
+		switch {
+		case q.Length < 0 || q.Length > elems:
+			at, field := entry(mapLengths, k, 4)
+			return formatErr(name, at, field, ErrCorrupt, "%d, want 0..%d", q.Length, elems)
+		case q.Offset < 0 || q.Offset > elems-q.Length:
+			at, field := entry(mapOffsets, k, pl.offsetSize(d))
+			return formatErr(name, at, field, ErrCorrupt, "%d, want 0..%d for a request of %d elements", q.Offset, elems-q.Length, q.Length)
+		}
+	}
+	if want := t.count[j*pl.nd()+d]; sum != want {
+		at, _ := pl.mapPiece(d, mapLengths, t, j)
+		return formatErr(name, at, fmt.Sprintf("D%d.lengths[%d]", d+1, j), ErrCorrupt, "they sum to %d, blob_count is %d", sum, want)
+	}
+	return nil
+}
+
 // loadSet reads the headers and tables of all subfiles of a set, once.
 func (r *Reader) loadSet(ctx context.Context, s *set) error {
 	s.once.Do(func() { s.err = r.readSet(ctx, s) })
@@ -206,18 +252,27 @@ func (r *Reader) readSet(ctx context.Context, s *set) error {
 		}
 		if lead == nil {
 			lead = p
-		} else if err := sameDataset(lead.place, p.place); err != nil {
+		} else if err := sameDataset(lead.place, p.place, r.manifest != nil); err != nil {
 			return formatErr(p.name, p.place.hdrOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", lead.name, err)
 		}
-		if n := s.records; p.place.layout == ProcessCentric && p.records != n {
-			return formatErr(p.name, p.place.hdrOff+numrecsAt, "numrecs", ErrCorrupt, "%d, want %d", p.records, n)
+		if p.place.layout != r.layout {
+			return formatErr(p.name, p.place.hdrOff, "header", ErrCorrupt, "%v, the dataset is %v", p.place.layout, r.layout)
+		}
+		if err := p.place.holds(p.name, p.records, s.records); err != nil {
+			return err
 		}
 		s.blobs += p.place.shape.nblobs
 	}
 	if lead != nil && r.layout != Canonical && s.blobs != lead.place.shape.ranks && !r.opt.AllowMissing {
-		return formatErr(lead.name, -1, "attribute "+attNprocs, ErrCorrupt, "%d, but the subfiles hold %d blobs", lead.place.shape.ranks, s.blobs)
+		return formatErr(lead.name, lead.place.locate().globalAtt(attNprocs), "attribute "+attNprocs, ErrCorrupt, "%d, but the subfiles hold %d blobs", lead.place.shape.ranks, s.blobs)
 	}
 	if s.schema == nil && lead != nil {
+		if err := r.schema.canFollow(lead.place.schema); err != nil {
+			return formatErr(lead.name, lead.place.hdrOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", r.sets[0].parts[0].wanted(), err)
+		}
+		if err := r.sameBlobs(ctx, s); err != nil {
+			return err
+		}
 		s.schema = lead.place.schema
 		s.vars = make([]VarID, len(r.schema.vars))
 		for v := range r.schema.vars {
@@ -226,6 +281,43 @@ func (r *Reader) readSet(ctx context.Context, s *set) error {
 				s.vars[v] = id
 			}
 		}
+	}
+	return nil
+}
+
+// sameBlobs checks that an appended set has the blobs of the first one, for
+// its maps are those that are used.
+func (r *Reader) sameBlobs(ctx context.Context, s *set) error {
+	first := r.sets[0]
+	if err := r.loadSet(ctx, first); err != nil {
+		return err
+	}
+	if len(s.parts) != len(first.parts) {
+		return formatErr(s.parts[0].wanted(), -1, "subfiles", ErrCorrupt, "%d, but %d in the first set", len(s.parts), len(first.parts))
+	}
+	for i, p := range s.parts {
+		q := first.parts[i]
+		if p.table == nil || q.table == nil {
+			continue
+		}
+		if !slices.Equal(p.table.count, q.table.count) || !slices.Equal(p.table.nreqs, q.table.nreqs) {
+			return formatErr(p.name, p.place.dataOff, "maps", ErrMapMismatch, "requests or elements of the blobs are not those of %s", q.name)
+		}
+	}
+	return nil
+}
+
+// holds says whether a subfile can hold as many records as its set has; have is
+// what its header says. The exact end is looked at when it is read.
+func (p *place) holds(name string, have, want int64) error {
+	if p.layout == ProcessCentric {
+		if have != want {
+			return formatErr(name, p.hdrOff+numrecsAt, "numrecs", ErrCorrupt, "%d, want %d", have, want)
+		}
+		return nil
+	}
+	if size := p.at.RecSize(); have != want && size > 0 && want > (p.fileLen+3)/size {
+		return formatErr(name, numrecsAt, "numrecs", ErrTruncated, "%d records of %d bytes, but the file ends at %d", want, size, p.fileLen)
 	}
 	return nil
 }
@@ -409,13 +501,12 @@ func readRequests(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name 
 				sum += r.Length
 				reqs = append(reqs, r)
 			}
-			at, _ := pl.mapPiece(d, mapLengths, t, j)
-			var bad error
-			if want := t.count[j*nd+d]; sum != want {
-				bad = formatErr(name, at, fmt.Sprintf("D%d.lengths[%d]", d+1, j), ErrCorrupt, "they sum to %d, blob_count is %d", sum, want)
-			} else if err := set(j, reqs); err != nil {
-				at, _ := pl.mapPiece(d, mapOffsets, t, j)
-				bad = formatErr(name, at, fmt.Sprintf("D%d.offsets[%d]", d+1, j), ErrCorrupt, "%v", err)
+			bad := badRequest(pl, t, name, d, j, reqs, sum)
+			if bad == nil {
+				if err := set(j, reqs); err != nil {
+					at, _ := pl.mapPiece(d, mapOffsets, t, j)
+					bad = formatErr(name, at, fmt.Sprintf("D%d.offsets[%d]", d+1, j), ErrCorrupt, "%v", err)
+				}
 			}
 			if bad != nil && report == nil {
 				errs[g] = bad
