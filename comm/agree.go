@@ -1,0 +1,128 @@
+package comm
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"syscall"
+
+	"blobio/internal/fault"
+)
+
+// Agree is a collective: each rank gives its status, and either all return nil or
+// all return an error. A rank that gave one gets it back; the others get the
+// one of the lowest failing rank, as a *RankError. (A failing rank gets that one too, in the
+// same chain, if it is another's.) The Comm stays usable after it: an agreed
+// error breaks nothing.
+//
+// errors.Is finds what the failing rank's error wraps on every rank. Ranks without a
+// common heap get its text, and errors.Is holds for the sentinels of this
+// module, those of package context and the common ones of package fs.
+//
+// If the Comm is broken, Agree returns that (with the rank's own error).
+func Agree(ctx context.Context, c Comm, err error) error {
+	first := int64(math.MaxInt64)
+	if err != nil {
+		first = int64(c.Rank())
+	}
+	v, e := c.AllreduceInt64(ctx, []int64{first}, Min)
+	if e != nil {
+		return with(err, e)
+	}
+	if v[0] == math.MaxInt64 {
+		return nil
+	}
+	root := int(v[0])
+	shared, e := c.Share(ctx, err)
+	if e != nil {
+		return with(err, e)
+	}
+	var b []byte
+	if c.Rank() == root {
+		b = encodeError(err)
+	}
+	if b, e = c.Bcast(ctx, root, b); e != nil {
+		return with(err, e)
+	}
+	cause, ok := shared[root].(error)
+	if !ok {
+		cause = decodeError(b)
+	}
+	re := &RankError{root, cause}
+	if c.Rank() == root {
+		return re
+	}
+	return with(err, re)
+}
+
+// with returns other, together with the rank's own error if there is one.
+func with(own, other error) error {
+	if own == nil {
+		return other
+	}
+	return &agreedError{own, other}
+}
+
+// agreedError is the error of a rank, and that of the rank that all heard of.
+type agreedError struct{ own, other error }
+
+func (e *agreedError) Error() string   { return fmt.Sprintf("%v (and %v)", e.own, e.other) }
+func (e *agreedError) Unwrap() []error { return []error{e.own, e.other} }
+
+// sentinels are the errors whose identity travels between ranks: bit i of a class
+// word stands for sentinels[i]. All ranks run the same build.
+var sentinels = [...]error{
+	fault.ErrTruncated, fault.ErrChecksum, fault.ErrCorrupt, fault.ErrVersion, fault.ErrUnsupported,
+	fault.ErrNotFormat, fault.ErrTooLarge, fault.ErrNotCommitted, fault.ErrMapMismatch, fault.ErrRange,
+	fault.ErrExist, fault.ErrMissing, fault.ErrBroken, fault.ErrUsage,
+	ErrMismatch, ErrExited, ErrDeadlock,
+	context.Canceled, context.DeadlineExceeded,
+	fs.ErrExist, fs.ErrNotExist, fs.ErrPermission, fs.ErrInvalid, fs.ErrClosed,
+	io.EOF, io.ErrUnexpectedEOF, io.ErrShortWrite, syscall.ENOSPC, errors.ErrUnsupported,
+}
+
+const maxErrorText = 16 << 10 // bytes; room for a panic with its stack
+
+// encodeError makes 8 bytes of classes, little-endian, and the text.
+func encodeError(err error) []byte {
+	var classes uint64
+	for i, s := range sentinels {
+		if errors.Is(err, s) {
+			classes |= 1 << i
+		}
+	}
+	text := err.Error()
+	if len(text) > maxErrorText {
+		text = text[:maxErrorText] + " ..."
+	}
+	return append(binary.LittleEndian.AppendUint64(nil, classes), text...)
+}
+
+func decodeError(b []byte) error {
+	if len(b) < 8 {
+		return &remoteError{text: "an error that could not be told"}
+	}
+	return &remoteError{classes: binary.LittleEndian.Uint64(b), text: string(b[8:])}
+}
+
+// remoteError is an error of a rank in another heap.
+type remoteError struct {
+	classes uint64
+	text    string
+}
+
+func (e *remoteError) Error() string { return e.text }
+
+// Is implements what errors.Is asks for.
+func (e *remoteError) Is(target error) bool {
+	for i, s := range sentinels {
+		if e.classes&(1<<i) != 0 && s == target {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,88 @@
+package comm
+
+import "context"
+
+// Comm is one rank's view of a group of ranks.
+//
+// All methods but Rank, Size, Send and Recv are collective: every rank of the
+// group calls the same ones in the same order, with the same root, op and number
+// of elements. The Comms of one rank are used by one goroutine at a time.
+//
+// Byte slices passed in may be reused when the call returns. Slices returned are
+// read-only and may be shared between ranks.
+//
+// Any error of a method means that the communication of the whole run is broken:
+// the pending calls of all other ranks fail with the same cause, and later calls
+// with an error that wraps fault.ErrBroken and the cause. Nobody is left waiting.
+type Comm interface {
+	Rank() int // 0 ... Size-1
+	Size() int
+
+	// Barrier returns when all ranks have called it.
+	Barrier(ctx context.Context) error
+	// Bcast returns the bytes of rank root on every rank; the other ranks pass nil.
+	Bcast(ctx context.Context, root int, buf []byte) ([]byte, error)
+	// Gather returns on root what each rank passed, by rank, of any lengths; nil elsewhere.
+	Gather(ctx context.Context, root int, b []byte) ([][]byte, error)
+	// Allgather returns what each rank passed, by rank, of any lengths.
+	Allgather(ctx context.Context, b []byte) ([][]byte, error)
+	// Alltoallv sends b[i] to rank i and returns what each rank sent to this one, by
+	// rank. len(b) is Size, or 0 from a rank that sends nothing.
+	Alltoallv(ctx context.Context, b [][]byte) ([][]byte, error)
+	// AllreduceInt64 returns the element-wise op over all ranks' v. The result is the caller's.
+	AllreduceInt64(ctx context.Context, v []int64, op Op) ([]int64, error)
+	// ExscanInt64 returns the element-wise op over v of the ranks below this one; rank
+	// 0 gets the identity of op. The result is the caller's.
+	ExscanInt64(ctx context.Context, v []int64, op Op) ([]int64, error)
+
+	// Send sends b to a rank, tag >= 0. It may return before b is received, or not.
+	// Messages of the same sender, receiver and tag arrive in order.
+	Send(ctx context.Context, to, tag int, b []byte) error
+	// Recv returns the next message of this sender and tag; the caller owns it.
+	Recv(ctx context.Context, from, tag int) ([]byte, error)
+
+	// Split makes a Comm for each color of the ranks that gave it, ordered by (key,
+	// rank). A rank with color < 0 gets a nil Comm.
+	Split(ctx context.Context, color, key int) (Comm, error)
+	// SplitNode makes a Comm for each set of ranks that share memory, ordered by rank.
+	SplitNode(ctx context.Context) (Comm, error)
+	// NewWindow opens local, of any length on each rank, to access by all ranks. It
+	// stays the caller's; see Window for when it may be touched.
+	NewWindow(ctx context.Context, local []byte) (Window, error)
+	// Share returns the values of all ranks that share this Go heap, by rank, nil for
+	// the others; len is Size. Comms without a common heap return only the own value.
+	Share(ctx context.Context, v any) ([]any, error)
+}
+
+// Window is memory of all ranks of a Comm, accessed by any of them without the
+// owner taking part. Offsets are bytes in the part of the rank accessed.
+//
+// Fence separates epochs: what was done before it is seen by all, the owner
+// included, after it. Within an epoch an element that is changed by more than one
+// rank other than by Accumulate holds one of the values, whole (elements do
+// not tear); the owner may touch its local bytes in an epoch in which no
+// other rank does. Each access is complete when it returns: its buffer may be
+// reused.
+//
+// An access beyond the part of a rank gives an error that wraps fault.ErrRange,
+// changes nothing and breaks nothing.
+type Window interface {
+	// Len is the length in bytes of the part of a rank.
+	Len(rank int) int64
+	Put(ctx context.Context, rank int, off int64, b []byte) error
+	Get(ctx context.Context, rank int, off int64, b []byte) error
+	// AccumulateInt64 combines each element at off (8 bytes each, in the byte order of
+	// the host) with v by op, atomically per element; Replace stores.
+	AccumulateInt64(ctx context.Context, rank int, off int64, v []int64, op Op) error
+	// AccumulateFloat64 is the same for IEEE doubles; ops Sum, Prod, Max, Min,
+	// Replace. The order among ranks is not fixed, so sums may differ in rounding.
+	AccumulateFloat64(ctx context.Context, rank int, off int64, v []float64, op Op) error
+	// FetchInt64 is AccumulateInt64 of one element that returns the value before it.
+	FetchInt64(ctx context.Context, rank int, off, v int64, op Op) (int64, error)
+	// CompareAndSwapInt64 stores v if the element is old, and returns the value before it.
+	CompareAndSwapInt64(ctx context.Context, rank int, off, old, v int64) (int64, error)
+	// Fence is collective: it ends an epoch and begins the next.
+	Fence(ctx context.Context) error
+	// Free is collective and ends the use of the window; local is the caller's alone again.
+	Free(ctx context.Context) error
+}

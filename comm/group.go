@@ -1,0 +1,232 @@
+package comm
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+)
+
+// group is the ranks of one Comm. Its collectives are rounds: each rank leaves
+// its part in the round and waits; the last one to come computes the result for
+// all and ends the round. A round is all or nothing: it ends with one
+// outcome for every rank.
+type group struct {
+	w       *world
+	n       int
+	members []int32 // ranks in the world; nil: 0 ... n-1
+
+	mu  sync.Mutex
+	cur *round // nil: nobody waits
+}
+
+// member is a rank's view of a group. It implements Comm.
+type member struct {
+	g     *group
+	rank  int
+	world int // rank in the world
+}
+
+// world rank of a rank of the group.
+func (g *group) worldRank(rank int) int {
+	if g.members == nil {
+		return rank
+	}
+	return int(g.members[rank])
+}
+
+// has says whether a world rank is in the group.
+func (g *group) has(world int) bool {
+	if g.members == nil {
+		return true
+	}
+	for _, m := range g.members {
+		if int(m) == world {
+			return true
+		}
+	}
+	return false
+}
+
+// gone returns a world rank of the group that has left the run, or -1. world.mu is held.
+func (g *group) gone() int {
+	if g.w.numGone == 0 {
+		return -1
+	}
+	for r := range g.n {
+		if wr := g.worldRank(r); g.w.peers[wr].gone.Load() {
+			return wr
+		}
+	}
+	return -1
+}
+
+// kind is a collective.
+type kind uint8
+
+const (
+	kBarrier kind = iota
+	kBcast
+	kGather
+	kAllgather
+	kAlltoallv
+	kAllreduce
+	kExscan
+	kSplit
+	kSplitNode
+	kShare
+	kNewWindow
+	kFence
+	kFree
+)
+
+var kindNames = [...]string{"Barrier", "Bcast", "Gather", "Allgather", "Alltoallv", "AllreduceInt64",
+	"ExscanInt64", "Split", "SplitNode", "Share", "NewWindow", "Window.Fence", "Window.Free"}
+
+// signature is what must be the same on all ranks.
+type signature struct {
+	kind  kind
+	op    Op
+	root  int
+	elems int
+	win   *shared
+}
+
+func (s signature) String() string {
+	switch s.kind {
+	case kBcast, kGather:
+		return fmt.Sprintf("%s(root %d)", kindNames[s.kind], s.root)
+	case kAllreduce, kExscan:
+		return fmt.Sprintf("%s(%v, %d elements)", kindNames[s.kind], s.op, s.elems)
+	}
+	return kindNames[s.kind]
+}
+
+// round is one collective under way. put fills it under group.mu, the last rank's
+// finish completes it, and after done is closed it is read-only.
+type round struct {
+	sig     signature
+	first   int // world rank that opened it
+	arrived int
+	here    []uint64 // bit per rank
+	failed  bool
+	done    chan struct{}
+
+	// What a collective needs of these:
+	parts [][]byte   // by rank, or the one of root
+	rows  [][][]byte // Alltoallv: by sender
+	ints  []int64
+	vals  []any
+	keys  []splitKey
+	subs  []member // Split: by rank
+	win   *shared
+}
+
+// enter takes part in a collective: put leaves this rank's part, and the last
+// rank runs finish. Both run under the lock of the group, while all the others wait.
+func (m *member) enter(ctx context.Context, s signature, put, finish func(*round)) (*round, error) {
+	g, w := m.g, m.g.w
+	if err := w.broken(); err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		w.failCtx(m.world, ctx)
+		return nil, w.pendingErr(m.world)
+	}
+	if g.n == 1 {
+		r := &round{sig: s}
+		put(r)
+		finish(r)
+		return r, nil
+	}
+
+	g.mu.Lock()
+	r := g.cur
+	if r == nil {
+		r = &round{sig: s, first: m.world, done: make(chan struct{}), here: make([]uint64, (g.n+63)/64)}
+		if err := g.begin(r); err != nil {
+			g.mu.Unlock()
+			return nil, w.failErr(err)
+		}
+	} else if r.sig != s {
+		other, first := r.sig, r.first
+		g.mu.Unlock()
+		return nil, w.failErr(mismatch(first, other, m.world, s))
+	}
+	put(r)
+	r.arrived++
+	r.here[m.rank/64] |= 1 << (m.rank % 64)
+	if r.arrived == g.n {
+		finish(r)
+		g.end()
+		g.mu.Unlock()
+		close(r.done)
+		return r, nil
+	}
+	w.sleep()
+	g.mu.Unlock()
+
+	// The ranks' own context needs no look here: when it ends, fail ends the round.
+	if d := ctx.Done(); d == nil || d == w.done {
+		<-r.done
+	} else {
+		select {
+		case <-r.done:
+		case <-d:
+			w.failCtx(m.world, ctx)
+			<-r.done // ended by a failure, or complete after all
+		}
+	}
+	if r.failed {
+		return nil, w.pendingErr(m.world)
+	}
+	return r, nil
+}
+
+// begin opens a round. g.mu is held. It fails if the round can never be full.
+func (g *group) begin(r *round) error {
+	w := g.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.broken(); err != nil {
+		return err
+	}
+	if gone := g.gone(); gone >= 0 {
+		return fmt.Errorf("comm: %w: rank %d is missing in %v", ErrExited, gone, r.sig)
+	}
+	w.open[g] = struct{}{}
+	g.cur = r
+	return nil
+}
+
+// end closes the books of a full round. g.mu is held.
+func (g *group) end() {
+	g.cur = nil
+	g.w.mu.Lock()
+	delete(g.w.open, g)
+	g.w.mu.Unlock()
+	g.w.wake(g.n - 1)
+}
+
+// missing lists at most most world ranks that have not reached the round. g.mu is held.
+func (g *group) missing(r *round, most int) string {
+	var s []string
+	for i := range g.n {
+		if r.here[i/64]&(1<<(i%64)) != 0 {
+			continue
+		}
+		if len(s) == most {
+			return strings.Join(s, ", ") + ", ..."
+		}
+		s = append(s, fmt.Sprintf("rank %d", g.worldRank(i)))
+	}
+	return strings.Join(s, ", ")
+}
+
+func mismatch(rank1 int, s1 signature, rank2 int, s2 signature) error {
+	one, two := s1.String(), s2.String()
+	if one == two { // the same call on different windows
+		one, two = one+" of one window", two+" of another"
+	}
+	return fmt.Errorf("comm: %w: rank %d is in %s, rank %d in %s", ErrMismatch, rank1, one, rank2, two)
+}

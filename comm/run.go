@@ -1,0 +1,144 @@
+package comm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"sync"
+)
+
+// maxDistinct is how many different errors of ranks Run returns beside the first.
+const maxDistinct = 16
+
+// Run calls f on n ranks, each a goroutine of this process, and waits for all.
+// c.Rank() tells them apart.
+//
+// The first rank that returns an error or panics (*PanicError) breaks the
+// communication: the calls of the others fail with that cause, a *RankError, and
+// the context given to them is cancelled. So does a cancelled ctx, and so do calls
+// that do not fit together (ErrMismatch, ErrExited, ErrDeadlock). Run returns the
+// first cause, joined with what other ranks returned on their own account; if ctx was
+// cancelled, an error for which errors.Is(err, ctx.Err()) holds. An error that
+// broke the communication is returned even if all ranks returned nil.
+//
+// n must be in 1 ... 1<<24.
+func Run(ctx context.Context, n int, o *Options, f func(ctx context.Context, c Comm) error) error {
+	if n < 1 || n > 1<<24 {
+		return fmt.Errorf("comm: %w: %d ranks, want 1 ... %d", ErrUsage, n, 1<<24)
+	}
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return ctxError(ctx)
+	}
+	w := newWorld(n, o)
+	rankCtx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	w.parent, w.done, w.cancel = ctx, rankCtx.Done(), cancel
+	watched := make(chan struct{})
+	unwatch := context.AfterFunc(ctx, func() {
+		defer close(watched)
+		w.failParent()
+	})
+
+	g := &group{w: w, n: n}
+	members := make([]member, n)
+	var ranks sync.WaitGroup
+	ranks.Add(n)
+	for i := range members {
+		members[i] = member{g: g, rank: i, world: i}
+		go func() {
+			defer ranks.Done()
+			runRank(rankCtx, &members[i], f)
+		}()
+	}
+	ranks.Wait()
+
+	if !unwatch() {
+		<-watched
+	}
+	w.mu.Lock()
+	w.stopTimer()
+	w.mu.Unlock()
+	w.timers.Wait()
+	return w.result()
+}
+
+// runRank calls f and tells the world how it ended, also by a panic or by runtime.Goexit
+// (as t.FailNow does).
+func runRank(ctx context.Context, m *member, f func(context.Context, Comm) error) {
+	err := errors.New("the goroutine of the rank was ended by runtime.Goexit")
+	returned := false
+	defer func() {
+		if !returned {
+			if v := recover(); v != nil {
+				err = &PanicError{v, debug.Stack()}
+			}
+		}
+		m.g.w.leave(m.world, err)
+	}()
+	err = f(ctx, m)
+	returned = true
+}
+
+// note keeps an error that a rank returned on its own account, for the result of Run.
+func (w *world) note(rank int, err error) {
+	f := w.failure.Load()
+	var re *RankError
+	if own := (*agreedError)(nil); errors.As(err, &own) {
+		err = own.own // the other half is told by the rank that has it
+	} else if err == f.err || errors.Is(err, f.err) || errors.Is(err, error(f.broken)) || errors.Is(err, context.Canceled) {
+		return // it only passes on why the communication broke
+	}
+	if errors.As(err, &re) && error(re) == err {
+		rank, err = re.Rank, re.Err
+	}
+	text := err.Error()
+	var first *RankError
+	if errors.As(f.err, &first) && first.Err.Error() == text {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.distinct[text]:
+	case len(w.failed) == maxDistinct:
+		w.more++
+	default:
+		if w.distinct == nil {
+			w.distinct = map[string]bool{}
+		}
+		w.distinct[text] = true
+		w.failed = append(w.failed, RankError{rank, err})
+	}
+}
+
+// result is the error of Run, after all ranks have left.
+func (w *world) result() error {
+	f := w.failure.Load()
+	switch {
+	case f == nil:
+		return nil
+	case f.ctxErr != nil && f.rank < 0 && w.numFailed == 0:
+		return nil // cancelled when the work was done
+	case len(w.failed) == 0:
+		return f.err
+	}
+	slices.SortFunc(w.failed, func(a, b RankError) int { return a.Rank - b.Rank })
+	errs := []error{f.err}
+	for i := range w.failed {
+		errs = append(errs, &w.failed[i])
+	}
+	if w.more > 0 {
+		errs = append(errs, fmt.Errorf("and errors of %d more ranks", w.more))
+	}
+	return errors.Join(errs...)
+}
+
+// Self returns a Comm of one rank. It has no goroutine and needs no Run.
+func Self() Comm {
+	return &member{g: &group{w: newWorld(1, nil), n: 1}}
+}

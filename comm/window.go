@@ -1,0 +1,147 @@
+package comm
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"sync"
+)
+
+// shared is the memory of a window: the parts of all ranks, each with a lock
+// that makes every access whole.
+type shared struct {
+	parts []part
+}
+
+type part struct {
+	mu sync.Mutex
+	b  []byte
+}
+
+// window is a rank's view of it.
+type window struct {
+	m     *member
+	s     *shared
+	freed bool
+}
+
+func (m *member) NewWindow(ctx context.Context, local []byte) (Window, error) {
+	r, err := m.enter(ctx, signature{kind: kNewWindow}, func(r *round) {
+		if r.win == nil {
+			r.win = &shared{parts: make([]part, m.g.n)}
+		}
+		r.win.parts[m.rank].b = local
+	}, nothing)
+	if err != nil {
+		return nil, err
+	}
+	return &window{m: m, s: r.win}, nil
+}
+
+func (w *window) Len(rank int) int64 {
+	if rank < 0 || rank >= len(w.s.parts) {
+		return 0
+	}
+	return int64(len(w.s.parts[rank].b))
+}
+
+// access runs f on bytes [off, off+n) of a rank's part, under its lock.
+func (w *window) access(ctx context.Context, rank int, off, n int64, f func(b []byte)) error {
+	if err := w.m.g.w.broken(); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err // one-sided: nobody waits for it
+	}
+	if w.freed {
+		return fmt.Errorf("comm: %w: window is freed", ErrUsage)
+	}
+	if rank < 0 || rank >= len(w.s.parts) {
+		return fmt.Errorf("comm: %w: window of rank %d, want 0 ... %d", ErrRange, rank, len(w.s.parts)-1)
+	}
+	p := &w.s.parts[rank]
+	if size := int64(len(p.b)); off < 0 || n < 0 || n > size || off > size-n {
+		return fmt.Errorf("comm: %w: %d bytes at %d in the window of rank %d, which has %d", ErrRange, n, off, rank, size)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f(p.b[off : off+n])
+	return nil
+}
+
+func (w *window) Put(ctx context.Context, rank int, off int64, b []byte) error {
+	return w.access(ctx, rank, off, int64(len(b)), func(p []byte) { copy(p, b) })
+}
+
+func (w *window) Get(ctx context.Context, rank int, off int64, b []byte) error {
+	return w.access(ctx, rank, off, int64(len(b)), func(p []byte) { copy(b, p) })
+}
+
+func (w *window) AccumulateInt64(ctx context.Context, rank int, off int64, v []int64, op Op) error {
+	if op >= numOps {
+		return fmt.Errorf("comm: %w: %v", ErrUsage, op)
+	}
+	return w.access(ctx, rank, off, 8*int64(len(v)), func(p []byte) {
+		for i := range v {
+			e := p[8*i : 8*i+8]
+			acc := [1]int64{int64(binary.NativeEndian.Uint64(e))}
+			op.combineInt64(acc[:], v[i:i+1])
+			binary.NativeEndian.PutUint64(e, uint64(acc[0]))
+		}
+	})
+}
+
+func (w *window) AccumulateFloat64(ctx context.Context, rank int, off int64, v []float64, op Op) error {
+	if !op.float() {
+		return fmt.Errorf("comm: %w: %v on floating-point elements", ErrUsage, op)
+	}
+	return w.access(ctx, rank, off, 8*int64(len(v)), func(p []byte) {
+		for i := range v {
+			e := p[8*i : 8*i+8]
+			acc := [1]float64{math.Float64frombits(binary.NativeEndian.Uint64(e))}
+			op.combineFloat64(acc[:], v[i:i+1])
+			binary.NativeEndian.PutUint64(e, math.Float64bits(acc[0]))
+		}
+	})
+}
+
+func (w *window) FetchInt64(ctx context.Context, rank int, off, v int64, op Op) (old int64, err error) {
+	if op >= numOps {
+		return 0, fmt.Errorf("comm: %w: %v", ErrUsage, op)
+	}
+	err = w.access(ctx, rank, off, 8, func(p []byte) {
+		old = int64(binary.NativeEndian.Uint64(p))
+		acc := [1]int64{old}
+		op.combineInt64(acc[:], []int64{v})
+		binary.NativeEndian.PutUint64(p, uint64(acc[0]))
+	})
+	return old, err
+}
+
+func (w *window) CompareAndSwapInt64(ctx context.Context, rank int, off, old, v int64) (was int64, err error) {
+	err = w.access(ctx, rank, off, 8, func(p []byte) {
+		was = int64(binary.NativeEndian.Uint64(p))
+		if was == old {
+			binary.NativeEndian.PutUint64(p, uint64(v))
+		}
+	})
+	return was, err
+}
+
+func (w *window) Fence(ctx context.Context) error {
+	if w.freed {
+		return w.m.usage("Fence of a freed window")
+	}
+	_, err := w.m.enter(ctx, signature{kind: kFence, win: w.s}, nothing, nothing)
+	return err
+}
+
+func (w *window) Free(ctx context.Context) error {
+	if w.freed {
+		return w.m.usage("Free of a freed window")
+	}
+	_, err := w.m.enter(ctx, signature{kind: kFree, win: w.s}, nothing, nothing)
+	w.freed = true
+	return err
+}
