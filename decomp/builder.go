@@ -81,7 +81,7 @@ var compactors = sync.Pool{New: func() any { return new(compactor) }}
 
 // reqsInfo tells what a rank's entry says, apart from its blocks.
 func reqsInfo(reqs []Req) rank {
-	k := rank{nreqs: int64(len(reqs)), sorted: true}
+	k := rank{nreqs: int64(len(reqs)), sorted: len(reqs) > 0}
 	prev := int64(0)
 	for _, r := range reqs {
 		k.count += r.Length

@@ -48,6 +48,17 @@ func TestEqualAndFingerprint(t *testing.T) {
 			t.Fatalf("a change went unnoticed: %v, %v", n.reqs, c.reqs)
 		}
 	})
+	unset, err := NewBuilder([]int64{6}, 1).Map()
+	if err != nil {
+		t.Fatal(err)
+	}
+	empty := NewBuilder([]int64{6}, 1)
+	if err := empty.Set(0, nil); err != nil {
+		t.Fatal(err)
+	}
+	if e, err := empty.Map(); err != nil || !e.Equal(unset) || e.Fingerprint() != unset.Fingerprint() {
+		t.Error("a rank set to nothing is not one that is not set")
+	}
 	a, b := Regular([]int64{6}, 2), Regular([]int64{6}, 3)
 	if a.Equal(b) || a.Equal(Regular([]int64{2, 3}, 2)) {
 		t.Error("other ranks or dimensions are Equal")

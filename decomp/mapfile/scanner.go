@@ -163,6 +163,9 @@ func (s *scanner) labelled(label string) (n, at int64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
+	if len(w) == 0 && s.eof && s.p == len(s.buf) {
+		return 0, 0, s.errAt(s.tokenAt, label, ErrTruncated, "the file ends, want the word %q", label)
+	}
 	if string(w) != label {
 		return 0, 0, s.errAt(s.tokenAt, label, ErrCorrupt, "%s, want the word %q", quote("", w), label)
 	}
