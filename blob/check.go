@@ -168,7 +168,10 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 		}
 		return [][]*checkPart{parts}
 	}
-	r.pending = st.Pending
+	r.pending, r.manifest = st.Pending, st.Manifest
+	if codec := st.Manifest.Codec; codec != "" {
+		c.say(Error, subfile.ManifestName(found.Base), 0, "codec", ErrUnsupported, "%q, want none", codec)
+	}
 	var sets [][]*checkPart
 	for k := range st.Manifest.Sets {
 		si := &st.Manifest.Sets[k]
@@ -297,6 +300,11 @@ func lastRecordVar(pl *place) int {
 func (c *checker) manifest(p *checkPart) {
 	if p.info == nil {
 		return
+	}
+	if m := p.r.manifest; p.place.layout.String() != m.Layout {
+		c.say(Error, p.name, p.place.hdrOff, "header", ErrCorrupt, "%v, the manifest says %s", p.place.layout, m.Layout)
+	} else if p.place.shape.ranks != m.Ranks {
+		c.say(Error, p.name, p.place.locate().globalAtt(attNprocs), "attribute "+attNprocs, ErrCorrupt, "%d, the manifest says %d", p.place.shape.ranks, m.Ranks)
 	}
 	if p.size < p.info.Size {
 		c.say(Error, p.name, p.size, "file", ErrTruncated, "%d bytes, the manifest says %d", p.size, p.info.Size)

@@ -151,6 +151,9 @@ func (r *Reader) open(found *subfile.Set) error {
 	}
 	switch {
 	case r.manifest != nil:
+		if c := r.manifest.Codec; c != "" {
+			return formatErr(subfile.ManifestName(r.base), 0, "codec", ErrUnsupported, "%q, want none", c)
+		}
 		for _, si := range r.manifest.Sets {
 			s := &set{first: si.First, records: si.Records}
 			for i := range si.Subfiles {
@@ -201,12 +204,15 @@ func (r *Reader) openFirst(found *subfile.Set) error {
 	if r.layout == Canonical && !found.Single {
 		return formatErr(lead.name, 0, "header", ErrNotFormat, "an ordinary netCDF file, not a blob subfile")
 	}
+	if r.manifest != nil && r.layout.String() != r.manifest.Layout {
+		return formatErr(lead.name, lead.place.hdrOff, "header", ErrCorrupt, "%v, the manifest says %s", r.layout, r.manifest.Layout)
+	}
 	if n := lead.place.shape.subfiles; r.manifest == nil && r.layout != Canonical {
 		if found.Single && n != 1 {
 			return fmt.Errorf("blob: %s: the file says that it is one of %d subfiles, but its name has no subfile number: %w", lead.name, n, ErrMissing)
 		}
 		if n < len(s.parts) {
-			return formatErr(lead.name, -1, "attribute "+attSubfiles, ErrCorrupt, "%d, but there are subfiles up to number %d", n, len(s.parts)-1)
+			return formatErr(lead.name, lead.place.locate().globalAtt(attSubfiles), "attribute "+attSubfiles, ErrCorrupt, "%d, but there are subfiles up to number %d", n, len(s.parts)-1)
 		}
 		for i := len(s.parts); i < n; i++ {
 			s.parts = append(s.parts, &filePart{r: r, index: i, name: subfile.Name(r.base, i)})

@@ -124,6 +124,7 @@ func (r *Reader) scatter(ctx context.Context, s *set, id VarID, sv *Variable, re
 	}
 	workers = int(max(1, min(int64(workers), r.opt.Memory/readBatch)))
 	errs := make([]error, len(batches))
+	workers = max(1, min(workers, len(batches)))
 	bufs := make(chan []byte, workers)
 	for range workers {
 		bufs <- nil
@@ -210,7 +211,7 @@ func (r *Reader) scatterBatch(m *decomp.Map, id VarID, sv *Variable, rec int64, 
 	last := spans[len(spans)-1]
 	start, end := at(spans[0], spans[0].from), at(last, last.to)
 	if int64(cap(*buf)) < end-start {
-		*buf = make([]byte, max(readBatch, end-start))
+		*buf = make([]byte, max(min(readBatch, 2*int64(cap(*buf))), end-start)) // small reads take little
 	}
 	b := (*buf)[:end-start]
 	f, done, err := p.file()

@@ -14,6 +14,7 @@ var (
 	ErrNotCommitted = fault.ErrNotCommitted
 	ErrMissing      = fault.ErrMissing
 	ErrExist        = fault.ErrExist
+	ErrTruncated    = fault.ErrTruncated
 	ErrVersion      = fault.ErrVersion
 	ErrChecksum     = fault.ErrChecksum
 	ErrCorrupt      = fault.ErrCorrupt

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"io/fs"
+	"strings"
 
 	"blobio/internal/vfs"
 )
@@ -151,24 +153,65 @@ func Decode(b []byte, name string) (*Manifest, error) {
 	return m, nil
 }
 
+// maxRecords bounds the records of a manifest, so that sums of them cannot wrap.
+const maxRecords = 1 << 62
+
+// validate checks what must hold of a manifest on its own. What it says of the
+// files is compared with them when they are opened.
 func (m *Manifest) validate(name string) error {
+	corrupt := func(field, format string, args ...any) error {
+		return bad(name, 0, field, ErrCorrupt, format, args...)
+	}
+	if !plainName(m.Base) {
+		return corrupt("base", "%q, want a file name without directory", m.Base)
+	}
+	if m.Layout != "variable-centric" && m.Layout != "process-centric" {
+		return corrupt("layout", "%q, want variable-centric or process-centric", m.Layout)
+	}
+	if m.Ranks < 1 {
+		return corrupt("ranks", "%d, want at least 1", m.Ranks)
+	}
 	if len(m.Sets) == 0 {
-		return bad(name, 0, "sets", ErrCorrupt, "none, want at least one")
+		return corrupt("sets", "none, want at least one")
 	}
 	recs := int64(0)
-	for i, s := range m.Sets {
+	for i := range m.Sets {
+		s := &m.Sets[i]
+		set := fmt.Sprintf("sets[%d].", i)
 		switch {
-		case s.First != recs || s.Records < 0:
-			return bad(name, 0, fmt.Sprintf("sets[%d].first", i), ErrCorrupt, "%d with %d records, want first %d", s.First, s.Records, recs)
+		case !plainName(s.Base):
+			return corrupt(set+"base", "%q, want a file name without directory", s.Base)
+		case s.Records < 0 || s.Records > maxRecords-recs:
+			return corrupt(set+"records", "%d, want 0..%d", s.Records, maxRecords-recs)
+		case s.First != recs:
+			return corrupt(set+"first", "%d, want %d, the records before", s.First, recs)
 		case len(s.Subfiles) == 0:
-			return bad(name, 0, fmt.Sprintf("sets[%d].subfiles", i), ErrCorrupt, "none, want at least one")
+			return corrupt(set+"subfiles", "none, want at least one")
+		case len(s.Subfiles) > m.Ranks:
+			return corrupt(set+"subfiles", "%d for %d ranks, want at most one for each", len(s.Subfiles), m.Ranks)
+		}
+		for k := range s.Subfiles {
+			f := &s.Subfiles[k]
+			if f.Size < 0 || f.HeaderOff < 0 || f.HeaderLen < 0 || f.HeaderOff > f.Size || f.HeaderLen > f.Size-f.HeaderOff {
+				return corrupt(fmt.Sprintf("%ssubfiles[%d]", set, k), "header of %d bytes at %d in a file of %d", f.HeaderLen, f.HeaderOff, f.Size)
+			}
+			for b, off := range f.Blobs {
+				if off < 0 || off > f.Size || b > 0 && off < f.Blobs[b-1] {
+					return corrupt(fmt.Sprintf("%ssubfiles[%d].blobs[%d]", set, k, b), "%d, want ascending offsets up to %d", off, f.Size)
+				}
+			}
 		}
 		recs += s.Records
 	}
 	if recs != m.Records {
-		return bad(name, 0, "records", ErrCorrupt, "%d, but the sets hold %d", m.Records, recs)
+		return corrupt("records", "%d, but the sets hold %d", m.Records, recs)
 	}
 	return nil
+}
+
+// plainName says whether a name means a file in the manifest's own directory.
+func plainName(s string) bool {
+	return s != "" && s != "." && s != ".." && !strings.ContainsAny(s, "/\\\x00")
 }
 
 // readManifest reads and checks one manifest file.
@@ -187,7 +230,10 @@ func readManifest(fsys vfs.FS, name string) (*Manifest, error) {
 	}
 	b := make([]byte, size)
 	if n, err := f.ReadAt(b, 0); n < len(b) {
-		return nil, err
+		if err == nil || errors.Is(err, io.EOF) {
+			return nil, bad(name, int64(n), "size", ErrTruncated, "%d of %d bytes could be read", n, size)
+		}
+		return nil, fmt.Errorf("subfile: %s: %w", name, err)
 	}
 	return Decode(b, name)
 }
