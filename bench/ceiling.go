@@ -1,0 +1,121 @@
+package bench
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"blobio/internal/vfs"
+)
+
+// ceilingBlocks are the sizes of write tried for the raw ceiling, in bytes.
+var ceilingBlocks = []int{256 << 10, 1 << 20, 4 << 20}
+
+// WriteCeiling is the least time in which size bytes reach a fresh file by
+// plain positional writes of the given number of writers: the best of several
+// block sizes, each with and without reserving the space first (whose time counts). The
+// data come from a buffer that stays in the cache, so nothing that also has
+// to fetch its data can be faster. The file is removed.
+func WriteCeiling(dir string, size int64, writers int) (time.Duration, error) {
+	best := time.Duration(-1)
+	for _, block := range ceilingBlocks {
+		for _, reserve := range []bool{false, true} {
+			d, err := rawWrite(filepath.Join(dir, ".ceiling"), size, block, writers, reserve)
+			if err != nil {
+				return 0, err
+			}
+			if best < 0 || d < best {
+				best = d
+			}
+		}
+	}
+	return best, nil
+}
+
+func rawWrite(name string, size int64, block, writers int, reserve bool) (took time.Duration, err error) {
+	f, err := vfs.OS.Create(name)
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		f.Close()
+		if rerr := os.Remove(name); err == nil {
+			err = rerr
+		}
+	}()
+	bufs := make([][]byte, writers)
+	for i := range bufs {
+		bufs[i] = make([]byte, block)
+		for k := range bufs[i] {
+			bufs[i][k] = byte(k * 7)
+		}
+	}
+	start := time.Now()
+	if reserve {
+		if err := f.Allocate(0, size); err != nil {
+			return 0, err
+		}
+	}
+	if err := striped(size, block, writers, func(w int, off int64, n int) error {
+		_, err := f.WriteAt(bufs[w][:n], off)
+		return err
+	}); err != nil {
+		return 0, err
+	}
+	return time.Since(start), nil
+}
+
+// ReadCeiling is the time in which the file is read by plain positional reads, the best of the block sizes.
+func ReadCeiling(name string, readers int) (time.Duration, error) {
+	f, err := vfs.OS.Open(name)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		return 0, err
+	}
+	best := time.Duration(-1)
+	for _, block := range ceilingBlocks {
+		bufs := make([][]byte, readers)
+		for i := range bufs {
+			bufs[i] = make([]byte, block)
+		}
+		start := time.Now()
+		if err := striped(size, block, readers, func(w int, off int64, n int) error {
+			if k, err := f.ReadAt(bufs[w][:n], off); k < n {
+				return fmt.Errorf("bench: read of %s at %d: %w", name, off, err)
+			}
+			return nil
+		}); err != nil {
+			return 0, err
+		}
+		if d := time.Since(start); best < 0 || d < best {
+			best = d
+		}
+	}
+	return best, nil
+}
+
+// striped gives blocks to workers in turn and waits for all.
+func striped(size int64, block, workers int, f func(w int, off int64, n int) error) error {
+	errs := make([]error, workers)
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			for off := int64(w) * int64(block); off < size && errs[w] == nil; off += int64(workers) * int64(block) {
+				errs[w] = f(w, off, int(min(int64(block), size-off)))
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,60 @@
+package rooms
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// layers of the rooms, by the longest prefix of the import path. Whatever is
+// not listed fails the test, so that a new room is given its place.
+var layers = map[string]int{
+	"blobio/internal":        0,
+	"blobio/cdf5":            1,
+	"blobio/h5":              1,
+	"blobio/decomp":          1,
+	"blobio/comm":            2,
+	"blobio/subfile":         2,
+	"blobio/blob":            3,
+	"blobio/e3smcases":       4,
+	"blobio/bench":           4,
+	"blobio/cmd":             5,
+	"blobio/internal/judges": 5, // tests only: they drive everything
+}
+
+func layer(path string) (int, bool) {
+	for p := path; p != ""; {
+		if n, ok := layers[p]; ok {
+			return n, true
+		}
+		i := strings.LastIndexByte(p, '/')
+		if i < 0 {
+			break
+		}
+		p = p[:i]
+	}
+	return 0, false
+}
+
+func TestImportsGoDown(t *testing.T) {
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "blobio/...").Output()
+	if err != nil {
+		t.Skipf("SKIPPED: go list: %v", err)
+	}
+	for line := range strings.Lines(string(out)) {
+		f := strings.Fields(line)
+		from, ok := layer(f[0])
+		if !ok {
+			t.Errorf("%s has no layer: add its room to the table", f[0])
+			continue
+		}
+		for _, imp := range f[1:] {
+			if !strings.HasPrefix(imp, "blobio/") {
+				continue
+			}
+			if to, ok := layer(imp); !ok || to > from {
+				t.Errorf("%s (layer %d) imports %s (layer %d)", f[0], from, imp, to)
+			}
+		}
+	}
+}
