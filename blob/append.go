@@ -80,6 +80,9 @@ func prepareAppend(ctx context.Context, name string, o *Options) error {
 	if found.Single {
 		return usageErr("append to %s: an ordinary file, want a dataset of subfiles", name)
 	}
+	if _, err := subfile.ReadState(o.fs, found.Base); err != nil {
+		return fmt.Errorf("blob: append to %s: %w", name, err)
+	}
 	m, err := subfile.Recover(o.fs, found.Base)
 	if err != nil {
 		return err
@@ -115,8 +118,7 @@ func (w *Writer) reopen(ctx context.Context, r *Reader) error {
 		w.info.rename = w.opt.CommitMode != CommitManifestOnly && w.info.subfiles <= maxAutoRenames || w.opt.CommitMode == CommitRename
 		var err error
 		if w.c.Rank() == 0 {
-			w.claimed = true
-			err = subfile.WriteNext(w.opt.fs, w.base, w.intent(), w.opt.Durability == DurableCommit)
+			err = w.announce()
 		}
 		if err := comm.Agree(ctx, w.c, err); err != nil {
 			return err
@@ -128,11 +130,18 @@ func (w *Writer) reopen(ctx context.Context, r *Reader) error {
 		// The file's own header decides where records lie: another program may align them.
 		p := r.sets[0].parts[e.index]
 		if err = p.load(); err == nil {
-			e.place = p.place
+			pl, sh := *p.place, *p.place.shape
+			// In the file a map that is empty there has one element, which nobody writes.
+			sh.nelems = e.place.shape.nelems
+			pl.shape = &sh
+			e.place = &pl
 			e.name, e.final = p.name, p.name
 			e.appended, e.mapsOut = true, true
 			e.end = p.info.Size
 			e.recount()
+			if e.table.id[0] == 0 && p.records != w.first { // a commit was cut short before it moved the count
+				err = e.moveRecords(w.first, w.opt.Durability != DurableNone)
+			}
 		}
 	}
 	return comm.Agree(ctx, w.c, err)

@@ -87,13 +87,11 @@ func (b *bulk) engine(k int, proc *process) (*engine, error) {
 
 // create claims the name and makes the files.
 func (b *bulk) create(records int64) error {
-	replace, err := b.w.claim()
-	if err != nil {
+	if err := b.w.claim(); err != nil {
 		return err
 	}
-	b.w.info.replace = replace
-	rename := replace || b.opt.CommitMode == CommitRename || b.opt.CommitMode == CommitAuto && len(b.engines) <= maxAutoRenames
-	if err := subfile.WriteNext(b.opt.fs, b.base, b.w.intent(), b.opt.Durability == DurableCommit); err != nil {
+	rename := b.w.info.replace || b.opt.CommitMode == CommitRename || b.opt.CommitMode == CommitAuto && len(b.engines) <= maxAutoRenames
+	if err := b.w.announce(); err != nil {
 		return err
 	}
 	for k, e := range b.engines {
@@ -106,6 +104,7 @@ func (b *bulk) create(records int64) error {
 		if err != nil {
 			return err
 		}
+		e.made = true
 		if err := f.Close(); err != nil {
 			return err
 		}
@@ -194,21 +193,24 @@ func (b *bulk) commit(ctx context.Context, records int64) error {
 		return err
 	}
 	if b.w.info.replace {
-		return b.w.removeStale(m)
+		return subfile.RemoveStale(b.opt.fs, b.base, m)
 	}
 	return nil
 }
 
 // abandon removes what was made, unless it is committed.
 func (b *bulk) abandon() {
-	if b.w.committed {
+	b.engines[0].proc.pool.Close()
+	if b.w.committed || !b.w.claimed {
 		return
 	}
-	b.engines[0].proc.pool.Close()
 	for _, e := range b.engines {
-		if e.name != "" {
-			_ = b.opt.fs.Remove(e.name)
+		if e.made && b.opt.fs.Remove(e.name) != nil {
+			return // under a final name, it needs the announcement to be known as unfinished
 		}
+	}
+	if b.w.info.foreign || b.opt.fs.SyncDir(subfile.Dir(b.base)) != nil {
+		return
 	}
 	_ = subfile.DropNext(b.opt.fs, b.base)
 }
@@ -233,7 +235,7 @@ func (c *conversion) toBlobs(ctx context.Context) error {
 			err = b.commit(ctx, c.records)
 		}
 	}
-	if err != nil && !errors.Is(err, ErrExist) {
+	if err != nil {
 		b.abandon()
 	}
 	return err

@@ -151,7 +151,9 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 		}
 	}
 	if st.Manifest == nil {
-		if err == nil {
+		if err == nil && len(found.Members) == 0 {
+			c.say(Error, "", -1, "commit", ErrNotCommitted, "only partial subfiles are here; what follows is about them")
+		} else if err == nil {
 			c.say(Note, "", -1, "manifest", nil, "none: written by another program; data have no checksums")
 		}
 		var parts []*checkPart

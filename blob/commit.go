@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io/fs"
 	"path/filepath"
 
 	"blobio/comm"
@@ -22,7 +23,7 @@ func (w *Writer) commit(ctx context.Context, records int64) error {
 		return err
 	}
 	all, err := w.c.Gather(ctx, 0, info)
-	if err := w.guard(ctx, err); err != nil {
+	if err := w.lastCall(ctx, err); err != nil {
 		return err
 	}
 	sync := w.opt.Durability == DurableCommit
@@ -46,10 +47,23 @@ func (w *Writer) commit(ctx context.Context, records int64) error {
 	}
 	if w.c.Rank() == 0 {
 		if err = subfile.Finish(w.opt.fs, w.base, m, sync); err == nil && w.info.replace {
-			err = w.removeStale(m)
+			err = subfile.RemoveStale(w.opt.fs, w.base, m)
 		}
 	}
 	return comm.Agree(ctx, w.c, err)
+}
+
+// lastCall is the guard before the record is written. If it is the agreement
+// itself that breaks, rank 0 may have heard everybody and write the record, so
+// the other ranks leave their files; the next writer finds out.
+func (w *Writer) lastCall(ctx context.Context, err error) error {
+	agreed := comm.Agree(ctx, w.c, err)
+	if agreed == nil {
+		return nil
+	}
+	w.committed = w.c.Rank() != 0 && (errors.Is(agreed, ErrBroken) || ctx.Err() != nil)
+	w.fail(agreed)
+	return agreed
 }
 
 // record writes the prepared manifest. If that fails the record is taken back;
@@ -83,14 +97,6 @@ const (
 	recordTaken
 	recordUnknown
 )
-
-func (w *Writer) removeStale(m *subfile.Manifest) error {
-	stale, err := subfile.Stale(w.opt.fs, w.base, m)
-	for _, name := range stale {
-		err = errors.Join(err, w.opt.fs.Remove(name))
-	}
-	return err
-}
 
 // seal completes one subfile and returns, on its first rank, its description.
 func (w *Writer) seal(ctx context.Context, records int64) ([]byte, error) {
@@ -310,10 +316,13 @@ func (e *engine) loose(ext int64, v int, n int64) (uint32, bool) {
 	e.sums.mu.Lock()
 	defer e.sums.mu.Unlock()
 	l := e.sums.ext[ext]
+	isList := v < e.place.nd()*mapVars && v%mapVars >= mapOffsets
+	if len(l) == 0 && isList && e.place.layout == ProcessCentric && e.place.shape.maxReqs[v/mapVars] == 0 {
+		return 0, true // the sum of nothing
+	}
 	if len(l) == 0 {
 		return crccat.Zeros(n), e.place.layout == VariableCentric && e.emptyMapVar(v)
 	}
-	isList := v < e.place.nd()*mapVars && v%mapVars >= mapOffsets
 	if e.place.layout == ProcessCentric && isList && len(l) == 1 && l[0].at == 0 {
 		return l[0].crc, true
 	}
@@ -410,15 +419,39 @@ func (w *Writer) abandon() {
 	if w.eng == nil || w.committed {
 		return
 	}
-	if w.lead {
-		e := w.eng
-		e.proc.pool.CloseFile(e.name)
-		made := w.info.old == nil || w.opt.Layout == ProcessCentric
-		if e.name != "" && e.table.id[0] == 0 && made {
-			_ = w.opt.fs.Remove(e.name)
+	w.removeMade()
+	if w.c.Rank() != 0 || !w.claimed || w.info.foreign {
+		return
+	}
+	if w.files != filesNone && !w.info.rename && w.info.old == nil && !w.removeFinals() {
+		return
+	}
+	_ = w.opt.fs.Remove(subfile.NextName(w.base))
+}
+
+// removeMade removes the subfile that this process created.
+func (w *Writer) removeMade() {
+	if !w.lead {
+		return
+	}
+	e := w.eng
+	e.proc.pool.CloseFile(e.name)
+	if e.made {
+		_ = w.opt.fs.Remove(e.name) // another rank may have done it
+	}
+}
+
+// removeFinals removes, on rank 0, the subfiles of all ranks that were written
+// under final names. Without the announcement they would look like a dataset of
+// another program, so it says whether they are gone for good.
+func (w *Writer) removeFinals() bool {
+	if w.files != filesAll {
+		return false // other ranks may still be creating them
+	}
+	for i := range w.info.subfiles {
+		if err := w.opt.fs.Remove(subfile.Name(w.set, i)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false
 		}
 	}
-	if w.c.Rank() == 0 && w.claimed {
-		_ = w.opt.fs.Remove(subfile.NextName(w.base))
-	}
+	return w.opt.fs.SyncDir(subfile.Dir(w.base)) == nil
 }

@@ -2,11 +2,13 @@ package blob
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync/atomic"
 
 	"blobio/cdf5"
@@ -219,16 +221,22 @@ func (c *conversion) toCanonical(ctx context.Context) (err error) {
 	if err := c.free(); err != nil {
 		return err
 	}
+	if err := c.sweep(); err != nil {
+		return err
+	}
 	fsys := c.o.fs
 	dir, base := filepath.Split(c.out)
-	tmp := fmt.Sprintf("%s.%s.%s.partial", dir, base, newID()[:8])
+	tmp := dir + tempPrefix(base) + newID()[:tempDigits] + tempSuffix
 	f, err := fsys.Create(tmp)
 	if err != nil {
 		return err
 	}
+	open := true
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, f.Close())
+			if open {
+				err = errors.Join(err, f.Close())
+			}
 			_ = fsys.Remove(tmp)
 		}
 	}()
@@ -250,20 +258,47 @@ func (c *conversion) toCanonical(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	open = false
 	if err := f.Close(); err != nil {
-		_ = fsys.Remove(tmp)
 		return err
 	}
 	if err := c.free(); err != nil { // somebody may have made it meanwhile
-		_ = fsys.Remove(tmp)
 		return err
 	}
 	if err := fsys.Rename(tmp, c.out); err != nil {
-		_ = fsys.Remove(tmp)
 		return err
 	}
 	if c.o.Durability == DurableCommit {
 		return fsys.SyncDir(subfile.Dir(c.out))
+	}
+	return nil
+}
+
+// A canonical output is written under a hidden name: ".F.nc.1a2b3c4d.partial".
+const (
+	tempDigits = 8
+	tempSuffix = ".partial"
+)
+
+func tempPrefix(base string) string { return "." + base + "." }
+
+// sweep removes what conversions to the same output left that were cut short.
+// (One that is still at work then fails at its rename.)
+func (c *conversion) sweep() error {
+	dir, base := subfile.Dir(c.out), filepath.Base(c.out)
+	entries, err := c.o.fs.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		rest, ok := strings.CutPrefix(e.Name(), tempPrefix(base))
+		id, isTemp := strings.CutSuffix(rest, tempSuffix)
+		if _, herr := hex.DecodeString(id); !ok || !isTemp || len(id) != tempDigits || herr != nil {
+			continue
+		}
+		if err := c.o.fs.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 	}
 	return nil
 }

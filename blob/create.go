@@ -20,12 +20,11 @@ func (w *Writer) create() error {
 	flags := []byte{0}
 	var err error
 	if w.c.Rank() == 0 {
-		if w.info.replace, err = w.claim(); err == nil {
+		if err = w.claim(); err == nil {
 			if w.info.replace {
 				flags[0] = 1
 			}
-			w.claimed = true
-			err = subfile.WriteNext(w.opt.fs, w.base, w.intent(), w.opt.Durability == DurableCommit)
+			err = w.announce()
 		}
 	}
 	if err := comm.Agree(ctx, w.c, err); err != nil {
@@ -43,6 +42,7 @@ func (w *Writer) create() error {
 // makeFiles creates the subfiles of the set base.
 func (w *Writer) makeFiles(ctx context.Context, base string) error {
 	var err error
+	w.set = base
 	if w.lead {
 		e := w.eng
 		e.final = subfile.Name(base, e.index)
@@ -53,34 +53,52 @@ func (w *Writer) makeFiles(ctx context.Context, base string) error {
 		if e.table.id[0] == 0 {
 			f, cerr := w.opt.fs.Create(e.name)
 			if err = cerr; err == nil {
+				e.made = true
 				err = f.Close()
 			} else if errors.Is(err, fs.ErrExist) {
 				err = fmt.Errorf("blob: %w: %w", err, ErrExist)
 			}
 		}
 	}
+	w.files = filesSome
 	if err := comm.Agree(ctx, w.c, err); err != nil {
+		// Under final names they must be gone before the announcement is, or
+		// they would look like a dataset of another program.
+		w.removeMade()
+		if w.c.Barrier(ctx) == nil {
+			w.files = filesNone
+		}
 		return err
 	}
+	w.files = filesAll
 	if w.opt.Layout == ProcessCentric && w.limit > 0 {
 		return w.place(ctx, w.limit)
 	}
 	return nil
 }
 
+// announce writes the unprepared manifest of a writer that has claimed the
+// name. The dataset of another program is replaced without: beside an
+// announcement it would count as never finished.
+func (w *Writer) announce() error {
+	w.claimed = true
+	if w.info.foreign {
+		return nil
+	}
+	return subfile.WriteNext(w.opt.fs, w.base, w.intent(), w.opt.Durability == DurableCommit)
+}
+
 // claim checks that the name is free, or may be replaced, and clears away what
-// a dead writer left.
-func (w *Writer) claim() (replace bool, err error) {
+// a dead writer left. It sets info.replace and info.foreign.
+func (w *Writer) claim() error {
 	fsys := w.opt.fs
 	set, err := subfile.Find(fsys, w.base)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if _, serr := fsys.Stat(subfile.Dir(w.base)); serr != nil {
-			return false, serr
-		}
-		return false, nil
+		_, err := fsys.Stat(subfile.Dir(w.base))
+		return err
 	case err != nil:
-		return false, err
+		return err
 	case !w.opt.Force:
 		what := "a dataset"
 		if set.Single {
@@ -88,10 +106,12 @@ func (w *Writer) claim() (replace bool, err error) {
 		} else if !set.Manifest && len(set.Members) == 0 {
 			what = "an unfinished dataset"
 		}
-		return false, fmt.Errorf("blob: %s: %s of this name is there (Options.Force replaces it): %w", w.base, what, ErrExist)
+		return fmt.Errorf("blob: %s: %s of this name is there (Options.Force replaces it): %w", w.base, what, ErrExist)
 	}
 	m, err := subfile.Recover(fsys, w.base)
-	return m != nil || len(set.Members) > 0, err
+	w.info.foreign = m == nil && len(set.Members) > 0 && !set.Next // with it, they were a dead writer's, and are gone
+	w.info.replace = m != nil || w.info.foreign
+	return err
 }
 
 func newID() string {

@@ -23,7 +23,8 @@ type engine struct {
 	maps   []*decomp.Map // by map from 0: requests of the local ranks, by local index
 	name   string        // the path that is written: partial or final
 	final  string
-	index  int // subfile number
+	index  int  // subfile number
+	made   bool // this process created the file name
 
 	first    int64 // first record that this session may write
 	appended bool  // fixed variables and maps are in the file already

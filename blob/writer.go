@@ -42,9 +42,20 @@ type Writer struct {
 	err     error // of an earlier collective: the writer is broken
 
 	claimed   bool // world rank 0: the .manifest.next is ours
-	placed    bool // process-centric: every blob has its place
-	committed bool // the prepared manifest may be on disk: nothing may be removed any more
+	files     filesState
+	set       string // base name of the files of this session
+	placed    bool   // process-centric: every blob has its place
+	committed bool   // the prepared manifest may be on disk: nothing may be removed any more
 }
+
+// filesState says which subfiles of this session may be there.
+type filesState uint8
+
+const (
+	filesNone filesState = iota
+	filesSome            // being created, or a rank failed to
+	filesAll
+)
 
 // datasetInfo is what the commit needs of the dataset as a whole.
 type datasetInfo struct {
@@ -52,6 +63,7 @@ type datasetInfo struct {
 	prints          []string          // fingerprints of the maps
 	old             *subfile.Manifest // of the dataset that is appended to
 	replace         bool
+	foreign         bool // what is replaced has no manifest
 	rename          bool // subfiles are written under partial names
 }
 
@@ -356,10 +368,15 @@ func mix(x uint64) uint64 {
 // that failed stays failed.
 func (w *Writer) guard(ctx context.Context, err error) error {
 	if err = comm.Agree(ctx, w.c, err); err != nil {
-		w.err = fmt.Errorf("blob: %s: an earlier call failed: %w", w.base, errors.Join(ErrBroken, err))
-		w.abandon()
+		w.fail(err)
 	}
 	return err
+}
+
+// fail ends the writer.
+func (w *Writer) fail(err error) {
+	w.err = fmt.Errorf("blob: %s: an earlier call failed: %w", w.base, errors.Join(ErrBroken, err))
+	w.abandon()
 }
 
 // Schema returns the schema of the dataset; after Append it is the one in the files.

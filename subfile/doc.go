@@ -7,7 +7,7 @@
 //	F_h0.nc.0000            a subfile: the base name and the subfile number, at least four digits
 //	F_h0.nc.0000.partial    the same while it is being written
 //	F_h0.nc.manifest        the dataset is whole
-//	F_h0.nc.manifest.next   a commit is being prepared
+//	F_h0.nc.manifest.next   a commit is being prepared; .manifest.next.partial while this record is written
 //	F_h0.h5+1.0000          a subfile of the first set of records appended to a process-centric dataset
 //
 // # Commit
@@ -27,4 +27,9 @@
 // name where the rename is outstanding; the next writer finishes the renames
 // (Recover). So an old dataset that is being replaced stays readable until the
 // instant at which the new one is whole.
+//
+// Replacing a dataset of another program announces nothing: an unprepared
+// record beside it would say that it was never finished. Its first record is the
+// prepared one. So subfiles beside an unprepared record, and no manifest, are
+// always the work of a writer that died.
 package subfile

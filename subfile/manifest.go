@@ -248,7 +248,8 @@ type State struct {
 
 // ReadState reads the manifests of the dataset base. A dataset without any
 // is foreign: no error, Manifest nil. One that was never finished gives
-// ErrNotCommitted.
+// ErrNotCommitted and a State. A record that cannot be read is an error, and no State:
+// only one that was read can be called unprepared or torn.
 func ReadState(fsys vfs.FS, base string) (*State, error) {
 	st := new(State)
 	next, nerr := readManifest(fsys, NextName(base))
@@ -257,6 +258,8 @@ func ReadState(fsys vfs.FS, base string) (*State, error) {
 		st.Manifest, st.Pending = next, true
 		return st, nil
 	case errors.Is(nerr, fs.ErrNotExist):
+	case nerr != nil && !errors.As(nerr, new(*FormatError)):
+		return nil, nerr // it may be a commit; taking it for none would undo it
 	default:
 		st.Writing, st.NextErr = true, nerr
 	}

@@ -56,7 +56,7 @@ func Split(name string) (base string, i int, ok bool) {
 // Base returns the base name of the dataset that the file of this name belongs
 // to: a subfile's, a partial's, a manifest's; any other name is its own base.
 func Base(name string) string {
-	for _, s := range []string{nextSuffix, manifestSuffix} {
+	for _, s := range []string{nextSuffix + partialSuffix, nextSuffix, manifestSuffix} {
 		if b, ok := strings.CutSuffix(name, s); ok && filepath.Base(b) != "." {
 			return b
 		}

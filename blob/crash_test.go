@@ -1,0 +1,408 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand"
+	"slices"
+	"sync"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// crashCase is one way to write a dataset.
+type crashCase struct {
+	name string
+	o    Options
+}
+
+func crashCases() (l []crashCase) {
+	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+		for _, mode := range []CommitMode{CommitRename, CommitManifestOnly} {
+			for _, n := range []int{1, 3} {
+				o := Options{Layout: layout, CommitMode: mode, Subfiles: n, Workers: 1}
+				name := fmt.Sprintf("%v-%s-%d", layout, []string{"", "rename", "manifest"}[mode], n)
+				l = append(l, crashCase{name, o})
+			}
+		}
+	}
+	return l
+}
+
+func (cc crashCase) with(fsys vfs.FS, force bool) *Options {
+	o := cc.o
+	o.fs, o.Force = fsys, force
+	return &o
+}
+
+// crashes runs work on a copy of start and gives what a power loss before each
+// changing operation, and after the last, would leave: strictly, and by chance.
+type crash struct {
+	fs     *vfs.Mem
+	when   string
+	strict bool
+	last   bool // work had returned
+}
+
+func crashes(t *testing.T, start *vfs.Mem, seed int64, random int, work func(fsys vfs.FS) error) (l []crash) {
+	t.Helper()
+	mem := start.CrashClone(vfs.CrashOptions{})
+	var mu sync.Mutex
+	rnd := rand.New(rand.NewSource(seed))
+	snap := func(when string, last bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		l = append(l, crash{mem.CrashClone(vfs.CrashOptions{}), when + ", strict", true, last})
+		for i := range random {
+			s := rnd.Int63()
+			l = append(l, crash{mem.CrashClone(vfs.CrashOptions{Rand: rand.New(rand.NewSource(s))}), fmt.Sprintf("%s, random %d", when, i), false, last})
+		}
+	}
+	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+		if op.Kind.Changes() {
+			snap("before "+op.String(), false)
+		}
+		return nil
+	})
+	if err := work(fsys); err != nil {
+		t.Fatal(err)
+	}
+	snap("after the end", true)
+	return l
+}
+
+// seen is what a dataset reads as.
+func seen(t *testing.T, c crash, base string, was, now []byte) (state string) {
+	t.Helper()
+	got, err := canonicalOf(c.fs, base)
+	bad := checkErrors(c.fs, base)
+	switch {
+	case err != nil:
+		if was != nil || !errors.Is(err, ErrNotCommitted) && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatalf("%s: open: %v\nfiles: %v", c.when, err, names(c.fs, "."))
+		}
+		if len(bad) == 0 {
+			t.Fatalf("%s: open says %v, Check finds nothing", c.when, err)
+		}
+		state = "none"
+	case was != nil && bytes.Equal(got, was):
+		state = "was"
+	case bytes.Equal(got, now):
+		state = "now"
+	default:
+		t.Fatalf("%s: neither the old dataset nor the new one: %s\nfiles: %v", c.when, firstDiff(got, now), names(c.fs, "."))
+	}
+	if err == nil && len(bad) > 0 {
+		t.Fatalf("%s: reads as %q, but Check finds %v\nfiles: %v", c.when, state, bad, names(c.fs, "."))
+	}
+	if c.last && state != "now" {
+		t.Fatalf("%s: the commit had returned, but the dataset reads as %q\nfiles: %v", c.when, state, names(c.fs, "."))
+	}
+	return state
+}
+
+// nextWriter replaces what a crash left, or adds to it.
+func nextWriter(t *testing.T, cc crashCase, c crash, k int, state string, was, now *model) {
+	t.Helper()
+	if k/2%2 == 0 {
+		m := tinyModel(77, 1)
+		if err := run(m.ranks, func(ctx context.Context, co comm.Comm) error { return m.create(ctx, co, "d.nc", cc.with(c.fs, true)) }); err != nil {
+			t.Fatalf("%s: create after it: %v\nfiles: %v", c.when, err, names(c.fs, "."))
+		}
+		expect(t, c, "create after it", m)
+		return
+	}
+	base := now
+	if state == "was" {
+		base = was
+	}
+	m := base.upTo(base.records + 1)
+	o := cc.with(c.fs, false)
+	if r, err := Open(context.Background(), "d.nc", &OpenOptions{fs: c.fs}); err == nil {
+		o.Subfiles, _ = r.Subfiles()
+		r.Close()
+	}
+	err := run(m.ranks, func(ctx context.Context, co comm.Comm) error { return m.add(ctx, co, "d.nc", o) })
+	if state == "none" {
+		if !errors.Is(err, ErrNotCommitted) && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatalf("%s: append to what was never committed: %v\nfiles: %v", c.when, err, names(c.fs, "."))
+		}
+		return
+	}
+	if err != nil {
+		t.Fatalf("%s: append after it: %v\nfiles: %v", c.when, err, names(c.fs, "."))
+	}
+	expect(t, c, "append after it", m)
+}
+
+// expect holds a dataset against a model, also after a power loss, and looks for leftovers.
+func expect(t *testing.T, c crash, what string, m *model) {
+	t.Helper()
+	after := c.fs.CrashClone(vfs.CrashOptions{})
+	got, err := canonicalOf(after, "d.nc")
+	if err != nil {
+		t.Fatalf("%s, %s: %v\nfiles: %v", c.when, what, err, names(after, "."))
+	}
+	if want := m.canonical(false); !bytes.Equal(got, want) {
+		t.Fatalf("%s, %s: %s\nfiles: %v", c.when, what, firstDiff(got, want), names(after, "."))
+	}
+	for f := range Check(context.Background(), "d.nc", &CheckOptions{fs: after}) {
+		if f.Severity != Note {
+			t.Fatalf("%s, %s: %v\nfiles: %v", c.when, what, f, names(after, "."))
+		}
+	}
+	r, err := Open(context.Background(), "d.nc", &OpenOptions{fs: after})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	n := 1 // the manifest
+	for _, s := range r.manifest.Sets {
+		n += len(s.Subfiles)
+	}
+	if l := names(after, "."); len(l) != n {
+		t.Fatalf("%s, %s: leftovers, want %d files: %v", c.when, what, n, l)
+	}
+}
+
+// writeTo makes a committed dataset in a new file system.
+func (m *model) writeTo(t *testing.T, fsys vfs.FS, o *Options) {
+	t.Helper()
+	if err := run(m.ranks, func(ctx context.Context, c comm.Comm) error { return m.create(ctx, c, "d.nc", o) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func crashTest(t *testing.T, start *vfs.Mem, cc crashCase, was, now *model, work func(fsys vfs.FS) error) {
+	t.Helper()
+	var old []byte
+	if was != nil {
+		old = was.canonical(false)
+	}
+	want := now.canonical(false)
+	counts := map[string]int{}
+	for k, c := range crashes(t, start, 1, times(1, 6), work) {
+		state := seen(t, c, "d.nc", old, want)
+		counts[state]++
+		if k%times(3, 1) == 0 {
+			nextWriter(t, cc, c, k, state, was, now)
+		}
+	}
+	if counts["now"] == 0 || counts["now"] == sum(counts) {
+		t.Fatalf("states %v: the test sees one side only", counts)
+	}
+}
+
+func sum(m map[string]int) (n int) {
+	for _, k := range m {
+		n += k
+	}
+	return n
+}
+
+// TestCrashCreate: a power loss at any operation of a first session leaves no
+// dataset, or the whole.
+func TestCrashCreate(t *testing.T) {
+	for _, cc := range crashCases() {
+		t.Run(cc.name, func(t *testing.T) {
+			now := tinyModel(1, 2)
+			crashTest(t, vfs.NewMem(), cc, nil, now, func(fsys vfs.FS) error {
+				return run(now.ranks, func(ctx context.Context, c comm.Comm) error { return now.create(ctx, c, "d.nc", cc.with(fsys, false)) })
+			})
+		})
+	}
+}
+
+// TestCrashReplace: over a dataset of another width, layout and values, which
+// stays until the new one is whole.
+func TestCrashReplace(t *testing.T) {
+	for k, cc := range crashCases() {
+		for _, foreign := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s-foreign=%v", cc.name, foreign), func(t *testing.T) {
+				was, now := tinyModel(2, 1), tinyModel(1, 2)
+				start := vfs.NewMem()
+				first := Options{fs: start, Layout: Layout((k / 2) % 2), Subfiles: 2 + k%2}
+				was.writeTo(t, start, &first)
+				if foreign { // as another program leaves it: without a manifest
+					must(start.Remove(subfile.ManifestName("d.nc")))
+					must(start.SyncDir("."))
+				}
+				crashTest(t, start, cc, was, now, func(fsys vfs.FS) error {
+					return run(now.ranks, func(ctx context.Context, c comm.Comm) error { return now.create(ctx, c, "d.nc", cc.with(fsys, true)) })
+				})
+			})
+		}
+	}
+}
+
+// TestCrashAppend: records are added in two sessions; each adds all or nothing.
+func TestCrashAppend(t *testing.T) {
+	for _, cc := range crashCases() {
+		t.Run(cc.name, func(t *testing.T) {
+			m := tinyModel(1, 1)
+			fsys := vfs.NewMem()
+			m.writeTo(t, fsys, cc.with(fsys, false))
+			for range 2 {
+				next := m.upTo(m.records + 2)
+				work := func(fsys vfs.FS) error {
+					return run(next.ranks, func(ctx context.Context, c comm.Comm) error { return next.add(ctx, c, "d.nc", cc.with(fsys, false)) })
+				}
+				crashTest(t, fsys, cc, m, next, work)
+				if err := work(fsys); err != nil {
+					t.Fatal(err)
+				}
+				m = next
+			}
+		})
+	}
+}
+
+// TestCrashAdopt: the dataset of another program is appended to.
+func TestCrashAdopt(t *testing.T) {
+	for _, cc := range crashCases() {
+		t.Run(cc.name, func(t *testing.T) {
+			m := tinyModel(1, 1)
+			fsys := vfs.NewMem()
+			m.writeTo(t, fsys, cc.with(fsys, false))
+			must(fsys.Remove(subfile.ManifestName("d.nc")))
+			must(fsys.SyncDir("."))
+			next := m.upTo(2)
+			crashTest(t, fsys, cc, m, next, func(fsys vfs.FS) error {
+				return run(next.ranks, func(ctx context.Context, c comm.Comm) error { return next.add(ctx, c, "d.nc", cc.with(fsys, false)) })
+			})
+		})
+	}
+}
+
+// TestCrashTwice: the recovery from a crash is itself cut short.
+func TestCrashTwice(t *testing.T) {
+	for _, cc := range crashCases() {
+		t.Run(cc.name, func(t *testing.T) {
+			was, now, third := tinyModel(2, 1), tinyModel(1, 2), tinyModel(3, 1)
+			start := vfs.NewMem()
+			was.writeTo(t, start, cc.with(start, false))
+			first := crashes(t, start, 5, 1, func(fsys vfs.FS) error {
+				return run(now.ranks, func(ctx context.Context, c comm.Comm) error { return now.create(ctx, c, "d.nc", cc.with(fsys, true)) })
+			})
+			old, new1, new2 := was.canonical(false), now.canonical(false), third.canonical(false)
+			for k, c := range first {
+				if k%5 != 0 && k < len(first)-12 {
+					continue
+				}
+				before := old
+				if seen(t, c, "d.nc", old, new1) == "now" {
+					before = new1
+				}
+				for _, d := range crashes(t, c.fs, int64(k), 1, func(fsys vfs.FS) error {
+					return run(third.ranks, func(ctx context.Context, co comm.Comm) error {
+						return third.create(ctx, co, "d.nc", cc.with(fsys, true))
+					})
+				}) {
+					d.when = c.when + "; then " + d.when
+					seen(t, d, "d.nc", before, new2)
+				}
+			}
+		})
+	}
+}
+
+// TestCrashUnfinishedTwice: a dataset that was never finished is written anew,
+// and that is cut short too: what is left of the first must not read as a dataset.
+func TestCrashUnfinishedTwice(t *testing.T) {
+	for _, cc := range crashCases() {
+		t.Run(cc.name, func(t *testing.T) {
+			now, third := tinyModel(1, 2), tinyModel(3, 1)
+			first := crashes(t, vfs.NewMem(), 6, 1, func(fsys vfs.FS) error {
+				return run(now.ranks, func(ctx context.Context, c comm.Comm) error { return now.create(ctx, c, "d.nc", cc.with(fsys, false)) })
+			})
+			for k, c := range first {
+				if k%4 != 1 || seen(t, c, "d.nc", nil, now.canonical(false)) != "none" {
+					continue
+				}
+				for _, d := range crashes(t, c.fs, int64(k), 1, func(fsys vfs.FS) error {
+					return run(third.ranks, func(ctx context.Context, co comm.Comm) error {
+						return third.create(ctx, co, "d.nc", cc.with(fsys, true))
+					})
+				}) {
+					d.when = c.when + "; then " + d.when
+					seen(t, d, "d.nc", nil, third.canonical(false))
+				}
+			}
+		})
+	}
+}
+
+// TestCrashConvert: the output of a conversion is whole or not there, and the
+// conversion can be started again.
+func TestCrashConvert(t *testing.T) {
+	src := tinyModel(1, 2)
+	other := tinyModel(2, 1)
+	start := vfs.NewMem()
+	must(start.Mkdir("in"))
+	must(start.SyncDir("."))
+	if err := run(src.ranks, func(ctx context.Context, c comm.Comm) error {
+		return src.create(ctx, c, "in/s.nc", &Options{fs: start, Subfiles: 2})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, replace := range []bool{false, true} {
+		for _, co := range []ConvertOptions{
+			{}, {Blobs: true}, {Blobs: true, Subfiles: 3}, {Blobs: true, Layout: ProcessCentric}, {Blobs: true, Layout: ProcessCentric, Subfiles: 2, Ranks: 3},
+		} {
+			t.Run(fmt.Sprintf("replace=%v-blobs=%v-%v-%d", replace, co.Blobs, co.Layout, co.Subfiles), func(t *testing.T) {
+				from := start.CrashClone(vfs.CrashOptions{})
+				var was []byte
+				if replace {
+					was = other.canonical(false)
+					if co.Blobs {
+						other.writeTo(t, from, &Options{fs: from, Subfiles: 2})
+					} else {
+						f, err := from.Create("d.nc")
+						must(err)
+						_, err = f.WriteAt(was, 0)
+						must(err)
+						must(f.Sync())
+						must(f.Close())
+						must(from.SyncDir("."))
+					}
+				}
+				convert := func(fsys vfs.FS) error {
+					ctx := context.Background()
+					r, err := Open(ctx, "in/s.nc", &OpenOptions{fs: fsys})
+					if err != nil {
+						return err
+					}
+					defer r.Close()
+					o := co
+					o.Force, o.Workers = true, 1
+					return Convert(ctx, r, "d.nc", &o)
+				}
+				want := src.canonical(false)
+				counts := map[string]int{}
+				for k, c := range crashes(t, from, 3, times(2, 6), convert) {
+					counts[seen(t, c, "d.nc", was, want)]++
+					if k%3 == 0 {
+						if err := convert(c.fs); err != nil {
+							t.Fatalf("%s: converted again: %v\nfiles: %v", c.when, err, names(c.fs, "."))
+						}
+						again := crash{fs: c.fs.CrashClone(vfs.CrashOptions{}), when: c.when + "; converted again", last: true}
+						seen(t, again, "d.nc", nil, want)
+						l := slices.DeleteFunc(names(again.fs, "."), func(s string) bool { return s == "in(0)" })
+						if n := map[bool]int{false: 1, true: max(co.Subfiles, 1) + 1}[co.Blobs]; len(l) != n {
+							t.Fatalf("%s: leftovers, want %d files: %v", again.when, n, l)
+						}
+					}
+				}
+				if counts["now"] == 0 || counts["now"] == sum(counts) {
+					t.Fatalf("states %v: the test sees one side only", counts)
+				}
+			})
+		}
+	}
+}
