@@ -48,15 +48,9 @@ func (b *Builder) Set(rank int, reqs []Req) error {
 	if rank < 0 || rank >= len(b.ranks) {
 		return usageErr("rank %d, want 0 to %d", rank, len(b.ranks)-1)
 	}
-	count := int64(0)
-	for i, r := range reqs {
-		if r.Offset < 0 || r.Length < 0 || r.Length > b.elems || r.Offset > b.elems-r.Length {
-			return &RequestError{Rank: rank, Index: int64(i), Req: r, Dims: slices.Clone(b.dims)}
-		}
-		if count > math.MaxInt64-r.Length {
-			return usageErr("rank %d has over 2^63-1 elements", rank)
-		}
-		count += r.Length
+	k, err := b.inspect(rank, reqs)
+	if err != nil {
+		return err
 	}
 	c := compactors.Get().(*compactor)
 	defer compactors.Put(c)
@@ -72,32 +66,37 @@ func (b *Builder) Set(rank int, reqs []Req) error {
 		return usageErr("rank %d is set twice", rank)
 	}
 	b.isSet[rank] = true
-	b.add(rank, &c.store, reqsInfo(reqs))
+	b.add(rank, &c.store, k)
 	return nil
 }
 
 // compactors are kept for their buffers.
 var compactors = sync.Pool{New: func() any { return new(compactor) }}
 
-// reqsInfo tells what a rank's entry says, apart from its blocks.
-func reqsInfo(reqs []Req) rank {
-	k := rank{nreqs: int64(len(reqs)), sorted: len(reqs) > 0}
+// inspect checks requests, and tells what a rank's entry says apart from its blocks.
+func (b *Builder) inspect(r int, reqs []Req) (rank, error) {
+	k := rank{nreqs: int64(len(reqs)), sorted: len(reqs) > 0, lo: math.MaxInt64}
 	prev := int64(0)
-	for _, r := range reqs {
-		k.count += r.Length
-		if r.Offset < prev {
+	for i, q := range reqs {
+		end := q.Offset + q.Length
+		if q.Offset < 0 || q.Length < 0 || end < 0 || end > b.elems {
+			return k, &RequestError{Rank: r, Index: int64(i), Req: q, Dims: slices.Clone(b.dims)}
+		}
+		if k.count += q.Length; k.count < 0 {
+			return k, usageErr("rank %d has over 2^63-1 elements", r)
+		}
+		if q.Offset < prev {
 			k.sorted = false
 		}
-		prev = r.Offset + r.Length
-		if r.Length == 0 {
-			continue
+		prev = end
+		if q.Length > 0 {
+			k.lo, k.hi = min(k.lo, q.Offset), max(k.hi, end)
 		}
-		if k.lo == k.hi {
-			k.lo, k.hi = r.Offset, prev
-		}
-		k.lo, k.hi = min(k.lo, r.Offset), max(k.hi, prev)
 	}
-	return k
+	if k.hi == 0 {
+		k.lo = 0
+	}
+	return k, nil
 }
 
 // add appends the blocks of s as those of rank r.

@@ -96,35 +96,43 @@ func (c *compactor) period(reqs []Req) (k int, count int64) {
 		return reqs[a].Length == reqs[b].Length &&
 			reqs[a+1].Offset-reqs[a].Offset == reqs[b+1].Offset-reqs[b].Offset
 	}
-	// fail[j] is the length of the longest proper border of the first j symbols
+	// fail[j] is the length of the longest proper border of the first j symbols:
+	// their smallest period is j - fail[j]
 	fail := append(c.fail[:0], 0, 0)
-	best := 0
-	f := 0
-	reach := 0
+	best, reach := 0, 0
+	// try considers the first j symbols, which have the period p: they reach to
+	// the offset of request j, whose length is in the next symbol, and need not fit
+	try := func(j, p int) {
+		whole := j / p
+		if (j+1)%p == 0 && reqs[j].Length == reqs[p-1].Length {
+			whole = (j + 1) / p
+		}
+		if saved := (whole - 1) * p; saved > best && saved >= minSaved && fits(reqs[:p], reqs[p].Offset-reqs[0].Offset) {
+			best, k, count, reach = saved, p, int64(whole), j
+		}
+	}
+	f, p := 0, 1
 	for j := 1; j < n-1; j++ {
-		for f > 0 && !same(f, j) {
-			f = int(fail[f])
+		g := f
+		for g > 0 && !same(g, j) {
+			g = int(fail[g])
 		}
-		if same(f, j) {
-			f++
+		if same(g, j) {
+			g++
 		}
-		fail = append(fail, int32(f))
-		// the first j+1 symbols have the period p; they reach to the offset of
-		// request j+1, whose length need not fit: it is in the next symbol
-		p := j + 1 - f
-		whole := (j + 1) / p
-		if j+2 <= n && (j+2)/p > whole && reqs[j+1].Length == reqs[(j+1)%p].Length {
-			whole = (j + 2) / p
-		}
-		if whole >= 2 {
-			if saved := (whole - 1) * p; saved > best && saved >= minSaved && fits(reqs[:p], reqs[p].Offset-reqs[0].Offset) {
-				best, k, count = saved, p, int64(whole)
-				reach = j
+		if f = g; j+1-f != p { // the period p ends here
+			if j+1 >= 2*p {
+				try(j, p)
+			}
+			p = j + 1 - f
+			if count >= 2 && j > 2*reach {
+				break
 			}
 		}
-		if count >= 2 && j > 2*reach {
-			break
-		}
+		fail = append(fail, int32(f))
+	}
+	if len(fail) == n && n >= 2*p {
+		try(n-1, p)
 	}
 	c.fail = fail
 	return k, count

@@ -16,7 +16,11 @@ func TestEqualAndFingerprint(t *testing.T) {
 		for r, reqs := range n.reqs {
 			var c compactor
 			c.literal(reqs)
-			flat.add(r, &c.store, reqsInfo(reqs))
+			k, err := flat.inspect(r, reqs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			flat.add(r, &c.store, k)
 		}
 		f, err := flat.Map()
 		if err != nil {

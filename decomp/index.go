@@ -59,6 +59,10 @@ type Owned struct {
 // Elements without an owner are left out. Neighbouring runs may have the same owner.
 func (ix *Index) Range(lo, hi int64) iter.Seq[Owned] {
 	return func(yield func(Owned) bool) {
+		if len(ix.lanes) == 1 {
+			ix.lane0(max(lo, 0), min(hi, ix.elems), yield)
+			return
+		}
 		ix.walk(lo, hi, func(o *owned) bool { return yield(o.Owned) })
 	}
 }
@@ -151,6 +155,33 @@ func (ix *Index) walk(lo, hi int64, yield func(*owned) bool) {
 		c := &heads[0]
 		for yield(&c.cur) && c.next() {
 		}
+	}
+}
+
+// lane0 is walk for an index of one lane, which most have.
+func (ix *Index) lane0(lo, hi int64, yield func(Owned) bool) {
+	c := cursor{lane: ix.lanes[0], sources: ix.sources, hi: hi}
+	if lo >= hi || !c.seek(lo) || !yield(c.cur.Owned) {
+		return
+	}
+	for seg, rep := c.seg+1, c.rep; len(c.lane) > 0; c.lane = c.lane[1:] {
+		k := &c.lane[0]
+		for ; rep < k.count; rep++ {
+			shift := rep * k.stride
+			for i := range k.segs[seg:] {
+				s := &k.segs[seg+i]
+				o := s.off + shift
+				if o >= hi {
+					return
+				}
+				src := &ix.sources[s.src]
+				if !yield(Owned{o, min(int64(s.len), hi-o), int(src.rank), src.pos + int64(s.pos) + rep*src.step}) {
+					return
+				}
+			}
+			seg = 0
+		}
+		rep = 0
 	}
 }
 

@@ -1,0 +1,68 @@
+package decomp
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+)
+
+// Patterns of more runs than are flattened at a time, against Clip.
+func TestScatterGatherOfLongPatterns(t *testing.T) {
+	_, m := fcase(t, 2000, 9, 3, true)
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 60 {
+		for _, width := range []int{1, 2, 4, 8, 12} {
+			r := rng.IntN(3)
+			lo := rng.Int64N(m.Elems())
+			hi := lo + 1 + rng.Int64N(m.Elems()-lo)
+			pos := rng.Int64N(m.Count(r))
+			pend := pos + 1 + rng.Int64N(m.Count(r)-pos)
+			canon, blob := fill(int(hi-lo)*width, 3), fill(int(pend-pos)*width, 4)
+			wantCanon, wantBlob := slices.Clone(canon), slices.Clone(blob)
+			for p := range m.Clip(r, lo, hi) {
+				for k := max(0, pos-p.Pos); k < min(p.Len, pend-p.Pos); k++ {
+					c, b := int(p.Off+k-lo)*width, int(p.Pos+k-pos)*width
+					copy(wantCanon[c:c+width], blob[b:])
+					copy(wantBlob[b:b+width], canon[c:])
+				}
+			}
+			gotCanon, gotBlob := slices.Clone(canon), slices.Clone(blob)
+			m.Scatter(gotCanon, lo, blob, pos, r, width)
+			m.Gather(gotBlob, pos, canon, lo, r, width)
+			if !bytes.Equal(gotCanon, wantCanon) || !bytes.Equal(gotBlob, wantBlob) {
+				t.Fatalf("rank %d [%d,%d) [%d,%d) width %d", r, lo, hi, pos, pend, width)
+			}
+		}
+	}
+}
+
+func TestConcurrentSet(t *testing.T) {
+	const ranks = 64
+	cols := columns(5000, ranks, 9)
+	b := NewBuilder([]int64{10, 5000}, ranks)
+	var wg sync.WaitGroup
+	for w := range 4 {
+		wg.Go(func() {
+			for r := w; r < ranks; r += 4 {
+				if err := b.Set(r, levels(nil, cols[r], 5000, 10)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	m, err := b.Map()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r := range ranks {
+		if !slices.Equal(m.AppendReqs(nil, r), levels(nil, cols[r], 5000, 10)) {
+			t.Errorf("rank %d differs", r)
+		}
+	}
+	if c, err := m.Coverage(); err != nil || !c.Full() {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
