@@ -1,0 +1,58 @@
+package subfile
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"blobio/internal/vfs"
+)
+
+func touch(t *testing.T, fsys vfs.FS, names ...string) {
+	t.Helper()
+	for _, n := range names {
+		f, err := fsys.Create(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestFind(t *testing.T) {
+	m := vfs.NewMem()
+	for _, d := range []string{"one", "two", "empty", "plain"} {
+		if err := m.MkdirAll(d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	touch(t, m, "one/F.nc.0000", "one/F.nc.0002", "one/F.nc.0001.partial", "one/F.nc.manifest", "one/F.nc+1.0000",
+		"two/A.nc.0000", "two/B.nc.0000", "plain/c.nc")
+	for _, path := range []string{"one/F.nc", "one/F.nc.0002", "one", "one/F.nc.manifest"} {
+		s, err := Find(m, path)
+		if err != nil {
+			t.Errorf("Find(%q): %v", path, err)
+			continue
+		}
+		if s.Base != "one/F.nc" || s.Len() != 3 || len(s.Members) != 2 || s.Members[2] != "one/F.nc.0002" || len(s.Partials) != 1 || !s.Manifest || s.Next || s.Single {
+			t.Errorf("Find(%q) = %+v", path, s)
+		}
+	}
+	if s, err := Find(m, "one/F.nc+1.0000"); err != nil || s.Base != "one/F.nc+1" {
+		t.Errorf("a member of an appended set: %+v, %v", s, err)
+	}
+	if s, err := Find(m, "plain"); err != nil || !s.Single || s.Base != "plain/c.nc" {
+		t.Errorf("a directory with one plain file: %+v, %v", s, err)
+	}
+	if _, err := Find(m, "two"); !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), "A.nc, B.nc") {
+		t.Errorf("two datasets: %v", err)
+	}
+	for _, path := range []string{"empty", "one/G.nc", "none/F.nc"} {
+		if _, err := Find(m, path); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("Find(%q): %v", path, err)
+		}
+	}
+}
