@@ -35,8 +35,8 @@ type Comm interface {
 	// 0 gets the identity of op. The result is the caller's.
 	ExscanInt64(ctx context.Context, v []int64, op Op) ([]int64, error)
 
-	// Send sends b to a rank, tag >= 0. It may return before b is received, or not.
-	// Messages of the same sender, receiver and tag arrive in order.
+	// Send sends b to a rank, tag >= 0. It copies b and does not wait for the receiver:
+	// two ranks may first send to each other and then receive. Messages of the same sender, receiver and tag arrive in order.
 	Send(ctx context.Context, to, tag int, b []byte) error
 	// Recv returns the next message of this sender and tag; the caller owns it.
 	Recv(ctx context.Context, from, tag int) ([]byte, error)

@@ -1,0 +1,523 @@
+package commtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"blobio/comm"
+)
+
+// hangAfter is when a run is given up: far more than any of these takes.
+const hangAfter = 30 * time.Second
+
+// call is one way to wait for others.
+type call struct {
+	name string
+	do   func(ctx context.Context, c comm.Comm) error
+}
+
+// calls are all collectives, and Recv of a message that never comes (of rank 1).
+var calls = []call{
+	{"Barrier", func(ctx context.Context, c comm.Comm) error { return c.Barrier(ctx) }},
+	{"Bcast", func(ctx context.Context, c comm.Comm) error { _, err := c.Bcast(ctx, 0, nil); return err }},
+	{"Gather", func(ctx context.Context, c comm.Comm) error { _, err := c.Gather(ctx, 0, nil); return err }},
+	{"Allgather", func(ctx context.Context, c comm.Comm) error { _, err := c.Allgather(ctx, nil); return err }},
+	{"Alltoallv", func(ctx context.Context, c comm.Comm) error { _, err := c.Alltoallv(ctx, nil); return err }},
+	{"AllreduceInt64", func(ctx context.Context, c comm.Comm) error {
+		_, err := c.AllreduceInt64(ctx, []int64{1}, comm.Sum)
+		return err
+	}},
+	{"ExscanInt64", func(ctx context.Context, c comm.Comm) error {
+		_, err := c.ExscanInt64(ctx, []int64{1}, comm.Sum)
+		return err
+	}},
+	{"Allreduce of doubles", func(ctx context.Context, c comm.Comm) error {
+		_, err := comm.AllreduceOne(ctx, c, 1.5, comm.Sum)
+		return err
+	}},
+	{"Split", func(ctx context.Context, c comm.Comm) error { _, err := c.Split(ctx, 0, 0); return err }},
+	{"SplitNode", func(ctx context.Context, c comm.Comm) error { _, err := c.SplitNode(ctx); return err }},
+	{"Share", func(ctx context.Context, c comm.Comm) error { _, err := c.Share(ctx, 1); return err }},
+	{"NewWindow", func(ctx context.Context, c comm.Comm) error { _, err := c.NewWindow(ctx, nil); return err }},
+	{"Agree", func(ctx context.Context, c comm.Comm) error { return comm.Agree(ctx, c, nil) }},
+	{"Recv", func(ctx context.Context, c comm.Comm) error { _, err := c.Recv(ctx, 1, 0); return err }},
+}
+
+// bounded runs and fails the test if that hangs or leaves a goroutine behind.
+func bounded(t *testing.T, run Runner, n, perNode int, f func(ctx context.Context, c comm.Comm) error) error {
+	t.Helper()
+	before := runtime.NumGoroutine()
+	done := make(chan error, 1)
+	go func() { done <- run(t, n, perNode, f) }()
+	select {
+	case err := <-done:
+		for i := 0; runtime.NumGoroutine() > before; i++ { // the one above takes a moment to end
+			if i == 200 {
+				t.Errorf("%d goroutines left behind", runtime.NumGoroutine()-before)
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+		return err
+	case <-time.After(hangAfter):
+		buf := make([]byte, 1<<20)
+		t.Fatalf("hangs:\n%s", buf[:runtime.Stack(buf, true)])
+		return nil
+	}
+}
+
+// Failures tests what becomes of a run in which ranks fail or do not fit together: every
+// rank gets an error that says why, nobody hangs, no goroutine is left behind.
+func Failures(t *testing.T, run Runner) {
+	for _, c := range []struct {
+		name string
+		test func(*testing.T, Runner)
+	}{
+		{"Error", testError},
+		{"ErrorOfManyRanks", testErrorOfMany},
+		{"ErrorElsewhere", testErrorElsewhere},
+		{"Panic", testPanic},
+		{"Goexit", testGoexit},
+		{"Mismatch", testMismatch},
+		{"Exited", testExited},
+		{"Deadlock", testDeadlock},
+		{"CallContext", testCallContext},
+		{"Usage", testUsage},
+		{"Late", testLate},
+		{"AgreeThenFail", testAgreeThenFail},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.test(t, run) })
+	}
+}
+
+var errDisk = errors.New("the disk is gone")
+
+// after checks what calls return once the communication broke for this reason.
+func after(ctx context.Context, c comm.Comm, cause error) error {
+	for _, k := range calls {
+		err := k.do(context.WithoutCancel(ctx), c)
+		if !errors.Is(err, comm.ErrBroken) || !errors.Is(err, cause) {
+			return fmt.Errorf("%s after the failure: %w, want ErrBroken and %w", k.name, err, cause)
+		}
+	}
+	if err := c.Send(ctx, 0, 0, nil); !errors.Is(err, comm.ErrBroken) {
+		return fmt.Errorf("Send after the failure: %w, want ErrBroken", err)
+	}
+	return nil
+}
+
+// testError: rank 1 returns an error; whatever the others wait in ends with it.
+func testError(t *testing.T, run Runner) {
+	for _, k := range calls {
+		for _, early := range []bool{false, true} {
+			var wrong atomic.Pointer[error]
+			err := bounded(t, run, 4, 0, func(ctx context.Context, c comm.Comm) error {
+				if c.Rank() == 1 {
+					if early {
+						time.Sleep(2 * time.Millisecond) // the others wait already
+					}
+					return fmt.Errorf("writing: %w", errDisk)
+				}
+				err := k.do(ctx, c)
+				var re *comm.RankError
+				if !errors.Is(err, errDisk) || !errors.As(err, &re) || re.Rank != 1 {
+					err = fmt.Errorf("rank %d got %w", c.Rank(), err)
+					wrong.CompareAndSwap(nil, &err)
+				} else if e := after(ctx, c, errDisk); e != nil {
+					wrong.CompareAndSwap(nil, &e)
+				}
+				return err
+			})
+			if p := wrong.Load(); p != nil {
+				t.Errorf("%s: %v", k.name, *p)
+			}
+			var re *comm.RankError
+			if !errors.As(err, &re) || re.Rank != 1 || !errors.Is(err, errDisk) {
+				t.Errorf("%s: run returned %v", k.name, err)
+			} else if n := strings.Count(err.Error(), errDisk.Error()); n != 1 {
+				t.Errorf("%s: the cause is told %d times: %v", k.name, n, err)
+			}
+		}
+	}
+}
+
+// testErrorOfMany: distinct errors are all told, the same one once.
+func testErrorOfMany(t *testing.T, run Runner) {
+	err := bounded(t, run, 12, 0, func(ctx context.Context, c comm.Comm) error {
+		if c.Rank()%2 == 0 {
+			return errDisk
+		}
+		return fmt.Errorf("file %d is full", c.Rank()/4)
+	})
+	for _, s := range []string{errDisk.Error(), "file 0 is", "file 1 is", "file 2 is"} {
+		if err == nil || strings.Count(err.Error(), s) != 1 {
+			t.Errorf("%q is not told once: %v", s, err)
+		}
+	}
+}
+
+// testErrorElsewhere: the error reaches ranks that wait in groups without the failing rank.
+func testErrorElsewhere(t *testing.T, run Runner) {
+	var wrong atomic.Int64
+	err := bounded(t, run, 9, 3, func(ctx context.Context, c comm.Comm) error {
+		node, err := c.SplitNode(ctx)
+		if err != nil {
+			return err
+		}
+		if c.Rank() == 8 {
+			return errDisk
+		}
+		if c.Rank()%3 == 0 {
+			_, err = node.Recv(ctx, 1, 0)
+		} else {
+			err = node.Barrier(ctx)
+		}
+		if !errors.Is(err, errDisk) {
+			wrong.Add(1)
+		}
+		return err
+	})
+	if !errors.Is(err, errDisk) || wrong.Load() > 0 {
+		t.Errorf("%d ranks got another error; run returned %v", wrong.Load(), err)
+	}
+}
+
+func testPanic(t *testing.T, run Runner) {
+	for _, value := range []any{"out of cheese", errDisk, nil} {
+		err := bounded(t, run, 4, 0, func(ctx context.Context, c comm.Comm) error {
+			if c.Rank() == 2 {
+				explode(value)
+			}
+			return c.Barrier(ctx)
+		})
+		var pe *comm.PanicError
+		var re *comm.RankError
+		switch {
+		case !errors.As(err, &pe) || !errors.As(err, &re) || re.Rank != 2:
+			t.Errorf("panic(%v): run returned %v", value, err)
+		case !strings.Contains(string(pe.Stack), "explode"):
+			t.Errorf("panic(%v): the stack does not show it:\n%s", value, pe.Stack)
+		case value == any(errDisk) && !errors.Is(err, errDisk):
+			t.Errorf("panic(%v): the value is lost", value)
+		}
+	}
+}
+
+func explode(v any) { panic(v) }
+
+// testGoexit: t.FailNow and the like end a goroutine without a return.
+func testGoexit(t *testing.T, run Runner) {
+	err := bounded(t, run, 3, 0, func(ctx context.Context, c comm.Comm) error {
+		if c.Rank() == 2 {
+			runtime.Goexit()
+		}
+		return c.Barrier(ctx)
+	})
+	var re *comm.RankError
+	if !errors.As(err, &re) || re.Rank != 2 || !strings.Contains(err.Error(), "Goexit") {
+		t.Errorf("run returned %v", err)
+	}
+}
+
+// testMismatch: each pair of different collectives is found out, on all ranks.
+func testMismatch(t *testing.T, run Runner) {
+	variants := append([]call{
+		{"Bcast(1)", func(ctx context.Context, c comm.Comm) error { _, err := c.Bcast(ctx, 1, nil); return err }},
+		{"AllreduceInt64 of 2", func(ctx context.Context, c comm.Comm) error {
+			_, err := c.AllreduceInt64(ctx, []int64{1, 2}, comm.Sum)
+			return err
+		}},
+		{"AllreduceInt64 Max", func(ctx context.Context, c comm.Comm) error {
+			_, err := c.AllreduceInt64(ctx, []int64{1}, comm.Max)
+			return err
+		}},
+	}, calls...)
+	skip := func(name string) bool { // Recv is no collective; the others begin with one of the others
+		return name == "Recv" || name == "Agree" || name == "Allreduce of doubles"
+	}
+	for i, a := range variants {
+		for _, b := range variants[:i] {
+			if skip(a.name) || skip(b.name) {
+				continue
+			}
+			var got atomic.Int64
+			err := bounded(t, run, 3, 0, func(ctx context.Context, c comm.Comm) error {
+				k := a
+				if c.Rank() == 1 {
+					k = b
+				}
+				err := k.do(ctx, c)
+				if errors.Is(err, comm.ErrMismatch) {
+					got.Add(1)
+				}
+				return err
+			})
+			if got.Load() != 3 || !errors.Is(err, comm.ErrMismatch) {
+				t.Errorf("%s with %s: %d of 3 ranks got ErrMismatch; run returned %v", a.name, b.name, got.Load(), err)
+			}
+		}
+	}
+	// Two windows.
+	err := bounded(t, run, 2, 0, func(ctx context.Context, c comm.Comm) error {
+		var w [2]comm.Window
+		for i := range w {
+			var err error
+			if w[i], err = c.NewWindow(ctx, nil); err != nil {
+				return err
+			}
+		}
+		return w[c.Rank()].Fence(ctx)
+	})
+	if !errors.Is(err, comm.ErrMismatch) {
+		t.Errorf("Fence of two windows: %v", err)
+	}
+	// Two reductions of doubles: found out by the ranks themselves.
+	err = bounded(t, run, 2, 0, func(ctx context.Context, c comm.Comm) error {
+		_, err := comm.AllreduceOne(ctx, c, 1.5, []comm.Op{comm.Min, comm.Max}[c.Rank()])
+		return err
+	})
+	if !errors.Is(err, comm.ErrMismatch) {
+		t.Errorf("Min and Max of doubles: %v", err)
+	}
+}
+
+// testExited: a rank returns nil while others wait, or before they do.
+func testExited(t *testing.T, run Runner) {
+	for _, k := range calls {
+		for _, late := range []bool{false, true} {
+			var got atomic.Int64
+			err := bounded(t, run, 3, 0, func(ctx context.Context, c comm.Comm) error {
+				if c.Rank() == 1 {
+					if late {
+						time.Sleep(2 * time.Millisecond)
+					}
+					return nil
+				}
+				err := k.do(ctx, c)
+				if errors.Is(err, comm.ErrExited) {
+					got.Add(1)
+				}
+				return err
+			})
+			if got.Load() != 2 || !errors.Is(err, comm.ErrExited) {
+				t.Errorf("%s: %d of 2 ranks got ErrExited; run returned %v", k.name, got.Load(), err)
+			}
+		}
+	}
+	// A message to nobody, and one sent before leaving.
+	err := bounded(t, run, 2, 0, func(ctx context.Context, c comm.Comm) error {
+		if c.Rank() == 1 {
+			return c.Send(ctx, 0, 7, []byte("bye"))
+		}
+		time.Sleep(5 * time.Millisecond)
+		if b, err := c.Recv(ctx, 1, 7); err != nil || string(b) != "bye" {
+			return fmt.Errorf("last message: %q, %w", b, err)
+		}
+		return c.Send(ctx, 1, 7, nil)
+	})
+	if !errors.Is(err, comm.ErrExited) {
+		t.Errorf("Send to a rank that left: %v", err)
+	}
+	// A rank may leave when the others need only each other.
+	err = bounded(t, run, 4, 0, func(ctx context.Context, c comm.Comm) error {
+		sub, err := c.Split(ctx, min(c.Rank(), 1), 0)
+		if err != nil || c.Rank() == 0 {
+			return err
+		}
+		time.Sleep(2 * time.Millisecond)
+		for range 10 {
+			if err := sub.Barrier(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Errorf("without the rank that left: %v", err)
+	}
+}
+
+func testDeadlock(t *testing.T, run Runner) {
+	for name, f := range map[string]func(ctx context.Context, c, half comm.Comm) error{
+		"all receive": func(ctx context.Context, c, half comm.Comm) error {
+			_, err := c.Recv(ctx, (c.Rank()+1)%c.Size(), 1)
+			return err
+		},
+		"two groups crosswise": func(ctx context.Context, c, half comm.Comm) error {
+			if c.Rank() == 0 {
+				return half.Barrier(ctx)
+			}
+			return c.Barrier(ctx)
+		},
+		"a message of another tag": func(ctx context.Context, c, half comm.Comm) error {
+			if c.Rank() == 0 {
+				_, err := c.Recv(ctx, 1, 1)
+				return err
+			}
+			if c.Rank() == 1 {
+				if err := c.Send(ctx, 0, 2, nil); err != nil {
+					return err
+				}
+			}
+			return c.Barrier(ctx)
+		},
+	} {
+		var got atomic.Int64
+		err := bounded(t, run, 4, 0, func(ctx context.Context, c comm.Comm) error {
+			half, err := c.Split(ctx, c.Rank()%2, 0)
+			if err != nil {
+				return err
+			}
+			err = f(ctx, c, half)
+			if errors.Is(err, comm.ErrDeadlock) {
+				got.Add(1)
+			}
+			return err
+		})
+		if got.Load() != 4 || !errors.Is(err, comm.ErrDeadlock) {
+			t.Errorf("%s: %d of 4 ranks got ErrDeadlock; run returned %v", name, got.Load(), err)
+		}
+	}
+	// Whoever waits while another computes is not deadlocked.
+	err := bounded(t, run, 2, 0, func(ctx context.Context, c comm.Comm) error {
+		if c.Rank() == 0 {
+			time.Sleep(300 * time.Millisecond)
+		}
+		return c.Barrier(ctx)
+	})
+	if err != nil {
+		t.Errorf("a slow rank: %v", err)
+	}
+}
+
+// testCallContext: the context of one call on one rank is cancelled.
+func testCallContext(t *testing.T, run Runner) {
+	for _, k := range calls {
+		for _, before := range []bool{false, true} {
+			var wrong atomic.Pointer[error]
+			note := func(err error) { wrong.CompareAndSwap(nil, &err) }
+			err := bounded(t, run, 3, 0, func(ctx context.Context, c comm.Comm) error {
+				if c.Rank() == 1 {
+					<-ctx.Done() // does not take part, and sees that it is over
+					if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+						note(fmt.Errorf("cause of the end is %w", cause))
+					}
+					return nil
+				}
+				callCtx, cancel := context.WithCancel(ctx)
+				defer cancel()
+				if c.Rank() == 0 {
+					if before {
+						cancel()
+					} else {
+						time.AfterFunc(2*time.Millisecond, cancel)
+					}
+				}
+				err := k.do(callCtx, c)
+				var re *comm.RankError
+				switch {
+				case c.Rank() == 0 && err != context.Canceled && k.name != "Agree":
+					note(fmt.Errorf("rank 0 got %w, want context.Canceled itself", err))
+				case c.Rank() == 2 && (!errors.Is(err, context.Canceled) || !errors.As(err, &re) || re.Rank != 0):
+					note(fmt.Errorf("rank 2 got %w", err))
+				}
+				if e := after(ctx, c, context.Canceled); e != nil {
+					note(e)
+				}
+				return nil // not passed on; the run knows
+			})
+			if p := wrong.Load(); p != nil {
+				t.Errorf("%s: %v", k.name, *p)
+			}
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: run returned %v", k.name, err)
+			}
+		}
+	}
+}
+
+// testUsage: a bad argument on one rank reaches all.
+func testUsage(t *testing.T, run Runner) {
+	for _, k := range []call{
+		{"root", func(ctx context.Context, c comm.Comm) error { _, err := c.Bcast(ctx, 3, nil); return err }},
+		{"negative root", func(ctx context.Context, c comm.Comm) error { _, err := c.Gather(ctx, -1, nil); return err }},
+		{"length", func(ctx context.Context, c comm.Comm) error {
+			_, err := c.Alltoallv(ctx, make([][]byte, 2))
+			return err
+		}},
+		{"op", func(ctx context.Context, c comm.Comm) error {
+			_, err := c.AllreduceInt64(ctx, nil, comm.Replace)
+			return err
+		}},
+		{"op of Exscan", func(ctx context.Context, c comm.Comm) error {
+			_, err := c.ExscanInt64(ctx, nil, 99)
+			return err
+		}},
+		{"to", func(ctx context.Context, c comm.Comm) error { return c.Send(ctx, 3, 0, nil) }},
+		{"tag", func(ctx context.Context, c comm.Comm) error { _, err := c.Recv(ctx, 0, -1); return err }},
+	} {
+		var got atomic.Int64
+		err := bounded(t, run, 3, 0, func(ctx context.Context, c comm.Comm) error {
+			var err error
+			if c.Rank() == 1 {
+				err = k.do(ctx, c)
+			} else {
+				err = c.Barrier(ctx)
+			}
+			if errors.Is(err, comm.ErrUsage) {
+				got.Add(1)
+			}
+			return err
+		})
+		if got.Load() != 3 || !errors.Is(err, comm.ErrUsage) {
+			t.Errorf("%s: %d of 3 ranks got ErrUsage; run returned %v", k.name, got.Load(), err)
+		}
+	}
+}
+
+// testLate: a collective that was complete is not undone by a failure after it.
+func testLate(t *testing.T, run Runner) {
+	for range 20 {
+		var passed atomic.Int64
+		err := bounded(t, run, 5, 0, func(ctx context.Context, c comm.Comm) error {
+			if err := c.Barrier(ctx); err != nil {
+				return err
+			}
+			passed.Add(1)
+			if c.Rank() == 3 {
+				return errDisk
+			}
+			return nil
+		})
+		if passed.Load() != 5 || !errors.Is(err, errDisk) {
+			t.Fatalf("%d of 5 ranks passed; run returned %v", passed.Load(), err)
+		}
+	}
+}
+
+// testAgreeThenFail: returning what was agreed upon tells the first cause once.
+func testAgreeThenFail(t *testing.T, run Runner) {
+	err := bounded(t, run, 5, 0, func(ctx context.Context, c comm.Comm) error {
+		var in error
+		if c.Rank() >= 3 {
+			in = fmt.Errorf("file %d: %w", c.Rank(), errDisk)
+		}
+		err := comm.Agree(ctx, c, in)
+		if err == nil {
+			return errors.New("agreed on success")
+		}
+		if err := c.Barrier(ctx); err != nil {
+			return fmt.Errorf("Barrier after Agree: %w", err)
+		}
+		return err
+	})
+	if err == nil || strings.Count(err.Error(), "file 3") != 1 || strings.Count(err.Error(), "file 4") > 1 {
+		t.Errorf("run returned %v", err)
+	}
+}

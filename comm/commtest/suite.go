@@ -1,0 +1,369 @@
+package commtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"blobio/comm"
+)
+
+// Runner runs f on n ranks, ranksPerNode of which share a node (0: all), in
+// blocks, and returns the error of the run. Ranks are goroutines or processes; f
+// must not use t.
+type Runner func(t *testing.T, n, ranksPerNode int, f func(ctx context.Context, c comm.Comm) error) error
+
+// sizes are the numbers of ranks that most tests use: one, a power of two, and not.
+var sizes = []int{1, 2, 3, 8, 13}
+
+// each runs f on every size.
+func each(t *testing.T, run Runner, f func(ctx context.Context, c comm.Comm) error) {
+	t.Helper()
+	for _, n := range sizes {
+		if err := run(t, n, 0, f); err != nil {
+			t.Errorf("%d ranks: %v", n, err)
+		}
+	}
+}
+
+// Suite tests that run passes the contract.
+func Suite(t *testing.T, run Runner) {
+	for _, c := range []struct {
+		name string
+		test func(*testing.T, Runner)
+	}{
+		{"Identity", testIdentity},
+		{"Barrier", testBarrier},
+		{"Bcast", testBcast},
+		{"Gather", testGather},
+		{"Allgather", testAllgather},
+		{"Reuse", testReuse},
+		{"Alltoallv", testAlltoallv},
+		{"Reductions", testReductions},
+		{"Exscan", testExscan},
+		{"Typed", testTyped},
+		{"FloatOrder", testFloatOrder},
+		{"SendRecv", testSendRecv},
+		{"Split", testSplit},
+		{"SplitNode", testSplitNode},
+		{"Share", testShare},
+		{"Agree", testAgree},
+		{"Window", testWindow},
+		{"WindowRange", testWindowRange},
+		{"Mixed", testMixed},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.test(t, run) })
+	}
+}
+
+// part is what rank r gives in these tests: r bytes of value r.
+func part(r int) []byte {
+	b := make([]byte, r)
+	for i := range b {
+		b[i] = byte(r)
+	}
+	return b
+}
+
+func equal(what string, got, want []byte) error {
+	if string(got) != string(want) {
+		return fmt.Errorf("%s: got %v, want %v", what, got, want)
+	}
+	return nil
+}
+
+func testIdentity(t *testing.T, run Runner) {
+	each(t, run, func(ctx context.Context, c comm.Comm) error {
+		if c.Rank() < 0 || c.Rank() >= c.Size() {
+			return fmt.Errorf("rank %d of %d", c.Rank(), c.Size())
+		}
+		v, err := c.AllreduceInt64(ctx, []int64{1 << c.Rank(), 1}, comm.Sum)
+		if err != nil {
+			return err
+		}
+		if v[0] != 1<<c.Size()-1 || v[1] != int64(c.Size()) {
+			return fmt.Errorf("ranks are not 0 ... %d: bits %#x of %d ranks", c.Size()-1, v[0], v[1])
+		}
+		return nil
+	})
+}
+
+// testBarrier: with Puts into the window of rank 0, each rank sees all that came before the Barrier.
+func testBarrier(t *testing.T, run Runner) {
+	each(t, run, func(ctx context.Context, c comm.Comm) error {
+		w, err := c.NewWindow(ctx, make([]byte, 8))
+		if err != nil {
+			return err
+		}
+		for round := int64(1); round <= 20; round++ {
+			if _, err := w.FetchInt64(ctx, 0, 0, 1, comm.Sum); err != nil {
+				return err
+			}
+			if err := c.Barrier(ctx); err != nil {
+				return err
+			}
+			got, err := w.FetchInt64(ctx, 0, 0, 0, comm.Sum)
+			if err != nil {
+				return err
+			}
+			if got != round*int64(c.Size()) {
+				return fmt.Errorf("round %d: %d ranks passed the Barrier before", round, got)
+			}
+			if err := c.Barrier(ctx); err != nil {
+				return err
+			}
+		}
+		return w.Free(ctx)
+	})
+}
+
+func testBcast(t *testing.T, run Runner) {
+	each(t, run, func(ctx context.Context, c comm.Comm) error {
+		for root := range c.Size() {
+			var b []byte
+			if c.Rank() == root {
+				b = part(root)
+			}
+			got, err := c.Bcast(ctx, root, b)
+			if err == nil {
+				err = equal("Bcast", got, part(root))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func testGather(t *testing.T, run Runner) {
+	each(t, run, func(ctx context.Context, c comm.Comm) error {
+		for root := range c.Size() {
+			got, err := c.Gather(ctx, root, part(c.Rank()))
+			if err != nil {
+				return err
+			}
+			if c.Rank() != root {
+				if got != nil {
+					return fmt.Errorf("Gather gave %d parts to a rank that is not root", len(got))
+				}
+				continue
+			}
+			if err := checkParts(c, got); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func checkParts(c comm.Comm, got [][]byte) error {
+	if len(got) != c.Size() {
+		return fmt.Errorf("%d parts of %d ranks", len(got), c.Size())
+	}
+	for r, b := range got {
+		if err := equal(fmt.Sprintf("part of rank %d", r), b, part(r)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func testAllgather(t *testing.T, run Runner) {
+	each(t, run, func(ctx context.Context, c comm.Comm) error {
+		got, err := c.Allgather(ctx, part(c.Rank()))
+		if err != nil {
+			return err
+		}
+		return checkParts(c, got)
+	})
+}
+
+// testReuse: what was passed in may be changed as soon as the call returns.
+func testReuse(t *testing.T, run Runner) {
+	each(t, run, func(ctx context.Context, c comm.Comm) error {
+		next, prev := (c.Rank()+1)%c.Size(), (c.Rank()+c.Size()-1)%c.Size()
+		for round := range 10 {
+			b := part(c.Rank())
+			spoil := func() {
+				for i := range b {
+					b[i] = 0xff
+				}
+			}
+			var err error
+			var all [][]byte
+			want := part(c.Rank())
+			switch round % 4 {
+			case 0:
+				all, err = c.Allgather(ctx, b)
+				spoil()
+			case 1:
+				row := make([][]byte, c.Size())
+				for i := range row {
+					row[i] = b
+				}
+				all, err = c.Alltoallv(ctx, row)
+				spoil()
+			case 2:
+				var one []byte
+				one, err = c.Bcast(ctx, c.Size()-1, b)
+				spoil()
+				all, want = [][]byte{one}, part(c.Size()-1)
+			case 3:
+				if err := c.Send(ctx, next, 5, b); err != nil {
+					return err
+				}
+				spoil()
+				var one []byte
+				one, err = c.Recv(ctx, prev, 5)
+				all, want = [][]byte{one}, part(prev)
+			}
+			if err != nil {
+				return err
+			}
+			if err := c.Barrier(ctx); err != nil { // all have spoiled theirs
+				return err
+			}
+			if len(all) == 1 {
+				err = equal("after reuse", all[0], want)
+			} else {
+				err = checkParts(c, all)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func testAlltoallv(t *testing.T, run Runner) {
+	cell := func(from, to int) []byte { return part((3*from + 5*to) % 17) }
+	each(t, run, func(ctx context.Context, c comm.Comm) error {
+		row := make([][]byte, c.Size())
+		for to := range row {
+			row[to] = cell(c.Rank(), to)
+		}
+		silent := c.Size() - 1 // sends nothing, in the short form
+		if c.Rank() == silent && c.Size() > 1 {
+			row = nil
+		}
+		got, err := c.Alltoallv(ctx, row)
+		if err != nil {
+			return err
+		}
+		if len(got) != c.Size() {
+			return fmt.Errorf("Alltoallv gave %d parts", len(got))
+		}
+		for from, b := range got {
+			want := cell(from, c.Rank())
+			if from == silent && c.Size() > 1 {
+				want = nil
+			}
+			if err := equal(fmt.Sprintf("from rank %d", from), b, want); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func testReductions(t *testing.T, run Runner) {
+	each(t, run, func(ctx context.Context, c comm.Comm) error {
+		r, n := int64(c.Rank()), int64(c.Size())
+		even := int64(0) // 1 if no rank but 0 exists
+		if n == 1 {
+			even = 1
+		}
+		for _, k := range []struct {
+			op      comm.Op
+			v, want int64
+		}{
+			{comm.Sum, r + 1, n * (n + 1) / 2},
+			{comm.Sum, math.MaxInt64, -n + n*math.MinInt64}, // wraps around
+			{comm.Prod, 3, int64(math.Pow(3, float64(n)))},
+			{comm.Max, -r - 5, -5},
+			{comm.Min, -r - 5, -n - 4},
+			{comm.BAnd, ^(1 << r), ^(1<<n - 1)},
+			{comm.BOr, 1 << r, 1<<n - 1},
+			{comm.BXor, 1<<r ^ 1<<60, (1<<n - 1) ^ (n%2)<<60},
+			{comm.LAnd, 7, 1},
+			{comm.LAnd, 1 - min(r, 1), even},
+			{comm.LOr, 0, 0},
+			{comm.LOr, r * 4, 1 - even},
+		} {
+			in := []int64{k.v, 0, k.v}
+			got, err := c.AllreduceInt64(ctx, in, k.op)
+			if err != nil {
+				return err
+			}
+			if len(got) != 3 || got[0] != k.want || got[2] != k.want {
+				return fmt.Errorf("%v of %d ranks: got %v, want %d", k.op, n, got, k.want)
+			}
+			if in[0] != k.v {
+				return errors.New("AllreduceInt64 changed its argument")
+			}
+			got[0] = r // the result is the caller's
+		}
+		got, err := c.AllreduceInt64(ctx, nil, comm.Sum)
+		if len(got) != 0 {
+			return fmt.Errorf("no elements gave %v", got)
+		}
+		return err
+	})
+}
+
+func testExscan(t *testing.T, run Runner) {
+	ops := []comm.Op{comm.Sum, comm.Prod, comm.Max, comm.Min, comm.BAnd, comm.BOr, comm.BXor}
+	val := func(rank int, i int64) int64 { return (int64(rank)*7+i*3)%11 - 4 }
+	each(t, run, func(ctx context.Context, c comm.Comm) error {
+		for _, op := range ops {
+			in := []int64{val(c.Rank(), 0), val(c.Rank(), 1)}
+			got, err := c.ExscanInt64(ctx, in, op)
+			if err != nil {
+				return err
+			}
+			for i := range int64(2) {
+				want := op.IdentityInt64()
+				for r := range c.Rank() {
+					want = simple(op, want, val(r, i))
+				}
+				if got[i] != want {
+					return fmt.Errorf("Exscan %v on rank %d: got %d, want %d", op, c.Rank(), got[i], want)
+				}
+			}
+			mine := int64(1000 + c.Rank()) // the result is the caller's
+			got[0] = mine
+			got = append(got, mine)
+			got[1] = mine
+			if err := c.Barrier(ctx); err != nil {
+				return err
+			}
+			if got[0] != mine || got[1] != mine || got[2] != mine {
+				return errors.New("ranks share the result of ExscanInt64")
+			}
+		}
+		return nil
+	})
+}
+
+// simple is one step of op.
+func simple(op comm.Op, a, b int64) int64 {
+	switch op {
+	case comm.Sum:
+		return a + b
+	case comm.Prod:
+		return a * b
+	case comm.Max:
+		return max(a, b)
+	case comm.Min:
+		return min(a, b)
+	case comm.BAnd:
+		return a & b
+	case comm.BOr:
+		return a | b
+	}
+	return a ^ b
+}

@@ -1,0 +1,118 @@
+package commtest
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+
+	"blobio/comm"
+)
+
+// typedCase is one reduction of elements of type T.
+func typedCase[T comm.Number](ctx context.Context, c comm.Comm, op comm.Op, v func(rank int) T, identity T) error {
+	want := identity
+	step := func(a, b T) T {
+		switch op {
+		case comm.Sum:
+			return a + b
+		case comm.Max:
+			return max(a, b)
+		default:
+			return min(a, b)
+		}
+	}
+	for r := range c.Rank() {
+		want = step(want, v(r))
+	}
+	got, err := comm.ExscanOne(ctx, c, v(c.Rank()), op)
+	if err != nil {
+		return err
+	}
+	if got != want {
+		return fmt.Errorf("Exscan %v of %T on rank %d: got %v, want %v", op, got, c.Rank(), got, want)
+	}
+	for r := c.Rank(); r < c.Size(); r++ {
+		want = step(want, v(r))
+	}
+	got, err = comm.AllreduceOne(ctx, c, v(c.Rank()), op)
+	if err != nil {
+		return err
+	}
+	if got != want {
+		return fmt.Errorf("Allreduce %v of %T: got %v, want %v", op, got, got, want)
+	}
+	return nil
+}
+
+func testTyped(t *testing.T, run Runner) {
+	each(t, run, func(ctx context.Context, c comm.Comm) error {
+		for _, f := range []func() error{
+			func() error {
+				return typedCase(ctx, c, comm.Sum, func(r int) int { return r - 3 }, 0)
+			},
+			func() error {
+				return typedCase(ctx, c, comm.Max, func(r int) int8 { return int8(-100 + r) }, math.MinInt8)
+			},
+			func() error {
+				return typedCase(ctx, c, comm.Sum, func(r int) int8 { return 100 }, 0) // wraps as int8 does
+			},
+			func() error {
+				return typedCase(ctx, c, comm.Min, func(r int) int16 { return int16(300 - r) }, math.MaxInt16)
+			},
+			func() error {
+				return typedCase(ctx, c, comm.Max, func(r int) int32 { return int32(-r) }, math.MinInt32)
+			},
+			func() error {
+				return typedCase(ctx, c, comm.Min, func(r int) int64 { return int64(-r) << 40 }, math.MaxInt64)
+			},
+			func() error {
+				return typedCase(ctx, c, comm.Max, func(r int) uint8 { return uint8(250 - r) }, 0)
+			},
+			func() error {
+				return typedCase(ctx, c, comm.Min, func(r int) uint32 { return math.MaxUint32 - uint32(r) }, math.MaxUint32)
+			},
+			func() error {
+				return typedCase(ctx, c, comm.Max, func(r int) uint64 { return uint64(r%2) << 63 }, 0)
+			},
+			func() error {
+				return typedCase(ctx, c, comm.Min, func(r int) uint64 { return uint64(1+r%2) << 62 }, math.MaxUint64)
+			},
+			func() error {
+				return typedCase(ctx, c, comm.Sum, func(r int) float32 { return float32(r) / 4 }, 0)
+			},
+			func() error {
+				return typedCase(ctx, c, comm.Max, func(r int) float64 { return -float64(r) - 0.5 }, math.Inf(-1))
+			},
+			func() error {
+				return typedCase(ctx, c, comm.Min, func(r int) float64 { return float64(r) - 0.5 }, math.Inf(1))
+			},
+		} {
+			if err := f(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// testFloatOrder: sums of doubles are those of the ranks in order, on every rank and in every run.
+func testFloatOrder(t *testing.T, run Runner) {
+	v := func(r int) float64 { return math.Pow(-10, float64(r*5%16)) + 0.1 }
+	each(t, run, func(ctx context.Context, c comm.Comm) error {
+		want := 0.0
+		for r := range c.Size() {
+			want += v(r)
+		}
+		for range 5 {
+			got, err := comm.AllreduceOne(ctx, c, v(c.Rank()), comm.Sum)
+			if err != nil {
+				return err
+			}
+			if got != want {
+				return fmt.Errorf("sum %v, want %v", got, want)
+			}
+		}
+		return nil
+	})
+}

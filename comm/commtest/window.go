@@ -1,0 +1,140 @@
+package commtest
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"blobio/comm"
+)
+
+func testWindow(t *testing.T, run Runner) {
+	each(t, run, func(ctx context.Context, c comm.Comm) error {
+		n, me := c.Size(), c.Rank()
+		// The part of rank r: n slots to be put to, 2 accumulators, a counter, a lock, and r more bytes.
+		local := make([]byte, 8*(n+4)+me)
+		w, err := c.NewWindow(ctx, local)
+		if err != nil {
+			return err
+		}
+		for r := range n {
+			if want := int64(8*(n+4) + r); w.Len(r) != want {
+				return fmt.Errorf("Len(%d) = %d, want %d", r, w.Len(r), want)
+			}
+		}
+		won := 0
+		for r := range n {
+			var b [8]byte
+			binary.NativeEndian.PutUint64(b[:], uint64(100*me+r+1))
+			if err := w.Put(ctx, r, int64(8*me), b[:]); err != nil {
+				return err
+			}
+			clear(b[:]) // may be reused at once
+			for range 10 {
+				if err := w.AccumulateFloat64(ctx, r, int64(8*n), []float64{0.5}, comm.Sum); err != nil {
+					return err
+				}
+				if err := w.AccumulateInt64(ctx, r, int64(8*n+8), []int64{1, 2}, comm.Sum); err != nil {
+					return err
+				}
+			}
+			was, err := w.CompareAndSwapInt64(ctx, r, int64(8*n+24), 0, int64(me+1))
+			if err != nil {
+				return err
+			}
+			if was == 0 {
+				won++
+			}
+		}
+		if err := w.Fence(ctx); err != nil {
+			return err
+		}
+		// The owner sees it in its memory ...
+		num := func(i int) uint64 { return binary.NativeEndian.Uint64(local[8*i:]) }
+		for r := range n {
+			if num(r) != uint64(100*r+me+1) {
+				return fmt.Errorf("rank %d put %d, want %d", r, num(r), 100*r+me+1)
+			}
+		}
+		if f := math.Float64frombits(num(n)); f != 5*float64(n) {
+			return fmt.Errorf("accumulated %v, want %v", f, 5*float64(n))
+		}
+		if num(n+1) != uint64(10*n) || num(n+2) != uint64(20*n) {
+			return fmt.Errorf("accumulated %d, %d, want %d, %d", num(n+1), num(n+2), 10*n, 20*n)
+		}
+		if k := num(n + 3); k < 1 || k > uint64(n) {
+			return fmt.Errorf("lock is held by %d", k)
+		}
+		wins, err := comm.AllreduceOne(ctx, c, won, comm.Sum)
+		if err != nil {
+			return err
+		}
+		if wins != n {
+			return fmt.Errorf("%d ranks won %d locks", wins, n)
+		}
+		// ... and so does everybody else, in pieces too.
+		other := (me + 1) % n
+		b := make([]byte, 8*n)
+		if err := w.Get(ctx, other, 0, b[:3]); err != nil {
+			return err
+		}
+		if err := w.Get(ctx, other, 3, b[3:]); err != nil {
+			return err
+		}
+		for r := range n {
+			if got := binary.NativeEndian.Uint64(b[8*r:]); got != uint64(100*r+other+1) {
+				return fmt.Errorf("got %d of rank %d, want %d", got, other, 100*r+other+1)
+			}
+		}
+		return w.Free(ctx)
+	})
+}
+
+// testWindowRange: an access out of range is an error, changes nothing and breaks nothing.
+func testWindowRange(t *testing.T, run Runner) {
+	each(t, run, func(ctx context.Context, c comm.Comm) error {
+		local := make([]byte, 16)
+		w, err := c.NewWindow(ctx, local)
+		if err != nil {
+			return err
+		}
+		b := []byte{1, 2, 3, 4, 5, 6, 7, 8}
+		for _, k := range []struct {
+			rank int
+			off  int64
+		}{{0, -1}, {0, 9}, {0, 16}, {0, math.MaxInt64}, {0, math.MinInt64}, {-1, 0}, {c.Size(), 0}} {
+			for name, err := range map[string]error{
+				"Put":               w.Put(ctx, k.rank, k.off, b),
+				"Get":               w.Get(ctx, k.rank, k.off, make([]byte, 8)),
+				"AccumulateInt64":   w.AccumulateInt64(ctx, k.rank, k.off, []int64{1}, comm.Sum),
+				"AccumulateFloat64": w.AccumulateFloat64(ctx, k.rank, k.off, []float64{1}, comm.Replace),
+			} {
+				if !errors.Is(err, comm.ErrRange) {
+					return fmt.Errorf("%s at %d of rank %d: %w, want ErrRange", name, k.off, k.rank, err)
+				}
+			}
+		}
+		if err := w.AccumulateFloat64(ctx, 0, 0, []float64{1}, comm.BXor); !errors.Is(err, comm.ErrUsage) {
+			return fmt.Errorf("BXor of doubles: %w, want ErrUsage", err)
+		}
+		if err := w.Put(ctx, 0, 16, nil); err != nil {
+			return fmt.Errorf("nothing at the end: %w", err)
+		}
+		if err := w.Fence(ctx); err != nil {
+			return err
+		}
+		if err := equal("after failed accesses", local, make([]byte, 16)); err != nil {
+			return err
+		}
+		if err := w.Free(ctx); err != nil {
+			return err
+		}
+		if err := w.Put(ctx, 0, 0, b); !errors.Is(err, comm.ErrUsage) {
+			return fmt.Errorf("Put to a freed window: %w, want ErrUsage", err)
+		}
+		return c.Barrier(ctx)
+	})
+}
