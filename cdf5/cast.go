@@ -53,6 +53,21 @@ func narrow[D, S number](dst []D, src []S) int {
 	return -1
 }
 
+// checkNarrow is narrow without the conversion. As bits without the sign,
+// finite values are in order, below infinity and NaN.
+func checkNarrow(src []float64) error {
+	const (
+		most = 0x47EFFFFFE0000000 // the greatest float32
+		inf  = 0x7FF0000000000000
+	)
+	for i, v := range src {
+		if x := math.Float64bits(v) &^ (1 << 63); x > most && x < inf {
+			return &RangeError{Index: int64(i), Value: v, Type: Float}
+		}
+	}
+	return nil
+}
+
 func isFloat[T number]() bool {
 	x := T(1)
 	return x/2 != 0

@@ -125,7 +125,10 @@ func CheckRange(t Type, src any) error {
 	case Int:
 		return check[int32](t, src)
 	case Float:
-		return check[float32](t, src)
+		if s, ok := src.([]float64); ok {
+			return checkNarrow(s)
+		}
+		return nil
 	case Double:
 		return nil
 	case UByte:

@@ -37,15 +37,21 @@ func rev4(x uint64) uint64 { return bits.RotateLeft64(bits.ReverseBytes64(x), 32
 
 func swap2(dst, src []byte) {
 	ne := binary.NativeEndian
-	for len(src) >= 32 && len(dst) >= 32 {
-		a, b := ne.Uint64(src), ne.Uint64(src[8:])
-		c, d := ne.Uint64(src[16:]), ne.Uint64(src[24:])
-		ne.PutUint64(dst, rev2(a))
-		ne.PutUint64(dst[8:], rev2(b))
-		ne.PutUint64(dst[16:], rev2(c))
-		ne.PutUint64(dst[24:], rev2(d))
-		src, dst = src[32:], dst[32:]
+	i := 0
+	for ; i+64 <= len(src) && i+64 <= len(dst); i += 64 {
+		s, d := src[i:i+64:i+64], dst[i:i+64:i+64]
+		x0, x1, x2, x3 := ne.Uint64(s), ne.Uint64(s[8:]), ne.Uint64(s[16:]), ne.Uint64(s[24:])
+		x4, x5, x6, x7 := ne.Uint64(s[32:]), ne.Uint64(s[40:]), ne.Uint64(s[48:]), ne.Uint64(s[56:])
+		ne.PutUint64(d, rev2(x0))
+		ne.PutUint64(d[8:], rev2(x1))
+		ne.PutUint64(d[16:], rev2(x2))
+		ne.PutUint64(d[24:], rev2(x3))
+		ne.PutUint64(d[32:], rev2(x4))
+		ne.PutUint64(d[40:], rev2(x5))
+		ne.PutUint64(d[48:], rev2(x6))
+		ne.PutUint64(d[56:], rev2(x7))
 	}
+	src, dst = src[i:], dst[i:]
 	for len(src) >= 2 && len(dst) >= 2 {
 		ne.PutUint16(dst, bits.ReverseBytes16(ne.Uint16(src)))
 		src, dst = src[2:], dst[2:]
@@ -54,15 +60,21 @@ func swap2(dst, src []byte) {
 
 func swap4(dst, src []byte) {
 	ne := binary.NativeEndian
-	for len(src) >= 32 && len(dst) >= 32 {
-		a, b := ne.Uint64(src), ne.Uint64(src[8:])
-		c, d := ne.Uint64(src[16:]), ne.Uint64(src[24:])
-		ne.PutUint64(dst, rev4(a))
-		ne.PutUint64(dst[8:], rev4(b))
-		ne.PutUint64(dst[16:], rev4(c))
-		ne.PutUint64(dst[24:], rev4(d))
-		src, dst = src[32:], dst[32:]
+	i := 0
+	for ; i+64 <= len(src) && i+64 <= len(dst); i += 64 {
+		s, d := src[i:i+64:i+64], dst[i:i+64:i+64]
+		x0, x1, x2, x3 := ne.Uint64(s), ne.Uint64(s[8:]), ne.Uint64(s[16:]), ne.Uint64(s[24:])
+		x4, x5, x6, x7 := ne.Uint64(s[32:]), ne.Uint64(s[40:]), ne.Uint64(s[48:]), ne.Uint64(s[56:])
+		ne.PutUint64(d, rev4(x0))
+		ne.PutUint64(d[8:], rev4(x1))
+		ne.PutUint64(d[16:], rev4(x2))
+		ne.PutUint64(d[24:], rev4(x3))
+		ne.PutUint64(d[32:], rev4(x4))
+		ne.PutUint64(d[40:], rev4(x5))
+		ne.PutUint64(d[48:], rev4(x6))
+		ne.PutUint64(d[56:], rev4(x7))
 	}
+	src, dst = src[i:], dst[i:]
 	for len(src) >= 4 && len(dst) >= 4 {
 		ne.PutUint32(dst, bits.ReverseBytes32(ne.Uint32(src)))
 		src, dst = src[4:], dst[4:]
@@ -71,15 +83,21 @@ func swap4(dst, src []byte) {
 
 func swap8(dst, src []byte) {
 	ne := binary.NativeEndian
-	for len(src) >= 32 && len(dst) >= 32 {
-		a, b := ne.Uint64(src), ne.Uint64(src[8:])
-		c, d := ne.Uint64(src[16:]), ne.Uint64(src[24:])
-		ne.PutUint64(dst, bits.ReverseBytes64(a))
-		ne.PutUint64(dst[8:], bits.ReverseBytes64(b))
-		ne.PutUint64(dst[16:], bits.ReverseBytes64(c))
-		ne.PutUint64(dst[24:], bits.ReverseBytes64(d))
-		src, dst = src[32:], dst[32:]
+	i := 0
+	for ; i+64 <= len(src) && i+64 <= len(dst); i += 64 {
+		s, d := src[i:i+64:i+64], dst[i:i+64:i+64]
+		x0, x1, x2, x3 := ne.Uint64(s), ne.Uint64(s[8:]), ne.Uint64(s[16:]), ne.Uint64(s[24:])
+		x4, x5, x6, x7 := ne.Uint64(s[32:]), ne.Uint64(s[40:]), ne.Uint64(s[48:]), ne.Uint64(s[56:])
+		ne.PutUint64(d, bits.ReverseBytes64(x0))
+		ne.PutUint64(d[8:], bits.ReverseBytes64(x1))
+		ne.PutUint64(d[16:], bits.ReverseBytes64(x2))
+		ne.PutUint64(d[24:], bits.ReverseBytes64(x3))
+		ne.PutUint64(d[32:], bits.ReverseBytes64(x4))
+		ne.PutUint64(d[40:], bits.ReverseBytes64(x5))
+		ne.PutUint64(d[48:], bits.ReverseBytes64(x6))
+		ne.PutUint64(d[56:], bits.ReverseBytes64(x7))
 	}
+	src, dst = src[i:], dst[i:]
 	for len(src) >= 8 && len(dst) >= 8 {
 		ne.PutUint64(dst, bits.ReverseBytes64(ne.Uint64(src)))
 		src, dst = src[8:], dst[8:]
