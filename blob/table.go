@@ -263,6 +263,9 @@ func (r *Reader) readSet(ctx context.Context, s *set) error {
 		}
 		s.blobs += p.place.shape.nblobs
 	}
+	if err := r.alignSet(ctx, s); err != nil {
+		return err
+	}
 	if lead != nil && r.layout != Canonical && s.blobs != lead.place.shape.ranks && !r.opt.AllowMissing {
 		return formatErr(lead.name, lead.place.locate().globalAtt(attNprocs), "attribute "+attNprocs, ErrCorrupt, "%d, but the subfiles hold %d blobs", lead.place.shape.ranks, s.blobs)
 	}
@@ -318,6 +321,34 @@ func (p *place) holds(name string, have, want int64) error {
 	}
 	if size := p.at.RecSize(); have != want && size > 0 && want > (p.fileLen+3)/size {
 		return formatErr(name, numrecsAt, "numrecs", ErrTruncated, "%d records of %d bytes, but the file ends at %d", want, size, p.fileLen)
+	}
+	return nil
+}
+
+// alignSet numbers the blobs of an appended set as those of the first set,
+// whose maps hold for all. If subfiles may be missing, one that is missing in
+// the first set has no maps, so its part of an appended set is of no use either.
+func (r *Reader) alignSet(ctx context.Context, s *set) error {
+	first := r.sets[0]
+	if s == first {
+		return nil
+	}
+	if err := r.loadSet(ctx, first); err != nil {
+		return err
+	}
+	for i, p := range s.parts {
+		if i >= len(first.parts) {
+			return formatErr(p.wanted(), -1, "subfile", ErrCorrupt, "number %d, but the first set has %d", i, len(first.parts))
+		}
+		q := first.parts[i]
+		p.first = q.first
+		switch {
+		case p.place == nil:
+		case q.place == nil:
+			p.place = nil
+		case p.place.shape.nblobs != q.place.shape.nblobs:
+			return formatErr(p.name, p.place.hdrOff, "dimension "+dimBlobs, ErrCorrupt, "%d, but %s has %d", p.place.shape.nblobs, q.name, q.place.shape.nblobs)
+		}
 	}
 	return nil
 }

@@ -56,8 +56,8 @@ func (r *Reader) raw(ctx context.Context, v VarID, rec, lo, hi int64, dst []byte
 	if sv.Decomp != 0 {
 		return r.scatter(ctx, s, id, sv, srec, lo, hi, dst, fm)
 	}
-	p := s.parts[0]
-	if p.place == nil { // missing, and allowed to be
+	p := s.firstPart() // every subfile has a copy
+	if p == nil {
 		fm.fill(dst, sv)
 		return nil
 	}
@@ -89,6 +89,16 @@ func (r *Reader) raw(ctx context.Context, v VarID, rec, lo, hi int64, dst []byte
 		}
 		if p.place.big != fm.big {
 			cdf5.Swap(b, b, int(size))
+		}
+	}
+	return nil
+}
+
+// firstPart returns the first subfile that is there, nil if all are missing.
+func (s *set) firstPart() *filePart {
+	for _, p := range s.parts {
+		if p.place != nil {
+			return p
 		}
 	}
 	return nil
