@@ -1,0 +1,68 @@
+package mapplot
+
+import (
+	"fmt"
+
+	"blobio/internal/fault"
+)
+
+// ErrUsage: an argument is wrong.
+var ErrUsage = fault.ErrUsage
+
+func usageErr(format string, args ...any) error {
+	return fmt.Errorf("mapplot: %w: %s", ErrUsage, fmt.Sprintf(format, args...))
+}
+
+// A Projection says how longitudes and latitudes are drawn.
+type Projection uint8
+
+const (
+	// Mollweide shows the whole globe, areas to scale.
+	Mollweide Projection = iota
+	// Plate is longitude to the right and latitude up, to the same scale.
+	Plate
+)
+
+// Options of Draw. nil means the defaults.
+type Options struct {
+	// Title stands above the picture. Default: none.
+	Title string
+	// Width is that of the picture, in points of 1/72 inch; a PNG has twice as
+	// many pixels. Default 720, range 240 to 4000.
+	Width int
+	// Plane tells which plane is drawn if there is more than one, from 0: of
+	// the index space, or of the elements that Lon and Lat locate. Default 0.
+	Plane int64
+	// Up draws the first row at the bottom, as is usual for latitudes. It is
+	// for the index space only. Default false.
+	Up bool
+	// Lon and Lat are the positions of the elements of a plane, in degrees
+	// (any range of longitudes). Both nil: the index space is drawn.
+	Lon, Lat []float32
+	// Projection is used with Lon and Lat. Default Mollweide.
+	Projection Projection
+	// NoBorders leaves out the lines between ranks. Default false: they are
+	// drawn where the areas of ranks are large enough.
+	NoBorders bool
+}
+
+const (
+	defaultWidth       = 720
+	minWidth, maxWidth = 240, 4000
+)
+
+// Validate reports what is wrong with o, apart from the map.
+func (o *Options) Validate() error {
+	switch {
+	case o == nil:
+	case o.Width != 0 && (o.Width < minWidth || o.Width > maxWidth):
+		return usageErr("width %d, want %d to %d", o.Width, minWidth, maxWidth)
+	case o.Plane < 0:
+		return usageErr("plane %d, want >= 0", o.Plane)
+	case len(o.Lon) != len(o.Lat):
+		return usageErr("%d longitudes, but %d latitudes", len(o.Lon), len(o.Lat))
+	case o.Projection > Plate:
+		return usageErr("projection %d", o.Projection)
+	}
+	return nil
+}

@@ -1,0 +1,265 @@
+package mapplot
+
+import (
+	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
+	"io"
+	"math"
+	"strconv"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+
+	"blobio/decomp"
+)
+
+// A Plot is a picture of a map, ready to be written. It is immutable.
+type Plot struct {
+	title, subtitle, note string
+	width, height         int // of the picture, in points
+	picture               image.Rectangle
+	img                   *image.RGBA // the map itself, at scale pixels per point
+	colors                []color.RGBA
+	ranks                 int
+	view                  *view // nil for the index space
+	keys                  []key
+}
+
+// key is an entry of the legend that is not a rank.
+type key struct {
+	color color.RGBA
+	text  string
+}
+
+const (
+	scale  = 2  // pixels of a PNG per point
+	margin = 24 // points
+	// heights of what is above and below the map, in points
+	titleHeight    = 22
+	subtitleHeight = 20
+	noteHeight     = 20
+	rowHeight      = 18
+	stripHeight    = 34
+	keyHeight      = 22
+	entryWidth     = 40
+	noteGap        = 6
+)
+
+// Draw makes a picture of the owners of a map. Errors are of the class ErrUsage.
+func Draw(m *decomp.Map, o *Options) (*Plot, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if o == nil {
+		o = new(Options)
+	}
+	if int64(m.Ranks()) > math.MaxInt32 {
+		return nil, usageErr("%d ranks", m.Ranks())
+	}
+	ix, err := m.Index()
+	if err != nil {
+		return nil, err
+	}
+	p := &Plot{title: o.Title, width: o.Width, ranks: m.Ranks(), colors: palette(m.Ranks())}
+	if p.width == 0 {
+		p.width = defaultWidth
+	}
+	cover := ix.Coverage()
+	p.subtitle = describe(m)
+	top := margin + subtitleHeight
+	if p.title != "" {
+		top += titleHeight
+	}
+	w := p.width - 2*margin
+	var r *raster
+	if o.Lon != nil {
+		r, err = p.drawGlobe(m, ix, o, w)
+	} else {
+		r, err = p.drawIndexSpace(m, ix, o, w)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.img = r.image(p.colors, !o.NoBorders && r.calm())
+	p.picture = image.Rect(margin, top, margin+w, top+r.h/scale)
+	p.addKeys(&cover, r)
+	p.height = p.picture.Max.Y + noteHeight + p.legendHeight() + margin/2
+	return p, nil
+}
+
+func (p *Plot) drawGlobe(m *decomp.Map, ix *decomp.Index, o *Options, w int) (*raster, error) {
+	n := int64(len(o.Lon))
+	for i := range o.Lon {
+		if !finite(o.Lon[i]) || !finite(o.Lat[i]) || math.Abs(float64(o.Lat[i])) > 90.001 {
+			return nil, usageErr("element %d at longitude %v, latitude %v", i, o.Lon[i], o.Lat[i])
+		}
+	}
+	own, planes, err := locate(m, ix, n, o.Plane)
+	if err != nil {
+		return nil, err
+	}
+	p.view = newView(o.Projection, o.Lon, o.Lat)
+	r := newRaster(w*scale, heightOf(w, p.view.wide))
+	p.view.draw(r, newTree(o.Lon, o.Lat), own)
+	p.note = "Each point has the colour of the nearest element."
+	if planes > 1 {
+		p.note = fmt.Sprintf("Plane %d of %d. %s", o.Plane, planes, p.note)
+	}
+	return r, nil
+}
+
+func finite(v float32) bool { return !math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0) }
+
+// locate finds the owners of the n elements of a plane that have positions:
+// they are the slowest dimensions (the levels of each are together) or the fastest ones.
+func locate(m *decomp.Map, ix *decomp.Index, n, plane int64) (*owners, int64, error) {
+	if n == 0 || m.Elems() == 0 || m.Elems()%n != 0 {
+		return nil, 0, usageErr("%d positions for %d elements %v", n, m.Elems(), m.Dims())
+	}
+	planes := m.Elems() / n
+	if plane >= planes {
+		return nil, 0, usageErr("plane %d of %d", plane, planes)
+	}
+	lead, trail := int64(1), m.Elems()
+	for _, d := range m.Dims() {
+		if trail == n {
+			return newOwners(ix, plane*n, n), planes, nil // positions are the fastest dimensions
+		}
+		lead, trail = lead*d, trail/d
+		if lead == n && trail != n {
+			own := &owners{all: make([]int32, n)}
+			for i := range own.all {
+				own.all[i] = pixUncovered
+				if q, ok := ix.At(int64(i)*planes + plane); ok {
+					own.all[i] = int32(q.Rank)
+				}
+			}
+			return own, planes, nil
+		}
+	}
+	return nil, 0, usageErr("%d positions do not match dimensions %v", n, m.Dims())
+}
+
+func (p *Plot) drawIndexSpace(m *decomp.Map, ix *decomp.Index, o *Options, w int) (*raster, error) {
+	const foldedWide = 2.2
+	g, err := newGrid(m.Dims(), o.Plane, foldedWide)
+	if err != nil {
+		return nil, err
+	}
+	wide := foldedWide
+	switch {
+	case g.folded:
+		wide = float64(g.cols) / float64(g.rows)
+		p.note = fmt.Sprintf("%s elements, %s on each line.", group(g.n), group(g.cols))
+	default:
+		wide = float64(g.cols) / float64(g.rows)
+		p.note = fmt.Sprintf("%s rows of %s elements; row 0 is at the %s.", group(g.rows), group(g.cols), map[bool]string{false: "top", true: "bottom"}[o.Up])
+	}
+	if g.planes > 1 {
+		p.note = fmt.Sprintf("Plane %d of %s. %s", o.Plane, group(g.planes), p.note)
+	}
+	r := newRaster(w*scale, heightOf(w, min(max(wide, 1.3), 3.6)))
+	g.draw(r, newOwners(ix, g.base, g.n), o.Up)
+	return r, nil
+}
+
+// heightOf returns the height of a raster that is w points wide, in pixels.
+func heightOf(w int, wide float64) int { return scale * max(1, int(math.Round(float64(w)/wide))) }
+
+func (p *Plot) addKeys(c *decomp.Coverage, r *raster) {
+	if c.Uncovered > 0 {
+		p.keys = append(p.keys, key{colorUncovered, fmt.Sprintf("no owner: %s of %s elements (%s)", group(c.Uncovered), group(c.Elems), percent(c.Uncovered, c.Elems))})
+	}
+	for _, v := range r.pix {
+		if v == pixNone {
+			p.keys = append(p.keys, key{colorNone, "no elements here"})
+			break
+		}
+	}
+	if c.Overlapped > 0 {
+		p.keys = append(p.keys, key{colorPaper, fmt.Sprintf("%s elements have several owners; the highest rank is shown", group(c.Overlapped))})
+	}
+}
+
+// describe says what a map is in a line.
+func describe(m *decomp.Map) string {
+	s := m.Stats()
+	dims := ""
+	for i, d := range m.Dims() {
+		if i > 0 {
+			dims += " × "
+		}
+		dims += group(d)
+	}
+	out := fmt.Sprintf("%s ranks, %s elements", group(int64(s.Ranks)), dims)
+	if s.Ranks == 1 {
+		out = fmt.Sprintf("1 rank, %s elements", dims)
+	}
+	if s.Reqs == 0 {
+		return out
+	}
+	if s.MinElems == s.MaxElems {
+		out += fmt.Sprintf(", %s per rank", group(s.MaxElems))
+	} else {
+		out += fmt.Sprintf(", %s to %s per rank", group(s.MinElems), group(s.MaxElems))
+	}
+	return out + fmt.Sprintf(" in %s requests (mean %.3g elements)", group(s.Reqs), s.MeanRun)
+}
+
+// group writes a number with commas.
+func group(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+func percent(n, of int64) string {
+	v := 100 * float64(n) / float64(of)
+	if v < 0.1 {
+		return "under 0.1 %"
+	}
+	return fmt.Sprintf("%.3g %%", v)
+}
+
+// Size returns the size in points; a PNG has twice as many pixels each way.
+func (p *Plot) Size() (width, height int) { return p.width, p.height }
+
+// Image returns the picture as pixels.
+func (p *Plot) Image() image.Image {
+	img := image.NewRGBA(image.Rect(0, 0, p.width*scale, p.height*scale))
+	draw.Draw(img, img.Bounds(), image.NewUniform(colorPaper), image.Point{}, draw.Src)
+	at := image.Rectangle{p.picture.Min.Mul(scale), p.picture.Max.Mul(scale)}
+	draw.Draw(img, at, p.img, image.Point{}, draw.Src)
+	c := vgimg.NewWith(vgimg.UseDPI(72*scale), vgimg.UseImage(img))
+	p.decorate(c)
+	return c.Image()
+}
+
+// PNG writes the picture as PNG.
+func (p *Plot) PNG(w io.Writer) error {
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(w, p.Image()); err != nil {
+		return fmt.Errorf("mapplot: %w", err)
+	}
+	return nil
+}
+
+// SVG writes the picture as SVG: text and lines are vectors, the map is an
+// embedded image.
+func (p *Plot) SVG(w io.Writer) error {
+	c := vgsvg.New(vg.Length(p.width), vg.Length(p.height))
+	c.SetColor(colorPaper)
+	c.Fill(rectangle(0, 0, vg.Length(p.width), vg.Length(p.height)))
+	b := p.box()
+	c.DrawImage(vg.Rectangle{Min: vg.Point{X: b[0], Y: b[1]}, Max: vg.Point{X: b[2], Y: b[3]}}, p.img)
+	p.decorate(c)
+	if _, err := c.WriteTo(w); err != nil {
+		return fmt.Errorf("mapplot: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,155 @@
+package mapplot
+
+import (
+	"math"
+	"slices"
+)
+
+type vec [3]float64
+
+// onSphere returns the unit vector of a position in radians.
+func onSphere(lon, lat float64) vec {
+	return vec{math.Cos(lat) * math.Cos(lon), math.Cos(lat) * math.Sin(lon), math.Sin(lat)}
+}
+
+func dist2(a, b vec) float64 {
+	x, y, z := a[0]-b[0], a[1]-b[1], a[2]-b[2]
+	return x*x + y*y + z*z
+}
+
+// tree is a k-d tree of points on the sphere, in place: the middle of a part
+// of the list divides it along its widest axis.
+type tree struct {
+	at   []vec
+	id   []int32
+	axis []uint8
+	// near is the squared distance up to which a pixel belongs to a point
+	near []float64
+}
+
+// neighbours is how many near points tell how far apart points are.
+const neighbours = 5
+
+func newTree(lon, lat []float32) *tree {
+	n := len(lon)
+	t := &tree{at: make([]vec, n), id: make([]int32, n), axis: make([]uint8, n)}
+	for i := range lon {
+		t.at[i] = onSphere(float64(lon[i])*math.Pi/180, float64(lat[i])*math.Pi/180)
+		t.id[i] = int32(i)
+	}
+	t.build(0, n)
+	t.near = make([]float64, n)
+	var best [neighbours + 1]float64
+	for i := range t.at {
+		for k := range best {
+			best[k] = math.Inf(1)
+		}
+		t.nearestFew(0, n, t.at[i], best[:])
+		// within the polygon around the point, and not far out where its side is open
+		t.near[i] = best[neighbours] * 1.1
+	}
+	return t
+}
+
+func (t *tree) build(lo, hi int) {
+	for hi-lo > 1 {
+		box := [2]vec{t.at[lo], t.at[lo]}
+		for _, p := range t.at[lo:hi] {
+			for k := range 3 {
+				box[0][k], box[1][k] = min(box[0][k], p[k]), max(box[1][k], p[k])
+			}
+		}
+		axis := 0
+		for k := 1; k < 3; k++ {
+			if box[1][k]-box[0][k] > box[1][axis]-box[0][axis] {
+				axis = k
+			}
+		}
+		mid := (lo + hi) / 2
+		t.split(lo, hi, mid, axis)
+		t.axis[mid] = uint8(axis)
+		t.build(lo, mid)
+		lo = mid + 1
+	}
+}
+
+// split moves the points so that the one at mid is where it is in sorted order.
+func (t *tree) split(lo, hi, mid, axis int) {
+	for hi-lo > 1 {
+		pivot := t.at[(lo+hi)/2][axis]
+		i, j := lo, hi-1
+		for i <= j {
+			for t.at[i][axis] < pivot {
+				i++
+			}
+			for t.at[j][axis] > pivot {
+				j--
+			}
+			if i <= j {
+				t.at[i], t.at[j] = t.at[j], t.at[i]
+				t.id[i], t.id[j] = t.id[j], t.id[i]
+				i++
+				j--
+			}
+		}
+		switch {
+		case mid <= j:
+			hi = j + 1
+		case mid >= i:
+			lo = i
+		default:
+			return
+		}
+	}
+}
+
+// nearest returns the index of the nearest point (in the tree) to p; guess is
+// one that may be near.
+func (t *tree) nearest(p vec, guess int) (int, float64) {
+	best, d := guess, dist2(p, t.at[guess])
+	t.search(0, len(t.at), p, &best, &d)
+	return best, d
+}
+
+func (t *tree) search(lo, hi int, p vec, best *int, d *float64) {
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if e := dist2(p, t.at[mid]); e < *d {
+			*best, *d = mid, e
+		}
+		s := p[t.axis[mid]] - t.at[mid][t.axis[mid]]
+		if s < 0 {
+			t.search(lo, mid, p, best, d)
+			lo = mid + 1
+		} else {
+			t.search(mid+1, hi, p, best, d)
+			hi = mid
+		}
+		if s*s >= *d {
+			return
+		}
+	}
+}
+
+// nearestFew fills best, ascending, with the smallest squared distances to p.
+func (t *tree) nearestFew(lo, hi int, p vec, best []float64) {
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if e := dist2(p, t.at[mid]); e < best[len(best)-1] {
+			k, _ := slices.BinarySearch(best, e)
+			copy(best[k+1:], best[k:])
+			best[k] = e
+		}
+		s := p[t.axis[mid]] - t.at[mid][t.axis[mid]]
+		if s < 0 {
+			t.nearestFew(lo, mid, p, best)
+			lo = mid + 1
+		} else {
+			t.nearestFew(mid+1, hi, p, best)
+			hi = mid
+		}
+		if s*s >= best[len(best)-1] {
+			return
+		}
+	}
+}
