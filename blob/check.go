@@ -106,6 +106,9 @@ func (c *checker) run(path string) {
 		n = len(c.found)
 		maps := c.maps(parts)
 		c.inOrder(n)
+		if !slices.ContainsFunc(c.found[n:], func(f Finding) bool { return f.Severity == Error }) {
+			c.prints(parts, maps)
+		}
 		c.coverage(parts, maps)
 	}
 	if c.o.Quick {
@@ -257,6 +260,9 @@ func (c *checker) sizes(p *checkPart) {
 			c.add(findingOf(Error, p.name, err))
 			p.noData = true // how much of it to read is not known
 			return
+		}
+		if n := pl.fileSize(p.set.Records); n != p.info.Size {
+			c.say(Error, p.name, -1, "file", ErrCorrupt, "%d bytes by its header and %d records, the manifest says %d", n, p.set.Records, p.info.Size)
 		}
 	}
 	if p.info != nil && pl.layout == VariableCentric {
@@ -424,6 +430,33 @@ func (c *checker) maps(parts []*checkPart) []*decomp.Map {
 		maps[d] = m
 	}
 	return maps
+}
+
+// prints holds the maps, all of which could be read, against the manifest's fingerprints.
+func (c *checker) prints(parts []*checkPart, maps []*decomp.Map) {
+	for _, p := range parts {
+		if p.table == nil || p.info == nil {
+			return
+		}
+	}
+	if len(maps) == 0 {
+		return
+	}
+	r := parts[0].r
+	name := subfile.ManifestName(r.base)
+	if n := len(r.manifest.Maps); n != len(maps) {
+		c.say(Error, name, -1, "maps", ErrCorrupt, "%d fingerprints, but the files have %d maps", n, len(maps))
+		return
+	}
+	for d, m := range maps {
+		sum := int64(0)
+		for _, p := range parts {
+			sum += mapPrint(m.Sub(p.first, p.place.shape.nblobs), p.table, p.index)
+		}
+		if got, want := fmt.Sprintf("%016x", uint64(sum)), r.manifest.Maps[d]; got != want {
+			c.say(Error, name, -1, fmt.Sprintf("maps[%d]", d), ErrMapMismatch, "fingerprint %q, but that of D%d of %s is %s", want, d+1, parts[0].base, got)
+		}
+	}
 }
 
 // padding notes rows of a map whose unused entries are not zero: what the reference leaves there.

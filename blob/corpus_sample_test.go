@@ -61,7 +61,20 @@ func writeSample(t testing.TB, toy *toy, layout Layout, subfiles int, manifest b
 	o := &Options{Layout: layout, Subfiles: subfiles, Durability: DurableNone, Workers: 1, fs: m}
 	ctx := context.Background()
 	if err := comm.Run(ctx, toy.ranks, nil, func(ctx context.Context, c comm.Comm) error {
-		return toy.write(ctx, c, sampleBase, records, o)
+		parts := toy.parts(c.Rank())
+		for d := len(parts); d < len(toy.maps); d++ {
+			parts = append(parts, Part{DecompID(d + 1), toy.maps[d].AppendReqs(nil, c.Rank())})
+		}
+		w, err := Create(ctx, c, sampleBase, toy.s, parts, o)
+		if err != nil {
+			return err
+		}
+		for rec := range records {
+			if err := toy.put(w, c.Rank(), rec, rec == 0); err != nil {
+				return err
+			}
+		}
+		return w.Close(ctx)
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"blobio/internal/vfs"
@@ -138,7 +139,7 @@ func Decode(b []byte, name string) (*Manifest, error) {
 		return nil, bad(name, int64(line), "crc32", ErrChecksum, "no closing checksum: the manifest was not written to its end")
 	}
 	if got := crc32.ChecksumIEEE(b[:line]); got != uint32(t.CRC) {
-		return nil, bad(name, 0, "crc32", ErrChecksum, "bytes sum to %08x, the file says %08x", got, uint32(t.CRC))
+		return nil, bad(name, int64(line), "crc32", ErrChecksum, "bytes sum to %08x, the file says %08x", got, uint32(t.CRC))
 	}
 	m := new(Manifest)
 	if err := json.Unmarshal(b[:line], m); err != nil {
@@ -160,7 +161,7 @@ const maxRecords = 1 << 62
 // files is compared with them when they are opened.
 func (m *Manifest) validate(name string) error {
 	corrupt := func(field, format string, args ...any) error {
-		return bad(name, 0, field, ErrCorrupt, format, args...)
+		return bad(name, -1, field, ErrCorrupt, format, args...)
 	}
 	if !plainName(m.Base) {
 		return corrupt("base", "%q, want a file name without directory", m.Base)
@@ -185,6 +186,10 @@ func (m *Manifest) validate(name string) error {
 			return corrupt(set+"records", "%d, want 0..%d", s.Records, maxRecords-recs)
 		case s.First != recs:
 			return corrupt(set+"first", "%d, want %d, the records before", s.First, recs)
+		case slices.ContainsFunc(m.Sets[:i], func(o SetInfo) bool { return o.Base == s.Base }):
+			return corrupt(set+"base", "%q, as of a set before", s.Base)
+		case i > 0 && m.Layout == "variable-centric":
+			return corrupt("sets", "%d, want one for a variable-centric dataset", len(m.Sets))
 		case len(s.Subfiles) == 0:
 			return corrupt(set+"subfiles", "none, want at least one")
 		case len(s.Subfiles) > m.Ranks:
@@ -194,6 +199,9 @@ func (m *Manifest) validate(name string) error {
 			f := &s.Subfiles[k]
 			if f.Size < 0 || f.HeaderOff < 0 || f.HeaderLen < 0 || f.HeaderOff > f.Size || f.HeaderLen > f.Size-f.HeaderOff {
 				return corrupt(fmt.Sprintf("%ssubfiles[%d]", set, k), "header of %d bytes at %d in a file of %d", f.HeaderLen, f.HeaderOff, f.Size)
+			}
+			if len(f.Blobs) > 0 && m.Layout == "variable-centric" {
+				return corrupt(fmt.Sprintf("%ssubfiles[%d].blobs", set, k), "%d offsets, want none in a variable-centric dataset", len(f.Blobs))
 			}
 			for b, off := range f.Blobs {
 				if off < 0 || off > f.Size || b > 0 && off < f.Blobs[b-1] {
