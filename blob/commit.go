@@ -165,7 +165,7 @@ func (e *engine) sealLocal(records int64, first, appended, sync bool) ([]byte, e
 		return nil, err
 	}
 	defer done()
-	if err := e.resum(); err != nil {
+	if err := e.resum(records); err != nil {
 		return nil, err
 	}
 	if first && !appended {
@@ -197,7 +197,7 @@ func (e *engine) sealLocal(records int64, first, appended, sync bool) ([]byte, e
 }
 
 // resum sums anew the extents that were put more than once, from the file.
-func (e *engine) resum() error {
+func (e *engine) resum(records int64) error {
 	if len(e.sums.redo) == 0 {
 		return nil
 	}
@@ -222,14 +222,11 @@ func (e *engine) resum() error {
 		return nil
 	}
 	for v := range e.schema.vars {
-		recs := []int64{0}
+		lo, hi := int64(0), int64(1)
 		if e.schema.vars[v].Record {
-			recs = recs[:0]
-			for rec := range e.done.recs {
-				recs = append(recs, rec)
-			}
+			lo, hi = e.first, records
 		}
-		for _, rec := range recs {
+		for rec := lo; rec < hi; rec++ {
 			p := pend{v: int32(v), rec: rec}
 			if !redo[e.extent(&p)] {
 				continue

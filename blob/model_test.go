@@ -24,7 +24,18 @@ type model struct {
 	ranks   int
 	records int64
 	seed    int64
-	absent  map[varRec]bool // never put: reads as fill
+	absent  map[rankRec]bool // never put by that rank: reads as fill
+}
+
+// rankRec names one put; rank -1 stands for all ranks.
+type rankRec struct {
+	v    VarID
+	rec  int64
+	rank int
+}
+
+func (m *model) isAbsent(v VarID, rec int64, rank int) bool {
+	return m.absent[rankRec{v, rec, rank}] || m.absent[rankRec{v, rec, -1}]
 }
 
 // x is the value of an element: small enough to be exact in the type, and for
@@ -100,24 +111,25 @@ func appendValues(b []byte, v any) ([]byte, int) {
 	return buf.Bytes(), n
 }
 
-// covered says which elements of a variable some rank owns.
-func (m *model) covered(v VarID) []bool {
-	c := make([]bool, m.s.Elems(v))
+// owners says which rank owns each element of a variable, -1 for none. What is
+// not decomposed is rank 0's.
+func (m *model) owners(v VarID) []int {
+	o := make([]int, m.s.Elems(v))
 	d := m.s.vars[v].Decomp
 	if d == 0 {
-		for i := range c {
-			c[i] = true
-		}
-		return c
+		return o
+	}
+	for i := range o {
+		o[i] = -1
 	}
 	for r := range m.ranks {
 		for q := range m.maps[d-1].Reqs(r) {
 			for k := range q.Length {
-				c[q.Offset+k] = true
+				o[q.Offset+k] = r
 			}
 		}
 	}
-	return c
+	return o
 }
 
 // bytes of one record of a variable, in canonical order, big-endian. zero: what
@@ -125,11 +137,11 @@ func (m *model) covered(v VarID) []bool {
 func (m *model) bytes(v VarID, rec int64, zero bool) []byte {
 	sv := &m.s.vars[v]
 	var b []byte
-	for at, ok := range m.covered(v) {
+	for at, r := range m.owners(v) {
 		switch {
-		case !ok && zero:
+		case r < 0 && zero:
 			b = append(b, make([]byte, sv.Type.Size())...)
-		case !ok || m.absent[varRec{int32(v), rec}]:
+		case r < 0 || m.isAbsent(v, rec, r):
 			b = append(b, m.fill(v)...)
 		default:
 			b = appendElem(b, sv.Type, m.x(v, rec, int64(at)))
@@ -141,6 +153,10 @@ func (m *model) bytes(v VarID, rec int64, zero bool) []byte {
 // canonical is the ordinary CDF-5 file of the dataset, made from the format's
 // description alone.
 func (m *model) canonical(zero bool) []byte {
+	return m.canonicalOf(func(v VarID, rec int64) []byte { return m.bytes(v, rec, zero) })
+}
+
+func (m *model) canonicalOf(data func(v VarID, rec int64) []byte) []byte {
 	u64 := binary.BigEndian.AppendUint64
 	u32 := binary.BigEndian.AppendUint32
 	pad := func(b []byte) []byte {
@@ -203,13 +219,13 @@ func (m *model) canonical(zero bool) []byte {
 	b := header(begins)
 	for i, v := range m.s.vars {
 		if !v.Record {
-			b = pad(append(b, m.bytes(VarID(i), 0, zero)...))
+			b = pad(append(b, data(VarID(i), 0)...))
 		}
 	}
 	for rec := range m.records {
 		for i, v := range m.s.vars {
 			if v.Record {
-				b = append(b, m.bytes(VarID(i), rec, zero)...)
+				b = append(b, data(VarID(i), rec)...)
 				if nrec > 1 { // a lone record variable is not padded
 					b = pad(b)
 				}
@@ -332,7 +348,7 @@ func putSlice[T Number](w *Writer, id VarID, rec int64, start, count []int64, x 
 func (m *model) putRecord(w *Writer, rec int64, rank int, fixed bool) error {
 	for v := range m.s.vars {
 		sv := &m.s.vars[v]
-		if !sv.Record && !fixed || m.absent[varRec{int32(v), rec}] {
+		if !sv.Record && !fixed || m.isAbsent(VarID(v), rec, rank) {
 			continue
 		}
 		r := rec

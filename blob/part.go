@@ -170,6 +170,9 @@ func decodeH5(f io.ReaderAt, size int64, name string) (*place, int64, error) {
 		if !ok && dims[0] > 0 {
 			return 0, 0, formatErr(name, -1, "dataset "+what, ErrUnsupported, "its storage is not one contiguous piece")
 		}
+		if !ok {
+			off = size // HDF5 gives no address to what is empty
+		}
 		if off < 0 || dims[0] > size-off {
 			return 0, 0, formatErr(name, off, "dataset "+what, ErrTruncated, "%d bytes, but the file ends at %d", dims[0], size)
 		}

@@ -14,7 +14,7 @@ const (
 	// the caller's memory; smaller ones are cheaper to copy together.
 	directMin = 32 << 10
 	maxVector = 512 // pieces of one vectored write
-	padMax    = 4   // a gap below this is padding of CDF, written as zeros
+	padMax    = 4   // a gap below this may be padding of CDF, which is written as zeros
 )
 
 // worker carries out tasks with one buffer.
@@ -23,10 +23,12 @@ type worker struct {
 	f   vfs.File
 	buf []byte
 
-	used int      // bytes of buf in use
-	off  int64    // file offset of the write being gathered
-	end  int64    // its end
-	vec  [][]byte // its parts: slices of buf and of callers' memory
+	used   int      // bytes of buf in use
+	off    int64    // file offset of the write being gathered
+	end    int64    // its end
+	last   *pend    // the last piece
+	lastAt int64    // where it ended in its extent
+	vec    [][]byte // its parts: slices of buf and of callers' memory
 
 	ext  int64 // extent of the bytes being summed
 	sum  seg
@@ -64,7 +66,7 @@ func (w *worker) piece(i int, p *pend, off, at, from, to int64) error {
 	direct := w.direct(p, n)
 	gap := off - w.end
 	room := len(w.buf) - w.used
-	if len(w.vec) > 0 && (gap < 0 || gap >= padMax || len(w.vec) >= maxVector || !direct && int64(room) < n+gap || int64(room) < gap) {
+	if len(w.vec) > 0 && (gap < 0 || gap > 0 && !(gap < padMax && w.q.e.endsPadded(w.last, w.lastAt)) || len(w.vec) >= maxVector || !direct && int64(room) < n+gap || int64(room) < gap) {
 		w.endSum() // its bytes are still in the buffer
 		if err := w.flush(); err != nil {
 			return err
@@ -86,9 +88,26 @@ func (w *worker) piece(i int, p *pend, off, at, from, to int64) error {
 			return err
 		}
 	}
-	w.end = off + n
+	w.end, w.last, w.lastAt = off+n, p, at+n
 	w.addSum(w.q.e.extent(p), at, b)
 	return nil
+}
+
+// endsPadded says whether the bytes behind byte end of a piece's extent, up to
+// the next multiple of 4, are padding of CDF, and not data of somebody else, who
+// may have written them already.
+func (e *engine) endsPadded(p *pend, end int64) bool {
+	if e.place.layout != VariableCentric {
+		return false
+	}
+	v := int(-1 - p.v)
+	if p.v >= 0 {
+		v = e.place.fileVar(VarID(p.v))
+	}
+	if e.recN == 1 && e.place.hdr.IsRecord(v) {
+		return false // a lone record variable is not padded
+	}
+	return end == e.place.extentLen(v)
 }
 
 // direct says whether the memory already is what the file holds.
