@@ -1,7 +1,6 @@
 package cdf5
 
 import (
-	"fmt"
 	"math"
 	"slices"
 )
@@ -32,7 +31,7 @@ func (d *decoder) checkPlaces() error {
 	}
 	recSize = h.RecSize()
 	if n, ok := mulFits(max(h.NumRecs, 0), recSize); !ok || n > math.MaxInt64-8-first {
-		return d.fault(magicLen, "numrecs", ErrCorrupt, "%d records of %d bytes end past 2^63", h.NumRecs, recSize)
+		return d.fault(magicLen, numRecsField, ErrCorrupt, "%d records of %d bytes end past 2^63", h.NumRecs, recSize)
 	}
 	return nil
 }
@@ -92,5 +91,5 @@ func (d *decoder) checkBegins(fixed, record []int) error {
 }
 
 func (d *decoder) beginFault(i int, format string, args ...any) error {
-	return d.fault(d.beginAt[i], fmt.Sprintf("var %q begin", d.h.Vars[i].Name), ErrCorrupt, format, args...)
+	return d.fault(d.beginAt[i], field{owner: "var", name: d.h.Vars[i].Name, what: " begin"}, ErrCorrupt, format, args...)
 }

@@ -107,18 +107,18 @@ type decoder struct {
 }
 
 func (d *decoder) header() error {
-	b, err := d.bytes(magicLen, "magic")
+	b, err := d.bytes(magicLen, field{owner: "magic"})
 	if err != nil {
 		return err
 	}
 	v := Version(b[3])
 	switch {
 	case bytes.Equal(b, hdf5Magic[:magicLen]):
-		return d.fault(0, "magic", ErrUnsupported, "HDF5 (a netCDF-4 file?), want \"CDF\"")
+		return d.fault(0, field{owner: "magic"}, ErrUnsupported, "HDF5 (a netCDF-4 file?), want \"CDF\"")
 	case string(b[:3]) != "CDF":
-		return d.fault(0, "magic", ErrNotFormat, "% x, want \"CDF\"", b)
+		return d.fault(0, field{owner: "magic"}, ErrNotFormat, "% x, want \"CDF\"", b)
 	case !v.Valid():
-		return d.fault(3, "magic", ErrVersion, "version byte %d, want 1, 2 or 5", b[3])
+		return d.fault(3, field{owner: "magic"}, ErrVersion, "version byte %d, want 1, 2 or 5", b[3])
 	}
 	d.h = &Header{Version: v}
 	if err := d.order(); err != nil {
@@ -130,7 +130,7 @@ func (d *decoder) header() error {
 	if err := d.dims(); err != nil {
 		return err
 	}
-	if d.h.Atts, err = d.atts("global"); err != nil {
+	if d.h.Atts, err = d.atts(field{owner: "global"}); err != nil {
 		return err
 	}
 	if err := d.vars(); err != nil {
@@ -146,7 +146,7 @@ func (d *decoder) order() error {
 		prefix := make([]byte, min(48, d.size))
 		n, err := d.r.ReadAt(prefix, 0)
 		if err != nil && err != io.EOF {
-			return d.fault(0, "magic", err, "cannot be read")
+			return d.fault(0, field{owner: "magic"}, err, "cannot be read")
 		}
 		if found, ok := HeaderOrder(prefix[:n]); ok {
 			d.big = isBig(found)
@@ -157,22 +157,24 @@ func (d *decoder) order() error {
 	return nil
 }
 
+var numRecsField = field{owner: "numrecs"}
+
 func (d *decoder) numRecs() error {
 	at := d.pos
 	if d.h.Version != CDF5 {
-		n, err := d.u32("numrecs")
+		n, err := d.u32(numRecsField)
 		d.h.NumRecs = int64(n)
 		if n == math.MaxUint32 {
 			d.h.NumRecs = Streaming
 		}
 		return err
 	}
-	n, err := d.u64("numrecs")
+	n, err := d.u64(numRecsField)
 	if err != nil {
 		return err
 	}
 	if n > math.MaxInt64 && n != math.MaxUint64 {
-		return d.fault(at, "numrecs", ErrCorrupt, "%#x, want a non-negative number, or all ones for streaming", n)
+		return d.fault(at, numRecsField, ErrCorrupt, "%#x, want a non-negative number, or all ones for streaming", n)
 	}
 	d.h.NumRecs = int64(n)
 	return nil
@@ -180,36 +182,36 @@ func (d *decoder) numRecs() error {
 
 // list reads the tag and the length of a list whose entries are at least
 // minEntry bytes long.
-func (d *decoder) list(tag uint32, minEntry int64, field string) (int64, error) {
+func (d *decoder) list(tag uint32, minEntry int64, f field) (int64, error) {
 	at := d.pos
-	got, err := d.u32(field + " tag")
+	got, err := d.u32(f.of(" tag"))
 	if err != nil {
 		return 0, err
 	}
 	if got != tag && got != tagAbsent {
-		return 0, d.fault(at, field+" tag", ErrCorrupt, "%#x, want %#x or 0", got, tag)
+		return 0, d.fault(at, f.of(" tag"), ErrCorrupt, "%#x, want %#x or 0", got, tag)
 	}
 	at = d.pos
-	n, err := d.count(d.h.Version, field+" nelems")
+	n, err := d.count(d.h.Version, f.of(" nelems"))
 	if err != nil {
 		return 0, err
 	}
 	switch {
 	case got == tagAbsent && n != 0:
-		return 0, d.fault(at, field+" nelems", ErrCorrupt, "%d, want 0 after an ABSENT tag", n)
+		return 0, d.fault(at, f.of(" nelems"), ErrCorrupt, "%d, want 0 after an ABSENT tag", n)
 	case got == tag && n == 0:
-		d.o.note(at-tagLen, field+" tag", "present, want ABSENT before an empty list")
+		d.o.note(at-tagLen, f.of(" tag").String(), "present, want ABSENT before an empty list")
 	}
-	return n, d.fits(at, n, minEntry, field+" nelems")
+	return n, d.fits(at, n, minEntry, f.of(" nelems"))
 }
 
 // fits fails when n entries of at least each bytes cannot follow.
-func (d *decoder) fits(at, n, each int64, field string) error {
+func (d *decoder) fits(at, n, each int64, f field) error {
 	if n > (d.size-d.pos)/each {
-		return d.fault(at, field, ErrTruncated, "%d, but %d bytes are left in the file", n, d.size-d.pos)
+		return d.fault(at, f, ErrTruncated, "%d, but %d bytes are left in the file", n, d.size-d.pos)
 	}
 	if n > (d.limit-d.pos)/each {
-		return d.fault(at, field, ErrTooLarge, "%d do not fit a header of %d bytes, the cap", n, d.limit)
+		return d.fault(at, f, ErrTooLarge, "%d do not fit a header of %d bytes, the cap", n, d.limit)
 	}
 	return nil
 }
@@ -218,34 +220,36 @@ func (d *decoder) fits(at, n, each int64, field string) error {
 // only as the entries are really read.
 func startCap(n int64) int { return int(min(n, 1024)) }
 
-func (d *decoder) name(kind string, i int64) (string, error) {
-	field := fmt.Sprintf("%s[%d] name", kind, i)
+// name reads the name of what f is, and its pad.
+func (d *decoder) name(f field) (string, error) {
+	f.what = " name length"
 	at := d.pos
-	n, err := d.count(d.h.Version, field+" length")
+	n, err := d.count(d.h.Version, f)
 	if err != nil {
 		return "", err
 	}
-	if err := d.fits(at, n, 1, field+" length"); err != nil {
+	if err := d.fits(at, n, 1, f); err != nil {
 		return "", err
 	}
+	f.what = " name"
 	at = d.pos
-	b, err := d.long(nil, n, field)
+	b, err := d.run(n, f)
 	if err != nil {
 		return "", err
 	}
 	s := string(b)
 	if why := badName(s); why != "" {
-		return "", d.fault(at, field, ErrCorrupt, "%s", why)
+		return "", d.fault(at, f, ErrCorrupt, "%s", why)
 	}
 	if why := oddName(s); why != "" {
-		d.o.note(at, field, why)
+		d.o.note(at, f.String(), why)
 	}
-	return s, d.pad(n, field)
+	return s, d.pad(n, f)
 }
 
 func (d *decoder) dims() error {
 	c := d.h.Version.countSize()
-	n, err := d.list(tagDimension, c+4+c, "dim_list")
+	n, err := d.list(tagDimension, c+4+c, field{owner: "dim_list"})
 	if err != nil {
 		return err
 	}
@@ -254,25 +258,25 @@ func (d *decoder) dims() error {
 	d.h.Dims = make([]Dim, 0, startCap(n))
 	for i := int64(0); i < n; i++ {
 		at := d.pos
-		name, err := d.name("dim", i)
+		name, err := d.name(field{owner: "dim", index: i + 1})
 		if err != nil {
 			return err
 		}
 		if seen.again(name) {
-			return d.fault(at, fmt.Sprintf("dim[%d] name", i), ErrCorrupt, "%q is there twice", name)
+			return d.fault(at, field{owner: "dim", index: i + 1, what: " name"}, ErrCorrupt, "%q is there twice", name)
 		}
-		field := fmt.Sprintf("dim %q length", name)
+		f := field{owner: "dim", name: name, what: " length"}
 		at = d.pos
-		length, err := d.count(d.h.Version, field)
+		length, err := d.count(d.h.Version, f)
 		if err != nil {
 			return err
 		}
 		if length > d.h.Version.maxDim() {
-			return d.fault(at, field, ErrCorrupt, "%d, want <= %d in %v", length, d.h.Version.maxDim(), d.h.Version)
+			return d.fault(at, f, ErrCorrupt, "%d, want <= %d in %v", length, d.h.Version.maxDim(), d.h.Version)
 		}
 		if length == 0 {
 			if unlimited >= 0 && !d.o.ZeroDims {
-				return d.fault(at, field, ErrCorrupt, "0: a second unlimited dimension, the first is %q", d.h.Dims[unlimited].Name)
+				return d.fault(at, f, ErrCorrupt, "0: a second unlimited dimension, the first is %q", d.h.Dims[unlimited].Name)
 			}
 			unlimited = int(i)
 		}
@@ -285,7 +289,7 @@ func (d *decoder) vars() error {
 	c := d.h.Version.countSize()
 	// name, nelems of dimids, tag and nelems of attributes, type, vsize, begin
 	minVar := c + 4 + c + tagLen + c + typeLen + c + d.h.Version.beginSize()
-	n, err := d.list(tagVariable, minVar, "var_list")
+	n, err := d.list(tagVariable, minVar, field{owner: "var_list"})
 	if err != nil {
 		return err
 	}
@@ -293,12 +297,12 @@ func (d *decoder) vars() error {
 	d.h.Vars = make([]Var, 0, startCap(n))
 	for i := int64(0); i < n; i++ {
 		at := d.pos
-		name, err := d.name("var", i)
+		name, err := d.name(field{owner: "var", index: i + 1})
 		if err != nil {
 			return err
 		}
 		if seen.again(name) {
-			return d.fault(at, fmt.Sprintf("var[%d] name", i), ErrCorrupt, "%q is there twice", name)
+			return d.fault(at, field{owner: "var", index: i + 1, what: " name"}, ErrCorrupt, "%q is there twice", name)
 		}
 		d.h.Vars = append(d.h.Vars, Var{Name: name})
 		if err := d.variable(int(i)); err != nil {
@@ -311,61 +315,61 @@ func (d *decoder) vars() error {
 // variable reads what follows the name of variable i.
 func (d *decoder) variable(i int) error {
 	h, v := d.h, &d.h.Vars[i]
-	of := fmt.Sprintf("var %q", v.Name)
-	if err := d.dimIDs(v, of); err != nil {
+	f := field{owner: "var", name: v.Name}
+	if err := d.dimIDs(v, f); err != nil {
 		return err
 	}
 	var err error
-	if v.Atts, err = d.atts(of); err != nil {
+	if v.Atts, err = d.atts(f); err != nil {
 		return err
 	}
-	if v.Type, err = d.extType(of + " type"); err != nil {
+	if v.Type, err = d.extType(f.of(" type")); err != nil {
 		return err
 	}
 	computed, ok := h.sizeWithin(i, math.MaxInt64-3)
 	if !ok {
-		return d.fault(d.pos-typeLen, of+" type", ErrCorrupt, "its dimensions make more than 2^63-4 bytes")
+		return d.fault(d.pos-typeLen, f.of(" type"), ErrCorrupt, "its dimensions make more than 2^63-4 bytes")
 	}
 	computed = pad4(computed)
 	at := d.pos
-	if v.VSize, err = d.count(h.Version, of+" vsize"); err != nil {
+	if v.VSize, err = d.count(h.Version, f.of(" vsize")); err != nil {
 		return err
 	}
 	if h.Version != CDF5 && v.VSize == clippedVSize && computed > maxVSize32 {
 		v.VSize = computed
 	}
 	if v.VSize != computed {
-		d.o.note(at, of+" vsize", fmt.Sprintf("%d, want %d", v.VSize, computed))
+		d.o.note(at, f.of(" vsize").String(), fmt.Sprintf("%d, want %d", v.VSize, computed))
 	}
 	d.beginAt = append(d.beginAt, d.pos)
 	at = d.pos
 	if h.Version == CDF1 {
-		b, err := d.u32(of + " begin")
+		b, err := d.u32(f.of(" begin"))
 		if err != nil {
 			return err
 		}
 		v.Begin = int64(int32(b))
 	} else {
-		b, err := d.u64(of + " begin")
+		b, err := d.u64(f.of(" begin"))
 		if err != nil {
 			return err
 		}
 		v.Begin = int64(b)
 	}
 	if v.Begin < 0 {
-		return d.fault(at, of+" begin", ErrCorrupt, "%d, want a non-negative offset", v.Begin)
+		return d.fault(at, f.of(" begin"), ErrCorrupt, "%d, want a non-negative offset", v.Begin)
 	}
 	return nil
 }
 
-func (d *decoder) dimIDs(v *Var, of string) error {
+func (d *decoder) dimIDs(v *Var, f field) error {
 	c := d.h.Version.countSize()
 	at := d.pos
-	n, err := d.count(d.h.Version, of+" ndims")
+	n, err := d.count(d.h.Version, f.of(" ndims"))
 	if err != nil {
 		return err
 	}
-	if err := d.fits(at, n, c, of+" ndims"); err != nil {
+	if err := d.fits(at, n, c, f.of(" ndims")); err != nil {
 		return err
 	}
 	if n > 0 {
@@ -373,25 +377,24 @@ func (d *decoder) dimIDs(v *Var, of string) error {
 	}
 	for k := int64(0); k < n; k++ {
 		at := d.pos
-		id, err := d.count(d.h.Version, of+" dimid")
+		id, err := d.count(d.h.Version, f.of(" dimid"))
 		if err != nil {
 			return err
 		}
-		field := func() string { return fmt.Sprintf("%s dimid[%d]", of, k) }
 		if id >= int64(len(d.h.Dims)) {
-			return d.fault(at, field(), ErrCorrupt, "%d, want < %d", id, len(d.h.Dims))
+			return d.fault(at, field{owner: f.owner, name: f.name, part: " dimid", index: k + 1}, ErrCorrupt, "%d, want < %d", id, len(d.h.Dims))
 		}
 		if k > 0 && d.h.Dims[id].Len == 0 && !d.o.ZeroDims {
-			return d.fault(at, field(), ErrCorrupt, "%d is the unlimited dimension %q, which must come first", id, d.h.Dims[id].Name)
+			return d.fault(at, field{owner: f.owner, name: f.name, part: " dimid", index: k + 1}, ErrCorrupt, "%d is the unlimited dimension %q, which must come first", id, d.h.Dims[id].Name)
 		}
 		v.Dims = append(v.Dims, int(id))
 	}
 	return nil
 }
 
-func (d *decoder) extType(field string) (Type, error) {
+func (d *decoder) extType(f field) (Type, error) {
 	at := d.pos
-	t, err := d.u32(field)
+	t, err := d.u32(f)
 	if err != nil {
 		return 0, err
 	}
@@ -400,35 +403,39 @@ func (d *decoder) extType(field string) (Type, error) {
 		if d.h.Version == CDF5 {
 			last = UInt64
 		}
-		return 0, d.fault(at, field, ErrCorrupt, "%d, want 1 to %d in %v", t, last, d.h.Version)
+		return 0, d.fault(at, f, ErrCorrupt, "%d, want 1 to %d in %v", t, last, d.h.Version)
 	}
 	return Type(t), nil
 }
 
-// atts reads an attribute list. of names its owner.
-func (d *decoder) atts(of string) ([]Att, error) {
+// atts reads the attribute list of owner.
+func (d *decoder) atts(owner field) ([]Att, error) {
 	c := d.h.Version.countSize()
-	n, err := d.list(tagAttribute, c+4+typeLen+c, of+" att_list")
+	f := owner
+	f.part = " att_list"
+	n, err := d.list(tagAttribute, c+4+typeLen+c, f)
 	if err != nil || n == 0 {
 		return nil, err
 	}
+	f.part = " att"
 	seen := newNames(n)
 	list := make([]Att, 0, startCap(n))
 	for i := int64(0); i < n; i++ {
 		at := d.pos
-		name, err := d.name(of+" att", i)
+		f.index, f.sub = i+1, ""
+		name, err := d.name(f)
 		if err != nil {
 			return nil, err
 		}
 		if seen.again(name) {
-			return nil, d.fault(at, fmt.Sprintf("%s att[%d] name", of, i), ErrCorrupt, "%q is there twice", name)
+			return nil, d.fault(at, f.of(" name"), ErrCorrupt, "%q is there twice", name)
 		}
 		a := Att{Name: name}
-		field := of + " att " + name
-		if a.Type, err = d.extType(field + " type"); err != nil {
+		f.index, f.sub = 0, name
+		if a.Type, err = d.extType(f.of(" type")); err != nil {
 			return nil, err
 		}
-		if err := d.values(&a, field); err != nil {
+		if err := d.values(&a, f); err != nil {
 			return nil, err
 		}
 		list = append(list, a)
@@ -436,22 +443,18 @@ func (d *decoder) atts(of string) ([]Att, error) {
 	return list, nil
 }
 
-func (d *decoder) values(a *Att, field string) error {
+func (d *decoder) values(a *Att, f field) error {
 	at := d.pos
-	n, err := d.count(d.h.Version, field+" nelems")
+	n, err := d.count(d.h.Version, f.of(" nelems"))
 	if err != nil {
 		return err
 	}
 	size := int64(a.Type.Size())
-	if err := d.fits(at, n, size, field+" nelems"); err != nil {
+	if err := d.fits(at, n, size, f.of(" nelems")); err != nil {
 		return err
 	}
-	var b []byte
-	if n*size <= sourcePiece {
-		b, err = d.bytes(int(n*size), field+" values")
-	} else {
-		b, err = d.long(nil, n*size, field+" values")
-	}
+	f.what = " values"
+	b, err := d.run(n*size, f)
 	if err != nil {
 		return err
 	}
@@ -463,22 +466,24 @@ func (d *decoder) values(a *Att, field string) error {
 			return err
 		}
 	}
-	return d.pad(n*size, field+" values")
+	return d.pad(n*size, f)
 }
 
 // names tells repeats. Short lists, such as most attribute lists, need no map.
 type names struct {
-	list []string
-	m    map[string]struct{}
+	few [16]string
+	n   int
+	m   map[string]struct{}
 }
 
-func newNames(n int64) *names {
-	if n > 16 {
-		return &names{m: make(map[string]struct{}, startCap(n))}
+func newNames(n int64) names {
+	if n > int64(len(names{}.few)) {
+		return names{m: make(map[string]struct{}, startCap(n))}
 	}
-	return &names{}
+	return names{}
 }
 
+// again notes s and tells whether it was there.
 func (n *names) again(s string) bool {
 	if n.m != nil {
 		if _, ok := n.m[s]; ok {
@@ -487,11 +492,12 @@ func (n *names) again(s string) bool {
 		n.m[s] = struct{}{}
 		return false
 	}
-	for _, x := range n.list {
+	for _, x := range n.few[:n.n] {
 		if x == s {
 			return true
 		}
 	}
-	n.list = append(n.list, s)
+	n.few[n.n] = s
+	n.n++
 	return false
 }

@@ -118,6 +118,7 @@ func TestLimits(t *testing.T) {
 		{"under 2^32 anywhere", cdf5.CDF2, vars{fixed("a", d16, d15), fixed("b", d31), fixed("r", t0)}, true},
 		{"2^32 not last", cdf5.CDF2, vars{fixed("a", d16, d16), fixed("b", small)}, false},
 		{"2^32 last", cdf5.CDF2, vars{fixed("b", small), fixed("a", d16, d16)}, true},
+		{"2^32 and records", cdf5.CDF2, vars{fixed("a", d16, d16), fixed("r", t0)}, false},
 		{"2^48 last", cdf5.CDF2, vars{fixed("b", small), fixed("a", d16, d16, d16)}, true},
 		{"big record last", cdf5.CDF2, vars{fixed("r", t0), fixed("a", t0, d16, d16)}, true},
 		{"big record not last", cdf5.CDF2, vars{fixed("a", t0, d16, d16), fixed("r", t0)}, false},

@@ -130,7 +130,7 @@ func checkCDL(t *testing.T, tool, cdl string, h *cdf5.Header, records int) {
 			if g == "_" {
 				g = fmt.Sprint(cdf5.FillValue(h.Vars[v].Type))
 			}
-			g = strings.TrimRight(g, "fbsdULL")
+			g = strings.TrimRight(g, "fbsdUL")
 			g = strings.TrimSuffix(g, ".")
 			if g != w {
 				t.Errorf("%s: %s[%d] = %s, want %s", tool, name, i, g, w)

@@ -1,6 +1,7 @@
 package cdf5
 
 import (
+	"fmt"
 	"math"
 )
 
@@ -147,11 +148,11 @@ func (h *Header) Validate() error {
 	if h.NumRecs < Streaming || (h.Version != CDF5 && h.NumRecs >= 1<<32-1) {
 		return limitf("numrecs %d in %v", h.NumRecs, h.Version)
 	}
-	seen := make(map[string]bool, max(len(h.Dims), len(h.Vars)))
+	seen := newNames(int64(len(h.Dims)))
 	unlimited := -1
 	for i := range h.Dims {
 		d := &h.Dims[i]
-		if err := checkNew(seen, "dim", d.Name); err != nil {
+		if err := checkNew(&seen, "dim", d.Name); err != nil {
 			return err
 		}
 		switch {
@@ -165,13 +166,13 @@ func (h *Header) Validate() error {
 			return limitf("dim %q: length %d, want <= %d in %v", d.Name, d.Len, h.Version.maxDim(), h.Version)
 		}
 	}
-	if err := h.validateAtts("global", h.Atts); err != nil {
+	if err := h.validateAtts("the file", h.Atts); err != nil {
 		return err
 	}
-	clear(seen)
+	seen = newNames(int64(len(h.Vars)))
 	for i := range h.Vars {
 		v := &h.Vars[i]
-		if err := checkNew(seen, "var", v.Name); err != nil {
+		if err := checkNew(&seen, "var", v.Name); err != nil {
 			return err
 		}
 		if !v.Type.ValidIn(h.Version) {
@@ -185,7 +186,7 @@ func (h *Header) Validate() error {
 				return usagef("var %q: dimid[%d]: the unlimited dimension %q must come first", v.Name, k, h.Dims[d].Name)
 			}
 		}
-		if err := h.validateAtts("var "+v.Name, v.Atts); err != nil {
+		if err := h.validateAtts(v.Name, v.Atts); err != nil {
 			return err
 		}
 		if _, ok := h.sizeWithin(i, math.MaxInt64-3); !ok {
@@ -196,11 +197,11 @@ func (h *Header) Validate() error {
 }
 
 func (h *Header) validateAtts(of string, atts []Att) error {
-	seen := make(map[string]bool, len(atts))
+	seen := newNames(int64(len(atts)))
 	for i := range atts {
 		a := &atts[i]
-		if err := checkNew(seen, of+": attribute", a.Name); err != nil {
-			return err
+		if err := checkNew(&seen, "attribute", a.Name); err != nil {
+			return fmt.Errorf("%w of %s", err, of)
 		}
 		if !a.Type.ValidIn(h.Version) {
 			return usagef("%s: attribute %q: type %v is not in %v", of, a.Name, a.Type, h.Version)

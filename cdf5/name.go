@@ -44,16 +44,15 @@ func oddName(s string) string {
 
 // checkNew applies all rules to a name of a header that will be written, and
 // notes it in seen.
-func checkNew(seen map[string]bool, kind, name string) error {
+func checkNew(seen *names, kind, name string) error {
 	if why := badName(name); why != "" {
 		return usagef("%s: %s", kind, why)
 	}
 	if why := oddName(name); why != "" {
 		return usagef("%s: %s", kind, why)
 	}
-	if seen[name] {
+	if seen.again(name) {
 		return usagef("%s: %q is there twice", kind, name)
 	}
-	seen[name] = true
 	return nil
 }

@@ -143,7 +143,7 @@ func TestReadLarge(t *testing.T) {
 				start, count = make([]int64, len(dims)), dims
 			}
 			if stride == nil {
-				stride = bytesOf1(len(dims))
+				stride = ones(len(dims))
 			}
 			want := pickSlab(values[c.v], dims, start, count, stride)
 			n := reflect.ValueOf(want).Len()
@@ -175,7 +175,35 @@ func TestReadLarge(t *testing.T) {
 	}
 }
 
-func bytesOf1(n int) []int64 {
+// TestRead4D: more axes than one outside of the run.
+func TestRead4D(t *testing.T) {
+	h := &cdf5.Header{Version: cdf5.CDF5, Dims: []cdf5.Dim{{Name: "t"}, {Name: "a", Len: 5}, {Name: "b", Len: 6}, {Name: "c", Len: 7}, {Name: "d", Len: 8}},
+		Vars: []cdf5.Var{{Name: "v", Type: cdf5.Int, Dims: []int{0, 1, 2, 3, 4}}, {Name: "w", Type: cdf5.UShort, Dims: []int{0, 2, 3}}}}
+	f, values := makeFile(t, h, 3)
+	r := f.open(t)
+	start, count, stride := []int64{0, 1, 0, 2, 1}, []int64{2, 2, 3, 3, 2}, []int64{2, 3, 2, 1, 4}
+	want := pickSlab(values[0], r.Dims(0), start, count, stride).([]int32)
+	got := make([]int32, len(want))
+	if err := r.Read(0, start, count, stride, got); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v: %v, want %v", err, got, want)
+	}
+	// Written back the same way, without the strides.
+	g := &memFile{}
+	w, err := cdf5.NewWriter(g, h, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	part := pickSlab(values[0], r.Dims(0), start, count, ones(5))
+	if err := errors.Join(w.Write(0, start, count, part), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	back := make([]int32, len(got))
+	if err := g.open(t).Read(0, start, count, nil, back); err != nil || !reflect.DeepEqual(back, part) {
+		t.Errorf("%v: %v, want %v", err, back, part)
+	}
+}
+
+func ones(n int) []int64 {
 	s := make([]int64, n)
 	for i := range s {
 		s[i] = 1

@@ -19,28 +19,59 @@ type source struct {
 	o     *DecodeOptions
 }
 
+// field names a field of the header. It becomes text only in an error: a
+// header has tens of thousands of fields.
+type field struct {
+	owner string // "dim", "var", "global", or the whole name
+	name  string // of the owner, when it is known
+	part  string // " att"
+	index int64  // of the part or the owner, from 1; 0 is none
+	sub   string // name of the part, when it is known
+	what  string // " nelems"
+}
+
+func (f field) String() string {
+	s := f.owner
+	if f.name != "" {
+		s += fmt.Sprintf(" %q", f.name)
+	}
+	s += f.part
+	if f.index > 0 {
+		s += fmt.Sprintf("[%d]", f.index-1)
+	}
+	if f.sub != "" {
+		s += " " + f.sub
+	}
+	return s + f.what
+}
+
+func (f field) of(what string) field {
+	f.what = what
+	return f
+}
+
 // sourcePiece is the unit of reading and of growing memory by a length that
 // the file claims.
 const sourcePiece = 64 << 10
 
-func (s *source) fault(at int64, field string, class error, format string, args ...any) error {
-	return s.o.fault(at, field, class, fmt.Sprintf(format, args...))
+func (s *source) fault(at int64, f field, class error, format string, args ...any) error {
+	return s.o.fault(at, f.String(), class, fmt.Sprintf(format, args...))
 }
 
 // need fails when n more bytes (n >= 0) are not there, or are over the cap.
-func (s *source) need(n int64, field string) error {
+func (s *source) need(n int64, f field) error {
 	if n > s.size-s.pos {
-		return s.fault(s.pos, field, ErrTruncated, "%d bytes, but the file ends after %d", n, s.size-s.pos)
+		return s.fault(s.pos, f, ErrTruncated, "%d bytes, but the file ends after %d", n, s.size-s.pos)
 	}
 	if n > s.limit-s.pos {
-		return s.fault(s.pos, field, ErrTooLarge, "the header needs %d bytes or more, cap is %d", s.pos+n, s.limit)
+		return s.fault(s.pos, f, ErrTooLarge, "the header needs %d bytes or more, cap is %d", s.pos+n, s.limit)
 	}
 	return nil
 }
 
 // bytes returns the next n bytes, n <= sourcePiece; valid until the next call.
-func (s *source) bytes(n int, field string) ([]byte, error) {
-	if err := s.need(int64(n), field); err != nil {
+func (s *source) bytes(n int, f field) ([]byte, error) {
+	if err := s.need(int64(n), f); err != nil {
 		return nil, err
 	}
 	at := s.pos - s.bufAt
@@ -55,14 +86,14 @@ func (s *source) bytes(n int, field string) ([]byte, error) {
 			s.buf = s.buf[:got]
 			if got < n {
 				s.bufAt = s.pos
-				return nil, s.fault(s.pos, field, ErrTruncated, "%d bytes, but the file ends after %d", n, got)
+				return nil, s.fault(s.pos, f, ErrTruncated, "%d bytes, but the file ends after %d", n, got)
 			}
 			err = nil
 		} else if int64(got) == want {
 			err = nil
 		}
 		if err != nil {
-			return nil, s.fault(s.pos, field, err, "cannot be read")
+			return nil, s.fault(s.pos, f, err, "cannot be read")
 		}
 		s.bufAt, at = s.pos, 0
 	}
@@ -70,8 +101,8 @@ func (s *source) bytes(n int, field string) ([]byte, error) {
 	return s.buf[at : at+int64(n) : at+int64(n)], nil
 }
 
-func (s *source) u32(field string) (uint32, error) {
-	b, err := s.bytes(4, field)
+func (s *source) u32(f field) (uint32, error) {
+	b, err := s.bytes(4, f)
 	if err != nil {
 		return 0, err
 	}
@@ -81,8 +112,8 @@ func (s *source) u32(field string) (uint32, error) {
 	return binary.LittleEndian.Uint32(b), nil
 }
 
-func (s *source) u64(field string) (uint64, error) {
-	b, err := s.bytes(8, field)
+func (s *source) u64(f field) (uint64, error) {
+	b, err := s.bytes(8, f)
 	if err != nil {
 		return 0, err
 	}
@@ -93,27 +124,32 @@ func (s *source) u64(field string) (uint64, error) {
 }
 
 // count reads a non-negative count, length, id or vsize of the version's width.
-func (s *source) count(v Version, field string) (int64, error) {
+func (s *source) count(v Version, f field) (int64, error) {
 	if v != CDF5 {
-		n, err := s.u32(field)
+		n, err := s.u32(f)
 		return int64(n), err
 	}
-	n, err := s.u64(field)
+	n, err := s.u64(f)
 	if err == nil && n > 1<<63-1 {
-		err = s.fault(s.pos-8, field, ErrCorrupt, "%#x, want a non-negative 64-bit number", n)
+		err = s.fault(s.pos-8, f, ErrCorrupt, "%#x, want a non-negative 64-bit number", n)
 	}
 	return int64(n), err
 }
 
-// long appends the next n bytes to dst, growing it piece by piece.
-func (s *source) long(dst []byte, n int64, field string) ([]byte, error) {
-	if err := s.need(n, field); err != nil {
-		return dst, err
+// run returns the next n bytes, any n; valid until the next call. Memory for a
+// long run grows piece by piece, as the bytes come.
+func (s *source) run(n int64, f field) ([]byte, error) {
+	if n <= sourcePiece {
+		return s.bytes(int(n), f)
 	}
+	if err := s.need(n, f); err != nil {
+		return nil, err
+	}
+	var dst []byte
 	for n > 0 {
-		b, err := s.bytes(int(min(n, sourcePiece)), field)
+		b, err := s.bytes(int(min(n, sourcePiece)), f)
 		if err != nil {
-			return dst, err
+			return nil, err
 		}
 		dst = append(dst, b...)
 		n -= int64(len(b))
@@ -123,19 +159,19 @@ func (s *source) long(dst []byte, n int64, field string) ([]byte, error) {
 
 // pad skips the bytes that round n up to a multiple of 4, and notes it when
 // they are not zero.
-func (s *source) pad(n int64, field string) error {
+func (s *source) pad(n int64, f field) error {
 	k := int(-n & 3)
 	if k == 0 {
 		return nil
 	}
 	at := s.pos
-	b, err := s.bytes(k, field)
+	b, err := s.bytes(k, f)
 	if err != nil {
 		return err
 	}
 	for _, c := range b {
 		if c != 0 {
-			s.o.note(at, field, fmt.Sprintf("pad % x, want zeros", b))
+			s.o.note(at, f.String(), fmt.Sprintf("pad % x, want zeros", b))
 			break
 		}
 	}

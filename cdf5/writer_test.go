@@ -374,6 +374,43 @@ func TestWriteFailures(t *testing.T) {
 	}
 }
 
+// TestPads: the bytes between variables are fill values, or zeros, also where
+// the file had other bytes before.
+func TestPads(t *testing.T) {
+	h := &cdf5.Header{Version: cdf5.CDF1, Dims: []cdf5.Dim{{Name: "t"}, {Name: "n", Len: 3}}, Vars: []cdf5.Var{
+		{Name: "a", Type: cdf5.Byte, Dims: []int{1}},
+		{Name: "b", Type: cdf5.Short, Dims: []int{0, 1}},
+		{Name: "c", Type: cdf5.Byte, Dims: []int{0}},
+	}}
+	for _, written := range []bool{true, false} {
+		for fill, want := range map[bool]string{
+			true:  "\x01\x01\x01\x81" + "\x00\x02\x00\x02\x00\x02\x80\x01" + "\x03\x81\x81\x81",
+			false: "\x01\x01\x01\x00" + "\x00\x02\x00\x02\x00\x02\x00\x00" + "\x03\x00\x00\x00",
+		} {
+			f := &memFile{b: bytes.Repeat([]byte{0xee}, 1000)}
+			w, err := cdf5.NewWriter(f, h, &cdf5.WriterOptions{Fill: fill})
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch {
+			case written:
+				err = errors.Join(w.Write(0, nil, nil, []int8{1, 1, 1}), w.Write(1, nil, nil, []int32{2, 2, 2}), w.WriteRaw(2, 0, 0, []byte{3}))
+			case fill:
+				want = "\x81\x81\x81\x81" + "\x80\x01\x80\x01\x80\x01\x80\x01" + "\x03\x81\x81\x81"
+				err = w.Write(2, nil, nil, []int8{3})
+			default:
+				continue
+			}
+			if err := errors.Join(err, w.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if got := f.b[w.Header().EncodedLen():][:len(want)]; string(got) != want {
+				t.Errorf("written %v, fill %v: % x, want % x", written, fill, got, want)
+			}
+		}
+	}
+}
+
 // TestKeptLayout writes into a layout that is given, where variables are
 // tight: pads are not written over the next variable.
 func TestKeptLayout(t *testing.T) {
