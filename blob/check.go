@@ -60,10 +60,11 @@ type checker struct {
 	o    CheckOptions
 	pool *subfile.Pool
 
-	mu    sync.Mutex
-	found []Finding
-	done  atomic.Int64
-	total int64
+	mu      sync.Mutex
+	found   []Finding
+	missing atomic.Int64 // subfiles of the set
+	done    atomic.Int64
+	total   int64
 }
 
 // checkPart is one subfile under check.
@@ -100,7 +101,11 @@ func (c *checker) run(path string) {
 	sets := c.collect(set)
 	for k, parts := range sets {
 		n := len(c.found)
+		c.missing.Store(0)
 		inParallel(c.o.Workers, len(parts), func(i int) { c.structure(parts[i]) })
+		if more := c.missing.Load() - maxListed; more > 0 {
+			c.say(Error, "", -1, "subfile", ErrMissing, "%d more are not there", more)
+		}
 		c.inOrder(n)
 		c.together(set, parts, k)
 		n = len(c.found)
@@ -168,6 +173,10 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 		for i := range members {
 			n = max(n, i+1)
 		}
+		if most := len(members) + maxMissing; n > most {
+			c.say(Error, members[n-1], -1, "subfile number", ErrMissing, "%d, but only %d subfiles are here; those from %d on are not looked at", n-1, len(members), most)
+			n = most
+		}
 		for i := range n {
 			parts = append(parts, &checkPart{filePart: &filePart{r: r, index: i, name: members[i]}, base: found.Base})
 		}
@@ -198,7 +207,9 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 // structure checks one file on its own: header, size, table of blobs.
 func (c *checker) structure(p *checkPart) {
 	if p.name == "" || p.gone() {
-		c.say(Error, p.wanted(), -1, "subfile", ErrMissing, "not there")
+		if c.missing.Add(1) <= maxListed {
+			c.say(Error, p.wanted(), -1, "subfile", ErrMissing, "not there")
+		}
 		p.name = ""
 		return
 	}
@@ -331,6 +342,9 @@ func (c *checker) manifest(p *checkPart) {
 	}
 }
 
+// maxListed is how many missing subfiles are named one by one.
+const maxListed = 100
+
 // together checks that the subfiles belong to one dataset and are all of it.
 func (c *checker) together(found *subfile.Set, parts []*checkPart, set int) {
 	var lead *checkPart
@@ -359,6 +373,10 @@ func (c *checker) together(found *subfile.Set, parts []*checkPart, set int) {
 	}
 	for i := len(parts); i < sh.subfiles; i++ {
 		missing = true
+		if i == len(parts)+maxListed && i < sh.subfiles-1 {
+			c.say(Error, subfile.Name(parts[0].base, i), -1, "subfile", ErrMissing, "not there, nor are the %d subfiles after it", sh.subfiles-1-i)
+			break
+		}
 		c.say(Error, subfile.Name(parts[0].base, i), -1, "subfile", ErrMissing, "not there, %s of %s is %d", attSubfiles, lead.name, sh.subfiles)
 	}
 	if len(parts) > sh.subfiles {

@@ -164,6 +164,9 @@ func (r *Reader) open(found *subfile.Set) error {
 		}
 	default:
 		s := &set{}
+		if n := found.Len(); n > len(found.Members)+maxMissing {
+			return formatErr(found.Members[n-1], -1, "subfile number", ErrMissing, "%d, but only %d subfiles are here", n-1, len(found.Members))
+		}
 		for i := range found.Len() {
 			s.parts = append(s.parts, &filePart{r: r, index: i, name: found.Members[i]})
 		}
@@ -171,6 +174,10 @@ func (r *Reader) open(found *subfile.Set) error {
 	}
 	return r.openFirst(found)
 }
+
+// maxMissing is how many subfiles may be missing. It bounds what a number in
+// the name of a stray file, or in a damaged header, costs.
+const maxMissing = 1 << 16
 
 // finalOrPartial returns the name under which a subfile is there: while a
 // commit is pending, those that are not renamed yet have their partial name.
@@ -214,6 +221,9 @@ func (r *Reader) openFirst(found *subfile.Set) error {
 		if n < len(s.parts) {
 			return formatErr(lead.name, lead.place.locate().globalAtt(attSubfiles), "attribute "+attSubfiles, ErrCorrupt, "%d, but there are subfiles up to number %d", n, len(s.parts)-1)
 		}
+		if n > len(s.parts)+maxMissing || n > len(s.parts) && !r.opt.AllowMissing {
+			return fmt.Errorf("blob: %s: %d of %d subfiles missing, the first is %s: %w", r.base, n-len(found.Members), n, firstMissing(found, r.base), ErrMissing)
+		}
 		for i := len(s.parts); i < n; i++ {
 			s.parts = append(s.parts, &filePart{r: r, index: i, name: subfile.Name(r.base, i)})
 		}
@@ -236,6 +246,14 @@ func (r *Reader) openFirst(found *subfile.Set) error {
 		return fmt.Errorf("blob: %s: %d of %d subfiles missing, the first is %s: %w", r.base, len(missing), r.numParts(), missing[0], ErrMissing)
 	}
 	return nil
+}
+
+func firstMissing(found *subfile.Set, base string) string {
+	for i := 0; ; i++ {
+		if found.Members[i] == "" {
+			return subfile.Name(base, i)
+		}
+	}
 }
 
 func (r *Reader) numParts() (n int) {
