@@ -280,9 +280,9 @@ func drawWrite(t *rapid.T, m *model, fsys vfs.FS, base string) string {
 }
 
 func checks(t *testing.T, quick int) {
-	n := times(quick, 40*quick)
+	n := times(quick, 20*quick)
 	if raceEnabled {
-		n = max(n/5, 3)
+		n = max(n/10, 3)
 	}
 	old := flag.Lookup("rapid.checks").Value.String()
 	must(flag.Set("rapid.checks", strconv.Itoa(n)))
@@ -292,7 +292,7 @@ func checks(t *testing.T, quick int) {
 // TestMetamorphic: however a dataset is written, read and converted, it is the
 // same canonical file, byte for byte.
 func TestMetamorphic(t *testing.T) {
-	checks(t, 60)
+	checks(t, 200)
 	rapid.Check(t, func(t *rapid.T) {
 		ctx := context.Background()
 		m := drawModel(t)

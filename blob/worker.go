@@ -14,7 +14,6 @@ const (
 	// the caller's memory; smaller ones are cheaper to copy together.
 	directMin = 32 << 10
 	maxVector = 512 // pieces of one vectored write
-	padMax    = 4   // a gap below this may be padding of CDF, which is written as zeros
 )
 
 // worker carries out tasks with one buffer.
@@ -66,7 +65,7 @@ func (w *worker) piece(i int, p *pend, off, at, from, to int64) error {
 	direct := w.direct(p, n)
 	gap := off - w.end
 	room := len(w.buf) - w.used
-	if len(w.vec) > 0 && (gap < 0 || gap > 0 && !(gap < padMax && w.q.e.endsPadded(w.last, w.lastAt)) || len(w.vec) >= maxVector || !direct && int64(room) < n+gap || int64(room) < gap) {
+	if len(w.vec) > 0 && (gap < 0 || gap > 0 && !w.isPadding(off) || len(w.vec) >= maxVector || !direct && int64(room) < n+gap || int64(room) < gap) {
 		w.endSum() // its bytes are still in the buffer
 		if err := w.flush(); err != nil {
 			return err
@@ -93,21 +92,22 @@ func (w *worker) piece(i int, p *pend, off, at, from, to int64) error {
 	return nil
 }
 
-// endsPadded says whether the bytes behind byte end of a piece's extent, up to
-// the next multiple of 4, are padding of CDF, and not data of somebody else, who
-// may have written them already.
-func (e *engine) endsPadded(p *pend, end int64) bool {
-	if e.place.layout != VariableCentric {
+// isPadding says whether the bytes between the last piece and off are padding
+// of CDF, up to the next multiple of 4 behind an extent, which are written as
+// zeros; and not data of somebody else, who may have written them already.
+func (w *worker) isPadding(off int64) bool {
+	e := w.q.e
+	if e.place.layout != VariableCentric || off != (w.end+3)&^3 {
 		return false
 	}
-	v := int(-1 - p.v)
-	if p.v >= 0 {
-		v = e.place.fileVar(VarID(p.v))
+	v := int(-1 - w.last.v)
+	if w.last.v >= 0 {
+		v = e.place.fileVar(VarID(w.last.v))
 	}
 	if e.recN == 1 && e.place.hdr.IsRecord(v) {
 		return false // a lone record variable is not padded
 	}
-	return end == e.place.extentLen(v)
+	return w.lastAt == e.place.extentLen(v)
 }
 
 // direct says whether the memory already is what the file holds.
