@@ -242,6 +242,9 @@ func TestJudgesMade(t *testing.T) {
 			if !bytes.Equal(enc, b[:len(enc)]) {
 				t.Error("the header encodes to other bytes")
 			}
+			if err := h.Layout(nil); err != nil || !bytes.Equal(encode(t, h), enc) {
+				t.Errorf("Layout computes other vsizes or begins: %v", err)
+			}
 		})
 	}
 }
