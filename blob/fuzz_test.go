@@ -1,0 +1,136 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"blobio/cdf5"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// addSeeds gives a fuzz target good subfiles and some with one fault.
+func addSeeds(f *testing.F, layout Layout) {
+	for _, ranks := range []int{1, 3} {
+		s := writeSample(f, newToy(ranks), layout, 1, false, 1)
+		file := s.files[s.subfile(0)]
+		f.Add(file)
+		f.Add(file[:len(file)-100])
+		pl, tab := s.place(f, s.subfile(0))
+		for m := range mapVars {
+			off, _ := pl.mapPiece(1, m, tab, 0)
+			f.Add(patched(file, off, []byte{0xff, 0xff, 0xff, 0xff}))
+			f.Add(flipped(file, off+3, 0))
+		}
+		f.Add(patched(file, pl.hdrOff+numrecsAt, s.number(8, 1<<40)))
+	}
+	// A smaller one leaves the fuzzer more room.
+	tiny := NewSchema()
+	tm, col := tiny.Dim("t", Unlimited), tiny.Dim("c", 3)
+	tiny.Var("x", cdf5.Short, []DimID{tm, col}, Decomposed(tiny.Decomp(col)))
+	tiny.Var("y", cdf5.Double, []DimID{tm})
+	h := tiny.blobHeader(&subShape{ranks: 1, subfiles: 1, nblobs: 1, nelems: []int64{3}, maxReqs: []int64{1}})
+	h.NumRecs = 1
+	must(h.Layout(nil))
+	data := []byte{0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 3, 0, 1, 0, 2, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+	if layout == VariableCentric {
+		b, err := h.AppendTo(nil, orderOf(true), false)
+		must(err)
+		f.Add(append(b, data...))
+	} else {
+		b, err := h.AppendTo(nil, orderOf(false), true)
+		must(err)
+		p := &place{layout: layout, hdr: h, schema: tiny, hdrLen: int64(len(b))}
+		le := []byte{1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 1, 0, 2, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+		l, err := p.container(int64(len(le)))
+		must(err)
+		file := make([]byte, p.dataOff+int64(len(le)))
+		for _, q := range l.Pieces {
+			copy(file[q.Off:], q.Data)
+		}
+		copy(file[p.hdrOff:], b)
+		copy(file[p.dataOff:], le)
+		f.Add(file)
+	}
+}
+
+func FuzzOpenVariableCentric(f *testing.F) {
+	addSeeds(f, VariableCentric)
+	f.Fuzz(fuzzSubfile)
+}
+
+func FuzzOpenProcessCentric(f *testing.F) {
+	addSeeds(f, ProcessCentric)
+	f.Fuzz(fuzzSubfile)
+}
+
+// fuzzSubfile holds what must be true of any bytes under the name of a
+// subfile: no panic, typed errors, memory by the size of the file; and if
+// Check finds nothing, an ordinary netCDF file can be made of it that reads the same.
+func fuzzSubfile(t *testing.T, b []byte) {
+	if len(b) > 1<<20 {
+		return
+	}
+	lookAround(t, "fuzz", b)
+	m := memOf(t, map[string][]byte{subfile.Name(sampleBase, 0): b})
+	if err := convertAndCompare(m); err != nil {
+		t.Error(err)
+	}
+}
+
+// convertAndCompare does nothing if Check has errors, or if the arrays are large.
+func convertAndCompare(m *vfs.Mem) error {
+	ctx := context.Background()
+	for f := range Check(ctx, sampleBase, &CheckOptions{fs: m, Workers: 1}) {
+		if f.Severity == Error {
+			return nil
+		}
+	}
+	r, err := Open(ctx, sampleBase, &OpenOptions{fs: m, Workers: 1})
+	if err != nil {
+		return fmt.Errorf("open after a clean check: %w", err)
+	}
+	defer r.Close()
+	left := int64(1 << 20)
+	for v := range r.schema.vars {
+		n := r.schema.Elems(VarID(v))
+		if r.schema.vars[v].Record {
+			if n > left/max(r.records, 1) {
+				return nil
+			}
+			n *= r.records
+		}
+		if left -= n; left < 0 {
+			return nil
+		}
+	}
+	if err := Convert(ctx, r, "out.nc", &ConvertOptions{Workers: 1}); err != nil {
+		if errors.Is(err, cdf5.ErrTooLarge) || errors.Is(err, ErrUsage) {
+			return nil
+		}
+		return fmt.Errorf("convert after a clean check: %w", err)
+	}
+	c, err := Open(ctx, "out.nc", &OpenOptions{fs: m, Workers: 1})
+	if err != nil {
+		return fmt.Errorf("open what was converted: %w", err)
+	}
+	defer c.Close()
+	for d := range Diff(ctx, r, c, nil) {
+		return fmt.Errorf("converted: %v", d)
+	}
+	return nil
+}
+
+// TestSmallSubfiles are inputs that fuzzing found.
+func TestSmallSubfiles(t *testing.T) {
+	for _, c := range fuzzFinds {
+		t.Run(c.name, func(t *testing.T) { fuzzSubfile(t, c.file(t)) })
+	}
+}
+
+var fuzzFinds = []struct {
+	name string
+	file func(t *testing.T) []byte
+}{}

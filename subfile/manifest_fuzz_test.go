@@ -1,0 +1,130 @@
+package subfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"reflect"
+	"testing"
+)
+
+func sealed(line string) []byte {
+	b := append([]byte(line), '\n')
+	return fmt.Appendf(b, "{\"crc32\":\"%08x\"}\n", crc32.ChecksumIEEE(b))
+}
+
+func goodManifest() *Manifest {
+	return &Manifest{Prepared: true, ID: "00112233445566778899aabbccddeeff", Layout: "process-centric", Base: "F_h0.h5", Records: 3, Ranks: 4,
+		Maps: []string{"0123456789abcdef"}, Sets: []SetInfo{
+			{Base: "F_h0.h5", Records: 2, Subfiles: []Subfile{{Size: 9000, HeaderOff: 2048, HeaderLen: 800, HeaderCRC: 0xdeadbeef, Blobs: []int64{4096, 5000, 9000}, Extents: CRCs{1, 2, math.MaxUint32}}}},
+			{Base: "F_h0.h5+1", First: 2, Records: 1, Subfiles: []Subfile{{Size: 100, HeaderLen: 100, Extents: CRCs{}}}}}}
+}
+
+// FuzzManifest holds that what Decode accepts, Encode writes back to the same
+// meaning, and that whatever it refuses it refuses with a typed error. The
+// input is tried as a file, and as a first line under a right checksum.
+func FuzzManifest(f *testing.F) {
+	b, err := goodManifest().Encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b)
+	f.Add(b[:len(b)-20])
+	f.Add(b[:bytes.IndexByte(b, '\n')])
+	f.Add([]byte(`{"blobio_manifest":1,"records":9223372036854775807}`))
+	f.Add([]byte(`{"blobio_manifest":1,"layout":"variable-centric","base":"a","ranks":1,"sets":[{"base":"a","subfiles":[{"size":-1,"extents":"0"}]}]}`))
+	f.Add([]byte(`{"blobio_manifest":1,"layout":"variable-centric","base":"a","ranks":1,"sets":[{"base":"a","subfiles":[{"extents":null,"header_crc":"00000000"}]}]}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for _, in := range [][]byte{b, sealed(string(b))} {
+			m, err := Decode(in, "m")
+			if err != nil {
+				var fe *FormatError
+				if !errors.As(err, &fe) || fe.Err == nil || fe.Field == "" || fe.File != "m" || fe.Offset > int64(len(in)) {
+					t.Fatalf("not a typed error: %v", err)
+				}
+				continue
+			}
+			one, err := m.Encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := Decode(one, "m")
+			if err != nil {
+				t.Fatalf("%q is not read back: %v", one, err)
+			}
+			two, err := again.Encode()
+			if err != nil || !bytes.Equal(one, two) {
+				t.Fatalf("%q becomes %q (%v)", one, two, err)
+			}
+		}
+	})
+}
+
+func TestManifestRoundTrip(t *testing.T) {
+	m := goodManifest()
+	b, err := m.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Decode(b, "m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, m) {
+		t.Errorf("%+v becomes %+v", m, got)
+	}
+}
+
+func TestManifestRefuses(t *testing.T) {
+	for want, change := range map[string]func(m *Manifest){
+		`subfile: m: base: "a/b", want a file name without directory (corrupt)`:                               func(m *Manifest) { m.Base = "a/b" },
+		`subfile: m: layout: "", want variable-centric or process-centric (corrupt)`:                          func(m *Manifest) { m.Layout = "" },
+		`subfile: m: ranks: 0, want at least 1 (corrupt)`:                                                     func(m *Manifest) { m.Ranks = 0 },
+		`subfile: m: sets: none, want at least one (corrupt)`:                                                 func(m *Manifest) { m.Sets = nil },
+		`subfile: m: sets[1].base: "..", want a file name without directory (corrupt)`:                        func(m *Manifest) { m.Sets[1].Base = ".." },
+		`subfile: m: sets[1].base: "F_h0.h5", as of a set before (corrupt)`:                                   func(m *Manifest) { m.Sets[1].Base = "F_h0.h5" },
+		`subfile: m: sets[1].first: 3, want 2, the records before (corrupt)`:                                  func(m *Manifest) { m.Sets[1].First = 3 },
+		`subfile: m: sets[0].records: -2, want 0..4611686018427387904 (corrupt)`:                              func(m *Manifest) { m.Sets[0].Records = -2 },
+		`subfile: m: records: 4, but the sets hold 3 (corrupt)`:                                               func(m *Manifest) { m.Records = 4 },
+		`subfile: m: sets[0].subfiles: none, want at least one (corrupt)`:                                     func(m *Manifest) { m.Sets[0].Subfiles = nil },
+		`subfile: m: sets[0].subfiles: 5 for 4 ranks, want at most one for each (corrupt)`:                    func(m *Manifest) { m.Sets[0].Subfiles = make([]Subfile, 5) },
+		`subfile: m: sets[0].subfiles[0]: header of 800 bytes at 8201 in a file of 9000 (corrupt)`:            func(m *Manifest) { m.Sets[0].Subfiles[0].HeaderOff = 8201 },
+		`subfile: m: sets[0].subfiles[0].blobs[1]: 4095, want ascending offsets up to 9000 (corrupt)`:         func(m *Manifest) { m.Sets[0].Subfiles[0].Blobs[1] = 4095 },
+		`subfile: m: sets[0].subfiles[0].blobs[2]: 9001, want ascending offsets up to 9000 (corrupt)`:         func(m *Manifest) { m.Sets[0].Subfiles[0].Blobs[2] = 9001 },
+		`subfile: m: sets[0].subfiles[0].blobs: 3 offsets, want none in a variable-centric dataset (corrupt)`: func(m *Manifest) { m.Layout = "variable-centric" },
+	} {
+		m := goodManifest()
+		change(m)
+		b, err := m.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Decode(b, "m"); err == nil || err.Error() != want {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+	good, err := goodManifest().Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range len(good) {
+		if _, err := Decode(good[:n], "m"); !errors.Is(err, ErrChecksum) {
+			t.Fatalf("cut at %d: %v", n, err)
+		}
+	}
+	for k := range good {
+		for bit := range 8 {
+			b := bytes.Clone(good)
+			b[k] ^= 1 << bit
+			m, err := Decode(b, "m")
+			if m != nil {
+				m.Version = 0 // as before Encode
+			}
+			if err == nil && !reflect.DeepEqual(m, goodManifest()) {
+				t.Fatalf("bit %d of byte %d goes unseen", bit, k)
+			}
+		}
+	}
+}
