@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -97,9 +98,8 @@ func (w *world) note(rank int, err error) {
 		rank, err = re.Rank, re.Err
 	}
 	text := err.Error()
-	var first *RankError
-	if errors.As(f.err, &first) && first.Err.Error() == text {
-		return
+	if strings.Contains(f.text, text) {
+		return // told already
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 type world struct {
 	n      int
 	opts   *Options
-	parent context.Context         // of Run; nil for Self
+	parent context.Context         // of Run; nil for Self, which nobody leaves
 	done   <-chan struct{}         // Done of the context that Run gives to the ranks; cancelled by fail
 	cancel context.CancelCauseFunc // of that context
 
@@ -43,6 +43,7 @@ type failure struct {
 	ctxErr error        // set if the cause is a cancelled context
 	rank   int          // whose context it was; -1: that of the run
 	broken *brokenError // what later calls return
+	text   string       // of err
 }
 
 func newWorld(n int, o *Options) *world {
@@ -71,7 +72,10 @@ func (w *world) pendingErr(rank int) error {
 
 // fail breaks the communication (the first failure stays) and ends all waiting.
 func (w *world) fail(f *failure) {
-	f.broken = &brokenError{f.err}
+	if w.failure.Load() != nil {
+		return
+	}
+	f.broken, f.text = &brokenError{f.err}, f.err.Error()
 	w.mu.Lock()
 	if w.failure.Load() != nil {
 		w.mu.Unlock()
@@ -210,6 +214,9 @@ func (w *world) leave(rank int, err error) {
 	if err == nil {
 		w.exit(rank)
 		return
+	}
+	if w.parent.Err() != nil && errors.Is(err, w.parent.Err()) {
+		w.failParent() // this rank was quicker to see it than the watch on the context
 	}
 	var re *RankError
 	if !errors.As(err, &re) || error(re) != err {

@@ -107,7 +107,7 @@ func after(ctx context.Context, c comm.Comm, cause error) error {
 		}
 	}
 	if err := c.Send(ctx, 0, 0, nil); !errors.Is(err, comm.ErrBroken) {
-		return fmt.Errorf("Send after the failure: %w, want ErrBroken", err)
+		return fmt.Errorf("after the failure, Send: %w, want ErrBroken", err)
 	}
 	return nil
 }
@@ -513,7 +513,7 @@ func testAgreeThenFail(t *testing.T, run Runner) {
 			return errors.New("agreed on success")
 		}
 		if err := c.Barrier(ctx); err != nil {
-			return fmt.Errorf("Barrier after Agree: %w", err)
+			return fmt.Errorf("after Agree, Barrier: %w", err)
 		}
 		return err
 	})

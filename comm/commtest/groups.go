@@ -176,7 +176,7 @@ func testShare(t *testing.T, run Runner) {
 			return err
 		}
 		if len(all) != c.Size() || all[c.Rank()] != own {
-			return fmt.Errorf("Share gave %d values, own %v", len(all), all[c.Rank()])
+			return fmt.Errorf("got %d values from Share, own %v", len(all), all[c.Rank()])
 		}
 		for r, v := range all {
 			if p, ok := v.(*int); v != nil && (!ok || *p != r) {

@@ -147,7 +147,7 @@ func testGather(t *testing.T, run Runner) {
 			}
 			if c.Rank() != root {
 				if got != nil {
-					return fmt.Errorf("Gather gave %d parts to a rank that is not root", len(got))
+					return fmt.Errorf("rank that is not root got %d parts from Gather", len(got))
 				}
 				continue
 			}
@@ -255,7 +255,7 @@ func testAlltoallv(t *testing.T, run Runner) {
 			return err
 		}
 		if len(got) != c.Size() {
-			return fmt.Errorf("Alltoallv gave %d parts", len(got))
+			return fmt.Errorf("got %d parts from Alltoallv", len(got))
 		}
 		for from, b := range got {
 			want := cell(from, c.Rank())
@@ -331,7 +331,7 @@ func testExscan(t *testing.T, run Runner) {
 					want = simple(op, want, val(r, i))
 				}
 				if got[i] != want {
-					return fmt.Errorf("Exscan %v on rank %d: got %d, want %d", op, c.Rank(), got[i], want)
+					return fmt.Errorf("rank %d, Exscan %v: got %d, want %d", c.Rank(), op, got[i], want)
 				}
 			}
 			mine := int64(1000 + c.Rank()) // the result is the caller's

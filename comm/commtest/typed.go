@@ -30,7 +30,7 @@ func typedCase[T comm.Number](ctx context.Context, c comm.Comm, op comm.Op, v fu
 		return err
 	}
 	if got != want {
-		return fmt.Errorf("Exscan %v of %T on rank %d: got %v, want %v", op, got, c.Rank(), got, want)
+		return fmt.Errorf("rank %d, Exscan %v of %T: got %v, want %v", c.Rank(), op, got, got, want)
 	}
 	for r := c.Rank(); r < c.Size(); r++ {
 		want = step(want, v(r))
@@ -40,7 +40,7 @@ func typedCase[T comm.Number](ctx context.Context, c comm.Comm, op comm.Op, v fu
 		return err
 	}
 	if got != want {
-		return fmt.Errorf("Allreduce %v of %T: got %v, want %v", op, got, got, want)
+		return fmt.Errorf("result of Allreduce %v of %T: got %v, want %v", op, got, got, want)
 	}
 	return nil
 }

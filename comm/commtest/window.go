@@ -133,7 +133,7 @@ func testWindowRange(t *testing.T, run Runner) {
 			return err
 		}
 		if err := w.Put(ctx, 0, 0, b); !errors.Is(err, comm.ErrUsage) {
-			return fmt.Errorf("Put to a freed window: %w, want ErrUsage", err)
+			return fmt.Errorf("on Put to a freed window: %w, want ErrUsage", err)
 		}
 		return c.Barrier(ctx)
 	})
