@@ -1,0 +1,161 @@
+package blob
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"blobio/cdf5"
+)
+
+// A File is one file of a dataset.
+type File struct {
+	Set     int    // 0, or the number of the append that made it (process-centric)
+	Index   int    // subfile number within the set
+	Name    string // path; of a missing file the one that it should have
+	Missing bool
+	Size    int64 // bytes, 0 if it is missing
+}
+
+// Files lists the files of the dataset, without opening them.
+func (r *Reader) Files() []File {
+	var out []File
+	for k, s := range r.sets {
+		for _, p := range s.parts {
+			f := File{Set: k, Index: p.index, Name: p.wanted(), Missing: true}
+			if info, err := r.opt.fs.Stat(f.Name); err == nil {
+				f.Missing, f.Size = false, info.Size()
+			}
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// Version returns the version of the header: CDF5 for both blob layouts.
+func (r *Reader) Version() cdf5.Version {
+	for _, s := range r.sets {
+		for _, p := range s.parts {
+			if p.place != nil {
+				return p.place.hdr.Version
+			}
+		}
+	}
+	return 0
+}
+
+// An Extent is a piece of a file and what it holds.
+type Extent struct {
+	Set, Subfile int
+	File         string // path
+	Name         string // a variable, a map variable such as "D1.offsets", or "header"
+	Map          bool   // Name is a map variable
+	Rank         int    // blob number in the whole dataset, -1 if it belongs to no rank
+	Record       int64  // of the dataset; -1 for what has no records
+	Offset       int64  // in the file, in bytes
+	Bytes        int64  // rows of D1.offsets and D1.lengths with their padding
+}
+
+// Extents walks over everything that the dataset's files hold: file by file, in
+// the order of the bytes in the file. A variable that is not
+// decomposed is one extent of each subfile, with rank -1.
+func (r *Reader) Extents(ctx context.Context) iter.Seq2[Extent, error] {
+	return func(yield func(Extent, error) bool) {
+		for k, s := range r.sets {
+			if err := r.loadSet(ctx, s); err != nil {
+				yield(Extent{}, err)
+				return
+			}
+			for _, p := range s.parts {
+				if p.place != nil && !p.extents(ctx, k, s, yield) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// extents yields the extents of one file; it returns false to stop.
+func (p *filePart) extents(ctx context.Context, k int, s *set, yield func(Extent, error) bool) bool {
+	pl := p.place
+	e := Extent{Set: k, Subfile: p.index, File: p.name, Name: "header", Rank: -1, Record: -1, Offset: pl.hdrOff, Bytes: pl.hdrLen}
+	if !yield(e, nil) {
+		return false
+	}
+	nmap, records := mapVars*pl.nd(), s.records
+	blob := func(v int, rec int64, j int) bool {
+		e.Rank, e.Record, e.Map = p.first+j, rec, v < nmap
+		if rec >= 0 {
+			e.Record = s.first + rec
+		}
+		if e.Map {
+			e.Name = fmt.Sprintf("D%d.%s", v/mapVars+1, mapVarDefs[v%mapVars].name)
+			e.Offset, e.Bytes = pl.mapPiece(v/mapVars, v%mapVars, p.table, j)
+			return yield(e, nil)
+		}
+		sv := &pl.schema.vars[v-nmap]
+		e.Name = sv.Name
+		if pl.layout == Canonical {
+			e.Rank = -1
+			e.Offset, e.Bytes = pl.at.Extent(v, max(rec, 0))
+			return yield(e, nil)
+		}
+		if sv.Decomp == 0 {
+			if e.Rank = -1; j > 0 {
+				return true
+			}
+		}
+		e.Offset, e.Bytes = pl.piece(VarID(v-nmap), max(rec, 0), p.table, j)
+		return yield(e, nil)
+	}
+	if pl.layout == ProcessCentric {
+		for j := range pl.shape.nblobs {
+			for v := range pl.hdr.Vars {
+				if v < nmap || !pl.schema.vars[v-nmap].Record {
+					if !blob(v, -1, j) {
+						return false
+					}
+					continue
+				}
+				for rec := range records {
+					if !blob(v, rec, j) {
+						return false
+					}
+				}
+			}
+			if err := ctx.Err(); err != nil {
+				yield(Extent{}, err)
+				return false
+			}
+		}
+		return true
+	}
+	fixed, recs := kinds(pl)
+	for rec := int64(-1); rec < records; rec++ {
+		list := recs
+		if rec < 0 {
+			list = fixed
+		}
+		for _, v := range list {
+			for j := range pl.shape.nblobs {
+				if !blob(v, rec, j) {
+					return false
+				}
+			}
+			if err := ctx.Err(); err != nil {
+				yield(Extent{}, err)
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// DecompDimIDs returns the dimensions of decomposition d, slowest first. The
+// result must not be changed.
+func (s *Schema) DecompDimIDs(d DecompID) []DimID {
+	if d < 1 || int(d) > len(s.decomps) {
+		return nil
+	}
+	return s.decomps[d-1]
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+
+	"blobio/blob"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+type checkFlags struct {
+	quick, strict, notes, asJSON bool
+	workers                      int
+}
+
+func newCheck(e *env) *cobra.Command {
+	var f checkFlags
+	cmd := &cobra.Command{
+		Use:   "check PATH...",
+		Short: "Look for everything that is wrong with a dataset",
+		Long: `Look for everything that is wrong with datasets of any layout: headers, sizes,
+maps, agreement between subfiles, the state of the commit and, where there is a
+manifest, the checksums of all data. Nothing is changed.
+
+Findings are printed one per line: severity, file, offset, field and message.
+An error means that data are lost or cannot be trusted; a warning that
+something is not as it should be, but all data can be read; a note (shown with
+--notes) that something is worth knowing.
+
+Exit codes: 0 nothing found, 1 errors (with --strict: or warnings), 2 could not
+look at a path at all.
+
+JSON: {"datasets": [{path, errors, warnings, notes, findings: [{severity, file,
+offset, field, message, class}]}]}.`,
+		Example: `  blobio check F_h0.nc
+  blobio check --quick run/*.manifest    # structure and maps, without reading the data
+  blobio check --notes F_h0.nc           # elements that no rank owns, foreign files, ...
+  blobio check --json F_h0.nc | jq '.datasets[].findings[]'`,
+		Args: minArgs(1, "a dataset"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.Context(), e, args)
+		},
+	}
+	fl := cmd.Flags()
+	fl.BoolVarP(&f.quick, "quick", "q", false, "structure and maps only: do not read the data")
+	fl.BoolVar(&f.strict, "strict", false, "warnings count as errors in the exit code")
+	fl.BoolVarP(&f.notes, "notes", "n", false, "print notes, too")
+	fl.IntVar(&f.workers, "workers", 0, "concurrent reads (default: number of CPUs)")
+	jsonFlag(cmd, &f.asJSON)
+	return cmd
+}
+
+// checked is what was found in one dataset.
+type checked struct {
+	Path     string         `json:"path"`
+	Errors   int            `json:"errors"`
+	Warnings int            `json:"warnings"`
+	Notes    int            `json:"notes"`
+	Findings []blob.Finding `json:"findings"`
+}
+
+func (f *checkFlags) run(ctx context.Context, e *env, paths []string) error {
+	out := []*checked{}
+	for _, path := range paths {
+		set, err := subfile.Find(vfs.OS, path)
+		if err != nil {
+			return err
+		}
+		c, err := f.one(ctx, e, set.Base)
+		if err != nil {
+			return err
+		}
+		out = append(out, c)
+		if !f.asJSON {
+			f.print(e, c)
+		}
+		if c.Errors > 0 || f.strict && c.Warnings > 0 {
+			e.code = exitFindings
+		}
+	}
+	if f.asJSON {
+		return e.printJSON(map[string]any{"datasets": out})
+	}
+	return nil
+}
+
+func (f *checkFlags) one(ctx context.Context, e *env, path string) (*checked, error) {
+	p := e.newProgress()
+	defer p.end()
+	c := &checked{Path: path, Findings: []blob.Finding{}}
+	for x := range blob.Check(ctx, path, &blob.CheckOptions{Quick: f.quick, Workers: f.workers,
+		Progress: func(done, total int64) { p.at("check "+path, done, total) }}) {
+		if errors.Is(x.Err, fs.ErrPermission) || errors.Is(x.Err, fs.ErrNotExist) {
+			return nil, x.Err
+		}
+		switch x.Severity {
+		case blob.Error:
+			c.Errors++
+		case blob.Warning:
+			c.Warnings++
+		default:
+			c.Notes++
+		}
+		c.Findings = append(c.Findings, x)
+	}
+	return c, ctx.Err()
+}
+
+func (f *checkFlags) print(e *env, c *checked) {
+	for _, x := range c.Findings {
+		if x.Severity != blob.Note || f.notes {
+			fmt.Fprintln(e.out, x)
+		}
+	}
+	verdict := "good"
+	if c.Errors+c.Warnings > 0 {
+		verdict = plural(c.Errors, "error") + ", " + plural(c.Warnings, "warning")
+	}
+	if c.Notes > 0 {
+		verdict += ", " + plural(c.Notes, "note")
+		if !f.notes {
+			verdict += " (--notes shows them)"
+		}
+	}
+	if f.quick {
+		verdict += "; data not read"
+	}
+	fmt.Fprintf(e.out, "%s: %s\n", c.Path, verdict)
+}

@@ -1,0 +1,295 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"blobio/blob"
+	"blobio/cdf5"
+	"blobio/decomp"
+	"blobio/e3smcases"
+	"blobio/subfile"
+)
+
+type convertFlags struct {
+	source    sourceFlags
+	to        string
+	format    string
+	vars      []string
+	records   string
+	ranks     int
+	subfiles  int
+	grouping  string
+	maps      mapFlags
+	caseName  string
+	fill      string
+	force     bool
+	noSync    bool
+	asJSON    bool
+	blobFlags []string // that make no sense for a canonical output
+}
+
+func newConvert(e *env) *cobra.Command {
+	f := convertFlags{blobFlags: []string{"ranks", "subfiles", "grouping", "map", "slice", "unsorted", "case"}}
+	cmd := &cobra.Command{
+		Use:   "convert IN OUT",
+		Short: "Write a dataset in another layout",
+		Long: `Write a dataset, or some of its variables and records, in another layout: as an
+ordinary netCDF file (the default), or as blobs for any number of ranks and
+subfiles. Memory is bounded; the output appears under its name when it is whole.
+
+For blobs the maps are those of --map; else those of the source, if it has as
+many ranks; else equal parts of the canonical order for --ranks ranks. --map
+takes map files in any form (.dat: one for each map, in order); a variable gets
+the first map of its shape, or with --case the one that the E3SM case gives it.
+
+JSON: {in, out, layout, variables, records, bytes, seconds, mib_per_second}.`,
+		Example: `  blobio convert F_h0.nc F_h0.canonical.nc
+  blobio convert --format cdf2 --vars T,PS --records 0:10 F_h1.nc out.nc
+  blobio convert --to process-centric F_h1.nc F_h1.h5
+  blobio convert --to variable-centric --ranks 64 --subfiles 4 F_h1.nc F64.nc
+  blobio convert --to variable-centric --map map_f_case_16p.nc --case F_h1 in.nc F_h1.nc`,
+		Args: exactArgs(2, "a dataset and the name of the output"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, e, args[0], args[1])
+		},
+	}
+	fl := cmd.Flags()
+	choiceFlag(cmd, &f.to, "to", "canonical", "layout of the output", "canonical", "variable-centric", "process-centric")
+	choiceFlag(cmd, &f.format, "format", "cdf5", "format of a canonical output", "cdf5", "cdf2", "cdf1")
+	varsFlag(cmd, &f.vars, "v", "these variables only, such as T,PS")
+	fl.StringVar(&f.records, "records", "", "these records only: FIRST:END (END is not included; either may be left out), or one number")
+	fl.IntVar(&f.ranks, "ranks", 0, "number of blobs of each variable")
+	fl.IntVar(&f.subfiles, "subfiles", 1, "number of subfiles")
+	choiceFlag(cmd, &f.grouping, "grouping", "block", "how ranks are dealt to subfiles", "block", "roundrobin")
+	f.maps.add(cmd)
+	fl.StringVar(&f.caseName, "case", "", "E3SM case that says which map a variable has: "+strings.Join(e3smcases.Names(), ", "))
+	_ = cmd.RegisterFlagCompletionFunc("case", cobra.FixedCompletions(e3smcases.Names(), cobra.ShellCompDirectiveNoFileComp))
+	choiceFlag(cmd, &f.fill, "fill", "value", "what elements that no rank owns become: their fill value, or zero", "value", "zero")
+	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
+	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the output is on the disk")
+	f.source.add(cmd)
+	jsonFlag(cmd, &f.asJSON)
+	return cmd
+}
+
+func (f *convertFlags) run(cmd *cobra.Command, e *env, in, out string) error {
+	ctx := cmd.Context()
+	o := &blob.ConvertOptions{Vars: f.vars, Ranks: f.ranks, Subfiles: f.subfiles, Force: f.force,
+		ZeroFill: f.fill == "zero", Memory: f.source.memory, Workers: f.source.workers,
+		Version: map[string]cdf5.Version{"cdf1": cdf5.CDF1, "cdf2": cdf5.CDF2, "cdf5": cdf5.CDF5}[f.format]}
+	var err error
+	if o.Layout, err = blob.ParseLayout(f.to); err != nil {
+		return &usageError{err}
+	}
+	o.Blobs = o.Layout != blob.Canonical
+	if o.Grouping, err = parseGrouping(f.grouping); err != nil {
+		return &usageError{err}
+	}
+	if f.noSync {
+		o.Durability = blob.DurableNone
+	}
+	if !o.Blobs {
+		for _, name := range f.blobFlags {
+			if cmd.Flags().Changed(name) {
+				return usagef("--%s is for blobs: say --to variable-centric or --to process-centric", name)
+			}
+		}
+	} else if cmd.Flags().Changed("format") {
+		return usagef("--format is for a canonical output")
+	}
+	if f.ranks < 0 || f.subfiles < 1 {
+		return usagef("--ranks %d --subfiles %d, want positive numbers", f.ranks, f.subfiles)
+	}
+	if f.caseName != "" && len(f.maps.files) == 0 {
+		return usagef("--case says which map of --map a variable has: it wants --map")
+	}
+	r, err := f.source.open(ctx, e, in)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if err := checkVars(r, f.vars); err != nil {
+		return err
+	}
+	if o.Records, err = parseRecords(f.records, r.Records()); err != nil {
+		return err
+	}
+	if len(f.maps.files) > 0 {
+		if o.Maps, err = f.maps.load(f.ranks); err != nil {
+			return err
+		}
+		if o.MapOf, o.Maps, err = mapOf(f.caseName, o.Maps, r, f.vars); err != nil {
+			return err
+		}
+	} else if o.Blobs && f.ranks == 0 && r.Schema().NumDecomps() == 0 {
+		return usagef("%s has no maps of its own: say --ranks or --map", r.Base())
+	}
+	if !f.force {
+		if err := isFree(out, o.Blobs); err != nil {
+			return err
+		}
+	}
+	p := e.newProgress()
+	o.Progress = func(done, total int64) { p.at("convert", done, total) }
+	start := time.Now()
+	err = blob.Convert(ctx, r, out, o)
+	took := time.Since(start)
+	p.end()
+	if err != nil {
+		return err
+	}
+	return f.report(ctx, e, r, out, took)
+}
+
+// isFree tells early and in plain words that the output is there already.
+func isFree(out string, blobs bool) error {
+	exists := func(name string) bool { _, err := os.Lstat(name); return err == nil }
+	if info, err := os.Stat(out); err == nil && info.IsDir() {
+		return fmt.Errorf("%s is a directory, the output wants the name of a file", out)
+	}
+	if exists(out) || blobs && (exists(subfile.Name(out, 0)) || exists(subfile.ManifestName(out))) {
+		return fmt.Errorf("the output %s %w", out, blob.ErrExist)
+	}
+	return nil
+}
+
+func (f *convertFlags) report(ctx context.Context, e *env, in *blob.Reader, out string, took time.Duration) error {
+	w, err := blob.Open(ctx, out, nil)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	d := describe(w)
+	rate := float64(d.Bytes) / (1 << 20) / took.Seconds()
+	if f.asJSON {
+		return e.printJSON(struct {
+			In      string  `json:"in"`
+			Out     string  `json:"out"`
+			Layout  string  `json:"layout"`
+			Vars    int     `json:"variables"`
+			Records int64   `json:"records"`
+			Bytes   int64   `json:"bytes"`
+			Seconds float64 `json:"seconds"`
+			Rate    float64 `json:"mib_per_second"`
+		}{in.Base(), out, d.Layout, len(d.Vars), d.Records, d.Bytes, took.Seconds(), rate})
+	}
+	_, err = fmt.Fprintf(e.out, "%s: %s, %s, %d bytes in %.2f s, %.0f MiB/s\n", out, d.summary(), plural(len(d.Vars), "variable"), d.Bytes, took.Seconds(), rate)
+	return err
+}
+
+// parseRecords reads FIRST:END or a number.
+func parseRecords(s string, n int64) (*blob.Range, error) {
+	if s == "" {
+		return nil, nil
+	}
+	bad := func() (*blob.Range, error) {
+		return nil, usagef("--records %q, want FIRST:END such as 0:10, or a number; there are %s", s, plural(n, "record"))
+	}
+	a, b, isRange := strings.Cut(s, ":")
+	q := &blob.Range{First: 0, End: n}
+	var err error
+	if a != "" || !isRange {
+		if q.First, err = strconv.ParseInt(a, 10, 64); err != nil {
+			return bad()
+		}
+	}
+	if !isRange {
+		q.End = q.First + 1
+	} else if b != "" {
+		if q.End, err = strconv.ParseInt(b, 10, 64); err != nil {
+			return bad()
+		}
+	}
+	if q.First < 0 || q.End < q.First || q.End > n {
+		return bad()
+	}
+	return q, nil
+}
+
+func parseGrouping(s string) (subfile.Grouping, error) {
+	switch s {
+	case "node":
+		return subfile.ByNode, nil
+	case "block":
+		return subfile.Blocks, nil
+	case "roundrobin":
+		return subfile.RoundRobin, nil
+	}
+	return 0, fmt.Errorf("grouping %q, want block or roundrobin", s)
+}
+
+// mapOf returns the choice of maps that a case makes, and the maps that the
+// output needs: those that one of its variables uses.
+func mapOf(name string, maps []*decomp.Map, r *blob.Reader, vars []string) (func(*blob.Variable) int, []*decomp.Map, error) {
+	s := r.Schema()
+	want := func(v string) bool { return len(vars) == 0 || contains(vars, v) }
+	byName := map[string]int{} // variable → map, from 1
+	if name != "" {
+		c, err := e3smcases.Load(name)
+		if err != nil {
+			return nil, nil, usagef("--case %q, want one of %s", name, strings.Join(e3smcases.Names(), ", "))
+		}
+		for i := range c.Vars {
+			if k := c.Vars[i].Map; k > len(maps) {
+				return nil, nil, fmt.Errorf("case %s has %d maps, the map files %d", name, len(c.MapDims), len(maps))
+			} else if k > 0 {
+				byName[c.Vars[i].Name] = k
+			}
+		}
+	}
+	used := make([]bool, len(maps))
+	for i, v := range s.Vars() {
+		if !want(v.Name) {
+			continue
+		}
+		shape := s.Shape(blob.VarID(i))
+		if k := byName[v.Name]; k > 0 {
+			if fmt.Sprint(shape) != fmt.Sprint(maps[k-1].Dims()) {
+				return nil, nil, fmt.Errorf("variable %q has shape %v, map D%d has %v", v.Name, shape, k, maps[k-1].Dims())
+			}
+			used[k-1] = true
+		} else if name == "" {
+			for k, m := range maps {
+				if fmt.Sprint(shape) == fmt.Sprint(m.Dims()) {
+					byName[v.Name] = k + 1
+					used[k] = true
+					break
+				}
+			}
+		}
+	}
+	var keep []*decomp.Map
+	number := make([]int, len(maps))
+	for k, m := range maps {
+		if used[k] {
+			keep = append(keep, m)
+			number[k] = len(keep)
+		}
+	}
+	if len(keep) == 0 {
+		return nil, nil, errors.New("none of the variables has the shape of a map")
+	}
+	return func(v *blob.Variable) int {
+		if k := byName[v.Name]; k > 0 {
+			return number[k-1]
+		}
+		return 0
+	}, keep, nil
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}

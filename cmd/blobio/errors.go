@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"blobio/blob"
+)
+
+// usageError is a wrong command line.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+
+// hinted adds what to do about an error.
+type hinted struct {
+	err  error
+	hint string
+}
+
+func (e *hinted) Error() string { return e.err.Error() }
+func (e *hinted) Unwrap() error { return e.err }
+
+// Which package an error comes from, and how an option is called in Go, is of
+// no use on the command line.
+var (
+	packagePrefix = regexp.MustCompile(`^(?:(?:blob|subfile|cdf5|h5|mapfile|decomp|mapplot|bench|e3smcases): )+`)
+	optionRemark  = regexp.MustCompile(` \((?:Convert|Open|Check)?Options\.\w+ [^)]*\)`)
+)
+
+// errorLine says an error in one line, with a hint where its cause is typical.
+func errorLine(cmd *cobra.Command, err error) string {
+	if errors.Is(err, context.Canceled) {
+		return "interrupted; nothing was left half-written"
+	}
+	var lines []string
+	for _, l := range strings.Split(err.Error(), "\n") {
+		if l = strings.TrimSpace(l); l != "" {
+			lines = append(lines, packagePrefix.ReplaceAllString(l, ""))
+		}
+	}
+	msg := optionRemark.ReplaceAllString(strings.Join(lines, "; "), "")
+	var u *usageError
+	if errors.As(err, &u) {
+		return fmt.Sprintf("%s (see '%s --help')", msg, cmd.CommandPath())
+	}
+	if h := hint(cmd, err); h != "" {
+		msg += " (" + h + ")"
+	}
+	return msg
+}
+
+func hint(cmd *cobra.Command, err error) string {
+	has := func(flag string) bool { return cmd.Flags().Lookup(flag) != nil }
+	var h *hinted
+	switch {
+	case errors.As(err, &h):
+		return h.hint
+	case errors.Is(err, blob.ErrExist) && has("force"):
+		return "--force replaces it"
+	case errors.Is(err, blob.ErrMissing) && has("allow-missing"):
+		return "--allow-missing reads the rest; what is lost reads as fill values"
+	case errors.Is(err, blob.ErrMissing):
+		return "blobio check tells what is there"
+	case errors.Is(err, blob.ErrNotCommitted):
+		return "its writer did not finish, or is still at work; blobio check tells what is there"
+	case errors.Is(err, blob.ErrNotFormat):
+		return "blobio reads CDF-1, -2 and -5 files and the blob layouts of PnetCDF and HDF5"
+	case errors.Is(err, blob.ErrTruncated), errors.Is(err, blob.ErrCorrupt), errors.Is(err, blob.ErrChecksum):
+		if cmd.Name() != "check" && cmd.Parent() != nil && cmd.Parent().Name() != "decomp" {
+			return "blobio check lists everything that is wrong"
+		}
+	case errors.Is(err, blob.ErrTooLarge) && has("format"):
+		return "--format cdf5 has no such limit"
+	case errors.Is(err, blob.ErrTooLarge) && has("memory"):
+		return "--memory raises it"
+	case errors.Is(err, fs.ErrPermission):
+		return "look at the permissions of the file and its directory"
+	case errors.Is(err, syscall.ENOSPC):
+		return "the disk is full; nothing was left under the final name"
+	}
+	return ""
+}

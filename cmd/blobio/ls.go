@@ -1,0 +1,293 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"blobio/blob"
+	"blobio/cdf5"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+func newLs(e *env) *cobra.Command {
+	var long, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "ls PATH...",
+		Short: "Show what a dataset consists of",
+		Long: `Show layout, ranks, subfiles, records, size and state of a dataset, and its
+dimensions, variables and decomposition maps. Only the first header is read,
+so that this is quick for datasets of any size.
+
+A directory with several datasets gives a line for each.
+
+JSON: {"datasets": [{path, layout, format, state, records, ranks, subfiles,
+bytes, missing, dims: [{name, length, unlimited}], maps: [{name, dims, shape}],
+variables: [{name, type, dims, shape, map, record, bytes, attributes}]}]}.
+bytes of a variable are those of all its records in canonical form.`,
+		Example: `  blobio ls F_h0.nc          # all subfiles together
+  blobio ls F_h0.nc.0003     # the same dataset
+  blobio ls -l run/F_h1.nc   # with long names and units
+  blobio ls run              # a directory
+  blobio ls --json F_h0.nc | jq '.datasets[].variables[].name'`,
+		Args: minArgs(1, "a dataset, a file or a directory"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return ls(cmd.Context(), e, args, long, asJSON)
+		},
+	}
+	cmd.Flags().BoolVarP(&long, "long", "l", false, "long names and units of variables")
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// Descriptions of a dataset, as JSON has them.
+type (
+	dataset struct {
+		Path     string    `json:"path"`
+		Layout   string    `json:"layout,omitempty"`
+		Format   string    `json:"format,omitempty"`
+		State    string    `json:"state"`
+		Records  int64     `json:"records"`
+		Ranks    int       `json:"ranks"`
+		Subfiles int       `json:"subfiles"`
+		Bytes    int64     `json:"bytes"`
+		Missing  []string  `json:"missing,omitempty"`
+		Dims     []dimDesc `json:"dims"`
+		Maps     []mapDesc `json:"maps"`
+		Vars     []varDesc `json:"variables"`
+	}
+	dimDesc struct {
+		Name      string `json:"name"`
+		Length    int64  `json:"length"`
+		Unlimited bool   `json:"unlimited,omitempty"`
+	}
+	mapDesc struct {
+		Name  string   `json:"name"`
+		Dims  []string `json:"dims"`
+		Shape []int64  `json:"shape"`
+	}
+	varDesc struct {
+		Name   string     `json:"name"`
+		Type   string     `json:"type"`
+		Dims   []string   `json:"dims"`
+		Shape  []int64    `json:"shape"`
+		Map    string     `json:"map,omitempty"`
+		Record bool       `json:"record,omitempty"`
+		Bytes  int64      `json:"bytes"`
+		Atts   []cdf5.Att `json:"-"`
+		AttMap jsonAtts   `json:"attributes,omitempty"`
+	}
+)
+
+// ls prints every path, datasets of a directory included.
+func ls(ctx context.Context, e *env, paths []string, long, asJSON bool) error {
+	out := []*dataset{}
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			sets, err := subfile.List(vfs.OS, path)
+			if err != nil {
+				return err
+			}
+			if len(sets) != 1 {
+				found, err := lsDir(ctx, path, sets)
+				if err != nil {
+					return err
+				}
+				if !asJSON {
+					e.printDir(path, found, len(paths) > 1)
+				}
+				out = append(out, found...)
+				continue
+			}
+		}
+		d, err := lsOne(ctx, path)
+		if err != nil {
+			return err
+		}
+		out = append(out, d)
+		if !asJSON {
+			e.printDataset(d, long)
+		}
+	}
+	if asJSON {
+		return e.printJSON(map[string]any{"datasets": out})
+	}
+	return nil
+}
+
+// lsDir describes all datasets of a directory. What is none is left out; one
+// that cannot be read is listed with the reason as its state.
+func lsDir(ctx context.Context, dir string, sets []*subfile.Set) ([]*dataset, error) {
+	var out []*dataset
+	for _, s := range sets {
+		d, err := lsOne(ctx, s.Base)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, err
+			}
+			if s.Single && (errors.Is(err, blob.ErrNotFormat) || errors.Is(err, blob.ErrTruncated)) {
+				continue
+			}
+			why := "unreadable: " + packagePrefix.ReplaceAllString(err.Error(), "")
+			if errors.Is(err, blob.ErrNotCommitted) {
+				why = "not committed"
+			} else if errors.Is(err, blob.ErrMissing) {
+				why = "subfiles missing"
+			}
+			d = &dataset{Path: s.Base, State: why}
+		}
+		out = append(out, d)
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%s: no dataset in this directory", dir)
+	}
+	return out, nil
+}
+
+func lsOne(ctx context.Context, path string) (*dataset, error) {
+	r, err := blob.Open(ctx, path, &blob.OpenOptions{AllowMissing: true})
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	d := describe(r)
+	return d, nil
+}
+
+// describe collects what the first header and the directory tell.
+func describe(r *blob.Reader) *dataset {
+	s := r.Schema()
+	d := &dataset{Path: r.Base(), Layout: r.Layout().String(), Format: r.Version().String(), State: state(r),
+		Records: r.Records(), Missing: r.Missing(), Dims: []dimDesc{}, Maps: []mapDesc{}, Vars: []varDesc{}}
+	if r.Layout() == blob.ProcessCentric {
+		d.Format = "HDF5"
+	}
+	d.Subfiles, d.Ranks = r.Subfiles()
+	for _, f := range r.Files() {
+		d.Bytes += f.Size
+	}
+	dims := s.Dims()
+	for _, dim := range dims {
+		n := dim.Len
+		if n == blob.Unlimited {
+			n = r.Records()
+		}
+		d.Dims = append(d.Dims, dimDesc{dim.Name, n, dim.Len == blob.Unlimited})
+	}
+	for k := range s.NumDecomps() {
+		m := mapDesc{Name: fmt.Sprintf("D%d", k+1), Shape: s.DecompDims(blob.DecompID(k + 1)), Dims: []string{}}
+		for _, id := range s.DecompDimIDs(blob.DecompID(k + 1)) {
+			m.Dims = append(m.Dims, dims[id].Name)
+		}
+		d.Maps = append(d.Maps, m)
+	}
+	for i, v := range s.Vars() {
+		vd := varDesc{Name: v.Name, Type: v.Type.String(), Dims: []string{}, Shape: []int64{}, Record: v.Record, Atts: v.Atts, AttMap: v.Atts}
+		vd.Bytes = s.Elems(blob.VarID(i)) * int64(v.Type.Size())
+		if v.Record {
+			vd.Bytes *= r.Records()
+		}
+		if v.Decomp != 0 {
+			vd.Map = fmt.Sprintf("D%d", v.Decomp)
+		}
+		for _, id := range v.Dims {
+			vd.Dims = append(vd.Dims, dims[id].Name)
+			vd.Shape = append(vd.Shape, d.Dims[id].Length)
+		}
+		d.Vars = append(d.Vars, vd)
+	}
+	return d
+}
+
+func (d *dataset) summary() string {
+	var parts []string
+	if d.Layout != "canonical" {
+		parts = append(parts, d.Layout+" blobs", plural(d.Ranks, "rank"), plural(d.Subfiles, "subfile"))
+	} else {
+		parts = append(parts, "ordinary netCDF, "+d.Format)
+	}
+	return strings.Join(append(parts, plural(d.Records, "record"), humanBytes(d.Bytes)), ", ")
+}
+
+func (e *env) printDir(dir string, sets []*dataset, head bool) {
+	if head {
+		fmt.Fprintf(e.out, "%s:\n", dir)
+	}
+	t := e.newTable("", "DATASET", "LAYOUT", ">RANKS", ">SUBFILES", ">RECORDS", ">VARIABLES", ">SIZE", "STATE")
+	for _, d := range sets {
+		if d.Layout == "" {
+			t.row(d.Path, "-", "-", "-", "-", "-", "-", d.State)
+			continue
+		}
+		t.row(d.Path, d.Layout, d.Ranks, d.Subfiles, d.Records, len(d.Vars), humanBytes(d.Bytes), d.State)
+	}
+	t.flush()
+}
+
+func (e *env) printDataset(d *dataset, long bool) {
+	fmt.Fprintf(e.out, "%s: %s\n", d.Path, d.summary())
+	fmt.Fprintf(e.out, "state: %s\n", d.State)
+	for _, m := range d.Missing {
+		fmt.Fprintf(e.out, "missing: %s\n", m)
+	}
+	var dims []string
+	for _, dim := range d.Dims {
+		s := fmt.Sprintf("%s %d", dim.Name, dim.Length)
+		if dim.Unlimited {
+			s += " (unlimited)"
+		}
+		dims = append(dims, s)
+	}
+	fmt.Fprintf(e.out, "dims: %s\n", strings.Join(dims, ", "))
+	if len(d.Maps) > 0 {
+		var maps []string
+		for _, m := range d.Maps {
+			maps = append(maps, m.Name+shapeText(m.Dims, m.Shape))
+		}
+		fmt.Fprintf(e.out, "maps: %s\n", strings.Join(maps, ", "))
+	}
+	if len(d.Vars) == 0 {
+		return
+	}
+	fmt.Fprintln(e.out)
+	heads := []string{"VARIABLE", "TYPE", "MAP", ">SIZE", "DIMENSIONS"}
+	if long {
+		heads = append(heads, "UNITS", "LONG NAME")
+	}
+	t := e.newTable("", heads...)
+	for _, v := range d.Vars {
+		m := v.Map
+		if m == "" {
+			m = "-"
+		}
+		cells := []any{v.Name, v.Type, m, humanBytes(v.Bytes), shapeText(v.Dims, v.Shape)}
+		if long {
+			cells = append(cells, textAtt(v.Atts, "units"), textAtt(v.Atts, "long_name"))
+		}
+		t.row(cells...)
+	}
+	t.flush()
+}
+
+// shapeText writes (time=3, lev=72, ncol=866).
+func shapeText(names []string, shape []int64) string {
+	parts := make([]string, len(names))
+	for i, n := range names {
+		parts[i] = fmt.Sprintf("%s=%d", n, shape[i])
+	}
+	return "(" + strings.Join(parts, ", ") + ")"
+}
+
+func textAtt(atts []cdf5.Att, name string) string {
+	if a := cdf5.FindAtt(atts, name); a != nil {
+		if s, ok := a.Value.(string); ok {
+			return strings.TrimRight(s, "\x00")
+		}
+	}
+	return "-"
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// jsonFlag adds --json.
+func jsonFlag(cmd *cobra.Command, p *bool) {
+	cmd.Flags().BoolVar(p, "json", false, "print JSON (field names are stable, sizes in bytes)")
+}
+
+// printJSON prints one value.
+func (e *env) printJSON(v any) error {
+	enc := json.NewEncoder(e.out)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// newTable starts a table; a column whose head begins with '>' holds numbers,
+// which end flush right.
+func (e *env) newTable(indent string, heads ...string) *aligned {
+	t := &aligned{e: e, indent: indent}
+	for _, h := range heads {
+		right := strings.HasPrefix(h, ">")
+		t.right = append(t.right, right)
+		heads[len(t.right)-1] = strings.TrimPrefix(h, ">")
+	}
+	t.rows = append(t.rows, heads)
+	return t
+}
+
+// aligned is a table. It keeps its rows until flush.
+type aligned struct {
+	e      *env
+	indent string
+	right  []bool
+	rows   [][]string
+}
+
+func (t *aligned) row(cells ...any) {
+	row := make([]string, len(cells))
+	for i, c := range cells {
+		row[i] = fmt.Sprint(c)
+	}
+	t.rows = append(t.rows, row)
+}
+
+// flush prints the rows and forgets them. The last column is not padded.
+func (t *aligned) flush() {
+	var width []int
+	for _, row := range t.rows {
+		for i, c := range row {
+			if i == len(width) {
+				width = append(width, 0)
+			}
+			width[i] = max(width[i], len([]rune(c)))
+		}
+	}
+	for _, row := range t.rows {
+		line := t.indent
+		for i, c := range row {
+			pad := strings.Repeat(" ", width[i]-len([]rune(c)))
+			if t.right[i] {
+				line += pad + c
+			} else {
+				line += c + pad
+			}
+			line += "  "
+		}
+		fmt.Fprintln(t.e.out, strings.TrimRight(line, " "))
+	}
+	t.rows = nil
+}
+
+// humanBytes writes a size as people read it.
+func humanBytes(n int64) string {
+	const units = "KMGTPE"
+	if n < 1024 {
+		return fmt.Sprintf("%d B", n)
+	}
+	x, i := float64(n)/1024, 0
+	for x >= 1023.95 && i < len(units)-1 {
+		x /= 1024
+		i++
+	}
+	if x < 10 {
+		return fmt.Sprintf("%.2f %ciB", x, units[i])
+	}
+	return fmt.Sprintf("%.1f %ciB", x, units[i])
+}
+
+// parseBytes reads a size: 268435456, 256M, 256MiB, 1.5G. Units are powers of 1024.
+func parseBytes(s string) (int64, error) {
+	t := strings.ToUpper(strings.TrimSpace(s))
+	t = strings.TrimSuffix(strings.TrimSuffix(t, "B"), "I")
+	shift := 0
+	if n := len(t); n > 0 {
+		if i := strings.IndexByte("KMGT", t[n-1]); i >= 0 {
+			shift, t = 10*(i+1), t[:n-1]
+		}
+	}
+	x, err := strconv.ParseFloat(strings.TrimSpace(t), 64)
+	if err != nil || x < 0 || x*float64(int64(1)<<shift) > 1<<62 {
+		return 0, fmt.Errorf("size %q, want bytes, or a number with K, M, G or T as in 256M", s)
+	}
+	return int64(x * float64(int64(1)<<shift)), nil
+}
+
+// bytesValue is a flag of a size.
+type bytesValue struct{ p *int64 }
+
+func (v bytesValue) String() string {
+	if v.p == nil || *v.p == 0 {
+		return ""
+	}
+	return strings.ReplaceAll(strings.TrimSuffix(humanBytes(*v.p), "iB"), " ", "")
+}
+func (v bytesValue) Type() string { return "size" }
+func (v bytesValue) Set(s string) (err error) {
+	*v.p, err = parseBytes(s)
+	return err
+}
+
+// choice is a flag that takes one of some words.
+type choice struct {
+	p     *string
+	words []string
+}
+
+func (c choice) String() string {
+	if c.p == nil {
+		return ""
+	}
+	return *c.p
+}
+func (c choice) Type() string { return strings.Join(c.words, "|") }
+func (c choice) Set(s string) error {
+	for _, w := range c.words {
+		if s == w {
+			*c.p = s
+			return nil
+		}
+	}
+	return fmt.Errorf("want %s", strings.Join(c.words, ", "))
+}
+
+// choiceFlag adds a flag with a default that completes its words.
+func choiceFlag(cmd *cobra.Command, p *string, name, def, usage string, words ...string) {
+	*p = def
+	cmd.Flags().Var(choice{p, words}, name, usage)
+	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// plural writes a count and its noun.
+func plural[T int | int64](n T, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,270 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"blobio/bench"
+	"blobio/blob"
+	"blobio/comm"
+	"blobio/decomp"
+	"blobio/e3smcases"
+)
+
+type replayFlags struct {
+	gen          genFlags
+	maps         mapFlags
+	caseName     string
+	history      string
+	layout       string
+	grouping     string
+	placement    string
+	subfiles     int
+	nodes        int
+	ranksPerNode int
+	records      int64
+	flush        int
+	float        bool
+	pattern      string
+	out          string
+	keep         bool
+	force        bool
+	verify       bool
+	convert      bool
+	noSync       bool
+	memory       int64
+	asJSON       bool
+}
+
+func newReplay(e *env) *cobra.Command {
+	var f replayFlags
+	cmd := &cobra.Command{
+		Use:   "replay",
+		Short: "Write the E3SM cases, read them back, verify and measure",
+		Long: `Write the history files of an E3SM case in both blob layouts, with ranks that run
+inside this process, then read every element back and compare it with what it
+must be, and convert the datasets to ordinary netCDF. A table tells sizes and times.
+
+Without options: the F case (h0 and h1) with 16 ranks. The maps are made for the
+number of ranks, or taken from --map.
+
+Values are a hash of variable, record and place, so that a wrong place shows
+(--pattern unique), the rank of the owner as E3SM-IO writes it (reference), or
+fields that look like those of the models (smooth).
+
+Files go to a temporary directory that is removed, unless --out or --keep is given.
+
+JSON: {dir, kept, results: [{case, layout, path, ranks, subfiles, variables, records,
+bytes, write_seconds, verified_elements, uncovered_elements, read_seconds,
+canonical, canonical_bytes, convert_seconds}]}.`,
+		Example: `  blobio replay
+  blobio replay --case G --ranks 64 --subfiles 4 --out run
+  blobio replay --case F --ne 30 --ranks 512 --history h1 --records 4 --float
+  blobio replay --case I --map map_i_case_16p.nc --slice reference --pattern reference --out i
+  blobio replay --nodes 2 --placement roundrobin --flush 2 --records 5`,
+		Args: exactArgs(0, "no arguments, only options"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, e)
+		},
+	}
+	fl := cmd.Flags()
+	choiceFlag(cmd, &f.caseName, "case", "F", "which case: atmosphere, ocean or land; or one history of it", append([]string{"F", "G", "I"}, histories()...)...)
+	choiceFlag(cmd, &f.history, "history", "both", "which history files of the F and I case", "h0", "h1", "both")
+	choiceFlag(cmd, &f.layout, "layout", "both", "layout", "both", "variable", "process")
+	f.gen.add(cmd)
+	f.maps.add(cmd)
+	fl.IntVar(&f.subfiles, "subfiles", 0, "number of subfiles (default: one for each node)")
+	choiceFlag(cmd, &f.grouping, "grouping", "node", "how ranks are dealt to subfiles", "node", "block", "roundrobin")
+	fl.IntVar(&f.nodes, "nodes", 0, "number of nodes that the ranks are spread over (default 1)")
+	fl.IntVar(&f.ranksPerNode, "ranks-per-node", 0, "ranks that share a node, instead of --nodes")
+	choiceFlag(cmd, &f.placement, "placement", "block", "how ranks are placed on nodes", "block", "roundrobin")
+	fl.Int64Var(&f.records, "records", 1, "records of the histories that have more than one (F_h1, G, I_h0)")
+	fl.IntVar(&f.flush, "flush", 1, "records between flushes; -1: one flush at the end")
+	fl.BoolVar(&f.float, "float", false, "record variables are float in the file (-j of E3SM-IO)")
+	choiceFlag(cmd, &f.pattern, "pattern", "unique", "values", "unique", "reference", "smooth")
+	fl.StringVar(&f.out, "out", "", "directory of the files, made if it is not there (default: a temporary one that is removed)")
+	fl.BoolVar(&f.keep, "keep", false, "keep the temporary directory")
+	fl.BoolVar(&f.force, "force", false, "replace datasets of the same name")
+	fl.BoolVar(&f.verify, "verify", true, "read back and compare every element")
+	fl.BoolVar(&f.convert, "convert", true, "convert to ordinary netCDF, too")
+	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the files are on the disk")
+	fl.Var(bytesValue{&f.memory}, "memory", "cap of the data that all ranks hold before a flush (default 1G)")
+	jsonFlag(cmd, &f.asJSON)
+	return cmd
+}
+
+// histories are the names of single histories that are not cases as well.
+func histories() (out []string) {
+	for _, n := range e3smcases.Names() {
+		if strings.Contains(n, "_") {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// options translates the flags.
+func (f *replayFlags) options(cmd *cobra.Command) (o bench.ReplayOptions, err error) {
+	letter, _, single := strings.Cut(f.caseName, "_")
+	o = bench.ReplayOptions{Case: f.caseName, Base: letter, Records: f.records, Flush: f.flush, Float: f.float,
+		Subfiles: f.subfiles, Verify: f.verify, Convert: f.convert, Force: f.force, Buffer: f.memory}
+	if f.history != "both" {
+		if single || letter == "G" {
+			return o, usagef("--history %s: case %s has one history only", f.history, f.caseName)
+		}
+		o.Case += "_" + f.history
+	}
+	switch {
+	case f.records < 1:
+		return o, usagef("--records %d, want a positive number", f.records)
+	case f.flush == 0 || f.flush < -1:
+		return o, usagef("--flush %d, want a positive number, or -1", f.flush)
+	case f.subfiles < 0 || f.nodes < 0 || f.ranksPerNode < 0:
+		return o, usagef("--subfiles, --nodes and --ranks-per-node want positive numbers")
+	case f.nodes > 0 && f.ranksPerNode > 0:
+		return o, usagef("--nodes and --ranks-per-node exclude each other")
+	case f.out != "" && f.keep:
+		return o, usagef("--keep is for the temporary directory: files of --out are kept in any case")
+	}
+	if o.Grouping, err = parseGrouping(f.grouping); err != nil {
+		return o, &usageError{err}
+	}
+	if o.Pattern, err = e3smcases.ParsePattern(f.pattern); err != nil {
+		return o, &usageError{err}
+	}
+	if f.layout != "both" {
+		l, err := blob.ParseLayout(f.layout)
+		if err != nil {
+			return o, &usageError{err}
+		}
+		o.Layouts = []blob.Layout{l}
+	}
+	if f.noSync {
+		o.Options.Durability = blob.DurableNone
+	}
+	if o.Maps, err = f.loadMaps(cmd, letter); err != nil {
+		return o, err
+	}
+	ranks := o.Maps[0].Ranks()
+	o.Nodes.RanksPerNode = f.ranksPerNode
+	if f.nodes > ranks || f.subfiles > ranks {
+		return o, usagef("--nodes %d --subfiles %d, but there are %s", f.nodes, f.subfiles, plural(ranks, "rank"))
+	}
+	if f.nodes > 0 {
+		o.Nodes.RanksPerNode = (ranks + f.nodes - 1) / f.nodes
+	}
+	if f.placement == "roundrobin" {
+		o.Nodes.Placement = comm.RoundRobin
+	}
+	return o, nil
+}
+
+func (f *replayFlags) loadMaps(cmd *cobra.Command, letter string) ([]*decomp.Map, error) {
+	if len(f.maps.files) == 0 {
+		for _, name := range []string{"slice", "unsorted"} {
+			if cmd.Flags().Changed(name) {
+				return nil, usagef("--%s is for maps of --map", name)
+			}
+		}
+		if err := f.gen.stray(cmd, letter); err != nil {
+			return nil, err
+		}
+		return f.gen.maps(letter)
+	}
+	for _, name := range []string{"ne", "lev", "cells", "lat", "lon", "levels", "seed"} {
+		if cmd.Flags().Changed(name) {
+			return nil, usagef("--%s is for generated maps, not for --map", name)
+		}
+	}
+	ranks := 0
+	if cmd.Flags().Changed("ranks") {
+		if ranks = f.gen.ranks; ranks < 1 {
+			return nil, usagef("--ranks %d, want a positive number", ranks)
+		}
+	}
+	return f.maps.load(ranks)
+}
+
+func (f *replayFlags) run(cmd *cobra.Command, e *env) (err error) {
+	ctx := cmd.Context()
+	o, err := f.options(cmd)
+	if err != nil {
+		return err
+	}
+	if o.Dir = f.out; o.Dir != "" {
+		if err := os.MkdirAll(o.Dir, 0o777); err != nil {
+			return err
+		}
+	} else {
+		if o.Dir, err = os.MkdirTemp("", "blobio-replay-"); err != nil {
+			return err
+		}
+		if !f.keep {
+			defer func() {
+				if rerr := os.RemoveAll(o.Dir); err == nil {
+					err = rerr
+				}
+			}()
+		}
+	}
+	p := e.newProgress()
+	defer p.end()
+	o.Progress = p.at
+	results, err := bench.Replay(ctx, o)
+	p.end()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return err
+	}
+	kept := f.out != "" || f.keep
+	if f.asJSON {
+		return e.printJSON(map[string]any{"dir": o.Dir, "kept": kept, "results": results})
+	}
+	f.print(ctx, e, results)
+	if kept {
+		fmt.Fprintf(e.out, "\nfiles are in %s\n", o.Dir)
+	}
+	return nil
+}
+
+func (f *replayFlags) print(_ context.Context, e *env, results []bench.Result) {
+	heads := []string{"CASE", "LAYOUT", ">RANKS", ">SUBFILES", ">VARS", ">RECORDS", ">SIZE", ">WRITE", ">RATE"}
+	if f.verify {
+		heads = append(heads, ">READ", ">RATE", ">VERIFIED", ">UNOWNED")
+	}
+	if f.convert {
+		heads = append(heads, ">CONVERT", ">RATE")
+	}
+	t := e.newTable("", heads...)
+	verified := int64(0)
+	for _, r := range results {
+		row := []any{r.Case, r.Layout, r.Ranks, r.Subfiles, r.Vars, r.Records, humanBytes(r.Bytes), seconds(r.Write), rate(r.Bytes, r.Write)}
+		if f.verify {
+			row = append(row, seconds(r.Read), rate(r.Bytes, r.Read), r.Verified, r.Uncovered)
+			verified += r.Verified
+		}
+		if f.convert {
+			row = append(row, seconds(r.Convert), rate(r.CanBytes, r.Convert))
+		}
+		t.row(row...)
+	}
+	t.flush()
+	if f.verify {
+		fmt.Fprintf(e.out, "\nall %d elements are what and where they must be\n", verified)
+	}
+}
+
+func seconds(s float64) string { return fmt.Sprintf("%.3f s", s) }
+
+func rate(bytes int64, s float64) string {
+	if s <= 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f MiB/s", float64(bytes)/(1<<20)/s)
+}
