@@ -187,7 +187,7 @@ func decodeH5(f io.ReaderAt, size int64, name string) (*place, int64, error) {
 		return nil, 0, err
 	}
 	h, n, err := cdf5.DecodeHeader(io.NewSectionReader(f, p.hdrOff, hlen), hlen,
-		&cdf5.DecodeOptions{File: name, Base: p.hdrOff, Order: cdf5.AutoOrder, NoBegins: true})
+		&cdf5.DecodeOptions{File: name, Base: p.hdrOff, Order: cdf5.AutoOrder, NoBegins: true, ZeroDims: true})
 	if err != nil {
 		return nil, 0, err
 	}
@@ -198,8 +198,16 @@ func decodeH5(f io.ReaderAt, size int64, name string) (*place, int64, error) {
 	if p.big, err = headerIsBig(f, p.hdrOff, name); err != nil {
 		return nil, 0, err
 	}
+	empty := emptyMapDims(h)
 	if p.schema, p.shape, err = parseBlobHeader(h, name, p.hdrOff); err != nil {
 		return nil, 0, err
+	}
+	for _, d := range empty {
+		if d -= len(p.schema.dims) + 1; d < p.nd() {
+			p.shape.nelems[d] = 0
+		} else {
+			p.shape.maxReqs[d-p.nd()] = 0
+		}
 	}
 	if h.NumRecs < 0 {
 		return nil, 0, formatErr(name, p.hdrOff+numrecsAt, "numrecs", ErrCorrupt, "%d, want >= 0", h.NumRecs)
@@ -221,6 +229,22 @@ func decodeH5(f io.ReaderAt, size int64, name string) (*place, int64, error) {
 	}
 	p.setRecords(h.NumRecs)
 	return p, h.NumRecs, nil
+}
+
+// emptyMapDims finds the dimensions Dk.nelems and Dk.max_nreqs of length 0 that
+// the reference writes for a subfile without any element of a map, where 0 also
+// means unlimited. It gives them length 1, as blobio writes them, and
+// returns their ids. Any other second dimension of length 0 is left for the
+// checks that follow, which refuse it.
+func emptyMapDims(h *cdf5.Header) (ids []int) {
+	blobs := h.DimIndex(dimBlobs)
+	for d := range h.Dims {
+		if blobs >= 0 && d > blobs && h.Dims[d].Len == 0 {
+			h.Dims[d].Len = 1
+			ids = append(ids, d)
+		}
+	}
+	return ids
 }
 
 // headerIsBig tells the byte order by the first tag: NC_DIMENSION is 10.
