@@ -1,0 +1,18 @@
+// Package judges asks programs that others wrote about the files that this
+// module writes. It holds tests only.
+//
+// The tests write the F, G and I cases in both blob layouts, with 16 ranks, one
+// and two subfiles, float and double, and convert them to ordinary netCDF.
+// Then
+//
+//	canonical and variable-centric  ncdump, ncvalidator, ncmpidump, ncmpidiff, nccopy, ncks, ncra, ncwa, cdo, netCDF4-python, xarray
+//	process-centric                 h5dump, h5ls, h5py
+//	decomposition maps              ncdump, h5dump, h5py, netCDF4-python
+//
+// read them, and what they say is compared with what blob.Reader says, value
+// by value. The scripts in testdata that put canonical arrays together from
+// blobs know nothing of this module: they are a second reading of the formats.
+//
+// A test whose program is not installed is skipped, and says so; with
+// BLOBIO_JUDGES=1 it fails instead.
+package judges

@@ -1,0 +1,85 @@
+package judges
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// absent skips the test because a tool is not here; where the judges are
+// wanted (BLOBIO_JUDGES=1) it fails.
+func absent(t *testing.T, format string, args ...any) {
+	t.Helper()
+	what := fmt.Sprintf(format, args...)
+	if v := os.Getenv("BLOBIO_JUDGES"); v != "" && v != "0" {
+		t.Fatalf("BLOBIO_JUDGES is set, but %s", what)
+	}
+	t.Skipf("SKIPPED: %s", what)
+}
+
+// need skips the test unless all tools are installed.
+func need(t *testing.T, tools ...string) {
+	t.Helper()
+	for _, tool := range tools {
+		if _, err := exec.LookPath(tool); err != nil {
+			absent(t, "%s is not installed", tool)
+		}
+	}
+}
+
+// command is a tool with the environment that the MPI programs among them
+// need to run alone, and without the user's settings.
+func command(tool string, args ...string) *exec.Cmd {
+	cmd := exec.Command(tool, args...)
+	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "PYTHONDONTWRITEBYTECODE=1",
+		"OMPI_MCA_ess_singleton_isolated=1", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+	return cmd
+}
+
+// run runs a tool, which must succeed, and returns what it printed.
+func run(t *testing.T, tool string, args ...string) string {
+	t.Helper()
+	need(t, tool)
+	cmd := command(tool, args...)
+	var out, diag bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &diag
+	if err := cmd.Run(); err != nil {
+		if strings.Contains(diag.String(), "MPI_Init") {
+			absent(t, "the MPI of %s does not start", tool)
+		}
+		t.Fatalf("%s %s: %v\n%s%s", tool, strings.Join(args, " "), err, tail(out.String()), tail(diag.String()))
+	}
+	return out.String()
+}
+
+func tail(s string) string {
+	const most = 4000
+	if len(s) > most {
+		s = "..." + s[len(s)-most:]
+	}
+	return s
+}
+
+// python returns a Python that has the modules. The first on the path is often not
+// the one for which Debian installs modules.
+func python(t *testing.T, modules ...string) string {
+	t.Helper()
+	for _, p := range []string{"/usr/bin/python3", "python3"} {
+		path, err := exec.LookPath(p)
+		if err == nil && command(path, "-c", "import "+strings.Join(modules, ", ")).Run() == nil {
+			return path
+		}
+	}
+	absent(t, "no python3 has the modules %s", strings.Join(modules, ", "))
+	return ""
+}
+
+// script runs a script of testdata.
+func script(t *testing.T, py, name string, args ...string) string {
+	t.Helper()
+	return run(t, py, append([]string{filepath.Join("testdata", name)}, args...)...)
+}
