@@ -1,6 +1,7 @@
 package mapplot
 
 import (
+	"fmt"
 	"image/color"
 	"math"
 
@@ -9,8 +10,6 @@ import (
 	"gonum.org/v1/plot/font/liberation"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
-
-	"fmt"
 )
 
 // box returns the place of the map, in points from the lower left corner: left, bottom, right, top.
@@ -153,7 +152,7 @@ func (p *Plot) graticule(d *pen, x0, y0, w, h float64) {
 }
 
 // perRow is the number of legend entries in a row.
-func (p *Plot) perRow() int { return max(1, (p.width-2*margin)/entryWidth) }
+func (p *Plot) perRow() int { return max(1, (p.width-2*margin-entryLead)/entryWidth) }
 
 func (p *Plot) legendHeight() int {
 	h := stripHeight
@@ -172,19 +171,15 @@ func (p *Plot) legend(d *pen, y float64) {
 	small := style{size: 9, color: colorInk}
 	if p.ranks <= few {
 		y += 12
+		if p.ranks > 0 {
+			d.write("rank", margin, y+9, entryLead-4, style{size: 9, color: colorSoft})
+		}
 		for r, c := range p.colors {
-			x := margin + float64(r%p.perRow())*entryWidth
+			x := margin + entryLead + float64(r%p.perRow())*entryWidth
 			top := y + float64(r/p.perRow())*rowHeight
 			d.fill(x, top, 11, 11, c)
 			d.frame(x, top, 11, 11, darker(c))
-			name := fmt.Sprint(r)
-			if r == 0 {
-				name = "rank 0"
-				if p.perRow() > 1 && entryWidth < 44 {
-					name = "0"
-				}
-			}
-			d.write(name, x+15, top+9, entryWidth-17, small)
+			d.write(fmt.Sprint(r), x+15, top+9, entryWidth-17, small)
 		}
 		y += float64((p.ranks + p.perRow() - 1) / p.perRow() * rowHeight)
 	} else {

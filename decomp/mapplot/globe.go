@@ -86,6 +86,13 @@ func newView(p Projection, lon, lat []float32) *view {
 	}
 	pad := 0.04 * max(hi-lo, n-s)
 	rad := math.Pi / 180
+	// not narrower than 1:2, nor lower than 1:4
+	if more := (n - s + 2*pad) / 2; hi-lo+2*pad < more {
+		lo, hi = (lo+hi-more)/2+pad, (lo+hi+more)/2-pad
+	}
+	if more := (hi - lo + 2*pad) / 4; n-s+2*pad < more {
+		s, n = (s+n-more)/2+pad, (s+n+more)/2-pad
+	}
 	return plate((lo-pad)*rad, (hi+pad)*rad, max(s-pad, -90)*rad, min(n+pad, 90)*rad)
 }
 

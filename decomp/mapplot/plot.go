@@ -1,6 +1,7 @@
 package mapplot
 
 import (
+	"bytes"
 	"fmt"
 	"image"
 	"image/color"
@@ -45,7 +46,8 @@ const (
 	rowHeight      = 18
 	stripHeight    = 34
 	keyHeight      = 22
-	entryWidth     = 40
+	entryWidth     = 36
+	entryLead      = 32 // the word before the entries
 	noteGap        = 6
 )
 
@@ -236,9 +238,11 @@ func (p *Plot) Image() image.Image {
 	draw.Draw(img, img.Bounds(), image.NewUniform(colorPaper), image.Point{}, draw.Src)
 	at := image.Rectangle{p.picture.Min.Mul(scale), p.picture.Max.Mul(scale)}
 	draw.Draw(img, at, p.img, image.Point{}, draw.Src)
-	c := vgimg.NewWith(vgimg.UseDPI(72*scale), vgimg.UseImage(img))
+	// a canvas clears its image, so that what is drawn with it has an own one
+	c := vgimg.NewWith(vgimg.UseWH(vg.Length(p.width), vg.Length(p.height)), vgimg.UseDPI(72*scale), vgimg.UseBackgroundColor(color.Transparent))
 	p.decorate(c)
-	return c.Image()
+	draw.Draw(img, img.Bounds(), c.Image(), image.Point{}, draw.Over)
+	return img
 }
 
 // PNG writes the picture as PNG.
@@ -255,10 +259,16 @@ func (p *Plot) SVG(w io.Writer) error {
 	c := vgsvg.New(vg.Length(p.width), vg.Length(p.height))
 	c.SetColor(colorPaper)
 	c.Fill(rectangle(0, 0, vg.Length(p.width), vg.Length(p.height)))
-	b := p.box()
-	c.DrawImage(vg.Rectangle{Min: vg.Point{X: b[0], Y: b[1]}, Max: vg.Point{X: b[2], Y: b[3]}}, p.img)
+	at := p.box()
+	c.DrawImage(vg.Rectangle{Min: vg.Point{X: at[0], Y: at[1]}, Max: vg.Point{X: at[2], Y: at[3]}}, p.img)
 	p.decorate(c)
-	if _, err := c.WriteTo(w); err != nil {
+	var b bytes.Buffer
+	if _, err := c.WriteTo(&b); err != nil {
+		return fmt.Errorf("mapplot: %w", err)
+	}
+	// vgsvg calls the embedded PNG a JPEG (as of gonum/plot 0.16), and then
+	// librsvg does not draw it
+	if _, err := w.Write(bytes.Replace(b.Bytes(), []byte("data:image/jpg;base64,"), []byte("data:image/png;base64,"), 1)); err != nil {
 		return fmt.Errorf("mapplot: %w", err)
 	}
 	return nil

@@ -39,6 +39,9 @@ func newTree(lon, lat []float32) *tree {
 	}
 	t.build(0, n)
 	t.near = make([]float64, n)
+	// as wide as if the points were spread evenly: near the poles of a
+	// longitude-latitude grid the neighbours on a row are much nearer than the next row
+	even := 1.3 * 4 * math.Pi / float64(n)
 	var best [neighbours + 1]float64
 	for i := range t.at {
 		for k := range best {
@@ -46,7 +49,7 @@ func newTree(lon, lat []float32) *tree {
 		}
 		t.nearestFew(0, n, t.at[i], best[:])
 		// within the polygon around the point, and not far out where its side is open
-		t.near[i] = best[neighbours] * 1.1
+		t.near[i] = max(best[neighbours]*1.1, even)
 	}
 	return t
 }

@@ -1,0 +1,323 @@
+package mapplot
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/xml"
+	"errors"
+	"image"
+	"image/color"
+	"image/png"
+	"io"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"blobio/decomp"
+)
+
+func mapOf(t testing.TB, dims []int64, reqs ...[]decomp.Req) *decomp.Map {
+	t.Helper()
+	b := decomp.NewBuilder(dims, len(reqs))
+	for r, q := range reqs {
+		if err := b.Set(r, q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := b.Map()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// colorAt returns the colour in the middle of a cell of an index space plot.
+func colorAt(p *Plot, rows, cols, row, col int) color.RGBA {
+	b := p.img.Bounds()
+	return p.img.RGBAAt((2*col+1)*b.Dx()/(2*cols), (2*row+1)*b.Dy()/(2*rows))
+}
+
+func TestIndexSpace(t *testing.T) {
+	// 2 planes of 2 x 3: rank 0 has the first row of plane 1, rank 1 an element of the second
+	m := mapOf(t, []int64{2, 2, 3}, []decomp.Req{{Offset: 6, Length: 3}}, []decomp.Req{{Offset: 10, Length: 1}})
+	for _, up := range []bool{false, true} {
+		p, err := Draw(m, &Options{Plane: 1, Up: up, Title: "A map"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := palette(2)
+		want := [2][3]color.RGBA{{c[0], c[0], c[0]}, {colorUncovered, c[1], colorUncovered}}
+		for row := range 2 {
+			for col := range 3 {
+				at := row
+				if up {
+					at = 1 - row
+				}
+				if got := colorAt(p, 2, 3, at, col); got != want[row][col] {
+					t.Errorf("up %v: row %d column %d: %v, want %v", up, row, col, got, want[row][col])
+				}
+			}
+		}
+	}
+}
+
+func TestFolded(t *testing.T) {
+	m := decomp.Regular([]int64{10}, 5)
+	p, err := Draw(m, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := palette(5)
+	g, err := newGrid([]int64{10}, 0, 2.2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 10 {
+		if got := colorAt(p, int(g.rows), int(g.cols), i/int(g.cols), i%int(g.cols)); got != c[i/2] {
+			t.Errorf("element %d: %v, want %v", i, got, c[i/2])
+		}
+	}
+	// what is behind the last element is paper
+	if got := colorAt(p, int(g.rows), int(g.cols), int(g.rows)-1, int(g.cols)-1); g.rows*g.cols > 10 && got != colorPaper {
+		t.Errorf("behind the end: %v", got)
+	}
+}
+
+// grid of a few longitudes and latitudes
+func lonLat(nlon, nlat int) (lon, lat []float32) {
+	for j := range nlat {
+		for i := range nlon {
+			lon = append(lon, (float32(i)+0.5)*360/float32(nlon))
+			lat = append(lat, -90+(float32(j)+0.5)*180/float32(nlat))
+		}
+	}
+	return lon, lat
+}
+
+func TestGlobe(t *testing.T) {
+	lon, lat := lonLat(24, 12)
+	n := int64(len(lon))
+	south := mapOf(t, []int64{3, 12, 24}, []decomp.Req{{Offset: n, Length: n / 2}}, []decomp.Req{{Offset: n + n/2, Length: n / 2}})
+	for _, pr := range []Projection{Mollweide, Plate} {
+		p, err := Draw(south, &Options{Lon: lon, Lat: lat, Projection: pr, Plane: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := p.img.Bounds()
+		c := palette(2)
+		for _, s := range []struct {
+			x, y float64
+			want color.RGBA
+		}{{0.5, 0.75, c[0]}, {0.5, 0.25, c[1]}, {0.3, 0.6, c[0]}, {0.8, 0.4, c[1]}} {
+			if got := p.img.RGBAAt(int(s.x*float64(b.Dx())), int(s.y*float64(b.Dy()))); got != s.want {
+				t.Errorf("projection %d at %v %v: %v, want %v", pr, s.x, s.y, got, s.want)
+			}
+		}
+		if corner := p.img.RGBAAt(1, 1); (corner == colorPaper) != (pr == Mollweide) {
+			t.Errorf("projection %d: corner %v", pr, corner)
+		}
+	}
+	// levels within an element
+	var a, b []decomp.Req
+	for i := range n {
+		a = append(a, decomp.Req{Offset: 2 * i, Length: 1})
+		b = append(b, decomp.Req{Offset: 2*i + 1, Length: 1})
+	}
+	for plane := range int64(2) {
+		p, err := Draw(mapOf(t, []int64{n, 2}, a, b), &Options{Lon: lon, Lat: lat, Plane: plane})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.img.RGBAAt(p.img.Bounds().Dx()/2+5, p.img.Bounds().Dy()/3); got != palette(2)[plane] {
+			t.Errorf("plane %d: %v", plane, got)
+		}
+	}
+	// half of the globe has no elements
+	p, err := Draw(decomp.Regular([]int64{n / 2}, 1), &Options{Lon: lon[:n/2], Lat: lat[:n/2]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.img.RGBAAt(p.img.Bounds().Dx()/2, p.img.Bounds().Dy()/4); got != colorNone || len(p.keys) != 1 {
+		t.Errorf("%v, %v", got, p.keys)
+	}
+}
+
+func TestDrawRefuses(t *testing.T) {
+	m := decomp.Regular([]int64{2, 3}, 2)
+	nan := float32(math.NaN())
+	for name, o := range map[string]*Options{
+		"narrow":       {Width: 10},
+		"plane":        {Plane: 1},
+		"negative":     {Plane: -1},
+		"lengths":      {Lon: make([]float32, 6), Lat: make([]float32, 5)},
+		"positions":    {Lon: make([]float32, 5), Lat: make([]float32, 5)},
+		"no positions": {Lon: []float32{}, Lat: []float32{}},
+		"not a number": {Lon: []float32{0, nan, 0, 0, 0, 0}, Lat: make([]float32, 6)},
+		"latitude":     {Lon: make([]float32, 6), Lat: []float32{91, 0, 0, 0, 0, 0}},
+		"globe plane":  {Lon: make([]float32, 6), Lat: make([]float32, 6), Plane: 1},
+		"projection":   {Projection: 9},
+	} {
+		if _, err := Draw(m, o); !errors.Is(err, ErrUsage) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := Draw(decomp.Regular([]int64{0}, 1), nil); !errors.Is(err, ErrUsage) {
+		t.Error("a map without elements is drawn")
+	}
+	// a narrow region
+	if p, err := Draw(m, &Options{Lon: make([]float32, 6), Lat: []float32{0, 1, 2, 3, 4, 80}, Projection: Plate}); err != nil {
+		t.Error(err)
+	} else if w, h := p.Size(); h > 5*w {
+		t.Errorf("%d x %d", w, h)
+	}
+	if p, err := Draw(m, &Options{Lon: []float32{0, 0.001, 0, 0, 0, 0}, Lat: []float32{0, 1, 2, 3, 4, 80}, Projection: Plate}); err != nil {
+		t.Error(err)
+	} else if w, h := p.Size(); h > 5*w {
+		t.Errorf("%d x %d", w, h)
+	}
+	// points that are all the same are odd, not wrong
+	if _, err := Draw(m, &Options{Lon: make([]float32, 6), Lat: make([]float32, 6)}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPNGAndSVG(t *testing.T) {
+	for _, ranks := range []int{1, 24, 200} {
+		p, err := Draw(decomp.Regular([]int64{30, 40}, ranks), &Options{Title: "Ranks <&>", Width: 400})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, h := p.Size()
+		var b bytes.Buffer
+		if err := p.PNG(&b); err != nil {
+			t.Fatal(err)
+		}
+		img, err := png.Decode(&b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if img.Bounds() != image.Rect(0, 0, w*scale, h*scale) {
+			t.Errorf("%v, want %d x %d points", img.Bounds(), w, h)
+		}
+		// the map is in its place, below the frame
+		at := p.picture.Min.Mul(scale).Add(image.Pt(40, 40))
+		if got := color.RGBAModel.Convert(img.At(at.X, at.Y)); got != p.img.RGBAAt(40, 40) {
+			t.Errorf("%d ranks: %v at %v, want %v", ranks, got, at, p.img.RGBAAt(40, 40))
+		}
+		b.Reset()
+		if err := p.SVG(&b); err != nil {
+			t.Fatal(err)
+		}
+		s := b.String()
+		d := xml.NewDecoder(strings.NewReader(s))
+		for {
+			if _, err := d.Token(); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatalf("%d ranks: not XML: %v", ranks, err)
+			}
+		}
+		_, data, ok := strings.Cut(s, "data:image/png;base64,")
+		data, _, _ = strings.Cut(data, `"`)
+		raw, err := base64.StdEncoding.DecodeString(strings.TrimSpace(data))
+		if !ok || err != nil {
+			t.Fatalf("%d ranks: no embedded PNG: %v", ranks, err)
+		}
+		if img, err := png.Decode(bytes.NewReader(raw)); err != nil || img.Bounds() != p.img.Bounds() {
+			t.Errorf("%d ranks: embedded PNG: %v", ranks, err)
+		}
+	}
+}
+
+// Colours of all ranks of a legend, and of neighbours in a strip, can be told apart.
+func TestPalette(t *testing.T) {
+	far := func(a, b color.RGBA) float64 {
+		d := func(x, y uint8) float64 { return float64(x) - float64(y) }
+		return math.Sqrt(d(a.R, b.R)*d(a.R, b.R) + d(a.G, b.G)*d(a.G, b.G) + d(a.B, b.B)*d(a.B, b.B))
+	}
+	c := palette(few)
+	for i := range c {
+		for j := range i {
+			if far(c[i], c[j]) < 28 {
+				t.Errorf("ranks %d and %d: %v, %v", i, j, c[i], c[j])
+			}
+		}
+		for _, g := range []color.RGBA{colorUncovered, colorNone, colorPaper} {
+			if far(c[i], g) < 24 {
+				t.Errorf("rank %d: %v is like %v", i, c[i], g)
+			}
+		}
+	}
+	for _, n := range []int{few + 1, 1000, 21600} {
+		c := palette(n)
+		for r := 1; r < n; r++ {
+			if far(c[r-1], c[r]) < 15 {
+				t.Errorf("%d ranks: %d and %d: %v, %v", n, r-1, r, c[r-1], c[r])
+				break
+			}
+		}
+	}
+	if len(palette(0)) != 0 || len(palette(1)) != 1 {
+		t.Error("palettes of 0 and 1")
+	}
+}
+
+func TestTree(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{1, 2, 3, 7, 500} {
+		lon, lat := make([]float32, n), make([]float32, n)
+		for i := range lon {
+			lon[i], lat[i] = float32(rng.IntN(40)*9), float32(rng.IntN(19)*10-90) // with repeats
+		}
+		tr := newTree(lon, lat)
+		for range 300 {
+			p := onSphere(rng.Float64()*7-1, rng.Float64()*3-1.5)
+			best := math.Inf(1)
+			for _, q := range tr.at {
+				best = min(best, dist2(p, q))
+			}
+			if _, d := tr.nearest(p, rng.IntN(n)); d != best {
+				t.Fatalf("%d points: nearest at %v, want %v", n, d, best)
+			}
+		}
+	}
+}
+
+func TestProjections(t *testing.T) {
+	for _, v := range []*view{mollweide(0), mollweide(math.Pi), plate(-1, 2, -0.5, 1)} {
+		for i := 1; i < 20; i++ {
+			for j := 1; j < 20; j++ {
+				lon := v.west + (v.east-v.west)*float64(i)/20
+				lat := v.south + (v.north-v.south)*float64(j)/20
+				x, y := v.forward(lon, lat)
+				gotLon, gotLat, ok := v.inverse(x, y)
+				if !ok || math.Abs(gotLon-lon) > 1e-6 || math.Abs(gotLat-lat) > 1e-6 || x < 0 || x > 1 || y < 0 || y > 1 {
+					t.Fatalf("%v, %v went to %v, %v and came back as %v, %v, %v", lon, lat, x, y, gotLon, gotLat, ok)
+				}
+			}
+		}
+	}
+	if _, _, ok := mollweide(0).inverse(0.01, 0.01); ok {
+		t.Error("a corner is on the globe")
+	}
+}
+
+func BenchmarkDraw(b *testing.B) {
+	lon, lat := lonLat(288, 192)
+	m := decomp.Regular([]int64{192, 288}, 128)
+	b.Run("globe", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := Draw(m, &Options{Lon: lon, Lat: lat}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("index", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := Draw(m, nil); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
