@@ -42,7 +42,7 @@ func TestIndexSpace(t *testing.T) {
 	// 2 planes of 2 x 3: rank 0 has the first row of plane 1, rank 1 an element of the second
 	m := mapOf(t, []int64{2, 2, 3}, []decomp.Req{{Offset: 6, Length: 3}}, []decomp.Req{{Offset: 10, Length: 1}})
 	for _, up := range []bool{false, true} {
-		p, err := Draw(m, &Options{Plane: 1, Up: up, Title: "A map"})
+		p, err := Draw(m, &Options{Width: 240, Plane: 1, Up: up, Title: "A map"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +100,7 @@ func TestGlobe(t *testing.T) {
 	n := int64(len(lon))
 	south := mapOf(t, []int64{3, 12, 24}, []decomp.Req{{Offset: n, Length: n / 2}}, []decomp.Req{{Offset: n + n/2, Length: n / 2}})
 	for _, pr := range []Projection{Mollweide, Plate} {
-		p, err := Draw(south, &Options{Lon: lon, Lat: lat, Projection: pr, Plane: 1})
+		p, err := Draw(south, &Options{Width: 240, Lon: lon, Lat: lat, Projection: pr, Plane: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +125,7 @@ func TestGlobe(t *testing.T) {
 		b = append(b, decomp.Req{Offset: 2*i + 1, Length: 1})
 	}
 	for plane := range int64(2) {
-		p, err := Draw(mapOf(t, []int64{n, 2}, a, b), &Options{Lon: lon, Lat: lat, Plane: plane})
+		p, err := Draw(mapOf(t, []int64{n, 2}, a, b), &Options{Width: 240, Lon: lon, Lat: lat, Plane: plane})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +134,7 @@ func TestGlobe(t *testing.T) {
 		}
 	}
 	// half of the globe has no elements
-	p, err := Draw(decomp.Regular([]int64{n / 2}, 1), &Options{Lon: lon[:n/2], Lat: lat[:n/2]})
+	p, err := Draw(decomp.Regular([]int64{n / 2}, 1), &Options{Width: 240, Lon: lon[:n/2], Lat: lat[:n/2]})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,25 +166,25 @@ func TestDrawRefuses(t *testing.T) {
 		t.Error("a map without elements is drawn")
 	}
 	// a narrow region
-	if p, err := Draw(m, &Options{Lon: make([]float32, 6), Lat: []float32{0, 1, 2, 3, 4, 80}, Projection: Plate}); err != nil {
+	if p, err := Draw(m, &Options{Width: 240, Lon: make([]float32, 6), Lat: []float32{0, 1, 2, 3, 4, 80}, Projection: Plate}); err != nil {
 		t.Error(err)
 	} else if w, h := p.Size(); h > 5*w {
 		t.Errorf("%d x %d", w, h)
 	}
-	if p, err := Draw(m, &Options{Lon: []float32{0, 0.001, 0, 0, 0, 0}, Lat: []float32{0, 1, 2, 3, 4, 80}, Projection: Plate}); err != nil {
+	if p, err := Draw(m, &Options{Width: 240, Lon: []float32{0, 0.001, 0, 0, 0, 0}, Lat: []float32{0, 1, 2, 3, 4, 80}, Projection: Plate}); err != nil {
 		t.Error(err)
 	} else if w, h := p.Size(); h > 5*w {
 		t.Errorf("%d x %d", w, h)
 	}
 	// points that are all the same are odd, not wrong
-	if _, err := Draw(m, &Options{Lon: make([]float32, 6), Lat: make([]float32, 6)}); err != nil {
+	if _, err := Draw(m, &Options{Width: 240, Lon: make([]float32, 6), Lat: make([]float32, 6)}); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestPNGAndSVG(t *testing.T) {
 	for _, ranks := range []int{1, 24, 200} {
-		p, err := Draw(decomp.Regular([]int64{30, 40}, ranks), &Options{Title: "Ranks <&>", Width: 400})
+		p, err := Draw(decomp.Regular([]int64{30, 40}, ranks), &Options{Title: "Ranks <&>", Width: 300})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -308,7 +308,7 @@ func BenchmarkDraw(b *testing.B) {
 	m := decomp.Regular([]int64{192, 288}, 128)
 	b.Run("globe", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := Draw(m, &Options{Lon: lon, Lat: lat}); err != nil {
+			if _, err := Draw(m, &Options{Width: 240, Lon: lon, Lat: lat}); err != nil {
 				b.Fatal(err)
 			}
 		}
