@@ -192,8 +192,11 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 		base := filepath.Join(subfile.Dir(found.Base), si.Base)
 		var parts []*checkPart
 		for i := range si.Subfiles {
-			parts = append(parts, &checkPart{set: si, base: base, filePart: &filePart{r: r, index: i, info: &si.Subfiles[i],
-				name: r.finalOrPartial(subfile.Name(base, i))}})
+			name, err := r.finalOrPartial(subfile.Name(base, i))
+			if err != nil {
+				c.add(findingOf(Error, subfile.Partial(name), err))
+			}
+			parts = append(parts, &checkPart{set: si, base: base, filePart: &filePart{r: r, index: i, info: &si.Subfiles[i], name: name}})
 		}
 		sets = append(sets, parts)
 	}

@@ -105,6 +105,9 @@ func (w *Writer) seal(ctx context.Context, records int64) ([]byte, error) {
 	first := w.sub.Rank() == 0
 	if w.lead {
 		mine, err = w.eng.sealLocal(records, first, w.eng.appended, w.opt.Durability != DurableNone)
+		if cerr := w.eng.proc.pool.CloseFile(w.eng.name); err == nil {
+			err = cerr // some file systems tell only now that data are lost
+		}
 	}
 	if err := comm.Agree(ctx, w.sub, err); err != nil {
 		return nil, err

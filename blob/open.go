@@ -157,8 +157,11 @@ func (r *Reader) open(found *subfile.Set) error {
 		for _, si := range r.manifest.Sets {
 			s := &set{first: si.First, records: si.Records}
 			for i := range si.Subfiles {
-				s.parts = append(s.parts, &filePart{r: r, index: i, info: &si.Subfiles[i],
-					name: r.finalOrPartial(subfile.Name(filepath.Join(subfile.Dir(found.Base), si.Base), i))})
+				name, err := r.finalOrPartial(subfile.Name(filepath.Join(subfile.Dir(found.Base), si.Base), i))
+				if err != nil {
+					return err
+				}
+				s.parts = append(s.parts, &filePart{r: r, index: i, info: &si.Subfiles[i], name: name})
 			}
 			r.sets = append(r.sets, s)
 		}
@@ -181,13 +184,20 @@ const maxMissing = 1 << 16
 
 // finalOrPartial returns the name under which a subfile is there: while a
 // commit is pending, those that are not renamed yet have their partial name.
-func (r *Reader) finalOrPartial(name string) string {
-	if r.pending {
-		if _, err := r.opt.fs.Stat(subfile.Partial(name)); err == nil {
-			return subfile.Partial(name)
-		}
+// Under its final name there may be a file of the dataset that is being
+// replaced, so it must be known that there is no partial one.
+func (r *Reader) finalOrPartial(name string) (string, error) {
+	if !r.pending {
+		return name, nil
 	}
-	return name
+	_, err := r.opt.fs.Stat(subfile.Partial(name))
+	switch {
+	case err == nil:
+		return subfile.Partial(name), nil
+	case isGone(err):
+		return name, nil
+	}
+	return name, fmt.Errorf("blob: %s: %w", subfile.Partial(name), err)
 }
 
 // openFirst reads the header of the first subfile that is there, which tells

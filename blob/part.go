@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 
 	"blobio/cdf5"
@@ -53,10 +54,16 @@ func (p *filePart) gone() bool {
 
 // file returns the open file; done gives it back.
 func (p *filePart) file() (f vfs.File, done func(), err error) {
-	if f, err = p.r.pool.Get(p.name, false); err != nil {
+	name := p.name
+	f, err = p.r.pool.Get(name, false)
+	if final, partial := strings.CutSuffix(name, subfile.Partial("")); partial && isGone(err) {
+		name = final // a writer has finished the pending commit meanwhile
+		f, err = p.r.pool.Get(name, false)
+	}
+	if err != nil {
 		return nil, nil, err
 	}
-	return f, func() { p.r.pool.Put(p.name) }, nil
+	return f, func() { p.r.pool.Put(name) }, nil
 }
 
 // load reads the header, once.
@@ -110,15 +117,36 @@ func decodePlace(f io.ReaderAt, size int64, name string) (*place, int64, error) 
 	if _, err := f.ReadAt(magic, 0); err != nil && !errors.Is(err, io.EOF) {
 		return nil, 0, err
 	}
+	probe := &errReader{r: f}
 	switch {
 	case bytes.HasPrefix(magic, []byte("CDF")):
 		return decodeCDF(f, size, name)
-	case h5.IsHDF5(f, size):
-		return decodeH5(f, size, name)
+	case h5.IsHDF5(probe, size):
+		p, records, err := decodeH5(probe, size, name)
+		if err != nil && probe.err != nil && !errors.Is(err, probe.err) {
+			err = fmt.Errorf("blob: %s: %w", name, probe.err)
+		}
+		return p, records, err
+	case probe.err != nil:
+		return nil, 0, fmt.Errorf("blob: %s: looking for the HDF5 signature: %w", name, probe.err)
 	case len(magic) == 0:
 		return nil, 0, formatErr(name, 0, "magic", ErrTruncated, "the file is empty")
 	}
 	return nil, 0, formatErr(name, 0, "magic", ErrNotFormat, "%q, want a CDF or HDF5 file", magic)
+}
+
+// errReader keeps the error of a read that another package takes for "not there".
+type errReader struct {
+	r   io.ReaderAt
+	err error
+}
+
+func (e *errReader) ReadAt(b []byte, off int64) (int, error) {
+	n, err := e.r.ReadAt(b, off)
+	if err != nil && !errors.Is(err, io.EOF) {
+		e.err = err
+	}
+	return n, err
 }
 
 func decodeCDF(f io.ReaderAt, size int64, name string) (*place, int64, error) {

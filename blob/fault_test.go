@@ -1,0 +1,720 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+var errDisk = errors.New("the disk is on fire")
+
+// faults are the ways in which one operation goes wrong.
+var faults = []struct {
+	name string
+	hook func(op vfs.Op) error
+	want error
+}{
+	{"error", func(op vfs.Op) error { return &fs.PathError{Op: op.Kind.String(), Path: op.Name, Err: errDisk} }, errDisk},
+	{"short", func(op vfs.Op) error {
+		err := &fs.PathError{Op: op.Kind.String(), Path: op.Name, Err: vfs.ErrNoSpace}
+		if op.Kind == vfs.OpWrite || op.Kind == vfs.OpRead {
+			return &vfs.ShortWrite{N: op.N / 2, Err: err}
+		}
+		return err
+	}, vfs.ErrNoSpace},
+}
+
+// mayIgnore says whether an error of an operation may be passed over, if all
+// values are right nevertheless: when a file that was read is closed, when it is
+// looked whether a file is there, when nothing is read.
+func mayIgnore(op vfs.Op) bool {
+	return op.Kind == vfs.OpClose && !strings.HasSuffix(op.Name, ".partial") || op.Kind == vfs.OpStat || op.Kind == vfs.OpRead && op.N == 0
+}
+
+// noGoroutines fails the test if goroutines are left over.
+func noGoroutines(t *testing.T, before int) {
+	t.Helper()
+	for range 200 {
+		if runtime.NumGoroutine() <= before {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	buf := make([]byte, 1<<20)
+	t.Fatalf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, buf[:runtime.Stack(buf, true)])
+}
+
+// eachRank runs f and gives what each rank got, in case of an error on every one.
+func eachRank(n int, f func(ctx context.Context, c comm.Comm) error) (errs []error, err error) {
+	errs = make([]error, n)
+	err = comm.Run(context.Background(), n, nil, func(ctx context.Context, c comm.Comm) error {
+		errs[c.Rank()] = f(ctx, c)
+		return errs[c.Rank()]
+	})
+	return errs, err
+}
+
+// faultTest fails every operation of a session once.
+func faultTest(t *testing.T, start *vfs.Mem, cc crashCase, was, now *model, work func(ctx context.Context, c comm.Comm, fsys vfs.FS) error) {
+	t.Helper()
+	var old []byte
+	if was != nil {
+		old = was.canonical(false)
+	}
+	want := now.canonical(false)
+	count := vfs.Count(start.CrashClone(vfs.CrashOptions{}))
+	if err := run(now.ranks, func(ctx context.Context, c comm.Comm) error { return work(ctx, c, count) }); err != nil {
+		t.Fatal(err)
+	}
+	before := runtime.NumGoroutine()
+	for k, fault := range faults {
+		for n := int64(1); n <= count.Ops(); n++ {
+			if (n+int64(k))%int64(times(len(faults), 1)) != 0 {
+				continue
+			}
+			mem := start.CrashClone(vfs.CrashOptions{})
+			var hit atomic.Pointer[vfs.Op]
+			errs, err := eachRank(now.ranks, func(ctx context.Context, c comm.Comm) error {
+				return work(ctx, c, vfsOnce(mem, n, fault.hook, &hit, c))
+			})
+			noGoroutines(t, before)
+			op := hit.Load()
+			if op == nil {
+				continue // the order of the operations of several ranks varies
+			}
+			when := fmt.Sprintf("%s of %v", fault.name, op)
+			c := crash{fs: mem, when: when}
+			if err != nil {
+				if !errors.Is(err, fault.want) {
+					t.Fatalf("%s: %v, want the error of the operation", when, err)
+				}
+				for r, e := range errs {
+					if e == nil {
+						t.Fatalf("%s: rank %d has no error, others %v", when, r, err)
+					}
+				}
+			} else if !mayIgnore(*op) {
+				t.Fatalf("%s: no error\nfiles: %v", when, names(mem, "."))
+			}
+			state := seen(t, c, "d.nc", old, want)
+			if err == nil && state != "now" {
+				t.Fatalf("%s: no error, but the dataset reads as %q", when, state)
+			}
+			if after := seen(t, crash{fs: mem.CrashClone(vfs.CrashOptions{}), when: when + ", then power loss"}, "d.nc", old, want); err == nil && after != "now" {
+				t.Fatalf("%s: no error, but after a power loss the dataset reads as %q", when, after)
+			}
+			if n%int64(times(5, 2)) == 0 {
+				nextWriter(t, cc, c, int(n), state, was, now)
+			}
+		}
+	}
+}
+
+// vfsOnce is one FS for all ranks of a run whose n-th operation fails.
+func vfsOnce(mem vfs.FS, n int64, hook func(vfs.Op) error, hit *atomic.Pointer[vfs.Op], c comm.Comm) vfs.FS {
+	var fsys vfs.FS
+	if c.Rank() == 0 {
+		fsys = vfs.NewFault(mem, func(op vfs.Op) error {
+			if op.Seq != n {
+				return nil
+			}
+			hit.Store(&op)
+			return hook(op)
+		})
+	}
+	all, err := c.Share(context.Background(), fsys)
+	must(err)
+	return all[0].(vfs.FS)
+}
+
+func TestFaultCreate(t *testing.T) {
+	for _, cc := range crashCases() {
+		t.Run(cc.name, func(t *testing.T) {
+			now := tinyModel(1, 2)
+			faultTest(t, vfs.NewMem(), cc, nil, now, func(ctx context.Context, c comm.Comm, fsys vfs.FS) error {
+				return now.create(ctx, c, "d.nc", cc.with(fsys, false))
+			})
+		})
+	}
+}
+
+func TestFaultReplace(t *testing.T) {
+	for k, cc := range crashCases() {
+		for _, foreign := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s-foreign=%v", cc.name, foreign), func(t *testing.T) {
+				was, now := tinyModel(2, 1), tinyModel(1, 2)
+				start := vfs.NewMem()
+				was.writeTo(t, start, &Options{fs: start, Layout: Layout((k / 2) % 2), Subfiles: 2 + k%2})
+				if foreign {
+					must(start.Remove(subfile.ManifestName("d.nc")))
+					must(start.SyncDir("."))
+				}
+				faultTest(t, start, cc, was, now, func(ctx context.Context, c comm.Comm, fsys vfs.FS) error {
+					return now.create(ctx, c, "d.nc", cc.with(fsys, true))
+				})
+			})
+		}
+	}
+}
+
+func TestFaultAppend(t *testing.T) {
+	for _, cc := range crashCases() {
+		t.Run(cc.name, func(t *testing.T) {
+			was := tinyModel(1, 1)
+			start := vfs.NewMem()
+			was.writeTo(t, start, cc.with(start, false))
+			now := was.upTo(2)
+			faultTest(t, start, cc, was, now, func(ctx context.Context, c comm.Comm, fsys vfs.FS) error {
+				return now.add(ctx, c, "d.nc", cc.with(fsys, false))
+			})
+		})
+	}
+}
+
+// TestFaultRecover: a commit that was cut short is finished by a writer whose
+// disk fails in turn: what was committed stays so.
+func TestFaultRecover(t *testing.T) {
+	for _, cc := range crashCases() {
+		t.Run(cc.name, func(t *testing.T) {
+			was, now, third := tinyModel(2, 1), tinyModel(1, 2), tinyModel(3, 1)
+			start := vfs.NewMem()
+			was.writeTo(t, start, &Options{fs: start, Subfiles: 2})
+			faultTest(t, pendingCommit(t, start, now, 3), cc, now, third, func(ctx context.Context, c comm.Comm, fsys vfs.FS) error {
+				return third.create(ctx, c, "d.nc", cc.with(fsys, true))
+			})
+		})
+	}
+}
+
+// TestFaultFullDisk: the disk is full at any size.
+func TestFaultFullDisk(t *testing.T) {
+	for _, cc := range crashCases() {
+		t.Run(cc.name, func(t *testing.T) {
+			was, now := tinyModel(2, 1), tinyModel(1, 2)
+			for size := int64(4096); ; size += 4096 {
+				mem := vfs.NewMem()
+				was.writeTo(t, mem, cc.with(mem, false))
+				mem.SetCapacity(mem.Used() + size)
+				errs, err := eachRank(now.ranks, func(ctx context.Context, c comm.Comm) error { return now.create(ctx, c, "d.nc", cc.with(mem, true)) })
+				state := seen(t, crash{fs: mem, when: fmt.Sprintf("%d bytes of room", size)}, "d.nc", was.canonical(false), now.canonical(false))
+				if err == nil {
+					if state != "now" {
+						t.Fatalf("no error, but the dataset reads as %q", state)
+					}
+					if size == 4096 {
+						t.Fatal("the disk was never full")
+					}
+					break
+				}
+				for r, e := range errs {
+					if !errors.Is(e, vfs.ErrNoSpace) {
+						t.Fatalf("rank %d: %v, want no space", r, e)
+					}
+				}
+				if state != "was" {
+					t.Fatalf("%v, but the dataset reads as %q", err, state)
+				}
+				for _, n := range names(mem, ".") {
+					if strings.Contains(n, ".partial") || strings.Contains(n, ".next") {
+						t.Fatalf("left over: %s", n)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestFaultConvert: the same over conversions, whose source and output are on
+// the failing disk.
+func TestFaultConvert(t *testing.T) {
+	src, other := tinyModel(1, 2), tinyModel(2, 1)
+	start := vfs.NewMem()
+	must(start.Mkdir("in"))
+	for _, in := range []Layout{VariableCentric, ProcessCentric} {
+		if err := run(src.ranks, func(ctx context.Context, c comm.Comm) error {
+			return src.create(ctx, c, fmt.Sprintf("in/%v.nc", in), &Options{fs: start, Layout: in, Subfiles: 2})
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(start.SyncDir("."))
+	for _, in := range []Layout{VariableCentric, ProcessCentric} {
+		for _, replace := range []bool{false, true} {
+			for _, co := range []ConvertOptions{{}, {Blobs: true, Subfiles: 3}, {Blobs: true, Layout: ProcessCentric, Ranks: 3}} {
+				t.Run(fmt.Sprintf("%v-replace=%v-blobs=%v-%v", in, replace, co.Blobs, co.Layout), func(t *testing.T) {
+					from := start.CrashClone(vfs.CrashOptions{})
+					var was []byte
+					if replace {
+						was = other.canonical(false)
+						if co.Blobs {
+							other.writeTo(t, from, &Options{fs: from, Subfiles: 2})
+						} else {
+							f, err := from.Create("d.nc")
+							must(err)
+							_, err = f.WriteAt(was, 0)
+							must(err)
+							must(f.Close())
+						}
+					}
+					convert := func(fsys vfs.FS) error {
+						ctx := context.Background()
+						r, err := Open(ctx, fmt.Sprintf("in/%v.nc", in), &OpenOptions{fs: fsys, Workers: 1})
+						if err != nil {
+							return err
+						}
+						o := co
+						o.Force, o.Workers = true, 1
+						return errors.Join(Convert(ctx, r, "d.nc", &o), r.Close())
+					}
+					clone := func() *vfs.Mem {
+						must(from.SyncDir("."))
+						return syncedClone(from)
+					}
+					count := vfs.Count(clone())
+					if err := convert(count); err != nil {
+						t.Fatal(err)
+					}
+					want := src.canonical(false)
+					before := runtime.NumGoroutine()
+					for _, fault := range faults {
+						for n := int64(1); n <= count.Ops(); n++ {
+							mem := clone()
+							var hit *vfs.Op
+							err := convert(vfs.NewFault(mem, func(op vfs.Op) error {
+								if op.Seq != n {
+									return nil
+								}
+								hit = &op
+								return fault.hook(op)
+							}))
+							noGoroutines(t, before)
+							when := fmt.Sprintf("%s of %v", fault.name, hit)
+							if err == nil && !mayIgnore(*hit) || err != nil && !errors.Is(err, fault.want) {
+								t.Fatalf("%s: %v", when, err)
+							}
+							state := seen(t, crash{fs: mem, when: when}, "d.nc", was, want)
+							if err == nil && state != "now" {
+								t.Fatalf("%s: no error, but the output reads as %q", when, state)
+							}
+							if n%4 == 0 {
+								if err := convert(mem); err != nil {
+									t.Fatalf("%s: converted again: %v", when, err)
+								}
+								seen(t, crash{fs: mem, when: when, last: true}, "d.nc", nil, want)
+							}
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// pendingCommit replaces d.nc by m up to the first rename of the commit.
+func pendingCommit(t *testing.T, start *vfs.Mem, m *model, subfiles int) (cut *vfs.Mem) {
+	t.Helper()
+	fsys := vfs.NewFault(start, func(op vfs.Op) error {
+		if op.Kind == vfs.OpRename && cut == nil && strings.HasSuffix(op.New, ".0000") {
+			cut = start.CrashClone(vfs.CrashOptions{})
+		}
+		return nil
+	})
+	m.writeTo(t, fsys, &Options{fs: fsys, Subfiles: subfiles, Force: true})
+	return cut
+}
+
+// syncedClone is a copy of everything.
+func syncedClone(m *vfs.Mem) *vfs.Mem {
+	for _, dir := range []string{".", "in"} {
+		es, err := m.ReadDir(dir)
+		if err != nil {
+			continue
+		}
+		for _, e := range es {
+			if !e.IsDir() {
+				f, err := m.OpenRW(dir + "/" + e.Name())
+				must(err)
+				must(f.Sync())
+				must(f.Close())
+			}
+		}
+		must(m.SyncDir(dir))
+	}
+	return m.CrashClone(vfs.CrashOptions{})
+}
+
+// TestFaultRead: every operation of opening and reading fails once; the error
+// names the file, and where it is a read, the offset.
+func TestFaultRead(t *testing.T) {
+	m := tinyModel(1, 2)
+	for k, layout := range []Layout{VariableCentric, ProcessCentric, Canonical, VariableCentric} {
+		pending := k == 3
+		t.Run(fmt.Sprintf("%v-pending=%v", layout, pending), func(t *testing.T) {
+			mem := vfs.NewMem()
+			if pending {
+				tinyModel(2, 2).writeTo(t, mem, &Options{fs: mem, Subfiles: 3}) // the old values must not be read
+				mem = pendingCommit(t, mem, m, 3)
+			} else if layout == Canonical {
+				f, err := mem.Create("d.nc")
+				must(err)
+				_, err = f.WriteAt(m.canonical(false), 0)
+				must(err)
+				must(f.Close())
+			} else {
+				m.writeTo(t, mem, &Options{fs: mem, Layout: layout, Subfiles: 3})
+			}
+			read := func(fsys vfs.FS) (err error) {
+				ctx := context.Background()
+				r, err := Open(ctx, "d.nc", &OpenOptions{fs: fsys, Workers: 1, MaxOpen: 1})
+				if err != nil {
+					return err
+				}
+				defer func() { err = errors.Join(err, r.Close()) }()
+				x := make([]float32, 2*7)
+				if err := r.Read(ctx, "T", nil, nil, x); err != nil {
+					return err
+				}
+				var got []byte
+				for _, v := range x {
+					got = appendElem(got, m.s.vars[1].Type, float64(v))
+				}
+				if want := append(m.bytes(1, 0, false), m.bytes(1, 1, false)...); !bytes.Equal(got, want) {
+					t.Fatalf("wrong values without an error: %s", firstDiff(got, want))
+				}
+				y := make([]float64, 2)
+				if err := r.Read(ctx, "area", []int64{4}, []int64{2}, y); err != nil {
+					return err
+				}
+				if y[0] != m.x(0, 0, 4) || y[1] != m.x(0, 0, 5) {
+					t.Fatalf("wrong values without an error: %v", y)
+				}
+				return nil
+			}
+			count := vfs.Count(mem)
+			if err := read(count); err != nil {
+				t.Fatal(err)
+			}
+			for _, fault := range faults {
+				for n := int64(1); n <= count.Ops(); n++ {
+					var hit vfs.Op
+					err := read(vfs.NewFault(mem, func(op vfs.Op) error {
+						if op.Seq != n {
+							return nil
+						}
+						hit = op
+						return fault.hook(op)
+					}))
+					when := fmt.Sprintf("%s of %v", fault.name, hit)
+					if err == nil {
+						if !mayIgnore(hit) {
+							t.Fatalf("%s: no error", when)
+						}
+						continue
+					}
+					if !errors.Is(err, fault.want) {
+						t.Fatalf("%s: %v", when, err)
+					}
+					if !strings.Contains(err.Error(), strings.TrimPrefix(hit.Name, "./")) {
+						t.Fatalf("%s: the error %q does not name the file", when, err)
+					}
+					for f := range Check(context.Background(), "d.nc", &CheckOptions{fs: vfs.NewFault(mem, func(op vfs.Op) error {
+						if op.Seq == n {
+							return fault.hook(op)
+						}
+						return nil
+					}), Workers: 1}) {
+						_ = f // must not panic or hang
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestFaultTruncatedRead: a file that ends early is an error with its name and the offset.
+func TestFaultTruncatedRead(t *testing.T) {
+	m := tinyModel(1, 2)
+	mem := vfs.NewMem()
+	m.writeTo(t, mem, &Options{fs: mem})
+	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+		if op.Kind == vfs.OpRead && op.Off > 1500 {
+			return &vfs.ShortWrite{N: 1, Err: io.EOF}
+		}
+		return nil
+	})
+	_, err := canonicalOf(fsys, "d.nc")
+	var fe *FormatError
+	if !errors.As(err, &fe) || !errors.Is(err, ErrTruncated) || fe.File != "d.nc.0000" || fe.Offset < 1500 {
+		t.Fatalf("%v, want a FormatError with d.nc.0000 and an offset", err)
+	}
+}
+
+// TestOneRankFails: whatever goes wrong on one rank only, every rank gets an
+// error, nothing is left under a final name, no goroutine stays.
+func TestOneRankFails(t *testing.T) {
+	m := tinyModel(1, 2)
+	errMine := errors.New("mine")
+	cases := []struct {
+		name string
+		want error
+		f    func(ctx context.Context, c comm.Comm, o *Options) error
+	}{
+		{"bad part", ErrUsage, func(ctx context.Context, c comm.Comm, o *Options) error {
+			p := m.parts(c.Rank())
+			if c.Rank() == 2 {
+				p = append(p, Part{Decomp: 9})
+			}
+			_, err := Create(ctx, c, "d.nc", m.s, p, o)
+			return err
+		}},
+		{"request out of range", nil, func(ctx context.Context, c comm.Comm, o *Options) error {
+			p := m.parts(c.Rank())
+			if c.Rank() == 1 {
+				p[0].Runs[0].Offset = 99
+			}
+			_, err := Create(ctx, c, "d.nc", m.s, p, o)
+			return err
+		}},
+		{"bad option", ErrUsage, func(ctx context.Context, c comm.Comm, o *Options) error {
+			p := *o
+			if c.Rank() == 3 {
+				p.Buffer = 1
+			}
+			_, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &p)
+			return err
+		}},
+		{"other option", ErrUsage, func(ctx context.Context, c comm.Comm, o *Options) error {
+			p := *o
+			if c.Rank() == 3 {
+				p.Durability = DurableNone
+			}
+			_, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &p)
+			return err
+		}},
+		{"other name", ErrUsage, func(ctx context.Context, c comm.Comm, o *Options) error {
+			name := "d.nc"
+			if c.Rank() == 0 {
+				name = "e.nc"
+			}
+			_, err := Create(ctx, c, name, m.s, m.parts(c.Rank()), o)
+			return err
+		}},
+		{"other schema", ErrUsage, func(ctx context.Context, c comm.Comm, o *Options) error {
+			s := m.s
+			if c.Rank() == 1 {
+				s = tinyModel(1, 2).s
+				s.GlobalAtt("more", 1)
+			}
+			_, err := Create(ctx, c, "d.nc", s, m.parts(c.Rank()), o)
+			return err
+		}},
+		{"put out of range", ErrRange, func(ctx context.Context, c comm.Comm, o *Options) error {
+			w, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
+			if err != nil {
+				return err
+			}
+			x := make([]float64, w.Count(1))
+			if c.Rank() == 3 {
+				x[0] = 1e9
+			}
+			if err := Put(w, 2, 0, x); err != nil {
+				w.Abort()
+				return err
+			}
+			return w.Close(ctx)
+		}},
+		{"put of NaN to short", ErrRange, func(ctx context.Context, c comm.Comm, o *Options) error {
+			w, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
+			if err != nil {
+				return err
+			}
+			x := make([]float64, w.Count(1))
+			if c.Rank() == 3 {
+				x[0] = math.NaN()
+			}
+			if err := Put(w, 2, 0, x); err != nil {
+				w.Abort()
+				return err
+			}
+			return w.Close(ctx)
+		}},
+		{"abort", errMine, func(ctx context.Context, c comm.Comm, o *Options) error {
+			w, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
+			if err != nil {
+				return err
+			}
+			if err := m.putRecord(w, 0, c.Rank(), true); err != nil {
+				return err
+			}
+			if err := w.Flush(ctx); err != nil {
+				return err
+			}
+			if c.Rank() == 1 {
+				w.Abort()
+				return errMine
+			}
+			return w.Close(ctx)
+		}},
+		{"abort of rank 0", errMine, func(ctx context.Context, c comm.Comm, o *Options) error {
+			w, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
+			if err != nil {
+				return err
+			}
+			if err := w.Flush(ctx); err != nil {
+				return err
+			}
+			if c.Rank() == 0 {
+				w.Abort()
+				return errMine
+			}
+			return w.Close(ctx)
+		}},
+		{"abort and nil", comm.ErrExited, func(ctx context.Context, c comm.Comm, o *Options) error {
+			w, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
+			if err != nil {
+				return err
+			}
+			if c.Rank() == 1 {
+				w.Abort()
+				return nil
+			}
+			return w.Close(ctx)
+		}},
+		{"panic", nil, func(ctx context.Context, c comm.Comm, o *Options) error {
+			w, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
+			if err != nil {
+				return err
+			}
+			if c.Rank() == 2 {
+				panic("no")
+			}
+			if err := w.Flush(ctx); err != nil {
+				w.Abort()
+				return err
+			}
+			return w.Close(ctx)
+		}},
+		{"own context", context.Canceled, func(ctx context.Context, c comm.Comm, o *Options) error {
+			w, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
+			if err != nil {
+				return err
+			}
+			if err := m.putRecord(w, 0, c.Rank(), true); err != nil {
+				return err
+			}
+			if c.Rank() == 3 {
+				dead, cancel := context.WithCancel(ctx)
+				cancel()
+				ctx = dead
+			}
+			return w.Close(ctx)
+		}},
+		{"memory cap", ErrTooLarge, func(ctx context.Context, c comm.Comm, o *Options) error {
+			p := *o
+			p.Memory, p.Retain = 1, CopyOnPut
+			w, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &p)
+			if err != nil {
+				return err
+			}
+			if err := Put(w, 1, 0, make([]float32, w.Count(1))); err != nil {
+				w.Abort()
+				return err
+			}
+			return w.Close(ctx)
+		}},
+	}
+	for _, cc := range crashCases() {
+		for _, isolate := range []bool{false, true} {
+			for _, tc := range cases {
+				t.Run(fmt.Sprintf("%s-isolate=%v/%s", cc.name, isolate, tc.name), func(t *testing.T) {
+					mem := vfs.NewMem()
+					before := runtime.NumGoroutine()
+					var mu sync.Mutex
+					without := map[int]bool{}
+					err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+						d := c
+						if isolate {
+							d = comm.Isolate(c)
+						}
+						err := tc.f(ctx, d, cc.with(mem, false))
+						if err == nil {
+							mu.Lock()
+							without[c.Rank()] = true
+							mu.Unlock()
+						}
+						return err
+					})
+					if err == nil || tc.want != nil && !errors.Is(err, tc.want) {
+						t.Fatalf("%v, want %v", err, tc.want)
+					}
+					if delete(without, 1); tc.name != "abort and nil" && len(without) > 0 && tc.name != "panic" || len(without) > 1 {
+						t.Fatalf("ranks without an error: %v", without)
+					}
+					noGoroutines(t, before)
+					c := crash{fs: mem, when: tc.name}
+					if state := seen(t, c, "d.nc", nil, nil); state != "none" {
+						t.Fatalf("a dataset is there: %v", names(mem, "."))
+					}
+					nextWriter(t, cc, c, 0, "none", nil, m)
+				})
+			}
+		}
+	}
+}
+
+// TestCancelAnywhere: the context of the run ends at any operation; the dataset
+// is the old or the new one.
+func TestCancelAnywhere(t *testing.T) {
+	for _, cc := range crashCases() {
+		t.Run(cc.name, func(t *testing.T) {
+			was, now := tinyModel(2, 1), tinyModel(1, 2)
+			start := vfs.NewMem()
+			was.writeTo(t, start, cc.with(start, false))
+			count := vfs.Count(start.CrashClone(vfs.CrashOptions{}))
+			if err := run(now.ranks, func(ctx context.Context, c comm.Comm) error { return now.create(ctx, c, "d.nc", cc.with(count, true)) }); err != nil {
+				t.Fatal(err)
+			}
+			before := runtime.NumGoroutine()
+			for n := int64(1); n <= count.Ops(); n += int64(times(2, 1)) {
+				mem := start.CrashClone(vfs.CrashOptions{})
+				ctx, cancel := context.WithCancel(context.Background())
+				var when string
+				fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+					if op.Seq == n {
+						when = "cancelled before " + op.String()
+						cancel()
+					}
+					return nil
+				})
+				err := comm.Run(ctx, now.ranks, nil, func(ctx context.Context, c comm.Comm) error { return now.create(ctx, c, "d.nc", cc.with(fsys, true)) })
+				cancel()
+				noGoroutines(t, before)
+				if err != nil && !errors.Is(err, context.Canceled) {
+					t.Fatalf("%s: %v", when, err)
+				}
+				c := crash{fs: mem, when: when}
+				state := seen(t, c, "d.nc", was.canonical(false), now.canonical(false))
+				if err == nil && state != "now" {
+					t.Fatalf("%s: no error, but the dataset reads as %q", when, state)
+				}
+				if n%5 == 0 {
+					nextWriter(t, cc, c, int(n), state, was, now)
+				}
+			}
+		})
+	}
+}
