@@ -161,8 +161,7 @@ func appendText(b []byte, s, newline string) []byte {
 	for i := range len(s) {
 		switch c := s[i]; c {
 		case '\n':
-			b = append(b, `\n"`...)
-			b = append(b, ',')
+			b = append(b, `\n",`...)
 			b = append(append(b, newline...), '"')
 		default:
 			b = appendEscaped(b, c)

@@ -27,6 +27,21 @@ func elements(ctx context.Context, r *blob.Reader, v int, row int64, f func(data
 	if row = max(row, 1); row < step || sv.Type == cdf5.Char {
 		step = max(1, step/row) * row
 	}
+	if sv.Record && len(sv.Dims) == 1 { // its only row goes through the records
+		if sv.Type == cdf5.Char {
+			step = max(1, recs)
+		}
+		for lo := int64(0); lo < recs; lo += step {
+			data := cdf5.NewSlice(sv.Type, int(min(step, recs-lo)))
+			if err := r.Read(ctx, sv.Name, []int64{lo}, []int64{min(step, recs-lo)}, data); err != nil {
+				return err
+			}
+			if err := f(data); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	for rec := range recs {
 		for lo := int64(0); lo < n; lo += step {
 			data := cdf5.NewSlice(sv.Type, int(min(step, n-lo)))
@@ -41,8 +56,8 @@ func elements(ctx context.Context, r *blob.Reader, v int, row int64, f func(data
 	return nil
 }
 
-// lineWidth is where ncdump breaks lines.
-const lineWidth = 80
+// lineWidth is how long ncdump's lines are at most.
+const lineWidth = 78
 
 // data prints the values of one variable.
 func (w *cdlWriter) data(ctx context.Context, r *blob.Reader, v int, progress func(n int64)) error {
@@ -125,11 +140,7 @@ func (w *cdlWriter) appendRow(b, text []byte) []byte {
 	for len(text) > 0 && text[len(text)-1] == 0 {
 		text = text[:len(text)-1]
 	}
-	b = append(b, '"')
-	for _, c := range text {
-		b = appendEscaped(b, c)
-	}
-	return append(b, '"')
+	return appendText(b, string(text), "\n    ")
 }
 
 // fillOf returns the value that prints as _, in a slice of one; nil if none

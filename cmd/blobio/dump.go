@@ -146,7 +146,7 @@ func (f *dumpFlags) chosen(r *blob.Reader) (list []int, bytes int64) {
 func (f *dumpFlags) dumpCDL(ctx context.Context, w *cdlWriter, r *blob.Reader) error {
 	w.header(r)
 	list, _ := f.chosen(r)
-	if len(list) > 0 {
+	if !f.header && len(r.Schema().Vars()) > 0 {
 		fmt.Fprintln(w.e.out, "data:")
 	}
 	for _, v := range list {
