@@ -306,13 +306,17 @@ func (c *conversion) sweep() error {
 // free checks that the output may take its name.
 func (c *conversion) free() error {
 	info, err := c.o.fs.Stat(c.out)
-	switch {
+	if err == nil && info.IsDir() {
+		return fmt.Errorf("blob: convert to %s: it is a directory: %w", c.out, ErrExist)
+	}
+	switch set, err := subfile.Find(c.o.fs, c.out); {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil
+		_, err := c.o.fs.Stat(subfile.Dir(c.out))
+		return err
 	case err != nil:
 		return err
-	case info.IsDir():
-		return fmt.Errorf("blob: convert to %s: it is a directory: %w", c.out, ErrExist)
+	case !set.Single: // one file cannot take the place of several: whoever opens the name would get those
+		return fmt.Errorf("blob: convert to %s: a dataset of subfiles of this name is there: %w", c.out, ErrExist)
 	case !c.o.Force:
 		return fmt.Errorf("blob: convert to %s: the file is there (ConvertOptions.Force replaces it): %w", c.out, ErrExist)
 	}

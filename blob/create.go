@@ -92,6 +92,14 @@ func (w *Writer) announce() error {
 // a dead writer left. It sets info.replace and info.foreign.
 func (w *Writer) claim() error {
 	fsys := w.opt.fs
+	if info, err := fsys.Stat(w.base); err == nil {
+		what := "a file"
+		if info.IsDir() {
+			what = "a directory"
+		}
+		// Not even with Force: subfiles beside a file of their base name would be two datasets under one name.
+		return fmt.Errorf("blob: %s: %s of this name is there, which subfiles cannot replace: %w", w.base, what, ErrExist)
+	}
 	set, err := subfile.Find(fsys, w.base)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -101,9 +109,7 @@ func (w *Writer) claim() error {
 		return err
 	case !w.opt.Force:
 		what := "a dataset"
-		if set.Single {
-			what = "a file"
-		} else if !set.Manifest && len(set.Members) == 0 {
+		if !set.Manifest && len(set.Members) == 0 {
 			what = "an unfinished dataset"
 		}
 		return fmt.Errorf("blob: %s: %s of this name is there (Options.Force replaces it): %w", w.base, what, ErrExist)

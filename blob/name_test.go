@@ -1,0 +1,51 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"blobio/comm"
+)
+
+// TestNamesAreNotShared: a file and subfiles under one name would be two datasets.
+func TestNamesAreNotShared(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	toy := newToy(1)
+	base := filepath.Join(dir, "a.nc")
+	if err := toy.write(ctx, comm.Self(), base, 1, nil); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(ctx, base, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for _, force := range []bool{false, true} {
+		if err := Convert(ctx, r, base, &ConvertOptions{Force: force}); !errors.Is(err, ErrExist) {
+			t.Errorf("canonical file over subfiles, force %v: %v", force, err)
+		}
+		if err := Convert(ctx, r, dir, &ConvertOptions{Force: force}); !errors.Is(err, ErrExist) {
+			t.Errorf("canonical file over a directory, force %v: %v", force, err)
+		}
+	}
+	plain := filepath.Join(dir, "b.nc")
+	if err := os.WriteFile(plain, []byte("x"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{plain, dir} {
+		for _, force := range []bool{false, true} {
+			if err := toy.write(ctx, comm.Self(), name, 1, &Options{Force: force}); !errors.Is(err, ErrExist) {
+				t.Errorf("subfiles of %s, force %v: %v", name, force, err)
+			}
+		}
+	}
+	toy.check(t, base, 1)
+	entries, _ := os.ReadDir(dir)
+	if len(entries) != 3 { // a.nc.0000, a.nc.manifest, b.nc
+		t.Errorf("left behind: %v", entries)
+	}
+}
