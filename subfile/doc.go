@@ -32,4 +32,23 @@
 // record beside it would say that it was never finished. Its first record is the
 // prepared one. So subfiles beside an unprepared record, and no manifest, are
 // always the work of a writer that died.
+//
+// # Manifest
+//
+// One JSON object and a line feed, then {"crc32":"xxxxxxxx"} and a line feed:
+// the CRC-32 (IEEE) of all bytes of the first line. The fields are those of
+// Manifest, SetInfo and Subfile, which say what must hold. Checksums are 8
+// lower-case hex digits; the list of a subfile is one string of them.
+//
+//	header_crc  the header's bytes with numrecs (8 bytes, 4 behind its start) as zeros
+//	extents     fixed variables (maps included) in the order of the header; then record
+//	            by record all record variables: ExtentIndex
+//	            variable-centric: bytes of the file, without the pad behind
+//	            process-centric:  the pieces of all blobs, joined in their order
+//	maps        for subfile s and sub rank j: h = s<<32 ^ j ^ 0x9e3779b97f4a7c15, then
+//	            h = mix(h^offset), h = mix(h^length) for each request; the sum of mix(h)
+//	            over all ranks modulo 2^64, as 16 hex digits. mix(x) is twice x ^= x>>32,
+//	            x *= 0xd6e8feb86659fd93, then x ^= x>>32
+//
+// docs/format-manifest.md has examples, and the order of the steps of a commit.
 package subfile

@@ -1,0 +1,86 @@
+// Package blob writes and reads datasets in blob layouts: what many ranks hold
+// of decomposed arrays goes to files as a few large extents, and comes back in
+// canonical order.
+//
+//	Schema         what a dataset holds, in canonical terms
+//	Create, Put, Writer.Flush, Writer.Close, Append
+//	Open, Reader.Read, ReadRuns, Blobs, Extents, Map, Coverage
+//	Convert        to ordinary netCDF, or between blob layouts
+//	Check, Diff    findings, as many as there are
+//
+// # Words
+//
+// A map (D1, D2, ...) says which rank owns which elements of an array: for
+// each rank a list of requests, (offset, length) in elements of the flattened
+// canonical array. Map order is the order of a rank's elements: request by request. A
+// blob is one rank's elements of one variable, of one record, in map order. A dataset
+// is one or more subfiles, name.0000 and so on; each rank writes to one. The sub rank is a
+// rank's number within its subfile, and the number of its blob.
+//
+// # The header, of both layouts
+//
+// A CDF-5 header. From a canonical schema it is made by:
+//
+//	global attributes  in front: global_nprocs, num_decompositions, num_subfiles (int)
+//	dimensions         behind the canonical ones: nblobs, D1.nelems, D2.nelems, ...,
+//	                   D1.max_nreqs, D2.max_nreqs, ...
+//	variables          in front, map by map: the five below
+//	decomposed ones    T(time, lev, ncol) becomes T(time, Dk.nelems), with the attributes
+//	                   decomposition_ID (k) and global_dimids (canonical ids, time
+//	                   included) in front of its own
+//
+//	dimension     length
+//	nblobs        ranks of this subfile
+//	Dk.nelems     elements of map k of these ranks; 1 if there are none
+//	Dk.max_nreqs  most requests of one of them; 1 if there are none
+//
+//	variable        type   shape                 row j
+//	Dk.nreqs        int    nblobs                requests of sub rank j
+//	Dk.blob_start   int64  nblobs                its first element along Dk.nelems
+//	Dk.blob_count   int64  nblobs                its elements
+//	Dk.offsets      int    nblobs, Dk.max_nreqs  canonical offsets; the first nreqs[j] count
+//	Dk.lengths      int    nblobs, Dk.max_nreqs  lengths
+//
+// Length 1 for what is empty, since 0 is the unlimited dimension in CDF; nreqs
+// and blob_count say that the one element is nobody's. With Options.WideMaps
+// Dk.offsets is int64 for maps of more than 2^31-1 elements. Dk.nreqs has the attribute
+// global_dimids too, the ids of the map's dimensions without the unlimited one.
+//
+// # Variable-centric
+//
+// A CDF-5 file, big endian, without gaps: header, maps, fixed variables,
+// records. Rank j's element e of a variable lies at
+//
+//	begin + record*recsize + size*(blob_start[j]+e)
+//
+// Entries of a row behind the last request are zeros (other programs leave
+// them undefined). Variables that are not decomposed are in every subfile.
+//
+// # Process-centric
+//
+// An HDF5 file with two contiguous datasets of bytes. header_blob is the
+// header, little endian, each begin 0. data_blob is one blob per rank, in rank
+// order, without gaps:
+//
+//	for each map       int32 nreqs | int64 blob_start | int64 blob_count |
+//	                   int32 offsets[nreqs] | int32 lengths[nreqs]
+//	for each variable, in the order of the header
+//	  decomposed       numrecs (fixed: 1) x blob_count x size
+//	  others           numrecs (fixed: 1) x elements x size, in blob 0 only
+//
+// little endian as written; the first tag of the header tells the order that is
+// read. A blob's place follows from the lengths of those before it. Records
+// that are appended are a further set of subfiles, base+1.0000, with record variables
+// only; the manifest joins the sets.
+//
+// docs/format-variable-centric.md and docs/format-process-centric.md have the
+// same with examples in bytes, and what other programs do otherwise. Names,
+// manifest and commit are those of package subfile.
+//
+// # Errors
+//
+// What is wrong with a file is a *FormatError with its offset; the class is for
+// errors.Is. The collectives (Create, Append, Flush, Close) agree: all ranks
+// return nil or all an error. Put is not collective. A writer that failed
+// returns ErrBroken, and what it made is removed.
+package blob
