@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 
 	"blobio/cdf5"
 )
@@ -87,7 +89,7 @@ func attDiffs(what string, a, b []cdf5.Att) (out []string) {
 		case a[i].Type != y.Type:
 			say("attribute %q: type %v against %v", a[i].Name, a[i].Type, y.Type)
 		case !sameValue(a[i].Value, y.Value):
-			say("attribute %q: %.60v against %.60v", a[i].Name, a[i].Value, y.Value)
+			say("attribute %q: %s against %s", a[i].Name, short(a[i].Value), short(y.Value))
 		}
 	}
 	for i := range b {
@@ -109,4 +111,16 @@ func sameValue(a, b any) bool {
 		return ok && slices.EqualFunc(x, y, func(p, q float32) bool { return p == q || p != p && q != q })
 	}
 	return reflect.DeepEqual(a, b)
+}
+
+// short writes an attribute's value in at most some 60 bytes.
+func short(v any) string {
+	text := fmt.Sprint(v)
+	if s, ok := v.(string); ok {
+		text = strconv.Quote(s)
+	}
+	if len(text) > 60 {
+		return strings.ToValidUTF8(text[:57], "") + "..."
+	}
+	return text
 }

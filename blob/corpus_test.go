@@ -81,7 +81,7 @@ func TestCorpusStructureBits(t *testing.T) {
 			file := s.files[name]
 			pl, tab := s.place(t, name)
 			for at := range pl.hdrOff {
-				if !long && rnd.Intn(2) == 0 {
+				if !long && rnd.Intn(4) > 0 {
 					continue
 				}
 				for _, bit := range bitsOf(rnd) {

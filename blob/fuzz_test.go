@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand"
 	"testing"
 
 	"blobio/cdf5"
@@ -123,14 +124,61 @@ func convertAndCompare(m *vfs.Mem) error {
 	return nil
 }
 
-// TestSmallSubfiles are inputs that fuzzing found.
-func TestSmallSubfiles(t *testing.T) {
-	for _, c := range fuzzFinds {
-		t.Run(c.name, func(t *testing.T) { fuzzSubfile(t, c.file(t)) })
+// TestCorpusManyFaults plants up to four faults in the fields of a header and
+// of the maps, where the bytes that a fuzzer changes seldom are.
+func TestCorpusManyFaults(t *testing.T) {
+	rnd := rand.New(rand.NewSource(7))
+	rounds := 250
+	if long {
+		rounds = 20000
+	}
+	for _, s := range someSamples(t) {
+		name := s.subfile(0)
+		base, fields := s.header(t, name)
+		pl, tab := s.place(t, name)
+		for round := range rounds {
+			file := s.files[name]
+			what := fmt.Sprintf("round %d:", round)
+			for range 1 + rnd.Intn(4) {
+				var off int64
+				n := 4
+				if rnd.Intn(2) == 0 {
+					f := fields[rnd.Intn(len(fields))]
+					if f.n != 4 && f.n != 8 || f.kind == "name" {
+						continue
+					}
+					off, n = base+f.off, f.n
+					what += fmt.Sprintf(" %s %q", f.kind, f.of)
+				} else {
+					d, m, j := rnd.Intn(pl.nd()), rnd.Intn(mapVars), rnd.Intn(pl.shape.nblobs)
+					o, size := pl.mapPiece(d, m, tab, j)
+					if size == 0 {
+						continue
+					}
+					if m == mapStart || m == mapCount {
+						n = 8
+					}
+					off = o + rnd.Int63n(size/int64(n))*int64(n)
+					what += fmt.Sprintf(" D%d.%s[%d]", d+1, mapVarDefs[m].name, j)
+				}
+				var v uint64
+				switch rnd.Intn(3) {
+				case 0:
+					v = uint64(rnd.Intn(8))
+				case 1:
+					v = absurd[rnd.Intn(len(absurd))]
+				default: // the value of a neighbour
+					k := max(0, off-int64(n)*int64(rnd.Intn(4)))
+					file = patched(file, off, file[k:k+int64(n)])
+					continue
+				}
+				file = patched(file, off, s.number(n, v))
+			}
+			files := s.with(name, file)
+			s.run(t, faulty{name: what, files: files, at: -1})
+			if err := convertAndCompare(memOf(t, files)); err != nil {
+				t.Errorf("%s: %s: %v", s.name, what, err)
+			}
+		}
 	}
 }
-
-var fuzzFinds = []struct {
-	name string
-	file func(t *testing.T) []byte
-}{}

@@ -180,14 +180,22 @@ func decodeH5(f io.ReaderAt, size int64, name string) (*place, int64, error) {
 	hd, herr := hf.Dataset("/" + headerBlob)
 	dd, derr := hf.Dataset("/" + dataBlob)
 	if herr != nil || derr != nil {
-		why := ErrNotFormat
-		for _, e := range []error{herr, derr} {
-			var fe *FormatError
-			if errors.As(e, &fe) && fe.Err != nil && !errors.Is(fe.Err, h5.ErrMissing) {
-				why = fe.Err
+		for _, err := range []error{herr, derr} {
+			switch {
+			case err == nil || errors.Is(err, h5.ErrMissing):
+			case errors.Is(err, ErrUsage): // it is there, but something else
+				return nil, 0, formatErr(name, -1, "root group", ErrCorrupt, "%s", strings.TrimPrefix(bareText(err), "h5: "+name+": "))
+			default:
+				return nil, 0, err
 			}
 		}
-		return nil, 0, formatErr(name, -1, "root group", why, "no datasets %s and %s: an HDF5 file, but not a process-centric blob file (%v)", headerBlob, dataBlob, errors.Join(herr, derr))
+		lacks := headerBlob
+		if herr == nil {
+			lacks = dataBlob
+		} else if derr != nil {
+			lacks += " and no " + dataBlob
+		}
+		return nil, 0, formatErr(name, -1, "root group", ErrNotFormat, "no %s: an HDF5 file, but not a process-centric blob file", lacks)
 	}
 	extent := func(d *h5.Dataset, what string) (off, n int64, err error) {
 		dims := d.Dims()
@@ -323,7 +331,7 @@ func sameMaps(a, b *Schema) error {
 	}
 	for d := range a.decomps {
 		if x, y := a.DecompDims(DecompID(d+1)), b.DecompDims(DecompID(d+1)); !slices.Equal(x, y) {
-			return fmt.Errorf("D%d is over %v, there %v", d+1, y, x)
+			return fmt.Errorf("decomposition D%d is over %v, there %v", d+1, y, x)
 		}
 	}
 	return nil

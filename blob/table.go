@@ -162,12 +162,12 @@ func walkBlobs(f io.ReaderAt, pl *place, name string, t *ranks) error {
 	for j := range nb {
 		t.blob[j] = off
 		for d := range nd {
-			field := fmt.Sprintf("%s of blob %d: D%d", dataBlob, j, d+1)
+			field := func(m int) string { return fmt.Sprintf("D%d.%s[%d]", d+1, mapVarDefs[m].name, j) }
 			at, _ := pl.mapPiece(d, mapNreqs, t, j)
 			if at > end-20 {
-				return formatErr(name, at, field+".nreqs", ErrTruncated, "the map variables go beyond the end of %s at %#x", dataBlob, end)
+				return formatErr(name, at, field(mapNreqs), ErrTruncated, "the map variables go beyond the end of %s at %#x", dataBlob, end)
 			}
-			if err := readFull(f, b[:], at, name, field+".nreqs"); err != nil {
+			if err := readFull(f, b[:], at, name, field(mapNreqs)); err != nil {
 				return err
 			}
 			k := j*nd + d
@@ -176,10 +176,10 @@ func walkBlobs(f io.ReaderAt, pl *place, name string, t *ranks) error {
 			t.count[k] = int64(order.Uint64(b[12:]))
 			// The next place depends on these, so a wrong one ends the walk.
 			if n := t.nreqs[k]; n < 0 || n > pl.shape.maxReqs[d] {
-				return formatErr(name, at, field+".nreqs", ErrCorrupt, "%d, want 0..%d (D%d.max_nreqs)", n, pl.shape.maxReqs[d], d+1)
+				return formatErr(name, at, field(mapNreqs), ErrCorrupt, "%d, want 0..%d (D%d.max_nreqs)", n, pl.shape.maxReqs[d], d+1)
 			}
 			if n := t.count[k]; n < 0 || n > pl.shape.nelems[d] {
-				return formatErr(name, at+12, field+".blob_count", ErrCorrupt, "%d, want 0..%d (D%d.nelems)", n, pl.shape.nelems[d], d+1)
+				return formatErr(name, at+12, field(mapCount), ErrCorrupt, "%d, want 0..%d (D%d.nelems)", n, pl.shape.nelems[d], d+1)
 			}
 		}
 		size := pl.blobSize(t, j)
@@ -236,15 +236,15 @@ func (r *Reader) readSet(ctx context.Context, s *set) error {
 			}
 			return
 		}
-		if errs[i] = p.load(); errs[i] == nil && p.place.layout != Canonical {
-			errs[i] = p.loadTable()
-		}
+		errs[i] = p.load()
 	})
 	for _, err := range errs {
 		if err != nil {
 			return err
 		}
 	}
+	// Headers come before tables: what is wrong with a table follows, as a
+	// rule, from a header that is of another dataset.
 	for _, p := range s.parts {
 		p.first = s.blobs
 		if p.place == nil {
@@ -262,6 +262,16 @@ func (r *Reader) readSet(ctx context.Context, s *set) error {
 			return err
 		}
 		s.blobs += p.place.shape.nblobs
+	}
+	r.parallel(len(s.parts), func(i int) {
+		if p := s.parts[i]; p.place != nil && p.place.layout != Canonical {
+			errs[i] = p.loadTable()
+		}
+	})
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
 	}
 	if err := r.alignSet(ctx, s); err != nil {
 		return err

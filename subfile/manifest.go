@@ -136,7 +136,11 @@ func Decode(b []byte, name string) (*Manifest, error) {
 	line := bytes.IndexByte(b, '\n') + 1
 	var t trailer
 	if line == 0 || json.Unmarshal(b[line:], &t) != nil || len(b) == 0 || b[len(b)-1] != '\n' {
-		return nil, bad(name, int64(line), "crc32", ErrChecksum, "no closing checksum: the manifest was not written to its end")
+		at := int64(line)
+		if line == 0 {
+			at = int64(len(b))
+		}
+		return nil, bad(name, at, "crc32", ErrChecksum, "no closing checksum: the manifest was not written to its end")
 	}
 	if got := crc32.ChecksumIEEE(b[:line]); got != uint32(t.CRC) {
 		return nil, bad(name, int64(line), "crc32", ErrChecksum, "bytes sum to %08x, the file says %08x", got, uint32(t.CRC))

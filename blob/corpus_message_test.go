@@ -1,0 +1,126 @@
+package blob
+
+import (
+	"math"
+	"testing"
+
+	"blobio/subfile"
+)
+
+// TestMessages holds the words of typical faults: place, field, what was found
+// and what was wanted. The first error of reading, else the first finding.
+func TestMessages(t *testing.T) {
+	vc, pc := newSample(t, VariableCentric, 2, false), newSample(t, ProcessCentric, 2, false)
+	sealed := newSample(t, VariableCentric, 2, true)
+	manifest := sealed.files[subfile.ManifestName(sampleBase)]
+	field := func(s *sample, i int, kind, of string, v uint64) map[string][]byte {
+		base, fields := s.header(t, s.subfile(i))
+		for _, f := range fields {
+			if f.kind == kind && f.of == of {
+				return s.patch(s.subfile(i), base+f.off, s.number(f.n, v))
+			}
+		}
+		t.Fatalf("no %s %q", kind, of)
+		return nil
+	}
+	entry := func(s *sample, d, m int, k int64, n int, v uint64) map[string][]byte {
+		pl, tab := s.place(t, s.subfile(0))
+		off, _ := pl.mapPiece(d, m, tab, 0)
+		return s.patch(s.subfile(0), off+k, s.number(n, v))
+	}
+	wrong := func(change func(m *subfile.Manifest)) map[string][]byte {
+		m, err := subfile.Decode(manifest, "m")
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(m)
+		b, err := m.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sealed.with(subfile.ManifestName(sampleBase), b)
+	}
+	other := otherSample(t, VariableCentric, 3, 2, func(x *toy) { x.swapTwo() })
+	pl, tab := sealed.place(t, sealed.subfile(0))
+	temp, _ := sealed.schema.VarID("T")
+	data, _ := pl.piece(temp, 1, tab, 0)
+	for _, c := range []struct {
+		name  string
+		s     *sample
+		files map[string][]byte
+		want  string
+	}{
+		{"empty", vc, vc.with("d.nc.0000", []byte{}),
+			`blob: d.nc.0000: 0x0: magic: the file is empty (truncated)`},
+		{"text", vc, vc.with("d.nc.0000", []byte("netcdf d {")),
+			`blob: d.nc.0000: 0x0: magic: "netcdf d", want a CDF or HDF5 file (not this format)`},
+		{"foreign HDF5", vc, vc.with("d.nc.0000", foreignHDF5(t, "T", false)),
+			`blob: d.nc.0000: root group: no header_blob and no data_blob: an HDF5 file, but not a process-centric blob file (not this format)`},
+		{"a directory", vc, dirInstead(vc, "d.nc.0000"),
+			`blob: d.nc.0000: file: a directory, want a CDF or HDF5 file (not this format)`},
+		{"missing", vc, vc.with("d.nc.0001", nil),
+			`blob: d.nc: 1 of 2 subfiles missing, the first is d.nc.0001: missing`},
+		{"header cut", vc, vc.with("d.nc.0000", vc.files["d.nc.0000"][:1000]),
+			`cdf5: d.nc.0000: 0x1b8: var_list nelems: 18, but 552 bytes are left in the file (truncated)`},
+		{"data cut", vc, vc.with("d.nc.0000", vc.files["d.nc.0000"][:7000]),
+			`blob: d.nc.0000: 0x1b58: variable "T": the file ends, 312 of 700 bytes read (truncated)`},
+		{"dimensions", vc, field(vc, 0, "nelems", "dim_list", 1<<40),
+			`cdf5: d.nc.0000: 0x10: dim_list nelems: 1099511627776, but 7800 bytes are left in the file (truncated)`},
+		{"dimension id", vc, field(vc, 0, "dimid", "scale", 90),
+			`cdf5: d.nc.0000: 0xa44: var "scale" dimid[0]: 90, want < 9 (corrupt)`},
+		{"type", vc, field(vc, 0, "variable type", "T", 99),
+			`cdf5: d.nc.0000: 0xb38: var "T" type: 99, want 1 to 11 in CDF-5 (corrupt)`},
+		{"begin", vc, field(vc, 0, "begin", "T", 8),
+			`cdf5: d.nc.0000: 0xb44: var "T" begin: 8, want >= 3372, the end of the header (corrupt)`},
+		{"decomposition_ID", vc, field(vc, 0, "attribute value", "T:decomposition_ID", 3),
+			`blob: d.nc.0000: 0xac0: variable "T" attribute decomposition_ID: [3], want one of 1..2 (corrupt)`},
+		{"num_decompositions", pc, field(pc, 0, "attribute value", "num_decompositions", 40),
+			`blob: d.nc.0000: 0x950: attribute num_decompositions: 40 decompositions need 200 variables, the file has 18 (corrupt)`},
+		{"num_subfiles", pc, field(pc, 0, "attribute value", "num_subfiles", 4),
+			`blob: d.nc.0000: 0x974: attribute num_subfiles: 4, want 1..3 (global_nprocs) (corrupt)`},
+		{"numrecs", pc, field(pc, 1, "numrecs", "", 9),
+			`blob: d.nc.0001: 0x800: header: not of the same dataset as d.nc.0000: 9 records, there 2 (corrupt)`},
+		{"nreqs", vc, entry(vc, 1, mapNreqs, 0, 4, 900),
+			`blob: d.nc.0000: 0xe74: D2.nreqs[0]: 900, want 0..90 (D2.max_nreqs) (corrupt)`},
+		{"nreqs", pc, entry(pc, 1, mapNreqs, 0, 4, 900),
+			`blob: d.nc.0000: 0x20a4: D2.nreqs[0]: 900, want 0..90 (D2.max_nreqs) (corrupt)`},
+		{"blob_start", vc, entry(vc, 0, mapStart, 0, 8, 900),
+			`blob: d.nc.0000: 0xd34: D1.blob_start[0]: 900, want 0, the sum of the counts before (corrupt)`},
+		{"blob_count", pc, entry(pc, 0, mapCount, 0, 8, math.MaxUint64),
+			`blob: d.nc.0000: 0x200c: D1.blob_count[0]: -1, want 0..35 (D1.nelems) (corrupt)`},
+		{"offset", vc, entry(vc, 1, mapOffsets, 8, 4, 1000),
+			`blob: d.nc.0000: 0xea4: D2.offsets[0][2]: 1000, want 0..184 for a request of 1 elements (corrupt)`},
+		{"length", pc, entry(pc, 1, mapLengths, 12, 4, math.MaxUint32),
+			`blob: d.nc.0000: 0x222c: D2.lengths[0][3]: -1, want 0..185 (corrupt)`},
+		{"sum", vc, entry(vc, 0, mapLengths, 0, 4, 2),
+			`blob: d.nc.0000: 0xde4: D1.lengths[0]: they sum to 19, blob_count is 18 (corrupt)`},
+		{"another dataset", vc, vc.with("d.nc.0001", other.files["d.nc.0001"]),
+			`blob: d.nc.0001: 0x0: header: not of the same dataset as d.nc.0000: variable 4 is "NEVER", there "FLUX" (corrupt)`},
+		{"torn manifest", sealed, sealed.with("d.nc.manifest", manifest[:200]),
+			`subfile: d.nc.manifest: 0xc8: crc32: no closing checksum: the manifest was not written to its end (checksum mismatch)`},
+		{"manifest bit", sealed, sealed.with("d.nc.manifest", flipped(wrong(func(m *subfile.Manifest) { m.ID = "0" })["d.nc.manifest"], 100, 0)),
+			`subfile: d.nc.manifest: 0x2f2: crc32: bytes sum to 2ca4dec7, the file says 4cbea7c0 (checksum mismatch)`},
+		{"manifest size", sealed, wrong(func(m *subfile.Manifest) { m.Sets[0].Subfiles[1].Size += 8 }),
+			`blob: d.nc.0001: 0xdc4: file: 3524 bytes, the manifest says 3532 (truncated)`},
+		{"manifest codec", sealed, wrong(func(m *subfile.Manifest) { m.Codec = "zstd" }),
+			`blob: d.nc.manifest: 0x0: codec: "zstd", want none (unsupported)`},
+		{"manifest records", sealed, wrong(func(m *subfile.Manifest) { m.Records = 7 }),
+			`subfile: d.nc.manifest: records: 7, but the sets hold 2 (corrupt)`},
+		{"header bit", sealed, field(sealed, 0, "attribute value", "np", 5),
+			`blob: d.nc.0001: 0x0: header: not of the same dataset as d.nc.0000: global: attribute "np": [5] against [4] (corrupt)`},
+		{"data bit", sealed, sealed.with("d.nc.0000", flipped(sealed.files["d.nc.0000"], data, 0)),
+			`error: d.nc.0000: 0x1a20: variable "T" record 1: sums to 2d9f48f6, the manifest says c040b40f (checksum mismatch)`},
+	} {
+		o := c.s.look(t, c.name, c.files)
+		got := "nothing"
+		switch {
+		case len(o.errs) > 0:
+			got = o.errs[0].Error()
+		case len(o.faults) > 0:
+			got = o.faults[0].String()
+		}
+		if got != c.want {
+			t.Errorf("%s:\n\tgot  %s\n\twant %s", c.name, got, c.want)
+		}
+	}
+}
