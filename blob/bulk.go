@@ -277,11 +277,12 @@ func (c *conversion) fillBlobs(ctx context.Context, b *bulk) error {
 func (c *conversion) fillSome(ctx context.Context, b *bulk, items []unit) error {
 	data := make([][][]byte, len(items)) // by item and rank; one entry for all if it is not decomposed
 	errs := make([]error, len(items))
+	wins, alls := c.scratch(b, items)
 	inParallel(c.o.Workers, len(items), func(k int) {
 		u := items[k]
 		sv := &c.schema.vars[u.v]
 		size := int64(sv.Type.Size())
-		win := make([]byte, (u.hi-u.lo)*size)
+		win := wins[k]
 		if errs[k] = c.read(ctx, u, win, hostBig); errs[k] != nil {
 			return
 		}
@@ -290,7 +291,7 @@ func (c *conversion) fillSome(ctx context.Context, b *bulk, items []unit) error 
 			return
 		}
 		m := b.maps[sv.Decomp-1]
-		all := make([]byte, m.Total()*size)
+		all := alls[k]
 		data[k] = make([][]byte, b.ranks)
 		for r := range b.ranks {
 			n := m.Count(r) * size
@@ -308,6 +309,37 @@ func (c *conversion) fillSome(ctx context.Context, b *bulk, items []unit) error 
 		}
 		return data[it][rank]
 	})
+}
+
+// scratch returns room for each item in canonical order and, if it is
+// decomposed, in map order. The memory is that of the call before, so that no
+// garbage piles up.
+func (c *conversion) scratch(b *bulk, items []unit) (wins, alls [][]byte) {
+	lens := make([]int64, 0, 2*len(items))
+	need := int64(0)
+	for _, u := range items {
+		sv := &c.schema.vars[u.v]
+		size, blobs := int64(sv.Type.Size()), int64(0)
+		if sv.Decomp != 0 {
+			blobs = b.maps[sv.Decomp-1].Total() * size
+		}
+		lens = append(lens, (u.hi-u.lo)*size, blobs)
+		need += (lens[len(lens)-2]+7)&^7 + (blobs+7)&^7 // elements stay aligned
+	}
+	if int64(cap(c.room)) < need {
+		c.room = nil
+		c.room = make([]byte, need)
+	}
+	room := c.room[:need]
+	take := func(n int64) []byte {
+		p := room[:n:n]
+		room = room[(n+7)&^7:]
+		return p
+	}
+	for k := range items {
+		wins, alls = append(wins, take(lens[2*k])), append(alls, take(lens[2*k+1]))
+	}
+	return wins, alls
 }
 
 // fillLarge converts one record of a variable that does not fit the memory:

@@ -105,6 +105,8 @@ type conversion struct {
 	first   int64   // first record that is converted
 	records int64   // how many
 
+	room []byte // of scratch
+
 	done, total atomic.Int64
 }
 

@@ -244,7 +244,9 @@ func (w *Writer) setup(ctx context.Context, runs [][]decomp.Req) error {
 				rows = append(rows, v.(*rankRow))
 			}
 		}
-		w.eng, err = newEngine(&w.opt, proc, w.schema, sh, rows)
+		if w.eng, err = newEngine(&w.opt, proc, w.schema, sh, rows); err == nil {
+			w.eng.index = grp.Index
+		}
 	}
 	if err := comm.Agree(ctx, w.c, err); err != nil {
 		return err
@@ -255,7 +257,6 @@ func (w *Writer) setup(ctx context.Context, runs [][]decomp.Req) error {
 	}
 	w.eng = engs[leader(engs)].(*engine)
 	w.local, _ = slices.BinarySearch(w.eng.table.id, w.sub.Rank())
-	w.eng.index = grp.Index
 	return w.fingerprints(ctx)
 }
 

@@ -19,9 +19,10 @@ type Pool struct {
 	fsys vfs.FS
 	max  int
 
-	mu    sync.Mutex
-	files map[string]*pooled
-	idle  *list.List // of *pooled, least recently used first
+	closed bool // under mu
+	mu     sync.Mutex
+	files  map[string]*pooled
+	idle   *list.List // of *pooled, least recently used first
 }
 
 type pooled struct {
@@ -91,11 +92,19 @@ func (p *Pool) Get(name string, write bool) (vfs.File, error) {
 // Put gives back one use of the file.
 func (p *Pool) Put(name string) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if e := p.files[name]; e != nil {
-		if e.uses--; e.uses == 0 {
+	e := p.files[name]
+	var last *pooled
+	if e != nil {
+		if e.uses--; e.uses == 0 && p.closed {
+			delete(p.files, name)
+			last = e
+		} else if e.uses == 0 {
 			e.elem = p.idle.PushBack(e)
 		}
+	}
+	p.mu.Unlock()
+	if last != nil {
+		_ = last.file.Close() // after Close: the work that used it had failed or was given up
 	}
 }
 
@@ -133,15 +142,18 @@ func (p *Pool) CloseFile(name string) error {
 	return e.file.Close()
 }
 
-// Close closes all files. No file may be in use.
+// Close closes all files. One that is still in use, by a rank that has not
+// heard yet that another failed, is closed when it is given back.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.closed = true
 	var errs []error
 	for name, e := range p.files {
-		if e.file != nil {
-			errs = append(errs, e.file.Close())
+		if e.uses > 0 {
+			continue
 		}
+		errs = append(errs, e.file.Close())
 		delete(p.files, name)
 	}
 	p.idle.Init()

@@ -1,0 +1,233 @@
+package blob
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"blobio/cdf5"
+	"blobio/comm"
+	"blobio/decomp"
+	"blobio/internal/vfs"
+)
+
+const envConvert = "BLOBIO_TEST_CONVERT" // input, output and kind of output, for the subprocess
+
+// TestMain lets the test binary convert, as a process of its own whose memory
+// can be measured.
+func TestMain(m *testing.M) {
+	if job := os.Getenv(envConvert); job != "" {
+		if err := convertJob(strings.Split(job, "|")); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func convertJob(job []string) error {
+	ctx := context.Background()
+	r, err := Open(ctx, job[0], nil)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	o := &ConvertOptions{Durability: DurableNone}
+	switch job[2] {
+	case "process":
+		o.Blobs, o.Layout = true, ProcessCentric
+	case "equal":
+		o.Blobs, o.Ranks, o.Subfiles = true, 50, 4
+	}
+	if err := Convert(ctx, r, job[1], o); err != nil {
+		return err
+	}
+	peak, err := peakRSS()
+	if err != nil {
+		return err
+	}
+	fmt.Println(peak)
+	return nil
+}
+
+// peakRSS is the most memory that this process had resident, in bytes.
+func peakRSS() (int64, error) {
+	f, err := os.Open("/proc/self/status")
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	for s := bufio.NewScanner(f); s.Scan(); {
+		if v, ok := strings.CutPrefix(s.Text(), "VmHWM:"); ok {
+			kb, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(v), "kB")), 10, 64)
+			return kb << 10, err
+		}
+	}
+	return 0, fmt.Errorf("no VmHWM in /proc/self/status")
+}
+
+// TestMemoryOfConvert: a dataset of 4 GiB is
+// converted within 512 MiB of resident memory.
+func TestMemoryOfConvert(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("resident memory is read from /proc")
+	}
+	if os.Getenv("BLOBIO_LONG") == "" {
+		t.Skip("only with BLOBIO_LONG=1: writes 8 GiB")
+	}
+	const size, limit = int64(4) << 30, int64(512) << 20
+	dir := roomFor(t, 2*size+size/4)
+	const ranks, levs = 32, 16
+	cols := int64(1 << 20)
+	records := size / (4 * levs * cols)
+	s := NewSchema()
+	tm, lev, col := s.Dim("time", Unlimited), s.Dim("lev", levs), s.Dim("ncol", cols)
+	d := s.Decomp(lev, col)
+	v := s.Var("T", cdf5.Float, []DimID{tm, lev, col}, Decomposed(d))
+	in := filepath.Join(dir, "in.nc")
+	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+		if err := comm.Run(context.Background(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
+			var runs []decomp.Req // columns in blocks of 64, dealt round robin
+			for l := range int64(levs) {
+				for at := int64(c.Rank()) * 64; at < cols; at += 64 * ranks {
+					runs = append(runs, decomp.Req{Offset: l*cols + at, Length: 64})
+				}
+			}
+			w, err := Create(ctx, c, in, s, []Part{{d, runs}}, &Options{Layout: layout, Subfiles: 4, Records: records, Durability: DurableNone, Force: true})
+			if err != nil {
+				return err
+			}
+			x := make([]float32, w.Count(d))
+			for rec := range records {
+				for i := range x {
+					x[i] = float32(rec) + float32(i&1023)
+				}
+				if err := Put(w, v, rec, x); err != nil {
+					return err
+				}
+				if err := w.Flush(ctx); err != nil {
+					return err
+				}
+			}
+			return w.Close(ctx)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for _, kind := range []string{"canonical", "process", "equal"} {
+			out := filepath.Join(dir, "out.nc")
+			cmd := exec.Command(os.Args[0])
+			cmd.Env = append(os.Environ(), envConvert+"="+in+"|"+out+"|"+kind)
+			cmd.Stderr = os.Stderr
+			b, err := cmd.Output()
+			if err != nil {
+				t.Fatalf("%v to %s: %v", layout, kind, err)
+			}
+			peak, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%v to %s: %d MiB resident at most, for %d MiB", layout, kind, peak>>20, size>>20)
+			if peak > limit {
+				t.Errorf("%v to %s: %d MiB resident, want at most %d", layout, kind, peak>>20, limit>>20)
+			}
+			names, _ := filepath.Glob(out + "*")
+			for _, n := range names {
+				if err := os.Remove(n); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+}
+
+// roomFor returns an empty directory with room for n bytes: in memory if there is any.
+func roomFor(t *testing.T, n int64) string {
+	t.Helper()
+	if free(t, "/dev/shm") > 2*n {
+		dir, err := os.MkdirTemp("/dev/shm", "blobio-test-")
+		if err == nil {
+			t.Cleanup(func() { os.RemoveAll(dir) })
+			return dir
+		}
+	}
+	dir := t.TempDir()
+	if free(t, dir) < n {
+		t.Skipf("no room for %d MiB in %s", n>>20, dir)
+	}
+	return dir
+}
+
+// free returns the free bytes where a directory is, 0 if that is not known.
+func free(t *testing.T, dir string) int64 {
+	t.Helper()
+	b, err := exec.Command("df", "-Pk", dir).Output()
+	if err != nil {
+		return 0
+	}
+	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+	f := strings.Fields(lines[len(lines)-1])
+	if len(f) < 4 {
+		return 0
+	}
+	kb, _ := strconv.ParseInt(f[3], 10, 64)
+	return kb << 10
+}
+
+// TestOpenReadsNoMaps: opening a dataset of 21,600 ranks and listing what it
+// holds reads the header of one subfile and the manifest, not the maps.
+func TestOpenReadsNoMaps(t *testing.T) {
+	const ranks, per = 21600, 40
+	s := NewSchema()
+	tm, col := s.Dim("time", Unlimited), s.Dim("ncol", ranks*per)
+	d := s.Decomp(col)
+	s.Var("T", cdf5.Float, []DimID{tm, col}, Decomposed(d))
+	b := decomp.NewBuilder([]int64{ranks * per}, ranks)
+	for r := range ranks {
+		var runs []decomp.Req
+		for k := range int64(per / 2) { // two halves, so that runs do not join
+			runs = append(runs, decomp.Req{Offset: int64(r)*per + 2*k, Length: 1})
+		}
+		must(b.Set(r, runs))
+	}
+	m, err := b.Map()
+	must(err)
+	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+		t.Run(layout.String(), func(t *testing.T) {
+			mem := vfs.NewMem()
+			w, err := newBulk("d.nc", s, []*decomp.Map{m}, ranks, &Options{fs: mem, Layout: layout, Subfiles: 4, Records: 1, Durability: DurableNone})
+			must(err)
+			ctx := context.Background()
+			if err := w.create(1); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.commit(ctx, 1); err != nil {
+				t.Fatal(err)
+			}
+			count := vfs.Count(mem)
+			r, err := Open(ctx, "d.nc", &OpenOptions{fs: count})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			if n, p := r.Subfiles(); n != 4 || p != ranks || r.Records() != 1 || len(r.Schema().Vars()) != 1 || r.Layout() != layout || len(r.Missing()) != 0 {
+				t.Fatalf("%d subfiles, %d ranks, %d records", n, p, r.Records())
+			}
+			info, err := mem.Stat("d.nc.manifest")
+			must(err)
+			maps := ranks * (20 + 8*per/2) // nreqs, blob_start, blob_count, and the lists
+			read := count.Bytes(vfs.OpRead)
+			t.Logf("%d bytes read, of which the manifest %d; the maps have %d", read, info.Size(), maps)
+			if read > info.Size()+256<<10 || info.Size() > int64(maps)/10 {
+				t.Fatalf("%d bytes read to open, the manifest has %d and the maps %d", read, info.Size(), maps)
+			}
+		})
+	}
+}
