@@ -32,7 +32,7 @@ type Manifest struct {
 	Base     string    `json:"base"`            // base name without directory
 	Records  int64     `json:"records"`         // committed records, of all sets together
 	Ranks    int       `json:"ranks"`           // ranks that wrote it
-	Maps     []string  `json:"maps,omitempty"`  // fingerprint of each decomposition map, D1 first: of all ranks in rank order
+	Maps     []string  `json:"maps,omitempty"`  // fingerprint of each decomposition map, D1 first, see the package comment
 	Codec    string    `json:"codec,omitempty"` // compression; empty: none
 	Sets     []SetInfo `json:"sets"`            // one for Create, one more for each append of a process-centric dataset
 }
