@@ -144,6 +144,9 @@ func (f *convertFlags) run(cmd *cobra.Command, e *env, in, out string) error {
 	took := time.Since(start)
 	p.end()
 	if err != nil {
+		if !o.Blobs && o.Version != cdf5.CDF5 && (errors.Is(err, blob.ErrUsage) || errors.Is(err, blob.ErrTooLarge)) {
+			return &hinted{err, "--format cdf5 holds everything"}
+		}
 		return err
 	}
 	return f.report(ctx, e, r, out, took)

@@ -163,7 +163,7 @@ func (e *env) printMaps(info *mapsInfo) {
 			percent(m.Covered, m.Covered+m.Uncovered), m.Overlapped)
 	}
 	t.flush()
-	fmt.Fprintln(e.out, "\nlengths of requests, in elements (least/mean/most above):")
+	fmt.Fprintln(e.out, "\nnumber of requests by their length in elements (a/b/c above: least, mean, most):")
 	e.printRuns(info.Maps)
 }
 

@@ -107,7 +107,7 @@ func (f *plotFlags) run(ctx context.Context, e *env, paths []string) error {
 		o.Projection = mapplot.Plate
 	}
 	if o.Title == "" {
-		o.Title = fmt.Sprintf("%s: D%d (%s), %s", filepath.Base(paths[0]), k, dimsText(m.Dims()), plural(m.Ranks(), "rank"))
+		o.Title = fmt.Sprintf("%s: owners of D%d", filepath.Base(paths[0]), k)
 	}
 	p, err := mapplot.Draw(m, o)
 	if err != nil {

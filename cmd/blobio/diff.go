@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +15,7 @@ type diffFlags struct {
 	vars           []string
 	abs, rel       float64
 	values, asJSON bool
-	quiet          bool
+	quiet, all     bool
 }
 
 func newDiff(e *env) *cobra.Command {
@@ -44,6 +45,7 @@ JSON: {a, b, equal, differences: [{severity, field, message}]}.`,
 	fl.Float64Var(&f.abs, "abs", 0, "values that differ by at most this are equal")
 	fl.Float64Var(&f.rel, "rel", 0, "values that differ by at most this times the larger magnitude are equal")
 	fl.BoolVar(&f.values, "values-only", false, "do not compare metadata")
+	fl.BoolVarP(&f.all, "all", "a", false, fmt.Sprintf("print all differences, not only the first %d", diffLines))
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "print nothing, only set the exit code")
 	f.source.add(cmd)
 	jsonFlag(cmd, &f.asJSON)
@@ -91,6 +93,9 @@ func (f *diffFlags) run(ctx context.Context, e *env, pathA, pathB string) error 
 			p.end()
 			return findingError(x)
 		}
+		if x.Field == "" && !f.concerns(x.Msg) {
+			continue
+		}
 		found = append(found, x)
 	}
 	p.end()
@@ -104,7 +109,11 @@ func (f *diffFlags) run(ctx context.Context, e *env, pathA, pathB string) error 
 	case len(found) == 0:
 		fmt.Fprintf(e.out, "%s and %s are equal\n", a.Base(), b.Base())
 	default:
-		for _, x := range found {
+		for i, x := range found {
+			if i == diffLines && !f.all {
+				fmt.Fprintf(e.out, "... and %d more (--all shows them)\n", len(found)-i)
+				break
+			}
 			if x.Field != "" {
 				fmt.Fprintf(e.out, "%s: ", x.Field)
 			}
@@ -113,6 +122,24 @@ func (f *diffFlags) run(ctx context.Context, e *env, pathA, pathB string) error 
 		fmt.Fprintf(e.out, "%s and %s differ: %s\n", a.Base(), b.Base(), plural(len(found), "difference"))
 	}
 	return nil
+}
+
+// diffLines is how many differences are printed: two datasets that have
+// nothing in common differ in thousands of attributes.
+const diffLines = 40
+
+// concerns tells whether a difference in metadata is about what --vars asks
+// for: dimensions and global attributes are not.
+func (f *diffFlags) concerns(msg string) bool {
+	if len(f.vars) == 0 {
+		return true
+	}
+	for _, name := range f.vars {
+		if strings.HasPrefix(msg, fmt.Sprintf("variable %q", name)) {
+			return true
+		}
+	}
+	return false
 }
 
 // findingError makes an error of a finding again.

@@ -80,8 +80,6 @@ func hint(cmd *cobra.Command, err error) string {
 		if cmd.Name() != "check" && cmd.Parent() != nil && cmd.Parent().Name() != "decomp" {
 			return "blobio check lists everything that is wrong"
 		}
-	case errors.Is(err, blob.ErrTooLarge) && has("format"):
-		return "--format cdf5 has no such limit"
 	case errors.Is(err, blob.ErrTooLarge) && has("memory"):
 		return "--memory raises it"
 	case errors.Is(err, fs.ErrPermission):

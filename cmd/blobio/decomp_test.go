@@ -1,0 +1,124 @@
+package main
+
+import (
+	"encoding/json"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestDecompFiles(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	if out := good(t, "decomp", "gen", "F", at("f.nc"), "--ne", "2", "--lev", "3", "--ranks", "5"); !strings.Contains(out, "f.nc: CDF-5, 3 maps of 5 ranks, ") {
+		t.Errorf("gen prints %q", out)
+	}
+	bad(t, exitFailed, "--force", "decomp", "gen", "F", at("f.nc"))
+	good(t, "decomp", "convert", at("f.nc"), at("f.h5"))
+	good(t, "decomp", "convert", at("f.h5"), at("f.dat"))
+	bad(t, exitFailed, "f.D1.dat already exists", "decomp", "convert", at("f.h5"), at("f.dat"))
+	good(t, "decomp", "convert", at("f.D1.dat"), at("f.D2.dat"), at("f.D3.dat"), at("again.nc"))
+	want := good(t, "decomp", "info", "--json", at("f.nc"))
+	for _, name := range []string{"f.h5", "again.nc"} {
+		got := good(t, "decomp", "info", "--json", at(name))
+		if strip(t, got) != strip(t, want) {
+			t.Errorf("%s is not as it was:\n%s\nwant\n%s", name, got, want)
+		}
+	}
+	out := good(t, "decomp", "info", at("f.nc"))
+	for _, w := range []string{"D3   3 x 218", "654", "all"} {
+		if !strings.Contains(out, w) {
+			t.Errorf("info has no %q:\n%s", w, out)
+		}
+	}
+	if out := good(t, "decomp", "info", "--ranks", "7", at("f.nc")); !strings.Contains(out, "5 of 7") {
+		t.Errorf("info for more ranks than processes:\n%s", out)
+	}
+	good(t, "decomp", "gen", "I", at("i.nc"), "--lat", "8", "--lon", "12", "--ranks", "3")
+	good(t, "decomp", "gen", "G", at("g.nc"), "--cells", "60", "--lev", "2", "--ranks", "3")
+	if got := names(t, dir); strings.Contains(got, "partial") {
+		t.Errorf("left behind: %s", got)
+	}
+}
+
+// strip leaves the maps of info's JSON.
+func strip(t *testing.T, text string) string {
+	t.Helper()
+	var d struct {
+		Files []struct{ Maps []any }
+	}
+	check(t, json.Unmarshal([]byte(text), &d))
+	b, err := json.Marshal(d.Files[0].Maps)
+	check(t, err)
+	return string(b)
+}
+
+func TestDecompPlot(t *testing.T) {
+	dir, _, variable, _ := toys(t)
+	at := func(name string) string { return filepath.Join(dir, name) }
+	good(t, "decomp", "gen", "F", at("f.nc"), "--ne", "2", "--lev", "2", "--ranks", "4")
+	good(t, "decomp", "gen", "G", at("g.nc"), "--cells", "60", "--lev", "2", "--ranks", "3")
+	good(t, "decomp", "gen", "I", at("i.nc"), "--lat", "8", "--lon", "12", "--ranks", "3")
+	for _, c := range []struct{ file, d, where string }{
+		{at("f.nc"), "D1", "F columns"}, {at("f.nc"), "3", "F columns"}, {at("g.nc"), "D2", "G mesh"}, {at("g.nc"), "D5", "G mesh"},
+		{at("i.nc"), "D2", "I grid"}, {variable, "d2", "as an array"},
+	} {
+		out := good(t, "decomp", "plot", c.file, "--map", c.d, "--width", "300", "-o", at("x.png"), "--force")
+		if !strings.Contains(out, c.where) {
+			t.Errorf("plot of %s of %s: %q, want %q", c.d, c.file, out, c.where)
+		}
+	}
+	f, err := os.Open(at("x.png"))
+	check(t, err)
+	defer f.Close()
+	img, err := png.Decode(f)
+	check(t, err)
+	if w := img.Bounds().Dx(); w != 600 {
+		t.Errorf("the picture is %d pixels wide, want 600", w)
+	}
+	good(t, "decomp", "plot", at("f.nc"), "--where", "index", "-o", at("x.svg"))
+	b, err := os.ReadFile(at("x.svg"))
+	check(t, err)
+	if !strings.Contains(string(b), "<svg") {
+		t.Error("no SVG")
+	}
+	bad(t, exitFailed, "--force", "decomp", "plot", at("f.nc"), "-o", at("x.svg"))
+	bad(t, exitFailed, "positions of these elements are not known", "decomp", "plot", variable, "--where", "F", "-o", at("y.svg"))
+}
+
+func TestReplay(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	out := good(t, "replay", "--ne", "1", "--lev", "3", "--ranks", "3", "--no-sync")
+	for _, w := range []string{"F_h0  variable-centric", "F_h1  process-centric", "are what and where they must be"} {
+		if !strings.Contains(out, w) {
+			t.Errorf("replay has no %q:\n%s", w, out)
+		}
+	}
+	if got := names(t, os.Getenv("TMPDIR")); got != "" {
+		t.Errorf("the temporary directory is left: %s", got)
+	}
+	dir := filepath.Join(t.TempDir(), "run")
+	var res struct {
+		Dir     string
+		Kept    bool
+		Results []struct {
+			Path     string
+			Verified int64 `json:"verified_elements"`
+			Subfiles int
+		}
+	}
+	args := []string{"replay", "--case", "G", "--cells", "60", "--lev", "2", "--ranks", "5", "--nodes", "2", "--placement", "roundrobin",
+		"--records", "3", "--flush", "2", "--layout", "process", "--pattern", "smooth", "--no-sync", "--convert=false", "--json", "--out", dir}
+	check(t, json.Unmarshal([]byte(good(t, args...)), &res))
+	if len(res.Results) != 1 || res.Results[0].Subfiles != 2 || res.Results[0].Verified == 0 || !res.Kept {
+		t.Errorf("replay --json: %+v", res)
+	}
+	if got := names(t, dir); got != "G.h5.0000 G.h5.0001 G.h5.manifest" {
+		t.Errorf("replay --out: %s", got)
+	}
+	good(t, "check", dir)
+	bad(t, exitFailed, "--force replaces it", args...)
+	good(t, append(args, "--force")...)
+}
