@@ -426,6 +426,11 @@ func (c *checker) maps(parts []*checkPart) []*decomp.Map {
 			}
 			err = readRequests(c.ctx, f, p.place, p.table, p.name, d, c.o.Workers, func(j int, reqs []decomp.Req) error {
 				for k, q := range reqs {
+					if q.Length == 0 {
+						at, _ := p.place.mapPiece(d, mapLengths, p.table, j)
+						c.say(Note, p.name, at+4*int64(k), fmt.Sprintf("D%d.lengths[%d][%d]", d+1, j, k), nil, "0: a request of no elements")
+						break
+					}
 					if q.Length > 0 && q.Offset >= 0 && q.Offset%last+q.Length > last {
 						at, _ := p.place.mapPiece(d, mapLengths, p.table, j)
 						c.say(Warning, p.name, at+4*int64(k), fmt.Sprintf("D%d.lengths[%d][%d]", d+1, j, k), nil,
