@@ -52,6 +52,18 @@ func run(ctx context.Context, e *env) int {
 	return e.code
 }
 
+// pathFailed reports an error about one of several paths, so that the others are
+// still looked at. An interrupt ends the whole.
+func (e *env) pathFailed(ctx context.Context, cmd *cobra.Command, paths int, err error) error {
+	if paths == 1 || ctx.Err() != nil {
+		return err
+	}
+	e.out.Flush()
+	fmt.Fprintln(e.stderr, "blobio: "+errorLine(cmd, err))
+	e.code = exitFailed
+	return nil
+}
+
 // newRoot builds the tree of commands.
 func newRoot(e *env) *cobra.Command {
 	root := &cobra.Command{

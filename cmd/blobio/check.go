@@ -43,7 +43,7 @@ offset, field, message, class}]}]}.`,
   blobio check --json F_h0.nc | jq '.datasets[].findings[]'`,
 		Args: minArgs(1, "a dataset"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd.Context(), e, args)
+			return f.run(cmd, e, args)
 		},
 	}
 	fl := cmd.Flags()
@@ -64,22 +64,22 @@ type checked struct {
 	Findings []blob.Finding `json:"findings"`
 }
 
-func (f *checkFlags) run(ctx context.Context, e *env, paths []string) error {
+func (f *checkFlags) run(cmd *cobra.Command, e *env, paths []string) error {
+	ctx := cmd.Context()
 	out := []*checked{}
 	for _, path := range paths {
-		set, err := subfile.Find(vfs.OS, path)
+		c, err := f.one(ctx, e, path)
 		if err != nil {
-			return err
-		}
-		c, err := f.one(ctx, e, set.Base)
-		if err != nil {
-			return err
+			if err := e.pathFailed(ctx, cmd, len(paths), err); err != nil {
+				return err
+			}
+			continue
 		}
 		out = append(out, c)
 		if !f.asJSON {
 			f.print(e, c)
 		}
-		if c.Errors > 0 || f.strict && c.Warnings > 0 {
+		if e.code == exitGood && (c.Errors > 0 || f.strict && c.Warnings > 0) {
 			e.code = exitFindings
 		}
 	}
@@ -90,6 +90,11 @@ func (f *checkFlags) run(ctx context.Context, e *env, paths []string) error {
 }
 
 func (f *checkFlags) one(ctx context.Context, e *env, path string) (*checked, error) {
+	set, err := subfile.Find(vfs.OS, path)
+	if err != nil {
+		return nil, err
+	}
+	path = set.Base
 	p := e.newProgress()
 	defer p.end()
 	c := &checked{Path: path, Findings: []blob.Finding{}}

@@ -34,7 +34,7 @@ to, requests}], covered, uncovered, overlapped}]}]}.`,
   blobio decomp info run/F_h0.nc                   # the maps of a dataset`,
 		Args: minArgs(1, "a map file or a dataset"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return decompInfo(cmd.Context(), e, args, &how, ranks, asJSON)
+			return decompInfo(cmd, e, args, &how, ranks, asJSON)
 		},
 	}
 	cmd.Flags().IntVar(&ranks, "ranks", 0, "deal the map processes to this many ranks")
@@ -89,43 +89,55 @@ func short(x float64) string {
 	return fmt.Sprintf("%.1f", x)
 }
 
-func decompInfo(ctx context.Context, e *env, paths []string, how *mapFlags, ranks int, asJSON bool) error {
+func decompInfo(cmd *cobra.Command, e *env, paths []string, how *mapFlags, ranks int, asJSON bool) error {
 	if ranks < 0 {
 		return usagef("--ranks %d, want a positive number", ranks)
 	}
-	out := []mapsInfo{}
+	ctx := cmd.Context()
+	out := []*mapsInfo{}
 	for _, path := range paths {
-		src, err := openMaps(ctx, path)
+		info, err := infoOf(ctx, path, how, ranks)
 		if err != nil {
-			return err
-		}
-		maps, err := how.deal(src.file, ranks)
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		info := mapsInfo{Path: path, Format: src.format, Processes: src.file.Procs}
-		for k, m := range maps {
-			if err := ctx.Err(); err != nil {
+			if err := e.pathFailed(ctx, cmd, len(paths), err); err != nil {
 				return err
 			}
-			mi, err := newMapInfo(k, m)
-			if err != nil {
-				return fmt.Errorf("%s: D%d: %w", path, k+1, err)
-			}
-			info.Maps = append(info.Maps, mi)
+			continue
 		}
 		out = append(out, info)
 		if !asJSON {
 			if len(out) > 1 {
 				fmt.Fprintln(e.out)
 			}
-			e.printMaps(&info)
+			e.printMaps(info)
 		}
 	}
 	if asJSON {
 		return e.printJSON(map[string]any{"files": out})
 	}
 	return nil
+}
+
+func infoOf(ctx context.Context, path string, how *mapFlags, ranks int) (*mapsInfo, error) {
+	src, err := openMaps(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	maps, err := how.deal(src.file, ranks)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	info := &mapsInfo{Path: path, Format: src.format, Processes: src.file.Procs}
+	for k, m := range maps {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		mi, err := newMapInfo(k, m)
+		if err != nil {
+			return nil, fmt.Errorf("%s: D%d: %w", path, k+1, err)
+		}
+		info.Maps = append(info.Maps, mi)
+	}
+	return info, nil
 }
 
 func newMapInfo(k int, m *decomp.Map) (mapInfo, error) {

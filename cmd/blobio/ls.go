@@ -37,7 +37,7 @@ bytes of a variable are those of all its records in canonical form.`,
   blobio ls --json F_h0.nc | jq '.datasets[].variables[].name'`,
 		Args: minArgs(1, "a dataset, a file or a directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return ls(cmd.Context(), e, args, long, asJSON)
+			return ls(cmd, e, args, long, asJSON)
 		},
 	}
 	cmd.Flags().BoolVarP(&long, "long", "l", false, "long names and units of variables")
@@ -85,39 +85,49 @@ type (
 )
 
 // ls prints every path, datasets of a directory included.
-func ls(ctx context.Context, e *env, paths []string, long, asJSON bool) error {
+func ls(cmd *cobra.Command, e *env, paths []string, long, asJSON bool) error {
+	ctx := cmd.Context()
 	out := []*dataset{}
 	for _, path := range paths {
-		if info, err := os.Stat(path); err == nil && info.IsDir() {
-			sets, err := subfile.List(vfs.OS, path)
-			if err != nil {
+		found, isDir, err := lsPath(ctx, path)
+		if err != nil {
+			if err := e.pathFailed(ctx, cmd, len(paths), err); err != nil {
 				return err
 			}
-			if len(sets) != 1 {
-				found, err := lsDir(ctx, path, sets)
-				if err != nil {
-					return err
-				}
-				if !asJSON {
-					e.printDir(path, found, len(paths) > 1)
-				}
-				out = append(out, found...)
-				continue
+			continue
+		}
+		if !asJSON {
+			if len(out) > 0 {
+				fmt.Fprintln(e.out)
+			}
+			if isDir {
+				e.printDir(path, found, len(paths) > 1)
+			} else {
+				e.printDataset(found[0], long)
 			}
 		}
-		d, err := lsOne(ctx, path)
-		if err != nil {
-			return err
-		}
-		out = append(out, d)
-		if !asJSON {
-			e.printDataset(d, long)
-		}
+		out = append(out, found...)
 	}
 	if asJSON {
 		return e.printJSON(map[string]any{"datasets": out})
 	}
 	return nil
+}
+
+// lsPath describes the one dataset that a path means, or all of a directory.
+func lsPath(ctx context.Context, path string) (found []*dataset, isDir bool, err error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		sets, err := subfile.List(vfs.OS, path)
+		if err != nil {
+			return nil, true, err
+		}
+		if len(sets) != 1 {
+			found, err := lsDir(ctx, path, sets)
+			return found, true, err
+		}
+	}
+	d, err := lsOne(ctx, path)
+	return []*dataset{d}, false, err
 }
 
 // lsDir describes all datasets of a directory. What is none is left out; one
@@ -155,8 +165,7 @@ func lsOne(ctx context.Context, path string) (*dataset, error) {
 		return nil, err
 	}
 	defer r.Close()
-	d := describe(r)
-	return d, nil
+	return describe(r), nil
 }
 
 // describe collects what the first header and the directory tell.
