@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"sync"
 
 	"blobio/decomp"
 	"blobio/h5"
@@ -26,6 +27,9 @@ type engine struct {
 	index  int  // subfile number
 	made   bool // this process created the file name
 
+	mu      sync.Mutex // held while the leader reads what the ranks have lent
+	stopped bool
+
 	first    int64 // first record that this session may write
 	appended bool  // fixed variables and maps are in the file already
 	sums     *sums
@@ -43,6 +47,24 @@ func (e *engine) init() {
 	e.recount()
 	e.sums = newSums()
 	e.done = newDoneSet(len(e.table.id), len(e.schema.vars))
+}
+
+// alone carries out the leader's work on data that ranks have lent, unless one
+// of them has given up already.
+func (e *engine) alone(f func() error) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.stopped {
+		return fmt.Errorf("blob: %s: another rank has failed: %w", e.name, ErrBroken)
+	}
+	return f()
+}
+
+// stop waits for the leader; when it returns nothing that is lent is used any more.
+func (e *engine) stop() {
+	e.mu.Lock()
+	e.stopped = true
+	e.mu.Unlock()
 }
 
 // recount finds each variable's place among the extents.

@@ -83,7 +83,7 @@ func faultTest(t *testing.T, start *vfs.Mem, cc crashCase, was, now *model, work
 	before := runtime.NumGoroutine()
 	for k, fault := range faults {
 		for n := int64(1); n <= count.Ops(); n++ {
-			if (n+int64(k))%int64(times(len(faults), 1)) != 0 {
+			if (n+int64(k))%int64(times(len(faults), 1)) != 0 || raceEnabled && n%5 != 0 {
 				continue
 			}
 			mem := start.CrashClone(vfs.CrashOptions{})
@@ -292,6 +292,9 @@ func TestFaultConvert(t *testing.T) {
 					before := runtime.NumGoroutine()
 					for _, fault := range faults {
 						for n := int64(1); n <= count.Ops(); n++ {
+							if raceEnabled && n%7 != 0 {
+								continue
+							}
 							mem := clone()
 							var hit *vfs.Op
 							err := convert(vfs.NewFault(mem, func(op vfs.Op) error {
@@ -689,7 +692,7 @@ func TestCancelAnywhere(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := runtime.NumGoroutine()
-			for n := int64(1); n <= count.Ops(); n += int64(times(2, 1)) {
+			for n := int64(1); n <= count.Ops(); n += int64(times(3, 1)) {
 				mem := start.CrashClone(vfs.CrashOptions{})
 				ctx, cancel := context.WithCancel(context.Background())
 				var when string

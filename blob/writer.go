@@ -373,8 +373,11 @@ func (w *Writer) guard(ctx context.Context, err error) error {
 	return err
 }
 
-// fail ends the writer.
+// fail ends the writer. If the communication broke, the leader may still be
+// reading what this rank has lent; it is waited for.
 func (w *Writer) fail(err error) {
+	w.eng.stop()
+	w.pending, w.parts = nil, nil
 	w.err = fmt.Errorf("blob: %s: an earlier call failed: %w", w.base, errors.Join(ErrBroken, err))
 	w.abandon()
 }
@@ -407,16 +410,24 @@ func (w *Writer) Flush(ctx context.Context) error {
 	}
 	lists, parts, err := w.collect(ctx)
 	if err == nil && w.lead {
-		err = w.eng.flush(ctx, lists, parts)
+		err = w.eng.alone(func() error { return w.eng.flush(ctx, lists, parts) })
 	}
-	err = w.guard(ctx, err)
+	if err = w.guard(ctx, err); err != nil {
+		return err
+	}
 	w.settle()
-	return err
+	return nil
+}
+
+// handoff is what a rank has posted since the last flush.
+type handoff struct {
+	pending []pend
+	parts   []part
 }
 
 // collect hands the puts of the ranks of this process to their leader.
 func (w *Writer) collect(ctx context.Context) ([][]pend, []part, error) {
-	vals, err := w.sub.Share(ctx, w)
+	vals, err := w.sub.Share(ctx, &handoff{w.pending, w.parts})
 	if err != nil || !w.lead {
 		return nil, nil, err
 	}
@@ -424,7 +435,7 @@ func (w *Writer) collect(ctx context.Context) ([][]pend, []part, error) {
 	var parts []part
 	for _, v := range vals {
 		if v != nil {
-			o := v.(*Writer)
+			o := v.(*handoff)
 			lists = append(lists, o.pending)
 			parts = append(parts, o.parts...)
 		}
@@ -469,7 +480,7 @@ func (w *Writer) Close(ctx context.Context) error {
 		return err
 	}
 	if w.lead {
-		err = w.eng.finish(ctx, records)
+		err = w.eng.alone(func() error { return w.eng.finish(ctx, records) })
 	}
 	if err := w.guard(ctx, err); err != nil {
 		return err
