@@ -43,7 +43,7 @@ func run(ctx context.Context, e *env) int {
 		err = ctx.Err()
 	}
 	if ferr := e.out.Flush(); err == nil && ferr != nil {
-		err = fmt.Errorf("standard output: %w", ferr)
+		err = &hinted{fmt.Errorf("standard output: %w", ferr), ""}
 	}
 	if err != nil {
 		fmt.Fprintln(e.stderr, "blobio: "+errorLine(cmd, err))

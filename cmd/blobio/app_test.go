@@ -98,6 +98,7 @@ func TestWrongCommandLines(t *testing.T) {
 		{"--slice is for maps of --map", "replay --slice fillers"},
 		{"--records 0", "replay --records 0"},
 		{"no arguments", "replay F"},
+		{"--nodes 3: 4 ranks are 2 on each of 2 nodes", "replay --ranks 4 --nodes 3"},
 	} {
 		bad(t, exitFailed, c.words, strings.Fields(c.args)...)
 	}

@@ -35,6 +35,7 @@ func (e *hinted) Unwrap() error { return e.err }
 // no use on the command line.
 var (
 	packagePrefix = regexp.MustCompile(`^(?:(?:blob|subfile|cdf5|h5|mapfile|decomp|mapplot|bench|e3smcases): )+`)
+	innerPrefix   = regexp.MustCompile(`: (?:blob|subfile|cdf5|h5|mapfile|decomp|mapplot|bench|e3smcases): `)
 	optionRemark  = regexp.MustCompile(` \((?:Convert|Open|Check)?Options\.\w+ [^)]*\)`)
 )
 
@@ -50,6 +51,8 @@ func errorLine(cmd *cobra.Command, err error) string {
 		}
 	}
 	msg := optionRemark.ReplaceAllString(strings.Join(lines, "; "), "")
+	msg = innerPrefix.ReplaceAllString(msg, ": ")
+	msg = strings.TrimSuffix(strings.ReplaceAll(msg, blob.ErrUsage.Error()+": ", ""), ": "+blob.ErrUsage.Error())
 	var u *usageError
 	if errors.As(err, &u) {
 		return fmt.Sprintf("%s (see '%s --help')", msg, cmd.CommandPath())

@@ -139,7 +139,7 @@ func (c choice) String() string {
 	}
 	return *c.p
 }
-func (c choice) Type() string { return strings.Join(c.words, "|") }
+func (c choice) Type() string { return "word" }
 func (c choice) Set(s string) error {
 	for _, w := range c.words {
 		if s == w {
@@ -150,9 +150,13 @@ func (c choice) Set(s string) error {
 	return fmt.Errorf("want %s", strings.Join(c.words, ", "))
 }
 
-// choiceFlag adds a flag with a default that completes its words.
+// choiceFlag adds a flag with a default that completes its words. They are
+// added to the usage unless it explains them.
 func choiceFlag(cmd *cobra.Command, p *string, name, def, usage string, words ...string) {
 	*p = def
+	if last := words[len(words)-1]; !strings.Contains(usage, last) {
+		usage += ": " + strings.Join(words[:len(words)-1], ", ") + " or " + last
+	}
 	cmd.Flags().Var(choice{p, words}, name, usage)
 	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }

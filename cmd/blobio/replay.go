@@ -155,7 +155,11 @@ func (f *replayFlags) options(cmd *cobra.Command) (o bench.ReplayOptions, err er
 		return o, usagef("--nodes %d --subfiles %d, but there are %s", f.nodes, f.subfiles, plural(ranks, "rank"))
 	}
 	if f.nodes > 0 {
-		o.Nodes.RanksPerNode = (ranks + f.nodes - 1) / f.nodes
+		per := (ranks + f.nodes - 1) / f.nodes
+		if n := (ranks + per - 1) / per; n != f.nodes {
+			return o, usagef("--nodes %d: %s are %d on each of %s, or choose --ranks-per-node", f.nodes, plural(ranks, "rank"), per, plural(n, "node"))
+		}
+		o.Nodes.RanksPerNode = per
 	}
 	if f.placement == "roundrobin" {
 		o.Nodes.Placement = comm.RoundRobin
