@@ -3,7 +3,6 @@ package blob
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"sync"
 
 	"blobio/decomp"
@@ -225,5 +224,3 @@ func (e *engine) file() (f vfs.File, done func(), err error) {
 	}
 	return f, func() { e.proc.pool.Put(e.name) }, nil
 }
-
-func (e *engine) dir() string { return filepath.Dir(e.final) }

@@ -67,8 +67,7 @@ type Reader struct {
 	pending  bool
 	sets     []*set
 	maps     []lazyMap
-	shared   bool // by OpenComm: closed when the last rank closes
-	refs     int
+	refs     int // by OpenComm: closed when the last rank closes
 	mu       sync.Mutex
 }
 
@@ -316,8 +315,8 @@ func (r *Reader) Manifest() *subfile.Manifest { return r.manifest }
 func (r *Reader) Subfiles() (n, ranks int) {
 	s := r.sets[0]
 	for _, p := range s.parts {
-		if p.place != nil {
-			ranks = p.place.shape.ranks
+		if pl := p.header(); pl != nil {
+			ranks = pl.shape.ranks
 			break
 		}
 	}

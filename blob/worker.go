@@ -5,7 +5,6 @@ import (
 	"hash/crc32"
 
 	"blobio/cdf5"
-	"blobio/internal/crccat"
 	"blobio/internal/vfs"
 )
 
@@ -29,9 +28,8 @@ type worker struct {
 	lastAt int64    // where it ended in its extent
 	vec    [][]byte // its parts: slices of buf and of callers' memory
 
-	ext  int64 // extent of the bytes being summed
-	sum  seg
-	join crccat.Joiner
+	ext int64 // extent of the bytes being summed
+	sum seg
 }
 
 // do writes one task.
