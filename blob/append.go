@@ -37,6 +37,7 @@ func Append(ctx context.Context, c comm.Comm, name string, parts []Part, o *Opti
 	defer r.Close()
 	w := &Writer{c: c, schema: r.schema, base: r.base, opt: opt, first: r.records}
 	w.opt.Layout, w.opt.Force = r.layout, false
+	w.opt.WideMaps = slices.Contains(r.sets[0].parts[0].place.shape.wide, true) // as in the files, whatever is asked for
 	if w.opt.Layout == VariableCentric {
 		w.opt.Records = 0
 	} else {

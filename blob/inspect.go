@@ -36,8 +36,8 @@ func (r *Reader) Files() []File {
 func (r *Reader) Version() cdf5.Version {
 	for _, s := range r.sets {
 		for _, p := range s.parts {
-			if p.place != nil {
-				return p.place.hdr.Version
+			if pl := p.header(); pl != nil {
+				return pl.hdr.Version
 			}
 		}
 	}

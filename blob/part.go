@@ -45,11 +45,19 @@ func (p *filePart) gone() bool {
 	if p.name == "" {
 		return true
 	}
-	if p.place != nil {
+	if p.header() != nil {
 		return false
 	}
 	_, err := p.r.opt.fs.Stat(p.name)
 	return isGone(err)
+}
+
+// header returns the decoded header, nil if it is not read yet or missing. It
+// is for who may come while another goroutine loads the set.
+func (p *filePart) header() *place {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.place
 }
 
 // file returns the open file; done gives it back.

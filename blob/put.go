@@ -2,6 +2,7 @@ package blob
 
 import (
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"blobio/cdf5"
@@ -56,6 +57,9 @@ func Put[T Number](w *Writer, v VarID, rec int64, data []T) error {
 	}
 	p.v = int32(v)
 	w.pending = append(w.pending, p)
+	if sv.Decomp == 0 && len(w.parts) > 0 { // parts are laid over it: those before are past
+		w.parts = slices.DeleteFunc(w.parts, func(q part) bool { return q.v == p.v && q.rec == p.rec })
+	}
 	w.sawRecord(sv, rec)
 	return nil
 }

@@ -168,12 +168,17 @@ func (r *Reader) Blobs(ctx context.Context, name string, rec int64) iter.Seq2[Bl
 			yield(Blob{}, err)
 			return
 		}
+		id, err := s.variable(v, sv)
+		if err != nil {
+			yield(Blob{}, err)
+			return
+		}
 		for _, p := range s.parts {
 			if p.place == nil {
 				continue
 			}
 			for j := range p.place.shape.nblobs {
-				b, err := p.blob(m, s.vars[v], sv, srec, j)
+				b, err := p.blob(m, id, sv, srec, j)
 				if err == nil {
 					err = ctx.Err()
 				}

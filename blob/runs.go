@@ -41,6 +41,10 @@ func (r *Reader) rawRuns(ctx context.Context, v VarID, rec int64, runs iter.Seq2
 		}
 		return nil
 	}
+	id, err := s.variable(v, sv)
+	if err != nil {
+		return err
+	}
 	ix, err := r.mapIndex(ctx, sv.Decomp)
 	if err != nil {
 		return err
@@ -49,10 +53,9 @@ func (r *Reader) rawRuns(ctx context.Context, v VarID, rec int64, runs iter.Seq2
 	if err != nil {
 		return err
 	}
-	if cov.Uncovered > 0 {
+	if cov.Uncovered > 0 || s.incomplete() {
 		fm.fill(dst, sv)
 	}
-	id := s.vars[v]
 	list := make([]fetch, 0, 1024)
 	for off, n := range runs {
 		for o := range ix.Range(off, off+n) {
@@ -74,12 +77,10 @@ func (r *Reader) rawRuns(ctx context.Context, v VarID, rec int64, runs iter.Seq2
 	return r.fetchAll(ctx, list, dst, fm, sv)
 }
 
-// owner returns the part and the blob in it of a rank of the map.
+// owner returns the part and the blob in it of a rank of the map. The part may
+// be missing in an appended set.
 func (s *set) owner(rank int) (*filePart, int) {
 	i := sort.Search(len(s.parts), func(i int) bool { return s.parts[i].first > rank }) - 1
-	for s.parts[i].place == nil && i > 0 {
-		i--
-	}
 	return s.parts[i], rank - s.parts[i].first
 }
 

@@ -355,7 +355,9 @@ func (r *Reader) alignSet(ctx context.Context, s *set) error {
 		switch {
 		case p.place == nil:
 		case q.place == nil:
+			p.mu.Lock()
 			p.place = nil
+			p.mu.Unlock()
 		case p.place.shape.nblobs != q.place.shape.nblobs:
 			return formatErr(p.name, p.place.hdrOff, "dimension "+dimBlobs, ErrCorrupt, "%d, but %s has %d", p.place.shape.nblobs, q.name, q.place.shape.nblobs)
 		}
@@ -395,7 +397,8 @@ func inParallel(workers, n int, f func(i int)) {
 
 // lazyMap is one decomposition map of the dataset, all blobs of all subfiles.
 type lazyMap struct {
-	once  sync.Once
+	mu    sync.Mutex // of the three below
+	read  bool
 	m     *decomp.Map
 	err   error
 	cover sync.Once
@@ -412,7 +415,15 @@ func (r *Reader) Map(ctx context.Context, d DecompID) (*decomp.Map, error) {
 		return nil, usageErr("decomposition D%d, want D1..D%d", d, len(r.maps))
 	}
 	l := &r.maps[d-1]
-	l.once.Do(func() { l.m, l.err = r.loadMap(ctx, int(d)-1) })
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.read {
+		m, err := r.loadMap(ctx, int(d)-1)
+		if err != nil && ctx.Err() != nil {
+			return nil, err // of this caller only: the next one reads it
+		}
+		l.read, l.m, l.err = true, m, err
+	}
 	return l.m, l.err
 }
 

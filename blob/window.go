@@ -49,9 +49,9 @@ func (r *Reader) raw(ctx context.Context, v VarID, rec, lo, hi int64, dst []byte
 	}
 	sv := &r.schema.vars[v]
 	size := int64(sv.Type.Size())
-	id := s.vars[v]
-	if id < 0 {
-		return formatErr(s.parts[0].name, -1, fmt.Sprintf("variable %q", sv.Name), ErrMissing, "not in this set of subfiles")
+	id, err := s.variable(v, sv)
+	if err != nil {
+		return err
 	}
 	if sv.Decomp != 0 {
 		return r.scatter(ctx, s, id, sv, srec, lo, hi, dst, fm)
@@ -94,6 +94,26 @@ func (r *Reader) raw(ctx context.Context, v VarID, rec, lo, hi int64, dst []byte
 	return nil
 }
 
+// variable returns the id that variable v of the dataset has in this set.
+func (s *set) variable(v VarID, sv *Variable) (VarID, error) {
+	id := s.vars[v]
+	if id < 0 {
+		return id, formatErr(s.parts[0].wanted(), -1, fmt.Sprintf("variable %q", sv.Name), ErrMissing, "not in this set of subfiles")
+	}
+	return id, nil
+}
+
+// incomplete says whether a subfile of this set is missing. The map, which is
+// that of the first set, does not tell if it is one of an appended set.
+func (s *set) incomplete() bool {
+	for _, p := range s.parts {
+		if p.place == nil {
+			return true
+		}
+	}
+	return false
+}
+
 // firstPart returns the first subfile that is there, nil if all are missing.
 func (s *set) firstPart() *filePart {
 	for _, p := range s.parts {
@@ -123,7 +143,7 @@ func (r *Reader) scatter(ctx context.Context, s *set, id VarID, sv *Variable, re
 	if err != nil {
 		return err
 	}
-	if cov.Uncovered > 0 {
+	if cov.Uncovered > 0 || s.incomplete() {
 		fm.fill(dst, sv)
 	}
 	size := int64(sv.Type.Size())

@@ -1,0 +1,237 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"blobio/cdf5"
+	"blobio/comm"
+	"blobio/decomp"
+	"blobio/subfile"
+)
+
+const missRanks, missCols = 7, 20
+
+// writeSets writes a process-centric dataset of three sets, two records each,
+// on three subfiles round robin. Its map covers everything: rank r owns the
+// columns c with c % 7 == r. The value of record rec is 100*rec + column + 1.
+func writeSets(t *testing.T) (name string) {
+	t.Helper()
+	s := NewSchema()
+	tm := s.Dim("time", Unlimited)
+	col := s.Dim("ncol", missCols)
+	d := s.Decomp(col)
+	s.Var("A", cdf5.Int, []DimID{tm, col}, Decomposed(d), Att("_FillValue", int32(-7)))
+	s.Var("B", cdf5.Double, []DimID{tm, col}, Decomposed(d))
+	name = filepath.Join(t.TempDir(), "m.h5")
+	o := &Options{Layout: ProcessCentric, Subfiles: 3, Grouping: subfile.RoundRobin}
+	for session := range 3 {
+		if err := comm.Run(context.Background(), missRanks, nil, func(ctx context.Context, c comm.Comm) error {
+			var runs []decomp.Req
+			var x []int32
+			for k := int64(c.Rank()); k < missCols; k += missRanks {
+				runs = append(runs, decomp.Req{Offset: k, Length: 1})
+				x = append(x, int32(k+1))
+			}
+			parts := []Part{{d, runs}}
+			var wr *Writer
+			var err error
+			if session == 0 {
+				wr, err = Create(ctx, c, name, s, parts, o)
+			} else {
+				wr, err = Append(ctx, c, name, parts, o)
+			}
+			if err != nil {
+				return err
+			}
+			for k := range int64(2) {
+				rec := int64(2*session) + k
+				y := make([]int32, len(x))
+				for i := range x {
+					y[i] = x[i] + int32(100*rec)
+				}
+				if err := errors.Join(Put(wr, 0, rec, y), Put(wr, 1, rec, y)); err != nil {
+					return err
+				}
+			}
+			return wr.Close(ctx)
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return name
+}
+
+// TestMissingOfAppended: what a missing subfile of an appended set held reads
+// as fill values, however it is read, and nothing else does.
+func TestMissingOfAppended(t *testing.T) {
+	ctx := context.Background()
+	for _, gone := range []string{".0001", "+1.0000", "+1.0001", "+2.0002"} {
+		t.Run(gone, func(t *testing.T) {
+			name := writeSets(t)
+			if err := os.Remove(name + gone); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Open(ctx, name, nil); !errors.Is(err, ErrMissing) {
+				t.Errorf("Open: %v, want ErrMissing", err)
+			}
+			r, err := Open(ctx, name, &OpenOptions{AllowMissing: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			if got := fmt.Sprint(r.Missing()); got != fmt.Sprintf("[%s%s]", name, gone) {
+				t.Errorf("Missing = %s", got)
+			}
+			out := filepath.Join(t.TempDir(), "c.nc")
+			if err := Convert(ctx, r, out, nil); err != nil {
+				t.Fatal(err)
+			}
+			canon, err := Open(ctx, out, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer canon.Close()
+			for rec := range int64(6) {
+				want := make([]int32, missCols)
+				for c := range want {
+					want[c] = int32(100*rec) + int32(c) + 1
+					sub := c % missRanks % 3
+					all := gone[0] == '.' // of the first set: the maps are lost too
+					if sub == int(gone[len(gone)-1]-'0') && (all || rec/2 == int64(gone[1]-'0')) {
+						want[c] = -7
+					}
+				}
+				check := func(how string, got []int32) {
+					t.Helper()
+					if fmt.Sprint(got) != fmt.Sprint(want) {
+						t.Errorf("record %d, %s:\ngot  %v\nwant %v", rec, how, got, want)
+					}
+				}
+				spoiled := func(n int) []int32 {
+					x := make([]int32, n)
+					for i := range x {
+						x[i] = 999
+					}
+					return x
+				}
+				got := spoiled(missCols)
+				if err := r.Read(ctx, "A", []int64{rec, 0}, []int64{1, missCols}, got); err != nil {
+					t.Fatal(err)
+				}
+				check("whole", got)
+				got = spoiled(missCols)
+				if err := r.rawRuns(ctx, 0, rec, func(yield func(int64, int64) bool) {
+					for k := range int64(missCols) {
+						if !yield(k, 1) {
+							return
+						}
+					}
+				}, asBytes(got), hostForm); err != nil {
+					t.Fatal(err)
+				}
+				check("runs", got)
+				if err := canon.Read(ctx, "A", []int64{rec, 0}, []int64{1, missCols}, got); err != nil {
+					t.Fatal(err)
+				}
+				check("converted", got)
+				for b, err := range r.Blobs(ctx, "A", rec) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					for i, q := range b.Runs {
+						if x := b.Data.([]int32)[i]; x != want[q.Offset] {
+							t.Errorf("record %d, blob %d: %d at %d, want %d", rec, b.Rank, x, q.Offset, want[q.Offset])
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestVariableNotInAppendedSet: an appended set without a variable of the
+// dataset is an error of every way to read it.
+func TestVariableNotInAppendedSet(t *testing.T) {
+	ctx := context.Background()
+	name := writeSets(t)
+	for i := range 3 {
+		file := subfile.Name(subfile.SetBase(name, 1), i)
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := bytes.Index(b, []byte("\x01\x00\x00\x00\x00\x00\x00\x00B\x00\x00\x00")) // the name B, its length first
+		if at < 0 {
+			t.Fatal("no variable B")
+		}
+		b[at+8] = 'Z'
+		if err := os.WriteFile(file, b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := Open(ctx, name, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	x := make([]float64, missCols)
+	if err := r.Read(ctx, "B", []int64{2, 0}, []int64{1, missCols}, x); !errors.Is(err, ErrMissing) {
+		t.Errorf("Read: %v, want ErrMissing", err)
+	}
+	if err := r.rawRuns(ctx, 1, 2, func(yield func(int64, int64) bool) { yield(3, 2) }, asBytes(x[:2]), hostForm); !errors.Is(err, ErrMissing) {
+		t.Errorf("runs: %v, want ErrMissing", err)
+	}
+	for _, err := range r.Blobs(ctx, "B", 2) {
+		if !errors.Is(err, ErrMissing) {
+			t.Errorf("Blobs: %v, want ErrMissing", err)
+		}
+	}
+}
+
+// TestReaderAfterCancel: a read that was cancelled leaves the Reader usable.
+func TestReaderAfterCancel(t *testing.T) {
+	r, err := Open(context.Background(), writeSets(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	x := make([]float64, 6*missCols)
+	if err := r.Read(ctx, "B", nil, nil, x); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if err := r.Read(context.Background(), "B", nil, nil, x); err != nil {
+		t.Errorf("after that: %v", err)
+	}
+}
+
+// TestReaderConcurrent: what tells of the files may be asked while another goroutine reads.
+func TestReaderConcurrent(t *testing.T) {
+	r, err := Open(context.Background(), writeSets(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range 20 {
+			r.Missing()
+			r.Subfiles()
+			r.Version()
+			r.Files()
+		}
+	}()
+	x := make([]float64, 6*missCols)
+	if err := r.Read(context.Background(), "B", nil, nil, x); err != nil {
+		t.Error(err)
+	}
+	<-done
+}
