@@ -54,6 +54,9 @@ func Find(fsys vfs.FS, path string) (*Set, error) {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
+	if err == nil && Base(path) == path { // exactly this file, even if subfiles of its name lie beside it
+		return &Set{Base: path, Single: true, Members: map[int]string{0: path}}, nil
+	}
 	base := Base(path)
 	if b, _, ok := Split(path); ok {
 		base = b // a member of an appended set names that set

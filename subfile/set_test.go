@@ -44,6 +44,13 @@ func TestFind(t *testing.T) {
 	if s, err := Find(m, "one/F.nc+1.0000"); err != nil || s.Base != "one/F.nc+1" {
 		t.Errorf("a member of an appended set: %+v, %v", s, err)
 	}
+	touch(t, m, "plain/c.nc.0000")
+	if s, err := Find(m, "plain/c.nc"); err != nil || !s.Single {
+		t.Errorf("a file with subfiles of its name beside it: %+v, %v", s, err)
+	}
+	if err := m.Remove("plain/c.nc.0000"); err != nil {
+		t.Fatal(err)
+	}
 	if s, err := Find(m, "plain"); err != nil || !s.Single || s.Base != "plain/c.nc" {
 		t.Errorf("a directory with one plain file: %+v, %v", s, err)
 	}
