@@ -3,6 +3,7 @@ package blob
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"iter"
 	"math"
@@ -43,11 +44,25 @@ func Diff(ctx context.Context, a, b *Reader, o *DiffOptions) iter.Seq[Finding] {
 				}
 			}
 		}
+		for v := range b.schema.vars {
+			name := b.schema.vars[v].Name
+			if _, ok := a.schema.VarID(name); !ok && opt.ValueOnly && (len(opt.Vars) == 0 || slices.Contains(opt.Vars, name)) {
+				if !say("", "variable %q is only in the second", name) {
+					return
+				}
+			}
+		}
 		d := &differ{ctx: ctx, a: a, b: b, o: opt}
 		for v := range a.schema.vars {
 			name := a.schema.vars[v].Name
 			w, ok := b.schema.VarID(name)
-			if !ok || len(opt.Vars) > 0 && !slices.Contains(opt.Vars, name) {
+			if len(opt.Vars) > 0 && !slices.Contains(opt.Vars, name) {
+				continue
+			}
+			if !ok {
+				if opt.ValueOnly && !say("", "variable %q is only in the first", name) {
+					return
+				}
 				continue
 			}
 			if !slices.Equal(a.schema.Shape(VarID(v)), b.schema.Shape(w)) || a.schema.vars[v].Record != b.schema.vars[w].Record {
@@ -126,23 +141,47 @@ func (d *differ) values(av, bv *Variable, x, y []byte, rec, lo int64) {
 	asz, bsz := av.Type.Size(), bv.Type.Size()
 	p, q := asFloats(av.Type, x), asFloats(bv.Type, y)
 	for i := range p {
-		delta := math.Abs(p[i] - q[i])
+		var delta float64
 		same := p[i] == q[i] || p[i] != p[i] && q[i] != q[i]
 		if exact {
-			same = bytes.Equal(x[i*asz:(i+1)*asz], y[i*bsz:(i+1)*bsz])
+			delta = distance(av.Type == cdf5.Int64, x[i*asz:], y[i*bsz:])
+			same = delta == 0
+		} else {
+			delta = math.Abs(p[i] - q[i])
 		}
-		if same || delta <= d.o.AbsTol || delta <= d.o.RelTol*max(math.Abs(p[i]), math.Abs(q[i])) {
+		// An infinite difference is within no tolerance, not even one that is relative to an infinity.
+		if same || !math.IsInf(delta, 0) && (delta <= d.o.AbsTol || delta <= d.o.RelTol*max(math.Abs(p[i]), math.Abs(q[i]))) {
 			continue
 		}
 		if d.count == 0 {
 			d.first = indexText(av, shape, rec, lo+int64(i))
 			d.x, d.y = p[i], q[i]
+			if exact {
+				d.x, d.y = exactly(av.Type == cdf5.Int64, x[i*asz:]), exactly(av.Type == cdf5.Int64, y[i*bsz:])
+			}
 		}
 		d.count++
 		if delta > d.most || delta != delta {
 			d.most = delta
 		}
 	}
+}
+
+// distance is the difference of two integers of 64 bits, in host order.
+func distance(signed bool, x, y []byte) float64 {
+	a, b := binary.NativeEndian.Uint64(x), binary.NativeEndian.Uint64(y)
+	if signed && int64(a) < int64(b) || !signed && a < b {
+		a, b = b, a
+	}
+	return float64(a - b)
+}
+
+func exactly(signed bool, x []byte) any {
+	v := binary.NativeEndian.Uint64(x)
+	if signed {
+		return int64(v)
+	}
+	return v
 }
 
 // asFloats converts host-order elements of a file type for comparison.
