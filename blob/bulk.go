@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"blobio/decomp"
 	"blobio/subfile"
@@ -223,6 +224,7 @@ func (c *conversion) toBlobs(ctx context.Context) error {
 	}
 	b, err := newBulk(c.out, c.schema, maps, ranks, &Options{Layout: c.o.Layout, Grouping: c.o.Grouping, Subfiles: c.o.Subfiles,
 		Force: c.o.Force, Workers: c.o.Workers, Durability: c.o.Durability, Records: c.records, fs: c.o.fs,
+		WideMaps: c.o.WideMaps || c.r.wideMaps(),
 		Buffer: int(min(defaultBuffer, max(c.o.Memory/16, 64<<10)))})
 	if err != nil {
 		return err
@@ -239,6 +241,16 @@ func (c *conversion) toBlobs(ctx context.Context) error {
 		b.abandon()
 	}
 	return err
+}
+
+// wideMaps says whether a map of the dataset has int64 offsets.
+func (r *Reader) wideMaps() bool {
+	for _, p := range r.sets[0].parts {
+		if pl := p.header(); pl != nil {
+			return slices.Contains(pl.shape.wide, true)
+		}
+	}
+	return false
 }
 
 // fillBlobs brings every variable from canonical order into the blobs: as many

@@ -34,6 +34,7 @@ type ConvertOptions struct {
 	MapOf    func(v *Variable) int // overrides the choice by shape: 1-based index in Maps, 0 for none
 	Grouping subfile.Grouping      // Blocks (also for ByNode) or RoundRobin
 	Subfiles int                   // default 1
+	WideMaps bool                  // as Options.WideMaps; set by itself if the source has such maps
 
 	ZeroFill   bool                    // elements that no blob covers become zeros instead of fill values
 	Force      bool                    // replace what is there

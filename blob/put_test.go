@@ -53,9 +53,9 @@ func TestPutAfterPutAt(t *testing.T) {
 	}
 }
 
-// TestAppendKeepsWideMaps: an appended set has the int64 offsets of the first
-// one without being asked for them.
-func TestAppendKeepsWideMaps(t *testing.T) {
+// TestWideMapsAreKept: an appended set, and a conversion to blobs, have the
+// int64 offsets of the first set without being asked for them.
+func TestWideMapsAreKept(t *testing.T) {
 	ctx := context.Background()
 	for _, l := range []Layout{VariableCentric, ProcessCentric} {
 		s := NewSchema()
@@ -84,10 +84,30 @@ func TestAppendKeepsWideMaps(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for f := range Check(ctx, name, nil) {
-			if f.Severity != Note {
-				t.Errorf("%v: %v", l, f)
+		r, err := Open(ctx, name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := filepath.Join(t.TempDir(), "out.nc")
+		if err := Convert(ctx, r, out, &ConvertOptions{Blobs: true, Layout: ProcessCentric - l}); err != nil {
+			t.Fatal(err)
+		}
+		r.Close()
+		for _, name := range []string{name, out} {
+			for f := range Check(ctx, name, nil) {
+				if f.Severity != Note {
+					t.Errorf("%v: %v", l, f)
+				}
 			}
+			r, err := Open(ctx, name, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := make([]int32, 4)
+			if err := r.ReadRuns(ctx, "v", 1, []decomp.Req{{Offset: 3_000_000_100, Length: 2}, {Offset: 3_000_000_000, Length: 2}}, got); err != nil || fmt.Sprint(got) != "[1 1 0 1]" {
+				t.Errorf("%v: %s: %v, %v", l, name, got, err)
+			}
+			r.Close()
 		}
 	}
 }
