@@ -225,7 +225,7 @@ func (c *conversion) toBlobs(ctx context.Context) error {
 	b, err := newBulk(c.out, c.schema, maps, ranks, &Options{Layout: c.o.Layout, Grouping: c.o.Grouping, Subfiles: c.o.Subfiles,
 		Force: c.o.Force, Workers: c.o.Workers, Durability: c.o.Durability, Records: c.records, fs: c.o.fs,
 		WideMaps: c.o.WideMaps || c.r.wideMaps(),
-		Buffer: int(min(defaultBuffer, max(c.o.Memory/16, 64<<10)))})
+		Buffer:   int(min(defaultBuffer, max(c.o.Memory/16, 64<<10)))})
 	if err != nil {
 		return err
 	}
