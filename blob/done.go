@@ -5,19 +5,36 @@ package blob
 // all ranks have put completely costs nothing more than its entry.
 type doneSet struct {
 	ranks, vars int
-	fixed       []uint64
-	recs        map[int64][]uint64
+	whole       int // puts that make a record complete
+	fixed       doneRow
+	recs        map[int64]*doneRow
 }
 
-func newDoneSet(ranks, vars int) *doneSet {
-	return &doneSet{ranks: ranks, vars: vars, recs: map[int64][]uint64{}}
+// doneRow is what was put of one record, or of the fixed variables.
+type doneRow struct {
+	n    int      // how many are set
+	bits []uint64 // by rank and variable; nil if the record is complete
 }
 
-func (s *doneSet) words() int { return (s.ranks*s.vars + 63) / 64 }
+// newDoneSet is for ranks by local index, id their sub ranks: only sub rank 0
+// puts variables that are not decomposed.
+func newDoneSet(id []int, s *Schema) *doneSet {
+	d := &doneSet{ranks: len(id), vars: len(s.vars), recs: map[int64]*doneRow{}}
+	for i := range s.vars {
+		switch {
+		case !s.vars[i].Record:
+		case s.vars[i].Decomp != 0:
+			d.whole += len(id)
+		case len(id) > 0 && id[0] == 0:
+			d.whole++
+		}
+	}
+	return d
+}
 
-func (s *doneSet) row(p *pend, record bool) []uint64 {
+func (s *doneSet) row(p *pend, record bool) *doneRow {
 	if !record {
-		return s.fixed
+		return &s.fixed
 	}
 	return s.recs[p.rec]
 }
@@ -26,23 +43,39 @@ func (s *doneSet) row(p *pend, record bool) []uint64 {
 func (s *doneSet) set(rank int, p *pend, record bool) (again bool) {
 	row := s.row(p, record)
 	if row == nil {
-		row = make([]uint64, s.words())
-		if record {
-			s.recs[p.rec] = row
-		} else {
-			s.fixed = row
-		}
+		row = new(doneRow)
+		s.recs[p.rec] = row
+	}
+	if record && row.n == s.whole {
+		return true
+	}
+	if row.bits == nil {
+		row.bits = make([]uint64, (s.ranks*s.vars+63)/64)
 	}
 	k := rank*s.vars + int(p.v)
-	again = row[k/64]>>(k%64)&1 != 0
-	row[k/64] |= 1 << (k % 64)
-	return again
+	if row.bits[k/64]>>(k%64)&1 != 0 {
+		return true
+	}
+	row.bits[k/64] |= 1 << (k % 64)
+	if row.n++; record && row.n == s.whole {
+		row.bits = nil
+	}
+	return false
 }
 
 func (s *doneSet) note(rank int, p *pend, record bool) { s.set(rank, p, record) }
 
 func (s *doneSet) has(rank int, p *pend, record bool) bool {
 	row := s.row(p, record)
+	if row == nil || row.n == 0 {
+		return false
+	}
 	k := rank*s.vars + int(p.v)
-	return row != nil && row[k/64]>>(k%64)&1 != 0
+	return row.bits == nil || row.bits[k/64]>>(k%64)&1 != 0
+}
+
+// complete says whether everything of a record was put.
+func (s *doneSet) complete(rec int64) bool {
+	row := s.recs[rec]
+	return row != nil && row.n == s.whole
 }

@@ -45,7 +45,7 @@ type engine struct {
 func (e *engine) init() {
 	e.recount()
 	e.sums = newSums()
-	e.done = newDoneSet(len(e.table.id), len(e.schema.vars))
+	e.done = newDoneSet(e.table.id, e.schema)
 }
 
 // alone carries out the leader's work on data that ranks have lent, unless one
@@ -194,17 +194,23 @@ func (e *engine) finish(ctx context.Context, records int64) error {
 			e.done.note(i, &l[k], e.schema.vars[l[k].v].Record)
 		}
 	}
+	var open []int64 // records that lack something
+	for rec := e.first; rec < records; rec++ {
+		if !e.done.complete(rec) {
+			open = append(open, rec)
+		}
+	}
 	for i := range lists {
 		for v := range e.schema.vars {
 			sv := &e.schema.vars[v]
 			if sv.Decomp == 0 && e.table.id[i] != 0 || e.appended && !sv.Record {
 				continue
 			}
-			lo, hi := int64(0), int64(1)
-			if sv.Record {
-				lo, hi = e.first, records
+			recs := open
+			if !sv.Record {
+				recs = []int64{0}
 			}
-			for rec := lo; rec < hi; rec++ {
+			for _, rec := range recs {
 				p := pend{v: int32(v), rec: rec, mem: sv.Type}
 				if !e.done.has(i, &p, sv.Record) {
 					lists[i] = append(lists[i], p)
@@ -212,7 +218,7 @@ func (e *engine) finish(ctx context.Context, records int64) error {
 			}
 		}
 	}
-	e.done = newDoneSet(len(e.table.id), len(e.schema.vars)) // kept puts are written now, once
+	e.done = newDoneSet(e.table.id, e.schema) // kept puts are written now, once
 	return e.write(ctx, lists)
 }
 
