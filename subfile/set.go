@@ -51,6 +51,8 @@ func Find(fsys vfs.FS, path string) (*Set, error) {
 			names = append(names, filepath.Base(s.Base))
 		}
 		return nil, fmt.Errorf("subfile: %s: %d datasets in this directory, name one of them: %s: %w", path, len(sets), strings.Join(names, ", "), ErrUsage)
+	case err == nil && !info.Mode().IsRegular(): // to open a pipe would wait for a writer
+		return nil, fmt.Errorf("subfile: %s: not a regular file: %w", path, ErrUsage)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
@@ -116,6 +118,16 @@ func (s *Set) add(dir, name, entry string) {
 	s.Members[i] = dir + entry
 }
 
+// isFile tells whether an entry is a regular file, or a link to one: not a
+// directory, and no pipe, which could not be opened without waiting.
+func isFile(fsys vfs.FS, dir string, e fs.DirEntry) bool {
+	if e.Type()&fs.ModeSymlink == 0 {
+		return e.Type().IsRegular()
+	}
+	info, err := fsys.Stat(filepath.Join(dir, e.Name()))
+	return err == nil && info.Mode().IsRegular()
+}
+
 // List returns the datasets of subfiles in a directory, by name. Files without
 // a number count only if nothing else is there; hidden files never.
 func List(fsys vfs.FS, dir string) ([]*Set, error) {
@@ -126,7 +138,7 @@ func List(fsys vfs.FS, dir string) ([]*Set, error) {
 	bases := map[string]*Set{}
 	var single []*Set
 	for _, e := range entries {
-		if e.IsDir() || strings.HasPrefix(e.Name(), ".") {
+		if strings.HasPrefix(e.Name(), ".") || !isFile(fsys, dir, e) {
 			continue
 		}
 		b := Base(e.Name())

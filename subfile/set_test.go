@@ -3,6 +3,8 @@ package subfile
 import (
 	"errors"
 	"io/fs"
+	"net"
+	"os"
 	"strings"
 	"testing"
 
@@ -61,5 +63,32 @@ func TestFind(t *testing.T) {
 		if _, err := Find(m, path); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("Find(%q): %v", path, err)
 		}
+	}
+}
+
+// What is no regular file is no dataset: a pipe would block whoever opens it,
+// and a link to a directory is a directory.
+func TestListLeavesOutWhatIsNoFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	touch(t, vfs.OS, "c.nc")
+	if err := vfs.OS.MkdirAll("dir"); err != nil {
+		t.Fatal(err)
+	}
+	for link, to := range map[string]string{"tofile.nc": "c.nc", "todir": "dir", "tonothing.nc": "none"} {
+		if err := os.Symlink(to, link); err != nil {
+			t.Skip(err)
+		}
+	}
+	l, err := net.Listen("unix", "socket.nc")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer l.Close()
+	sets, err := List(vfs.OS, ".")
+	if err != nil || len(sets) != 2 || sets[0].Base != "c.nc" || sets[1].Base != "tofile.nc" {
+		t.Errorf("List: %v, %v", sets, err)
+	}
+	if s, err := Find(vfs.OS, "socket.nc"); !errors.Is(err, ErrUsage) {
+		t.Errorf("Find of a socket: %+v, %v", s, err)
 	}
 }

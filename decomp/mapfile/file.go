@@ -103,6 +103,9 @@ func Open(paths ...string) (*File, error) {
 }
 
 func open(path string) (f *File, err error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() { // to open a pipe would wait for a writer
+		return nil, usageErr("%s: not a regular file", path)
+	}
 	r, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("mapfile: %w", err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -197,5 +198,18 @@ func BenchmarkReadCDF(b *testing.B) {
 		if _, err := Read(bytes.NewReader(data), int64(len(data)), ""); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// A pipe would block whoever opens it.
+func TestOpenRefusesWhatIsNoFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	l, err := net.Listen("unix", "socket.nc")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer l.Close()
+	if _, err := Open("socket.nc"); !errors.Is(err, ErrUsage) {
+		t.Errorf("Open of a socket: %v", err)
 	}
 }
