@@ -3,6 +3,7 @@ package blob
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"blobio/decomp"
@@ -145,13 +146,24 @@ func (e *engine) keep(lists [][]pend) error {
 	}
 	for i, l := range lists {
 		for _, p := range l {
+			old := -1
+			if e.done.set(i, &p, e.schema.vars[p.v].Record) { // put again: the one before goes
+				old = slices.IndexFunc(e.kept[i], func(q pend) bool { return q.v == p.v && q.rec == p.rec })
+				if e.opt.Retain != LendUntilClose {
+					e.proc.release(int64(len(e.kept[i][old].raw)))
+				}
+			}
 			if e.opt.Retain == LendUntilFlush {
 				if err := e.proc.reserve(int64(len(p.raw))); err != nil {
 					return fmt.Errorf("blob: flush of %q: %w", e.schema.vars[p.v].Name, err)
 				}
 				p.raw = append(make([]byte, 0, len(p.raw)), p.raw...)
 			}
-			e.kept[i] = append(e.kept[i], p)
+			if old >= 0 {
+				e.kept[i][old] = p
+			} else {
+				e.kept[i] = append(e.kept[i], p)
+			}
 		}
 	}
 	return nil

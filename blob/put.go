@@ -29,6 +29,9 @@ type part struct {
 	start, count []int64 // canonical, without the record dimension
 }
 
+// maxRecordGap is how far beyond the records put so far a record may lie.
+const maxRecordGap = 1 << 20
+
 // Put gives this rank's elements of one record of a decomposed variable, in
 // map order; a variable that is not decomposed is given whole, by every rank
 // or by some: the value of the first rank of each subfile is written. rec is 0 for a
@@ -124,6 +127,8 @@ func (w *Writer) checkPut(v VarID, rec int64) error {
 		return usageErr("put of %q: record %d, but it has no record dimension: want 0", sv.Name, rec)
 	case !sv.Record && w.info.old != nil:
 		return usageErr("put of %q: it is fixed, and an append adds records only", sv.Name)
+	case sv.Record && rec-w.Records() > maxRecordGap:
+		return usageErr("put of %q: record %d, but only %d are there: the records between would all be fill values (want at most %d beyond)", sv.Name, rec, w.Records(), maxRecordGap)
 	case rec < 0 || sv.Record && rec < w.first:
 		return usageErr("put of %q: record %d, want >= %d", sv.Name, rec, w.first)
 	case sv.Record && w.limit > 0 && rec >= w.limit:
