@@ -52,7 +52,7 @@ the first map of its shape, or with --case the one that the E3SM case gives it.
 
 JSON: {in, out, layout, variables, records, bytes, seconds, mib_per_second}.`,
 		Example: `  blobio convert F_h0.nc F_h0.canonical.nc
-  blobio convert --format cdf2 --vars T,PS --records 0:10 F_h1.nc out.nc
+  blobio convert --format cdf2 --vars T850,PS --records 0:10 F_h1.nc out.nc
   blobio convert --to process-centric F_h1.nc F_h1.h5
   blobio convert --to variable-centric --ranks 64 --subfiles 4 F_h1.nc F64.nc
   blobio convert --to variable-centric --map map_f_case_16p.nc --case F_h1 in.nc F_h1.nc`,

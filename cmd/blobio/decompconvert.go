@@ -91,6 +91,11 @@ func (o *mapOutput) write(ctx context.Context, e *env, name string, f *mapfile.F
 				break
 			}
 		}
+		if err != nil && !o.force { // what was replaced is gone in any case
+			for _, d := range done {
+				os.Remove(d.Path)
+			}
+		}
 	}
 	if err != nil {
 		return err

@@ -44,11 +44,11 @@ canonical order, fill values null; with --layout {"extents": [{set, subfile,
 file, name, rank, record, offset, bytes}]}, rank and record -1 where there is
 none; with --raw {"blobs": [{subfile, rank, runs: [[offset, length]], data}]}.`,
 		Example: `  blobio dump -h F_h0.nc                     # header only
-  blobio dump -v T,PS F_h1.nc                # header and the values of two variables
+  blobio dump -v T850,PS F_h1.nc             # header and the values of two variables
   blobio dump -p 9,17 -v lat F_h1.nc         # as many digits as the types hold
   blobio dump F_h1.nc | ncgen -k cdf5 -o again.nc
-  blobio dump --layout -v T --rec 0 F_h1.nc  # which bytes are T's first record
-  blobio dump --raw -v T --rec 0 --blob 3 F_h1.nc`,
+  blobio dump --layout -v U --rec 0 F_h1.nc  # which bytes are U's first record
+  blobio dump --raw -v U --rec 0 --blob 3 F_h1.nc`,
 		Args: exactArgs(1, "one dataset"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), e, args[0])

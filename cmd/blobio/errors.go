@@ -64,7 +64,10 @@ func errorLine(cmd *cobra.Command, err error) string {
 }
 
 func hint(cmd *cobra.Command, err error) string {
-	has := func(flag string) bool { return cmd.Flags().Lookup(flag) != nil }
+	has := func(flag string) bool { // and could help, since it was not given yet
+		f := cmd.Flags().Lookup(flag)
+		return f != nil && (!f.Changed || f.Value.Type() != "bool")
+	}
 	var h *hinted
 	switch {
 	case errors.As(err, &h):

@@ -31,8 +31,17 @@ const (
 
 func (e *env) newProgress() *progress {
 	f, ok := e.stderr.(*os.File)
-	return &progress{e: e, start: time.Now(), quiet: e.noProgress || !ok || !term.IsTerminal(int(f.Fd()))}
+	p := &progress{e: e, start: time.Now(), quiet: e.noProgress || !ok || !term.IsTerminal(int(f.Fd()))}
+	if !p.quiet {
+		width, _, err := term.GetSize(int(f.Fd()))
+		p.quiet = err == nil && tooNarrow(width)
+	}
+	return p
 }
+
+// tooNarrow tells whether a bar would be longer than a line of the terminal,
+// where each update would leave a line behind; 0 is a width that nobody knows.
+func tooNarrow(width int) bool { return width > 0 && width < 60 }
 
 // at reports bytes done of a stage; total 0 means that it is not known.
 func (p *progress) at(stage string, done, total int64) {
@@ -42,9 +51,6 @@ func (p *progress) at(stage string, done, total int64) {
 	defer p.mu.Unlock()
 	now := time.Now()
 	total = max(total, 0)
-	if now.Sub(p.start) < progressDelay || now.Sub(p.last) < progressEvery && stage == p.stage {
-		return
-	}
 	if p.bar == nil || stage != p.stage || total != p.total {
 		p.clear()
 		length := total
@@ -58,8 +64,13 @@ func (p *progress) at(stage string, done, total int64) {
 			progressbar.OptionSetWidth(30),
 			progressbar.OptionUseIECUnits(true),
 			progressbar.OptionSetElapsedTime(false),
+			progressbar.OptionSetSpinnerChangeInterval(0), // no goroutine that draws by itself
 			progressbar.OptionClearOnFinish())
-		p.stage, p.total = stage, total
+		p.bar.StartWithoutRender() // the rate counts from here, whenever the bar shows up
+		p.stage, p.total, p.last = stage, total, now
+	}
+	if now.Sub(p.start) < progressDelay || now.Sub(p.last) < progressEvery {
+		return
 	}
 	p.last = now
 	if p.total > 0 {
