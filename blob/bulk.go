@@ -222,6 +222,9 @@ func (c *conversion) toBlobs(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := c.keepsAll(ctx, maps); err != nil {
+		return err
+	}
 	b, err := newBulk(c.out, c.schema, maps, ranks, &Options{Layout: c.o.Layout, Grouping: c.o.Grouping, Subfiles: c.o.Subfiles,
 		Force: c.o.Force, Workers: c.o.Workers, Durability: c.o.Durability, Records: c.records, fs: c.o.fs,
 		WideMaps: c.o.WideMaps || c.r.wideMaps(),
@@ -508,4 +511,59 @@ func (c *conversion) assignMaps(s *Schema, ranks int) error {
 		}
 	}
 	return s.err
+}
+
+// keepsAll checks that the maps of the output own every element that the
+// source has: what no rank owns is in no blob.
+func (c *conversion) keepsAll(ctx context.Context, maps []*decomp.Map) error {
+	if c.o.DropUncovered || len(c.o.Maps) == 0 {
+		return nil
+	}
+	checked := map[[2]DecompID]bool{}
+	for i := range c.schema.vars {
+		v, src := &c.schema.vars[i], c.r.schema.vars[c.src[i]].Decomp
+		if key := [2]DecompID{v.Decomp, src}; v.Decomp == 0 || checked[key] {
+			continue
+		} else {
+			checked[key] = true
+		}
+		ix, err := maps[v.Decomp-1].Index()
+		if err != nil {
+			return err
+		}
+		var from *decomp.Index // nil: the source has every element
+		if src != 0 {
+			if from, err = c.r.mapIndex(ctx, src); err != nil {
+				return err
+			}
+		}
+		lost, first := int64(0), int64(-1)
+		gap := func(lo, hi int64) {
+			if from == nil && lo < hi {
+				if lost += hi - lo; first < 0 {
+					first = lo
+				}
+				return
+			}
+			for o := range from.Range(lo, hi) {
+				if lost += o.Len; first < 0 {
+					first = o.Off
+				}
+			}
+		}
+		at := int64(0)
+		for o := range ix.Range(0, maps[v.Decomp-1].Elems()) {
+			if o.Off > at {
+				gap(at, o.Off)
+			}
+			at = o.Off + o.Len
+		}
+		if n := maps[v.Decomp-1].Elems(); at < n {
+			gap(at, n)
+		}
+		if lost > 0 {
+			return usageErr("convert: map %d owns none of %d elements that variable %q has, the first is %d (ConvertOptions.DropUncovered drops them)", v.Decomp, lost, v.Name, first)
+		}
+	}
+	return nil
 }

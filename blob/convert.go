@@ -36,12 +36,13 @@ type ConvertOptions struct {
 	Subfiles int                   // default 1
 	WideMaps bool                  // as Options.WideMaps; set by itself if the source has such maps
 
-	ZeroFill   bool                    // elements that no blob covers become zeros instead of fill values
-	Force      bool                    // replace what is there
-	Memory     int64                   // cap of buffers in bytes, at least 8 MiB; default 256 MiB
-	Workers    int                     // default GOMAXPROCS
-	Durability Durability              // default DurableCommit
-	Progress   func(done, total int64) // bytes of the output; called often, by several goroutines
+	DropUncovered bool                    // output in blobs: elements that no rank of the maps owns are dropped; without it a map that would lose some is an error
+	ZeroFill      bool                    // elements that no blob covers become zeros instead of fill values
+	Force         bool                    // replace what is there
+	Memory        int64                   // cap of buffers in bytes, at least 8 MiB; default 256 MiB
+	Workers       int                     // default GOMAXPROCS
+	Durability    Durability              // default DurableCommit
+	Progress      func(done, total int64) // bytes of the output; called often, by several goroutines
 
 	fs vfs.FS
 }
