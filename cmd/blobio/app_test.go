@@ -81,7 +81,7 @@ func TestWrongCommandLines(t *testing.T) {
 		{"--records", "convert --records 1:9 " + canon + " " + out},
 		{"--records", "convert --records x " + canon + " " + out},
 		{"want bytes", "convert --memory lots " + canon + " " + out},
-		{"--case says which map", "convert --to process-centric --case F_h0 " + canon + " " + out},
+		{"--case without --map makes the maps", "convert --to process-centric --case F_h0 " + canon + " " + out},
 		{"is a directory", "convert " + canon + " " + dir},
 		{"no such file or directory", "convert " + canon + " " + dir + "/none/out.nc"},
 		{"want numbers >= 0", "diff --abs -1 " + canon + " " + canon},

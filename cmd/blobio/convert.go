@@ -30,6 +30,8 @@ type convertFlags struct {
 	maps      mapFlags
 	caseName  string
 	fill      string
+	drop      bool
+	wide      bool
 	force     bool
 	noSync    bool
 	asJSON    bool
@@ -37,7 +39,7 @@ type convertFlags struct {
 }
 
 func newConvert(e *env) *cobra.Command {
-	f := convertFlags{blobFlags: []string{"ranks", "subfiles", "grouping", "map", "slice", "unsorted", "case"}}
+	f := convertFlags{blobFlags: []string{"ranks", "subfiles", "grouping", "map", "slice", "unsorted", "case", "drop-uncovered", "wide-maps"}}
 	cmd := &cobra.Command{
 		Use:   "convert IN OUT",
 		Short: "Write a dataset in another layout",
@@ -45,17 +47,20 @@ func newConvert(e *env) *cobra.Command {
 ordinary netCDF file (the default), or as blobs for any number of ranks and
 subfiles. Memory is bounded; the output appears under its name when it is whole.
 
-For blobs the maps are those of --map; else those of the source, if it has as
-many ranks; else equal parts of the canonical order for --ranks ranks. --map
-takes map files in any form (.dat: one for each map, in order); a variable gets
-the first map of its shape, or with --case the one that the E3SM case gives it.
+For blobs the maps are those of --map; else those that blobio makes for --case
+and --ranks; else those of the source, if it has as many ranks; else equal parts
+of the canonical order for --ranks ranks. --map takes map files in any form
+(.dat: one for each map, in order); a variable gets the first map of its shape,
+or with --case the one that the E3SM case gives it. Maps that would lose elements
+of the source (I: only land is owned) want --drop-uncovered.
 
 JSON: {in, out, layout, variables, records, bytes, seconds, mib_per_second}.`,
 		Example: `  blobio convert F_h0.nc F_h0.canonical.nc
   blobio convert --format cdf2 --vars T850,PS --records 0:10 F_h1.nc out.nc
   blobio convert --to process-centric F_h1.nc F_h1.h5
   blobio convert --to variable-centric --ranks 64 --subfiles 4 F_h1.nc F64.nc
-  blobio convert --to variable-centric --map map_f_case_16p.nc --case F_h1 in.nc F_h1.nc`,
+  blobio convert --to variable-centric --map map_f_case_16p.nc --case F_h1 in.nc F_h1.nc
+  blobio convert --to process-centric --case F_h1 --ranks 512 in.nc F_h1.h5`,
 		Args: exactArgs(2, "a dataset and the name of the output"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, e, args[0], args[1])
@@ -73,6 +78,8 @@ JSON: {in, out, layout, variables, records, bytes, seconds, mib_per_second}.`,
 	fl.StringVar(&f.caseName, "case", "", "E3SM case that says which map a variable has: "+strings.Join(e3smcases.Names(), ", "))
 	_ = cmd.RegisterFlagCompletionFunc("case", cobra.FixedCompletions(e3smcases.Names(), cobra.ShellCompDirectiveNoFileComp))
 	choiceFlag(cmd, &f.fill, "fill", "value", "what elements that no rank owns become: their fill value, or zero", "value", "zero")
+	fl.BoolVar(&f.drop, "drop-uncovered", false, "blobs: drop elements that no rank of the maps owns")
+	fl.BoolVar(&f.wide, "wide-maps", false, "blobs: int64 offsets for arrays of 2^31 elements and more; only blobio reads such files")
 	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
 	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the output is on the disk")
 	f.source.add(cmd)
@@ -82,7 +89,7 @@ JSON: {in, out, layout, variables, records, bytes, seconds, mib_per_second}.`,
 
 func (f *convertFlags) run(cmd *cobra.Command, e *env, in, out string) error {
 	ctx := cmd.Context()
-	o := &blob.ConvertOptions{Vars: f.vars, Ranks: f.ranks, Subfiles: f.subfiles, Force: f.force,
+	o := &blob.ConvertOptions{Vars: f.vars, Ranks: f.ranks, Subfiles: f.subfiles, Force: f.force, DropUncovered: f.drop, WideMaps: f.wide,
 		ZeroFill: f.fill == "zero", Memory: f.source.memory, Workers: f.source.workers,
 		Version: map[string]cdf5.Version{"cdf1": cdf5.CDF1, "cdf2": cdf5.CDF2, "cdf5": cdf5.CDF5}[f.format]}
 	var err error
@@ -108,9 +115,6 @@ func (f *convertFlags) run(cmd *cobra.Command, e *env, in, out string) error {
 	if f.ranks < 0 || f.subfiles < 1 {
 		return usagef("--ranks %d --subfiles %d, want positive numbers", f.ranks, f.subfiles)
 	}
-	if f.caseName != "" && len(f.maps.files) == 0 {
-		return usagef("--case says which map of --map a variable has: it wants --map")
-	}
 	r, err := f.source.open(ctx, e, in)
 	if err != nil {
 		return err
@@ -122,8 +126,13 @@ func (f *convertFlags) run(cmd *cobra.Command, e *env, in, out string) error {
 	if o.Records, err = parseRecords(f.records, r.Records()); err != nil {
 		return err
 	}
-	if len(f.maps.files) > 0 {
-		if o.Maps, err = f.maps.load(f.ranks); err != nil {
+	if len(f.maps.files) > 0 || f.caseName != "" {
+		if len(f.maps.files) > 0 {
+			o.Maps, err = f.maps.load(f.ranks)
+		} else {
+			o.Maps, err = caseMaps(f.caseName, r.Schema(), f.ranks)
+		}
+		if err != nil {
 			return err
 		}
 		if o.MapOf, o.Maps, err = mapOf(f.caseName, o.Maps, r, f.vars); err != nil {
