@@ -507,6 +507,7 @@ func (c *checker) padding(p *checkPart, f vfs.File, d int) {
 
 // coverage reports elements that several ranks own, or none.
 func (c *checker) coverage(parts []*checkPart, maps []*decomp.Map) {
+	lost := slices.ContainsFunc(c.found, func(f Finding) bool { return errors.Is(f.Err, ErrMissing) })
 	for d, m := range maps {
 		if m == nil {
 			continue
@@ -520,7 +521,10 @@ func (c *checker) coverage(parts []*checkPart, maps []*decomp.Map) {
 		if cov.Overlapped > 0 {
 			c.say(Error, "", -1, name, ErrCorrupt, "%d elements are owned by several ranks%s", cov.Overlapped, overlapExample(parts, cov))
 		}
-		if cov.Uncovered > 0 {
+		switch {
+		case cov.Uncovered > 0 && lost: // holes of the map cannot be told from what the missing files had
+			c.say(Error, "", -1, name, ErrMissing, "%d of %d elements are in no subfile that is there", cov.Uncovered, m.Elems())
+		case cov.Uncovered > 0:
 			c.say(Note, "", -1, name, nil, "%d of %d elements are owned by no rank and read as fill values", cov.Uncovered, m.Elems())
 		}
 	}

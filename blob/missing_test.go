@@ -235,3 +235,23 @@ func TestReaderConcurrent(t *testing.T) {
 	}
 	<-done
 }
+
+// TestCheckMissing: what a missing subfile held is lost, not without an owner.
+func TestCheckMissing(t *testing.T) {
+	name := writeSets(t)
+	if err := os.Remove(name + ".0001"); err != nil {
+		t.Fatal(err)
+	}
+	lost := 0
+	for f := range Check(t.Context(), name, nil) {
+		if f.Severity == Note {
+			t.Errorf("a note: %v", f)
+		}
+		if f.Field == "D1" && errors.Is(f.Err, ErrMissing) && f.Msg == "6 of 20 elements are in no subfile that is there" {
+			lost++
+		}
+	}
+	if lost != 1 {
+		t.Errorf("%d findings tell what is lost, want 1", lost)
+	}
+}

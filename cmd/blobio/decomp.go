@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 
@@ -90,7 +91,8 @@ func writeFile(ctx context.Context, name string, force bool, f func(w io.Writer)
 	if _, err := os.Lstat(name); err == nil && !force {
 		return 0, fmt.Errorf("the output %s %w", name, blob.ErrExist)
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*.partial")
+	hidden := fmt.Sprintf(".%s.%08x.partial", filepath.Base(name), rand.Uint32())
+	tmp, err := os.OpenFile(filepath.Join(filepath.Dir(name), hidden), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666) // less the umask
 	if err != nil {
 		return 0, err
 	}
@@ -108,9 +110,6 @@ func writeFile(ctx context.Context, name string, force bool, f func(w io.Writer)
 	}
 	info, err := tmp.Stat()
 	if err != nil {
-		return 0, err
-	}
-	if err = tmp.Chmod(0o644); err != nil {
 		return 0, err
 	}
 	if err = tmp.Sync(); err != nil {

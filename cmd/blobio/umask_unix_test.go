@@ -1,0 +1,22 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// What a map file may be read by is up to the user.
+func TestMapFilesObeyUmask(t *testing.T) {
+	defer syscall.Umask(syscall.Umask(0o077))
+	name := filepath.Join(t.TempDir(), "m.nc")
+	good(t, "decomp", "gen", "F", name, "--ne", "2", "--ranks", "2")
+	info, err := os.Stat(name)
+	check(t, err)
+	if info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, want 0600", info.Mode())
+	}
+}
