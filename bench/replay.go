@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -202,7 +203,7 @@ func (p *replay) run(ctx context.Context, l blob.Layout) (*Result, error) {
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, firstCause(err)
 	}
 	res.Write = (<-took).Seconds()
 	r, err := blob.Open(ctx, res.Path, nil)
@@ -237,6 +238,16 @@ func (p *replay) run(ctx context.Context, l blob.Layout) (*Result, error) {
 		res.CanBytes = info.Size()
 	}
 	return res, nil
+}
+
+// firstCause takes the names of the ranks that only heard of an error from it:
+// what remains is the rank that met it.
+func firstCause(err error) error {
+	var outer, inner *comm.RankError
+	for errors.As(err, &outer) && errors.As(outer.Err, &inner) {
+		err = inner
+	}
+	return err
 }
 
 // rank does one rank's part of the writing. The time is that of the calls

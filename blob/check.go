@@ -298,6 +298,10 @@ func (c *checker) sizes(p *checkPart) {
 			}
 		}
 	}
+	if last, end := pl.lastPiece(records); pl.layout == Canonical && p.size >= last && p.size < end {
+		c.say(Warning, p.name, p.size, "file", nil, "%d bytes of the last variable are not there: never written (programs without fill mode leave them out) or lost; they read as zeros", end-p.size)
+		return
+	}
 	switch {
 	case p.size < min(least, want):
 		c.say(Error, p.name, p.size, "file", ErrTruncated, "%d bytes, but the header promises %d", p.size, want)

@@ -59,6 +59,26 @@ func (p *place) fileSize(records int64) int64 {
 	return p.hdr.FileSize(records)
 }
 
+// lastPiece returns the file offset of the last variable (of the last record)
+// of a CDF file, and where its data end. A canonical file that is written
+// without fill mode, as PnetCDF does by default, ends behind the last element that somebody
+// wrote: what lacks of its last piece was never written, and is zero like every other hole in the file.
+func (p *place) lastPiece(records int64) (off, end int64) {
+	for v := range p.hdr.Vars {
+		rec := int64(0)
+		if p.hdr.IsRecord(v) {
+			if records == 0 {
+				continue
+			}
+			rec = records - 1
+		}
+		if o, n := p.at.Extent(v, rec); o >= off {
+			off, end = o, o+n
+		}
+	}
+	return off, end
+}
+
 // writeContainer writes everything but the ranks' data: the header, and
 // the HDF5 metadata. The file gets its exact size.
 func (e *engine) writeContainer(f vfs.File, meta *h5.Layout, records int64) error {

@@ -284,6 +284,17 @@ func (r *Reader) Missing() (names []string) {
 	return names
 }
 
+// Unwritten returns how many bytes of the last variable a canonical file does
+// not hold: they were never written, or are lost, and read as zeros.
+func (r *Reader) Unwritten() int64 {
+	if p := r.sets[0].parts[0]; r.layout == Canonical && p.place != nil {
+		if last, end := p.place.lastPiece(r.records); p.place.fileLen >= last && p.place.fileLen < end {
+			return end - p.place.fileLen
+		}
+	}
+	return 0
+}
+
 // Close releases the files.
 func (r *Reader) Close() error {
 	r.mu.Lock()

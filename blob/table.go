@@ -245,10 +245,12 @@ func (r *Reader) readSet(ctx context.Context, s *set) error {
 	}
 	// Headers come before tables: what is wrong with a table follows, as a
 	// rule, from a header that is of another dataset.
+	absent := s.blobsOfMissing()
 	for _, p := range s.parts {
 		p.first = s.blobs
 		if p.place == nil {
-			continue // missing: its number of blobs is not known
+			s.blobs += absent[p] // 0 if it is not known
+			continue
 		}
 		if lead == nil {
 			lead = p
@@ -296,6 +298,39 @@ func (r *Reader) readSet(ctx context.Context, s *set) error {
 		}
 	}
 	return nil
+}
+
+// blobsOfMissing tells how many blobs the subfiles hold that are not there, so
+// that the others keep their numbers: from the manifest, or, if one only is
+// missing, from what the others leave of the ranks. Where neither tells, the
+// blobs that are there are numbered on.
+func (s *set) blobsOfMissing() map[*filePart]int {
+	known := map[*filePart]int{}
+	left := -1
+	var unknown []*filePart
+	for _, p := range s.parts {
+		switch {
+		case p.place != nil:
+			if left < 0 {
+				left = p.place.shape.ranks
+			}
+		case p.info != nil && len(p.info.Blobs) > 1:
+			known[p] = len(p.info.Blobs) - 1
+		default:
+			unknown = append(unknown, p)
+		}
+	}
+	for _, p := range s.parts {
+		if p.place != nil {
+			left -= p.place.shape.nblobs
+		} else {
+			left -= known[p]
+		}
+	}
+	if len(unknown) == 1 && left > 0 {
+		known[unknown[0]] = left
+	}
+	return known
 }
 
 // sameBlobs checks that an appended set has the blobs of the first one, for

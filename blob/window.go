@@ -77,9 +77,14 @@ func (r *Reader) raw(ctx context.Context, v VarID, rec, lo, hi int64, dst []byte
 			return err
 		}
 		b := dst[at:min(at+readBatch, int64(len(dst)))]
-		if end := p.place.fileLen - off - lo*size - at; p.place.layout == Canonical && r.opt.AllowMissing && end < int64(len(b)) {
-			// A file that was written without fill mode ends at the last element that was written.
-			fm.fill(b[max(end, 0):], sv)
+		if end := p.place.fileLen - off - lo*size - at; p.place.layout == Canonical && end < int64(len(b)) {
+			if last, _ := p.place.lastPiece(r.records); off == last {
+				clear(b[max(end, 0):]) // never written, see lastPiece
+			} else if r.opt.AllowMissing {
+				fm.fill(b[max(end, 0):], sv)
+			} else {
+				end = int64(len(b))
+			}
 			if b = b[:max(end, 0)]; len(b) == 0 {
 				continue
 			}

@@ -54,7 +54,8 @@ of the canonical order for --ranks ranks. --map takes map files in any form
 or with --case the one that the E3SM case gives it. Maps that would lose elements
 of the source (I: only land is owned) want --drop-uncovered.
 
-JSON: {in, out, layout, variables, records, bytes, seconds, mib_per_second}.`,
+JSON: {in, out, layout, variables, records, bytes, seconds, mib_per_second}, and with
+subfiles missing {missing: [name], lost: [{map, elements, of}]}.`,
 		Example: `  blobio convert F_h0.nc F_h0.canonical.nc
   blobio convert --format cdf2 --vars T850,PS --records 0:10 F_h1.nc out.nc
   blobio convert --to process-centric F_h1.nc F_h1.h5
@@ -180,6 +181,12 @@ func (f *convertFlags) report(ctx context.Context, e *env, in *blob.Reader, out 
 	}
 	defer w.Close()
 	d := describe(w)
+	var gone []lost
+	if len(in.Missing()) > 0 {
+		if gone, err = lostElements(ctx, in); err != nil {
+			return err
+		}
+	}
 	rate := float64(d.Bytes) / (1 << 20) / took.Seconds()
 	if f.asJSON {
 		return e.printJSON(struct {
@@ -191,7 +198,10 @@ func (f *convertFlags) report(ctx context.Context, e *env, in *blob.Reader, out 
 			Bytes   int64   `json:"bytes"`
 			Seconds float64 `json:"seconds"`
 			Rate    float64 `json:"mib_per_second"`
-		}{in.Base(), out, d.Layout, len(d.Vars), d.Records, d.Bytes, took.Seconds(), rate})
+
+			Missing []string `json:"missing,omitempty"`
+			Lost    []lost   `json:"lost,omitempty"`
+		}{in.Base(), out, d.Layout, len(d.Vars), d.Records, d.Bytes, took.Seconds(), rate, in.Missing(), gone})
 	}
 	_, err = fmt.Fprintf(e.out, "%s: %s, %s, %d bytes in %.2f s, %.0f MiB/s\n", out, d.summary(), plural(len(d.Vars), "variable"), d.Bytes, took.Seconds(), rate)
 	return err

@@ -32,11 +32,44 @@ func (s *sourceFlags) open(ctx context.Context, e *env, path string) (*blob.Read
 	if err != nil {
 		return nil, err
 	}
-	if lost := r.Missing(); len(lost) > 0 {
-		fmt.Fprintf(e.stderr, "blobio: warning: %s of %s missing: %s; what was in them reads as fill values\n",
-			plural(len(lost), "subfile"), r.Base(), strings.Join(lost[:min(3, len(lost))], ", "))
+	if gone := r.Missing(); len(gone) > 0 {
+		lost, err := lostElements(ctx, r)
+		if err != nil {
+			r.Close()
+			return nil, err
+		}
+		var words []string
+		for _, l := range lost {
+			words = append(words, fmt.Sprintf("%s %d of %d", l.Map, l.Elements, l.Of))
+		}
+		fmt.Fprintf(e.stderr, "blobio: warning: %s of %s missing: %s; elements that read as fill values: %s\n",
+			plural(len(gone), "subfile"), r.Base(), strings.Join(gone[:min(3, len(gone))], ", "), strings.Join(words, ", "))
+	}
+	if n := r.Unwritten(); n > 0 {
+		fmt.Fprintf(e.stderr, "blobio: warning: the last %d bytes of %s are not there, never written or lost; they read as zeros\n", n, r.Base())
 	}
 	return r, nil
+}
+
+// lost is what is not there of one map.
+type lost struct {
+	Map      string `json:"map"`
+	Elements int64  `json:"elements"`
+	Of       int64  `json:"of"`
+}
+
+// lostElements counts the elements of each map that no subfile that is there
+// holds; those that nobody owned in the first place are among them.
+func lostElements(ctx context.Context, r *blob.Reader) ([]lost, error) {
+	var out []lost
+	for d := range r.Schema().NumDecomps() {
+		c, err := r.Coverage(ctx, blob.DecompID(d+1))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, lost{fmt.Sprintf("D%d", d+1), c.Uncovered, c.Elems})
+	}
+	return out, nil
 }
 
 // state says in a word what the manifest tells of a dataset.
