@@ -131,12 +131,28 @@ func isFile(fsys vfs.FS, dir string, e fs.DirEntry) bool {
 // List returns the datasets of subfiles in a directory, by name. Files without
 // a number count only if nothing else is there; hidden files never.
 func List(fsys vfs.FS, dir string) ([]*Set, error) {
+	sets, single, err := scan(fsys, dir)
+	if len(sets) == 0 {
+		sets = single
+	}
+	return sets, err
+}
+
+// ListAll returns the datasets of subfiles in a directory, and all other
+// files that are not hidden, by name.
+func ListAll(fsys vfs.FS, dir string) ([]*Set, error) {
+	sets, single, err := scan(fsys, dir)
+	sets = append(sets, single...)
+	slices.SortFunc(sets, func(a, b *Set) int { return strings.Compare(a.Base, b.Base) })
+	return sets, err
+}
+
+func scan(fsys vfs.FS, dir string) (sets, single []*Set, err error) {
 	entries, err := fsys.ReadDir(dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	bases := map[string]*Set{}
-	var single []*Set
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), ".") || !isFile(fsys, dir, e) {
 			continue
@@ -151,10 +167,6 @@ func List(fsys vfs.FS, dir string) ([]*Set, error) {
 			bases[b] = &Set{Base: filepath.Join(dir, b)}
 		}
 	}
-	if len(bases) == 0 {
-		return single, nil
-	}
-	var sets []*Set
 	for b, s := range bases {
 		for _, e := range entries {
 			s.add(strings.TrimSuffix(s.Base, b), b, e.Name())
@@ -162,5 +174,5 @@ func List(fsys vfs.FS, dir string) ([]*Set, error) {
 		sets = append(sets, s)
 	}
 	slices.SortFunc(sets, func(a, b *Set) int { return strings.Compare(a.Base, b.Base) })
-	return sets, nil
+	return sets, single, nil
 }

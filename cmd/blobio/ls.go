@@ -117,7 +117,7 @@ func ls(cmd *cobra.Command, e *env, paths []string, long, asJSON bool) error {
 // lsPath describes the one dataset that a path means, or all of a directory.
 func lsPath(ctx context.Context, path string) (found []*dataset, isDir bool, err error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		sets, err := subfile.List(vfs.OS, path)
+		sets, err := subfile.ListAll(vfs.OS, path)
 		if err != nil {
 			return nil, true, err
 		}
