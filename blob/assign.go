@@ -1,0 +1,171 @@
+package blob
+
+import (
+	"context"
+	"fmt"
+
+	"blobio/decomp"
+)
+
+// assign chooses the maps of the output and gives its variables their
+// decompositions. The schema of the conversion is replaced.
+func (c *conversion) assign(ctx context.Context) ([]*decomp.Map, int, error) {
+	s := NewSchema()
+	s.dims, s.atts = c.schema.dims, c.schema.atts
+	s.vars = append([]Variable(nil), c.schema.vars...)
+	old := c.schema
+	c.schema = s
+	ranks := c.o.Ranks
+	if len(c.o.Maps) == 0 && len(old.decomps) > 0 {
+		var maps []*decomp.Map
+		for d := range old.decomps {
+			m, err := c.r.Map(ctx, DecompID(d+1))
+			if err != nil {
+				return nil, 0, err
+			}
+			maps = append(maps, m)
+		}
+		if ranks == 0 || ranks == maps[0].Ranks() {
+			s.decomps = old.decomps
+			return maps, maps[0].Ranks(), nil
+		}
+	}
+	for i := range s.vars {
+		s.vars[i].Decomp = 0
+	}
+	if len(c.o.Maps) > 0 {
+		ranks = c.o.Maps[0].Ranks()
+		return c.o.Maps, ranks, c.assignMaps(s, ranks)
+	}
+	if ranks == 0 {
+		return nil, 0, usageErr("convert to blobs: %s has no maps of its own: want maps, or a number of ranks", c.r.base)
+	}
+	// Equal parts of canonical order, for every shape that has something for each rank.
+	var maps []*decomp.Map
+	for i := range s.vars {
+		v := &s.vars[i]
+		if shape := s.shape(v.Dims, v.Record); len(shape) == 0 || product(shape) < int64(max(ranks, 2)) || v.Type.Size() == 1 {
+			continue
+		}
+		dims := v.Dims
+		if v.Record {
+			dims = dims[1:]
+		}
+		for d := range s.decomps {
+			if fmt.Sprint(s.decomps[d]) == fmt.Sprint(dims) {
+				v.Decomp = DecompID(d + 1)
+			}
+		}
+		if v.Decomp == 0 {
+			v.Decomp = s.Decomp(dims...)
+			maps = append(maps, decomp.Regular(s.DecompDims(v.Decomp), ranks))
+		}
+	}
+	return maps, ranks, s.err
+}
+
+// assignMaps gives each variable the map that is asked for it, or the first of its shape.
+func (c *conversion) assignMaps(s *Schema, ranks int) error {
+	choice := make([]int, len(s.vars))
+	for i := range s.vars {
+		v := &s.vars[i]
+		if c.o.MapOf != nil {
+			choice[i] = c.o.MapOf(v)
+			continue
+		}
+		for k, m := range c.o.Maps {
+			if fmt.Sprint(s.shape(v.Dims, v.Record)) == fmt.Sprint(m.Dims()) {
+				choice[i] = k + 1
+				break
+			}
+		}
+	}
+	for k, m := range c.o.Maps {
+		if m.Ranks() != ranks {
+			return usageErr("convert: map %d is for %d ranks, map 1 for %d", k+1, m.Ranks(), ranks)
+		}
+		at := -1
+		for i, n := range choice {
+			if n == k+1 {
+				at = i
+				break
+			}
+		}
+		if at < 0 {
+			return usageErr("convert: no variable has the shape %v of map %d", m.Dims(), k+1)
+		}
+		dims := s.vars[at].Dims
+		if s.vars[at].Record {
+			dims = dims[1:]
+		}
+		s.Decomp(dims...)
+	}
+	for i := range s.vars {
+		v := &s.vars[i]
+		if k := choice[i]; k != 0 {
+			if k < 0 || k > len(c.o.Maps) {
+				return usageErr("convert: variable %q is given map %d, want 1..%d", v.Name, k, len(c.o.Maps))
+			}
+			if got, want := s.shape(v.Dims, v.Record), c.o.Maps[k-1].Dims(); fmt.Sprint(got) != fmt.Sprint(want) {
+				return usageErr("convert: variable %q has shape %v, map %d has %v", v.Name, got, k, want)
+			}
+			v.Decomp = DecompID(k)
+		}
+	}
+	return s.err
+}
+
+// keepsAll checks that the maps of the output own every element that the
+// source has: what no rank owns is in no blob.
+func (c *conversion) keepsAll(ctx context.Context, maps []*decomp.Map) error {
+	if c.o.DropUncovered || len(c.o.Maps) == 0 {
+		return nil
+	}
+	checked := map[[2]DecompID]bool{}
+	for i := range c.schema.vars {
+		v, src := &c.schema.vars[i], c.r.schema.vars[c.src[i]].Decomp
+		if key := [2]DecompID{v.Decomp, src}; v.Decomp == 0 || checked[key] {
+			continue
+		} else {
+			checked[key] = true
+		}
+		ix, err := maps[v.Decomp-1].Index()
+		if err != nil {
+			return err
+		}
+		var from *decomp.Index // nil: the source has every element
+		if src != 0 {
+			if from, err = c.r.mapIndex(ctx, src); err != nil {
+				return err
+			}
+		}
+		lost, first := int64(0), int64(-1)
+		gap := func(lo, hi int64) {
+			if from == nil && lo < hi {
+				if lost += hi - lo; first < 0 {
+					first = lo
+				}
+				return
+			}
+			for o := range from.Range(lo, hi) {
+				if lost += o.Len; first < 0 {
+					first = o.Off
+				}
+			}
+		}
+		at := int64(0)
+		for o := range ix.Range(0, maps[v.Decomp-1].Elems()) {
+			if o.Off > at {
+				gap(at, o.Off)
+			}
+			at = o.Off + o.Len
+		}
+		if n := maps[v.Decomp-1].Elems(); at < n {
+			gap(at, n)
+		}
+		if lost > 0 {
+			return usageErr("convert: map %d owns none of %d elements that variable %q has, the first is %d (ConvertOptions.DropUncovered drops them)", v.Decomp, lost, v.Name, first)
+		}
+	}
+	return nil
+}

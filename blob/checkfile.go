@@ -1,0 +1,190 @@
+package blob
+
+import (
+	"fmt"
+)
+
+// structure checks one file on its own: header, size, table of blobs.
+func (c *checker) structure(p *checkPart) {
+	if p.name == "" || p.gone() {
+		if c.missing.Add(1) <= maxListed {
+			c.say(Error, p.wanted(), -1, "subfile", ErrMissing, "not there")
+		}
+		p.name = ""
+		return
+	}
+	f, done, err := p.file()
+	if err != nil {
+		c.add(findingOf(Error, p.name, p.whatIsIt(err)))
+		return
+	}
+	defer done()
+	if p.size, err = f.Size(); err != nil {
+		c.add(findingOf(Error, p.name, err))
+		return
+	}
+	pl, records, err := decodePlace(f, p.size, p.name)
+	if err != nil {
+		c.add(findingOf(Error, p.name, p.whatIsIt(err)))
+		return
+	}
+	p.place, p.records = pl, records
+	c.sizes(p)
+	c.manifest(p)
+	if pl.layout == Canonical {
+		return
+	}
+	if pl.layout == ProcessCentric {
+		for v := range pl.hdr.Vars {
+			if b := pl.hdr.Vars[v].Begin; b != 0 {
+				c.say(Note, p.name, -1, fmt.Sprintf("variable %q begin", pl.hdr.Vars[v].Name), nil, "%d, the reference writes 0", b)
+				break
+			}
+		}
+	}
+	t, err := readTable(f, pl, p.name, func(err error) { c.add(findingOf(Error, p.name, err)) })
+	if err != nil {
+		c.add(findingOf(Error, p.name, err))
+		return
+	}
+	p.table = t
+	if p.info != nil && pl.layout == ProcessCentric {
+		if n := len(p.info.Blobs); n != len(t.blob)+1 {
+			c.say(Error, p.name, -1, "blobs", ErrCorrupt, "the manifest has %d offsets, want %d for %d blobs and the end of the last", n, len(t.blob)+1, len(t.blob))
+		} else if end := pl.dataOff + pl.dataLen; p.info.Blobs[n-1] != end {
+			c.say(Error, p.name, end, "blobs", ErrCorrupt, "the last ends at %#x, the manifest says %#x", end, p.info.Blobs[n-1])
+		}
+		for j, off := range t.blob {
+			if j < len(p.info.Blobs) && p.info.Blobs[j] != off {
+				c.say(Error, p.name, off, fmt.Sprintf("blob %d", j), ErrCorrupt, "begins at %#x, the manifest says %#x", off, p.info.Blobs[j])
+			}
+		}
+	}
+}
+
+// sizes holds the length of the file against what its header promises.
+func (c *checker) sizes(p *checkPart) {
+	pl := p.place
+	records := p.records
+	if p.info != nil {
+		if err := pl.holds(p.name, p.records, p.set.Records); err != nil {
+			c.add(findingOf(Error, p.name, err))
+			p.noData = true // how much of it to read is not known
+			return
+		}
+		if n := pl.fileSize(p.set.Records); n != p.info.Size {
+			c.say(Error, p.name, -1, "file", ErrCorrupt, "%d bytes by its header and %d records, the manifest says %d", n, p.set.Records, p.info.Size)
+		}
+	}
+	if p.info != nil && pl.layout == VariableCentric {
+		records = p.set.Records
+		if p.records != records {
+			c.say(Warning, p.name, numrecsAt, "numrecs", nil, "%d, the manifest says %d: a commit was cut short, the manifest is right", p.records, records)
+		}
+	}
+	if pl.layout == ProcessCentric {
+		return // the datasets' extents were checked when they were found
+	}
+	want := pl.fileSize(records)
+	least := want
+	for v := range pl.hdr.Vars { // a last pad may be missing
+		if pl.hdr.IsRecord(v) && records > 0 {
+			if v == lastRecordVar(pl) {
+				off, n := pl.at.Extent(v, records-1)
+				least = off + n
+			}
+		}
+	}
+	if last, end := pl.lastPiece(records); pl.layout == Canonical && p.size >= last && p.size < end {
+		c.say(Warning, p.name, p.size, "file", nil, "%d bytes of the last variable are not there: never written (programs without fill mode leave them out) or lost; they read as zeros", end-p.size)
+		return
+	}
+	switch {
+	case p.size < min(least, want):
+		c.say(Error, p.name, p.size, "file", ErrTruncated, "%d bytes, but the header promises %d", p.size, want)
+	case p.size > want && p.info != nil:
+		c.say(Warning, p.name, want, "file", nil, "%d bytes behind the committed end: an append that was not finished", p.size-want)
+	case p.size > want:
+		c.say(Warning, p.name, want, "file", nil, "%d bytes behind the end that the header promises", p.size-want)
+	}
+}
+
+func lastRecordVar(pl *place) int {
+	last := -1
+	for v := range pl.hdr.Vars {
+		if pl.hdr.IsRecord(v) && (last < 0 || pl.hdr.Vars[v].Begin > pl.hdr.Vars[last].Begin) {
+			last = v
+		}
+	}
+	return last
+}
+
+// manifest holds the file against the manifest's description of it.
+func (c *checker) manifest(p *checkPart) {
+	if p.info == nil {
+		return
+	}
+	if m := p.r.manifest; p.place.layout.String() != m.Layout {
+		c.say(Error, p.name, p.place.hdrOff, "header", ErrCorrupt, "%v, the manifest says %s", p.place.layout, m.Layout)
+	} else if p.place.shape.ranks != m.Ranks {
+		c.say(Error, p.name, p.place.locate().globalAtt(attNprocs), "attribute "+attNprocs, ErrCorrupt, "%d, the manifest says %d", p.place.shape.ranks, m.Ranks)
+	}
+	if p.size < p.info.Size {
+		c.say(Error, p.name, p.size, "file", ErrTruncated, "%d bytes, the manifest says %d", p.size, p.info.Size)
+	}
+	if p.place.hdrLen != p.info.HeaderLen || p.place.hdrOff != p.info.HeaderOff {
+		c.say(Error, p.name, p.place.hdrOff, "header", ErrCorrupt, "%d bytes at %#x, the manifest says %d at %#x", p.place.hdrLen, p.place.hdrOff, p.info.HeaderLen, p.info.HeaderOff)
+		return
+	}
+	if p.place.layout != Canonical {
+		crc, err := p.headerCRC()
+		if err != nil {
+			c.add(findingOf(Error, p.name, err))
+		} else if crc != p.info.HeaderCRC {
+			c.say(Error, p.name, p.place.hdrOff, "header", ErrChecksum, "sums to %08x, the manifest says %08x", uint32(crc), uint32(p.info.HeaderCRC))
+		}
+	}
+}
+
+// data compares the checksums of all extents with the manifest's, or reads the
+// data for the sake of reading where there is none.
+func (c *checker) data(p *checkPart) {
+	if p.table == nil || c.ctx.Err() != nil || p.info == nil || p.noData {
+		return
+	}
+	f, done, err := p.file()
+	if err != nil {
+		c.add(findingOf(Error, p.name, err))
+		return
+	}
+	defer done()
+	pl := p.place
+	want := int64(0)
+	err = sumExtents(c.ctx, f, pl, p.table, p.name, p.set.Records, func(ext int64, v int, rec int64, crc uint32) {
+		want = max(want, ext+1)
+		field := fmt.Sprintf("variable %q", pl.hdr.Vars[v].Name)
+		off := int64(-1)
+		if pl.layout == VariableCentric {
+			off, _ = pl.at.Extent(v, rec)
+		}
+		if pl.hdr.IsRecord(v) {
+			field += fmt.Sprintf(" record %d", rec+p.set.First)
+		}
+		switch {
+		case ext >= int64(len(p.info.Extents)):
+			c.say(Error, p.name, off, field, ErrChecksum, "the manifest has no checksum of it")
+		case p.info.Extents[ext] != crc:
+			c.say(Error, p.name, off, field, ErrChecksum, "sums to %08x, the manifest says %08x", crc, p.info.Extents[ext])
+		}
+	}, func(n int64) {
+		if d := c.done.Add(n); c.o.Progress != nil {
+			c.o.Progress(d, c.total)
+		}
+	})
+	switch n := int64(len(p.info.Extents)); {
+	case err != nil:
+		c.add(findingOf(Error, p.name, err))
+	case n > want:
+		c.say(Error, p.name, -1, "extents", ErrCorrupt, "the manifest has %d checksums, the file %d extents", n, want)
+	}
+}

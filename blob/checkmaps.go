@@ -1,0 +1,168 @@
+package blob
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"blobio/decomp"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// maps reads every map of all subfiles and checks every request. It returns
+// them as far as they could be read.
+func (c *checker) maps(parts []*checkPart) []*decomp.Map {
+	var lead *checkPart
+	blobs := 0
+	for _, p := range parts {
+		if p.table == nil {
+			continue
+		}
+		if lead == nil {
+			lead = p
+		} else if sameDataset(lead.place, p.place, true) != nil {
+			continue
+		}
+		p.first = blobs
+		blobs += p.place.shape.nblobs
+	}
+	if lead == nil {
+		return nil
+	}
+	maps := make([]*decomp.Map, lead.place.nd())
+	for d := range maps {
+		dims := lead.place.schema.DecompDims(DecompID(d + 1))
+		b := decomp.NewBuilder(dims, blobs)
+		last := dims[len(dims)-1]
+		for _, p := range parts {
+			if p.table == nil || sameDataset(lead.place, p.place, true) != nil {
+				continue
+			}
+			f, done, err := p.file()
+			if err != nil {
+				c.add(findingOf(Error, p.name, err))
+				continue
+			}
+			err = readRequests(c.ctx, f, p.place, p.table, p.name, d, c.o.Workers, func(j int, reqs []decomp.Req) error {
+				for k, q := range reqs {
+					if q.Length == 0 {
+						at, _ := p.place.mapPiece(d, mapLengths, p.table, j)
+						c.say(Note, p.name, at+4*int64(k), fmt.Sprintf("D%d.lengths[%d][%d]", d+1, j, k), nil, "0: a request of no elements")
+						break
+					}
+					if q.Length > 0 && q.Offset >= 0 && q.Offset%last+q.Length > last {
+						at, _ := p.place.mapPiece(d, mapLengths, p.table, j)
+						c.say(Warning, p.name, at+4*int64(k), fmt.Sprintf("D%d.lengths[%d][%d]", d+1, j, k), nil,
+							"request of %d elements from %d on goes beyond the end of its row of %d", q.Length, q.Offset, last)
+						break
+					}
+				}
+				return b.Set(p.first+j, reqs)
+			}, func(err error) { c.add(findingOf(Error, p.name, err)) })
+			if err != nil {
+				c.add(findingOf(Error, p.name, err))
+			}
+			if p.place.layout == VariableCentric {
+				c.padding(p, f, d)
+			}
+			done()
+		}
+		m, err := b.Map()
+		if err != nil {
+			c.add(findingOf(Error, lead.name, err))
+			continue
+		}
+		maps[d] = m
+	}
+	return maps
+}
+
+// prints holds the maps, all of which could be read, against the manifest's fingerprints.
+func (c *checker) prints(parts []*checkPart, maps []*decomp.Map) {
+	for _, p := range parts {
+		if p.table == nil || p.info == nil {
+			return
+		}
+	}
+	if len(maps) == 0 {
+		return
+	}
+	r := parts[0].r
+	name := subfile.ManifestName(r.base)
+	if n := len(r.manifest.Maps); n != len(maps) {
+		c.say(Error, name, -1, "maps", ErrCorrupt, "%d fingerprints, but the files have %d maps", n, len(maps))
+		return
+	}
+	for d, m := range maps {
+		sum := int64(0)
+		for _, p := range parts {
+			sum += mapPrint(m.Sub(p.first, p.place.shape.nblobs), p.table, p.index)
+		}
+		if got, want := fmt.Sprintf("%016x", uint64(sum)), r.manifest.Maps[d]; got != want {
+			c.say(Error, name, -1, fmt.Sprintf("maps[%d]", d), ErrMapMismatch, "fingerprint %q, but that of D%d of %s is %s", want, d+1, parts[0].base, got)
+		}
+	}
+}
+
+// padding notes rows of a map whose unused entries are not zero: what the reference leaves there.
+func (c *checker) padding(p *checkPart, f vfs.File, d int) {
+	width, nd := p.place.shape.maxReqs[d], p.place.nd()
+	for j := range p.place.shape.nblobs {
+		for _, m := range []int{mapOffsets, mapLengths} {
+			off, n := p.place.mapPiece(d, m, p.table, j)
+			used := p.table.nreqs[j*nd+d] * n / max(width, 1)
+			b := make([]byte, min(n-used, 1<<16))
+			if len(b) == 0 || readFull(f, b, off+used, p.name, "padding") != nil {
+				continue
+			}
+			if i := slices.IndexFunc(b, func(x byte) bool { return x != 0 }); i >= 0 {
+				c.say(Note, p.name, off+used+int64(i), fmt.Sprintf("D%d.%s[%d]", d+1, mapVarDefs[m].name, j), nil,
+					"not zero behind the last request: undefined bytes, as the reference leaves them")
+				return // one per map is enough to know
+			}
+		}
+	}
+}
+
+// coverage reports elements that several ranks own, or none.
+func (c *checker) coverage(parts []*checkPart, maps []*decomp.Map) {
+	lost := slices.ContainsFunc(c.found, func(f Finding) bool { return errors.Is(f.Err, ErrMissing) })
+	for d, m := range maps {
+		if m == nil {
+			continue
+		}
+		cov, err := m.Coverage()
+		if err != nil {
+			c.say(Error, "", -1, fmt.Sprintf("D%d", d+1), ErrCorrupt, "%v", err)
+			continue
+		}
+		name := fmt.Sprintf("D%d", d+1)
+		if cov.Overlapped > 0 {
+			c.say(Error, "", -1, name, ErrCorrupt, "%d elements are owned by several ranks%s", cov.Overlapped, overlapExample(parts, cov))
+		}
+		switch {
+		case cov.Uncovered > 0 && lost: // holes of the map cannot be told from what the missing files had
+			c.say(Error, "", -1, name, ErrMissing, "%d of %d elements are in no subfile that is there", cov.Uncovered, m.Elems())
+		case cov.Uncovered > 0:
+			c.say(Note, "", -1, name, nil, "%d of %d elements are owned by no rank and read as fill values", cov.Uncovered, m.Elems())
+		}
+	}
+}
+
+// overlapExample names the first overlap by subfile and blob.
+func overlapExample(parts []*checkPart, cov decomp.Coverage) string {
+	if len(cov.Overlaps) == 0 {
+		return ""
+	}
+	who := func(rank int) string {
+		for _, p := range slices.Backward(parts) {
+			if p.table != nil && p.first <= rank {
+				return fmt.Sprintf("blob %d of %s", rank-p.first, p.name)
+			}
+		}
+		return fmt.Sprintf("blob %d", rank)
+	}
+	o := cov.Overlaps[0]
+	return fmt.Sprintf(": the first are %d from %d on, of %s and %s", o.Len, o.Off, who(o.Rank), who(o.Other))
+}

@@ -1,0 +1,198 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+)
+
+// toBlobs writes the output as blobs.
+func (c *conversion) toBlobs(ctx context.Context) error {
+	maps, ranks, err := c.assign(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.keepsAll(ctx, maps); err != nil {
+		return err
+	}
+	b, err := newBulk(c.out, c.schema, maps, ranks, &Options{Layout: c.o.Layout, Grouping: c.o.Grouping, Subfiles: c.o.Subfiles,
+		Force: c.o.Force, Workers: c.o.Workers, Durability: c.o.Durability, Records: c.records, fs: c.o.fs,
+		WideMaps: c.o.WideMaps || c.r.wideMaps(),
+		Buffer:   int(min(defaultBuffer, max(c.o.Memory/16, 64<<10)))})
+	if err != nil {
+		return err
+	}
+	if filepath.Clean(c.out) == filepath.Clean(c.r.base) {
+		return usageErr("convert: the output %s is the source", c.out)
+	}
+	if err = b.create(c.records); err == nil {
+		if err = c.fillBlobs(ctx, b); err == nil {
+			err = b.commit(ctx, c.records)
+		}
+	}
+	if err != nil {
+		b.abandon()
+	}
+	return err
+}
+
+// wideMaps says whether a map of the dataset has int64 offsets.
+func (r *Reader) wideMaps() bool {
+	for _, p := range r.sets[0].parts {
+		if pl := p.header(); pl != nil {
+			return slices.Contains(pl.shape.wide, true)
+		}
+	}
+	return false
+}
+
+// fillBlobs brings every variable from canonical order into the blobs: as many
+// records of variables at a time as the memory holds twice.
+func (c *conversion) fillBlobs(ctx context.Context, b *bulk) error {
+	units := c.units(1 << 62)
+	bytesOf := func(u unit) int64 { return (u.hi - u.lo) * int64(c.schema.vars[u.v].Type.Size()) }
+	for _, u := range units {
+		c.total.Add(bytesOf(u))
+	}
+	limit := c.o.Memory / 4
+	for len(units) > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n, sum := 0, int64(0)
+		for n < len(units) && (n == 0 || sum+bytesOf(units[n]) <= limit) {
+			sum += bytesOf(units[n])
+			n++
+		}
+		var err error
+		if sum > 2*limit {
+			err = c.fillLarge(ctx, b, units[0], limit)
+		} else {
+			err = c.fillSome(ctx, b, units[:n])
+		}
+		if err != nil {
+			return err
+		}
+		c.progress(sum)
+		units = units[n:]
+	}
+	return nil
+}
+
+func (c *conversion) fillSome(ctx context.Context, b *bulk, items []unit) error {
+	data := make([][][]byte, len(items)) // by item and rank; one entry for all if it is not decomposed
+	errs := make([]error, len(items))
+	wins, alls := c.scratch(b, items)
+	inParallel(c.o.Workers, len(items), func(k int) {
+		u := items[k]
+		sv := &c.schema.vars[u.v]
+		size := int64(sv.Type.Size())
+		win := wins[k]
+		if errs[k] = c.read(ctx, u, win, hostBig); errs[k] != nil {
+			return
+		}
+		if sv.Decomp == 0 {
+			data[k] = [][]byte{win}
+			return
+		}
+		m := b.maps[sv.Decomp-1]
+		all := alls[k]
+		data[k] = make([][]byte, b.ranks)
+		for r := range b.ranks {
+			n := m.Count(r) * size
+			data[k][r] = all[:n:n]
+			m.Gather(all[:n], 0, win, 0, r, int(size))
+			all = all[n:]
+		}
+	})
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return b.write(ctx, items, func(it, rank int) []byte {
+		if len(data[it]) == 1 && c.schema.vars[items[it].v].Decomp == 0 {
+			return data[it][0]
+		}
+		return data[it][rank]
+	})
+}
+
+// scratch returns room for each item in canonical order and, if it is
+// decomposed, in map order. The memory is that of the call before, so that no
+// garbage piles up.
+func (c *conversion) scratch(b *bulk, items []unit) (wins, alls [][]byte) {
+	lens := make([]int64, 0, 2*len(items))
+	need := int64(0)
+	for _, u := range items {
+		sv := &c.schema.vars[u.v]
+		size, blobs := int64(sv.Type.Size()), int64(0)
+		if sv.Decomp != 0 {
+			blobs = b.maps[sv.Decomp-1].Total() * size
+		}
+		lens = append(lens, (u.hi-u.lo)*size, blobs)
+		need += (lens[len(lens)-2]+7)&^7 + (blobs+7)&^7 // elements stay aligned
+	}
+	if int64(cap(c.room)) < need {
+		c.room = nil
+		c.room = make([]byte, need)
+	}
+	room := c.room[:need]
+	take := func(n int64) []byte {
+		p := room[:n:n]
+		room = room[(n+7)&^7:]
+		return p
+	}
+	for k := range items {
+		wins, alls = append(wins, take(lens[2*k])), append(alls, take(lens[2*k+1]))
+	}
+	return wins, alls
+}
+
+// fillLarge converts one record of a variable that does not fit the memory:
+// some ranks at a time, each element looked up in the source.
+func (c *conversion) fillLarge(ctx context.Context, b *bulk, u unit, limit int64) error {
+	sv := &c.schema.vars[u.v]
+	if sv.Decomp == 0 {
+		return fmt.Errorf("blob: convert: record %d of %q has %d bytes and no decomposition, ConvertOptions.Memory is %d: %w",
+			u.rec, sv.Name, (u.hi-u.lo)*int64(sv.Type.Size()), c.o.Memory, ErrTooLarge)
+	}
+	m, size := b.maps[sv.Decomp-1], int64(sv.Type.Size())
+	src, rec := c.src[u.v], u.rec
+	if sv.Record {
+		rec += c.first
+	}
+	for from := 0; from < b.ranks; {
+		to, sum := from, int64(0)
+		for to < b.ranks && (to == from || sum+m.Count(to)*size <= limit) {
+			sum += m.Count(to) * size
+			to++
+		}
+		if sum > 4*limit {
+			return fmt.Errorf("blob: convert: the blob of rank %d of %q has %d bytes, ConvertOptions.Memory is %d: %w", from, sv.Name, sum, c.o.Memory, ErrTooLarge)
+		}
+		data := make([][]byte, to-from)
+		for k := range data {
+			data[k] = make([]byte, m.Count(from+k)*size)
+			if err := c.r.rawRuns(ctx, src, rec, func(yield func(int64, int64) bool) {
+				for q := range m.Reqs(from + k) {
+					if !yield(q.Offset, q.Length) {
+						return
+					}
+				}
+			}, data[k], form{hostBig, c.o.ZeroFill}); err != nil {
+				return err
+			}
+		}
+		if err := b.write(ctx, []unit{u}, func(_, rank int) []byte {
+			if rank < from || rank >= to {
+				return nil
+			}
+			return data[rank-from]
+		}); err != nil {
+			return err
+		}
+		from = to
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+package blob
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"blobio/decomp"
+)
+
+// badRequest says what is wrong with the requests of blob j of map d, and at
+// which byte, nil if nothing is.
+func badRequest(pl *place, t *ranks, name string, d, j int, reqs []decomp.Req, sum int64) error {
+	elems := product(pl.schema.DecompDims(DecompID(d + 1)))
+	entry := func(m, k int, size int64) (int64, string) {
+		at, _ := pl.mapPiece(d, m, t, j)
+		return at + int64(k)*size, fmt.Sprintf("D%d.%s[%d][%d]", d+1, mapVarDefs[m].name, j, k)
+	}
+	for k, q := range reqs {
+		switch {
+		case q.Length < 0 || q.Length > elems:
+			at, field := entry(mapLengths, k, 4)
+			return formatErr(name, at, field, ErrCorrupt, "%d, want 0..%d", q.Length, elems)
+		case q.Offset < 0 || q.Offset > elems-q.Length:
+			at, field := entry(mapOffsets, k, pl.offsetSize(d))
+			return formatErr(name, at, field, ErrCorrupt, "%d, want 0..%d for a request of %d elements", q.Offset, elems-q.Length, q.Length)
+		}
+	}
+	if want := t.count[j*pl.nd()+d]; sum != want {
+		at, _ := pl.mapPiece(d, mapLengths, t, j)
+		return formatErr(name, at, fmt.Sprintf("D%d.lengths[%d]", d+1, j), ErrCorrupt, "they sum to %d, blob_count is %d", sum, want)
+	}
+	return nil
+}
+
+// readRequests reads the lists of map d of all blobs of a part and calls set
+// for each, from several goroutines. Rows are read a few MiB at a time.
+func (p *filePart) readRequests(ctx context.Context, d, workers int, set func(j int, reqs []decomp.Req) error) error {
+	f, done, err := p.file()
+	if err != nil {
+		return err
+	}
+	defer done()
+	return readRequests(ctx, f, p.place, p.table, p.name, d, workers, set, nil)
+}
+
+// rowBatch is how many bytes of rows of a map are read at once.
+const rowBatch = 4 << 20
+
+// readRequests does the work. report, if it is not nil, is called with every fault, from
+// several goroutines, and the other blobs are still read; otherwise the first
+// fault is returned.
+func readRequests(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name string, d, workers int, set func(j int, reqs []decomp.Req) error, report func(error)) error {
+	nb, nd := pl.shape.nblobs, pl.nd()
+	width := max(pl.shape.maxReqs[d], 1)
+	group := int(max(1, rowBatch/(width*pl.offsetSize(d))))
+	n := (nb + group - 1) / group
+	errs := make([]error, n)
+	order := orderOf(pl.big)
+	inParallel(workers, n, func(g int) {
+		if errs[g] = ctx.Err(); errs[g] != nil {
+			return
+		}
+		lo, hi := g*group, min((g+1)*group, nb)
+		var offs, lens []byte
+		read := func(m, j int, n int64) ([]byte, error) {
+			at, _ := pl.mapPiece(d, m, t, j)
+			field := fmt.Sprintf("D%d.%s[%d]", d+1, mapVarDefs[m].name, j)
+			if at < 0 || n > pl.fileLen-at {
+				return nil, formatErr(name, at, field, ErrTruncated, "%d bytes, but the file ends at %d", n, pl.fileLen)
+			}
+			b := make([]byte, n)
+			return b, readFull(f, b, at, name, field)
+		}
+		osz := pl.offsetSize(d)
+		var err error
+		if pl.layout == VariableCentric { // rows of equal width, one after the other
+			rows := int64(hi - lo)
+			last := t.nreqs[(hi-1)*nd+d]
+			if offs, err = read(mapOffsets, lo, osz*((rows-1)*width+last)); err == nil {
+				lens, err = read(mapLengths, lo, 4*((rows-1)*width+last))
+			}
+			if err != nil {
+				if report != nil {
+					report(err)
+				} else {
+					errs[g] = err
+				}
+				return
+			}
+		}
+		var reqs []decomp.Req
+		for j := lo; j < hi; j++ {
+			q := t.nreqs[j*nd+d]
+			o, l := offs, lens
+			if pl.layout == VariableCentric {
+				o, l = offs[int64(j-lo)*width*osz:], lens[int64(j-lo)*width*4:]
+			} else if o, err = read(mapOffsets, j, osz*q); err == nil {
+				l, err = read(mapLengths, j, 4*q)
+			}
+			if err != nil {
+				if report != nil {
+					report(err)
+					err = nil
+					continue
+				}
+				errs[g] = err
+				return
+			}
+			reqs = reqs[:0]
+			sum := int64(0)
+			for k := range q {
+				r := decomp.Req{Length: int64(int32(order.Uint32(l[4*k:])))}
+				if osz == 8 {
+					r.Offset = int64(order.Uint64(o[8*k:]))
+				} else {
+					r.Offset = int64(int32(order.Uint32(o[4*k:])))
+				}
+				sum += r.Length
+				reqs = append(reqs, r)
+			}
+			bad := badRequest(pl, t, name, d, j, reqs, sum)
+			if bad == nil {
+				if err := set(j, reqs); err != nil {
+					at, _ := pl.mapPiece(d, mapOffsets, t, j)
+					bad = formatErr(name, at, fmt.Sprintf("D%d.offsets[%d]", d+1, j), ErrCorrupt, "%v", err)
+				}
+			}
+			if bad != nil && report == nil {
+				errs[g] = bad
+				return
+			}
+			if bad != nil {
+				report(bad)
+			}
+		}
+	})
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,188 @@
+package blob
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// loadSet reads the headers and tables of all subfiles of a set, once.
+func (r *Reader) loadSet(ctx context.Context, s *set) error {
+	s.once.Do(func() { s.err = r.readSet(ctx, s) })
+	return s.err
+}
+
+func (r *Reader) readSet(ctx context.Context, s *set) error {
+	var lead *filePart
+	errs := make([]error, len(s.parts))
+	r.parallel(len(s.parts), func(i int) {
+		p := s.parts[i]
+		if p.gone() {
+			if !r.opt.AllowMissing {
+				errs[i] = fmt.Errorf("blob: %s: %w", p.wanted(), ErrMissing)
+			}
+			return
+		}
+		errs[i] = p.load()
+	})
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	// Headers come before tables: what is wrong with a table follows, as a
+	// rule, from a header that is of another dataset.
+	absent := s.blobsOfMissing()
+	for _, p := range s.parts {
+		p.first = s.blobs
+		if p.place == nil {
+			s.blobs += absent[p] // 0 if it is not known
+			continue
+		}
+		if lead == nil {
+			lead = p
+		} else if err := sameDataset(lead.place, p.place, r.manifest != nil); err != nil {
+			return formatErr(p.name, p.place.hdrOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", lead.name, err)
+		}
+		if p.place.layout != r.layout {
+			return formatErr(p.name, p.place.hdrOff, "header", ErrCorrupt, "%v, the dataset is %v", p.place.layout, r.layout)
+		}
+		if err := p.place.holds(p.name, p.records, s.records); err != nil {
+			return err
+		}
+		s.blobs += p.place.shape.nblobs
+	}
+	r.parallel(len(s.parts), func(i int) {
+		if p := s.parts[i]; p.place != nil && p.place.layout != Canonical {
+			errs[i] = p.loadTable()
+		}
+	})
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	if err := r.alignSet(ctx, s); err != nil {
+		return err
+	}
+	if lead != nil && r.layout != Canonical && s.blobs != lead.place.shape.ranks && !r.opt.AllowMissing {
+		return formatErr(lead.name, lead.place.locate().globalAtt(attNprocs), "attribute "+attNprocs, ErrCorrupt, "%d, but the subfiles hold %d blobs", lead.place.shape.ranks, s.blobs)
+	}
+	if s.schema == nil && lead != nil {
+		if err := r.schema.canFollow(lead.place.schema); err != nil {
+			return formatErr(lead.name, lead.place.hdrOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", r.sets[0].parts[0].wanted(), err)
+		}
+		if err := r.sameBlobs(ctx, s); err != nil {
+			return err
+		}
+		s.schema = lead.place.schema
+		s.vars = make([]VarID, len(r.schema.vars))
+		for v := range r.schema.vars {
+			s.vars[v] = -1
+			if id, ok := s.schema.VarID(r.schema.vars[v].Name); ok {
+				s.vars[v] = id
+			}
+		}
+	}
+	return nil
+}
+
+// blobsOfMissing tells how many blobs the subfiles hold that are not there, so
+// that the others keep their numbers: from the manifest, or, if one only is
+// missing, from what the others leave of the ranks. Where neither tells, the
+// blobs that are there are numbered on.
+func (s *set) blobsOfMissing() map[*filePart]int {
+	known := map[*filePart]int{}
+	left := -1
+	var unknown []*filePart
+	for _, p := range s.parts {
+		switch {
+		case p.place != nil:
+			if left < 0 {
+				left = p.place.shape.ranks
+			}
+		case p.info != nil && len(p.info.Blobs) > 1:
+			known[p] = len(p.info.Blobs) - 1
+		default:
+			unknown = append(unknown, p)
+		}
+	}
+	for _, p := range s.parts {
+		if p.place != nil {
+			left -= p.place.shape.nblobs
+		} else {
+			left -= known[p]
+		}
+	}
+	if len(unknown) == 1 && left > 0 {
+		known[unknown[0]] = left
+	}
+	return known
+}
+
+// sameBlobs checks that an appended set has the blobs of the first one, for
+// its maps are those that are used.
+func (r *Reader) sameBlobs(ctx context.Context, s *set) error {
+	first := r.sets[0]
+	if err := r.loadSet(ctx, first); err != nil {
+		return err
+	}
+	if len(s.parts) != len(first.parts) {
+		return formatErr(s.parts[0].wanted(), -1, "subfiles", ErrCorrupt, "%d, but %d in the first set", len(s.parts), len(first.parts))
+	}
+	for i, p := range s.parts {
+		q := first.parts[i]
+		if p.table == nil || q.table == nil {
+			continue
+		}
+		if !slices.Equal(p.table.count, q.table.count) || !slices.Equal(p.table.nreqs, q.table.nreqs) {
+			return formatErr(p.name, p.place.dataOff, "maps", ErrMapMismatch, "requests or elements of the blobs are not those of %s", q.name)
+		}
+	}
+	return nil
+}
+
+// holds says whether a subfile can hold as many records as its set has; have is
+// what its header says. The exact end is looked at when it is read.
+func (p *place) holds(name string, have, want int64) error {
+	if p.layout == ProcessCentric {
+		if have != want {
+			return formatErr(name, p.hdrOff+numrecsAt, "numrecs", ErrCorrupt, "%d, want %d", have, want)
+		}
+		return nil
+	}
+	if size := p.at.RecSize(); have != want && size > 0 && want > (p.fileLen+3)/size {
+		return formatErr(name, numrecsAt, "numrecs", ErrTruncated, "%d records of %d bytes, but the file ends at %d", want, size, p.fileLen)
+	}
+	return nil
+}
+
+// alignSet numbers the blobs of an appended set as those of the first set,
+// whose maps hold for all. If subfiles may be missing, one that is missing in
+// the first set has no maps, so its part of an appended set is of no use either.
+func (r *Reader) alignSet(ctx context.Context, s *set) error {
+	first := r.sets[0]
+	if s == first {
+		return nil
+	}
+	if err := r.loadSet(ctx, first); err != nil {
+		return err
+	}
+	for i, p := range s.parts {
+		if i >= len(first.parts) {
+			return formatErr(p.wanted(), -1, "subfile", ErrCorrupt, "number %d, but the first set has %d", i, len(first.parts))
+		}
+		q := first.parts[i]
+		p.first = q.first
+		switch {
+		case p.place == nil:
+		case q.place == nil:
+			p.mu.Lock()
+			p.place = nil
+			p.mu.Unlock()
+		case p.place.shape.nblobs != q.place.shape.nblobs:
+			return formatErr(p.name, p.place.hdrOff, "dimension "+dimBlobs, ErrCorrupt, "%d, but %s has %d", p.place.shape.nblobs, q.name, q.place.shape.nblobs)
+		}
+	}
+	return nil
+}
