@@ -1,0 +1,49 @@
+package mapfile
+
+import (
+	"fmt"
+	"testing"
+
+	"blobio/decomp"
+)
+
+// TestFactorAndUnsorted: -e multiplies the fastest dimension, offsets and
+// lengths; -q leaves the requests as they are in the file.
+func TestFactorAndUnsorted(t *testing.T) {
+	b := decomp.NewBuilder([]int64{2, 6}, 2)
+	for p, reqs := range [][]decomp.Req{
+		{{Offset: 8, Length: 1}, {Offset: 0, Length: 2}, {Offset: 2, Length: 1}, {Offset: 5, Length: 1}, {Offset: 6, Length: 1}},
+		{{Offset: 3, Length: 2}, {Offset: 7, Length: 1}},
+	} {
+		if err := b.Set(p, reqs); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := b.Map()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := FromMaps(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		o    Options
+		dims string
+		want string
+	}{
+		// 5 ends a row and 6 begins one: never merged
+		{Options{}, "[2 6]", "[{0 3} {5 1} {6 1} {8 1}]"},
+		{Options{Unsorted: true}, "[2 6]", "[{8 1} {0 2} {2 1} {5 1} {6 1}]"},
+		{Options{Factor: 3}, "[2 18]", "[{0 9} {15 3} {18 3} {24 3}]"},
+		{Options{Unsorted: true, Factor: 3}, "[2 18]", "[{24 3} {0 6} {6 3} {15 3} {18 3}]"},
+	} {
+		got, err := f.Maps[0].Map(2, c.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if reqs := fmt.Sprint(got.AppendReqs(nil, 0)); reqs != c.want || fmt.Sprint(got.Dims()) != c.dims {
+			t.Errorf("%+v: %v %s, want %s %s", c.o, got.Dims(), reqs, c.dims, c.want)
+		}
+	}
+}
