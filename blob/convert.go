@@ -19,7 +19,7 @@ import (
 
 // ConvertOptions of Convert. The zero value, or nil, makes an ordinary CDF-5 file of everything.
 type ConvertOptions struct {
-	Layout  Layout       // of the output. NOTE: the zero value is VariableCentric only if Blobs is set
+	Layout  Layout       // of the output, if Blobs is set; its zero value is VariableCentric
 	Blobs   bool         // write blobs in Layout; otherwise one canonical file
 	Version cdf5.Version // of a canonical file: CDF5 (default), CDF2 or CDF1
 

@@ -63,8 +63,6 @@ func (s *doneSet) set(rank int, p *pend, record bool) (again bool) {
 	return false
 }
 
-func (s *doneSet) note(rank int, p *pend, record bool) { s.set(rank, p, record) }
-
 func (s *doneSet) has(rank int, p *pend, record bool) bool {
 	row := s.row(p, record)
 	if row == nil || row.n == 0 {

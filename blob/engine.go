@@ -198,14 +198,7 @@ func (e *engine) finish(ctx context.Context, records int64) error {
 	if lists == nil {
 		lists = make([][]pend, len(e.table.id))
 	}
-	e.kept = nil
-	for i := range lists {
-		lists[i] = lastOfEach(lists[i])
-		l := lists[i]
-		for k := range l {
-			e.done.note(i, &l[k], e.schema.vars[l[k].v].Record)
-		}
-	}
+	e.kept = nil     // each noted as done, once, by keep
 	var open []int64 // records that lack something
 	for rec := e.first; rec < records; rec++ {
 		if !e.done.complete(rec) {

@@ -56,8 +56,8 @@ type subShape struct {
 // the one element is not there. (The reference aborts, or writes 0.)
 func atLeast1(n int64) int64 { return max(n, 1) }
 
-// blobHeader returns the header of one subfile. vars limits it to those
-// variables (an appended set holds record variables only); nil means all.
+// blobHeader returns the header of one subfile: the canonical dimensions and
+// attributes, what the blob layouts add, and five variables for each map.
 func (s *Schema) blobHeader(sh *subShape) *cdf5.Header {
 	nd := len(s.decomps)
 	h := &cdf5.Header{Version: cdf5.CDF5}
