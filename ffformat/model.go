@@ -1,0 +1,65 @@
+package ffformat
+
+// Digest is a hash of 16 bytes: MD5, or XXH3-128 big-endian.
+type Digest = [16]byte
+
+// Hash says what the digests of a file are made with.
+type Hash uint8
+
+const (
+	// MD5 is FTI's: files of this kind can be recovered by FTI.
+	MD5 Hash = iota
+	// Fast is XXH3-128 over blocks, ours alone: FTI refuses such a file. Layout F only.
+	Fast
+)
+
+// FileBlock is the file block (FB, struct FTIFF_metaInfo). Sizes are in bytes.
+// Fields that a layout does not store are 0.
+type FileBlock struct {
+	Checksum  string // 32 characters: lower-case hex digits of an MD5; of a Fast file its mark
+	MyHash    Digest // of the fields below, see Hashes in the package comment
+	CkptID    int32  // C, D, E, F
+	CkptSize  int64  // size of the whole file
+	MetaSize  int64  // all metadata with this block; from C0 on
+	DataSize  int64  // all containers, and so the offset of the first block header; from C0 on
+	FileSize  int64  // fs: the size of the file again
+	MaxFs     int64  // level 3: the largest file of the group, else -1
+	PtFs      int64  // level 2: size of the partner's file, else -1
+	Timestamp int64  // ns since 1970; E: its low 32 bits as int32, F: as uint32
+	Pad       [7]byte
+}
+
+// Block is one block header (BMD, struct FTIFF_db) with its containers.
+type Block struct {
+	Offset     int64 // of the header in the file; not stored
+	Size       int64 // dbsize: bytes of the containers; in A and B with their metadata
+	Containers []Container
+}
+
+// Container is one chunk record (VMD, struct FTIFF_dbvar): a place in the file
+// that holds one piece (the chunk) of one variable. Its size never changes.
+type Container struct {
+	ID            int32 // of the variable
+	Idx           int32 // place of the variable in FTI's table; A, B, C0, C
+	ContainerID   int32 // 0, 1, ... within the variable
+	HasContent    bool
+	HasCkpt       bool   // a differential checkpoint stored this container before; from B on
+	Dptr          int64  // bytes of the variable before the chunk
+	Fptr          int64  // offset of the container in the file
+	ChunkSize     int64  // bytes in use
+	ContainerSize int64  // bytes reserved
+	Hash          Digest // of the chunk; stale where there is no content
+	Pad           [3]byte
+}
+
+// File is what the metadata of one FTI-FF file say.
+type File struct {
+	Name      string // for errors
+	Layout    Layout
+	Hash      Hash
+	BlockSize int   // Fast files: bytes of a hashed block, else 0
+	Size      int64 // bytes of the file as found
+	Parity    bool  // a level 3 parity file (RSed): no blocks, the bytes before FB are parity
+	FB        FileBlock
+	Blocks    []Block
+}
