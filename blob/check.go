@@ -199,7 +199,10 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 		}
 		sets = append(sets, parts)
 	}
-	stale, _ := subfile.Stale(c.o.fs, found.Base, st.Manifest)
+	stale, err := subfile.Stale(c.o.fs, found.Base, st.Manifest)
+	if err != nil {
+		c.add(findingOf(Warning, subfile.Dir(found.Base), fmt.Errorf("cannot be listed, subfiles that are left over would not be seen: %w", err)))
+	}
 	for _, name := range stale {
 		c.say(Warning, name, -1, "manifest", nil, "a subfile that the manifest does not list")
 	}
