@@ -25,7 +25,7 @@ type FileBlock struct {
 	FileSize  int64  // fs: the size of the file again
 	MaxFs     int64  // level 3: the largest file of the group, else -1
 	PtFs      int64  // level 2: size of the partner's file, else -1
-	Timestamp int64  // ns since 1970; E: its low 32 bits as int32, F: as uint32
+	Timestamp int64  // ns since 1970; E and F store its low 32 bits
 	Pad       [7]byte
 }
 
@@ -50,6 +50,9 @@ type Container struct {
 	ContainerSize int64  // bytes reserved
 	Hash          Digest // of the chunk; stale where there is no content
 	Pad           [3]byte
+
+	// The bytes of HasContent and HasCkpt as found, where they are neither 0 nor 1.
+	odd [2]byte
 }
 
 // File is what the metadata of one FTI-FF file say.
@@ -62,4 +65,9 @@ type File struct {
 	Parity    bool  // a level 3 parity file (RSed): no blocks, the bytes before FB are parity
 	FB        FileBlock
 	Blocks    []Block
+
+	// Damaged is nil, or says why the file is not whole as it stands; only files
+	// decoded with DecodeOptions.Lenient have it. What of FB is not
+	// known is then derived from the blocks, or 0.
+	Damaged error
 }

@@ -1,0 +1,366 @@
+package ffformat
+
+import (
+	"errors"
+	"io"
+	"math"
+	"strings"
+)
+
+// DefaultMaxMeta is the default of DecodeOptions.MaxMeta: 64 MiB, over a million containers.
+const DefaultMaxMeta = 64 << 20
+
+// DecodeOptions are options of Decode, NewReader and Check. The zero value
+// and nil are the defaults.
+type DecodeOptions struct {
+	// Layout, if not 0, is the only one that is tried.
+	Layout Layout
+	// Lenient takes files that are damaged or torn, if enough of their records is
+	// there: File.Damaged then says what is wrong with them.
+	Lenient bool
+	// MaxMeta caps the metadata of a file, in bytes. 0: DefaultMaxMeta.
+	MaxMeta int64
+}
+
+// Decode reads the metadata of a file of size bytes. Its layout and kind of hash
+// are found by content: the file block of exactly one layout has the hash that its
+// fields give. name is for errors.
+//
+// Decode demands what is needed to find all records: the hash of the file block,
+// the sizes in it, and records that fill their place. All else is for Check.
+// The errors are *FormatError of the classes ErrNotFormat (no file
+// block), ErrChecksum (a file block whose hash is wrong), ErrTruncated, ErrCorrupt,
+// ErrTooLarge and ErrUnsupported (a big-endian file), or those of r.
+// With Lenient a damaged file is returned with File.Damaged; an error then means
+// that no records were found at all.
+func Decode(r io.ReaderAt, size int64, name string, o *DecodeOptions) (*File, error) {
+	d := decoder{r: r, size: size, name: name}
+	if o != nil {
+		d.DecodeOptions = *o
+	}
+	if d.MaxMeta == 0 {
+		d.MaxMeta = DefaultMaxMeta
+	}
+	if size < 0 || d.MaxMeta < 0 || d.Layout != 0 && !d.Layout.valid() {
+		return nil, usageErr("size %d, cap %d, layout %v", size, d.MaxMeta, d.Layout)
+	}
+	f, err := d.byHash()
+	if f != nil && err == nil {
+		return f, nil
+	}
+	if isIO(err) || errors.Is(err, ErrTooLarge) || errors.Is(err, ErrUnsupported) {
+		return nil, err
+	}
+	f, serr := d.salvage(f, err)
+	switch {
+	case isIO(serr):
+		return nil, serr
+	case d.Lenient && f != nil:
+		return f, nil
+	case err != nil:
+		return nil, err
+	case f != nil:
+		return nil, f.Damaged
+	}
+	return nil, serr
+}
+
+// isIO says that err is neither nil nor about the content of the file.
+func isIO(err error) bool {
+	var fe *FormatError
+	return err != nil && !errors.As(err, &fe)
+}
+
+type decoder struct {
+	DecodeOptions
+	r    io.ReaderAt
+	size int64
+	name string
+}
+
+func (d *decoder) err(off int64, field string, class error, format string, args ...any) error {
+	return formatErr(d.name, off, field, class, format, args...)
+}
+
+// tryOrder has the newest first. F comes before C0, whose file block is as long.
+var tryOrder = []Layout{LayoutF, LayoutE, LayoutD, LayoutC, LayoutC0, LayoutB, LayoutA}
+
+func (d *decoder) layouts() []Layout {
+	if d.Layout != 0 {
+		return []Layout{d.Layout}
+	}
+	return tryOrder
+}
+
+// read returns n bytes at off; short is ErrTruncated.
+func (d *decoder) read(off, n int64) ([]byte, error) {
+	if off < 0 || n < 0 || off > d.size-n {
+		return nil, d.err(d.size, "", ErrTruncated, "the file ends before %#x", off+n)
+	}
+	if n > d.MaxMeta {
+		return nil, d.err(off, "metadata", ErrTooLarge, "%d bytes, the cap is %d", n, d.MaxMeta)
+	}
+	b := make([]byte, n)
+	if m, err := d.r.ReadAt(b, off); int64(m) < n {
+		if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil, d.err(off+int64(m), "", ErrTruncated, "the file ends here, its size was given as %d", d.size)
+		}
+		return nil, err
+	}
+	return b, nil
+}
+
+// byHash finds the layout whose file block has the right hash. nil, nil: none. A
+// file with an error: the hash fits, the rest does not. C and D have the same file
+// block: there the records decide.
+func (d *decoder) byHash() (*File, error) {
+	var best *File
+	var bestErr error
+	for _, l := range d.layouts() {
+		f, err := d.byHashOf(l)
+		if isIO(err) || f == nil && err != nil {
+			return nil, err
+		}
+		if f == nil {
+			continue
+		}
+		if best == nil || better(f, err, best, bestErr) {
+			best, bestErr = f, err
+		}
+		if l != LayoutD && l != LayoutC {
+			break
+		}
+	}
+	return best, bestErr
+}
+
+// better says whether f, decoded with ferr, is more likely than g.
+func better(f *File, ferr error, g *File, gerr error) bool {
+	if (ferr == nil) != (gerr == nil) {
+		return ferr == nil
+	}
+	return inPlaceShare(f.Layout, f.Blocks) > inPlaceShare(g.Layout, g.Blocks)
+}
+
+// byHashOf is byHash for one layout.
+func (d *decoder) byHashOf(l Layout) (*File, error) {
+	places := []int64{d.size - l.fbSize()} // in A and B that of a parity file
+	if !l.atEnd() {
+		places = []int64{0, d.size - l.fbSize()}
+	}
+	for _, at := range places {
+		if at < 0 || at > d.size-l.fbSize() {
+			continue
+		}
+		b, err := d.read(at, l.fbSize())
+		if err != nil {
+			return nil, err
+		}
+		f := d.file(l, b)
+		if l == LayoutF && strings.HasPrefix(f.FB.Checksum, fastMark) {
+			if f, err := d.fast(f); f != nil || err != nil {
+				return f, err
+			}
+			continue
+		}
+		if hashFB(l, b) != f.FB.MyHash {
+			continue
+		}
+		return f, d.fill(f, at)
+	}
+	return nil, nil
+}
+
+// file returns a File of the file block b alone.
+func (d *decoder) file(l Layout, b []byte) *File {
+	f := &File{Name: d.name, Layout: l, Size: d.size}
+	f.FB.decode(l, b)
+	return f
+}
+
+// fast checks the hash of a Fast file, which covers all metadata. nil, nil: it is
+// not one, or its hash does not fit.
+func (d *decoder) fast(f *File) (*File, error) {
+	at := d.size - LayoutF.fbSize()
+	bs, ok, err := parseFast(f.FB.Checksum)
+	if !ok {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, d.err(at, "FB.checksum", ErrUnsupported, "%v", err)
+	}
+	f.Hash, f.BlockSize = Fast, bs
+	if f.FB.DataSize < 0 || f.FB.DataSize > at {
+		return nil, nil
+	}
+	meta, err := d.read(f.FB.DataSize, d.size-f.FB.DataSize)
+	if err != nil {
+		return nil, err
+	}
+	if hashMeta(meta) != f.FB.MyHash {
+		return nil, nil
+	}
+	return f, d.fill(f, at)
+}
+
+// fill reads the blocks of f, whose file block is at byte at and has the right hash.
+func (d *decoder) fill(f *File, at int64) error {
+	l, fb, t := f.Layout, &f.FB, &f.Layout.table().fb
+	if n := d.size - l.fbSize(); at == n && fb.FileSize == n && fb.MaxFs == n && n != 0 {
+		f.Parity = true
+		return nil
+	}
+	if fb.FileSize != d.size && swapped(fb.FileSize, t.fs.len) == d.size {
+		return d.err(at+int64(t.fs.off), "FB.fs", ErrUnsupported, "the file is big-endian")
+	}
+	class, off := ErrCorrupt, at+int64(t.fs.off)
+	if d.size < fb.FileSize {
+		class = ErrTruncated
+	}
+	switch {
+	case fb.CkptSize != fb.FileSize:
+		return d.err(at+int64(t.ckptSize.off), "FB.ckptSize", ErrCorrupt, "%d, but fs is %d", fb.CkptSize, fb.FileSize)
+	case fb.FileSize == d.size:
+	case l == LayoutB && d.size < fb.FileSize: // the last containers may be empty and unwritten
+	case !l.wide() && d.size > math.MaxInt32:
+		return d.err(off, "FB.fs", ErrRange, "%d, the file has %d bytes: layout E cannot say so", fb.FileSize, d.size)
+	default:
+		return d.err(off, "FB.fs", class, "%d, the file has %d bytes", fb.FileSize, d.size)
+	}
+	if !l.atEnd() {
+		var err error
+		f.Blocks, err = d.inline(l, fb.FileSize)
+		return err
+	}
+	if fb.DataSize < 0 || fb.DataSize > at {
+		return d.err(at+int64(t.dataSize.off), "FB.dataSize", ErrCorrupt, "%d, want 0 to %d", fb.DataSize, at)
+	}
+	if fb.MetaSize != d.size-fb.DataSize {
+		return d.err(at+int64(t.metaSize.off), "FB.metaSize", ErrCorrupt, "%d, want %d: dataSize is %d and the file has %d bytes",
+			fb.MetaSize, d.size-fb.DataSize, fb.DataSize, d.size)
+	}
+	b, err := d.read(fb.DataSize, at-fb.DataSize)
+	if err != nil {
+		return err
+	}
+	f.Blocks, err = d.blocks(l, b, fb.DataSize)
+	return err
+}
+
+// swapped is v in the other byte order.
+func swapped(v int64, n int) int64 {
+	var r uint64
+	for i := range n {
+		r = r<<8 | uint64(v)>>(8*i)&0xff
+	}
+	return int64(r)
+}
+
+// blocks parses records that must fill b, which begins at byte base of the file
+// (C0 to F). With an error it returns the blocks before the fault.
+func (d *decoder) blocks(l Layout, b []byte, base int64) ([]Block, error) {
+	var blocks []Block
+	for off := base; len(b) > 0; {
+		if int64(len(b)) < l.bmdSize() {
+			return blocks, d.err(off, "BMD", ErrCorrupt, "%d bytes are left before the file block, a block header has %d", len(b), l.bmdSize())
+		}
+		n, bl := decodeBMD(l, b, off)
+		if left := int64(len(b)) - l.bmdSize(); n < 0 || n > left/l.vmdSize() {
+			return blocks, d.err(off, "BMD.numvars", ErrCorrupt, "%d, want 0 to %d: so many records fit before the file block", n, left/l.vmdSize())
+		}
+		bl.decodeVMDs(l, b[l.bmdSize():], int(n))
+		size := l.blockMeta(int(n))
+		b, off = b[size:], off+size
+		blocks = append(blocks, bl)
+	}
+	return blocks, nil
+}
+
+// inline walks the blocks of A and B, the metadata of which are before their
+// data, up to byte end. With an error it returns the blocks before the fault.
+func (d *decoder) inline(l Layout, end int64) ([]Block, error) {
+	var blocks []Block
+	meta := l.fbSize()
+	for off := l.fbSize(); off < end; {
+		b, err := d.read(off, l.bmdSize())
+		if err != nil {
+			return blocks, fieldOf(err, "BMD")
+		}
+		n, bl := decodeBMD(l, b, off)
+		left := end - off - l.bmdSize()
+		if n < 0 || n > left/l.vmdSize() {
+			return blocks, d.err(off, "BMD.numvars", ErrCorrupt, "%d, want 0 to %d: so many records fit before the end of the file", n, left/l.vmdSize())
+		}
+		if meta += l.bmdSize() + n*l.vmdSize(); meta > d.MaxMeta {
+			return blocks, d.err(off, "BMD.numvars", ErrTooLarge, "%d, records are over the cap of %d bytes", n, d.MaxMeta)
+		}
+		if b, err = d.read(off+l.bmdSize(), n*l.vmdSize()); err != nil {
+			return blocks, fieldOf(err, "VMD")
+		}
+		bl.decodeVMDs(l, b, int(n))
+		if least := l.blockMeta(int(n)); bl.Size < least || bl.Size > end-off {
+			return append(blocks, bl), d.err(off+int64(l.table().bmd.dbsize.off), "BMD.dbsize", ErrCorrupt, "%d, want %d to %d: from the records to the end of the file",
+				bl.Size, least, end-off)
+		}
+		blocks = append(blocks, bl)
+		off += bl.Size
+	}
+	return blocks, nil
+}
+
+// fieldOf names the field of a FormatError that has none.
+func fieldOf(err error, field string) error {
+	var fe *FormatError
+	if errors.As(err, &fe) && fe.Field == "" {
+		fe.Field = field
+	}
+	return err
+}
+
+func (fb *FileBlock) decode(l Layout, b []byte) {
+	t := &l.table().fb
+	fb.Checksum = string(b[:checksumLen])
+	if b[checksumLen-1] == 0 {
+		fb.Checksum = string(b[:checksumLen-1])
+	}
+	fb.MyHash = Digest(b[myHashOff:])
+	fb.CkptID = int32(t.ckptID.get(b))
+	fb.CkptSize, fb.FileSize = t.ckptSize.get(b), t.fs.get(b)
+	fb.MetaSize, fb.DataSize = t.metaSize.get(b), t.dataSize.get(b)
+	fb.MaxFs, fb.PtFs = t.maxFs.get(b), t.ptFs.get(b)
+	fb.Timestamp = t.timestamp.get(b)
+	if t.unsigned {
+		fb.Timestamp = int64(uint32(fb.Timestamp))
+	}
+	copy(fb.Pad[:], t.pad.bytes(b))
+}
+
+func decodeBMD(l Layout, b []byte, off int64) (numvars int64, bl Block) {
+	t := &l.table().bmd
+	return t.numvars.get(b), Block{Offset: off, Size: t.dbsize.get(b)}
+}
+
+// decodeVMDs reads n records, which must be in b.
+func (bl *Block) decodeVMDs(l Layout, b []byte, n int) {
+	t := &l.table().vmd
+	bl.Containers = make([]Container, n)
+	for i := range bl.Containers {
+		c := &bl.Containers[i]
+		c.ID, c.Idx, c.ContainerID = int32(t.id.get(b)), int32(t.idx.get(b)), int32(t.containerID.get(b))
+		c.HasContent, c.odd[0] = getBool(t.hasContent, b)
+		c.HasCkpt, c.odd[1] = getBool(t.hasCkpt, b)
+		copy(c.Pad[:], t.pad.bytes(b))
+		c.Dptr, c.Fptr = t.dptr.get(b), t.fptr.get(b)
+		c.ChunkSize, c.ContainerSize = t.chunk.get(b), t.room.get(b)
+		c.Hash = Digest(t.hash.bytes(b))
+		b = b[t.size:]
+	}
+}
+
+func getBool(s span, b []byte) (v bool, odd byte) {
+	if v := byte(s.get(b)); v > 1 {
+		return true, v
+	} else {
+		return v == 1, 0
+	}
+}

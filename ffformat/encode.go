@@ -1,0 +1,161 @@
+package ffformat
+
+import "math"
+
+// Piece is a run of bytes of a file.
+type Piece struct {
+	Off  int64
+	Data []byte
+}
+
+// Encode returns the metadata as the bytes of the file, in ascending order. C0 to
+// F: one piece at FB.DataSize. A and B: the file block at 0 and each block's
+// records at Block.Offset. Hashes and sizes are written as they are in f; pads too,
+// so that encoding a decoded File gives its bytes again.
+//
+// The error is ErrRange if a value does not fit the layout.
+func (f *File) Encode() ([]Piece, error) {
+	l := f.Layout
+	if !l.valid() {
+		return nil, usageErr("layout %v", l)
+	}
+	if l.atEnd() && !f.Parity {
+		meta, err := f.encodeMeta()
+		if err != nil {
+			return nil, err
+		}
+		return []Piece{{f.metaOffset(), meta}}, nil
+	}
+	b := make([]byte, l.fbSize())
+	if field, ok := f.FB.encode(l, b); !ok {
+		return nil, f.rangeErr("FB", field)
+	}
+	if f.Parity {
+		return []Piece{{f.Size - l.fbSize(), b}}, nil
+	}
+	pieces := []Piece{{0, b}}
+	for i := range f.Blocks {
+		bl := &f.Blocks[i]
+		b := make([]byte, l.blockMeta(len(bl.Containers)))
+		if field, ok := bl.encode(l, b); !ok {
+			return nil, f.rangeErr("block", field)
+		}
+		pieces = append(pieces, Piece{bl.Offset, b})
+	}
+	return pieces, nil
+}
+
+// metaOffset is where the metadata of C0 to F begin. It is DataSize unless that
+// does not fit its 32 bits (layout E, files over 2 GiB).
+func (f *File) metaOffset() int64 {
+	if len(f.Blocks) > 0 && !f.Layout.wide() && int64(int32(f.Blocks[0].Offset)) == f.FB.DataSize {
+		return f.Blocks[0].Offset
+	}
+	return f.FB.DataSize
+}
+
+func (f *File) rangeErr(where, field string) error {
+	return formatErr(f.Name, -1, where+"."+field, ErrRange, "does not fit layout %v", f.Layout)
+}
+
+// metaBytes is the size of all metadata.
+func (f *File) metaBytes() int64 {
+	n := f.Layout.fbSize()
+	for i := range f.Blocks {
+		n += f.Layout.blockMeta(len(f.Blocks[i].Containers))
+	}
+	return n
+}
+
+// encodeMeta returns all blocks' records and then the file block.
+func (f *File) encodeMeta() ([]byte, error) {
+	n := f.metaBytes()
+	if n > math.MaxInt32 {
+		return nil, formatErr(f.Name, -1, "metadata", ErrTooLarge, "%d bytes", n)
+	}
+	meta := make([]byte, n)
+	at := meta
+	for i := range f.Blocks {
+		n := f.Layout.blockMeta(len(f.Blocks[i].Containers))
+		if field, ok := f.Blocks[i].encode(f.Layout, at[:n]); !ok {
+			return nil, f.rangeErr("block", field)
+		}
+		at = at[n:]
+	}
+	if field, ok := f.FB.encode(f.Layout, at); !ok {
+		return nil, f.rangeErr("FB", field)
+	}
+	return meta, nil
+}
+
+// encode fills b, which has fbSize bytes. It names a field that does not fit. Of
+// a timestamp the low bytes are stored, as FTI does.
+func (fb *FileBlock) encode(l Layout, b []byte) (field string, ok bool) {
+	t := &l.table().fb
+	copy(b[:checksumLen], fb.Checksum)
+	copy(b[myHashOff:], fb.MyHash[:])
+	t.ckptID.put(b, int64(fb.CkptID))
+	t.timestamp.put(b, fb.Timestamp)
+	copy(t.pad.bytes(b), fb.Pad[:])
+	for _, f := range []struct {
+		name string
+		at   span
+		v    int64
+	}{
+		{"ckptSize", t.ckptSize, fb.CkptSize}, {"metaSize", t.metaSize, fb.MetaSize}, {"dataSize", t.dataSize, fb.DataSize},
+		{"fs", t.fs, fb.FileSize}, {"maxFs", t.maxFs, fb.MaxFs}, {"ptFs", t.ptFs, fb.PtFs},
+	} {
+		if !f.at.put(b, f.v) {
+			return f.name, false
+		}
+	}
+	return "", len(fb.Checksum) <= checksumLen
+}
+
+// encode fills b, which has blockMeta bytes.
+func (bl *Block) encode(l Layout, b []byte) (field string, ok bool) {
+	t := &l.table().bmd
+	if len(bl.Containers) > math.MaxInt32 {
+		return "numvars", false
+	}
+	t.numvars.put(b, int64(len(bl.Containers)))
+	if !t.dbsize.put(b, bl.Size) {
+		return "dbsize", false
+	}
+	b = b[t.size:]
+	for i := range bl.Containers {
+		if field, ok := bl.Containers[i].encode(l, b); !ok {
+			return field, false
+		}
+		b = b[l.vmdSize():]
+	}
+	return "", true
+}
+
+func (c *Container) encode(l Layout, b []byte) (field string, ok bool) {
+	t := &l.table().vmd
+	t.id.put(b, int64(c.ID))
+	t.idx.put(b, int64(c.Idx))
+	t.containerID.put(b, int64(c.ContainerID))
+	putBool(t.hasContent, b, c.HasContent, c.odd[0])
+	putBool(t.hasCkpt, b, c.HasCkpt, c.odd[1])
+	copy(t.pad.bytes(b), c.Pad[:])
+	t.dptr.put(b, c.Dptr)
+	t.fptr.put(b, c.Fptr)
+	copy(t.hash.bytes(b), c.Hash[:])
+	if !t.chunk.put(b, c.ChunkSize) {
+		return "chunksize", false
+	}
+	return "containersize", t.room.put(b, c.ContainerSize)
+}
+
+func putBool(s span, b []byte, v bool, odd byte) {
+	switch {
+	case v && odd > 1:
+		s.put(b, int64(odd))
+	case v:
+		s.put(b, 1)
+	default:
+		s.put(b, 0)
+	}
+}

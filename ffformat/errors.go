@@ -1,0 +1,38 @@
+package ffformat
+
+import (
+	"fmt"
+
+	"blobio/internal/fault"
+)
+
+// FormatError says what is wrong with a file, and where.
+type FormatError = fault.FormatError
+
+// Errors that this package returns, for errors.Is.
+var (
+	// Reading: the file is damaged, or not what it should be.
+	ErrTruncated   = fault.ErrTruncated
+	ErrChecksum    = fault.ErrChecksum
+	ErrCorrupt     = fault.ErrCorrupt
+	ErrUnsupported = fault.ErrUnsupported
+	ErrNotFormat   = fault.ErrNotFormat
+
+	// Using: the call is wrong, a value does not fit the layout, the variable is
+	// not in the file, or a length is over the cap that protects memory.
+	ErrUsage    = fault.ErrUsage
+	ErrRange    = fault.ErrRange
+	ErrMissing  = fault.ErrMissing
+	ErrTooLarge = fault.ErrTooLarge
+	ErrBroken   = fault.ErrBroken
+)
+
+// formatErr builds a FormatError of this package.
+func formatErr(file string, off int64, field string, class error, format string, args ...any) *FormatError {
+	return &FormatError{Pkg: "ffformat", File: file, Offset: off, Field: field, Msg: fmt.Sprintf(format, args...), Err: class}
+}
+
+// usageErr says that an argument is wrong.
+func usageErr(format string, args ...any) error {
+	return fmt.Errorf("ffformat: %s: %w", fmt.Sprintf(format, args...), ErrUsage)
+}

@@ -1,0 +1,129 @@
+package ffformat
+
+import (
+	"crypto/md5"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"github.com/zeebo/xxh3"
+)
+
+// Bounds of BlockSize of a Fast file, in bytes.
+const (
+	minBlockSize = 512
+	maxBlockSize = 1 << 20
+)
+
+// fastMark begins the checksum field of a Fast file.
+const fastMark = "blobio-xxh3-128 b="
+
+// fastChecksum is the checksum field of a Fast file: 32 characters.
+func fastChecksum(blockSize int) string { return fmt.Sprintf(fastMark+"%010d v01", blockSize) }
+
+// parseFast returns the block size that a checksum field names.
+// ok is false if it is not the field of a Fast file.
+func parseFast(checksum string) (blockSize int, ok bool, err error) {
+	if !strings.HasPrefix(checksum, fastMark) {
+		return 0, false, nil
+	}
+	if _, err := fmt.Sscanf(checksum[len(fastMark):], "%10d", &blockSize); err != nil || checksum != fastChecksum(blockSize) {
+		return 0, true, fmt.Errorf("%q, want %q", checksum, fastMark+"<10 digits> v01")
+	}
+	if blockSize < minBlockSize || blockSize > maxBlockSize {
+		return 0, true, fmt.Errorf("block size %d, want %d to %d", blockSize, minBlockSize, maxBlockSize)
+	}
+	return blockSize, true, nil
+}
+
+// fastBlock is the digest of one block of a Fast file.
+func fastBlock(b []byte) Digest { return xxh3.Hash128(b).Bytes() }
+
+// fastChunk is the hash of a chunk of a Fast file: of the digests of its blocks,
+// one after the other.
+func fastChunk(digests []byte) Digest { return xxh3.Hash128(digests).Bytes() }
+
+// hashFB is myHash of the serialised file block of an MD5 file: the order is not
+// that of the file, and ckptId is not covered (FTIFF_GetHashMetaInfo).
+func hashFB(l Layout, b []byte) Digest {
+	t := &l.table().fb
+	h := md5.New()
+	h.Write(b[:checksumLen])
+	for _, s := range []span{t.timestamp, t.ckptSize, t.metaSize, t.dataSize, t.fs, t.ptFs, t.maxFs} {
+		h.Write(s.bytes(b))
+	}
+	return Digest(h.Sum(nil))
+}
+
+// hashMeta is MyHash of a Fast file: of all bytes from DataSize to the end
+// of the file, MyHash itself and the pad taken as 0. It does not change meta.
+func hashMeta(meta []byte) Digest {
+	t := &LayoutF.table().fb
+	fb := len(meta) - t.size
+	var tail [maxFB]byte
+	b := tail[:copy(tail[:], meta[fb:])]
+	clear(b[myHashOff : myHashOff+16])
+	clear(t.pad.bytes(b))
+	h := xxh3.New128()
+	h.Write(meta[:fb])
+	h.Write(b)
+	return h.Sum128().Bytes()
+}
+
+// computeHash is MyHash of an MD5 file of layout l, from the other fields of fb.
+func (fb *FileBlock) computeHash(l Layout) Digest {
+	b := make([]byte, l.fbSize())
+	fb.encode(l, b) //nolint:errcheck // what does not fit is for Encode to refuse
+	return hashFB(l, b)
+}
+
+// readerChecksum is the checksum by which FTI accepts a file of C0 to F: MD5
+// of the hashes of all containers with content, in the order of the file.
+func readerChecksum(blocks []Block) string { return checksumOf(blocks, false) }
+
+// writerChecksum is the checksum that FTI writes to a file of C0 to F: MD5
+// of the hash fields of all containers. Those of empty containers are stale, so
+// that from v1.3 on FTI refuses its own files that have some.
+func writerChecksum(blocks []Block) string { return checksumOf(blocks, true) }
+
+func checksumOf(blocks []Block, all bool) string {
+	h := md5.New()
+	for i := range blocks {
+		for j := range blocks[i].Containers {
+			if c := &blocks[i].Containers[j]; all || c.HasContent {
+				h.Write(c.Hash[:])
+			}
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// seal sets the checksum field and, over it and everything else, MyHash.
+// The checksum is that of the layout's rule, or fastChecksum of a Fast file.
+func (f *File) seal(checksum string) error {
+	f.FB.Checksum = checksum
+	if f.Hash == MD5 {
+		f.FB.MyHash = f.FB.computeHash(f.Layout)
+		return nil
+	}
+	meta, err := f.encodeMeta()
+	if err != nil {
+		return err
+	}
+	f.FB.MyHash = hashMeta(meta)
+	return nil
+}
+
+// MetaSum is XXH3-128 of all metadata bytes, in the order of the file. It tells
+// one state of a file from every other (the timestamp is among them).
+func (f *File) MetaSum() (Digest, error) {
+	pieces, err := f.Encode()
+	if err != nil {
+		return Digest{}, err
+	}
+	h := xxh3.New128()
+	for _, p := range pieces {
+		h.Write(p.Data)
+	}
+	return h.Sum128().Bytes(), nil
+}

@@ -1,0 +1,341 @@
+package ffformat
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+)
+
+// maxScan is how far before the end of a damaged file records are searched, in bytes.
+const maxScan = 32 << 20
+
+// salvage finds the records of a file that byHash does not accept. f, if not nil, is
+// what byHash made of a file block with the right hash, and cause why that is
+// not enough. The File that it returns has Damaged.
+func (d *decoder) salvage(f *File, cause error) (*File, error) {
+	if f != nil && !f.Parity {
+		if g, err := d.resized(f); g != nil || err != nil {
+			return damaged(g, cause), err
+		}
+	}
+	if f == nil {
+		g, err := d.inPlace()
+		if g != nil || err != nil {
+			return g, err
+		}
+	}
+	g, err := d.scan()
+	if err != nil {
+		return nil, err
+	}
+	if g == nil {
+		if cause == nil {
+			cause = d.err(-1, "file block", ErrNotFormat, "no layout's file block has its hash (A and B: at 0, C0 to F: at the end), "+
+				"and no chunk records are in the last %d bytes: another format, or torn before the metadata were written", min(d.size, maxScan))
+		}
+		return nil, cause
+	}
+	if cause != nil && g.Damaged != nil {
+		g.Damaged = cause
+	}
+	return g, nil
+}
+
+func damaged(f *File, cause error) *File {
+	if f != nil {
+		f.Damaged = cause
+	}
+	return f
+}
+
+// content returns nil, but I/O errors as they are.
+func onlyIO(err error) error {
+	if isIO(err) {
+		return err
+	}
+	return nil
+}
+
+// resized takes a file whose file block has the right hash but other sizes than
+// the file, or records that are damaged from some block on.
+func (d *decoder) resized(f *File) (*File, error) {
+	l := f.Layout
+	if countContainers(f.Blocks) > 0 {
+		return f, nil
+	}
+	if !l.atEnd() {
+		blocks, err := d.inline(l, f.FB.FileSize)
+		if f.Blocks = blocks; countContainers(blocks) == 0 {
+			return nil, onlyIO(err)
+		}
+		return f, nil
+	}
+	end := d.size - l.fbSize()
+	for _, start := range []int64{d.size - f.FB.MetaSize, f.FB.DataSize} {
+		if start < 0 || start > end {
+			continue
+		}
+		b, err := d.read(start, end-start)
+		if isIO(err) {
+			return nil, err
+		}
+		if err != nil {
+			continue
+		}
+		if blocks, err := d.blocks(l, b, start); err == nil && inPlaceShare(l, blocks) > 0.5 {
+			f.Blocks = blocks
+			return f, nil
+		}
+	}
+	return nil, nil
+}
+
+// inPlace takes the layout whose records fit best to a file block that is where
+// it must be, although its hash is wrong.
+func (d *decoder) inPlace() (*File, error) {
+	var best *File
+	bestShare := 0.5
+	for _, l := range d.layouts() {
+		at, fb := d.size-l.fbSize(), l.table().fb
+		if at < 0 {
+			continue
+		}
+		if !l.atEnd() {
+			at = 0
+		}
+		b, err := d.read(at, l.fbSize())
+		if err != nil {
+			return nil, onlyIO(err)
+		}
+		f := d.file(l, b)
+		if err := f.markFast(); err != nil {
+			continue
+		}
+		if !l.atEnd() {
+			end := f.FB.FileSize
+			if end != f.FB.CkptSize || end < l.fbSize() {
+				end = d.size
+			}
+			if f.Blocks, err = d.inline(l, end); isIO(err) {
+				return nil, err
+			}
+		} else {
+			start := f.FB.DataSize
+			if start < 0 || start > at {
+				continue
+			}
+			b, err := d.read(start, at-start)
+			if isIO(err) {
+				return nil, err
+			}
+			if err != nil {
+				continue
+			}
+			if f.Blocks, err = d.blocks(l, b, start); err != nil && len(f.Blocks) == 0 {
+				continue
+			}
+		}
+		if share := inPlaceShare(l, f.Blocks); share > bestShare {
+			want := f.FB.computeHash(l)
+			f.Damaged = d.err(at+myHashOff, "FB.myHash", ErrChecksum, "layout %v, %x: the fields give %x", l, f.FB.MyHash, want)
+			if f.Hash == Fast {
+				f.Damaged = d.err(at+myHashOff, "FB.myHash", ErrChecksum, "Fast, %x: the metadata give another one", f.FB.MyHash)
+			}
+			if l.atEnd() && fb.atEnd && f.FB.MetaSize != d.size-f.FB.DataSize || f.FB.FileSize != d.size && l != LayoutB {
+				f.Damaged = errors.Join(f.Damaged, d.err(at+int64(fb.fs.off), "FB.fs", ErrCorrupt, "%d, the file has %d bytes", f.FB.FileSize, d.size))
+			}
+			best, bestShare = f, share
+		}
+	}
+	return best, nil
+}
+
+// markFast sets the hash of f by its checksum field.
+func (f *File) markFast() error {
+	if f.Layout != LayoutF {
+		return nil
+	}
+	bs, ok, err := parseFast(f.FB.Checksum)
+	if ok && err == nil {
+		f.Hash, f.BlockSize = Fast, bs
+	}
+	return err
+}
+
+func countContainers(blocks []Block) int {
+	n := 0
+	for i := range blocks {
+		n += len(blocks[i].Containers)
+	}
+	return n
+}
+
+// inPlaceShare is the share of the containers that lie where the growth rule
+// puts them, 0 to 1: by this records are told from other bytes.
+func inPlaceShare(l Layout, blocks []Block) float64 {
+	n, good := 0, 0
+	var at int64
+	for i := range blocks {
+		bl := &blocks[i]
+		if !l.atEnd() {
+			at = bl.Offset + l.blockMeta(len(bl.Containers))
+		}
+		for j := range bl.Containers {
+			c := &bl.Containers[j]
+			if n++; c.Fptr == at && c.ContainerSize >= 0 && c.ChunkSize >= 0 && c.ChunkSize <= c.ContainerSize {
+				good++
+			}
+			if at = c.Fptr + c.ContainerSize; at < 0 {
+				return 0
+			}
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	return float64(good) / float64(n)
+}
+
+// scan searches the end of the file for records of C0 to F whose file block is
+// lost or not at the end: the first container lies at 0, and the records
+// at the end of all containers that they name.
+func (d *decoder) scan() (*File, error) {
+	from := max(0, d.size-min(maxScan, d.MaxMeta))
+	b, err := d.read(from, d.size-from)
+	if err != nil {
+		return nil, onlyIO(err)
+	}
+	for _, l := range d.layouts() {
+		// C0 and C, D and F have the same records: their file blocks are told apart in tail.
+		if d.Layout == 0 && (l == LayoutC0 || l == LayoutD) || !l.atEnd() {
+			continue
+		}
+		budget := 4*len(b) + 1<<16 // of bytes parsed; bounds what hostile files cost
+		for p := 0; p+int(l.blockMeta(1)) <= len(b) && budget > 0; p++ {
+			if !startsRecords(l, b[p:], from+int64(p)) {
+				continue
+			}
+			blocks, n := d.consistent(l, b[p:], from+int64(p))
+			budget -= n + int(l.blockMeta(1))
+			if len(blocks) > 0 {
+				return d.tail(l, blocks, b[p+n:], from+int64(p+n)), nil
+			}
+		}
+	}
+	return nil, nil
+}
+
+// startsRecords says whether b, which has a block header and a record at least,
+// can be the first block of a file with at bytes of data.
+func startsRecords(l Layout, b []byte, at int64) bool {
+	t := l.table()
+	if b[t.bmd.numvars.off+3] >= 0x80 || binary.LittleEndian.Uint32(b) == 0 {
+		return false
+	}
+	v := b[t.bmd.size:]
+	if t.vmd.fptr.get(v) != 0 || t.vmd.dptr.get(v) != 0 || t.vmd.containerID.get(v) != 0 || t.vmd.hasContent.get(v) > 1 {
+		return false
+	}
+	size, chunk, room := t.bmd.dbsize.get(b), t.vmd.chunk.get(v), t.vmd.room.get(v)
+	return size >= 0 && size <= at && 0 <= chunk && chunk <= room && room <= size
+}
+
+// consistent parses blocks from b as long as each is whole and its containers
+// lie behind each other, and returns how many bytes they take.
+func (d *decoder) consistent(l Layout, b []byte, base int64) (blocks []Block, used int) {
+	var at int64
+	for {
+		rest := b[used:]
+		if int64(len(rest)) < l.blockMeta(1) {
+			return blocks, used
+		}
+		n, bl := decodeBMD(l, rest, base+int64(used))
+		if n <= 0 || n > (int64(len(rest))-l.bmdSize())/l.vmdSize() || bl.Size < 0 || bl.Size > base-at {
+			return blocks, used
+		}
+		// The first record decides before n of them are allocated.
+		if l.table().vmd.fptr.get(rest[l.bmdSize():]) != at {
+			return blocks, used
+		}
+		bl.decodeVMDs(l, rest[l.bmdSize():], int(n))
+		end := at
+		for i := range bl.Containers {
+			c := &bl.Containers[i]
+			if c.Fptr != end || c.ChunkSize < 0 || c.ChunkSize > c.ContainerSize || c.ContainerSize > base-end {
+				return blocks, used + int(l.vmdSize())*i
+			}
+			end += c.ContainerSize
+		}
+		if end-at != bl.Size {
+			return blocks, used
+		}
+		blocks, at, used = append(blocks, bl), end, used+int(l.blockMeta(int(n)))
+	}
+}
+
+// tail makes a File of blocks that end at byte at of the file, where b begins:
+// the file block, whole, cut or overwritten, and what else is there.
+func (d *decoder) tail(l Layout, blocks []Block, b []byte, at int64) *File {
+	group := []Layout{l}
+	if d.Layout == 0 {
+		switch l {
+		case LayoutF:
+			group = []Layout{LayoutF, LayoutD}
+		case LayoutC:
+			group = []Layout{LayoutC, LayoutC0}
+		}
+	}
+	last := &blocks[len(blocks)-1]
+	data := int64(0)
+	if n := len(last.Containers); n > 0 {
+		data = last.Containers[n-1].Fptr + last.Containers[n-1].ContainerSize
+	}
+	var g *File
+	for _, l := range group {
+		fb := make([]byte, l.fbSize())
+		n := copy(fb, b)
+		f := d.file(l, fb)
+		meta := at - blocks[0].Offset + l.fbSize()
+		f.Blocks = blocks
+		known := n >= l.table().fb.fs.off && f.FB.DataSize == data && f.FB.MetaSize == meta
+		if n == len(fb) && (hashFB(l, fb) == f.FB.MyHash || f.markFast() == nil && f.Hash == Fast) && known {
+			f.Damaged = d.err(at+int64(n), "", ErrCorrupt, "%d bytes follow the file block (layout %v)", d.size-at-int64(n), l)
+			return f
+		}
+		if g != nil && !known {
+			continue
+		}
+		if !known && !bytes.HasPrefix(fb, []byte(fastMark)) && !isHex(fb[:32]) {
+			f.FB = FileBlock{}
+		}
+		f.markFast() //nolint:errcheck // an unreadable mark leaves MD5
+		f.FB.DataSize, f.FB.MetaSize = data, meta
+		f.FB.CkptSize, f.FB.FileSize = data+meta, data+meta
+		if n < l.table().fb.ptFs.off+l.table().fb.ptFs.len || !known {
+			f.FB.MaxFs, f.FB.PtFs = -1, -1
+		}
+		class, what := ErrTruncated, "the file block is cut or lost"
+		if int64(len(b)) >= l.fbSize() {
+			class, what = ErrChecksum, "the file block is damaged"
+		}
+		if data < blocks[0].Offset {
+			class, what = ErrCorrupt, "the records of later blocks are damaged or lost"
+		}
+		f.Damaged = d.err(at, "FB", class, "%s; %d blocks of layout %v were found at %#x", what, len(blocks), l, blocks[0].Offset)
+		g = f
+		if known {
+			return g
+		}
+	}
+	return g
+}
+
+// isHex says whether b is lower-case hex digits only.
+func isHex(b []byte) bool {
+	for _, c := range b {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}

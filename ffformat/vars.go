@@ -1,0 +1,65 @@
+package ffformat
+
+import "math"
+
+// VarInfo is one variable of a file.
+type VarInfo struct {
+	ID         int32
+	Size       int64 // bytes: of all chunks with content
+	Reserved   int64 // bytes of all its containers
+	Containers int
+}
+
+// Vars are the variables in order of first appearance.
+func (f *File) Vars() []VarInfo {
+	var vars []VarInfo
+	at := map[int32]int{}
+	for i := range f.Blocks {
+		for j := range f.Blocks[i].Containers {
+			c := &f.Blocks[i].Containers[j]
+			k, ok := at[c.ID]
+			if !ok {
+				k = len(vars)
+				at[c.ID] = k
+				vars = append(vars, VarInfo{ID: c.ID})
+			}
+			v := &vars[k]
+			v.Containers++
+			v.Reserved = addSat(v.Reserved, c.ContainerSize)
+			if c.HasContent {
+				v.Size = addSat(v.Size, c.ChunkSize)
+			}
+		}
+	}
+	return vars
+}
+
+// addSat adds a size of a file, which may be any number, without overflow.
+func addSat(a, b int64) int64 {
+	switch {
+	case b < 0:
+		return a
+	case a > math.MaxInt64-b:
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// Containers are the containers of a variable in the order of the file, which in
+// a sound file is that of their dptr. They point into f; nil if there is no such variable.
+func (f *File) Containers(id int32) []*Container {
+	var cs []*Container
+	for i := range f.Blocks {
+		for j := range f.Blocks[i].Containers {
+			if c := &f.Blocks[i].Containers[j]; c.ID == id {
+				cs = append(cs, c)
+			}
+		}
+	}
+	return cs
+}
+
+// recordOffset is where the record of a container is in the file.
+func (f *File) recordOffset(block, container int) int64 {
+	return f.Blocks[block].Offset + f.Layout.blockMeta(container)
+}
