@@ -1,0 +1,221 @@
+package ffformat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"sort"
+)
+
+// Reader reads the variables of a file. Its methods are safe for concurrent use.
+type Reader struct {
+	f    *File
+	r    io.ReaderAt
+	vars map[int32]*variable
+}
+
+// variable is where the bytes of a variable are.
+type variable struct {
+	size   int64
+	chunks []place // with content, ascending by Dptr, without gaps; empty chunks too
+	err    error   // why it cannot be read: a flaw of its records
+}
+
+// VarBuf is a variable and where its bytes go.
+type VarBuf struct {
+	ID   int32
+	Data []byte // of exactly the size of the variable
+}
+
+// ReadOptions are options of ReadVars. nil is the default.
+type ReadOptions struct {
+	// Workers is how many chunks (of Fast files: pieces of chunks) are read and
+	// hashed at once. 0: as many as there are processors.
+	Workers int
+}
+
+// NewReader decodes the metadata of a file as Decode does. The errors are
+// those of Decode; a parity file has no variables. r must stay usable as long as
+// the Reader is in use.
+func NewReader(r io.ReaderAt, size int64, name string, o *DecodeOptions) (*Reader, error) {
+	f, err := Decode(r, size, name, o)
+	if err != nil {
+		return nil, err
+	}
+	return newReader(r, f), nil
+}
+
+func newReader(r io.ReaderAt, f *File) *Reader {
+	rd := &Reader{f: f, r: r, vars: map[int32]*variable{}}
+	for p := range f.all() {
+		v := rd.vars[p.ID]
+		if v == nil {
+			v = &variable{}
+			rd.vars[p.ID] = v
+		}
+		if p.HasContent {
+			v.chunks = append(v.chunks, p)
+			v.size = addSat(v.size, p.ChunkSize)
+		}
+	}
+	for _, fl := range flawsOf(f) {
+		if v := rd.vars[fl.Var]; fl.lost && fl.HasVar && v != nil && v.err == nil {
+			v.err = &FormatError{Pkg: "ffformat", File: fl.File, Offset: fl.Offset, Field: fl.Field, Msg: fl.Msg, Err: fl.Err}
+		}
+	}
+	return rd
+}
+
+// File is what the metadata say. It must not be changed.
+func (r *Reader) File() *File { return r.f }
+
+// variable returns a variable whose bytes can be found.
+func (r *Reader) variable(id int32) (*variable, error) {
+	v := r.vars[id]
+	if v == nil {
+		return nil, &VarError{id, fmt.Errorf("ffformat: %s: no such variable: %w", r.f.Name, ErrMissing)}
+	}
+	if v.err != nil {
+		return nil, &VarError{id, v.err}
+	}
+	return v, nil
+}
+
+// ReadAt reads from byte off of the variable, without verifying hashes (of less
+// than a chunk there is none). As io.ReaderAt: fewer bytes than len(p) only with
+// an error, which is io.EOF at the end of the variable.
+func (r *Reader) ReadAt(id int32, p []byte, off int64) (int, error) {
+	v, err := r.variable(id)
+	if err != nil {
+		return 0, err
+	}
+	if off < 0 {
+		return 0, usageErr("offset %d", off)
+	}
+	n := 0
+	i := sort.Search(len(v.chunks), func(i int) bool { return v.chunks[i].Dptr+v.chunks[i].ChunkSize > off })
+	for ; i < len(v.chunks) && n < len(p); i++ {
+		c := v.chunks[i]
+		in := off - c.Dptr
+		if c.ChunkSize <= in {
+			continue
+		}
+		m := int(min(int64(len(p)-n), c.ChunkSize-in))
+		k, err := r.read(c, p[n:n+m], in)
+		n, off = n+k, off+int64(k)
+		if err != nil {
+			return n, &VarError{id, err}
+		}
+	}
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// read fills p from byte off of a chunk.
+func (r *Reader) read(c place, p []byte, off int64) (int, error) {
+	n, err := r.r.ReadAt(p, c.Fptr+off)
+	switch {
+	case n == len(p):
+		return n, nil
+	case err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		return n, formatErr(r.f.Name, c.Fptr+off+int64(n), c.field(), ErrTruncated,
+			"the file ends %d bytes before the chunk does", c.ChunkSize-off-int64(n))
+	}
+	return n, err
+}
+
+func (p place) field() string {
+	return fmt.Sprintf("block %d, container %d of variable %d", p.block, p.ContainerID, p.ID)
+}
+
+// ReadVar reads a whole variable into dst, which must have its size, and verifies
+// the hashes of its chunks in the same pass. After an error dst holds what was read.
+func (r *Reader) ReadVar(ctx context.Context, id int32, dst []byte) error {
+	return r.ReadVars(ctx, []VarBuf{{id, dst}}, nil)
+}
+
+// ReadVars reads and verifies variables, their chunks in parallel. All that are good are
+// read; of each bad one there is a VarError in the error (see BadVars), of class
+// ErrChecksum, ErrTruncated, ErrCorrupt (its records), ErrMissing or
+// ErrUsage (Data of another size). The Data of bad ones hold what was read.
+// When ctx ends the error is its, and nothing can be said of any variable.
+func (r *Reader) ReadVars(ctx context.Context, vars []VarBuf, o *ReadOptions) error {
+	if o == nil {
+		o = &ReadOptions{}
+	}
+	if o.Workers < 0 {
+		return usageErr("%d workers", o.Workers)
+	}
+	var jobs []chunkJob
+	errs := make([]error, len(vars))
+	from := make([]int, len(vars)+1) // jobs of vars[i] are jobs[from[i]:from[i+1]]
+	for i, b := range vars {
+		from[i] = len(jobs)
+		v, err := r.variable(b.ID)
+		if err != nil {
+			errs[i] = err
+			continue
+		}
+		if int64(len(b.Data)) != v.size {
+			errs[i] = &VarError{b.ID, usageErr("a buffer of %d bytes for %d", len(b.Data), v.size)}
+			continue
+		}
+		for _, c := range v.chunks {
+			jobs = append(jobs, chunkJob{c: c, dst: b.Data[c.Dptr : c.Dptr+c.ChunkSize]})
+		}
+	}
+	from[len(vars)] = len(jobs)
+	res, err := r.hashChunks(ctx, jobs, o.Workers)
+	if err != nil {
+		return err
+	}
+	for i := range vars {
+		for k := from[i]; k < from[i+1] && errs[i] == nil; k++ {
+			if err := r.verdict(jobs[k].c, res[k]); err != nil {
+				errs[i] = &VarError{vars[i].ID, err}
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// verdict compares a chunk with its record. Of no bytes none can be wrong.
+func (r *Reader) verdict(c place, res chunkResult) error {
+	if res.err != nil || res.hash == c.Hash || c.ChunkSize == 0 {
+		return res.err
+	}
+	return formatErr(r.f.Name, c.Fptr, c.field(), ErrChecksum, "%s of the %d bytes is %x, the record has %x", r.f.hashName(), c.ChunkSize, res.hash, c.Hash)
+}
+
+func (f *File) hashName() string {
+	if f.Hash == Fast {
+		return "XXH3"
+	}
+	return "MD5"
+}
+
+// sizeOf returns the size of a variable as an int, for a buffer of it.
+func (r *Reader) sizeOf(id int32) (int, error) {
+	v, err := r.variable(id)
+	if err != nil {
+		return 0, err
+	}
+	if v.size > math.MaxInt || v.size > r.f.Size {
+		return 0, &VarError{id, formatErr(r.f.Name, -1, "", ErrTooLarge, "%d bytes in a file of %d", v.size, r.f.Size)}
+	}
+	return int(v.size), nil
+}
+
+// VarSize returns the size of a variable in bytes. The errors are VarErrors: there
+// is no such variable (ErrMissing), or its records are damaged (ErrCorrupt).
+func (r *Reader) VarSize(id int32) (int64, error) {
+	v, err := r.variable(id)
+	if err != nil {
+		return 0, err
+	}
+	return v.size, nil
+}

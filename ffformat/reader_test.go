@@ -1,0 +1,111 @@
+package ffformat
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// scenario is the content of the vectors: sizes in ints and values, by the formula
+// of their README with U = 100.
+var scenario = map[int]map[int32]int{
+	1: {1: 1, 2: 2, 3: 3},
+	2: {1: 1, 2: 2, 3: 3, 4: 4},
+	3: {1: 1, 2: 6, 3: 7, 4: 4},
+	4: {1: 1, 2: 6, 3: 7, 4: 4, 5: 5},
+	5: {1: 1, 2: 5, 3: 6, 4: 4, 5: 5},
+	6: {1: 1, 2: 8, 3: 9, 4: 4, 5: 5},
+	7: {1: 1, 2: 1, 3: 2, 4: 4, 5: 5},
+}
+
+func scenarioData(c int, id int32, rank, unit int) []byte {
+	b := make([]byte, 4*unit*scenario[c][id])
+	for i := range len(b) / 4 {
+		g := c
+		for g > 0 && g%7 != i/256%7 {
+			g--
+		}
+		v := uint32(id)*16777619 + uint32(i)*2654435761 + uint32(g)*40503 + uint32(rank)*97
+		binary.LittleEndian.PutUint32(b[4*i:], v)
+	}
+	return b
+}
+
+var vectorName = regexp.MustCompile(`cp(\d)__(?:node\d-)?.*?(Rank|Pcof)(\d)\.fti$`)
+
+// vectorContent says which checkpoint and rank of the scenario a vector holds.
+func vectorContent(t *testing.T, name string) (ckpt, rank int) {
+	t.Helper()
+	m := vectorName.FindStringSubmatch(name)
+	if m == nil {
+		t.Fatal(name)
+	}
+	ckpt, _ = strconv.Atoi(m[1])
+	rank, _ = strconv.Atoi(m[3])
+	switch {
+	case strings.Contains(name, "withhead"):
+		rank-- // the head is rank 0
+	case m[2] == "Pcof":
+		rank = (rank + 3) % 4
+	}
+	return ckpt, rank
+}
+
+// TestVectorContent: every variable of every vector has the bytes of the scenario, by
+// ReadVars with verification and by ReadAt.
+func TestVectorContent(t *testing.T) {
+	dir, m := vectors(t)
+	for name, e := range m {
+		if e.Kind == "RSed" {
+			continue
+		}
+		b := readVector(t, dir, name)
+		r, err := NewReader(bytes.NewReader(b), int64(len(b)), name, nil)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		ckpt, rank := vectorContent(t, name)
+		vars := r.File().Vars()
+		if len(vars) != len(scenario[ckpt]) {
+			t.Errorf("%s: %d variables", name, len(vars))
+		}
+		bufs := make([]VarBuf, len(vars))
+		for i, v := range vars {
+			bufs[i] = VarBuf{v.ID, make([]byte, v.Size)}
+		}
+		if err := r.ReadVars(context.Background(), bufs, nil); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for _, v := range bufs {
+			want := scenarioData(ckpt, v.ID, rank, 100)
+			if !bytes.Equal(v.Data, want) {
+				t.Errorf("%s: variable %d: other bytes", name, v.ID)
+			}
+			got := make([]byte, len(want))
+			half := int64(len(got) / 2)
+			if n, err := r.ReadAt(v.ID, got[half:], half); n != len(got)-int(half) || err != nil {
+				t.Errorf("%s: ReadAt %d: %d, %v", name, v.ID, n, err)
+			}
+			if n, err := r.ReadAt(v.ID, got[:half+1], 0); int64(n) != half+1 || err != nil {
+				t.Errorf("%s: ReadAt %d: %d, %v", name, v.ID, n, err)
+			}
+			if !bytes.Equal(got, want) {
+				t.Errorf("%s: ReadAt of variable %d: other bytes", name, v.ID)
+			}
+			if n, err := r.ReadAt(v.ID, got[:10], int64(len(want))-4); n != 4 || err != io.EOF {
+				t.Errorf("%s: ReadAt over the end: %d, %v", name, n, err)
+			}
+		}
+		if _, err := r.ReadAt(99, nil, 0); !errors.Is(err, ErrMissing) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

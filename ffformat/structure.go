@@ -1,0 +1,258 @@
+package ffformat
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// flaw is a finding about records. lost says that because of it the bytes of the
+// variable cannot be found or put together.
+type flaw struct {
+	Finding
+	lost bool
+}
+
+// place is a container and where its record is.
+type place struct {
+	*Container
+	block, index int
+	offset       int64 // of the record
+}
+
+// structure finds what the records say that the growth rule of FTI-FF cannot
+// give, whether or not a checksum covers it. The order is that of the file, then by variable.
+type structure struct {
+	f     *File
+	flaws []flaw
+}
+
+// flawsOf returns all flaws of the records of f.
+func flawsOf(f *File) []flaw {
+	if f.Parity {
+		return nil
+	}
+	s := &structure{f: f}
+	s.places()
+	s.overlaps()
+	s.variables()
+	return s.flaws
+}
+
+func (s *structure) add(sev Severity, off int64, field, format string, args ...any) *flaw {
+	s.flaws = append(s.flaws, flaw{Finding: Finding{Severity: sev, File: s.f.Name, Offset: off, Field: field, Msg: fmt.Sprintf(format, args...), Err: ErrCorrupt}})
+	return &s.flaws[len(s.flaws)-1]
+}
+
+// at adds a flaw of a field of a container.
+func (s *structure) at(p place, f span, field string, lost bool, format string, args ...any) {
+	fl := s.add(Error, p.offset+int64(f.off), fmt.Sprintf("block %d, container %d of variable %d: %s", p.block, p.ContainerID, p.ID, field), format, args...)
+	fl.HasVar, fl.Var, fl.lost = true, p.ID, lost
+}
+
+// places checks each block by itself, and that containers are back to back.
+func (s *structure) places() {
+	f, l := s.f, s.f.Layout
+	t := &l.table().vmd
+	var next, sum int64 // where the next container lies; of all dbsize
+	if !l.atEnd() {
+		sum = l.fbSize()
+	}
+	limit := f.dataEnd()
+	for i := range f.Blocks {
+		bl := &f.Blocks[i]
+		meta := l.blockMeta(len(bl.Containers))
+		want := int64(0)
+		if !l.atEnd() {
+			want, next = meta, addSat(bl.Offset, meta)
+			limit = addSat(bl.Offset, bl.Size)
+		}
+		for j := range bl.Containers {
+			p := place{&bl.Containers[j], i, j, f.recordOffset(i, j)}
+			want = addSat(want, p.ContainerSize)
+			switch {
+			case p.ContainerSize < 0:
+				s.at(p, t.room, "containersize", true, "%d", p.ContainerSize)
+			case p.Fptr < 0 || p.Fptr > limit || p.ContainerSize > limit-p.Fptr:
+				s.at(p, t.fptr, "fptr", true, "%d with %d bytes, the data end at %d", p.Fptr, p.ContainerSize, limit)
+			case p.Fptr != next:
+				s.at(p, t.fptr, "fptr", false, "%d, want %d: containers are back to back", p.Fptr, next)
+			}
+			if p.ChunkSize < 0 || p.ChunkSize > p.ContainerSize {
+				s.at(p, t.chunk, "chunksize", true, "%d, want 0 to %d, the size of the container", p.ChunkSize, p.ContainerSize)
+			}
+			if p.odd[0] != 0 {
+				s.at(p, t.hasContent, "hascontent", false, "%d, want 0 or 1", p.odd[0])
+			}
+			if p.odd[1] != 0 {
+				s.at(p, t.hasCkpt, "hasCkpt", false, "%d, want 0 or 1", p.odd[1])
+			}
+			// From the rule, not from this fptr: one wrong fptr is one finding.
+			next = addSat(next, p.ContainerSize)
+		}
+		if len(bl.Containers) == 0 {
+			s.add(Warning, bl.Offset, fmt.Sprintf("block %d: numvars", i), "0, FTI makes a block for new containers only")
+		}
+		if stored := bl.Size; stored != want && !(!l.wide() && stored == int64(int32(want))) {
+			s.add(Error, bl.Offset+int64(l.table().bmd.dbsize.off), fmt.Sprintf("block %d: dbsize", i), "%d, the containers give %d", stored, want)
+		}
+		sum = addSat(sum, want)
+	}
+	if l.atEnd() && sum != f.metaOffset() {
+		s.add(Error, f.fbOffset()+int64(l.table().fb.dataSize.off), "FB.dataSize", "%d, the containers have %d bytes", f.FB.DataSize, sum)
+	}
+}
+
+// dataEnd is where containers must end.
+func (f *File) dataEnd() int64 {
+	if f.Layout.atEnd() {
+		return f.metaOffset()
+	}
+	return f.FB.FileSize
+}
+
+// fbOffset is where the file block lies.
+func (f *File) fbOffset() int64 {
+	switch {
+	case !f.Layout.atEnd() && !f.Parity:
+		return 0
+	case f.Damaged != nil && len(f.Blocks) > 0:
+		last := &f.Blocks[len(f.Blocks)-1]
+		return last.Offset + f.Layout.blockMeta(len(last.Containers))
+	}
+	return f.Size - f.Layout.fbSize()
+}
+
+// overlaps finds containers that claim the same bytes.
+func (s *structure) overlaps() {
+	var all []place
+	sorted := true
+	for p := range s.f.all() {
+		if p.ContainerSize > 0 && p.Fptr >= 0 {
+			sorted = sorted && (len(all) == 0 || all[len(all)-1].Fptr <= p.Fptr)
+			all = append(all, p)
+		}
+	}
+	if !sorted {
+		slices.SortStableFunc(all, func(a, b place) int { return cmp.Compare(a.Fptr, b.Fptr) })
+	}
+	t := &s.f.Layout.table().vmd
+	var far place // the one that reaches farthest so far
+	for _, p := range all {
+		if far.Container != nil && p.Fptr < addSat(far.Fptr, far.ContainerSize) {
+			s.at(p, t.fptr, "fptr", true, "%d overlaps container %d of variable %d, [%d, %d)", p.Fptr, far.ContainerID, far.ID, far.Fptr, addSat(far.Fptr, far.ContainerSize))
+			s.at(far, t.fptr, "fptr", true, "%d, %d bytes: overlaps container %d of variable %d at %d", far.Fptr, far.ContainerSize, p.ContainerID, p.ID, p.Fptr)
+		}
+		if far.Container == nil || addSat(p.Fptr, p.ContainerSize) > addSat(far.Fptr, far.ContainerSize) {
+			far = p
+		}
+	}
+}
+
+// all yields the containers in the order of the file.
+func (f *File) all() func(func(place) bool) {
+	return func(yield func(place) bool) {
+		for i := range f.Blocks {
+			for j := range f.Blocks[i].Containers {
+				if !yield(place{&f.Blocks[i].Containers[j], i, j, f.recordOffset(i, j)}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// varState is what the containers of a variable seen so far give.
+type varState struct {
+	n     int32 // containers
+	sum   int64 // their sizes
+	size  int64 // of the chunks
+	idx   int32
+	open  bool  // a chunk that does not fill its container, or none, has been seen
+	first place // the first container
+}
+
+// fit is what a container must have to be the next of a variable.
+type fit struct {
+	n    int32
+	dptr int64
+}
+
+// variables checks the containers of each variable against the growth rule.
+func (s *structure) variables() {
+	t := &s.f.Layout.table().vmd
+	vars := map[int32]*varState{}
+	byIdx := map[int32]int32{}
+	var order []int32
+	var strays []place
+	for p := range s.f.all() {
+		v := vars[p.ID]
+		if v == nil {
+			v = &varState{idx: p.Idx, first: p}
+			vars[p.ID] = v
+			order = append(order, p.ID)
+			if id, taken := byIdx[p.Idx]; t.idx.len > 0 && (taken || p.Idx < 0) {
+				s.at(p, t.idx, "idx", false, "%d, which is that of variable %d or no place in a table", p.Idx, id)
+			}
+			byIdx[p.Idx] = p.ID
+		} else if t.idx.len > 0 && p.Idx != v.idx {
+			s.at(p, t.idx, "idx", true, "%d, another container of the variable has %d: id or idx is wrong", p.Idx, v.idx)
+		}
+		stray := false
+		if p.ContainerID != v.n {
+			stray = true
+			s.at(p, t.containerID, "containerid", p.Dptr != v.sum, "%d, want %d: the variable's next", p.ContainerID, v.n)
+		}
+		if p.Dptr != v.sum {
+			stray = true
+			s.at(p, t.dptr, "dptr", true, "%d, want %d: the sizes of the variable's containers before it", p.Dptr, v.sum)
+		}
+		if stray {
+			strays = append(strays, p)
+		}
+		s.content(v, p)
+		v.n++
+		v.sum = addSat(v.sum, p.ContainerSize)
+		if p.HasContent {
+			v.size = addSat(v.size, p.ChunkSize)
+		}
+	}
+	// A stray container whose id is wrong is missing elsewhere: at the end of a
+	// variable that shows no flaw of its own.
+	if len(strays) == 0 {
+		return
+	}
+	ends := map[fit][]int32{}
+	for _, id := range order {
+		v := vars[id]
+		ends[fit{v.n, v.sum}] = append(ends[fit{v.n, v.sum}], id)
+	}
+	for _, p := range strays {
+		owners := ends[fit{p.ContainerID, p.Dptr}]
+		delete(ends, fit{p.ContainerID, p.Dptr})
+		for _, id := range owners {
+			if v := vars[id]; id != p.ID {
+				s.at(v.first, t.id, "id", true, "the container at %#x has id %d, but would be the next of this variable: it may have lost it", p.offset, p.ID)
+			}
+		}
+	}
+}
+
+// content checks which containers have chunks: all before the last are full, and
+// none behind it has content.
+func (s *structure) content(v *varState, p place) {
+	t := &s.f.Layout.table().vmd
+	switch {
+	case !p.HasContent && p.ChunkSize != 0:
+		s.at(p, t.hasContent, "hascontent", true, "false, but chunksize is %d", p.ChunkSize)
+	case p.HasContent && v.open:
+		s.at(p, t.hasContent, "hascontent", p.ChunkSize != 0, "true, but a container of the variable before it is not full")
+	case p.HasContent && p.ChunkSize == 0 && p.ContainerSize > 0 && v.n > 0:
+		s.at(p, t.chunk, "chunksize", false, "0 with content: only the first container of an empty variable can be so")
+	case !p.HasContent && v.n == 0:
+		s.at(p, t.hasContent, "hascontent", true, "false, but a variable's first container always has content")
+	}
+	if !p.HasContent || p.ChunkSize != p.ContainerSize {
+		v.open = true
+	}
+}
