@@ -1,0 +1,176 @@
+package ffformat
+
+import (
+	"cmp"
+	"slices"
+)
+
+// ExtentKind says what a run of bytes of a file is.
+type ExtentKind uint8
+
+const (
+	// ExtentContent holds a chunk.
+	ExtentContent ExtentKind = iota
+	// ExtentEmpty is the part of a container that its chunk does not fill: dead
+	// space, which a variable that grows again will use.
+	ExtentEmpty
+	// ExtentMeta is a file block, or a block header with its records.
+	ExtentMeta
+	// ExtentGap belongs to nothing.
+	ExtentGap
+	// ExtentParity is the parity of a level 3 file.
+	ExtentParity
+	// ExtentOverlap is claimed twice: the file is damaged.
+	ExtentOverlap
+	// ExtentLost is behind the end of the file: what a cut off file should have, or
+	// (layout B) the unwritten end of containers that are empty.
+	ExtentLost
+	extentKinds
+)
+
+var extentNames = [extentKinds]string{"content", "empty", "metadata", "gap", "parity", "overlap", "lost"}
+
+func (k ExtentKind) String() string {
+	if k >= extentKinds {
+		return "unknown"
+	}
+	return extentNames[k]
+}
+
+// MarshalText gives the name.
+func (k ExtentKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// An Extent is a run of bytes of a file that are of one kind.
+type Extent struct {
+	Off, Len  int64 // bytes
+	Kind      ExtentKind
+	ID        int32 // of the variable; 0 unless the extent is of a container
+	Block     int   // index in File.Blocks; -1: of no block
+	Container int   // index in the block; -1: of no container
+}
+
+// End is the offset behind the extent.
+func (e Extent) End() int64 { return e.Off + e.Len }
+
+// Extents tells what each byte of the file is, in ascending order and without
+// holes, from 0 to the end of the file or, of a file that is cut off, to the
+// end that its metadata tell. Places that the metadata cannot mean
+// (negative ones) are left out; no extent is empty.
+func (f *File) Extents() []Extent {
+	var all []Extent
+	end := f.Size
+	add := func(off, n int64, e Extent) {
+		if off < 0 || n <= 0 || off > maxOffset-n {
+			return
+		}
+		e.Off, e.Len = off, n
+		all = append(all, e)
+		end = max(end, e.End())
+	}
+	none := Extent{Kind: ExtentMeta, Block: -1, Container: -1}
+	fb := f.Layout.fbSize()
+	switch {
+	case f.Parity:
+		add(0, f.Size-fb, Extent{Kind: ExtentParity, Block: -1, Container: -1})
+		add(f.Size-fb, fb, none)
+	case !f.Layout.atEnd():
+		add(0, fb, none)
+	}
+	last := int64(0)
+	for i := range f.Blocks {
+		b := &f.Blocks[i]
+		meta := f.Layout.blockMeta(len(b.Containers))
+		add(b.Offset, meta, Extent{Kind: ExtentMeta, Block: i, Container: -1})
+		last = b.Offset + meta
+		for j := range b.Containers {
+			c := &b.Containers[j]
+			used := int64(0)
+			if c.HasContent {
+				used = min(c.ChunkSize, c.ContainerSize)
+			}
+			used = max(used, 0)
+			add(c.Fptr, used, Extent{Kind: ExtentContent, ID: c.ID, Block: i, Container: j})
+			add(c.Fptr+used, c.ContainerSize-used, Extent{Kind: ExtentEmpty, ID: c.ID, Block: i, Container: j})
+		}
+	}
+	if !f.Parity && f.Layout.atEnd() {
+		if len(f.Blocks) == 0 {
+			last = f.FB.DataSize
+		}
+		add(last, fb, none)
+	}
+	return sweep(all, f.Size, end)
+}
+
+// maxOffset bounds what is taken for an offset, so that sums do not overflow.
+const maxOffset = 1 << 62
+
+// sweep cuts extents that may overlap into ones that do not, from 0 to end. What is at
+// or behind size is lost.
+func sweep(all []Extent, size, end int64) []Extent {
+	slices.SortStableFunc(all, func(a, b Extent) int { return cmp.Compare(a.Off, b.Off) })
+	var out []Extent
+	put := func(e Extent) {
+		if e.Len <= 0 {
+			return
+		}
+		if e.Off < size && e.End() > size {
+			tail := e
+			tail.Off, tail.Len = size, e.End()-size
+			tail.Kind = ExtentLost
+			e.Len = size - e.Off
+			out = append(out, e, tail)
+			return
+		}
+		if e.Off >= size {
+			e.Kind = ExtentLost
+		}
+		if n := len(out); n > 0 && out[n-1].End() == e.Off && out[n-1].Kind == e.Kind && (e.Kind == ExtentOverlap || e.Kind == ExtentGap) {
+			out[n-1].Len += e.Len
+			return
+		}
+		out = append(out, e)
+	}
+	at := int64(0)   // everything before is told
+	var cur []Extent // those that reach behind at; few unless the file is damaged
+	step := func(to int64) {
+		for at < to {
+			next := to
+			for _, e := range cur {
+				next = min(next, e.End())
+			}
+			e := Extent{Kind: ExtentGap, Block: -1, Container: -1}
+			switch len(cur) {
+			case 0:
+			case 1:
+				e = cur[0]
+			default:
+				e = Extent{Kind: ExtentOverlap, ID: cur[0].ID, Block: cur[0].Block, Container: cur[0].Container}
+			}
+			e.Off, e.Len = at, next-at
+			put(e)
+			at = next
+			cur = slices.DeleteFunc(cur, func(e Extent) bool { return e.End() <= at })
+		}
+	}
+	for _, e := range all {
+		step(e.Off)
+		if len(cur) < maxOverlap { // what a hostile file could make quadratic
+			cur = append(cur, e)
+		}
+	}
+	step(end)
+	return out
+}
+
+// maxOverlap bounds how many extents are kept that overlap in one place.
+const maxOverlap = 64
+
+// Usage sums up extents, in bytes by kind.
+func Usage(extents []Extent) map[ExtentKind]int64 {
+	sum := map[ExtentKind]int64{}
+	for _, e := range extents {
+		sum[e.Kind] += e.Len
+	}
+	return sum
+}

@@ -1,0 +1,108 @@
+package ffformat
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// sketch writes extents as "0+400 content 1, ...".
+func sketch(list []Extent) string {
+	var s []string
+	for _, e := range list {
+		t := fmt.Sprintf("%d+%d %v", e.Off, e.Len, e.Kind)
+		if e.Container >= 0 {
+			t += fmt.Sprintf(" %d", e.ID)
+		}
+		s = append(s, t)
+	}
+	return strings.Join(s, ", ")
+}
+
+func TestExtents(t *testing.T) {
+	one := func(id int32, fptr, chunk, room int64) Container {
+		return Container{ID: id, HasContent: chunk > 0, Fptr: fptr, ChunkSize: chunk, ContainerSize: room}
+	}
+	end := func(size int64, list ...Container) *File {
+		f := &File{Layout: LayoutF, Size: size}
+		var data int64
+		for _, c := range list {
+			data += c.ContainerSize
+		}
+		f.FB.DataSize = data
+		f.Blocks = []Block{{Offset: data, Size: data, Containers: list}}
+		return f
+	}
+	meta := 12 + 2*58 + 106
+	for _, c := range []struct {
+		name string
+		f    *File
+		want string
+	}{
+		{"full", end(int64(300+meta), one(1, 0, 100, 100), one(2, 100, 200, 200)),
+			"0+100 content 1, 100+200 content 2, 300+128 metadata, 428+106 metadata"},
+		{"shrunk", end(int64(300+meta), one(1, 0, 60, 100), one(2, 100, 0, 200)),
+			"0+60 content 1, 60+40 empty 1, 100+200 empty 2, 300+128 metadata, 428+106 metadata"},
+		{"overlap", end(int64(300+meta), one(1, 0, 150, 150), one(2, 100, 150, 150)),
+			"0+100 content 1, 100+50 overlap 1, 150+100 content 2, 250+50 gap, 300+128 metadata, 428+106 metadata"},
+		{"cut", end(250, one(1, 0, 100, 100), one(2, 100, 200, 200)),
+			"0+100 content 1, 100+150 content 2, 250+50 lost 2, 300+128 lost, 428+106 lost"},
+		{"nonsense", end(int64(meta), one(1, -5, 100, 100), one(2, 1<<62, 1<<62, 1<<62)), ""},
+		{"nothing", &File{Layout: LayoutF, Size: 106}, "0+106 metadata"},
+		{"parity", &File{Layout: LayoutF, Size: 1106, Parity: true}, "0+1000 parity, 1000+106 metadata"},
+		{"inline", &File{Layout: LayoutA, Size: 272, Blocks: []Block{{Offset: 96, Size: 176, Containers: []Container{one(1, 172, 90, 100)}}}},
+			"0+96 metadata, 96+76 metadata, 172+90 content 1, 262+10 empty 1"},
+	} {
+		got := sketch(c.f.Extents())
+		if c.want != "" && got != c.want {
+			t.Errorf("%s: %s\nwant %s", c.name, got, c.want)
+		}
+	}
+}
+
+// Whatever the records say, extents are in order and without holes.
+func TestExtentsCover(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := &File{Layout: rapid.SampledFrom(Layouts()).Draw(t, "layout"), Size: rapid.Int64Range(0, 2000).Draw(t, "size")}
+		n := rapid.IntRange(0, 8).Draw(t, "n")
+		b := Block{Offset: rapid.Int64Range(-10, 2000).Draw(t, "at")}
+		for i := range n {
+			b.Containers = append(b.Containers, Container{ID: int32(i), HasContent: rapid.Bool().Draw(t, "has"),
+				Fptr: rapid.Int64Range(-10, 1500).Draw(t, "fptr"), ChunkSize: rapid.Int64Range(-10, 600).Draw(t, "chunk"),
+				ContainerSize: rapid.Int64Range(-10, 600).Draw(t, "room")})
+		}
+		f.Blocks = []Block{b}
+		list := f.Extents()
+		at := int64(0)
+		for _, e := range list {
+			if e.Off != at || e.Len <= 0 || (e.Kind == ExtentLost) != (e.Off >= f.Size) || e.Off < f.Size && e.End() > f.Size {
+				t.Fatalf("%s of a file of %d bytes", sketch(list), f.Size)
+			}
+			at = e.End()
+		}
+		if at < f.Size {
+			t.Fatalf("the extents end at %d, the file has %d bytes", at, f.Size)
+		}
+		var sum int64
+		for _, n := range Usage(list) {
+			sum += n
+		}
+		if sum != at {
+			t.Fatalf("usage %d of %d", sum, at)
+		}
+	})
+}
+
+func TestExtentsOfMany(t *testing.T) {
+	f := &File{Layout: LayoutF, Size: 1 << 20, Blocks: []Block{{Offset: 1 << 19}}}
+	for i := range 20000 { // all in one place
+		f.Blocks[0].Containers = append(f.Blocks[0].Containers, Container{ID: int32(i), HasContent: true, Fptr: int64(i % 7), ChunkSize: 1 << 18, ContainerSize: 1 << 18})
+	}
+	list := f.Extents()
+	if !slices.ContainsFunc(list, func(e Extent) bool { return e.Kind == ExtentOverlap }) {
+		t.Error("no overlap found")
+	}
+}

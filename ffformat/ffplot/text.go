@@ -1,0 +1,181 @@
+package ffplot
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"blobio/ffformat"
+)
+
+// TextOptions of Text. nil means the defaults.
+type TextOptions struct {
+	// Columns is how many characters a line of the map has. Default 64, range 8 to 1000.
+	Columns int
+	// Lines is how many lines the map has at most. Default 16, range 1 to 1000.
+	Lines int
+	// Indent stands before each line.
+	Indent string
+}
+
+// Validate reports what is wrong with o.
+func (o *TextOptions) Validate() error {
+	if o != nil && (o.Columns != 0 && (o.Columns < 8 || o.Columns > 1000) || o.Lines != 0 && (o.Lines < 1 || o.Lines > 1000)) {
+		return fmt.Errorf("ffplot: %w: %d columns and %d lines, want 8 to 1000 and 1 to 1000", ErrUsage, o.Columns, o.Lines)
+	}
+	return nil
+}
+
+// Characters of what is not a variable.
+const (
+	symbolOther   = '*' // variables behind those that have a letter
+	symbolEmpty   = '.'
+	symbolMeta    = '#'
+	symbolGap     = '_'
+	symbolParity  = 'P'
+	symbolOverlap = '!'
+	symbolLost    = '?'
+)
+
+const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// Symbols returns the character of each variable: its id, where all ids are 0 to
+// 9, else letters in order of first appearance, and * for those that are left.
+func Symbols(f *ffformat.File) map[int32]rune {
+	vars := f.Vars()
+	digits := true
+	for _, v := range vars {
+		digits = digits && v.ID >= 0 && v.ID <= 9
+	}
+	out := make(map[int32]rune, len(vars))
+	for i, v := range vars {
+		switch {
+		case digits:
+			out[v.ID] = '0' + v.ID
+		case i < len(letters):
+			out[v.ID] = rune(letters[i])
+		default:
+			out[v.ID] = symbolOther
+		}
+	}
+	return out
+}
+
+// Text writes a file's map as characters, each for as many bytes as the first line
+// says. A character shows what most of its bytes are, with one exception:
+// metadata are shown where they begin, if the characters around are of one kind.
+func Text(w io.Writer, f *ffformat.File, o *TextOptions) error {
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	if o == nil {
+		o = new(TextOptions)
+	}
+	columns, lines := o.Columns, o.Lines
+	if columns == 0 {
+		columns = 64
+	}
+	if lines == 0 {
+		lines = 16
+	}
+	extents := f.Extents()
+	total := int64(0)
+	if n := len(extents); n > 0 {
+		total = extents[n-1].End()
+	}
+	cell := cellSize(total, int64(columns*lines))
+	cells := drawCells(extents, total, cell, Symbols(f))
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%smap: %s\n", o.Indent, strings.Join(key(ffformat.Usage(extents), cell), ", "))
+	digits := len(fmt.Sprintf("%x", max(total-1, 0)))
+	for i := 0; i < len(cells); i += columns {
+		fmt.Fprintf(&b, "%s  0x%0*x  %s\n", o.Indent, digits, int64(i)*cell, string(cells[i:min(i+columns, len(cells))]))
+	}
+	if _, err := w.Write(b.Bytes()); err != nil {
+		return fmt.Errorf("ffplot: %w", err)
+	}
+	return nil
+}
+
+// key explains the characters that are not variables.
+func key(usage map[ffformat.ExtentKind]int64, cell int64) []string {
+	out := []string{"a character is " + bytesText(cell)}
+	for _, k := range []struct {
+		kind   ffformat.ExtentKind
+		symbol rune
+		text   string
+	}{
+		{ffformat.ExtentMeta, symbolMeta, "metadata"},
+		{ffformat.ExtentEmpty, symbolEmpty, "reserved, not in use"},
+		{ffformat.ExtentGap, symbolGap, "of no container"},
+		{ffformat.ExtentParity, symbolParity, "parity"},
+		{ffformat.ExtentOverlap, symbolOverlap, "claimed twice"},
+		{ffformat.ExtentLost, symbolLost, "behind the end of the file"},
+	} {
+		if usage[k.kind] > 0 {
+			out = append(out, fmt.Sprintf("%c %s", k.symbol, k.text))
+		}
+	}
+	return out
+}
+
+// cellSize is the least power of two by which total fits into n cells.
+func cellSize(total, n int64) int64 {
+	size := int64(1)
+	for size < math.MaxInt64/2 && (total+size-1)/size > n {
+		size *= 2
+	}
+	return size
+}
+
+func drawCells(extents []ffformat.Extent, total, cell int64, symbols map[int32]rune) []rune {
+	var out []rune
+	i := 0
+	for off := int64(0); off < total; off += cell {
+		for extents[i].End() <= off {
+			i++
+		}
+		end := min(off+cell, total)
+		best, most := symbolGap, int64(0)
+		sum := map[rune]int64{}
+		for k := i; k < len(extents) && extents[k].Off < end; k++ {
+			n := min(extents[k].End(), end) - max(extents[k].Off, off)
+			s := symbolOf(extents[k], symbols)
+			sum[s] += n
+			if sum[s] > most {
+				best, most = s, sum[s]
+			}
+		}
+		out = append(out, best)
+	}
+	// however few, the metadata are to be seen
+	for _, e := range extents {
+		if at := e.Off / cell; e.Kind == ffformat.ExtentMeta && e.Len < cell && out[at] != symbolMeta {
+			before, after := at == 0 || out[at-1] == out[at], at == int64(len(out)-1) || out[at+1] == out[at]
+			if before && after {
+				out[at] = symbolMeta
+			}
+		}
+	}
+	return out
+}
+
+func symbolOf(e ffformat.Extent, symbols map[int32]rune) rune {
+	switch e.Kind {
+	case ffformat.ExtentContent:
+		return symbols[e.ID]
+	case ffformat.ExtentEmpty:
+		return symbolEmpty
+	case ffformat.ExtentMeta:
+		return symbolMeta
+	case ffformat.ExtentParity:
+		return symbolParity
+	case ffformat.ExtentOverlap:
+		return symbolOverlap
+	case ffformat.ExtentLost:
+		return symbolLost
+	}
+	return symbolGap
+}
