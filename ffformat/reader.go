@@ -60,10 +60,8 @@ func newReader(r io.ReaderAt, f *File) *Reader {
 			v.size = addSat(v.size, p.ChunkSize)
 		}
 	}
-	for _, fl := range flawsOf(f) {
-		if v := rd.vars[fl.Var]; fl.lost && fl.HasVar && v != nil && v.err == nil {
-			v.err = &FormatError{Pkg: "ffformat", File: fl.File, Offset: fl.Offset, Field: fl.Field, Msg: fl.Msg, Err: fl.Err}
-		}
+	for id, fi := range structureOf(f).lost {
+		rd.vars[id].err = &FormatError{Pkg: "ffformat", File: fi.File, Offset: fi.Offset, Field: fi.Field, Msg: fi.Msg, Err: fi.Err}
 	}
 	return rd
 }

@@ -6,13 +6,6 @@ import (
 	"slices"
 )
 
-// flaw is a finding about records. lost says that because of it the bytes of the
-// variable cannot be found or put together.
-type flaw struct {
-	Finding
-	lost bool
-}
-
 // place is a container and where its record is.
 type place struct {
 	*Container
@@ -20,34 +13,62 @@ type place struct {
 	offset       int64 // of the record
 }
 
+// maxFlaws caps the findings about records: of a file of garbage the first are enough.
+const maxFlaws = 1000
+
 // structure finds what the records say that the growth rule of FTI-FF cannot
-// give, whether or not a checksum covers it. The order is that of the file, then by variable.
+// give, whether or not a checksum covers it.
 type structure struct {
 	f     *File
-	flaws []flaw
+	flaws []Finding // in the order of the file, then by variable
+	more  int       // over maxFlaws
+
+	// lost holds the variables whose bytes cannot be found or put together, with the
+	// first reason.
+	lost map[int32]Finding
+	// nowhere holds the containers whose own place or size is impossible.
+	nowhere map[*Container]bool
+	// moved holds the containers that are not where the rule puts them.
+	moved map[*Container]bool
 }
 
-// flawsOf returns all flaws of the records of f.
-func flawsOf(f *File) []flaw {
-	if f.Parity {
-		return nil
+// structureOf examines the records of f.
+func structureOf(f *File) *structure {
+	s := &structure{f: f, lost: map[int32]Finding{}, nowhere: map[*Container]bool{}, moved: map[*Container]bool{}}
+	if !f.Parity {
+		s.places()
+		s.overlaps()
+		s.variables()
 	}
-	s := &structure{f: f}
-	s.places()
-	s.overlaps()
-	s.variables()
-	return s.flaws
+	return s
 }
 
-func (s *structure) add(sev Severity, off int64, field, format string, args ...any) *flaw {
-	s.flaws = append(s.flaws, flaw{Finding: Finding{Severity: sev, File: s.f.Name, Offset: off, Field: field, Msg: fmt.Sprintf(format, args...), Err: ErrCorrupt}})
-	return &s.flaws[len(s.flaws)-1]
+func (s *structure) add(fi Finding) {
+	if len(s.flaws) == maxFlaws {
+		s.more++
+		return
+	}
+	s.flaws = append(s.flaws, fi)
+}
+
+func (s *structure) finding(sev Severity, off int64, field, format string, args ...any) Finding {
+	return Finding{Severity: sev, File: s.f.Name, Offset: off, Field: field, Msg: fmt.Sprintf(format, args...), Err: ErrCorrupt}
 }
 
 // at adds a flaw of a field of a container.
 func (s *structure) at(p place, f span, field string, lost bool, format string, args ...any) {
-	fl := s.add(Error, p.offset+int64(f.off), fmt.Sprintf("block %d, container %d of variable %d: %s", p.block, p.ContainerID, p.ID, field), format, args...)
-	fl.HasVar, fl.Var, fl.lost = true, p.ID, lost
+	fi := s.finding(Error, p.offset+int64(f.off), p.field()+": "+field, format, args...)
+	fi.HasVar, fi.Var = true, p.ID
+	if _, ok := s.lost[p.ID]; lost && !ok {
+		s.lost[p.ID] = fi
+	}
+	s.add(fi)
+}
+
+// noPlace is at, for a container that cannot be where it claims to be.
+func (s *structure) noPlace(p place, f span, field, format string, args ...any) {
+	s.nowhere[p.Container] = true
+	s.at(p, f, field, true, format, args...)
 }
 
 // places checks each block by itself, and that containers are back to back.
@@ -72,14 +93,15 @@ func (s *structure) places() {
 			want = addSat(want, p.ContainerSize)
 			switch {
 			case p.ContainerSize < 0:
-				s.at(p, t.room, "containersize", true, "%d", p.ContainerSize)
+				s.noPlace(p, t.room, "containersize", "%d", p.ContainerSize)
 			case p.Fptr < 0 || p.Fptr > limit || p.ContainerSize > limit-p.Fptr:
-				s.at(p, t.fptr, "fptr", true, "%d with %d bytes, the data end at %d", p.Fptr, p.ContainerSize, limit)
+				s.noPlace(p, t.fptr, "fptr", "%d with %d bytes, the data end at %d", p.Fptr, p.ContainerSize, limit)
 			case p.Fptr != next:
+				s.moved[p.Container] = true
 				s.at(p, t.fptr, "fptr", false, "%d, want %d: containers are back to back", p.Fptr, next)
 			}
 			if p.ChunkSize < 0 || p.ChunkSize > p.ContainerSize {
-				s.at(p, t.chunk, "chunksize", true, "%d, want 0 to %d, the size of the container", p.ChunkSize, p.ContainerSize)
+				s.noPlace(p, t.chunk, "chunksize", "%d, want 0 to %d, the size of the container", p.ChunkSize, p.ContainerSize)
 			}
 			if p.odd[0] != 0 {
 				s.at(p, t.hasContent, "hascontent", false, "%d, want 0 or 1", p.odd[0])
@@ -91,15 +113,15 @@ func (s *structure) places() {
 			next = addSat(next, p.ContainerSize)
 		}
 		if len(bl.Containers) == 0 {
-			s.add(Warning, bl.Offset, fmt.Sprintf("block %d: numvars", i), "0, FTI makes a block for new containers only")
+			s.add(s.finding(Warning, bl.Offset, fmt.Sprintf("block %d: numvars", i), "0, FTI makes a block for new containers only"))
 		}
 		if stored := bl.Size; stored != want && !(!l.wide() && stored == int64(int32(want))) {
-			s.add(Error, bl.Offset+int64(l.table().bmd.dbsize.off), fmt.Sprintf("block %d: dbsize", i), "%d, the containers give %d", stored, want)
+			s.add(s.finding(Error, bl.Offset+int64(l.table().bmd.dbsize.off), fmt.Sprintf("block %d: dbsize", i), "%d, the containers give %d", stored, want))
 		}
 		sum = addSat(sum, want)
 	}
 	if l.atEnd() && sum != f.metaOffset() {
-		s.add(Error, f.fbOffset()+int64(l.table().fb.dataSize.off), "FB.dataSize", "%d, the containers have %d bytes", f.FB.DataSize, sum)
+		s.add(s.finding(Error, f.fbOffset()+int64(l.table().fb.dataSize.off), "FB.dataSize", "%d, the containers have %d bytes", f.FB.DataSize, sum))
 	}
 }
 
@@ -128,7 +150,7 @@ func (s *structure) overlaps() {
 	var all []place
 	sorted := true
 	for p := range s.f.all() {
-		if p.ContainerSize > 0 && p.Fptr >= 0 {
+		if p.ContainerSize > 0 && p.Fptr >= 0 && !s.nowhere[p.Container] {
 			sorted = sorted && (len(all) == 0 || all[len(all)-1].Fptr <= p.Fptr)
 			all = append(all, p)
 		}
@@ -140,8 +162,14 @@ func (s *structure) overlaps() {
 	var far place // the one that reaches farthest so far
 	for _, p := range all {
 		if far.Container != nil && p.Fptr < addSat(far.Fptr, far.ContainerSize) {
-			s.at(p, t.fptr, "fptr", true, "%d overlaps container %d of variable %d, [%d, %d)", p.Fptr, far.ContainerID, far.ID, far.Fptr, addSat(far.Fptr, far.ContainerSize))
-			s.at(far, t.fptr, "fptr", true, "%d, %d bytes: overlaps container %d of variable %d at %d", far.Fptr, far.ContainerSize, p.ContainerID, p.ID, p.Fptr)
+			// One that is where the rule puts it is taken to be right; two such do not
+			// overlap, so that all chunks that are read are at most the file.
+			if s.moved[p.Container] {
+				s.noPlace(p, t.fptr, "fptr", "%d overlaps container %d of variable %d, [%d, %d)", p.Fptr, far.ContainerID, far.ID, far.Fptr, addSat(far.Fptr, far.ContainerSize))
+			}
+			if s.moved[far.Container] && !s.nowhere[far.Container] {
+				s.noPlace(far, t.fptr, "fptr", "%d, %d bytes: overlaps container %d of variable %d at %d", far.Fptr, far.ContainerSize, p.ContainerID, p.ID, p.Fptr)
+			}
 		}
 		if far.Container == nil || addSat(p.Fptr, p.ContainerSize) > addSat(far.Fptr, far.ContainerSize) {
 			far = p

@@ -1,0 +1,364 @@
+package ffformat
+
+import (
+	"context"
+	"crypto/md5"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// CheckOptions are options of Check. nil is the default.
+type CheckOptions struct {
+	// Quick leaves out what needs the data: only metadata are read.
+	Quick bool
+	// Layout, if not 0, is the only one that is tried.
+	Layout Layout
+	// MaxMeta caps the metadata, in bytes. 0: DefaultMaxMeta.
+	MaxMeta int64
+	// Workers hash chunks at once. 0: as many as there are processors.
+	Workers int
+}
+
+// Check yields all that is wrong with a file, or worth knowing: first of the file
+// as a whole, then of its records, of its chunks, and of its checksum. Damaged
+// and torn files are examined as far as their records are there. That ctx ended
+// and that r failed are findings too. No goroutine runs while a finding is yielded.
+func Check(ctx context.Context, r io.ReaderAt, size int64, name string, o *CheckOptions) iter.Seq[Finding] {
+	if o == nil {
+		o = &CheckOptions{}
+	}
+	return func(yield func(Finding) bool) {
+		c := &checker{CheckOptions: *o, name: name, yield: yield}
+		c.run(ctx, r, size)
+	}
+}
+
+type checker struct {
+	CheckOptions
+	name  string
+	yield func(Finding) bool
+	done  bool
+
+	rd  *Reader
+	f   *File
+	bad int // chunks whose bytes do not match
+	// of these:
+	holes int64 // bytes in blocks of zeros
+	cut   int   // chunks that shrank to a multiple of a block
+}
+
+func (c *checker) report(f Finding) {
+	if !c.done {
+		c.done = !c.yield(f)
+	}
+}
+
+func (c *checker) add(sev Severity, off int64, field string, class error, format string, args ...any) {
+	c.report(Finding{Severity: sev, File: c.name, Offset: off, Field: field, Msg: fmt.Sprintf(format, args...), Err: class})
+}
+
+func (c *checker) run(ctx context.Context, r io.ReaderAt, size int64) {
+	f, err := Decode(r, size, c.name, &DecodeOptions{Layout: c.Layout, MaxMeta: c.MaxMeta, Lenient: true})
+	if err != nil {
+		c.report(findingOf(Error, c.name, err))
+		return
+	}
+	c.f, c.rd = f, newReader(r, f)
+	for _, err := range split(f.Damaged) {
+		c.report(findingOf(Error, c.name, err))
+	}
+	c.fileBlock()
+	if f.Parity {
+		c.parity(ctx)
+		return
+	}
+	s := structureOf(f)
+	for _, fi := range s.flaws {
+		c.report(fi)
+	}
+	if s.more > 0 {
+		c.add(Error, -1, "records", ErrCorrupt, "%d more flaws", s.more)
+	}
+	if c.done {
+		return
+	}
+	if c.Quick {
+		c.checksum(nil)
+		return
+	}
+	c.data(ctx, s)
+}
+
+// split returns the errors that errors.Join joined.
+func split(err error) []error {
+	if err == nil {
+		return nil
+	}
+	if j, ok := err.(interface{ Unwrap() []error }); ok {
+		return j.Unwrap()
+	}
+	return []error{err}
+}
+
+var ckptName = regexp.MustCompile(`(?:^|[^A-Za-z0-9])Ckpt(\d+)-(Rank|Pcof|RSed)\d+\.fti$`)
+
+// fileBlock checks what Decode does not need of the file block.
+func (c *checker) fileBlock() {
+	f, fb, t := c.f, &c.f.FB, &c.f.Layout.table().fb
+	at := f.fbOffset()
+	if f.Hash == Fast {
+		c.add(Note, at, "FB.checksum", nil, "a Fast file: its hashes are XXH3, FTI refuses it")
+	} else if (len(fb.Checksum) != 32 || !isHex([]byte(fb.Checksum))) && f.Damaged == nil {
+		c.add(Error, at, "FB.checksum", ErrCorrupt, "%q, want 32 hex digits", fb.Checksum)
+	}
+	if f.Layout == LayoutB && f.Size < fb.FileSize && f.Damaged == nil {
+		c.add(Note, f.Size, "FB.fs", nil, "the file ends %d bytes before its size by the file block: FTI v1.2 does not write the end of containers that are empty", fb.FileSize-f.Size)
+	}
+	if t.ckptID.len > 0 && fb.CkptID < 0 {
+		c.add(Warning, at+int64(t.ckptID.off), "FB.ckptId", ErrCorrupt, "%d", fb.CkptID)
+	}
+	if fb.MaxFs != -1 && fb.MaxFs < fb.FileSize {
+		c.add(Warning, at+int64(t.maxFs.off), "FB.maxFs", ErrCorrupt, "%d, want -1 or at least fs, which is %d", fb.MaxFs, fb.FileSize)
+	}
+	if fb.PtFs < -1 {
+		c.add(Warning, at+int64(t.ptFs.off), "FB.ptFs", ErrCorrupt, "%d, want -1 or a size", fb.PtFs)
+	}
+	m := ckptName.FindStringSubmatch(c.name)
+	if m == nil {
+		return
+	}
+	if id, err := strconv.ParseInt(m[1], 10, 32); err == nil && t.ckptID.len > 0 && int64(fb.CkptID) != id {
+		c.add(Warning, at+int64(t.ckptID.off), "FB.ckptId", ErrCorrupt, "%d, the name says %d: renamed, or a damaged field (no hash covers it)", fb.CkptID, id)
+	}
+	if (m[2] == "RSed") != f.Parity {
+		c.add(Warning, -1, "", ErrCorrupt, "the name says %s, but parity of level 3 is %v", m[2], f.Parity)
+	}
+}
+
+// parity checks the parity bytes of a level 3 file.
+func (c *checker) parity(ctx context.Context) {
+	if c.Quick {
+		return
+	}
+	n := c.f.Size - c.f.Layout.fbSize()
+	sum, err := c.sum(ctx, 0, n)
+	switch {
+	case err != nil:
+		c.report(findingOf(Error, c.name, err))
+	case sum != c.f.FB.Checksum:
+		c.add(Error, c.f.fbOffset(), "FB.checksum", ErrChecksum, "%s, but MD5 of the %d parity bytes is %s", c.f.FB.Checksum, n, sum)
+	}
+}
+
+// data hashes the chunks, and beside them what else the checksum of A and B needs.
+func (c *checker) data(ctx context.Context, s *structure) {
+	var jobs []chunkJob
+	for p := range c.f.all() {
+		if p.HasContent && !s.nowhere[p.Container] {
+			jobs = append(jobs, chunkJob{c: p})
+		}
+	}
+	var sum string
+	var sumErr error
+	var wg sync.WaitGroup
+	if !c.f.Layout.atEnd() {
+		wg.Go(func() { sum, sumErr = c.sumInline(ctx, jobs) })
+	}
+	res, err := c.rd.hashChunks(ctx, jobs, c.Workers)
+	wg.Wait()
+	if err != nil {
+		c.report(findingOf(Error, c.name, err))
+		return
+	}
+	hashes := map[*Container]Digest{}
+	for i, j := range jobs {
+		hashes[j.c.Container] = res[i].hash
+		c.chunk(ctx, j.c, res[i])
+		if c.done {
+			return
+		}
+	}
+	c.torn(len(jobs))
+	switch {
+	case c.f.Layout.atEnd():
+		c.checksum(hashes)
+	case sumErr != nil:
+		if isIO(sumErr) { // else the chunk has said so
+			c.report(findingOf(Error, c.name, sumErr))
+		}
+	case sum != c.f.FB.Checksum:
+		what := "all chunks"
+		if c.f.Layout == LayoutA {
+			what = "all bytes behind the file block"
+		}
+		c.add(Error, 0, "FB.checksum", ErrChecksum, "%s, but MD5 of %s is %s", c.f.FB.Checksum, what, sum)
+	}
+}
+
+// chunk reports a chunk that does not match its record.
+func (c *checker) chunk(ctx context.Context, p place, res chunkResult) {
+	err := c.rd.verdict(p, res)
+	if err == nil {
+		if p.ChunkSize == 0 && res.hash != p.Hash {
+			c.report(Finding{Severity: Note, File: c.name, Offset: p.offset, Field: p.field() + ": hash", HasVar: true, Var: p.ID,
+				Msg: "of a chunk without bytes: not that of nothing"})
+		}
+		return
+	}
+	c.bad++
+	fi := findingOf(Error, c.name, &VarError{p.ID, err})
+	if errors.Is(err, ErrChecksum) {
+		if n := c.zeros(ctx, p); n > 0 {
+			fi.Msg += fmt.Sprintf("; %d bytes of it are in blocks of zeros", n)
+			c.holes += n
+		}
+		if p.HasCkpt && p.ChunkSize < p.ContainerSize && p.ChunkSize%zeroBlock == 0 {
+			c.cut++
+		}
+	}
+	c.report(fi)
+}
+
+// zeroBlock is the smallest block of a differential checkpoint of FTI, in bytes.
+const zeroBlock = 512
+
+// zeros counts the bytes of a chunk that are in blocks of zeros only.
+func (c *checker) zeros(ctx context.Context, p place) (n int64) {
+	buf := make([]byte, min(pieceSize, p.ChunkSize))
+	for off := int64(0); off < p.ChunkSize && ctx.Err() == nil; off += pieceSize {
+		b := buf[:min(pieceSize, p.ChunkSize-off)]
+		if _, err := c.rd.read(p, b, off); err != nil {
+			return n
+		}
+		for len(b) > 0 {
+			k := min(zeroBlock, len(b))
+			if isZero(b[:k]) {
+				n += int64(k)
+			}
+			b = b[k:]
+		}
+	}
+	return n
+}
+
+func isZero(b []byte) bool {
+	for _, v := range b {
+		if v != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// torn says what can be known of why chunks do not match.
+func (c *checker) torn(chunks int) {
+	if c.bad == 0 {
+		return
+	}
+	why := "damaged, or torn while it was updated in place (defect 3 of FTI)"
+	differential := strings.Contains(c.name, "dCPFile")
+	for p := range c.f.all() {
+		differential = differential || p.HasCkpt
+	}
+	switch {
+	case c.holes > 0:
+		why = fmt.Sprintf("%d bytes were perhaps never written: FTI leaves such holes in a plain checkpoint after a differential one (defect 2 of FTI)", c.holes)
+	case c.cut > 0:
+		why = "a chunk shrank to a multiple of the block size: FTI then does not write its last block (defect 4 of FTI)"
+	case differential:
+		why = "a differential checkpoint, torn while it was updated in place (defect 3 of FTI) or with a stale block of equal CRC32 (defect 5 of FTI)"
+	}
+	c.add(Note, -1, "", nil, "%d of %d chunks do not match: %s", c.bad, chunks, why)
+}
+
+// checksum tries the two rules of C0 to F. hashes are those of the chunks with
+// content as they are; nil: those of the records.
+func (c *checker) checksum(hashes map[*Container]Digest) {
+	f := c.f
+	if f.Hash == Fast || !f.Layout.atEnd() || f.FB.Checksum == "" {
+		return
+	}
+	stored := readerChecksum(f.Blocks)
+	if f.FB.Checksum == stored {
+		return
+	}
+	if hashes != nil && f.FB.Checksum == c.recomputed(hashes) {
+		c.add(Warning, f.metaOffset(), "VMD.hash", ErrChecksum, "the checksum is that of the chunks as they are, not of the hashes in the records: these are damaged")
+		return
+	}
+	at := f.fbOffset()
+	if f.FB.Checksum == writerChecksum(f.Blocks) {
+		c.add(Warning, at, "FB.checksum", ErrChecksum, "%s, which only the writer's rule gives (the hashes of all containers, %d of them empty): "+
+			"FTI v1.3 and later cannot recover this file, their reader's rule gives %s (defect 1 of FTI)", f.FB.Checksum, c.empty(), stored)
+		return
+	}
+	c.add(Error, at, "FB.checksum", ErrChecksum, "%s, but the reader's rule gives %s and the writer's %s", f.FB.Checksum, stored, writerChecksum(f.Blocks))
+}
+
+func (c *checker) empty() (n int) {
+	for p := range c.f.all() {
+		if !p.HasContent {
+			n++
+		}
+	}
+	return n
+}
+
+func (c *checker) recomputed(hashes map[*Container]Digest) string {
+	h := md5.New()
+	for p := range c.f.all() {
+		if d := hashes[p.Container]; p.HasContent {
+			h.Write(d[:])
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// sumInline is the checksum of A (all behind the file block) and B (all chunks).
+func (c *checker) sumInline(ctx context.Context, jobs []chunkJob) (string, error) {
+	if c.f.Layout == LayoutA {
+		return c.sum(ctx, c.f.Layout.fbSize(), c.f.Size)
+	}
+	h := md5.New()
+	buf := make([]byte, pieceSize)
+	for _, j := range jobs {
+		for off := int64(0); off < j.c.ChunkSize; off += pieceSize {
+			if err := ctx.Err(); err != nil {
+				return "", err
+			}
+			b := buf[:min(pieceSize, j.c.ChunkSize-off)]
+			if _, err := c.rd.read(j.c, b, off); err != nil {
+				return "", err
+			}
+			h.Write(b)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// sum is MD5 of the bytes [from, to) of the file, as hex digits.
+func (c *checker) sum(ctx context.Context, from, to int64) (string, error) {
+	h := md5.New()
+	buf := make([]byte, pieceSize)
+	for off := from; off < to; off += pieceSize {
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+		b := buf[:min(pieceSize, to-off)]
+		if n, err := c.rd.r.ReadAt(b, off); n < len(b) {
+			if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+				err = formatErr(c.name, off+int64(n), "", ErrTruncated, "the file ends here, its size was given as %d", c.f.Size)
+			}
+			return "", err
+		}
+		h.Write(b)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
