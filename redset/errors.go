@@ -1,0 +1,82 @@
+package redset
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"blobio/internal/fault"
+)
+
+// FormatError says what is wrong with a redundancy file, and where.
+type FormatError = fault.FormatError
+
+// Classes of errors, re-exported.
+var (
+	ErrUsage       = fault.ErrUsage       // a wrong argument: an option out of range, too few failure groups
+	ErrMissing     = fault.ErrMissing     // in the chain of every *LostError
+	ErrCorrupt     = fault.ErrCorrupt     // headers of one set contradict each other, or a rebuilt file does not match
+	ErrTruncated   = fault.ErrTruncated   // a redundancy file is shorter than its header says
+	ErrUnsupported = fault.ErrUnsupported // a scheme that this generation of files does not have
+	ErrTooLarge    = fault.ErrTooLarge    // a header over the cap that protects memory
+)
+
+// ErrNone: there are no redundancy files of this prefix, on any rank.
+var ErrNone = errors.New("no redundancy files")
+
+// ErrChanged: a file was changed while it was being encoded.
+var ErrChanged = errors.New("file changed while it was encoded")
+
+// LoneError says that a scheme needs more members than some set has, because
+// there are too few failure groups. Its class is ErrUsage.
+type LoneError struct {
+	Scheme Scheme
+	Rank   int // a rank of that set, in the Comm given to New
+	Have   int // members of its set
+	Need   int // members that the scheme needs
+}
+
+// Error implements error.
+func (e *LoneError) Error() string {
+	return fmt.Sprintf("redset: %v needs sets of at least %d failure groups, that of rank %d has %d", e.Scheme, e.Need, e.Rank, e.Have)
+}
+
+// Unwrap returns ErrUsage.
+func (e *LoneError) Unwrap() error { return ErrUsage }
+
+// LostError says that more is lost than the scheme can rebuild. Nothing was
+// changed. Its class is ErrMissing.
+type LostError struct {
+	Scheme    Scheme
+	Set       int    // the set, from 0; -1 if unknown
+	Ranks     []int  // world ranks of which something is lost
+	Tolerates int    // losses per stripe that the scheme can rebuild
+	Detail    string // what could not be rebuilt
+}
+
+// Error implements error.
+func (e *LostError) Error() string {
+	var b strings.Builder
+	b.WriteString("redset: lost beyond repair")
+	if e.Set >= 0 {
+		fmt.Fprintf(&b, ": %v set %d tolerates %d", e.Scheme, e.Set, e.Tolerates)
+	}
+	if len(e.Ranks) > 0 {
+		fmt.Fprintf(&b, ", lost of ranks %v", e.Ranks)
+	}
+	if e.Detail != "" {
+		b.WriteString(": " + e.Detail)
+	}
+	return b.String()
+}
+
+// Unwrap returns ErrMissing.
+func (e *LostError) Unwrap() error { return ErrMissing }
+
+func formatErr(file string, off int64, field, msg string, class error) error {
+	return &FormatError{Pkg: "redset", File: file, Offset: off, Field: field, Msg: msg, Err: class}
+}
+
+func usage(format string, a ...any) error {
+	return fmt.Errorf("redset: "+format+" (%w)", append(a, ErrUsage)...)
+}

@@ -1,0 +1,85 @@
+package redset
+
+// Place is where a rank stands: its set, and its number in it.
+type Place struct {
+	Set   int   // number of the set, from 0, by the world rank of member 0
+	Sets  int   // number of sets
+	Rank  int   // number in the set, from 0
+	Ranks []int // world ranks of the members of the set, ascending; shared, not to be changed
+}
+
+// Form divides ranks into sets, of which no two members share a failure group.
+// groups holds the failure group of each rank; a rank whose group is "" fails alone.
+// minSize is the least number of members wanted; sets are larger where the ranks do
+// not divide evenly, and smaller only where there are fewer failure groups.
+//
+// The rule is that of the reference: ranks with the same number l inside their
+// failure groups make column l, and each column of n ranks is cut into sets (cut).
+// Single makes a set of each rank.
+func Form(scheme Scheme, groups []string, minSize int) []Place {
+	columns := make([][]int, 0, 1)
+	if scheme == Single {
+		columns = make([][]int, len(groups))
+		for r := range groups {
+			columns[r] = []int{r}
+		}
+	} else {
+		count := map[string]int{}
+		for r, g := range groups {
+			l := 0
+			if g != "" {
+				l = count[g]
+				count[g]++
+			}
+			if l == len(columns) {
+				columns = append(columns, nil)
+			}
+			columns[l] = append(columns[l], r)
+		}
+	}
+	places := make([]Place, len(groups))
+	first := make([]bool, len(groups)) // by world rank: is a member 0
+	for _, col := range columns {
+		for _, ranks := range cut(col, minSize) {
+			first[ranks[0]] = true
+			for i, r := range ranks {
+				places[r] = Place{Rank: i, Ranks: ranks}
+			}
+		}
+	}
+	number := make([]int, len(groups))
+	sets := 0
+	for r, f := range first {
+		if f {
+			number[r] = sets
+			sets++
+		}
+	}
+	for r := range places {
+		places[r].Set, places[r].Sets = number[places[r].Ranks[0]], sets
+	}
+	return places
+}
+
+// cut divides a column into sets of at least m ranks: of size s = m + (what is left
+// over, spread evenly), the first n mod s of them with one more.
+func cut(col []int, m int) [][]int {
+	n := len(col)
+	m = max(m, 1)
+	size := n
+	if g := n / m; g > 0 {
+		size = m + (n-g*m)/g
+	}
+	rem := n % size
+	var sets [][]int
+	for at := 0; at < n; {
+		k := size
+		if len(sets) < rem {
+			k++
+		}
+		k = min(k, n-at)
+		sets = append(sets, col[at:at+k:at+k])
+		at += k
+	}
+	return sets
+}

@@ -1,0 +1,145 @@
+package redset
+
+// layout says where the bytes of a set are. The logical file of a member is its
+// files one after the other; its payload is what follows the header in its
+// redundancy file. Both are divided into elements, and elements of different members that
+// protect each other make a stripe:
+//
+//	XOR, RS   n stripes of chunk bytes. Each member has one element of each stripe:
+//	          of stripe c, row i = (c - member) mod n of the parity if i < k, data otherwise.
+//	PARTNER   each file of each member, with its copies, is a stripe.
+//	SINGLE    each file of each member is a stripe.
+type layout struct {
+	scheme Scheme
+	n      int     // members
+	k      int     // parity elements per stripe: copies for PARTNER, 1 for XOR, 0 for SINGLE
+	chunk  int64   // bytes of an element; XOR and RS only
+	lens   []int64 // bytes of the logical file of each member
+	files  []piece // SINGLE and PARTNER: the files of member 0, then of member 1, ...
+}
+
+// piece is one file of a member.
+type piece struct {
+	member, file int
+	off, n       int64 // in the logical file, bytes
+}
+
+// elem is what one member has of one stripe.
+type elem struct {
+	member int
+	parity bool  // in the payload, not in the logical file
+	off    int64 // in the payload or logical file, bytes
+	pos    int   // in the code: a data element its number in the stripe, row i the number of data elements + i
+	col    int   // of RS: the column of the matrix (data) or row (parity)
+}
+
+// newLayout makes the layout of a set; sizes are those of the files of each member.
+func newLayout(scheme Scheme, k int, sizes [][]int64) *layout {
+	l := &layout{scheme: scheme, n: len(sizes), k: k, lens: make([]int64, len(sizes))}
+	longest := int64(0)
+	for m, v := range sizes {
+		for i, n := range v {
+			if !l.chunked() {
+				l.files = append(l.files, piece{m, i, l.lens[m], n})
+			}
+			l.lens[m] += n
+		}
+		longest = max(longest, l.lens[m])
+	}
+	if l.chunked() {
+		s := int64(l.n - k)
+		l.chunk = max(1, longest/s+min(1, longest%s))
+	}
+	return l
+}
+
+// chunked says whether logical files are divided into chunks.
+func (l *layout) chunked() bool { return l.scheme == XOR || l.scheme == RS }
+
+// stripes is their number.
+func (l *layout) stripes() int {
+	if l.chunked() {
+		return l.n
+	}
+	return len(l.files)
+}
+
+// worker is the member that computes what is to be computed of stripe c.
+func (l *layout) worker(c int) int {
+	if l.chunked() {
+		return c
+	}
+	return l.files[c].member
+}
+
+// length is the number of bytes of each element of stripe c.
+func (l *layout) length(c int) int64 {
+	if l.chunked() {
+		return l.chunk
+	}
+	return l.files[c].n
+}
+
+// dataPerStripe is the number of data elements, any as many elements of a stripe give the others.
+func (l *layout) dataPerStripe() int {
+	if l.chunked() {
+		return l.n - l.k
+	}
+	return 1
+}
+
+// elems returns the elements of stripe c, data first, each kind in the order of pos.
+func (l *layout) elems(c int) []elem {
+	if !l.chunked() {
+		p := l.files[c]
+		es := []elem{{member: p.member, off: p.off}}
+		for j := 1; j <= l.k; j++ {
+			m := (p.member + j) % l.n
+			es = append(es, elem{member: m, parity: true, off: l.copyOffset(m, j) + p.off, pos: j, col: j - 1})
+		}
+		return es
+	}
+	var es []elem
+	for m := range l.n {
+		if (c-m+l.n)%l.n < l.k {
+			continue
+		}
+		before := c // data elements of m in stripes before c
+		for i := range l.k {
+			if (m+i)%l.n < c {
+				before--
+			}
+		}
+		es = append(es, elem{member: m, off: int64(before) * l.chunk, pos: len(es), col: m})
+	}
+	for i := range l.k {
+		es = append(es, elem{member: (c - i + l.n) % l.n, parity: true, off: int64(i) * l.chunk, pos: len(es), col: i})
+	}
+	return es
+}
+
+// copyOffset is where in the payload of member m the copy of member m-j begins.
+func (l *layout) copyOffset(m, j int) int64 {
+	off := int64(0)
+	for i := 1; i < j; i++ {
+		off += l.lens[(m-i+l.n)%l.n]
+	}
+	return off
+}
+
+// payload is the number of bytes after the header of member m.
+func (l *layout) payload(m int) int64 {
+	if l.chunked() {
+		return int64(l.k) * l.chunk
+	}
+	return l.copyOffset(m, l.k+1)
+}
+
+// left returns the neighbours of member m whose file lists its header repeats.
+func (l *layout) left(m int) []int {
+	var v []int
+	for j := 1; j <= l.k; j++ {
+		v = append(v, (m-j+l.n)%l.n)
+	}
+	return v
+}

@@ -1,0 +1,343 @@
+package redset
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"blobio/comm"
+)
+
+// repair is the rebuilding of one set. With a Comm of the set each member has a repair, which comes to
+// the same decisions; without, there is one for all members.
+type repair struct {
+	sc     comm.Comm // nil: offline
+	me     int       // member of this rank; -1 offline
+	locals []*member // those whose files are at hand: this one, or all
+
+	place         // of any member
+	group   []int // world ranks
+	headers []*header
+	descs   []*desc
+	extra   *tree
+	sums    []*memberSums // nil where unknown
+
+	lay   *layout
+	ext   [][]extent
+	elems [][]elem
+	state [][]state // by stripe and position in it
+}
+
+// state is what is known of an element.
+type state struct {
+	bad  bool // lost, or not what its checksum says
+	made bool // rebuilt from good ones
+	read bool // read, and as its checksum says if that is known
+}
+
+// newRepair weighs the evidence of the members. Whatever is missing that
+// the others do not make up for is a *LostError.
+func newRepair(p place, worlds []int, all []*evidence) (*repair, error) {
+	r := &repair{place: p, me: -1, group: worlds}
+	r.headers, r.descs, r.sums = make([]*header, p.n), make([]*desc, p.n), make([]*memberSums, p.n)
+	contradiction := func(m int, what string) error {
+		return formatErr(all[m].name, 0, "header", "of member "+fmt.Sprint(m)+" contradicts the others in its set: "+what, ErrCorrupt)
+	}
+	var ref *header
+	for m, e := range all {
+		if e.name == "" {
+			continue
+		}
+		named, ok := parseName(e.name)
+		if !ok {
+			return nil, contradiction(m, "name")
+		}
+		h, err := parseHeader(e.name, named, e.header)
+		if err != nil {
+			return nil, err
+		}
+		if ref == nil {
+			ref = h
+			r.extra = h.extra
+		}
+		switch {
+		case h.rank != m:
+			return nil, contradiction(m, "member number")
+		case h.gen != ref.gen || h.scheme != ref.scheme || h.n != p.n || h.set != ref.set || h.k != ref.k || h.worlds != ref.worlds:
+			return nil, contradiction(m, "set")
+		case h.chunk != ref.chunk:
+			return nil, contradiction(m, "CHUNK")
+		case !slices.Equal(h.group, ref.group):
+			return nil, contradiction(m, "GROUP")
+		}
+		r.headers[m] = h
+	}
+	if ref == nil {
+		return nil, r.lost("no redundancy file is left")
+	}
+	r.place = ref.place
+	// The lists of files: the member's own first, then those of its right neighbours.
+	for m, h := range r.headers {
+		if h != nil {
+			r.descs[m] = h.descs[m]
+		}
+	}
+	for m, h := range r.headers {
+		if h == nil {
+			continue
+		}
+		for i, d := range h.descs {
+			if i < 0 || i >= p.n {
+				return nil, contradiction(m, "member number")
+			}
+			if r.descs[i] == nil {
+				r.descs[i] = d
+			} else if !sameFiles(r.descs[i], d) || r.descs[i].world != d.world {
+				return nil, contradiction(m, "files of member "+fmt.Sprint(i))
+			}
+		}
+	}
+	sizes := make([][]int64, p.n)
+	for m, d := range r.descs {
+		if d == nil {
+			return nil, r.lost(fmt.Sprintf("the list of files of member %d is in no header that is left", m))
+		}
+		sizes[m] = d.sizes()
+	}
+	r.lay = newLayout(ref.scheme, ref.k, sizes)
+	if ref.chunk == 0 && slices.Max(r.lay.lens) == 0 {
+		r.lay.chunk = 0 // generations A and B write this for sets without bytes
+	}
+	if r.lay.chunk != ref.chunk {
+		return nil, formatErr("", -1, "CHUNK", fmt.Sprintf("%d, want %d", ref.chunk, r.lay.chunk), ErrCorrupt)
+	}
+	for m := range sizes {
+		r.ext = append(r.ext, r.lay.extents(sizes[m]))
+	}
+	r.weighSums(all)
+	for c := range r.lay.stripes() {
+		es := r.lay.elems(c)
+		r.elems, r.state = append(r.elems, es), append(r.state, make([]state, len(es)))
+	}
+	return r, nil
+}
+
+// weighSums finds the checksums of each member: its own first, then what its right neighbours kept. Those that
+// are not of the header that is there are of an older encode, or another program made
+// the header after: they count for nothing.
+func (r *repair) weighSums(all []*evidence) {
+	parsed := make([]map[int]*tree, r.n)
+	for m, e := range all {
+		if e.sums != nil {
+			parsed[m], _ = parseSums("", e.sums)
+		}
+	}
+	for m := range r.n {
+		for j := 0; j <= r.k && r.sums[m] == nil; j++ {
+			by := (m + j) % r.n
+			mt := parsed[by][m]
+			if mt == nil {
+				continue
+			}
+			s, err := r.lay.fill(r.ext[m], mt)
+			if err != nil || r.headers[m] != nil && r.headers[m].crc != s.header {
+				continue
+			}
+			r.sums[m] = s
+		}
+	}
+}
+
+// lost is the error of this set.
+func (r *repair) lost(detail string) *LostError {
+	e := &LostError{Scheme: r.scheme, Set: r.set, Tolerates: r.k, Detail: detail}
+	for m := range r.n {
+		gone := r.headers[m] == nil
+		for c := range r.state {
+			for x, s := range r.state[c] {
+				gone = gone || s.bad && r.elems[c][x].member == m
+			}
+		}
+		if gone && m < len(r.group) {
+			e.Ranks = append(e.Ranks, r.group[m])
+		}
+	}
+	return e
+}
+
+// plan says what is to be done for the stripes as they are known now. The jobs are the same on all members.
+func (r *repair) plan() ([]*job, error) {
+	var jobs []*job
+	for c, es := range r.elems {
+		var out, good []elem
+		erased := 0
+		for x, s := range r.state[c] {
+			switch {
+			case s.bad && !s.made:
+				out = append(out, es[x])
+				erased++
+			case s.bad:
+				erased++
+			default:
+				good = append(good, es[x])
+			}
+		}
+		d := r.lay.dataPerStripe()
+		if len(out) > 0 {
+			if len(good) < d {
+				return nil, r.lost(fmt.Sprintf("stripe %d lacks %d of %d elements", c, erased, len(es)))
+			}
+			j := &job{c: c, worker: r.lay.worker(c), in: good[:d], out: out}
+			if r.me < 0 || j.worker == r.me {
+				var err error
+				if j.code, err = r.lay.newCoder(c, j.in, j.out); err != nil {
+					return nil, err
+				}
+			}
+			jobs = append(jobs, j)
+			good = good[d:]
+		}
+		for _, e := range good { // what else is there is checked by those who have it
+			if !r.state[c][e.pos].read && r.lay.ofElem(r.sums, r.ext, c, e) != nil {
+				jobs = append(jobs, &job{c: c, worker: e.member, in: []elem{e}})
+			}
+		}
+	}
+	return jobs, nil
+}
+
+// judge compares what the jobs found with the checksums. again says that something else turned out bad.
+func (r *repair) judge(e *engine) (again bool, err error) {
+	for i, j := range e.jobs {
+		good := true
+		for x, el := range j.in {
+			s := &r.state[j.c][el.pos]
+			want := r.lay.ofElem(r.sums, r.ext, j.c, el)
+			if o := e.in[i][x]; o.bad || want != nil && !slices.Equal(want, o.crc) {
+				s.bad, good, again = true, false, true
+			} else {
+				s.read = true
+			}
+		}
+		if !good {
+			continue
+		}
+		for x, el := range j.out {
+			want := r.lay.ofElem(r.sums, r.ext, j.c, el)
+			if want != nil && !slices.Equal(want, e.out[i][x].crc) {
+				return false, r.lost(fmt.Sprintf("stripe %d: what is rebuilt does not match its checksum: bytes without one are corrupt", j.c))
+			}
+			r.state[j.c][el.pos].made = true
+		}
+	}
+	return again, nil
+}
+
+// run rebuilds what is bad into temporary files.
+func (r *repair) run(ctx context.Context) error {
+	if err := r.agree(ctx, r.begin()); err != nil {
+		return err
+	}
+	stores := make([]*store, r.n)
+	for _, m := range r.locals {
+		stores[m.rank] = m.store
+	}
+	if r.sc != nil {
+		var err error
+		if stores, err = shareStores(ctx, r.sc, r.locals[0].store); err != nil {
+			return err
+		}
+	}
+	for {
+		if err := r.exchange(ctx); err != nil {
+			return err
+		}
+		jobs, err := r.plan()
+		if err != nil {
+			return err // the same on all members
+		}
+		for _, m := range r.locals {
+			if err == nil {
+				err = m.prepare()
+			}
+		}
+		if err := r.agree(ctx, err); err != nil {
+			return err
+		}
+		e := &engine{lay: r.lay, ext: r.ext, stores: stores, c: r.sc, me: r.me, jobs: jobs}
+		if err := r.agree(ctx, e.run(ctx)); err != nil {
+			return err
+		}
+		if err := e.share(ctx); err != nil {
+			return err
+		}
+		again, err := r.judge(e)
+		if err != nil {
+			return err
+		}
+		if !again {
+			break
+		}
+		for _, m := range r.locals {
+			m.probe()
+		}
+	}
+	var err error
+	for _, m := range r.locals {
+		if err == nil {
+			err = m.finish()
+		}
+	}
+	return r.agree(ctx, err)
+}
+
+// begin looks at the files of the members at hand.
+func (r *repair) begin() error {
+	for _, m := range r.locals {
+		if err := m.look(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *repair) agree(ctx context.Context, err error) error {
+	if r.sc == nil {
+		return err
+	}
+	return comm.Agree(ctx, r.sc, err)
+}
+
+// exchange makes known to all members which elements are bad. A member knows most of its own.
+func (r *repair) exchange(ctx context.Context) error {
+	if r.sc == nil {
+		return nil
+	}
+	var own []byte
+	for c, es := range r.elems {
+		for x, e := range es {
+			if e.member == r.me {
+				b := byte(0)
+				if r.state[c][x].bad {
+					b = 1
+				}
+				own = append(own, b)
+			}
+		}
+	}
+	all, err := r.sc.Allgather(ctx, own)
+	if err != nil {
+		return err
+	}
+	at := make([]int, r.n)
+	for c, es := range r.elems {
+		for x, e := range es {
+			if at[e.member] >= len(all[e.member]) {
+				return formatErr("", -1, "message", "states of another member are cut short", ErrCorrupt)
+			}
+			r.state[c][x].bad = r.state[c][x].bad || all[e.member][at[e.member]] != 0
+			at[e.member]++
+		}
+	}
+	return nil
+}

@@ -1,0 +1,56 @@
+package redset
+
+import "fmt"
+
+// Scheme is a way to protect the files of a set of ranks.
+type Scheme uint8
+
+// The schemes. N is the number of members of a set.
+const (
+	Single  Scheme = iota // no redundancy: files are only listed and summed
+	Partner               // each member holds copies of its Replicas left neighbours
+	XOR                   // any one member may be lost, for 1/(N-1) more space
+	RS                    // Reed-Solomon: any K members may be lost, for K/(N-K) more space
+	numSchemes
+)
+
+// schemeNames are the values of the TYPE key; file names have them in lower case.
+var schemeNames = [numSchemes]string{"SINGLE", "PARTNER", "XOR", "RS"}
+
+// String is the name of the scheme as in the TYPE key of a header.
+func (s Scheme) String() string {
+	if s < numSchemes {
+		return schemeNames[s]
+	}
+	return fmt.Sprintf("Scheme(%d)", uint8(s))
+}
+
+// ParseScheme reads a TYPE value, in upper case.
+func ParseScheme(name string) (Scheme, error) {
+	for s, n := range schemeNames {
+		if n == name {
+			return Scheme(s), nil
+		}
+	}
+	return 0, usage("scheme %q, want one of %v", name, schemeNames)
+}
+
+// Generation is one of the three ways in which the redundancy files of SCR were named and
+// headed over the years; see the package comment.
+type Generation uint8
+
+// The generations. A and B know XOR only.
+const (
+	GenC Generation = iota // SCR 3 and redset; the default
+	GenB                   // SCR 1.1.8 to 2.0
+	GenA                   // before
+	numGenerations
+)
+
+// String is the letter of the generation.
+func (g Generation) String() string {
+	if g < numGenerations {
+		return "CBA"[g : g+1]
+	}
+	return fmt.Sprintf("Generation(%d)", uint8(g))
+}

@@ -1,0 +1,223 @@
+package redset
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/sharedtest"
+	"blobio/internal/vfs"
+)
+
+// metaFS gives files the metadata that the vectors record, of which no system lets the change time be set.
+type metaFS struct {
+	vfs.FS
+	meta map[string]Meta // by base name
+	set  map[string]Meta
+}
+
+func (m *metaFS) FileMeta(name string) (Meta, error) {
+	if v, ok := m.meta[filepath.Base(name)]; ok {
+		return v, nil
+	}
+	return Meta{}, os.ErrNotExist
+}
+
+func (m *metaFS) SetFileMeta(name string, v Meta) error {
+	m.set[strings.TrimSuffix(filepath.Base(name), tempSuffix)] = v
+	return nil
+}
+
+type vector struct {
+	name   string
+	ranks  int
+	o      Options
+	losses map[string]bool // recoverable
+}
+
+var vectorCases = []vector{
+	{"single4", 4, Options{Scheme: Single}, map[string]bool{"2": false}},
+	{"partner4", 4, Options{Scheme: Partner, SetSize: 4}, map[string]bool{"2": true, "1_3": true}},
+	{"xor4", 4, Options{Scheme: XOR, SetSize: 4}, map[string]bool{"0": true, "2": true, "3": true, "1_2": false}},
+	{"rs4k2", 4, Options{Scheme: RS, SetSize: 4, K: 2}, map[string]bool{"2": true, "1_2": true, "0_3": true, "0_1_2": false}},
+	{"xor8s4", 8, Options{Scheme: XOR, SetSize: 4}, map[string]bool{"1_6": true}},
+}
+
+// load returns the files of a directory tree by path.
+func load(t testing.TB, dir string) map[string][]byte {
+	v := map[string][]byte{}
+	err := filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
+		if err == nil && info.Mode().IsRegular() {
+			rel, _ := filepath.Rel(dir, path)
+			v[filepath.ToSlash(rel)], err = os.ReadFile(path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// toMem makes a file system in memory of files.
+func toMem(t testing.TB, files map[string][]byte) *vfs.Mem {
+	m := vfs.NewMem()
+	for name, b := range files {
+		if err := m.MkdirAll(filepath.Dir(name)); err != nil {
+			t.Fatal(err)
+		}
+		if err := vfs.WriteFile(m, name, b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return m
+}
+
+// fromMem is the reverse.
+func fromMem(t testing.TB, m vfs.FS, dir string) map[string][]byte {
+	v := map[string][]byte{}
+	var walk func(string)
+	walk = func(dir string) {
+		entries, err := m.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			name := filepath.ToSlash(filepath.Join(dir, e.Name()))
+			if e.IsDir() {
+				walk(name)
+			} else if v[name], err = vfs.ReadFile(m, name, 1<<30); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	walk(dir)
+	return v
+}
+
+// vectorMeta is what the headers of a vector record of all files.
+func vectorMeta(t testing.TB, files map[string][]byte) map[string]Meta {
+	v := map[string]Meta{}
+	for name, b := range files {
+		p, ok := parseName(strings.TrimPrefix(name, "rs."))
+		if !ok {
+			continue
+		}
+		h, err := parseHeader(name, p, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range h.descs {
+			for _, f := range d.files {
+				v[filepath.Base(f.name)] = f.meta
+			}
+		}
+	}
+	return v
+}
+
+// modes are the ways in which ranks reach each other's bytes.
+var modes = map[string]func(comm.Comm) comm.Comm{
+	"shared":   func(c comm.Comm) comm.Comm { return c },
+	"isolated": comm.Isolate,
+}
+
+func run(t testing.TB, mode string, n int, f func(ctx context.Context, c comm.Comm) error) error {
+	t.Helper()
+	return comm.Run(context.Background(), n, nil, func(ctx context.Context, c comm.Comm) error { return f(ctx, modes[mode](c)) })
+}
+
+// TestVectorsEncode: redundancy files are those of the reference, byte for byte.
+func TestVectorsEncode(t *testing.T) {
+	for _, v := range vectorCases {
+		want := load(t, sharedtest.Dir(t, "vectors", "redset", v.name, "orig"))
+		meta := vectorMeta(t, want)
+		data := map[string][]byte{}
+		for name, b := range want {
+			if strings.HasPrefix(name, "data/") {
+				data[name] = b
+			}
+		}
+		for mode := range modes {
+			t.Run(v.name+"/"+mode, func(t *testing.T) {
+				fsys := &metaFS{toMem(t, data), meta, map[string]Meta{}}
+				err := run(t, mode, v.ranks, func(ctx context.Context, c comm.Comm) error {
+					o := v.o
+					o.Group = fmt.Sprint("node", c.Rank())
+					s, err := New(ctx, c, o)
+					if err != nil {
+						return err
+					}
+					return s.Encode(ctx, fsys, strings.Fields(string(want[fmt.Sprint("files.", c.Rank())])), "rs.")
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := fromMem(t, fsys, ".")
+				for name, b := range want {
+					if strings.HasSuffix(name, ".redset") && !bytes.Equal(got[name], b) {
+						t.Errorf("%s: %d bytes, want %d, or other ones", name, len(got[name]), len(b))
+					}
+				}
+				for name := range got {
+					if _, ok := want[name]; !ok && !strings.HasSuffix(name, sumSuffix) {
+						t.Errorf("%s: should not be there", name)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestVectorsRecover: what the reference lost is rebuilt, its own redundancy files included: as they
+// were at first, where the reference leaves stale entries.
+func TestVectorsRecover(t *testing.T) {
+	for _, v := range vectorCases {
+		for loss, fine := range v.losses {
+			for _, mode := range []string{"shared", "isolated", "offline"} {
+				t.Run(v.name+"/"+loss+"/"+mode, func(t *testing.T) {
+					before := load(t, sharedtest.Dir(t, "vectors", "redset", v.name, "lost_"+loss))
+					want := load(t, sharedtest.Dir(t, "vectors", "redset", v.name, "orig"))
+					fsys := &metaFS{toMem(t, before), nil, map[string]Meta{}}
+					var err error
+					if mode == "offline" {
+						_, err = Offline(context.Background(), fsys, "rs.", nil)
+					} else {
+						err = run(t, mode, v.ranks, func(ctx context.Context, c comm.Comm) error {
+							_, err := Recover(ctx, c, fsys, "rs.", nil)
+							return err
+						})
+					}
+					got := fromMem(t, fsys, ".")
+					if !fine {
+						var lost *LostError
+						if !as(err, &lost) {
+							t.Errorf("error %v, want a LostError", err)
+						}
+						same(t, got, before)
+						return
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					for name, b := range want {
+						if (strings.HasSuffix(name, ".redset") || strings.HasPrefix(name, "data/")) && !bytes.Equal(got[name], b) {
+							t.Errorf("%s: %d bytes, want %d, or other ones", name, len(got[name]), len(b))
+						}
+						if _, ok := before[name]; ok || !strings.HasPrefix(name, "data/") {
+							continue
+						}
+						if m := fsys.set[filepath.Base(name)]; m.Mode != 0o100640 || m.Mtime.Unix()/100 != 17000000 {
+							t.Errorf("%s: metadata %+v", name, m)
+						}
+					}
+				})
+			}
+		}
+	}
+}
