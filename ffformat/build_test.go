@@ -143,7 +143,7 @@ func reseal(t rapid.TB, f *File, b []byte) {
 	case f.Layout == LayoutB:
 		h := md5.New()
 		for p := range f.all() {
-			if p.HasContent && p.Fptr >= 0 && p.ChunkSize >= 0 && p.Fptr+p.ChunkSize <= int64(len(b)) {
+			if p.HasContent && p.Fptr >= 0 && p.ChunkSize >= 0 && p.ChunkSize <= int64(len(b)) && p.Fptr <= int64(len(b))-p.ChunkSize {
 				h.Write(b[p.Fptr : p.Fptr+p.ChunkSize])
 			}
 		}

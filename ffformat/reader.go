@@ -19,7 +19,7 @@ type Reader struct {
 // variable is where the bytes of a variable are.
 type variable struct {
 	size   int64
-	chunks []place // with content, ascending by Dptr, without gaps; empty chunks too
+	chunks []place // not empty; if err is nil ascending by Dptr and without gaps
 	err    error   // why it cannot be read: a flaw of its records
 }
 
@@ -55,10 +55,14 @@ func newReader(r io.ReaderAt, f *File) *Reader {
 			v = &variable{}
 			rd.vars[p.ID] = v
 		}
-		if p.HasContent {
-			v.chunks = append(v.chunks, p)
-			v.size = addSat(v.size, p.ChunkSize)
+		if !p.HasContent || p.ChunkSize == 0 {
+			continue
 		}
+		if p.Dptr != v.size && v.err == nil { // reads rely on it
+			v.err = formatErr(f.Name, p.offset, p.field()+": dptr", ErrCorrupt, "%d, want %d: the bytes of the chunks before it", p.Dptr, v.size)
+		}
+		v.chunks = append(v.chunks, p)
+		v.size = addSat(v.size, p.ChunkSize)
 	}
 	for id, fi := range structureOf(f).lost {
 		rd.vars[id].err = &FormatError{Pkg: "ffformat", File: fi.File, Offset: fi.Offset, Field: fi.Field, Msg: fi.Msg, Err: fi.Err}

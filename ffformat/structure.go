@@ -245,6 +245,13 @@ func (s *structure) variables() {
 			v.size = addSat(v.size, p.ChunkSize)
 		}
 	}
+	for _, id := range order {
+		if v := vars[id]; t.idx.len > 0 && int(v.idx) >= len(order) {
+			fi := s.finding(Warning, v.first.offset+int64(t.idx.off), v.first.field()+": idx", "%d, the table of %d variables ends before", v.idx, len(order))
+			fi.HasVar, fi.Var = true, id
+			s.add(fi)
+		}
+	}
 	// A stray container whose id is wrong is missing elsewhere: at the end of a
 	// variable that shows no flaw of its own.
 	if len(strays) == 0 {
@@ -276,7 +283,7 @@ func (s *structure) content(v *varState, p place) {
 	case p.HasContent && v.open:
 		s.at(p, t.hasContent, "hascontent", p.ChunkSize != 0, "true, but a container of the variable before it is not full")
 	case p.HasContent && p.ChunkSize == 0 && p.ContainerSize > 0 && v.n > 0:
-		s.at(p, t.chunk, "chunksize", false, "0 with content: only the first container of an empty variable can be so")
+		s.at(p, t.chunk, "chunksize", true, "0 with content: only the first container of an empty variable can be so")
 	case !p.HasContent && v.n == 0:
 		s.at(p, t.hasContent, "hascontent", true, "false, but a variable's first container always has content")
 	}
