@@ -1,0 +1,155 @@
+package ffformat
+
+import (
+	"context"
+
+	"blobio/internal/vfs"
+)
+
+// defaultConvertBlock is the default block size of Fast files, in bytes.
+const defaultConvertBlock = 16384
+
+// ConvertOptions are options of Convert and Compact. nil means the defaults.
+type ConvertOptions struct {
+	// Layout of the new file. Default: that of the old one.
+	Layout Layout
+	// Hash of the new file: MD5, which FTI reads, or Fast, with layout F only.
+	Hash Hash
+	// BlockSize of a Fast file in bytes, 512 to 1 MiB. Default 16384.
+	BlockSize int
+	// CkptID of the new file, if the old layout has none (A, B, C0). Default 0.
+	CkptID int32
+	// Workers copy chunks at once. Default: as many as there are processors.
+	Workers int
+	// Progress is told how many bytes are copied, of how many. Several goroutines call it.
+	Progress func(done, total int64)
+}
+
+// Validate reports what is wrong with o, apart from the file.
+func (o *ConvertOptions) Validate() error {
+	switch {
+	case o == nil:
+	case o.Layout != 0 && !o.Layout.valid():
+		return usageErr("layout %v", o.Layout)
+	case o.Hash > Fast:
+		return usageErr("hash %d", o.Hash)
+	case o.Hash == Fast && o.Layout != 0 && o.Layout != LayoutF:
+		return usageErr("layout %v with fast hashes, which only layout F can have", o.Layout)
+	case o.BlockSize != 0 && (o.BlockSize < minBlockSize || o.BlockSize > maxBlockSize):
+		return usageErr("block size %d, want %d to %d", o.BlockSize, minBlockSize, maxBlockSize)
+	case o.BlockSize != 0 && o.Hash != Fast:
+		return usageErr("a block size is for fast hashes")
+	case o.Workers < 0:
+		return usageErr("%d workers", o.Workers)
+	}
+	return nil
+}
+
+// Convert writes the checkpoint of r to dst, an empty file, in another layout or with
+// other hashes. The containers stay as they are: numbers, sizes, order and blocks; only
+// their places follow the layout. All chunks are verified on the way: of each
+// bad one there is a VarError (then dst is of no use; Repair keeps what is good).
+//
+// The new file is one of level 1 or 4: the sizes of partners (MaxFs, PtFs) would be
+// wrong and are not taken over. Fields that the old layout lacks are given: Idx by the order of
+// first appearance, the timestamp by what is left of it. The error is ErrRange if
+// layout E cannot hold it (2 GiB and more). The caller syncs dst.
+func Convert(ctx context.Context, r *Reader, dst vfs.File, o *ConvertOptions) (*File, error) {
+	w, o, err := newRewriting(r, dst, o)
+	if err != nil {
+		return nil, err
+	}
+	old := r.File()
+	idx := tableOf(old)
+	for i := range old.Blocks {
+		b := Block{Containers: make([]Container, len(old.Blocks[i].Containers))}
+		for j := range b.Containers {
+			p := place{&old.Blocks[i].Containers[j], i, j, old.recordOffset(i, j)}
+			c := Container{ID: p.ID, Idx: idx[p.ID], ContainerID: p.ContainerID, HasContent: p.HasContent, HasCkpt: p.HasCkpt,
+				Dptr: p.Dptr, ChunkSize: p.ChunkSize, ContainerSize: p.ContainerSize}
+			if !c.HasContent {
+				c.Hash = w.nothing()
+				if old.Hash == w.to.Hash && old.BlockSize == w.to.BlockSize {
+					c.Hash = p.Hash
+				}
+			} else {
+				w.from = append(w.from, []source{{place: p}})
+			}
+			b.Containers[j] = c
+		}
+		w.to.Blocks = append(w.to.Blocks, b)
+	}
+	if err := w.run(ctx); err != nil {
+		return nil, err
+	}
+	return w.to, nil
+}
+
+// newRewriting checks that all variables of r can be read, and prepares a new file
+// without blocks.
+func newRewriting(r *Reader, dst vfs.File, o *ConvertOptions) (*rewriting, *ConvertOptions, error) {
+	if o == nil {
+		o = &ConvertOptions{Hash: r.f.Hash}
+		if o.Hash == Fast {
+			o.BlockSize = r.f.BlockSize
+		}
+	}
+	if err := o.Validate(); err != nil {
+		return nil, nil, err
+	}
+	old := r.File()
+	if old.Parity {
+		return nil, nil, formatErr(old.Name, -1, "", ErrUnsupported, "a parity file of level 3 has no variables")
+	}
+	if old.Damaged != nil {
+		return nil, nil, old.Damaged
+	}
+	for _, v := range old.Vars() {
+		if _, err := r.VarSize(v.ID); err != nil {
+			return nil, nil, err
+		}
+	}
+	return &rewriting{r: r, dst: dst, to: newFile(old, dst.Name(), o), workers: o.Workers, progress: o.Progress}, o, nil
+}
+
+// newFile is a file without blocks that takes over what it can from the file block of old.
+func newFile(old *File, name string, o *ConvertOptions) *File {
+	f := &File{Name: name, Layout: o.Layout, Hash: o.Hash}
+	if f.Layout == 0 {
+		f.Layout = old.Layout
+	}
+	if f.Hash == Fast {
+		f.Layout = LayoutF
+		if f.BlockSize = o.BlockSize; f.BlockSize == 0 {
+			f.BlockSize = defaultConvertBlock
+		}
+	}
+	f.FB = FileBlock{CkptID: old.FB.CkptID, MaxFs: -1, PtFs: -1, Timestamp: old.FB.Timestamp}
+	if old.Layout.table().fb.ckptID.len == 0 {
+		f.FB.CkptID = o.CkptID
+	}
+	if f.Layout.table().fb.ckptID.len == 0 {
+		f.FB.CkptID = 0
+	}
+	return f
+}
+
+// tableOf returns each variable's place in FTI's table: Idx where the layout has it, else
+// the order of first appearance.
+func tableOf(f *File) map[int32]int32 {
+	idx := map[int32]int32{}
+	stored := f.Layout.table().vmd.idx.len > 0
+	for p := range f.all() {
+		if _, ok := idx[p.ID]; ok {
+			continue
+		}
+		idx[p.ID] = int32(len(idx))
+		if stored {
+			idx[p.ID] = p.Idx
+		}
+	}
+	return idx
+}
+
+// nothing is the hash of an empty chunk.
+func (w *rewriting) nothing() Digest { return newSum(w.to).Sum() }

@@ -1,0 +1,200 @@
+package ffformat
+
+import (
+	"bytes"
+	"context"
+	"iter"
+)
+
+// DiffOptions are options of Diff. nil means the defaults.
+type DiffOptions struct {
+	// Gap is how many equal bytes at most are inside a range, 0 to 1 MiB: two ranges with
+	// so few between are one. Default 0: ranges are exact.
+	Gap int64
+	// MaxRanges bounds VarDiff.Ranges. Default 100 000.
+	MaxRanges int
+	// Vars are the variables to compare. nil: all.
+	Vars []int32
+	// Progress is told how many bytes are compared, of how many.
+	Progress func(done, total int64)
+}
+
+const (
+	maxGap           = 1 << 20
+	defaultMaxRanges = 100_000
+	diffPiece        = 512 << 10 // bytes read at once of either file
+	diffStep         = 4096      // bytes compared at once
+)
+
+// Validate reports what is wrong with o.
+func (o *DiffOptions) Validate() error {
+	if o != nil && (o.Gap < 0 || o.Gap > maxGap || o.MaxRanges < 0) {
+		return usageErr("gap %d, at most %d ranges: want 0 to %d, and >= 0", o.Gap, o.MaxRanges, maxGap)
+	}
+	return nil
+}
+
+// A Range is a run of bytes of a variable.
+type Range struct {
+	Off int64 `json:"offset"`
+	Len int64 `json:"bytes"`
+}
+
+// VarDiff says how a variable differs between two files.
+type VarDiff struct {
+	ID           int32
+	SizeA, SizeB int64   // bytes; -1: the file has no such variable
+	Bytes        int64   // that differ, of those that both files have
+	Ranges       []Range // where they are, ascending
+	More         int64   // ranges that are not in Ranges, since they would be too many
+}
+
+// Diff compares the variables of two checkpoint files, whatever their layouts,
+// hashes and containers, byte by byte and without trust in hashes: those
+// of a first and then those that only b has. It yields the variables that differ.
+// An error is about the variable that comes with it (the others are compared
+// still), or, with a VarDiff of ID 0 and sizes -1, ends everything (that of ctx, ErrUsage).
+func Diff(ctx context.Context, a, b *Reader, o *DiffOptions) iter.Seq2[VarDiff, error] {
+	return func(yield func(VarDiff, error) bool) {
+		none := VarDiff{SizeA: -1, SizeB: -1}
+		if err := o.Validate(); err != nil {
+			yield(none, err)
+			return
+		}
+		d := &differ{ctx: ctx, a: a, b: b}
+		if o != nil {
+			d.DiffOptions = *o
+		}
+		if d.MaxRanges == 0 {
+			d.MaxRanges = defaultMaxRanges
+		}
+		list := d.variables()
+		for _, v := range list {
+			if v.SizeA > 0 && v.SizeB > 0 {
+				d.total += min(v.SizeA, v.SizeB)
+			}
+		}
+		for _, v := range list {
+			err := d.compare(&v)
+			if err := ctx.Err(); err != nil {
+				yield(none, err)
+				return
+			}
+			if (err != nil || v.SizeA != v.SizeB || v.Bytes > 0) && !yield(v, err) {
+				return
+			}
+		}
+	}
+}
+
+type differ struct {
+	DiffOptions
+	ctx         context.Context
+	a, b        *Reader
+	bufA, bufB  []byte
+	done, total int64
+	open        bool  // a range goes on
+	off, end    int64 // of the range
+}
+
+func (d *differ) variables() []VarDiff {
+	var list []VarDiff
+	at := map[int32]int{}
+	want := map[int32]bool{}
+	for _, id := range d.Vars {
+		want[id] = true
+	}
+	add := func(f *File, isB bool) {
+		for _, v := range f.Vars() {
+			if d.Vars != nil && !want[v.ID] {
+				continue
+			}
+			i, ok := at[v.ID]
+			if !ok {
+				i = len(list)
+				at[v.ID] = i
+				list = append(list, VarDiff{ID: v.ID, SizeA: -1, SizeB: -1})
+			}
+			if isB {
+				list[i].SizeB = v.Size
+			} else {
+				list[i].SizeA = v.Size
+			}
+		}
+	}
+	add(d.a.File(), false)
+	add(d.b.File(), true)
+	return list
+}
+
+func (d *differ) compare(v *VarDiff) error {
+	for _, r := range []struct {
+		r    *Reader
+		size int64
+	}{{d.a, v.SizeA}, {d.b, v.SizeB}} {
+		if r.size >= 0 {
+			if _, err := r.r.VarSize(v.ID); err != nil {
+				return err
+			}
+		}
+	}
+	if d.bufA == nil {
+		d.bufA, d.bufB = make([]byte, diffPiece), make([]byte, diffPiece)
+	}
+	both := min(v.SizeA, v.SizeB)
+	d.open = false
+	for off := int64(0); off < both; off += diffPiece {
+		if d.ctx.Err() != nil {
+			return nil // Diff tells
+		}
+		n := min(diffPiece, both-off)
+		x, y := d.bufA[:n], d.bufB[:n]
+		if k, err := d.a.ReadAt(v.ID, x, off); int64(k) < n {
+			return err
+		}
+		if k, err := d.b.ReadAt(v.ID, y, off); int64(k) < n {
+			return err
+		}
+		d.piece(v, x, y, off)
+		if d.done += n; d.Progress != nil {
+			d.Progress(d.done, d.total)
+		}
+	}
+	d.close(v)
+	return nil
+}
+
+// piece finds the ranges of bytes that differ between x and y, which begin at base.
+func (d *differ) piece(v *VarDiff, x, y []byte, base int64) {
+	for i := 0; i < len(x); i += diffStep {
+		n := min(diffStep, len(x)-i)
+		if bytes.Equal(x[i:i+n], y[i:i+n]) {
+			continue
+		}
+		for j := i; j < i+n; j++ {
+			if x[j] == y[j] {
+				continue
+			}
+			at := base + int64(j)
+			v.Bytes++
+			if d.open && at-d.end <= d.Gap {
+				d.end = at + 1
+				continue
+			}
+			d.close(v)
+			d.open, d.off, d.end = true, at, at+1
+		}
+	}
+}
+
+func (d *differ) close(v *VarDiff) {
+	if !d.open {
+		return
+	}
+	d.open = false
+	if len(v.Ranges) == d.MaxRanges {
+		v.More++
+		return
+	}
+	v.Ranges = append(v.Ranges, Range{d.off, d.end - d.off})
+}

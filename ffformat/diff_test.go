@@ -1,0 +1,186 @@
+package ffformat
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// single makes a file of one variable.
+func single(t rapid.TB, l Layout, data []byte) *Reader {
+	t.Helper()
+	n := int64(len(data))
+	f := layOut(l, [][]spec{{{1, n, n}}})
+	b := make([]byte, f.Size)
+	c := &f.Blocks[0].Containers[0]
+	copy(b[c.Fptr:], data)
+	c.Hash = chunkHash(f, data)
+	reseal(t, f, b)
+	return reader(t, b, "single")
+}
+
+func diffs(t rapid.TB, a, b *Reader, o *DiffOptions) []VarDiff {
+	t.Helper()
+	var out []VarDiff
+	for v, err := range Diff(context.Background(), a, b, o) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+func TestDiff(t *testing.T) {
+	_, a := build(t, LayoutF, MD5, 0, six)
+	_, b := build(t, LayoutA, MD5, 0, seven) // other layout, other sizes, the same content
+	got := fmt.Sprint(diffs(t, reader(t, a, "a"), reader(t, b, "b"), nil))
+	if want := "[{2 3200 400 0 [] 0} {3 3600 800 0 [] 0}]"; got != want {
+		t.Errorf("checkpoints 6 and 7: %s, want %s", got, want)
+	}
+	if d := diffs(t, reader(t, a, "a"), reader(t, a, "b"), nil); len(d) != 0 {
+		t.Errorf("equal files: %v", d)
+	}
+	_, c := build(t, LayoutF, Fast, 512, [][]spec{six[0], six[1]})
+	got = fmt.Sprint(diffs(t, reader(t, c, "a"), reader(t, a, "b"), &DiffOptions{Vars: []int32{4, 5}}))
+	if want := "[{5 -1 2000 0 [] 0}]"; got != want {
+		t.Errorf("a variable that only b has: %s, want %s", got, want)
+	}
+}
+
+// What the reference writes at two checkpoints differs where the formula says.
+func TestDiffVectors(t *testing.T) {
+	dir, _ := vectors(t)
+	const run = "tiny/head/l4-dcp-md5/"
+	name := func(c int) string { return fmt.Sprintf("%scp%d__dCPFile-Rank0.fti", run, c) }
+	x, y := readVector(t, dir, name(3)), readVector(t, dir, name(5))
+	got := diffs(t, reader(t, x, name(3)), reader(t, y, name(5)), &DiffOptions{Gap: 64})
+	want := map[int32]string{}
+	for id := int32(1); id <= 5; id++ {
+		a, b := scenarioData(3, id, 0, 100), scenarioData(5, id, 0, 100)
+		v := VarDiff{ID: id, SizeA: int64(len(a)), SizeB: int64(len(b))}
+		if id == 5 {
+			v.SizeA = -1
+		}
+		for i := range min(len(a), len(b)) {
+			if a[i] == b[i] {
+				continue
+			}
+			v.Bytes++
+			if n := len(v.Ranges); n > 0 && int64(i)-v.Ranges[n-1].Off-v.Ranges[n-1].Len <= 64 {
+				v.Ranges[n-1].Len = int64(i) + 1 - v.Ranges[n-1].Off
+			} else {
+				v.Ranges = append(v.Ranges, Range{int64(i), 1})
+			}
+		}
+		if v.Bytes > 0 || v.SizeA != v.SizeB {
+			want[id] = fmt.Sprint(v)
+		}
+	}
+	for _, v := range got {
+		if want[v.ID] != fmt.Sprint(v) {
+			t.Errorf("%v, want %s", v, want[v.ID])
+		}
+		delete(want, v.ID)
+	}
+	if len(want) > 0 {
+		t.Errorf("not found: %v", want)
+	}
+}
+
+func TestDiffRanges(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 20000).Draw(t, "n")
+		a := make([]byte, n)
+		b := bytes.Clone(a)
+		for range rapid.IntRange(0, 20).Draw(t, "changes") {
+			at := rapid.IntRange(0, n-1).Draw(t, "at")
+			for i := at; i < min(n, at+rapid.IntRange(1, 40).Draw(t, "len")); i++ {
+				b[i] = 1
+			}
+		}
+		gap := rapid.Int64Range(0, 50).Draw(t, "gap")
+		got := diffs(t, single(t, LayoutF, a), single(t, LayoutB, b), &DiffOptions{Gap: gap})
+		if bytes.Equal(a, b) {
+			if len(got) != 0 {
+				t.Fatalf("equal, but %v", got)
+			}
+			return
+		}
+		in := make([]bool, n)
+		last := int64(-1 << 30)
+		for _, r := range got[0].Ranges {
+			if r.Off-last <= gap && last >= 0 || a[r.Off] == b[r.Off] || a[r.Off+r.Len-1] == b[r.Off+r.Len-1] {
+				t.Fatalf("ranges %v with gap %d", got[0].Ranges, gap)
+			}
+			last = r.Off + r.Len
+			for i := r.Off; i < last; i++ {
+				in[i] = true
+			}
+		}
+		count := int64(0)
+		for i := range a {
+			if a[i] != b[i] {
+				count++
+				if !in[i] {
+					t.Fatalf("byte %d is in no range", i)
+				}
+			}
+		}
+		if count != got[0].Bytes {
+			t.Fatalf("%d bytes, want %d", got[0].Bytes, count)
+		}
+	})
+}
+
+func TestDiffBounds(t *testing.T) {
+	a, b := make([]byte, 3*diffPiece), make([]byte, 3*diffPiece)
+	for i := 0; i < len(b); i += 1000 {
+		b[i] = 1
+	}
+	b[diffPiece-1], b[diffPiece] = 1, 1 // one range over the border of pieces
+	d := diffs(t, single(t, LayoutF, a), single(t, LayoutF, b), &DiffOptions{MaxRanges: 600})
+	if len(d) != 1 || len(d[0].Ranges) != 600 || d[0].More != 1574-600 || d[0].Bytes != 1575 {
+		t.Errorf("%d ranges and %d more, %d bytes", len(d[0].Ranges), d[0].More, d[0].Bytes)
+	}
+	for _, o := range []*DiffOptions{{Gap: -1}, {Gap: 1 << 30}, {MaxRanges: -1}} {
+		for _, err := range Diff(t.Context(), single(t, LayoutF, a), single(t, LayoutF, b), o) {
+			if !errors.Is(err, ErrUsage) {
+				t.Errorf("%+v: %v", *o, err)
+			}
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, err := range Diff(ctx, single(t, LayoutF, a), single(t, LayoutF, b), nil) {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("cancelled: %v", err)
+		}
+	}
+}
+
+// A variable that cannot be read does not hide the others.
+func TestDiffDamaged(t *testing.T) {
+	f, a := build(t, LayoutF, MD5, 0, six)
+	f.Blocks[0].Containers[1].Dptr = 8 // of variable 2
+	b := bytes.Clone(a)
+	put(t, f, b)
+	b[f.Blocks[3].Containers[0].Fptr] ^= 1
+	reseal(t, f, b)
+	var ids []int32
+	var bad []int32
+	for v, err := range Diff(t.Context(), reader(t, a, "a"), reader(t, b, "b"), nil) {
+		if err != nil {
+			bad = append(bad, v.ID)
+		} else {
+			ids = append(ids, v.ID)
+		}
+	}
+	if fmt.Sprint(bad) != "[2]" || fmt.Sprint(ids) != "[5]" {
+		t.Errorf("bad %v, different %v", bad, ids)
+	}
+}

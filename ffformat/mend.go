@@ -1,0 +1,256 @@
+package ffformat
+
+import "context"
+
+// mender corrects records by what the growth rule and the hashes of the chunks say.
+type mender struct {
+	*repairing
+	ctx    context.Context
+	budget int64 // of bytes hashed to try what a record may mean; bounds what hostile files cost
+}
+
+// maxStrays is how many containers are tried to be given to another variable.
+const maxStrays = 1000
+
+// mend corrects what only one value can be right for.
+func (m *mender) mend() error {
+	if structureOf(m.f).sound() {
+		return nil
+	}
+	m.budget = 4*m.f.Size + 1<<20
+	if err := m.places(); err != nil {
+		return err
+	}
+	m.numbers()
+	return m.chunks()
+}
+
+// sound says that no flaw was found that is more than worth knowing.
+func (s *structure) sound() bool {
+	for _, fl := range s.flaws {
+		if fl.Severity == Error {
+			return false
+		}
+	}
+	return s.more == 0
+}
+
+// matches says whether a chunk of n bytes at off has this hash.
+func (m *mender) matches(off, n int64, hash Digest) (bool, error) {
+	if off < 0 || n < 0 || n > m.f.Size || off > m.f.Size-n || n > m.budget {
+		return false, nil
+	}
+	m.budget -= n
+	c := place{Container: &Container{Fptr: off, ChunkSize: n}}
+	res, err := newReader(m.r, &File{Name: m.f.Name, Layout: m.f.Layout, Hash: m.f.Hash, BlockSize: m.f.BlockSize, Size: m.f.Size}).
+		hashChunks(m.ctx, []chunkJob{{c: c}}, m.Workers)
+	if err != nil {
+		return false, err
+	}
+	if isIO(res[0].err) {
+		return false, res[0].err
+	}
+	return res[0].err == nil && res[0].hash == hash, nil
+}
+
+func (m *mender) fix(p place, at span, field string, was, is int64) {
+	fi := m.act(p.offset+int64(at.off), p.field()+": "+field, "%d, was %d", is, was)
+	fi.HasVar, fi.Var = true, p.ID
+}
+
+// places makes the containers of each block lie back to back: a place or a size that the
+// neighbours contradict is wrong.
+func (m *mender) places() error {
+	f, t := m.f, &m.f.Layout.table().vmd
+	var next int64
+	all := m.list()
+	for i, p := range all {
+		if !f.Layout.atEnd() && p.index == 0 {
+			next = addSat(f.Blocks[p.block].Offset, f.Layout.blockMeta(len(f.Blocks[p.block].Containers)))
+		}
+		if p.Fptr != next {
+			// Either it is wrong, or the size of the one before.
+			ok, err := m.matches(next, m.used(p), p.Hash)
+			if err != nil {
+				return err
+			}
+			if ok || !p.HasContent || p.ChunkSize == 0 {
+				m.fix(p, t.fptr, "fptr", p.Fptr, next)
+				p.Fptr = next
+			}
+		}
+		// where the next one says that this ends
+		end := m.end(all, i)
+		if room := end - p.Fptr; room != p.ContainerSize && room >= 0 && (p.ContainerSize < 0 || end >= 0 && m.plausible(all, i, room)) {
+			m.fix(p, t.room, "containersize", p.ContainerSize, room)
+			p.ContainerSize = room
+		}
+		if p.ContainerSize < 0 {
+			return nil // no use in going on
+		}
+		next = addSat(p.Fptr, p.ContainerSize)
+	}
+	return nil
+}
+
+func (m *mender) list() []place {
+	var all []place
+	for p := range m.f.all() {
+		all = append(all, p)
+	}
+	return all
+}
+
+func (m *mender) used(p place) int64 {
+	if p.HasContent {
+		return p.ChunkSize
+	}
+	return 0
+}
+
+// end is where the container behind i begins, or the data end; -1 if that is not known.
+func (m *mender) end(all []place, i int) int64 {
+	f := m.f
+	if i+1 < len(all) && (f.Layout.atEnd() || all[i+1].block == all[i].block) {
+		return all[i+1].Fptr
+	}
+	if f.Layout.atEnd() {
+		return f.Blocks[0].Offset
+	}
+	if b := all[i].block; b+1 < len(f.Blocks) {
+		return f.Blocks[b+1].Offset
+	}
+	return f.FB.FileSize
+}
+
+// plausible says that room is the right size of container i, not that of the record: the
+// variable's next container or the size of the block agrees.
+func (m *mender) plausible(all []place, i int, room int64) bool {
+	p := all[i]
+	for _, q := range all[i+1:] {
+		if q.ID == p.ID {
+			return q.Dptr == addSat(p.Dptr, room)
+		}
+	}
+	b := &m.f.Blocks[p.block]
+	sum := int64(0)
+	if !m.f.Layout.atEnd() {
+		sum = m.f.Layout.blockMeta(len(b.Containers))
+	}
+	for j := range b.Containers {
+		if &b.Containers[j] != p.Container {
+			sum = addSat(sum, b.Containers[j].ContainerSize)
+		}
+	}
+	return addSat(sum, room) == b.Size
+}
+
+// numbers corrects dptr, containerid, idx and id, of which any two tell the third.
+func (m *mender) numbers() {
+	t := &m.f.Layout.table().vmd
+	type state struct {
+		n   int32
+		sum int64
+		idx int32
+	}
+	type numbered struct{ id, n int32 }
+	taken := map[numbered]bool{}
+	for p := range m.f.all() {
+		taken[numbered{p.ID, p.ContainerID}] = true
+	}
+	seen := map[int32]*state{}
+	var order []int32
+	strays := 0
+	for p := range m.f.all() {
+		v := seen[p.ID]
+		if v == nil {
+			v = &state{idx: p.Idx}
+		}
+		if p.ContainerID != v.n && p.Dptr != v.sum {
+			// not this variable's: whose next can it be?
+			if strays++; strays > maxStrays {
+				return
+			}
+			owner, fits := int32(0), 0
+			for _, id := range order {
+				s := seen[id]
+				if id != p.ID && p.ContainerID == s.n && p.Dptr == s.sum && (t.idx.len == 0 || p.Idx == s.idx) && !taken[numbered{id, s.n}] {
+					owner, fits = id, fits+1
+				}
+			}
+			if fits == 1 {
+				m.fix(p, t.id, "id", int64(p.ID), int64(owner))
+				p.ID = owner
+				v = seen[owner]
+			}
+		}
+		switch {
+		case p.ContainerID == v.n && p.Dptr != v.sum:
+			m.fix(p, t.dptr, "dptr", p.Dptr, v.sum)
+			p.Dptr = v.sum
+		case p.ContainerID != v.n && p.Dptr == v.sum:
+			m.fix(p, t.containerID, "containerid", int64(p.ContainerID), int64(v.n))
+			p.ContainerID = v.n
+		}
+		if t.idx.len > 0 && v.n > 0 && p.Idx != v.idx {
+			m.fix(p, t.idx, "idx", int64(p.Idx), int64(v.idx))
+			p.Idx = v.idx
+		}
+		v.n++
+		v.sum = addSat(v.sum, p.ContainerSize)
+		if seen[p.ID] == nil {
+			order = append(order, p.ID)
+		}
+		seen[p.ID] = v
+	}
+}
+
+// chunks corrects chunksize and hascontent, by the rule and by the hash of the chunk.
+func (m *mender) chunks() error {
+	t := &m.f.Layout.table().vmd
+	last := map[int32]*Container{} // the last with content
+	for p := range m.f.all() {
+		if p.HasContent && p.ChunkSize > 0 {
+			last[p.ID] = p.Container
+		}
+	}
+	open := map[int32]bool{}
+	first := map[int32]bool{}
+	for p := range m.f.all() {
+		isFirst := !first[p.ID]
+		first[p.ID] = true
+		if p.odd != [2]byte{} {
+			m.fix(p, t.hasContent, "hascontent, hasCkpt", int64(max(p.odd[0], p.odd[1])), 1)
+			p.odd = [2]byte{}
+		}
+		try := []int64{p.ContainerSize}
+		if !p.HasContent || p.ChunkSize == 0 {
+			try = append(try, p.ChunkSize)
+		}
+		wrong := p.ChunkSize < 0 || p.ChunkSize > p.ContainerSize || !p.HasContent && (p.ChunkSize != 0 || isFirst) ||
+			p.HasContent && p.ChunkSize < p.ContainerSize && last[p.ID] != nil && last[p.ID] != p.Container && !open[p.ID]
+		if wrong {
+			for _, n := range try {
+				ok, err := m.matches(p.Fptr, n, p.Hash)
+				if err != nil {
+					return err
+				}
+				if !ok {
+					continue
+				}
+				if n != p.ChunkSize {
+					m.fix(p, t.chunk, "chunksize", p.ChunkSize, n)
+				}
+				if !p.HasContent {
+					m.fix(p, t.hasContent, "hascontent", 0, 1)
+				}
+				p.ChunkSize, p.HasContent = n, true
+				break
+			}
+		}
+		if p.ChunkSize < p.ContainerSize || !p.HasContent {
+			open[p.ID] = true
+		}
+	}
+	return nil
+}

@@ -1,0 +1,309 @@
+package ffformat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"blobio/internal/vfs"
+)
+
+// BadChunks says what Repair makes of a variable that has a bad chunk.
+type BadChunks uint8
+
+const (
+	// DropBad leaves the variable out. FTI restarts from the new file only
+	// if the program protects the others alone.
+	DropBad BadChunks = iota
+	// ZeroBad keeps the variable, with zeros instead of its bad chunks.
+	ZeroBad
+	// KeepBad keeps the variable with the bytes as they are (zeros for those behind the
+	// end of the file), as if they were good.
+	KeepBad
+)
+
+// RepairOptions are options of Repair. nil means the defaults.
+type RepairOptions struct {
+	Bad BadChunks
+	// Layout, if not 0, is the only one that is tried.
+	Layout Layout
+	// CkptID of the new file, where the file block that has it is lost. Default: what
+	// is left of it, or 0.
+	CkptID int32
+	// Workers read chunks at once. Default: as many as there are processors.
+	Workers int
+	// Progress is told how many bytes are copied, of how many. Several goroutines call it.
+	Progress func(done, total int64)
+}
+
+// Validate reports what is wrong with o.
+func (o *RepairOptions) Validate() error {
+	if o != nil && (o.Bad > KeepBad || o.Workers < 0 || o.Layout != 0 && !o.Layout.valid()) {
+		return usageErr("bad chunks %d, %d workers, layout %d", o.Bad, o.Workers, o.Layout)
+	}
+	return nil
+}
+
+// A RepairReport says what Repair found and did.
+type RepairReport struct {
+	// Sound: nothing is wrong with the file; no new one was written.
+	Sound bool
+	// Actions are what was mended, in words, with the place in the old file.
+	Actions []Finding
+	// Good are the variables that are whole, in order; Bad the others.
+	Good []int32
+	Bad  []BadVar
+	// File is what was written; nil if nothing was.
+	File *File
+}
+
+// BadVar is a variable that is not whole.
+type BadVar struct {
+	ID    int32
+	Size  int64   // bytes, as far as the records tell
+	Lost  []Range // where its bad bytes are; none if its records are at fault
+	Err   error   // why: the first of its faults
+	Fate  string  // "dropped", "zeroed" or "kept"
+	Bytes int64   // bad bytes
+}
+
+// Repair writes what can be saved of a damaged file to dst, an empty file. r is only
+// read. It mends
+//
+//   - the file block: lost, cut, overwritten, or not at the end of the file; sizes in
+//     it that the file does not have;
+//   - the checksum: that of the reader's rule of FTI where there was another one, so that
+//     FTI v1.3 and later can restart from what they wrote with empty containers;
+//   - records with a field that the others and the hash of the chunk contradict: places,
+//     sizes, numbers, flags, and ids of variables where only one can be meant;
+//   - chunks whose bytes are not those that were hashed, or are not there: that
+//     variable is dropped, or as o says.
+//
+// All other variables are in the new file, verified. The error is that of Decode if
+// not even records are left, ErrMissing if no variable is whole and bad ones are
+// dropped, ErrUnsupported for a parity file, or that of r or dst. The
+// report is there with ErrMissing, too. The caller syncs dst.
+func Repair(ctx context.Context, r io.ReaderAt, size int64, name string, dst vfs.File, o *RepairOptions) (*RepairReport, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if o == nil {
+		o = new(RepairOptions)
+	}
+	f, err := Decode(r, size, name, &DecodeOptions{Layout: o.Layout, Lenient: true})
+	if err != nil {
+		return nil, err
+	}
+	if f.Parity {
+		return nil, formatErr(name, -1, "", ErrUnsupported, "a parity file of level 3: the group's other files can rebuild it, nothing in it can")
+	}
+	w := &repairing{RepairOptions: *o, f: f, rep: &RepairReport{}, r: r}
+	if err := w.diagnose(ctx); err != nil {
+		return nil, err
+	}
+	if len(w.rep.Actions) == 0 && len(w.rep.Bad) == 0 {
+		w.rep.Sound = true
+		return w.rep, nil
+	}
+	if len(w.rep.Good) == 0 && o.Bad == DropBad && len(f.Vars()) > 0 {
+		return w.rep, formatErr(name, -1, "", ErrMissing, "no variable is whole")
+	}
+	return w.rep, w.write(ctx, dst)
+}
+
+// repairing is one run of Repair.
+type repairing struct {
+	RepairOptions
+	f   *File
+	r   io.ReaderAt
+	rd  *Reader
+	rep *RepairReport
+
+	badChunk map[*Container]error
+	badVar   map[int32]error // by its records
+	rehash   map[*Container]bool
+}
+
+func (w *repairing) act(off int64, field, format string, args ...any) *Finding {
+	w.rep.Actions = append(w.rep.Actions, Finding{Severity: Note, File: w.f.Name, Offset: off, Field: field, Msg: fmt.Sprintf(format, args...)})
+	return &w.rep.Actions[len(w.rep.Actions)-1]
+}
+
+// diagnose finds what is wrong, mends the records in w.f, and sorts the variables.
+func (w *repairing) diagnose(ctx context.Context) error {
+	f := w.f
+	for _, err := range split(f.Damaged) {
+		fi := findingOf(Note, f.Name, err)
+		w.act(fi.Offset, fi.Field, "file block made anew: %s", fi.Msg)
+	}
+	m := &mender{repairing: w, ctx: ctx}
+	if err := m.mend(); err != nil {
+		return err
+	}
+	s := structureOf(f)
+	for _, fl := range s.flaws { // that are left
+		if _, lost := s.lost[fl.Var]; !(fl.HasVar && lost) && fl.Severity > Note {
+			w.act(fl.Offset, fl.Field, "written anew: %s", fl.Msg)
+		}
+	}
+	w.rd = newReader(w.r, f)
+	w.badChunk, w.badVar, w.rehash = map[*Container]error{}, map[int32]error{}, map[*Container]bool{}
+	for _, v := range f.Vars() {
+		if _, err := w.rd.VarSize(v.ID); err != nil {
+			w.badVar[v.ID] = errors.Unwrap(err)
+		}
+	}
+	var jobs []chunkJob
+	for p := range f.all() {
+		if p.HasContent && w.badVar[p.ID] == nil {
+			jobs = append(jobs, chunkJob{c: p})
+		}
+	}
+	res, err := w.rd.hashChunks(ctx, jobs, w.Workers)
+	if err != nil {
+		return err
+	}
+	hashes := map[*Container]Digest{}
+	for i, j := range jobs {
+		err := w.rd.verdict(j.c, res[i])
+		if isIO(err) {
+			return err
+		}
+		if err != nil {
+			w.badChunk[j.c.Container] = err
+		}
+		if res[i].err == nil {
+			hashes[j.c.Container] = res[i].hash
+		}
+	}
+	if err := w.checksum(ctx, jobs, hashes); err != nil {
+		return err
+	}
+	w.sort()
+	return nil
+}
+
+// checksum looks whether the one of the file block is that of the reader's rule. If it
+// is that of the chunks as they are, hashes in records are what is damaged.
+func (w *repairing) checksum(ctx context.Context, jobs []chunkJob, hashes map[*Container]Digest) error {
+	f := w.f
+	if f.Hash == Fast || f.Damaged != nil || len(w.badVar) > 0 {
+		return nil
+	}
+	at := f.fbOffset()
+	c := &checker{f: f, rd: w.rd, name: f.Name}
+	sum := readerChecksum(f.Blocks)
+	if f.Layout.atEnd() {
+		if len(w.badChunk) > 0 && f.FB.Checksum == c.recomputed(hashes) && len(hashes) == len(jobs) {
+			w.trust("the checksum is that of the bytes as they are")
+			return nil
+		}
+	} else {
+		var err error
+		if sum, err = c.sumInline(ctx, jobs); isIO(err) {
+			return err
+		} else if err != nil {
+			return nil // cut off: there are bad chunks
+		}
+		if len(w.badChunk) > 0 && f.FB.Checksum == sum && f.Layout == LayoutB {
+			w.trust("the checksum is that of the bytes as they are")
+			return nil
+		}
+	}
+	switch {
+	case f.FB.Checksum == sum || len(w.badChunk) > 0:
+	case f.Layout.atEnd() && f.FB.Checksum == writerChecksum(f.Blocks):
+		w.act(at, "FB.checksum", "by the reader's rule, %s: the writer's rule, which gave %s, counts containers that are empty, too", sum, f.FB.Checksum)
+	default:
+		w.act(at, "FB.checksum", "computed anew: %s was neither that of the reader's nor of the writer's rule, all chunks are good", f.FB.Checksum)
+	}
+	return nil
+}
+
+// trust takes the chunks for good and their hashes for damaged.
+func (w *repairing) trust(why string) {
+	for p := range w.f.all() {
+		if w.badChunk[p.Container] != nil {
+			w.act(p.offset+int64(w.f.Layout.table().vmd.hash.off), p.field()+": hash", "computed anew: %s", why)
+			w.rehash[p.Container] = true
+		}
+	}
+	clear(w.badChunk)
+}
+
+// sort divides the variables in good and bad ones.
+func (w *repairing) sort() {
+	fate := [...]string{"dropped", "zeroed", "kept"}[w.Bad]
+	for _, v := range w.f.Vars() {
+		b := BadVar{ID: v.ID, Size: v.Size, Err: w.badVar[v.ID], Fate: fate}
+		if b.Err != nil {
+			b.Fate = "dropped" // where its bytes are is not known
+		}
+		for _, c := range w.f.Containers(v.ID) {
+			if err := w.badChunk[c]; err != nil {
+				if b.Err == nil {
+					b.Err = err
+				}
+				b.Lost = append(b.Lost, Range{c.Dptr, c.ChunkSize})
+				b.Bytes += c.ChunkSize
+			}
+		}
+		if b.Err == nil {
+			w.rep.Good = append(w.rep.Good, v.ID)
+		} else {
+			w.rep.Bad = append(w.rep.Bad, b)
+		}
+	}
+}
+
+// write writes the new file.
+func (w *repairing) write(ctx context.Context, dst vfs.File) error {
+	old := w.f
+	to := newFile(old, dst.Name(), &ConvertOptions{Layout: old.Layout, Hash: old.Hash, BlockSize: old.BlockSize})
+	if w.CkptID != 0 && to.Layout.table().fb.ckptID.len > 0 {
+		to.FB.CkptID = w.CkptID
+	}
+	drop := map[int32]bool{}
+	for _, b := range w.rep.Bad {
+		drop[b.ID] = b.Fate == "dropped"
+	}
+	if len(w.rep.Bad) == 0 && old.Damaged == nil && to.sameSize(old) {
+		to.FB.MaxFs, to.FB.PtFs = old.FB.MaxFs, old.FB.PtFs
+	}
+	rw := &rewriting{r: w.rd, dst: dst, to: to, workers: w.Workers, progress: w.Progress}
+	for i := range old.Blocks {
+		var b Block
+		for j := range old.Blocks[i].Containers {
+			p := place{&old.Blocks[i].Containers[j], i, j, old.recordOffset(i, j)}
+			if drop[p.ID] {
+				continue
+			}
+			c := *p.Container
+			c.Pad, c.odd = [3]byte{}, [2]byte{}
+			b.Containers = append(b.Containers, c)
+			if c.HasContent {
+				bad := w.badChunk[p.Container] != nil
+				rw.from = append(rw.from, []source{{place: p, zero: bad && w.Bad == ZeroBad, trust: bad && w.Bad == KeepBad || w.rehash[p.Container]}})
+			}
+		}
+		if len(b.Containers) > 0 {
+			to.Blocks = append(to.Blocks, b)
+		}
+	}
+	if err := rw.run(ctx); err != nil {
+		return err
+	}
+	w.rep.File = to
+	return nil
+}
+
+// sameSize says that the file that f becomes with all blocks of old is as long as old.
+func (f *File) sameSize(old *File) bool {
+	g := *f
+	for i := range old.Blocks {
+		g.Blocks = append(g.Blocks, Block{Containers: slices.Clone(old.Blocks[i].Containers)})
+	}
+	return g.layOut() == nil && g.Size == old.FB.FileSize
+}

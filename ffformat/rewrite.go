@@ -1,0 +1,329 @@
+package ffformat
+
+import (
+	"context"
+	"crypto/md5"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/zeebo/xxh3"
+
+	"blobio/internal/vfs"
+)
+
+// rewriting makes a file out of the chunks of another. Compact, Convert and Repair
+// say what containers it has, and of what.
+type rewriting struct {
+	r        *Reader
+	dst      vfs.File
+	to       *File      // what is written: ids, sizes and content flags are given, all else follows
+	from     [][]source // of each container of to with content, in the order of the file
+	workers  int
+	progress func(done, total int64)
+	total    int64
+	done     atomic.Int64
+}
+
+// source is a chunk of the old file, or zeros instead of it.
+type source struct {
+	place
+	zero  bool // zeros instead of its bytes
+	trust bool // its bytes as they are, whatever its hash; those behind the end of the file are zeros
+}
+
+// rewritePiece is copied at once, in bytes.
+const rewritePiece = 512 << 10
+
+// layOut sets everything in f that follows from the layout, the ids, sizes and content
+// flags of the containers: places, sizes of blocks and of the file.
+func (f *File) layOut() error {
+	l := f.Layout
+	var at, meta int64
+	if !l.atEnd() {
+		at = l.fbSize()
+	}
+	grow := func(n int64) error {
+		if n < 0 || at > maxOffset-n {
+			return formatErr(f.Name, -1, "containers", ErrTooLarge, "%d bytes at %d", n, at)
+		}
+		at += n
+		return nil
+	}
+	for i := range f.Blocks {
+		b := &f.Blocks[i]
+		n := l.blockMeta(len(b.Containers))
+		b.Size = 0
+		if !l.atEnd() {
+			b.Offset, b.Size = at, n
+			if err := grow(n); err != nil {
+				return err
+			}
+		}
+		meta += n
+		for j := range b.Containers {
+			c := &b.Containers[j]
+			c.Fptr = at
+			b.Size += c.ContainerSize
+			if err := grow(c.ContainerSize); err != nil {
+				return err
+			}
+		}
+	}
+	fb := &f.FB
+	fb.MetaSize, fb.DataSize = 0, 0
+	if l.atEnd() {
+		fb.DataSize, fb.MetaSize = at, meta+l.fbSize()
+		for i := range f.Blocks {
+			f.Blocks[i].Offset = at
+			at += l.blockMeta(len(f.Blocks[i].Containers))
+		}
+		at += l.fbSize()
+	}
+	fb.CkptSize, fb.FileSize = at, at
+	f.Size = at
+	if !l.wide() && at > math.MaxInt32 {
+		return formatErr(f.Name, -1, "FB.fs", ErrRange, "%d bytes, layout %v holds at most %d", at, l, math.MaxInt32)
+	}
+	return nil
+}
+
+// run writes the file: data, then metadata. dst must be empty. Of chunks that do
+// not match their hash there is a VarError each; then the file is not whole.
+func (w *rewriting) run(ctx context.Context) error {
+	if n, err := w.dst.Size(); err != nil {
+		return err
+	} else if n != 0 {
+		return usageErr("%s has %d bytes, want an empty file", w.dst.Name(), n)
+	}
+	if w.workers < 0 {
+		return usageErr("%d workers", w.workers)
+	}
+	f := w.to
+	if err := f.layOut(); err != nil {
+		return err
+	}
+	if _, err := f.Encode(); err != nil { // before all the work
+		return err
+	}
+	if err := w.dst.Truncate(f.Size); err != nil { // what is not written reads as zeros
+		return err
+	}
+	if err := w.copy(ctx); err != nil {
+		return err
+	}
+	return w.seal(ctx)
+}
+
+// copy copies and hashes all chunks, several at once.
+func (w *rewriting) copy(ctx context.Context) error {
+	var list []*Container
+	for p := range w.to.all() {
+		if p.HasContent {
+			list = append(list, p.Container)
+			w.total += p.ChunkSize
+		}
+	}
+	if len(list) != len(w.from) {
+		return fmt.Errorf("ffformat: %d chunks for %d containers: %w", len(w.from), len(list), ErrBroken)
+	}
+	workers := w.workers
+	if workers == 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	errs := make([]error, len(list))
+	var next atomic.Int64
+	var failed atomic.Bool // by I/O: no use in going on
+	var wg sync.WaitGroup
+	for range min(workers, len(list)) {
+		wg.Go(func() {
+			buf := make([]byte, rewritePiece)
+			for {
+				i := int(next.Add(1) - 1)
+				if i >= len(list) || ctx.Err() != nil || failed.Load() {
+					return
+				}
+				if errs[i] = w.chunk(ctx, list[i], w.from[i], buf); isIO(errs[i]) {
+					failed.Store(true)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return errors.Join(errs...)
+}
+
+// chunk writes one chunk from its sources and sets its hash.
+func (w *rewriting) chunk(ctx context.Context, c *Container, from []source, buf []byte) error {
+	old := w.r.f
+	// One source, hashed in the same way: its hash is that of the chunk.
+	same := len(from) == 1 && !from[0].zero && !from[0].trust && old.Hash == w.to.Hash && old.BlockSize == w.to.BlockSize
+	var sum chunkSum
+	if !same {
+		sum = newSum(w.to)
+	}
+	var bad []error
+	off := c.Fptr
+	for _, s := range from {
+		var check chunkSum
+		if !s.zero && !s.trust {
+			check = newSum(old)
+		}
+		for at := int64(0); at < s.ChunkSize; at += rewritePiece {
+			if ctx.Err() != nil {
+				return nil // copy tells
+			}
+			p := buf[:min(rewritePiece, s.ChunkSize-at)]
+			if err := w.piece(s, p, at); err != nil {
+				return &VarError{s.ID, err}
+			}
+			if check != nil {
+				check.Write(p)
+			}
+			if sum != nil {
+				sum.Write(p)
+			}
+			if _, err := w.dst.WriteAt(p, off); err != nil {
+				return err
+			}
+			off += int64(len(p))
+			if w.progress != nil {
+				w.progress(w.done.Add(int64(len(p))), w.total)
+			}
+		}
+		if check == nil {
+			continue
+		}
+		c.Hash = check.Sum()
+		if err := w.r.verdict(s.place, chunkResult{hash: c.Hash}); err != nil {
+			bad = append(bad, &VarError{s.ID, err})
+		}
+	}
+	if sum != nil {
+		c.Hash = sum.Sum()
+	}
+	return errors.Join(bad...)
+}
+
+// piece reads a part of a source.
+func (w *rewriting) piece(s source, p []byte, at int64) error {
+	if s.zero {
+		clear(p)
+		return nil
+	}
+	n, err := w.r.read(s.place, p, at)
+	if s.trust && errors.Is(err, ErrTruncated) {
+		clear(p[n:])
+		return nil
+	}
+	return err
+}
+
+// seal sets the checksums and writes the metadata.
+func (w *rewriting) seal(ctx context.Context) error {
+	f := w.to
+	sum := fastChecksum(f.BlockSize)
+	if f.Hash == MD5 {
+		sum = readerChecksum(f.Blocks)
+	}
+	if !f.Layout.atEnd() { // the records first: the checksum of A covers them
+		pieces, err := f.Encode()
+		if err != nil {
+			return err
+		}
+		for _, p := range pieces[1:] {
+			if _, err := w.dst.WriteAt(p.Data, p.Off); err != nil {
+				return err
+			}
+		}
+		if sum, err = inlineChecksum(ctx, w.dst, f); err != nil {
+			return err
+		}
+	}
+	if err := f.seal(sum); err != nil {
+		return err
+	}
+	pieces, err := f.Encode()
+	if err != nil {
+		return err
+	}
+	for _, p := range pieces {
+		if _, err := w.dst.WriteAt(p.Data, p.Off); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inlineChecksum is the checksum of a file of layout A or B, read from r.
+func inlineChecksum(ctx context.Context, r io.ReaderAt, f *File) (string, error) {
+	c := &checker{name: f.Name, f: f, rd: newReader(r, f)}
+	var jobs []chunkJob
+	for p := range f.all() {
+		if p.HasContent {
+			jobs = append(jobs, chunkJob{c: p})
+		}
+	}
+	return c.sumInline(ctx, jobs)
+}
+
+// chunkSum computes the hash of a chunk from its bytes in order.
+type chunkSum interface {
+	Write(p []byte)
+	Sum() Digest
+}
+
+func newSum(f *File) chunkSum {
+	if f.Hash == Fast {
+		return &fastSum{make([]byte, 0, f.BlockSize), xxh3.New128()}
+	}
+	return md5Sum{md5.New()}
+}
+
+type md5Sum struct{ h hash.Hash }
+
+func (s md5Sum) Write(p []byte) { s.h.Write(p) }
+func (s md5Sum) Sum() Digest    { return Digest(s.h.Sum(nil)) }
+
+// fastSum is the hash of the digests of blocks.
+type fastSum struct {
+	block []byte // the beginning of a block; its capacity is the size of blocks
+	h     *xxh3.Hasher128
+}
+
+func (s *fastSum) Write(p []byte) {
+	for len(p) > 0 {
+		if len(s.block) == 0 && len(p) >= cap(s.block) {
+			s.add(p[:cap(s.block)])
+			p = p[cap(s.block):]
+			continue
+		}
+		n := min(cap(s.block)-len(s.block), len(p))
+		s.block = append(s.block, p[:n]...)
+		if p = p[n:]; len(s.block) == cap(s.block) {
+			s.add(s.block)
+			s.block = s.block[:0]
+		}
+	}
+}
+
+func (s *fastSum) add(b []byte) {
+	d := fastBlock(b)
+	s.h.Write(d[:])
+}
+
+func (s *fastSum) Sum() Digest {
+	if len(s.block) > 0 {
+		s.add(s.block)
+		s.block = s.block[:0]
+	}
+	return s.h.Sum128().Bytes()
+}
