@@ -48,12 +48,13 @@ func crashes(m *vfs.Mem, seed int64) []*vfs.Mem {
 	return []*vfs.Mem{m.CrashClone(vfs.CrashOptions{}), m.CrashClone(vfs.CrashOptions{Rand: rand.New(rand.NewSource(seed))})}
 }
 
-var crashSizes = [][]int{{5000}, {500, 700}, {0, 9333}, {1201}}
+var crashSchemes = []Options{{Scheme: XOR}, {Scheme: RS, K: 2}, {Scheme: Partner}}
+
+var crashSizes = [][]int{{5000}, {500, 700}, {0, 3333}, {1201}}
 
 // TestCrashInEncode: whenever it stops, the files are as they were, and what redundancy there is tells no lies.
 func TestCrashInEncode(t *testing.T) {
-	for _, o := range schemes[:6] {
-		o.SetSize = 4
+	for _, o := range crashSchemes {
 		t.Run(o.label(), func(t *testing.T) {
 			base := newCluster(t, o, crashSizes)
 			whole := fromMem(t, base.fs, ".")
@@ -86,8 +87,7 @@ func TestCrashInEncode(t *testing.T) {
 
 // TestCrashInRecover: whenever it stops, the next one completes it.
 func TestCrashInRecover(t *testing.T) {
-	for _, o := range schemes[:6] {
-		o.SetSize = 4
+	for _, o := range crashSchemes {
 		t.Run(o.label(), func(t *testing.T) {
 			base := newCluster(t, o, crashSizes)
 			if err := base.encode("shared", base.own); err != nil {
@@ -127,11 +127,11 @@ func TestCrashInRecover(t *testing.T) {
 // TestFaultInEncode: any operation of one rank that fails is an error on all, and leaves no redundancy file.
 func TestFaultInEncode(t *testing.T) {
 	for _, mode := range []string{"shared", "isolated"} {
-		for _, o := range schemes[:6] {
-			o.SetSize = 4
+		for _, o := range crashSchemes {
 			base := newCluster(t, o, crashSizes)
 			whole := fromMem(t, base.fs, ".")
-			ops := vfs.Count(durable(t, base.fs))
+			m := durable(t, base.fs)
+			ops := vfs.Count(m)
 			one := func(f, m vfs.FS) func(int) vfs.FS {
 				return func(r int) vfs.FS {
 					if r == 1 {
@@ -140,7 +140,7 @@ func TestFaultInEncode(t *testing.T) {
 					return m
 				}
 			}
-			if err := base.encode(mode, one(ops, ops.FS)); err != nil {
+			if err := base.encode(mode, one(ops, m)); err != nil {
 				t.Fatal(err)
 			}
 			for n := int64(1); n <= ops.Ops(); n++ {
@@ -173,9 +173,8 @@ func TestFaultInEncode(t *testing.T) {
 
 // TestFaultInRecover: one failing operation is an error on all ranks or none, and harms nothing.
 func TestFaultInRecover(t *testing.T) {
-	for _, mode := range []string{"shared", "isolated"} {
-		for _, o := range schemes[:6] {
-			o.SetSize = 4
+	for i, mode := range []string{"shared", "isolated"} {
+		for _, o := range crashSchemes[i:] {
 			base := newCluster(t, o, crashSizes)
 			if err := base.encode("shared", base.own); err != nil {
 				t.Fatal(err)

@@ -125,7 +125,7 @@ func (e *encoding) exchange(ctx context.Context) error {
 		return err
 	}
 	e.descs = make([]*desc, s.p.n)
-	sizes := make([][]int64, s.p.n)
+	sizes, total := make([][]int64, s.p.n), int64(0)
 	for m, b := range all {
 		t, _, err := decodeTree("", b)
 		if err == nil {
@@ -135,6 +135,9 @@ func (e *encoding) exchange(ctx context.Context) error {
 			return err // of bytes that all members have: on all of them
 		}
 		sizes[m] = e.descs[m].sizes()
+		if total += e.descs[m].size(); total > maxBytes {
+			return usage("the files of a set have more than %d bytes", int64(maxBytes))
+		}
 	}
 	e.lay = newLayout(s.p.scheme, s.p.k, sizes)
 	for m := range sizes {

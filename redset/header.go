@@ -10,8 +10,12 @@ import (
 // maxHeader caps the header of a redundancy file, in bytes.
 const maxHeader = 256 << 20
 
-// maxMembers caps the members of a set, so that a header cannot ask for much memory.
-const maxMembers = 1 << 16
+// Caps on what a header tells, so that it cannot ask for much memory or time, and no
+// position of a byte overflows.
+const (
+	maxMembers = 1 << 10 // of a set
+	maxBytes   = 1 << 54 // of all files of a set
+)
 
 // file is one file of a member, as its header lists it.
 type file struct {
@@ -143,7 +147,7 @@ func parseDesc(t *tree) (*desc, error) {
 		ft := child(list, strconv.Itoa(i))
 		for name, mt := range ft.All() {
 			r := reader{t: mt}
-			m := Meta{Size: r.int64("SIZE", 0, math.MaxInt64), Mode: modeRegular | 0o600}
+			m := Meta{Size: r.int64("SIZE", 0, maxBytes), Mode: modeRegular | 0o600}
 			if child(mt, "MODE") != nil {
 				m.Mode, m.UID, m.GID = uint32(r.int64("MODE", 0, math.MaxUint32)), uint32(r.int64("UID", 0, math.MaxUint32)), uint32(r.int64("GID", 0, math.MaxUint32))
 				stamp := func(key string) time.Time {
@@ -178,8 +182,8 @@ func parseFiles(t *tree, f func(i int) (file, error)) ([]file, error) {
 		if files[i], err = f(i); err != nil {
 			return nil, err
 		}
-		if total += files[i].meta.Size; total < 0 {
-			return nil, fmt.Errorf("FILE/%d: sizes add up to more than 2^63", i)
+		if total += files[i].meta.Size; total > maxBytes {
+			return nil, fmt.Errorf("FILE/%d: sizes add up to more than %d", i, int64(maxBytes))
 		}
 	}
 	return files, nil
@@ -261,8 +265,7 @@ func parseHeader(name string, named place, b []byte) (*header, error) {
 	h.place = d.place
 	if h.scheme == XOR || h.scheme == RS {
 		r := reader{t: t}
-		// The parity of k chunks must be a file that can be.
-		h.chunk = r.int64("CHUNK", 0, math.MaxInt64/256)
+		h.chunk = r.int64("CHUNK", 0, maxBytes)
 		if r.err != nil {
 			return nil, bad("CHUNK", r.err)
 		}

@@ -90,7 +90,7 @@ func parseCurrent(t *tree, p place) (*desc, error) {
 	d.files, err = parseFiles(t, func(i int) (file, error) {
 		mt := child(list, strconv.Itoa(i))
 		r := reader{t: mt}
-		f := file{meta: Meta{Size: r.int64("SIZE", 0, math.MaxInt64)}}
+		f := file{meta: Meta{Size: r.int64("SIZE", 0, maxBytes)}}
 		var err error
 		if f.name, err = text(mt, "FILE"); err == nil {
 			err = r.err

@@ -15,6 +15,7 @@ type layout struct {
 	k      int     // parity elements per stripe: copies for PARTNER, 1 for XOR, 0 for SINGLE
 	chunk  int64   // bytes of an element; XOR and RS only
 	lens   []int64 // bytes of the logical file of each member
+	sum    []int64 // SINGLE and PARTNER: of lens before a member, counted around twice
 	files  []piece // SINGLE and PARTNER: the files of member 0, then of member 1, ...
 }
 
@@ -46,7 +47,12 @@ func newLayout(scheme Scheme, k int, sizes [][]int64) *layout {
 		}
 		longest = max(longest, l.lens[m])
 	}
-	if l.chunked() {
+	if !l.chunked() {
+		l.sum = make([]int64, 2*l.n+1)
+		for i := range 2 * l.n {
+			l.sum[i+1] = l.sum[i] + l.lens[i%l.n]
+		}
+	} else {
 		s := int64(l.n - k)
 		l.chunk = max(1, longest/s+min(1, longest%s))
 	}
@@ -118,14 +124,9 @@ func (l *layout) elems(c int) []elem {
 	return es
 }
 
-// copyOffset is where in the payload of member m the copy of member m-j begins.
-func (l *layout) copyOffset(m, j int) int64 {
-	off := int64(0)
-	for i := 1; i < j; i++ {
-		off += l.lens[(m-i+l.n)%l.n]
-	}
-	return off
-}
+// copyOffset is where in the payload of member m the copy of member m-j begins: after
+// those of members m-1 ... m-j+1.
+func (l *layout) copyOffset(m, j int) int64 { return l.sum[m+l.n] - l.sum[m+l.n-j+1] }
 
 // payload is the number of bytes after the header of member m.
 func (l *layout) payload(m int) int64 {

@@ -22,7 +22,6 @@ type member struct {
 	found   []bool // files that are there, of the right size
 	extBad  []bool // extents to be rebuilt
 	extGood []bool // extents that were looked at alone
-	header  *header
 	temps   []string // what was made, without tempSuffix
 	rebuilt []string
 	corrupt []string

@@ -210,7 +210,7 @@ func testLosses(t *testing.T, sizes [][]int, strict bool) {
 				encoded := cl.fs
 				rnd := rand.New(rand.NewSource(1))
 				for mask := 1; mask < 1<<n; mask++ {
-					if n > 5 && rnd.Intn(12) > 0 {
+					if n > 5 && rnd.Intn(40) > 0 {
 						continue
 					}
 					lost := map[int]bool{}

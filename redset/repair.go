@@ -97,12 +97,15 @@ func newRepair(p place, worlds []int, all []*evidence) (*repair, error) {
 			}
 		}
 	}
-	sizes := make([][]int64, p.n)
+	sizes, total := make([][]int64, p.n), int64(0)
 	for m, d := range r.descs {
 		if d == nil {
 			return nil, r.lost(fmt.Sprintf("the list of files of member %d is in no header that is left", m))
 		}
 		sizes[m] = d.sizes()
+		if total += d.size(); total > maxBytes {
+			return nil, contradiction(m, "more bytes than any set has")
+		}
 	}
 	r.lay = newLayout(ref.scheme, ref.k, sizes)
 	if ref.chunk == 0 && slices.Max(r.lay.lens) == 0 {

@@ -39,7 +39,7 @@ func (o *Options) Validate() error {
 		return usage("Scheme is %d", o.Scheme)
 	case o.Generation >= numGenerations:
 		return usage("Generation is %d", o.Generation)
-	case o.SetSize < 0 || o.SetSize > maxMembers:
+	case o.SetSize < 0 || o.SetSize > maxMembers/2:
 		return usage("SetSize is %d", o.SetSize)
 	case o.Replicas < 0 || o.Replicas > maxMembers:
 		return usage("Replicas is %d", o.Replicas)
@@ -96,6 +96,9 @@ func New(ctx context.Context, c comm.Comm, o Options) (*Set, error) {
 		n := len(p.Ranks)
 		if o.Scheme == RS && n+k > 256 {
 			return nil, usage("RS sets of %d members and K=%d: want a sum of at most 256", n, k)
+		}
+		if n > maxMembers {
+			return nil, usage("a set of %d members, want at most %d", n, maxMembers)
 		}
 		if n > k {
 			continue
