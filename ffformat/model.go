@@ -70,4 +70,7 @@ type File struct {
 	// decoded with DecodeOptions.Lenient have it. What of FB is not
 	// known is then derived from the blocks, or 0.
 	Damaged error
+	// RecordsLost says that Blocks may not be all: a variable whose last container
+	// is full may have gone on.
+	RecordsLost bool
 }

@@ -107,7 +107,7 @@ func neverWrong(t *testing.T, b []byte, specs [][]spec) {
 		if err != nil {
 			continue
 		}
-		if n > int64(len(b)) {
+		if n > 1<<20 {
 			t.Errorf("variable %d: %d bytes without an error", id, n)
 			continue
 		}
@@ -181,7 +181,7 @@ func TestEveryBit(t *testing.T) {
 			for _, p := range pieces {
 				for at := p.Off; at < p.Off+int64(len(p.Data)); at++ {
 					for bit := range 8 {
-						if n++; k.name != "F" && n%5 != 0 { // every bit of all takes 11 s, and finds nothing more
+						if n++; n%11 != 0 && (k.name != "F" || n%2 != 0) { // all of them take 11 s, and find no more
 							continue
 						}
 						b[at] ^= 1 << bit

@@ -61,10 +61,12 @@ func onlyIO(err error) error {
 func (d *decoder) resized(f *File) (*File, error) {
 	l := f.Layout
 	if countContainers(f.Blocks) > 0 {
+		f.RecordsLost = true
 		return f, nil
 	}
 	if !l.atEnd() {
 		blocks, err := d.inline(l, f.FB.FileSize)
+		f.RecordsLost = err != nil
 		if f.Blocks = blocks; countContainers(blocks) == 0 {
 			return nil, onlyIO(err)
 		}
@@ -94,7 +96,7 @@ func (d *decoder) resized(f *File) (*File, error) {
 // it must be, although its hash is wrong.
 func (d *decoder) inPlace() (*File, error) {
 	var best *File
-	bestShare := 0.5
+	bestScore := 0.0
 	for _, l := range d.layouts() {
 		at, fb := d.size-l.fbSize(), l.table().fb
 		if at < 0 {
@@ -119,9 +121,10 @@ func (d *decoder) inPlace() (*File, error) {
 			if f.Blocks, err = d.inline(l, end); isIO(err) {
 				return nil, err
 			}
+			f.RecordsLost = err != nil
 		} else {
 			start := f.FB.DataSize
-			if start < 0 || start > at {
+			if start < 0 || start > at || f.FB.MetaSize != d.size-start && f.FB.FileSize != d.size {
 				continue
 			}
 			b, err := d.read(start, at-start)
@@ -131,11 +134,18 @@ func (d *decoder) inPlace() (*File, error) {
 			if err != nil {
 				continue
 			}
-			if f.Blocks, err = d.blocks(l, b, start); err != nil && len(f.Blocks) == 0 {
-				continue
-			}
+			f.Blocks, err = d.blocks(l, b, start)
+			f.RecordsLost = err != nil
 		}
-		if share := inPlaceShare(l, f.Blocks); share > bestShare {
+		share := inPlaceShare(l, f.Blocks)
+		score := share
+		if isHex([]byte(f.FB.Checksum)) || f.Hash == Fast {
+			score++
+		}
+		if !f.RecordsLost {
+			score++
+		}
+		if share > 0.5 && score > bestScore {
 			want := f.FB.computeHash(l)
 			f.Damaged = d.err(at+myHashOff, "FB.myHash", ErrChecksum, "layout %v, %x: the fields give %x", l, f.FB.MyHash, want)
 			if f.Hash == Fast {
@@ -144,7 +154,7 @@ func (d *decoder) inPlace() (*File, error) {
 			if l.atEnd() && fb.atEnd && f.FB.MetaSize != d.size-f.FB.DataSize || f.FB.FileSize != d.size && l != LayoutB {
 				f.Damaged = errors.Join(f.Damaged, d.err(at+int64(fb.fs.off), "FB.fs", ErrCorrupt, "%d, the file has %d bytes", f.FB.FileSize, d.size))
 			}
-			best, bestShare = f, share
+			best, bestScore = f, score
 		}
 	}
 	return best, nil
@@ -296,7 +306,7 @@ func (d *decoder) tail(l Layout, blocks []Block, b []byte, at int64) *File {
 		n := copy(fb, b)
 		f := d.file(l, fb)
 		meta := at - blocks[0].Offset + l.fbSize()
-		f.Blocks = blocks
+		f.Blocks, f.RecordsLost = blocks, data < blocks[0].Offset
 		known := n >= l.table().fb.fs.off && f.FB.DataSize == data && f.FB.MetaSize == meta
 		if n == len(fb) && (hashFB(l, fb) == f.FB.MyHash || f.markFast() == nil && f.Hash == Fast) && known {
 			f.Damaged = d.err(at+int64(n), "", ErrCorrupt, "%d bytes follow the file block (layout %v)", d.size-at-int64(n), l)

@@ -252,6 +252,11 @@ func (s *structure) variables() {
 			s.add(fi)
 		}
 	}
+	for _, id := range order {
+		if v := vars[id]; s.f.RecordsLost && !v.open {
+			s.at(v.first, t.id, "id", true, "all containers of this variable are full: it may go on in records that are lost")
+		}
+	}
 	// A stray container whose id is wrong is missing elsewhere: at the end of a
 	// variable that shows no flaw of its own.
 	if len(strays) == 0 {

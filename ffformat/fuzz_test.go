@@ -1,0 +1,75 @@
+package ffformat
+
+import (
+	"bytes"
+	"context"
+	"testing"
+)
+
+func seeds(f *testing.F) {
+	for _, k := range kinds {
+		for _, s := range [][][]spec{six, seven, {{{1, 10, 10}, {2, 0, 0}}}} {
+			_, b := build(f, k.layout, k.hash, 512, s)
+			f.Add(b)
+			f.Add(b[:len(b)-20])
+		}
+	}
+}
+
+// FuzzDecode: no panic; what decodes encodes to the bytes it was decoded from.
+func FuzzDecode(f *testing.F) {
+	seeds(f)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if g, err := decodeBytes(b, "", nil); err == nil {
+			pieces, err := g.Encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range pieces {
+				if !bytes.Equal(p.Data, b[p.Off:][:len(p.Data)]) {
+					t.Fatalf("other bytes at %d", p.Off)
+				}
+			}
+		}
+		g, err := decodeBytes(b, "", &DecodeOptions{Lenient: true})
+		if err == nil {
+			g.Encode() //nolint:errcheck // must not panic
+		}
+	})
+}
+
+// fuzzLayout decodes without a right hash, which no fuzzer finds.
+func fuzzBlocks(b []byte, l Layout) *File {
+	d := decoder{r: bytes.NewReader(b), size: int64(len(b)), DecodeOptions: DecodeOptions{MaxMeta: DefaultMaxMeta}}
+	f := &File{Layout: l, Size: d.size}
+	if l.atEnd() {
+		f.Blocks, _ = d.blocks(l, b[len(b)/2:], int64(len(b)/2))
+		f.FB.DataSize = int64(len(b) / 2)
+	} else {
+		f.Blocks, _ = d.inline(l, d.size)
+		f.FB.FileSize = d.size
+	}
+	return f
+}
+
+// FuzzCheck: no panic, no hang, on any records; what is read without an error has
+// the size that the variable has.
+func FuzzCheck(f *testing.F) {
+	seeds(f)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for fi := range Check(context.Background(), bytes.NewReader(b), int64(len(b)), "", nil) {
+			_ = fi.String()
+		}
+		for _, l := range Layouts() {
+			g := fuzzBlocks(b, l)
+			r := newReader(bytes.NewReader(b), g)
+			for _, v := range g.Vars() {
+				var p [16]byte
+				r.ReadAt(v.ID, p[:], v.Size/2) //nolint:errcheck // must not panic
+				if n, err := r.sizeOf(v.ID); err == nil && n < 1<<20 {
+					r.ReadVar(context.Background(), v.ID, make([]byte, n)) //nolint:errcheck // must not panic
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,171 @@
+package ffformat
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"testing"
+)
+
+// intact demands that a damaged file is refused, and that leniently
+// all variables are read with their true bytes.
+func intact(t *testing.T, b []byte, l Layout, class error) {
+	t.Helper()
+	if f, err := decodeBytes(b, "", nil); err == nil || !errors.Is(err, class) {
+		t.Errorf("%v: strict: %v, %v, want %v", l, f, err, class)
+	}
+	f, err := decodeBytes(b, "", &DecodeOptions{Lenient: true})
+	if err != nil || f.Damaged == nil || f.Layout != l {
+		t.Errorf("%v: %v, %v", l, f, err)
+		return
+	}
+	if !errors.Is(f.Damaged, class) {
+		t.Errorf("%v: %v, want %v", l, f.Damaged, class)
+	}
+	if len(f.Vars()) != len(contentOf(six)) {
+		t.Errorf("%v: %v", l, f.Vars())
+	}
+	r := newReader(bytes.NewReader(b), f)
+	for id, w := range contentOf(six) {
+		got := make([]byte, len(w))
+		if err := r.ReadVar(t.Context(), id, got); err != nil || !bytes.Equal(got, w) {
+			t.Errorf("%v: variable %d: %v", l, id, err)
+		}
+	}
+}
+
+// TestCutInFileBlock: of C0 to F the records are still there.
+func TestCutInFileBlock(t *testing.T) {
+	for _, k := range kinds {
+		if !k.layout.atEnd() || k.hash == Fast {
+			continue
+		}
+		_, b := build(t, k.layout, k.hash, 512, six)
+		at := len(b) - int(k.layout.fbSize())
+		for n := at; n < len(b); n++ {
+			l := k.layout
+			if have := n - at; have < 77 && l == LayoutD {
+				l = LayoutF // the same up to there: the newest is taken
+			} else if have < 77 && l == LayoutC0 {
+				l = LayoutC
+			}
+			if have := n - at; have < 85 && (k.layout == LayoutC || k.layout == LayoutD || k.layout == LayoutC0) {
+				continue // C and C0, D and F cannot be told apart for sure
+			}
+			intact(t, b[:n], l, ErrTruncated)
+		}
+	}
+}
+
+// TestTail: bytes behind the file block, as an extended file has them.
+func TestTail(t *testing.T) {
+	for _, k := range kinds {
+		_, b := build(t, k.layout, k.hash, 512, six)
+		for _, n := range []int{1, 8, 106, 5000} {
+			intact(t, append(bytes.Clone(b), make([]byte, n)...), k.layout, ErrCorrupt)
+		}
+	}
+}
+
+// TestFileBlockLost: zeros in its place.
+func TestFileBlockLost(t *testing.T) {
+	for _, k := range kinds {
+		f, b := build(t, k.layout, MD5, 512, six)
+		clear(b[f.fbOffset():][:k.layout.fbSize()])
+		g, err := decodeBytes(b, "", &DecodeOptions{Lenient: true})
+		if err != nil || g.Damaged == nil || len(g.Blocks) != len(six) {
+			t.Errorf("%v: %v, %v", k.name, g, err)
+			continue
+		}
+		neverWrong(t, b, six)
+		if fs := findings(t, b, "", nil); len(fs) == 0 || fs[0].Severity != Error {
+			t.Errorf("%v: %v", k.name, fs)
+		}
+	}
+}
+
+// TestMyHash: a file block with a wrong hash is named as such.
+func TestMyHash(t *testing.T) {
+	for _, k := range kinds {
+		f, b := build(t, k.layout, k.hash, 512, six)
+		b[f.fbOffset()+myHashOff] ^= 1
+		intact(t, b, k.layout, ErrChecksum)
+		_, err := decodeBytes(b, "", nil)
+		var fe *FormatError
+		if !errors.As(err, &fe) || fe.Field != "FB.myHash" || fe.Offset != f.fbOffset()+myHashOff {
+			t.Error(err)
+		}
+	}
+}
+
+// TestEveryCut: at whatever byte a file ends, it is refused, and nothing wrong is read.
+func TestEveryCut(t *testing.T) {
+	for _, k := range kinds {
+		specs := seven
+		if k.layout == LayoutF || k.layout == LayoutB {
+			specs = six
+		}
+		_, b := build(t, k.layout, k.hash, 512, specs)
+		for n := 0; n < len(b); n += 1 + n%53 {
+			if _, err := decodeBytes(b[:n], "", nil); err == nil && k.layout != LayoutB {
+				t.Errorf("%s: %d of %d bytes decode", k.name, n, len(b))
+			}
+			neverWrong(t, b[:n], specs)
+			for fi := range Check(t.Context(), bytes.NewReader(b[:n]), int64(n), "", nil) {
+				_ = fi.String()
+			}
+		}
+	}
+}
+
+// TestCutInline: of A and B the variables before the cut are read, and the others named.
+func TestCutInline(t *testing.T) {
+	for _, l := range []Layout{LayoutA, LayoutB} {
+		f, b := build(t, l, MD5, 0, six)
+		cut := b[:f.at(4, 1).Fptr+3]
+		bad := badVars(findings(t, cut, "", nil))
+		if len(bad) != 1 || bad[0] != 3 {
+			t.Errorf("%v: bad %v, want 3", l, bad)
+		}
+		if n := readGood(t, cut, "", []int32{3}); n != 4 {
+			t.Errorf("%v: %d variables can be read", l, n)
+		}
+	}
+}
+
+// failing fails from some byte on.
+type failing struct {
+	b  []byte
+	at int64
+}
+
+var errDisk = errors.New("disk")
+
+func (f failing) ReadAt(p []byte, off int64) (int, error) {
+	if off+int64(len(p)) > f.at {
+		return 0, errDisk
+	}
+	return bytes.NewReader(f.b).ReadAt(p, off)
+}
+
+// TestReadErrors: errors of the reader come back as they are, at every byte.
+func TestReadErrors(t *testing.T) {
+	for _, k := range kinds {
+		_, b := build(t, k.layout, k.hash, 512, seven)
+		for at := int64(0); at < int64(len(b)); at += 101 {
+			if _, err := NewReader(failing{b, at}, int64(len(b)), "", &DecodeOptions{Lenient: true}); k.layout.atEnd() && !errors.Is(err, errDisk) {
+				t.Errorf("%s: %v", k.name, err)
+			}
+			found := false
+			for fi := range Check(t.Context(), failing{b, at}, int64(len(b)), "", nil) {
+				found = found || errors.Is(fi.Err, errDisk)
+			}
+			if !found {
+				t.Errorf("%s: no finding of an error at %d", k.name, at)
+			}
+		}
+	}
+	if _, err := Decode(io.NewSectionReader(bytes.NewReader(nil), 0, 0), 5000, "", nil); !errors.Is(err, ErrTruncated) {
+		t.Error(err) // shorter than its size
+	}
+}
