@@ -57,7 +57,7 @@ func fuzzBlocks(b []byte, l Layout) *File {
 func FuzzCheck(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		for fi := range Check(context.Background(), bytes.NewReader(b), int64(len(b)), "", nil) {
+		for fi := range Check(context.Background(), bytes.NewReader(b), int64(len(b)), "", &CheckOptions{Workers: 1}) { // one: the same input must take the same path
 			_ = fi.String()
 		}
 		for _, l := range Layouts() {
@@ -67,7 +67,7 @@ func FuzzCheck(f *testing.F) {
 				var p [16]byte
 				r.ReadAt(v.ID, p[:], v.Size/2) //nolint:errcheck // must not panic
 				if n, err := r.sizeOf(v.ID); err == nil && n < 1<<20 {
-					r.ReadVar(context.Background(), v.ID, make([]byte, n)) //nolint:errcheck // must not panic
+					r.ReadVars(context.Background(), []VarBuf{{v.ID, make([]byte, n)}}, &ReadOptions{Workers: 1}) //nolint:errcheck // must not panic
 				}
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -106,6 +107,46 @@ func TestVectorContent(t *testing.T) {
 		}
 		if _, err := r.ReadAt(99, nil, 0); !errors.Is(err, ErrMissing) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestReadVarsErrors: what is good is read, whatever else was asked for.
+func TestReadVarsErrors(t *testing.T) {
+	for _, k := range kinds {
+		f, b := build(t, k.layout, k.hash, 512, six)
+		b[f.at(2, 0).Fptr+700] ^= 1 // variable 2
+		r, err := NewReader(bytes.NewReader(b), f.Size, "x", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := contentOf(six)
+		short := make([]byte, 399)
+		three, five := make([]byte, len(want[3])), make([]byte, len(want[5]))
+		bufs := []VarBuf{{1, short}, {3, three}, {2, make([]byte, len(want[2]))}, {9, nil}, {5, five}}
+		for workers := range 4 {
+			clear(three)
+			err = r.ReadVars(context.Background(), bufs, &ReadOptions{Workers: workers})
+			if ids := BadVars(err); !slices.Equal(ids, []int32{1, 2, 9}) {
+				t.Errorf("%s: bad %v: %v", k.name, ids, err)
+			}
+			if !errors.Is(err, ErrUsage) || !errors.Is(err, ErrChecksum) || !errors.Is(err, ErrMissing) {
+				t.Errorf("%s: %v", k.name, err)
+			}
+			if !bytes.Equal(three, want[3]) || !bytes.Equal(five, want[5]) || !bytes.Equal(short, make([]byte, 399)) {
+				t.Errorf("%s: other bytes", k.name)
+			}
+		}
+		if err := r.ReadVars(context.Background(), nil, nil); err != nil {
+			t.Error(err)
+		}
+		if _, err := r.ReadAt(1, short, -1); !errors.Is(err, ErrUsage) {
+			t.Error(err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		if err := r.ReadVars(ctx, bufs[4:], nil); !errors.Is(err, context.Canceled) || BadVars(err) != nil {
+			t.Error(err)
 		}
 	}
 }
