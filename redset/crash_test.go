@@ -186,7 +186,7 @@ func TestFaultInRecover(t *testing.T) {
 			if _, err := base.recover(mode, func(int) vfs.FS { return ops }); err != nil {
 				t.Fatal(err)
 			}
-			for n := int64(1); n <= ops.Ops(); n++ {
+			for n := int64(1 + i); n <= ops.Ops(); n += 2 {
 				m := durable(t, start)
 				_, err := base.recover(mode, func(int) vfs.FS { return vfs.FailNth(m, n, errDied) })
 				userFiles(t, fmt.Sprint(o.label(), mode, n), m, whole, "n1/")

@@ -12,8 +12,8 @@
 //
 // # Redundancy files (generation C)
 //
-// w is the world rank; numbers in names count from 1. All trees are records of package
-// kvtree, their keys sorted at each level.
+// w is the world rank; numbers in names count from 1. All trees are key/value records
+// of SCR, their keys sorted at each level.
 //
 //	<prefix>w.redset          <world rank>/DESC/{ENABLED,TYPE,GROUP,...}: of the member and its left neighbours
 //	<prefix>w.<scheme>.grp_<set>_of_<sets>.mem_<member>_of_<members>.redset

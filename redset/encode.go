@@ -192,9 +192,6 @@ func (e *encoding) begin() error {
 	}
 	e.temps = append(e.temps, name)
 	e.store.payOut, e.store.payOutOff = f, int64(len(b))
-	if err := f.Allocate(0, int64(len(b))+e.lay.payload(s.p.rank)); err != nil {
-		return err
-	}
 	_, err = f.WriteAt(b, 0)
 	return err
 }

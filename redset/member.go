@@ -18,10 +18,10 @@ type member struct {
 	paths  []string // of its files, for fs
 
 	store   *store
-	partBad []bool // files to be rebuilt
-	found   []bool // files that are there, of the right size
-	extBad  []bool // extents to be rebuilt
-	extGood []bool // extents that were looked at alone
+	partBad []bool   // files to be rebuilt
+	found   []bool   // files that are there, of the right size
+	extBad  []bool   // extents to be rebuilt
+	extGood []bool   // extents that were looked at alone
 	temps   []string // what was made, without tempSuffix
 	rebuilt []string
 	corrupt []string

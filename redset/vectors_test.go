@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"blobio/comm"
@@ -18,6 +19,7 @@ import (
 type metaFS struct {
 	vfs.FS
 	meta map[string]Meta // by base name
+	mu   sync.Mutex
 	set  map[string]Meta
 }
 
@@ -29,6 +31,8 @@ func (m *metaFS) FileMeta(name string) (Meta, error) {
 }
 
 func (m *metaFS) SetFileMeta(name string, v Meta) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.set[strings.TrimSuffix(filepath.Base(name), tempSuffix)] = v
 	return nil
 }
@@ -145,7 +149,7 @@ func TestVectorsEncode(t *testing.T) {
 		}
 		for mode := range modes {
 			t.Run(v.name+"/"+mode, func(t *testing.T) {
-				fsys := &metaFS{toMem(t, data), meta, map[string]Meta{}}
+				fsys := &metaFS{FS: toMem(t, data), meta: meta, set: map[string]Meta{}}
 				err := run(t, mode, v.ranks, func(ctx context.Context, c comm.Comm) error {
 					o := v.o
 					o.Group = fmt.Sprint("node", c.Rank())
@@ -183,7 +187,7 @@ func TestVectorsRecover(t *testing.T) {
 				t.Run(v.name+"/"+loss+"/"+mode, func(t *testing.T) {
 					before := load(t, sharedtest.Dir(t, "vectors", "redset", v.name, "lost_"+loss))
 					want := load(t, sharedtest.Dir(t, "vectors", "redset", v.name, "orig"))
-					fsys := &metaFS{toMem(t, before), nil, map[string]Meta{}}
+					fsys := &metaFS{FS: toMem(t, before), set: map[string]Meta{}}
 					var err error
 					if mode == "offline" {
 						_, err = Offline(context.Background(), fsys, "rs.", nil)
