@@ -12,7 +12,7 @@ import (
 // Convert. A writer that goes on from it (Writer.Resume) makes new containers
 // when a variable grows.
 func Compact(ctx context.Context, r *Reader, dst vfs.File, o *ConvertOptions) (*File, error) {
-	w, _, err := newRewriting(r, dst, o)
+	w, err := newRewriting(r, dst, o)
 	if err != nil {
 		return nil, err
 	}

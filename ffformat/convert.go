@@ -55,7 +55,7 @@ func (o *ConvertOptions) Validate() error {
 // first appearance, the timestamp by what is left of it. The error is ErrRange if
 // layout E cannot hold it (2 GiB and more). The caller syncs dst.
 func Convert(ctx context.Context, r *Reader, dst vfs.File, o *ConvertOptions) (*File, error) {
-	w, o, err := newRewriting(r, dst, o)
+	w, err := newRewriting(r, dst, o)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func Convert(ctx context.Context, r *Reader, dst vfs.File, o *ConvertOptions) (*
 
 // newRewriting checks that all variables of r can be read, and prepares a new file
 // without blocks.
-func newRewriting(r *Reader, dst vfs.File, o *ConvertOptions) (*rewriting, *ConvertOptions, error) {
+func newRewriting(r *Reader, dst vfs.File, o *ConvertOptions) (*rewriting, error) {
 	if o == nil {
 		o = &ConvertOptions{Hash: r.f.Hash}
 		if o.Hash == Fast {
@@ -95,21 +95,21 @@ func newRewriting(r *Reader, dst vfs.File, o *ConvertOptions) (*rewriting, *Conv
 		}
 	}
 	if err := o.Validate(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	old := r.File()
 	if old.Parity {
-		return nil, nil, formatErr(old.Name, -1, "", ErrUnsupported, "a parity file of level 3 has no variables")
+		return nil, formatErr(old.Name, -1, "", ErrUnsupported, "a parity file of level 3 has no variables")
 	}
 	if old.Damaged != nil {
-		return nil, nil, old.Damaged
+		return nil, old.Damaged
 	}
 	for _, v := range old.Vars() {
 		if _, err := r.VarSize(v.ID); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	return &rewriting{r: r, dst: dst, to: newFile(old, dst.Name(), o), workers: o.Workers, progress: o.Progress}, o, nil
+	return &rewriting{r: r, dst: dst, to: newFile(old, dst.Name(), o), workers: o.Workers, progress: o.Progress}, nil
 }
 
 // newFile is a file without blocks that takes over what it can from the file block of old.

@@ -145,7 +145,7 @@ func (m *mender) plausible(all []place, i int, room int64) bool {
 	return addSat(sum, room) == b.Size
 }
 
-// numbers corrects dptr, containerid, idx and id, of which any two tell the third.
+// numbers corrects dptr, containerid, idx and id, of which the others tell the wrong one.
 func (m *mender) numbers() {
 	t := &m.f.Layout.table().vmd
 	type state struct {
@@ -154,9 +154,9 @@ func (m *mender) numbers() {
 		idx int32
 	}
 	type numbered struct{ id, n int32 }
-	taken := map[numbered]bool{}
+	claims := map[numbered]int{}
 	for p := range m.f.all() {
-		taken[numbered{p.ID, p.ContainerID}] = true
+		claims[numbered{p.ID, p.ContainerID}]++
 	}
 	seen := map[int32]*state{}
 	var order []int32
@@ -166,7 +166,7 @@ func (m *mender) numbers() {
 		if v == nil {
 			v = &state{idx: p.Idx}
 		}
-		if p.ContainerID != v.n && p.Dptr != v.sum {
+		if p.ContainerID != v.n || p.Dptr != v.sum {
 			// not this variable's: whose next can it be?
 			if strays++; strays > maxStrays {
 				return
@@ -174,23 +174,25 @@ func (m *mender) numbers() {
 			owner, fits := int32(0), 0
 			for _, id := range order {
 				s := seen[id]
-				if id != p.ID && p.ContainerID == s.n && p.Dptr == s.sum && (t.idx.len == 0 || p.Idx == s.idx) && !taken[numbered{id, s.n}] {
+				if id != p.ID && p.ContainerID == s.n && p.Dptr == s.sum && (t.idx.len == 0 || p.Idx == s.idx) && claims[numbered{id, s.n}] == 0 {
 					owner, fits = id, fits+1
 				}
 			}
-			if fits == 1 {
+			strange := p.ContainerID != v.n && p.Dptr != v.sum || claims[numbered{p.ID, p.ContainerID}] > 1
+			switch {
+			case fits == 1 && strange:
 				m.fix(p, t.id, "id", int64(p.ID), int64(owner))
-				p.ID = owner
-				v = seen[owner]
+				claims[numbered{p.ID, p.ContainerID}]--
+				p.ID, v = owner, seen[owner]
+				claims[numbered{p.ID, p.ContainerID}]++
+			case fits > 0: // either can be meant
+			case p.ContainerID == v.n && claims[numbered{p.ID, v.n}] == 1:
+				m.fix(p, t.dptr, "dptr", p.Dptr, v.sum)
+				p.Dptr = v.sum
+			case p.Dptr == v.sum && claims[numbered{p.ID, v.n}] == 0:
+				m.fix(p, t.containerID, "containerid", int64(p.ContainerID), int64(v.n))
+				p.ContainerID = v.n
 			}
-		}
-		switch {
-		case p.ContainerID == v.n && p.Dptr != v.sum:
-			m.fix(p, t.dptr, "dptr", p.Dptr, v.sum)
-			p.Dptr = v.sum
-		case p.ContainerID != v.n && p.Dptr == v.sum:
-			m.fix(p, t.containerID, "containerid", int64(p.ContainerID), int64(v.n))
-			p.ContainerID = v.n
 		}
 		if t.idx.len > 0 && v.n > 0 && p.Idx != v.idx {
 			m.fix(p, t.idx, "idx", int64(p.Idx), int64(v.idx))
@@ -202,6 +204,43 @@ func (m *mender) numbers() {
 			order = append(order, p.ID)
 		}
 		seen[p.ID] = v
+	}
+	m.table(order)
+}
+
+// table corrects the places of variables in FTI's table: they are 0, 1, ..., each once.
+// Of two that claim one place, that which appears in this place is right.
+func (m *mender) table(order []int32) {
+	t := &m.f.Layout.table().vmd
+	if t.idx.len == 0 {
+		return
+	}
+	idx := map[int32]int32{}
+	for p := range m.f.all() {
+		idx[p.ID] = p.Idx
+	}
+	owner := map[int32]int32{}
+	for i, id := range order {
+		k := idx[id]
+		if _, ok := owner[k]; k >= 0 && int(k) < len(order) && (!ok || int(k) == i) {
+			owner[k] = id
+		}
+	}
+	free := int32(0)
+	for _, id := range order {
+		if o, ok := owner[idx[id]]; ok && o == id {
+			continue
+		}
+		for _, ok := owner[free]; ok; _, ok = owner[free] {
+			free++
+		}
+		owner[free] = id
+		for p := range m.f.all() {
+			if p.ID == id && p.Idx != free {
+				m.fix(p, t.idx, "idx", int64(p.Idx), int64(free))
+				p.Idx = free
+			}
+		}
 	}
 }
 
@@ -222,6 +261,14 @@ func (m *mender) chunks() error {
 		if p.odd != [2]byte{} {
 			m.fix(p, t.hasContent, "hascontent, hasCkpt", int64(max(p.odd[0], p.odd[1])), 1)
 			p.odd = [2]byte{}
+		}
+		if open[p.ID] && p.HasContent && p.ChunkSize == 0 {
+			m.fix(p, t.hasContent, "hascontent", 1, 0)
+			p.HasContent = false
+		}
+		if open[p.ID] && !p.HasContent && p.ChunkSize != 0 {
+			m.fix(p, t.chunk, "chunksize", p.ChunkSize, 0)
+			p.ChunkSize = 0
 		}
 		try := []int64{p.ContainerSize}
 		if !p.HasContent || p.ChunkSize == 0 {

@@ -1,6 +1,7 @@
 package ffformat
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +41,7 @@ type RepairOptions struct {
 
 // Validate reports what is wrong with o.
 func (o *RepairOptions) Validate() error {
-	if o != nil && (o.Bad > KeepBad || o.Workers < 0 || o.Layout != 0 && !o.Layout.valid()) {
+	if o != nil && (o.Bad > KeepBad || o.Workers < 0 || o.CkptID < 0 || o.Layout != 0 && !o.Layout.valid()) {
 		return usageErr("bad chunks %d, %d workers, layout %d", o.Bad, o.Workers, o.Layout)
 	}
 	return nil
@@ -93,13 +94,28 @@ func Repair(ctx context.Context, r io.ReaderAt, size int64, name string, dst vfs
 		o = new(RepairOptions)
 	}
 	f, err := Decode(r, size, name, &DecodeOptions{Layout: o.Layout, Lenient: true})
-	if err != nil {
+	if isIO(err) {
+		return nil, err
+	}
+	w := &repairing{RepairOptions: *o, f: f, rep: &RepairReport{}, r: r}
+	why := err
+	if f != nil {
+		why = f.Damaged
+	}
+	if why != nil && (f == nil || !f.Parity) {
+		if err := w.better(ctx, size, name, why); err != nil {
+			return nil, err
+		}
+	}
+	if f = w.f; f == nil {
+		return nil, err
+	}
+	if err := w.kind(ctx); err != nil {
 		return nil, err
 	}
 	if f.Parity {
 		return nil, formatErr(name, -1, "", ErrUnsupported, "a parity file of level 3: the group's other files can rebuild it, nothing in it can")
 	}
-	w := &repairing{RepairOptions: *o, f: f, rep: &RepairReport{}, r: r}
 	if err := w.diagnose(ctx); err != nil {
 		return nil, err
 	}
@@ -107,7 +123,7 @@ func Repair(ctx context.Context, r io.ReaderAt, size int64, name string, dst vfs
 		w.rep.Sound = true
 		return w.rep, nil
 	}
-	if len(w.rep.Good) == 0 && o.Bad == DropBad && len(f.Vars()) > 0 {
+	if len(w.rep.Good) == 0 && o.Bad == DropBad && len(w.f.Vars()) > 0 {
 		return w.rep, formatErr(name, -1, "", ErrMissing, "no variable is whole")
 	}
 	return w.rep, w.write(ctx, dst)
@@ -138,6 +154,7 @@ func (w *repairing) diagnose(ctx context.Context) error {
 		fi := findingOf(Note, f.Name, err)
 		w.act(fi.Offset, fi.Field, "file block made anew: %s", fi.Msg)
 	}
+	w.fileBlock()
 	m := &mender{repairing: w, ctx: ctx}
 	if err := m.mend(); err != nil {
 		return err
@@ -183,6 +200,28 @@ func (w *repairing) diagnose(ctx context.Context) error {
 	}
 	w.sort()
 	return nil
+}
+
+// fileBlock mends what the file block of level 2 and 3 files, and the id, cannot be.
+func (w *repairing) fileBlock() {
+	fb, t := &w.f.FB, &w.f.Layout.table().fb
+	at := w.f.fbOffset()
+	set := func(p *int64, to int64, s span, field string) {
+		if w.f.Damaged == nil {
+			w.act(at+int64(s.off), field, "%d, was %d", to, *p)
+		}
+		*p = to
+	}
+	if fb.MaxFs != -1 && fb.MaxFs < fb.FileSize {
+		set(&fb.MaxFs, -1, t.maxFs, "FB.maxFs")
+	}
+	if fb.PtFs < -1 {
+		set(&fb.PtFs, -1, t.ptFs, "FB.ptFs")
+	}
+	if id := int64(fb.CkptID); t.ckptID.len > 0 && id < 0 {
+		set(&id, int64(max(w.CkptID, 0)), t.ckptID, "FB.ckptId")
+		fb.CkptID = int32(id)
+	}
 }
 
 // checksum looks whether the one of the file block is that of the reader's rule. If it
@@ -241,6 +280,9 @@ func (w *repairing) sort() {
 		if b.Err != nil {
 			b.Fate = "dropped" // where its bytes are is not known
 		}
+		if w.Bad != DropBad && w.claims(v.ID) > 4*w.f.Size+1<<24 {
+			b.Fate = "dropped" // too much that is not there
+		}
 		for _, c := range w.f.Containers(v.ID) {
 			if err := w.badChunk[c]; err != nil {
 				if b.Err == nil {
@@ -258,11 +300,21 @@ func (w *repairing) sort() {
 	}
 }
 
+// claims is how many bytes of a variable are bad, which may be more than there are.
+func (w *repairing) claims(id int32) (n int64) {
+	for _, c := range w.f.Containers(id) {
+		if w.badChunk[c] != nil {
+			n = addSat(n, c.ChunkSize)
+		}
+	}
+	return n
+}
+
 // write writes the new file.
 func (w *repairing) write(ctx context.Context, dst vfs.File) error {
 	old := w.f
 	to := newFile(old, dst.Name(), &ConvertOptions{Layout: old.Layout, Hash: old.Hash, BlockSize: old.BlockSize})
-	if w.CkptID != 0 && to.Layout.table().fb.ckptID.len > 0 {
+	if w.CkptID > 0 && old.Damaged != nil && to.Layout.table().fb.ckptID.len > 0 {
 		to.FB.CkptID = w.CkptID
 	}
 	drop := map[int32]bool{}
@@ -272,6 +324,7 @@ func (w *repairing) write(ctx context.Context, dst vfs.File) error {
 	if len(w.rep.Bad) == 0 && old.Damaged == nil && to.sameSize(old) {
 		to.FB.MaxFs, to.FB.PtFs = old.FB.MaxFs, old.FB.PtFs
 	}
+	idx := tableWithout(old, drop)
 	rw := &rewriting{r: w.rd, dst: dst, to: to, workers: w.Workers, progress: w.Progress}
 	for i := range old.Blocks {
 		var b Block
@@ -281,7 +334,7 @@ func (w *repairing) write(ctx context.Context, dst vfs.File) error {
 				continue
 			}
 			c := *p.Container
-			c.Pad, c.odd = [3]byte{}, [2]byte{}
+			c.Idx, c.Pad, c.odd = idx[p.ID], [3]byte{}, [2]byte{}
 			b.Containers = append(b.Containers, c)
 			if c.HasContent {
 				bad := w.badChunk[p.Container] != nil
@@ -306,4 +359,21 @@ func (f *File) sameSize(old *File) bool {
 		g.Blocks = append(g.Blocks, Block{Containers: slices.Clone(old.Blocks[i].Containers)})
 	}
 	return g.layOut() == nil && g.Size == old.FB.FileSize
+}
+
+// tableWithout returns each variable's place in FTI's table without those of drop.
+func tableWithout(f *File, drop map[int32]bool) map[int32]int32 {
+	idx := tableOf(f)
+	var ids []int32
+	for _, v := range f.Vars() {
+		if !drop[v.ID] {
+			ids = append(ids, v.ID)
+		}
+	}
+	slices.SortStableFunc(ids, func(a, b int32) int { return cmp.Compare(idx[a], idx[b]) })
+	out := map[int32]int32{}
+	for i, id := range ids {
+		out[id] = int32(i)
+	}
+	return out
 }

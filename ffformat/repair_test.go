@@ -1,0 +1,339 @@
+package ffformat
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"blobio/internal/vfs"
+)
+
+// repaired repairs a file in memory. b is nil if nothing was written.
+func repaired(t rapid.TB, old []byte, name string, o *RepairOptions) (rep *RepairReport, b []byte, err error) {
+	t.Helper()
+	before := bytes.Clone(old)
+	dst, bytesOf := created(t)
+	rep, err = Repair(context.Background(), bytes.NewReader(old), int64(len(old)), name, dst, o)
+	if !bytes.Equal(old, before) {
+		t.Fatalf("%s: the old file was changed", name)
+	}
+	if err == nil && rep.File != nil {
+		b = bytesOf()
+		noFaults(t, b, "repaired "+name)
+	} else if len(bytesOf()) != 0 {
+		t.Errorf("%s: bytes were written without a file", name)
+	}
+	return rep, b, err
+}
+
+// Whole vectors need no repair; a checkpoint 7 from v1.3 on gets the reader's checksum, and
+// all its other bytes stay.
+func TestRepairVectors(t *testing.T) {
+	dir, m := vectors(t)
+	n := 0
+	for name, e := range m {
+		old := readVector(t, dir, name)
+		rep, b, err := repaired(t, old, path.Base(name), nil)
+		if strings.Contains(name, "RSed") {
+			if !errors.Is(err, ErrUnsupported) {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if e.ChecksumRules["cs_content_only"] || !e.ChecksumRules["cs_all_stored_hashes"] {
+			if !rep.Sound || b != nil {
+				t.Errorf("%s: %+v", name, rep)
+			}
+			continue
+		}
+		n++
+		if rep.Sound || len(rep.Bad) != 0 || len(rep.Good) != 5 || len(rep.Actions) != 1 || !strings.Contains(rep.Actions[0].Msg, "reader's rule") {
+			t.Errorf("%s: %+v", name, rep)
+		}
+		f, err := decodeBytes(old, name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range f.Extents() {
+			switch {
+			case x.Kind == ExtentEmpty: // stale bytes are not copied
+			case x.Kind == ExtentMeta && x.Block < 0:
+				if !bytes.Equal(old[x.Off+49:x.End()-1], b[x.Off+49:x.End()-1]) {
+					t.Errorf("%s: the file block differs in more than checksum and myHash", name)
+				}
+			case !bytes.Equal(old[x.Off:x.End()], b[x.Off:x.End()]):
+				t.Errorf("%s: %v at %#x differs", name, x.Kind, x.Off)
+			}
+		}
+	}
+	if n < 10 {
+		t.Errorf("only %d files with the writer's checksum", n)
+	}
+}
+
+// Of torn and buggy files all good variables are kept, and the bad ones are named.
+func TestRepairTornAndBugs(t *testing.T) {
+	dir, _ := vectors(t)
+	for _, v := range damagedVectors {
+		old := readVector(t, dir, v.name+".fti")
+		for _, how := range []BadChunks{DropBad, ZeroBad, KeepBad} {
+			rep, b, err := repaired(t, old, v.name, &RepairOptions{Bad: how})
+			if len(v.bad) == 0 && v.good == 0 {
+				if err == nil || rep != nil {
+					t.Errorf("%s: %+v, %v: want an error, its metadata are gone", v.name, rep, err)
+				}
+				continue
+			}
+			if how == DropBad && v.good == 0 {
+				if !errors.Is(err, ErrMissing) || len(rep.Bad) != len(v.bad) {
+					t.Errorf("%s: %v", v.name, err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Errorf("%s: %v", v.name, err)
+				continue
+			}
+			if len(v.bad) == 0 {
+				if !rep.Sound {
+					t.Errorf("%s: %+v", v.name, rep)
+				}
+				continue
+			}
+			var bad []int32
+			for _, x := range rep.Bad {
+				bad = append(bad, x.ID)
+				if x.Bytes == 0 || len(x.Lost) == 0 || !errors.Is(x.Err, ErrChecksum) || x.Fate != [...]string{"dropped", "zeroed", "kept"}[how] {
+					t.Errorf("%s: %+v", v.name, x)
+				}
+			}
+			if !slices.Equal(bad, v.bad) || len(rep.Good) != v.good {
+				t.Errorf("%s: %v bad, %v good", v.name, bad, rep.Good)
+			}
+			checkFate(t, v.name, how, rep, old, b)
+		}
+	}
+}
+
+// checkFate compares what was written with the old file, variable by variable.
+func checkFate(t *testing.T, name string, how BadChunks, rep *RepairReport, old, b []byte) {
+	t.Helper()
+	r := reader(t, old, name)
+	got := allVars(t, b, name)
+	if want := len(rep.Good) + len(rep.Bad)*min(int(how), 1); len(got) != want {
+		t.Errorf("%s: %d variables, want %d", name, len(got), want)
+	}
+	for _, v := range r.File().Vars() {
+		if got[v.ID] == nil {
+			continue
+		}
+		want := make([]byte, v.Size)
+		if _, err := r.ReadAt(v.ID, want, 0); err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range rep.Bad {
+			for _, l := range x.Lost {
+				if x.ID == v.ID && how == ZeroBad {
+					clear(want[l.Off : l.Off+l.Len])
+				}
+			}
+		}
+		if !bytes.Equal(got[v.ID], want) {
+			t.Errorf("%s: variable %d differs", name, v.ID)
+		}
+	}
+}
+
+// cannot are the faults of the negative corpus by which variables are lost: how many of five.
+var cannot = map[string]int{
+	"hash of a chunk":                  1,
+	"id of the last container unknown": 0,
+	"id of a first container":          2,
+}
+
+// Each file of the negative corpus becomes sound, and no variable gets wrong bytes.
+func TestRepairNegative(t *testing.T) {
+	for _, n := range negative {
+		for _, k := range kinds {
+			if n.only != "" && !slices.Contains(strings.Fields(n.only), k.name) {
+				continue
+			}
+			t.Run(n.name+"/"+k.name, func(t *testing.T) {
+				f, old := build(t, k.layout, k.hash, 512, n.specs)
+				n.change(f)
+				reseal(t, f, old)
+				rep, b, err := repaired(t, old, "", nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if rep.Sound {
+					t.Fatal("called sound")
+				}
+				want := contentOf(n.specs)
+				for id, got := range allVars(t, b, "") {
+					if !bytes.Equal(got, want[id]) {
+						t.Errorf("variable %d: %d wrong bytes, want %d; %v", id, len(got), len(want[id]), rep.Actions)
+					}
+				}
+				lost := cannot[n.name]
+				if k.layout == LayoutB && n.field == "variable 4" {
+					lost = 0 // its checksum is of the bytes: they are good, the hash is not
+				}
+				if len(rep.Good) != 5-lost {
+					t.Errorf("good %v, bad %v; %v", rep.Good, rep.Bad, rep.Actions)
+				}
+			})
+		}
+	}
+}
+
+// A file that is cut off, or followed by other bytes, at any place.
+func TestRepairCut(t *testing.T) {
+	for _, k := range kinds {
+		f, whole := build(t, k.layout, k.hash, 512, six)
+		want := contentOf(six)
+		for cut := int64(1); cut < f.Size; cut += 1 + cut/7 {
+			rep, b, err := repaired(t, whole[:f.Size-cut], "", nil)
+			if err != nil {
+				if k.layout.atEnd() && cut <= k.layout.fbSize() {
+					t.Errorf("%s, %d bytes cut: %v", k.name, cut, err)
+				}
+				continue
+			}
+			got := map[int32][]byte{}
+			if b != nil {
+				got = allVars(t, b, "")
+			}
+			for id, p := range got {
+				if !bytes.Equal(p, want[id]) && len(rep.File.Containers(id)) == len(f.Containers(id)) {
+					t.Errorf("%s, %d bytes cut: variable %d is wrong", k.name, cut, id)
+				}
+			}
+			if k.layout.atEnd() && len(rep.Good) != 5 {
+				t.Errorf("%s, %d bytes cut: good %v", k.name, cut, rep.Good)
+			}
+		}
+		for _, more := range []int{1, 100, 5000} {
+			rep, b, err := repaired(t, append(bytes.Clone(whole), make([]byte, more)...), "", nil)
+			if err != nil {
+				t.Errorf("%s and %d bytes: %v", k.name, more, err)
+				continue
+			}
+			sameVars(t, fmt.Sprintf("%s and %d bytes", k.name, more), allVars(t, b, ""), want)
+			if rep.Sound || int64(len(b)) != f.Size {
+				t.Errorf("%s and %d bytes: %+v", k.name, more, rep)
+			}
+		}
+	}
+}
+
+// The hash in a record is wrong, but the checksum is that of the bytes: nothing is lost.
+func TestRepairRecordHash(t *testing.T) {
+	for _, k := range kinds {
+		f, old := build(t, k.layout, k.hash, 512, seven)
+		f.at(1, 0).Hash[3] ^= 0x40
+		put(t, f, old) // not sealed again
+		rep, b, err := repaired(t, old, "", nil)
+		if err != nil {
+			t.Fatalf("%s: %v", k.name, err)
+		}
+		if k.hash == Fast || k.layout == LayoutA { // whose checksums cover the record
+			if len(rep.Bad) != 1 || len(rep.Good) != 4 {
+				t.Errorf("%s: %+v", k.name, rep)
+			}
+			continue
+		}
+		if len(rep.Bad) != 0 {
+			t.Errorf("%s: %+v", k.name, rep)
+		}
+		sameVars(t, k.name, allVars(t, b, ""), contentOf(seven))
+	}
+}
+
+// Any bit of the metadata: no panic, a sound file, and never wrong bytes under the right
+// name and size.
+func TestRepairEveryBit(t *testing.T) {
+	want := contentOf(seven)
+	for i, k := range kinds {
+		good, old := build(t, k.layout, k.hash, 512, seven)
+		pieces, err := good.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, n := 0, 0
+		for _, p := range pieces {
+			for at := p.Off + int64(i%3); at < p.Off+int64(len(p.Data)); at += 3 {
+				bit := (at*5 + int64(i)) % 8
+				old[at] ^= 1 << bit
+				rep, b, err := repaired(t, old, "", nil)
+				n++
+				switch {
+				case err != nil:
+					t.Errorf("%s: byte %#x bit %d: %v", k.name, at, bit, err)
+				case rep.Sound, len(rep.Good) == 5:
+					whole++
+				}
+				if f, _ := decodeBytes(old, "", &DecodeOptions{Lenient: true}); b != nil && f != nil && !idChanged(good, f) {
+					for id, got := range allVars(t, b, "") {
+						if w, ok := want[id]; ok && !bytes.Equal(got, w) {
+							t.Errorf("%s: byte %#x bit %d: variable %d is wrong: %v", k.name, at, bit, id, rep.Actions)
+						}
+					}
+				}
+				old[at] ^= 1 << bit
+			}
+		}
+		t.Logf("%s: of %d flipped bits %d cost nothing", k.name, n, whole)
+	}
+}
+
+func TestRepairRefuses(t *testing.T) {
+	_, b := build(t, LayoutF, MD5, 0, seven)
+	for _, o := range []*RepairOptions{{Bad: 3}, {Workers: -1}, {Layout: 99}, {CkptID: -1}} {
+		if _, _, err := repaired(t, b, "", o); !errors.Is(err, ErrUsage) {
+			t.Errorf("%+v: %v", *o, err)
+		}
+	}
+	if _, _, err := repaired(t, bytes.Repeat([]byte("no checkpoint "), 1000), "", nil); !errors.Is(err, ErrNotFormat) {
+		t.Errorf("another format: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	dst, err := vfs.NewMem().Create("x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Repair(ctx, bytes.NewReader(b), int64(len(b)), "", dst, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+func FuzzRepair(f *testing.F) {
+	for _, k := range kinds {
+		_, b := build(f, k.layout, k.hash, 512, seven)
+		f.Add(b, uint8(0))
+		f.Add(b[:len(b)-50], uint8(1))
+		b = bytes.Clone(b)
+		b[len(b)-300] ^= 4
+		f.Add(b, uint8(2))
+	}
+	f.Fuzz(func(t *testing.T, b []byte, how uint8) {
+		if g, err := decodeBytes(b, "", &DecodeOptions{Lenient: true}); err == nil && max(g.FB.FileSize, g.FB.DataSize) > 1<<24 {
+			return // the new file may be so large
+		}
+		if _, _, err := repaired(t, b, "", &RepairOptions{Bad: BadChunks(how % 3)}); isIO(err) && !errors.Is(err, ErrUsage) {
+			t.Error(err)
+		}
+	})
+}
