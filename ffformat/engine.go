@@ -21,6 +21,32 @@ const (
 type chunkJob struct {
 	c   place
 	dst []byte // its bytes go here; nil: nowhere
+
+	// want, if not nil, are the XXH3-128 digests of the blocks of bs bytes, from a
+	// side file: they stand for the hash of the record.
+	want []byte
+	bs   int64
+}
+
+// blockSums knows digests of blocks of one file.
+type blockSums interface {
+	// blockSums returns the XXH3-128 digests of the blocks of a container's chunk, one
+	// after the other, and the size of a block in bytes. nil: it has none for
+	// the chunk that this record describes.
+	blockSums(c *Container) (digests []byte, blockSize int)
+}
+
+// with takes what sums knows of the chunk, if that can be.
+func (j chunkJob) with(sums blockSums) chunkJob {
+	if sums == nil {
+		return j
+	}
+	want, bs := sums.blockSums(j.c.Container)
+	if want == nil || bs < minBlockSize || bs > maxBlockSize || int64(len(want)) != (j.c.ChunkSize+int64(bs)-1)/int64(bs)*16 {
+		return j
+	}
+	j.want, j.bs = want, int64(bs)
+	return j
 }
 
 type chunkResult struct {
@@ -34,13 +60,13 @@ type segment struct {
 	off, n int64
 }
 
-// fastState collects the block digests of a chunk of a Fast file.
-type fastState struct {
+// blockState is of a chunk whose blocks are hashed, by several workers.
+type blockState struct {
 	once    sync.Once
-	digests []byte
+	digests []byte       // of a Fast file: collected
 	left    atomic.Int64 // segments
 	failed  sync.Mutex   // guards errAt and the err of the result
-	errAt   int64        // the first byte that could not be read
+	errAt   int64        // where it failed first
 }
 
 // hashing is one run of hashChunks.
@@ -48,7 +74,7 @@ type hashing struct {
 	r    *Reader
 	jobs []chunkJob
 	segs []segment
-	fast []fastState
+	fast []blockState
 	res  []chunkResult
 	next atomic.Int64
 }
@@ -73,21 +99,25 @@ func (r *Reader) hashChunks(ctx context.Context, jobs []chunkJob, workers int) (
 	return h.res, ctx.Err()
 }
 
-// cut makes the segments: of MD5 whole chunks, the longest first so that no
-// worker is left with one at the end.
+// cut makes the segments: chunks that must be hashed whole first, the longest
+// first so that no worker is left with one at the end.
 func (h *hashing) cut() {
-	if h.r.f.Hash == MD5 {
-		h.segs = make([]segment, len(h.jobs))
-		for i, j := range h.jobs {
-			h.segs[i] = segment{i, 0, j.c.ChunkSize}
+	h.fast = make([]blockState, len(h.jobs))
+	for i := range h.jobs {
+		if j := &h.jobs[i]; h.whole(j) {
+			h.segs = append(h.segs, segment{i, 0, j.c.ChunkSize})
 		}
-		slices.SortStableFunc(h.segs, func(a, b segment) int { return cmp.Compare(b.n, a.n) })
-		return
 	}
-	h.fast = make([]fastState, len(h.jobs))
-	bs := int64(h.r.f.BlockSize)
-	step := segmentSize / bs * bs
-	for i, j := range h.jobs {
+	slices.SortStableFunc(h.segs, func(a, b segment) int { return cmp.Compare(b.n, a.n) })
+	for i := range h.jobs {
+		j := &h.jobs[i]
+		if h.whole(j) {
+			continue
+		}
+		if j.want == nil {
+			j.bs = int64(h.r.f.BlockSize)
+		}
+		step := max(segmentSize/j.bs, 1) * j.bs
 		size := j.c.ChunkSize
 		if size > h.r.f.Size { // no such bytes: the first read fails, without digests for them all
 			size = min(size, step)
@@ -100,6 +130,9 @@ func (h *hashing) cut() {
 	}
 }
 
+// whole says that the hash of a chunk is one over all its bytes.
+func (h *hashing) whole(j *chunkJob) bool { return h.r.f.Hash == MD5 && j.want == nil }
+
 func (h *hashing) work(ctx context.Context) {
 	var buf []byte
 	for {
@@ -108,13 +141,14 @@ func (h *hashing) work(ctx context.Context) {
 			return
 		}
 		s := h.segs[k]
-		if j := h.jobs[s.job]; j.dst == nil && s.n > 0 && buf == nil {
-			buf = make([]byte, max(pieceSize, h.r.f.BlockSize))
+		j := &h.jobs[s.job]
+		if need := max(pieceSize, j.bs); j.dst == nil && s.n > 0 && int64(len(buf)) < need {
+			buf = make([]byte, need)
 		}
-		if h.fast != nil {
-			h.fastSegment(ctx, s, buf)
-		} else {
+		if h.whole(j) {
 			h.md5Chunk(ctx, s, buf)
+		} else {
+			h.blocks(ctx, s, buf)
 		}
 	}
 }
@@ -147,42 +181,73 @@ func (h *hashing) md5Chunk(ctx context.Context, s segment, buf []byte) {
 	sum.Sum(h.res[s.job].hash[:0])
 }
 
-// fastSegment hashes the blocks of a segment; whoever does the last segment of a
-// chunk hashes the digests.
-func (h *hashing) fastSegment(ctx context.Context, s segment, buf []byte) {
-	j, st, bs := &h.jobs[s.job], &h.fast[s.job], int64(h.r.f.BlockSize)
+// blocks hashes the blocks of a segment, and compares their digests or collects
+// them: then whoever does the last segment of a chunk hashes these.
+func (h *hashing) blocks(ctx context.Context, s segment, buf []byte) {
+	j, st := &h.jobs[s.job], &h.fast[s.job]
 	st.once.Do(func() {
-		if j.c.ChunkSize <= h.r.f.Size {
-			st.digests = make([]byte, (j.c.ChunkSize+bs-1)/bs*16)
+		if j.want == nil && j.c.ChunkSize <= h.r.f.Size {
+			st.digests = make([]byte, (j.c.ChunkSize+j.bs-1)/j.bs*16)
 		}
 	})
-	step := max(pieceSize/bs, 1) * bs
+	step := max(pieceSize/j.bs, 1) * j.bs
 	for off := s.off; off < s.off+s.n; off += step {
 		if ctx.Err() != nil {
 			return
 		}
 		p, err := h.piece(j, buf, off, min(step, s.off+s.n-off))
 		if err != nil {
-			st.failed.Lock()
-			if h.res[s.job].err == nil || off < st.errAt {
-				h.res[s.job].err, st.errAt = err, off
+			h.fail(s.job, off, err)
+			break
+		}
+		switch {
+		case j.want != nil:
+			if at, ok := equalBlocks(p, j.want[off/j.bs*16:], int(j.bs)); !ok {
+				at += off
+				h.fail(s.job, at, formatErr(h.r.f.Name, j.c.Fptr+at, j.c.field(), ErrChecksum,
+					"the %d bytes from %d of the chunk do not have the digest that was kept", min(j.bs, j.c.ChunkSize-at), at))
 			}
-			st.failed.Unlock()
-			break
-		}
-		if st.digests == nil {
-			break
-		}
-		at := st.digests[off/bs*16:]
-		for len(p) > 0 {
-			b := p[:min(int64(len(p)), bs)]
-			d := fastBlock(b)
-			copy(at, d[:])
-			p, at = p[len(b):], at[16:]
+		case st.digests != nil:
+			sumBlocks(p, st.digests[off/j.bs*16:], int(j.bs))
 		}
 	}
-	if st.left.Add(-1) == 0 {
+	if st.left.Add(-1) > 0 {
+		return
+	}
+	if h.res[s.job].hash = j.c.Hash; j.want == nil {
 		h.res[s.job].hash = fastChunk(st.digests)
-		st.digests = nil
 	}
+	st.digests = nil
+}
+
+// fail notes an error at byte off of a chunk; the first in the chunk stays.
+func (h *hashing) fail(job int, off int64, err error) {
+	st := &h.fast[job]
+	st.failed.Lock()
+	defer st.failed.Unlock()
+	if h.res[job].err == nil || off < st.errAt {
+		h.res[job].err, st.errAt = err, off
+	}
+}
+
+// sumBlocks puts the digests of the blocks of p into to.
+func sumBlocks(p, to []byte, bs int) {
+	for len(p) > 0 {
+		n := min(len(p), bs)
+		d := fastBlock(p[:n])
+		copy(to, d[:])
+		p, to = p[n:], to[16:]
+	}
+}
+
+// equalBlocks compares them, and returns where the first block that differs begins.
+func equalBlocks(p, want []byte, bs int) (at int64, ok bool) {
+	for len(p) > 0 {
+		n := min(len(p), bs)
+		if fastBlock(p[:n]) != Digest(want) {
+			return at, false
+		}
+		p, want, at = p[n:], want[16:], at+int64(n)
+	}
+	return 0, true
 }

@@ -34,6 +34,8 @@ type ReadOptions struct {
 	// Workers is how many chunks (of Fast files: pieces of chunks) are read and
 	// hashed at once. 0: as many as there are processors.
 	Workers int
+
+	sums blockSums // of a side file that is bound to this file; may be nil
 }
 
 // NewReader decodes the metadata of a file as Decode does. The errors are
@@ -167,7 +169,7 @@ func (r *Reader) ReadVars(ctx context.Context, vars []VarBuf, o *ReadOptions) er
 			continue
 		}
 		for _, c := range v.chunks {
-			jobs = append(jobs, chunkJob{c: c, dst: b.Data[c.Dptr : c.Dptr+c.ChunkSize]})
+			jobs = append(jobs, chunkJob{c: c, dst: b.Data[c.Dptr : c.Dptr+c.ChunkSize]}.with(o.sums))
 		}
 	}
 	from[len(vars)] = len(jobs)
