@@ -174,3 +174,9 @@ func Usage(extents []Extent) map[ExtentKind]int64 {
 	}
 	return sum
 }
+
+// FileBlockOffset is where the file block lies in the file.
+func (f *File) FileBlockOffset() int64 { return f.fbOffset() }
+
+// RecordOffset is where the record of a container (VMD) lies in the file.
+func (f *File) RecordOffset(block, container int) int64 { return f.recordOffset(block, container) }

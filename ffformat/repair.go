@@ -33,6 +33,8 @@ type RepairOptions struct {
 	// CkptID of the new file, where the file block that has it is lost. Default: what
 	// is left of it, or 0.
 	CkptID int32
+	// DryRun only tells what would be done; dst may be nil.
+	DryRun bool
 	// Workers read chunks at once. Default: as many as there are processors.
 	Workers int
 	// Progress is told how many bytes are copied, of how many. Several goroutines call it.
@@ -125,6 +127,9 @@ func Repair(ctx context.Context, r io.ReaderAt, size int64, name string, dst vfs
 	}
 	if len(w.rep.Good) == 0 && o.Bad == DropBad && len(w.f.Vars()) > 0 {
 		return w.rep, formatErr(name, -1, "", ErrMissing, "no variable is whole")
+	}
+	if o.DryRun {
+		return w.rep, nil
 	}
 	return w.rep, w.write(ctx, dst)
 }

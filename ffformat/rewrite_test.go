@@ -339,3 +339,23 @@ func BenchmarkConvert(b *testing.B) {
 		})
 	}
 }
+
+func TestCopyVar(t *testing.T) {
+	for _, k := range kinds {
+		f, b := build(t, k.layout, k.hash, 512, six)
+		r := reader(t, b, "a")
+		for id, want := range contentOf(six) {
+			var w bytes.Buffer
+			if err := r.CopyVar(t.Context(), id, &w); err != nil || !bytes.Equal(w.Bytes(), want) {
+				t.Errorf("%s: variable %d: %v", k.name, id, err)
+			}
+		}
+		b[f.at(1, 0).Fptr] ^= 1
+		if err := r.CopyVar(t.Context(), 4, io.Discard); !errors.Is(err, ErrChecksum) || !slices.Equal(BadVars(err), []int32{4}) {
+			t.Errorf("%s: a bad chunk: %v", k.name, err)
+		}
+		if err := r.CopyVar(t.Context(), 9, io.Discard); !errors.Is(err, ErrMissing) {
+			t.Errorf("%s: no such variable: %v", k.name, err)
+		}
+	}
+}

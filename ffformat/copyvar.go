@@ -1,0 +1,37 @@
+package ffformat
+
+import (
+	"context"
+	"io"
+)
+
+// CopyVar writes a whole variable to w, piece by piece, and verifies each chunk in the
+// same pass. The error is a VarError, of the classes that ReadVars gives, that
+// of ctx or that of w; what was written until then is not to be trusted.
+func (r *Reader) CopyVar(ctx context.Context, id int32, w io.Writer) error {
+	v, err := r.variable(id)
+	if err != nil {
+		return err
+	}
+	buf := make([]byte, rewritePiece)
+	for _, c := range v.chunks {
+		sum := newSum(r.f)
+		for off := int64(0); off < c.ChunkSize; off += rewritePiece {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			p := buf[:min(rewritePiece, c.ChunkSize-off)]
+			if _, err := r.read(c, p, off); err != nil {
+				return &VarError{id, err}
+			}
+			sum.Write(p)
+			if _, err := w.Write(p); err != nil {
+				return err
+			}
+		}
+		if err := r.verdict(c, chunkResult{hash: sum.Sum()}); err != nil {
+			return &VarError{id, err}
+		}
+	}
+	return nil
+}
