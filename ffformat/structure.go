@@ -289,10 +289,10 @@ func (s *structure) content(v *varState, p place) {
 		s.at(p, t.hasContent, "hascontent", p.ChunkSize != 0, "true, but a container of the variable before it is not full")
 	case p.HasContent && p.ChunkSize == 0 && p.ContainerSize > 0 && v.n > 0:
 		s.at(p, t.chunk, "chunksize", true, "0 with content: only the first container of an empty variable can be so")
-	case !p.HasContent && v.n == 0:
+	case !p.HasContent && v.n == 0 && p.ContainerSize > 0:
 		s.at(p, t.hasContent, "hascontent", true, "false, but a variable's first container always has content")
 	}
-	if !p.HasContent || p.ChunkSize != p.ContainerSize {
+	if !p.HasContent && p.ContainerSize > 0 || p.ChunkSize != p.ContainerSize {
 		v.open = true
 	}
 }
