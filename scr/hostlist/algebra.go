@@ -1,0 +1,54 @@
+package hostlist
+
+import "slices"
+
+// Diff returns the hosts of a that are not in b, in the order of a.
+func Diff(a, b []string) []string { return filter(a, b, false) }
+
+// Intersect returns the hosts of a that are in b too, in the order of a.
+func Intersect(a, b []string) []string { return filter(a, b, true) }
+
+func filter(a, b []string, keep bool) []string {
+	in := make(map[string]struct{}, len(b))
+	for _, h := range b {
+		in[h] = struct{}{}
+	}
+	var out []string
+	for _, h := range a {
+		if _, ok := in[h]; ok == keep {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// Union returns the hosts of all lists, each once, in the order of their first
+// place.
+func Union(lists ...[]string) []string {
+	var out []string
+	in := map[string]struct{}{}
+	for _, l := range lists {
+		for _, h := range l {
+			if _, ok := in[h]; !ok {
+				in[h] = struct{}{}
+				out = append(out, h)
+			}
+		}
+	}
+	return out
+}
+
+// Contains tells whether the list names the host.
+func Contains(hosts []string, host string) bool { return slices.Contains(hosts, host) }
+
+// Nth returns the n-th host, counted from 1; from -1 backwards for negative n.
+// ok is false where there is none.
+func Nth(hosts []string, n int) (host string, ok bool) {
+	if n < 0 {
+		n += len(hosts) + 1
+	}
+	if n < 1 || n > len(hosts) {
+		return "", false
+	}
+	return hosts[n-1], true
+}

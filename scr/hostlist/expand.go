@@ -1,0 +1,224 @@
+package hostlist
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+const (
+	// MaxHosts is the largest number of hosts that a list may name.
+	MaxHosts = 1 << 20
+	// maxDigits keeps every number in an int64.
+	maxDigits = 18
+	// maxBytes caps the text of all names together: many hosts with a name of
+	// kilobytes must not fill the memory.
+	maxBytes = 1 << 28
+)
+
+// Expand returns the hosts of a compressed list, in its order and with its
+// duplicates. An empty text is an empty list. Errors are *SyntaxError.
+func Expand(s string) ([]string, error) {
+	var out []string
+	bytes := 0
+	p := &parser{text: s}
+	for {
+		p.skip(", \t\r\n")
+		if p.done() {
+			return out, nil
+		}
+		start := p.pos
+		g, err := p.group()
+		if err != nil {
+			return nil, err
+		}
+		n := int64(1)
+		for _, part := range g {
+			if n *= part.count(); n > MaxHosts-int64(len(out)) {
+				return nil, p.fail(start, ErrTooLarge, "more than %d hosts", MaxHosts)
+			}
+		}
+		for name := range g.all() {
+			if bytes += len(name); bytes > maxBytes {
+				return nil, p.fail(start, ErrTooLarge, "the names are of more than %d bytes", maxBytes)
+			}
+			out = append(out, name)
+		}
+	}
+}
+
+// part of a group: a text, or the numbers of one pair of brackets.
+type part struct {
+	text   string
+	ranges []numbers
+}
+
+// numbers lo..hi, at least width digits wide.
+type numbers struct {
+	lo, hi int64
+	width  int
+}
+
+func (p part) count() int64 {
+	if p.ranges == nil {
+		return 1
+	}
+	var n int64
+	for _, r := range p.ranges {
+		if n += r.hi - r.lo + 1; n > MaxHosts {
+			return MaxHosts + 1 // saturates: the sum may not overflow
+		}
+	}
+	return n
+}
+
+type group []part
+
+// all yields the hosts of a group, the last bracket running fastest.
+func (g group) all() func(yield func(string) bool) {
+	return func(yield func(string) bool) { g.walk("", yield) }
+}
+
+func (g group) walk(head string, yield func(string) bool) bool {
+	if len(g) == 0 {
+		return yield(head)
+	}
+	if g[0].ranges == nil {
+		return g[1:].walk(head+g[0].text, yield)
+	}
+	for _, r := range g[0].ranges {
+		for n := r.lo; n <= r.hi; n++ {
+			if !g[1:].walk(head+pad(n, r.width), yield) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// pad writes n with at least width digits.
+func pad(n int64, width int) string {
+	s := strconv.FormatInt(n, 10)
+	if len(s) < width {
+		s = strings.Repeat("0", width-len(s)) + s
+	}
+	return s
+}
+
+type parser struct {
+	text string
+	pos  int
+}
+
+func (p *parser) done() bool { return p.pos == len(p.text) }
+
+func (p *parser) skip(set string) {
+	for !p.done() && strings.IndexByte(set, p.text[p.pos]) >= 0 {
+		p.pos++
+	}
+}
+
+func (p *parser) fail(pos int, class error, format string, a ...any) error {
+	return &SyntaxError{Text: p.text, Pos: pos, Msg: fmt.Sprintf(format, a...), Err: class}
+}
+
+// maxBrackets in one group: more is no host name, and each costs a level.
+const maxBrackets = 8
+
+// group reads up to a comma or blank outside brackets.
+func (p *parser) group() (group, error) {
+	var g group
+	brackets := 0
+	for !p.done() {
+		start := p.pos
+		switch c := p.text[p.pos]; c {
+		case ',', ' ', '\t', '\r', '\n':
+			return g, nil
+		case ']':
+			return nil, p.fail(start, ErrUsage, "']' without '['")
+		case '[':
+			if brackets++; brackets > maxBrackets {
+				return nil, p.fail(start, ErrUsage, "more than %d brackets in one name", maxBrackets)
+			}
+			rs, err := p.brackets()
+			if err != nil {
+				return nil, err
+			}
+			g = append(g, part{ranges: rs})
+		default:
+			end := strings.IndexAny(p.text[start:], "[], \t\r\n")
+			if end < 0 {
+				end = len(p.text) - start
+			}
+			p.pos += end
+			g = append(g, part{text: p.text[start:p.pos]})
+		}
+	}
+	return g, nil
+}
+
+// brackets reads "[3,5-7]"; the position is at the '['.
+func (p *parser) brackets() ([]numbers, error) {
+	open := p.pos
+	p.pos++
+	var out []numbers
+	for {
+		r, err := p.numbers()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+		if p.done() {
+			return nil, p.fail(open, ErrUsage, "'[' is not closed")
+		}
+		c := p.text[p.pos]
+		p.pos++
+		switch c {
+		case ']':
+			return out, nil
+		case ',':
+		default:
+			return nil, p.fail(p.pos-1, ErrUsage, "%q in brackets, want ',' '-' ']' or a digit", c)
+		}
+	}
+}
+
+func (p *parser) numbers() (numbers, error) {
+	start := p.pos
+	lo, width, err := p.number()
+	if err != nil {
+		return numbers{}, err
+	}
+	r := numbers{lo: lo, hi: lo, width: width}
+	if !p.done() && p.text[p.pos] == '-' {
+		p.pos++
+		hi, _, err := p.number()
+		if err != nil {
+			return numbers{}, err
+		}
+		if hi < lo {
+			return numbers{}, p.fail(start, ErrUsage, "range %d-%d runs backwards", lo, hi)
+		}
+		if hi-lo >= MaxHosts {
+			return numbers{}, p.fail(start, ErrTooLarge, "range of more than %d hosts", MaxHosts)
+		}
+		r.hi = hi
+	}
+	return r, nil
+}
+
+func (p *parser) number() (n int64, width int, err error) {
+	start := p.pos
+	for !p.done() && '0' <= p.text[p.pos] && p.text[p.pos] <= '9' {
+		p.pos++
+	}
+	d := p.text[start:p.pos]
+	if d == "" {
+		return 0, 0, p.fail(start, ErrUsage, "want a number")
+	}
+	if len(d) > maxDigits {
+		return 0, 0, p.fail(start, ErrUsage, "number of more than %d digits", maxDigits)
+	}
+	n, err = strconv.ParseInt(d, 10, 64)
+	return n, len(d), err
+}
