@@ -98,6 +98,31 @@ func TestRebuiltIsOriginal(t *testing.T) {
 	}
 }
 
+// TestLostSums: a member of which all copies of the checksums are gone counts as lost, once.
+func TestLostSums(t *testing.T) {
+	cl := newCluster(t, Options{Scheme: RS, K: 2}, uneven[:6])
+	if err := cl.encode("shared", cl.own); err != nil {
+		t.Fatal(err)
+	}
+	whole := fromMem(t, cl.fs, ".")
+	for r := 1; r <= 3; r++ {
+		if err := cl.fs.Remove(fmt.Sprintf("n%d/rs.%d%s", r, r, sumSuffix)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	flip(t, cl.fs, "n1/f0", 3)
+	for i := range 2 {
+		reps, err := cl.recover("isolated", cl.own)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, fromMem(t, cl.fs, "."), whole)
+		if !reps[1].Verified || (len(reps[1].Rebuilt) > 0) != (i == 0) {
+			t.Errorf("round %d: %+v", i, reps[1])
+		}
+	}
+}
+
 // TestChangedWhileEncoding: a file that others write to is no checkpoint.
 func TestChangedWhileEncoding(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: XOR}, even[:3])

@@ -37,13 +37,13 @@ func (m *member) look() error {
 		m.store.in.add(m.paths[i], f.meta.Size)
 		m.store.out.add("", f.meta.Size)
 		m.found[i] = isRegular(m.fs, m.paths[i]) == f.meta.Size
-		m.partBad[i] = !m.found[i]
+		m.partBad[i] = !m.found[i] || r.distrusts(m.rank)
 	}
 	for x, e := range r.ext[m.rank] {
 		m.extBad[x] = m.partBad[e.part]
 	}
 	size := int64(-1)
-	if h := r.headers[m.rank]; h != nil {
+	if h := r.headers[m.rank]; h != nil && !r.distrusts(m.rank) {
 		f, err := m.fs.Open(h.dataName(m.prefix))
 		if err == nil {
 			m.store.pay, m.store.payOff = f, h.length

@@ -22,6 +22,9 @@ type repair struct {
 	extra   *tree
 	sums    []*memberSums // nil where unknown
 
+	// learned are the sums of members whose own were gone, as their bytes are rebuilt.
+	learned []*memberSums
+
 	lay   *layout
 	ext   [][]extent
 	elems [][]elem
@@ -118,6 +121,12 @@ func newRepair(p place, worlds []int, all []*evidence) (*repair, error) {
 		r.ext = append(r.ext, r.lay.extents(sizes[m]))
 	}
 	r.weighSums(all)
+	r.learned = make([]*memberSums, p.n)
+	for m := range r.learned {
+		if r.distrusts(m) {
+			r.learned[m] = r.lay.newSums(r.ext[m])
+		}
+	}
 	for c := range r.lay.stripes() {
 		es := r.lay.elems(c)
 		r.elems, r.state = append(r.elems, es), append(r.state, make([]state, len(es)))
@@ -149,6 +158,12 @@ func (r *repair) weighSums(all []*evidence) {
 			r.sums[m] = s
 		}
 	}
+}
+
+// distrusts says whether the bytes of a member count as lost because their checksums are: those of
+// other members are there, so they were made once, and all copies are gone or damaged.
+func (r *repair) distrusts(m int) bool {
+	return r.sums[m] == nil && slices.ContainsFunc(r.sums, func(s *memberSums) bool { return s != nil })
 }
 
 // lost is the error of this set.
@@ -231,6 +246,7 @@ func (r *repair) judge(e *engine) (again bool, err error) {
 				return false, r.lost(fmt.Sprintf("stripe %d: what is rebuilt does not match its checksum: bytes without one are corrupt", j.c))
 			}
 			r.state[j.c][el.pos].made = true
+			r.lay.keep(r.learned, r.ext, j.c, el, e.out[i][x].crc)
 		}
 	}
 	return again, nil
@@ -283,6 +299,11 @@ func (r *repair) run(ctx context.Context) error {
 		}
 		for _, m := range r.locals {
 			m.probe()
+		}
+	}
+	for m, s := range r.learned {
+		if s != nil {
+			r.sums[m] = s // all of its bytes were made from good ones
 		}
 	}
 	var err error
