@@ -1,0 +1,104 @@
+package spath
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"blobio/internal/fault"
+)
+
+// ErrUsage: the paths cannot be put together as asked.
+var ErrUsage = fault.ErrUsage
+
+// Components returns the parts of a path between slashes: none for "", two
+// empty ones for "/".
+func Components(p string) []string {
+	if p == "" {
+		return nil
+	}
+	return strings.Split(p, "/")
+}
+
+// Reduce drops ".", "..", empty components and a trailing slash. Above the root
+// of an absolute path is the root; ".." at the front of a relative path stays.
+// What reduces to nothing is the null path "".
+func Reduce(p string) string {
+	if p = path.Clean(p); p == "." {
+		return ""
+	}
+	return p
+}
+
+// Slice returns n components of p, from offset on. A negative offset counts from
+// the end (beyond the start: from the start), a negative n takes all that
+// follow.
+func Slice(p string, offset, n int) string {
+	c := Components(p)
+	if offset < 0 {
+		offset += len(c)
+	}
+	lo := min(max(offset, 0), len(c))
+	hi := len(c)
+	if n >= 0 && n < hi-lo {
+		hi = lo + n
+	}
+	c = c[lo:hi]
+	if len(c) == 1 && c[0] == "" && lo == 0 {
+		return "/" // only the root is left of an absolute path
+	}
+	return strings.Join(c, "/")
+}
+
+// Relative returns dst as seen from the directory src: from /hello/world,
+// /hello/foo is ../foo, and /hello/world is ".". Both must be absolute or both
+// relative, and src must not begin with ".." where that hides what the way
+// back is called; else ErrUsage.
+func Relative(src, dst string) (string, error) {
+	if path.IsAbs(src) != path.IsAbs(dst) {
+		return "", fmt.Errorf("spath: %q relative to %q: one is absolute: %w", dst, src, ErrUsage)
+	}
+	s, d := steps(src), steps(dst)
+	k := 0
+	for k < len(s) && k < len(d) && s[k] == d[k] {
+		k++
+	}
+	var out []string
+	for _, c := range s[k:] {
+		if c == ".." {
+			return "", fmt.Errorf("spath: %q relative to %q: the way back is unknown: %w", dst, src, ErrUsage)
+		}
+		out = append(out, "..")
+	}
+	out = append(out, d[k:]...)
+	if len(out) == 0 {
+		return ".", nil
+	}
+	return strings.Join(out, "/"), nil
+}
+
+// IsChild tells whether child lies strictly below parent, after reduction and
+// by the text alone. An absolute path is never below a relative one, nor the
+// other way round; what climbs with ".." is below nothing.
+func IsChild(parent, child string) bool {
+	if path.IsAbs(parent) != path.IsAbs(child) {
+		return false
+	}
+	p, c := steps(parent), steps(child)
+	if len(c) <= len(p) {
+		return false
+	}
+	for i := range p {
+		if p[i] != c[i] {
+			return false
+		}
+	}
+	return c[len(p)] != ".."
+}
+
+// steps are the components of the reduced path, without the empty one that an
+// absolute path begins with.
+func steps(p string) []string {
+	p = strings.TrimPrefix(Reduce(p), "/")
+	return Components(p)
+}
