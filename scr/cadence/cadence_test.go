@@ -1,0 +1,232 @@
+package cadence
+
+import (
+	"errors"
+	"math"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+var t0 = time.Unix(1_300_000_000, 0)
+
+func at(s float64) time.Time { return t0.Add(time.Duration(s * float64(time.Second))) }
+
+func TestNeedNothingConfigured(t *testing.T) {
+	if got := NewPacer(Pace{}, t0).Need(at(1e6), false); got != NotNeeded {
+		t.Errorf("%v", got)
+	}
+	if got := NewPacer(Pace{Always: true}, t0).Need(t0, false); got != AlwaysNeeded {
+		t.Errorf("%v", got)
+	}
+	// Always is the answer to nothing configured, not a fourth condition.
+	if got := NewPacer(Pace{Always: true, Interval: 2}, t0).Need(t0, false); got != NotNeeded {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestNeedHalt(t *testing.T) {
+	if got := NewPacer(Pace{}, t0).Need(t0, true); got != HaltDue {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestNeedInterval(t *testing.T) {
+	p := NewPacer(Pace{Interval: 3}, t0)
+	for call := 1; call <= 10; call++ {
+		want := NotNeeded
+		if call%3 == 0 {
+			want = IntervalDue
+		}
+		// A halt counts its call as well.
+		if got := p.Need(t0, call == 5); got != want && call != 5 {
+			t.Errorf("call %d: %v, want %v", call, got, want)
+		}
+	}
+	if p.Calls() != 10 {
+		t.Errorf("%d calls", p.Calls())
+	}
+}
+
+func TestNeedSeconds(t *testing.T) {
+	p := NewPacer(Pace{Seconds: 10}, t0)
+	if p.Need(at(9.999), false) != NotNeeded || p.Need(at(10), false) != SecondsDue {
+		t.Error("before the first checkpoint the time runs from the start")
+	}
+	p.Start(at(12))
+	p.Done(at(15)) // the end counts, not the start
+	if p.Need(at(24.9), false) != NotNeeded || p.Need(at(25), false) != SecondsDue {
+		t.Error("after a checkpoint the time runs from its end")
+	}
+	if p.Need(at(-100), false) != NotNeeded {
+		t.Error("a clock set back")
+	}
+}
+
+func TestNeedOverhead(t *testing.T) {
+	p := NewPacer(Pace{Overhead: 10}, t0)
+	if p.Need(t0, false) != OverheadLow {
+		t.Error("the first checkpoint is due at once")
+	}
+	p.Start(t0)
+	p.Done(at(1))
+	p.Start(at(1))
+	p.Done(at(4)) // mean cost 2 s: 2/(t+2) < 0.1 from t > 18 on
+	if got := p.Mean(); got != 2*time.Second {
+		t.Errorf("mean %v", got)
+	}
+	if p.Need(at(4+18), false) != NotNeeded || p.Need(at(4+18.01), false) != OverheadLow {
+		t.Error("10 % of the time")
+	}
+	if p.Need(at(0), false) != NotNeeded {
+		t.Error("a clock set back is no time passed")
+	}
+}
+
+func TestHaltConditions(t *testing.T) {
+	end := at(1000)
+	for _, c := range []struct {
+		name   string
+		l      Limits
+		before float64 // last whole second that goes on
+		reason string  // from the second after it on
+	}{
+		{"time limit", Limits{HaltSeconds: 100, EndTime: end}, 899, TimeLimit},
+		{"time limit, seconds of the file", Limits{HaltSeconds: 100, EndTime: end, Halt: Halt{HaltSeconds: Int(300)}}, 699, TimeLimit},
+		{"exit before", Limits{Halt: Halt{ExitBefore: Int(end.Unix())}}, 999, ExitBeforeTime},
+		{"exit before, halt seconds", Limits{Halt: Halt{ExitBefore: Int(end.Unix()), HaltSeconds: Int(200)}}, 799, ExitBeforeTime},
+		{"exit before, parameter", Limits{HaltSeconds: 50, Halt: Halt{ExitBefore: Int(end.Unix())}}, 949, ExitBeforeTime},
+		{"exit after", Limits{Halt: Halt{ExitAfter: Int(end.Unix()), HaltSeconds: Int(200)}}, 999, ExitAfterTime},
+	} {
+		if v := c.l.Check(at(c.before)); v.Halt {
+			t.Errorf("%s: halts a second early: %+v", c.name, v)
+		}
+		for _, later := range []float64{1, 2, 5000} { // it stays due
+			if v := c.l.Check(at(c.before + later)); !v.Halt || v.Reason != c.reason || !v.Write || v.Note == "" {
+				t.Errorf("%s: %v s later: %+v, want %s", c.name, later, v, c.reason)
+			}
+		}
+	}
+}
+
+func TestHaltZeroMeansOff(t *testing.T) {
+	for _, l := range []Limits{
+		{},
+		{EndTime: at(0)}, // no HaltSeconds: the time limit is not ours
+		{EndTime: at(0), Halt: Halt{HaltSeconds: Int(0)}, HaltSeconds: 50}, // 0 in the file switches it off
+		{HaltSeconds: 50}, // end not known
+		{Halt: Halt{CheckpointsLeft: Int(1)}},
+	} {
+		if v := l.Check(t0); v.Halt {
+			t.Errorf("%+v: %+v", l, v)
+		}
+	}
+}
+
+func TestHaltReason(t *testing.T) {
+	l := Limits{Halt: Halt{ExitReason: "user asked"}}
+	if v := l.Check(t0); !v.Halt || v.Reason != "user asked" || v.Write {
+		t.Errorf("%+v", v)
+	}
+	l.Halt.ExitReason = FinalizeCalled
+	if v := l.Check(t0); v.Halt {
+		t.Errorf("the library must run again after a clean end: %+v", v)
+	}
+	l.RunLoop = true
+	if v := l.Check(t0); !v.Halt || v.Reason != FinalizeCalled || v.Write {
+		t.Errorf("the run loop must stop: %+v", v)
+	}
+}
+
+func TestCountdown(t *testing.T) {
+	var h Halt
+	if h.Countdown(1) || h.CheckpointsLeft.Set {
+		t.Error("a counter that is not there was counted")
+	}
+	h.CheckpointsLeft = Int(2)
+	for _, want := range []struct {
+		changed bool
+		left    int64
+	}{{true, 1}, {true, 0}, {false, 0}} {
+		if got := h.Countdown(1); got != want.changed || h.CheckpointsLeft.Value != want.left {
+			t.Errorf("%v, left %d, want %+v", got, h.CheckpointsLeft.Value, want)
+		}
+	}
+	if v := (Limits{Halt: h}).Check(t0); v.Reason != NoCheckpointsLeft {
+		t.Errorf("%+v", v)
+	}
+}
+
+// Absurd numbers in a halt file neither wrap around nor hide each other.
+func TestHaltExtremes(t *testing.T) {
+	v := Limits{Halt: Halt{ExitBefore: Int(math.MinInt64), HaltSeconds: Int(math.MaxInt64)}}.Check(t0)
+	if !v.Halt {
+		t.Error("ExitBefore long ago")
+	}
+	v = Limits{Halt: Halt{ExitBefore: Int(math.MaxInt64), HaltSeconds: Int(math.MinInt64)}}.Check(t0)
+	if v.Halt {
+		t.Errorf("ExitBefore never: %+v", v)
+	}
+	v = Limits{HaltSeconds: math.MaxInt64, EndTime: at(1e6)}.Check(t0)
+	if v.Reason != TimeLimit {
+		t.Errorf("%+v", v)
+	}
+}
+
+func TestSelect(t *testing.T) {
+	levels := []Level{
+		{Enabled: true, Interval: 1},
+		{Enabled: true, Interval: 4},
+		{Enabled: true, Interval: 8},
+		{Enabled: false, Interval: 16},
+		{Enabled: true, Interval: 4},
+	}
+	want := map[int64]int{1: 0, 2: 0, 3: 0, 4: 1, 5: 0, 8: 2, 12: 1, 16: 2, 24: 2, 28: 1}
+	for id, w := range want {
+		if got, err := Select(levels, id); err != nil || got != w {
+			t.Errorf("checkpoint %d: level %d, %v; want %d", id, got, err, w)
+		}
+	}
+	if _, err := Select(levels[1:], 3); !errors.Is(err, ErrUsage) {
+		t.Errorf("no level: %v", err)
+	}
+	if got, err := SelectOutput(levels); err != nil || got != 0 {
+		t.Errorf("output without its own level: %d, %v", got, err)
+	}
+	levels[2].Output = true
+	if got, err := SelectOutput(levels); err != nil || got != 2 {
+		t.Errorf("output: %d, %v", got, err)
+	}
+}
+
+// The chosen interval divides the id and no enabled one that divides is larger.
+func TestSelectIsLargestDivisor(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		levels := rapid.SliceOf(rapid.Custom(func(t *rapid.T) Level {
+			return Level{Enabled: rapid.Bool().Draw(t, "on"), Interval: rapid.Int64Range(0, 12).Draw(t, "interval")}
+		})).Draw(t, "levels")
+		id := rapid.Int64Range(1, 1000).Draw(t, "id")
+		var best int64
+		for _, l := range levels {
+			if l.Enabled && l.Interval > best && id%l.Interval == 0 {
+				best = l.Interval
+			}
+		}
+		got, err := Select(levels, id)
+		if (err == nil) != (best > 0) || err == nil && levels[got].Interval != best {
+			t.Fatalf("level %d, %v; largest is %d", got, err, best)
+		}
+	})
+}
+
+func TestFlushDue(t *testing.T) {
+	for _, c := range []struct {
+		id, n int64
+		want  bool
+	}{{10, 10, true}, {9, 10, false}, {20, 10, true}, {5, 1, true}, {5, 0, false}, {5, -1, false}, {0, 10, false}} {
+		if got := FlushDue(c.id, c.n); got != c.want {
+			t.Errorf("FlushDue(%d, %d) = %v", c.id, c.n, got)
+		}
+	}
+}

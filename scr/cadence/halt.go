@@ -1,0 +1,129 @@
+package cadence
+
+import (
+	"fmt"
+	"time"
+)
+
+// Reasons to end, as they are written into the halt file.
+const (
+	TimeLimit         = "TIME_LIMIT"
+	NoCheckpointsLeft = "NO_CHECKPOINTS_LEFT"
+	ExitBeforeTime    = "EXIT_BEFORE_TIME"
+	ExitAfterTime     = "EXIT_AFTER_TIME"
+	FinalizeCalled    = "SCR_FINALIZE_CALLED"
+)
+
+// Field is an optional number of the halt file.
+type Field struct {
+	Set   bool
+	Value int64
+}
+
+// Int returns a field that is set.
+func Int(n int64) Field { return Field{Set: true, Value: n} }
+
+// Or is the value, or n where the field is not set.
+func (f Field) Or(n int64) int64 {
+	if f.Set {
+		return f.Value
+	}
+	return n
+}
+
+// Halt is the content of a halt file. The zero value is an empty one.
+type Halt struct {
+	CheckpointsLeft Field  // checkpoints to be completed before the run ends
+	ExitAfter       Field  // seconds since 1970
+	ExitBefore      Field  // seconds since 1970
+	HaltSeconds     Field  // seconds
+	ExitReason      string // "" where not set
+}
+
+// Countdown takes n completed checkpoints off CheckpointsLeft, down to 0. It
+// tells whether anything changed, that is, whether the file is to be written.
+func (h *Halt) Countdown(n int64) bool {
+	if !h.CheckpointsLeft.Set || h.CheckpointsLeft.Value <= 0 || n <= 0 {
+		return false
+	}
+	h.CheckpointsLeft.Value = max(h.CheckpointsLeft.Value-n, 0)
+	return true
+}
+
+// Limits are the conditions for the run to end.
+type Limits struct {
+	Halt Halt
+	// HaltSeconds is the parameter SCR_HALT_SECONDS, used where the halt file
+	// says nothing.
+	HaltSeconds int64
+	// EndTime is when the allocation ends (SCR_END_TIME); zero: not known.
+	EndTime time.Time
+	// RunLoop is set where it is asked whether to start another run. The
+	// library itself passes over ExitReason SCR_FINALIZE_CALLED.
+	RunLoop bool
+}
+
+// Verdict of Check.
+type Verdict struct {
+	Halt   bool
+	Reason string // one of the constants, or what ExitReason holds
+	// Note says it with numbers, for people: "600 s remain, HaltSeconds is 900".
+	Note string
+	// Write is set where the halt file does not say so yet: Reason is to be
+	// written to ExitReason, so that the run loop does not start another run.
+	Write bool
+}
+
+// Remaining is the time left of the allocation, at least 0; ok is false where
+// its end is not known.
+func (l Limits) Remaining(now time.Time) (d time.Duration, ok bool) {
+	if l.EndTime.IsZero() {
+		return 0, false
+	}
+	return max(l.EndTime.Sub(now), 0), true
+}
+
+// Check tests the five conditions at the time now; the first that holds
+// decides.
+func (l Limits) Check(now time.Time) Verdict {
+	h := l.Halt
+	seconds := h.HaltSeconds.Or(l.HaltSeconds)
+	unix := now.Unix()
+	due := func(reason, note string) Verdict {
+		return Verdict{Halt: true, Reason: reason, Note: note, Write: h.ExitReason != reason}
+	}
+	if left, ok := l.Remaining(now); ok && seconds > 0 && left <= secs(seconds) {
+		return due(TimeLimit, fmt.Sprintf("%d s remain, HaltSeconds is %d", int64(left/time.Second), seconds))
+	}
+	if h.ExitReason != "" && (l.RunLoop || h.ExitReason != FinalizeCalled) {
+		return due(h.ExitReason, "ExitReason is set in the halt file")
+	}
+	if h.CheckpointsLeft.Set && h.CheckpointsLeft.Value <= 0 {
+		return due(NoCheckpointsLeft, "CheckpointsLeft is 0")
+	}
+	// A difference that cannot be represented is of times that mean nothing;
+	// comparing against now keeps it from wrapping.
+	if h.ExitBefore.Set && reached(unix, h.ExitBefore.Value, max(seconds, 0)) {
+		return due(ExitBeforeTime, fmt.Sprintf("ExitBefore is %s, HaltSeconds is %d", clock(h.ExitBefore.Value), seconds))
+	}
+	if h.ExitAfter.Set && unix >= h.ExitAfter.Value {
+		return due(ExitAfterTime, fmt.Sprintf("ExitAfter is %s", clock(h.ExitAfter.Value)))
+	}
+	return Verdict{}
+}
+
+// reached is now >= at-before, for before >= 0, without wrapping.
+func reached(now, at, before int64) bool {
+	if d := at - before; d <= at {
+		return now >= d
+	}
+	return true
+}
+
+// secs is n seconds, or the longest duration.
+func secs(n int64) time.Duration {
+	const most = int64(1<<63-1) / int64(time.Second)
+	return time.Duration(min(n, most)) * time.Second
+}
+
+func clock(unix int64) string { return time.Unix(unix, 0).Format("2006-01-02T15:04:05") }

@@ -1,0 +1,106 @@
+package cadence
+
+import "time"
+
+// Pace configures Pacer: SCR_CHECKPOINT_INTERVAL, _SECONDS and _OVERHEAD.
+type Pace struct {
+	Interval int64   // calls of Need per checkpoint; 0 or less: not used
+	Seconds  int64   // longest time between checkpoints, in seconds; 0 or less: not used
+	Overhead float64 // cost of checkpoints in percent of the run time; 0 or less: not used
+	// Always is the answer where none of the three is used.
+	Always bool
+}
+
+// Why a checkpoint is needed.
+type Why int
+
+// The reasons, in the order in which they are tested.
+const (
+	NotNeeded    Why = iota
+	HaltDue          // the run is about to end
+	IntervalDue      // enough calls
+	SecondsDue       // enough time
+	OverheadLow      // checkpoints cost less than they may
+	AlwaysNeeded     // nothing is configured, and Pace.Always
+)
+
+var whyText = [...]string{"not needed", "halt", "interval", "seconds", "overhead", "always"}
+
+// String names the reason.
+func (w Why) String() string {
+	if w < 0 || int(w) >= len(whyText) {
+		return "unknown"
+	}
+	return whyText[w]
+}
+
+// Pacer decides when the application should checkpoint. It belongs to one
+// rank; the others take over its answer.
+type Pacer struct {
+	pace    Pace
+	calls   int64
+	end     time.Time     // of the last checkpoint, or the start of the run
+	taken   int64         // checkpoints in this run
+	cost    time.Duration // of all of them
+	started time.Time     // of the one being taken
+}
+
+// NewPacer starts at the time now.
+func NewPacer(p Pace, now time.Time) *Pacer { return &Pacer{pace: p, end: now} }
+
+// Need counts the call and decides. halt says that the run is about to end.
+func (p *Pacer) Need(now time.Time, halt bool) Why {
+	p.calls++
+	since := now.Sub(p.end)
+	switch {
+	case halt:
+		return HaltDue
+	case p.pace.Interval > 0 && p.calls%p.pace.Interval == 0:
+		return IntervalDue
+	case p.pace.Seconds > 0 && int64(since/time.Second) >= p.pace.Seconds:
+		return SecondsDue
+	case p.pace.Overhead > 0 && p.overheadLow(since):
+		return OverheadLow
+	case p.pace.Always && p.pace.Interval <= 0 && p.pace.Seconds <= 0 && !(p.pace.Overhead > 0):
+		return AlwaysNeeded
+	}
+	return NotNeeded
+}
+
+func (p *Pacer) overheadLow(since time.Duration) bool {
+	if p.taken == 0 {
+		return true
+	}
+	c := p.Mean().Seconds()
+	if c <= 0 {
+		return true // it costs nothing measurable
+	}
+	// A clock set back must not divide by nothing: at most all time was cost.
+	t := max(since.Seconds(), 0)
+	return 100*c/(t+c) < p.pace.Overhead
+}
+
+// Start notes the begin of a checkpoint.
+func (p *Pacer) Start(now time.Time) { p.started = now }
+
+// Done notes the end of the checkpoint begun by Start. A checkpoint that
+// failed counts too: it took its time.
+func (p *Pacer) Done(now time.Time) {
+	if !p.started.IsZero() {
+		p.cost += max(now.Sub(p.started), 0)
+		p.taken++
+	}
+	p.started = time.Time{}
+	p.end = now
+}
+
+// Mean is the mean cost of the checkpoints of this run; 0 before the first.
+func (p *Pacer) Mean() time.Duration {
+	if p.taken == 0 {
+		return 0
+	}
+	return p.cost / time.Duration(p.taken)
+}
+
+// Calls is how often Need was called.
+func (p *Pacer) Calls() int64 { return p.calls }
