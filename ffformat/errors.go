@@ -16,6 +16,7 @@ var (
 	ErrChecksum    = fault.ErrChecksum
 	ErrCorrupt     = fault.ErrCorrupt
 	ErrUnsupported = fault.ErrUnsupported
+	ErrVersion     = fault.ErrVersion
 	ErrNotFormat   = fault.ErrNotFormat
 
 	// Using: the call is wrong, a value does not fit the layout, the variable is

@@ -1,0 +1,224 @@
+package ffformat
+
+import (
+	"crypto/md5"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"math"
+
+	"github.com/zeebo/xxh3"
+)
+
+// Dirty is the hash by which a differential checkpoint tells changed blocks.
+type Dirty uint8
+
+const (
+	// DirtyFast is XXH3-128: as fast as memory, and no two contents with the same
+	// digest are to be expected.
+	DirtyFast Dirty = iota
+	// DirtyMD5 is what FTI uses with dcp_mode 1.
+	DirtyMD5
+	// DirtyCRC32 is what FTI uses with dcp_mode 2. One change in 2^32 keeps the CRC, and
+	// then the old block stays in the file: WriterOptions.AllowCRC32 must say that this is accepted.
+	DirtyCRC32
+)
+
+func (d Dirty) String() string {
+	switch d {
+	case DirtyFast:
+		return "XXH3-128"
+	case DirtyMD5:
+		return "MD5"
+	case DirtyCRC32:
+		return "CRC-32"
+	}
+	return fmt.Sprintf("Dirty(%d)", uint8(d))
+}
+
+// width is the size of a digest in bytes.
+func (d Dirty) width() int64 {
+	if d == DirtyCRC32 {
+		return 4
+	}
+	return 16
+}
+
+// put writes the digest of a block to dst.
+func (d Dirty) put(dst, block []byte) {
+	switch d {
+	case DirtyFast:
+		h := xxh3.Hash128(block)
+		binary.BigEndian.PutUint64(dst, h.Hi)
+		binary.BigEndian.PutUint64(dst[8:], h.Lo)
+	case DirtyMD5:
+		h := md5.Sum(block)
+		copy(dst, h[:])
+	default:
+		binary.BigEndian.PutUint32(dst, crc32.ChecksumIEEE(block))
+	}
+}
+
+// Digests are the block digests of one file. They tell a differential update what the
+// file holds, without reading it, and let a reader verify it at the speed of memory.
+// At the default block size they have a thousandth of the size of the data.
+//
+// They are immutable.
+type Digests struct {
+	CkptID    int32
+	Timestamp int64
+	MetaSum   Digest // of the metadata of the file that they belong to, see File.MetaSum
+	Dirty     Dirty
+	BlockSize int
+
+	chunks []chunkDigests // by container, in the order of the file
+}
+
+type chunkDigests struct {
+	size   int64  // of the chunk; 0: nothing is known
+	hash   Digest // as in the record
+	blocks []byte // the digests
+}
+
+// chunk returns what is known of container seq.
+func (d *Digests) chunk(seq int) chunkDigests {
+	if d == nil || seq >= len(d.chunks) {
+		return chunkDigests{}
+	}
+	return d.chunks[seq]
+}
+
+// Bytes is the memory that the digests take.
+func (d *Digests) Bytes() int64 {
+	n := int64(0)
+	for i := range d.chunks {
+		n += int64(len(d.chunks[i].blocks)) + 48
+	}
+	return n
+}
+
+// Match says whether they are those of the file: nil, or an error of class ErrChecksum.
+func (d *Digests) Match(f *File) error {
+	sum, err := f.MetaSum()
+	if err != nil {
+		return err
+	}
+	if sum != d.MetaSum {
+		return formatErr(f.Name, -1, "digests", ErrChecksum, "belong to metadata %x, those of the file are %x", d.MetaSum, sum)
+	}
+	n := 0
+	for p := range f.all() {
+		if n >= len(d.chunks) || p.HasContent && d.chunks[n].size != p.ChunkSize {
+			return formatErr(f.Name, p.offset, p.field()+": digests", ErrCorrupt, "not of this chunk")
+		}
+		n++
+	}
+	if n != len(d.chunks) {
+		return formatErr(f.Name, -1, "digests", ErrCorrupt, "of %d containers, the file has %d", len(d.chunks), n)
+	}
+	return nil
+}
+
+// Serialised digests, integers little-endian:
+//
+//	0   8  "BLOBIOFD"
+//	8   4  version 1
+//	12  1  Dirty
+//	13  3  zeros
+//	16  4  BlockSize
+//	20  4  CkptID
+//	24  8  Timestamp
+//	32  16 MetaSum
+//	48  8  number of containers
+//	then of each container: size (8), hash (16), and ceil(size/BlockSize) digests
+//	last 4 CRC-32 (IEEE) of all before
+const (
+	digestsMagic  = "BLOBIOFD"
+	digestsHeader = 56
+	digestsRecord = 24
+)
+
+// MarshalBinary implements encoding.BinaryMarshaler.
+func (d *Digests) MarshalBinary() ([]byte, error) { return d.AppendBinary(nil) }
+
+// AppendBinary implements encoding.BinaryAppender.
+func (d *Digests) AppendBinary(b []byte) ([]byte, error) {
+	start := len(b)
+	le := binary.LittleEndian
+	b = append(b, digestsMagic...)
+	b = le.AppendUint32(b, 1)
+	b = append(b, byte(d.Dirty), 0, 0, 0)
+	b = le.AppendUint32(b, uint32(d.BlockSize))
+	b = le.AppendUint32(b, uint32(d.CkptID))
+	b = le.AppendUint64(b, uint64(d.Timestamp))
+	b = append(b, d.MetaSum[:]...)
+	b = le.AppendUint64(b, uint64(len(d.chunks)))
+	for i := range d.chunks {
+		c := &d.chunks[i]
+		b = le.AppendUint64(b, uint64(c.size))
+		b = append(b, c.hash[:]...)
+		b = append(b, c.blocks...)
+	}
+	return le.AppendUint32(b, crc32.ChecksumIEEE(b[start:])), nil
+}
+
+// UnmarshalDigests reads what MarshalBinary wrote. All of b must be that; name is
+// for errors, which are a FormatError. The digests share memory with b.
+func UnmarshalDigests(b []byte, name string) (*Digests, error) {
+	bad := func(off int64, field string, class error, format string, args ...any) error {
+		return formatErr(name, off, "digests: "+field, class, format, args...)
+	}
+	le := binary.LittleEndian
+	if len(b) < digestsHeader+4 {
+		return nil, bad(int64(len(b)), "header", ErrTruncated, "%d bytes, want at least %d", len(b), digestsHeader+4)
+	}
+	if string(b[:8]) != digestsMagic {
+		return nil, bad(0, "magic", ErrNotFormat, "%q, want %q", b[:8], digestsMagic)
+	}
+	if v := le.Uint32(b[8:]); v != 1 {
+		return nil, bad(8, "version", ErrVersion, "%d, want 1", v)
+	}
+	body := b[:len(b)-4]
+	if got, want := crc32.ChecksumIEEE(body), le.Uint32(b[len(body):]); got != want {
+		return nil, bad(int64(len(body)), "CRC-32", ErrChecksum, "%08x, want %08x", want, got)
+	}
+	d := &Digests{
+		Dirty: Dirty(b[12]), BlockSize: int(int32(le.Uint32(b[16:]))), CkptID: int32(le.Uint32(b[20:])),
+		Timestamp: int64(le.Uint64(b[24:])), MetaSum: Digest(b[32:48]),
+	}
+	if d.Dirty > DirtyCRC32 {
+		return nil, bad(12, "hash", ErrUnsupported, "%d, want 0 to %d", b[12], DirtyCRC32)
+	}
+	if d.BlockSize < minBlockSize || d.BlockSize > maxBlockSize {
+		return nil, bad(16, "block size", ErrCorrupt, "%d, want %d to %d", d.BlockSize, minBlockSize, maxBlockSize)
+	}
+	n := le.Uint64(b[48:])
+	at := body[digestsHeader:]
+	if n > uint64(len(at)/digestsRecord) {
+		return nil, bad(48, "containers", ErrCorrupt, "%d in %d bytes", n, len(at))
+	}
+	d.chunks = make([]chunkDigests, n)
+	for i := range d.chunks {
+		off := int64(len(body) - len(at))
+		if len(at) < digestsRecord {
+			return nil, bad(off, "container", ErrTruncated, "%d bytes left, want %d", len(at), digestsRecord)
+		}
+		size := int64(le.Uint64(at))
+		if size < 0 || size > math.MaxInt64-maxBlockSize {
+			return nil, bad(off, "size", ErrCorrupt, "%d", size)
+		}
+		hash := Digest(at[8:24])
+		at = at[digestsRecord:]
+		blocks := (size + int64(d.BlockSize) - 1) / int64(d.BlockSize)
+		if blocks > int64(len(at))/d.Dirty.width() {
+			return nil, bad(off, "size", ErrCorrupt, "%d bytes are %d blocks, there are %d bytes of digests left", size, blocks, len(at))
+		}
+		k := blocks * d.Dirty.width()
+		d.chunks[i] = chunkDigests{size, hash, at[:k:k]}
+		at = at[k:]
+	}
+	if len(at) > 0 {
+		return nil, bad(int64(len(body)-len(at)), "end", ErrCorrupt, "%d bytes behind the last container", len(at))
+	}
+	return d, nil
+}

@@ -1,0 +1,185 @@
+package ffformat
+
+import (
+	"math"
+	"slices"
+)
+
+// VarSize is a protected variable and its size in bytes.
+type VarSize struct {
+	ID   int32
+	Size int64
+}
+
+// growth is the list of containers of one rank, which only ever gets longer. Places do
+// not change, so they are the same in every file that one Writer keeps.
+//
+// The rule (of every version of FTI): a variable fills its containers in order; what
+// does not fit becomes one new container behind everything else. All that one
+// checkpoint adds is one block.
+type growth struct {
+	layout Layout
+	blocks []Block
+	vars   map[int32]*grown
+	end    int64 // of the containers; A, B: of the file
+	open   bool  // the last block belongs to the checkpoint being written
+	n      int   // containers
+}
+
+// grown is where the containers of a variable are.
+type grown struct {
+	at   []slot
+	room int64 // bytes of all its containers
+	idx  int32
+}
+
+// slot names a container: blocks[block].Containers[index], which is number seq in
+// the order of the file.
+type slot struct{ block, index, seq int }
+
+func newGrowth(l Layout) *growth {
+	g := &growth{layout: l, vars: map[int32]*grown{}}
+	if !l.atEnd() {
+		g.end = l.fbSize()
+	}
+	return g
+}
+
+// growthOf takes over the containers of a file.
+func growthOf(f *File) *growth {
+	g := newGrowth(f.Layout)
+	g.blocks = make([]Block, len(f.Blocks))
+	for i := range f.Blocks {
+		b := &f.Blocks[i]
+		g.blocks[i] = Block{Offset: b.Offset, Size: b.Size, Containers: slices.Clone(b.Containers)}
+		if !g.layout.atEnd() {
+			g.end += g.layout.blockMeta(len(b.Containers))
+		}
+		for j := range b.Containers {
+			c := &b.Containers[j]
+			v := g.variable(c.ID)
+			if g.layout.table().vmd.idx.len > 0 {
+				v.idx = c.Idx
+			}
+			v.at = append(v.at, slot{i, j, g.n})
+			v.room += c.ContainerSize
+			g.end += c.ContainerSize
+			g.n++
+		}
+	}
+	return g
+}
+
+// clone is a copy that can be thrown away.
+func (g *growth) clone() *growth {
+	c := *g
+	c.blocks = slices.Clone(g.blocks)
+	for i := range c.blocks {
+		c.blocks[i].Containers = slices.Clone(c.blocks[i].Containers)
+	}
+	c.vars = make(map[int32]*grown, len(g.vars))
+	for id, v := range g.vars {
+		w := *v
+		w.at = slices.Clone(v.at)
+		c.vars[id] = &w
+	}
+	c.open = false
+	return &c
+}
+
+// variable returns a variable, a new one at the end of the table.
+func (g *growth) variable(id int32) *grown {
+	v := g.vars[id]
+	if v == nil {
+		v = &grown{idx: int32(len(g.vars))}
+		g.vars[id] = v
+	}
+	return v
+}
+
+func (g *growth) container(s slot) *Container { return &g.blocks[s.block].Containers[s.index] }
+
+// fit gives a variable of size bytes its chunks: chunk sizes and content flags of
+// its containers are set. What does not fit is returned, and whether it needs a
+// container, which a new variable does even if it is empty.
+func (g *growth) fit(id int32, size int64) (rest int64, more bool) {
+	v := g.variable(id)
+	rest = size
+	ended := false
+	for _, s := range v.at {
+		c := g.container(s)
+		switch {
+		case ended:
+			c.ChunkSize, c.HasContent = 0, false
+		case rest > c.ContainerSize:
+			c.ChunkSize, c.HasContent = c.ContainerSize, true
+			rest -= c.ContainerSize
+		default:
+			c.ChunkSize, c.HasContent = rest, true
+			rest, ended = 0, true
+		}
+	}
+	return rest, rest > 0 || len(v.at) == 0
+}
+
+// add makes containers for what did not fit, in one block with those added before by
+// the same checkpoint. In A and B it may be called once per checkpoint only: the
+// number of containers decides where their data begin.
+func (g *growth) add(vars ...VarSize) error {
+	if len(vars) == 0 {
+		return nil
+	}
+	if !g.open {
+		g.blocks = append(g.blocks, Block{Offset: g.end})
+		g.open = true
+		if !g.layout.atEnd() {
+			n := g.layout.blockMeta(len(vars))
+			g.blocks[len(g.blocks)-1].Size = n
+			g.end += n
+		}
+	}
+	k := len(g.blocks) - 1
+	b := &g.blocks[k]
+	for _, s := range vars {
+		v := g.variable(s.ID)
+		if s.Size > maxOffset-g.end || len(v.at) == math.MaxInt32 {
+			return usageErr("variable %d: %d more bytes at %d do not fit a file", s.ID, s.Size, g.end)
+		}
+		b.Containers = append(b.Containers, Container{
+			ID: s.ID, Idx: v.idx, ContainerID: int32(len(v.at)), HasContent: true,
+			Dptr: v.room, Fptr: g.end, ChunkSize: s.Size, ContainerSize: s.Size,
+		})
+		v.at = append(v.at, slot{k, len(b.Containers) - 1, g.n})
+		v.room += s.Size
+		g.n++
+		g.end += s.Size
+		b.Size += s.Size
+	}
+	return nil
+}
+
+// grow is fit and add for all variables of a checkpoint at once.
+func (g *growth) grow(vars []VarSize) error {
+	var more []VarSize
+	for _, v := range vars {
+		g.variable(v.ID) // its place in the table is by the order of protection
+	}
+	for _, v := range vars {
+		if rest, ok := g.fit(v.ID, v.Size); ok {
+			more = append(more, VarSize{v.ID, rest})
+		}
+	}
+	return g.add(more...)
+}
+
+// size is the size of the file in bytes with all metadata.
+func (g *growth) size() int64 {
+	if !g.layout.atEnd() {
+		return g.end
+	}
+	n := g.end + g.layout.fbSize()
+	for i := range g.blocks {
+		n += g.layout.blockMeta(len(g.blocks[i].Containers))
+	}
+	return n
+}

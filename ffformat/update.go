@@ -1,0 +1,362 @@
+package ffformat
+
+import (
+	"context"
+	"crypto/md5"
+	"fmt"
+	"math"
+	"slices"
+	"sync/atomic"
+
+	"blobio/internal/vfs"
+)
+
+// UpdateOptions of Writer.Begin.
+type UpdateOptions struct {
+	CkptID    int32
+	Timestamp int64 // ns since 1970
+
+	// Vars are the protected variables, in the order of protection. They must all be
+	// added, with these sizes, before Finish. Layouts A and B need them, the others not:
+	// without, what was added is what the checkpoint holds.
+	Vars []VarSize
+
+	// Prev is what dst holds now. Blocks with the same digest are not written. nil, or
+	// digests of blocks of another size or hash: everything is written.
+	Prev *Digests
+	// Recent is a newer state, in another file: a chunk that is equal to it has its MD5,
+	// which need not be computed.
+	Recent *Digests
+
+	// Differential marks the containers as FTI's differential checkpoints do
+	// (hasCkpt). What is written is decided by Prev alone.
+	Differential bool
+	// Fresh says that dst is empty: what is never written then reads as zeros.
+	Fresh bool
+}
+
+// Stats is what one update did.
+type Stats struct {
+	Data    int64 // bytes of the variables
+	Written int64 // bytes written, with the metadata
+	MD5     int64 // bytes of which MD5 was computed
+	Blocks  int64 // blocks of all chunks
+	Dirty   int64 // of these, written
+	Writes  int64 // operations
+}
+
+// Result is what one update made.
+type Result struct {
+	File    *File
+	Digests *Digests // nil with WriterOptions.NoDigests
+	Stats   Stats
+}
+
+// Update is a checkpoint that is being written to one file. Until Finish has
+// returned, the file is no checkpoint; and nothing is synced, which is the caller's to do.
+type Update struct {
+	w      *Writer
+	o      UpdateOptions
+	dst    vfs.File
+	g      *growth
+	added  map[int32]bool
+	chunks []chunkDigests // by container
+	err    error
+
+	data, written, md5, blocks, dirty, writes atomic.Int64
+}
+
+// Begin starts an update of dst. Only one at a time may be under way.
+func (w *Writer) Begin(dst vfs.File, o UpdateOptions) (*Update, error) {
+	if w.open != nil {
+		return nil, usageErr("Begin during another update")
+	}
+	u := &Update{w: w, o: o, dst: dst, g: w.g.clone(), added: map[int32]bool{}}
+	if p := o.Prev; p != nil && (p.BlockSize != w.o.BlockSize || p.Dirty != w.o.Dirty || w.o.NoDigests) {
+		u.o.Prev = nil
+	}
+	if p := o.Recent; p != nil && (p.BlockSize != w.o.BlockSize || p.Dirty != w.o.Dirty || w.o.NoDigests) {
+		u.o.Recent = nil
+	}
+	seen := map[int32]bool{}
+	for _, v := range o.Vars {
+		if v.Size < 0 || seen[v.ID] {
+			return nil, usageErr("variable %d: size %d, or protected twice", v.ID, v.Size)
+		}
+		seen[v.ID] = true
+		u.g.variable(v.ID)
+	}
+	if !w.o.Layout.atEnd() {
+		if len(o.Vars) == 0 {
+			return nil, usageErr("layout %v needs the sizes of all variables before the first is written", w.o.Layout)
+		}
+		if err := u.g.grow(o.Vars); err != nil {
+			return nil, err
+		}
+	}
+	for i := range u.g.blocks { // what is not added has no content
+		for j := range u.g.blocks[i].Containers {
+			if c := &u.g.blocks[i].Containers[j]; !seen[c.ID] || w.o.Layout.atEnd() {
+				c.ChunkSize, c.HasContent = 0, false
+			}
+		}
+	}
+	w.open = u
+	return u, nil
+}
+
+// Add writes one variable. data are read until Add returns. The order of the calls
+// is the order of new containers in the file.
+func (u *Update) Add(ctx context.Context, id int32, data []byte) error {
+	return u.AddAll(ctx, []VarBuf{{id, data}})
+}
+
+// AddAll writes several variables, as Add in this order does, and their chunks in
+// parallel. After an error the update can only be aborted.
+func (u *Update) AddAll(ctx context.Context, vars []VarBuf) error {
+	if u.err != nil {
+		return fmt.Errorf("ffformat: update failed before: %w: %w", ErrBroken, u.err)
+	}
+	if err := u.addAll(ctx, vars); err != nil {
+		u.err = err
+		return err
+	}
+	return nil
+}
+
+func (u *Update) addAll(ctx context.Context, vars []VarBuf) error {
+	for _, v := range vars {
+		if u.added[v.ID] {
+			return usageErr("variable %d is added twice", v.ID)
+		}
+		size := int64(len(v.Data))
+		if k := slices.IndexFunc(u.o.Vars, func(s VarSize) bool { return s.ID == v.ID }); len(u.o.Vars) > 0 && (k < 0 || u.o.Vars[k].Size != size) {
+			return usageErr("variable %d of %d bytes is not among those that Begin was told", v.ID, size)
+		}
+		u.added[v.ID] = true
+		u.data.Add(size)
+		if u.w.o.Layout.atEnd() {
+			if rest, more := u.g.fit(v.ID, size); more {
+				if err := u.g.add(VarSize{v.ID, rest}); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if n := u.g.size(); !u.w.o.Layout.wide() && n > math.MaxInt32 {
+		return formatErr(u.dst.Name(), -1, "FB.fs", ErrRange, "%d bytes, layout %v holds at most %d", n, u.w.o.Layout, math.MaxInt32)
+	}
+	for len(u.chunks) < u.g.n {
+		u.chunks = append(u.chunks, chunkDigests{})
+	}
+	var jobs []*writeJob
+	for _, v := range vars {
+		for _, s := range u.g.vars[v.ID].at {
+			c := u.g.container(s)
+			if !c.HasContent {
+				continue
+			}
+			jobs = append(jobs, u.newJob(s.seq, c, v.Data[c.Dptr:c.Dptr+c.ChunkSize]))
+		}
+	}
+	if err := u.write(ctx, jobs); err != nil {
+		return err
+	}
+	for _, j := range jobs {
+		j.c.Hash = j.hash
+		u.chunks[j.seq] = chunkDigests{j.c.ChunkSize, j.hash, j.cur}
+	}
+	return nil
+}
+
+// Abort gives the update up. The Writer is as before it; the file must not be used.
+func (u *Update) Abort() {
+	if u.w.open == u {
+		u.w.open = nil
+		u.err = ErrBroken
+	}
+}
+
+// Finish writes the metadata. It ends the update, also with an error.
+func (u *Update) Finish(ctx context.Context) (*Result, error) {
+	if u.w.open != u {
+		return nil, usageErr("the update has ended")
+	}
+	defer u.Abort()
+	if u.err != nil {
+		return nil, fmt.Errorf("ffformat: update failed before: %w: %w", ErrBroken, u.err)
+	}
+	for _, v := range u.o.Vars {
+		if !u.added[v.ID] {
+			return nil, usageErr("variable %d is protected and was not added: the checkpoint would be incomplete", v.ID)
+		}
+	}
+	f, err := u.file()
+	if err != nil {
+		return nil, err
+	}
+	if err := u.metadata(ctx, f); err != nil {
+		return nil, err
+	}
+	res := &Result{File: f, Stats: Stats{
+		Data: u.data.Load(), Written: u.written.Load(), MD5: u.md5.Load(), Blocks: u.blocks.Load(), Dirty: u.dirty.Load(), Writes: u.writes.Load(),
+	}}
+	if !u.w.o.NoDigests {
+		sum, err := f.MetaSum()
+		if err != nil {
+			return nil, err
+		}
+		res.Digests = &Digests{
+			CkptID: u.o.CkptID, Timestamp: u.o.Timestamp, MetaSum: sum, Dirty: u.w.o.Dirty, BlockSize: u.w.o.BlockSize, chunks: u.chunks,
+		}
+	}
+	u.w.g = u.g
+	for len(u.w.dcp) < u.g.n {
+		u.w.dcp = append(u.w.dcp, false)
+	}
+	if u.o.Differential {
+		for i := range u.w.dcp {
+			u.w.dcp[i] = true
+		}
+	}
+	return res, nil
+}
+
+// file is what the metadata will say, all but checksum and MyHash.
+func (u *Update) file() (*File, error) {
+	l := u.w.o.Layout
+	f := &File{Name: u.dst.Name(), Layout: l, Hash: u.w.o.Hash}
+	if f.Hash == Fast {
+		f.BlockSize = u.w.o.BlockSize
+	}
+	seq := 0
+	for i := range u.g.blocks {
+		for j := range u.g.blocks[i].Containers {
+			c := &u.g.blocks[i].Containers[j]
+			if !c.HasContent && (!l.atEnd() || u.w.o.BothRules) {
+				c.Hash = emptyHash(f)
+				c.HasContent = u.w.o.BothRules
+			}
+			c.HasCkpt = u.o.Differential && seq < len(u.w.dcp) && u.w.dcp[seq]
+			seq++
+		}
+	}
+	for len(u.chunks) < u.g.n {
+		u.chunks = append(u.chunks, chunkDigests{})
+	}
+	f.Blocks = make([]Block, len(u.g.blocks))
+	at := u.g.end
+	for i := range f.Blocks {
+		b := u.g.blocks[i]
+		if l.atEnd() {
+			b.Offset = at
+			at += l.blockMeta(len(b.Containers))
+		}
+		b.Containers = slices.Clone(b.Containers)
+		f.Blocks[i] = b
+	}
+	f.Size = u.g.size()
+	f.FB = FileBlock{CkptSize: f.Size, FileSize: f.Size, MaxFs: u.w.o.MaxFs, PtFs: u.w.o.PtFs, Timestamp: u.o.Timestamp}
+	if l.table().fb.ckptID.len > 0 {
+		f.FB.CkptID = u.o.CkptID
+	}
+	if l.atEnd() {
+		f.FB.DataSize, f.FB.MetaSize = u.g.end, f.Size-u.g.end
+	}
+	if _, err := f.Encode(); err != nil { // before anything of it is written
+		return nil, err
+	}
+	return f, nil
+}
+
+// emptyHash is the hash of a chunk of no bytes.
+func emptyHash(f *File) Digest {
+	if f.Hash == Fast {
+		return fastChunk(nil)
+	}
+	return md5.Sum(nil)
+}
+
+// metadata writes records and file block, and gives the file its exact size.
+func (u *Update) metadata(ctx context.Context, f *File) error {
+	put := func(pieces ...Piece) error {
+		for _, p := range pieces {
+			if err := u.put(p.Data, p.Off); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := u.size(f); err != nil {
+		return err
+	}
+	sum := fastChecksum(f.BlockSize)
+	if f.Hash == MD5 {
+		sum = readerChecksum(f.Blocks)
+	}
+	if !f.Layout.atEnd() { // records first: the checksum of A covers them
+		pieces, err := f.Encode()
+		if err != nil {
+			return err
+		}
+		if err := put(pieces[1:]...); err != nil {
+			return err
+		}
+		if sum, err = inlineChecksum(ctx, u.dst, f); err != nil {
+			return err
+		}
+	}
+	if err := f.seal(sum); err != nil {
+		return err
+	}
+	pieces, err := f.Encode()
+	if err != nil {
+		return err
+	}
+	if f.Layout.atEnd() {
+		return put(pieces...)
+	}
+	return put(pieces[0])
+}
+
+// size cuts what is behind the end of the file and, in layout A, fills containers
+// up with zeros. A fresh file of layout B ends where its last bytes do.
+func (u *Update) size(f *File) error {
+	if u.o.Fresh {
+		if f.Layout == LayoutA {
+			return u.dst.Truncate(f.Size)
+		}
+		return nil
+	}
+	now, err := u.dst.Size()
+	if err != nil {
+		return err
+	}
+	if now > f.Size || f.Layout == LayoutA && now < f.Size {
+		if err := u.dst.Truncate(f.Size); err != nil {
+			return err
+		}
+	}
+	if f.Layout != LayoutA {
+		return nil
+	}
+	zeros := make([]byte, writePiece)
+	for p := range f.all() {
+		for at := p.ChunkSize; at < p.ContainerSize; at += writePiece {
+			if err := u.put(zeros[:min(writePiece, p.ContainerSize-at)], p.Fptr+at); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (u *Update) put(b []byte, off int64) error {
+	if len(b) == 0 {
+		return nil
+	}
+	u.written.Add(int64(len(b)))
+	u.writes.Add(1)
+	_, err := u.dst.WriteAt(b, off)
+	return err
+}

@@ -1,0 +1,274 @@
+package ffformat
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/md5"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+const (
+	// writePiece is digested, hashed and written at once, in bytes: it stays in the cache between.
+	writePiece = 512 << 10
+	// writeSegment is what one worker takes of a chunk that several work on.
+	writeSegment = 4 << 20
+)
+
+// writeJob is a chunk on its way to the file.
+type writeJob struct {
+	seq    int
+	c      *Container
+	data   []byte
+	cur    []byte // digests of its blocks
+	prev   chunkDigests
+	recent chunkDigests
+	hash   Digest
+
+	newToFile atomic.Bool // differs from prev
+	newAtAll  atomic.Bool // differs from recent
+}
+
+func (u *Update) newJob(seq int, c *Container, data []byte) *writeJob {
+	j := &writeJob{seq: seq, c: c, data: data, prev: u.o.Prev.chunk(seq), recent: u.o.Recent.chunk(seq)}
+	size := int64(len(data))
+	if !u.w.o.NoDigests {
+		bs := int64(u.w.o.BlockSize)
+		j.cur = make([]byte, (size+bs-1)/bs*u.w.o.Dirty.width())
+	}
+	j.newToFile.Store(j.prev.size != size)
+	j.newAtAll.Store(j.recent.size != size)
+	return j
+}
+
+// settled returns the hash of the chunk if it is known without hashing it, as far as
+// its blocks have been seen.
+func (j *writeJob) settled() (Digest, bool) {
+	switch {
+	case len(j.data) == 0:
+		return Digest{}, false
+	case !j.newToFile.Load():
+		return j.prev.hash, true
+	case !j.newAtAll.Load():
+		return j.recent.hash, true
+	}
+	return Digest{}, false
+}
+
+// write writes the chunks. MD5 of one chunk cannot be divided. Where there are enough
+// chunks each worker takes one through everything, so that its bytes come from memory once;
+// else blocks and writes are divided finely, beside the workers that hash.
+func (u *Update) write(ctx context.Context, jobs []*writeJob) error {
+	workers := u.w.o.Workers
+	if workers == 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	var total, largest int64
+	for _, j := range jobs {
+		total += int64(len(j.data))
+		largest = max(largest, int64(len(j.data)))
+	}
+	slices.SortStableFunc(jobs, func(a, b *writeJob) int { return cmp.Compare(len(b.data), len(a.data)) })
+	var tasks []func(context.Context) error
+	if u.w.o.Hash == MD5 && (largest*int64(workers) <= total || total < writeSegment) {
+		for _, j := range jobs {
+			tasks = append(tasks, func(ctx context.Context) error { return u.through(ctx, j) })
+		}
+		return perform(ctx, workers, tasks)
+	}
+	sum := func(j *writeJob) {
+		tasks = append(tasks, func(ctx context.Context) error { return u.sum(ctx, j) })
+	}
+	var later []*writeJob
+	for _, j := range jobs {
+		if _, ok := j.settled(); ok || u.w.o.Hash == Fast {
+			later = append(later, j)
+		} else {
+			sum(j)
+		}
+	}
+	step := int64(max(writeSegment/u.w.o.BlockSize, 1) * u.w.o.BlockSize)
+	for _, j := range jobs {
+		for off := int64(0); off < int64(len(j.data)); off += step {
+			to := min(off+step, int64(len(j.data)))
+			tasks = append(tasks, func(ctx context.Context) error { return u.segment(ctx, j, off, to) })
+		}
+	}
+	if err := perform(ctx, workers, tasks); err != nil {
+		return err
+	}
+	tasks = tasks[:0]
+	for _, j := range later {
+		if h, ok := j.settled(); ok && u.w.o.Hash == MD5 {
+			j.hash = h
+		} else {
+			sum(j)
+		}
+	}
+	return perform(ctx, workers, tasks)
+}
+
+// perform runs the tasks in order on several workers. The first error stops it.
+func perform(ctx context.Context, workers int, tasks []func(context.Context) error) error {
+	if len(tasks) == 0 {
+		return ctx.Err()
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var next atomic.Int64
+	work := func() {
+		for {
+			k := next.Add(1) - 1
+			if k >= int64(len(tasks)) || ctx.Err() != nil {
+				return
+			}
+			if err := tasks[k](ctx); err != nil {
+				cancel(err)
+			}
+		}
+	}
+	var wg sync.WaitGroup
+	for range min(workers, len(tasks)) - 1 {
+		wg.Go(work)
+	}
+	work()
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+// pieceLen is writePiece in whole blocks.
+func (u *Update) pieceLen() int64 {
+	return int64(max(writePiece/u.w.o.BlockSize, 1) * u.w.o.BlockSize)
+}
+
+// through takes a chunk through everything. Its MD5 starts where it turns out to be
+// needed, at the first block that neither the file nor the recent state has.
+func (u *Update) through(ctx context.Context, j *writeJob) error {
+	h := md5.New()
+	size, step := int64(len(j.data)), u.pieceLen()
+	hashed := int64(-1)
+	for off := int64(0); off < size; off += step {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		to := min(off+step, size)
+		if err := u.piece(j, off, to, func() {
+			if _, ok := j.settled(); ok {
+				return
+			}
+			h.Write(j.data[max(hashed, 0):to])
+			hashed = to
+		}); err != nil {
+			return err
+		}
+	}
+	if sum, ok := j.settled(); ok {
+		j.hash = sum
+		return nil
+	}
+	u.md5.Add(size)
+	h.Sum(j.hash[:0])
+	return nil
+}
+
+// segment digests and writes bytes [off, to) of a chunk.
+func (u *Update) segment(ctx context.Context, j *writeJob, off, to int64) error {
+	for step := u.pieceLen(); off < to; off += step {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := u.piece(j, off, min(off+step, to), nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sum computes the hash of a whole chunk: of a Fast file from the digests.
+func (u *Update) sum(ctx context.Context, j *writeJob) error {
+	if u.w.o.Hash == Fast {
+		if u.w.o.NoDigests {
+			return ErrUsage // Validate refuses it
+		}
+		j.hash = fastChunk(j.cur)
+		return nil
+	}
+	h := md5.New()
+	for b := j.data; len(b) > 0; b = b[min(len(b), writePiece):] {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		h.Write(b[:min(len(b), writePiece)])
+	}
+	u.md5.Add(int64(len(j.data)))
+	h.Sum(j.hash[:0])
+	return nil
+}
+
+// piece digests the blocks of [off, to), which begins at a block, calls hash, if
+// there is one, and writes the runs of blocks that the file does not hold.
+func (u *Update) piece(j *writeJob, off, to int64, hash func()) error {
+	if j.cur == nil { // no digests: everything is written
+		if hash != nil {
+			hash()
+		}
+		return u.put(j.data[off:to], j.c.Fptr+off)
+	}
+	o := &u.w.o
+	bs, width := int64(o.BlockSize), o.Dirty.width()
+	size := int64(len(j.data))
+	dirty, blocks := int64(0), int64(0)
+	run := int64(-1) // where a run of blocks to be written begins
+	var room [writePiece / minBlockSize][2]int64
+	runs := room[:0]
+	for at := off; at < to; at += bs {
+		end := min(at+bs, size)
+		k := at / bs * width
+		d := j.cur[k : k+width]
+		o.Dirty.put(d, j.data[at:end])
+		blocks++
+		if !j.newAtAll.Load() && !sameBlock(&j.recent, d, at, end, bs, k) {
+			j.newAtAll.Store(true)
+		}
+		if sameBlock(&j.prev, d, at, end, bs, k) {
+			if run >= 0 {
+				runs = append(runs, [2]int64{run, at})
+				run = -1
+			}
+			continue
+		}
+		if !j.newToFile.Load() {
+			j.newToFile.Store(true)
+		}
+		dirty++
+		if run < 0 {
+			run = at
+		}
+	}
+	if run >= 0 {
+		runs = append(runs, [2]int64{run, to})
+	}
+	if hash != nil {
+		hash()
+	}
+	u.blocks.Add(blocks)
+	u.dirty.Add(dirty)
+	for _, r := range runs {
+		if err := u.put(j.data[r[0]:r[1]], j.c.Fptr+r[0]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sameBlock says whether the block [at, end) with digest d is in the state p. k is
+// the place of its digest; a last block that was longer or shorter is another one.
+func sameBlock(p *chunkDigests, d []byte, at, end, bs, k int64) bool {
+	if at >= p.size || min(at+bs, p.size) != end {
+		return false
+	}
+	return bytes.Equal(p.blocks[k:k+int64(len(d))], d)
+}

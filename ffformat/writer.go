@@ -1,0 +1,151 @@
+package ffformat
+
+import (
+	"slices"
+)
+
+// DefaultBlockSize is the size of the blocks that a differential update compares, in bytes.
+const DefaultBlockSize = 16384
+
+// WriterOptions of NewWriter. nil, or a zero field, means the default.
+type WriterOptions struct {
+	Layout Layout // default LayoutF
+	Hash   Hash   // default MD5; Fast needs layout F and DirtyFast
+	Dirty  Dirty  // hash of the blocks, default DirtyFast
+
+	// AllowCRC32 accepts DirtyCRC32: of 2^32 changes of a block one is not seen, and
+	// the file then holds the old block.
+	AllowCRC32 bool
+
+	// BlockSize in bytes, 512 to 1 MiB; default 16384. Of Fast files it is in the file.
+	BlockSize int
+
+	Workers int // at once; default GOMAXPROCS
+
+	// MaxFs and PtFs go to the file block as they are: FTI's levels 2 and 3 use
+	// them. 0 means -1, "none".
+	MaxFs, PtFs int64
+
+	// BothRules writes containers that are empty as content of no bytes. Then the
+	// checksum that FTI's reader computes is also the one that FTI's writer would have
+	// written. By default such containers are marked as the growth rule has it, without
+	// content, and the checksum is the reader's, which decides.
+	BothRules bool
+
+	// NoDigests saves the block digests where no differential update is to follow.
+	NoDigests bool
+}
+
+// Validate says what is wrong with the options: ErrUsage.
+func (o *WriterOptions) Validate() error {
+	v := o.withDefaults()
+	switch {
+	case !v.Layout.valid():
+		return usageErr("layout %v", v.Layout)
+	case v.Hash > Fast:
+		return usageErr("hash %d", v.Hash)
+	case v.Hash == Fast && v.Layout != LayoutF:
+		return usageErr("Fast hashes in layout %v, want layout F", v.Layout)
+	case v.Hash == Fast && v.Dirty != DirtyFast:
+		return usageErr("Fast hashes with %v of blocks, want XXH3-128", v.Dirty)
+	case v.Dirty > DirtyCRC32:
+		return usageErr("hash of blocks %v", v.Dirty)
+	case v.Dirty == DirtyCRC32 && !v.AllowCRC32:
+		return usageErr("CRC-32 of blocks: a change that keeps the CRC (1 in 2^32) would be lost without notice; AllowCRC32 accepts that")
+	case v.BlockSize < minBlockSize || v.BlockSize > maxBlockSize:
+		return usageErr("blocks of %d bytes, want %d to %d", v.BlockSize, minBlockSize, maxBlockSize)
+	case v.Hash == Fast && v.NoDigests:
+		return usageErr("Fast hashes are made of digests of blocks: NoDigests cannot be")
+	case v.Workers < 0:
+		return usageErr("%d workers", v.Workers)
+	case v.MaxFs < -1 || v.PtFs < -1:
+		return usageErr("MaxFs %d and PtFs %d, want a size or -1", v.MaxFs, v.PtFs)
+	}
+	return nil
+}
+
+func (o *WriterOptions) withDefaults() WriterOptions {
+	var v WriterOptions
+	if o != nil {
+		v = *o
+	}
+	if v.Layout == 0 {
+		v.Layout = LayoutF
+	}
+	if v.BlockSize == 0 {
+		v.BlockSize = DefaultBlockSize
+	}
+	if v.MaxFs == 0 {
+		v.MaxFs = -1
+	}
+	if v.PtFs == 0 {
+		v.PtFs = -1
+	}
+	return v
+}
+
+// Writer writes the checkpoints of one rank: it keeps the list of containers, which
+// grows with the protected variables. Several files may be kept up to date in turn;
+// a container has the same place in all of them.
+//
+// A Writer is not safe for concurrent use; its updates use several processors.
+type Writer struct {
+	o    WriterOptions
+	g    *growth
+	dcp  []bool // by container: a differential update has stored it
+	open *Update
+}
+
+// NewWriter returns a Writer without containers.
+func NewWriter(o *WriterOptions) (*Writer, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	v := o.withDefaults()
+	return &Writer{o: v, g: newGrowth(v.Layout)}, nil
+}
+
+// Resume goes on from the containers of a file, which must be sound and of the layout
+// of the Writer. What was written before with this Writer is forgotten.
+func (w *Writer) Resume(f *File) error {
+	switch {
+	case w.open != nil:
+		return usageErr("Resume during an update")
+	case f.Parity || f.Damaged != nil:
+		return usageErr("%s cannot be gone on from: a parity file, or damaged", f.Name)
+	case f.Layout != w.o.Layout:
+		return usageErr("%s has layout %v, the Writer %v", f.Name, f.Layout, w.o.Layout)
+	}
+	if s := structureOf(f); len(s.lost) > 0 || len(s.flaws) > 0 {
+		for _, x := range s.flaws {
+			if x.Severity == Error {
+				return &FormatError{Pkg: "ffformat", File: f.Name, Offset: x.Offset, Field: x.Field, Msg: x.Msg, Err: ErrCorrupt}
+			}
+		}
+	}
+	w.g = growthOf(f)
+	w.dcp = slices.Repeat([]bool{true}, w.g.n)
+	return nil
+}
+
+// Vars are the variables that have containers, in the order of their first one.
+func (w *Writer) Vars() []int32 {
+	var ids []int32
+	for i := range w.g.blocks {
+		for j := range w.g.blocks[i].Containers {
+			if c := &w.g.blocks[i].Containers[j]; c.ContainerID == 0 {
+				ids = append(ids, c.ID)
+			}
+		}
+	}
+	return ids
+}
+
+// FileSize is the size in bytes of the file that an update with these variables would make.
+func (w *Writer) FileSize(vars []VarSize) (int64, error) {
+	g := w.g.clone()
+	if err := g.grow(vars); err != nil {
+		return 0, err
+	}
+	return g.size(), nil
+}
