@@ -72,9 +72,11 @@ type Digests struct {
 	BlockSize int
 
 	chunks []chunkDigests // by container, in the order of the file
+	at     map[[2]int32]int
 }
 
 type chunkDigests struct {
+	id, n  int32  // variable and number of the container
 	size   int64  // of the chunk; 0: nothing is known
 	hash   Digest // as in the record
 	blocks []byte // the digests
@@ -88,11 +90,32 @@ func (d *Digests) chunk(seq int) chunkDigests {
 	return d.chunks[seq]
 }
 
+// index makes at.
+func (d *Digests) index() *Digests {
+	d.at = make(map[[2]int32]int, len(d.chunks))
+	for i := range d.chunks {
+		d.at[[2]int32{d.chunks[i].id, d.chunks[i].n}] = i
+	}
+	return d
+}
+
+// blockSums implements blockSums.
+func (d *Digests) blockSums(c *Container) (digests []byte, blockSize int) {
+	if d == nil || d.Dirty != DirtyFast {
+		return nil, 0
+	}
+	i, ok := d.at[[2]int32{c.ID, c.ContainerID}]
+	if !ok || d.chunks[i].size != c.ChunkSize || d.chunks[i].hash != c.Hash {
+		return nil, 0
+	}
+	return d.chunks[i].blocks, d.BlockSize
+}
+
 // Bytes is the memory that the digests take.
 func (d *Digests) Bytes() int64 {
 	n := int64(0)
 	for i := range d.chunks {
-		n += int64(len(d.chunks[i].blocks)) + 48
+		n += int64(len(d.chunks[i].blocks)) + 80
 	}
 	return n
 }
@@ -108,7 +131,7 @@ func (d *Digests) Match(f *File) error {
 	}
 	n := 0
 	for p := range f.all() {
-		if n >= len(d.chunks) || p.HasContent && d.chunks[n].size != p.ChunkSize {
+		if n >= len(d.chunks) || p.HasContent && (d.chunks[n].size != p.ChunkSize || d.chunks[n].id != p.ID || d.chunks[n].n != p.ContainerID) {
 			return formatErr(f.Name, p.offset, p.field()+": digests", ErrCorrupt, "not of this chunk")
 		}
 		n++
@@ -130,12 +153,12 @@ func (d *Digests) Match(f *File) error {
 //	24  8  Timestamp
 //	32  16 MetaSum
 //	48  8  number of containers
-//	then of each container: size (8), hash (16), and ceil(size/BlockSize) digests
+//	then of each container: variable (4), number (4), size (8), hash (16), and ceil(size/BlockSize) digests
 //	last 4 CRC-32 (IEEE) of all before
 const (
 	digestsMagic  = "BLOBIOFD"
 	digestsHeader = 56
-	digestsRecord = 24
+	digestsRecord = 32
 )
 
 // MarshalBinary implements encoding.BinaryMarshaler.
@@ -155,6 +178,8 @@ func (d *Digests) AppendBinary(b []byte) ([]byte, error) {
 	b = le.AppendUint64(b, uint64(len(d.chunks)))
 	for i := range d.chunks {
 		c := &d.chunks[i]
+		b = le.AppendUint32(b, uint32(c.id))
+		b = le.AppendUint32(b, uint32(c.n))
 		b = le.AppendUint64(b, uint64(c.size))
 		b = append(b, c.hash[:]...)
 		b = append(b, c.blocks...)
@@ -203,22 +228,23 @@ func UnmarshalDigests(b []byte, name string) (*Digests, error) {
 		if len(at) < digestsRecord {
 			return nil, bad(off, "container", ErrTruncated, "%d bytes left, want %d", len(at), digestsRecord)
 		}
-		size := int64(le.Uint64(at))
+		id, number := int32(le.Uint32(at)), int32(le.Uint32(at[4:]))
+		size := int64(le.Uint64(at[8:]))
 		if size < 0 || size > math.MaxInt64-maxBlockSize {
-			return nil, bad(off, "size", ErrCorrupt, "%d", size)
+			return nil, bad(off+8, "size", ErrCorrupt, "%d", size)
 		}
-		hash := Digest(at[8:24])
+		hash := Digest(at[16:32])
 		at = at[digestsRecord:]
 		blocks := (size + int64(d.BlockSize) - 1) / int64(d.BlockSize)
 		if blocks > int64(len(at))/d.Dirty.width() {
-			return nil, bad(off, "size", ErrCorrupt, "%d bytes are %d blocks, there are %d bytes of digests left", size, blocks, len(at))
+			return nil, bad(off+8, "size", ErrCorrupt, "%d bytes are %d blocks, there are %d bytes of digests left", size, blocks, len(at))
 		}
 		k := blocks * d.Dirty.width()
-		d.chunks[i] = chunkDigests{size, hash, at[:k:k]}
+		d.chunks[i] = chunkDigests{id, number, size, hash, at[:k:k]}
 		at = at[k:]
 	}
 	if len(at) > 0 {
 		return nil, bad(int64(len(body)-len(at)), "end", ErrCorrupt, "%d bytes behind the last container", len(at))
 	}
-	return d, nil
+	return d.index(), nil
 }

@@ -164,7 +164,7 @@ func (u *Update) addAll(ctx context.Context, vars []VarBuf) error {
 	}
 	for _, j := range jobs {
 		j.c.Hash = j.hash
-		u.chunks[j.seq] = chunkDigests{j.c.ChunkSize, j.hash, j.cur}
+		u.chunks[j.seq] = chunkDigests{j.c.ID, j.c.ContainerID, j.c.ChunkSize, j.hash, j.cur}
 	}
 	return nil
 }
@@ -206,9 +206,10 @@ func (u *Update) Finish(ctx context.Context) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		res.Digests = &Digests{
+		d := &Digests{
 			CkptID: u.o.CkptID, Timestamp: u.o.Timestamp, MetaSum: sum, Dirty: u.w.o.Dirty, BlockSize: u.w.o.BlockSize, chunks: u.chunks,
 		}
+		res.Digests = d.index()
 	}
 	u.w.g = u.g
 	for len(u.w.dcp) < u.g.n {
@@ -229,6 +230,9 @@ func (u *Update) file() (*File, error) {
 	if f.Hash == Fast {
 		f.BlockSize = u.w.o.BlockSize
 	}
+	for len(u.chunks) < u.g.n {
+		u.chunks = append(u.chunks, chunkDigests{})
+	}
 	seq := 0
 	for i := range u.g.blocks {
 		for j := range u.g.blocks[i].Containers {
@@ -237,12 +241,10 @@ func (u *Update) file() (*File, error) {
 				c.Hash = emptyHash(f)
 				c.HasContent = u.w.o.BothRules
 			}
+			u.chunks[seq].id, u.chunks[seq].n = c.ID, c.ContainerID
 			c.HasCkpt = u.o.Differential && seq < len(u.w.dcp) && u.w.dcp[seq]
 			seq++
 		}
-	}
-	for len(u.chunks) < u.g.n {
-		u.chunks = append(u.chunks, chunkDigests{})
 	}
 	f.Blocks = make([]Block, len(u.g.blocks))
 	at := u.g.end
