@@ -35,7 +35,12 @@ type ReadOptions struct {
 	// hashed at once. 0: as many as there are processors.
 	Workers int
 
-	sums blockSums // of a side file that is bound to this file; may be nil
+	// Digests, if not nil, are those of this file, from a side file: they must match it
+	// (ErrChecksum). Chunks are then verified by the digests of their blocks, at the speed
+	// of memory, and not by MD5.
+	Digests *Digests
+
+	sums blockSums // for tests: Digests of no file
 }
 
 // NewReader decodes the metadata of a file as Decode does. The errors are
@@ -154,6 +159,13 @@ func (r *Reader) ReadVars(ctx context.Context, vars []VarBuf, o *ReadOptions) er
 	if o.Workers < 0 {
 		return usageErr("%d workers", o.Workers)
 	}
+	sums := o.sums
+	if o.Digests != nil {
+		if err := o.Digests.Match(r.f); err != nil {
+			return err
+		}
+		sums = o.Digests
+	}
 	var jobs []chunkJob
 	errs := make([]error, len(vars))
 	from := make([]int, len(vars)+1) // jobs of vars[i] are jobs[from[i]:from[i+1]]
@@ -169,7 +181,7 @@ func (r *Reader) ReadVars(ctx context.Context, vars []VarBuf, o *ReadOptions) er
 			continue
 		}
 		for _, c := range v.chunks {
-			jobs = append(jobs, chunkJob{c: c, dst: b.Data[c.Dptr : c.Dptr+c.ChunkSize]}.with(o.sums))
+			jobs = append(jobs, chunkJob{c: c, dst: b.Data[c.Dptr : c.Dptr+c.ChunkSize]}.with(sums))
 		}
 	}
 	from[len(vars)] = len(jobs)

@@ -285,6 +285,11 @@ func (s *structure) content(v *varState, p place) {
 	switch {
 	case !p.HasContent && p.ChunkSize != 0:
 		s.at(p, t.hasContent, "hascontent", true, "false, but chunksize is %d", p.ChunkSize)
+	case p.HasContent && p.ChunkSize == 0 && v.n > 0 && p.Hash == emptyHash(s.f):
+		fi := s.finding(Warning, p.offset+int64(t.hasContent.off), p.field()+": hascontent",
+			"true for no bytes: by the growth rule an empty container has no content (WriterOptions.BothRules writes it so)")
+		fi.HasVar, fi.Var = true, p.ID
+		s.add(fi)
 	case p.HasContent && v.open:
 		s.at(p, t.hasContent, "hascontent", p.ChunkSize != 0, "true, but a container of the variable before it is not full")
 	case p.HasContent && p.ChunkSize == 0 && p.ContainerSize > 0 && v.n > 0:

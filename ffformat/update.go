@@ -94,11 +94,12 @@ func (w *Writer) Begin(dst vfs.File, o UpdateOptions) (*Update, error) {
 			return nil, err
 		}
 	}
-	for i := range u.g.blocks { // what is not added has no content
-		for j := range u.g.blocks[i].Containers {
-			if c := &u.g.blocks[i].Containers[j]; !seen[c.ID] || w.o.Layout.atEnd() {
-				c.ChunkSize, c.HasContent = 0, false
-			}
+	for id, v := range u.g.vars { // what is not added is empty
+		if !seen[id] || w.o.Layout.atEnd() {
+			u.g.fit(id, 0)
+		}
+		if len(v.at) > 0 {
+			u.g.container(v.at[0]).Hash = emptyHash(&File{Hash: w.o.Hash})
 		}
 	}
 	w.open = u

@@ -1,0 +1,505 @@
+package ffformat
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"blobio/internal/vfs"
+)
+
+// slotFile is one of the files that a Writer keeps up to date.
+type slotFile struct {
+	f    vfs.File
+	prev *Digests
+}
+
+func newSlot(t rapid.TB, fsys vfs.FS, name string) *slotFile {
+	f, err := fsys.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &slotFile{f: f}
+}
+
+// holds fails unless the file is a sound checkpoint with exactly these variables.
+func (s *slotFile) holds(t rapid.TB, want map[int32][]byte, id int32) *Reader {
+	size, err := s.f.Size()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for f := range Check(context.Background(), s.f, size, s.f.Name(), nil) {
+		if f.Severity == Error {
+			t.Fatalf("%v", f)
+		}
+	}
+	r, err := NewReader(s.f, size, s.f.Name(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := r.File().Layout; l.table().fb.ckptID.len > 0 && r.File().FB.CkptID != id {
+		t.Fatalf("checkpoint %d, want %d", r.File().FB.CkptID, id)
+	}
+	if s.prev != nil {
+		if err := s.prev.Match(r.File()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for v, data := range want {
+		got := make([]byte, len(data))
+		for _, o := range []*ReadOptions{nil, {Digests: s.prev}} {
+			clear(got)
+			if err := r.ReadVars(context.Background(), []VarBuf{{v, got}}, o); err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got, data) {
+				t.Fatalf("variable %d differs", v)
+			}
+		}
+	}
+	for _, v := range r.File().Vars() {
+		if len(want[v.ID]) != int(v.Size) {
+			t.Fatalf("variable %d of %d bytes, want %d", v.ID, v.Size, len(want[v.ID]))
+		}
+	}
+	return r
+}
+
+// TestUpdateHistories: random histories of growing, shrinking, new and changing variables, written
+// to several files in turn, full, differential and piece by piece, with every layout and
+// hash. After each update the file holds exactly the variables, and of what had not
+// changed nothing was written.
+func TestUpdateHistories(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ctx := context.Background()
+		o := &WriterOptions{
+			Layout: rapid.SampledFrom(append(Layouts(), LayoutF, LayoutF)).Draw(t, "layout"), BlockSize: 512, AllowCRC32: true,
+			Workers: rapid.IntRange(1, 3).Draw(t, "workers"), BothRules: rapid.Bool().Draw(t, "both"),
+		}
+		if o.Layout == LayoutF && rapid.Bool().Draw(t, "fast") {
+			o.Hash = Fast
+		} else {
+			o.Dirty = Dirty(rapid.IntRange(0, 2).Draw(t, "dirty"))
+			o.NoDigests = rapid.IntRange(0, 9).Draw(t, "nodigests") == 0
+		}
+		w, err := NewWriter(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		fsys := vfs.NewMem()
+		slots := []*slotFile{newSlot(t, fsys, "0"), newSlot(t, fsys, "1")}[:rapid.IntRange(1, 2).Draw(t, "slots")]
+		data := map[int32][]byte{}
+		var order []int32
+		var recent *Digests
+		for cp := int32(1); cp <= int32(rapid.IntRange(1, 9).Draw(t, "checkpoints")); cp++ {
+			if len(order) == 0 || rng.IntN(3) == 0 {
+				order = append(order, rng.Int32())
+			}
+			for _, id := range order {
+				switch b := data[id]; rng.IntN(4) {
+				case 0: // another size
+					n := rng.IntN(5000)
+					c := make([]byte, n)
+					copy(c, b)
+					for i := len(b); i < n; i++ {
+						c[i] = byte(rng.Uint32())
+					}
+					data[id] = c
+				case 1: // some bytes
+					for range rng.IntN(4) {
+						if len(b) > 0 {
+							b[rng.IntN(len(b))]++
+						}
+					}
+				}
+			}
+			s := slots[int(cp)%len(slots)]
+			full := rng.IntN(4) == 0
+			uo := UpdateOptions{CkptID: cp, Timestamp: int64(cp), Prev: s.prev, Recent: recent, Differential: !full, Fresh: s.prev == nil && cp <= 2}
+			if full {
+				uo.Prev = nil
+			}
+			var bufs []VarBuf
+			for _, id := range order {
+				uo.Vars = append(uo.Vars, VarSize{id, int64(len(data[id]))})
+				bufs = append(bufs, VarBuf{id, data[id]})
+			}
+			if rng.IntN(5) == 0 { // one that is given up leaves no trace
+				u, err := w.Begin(newSlot(t, fsys, fmt.Sprint("x", cp)).f, UpdateOptions{Vars: []VarSize{{99, 700}, {order[0], 9000}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := u.Add(ctx, order[0], make([]byte, 9000)); err != nil {
+					t.Fatal(err)
+				}
+				if rng.IntN(2) == 0 {
+					if _, err := u.Finish(ctx); !errors.Is(err, ErrUsage) {
+						t.Fatalf("%v, want ErrUsage: a variable is missing", err)
+					}
+				}
+				u.Abort()
+			}
+			u, err := w.Begin(s.f, uo)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rng.IntN(2) == 0 {
+				err = u.AddAll(ctx, bufs)
+			} else {
+				rng.Shuffle(len(bufs), func(i, j int) { bufs[i], bufs[j] = bufs[j], bufs[i] })
+				for _, b := range bufs {
+					err = errors.Join(err, u.Add(ctx, b.ID, b.Data))
+				}
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := u.Finish(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.prev = res.Digests
+			recent = res.Digests
+			r := s.holds(t, data, cp)
+			if s.prev != nil {
+				b, err := s.prev.MarshalBinary()
+				if err != nil {
+					t.Fatal(err)
+				}
+				back, err := UnmarshalDigests(b, "side")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := back.Match(r.File()); err != nil {
+					t.Fatal(err)
+				}
+				s.prev = back
+			}
+			if rng.IntN(4) == 0 { // a restart
+				if w, err = NewWriter(o); err != nil {
+					t.Fatal(err)
+				}
+				if err := w.Resume(r.File()); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		// Once more, with nothing changed: metadata only.
+		if s := slots[0]; s.prev != nil && len(slots) == 1 {
+			uo := UpdateOptions{CkptID: 100, Timestamp: 100, Prev: s.prev, Recent: recent, Differential: true}
+			var bufs []VarBuf
+			for _, id := range order {
+				uo.Vars = append(uo.Vars, VarSize{id, int64(len(data[id]))})
+				bufs = append(bufs, VarBuf{id, data[id]})
+			}
+			u, err := w.Begin(s.f, uo)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := u.AddAll(ctx, bufs); err != nil {
+				t.Fatal(err)
+			}
+			res, err := u.Finish(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res.Stats.Dirty != 0 || res.Stats.MD5 != 0 {
+				t.Fatalf("nothing changed: %+v", res.Stats)
+			}
+			s.prev = nil
+			s.holds(t, data, 100)
+		}
+	})
+}
+
+// TestUpdateDirtyRuns: exactly the changed blocks are written, neighbours together.
+func TestUpdateDirtyRuns(t *testing.T) {
+	ctx := context.Background()
+	for _, hash := range []Hash{MD5, Fast} {
+		w, err := NewWriter(&WriterOptions{Hash: hash, BlockSize: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mem := vfs.NewMem()
+		data := make([]byte, 10500) // 10 blocks and a half
+		s := newSlot(t, mem, "f")
+		write := func(prev *Digests) *Result {
+			u, err := w.Begin(s.f, UpdateOptions{CkptID: 1, Prev: prev})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := u.Add(ctx, 7, data); err != nil {
+				t.Fatal(err)
+			}
+			res, err := u.Finish(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return res
+		}
+		first := write(nil)
+		if first.Stats.Dirty != 11 || first.Stats.Written != first.File.Size {
+			t.Errorf("first: %+v", first.Stats)
+		}
+		for _, at := range []int{0, 1999, 2000, 10499} {
+			data[at]++
+		}
+		res := write(first.Digests)
+		// blocks 0 to 2 together, the last one, and the metadata
+		if want := (Stats{Data: 10500, Written: 3000 + 500 + res.File.FB.MetaSize, Blocks: 11, Dirty: 4, Writes: 3, MD5: first.Stats.MD5}); res.Stats != want {
+			t.Errorf("%+v, want %+v", res.Stats, want)
+		}
+		s.prev = res.Digests
+		s.holds(t, map[int32][]byte{7: data}, 1)
+	}
+}
+
+// TestUpdateRecentSparesMD5: a chunk that is as in the newest state of another file is
+// written to this one without hashing it again.
+func TestUpdateRecentSparesMD5(t *testing.T) {
+	ctx := context.Background()
+	w, err := NewWriter(&WriterOptions{BlockSize: 512})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mem := vfs.NewMem()
+	a, b := newSlot(t, mem, "a"), newSlot(t, mem, "b")
+	vars := []VarBuf{{1, make([]byte, 5000)}, {2, make([]byte, 3000)}}
+	var recent *Digests
+	for i, s := range []*slotFile{a, b} {
+		vars[1].Data[17]++
+		u, err := w.Begin(s.f, UpdateOptions{CkptID: 1, Recent: recent, Fresh: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := u.AddAll(ctx, vars); err != nil {
+			t.Fatal(err)
+		}
+		res, err := u.Finish(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := []int64{8000, 3000}[i]; res.Stats.MD5 != want {
+			t.Errorf("file %d: MD5 of %d bytes, want %d", i, res.Stats.MD5, want)
+		}
+		recent = res.Digests
+		s.prev = recent
+		s.holds(t, map[int32][]byte{1: vars[0].Data, 2: vars[1].Data}, 1)
+	}
+}
+
+func TestWriterRefuses(t *testing.T) {
+	for _, o := range []WriterOptions{
+		{Layout: 9}, {Hash: 2}, {Hash: Fast, Layout: LayoutC}, {Hash: Fast, Dirty: DirtyMD5}, {Dirty: 3}, {Dirty: DirtyCRC32},
+		{BlockSize: 100}, {BlockSize: 1 << 21}, {Workers: -1}, {MaxFs: -2}, {Hash: Fast, NoDigests: true},
+	} {
+		if _, err := NewWriter(&o); !errors.Is(err, ErrUsage) {
+			t.Errorf("%+v: %v, want ErrUsage", o, err)
+		}
+	}
+	w, err := NewWriter(&WriterOptions{Layout: LayoutB})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSlot(t, vfs.NewMem(), "f")
+	if _, err := w.Begin(s.f, UpdateOptions{}); !errors.Is(err, ErrUsage) {
+		t.Errorf("layout B without sizes: %v", err)
+	}
+	u, err := w.Begin(s.f, UpdateOptions{Vars: []VarSize{{1, 10}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Begin(s.f, UpdateOptions{Vars: []VarSize{{1, 10}}}); !errors.Is(err, ErrUsage) {
+		t.Errorf("two at once: %v", err)
+	}
+	if err := u.Add(context.Background(), 1, make([]byte, 9)); !errors.Is(err, ErrUsage) {
+		t.Errorf("another size than Begin was told: %v", err)
+	}
+	if err := u.Add(context.Background(), 1, make([]byte, 10)); !errors.Is(err, ErrBroken) {
+		t.Errorf("after an error: %v", err)
+	}
+	if _, err := u.Finish(context.Background()); !errors.Is(err, ErrBroken) {
+		t.Errorf("after an error: %v", err)
+	}
+}
+
+// TestWriterLayoutEIsSmall: over 2 GiB is refused before anything is written.
+func TestWriterLayoutEIsSmall(t *testing.T) {
+	w, err := NewWriter(&WriterOptions{Layout: LayoutE, NoDigests: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := vfs.Count(vfs.NewMem())
+	f, err := c.Create("f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := w.Begin(f, UpdateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	big := make([]byte, 1<<28)
+	var bufs []VarBuf
+	for i := range int32(8) {
+		bufs = append(bufs, VarBuf{i, big})
+	}
+	if err := u.AddAll(context.Background(), bufs); !errors.Is(err, ErrRange) {
+		t.Fatalf("%v, want ErrRange", err)
+	}
+	if n := c.Kind(vfs.OpWrite); n != 0 {
+		t.Errorf("%d writes", n)
+	}
+}
+
+// TestUpdateFaults: the error of every single operation comes back, and the Writer goes
+// on as if the update had never been.
+func TestUpdateFaults(t *testing.T) {
+	ctx := context.Background()
+	for _, l := range Layouts() {
+		for n := int64(1); ; n++ {
+			eio := errors.New("input/output error")
+			w, err := NewWriter(&WriterOptions{Layout: l, BlockSize: 512, Workers: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			mem := vfs.NewMem()
+			s := newSlot(t, mem, "good")
+			vars := []VarSize{{1, 3000}, {2, 0}, {3, 100}}
+			bufs := []VarBuf{{1, make([]byte, 3000)}, {2, nil}, {3, make([]byte, 100)}}
+			update := func(f vfs.File, id int32, bufs []VarBuf, vars []VarSize) (*Result, error) {
+				u, err := w.Begin(f, UpdateOptions{CkptID: id, Vars: vars})
+				if err != nil {
+					return nil, err
+				}
+				defer u.Abort()
+				if err := u.AddAll(ctx, bufs); err != nil {
+					return nil, err
+				}
+				return u.Finish(ctx)
+			}
+			if _, err := update(s.f, 1, bufs, vars); err != nil {
+				t.Fatal(err)
+			}
+			bad, err := mem.Create("bad")
+			if err != nil {
+				t.Fatal(err)
+			}
+			bad.Close()
+			faulty := vfs.FailNth(mem, n+1, eio)
+			if bad, err = faulty.OpenRW("bad"); err != nil {
+				t.Fatal(err)
+			}
+			_, err = update(bad, 2, []VarBuf{{1, make([]byte, 6000)}, {2, make([]byte, 9)}, {3, nil}}, []VarSize{{1, 6000}, {2, 9}, {3, 0}})
+			if err != nil && !errors.Is(err, eio) {
+				t.Fatalf("layout %v, operation %d: %v", l, n, err)
+			}
+			failed := err != nil
+			if failed {
+				if _, err := update(s.f, 3, bufs, vars); err != nil {
+					t.Fatal(err)
+				}
+				s.holds(t, map[int32][]byte{1: bufs[0].Data, 2: nil, 3: bufs[2].Data}, 3)
+				size, _ := s.f.Size()
+				if w, _ := w.FileSize(vars); l != LayoutB && size != w {
+					t.Fatalf("layout %v: %d bytes, want %d", l, size, w)
+				}
+				continue
+			}
+			if n < 4 {
+				t.Fatalf("layout %v: operation %d failed, and nobody saw it", l, n)
+			}
+			break
+		}
+	}
+}
+
+func FuzzUnmarshalDigests(f *testing.F) {
+	d := (&Digests{CkptID: 3, Timestamp: 5, BlockSize: 512, chunks: []chunkDigests{{1, 0, 600, Digest{1}, make([]byte, 32)}, {2, 0, 0, Digest{}, nil}}}).index()
+	b, _ := d.MarshalBinary()
+	f.Add(b)
+	f.Add(b[:40])
+	f.Fuzz(func(t *testing.T, b []byte) {
+		d, err := UnmarshalDigests(b, "f")
+		if err != nil {
+			var fe *FormatError
+			if !errors.As(err, &fe) {
+				t.Fatal(err)
+			}
+			return
+		}
+		if c, err := d.MarshalBinary(); err != nil || !bytes.Equal(b, c) {
+			t.Fatalf("%v: written again %x, was %x", err, c, b)
+		}
+	})
+}
+
+// TestDigestsNegative: every single byte of the side data is covered.
+func TestDigestsNegative(t *testing.T) {
+	d := &Digests{CkptID: 3, Timestamp: 5, BlockSize: 512, chunks: []chunkDigests{{1, 0, 600, Digest{1}, make([]byte, 32)}}}
+	b, _ := d.MarshalBinary()
+	for i := range b {
+		for _, x := range []byte{1, 0x80} {
+			c := bytes.Clone(b)
+			c[i] ^= x
+			if _, err := UnmarshalDigests(c, "f"); err == nil {
+				t.Fatalf("byte %d is not covered", i)
+			}
+		}
+		if _, err := UnmarshalDigests(b[:i], "f"); err == nil {
+			t.Fatalf("cut at %d", i)
+		}
+	}
+}
+
+// TestCRC32Risk measures what AllowCRC32 accepts: a change by a multiple of the
+// generator keeps the CRC, and the file then holds the old block; the verification by MD5 finds
+// it. XXH3 sees the change.
+func TestCRC32Risk(t *testing.T) {
+	ctx := context.Background()
+	for _, dirty := range []Dirty{DirtyCRC32, DirtyFast, DirtyMD5} {
+		w, err := NewWriter(&WriterOptions{Dirty: dirty, AllowCRC32: true, BlockSize: 512})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := newSlot(t, vfs.NewMem(), "f")
+		data := make([]byte, 1024)
+		var prev *Digests
+		for range 2 {
+			u, err := w.Begin(s.f, UpdateOptions{Prev: prev})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := u.Add(ctx, 1, data); err != nil {
+				t.Fatal(err)
+			}
+			res, err := u.Finish(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			prev = res.Digests
+			// The polynomial 0x104C11DB7, bits reflected, over five bytes.
+			for i, x := range []byte{0x41, 0x06, 0x71, 0xdb, 0x01} {
+				data[100+i] ^= x
+			}
+		}
+		for i, x := range []byte{0x41, 0x06, 0x71, 0xdb, 0x01} {
+			data[100+i] ^= x // as it was at the second update
+		}
+		size, _ := s.f.Size()
+		r, err := NewReader(s.f, size, "f", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make([]byte, 1024)
+		err = r.ReadVar(ctx, 1, got)
+		if stale := !bytes.Equal(got, data); stale != (dirty == DirtyCRC32) {
+			t.Errorf("%v: stale block: %v (%v)", dirty, stale, err)
+		}
+	}
+}
