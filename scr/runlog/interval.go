@@ -1,0 +1,144 @@
+package runlog
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// Stats is what a log tells of costs and failures.
+type Stats struct {
+	Checkpoints int64         // CHECKPOINT_END entries with a time
+	Cost        time.Duration // mean time of a checkpoint; 0 if there is none
+	FlushCost   time.Duration // time of all synchronous flushes, per checkpoint
+	Runs        int64         // START entries
+	Failures    int64         // runs that are over and did not end with HALT
+	Lasted      time.Duration // time of all runs together
+	Restarts    int64         // RESTART_SUCCESS entries
+	NodeFails   int64         // NODE_FAIL entries
+}
+
+var (
+	// ErrNoCost: the log holds no checkpoint with a time.
+	ErrNoCost = errors.New("the log holds no checkpoint with its time")
+	// ErrNoFailure: the log holds no failure, so that the time between two is
+	// not known (only that it is probably not less than what was seen).
+	ErrNoFailure = errors.New("the log holds no failure")
+)
+
+// Analyze reads the stats from the entries of one simulation, in the order in
+// which they were written.
+//
+// A run lasts from START to its last entry, or to the RUN_END of the run loop.
+// It has failed if another START, a RUN_END, or the NODE_FAIL of a node comes
+// after it without a HALT. The last run of the log is taken to be still
+// going on unless one of them follows.
+func Analyze(entries []Entry) Stats {
+	var s Stats
+	var cost, flush time.Duration
+	var run struct {
+		on, halted  bool
+		first, last time.Time
+	}
+	end := func(over bool) {
+		if !run.on {
+			return
+		}
+		s.Lasted += max(run.last.Sub(run.first), 0)
+		if over && !run.halted {
+			s.Failures++
+		}
+		run.on = false
+	}
+	for i := range entries {
+		e := &entries[i]
+		switch e.Event {
+		case Start:
+			end(true)
+			s.Runs++
+			run.on, run.halted = true, false
+			run.first, run.last = e.Time, e.Time
+			continue
+		case RunEnd:
+			run.last = e.Time
+			end(true)
+			continue
+		case NodeFail:
+			s.NodeFails++
+			run.last = e.Time
+			end(true)
+			continue
+		case RunStart, ScavengeStart, ScavengeEnd:
+			continue // between runs: what they take is not time of a run
+		case Halt:
+			run.halted = true
+		case CheckpointEnd:
+			if e.Took != nil {
+				s.Checkpoints++
+				cost += *e.Took
+			}
+		case FlushSuccess, FlushFail:
+			if e.Took != nil {
+				flush += *e.Took
+			}
+		case RestartSuccess:
+			s.Restarts++
+		}
+		run.last = e.Time
+	}
+	end(false)
+	if s.Checkpoints > 0 {
+		s.Cost = cost / time.Duration(s.Checkpoints)
+		s.FlushCost = flush / time.Duration(s.Checkpoints)
+	}
+	return s
+}
+
+// MTBF is the mean time between failures; ErrNoFailure if there was none.
+func (s Stats) MTBF() (time.Duration, error) {
+	if s.Failures == 0 {
+		return 0, fmt.Errorf("runlog: %w in %v of %d runs", ErrNoFailure, s.Lasted, s.Runs)
+	}
+	return s.Lasted / time.Duration(s.Failures), nil
+}
+
+// Blocked is the mean time that a checkpoint, with its share of the synchronous
+// flushes, keeps the application from computing. ErrNoCost if no checkpoint
+// was logged.
+func (s Stats) Blocked() (time.Duration, error) {
+	if s.Checkpoints == 0 {
+		return 0, fmt.Errorf("runlog: %w", ErrNoCost)
+	}
+	return s.Cost + s.FlushCost, nil
+}
+
+// Young returns the best time between the end of one checkpoint and the start of
+// the next, for checkpoints that cost c and a mean time between failures m:
+// sqrt(2cm). 0 if one of them is not positive.
+func Young(c, m time.Duration) time.Duration {
+	if c <= 0 || m <= 0 {
+		return 0
+	}
+	return seconds(math.Sqrt(2 * c.Seconds() * m.Seconds()))
+}
+
+// Daly returns the same with the higher-order terms of Daly's formula, which
+// matter where c is not small beside m.
+func Daly(c, m time.Duration) time.Duration {
+	if c <= 0 || m <= 0 {
+		return 0
+	}
+	C, M := c.Seconds(), m.Seconds()
+	if C >= 2*M {
+		return m
+	}
+	return seconds(math.Sqrt(2*C*M)*(1+math.Sqrt(C/(2*M))/3+C/(18*M)) - C)
+}
+
+func seconds(s float64) time.Duration {
+	if s >= math.MaxInt64/float64(time.Second) {
+		return math.MaxInt64
+	}
+	return time.Duration(s * float64(time.Second))
+}

@@ -1,0 +1,81 @@
+package runlog
+
+import (
+	"errors"
+	"os"
+	"time"
+)
+
+// Sink is where entries go.
+type Sink interface {
+	// Put writes one entry at once: entries of several writers do not mix.
+	Put(e *Entry) error
+	Close() error
+}
+
+// Logger fills in time, host and allocation and passes entries to its sinks.
+// The nil *Logger drops everything: logging that is off. It may be used by
+// several goroutines if its sinks may (those of this package may).
+type Logger struct {
+	host, jobID string
+	now         func() time.Time
+	sinks       []Sink
+}
+
+// Options of New.
+type Options struct {
+	Host  string           // "": the host name of the system
+	JobID string           // allocation
+	Clock func() time.Time // nil: time.Now
+	Sinks []Sink           // closed by Close
+}
+
+// New returns a logger; nil, which drops everything, if there are no sinks.
+func New(o Options) *Logger {
+	if len(o.Sinks) == 0 {
+		return nil
+	}
+	if o.Host == "" {
+		o.Host, _ = os.Hostname() // a log without host names is better than none
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	return &Logger{host: o.Host, jobID: o.JobID, now: o.Clock, sinks: o.Sinks}
+}
+
+// Put writes an entry to all sinks; what it lacks of time, host and allocation is
+// filled in. The errors of all sinks are joined. A run should go on when its
+// log cannot be written.
+func (l *Logger) Put(e Entry) error {
+	if l == nil {
+		return nil
+	}
+	if e.Time.IsZero() {
+		e.Time = l.now()
+	}
+	e.Time = e.Time.Local()
+	if e.Host == "" {
+		e.Host = l.host
+	}
+	if e.JobID == "" {
+		e.JobID = l.jobID
+	}
+	var errs []error
+	for _, s := range l.sinks {
+		errs = append(errs, s.Put(&e))
+	}
+	return errors.Join(errs...)
+}
+
+// Close closes the sinks.
+func (l *Logger) Close() error {
+	if l == nil {
+		return nil
+	}
+	var errs []error
+	for _, s := range l.sinks {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(errs...)
+}

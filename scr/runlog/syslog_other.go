@@ -1,0 +1,26 @@
+//go:build windows || plan9 || js || wasip1
+
+package runlog
+
+import (
+	"fmt"
+
+	"blobio/internal/fault"
+)
+
+// HaveSyslog tells whether the system can have a syslog.
+const HaveSyslog = false
+
+// Syslog is a Sink: the log of the system, which this one has not.
+type Syslog struct{}
+
+// OpenSyslog fails: this system has no syslog.
+func OpenSyslog() (*Syslog, error) {
+	return nil, fmt.Errorf("runlog: this system has no syslog: %w", fault.ErrUnsupported)
+}
+
+// Put implements Sink.
+func (*Syslog) Put(*Entry) error { return nil }
+
+// Close implements Sink.
+func (*Syslog) Close() error { return nil }

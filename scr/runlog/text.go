@@ -1,0 +1,96 @@
+package runlog
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"sync"
+
+	"blobio/internal/vfs"
+)
+
+// Text is a Sink: a log file in text.
+type Text struct {
+	mu  sync.Mutex
+	put func(line []byte) error
+	end func() error
+	buf []byte
+}
+
+// OpenText opens a log file of the operating system to append to; it is made if
+// it is not there, in a directory that must be. Each entry is one write at the
+// end of the file, so that several processes may share a log (where the file
+// system appends atomically, as local ones do).
+func OpenText(name string) (*Text, error) {
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	t := &Text{end: f.Close, put: func(line []byte) error { _, err := f.Write(line); return err }}
+	st, err := f.Stat()
+	if err == nil {
+		err = t.mend(f, st.Size())
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// OpenTextFS does the same in any file system, for one writer at a time: each
+// entry is written at the size that the file has.
+func OpenTextFS(fsys vfs.FS, name string) (*Text, error) {
+	f, err := fsys.OpenRW(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		f, err = fsys.Create(name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	put := func(line []byte) error {
+		n, err := f.Size()
+		if err == nil {
+			_, err = f.WriteAt(line, n)
+		}
+		return err
+	}
+	t := &Text{end: f.Close, put: put}
+	n, err := f.Size()
+	if err == nil {
+		err = t.mend(f, n)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// mend ends the line at which an earlier writer died.
+func (t *Text) mend(f interface {
+	ReadAt(p []byte, off int64) (int, error)
+}, size int64) error {
+	if size == 0 {
+		return nil
+	}
+	var last [1]byte
+	if _, err := f.ReadAt(last[:], size-1); err != nil {
+		return err
+	}
+	if last[0] == '\n' {
+		return nil
+	}
+	return t.put([]byte{'\n'})
+}
+
+// Put implements Sink.
+func (t *Text) Put(e *Entry) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf = append(e.AppendLine(t.buf[:0]), '\n')
+	return t.put(t.buf)
+}
+
+// Close implements Sink.
+func (t *Text) Close() error { return t.end() }
