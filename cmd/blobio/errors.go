@@ -34,9 +34,9 @@ func (e *hinted) Unwrap() error { return e.err }
 // Which package an error comes from, and how an option is called in Go, is of
 // no use on the command line.
 var (
-	packagePrefix = regexp.MustCompile(`^(?:(?:blob|subfile|cdf5|h5|mapfile|decomp|mapplot|bench|e3smcases): )+`)
-	innerPrefix   = regexp.MustCompile(`: (?:blob|subfile|cdf5|h5|mapfile|decomp|mapplot|bench|e3smcases): `)
-	optionRemark  = regexp.MustCompile(` \((?:Convert|Open|Check)?Options\.\w+ [^)]*\)`)
+	packagePrefix = regexp.MustCompile(`^(?:(?:blob|subfile|cdf5|h5|mapfile|decomp|mapplot|ffformat|ffplot|bench|e3smcases): )+`)
+	innerPrefix   = regexp.MustCompile(`: (?:blob|subfile|cdf5|h5|mapfile|decomp|mapplot|ffformat|ffplot|bench|e3smcases): `)
+	optionRemark  = regexp.MustCompile(` \((?:Convert|Open|Check|Repair|Diff)?Options\.\w+ [^)]*\)`)
 )
 
 // errorLine says an error in one line, with a hint where its cause is typical.
@@ -44,15 +44,7 @@ func errorLine(cmd *cobra.Command, err error) string {
 	if errors.Is(err, context.Canceled) {
 		return "interrupted; nothing was left half-written"
 	}
-	var lines []string
-	for _, l := range strings.Split(err.Error(), "\n") {
-		if l = strings.TrimSpace(l); l != "" {
-			lines = append(lines, packagePrefix.ReplaceAllString(l, ""))
-		}
-	}
-	msg := optionRemark.ReplaceAllString(strings.Join(lines, "; "), "")
-	msg = innerPrefix.ReplaceAllString(msg, ": ")
-	msg = strings.TrimSuffix(strings.ReplaceAll(msg, blob.ErrUsage.Error()+": ", ""), ": "+blob.ErrUsage.Error())
+	msg := errorText(err)
 	var u *usageError
 	if errors.As(err, &u) {
 		return fmt.Sprintf("%s (see '%s --help')", msg, cmd.CommandPath())
@@ -61,6 +53,19 @@ func errorLine(cmd *cobra.Command, err error) string {
 		msg += " (" + h + ")"
 	}
 	return msg
+}
+
+// errorText says an error in one line.
+func errorText(err error) string {
+	var lines []string
+	for _, l := range strings.Split(err.Error(), "\n") {
+		if l = strings.TrimSpace(l); l != "" {
+			lines = append(lines, packagePrefix.ReplaceAllString(l, ""))
+		}
+	}
+	msg := optionRemark.ReplaceAllString(strings.Join(lines, "; "), "")
+	msg = innerPrefix.ReplaceAllString(msg, ": ")
+	return strings.TrimSuffix(strings.ReplaceAll(msg, blob.ErrUsage.Error()+": ", ""), ": "+blob.ErrUsage.Error())
 }
 
 func hint(cmd *cobra.Command, err error) string {
@@ -74,6 +79,10 @@ func hint(cmd *cobra.Command, err error) string {
 		return h.hint
 	case errors.Is(err, blob.ErrExist) && has("force"):
 		return "--force replaces it"
+	case inFF(cmd) && isFormatError(err):
+		if cmd.Name() != "check" && cmd.Name() != "repair" && !errors.Is(err, blob.ErrNotFormat) {
+			return "blobio ff check lists everything that is wrong, ff repair saves what is good"
+		}
 	case errors.Is(err, blob.ErrMissing) && has("allow-missing"):
 		return "--allow-missing reads the rest; what is lost reads as fill values"
 	case errors.Is(err, blob.ErrMissing):
@@ -94,4 +103,14 @@ func hint(cmd *cobra.Command, err error) string {
 		return "the disk is full; nothing was left under the final name"
 	}
 	return ""
+}
+
+// isFormatError says that err is about the content of a file.
+func isFormatError(err error) bool {
+	for _, class := range []error{blob.ErrNotFormat, blob.ErrTruncated, blob.ErrCorrupt, blob.ErrChecksum} {
+		if errors.Is(err, class) {
+			return true
+		}
+	}
+	return false
 }

@@ -1,0 +1,244 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"blobio/blob"
+	"blobio/ffformat"
+	"blobio/internal/vfs"
+)
+
+func newFF(e *env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "ff",
+		Short: "Look at, check, compare, convert and repair FTI-FF checkpoint files",
+		Long: `FTI-FF is the checkpoint file format of the Fault Tolerance Interface: one file
+for each rank, with the variables of the program in containers. Files of all
+versions are read; which layout a file has (A to F, v1.1 to the newest), its
+content decides.
+
+Files with fast hashes (XXH3 instead of MD5) are blobio's own: FTI refuses them.
+"ff convert --hash md5" makes one that FTI takes.`,
+		Example: `  blobio ff ls Ckpt7-Rank0.fti                   # variables, containers, map
+  blobio ff ls --plot map.png Ckpt7-Rank0.fti
+  blobio ff check --notes l1/*.fti               # can FTI restart from them?
+  blobio ff dump --var 2 --type f8 Ckpt7-Rank0.fti
+  blobio ff diff Ckpt6-Rank0.fti Ckpt7-Rank0.fti
+  blobio ff repair torn.fti whole.fti`,
+	}
+	asGroup(cmd)
+	cmd.AddCommand(newFFLs(e), newFFDump(e), newFFCheck(e), newFFExtract(e), newFFDiff(e), newFFConvert(e), newFFCompact(e), newFFRepair(e))
+	return cmd
+}
+
+// ffLayouts are the layouts by name, as flags take them.
+func ffLayouts() (names []string) {
+	for _, l := range ffformat.Layouts() {
+		names = append(names, l.String())
+	}
+	return names
+}
+
+func ffLayout(name string) ffformat.Layout {
+	for _, l := range ffformat.Layouts() {
+		if l.String() == name {
+			return l
+		}
+	}
+	return 0
+}
+
+// ffVersions say which FTI writes a layout.
+var ffVersions = map[ffformat.Layout]string{ffformat.LayoutA: "v1.1", ffformat.LayoutB: "v1.2", ffformat.LayoutC0: "before v1.3", ffformat.LayoutC: "v1.3",
+	ffformat.LayoutD: "v1.4", ffformat.LayoutE: "v1.5 and v1.6", ffformat.LayoutF: "after v1.6"}
+
+func ffHash(f *ffformat.File) string {
+	if f.Hash == ffformat.Fast {
+		return "fast"
+	}
+	return "md5"
+}
+
+// ffFile is an open checkpoint file.
+type ffFile struct {
+	vfs.File
+	path string
+	size int64
+}
+
+func openFF(path string) (*ffFile, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return nil, fmt.Errorf("%s is a directory, want a checkpoint file", path)
+	}
+	f, err := vfs.OS.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return &ffFile{f, path, info.Size()}, nil
+}
+
+// reader decodes the file; lenient takes damaged ones.
+func (f *ffFile) reader(lenient bool) (*ffformat.Reader, error) {
+	return ffformat.NewReader(f, f.size, f.path, &ffformat.DecodeOptions{Lenient: lenient})
+}
+
+// openFFReader opens a file for its variables.
+func openFFReader(path string, lenient bool) (*ffFile, *ffformat.Reader, error) {
+	f, err := openFF(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := f.reader(lenient)
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return f, r, nil
+}
+
+// ffPaths expands directories to the checkpoint files in them.
+func ffPaths(path string) (files []string, isDir bool, err error) {
+	info, err := os.Stat(path)
+	if err != nil || !info.IsDir() {
+		return []string{path}, false, err
+	}
+	list, err := os.ReadDir(path)
+	if err != nil {
+		return nil, true, err
+	}
+	for _, x := range list {
+		if strings.HasSuffix(x.Name(), ".fti") && !strings.HasPrefix(x.Name(), ".") {
+			files = append(files, filepath.Join(path, x.Name()))
+		}
+	}
+	if len(files) == 0 {
+		return nil, true, fmt.Errorf("%s: no file that ends in .fti in this directory", path)
+	}
+	return files, true, nil
+}
+
+// ffFindings are the findings of a file. An error is about reading it at all.
+func ffFindings(ctx context.Context, f *ffFile, o *ffformat.CheckOptions) (list []ffformat.Finding, counts [3]int, err error) {
+	list = []ffformat.Finding{}
+	for x := range ffformat.Check(ctx, f, f.size, f.path, o) {
+		if errors.Is(x.Err, fs.ErrPermission) {
+			return nil, counts, x.Err
+		}
+		counts[x.Severity]++
+		list = append(list, x)
+	}
+	return list, counts, ctx.Err()
+}
+
+// ffVars reads a list of ids of variables, and demands that they are there.
+func ffVars(list []string, files ...*ffformat.File) ([]int32, error) {
+	var ids []int32
+	have := map[int32]bool{}
+	var names []string
+	for _, f := range files {
+		for _, v := range f.Vars() {
+			if !have[v.ID] {
+				names = append(names, strconv.Itoa(int(v.ID)))
+			}
+			have[v.ID] = true
+		}
+	}
+	for _, s := range list {
+		id, err := strconv.ParseInt(s, 10, 32)
+		if err != nil {
+			return nil, usagef("variable %q, want a number", s)
+		}
+		if !have[int32(id)] {
+			const most = 20
+			more := ""
+			if len(names) > most {
+				names, more = names[:most], ", ..."
+			}
+			return nil, fmt.Errorf("no variable %d in %s, there are %s%s", id, files[0].Name, strings.Join(names, ", "), more)
+		}
+		ids = append(ids, int32(id))
+	}
+	return ids, nil
+}
+
+// ffVarsFlag adds --vars.
+func ffVarsFlag(cmd *cobra.Command, p *[]string, usage string) {
+	cmd.Flags().StringSliceVarP(p, "vars", "v", nil, usage)
+}
+
+// writeFF lets f write a file that appears under its name when it is whole. f may
+// leave the file out by returning false.
+func writeFF(ctx context.Context, name string, force, sync bool, f func(dst vfs.File) (bool, error)) (err error) {
+	if err := ffFree(name, force); err != nil {
+		return err
+	}
+	hidden := filepath.Join(filepath.Dir(name), fmt.Sprintf(".%s.%08x.partial", filepath.Base(name), rand.Uint32()))
+	dst, err := vfs.OS.Create(hidden)
+	if err != nil {
+		return err
+	}
+	keep := false
+	defer func() {
+		if err != nil || !keep {
+			dst.Close()
+			os.Remove(hidden)
+		}
+	}()
+	if keep, err = f(dst); err != nil || !keep {
+		return err
+	}
+	if err = ctx.Err(); err != nil {
+		return err
+	}
+	if sync {
+		if err = dst.Sync(); err != nil {
+			return err
+		}
+	}
+	if err = dst.Close(); err != nil {
+		return err
+	}
+	if err = vfs.OS.Rename(hidden, name); err != nil {
+		return err
+	}
+	if sync {
+		return vfs.SyncParent(vfs.OS, name)
+	}
+	return nil
+}
+
+// ffFree tells that the output is there already.
+func ffFree(name string, force bool) error {
+	info, err := os.Lstat(name)
+	switch {
+	case err == nil && info.IsDir():
+		return fmt.Errorf("%s is a directory, the output wants the name of a file", name)
+	case err == nil && !force:
+		return fmt.Errorf("the output %s %w", name, blob.ErrExist)
+	}
+	return nil
+}
+
+// sameFile tells that two names are of one file, which must not be read and replaced at once.
+func sameFile(a, b string) bool {
+	x, err1 := os.Stat(a)
+	y, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(x, y)
+}
+
+// inFF says that a command is a verb of ff.
+func inFF(cmd *cobra.Command) bool { return cmd.Parent() != nil && cmd.Parent().Name() == "ff" }

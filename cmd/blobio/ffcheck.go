@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"blobio/ffformat"
+)
+
+type ffCheckFlags struct {
+	quick, strict, notes, asJSON bool
+	workers                      int
+}
+
+func newFFCheck(e *env) *cobra.Command {
+	var f ffCheckFlags
+	cmd := &cobra.Command{
+		Use:   "check PATH...",
+		Short: "Look for everything that is wrong with checkpoint files",
+		Long: `Look for everything that is wrong with checkpoint files: the file block, every
+record (also where the format covers it with no checksum), the hash of every
+chunk, and the checksum of the file by both rules. A file that FTI wrote and
+cannot restart from is found, with the reason. Nothing is changed. Of a
+directory, all files that end in .fti are checked.
+
+Findings are printed one per line: severity, file, offset, field and message.
+An error means that data are lost or cannot be trusted; a warning that
+something is not as it should be, but all data can be read; a note (shown with
+--notes) that something is worth knowing.
+
+Exit codes: 0 nothing found, 1 errors (with --strict: or warnings), 2 could not
+look at a path at all.
+
+JSON: {"files": [{path, errors, warnings, notes, findings: [{severity, file,
+offset, field, message, class, var}]}]}.`,
+		Example: `  blobio ff check Ckpt7-Rank0.fti
+  blobio ff check --quick global/l4        # metadata only
+  blobio ff check --notes dCPFile-Rank0.fti
+  blobio ff check --json l1/*.fti | jq '.files[].findings[]'`,
+		Args: minArgs(1, "a checkpoint file or a directory"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, e, args)
+		},
+	}
+	fl := cmd.Flags()
+	fl.BoolVarP(&f.quick, "quick", "q", false, "metadata only: do not read the data")
+	fl.BoolVar(&f.strict, "strict", false, "warnings count as errors in the exit code")
+	fl.BoolVarP(&f.notes, "notes", "n", false, "print notes, too")
+	fl.IntVar(&f.workers, "workers", 0, "chunks hashed at once (default: number of CPUs)")
+	jsonFlag(cmd, &f.asJSON)
+	return cmd
+}
+
+// ffChecked is what was found in one file.
+type ffChecked struct {
+	Path     string             `json:"path"`
+	Errors   int                `json:"errors"`
+	Warnings int                `json:"warnings"`
+	Notes    int                `json:"notes"`
+	Findings []ffformat.Finding `json:"findings"`
+}
+
+func (f *ffCheckFlags) run(cmd *cobra.Command, e *env, paths []string) error {
+	ctx := cmd.Context()
+	if f.workers < 0 {
+		return usagef("--workers %d, want a positive number", f.workers)
+	}
+	var files []string
+	count := len(paths)
+	for _, path := range paths {
+		list, _, err := ffPaths(path)
+		if err != nil {
+			if err := e.pathFailed(ctx, cmd, count, err); err != nil {
+				return err
+			}
+			continue
+		}
+		files = append(files, list...)
+	}
+	out := []*ffChecked{}
+	for _, path := range files {
+		c, err := f.one(ctx, e, path)
+		if err != nil {
+			if err := e.pathFailed(ctx, cmd, max(count, len(files)), err); err != nil {
+				return err
+			}
+			continue
+		}
+		out = append(out, c)
+		if !f.asJSON {
+			f.print(e, c)
+		}
+		if e.code == exitGood && (c.Errors > 0 || f.strict && c.Warnings > 0) {
+			e.code = exitFindings
+		}
+	}
+	if f.asJSON {
+		return e.printJSON(map[string]any{"files": out})
+	}
+	return nil
+}
+
+func (f *ffCheckFlags) one(ctx context.Context, e *env, path string) (*ffChecked, error) {
+	file, err := openFF(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	p := e.newProgress()
+	defer p.end()
+	read := &countingReader{File: file.File, size: file.size, p: p, stage: "check " + path}
+	counted := *file
+	counted.File = read
+	list, counts, err := ffFindings(ctx, &counted, &ffformat.CheckOptions{Quick: f.quick, Workers: f.workers})
+	if err != nil {
+		return nil, err
+	}
+	return &ffChecked{path, counts[ffformat.Error], counts[ffformat.Warning], counts[ffformat.Note], list}, nil
+}
+
+func (f *ffCheckFlags) print(e *env, c *ffChecked) {
+	for _, x := range c.Findings {
+		if x.Severity != ffformat.Note || f.notes {
+			fmt.Fprintln(e.out, x)
+		}
+	}
+	verdict := "good"
+	if c.Errors+c.Warnings > 0 {
+		verdict = plural(c.Errors, "error") + ", " + plural(c.Warnings, "warning")
+	}
+	if c.Notes > 0 {
+		verdict += ", " + plural(c.Notes, "note")
+		if !f.notes {
+			verdict += " (--notes shows them)"
+		}
+	}
+	if f.quick {
+		verdict += "; data not read"
+	}
+	fmt.Fprintf(e.out, "%s: %s\n", c.Path, verdict)
+}
