@@ -3,7 +3,6 @@ package ffformat
 import (
 	"cmp"
 	"context"
-	"crypto/md5"
 	"runtime"
 	"slices"
 	"sync"
@@ -77,6 +76,9 @@ type hashing struct {
 	fast []blockState
 	res  []chunkResult
 	next atomic.Int64
+
+	md5s  md5Server
+	lanes bool // MD5 in the lanes of one processor
 }
 
 // hashChunks reads and hashes chunks on several workers, and waits for them. An
@@ -88,6 +90,20 @@ func (r *Reader) hashChunks(ctx context.Context, jobs []chunkJob, workers int) (
 		workers = runtime.GOMAXPROCS(0)
 	}
 	workers = min(workers, len(h.segs))
+	defer h.md5s.close()
+	var whole int
+	var total int64
+	for i := range jobs {
+		if h.whole(&jobs[i]) {
+			whole++
+			total += jobs[i].c.ChunkSize
+		}
+	}
+	if whole > 0 {
+		var at int
+		at, h.lanes = streams(whole, total, h.segs[0].n, workers)
+		workers = max(workers, at)
+	}
 	var wg sync.WaitGroup
 	for range workers - 1 {
 		wg.Go(func() { h.work(ctx) })
@@ -166,7 +182,8 @@ func (h *hashing) piece(j *chunkJob, buf []byte, off, n int64) ([]byte, error) {
 
 func (h *hashing) md5Chunk(ctx context.Context, s segment, buf []byte) {
 	j := &h.jobs[s.job]
-	sum := md5.New()
+	sum := h.md5s.new(h.lanes)
+	defer release(sum)
 	for off := int64(0); off < s.n; off += pieceSize {
 		if ctx.Err() != nil {
 			return

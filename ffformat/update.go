@@ -62,6 +62,7 @@ type Update struct {
 	added  map[int32]bool
 	chunks []chunkDigests // by container
 	err    error
+	md5s   md5Server
 
 	data, written, md5, blocks, dirty, writes atomic.Int64
 }
@@ -173,6 +174,7 @@ func (u *Update) addAll(ctx context.Context, vars []VarBuf) error {
 // Abort gives the update up. The Writer is as before it; the file must not be used.
 func (u *Update) Abort() {
 	if u.w.open == u {
+		u.md5s.close()
 		u.w.open = nil
 		u.err = ErrBroken
 	}

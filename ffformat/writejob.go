@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/md5"
+	"hash"
 	"runtime"
 	"slices"
 	"sync"
@@ -73,11 +74,11 @@ func (u *Update) write(ctx context.Context, jobs []*writeJob) error {
 	}
 	slices.SortStableFunc(jobs, func(a, b *writeJob) int { return cmp.Compare(len(b.data), len(a.data)) })
 	var tasks []func(context.Context) error
-	if u.w.o.Hash == MD5 && (largest*int64(workers) <= total || total < writeSegment) {
+	if at, lanes := streams(len(jobs), total, largest, workers); u.w.o.Hash == MD5 && (lanes || largest*int64(workers) <= total || total < writeSegment) {
 		for _, j := range jobs {
-			tasks = append(tasks, func(ctx context.Context) error { return u.through(ctx, j) })
+			tasks = append(tasks, func(ctx context.Context) error { return u.through(ctx, j, lanes) })
 		}
-		return perform(ctx, workers, tasks)
+		return perform(ctx, at, tasks)
 	}
 	sum := func(j *writeJob) {
 		tasks = append(tasks, func(ctx context.Context) error { return u.sum(ctx, j) })
@@ -146,10 +147,11 @@ func (u *Update) pieceLen() int64 {
 
 // through takes a chunk through everything. Its MD5 starts where it turns out to be
 // needed, at the first block that neither the file nor the recent state has.
-func (u *Update) through(ctx context.Context, j *writeJob) error {
-	h := md5.New()
+func (u *Update) through(ctx context.Context, j *writeJob, lane bool) error {
+	var h hash.Hash
+	defer func() { release(h) }()
 	size, step := int64(len(j.data)), u.pieceLen()
-	hashed := int64(-1)
+	hashed := int64(0)
 	for off := int64(0); off < size; off += step {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -159,8 +161,14 @@ func (u *Update) through(ctx context.Context, j *writeJob) error {
 			if _, ok := j.settled(); ok {
 				return
 			}
-			h.Write(j.data[max(hashed, 0):to])
-			hashed = to
+			if h == nil {
+				h = u.md5s.new(lane)
+			}
+			for hashed < to { // pieces, not to fill the queue of the hash
+				end := min(hashed+step, to)
+				h.Write(j.data[hashed:end])
+				hashed = end
+			}
 		}); err != nil {
 			return err
 		}
@@ -168,6 +176,9 @@ func (u *Update) through(ctx context.Context, j *writeJob) error {
 	if sum, ok := j.settled(); ok {
 		j.hash = sum
 		return nil
+	}
+	if h == nil { // of no bytes
+		h = md5.New()
 	}
 	u.md5.Add(size)
 	h.Sum(j.hash[:0])

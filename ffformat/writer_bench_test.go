@@ -1,0 +1,160 @@
+package ffformat
+
+import (
+	"context"
+	"crypto/md5"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/zeebo/xxh3"
+
+	"blobio/internal/vfs"
+)
+
+// benchSize is the protected size of the benchmarks in bytes, in four variables.
+const benchSize = 256 << 20
+
+func benchDir(b *testing.B) string {
+	if fi, err := os.Stat("/dev/shm"); err == nil && fi.IsDir() {
+		if dir, err := os.MkdirTemp("/dev/shm", "ff"); err == nil {
+			b.Cleanup(func() { os.RemoveAll(dir) })
+			return dir
+		}
+	}
+	return b.TempDir()
+}
+
+func benchVars() []VarBuf {
+	rng := rand.NewChaCha8([32]byte{1})
+	vars := make([]VarBuf, 4)
+	for i := range vars {
+		vars[i] = VarBuf{int32(i), make([]byte, benchSize/4)}
+		rng.Read(vars[i].Data)
+	}
+	return vars
+}
+
+// BenchmarkCeiling is what the writer is held against: plain positional writes of as
+// many bytes from memory (the better of one and two writers, in blocks of 1 MiB), and
+// the hashes on all processors.
+func BenchmarkCeiling(b *testing.B) {
+	vars := benchVars()
+	dir := benchDir(b)
+	each := func(f func(v *VarBuf)) {
+		var wg sync.WaitGroup
+		for i := range vars {
+			wg.Go(func() { f(&vars[i]) })
+		}
+		wg.Wait()
+	}
+	for _, fresh := range []bool{true, false} {
+		b.Run(fmt.Sprintf("write/fresh=%v", fresh), func(b *testing.B) {
+			b.SetBytes(benchSize)
+			f, err := vfs.OS.Create(dir + "/raw")
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer os.Remove(dir + "/raw")
+			defer f.Close()
+			for b.Loop() {
+				if fresh {
+					f.Truncate(0)
+				}
+				for i := range vars {
+					for off := 0; off < benchSize/4; off += 1 << 20 {
+						if _, err := f.WriteAt(vars[i].Data[off:off+1<<20], int64(i*benchSize/4+off)); err != nil {
+							b.Fatal(err)
+						}
+					}
+				}
+			}
+		})
+	}
+	b.Run("MD5", func(b *testing.B) {
+		b.SetBytes(benchSize)
+		for b.Loop() {
+			each(func(v *VarBuf) { md5.Sum(v.Data) })
+		}
+	})
+	b.Run("XXH3", func(b *testing.B) {
+		b.SetBytes(benchSize)
+		for b.Loop() {
+			each(func(v *VarBuf) {
+				for off := 0; off < len(v.Data); off += DefaultBlockSize {
+					xxh3.Hash128(v.Data[off : off+DefaultBlockSize])
+				}
+			})
+		}
+	})
+}
+
+// BenchmarkUpdate writes the four variables: full into a fresh file, full into one that
+// is there, and differential with a share of the blocks changed, evenly spread. One in
+// memory where there is /dev/shm. Rates are of the protected size.
+func BenchmarkUpdate(b *testing.B) {
+	ctx := context.Background()
+	for _, hash := range []Hash{MD5, Fast} {
+		name := "MD5"
+		if hash == Fast {
+			name = "Fast"
+		}
+		for _, share := range []int{-2, -1, 0, 1, 10, 50, 100} { // percent; -1: full, -2: full and fresh
+			what := fmt.Sprintf("changed=%d%%", share)
+			if share < 0 {
+				what = []string{"full", "fresh"}[-1-share]
+			}
+			b.Run(name+"/"+what, func(b *testing.B) {
+				vars := benchVars()
+				dir := benchDir(b)
+				w, err := NewWriter(&WriterOptions{Hash: hash})
+				if err != nil {
+					b.Fatal(err)
+				}
+				f, err := vfs.OS.Create(dir + "/f")
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer os.Remove(dir + "/f")
+				defer f.Close()
+				var prev *Digests
+				update := func() {
+					u, err := w.Begin(f, UpdateOptions{CkptID: 1, Timestamp: time.Now().UnixNano(), Prev: prev, Differential: share >= 0, Fresh: share == -2})
+					if err != nil {
+						b.Fatal(err)
+					}
+					if err := u.AddAll(ctx, vars); err != nil {
+						b.Fatal(err)
+					}
+					res, err := u.Finish(ctx)
+					if err != nil {
+						b.Fatal(err)
+					}
+					if share >= 0 {
+						prev = res.Digests
+					}
+				}
+				update()
+				b.SetBytes(benchSize)
+				for b.Loop() {
+					b.StopTimer()
+					if share == -2 {
+						f.Truncate(0)
+					}
+					for i := range vars {
+						for k := 0; k < len(vars[i].Data)/DefaultBlockSize; k++ {
+							if k%100*share/100 != (k%100+1)*share/100 && share > 0 {
+								vars[i].Data[k*DefaultBlockSize+77]++
+							}
+						}
+					}
+					b.StartTimer()
+					update()
+				}
+			})
+		}
+	}
+}
