@@ -1,0 +1,70 @@
+package config
+
+import (
+	"bytes"
+	"encoding/gob"
+	"fmt"
+	"maps"
+)
+
+// wire is what is sent to other ranks: without the environment beyond what
+// concerns SCR.
+type wire struct {
+	Env, Defaults         map[string]string
+	Dir                   string
+	User, Program, System *wireFile
+	Notes                 []Note
+	Locked                bool
+}
+
+type wireFile struct {
+	Name    string
+	Entries []Entry
+}
+
+// Encode returns the settings as bytes, for the ranks that did not load them.
+func (s *Set) Encode() ([]byte, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	pack := func(f *File) *wireFile {
+		if f == nil {
+			return nil
+		}
+		return &wireFile{f.Name, f.Entries}
+	}
+	var b bytes.Buffer
+	err := gob.NewEncoder(&b).Encode(wire{
+		Env: s.env, Defaults: s.defaults, Dir: s.dir, Notes: s.notes, Locked: s.locked,
+		User: pack(s.user), Program: pack(s.program), System: pack(s.system),
+	})
+	return b.Bytes(), err
+}
+
+// Decode is the other side of Encode. In what Config sets afterwards, $NAME is
+// empty unless it is one of the names that concern SCR.
+func Decode(b []byte) (*Set, error) {
+	var w wire
+	if err := gob.NewDecoder(bytes.NewReader(b)).Decode(&w); err != nil {
+		return nil, fmt.Errorf("config: settings of another rank: %w", err)
+	}
+	unpack := func(f *wireFile) *File {
+		if f == nil {
+			return nil
+		}
+		out := &File{Name: f.Name}
+		for _, e := range f.Entries {
+			out.merge(e)
+		}
+		return out
+	}
+	s := &Set{env: w.Env, defaults: w.Defaults, dir: w.Dir, notes: w.Notes, locked: w.Locked,
+		user: unpack(w.User), program: unpack(w.Program), system: unpack(w.System)}
+	if s.env == nil {
+		s.env = map[string]string{}
+	}
+	if s.program == nil {
+		s.program = &File{}
+	}
+	s.vars = maps.Clone(s.env)
+	return s, nil
+}

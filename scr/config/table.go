@@ -1,0 +1,123 @@
+package config
+
+import "slices"
+
+// params is the table of all parameters that are no descriptors. Defaults are
+// those of the code of generation C, unless the text says otherwise. Source:
+// the developer guide, "Configuration parameters" and "Logging", and what the
+// programs of each generation read.
+var params = [...]Param{
+	{Name: "SCR_ENABLE", Default: "1", Kind: Flag, Gen: "ABC", Help: "0 switches everything off"},
+	{Name: "SCR_DEBUG", Default: "0", Kind: Integer, Gen: "ABC", Help: "how much to tell: 0, 1 or 2"},
+	{Name: "SCR_CONF_FILE", Kind: Path, Gen: "ABC", NoProgram: true, Help: "the user's configuration file; without it <prefix>/.scrconf. Environment only"},
+	{Name: "SCR_RESTRICTED", Kind: Text, Gen: "own", NoUser: true, NoProgram: true, Help: "names, parted by commas, that the user may not set. System file only"},
+
+	{Name: "SCR_PREFIX", Kind: Path, Gen: "ABC", Help: "prefix directory, on the parallel file system; without it the working directory"},
+	{Name: "SCR_CNTL_BASE", Default: linuxBase, Kind: Path, Gen: "ABC", NoProgram: true, Help: "where control directories are made, local to the node (A: /tmp, and not for the user to set)"},
+	{Name: "SCR_CACHE_BASE", Default: linuxBase, Kind: Path, Gen: "ABC", NoProgram: true, Help: "where cache directories are made (A: /tmp)"},
+	{Name: "SCR_CACHE_SIZE", Default: "1", Kind: Integer, Gen: "ABC", NoProgram: true, Help: "datasets kept in each store"},
+	{Name: "SCR_CACHE_BYPASS", Default: "1", Kind: Flag, Gen: "C", Help: "write to the prefix directory at once; the cache holds only what is known of the files"},
+	{Name: "SCR_CACHE_PURGE", Default: "0", Kind: Flag, Gen: "C", Help: "delete all cached datasets at the start"},
+	{Name: "SCR_PREFIX_PURGE", Default: "0", Kind: Flag, Gen: "C", Help: "delete all datasets of the prefix directory at the start"},
+	{Name: "SCR_PREFIX_SIZE", Default: "0", Kind: Integer, Gen: "C", Help: "checkpoints kept in the prefix directory, 0 is all; datasets that are output are never deleted"},
+
+	{Name: "SCR_COPY_TYPE", Default: "XOR", Kind: Choice, Choices: []string{"SINGLE", "PARTNER", "XOR", "RS", "FILE"}, Gen: "ABC", Help: "redundancy scheme (RS: C only); FILE: as the CKPT lines say"},
+	{Name: "SCR_GROUP", Default: "NODE", Kind: Text, Gen: "ABC", Help: "failure group: ranks that are lost together"},
+	{Name: "SCR_SET_SIZE", Default: "8", Kind: Integer, Gen: "ABC", Help: "least number of ranks of a redundancy set"},
+	{Name: "SCR_SET_FAILURES", Default: "2", Kind: Integer, Gen: "C", Help: "losses that a set of RS survives"},
+	{Name: "SCR_HOP_DISTANCE", Default: "1", Kind: Integer, Gen: "A", Help: "distance between the members of a set"},
+	{Name: "SCR_COPY_METADATA", Default: "1", Kind: Flag, Gen: "C", Help: "keep mode, owner and times of files that are copied or rebuilt"},
+	{Name: "SCR_AXL_MKDIR", Default: "0", Kind: Flag, Gen: "C", Help: "the transfer makes directories itself"},
+
+	{Name: "SCR_DISTRIBUTE", Default: "1", Kind: Flag, Gen: "ABC", Help: "0 drops the cache at the start"},
+	{Name: "SCR_FETCH", Default: "1", Kind: Flag, Gen: "ABC", Help: "0: do not fetch from the prefix directory"},
+	{Name: "SCR_FETCH_WIDTH", Default: "256", Kind: Integer, Gen: "ABC", Help: "ranks that read from the prefix directory at once"},
+	{Name: "SCR_FETCH_BYPASS", Default: "0", Kind: Flag, Gen: "C", Help: "read from the prefix directory in place, without the cache"},
+	{Name: "SCR_CURRENT", Kind: Text, Gen: "C", Help: "name of the checkpoint to restart from"},
+	{Name: "SCR_GLOBAL_RESTART", Default: "0", Kind: Flag, Gen: "ABC", Help: "flush what was rebuilt and restart from the prefix directory"},
+
+	{Name: "SCR_FLUSH", Default: "10", Kind: Integer, Gen: "ABC", Help: "flush every n-th checkpoint, 0 is none"},
+	{Name: "SCR_FLUSH_WIDTH", Default: "256", Kind: Integer, Gen: "ABC", Help: "ranks that write to the prefix directory at once"},
+	{Name: "SCR_FLUSH_TYPE", Default: "SYNC", Kind: Choice, Choices: []string{"SYNC", "PTHREAD", "BBAPI", "DATAWARP"}, Gen: "C", Help: "how files are moved to the prefix directory"},
+	{Name: "SCR_FLUSH_ON_RESTART", Default: "0", Kind: Flag, Gen: "ABC", Help: "flush what was rebuilt from the cache, at the start"},
+	{Name: "SCR_FLUSH_POSTSTAGE", Default: "0", Kind: Flag, Gen: "C", Help: "finish flushes in a script after the job"},
+	{Name: "SCR_FLUSH_ASYNC", Default: "0", Kind: Flag, Gen: "ABC", Help: "flush in the background"},
+	{Name: "SCR_FLUSH_ASYNC_BW", Default: "200m", Kind: Size, Gen: "AB", Help: "most bytes per second of all background flushes together, 0 is no limit"},
+	{Name: "SCR_FLUSH_ASYNC_PERCENT", Default: "0", Kind: Number, Gen: "AB", Help: "most CPU time of a background flush in percent, 0 is no limit"},
+	{Name: "SCR_FLUSH_ASYNC_USLEEP", Default: "1000", Kind: Integer, Gen: "C", Help: "microseconds between two looks at a background flush"},
+	{Name: "SCR_CRC_ON_FLUSH", Default: "1", Kind: Flag, Gen: "AB", Help: "CRC32 of each file on its way to the prefix directory, checked on the way back (C: without effect)"},
+	{Name: "SCR_CRC_ON_COPY", Default: "0", Kind: Flag, Gen: "AB", Help: "CRC32 of redundancy files and rebuilt files (C: without effect)"},
+	{Name: "SCR_CRC_ON_DELETE", Default: "0", Kind: Flag, Gen: "AB", Help: "check the CRC32 of files when they are deleted (C: without effect)"},
+	{Name: "SCR_PRESERVE_DIRECTORIES", Default: "1", Kind: Flag, Gen: "B", Help: "keep the user's directories in the prefix directory (C: always)"},
+	{Name: "SCR_USE_CONTAINERS", Default: "0", Kind: Flag, Gen: "AB", Help: "pack files into containers on flush"},
+	{Name: "SCR_CONTAINER_SIZE", Default: "100g", Kind: Size, Gen: "AB", Help: "largest container"},
+
+	{Name: "SCR_CHECKPOINT_INTERVAL", Default: "0", Kind: Integer, Gen: "ABC", Help: "a checkpoint is needed at every n-th question, 0: this does not matter"},
+	{Name: "SCR_CHECKPOINT_SECONDS", Default: "0", Kind: Integer, Gen: "ABC", Help: "a checkpoint is needed that many seconds after the last one, 0: this does not matter"},
+	{Name: "SCR_CHECKPOINT_OVERHEAD", Default: "0", Kind: Number, Gen: "ABC", Help: "a checkpoint is needed while they cost less than this percentage of the time, 0: this does not matter"},
+	{Name: "SCR_HALT_SECONDS", Default: "0", Kind: Integer, Gen: "ABC", Help: "end the run when no more than this remains of the allocation; the halt file goes before"},
+	{Name: "SCR_HALT_EXIT", Default: "0", Kind: Flag, Gen: "C", Help: "the original's library ends the process itself; this one never does"},
+	{Name: "SCR_HALT_ENABLED", Default: "1", Kind: Flag, Gen: "B", Help: "the name of SCR_HALT_EXIT in B"},
+	{Name: "SCR_END_TIME", Kind: Time, Gen: "ABC", Help: "when the allocation ends"},
+
+	{Name: "SCR_MPI_BUF_SIZE", Default: "1m", Kind: Size, Gen: "ABC", Help: "piece of data sent at once (B and the guide: 128 KiB)"},
+	{Name: "SCR_FILE_BUF_SIZE", Default: "32m", Kind: Size, Gen: "ABC", Help: "piece of a file read or written at once (B and the guide: 1 MiB)"},
+
+	{Name: "SCR_JOB_ID", Kind: Text, Gen: "ABC", Help: "allocation; without it SLURM_JOBID, PBS_JOBID, LSB_JOBID, FLUX_JOB_ID, else defjobid"},
+	{Name: "SCR_JOB_NAME", Kind: Text, Gen: "ABC", NoProgram: true, Help: "name of the simulation, noted with each dataset"},
+	{Name: "SCR_USER_NAME", Kind: Text, Gen: "ABC", Help: "user; without it USER"},
+	{Name: "SCR_CLUSTER_NAME", Kind: Text, Gen: "ABC", Help: "name of the machine, noted with each dataset"},
+
+	{Name: "SCR_LOG_ENABLE", Default: "0", Kind: Flag, Gen: "ABC", NoProgram: true, Help: "0 switches off all logging"},
+	{Name: "SCR_LOG_TXT_ENABLE", Default: "1", Kind: Flag, Gen: "ABC", NoProgram: true, Help: "log to <prefix>/.scr/log"},
+	{Name: "SCR_LOG_SYSLOG_ENABLE", Default: "1", Kind: Flag, Gen: "ABC", NoProgram: true, Help: "log to syslog"},
+	{Name: "SCR_LOG_DB_ENABLE", Default: "0", Kind: Flag, Gen: "ABC", NoProgram: true, Help: "log to MySQL; not supported here, known so that files of the original are read"},
+	{Name: "SCR_LOG_DB_DEBUG", Default: "0", Kind: Flag, Gen: "ABC", NoProgram: true, Help: "as SCR_LOG_DB_ENABLE"},
+	{Name: "SCR_LOG_DB_HOST", Kind: Text, Gen: "ABC", NoProgram: true, Help: "as SCR_LOG_DB_ENABLE"},
+	{Name: "SCR_LOG_DB_NAME", Kind: Text, Gen: "ABC", NoProgram: true, Help: "as SCR_LOG_DB_ENABLE"},
+	{Name: "SCR_LOG_DB_USER", Kind: Text, Gen: "ABC", NoProgram: true, Help: "as SCR_LOG_DB_ENABLE"},
+	{Name: "SCR_LOG_DB_PASS", Kind: Text, Gen: "ABC", NoProgram: true, Help: "as SCR_LOG_DB_ENABLE"},
+
+	{Name: "SCR_RUNS", Default: "1", Kind: Integer, Gen: "BC", Help: "run loop: how many runs in one allocation"},
+	{Name: "SCR_RETRIES", Kind: Integer, Gen: "A", Help: "run loop: SCR_RUNS less one, used where that is not set"},
+	{Name: "SCR_MIN_NODES", Kind: Integer, Gen: "ABC", Help: "run loop: nodes that a run needs; without it as many as the last one had, else all"},
+	{Name: "SCR_NODELIST", Kind: Text, Gen: "ABC", Help: "run loop: the nodes of the allocation, as a host list"},
+	{Name: "SCR_EXCLUDE_NODES", Kind: Text, Gen: "ABC", NoProgram: true, Help: "run loop: nodes not to use, as a host list"},
+	{Name: "SCR_NODE_TESTS", Default: "ping,echo,dir_capacity", Kind: Text, Gen: "C", Help: "run loop: tests that a node must pass, parted by commas"},
+	{Name: "SCR_WATCHDOG", Default: "0", Kind: Flag, Gen: "ABC", Help: "run loop: end a run that makes no progress"},
+	{Name: "SCR_WATCHDOG_TIMEOUT", Kind: Integer, Gen: "ABC", NoProgram: true, Help: "run loop: seconds without a new checkpoint in the cache that the watchdog bears"},
+	{Name: "SCR_WATCHDOG_TIMEOUT_PFS", Kind: Integer, Gen: "ABC", NoProgram: true, Help: "run loop: the same while the parallel file system is written to"},
+}
+
+// descriptorKeys are the first keys of the lines that are descriptors: trees,
+// not parameters. The program may not set those that are true.
+var descriptorKeys = map[string]bool{
+	"GROUPS": false, "STORE": false, "CKPT": false,
+	"CACHE": true, "CACHEDIR": true, "CNTLDIR": true,
+}
+
+// Params returns the table of all parameters, in the order of their themes.
+func Params() []Param {
+	out := slices.Clone(params[:])
+	for i := range out {
+		out[i].Choices = slices.Clone(out[i].Choices)
+	}
+	return out
+}
+
+// Find returns the parameter of this name.
+func Find(name string) (Param, bool) {
+	if p := find(name); p != nil {
+		return *p, true
+	}
+	return Param{}, false
+}
+
+func find(name string) *Param {
+	for i := range params {
+		if params[i].Name == name {
+			return &params[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+package config
+
+import (
+	"errors"
+	"math"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Flag is whether a parameter is not 0; false where nothing sets it. The error
+// of this and the other typed getters is a *ValueError with the place.
+func (s *Set) Flag(name string) (bool, error) {
+	n, err := s.Int(name)
+	return n != 0, err
+}
+
+// Int is a parameter as an integer, 0 where nothing sets it.
+func (s *Set) Int(name string) (int64, error) { return typed(s, name, "an integer", parseInt) }
+
+// Float is a parameter as a number, 0 where nothing sets it.
+func (s *Set) Float(name string) (float64, error) { return typed(s, name, "a number", parseFloat) }
+
+// Size is a parameter in bytes, 0 where nothing sets it.
+func (s *Set) Size(name string) (int64, error) { return typed(s, name, sizeWant, ParseSize) }
+
+// Seconds is a parameter of whole seconds as a duration, 0 where nothing sets it.
+func (s *Set) Seconds(name string) (time.Duration, error) {
+	n, err := s.Int(name)
+	const most = int64(math.MaxInt64 / time.Second)
+	return time.Duration(min(max(n, -most), most)) * time.Second, err
+}
+
+// Time is a parameter that is seconds since 1970; the zero time where nothing
+// sets it, or where it is 0 or less.
+func (s *Set) Time(name string) (time.Time, error) {
+	n, err := s.Int(name)
+	if err != nil || n <= 0 {
+		return time.Time{}, err
+	}
+	return time.Unix(n, 0), nil
+}
+
+// Choice is a parameter in upper case; the error lists what there is to choose
+// from.
+func (s *Set) Choice(name string) (string, error) {
+	v := s.Lookup(name)
+	p := find(name)
+	up := strings.ToUpper(v.Text)
+	if p != nil && p.Kind == Choice && v.Text != "" && !slices.Contains(p.Choices, up) {
+		return "", &ValueError{name, v.Text, v.Origin, "one of " + strings.Join(p.Choices, ", ")}
+	}
+	return up, nil
+}
+
+func typed[T any](s *Set, name, want string, parse func(string) (T, error)) (T, error) {
+	var zero T
+	v := s.Lookup(name)
+	if v.Text == "" {
+		return zero, nil
+	}
+	t, err := parse(v.Text)
+	if err != nil {
+		return zero, &ValueError{name, v.Text, v.Origin, want}
+	}
+	return t, nil
+}
+
+func parseInt(s string) (int64, error) { return strconv.ParseInt(strings.TrimSpace(s), 10, 64) }
+
+func parseFloat(s string) (float64, error) {
+	f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+	if err == nil && (math.IsNaN(f) || math.IsInf(f, 0)) {
+		err = strconv.ErrRange
+	}
+	return f, err
+}
+
+const sizeWant = "a size: 4096, 512k, 1.5m, 2GB"
+
+// units of sizes: 1024 to the power of the place in this text, from 1.
+const units = "kmgtpe"
+
+// ParseSize reads a number of bytes: a decimal number, with a fraction only if
+// one of the units k m g t p e follows (powers of 1024, in either case, b may
+// follow). Parts of a byte are cut off. The error is ErrUsage.
+func ParseSize(s string) (int64, error) {
+	t := strings.ToLower(strings.TrimSpace(s))
+	t = strings.TrimSuffix(t, "b")
+	shift := uint(0)
+	if n := len(t); n > 0 {
+		if i := strings.IndexByte(units, t[n-1]); i >= 0 {
+			shift = 10 * uint(i+1)
+			t = strings.TrimRight(t[:n-1], " \t")
+		}
+	}
+	whole, frac, point := strings.Cut(t, ".")
+	if !digits(whole) || !digits(frac) || whole+frac == "" || point && shift == 0 || len(t) > 40 {
+		return 0, ErrUsage
+	}
+	r, ok := new(big.Rat).SetString("0" + whole + "." + frac + "0")
+	if !ok {
+		return 0, ErrUsage
+	}
+	r.Mul(r, new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), shift)))
+	n := new(big.Int).Quo(r.Num(), r.Denom())
+	if !n.IsInt64() {
+		return 0, ErrUsage
+	}
+	return n.Int64(), nil
+}
+
+func digits(s string) bool { return strings.Trim(s, "0123456789") == "" }
+
+// Check tests the values of all parameters and all descriptors. The error joins
+// all faults.
+func (s *Set) Check() error {
+	var errs []error
+	for i := range params {
+		p := &params[i]
+		var err error
+		switch p.Kind {
+		case Flag, Integer, Time:
+			_, err = s.Int(p.Name)
+		case Number:
+			_, err = s.Float(p.Name)
+		case Size:
+			_, err = s.Size(p.Name)
+		case Choice:
+			_, err = s.Choice(p.Name)
+		}
+		errs = append(errs, err)
+	}
+	_, err := s.Groups()
+	errs = append(errs, err)
+	if err == nil {
+		_, err = s.Descriptors()
+		errs = append(errs, err)
+	}
+	for _, key := range []string{"CNTLDIR", "CACHEDIR"} {
+		_, err := s.Capacities(key)
+		errs = append(errs, err)
+	}
+	for _, f := range []func() (string, error){s.User, s.JobID} {
+		_, err := f()
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
