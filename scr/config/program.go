@@ -34,24 +34,14 @@ func (s *Set) Config(text string) (value string, ok bool, err error) {
 	if s.locked {
 		return "", false, fmt.Errorf("config: %s: %w", text, ErrLocked)
 	}
-	if p := find(pairs[0].Key); p != nil && p.NoProgram || descriptorKeys[pairs[0].Key] {
-		return "", false, fmt.Errorf("config: %s: %w", pairs[0].Key, ErrNotYours)
-	}
-	if _, tree := descriptorKeys[pairs[0].Key]; !tree && len(pairs) > 1 {
-		return "", false, &SyntaxError{Line: 1, Column: 1, Msg: pairs[0].Key + " is no descriptor and has no children"}
-	}
 	if end == endsUnset {
+		if err := mayProgram(pairs); err != nil {
+			return "", false, err
+		}
 		s.unset(pairs)
 		return "", false, nil
 	}
-	if find(pairs[0].Key) != nil {
-		// A parameter has one value.
-		s.program.remove(func(e *Entry) bool { return e.Key == pairs[0].Key })
-	}
-	if !s.program.add(pairs, 0) {
-		return "", false, &SyntaxError{Line: 1, Column: 1, Msg: "too many keys behind one parent"}
-	}
-	return "", false, nil
+	return "", false, s.setProgram(pairs)
 }
 
 // ask answers a question; the last pair is a key alone.

@@ -1,0 +1,91 @@
+package config
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+)
+
+// Paths yields what one place sets (UserFile, Program or SystemFile), as paths
+// of the tree that SCR keeps it in: {KEY, VALUE}, and for each child of a
+// descriptor {KEY, VALUE, CHILD, VALUE}. The paths of Program are the content
+// of <prefix>/.scr/app.conf, by which commands outside of the run learn what
+// the program has set.
+func (s *Set) Paths(src Source) iter.Seq[[]string] {
+	s.mu.RLock()
+	var paths [][]string
+	for _, f := range s.files() {
+		if f.src != src {
+			continue
+		}
+		for _, e := range f.Entries {
+			if _, tree := descriptorKeys[e.Key]; !tree {
+				// A parameter has one value: the last.
+				if last, _ := f.last(e.Key); last.Pair != e.Pair {
+					continue
+				}
+				e.Children = nil
+			}
+			paths = append(paths, []string{e.Key, e.Value})
+			for _, c := range e.Children {
+				paths = append(paths, []string{e.Key, e.Value, c.Key, c.Value})
+			}
+		}
+	}
+	s.mu.RUnlock()
+	return func(yield func([]string) bool) {
+		for _, p := range paths {
+			if !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+// AddPath takes over a path of app.conf, as if the program had set it. Keys are
+// made upper case, names of variables are not replaced. What the program may
+// not set is ErrNotYours, a path of another form ErrUsage; after Lock it is
+// ErrLocked.
+func (s *Set) AddPath(path ...string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.locked:
+		return fmt.Errorf("config: %s: %w", strings.Join(path, " "), ErrLocked)
+	case len(path) != 2 && len(path) != 4 || path[0] == "" || path[1] == "":
+		return fmt.Errorf("config: %q is no setting: %w", path, ErrUsage)
+	}
+	pairs := []Pair{{strings.ToUpper(path[0]), path[1]}}
+	if len(path) == 4 {
+		pairs = append(pairs, Pair{strings.ToUpper(path[2]), path[3]})
+	}
+	return s.setProgram(pairs)
+}
+
+// setProgram sets what the program asks for; the caller holds the lock.
+func (s *Set) setProgram(pairs []Pair) error {
+	key := pairs[0].Key
+	if err := mayProgram(pairs); err != nil {
+		return err
+	}
+	if _, tree := descriptorKeys[key]; !tree {
+		s.program.remove(func(e *Entry) bool { return e.Key == key }) // a parameter has one value
+	}
+	if !s.program.add(pairs, 0) {
+		return fmt.Errorf("config: more than %d keys behind %s=%s: %w", maxChildren, key, pairs[0].Value, ErrUsage)
+	}
+	return nil
+}
+
+// mayProgram tells whether the program may set this.
+func mayProgram(pairs []Pair) error {
+	key := pairs[0].Key
+	_, tree := descriptorKeys[key]
+	if p := find(key); p != nil && p.NoProgram || descriptorKeys[key] {
+		return fmt.Errorf("config: %s: %w", key, ErrNotYours)
+	}
+	if !tree && len(pairs) > 1 {
+		return fmt.Errorf("config: %s is no descriptor and has no children: %w", key, ErrUsage)
+	}
+	return nil
+}
