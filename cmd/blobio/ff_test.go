@@ -178,7 +178,7 @@ func TestFFDump(t *testing.T) {
 		}
 	}
 	want := two + `: variable 1, 400 bytes; i4 values 8 to 18
-   8          -42         -41        1799         -39         -38         -37         -36         -35
+   8          -42         -41      -63737         -39         -38         -37         -36         -35
   16          -34         -33
 `
 	if out := good(t, "ff", "dump", "--var", "1", "--type", "i4", "--elements", "8:18", two); strings.Join(strings.Fields(out), " ") != strings.Join(strings.Fields(want), " ") {
