@@ -128,3 +128,11 @@ func BadVars(err error) []int32 {
 	walk(err)
 	return ids
 }
+
+// FindingOf is an error as a finding: of a FormatError its file, offset and field.
+func FindingOf(sev Severity, err error) Finding { return findingOf(sev, "", err) }
+
+// AsError is the finding as a FormatError.
+func (f Finding) AsError() error {
+	return &FormatError{Pkg: "ffformat", File: f.File, Offset: f.Offset, Field: f.Field, Msg: f.Msg, Err: f.Err}
+}

@@ -214,6 +214,7 @@ func (u *Update) Finish(ctx context.Context) (*Result, error) {
 		}
 		res.Digests = d.index()
 	}
+	u.w.before, u.w.beforeDCP = u.w.g, slices.Clone(u.w.dcp)
 	u.w.g = u.g
 	for len(u.w.dcp) < u.g.n {
 		u.w.dcp = append(u.w.dcp, false)

@@ -94,6 +94,9 @@ type Writer struct {
 	g    *growth
 	dcp  []bool // by container: a differential update has stored it
 	open *Update
+
+	before    *growth // of the last finished update
+	beforeDCP []bool
 }
 
 // NewWriter returns a Writer without containers.
@@ -123,6 +126,7 @@ func (w *Writer) Resume(f *File) error {
 			}
 		}
 	}
+	w.before = nil
 	w.g = growthOf(f)
 	w.dcp = slices.Repeat([]bool{true}, w.g.n)
 	return nil
@@ -148,4 +152,32 @@ func (w *Writer) FileSize(vars []VarSize) (int64, error) {
 		return 0, err
 	}
 	return g.size(), nil
+}
+
+// Undo takes the last finished update back, once: it was not committed. The file must
+// not be used.
+func (w *Writer) Undo() {
+	if w.before != nil && w.open == nil {
+		w.g, w.dcp, w.before = w.before, w.beforeDCP, nil
+	}
+}
+
+// Holds says whether the containers of a file are all among those of the Writer, at the
+// same places. Only then do the Digests of the file mean anything to an update of it.
+func (w *Writer) Holds(f *File) bool {
+	if f.Layout != w.o.Layout || len(f.Blocks) > len(w.g.blocks) {
+		return false
+	}
+	for i := range f.Blocks {
+		a, b := f.Blocks[i].Containers, w.g.blocks[i].Containers
+		if len(a) != len(b) {
+			return false
+		}
+		for j := range a {
+			if a[j].ID != b[j].ID || a[j].ContainerID != b[j].ContainerID || a[j].Fptr != b[j].Fptr || a[j].ContainerSize != b[j].ContainerSize {
+				return false
+			}
+		}
+	}
+	return true
 }

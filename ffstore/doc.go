@@ -1,0 +1,36 @@
+// Package ffstore keeps checkpoints of many ranks in a directory, as FTI-FF files that
+// are updated in place and yet cannot be lost.
+//
+// Each rank has one file per slot. Checkpoint n goes to the slot that holds none of the
+// checkpoints to be kept, and only what that file does not hold yet is written
+// (CheckpointDiff). A checkpoint counts when the commit record says so, which is one small
+// file, replaced by a rename after everything else is durable. So whatever happens, and
+// whenever, all ranks restart from the same checkpoint: the new one, or the one before.
+//
+//	dir/checkpoints               the commit record
+//	dir/slot0/dCPFile-Rank0.fti   one FTI-FF file per rank and slot
+//	dir/slot1/dCPFile-Rank0.fti
+//	dir/node000000.digests        one side file per node: digests of blocks, a log
+//
+// With Options.Keep k there are k+1 slots: the space is k+1 times the data, the time that
+// of writing what changed since the slot was last written, k+1 checkpoints ago.
+//
+// The side file makes a restart cheap: it tells what the files of all slots hold. It is
+// never trusted without its checksum, and never against the metadata of the file; before a
+// slot is touched the log says so, durably. Without it the next checkpoint is a full
+// one, and Recover verifies by MD5.
+//
+// # Order of a checkpoint
+//
+//  1. all ranks agree on id and time
+//  2. the leader of each node appends "slot k is being written" to its side file, and syncs it
+//  3. every rank writes the changed blocks, then the metadata, and syncs its file; names
+//     of new files are synced
+//  4. the leaders append the digests and sync
+//  5. all ranks agree that all went well
+//  6. rank 0 replaces the commit record (write, sync, rename, sync of the directory)
+//  7. all ranks learn the outcome
+//
+// An error before 6 leaves the store as it was, on all ranks. If in 6 it is not known whether the
+// rename has happened, the Store is broken (ErrBroken) and has to be opened again.
+package ffstore

@@ -1,0 +1,68 @@
+package ffstore
+
+import (
+	"fmt"
+
+	"blobio/internal/fault"
+)
+
+// FormatError says what is wrong with a file, and where.
+type FormatError = fault.FormatError
+
+// Errors that this package returns, for errors.Is.
+var (
+	ErrUsage        = fault.ErrUsage
+	ErrMissing      = fault.ErrMissing
+	ErrBroken       = fault.ErrBroken
+	ErrChecksum     = fault.ErrChecksum
+	ErrCorrupt      = fault.ErrCorrupt
+	ErrTruncated    = fault.ErrTruncated
+	ErrVersion      = fault.ErrVersion
+	ErrNotFormat    = fault.ErrNotFormat
+	ErrNotCommitted = fault.ErrNotCommitted
+)
+
+// formatErr builds a FormatError of this package.
+func formatErr(file string, off int64, field string, class error, format string, args ...any) *FormatError {
+	return &FormatError{Pkg: "ffstore", File: file, Offset: off, Field: field, Msg: fmt.Sprintf(format, args...), Err: class}
+}
+
+// usageErr says that an argument is wrong.
+func usageErr(format string, args ...any) error {
+	return fmt.Errorf("ffstore: %s: %w", fmt.Sprintf(format, args...), ErrUsage)
+}
+
+// SizeError says that the stored sizes of a rank's variables are not those that are
+// protected. Nothing has been read. It wraps ErrUsage.
+type SizeError struct {
+	Rank   int
+	CkptID int32
+	Vars   []SizeMismatch
+}
+
+// SizeMismatch is one variable; -1 is "not there".
+type SizeMismatch struct {
+	ID                int32
+	Stored, Protected int64 // bytes
+}
+
+func (e *SizeError) Error() string {
+	s := fmt.Sprintf("ffstore: rank %d, checkpoint %d: stored and protected variables differ:", e.Rank, e.CkptID)
+	for i, v := range e.Vars {
+		if i == 5 {
+			return s + fmt.Sprintf(" and %d more", len(e.Vars)-i)
+		}
+		switch {
+		case v.Stored < 0:
+			s += fmt.Sprintf(" %d is not stored;", v.ID)
+		case v.Protected < 0:
+			s += fmt.Sprintf(" %d (%d bytes) is not protected;", v.ID, v.Stored)
+		default:
+			s += fmt.Sprintf(" %d has %d bytes stored, %d protected;", v.ID, v.Stored, v.Protected)
+		}
+	}
+	return s[:len(s)-1]
+}
+
+// Unwrap returns ErrUsage.
+func (e *SizeError) Unwrap() error { return ErrUsage }

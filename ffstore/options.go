@@ -1,0 +1,87 @@
+package ffstore
+
+import (
+	"runtime"
+	"time"
+
+	"blobio/ffformat"
+	"blobio/internal/vfs"
+)
+
+// Durability says what a commit waits for.
+type Durability uint8
+
+const (
+	// DurableCommit syncs data, digests, record and directories, in the order that makes
+	// a commit survive a power loss.
+	DurableCommit Durability = iota
+	// DurableData syncs files, not names.
+	DurableData
+	// DurableNone syncs nothing: a commit survives a crash of the program, not of the machine.
+	DurableNone
+)
+
+// Options of Open. nil, or a zero field, means the default.
+type Options struct {
+	Layout     ffformat.Layout // default: that of the store, of a new one F
+	Hash       ffformat.Hash   // MD5 (default): FTI can read the files; Fast: only we can
+	Dirty      ffformat.Dirty  // hash by which changed blocks are told
+	AllowCRC32 bool            // see ffformat.WriterOptions
+	BlockSize  int             // bytes of a block; default 16384
+
+	// Keep is how many committed checkpoints are kept, 1 to 64; default 1. There is one
+	// slot more than that.
+	Keep int
+
+	Durability Durability
+
+	// Workers of one rank. Default: the processors, divided among the ranks of the process.
+	Workers int
+	// MaxWriters is how many ranks of one process write at once; default twice the processors.
+	MaxWriters int
+
+	FS    vfs.FS           // default the operating system's
+	Clock func() time.Time // default time.Now
+}
+
+// Validate says what is wrong with the options: ErrUsage.
+func (o *Options) Validate() error {
+	v := o.withDefaults()
+	switch {
+	case v.Keep < 1 || v.Keep > maxKeep:
+		return usageErr("Options.Keep %d, want 1 to %d", v.Keep, maxKeep)
+	case v.Durability > DurableNone:
+		return usageErr("Options.Durability %d is unknown", v.Durability)
+	case v.Workers < 0 || v.MaxWriters < 0:
+		return usageErr("Options.Workers %d and MaxWriters %d, want >= 0", v.Workers, v.MaxWriters)
+	}
+	w := v.writer(0)
+	return w.Validate()
+}
+
+func (o *Options) withDefaults() Options {
+	var v Options
+	if o != nil {
+		v = *o
+	}
+	if v.Keep == 0 {
+		v.Keep = 1
+	}
+	if v.MaxWriters == 0 {
+		v.MaxWriters = 2 * runtime.GOMAXPROCS(0)
+	}
+	if v.FS == nil {
+		v.FS = vfs.OS
+	}
+	if v.Clock == nil {
+		v.Clock = time.Now
+	}
+	return v
+}
+
+// writer are the options of a rank's Writer.
+func (o *Options) writer(workers int) ffformat.WriterOptions {
+	return ffformat.WriterOptions{
+		Layout: o.Layout, Hash: o.Hash, Dirty: o.Dirty, AllowCRC32: o.AllowCRC32, BlockSize: o.BlockSize, Workers: workers,
+	}
+}

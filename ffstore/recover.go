@@ -1,0 +1,178 @@
+package ffstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"blobio/comm"
+	"blobio/ffformat"
+)
+
+// Recover fills the protected variables of all ranks from the newest checkpoint that is
+// sound on all of them, and returns its id. Newer ones that are not are told in skipped,
+// one error each. Stored and protected variables must be the same, with the same sizes
+// (SizeError; nothing is read then, see Stored).
+//
+// With an error the memory may hold parts of checkpoints: there is none to go on from.
+// ErrMissing: nothing was ever committed.
+func (s *Store) Recover(ctx context.Context) (id int32, skipped []error, err error) {
+	list := s.committed()
+	for _, e := range slices.Backward(list) {
+		err := s.recover(ctx, &e)
+		if err == nil {
+			return e.ID, skipped, nil
+		}
+		var se *SizeError
+		if errors.As(err, &se) || errors.Is(err, ErrUsage) || errors.Is(err, ErrBroken) || ctx.Err() != nil {
+			return 0, skipped, err
+		}
+		skipped = append(skipped, fmt.Errorf("ffstore: checkpoint %d: %w", e.ID, err))
+	}
+	if len(list) == 0 {
+		return 0, nil, fmt.Errorf("ffstore: %s: no checkpoint: %w", s.dir, ErrMissing)
+	}
+	return 0, skipped, fmt.Errorf("ffstore: none of %d checkpoints can be recovered: %w", len(list), errors.Join(skipped...))
+}
+
+// RecoverID is Recover of this checkpoint and no other.
+func (s *Store) RecoverID(ctx context.Context, id int32) error {
+	e, err := s.entry(id)
+	if err := comm.Agree(ctx, s.c, err); err != nil {
+		return err
+	}
+	return s.recover(ctx, e)
+}
+
+// recover reads one checkpoint on all ranks, or fails on all. Sizes are compared on all
+// ranks before the memory of any is touched.
+func (s *Store) recover(ctx context.Context, e *entry) error {
+	var r *RankReader
+	err := s.err
+	switch {
+	case err != nil:
+	case s.busy:
+		err = usageErr("Recover during an incremental checkpoint")
+	default:
+		if r, err = openRank(s.o.FS, s.dir, e, s.c.Rank()); err == nil {
+			defer r.Close()
+			err = s.sizes(e, r.File())
+		}
+	}
+	if err := comm.Agree(ctx, s.c, err); err != nil {
+		return err
+	}
+	leave, err := s.enter(ctx)
+	if err == nil {
+		vars := make([]ffformat.VarBuf, len(s.order))
+		for i, id := range s.order {
+			vars[i] = ffformat.VarBuf{ID: id, Data: s.data[id]}
+		}
+		o := &ffformat.ReadOptions{Workers: s.o.Workers}
+		if d := s.slots[e.Slot].digests; d != nil && d.Dirty == ffformat.DirtyFast && d.Match(r.File()) == nil {
+			o.Digests = d
+		}
+		err = r.ReadVars(ctx, vars, o)
+		leave()
+	}
+	return comm.Agree(ctx, s.c, err)
+}
+
+// sizes holds the variables of a file against the protected ones.
+func (s *Store) sizes(e *entry, f *ffformat.File) error {
+	err := &SizeError{Rank: s.c.Rank(), CkptID: e.ID}
+	stored := map[int32]int64{}
+	for _, v := range f.Vars() {
+		stored[v.ID] = v.Size
+		if _, ok := s.data[v.ID]; !ok {
+			err.Vars = append(err.Vars, SizeMismatch{v.ID, v.Size, -1})
+		}
+	}
+	for _, id := range s.order {
+		n, ok := stored[id]
+		if !ok {
+			n = -1
+		}
+		if n != int64(len(s.data[id])) {
+			err.Vars = append(err.Vars, SizeMismatch{id, n, int64(len(s.data[id]))})
+		}
+	}
+	if len(err.Vars) > 0 {
+		return err
+	}
+	return nil
+}
+
+// Stored are the variables of this rank in a checkpoint, with their sizes, for those
+// who have to allocate before they protect and recover. It is not collective.
+func (s *Store) Stored(id int32) ([]ffformat.VarInfo, error) {
+	r, err := s.reader(id)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return r.File().Vars(), nil
+}
+
+func (s *Store) reader(id int32) (*RankReader, error) {
+	e, err := s.entry(id)
+	if err != nil {
+		return nil, err
+	}
+	return openRank(s.o.FS, s.dir, e, s.c.Rank())
+}
+
+// RecoverVar reads one variable of this rank from a checkpoint, verified. dst must have its
+// size. It is not collective.
+func (s *Store) RecoverVar(ctx context.Context, id, varID int32, dst []byte) error {
+	r, err := s.reader(id)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return r.ReadVar(ctx, varID, dst)
+}
+
+// ReadAt reads bytes of one variable of this rank from byte off on, as io.ReaderAt. What is
+// less than a chunk is not verified. It is not collective.
+func (s *Store) ReadAt(id, varID int32, p []byte, off int64) (int, error) {
+	r, err := s.reader(id)
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	return r.Reader.ReadAt(varID, p, off)
+}
+
+// RankReader reads one rank's file of a checkpoint.
+type RankReader struct {
+	*ffformat.Reader
+	close func() error
+}
+
+// Close releases the file.
+func (r *RankReader) Close() error { return r.close() }
+
+// openRank opens the file of a rank and makes sure that it is of this checkpoint.
+func openRank(fsys fileOpener, dir string, e *entry, rank int) (*RankReader, error) {
+	name := FileName(dir, e.Slot, rank)
+	f, err := fsys.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, formatErr(name, -1, "", ErrMissing, "the file of rank %d of checkpoint %d is not there", rank, e.ID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	size, err := f.Size()
+	if err == nil {
+		var r *ffformat.Reader
+		if r, err = ffformat.NewReader(f, size, name, nil); err == nil {
+			if err = e.match(r.File()); err == nil {
+				return &RankReader{r, f.Close}, nil
+			}
+		}
+	}
+	return nil, errors.Join(err, f.Close())
+}

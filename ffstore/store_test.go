@@ -1,0 +1,520 @@
+package ffstore
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"blobio/comm"
+	"blobio/ffformat"
+	"blobio/internal/vfs"
+)
+
+// content is what variable id of a rank holds at a step: sizes grow and shrink, a quarter
+// of the groups of 512 bytes changes with each step.
+func content(rank int, id int32, step int) []byte {
+	n := 700 * int(id) * (1 + (step+int(id))%3)
+	if id == 2 && step%4 == 3 {
+		n = 0
+	}
+	b := make([]byte, n)
+	for i := range b {
+		g := i / 512
+		last := max(0, step-((step-g)%4+4)%4) // the step of the last change
+		b[i] = byte(i*7 + g*13 + last*31 + rank*101 + int(id)*17)
+	}
+	return b
+}
+
+// varsAt are the variables at a step: new ones come.
+func varsAt(step int) []int32 {
+	return []int32{1, 2, 3, 4, 5}[:2+min(step, 3)]
+}
+
+func protectStep(s *Store, rank, step int) error {
+	for _, id := range varsAt(step) {
+		if err := s.Protect(id, content(rank, id, step)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mode is a way of writing and keeping checkpoints.
+type mode struct {
+	name  string
+	o     Options
+	ranks int
+	diff  bool
+	incr  bool // variable by variable
+}
+
+var modes = []mode{
+	{name: "full", ranks: 1},
+	{name: "diff", ranks: 1, diff: true},
+	{name: "diff-keep2", ranks: 1, diff: true, o: Options{Keep: 2}},
+	{name: "fast", ranks: 1, diff: true, o: Options{Hash: ffformat.Fast}},
+	{name: "incremental", ranks: 1, diff: true, incr: true},
+	{name: "layoutA", ranks: 1, diff: true, o: Options{Layout: ffformat.LayoutA}},
+	{name: "ranks", ranks: 3, diff: true},
+	{name: "ranks-full", ranks: 3},
+}
+
+var testTime = time.Unix(1700000000, 0)
+
+func (m mode) options(fsys vfs.FS) *Options {
+	o := m.o
+	o.FS, o.BlockSize, o.Workers = fsys, 512, 1
+	o.Clock = func() time.Time { return testTime }
+	return &o
+}
+
+// step writes checkpoint n of the test content.
+func (m mode) step(ctx context.Context, c comm.Comm, s *Store, n int) (Stats, error) {
+	if err := protectStep(s, c.Rank(), n); err != nil {
+		return Stats{}, err
+	}
+	switch {
+	case m.incr:
+		inc, err := s.Begin(ctx, int32(n), m.diff)
+		if err != nil {
+			return Stats{}, err
+		}
+		ids := varsAt(n)
+		for i := range ids {
+			if err = inc.Add(ctx, ids[(i+c.Rank()+n)%len(ids)]); err != nil {
+				break
+			}
+		}
+		return inc.Commit(ctx)
+	case m.diff:
+		return s.CheckpointDiff(ctx, int32(n))
+	}
+	return s.Checkpoint(ctx, int32(n))
+}
+
+// run runs the ranks over a file system.
+func (m mode) run(fsys vfs.FS, f func(ctx context.Context, c comm.Comm, s *Store) error) error {
+	return comm.Run(context.Background(), m.ranks, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
+		s, err := Open(ctx, c, "d", m.options(fsys))
+		if err != nil {
+			return err
+		}
+		if err := f(ctx, c, s); err != nil {
+			return err
+		}
+		return s.Close(ctx)
+	})
+}
+
+// holdsStep recovers checkpoint id (0: the newest) on a fresh store and compares every byte.
+func (m mode) holdsStep(fsys vfs.FS, id int32) (int32, error) {
+	var got int32
+	err := m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {
+		n := id
+		if n == 0 {
+			l := s.List()
+			if len(l) == 0 {
+				return nil
+			}
+			n = l[len(l)-1].ID
+		}
+		for _, v := range varsAt(int(n)) {
+			if err := s.Protect(v, make([]byte, len(content(c.Rank(), v, int(n))))); err != nil {
+				return err
+			}
+		}
+		if id == 0 {
+			k, skipped, err := s.Recover(ctx)
+			if err != nil || k != n || len(skipped) > 0 {
+				return fmt.Errorf("recovered %d, want %d: %v: %w", k, n, skipped, err)
+			}
+		} else if err := s.RecoverID(ctx, n); err != nil {
+			return err
+		}
+		for _, v := range varsAt(int(n)) {
+			if !bytes.Equal(s.data[v], content(c.Rank(), v, int(n))) {
+				return fmt.Errorf("rank %d: variable %d of checkpoint %d has wrong bytes", c.Rank(), v, n)
+			}
+		}
+		if c.Rank() == 0 {
+			got = n
+		}
+		return nil
+	})
+	return got, err
+}
+
+// checkClean fails on errors and warnings of Check.
+func checkClean(t testing.TB, fsys vfs.FS) {
+	t.Helper()
+	for f := range Check(context.Background(), "d", &CheckOptions{FS: fsys}) {
+		if f.Severity != ffformat.Note {
+			t.Errorf("%v", f)
+		}
+	}
+}
+
+// TestStoreSteps: every checkpoint that is kept can be recovered at every step, with the same
+// store, with a fresh one after a restart, and by a View; differential ones write less than
+// full ones.
+func TestStoreSteps(t *testing.T) {
+	for _, m := range modes {
+		for _, isolate := range []bool{false, true} {
+			for _, restart := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/isolate=%v/restart=%v", m.name, isolate, restart), func(t *testing.T) {
+					mem := vfs.NewMem()
+					run := func(from, to int) {
+						err := comm.Run(context.Background(), m.ranks, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
+							if isolate {
+								c = comm.Isolate(c)
+							}
+							s, err := Open(ctx, c, "d", m.options(mem))
+							if err != nil {
+								return err
+							}
+							for n := from; n <= to; n++ {
+								st, err := m.step(ctx, c, s, n)
+								if err != nil {
+									return err
+								}
+								if m.diff && n > 6 && st.Dirty >= st.Blocks {
+									return fmt.Errorf("checkpoint %d: %+v: nothing was spared", n, st)
+								}
+							}
+							return s.Close(ctx)
+						})
+						if err != nil {
+							t.Fatal(err)
+						}
+					}
+					for n := 1; n <= 9; n++ {
+						if restart {
+							run(n, n)
+						} else if n == 9 {
+							run(1, 9)
+						} else {
+							continue
+						}
+						if got, err := m.holdsStep(mem, 0); err != nil || got != int32(n) {
+							t.Fatalf("checkpoint %d: %d, %v", n, got, err)
+						}
+						checkClean(t, mem)
+					}
+					v, err := OpenView("d", mem)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if n := len(v.List()); n != max(m.o.Keep, 1) {
+						t.Errorf("%d checkpoints kept", n)
+					}
+					for _, i := range v.List() {
+						if _, err := m.holdsStep(mem, i.ID); err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestStoreFiles: how many files there are, and that FTI can read what is exported.
+func TestStoreFiles(t *testing.T) {
+	m := mode{ranks: 5, diff: true}
+	mem := vfs.NewMem()
+	if err := m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
+		for n := 1; n <= 4; n++ {
+			if _, err := m.step(ctx, c, s, n); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	for _, dir := range []string{"d", "d/slot0", "d/slot1"} {
+		l, err := mem.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range l {
+			if !e.IsDir() {
+				count[dir]++
+			}
+		}
+	}
+	// 5 ranks on 3 nodes: a file per rank and slot, a side file per node, the record
+	if count["d"] != 4 || count["d/slot0"] != 5 || count["d/slot1"] != 5 {
+		t.Errorf("%v", count)
+	}
+	v, err := OpenView("d", mem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := mem.Mkdir("out"); err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Export(context.Background(), 4, "out"); err != nil {
+		t.Fatal(err)
+	}
+	for rank := range 5 {
+		f, err := mem.Open(fmt.Sprintf("out/Ckpt4-Rank%d.fti", rank))
+		if err != nil {
+			t.Fatal(err)
+		}
+		size, _ := f.Size()
+		r, err := ffformat.NewReader(f, size, f.Name(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make([]byte, len(content(rank, 3, 4)))
+		if err := r.ReadVar(context.Background(), 3, got); err != nil || !bytes.Equal(got, content(rank, 3, 4)) {
+			t.Errorf("rank %d: %v", rank, err)
+		}
+	}
+	if err := v.Export(context.Background(), 4, "out"); err == nil {
+		t.Error("an export over what is there")
+	}
+}
+
+// TestStoreRefuses: misuse is an error, the same on all ranks, and changes nothing.
+func TestStoreRefuses(t *testing.T) {
+	mem := vfs.NewMem()
+	m := mode{ranks: 2, diff: true}
+	err := m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
+		want := func(what string, err, class error) error {
+			if !errors.Is(err, class) {
+				return fmt.Errorf("%s: %v, want %v", what, err, class)
+			}
+			return nil
+		}
+		_, _, err := s.Recover(ctx)
+		if err := want("Recover of nothing", err, ErrMissing); err != nil {
+			return err
+		}
+		if _, err := m.step(ctx, c, s, 5); err != nil {
+			return err
+		}
+		_, err = s.Checkpoint(ctx, 5)
+		if err := want("an id twice", err, ErrUsage); err != nil {
+			return err
+		}
+		_, err = s.Checkpoint(ctx, int32(7+c.Rank()))
+		if err := want("two ids", err, ErrUsage); err != nil {
+			return err
+		}
+		inc, err := s.Begin(ctx, 6, true)
+		if err != nil {
+			return err
+		}
+		if err := want("Protect during a checkpoint", s.Protect(1, nil), ErrUsage); err != nil {
+			return err
+		}
+		if err := want("Add of what is not protected", inc.Add(ctx, 99), ErrUsage); err != nil {
+			return err
+		}
+		if c.Rank() == 0 { // rank 1 adds all, rank 0 leaves one out
+			err = inc.Add(ctx, 1)
+		} else {
+			for _, id := range varsAt(5) {
+				err = errors.Join(err, inc.Add(ctx, id))
+			}
+		}
+		if err != nil {
+			return err
+		}
+		_, err = inc.Commit(ctx)
+		if err := want("an incomplete checkpoint", err, ErrUsage); err != nil {
+			return err
+		}
+		if inc, err = s.Begin(ctx, 6, true); err != nil {
+			return err
+		}
+		if err := inc.Abort(ctx); err != nil {
+			return err
+		}
+		if l := s.List(); len(l) != 1 || l[0].ID != 5 {
+			return fmt.Errorf("%v", l)
+		}
+		// sizes that do not fit: nothing is read, on no rank
+		if c.Rank() == 1 {
+			s.Protect(1, make([]byte, 3))
+		}
+		before := bytes.Clone(s.data[2])
+		clear(s.data[2])
+		_, _, err = s.Recover(ctx)
+		var se *SizeError
+		if err := want("other sizes", err, ErrUsage); err != nil {
+			return err
+		}
+		if c.Rank() == 1 && (!errors.As(err, &se) || len(se.Vars) != 1 || se.Vars[0].Stored != int64(len(content(1, 1, 5)))) {
+			return fmt.Errorf("%v", err)
+		}
+		if len(before) > 0 && bytes.Equal(before, s.data[2]) {
+			return errors.New("variable 2 was read though the sizes of 1 do not fit")
+		}
+		// the stored sizes are there to be asked for
+		vars, err := s.Stored(5)
+		if err != nil || len(vars) != 5 {
+			return fmt.Errorf("%v: %w", vars, err)
+		}
+		for _, v := range vars {
+			s.Protect(v.ID, make([]byte, v.Size))
+		}
+		if err := s.RecoverID(ctx, 5); err != nil {
+			return err
+		}
+		part := make([]byte, 10)
+		if _, err := s.ReadAt(5, 3, part, 100); err != nil || !bytes.Equal(part, content(c.Rank(), 3, 5)[100:110]) {
+			return fmt.Errorf("ReadAt: %w", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.ranks = 3
+	if err := m.run(mem, func(context.Context, comm.Comm, *Store) error { return nil }); !errors.Is(err, ErrUsage) {
+		t.Errorf("three ranks open what two wrote: %v", err)
+	}
+	m.ranks, m.o.Hash = 2, ffformat.Fast
+	if err := m.run(mem, func(context.Context, comm.Comm, *Store) error { return nil }); !errors.Is(err, ErrUsage) {
+		t.Errorf("another hash: %v", err)
+	}
+}
+
+// TestStoreTwoWriters: the second of two stores on one directory fails at its commit.
+func TestStoreTwoWriters(t *testing.T) {
+	mem := vfs.NewMem()
+	ctx := context.Background()
+	m := mode{ranks: 1, diff: true}
+	a, err := Open(ctx, comm.Self(), "d", m.options(mem))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := Open(ctx, comm.Self(), "d", m.options(mem))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.step(ctx, comm.Self(), a, 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.step(ctx, comm.Self(), b, 2); !errors.Is(err, ErrBroken) {
+		t.Errorf("%v, want ErrBroken", err)
+	}
+}
+
+// TestStoreDamage: damage to the newest checkpoint of one rank sends all ranks to the one
+// before, and the report names file and variable.
+func TestStoreDamage(t *testing.T) {
+	for _, noLogs := range []bool{false, true} {
+		mem := vfs.NewMem()
+		m := mode{ranks: 3, diff: true, o: Options{Keep: 2}}
+		if err := m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
+			for n := 4; n <= 16; n += 12 { // the same sizes
+				if _, err := m.step(ctx, c, s, n); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		v, _ := OpenView("d", mem)
+		l := v.List()
+		f, err := mem.OpenRW(FileName("d", l[len(l)-1].Slot, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.WriteAt([]byte{0xaa, 0x55, 0xaa}, 300)
+		f.Close()
+		if noLogs {
+			for leader := range 3 {
+				mem.Remove(nodeLogName("d", leader))
+			}
+		}
+		if err := m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
+			for _, id := range varsAt(4) {
+				s.Protect(id, make([]byte, len(content(c.Rank(), id, 4))))
+			}
+			id, skipped, err := s.Recover(ctx)
+			if err != nil || id != 4 || len(skipped) != 1 || !errors.Is(skipped[0], ErrChecksum) {
+				return fmt.Errorf("recovered %d, skipped %v: %w", id, skipped, err)
+			}
+			for _, v := range varsAt(4) {
+				if !bytes.Equal(s.data[v], content(c.Rank(), v, 4)) {
+					return fmt.Errorf("variable %d", v)
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for f := range Check(context.Background(), "d", &CheckOptions{FS: mem}) {
+			found = found || f.Severity == ffformat.Error && f.Rank == 1 && f.CkptID == 16
+		}
+		if !found {
+			t.Error("Check does not find the damage")
+		}
+	}
+}
+
+// TestStoreMoved: ranks that are on other nodes than before find their digests.
+func TestStoreMoved(t *testing.T) {
+	mem := vfs.NewMem()
+	m := mode{diff: true}
+	run := func(perNode, n int, spared bool) {
+		t.Helper()
+		err := comm.Run(context.Background(), 6, &comm.Options{RanksPerNode: perNode}, func(ctx context.Context, c comm.Comm) error {
+			s, err := Open(ctx, c, "d", m.options(mem))
+			if err != nil {
+				return err
+			}
+			st, err := m.step(ctx, c, s, n)
+			if err != nil {
+				return err
+			}
+			if spared != (st.Dirty < st.Blocks) {
+				return fmt.Errorf("checkpoint %d with %d ranks per node: %+v", n, perNode, st)
+			}
+			return s.Close(ctx)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(2, 1, false)
+	run(2, 2, false)
+	run(2, 3, true)
+	run(3, 4, true)
+	run(1, 5, true)
+	run(6, 6, true)
+	logs, err := nodeLogs(mem, "d")
+	if err != nil || len(logs) != 1 {
+		t.Errorf("%v, %v", logs, err)
+	}
+	m.ranks = 6
+	if _, err := m.holdsStep(mem, 6); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestBytes: the memory of numbers.
+func TestBytes(t *testing.T) {
+	v := []float64{1, 2}
+	b := Bytes(v)
+	if len(b) != 16 {
+		t.Fatal(len(b))
+	}
+	binary.NativeEndian.PutUint64(b, 0x4008000000000000)
+	if v[0] != 3 {
+		t.Errorf("%v", v)
+	}
+}
