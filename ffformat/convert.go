@@ -6,9 +6,6 @@ import (
 	"blobio/internal/vfs"
 )
 
-// defaultConvertBlock is the default block size of Fast files, in bytes.
-const defaultConvertBlock = 16384
-
 // ConvertOptions are options of Convert and Compact. nil means the defaults.
 type ConvertOptions struct {
 	// Layout of the new file. Default: that of the old one.
@@ -121,7 +118,7 @@ func newFile(old *File, name string, o *ConvertOptions) *File {
 	if f.Hash == Fast {
 		f.Layout = LayoutF
 		if f.BlockSize = o.BlockSize; f.BlockSize == 0 {
-			f.BlockSize = defaultConvertBlock
+			f.BlockSize = DefaultBlockSize
 		}
 	}
 	f.FB = FileBlock{CkptID: old.FB.CkptID, MaxFs: -1, PtFs: -1, Timestamp: old.FB.Timestamp}

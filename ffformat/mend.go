@@ -262,7 +262,7 @@ func (m *mender) chunks() error {
 			m.fix(p, t.hasContent, "hascontent, hasCkpt", int64(max(p.odd[0], p.odd[1])), 1)
 			p.odd = [2]byte{}
 		}
-		if open[p.ID] && p.HasContent && p.ChunkSize == 0 {
+		if open[p.ID] && p.HasContent && p.ChunkSize == 0 && p.Hash != emptyHash(m.f) {
 			m.fix(p, t.hasContent, "hascontent", 1, 0)
 			p.HasContent = false
 		}

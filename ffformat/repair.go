@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"blobio/internal/vfs"
 )
@@ -166,6 +167,9 @@ func (w *repairing) diagnose(ctx context.Context) error {
 	}
 	s := structureOf(f)
 	for _, fl := range s.flaws { // that are left
+		if fl.Severity == Warning && strings.HasSuffix(fl.Field, "hascontent") {
+			continue // WriterOptions.BothRules: FTI takes it
+		}
 		if _, lost := s.lost[fl.Var]; !(fl.HasVar && lost) && fl.Severity > Note {
 			w.act(fl.Offset, fl.Field, "written anew: %s", fl.Msg)
 		}

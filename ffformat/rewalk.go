@@ -245,7 +245,7 @@ func (w *repairing) kind(ctx context.Context) error {
 		}
 	}
 	slices.SortStableFunc(best, func(a, b place) int { return cmp.Compare(b.ChunkSize, a.ChunkSize) })
-	sizes := []int{0, f.BlockSize, defaultConvertBlock}
+	sizes := []int{0, f.BlockSize, DefaultBlockSize}
 	for bs := minBlockSize; bs <= maxBlockSize; bs *= 2 {
 		sizes = append(sizes, bs)
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -198,12 +199,13 @@ func (f *ffLsFlags) one(ctx context.Context, path string, inDir bool) (*ffDesc, 
 	}
 	defer file.Close()
 	d := describeFF(r.File())
-	_, counts, err := ffFindings(ctx, file, &ffformat.CheckOptions{Quick: true})
+	list, counts, err := ffFindings(ctx, file, &ffformat.CheckOptions{Quick: true})
 	if err != nil {
 		return nil, err
 	}
 	d.Errors, d.Warnings = counts[ffformat.Error], counts[ffformat.Warning]
-	d.FTICanRead = r.File().Hash == ffformat.MD5 && d.Errors+d.Warnings == 0
+	d.FTICanRead = r.File().Hash == ffformat.MD5 && d.Errors == 0 &&
+		!slices.ContainsFunc(list, func(x ffformat.Finding) bool { return x.Severity == ffformat.Warning && x.Field == "FB.checksum" })
 	return d, nil
 }
 

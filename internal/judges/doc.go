@@ -11,7 +11,8 @@
 //
 // read them, and what they say is compared with what blob.Reader says, value
 // by value. The scripts in testdata that put canonical arrays together from
-// blobs know nothing of this module: they are a second reading of the formats.
+// blobs know nothing of this module: they are a second reading of the formats. So is
+// read_fti.py, which reads FTI-FF checkpoint files of all layouts as FTI does.
 //
 // A test whose program is not installed is skipped, and says so; with
 // BLOBIO_JUDGES=1 it fails instead.
