@@ -518,3 +518,56 @@ func TestBytes(t *testing.T) {
 		t.Errorf("%v", v)
 	}
 }
+
+// TestStoreFailureLeavesNoTrace: after a checkpoint that failed or was given up, the files are
+// byte for byte those of a store that never tried.
+func TestStoreFailureLeavesNoTrace(t *testing.T) {
+	m := mode{ranks: 2, diff: true}
+	var files [2][]byte
+	for try := range 2 {
+		mem := vfs.NewMem()
+		if err := m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
+			if _, err := m.step(ctx, c, s, 1); err != nil {
+				return err
+			}
+			if try == 1 {
+				s.Protect(1, make([]byte, 100000)) // grows, and fails on one rank after the other has finished
+				inc, err := s.Begin(ctx, 2, true)
+				if err != nil {
+					return err
+				}
+				for _, id := range s.order[c.Rank():] {
+					if err := inc.Add(ctx, id); err != nil {
+						return err
+					}
+				}
+				if _, err := inc.Commit(ctx); !errors.Is(err, ErrUsage) {
+					return fmt.Errorf("%v, want ErrUsage", err)
+				}
+				if inc, err = s.Begin(ctx, 2, true); err != nil {
+					return err
+				}
+				if err := inc.Add(ctx, 1); err != nil {
+					return err
+				}
+				if err := inc.Abort(ctx); err != nil {
+					return err
+				}
+			}
+			_, err := m.step(ctx, c, s, 2)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for rank := range 2 {
+			b, err := vfs.ReadFile(mem, FileName("d", 1, rank), 1<<20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files[try] = append(files[try], b...)
+		}
+	}
+	if !bytes.Equal(files[0], files[1]) {
+		t.Errorf("%d and %d bytes, or other ones", len(files[0]), len(files[1]))
+	}
+}

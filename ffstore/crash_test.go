@@ -1,0 +1,298 @@
+package ffstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand"
+	"os"
+	"sync"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+// long says that all of the matrices are wanted, not a sample.
+var long = os.Getenv("BLOBIO_LONG") != ""
+
+// afterCrash demands of what a crash left, in step n: the checkpoint before, or the new one,
+// on all ranks the same, with the right bytes; and that the store goes on from there,
+// differentially.
+//
+// skip 1 goes on with another checkpoint than the one that was cut short, whose new containers
+// must not be taken for those of this one.
+func (m mode) afterCrash(fsys *vfs.Mem, n, skip int) error {
+	got, err := m.holdsStep(fsys, 0)
+	if err != nil {
+		return err
+	}
+	if got != int32(n) && got != int32(max(n-1, 0)) {
+		return fmt.Errorf("checkpoint %d in step %d", got, n)
+	}
+	next := int(got) + 1 + skip
+	if err := m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {
+		for k := next; k < next+2+m.o.Keep; k++ {
+			if _, err := m.step(ctx, c, s, k); err != nil {
+				return fmt.Errorf("going on with %d: %w", k, err)
+			}
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	for k := next; k < next+2+m.o.Keep; k++ {
+		if k >= next+2+m.o.Keep-max(m.o.Keep, 1) {
+			if _, err := m.holdsStep(fsys, int32(k)); err != nil {
+				return fmt.Errorf("after going on: %w", err)
+			}
+		}
+	}
+	for f := range Check(context.Background(), "d", &CheckOptions{FS: fsys}) {
+		if f.Severity > 0 && f.Severity.String() != "note" {
+			return fmt.Errorf("after going on: %v", f)
+		}
+	}
+	return nil
+}
+
+// TestCrash cuts the power, and kills the program, before every operation that changes
+// something, in the first checkpoint and in those that grow, shrink and bring new
+// variables.
+func TestCrash(t *testing.T) {
+	const steps = 8
+	for _, m := range modes {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			rng := rand.New(rand.NewSource(int64(len(m.name))))
+			every := 1
+			if !long {
+				every = 3
+			}
+			points := 0
+			mem := vfs.NewMem()
+			var mu sync.Mutex
+			type crash struct {
+				mem  *vfs.Mem
+				step int
+				what string
+			}
+			var crashes []crash
+			now := 0 // the step
+			fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+				if !op.Kind.Changes() && op.Kind != vfs.OpSync {
+					return nil
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if points++; points%every != 0 {
+					return nil
+				}
+				for _, how := range []string{"", " torn", " torn again"} {
+					var o vfs.CrashOptions
+					if how != "" {
+						o.Rand = rng
+					}
+					crashes = append(crashes, crash{mem.CrashClone(o), now, op.String() + how})
+				}
+				return nil
+			})
+			// Runs of several checkpoints with one store, and restarts between.
+			for _, r := range [][2]int{{1, 1}, {2, 5}, {6, steps}} {
+				if err := m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {
+					for n := r[0]; n <= r[1]; n++ {
+						if err := c.Barrier(ctx); err != nil {
+							return err
+						}
+						mu.Lock()
+						now = n
+						mu.Unlock()
+						if _, err := m.step(ctx, c, s, n); err != nil {
+							return err
+						}
+					}
+					return nil
+				}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i, c := range crashes {
+				if err := m.afterCrash(c.mem, c.step, i%2); err != nil {
+					t.Fatalf("step %d, power cut before %s: %v", c.step, c.what, err)
+				}
+			}
+			if points < 40 {
+				t.Errorf("%d points", points)
+			}
+			t.Logf("%d operations, every %d-th cut in 3 ways", points, every)
+		})
+	}
+}
+
+// TestKill: what is written is there, synced or not, up to the operation at which the
+// program dies; also with nothing synced at all (DurableNone, DurableData).
+func TestKill(t *testing.T) {
+	for _, m := range modes {
+		for _, d := range []Durability{DurableCommit, DurableData, DurableNone} {
+			t.Run(fmt.Sprintf("%s/%d", m.name, d), func(t *testing.T) {
+				t.Parallel()
+				m.o.Durability = d
+				every := int64(1)
+				if !long {
+					every = 5
+				}
+				died := errors.New("killed")
+				for n := 1; n <= 4; n++ {
+					for at := int64(n); ; at += every {
+						mem := vfs.NewMem()
+						if err := m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
+							for k := 1; k < n; k++ {
+								if _, err := m.step(ctx, c, s, k); err != nil {
+									return err
+								}
+							}
+							return nil
+						}); err != nil {
+							t.Fatal(err)
+						}
+						err := m.run(vfs.FailFrom(mem, at, died), func(ctx context.Context, c comm.Comm, s *Store) error {
+							_, err := m.step(ctx, c, s, n)
+							return err
+						})
+						if err == nil {
+							break
+						}
+						if !errors.Is(err, died) {
+							t.Fatalf("step %d, killed at %d: %v", n, at, err)
+						}
+						if err := m.afterCrash(mem, n, int(at)%2); err != nil {
+							t.Fatalf("step %d, killed at operation %d: %v", n, at, err)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestFaults: every single operation fails once, on whatever rank does it. All ranks get an
+// error or none does; what was committed stays; and the same store goes on, unless it says that
+// it is broken.
+func TestFaults(t *testing.T) {
+	eio := errors.New("input/output error")
+	for _, m := range modes {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			every := int64(1)
+			if !long {
+				every = 2
+			}
+			base := vfs.NewMem()
+			if err := m.run(base, func(ctx context.Context, c comm.Comm, s *Store) error {
+				for k := 1; k <= 3; k++ {
+					if _, err := m.step(ctx, c, s, k); err != nil {
+						return err
+					}
+				}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			silent := 0
+			for at := int64(1); ; at += every {
+				mem := base.CrashClone(vfs.CrashOptions{})
+				var hit bool
+				hook := vfs.FailNth(mem, at, eio)
+				fsys := vfs.NewFault(hook, nil)
+				outcomes := make([]error, m.ranks)
+				opened := false
+				err := m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {
+					opened = true
+					_, err := m.step(ctx, c, s, 4)
+					outcomes[c.Rank()] = err
+					if errors.Is(err, ErrBroken) {
+						return nil // it says so, on all ranks
+					}
+					if err != nil { // once more, with the same store
+						if _, err := m.step(ctx, c, s, 4); err != nil {
+							return fmt.Errorf("again: %w", err)
+						}
+					}
+					if _, err := m.step(ctx, c, s, 5); err != nil {
+						return fmt.Errorf("the next: %w", err)
+					}
+					return nil
+				})
+				failed, broken := 0, false
+				for _, e := range outcomes {
+					if e != nil {
+						failed++
+						hit = true
+						broken = broken || errors.Is(e, ErrBroken)
+						if !errors.Is(e, eio) {
+							t.Fatalf("operation %d: %v does not wrap the cause", at, e)
+						}
+					}
+				}
+				if failed != 0 && failed != m.ranks {
+					t.Fatalf("operation %d: %d of %d ranks have an error: %v", at, failed, m.ranks, outcomes)
+				}
+				if err != nil && !errors.Is(err, eio) {
+					t.Fatalf("operation %d: %v", at, err)
+				}
+				if err != nil {
+					hit = true
+				}
+				got, herr := m.holdsStep(mem, 0)
+				if herr != nil {
+					t.Fatalf("operation %d: %v", at, herr)
+				}
+				switch {
+				case err == nil && !broken && got != 5, broken && got != 3 && got != 4, opened && err != nil && got < 3:
+					t.Fatalf("operation %d: checkpoint %d is there (%v)", at, got, err)
+				}
+				if !hit {
+					if silent++; silent > 20 {
+						break
+					}
+				} else {
+					silent = 0
+				}
+			}
+		})
+	}
+}
+
+// TestDiskFull: a full disk is an error on all ranks, and the store goes on when there is
+// room again.
+func TestDiskFull(t *testing.T) {
+	m := mode{ranks: 3, diff: true}
+	mem := vfs.NewMem()
+	if err := m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
+		if _, err := m.step(ctx, c, s, 1); err != nil {
+			return err
+		}
+		if c.Rank() == 0 {
+			mem.SetCapacity(mem.Used() + 8192)
+		}
+		if err := c.Barrier(ctx); err != nil {
+			return err
+		}
+		if _, err := m.step(ctx, c, s, 2); !errors.Is(err, vfs.ErrNoSpace) {
+			return fmt.Errorf("%v, want ErrNoSpace on all ranks", err)
+		}
+		if c.Rank() == 0 {
+			mem.SetCapacity(0)
+		}
+		if err := c.Barrier(ctx); err != nil {
+			return err
+		}
+		_, err := m.step(ctx, c, s, 2)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := m.holdsStep(mem, 0); err != nil || got != 2 {
+		t.Errorf("%d, %v", got, err)
+	}
+}
