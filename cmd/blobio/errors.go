@@ -34,8 +34,8 @@ func (e *hinted) Unwrap() error { return e.err }
 // Which package an error comes from, and how an option is called in Go, is of
 // no use on the command line.
 var (
-	packagePrefix = regexp.MustCompile(`^(?:(?:blob|subfile|cdf5|h5|mapfile|decomp|mapplot|ffformat|ffplot|bench|e3smcases): )+`)
-	innerPrefix   = regexp.MustCompile(`: (?:blob|subfile|cdf5|h5|mapfile|decomp|mapplot|ffformat|ffplot|bench|e3smcases): `)
+	packagePrefix = regexp.MustCompile(`^(?:(?:blob|subfile|cdf5|h5|mapfile|decomp|mapplot|ffformat|ffplot|ffstore|bench|e3smcases): )+`)
+	innerPrefix   = regexp.MustCompile(`: (?:blob|subfile|cdf5|h5|mapfile|decomp|mapplot|ffformat|ffplot|ffstore|bench|e3smcases): `)
 	optionRemark  = regexp.MustCompile(` \((?:Convert|Open|Check|Repair|Diff)?Options\.\w+ [^)]*\)`)
 )
 

@@ -27,6 +27,10 @@ for each rank, with the variables of the program in containers. Files of all
 versions are read; which layout a file has (A to F, v1.1 to the newest), its
 content decides.
 
+A directory that blobio keeps checkpoints of many ranks in (a store) is a place to
+take files from: store is rank 0 of its newest checkpoint, store@7 that of
+checkpoint 7, store@7/3 that of rank 3. ff ls and ff check take all of it.
+
 Files with fast hashes (XXH3 instead of MD5) are blobio's own: FTI refuses them.
 "ff convert --hash md5" makes one that FTI takes.`,
 		Example: `  blobio ff ls Ckpt7-Rank0.fti                   # variables, containers, map
@@ -34,6 +38,7 @@ Files with fast hashes (XXH3 instead of MD5) are blobio's own: FTI refuses them.
   blobio ff check --notes l1/*.fti               # can FTI restart from them?
   blobio ff dump --var 2 --type f8 Ckpt7-Rank0.fti
   blobio ff diff Ckpt6-Rank0.fti Ckpt7-Rank0.fti
+  blobio ff diff store@6/0 store@7/0             # two checkpoints of rank 0
   blobio ff repair torn.fti whole.fti`,
 	}
 	asGroup(cmd)
@@ -76,7 +81,15 @@ type ffFile struct {
 	size int64
 }
 
+// openFF opens a file, or that of a place in a store (rank 0 if none is named).
 func openFF(path string) (*ffFile, error) {
+	if p, ok := parseFFPlace(path); ok {
+		files, err := p.files(false)
+		if err != nil {
+			return nil, err
+		}
+		path = files[0]
+	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -110,8 +123,12 @@ func openFFReader(path string, lenient bool) (*ffFile, *ffformat.Reader, error) 
 	return f, r, nil
 }
 
-// ffPaths expands directories to the checkpoint files in them.
+// ffPaths expands directories, and checkpoints of a store, to the files in them.
 func ffPaths(path string) (files []string, isDir bool, err error) {
+	if p, ok := parseFFPlace(path); ok {
+		files, err := p.files(true)
+		return files, p.all, err
+	}
 	info, err := os.Stat(path)
 	if err != nil || !info.IsDir() {
 		return []string{path}, false, err
@@ -132,16 +149,14 @@ func ffPaths(path string) (files []string, isDir bool, err error) {
 }
 
 // ffFindings are the findings of a file. An error is about reading it at all.
-func ffFindings(ctx context.Context, f *ffFile, o *ffformat.CheckOptions) (list []ffformat.Finding, counts [3]int, err error) {
-	list = []ffformat.Finding{}
+func ffFindings(ctx context.Context, f *ffFile, o *ffformat.CheckOptions) (list []ffformat.Finding, err error) {
 	for x := range ffformat.Check(ctx, f, f.size, f.path, o) {
 		if errors.Is(x.Err, fs.ErrPermission) {
-			return nil, counts, x.Err
+			return nil, x.Err
 		}
-		counts[x.Severity]++
 		list = append(list, x)
 	}
-	return list, counts, ctx.Err()
+	return list, ctx.Err()
 }
 
 // ffVars reads a list of ids of variables, and demands that they are there.

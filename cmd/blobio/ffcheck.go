@@ -23,7 +23,8 @@ func newFFCheck(e *env) *cobra.Command {
 record (also where the format covers it with no checksum), the hash of every
 chunk, and the checksum of the file by both rules. A file that FTI wrote and
 cannot restart from is found, with the reason. Nothing is changed. Of a
-directory, all files that end in .fti are checked.
+directory, all files that end in .fti are checked; of a store of checkpoints,
+the commit record, the files of all checkpoints and ranks, and the side files.
 
 Findings are printed one per line: severity, file, offset, field and message.
 An error means that data are lost or cannot be trusted; a warning that
@@ -34,7 +35,7 @@ Exit codes: 0 nothing found, 1 errors (with --strict: or warnings), 2 could not
 look at a path at all.
 
 JSON: {"files": [{path, errors, warnings, notes, findings: [{severity, file,
-offset, field, message, class, var}]}]}.`,
+offset, field, message, class, var}]}]}; in a store, findings have ckpt and rank, too.`,
 		Example: `  blobio ff check Ckpt7-Rank0.fti
   blobio ff check --quick global/l4        # metadata only
   blobio ff check --notes dCPFile-Rank0.fti
@@ -55,11 +56,24 @@ offset, field, message, class, var}]}]}.`,
 
 // ffChecked is what was found in one file.
 type ffChecked struct {
-	Path     string             `json:"path"`
-	Errors   int                `json:"errors"`
-	Warnings int                `json:"warnings"`
-	Notes    int                `json:"notes"`
-	Findings []ffformat.Finding `json:"findings"`
+	Path     string    `json:"path"`
+	Errors   int       `json:"errors"`
+	Warnings int       `json:"warnings"`
+	Notes    int       `json:"notes"`
+	Findings []ffFound `json:"findings"`
+}
+
+// add counts a finding; as is what JSON has.
+func (c *ffChecked) add(x ffformat.Finding, as any) {
+	switch x.Severity {
+	case ffformat.Error:
+		c.Errors++
+	case ffformat.Warning:
+		c.Warnings++
+	default:
+		c.Notes++
+	}
+	c.Findings = append(c.Findings, ffFound{x, as})
 }
 
 func (f *ffCheckFlags) run(cmd *cobra.Command, e *env, paths []string) error {
@@ -70,6 +84,10 @@ func (f *ffCheckFlags) run(cmd *cobra.Command, e *env, paths []string) error {
 	var files []string
 	count := len(paths)
 	for _, path := range paths {
+		if isFFStore(path) { // as a whole
+			files = append(files, path)
+			continue
+		}
 		list, _, err := ffPaths(path)
 		if err != nil {
 			if err := e.pathFailed(ctx, cmd, count, err); err != nil {
@@ -103,6 +121,9 @@ func (f *ffCheckFlags) run(cmd *cobra.Command, e *env, paths []string) error {
 }
 
 func (f *ffCheckFlags) one(ctx context.Context, e *env, path string) (*ffChecked, error) {
+	if isFFStore(path) {
+		return f.store(ctx, e, path)
+	}
 	file, err := openFF(path)
 	if err != nil {
 		return nil, err
@@ -113,17 +134,21 @@ func (f *ffCheckFlags) one(ctx context.Context, e *env, path string) (*ffChecked
 	read := &countingReader{File: file.File, size: file.size, p: p, stage: "check " + path}
 	counted := *file
 	counted.File = read
-	list, counts, err := ffFindings(ctx, &counted, &ffformat.CheckOptions{Quick: f.quick, Workers: f.workers})
+	list, err := ffFindings(ctx, &counted, &ffformat.CheckOptions{Quick: f.quick, Workers: f.workers})
 	if err != nil {
 		return nil, err
 	}
-	return &ffChecked{path, counts[ffformat.Error], counts[ffformat.Warning], counts[ffformat.Note], list}, nil
+	c := &ffChecked{Path: path, Findings: []ffFound{}}
+	for _, x := range list {
+		c.add(x, x)
+	}
+	return c, nil
 }
 
 func (f *ffCheckFlags) print(e *env, c *ffChecked) {
 	for _, x := range c.Findings {
 		if x.Severity != ffformat.Note || f.notes {
-			fmt.Fprintln(e.out, x)
+			fmt.Fprintln(e.out, x.Finding)
 		}
 	}
 	verdict := "good"

@@ -36,7 +36,8 @@ metadata are read (the state is that of them alone: ff check reads the data),
 and damaged files are shown as far as their records are there.
 
 --plot draws the map as a picture. A directory gives a line for each of its
-files that end in .fti.
+files that end in .fti, a store of checkpoints one for each checkpoint, and
+store@7 one for each rank of checkpoint 7.
 
 JSON: {"files": [{path, layout, fti, hash, block_size, fti_can_read, checkpoint,
 timestamp, bytes, content, empty, gap, metadata, parity, lost, damage, errors,
@@ -44,7 +45,8 @@ warnings, variables: [{id, bytes, reserved, containers}], blocks: [{offset,
 bytes, containers: [{variable, container, content, has_ckpt, dptr, fptr, chunk,
 size, hash}]}], extents: [{offset, bytes, kind, variable, block, container}]}]}.
 dptr is the place in the variable, fptr in the file; chunk are the bytes in use
-of size.`,
+of size. Of stores {"stores": [{path, layout, hash, ranks, slots, bytes, files,
+checkpoints: [{id, time, ranks, vars, data, bytes, slot}]}]}.`,
 		Example: `  blobio ff ls Ckpt7-Rank0.fti
   blobio ff ls -l Ckpt7-Rank0.fti              # every container
   blobio ff ls --plot map.png Ckpt7-Rank0.fti  # or map.svg
@@ -144,7 +146,25 @@ func (f *ffLsFlags) run(cmd *cobra.Command, e *env, paths []string) error {
 		}
 	}
 	out := []*ffDesc{}
+	stores := []*ffStoreDesc{}
 	for _, path := range paths {
+		if isFFStore(path) && f.plot == "" {
+			d, err := describeFFStore(path)
+			if err != nil {
+				if err := e.pathFailed(ctx, cmd, len(paths), err); err != nil {
+					return err
+				}
+				continue
+			}
+			if !f.asJSON {
+				if len(out)+len(stores) > 0 {
+					fmt.Fprintln(e.out)
+				}
+				e.printFFStore(d)
+			}
+			stores = append(stores, d)
+			continue
+		}
 		files, isDir, err := ffPaths(path)
 		if err == nil && isDir && f.plot != "" {
 			return usagef("--plot draws one file, %s is a directory", path)
@@ -166,7 +186,7 @@ func (f *ffLsFlags) run(cmd *cobra.Command, e *env, paths []string) error {
 			continue
 		}
 		if !f.asJSON {
-			if len(out) > 0 {
+			if len(out)+len(stores) > 0 {
 				fmt.Fprintln(e.out)
 			}
 			if isDir {
@@ -183,7 +203,11 @@ func (f *ffLsFlags) run(cmd *cobra.Command, e *env, paths []string) error {
 		}
 	}
 	if f.asJSON {
-		return e.printJSON(map[string]any{"files": out})
+		d := map[string]any{"files": out}
+		if len(stores) > 0 {
+			d["stores"] = stores
+		}
+		return e.printJSON(d)
 	}
 	return nil
 }
@@ -199,11 +223,14 @@ func (f *ffLsFlags) one(ctx context.Context, path string, inDir bool) (*ffDesc, 
 	}
 	defer file.Close()
 	d := describeFF(r.File())
-	list, counts, err := ffFindings(ctx, file, &ffformat.CheckOptions{Quick: true})
+	list, err := ffFindings(ctx, file, &ffformat.CheckOptions{Quick: true})
 	if err != nil {
 		return nil, err
 	}
-	d.Errors, d.Warnings = counts[ffformat.Error], counts[ffformat.Warning]
+	for _, x := range list {
+		d.Errors += bit(x.Severity == ffformat.Error)
+		d.Warnings += bit(x.Severity == ffformat.Warning)
+	}
 	d.FTICanRead = r.File().Hash == ffformat.MD5 && d.Errors == 0 &&
 		!slices.ContainsFunc(list, func(x ffformat.Finding) bool { return x.Severity == ffformat.Warning && x.Field == "FB.checksum" })
 	return d, nil
