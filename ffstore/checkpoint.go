@@ -244,6 +244,18 @@ func (inc *Incremental) open() (err error) {
 	if err != nil {
 		return err
 	}
+	// So that a full disk shows before anything of the slot is lost, and blocks lie together.
+	want, err := s.w.FileSize(o.Vars)
+	if err != nil {
+		return err
+	}
+	now, err := inc.f.Size()
+	if err == nil && want > now {
+		err = inc.f.Allocate(now, want-now)
+	}
+	if err != nil {
+		return err
+	}
 	inc.u, err = s.w.Begin(inc.f, o)
 	return err
 }
