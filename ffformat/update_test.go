@@ -503,3 +503,33 @@ func TestCRC32Risk(t *testing.T) {
 		}
 	}
 }
+
+// TestShrinkToBlockMultiple: FTI's defect 4. A chunk that shrinks to a whole number of blocks
+// keeps a whole last block.
+func TestShrinkToBlockMultiple(t *testing.T) {
+	ctx := context.Background()
+	w, err := NewWriter(&WriterOptions{BlockSize: 512})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSlot(t, vfs.NewMem(), "f")
+	data := bytes.Repeat([]byte{1}, 1300)
+	for i, n := range []int{1300, 1024, 512, 1024, 1300} {
+		for k := range data {
+			data[k] += byte(i)
+		}
+		u, err := w.Begin(s.f, UpdateOptions{CkptID: int32(i), Prev: s.prev, Differential: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := u.Add(ctx, 1, data[:n]); err != nil {
+			t.Fatal(err)
+		}
+		res, err := u.Finish(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.prev = res.Digests
+		s.holds(t, map[int32][]byte{1: data[:n]}, int32(i))
+	}
+}
