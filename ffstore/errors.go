@@ -1,6 +1,7 @@
 package ffstore
 
 import (
+	"errors"
 	"fmt"
 
 	"blobio/internal/fault"
@@ -20,7 +21,12 @@ var (
 	ErrVersion      = fault.ErrVersion
 	ErrNotFormat    = fault.ErrNotFormat
 	ErrNotCommitted = fault.ErrNotCommitted
+	ErrExist        = fault.ErrExist
+	ErrTooLarge     = fault.ErrTooLarge
 )
+
+// ErrInUse: another Store writes to the directory, or has since this one was opened.
+var ErrInUse = errors.New("in use")
 
 // formatErr builds a FormatError of this package.
 func formatErr(file string, off int64, field string, class error, format string, args ...any) *FormatError {

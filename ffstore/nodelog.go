@@ -5,7 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"io/fs"
+	"iter"
+	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -37,9 +41,9 @@ const (
 	logDigests = 2
 )
 
-// maxPayload bounds the digests of one file: of 1 TiB in blocks of 512 bytes they take 32 GiB,
-// which nobody should want; 4 GiB is 4 TiB at the default block size.
-const maxPayload = 4 << 30
+// maxPayload bounds the digests of one file: 4 GiB are 4 TiB of data at the default block size.
+// Where an int is shorter, memory bounds them.
+const maxPayload = min(4<<30, math.MaxInt)
 
 // nodeLogName is the side file of the node whose lowest rank is leader.
 func nodeLogName(dir string, leader int) string {
@@ -68,6 +72,18 @@ func nodeLogs(fsys vfs.FS, dir string) (map[int]string, error) {
 	return m, nil
 }
 
+// logHead is the head of a record.
+type logHead struct {
+	kind, slot int
+	rankSlot   rankSlot
+	id         int32
+	n          int64  // bytes of the payload
+	crc        uint32 // as stored
+	sum        uint32 // of the head, to go on with over the payload
+}
+
+type rankSlot struct{ rank, slot int }
+
 // appendRecord adds a record to b.
 func appendRecord(b []byte, kind, slot int, rank int, id int32, payload []byte) []byte {
 	start := len(b)
@@ -82,155 +98,231 @@ func appendRecord(b []byte, kind, slot int, rank int, id int32, payload []byte) 
 	return append(b, payload...)
 }
 
+// parseHead reads the head of a record, behind which are rest bytes.
+func parseHead(h []byte, rest int64) (logHead, bool) {
+	le := binary.LittleEndian
+	n := le.Uint64(h[16:])
+	r := logHead{
+		kind: int(h[4]), slot: int(h[5]), id: int32(le.Uint32(h[12:])), n: int64(n),
+		crc: le.Uint32(h[24:]), sum: crc32.ChecksumIEEE(h[:24]),
+	}
+	rank := le.Uint32(h[8:])
+	r.rankSlot = rankSlot{int(rank), r.slot}
+	ok := string(h[:4]) == logMagic && (r.kind == logBegin && n == 0 || r.kind == logDigests) && r.slot <= maxKeep &&
+		rank < maxRanks && n <= maxPayload && int64(n) <= rest
+	return r, ok
+}
+
+// parseRecords yields the records in memory, up to the first that is not whole.
+func parseRecords(b []byte) iter.Seq2[logHead, []byte] {
+	return func(yield func(logHead, []byte) bool) {
+		for len(b) >= logHeader {
+			h, ok := parseHead(b, int64(len(b)-logHeader))
+			if !ok {
+				return
+			}
+			p := b[logHeader : logHeader+int(h.n)]
+			if crc32.Update(h.sum, crc32.IEEETable, p) != h.crc || !yield(h, p) {
+				return
+			}
+			b = b[logHeader+int(h.n):]
+		}
+	}
+}
+
 // logged is what a log knows of one rank's file in one slot.
 type logged struct {
 	off, size int64 // of the payload in the log
 	id        int32
 }
 
-type rankSlot struct{ rank, slot int }
-
 // scanned is the content of a log.
 type scanned struct {
 	valid map[rankSlot]logged
 	ranks map[int]bool // that it has ever had digests of
 	end   int64        // of the last whole record
-	live  int64        // bytes of the records in valid
 }
 
-// scanLog reads the headers, and checks every record. Payloads are read one at a time.
+// scanLog checks every record. Payloads are read piece by piece and not kept.
 func scanLog(f vfs.File) (*scanned, error) {
 	size, err := f.Size()
 	if err != nil {
 		return nil, err
 	}
 	s := &scanned{valid: map[rankSlot]logged{}, ranks: map[int]bool{}}
-	le := binary.LittleEndian
-	var h [logHeader]byte
+	var head [logHeader]byte
+	buf := make([]byte, min(size, 256<<10))
 	for s.end+logHeader <= size {
-		if _, err := f.ReadAt(h[:], s.end); err != nil {
+		if _, err := f.ReadAt(head[:], s.end); err != nil {
 			return nil, err
 		}
-		n := le.Uint64(h[16:])
-		kind, slot, rank := h[4], int(h[5]), int(int32(le.Uint32(h[8:])))
-		if string(h[:4]) != logMagic || kind != logBegin && kind != logDigests || rank < 0 ||
-			n > maxPayload || int64(n) > size-s.end-logHeader || kind == logBegin && n != 0 {
+		h, ok := parseHead(head[:], size-s.end-logHeader)
+		if !ok {
 			return s, nil
 		}
-		crc, err := crcOf(f, s.end+logHeader, int64(n), crc32.ChecksumIEEE(h[:24]))
-		if err != nil {
-			return nil, err
-		}
-		if crc != le.Uint32(h[24:]) {
-			return s, nil
-		}
-		if kind == logBegin {
-			for k, v := range s.valid {
-				if k.slot == slot {
-					s.live -= v.size + logHeader
-					delete(s.valid, k)
-				}
+		for off, left := s.end+logHeader, h.n; left > 0; {
+			b := buf[:min(left, int64(len(buf)))]
+			if _, err := f.ReadAt(b, off); err != nil {
+				return nil, err
 			}
+			h.sum = crc32.Update(h.sum, crc32.IEEETable, b)
+			off, left = off+int64(len(b)), left-int64(len(b))
+		}
+		if h.sum != h.crc {
+			return s, nil
+		}
+		if h.kind == logBegin {
+			maps.DeleteFunc(s.valid, func(k rankSlot, _ logged) bool { return k.slot == h.slot })
 		} else {
-			k := rankSlot{rank, slot}
-			if old, ok := s.valid[k]; ok {
-				s.live -= old.size + logHeader
-			}
-			s.valid[k] = logged{s.end + logHeader, int64(n), int32(le.Uint32(h[12:]))}
-			s.live += int64(n) + logHeader
-			s.ranks[rank] = true
+			s.valid[h.rankSlot] = logged{s.end + logHeader, h.n, h.id}
+			s.ranks[h.rankSlot.rank] = true
 		}
-		s.end += logHeader + int64(n)
+		s.end += logHeader + h.n
 	}
 	return s, nil
 }
 
-// crcOf continues a CRC over bytes of a file.
-func crcOf(f vfs.File, off, n int64, crc uint32) (uint32, error) {
-	buf := make([]byte, min(n, 256<<10))
-	for n > 0 {
-		b := buf[:min(n, int64(len(buf)))]
-		if _, err := f.ReadAt(b, off); err != nil {
-			return 0, err
-		}
-		crc = crc32.Update(crc, crc32.IEEETable, b)
-		off, n = off+int64(len(b)), n-int64(len(b))
-	}
-	return crc, nil
-}
-
-// digests reads the digests of one entry.
-func (l logged) digests(f vfs.File) (*ffformat.Digests, error) {
+// payload reads the digests of one entry, as bytes.
+func (l logged) payload(f vfs.File) ([]byte, error) {
 	b := make([]byte, l.size) // bounded by the file, see scanLog
-	if _, err := f.ReadAt(b, l.off); err != nil {
-		return nil, err
+	_, err := f.ReadAt(b, l.off)
+	if errors.Is(err, io.EOF) {
+		err = nil
 	}
-	return ffformat.UnmarshalDigests(b, f.Name())
+	return b, err
 }
 
-// nodeLog is the side file that the leader of a node appends to.
+// nodeLog is the side file that the leader of a node appends to. It is not kept open.
 type nodeLog struct {
-	fsys vfs.FS
-	name string
-	d    Durability
-	f    vfs.File // nil until the first write
-	end  int64
-	live int64 // bytes of the records that still count
+	fsys  vfs.FS
+	name  string
+	d     Durability
+	known bool // end and live are those of the file
+	end   int64
+	live  map[int]int64 // bytes of the records that still count, by slot
+}
+
+// count notes records that are in the log now.
+func (l *nodeLog) count(records []byte) {
+	for h := range parseRecords(records) {
+		if h.kind == logBegin {
+			l.live[h.slot] = 0
+		} else {
+			l.live[h.slot] += logHeader + h.n
+		}
+	}
+	l.end += int64(len(records))
 }
 
 // rewrite replaces the log by one with these records.
 func (l *nodeLog) rewrite(records []byte) error {
-	if err := l.close(); err != nil {
+	d := l.d
+	if d == DurableData {
+		d = DurableCommit // the log that it replaces may vouch for what is overwritten next
+	}
+	l.known = false
+	if err := replaceFile(l.fsys, l.name, records, d); err != nil {
 		return err
 	}
-	if err := replaceFile(l.fsys, l.name, records, l.d); err != nil {
-		return err
+	l.known, l.end, l.live = true, 0, map[int]int64{}
+	l.count(records)
+	return nil
+}
+
+// append adds records and makes them durable. A log that is gone, or shorter than it was left,
+// is begun anew: what it knew is lost, and nothing else.
+func (l *nodeLog) append(records []byte) (err error) {
+	if !l.known {
+		return l.rewrite(records)
 	}
 	f, err := l.fsys.OpenRW(l.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return l.rewrite(records)
+	}
 	if err != nil {
 		return err
 	}
-	l.f, l.end, l.live = f, int64(len(records)), int64(len(records))
-	return nil
-}
-
-// append adds records and makes them durable.
-func (l *nodeLog) append(records []byte) error {
-	if l.f == nil {
-		return l.rewrite(records)
-	}
-	if _, err := l.f.WriteAt(records, l.end); err != nil {
+	size, err := f.Size()
+	if err == nil && size < l.end {
+		if err = f.Close(); err == nil {
+			err = l.rewrite(records)
+		}
 		return err
 	}
-	if l.d != DurableNone {
-		if err := l.f.Sync(); err != nil {
-			return err
-		}
+	if err == nil && size > l.end { // what an append left that failed
+		err = f.Truncate(l.end)
 	}
-	l.end += int64(len(records))
-	return nil
-}
-
-func (l *nodeLog) close() error {
-	if l.f == nil {
-		return nil
+	if err == nil {
+		_, err = f.WriteAt(records, l.end)
 	}
-	err := l.f.Close()
-	l.f = nil
+	if err == nil && l.d != DurableNone {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		l.count(records)
+	}
 	return err
 }
 
-// loadDigests finds what the logs of a store know of these ranks. Logs or records that cannot
-// be read know nothing. own says that the log of this leader, and only it, had all of it.
-func loadDigests(fsys vfs.FS, dir string, leader int, ranks []int) (found map[rankSlot][]*ffformat.Digests, own bool, err error) {
-	logs, err := nodeLogs(fsys, dir)
+// tidy rewrites the log if more than half of it is dead.
+func (l *nodeLog) tidy() error {
+	live := int64(0)
+	for _, n := range l.live {
+		live += n
+	}
+	if l.end <= 2*live+64<<10 {
+		return nil
+	}
+	f, err := l.fsys.Open(l.name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, true, nil
+		return nil
 	}
 	if err != nil {
-		return nil, false, err
+		return err
 	}
-	found = map[rankSlot][]*ffformat.Digests{}
+	b, err := liveRecords(f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return l.rewrite(b)
+}
+
+// liveRecords are the records of a log that still count.
+func liveRecords(f vfs.File) ([]byte, error) {
+	s, err := scanLog(f)
+	if err != nil {
+		return nil, err
+	}
+	var b []byte
+	for _, k := range slices.SortedFunc(maps.Keys(s.valid), rankSlot.compare) {
+		p, err := s.valid[k].payload(f)
+		if err != nil {
+			return nil, err
+		}
+		b = appendRecord(b, logDigests, k.slot, k.rank, s.valid[k].id, p)
+	}
+	return b, nil
+}
+
+func (a rankSlot) compare(b rankSlot) int {
+	if a.rank != b.rank {
+		return a.rank - b.rank
+	}
+	return a.slot - b.slot
+}
+
+// loadDigests finds what the logs of a store know of these ranks (ascending), as records by rank.
+// Logs or records that cannot be read know nothing. The log of this leader is enough if it
+// has ever had all of the ranks.
+func loadDigests(fsys vfs.FS, dir string, leader int, ranks []int) (map[int][]byte, error) {
+	logs, err := nodeLogs(fsys, dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	found := map[int][]byte{}
 	missing := slices.Clone(ranks)
 	take := func(name string) {
 		f, err := fsys.Open(name)
@@ -243,42 +335,35 @@ func loadDigests(fsys vfs.FS, dir string, leader int, ranks []int) (found map[ra
 			return
 		}
 		missing = slices.DeleteFunc(missing, func(r int) bool { return s.ranks[r] })
-		for k, l := range s.valid {
+		for _, k := range slices.SortedFunc(maps.Keys(s.valid), rankSlot.compare) {
 			if _, ok := slices.BinarySearch(ranks, k.rank); !ok {
 				continue
 			}
-			if d, err := l.digests(f); err == nil {
-				found[k] = append(found[k], d)
+			if p, err := s.valid[k].payload(f); err == nil {
+				found[k.rank] = appendRecord(found[k.rank], logDigests, k.slot, k.rank, s.valid[k].id, p)
 			}
 		}
 	}
 	if name, ok := logs[leader]; ok {
 		take(name)
 	}
-	own = len(missing) == 0
-	if !own {
-		for _, n := range slices.Sorted(mapsKeys(logs)) {
+	if len(missing) > 0 {
+		for _, n := range slices.Sorted(maps.Keys(logs)) {
 			if n != leader {
 				take(logs[n])
 			}
 		}
 	}
-	return found, own, nil
+	return found, nil
 }
 
-// compact rewrites the log with what still counts.
-func (l *nodeLog) compact() error {
-	s, err := scanLog(l.f)
-	if err != nil {
-		return err
-	}
-	var b []byte
-	for k, v := range s.valid {
-		p := make([]byte, v.size)
-		if _, err := l.f.ReadAt(p, v.off); err != nil {
-			return err
+// digestsOf are the digests in records, by slot.
+func digestsOf(records []byte, name string) map[int][]*ffformat.Digests {
+	m := map[int][]*ffformat.Digests{}
+	for h, p := range parseRecords(records) {
+		if d, err := ffformat.UnmarshalDigests(p, name); err == nil {
+			m[h.slot] = append(m[h.slot], d)
 		}
-		b = appendRecord(b, logDigests, k.slot, k.rank, v.id, p)
 	}
-	return l.rewrite(b)
+	return m
 }

@@ -15,9 +15,11 @@ const (
 	// DurableCommit syncs data, digests, record and directories, in the order that makes
 	// a commit survive a power loss.
 	DurableCommit Durability = iota
-	// DurableData syncs files, not names.
+	// DurableData leaves it to the file system when the new record is durable: after a power loss
+	// an older one may be found, whose checkpoint is no longer there. What is recovered is right.
 	DurableData
-	// DurableNone syncs nothing: a commit survives a crash of the program, not of the machine.
+	// DurableNone syncs nothing: a commit survives the end of the program, not that of the machine,
+	// after which the directory should be removed.
 	DurableNone
 )
 
@@ -39,6 +41,9 @@ type Options struct {
 	Workers int
 	// MaxWriters is how many ranks of one process write at once; default twice the processors.
 	MaxWriters int
+	// MaxOpen is how many files of incremental checkpoints one process keeps open between two
+	// Adds; default 256. If it has more ranks, each opens its file anew for each Add.
+	MaxOpen int
 
 	FS    vfs.FS           // default the operating system's
 	Clock func() time.Time // default time.Now
@@ -52,8 +57,8 @@ func (o *Options) Validate() error {
 		return usageErr("Options.Keep %d, want 1 to %d", v.Keep, maxKeep)
 	case v.Durability > DurableNone:
 		return usageErr("Options.Durability %d is unknown", v.Durability)
-	case v.Workers < 0 || v.MaxWriters < 0:
-		return usageErr("Options.Workers %d and MaxWriters %d, want >= 0", v.Workers, v.MaxWriters)
+	case v.Workers < 0 || v.MaxWriters < 0 || v.MaxOpen < 0:
+		return usageErr("Options.Workers %d, MaxWriters %d and MaxOpen %d, want >= 0", v.Workers, v.MaxWriters, v.MaxOpen)
 	}
 	w := v.writer(0)
 	return w.Validate()
@@ -69,6 +74,12 @@ func (o *Options) withDefaults() Options {
 	}
 	if v.MaxWriters == 0 {
 		v.MaxWriters = 2 * runtime.GOMAXPROCS(0)
+	}
+	if v.MaxOpen == 0 {
+		v.MaxOpen = 256
+	}
+	if v.BlockSize == 0 {
+		v.BlockSize = ffformat.DefaultBlockSize
 	}
 	if v.FS == nil {
 		v.FS = vfs.OS

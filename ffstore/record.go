@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"blobio/ffformat"
@@ -17,17 +18,25 @@ import (
 // recordName is the file whose replacement commits a checkpoint.
 const recordName = "checkpoints"
 
-// maxRecord bounds the commit record in bytes: maxKeep entries take far less.
-const maxRecord = 1 << 20
+const (
+	recordFormat  = "blobio ff checkpoints"
+	recordVersion = 1
 
-// maxKeep bounds Options.Keep.
-const maxKeep = 64
+	maxRecord = 256 << 20 // bytes: of 64 checkpoints of 300,000 ranks
+	maxKeep   = 64        // of Options.Keep
+	maxRanks  = 1 << 24
 
-// record is the commit record: which checkpoints there are, and in which slot.
+	// sumLen is how many bytes of the sum of a file's metadata the record has. They tell
+	// files from each other; against those who forge them there are none.
+	sumLen = 8
+)
+
+// record is the commit record: which checkpoints there are, and in which slot. It is there
+// before the first file of a slot is.
 type record struct {
 	Format string `json:"format"` // recordFormat
 	Ver    int    `json:"version"`
-	Seq    int64  `json:"seq"` // 1, 2, ...: number of the commit
+	Seq    int64  `json:"seq"` // number of the commit, ascending
 	Ranks  int    `json:"ranks"`
 	Layout string `json:"layout"`
 	Hash   string `json:"hash"`
@@ -44,9 +53,19 @@ type entry struct {
 	Data  int64 `json:"data"`    // bytes of all ranks' variables
 	Files int64 `json:"bytes"`   // bytes of all ranks' files
 	Vars  int64 `json:"vars"`    // variables of all ranks
+
+	// Sums has of each rank the first sumLen bytes of File.MetaSum. A Store has it on rank 0
+	// only, and of its own rank in own.
+	Sums []byte `json:"sums,omitempty"`
+	own  []byte
 }
 
-const recordFormat = "blobio ff checkpoints"
+// of is the entry as one rank needs it.
+func (e *entry) of(rank int) *entry {
+	v := *e
+	v.own = e.Sums[rank*sumLen : (rank+1)*sumLen]
+	return &v
+}
 
 var layoutByName = func() map[string]ffformat.Layout {
 	m := map[string]ffformat.Layout{}
@@ -70,7 +89,11 @@ func (r *record) encode() ([]byte, error) {
 		return nil, err
 	}
 	b = append(b, '\n')
-	return fmt.Appendf(b, "crc32 %08x\n", crc32.ChecksumIEEE(b)), nil
+	b = fmt.Appendf(b, "crc32 %08x\n", crc32.ChecksumIEEE(b))
+	if len(b) > maxRecord {
+		return nil, fmt.Errorf("ffstore: record of %d bytes, want at most %d: keep fewer checkpoints: %w", len(b), maxRecord, ErrTooLarge)
+	}
+	return b, nil
 }
 
 // decodeRecord reads what encode wrote and holds every field against what it can be.
@@ -91,12 +114,12 @@ func decodeRecord(b []byte, name string) (*record, error) {
 		return nil, formatErr(name, 0, field, ErrCorrupt, format, args...)
 	}
 	switch {
-	case r.Ver != 1:
-		return nil, formatErr(name, 0, "version", ErrVersion, "%d, want 1", r.Ver)
+	case r.Ver != recordVersion:
+		return nil, formatErr(name, 0, "version", ErrVersion, "%d, want %d", r.Ver, recordVersion)
 	case r.Seq < 1:
 		return bad("seq", "%d, want at least 1", r.Seq)
-	case r.Ranks < 1:
-		return bad("ranks", "%d, want at least 1", r.Ranks)
+	case r.Ranks < 1 || r.Ranks > maxRanks:
+		return bad("ranks", "%d, want 1 to %d", r.Ranks, maxRanks)
 	case layoutByName[r.Layout] == 0:
 		return bad("layout", "%q", r.Layout)
 	case r.Hash != "md5" && r.Hash != "fast":
@@ -114,7 +137,9 @@ func decodeRecord(b []byte, name string) (*record, error) {
 		case e.Slot < 0 || e.Slot >= r.Slots || slots[e.Slot]:
 			return bad("slot", "%d of checkpoint %d, of %d slots, or twice", e.Slot, e.ID, r.Slots)
 		case e.Data < 0 || e.Files < 0 || e.Vars < 0:
-			return bad("data", "negative")
+			return bad("data", "%d bytes in %d variables, files of %d bytes", e.Data, e.Vars, e.Files)
+		case len(e.Sums) != sumLen*r.Ranks:
+			return bad("sums", "%d bytes of checkpoint %d, want %d for each of %d ranks", len(e.Sums), e.ID, sumLen, r.Ranks)
 		}
 		slots[e.Slot] = true
 	}
@@ -134,6 +159,25 @@ func readRecord(fsys vfs.FS, dir string) (*record, error) {
 	return decodeRecord(b, name)
 }
 
+// clone is a copy whose list can be changed.
+func (r *record) clone() *record {
+	v := *r
+	v.Checkpoints = slices.Clone(r.Checkpoints)
+	return &v
+}
+
+// entry finds a checkpoint.
+func (r *record) entry(dir string, id int32) (*entry, error) {
+	if r != nil {
+		for i := range r.Checkpoints {
+			if e := &r.Checkpoints[i]; e.ID == id {
+				return e, nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("ffstore: %s: checkpoint %d: %w", dir, id, ErrMissing)
+}
+
 // commit replaces the record. After an error uncertain says that the new one may be
 // what a reader finds, now or after a crash.
 func (r *record) commit(fsys vfs.FS, dir string, d Durability) (uncertain bool, err error) {
@@ -141,8 +185,7 @@ func (r *record) commit(fsys vfs.FS, dir string, d Durability) (uncertain bool, 
 	if err != nil {
 		return false, err
 	}
-	name := filepath.Join(dir, recordName)
-	if err := replaceFile(fsys, name, b, d); err != nil {
+	if err := replaceFile(fsys, filepath.Join(dir, recordName), b, d); err != nil {
 		return errors.Is(err, errAfterRename), err
 	}
 	return false, nil
@@ -165,26 +208,48 @@ func replaceFile(fsys vfs.FS, name string, b []byte, d Durability) error {
 	if err == nil && d != DurableNone {
 		err = f.Sync()
 	}
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		if err = fsys.Rename(next, name); err == nil {
-			if d == DurableCommit {
-				if err = vfs.SyncParent(fsys, name); err != nil {
-					return fmt.Errorf("%w (%w)", err, errAfterRename)
-				}
-			}
-			return nil
-		}
-		// Whether a failed rename has happened is not known on every file system.
+	if err = errors.Join(err, f.Close()); err != nil {
+		fsys.Remove(next) //nolint:errcheck // the next one removes it
+		return err
+	}
+	// Whether a failed rename has happened is not known on every file system.
+	err = fsys.Rename(next, name)
+	if err == nil && d == DurableCommit {
+		err = vfs.SyncParent(fsys, name)
+	}
+	if err != nil {
 		return fmt.Errorf("%w (%w)", err, errAfterRename)
 	}
-	fsys.Remove(next) //nolint:errcheck // the next one removes it
-	return err
+	return nil
 }
 
-// info is an entry as callers see it.
-func (e *entry) info(ranks int) Info {
-	return Info{ID: e.ID, Time: time.Unix(0, e.Time).UTC(), Ranks: ranks, Vars: e.Vars, Data: e.Data, Bytes: e.Files, Slot: e.Slot}
+// match says whether a file is the one of this checkpoint and rank.
+func (e *entry) match(f *ffformat.File) error {
+	if hasID(f.Layout) && f.FB.CkptID != e.ID {
+		return formatErr(f.Name, -1, "FB.ckptId", ErrCorrupt, "%d, the record has checkpoint %d in this slot", f.FB.CkptID, e.ID)
+	}
+	if t := storedTime(f.Layout, e.Time); f.FB.Timestamp != t {
+		return formatErr(f.Name, -1, "FB.timestamp", ErrCorrupt, "%d, the record has %d for checkpoint %d", f.FB.Timestamp, t, e.ID)
+	}
+	sum, err := f.MetaSum()
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(sum[:sumLen], e.own) {
+		return formatErr(f.Name, -1, "metadata", ErrChecksum, "sum %x, the record has %x: changed since, or the file of another rank", sum[:sumLen], e.own)
+	}
+	return nil
+}
+
+// hasID says whether a layout stores the id of the checkpoint.
+func hasID(l ffformat.Layout) bool { return l >= ffformat.LayoutC }
+
+// storedTime is what a layout stores of a time: E and F its low 32 bits.
+func storedTime(l ffformat.Layout, ns int64) int64 {
+	if l == ffformat.LayoutE || l == ffformat.LayoutF {
+		return int64(uint32(ns))
+	}
+	return ns
 }
 
 // Info is one committed checkpoint.
@@ -196,4 +261,17 @@ type Info struct {
 	Data  int64     `json:"data"`  // bytes of the variables of all ranks
 	Bytes int64     `json:"bytes"` // bytes of the files of all ranks
 	Slot  int       `json:"slot"`
+}
+
+// list are the checkpoints as callers see them, oldest first.
+func (r *record) list() []Info {
+	if r == nil {
+		return nil
+	}
+	var l []Info
+	for i := range r.Checkpoints {
+		e := &r.Checkpoints[i]
+		l = append(l, Info{ID: e.ID, Time: time.Unix(0, e.Time).UTC(), Ranks: r.Ranks, Vars: e.Vars, Data: e.Data, Bytes: e.Files, Slot: e.Slot})
+	}
+	return l
 }

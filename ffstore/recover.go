@@ -9,12 +9,13 @@ import (
 
 	"blobio/comm"
 	"blobio/ffformat"
+	"blobio/internal/vfs"
 )
 
 // Recover fills the protected variables of all ranks from the newest checkpoint that is
 // sound on all of them, and returns its id. Newer ones that are not are told in skipped,
-// one error each. Stored and protected variables must be the same, with the same sizes
-// (SizeError; nothing is read then, see Stored).
+// one error each, and make way for the next checkpoint. Stored and protected variables must
+// be the same, with the same sizes (SizeError; nothing is read then, see Stored).
 //
 // With an error the memory may hold parts of checkpoints: there is none to go on from.
 // ErrMissing: nothing was ever committed.
@@ -37,9 +38,10 @@ func (s *Store) Recover(ctx context.Context) (id int32, skipped []error, err err
 	return 0, skipped, fmt.Errorf("ffstore: none of %d checkpoints can be recovered: %w", len(list), errors.Join(skipped...))
 }
 
-// RecoverID is Recover of this checkpoint and no other.
+// RecoverID is Recover of this checkpoint and no other. The program goes on from it: newer
+// checkpoints stay until the next one is committed.
 func (s *Store) RecoverID(ctx context.Context, id int32) error {
-	e, err := s.entry(id)
+	e, err := s.rec.entry(s.dir, id)
 	if err := comm.Agree(ctx, s.c, err); err != nil {
 		return err
 	}
@@ -56,28 +58,61 @@ func (s *Store) recover(ctx context.Context, e *entry) error {
 	case s.busy:
 		err = usageErr("Recover during an incremental checkpoint")
 	default:
-		if r, err = openRank(s.o.FS, s.dir, e, s.c.Rank()); err == nil {
-			defer r.Close()
+		err = s.within(ctx, func() (err error) {
+			if r, err = openRank(s.o.FS, s.dir, e, s.c.Rank()); err != nil {
+				return err
+			}
 			err = s.sizes(e, r.File())
-		}
+			if s.local > s.o.MaxOpen { // it is opened again when it is read
+				err = errors.Join(err, r.Close())
+				r = nil
+			}
+			return err
+		})
+	}
+	if r != nil {
+		defer r.Close()
 	}
 	if err := comm.Agree(ctx, s.c, err); err != nil {
 		return err
 	}
-	leave, err := s.enter(ctx)
-	if err == nil {
-		vars := make([]ffformat.VarBuf, len(s.order))
-		for i, id := range s.order {
-			vars[i] = ffformat.VarBuf{ID: id, Data: s.data[id]}
+	err = comm.Agree(ctx, s.c, s.within(ctx, func() error {
+		err := s.read(ctx, e, r)
+		if err != nil && ctx.Err() == nil {
+			s.slots[e.Slot].digests = nil // they vouch for bytes that are not there
 		}
-		o := &ffformat.ReadOptions{Workers: s.o.Workers}
-		if d := s.slots[e.Slot].digests; d != nil && d.Dirty == ffformat.DirtyFast && d.Match(r.File()) == nil {
-			o.Digests = d
-		}
-		err = r.ReadVars(ctx, vars, o)
-		leave()
+		return err
+	}))
+	if err != nil {
+		s.adopted = false // nor must the side files
+		return err
 	}
-	return comm.Agree(ctx, s.c, err)
+	s.last = e.ID
+	return nil
+}
+
+// read fills the memory of this rank.
+func (s *Store) read(ctx context.Context, e *entry, r *RankReader) (err error) {
+	if r == nil {
+		if r, err = openRank(s.o.FS, s.dir, e, s.c.Rank()); err != nil {
+			return err
+		}
+		defer r.Close()
+	}
+	vars := make([]ffformat.VarBuf, len(s.order))
+	for i, id := range s.order {
+		vars[i] = ffformat.VarBuf{ID: id, Data: s.data[id]}
+	}
+	stored := map[int32]bool{}
+	for _, v := range r.File().Vars() {
+		stored[v.ID] = true
+	}
+	vars = slices.DeleteFunc(vars, func(v ffformat.VarBuf) bool { return len(v.Data) == 0 && !stored[v.ID] })
+	o := &ffformat.ReadOptions{Workers: s.o.Workers}
+	if d := s.slots[e.Slot].digests; d != nil && d.Dirty == ffformat.DirtyFast && d.Match(r.File()) == nil {
+		o.Digests = d
+	}
+	return r.ReadVars(ctx, vars, o)
 }
 
 // sizes holds the variables of a file against the protected ones.
@@ -86,18 +121,19 @@ func (s *Store) sizes(e *entry, f *ffformat.File) error {
 	stored := map[int32]int64{}
 	for _, v := range f.Vars() {
 		stored[v.ID] = v.Size
-		if _, ok := s.data[v.ID]; !ok {
+		if _, ok := s.data[v.ID]; !ok && v.Size > 0 { // one that was protected once keeps its place
 			err.Vars = append(err.Vars, SizeMismatch{v.ID, v.Size, -1})
 		}
 	}
 	for _, id := range s.order {
 		n, ok := stored[id]
+		if n == int64(len(s.data[id])) {
+			continue
+		}
 		if !ok {
 			n = -1
 		}
-		if n != int64(len(s.data[id])) {
-			err.Vars = append(err.Vars, SizeMismatch{id, n, int64(len(s.data[id]))})
-		}
+		err.Vars = append(err.Vars, SizeMismatch{id, n, int64(len(s.data[id]))})
 	}
 	if len(err.Vars) > 0 {
 		return err
@@ -117,7 +153,7 @@ func (s *Store) Stored(id int32) ([]ffformat.VarInfo, error) {
 }
 
 func (s *Store) reader(id int32) (*RankReader, error) {
-	e, err := s.entry(id)
+	e, err := s.rec.entry(s.dir, id)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +192,7 @@ type RankReader struct {
 func (r *RankReader) Close() error { return r.close() }
 
 // openRank opens the file of a rank and makes sure that it is of this checkpoint.
-func openRank(fsys fileOpener, dir string, e *entry, rank int) (*RankReader, error) {
+func openRank(fsys vfs.FS, dir string, e *entry, rank int) (*RankReader, error) {
 	name := FileName(dir, e.Slot, rank)
 	f, err := fsys.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"maps"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
+	"unsafe"
 
 	"blobio/comm"
 	"blobio/ffformat"
@@ -23,25 +26,28 @@ type Store struct {
 	node comm.Comm // the ranks of this node
 	o    Options
 	dir  string
-	rec  *record // as committed; nil: nothing was
+	rec  *record // as committed; nil: there is none
 
 	w     *ffformat.Writer
 	slots []slot
-	log   *nodeLog // of the leader of a node, else nil
-	gate  chan struct{}
+	log   *nodeLog      // of the leader of a node, else nil
+	gate  chan struct{} // of the ranks of the process that do I/O
+	local int           // ranks of the process
+	lock  io.Closer     // of rank 0, from the first checkpoint on
 
 	order []int32 // of protection
 	data  map[int32][]byte
 
-	adopted bool // the logs are those of these nodes, and ours to append to
-	busy    bool // an incremental checkpoint is under way
+	last    int32 // the checkpoint that the memory goes on from; ids of new ones are higher
+	adopted bool  // the logs are those of these nodes, and say no more than the ranks know
+	busy    bool  // an incremental checkpoint is under way
 	err     error
 }
 
 // slot is this rank's file in one slot.
 type slot struct {
 	digests *ffformat.Digests // of what the file holds; nil: not known
-	exists  bool
+	named   bool              // the name of the file is durable, as far as Options.Durability wants that
 }
 
 // FileName is the file of a rank in a slot. FTI names the file of a differential
@@ -53,9 +59,12 @@ func FileName(dir string, slot, rank int) string {
 func slotDir(dir string, slot int) string { return filepath.Join(dir, fmt.Sprintf("slot%d", slot)) }
 
 // Open opens the store in a directory that all ranks see, or begins a new one; the parent
-// must be there. A store that was written by another number of ranks is an error
-// (ErrUsage) on all of them; View reads it. One Store at a time may write to a directory: a
-// second one is found out at its next commit, which fails.
+// must be there. Options must be the same on all ranks. A store that was written by another
+// number of ranks is an error (ErrUsage) on all of them; View reads it. If there are files
+// of checkpoints and no commit record, that is ErrMissing: Rebuild makes one.
+//
+// One Store at a time may write to a directory. A second one fails with ErrInUse at its first
+// checkpoint.
 func Open(ctx context.Context, c comm.Comm, dir string, o *Options) (*Store, error) {
 	err := o.Validate()
 	s := &Store{c: c, o: o.withDefaults(), dir: dir, data: map[int32][]byte{}}
@@ -65,12 +74,17 @@ func Open(ctx context.Context, c comm.Comm, dir string, o *Options) (*Store, err
 	if s.node, err = c.SplitNode(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.readRecord(ctx); err != nil {
+	slots, err := s.readRecord(ctx)
+	if err != nil {
 		return nil, err
 	}
-	if err := comm.Agree(ctx, c, s.fitRecord()); err != nil {
+	if err := s.agreeOptions(ctx, s.fitRecord()); err != nil {
 		return nil, err
 	}
+	if s.rec != nil && len(s.rec.Checkpoints) > 0 {
+		s.last = s.rec.Checkpoints[len(s.rec.Checkpoints)-1].ID
+	}
+	s.slots = make([]slot, max(slots, s.o.Keep+1))
 	if err := s.share(ctx); err != nil {
 		return nil, err
 	}
@@ -80,30 +94,113 @@ func Open(ctx context.Context, c comm.Comm, dir string, o *Options) (*Store, err
 	return s, nil
 }
 
-// readRecord reads the record on rank 0, which also makes the directory.
-func (s *Store) readRecord(ctx context.Context) error {
+// readRecord reads the record on rank 0, which also makes the directory, and tells how many slots
+// there are.
+func (s *Store) readRecord(ctx context.Context) (slots int, err error) {
+	type told struct {
+		Rec   *record
+		Slots int
+	}
 	var b []byte
-	var err error
+	var sums [][]byte
 	if s.c.Rank() == 0 {
-		if err = s.o.FS.Mkdir(s.dir); err == nil && s.o.Durability == DurableCommit {
-			err = vfs.SyncParent(s.o.FS, s.dir)
-		} else if errors.Is(err, fs.ErrExist) {
-			err = nil
-		}
-		if err == nil {
-			if s.rec, err = readRecord(s.o.FS, s.dir); err == nil && s.rec != nil {
-				b, err = json.Marshal(s.rec)
+		var t told
+		if t.Rec, t.Slots, err = s.find(); err == nil {
+			if s.rec = t.Rec; s.rec != nil {
+				t.Rec = s.rec.clone()
+				for i := range t.Rec.Checkpoints {
+					t.Rec.Checkpoints[i].Sums = nil
+				}
 			}
+			b, err = json.Marshal(t)
 		}
 	}
 	if err := comm.Agree(ctx, s.c, err); err != nil {
-		return err
+		return 0, err
 	}
-	if b, err = s.c.Bcast(ctx, 0, b); err != nil || len(b) == 0 || s.c.Rank() == 0 {
-		return err
+	if b, err = s.c.Bcast(ctx, 0, b); err != nil {
+		return 0, err
 	}
-	s.rec = &record{}
-	return json.Unmarshal(b, s.rec)
+	var t told
+	if err := json.Unmarshal(b, &t); err != nil || t.Rec == nil {
+		return t.Slots, err
+	}
+	// Of the sums each rank gets its own.
+	if s.c.Rank() == 0 {
+		sums = make([][]byte, s.c.Size())
+		for r := range min(len(sums), s.rec.Ranks) {
+			for i := range s.rec.Checkpoints {
+				sums[r] = append(sums[r], s.rec.Checkpoints[i].of(r).own...)
+			}
+		}
+	} else {
+		s.rec = t.Rec
+	}
+	got, err := s.c.Alltoallv(ctx, sums)
+	if err != nil {
+		return 0, err
+	}
+	for i := range s.rec.Checkpoints {
+		if len(got[0]) >= (i+1)*sumLen { // else the number of ranks is another
+			s.rec.Checkpoints[i].own = slices.Clone(got[0][i*sumLen : (i+1)*sumLen])
+		}
+	}
+	return t.Slots, nil
+}
+
+// find reads the record and looks which slots there are.
+func (s *Store) find() (rec *record, slots int, err error) {
+	if err = s.o.FS.Mkdir(s.dir); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, 0, err
+	}
+	if rec, err = readRecord(s.o.FS, s.dir); err != nil {
+		return nil, 0, err
+	}
+	if rec == nil && s.o.Durability == DurableCommit { // also if it was there: who made it may have died
+		if err := vfs.SyncParent(s.o.FS, s.dir); err != nil {
+			return nil, 0, err
+		}
+	}
+	dirs, err := slotDirs(s.o.FS, s.dir)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, k := range dirs {
+		slots = max(slots, k+1)
+		if rec != nil {
+			continue
+		}
+		// The record is made before the first slot: it was there.
+		l, err := s.o.FS.ReadDir(slotDir(s.dir, k))
+		if err != nil {
+			return nil, 0, err
+		}
+		if len(l) > 0 {
+			return nil, 0, formatErr(filepath.Join(s.dir, recordName), -1, "", ErrMissing, "the commit record is gone, but slot %d has files: Rebuild makes one from them", k)
+		}
+	}
+	if rec != nil {
+		slots = max(slots, rec.Slots)
+	}
+	return rec, slots, nil
+}
+
+// slotDirs are the numbers of the slots that have a directory, ascending.
+func slotDirs(fsys vfs.FS, dir string) ([]int, error) {
+	l, err := fsys.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var slots []int
+	for _, e := range l {
+		if n, ok := strings.CutPrefix(e.Name(), "slot"); ok && e.IsDir() {
+			if k, err := strconv.Atoi(n); err == nil && k >= 0 && k <= maxKeep && slotDir(dir, k) == filepath.Join(dir, e.Name()) {
+				slots = append(slots, k)
+			}
+		}
+	}
+	slices.Sort(slots)
+	return slots, nil
 }
 
 // fitRecord holds the options against what the store is.
@@ -129,6 +226,25 @@ func (s *Store) fitRecord() error {
 	return nil
 }
 
+// agreeOptions makes sure that all ranks would do the same.
+func (s *Store) agreeOptions(ctx context.Context, err error) error {
+	v := []int64{int64(s.o.Layout), int64(s.o.Hash), int64(s.o.Dirty), int64(s.o.BlockSize), int64(s.o.Keep), int64(s.o.Durability)}
+	n := len(v)
+	for i := range n {
+		v = append(v, -v[i])
+	}
+	m, rerr := comm.Allreduce(ctx, s.c, v, comm.Max)
+	if rerr != nil {
+		return rerr
+	}
+	for i, name := range []string{"Layout", "Hash", "Dirty", "BlockSize", "Keep", "Durability"} {
+		if m[i] != -m[n+i] && err == nil {
+			err = usageErr("Options.%s is %d to %d, want the same on all ranks", name, -m[n+i], m[i])
+		}
+	}
+	return comm.Agree(ctx, s.c, err)
+}
+
 // share gives the ranks of one process one gate, and divides the processors among them.
 func (s *Store) share(ctx context.Context) error {
 	gate := make(chan struct{}, s.o.MaxWriters)
@@ -136,58 +252,34 @@ func (s *Store) share(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ranks := 0
 	for _, v := range all {
 		if g, ok := v.(chan struct{}); ok {
-			if ranks == 0 {
+			if s.local == 0 {
 				s.gate = g
 			}
-			ranks++
+			s.local++
 		}
 	}
 	if s.o.Workers == 0 {
-		s.o.Workers = max(1, runtime.GOMAXPROCS(0)/max(1, min(ranks, cap(s.gate))))
+		s.o.Workers = max(1, runtime.GOMAXPROCS(0)/max(1, min(s.local, cap(s.gate))))
 	}
 	wo := s.o.writer(s.o.Workers)
 	s.w, err = ffformat.NewWriter(&wo)
-	return err
+	return comm.Agree(ctx, s.c, err)
 }
 
-// enter waits for a place among the ranks of the process that do I/O.
-func (s *Store) enter(ctx context.Context) (leave func(), err error) {
+// within calls f when there is a place among the ranks of the process that do I/O. Inside,
+// nothing collective is done.
+func (s *Store) within(ctx context.Context, f func() error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	select {
 	case s.gate <- struct{}{}:
-		return func() { <-s.gate }, nil
+		defer func() { <-s.gate }()
+		return f()
 	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-// count is the number of slots: one more than are kept, and all that are in use.
-func (s *Store) count() int {
-	n := s.o.Keep + 1
-	if s.rec != nil {
-		for _, e := range s.rec.Checkpoints {
-			n = max(n, e.Slot+1)
-		}
-		n = max(n, min(len(s.rec.Checkpoints), s.o.Keep)+1)
-	}
-	return n
-}
-
-// free is the slot that the next checkpoint goes to: the lowest that holds none that
-// is to be kept. All ranks find the same.
-func (s *Store) free() int {
-	used := map[int]bool{}
-	if s.rec != nil {
-		for _, e := range s.rec.Checkpoints[max(0, len(s.rec.Checkpoints)-s.o.Keep):] {
-			used[e.Slot] = true
-		}
-	}
-	for k := 0; ; k++ {
-		if !used[k] {
-			return k
-		}
+		return ctx.Err()
 	}
 }
 
@@ -197,19 +289,46 @@ func (s *Store) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	leave, err := s.enter(ctx)
-	if err == nil {
-		err = s.inspect(digests)
-		leave()
+	return comm.Agree(ctx, s.c, s.within(ctx, func() error { return s.inspect(digests) }))
+}
+
+// fetchDigests has the leader of each node read what the logs know, and tell its ranks.
+func (s *Store) fetchDigests(ctx context.Context) (map[int][]*ffformat.Digests, error) {
+	all, err := s.node.Allgather(ctx, strconv.AppendInt(nil, int64(s.c.Rank()), 10))
+	if err != nil {
+		return nil, err
 	}
-	return comm.Agree(ctx, s.c, err)
+	ranks := make([]int, len(all))
+	for i, b := range all {
+		if ranks[i], err = strconv.Atoi(string(b)); err != nil {
+			return nil, err
+		}
+	}
+	var send [][]byte
+	var failed error
+	if s.node.Rank() == 0 {
+		s.log = &nodeLog{fsys: s.o.FS, name: nodeLogName(s.dir, ranks[0]), d: s.o.Durability}
+		var found map[int][]byte
+		found, failed = loadDigests(s.o.FS, s.dir, ranks[0], slices.Sorted(slices.Values(ranks)))
+		send = make([][]byte, len(ranks))
+		for i, r := range ranks {
+			send[i] = found[r]
+		}
+	}
+	if err := comm.Agree(ctx, s.c, failed); err != nil {
+		return nil, err
+	}
+	got, err := s.node.Alltoallv(ctx, send)
+	if err != nil {
+		return nil, err
+	}
+	return digestsOf(got[0], "side file"), nil
 }
 
 // inspect reads the metadata of the files in all slots. The newest sound committed one
 // gives the containers; digests count that belong to a file whose containers are
 // among them.
 func (s *Store) inspect(digests map[int][]*ffformat.Digests) error {
-	s.slots = make([]slot, s.count())
 	files := make([]*ffformat.File, len(s.slots))
 	for k := range s.slots {
 		f, err := s.o.FS.Open(FileName(s.dir, k, s.c.Rank()))
@@ -219,20 +338,18 @@ func (s *Store) inspect(digests map[int][]*ffformat.Digests) error {
 		if err != nil {
 			return err
 		}
-		s.slots[k].exists = true
 		if size, err := f.Size(); err == nil {
 			if file, err := ffformat.Decode(f, size, f.Name(), nil); err == nil && !file.Parity {
 				files[k] = file
 			}
 		}
-		f.Close()
+		if err := f.Close(); err != nil {
+			return err
+		}
 	}
-	if s.rec != nil {
-		for _, e := range slices.Backward(s.rec.Checkpoints) {
-			f := files[e.Slot]
-			if f != nil && e.match(f) == nil && s.w.Resume(f) == nil {
-				break
-			}
+	for _, e := range slices.Backward(s.committed()) {
+		if f := files[e.Slot]; f != nil && e.match(f) == nil && s.w.Resume(f) == nil {
+			break
 		}
 	}
 	for k, f := range files {
@@ -248,68 +365,12 @@ func (s *Store) inspect(digests map[int][]*ffformat.Digests) error {
 	return nil
 }
 
-// match says whether a file is the one of this checkpoint.
-func (e *entry) match(f *ffformat.File) error {
-	if f.FB.CkptID != 0 && f.FB.CkptID != e.ID {
-		return formatErr(f.Name, -1, "FB.ckptId", ErrCorrupt, "%d, the record has checkpoint %d in this slot", f.FB.CkptID, e.ID)
+// committed are the entries of the record, oldest first.
+func (s *Store) committed() []entry {
+	if s.rec == nil {
+		return nil
 	}
-	if f.FB.Timestamp != storedTime(f.Layout, e.Time) {
-		return formatErr(f.Name, -1, "FB.timestamp", ErrCorrupt, "%d, the record has %d for checkpoint %d", f.FB.Timestamp, storedTime(f.Layout, e.Time), e.ID)
-	}
-	return nil
-}
-
-// storedTime is what a layout stores of a time: E and F its low 32 bits.
-func storedTime(l ffformat.Layout, ns int64) int64 {
-	if l == ffformat.LayoutE || l == ffformat.LayoutF {
-		return int64(uint32(ns))
-	}
-	return ns
-}
-
-// fetchDigests has the leader of each node read what the logs know, and tell its ranks.
-func (s *Store) fetchDigests(ctx context.Context) (map[int][]*ffformat.Digests, error) {
-	all, err := s.node.Allgather(ctx, fmt.Appendf(nil, "%d", s.c.Rank()))
-	if err != nil {
-		return nil, err
-	}
-	ranks := make([]int, len(all))
-	for i, b := range all {
-		if _, err := fmt.Sscan(string(b), &ranks[i]); err != nil {
-			return nil, err
-		}
-	}
-	var send [][]byte
-	var failed error
-	if s.node.Rank() == 0 {
-		s.log = &nodeLog{fsys: s.o.FS, name: nodeLogName(s.dir, ranks[0]), d: s.o.Durability}
-		sorted := slices.Sorted(slices.Values(ranks))
-		found, _, err := loadDigests(s.o.FS, s.dir, ranks[0], sorted)
-		failed = err
-		send = make([][]byte, len(ranks))
-		for i, r := range ranks {
-			for _, k := range slices.SortedFunc(maps.Keys(found), func(a, b rankSlot) int { return a.slot - b.slot }) {
-				if k.rank != r {
-					continue
-				}
-				for _, d := range found[k] {
-					b, err := d.MarshalBinary()
-					if err != nil {
-						return nil, err
-					}
-					send[i] = appendRecord(send[i], logDigests, k.slot, r, d.CkptID, b)
-				}
-			}
-		}
-	}
-	if err := comm.Agree(ctx, s.c, failed); err != nil {
-		return nil, err
-	}
-	got, err := s.node.Alltoallv(ctx, send)
-	if err != nil {
-		return nil, err
-	}
-	return parseRecords(got[0])
+	return s.rec.Checkpoints
 }
 
 // Protect names the memory of a variable, as FTI_Protect does: it is read by each checkpoint and
@@ -327,40 +388,27 @@ func (s *Store) Protect(id int32, data []byte) error {
 }
 
 // List are the committed checkpoints, oldest first. It is not collective.
-func (s *Store) List() []Info {
-	if s.rec == nil {
-		return nil
-	}
-	var l []Info
-	for i := range s.rec.Checkpoints {
-		l = append(l, s.rec.Checkpoints[i].info(s.rec.Ranks))
-	}
-	return l
-}
+func (s *Store) List() []Info { return s.rec.list() }
 
-// entry returns a committed checkpoint.
-func (s *Store) entry(id int32) (*entry, error) {
-	if s.rec != nil {
-		for i := range s.rec.Checkpoints {
-			if e := &s.rec.Checkpoints[i]; e.ID == id {
-				return e, nil
-			}
-		}
-	}
-	return nil, fmt.Errorf("ffstore: %s: checkpoint %d: %w", s.dir, id, ErrMissing)
-}
-
-// Close releases the files. Nothing that is committed depends on it.
+// Close releases the files and lets others write to the directory. Nothing that is committed
+// depends on it. It is to be called after errors, too; what can be released without the other
+// ranks then is.
 func (s *Store) Close(ctx context.Context) error {
 	if s.err == nil {
 		s.err = fmt.Errorf("ffstore: closed: %w", ErrBroken)
 	}
 	var err error
-	if s.log != nil {
-		err = s.log.close()
+	if s.lock != nil {
+		err = s.lock.Close()
+		s.lock = nil
 	}
 	return comm.Agree(ctx, s.c, err)
 }
 
 // Bytes views a slice of numbers as its memory, for Protect.
-func Bytes[T comm.Number](v []T) []byte { return bytesOf(v) }
+func Bytes[T comm.Number](v []T) []byte {
+	if len(v) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(v[0])))
+}

@@ -408,8 +408,11 @@ func TestStoreTwoWriters(t *testing.T) {
 	if _, err := m.step(ctx, comm.Self(), a, 1); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.step(ctx, comm.Self(), b, 2); !errors.Is(err, ErrBroken) {
-		t.Errorf("%v, want ErrBroken", err)
+	if _, err := m.step(ctx, comm.Self(), b, 2); !errors.Is(err, ErrBroken) || !errors.Is(err, ErrInUse) {
+		t.Errorf("%v, want ErrBroken and ErrInUse", err)
+	}
+	if got, err := m.holdsStep(mem, 0); err != nil || got != 1 {
+		t.Errorf("the checkpoint of the first: %d, %v", got, err)
 	}
 }
 
@@ -672,5 +675,30 @@ func TestStoreTornSlot(t *testing.T) {
 			t.Errorf("after a restart %v: stale blocks, %v", again, err)
 		}
 		r.Close()
+	}
+}
+
+// TestFullAfterDifferential: FTI's defects 2 and 10. Full and differential checkpoints
+// in any order: each can be recovered.
+func TestFullAfterDifferential(t *testing.T) {
+	for pattern := range 1 << 5 {
+		mem := vfs.NewMem()
+		m := mode{ranks: 2}
+		if err := m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
+			for n := 1; n <= 5; n++ {
+				m := m
+				m.diff = pattern>>(n-1)&1 == 1
+				if _, err := m.step(ctx, c, s, n); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.holdsStep(mem, 5); err != nil {
+			t.Errorf("pattern %05b: %v", pattern, err)
+		}
+		checkClean(t, mem)
 	}
 }

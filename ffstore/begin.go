@@ -1,0 +1,258 @@
+package ffstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"blobio/comm"
+	"blobio/ffformat"
+)
+
+// prepare agrees on what is going to be written, and notes durably that the slot is no
+// longer what its digests say, before anything is written to it.
+func (s *Store) prepare(ctx context.Context, id int32, diff bool) (*Incremental, error) {
+	inc := &Incremental{s: s, id: id, diff: diff}
+	err := s.err
+	switch {
+	case err != nil:
+	case s.busy:
+		err = usageErr("checkpoint %d during an incremental one", id)
+	case id < 1:
+		err = usageErr("checkpoint id %d, want at least 1", id)
+	case id <= s.last:
+		err = usageErr("checkpoint id %d, want more than %d, the last one", id, s.last)
+	}
+	if err := comm.Agree(ctx, s.c, err); err != nil {
+		return nil, err
+	}
+	v := []int64{int64(id), -int64(id), 0}
+	if s.c.Rank() == 0 {
+		v[2] = s.o.Clock().UnixNano()
+		for _, e := range s.committed() { // so that no two of a store have the same
+			v[2] = max(v[2], e.Time+1)
+		}
+	}
+	agreed, err := comm.Allreduce(ctx, s.c, v, comm.Max)
+	if err != nil {
+		return nil, err
+	}
+	if agreed[0] != -agreed[1] {
+		return nil, usageErr("ranks ask for checkpoints %d to %d, want the same", -agreed[1], agreed[0])
+	}
+	inc.time, inc.slot = agreed[2], s.free()
+	for inc.slot >= len(s.slots) {
+		s.slots = append(s.slots, slot{})
+	}
+	if s.c.Rank() == 0 {
+		err = s.claim()
+	}
+	if err := s.agree(ctx, err); err != nil {
+		return nil, err
+	}
+	if s.rec == nil {
+		if err := s.begin(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if s.c.Rank() == 0 {
+		err = s.makeSlot(inc.slot)
+	}
+	if err := inc.writeMark(ctx, err); err != nil {
+		return nil, err
+	}
+	return inc, nil
+}
+
+// agree is comm.Agree, and keeps an error after which the Store cannot go on.
+func (s *Store) agree(ctx context.Context, err error) error {
+	err = comm.Agree(ctx, s.c, err)
+	if errors.Is(err, ErrBroken) {
+		s.err = err
+	}
+	return err
+}
+
+// free is the slot that the next checkpoint goes to: the lowest that holds none that is
+// committed. All ranks find the same.
+func (s *Store) free() int {
+	for k := 0; ; k++ {
+		if !slices.ContainsFunc(s.committed(), func(e entry) bool { return e.Slot == k }) {
+			return k
+		}
+	}
+}
+
+// begin writes a record without checkpoints, before there is anything else. So a store that
+// has lost its record is not taken for a new one.
+func (s *Store) begin(ctx context.Context) error {
+	rec := &record{
+		Format: recordFormat, Ver: recordVersion, Seq: 1, Ranks: s.c.Size(), Layout: s.o.Layout.String(), Hash: hashName(s.o.Hash), Slots: s.o.Keep + 1,
+	}
+	return s.replaceRecord(ctx, rec)
+}
+
+// claim makes sure on rank 0 that nobody else writes to the directory, nor has.
+func (s *Store) claim() (err error) {
+	if s.lock == nil {
+		if s.lock, err = lock(s.o.FS, s.dir); err != nil {
+			return err
+		}
+	}
+	return s.unchanged()
+}
+
+// unchanged compares the record with what this Store knows of it.
+func (s *Store) unchanged() error {
+	now, err := readRecord(s.o.FS, s.dir)
+	if err != nil {
+		return err
+	}
+	var a, b int64
+	if now != nil {
+		a = now.Seq
+	}
+	if s.rec != nil {
+		b = s.rec.Seq
+	}
+	if a != b {
+		return fmt.Errorf("ffstore: %s: commit %d is there, this Store knows %d: somebody else writes to it, open it again: %w: %w", s.dir, a, b, ErrBroken, ErrInUse)
+	}
+	return nil
+}
+
+// makeSlot makes the directory of a slot.
+func (s *Store) makeSlot(k int) error {
+	err := s.o.FS.Mkdir(slotDir(s.dir, k))
+	if errors.Is(err, fs.ErrExist) {
+		err = nil
+	}
+	// Also if it was there: who made it may have died before this.
+	if err == nil && !s.slots[k].named && s.o.Durability == DurableCommit {
+		err = s.o.FS.SyncDir(s.dir)
+	}
+	return err
+}
+
+// writeMark appends the mark to the side files. The first time each is written anew,
+// with what still counts for the ranks that are on the node now, and those of other
+// nodes of an earlier run are removed: what they say will not be true any more.
+func (inc *Incremental) writeMark(ctx context.Context, err error) error {
+	s := inc.s
+	mark := appendRecord(nil, logBegin, inc.slot, 0, inc.id, nil)
+	if s.adopted {
+		if s.log != nil && err == nil {
+			inc.mark = int64(len(mark))
+			if err = s.log.tidy(); err == nil {
+				err = s.log.append(mark)
+			}
+		}
+		return comm.Agree(ctx, s.c, err)
+	}
+	var own []byte
+	failed := err
+	for k := range s.slots {
+		if d := s.slots[k].digests; d != nil && k != inc.slot {
+			b, err := d.MarshalBinary()
+			failed = errors.Join(failed, err)
+			own = appendRecord(own, logDigests, k, s.c.Rank(), d.CkptID, b)
+		}
+	}
+	all, err := s.node.Gather(ctx, 0, own)
+	if err != nil {
+		return err
+	}
+	if s.log != nil && failed == nil {
+		b := slices.Concat(append(all[:len(all):len(all)], mark)...)
+		inc.mark = int64(len(b))
+		failed = s.log.rewrite(b)
+	}
+	if err := comm.Agree(ctx, s.c, failed); err != nil {
+		return err
+	}
+	if err := s.removeOtherLogs(ctx); err != nil {
+		return err
+	}
+	s.adopted = true
+	return nil
+}
+
+// removeOtherLogs removes the side files that no node of this run writes, for good.
+func (s *Store) removeOtherLogs(ctx context.Context) error {
+	var name []byte
+	if s.log != nil {
+		name = []byte(s.log.name)
+	}
+	names, err := s.c.Gather(ctx, 0, name)
+	if err != nil {
+		return err
+	}
+	var failed error
+	if s.c.Rank() == 0 {
+		ours := map[string]bool{}
+		for _, n := range names {
+			ours[string(n)] = true
+		}
+		var logs map[int]string
+		logs, failed = nodeLogs(s.o.FS, s.dir)
+		removed := false
+		for _, n := range logs {
+			if !ours[n] && failed == nil {
+				failed = s.o.FS.Remove(n)
+				removed = true
+			}
+		}
+		if failed == nil && removed && s.o.Durability != DurableNone {
+			failed = s.o.FS.SyncDir(s.dir)
+		}
+	}
+	return comm.Agree(ctx, s.c, failed)
+}
+
+// open opens the file of this rank and begins the update.
+func (inc *Incremental) open() (err error) {
+	s := inc.s
+	k := &s.slots[inc.slot]
+	o := ffformat.UpdateOptions{CkptID: inc.id, Timestamp: inc.time, Differential: inc.diff}
+	if inc.diff {
+		o.Prev = k.digests
+	}
+	for _, e := range s.committed() {
+		o.Recent = s.slots[e.Slot].digests // in the end, of the newest
+	}
+	for _, id := range s.order {
+		o.Vars = append(o.Vars, ffformat.VarSize{ID: id, Size: int64(len(s.data[id]))})
+	}
+	f := &handle{name: FileName(s.dir, inc.slot, s.c.Rank())}
+	if f.File, err = s.o.FS.OpenRW(f.name); errors.Is(err, fs.ErrNotExist) {
+		f.File, err = s.o.FS.Create(f.name)
+		o.Fresh = true
+	}
+	if err != nil {
+		return err
+	}
+	f.open, inc.f = true, f
+	now, err := f.Size()
+	if err != nil {
+		return err
+	}
+	if o.Prev != nil { // that it is still the file which we left is not taken for granted
+		if file, err := ffformat.Decode(f, now, f.name, nil); err != nil || o.Prev.Match(file) != nil {
+			o.Prev = nil
+		}
+	}
+	// So that a full disk shows before anything of the slot is lost, and blocks lie together.
+	want, err := s.w.FileSize(o.Vars)
+	if err == nil && want > now {
+		err = f.Allocate(now, want-now)
+	}
+	if err == nil {
+		inc.u, err = s.w.Begin(f, o)
+	}
+	if err == nil {
+		k.digests = nil // from now on the file changes
+	}
+	return err
+}

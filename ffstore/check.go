@@ -1,0 +1,173 @@
+package ffstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"path/filepath"
+
+	"blobio/ffformat"
+	"blobio/internal/vfs"
+)
+
+// Finding is something that Check found; as in ffformat, with the checkpoint and
+// rank where it was.
+type Finding struct {
+	ffformat.Finding
+	CkptID int32 `json:"ckpt,omitempty"`
+	Rank   int   `json:"rank"`
+}
+
+// CheckOptions of Check. nil is the default.
+type CheckOptions struct {
+	FS       vfs.FS // default the operating system's
+	Quick    bool   // structure only, data are not read
+	Workers  int
+	Progress func(done, total int64) // files
+}
+
+// Check looks for everything that is wrong with a store: the record, the files of all
+// ranks in all committed checkpoints, the side files. It yields the findings of the files
+// with their ranks.
+func Check(ctx context.Context, dir string, o *CheckOptions) iter.Seq[Finding] {
+	var opt CheckOptions
+	if o != nil {
+		opt = *o
+	}
+	if opt.FS == nil {
+		opt.FS = vfs.OS
+	}
+	return func(yield func(Finding) bool) {
+		say := func(sev ffformat.Severity, e *entry, rank int, err error) bool {
+			f := Finding{Finding: ffformat.FindingOf(sev, err), Rank: rank}
+			if e != nil {
+				f.CkptID = e.ID
+			}
+			return yield(f)
+		}
+		v, err := OpenView(dir, opt.FS)
+		if err != nil {
+			say(ffformat.Error, nil, -1, err)
+			return
+		}
+		total := int64(len(v.rec.Checkpoints)) * int64(v.rec.Ranks)
+		done := int64(0)
+		for i := range v.rec.Checkpoints {
+			e := &v.rec.Checkpoints[i]
+			bytes := int64(0)
+			for rank := range v.rec.Ranks {
+				if err := ctx.Err(); err != nil {
+					say(ffformat.Error, nil, -1, err)
+					return
+				}
+				if opt.Progress != nil {
+					opt.Progress(done, total)
+				}
+				done++
+				r, err := v.Reader(e.ID, rank)
+				if err != nil {
+					if !say(ffformat.Error, e, rank, err) {
+						return
+					}
+				} else {
+					bytes += r.File().Size
+					r.Close()
+				}
+				if !v.checkFile(ctx, e, rank, &ffformat.CheckOptions{Quick: opt.Quick, Workers: opt.Workers}, yield) {
+					return
+				}
+			}
+			if bytes != e.Files {
+				if !say(ffformat.Warning, e, -1, formatErr(filepath.Join(dir, recordName), 0, "bytes", ErrCorrupt, "%d of checkpoint %d, the files have %d", e.Files, e.ID, bytes)) {
+					return
+				}
+			}
+		}
+		if v.checkRest(func(sev ffformat.Severity, err error) bool { return say(sev, nil, -1, err) }) {
+			v.checkLogs(func(err error) bool { return say(ffformat.Warning, nil, -1, err) })
+		}
+	}
+}
+
+// checkFile tells all that is wrong with one file, as far as it can be opened.
+func (v *View) checkFile(ctx context.Context, e *entry, rank int, o *ffformat.CheckOptions, yield func(Finding) bool) bool {
+	f, err := v.fsys.Open(FileName(v.dir, e.Slot, rank))
+	if err != nil {
+		return true // that has been told
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		return true
+	}
+	for x := range ffformat.Check(ctx, f, size, f.Name(), o) {
+		if !yield(Finding{x, e.ID, rank}) {
+			return false
+		}
+	}
+	return true
+}
+
+// checkRest looks at what is there beside the checkpoints.
+func (v *View) checkRest(say func(ffformat.Severity, error) bool) bool {
+	next := filepath.Join(v.dir, recordName+".next")
+	if _, err := v.fsys.Stat(next); err == nil {
+		if !say(ffformat.Note, formatErr(next, -1, "", nil, "left by a commit that was cut short, or one is under way")) {
+			return false
+		}
+	}
+	slots, err := slotDirs(v.fsys, v.dir)
+	if err != nil {
+		return say(ffformat.Warning, err)
+	}
+	for _, k := range slots {
+		if k >= v.rec.Slots && !say(ffformat.Note, formatErr(slotDir(v.dir, k), -1, "", nil, "not used any more: the next commit removes it")) {
+			return false
+		}
+	}
+	return true
+}
+
+// checkLogs looks at the side files. Without them the next differential checkpoint is
+// full, and nothing is lost.
+func (v *View) checkLogs(say func(error) bool) {
+	logs, err := nodeLogs(v.fsys, v.dir)
+	if err != nil {
+		say(err)
+		return
+	}
+	if len(logs) == 0 {
+		say(formatErr(v.dir, -1, "", ErrMissing, "no side files with digests: the next differential checkpoint will be full"))
+		return
+	}
+	for _, name := range logs {
+		f, err := v.fsys.Open(name)
+		if err != nil {
+			if !say(err) {
+				return
+			}
+			continue
+		}
+		s, err := scanLog(f)
+		size, serr := f.Size()
+		f.Close()
+		if err = errors.Join(err, serr); err != nil && !say(err) {
+			return
+		}
+		if err == nil && s.end < size {
+			if !say(formatErr(name, s.end, "record", ErrTruncated, "the last %d bytes are no record: writing them was cut short, or they are damaged", size-s.end)) {
+				return
+			}
+		}
+	}
+}
+
+// MarshalJSON gives the fields of the finding of the file, then ckpt and rank.
+func (f Finding) MarshalJSON() ([]byte, error) {
+	b, err := f.Finding.MarshalJSON()
+	if err != nil || len(b) < 2 {
+		return b, err
+	}
+	return fmt.Appendf(b[:len(b)-1], `,"ckpt":%d,"rank":%d}`, f.CkptID, f.Rank), nil
+}

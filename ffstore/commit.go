@@ -1,0 +1,145 @@
+package ffstore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"blobio/comm"
+	"blobio/ffformat"
+)
+
+// commit takes the checkpoint of all ranks from files to the record.
+func (inc *Incremental) commit(ctx context.Context, err error) (Stats, error) {
+	s := inc.s
+	fail := func(err error) (Stats, error) {
+		inc.giveUp()
+		return Stats{}, err
+	}
+	if err := comm.Agree(ctx, s.c, err); err != nil {
+		return fail(err)
+	}
+	side, err := inc.logDigests(ctx)
+	if err != nil {
+		return fail(err)
+	}
+	own := slices.Clone(inc.res.Digests.MetaSum[:sumLen])
+	sums, err := s.c.Gather(ctx, 0, own)
+	if err != nil {
+		return fail(err)
+	}
+	st := inc.res.Stats
+	n, err := comm.Allreduce(ctx, s.c, []int64{
+		st.Data, st.Written, st.MD5, st.Blocks, st.Dirty, st.Writes, side + inc.mark, inc.res.File.Size, int64(len(s.order)),
+	}, comm.Sum)
+	if err != nil {
+		return fail(err)
+	}
+	e := entry{ID: inc.id, Slot: inc.slot, Time: inc.time, Data: n[0], Files: n[7], Vars: n[8], Sums: slices.Concat(sums...), own: own}
+	if err := s.replaceRecord(ctx, s.next(e)); err != nil {
+		return fail(err)
+	}
+	s.last = inc.id
+	s.slots[inc.slot] = slot{digests: inc.res.Digests, named: true}
+	inc.done, s.busy = true, false
+	s.dropSlots()
+	return Stats{ffformat.Stats{Data: n[0], Written: n[1], MD5: n[2], Blocks: n[3], Dirty: n[4], Writes: n[5]}, n[6]}, nil
+}
+
+// logDigests collects the digests on the leader of each node, which appends them. Files that
+// are new get durable names.
+func (inc *Incremental) logDigests(ctx context.Context) (side int64, err error) {
+	s := inc.s
+	var own []byte
+	b, failed := inc.res.Digests.MarshalBinary()
+	if failed == nil {
+		own = appendRecord(nil, logDigests, inc.slot, s.c.Rank(), inc.id, b)
+	}
+	all, err := s.node.Gather(ctx, 0, own)
+	if err != nil {
+		return 0, err
+	}
+	if s.log != nil && failed == nil {
+		if !s.slots[inc.slot].named && s.o.Durability == DurableCommit {
+			failed = s.o.FS.SyncDir(slotDir(s.dir, inc.slot))
+		}
+		if failed == nil {
+			rec := slices.Concat(all...)
+			side = int64(len(rec))
+			failed = s.log.append(rec)
+		}
+	}
+	return side, comm.Agree(ctx, s.c, failed)
+}
+
+// next is the record with one more checkpoint. Those go that came after the one which the
+// memory goes on from, and the oldest that are too many.
+func (s *Store) next(e entry) *record {
+	rec := s.rec.clone()
+	rec.Seq++
+	rec.Checkpoints = slices.DeleteFunc(rec.Checkpoints, func(old entry) bool { return old.ID > s.last })
+	rec.Checkpoints = append(rec.Checkpoints, e)
+	rec.Checkpoints = rec.Checkpoints[max(0, len(rec.Checkpoints)-s.o.Keep):]
+	rec.Slots = s.o.Keep + 1
+	for _, e := range rec.Checkpoints {
+		rec.Slots = max(rec.Slots, e.Slot+1)
+	}
+	return rec
+}
+
+// What rank 0 tells the others of a replacement.
+const (
+	notReplaced = iota
+	replaced
+	inDoubt
+)
+
+// replaceRecord commits on rank 0, unless somebody else has since we looked, and tells all ranks.
+// When it is not known which record is in force, the Store is broken.
+func (s *Store) replaceRecord(ctx context.Context, rec *record) error {
+	var err error
+	outcome := []byte{notReplaced}
+	if s.c.Rank() == 0 {
+		if err = s.unchanged(); err == nil {
+			var doubt bool
+			switch doubt, err = rec.commit(s.o.FS, s.dir, s.o.Durability); {
+			case err == nil:
+				outcome[0] = replaced
+			case doubt:
+				outcome[0] = inDoubt
+			}
+		}
+	}
+	told, berr := s.c.Bcast(ctx, 0, outcome)
+	switch {
+	case berr != nil && (s.c.Rank() != 0 || outcome[0] != notReplaced):
+		outcome[0], err = inDoubt, berr
+	case berr != nil:
+		return berr
+	case told[0] == replaced:
+		s.rec = rec
+		return nil
+	default:
+		outcome = told
+		err = s.agree(ctx, err)
+	}
+	if outcome[0] == inDoubt {
+		s.err = fmt.Errorf("ffstore: %s: whether commit %d is in force is not known, open the store again: %w: %w", s.dir, rec.Seq, ErrBroken, err)
+		return s.err
+	}
+	return err
+}
+
+// dropSlots removes this rank's files in slots that are not needed any more, after
+// Keep became less. What cannot be removed only takes space.
+func (s *Store) dropSlots() {
+	n := s.o.Keep + 1
+	for _, e := range s.rec.Checkpoints {
+		n = max(n, e.Slot+1)
+	}
+	for k := n; k < len(s.slots); k++ {
+		s.o.FS.Remove(FileName(s.dir, k, s.c.Rank())) //nolint:errcheck // see above
+		s.o.FS.Remove(slotDir(s.dir, k))              //nolint:errcheck // the last rank succeeds
+	}
+	s.slots = s.slots[:min(n, len(s.slots))]
+}

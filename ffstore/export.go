@@ -1,0 +1,102 @@
+package ffstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+
+	"blobio/comm"
+	"blobio/ffformat"
+	"blobio/internal/vfs"
+)
+
+// Export copies a checkpoint to files with the names that FTI looks for,
+// Ckpt<id>-Rank<rank>.fti, in an existing directory. Each is verified on the way, and
+// appears whole or not at all; one that is there is ErrExist.
+func (v *View) Export(ctx context.Context, id int32, dir string) error {
+	e, err := v.rec.entry(v.dir, id)
+	if err != nil {
+		return err
+	}
+	for rank := range v.rec.Ranks {
+		if err := exportRank(ctx, v.fsys, v.dir, e.of(rank), rank, dir); err != nil {
+			return err
+		}
+	}
+	return v.fsys.SyncDir(dir)
+}
+
+// Export is View.Export by all ranks, each its file. It is collective.
+func (s *Store) Export(ctx context.Context, id int32, dir string) error {
+	e, err := s.rec.entry(s.dir, id)
+	if err == nil {
+		err = s.within(ctx, func() error { return exportRank(ctx, s.o.FS, s.dir, e, s.c.Rank(), dir) })
+	}
+	if err := comm.Agree(ctx, s.c, err); err != nil {
+		return err
+	}
+	if s.c.Rank() == 0 {
+		err = s.o.FS.SyncDir(dir)
+	}
+	return comm.Agree(ctx, s.c, err)
+}
+
+// ExportName is the name that FTI gives to the file of a rank in a checkpoint.
+func ExportName(dir string, id int32, rank int) string {
+	return filepath.Join(dir, fmt.Sprintf("Ckpt%d-Rank%d.fti", id, rank))
+}
+
+func exportRank(ctx context.Context, fsys vfs.FS, dir string, e *entry, rank int, to string) (err error) {
+	name := ExportName(to, e.ID, rank)
+	if _, err := fsys.Stat(name); err == nil {
+		return fmt.Errorf("ffstore: %s: %w", name, fs.ErrExist)
+	}
+	r, err := openRank(fsys, dir, e, rank)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	for f := range ffformat.Check(ctx, r.Source(), r.File().Size, r.File().Name, nil) {
+		if f.Severity == ffformat.Error {
+			return f.AsError()
+		}
+	}
+	part := name + ".partial"
+	if err := fsys.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	dst, err := fsys.Create(part)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if dst != nil {
+			err = errors.Join(err, dst.Close(), fsys.Remove(part))
+		}
+	}()
+	buf := make([]byte, 1<<20)
+	for off := int64(0); off < r.File().Size; off += int64(len(buf)) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n, err := r.Source().ReadAt(buf[:min(int64(len(buf)), r.File().Size-off)], off)
+		if err != nil && (!errors.Is(err, io.EOF) || n == 0) {
+			return err
+		}
+		if _, err := dst.WriteAt(buf[:n], off); err != nil {
+			return err
+		}
+	}
+	if err := dst.Sync(); err != nil {
+		return err
+	}
+	err = dst.Close()
+	dst = nil
+	if err != nil {
+		return err
+	}
+	return fsys.Rename(part, name)
+}
