@@ -61,6 +61,7 @@ type Incremental struct {
 	f    *handle
 	u    *ffformat.Update
 	res  *ffformat.Result
+	size int64 // of the file; in layout B it can end before the last containers do
 	done bool
 }
 
@@ -148,6 +149,9 @@ func (inc *Incremental) finish(ctx context.Context) (err error) {
 		if err := inc.f.Sync(); err != nil {
 			return err
 		}
+	}
+	if inc.size, err = inc.f.Size(); err != nil {
+		return err
 	}
 	return inc.f.close()
 }

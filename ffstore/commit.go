@@ -30,7 +30,7 @@ func (inc *Incremental) commit(ctx context.Context, err error) (Stats, error) {
 	}
 	st := inc.res.Stats
 	n, err := comm.Allreduce(ctx, s.c, []int64{
-		st.Data, st.Written, st.MD5, st.Blocks, st.Dirty, st.Writes, side + inc.mark, inc.res.File.Size, int64(len(s.order)),
+		st.Data, st.Written, st.MD5, st.Blocks, st.Dirty, st.Writes, side + inc.mark, inc.size, int64(len(s.order)),
 	}, comm.Sum)
 	if err != nil {
 		return fail(err)

@@ -1,0 +1,571 @@
+package ffstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"blobio/comm"
+	"blobio/ffformat"
+	"blobio/internal/vfs"
+)
+
+// steps runs checkpoints from ... to with one store.
+func (m mode) steps(t testing.TB, fsys vfs.FS, from, to int) {
+	t.Helper()
+	if err := m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {
+		for n := from; n <= to; n++ {
+			if _, err := m.step(ctx, c, s, n); err != nil {
+				return fmt.Errorf("checkpoint %d: %w", n, err)
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// holds fails unless the newest checkpoint is id, with the right bytes.
+func (m mode) holds(t testing.TB, fsys vfs.FS, id int) {
+	t.Helper()
+	if got, err := m.holdsStep(fsys, 0); err != nil || got != int32(id) {
+		t.Fatalf("checkpoint %d, want %d: %v", got, id, err)
+	}
+}
+
+func readAll(t testing.TB, fsys vfs.FS, name string) []byte {
+	t.Helper()
+	b, err := vfs.ReadFile(fsys, name, 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func writeAll(t testing.TB, fsys vfs.FS, name string, b []byte) {
+	t.Helper()
+	fsys.Remove(name)
+	if err := vfs.WriteFile(fsys, name, b); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRecordLost: without its record, or with a damaged one, a store is neither read nor
+// overwritten, and Rebuild finds what is there.
+func TestRecordLost(t *testing.T) {
+	for _, layout := range ffformat.Layouts() {
+		for _, how := range []string{"gone", "damaged", "gone, no side files"} {
+			t.Run(fmt.Sprintf("%v/%s", layout, how), func(t *testing.T) {
+				mem := vfs.NewMem()
+				m := mode{ranks: 3, diff: true, o: Options{Keep: 2, Layout: layout}}
+				m.steps(t, mem, 1, 5)
+				name, want := "d/"+recordName, ErrMissing
+				b := readAll(t, mem, name)
+				if how == "damaged" {
+					b[len(b)/2] ^= 4
+					writeAll(t, mem, name, b)
+					want = ErrChecksum
+				} else {
+					mem.Remove(name)
+				}
+				if how == "gone, no side files" {
+					for r := range 3 {
+						mem.Remove(nodeLogName("d", r))
+					}
+				}
+				err := m.run(mem, func(context.Context, comm.Comm, *Store) error { return nil })
+				if !errors.Is(err, want) && !(how == "damaged" && errors.Is(err, ErrNotFormat)) {
+					t.Fatalf("Open: %v, want %v", err, want)
+				}
+				if _, err := OpenView("d", mem); err == nil {
+					t.Fatal("a View without a record")
+				}
+				dry, _, err := Rebuild(context.Background(), "d", &RebuildOptions{FS: mem, DryRun: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				list, left, err := Rebuild(context.Background(), "d", &RebuildOptions{FS: mem})
+				if err != nil || fmt.Sprint(list) != fmt.Sprint(dry) {
+					t.Fatalf("%v, dry %v: %v", list, dry, err)
+				}
+				// three slots: checkpoint 3 was not listed any more, and is whole
+				if len(list) != 3 || len(left) != 0 {
+					t.Fatalf("%v, left %v", list, left)
+				}
+				if how != "gone, no side files" {
+					for i, x := range list {
+						if x.ID != int32(3+i) || x.Time.Before(testTime) || x.Time.After(testTime.Add(1000)) {
+							t.Errorf("%+v", x)
+						}
+						if _, err := m.holdsStep(mem, x.ID); err != nil {
+							t.Error(err)
+						}
+					}
+					m.holds(t, mem, 5)
+				}
+				if _, _, err := Rebuild(context.Background(), "d", &RebuildOptions{FS: mem}); !errors.Is(err, ErrExist) {
+					t.Errorf("a sound record is replaced: %v", err)
+				}
+				m.steps(t, mem, 6, 9)
+				m.holds(t, mem, 9)
+				checkClean(t, mem)
+			})
+		}
+	}
+}
+
+// TestRebuildLeaves: slots that are torn, incomplete or mixed do not count.
+func TestRebuildLeaves(t *testing.T) {
+	for _, how := range []string{"byte", "missing", "mixed", "ranks"} {
+		t.Run(how, func(t *testing.T) {
+			mem := vfs.NewMem()
+			m := mode{ranks: 3, diff: true}
+			m.steps(t, mem, 1, 4)
+			v, err := OpenView("d", mem)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bad := v.List()[0].Slot
+			name := FileName("d", bad, 1)
+			b := readAll(t, mem, name)
+			switch how {
+			case "byte":
+				b[700] ^= 1
+				writeAll(t, mem, name, b)
+			case "missing":
+				mem.Remove(name)
+			case "mixed":
+				writeAll(t, mem, name, readAll(t, mem, FileName("d", 1-bad, 1)))
+			case "ranks":
+				for r := range 3 {
+					writeAll(t, mem, FileName("d", 1-bad, r+3), readAll(t, mem, FileName("d", 1-bad, r)))
+				}
+			}
+			mem.Remove("d/" + recordName)
+			list, left, err := Rebuild(context.Background(), "d", &RebuildOptions{FS: mem})
+			if how == "ranks" { // both are whole, of different numbers of ranks: the newer one decides
+				if err != nil || len(list) != 1 || list[0].ID != 4 || len(left) != 1 {
+					t.Fatalf("%v, %v, %v", list, left, err)
+				}
+				m.holds(t, mem, 4)
+				return
+			}
+			if err != nil || len(list) != 1 || list[0].ID != 3 || len(left) != 1 {
+				t.Fatalf("%v, %v, %v", list, left, err)
+			}
+			m.holds(t, mem, 3)
+		})
+	}
+	mem := vfs.NewMem()
+	mem.Mkdir("d")
+	if _, _, err := Rebuild(context.Background(), "d", &RebuildOptions{FS: mem}); !errors.Is(err, ErrMissing) {
+		t.Errorf("of nothing: %v", err)
+	}
+}
+
+// TestFileReplaced: a file that is sound, and of the right checkpoint, but of another rank, or of
+// another time, is not taken.
+func TestFileReplaced(t *testing.T) {
+	for _, layout := range ffformat.Layouts() {
+		mem := vfs.NewMem()
+		m := mode{ranks: 3, diff: true, o: Options{Keep: 2, Layout: layout}}
+		m.steps(t, mem, 4, 4)
+		m.steps(t, mem, 16, 16) // the same sizes
+		l := mustView(t, mem).List()
+		slot := l[len(l)-1].Slot
+		for _, from := range []string{FileName("d", slot, 2), FileName("d", 1-slot, 1)} {
+			after := mem.CrashClone(vfs.CrashOptions{})
+			writeAll(t, after, FileName("d", slot, 1), readAll(t, mem, from))
+			if _, err := mustView(t, after).Reader(16, 1); err == nil {
+				t.Fatalf("%v: %s is taken for the file of rank 1", layout, from)
+			}
+			err := m.run(after, func(ctx context.Context, c comm.Comm, s *Store) error {
+				for _, id := range varsAt(4) {
+					s.Protect(id, make([]byte, len(content(c.Rank(), id, 4))))
+				}
+				id, skipped, err := s.Recover(ctx)
+				if err != nil || id != 4 || len(skipped) != 1 {
+					return fmt.Errorf("recovered %d, skipped %v: %w", id, skipped, err)
+				}
+				// what came after makes way, and the same id can be written again
+				for n := 16; n < 20; n++ {
+					if _, err := m.step(ctx, c, s, n); err != nil {
+						return err
+					}
+					if l := s.List(); l[0].ID != int32(max(n-1, 4)) && n != 16 || l[len(l)-1].ID != int32(n) {
+						return fmt.Errorf("%v", l)
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatalf("%v: %v", layout, err)
+			}
+			m.holds(t, after, 19)
+			checkClean(t, after)
+		}
+	}
+}
+
+func mustView(t testing.TB, fsys vfs.FS) *View {
+	t.Helper()
+	v, err := OpenView("d", fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// TestDamageIsNotKept: bytes that are bad in a file are not what the side file says; the next
+// differential checkpoints into this slot must not rely on it, nor after another restart.
+func TestDamageIsNotKept(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		mem := vfs.NewMem()
+		ctx := context.Background()
+		m := mode{ranks: 1, diff: true}
+		data := bytes.Repeat([]byte("0123456789abcdef"), 4<<10)
+		s, err := Open(ctx, comm.Self(), "d", m.options(mem))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Protect(1, data)
+		for id := int32(1); id <= 2; id++ {
+			if _, err := s.CheckpointDiff(ctx, id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		slot := s.List()[0].Slot
+		b := readAll(t, mem, FileName("d", slot, 0))
+		b[5000] ^= 1
+		writeAll(t, mem, FileName("d", slot, 0), b)
+		if s, err = Open(ctx, comm.Self(), "d", m.options(mem)); err != nil {
+			t.Fatal(err)
+		}
+		s.Protect(1, bytes.Clone(data))
+		if _, _, err := s.Recover(ctx); !errors.Is(err, ErrChecksum) {
+			t.Fatal(err)
+		}
+		s.Protect(1, data)
+		for id := int32(3); id <= 4; id++ {
+			if _, err := s.CheckpointDiff(ctx, id); err != nil {
+				t.Fatal(err)
+			}
+			if again {
+				if s, err = Open(ctx, comm.Self(), "d", m.options(mem)); err != nil {
+					t.Fatal(err)
+				}
+				s.Protect(1, data)
+			}
+		}
+		checkClean(t, mem)
+	}
+}
+
+// TestSideFile: whatever happens to the side files, checkpoints are right; only more may be written.
+func TestSideFile(t *testing.T) {
+	hurt := map[string]func(t *testing.T, mem *vfs.Mem, name string, old []byte){
+		"gone":  func(t *testing.T, mem *vfs.Mem, name string, _ []byte) { mem.Remove(name) },
+		"empty": func(t *testing.T, mem *vfs.Mem, name string, _ []byte) { writeAll(t, mem, name, nil) },
+		"half": func(t *testing.T, mem *vfs.Mem, name string, _ []byte) {
+			b := readAll(t, mem, name)
+			writeAll(t, mem, name, b[:len(b)/2])
+		},
+		"bit": func(t *testing.T, mem *vfs.Mem, name string, _ []byte) {
+			b := readAll(t, mem, name)
+			b[len(b)/3] ^= 1
+			writeAll(t, mem, name, b)
+		},
+		"stale":   func(t *testing.T, mem *vfs.Mem, name string, old []byte) { writeAll(t, mem, name, old) },
+		"garbage": func(t *testing.T, mem *vfs.Mem, name string, _ []byte) { writeAll(t, mem, name, make([]byte, 5000)) },
+		"longer": func(t *testing.T, mem *vfs.Mem, name string, _ []byte) {
+			writeAll(t, mem, name, append(readAll(t, mem, name), "FFDR and something that is no record"...))
+		},
+	}
+	for how, f := range hurt {
+		for _, running := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/running=%v", how, running), func(t *testing.T) {
+				mem := vfs.NewMem()
+				m := mode{ranks: 2, diff: true}
+				m.steps(t, mem, 1, 3)
+				name := nodeLogName("d", 0)
+				old := readAll(t, mem, name)
+				if running {
+					if err := m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
+						for n := 4; n <= 9; n++ {
+							if n == 6 && c.Rank() == 0 {
+								f(t, mem, name, old)
+							}
+							if _, err := m.step(ctx, c, s, n); err != nil {
+								return err
+							}
+						}
+						return nil
+					}); err != nil {
+						t.Fatal(err)
+					}
+				} else {
+					m.steps(t, mem, 4, 5)
+					f(t, mem, name, old)
+					for n := 6; n <= 9; n++ {
+						m.steps(t, mem, n, n)
+						m.holds(t, mem, n)
+					}
+				}
+				m.holds(t, mem, 9)
+				m.steps(t, mem, 10, 12)
+				m.holds(t, mem, 12)
+				checkClean(t, mem)
+			})
+		}
+	}
+}
+
+// TestSideFileTooShortWhenWriting: a log that somebody cut while a Store appends to it must not
+// keep what vouches for a slot that is then torn.
+func TestSideFileTooShortWhenWriting(t *testing.T) {
+	ctx := context.Background()
+	mem := vfs.NewMem()
+	died := errors.New("killed")
+	var armed bool
+	writes := 0
+	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+		if armed && op.Kind == vfs.OpWrite && strings.HasSuffix(op.Name, ".fti") {
+			if writes++; writes > 1 {
+				return died
+			}
+		}
+		return nil
+	})
+	m := mode{diff: true}
+	s, err := Open(ctx, comm.Self(), "d", m.options(fsys))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := make([]byte, 64<<10)
+	s.Protect(1, data)
+	var ends []int
+	for id := int32(1); id <= 4; id++ {
+		if _, err := s.CheckpointDiff(ctx, id); err != nil {
+			t.Fatal(err)
+		}
+		ends = append(ends, len(readAll(t, mem, nodeLogName("d", 0))))
+	}
+	// cut behind the digests of checkpoint 3, which are of the slot that is written next
+	writeAll(t, mem, nodeLogName("d", 0), readAll(t, mem, nodeLogName("d", 0))[:ends[2]])
+	data[0], data[9000] = 1, 1
+	armed = true
+	if _, err := s.CheckpointDiff(ctx, 5); !errors.Is(err, died) {
+		t.Fatal(err)
+	}
+	data[0], data[9000] = 0, 0
+	if s, err = Open(ctx, comm.Self(), "d", m.options(mem)); err != nil {
+		t.Fatal(err)
+	}
+	s.Protect(1, data)
+	if _, err := s.CheckpointDiff(ctx, 5); err != nil {
+		t.Fatal(err)
+	}
+	checkClean(t, mem)
+}
+
+// TestSlotFileReplacedWhileRunning: an older file is put in the place of the one that the Store
+// left in the slot.
+func TestSlotFileReplacedWhileRunning(t *testing.T) {
+	mem := vfs.NewMem()
+	m := mode{ranks: 2, diff: true}
+	var old []byte
+	if err := m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
+		for n := 1; n <= 9; n++ {
+			if c.Rank() == 1 && n == 4 {
+				old = readAll(t, mem, FileName("d", s.free(), 1))
+			}
+			if c.Rank() == 1 && n == 8 {
+				writeAll(t, mem, FileName("d", s.free(), 1), old)
+			}
+			if _, err := m.step(ctx, c, s, n); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	m.holds(t, mem, 9)
+	m.steps(t, mem, 10, 10)
+	m.holds(t, mem, 10)
+	checkClean(t, mem)
+}
+
+// TestRestartFromOlder: the program goes on from an older checkpoint, and what came after it makes
+// way, in one commit.
+func TestRestartFromOlder(t *testing.T) {
+	mem := vfs.NewMem()
+	m := mode{ranks: 2, diff: true, o: Options{Keep: 3}}
+	m.steps(t, mem, 1, 8)
+	ids := func() (l []int32) {
+		for _, x := range mustView(t, mem).List() {
+			l = append(l, x.ID)
+		}
+		return l
+	}
+	if err := m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
+		if _, err := m.step(ctx, c, s, 7); !errors.Is(err, ErrUsage) {
+			return fmt.Errorf("7 after 8: %v", err)
+		}
+		for _, id := range varsAt(6) {
+			s.Protect(id, make([]byte, len(content(c.Rank(), id, 6))))
+		}
+		if err := s.RecoverID(ctx, 6); err != nil {
+			return err
+		}
+		for _, id := range varsAt(6) {
+			if !bytes.Equal(s.data[id], content(c.Rank(), id, 6)) {
+				return fmt.Errorf("variable %d", id)
+			}
+		}
+		_, err := m.step(ctx, c, s, 7)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(ids()); got != "[6 7]" {
+		t.Errorf("%s", got)
+	}
+	m.holds(t, mem, 7)
+	m.steps(t, mem, 8, 9)
+	if got := fmt.Sprint(ids()); got != "[7 8 9]" {
+		t.Errorf("%s", got)
+	}
+	for _, id := range ids() {
+		if _, err := m.holdsStep(mem, id); err != nil {
+			t.Error(err)
+		}
+	}
+	checkClean(t, mem)
+}
+
+// TestKeepChanges: more and fewer are kept than before; what the record lists is there at every
+// moment, and slots that are not needed go.
+func TestKeepChanges(t *testing.T) {
+	mem := vfs.NewMem()
+	m := mode{ranks: 2, diff: true}
+	n := 1
+	for _, keep := range []int{1, 4, 4, 2, 1, 3, 1, 1} {
+		m.o.Keep = keep
+		for range 3 {
+			m.steps(t, mem, n, n)
+			l := mustView(t, mem).List()
+			if len(l) > keep {
+				t.Fatalf("%d kept, want %d", len(l), keep)
+			}
+			for _, x := range l {
+				if _, err := m.holdsStep(mem, x.ID); err != nil {
+					t.Fatal(err)
+				}
+			}
+			n++
+		}
+	}
+	m.steps(t, mem, n, n+1)
+	slots, err := slotDirs(mem, "d")
+	if err != nil || len(slots) != 2 {
+		t.Errorf("slots %v, %v", slots, err)
+	}
+	checkClean(t, mem)
+}
+
+// TestUnprotected: a variable that is not protected any more has no bytes in what follows.
+func TestUnprotected(t *testing.T) {
+	mem := vfs.NewMem()
+	ctx := context.Background()
+	m := mode{diff: true}
+	for round := range 3 {
+		s, err := Open(ctx, comm.Self(), "d", m.options(mem))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Protect(1, bytes.Repeat([]byte{1}, 2000))
+		if round == 0 {
+			s.Protect(2, bytes.Repeat([]byte{2}, 3000))
+		}
+		s.Protect(3, nil)
+		if _, err := s.CheckpointDiff(ctx, int32(round+1)); err != nil {
+			t.Fatal(err)
+		}
+		clear(s.data[1])
+		if _, _, err := s.Recover(ctx); err != nil || s.data[1][7] != 1 {
+			t.Fatal(err)
+		}
+	}
+	checkClean(t, mem)
+}
+
+// TestNothingProtected: a checkpoint of no variables is one.
+func TestNothingProtected(t *testing.T) {
+	mem := vfs.NewMem()
+	ctx := context.Background()
+	s, err := Open(ctx, comm.Self(), "d", mode{}.options(mem))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id := int32(1); id <= 3; id++ {
+		if _, err := s.CheckpointDiff(ctx, id); err != nil {
+			t.Fatal(err)
+		}
+		if got, _, err := s.Recover(ctx); err != nil || got != id {
+			t.Fatal(got, err)
+		}
+	}
+	checkClean(t, mem)
+}
+
+// TestCheckFinds: what is wrong beside the files.
+func TestCheckFinds(t *testing.T) {
+	for how, f := range map[string]func(mem *vfs.Mem){
+		"missing":     func(mem *vfs.Mem) { mem.Remove(FileName("d", 1, 1)) },
+		"no record":   func(mem *vfs.Mem) { mem.Remove(filepath.Join("d", recordName)) },
+		"side file":   func(mem *vfs.Mem) { mem.Remove(nodeLogName("d", 0)) },
+		"left record": func(mem *vfs.Mem) { writeAll(t, mem, "d/"+recordName+".next", nil) },
+		"slot 9":      func(mem *vfs.Mem) { mem.Mkdir("d/slot9") },
+		"metadata": func(mem *vfs.Mem) {
+			b := readAll(t, mem, FileName("d", 1, 1))
+			b[len(b)-60] ^= 1
+			writeAll(t, mem, FileName("d", 1, 1), b)
+		},
+	} {
+		mem := vfs.NewMem()
+		m := mode{ranks: 2, diff: true}
+		m.steps(t, mem, 1, 2)
+		checkClean(t, mem)
+		f(mem)
+		n := 0
+		for x := range Check(context.Background(), "d", &CheckOptions{FS: mem}) {
+			t.Logf("%s: %v", how, x)
+			n++
+			if _, err := x.MarshalJSON(); err != nil {
+				t.Error(err)
+			}
+		}
+		if n == 0 {
+			t.Errorf("%s: nothing found", how)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	mem := vfs.NewMem()
+	mode{ranks: 1}.steps(t, mem, 1, 1)
+	n := 0
+	for x := range Check(ctx, "d", &CheckOptions{FS: mem}) {
+		if !errors.Is(x.Err, context.Canceled) && !strings.Contains(x.Msg, "cancel") {
+			t.Errorf("%v", x)
+		}
+		n++
+	}
+	if n == 0 {
+		t.Error("Check that was cancelled looks clean")
+	}
+}

@@ -1,0 +1,276 @@
+package ffstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"blobio/ffformat"
+	"blobio/internal/vfs"
+)
+
+// RebuildOptions of Rebuild. nil is the default.
+type RebuildOptions struct {
+	FS      vfs.FS // default the operating system's
+	DryRun  bool   // only tell what there is
+	Force   bool   // also where there is a record
+	Workers int
+}
+
+// Rebuild makes a commit record from the files in the slots, where it was lost or damaged.
+// A slot counts if its files are of one checkpoint, one for each rank, and sound in every
+// byte; why others do not count is told in left, one error each. Whether a checkpoint was
+// committed cannot be known any more: one that was cut short just before may come back, whole.
+//
+// A sound record is not replaced (ErrExist) without Force. A damaged one is kept with ".damaged"
+// behind its name. ErrMissing: no slot counts; then nothing is written.
+func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (list []Info, left []error, err error) {
+	var opt RebuildOptions
+	if o != nil {
+		opt = *o
+	}
+	if opt.FS == nil {
+		opt.FS = vfs.OS
+	}
+	b := &rebuild{RebuildOptions: opt, dir: dir}
+	old, err := readRecord(b.FS, dir)
+	damaged := err != nil
+	if damaged && !errors.As(err, new(*FormatError)) {
+		return nil, nil, err
+	}
+	if old != nil && !b.Force {
+		return nil, nil, fmt.Errorf("ffstore: %s: the record is sound: %w", dir, ErrExist)
+	}
+	if err := b.logged(); err != nil {
+		return nil, nil, err
+	}
+	slots, err := slotDirs(b.FS, dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, k := range slots {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		if e, err := b.slot(ctx, k); err != nil {
+			left = append(left, fmt.Errorf("ffstore: slot %d: %w", k, err))
+		} else {
+			b.found = append(b.found, *e)
+		}
+	}
+	rec, more := b.record()
+	left = append(left, more...)
+	if rec == nil {
+		return nil, left, fmt.Errorf("ffstore: %s: no slot holds a whole checkpoint: %w", dir, ErrMissing)
+	}
+	if old != nil {
+		rec.Seq = max(rec.Seq, old.Seq+1)
+	}
+	if b.DryRun {
+		return rec.list(), left, nil
+	}
+	unlock, err := lock(b.FS, dir)
+	if err != nil {
+		return nil, left, err
+	}
+	if unlock != nil {
+		defer unlock.Close()
+	}
+	name := filepath.Join(dir, recordName)
+	if damaged {
+		if err := b.FS.Rename(name, name+".damaged"); err != nil {
+			return nil, left, err
+		}
+	}
+	if _, err := rec.commit(b.FS, dir, DurableCommit); err != nil {
+		return nil, left, err
+	}
+	return rec.list(), left, nil
+}
+
+// rebuild is one call of Rebuild.
+type rebuild struct {
+	RebuildOptions
+	dir   string
+	digs  map[rankSlot]*ffformat.Digests // of rank 0
+	found []rebuilt
+}
+
+// rebuilt is a slot that counts.
+type rebuilt struct {
+	entry
+	ranks  int
+	layout ffformat.Layout
+	hash   ffformat.Hash
+}
+
+// logged finds what the side files say of rank 0: it knows id and time, which some layouts do not
+// store, or not all of it.
+func (b *rebuild) logged() error {
+	logs, err := nodeLogs(b.FS, b.dir)
+	if err != nil {
+		return err
+	}
+	b.digs = map[rankSlot]*ffformat.Digests{}
+	for _, name := range logs {
+		f, err := b.FS.Open(name)
+		if err != nil {
+			continue // it is only a help
+		}
+		if s, err := scanLog(f); err == nil {
+			for k, l := range s.valid {
+				if k.rank != 0 {
+					continue
+				}
+				if p, err := l.payload(f); err == nil {
+					if d, err := ffformat.UnmarshalDigests(p, name); err == nil {
+						b.digs[k] = d
+					}
+				}
+			}
+		}
+		f.Close()
+	}
+	return nil
+}
+
+// slot examines the files of one slot.
+func (b *rebuild) slot(ctx context.Context, k int) (*rebuilt, error) {
+	l, err := b.FS.ReadDir(slotDir(b.dir, k))
+	if err != nil {
+		return nil, err
+	}
+	ranks := 0
+	for _, e := range l {
+		n, ok := strings.CutPrefix(e.Name(), "dCPFile-Rank")
+		if n, ok2 := strings.CutSuffix(n, ".fti"); ok && ok2 {
+			if r, err := strconv.Atoi(n); err == nil && r >= 0 {
+				ranks++
+			}
+		}
+	}
+	if ranks == 0 {
+		return nil, fmt.Errorf("no files: %w", ErrMissing)
+	}
+	x := &rebuilt{entry: entry{Slot: k}, ranks: ranks}
+	var first *ffformat.File
+	for r := range ranks {
+		f, err := b.file(ctx, k, r)
+		if err != nil {
+			return nil, err
+		}
+		if r == 0 {
+			first = f
+			x.layout, x.hash = f.Layout, f.Hash
+			if err := b.identify(x, f); err != nil {
+				return nil, err
+			}
+		}
+		if f.Layout != first.Layout || f.Hash != first.Hash || f.FB.CkptID != first.FB.CkptID || f.FB.Timestamp != first.FB.Timestamp {
+			return nil, formatErr(f.Name, -1, "FB", ErrCorrupt, "checkpoint %d written at %d in layout %v, that of rank 0 is %d, %d, %v",
+				f.FB.CkptID, f.FB.Timestamp, f.Layout, first.FB.CkptID, first.FB.Timestamp, first.Layout)
+		}
+		sum, err := f.MetaSum()
+		if err != nil {
+			return nil, err
+		}
+		x.Sums = append(x.Sums, sum[:sumLen]...)
+		x.Files += f.Size
+		for _, v := range f.Vars() {
+			x.Vars++
+			x.Data += v.Size
+		}
+	}
+	return x, nil
+}
+
+// file reads one file and verifies all of it.
+func (b *rebuild) file(ctx context.Context, k, rank int) (*ffformat.File, error) {
+	name := FileName(b.dir, k, rank)
+	f, err := b.FS.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, formatErr(name, -1, "", ErrMissing, "not there")
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		return nil, err
+	}
+	file, err := ffformat.Decode(f, size, name, nil)
+	if err != nil {
+		return nil, err
+	}
+	for x := range ffformat.Check(ctx, f, size, name, &ffformat.CheckOptions{Workers: b.Workers}) {
+		if x.Severity == ffformat.Error {
+			return nil, x.AsError()
+		}
+	}
+	return file, ctx.Err()
+}
+
+// identify finds id and full time of a checkpoint by the file of rank 0.
+func (b *rebuild) identify(x *rebuilt, f *ffformat.File) error {
+	x.ID, x.Time = f.FB.CkptID, f.FB.Timestamp
+	if d := b.digs[rankSlot{0, x.Slot}]; d != nil && d.Match(f) == nil {
+		x.ID, x.Time = d.CkptID, d.Timestamp
+	} else if f.Layout == ffformat.LayoutE || f.Layout == ffformat.LayoutF {
+		// The last time before that of the file that has these low bits.
+		st, err := b.FS.Stat(f.Name)
+		if err != nil {
+			return err
+		}
+		now := st.ModTime().UnixNano()
+		x.Time = now - int64(uint32(now)-uint32(x.Time))
+	}
+	if x.ID < 1 && hasID(f.Layout) {
+		return formatErr(f.Name, -1, "FB.ckptId", ErrCorrupt, "%d, want at least 1", x.ID)
+	}
+	return nil
+}
+
+// record makes the record of what was found, and tells what does not fit in.
+func (b *rebuild) record() (rec *record, left []error) {
+	if len(b.found) == 0 {
+		return nil, nil
+	}
+	slices.SortFunc(b.found, func(x, y rebuilt) int { return cmp.Compare(x.Time, y.Time) })
+	for i := range b.found {
+		if x := &b.found[i]; x.ID < 1 { // of a layout without
+			x.ID = 1
+			if i > 0 {
+				x.ID = b.found[i-1].ID + 1
+			}
+		}
+	}
+	last := b.found[len(b.found)-1]
+	rec = &record{
+		Format: recordFormat, Ver: recordVersion, Seq: 1 + max(0, last.Time/int64(time.Second)), Ranks: last.ranks,
+		Layout: last.layout.String(), Hash: hashName(last.hash), Slots: 2,
+	}
+	for _, x := range b.found {
+		if x.ranks != last.ranks || x.layout != last.layout || x.hash != last.hash {
+			left = append(left, fmt.Errorf("ffstore: slot %d: %d ranks, layout %v, hash %s: not as slot %d: %w", x.Slot, x.ranks, x.layout, hashName(x.hash), last.Slot, ErrCorrupt))
+			continue
+		}
+		// What was written later with a lower id went on from an older one.
+		rec.Checkpoints = slices.DeleteFunc(rec.Checkpoints, func(e entry) bool { return e.ID >= x.ID })
+		rec.Checkpoints = append(rec.Checkpoints, x.entry)
+	}
+	rec.Checkpoints = rec.Checkpoints[max(0, len(rec.Checkpoints)-maxKeep):]
+	for _, e := range rec.Checkpoints {
+		rec.Slots = max(rec.Slots, e.Slot+1)
+	}
+	// One slot must be free. If none is, there was another that is not whole, or Keep was more.
+	rec.Slots = max(rec.Slots, len(rec.Checkpoints)+1)
+	return rec, left
+}
