@@ -19,10 +19,19 @@ var ceilingBlocks = []int{256 << 10, 1 << 20, 4 << 20}
 // data come from a buffer that stays in the cache, so nothing that also has
 // to fetch its data can be faster. The file is removed.
 func WriteCeiling(dir string, size int64, writers int) (time.Duration, error) {
+	return writeCeiling(dir, size, writers, false)
+}
+
+// SyncCeiling is WriteCeiling with a sync of the file at the end.
+func SyncCeiling(dir string, size int64, writers int) (time.Duration, error) {
+	return writeCeiling(dir, size, writers, true)
+}
+
+func writeCeiling(dir string, size int64, writers int, sync bool) (time.Duration, error) {
 	best := time.Duration(-1)
 	for _, block := range ceilingBlocks {
 		for _, reserve := range []bool{false, true} {
-			d, err := rawWrite(filepath.Join(dir, ".ceiling"), size, block, writers, reserve)
+			d, err := rawWrite(filepath.Join(dir, ".ceiling"), size, block, writers, reserve, sync)
 			if err != nil {
 				return 0, err
 			}
@@ -34,7 +43,7 @@ func WriteCeiling(dir string, size int64, writers int) (time.Duration, error) {
 	return best, nil
 }
 
-func rawWrite(name string, size int64, block, writers int, reserve bool) (took time.Duration, err error) {
+func rawWrite(name string, size int64, block, writers int, reserve, sync bool) (took time.Duration, err error) {
 	f, err := vfs.OS.Create(name)
 	if err != nil {
 		return 0, err
@@ -63,6 +72,11 @@ func rawWrite(name string, size int64, block, writers int, reserve bool) (took t
 		return err
 	}); err != nil {
 		return 0, err
+	}
+	if sync {
+		if err := f.Sync(); err != nil {
+			return 0, err
+		}
 	}
 	return time.Since(start), nil
 }

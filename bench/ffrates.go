@@ -137,7 +137,11 @@ func (b *ffRates) ceilings() error {
 	for range b.o.Runs {
 		best := math.Inf(1)
 		for _, writers := range []int{1, runtime.GOMAXPROCS(0)} {
-			d, err := WriteCeiling(b.o.Dir, b.o.Size, writers)
+			ceiling := WriteCeiling
+			if b.o.Sync {
+				ceiling = SyncCeiling
+			}
+			d, err := ceiling(b.o.Dir, b.o.Size, writers)
 			if err != nil {
 				return err
 			}
