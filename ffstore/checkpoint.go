@@ -87,7 +87,13 @@ func (s *Store) Begin(ctx context.Context, id int32, diff bool) (*Incremental, e
 	if err != nil {
 		return nil, err
 	}
-	if err := comm.Agree(ctx, s.c, s.within(ctx, func() error { return errors.Join(inc.open(), inc.park()) })); err != nil {
+	err = s.within(ctx, func() error {
+		if err := inc.open(); err != nil {
+			return err
+		}
+		return inc.park()
+	})
+	if err := comm.Agree(ctx, s.c, err); err != nil {
 		inc.giveUp()
 		return nil, err
 	}
