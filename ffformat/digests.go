@@ -68,6 +68,7 @@ type Digests struct {
 	CkptID    int32
 	Timestamp int64
 	MetaSum   Digest // of the metadata of the file that they belong to, see File.MetaSum
+	Hash      Hash   // of the chunks in the file's records
 	Dirty     Dirty
 	BlockSize int
 
@@ -82,9 +83,9 @@ type chunkDigests struct {
 	blocks []byte // the digests
 }
 
-// chunk returns what is known of container seq.
-func (d *Digests) chunk(seq int) chunkDigests {
-	if d == nil || seq >= len(d.chunks) {
+// chunk returns what is known of container seq, which must be this one.
+func (d *Digests) chunk(seq int, c *Container) chunkDigests {
+	if d == nil || seq >= len(d.chunks) || d.chunks[seq].id != c.ID || d.chunks[seq].n != c.ContainerID {
 		return chunkDigests{}
 	}
 	return d.chunks[seq]
@@ -129,6 +130,9 @@ func (d *Digests) Match(f *File) error {
 	if sum != d.MetaSum {
 		return formatErr(f.Name, -1, "digests", ErrChecksum, "belong to metadata %x, those of the file are %x", d.MetaSum, sum)
 	}
+	if d.Hash != f.Hash {
+		return formatErr(f.Name, -1, "digests", ErrCorrupt, "with chunk hashes of kind %d, those of the file are %d", d.Hash, f.Hash)
+	}
 	n := 0
 	for p := range f.all() {
 		if n >= len(d.chunks) || p.HasContent && (d.chunks[n].size != p.ChunkSize || d.chunks[n].id != p.ID || d.chunks[n].n != p.ContainerID) {
@@ -147,7 +151,8 @@ func (d *Digests) Match(f *File) error {
 //	0   8  "BLOBIOFD"
 //	8   4  version 1
 //	12  1  Dirty
-//	13  3  zeros
+//	13  1  Hash
+//	14  2  zeros
 //	16  4  BlockSize
 //	20  4  CkptID
 //	24  8  Timestamp
@@ -170,7 +175,7 @@ func (d *Digests) AppendBinary(b []byte) ([]byte, error) {
 	le := binary.LittleEndian
 	b = append(b, digestsMagic...)
 	b = le.AppendUint32(b, 1)
-	b = append(b, byte(d.Dirty), 0, 0, 0)
+	b = append(b, byte(d.Dirty), byte(d.Hash), 0, 0)
 	b = le.AppendUint32(b, uint32(d.BlockSize))
 	b = le.AppendUint32(b, uint32(d.CkptID))
 	b = le.AppendUint64(b, uint64(d.Timestamp))
@@ -208,11 +213,14 @@ func UnmarshalDigests(b []byte, name string) (*Digests, error) {
 		return nil, bad(int64(len(body)), "CRC-32", ErrChecksum, "%08x, want %08x", want, got)
 	}
 	d := &Digests{
-		Dirty: Dirty(b[12]), BlockSize: int(int32(le.Uint32(b[16:]))), CkptID: int32(le.Uint32(b[20:])),
+		Hash: Hash(b[13]), Dirty: Dirty(b[12]), BlockSize: int(int32(le.Uint32(b[16:]))), CkptID: int32(le.Uint32(b[20:])),
 		Timestamp: int64(le.Uint64(b[24:])), MetaSum: Digest(b[32:48]),
 	}
 	if d.Dirty > DirtyCRC32 {
 		return nil, bad(12, "hash", ErrUnsupported, "%d, want 0 to %d", b[12], DirtyCRC32)
+	}
+	if d.Hash > Fast {
+		return nil, bad(13, "hash of chunks", ErrUnsupported, "%d, want %d or %d", b[13], MD5, Fast)
 	}
 	if d.BlockSize < minBlockSize || d.BlockSize > maxBlockSize {
 		return nil, bad(16, "block size", ErrCorrupt, "%d, want %d to %d", d.BlockSize, minBlockSize, maxBlockSize)

@@ -22,7 +22,7 @@ type UpdateOptions struct {
 	Vars []VarSize
 
 	// Prev is what dst holds now. Blocks with the same digest are not written. nil, or
-	// digests of blocks of another size or hash: everything is written.
+	// digests made with another BlockSize, Dirty or Hash: everything is written.
 	Prev *Digests
 	// Recent is a newer state, in another file: a chunk that is equal to it has its MD5,
 	// which need not be computed.
@@ -73,12 +73,7 @@ func (w *Writer) Begin(dst vfs.File, o UpdateOptions) (*Update, error) {
 		return nil, usageErr("Begin during another update")
 	}
 	u := &Update{w: w, o: o, dst: dst, g: w.g.clone(), added: map[int32]bool{}}
-	if p := o.Prev; p != nil && (p.BlockSize != w.o.BlockSize || p.Dirty != w.o.Dirty || w.o.NoDigests) {
-		u.o.Prev = nil
-	}
-	if p := o.Recent; p != nil && (p.BlockSize != w.o.BlockSize || p.Dirty != w.o.Dirty || w.o.NoDigests) {
-		u.o.Recent = nil
-	}
+	u.o.Prev, u.o.Recent = w.usable(o.Prev), w.usable(o.Recent)
 	seen := map[int32]bool{}
 	for _, v := range o.Vars {
 		if v.Size < 0 || seen[v.ID] {
@@ -105,6 +100,15 @@ func (w *Writer) Begin(dst vfs.File, o UpdateOptions) (*Update, error) {
 	}
 	w.open = u
 	return u, nil
+}
+
+// usable returns digests that can be compared with those of the Writer's own making,
+// and whose chunk hashes may go to its records. Others count for nothing.
+func (w *Writer) usable(d *Digests) *Digests {
+	if d == nil || w.o.NoDigests || d.BlockSize != w.o.BlockSize || d.Dirty != w.o.Dirty || d.Hash != w.o.Hash {
+		return nil
+	}
+	return d
 }
 
 // Add writes one variable. data are read until Add returns. The order of the calls
@@ -210,7 +214,7 @@ func (u *Update) Finish(ctx context.Context) (*Result, error) {
 			return nil, err
 		}
 		d := &Digests{
-			CkptID: u.o.CkptID, Timestamp: u.o.Timestamp, MetaSum: sum, Dirty: u.w.o.Dirty, BlockSize: u.w.o.BlockSize, chunks: u.chunks,
+			CkptID: u.o.CkptID, Timestamp: u.o.Timestamp, MetaSum: sum, Hash: u.w.o.Hash, Dirty: u.w.o.Dirty, BlockSize: u.w.o.BlockSize, chunks: u.chunks,
 		}
 		res.Digests = d.index()
 	}

@@ -34,7 +34,7 @@ type writeJob struct {
 }
 
 func (u *Update) newJob(seq int, c *Container, data []byte) *writeJob {
-	j := &writeJob{seq: seq, c: c, data: data, prev: u.o.Prev.chunk(seq), recent: u.o.Recent.chunk(seq)}
+	j := &writeJob{seq: seq, c: c, data: data, prev: u.o.Prev.chunk(seq, c), recent: u.o.Recent.chunk(seq, c)}
 	size := int64(len(data))
 	if !u.w.o.NoDigests {
 		bs := int64(u.w.o.BlockSize)

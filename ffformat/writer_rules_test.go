@@ -1,0 +1,113 @@
+package ffformat
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+
+	"blobio/internal/vfs"
+)
+
+// update writes one checkpoint and fails on any error.
+func update(t testing.TB, w *Writer, f vfs.File, o UpdateOptions, vars []VarBuf) *Result {
+	t.Helper()
+	u, err := w.Begin(f, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := u.AddAll(context.Background(), vars); err != nil {
+		t.Fatal(err)
+	}
+	res, err := u.Finish(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// TestChecksumRules: a variable that shrank leaves empty containers. By default the
+// checksum is the reader's, by which FTI recovers; the writer's rule gives another one.
+// With BothRules the two agree at every checkpoint.
+func TestChecksumRules(t *testing.T) {
+	for _, both := range []bool{false, true} {
+		w, err := NewWriter(&WriterOptions{BothRules: both, BlockSize: 512})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := newSlot(t, vfs.NewMem(), "f")
+		for cp := 1; cp <= 7; cp++ {
+			var vars []VarBuf
+			want := map[int32][]byte{}
+			for id := int32(1); id <= 5; id++ {
+				if _, ok := scenario[cp][id]; ok {
+					b := scenarioData(cp, id, 0, 100)
+					vars = append(vars, VarBuf{id, b})
+					want[id] = b
+				}
+			}
+			res := update(t, w, s.f, UpdateOptions{CkptID: int32(cp), Timestamp: int64(cp), Prev: s.prev, Vars: nil}, vars)
+			s.prev = res.Digests
+			f := s.holds(t, want, int32(cp)).File()
+			empty := false
+			for p := range f.all() {
+				empty = empty || !p.HasContent
+			}
+			if wantEmpty := cp == 7 && !both; empty != wantEmpty {
+				t.Errorf("both=%v, checkpoint %d: containers without content %v, want %v", both, cp, empty, wantEmpty)
+			}
+			if got := readerChecksum(f.Blocks); f.FB.Checksum != got {
+				t.Errorf("both=%v, checkpoint %d: the reader's rule gives %s, the file has %s", both, cp, got, f.FB.Checksum)
+			}
+			if agree := writerChecksum(f.Blocks) == f.FB.Checksum; agree != !empty {
+				t.Errorf("both=%v, checkpoint %d: the writer's rule agrees: %v", both, cp, agree)
+			}
+		}
+	}
+}
+
+// TestUpdateOtherHash: a file whose chunks have the one kind of hash is updated with the
+// other: the hashes in its digests must not get into the records.
+func TestUpdateOtherHash(t *testing.T) {
+	for _, from := range []Hash{MD5, Fast} {
+		rng := rand.NewChaCha8([32]byte{})
+		vars := []VarBuf{{1, make([]byte, 5000)}, {2, make([]byte, 700)}}
+		for _, v := range vars {
+			rng.Read(v.Data)
+		}
+		a, err := NewWriter(&WriterOptions{Hash: from, BlockSize: 512})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := NewWriter(&WriterOptions{Hash: Fast - from, BlockSize: 512})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mem := vfs.NewMem()
+		s, s2 := newSlot(t, mem, "f"), newSlot(t, mem, "g")
+		res := update(t, a, s.f, UpdateOptions{CkptID: 1}, vars)
+		if err := b.Resume(res.File); err != nil {
+			t.Fatal(err)
+		}
+		want := map[int32][]byte{1: vars[0].Data, 2: vars[1].Data}
+		for _, prev := range []*Digests{res.Digests, marshalled(t, res.Digests)} {
+			s2.prev = update(t, b, s2.f, UpdateOptions{CkptID: 2, Recent: prev}, vars).Digests
+			s2.holds(t, want, 2)
+			s.prev = update(t, b, s.f, UpdateOptions{CkptID: 2, Prev: prev}, vars).Digests
+			s.holds(t, want, 2)
+		}
+	}
+}
+
+// marshalled is what is left of digests after they have been in a side file.
+func marshalled(t testing.TB, d *Digests) *Digests {
+	t.Helper()
+	b, err := d.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := UnmarshalDigests(b, "side")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return back
+}
