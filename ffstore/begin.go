@@ -136,18 +136,17 @@ func (s *Store) makeSlot(k int) error {
 	return err
 }
 
-// writeMark appends the mark to the side files. The first time each is written anew,
+// writeMark notes the slot in the side files. The first time each is written anew,
 // with what still counts for the ranks that are on the node now, and those of other
 // nodes of an earlier run are removed: what they say will not be true any more.
 func (inc *Incremental) writeMark(ctx context.Context, err error) error {
 	s := inc.s
-	mark := appendRecord(nil, logBegin, inc.slot, 0, inc.id, nil)
 	if s.adopted {
 		if s.log != nil && err == nil {
-			inc.mark = int64(len(mark))
 			if err = s.log.tidy(); err == nil {
-				err = s.log.append(mark)
+				err = s.log.mark(inc.slot)
 			}
+			inc.side = logFront
 		}
 		return comm.Agree(ctx, s.c, err)
 	}
@@ -157,7 +156,7 @@ func (inc *Incremental) writeMark(ctx context.Context, err error) error {
 		if d := s.slots[k].digests; d != nil && k != inc.slot {
 			b, err := d.MarshalBinary()
 			failed = errors.Join(failed, err)
-			own = appendRecord(own, logDigests, k, s.c.Rank(), d.CkptID, b)
+			own = appendRecord(own, rankSlot{s.c.Rank(), k}, d.CkptID, 0, b)
 		}
 	}
 	all, err := s.node.Gather(ctx, 0, own)
@@ -165,8 +164,9 @@ func (inc *Incremental) writeMark(ctx context.Context, err error) error {
 		return err
 	}
 	if s.log != nil && failed == nil {
-		b := slices.Concat(append(all[:len(all):len(all)], mark)...)
-		inc.mark = int64(len(b))
+		s.log.epochs[inc.slot]++
+		b := s.log.epochs.stamp(all)
+		inc.side = logFront + int64(len(b))
 		failed = s.log.rewrite(b)
 	}
 	if err := comm.Agree(ctx, s.c, failed); err != nil {

@@ -12,7 +12,7 @@ import (
 // Stats is what one checkpoint did, summed over all ranks.
 type Stats struct {
 	ffformat.Stats
-	SideData int64 // bytes appended to the side files of the nodes
+	SideData int64 // bytes written to the side files of the nodes
 }
 
 // Checkpoint writes all protected variables of all ranks as checkpoint id, which must be
@@ -57,7 +57,7 @@ type Incremental struct {
 	diff bool
 	slot int
 	time int64
-	mark int64 // bytes of side data of the mark
+	side int64 // bytes written to the side file
 	f    *handle
 	u    *ffformat.Update
 	res  *ffformat.Result

@@ -19,8 +19,7 @@ func (inc *Incremental) commit(ctx context.Context, err error) (Stats, error) {
 	if err := comm.Agree(ctx, s.c, err); err != nil {
 		return fail(err)
 	}
-	side, err := inc.logDigests(ctx)
-	if err != nil {
+	if err := inc.logDigests(ctx); err != nil {
 		return fail(err)
 	}
 	own := slices.Clone(inc.res.Digests.MetaSum[:sumLen])
@@ -30,7 +29,7 @@ func (inc *Incremental) commit(ctx context.Context, err error) (Stats, error) {
 	}
 	st := inc.res.Stats
 	n, err := comm.Allreduce(ctx, s.c, []int64{
-		st.Data, st.Written, st.MD5, st.Blocks, st.Dirty, st.Writes, side + inc.mark, inc.size, int64(len(s.order)),
+		st.Data, st.Written, st.MD5, st.Blocks, st.Dirty, st.Writes, inc.side, inc.size, int64(len(s.order)),
 	}, comm.Sum)
 	if err != nil {
 		return fail(err)
@@ -48,28 +47,28 @@ func (inc *Incremental) commit(ctx context.Context, err error) (Stats, error) {
 
 // logDigests collects the digests on the leader of each node, which appends them. Files that
 // are new get durable names.
-func (inc *Incremental) logDigests(ctx context.Context) (side int64, err error) {
+func (inc *Incremental) logDigests(ctx context.Context) error {
 	s := inc.s
 	var own []byte
 	b, failed := inc.res.Digests.MarshalBinary()
 	if failed == nil {
-		own = appendRecord(nil, logDigests, inc.slot, s.c.Rank(), inc.id, b)
+		own = appendRecord(nil, rankSlot{s.c.Rank(), inc.slot}, inc.id, 0, b)
 	}
 	all, err := s.node.Gather(ctx, 0, own)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if s.log != nil && failed == nil {
 		if !s.slots[inc.slot].named && s.o.Durability == DurableCommit {
 			failed = s.o.FS.SyncDir(slotDir(s.dir, inc.slot))
 		}
 		if failed == nil {
-			rec := slices.Concat(all...)
-			side = int64(len(rec))
+			rec := s.log.epochs.stamp(all)
+			inc.side += int64(len(rec))
 			failed = s.log.append(rec)
 		}
 	}
-	return side, comm.Agree(ctx, s.c, failed)
+	return comm.Agree(ctx, s.c, failed)
 }
 
 // next is the record with one more checkpoint. Those go that came after the one which the

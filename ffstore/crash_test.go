@@ -137,6 +137,7 @@ func TestKill(t *testing.T) {
 		for _, d := range []Durability{DurableCommit, DurableData, DurableNone} {
 			t.Run(fmt.Sprintf("%s/%d", m.name, d), func(t *testing.T) {
 				t.Parallel()
+				m := m // shared by the runs with other durabilities
 				m.o.Durability = d
 				every := int64(1)
 				if !long {
@@ -204,9 +205,9 @@ func TestFaults(t *testing.T) {
 				hook := vfs.FailNth(mem, at, eio)
 				fsys := vfs.NewFault(hook, nil)
 				outcomes := make([]error, m.ranks)
-				opened := false
+				var opened atomic.Bool
 				err := m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {
-					opened = true
+					opened.Store(true)
 					_, err := m.step(ctx, c, s, 4)
 					outcomes[c.Rank()] = err
 					if errors.Is(err, ErrBroken) {
@@ -247,7 +248,7 @@ func TestFaults(t *testing.T) {
 					t.Fatalf("operation %d: %v", at, herr)
 				}
 				switch {
-				case err == nil && !broken && got != 6, broken && got != 3 && got != 4, opened && err != nil && got < 3:
+				case err == nil && !broken && got != 6, broken && got != 3 && got != 4, opened.Load() && err != nil && got < 3:
 					t.Fatalf("operation %d: checkpoint %d is there (%v)", at, got, err)
 				}
 				if !hit {

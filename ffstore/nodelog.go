@@ -19,27 +19,69 @@ import (
 	"blobio/internal/vfs"
 )
 
-// The side file of a node is a log of records, integers little-endian:
+// The side file of a node has a front, which is overwritten in place, and behind it a log of
+// records. Integers are little-endian.
+//
+//	0    4    "FFDL"
+//	4    4    version 1
+//	8    4*65 epoch of each slot: one more each time that the slot is about to be written
+//	268  4    CRC-32 (IEEE) of bytes 0 to 267
+//
+// A record:
 //
 //	0   4  "FFDR"
-//	4   1  kind: 1 a slot is about to be written, 2 digests of a rank's file
-//	5   1  slot
-//	6   2  zeros
-//	8   4  rank; of kind 1: 0
+//	4   1  slot
+//	5   3  zeros
+//	8   4  rank
 //	12  4  checkpoint id
-//	16  8  length of the payload in bytes; of kind 1: 0
-//	24  4  CRC-32 (IEEE) of bytes 0 to 23 and of the payload
-//	28     payload: the digests, as ffformat.Digests.MarshalBinary gives them
+//	16  4  epoch
+//	20  8  length of the payload in bytes
+//	28  4  CRC-32 (IEEE) of bytes 0 to 27 and of the payload
+//	32     payload: the digests, as ffformat.Digests.MarshalBinary gives them
 //
-// The last word about a slot counts: digests hold until a later record of kind 1. What
-// follows a record that is not whole is not read: it was being written when the
-// machine stopped, and the next commit would have followed.
+// Digests count if their epoch is that of the slot; of several of a rank and slot the last. What
+// follows a record that is not whole is not read: it was being written when the machine
+// stopped, and the next commit would have followed. However the file is cut or torn, it
+// never vouches for a slot that was written since: that is in the front, without which
+// nothing counts.
 const (
-	logMagic   = "FFDR"
-	logHeader  = 28
-	logBegin   = 1
-	logDigests = 2
+	logFrontMagic = "FFDL"
+	logVersion    = 1
+	logFront      = 8 + 4*(maxKeep+1) + 4
+	logMagic      = "FFDR"
+	logHeader     = 32
 )
+
+// epochs of the slots.
+type epochs [maxKeep + 1]uint32
+
+// front is the first part of the file.
+func (e *epochs) front() []byte {
+	b := binary.LittleEndian.AppendUint32([]byte(logFrontMagic), logVersion)
+	for _, n := range e {
+		b = binary.LittleEndian.AppendUint32(b, n)
+	}
+	return binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
+}
+
+// parseFront is the reverse.
+func parseFront(b []byte, name string) (e epochs, err error) {
+	le := binary.LittleEndian
+	switch {
+	case len(b) < logFront:
+		return e, formatErr(name, int64(len(b)), "front", ErrTruncated, "%d bytes, want %d", len(b), logFront)
+	case string(b[:4]) != logFrontMagic:
+		return e, formatErr(name, 0, "magic", ErrNotFormat, "%q, want %q", b[:4], logFrontMagic)
+	case crc32.ChecksumIEEE(b[:logFront-4]) != le.Uint32(b[logFront-4:]):
+		return e, formatErr(name, logFront-4, "CRC-32 of the front", ErrChecksum, "%08x, want %08x", le.Uint32(b[logFront-4:]), crc32.ChecksumIEEE(b[:logFront-4]))
+	case le.Uint32(b[4:]) != logVersion:
+		return e, formatErr(name, 4, "version", ErrVersion, "%d, want %d", le.Uint32(b[4:]), logVersion)
+	}
+	for i := range e {
+		e[i] = le.Uint32(b[8+4*i:])
+	}
+	return e, nil
+}
 
 // maxPayload bounds the digests of one file: 4 GiB are 4 TiB of data at the default block size.
 // Where an int is shorter, memory bounds them.
@@ -74,24 +116,32 @@ func nodeLogs(fsys vfs.FS, dir string) (map[int]string, error) {
 
 // logHead is the head of a record.
 type logHead struct {
-	kind, slot int
-	rankSlot   rankSlot
-	id         int32
-	n          int64  // bytes of the payload
-	crc        uint32 // as stored
-	sum        uint32 // of the head, to go on with over the payload
+	rankSlot
+	id    int32
+	epoch uint32
+	n     int64  // bytes of the payload
+	crc   uint32 // as stored
+	sum   uint32 // of the head, to go on with over the payload
 }
 
 type rankSlot struct{ rank, slot int }
 
+func (a rankSlot) compare(b rankSlot) int {
+	if a.rank != b.rank {
+		return a.rank - b.rank
+	}
+	return a.slot - b.slot
+}
+
 // appendRecord adds a record to b.
-func appendRecord(b []byte, kind, slot int, rank int, id int32, payload []byte) []byte {
+func appendRecord(b []byte, k rankSlot, id int32, epoch uint32, payload []byte) []byte {
 	start := len(b)
 	le := binary.LittleEndian
 	b = append(b, logMagic...)
-	b = append(b, byte(kind), byte(slot), 0, 0)
-	b = le.AppendUint32(b, uint32(rank))
+	b = append(b, byte(k.slot), 0, 0, 0)
+	b = le.AppendUint32(b, uint32(k.rank))
 	b = le.AppendUint32(b, uint32(id))
+	b = le.AppendUint32(b, epoch)
 	b = le.AppendUint64(b, uint64(len(payload)))
 	crc := crc32.Update(crc32.ChecksumIEEE(b[start:]), crc32.IEEETable, payload)
 	b = le.AppendUint32(b, crc)
@@ -101,16 +151,12 @@ func appendRecord(b []byte, kind, slot int, rank int, id int32, payload []byte) 
 // parseHead reads the head of a record, behind which are rest bytes.
 func parseHead(h []byte, rest int64) (logHead, bool) {
 	le := binary.LittleEndian
-	n := le.Uint64(h[16:])
+	n, rank := le.Uint64(h[20:]), le.Uint32(h[8:])
 	r := logHead{
-		kind: int(h[4]), slot: int(h[5]), id: int32(le.Uint32(h[12:])), n: int64(n),
-		crc: le.Uint32(h[24:]), sum: crc32.ChecksumIEEE(h[:24]),
+		rankSlot: rankSlot{int(rank), int(h[4])}, id: int32(le.Uint32(h[12:])), epoch: le.Uint32(h[16:]), n: int64(n),
+		crc: le.Uint32(h[28:]), sum: crc32.ChecksumIEEE(h[:28]),
 	}
-	rank := le.Uint32(h[8:])
-	r.rankSlot = rankSlot{int(rank), r.slot}
-	ok := string(h[:4]) == logMagic && (r.kind == logBegin && n == 0 || r.kind == logDigests) && r.slot <= maxKeep &&
-		rank < maxRanks && n <= maxPayload && int64(n) <= rest
-	return r, ok
+	return r, string(h[:4]) == logMagic && r.slot <= maxKeep && rank < maxRanks && n <= maxPayload && int64(n) <= rest
 }
 
 // parseRecords yields the records in memory, up to the first that is not whole.
@@ -130,6 +176,17 @@ func parseRecords(b []byte) iter.Seq2[logHead, []byte] {
 	}
 }
 
+// stamp gives the records of all, which ranks made, the epochs of the log.
+func (e *epochs) stamp(all [][]byte) []byte {
+	var b []byte
+	for _, own := range all {
+		for h, p := range parseRecords(own) {
+			b = appendRecord(b, h.rankSlot, h.id, e[h.slot], p)
+		}
+	}
+	return b
+}
+
 // logged is what a log knows of one rank's file in one slot.
 type logged struct {
 	off, size int64 // of the payload in the log
@@ -138,22 +195,31 @@ type logged struct {
 
 // scanned is the content of a log.
 type scanned struct {
-	valid map[rankSlot]logged
-	ranks map[int]bool // that it has ever had digests of
-	end   int64        // of the last whole record
+	epochs epochs
+	valid  map[rankSlot]logged
+	ranks  map[int]bool // that it has ever had digests of
+	end    int64        // of the last whole record
 }
 
-// scanLog checks every record. Payloads are read piece by piece and not kept.
+// scanLog checks every record. Payloads are read piece by piece and not kept. A FormatError
+// is about the front.
 func scanLog(f vfs.File) (*scanned, error) {
 	size, err := f.Size()
 	if err != nil {
 		return nil, err
 	}
-	s := &scanned{valid: map[rankSlot]logged{}, ranks: map[int]bool{}}
+	s := &scanned{valid: map[rankSlot]logged{}, ranks: map[int]bool{}, end: logFront}
+	front := make([]byte, min(size, logFront))
+	if err := readAt(f, front, 0); err != nil {
+		return nil, err
+	}
+	if s.epochs, err = parseFront(front, f.Name()); err != nil {
+		return nil, err
+	}
 	var head [logHeader]byte
 	buf := make([]byte, min(size, 256<<10))
 	for s.end+logHeader <= size {
-		if _, err := f.ReadAt(head[:], s.end); err != nil {
+		if err := readAt(f, head[:], s.end); err != nil {
 			return nil, err
 		}
 		h, ok := parseHead(head[:], size-s.end-logHeader)
@@ -162,7 +228,7 @@ func scanLog(f vfs.File) (*scanned, error) {
 		}
 		for off, left := s.end+logHeader, h.n; left > 0; {
 			b := buf[:min(left, int64(len(buf)))]
-			if _, err := f.ReadAt(b, off); err != nil {
+			if err := readAt(f, b, off); err != nil {
 				return nil, err
 			}
 			h.sum = crc32.Update(h.sum, crc32.IEEETable, b)
@@ -171,45 +237,48 @@ func scanLog(f vfs.File) (*scanned, error) {
 		if h.sum != h.crc {
 			return s, nil
 		}
-		if h.kind == logBegin {
-			maps.DeleteFunc(s.valid, func(k rankSlot, _ logged) bool { return k.slot == h.slot })
-		} else {
+		if h.epoch == s.epochs[h.slot] {
 			s.valid[h.rankSlot] = logged{s.end + logHeader, h.n, h.id}
-			s.ranks[h.rankSlot.rank] = true
 		}
+		s.ranks[h.rank] = true
 		s.end += logHeader + h.n
 	}
 	return s, nil
 }
 
+// readAt fills b.
+func readAt(f vfs.File, b []byte, off int64) error {
+	n, err := f.ReadAt(b, off)
+	if n == len(b) {
+		return nil
+	}
+	if errors.Is(err, io.EOF) {
+		return formatErr(f.Name(), off+int64(n), "", ErrTruncated, "%d of %d bytes", n, len(b))
+	}
+	return err
+}
+
 // payload reads the digests of one entry, as bytes.
 func (l logged) payload(f vfs.File) ([]byte, error) {
 	b := make([]byte, l.size) // bounded by the file, see scanLog
-	_, err := f.ReadAt(b, l.off)
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	return b, err
+	return b, readAt(f, b, l.off)
 }
 
-// nodeLog is the side file that the leader of a node appends to. It is not kept open.
+// nodeLog is the side file that the leader of a node writes. It is not kept open.
 type nodeLog struct {
-	fsys  vfs.FS
-	name  string
-	d     Durability
-	known bool // end and live are those of the file
-	end   int64
-	live  map[int]int64 // bytes of the records that still count, by slot
+	fsys   vfs.FS
+	name   string
+	d      Durability
+	epochs epochs
+	known  bool // the file is there and ours, and end and live are right
+	end    int64
+	live   [maxKeep + 1]int64 // bytes of the records that still count, by slot
 }
 
 // count notes records that are in the log now.
 func (l *nodeLog) count(records []byte) {
 	for h := range parseRecords(records) {
-		if h.kind == logBegin {
-			l.live[h.slot] = 0
-		} else {
-			l.live[h.slot] += logHeader + h.n
-		}
+		l.live[h.slot] += logHeader + h.n
 	}
 	l.end += int64(len(records))
 }
@@ -221,17 +290,28 @@ func (l *nodeLog) rewrite(records []byte) error {
 		d = DurableCommit // the log that it replaces may vouch for what is overwritten next
 	}
 	l.known = false
-	if err := replaceFile(l.fsys, l.name, records, d); err != nil {
+	if err := replaceFile(l.fsys, l.name, append(l.epochs.front(), records...), d); err != nil {
 		return err
 	}
-	l.known, l.end, l.live = true, 0, map[int]int64{}
+	l.known, l.end = true, logFront
+	clear(l.live[:])
 	l.count(records)
 	return nil
 }
 
-// append adds records and makes them durable. A log that is gone, or shorter than it was left,
-// is begun anew: what it knew is lost, and nothing else.
-func (l *nodeLog) append(records []byte) (err error) {
+// mark makes it durable that a slot is about to be written.
+func (l *nodeLog) mark(slot int) error {
+	l.epochs[slot]++
+	l.live[slot] = 0
+	return l.write(nil)
+}
+
+// append adds records and makes them durable.
+func (l *nodeLog) append(records []byte) error { return l.write(records) }
+
+// write writes records, or the front if there are none, and syncs. A log that is gone, or shorter
+// than it was left, is begun anew: what it knew is lost, and nothing else.
+func (l *nodeLog) write(records []byte) error {
 	if !l.known {
 		return l.rewrite(records)
 	}
@@ -253,12 +333,16 @@ func (l *nodeLog) append(records []byte) (err error) {
 		err = f.Truncate(l.end)
 	}
 	if err == nil {
-		_, err = f.WriteAt(records, l.end)
+		if records == nil {
+			_, err = f.WriteAt(l.epochs.front(), 0)
+		} else {
+			_, err = f.WriteAt(records, l.end)
+		}
 	}
 	if err == nil && l.d != DurableNone {
 		err = f.Sync()
 	}
-	if err = errors.Join(err, f.Close()); err == nil {
+	if err = errors.Join(err, f.Close()); err == nil && records != nil {
 		l.count(records)
 	}
 	return err
@@ -266,11 +350,11 @@ func (l *nodeLog) append(records []byte) (err error) {
 
 // tidy rewrites the log if more than half of it is dead.
 func (l *nodeLog) tidy() error {
-	live := int64(0)
+	live := int64(logFront)
 	for _, n := range l.live {
 		live += n
 	}
-	if l.end <= 2*live+64<<10 {
+	if !l.known || l.end <= 2*live+64<<10 {
 		return nil
 	}
 	f, err := l.fsys.Open(l.name)
@@ -280,35 +364,34 @@ func (l *nodeLog) tidy() error {
 	if err != nil {
 		return err
 	}
-	b, err := liveRecords(f)
+	b, err := l.liveRecords(f)
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
 	return l.rewrite(b)
 }
 
-// liveRecords are the records of a log that still count.
-func liveRecords(f vfs.File) ([]byte, error) {
+// liveRecords are the records of the log that still count.
+func (l *nodeLog) liveRecords(f vfs.File) ([]byte, error) {
 	s, err := scanLog(f)
+	if errors.As(err, new(*FormatError)) {
+		return nil, nil // somebody spoilt it: it knows nothing any more
+	}
 	if err != nil {
 		return nil, err
 	}
 	var b []byte
 	for _, k := range slices.SortedFunc(maps.Keys(s.valid), rankSlot.compare) {
+		if s.epochs[k.slot] != l.epochs[k.slot] {
+			continue
+		}
 		p, err := s.valid[k].payload(f)
 		if err != nil {
 			return nil, err
 		}
-		b = appendRecord(b, logDigests, k.slot, k.rank, s.valid[k].id, p)
+		b = appendRecord(b, k, s.valid[k].id, l.epochs[k.slot], p)
 	}
 	return b, nil
-}
-
-func (a rankSlot) compare(b rankSlot) int {
-	if a.rank != b.rank {
-		return a.rank - b.rank
-	}
-	return a.slot - b.slot
 }
 
 // loadDigests finds what the logs of a store know of these ranks (ascending), as records by rank.
@@ -340,7 +423,7 @@ func loadDigests(fsys vfs.FS, dir string, leader int, ranks []int) (map[int][]by
 				continue
 			}
 			if p, err := s.valid[k].payload(f); err == nil {
-				found[k.rank] = appendRecord(found[k.rank], logDigests, k.slot, k.rank, s.valid[k].id, p)
+				found[k.rank] = appendRecord(found[k.rank], k, s.valid[k].id, 0, p)
 			}
 		}
 	}

@@ -156,8 +156,14 @@ func (s *Store) find() (rec *record, slots int, err error) {
 	if rec, err = readRecord(s.o.FS, s.dir); err != nil {
 		return nil, 0, err
 	}
-	if rec == nil && s.o.Durability == DurableCommit { // also if it was there: who made it may have died
-		if err := vfs.SyncParent(s.o.FS, s.dir); err != nil {
+	// Who made these names may have died before they were durable. What is seen now must not
+	// be gone after a power loss.
+	if s.o.Durability == DurableCommit {
+		err = s.o.FS.SyncDir(s.dir)
+		if err == nil && rec == nil {
+			err = vfs.SyncParent(s.o.FS, s.dir)
+		}
+		if err != nil {
 			return nil, 0, err
 		}
 	}
@@ -327,7 +333,8 @@ func (s *Store) fetchDigests(ctx context.Context) (map[int][]*ffformat.Digests, 
 
 // inspect reads the metadata of the files in all slots. The newest sound committed one
 // gives the containers; digests count that belong to a file whose containers are
-// among them.
+// among them. A side file that does not know the newest checkpoint is an old one: then
+// none count.
 func (s *Store) inspect(digests map[int][]*ffformat.Digests) error {
 	files := make([]*ffformat.File, len(s.slots))
 	for k := range s.slots {
@@ -361,6 +368,9 @@ func (s *Store) inspect(digests map[int][]*ffformat.Digests) error {
 				s.slots[k].digests = d
 			}
 		}
+	}
+	if l := s.committed(); len(l) > 0 && s.slots[l[len(l)-1].Slot].digests == nil {
+		clear(s.slots)
 	}
 	return nil
 }
