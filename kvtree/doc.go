@@ -1,0 +1,2 @@
+// Package kvtree reads and writes the key/value trees of SCR.
+package kvtree

@@ -1,0 +1,52 @@
+package kvtree
+
+import (
+	"errors"
+	"fmt"
+
+	"blobio/internal/fault"
+)
+
+// FormatError says what is wrong with a tree file, and where.
+type FormatError = fault.FormatError
+
+// Classes of damage, re-exported. Which fault is of which class is said in the package comment.
+var (
+	ErrTruncated   = fault.ErrTruncated   // the file ends before what its header promises
+	ErrChecksum    = fault.ErrChecksum    // the CRC-32 does not match
+	ErrCorrupt     = fault.ErrCorrupt     // a size, a count or a key that cannot be
+	ErrVersion     = fault.ErrVersion     // version other than 1
+	ErrUnsupported = fault.ErrUnsupported // file type other than 1; when strict, unknown flags
+	ErrNotFormat   = fault.ErrNotFormat   // another magic number
+	ErrTooLarge    = fault.ErrTooLarge    // over a limit of Options, or of the format
+)
+
+// Classes of misuse and of values, re-exported.
+var (
+	ErrUsage   = fault.ErrUsage   // a key with a NUL byte, a bad format of Setf, a bad option
+	ErrMissing = fault.ErrMissing // a key, or the value of a key, is not there
+	ErrRange   = fault.ErrRange   // a number does not fit the type asked for
+)
+
+// ErrNoLocks is returned by Update and ReadLocked when the file system does not lock: it refuses, or gives the
+// same exclusive lock to two descriptors.
+var ErrNoLocks = errors.New("file locks do not work here")
+
+// ValueError says why a typed getter failed. Its class is ErrMissing, ErrRange or ErrCorrupt.
+type ValueError struct {
+	Key  string
+	Text string // the value found, if there is just one
+	Msg  string
+	Err  error // the class
+}
+
+// Error implements error.
+func (e *ValueError) Error() string {
+	if e.Text == "" {
+		return fmt.Sprintf("kvtree: %.80q: %s", e.Key, e.Msg)
+	}
+	return fmt.Sprintf("kvtree: %.80q = %.80q: %s", e.Key, e.Text, e.Msg)
+}
+
+// Unwrap returns the class.
+func (e *ValueError) Unwrap() error { return e.Err }

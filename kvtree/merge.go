@@ -1,0 +1,70 @@
+package kvtree
+
+// Merge adds what is in src: keys that are in both have their trees merged, nothing is replaced or removed.
+// src stays as it is and shares nothing with t. The elements of src that are new are put before those of
+// t, the last of them first, as by one Set after the other.
+func (t *Tree) Merge(src *Tree) {
+	if t == nil {
+		return
+	}
+	for key, sub := range src.All() {
+		own := t.live(key)
+		if own == nil {
+			own = t.make(key)
+		}
+		own.Merge(sub)
+	}
+}
+
+// prepend moves to the front of t what is in first, in the order it has there; trees of keys that are in both
+// are joined in the same way. It is what reading a file with a key given twice comes to: first is the tree of
+// the earlier, which is used up.
+func (t *Tree) prepend(first *Tree) {
+	if first == nil {
+		return
+	}
+	for _, e := range first.elems {
+		if e.sub == nil {
+			continue
+		}
+		if own := t.Get(e.key); own != nil {
+			own.prepend(e.sub)
+		} else {
+			t.insert(e.key, e.sub)
+		}
+	}
+}
+
+// Clone returns a copy that shares nothing with t, with elements in the same order. The clone of nil is empty.
+func (t *Tree) Clone() *Tree {
+	if t == nil {
+		return &Tree{}
+	}
+	c := &Tree{null: t.null}
+	if n := t.Len(); n > 0 {
+		c.elems = make([]elem, 0, n)
+		for _, e := range t.elems {
+			if e.sub != nil {
+				c.elems = append(c.elems, elem{e.key, e.sub.Clone()})
+			}
+		}
+		c.reindex()
+	}
+	return c
+}
+
+// Equal says whether both hold the same keys, at every level, in any order.
+func (t *Tree) Equal(u *Tree) bool {
+	if t == u {
+		return true
+	}
+	if t.Len() != u.Len() {
+		return false
+	}
+	for key, sub := range t.All() {
+		if i := u.find(key); i < 0 || !sub.Equal(u.elems[i].sub) {
+			return false
+		}
+	}
+	return true
+}

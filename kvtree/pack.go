@@ -1,0 +1,89 @@
+package kvtree
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+)
+
+// PackedSize returns the length in bytes of the packed form. The error is that of Pack.
+func (t *Tree) PackedSize() (int64, error) { return t.packedSize(1) }
+
+func (t *Tree) packedSize(depth int) (int64, error) {
+	if depth > topDepth {
+		return 0, fmt.Errorf("kvtree: more than %d levels: %w", topDepth, ErrTooLarge)
+	}
+	size := int64(countLen)
+	if t == nil {
+		return size, nil
+	}
+	for _, e := range t.elems {
+		if e.sub == nil {
+			continue
+		}
+		if strings.IndexByte(e.key, 0) >= 0 {
+			return 0, fmt.Errorf("kvtree: key %.80q holds a NUL byte: %w", e.key, ErrUsage)
+		}
+		n := int64(countLen)
+		if len(e.sub.elems) > 0 {
+			var err error
+			if n, err = e.sub.packedSize(depth + 1); err != nil {
+				return 0, err
+			}
+		}
+		size += int64(len(e.key)) + 1 + n
+	}
+	return size, nil
+}
+
+// Pack returns the packed form: the elements in the order of the list. A key with a NUL byte is an error that
+// wraps ErrUsage, more than 2^20 levels (so a tree that is its own descendant) one that wraps ErrTooLarge.
+func (t *Tree) Pack() ([]byte, error) { return t.AppendPacked(nil) }
+
+// AppendPacked appends the packed form to b.
+func (t *Tree) AppendPacked(b []byte) ([]byte, error) {
+	size, err := t.PackedSize()
+	if err != nil {
+		return b, err
+	}
+	if size > math.MaxInt-int64(len(b)) {
+		return b, fmt.Errorf("kvtree: a tree of %d bytes: %w", size, ErrTooLarge)
+	}
+	if int64(cap(b)-len(b)) < size {
+		b = append(make([]byte, 0, int64(len(b))+size), b...)
+	}
+	return t.pack(b), nil
+}
+
+// pack appends what packedSize found valid.
+func (t *Tree) pack(b []byte) []byte {
+	b = binary.BigEndian.AppendUint32(b, uint32(t.Len()))
+	if t == nil {
+		return b
+	}
+	for i := len(t.elems) - 1; i >= 0; i-- {
+		if e := &t.elems[i]; e.sub != nil {
+			b = append(append(b, e.key...), 0)
+			b = e.sub.pack(b)
+		}
+	}
+	return b
+}
+
+// Unpack reads a packed tree, which must be all of b, and keeps the order of its elements. (The function of the
+// reference turns it around at each level; its reading of files turns it back.) Offsets in errors count in b.
+func Unpack(b []byte, o *Options) (*Tree, error) {
+	opts, err := o.fill()
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(b)) > opts.MaxBytes {
+		return nil, opts.fault(0, "packed tree", ErrTooLarge, "%d bytes, limit %d", len(b), opts.MaxBytes)
+	}
+	t, end, _, err := unpack(b, 0, &opts)
+	if err == nil && end < len(b) {
+		return nil, opts.fault(int64(end), "packed tree", ErrCorrupt, "%d bytes after the root", len(b)-end)
+	}
+	return t, err
+}

@@ -1,0 +1,65 @@
+package kvtree
+
+import (
+	"bufio"
+	"io"
+)
+
+// Form is a form of printing.
+type Form uint8
+
+// The forms.
+const (
+	// TreeForm prints each key on a line of its own.
+	TreeForm Form = iota
+	// KeyValForm prints KEY = value for a key with just one value that has nothing below it.
+	KeyValForm
+)
+
+// Print writes the tree as the programs of the reference do: one line per element, indented by two spaces more
+// than what is above it; the first level by indent + 2. Keys are written as they are, newlines too. A tree
+// that was Set as nil prints as NULL LIST (if it is not the value of KEY = value), which no tree read from a file does.
+func (t *Tree) Print(w io.Writer, indent int, form Form) error {
+	p := printer{Writer: bufio.NewWriter(w), form: form}
+	if t == nil {
+		p.line(indent, "NULL LIST", "", "")
+	}
+	p.node(t, max(indent, 0))
+	return p.Flush()
+}
+
+type printer struct {
+	*bufio.Writer // keeps the first error
+	form          Form
+}
+
+// spaces to indent with.
+const spaces = "                                                                "
+
+func (p *printer) line(indent int, a, b, c string) {
+	for ; indent > len(spaces); indent -= len(spaces) {
+		p.WriteString(spaces)
+	}
+	p.WriteString(spaces[:max(indent, 0)])
+	p.WriteString(a)
+	p.WriteString(b)
+	p.WriteString(c)
+	p.WriteByte('\n')
+}
+
+func (p *printer) node(t *Tree, indent int) {
+	for key, sub := range t.All() {
+		if p.form == KeyValForm && sub.Len() == 1 {
+			if val, leaf := sub.First(); leaf.Len() == 0 {
+				p.line(indent+2, key, " = ", val)
+				continue
+			}
+		}
+		p.line(indent+2, key, "", "")
+		if sub.null {
+			p.line(indent+2, "NULL LIST", "", "")
+			continue
+		}
+		p.node(sub, indent+2)
+	}
+}

@@ -1,0 +1,203 @@
+package kvtree
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+)
+
+// Record is a tree as it was found in a file.
+type Record struct {
+	Tree       *Tree
+	Size       int64  // length in bytes: what follows in the file is not the tree's. 0 for an empty file
+	Flags      uint32 // as in the file
+	HasCRC     bool
+	CRC        uint32 // as in the file; it matched
+	Duplicates int    // keys that were in a node already; their trees were joined
+	Extra      int64  // bytes between the root and the end of the record, which mean nothing
+}
+
+// Encode returns the file record of a tree, with a CRC-32. A record of 4 GiB or more is an error that wraps
+// ErrTooLarge: the reference would give it a wrong CRC. Other errors are those of Pack.
+func Encode(t *Tree) ([]byte, error) { return AppendRecord(nil, t) }
+
+// AppendRecord appends the file record of a tree to b.
+func AppendRecord(b []byte, t *Tree) ([]byte, error) {
+	size, err := t.PackedSize()
+	if err != nil {
+		return b, err
+	}
+	size += headerLen + crcLen
+	if size > maxFileSize || size > math.MaxInt-int64(len(b)) {
+		return b, fmt.Errorf("kvtree: a record of %d bytes: %w", size, ErrTooLarge)
+	}
+	start := len(b)
+	if int64(cap(b)-start) < size {
+		b = append(make([]byte, 0, int64(start)+size), b...)
+	}
+	b = binary.BigEndian.AppendUint32(b, magic)
+	b = binary.BigEndian.AppendUint16(b, typeTree)
+	b = binary.BigEndian.AppendUint16(b, version1)
+	b = binary.BigEndian.AppendUint64(b, uint64(size))
+	b = binary.BigEndian.AppendUint32(b, flagCRC)
+	b = t.pack(b)
+	return binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b[start:])), nil
+}
+
+// DecodeRecord reads the record that b begins with and returns its length in bytes: a payload may follow. Errors
+// about the bytes are *FormatError, with offsets in b. No bytes at all are ErrTruncated here.
+func DecodeRecord(b []byte, o *Options) (t *Tree, n int, err error) {
+	r, err := Decode(b, o)
+	if err != nil {
+		return nil, 0, err
+	}
+	return r.Tree, int(r.Size), nil
+}
+
+// Decode is DecodeRecord that tells all about the record.
+func Decode(b []byte, o *Options) (*Record, error) {
+	opts, err := o.fill()
+	if err != nil {
+		return nil, err
+	}
+	h, err := opts.header(b, int64(len(b)))
+	if err != nil {
+		return nil, err
+	}
+	return opts.decode(b[:h.Size], h)
+}
+
+// ReadRecord reads the record at offset off of a file of size bytes, and no byte behind it. Offsets in errors count from off.
+func ReadRecord(r io.ReaderAt, off, size int64, o *Options) (*Record, error) {
+	opts, err := o.fill()
+	if err != nil {
+		return nil, err
+	}
+	if off < 0 || size < off {
+		return nil, fmt.Errorf("kvtree: offset %d in a file of %d bytes: %w", off, size, ErrUsage)
+	}
+	size -= off
+	head := make([]byte, min(size, headerLen))
+	if err := opts.readFull(io.NewSectionReader(r, off, size), head); err != nil {
+		return nil, err
+	}
+	h, err := opts.header(head, size)
+	if err != nil {
+		return nil, err
+	}
+	b := make([]byte, h.Size)
+	if err := opts.readFull(io.NewSectionReader(r, off, h.Size), b); err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(b[:headerLen], head) {
+		return nil, opts.fault(0, "header", ErrCorrupt, "changed while it was read")
+	}
+	return opts.decode(b, h)
+}
+
+// ReadStream reads one record from a stream, and no byte behind it. At the end of the stream it returns io.EOF.
+func ReadStream(r io.Reader, o *Options) (*Record, error) {
+	opts, err := o.fill()
+	if err != nil {
+		return nil, err
+	}
+	head := make([]byte, headerLen)
+	n, err := io.ReadFull(r, head)
+	if errors.Is(err, io.EOF) && n == 0 {
+		return nil, io.EOF
+	}
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, err
+	}
+	end := int64(math.MaxInt64)
+	if n < headerLen {
+		end = int64(n)
+	}
+	h, err := opts.header(head[:n], end)
+	if err != nil {
+		return nil, err
+	}
+	// The buffer grows with what arrives, not with what the header promises.
+	var b bytes.Buffer
+	b.Write(head)
+	got, err := io.Copy(&b, io.LimitReader(r, h.Size-headerLen))
+	if err != nil {
+		return nil, err
+	}
+	if got += headerLen; got < h.Size {
+		return nil, opts.fault(offSize, "file size", ErrTruncated, "%d bytes, the stream has %d", h.Size, got)
+	}
+	return opts.decode(b.Bytes(), h)
+}
+
+// readFull reads all of b. A file that became shorter is ErrTruncated.
+func (o *Options) readFull(r io.Reader, b []byte) error {
+	n, err := io.ReadFull(r, b)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return o.fault(int64(n), "record", ErrTruncated, "the file became shorter while it was read")
+	}
+	return err
+}
+
+// header reads the header from the first bytes of a record, of which avail bytes are there in all. Then Size is between
+// what a record needs at least and avail, and not over MaxBytes.
+func (o *Options) header(b []byte, avail int64) (*Record, error) {
+	if len(b) >= offType {
+		if m := binary.BigEndian.Uint32(b[offMagic:]); m != magic {
+			return nil, o.fault(offMagic, "magic", ErrNotFormat, "%#08x, want %#08x", m, uint32(magic))
+		}
+	}
+	if len(b) < headerLen {
+		return nil, o.fault(int64(len(b)), "header", ErrTruncated, "%d bytes, want %d", len(b), headerLen)
+	}
+	if v := binary.BigEndian.Uint16(b[offType:]); v != typeTree {
+		return nil, o.fault(offType, "file type", ErrUnsupported, "%d, want %d", v, typeTree)
+	}
+	if v := binary.BigEndian.Uint16(b[offVersion:]); v != version1 {
+		return nil, o.fault(offVersion, "version", ErrVersion, "%d, want %d", v, version1)
+	}
+	size := binary.BigEndian.Uint64(b[offSize:])
+	r := &Record{Flags: binary.BigEndian.Uint32(b[offFlags:])}
+	r.HasCRC = r.Flags&flagCRC != 0
+	least := uint64(headerLen + countLen)
+	if r.HasCRC {
+		least += crcLen
+	}
+	switch {
+	case size < least:
+		return nil, o.fault(offSize, "file size", ErrCorrupt, "%d, want at least %d", size, least)
+	case size > uint64(avail):
+		return nil, o.fault(offSize, "file size", ErrTruncated, "%d bytes, the file has %d", size, avail)
+	case size > uint64(o.MaxBytes) || size > math.MaxInt:
+		return nil, o.fault(offSize, "file size", ErrTooLarge, "%d bytes, limit %d", size, o.MaxBytes)
+	case o.Strict && r.Flags&^flagCRC != 0:
+		return nil, o.fault(offFlags, "flags", ErrUnsupported, "%#x, want 0 or 1", r.Flags)
+	}
+	r.Size = int64(size)
+	return r, nil
+}
+
+// decode reads what follows the header h; b is the whole record.
+func (o *Options) decode(b []byte, h *Record) (*Record, error) {
+	end := len(b)
+	if h.HasCRC {
+		end -= crcLen
+		h.CRC = binary.BigEndian.Uint32(b[end:])
+		if crc := crc32.ChecksumIEEE(b[:end]); crc != h.CRC {
+			return nil, o.fault(int64(end), "crc32", ErrChecksum, "%#08x, the bytes have %#08x", h.CRC, crc)
+		}
+	}
+	t, n, dups, err := unpack(b[offRoot:end], offRoot, o)
+	if err != nil {
+		return nil, err
+	}
+	h.Tree, h.Duplicates, h.Extra = t, dups, int64(end-offRoot-n)
+	if o.Strict && h.Extra > 0 {
+		return nil, o.fault(int64(offRoot+n), "root", ErrCorrupt, "%d bytes follow it", h.Extra)
+	}
+	return h, nil
+}

@@ -1,0 +1,80 @@
+package kvtree
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Order is a direction of sorting.
+type Order uint8
+
+// The orders.
+const (
+	Ascending Order = iota
+	Descending
+)
+
+// Sort puts the elements of this node in the order of their keys, compared byte by byte. Elements that are
+// set later go before them.
+func (t *Tree) Sort(o Order) {
+	t.sort(o, func(a, b elem) int { return strings.Compare(a.key, b.key) })
+}
+
+// SortInt is Sort by the numbers that the keys begin with; a key that begins with none counts as 0.
+func (t *Tree) SortInt(o Order) {
+	t.sort(o, func(a, b elem) int { return cmp.Compare(atoi(a.key), atoi(b.key)) })
+}
+
+// SortAll is Sort of all nodes: then equal trees are equal bytes. Headers of redundancy files are sorted so, ascending.
+func (t *Tree) SortAll(o Order) {
+	t.Sort(o)
+	for _, sub := range t.All() {
+		sub.SortAll(o)
+	}
+}
+
+func (t *Tree) sort(o Order, compare func(a, b elem) int) {
+	if t.Len() < 2 {
+		return
+	}
+	elems := make([]elem, 0, t.Len())
+	for key, sub := range t.All() {
+		elems = append(elems, elem{key, sub})
+	}
+	slices.SortStableFunc(elems, func(a, b elem) int {
+		if o == Descending {
+			return compare(b, a)
+		}
+		return compare(a, b)
+	})
+	slices.Reverse(elems)
+	t.elems, t.dead = elems, 0
+	t.reindex()
+}
+
+// Ints returns the keys as decimal numbers, ascending. A key that is no number is a *ValueError.
+func (t *Tree) Ints() ([]int, error) {
+	ns := make([]int, 0, t.Len())
+	for key := range t.All() {
+		n, err := strconv.Atoi(strings.TrimLeft(key, space))
+		if err != nil {
+			return nil, numberError(key, "", err)
+		}
+		ns = append(ns, n)
+	}
+	slices.Sort(ns)
+	return ns, nil
+}
+
+// atoi is that of C, but ends at the largest number.
+func atoi(s string) int64 {
+	s = strings.TrimLeft(s, space)
+	end := 0
+	for end < len(s) && (s[end]-'0' < 10 || end == 0 && (s[0] == '-' || s[0] == '+')) {
+		end++
+	}
+	n, _ := strconv.ParseInt(s[:end], 10, 64)
+	return n
+}

@@ -1,0 +1,200 @@
+package kvtree
+
+import "iter"
+
+// Tree is a node: a list of elements, each a key and the tree below it. A key is any string without a NUL
+// byte, the empty one included, and is in a node at most once. A value is a key with an empty tree.
+//
+// The zero Tree is empty and ready for use; a nil *Tree reads as empty, and writes to it do nothing. Reads
+// may run concurrently with reads. A Tree must not be made a descendant of itself, and should be below one
+// key only: what is done to it shows wherever it is.
+type Tree struct {
+	elems []elem         // the head of the list is the last
+	index map[string]int // key to position, kept while there are more than narrow elements
+	dead  int            // removed elements that still have a place in elems
+	null  bool           // was set without a tree of its own, and is still empty
+}
+
+// elem is an element; sub is nil when it was removed.
+type elem struct {
+	key string
+	sub *Tree
+}
+
+// narrow is the number of elements up to which comparing keys is quicker than a map.
+const narrow = 16
+
+// New returns an empty tree.
+func New() *Tree { return &Tree{} }
+
+// Len is the number of elements.
+func (t *Tree) Len() int {
+	if t == nil {
+		return 0
+	}
+	return len(t.elems) - t.dead
+}
+
+// find returns the position of a key, or -1.
+func (t *Tree) find(key string) int {
+	if t == nil {
+		return -1
+	}
+	if t.index != nil {
+		if i, ok := t.index[key]; ok {
+			return i
+		}
+		return -1
+	}
+	for i := len(t.elems) - 1; i >= 0; i-- {
+		if e := &t.elems[i]; e.key == key && e.sub != nil {
+			return i
+		}
+	}
+	return -1
+}
+
+// Get returns the tree below a key, nil if there is no such key.
+func (t *Tree) Get(key string) *Tree {
+	if i := t.find(key); i >= 0 {
+		return t.elems[i].sub
+	}
+	return nil
+}
+
+// live is Get, except that a tree set as nil is nil: the reference makes a new element where it finds one.
+func (t *Tree) live(key string) *Tree {
+	if sub := t.Get(key); sub != nil && !sub.null {
+		return sub
+	}
+	return nil
+}
+
+// Has says whether there is such a key.
+func (t *Tree) Has(key string) bool { return t.find(key) >= 0 }
+
+// Set makes sub the tree below a key, instead of the one that is there, and returns it. The element becomes
+// the head of the list. With sub nil that is a new empty tree, which prints as NULL LIST until something is
+// set in it.
+func (t *Tree) Set(key string, sub *Tree) *Tree {
+	if t == nil {
+		return nil
+	}
+	if sub == nil {
+		sub = &Tree{null: true}
+	}
+	if i := t.find(key); i >= 0 {
+		t.remove(i)
+	}
+	t.insert(key, sub)
+	return sub
+}
+
+// make sets a new empty tree that is not null.
+func (t *Tree) make(key string) *Tree { return t.Set(key, &Tree{}) }
+
+// insert adds an element whose key is not there.
+func (t *Tree) insert(key string, sub *Tree) {
+	t.null = false
+	t.elems = append(t.elems, elem{key, sub})
+	if t.index != nil {
+		t.index[key] = len(t.elems) - 1
+	} else if t.Len() > narrow {
+		t.reindex()
+	}
+}
+
+// remove takes away the element at a position. Walks in progress stay valid: a position below keeps its element,
+// unless all are moved, to a new array.
+func (t *Tree) remove(i int) {
+	delete(t.index, t.elems[i].key)
+	t.elems[i] = elem{}
+	t.dead++
+	for n := len(t.elems); n > 0 && t.elems[n-1].sub == nil; n-- {
+		t.elems = t.elems[:n-1]
+		t.dead--
+	}
+	if t.dead > narrow && t.dead > len(t.elems)/2 {
+		t.compact()
+	}
+}
+
+// compact drops the places of removed elements.
+func (t *Tree) compact() {
+	elems := make([]elem, 0, t.Len())
+	for _, e := range t.elems {
+		if e.sub != nil {
+			elems = append(elems, e)
+		}
+	}
+	t.elems, t.dead = elems, 0
+	t.reindex()
+}
+
+// reindex makes the index anew, or none for few elements.
+func (t *Tree) reindex() {
+	t.index = nil
+	if t.Len() <= narrow {
+		return
+	}
+	t.index = make(map[string]int, t.Len())
+	for i, e := range t.elems {
+		if e.sub != nil {
+			t.index[e.key] = i
+		}
+	}
+}
+
+// Extract removes a key and returns what was below it, nil if there is no such key.
+func (t *Tree) Extract(key string) *Tree {
+	i := t.find(key)
+	if i < 0 {
+		return nil
+	}
+	sub := t.elems[i].sub
+	t.remove(i)
+	return sub
+}
+
+// Unset removes a key, if it is there.
+func (t *Tree) Unset(key string) { t.Extract(key) }
+
+// UnsetAll removes all keys.
+func (t *Tree) UnsetAll() {
+	if t != nil {
+		*t = Tree{}
+	}
+}
+
+// All yields the elements in the order of the list. The tree may be changed meanwhile: an element removed
+// before its turn is not yielded (or, if many were, may be), and one that is added may or may not be.
+func (t *Tree) All() iter.Seq2[string, *Tree] {
+	return func(yield func(string, *Tree) bool) {
+		if t == nil {
+			return
+		}
+		elems := t.elems
+		for i := len(elems) - 1; i >= 0; i-- {
+			if e := elems[i]; e.sub != nil && !yield(e.key, e.sub) {
+				return
+			}
+		}
+	}
+}
+
+// Keys returns the keys in the order of the list.
+func (t *Tree) Keys() []string {
+	keys := make([]string, 0, t.Len())
+	for k := range t.All() {
+		keys = append(keys, k)
+	}
+	return keys
+}
+
+// First returns the head of the list; sub is nil if the tree is empty.
+func (t *Tree) First() (key string, sub *Tree) {
+	for k, s := range t.All() {
+		return k, s
+	}
+	return "", nil
+}

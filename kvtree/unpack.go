@@ -1,0 +1,147 @@
+package kvtree
+
+import (
+	"encoding/binary"
+	"strings"
+)
+
+// unpacker reads a packed tree without recursion.
+type unpacker struct {
+	o     *Options
+	b     []byte
+	text  string // b: keys are parts of it
+	at    int    // where the next field is
+	base  int64  // offset in the file of b[0]
+	owed  int64  // elements that counts have promised and that were not read yet
+	total int64  // elements promised so far
+	dups  int
+	moved int64 // elements of trees of keys given twice that were joined
+	stack []frame
+	trees []Tree // pieces of memory to be given out: one allocation for many small nodes
+	elems []elem
+}
+
+// frame is a node being read.
+type frame struct {
+	t     *Tree
+	left  int   // elements still to be read; the next one's place is left-1
+	first *Tree // what an earlier element of the same key held, to be joined
+}
+
+// unpack reads the tree that b begins with. base is the offset of b in the file. It returns the length of the packed
+// form and the number of keys that were given twice.
+func unpack(b []byte, base int64, o *Options) (t *Tree, n, dups int, err error) {
+	u := unpacker{o: o, b: b, text: string(b), base: base}
+	t = &Tree{}
+	if err := u.node(t, nil); err != nil {
+		return nil, 0, 0, err
+	}
+	for len(u.stack) > 0 {
+		top := &u.stack[len(u.stack)-1]
+		if top.left == 0 {
+			if top.t.dead > 0 {
+				top.t.compact()
+			}
+			top.t.prepend(top.first)
+			u.stack = u.stack[:len(u.stack)-1]
+			continue
+		}
+		top.left--
+		if err := u.element(top.t, top.left); err != nil {
+			return nil, 0, 0, err
+		}
+	}
+	return t, u.at, u.dups, nil
+}
+
+// node reads the count of a node and gets it ready for its elements. All elements that counts have promised so far
+// must fit in what is left, so memory stays proportional to the input.
+// first is joined to it then.
+func (u *unpacker) node(t, first *Tree) error {
+	left := int64(len(u.b) - u.at)
+	off := u.base + int64(u.at)
+	if left < countLen {
+		return u.o.fault(off, "count", ErrCorrupt, "%d bytes left, want %d", left, countLen)
+	}
+	n := int64(binary.BigEndian.Uint32(u.b[u.at:]))
+	u.at += countLen
+	left -= countLen
+	if n == 0 {
+		if first != nil {
+			*t = *first
+		}
+		return nil
+	}
+	u.owed += n
+	u.total += n
+	switch {
+	case u.owed > left/minElem:
+		return u.o.fault(off, "count", ErrCorrupt, "%d elements, so %d to come, in the %d bytes left", n, u.owed, left)
+	case u.total > u.o.MaxElements:
+		return u.o.fault(off, "count", ErrTooLarge, "%d elements in all, limit %d", u.total, u.o.MaxElements)
+	case len(u.stack) >= u.o.MaxDepth:
+		return u.o.fault(off, "count", ErrTooLarge, "more than %d levels", u.o.MaxDepth)
+	}
+	t.elems = u.takeElems(int(n), left)
+	if n > narrow {
+		t.index = make(map[string]int, n)
+	}
+	u.stack = append(u.stack, frame{t, int(n), first})
+	return nil
+}
+
+// element reads an element of t into its place.
+func (u *unpacker) element(t *Tree, place int) error {
+	off := u.base + int64(u.at)
+	end := strings.IndexByte(u.text[u.at:], 0)
+	if end < 0 {
+		return u.o.fault(off, "key", ErrCorrupt, "no NUL in the %d bytes left", len(u.b)-u.at)
+	}
+	key := u.text[u.at : u.at+end]
+	u.at += end + 1
+	u.owed--
+
+	var first *Tree
+	if i := t.find(key); i >= 0 {
+		first = t.elems[i].sub
+		t.elems[i] = elem{}
+		t.dead++
+		u.dups++
+		u.moved += int64(first.Len())
+		switch {
+		case u.o.Strict:
+			return u.o.fault(off, "key", ErrCorrupt, "%.80q twice in one node", key)
+		case u.moved > u.o.MaxElements:
+			return u.o.fault(off, "key", ErrTooLarge, "keys given again and again, %.80q the last", key)
+		}
+	}
+	sub := u.takeTree()
+	t.elems[place] = elem{key, sub}
+	if t.index != nil {
+		t.index[key] = place
+	}
+	return u.node(sub, first)
+}
+
+// piece is the number of trees or elements allocated together.
+const piece = 128
+
+// takeTree returns a new tree.
+func (u *unpacker) takeTree() *Tree {
+	if len(u.trees) == 0 {
+		u.trees = make([]Tree, min(piece, u.owed+1))
+	}
+	t := &u.trees[0]
+	u.trees = u.trees[1:]
+	return t
+}
+
+// takeElems returns n elements, which no append can make more.
+func (u *unpacker) takeElems(n int, left int64) []elem {
+	if n > len(u.elems) {
+		u.elems = make([]elem, max(int64(n), min(piece, left/minElem)))
+	}
+	e := u.elems[:n:n]
+	u.elems = u.elems[n:]
+	return e
+}
