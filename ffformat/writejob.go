@@ -31,6 +31,7 @@ type writeJob struct {
 
 	newToFile atomic.Bool // differs from prev
 	newAtAll  atomic.Bool // differs from recent
+	summing   atomic.Bool // some worker computes hash
 }
 
 func (u *Update) newJob(seq int, c *Container, data []byte) *writeJob {
@@ -88,6 +89,7 @@ func (u *Update) write(ctx context.Context, jobs []*writeJob) error {
 		if _, ok := j.settled(); ok || u.w.o.Hash == Fast {
 			later = append(later, j)
 		} else {
+			j.summing.Store(true)
 			sum(j)
 		}
 	}
@@ -105,7 +107,7 @@ func (u *Update) write(ctx context.Context, jobs []*writeJob) error {
 	for _, j := range later {
 		if h, ok := j.settled(); ok && u.w.o.Hash == MD5 {
 			j.hash = h
-		} else {
+		} else if !j.summing.Load() {
 			sum(j)
 		}
 	}
@@ -185,7 +187,9 @@ func (u *Update) through(ctx context.Context, j *writeJob, lane bool) error {
 	return nil
 }
 
-// segment digests and writes bytes [off, to) of a chunk.
+// segment digests and writes bytes [off, to) of a chunk. Where it turns out that the
+// chunk needs its MD5, which is the longest of all work, this worker goes on with
+// that, beside those that do the other segments.
 func (u *Update) segment(ctx context.Context, j *writeJob, off, to int64) error {
 	for step := u.pieceLen(); off < to; off += step {
 		if err := ctx.Err(); err != nil {
@@ -193,6 +197,11 @@ func (u *Update) segment(ctx context.Context, j *writeJob, off, to int64) error 
 		}
 		if err := u.piece(j, off, min(off+step, to), nil); err != nil {
 			return err
+		}
+	}
+	if u.w.o.Hash == MD5 {
+		if _, ok := j.settled(); !ok && j.summing.CompareAndSwap(false, true) {
+			return u.sum(ctx, j)
 		}
 	}
 	return nil

@@ -15,7 +15,7 @@ import (
 	"blobio/internal/vfs"
 )
 
-// benchSize is the protected size of the benchmarks in bytes, in four variables.
+// benchSize is the protected size of the benchmarks in bytes.
 const benchSize = 256 << 20
 
 func benchDir(b *testing.B) string {
@@ -28,11 +28,11 @@ func benchDir(b *testing.B) string {
 	return b.TempDir()
 }
 
-func benchVars() []VarBuf {
+func benchVars(n int) []VarBuf {
 	rng := rand.NewChaCha8([32]byte{1})
-	vars := make([]VarBuf, 4)
+	vars := make([]VarBuf, n)
 	for i := range vars {
-		vars[i] = VarBuf{int32(i), make([]byte, benchSize/4)}
+		vars[i] = VarBuf{int32(i), make([]byte, benchSize/n)}
 		rng.Read(vars[i].Data)
 	}
 	return vars
@@ -42,7 +42,7 @@ func benchVars() []VarBuf {
 // many bytes from memory (the better of one and two writers, in blocks of 1 MiB), and
 // the hashes on all processors.
 func BenchmarkCeiling(b *testing.B) {
-	vars := benchVars()
+	vars := benchVars(4)
 	dir := benchDir(b)
 	each := func(f func(v *VarBuf)) {
 		var wg sync.WaitGroup
@@ -92,69 +92,70 @@ func BenchmarkCeiling(b *testing.B) {
 	})
 }
 
-// BenchmarkUpdate writes the four variables: full into a fresh file, full into one that
-// is there, and differential with a share of the blocks changed, evenly spread. One in
+// BenchmarkUpdate writes four variables, or a single one: full into a fresh file, full into
+// one that is there, and differential with a share of the blocks changed, evenly spread. In
 // memory where there is /dev/shm. Rates are of the protected size.
 func BenchmarkUpdate(b *testing.B) {
-	ctx := context.Background()
-	for _, hash := range []Hash{MD5, Fast} {
-		name := "MD5"
-		if hash == Fast {
-			name = "Fast"
-		}
-		for _, share := range []int{-2, -1, 0, 1, 10, 50, 100} { // percent; -1: full, -2: full and fresh
-			what := fmt.Sprintf("changed=%d%%", share)
-			if share < 0 {
-				what = []string{"full", "fresh"}[-1-share]
+	for _, n := range []int{4, 1} {
+		for _, hash := range []Hash{MD5, Fast} {
+			for _, share := range []int{-2, -1, 0, 1, 10, 50, 100} { // percent; -1: full, -2: full and fresh
+				what := fmt.Sprintf("changed=%d%%", share)
+				if share < 0 {
+					what = []string{"full", "fresh"}[-1-share]
+				}
+				b.Run(fmt.Sprintf("vars=%d/%s/%s", n, []string{"MD5", "Fast"}[hash], what), func(b *testing.B) {
+					benchUpdate(b, benchVars(n), hash, share)
+				})
 			}
-			b.Run(name+"/"+what, func(b *testing.B) {
-				vars := benchVars()
-				dir := benchDir(b)
-				w, err := NewWriter(&WriterOptions{Hash: hash})
-				if err != nil {
-					b.Fatal(err)
-				}
-				f, err := vfs.OS.Create(dir + "/f")
-				if err != nil {
-					b.Fatal(err)
-				}
-				defer os.Remove(dir + "/f")
-				defer f.Close()
-				var prev *Digests
-				update := func() {
-					u, err := w.Begin(f, UpdateOptions{CkptID: 1, Timestamp: time.Now().UnixNano(), Prev: prev, Differential: share >= 0, Fresh: share == -2})
-					if err != nil {
-						b.Fatal(err)
-					}
-					if err := u.AddAll(ctx, vars); err != nil {
-						b.Fatal(err)
-					}
-					res, err := u.Finish(ctx)
-					if err != nil {
-						b.Fatal(err)
-					}
-					if share >= 0 {
-						prev = res.Digests
-					}
-				}
-				update()
-				b.SetBytes(benchSize)
-				for b.Loop() {
-					b.StopTimer()
-					if share == -2 {
-						f.Truncate(0)
-					}
-					for i := range vars {
-						for k := 0; k < len(vars[i].Data)/DefaultBlockSize; k++ {
-							if k%100*share/100 != (k%100+1)*share/100 && share > 0 {
-								vars[i].Data[k*DefaultBlockSize+77]++
-							}
-						}
-					}
-					b.StartTimer()
-					update()
-				}
-			})
 		}
+	}
+}
+
+func benchUpdate(b *testing.B, vars []VarBuf, hash Hash, share int) {
+	ctx := context.Background()
+	dir := benchDir(b)
+	w, err := NewWriter(&WriterOptions{Hash: hash})
+	if err != nil {
+		b.Fatal(err)
+	}
+	f, err := vfs.OS.Create(dir + "/f")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer os.Remove(dir + "/f")
+	defer f.Close()
+	var prev *Digests
+	update := func() {
+		u, err := w.Begin(f, UpdateOptions{CkptID: 1, Timestamp: time.Now().UnixNano(), Prev: prev, Differential: share >= 0, Fresh: share == -2})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := u.AddAll(ctx, vars); err != nil {
+			b.Fatal(err)
+		}
+		res, err := u.Finish(ctx)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if share >= 0 {
+			prev = res.Digests
+		}
+	}
+	update()
+	b.SetBytes(benchSize)
+	for b.Loop() {
+		b.StopTimer()
+		if share == -2 {
+			f.Truncate(0)
+		}
+		for i := range vars {
+			for k := 0; k < len(vars[i].Data)/DefaultBlockSize; k++ {
+				if k%100*share/100 != (k%100+1)*share/100 && share > 0 {
+					vars[i].Data[k*DefaultBlockSize+77]++
+				}
+			}
+		}
+		b.StartTimer()
+		update()
 	}
 }

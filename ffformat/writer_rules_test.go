@@ -111,3 +111,59 @@ func marshalled(t testing.TB, d *Digests) *Digests {
 	}
 	return back
 }
+
+// TestUpdateLarge: chunks that several workers share, and MD5 of several at once, give
+// what small ones do; MD5 is computed once of a chunk that changed, and of no other.
+func TestUpdateLarge(t *testing.T) {
+	const mib = 1 << 20
+	for _, sizes := range [][]int{{9*mib + 5, 100, 0}, {2 * mib, 2*mib + 1, 2*mib - 1, 700}} {
+		for _, hash := range []Hash{MD5, Fast} {
+			for _, workers := range []int{1, 3} {
+				w, err := NewWriter(&WriterOptions{Hash: hash, Workers: workers})
+				if err != nil {
+					t.Fatal(err)
+				}
+				mem := vfs.NewMem()
+				slots := []*slotFile{newSlot(t, mem, "0"), newSlot(t, mem, "1")}
+				var vars []VarBuf
+				want := map[int32][]byte{}
+				rng := rand.NewChaCha8([32]byte{7})
+				total := int64(0)
+				for i, n := range sizes {
+					b := make([]byte, n)
+					rng.Read(b)
+					vars, want[int32(i)] = append(vars, VarBuf{int32(i), b}), b
+					total += int64(n)
+				}
+				big := int64(sizes[0])
+				var recent *Digests
+				put := func(cp int32, s *slotFile, md5, blocks int64) {
+					t.Helper()
+					if hash == Fast {
+						md5 = 0
+					}
+					res := update(t, w, s.f, UpdateOptions{CkptID: cp, Prev: s.prev, Recent: recent}, vars)
+					recent, s.prev = res.Digests, res.Digests
+					if res.Stats.MD5 != md5 || blocks >= 0 && res.Stats.Dirty != blocks {
+						t.Errorf("%v, hash %d, %d workers, checkpoint %d: MD5 of %d bytes, want %d; %d blocks written, want %d",
+							sizes, hash, workers, cp, res.Stats.MD5, md5, res.Stats.Dirty, blocks)
+					}
+					if cp == 2 || cp >= 6 {
+						s.holds(t, want, cp)
+					}
+				}
+				put(1, slots[0], total, -1)
+				put(2, slots[1], 0, -1) // as the first: no MD5
+				put(3, slots[0], 0, 0)
+				vars[0].Data[big-1]++ // in its last block, which the last worker sees
+				put(4, slots[1], big, 1)
+				put(5, slots[0], 0, 1)
+				vars[0].Data[0]++
+				vars[0].Data[big/2]++
+				put(6, slots[1], big, 2)
+				vars[0].Data[0]++
+				put(7, slots[0], big, 2)
+			}
+		}
+	}
+}
