@@ -158,7 +158,7 @@ func (h *hashing) work(ctx context.Context) {
 		}
 		s := h.segs[k]
 		j := &h.jobs[s.job]
-		if need := max(pieceSize, j.bs); j.dst == nil && s.n > 0 && int64(len(buf)) < need {
+		if need := min(max(pieceSize, j.bs), s.n); j.dst == nil && int64(len(buf)) < need {
 			buf = make([]byte, need)
 		}
 		if h.whole(j) {

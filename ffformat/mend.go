@@ -7,9 +7,11 @@ type mender struct {
 	*repairing
 	ctx    context.Context
 	budget int64 // of bytes hashed to try what a record may mean; bounds what hostile files cost
+	sizes  int   // of containers that were doubted
 }
 
-// maxStrays is how many containers are tried to be given to another variable.
+// maxStrays is how many containers are tried to be given to another variable, or another
+// size, and how many variables another place in the table.
 const maxStrays = 1000
 
 // mend corrects what only one value can be right for.
@@ -126,6 +128,9 @@ func (m *mender) end(all []place, i int) int64 {
 // plausible says that room is the right size of container i, not that of the record: the
 // variable's next container or the size of the block agrees.
 func (m *mender) plausible(all []place, i int, room int64) bool {
+	if m.sizes++; m.sizes > maxStrays {
+		return false
+	}
 	p := all[i]
 	for _, q := range all[i+1:] {
 		if q.ID == p.ID {
@@ -227,9 +232,13 @@ func (m *mender) table(order []int32) {
 		}
 	}
 	free := int32(0)
+	moved := 0
 	for _, id := range order {
 		if o, ok := owner[idx[id]]; ok && o == id {
 			continue
+		}
+		if moved++; moved > maxStrays {
+			return
 		}
 		for _, ok := owner[free]; ok; _, ok = owner[free] {
 			free++

@@ -284,22 +284,26 @@ func (w *repairing) trust(why string) {
 // sort divides the variables in good and bad ones.
 func (w *repairing) sort() {
 	fate := [...]string{"dropped", "zeroed", "kept"}[w.Bad]
+	bad := map[int32][]*Container{} // the chunks of each variable that are
+	for p := range w.f.all() {
+		if w.badChunk[p.Container] != nil {
+			bad[p.ID] = append(bad[p.ID], p.Container)
+		}
+	}
 	for _, v := range w.f.Vars() {
 		b := BadVar{ID: v.ID, Size: v.Size, Err: w.badVar[v.ID], Fate: fate}
 		if b.Err != nil {
 			b.Fate = "dropped" // where its bytes are is not known
 		}
-		if w.Bad != DropBad && w.claims(v.ID) > 4*w.f.Size+1<<24 {
-			b.Fate = "dropped" // too much that is not there
-		}
-		for _, c := range w.f.Containers(v.ID) {
-			if err := w.badChunk[c]; err != nil {
-				if b.Err == nil {
-					b.Err = err
-				}
-				b.Lost = append(b.Lost, Range{c.Dptr, c.ChunkSize})
-				b.Bytes += c.ChunkSize
+		for _, c := range bad[v.ID] {
+			if b.Err == nil {
+				b.Err = w.badChunk[c]
 			}
+			b.Lost = append(b.Lost, Range{c.Dptr, c.ChunkSize})
+			b.Bytes = addSat(b.Bytes, c.ChunkSize)
+		}
+		if w.Bad != DropBad && b.Bytes > 4*w.f.Size+1<<24 {
+			b.Fate = "dropped" // too much that is not there
 		}
 		if b.Err == nil {
 			w.rep.Good = append(w.rep.Good, v.ID)
@@ -307,16 +311,6 @@ func (w *repairing) sort() {
 			w.rep.Bad = append(w.rep.Bad, b)
 		}
 	}
-}
-
-// claims is how many bytes of a variable are bad, which may be more than there are.
-func (w *repairing) claims(id int32) (n int64) {
-	for _, c := range w.f.Containers(id) {
-		if w.badChunk[c] != nil {
-			n = addSat(n, c.ChunkSize)
-		}
-	}
-	return n
 }
 
 // write writes the new file.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -363,4 +364,46 @@ func FuzzRepair(f *testing.F) {
 			t.Error(err)
 		}
 	})
+}
+
+// A file of many variables takes no time that grows with their square, whatever its records say.
+func TestRepairManyVariables(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	const n = 60_000
+	specs := make([][]spec, 1)
+	for i := range n {
+		specs[0] = append(specs[0], spec{int32(i), 1, 1})
+	}
+	for _, c := range []struct {
+		name   string
+		l      Layout
+		damage func(c *Container)
+		good   int
+	}{
+		{"sound", LayoutF, func(*Container) {}, n},
+		{"bad chunks", LayoutF, func(c *Container) { c.Hash[0] ^= byte(c.ID & 1) }, n / 2},
+		{"all in one place", LayoutF, func(c *Container) { c.Fptr, c.Hash = 0, Digest{} }, 0},
+		{"one place in the table", LayoutA, func(c *Container) { c.Idx = 0 }, n},
+	} {
+		f, b := build(t, c.l, MD5, 0, specs)
+		for i := range f.Blocks[0].Containers {
+			c.damage(&f.Blocks[0].Containers[i])
+		}
+		reseal(t, f, b)
+		start := time.Now()
+		rep, err := Repair(context.Background(), bytes.NewReader(b), int64(len(b)), c.name, nil, &RepairOptions{DryRun: true, Bad: ZeroBad})
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		if len(rep.Good) != c.good || len(rep.Bad) != n-c.good {
+			t.Errorf("%s: %d good, %d bad, want %d good of %d", c.name, len(rep.Good), len(rep.Bad), c.good, n)
+		}
+		if d := time.Since(start); d > 8*time.Second {
+			t.Errorf("%s: %v", c.name, d)
+		} else {
+			t.Logf("%s: %v", c.name, d)
+		}
+	}
 }
