@@ -1,0 +1,184 @@
+package ffstore
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"reflect"
+	"testing"
+
+	"blobio/internal/vfs"
+)
+
+func sampleRecord() *record {
+	return &record{
+		Format: recordFormat, Ver: recordVersion, Seq: 7, Ranks: 2, Layout: "F", Hash: "md5", Slots: 3,
+		Checkpoints: []entry{
+			{ID: 3, Slot: 2, Time: 5, Data: 10, Files: 20, Vars: 2, Sums: bytes.Repeat([]byte{1}, 16)},
+			{ID: 9, Slot: 0, Time: 6, Data: 10, Files: 20, Vars: 2, Sums: bytes.Repeat([]byte{2}, 16)},
+		},
+	}
+}
+
+// TestRecordFaults: one fault per record, each with its class.
+func TestRecordFaults(t *testing.T) {
+	good, err := sampleRecord().encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := decodeRecord(good, "r"); err != nil || !reflect.DeepEqual(r, sampleRecord()) {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	for i := range good {
+		if _, err := decodeRecord(good[:i], "r"); err == nil {
+			t.Fatalf("cut at %d", i)
+		}
+		b := bytes.Clone(good)
+		b[i] ^= 0x10
+		if _, err := decodeRecord(b, "r"); err == nil {
+			t.Fatalf("bit at %d", i)
+		}
+	}
+	for what, f := range map[string]func(r *record) error{
+		"version":     func(r *record) error { r.Ver = 2; return ErrVersion },
+		"format":      func(r *record) error { r.Format = "x"; return ErrNotFormat },
+		"seq":         func(r *record) error { r.Seq = 0; return ErrCorrupt },
+		"ranks":       func(r *record) error { r.Ranks = 0; return ErrCorrupt },
+		"many ranks":  func(r *record) error { r.Ranks = maxRanks + 1; return ErrCorrupt },
+		"layout":      func(r *record) error { r.Layout = "Z"; return ErrCorrupt },
+		"hash":        func(r *record) error { r.Hash = "sha"; return ErrCorrupt },
+		"slots":       func(r *record) error { r.Slots = 66; return ErrCorrupt },
+		"one slot":    func(r *record) error { r.Slots = 1; return ErrCorrupt },
+		"none free":   func(r *record) error { r.Slots = 2; return ErrCorrupt },
+		"id":          func(r *record) error { r.Checkpoints[0].ID = 0; return ErrCorrupt },
+		"order":       func(r *record) error { r.Checkpoints[0].ID = 9; return ErrCorrupt },
+		"slot":        func(r *record) error { r.Checkpoints[0].Slot = 3; return ErrCorrupt },
+		"same slot":   func(r *record) error { r.Checkpoints[0].Slot = 0; return ErrCorrupt },
+		"negative":    func(r *record) error { r.Checkpoints[0].Slot = -1; return ErrCorrupt },
+		"data":        func(r *record) error { r.Checkpoints[1].Data = -1; return ErrCorrupt },
+		"sums":        func(r *record) error { r.Checkpoints[1].Sums = nil; return ErrCorrupt },
+		"sums, ranks": func(r *record) error { r.Ranks = 3; return ErrCorrupt },
+	} {
+		r := sampleRecord()
+		want := f(r)
+		b, err := r.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var fe *FormatError
+		if _, err := decodeRecord(b, "r"); !errors.Is(err, want) || !errors.As(err, &fe) || fe.File != "r" {
+			t.Errorf("%s: %v, want %v", what, err, want)
+		}
+	}
+}
+
+// FuzzRecord: what is decoded is within bounds, and encodes to what decodes to the same.
+func FuzzRecord(f *testing.F) {
+	good, err := sampleRecord().encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good[:bytes.IndexByte(good, '\n')])
+	f.Add([]byte(`{}`))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		b := append(bytes.ReplaceAll(line, []byte("\n"), nil), '\n')
+		b = fmt.Appendf(b, "crc32 %08x\n", crc32.ChecksumIEEE(b)) // so that the fields are reached
+		r, err := decodeRecord(b, "r")
+		if err != nil {
+			return
+		}
+		for i := range r.Checkpoints {
+			for rank := range min(r.Ranks, 3) {
+				r.Checkpoints[i].of(rank)
+			}
+		}
+		r.list()
+		c, err := r.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, err := decodeRecord(c, "r"); err != nil || !reflect.DeepEqual(r, s) {
+			t.Fatalf("%+v, %+v, %v", r, s, err)
+		}
+	})
+}
+
+func sampleLog() []byte {
+	e := epochs{3, 1, 0, 7}
+	b := e.front()
+	b = appendRecord(b, rankSlot{0, 0}, 1, 2, []byte("old"))
+	b = appendRecord(b, rankSlot{0, 0}, 3, 3, []byte("new"))
+	b = appendRecord(b, rankSlot{1, 0}, 3, 3, nil)
+	b = appendRecord(b, rankSlot{1, 1}, 2, 1, bytes.Repeat([]byte("payload"), 20))
+	return appendRecord(b, rankSlot{1, 1}, 4, 2, []byte("of an epoch that never was"))
+}
+
+// TestLogScan: only records of the epoch of their slot count, wherever the file is cut.
+func TestLogScan(t *testing.T) {
+	b := sampleLog()
+	mem := vfs.NewMem()
+	for n := 0; n <= len(b); n++ {
+		writeAll(t, mem, "l", b[:n])
+		f, err := mem.Open("l")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := scanLog(f)
+		f.Close()
+		if n < logFront {
+			if !errors.Is(err, ErrTruncated) {
+				t.Fatalf("cut at %d: %v", n, err)
+			}
+			continue
+		}
+		if err != nil || s.end > int64(n) {
+			t.Fatalf("cut at %d: %v", n, err)
+		}
+		for k, l := range s.valid {
+			if l.off+l.size > int64(n) || k == (rankSlot{0, 0}) && l.id != 3 || k == (rankSlot{1, 1}) && l.id != 2 {
+				t.Fatalf("cut at %d: %v %+v", n, k, l)
+			}
+		}
+		if n == len(b) && (len(s.valid) != 3 || s.end != int64(n)) {
+			t.Fatalf("%+v", s)
+		}
+	}
+}
+
+// FuzzLog: any bytes are scanned without harm, and what counts lies in the file.
+func FuzzLog(f *testing.F) {
+	f.Add(sampleLog(), true)
+	f.Add(sampleLog()[:logFront+50], false)
+	f.Add([]byte{}, false)
+	f.Fuzz(func(t *testing.T, b []byte, mend bool) {
+		if mend && len(b) > logFront { // so that records are reached
+			var e epochs
+			for i := range e {
+				e[i] = uint32(b[8+4*i])
+			}
+			b = append(e.front(), b[logFront:]...)
+		}
+		mem := vfs.NewMem()
+		writeAll(t, mem, "l", b)
+		h, err := mem.Open("l")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.Close()
+		s, err := scanLog(h)
+		if err != nil {
+			if !errors.As(err, new(*FormatError)) {
+				t.Fatal(err)
+			}
+			return
+		}
+		for k, l := range s.valid {
+			p, err := l.payload(h)
+			if err != nil || k.slot > maxKeep || l.off+l.size > int64(len(b)) {
+				t.Fatalf("%v %+v %v", k, l, err)
+			}
+			digestsOf(appendRecord(nil, k, l.id, 0, p), "l")
+		}
+	})
+}

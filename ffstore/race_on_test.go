@@ -1,0 +1,5 @@
+//go:build race
+
+package ffstore
+
+const raceEnabled = true

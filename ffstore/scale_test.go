@@ -1,0 +1,270 @@
+package ffstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync/atomic"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+// openCount counts open handles.
+type openCount struct {
+	vfs.FS
+	now, most atomic.Int64
+}
+
+type countedFile struct {
+	vfs.File
+	c *openCount
+}
+
+func (c *openCount) took(f vfs.File, err error) (vfs.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	n := c.now.Add(1)
+	for m := c.most.Load(); n > m && !c.most.CompareAndSwap(m, n); m = c.most.Load() {
+	}
+	return &countedFile{f, c}, nil
+}
+
+func (c *openCount) Create(n string) (vfs.File, error) { return c.took(c.FS.Create(n)) }
+func (c *openCount) Open(n string) (vfs.File, error)   { return c.took(c.FS.Open(n)) }
+func (c *openCount) OpenRW(n string) (vfs.File, error) { return c.took(c.FS.OpenRW(n)) }
+
+func (f *countedFile) Close() error {
+	f.c.now.Add(-1)
+	return f.File.Close()
+}
+
+// TestManyRanks: a thousand ranks, full, differential, incremental and recovery, with few open files
+// and no goroutines left.
+func TestManyRanks(t *testing.T) {
+	ranks := 1000
+	if raceEnabled {
+		ranks = 200
+	}
+	before := runtime.NumGoroutine()
+	c := &openCount{FS: vfs.NewMem()}
+	m := mode{ranks: ranks, diff: true}
+	err := comm.Run(context.Background(), m.ranks, &comm.Options{RanksPerNode: 100}, func(ctx context.Context, cm comm.Comm) error {
+		o := m.options(c)
+		o.MaxOpen = 16
+		s, err := Open(ctx, cm, "d", o)
+		if err != nil {
+			return err
+		}
+		for n := 1; n <= 4; n++ {
+			m := m
+			m.incr = n == 4
+			if _, err := m.step(ctx, cm, s, n); err != nil {
+				return err
+			}
+		}
+		for _, v := range varsAt(4) {
+			s.Protect(v, make([]byte, len(content(cm.Rank(), v, 4))))
+		}
+		if id, _, err := s.Recover(ctx); err != nil || id != 4 {
+			return fmt.Errorf("%d: %w", id, err)
+		}
+		return s.Close(ctx)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := c.now.Load(); n != 0 {
+		t.Errorf("%d files are open still", n)
+	}
+	if n := c.most.Load(); n > int64(2*runtime.GOMAXPROCS(0)+16+12) {
+		t.Errorf("%d files were open at once", n)
+	}
+	if n := runtime.NumGoroutine(); n > before+3 {
+		t.Errorf("%d goroutines, %d before", n, before)
+	}
+	if got, err := m.holdsStep(c, 0); err != nil || got != 4 {
+		t.Errorf("%d, %v", got, err)
+	}
+	if n := len(mustNames(t, c, "d")); n != 1+10+2 { // the record, ten side files, two slots
+		t.Errorf("%d names in the directory", n)
+	}
+}
+
+func mustNames(t testing.TB, fsys vfs.FS, dir string) (l []string) {
+	t.Helper()
+	e, err := fsys.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range e {
+		l = append(l, x.Name())
+	}
+	return l
+}
+
+// TestCancel: a cancelled context ends a checkpoint wherever it is; files are closed, and what was
+// committed is there.
+func TestCancel(t *testing.T) {
+	for at := int64(1); ; at += 3 {
+		c := &openCount{FS: vfs.NewMem()}
+		m := mode{ranks: 3, diff: true}
+		m.steps(t, c.FS, 1, 2)
+		ctx, cancel := context.WithCancel(context.Background())
+		var n atomic.Int64
+		fsys := vfs.NewFault(c, func(vfs.Op) error {
+			if n.Add(1) == at {
+				cancel()
+			}
+			return nil
+		})
+		err := comm.Run(ctx, 3, nil, func(ctx context.Context, cm comm.Comm) error {
+			s, err := Open(ctx, cm, "d", m.options(fsys))
+			if err != nil {
+				return err
+			}
+			_, err = m.step(ctx, cm, s, 3)
+			return errors.Join(err, s.Close(ctx))
+		})
+		cancel()
+		if err != nil && !errors.Is(err, context.Canceled) {
+			t.Fatalf("cancelled at %d: %v", at, err)
+		}
+		if k := c.now.Load(); k != 0 {
+			t.Fatalf("cancelled at %d: %d files are open", at, k)
+		}
+		got, herr := m.holdsStep(c.FS, 0)
+		if herr != nil || got != 2 && got != 3 || err == nil && got != 3 {
+			t.Fatalf("cancelled at %d: %d, %v (%v)", at, got, herr, err)
+		}
+		m.steps(t, c.FS, 4, 5)
+		m.holds(t, c.FS, 5)
+		if n.Load() < at {
+			break
+		}
+	}
+}
+
+// TestLock: on a real file system a second Store cannot write while the first is open, and can
+// after it was closed.
+func TestLock(t *testing.T) {
+	ctx := context.Background()
+	dir := filepath.Join(t.TempDir(), "d")
+	o := &Options{Durability: DurableNone}
+	open := func() *Store {
+		s, err := Open(ctx, comm.Self(), dir, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Protect(1, []byte("abc"))
+		return s
+	}
+	a, b := open(), open()
+	if _, err := a.Checkpoint(ctx, 1); err != nil {
+		t.Fatal(err)
+	}
+	if a.lock == nil {
+		t.Skip("SKIPPED: no locks on directories here")
+	}
+	if _, err := b.Checkpoint(ctx, 2); !errors.Is(err, ErrInUse) || errors.Is(err, ErrBroken) {
+		t.Fatalf("%v, want ErrInUse", err)
+	}
+	if _, _, err := Rebuild(ctx, dir, &RebuildOptions{Force: true}); !errors.Is(err, ErrInUse) {
+		t.Errorf("Rebuild: %v, want ErrInUse", err)
+	}
+	c := open() // reading is free
+	if id, _, err := c.Recover(ctx); err != nil || id != 1 {
+		t.Errorf("%d, %v", id, err)
+	}
+	if err := a.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Checkpoint(ctx, 2); !errors.Is(err, ErrInUse) || !errors.Is(err, ErrBroken) {
+		t.Errorf("a Store that knows of nothing: %v, want ErrBroken", err)
+	}
+	if err := b.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Checkpoint(ctx, 2); err != nil {
+		t.Error(err)
+	}
+	if err := c.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, recordName+".next")); err == nil {
+		t.Error("a record is left")
+	}
+}
+
+// TestOptionsDiffer: ranks that would do different things are told so.
+func TestOptionsDiffer(t *testing.T) {
+	for i := range 5 {
+		err := comm.Run(context.Background(), 2, nil, func(ctx context.Context, c comm.Comm) error {
+			o := mode{}.options(vfs.NewMem())
+			if c.Rank() == 1 {
+				switch i {
+				case 0:
+					o.Keep = 2
+				case 1:
+					o.BlockSize = 1024
+				case 2:
+					o.Durability = DurableNone
+				case 3:
+					o.Layout = 2
+				case 4:
+					o.Keep = -1
+				}
+			}
+			_, err := Open(ctx, c, "d", o)
+			if !errors.Is(err, ErrUsage) {
+				return fmt.Errorf("case %d, rank %d: %v, want ErrUsage", i, c.Rank(), err)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// BenchmarkRanks is a checkpoint of many ranks with little data each: what the agreement costs.
+func BenchmarkRanks(b *testing.B) {
+	for _, ranks := range []int{1, 100, 1000} {
+		b.Run(fmt.Sprint(ranks), func(b *testing.B) {
+			dir := b.TempDir()
+			if _, err := os.Stat("/dev/shm"); err == nil {
+				if dir, err = os.MkdirTemp("/dev/shm", "ranks"); err != nil {
+					b.Fatal(err)
+				}
+				defer os.RemoveAll(dir)
+			}
+			err := comm.Run(context.Background(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
+				s, err := Open(ctx, c, filepath.Join(dir, "d"), &Options{Durability: DurableNone})
+				if err != nil {
+					return err
+				}
+				data := make([]byte, 64<<10)
+				s.Protect(1, data)
+				n := b.N
+				if c.Rank() == 0 {
+					b.SetBytes(int64(ranks * len(data)))
+				}
+				for id := range n {
+					data[id%len(data)]++
+					if _, err := s.CheckpointDiff(ctx, int32(id+1)); err != nil {
+						return err
+					}
+				}
+				return s.Close(ctx)
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
+}
