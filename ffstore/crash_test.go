@@ -86,8 +86,13 @@ func TestCrash(t *testing.T) {
 				}
 				mu.Lock()
 				defer mu.Unlock()
-				if points++; points%every != 0 {
-					return nil
+				points++
+				switch op.Kind {
+				case vfs.OpMkdir, vfs.OpRename, vfs.OpSyncDir: // few, and the order of names depends on them
+				default:
+					if points%every != 0 {
+						return nil
+					}
 				}
 				for _, how := range []string{"", " torn", " torn again"} {
 					var o vfs.CrashOptions
@@ -99,7 +104,7 @@ func TestCrash(t *testing.T) {
 				return nil
 			})
 			// Runs of several checkpoints with one store, and restarts between.
-			for _, r := range [][2]int{{1, 1}, {2, 5}, {6, steps}} {
+			for _, r := range [][2]int{{1, 3}, {4, 5}, {6, steps}} {
 				if err := m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {
 					for n := r[0]; n <= r[1]; n++ {
 						if err := c.Barrier(ctx); err != nil {

@@ -17,13 +17,16 @@
 //
 // The side file makes a restart cheap: it tells what the files of all slots hold. It is
 // never trusted without its checksum, and never against the metadata of the file; before a
-// slot is touched the log says so, durably. Without it the next checkpoint is a full
+// slot is touched it says so, durably. Without it the next checkpoint is a full
 // one, and Recover verifies by MD5.
+//
+// The record has a sum of the metadata of every rank's file, and the metadata have the hashes
+// of the data: what is recovered is what was committed. docs/format-fti-store.md has the bytes.
 //
 // # Order of a checkpoint
 //
-//  1. all ranks agree on id and time
-//  2. the leader of each node appends "slot k is being written" to its side file, and syncs it
+//  1. all ranks agree on id and time; rank 0 locks the directory, and sees that nobody else has committed
+//  2. the leader of each node notes in its side file that slot k is about to be written, and syncs it
 //  3. every rank writes the changed blocks, then the metadata, and syncs its file; names
 //     of new files are synced
 //  4. the leaders append the digests and sync
@@ -33,4 +36,9 @@
 //
 // An error before 6 leaves the store as it was, on all ranks. If in 6 it is not known whether the
 // rename has happened, the Store is broken (ErrBroken) and has to be opened again.
+//
+// # Other ways in
+//
+// View reads a store without ranks, Check looks for all that is wrong with it, Export copies
+// a checkpoint to files with FTI's names, Rebuild makes a commit record where it was lost.
 package ffstore

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"os"
 	"reflect"
 	"testing"
 
@@ -181,4 +182,23 @@ func FuzzLog(f *testing.F) {
 			digestsOf(appendRecord(nil, k, l.id, 0, p), "l")
 		}
 	})
+}
+
+// TestDocument: the record in docs/format-fti-store.md is one.
+func TestDocument(t *testing.T) {
+	b, err := os.ReadFile("../docs/format-fti-store.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := bytes.Index(b, []byte(`{"format":`))
+	if i < 0 {
+		t.Fatal("no record")
+	}
+	r, err := decodeRecord(b[i:i+bytes.Index(b[i:], []byte("```"))], "the document")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Checkpoints) != 1 || r.Checkpoints[0].ID != 12 {
+		t.Errorf("%+v", r)
+	}
 }

@@ -91,7 +91,7 @@ func TestManyRanks(t *testing.T) {
 	if got, err := m.holdsStep(c, 0); err != nil || got != 4 {
 		t.Errorf("%d, %v", got, err)
 	}
-	if n := len(mustNames(t, c, "d")); n != 1+10+2 { // the record, ten side files, two slots
+	if n := len(mustNames(t, c, "d")); n != 1+ranks/100+2 { // the record, side files, two slots
 		t.Errorf("%d names in the directory", n)
 	}
 }
