@@ -1,0 +1,279 @@
+package kvtree
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"blobio/internal/vfs"
+)
+
+// LockKind is a kind of file lock.
+type LockKind uint8
+
+// The kinds. Programs that share a file must use the same.
+const (
+	// Flock is flock(2), what the reference uses unless it was built otherwise.
+	Flock LockKind = iota
+	// Fcntl is fcntl(2) of the whole file, which the reference can be built with. Here it is that of open file
+	// descriptions, which excludes the other kind of fcntl too; linux only.
+	Fcntl
+	// NoLock takes none: for a file that only this program touches, at one place.
+	NoLock
+)
+
+// UpdateOptions of Update and ReadLocked. nil means all defaults.
+type UpdateOptions struct {
+	Lock LockKind // default Flock
+	// Replace lets Update begin with an empty tree when the content is damaged (a write in place was cut off).
+	// Default: that is an error and the file stays as it is. The reference goes on with an empty tree.
+	Replace bool
+	Read    *Options
+}
+
+// Validate returns an error that wraps ErrUsage if a field is out of range.
+func (o *UpdateOptions) Validate() error {
+	if o == nil {
+		return nil
+	}
+	if o.Lock > NoLock {
+		return fmt.Errorf("kvtree: UpdateOptions.Lock is %d, want 0 to %d: %w", o.Lock, NoLock, ErrUsage)
+	}
+	return o.Read.Validate()
+}
+
+func (o *UpdateOptions) fill() (UpdateOptions, error) {
+	if o == nil {
+		return UpdateOptions{}, nil
+	}
+	return *o, o.Validate()
+}
+
+// Update reads a file, has it changed by change, and writes it back in place, under an exclusive lock of the file
+// that the programs of the reference honour. It waits for the lock until ctx ends. A file that is not there is made.
+// If change returns an error, nothing is written and Update returns it; if the tree has the bytes it had, nothing is
+// written either. A crash during the write may leave a damaged file (UpdateOptions.Replace): where no program
+// of the reference writes to the file, WriteFile is better.
+//
+// Before anything is changed the lock is tried with a second descriptor: if that gets it too, or the file system knows
+// no locks (one in memory, say), the error wraps ErrNoLocks. What this cannot find is a file system whose locks work on
+// one node but not between nodes.
+func Update(ctx context.Context, fsys vfs.FS, name string, o *UpdateOptions, change func(t *Tree) error) error {
+	opts, err := o.fill()
+	if err != nil {
+		return err
+	}
+	fsys = orOS(fsys)
+	f, made, err := lockFile(ctx, fsys, name, &opts, true)
+	if err != nil {
+		return err
+	}
+	// The lock ends with the descriptor.
+	err = update(f, name, &opts, change)
+	err = errors.Join(err, f.Close())
+	if err == nil && made {
+		err = vfs.SyncParent(fsys, name)
+	}
+	return err
+}
+
+func update(f vfs.File, name string, o *UpdateOptions, change func(t *Tree) error) error {
+	r, err := readFile(f, name, o.Read)
+	if err != nil {
+		var damage *FormatError
+		if !o.Replace || !errors.As(err, &damage) {
+			return err
+		}
+		r = &Record{Tree: New()}
+	}
+	before, err := Encode(r.Tree)
+	if err != nil {
+		return err
+	}
+	if err := change(r.Tree); err != nil {
+		return err
+	}
+	after, err := Encode(r.Tree)
+	if err != nil {
+		return err
+	}
+	if bytes.Equal(before, after) && r.Size == int64(len(after)) {
+		return nil
+	}
+	if _, err := f.WriteAt(after, 0); err != nil {
+		return err
+	}
+	if err := f.Truncate(int64(len(after))); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+// ReadLocked reads a file under a shared lock, so never while Update writes it. Errors are those of ReadFile, or wrap
+// ErrNoLocks.
+func ReadLocked(ctx context.Context, fsys vfs.FS, name string, o *UpdateOptions) (*Tree, error) {
+	opts, err := o.fill()
+	if err != nil {
+		return nil, err
+	}
+	f, _, err := lockFile(ctx, orOS(fsys), name, &opts, false)
+	if err != nil {
+		return nil, err
+	}
+	r, err := readFile(f, name, opts.Read)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	return r.Tree, nil
+}
+
+// lockFile opens and locks a file; an exclusive lock makes it if it is not there. When the name came to mean another
+// file before the lock was got, it begins again.
+func lockFile(ctx context.Context, fsys vfs.FS, name string, o *UpdateOptions, exclusive bool) (f vfs.File, made bool, err error) {
+	for {
+		var now bool
+		f, now, err = openFile(fsys, name, exclusive)
+		made = made || now
+		if err != nil || o.Lock == NoLock {
+			return f, made, err
+		}
+		if err = waitLock(ctx, f, name, o.Lock, exclusive); err == nil && exclusive {
+			err = tryTwice(fsys, f, name, o.Lock)
+		}
+		if err != nil {
+			return nil, made, errors.Join(err, f.Close())
+		}
+		if same(fsys, f, name) {
+			return f, made, nil
+		}
+		if err := f.Close(); err != nil {
+			return nil, made, err
+		}
+	}
+}
+
+// openFile opens a file; for writing also when it is not there.
+func openFile(fsys vfs.FS, name string, write bool) (f vfs.File, made bool, err error) {
+	if !write {
+		f, err = fsys.Open(name)
+		return f, false, err
+	}
+	for range tries {
+		if f, err = fsys.OpenRW(name); !errors.Is(err, fs.ErrNotExist) {
+			return f, false, err
+		}
+		if f, err = fsys.Create(name); !errors.Is(err, fs.ErrExist) {
+			return f, err == nil, err
+		}
+	}
+	return nil, false, err
+}
+
+// same says whether the name still means the open file. Where that cannot be known, it does.
+func same(fsys vfs.FS, f vfs.File, name string) bool {
+	open, ok := f.(interface{ Stat() (fs.FileInfo, error) })
+	if !ok {
+		return true
+	}
+	a, err := open.Stat()
+	if err != nil {
+		return true
+	}
+	b, err := fsys.Stat(name)
+	return err == nil && os.SameFile(a, b)
+}
+
+// The pauses between attempts to get a lock.
+const (
+	firstPause = time.Millisecond
+	lastPause  = 50 * time.Millisecond
+)
+
+// errHeld: another descriptor has the lock.
+var errHeld = errors.New("locked by another")
+
+// waitLock takes a lock as soon as it is free. It asks again and again: a system call that waits could not be ended
+// with ctx.
+func waitLock(ctx context.Context, f vfs.File, name string, kind LockKind, exclusive bool) error {
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := tryLock(f, name, kind, exclusive); !errors.Is(err, errHeld) {
+			return err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return fmt.Errorf("kvtree: %s: waiting for its lock: %w", name, ctx.Err())
+		}
+	}
+}
+
+// tryLock takes a lock if it is free, else it returns errHeld.
+func tryLock(f vfs.File, name string, kind LockKind, exclusive bool) error {
+	c, ok := f.(syscall.Conn)
+	if !ok {
+		return fmt.Errorf("kvtree: %s: not a file of the operating system: %w", name, ErrNoLocks)
+	}
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return err
+	}
+	if e := raw.Control(func(fd uintptr) { err = lock(fd, kind, exclusive) }); e != nil {
+		return e
+	}
+	if err != nil {
+		return fmt.Errorf("kvtree: %s: lock: %w", name, err)
+	}
+	return nil
+}
+
+// tryTwice takes the exclusive lock that f has with a second descriptor, which must fail.
+func tryTwice(fsys vfs.FS, f vfs.File, name string, kind LockKind) error {
+	second, err := fsys.OpenRW(name)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // renamed or removed meanwhile: same finds that out
+		}
+		return err
+	}
+	defer func() { _ = second.Close() }()
+	if !same(fsys, f, name) {
+		return nil
+	}
+	switch err := tryLock(second, name, kind, true); {
+	case err == nil:
+		return fmt.Errorf("kvtree: %s: two descriptors got the same exclusive lock: %w", name, ErrNoLocks)
+	case errors.Is(err, errHeld):
+		return nil
+	default:
+		return err
+	}
+}
+
+// CheckLocks finds out whether locks work in a folder, with a file that it makes and removes. The error wraps
+// ErrNoLocks if they do not.
+func CheckLocks(fsys vfs.FS, dir string, kind LockKind) error {
+	fsys = orOS(fsys)
+	name, err := writeTemp(fsys, filepath.Join(dir, "locks"), nil)
+	if err != nil {
+		return err
+	}
+	f, err := fsys.OpenRW(name)
+	if err == nil {
+		if err = tryLock(f, name, kind, true); err == nil {
+			err = tryTwice(fsys, f, name, kind)
+		}
+		err = errors.Join(err, f.Close())
+	}
+	return errors.Join(err, fsys.Remove(name))
+}
