@@ -68,7 +68,7 @@ func TestCrash(t *testing.T) {
 			rng := rand.New(rand.NewSource(int64(len(m.name))))
 			every := 1
 			if !long {
-				every = 3
+				every = 4 + 5*(m.ranks-1)
 			}
 			points := 0
 			mem := vfs.NewMem()
@@ -180,6 +180,49 @@ func TestKill(t *testing.T) {
 	}
 }
 
+// TestKillThenPower: the program is killed at any operation, another one opens the store, sees a
+// checkpoint, and goes on; then the power fails. What was seen is not gone, unless a newer one
+// is there.
+func TestKillThenPower(t *testing.T) {
+	died := errors.New("killed")
+	m := mode{ranks: 1, diff: true}
+	base := vfs.NewMem()
+	m.steps(t, base, 1, 2)
+	rng := rand.New(rand.NewSource(9))
+	for at := int64(1); ; at++ {
+		mem := base.CrashClone(vfs.CrashOptions{})
+		err := m.run(vfs.FailFrom(mem, at, died), func(ctx context.Context, c comm.Comm, s *Store) error {
+			_, err := m.step(ctx, c, s, 3)
+			return err
+		})
+		saw := int32(0)
+		cuts := 0
+		fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+			if cuts++; saw == 0 || !op.Kind.Changes() && op.Kind != vfs.OpSync || !long && cuts%3 != 0 {
+				return nil
+			}
+			for _, o := range []vfs.CrashOptions{{}, {Rand: rng}} {
+				after := mem.CrashClone(o)
+				if got, err := m.holdsStep(after, 0); err != nil || got != saw && got != saw+1 {
+					t.Fatalf("killed at %d, saw %d, power cut before %v: %d, %v", at, saw, op, got, err)
+				}
+			}
+			return nil
+		})
+		if err := m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {
+			l := s.List()
+			saw = l[len(l)-1].ID
+			_, err := m.step(ctx, c, s, int(saw)+1)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if err == nil {
+			break
+		}
+	}
+}
+
 // TestFaults: every single operation fails once, on whatever rank does it. All ranks get an
 // error or none does; what was committed stays; and the same store goes on, unless it says that
 // it is broken.
@@ -190,7 +233,7 @@ func TestFaults(t *testing.T) {
 			t.Parallel()
 			every := int64(1)
 			if !long {
-				every = 2
+				every = 2 * int64(m.ranks)
 			}
 			base := vfs.NewMem()
 			if err := m.run(base, func(ctx context.Context, c comm.Comm, s *Store) error {
