@@ -59,6 +59,7 @@ type Update struct {
 	o      UpdateOptions
 	dst    vfs.File
 	g      *growth
+	sizes  map[int32]int64 // of o.Vars
 	added  map[int32]bool
 	chunks []chunkDigests // by container
 	err    error
@@ -72,14 +73,13 @@ func (w *Writer) Begin(dst vfs.File, o UpdateOptions) (*Update, error) {
 	if w.open != nil {
 		return nil, usageErr("Begin during another update")
 	}
-	u := &Update{w: w, o: o, dst: dst, g: w.g.clone(), added: map[int32]bool{}}
+	u := &Update{w: w, o: o, dst: dst, g: w.g.clone(), sizes: map[int32]int64{}, added: map[int32]bool{}}
 	u.o.Prev, u.o.Recent = w.usable(o.Prev), w.usable(o.Recent)
-	seen := map[int32]bool{}
 	for _, v := range o.Vars {
-		if v.Size < 0 || seen[v.ID] {
+		if _, seen := u.sizes[v.ID]; v.Size < 0 || seen {
 			return nil, usageErr("variable %d: size %d, or protected twice", v.ID, v.Size)
 		}
-		seen[v.ID] = true
+		u.sizes[v.ID] = v.Size
 		u.g.variable(v.ID)
 	}
 	if !w.o.Layout.atEnd() {
@@ -91,7 +91,7 @@ func (w *Writer) Begin(dst vfs.File, o UpdateOptions) (*Update, error) {
 		}
 	}
 	for id, v := range u.g.vars { // what is not added is empty
-		if !seen[id] || w.o.Layout.atEnd() {
+		if _, seen := u.sizes[id]; !seen || w.o.Layout.atEnd() {
 			u.g.fit(id, 0)
 		}
 		if len(v.at) > 0 {
@@ -136,7 +136,7 @@ func (u *Update) addAll(ctx context.Context, vars []VarBuf) error {
 			return usageErr("variable %d is added twice", v.ID)
 		}
 		size := int64(len(v.Data))
-		if k := slices.IndexFunc(u.o.Vars, func(s VarSize) bool { return s.ID == v.ID }); len(u.o.Vars) > 0 && (k < 0 || u.o.Vars[k].Size != size) {
+		if want, ok := u.sizes[v.ID]; len(u.o.Vars) > 0 && (!ok || want != size) {
 			return usageErr("variable %d of %d bytes is not among those that Begin was told", v.ID, size)
 		}
 		u.added[v.ID] = true

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -531,5 +532,40 @@ func TestShrinkToBlockMultiple(t *testing.T) {
 		}
 		s.prev = res.Digests
 		s.holds(t, map[int32][]byte{1: data[:n]}, int32(i))
+	}
+}
+
+// A checkpoint of many variables takes no time that grows with their square.
+func TestUpdateManyVariables(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	const n = 300_000
+	o := UpdateOptions{CkptID: 1, Fresh: true}
+	var vars []VarBuf
+	for i := range int32(n) {
+		o.Vars = append(o.Vars, VarSize{i, 1})
+		vars = append(vars, VarBuf{i, []byte{byte(i)}})
+	}
+	w, err := NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	dst, _ := created(t)
+	u, err := w.Begin(dst, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := u.AddAll(t.Context(), vars); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := u.Finish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if d := time.Since(start); d > 10*time.Second {
+		t.Errorf("%d variables: %v", n, d)
+	} else {
+		t.Logf("%d variables: %v", n, d)
 	}
 }
