@@ -70,20 +70,15 @@ func Update(ctx context.Context, fsys vfs.FS, name string, o *UpdateOptions, cha
 		return err
 	}
 	fsys = orOS(fsys)
-	f, made, err := lockFile(ctx, fsys, name, &opts, true)
+	f, err := lockFile(ctx, fsys, name, &opts, true)
 	if err != nil {
 		return err
 	}
-	// The lock ends with the descriptor.
-	err = update(f, name, &opts, change)
-	err = errors.Join(err, f.Close())
-	if err == nil && made {
-		err = vfs.SyncParent(fsys, name)
-	}
-	return err
+	err = update(fsys, f, name, &opts, change)
+	return errors.Join(err, f.Close()) // the lock ends with the descriptor
 }
 
-func update(f vfs.File, name string, o *UpdateOptions, change func(t *Tree) error) error {
+func update(fsys vfs.FS, f vfs.File, name string, o *UpdateOptions, change func(t *Tree) error) error {
 	r, err := readFile(f, name, o.Read)
 	if err != nil {
 		var damage *FormatError
@@ -112,7 +107,10 @@ func update(f vfs.File, name string, o *UpdateOptions, change func(t *Tree) erro
 	if err := f.Truncate(int64(len(after))); err != nil {
 		return err
 	}
-	return f.Sync()
+	if err := f.Sync(); err != nil || r.Size > 0 {
+		return err
+	}
+	return vfs.SyncParent(fsys, name) // the file was empty, so perhaps just made
 }
 
 // ReadLocked reads a file under a shared lock, so never while Update writes it. Errors are those of ReadFile, or wrap
@@ -122,7 +120,7 @@ func ReadLocked(ctx context.Context, fsys vfs.FS, name string, o *UpdateOptions)
 	if err != nil {
 		return nil, err
 	}
-	f, _, err := lockFile(ctx, orOS(fsys), name, &opts, false)
+	f, err := lockFile(ctx, orOS(fsys), name, &opts, false)
 	if err != nil {
 		return nil, err
 	}
@@ -135,44 +133,41 @@ func ReadLocked(ctx context.Context, fsys vfs.FS, name string, o *UpdateOptions)
 
 // lockFile opens and locks a file; an exclusive lock makes it if it is not there. When the name came to mean another
 // file before the lock was got, it begins again.
-func lockFile(ctx context.Context, fsys vfs.FS, name string, o *UpdateOptions, exclusive bool) (f vfs.File, made bool, err error) {
+func lockFile(ctx context.Context, fsys vfs.FS, name string, o *UpdateOptions, exclusive bool) (vfs.File, error) {
 	for {
-		var now bool
-		f, now, err = openFile(fsys, name, exclusive)
-		made = made || now
+		f, err := openFile(fsys, name, exclusive)
 		if err != nil || o.Lock == NoLock {
-			return f, made, err
+			return f, err
 		}
 		if err = waitLock(ctx, f, name, o.Lock, exclusive); err == nil && exclusive {
 			err = tryTwice(fsys, f, name, o.Lock)
 		}
 		if err != nil {
-			return nil, made, errors.Join(err, f.Close())
+			return nil, errors.Join(err, f.Close())
 		}
 		if same(fsys, f, name) {
-			return f, made, nil
+			return f, nil
 		}
 		if err := f.Close(); err != nil {
-			return nil, made, err
+			return nil, err
 		}
 	}
 }
 
 // openFile opens a file; for writing also when it is not there.
-func openFile(fsys vfs.FS, name string, write bool) (f vfs.File, made bool, err error) {
+func openFile(fsys vfs.FS, name string, write bool) (f vfs.File, err error) {
 	if !write {
-		f, err = fsys.Open(name)
-		return f, false, err
+		return fsys.Open(name)
 	}
 	for range tries {
 		if f, err = fsys.OpenRW(name); !errors.Is(err, fs.ErrNotExist) {
-			return f, false, err
+			return f, err
 		}
 		if f, err = fsys.Create(name); !errors.Is(err, fs.ErrExist) {
-			return f, err == nil, err
+			return f, err
 		}
 	}
-	return nil, false, err
+	return nil, err
 }
 
 // same says whether the name still means the open file. Where that cannot be known, it does.
