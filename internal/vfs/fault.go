@@ -29,11 +29,12 @@ const (
 	OpMkdir
 	OpReadDir
 	OpStat
+	OpSetMeta // SetFileMeta
 	numKinds
 )
 
 var kindNames = [numKinds]string{"create", "open", "write", "read", "sync", "rename", "remove",
-	"truncate", "allocate", "close", "syncdir", "mkdir", "readdir", "stat"}
+	"truncate", "allocate", "close", "syncdir", "mkdir", "readdir", "stat", "setmeta"}
 
 // String is the name of the kind in lower case.
 func (k OpKind) String() string {

@@ -30,6 +30,7 @@ func program(fsys FS) (err error) {
 		func() error { _, err := ReadFile(fsys, "d/g", 100); return err },
 		func() error { _, err := fsys.Stat("d/g"); return err },
 		func() error { _, err := fsys.ReadDir("d"); return err },
+		func() error { return SetMeta(fsys, "d/g", Meta{Mode: ModeRegular}) },
 		func() error { return fsys.Remove("d/g") },
 	}
 	for _, step := range steps {

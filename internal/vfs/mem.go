@@ -28,7 +28,8 @@ type Mem struct {
 // node is a directory or a file.
 type node struct {
 	dir     bool
-	mtime   atomic.Int64 // unix nanoseconds
+	mtime   atomic.Int64         // unix nanoseconds
+	meta    atomic.Pointer[Meta] // what SetFileMeta told; nil: nothing
 	entries map[string]*node
 	durable map[string]*node // the entries after a power loss now
 	log     []dirOp          // changes since durable, in order
@@ -327,7 +328,7 @@ func (m *Mem) SyncDir(name string) error {
 }
 
 func (n *node) info(base string) fs.FileInfo {
-	i := memInfo{name: base, dir: n.dir, mtime: time.Unix(0, n.mtime.Load())}
+	i := memInfo{name: base, dir: n.dir, mtime: time.Unix(0, n.mtime.Load()), meta: n.meta.Load()}
 	if !n.dir {
 		n.file.mu.RLock()
 		i.size = n.file.size
@@ -342,16 +343,24 @@ type memInfo struct {
 	size  int64
 	dir   bool
 	mtime time.Time
+	meta  *Meta
 }
 
 func (i memInfo) Name() string       { return i.name }
 func (i memInfo) Size() int64        { return i.size }
 func (i memInfo) ModTime() time.Time { return i.mtime }
 func (i memInfo) IsDir() bool        { return i.dir }
-func (i memInfo) Sys() any           { return nil }
 func (i memInfo) Mode() fs.FileMode {
 	if i.dir {
 		return fs.ModeDir | 0o777
 	}
 	return 0o666
+}
+
+// Sys returns the *Meta that SetFileMeta told, if it did.
+func (i memInfo) Sys() any {
+	if i.meta == nil {
+		return nil
+	}
+	return i.meta
 }

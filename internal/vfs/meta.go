@@ -1,0 +1,159 @@
+package vfs
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+	"time"
+)
+
+// Meta is what a file has besides its bytes and its name.
+type Meta struct {
+	Size  int64  // bytes; SetMeta does not change it
+	Mode  uint32 // as st_mode of POSIX: ModeRegular and the permission bits
+	UID   uint32
+	GID   uint32
+	Atime time.Time
+	Ctime time.Time // no system lets it be set
+	Mtime time.Time
+}
+
+// ModeRegular is S_IFREG, the type of a regular file in Meta.Mode.
+const ModeRegular = 0o100000
+
+// Bits of st_mode beside the permissions.
+const (
+	modeSetuid = 0o4000
+	modeSetgid = 0o2000
+	modeSticky = 0o1000
+)
+
+// MetaFS is what a FS may implement beyond FS. OS and Mem do, and the wrappers of this
+// package when what is under them does.
+type MetaFS interface {
+	FileMeta(name string) (Meta, error)    // of a regular file
+	SetFileMeta(name string, m Meta) error // permissions, times, and the owner where the process may
+}
+
+// MetaOf returns the metadata of a regular file. Of a FS that is no MetaFS it is what Stat
+// tells; owners are 0 and all times the same then.
+func MetaOf(fsys FS, name string) (Meta, error) {
+	if m, ok := fsys.(MetaFS); ok {
+		return m.FileMeta(name)
+	}
+	st, err := fsys.Stat(name)
+	if err != nil {
+		return Meta{}, err
+	}
+	return metaOf(name, st)
+}
+
+// SetMeta gives a file permissions, times, and the owner where the process may; of a FS
+// that is no MetaFS it does nothing.
+func SetMeta(fsys FS, name string, m Meta) error {
+	if mfs, ok := fsys.(MetaFS); ok {
+		return mfs.SetFileMeta(name, m)
+	}
+	return nil
+}
+
+func metaOf(name string, st fs.FileInfo) (Meta, error) {
+	if !st.Mode().IsRegular() {
+		return Meta{}, perr("meta", name, fs.ErrInvalid)
+	}
+	m := Meta{Size: st.Size(), Mode: ModeRegular | uint32(st.Mode().Perm()), Mtime: st.ModTime()}
+	if st.Mode()&fs.ModeSetuid != 0 {
+		m.Mode |= modeSetuid
+	}
+	if st.Mode()&fs.ModeSetgid != 0 {
+		m.Mode |= modeSetgid
+	}
+	if st.Mode()&fs.ModeSticky != 0 {
+		m.Mode |= modeSticky
+	}
+	m.Atime, m.Ctime = m.Mtime, m.Mtime
+	sysMeta(&m, st)
+	return m, nil
+}
+
+// fileMode is the mode in the bits of package fs.
+func (m Meta) fileMode() fs.FileMode {
+	mode := fs.FileMode(m.Mode & 0o777)
+	if m.Mode&modeSetuid != 0 {
+		mode |= fs.ModeSetuid
+	}
+	if m.Mode&modeSetgid != 0 {
+		mode |= fs.ModeSetgid
+	}
+	if m.Mode&modeSticky != 0 {
+		mode |= fs.ModeSticky
+	}
+	return mode
+}
+
+// FileMeta implements MetaFS.
+func (osFS) FileMeta(name string) (Meta, error) {
+	st, err := os.Stat(name)
+	if err != nil {
+		return Meta{}, err
+	}
+	return metaOf(name, st)
+}
+
+// SetFileMeta implements MetaFS. When the owner could not be set, the bits that lend his rights are left off.
+func (osFS) SetFileMeta(name string, m Meta) error {
+	if err := os.Lchown(name, int(m.UID), int(m.GID)); err != nil {
+		m.Mode &^= modeSetuid | modeSetgid
+	}
+	if err := os.Chmod(name, m.fileMode()); err != nil {
+		return err
+	}
+	return os.Chtimes(name, m.Atime, m.Mtime)
+}
+
+// FileMeta implements MetaFS.
+func (m *Mem) FileMeta(name string) (Meta, error) {
+	st, err := m.Stat(name)
+	if err != nil {
+		return Meta{}, err
+	}
+	return metaOf(name, st)
+}
+
+// SetFileMeta implements MetaFS. A power loss takes it away.
+func (m *Mem) SetFileMeta(name string, meta Meta) error {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	n, err := m.walk(split(name))
+	if err == nil && n.dir {
+		err = syscall.EISDIR
+	}
+	if err != nil {
+		return perr("setmeta", name, err)
+	}
+	n.mtime.Store(meta.Mtime.UnixNano())
+	n.meta.Store(&meta)
+	return nil
+}
+
+// FileMeta implements MetaFS.
+func (f *faultFS) FileMeta(name string) (Meta, error) {
+	if err := f.ask(Op{Kind: OpStat, Name: name}); err != nil {
+		return Meta{}, err
+	}
+	return MetaOf(f.under, name)
+}
+
+// SetFileMeta implements MetaFS.
+func (f *faultFS) SetFileMeta(name string, m Meta) error {
+	if err := f.ask(Op{Kind: OpSetMeta, Name: name}); err != nil {
+		return err
+	}
+	return SetMeta(f.under, name, m)
+}
+
+// FileMeta implements MetaFS.
+func (c *Counter) FileMeta(name string) (Meta, error) { return MetaOf(c.FS, name) }
+
+// SetFileMeta implements MetaFS.
+func (c *Counter) SetFileMeta(name string, m Meta) error { return SetMeta(c.FS, name, m) }
