@@ -140,6 +140,9 @@ func TestCrash(t *testing.T) {
 func TestKill(t *testing.T) {
 	for _, m := range modes {
 		for _, d := range []Durability{DurableCommit, DurableData, DurableNone} {
+			if d != DurableCommit && !long && m.name != "diff" && m.name != "ranks" {
+				continue
+			}
 			t.Run(fmt.Sprintf("%s/%d", m.name, d), func(t *testing.T) {
 				t.Parallel()
 				m := m // shared by the runs with other durabilities

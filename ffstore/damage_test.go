@@ -223,7 +223,7 @@ func mustView(t testing.TB, fsys vfs.FS) *View {
 // TestDamageIsNotKept: bytes that are bad in a file are not what the side file says; the next
 // differential checkpoints into this slot must not rely on it, nor after another restart.
 func TestDamageIsNotKept(t *testing.T) {
-	for _, again := range []bool{false, true} {
+	for _, how := range []struct{ running, again bool }{{false, false}, {false, true}, {true, false}, {true, true}} {
 		mem := vfs.NewMem()
 		ctx := context.Background()
 		m := mode{ranks: 1, diff: true}
@@ -242,8 +242,10 @@ func TestDamageIsNotKept(t *testing.T) {
 		b := readAll(t, mem, FileName("d", slot, 0))
 		b[5000] ^= 1
 		writeAll(t, mem, FileName("d", slot, 0), b)
-		if s, err = Open(ctx, comm.Self(), "d", m.options(mem)); err != nil {
-			t.Fatal(err)
+		if !how.running {
+			if s, err = Open(ctx, comm.Self(), "d", m.options(mem)); err != nil {
+				t.Fatal(err)
+			}
 		}
 		s.Protect(1, bytes.Clone(data))
 		if _, _, err := s.Recover(ctx); !errors.Is(err, ErrChecksum) {
@@ -254,7 +256,7 @@ func TestDamageIsNotKept(t *testing.T) {
 			if _, err := s.CheckpointDiff(ctx, id); err != nil {
 				t.Fatal(err)
 			}
-			if again {
+			if how.again {
 				if s, err = Open(ctx, comm.Self(), "d", m.options(mem)); err != nil {
 					t.Fatal(err)
 				}

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +18,17 @@ import (
 // content is what variable id of a rank holds at a step: sizes grow and shrink, a quarter
 // of the groups of 512 bytes changes with each step.
 func content(rank int, id int32, step int) []byte {
+	k := [3]int{rank, int(id), step}
+	b, ok := contents.Load(k)
+	if !ok {
+		b, _ = contents.LoadOrStore(k, makeContent(rank, id, step))
+	}
+	return bytes.Clone(b.([]byte))
+}
+
+var contents sync.Map
+
+func makeContent(rank int, id int32, step int) []byte {
 	n := 700 * int(id) * (1 + (step+int(id))%3)
 	if id == 2 && step%4 == 3 {
 		n = 0
