@@ -196,6 +196,14 @@ func TestUpdate(t *testing.T) {
 			if err := kvtree.Update(ctx, nil, name, &kvtree.UpdateOptions{Lock: kind, Replace: true}, set); err != nil {
 				t.Error(err)
 			}
+			payload := append(read(t, name), "payload"...)
+			if err := os.WriteFile(name, payload, 0o666); err != nil {
+				t.Fatal(err)
+			}
+			set2 := func(t *kvtree.Tree) error { t.SetInt("N", 2); return nil }
+			if err := kvtree.Update(ctx, nil, name, o, set2); !errors.Is(err, kvtree.ErrUsage) || !bytes.Equal(read(t, name), payload) {
+				t.Errorf("file with a payload: %v", err)
+			}
 			if err := kvtree.CheckLocks(nil, filepath.Dir(name), kind); err != nil {
 				t.Error(err)
 			}

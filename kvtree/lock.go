@@ -32,7 +32,8 @@ const (
 type UpdateOptions struct {
 	Lock LockKind // default Flock
 	// Replace lets Update begin with an empty tree when the content is damaged (a write in place was cut off).
-	// Default: that is an error and the file stays as it is. The reference goes on with an empty tree.
+	// It also lets Update cut off what follows the record. Default: both are errors and the file stays as it is. The
+	// reference goes on.
 	Replace bool
 	Read    *Options
 }
@@ -86,6 +87,11 @@ func update(fsys vfs.FS, f vfs.File, name string, o *UpdateOptions, change func(
 			return err
 		}
 		r = &Record{Tree: New()}
+	}
+	if size, err := f.Size(); err != nil {
+		return err
+	} else if r.Size > 0 && size > r.Size && !o.Replace {
+		return fmt.Errorf("kvtree: %s: %d bytes follow the tree and would be cut off: %w", name, size-r.Size, ErrUsage)
 	}
 	before, err := Encode(r.Tree)
 	if err != nil {
