@@ -18,7 +18,7 @@ func TestFormulas(t *testing.T) {
 		young, daly float64 // seconds, worked out by hand
 	}{
 		{50 * time.Second, 100 * time.Hour, 6000, 5966.712963}, // x = C/2M = 50/720000: 6000*(1 + sqrt(x)/3 + x/9) - 50
-		{8 * time.Second, 100 * time.Second, 40, 34.844444444},    // x = 0.04: 40*(1 + 0.2/3 + 0.04/9) - 8
+		{8 * time.Second, 100 * time.Second, 40, 34.844444444}, // x = 0.04: 40*(1 + 0.2/3 + 0.04/9) - 8
 		{200 * time.Second, 100 * time.Second, 200, 100},       // C >= 2M
 		{300 * time.Second, 100 * time.Second, 244.948974278, 100},
 	} {
