@@ -1,0 +1,77 @@
+package record
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"blobio/kvtree"
+)
+
+// Dataset is the record of a dataset.
+type Dataset struct {
+	ID         int    // from 1
+	Name       string //
+	User       string
+	JobName    string
+	JobID      string
+	Cluster    string
+	Created    time.Time // in microseconds; zero: not known
+	Ckpt       int       // number of the checkpoint, from 1; 0: none
+	Checkpoint bool      // usable for restart
+	Output     bool      // the application's output
+	Files      int64     // of all ranks
+	Size       int64     // bytes of all files
+	Complete   bool
+	Extra      *kvtree.Tree // further keys; may be nil
+}
+
+var datasetKeys = map[string]bool{"ID": true, "NAME": true, "USER": true, "JOBNAME": true, "JOBID": true, "CLUSTER": true,
+	"CREATED": true, "CKPT": true, "FLAG_CKPT": true, "FLAG_OUTPUT": true, "FILES": true, "SIZE": true, "COMPLETE": true}
+
+// ParseDataset reads a record. Where the flags are absent (generation A) a dataset is a checkpoint if it has the
+// number of one. file is for errors.
+func ParseDataset(t *kvtree.Tree, file string) (Dataset, error) {
+	f := Fields{Tree: t, Pkg: "scr", File: file, Path: "DSET"}
+	d := Dataset{
+		ID: f.Int("ID", 0), Name: f.Str("NAME"), User: f.Str("USER"), JobName: f.Str("JOBNAME"), JobID: f.Str("JOBID"),
+		Cluster: f.Str("CLUSTER"), Ckpt: f.Int("CKPT", 0), Checkpoint: f.Bool("FLAG_CKPT"), Output: f.Bool("FLAG_OUTPUT"),
+		Files: f.Int64("FILES", 0), Size: f.Int64("SIZE", 0), Complete: f.Bool("COMPLETE"), Extra: extra(t, datasetKeys),
+	}
+	if t.Has("CREATED") {
+		d.Created = time.UnixMicro(f.Int64("CREATED", math.MinInt64))
+	}
+	if !t.Has("FLAG_CKPT") {
+		d.Checkpoint = d.Ckpt > 0
+	}
+	return d, f.Err()
+}
+
+// Tree makes the tree of a record, in the order of the reference.
+func (d Dataset) Tree() *kvtree.Tree {
+	t := kvtree.New()
+	if d.Extra != nil {
+		t.Merge(d.Extra)
+	}
+	setBool(t, "COMPLETE", d.Complete)
+	t.SetInt64("SIZE", d.Size)
+	t.SetInt64("FILES", d.Files)
+	if d.Ckpt > 0 {
+		t.SetInt("CKPT", d.Ckpt)
+	}
+	setText(t, "CLUSTER", d.Cluster)
+	setText(t, "JOBID", d.JobID)
+	setText(t, "JOBNAME", d.JobName)
+	setText(t, "USER", d.User)
+	if !d.Created.IsZero() {
+		t.SetInt64("CREATED", d.Created.UnixMicro())
+	}
+	setBool(t, "FLAG_OUTPUT", d.Output)
+	setBool(t, "FLAG_CKPT", d.Checkpoint)
+	t.SetStr("NAME", d.Name)
+	t.SetInt("ID", d.ID)
+	return t
+}
+
+// DefaultName is the name that a dataset has when the application gave none.
+func DefaultName(id int) string { return "scr.dataset." + strconv.Itoa(id) }

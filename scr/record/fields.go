@@ -1,0 +1,156 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"blobio/internal/fault"
+	"blobio/kvtree"
+)
+
+// FormatError says what is wrong with a record, and of which file.
+type FormatError = fault.FormatError
+
+// ErrCorrupt is the class of a value that cannot be.
+var ErrCorrupt = fault.ErrCorrupt
+
+// Fields reads the values of a tree and keeps the first error. Keys that are absent give zero values.
+type Fields struct {
+	Tree *kvtree.Tree
+	Pkg  string // for errors
+	File string // for errors; may be empty
+	Path string // for errors: where the tree is, as "DSET/3"
+	err  error
+}
+
+// Err is the first error, or nil.
+func (f *Fields) Err() error { return f.err }
+
+// Fail makes err the error of a key, if there was none before.
+func (f *Fields) Fail(key string, err error) {
+	if f.err != nil {
+		return
+	}
+	class := ErrCorrupt
+	for _, c := range []error{fault.ErrMissing, fault.ErrRange} {
+		if errors.Is(err, c) {
+			class = c
+		}
+	}
+	field := key
+	if f.Path != "" {
+		field = f.Path + "/" + key
+	}
+	f.err = &FormatError{Pkg: f.Pkg, File: f.File, Offset: -1, Field: field, Msg: err.Error(), Err: class}
+}
+
+// Str is a text.
+func (f *Fields) Str(key string) string {
+	if !f.Tree.Has(key) {
+		return ""
+	}
+	v, err := f.Tree.Str(key)
+	if err != nil {
+		f.Fail(key, err)
+	}
+	return v
+}
+
+// Int64 is a number from lo on; absent is 0.
+func (f *Fields) Int64(key string, lo int64) int64 {
+	if !f.Tree.Has(key) {
+		return 0
+	}
+	v, err := f.Tree.Int64(key)
+	if err == nil && v < lo {
+		err = fmt.Errorf("%d, want at least %d", v, lo)
+	}
+	if err != nil {
+		f.Fail(key, err)
+		return 0
+	}
+	return v
+}
+
+// Int is a number lo ... 2^31-1; absent is 0.
+func (f *Fields) Int(key string, lo int) int {
+	if !f.Tree.Has(key) {
+		return 0
+	}
+	v, err := f.Tree.Int64(key)
+	if err == nil && (v < int64(lo) || v > math.MaxInt32) {
+		err = fmt.Errorf("%d, want %d to %d", v, lo, math.MaxInt32)
+	}
+	if err != nil {
+		f.Fail(key, err)
+		return 0
+	}
+	return int(v)
+}
+
+// Uint32 is a number 0 ... 2^32-1; absent is 0.
+func (f *Fields) Uint32(key string) uint32 {
+	v := f.Int64(key, 0)
+	if v > math.MaxUint32 {
+		f.Fail(key, fmt.Errorf("%d, want at most %d", v, uint32(math.MaxUint32)))
+		return 0
+	}
+	return uint32(v)
+}
+
+// Bool is 0 or 1; absent is false.
+func (f *Fields) Bool(key string) bool {
+	if !f.Tree.Has(key) {
+		return false
+	}
+	v, err := f.Tree.Int64(key)
+	if err == nil && v != 0 && v != 1 {
+		err = fmt.Errorf("%d, want 0 or 1", v)
+	}
+	if err != nil {
+		f.Fail(key, err)
+	}
+	return v == 1
+}
+
+// CRC is a CRC-32 and whether there is one.
+func (f *Fields) CRC(key string) (uint32, bool) {
+	if !f.Tree.Has(key) {
+		return 0, false
+	}
+	v, err := f.Tree.CRC32(key)
+	if err != nil {
+		f.Fail(key, err)
+		return 0, false
+	}
+	return v, true
+}
+
+// extra is what a tree holds beside the known keys, nil for nothing.
+func extra(t *kvtree.Tree, known map[string]bool) *kvtree.Tree {
+	var rest *kvtree.Tree
+	for key, sub := range t.All() {
+		if !known[key] {
+			if rest == nil {
+				rest = kvtree.New()
+			}
+			rest.Set(key, sub.Clone())
+		}
+	}
+	return rest
+}
+
+func setBool(t *kvtree.Tree, key string, v bool) {
+	n := 0
+	if v {
+		n = 1
+	}
+	t.SetInt(key, n)
+}
+
+func setText(t *kvtree.Tree, key, v string) {
+	if v != "" {
+		t.SetStr(key, v)
+	}
+}

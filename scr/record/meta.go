@@ -1,0 +1,95 @@
+package record
+
+import (
+	"math"
+	"time"
+
+	"blobio/internal/vfs"
+	"blobio/kvtree"
+)
+
+// Meta is the record of a file of a dataset.
+type Meta struct {
+	Orig     string // what the application called the file
+	Path     string // absolute folder of that
+	Name     string // base name of that
+	Size     int64  // bytes
+	Ranks    int    // of the run that wrote the file
+	Complete bool
+	Ckpt     int    // [A,B] number of the checkpoint; 0: absent
+	File     string // [A,B] base name
+	Type     string // [A,B] FULL, PARTNER, XOR; USER
+	CRC      uint32 // of the bytes, if HasCRC
+	HasCRC   bool
+	HasStat  bool     // Stat is known
+	Stat     vfs.Meta // [C] mode, owner, times; its Size is not used
+	Extra    *kvtree.Tree
+}
+
+var metaKeys = map[string]bool{"ORIG": true, "PATH": true, "NAME": true, "ORIGPATH": true, "ORIGNAME": true, "SIZE": true,
+	"RANKS": true, "COMPLETE": true, "CKPT": true, "FILE": true, "TYPE": true, "CRC": true, "MODE": true, "UID": true, "GID": true,
+	"ATIME_SECS": true, "ATIME_NSECS": true, "CTIME_SECS": true, "CTIME_NSECS": true, "MTIME_SECS": true, "MTIME_NSECS": true}
+
+// ParseMeta reads a record. file is for errors.
+func ParseMeta(t *kvtree.Tree, file string) (Meta, error) {
+	f := Fields{Tree: t, Pkg: "scr", File: file, Path: "META"}
+	m := Meta{
+		Orig: f.Str("ORIG"), Path: f.Str("PATH"), Name: f.Str("NAME"), Size: f.Int64("SIZE", 0), Ranks: f.Int("RANKS", 0),
+		Complete: f.Bool("COMPLETE"), Ckpt: f.Int("CKPT", 0), File: f.Str("FILE"), Type: f.Str("TYPE"),
+		HasStat: t.Has("MODE"), Extra: extra(t, metaKeys),
+	}
+	m.CRC, m.HasCRC = f.CRC("CRC")
+	if m.Path == "" {
+		m.Path = f.Str("ORIGPATH")
+	}
+	if m.Name == "" {
+		m.Name = f.Str("ORIGNAME")
+	}
+	if m.HasStat {
+		m.Stat = vfs.Meta{Size: m.Size, Mode: f.Uint32("MODE"), UID: f.Uint32("UID"), GID: f.Uint32("GID"),
+			Atime: f.time("ATIME"), Ctime: f.time("CTIME"), Mtime: f.time("MTIME")}
+	}
+	return m, f.Err()
+}
+
+func (f *Fields) time(key string) time.Time {
+	return time.Unix(f.Int64(key+"_SECS", math.MinInt64), f.Int64(key+"_NSECS", 0))
+}
+
+// Tree makes the tree of a record, in the order of the reference.
+func (m Meta) Tree() *kvtree.Tree {
+	t := kvtree.New()
+	if m.Extra != nil {
+		t.Merge(m.Extra)
+	}
+	if m.HasStat {
+		setTime(t, "MTIME", m.Stat.Mtime)
+		setTime(t, "CTIME", m.Stat.Ctime)
+		setTime(t, "ATIME", m.Stat.Atime)
+		t.SetInt64("GID", int64(m.Stat.GID))
+		t.SetInt64("UID", int64(m.Stat.UID))
+		t.SetInt64("MODE", int64(m.Stat.Mode))
+	}
+	if m.HasCRC {
+		t.SetCRC32("CRC", m.CRC)
+	}
+	setText(t, "TYPE", m.Type)
+	setText(t, "FILE", m.File)
+	if m.Ckpt > 0 {
+		t.SetInt("CKPT", m.Ckpt)
+	}
+	setBool(t, "COMPLETE", m.Complete)
+	t.SetInt64("SIZE", m.Size)
+	setText(t, "NAME", m.Name)
+	setText(t, "PATH", m.Path)
+	setText(t, "ORIG", m.Orig)
+	if m.Ranks > 0 {
+		t.SetInt("RANKS", m.Ranks)
+	}
+	return t
+}
+
+func setTime(t *kvtree.Tree, key string, at time.Time) {
+	t.SetInt64(key+"_NSECS", int64(at.Nanosecond()))
+	t.SetInt64(key+"_SECS", at.Unix())
+}
