@@ -124,7 +124,7 @@ func (f *ffConvertFlags) run(cmd *cobra.Command, e *env, compact bool, in, out s
 	if err != nil {
 		return err
 	}
-	if sameFile(in, out) {
+	if sameFile(file.path, out) {
 		return usagef("input and output are one file, %s", in)
 	}
 	stage, write := "convert", ffformat.Convert

@@ -106,7 +106,7 @@ func (f *ffRepairFlags) run(cmd *cobra.Command, e *env, in, out string) error {
 		return err
 	}
 	defer file.Close()
-	if !f.dry && sameFile(in, out) {
+	if !f.dry && sameFile(file.path, out) {
 		return usagef("input and output are one file, %s: the input is never changed", in)
 	}
 	p := e.newProgress()

@@ -77,6 +77,9 @@ func TestFFStore(t *testing.T) {
 	x := t.TempDir()
 	good(t, "ff", "extract", dir+"@5/1", "-o", x)
 	good(t, "ff", "convert", "--no-sync", "--layout", "B", dir+"@5/1", filepath.Join(x, "b.fti"))
+	for _, verb := range []string{"convert", "compact", "repair"} { // a file of the store is not replaced by itself
+		bad(t, exitFailed, "input and output are one file", "ff", verb, "--force", dir+"@5/1", ffstore.FileName(dir, 2, 1))
+	}
 	bad(t, exitFailed, "no checkpoint 3 in "+dir+", there are 4, 5", "ff", "ls", dir+"@3")
 	bad(t, exitFailed, "no rank 2", "ff", "dump", dir+"@4/2")
 	bad(t, exitFailed, "no such file", "ff", "dump", dir+"@x")
