@@ -214,6 +214,41 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
+// TestUpdateCrashAndFault: a write in place can be torn, but then reading says so.
+func TestUpdateCrashAndFault(t *testing.T) {
+	o := &kvtree.UpdateOptions{Lock: kvtree.NoLock}
+	setup := func() *vfs.Mem {
+		mem := vfs.NewMem()
+		if err := kvtree.WriteFile(mem, "f", counter(50)); err != nil {
+			t.Fatal(err)
+		}
+		return mem
+	}
+	change := func(t *kvtree.Tree) error { t.UnsetAll(); t.Merge(counter(2)); return nil }
+	check := func(what string, fsys vfs.FS) {
+		t.Helper()
+		got, err := kvtree.ReadFile(fsys, "f", nil)
+		var fe *kvtree.FormatError
+		if err != nil && !errors.As(err, &fe) || err == nil && !got.Equal(counter(50)) && !got.Equal(counter(2)) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	count := vfs.Count(setup())
+	if err := kvtree.Update(context.Background(), count, "f", o, change); err != nil {
+		t.Fatal(err)
+	}
+	for n := int64(1); n <= count.Ops(); n++ {
+		mem := setup()
+		if err := kvtree.Update(context.Background(), vfs.FailNth(mem, n, errors.New("injected")), "f", o, change); err == nil {
+			t.Errorf("operation %d failed: no error", n)
+		}
+		check(fmt.Sprintf("operation %d failed", n), mem)
+		for seed := range int64(20) {
+			check(fmt.Sprintf("power lost after operation %d", n), mem.CrashClone(vfs.CrashOptions{Rand: rand.New(rand.NewSource(seed))}))
+		}
+	}
+}
+
 // TestFlockProgramHonoured: the lock is that of flock(2), which the program flock takes too.
 func TestFlockProgramHonoured(t *testing.T) {
 	flock, err := exec.LookPath("flock")
