@@ -326,9 +326,15 @@ func TestSideFile(t *testing.T) {
 	}
 }
 
-// TestSideFileTooShortWhenWriting: a log that somebody cut while a Store appends to it must not
-// keep what vouches for a slot that is then torn.
-func TestSideFileTooShortWhenWriting(t *testing.T) {
+// TestSideFileAndTornSlot: a side file that somebody cut while a Store writes to it, or replaced by an
+// older one, must not vouch for a slot that was torn since.
+func TestSideFileAndTornSlot(t *testing.T) {
+	for _, stale := range []bool{false, true} {
+		t.Run(fmt.Sprintf("stale=%v", stale), func(t *testing.T) { sideFileAndTornSlot(t, stale) })
+	}
+}
+
+func sideFileAndTornSlot(t *testing.T, stale bool) {
 	ctx := context.Background()
 	mem := vfs.NewMem()
 	died := errors.New("killed")
@@ -350,20 +356,28 @@ func TestSideFileTooShortWhenWriting(t *testing.T) {
 	data := make([]byte, 64<<10)
 	s.Protect(1, data)
 	var ends []int
+	var old []byte // as of checkpoint 3
 	for id := int32(1); id <= 4; id++ {
 		if _, err := s.CheckpointDiff(ctx, id); err != nil {
 			t.Fatal(err)
 		}
-		ends = append(ends, len(readAll(t, mem, nodeLogName("d", 0))))
+		b := readAll(t, mem, nodeLogName("d", 0))
+		if ends = append(ends, len(b)); id == 3 {
+			old = b
+		}
 	}
-	// cut behind the digests of checkpoint 3, which are of the slot that is written next
-	writeAll(t, mem, nodeLogName("d", 0), readAll(t, mem, nodeLogName("d", 0))[:ends[2]])
+	if !stale { // cut behind the digests of checkpoint 3, which are of the slot that is written next
+		writeAll(t, mem, nodeLogName("d", 0), readAll(t, mem, nodeLogName("d", 0))[:ends[2]])
+	}
 	data[0], data[9000] = 1, 1
 	armed = true
 	if _, err := s.CheckpointDiff(ctx, 5); !errors.Is(err, died) {
 		t.Fatal(err)
 	}
 	data[0], data[9000] = 0, 0
+	if stale {
+		writeAll(t, mem, nodeLogName("d", 0), old)
+	}
 	if s, err = Open(ctx, comm.Self(), "d", m.options(mem)); err != nil {
 		t.Fatal(err)
 	}
