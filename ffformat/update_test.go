@@ -569,3 +569,45 @@ func TestUpdateManyVariables(t *testing.T) {
 		t.Logf("%d variables: %v", n, d)
 	}
 }
+
+// TestUndo: after Undo the next update makes the file that it would have made without the one
+// taken back, although the file is longer by then; and digests of another state do not match.
+func TestUndo(t *testing.T) {
+	for _, l := range []Layout{LayoutA, LayoutE, LayoutF} {
+		w, err := NewWriter(&WriterOptions{Layout: l})
+		if err != nil {
+			t.Fatal(err)
+		}
+		dst, bytesOf := created(t)
+		update := func(id int32, prev *Digests, n int) *Result {
+			t.Helper()
+			o := UpdateOptions{CkptID: id, Timestamp: 42, Prev: prev, Vars: []VarSize{{1, int64(n)}}}
+			u, err := w.Begin(dst, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := u.Add(t.Context(), 1, bytes.Repeat([]byte{7}, n)); err != nil {
+				t.Fatal(err)
+			}
+			res, err := u.Finish(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return res
+		}
+		first := update(1, nil, 1000)
+		want := bytesOf()
+		second := update(2, first.Digests, 5000)
+		if err := first.Digests.Match(second.File); !errors.Is(err, ErrChecksum) {
+			t.Errorf("%v: digests of another state: %v", l, err)
+		}
+		w.Undo()
+		third := update(1, nil, 1000)
+		if got := bytesOf(); !bytes.Equal(got, want) {
+			t.Errorf("%v: %d bytes, want the %d of the first time", l, len(got), len(want))
+		}
+		if err := first.Digests.Match(third.File); err != nil {
+			t.Errorf("%v: %v", l, err)
+		}
+	}
+}
