@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 	"time"
 
@@ -610,4 +611,45 @@ func TestUndo(t *testing.T) {
 			t.Errorf("%v: %v", l, err)
 		}
 	}
+}
+
+// TestUpdateLeavesNothing: whatever an update ends with, the goroutines that hashed for it end.
+func TestUpdateLeavesNothing(t *testing.T) {
+	before := runtime.NumGoroutine()
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	var vars []VarBuf
+	for i := range int32(8) {
+		vars = append(vars, VarBuf{i, make([]byte, 1<<20)}) // enough for lanes
+	}
+	for i := range 30 {
+		w, err := NewWriter(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dst, _ := created(t)
+		u, err := w.Begin(dst, UpdateOptions{CkptID: 1, Fresh: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx := t.Context()
+		if i%3 == 1 {
+			ctx = ended
+		}
+		if err := u.AddAll(ctx, vars); (err != nil) != (i%3 == 1) {
+			t.Fatal(err)
+		}
+		if i%3 == 2 {
+			u.Abort()
+		} else if _, err := u.Finish(ctx); (err != nil) != (i%3 == 1) {
+			t.Fatal(err)
+		}
+	}
+	for range 100 {
+		if runtime.NumGoroutine() <= before {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), before)
 }
