@@ -347,3 +347,54 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("%d, %v", got, err)
 	}
 }
+
+// TestMarkIsDurableFirst: of the last write to a slot a power loss keeps some blocks, and nothing of
+// what was written to other files without a sync. When then the old state of the slot is wanted
+// again, these blocks are written.
+func TestMarkIsDurableFirst(t *testing.T) {
+	ctx := context.Background()
+	mem := vfs.NewMem()
+	m := mode{ranks: 1, diff: true}
+	var clones []*vfs.Mem
+	armed := false
+	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+		if armed && op.Kind == vfs.OpSync && op.Name == FileName("d", 0, 0) {
+			for seed := range int64(40) {
+				clones = append(clones, mem.CrashClone(vfs.CrashOptions{Rand: rand.New(rand.NewSource(seed))}))
+			}
+		}
+		return nil
+	})
+	s, err := Open(ctx, comm.Self(), "d", m.options(fsys))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := make([]byte, 64<<10)
+	s.Protect(1, data)
+	for id := int32(1); id <= 4; id++ {
+		if _, err := s.CheckpointDiff(ctx, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	armed = true
+	for i := 0; i < len(data); i += 4096 {
+		data[i] = 1
+	}
+	if _, err := s.CheckpointDiff(ctx, 5); err != nil || len(clones) == 0 {
+		t.Fatal(len(clones), err)
+	}
+	for seed, after := range clones {
+		s, err := Open(ctx, comm.Self(), "d", m.options(after))
+		if err != nil {
+			t.Fatal(err)
+		}
+		clear(data)
+		s.Protect(1, data)
+		if _, err := s.CheckpointDiff(ctx, 5); err != nil {
+			t.Fatal(err)
+		}
+		for f := range Check(ctx, "d", &CheckOptions{FS: after}) {
+			t.Fatalf("seed %d: %v", seed, f)
+		}
+	}
+}
