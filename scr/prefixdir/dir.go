@@ -1,0 +1,182 @@
+package prefixdir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"blobio/internal/vfs"
+	"blobio/kvtree"
+	"blobio/scr/record"
+)
+
+// Generation of the formats of SCR.
+type Generation uint8
+
+// The generations. What is made here is C.
+const (
+	Unknown Generation = iota
+	GenA               // before 1.1.8
+	GenB               // 1.1.8 to 2.0
+	GenC               // 3
+)
+
+// String is the letter.
+func (g Generation) String() string {
+	if g > GenC {
+		return fmt.Sprintf("Generation(%d)", uint8(g))
+	}
+	return "?ABC"[g : g+1]
+}
+
+// Dataset is the record of a dataset.
+type Dataset = record.Dataset
+
+// Names in the prefix directory.
+const (
+	MetaDir       = ".scr" // the folder of all metadata
+	indexName     = "index.scr"
+	flushName     = "flush.scr"
+	haltName      = "halt.scr"
+	nodesName     = "nodes.scr"
+	appConfName   = "app.conf"
+	summaryName   = "summary.scr"
+	datasetPrefix = "scr.dataset."
+	indexLock     = "index.lock"
+	damagedSuffix = ".damaged"
+)
+
+// Dir is a prefix directory. Its fields may be set before the first use.
+type Dir struct {
+	FS   vfs.FS
+	Path string // of the prefix directory itself
+
+	// Lock is the kind of lock for the halt file and for changes of the index. Open sets Flock, as the reference does,
+	// for the file system of the operating system and NoLock for any other.
+	Lock kvtree.LockKind
+	// Location is the time zone of the times in the index: the reference writes local time without a zone. nil: time.Local.
+	Location *time.Location
+	Logger   *slog.Logger // what was repaired; nil: nothing is said
+
+	mu sync.Mutex // changes of the index
+}
+
+// Open returns the prefix directory at a path. It touches nothing. fsys nil is the operating system's.
+func Open(fsys vfs.FS, prefix string) *Dir {
+	d := &Dir{FS: fsys, Path: prefix, Lock: kvtree.NoLock}
+	if fsys == nil {
+		d.FS = vfs.OS
+	}
+	if d.FS == vfs.OS {
+		d.Lock = kvtree.Flock
+	}
+	return d
+}
+
+// Create makes the folder of the metadata, durably.
+func (d *Dir) Create() error {
+	if err := d.FS.MkdirAll(d.File("")); err != nil {
+		return err
+	}
+	return d.FS.SyncDir(d.Path)
+}
+
+// File is the path of a file in the metadata folder.
+func (d *Dir) File(name string) string { return filepath.Join(d.Path, MetaDir, name) }
+
+// DatasetDir is the folder of the metadata of a dataset [B,C]: <prefix>/.scr/scr.dataset.<id>.
+func (d *Dir) DatasetDir(id int) string { return d.File(record.DefaultName(id)) }
+
+// CreateDataset makes the folder of the metadata of a dataset, durably.
+func (d *Dir) CreateDataset(id int) error {
+	if err := checkID(id); err != nil {
+		return err
+	}
+	if err := d.Create(); err != nil {
+		return err
+	}
+	if err := d.FS.MkdirAll(d.DatasetDir(id)); err != nil {
+		return err
+	}
+	return d.FS.SyncDir(d.File(""))
+}
+
+// datasetID is the number in a name scr.dataset.<id>.
+func datasetID(name string) (int, bool) {
+	text, ok := strings.CutPrefix(name, datasetPrefix)
+	if !ok {
+		return 0, false
+	}
+	id, err := strconv.Atoi(text)
+	return id, err == nil && id > 0 && strconv.Itoa(id) == text
+}
+
+func checkID(id int) error {
+	if id < 1 || int64(id) > 1<<31-1 {
+		return fmt.Errorf("prefixdir: dataset %d: %w", id, ErrUsage)
+	}
+	return nil
+}
+
+// checkName returns an error if a name cannot be that of a dataset: it is a path below the prefix directory.
+func checkName(name string) error {
+	if name == "" || strings.Contains(name, "\x00") || path.IsAbs(name) || !fs.ValidPath(path.Clean(name)) {
+		return fmt.Errorf("prefixdir: name of a dataset %.80q: want a path below the prefix directory: %w", name, ErrUsage)
+	}
+	return nil
+}
+
+// read reads a file of the metadata folder; one that is not there is an empty tree.
+func (d *Dir) read(name string) (*kvtree.Tree, error) {
+	t, err := kvtree.ReadFile(d.FS, d.File(name), nil)
+	if errors.Is(err, fs.ErrNotExist) {
+		return kvtree.New(), nil
+	}
+	return t, err
+}
+
+// write replaces a file of the metadata folder.
+func (d *Dir) write(name string, t *kvtree.Tree) error {
+	return kvtree.WriteFile(d.FS, d.File(name), t)
+}
+
+// remove removes a file of the metadata folder, if it is there.
+func (d *Dir) remove(name string) error {
+	err := d.FS.Remove(d.File(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return vfs.SyncParent(d.FS, d.File(name))
+}
+
+// keepDamaged renames a file that cannot be read, so that it can be looked at later.
+func (d *Dir) keepDamaged(name string, cause error) error {
+	d.warn("damaged file set aside", "file", d.File(name), "as", name+damagedSuffix, "err", cause)
+	if err := d.FS.Rename(d.File(name), d.File(name+damagedSuffix)); err != nil {
+		return err
+	}
+	return vfs.SyncParent(d.FS, d.File(name))
+}
+
+func (d *Dir) warn(msg string, args ...any) {
+	if d.Logger != nil {
+		d.Logger.Warn(msg, args...)
+	}
+}
+
+func (d *Dir) location() *time.Location {
+	if d.Location != nil {
+		return d.Location
+	}
+	return time.Local
+}

@@ -1,0 +1,108 @@
+package prefixdir
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"blobio/kvtree"
+)
+
+// fromAB turns a tree of version 1 into version 2. There a dataset has one entry for each of its copies,
+//
+//	DSET/<id>/DIR|NAME/<name>/{COMPLETE, DSET, FLUSHED, FETCHED, FAILED}
+//
+// and the best of them becomes DSET/<id>; the others go below COPY, which programs of generation C ignore.
+func (x *Index) fromAB() error {
+	t := x.Tree
+	x.From = GenB
+	if t.Has(keyDir) {
+		x.From = GenA
+	}
+	names := t.Extract(keyDir)
+	if names != nil {
+		t.Touch(keyName).Merge(names)
+	}
+	current := x.Current()
+	for key, old := range t.Get(keyDset).All() {
+		id, err := strconv.Atoi(key)
+		if err != nil {
+			return badField(x.file, keyDset, ErrCorrupt, "%.40q, want the number of a dataset", key)
+		}
+		copies := kvtree.New()
+		for _, under := range []string{keyDir, keyName} {
+			if sub := old.Extract(under); sub != nil {
+				if under == keyDir {
+					x.From = GenA
+				}
+				copies.Merge(sub)
+			}
+		}
+		best, err := x.bestCopy(id, copies, current)
+		if err != nil {
+			return err
+		}
+		if best == "" {
+			if !old.Has(keyDset) {
+				return badField(x.file, keyDset+"/"+key, ErrCorrupt, "no name")
+			}
+			continue // as in version 2 already
+		}
+		main := copies.Extract(best)
+		ds := main.Touch(keyDset)
+		if name, _ := ds.Str(keyName); name != best {
+			ds.SetStr(keyName, best) // the folder, if that was given another name
+		}
+		for name := range copies.All() { // a name of version 2 means the dataset's only entry
+			if t.GetKV(keyName, name).GetKVInt(keyDset, id) != nil {
+				t.UnsetKV(keyName, name)
+			}
+		}
+		if copies.Len() > 0 {
+			old.Touch(keyCopy).Merge(copies)
+		}
+		old.Merge(main)
+	}
+	t.SetInt(keyVersion, indexVersionC)
+	return nil
+}
+
+// bestCopy is the name of the copy to start from: the current one, else one that is complete and has not failed,
+// else the one that was flushed last.
+func (x *Index) bestCopy(id int, copies *kvtree.Tree, current string) (string, error) {
+	type rated struct {
+		name string
+		e    Entry
+	}
+	var all []rated
+	for name, t := range copies.All() {
+		e, err := x.entry(id, t, false)
+		if err != nil {
+			return "", err
+		}
+		all = append(all, rated{name, e})
+	}
+	if len(all) == 0 {
+		return "", nil
+	}
+	good := func(r rated) int {
+		n := 0
+		if r.e.Complete && r.e.Failed.IsZero() {
+			n += 2
+			if r.name == current {
+				n++
+			}
+		}
+		return n
+	}
+	slices.SortFunc(all, func(a, b rated) int {
+		if c := good(b) - good(a); c != 0 {
+			return c
+		}
+		if c := b.e.Flushed.Compare(a.e.Flushed); c != 0 {
+			return c
+		}
+		return strings.Compare(a.name, b.name)
+	})
+	return all[0].name, nil
+}
