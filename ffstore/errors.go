@@ -1,7 +1,6 @@
 package ffstore
 
 import (
-	"errors"
 	"fmt"
 
 	"blobio/internal/fault"
@@ -26,7 +25,7 @@ var (
 )
 
 // ErrInUse: another Store writes to the directory, or has since this one was opened.
-var ErrInUse = errors.New("in use")
+var ErrInUse = fault.ErrInUse
 
 // formatErr builds a FormatError of this package.
 func formatErr(file string, off int64, field string, class error, format string, args ...any) *FormatError {

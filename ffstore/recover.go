@@ -26,8 +26,7 @@ func (s *Store) Recover(ctx context.Context) (id int32, skipped []error, err err
 		if err == nil {
 			return e.ID, skipped, nil
 		}
-		var se *SizeError
-		if errors.As(err, &se) || errors.Is(err, ErrUsage) || errors.Is(err, ErrBroken) || ctx.Err() != nil {
+		if !damage(err) || ctx.Err() != nil {
 			return 0, skipped, err
 		}
 		skipped = append(skipped, fmt.Errorf("ffstore: checkpoint %d: %w", e.ID, err))
@@ -36,6 +35,22 @@ func (s *Store) Recover(ctx context.Context) (id int32, skipped []error, err err
 		return 0, nil, fmt.Errorf("ffstore: %s: no checkpoint: %w", s.dir, ErrMissing)
 	}
 	return 0, skipped, fmt.Errorf("ffstore: none of %d checkpoints can be recovered: %w", len(list), errors.Join(skipped...))
+}
+
+// damage says that a checkpoint is not sound, and not that it could not be read just now: a
+// passing error of I/O must not cost the newest one.
+func damage(err error) bool {
+	if errors.Is(err, ErrUsage) || errors.Is(err, ErrBroken) {
+		return false
+	}
+	for _, class := range []error{
+		ErrTruncated, ErrChecksum, ErrCorrupt, ErrNotFormat, ErrVersion, ErrMissing, ffformat.ErrUnsupported, ffformat.ErrTooLarge, ffformat.ErrRange,
+	} {
+		if errors.Is(err, class) {
+			return true
+		}
+	}
+	return false
 }
 
 // RecoverID is Recover of this checkpoint and no other. The program goes on from it: newer

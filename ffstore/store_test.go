@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -712,5 +713,59 @@ func TestFullAfterDifferential(t *testing.T) {
 			t.Errorf("pattern %05b: %v", pattern, err)
 		}
 		checkClean(t, mem)
+	}
+}
+
+// TestRecoverPassingError: an error of I/O is not damage. It is returned, on all ranks, and no
+// older checkpoint is taken for it, whose next commit would make the newest go.
+func TestRecoverPassingError(t *testing.T) {
+	eio := errors.New("input/output error")
+	mem := vfs.NewMem()
+	m := mode{ranks: 2, diff: true, o: Options{Keep: 2}}
+	if err := m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
+		for n := 4; n <= 16; n += 12 { // the same sizes
+			if _, err := m.step(ctx, c, s, n); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	v, err := OpenView("d", mem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := v.List()
+	name := FileName("d", l[len(l)-1].Slot, 1)
+	var armed atomic.Bool
+	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+		if armed.Load() && op.Kind == vfs.OpRead && op.Name == name {
+			return eio
+		}
+		return nil
+	})
+	if err := m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {
+		for _, id := range varsAt(16) {
+			s.Protect(id, make([]byte, len(content(c.Rank(), id, 16))))
+		}
+		armed.Store(true)
+		id, skipped, err := s.Recover(ctx)
+		if !errors.Is(err, eio) || id != 0 || len(skipped) != 0 {
+			return fmt.Errorf("recovered %d, skipped %v: %w", id, skipped, err)
+		}
+		if err := c.Barrier(ctx); err != nil {
+			return err
+		}
+		armed.Store(false)
+		if err := c.Barrier(ctx); err != nil {
+			return err
+		}
+		if id, skipped, err = s.Recover(ctx); err != nil || id != 16 || len(skipped) != 0 {
+			return fmt.Errorf("again: %d, skipped %v: %w", id, skipped, err)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -42,7 +42,7 @@ Files with fast hashes (XXH3 instead of MD5) are blobio's own: FTI refuses them.
   blobio ff repair torn.fti whole.fti`,
 	}
 	asGroup(cmd)
-	cmd.AddCommand(newFFLs(e), newFFDump(e), newFFCheck(e), newFFExtract(e), newFFDiff(e), newFFConvert(e), newFFCompact(e), newFFRepair(e))
+	cmd.AddCommand(newFFLs(e), newFFDump(e), newFFCheck(e), newFFExtract(e), newFFDiff(e), newFFConvert(e), newFFCompact(e), newFFRepair(e), newFFRebuild(e))
 	return cmd
 }
 

@@ -34,6 +34,8 @@ var (
 	ErrMissing = errors.New("missing")
 	// ErrBroken: the object failed earlier and can no longer be used.
 	ErrBroken = errors.New("broken by an earlier failure")
+	// ErrInUse: somebody else is writing to it.
+	ErrInUse = errors.New("in use")
 	// ErrUsage: an argument is wrong.
 	ErrUsage = errors.New("wrong argument")
 )

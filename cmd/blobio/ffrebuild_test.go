@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"blobio/comm"
+	"blobio/ffstore"
+)
+
+// TestFFRebuild: a store without its record is refused, told about, and made whole.
+func TestFFRebuild(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	ctx := context.Background()
+	s, err := ffstore.Open(ctx, comm.Self(), dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Protect(1, make([]byte, 5000))
+	for id := int32(1); id <= 2; id++ {
+		if _, err := s.CheckpointDiff(ctx, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	do := func(args ...string) (int, string, string) {
+		var out, errs strings.Builder
+		code := run(ctx, &env{stdout: &out, stderr: &errs, args: args})
+		return code, out.String(), errs.String()
+	}
+	if code, _, errs := do("ff", "rebuild", dir); code != exitFailed || !strings.Contains(errs, "--force") {
+		t.Errorf("a sound record: %d %s", code, errs)
+	}
+	if err := os.Remove(filepath.Join(dir, "checkpoints")); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs := do("ff", "ls", dir); code != exitFailed {
+		t.Errorf("ls without a record: %d %s", code, errs)
+	}
+	if code, out, errs := do("ff", "rebuild", "-n", dir); code > exitFindings || !strings.Contains(out, "checkpoint 2") || !strings.Contains(out, "nothing was written") {
+		t.Errorf("dry: %d %s%s", code, out, errs)
+	}
+	if code, out, errs := do("ff", "rebuild", "--json", dir); code > exitFindings || !strings.Contains(out, `"written": true`) {
+		t.Errorf("%d %s%s", code, out, errs)
+	}
+	if code, out, errs := do("ff", "check", dir); code != exitGood {
+		t.Errorf("check: %d %s%s", code, out, errs)
+	}
+	if code, _, _ := do("ff", "rebuild", t.TempDir()); code != exitFailed {
+		t.Errorf("an empty directory: %d", code)
+	}
+}
