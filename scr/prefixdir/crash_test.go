@@ -1,0 +1,113 @@
+package prefixdir
+
+import (
+	"errors"
+	"fmt"
+	"math/rand"
+	"testing"
+	"time"
+
+	"blobio/internal/vfs"
+)
+
+var errPower = errors.New("power is gone")
+
+// TestCrash cuts the power before each operation of a flush and of a deletion. Afterwards the datasets that were complete are
+// found and whole, and whatever the index says is complete is whole.
+func TestCrash(t *testing.T) {
+	ctx := t.Context()
+	story := func(d *Dir) error {
+		if err := flush(ctx, d, ckpt(3)); err != nil {
+			return err
+		}
+		return d.Delete(ctx, "ckpt.1")
+	}
+	base := memDir()
+	must(t, flush(ctx, base, ckpt(1)))
+	must(t, flush(ctx, base, ckpt(2)))
+	start := base.FS.(*vfs.Mem)
+	count := vfs.Count(start.CrashClone(vfs.CrashOptions{}))
+	must(t, story(at(count)))
+	for n := int64(1); n <= count.Ops()+1; n++ {
+		for seed := range int64(4) {
+			m := start.CrashClone(vfs.CrashOptions{})
+			err := story(at(vfs.FailFrom(m, n, errPower)))
+			if (err == nil) != (n > count.Ops()) && !errors.Is(err, errPower) {
+				t.Fatalf("operation %d: %v", n, err)
+			}
+			o := vfs.CrashOptions{Rand: rand.New(rand.NewSource(seed))}
+			if seed == 0 {
+				o.Rand = nil
+			}
+			d := at(m.CrashClone(o))
+			x, _, _, err := d.LoadIndex()
+			if err != nil {
+				t.Fatalf("operation %d, seed %d: %v", n, seed, err)
+			}
+			two := false
+			for _, e := range x.Candidates() {
+				two = two || e.ID == 2
+				if err := whole(d, e); err != nil {
+					t.Fatalf("operation %d, seed %d: %s: %v", n, seed, e.Name, err)
+				}
+			}
+			if !two {
+				t.Fatalf("operation %d, seed %d: dataset 2 is lost: %s", n, seed, names(x.Entries()))
+			}
+			must(t, flush(ctx, d, ckpt(4)))
+			if x, err = d.ReadIndex(); err != nil || x.Current() != "ckpt.4" {
+				t.Fatalf("operation %d, seed %d: afterwards: %v", n, seed, err)
+			}
+			must(t, d.Clean())
+		}
+	}
+}
+
+func at(fsys vfs.FS) *Dir {
+	d := Open(fsys, "p")
+	d.Location = time.UTC
+	return d
+}
+
+// TestFaults fails each operation of a flush once: an error is told, or all is well.
+func TestFaults(t *testing.T) {
+	ctx := t.Context()
+	count := vfs.Count(vfs.NewMem())
+	must(t, flush(ctx, at(count), ckpt(1)))
+	for n := int64(1); n <= count.Ops(); n++ {
+		m := vfs.NewMem()
+		err := flush(ctx, at(vfs.FailNth(m, n, errPower)), ckpt(1))
+		d := at(m)
+		x, _, _, lerr := d.LoadIndex()
+		if lerr != nil {
+			t.Fatalf("operation %d: %v", n, lerr)
+		}
+		e, ok := x.Newest(0)
+		if err == nil && !ok {
+			t.Errorf("operation %d: no error, and no dataset", n)
+		}
+		if ok {
+			if werr := whole(d, e); werr != nil {
+				t.Errorf("operation %d (%v): %v", n, err, werr)
+			}
+		}
+		if err := flush(ctx, d, ckpt(2)); err != nil {
+			t.Errorf("operation %d: the next flush: %v", n, err)
+		}
+	}
+}
+
+// TestFaultsSay: errors of the disk are those of the disk, not of the format.
+func TestFaultsSay(t *testing.T) {
+	m := vfs.NewMem()
+	must(t, flush(t.Context(), at(m), ckpt(1)))
+	for _, kind := range []vfs.OpKind{vfs.OpRead, vfs.OpOpen} {
+		d := at(vfs.NewFault(m, vfs.FailOn(kind, "index.scr", 1, errPower)))
+		if _, rebuilt, _, err := d.LoadIndex(); !errors.Is(err, errPower) || rebuilt {
+			t.Errorf("%v: rebuilt %v, %v", kind, rebuilt, err)
+		}
+	}
+	if s := fmt.Sprint(GenA, GenC, Generation(9)); s != "A C Generation(9)" {
+		t.Error(s)
+	}
+}

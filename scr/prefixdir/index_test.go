@@ -1,0 +1,503 @@
+package prefixdir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"blobio/internal/vfs"
+	"blobio/kvtree"
+
+	"pgregory.net/rapid"
+)
+
+var day = time.Date(2026, 11, 21, 1, 46, 22, 0, time.UTC)
+
+func ckpt(id int) Dataset {
+	return Dataset{ID: id, Name: fmt.Sprintf("ckpt.%d", id), Ckpt: id, Checkpoint: true, Files: 1, Size: 10, Complete: true}
+}
+
+func memDir() *Dir {
+	m := vfs.NewMem()
+	if err := errors.Join(m.Mkdir("p"), m.SyncDir("/")); err != nil {
+		panic(err)
+	}
+	d := Open(m, "p")
+	d.Location = time.UTC
+	return d
+}
+
+func names(all []Entry) string {
+	var s []string
+	for _, e := range all {
+		s = append(s, e.Name)
+	}
+	return strings.Join(s, " ")
+}
+
+func TestIndexSearch(t *testing.T) {
+	x := memDir().NewIndex()
+	for id := 1; id <= 6; id++ {
+		must(t, x.Add(ckpt(id), id != 5))
+	}
+	out := ckpt(7)
+	out.Checkpoint, out.Output, out.Ckpt = false, true, 0
+	must(t, x.Add(out, true))
+	if got := names(x.Candidates()); got != "ckpt.6 ckpt.4 ckpt.3 ckpt.2 ckpt.1" {
+		t.Errorf("all: %s", got)
+	}
+	must(t, x.SetCurrent("ckpt.4"))
+	must(t, x.MarkFailed("ckpt.3", day))
+	if got := names(x.Candidates()); got != "ckpt.4 ckpt.2 ckpt.1" {
+		t.Errorf("from the current one: %s", got)
+	}
+	must(t, x.MarkFailed("ckpt.4", day))
+	if got := names(x.Candidates()); got != "ckpt.2 ckpt.1" {
+		t.Errorf("current failed: %s", got)
+	}
+	if e, ok := x.Newest(6); !ok || e.ID != 2 {
+		t.Errorf("newest below 6: %+v", e)
+	}
+	must(t, x.ClearFailed("ckpt.4"))
+	if e, ok := x.Newest(6); !ok || e.ID != 4 || !e.Current {
+		t.Errorf("newest below 6: %+v", e)
+	}
+	must(t, x.Remove("ckpt.4")) // 3 failed: 2 becomes current
+	if x.Current() != "ckpt.2" || x.Len() != 6 {
+		t.Errorf("current %q of %d", x.Current(), x.Len())
+	}
+	must(t, x.Remove("ckpt.1"))
+	if x.Current() != "ckpt.2" {
+		t.Errorf("current %q", x.Current())
+	}
+	must(t, x.Remove("ckpt.2"))
+	if x.Current() != "" {
+		t.Errorf("current %q, nothing older is left", x.Current())
+	}
+	must(t, x.MarkFetched("ckpt.6", day.Add(time.Hour)))
+	must(t, x.MarkFetched("ckpt.6", day))
+	must(t, x.MarkFlushed("ckpt.6", day))
+	must(t, x.MarkFlushed("ckpt.6", day.Add(time.Second)))
+	if e, _ := x.Entry("ckpt.6"); len(e.Fetched) != 2 || !e.Fetched[0].Equal(day) || !e.Flushed.Equal(day.Add(time.Second)) {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestIndexMisuse(t *testing.T) {
+	x := memDir().NewIndex()
+	must(t, x.Add(ckpt(1), true))
+	other := ckpt(2)
+	other.Name = "ckpt.1"
+	for what, err := range map[string]error{"name of another": x.Add(other, true), "number of another": x.Add(Dataset{ID: 1, Name: "x"}, true)} {
+		if !errors.Is(err, ErrExist) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	for _, name := range []string{"", "/abs", "../up", "a/../../b", ".."} {
+		if err := x.Add(Dataset{ID: 9, Name: name}, true); !errors.Is(err, ErrUsage) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if err := x.Add(Dataset{Name: "zero"}, true); !errors.Is(err, ErrUsage) {
+		t.Errorf("dataset 0: %v", err)
+	}
+	for what, err := range map[string]error{"remove": x.Remove("no"), "current": x.SetCurrent("no"), "failed": x.MarkFailed("no", day)} {
+		if !errors.Is(err, ErrMissing) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// TestIndexA reads the example of the original text, with a second copy of a dataset added.
+func TestIndexA(t *testing.T) {
+	d := memDir()
+	must(t, d.Create())
+	a := kvtree.New()
+	a.SetInt("VERSION", 1)
+	a.SetStr("CURRENT", "scr.dataset.18")
+	a.SetStr("SITE", "mine")
+	put := func(id int, name string, flushed string, complete int) {
+		a.SetKV("DIR", name).SetInt("DSET", id)
+		e := a.SetKVInt("DSET", id).SetKV("DIR", name)
+		e.SetInt("COMPLETE", complete)
+		if flushed != "" {
+			e.SetStr("FLUSHED", flushed)
+		}
+		e.SetStr("SPECIAL", "kept")
+		e.Set("DSET", Dataset{ID: id, Name: name, Ckpt: id, Checkpoint: true, Complete: true}.Tree())
+	}
+	put(18, "scr.dataset.18", "2011-08-08T18:31:47", 1)
+	put(12, "scr.dataset.12", "2011-08-08T18:30:30", 1)
+	put(12, "copy.of.12", "2011-08-09T00:00:00", 0)
+	a.GetKVInt("DSET", 12).GetKV("DIR", "scr.dataset.12").SetKV("FETCHED", "2011-08-08T18:31:47")
+	for _, where := range []string{d.File(indexName), "p/index.scr"} {
+		must(t, kvtree.WriteFile(d.FS, where, a))
+		x, err := d.ReadIndex()
+		must(t, err)
+		must(t, d.FS.Remove(where))
+		if x.From != GenA || x.Current() != "scr.dataset.18" || x.Tree.GetKV("SITE", "mine") == nil {
+			t.Errorf("%v %q", x.From, x.Current())
+		}
+		if got := names(x.Entries()); got != "scr.dataset.18 scr.dataset.12 copy.of.12" {
+			t.Errorf("entries: %s", got)
+		}
+		e, ok := x.Entry("scr.dataset.12")
+		if !ok || len(e.Fetched) != 1 || e.Flushed.Format(timeLayout) != "2011-08-08T18:30:30" || !e.Complete || e.Copy {
+			t.Errorf("%+v", e)
+		}
+		if x.at(12).GetKV("SPECIAL", "kept") == nil {
+			t.Error("an unknown key was lost")
+		}
+		if _, ok := x.Entry("copy.of.12"); ok {
+			t.Error("a copy is found as a dataset of version 2")
+		}
+		// Written as C, read again: nothing is lost, and the keys of the first version are gone.
+		must(t, d.WriteIndex(x))
+		y, err := d.ReadIndex()
+		must(t, err)
+		if y.From != GenC || names(y.Entries()) != names(x.Entries()) || y.Tree.Has("DIR") || y.at(18).Has("DIR") {
+			t.Errorf("%v %s", y.From, names(y.Entries()))
+		}
+		must(t, d.FS.Remove(d.File(indexName)))
+	}
+}
+
+// TestIndexB: NAME instead of DIR.
+func TestIndexB(t *testing.T) {
+	d := memDir()
+	must(t, d.Create())
+	b := kvtree.New()
+	b.SetInt("VERSION", 1)
+	b.SetKV("NAME", "ckpt.3").SetInt("DSET", 3)
+	e := b.SetKVInt("DSET", 3).SetKV("NAME", "ckpt.3")
+	e.SetInt("COMPLETE", 1)
+	e.Set("DSET", ckpt(3).Tree())
+	must(t, kvtree.WriteFile(d.FS, d.File(indexName), b))
+	x, err := d.ReadIndex()
+	must(t, err)
+	want := d.NewIndex()
+	must(t, want.Add(ckpt(3), true))
+	if x.From != GenB || !x.Tree.Equal(want.Tree) {
+		t.Errorf("%v %+v", x.From, x.Entries())
+	}
+}
+
+func TestIndexDamaged(t *testing.T) {
+	for what, change := range map[string]func(t *kvtree.Tree){
+		"version":   func(t *kvtree.Tree) { t.SetInt("VERSION", 3) },
+		"number":    func(t *kvtree.Tree) { t.SetKV("DSET", "x") },
+		"leading 0": func(t *kvtree.Tree) { t.SetKV("DSET", "01") },
+		"complete":  func(t *kvtree.Tree) { t.GetKV("DSET", "1").SetStr("COMPLETE", "yes") },
+		"time":      func(t *kvtree.Tree) { t.GetKV("DSET", "1").SetStr("FLUSHED", "yesterday") },
+		"other id":  func(t *kvtree.Tree) { t.GetKV("DSET", "1").Get("DSET").SetStr("ID", "2") },
+	} {
+		d := memDir()
+		must(t, d.Create())
+		x := d.NewIndex()
+		must(t, x.Add(ckpt(1), true))
+		change(x.Tree)
+		must(t, d.WriteIndex(x))
+		if _, err := d.ReadIndex(); !isDamage(err) {
+			t.Errorf("%s: %v", what, err)
+		}
+		_, rebuilt, _, err := d.LoadIndex()
+		if later := what == "version"; errors.Is(err, ErrVersion) != later || rebuilt == later {
+			t.Errorf("%s: rebuilt %v, %v", what, rebuilt, err)
+		}
+	}
+}
+
+// flush writes a dataset in the order that doc.go gives.
+func flush(ctx context.Context, d *Dir, ds Dataset) error {
+	if err := d.UpdateIndex(ctx, func(x *Index) error { return x.Add(ds, false) }); err != nil {
+		return err
+	}
+	if err := d.FS.MkdirAll("p/" + ds.Name); err != nil {
+		return err
+	}
+	file := ds.Name + "/rank_0"
+	if err := vfs.WriteFile(d.FS, "p/"+file, []byte("0123456789")); err != nil {
+		return err
+	}
+	for _, dir := range []string{"p/" + ds.Name, "p"} {
+		if err := d.FS.SyncDir(dir); err != nil {
+			return err
+		}
+	}
+	err := d.WriteMap(ds.ID, 2, func(rank int) ([]File, error) {
+		if rank == 1 {
+			return nil, nil
+		}
+		return []File{{Path: file, HasSize: true, Size: 10, HasCRC: true, CRC: 0xa684c7c6}}, nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := d.WriteSummary(ds, true); err != nil {
+		return err
+	}
+	return d.UpdateIndex(ctx, func(x *Index) error {
+		return errors.Join(x.Add(ds, true), x.MarkFlushed(ds.Name, day), x.SetCurrent(ds.Name))
+	})
+}
+
+// whole says whether a dataset can be fetched.
+func whole(d *Dir, e Entry) error {
+	p, err := d.Locate(e)
+	if err != nil {
+		return err
+	}
+	s, err := d.ReadSummary(p)
+	if err != nil {
+		return err
+	}
+	m, err := d.ReadMap(p)
+	if err != nil {
+		return err
+	}
+	for _, path := range m.Paths() {
+		b, err := vfs.ReadFile(d.FS, "p/"+path, 100)
+		if err != nil || string(b) != "0123456789" {
+			return fmt.Errorf("%s: %q, %v", path, b, err)
+		}
+	}
+	return m.Check(s.Dataset)
+}
+
+func TestDropAndDelete(t *testing.T) {
+	ctx := t.Context()
+	d := memDir()
+	for id := 1; id <= 3; id++ {
+		must(t, flush(ctx, d, ckpt(id)))
+	}
+	must(t, d.Drop(ctx, "ckpt.3"))
+	x, err := d.ReadIndex()
+	must(t, err)
+	if names(x.Entries()) != "ckpt.2 ckpt.1" || x.Current() != "ckpt.2" {
+		t.Errorf("%s, current %s", names(x.Entries()), x.Current())
+	}
+	x, _, err = d.Rebuild()
+	must(t, err)
+	if names(x.Entries()) != "ckpt.2 ckpt.1" {
+		t.Errorf("a dropped dataset came back: %s", names(x.Entries()))
+	}
+	must(t, d.Delete(ctx, "ckpt.2"))
+	for _, gone := range []string{"p/ckpt.2", d.DatasetDir(2)} {
+		if _, err := d.FS.Stat(gone); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s is there: %v", gone, err)
+		}
+	}
+	if last, err := d.LastID(nil); last != 3 || err != nil {
+		t.Errorf("last number %d, %v", last, err)
+	}
+	x, err = d.ReadIndex()
+	must(t, err)
+	if names(x.Entries()) != "ckpt.1" || x.Current() != "ckpt.1" {
+		t.Errorf("%s, current %s", names(x.Entries()), x.Current())
+	}
+	must(t, whole(d, x.Entries()[0]))
+	if err := d.Delete(ctx, "ckpt.2"); !errors.Is(err, ErrMissing) {
+		t.Errorf("delete again: %v", err)
+	}
+}
+
+// TestLost: an index that lost datasets tells which, and takes them again.
+func TestLost(t *testing.T) {
+	ctx := t.Context()
+	d := memDir()
+	for id := 1; id <= 3; id++ {
+		must(t, flush(ctx, d, ckpt(id)))
+	}
+	must(t, d.CreateDataset(4)) // begun, not finished
+	must(t, d.UpdateIndex(ctx, func(x *Index) error {
+		return errors.Join(x.Remove("ckpt.1"), x.SetComplete("ckpt.2", false))
+	}))
+	x, err := d.ReadIndex()
+	must(t, err)
+	found, err := d.Survey()
+	must(t, err)
+	if len(found) != 4 || !errors.Is(found[3].Err, ErrMissing) {
+		t.Fatalf("%+v", found)
+	}
+	var ids []int
+	for _, f := range x.Lost(found) {
+		ids = append(ids, f.ID)
+		must(t, x.Adopt(f))
+	}
+	if !slices.Equal(ids, []int{1, 2}) || len(x.Lost(found)) != 0 || names(x.Candidates()) != "ckpt.3 ckpt.2 ckpt.1" {
+		t.Errorf("lost %v, then %s", ids, names(x.Candidates()))
+	}
+	if err := x.Adopt(found[3]); !errors.Is(err, ErrUsage) {
+		t.Errorf("adopted: %v", err)
+	}
+}
+
+// TestPlaceA: a dataset folder of the first generation, with the map under a key of its own and a path for its part.
+func TestPlaceA(t *testing.T) {
+	d := memDir()
+	must(t, d.FS.MkdirAll("p/scr.dataset.18/.scr"))
+	s := kvtree.New()
+	s.SetInt("VERSION", 6)
+	s.SetInt("COMPLETE", 1)
+	ds := kvtree.New()
+	for k, v := range map[string]string{"ID": "18", "NAME": "scr.dataset.18", "CKPT": "18", "FILES": "2", "SIZE": "21", "COMPLETE": "1"} {
+		ds.SetStr(k, v)
+	}
+	s.Set("DSET", ds)
+	root := kvtree.New()
+	root.SetInt("LEVEL", 1)
+	root.SetInt("RANKS", 2)
+	ref := root.SetKVInt("RANK", 0)
+	ref.SetStr("FILE", ".scr/rank2file.0.0.scr")
+	ref.SetInt("OFFSET", 0)
+	leaf := kvtree.New()
+	in := leaf.Touch("RANK2FILE")
+	in.SetInt("LEVEL", 0)
+	in.SetInt("RANKS", 2)
+	for r := range 2 {
+		f := in.SetKVInt("RANK", r).SetKV("FILE", fmt.Sprintf("rank_%d.ckpt", r))
+		f.SetInt("SIZE", 10+r)
+		f.SetStr("CRC", "0x28eeb9e")
+		x := in.GetKVInt("RANK", r).SetKV("FILE", fmt.Sprintf("%d_of_2_in_0.xor", r+1))
+		x.SetInt("NOFETCH", 1)
+	}
+	for name, tree := range map[string]*kvtree.Tree{"summary.scr": s, "rank2file.scr": root, "rank2file.0.0.scr": leaf} {
+		must(t, kvtree.WriteFile(d.FS, "p/scr.dataset.18/.scr/"+name, tree))
+	}
+	x, _, err := d.Rebuild()
+	must(t, err)
+	e, ok := x.Newest(0)
+	if !ok || e.ID != 18 || e.Dataset.Size != 21 {
+		t.Fatalf("%+v", e)
+	}
+	p, err := d.Locate(e)
+	must(t, err)
+	m, err := d.ReadMap(p)
+	must(t, err)
+	must(t, m.Check(e.Dataset))
+	if p.From != GenA || p.Data != "p/scr.dataset.18" || len(m.Paths()) != 4 || m.Files[1][0].Path == "" {
+		t.Errorf("%+v %v", p, m.Paths())
+	}
+}
+
+// TestSummary5: the older summary, which holds the map.
+func TestSummary5(t *testing.T) {
+	d := memDir()
+	must(t, d.FS.MkdirAll("p/ckpt5/.scr"))
+	s := kvtree.New()
+	s.SetInt("VERSION", 5)
+	s.SetInt("COMPLETE", 1)
+	s.SetInt("CKPT", 5)
+	s.SetInt("RANKS", 2)
+	for r := range 2 {
+		rank := s.SetKVInt("RANK", r)
+		rank.SetInt("FILES", 1)
+		f := rank.SetKV("FILE", fmt.Sprintf("rank_%d", r))
+		f.SetInt("SIZE", 7)
+		f.SetCRC32("CRC", 0)
+	}
+	must(t, kvtree.WriteFile(d.FS, "p/ckpt5/.scr/summary.scr", s))
+	x, _, err := d.Rebuild()
+	must(t, err)
+	e, ok := x.Entry("ckpt5")
+	if !ok || e.ID != 5 || !e.Restartable() || e.Dataset.Size != 14 || e.Dataset.Files != 2 {
+		t.Fatalf("%+v", e)
+	}
+	p, err := d.Locate(e)
+	must(t, err)
+	m, err := d.ReadMap(p)
+	must(t, err)
+	if must(t, m.Check(e.Dataset)); !m.Files[0][0].HasCRC {
+		t.Errorf("%+v", m)
+	}
+	s.GetKVInt("RANK", 1).SetInt("FILES", 2)
+	must(t, kvtree.WriteFile(d.FS, "p/ckpt5/.scr/summary.scr", s))
+	if _, err := d.ReadMap(p); !errors.Is(err, ErrMissing) {
+		t.Errorf("a file too few: %v", err)
+	}
+}
+
+// TestIndexModel: random operations on the index and on a plain list give the same.
+func TestIndexModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := memDir()
+		type e struct{ complete, failed bool }
+		model := map[int]e{}
+		current := 0
+		d.Create()
+		newest := func(limit int) int {
+			best := 0
+			for id, v := range model {
+				if v.complete && !v.failed && id > best && (limit == 0 || id < limit) {
+					best = id
+				}
+			}
+			return best
+		}
+		for range rapid.IntRange(1, 30).Draw(t, "steps") {
+			id := rapid.IntRange(1, 6).Draw(t, "id")
+			name := ckpt(id).Name
+			_, there := model[id]
+			op := rapid.SampledFrom([]string{"add", "remove", "fail", "current", "clear"}).Draw(t, "op")
+			complete := rapid.Bool().Draw(t, "complete")
+			err := d.UpdateIndex(context.Background(), func(x *Index) error {
+				switch op {
+				case "add":
+					return x.Add(ckpt(id), complete)
+				case "remove":
+					return x.Remove(name)
+				case "fail":
+					return x.MarkFailed(name, day)
+				case "current":
+					return x.SetCurrent(name)
+				default:
+					return x.ClearFailed(name)
+				}
+			})
+			if op != "add" && !there {
+				if !errors.Is(err, ErrMissing) {
+					t.Fatalf("%s %d: %v", op, id, err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := model[id]
+			switch op {
+			case "add":
+				v.complete = complete
+				model[id] = v
+			case "remove":
+				delete(model, id)
+				if current == id {
+					current = newest(id)
+				}
+			case "fail", "clear":
+				v.failed = op == "fail"
+				model[id] = v
+			case "current":
+				current = id
+			}
+			x, err := d.ReadIndex()
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := ""
+			if current != 0 {
+				want = ckpt(current).Name
+			}
+			if x.Current() != want || x.Len() != len(model) {
+				t.Fatalf("current %q of %d, want %q of %d", x.Current(), x.Len(), want, len(model))
+			}
+			if e, _ := x.Newest(0); e.ID != newest(0) {
+				t.Fatalf("newest %d, want %d", e.ID, newest(0))
+			}
+		}
+	})
+}

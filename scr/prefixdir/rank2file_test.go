@@ -1,0 +1,261 @@
+package prefixdir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"blobio/internal/vfs"
+	"blobio/kvtree"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+var sameTree = cmp.Comparer(func(a, b *kvtree.Tree) bool { return a.Len() == b.Len() && a.Equal(b) })
+
+// TestMapLimits: more ranks than a part may have, and more bytes.
+func TestMapLimits(t *testing.T) {
+	for _, c := range []struct {
+		ranks, name int
+		parts       int
+	}{
+		{1, 10, 1},
+		{8192, 10, 1},
+		{8193, 10, 2},
+		{20000, 10, 3},
+		{10, 300_000, 4}, // 3 of 300,000 bytes in a part
+		{2, 2 << 20, 2},  // one rank is more than a part may have
+	} {
+		d := memDir()
+		make := func(rank int) ([]File, error) {
+			return []File{{Path: fmt.Sprintf("%s/%d", strings.Repeat("x", c.name), rank), HasSize: true, Size: int64(rank)}}, nil
+		}
+		must(t, d.WriteMap(1, c.ranks, make))
+		list, err := d.FS.ReadDir(d.DatasetDir(1))
+		must(t, err)
+		if len(list) != c.parts+1 {
+			t.Errorf("%d ranks of %d bytes: %d parts, want %d", c.ranks, c.name, len(list)-1, c.parts)
+		}
+		for _, e := range list {
+			if i, _ := e.Info(); i.Size() > mapBytes+100 && c.name < mapBytes {
+				t.Errorf("%s has %d bytes", e.Name(), i.Size())
+			}
+		}
+		m, err := d.ReadMap(d.Place(1))
+		must(t, err)
+		if m.Ranks != c.ranks || m.Listed != c.ranks || m.Files[c.ranks-1][0].Size != int64(c.ranks-1) {
+			t.Errorf("%d ranks: %d, listed %d", c.ranks, m.Ranks, m.Listed)
+		}
+		must(t, m.Check(Dataset{ID: 1, Files: int64(c.ranks), Size: int64(c.ranks) * int64(c.ranks-1) / 2}))
+		if c.ranks <= 8193 { // the reference's way of reading it
+			if all, err := kvtree.ReadGather(d.FS, filepath.Join(d.DatasetDir(1), mapName), nil); err != nil || all.Len() != c.ranks {
+				t.Errorf("as a gather: %v", err)
+			}
+		}
+	}
+}
+
+// TestMapLevels: with small limits there are several levels.
+func TestMapLevels(t *testing.T) {
+	d := memDir()
+	must(t, d.CreateDataset(1))
+	w := mapWriter{d: d, dir: d.DatasetDir(1), ranks: 100, bytes: 1 << 20, entries: 3}
+	must(t, w.write(func(rank int) ([]File, error) { return []File{{Path: fmt.Sprint("f", rank)}}, nil }))
+	root, err := kvtree.ReadFile(d.FS, filepath.Join(w.dir, mapName), nil)
+	must(t, err)
+	if l, err := root.Int("LEVEL"); l != 4 || err != nil { // 100 > 3^4
+		t.Errorf("level %d, %v", l, err)
+	}
+	m, err := d.ReadMap(d.Place(1))
+	must(t, err)
+	must(t, m.Check(Dataset{Files: 100}))
+	all, err := kvtree.ReadGather(d.FS, filepath.Join(w.dir, mapName), nil)
+	if err != nil || all.Len() != 100 {
+		t.Errorf("as a gather: %v", err)
+	}
+	// An older, larger map leaves nothing behind.
+	must(t, d.WriteMap(1, 1, func(int) ([]File, error) { return nil, nil }))
+	if list, err := d.FS.ReadDir(w.dir); err != nil || len(list) != 2 {
+		t.Errorf("%v, %v", list, err)
+	}
+}
+
+func TestMapRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := memDir()
+		ranks := rapid.IntRange(1, 5).Draw(t, "ranks")
+		want := map[int][]File{}
+		for r := range ranks {
+			for i := range rapid.IntRange(0, 3).Draw(t, "files") {
+				f := File{Path: fmt.Sprintf("d/%d.%d", r, i), HasSize: rapid.Bool().Draw(t, "size"), HasCRC: rapid.Bool().Draw(t, "crc"),
+					Failed: rapid.Bool().Draw(t, "failed"), NoFetch: rapid.Bool().Draw(t, "nofetch"), Zstd: rapid.Int64Range(0, 9).Draw(t, "zstd")}
+				if f.HasCRC {
+					f.CRC = rapid.Uint32().Draw(t, "crc")
+				}
+				for n := range rapid.IntRange(0, 3).Draw(t, "segments") {
+					s := Segment{fmt.Sprintf(".scr/ctr.%d.scr", n), rapid.Int64Range(0, 1<<40).Draw(t, "off"), rapid.Int64Range(0, 1<<40).Draw(t, "len")}
+					f.Segments = append(f.Segments, s)
+					if f.HasSize {
+						f.Size += s.Length
+					}
+				}
+				want[r] = append(want[r], f)
+			}
+		}
+		if err := d.WriteMap(7, ranks, func(r int) ([]File, error) { return want[r], nil }); err != nil {
+			t.Fatal(err)
+		}
+		m, err := d.ReadMap(d.Place(7))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for r := range ranks {
+			if diff := cmp.Diff(want[r], m.Files[r], sameTree); diff != "" {
+				t.Fatalf("rank %d: %s", r, diff)
+			}
+		}
+	})
+}
+
+func TestMapDamaged(t *testing.T) {
+	fresh := func() *Dir {
+		d := memDir()
+		must(t, d.CreateDataset(1))
+		w := mapWriter{d: d, dir: d.DatasetDir(1), ranks: 4, bytes: 1 << 20, entries: 2}
+		must(t, w.write(func(rank int) ([]File, error) { return []File{{Path: fmt.Sprint("f", rank)}}, nil }))
+		return d
+	}
+	edit := func(d *Dir, name string, change func(t *kvtree.Tree)) {
+		file := filepath.Join(d.DatasetDir(1), name)
+		tree, err := kvtree.ReadFile(d.FS, file, nil)
+		must(t, err)
+		change(tree)
+		must(t, kvtree.WriteFile(d.FS, file, tree))
+	}
+	for what, c := range map[string]struct {
+		file   string
+		change func(t *kvtree.Tree)
+		want   error
+	}{
+		"twice":        {mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "2").SetStr("FILE", ".0.0") }, ErrCorrupt},
+		"outside":      {mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "2").SetStr("FILE", "/../../x") }, ErrCorrupt},
+		"no offset":    {mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "2").SetStr("OFFSET", "-1") }, ErrCorrupt},
+		"far":          {mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "2").SetStr("OFFSET", "99999999") }, ErrTruncated},
+		"level":        {mapName, func(t *kvtree.Tree) { t.SetInt("LEVEL", 2) }, ErrCorrupt},
+		"levels":       {mapName, func(t *kvtree.Tree) { t.SetInt("LEVEL", 999) }, ErrCorrupt},
+		"itself":       {mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "2").SetStr("FILE", "rank2file") }, ErrCorrupt},
+		"rank":         {mapName + ".0.2", func(t *kvtree.Tree) { t.SetKV("RANK", "4") }, ErrCorrupt},
+		"rank twice":   {mapName + ".0.2", func(t *kvtree.Tree) { t.SetKV("RANK", "1") }, ErrCorrupt},
+		"absolute":     {mapName + ".0.2", func(t *kvtree.Tree) { t.GetKV("RANK", "3").SetKV("FILE", "/etc/passwd") }, ErrCorrupt},
+		"up":           {mapName + ".0.2", func(t *kvtree.Tree) { t.GetKV("RANK", "3").SetKV("FILE", "a/../../b") }, ErrCorrupt},
+		"size":         {mapName + ".0.2", func(t *kvtree.Tree) { t.GetKV("RANK", "3").SetKV("FILE", "b").SetStr("SIZE", "x") }, ErrCorrupt},
+		"segment gone": {mapName + ".0.2", func(t *kvtree.Tree) { t.GetKV("RANK", "3").SetKV("FILE", "b").SetKV("SEG", "1") }, ErrCorrupt},
+	} {
+		d := fresh()
+		edit(d, c.file, c.change)
+		if _, err := d.ReadMap(d.Place(1)); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", what, err, c.want)
+		}
+	}
+	d := fresh()
+	must(t, d.FS.Remove(filepath.Join(d.DatasetDir(1), mapName+".0.2")))
+	if _, err := d.ReadMap(d.Place(1)); !errors.Is(err, ErrMissing) || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("part gone: %v", err)
+	}
+	d = fresh()
+	edit(d, mapName+".0.2", func(t *kvtree.Tree) { t.Get("RANK").Unset("3") })
+	m, err := d.ReadMap(d.Place(1))
+	must(t, err)
+	if err := m.Check(Dataset{Files: 3}); !errors.Is(err, ErrMissing) {
+		t.Errorf("rank gone: %v", err)
+	}
+	if _, err := FilesTree([]File{{Path: "a"}, {Path: "a"}}); !errors.Is(err, ErrUsage) {
+		t.Errorf("a file twice: %v", err)
+	}
+}
+
+func FuzzFiles(f *testing.F) {
+	for _, list := range [][]File{nil, {{Path: "a", HasSize: true, Size: 3, Segments: []Segment{{"c", 0, 1}, {"d", 5, 2}}}}, {{Path: "a", NoFetch: true, Zstd: 4}}} {
+		t, err := FilesTree(list)
+		if err != nil {
+			f.Fatal(err)
+		}
+		b, err := t.Pack()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		tree, err := kvtree.Unpack(b, &kvtree.Options{MaxBytes: 1 << 16, MaxElements: 1 << 12, MaxDepth: 64})
+		if err != nil {
+			return
+		}
+		list, err := ParseFiles(tree, "f")
+		if err != nil {
+			return
+		}
+		again, err := FilesTree(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := ParseFiles(again, "f")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(list, got, sameTree); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+func FuzzIndex(f *testing.F) {
+	x := memDir().NewIndex()
+	for id := 1; id < 4; id++ {
+		if err := errors.Join(x.Add(ckpt(id), true), x.MarkFlushed(ckpt(id).Name, day), x.SetCurrent(ckpt(id).Name)); err != nil {
+			f.Fatal(err)
+		}
+	}
+	b, err := x.Tree.Pack()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		tree, err := kvtree.Unpack(b, &kvtree.Options{MaxBytes: 1 << 16, MaxElements: 1 << 12, MaxDepth: 64})
+		if err != nil {
+			return
+		}
+		x, err := parseIndex(tree, "f", day.Location())
+		if err != nil {
+			return
+		}
+		for _, e := range x.Candidates() {
+			if _, ok := x.Entry(e.Name); !ok {
+				continue // two datasets of one name: the index can only mean one of them
+			}
+			if err := x.Remove(e.Name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+func BenchmarkReadMap(b *testing.B) {
+	d := Open(vfs.NewMem(), "p")
+	const ranks = 8192
+	must(b, d.WriteMap(1, ranks, func(rank int) ([]File, error) {
+		return []File{{Path: fmt.Sprintf("ckpt.1/rank_%d.ckpt", rank), HasSize: true, Size: 1 << 20, HasCRC: true, CRC: uint32(rank)}}, nil
+	}))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := d.ReadMap(d.Place(1)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/ranks, "ns/rank")
+}
