@@ -7,6 +7,7 @@
 //   - Mem: in memory, safe for concurrent use. What a power loss would leave is
 //     what was synced: file contents by File.Sync, names by FS.SyncDir. CrashClone
 //     returns that state as a new Mem.
+//   - NewBind: a view in which directories have other names, as nodes see their own.
 //   - NewFault, FailNth, FailOn, Count: wrappers that see each operation before it
 //     is done, to fail it, shorten it or count it.
 //
