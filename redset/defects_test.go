@@ -13,6 +13,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/sharedtest"
 	"blobio/internal/vfs"
+	"blobio/kvtree"
 )
 
 // TestTruncatedPayload: a redundancy file cut short is noticed before it is needed, and mended.
@@ -273,15 +274,15 @@ func TestFormsOfB(t *testing.T) {
 			"CURRENT FILE 1 FILE": "f1", "CURRENT FILE 1 SIZE": "600", "CURRENT FILE 0 COMPLETE": "1", "PARTNER RANK": "0", "PARTNER FILES": "1",
 		} {
 			keys := strings.Fields(path)
-			if got, err := text(child(tr, keys[:len(keys)-1]...), keys[len(keys)-1]); err != nil || got != want {
+			if got, err := tr.At(keys[:len(keys)-1]...).Val(keys[len(keys)-1]); err != nil || got != want {
 				t.Errorf("generation %v: %s is %q, want %q (%v)", gen, path, got, want, err)
 			}
 		}
 	}
 }
 
-func datasetTree() *Tree {
-	t := NewTree()
+func datasetTree() *kvtree.Tree {
+	t := kvtree.New()
 	put(t, 7, "ID")
 	return t
 }

@@ -9,6 +9,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/vfs"
+	"blobio/kvtree"
 )
 
 // encoding is an Encode in progress on one rank.
@@ -97,7 +98,7 @@ func (e *encoding) prepare(files []string) error {
 		}
 		seen[name] = true
 		path := resolve(e.s.o.Root, name)
-		m, err := statMeta(e.fs, path)
+		m, err := vfs.MetaOf(e.fs, path)
 		if err != nil {
 			return err
 		}
@@ -110,7 +111,7 @@ func (e *encoding) prepare(files []string) error {
 // exchange makes the lists of files of the set known to all members.
 func (e *encoding) exchange(ctx context.Context) error {
 	s := e.s
-	var t *tree
+	var t *kvtree.Tree
 	if s.p.gen == GenC {
 		t = s.p.newDescTree(e.files)
 	} else {
@@ -147,7 +148,7 @@ func (e *encoding) exchange(ctx context.Context) error {
 }
 
 // parseAny reads the record of member m of the set of p.
-func parseAny(t *tree, p place, m int) (*desc, error) {
+func parseAny(t *kvtree.Tree, p place, m int) (*desc, error) {
 	if p.gen == GenC {
 		return parseDesc(t)
 	}
@@ -199,7 +200,7 @@ func (e *encoding) begin() error {
 // header returns the header of a member.
 func (e *encoding) header(m int) *header {
 	p := e.descs[m].place
-	var extra *tree
+	var extra *kvtree.Tree
 	if p.gen != GenC {
 		extra = newExtraTree(p.worlds, e.s.o.Dataset)
 	}
@@ -216,7 +217,7 @@ func (e *encoding) unchanged() error {
 		}
 	}
 	for i, f := range e.files {
-		m, err := statMeta(e.fs, e.paths[i])
+		m, err := vfs.MetaOf(e.fs, e.paths[i])
 		if err != nil {
 			return err
 		}

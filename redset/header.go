@@ -5,10 +5,16 @@ import (
 	"math"
 	"strconv"
 	"time"
+
+	"blobio/internal/vfs"
+	"blobio/kvtree"
 )
 
 // maxHeader caps the header of a redundancy file, in bytes.
 const maxHeader = 256 << 20
+
+// maxDepth caps the levels of a header, which has 7.
+const maxDepth = 100
 
 // Caps on what a header tells, so that it cannot ask for much memory or time, and no
 // position of a byte overflows.
@@ -27,7 +33,7 @@ type file struct {
 type desc struct {
 	place
 	files []file
-	tree  *tree // DESC/<rank> in generation C, CURRENT in A and B; goes into other headers as it is
+	tree  *kvtree.Tree // DESC/<rank> in generation C, CURRENT in A and B; goes into other headers as it is
 }
 
 // size is the number of bytes of the logical file.
@@ -53,14 +59,14 @@ type header struct {
 	chunk  int64         // XOR, RS
 	group  []int         // world ranks of the members; nil for SINGLE and PARTNER
 	descs  map[int]*desc // by rank in the set: of the member and its left neighbours
-	extra  *tree         // generation A and B: RANKS and DSET
+	extra  *kvtree.Tree  // generation A and B: RANKS and DSET
 	length int64         // bytes of the record
 	crc    uint32        // of the record, its last four bytes
 }
 
 // newDescTree makes DESC/<rank> of generation C.
-func (p *place) newDescTree(files []file) *tree {
-	t := newTree()
+func (p *place) newDescTree(files []file) *kvtree.Tree {
+	t := kvtree.New()
 	put(t, 1, "DESC", "ENABLED")
 	put(t, p.scheme.String(), "DESC", "TYPE")
 	put(t, p.set, "DESC", "GROUP")
@@ -76,7 +82,7 @@ func (p *place) newDescTree(files []file) *tree {
 		put(t, p.k, "DESC", "REPLICAS")
 	}
 	put(t, len(files), "FILES")
-	touch(t, "FILE")
+	t.Touch("FILE")
 	for i, f := range files {
 		path := []string{"FILE", strconv.Itoa(i), f.name}
 		m := f.meta
@@ -97,10 +103,10 @@ func (p *place) newDescTree(files []file) *tree {
 }
 
 // parsePlace reads DESC/<rank>/DESC.
-func parsePlace(t *tree) (place, error) {
+func parsePlace(t *kvtree.Tree) (place, error) {
 	p := place{gen: GenC}
-	r := reader{t: child(t, "DESC")}
-	name, err := text(r.t, "TYPE")
+	r := reader{t: t.At("DESC")}
+	name, err := r.t.Val("TYPE")
 	if err != nil {
 		return p, err
 	}
@@ -136,19 +142,19 @@ func (p *place) check() error {
 }
 
 // parseDesc reads DESC/<rank> of generation C.
-func parseDesc(t *tree) (*desc, error) {
+func parseDesc(t *kvtree.Tree) (*desc, error) {
 	d := &desc{tree: t}
 	var err error
 	if d.place, err = parsePlace(t); err != nil {
 		return nil, err
 	}
-	list := child(t, "FILE")
+	list := t.At("FILE")
 	d.files, err = parseFiles(t, func(i int) (file, error) {
-		ft := child(list, strconv.Itoa(i))
+		ft := list.At(strconv.Itoa(i))
 		for name, mt := range ft.All() {
 			r := reader{t: mt}
-			m := Meta{Size: r.int64("SIZE", 0, maxBytes), Mode: modeRegular | 0o600}
-			if child(mt, "MODE") != nil {
+			m := Meta{Size: r.int64("SIZE", 0, maxBytes), Mode: vfs.ModeRegular | 0o600}
+			if mt.At("MODE") != nil {
 				m.Mode, m.UID, m.GID = uint32(r.int64("MODE", 0, math.MaxUint32)), uint32(r.int64("UID", 0, math.MaxUint32)), uint32(r.int64("GID", 0, math.MaxUint32))
 				stamp := func(key string) time.Time {
 					return time.Unix(r.int64(key+"_SECS", math.MinInt64, math.MaxInt64), r.int64(key+"_NSECS", 0, 999_999_999))
@@ -166,13 +172,13 @@ func parseDesc(t *tree) (*desc, error) {
 }
 
 // parseFiles reads FILES and FILE/<i>, each by f.
-func parseFiles(t *tree, f func(i int) (file, error)) ([]file, error) {
+func parseFiles(t *kvtree.Tree, f func(i int) (file, error)) ([]file, error) {
 	r := reader{t: t}
 	n := r.int("FILES", 0, math.MaxInt32)
 	if r.err != nil {
 		return nil, r.err
 	}
-	if have := child(t, "FILE").Len(); have != n {
+	if have := t.At("FILE").Len(); have != n {
 		return nil, fmt.Errorf("FILES is %d, but there are %d", n, have)
 	}
 	files := make([]file, n)
@@ -190,7 +196,7 @@ func parseFiles(t *tree, f func(i int) (file, error)) ([]file, error) {
 }
 
 // newHeader makes the header of member p.rank; descs are those of all members, by rank.
-func newHeader(p place, lay *layout, descs []*desc, group []int, extra *tree) *header {
+func newHeader(p place, lay *layout, descs []*desc, group []int, extra *kvtree.Tree) *header {
 	h := &header{place: p, chunk: lay.chunk, group: group, extra: extra, descs: map[int]*desc{p.rank: descs[p.rank]}}
 	if p.scheme == Single || p.scheme == Partner {
 		h.group = nil
@@ -203,17 +209,17 @@ func newHeader(p place, lay *layout, descs []*desc, group []int, extra *tree) *h
 
 // encode returns the record, and notes its length and checksum.
 func (h *header) encode() ([]byte, error) {
-	t := newTree()
+	t := kvtree.New()
 	if h.gen == GenC {
 		put(t, h.rank, "RANK")
 		for r, d := range h.descs {
-			attach(t, d.tree, "DESC", strconv.Itoa(r))
+			t.SetAt(d.tree, "DESC", strconv.Itoa(r))
 		}
 	} else {
-		attach(t, h.descs[h.rank].tree, "CURRENT")
-		attach(t, h.descs[(h.rank+h.n-1)%h.n].tree, "PARTNER")
+		t.SetAt(h.descs[h.rank].tree, "CURRENT")
+		t.SetAt(h.descs[(h.rank+h.n-1)%h.n].tree, "PARTNER")
 		for k, v := range h.extra.All() {
-			attach(t, v, k)
+			t.SetAt(v, k)
 		}
 	}
 	if h.scheme == XOR || h.scheme == RS {
@@ -279,14 +285,14 @@ func parseHeader(name string, named place, b []byte) (*header, error) {
 	return h, nil
 }
 
-func (h *header) parseC(t *tree, named place) error {
+func (h *header) parseC(t *kvtree.Tree, named place) error {
 	// RANK has two values after a rebuild by the reference, its own and that of the member
 	// that sent the header; the name of the file tells which is which.
 	h.rank = named.rank
-	if child(t, "RANK", strconv.Itoa(h.rank)) == nil {
+	if t.At("RANK", strconv.Itoa(h.rank)) == nil {
 		return fmt.Errorf("RANK is not %d, as the name of the file says", h.rank)
 	}
-	for key, dt := range child(t, "DESC").All() {
+	for key, dt := range t.At("DESC").All() {
 		r, err := strconv.Atoi(key)
 		if err != nil {
 			return fmt.Errorf("DESC/%s: not a number", key)
@@ -304,15 +310,15 @@ func (h *header) parseC(t *tree, named place) error {
 }
 
 // parseGroup reads GROUP/RANK/<rank in the set>/<world rank>.
-func parseGroup(t *tree, n int) ([]int, error) {
-	g := child(t, "GROUP")
+func parseGroup(t *kvtree.Tree, n int) ([]int, error) {
+	g := t.At("GROUP")
 	r := reader{t: g}
 	if have := r.int("RANKS", 2, maxMembers); r.err != nil || have != n {
 		return nil, fmt.Errorf("RANKS is %d, want %d", have, n)
 	}
 	group := make([]int, n)
 	for i := range group {
-		rr := reader{t: child(g, "RANK")}
+		rr := reader{t: g.At("RANK")}
 		if group[i] = rr.int(strconv.Itoa(i), 0, math.MaxInt32); rr.err != nil {
 			return nil, rr.err
 		}
@@ -335,9 +341,9 @@ func sameFiles(a, b *desc) bool {
 
 // encodePlaces makes the .redset file of a member: the places of itself and its left neighbours, by world rank.
 func encodePlaces(l *layout, descs []*desc, m int) ([]byte, error) {
-	t := newTree()
+	t := kvtree.New()
 	for _, m := range append(l.left(m), m) {
-		attach(t, child(descs[m].tree, "DESC"), strconv.Itoa(descs[m].world), "DESC")
+		t.SetAt(descs[m].tree.At("DESC"), strconv.Itoa(descs[m].world), "DESC")
 	}
 	return encodeTree(t)
 }

@@ -6,67 +6,67 @@ import (
 	"math"
 	"path/filepath"
 	"strconv"
+
+	"blobio/kvtree"
 )
 
 // newCurrentTree makes CURRENT of generation A and B: the world rank and the files, with the meta
 // record that the caller has of each.
-func (p *place) newCurrentTree(files []file, meta func(name string) *tree) *tree {
-	t := newTree()
+func (p *place) newCurrentTree(files []file, meta func(name string) *kvtree.Tree) *kvtree.Tree {
+	t := kvtree.New()
 	put(t, p.world, "RANK")
 	put(t, len(files), "FILES")
-	touch(t, "FILE")
+	t.Touch("FILE")
 	kind := "USER"
 	if p.gen == GenA {
 		kind = "FULL"
 	}
 	for i, f := range files {
-		m := newTree()
+		m := kvtree.New()
 		if meta != nil {
-			for k, v := range meta(f.name).All() {
-				attach(m, v, k)
-			}
+			m = meta(f.name).Clone()
 		}
 		put(m, filepath.Base(f.name), "FILE")
 		put(m, f.meta.Size, "SIZE")
-		if child(m, "TYPE") == nil {
+		if m.At("TYPE") == nil {
 			put(m, kind, "TYPE")
 		}
-		if child(m, "COMPLETE") == nil {
+		if m.At("COMPLETE") == nil {
 			put(m, 1, "COMPLETE")
 		}
-		attach(t, m, "FILE", strconv.Itoa(i))
+		t.SetAt(m, "FILE", strconv.Itoa(i))
 	}
 	return t
 }
 
 // newExtraTree makes what else is in the header of generation A and B.
-func newExtraTree(worlds int, dataset *tree) *tree {
-	t := newTree()
+func newExtraTree(worlds int, dataset *kvtree.Tree) *kvtree.Tree {
+	t := kvtree.New()
 	put(t, worlds, "RANKS")
 	if dataset != nil {
-		attach(t, dataset, "DSET")
+		t.SetAt(dataset.Clone(), "DSET")
 	}
 	return t
 }
 
 // parseAB reads CURRENT, PARTNER and the rest. The set and the place in it are in the name.
-func (h *header) parseAB(t *tree, named place) error {
+func (h *header) parseAB(t *kvtree.Tree, named place) error {
 	r := reader{t: t}
 	worlds := r.int("RANKS", 1, math.MaxInt32)
 	if r.err != nil {
 		return r.err
 	}
-	h.extra = newTree()
+	h.extra = kvtree.New()
 	for _, key := range []string{"RANKS", "DSET"} {
-		if v := child(t, key); v != nil {
-			attach(h.extra, v, key)
+		if v := t.At(key); v != nil {
+			h.extra.SetAt(v, key)
 		}
 	}
 	h.rank = named.rank
 	for key, rank := range map[string]int{"CURRENT": named.rank, "PARTNER": (named.rank + named.n - 1) % named.n} {
 		p := named
 		p.rank, p.worlds = rank, worlds
-		d, err := parseCurrent(child(t, key), p)
+		d, err := parseCurrent(t.At(key), p)
 		if err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
@@ -76,7 +76,7 @@ func (h *header) parseAB(t *tree, named place) error {
 }
 
 // parseCurrent reads CURRENT or PARTNER of the member at a place, of which the world rank is in the record.
-func parseCurrent(t *tree, p place) (*desc, error) {
+func parseCurrent(t *kvtree.Tree, p place) (*desc, error) {
 	if t == nil {
 		return nil, errors.New("missing")
 	}
@@ -85,14 +85,14 @@ func parseCurrent(t *tree, p place) (*desc, error) {
 	if d.world = r.int("RANK", 0, d.worlds-1); r.err != nil {
 		return nil, r.err
 	}
-	list := child(t, "FILE")
+	list := t.At("FILE")
 	var err error
 	d.files, err = parseFiles(t, func(i int) (file, error) {
-		mt := child(list, strconv.Itoa(i))
+		mt := list.At(strconv.Itoa(i))
 		r := reader{t: mt}
 		f := file{meta: Meta{Size: r.int64("SIZE", 0, maxBytes)}}
 		var err error
-		if f.name, err = text(mt, "FILE"); err == nil {
+		if f.name, err = mt.Val("FILE"); err == nil {
 			err = r.err
 		}
 		return f, err

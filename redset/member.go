@@ -246,7 +246,7 @@ func (m *member) finish() error {
 	}
 	for i, p := range m.store.out.parts { // after the last write, which would set the time
 		if f := m.r.descs[m.rank].files[i]; p.name != "" && f.meta.Mode != 0 {
-			if err := setMeta(m.fs, p.name, f.meta); err != nil {
+			if err := vfs.SetMeta(m.fs, p.name, f.meta); err != nil {
 				return err
 			}
 		}

@@ -1,177 +1,86 @@
 package redset
 
 import (
-	"bytes"
 	"encoding/binary"
-	"hash/crc32"
-	"iter"
-	"slices"
-	"strings"
+	"fmt"
+
+	"blobio/kvtree"
 )
 
-// Tree is a node of a key/value tree: the form in which SCR keeps all it knows. Keys are in the order in which they were set.
-// The nil Tree is empty.
-type Tree struct {
-	keys  []string
-	kids  []*Tree
-	index map[string]int // of nodes with many keys
+// maxElements caps the elements of one record: more than a record of maxHeader bytes has that
+// lists files.
+const maxElements = 32 << 20
+
+// put makes v the only value below a path.
+func put(t *kvtree.Tree, v any, keys ...string) {
+	last := len(keys) - 1
+	t.Touch(keys[:last]...).SetStr(keys[last], fmt.Sprint(v))
 }
 
-type tree = Tree
-
-// Limits of what is read.
-const (
-	maxDepth  = 100 // of a header: 7 levels
-	manyKeys  = 16
-	leastElem = 5 // bytes of a packed element: an empty key, its end, a count
-)
-
-func newTree() *tree { return &tree{} }
-
-// NewTree returns an empty tree.
-func NewTree() *Tree { return newTree() }
-
-// Len is the number of keys.
-func (t *Tree) Len() int {
-	if t == nil {
-		return 0
-	}
-	return len(t.keys)
+// putCRC is put of a CRC-32.
+func putCRC(t *kvtree.Tree, crc uint32, keys ...string) {
+	last := len(keys) - 1
+	t.Touch(keys[:last]...).SetCRC32(keys[last], crc)
 }
 
-func (t *Tree) find(key string) int {
-	if t == nil {
-		return -1
-	}
-	if t.index == nil {
-		return slices.Index(t.keys, key)
-	}
-	if i, ok := t.index[key]; ok {
-		return i
-	}
-	return -1
+// reader reads numbers and keeps the first error.
+type reader struct {
+	t   *kvtree.Tree
+	err error
 }
 
-// Get returns what is below a key, or nil.
-func (t *Tree) Get(key string) *Tree {
-	if i := t.find(key); i >= 0 {
-		return t.kids[i]
-	}
-	return nil
-}
-
-// Set makes sub (nil: an empty tree) what is below a key, and returns it.
-func (t *Tree) Set(key string, sub *Tree) *Tree {
-	if sub == nil {
-		sub = &Tree{}
-	}
-	if i := t.find(key); i >= 0 {
-		t.kids[i] = sub
-		return sub
-	}
-	t.keys, t.kids = append(t.keys, key), append(t.kids, sub)
-	if t.index != nil {
-		t.index[key] = len(t.keys) - 1
-	} else if len(t.keys) > manyKeys {
-		t.index = map[string]int{}
-		for i, k := range t.keys {
-			t.index[k] = i
-		}
-	}
-	return sub
-}
-
-// All yields the keys and what is below them.
-func (t *Tree) All() iter.Seq2[string, *Tree] {
-	return func(yield func(string, *Tree) bool) {
-		for i := range t.Len() {
-			if !yield(t.keys[i], t.kids[i]) {
-				return
-			}
-		}
+func (r *reader) keep(err error) {
+	if r.err == nil {
+		r.err = err
 	}
 }
 
-// pack appends the packed form, sorted by key at each level as redset does: count, then of each
-// element the key, a zero byte, and the element; integers are big-endian.
-func (t *Tree) pack(b []byte) []byte {
-	b = binary.BigEndian.AppendUint32(b, uint32(t.Len()))
-	order := make([]int, t.Len())
-	for i := range order {
-		order[i] = i
+// int64 returns a number in lo ... hi, or lo after an error.
+func (r *reader) int64(key string, lo, hi int64) int64 {
+	n, err := r.t.Int64(key)
+	if err == nil && (n < lo || n > hi) {
+		err = fmt.Errorf("%s is %d, want %d to %d", key, n, lo, hi)
 	}
-	slices.SortFunc(order, func(i, j int) int { return strings.Compare(t.keys[i], t.keys[j]) })
-	for _, i := range order {
-		b = append(append(b, t.keys[i]...), 0)
-		b = t.kids[i].pack(b)
+	if err != nil {
+		r.keep(err)
+		return lo
 	}
-	return b
+	return n
 }
 
-// recordHead begins a record: magic, type 1 (tree), version 1, the size (8 bytes), flags 1 (has a CRC).
-var recordHead = [20]byte{0x95, 0x1f, 0xc3, 0xf5, 0, 1, 0, 1, 19: 1}
+// int is int64 for what is used as an int.
+func (r *reader) int(key string, lo, hi int) int { return int(r.int64(key, int64(lo), int64(hi))) }
 
-// encodeTree makes the file record of a tree, sorted.
-func encodeTree(t *tree) ([]byte, error) {
-	b := t.pack(append([]byte(nil), recordHead[:]...))
-	if len(b) > maxHeader-4 {
-		return nil, formatErr("", -1, "record", "too many files for one header", ErrTooLarge)
+// crc returns a CRC-32.
+func (r *reader) crc(key string) uint32 {
+	n, err := r.t.CRC32(key)
+	r.keep(err)
+	return n
+}
+
+// encodeTree makes the file record of a tree, which it sorts at each level as redset does:
+// equal trees are equal bytes.
+func encodeTree(t *kvtree.Tree) ([]byte, error) {
+	n, err := t.PackedSize()
+	if err == nil && n > maxHeader-64 {
+		err = formatErr("", -1, "record", fmt.Sprintf("%d bytes: too many files for one header", n), ErrTooLarge)
 	}
-	binary.BigEndian.PutUint64(b[8:], uint64(len(b)+4))
-	return binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b)), nil
+	if err != nil {
+		return nil, err
+	}
+	t.SortAll(kvtree.Ascending)
+	return kvtree.Encode(t)
 }
 
 // decodeTree reads the record that b begins with, and returns its length.
-func decodeTree(name string, b []byte) (*tree, int, error) {
-	bad := func(off int, field, msg string, class error) (*tree, int, error) {
-		return nil, 0, formatErr(name, int64(off), field, msg, class)
-	}
-	if len(b) < 28 {
-		return bad(0, "record", "shorter than 28 bytes", ErrTruncated)
-	}
-	if !bytes.Equal(b[:8], recordHead[:8]) {
-		return bad(0, "magic, type, version", "not those of a tree file", ErrCorrupt)
-	}
-	n := binary.BigEndian.Uint64(b[8:])
-	if n < 28 || n > uint64(len(b)) {
-		return bad(8, "file size", "does not fit the file", ErrTruncated)
-	}
-	b = b[:n]
-	end := len(b)
-	if binary.BigEndian.Uint32(b[16:])&1 != 0 {
-		end -= 4
-		if crc32.ChecksumIEEE(b[:end]) != recordSum(b) {
-			return bad(end, "crc", "does not match", ErrCorrupt)
-		}
-	}
-	t, _, err := unpack(name, b[:end], 20, 0)
-	return t, len(b), err
+func decodeTree(name string, b []byte) (*kvtree.Tree, int, error) {
+	return kvtree.DecodeRecord(b, &kvtree.Options{MaxBytes: maxHeader, MaxElements: maxElements, MaxDepth: maxDepth, File: name})
 }
 
-func unpack(name string, b []byte, at, depth int) (*tree, int, error) {
-	if len(b)-at < 4 || depth > maxDepth {
-		return nil, 0, formatErr(name, int64(at), "count", "cut short, or too deep", ErrCorrupt)
+// recordSum returns the checksum at the end of a record.
+func recordSum(record []byte) uint32 {
+	if len(record) < 4 {
+		return 0
 	}
-	n := binary.BigEndian.Uint32(b[at:])
-	if at += 4; int64(n) > int64(len(b)-at)/leastElem {
-		return nil, 0, formatErr(name, int64(at-4), "count", "more elements than bytes for them", ErrCorrupt)
-	}
-	t := &tree{}
-	for range n {
-		i := bytes.IndexByte(b[at:], 0)
-		if i < 0 {
-			return nil, 0, formatErr(name, int64(at), "key", "has no end", ErrCorrupt)
-		}
-		key := string(b[at : at+i])
-		sub, next, err := unpack(name, b, at+i+1, depth+1)
-		if err != nil {
-			return nil, 0, err
-		}
-		if t.find(key) >= 0 {
-			return nil, 0, formatErr(name, int64(at), "key", "twice", ErrCorrupt)
-		}
-		t.Set(key, sub)
-		at = next
-	}
-	return t, at, nil
+	return binary.BigEndian.Uint32(record[len(record)-4:])
 }

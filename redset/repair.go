@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"blobio/comm"
+	"blobio/kvtree"
 )
 
 // repair is the rebuilding of one set. With a Comm of the set each member has a repair, which comes to
@@ -19,7 +20,7 @@ type repair struct {
 	group   []int // world ranks
 	headers []*header
 	descs   []*desc
-	extra   *tree
+	extra   *kvtree.Tree
 	sums    []*memberSums // nil where unknown
 
 	// learned are the sums of members whose own were gone, as their bytes are rebuilt.
@@ -138,7 +139,7 @@ func newRepair(p place, worlds []int, all []*evidence) (*repair, error) {
 // are not of the header that is there are of an older encode, or another program made
 // the header after: they count for nothing.
 func (r *repair) weighSums(all []*evidence) {
-	parsed := make([]map[int]*tree, r.n)
+	parsed := make([]map[int]*kvtree.Tree, r.n)
 	for m, e := range all {
 		if e.sums != nil {
 			parsed[m], _ = parseSums("", e.sums)

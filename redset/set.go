@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"blobio/comm"
+	"blobio/kvtree"
 )
 
 // Options of New. The zero value of a field means its default.
@@ -28,8 +29,8 @@ type Options struct {
 
 	// For generations A and B only: the dataset record, and the meta record of a file (nil: SIZE and
 	// what must be there).
-	Dataset  *Tree
-	FileMeta func(name string) *Tree
+	Dataset  *kvtree.Tree
+	FileMeta func(name string) *kvtree.Tree
 }
 
 // Validate returns an error that wraps ErrUsage if a field is out of range.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"blobio/internal/crccat"
+	"blobio/kvtree"
 )
 
 // memberSums are the checksums of what a member holds.
@@ -38,14 +39,14 @@ func (l *layout) ofElem(all []*memberSums, ext [][]extent, c int, e elem) []uint
 
 // encodeSums makes the file of checksums of a member: its own and those of its left neighbours.
 func encodeSums(l *layout, ext [][]extent, all []*memberSums, m int) ([]byte, error) {
-	t := newTree()
+	t := kvtree.New()
 	put(t, 1, "VERSION")
 	for _, m := range append(l.left(m), m) {
 		s := all[m]
 		if s == nil {
 			continue
 		}
-		mt := touch(t, "MEMBER", strconv.Itoa(m))
+		mt := t.Touch("MEMBER", strconv.Itoa(m))
 		putCRC(mt, s.header, "HEADER")
 		part, last := 0, -1
 		for x, e := range ext[m] {
@@ -64,16 +65,16 @@ func encodeSums(l *layout, ext [][]extent, all []*memberSums, m int) ([]byte, er
 
 // parseSums reads a file of checksums, by member. Only their headers are known then: which extents they are
 // of depends on the files.
-func parseSums(name string, b []byte) (map[int]*tree, error) {
+func parseSums(name string, b []byte) (map[int]*kvtree.Tree, error) {
 	t, _, err := decodeTree(name, b)
 	if err != nil {
 		return nil, err
 	}
-	if v, err := text(t, "VERSION"); err != nil || v != "1" {
+	if v, err := t.Val("VERSION"); err != nil || v != "1" {
 		return nil, formatErr(name, -1, "VERSION", fmt.Sprintf("%q, want 1", v), ErrUnsupported)
 	}
-	v := map[int]*tree{}
-	for key, mt := range child(t, "MEMBER").All() {
+	v := map[int]*kvtree.Tree{}
+	for key, mt := range t.At("MEMBER").All() {
 		m, err := strconv.Atoi(key)
 		if err != nil {
 			return nil, formatErr(name, -1, "MEMBER", fmt.Sprintf("%q is not a number", key), ErrCorrupt)
@@ -84,22 +85,22 @@ func parseSums(name string, b []byte) (map[int]*tree, error) {
 }
 
 // fill reads the sums of member m.
-func (l *layout) fill(ext []extent, mt *tree) (*memberSums, error) {
+func (l *layout) fill(ext []extent, mt *kvtree.Tree) (*memberSums, error) {
 	s := l.newSums(ext)
 	r := reader{t: mt}
 	s.header = r.crc("HEADER")
 	n := map[int]int{}
 	for x, e := range ext {
-		r.t = child(mt, "FILE", strconv.Itoa(e.part), "CRC")
+		r.t = mt.At("FILE", strconv.Itoa(e.part), "CRC")
 		s.data[x] = r.crc(strconv.Itoa(n[e.part]))
 		n[e.part]++
 	}
 	for part, k := range n {
-		if child(mt, "FILE", strconv.Itoa(part), "CRC").Len() != k {
+		if mt.At("FILE", strconv.Itoa(part), "CRC").Len() != k {
 			return nil, errors.New("checksums of files of other sizes")
 		}
 	}
-	r.t = child(mt, "ROW")
+	r.t = mt.At("ROW")
 	for i := range s.rows {
 		s.rows[i] = r.crc(strconv.Itoa(i))
 	}
