@@ -1,0 +1,77 @@
+package cachedir
+
+import (
+	"path"
+	"strconv"
+	"strings"
+
+	"blobio/kvtree"
+)
+
+// Names in the control folder of a node and in the folder D of a cached dataset.
+const (
+	CatalogName = "cindex.scrinfo"  // the catalogue, in the control folder
+	MasterName  = "filemap.scrinfo" // [A,B] the list of the maps, in the control folder
+	MapGroup    = "reddescmap.er."  // begins the names of what protects the file maps, in MetaDir(D)
+	DataGroup   = "reddesc.er."     // begins the names of what protects the files of the application, in MetaDir(D)
+
+	metaName      = ".scr"
+	filemapPrefix = "filemap_"
+	stateName     = "er"
+	shuffileName  = "shuffile"
+	datasetPrefix = "scr.dataset."
+	redsetSuffix  = ".redset"
+	redsumSuffix  = ".redsum"
+)
+
+// MetaDir is the folder of the metadata of a cached dataset, in the folder of the dataset.
+func MetaDir(dir string) string { return path.Join(dir, metaName) }
+
+// FilemapName is the name of the file map of a rank of a cached dataset, in the folder of the dataset.
+func FilemapName(dir string, rank int) string {
+	return path.Join(MetaDir(dir), filemapPrefix+strconv.Itoa(rank))
+}
+
+// GroupFile is the name of a file of a group in the folder of a dataset: end is what follows the group.
+func GroupFile(dir, group, end string) string { return path.Join(MetaDir(dir), group+end) }
+
+// RankOf tells whose file a name in MetaDir is: a file map, or a redundancy file of either group. ok is false of files
+// that belong to the device, and of unfinished ones.
+func RankOf(name string) (rank int, ok bool) {
+	if kvtree.IsTemp(name) {
+		return 0, false
+	}
+	if text, ok := strings.CutPrefix(name, filemapPrefix); ok {
+		return number(text)
+	}
+	return redundancyRank(name)
+}
+
+// redundancyRank is the rank of a redundancy file <group><rank>.{...redset,redsum}.
+func redundancyRank(name string) (int, bool) {
+	for _, g := range []string{MapGroup, DataGroup} {
+		rest, ok := strings.CutPrefix(name, g)
+		if !ok || !strings.HasSuffix(rest, redsetSuffix) && !strings.HasSuffix(rest, redsumSuffix) {
+			continue
+		}
+		text, _, _ := strings.Cut(rest, ".")
+		return number(text)
+	}
+	return 0, false
+}
+
+// number reads the decimal number of a rank, a dataset or the like, in its only spelling.
+func number(text string) (int, bool) {
+	n, err := strconv.ParseInt(text, 10, 32)
+	return int(n), err == nil && n >= 0 && strconv.FormatInt(n, 10) == text
+}
+
+// datasetID is the number in the name scr.dataset.<id> of a folder.
+func datasetID(name string) (int, bool) {
+	text, ok := strings.CutPrefix(name, datasetPrefix)
+	if !ok {
+		return 0, false
+	}
+	id, ok := number(text)
+	return id, ok && id > 0
+}
