@@ -126,11 +126,12 @@ func (s *Store) unchanged() error {
 // makeSlot makes the directory of a slot.
 func (s *Store) makeSlot(k int) error {
 	err := s.o.FS.Mkdir(slotDir(s.dir, k))
+	made := err == nil
 	if errors.Is(err, fs.ErrExist) {
 		err = nil
 	}
 	// Also if it was there: who made it may have died before this.
-	if err == nil && !s.slots[k].named && s.o.Durability == DurableCommit {
+	if err == nil && (made || !s.slots[k].named) && s.o.Durability == DurableCommit {
 		err = s.o.FS.SyncDir(s.dir)
 	}
 	return err
@@ -228,7 +229,7 @@ func (inc *Incremental) open() (err error) {
 	f := &handle{name: FileName(s.dir, inc.slot, s.c.Rank())}
 	if f.File, err = s.o.FS.OpenRW(f.name); errors.Is(err, fs.ErrNotExist) {
 		f.File, err = s.o.FS.Create(f.name)
-		o.Fresh = true
+		o.Fresh, k.named = true, false // also if it was there once
 	}
 	if err != nil {
 		return err

@@ -45,21 +45,29 @@ func (inc *Incremental) commit(ctx context.Context, err error) (Stats, error) {
 	return Stats{ffformat.Stats{Data: n[0], Written: n[1], MD5: n[2], Blocks: n[3], Dirty: n[4], Writes: n[5]}, n[6]}, nil
 }
 
-// logDigests collects the digests on the leader of each node, which appends them. Files that
-// are new get durable names.
+// logDigests collects the digests on the leader of each node, which appends them. If files of any
+// rank of the node are new, their names become durable.
 func (inc *Incremental) logDigests(ctx context.Context) error {
 	s := inc.s
-	var own []byte
+	own := []byte{0} // whether the name is new, then the record
+	if !s.slots[inc.slot].named {
+		own[0] = 1
+	}
 	b, failed := inc.res.Digests.MarshalBinary()
 	if failed == nil {
-		own = appendRecord(nil, rankSlot{s.c.Rank(), inc.slot}, inc.id, 0, b)
+		own = appendRecord(own, rankSlot{s.c.Rank(), inc.slot}, inc.id, 0, b)
 	}
 	all, err := s.node.Gather(ctx, 0, own)
 	if err != nil {
 		return err
 	}
 	if s.log != nil && failed == nil {
-		if !s.slots[inc.slot].named && s.o.Durability == DurableCommit {
+		unnamed := false
+		for i := range all {
+			unnamed = unnamed || all[i][0] != 0
+			all[i] = all[i][1:]
+		}
+		if unnamed && s.o.Durability == DurableCommit {
 			failed = s.o.FS.SyncDir(slotDir(s.dir, inc.slot))
 		}
 		if failed == nil {

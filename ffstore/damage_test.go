@@ -167,6 +167,47 @@ func TestRebuildLeaves(t *testing.T) {
 	}
 }
 
+// TestRebuildMeanwhile: where there are no locks, a record that appears or is replaced while the slots
+// are examined is not overwritten.
+func TestRebuildMeanwhile(t *testing.T) {
+	for _, how := range []string{"gone", "damaged", "forced"} {
+		t.Run(how, func(t *testing.T) {
+			mem := vfs.NewMem()
+			m := mode{ranks: 2, diff: true}
+			m.steps(t, mem, 1, 4)
+			name := "d/" + recordName
+			sound := readAll(t, mem, name)
+			rec, err := readRecord(mem, "d")
+			if err != nil {
+				t.Fatal(err)
+			}
+			rec.Seq++
+			newer, err := rec.encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch how {
+			case "gone":
+				mem.Remove(name)
+			case "damaged":
+				writeAll(t, mem, name, sound[:len(sound)-1])
+			}
+			fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+				if op.Kind == vfs.OpOpen && op.Name == FileName("d", 0, 0) {
+					writeAll(t, mem, name, newer)
+				}
+				return nil
+			})
+			if _, _, err := Rebuild(context.Background(), "d", &RebuildOptions{FS: fsys, Force: how == "forced"}); !errors.Is(err, ErrInUse) {
+				t.Errorf("%v, want ErrInUse", err)
+			}
+			if !bytes.Equal(readAll(t, mem, name), newer) {
+				t.Error("the new record is gone")
+			}
+		})
+	}
+}
+
 // TestFileReplaced: a file that is sound, and of the right checkpoint, but of another rank, or of
 // another time, is not taken.
 func TestFileReplaced(t *testing.T) {
@@ -414,6 +455,45 @@ func TestSlotFileReplacedWhileRunning(t *testing.T) {
 	m.steps(t, mem, 9, 10)
 	m.holds(t, mem, 10)
 	checkClean(t, mem)
+}
+
+// TestSlotFileGoneWhileRunning: somebody removes the file of a rank that is not the leader of its
+// node, or the whole slot. The names of the new ones are durable when the checkpoint is committed.
+func TestSlotFileGoneWhileRunning(t *testing.T) {
+	for _, whole := range []bool{false, true} {
+		mem := vfs.NewMem()
+		m := mode{ranks: 4, diff: true}
+		if err := m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
+			for n := 1; n <= 6; n++ {
+				if c.Rank() == 0 && n == 6 {
+					k := s.free()
+					for r := range 4 {
+						if whole || r == 3 {
+							mem.Remove(FileName("d", k, r))
+						}
+					}
+					if whole {
+						mem.Remove(slotDir("d", k))
+					}
+					if err := mem.SyncDir("d"); err != nil {
+						return err
+					}
+				}
+				if err := c.Barrier(ctx); err != nil {
+					return err
+				}
+				if _, err := m.step(ctx, c, s, n); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		after := mem.CrashClone(vfs.CrashOptions{})
+		m.holds(t, after, 6)
+		checkClean(t, after)
+	}
 }
 
 // TestRestartFromOlder: the program goes on from an older checkpoint, and what came after it makes

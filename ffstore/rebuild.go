@@ -30,7 +30,8 @@ type RebuildOptions struct {
 // committed cannot be known any more: one that was cut short just before may come back, whole.
 //
 // A sound record is not replaced (ErrExist) without Force. A damaged one is kept with ".damaged"
-// behind its name. ErrMissing: no slot counts; then nothing is written.
+// behind its name. ErrMissing: no slot counts; then nothing is written. ErrInUse: a Store writes to
+// the directory (a DryRun does not look for one), or somebody has made a record meanwhile.
 func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (list []Info, left []error, err error) {
 	var opt RebuildOptions
 	if o != nil {
@@ -40,6 +41,15 @@ func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (list []Info, l
 		opt.FS = vfs.OS
 	}
 	b := &rebuild{RebuildOptions: opt, dir: dir}
+	if !b.DryRun { // before the record is read: what is found must still be so when it is replaced
+		unlock, err := lock(b.FS, dir)
+		if err != nil {
+			return nil, nil, err
+		}
+		if unlock != nil {
+			defer unlock.Close()
+		}
+	}
 	old, err := readRecord(b.FS, dir)
 	damaged := err != nil
 	if damaged && !errors.As(err, new(*FormatError)) {
@@ -76,12 +86,13 @@ func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (list []Info, l
 	if b.DryRun {
 		return rec.list(), left, nil
 	}
-	unlock, err := lock(b.FS, dir)
-	if err != nil {
-		return nil, left, err
+	// Where there are no locks, this is what tells of others.
+	now, err := readRecord(b.FS, dir)
+	if damaged != errors.As(err, new(*FormatError)) || (old == nil) != (now == nil) || now != nil && now.Seq != old.Seq {
+		return nil, left, fmt.Errorf("ffstore: %s: the record has changed since it was read: %w", dir, ErrInUse)
 	}
-	if unlock != nil {
-		defer unlock.Close()
+	if err != nil && !damaged {
+		return nil, left, err
 	}
 	name := filepath.Join(dir, recordName)
 	if damaged {

@@ -191,6 +191,13 @@ func TestLock(t *testing.T) {
 	if _, _, err := Rebuild(ctx, dir, &RebuildOptions{Force: true}); !errors.Is(err, ErrInUse) {
 		t.Errorf("Rebuild: %v, want ErrInUse", err)
 	}
+	// The lock comes before the record is read, else what Rebuild finds may not be so any more.
+	if _, _, err := Rebuild(ctx, dir, nil); !errors.Is(err, ErrInUse) {
+		t.Errorf("Rebuild: %v, want ErrInUse", err)
+	}
+	if _, _, err := Rebuild(ctx, dir, &RebuildOptions{DryRun: true, Force: true}); err != nil {
+		t.Errorf("Rebuild that only looks: %v", err)
+	}
 	c := open() // reading is free
 	if id, _, err := c.Recover(ctx); err != nil || id != 1 {
 		t.Errorf("%d, %v", id, err)
