@@ -14,7 +14,7 @@ import (
 
 // Holding is what a node has of a dataset.
 type Holding struct {
-	Cached              // of a folder that is not listed only ID and Path are known
+	Cached               // of a folder that is not listed only ID and Path are known
 	Ranks  []RankHolding // by rank, ascending
 	Listed bool          // in the catalogue
 	Gone   bool          // the catalogue names a folder that is not there
