@@ -1,0 +1,187 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"sync"
+	"time"
+
+	"blobio/internal/vfs"
+)
+
+// Copy copies one file. Nothing is under the name Dst unless it is whole, and what Size and CRC say: it is written under
+// another name in the same folder (see IsTemp), synced, and renamed; after a failure that other file is removed. Missing
+// folders are made. With Options.Sync all that is durable when Copy returns; an error after the renaming leaves the
+// whole file there.
+func (e *Engine) Copy(ctx context.Context, j Job) (Result, error) {
+	if err := j.Validate(); err != nil {
+		return Result{}, fmt.Errorf("transfer: %s: %w", j, err)
+	}
+	b := e.newBatch([]Job{j})
+	r, err := b.copy(ctx, &j, e.o.Progress)
+	if err == nil {
+		err = b.finish()
+	}
+	if err != nil {
+		return Result{}, fmt.Errorf("transfer: %s: %w", j, err)
+	}
+	return r, nil
+}
+
+// Check reads the source of a job and compares it with Size and CRC, as Copy does. Nothing is written: a job for Check
+// needs no destination. The Stored of the result is 0.
+func (e *Engine) Check(ctx context.Context, j Job) (Result, error) {
+	j.Dst, j.Out, j.Compress = "-", nil, false
+	err := j.Validate()
+	var r Result
+	if err == nil {
+		r, err = e.check(ctx, e.o.FS, &j)
+	}
+	if err != nil {
+		return Result{}, fmt.Errorf("transfer: check of %s: %w", j.sourceName(), err)
+	}
+	return r, nil
+}
+
+func (e *Engine) check(ctx context.Context, fsys vfs.FS, j *Job) (Result, error) {
+	src, err := e.open(fsys, j)
+	if err != nil {
+		return Result{}, err
+	}
+	r, err := e.pump(ctx, j, src, io.Discard, nil)
+	return r, errors.Join(err, src.Close())
+}
+
+// copy copies one file of a batch. Its containers and folders are synced later.
+func (b *batch) copy(ctx context.Context, j *Job, report func(int64)) (r Result, err error) {
+	defer func() { err = errors.Join(err, b.release(j)) }()
+	if err := ctx.Err(); err != nil {
+		return r, err
+	}
+	src, err := b.e.open(b.e.o.FS, j)
+	if err != nil {
+		return r, err
+	}
+	dst, err := b.openSink(j)
+	if err != nil {
+		return r, errors.Join(err, src.Close())
+	}
+	r, err = b.e.pump(ctx, j, src, dst, report)
+	if err = errors.Join(err, src.Close()); err != nil {
+		dst.abort()
+		return Result{}, err
+	}
+	if r.Stored, err = dst.commit(); err != nil {
+		return Result{}, err
+	}
+	r.Done = true
+	return r, nil
+}
+
+// pump moves the data and checks them. Errors leave it to the caller to abort.
+func (e *Engine) pump(ctx context.Context, j *Job, src *source, dst io.Writer, report func(int64)) (Result, error) {
+	p := e.bufs.Get().(*[]byte)
+	defer e.bufs.Put(p)
+	buf := *p
+	timed := e.cpu.limited()
+	var r Result
+	for end := false; !end; {
+		if err := ctx.Err(); err != nil {
+			return r, err
+		}
+		var began time.Time
+		if timed {
+			began = e.o.Clock.Now()
+		}
+		n, err := io.ReadFull(src, buf[:e.block()])
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			end = true
+		} else if err != nil {
+			return r, err
+		}
+		if n == 0 {
+			break
+		}
+		r.Size += int64(n)
+		if src.size >= 0 && r.Size > src.size {
+			return r, bad(j.sourceName(), "", ErrCorrupt, "more than the %d bytes that are wanted", src.size)
+		}
+		// The bytes are in the cache of the processor now.
+		r.CRC = crc32.Update(r.CRC, crc32.IEEETable, buf[:n])
+		if _, err := dst.Write(buf[:n]); err != nil {
+			return r, err
+		}
+		if report != nil {
+			report(int64(n))
+		}
+		if err := e.pace(ctx, n, began); err != nil {
+			return r, err
+		}
+	}
+	if err := src.stable(); err != nil {
+		return r, err
+	}
+	switch {
+	case src.size >= 0 && r.Size != src.size:
+		return r, bad(j.sourceName(), "", ErrTruncated, "%d bytes, want %d", r.Size, src.size)
+	case j.HasCRC && r.CRC != j.CRC:
+		return r, bad(j.sourceName(), "", ErrChecksum, "CRC-32 %#x, want %#x", r.CRC, j.CRC)
+	}
+	return r, nil
+}
+
+// CopyAll copies files, Options.Files at once, in their order. The first failure stops the rest; the error is a
+// *JobError if it is that of a job. The results are those of the jobs, in their order; after a failure those with Done
+// are finished, but with Options.Sync not all of them are known to be durable.
+func (e *Engine) CopyAll(ctx context.Context, jobs []Job) ([]Result, error) {
+	return e.copyAll(ctx, jobs, func(b *batch, ctx context.Context, j *Job) (Result, error) {
+		return b.copy(ctx, j, e.o.Progress)
+	})
+}
+
+func (e *Engine) copyAll(ctx context.Context, jobs []Job, do func(*batch, context.Context, *Job) (Result, error)) ([]Result, error) {
+	results := make([]Result, len(jobs))
+	if err := validateAll(jobs); err != nil {
+		return results, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var (
+		b     = e.newBatch(jobs)
+		wg    sync.WaitGroup
+		mu    sync.Mutex
+		next  int
+		first error
+	)
+	for range min(e.o.Files, len(jobs)) {
+		wg.Go(func() {
+			for {
+				mu.Lock()
+				i := next
+				next++
+				mu.Unlock()
+				if i >= len(jobs) {
+					return
+				}
+				// A job is begun even when there was a failure, so that it lets its containers go.
+				r, err := do(b, ctx, &jobs[i])
+				mu.Lock()
+				if err == nil {
+					results[i] = r
+				} else if first == nil {
+					first = &JobError{Index: i, Job: jobs[i], Err: err}
+					cancel()
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if first == nil {
+		first = b.finish()
+	}
+	return results, first
+}

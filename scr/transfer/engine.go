@@ -1,0 +1,125 @@
+package transfer
+
+import (
+	"context"
+	"math"
+	"runtime"
+	"sync"
+	"time"
+
+	"blobio/internal/vfs"
+	"github.com/klauspost/compress/zstd"
+)
+
+// Options of an Engine.
+type Options struct {
+	FS    vfs.FS  // of sources; nil: that of the operating system
+	DstFS vfs.FS  // of destinations; nil: FS
+	Files int     // files copied at once, 1 to 1024; 0: one per processor, at most 16
+	Rate  float64 // bytes of data per second, of all files together; 0: no limit
+	// CPU is how much of the time may be spent copying, of all files together, in percent of one core; 0: no limit. All
+	// time from the reading of a block until it is written counts, so what is really used is less.
+	CPU     float64
+	BufSize int  // bytes per block, 4 KiB to 1 GiB; 0: 1 MiB
+	Sync    bool // copies are durable when they are reported; false leaves that to the system
+	// Progress is called after each block with its bytes of data, by several goroutines at once.
+	Progress func(bytes int64)
+	Clock    Clock // nil: real time
+}
+
+// Validate returns an error that wraps ErrUsage if a field is out of range.
+func (o Options) Validate() error {
+	switch {
+	case o.Files < 0 || o.Files > 1024:
+		return usage("Options.Files is %d", o.Files)
+	case o.BufSize != 0 && (o.BufSize < minBlock || o.BufSize > 1<<30):
+		return usage("Options.BufSize is %d", o.BufSize)
+	case !capOK(o.Rate):
+		return usage("Options.Rate is %v", o.Rate)
+	case !capOK(o.CPU):
+		return usage("Options.CPU is %v", o.CPU)
+	}
+	return nil
+}
+
+// capOK says whether a cap is a number that can be one.
+func capOK(v float64) bool { return v >= 0 && !math.IsInf(v, 0) }
+
+// Engine copies files. Its methods may be called at the same time; the limits are for all of them together.
+type Engine struct {
+	o    Options
+	rate bucket // bytes
+	cpu  bucket // seconds
+	bufs sync.Pool
+	enc  sync.Pool
+	dec  sync.Pool
+}
+
+// New returns an engine. It has nothing to close.
+func New(o Options) (*Engine, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if o.FS == nil {
+		o.FS = vfs.OS
+	}
+	if o.DstFS == nil {
+		o.DstFS = o.FS
+	}
+	if o.Files == 0 {
+		o.Files = min(runtime.GOMAXPROCS(0), 16)
+	}
+	if o.BufSize == 0 {
+		o.BufSize = 1 << 20
+	}
+	if o.Clock == nil {
+		o.Clock = wallClock{}
+	}
+	e := &Engine{o: o, rate: bucket{clock: o.Clock}, cpu: bucket{clock: o.Clock}}
+	e.bufs.New = func() any { b := make([]byte, o.BufSize); return &b }
+	return e, e.SetLimits(o.Rate, o.CPU)
+}
+
+// SetLimits changes Options.Rate and Options.CPU, also of copies that are under way.
+func (e *Engine) SetLimits(rate, cpu float64) error {
+	if !capOK(rate) || !capOK(cpu) {
+		return usage("limits of %v bytes/s and %v percent", rate, cpu)
+	}
+	e.rate.setRate(rate, burstTime)
+	e.cpu.setRate(cpu/100, burstTime)
+	return nil
+}
+
+// block is how many bytes are copied between two waits.
+func (e *Engine) block() int {
+	e.rate.mu.Lock()
+	defer e.rate.mu.Unlock()
+	if e.rate.rate == 0 {
+		return e.o.BufSize
+	}
+	return int(min(float64(e.o.BufSize), max(minBlock, e.rate.burst)))
+}
+
+// pace waits as the limits want, after n bytes were copied since began.
+func (e *Engine) pace(ctx context.Context, n int, began time.Time) error {
+	d := e.rate.take(float64(n))
+	if !began.IsZero() {
+		d = max(d, e.cpu.take(e.o.Clock.Now().Sub(began).Seconds()))
+	}
+	return sleep(ctx, e.o.Clock, d)
+}
+
+func (e *Engine) encoder() (*zstd.Encoder, error) {
+	if z, ok := e.enc.Get().(*zstd.Encoder); ok {
+		return z, nil
+	}
+	// One goroutine, the caller's: what a job costs is then seen by the limits.
+	return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
+}
+
+func (e *Engine) decoder() (*zstd.Decoder, error) {
+	if z, ok := e.dec.Get().(*zstd.Decoder); ok {
+		return z, nil
+	}
+	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(64<<20))
+}

@@ -1,0 +1,46 @@
+package transfer
+
+import (
+	"fmt"
+
+	"blobio/internal/fault"
+)
+
+// FormatError says what is wrong with a file.
+type FormatError = fault.FormatError
+
+// Classes of errors, re-exported.
+var (
+	ErrTruncated = fault.ErrTruncated // a source is shorter than expected
+	ErrChecksum  = fault.ErrChecksum  // the bytes that were read are not those that are expected
+	ErrCorrupt   = fault.ErrCorrupt   // a source is longer than expected, or is no zstd; a field of a transfer file that cannot be
+	ErrTooLarge  = fault.ErrTooLarge  // more segments than is sensible
+	ErrInUse     = fault.ErrInUse     // another process serves the transfer file
+	ErrUsage     = fault.ErrUsage     // a job or an option that makes no sense
+)
+
+// pkg is the package in errors.
+const pkg = "transfer"
+
+func bad(file, field string, class error, format string, args ...any) error {
+	return &FormatError{Pkg: pkg, File: file, Offset: -1, Field: field, Msg: fmt.Sprintf(format, args...), Err: class}
+}
+
+func usage(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrUsage, fmt.Sprintf(format, args...))
+}
+
+// JobError says which of several jobs failed.
+type JobError struct {
+	Index int // in the list
+	Job   Job
+	Err   error
+}
+
+// Error implements error.
+func (e *JobError) Error() string {
+	return fmt.Sprintf("transfer: job %d (%s): %v", e.Index, e.Job.String(), e.Err)
+}
+
+// Unwrap returns the reason.
+func (e *JobError) Unwrap() error { return e.Err }

@@ -1,0 +1,93 @@
+package transfer
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Clock is what time is taken from, and waited with.
+type Clock interface {
+	Now() time.Time
+	After(d time.Duration) <-chan time.Time // as time.After
+}
+
+type wallClock struct{}
+
+func (wallClock) Now() time.Time                         { return time.Now() }
+func (wallClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
+
+func sleep(ctx context.Context, c Clock, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	select {
+	case <-c.After(d):
+		return ctx.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// bucket is a token bucket that may be overdrawn: who takes from it waits until the debt at that moment is paid back.
+// So whatever is taken at once, the mean rate holds, and takers are served in their order.
+type bucket struct {
+	mu    sync.Mutex
+	clock Clock
+	rate  float64 // tokens per second; 0: no limit
+	burst float64 // tokens that may be saved
+	level float64
+	last  time.Time
+}
+
+// setRate changes the rate. The burst is what comes in burst time, full at the first setRate.
+func (b *bucket) setRate(rate float64, burst time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if rate == b.rate {
+		return
+	}
+	if b.rate == 0 {
+		b.last, b.level = b.clock.Now(), rate*burst.Seconds()
+	} else {
+		b.refill()
+	}
+	b.rate, b.burst = rate, rate*burst.Seconds()
+	b.level = min(b.level, b.burst)
+}
+
+func (b *bucket) refill() {
+	now := b.clock.Now()
+	if d := now.Sub(b.last); d > 0 {
+		b.level = min(b.burst, b.level+b.rate*d.Seconds())
+	}
+	b.last = now
+}
+
+// take takes n tokens and returns how long the taker has to wait.
+func (b *bucket) take(n float64) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.rate == 0 {
+		return 0
+	}
+	b.refill()
+	b.level -= n
+	if b.level >= 0 {
+		return 0
+	}
+	return time.Duration(-b.level / b.rate * float64(time.Second))
+}
+
+// limited says whether there is a limit.
+func (b *bucket) limited() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.rate > 0
+}
+
+// burstTime is how long a bucket saves. Blocks are made smaller than what comes in that time.
+const burstTime = 100 * time.Millisecond
+
+// minBlock is the least block, in bytes, however low the rate is.
+const minBlock = 4 << 10

@@ -1,0 +1,77 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+)
+
+// resume copies one file unless it is there.
+func (b *batch) resume(ctx context.Context, j *Job, t *Task) (Result, error) {
+	count := func(n int64) {
+		if j.Size < 0 {
+			t.total.Add(n)
+		}
+		t.bytes.Add(n)
+	}
+	r, ok := b.there(ctx, j)
+	if ok {
+		count(r.Size)
+		return r, b.release(j)
+	}
+	if err := ctx.Err(); err != nil {
+		return Result{}, errors.Join(err, b.release(j))
+	}
+	return b.copy(ctx, j, func(n int64) {
+		count(n)
+		if b.e.o.Progress != nil {
+			b.e.o.Progress(n)
+		}
+	})
+}
+
+// there says whether the destination of a job has the data that it is to have. Whatever goes wrong is a reason to copy.
+func (b *batch) there(ctx context.Context, j *Job) (Result, bool) {
+	e := b.e
+	if j.Out == nil {
+		st, err := e.o.DstFS.Stat(j.Dst)
+		if err != nil || !st.Mode().IsRegular() || !j.Compress && j.Size >= 0 && st.Size() != j.Size {
+			return Result{}, false
+		}
+	}
+	back := Job{Src: j.Dst, In: j.Out, Size: j.Size, CRC: j.CRC, HasCRC: j.HasCRC, Expand: j.Compress}
+	if !j.HasCRC {
+		r, err := e.check(ctx, e.o.FS, j)
+		if err != nil {
+			return Result{}, false
+		}
+		back.Size, back.CRC, back.HasCRC = r.Size, r.CRC, true
+	}
+	r, err := e.check(ctx, e.o.DstFS, &back)
+	if err == nil {
+		r.Stored, err = b.settle(j, r.Size)
+	}
+	r.Done, r.Skipped = true, true
+	return r, err == nil
+}
+
+// settle makes a destination that was found whole durable, and returns how many bytes it has.
+func (b *batch) settle(j *Job, size int64) (int64, error) {
+	if j.Out != nil {
+		for name := range containersOf(j) {
+			if _, err := b.file(name); err != nil { // synced when it is released
+				return 0, err
+			}
+		}
+		return size, nil
+	}
+	f, err := b.e.o.DstFS.Open(j.Dst)
+	if err != nil {
+		return 0, err
+	}
+	size, err = f.Size()
+	if err == nil && b.e.o.Sync {
+		err = f.Sync()
+		b.named(j.Dst)
+	}
+	return size, errors.Join(err, f.Close())
+}

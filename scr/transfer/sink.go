@@ -1,0 +1,298 @@
+package transfer
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"sync"
+
+	"blobio/internal/vfs"
+)
+
+// batch is what the jobs of one call share: containers are open, and synced once, as long as a job needs them, and
+// folders are synced once for all names in them.
+type batch struct {
+	e     *Engine
+	mu    sync.Mutex
+	files map[string]*container
+	dirs  map[string]bool
+}
+
+// container is a file in which segments are written. Its mutex is for opening.
+type container struct {
+	mu   sync.Mutex
+	f    vfs.File
+	jobs int // that have not let it go
+}
+
+func (e *Engine) newBatch(jobs []Job) *batch {
+	b := &batch{e: e, files: map[string]*container{}, dirs: map[string]bool{}}
+	for i := range jobs {
+		for name := range containersOf(&jobs[i]) {
+			c := b.files[name]
+			if c == nil {
+				c = &container{}
+				b.files[name] = c
+			}
+			c.jobs++
+		}
+	}
+	return b
+}
+
+func containersOf(j *Job) map[string]bool {
+	if len(j.Out) == 0 {
+		return nil
+	}
+	names := map[string]bool{}
+	for _, s := range j.Out {
+		names[s.File] = true
+	}
+	return names
+}
+
+// file returns a container, made if it is not there.
+func (b *batch) file(name string) (vfs.File, error) {
+	b.mu.Lock()
+	c := b.files[name]
+	b.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.f != nil {
+		return c.f, nil
+	}
+	fsys := b.e.o.DstFS
+	for try := 0; ; try++ {
+		f, err := fsys.OpenRW(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			if f, err = fsys.Create(name); err == nil {
+				b.named(name)
+			}
+		}
+		switch {
+		case err == nil:
+			c.f = f
+			return f, nil
+		case try == 3:
+			return nil, err
+		case errors.Is(err, fs.ErrNotExist):
+			if err := b.e.mkdirAll(filepath.Dir(name)); err != nil {
+				return nil, err
+			}
+		case !errors.Is(err, fs.ErrExist):
+			return nil, err
+		}
+	}
+}
+
+// release is called once by each job when it ends. The last one for a container closes it, and syncs it first.
+func (b *batch) release(j *Job) error {
+	var errs []error
+	for name := range containersOf(j) {
+		b.mu.Lock()
+		c := b.files[name]
+		c.jobs--
+		last := c.jobs == 0
+		b.mu.Unlock()
+		if !last || c.f == nil {
+			continue
+		}
+		if b.e.o.Sync {
+			errs = append(errs, c.f.Sync())
+		}
+		errs = append(errs, c.f.Close())
+		c.f = nil
+	}
+	return errors.Join(errs...)
+}
+
+// named says that a folder has a new entry.
+func (b *batch) named(name string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.dirs[filepath.Dir(name)] = true
+}
+
+// finish makes the names durable.
+func (b *batch) finish() error {
+	if !b.e.o.Sync {
+		return nil
+	}
+	for dir := range b.dirs {
+		if err := b.e.o.DstFS.SyncDir(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sink takes the data of a job.
+type sink interface {
+	io.Writer
+	// commit is called after all data. How many bytes are stored is returned; from then on they are under their name.
+	commit() (int64, error)
+	// abort is called instead of it.
+	abort()
+}
+
+// openSink opens the destination of a job.
+func (b *batch) openSink(j *Job) (sink, error) {
+	if j.Out != nil {
+		return &segments{b: b, rest: j.Out}, nil
+	}
+	f, err := b.e.createTemp(filepath.Dir(j.Dst))
+	if err != nil {
+		return nil, err
+	}
+	t := &tempFile{b: b, j: j, f: f}
+	if !j.Compress {
+		return t, nil
+	}
+	z, err := b.e.encoder()
+	if err != nil {
+		t.abort()
+		return nil, err
+	}
+	w := bufio.NewWriterSize(t, 256<<10)
+	z.Reset(w)
+	return &packed{tempFile: t, w: w, z: z}, nil
+}
+
+// tempFile is a file that gets its name when it is whole.
+type tempFile struct {
+	b    *batch
+	j    *Job
+	f    vfs.File // nil when closed
+	size int64
+}
+
+// Write implements io.Writer.
+func (t *tempFile) Write(p []byte) (int, error) {
+	n, err := t.f.WriteAt(p, t.size)
+	t.size += int64(n)
+	return n, err
+}
+
+func (t *tempFile) commit() (int64, error) {
+	e, name := t.b.e, t.f.Name()
+	err := t.meta(name)
+	if err == nil && e.o.Sync {
+		err = t.f.Sync()
+	}
+	err = errors.Join(err, t.f.Close())
+	t.f = nil
+	if err == nil {
+		err = e.o.DstFS.Rename(name, t.j.Dst)
+	}
+	if err != nil {
+		_ = e.o.DstFS.Remove(name)
+		return 0, err
+	}
+	t.b.named(t.j.Dst)
+	return t.size, nil
+}
+
+// meta gives the file what the source has besides its bytes.
+func (t *tempFile) meta(name string) error {
+	if !t.j.Meta || t.j.In != nil {
+		return nil
+	}
+	m, err := vfs.MetaOf(t.b.e.o.FS, t.j.Src)
+	if err != nil {
+		return err
+	}
+	return vfs.SetMeta(t.b.e.o.DstFS, name, m)
+}
+
+func (t *tempFile) abort() {
+	if t.f == nil {
+		return
+	}
+	name := t.f.Name()
+	_ = t.f.Close()
+	t.f = nil
+	_ = t.b.e.o.DstFS.Remove(name)
+}
+
+// packed is a tempFile of a zstd stream.
+type packed struct {
+	*tempFile
+	w *bufio.Writer
+	z encoder
+}
+
+type encoder interface {
+	io.WriteCloser
+	Reset(w io.Writer)
+}
+
+// Write implements io.Writer.
+func (p *packed) Write(b []byte) (int, error) { return p.z.Write(b) }
+
+func (p *packed) commit() (int64, error) {
+	err := p.z.Close()
+	if err == nil {
+		err = p.w.Flush()
+	}
+	p.free()
+	if err != nil {
+		p.tempFile.abort()
+		return 0, err
+	}
+	return p.tempFile.commit()
+}
+
+func (p *packed) abort() {
+	p.free()
+	p.tempFile.abort()
+}
+
+// free gives the encoder back, for the next file.
+func (p *packed) free() {
+	if p.z != nil {
+		p.z.Reset(nil)
+		p.b.e.enc.Put(p.z)
+		p.z = nil
+	}
+}
+
+// segments are places in containers, written as they come.
+type segments struct {
+	b    *batch
+	rest []Segment
+	done int64 // bytes of rest[0]
+	size int64
+}
+
+// Write implements io.Writer.
+func (s *segments) Write(p []byte) (int, error) {
+	total := 0
+	for len(p) > 0 {
+		for len(s.rest) > 0 && s.done == s.rest[0].Length {
+			s.rest, s.done = s.rest[1:], 0
+		}
+		if len(s.rest) == 0 {
+			return total, fmt.Errorf("%w: more data than the segments hold", ErrCorrupt)
+		}
+		seg := s.rest[0]
+		f, err := s.b.file(seg.File)
+		if err != nil {
+			return total, err
+		}
+		n, err := f.WriteAt(p[:min(int64(len(p)), seg.Length-s.done)], seg.Offset+s.done)
+		total += n
+		s.size += int64(n)
+		s.done += int64(n)
+		p = p[n:]
+		if err != nil {
+			return total, err
+		}
+	}
+	return total, nil
+}
+
+func (s *segments) commit() (int64, error) { return s.size, nil }
+func (s *segments) abort()                 {}

@@ -1,0 +1,195 @@
+package transfer
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+
+	"blobio/internal/vfs"
+	"github.com/klauspost/compress/zstd"
+)
+
+// ranges reads segments of files, one after the other. At most one file is open.
+type ranges struct {
+	fs   vfs.FS
+	rest []Segment
+	f    vfs.File
+	at   int64 // in f
+	left int64 // of the current segment
+	err  error // why reading failed
+}
+
+// Read implements io.Reader. A file that ends before its segment does is ErrTruncated.
+func (r *ranges) Read(p []byte) (int, error) {
+	n, err := r.read(p)
+	if err != nil && err != io.EOF {
+		r.err = err
+	}
+	return n, err
+}
+
+func (r *ranges) read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	for r.left == 0 {
+		if len(r.rest) == 0 {
+			return 0, io.EOF
+		}
+		s := r.rest[0]
+		r.rest = r.rest[1:]
+		if s.Length == 0 {
+			continue
+		}
+		if r.f == nil || r.f.Name() != s.File {
+			if err := r.Close(); err != nil {
+				return 0, err
+			}
+			f, err := r.fs.Open(s.File)
+			if err != nil {
+				return 0, err
+			}
+			r.f = f
+		}
+		r.at, r.left = s.Offset, s.Length
+	}
+	if int64(len(p)) > r.left {
+		p = p[:r.left]
+	}
+	n, err := r.f.ReadAt(p, r.at)
+	r.at += int64(n)
+	r.left -= int64(n)
+	if errors.Is(err, io.EOF) {
+		err = nil
+		if n < len(p) {
+			err = &FormatError{Pkg: pkg, File: r.f.Name(), Offset: r.at, Msg: fmt.Sprintf("the file ends, %d more bytes wanted", r.left), Err: ErrTruncated}
+		}
+	}
+	return n, err
+}
+
+// Close closes the open file.
+func (r *ranges) Close() error {
+	if r.f == nil {
+		return nil
+	}
+	f := r.f
+	r.f = nil
+	return f.Close()
+}
+
+// source is the data of a job.
+type source struct {
+	io.Reader
+	in    ranges
+	size  int64 // of the data; -1: not known before they are read
+	whole bool  // a file, not segments
+	free  func()
+}
+
+// open opens the source of a job and checks its size.
+func (e *Engine) open(fsys vfs.FS, j *Job) (*source, error) {
+	s := &source{in: ranges{fs: fsys, rest: j.In}, free: func() {}}
+	s.Reader = &s.in
+	var stored int64
+	if j.In == nil {
+		f, err := fsys.Open(j.Src)
+		if err != nil {
+			return nil, err
+		}
+		if stored, err = f.Size(); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		s.in.f, s.in.left, s.whole = f, stored, true
+	} else {
+		stored, _ = sum(j.In)
+	}
+	want := j.Size
+	if j.Out != nil {
+		want, _ = sum(j.Out)
+	}
+	if j.Expand {
+		s.size = want
+		return s, e.expand(j, s)
+	}
+	s.size = stored
+	if want >= 0 && stored != want {
+		class := ErrTruncated
+		if stored > want {
+			class = ErrCorrupt
+		}
+		return nil, errors.Join(bad(j.sourceName(), "", class, "%d bytes, want %d", stored, want), s.Close())
+	}
+	return s, nil
+}
+
+// expand puts a decoder before the source; it is closed if that fails.
+func (e *Engine) expand(j *Job, s *source) error {
+	z, err := e.decoder()
+	if err == nil {
+		err = z.Reset(bufio.NewReaderSize(&s.in, 128<<10))
+	}
+	if err != nil {
+		err = errors.Join(err, s.in.Close())
+		if s.in.err == nil {
+			return bad(j.sourceName(), "zstd", ErrCorrupt, "%v", err)
+		}
+		return err
+	}
+	s.Reader = expander{z, &s.in, j.sourceName()}
+	s.free = func() {
+		if z.Reset(nil) == nil {
+			e.dec.Put(z)
+		}
+	}
+	return nil
+}
+
+// stable is an error if a source that was read whole is longer now: somebody writes to it.
+func (s *source) stable() error {
+	if s.in.f == nil {
+		return nil
+	}
+	if n, err := s.in.f.Size(); err != nil || n <= s.in.at {
+		return err
+	} else if s.whole {
+		return bad(s.in.f.Name(), "", ErrCorrupt, "grew from %d to %d bytes while it was read", s.in.at, n)
+	}
+	return nil
+}
+
+// Close releases what the source holds.
+func (s *source) Close() error {
+	s.free()
+	return s.in.Close()
+}
+
+// sourceName names the source in errors.
+func (j *Job) sourceName() string {
+	if len(j.In) > 0 {
+		return j.In[0].File
+	}
+	return j.Src
+}
+
+// expander tells errors of the decoder, which are about the bytes, from those of reading.
+type expander struct {
+	z    *zstd.Decoder
+	in   *ranges
+	name string
+}
+
+// Read implements io.Reader.
+func (x expander) Read(p []byte) (int, error) {
+	n, err := x.z.Read(p)
+	switch {
+	case err == nil || err == io.EOF:
+		return n, err
+	case x.in.err != nil:
+		return n, x.in.err
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return n, bad(x.name, "zstd", ErrTruncated, "the stream ends too early")
+	}
+	return n, bad(x.name, "zstd", ErrCorrupt, "%v", err)
+}
