@@ -1,0 +1,388 @@
+package scr
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"sync"
+	"time"
+
+	"blobio/comm"
+	"blobio/kvtree"
+	"blobio/scr/prefixdir"
+	"blobio/scr/runlog"
+)
+
+// background is the asynchronous flush of a rank. Each rank copies its files in a goroutine of its own, which
+// communicates with nobody: messages belong to the calls of the application. Ranks of one process hand what they wrote
+// to a hub in memory; each other process leaves it in a file of the dataset's metadata folder, part.<rank>. A goroutine
+// of rank 0 waits for all parts and finishes the flush, whether or not anybody calls anything.
+type background struct {
+	s       *Session
+	hub     *hub
+	heads   []int // the lowest rank of each process
+	ctx     context.Context
+	cancel  context.CancelFunc
+	flights []*flight // of this rank, oldest first; the same ids on all ranks
+}
+
+// hub is shared by the ranks of one process.
+type hub struct {
+	head  int // lowest rank
+	ranks int
+	mu    sync.Mutex
+	sets  map[int]*landing
+}
+
+// landing collects the parts of the ranks of a process of one dataset.
+type landing struct {
+	parts map[int][]byte
+	full  chan struct{}
+}
+
+func (h *hub) land(id int) *landing {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.sets[id]
+	if l == nil {
+		l = &landing{parts: map[int][]byte{}, full: make(chan struct{})}
+		h.sets[id] = l
+	}
+	return l
+}
+
+func (h *hub) put(id, rank int, part []byte) {
+	l := h.land(id)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l.parts[rank] = part
+	if len(l.parts) == h.ranks {
+		close(l.full)
+	}
+}
+
+func (h *hub) forget(id int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.sets, id)
+}
+
+// flight is a flush of one dataset in the background.
+type flight struct {
+	d     *cachedSet
+	began time.Time
+	done  chan struct{} // this rank is done; on rank 0: the flush is
+	err   error         // valid after done
+}
+
+func newBackground(ctx context.Context, s *Session) (*background, error) {
+	b := &background{s: s}
+	mine := &hub{head: s.c.Rank(), sets: map[int]*landing{}}
+	all, err := s.c.Share(ctx, mine)
+	if err != nil {
+		return nil, err
+	}
+	for r, v := range all {
+		h, ok := v.(*hub)
+		if !ok {
+			continue
+		}
+		if b.hub == nil {
+			b.hub = h
+		}
+		if r == s.c.Rank() && b.hub == mine {
+			for _, w := range all {
+				if _, ok := w.(*hub); ok {
+					mine.ranks++
+				}
+			}
+		}
+	}
+	heads, err := s.c.Allgather(ctx, []byte(strconv.Itoa(b.hub.head)))
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{}
+	for _, h := range heads {
+		if !seen[string(h)] {
+			seen[string(h)] = true
+			n, err := strconv.Atoi(string(h))
+			if err != nil {
+				return nil, err
+			}
+			b.heads = append(b.heads, n)
+		}
+	}
+	b.ctx, b.cancel = context.WithCancel(ctx)
+	return b, nil
+}
+
+func (b *background) part(id, head int) string {
+	return path.Join(b.s.prefix.DatasetDir(id), "part."+strconv.Itoa(head))
+}
+
+// start begins to flush a dataset; a collective. It returns before anything is copied.
+func (b *background) start(ctx context.Context, d *cachedSet) error {
+	s := b.s
+	in, err := s.flushed(ctx, d)
+	if err != nil || in {
+		return err
+	}
+	if err := s.step("async"); err != nil {
+		return err
+	}
+	err = s.announce(ctx, d, prefixdir.Flushing)
+	if err == nil && s.c.Rank() == 0 {
+		for _, h := range b.heads {
+			// Of a crashed run.
+			if rerr := s.cfg.FS.Remove(b.part(d.ID, h)); rerr != nil && !errors.Is(rerr, fs.ErrNotExist) {
+				err = rerr
+			}
+		}
+	}
+	if err := s.agree(ctx, err); err != nil {
+		return fmt.Errorf("scr: flush of %s: %w", d.Dataset.Name, err)
+	}
+	jobs, err := s.flushJobs(ctx, d)
+	if err != nil {
+		return err
+	}
+	s.event(runlog.Entry{Event: runlog.AsyncFlushStart, Dset: runlog.Num(int64(d.ID)), Name: d.Dataset.Name})
+	f := &flight{d: d, began: s.cfg.Clock(), done: make(chan struct{})}
+	b.flights = append(b.flights, f)
+	rate := float64(s.p.rate) / float64(s.c.Size())
+	go func() {
+		defer close(f.done)
+		files, err := s.copyOut(b.ctx, d, jobs, rate)
+		f.err = err
+		b.deliver(d.ID, files, err)
+		switch s.c.Rank() {
+		case 0:
+			err := b.finish(d)
+			s.logFlush(d.Dataset, d.Path, err == nil, true, f.began)
+			f.err = err
+		case b.hub.head:
+			if err := b.post(d.ID); err != nil {
+				f.err = errors.Join(f.err, err)
+			}
+		}
+	}()
+	return nil
+}
+
+// deliver hands what this rank wrote, or why it could not, to the hub.
+func (b *background) deliver(id int, files []prefixdir.File, err error) {
+	t := kvtree.New()
+	if err == nil {
+		if ft, ferr := prefixdir.FilesTree(files); ferr != nil {
+			err = ferr
+		} else {
+			t.SetAt(ft, "MAP")
+		}
+	}
+	if err != nil {
+		t.SetStr("ERROR", err.Error())
+	}
+	p, perr := t.Pack()
+	if perr != nil {
+		t = kvtree.New()
+		t.SetStr("ERROR", perr.Error())
+		p, _ = t.Pack()
+	}
+	b.hub.put(id, b.s.c.Rank(), p)
+}
+
+// collect waits for the parts of the ranks of this process.
+func (b *background) collect(id int) (*kvtree.Tree, error) {
+	l := b.hub.land(id)
+	select {
+	case <-l.full:
+	case <-b.ctx.Done():
+		return nil, b.ctx.Err()
+	}
+	out := kvtree.New()
+	for r, p := range l.parts {
+		t, err := kvtree.Unpack(p, nil)
+		if err != nil {
+			return nil, err
+		}
+		out.SetAt(t, "RANK", strconv.Itoa(r))
+	}
+	b.hub.forget(id)
+	return out, nil
+}
+
+// post leaves the parts of a process other than that of rank 0 in a file.
+func (b *background) post(id int) error {
+	t, err := b.collect(id)
+	if err != nil {
+		return err
+	}
+	return kvtree.WriteFile(b.s.cfg.FS, b.part(id, b.hub.head), t)
+}
+
+// finish waits for all parts, and writes map, summary and index. Rank 0.
+func (b *background) finish(d *cachedSet) error {
+	s := b.s
+	err := func() error {
+		parts := make([][]byte, s.c.Size())
+		if err := b.wanted(d, parts); err != nil {
+			return err
+		}
+		return s.finishFlush(b.ctx, d.Dataset, parts)
+	}()
+	if err != nil {
+		err = errors.Join(err, s.flushFile(b.ctx, func(f *flushEdit) error { return f.moved(d.ID, false) }))
+	}
+	for _, h := range b.heads {
+		_ = s.cfg.FS.Remove(b.part(d.ID, h))
+	}
+	return err
+}
+
+// wanted collects the map of each rank.
+func (b *background) wanted(d *cachedSet, parts [][]byte) error {
+	for _, h := range b.heads {
+		var t *kvtree.Tree
+		var err error
+		if h == b.hub.head {
+			t, err = b.collect(d.ID)
+		} else {
+			t, err = b.await(d.ID, h)
+		}
+		if err != nil {
+			return err
+		}
+		for key, p := range t.Get("RANK").All() {
+			r, err := strconv.Atoi(key)
+			if err != nil || r < 0 || r >= len(parts) {
+				return fmt.Errorf("scr: %s: %w: rank %q of %d", b.part(d.ID, h), ErrCorrupt, key, len(parts))
+			}
+			if p.Has("ERROR") {
+				msg, _ := p.Str("ERROR")
+				return fmt.Errorf("scr: rank %d: %s", r, msg)
+			}
+			if parts[r], err = p.Get("MAP").Pack(); err != nil {
+				return err
+			}
+		}
+	}
+	for r, p := range parts {
+		if p == nil {
+			return fmt.Errorf("scr: %w: no part of rank %d", ErrMissing, r)
+		}
+	}
+	return nil
+}
+
+// await waits for the file in which another process leaves its parts.
+func (b *background) await(id, head int) (*kvtree.Tree, error) {
+	name := b.part(id, head)
+	for pause := time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
+		t, err := kvtree.ReadFile(b.s.cfg.FS, name, nil)
+		if err == nil || !errors.Is(err, fs.ErrNotExist) {
+			return t, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-b.ctx.Done():
+			return nil, b.ctx.Err()
+		}
+	}
+}
+
+func (b *background) flight(id int) *flight {
+	for _, f := range b.flights {
+		if f.d.ID == id {
+			return f
+		}
+	}
+	return nil
+}
+
+// busy says whether a dataset is being flushed; a collective only if it was started.
+func (b *background) busy(ctx context.Context, id int) (bool, error) {
+	f := b.flight(id)
+	if f == nil {
+		return false, nil
+	}
+	running := int64(0)
+	select {
+	case <-f.done:
+	default:
+		running = 1
+	}
+	out, err := b.s.c.AllreduceInt64(ctx, []int64{running}, comm.Max)
+	if err != nil {
+		return false, err
+	}
+	return out[0] != 0, nil
+}
+
+// wait waits until a dataset is flushed, or all are (id 0), and returns what went wrong, on all ranks.
+func (b *background) wait(ctx context.Context, id int) error {
+	if b == nil {
+		return nil
+	}
+	var errs []error
+	for _, f := range append([]*flight(nil), b.flights...) {
+		if id != 0 && f.d.ID != id {
+			continue
+		}
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if err := b.s.agree(ctx, f.err); err != nil {
+			errs = append(errs, fmt.Errorf("scr: flush of %s: %w", f.d.Dataset.Name, err))
+		}
+		b.remove(f)
+	}
+	return errors.Join(errs...)
+}
+
+func (b *background) remove(f *flight) {
+	for i, e := range b.flights {
+		if e == f {
+			b.flights = append(b.flights[:i:i], b.flights[i+1:]...)
+			return
+		}
+	}
+}
+
+// reap tells of flushes that ended. Their errors do not concern the dataset at hand and are logged: the next flush
+// follows, and Close flushes the newest checkpoint again.
+func (b *background) reap(ctx context.Context) error {
+	for _, f := range append([]*flight(nil), b.flights...) {
+		busy, err := b.busy(ctx, f.d.ID)
+		if err != nil {
+			return err
+		}
+		if busy {
+			continue
+		}
+		if err := b.wait(ctx, f.d.ID); err != nil {
+			if fatal(ctx, err) {
+				return err
+			}
+			b.s.warn("scr: background flush", "dataset", f.d.Dataset.Name, "err", err)
+		}
+	}
+	return nil
+}
+
+// stop cancels what is still running and waits for it.
+func (b *background) stop() {
+	if b == nil {
+		return
+	}
+	b.cancel()
+	for _, f := range b.flights {
+		<-f.done
+	}
+	b.flights = nil
+}

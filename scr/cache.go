@@ -1,0 +1,340 @@
+package scr
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"sort"
+
+	"blobio/comm"
+	"blobio/kvtree"
+	"blobio/redset"
+	"blobio/scr/cachedir"
+	"blobio/scr/record"
+	"blobio/scr/runlog"
+)
+
+// loadCache finds what the caches of the nodes hold, and makes it whole again: newest dataset first, its files are
+// brought to the nodes where their ranks are now, and what was lost is rebuilt. What cannot be is deleted.
+func (s *Session) loadCache(ctx context.Context) error {
+	found, err := s.findCached(ctx)
+	if err != nil {
+		return err
+	}
+	for i := len(found) - 1; i >= 0; i-- {
+		d := found[i]
+		s.ids.set, s.ids.ckpt = max(s.ids.set, d.ID), max(s.ids.ckpt, d.Dataset.Ckpt)
+		keep, err := s.revive(ctx, d)
+		if err != nil {
+			return err
+		}
+		if keep {
+			s.cached = slices.Insert(s.cached, 0, d)
+		}
+	}
+	return nil
+}
+
+// findCached merges the catalogues of all nodes: the datasets by number, the same on all ranks.
+func (s *Session) findCached(ctx context.Context) ([]*cachedSet, error) {
+	var mine []byte
+	var err error
+	if s.node.c.Rank() == 0 {
+		c, rerr := cachedir.ReadCatalog(s.fs, s.cindex())
+		if errors.Is(rerr, fs.ErrNotExist) || isFormat(rerr) {
+			// What the catalogue said is known to the other nodes; folders nobody knows are not used.
+			if rerr != nil && isFormat(rerr) {
+				s.log.Warn("scr: catalogue of a node is damaged", "node", s.node.name, "err", rerr)
+			}
+			c, rerr = cachedir.NewCatalog(), nil
+		}
+		if err = rerr; err == nil {
+			mine, err = c.Tree().Pack()
+		}
+	}
+	if err := s.agree(ctx, err); err != nil {
+		return nil, fmt.Errorf("scr: catalogue: %w", err)
+	}
+	all, err := s.c.Allgather(ctx, mine)
+	if err != nil {
+		return nil, err
+	}
+	byID := map[int]*cachedSet{}
+	for _, b := range all {
+		if len(b) == 0 {
+			continue
+		}
+		t, err := kvtree.Unpack(b, nil)
+		if err != nil {
+			return nil, fmt.Errorf("scr: catalogue: %w", err)
+		}
+		c, err := cachedir.ParseCatalog(t, s.cindex())
+		if err != nil {
+			return nil, fmt.Errorf("scr: catalogue: %w", err)
+		}
+		for _, e := range c.Entries() {
+			if old := byID[e.ID]; old == nil || better(e.Dataset, old.Dataset) {
+				byID[e.ID] = &cachedSet{Cached: e, level: s.levelOf(e)}
+			}
+		}
+	}
+	var out []*cachedSet
+	for _, d := range byID {
+		out = append(out, d)
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].ID < out[j].ID })
+	return out, s.agree(ctx, s.dropStale(byID))
+}
+
+// better orders records of datasets of the same number: complete ones first, then the latest. A number is used again
+// if the run that used it first died before all nodes knew.
+func better(a, b record.Dataset) bool {
+	if a.Complete != b.Complete {
+		return a.Complete
+	}
+	return a.Created.After(b.Created)
+}
+
+// sameDataset says whether two records are of one dataset.
+func sameDataset(a, b record.Dataset) bool {
+	return a.ID == b.ID && a.Name == b.Name && a.Created.Equal(b.Created)
+}
+
+// dropStale deletes the folders of datasets on this node that are not the ones that the others mean by the number:
+// those of a node that was away, and those that its catalogue does not know.
+func (s *Session) dropStale(byID map[int]*cachedSet) error {
+	if s.node.c.Rank() != 0 {
+		return nil
+	}
+	c, err := cachedir.ReadCatalog(s.fs, s.cindex())
+	if err != nil {
+		if !isFormat(err) {
+			return err
+		}
+		c = cachedir.NewCatalog()
+	}
+	changed := false
+	for id, d := range byID {
+		if d.level < 0 || s.levels[d.level].shared {
+			continue
+		}
+		if e, ok := c.Entry(id); ok {
+			if sameDataset(e.Dataset, d.Dataset) {
+				continue
+			}
+			c.Remove(id)
+			changed = true
+		}
+		if err := cachedir.Delete(s.fs, d.Path); err != nil {
+			return err
+		}
+	}
+	if !changed && err == nil {
+		return nil
+	}
+	return c.Write(s.fs, s.cindex())
+}
+
+func isFormat(err error) bool {
+	var e *kvtree.FormatError
+	return errors.As(err, &e)
+}
+
+// levelOf is the descriptor by which a cached dataset is handled: the one that would be chosen for it now, or another
+// one of the store in which it lies; -1 if there is none.
+func (s *Session) levelOf(e cachedir.Cached) int {
+	f := Output
+	if e.Dataset.Checkpoint {
+		f = Checkpoint
+	}
+	dir := path.Dir(e.Path)
+	if i, err := s.level(max(e.Dataset.Ckpt, 1), f); err == nil && s.levels[i].dir == dir {
+		return i
+	}
+	for i := range s.levels {
+		if s.levels[i].Enabled && s.levels[i].dir == dir {
+			return i
+		}
+	}
+	return -1
+}
+
+// revive makes one dataset whole and says whether it may be used. Only an error of the communication or of the local
+// disks is one of this function; a dataset that is beyond repair is deleted.
+func (s *Session) revive(ctx context.Context, d *cachedSet) (bool, error) {
+	if d.level < 0 {
+		s.warn("scr: a cached dataset is in no store of this configuration; left alone", "dataset", d.Dataset.Name, "path", d.Path)
+		return false, nil
+	}
+	if d.Path != path.Join(s.levels[d.level].dir, record.DefaultName(d.ID)) {
+		s.warn("scr: a cached dataset has another folder than its number says; left alone", "dataset", d.Dataset.Name, "path", d.Path)
+		return false, nil
+	}
+	if !d.Dataset.Complete || s.p.cachePurge || !s.p.distribute {
+		return false, s.forget(ctx, d)
+	}
+	began := s.cfg.Clock()
+	s.event(runlog.Entry{Event: runlog.RebuildStart, Dset: runlog.Num(int64(d.ID)), Name: d.Dataset.Name})
+	err := s.rebuild(ctx, d)
+	if err == nil {
+		d.usable = true
+		s.event(runlog.Entry{Event: runlog.RebuildSuccess, Dset: runlog.Num(int64(d.ID)), Name: d.Dataset.Name, Took: s.took(began)})
+		return true, s.relist(ctx, d)
+	}
+	s.event(runlog.Entry{Event: runlog.RebuildFail, Dset: runlog.Num(int64(d.ID)), Name: d.Dataset.Name, Took: s.took(began)})
+	if fatal(ctx, err) {
+		return false, err
+	}
+	var other *ranksError
+	if errors.As(err, &other) {
+		ok, serr := s.salvage(ctx, d, other.ranks)
+		if serr != nil {
+			return false, serr
+		}
+		if ok {
+			return false, nil
+		}
+	}
+	s.warn("scr: cached dataset cannot be rebuilt", "dataset", d.Dataset.Name, "id", d.ID, "err", err)
+	// Deleted only if all ranks are there and say so: what one of them could not read may be well again in the next run.
+	lost := int64(0)
+	if beyondRepair(err) {
+		lost = 1
+	}
+	all, aerr := s.c.AllreduceInt64(ctx, []int64{lost}, comm.Min)
+	if aerr != nil {
+		return false, aerr
+	}
+	if all[0] == 0 {
+		return false, nil
+	}
+	return false, s.forget(ctx, d)
+}
+
+// beyondRepair tells what will never get better from what may.
+func beyondRepair(err error) bool {
+	var lost *redset.LostError
+	return errors.As(err, &lost) || errors.Is(err, redset.ErrNone) || errors.Is(err, ErrMissing) || errors.Is(err, ErrCorrupt) ||
+		errors.Is(err, ErrChecksum) || errors.Is(err, redset.ErrTruncated)
+}
+
+// forget deletes a dataset that is not in s.cached.
+func (s *Session) forget(ctx context.Context, d *cachedSet) error {
+	s.cached = append(s.cached, d)
+	return s.drop(ctx, d)
+}
+
+// relist enters a dataset that was rebuilt in the catalogue of this node and in the flush file.
+func (s *Session) relist(ctx context.Context, d *cachedSet) error {
+	err := s.list(func(c *cachedir.Catalog) { c.Put(d.Cached) })
+	if err == nil {
+		err = s.flushFile(ctx, func(f *flushEdit) error { return f.found(d.Dataset) })
+	}
+	return s.agree(ctx, err)
+}
+
+// ranksError: the dataset was written by another number of ranks.
+type ranksError struct{ ranks, now int }
+
+func (e *ranksError) Error() string {
+	return fmt.Sprintf("scr: dataset of %d ranks, here are %d", e.ranks, e.now)
+}
+func (e *ranksError) Unwrap() error { return ErrMissing }
+
+// rebuild distributes the files of a dataset and rebuilds what is lost.
+func (s *Session) rebuild(ctx context.Context, d *cachedSet) error {
+	l := &s.levels[d.level]
+	err := s.list(func(c *cachedir.Catalog) { c.Put(d.Cached) })
+	if err == nil {
+		err = s.makeDir(l, d.Path)
+	}
+	if err := s.agree(ctx, err); err != nil {
+		return err
+	}
+	if err := s.distribute(ctx, d); err != nil {
+		return err
+	}
+	if err := s.step("rebuild"); err != nil {
+		return err
+	}
+	mapName := cachedir.FilemapName(d.Path, s.c.Rank())
+	if _, err := redset.Recover(ctx, s.c, s.fs, groupPrefix(d.Path, cachedir.MapGroup), nil); err != nil {
+		return fmt.Errorf("scr: file maps: %w", err)
+	}
+	d.maps, err = cachedir.ReadFilemap(s.fs, mapName)
+	if err == nil {
+		for _, f := range d.maps.Files() {
+			if f.Meta.Ranks != 0 && f.Meta.Ranks != s.c.Size() {
+				err = &ranksError{f.Meta.Ranks, s.c.Size()}
+			}
+		}
+	}
+	if err := s.agree(ctx, err); err != nil {
+		return err
+	}
+	if !d.Bypass {
+		rep, err := redset.Recover(ctx, s.c, s.fs, groupPrefix(d.Path, cachedir.DataGroup), nil)
+		if err != nil {
+			return fmt.Errorf("scr: files: %w", err)
+		}
+		if n := len(rep.Rebuilt); n > 0 {
+			s.log.Info("scr: rebuilt", "dataset", d.Dataset.Name, "rank", s.c.Rank(), "files", n, "corrupt", len(rep.Corrupt))
+		}
+		if !rep.Verified {
+			// Made by the reference: existence and sizes are all that is known, unless a checksum stands in the map.
+			err = s.checkFiles(d, true)
+		} else {
+			err = s.checkFiles(d, false)
+		}
+		if err := s.agree(ctx, err); err != nil {
+			return err
+		}
+	} else if err := s.agree(ctx, s.checkFiles(d, true)); err != nil {
+		return err
+	}
+	var names []string
+	for _, f := range d.maps.Files() {
+		names = append(names, f.Name)
+	}
+	if !d.Bypass {
+		if err := s.sealGroup(ctx, l, d.Path, cachedir.DataGroup, names); err != nil {
+			return err
+		}
+	}
+	if err := s.sealGroup(ctx, l, d.Path, cachedir.MapGroup, []string{mapName}); err != nil {
+		return err
+	}
+	return s.agree(ctx, s.sweep(d, l))
+}
+
+// checkFiles compares the files of this rank with its file map; with sums their bytes too, where the map knows them.
+func (s *Session) checkFiles(d *cachedSet, sums bool) error {
+	fsys := s.fileFS(d)
+	for _, f := range d.maps.Files() {
+		st, err := fsys.Stat(f.Name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return fmt.Errorf("scr: %s: %w", f.Name, ErrMissing)
+		case err != nil:
+			return err
+		case st.Size() != f.Meta.Size:
+			return fmt.Errorf("scr: %s: %w: %d bytes, the file map says %d", f.Name, ErrCorrupt, st.Size(), f.Meta.Size)
+		case !f.Meta.Complete:
+			return fmt.Errorf("scr: %s: %w: not complete", f.Name, ErrMissing)
+		}
+		if !sums || !f.Meta.HasCRC {
+			continue
+		}
+		crc, _, err := sumFile(fsys, f.Name)
+		if err != nil {
+			return err
+		}
+		if crc != f.Meta.CRC {
+			return fmt.Errorf("scr: %s: %w: CRC-32 %#x, the file map says %#x", f.Name, ErrChecksum, crc, f.Meta.CRC)
+		}
+	}
+	return nil
+}

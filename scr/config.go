@@ -1,0 +1,99 @@
+package scr
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"time"
+
+	"blobio/internal/vfs"
+	"blobio/scr/config"
+)
+
+// Flags say what a dataset is for.
+type Flags uint8
+
+// The flags; a dataset has at least one.
+const (
+	Checkpoint Flags = 1 << iota // usable for restart
+	Output                       // wanted by the user: always flushed, never deleted from the prefix directory
+)
+
+// Config of Open. nil means all defaults.
+type Config struct {
+	// Params are the parameters, as rank 0 has them (the others' are not looked at). nil: from the environment
+	// and the files, as config.Load finds them.
+	Params *config.Set
+	// FS is the file system of this rank; nil: the operating system's.
+	FS vfs.FS
+	// Node names the node of this rank: ranks of equal names share control and cache directories and are
+	// lost together. "": the host name.
+	Node string
+	// NodeRoot, if set, is put before the names of control and cache directories: the private disk of a node,
+	// where several nodes share one file system. Files know their names without it, as on a node of its own.
+	NodeRoot string
+	// Dir is the directory that relative names of files start in; "": the working directory.
+	Dir string
+	// Clock is the time; nil: time.Now. Durations are measured with it too.
+	Clock func() time.Time
+	// Logger gets what a person should know: warnings, what was rebuilt, fetched, dropped. nil: slog.Default.
+	Logger *slog.Logger
+	// Strict makes Open fail with a *redset.LoneError where a scheme has too few failure groups. By default all
+	// ranks go on with SINGLE then, so that a run on fewer nodes can restart at all; Logger and Notes say so.
+	Strict bool
+	// NoSync leaves out the syncs of user files in the prefix directory.
+	NoSync bool
+	// Zstd compresses files on their way to the prefix directory. The reference cannot read them.
+	Zstd bool
+
+	hook func(step string) error // tests: called before each step of the protocol; its error ends the call at once
+}
+
+func (c *Config) withDefaults() Config {
+	var d Config
+	if c != nil {
+		d = *c
+	}
+	if d.FS == nil {
+		d.FS = vfs.OS
+	}
+	if d.Node == "" {
+		if d.Node, _ = os.Hostname(); d.Node == "" {
+			d.Node = "localhost"
+		}
+	}
+	if d.Dir == "" {
+		d.Dir, _ = os.Getwd()
+	}
+	if d.Clock == nil {
+		d.Clock = time.Now
+	}
+	if d.Logger == nil {
+		d.Logger = slog.Default()
+	}
+	return d
+}
+
+// hookError is the error of a hook: the rank dies there.
+type hookError struct{ err error }
+
+func (e *hookError) Error() string { return e.err.Error() }
+func (e *hookError) Unwrap() error { return e.err }
+
+// step calls the hook of tests.
+func (s *Session) step(name string) error {
+	if s.cfg.hook == nil {
+		return nil
+	}
+	if err := s.cfg.hook(name); err != nil {
+		return &hookError{err}
+	}
+	return nil
+}
+
+// fatal tells an error after which the ranks cannot go on together from one that all of them have met alike.
+func fatal(ctx context.Context, err error) bool {
+	var h *hookError
+	return ctx.Err() != nil || errors.Is(err, ErrBroken) || errors.As(err, &h)
+}

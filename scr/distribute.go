@@ -1,0 +1,442 @@
+package scr
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+
+	"blobio/internal/fault"
+	"blobio/internal/vfs"
+	"blobio/kvtree"
+	"blobio/scr/cachedir"
+	"blobio/scr/record"
+)
+
+// ErrBroken: the communication of the ranks broke.
+var ErrBroken = fault.ErrBroken
+
+// distribute brings the files of each rank to the device where the rank is now. A device that has them may be one on
+// which other ranks are now. All ranks make the same plan of moves, one file tree of a rank after the other, in rounds
+// in which nobody takes part twice; a file gets its name when it is whole. The copies left behind are deleted (sweep)
+// when the dataset is whole again.
+func (s *Session) distribute(ctx context.Context, d *cachedSet) error {
+	l := &s.levels[d.level]
+	if l.shared {
+		return nil
+	}
+	if err := s.step("distribute"); err != nil {
+		return err
+	}
+	held, err := s.held(ctx, d, l)
+	if err != nil {
+		return err
+	}
+	ranks := 0
+	for _, h := range held {
+		for _, r := range h.ranks {
+			ranks = max(ranks, r+1)
+		}
+		ranks = max(ranks, h.world)
+	}
+	if ranks == 0 {
+		return fmt.Errorf("scr: dataset %s: %w: no node has a file of it", d.Dataset.Name, ErrMissing)
+	}
+	if ranks != s.c.Size() {
+		return &ranksError{ranks, s.c.Size()}
+	}
+	moves := plan(held, l.devices)
+	for _, round := range moves {
+		err := s.moveRound(ctx, d, round)
+		if err := s.agree(ctx, err); err != nil {
+			return err
+		}
+	}
+	d.held = held
+	return s.step("distributed")
+}
+
+// holding is what a device has of a dataset.
+type holding struct {
+	device int
+	ranks  []int // of which it has files, ascending
+	world  int   // ranks that wrote the dataset, as far as a redundancy file says; 0: not known
+}
+
+// held lists what each device has; the same on all ranks.
+func (s *Session) held(ctx context.Context, d *cachedSet, l *level) ([]holding, error) {
+	var mine []byte
+	var err error
+	if l.dc.Rank() == 0 {
+		var names map[int][]string
+		if names, err = ranksIn(s.fs, d.Path); err == nil {
+			for r := range names {
+				mine = binary.BigEndian.AppendUint32(mine, uint32(r))
+			}
+			// At least the device, so that the part is not empty.
+			mine = binary.BigEndian.AppendUint32(mine, uint32(s.worldOf(d.Path, names)))
+		}
+	}
+	if err := s.agree(ctx, err); err != nil {
+		return nil, fmt.Errorf("scr: cache: %w", err)
+	}
+	parts, err := s.c.Allgather(ctx, mine)
+	if err != nil {
+		return nil, err
+	}
+	var out []holding
+	for r, b := range parts {
+		if len(b) == 0 {
+			continue
+		}
+		h := holding{device: l.devices[r], world: int(binary.BigEndian.Uint32(b[len(b)-4:]))}
+		for b = b[:len(b)-4]; len(b) > 0; b = b[4:] {
+			h.ranks = append(h.ranks, int(binary.BigEndian.Uint32(b)))
+		}
+		slices.Sort(h.ranks)
+		out = append(out, h)
+	}
+	return out, nil
+}
+
+// ranksIn lists the files of the metadata folder of a dataset by the rank whose they are.
+func ranksIn(fsys vfs.FS, dir string) (map[int][]string, error) {
+	list, err := fsys.ReadDir(cachedir.MetaDir(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := map[int][]string{}
+	for _, e := range list {
+		if r, ok := cachedir.RankOf(e.Name()); ok {
+			out[r] = append(out[r], path.Join(cachedir.MetaDir(dir), e.Name()))
+		}
+	}
+	return out, nil
+}
+
+// worldOf finds in the file maps how many ranks wrote a dataset; 0 if none says.
+func (s *Session) worldOf(dir string, names map[int][]string) int {
+	for r := range names {
+		m, err := cachedir.ReadFilemap(s.fs, cachedir.FilemapName(dir, r))
+		if err != nil {
+			continue
+		}
+		for _, f := range m.Files() {
+			if f.Meta.Ranks > 0 {
+				return f.Meta.Ranks
+			}
+		}
+	}
+	return 0
+}
+
+// userFiles lists the files of the application that a device has of a rank: those in its file map and those in the
+// list of the device, as far as they lie in the folder.
+func (s *Session) userFiles(dir string, rank int) []string {
+	seen := map[string]bool{}
+	var out []string
+	add := func(name string) {
+		name = path.Clean(name)
+		if seen[name] || !inFolder(dir, name) {
+			return
+		}
+		seen[name] = true
+		if _, err := s.fs.Stat(name); err == nil {
+			out = append(out, name)
+		}
+	}
+	if m, err := cachedir.ReadFilemap(s.fs, cachedir.FilemapName(dir, rank)); err == nil {
+		for _, f := range m.Files() {
+			add(f.Name)
+		}
+	}
+	if list, err := cachedir.ReadShuffile(s.fs, dir, cachedir.DataGroup); err == nil {
+		for _, n := range list[rank] {
+			add(n)
+		}
+	}
+	return out
+}
+
+// inFolder says whether a name is below the folder of a dataset, and not of its metadata.
+func inFolder(dir, name string) bool {
+	return len(name) > len(dir)+1 && name[:len(dir)+1] == dir+"/" && path.Dir(name) != cachedir.MetaDir(dir)
+}
+
+// move brings the files of a rank from one process to that rank.
+type move struct{ rank, from int }
+
+// plan finds the moves: a rank whose device has none of its files gets them from the lowest device that has some. The
+// processes of a device take turns in sending. devices is by rank; a device is the number of its first rank.
+func plan(held []holding, devices []int) [][]move {
+	has := map[int][]int{} // rank -> devices
+	for _, h := range held {
+		for _, r := range h.ranks {
+			has[r] = append(has[r], h.device)
+		}
+	}
+	members := map[int][]int{}
+	for r, dev := range devices {
+		members[dev] = append(members[dev], r)
+	}
+	var todo []move
+	turn := map[int]int{}
+	for r, dev := range devices {
+		at := has[r]
+		if len(at) == 0 || slices.Contains(at, dev) {
+			continue
+		}
+		from := slices.Min(at)
+		m := members[from]
+		todo = append(todo, move{r, m[turn[from]%len(m)]})
+		turn[from]++
+	}
+	var rounds [][]move
+	for len(todo) > 0 {
+		busy := map[int]bool{}
+		var round, rest []move
+		for _, m := range todo {
+			if busy[m.rank] || busy[m.from] {
+				rest = append(rest, m)
+				continue
+			}
+			busy[m.rank], busy[m.from] = true, true
+			round = append(round, m)
+		}
+		rounds, todo = append(rounds, round), rest
+	}
+	return rounds
+}
+
+const (
+	tagList = 7001 + iota
+	tagData
+	tagAck
+)
+
+// movePiece is how much of a file goes in a message. Two are on their way at most.
+const movePiece = 1 << 20
+
+// moveRound does the moves of a round in which this rank takes part, in at most one of them. It must come to the same
+// end on both sides of a move, so an error of a disk is sent to the other side.
+func (s *Session) moveRound(ctx context.Context, d *cachedSet, round []move) error {
+	for _, m := range round {
+		switch s.c.Rank() {
+		case m.from:
+			return s.sendFiles(ctx, d, m.rank)
+		case m.rank:
+			return s.recvFiles(ctx, d, m.from)
+		}
+	}
+	return nil
+}
+
+// sendFiles sends all that this device has of a rank. Files that cannot be read are left out: the other side rebuilds
+// them as if they were lost.
+func (s *Session) sendFiles(ctx context.Context, d *cachedSet, rank int) error {
+	names, err := ranksIn(s.fs, d.Path)
+	if err != nil {
+		s.log.Warn("scr: cache", "err", err)
+	}
+	files := s.userFiles(d.Path, rank)
+	files = append(files, names[rank]...)
+	t := kvtree.New()
+	var open []vfs.File
+	defer func() {
+		for _, f := range open {
+			_ = f.Close()
+		}
+	}()
+	for _, n := range files {
+		f, err := s.fs.Open(n)
+		var m vfs.Meta
+		if err == nil {
+			open = append(open, f)
+			m, err = vfs.MetaOf(s.fs, n)
+		}
+		if err != nil {
+			s.log.Warn("scr: a cached file cannot be read", "file", n, "err", err)
+			if len(open) > 0 && open[len(open)-1] == f {
+				open = open[:len(open)-1]
+				_ = f.Close()
+			}
+			continue
+		}
+		t.SetAt(record.Meta{Size: m.Size, Stat: m, HasStat: true}.Tree(), strconv.Itoa(len(open)-1), n)
+	}
+	b, err := t.Pack()
+	if err != nil {
+		return err
+	}
+	if err := s.c.Send(ctx, rank, tagList, b); err != nil {
+		return err
+	}
+	buf := make([]byte, movePiece)
+	var sent, acked int
+	for i, f := range open {
+		_, m := t.Get(strconv.Itoa(i)).First()
+		size, _ := m.Int64("SIZE")
+		crc := crc32.NewIEEE()
+		for off := int64(0); off < size; {
+			b := buf[:min(movePiece, size-off)]
+			n, rerr := f.ReadAt(b, off)
+			if n < len(b) {
+				// It cannot be read, or is shorter than it was: what follows is not data, and the wrong sum says so.
+				if rerr == nil || rerr == io.EOF {
+					rerr = io.ErrUnexpectedEOF
+				}
+				s.log.Warn("scr: a cached file cannot be read", "file", f.Name(), "err", rerr)
+				clear(b[n:])
+				crc.Write([]byte{1})
+			}
+			crc.Write(b[:n])
+			if err := s.c.Send(ctx, rank, tagData, b); err != nil {
+				return err
+			}
+			off += int64(len(b))
+			for sent++; sent-acked > 2; acked++ {
+				if _, err := s.c.Recv(ctx, rank, tagAck); err != nil {
+					return err
+				}
+			}
+		}
+		if err := s.c.Send(ctx, rank, tagData, binary.BigEndian.AppendUint32(nil, crc.Sum32())); err != nil {
+			return err
+		}
+	}
+	for ; acked < sent; acked++ {
+		if _, err := s.c.Recv(ctx, rank, tagAck); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recvFiles receives the files of this rank. An error of the disk is returned when the sender has said everything.
+func (s *Session) recvFiles(ctx context.Context, d *cachedSet, from int) error {
+	b, err := s.c.Recv(ctx, from, tagList)
+	if err != nil {
+		return err
+	}
+	t, err := kvtree.Unpack(b, nil)
+	if err != nil {
+		return err
+	}
+	var failed error
+	for i := range t.Len() {
+		name, mt := t.Get(strconv.Itoa(i)).First()
+		m, err := record.ParseMeta(mt, name)
+		if err != nil {
+			return err
+		}
+		name = path.Clean(name)
+		ok := inFolder(d.Path, name) || path.Dir(name) == cachedir.MetaDir(d.Path)
+		if !ok && failed == nil {
+			failed = fmt.Errorf("scr: %w: file %s is not in %s", ErrCorrupt, name, d.Path)
+		}
+		if err := s.recvFile(ctx, from, name, m, &failed); err != nil {
+			return err
+		}
+	}
+	return failed
+}
+
+// recvFile receives one file and gives it its name when it is whole. Only errors of the communication are returned;
+// those of the disk go to failed, and the rest of the file is received without being written.
+func (s *Session) recvFile(ctx context.Context, from int, name string, m record.Meta, failed *error) error {
+	tmp := path.Join(path.Dir(name), ".moving."+strconv.Itoa(s.c.Rank())+"."+path.Base(name))
+	var f vfs.File
+	fail := func(err error) {
+		if err != nil && *failed == nil {
+			*failed = fmt.Errorf("scr: cache: %w", err)
+		}
+	}
+	if *failed == nil {
+		if err := mkdirDurable(s.fs, path.Dir(name)); err != nil {
+			fail(err)
+		} else {
+			_ = s.fs.Remove(tmp) // of a crashed run
+			var err error
+			f, err = s.fs.Create(tmp)
+			fail(err)
+		}
+	}
+	crc := crc32.NewIEEE()
+	for off := int64(0); off < m.Size; {
+		b, err := s.c.Recv(ctx, from, tagData)
+		if err != nil {
+			return err
+		}
+		if len(b) == 0 || off+int64(len(b)) > m.Size {
+			return fmt.Errorf("scr: %w: a piece of %d bytes at %d of %d of %s", ErrCorrupt, len(b), off, m.Size, name)
+		}
+		crc.Write(b)
+		if *failed == nil {
+			_, err := f.WriteAt(b, off)
+			fail(err)
+		}
+		off += int64(len(b))
+		if err := s.c.Send(ctx, from, tagAck, nil); err != nil {
+			return err
+		}
+	}
+	sum, err := s.c.Recv(ctx, from, tagData)
+	if err != nil {
+		return err
+	}
+	if f == nil {
+		return nil
+	}
+	good := len(sum) == 4 && binary.BigEndian.Uint32(sum) == crc.Sum32()
+	if good && *failed == nil {
+		fail(f.Sync())
+	}
+	fail(f.Close())
+	if good && *failed == nil {
+		if err := vfs.SetMeta(s.fs, tmp, m.Stat); err != nil {
+			s.log.Warn("scr: metadata of a file", "file", name, "err", err)
+		}
+		if err := s.fs.Rename(tmp, name); err == nil {
+			fail(vfs.SyncParent(s.fs, name))
+			return nil
+		} else {
+			fail(err)
+		}
+	}
+	_ = s.fs.Remove(tmp)
+	return nil
+}
+
+// sweep deletes what a device had of ranks that are elsewhere now: each device keeps the files of its own ranks. The
+// first rank of the device calls it.
+func (s *Session) sweep(d *cachedSet, l *level) error {
+	for _, h := range d.held {
+		if h.device != l.device || l.dc.Rank() != 0 {
+			continue
+		}
+		for _, r := range h.ranks {
+			if r < len(l.devices) && l.devices[r] == l.device {
+				continue
+			}
+			names, err := ranksIn(s.fs, d.Path)
+			if err != nil {
+				return err
+			}
+			for _, n := range append(s.userFiles(d.Path, r), names[r]...) {
+				if err := s.fs.Remove(n); err != nil && !errors.Is(err, fs.ErrNotExist) {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package scr
+
+import (
+	"errors"
+	"fmt"
+
+	"blobio/internal/fault"
+)
+
+// Classes of errors, re-exported.
+var (
+	ErrUsage    = fault.ErrUsage    // a bad argument or parameter
+	ErrMissing  = fault.ErrMissing  // a file or dataset that should be there is not
+	ErrChecksum = fault.ErrChecksum // bytes are not what was written
+	ErrCorrupt  = fault.ErrCorrupt  // a file or record contradicts itself or another one
+)
+
+// Kinds of misuse and of failure of this package.
+var (
+	// ErrState: a call that is not allowed now; see the table in the package comment.
+	ErrState = errors.New("call not allowed in this state")
+	// ErrDisabled: SCR_ENABLE is 0; every call but Close fails with it.
+	ErrDisabled = errors.New("SCR_ENABLE is 0")
+	// ErrOutside: a file that is not below the prefix directory.
+	ErrOutside = errors.New("not below the prefix directory")
+	// ErrInvalid: some rank said that its files are not good.
+	ErrInvalid = errors.New("a rank gave the dataset up as invalid")
+	// ErrNoRestart: there is no checkpoint to restart from.
+	ErrNoRestart = errors.New("no checkpoint to restart from")
+)
+
+// StateError says which call came at the wrong time. Its class is ErrState.
+type StateError struct {
+	Call  string
+	State State
+	Want  string // what must come before
+}
+
+// Error implements error.
+func (e *StateError) Error() string {
+	return fmt.Sprintf("scr: %s in state %s: %v: %s", e.Call, e.State, ErrState, e.Want)
+}
+
+// Unwrap returns ErrState.
+func (e *StateError) Unwrap() error { return ErrState }
+
+// State is where a session is between its calls.
+type State uint8
+
+// The states.
+const (
+	Idle      State = iota // between datasets
+	Writing                // between Start and Complete
+	Restoring              // between StartRestart and CompleteRestart
+	Closed                 // after Close
+)
+
+// String names the state.
+func (s State) String() string {
+	switch s {
+	case Idle:
+		return "idle"
+	case Writing:
+		return "writing"
+	case Restoring:
+		return "restoring"
+	}
+	return "closed"
+}
+
+// need is an error unless the session is in the wanted state.
+func (s *Session) need(call string, want State) error {
+	if s.off {
+		return fmt.Errorf("scr: %s: %w", call, ErrDisabled)
+	}
+	if s.state == want {
+		return nil
+	}
+	e := &StateError{Call: call, State: s.state}
+	switch {
+	case s.state == Closed:
+		e.Want = "the session was closed"
+	case want == Writing:
+		e.Want = "Start comes before"
+	case want == Restoring:
+		e.Want = "StartRestart comes before"
+	case s.state == Writing:
+		e.Want = "Complete of " + s.cur.ds.Name + " comes before"
+	default:
+		e.Want = "CompleteRestart comes before"
+	}
+	return e
+}

@@ -1,0 +1,69 @@
+package scr
+
+import (
+	"context"
+
+	"blobio/scr/cadence"
+	"blobio/scr/runlog"
+)
+
+// haltNow asks the halt file and the clock whether the run is to end. Rank 0.
+func (s *Session) haltNow(ctx context.Context) (cadence.Verdict, error) {
+	h, err := s.prefix.ReadHalt(ctx)
+	if err != nil {
+		return cadence.Verdict{}, err
+	}
+	return cadence.Limits{Halt: h, HaltSeconds: s.p.haltSeconds, EndTime: s.p.endTime}.Check(s.cfg.Clock()), nil
+}
+
+// ShouldExit is a collective: whether the run should end now, and why (one of the reasons of package cadence, or what
+// somebody wrote into the halt file). It ends nothing itself. A reason found here is written into the halt file, so
+// that the run loop starts no other run.
+func (s *Session) ShouldExit(ctx context.Context) (bool, string, error) {
+	if err := s.need("ShouldExit", Idle); err != nil {
+		return false, "", err
+	}
+	var v cadence.Verdict
+	var err error
+	if s.c.Rank() == 0 {
+		v, err = s.haltNow(ctx)
+		if err == nil && v.Halt && v.Write {
+			err = s.prefix.UpdateHalt(ctx, func(h *cadence.Halt) error { h.ExitReason = v.Reason; return nil })
+		}
+		if err == nil && v.Halt {
+			s.event(runlog.Entry{Event: runlog.Halt, Note: v.Reason})
+			s.log.Info("scr: halt", "reason", v.Reason, "why", v.Note)
+		}
+	}
+	if err := s.agree(ctx, err); err != nil {
+		return false, "", err
+	}
+	var b []byte
+	if s.c.Rank() == 0 && v.Halt {
+		b = append([]byte{1}, v.Reason...)
+	}
+	if b, err = s.c.Bcast(ctx, 0, b); err != nil || len(b) == 0 {
+		return false, "", err
+	}
+	return true, string(b[1:]), nil
+}
+
+// NeedCheckpoint is a collective (SCR_Need_checkpoint): whether the application should take a checkpoint now, by the
+// number of questions, the time since the last one, or what checkpoints cost, and in any case if the run is to end.
+func (s *Session) NeedCheckpoint(ctx context.Context) (bool, error) {
+	if err := s.need("NeedCheckpoint", Idle); err != nil {
+		return false, err
+	}
+	var why cadence.Why
+	var err error
+	if s.c.Rank() == 0 {
+		var v cadence.Verdict
+		if v, err = s.haltNow(ctx); err == nil {
+			why = s.pacer.Need(s.cfg.Clock(), v.Halt)
+		}
+	}
+	if err := s.agree(ctx, err); err != nil {
+		return false, err
+	}
+	return s.flag(ctx, why != cadence.NotNeeded)
+}

@@ -1,0 +1,492 @@
+package scr
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strconv"
+
+	"blobio/kvtree"
+	"blobio/scr/prefixdir"
+	"blobio/scr/record"
+	"blobio/scr/runlog"
+	"blobio/scr/transfer"
+)
+
+// Restart is a checkpoint that the application may restart from.
+type Restart struct {
+	ID    int
+	Ckpt  int
+	Name  string
+	Ranks int // of the run that wrote it
+	// InPlace: the files are read where they are in the prefix directory, and each rank may read those of all; see
+	// Owned. Otherwise each rank reads its own.
+	InPlace bool
+}
+
+// offer is the checkpoint that HaveRestart found.
+type offer struct {
+	Restart
+	set   *cachedSet // in the caches
+	place *inPlace   // in the prefix directory
+	entry prefixdir.Entry
+}
+
+// restoring is the checkpoint between StartRestart and CompleteRestart.
+type restoring struct {
+	*offer
+	began []string // scratch files to be removed
+}
+
+// HaveRestart is a collective: whether there is a checkpoint to restart from, and which. It is the newest one that is
+// whole: in the caches, where Open rebuilt what could be, or in the prefix directory, from where it is fetched now. What
+// turns out to be damaged on the way is marked as failed, and the next older one is tried.
+//
+// A checkpoint of another number of ranks is offered too, with InPlace.
+func (s *Session) HaveRestart(ctx context.Context) (Restart, bool, error) {
+	if err := s.need("HaveRestart", Idle); err != nil {
+		return Restart{}, false, err
+	}
+	if s.offer != nil {
+		return s.offer.Restart, true, nil
+	}
+	tried := map[string]bool{}
+	for {
+		d := s.newest()
+		e, ok, err := s.candidate(ctx, d, tried)
+		if err != nil {
+			return Restart{}, false, err
+		}
+		if !ok {
+			if d == nil {
+				return Restart{}, false, nil
+			}
+			if s.p.global || s.p.fetchBypass {
+				// It was flushed by Open; if that is not where it is, the caches serve.
+				s.warn("scr: the checkpoint is not in the prefix directory; restarting from the cache", "name", d.Dataset.Name)
+			}
+			s.offer = &offer{Restart: Restart{ID: d.ID, Ckpt: d.Dataset.Ckpt, Name: d.Dataset.Name, Ranks: s.c.Size()}, set: d}
+			return s.offer.Restart, true, nil
+		}
+		tried[e.Name] = true
+		o, err := s.fetch(ctx, e)
+		if err != nil {
+			if fatal(ctx, err) {
+				return Restart{}, false, err
+			}
+			s.warn("scr: checkpoint cannot be fetched", "name", e.Name, "err", err)
+			continue
+		}
+		s.offer = o
+		return o.Restart, true, nil
+	}
+}
+
+// candidate is the next checkpoint of the prefix directory to try: newer than what the caches hold, or anything if
+// the restart is to be from there. The same on all ranks; ok is false if the caches are to serve.
+func (s *Session) candidate(ctx context.Context, d *cachedSet, tried map[string]bool) (prefixdir.Entry, bool, error) {
+	var e prefixdir.Entry
+	found := false
+	var err error
+	if s.c.Rank() == 0 && (s.p.fetch || s.p.global || s.p.fetchBypass) {
+		e, found, err = s.choose(ctx, d, tried)
+	}
+	if err := s.agree(ctx, err); err != nil {
+		return e, false, fmt.Errorf("scr: index: %w", err)
+	}
+	if found, err = s.flag(ctx, found); err != nil || !found {
+		return e, false, err
+	}
+	var b []byte
+	if s.c.Rank() == 0 {
+		t := kvtree.New()
+		t.SetAt(e.Dataset.Tree(), "DSET")
+		t.SetStr("NAME", e.Name)
+		t.SetInt("ID", e.ID)
+		if b, err = t.Pack(); err != nil {
+			return e, false, err
+		}
+	}
+	if b, err = s.c.Bcast(ctx, 0, b); err != nil || s.c.Rank() == 0 {
+		return e, err == nil, err
+	}
+	t, err := kvtree.Unpack(b, nil)
+	if err != nil {
+		return e, false, err
+	}
+	if e.Name, err = t.Str("NAME"); err != nil {
+		return e, false, err
+	}
+	if e.ID, err = t.Int("ID"); err != nil {
+		return e, false, err
+	}
+	e.Dataset, err = record.ParseDataset(t.Get("DSET"), "")
+	return e, err == nil, err
+}
+
+func (s *Session) choose(ctx context.Context, d *cachedSet, tried map[string]bool) (prefixdir.Entry, bool, error) {
+	x, rebuilt, _, err := s.prefix.LoadIndex()
+	if err != nil {
+		return prefixdir.Entry{}, false, err
+	}
+	if rebuilt {
+		s.log.Warn("scr: the index was lost or damaged and is made again from the summaries")
+		if err := s.prefix.UpdateIndex(ctx, func(*prefixdir.Index) error { return nil }); err != nil {
+			return prefixdir.Entry{}, false, err
+		}
+		if x, _, _, err = s.prefix.LoadIndex(); err != nil {
+			return prefixdir.Entry{}, false, err
+		}
+	}
+	if s.p.current != "" && !tried["\x00"] {
+		tried["\x00"] = true // once
+		if _, ok := x.Entry(s.p.current); ok {
+			if err := x.SetCurrent(s.p.current); err != nil {
+				return prefixdir.Entry{}, false, err
+			}
+		} else {
+			s.log.Warn("scr: SCR_CURRENT is not in the index", "name", s.p.current)
+		}
+	}
+	for _, e := range x.Candidates() {
+		if tried[e.Name] {
+			continue
+		}
+		if d != nil && e.ID < d.ID {
+			return e, false, nil
+		}
+		if d != nil && e.ID == d.ID && !s.p.global && !s.p.fetchBypass {
+			return e, false, nil
+		}
+		return e, true, nil
+	}
+	return prefixdir.Entry{}, false, nil
+}
+
+// StartRestart begins to read the checkpoint that HaveRestart offered (and asks for it if the caller did not); a
+// collective. Without one the error is ErrNoRestart.
+func (s *Session) StartRestart(ctx context.Context) (Restart, error) {
+	if err := s.need("StartRestart", Idle); err != nil {
+		return Restart{}, err
+	}
+	r, ok, err := s.HaveRestart(ctx)
+	if err != nil {
+		return r, err
+	}
+	if !ok {
+		return r, ErrNoRestart
+	}
+	if err := s.step("restart"); err != nil {
+		return r, err
+	}
+	s.restart, s.offer, s.state = &restoring{offer: s.offer}, nil, Restoring
+	return r, nil
+}
+
+// CompleteRestart ends the reading; a collective: valid says whether this rank could use its files. If all could, the
+// run goes on from there. If not, the checkpoint is marked as failed and deleted from the caches, and the error is
+// ErrInvalid on all ranks; HaveRestart then offers an older one.
+func (s *Session) CompleteRestart(ctx context.Context, valid bool) error {
+	if err := s.need("CompleteRestart", Restoring); err != nil {
+		return err
+	}
+	r := s.restart
+	s.restart, s.state = nil, Idle
+	for _, n := range r.began {
+		if err := s.fs.Remove(n); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			s.warn("scr: delete", "file", n, "err", err)
+		}
+	}
+	var err error
+	if !valid {
+		err = fmt.Errorf("scr: restart from %s: %w: rank %d", r.Name, ErrInvalid, s.c.Rank())
+	}
+	verdict := s.agree(ctx, err)
+	if verdict != nil && !errors.Is(verdict, ErrInvalid) {
+		return verdict
+	}
+	ev := runlog.RestartSuccess
+	if verdict != nil {
+		ev = runlog.RestartFail
+	}
+	s.event(runlog.Entry{Event: ev, Dset: runlog.Num(int64(r.ID)), Name: r.Name})
+	err = nil
+	if s.c.Rank() == 0 {
+		err = s.noteRestart(ctx, r.Name, verdict == nil)
+	}
+	if err := s.agree(ctx, err); err != nil {
+		return err
+	}
+	if verdict == nil {
+		s.computed = s.cfg.Clock()
+		return s.outdated(ctx, r.ID)
+	}
+	if r.set != nil {
+		return errors.Join(verdict, s.drop(ctx, r.set))
+	}
+	return verdict
+}
+
+// outdated deletes the datasets of the caches that are newer than the one that the run goes on from: what it will write
+// has their names.
+func (s *Session) outdated(ctx context.Context, id int) error {
+	for _, d := range append([]*cachedSet(nil), s.cached...) {
+		if d.ID > id && d.Dataset.Checkpoint {
+			if err := s.drop(ctx, d); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// noteRestart tells the index. Rank 0.
+func (s *Session) noteRestart(ctx context.Context, name string, ok bool) error {
+	x, _, _, err := s.prefix.LoadIndex()
+	if err != nil {
+		return err
+	}
+	if _, in := x.Entry(name); !in {
+		return nil
+	}
+	return s.prefix.UpdateIndex(ctx, func(x *prefixdir.Index) error {
+		if ok {
+			return x.SetCurrent(name)
+		}
+		if x.Current() == name {
+			if err := x.SetCurrent(""); err != nil {
+				return err
+			}
+		}
+		return x.MarkFailed(name, s.cfg.Clock())
+	})
+}
+
+// routeRead finds a file of the checkpoint that is being read.
+func (s *Session) routeRead(name string) (string, error) {
+	if err := s.step("route"); err != nil {
+		return "", err
+	}
+	r := s.restart
+	abs, err := s.absolute(name)
+	if err != nil {
+		return "", err
+	}
+	if r.place != nil {
+		return s.routeInPlace(r, abs)
+	}
+	var found, base string
+	same := 0
+	for _, f := range r.set.maps.Files() {
+		if path.Join(f.Meta.Path, f.Meta.Name) == abs {
+			found = f.Name
+			break
+		}
+		if f.Meta.Name == path.Base(abs) {
+			same++
+			base = f.Name
+		}
+	}
+	if found == "" && same == 1 {
+		// The prefix directory may be elsewhere now: the base name decides, as in the reference.
+		found = base
+	}
+	if found == "" {
+		return "", fmt.Errorf("scr: checkpoint %s has no file %s of rank %d: %w", r.Name, name, s.c.Rank(), ErrMissing)
+	}
+	if _, err := s.fileFS(r.set).Stat(found); err != nil {
+		return "", fmt.Errorf("scr: checkpoint %s: %w", r.Name, err)
+	}
+	return s.real(r.set, found), nil
+}
+
+// Files lists the files of the checkpoint that is being read, absolute, by the rank that wrote them: with InPlace of all
+// ranks, otherwise of this one. It is not collective.
+func (s *Session) Files() (map[int][]string, error) {
+	if err := s.need("Files", Restoring); err != nil {
+		return nil, err
+	}
+	out := map[int][]string{}
+	if p := s.restart.place; p != nil {
+		for r, files := range p.m.Files {
+			for _, f := range files {
+				if !f.NoFetch {
+					out[r] = append(out[r], path.Join(p.at.Data, f.Path))
+				}
+			}
+		}
+		return out, nil
+	}
+	for _, f := range s.restart.set.maps.Files() {
+		out[s.c.Rank()] = append(out[s.c.Rank()], path.Join(f.Meta.Path, f.Meta.Name))
+	}
+	return out, nil
+}
+
+// Owner tells which rank wrote a file of the checkpoint that is being read, for restarts on another number of ranks.
+func (s *Session) Owner(name string) (rank int, ok bool, err error) {
+	if err := s.need("Owner", Restoring); err != nil {
+		return 0, false, err
+	}
+	abs, err := s.absolute(name)
+	if err != nil {
+		return 0, false, err
+	}
+	if p := s.restart.place; p != nil {
+		rel, err := s.relative(abs)
+		if err != nil {
+			return 0, false, err
+		}
+		rank, _, ok := p.m.Owner(rel)
+		return rank, ok, nil
+	}
+	for _, f := range s.restart.set.maps.Files() {
+		if path.Join(f.Meta.Path, f.Meta.Name) == abs {
+			return s.c.Rank(), true, nil
+		}
+	}
+	return 0, false, nil
+}
+
+// inPlace is a checkpoint that is read in the prefix directory.
+type inPlace struct {
+	m  *prefixdir.Map
+	at prefixdir.Place
+}
+
+// routeInPlace returns where a file is, or a copy of it if it lies compressed or in containers. Its bytes were checked
+// when the checkpoint was offered.
+func (s *Session) routeInPlace(r *restoring, abs string) (string, error) {
+	p := r.place
+	rel, err := s.relative(abs)
+	if err != nil {
+		return "", err
+	}
+	_, f, ok := p.m.Owner(rel)
+	if !ok {
+		return "", fmt.Errorf("scr: checkpoint %s has no file %s: %w", r.Name, abs, ErrMissing)
+	}
+	if f.Zstd == 0 && f.Segments == nil {
+		at := path.Join(p.at.Data, f.Path)
+		if _, err := s.cfg.FS.Stat(at); err != nil {
+			return "", fmt.Errorf("scr: checkpoint %s: %w", r.Name, err)
+		}
+		return at, nil
+	}
+	at := path.Join(s.p.control, "restart."+strconv.Itoa(s.c.Rank()), rel)
+	e, err := transfer.New(transfer.Options{FS: s.cfg.FS, DstFS: s.fs, Files: 1})
+	if err != nil {
+		return "", err
+	}
+	if _, err := e.Copy(context.Background(), fetchJob(p.at, f, at)); err != nil {
+		return "", fmt.Errorf("scr: checkpoint %s: %w", r.Name, err)
+	}
+	r.began = append(r.began, at)
+	return s.fs.Real(at), nil
+}
+
+// fetchJob is the copy of a file of the prefix directory to a name.
+func fetchJob(at prefixdir.Place, f prefixdir.File, to string) transfer.Job {
+	j := transfer.Job{Src: path.Join(at.Data, filepath.FromSlash(f.StoredPath())), Dst: to, Size: -1, CRC: f.CRC, HasCRC: f.HasCRC, Expand: f.Zstd > 0}
+	if f.HasSize {
+		j.Size = f.Size
+	}
+	for _, seg := range f.Segments {
+		j.In = append(j.In, transfer.Segment{File: path.Join(at.Data, seg.File), Offset: seg.Offset, Length: seg.Length})
+	}
+	return j
+}
+
+// Current tells which checkpoint the run starts from when the application found and read it itself, or wants another
+// one than the newest; a collective, before HaveRestart. Newer checkpoints of the caches are deleted.
+func (s *Session) Current(ctx context.Context, name string) error {
+	if err := s.need("Current", Idle); err != nil {
+		return err
+	}
+	s.offer = nil
+	var err error
+	id := 0
+	if d := s.find(name); d != nil {
+		id = d.ID
+	}
+	if s.c.Rank() == 0 {
+		err = s.prefix.UpdateIndex(ctx, func(x *prefixdir.Index) error {
+			e, ok := x.Entry(name)
+			if !ok {
+				if id != 0 {
+					return nil
+				}
+				return fmt.Errorf("scr: dataset %q: %w", name, ErrMissing)
+			}
+			id = e.ID
+			if !e.Failed.IsZero() {
+				if err := x.ClearFailed(name); err != nil {
+					return err
+				}
+			}
+			return x.SetCurrent(name)
+		})
+	}
+	if err := s.agree(ctx, err); err != nil {
+		return err
+	}
+	b, err := s.c.Bcast(ctx, 0, []byte(strconv.Itoa(id)))
+	if err != nil {
+		return err
+	}
+	if id, err = strconv.Atoi(string(b)); err != nil {
+		return err
+	}
+	return s.outdated(ctx, id)
+}
+
+// Drop takes a dataset out of the index; a collective. Its files stay, in the prefix directory and in the caches.
+func (s *Session) Drop(ctx context.Context, name string) error {
+	if err := s.need("Drop", Idle); err != nil {
+		return err
+	}
+	s.offer = nil
+	var err error
+	if s.c.Rank() == 0 {
+		err = s.prefix.Drop(ctx, name)
+	}
+	return s.agree(ctx, err)
+}
+
+// Delete deletes a dataset from the caches and from the prefix directory, with the folders that are empty then; a
+// collective.
+func (s *Session) Delete(ctx context.Context, name string) error {
+	if err := s.need("Delete", Idle); err != nil {
+		return err
+	}
+	s.offer = nil
+	d := s.find(name)
+	if d != nil {
+		if err := s.async.wait(ctx, d.ID); err != nil {
+			s.warn("scr: background flush", "dataset", name, "err", err)
+		}
+		if s.p.crcDelete {
+			if err := s.agree(ctx, s.checkFiles(d, true)); err != nil {
+				s.warn("scr: a dataset to be deleted is damaged", "dataset", name, "err", err)
+			}
+		}
+		if err := s.drop(ctx, d); err != nil {
+			return err
+		}
+	}
+	var err error
+	if s.c.Rank() == 0 {
+		var x *prefixdir.Index
+		if x, _, _, err = s.prefix.LoadIndex(); err == nil {
+			if _, ok := x.Entry(name); ok {
+				err = s.prefix.Delete(ctx, name)
+			} else if d == nil {
+				err = fmt.Errorf("scr: dataset %q: %w", name, ErrMissing)
+			}
+		}
+	}
+	return s.agree(ctx, err)
+}

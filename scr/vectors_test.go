@@ -1,0 +1,253 @@
+package scr
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"blobio/internal/sharedtest"
+	"blobio/internal/vfs"
+	"blobio/kvtree"
+)
+
+const vectorPrefix = "/p/lscratchb/user1/simulation123"
+
+// realCluster is what a run of the real SCR left, as a cluster on which a run can go on.
+func realCluster(t *testing.T, name string, nodes ...string) *cluster {
+	dir := sharedtest.Dir(t, "vectors", "scr", name)
+	cl := newCluster(t, nodes...)
+	cl.set("SCR_PREFIX", vectorPrefix, "SCR_CACHE_BASE", "/nodelocal", "SCR_CNTL_BASE", "/nodelocal", "SCR_JOB_ID", "1145655",
+		"SCR_JOB_NAME", "simulation123")
+	if strings.HasPrefix(name, "partner") {
+		cl.set("SCR_COPY_TYPE", "PARTNER")
+		cl.files = 1
+	}
+	copyTree(t, cl.fs, filepath.Join(dir, "prefix"), vectorPrefix)
+	list, err := os.ReadDir(filepath.Join(dir, "nodes"))
+	must(t, err)
+	for _, e := range list {
+		copyTree(t, cl.fs, filepath.Join(dir, "nodes", e.Name()), "/nodes/"+e.Name()+"/nodelocal")
+	}
+	return cl
+}
+
+func copyTree(t *testing.T, fsys vfs.FS, from, to string) {
+	must(t, filepath.WalkDir(from, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, p)
+		if err != nil {
+			return err
+		}
+		name := path.Join(to, filepath.ToSlash(rel))
+		if d.IsDir() {
+			return fsys.MkdirAll(name)
+		}
+		b, err := os.ReadFile(p)
+		if err != nil {
+			return err
+		}
+		return put(fsys, name, b)
+	}))
+}
+
+// realContent is what the program behind the vectors writes into a file.
+func realContent(ckpt, rank, file int) []byte {
+	b := content(ckpt, rank, 0)
+	x := uint64(rank)<<40 ^ uint64(ckpt)<<20 ^ uint64(file) ^ 0x9e3779b97f4a7c15
+	for i := 0; i < len(b); i += 8 {
+		x ^= x << 13
+		x ^= x >> 7
+		x ^= x << 17
+		for k := 0; k < 8 && i+k < len(b); k++ {
+			b[i+k] = byte(x >> (8 * k))
+		}
+	}
+	return b
+}
+
+// readReal restarts and checks the bytes of a checkpoint that the real SCR took.
+func readReal(ctx context.Context, cl *cluster, s *Session, rank, want int) error {
+	r, err := s.StartRestart(ctx)
+	if err != nil {
+		return err
+	}
+	if r.Name != fmt.Sprintf("ckpt.%d", want) {
+		return fmt.Errorf("offered %s, want ckpt.%d", r.Name, want)
+	}
+	for i := range cl.files {
+		name, err := s.Route(path.Join(vectorPrefix, fileName(want, rank, i)))
+		if err != nil {
+			return err
+		}
+		b, err := vfs.ReadFile(cl.fs, name, 1<<20)
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(b, realContent(want, rank, i)) {
+			cl.t.Errorf("rank %d, file %d: wrong bytes", rank, i)
+		}
+	}
+	return s.CompleteRestart(ctx, true)
+}
+
+// TestRealRestart: runs of the real SCR are gone on with: on the same nodes, with a node lost, and from the prefix
+// directory alone.
+func TestRealRestart(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		nodes []string
+		lose  []string
+		want  int
+	}{
+		{"xor_1_after_crash", []string{"node0", "node1", "node2", "node3"}, nil, 4},
+		{"xor_1_after_crash", []string{"node0", "node1", "node4", "node3"}, []string{"node2"}, 4},
+		{"xor_1_after_crash", []string{"node3", "node2", "node1", "node0"}, nil, 4},
+		{"xor_1_after_crash", []string{"node0", "node1", "node4", "node5"}, []string{"node2", "node3"}, 3},
+		{"xor_1_after_crash", []string{"a", "b", "c", "d"}, nil, 3},
+		{"partner_1_after_crash", []string{"node0", "node1", "node2", "node3"}, nil, 4},
+		{"partner_1_after_crash", []string{"node0", "node1", "node2", "node7"}, []string{"node3"}, 4},
+		{"partner_1_after_crash", []string{"node0", "x", "node2", "y"}, []string{"node1", "node3"}, 4},
+		{"partner_1_after_crash", []string{"node0", "x", "y", "node3"}, []string{"node1", "node2"}, 3},
+		{"xor_2_restarted_finalized", []string{"node0", "node1", "node4", "node3"}, nil, 6},
+		{"xor_2_restarted_finalized", []string{"e", "f", "g", "h"}, nil, 6},
+	} {
+		t.Run(fmt.Sprintf("%s/%s", c.name, strings.Join(c.nodes, "-")), func(t *testing.T) {
+			cl := realCluster(t, c.name, c.nodes...)
+			cl.lose(c.lose...)
+			must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
+				if err := readReal(ctx, cl, s, rank, c.want); err != nil {
+					return err
+				}
+				// And go on: numbers continue.
+				if err := cl.write(ctx, s, rank, c.want+1); err != nil {
+					return err
+				}
+				if s.ids.ckpt != c.want+1 && c.want != 3 {
+					t.Errorf("checkpoint number %d after %d", s.ids.ckpt, c.want)
+				}
+				return s.Close(ctx)
+			}))
+			cl.mustRestart(c.want + 1)
+		})
+	}
+}
+
+// TestTreesAsReal: what is written has the key trees that the real SCR writes in the same story; ours has more keys
+// only where the reference looks keys up by name.
+func TestTreesAsReal(t *testing.T) {
+	for _, c := range []struct{ vector, scheme string }{{"xor_1_after_crash", "XOR"}, {"partner_1_after_crash", "PARTNER"}} {
+		t.Run(c.vector, func(t *testing.T) {
+			want := realCluster(t, c.vector, "node0")
+			got := fourNodes(t).set("SCR_PREFIX", vectorPrefix, "SCR_CACHE_BASE", "/nodelocal", "SCR_CNTL_BASE", "/nodelocal",
+				"SCR_JOB_ID", "1145655", "SCR_JOB_NAME", "simulation123", "SCR_COPY_TYPE", c.scheme)
+			got.files = want.files
+			mkdirs(t, got.fs, vectorPrefix)
+			must(t, got.run(func(ctx context.Context, s *Session, rank int) error {
+				for n := 1; n <= 4; n++ {
+					if err := s.Start(ctx, fmt.Sprintf("ckpt.%d", n), Checkpoint); err != nil {
+						return err
+					}
+					for i := range got.files {
+						name, err := s.Route(fileName(n, rank, i))
+						if err != nil {
+							return err
+						}
+						if err := put(got.fs, name, realContent(n, rank, i)); err != nil {
+							return err
+						}
+					}
+					if err := s.Complete(ctx, true); err != nil {
+						return err
+					}
+				}
+				return nil
+			}))
+			for _, dir := range []string{vectorPrefix, "/nodes"} {
+				ours, theirs := tree(t, got.fs, dir), tree(t, want.fs, dir)
+				for name := range theirs {
+					if name == ".scr/log" || strings.HasSuffix(name, "app.conf") || strings.HasSuffix(name, "halt.scr") {
+						continue
+					}
+					if _, ok := ours[name]; !ok {
+						t.Errorf("%s/%s is not written", dir, name)
+						continue
+					}
+					compareFiles(t, got.fs, want.fs, path.Join(dir, name))
+				}
+				for name := range ours {
+					if _, ok := theirs[name]; !ok {
+						if strings.HasSuffix(name, ".redsum") || name == ".scr/index.lock" {
+							continue // ours
+						}
+						t.Errorf("%s/%s is written, but not by the reference", dir, name)
+					}
+				}
+			}
+		})
+	}
+}
+
+// compareFiles compares a file of both: trees by their keys, and the values that do not depend on the time; what follows
+// a tree, and other files, by their bytes.
+func compareFiles(t *testing.T, ours, theirs vfs.FS, name string) {
+	a, err := vfs.ReadFile(ours, name, 1<<20)
+	must(t, err)
+	b, err := vfs.ReadFile(theirs, name, 1<<20)
+	must(t, err)
+	ta, na, erra := kvtree.DecodeRecord(a, nil)
+	tb, nb, errb := kvtree.DecodeRecord(b, nil)
+	if errb != nil {
+		if !bytes.Equal(a, b) {
+			t.Errorf("%s: bytes differ", name)
+		}
+		return
+	}
+	if erra != nil {
+		t.Errorf("%s: %v", name, erra)
+		return
+	}
+	compareTrees(t, name, ta, tb)
+	if !strings.Contains(name, "reddescmap") && !bytes.Equal(a[na:], b[nb:]) {
+		t.Errorf("%s: payload differs", name)
+	}
+}
+
+// varies are values that depend on time and place of the run.
+func varies(key string) bool {
+	for _, p := range []string{"ATIME_", "CTIME_", "MTIME_", "CREATED", "FLUSHED", "FETCHED", "UID", "GID", "MODE"} {
+		if strings.HasPrefix(key, p) {
+			return true
+		}
+	}
+	return false
+}
+
+func compareTrees(t *testing.T, at string, ours, theirs *kvtree.Tree) {
+	for key, sub := range theirs.All() {
+		if !ours.Has(key) {
+			t.Errorf("%s: key %q is missing", at, key)
+			continue
+		}
+		if !varies(key) && !(key == "CHUNK" || key == "SIZE") || !strings.Contains(at, "reddescmap") && !varies(key) {
+			compareTrees(t, at+"/"+key, ours.Get(key), sub)
+		}
+	}
+	for key := range ours.All() {
+		if !theirs.Has(key) && !extraKey(at, key) {
+			t.Errorf("%s: key %q is not one of the reference", at, key)
+		}
+	}
+}
+
+// extraKey: keys of ours that the reference passes over, and files of ours in lists.
+func extraKey(at, key string) bool {
+	return key == "CRC" && strings.Contains(at, "filemap_") || (key == "CRC" || key == "SIZE") && strings.Contains(at, "rank2file")
+}
