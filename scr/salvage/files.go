@@ -1,0 +1,141 @@
+package salvage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"path"
+
+	"blobio/internal/vfs"
+)
+
+const (
+	bufSize       = 1 << 20
+	tempSuffix    = ".salvage.tmp" // a copy that is not finished
+	damagedSuffix = ".damaged"     // a copy that is not what was copied any more
+)
+
+// expect is what is known of a file: Size -1 and no CRC for nothing.
+type expect struct {
+	size   int64
+	crc    uint32
+	hasCRC bool
+}
+
+func (e expect) check(name string, size int64, crc uint32) error {
+	switch {
+	case e.size >= 0 && size != e.size:
+		return fmt.Errorf("salvage: %s has %d bytes, want %d: %w", name, size, e.size, ErrCorrupt)
+	case e.hasCRC && crc != e.crc:
+		return fmt.Errorf("salvage: %s has CRC-32 %#x, want %#x: %w", name, crc, e.crc, ErrChecksum)
+	}
+	return nil
+}
+
+// sum reads a file and returns its size and CRC-32.
+func sum(ctx context.Context, fsys vfs.FS, name string) (int64, uint32, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return 0, 0, err
+	}
+	size, crc, err := pass(ctx, f, func([]byte, int64) error { return nil })
+	return size, crc, errors.Join(err, f.Close())
+}
+
+// pass reads a file to its end, hands on what it reads, and sums it.
+func pass(ctx context.Context, f vfs.File, to func(b []byte, off int64) error) (int64, uint32, error) {
+	size, err := f.Size()
+	if err != nil {
+		return 0, 0, &sourceError{err}
+	}
+	buf := make([]byte, max(1, min(bufSize, size)))
+	crc := crc32.NewIEEE()
+	var off int64
+	for {
+		if err := ctx.Err(); err != nil {
+			return off, 0, err
+		}
+		n, err := f.ReadAt(buf, off)
+		crc.Write(buf[:n])
+		if n > 0 {
+			if err := to(buf[:n], off); err != nil {
+				return off, 0, err
+			}
+		}
+		off += int64(n)
+		switch {
+		case errors.Is(err, io.EOF):
+			return off, crc.Sum32(), nil
+		case err != nil:
+			return off, 0, &sourceError{err}
+		}
+	}
+}
+
+// copyFile copies a file to a name in another file system: it has that name when it is whole, what was expected, and
+// synced. The folder is not synced. Errors of the source, damage included, are *sourceError.
+func copyFile(ctx context.Context, from vfs.FS, src string, to vfs.FS, dst string, want expect) (size int64, crc uint32, err error) {
+	f, err := from.Open(src)
+	if err != nil {
+		return 0, 0, &sourceError{err}
+	}
+	defer f.Close()
+	temp := dst + tempSuffix
+	if err := remove(to, temp); err != nil {
+		return 0, 0, err
+	}
+	out, err := to.Create(temp)
+	if err != nil {
+		return 0, 0, err
+	}
+	size, crc, err = pass(ctx, f, func(b []byte, off int64) error {
+		_, err := out.WriteAt(b, off)
+		return err
+	})
+	if err == nil {
+		if cerr := want.check(src, size, crc); cerr != nil {
+			err = &sourceError{cerr}
+		}
+	}
+	if err == nil {
+		err = out.Sync()
+	}
+	err = errors.Join(err, out.Close())
+	if err == nil {
+		if m, merr := vfs.MetaOf(from, src); merr == nil { // mode and times are a courtesy
+			_ = vfs.SetMeta(to, temp, m)
+		}
+		err = to.Rename(temp, dst)
+	}
+	if err != nil {
+		_ = remove(to, temp)
+	}
+	return size, crc, err
+}
+
+// remove removes a file if it is there.
+func remove(fsys vfs.FS, name string) error {
+	if err := fsys.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// makeDir makes a folder with its parents, from one that is there on, durably.
+func makeDir(fsys vfs.FS, base, dir string) error {
+	if _, err := fsys.Stat(dir); err == nil {
+		return nil
+	}
+	if err := fsys.MkdirAll(dir); err != nil {
+		return err
+	}
+	for d := dir; len(d) > len(base); d = path.Dir(d) {
+		if err := fsys.SyncDir(path.Dir(d)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
