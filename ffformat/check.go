@@ -49,6 +49,7 @@ type checker struct {
 	rd  *Reader
 	f   *File
 	bad int // chunks whose bytes do not match
+	odd int // chunks without bytes, whose hash is not that of nothing
 	// of these:
 	holes int64 // bytes in blocks of zeros
 	cut   int   // chunks that shrank to a multiple of a block
@@ -79,12 +80,14 @@ func (c *checker) run(ctx context.Context, r io.ReaderAt, size int64) {
 		c.parity(ctx)
 		return
 	}
-	s := structureOf(f)
+	s := c.rd.recs
 	for _, fi := range s.flaws {
 		c.report(fi)
 	}
-	if s.more > 0 {
-		c.add(Error, -1, "records", ErrCorrupt, "%d more flaws", s.more)
+	for sev := Error; sev > Note; sev-- {
+		if n := s.more[sev]; n > 0 {
+			c.add(sev, -1, "records", ErrCorrupt, "%d more flaws, the first %d of all are told", n, maxFlaws)
+		}
 	}
 	if c.done {
 		return
@@ -159,7 +162,7 @@ func (c *checker) parity(ctx context.Context) {
 
 // data hashes the chunks, and beside them what else the checksum of A and B needs.
 func (c *checker) data(ctx context.Context, s *structure) {
-	var jobs []chunkJob
+	jobs := make([]chunkJob, 0, c.f.containers())
 	for p := range c.f.all() {
 		if p.HasContent && !s.nowhere[p.Container] {
 			jobs = append(jobs, chunkJob{c: p})
@@ -185,6 +188,12 @@ func (c *checker) data(ctx context.Context, s *structure) {
 			return
 		}
 	}
+	if n := c.bad - maxFlaws; n > 0 {
+		c.add(Error, -1, "chunks", ErrChecksum, "%d more are bad, the first %d are told", n, maxFlaws)
+	}
+	if n := c.odd - maxFlaws; n > 0 {
+		c.add(Note, -1, "chunks", nil, "%d more without bytes have another hash than that of nothing, the first %d are told", n, maxFlaws)
+	}
 	c.torn(len(jobs))
 	switch {
 	case c.f.Layout.atEnd():
@@ -204,9 +213,16 @@ func (c *checker) data(ctx context.Context, s *structure) {
 
 // chunk reports a chunk that does not match its record.
 func (c *checker) chunk(ctx context.Context, p place, res chunkResult) {
+	if c.bad >= maxFlaws && p.ChunkSize > 0 && (res.err != nil || res.hash != p.Hash) { // as verdict, without the words
+		c.bad++
+		return
+	}
 	err := c.rd.verdict(p, res)
 	if err == nil {
 		if p.ChunkSize == 0 && res.hash != p.Hash {
+			if c.odd++; c.odd > maxFlaws {
+				return
+			}
 			c.report(Finding{Severity: Note, File: c.name, Offset: p.offset, Field: p.field() + ": hash", HasVar: true, Var: p.ID,
 				Msg: "of a chunk without bytes: not that of nothing"})
 		}

@@ -118,13 +118,16 @@ func (r *Reader) hashChunks(ctx context.Context, jobs []chunkJob, workers int) (
 // cut makes the segments: chunks that must be hashed whole first, the longest
 // first so that no worker is left with one at the end.
 func (h *hashing) cut() {
-	h.fast = make([]blockState, len(h.jobs))
 	for i := range h.jobs {
 		if j := &h.jobs[i]; h.whole(j) {
 			h.segs = append(h.segs, segment{i, 0, j.c.ChunkSize})
 		}
 	}
 	slices.SortStableFunc(h.segs, func(a, b segment) int { return cmp.Compare(b.n, a.n) })
+	if len(h.segs) == len(h.jobs) {
+		return
+	}
+	h.fast = make([]blockState, len(h.jobs))
 	for i := range h.jobs {
 		j := &h.jobs[i]
 		if h.whole(j) {

@@ -1,6 +1,7 @@
 package ffformat
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -218,4 +219,33 @@ func TestGrowthModel(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestGrowthTooLarge: sizes whose sum does not fit a file are refused, by one byte, and the Writer
+// goes on.
+func TestGrowthTooLarge(t *testing.T) {
+	for _, k := range kinds {
+		w, err := NewWriter(&WriterOptions{Layout: k.layout, Hash: k.hash})
+		if err != nil {
+			t.Fatal(err)
+		}
+		room := int64(maxOffset)
+		if !k.layout.atEnd() {
+			room -= k.layout.fbSize() + k.layout.blockMeta(2)
+		}
+		for _, c := range []struct {
+			a, b int64
+			ok   bool
+		}{
+			{room - 7, 7, true}, {room - 7, 8, false}, {7, room - 7, true}, {8, room - 7, false}, {room + 1, 0, false}, {1<<63 - 1, 1<<63 - 1, false}, {10, 20, true},
+		} {
+			n, err := w.FileSize([]VarSize{{1, c.a}, {2, c.b}})
+			if c.ok != (err == nil) || err != nil && !errors.Is(err, ErrUsage) {
+				t.Errorf("%s: %d and %d bytes: %v", k.name, c.a, c.b, err)
+			}
+			if err == nil && n < c.a+c.b {
+				t.Errorf("%s: %d and %d bytes are a file of %d", k.name, c.a, c.b, n)
+			}
+		}
+	}
 }

@@ -16,7 +16,7 @@ const maxStrays = 1000
 
 // mend corrects what only one value can be right for.
 func (m *mender) mend() error {
-	if structureOf(m.f).sound() {
+	if structureOf(m.f).worst() == nil {
 		return nil
 	}
 	m.budget = 4*m.f.Size + 1<<20
@@ -25,16 +25,6 @@ func (m *mender) mend() error {
 	}
 	m.numbers()
 	return m.chunks()
-}
-
-// sound says that no flaw was found that is more than worth knowing.
-func (s *structure) sound() bool {
-	for _, fl := range s.flaws {
-		if fl.Severity == Error {
-			return false
-		}
-	}
-	return s.more == 0
 }
 
 // matches says whether a chunk of n bytes at off has this hash.

@@ -14,13 +14,14 @@ type Reader struct {
 	f    *File
 	r    io.ReaderAt
 	vars map[int32]*variable
+	recs *structure // flaws of the records: which variables cannot be read
 }
 
 // variable is where the bytes of a variable are.
 type variable struct {
 	size   int64
-	chunks []place // not empty; if err is nil ascending by Dptr and without gaps
-	err    error   // why it cannot be read: a flaw of its records
+	chunks []place // not empty; if gap is nil ascending by Dptr and without gaps
+	gap    *place  // a chunk that is not behind the one before it: it cannot be read
 }
 
 // VarBuf is a variable and where its bytes go.
@@ -65,15 +66,14 @@ func newReader(r io.ReaderAt, f *File) *Reader {
 		if !p.HasContent || p.ChunkSize == 0 {
 			continue
 		}
-		if p.Dptr != v.size && v.err == nil { // reads rely on it
-			v.err = formatErr(f.Name, p.offset, p.field()+": dptr", ErrCorrupt, "%d, want %d: the bytes of the chunks before it", p.Dptr, v.size)
+		if p.Dptr != v.size && v.gap == nil { // reads rely on it
+			q := p
+			v.gap = &q
 		}
 		v.chunks = append(v.chunks, p)
 		v.size = addSat(v.size, p.ChunkSize)
 	}
-	for id, fi := range structureOf(f).lost {
-		rd.vars[id].err = &FormatError{Pkg: "ffformat", File: fi.File, Offset: fi.Offset, Field: fi.Field, Msg: fi.Msg, Err: fi.Err}
-	}
+	rd.recs = structureOf(f)
 	return rd
 }
 
@@ -86,8 +86,11 @@ func (r *Reader) variable(id int32) (*variable, error) {
 	if v == nil {
 		return nil, &VarError{id, fmt.Errorf("ffformat: %s: no such variable: %w", r.f.Name, ErrMissing)}
 	}
-	if v.err != nil {
-		return nil, &VarError{id, v.err}
+	if why, ok := r.recs.lost[id]; ok {
+		return nil, &VarError{id, why.err(r.f)}
+	}
+	if p := v.gap; p != nil {
+		return nil, &VarError{id, formatErr(r.f.Name, p.offset, p.field()+": dptr", ErrCorrupt, "%d: not behind the chunk before it", p.Dptr)}
 	}
 	return v, nil
 }

@@ -13,7 +13,8 @@ type place struct {
 	offset       int64 // of the record
 }
 
-// maxFlaws caps the findings about records: of a file of garbage the first are enough.
+// maxFlaws caps the findings about records, and those about chunks: of a file of garbage the
+// first are enough. The others are counted.
 const maxFlaws = 1000
 
 // structure finds what the records say that the growth rule of FTI-FF cannot
@@ -21,20 +22,39 @@ const maxFlaws = 1000
 type structure struct {
 	f     *File
 	flaws []Finding // in the order of the file, then by variable
-	more  int       // over maxFlaws
+	more  [3]int    // over maxFlaws, by severity
 
 	// lost holds the variables whose bytes cannot be found or put together, with the
 	// first reason.
-	lost map[int32]Finding
+	lost map[int32]reason
 	// nowhere holds the containers whose own place or size is impossible.
 	nowhere map[*Container]bool
 	// moved holds the containers that are not where the rule puts them.
 	moved map[*Container]bool
 }
 
+// reason is why a variable is lost: a field of a container. There may be as many as there are
+// records, so only the first maxFlaws have words of their own.
+type reason struct {
+	block, index int32 // of the container
+	off          int32 // of the field in the record
+	field, msg   string
+}
+
+// err puts it in words.
+func (r reason) err(f *File) error {
+	i, j := int(r.block), int(r.index)
+	p := place{&f.Blocks[i].Containers[j], i, j, f.recordOffset(i, j)}
+	msg := r.msg
+	if msg == "" {
+		msg = "contradicts the other records, as many here do"
+	}
+	return formatErr(f.Name, p.offset+int64(r.off), p.field()+": "+r.field, ErrCorrupt, "%s", msg)
+}
+
 // structureOf examines the records of f.
 func structureOf(f *File) *structure {
-	s := &structure{f: f, lost: map[int32]Finding{}, nowhere: map[*Container]bool{}, moved: map[*Container]bool{}}
+	s := &structure{f: f, lost: map[int32]reason{}, nowhere: map[*Container]bool{}, moved: map[*Container]bool{}}
 	if !f.Parity {
 		s.places()
 		s.overlaps()
@@ -45,10 +65,26 @@ func structureOf(f *File) *structure {
 
 func (s *structure) add(fi Finding) {
 	if len(s.flaws) == maxFlaws {
-		s.more++
+		s.more[fi.Severity]++
 		return
 	}
 	s.flaws = append(s.flaws, fi)
+}
+
+// worst is the first error among the flaws.
+func (s *structure) worst() error {
+	for _, fl := range s.flaws {
+		if fl.Severity == Error {
+			return fl.AsError()
+		}
+	}
+	for _, r := range s.lost {
+		return r.err(s.f)
+	}
+	if n := s.more[Error]; n > 0 {
+		return formatErr(s.f.Name, -1, "records", ErrCorrupt, "%d errors", n)
+	}
+	return nil
 }
 
 func (s *structure) finding(sev Severity, off int64, field, format string, args ...any) Finding {
@@ -57,11 +93,19 @@ func (s *structure) finding(sev Severity, off int64, field, format string, args 
 
 // at adds a flaw of a field of a container.
 func (s *structure) at(p place, f span, field string, lost bool, format string, args ...any) {
+	if _, ok := s.lost[p.ID]; lost && !ok {
+		r := reason{block: int32(p.block), index: int32(p.index), off: int32(f.off), field: field}
+		if len(s.lost) < maxFlaws {
+			r.msg = fmt.Sprintf(format, args...)
+		}
+		s.lost[p.ID] = r
+	}
+	if len(s.flaws) == maxFlaws { // without the words
+		s.more[Error]++
+		return
+	}
 	fi := s.finding(Error, p.offset+int64(f.off), p.field()+": "+field, format, args...)
 	fi.HasVar, fi.Var = true, p.ID
-	if _, ok := s.lost[p.ID]; lost && !ok {
-		s.lost[p.ID] = fi
-	}
 	s.add(fi)
 }
 
@@ -147,7 +191,11 @@ func (f *File) fbOffset() int64 {
 
 // overlaps finds containers that claim the same bytes.
 func (s *structure) overlaps() {
-	var all []place
+	// Those that are where the rule puts them do not overlap each other.
+	if len(s.moved) == 0 {
+		return
+	}
+	all := make([]place, 0, s.f.containers())
 	sorted := true
 	for p := range s.f.all() {
 		if p.ContainerSize > 0 && p.Fptr >= 0 && !s.nowhere[p.Container] {
@@ -162,8 +210,8 @@ func (s *structure) overlaps() {
 	var far place // the one that reaches farthest so far
 	for _, p := range all {
 		if far.Container != nil && p.Fptr < addSat(far.Fptr, far.ContainerSize) {
-			// One that is where the rule puts it is taken to be right; two such do not
-			// overlap, so that all chunks that are read are at most the file.
+			// One that is where the rule puts it is taken to be right, so that all chunks
+			// that are read are at most the file.
 			if s.moved[p.Container] {
 				s.noPlace(p, t.fptr, "fptr", "%d overlaps container %d of variable %d, [%d, %d)", p.Fptr, far.ContainerID, far.ID, far.Fptr, addSat(far.Fptr, far.ContainerSize))
 			}
@@ -175,6 +223,14 @@ func (s *structure) overlaps() {
 			far = p
 		}
 	}
+}
+
+// containers is how many there are.
+func (f *File) containers() (n int) {
+	for i := range f.Blocks {
+		n += len(f.Blocks[i].Containers)
+	}
+	return n
 }
 
 // all yields the containers in the order of the file.

@@ -119,12 +119,8 @@ func (w *Writer) Resume(f *File) error {
 	case f.Layout != w.o.Layout:
 		return usageErr("%s has layout %v, the Writer %v", f.Name, f.Layout, w.o.Layout)
 	}
-	if s := structureOf(f); len(s.lost) > 0 || len(s.flaws) > 0 {
-		for _, x := range s.flaws {
-			if x.Severity == Error {
-				return &FormatError{Pkg: "ffformat", File: f.Name, Offset: x.Offset, Field: x.Field, Msg: x.Msg, Err: ErrCorrupt}
-			}
-		}
+	if err := structureOf(f).worst(); err != nil {
+		return err
 	}
 	w.before = nil
 	w.g = growthOf(f)

@@ -153,6 +153,15 @@ func TestFFPlot(t *testing.T) {
 		t.Errorf("picture: %v", err)
 	}
 	bad(t, exitFailed, "--force replaces it", "ff", "ls", "--plot", pic, two)
+	for _, args := range [][]string{{"--plot", pic}, {"--plot", pic, "--json"}, {"--plot", filepath.Join(dir, "nix", "map.png")}, {"--plot", pic, "--force", "--width", "5"}} {
+		if r := blobio(t, append([]string{"ff", "ls", two}, args...)...); r.code != exitFailed || r.out != "" {
+			t.Errorf("%v: code %d, printed before it failed:\n%s", args, r.code, r.out)
+		}
+	}
+	odd := filepath.Join(dir, "odd.png")
+	check(t, os.Link(two, odd))
+	bad(t, exitFailed, "the checkpoint file itself", "ff", "ls", "--force", "--plot", odd, two)
+	check(t, os.Remove(odd))
 	good(t, "ff", "ls", "--plot", pic, "--force", one)
 	svg := filepath.Join(dir, "map.svg")
 	good(t, "ff", "ls", "--plot", svg, "--title", "A title", two)

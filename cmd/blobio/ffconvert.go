@@ -146,7 +146,7 @@ func (f *ffConvertFlags) run(cmd *cobra.Command, e *env, compact bool, in, out s
 	}
 	took := time.Since(start)
 	made.Name = out
-	d := describeFF(made)
+	d := describeFF(made, false)
 	rate := float64(d.Bytes) / (1 << 20) / took.Seconds()
 	if f.asJSON {
 		return e.printJSON(struct {
@@ -161,13 +161,13 @@ func (f *ffConvertFlags) run(cmd *cobra.Command, e *env, compact bool, in, out s
 			Dead       int64   `json:"dead"`
 			Seconds    float64 `json:"seconds"`
 			Rate       float64 `json:"mib_per_second"`
-		}{in, out, d.Layout, d.Hash, d.FTI, len(d.Vars), d.containers(), d.Bytes, d.Empty + d.Gap, took.Seconds(), rate})
+		}{in, out, d.Layout, d.Hash, d.FTI, len(d.Vars), d.nContainers, d.Bytes, d.Empty + d.Gap, took.Seconds(), rate})
 	}
 	was := ""
 	if compact {
 		was = fmt.Sprintf(" (was %s)", humanBytes(file.size))
 	}
 	_, err = fmt.Fprintf(e.out, "%s: %s%s, %s in %s, %d bytes in %.2f s, %.0f MiB/s\n", out, d.summary(), was,
-		plural(len(d.Vars), "variable"), plural(d.containers(), "container"), d.Bytes, took.Seconds(), rate)
+		plural(len(d.Vars), "variable"), plural(d.nContainers, "container"), d.Bytes, took.Seconds(), rate)
 	return err
 }

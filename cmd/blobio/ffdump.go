@@ -88,7 +88,7 @@ func (f *ffDumpFlags) run(cmd *cobra.Command, e *env, path string) error {
 }
 
 func (f *ffDumpFlags) metadata(e *env, file *ffformat.File) error {
-	d := describeFF(file)
+	d := describeFF(file, true)
 	fb := &file.FB
 	at := file.FileBlockOffset()
 	if f.asJSON {

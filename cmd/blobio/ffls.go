@@ -95,7 +95,8 @@ type (
 		Blocks     []ffBlock  `json:"blocks"`
 		Extents    []ffExtent `json:"extents,omitempty"`
 
-		file *ffformat.File
+		file        *ffformat.File
+		nContainers int
 	}
 	ffVar struct {
 		ID         int32 `json:"id"`
@@ -185,6 +186,12 @@ func (f *ffLsFlags) run(cmd *cobra.Command, e *env, paths []string) error {
 			}
 			continue
 		}
+		var drawn int64
+		if f.plot != "" { // before anything is printed: it may fail
+			if drawn, err = f.draw(ctx, found[0]); err != nil {
+				return err
+			}
+		}
 		if !f.asJSON {
 			if len(out)+len(stores) > 0 {
 				fmt.Fprintln(e.out)
@@ -194,13 +201,11 @@ func (f *ffLsFlags) run(cmd *cobra.Command, e *env, paths []string) error {
 			} else if err := f.print(e, found[0]); err != nil {
 				return err
 			}
+			if f.plot != "" {
+				fmt.Fprintf(e.out, "\n%s: map of %s, %s\n", f.plot, path, humanBytes(drawn))
+			}
 		}
 		out = append(out, found...)
-	}
-	if f.plot != "" && len(out) == 1 {
-		if err := f.draw(ctx, e, out[0]); err != nil {
-			return err
-		}
 	}
 	if f.asJSON {
 		d := map[string]any{"files": out}
@@ -222,7 +227,7 @@ func (f *ffLsFlags) one(ctx context.Context, path string, inDir bool) (*ffDesc, 
 		return nil, err
 	}
 	defer file.Close()
-	d := describeFF(r.File())
+	d := describeFF(r.File(), f.long || f.asJSON)
 	list, err := ffFindings(ctx, file, &ffformat.CheckOptions{Quick: true})
 	if err != nil {
 		return nil, err
@@ -255,8 +260,9 @@ func fileSize(path string) int64 {
 	return 0
 }
 
-// describeFF collects what the metadata tell.
-func describeFF(f *ffformat.File) *ffDesc {
+// describeFF collects what the metadata tell; records and extents, of which there may be very
+// many, only if they are wanted.
+func describeFF(f *ffformat.File, records bool) *ffDesc {
 	d := &ffDesc{Path: f.Name, Layout: f.Layout.String(), FTI: ffVersions[f.Layout], Hash: ffHash(f), BlockSize: f.BlockSize,
 		Checkpoint: f.FB.CkptID, Timestamp: f.FB.Timestamp, Bytes: f.Size, Vars: []ffVar{}, Blocks: []ffBlock{}, file: f}
 	if f.Damaged != nil {
@@ -268,6 +274,12 @@ func describeFF(f *ffformat.File) *ffDesc {
 	d.Parity, d.Lost = u[ffformat.ExtentParity], u[ffformat.ExtentLost]
 	for _, v := range f.Vars() {
 		d.Vars = append(d.Vars, ffVar{v.ID, v.Size, v.Reserved, v.Containers})
+	}
+	for i := range f.Blocks {
+		d.nContainers += len(f.Blocks[i].Containers)
+	}
+	if !records {
+		return d
 	}
 	for i := range f.Blocks {
 		b := ffBlock{f.Blocks[i].Offset, f.Blocks[i].Size, []ffContainer{}}
@@ -287,13 +299,6 @@ func describeFF(f *ffformat.File) *ffDesc {
 		d.Extents = append(d.Extents, y)
 	}
 	return d
-}
-
-func (d *ffDesc) containers() (n int) {
-	for _, b := range d.Blocks {
-		n += len(b.Containers)
-	}
-	return n
 }
 
 // summary says what a file is in a line.
@@ -359,7 +364,7 @@ func (e *env) printFFDir(dir string, list []*ffDesc, head bool) {
 		if d.Checkpoint != 0 {
 			ckpt = fmt.Sprint(d.Checkpoint)
 		}
-		t.row(name, d.Layout, d.Hash, ckpt, len(d.Vars), d.containers(), humanBytes(d.Bytes), ffShare(d.Empty+d.Gap, d.Bytes), d.state())
+		t.row(name, d.Layout, d.Hash, ckpt, len(d.Vars), d.nContainers, humanBytes(d.Bytes), ffShare(d.Empty+d.Gap, d.Bytes), d.state())
 	}
 	t.flush()
 }
@@ -382,7 +387,7 @@ func (f *ffLsFlags) print(e *env, d *ffDesc) error {
 	}
 	symbols := ffplot.Symbols(d.file)
 	if len(d.Vars) > 0 {
-		fmt.Fprintf(e.out, "blocks: %d, containers: %d\n\n", len(d.Blocks), d.containers())
+		fmt.Fprintf(e.out, "blocks: %d, containers: %d\n\n", len(d.file.Blocks), d.nContainers)
 		t := e.newTable("", ">VARIABLE", "MAP", ">SIZE", ">RESERVED", ">CONTAINERS")
 		for _, v := range d.Vars {
 			t.row(v.ID, string(symbols[v.ID]), humanBytes(v.Bytes), humanBytes(v.Reserved), v.Containers)
@@ -410,26 +415,23 @@ func (f *ffLsFlags) print(e *env, d *ffDesc) error {
 	return ffplot.Text(e.out, d.file, &ffplot.TextOptions{Columns: f.columns})
 }
 
-func (f *ffLsFlags) draw(ctx context.Context, e *env, d *ffDesc) error {
+// draw writes the picture, and returns its size in bytes.
+func (f *ffLsFlags) draw(ctx context.Context, d *ffDesc) (int64, error) {
+	if sameFile(f.plot, d.Path) {
+		return 0, usagef("--plot %s is the checkpoint file itself", f.plot)
+	}
 	title := f.title
 	if title == "" {
 		title = filepath.Base(d.Path)
 	}
 	p, err := ffplot.Draw(d.file, &ffplot.Options{Title: title, Width: f.width})
 	if err != nil {
-		return err
+		return 0, err
 	}
-	n, err := writeFile(ctx, f.plot, f.force, func(w io.Writer) error {
+	return writeFile(ctx, f.plot, f.force, func(w io.Writer) error {
 		if strings.EqualFold(filepath.Ext(f.plot), ".svg") {
 			return p.SVG(w)
 		}
 		return p.PNG(w)
 	})
-	if err != nil {
-		return err
-	}
-	if !f.asJSON {
-		fmt.Fprintf(e.out, "\n%s: map of %s, %s\n", f.plot, d.Path, humanBytes(n))
-	}
-	return nil
 }
