@@ -128,10 +128,8 @@ func (r *rebuilder) run(ctx context.Context, o Options) error {
 // valid returns an error for what nothing can mend.
 func (r *rebuilder) valid(s *Scan, lost error) error {
 	rep := s.Inspect()
-	for _, why := range rep.Invalid {
-		if !strings.Contains(why, sumsPrefix) { // without a record of checksums less is known, that is all
-			return errors.Join(fmt.Errorf("%s: %w", why, ErrCorrupt), lost)
-		}
+	if len(rep.Invalid) > 0 {
+		return errors.Join(fmt.Errorf("%s: %w", rep.Invalid[0], ErrCorrupt), lost)
 	}
 	for _, x := range s.Ranks {
 		if x.Map == nil {

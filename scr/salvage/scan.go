@@ -66,6 +66,7 @@ type Scan struct {
 	Size    int            // number of ranks of the run that wrote it, 0: not known
 	Ranks   []RankScan     // of which something is there, ascending
 	Invalid []string       // contradictions
+	Unread  []string       // records of checksums that are damaged: less is known, that is all
 }
 
 // ScanOptions of ScanDataset.
@@ -140,7 +141,7 @@ func (sc *scanner) scan(ctx context.Context) (*Scan, error) {
 		if rank, ok := rankOfSums(e.Name()); ok {
 			r, err := readSums(sc.fs, name)
 			if isDamage(err) {
-				s.Invalid = append(s.Invalid, err.Error()) // without it less is known; nothing else is wrong
+				s.Unread = append(s.Unread, err.Error())
 				continue
 			} else if err != nil {
 				return nil, err
