@@ -195,7 +195,7 @@ func (s *Session) revive(ctx context.Context, d *cachedSet) (bool, error) {
 			return false, serr
 		}
 		if ok {
-			return false, nil
+			return false, s.forget(ctx, d)
 		}
 	}
 	s.warn("scr: cached dataset cannot be rebuilt", "dataset", d.Dataset.Name, "id", d.ID, "err", err)

@@ -44,6 +44,8 @@ type Session struct {
 	pacer    *cadence.Pacer
 	computed time.Time // when the computing between two datasets began
 
+	saved int // number of the newest cached checkpoint of other ranks that was brought into the prefix directory
+
 	async  *background
 	prefMu sync.Mutex // rank 0: index and flush file, also changed by the background flush
 	notes  []string

@@ -360,6 +360,32 @@ func TestOtherRanks(t *testing.T) {
 	}
 }
 
+// TestOtherRanksCached: a checkpoint that is only in the caches is saved for a run of another number of ranks, with a
+// node lost too.
+func TestOtherRanksCached(t *testing.T) {
+	for _, scheme := range []string{"SINGLE", "PARTNER", "XOR", "RS"} {
+		for _, nodes := range [][]string{
+			{"node0", "node1", "node2"}, {"node3", "node2", "node1", "node0", "node0"}, {"node0", "spare", "node2", "node3", "node1", "spare"},
+			{"node0", "node2", "node3"},
+		} {
+			cl := fourNodes(t).set("SCR_COPY_TYPE", scheme, "SCR_FLUSH", "0")
+			must(t, cl.checkpoints(1, 3))
+			want := 3
+			switch {
+			case len(nodes) == 3 && scheme == "SINGLE":
+				want = 0 // a node is not there any more
+			case len(nodes) == 5 && scheme != "SINGLE":
+				cl.lose("node2")
+			}
+			next := cl.on(nodes...)
+			next.mustRestart(want)
+			next.mustRestart(want) // and again
+			next.lose("node0", "node1", "node2", "node3")
+			next.mustRestart(want)
+		}
+	}
+}
+
 // TestStored: containers and compression change how the files lie, not what is read, with the same ranks and others.
 func TestStored(t *testing.T) {
 	for _, c := range []struct {

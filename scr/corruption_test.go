@@ -1,0 +1,186 @@
+package scr
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"blobio/internal/vfs"
+	"blobio/scr/prefixdir"
+)
+
+// clone is a copy of the cluster as it is now.
+func (cl *cluster) clone() *cluster {
+	c := *cl
+	mem := vfs.NewMem()
+	for name := range tree(cl.t, cl.fs, "/") {
+		name = path.Join("/", name)
+		b, err := vfs.ReadFile(cl.fs, name, 1<<24)
+		must(cl.t, err)
+		must(cl.t, mem.MkdirAll(path.Dir(name)))
+		must(cl.t, put(mem, name, b))
+	}
+	c.fs = mem
+	return &c
+}
+
+// TestFlippedByte: one flipped byte anywhere in the caches or in the prefix directory is found before data reach the
+// application (read compares every byte), and costs a checkpoint at most where there is no redundancy.
+func TestFlippedByte(t *testing.T) {
+	long := os.Getenv("BLOBIO_LONG") != ""
+	for _, scheme := range []string{"SINGLE", "PARTNER", "XOR", "RS"} {
+		base := fourNodes(t).set("SCR_COPY_TYPE", scheme, "SCR_FLUSH", "1")
+		must(t, base.checkpoints(1, 3))
+		for _, part := range []struct {
+			dir  string
+			lose bool // the caches
+			want int
+		}{{"/nodes", false, 3}, {testPrefix, false, 3}, {testPrefix, true, 2}} {
+			files := tree(t, base.fs, part.dir)
+			for i, name := range slices.Sorted(maps.Keys(files)) {
+				if !long && i%7 != 0 {
+					continue
+				}
+				size := files[name]
+				for _, off := range []int64{0, size / 2, size - 1} {
+					if size == 0 || off != size/2 && scheme != "XOR" {
+						continue
+					}
+					cl := base.clone()
+					cl.t = t
+					flip(t, cl.fs, path.Join(part.dir, name), off)
+					if part.lose {
+						cl.lose("node0", "node1", "node2", "node3")
+					}
+					n, err := cl.restart()
+					if err != nil {
+						t.Errorf("%s: %s/%s, byte %d: %v", scheme, part.dir, name, off, err)
+					} else if n < part.want && !(scheme == "SINGLE" && n == 2) {
+						t.Errorf("%s: %s/%s, byte %d: restarted from %d, want %d at least", scheme, part.dir, name, off, n, part.want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestDefect1SilentCorruption: the reference hands a flipped byte to the application, in the cache and in the prefix
+// directory, and spreads it when it rebuilds a lost node. Here it is repaired, or the checkpoint before is used.
+func TestDefect1SilentCorruption(t *testing.T) {
+	cl := fourNodes(t).set("SCR_FLUSH", "2")
+	must(t, cl.checkpoints(1, 4))
+	data := "/nodes/node0/local/user1/scr.77/scr.dataset.4/rank_0.0.ckpt"
+	hurt := cl.clone()
+	flip(t, hurt.fs, data, 77)
+	hurt.mustRestart(4) // repaired
+	if b, err := vfs.ReadFile(hurt.fs, data, 1<<20); err != nil || string(b) != string(content(4, 0, 0)) {
+		t.Errorf("not repaired: %v", err)
+	}
+	// With a node lost too, it is one loss too many for XOR: not spread, but refused. Checkpoint 4 is in the prefix directory.
+	hurt = cl.clone()
+	flip(t, hurt.fs, data, 77)
+	hurt.lose("node2")
+	hurt.mustRestart(4)
+	// In the prefix directory there is nothing to repair it from: the one before is used, this one is marked.
+	hurt = cl.clone()
+	hurt.lose("node0", "node1", "node2", "node3")
+	flip(t, hurt.fs, testPrefix+"/ckpt.4/rank_2.1.ckpt", 5)
+	hurt.mustRestart(2)
+	x, err := prefixdir.Open(hurt.fs, testPrefix).ReadIndex()
+	must(t, err)
+	if e, ok := x.Entry("ckpt.4"); !ok || e.Failed.IsZero() {
+		t.Errorf("not marked as failed: %+v", e)
+	}
+}
+
+// TestDefect1FlushOfDamage: a byte that changes in the cache between Complete and the flush does not get into the
+// prefix directory.
+func TestDefect1FlushOfDamage(t *testing.T) {
+	cl := fourNodes(t).set("SCR_FLUSH", "0")
+	must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
+		if err := cl.write(ctx, s, rank, 1); err != nil {
+			return err
+		}
+		if rank == 3 {
+			flip(t, cl.fs, "/nodes/node3/local/user1/scr.77/scr.dataset.1/rank_3.1.ckpt", 100)
+		}
+		return s.Flush(ctx, "ckpt.1")
+	}))
+	b, err := vfs.ReadFile(cl.fs, testPrefix+"/ckpt.1/rank_3.1.ckpt", 1<<20)
+	if err != nil || string(b) != string(content(1, 3, 1)) {
+		t.Errorf("wrong bytes in the prefix directory: %v", err)
+	}
+}
+
+// TestDefect2TornIndex: the reference starts from scratch when index.scr is torn, counts from 1 again and hides all
+// older checkpoints. Here the index is made again from the summaries, and numbers go on.
+func TestDefect2TornIndex(t *testing.T) {
+	cl := fourNodes(t).set("SCR_FLUSH", "1")
+	must(t, cl.checkpoints(1, 3))
+	cl.lose("node0", "node1", "node2", "node3")
+	name := testPrefix + "/.scr/index.scr"
+	b, err := vfs.ReadFile(cl.fs, name, 1<<20)
+	must(t, err)
+	must(t, put(cl.fs, name, b[:40]))
+	must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
+		if n, err := cl.read(ctx, s, rank); n != 3 || err != nil {
+			t.Errorf("restarted from %d, %v", n, err)
+		}
+		if err := cl.write(ctx, s, rank, 4); err != nil {
+			return err
+		}
+		if s.ids.set != 4 {
+			t.Errorf("number %d", s.ids.set)
+		}
+		return nil
+	}))
+	x, err := prefixdir.Open(cl.fs, testPrefix).ReadIndex()
+	must(t, err)
+	if x.Len() != 4 {
+		t.Errorf("%d datasets in the index", x.Len())
+	}
+}
+
+// TestDefect4TruncatedParity: the reference looks at the header of a redundancy file only; a truncated one means that
+// the protection is gone without a word. Here it is made anew at the restart.
+func TestDefect4TruncatedParity(t *testing.T) {
+	for _, scheme := range []string{"PARTNER", "XOR", "RS"} {
+		cl := fourNodes(t).set("SCR_COPY_TYPE", scheme, "SCR_FLUSH", "0")
+		must(t, cl.checkpoints(1, 1))
+		cut := ""
+		for n, size := range tree(t, cl.fs, "/nodes/node1") {
+			if strings.Contains(n, "reddesc.er.1."+strings.ToLower(scheme)) {
+				cut = "/nodes/node1/" + n
+				f, err := cl.fs.OpenRW(cut)
+				must(t, err)
+				must(t, f.Truncate(size-100))
+				must(t, f.Close())
+			}
+		}
+		if cut == "" {
+			t.Fatal("no redundancy file")
+		}
+		cl.mustRestart(1)
+		cl.lose("node2")
+		cl.on("node0", "node1", "x", "node3").mustRestart(1)
+	}
+}
+
+// TestDefect7OutsideIsAnError: a path outside the prefix directory aborts the whole job in the reference.
+func TestDefect7OutsideIsAnError(t *testing.T) {
+	cl := fourNodes(t)
+	must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
+		if err := s.Start(ctx, "a", Checkpoint); err != nil {
+			return err
+		}
+		if _, err := s.Route("/elsewhere/x"); !errors.Is(err, ErrOutside) {
+			t.Error(err)
+		}
+		return s.Complete(ctx, true)
+	}))
+}
