@@ -1,0 +1,31 @@
+package runloop
+
+import (
+	"context"
+	"time"
+)
+
+// Clock is the time, and waiting.
+type Clock interface {
+	Now() time.Time
+	// Wait returns after d, or with the error of ctx as soon as that is done.
+	Wait(ctx context.Context, d time.Duration) error
+}
+
+// SystemClock is the real time.
+type SystemClock struct{}
+
+// Now implements Clock.
+func (SystemClock) Now() time.Time { return time.Now() }
+
+// Wait implements Clock.
+func (SystemClock) Wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,41 @@
+package runloop
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// Exec runs a command to its end and returns what it prints. The error of one
+// that is not there wraps exec.ErrNotFound, others have the first line that it
+// wrote to its standard error.
+type Exec func(ctx context.Context, argv []string) ([]byte, error)
+
+// RunCommand is Exec by the operating system. When ctx ends, the command is
+// ended with its process group.
+func RunCommand(ctx context.Context, argv []string) ([]byte, error) {
+	if len(argv) == 0 {
+		return nil, fmt.Errorf("no command: %w", ErrUsage)
+	}
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	ownGroup(cmd)
+	cmd.Cancel = func() error { endGroup(cmd.Process, true); return nil } // called before it is reaped
+	cmd.WaitDelay = time.Second
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if ctx.Err() != nil && err != nil {
+		return out, ctx.Err()
+	}
+	var x *exec.ExitError
+	if errors.As(err, &x) {
+		if line, _, _ := strings.Cut(strings.TrimSpace(errs.String()), "\n"); line != "" {
+			return out, fmt.Errorf("%w: %s", err, line)
+		}
+	}
+	return out, err
+}

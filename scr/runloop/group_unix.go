@@ -1,0 +1,27 @@
+//go:build unix
+
+package runloop
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+func ownGroup(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
+// endGroup signals the group that p leads. p must not have been reaped.
+func endGroup(p *os.Process, hard bool) {
+	sig := syscall.SIGTERM
+	if hard {
+		sig = syscall.SIGKILL
+	}
+	syscall.Kill(-p.Pid, sig) // an error says that nobody is left
+}
+
+func signalOf(s *os.ProcessState) int {
+	if w, ok := s.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+		return int(w.Signal())
+	}
+	return 0
+}

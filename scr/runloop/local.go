@@ -1,0 +1,209 @@
+package runloop
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Local starts processes on this host. Its nodes are names; each may have a
+// private directory, so that one host stands for several nodes.
+type Local struct {
+	// Root holds the private directories of the nodes, <Root>/<node>; "": they have none.
+	Root string
+	// Bases are made below the private directory of each node, when it is used for the first time.
+	Bases []string
+	// Grace is the time between asking the other processes to end, after one failed, and ending them.
+	Grace time.Duration
+	// Clock measures Grace; nil: SystemClock.
+	Clock Clock
+
+	mu  sync.Mutex
+	job *LocalJob
+}
+
+// Name implements Launcher.
+func (l *Local) Name() string { return "local" }
+
+// NodeDir is the private directory of a node, "" if it has none.
+func (l *Local) NodeDir(node string) string {
+	if l.Root == "" {
+		return ""
+	}
+	return filepath.Join(l.Root, node)
+}
+
+// Prepare makes the private directories of nodes. It is to be called once, at
+// the begin of an allocation: a directory that vanishes later is that of a node
+// that was lost.
+func (l *Local) Prepare(nodes []string) error {
+	if l.Root == "" {
+		return nil
+	}
+	for _, n := range nodes {
+		if n == "" || n == "." || n == ".." || n != filepath.Base(n) {
+			return fmt.Errorf("runloop: node %q, want a name that can be that of a directory", n)
+		}
+		for _, d := range append([]string{""}, l.Bases...) {
+			if err := os.MkdirAll(filepath.Join(l.NodeDir(n), below(d)), 0o755); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// below is an absolute path as one to join to a directory.
+func below(path string) string { return path[len(filepath.VolumeName(path)):] }
+
+// Plan implements Launcher.
+func (l *Local) Plan(la Launch) (out [][]string) {
+	for r := range la.Size() {
+		out = append(out, append(l.env(&la, r), la.Args...))
+	}
+	return out
+}
+
+// env is what a process gets to know about itself.
+func (l *Local) env(la *Launch, rank int) []string {
+	node := la.Nodes[rank/max(la.PerNode, 1)]
+	env := []string{"BLOBIO_RANK=" + strconv.Itoa(rank), "BLOBIO_SIZE=" + strconv.Itoa(la.Size()),
+		"BLOBIO_LOCAL_RANK=" + strconv.Itoa(rank%max(la.PerNode, 1)), "BLOBIO_NODE=" + node}
+	if d := l.NodeDir(node); d != "" {
+		env = append(env, "BLOBIO_NODE_DIR="+d)
+	}
+	return env
+}
+
+// Start implements Launcher. If one process cannot be started, none is left.
+func (l *Local) Start(ctx context.Context, la Launch) (Job, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if len(la.Args) == 0 || len(la.Nodes) == 0 {
+		return nil, fmt.Errorf("runloop: nothing to start, or no node: %w", ErrUsage)
+	}
+	clock := l.Clock
+	if clock == nil {
+		clock = SystemClock{}
+	}
+	j := &LocalJob{done: make(chan struct{}), grace: l.Grace, clock: clock}
+	out := oneWriter(la.Stdout)
+	errs := out
+	if la.Stderr != la.Stdout {
+		errs = oneWriter(la.Stderr)
+	}
+	for r := range la.Size() {
+		cmd := exec.Command(la.Args[0], la.Args[1:]...)
+		cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = la.Dir, environ(la.Env, l.env(&la, r)...), out, errs
+		p := &process{cmd: cmd, rank: r, node: la.Nodes[r/max(la.PerNode, 1)]}
+		if err := p.start(); err != nil {
+			j.End(true)
+			j.await()
+			return nil, fmt.Errorf("runloop: rank %d: %w", r, err)
+		}
+		j.procs = append(j.procs, p)
+	}
+	l.mu.Lock()
+	l.job = j
+	l.mu.Unlock()
+	go j.await()
+	return j, nil
+}
+
+// KillNode is what the loss of a node does to the run that was started last: its
+// processes end at once. It returns their number.
+func (l *Local) KillNode(node string) int {
+	l.mu.Lock()
+	j := l.job
+	l.mu.Unlock()
+	n := 0
+	if j != nil {
+		for _, p := range j.procs {
+			if p.node == node {
+				p.end(true)
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// LocalJob is a run of Local.
+type LocalJob struct {
+	procs []*process
+	done  chan struct{}
+	grace time.Duration
+	clock Clock
+
+	mu    sync.Mutex
+	exit  Exit
+	asked bool // to end
+}
+
+// await waits for all processes, and ends the others when one fails.
+func (j *LocalJob) await() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer close(j.done)
+	var all, late sync.WaitGroup
+	for _, p := range j.procs {
+		all.Go(func() {
+			code, what := p.wait()
+			if code == 0 {
+				return
+			}
+			j.mu.Lock()
+			first := !j.asked
+			if first || j.exit.Code == 0 {
+				j.exit.Code = code
+			}
+			if first {
+				j.exit.Failed = append(j.exit.Failed, Failure{p.rank, p.node, what})
+			}
+			j.mu.Unlock()
+			if first {
+				late.Go(func() {
+					j.End(false)
+					if j.clock.Wait(ctx, j.grace) == nil {
+						j.End(true)
+					}
+				})
+			}
+		})
+	}
+	all.Wait()
+	cancel()
+	late.Wait()
+}
+
+// Done implements Job.
+func (j *LocalJob) Done() <-chan struct{} { return j.done }
+
+// Exit implements Job.
+func (j *LocalJob) Exit() Exit {
+	<-j.done
+	return j.exit
+}
+
+// End implements Job.
+func (j *LocalJob) End(hard bool) {
+	j.mu.Lock()
+	j.asked = true
+	j.mu.Unlock()
+	for _, p := range j.procs {
+		p.end(hard)
+	}
+}
+
+// Pids are the process ids of the ranks.
+func (j *LocalJob) Pids() (ids []int) {
+	for _, p := range j.procs {
+		ids = append(ids, p.cmd.Process.Pid)
+	}
+	return ids
+}

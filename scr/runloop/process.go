@@ -1,0 +1,61 @@
+package runloop
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"sync"
+	"time"
+)
+
+// process is one that was started here, the leader of its own process group.
+type process struct {
+	cmd  *exec.Cmd
+	rank int
+	node string
+
+	mu   sync.Mutex
+	gone bool // reaped: its id may be another process's
+}
+
+func (p *process) start() error {
+	ownGroup(p.cmd)
+	// What it leaves behind may hold its output open: after this time nobody waits for that any more.
+	p.cmd.WaitDelay = 2 * time.Second
+	return p.cmd.Start()
+}
+
+// end sends a signal to its group, as long as its id is its own.
+func (p *process) end(hard bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.gone {
+		endGroup(p.cmd.Process, hard)
+	}
+}
+
+// wait waits for its end, and ends what is left of its group. It returns the exit code and what to call it.
+func (p *process) wait() (int, string) {
+	var err error
+	if awaitExit(p.cmd.Process) { // it is over, but its id is still kept
+		p.mu.Lock()
+		endGroup(p.cmd.Process, true)
+		err = p.cmd.Wait()
+	} else {
+		err = p.cmd.Wait()
+		p.mu.Lock()
+	}
+	p.gone = true
+	p.mu.Unlock()
+	var x *exec.ExitError
+	switch {
+	case err == nil || errors.Is(err, exec.ErrWaitDelay):
+		return 0, ""
+	case errors.As(err, &x):
+		if sig := signalOf(x.ProcessState); sig > 0 {
+			return 128 + sig, x.ProcessState.String()
+		}
+		return max(x.ExitCode(), 1), fmt.Sprintf("exit code %d", x.ExitCode())
+	}
+	return 1, err.Error()
+}
