@@ -15,13 +15,13 @@
 //	<prefix>/.scr/scr.dataset.<id>/
 //	  filemap_<rank>                                 file map, as it is
 //	  reddescmap.er.<rank>.*, reddesc.er.<rank>.*    redundancy files, as they are
-//	  sums_<rank>.scr                                ours: sizes and CRC-32 of what was copied of the rank
+//	  filemap_sums.<rank>                            ours: sizes and CRC-32 of what was copied of the rank
 //
 // File maps and redundancy files stay byte for byte what they were, as with the copy
 // program of SCR 3: the redundancy of the file maps is of their bytes. Where a file
 // belongs is in its record (PATH and NAME); it must be below the prefix directory.
 //
-// sums_<rank>.scr is a key/value tree (package kvtree): VERSION/1, DSETDESC/<record of the
+// filemap_sums.<rank> is a key/value tree (package kvtree): VERSION/1, DSETDESC/<record of the
 // dataset>, FILE/<path below the prefix>/{SIZE,CRC}, META/<name beside it>/{SIZE,CRC}. With
 // it a byte that changes between copy and rebuild is found in datasets of the
 // reference too, which have no checksums.
@@ -37,7 +37,7 @@
 // # What is checked
 //
 // Bytes are compared with the CRC-32 in the file map (made when the dataset was written, if
-// by this library), with the checksums of package redset, and with sums_<rank>.scr. What
+// by this library), with the checksums of package redset, and with filemap_sums.<rank>. What
 // does not match counts as lost. A dataset is listed when each rank has its map, all
 // files are there and match what is known, no two ranks claim the same file, and
 // their number and bytes are those of the dataset's record.

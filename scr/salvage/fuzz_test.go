@@ -35,7 +35,7 @@ func FuzzScan(f *testing.F) {
 		must(t, fsys.MkdirAll("/p/d"))
 		must(t, d.CreateDataset(1))
 		must(t, vfs.WriteFile(fsys, "/p/d/a", []byte("abc")))
-		for _, n := range []string{"filemap_0", "sums_0.scr"} {
+		for _, n := range []string{"filemap_0", "filemap_sums.0"} {
 			must(t, kvtree.WriteFile(fsys, d.DatasetDir(1)+"/"+n, tree))
 		}
 		ctx := context.Background()

@@ -65,7 +65,7 @@ func (p place) relative(m record.Meta) (string, error) {
 func (p place) file(rel string) string   { return path.Join(p.root, rel) }
 func (p place) metaFile(n string) string { return path.Join(p.meta, n) }
 func (p place) filemap(rank int) string  { return p.metaFile("filemap_" + strconv.Itoa(rank)) }
-func (p place) sums(rank int) string     { return p.metaFile(sumsPrefix + strconv.Itoa(rank) + sumsSuffix) }
+func (p place) sums(rank int) string     { return p.metaFile(sumsPrefix + strconv.Itoa(rank)) }
 func (p place) syncDir(rel string) error { return p.fs.SyncDir(path.Dir(p.file(rel))) }
 func (p place) makeParent(rel string) error {
 	return makeDir(p.fs, p.root, path.Dir(p.file(rel)))
@@ -74,8 +74,7 @@ func (p place) makeParent(rel string) error {
 // The record of what was copied of a rank is ours: the file maps and the redundancy files have to stay as they are,
 // byte for byte, and those of the reference tell nothing about the content of files.
 const (
-	sumsPrefix  = "sums_"
-	sumsSuffix  = ".scr"
+	sumsPrefix  = "filemap_sums." // the prefix directory deletes what begins with filemap_ with a dataset
 	sumsVersion = 1
 
 	keyVersion  = "VERSION"
@@ -150,9 +149,6 @@ func readSums(fsys vfs.FS, name string) (sums, error) {
 func rankOfSums(name string) (int, bool) {
 	text, ok := strings.CutPrefix(name, sumsPrefix)
 	if !ok {
-		return 0, false
-	}
-	if text, ok = strings.CutSuffix(text, sumsSuffix); !ok {
 		return 0, false
 	}
 	return cachedir.RankOf("filemap_" + text)

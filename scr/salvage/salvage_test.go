@@ -493,3 +493,17 @@ func TestRunOutputs(t *testing.T) {
 	}
 	must(t, intact(c, 4, 2))
 }
+
+// Deleting a dataset takes with it all that was scavenged.
+func TestDelete(t *testing.T) {
+	ctx := context.Background()
+	c := load(t, "xor_1_after_crash")
+	must(t, salvageAll(ctx, c, 0, 1, 2))
+	d := prefixdir.Open(c, prefix)
+	must(t, d.Delete(ctx, "ckpt.4"))
+	for _, dir := range []string{prefix + "/ckpt.4", d.DatasetDir(4)} {
+		if _, err := c.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v, left are %v", dir, err, filesOf(t, c, dir))
+		}
+	}
+}
