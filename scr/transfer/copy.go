@@ -137,12 +137,12 @@ func (e *Engine) pump(ctx context.Context, j *Job, src *source, dst io.Writer, r
 // *JobError if it is that of a job. The results are those of the jobs, in their order; after a failure those with Done
 // are finished, but with Options.Sync not all of them are known to be durable.
 func (e *Engine) CopyAll(ctx context.Context, jobs []Job) ([]Result, error) {
-	return e.copyAll(ctx, jobs, func(b *batch, ctx context.Context, j *Job) (Result, error) {
+	return e.copyAll(ctx, jobs, false, func(b *batch, ctx context.Context, j *Job) (Result, error) {
 		return b.copy(ctx, j, e.o.Progress)
 	})
 }
 
-func (e *Engine) copyAll(ctx context.Context, jobs []Job, do func(*batch, context.Context, *Job) (Result, error)) ([]Result, error) {
+func (e *Engine) copyAll(ctx context.Context, jobs []Job, climb bool, do func(*batch, context.Context, *Job) (Result, error)) ([]Result, error) {
 	results := make([]Result, len(jobs))
 	if err := validateAll(jobs); err != nil {
 		return results, err
@@ -180,6 +180,7 @@ func (e *Engine) copyAll(ctx context.Context, jobs []Job, do func(*batch, contex
 		})
 	}
 	wg.Wait()
+	b.climb = climb
 	if first == nil {
 		first = b.finish()
 	}

@@ -47,12 +47,13 @@ func capOK(v float64) bool { return v >= 0 && !math.IsInf(v, 0) }
 
 // Engine copies files. Its methods may be called at the same time; the limits are for all of them together.
 type Engine struct {
-	o    Options
-	rate bucket // bytes
-	cpu  bucket // seconds
-	bufs sync.Pool
-	enc  sync.Pool
-	dec  sync.Pool
+	o       Options
+	rate    bucket // bytes
+	cpu     bucket // seconds
+	bufs    sync.Pool
+	enc     sync.Pool
+	dec     sync.Pool
+	durable names // folders whose names are durable, and those above them
 }
 
 // New returns an engine. It has nothing to close.

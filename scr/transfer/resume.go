@@ -5,28 +5,17 @@ import (
 	"errors"
 )
 
-// resume copies one file unless it is there.
-func (b *batch) resume(ctx context.Context, j *Job, t *Task) (Result, error) {
-	count := func(n int64) {
-		if j.Size < 0 {
-			t.total.Add(n)
-		}
-		t.bytes.Add(n)
-	}
+// resume copies one file unless it is there. found is called with the size of one that is, report as by copy.
+func (b *batch) resume(ctx context.Context, j *Job, found, report func(int64)) (Result, error) {
 	r, ok := b.there(ctx, j)
 	if ok {
-		count(r.Size)
+		found(r.Size)
 		return r, b.release(j)
 	}
 	if err := ctx.Err(); err != nil {
 		return Result{}, errors.Join(err, b.release(j))
 	}
-	return b.copy(ctx, j, func(n int64) {
-		count(n)
-		if b.e.o.Progress != nil {
-			b.e.o.Progress(n)
-		}
-	})
+	return b.copy(ctx, j, report)
 }
 
 // there says whether the destination of a job has the data that it is to have. Whatever goes wrong is a reason to copy.
@@ -61,6 +50,7 @@ func (b *batch) settle(j *Job, size int64) (int64, error) {
 			if _, err := b.file(name); err != nil { // synced when it is released
 				return 0, err
 			}
+			b.named(name)
 		}
 		return size, nil
 	}

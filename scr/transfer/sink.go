@@ -16,6 +16,7 @@ import (
 // folders are synced once for all names in them.
 type batch struct {
 	e     *Engine
+	climb bool // sync the folders above, once
 	mu    sync.Mutex
 	files map[string]*container
 	dirs  map[string]bool
@@ -116,17 +117,55 @@ func (b *batch) named(name string) {
 	b.dirs[filepath.Dir(name)] = true
 }
 
-// finish makes the names durable.
+// finish makes the names durable, and those of the folders if they were not made durably, or may not have been: what a
+// process that was killed left is not synced by being there.
 func (b *batch) finish() error {
-	if !b.e.o.Sync {
+	e := b.e
+	if !e.o.Sync {
 		return nil
 	}
 	for dir := range b.dirs {
-		if err := b.e.o.DstFS.SyncDir(dir); err != nil {
+		if err := e.o.DstFS.SyncDir(dir); err != nil {
 			return err
+		}
+		if !b.climb {
+			continue
+		}
+		for up := filepath.Dir(dir); e.durable.add(dir) && up != dir; dir, up = up, filepath.Dir(up) {
+			// Who may not read a folder did not make it.
+			if err := e.o.DstFS.SyncDir(up); err != nil && !errors.Is(err, fs.ErrPermission) {
+				e.durable.remove(dir)
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// names is a set of folders.
+type names struct {
+	mu sync.Mutex
+	m  map[string]bool
+}
+
+// add says whether the name is new.
+func (n *names) add(name string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.m[name] {
+		return false
+	}
+	if n.m == nil {
+		n.m = map[string]bool{}
+	}
+	n.m[name] = true
+	return true
+}
+
+func (n *names) remove(name string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.m, name)
 }
 
 // sink takes the data of a job.

@@ -31,8 +31,19 @@ func (e *Engine) Start(ctx context.Context, jobs []Job) *Task {
 	go func() {
 		defer close(t.done)
 		defer t.cancel()
-		t.results, t.err = e.copyAll(ctx, jobs, func(b *batch, ctx context.Context, j *Job) (Result, error) {
-			return b.resume(ctx, j, t)
+		t.results, t.err = e.copyAll(ctx, jobs, true, func(b *batch, ctx context.Context, j *Job) (Result, error) {
+			count := func(n int64) {
+				if j.Size < 0 {
+					t.total.Add(n)
+				}
+				t.bytes.Add(n)
+			}
+			return b.resume(ctx, j, count, func(n int64) {
+				count(n)
+				if e.o.Progress != nil {
+					e.o.Progress(n)
+				}
+			})
 		})
 	}()
 	return t

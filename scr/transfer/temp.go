@@ -88,6 +88,10 @@ func (e *Engine) mkdirAll(dir string) error {
 	}
 	for i := len(missing) - 1; i >= 0; i-- {
 		if err := vfs.SyncParent(fsys, missing[i]); err != nil {
+			// The next try has to find them missing.
+			for _, d := range missing {
+				_ = fsys.Remove(d)
+			}
 			return err
 		}
 	}

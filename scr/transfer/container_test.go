@@ -1,0 +1,303 @@
+package transfer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"blobio/internal/vfs"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// What the reference made of four ranks and a size of 8000: containers of 8000, 8000 and 4982 bytes.
+func TestContainersOfReference(t *testing.T) {
+	var nodes [][]FileSize
+	sizes := []int64{5000, 5321, 5330, 5331}
+	for r, n := range sizes {
+		nodes = append(nodes, []FileSize{{Rank: r, Name: fmt.Sprintf("rank_%d.ckpt", r), Size: n}})
+	}
+	got, err := Containers(8000, nodes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := [][][]Segment{
+		{{{"ctr.0.scr", 0, 5000}}},
+		{{{"ctr.0.scr", 5000, 3000}, {"ctr.1.scr", 0, 2321}}},
+		{{{"ctr.1.scr", 2321, 5330}}},
+		{{{"ctr.1.scr", 7651, 349}, {"ctr.2.scr", 0, 4982}}},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+// Nodes are ordered by their lowest rank, ranks within them, files as they are.
+func TestContainersOrder(t *testing.T) {
+	nodes := [][]FileSize{
+		{{3, "d", 1}, {1, "b0", 2}, {1, "b1", 3}},
+		{{2, "c", 4}, {0, "a", 5}},
+		{},
+		{{5, "e", 0}, {4, "f", 6}},
+	}
+	got, err := Containers(100, nodes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(n, f int) int64 { return got[n][f][0].Offset }
+	// a c | b0 b1 d | f
+	for _, x := range []struct{ have, want int64 }{{at(1, 1), 0}, {at(1, 0), 5}, {at(0, 1), 9}, {at(0, 2), 11}, {at(0, 0), 14}, {at(3, 1), 15}} {
+		if x.have != x.want {
+			t.Errorf("at %d, want %d", x.have, x.want)
+		}
+	}
+	if e := got[3][0]; e == nil || len(e) != 0 {
+		t.Errorf("an empty file has %v", e)
+	}
+}
+
+func TestPackErrors(t *testing.T) {
+	for _, x := range []struct {
+		size, offset, length int64
+		want                 error
+	}{
+		{0, 0, 1, ErrUsage}, {-1, 0, 1, ErrUsage}, {1, -1, 1, ErrUsage}, {1, 0, -1, ErrUsage}, {1, math.MaxInt64, 1, ErrUsage},
+		{1, 0, 1 << 40, ErrTooLarge},
+	} {
+		if _, err := Pack(x.size, x.offset, x.length, nil); !errors.Is(err, x.want) {
+			t.Errorf("%+v: %v", x, err)
+		}
+	}
+	if _, err := Containers(1, [][]FileSize{{{Size: 1}, {Size: 1 << 30}}}); !errors.Is(err, ErrTooLarge) {
+		t.Error(err)
+	}
+}
+
+// The stream is covered once, in order, by ranges that fit the containers.
+func TestContainersProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		size := rapid.Int64Range(1, 200).Draw(t, "size")
+		var nodes [][]FileSize
+		rank := 0
+		for range rapid.IntRange(0, 5).Draw(t, "nodes") {
+			var files []FileSize
+			for range rapid.IntRange(0, 4).Draw(t, "files") {
+				files = append(files, FileSize{Rank: rank, Size: rapid.Int64Range(0, 500).Draw(t, "bytes")})
+				rank += rapid.IntRange(0, 1).Draw(t, "next")
+			}
+			nodes = append(nodes, files)
+			rank++
+		}
+		got, err := Containers(size, nodes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var at int64
+		for n, files := range nodes {
+			for f, x := range files {
+				var sum int64
+				for _, s := range got[n][f] {
+					if s.File != ContainerName(at/size) || s.Offset != at%size || s.Length <= 0 || s.Offset+s.Length > size {
+						t.Fatalf("at %d: %+v", at, s)
+					}
+					at, sum = at+s.Length, sum+s.Length
+				}
+				if sum != x.Size {
+					t.Fatalf("%d bytes of %d", sum, x.Size)
+				}
+			}
+		}
+	})
+}
+
+// inContainers is a list of files, packed, and the way back.
+func inContainers(t testing.TB, mem vfs.FS, size int64) (out, in []Job, data [][]byte) {
+	t.Helper()
+	nodes := make([][]FileSize, 4)
+	for r := range 4 {
+		for f := range 3 {
+			n := r*1777 + f*409
+			if r == 2 && f == 1 {
+				n = 0
+			}
+			b := noise(uint64(10*r+f), n)
+			data = append(data, b)
+			put(t, mem, fmt.Sprintf("/src/%d.%d", r, f), b)
+			nodes[r] = append(nodes[r], FileSize{r, fmt.Sprintf("%d.%d", r, f), int64(n)})
+		}
+	}
+	segs, err := Containers(size, nodes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, files := range nodes {
+		for f, x := range files {
+			for i := range segs[n][f] {
+				segs[n][f][i].File = "/pfs/ctr/" + segs[n][f][i].File
+			}
+			b := data[len(out)]
+			j := job("/src/"+x.Name, "", b)
+			j.Out = segs[n][f]
+			out = append(out, j)
+			k := job("", "/back/"+x.Name, b)
+			k.In = segs[n][f]
+			in = append(in, k)
+		}
+	}
+	return out, in, data
+}
+
+func TestThroughContainers(t *testing.T) {
+	ctx := context.Background()
+	for _, size := range []int64{1, 1000, 4096, 8000, 1 << 30} {
+		mem := vfs.NewMem()
+		out, in, data := inContainers(t, mem, size)
+		if size == 1 {
+			out, in, data = out[:2], in[:2], data[:2]
+		}
+		e := engine(t, Options{FS: mem, BufSize: 4096, Files: 3, Sync: true})
+		if _, err := e.CopyAll(ctx, out); err != nil {
+			t.Fatal(err)
+		}
+		crashed := mem.CrashClone(vfs.CrashOptions{})
+		for _, m := range []*vfs.Mem{mem, crashed} {
+			if _, err := engine(t, Options{FS: m, BufSize: 4096, Files: 3}).CopyAll(ctx, in); err != nil {
+				t.Fatal(err)
+			}
+			for i, j := range in {
+				if !bytes.Equal(get(t, m, j.Dst), data[i]) {
+					t.Errorf("size %d: %s differs", size, j.Dst)
+				}
+			}
+		}
+		// All is there: nothing is copied again. One flipped byte: that file is.
+		res, err := e.Start(ctx, out).Wait(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, r := range res {
+			if !r.Skipped {
+				t.Errorf("size %d: job %d was copied again", size, i)
+			}
+		}
+		if size != 8000 {
+			continue
+		}
+		f, err := mem.OpenRW("/pfs/ctr/ctr.0.scr")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteAt([]byte{data[11][0] ^ 1}, out[4].Out[0].Offset); err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+		if _, err := e.Copy(ctx, in[4]); !errors.Is(err, ErrChecksum) {
+			t.Error(err)
+		}
+		if res, err = e.Start(ctx, out).Wait(ctx); err != nil {
+			t.Fatal(err)
+		}
+		for i, r := range res {
+			if r.Skipped == (i == 4) {
+				t.Errorf("job %d: skipped %v", i, r.Skipped)
+			}
+		}
+	}
+}
+
+// Each container is synced once, not once per file.
+func TestContainerSyncs(t *testing.T) {
+	mem := vfs.NewMem()
+	out, _, _ := inContainers(t, mem, 8000)
+	c := vfs.Count(mem)
+	if _, err := engine(t, Options{FS: c, Sync: true, Files: 1}).CopyAll(context.Background(), out); err != nil {
+		t.Fatal(err)
+	}
+	files, err := mem.ReadDir("/pfs/ctr")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := c.Kind(vfs.OpSync); n != int64(len(files)) {
+		t.Errorf("%d syncs of %d containers", n, len(files))
+	}
+	if n := c.Kind(vfs.OpCreate); n != int64(len(files))+1 { // one try finds that the folder is missing
+		t.Errorf("%d files made of %d", n, len(files))
+	}
+}
+
+func TestContainerFaults(t *testing.T) {
+	ctx := context.Background()
+	mem := vfs.NewMem()
+	out, _, _ := inContainers(t, mem, 8000)
+	c := vfs.Count(mem)
+	if _, err := engine(t, Options{FS: c, Sync: true, Files: 2}).CopyAll(ctx, out); err != nil {
+		t.Fatal(err)
+	}
+	for n := int64(1); n <= c.Ops(); n++ {
+		mem := vfs.NewMem()
+		out, in, data := inContainers(t, mem, 8000)
+		if _, err := engine(t, Options{FS: vfs.FailNth(mem, n, errBoom), Sync: true, Files: 2}).CopyAll(ctx, out); !errors.Is(err, errBoom) {
+			t.Fatalf("operation %d: %v", n, err)
+		}
+		if _, err := engine(t, Options{FS: mem, Sync: true}).Start(ctx, out).Wait(ctx); err != nil {
+			t.Fatal(err)
+		}
+		m := mem.CrashClone(vfs.CrashOptions{})
+		if _, err := engine(t, Options{FS: m}).CopyAll(ctx, in); err != nil {
+			t.Fatalf("after operation %d failed: %v", n, err)
+		}
+		for i, j := range in {
+			if !bytes.Equal(get(t, m, j.Dst), data[i]) {
+				t.Errorf("operation %d: %s differs", n, j.Dst)
+			}
+		}
+	}
+}
+
+func TestShortContainer(t *testing.T) {
+	mem := vfs.NewMem()
+	put(t, mem, "/ctr", noise(1, 100))
+	j := Job{In: []Segment{{"/ctr", 90, 5}, {"/ctr", 95, 20}}, Dst: "/g", Size: -1}
+	_, err := engine(t, Options{FS: mem}).Copy(context.Background(), j)
+	var fe *FormatError
+	if !errors.Is(err, ErrTruncated) || !errors.As(err, &fe) || fe.Offset != 100 || fe.File != "/ctr" {
+		t.Errorf("%v", err)
+	}
+	noTemps(t, mem, "/")
+}
+
+func TestBadJobs(t *testing.T) {
+	s := func(n int64) []Segment { return []Segment{{"/c", 0, n}} }
+	for i, jobs := range [][]Job{
+		{{Dst: "/g", Size: -1}},
+		{{Src: "/f", Size: -1}},
+		{{Src: "/f", Dst: "/g", Size: -2}},
+		{{Src: "/f", Dst: "/g", Size: -1, Compress: true, Expand: true}},
+		{{Src: "/f", Out: s(1), Size: -1, Compress: true}},
+		{{Src: "/f", Out: s(1), Size: 2}},
+		{{In: s(1), Dst: "/g", Size: 2}},
+		{{In: []Segment{{"/c", -1, 1}}, Dst: "/g", Size: -1}},
+		{{In: []Segment{{"/c", 0, -1}}, Dst: "/g", Size: -1}},
+		{{In: []Segment{{"/c", math.MaxInt64, 1}}, Dst: "/g", Size: -1}},
+		{{In: []Segment{{"/c", 0, math.MaxInt64}, {"/c", 0, 1}}, Dst: "/g", Size: -1}},
+		{{In: []Segment{{"", 0, 1}}, Dst: "/g", Size: -1}},
+		{{Src: "/f", Dst: "/x/../g", Size: -1}, {Src: "/f", Dst: "/g", Size: -1}},
+		{{Src: "/f", Out: []Segment{{"/c", 0, 10}}, Size: -1}, {Src: "/f", Out: []Segment{{"/c", 9, 10}}, Size: -1}},
+		{{Src: "/f", Out: []Segment{{"/g", 0, 10}}, Size: -1}, {Src: "/f", Dst: "/g", Size: -1}},
+	} {
+		mem := vfs.NewMem()
+		put(t, mem, "/f", noise(1, 10))
+		c := vfs.Count(mem)
+		_, err := engine(t, Options{FS: c}).CopyAll(context.Background(), jobs)
+		var je *JobError
+		if !errors.Is(err, ErrUsage) || !errors.As(err, &je) || je.Index != len(jobs)-1 && i != 14 {
+			t.Errorf("%d: %v", i, err)
+		}
+		if c.Ops() > 0 {
+			t.Errorf("%d: something was done", i)
+		}
+	}
+}

@@ -1,0 +1,336 @@
+package transfer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand"
+	"testing"
+
+	"blobio/internal/vfs"
+)
+
+var errBoom = errors.New("boom")
+
+// setup is a file system with two files, one of them at its destination already in an older version.
+func setup(t testing.TB) (mem *vfs.Mem, jobs []Job, data [][]byte) {
+	mem = vfs.NewMem()
+	for i := range 3 {
+		b := noise(uint64(i), 9000+i)
+		src := fmt.Sprintf("/src/f%d", i)
+		put(t, mem, src, b)
+		j := job(src, fmt.Sprintf("/dst/d%d/f%d", i%2, i), b)
+		j.Compress = i == 2
+		j.Meta = true
+		jobs, data = append(jobs, j), append(data, b)
+	}
+	put(t, mem, "/dst/d0/f0", []byte("old"))
+	return mem, jobs, data
+}
+
+// content returns the data of a destination; ok is false if there is no such file.
+func content(t testing.TB, fsys vfs.FS, j Job) (b []byte, ok bool) {
+	t.Helper()
+	if _, err := fsys.Stat(j.Dst); errors.Is(err, fs.ErrNotExist) {
+		return nil, false
+	}
+	b = get(t, fsys, j.Dst)
+	if !j.Compress {
+		return b, true
+	}
+	mem := vfs.NewMem()
+	put(t, mem, "/z", b)
+	if _, err := engine(t, Options{FS: mem}).Copy(context.Background(), Job{Src: "/z", Dst: "/y", Size: -1, Expand: true}); err != nil {
+		t.Fatalf("%s is no zstd stream: %v", j.Dst, err)
+	}
+	return get(t, mem, "/y"), true
+}
+
+// wholeOrNot fails the test if a destination holds anything but the new data, the old, or nothing.
+func wholeOrNot(t testing.TB, fsys vfs.FS, jobs []Job, data [][]byte, when string) {
+	t.Helper()
+	for i, j := range jobs {
+		b, ok := content(t, fsys, j)
+		if ok && !bytes.Equal(b, data[i]) && !(i == 0 && string(b) == "old") {
+			t.Errorf("%s: %s has %d bytes, neither new nor old", when, j.Dst, len(b))
+		}
+	}
+}
+
+func TestFaultAtEachOperation(t *testing.T) {
+	ctx := context.Background()
+	mem, jobs, _ := setup(t)
+	c := vfs.Count(mem)
+	if _, err := engine(t, Options{FS: c, BufSize: 4096, Files: 1, Sync: true}).CopyAll(ctx, jobs); err != nil {
+		t.Fatal(err)
+	}
+	for n := int64(1); n <= c.Ops(); n++ {
+		mem, jobs, data := setup(t)
+		results, err := engine(t, Options{FS: vfs.FailNth(mem, n, errBoom), BufSize: 4096, Files: 1, Sync: true}).CopyAll(ctx, jobs)
+		when := fmt.Sprintf("operation %d failed", n)
+		if !errors.Is(err, errBoom) {
+			t.Errorf("%s: %v", when, err)
+		}
+		wholeOrNot(t, mem, jobs, data, when)
+		noTemps(t, mem, "/dst")
+		for i, r := range results {
+			if b, _ := content(t, mem, jobs[i]); r.Done && !bytes.Equal(b, data[i]) {
+				t.Errorf("%s: job %d is said to be done", when, i)
+			}
+		}
+		// What was not done is done by the next try.
+		res, err := engine(t, Options{FS: mem, Sync: true}).Start(ctx, jobs).Wait(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, r := range res {
+			if b, _ := content(t, mem.CrashClone(vfs.CrashOptions{}), jobs[i]); !bytes.Equal(b, data[i]) || !r.Done {
+				t.Errorf("%s: job %d was not resumed", when, i)
+			}
+			if results[i].Done && !r.Skipped {
+				t.Errorf("%s: job %d was done and is copied again", when, i)
+			}
+		}
+	}
+}
+
+// A device that dies leaves unfinished files, but no final name that lies.
+func TestFaultDeviceDies(t *testing.T) {
+	for n := int64(1); n < 60; n++ {
+		mem, jobs, data := setup(t)
+		_, err := engine(t, Options{FS: vfs.FailFrom(mem, n, errBoom), BufSize: 4096, Files: 1, Sync: true}).CopyAll(context.Background(), jobs)
+		wholeOrNot(t, mem, jobs, data, fmt.Sprintf("dead from %d", n))
+		if err == nil {
+			return
+		}
+	}
+	t.Error("more operations than expected")
+}
+
+func TestCrashAtEachOperation(t *testing.T) {
+	ctx := context.Background()
+	count := func() int64 {
+		mem, jobs, _ := setup(t)
+		c := vfs.Count(mem)
+		if _, err := engine(t, Options{FS: c, BufSize: 4096, Files: 1, Sync: true}).CopyAll(ctx, jobs); err != nil {
+			t.Fatal(err)
+		}
+		return c.Ops()
+	}()
+	for n := int64(1); n <= count+1; n++ {
+		mem, jobs, data := setup(t)
+		var clones []*vfs.Mem
+		seq := int64(0)
+		crash := func() {
+			clones = append(clones, mem.CrashClone(vfs.CrashOptions{}))
+			for seed := range int64(4) {
+				clones = append(clones, mem.CrashClone(vfs.CrashOptions{Rand: rand.New(rand.NewSource(n*8 + seed))}))
+			}
+		}
+		_, err := engine(t, Options{BufSize: 4096, Files: 1, Sync: true, FS: vfs.NewFault(mem, func(vfs.Op) error {
+			if seq++; seq == n {
+				crash()
+			}
+			return nil
+		})}).CopyAll(ctx, jobs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n > count {
+			crash()
+		}
+		for k, c := range clones {
+			when := fmt.Sprintf("crash before operation %d, %d", n, k)
+			wholeOrNot(t, c, jobs, data, when)
+			if n > count {
+				for i, j := range jobs {
+					if b, _ := content(t, c, j); !bytes.Equal(b, data[i]) {
+						t.Errorf("job %d was reported and is not durable", i)
+					}
+				}
+			}
+		}
+		// The run after the crash finishes the copies.
+		c := clones[len(clones)-1]
+		if _, err := engine(t, Options{FS: c, Sync: true}).Start(ctx, jobs).Wait(ctx); err != nil {
+			t.Fatal(err)
+		}
+		for i, j := range jobs {
+			if b, _ := content(t, c, j); !bytes.Equal(b, data[i]) {
+				t.Errorf("crash before operation %d: job %d was not resumed", n, i)
+			}
+		}
+	}
+}
+
+func TestFlippedByteInSource(t *testing.T) {
+	for _, zst := range []bool{false, true} {
+		mem, jobs, data := setup(t)
+		j := jobs[0]
+		j.Compress = zst
+		for _, at := range []int{0, 4095, 4096, 8999} {
+			flipped := bytes.Clone(data[0])
+			flipped[at] ^= 4
+			put(t, mem, j.Src, flipped)
+			for _, sync := range []bool{false, true} {
+				_, err := engine(t, Options{FS: mem, BufSize: 4096, Sync: sync}).Copy(context.Background(), j)
+				if !errors.Is(err, ErrChecksum) {
+					t.Errorf("byte %d: %v", at, err)
+				}
+				if got := get(t, mem, j.Dst); string(got) != "old" {
+					t.Errorf("byte %d: the destination was replaced", at)
+				}
+				noTemps(t, mem, "/dst")
+			}
+			if _, err := engine(t, Options{FS: mem}).Check(context.Background(), j); !errors.Is(err, ErrChecksum) {
+				t.Errorf("check of byte %d: %v", at, err)
+			}
+		}
+	}
+}
+
+// Each byte of a compressed file is covered too.
+func TestFlippedByteInZstd(t *testing.T) {
+	ctx := context.Background()
+	mem := vfs.NewMem()
+	data := bytes.Repeat([]byte("temperature pressure "), 300)
+	put(t, mem, "/f", data)
+	e := engine(t, Options{FS: mem, BufSize: 4096})
+	j := job("/f", "/f.zst", data)
+	j.Compress = true
+	if _, err := e.Copy(ctx, j); err != nil {
+		t.Fatal(err)
+	}
+	packed := get(t, mem, "/f.zst")
+	back := job("/f.zst", "/g", data)
+	back.Expand = true
+	for i := range packed {
+		flipped := bytes.Clone(packed)
+		flipped[i] ^= 1
+		put(t, mem, "/f.zst", flipped)
+		if _, err := e.Copy(ctx, back); err == nil {
+			// Some bits mean nothing to the decoder (one of the header): then the data are right.
+			if got := get(t, mem, "/g"); !bytes.Equal(got, data) {
+				t.Errorf("byte %d: wrong data were accepted", i)
+			}
+			_ = mem.Remove("/g")
+		} else if !errors.Is(err, ErrChecksum) && !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrTruncated) {
+			t.Errorf("byte %d: %v", i, err)
+		}
+	}
+	for n := range packed {
+		put(t, mem, "/f.zst", packed[:n])
+		if _, err := e.Copy(ctx, back); !errors.Is(err, ErrTruncated) && !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%d bytes: %v", n, err)
+		}
+	}
+	if _, err := mem.Stat("/g"); err == nil {
+		t.Error("there is a destination")
+	}
+	noTemps(t, mem, "/")
+}
+
+// An error of reading is no damage, also below the decoder.
+func TestReadErrorUnderZstd(t *testing.T) {
+	mem := vfs.NewMem()
+	data := noise(5, 1<<20)
+	put(t, mem, "/f", data)
+	j := job("/f", "/f.zst", data)
+	j.Compress = true
+	if _, err := engine(t, Options{FS: mem}).Copy(context.Background(), j); err != nil {
+		t.Fatal(err)
+	}
+	back := job("/f.zst", "/g", data)
+	back.Expand = true
+	for n := int64(1); n <= 3; n++ {
+		bad := vfs.NewFault(mem, vfs.FailOn(vfs.OpRead, "", n, errBoom))
+		if _, err := engine(t, Options{FS: bad}).Copy(context.Background(), back); !errors.Is(err, errBoom) || errors.Is(err, ErrCorrupt) {
+			t.Errorf("read %d: %v", n, err)
+		}
+	}
+}
+
+func TestWrongSize(t *testing.T) {
+	mem, jobs, data := setup(t)
+	for n, class := range map[int]error{len(data[0]) - 1: ErrTruncated, 0: ErrTruncated, len(data[0]) + 1: ErrCorrupt} {
+		put(t, mem, jobs[0].Src, append(bytes.Clone(data[0]), 0)[:n])
+		if _, err := engine(t, Options{FS: mem}).Copy(context.Background(), jobs[0]); !errors.Is(err, class) {
+			t.Errorf("%d bytes: %v", n, err)
+		}
+	}
+	wholeOrNot(t, mem, jobs, data, "wrong size")
+	noTemps(t, mem, "/dst")
+}
+
+// A source that is written to meanwhile is not taken.
+func TestSourceChanges(t *testing.T) {
+	for name, change := range map[string]func(f vfs.File) error{
+		"grows":   func(f vfs.File) error { _, err := f.WriteAt([]byte{1}, 9000); return err },
+		"shrinks": func(f vfs.File) error { return f.Truncate(5000) },
+	} {
+		mem, jobs, data := setup(t)
+		j := jobs[0]
+		j.HasCRC = false
+		reads := 0
+		fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+			if op.Kind == vfs.OpRead {
+				if reads++; reads == 2 {
+					f, err := mem.OpenRW(j.Src)
+					if err != nil {
+						return err
+					}
+					return errors.Join(change(f), f.Close())
+				}
+			}
+			return nil
+		})
+		_, err := engine(t, Options{FS: fsys, DstFS: mem, BufSize: 4096}).Copy(context.Background(), j)
+		if !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrTruncated) {
+			t.Errorf("%s: %v", name, err)
+		}
+		wholeOrNot(t, mem, jobs, data, name)
+		noTemps(t, mem, "/dst")
+	}
+}
+
+func TestDiskFull(t *testing.T) {
+	for _, zst := range []bool{false, true} {
+		mem, jobs, data := setup(t)
+		jobs[0].Compress = zst
+		small := vfs.NewMem()
+		small.SetCapacity(8192)
+		_, err := engine(t, Options{FS: mem, DstFS: small, BufSize: 4096, Sync: true, Files: 1}).CopyAll(context.Background(), jobs[:1])
+		if !errors.Is(err, vfs.ErrNoSpace) {
+			t.Errorf("%v", err)
+		}
+		if _, err := small.Stat(jobs[0].Dst); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("there is a destination: %v", err)
+		}
+		noTemps(t, small, "/dst")
+		if small.Used() != 0 {
+			t.Errorf("%d bytes are still used", small.Used())
+		}
+		small.SetCapacity(0)
+		if _, err := engine(t, Options{FS: mem, DstFS: small, Sync: true}).CopyAll(context.Background(), jobs[:1]); err != nil {
+			t.Fatal(err)
+		}
+		wholeOrNot(t, small, jobs, data, "disk with room")
+	}
+}
+
+func TestShortWrite(t *testing.T) {
+	mem, jobs, data := setup(t)
+	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+		if op.Kind == vfs.OpWrite && op.Off == 4096 {
+			return &vfs.ShortWrite{N: 10, Err: vfs.ErrNoSpace}
+		}
+		return nil
+	})
+	if _, err := engine(t, Options{FS: mem, DstFS: fsys, BufSize: 4096}).Copy(context.Background(), jobs[0]); !errors.Is(err, vfs.ErrNoSpace) {
+		t.Fatal(err)
+	}
+	wholeOrNot(t, mem, jobs, data, "short write")
+	noTemps(t, mem, "/dst")
+}

@@ -1,0 +1,304 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"blobio/internal/vfs"
+	"blobio/kvtree"
+)
+
+// FileName is the name of a transfer file, in the control directory of a node.
+const FileName = "transfer.scrinfo"
+
+// Command is what the library wants of the process that transfers.
+type Command string
+
+// The commands. No command is CommandStop.
+const (
+	CommandRun  Command = "RUN"
+	CommandStop Command = "STOP"
+	CommandExit Command = "EXIT"
+)
+
+// State is what that process does.
+type State string
+
+// The states. No state: it never ran.
+const (
+	StateStopped State = "STOPPED"
+	StateRunning State = "RUNNING"
+	StateExiting State = "EXITING"
+)
+
+// Item is a file in a transfer file.
+type Item struct {
+	Src     string // absolute
+	Dst     string // absolute; with Zstd it ends in .zst
+	Size    int64  // bytes of the source
+	Written int64  // bytes that were copied; Size when the copy is durable under its name
+	// Ours, which others pass over:
+	CRC    uint32 // CRC-32 of the data: expected, and what was found once the copy is done
+	HasCRC bool
+	Zstd   bool   // compress
+	Meta   bool   // permissions and times too
+	Error  string // why it could not be copied
+}
+
+// Whole says whether the copy is done, as far as the file tells: of a file without bytes it does not.
+func (i Item) Whole() bool { return i.Written == i.Size }
+
+// File is the content of a transfer file.
+type File struct {
+	Items   []Item
+	Percent float64 // of the time of one core; 0: no limit
+	BW      float64 // bytes/s; 0: no limit
+	Command Command
+	State   State
+	Done    bool // all copies are done
+	Failed  bool // ours: nothing more can be done, some copies failed
+	// Tree is what the file was read from; what is not known here stays in it.
+	Tree *kvtree.Tree
+}
+
+// Keys of the tree.
+const (
+	keyFiles   = "FILES"
+	keyDst     = "DESTINATION"
+	keySize    = "SIZE"
+	keyWritten = "WRITTEN"
+	keyCRC     = "CRC"
+	keyZstd    = "ZSTD"
+	keyMeta    = "META"
+	keyError   = "ERROR"
+	keyPercent = "PERCENT"
+	keyBW      = "BW"
+	keyCommand = "COMMAND"
+	keyState   = "STATE"
+	keyFlag    = "FLAG"
+	valDone    = "DONE"
+	valFailed  = "FAILED"
+)
+
+// ReadFile reads a transfer file under a shared lock. One that is not there is empty.
+func ReadFile(ctx context.Context, fsys vfs.FS, name string, lock kvtree.LockKind) (*File, error) {
+	t, err := kvtree.ReadLocked(ctx, fsys, name, &kvtree.UpdateOptions{Lock: lock})
+	if errors.Is(err, fs.ErrNotExist) {
+		t, err = kvtree.New(), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return Parse(t, name)
+}
+
+// UpdateFile has a transfer file changed, in place and under an exclusive lock that the programs of the reference
+// honour; it is made if it is not there. If change returns an error, nothing is written. A file that a crash in the
+// middle of a change left damaged is taken as an empty one: what it said is asked for again.
+func UpdateFile(ctx context.Context, fsys vfs.FS, name string, lock kvtree.LockKind, change func(f *File) error) error {
+	return kvtree.Update(ctx, fsys, name, &kvtree.UpdateOptions{Lock: lock, Replace: true}, func(t *kvtree.Tree) error {
+		f, err := Parse(t, name)
+		if err != nil {
+			return err
+		}
+		if err := change(f); err != nil {
+			return err
+		}
+		return f.fill(t)
+	})
+}
+
+// Parse reads the tree of a transfer file, which stays with the File. name is for errors.
+func Parse(t *kvtree.Tree, name string) (*File, error) {
+	f := &File{Tree: t}
+	fail := func(field string, class error, format string, args ...any) (*File, error) {
+		return nil, bad(name, field, class, format, args...)
+	}
+	for src, sub := range t.Get(keyFiles).All() {
+		i, field, err := parseItem(src, sub)
+		if err != nil {
+			return fail(keyFiles+"/"+src+"/"+field, classOf(err), "%v", err)
+		}
+		f.Items = append(f.Items, i)
+	}
+	// What is set becomes the head of the list, so what was added first is its last.
+	for i, k := 0, len(f.Items)-1; i < k; i, k = i+1, k-1 {
+		f.Items[i], f.Items[k] = f.Items[k], f.Items[i]
+	}
+	for key, v := range map[string]*float64{keyPercent: &f.Percent, keyBW: &f.BW} {
+		x, err := t.Double(key)
+		if errors.Is(err, kvtree.ErrMissing) {
+			continue
+		}
+		if err == nil && !capOK(x) {
+			err = fmt.Errorf("%w: %v", ErrCorrupt, x)
+		}
+		if err != nil {
+			return fail(key, classOf(err), "%v", err)
+		}
+		*v = x
+	}
+	cmd, err := word(t, keyCommand, string(CommandRun), string(CommandStop), string(CommandExit))
+	if err != nil {
+		return fail(keyCommand, ErrCorrupt, "%v", err)
+	}
+	state, err := word(t, keyState, string(StateStopped), string(StateRunning), string(StateExiting))
+	if err != nil {
+		return fail(keyState, ErrCorrupt, "%v", err)
+	}
+	f.Command, f.State = Command(cmd), State(state)
+	f.Done = t.GetKV(keyFlag, valDone) != nil
+	f.Failed = t.GetKV(keyFlag, valFailed) != nil
+	return f, nil
+}
+
+func classOf(err error) error {
+	for _, class := range []error{kvtree.ErrMissing, kvtree.ErrRange, ErrUsage} {
+		if errors.Is(err, class) {
+			return class
+		}
+	}
+	return ErrCorrupt
+}
+
+// word returns the only value of a key, which must be one of those; "" if there is none.
+func word(t *kvtree.Tree, key string, words ...string) (string, error) {
+	if t.Get(key).Len() == 0 {
+		return "", nil
+	}
+	v, err := t.Str(key)
+	if err != nil {
+		return "", err
+	}
+	for _, w := range words {
+		if v == w {
+			return v, nil
+		}
+	}
+	return "", fmt.Errorf("%w: %q, want one of %s", ErrCorrupt, v, strings.Join(words, ", "))
+}
+
+func parseItem(src string, t *kvtree.Tree) (i Item, field string, err error) {
+	i.Src = src
+	if !filepath.IsAbs(src) {
+		return i, "", fmt.Errorf("%w: the name is not absolute", ErrCorrupt)
+	}
+	if i.Dst, err = t.Str(keyDst); err != nil {
+		return i, keyDst, err
+	}
+	if !filepath.IsAbs(i.Dst) {
+		return i, keyDst, fmt.Errorf("%w: %q is not absolute", ErrCorrupt, i.Dst)
+	}
+	if i.Size, err = size(t, keySize); err != nil {
+		return i, keySize, err
+	}
+	if i.Written, err = size(t, keyWritten); errors.Is(err, kvtree.ErrMissing) {
+		i.Written = 0
+	} else if err != nil {
+		return i, keyWritten, err
+	} else if i.Written > i.Size {
+		return i, keyWritten, fmt.Errorf("%w: %d of %d bytes", ErrCorrupt, i.Written, i.Size)
+	}
+	if i.CRC, err = t.CRC32(keyCRC); err == nil {
+		i.HasCRC = true
+	} else if !errors.Is(err, kvtree.ErrMissing) {
+		return i, keyCRC, err
+	}
+	i.Zstd = t.GetKV(keyZstd, "1") != nil
+	i.Meta = t.GetKV(keyMeta, "1") != nil
+	i.Error, _ = t.Str(keyError)
+	return i, "", nil
+}
+
+func size(t *kvtree.Tree, key string) (int64, error) {
+	n, err := t.Bytes(key)
+	if err == nil && n > math.MaxInt64 {
+		err = fmt.Errorf("%w: %d", kvtree.ErrRange, n)
+	}
+	return int64(n), err
+}
+
+// fill puts what f says into the tree it was parsed from.
+func (f *File) fill(t *kvtree.Tree) error {
+	known := map[string]bool{}
+	for _, i := range f.Items {
+		if !filepath.IsAbs(i.Src) || !filepath.IsAbs(i.Dst) || i.Size < 0 || i.Written < 0 || i.Written > i.Size {
+			return usage("%q to %q, %d of %d bytes, in a transfer file", i.Src, i.Dst, i.Written, i.Size)
+		}
+		if known[i.Src] {
+			return usage("%s is in a transfer file twice", i.Src)
+		}
+		known[i.Src] = true
+	}
+	files := t.Get(keyFiles)
+	if files == nil && len(f.Items) > 0 {
+		files = t.Touch(keyFiles)
+	}
+	for _, src := range files.Keys() {
+		if !known[src] {
+			files.Unset(src)
+		}
+	}
+	for _, i := range f.Items {
+		i.fill(files.Touch(i.Src))
+	}
+	set(t, keyCommand, string(f.Command))
+	set(t, keyState, string(f.State))
+	setDouble(t, keyPercent, f.Percent)
+	setDouble(t, keyBW, f.BW)
+	flag(t, keyFlag, valDone, f.Done)
+	flag(t, keyFlag, valFailed, f.Failed)
+	return nil
+}
+
+func (i Item) fill(t *kvtree.Tree) {
+	set(t, keyDst, i.Dst)
+	set(t, keySize, strconv.FormatInt(i.Size, 10))
+	set(t, keyWritten, strconv.FormatInt(i.Written, 10))
+	if i.HasCRC {
+		if have, err := t.CRC32(keyCRC); err != nil || have != i.CRC {
+			t.SetCRC32(keyCRC, i.CRC)
+		}
+	} else {
+		t.Unset(keyCRC)
+	}
+	flag(t, keyZstd, "1", i.Zstd)
+	flag(t, keyMeta, "1", i.Meta)
+	if i.Error == "" {
+		t.Unset(keyError)
+	} else {
+		set(t, keyError, strings.ReplaceAll(i.Error, "\x00", ""))
+	}
+}
+
+// set makes v the only value of a key, and leaves the tree alone, order and all, if it is that already.
+func set(t *kvtree.Tree, key, v string) {
+	if v == "" {
+		t.Unset(key)
+	} else if have, err := t.Str(key); err != nil || have != v {
+		t.SetStr(key, v)
+	}
+}
+
+func setDouble(t *kvtree.Tree, key string, v float64) {
+	have, err := t.Double(key)
+	if err != nil && v == 0 || err == nil && have == v {
+		return
+	}
+	t.SetDouble(key, v)
+}
+
+func flag(t *kvtree.Tree, key, val string, on bool) {
+	switch {
+	case on && t.GetKV(key, val) == nil:
+		t.SetKV(key, val)
+	case !on:
+		t.UnsetKV(key, val)
+	}
+}

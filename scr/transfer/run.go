@@ -1,0 +1,96 @@
+package transfer
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+)
+
+// run is a round of copies of a server, in goroutines that end by done.
+type run struct {
+	cancel  context.CancelFunc
+	done    chan struct{}
+	items   []Item
+	at      map[itemKey]int
+	written []atomic.Int64
+	results []atomic.Pointer[outcome]
+}
+
+// start begins to copy files. One that fails does not stop the others.
+func (s *server) start(ctx context.Context, items []Item) *run {
+	ctx, cancel := context.WithCancel(ctx)
+	r := &run{cancel: cancel, done: make(chan struct{}), items: items, at: map[itemKey]int{},
+		written: make([]atomic.Int64, len(items)), results: make([]atomic.Pointer[outcome], len(items))}
+	for n, i := range items {
+		r.at[i.key()] = n
+	}
+	var wg sync.WaitGroup
+	var next atomic.Int64
+	for range min(s.o.Files, len(items)) {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				n := int(next.Add(1)) - 1
+				if n >= len(items) {
+					return
+				}
+				crc, err := s.copy(ctx, items[n], &r.written[n])
+				if err == nil {
+					r.results[n].Store(&outcome{crc: crc})
+				} else if ctx.Err() == nil {
+					s.o.Logger.Error("transfer", "file", items[n].Src, "err", err)
+					r.results[n].Store(&outcome{err: err})
+				}
+			}
+		})
+	}
+	go func() {
+		wg.Wait()
+		cancel()
+		close(r.done)
+	}()
+	return r
+}
+
+// copy copies one file, durably, unless it is there.
+func (s *server) copy(ctx context.Context, i Item, written *atomic.Int64) (crc uint32, err error) {
+	j := Job{Src: i.Src, Dst: i.Dst, Size: i.Size, CRC: i.CRC, HasCRC: i.HasCRC, Compress: i.Zstd, Meta: i.Meta}
+	if err := j.Validate(); err != nil {
+		return 0, err
+	}
+	b := s.e.newBatch(nil)
+	b.climb = true
+	count := func(n int64) { written.Add(n) }
+	r, err := b.resume(ctx, &j, count, count)
+	if err == nil {
+		err = b.finish()
+	}
+	return r.CRC, err
+}
+
+// within says whether all files of the run are still in the transfer file.
+func (r *run) within(f *File) bool {
+	n := 0
+	for _, i := range f.Items {
+		if _, ok := r.at[i.key()]; ok {
+			n++
+		}
+	}
+	return n == len(r.items)
+}
+
+// outcome is what became of a file; nil: it was not finished.
+func (r *run) outcome(n int) *outcome { return r.results[n].Load() }
+
+// progress says how far an item is. What is not durable yet is never all of it.
+func (r *run) progress(i *Item) {
+	n, ok := r.at[i.key()]
+	if !ok {
+		return
+	}
+	i.Error = ""
+	if out := r.outcome(n); out != nil {
+		i.settle(*out)
+		return
+	}
+	i.Written = min(r.written[n].Load(), max(i.Size-1, 0))
+}

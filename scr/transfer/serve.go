@@ -1,0 +1,329 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"blobio/internal/vfs"
+	"blobio/kvtree"
+)
+
+// ServeOptions of Serve.
+type ServeOptions struct {
+	FS    vfs.FS // of the transfer file and of sources; nil: that of the operating system
+	DstFS vfs.FS // of destinations; nil: FS
+	File  string // the transfer file; its folder is made if it is not there
+	Lock  kvtree.LockKind
+	Poll  time.Duration // how often the file is looked at, at least 1 ms; 0: 1 s
+	// Rate (bytes/s) and CPU (percent) are limits besides those of the file; the lower one holds. 0: none.
+	Rate, CPU float64
+	Files     int // as in Options; 0: 1
+	BufSize   int // as in Options
+	// Once: return when there is nothing to do now, instead of waiting for commands; an error if a file failed.
+	Once   bool
+	Logger *slog.Logger // nil: nothing is logged
+	Clock  Clock        // nil: real time
+}
+
+// Serve is the transfer process of a node: it copies the files that the transfer file lists while its COMMAND is RUN,
+// and stops when it is STOP (or none, or the file is gone), until it is EXIT or ctx ends; then it returns nil, or the
+// error of ctx. Each file is copied as by Engine.Copy with Sync. PERCENT and BW are honoured as they are at each moment.
+//
+// WRITTEN of each file is brought up to date at each look, and is SIZE only when the copy is durable. When all are,
+// STATE becomes STOPPED and FLAG DONE. A file that cannot be copied gets ERROR (ours) and is left; when only such files
+// are left FLAG is FAILED (ours). They are tried again when ERROR is taken away or the process is started again.
+//
+// A process that was killed leaves STATE as it was. The next one goes on with what is not WRITTEN whole, or not there
+// with the right size, and finds copies that were just finished by reading them. Two processes for the same file exclude
+// each other with a lock on <File>.lock: the error of the second wraps ErrInUse. Lists are to be replaced while STATE is
+// STOPPED only.
+func Serve(ctx context.Context, o ServeOptions) error {
+	s, err := newServer(o)
+	if err != nil {
+		return err
+	}
+	if err := s.o.FS.MkdirAll(filepath.Dir(o.File)); err != nil {
+		return err
+	}
+	if o.Lock == kvtree.NoLock {
+		return s.loop(ctx)
+	}
+	wait, cancel := context.WithTimeout(ctx, lockTime)
+	defer cancel()
+	entered := false
+	err = kvtree.Update(wait, s.o.FS, o.File+".lock", &kvtree.UpdateOptions{Lock: o.Lock, Replace: true}, func(*kvtree.Tree) error {
+		entered = true
+		return s.loop(ctx)
+	})
+	if !entered && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("transfer: %s: %w", o.File, ErrInUse)
+	}
+	return err
+}
+
+// lockTime is how long Serve waits for its predecessor, which may be ending.
+const lockTime = 2 * time.Second
+
+// server is the state of Serve.
+type server struct {
+	o        ServeOptions
+	e        *Engine
+	run      *run
+	settled  map[itemKey]bool    // whole in the file, and seen to be there
+	outcomes map[itemKey]outcome // not yet in the file
+	fresh    bool                // nothing was started yet: what failed before is tried again
+}
+
+// itemKey tells whether an item is still the same.
+type itemKey struct {
+	src, dst string
+	size     int64
+}
+
+func (i Item) key() itemKey { return itemKey{i.Src, i.Dst, i.Size} }
+
+type outcome struct {
+	crc uint32
+	err error
+}
+
+func newServer(o ServeOptions) (*server, error) {
+	switch {
+	case o.File == "":
+		return nil, fmt.Errorf("transfer: %w", usage("ServeOptions.File is empty"))
+	case o.Poll != 0 && o.Poll < time.Millisecond:
+		return nil, fmt.Errorf("transfer: %w", usage("ServeOptions.Poll is %v", o.Poll))
+	}
+	if o.FS == nil {
+		o.FS = vfs.OS
+	}
+	if o.Poll == 0 {
+		o.Poll = time.Second
+	}
+	if o.Files == 0 {
+		o.Files = 1
+	}
+	if o.Clock == nil {
+		o.Clock = wallClock{}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	e, err := New(Options{FS: o.FS, DstFS: o.DstFS, Files: o.Files, Rate: o.Rate, CPU: o.CPU, BufSize: o.BufSize, Sync: true, Clock: o.Clock})
+	if err != nil {
+		return nil, err
+	}
+	return &server{o: o, e: e, settled: map[itemKey]bool{}, outcomes: map[itemKey]outcome{}, fresh: true}, nil
+}
+
+// loop looks at the file again and again.
+func (s *server) loop(ctx context.Context) error {
+	for {
+		again, err := s.look(ctx)
+		if err != nil || !again {
+			s.halt()
+			return err
+		}
+		var done <-chan struct{}
+		if s.run != nil {
+			done = s.run.done
+		}
+		select {
+		case <-s.o.Clock.After(s.o.Poll):
+		case <-done:
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), s.leave())
+		}
+	}
+}
+
+// leave stops because the process is to end.
+func (s *server) leave() error {
+	s.halt()
+	ctx, cancel := context.WithTimeout(context.Background(), lockTime)
+	defer cancel()
+	if _, err := s.o.FS.Stat(s.o.File); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return s.write(ctx, "", StateStopped)
+}
+
+// halt stops what is running and keeps what came of it.
+func (s *server) halt() {
+	if s.run == nil {
+		return
+	}
+	s.run.cancel()
+	<-s.run.done
+	s.reap()
+}
+
+// reap collects what came of a run that is done.
+func (s *server) reap() {
+	for i := range s.run.items {
+		if out := s.run.outcome(i); out != nil {
+			s.outcomes[s.run.items[i].key()] = *out
+		}
+	}
+	s.run = nil
+}
+
+// look reads the file, does what it says and writes how far that is. It returns false when there is nothing more to do.
+func (s *server) look(ctx context.Context) (again bool, err error) {
+	f, err := ReadFile(ctx, s.o.FS, s.o.File, s.o.Lock)
+	var damage *FormatError
+	switch {
+	case ctx.Err() != nil:
+		return false, errors.Join(ctx.Err(), s.leave())
+	case errors.As(err, &damage):
+		s.o.Logger.Error("transfer file", "err", err)
+		s.halt()
+		if s.o.Once {
+			return false, err
+		}
+		return true, nil
+	case err != nil:
+		return false, err
+	}
+	if s.run != nil && (f.Command != CommandRun || !s.run.within(f)) {
+		s.halt()
+	}
+	if s.run != nil {
+		select {
+		case <-s.run.done:
+			s.reap()
+		default:
+		}
+	}
+	if f.Tree.Len() == 0 { // gone: the file is not made again
+		clear(s.outcomes)
+		return !s.o.Once, nil
+	}
+	switch f.Command {
+	case CommandExit:
+		return false, s.write(ctx, f.Command, StateExiting)
+	case CommandRun:
+		return s.work(ctx, f)
+	}
+	s.fresh = true
+	return !s.o.Once, s.write(ctx, f.Command, StateStopped)
+}
+
+// work goes on with the copies.
+func (s *server) work(ctx context.Context, f *File) (again bool, err error) {
+	if err := s.e.SetLimits(lower(f.BW, s.o.Rate), lower(f.Percent, s.o.CPU)); err != nil {
+		return false, err
+	}
+	if s.run == nil {
+		if todo := s.todo(f); len(todo) > 0 {
+			s.o.Logger.Info("transfer", "files", len(todo))
+			s.run = s.start(ctx, todo)
+		}
+		s.fresh = false
+	}
+	if s.run != nil {
+		return true, s.write(ctx, f.Command, StateRunning)
+	}
+	if err := s.write(ctx, f.Command, StateStopped); err != nil || !s.o.Once {
+		return true, err
+	}
+	f, err = ReadFile(ctx, s.o.FS, s.o.File, s.o.Lock)
+	if err != nil {
+		return false, err
+	}
+	for _, i := range f.Items {
+		if i.Error != "" {
+			return false, fmt.Errorf("transfer: %s: %s", i.Src, i.Error)
+		}
+	}
+	return f.Command == CommandRun && !f.Done, nil
+}
+
+// lower returns the lower of two limits, of which 0 is none.
+func lower(a, b float64) float64 {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// todo lists what is to be copied.
+func (s *server) todo(f *File) []Item {
+	var out []Item
+	for _, i := range f.Items {
+		k := i.key()
+		if _, ok := s.outcomes[k]; ok || i.Error != "" && !s.fresh {
+			continue
+		}
+		if !i.Whole() {
+			delete(s.settled, k)
+		} else if !s.settled[k] {
+			st, err := s.e.o.DstFS.Stat(i.Dst)
+			s.settled[k] = err == nil && st.Mode().IsRegular() && (i.Zstd || st.Size() == i.Size)
+		}
+		if !s.settled[k] {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// write brings the file up to date. command is what it was when it was read; if it is another one by now, only what
+// became of the files is written. "" is any.
+func (s *server) write(ctx context.Context, command Command, state State) error {
+	done := map[itemKey]bool{}
+	err := UpdateFile(ctx, s.o.FS, s.o.File, s.o.Lock, func(f *File) error {
+		clear(done)
+		left, failed := 0, 0
+		for n := range f.Items {
+			i := &f.Items[n]
+			k := i.key()
+			if out, ok := s.outcomes[k]; ok {
+				done[k] = out.err == nil
+				i.settle(out)
+			} else if s.run != nil {
+				s.run.progress(i)
+			}
+			switch {
+			case i.Error != "":
+				failed++
+			case !i.Whole() || !s.settled[k] && !done[k]:
+				left++
+			}
+		}
+		if command != "" && f.Command != command {
+			return nil
+		}
+		f.State = state
+		if command == CommandRun {
+			f.Done = left+failed == 0
+			f.Failed = left == 0 && failed > 0
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	clear(s.outcomes)
+	for k, ok := range done {
+		if ok {
+			s.settled[k] = true
+		}
+	}
+	return nil
+}
+
+// settle says what became of an item.
+func (i *Item) settle(out outcome) {
+	if out.err != nil {
+		i.Error = out.err.Error()
+		i.Written = 0
+		return
+	}
+	i.Written, i.CRC, i.HasCRC, i.Error = i.Size, out.crc, true, ""
+}
