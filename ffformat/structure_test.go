@@ -25,6 +25,7 @@ func TestOverlap(t *testing.T) {
 		{"two into a long one", []int32{2, 3}, 2, func(at func(int) *Container) { at(1).Fptr, at(2).Fptr = at(0).Fptr+20, at(0).Fptr+50 }},
 		{"two onto each other", []int32{2, 3}, 2, func(at func(int) *Container) { at(1).Fptr, at(2).Fptr = at(1).Fptr+5, at(2).Fptr-2 }},
 		{"places changed", nil, 0, func(at func(int) *Container) { at(1).Fptr, at(2).Fptr = at(2).Fptr, at(1).Fptr }},
+		{"one of an impossible size", []int32{2}, 0, func(at func(int) *Container) { at(1).Fptr, at(1).ChunkSize = at(0).Fptr+20, 11 }},
 		{"an empty one", nil, 0, func(at func(int) *Container) { at(3).Fptr = at(0).Fptr + 50 }},
 	} {
 		for _, k := range kinds {
@@ -108,6 +109,9 @@ func TestManyFindings(t *testing.T) {
 				var fe *FormatError
 				if c.lost != (err != nil) || c.lost && (!errors.As(err, &fe) || !errors.Is(err, ErrCorrupt) || !slices.Contains(BadVars(err), id) ||
 					fe.Offset <= f.recordOffset(0, int(id)) || fe.Offset >= f.recordOffset(0, int(id)+1)) {
+					t.Errorf("variable %d: %v", id, err)
+				}
+				if c.lost && (id < maxFlaws) == strings.Contains(err.Error(), "as many here do") {
 					t.Errorf("variable %d: %v", id, err)
 				}
 			}

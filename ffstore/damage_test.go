@@ -167,6 +167,87 @@ func TestRebuildLeaves(t *testing.T) {
 	}
 }
 
+// TestRebuildFails: Rebuild fails, is cancelled or loses its power before each of its operations, or
+// the disk is full. The record is then whole, or not there, or the damaged one; the files of checkpoints
+// are as they were; and another Rebuild makes it.
+func TestRebuildFails(t *testing.T) {
+	eio := errors.New("input/output error")
+	m := mode{ranks: 2, diff: true}
+	for _, damaged := range []bool{false, true} {
+		base := vfs.NewMem()
+		m.steps(t, base, 1, 4)
+		name := "d/" + recordName
+		if damaged {
+			b := readAll(t, base, name)
+			b[20] ^= 1
+			writeAll(t, base, name, b)
+		} else {
+			base.Remove(name)
+		}
+		if err := base.SyncDir("d"); err != nil {
+			t.Fatal(err)
+		}
+		for _, how := range []string{"error", "cancelled", "power cut", "full disk"} {
+			failed, done := 0, false
+			for n := int64(1); !done; n++ {
+				mem := base.CrashClone(vfs.CrashOptions{})
+				ctx, cancel := context.WithCancel(context.Background())
+				ops, cut, closing := int64(0), mem, false
+				fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+					if op.Name != "" && strings.HasSuffix(op.Name, ".fti") && op.Kind.Changes() {
+						t.Errorf("%v", op)
+					}
+					if ops++; ops == n {
+						switch how {
+						case "error":
+							closing = op.Kind == vfs.OpClose // of what was only read
+							return eio
+						case "cancelled":
+							cancel()
+						case "power cut":
+							cut = mem.CrashClone(vfs.CrashOptions{})
+						}
+					}
+					return nil
+				})
+				if how == "full disk" {
+					mem.SetCapacity(max(1, mem.Used()+(n-1)*64))
+				}
+				_, _, err := Rebuild(ctx, "d", &RebuildOptions{FS: fsys, Workers: 1})
+				cancel()
+				done = ops < n
+				if how == "full disk" {
+					done = err == nil
+				}
+				if err != nil {
+					if failed++; how == "full disk" && !errors.Is(err, vfs.ErrNoSpace) || how == "cancelled" && !errors.Is(err, context.Canceled) {
+						t.Errorf("%s at %d: %v", how, n, err)
+					}
+				} else if how == "error" && !done && !closing {
+					t.Errorf("operation %d fails, and nobody is told", n)
+				}
+				if how == "power cut" && !done {
+					mem = cut
+				}
+				mem.SetCapacity(0)
+				rec, rerr := readRecord(mem, "d")
+				if rerr != nil && !damaged || rec == nil && rerr == nil && err == nil && (how != "power cut" || done) {
+					t.Fatalf("%s at %d: %v, and the record is %v, %v", how, n, err, rec, rerr)
+				}
+				if rec == nil {
+					if _, _, err := Rebuild(context.Background(), "d", &RebuildOptions{FS: mem}); err != nil {
+						t.Fatalf("%s at %d, again: %v", how, n, err)
+					}
+				}
+				m.holds(t, mem, 4)
+			}
+			if failed == 0 && how != "power cut" {
+				t.Errorf("%s: nothing failed", how)
+			}
+		}
+	}
+}
+
 // TestRebuildMeanwhile: where there are no locks, a record that appears or is replaced while the slots
 // are examined is not overwritten.
 func TestRebuildMeanwhile(t *testing.T) {

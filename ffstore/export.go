@@ -74,7 +74,10 @@ func exportRank(ctx context.Context, fsys vfs.FS, dir string, e *entry, rank int
 	}
 	defer func() {
 		if dst != nil {
-			err = errors.Join(err, dst.Close(), fsys.Remove(part))
+			err = errors.Join(err, dst.Close())
+		}
+		if err != nil {
+			fsys.Remove(part) //nolint:errcheck // it does not count, and the next one removes it
 		}
 	}()
 	buf := make([]byte, 1<<20)

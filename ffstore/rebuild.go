@@ -29,6 +29,8 @@ type RebuildOptions struct {
 // byte; why others do not count is told in left, one error each. Whether a checkpoint was
 // committed cannot be known any more: one that was cut short just before may come back, whole.
 //
+// An error of I/O, which says nothing of what is there, ends it before anything is written.
+//
 // A sound record is not replaced (ErrExist) without Force. A damaged one is kept with ".damaged"
 // behind its name. ErrMissing: no slot counts; then nothing is written. ErrInUse: a Store writes to
 // the directory (a DryRun does not look for one), or somebody has made a record meanwhile.
@@ -66,10 +68,11 @@ func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (list []Info, l
 		return nil, nil, err
 	}
 	for _, k := range slots {
-		if err := ctx.Err(); err != nil {
-			return nil, nil, err
-		}
 		if e, err := b.slot(ctx, k); err != nil {
+			// What cannot be read just now may be whole: without it the next checkpoint would overwrite it.
+			if !damage(err) {
+				return nil, left, fmt.Errorf("ffstore: slot %d: %w", k, err)
+			}
 			left = append(left, fmt.Errorf("ffstore: slot %d: %w", k, err))
 		} else {
 			b.found = append(b.found, *e)
@@ -131,23 +134,35 @@ func (b *rebuild) logged() error {
 	}
 	b.digs = map[rankSlot]*ffformat.Digests{}
 	for _, name := range logs {
-		f, err := b.FS.Open(name)
+		if err := b.log(name); err != nil && !errors.As(err, new(*FormatError)) {
+			return err
+		}
+	}
+	return nil
+}
+
+// log reads one side file.
+func (b *rebuild) log(name string) error {
+	f, err := b.FS.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	s, err := scanLog(f)
+	if err != nil {
+		return err
+	}
+	for k, l := range s.valid {
+		if k.rank != 0 {
+			continue
+		}
+		p, err := l.payload(f)
 		if err != nil {
-			continue // it is only a help
+			return err
 		}
-		if s, err := scanLog(f); err == nil {
-			for k, l := range s.valid {
-				if k.rank != 0 {
-					continue
-				}
-				if p, err := l.payload(f); err == nil {
-					if d, err := ffformat.UnmarshalDigests(p, name); err == nil {
-						b.digs[k] = d
-					}
-				}
-			}
+		if d, err := ffformat.UnmarshalDigests(p, name); err == nil {
+			b.digs[k] = d
 		}
-		f.Close()
 	}
 	return nil
 }
@@ -222,6 +237,9 @@ func (b *rebuild) file(ctx context.Context, k, rank int) (*ffformat.File, error)
 		return nil, err
 	}
 	for x := range ffformat.Check(ctx, f, size, name, &ffformat.CheckOptions{Workers: b.Workers}) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if x.Severity == ffformat.Error {
 			return nil, x.AsError()
 		}

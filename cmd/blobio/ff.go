@@ -197,12 +197,12 @@ func ffVarsFlag(cmd *cobra.Command, p *[]string, usage string) {
 
 // writeFF lets f write a file that appears under its name when it is whole. f may
 // leave the file out by returning false.
-func writeFF(ctx context.Context, name string, force, sync bool, f func(dst vfs.File) (bool, error)) (err error) {
+func writeFF(ctx context.Context, fsys vfs.FS, name string, force, sync bool, f func(dst vfs.File) (bool, error)) (err error) {
 	if err := ffFree(name, force); err != nil {
 		return err
 	}
 	hidden := filepath.Join(filepath.Dir(name), fmt.Sprintf(".%s.%08x.partial", filepath.Base(name), rand.Uint32()))
-	dst, err := vfs.OS.Create(hidden)
+	dst, err := fsys.Create(hidden)
 	if err != nil {
 		return err
 	}
@@ -210,7 +210,7 @@ func writeFF(ctx context.Context, name string, force, sync bool, f func(dst vfs.
 	defer func() {
 		if err != nil || !keep {
 			dst.Close()
-			os.Remove(hidden)
+			fsys.Remove(hidden)
 		}
 	}()
 	if keep, err = f(dst); err != nil || !keep {
@@ -227,11 +227,11 @@ func writeFF(ctx context.Context, name string, force, sync bool, f func(dst vfs.
 	if err = dst.Close(); err != nil {
 		return err
 	}
-	if err = vfs.OS.Rename(hidden, name); err != nil {
+	if err = fsys.Rename(hidden, name); err != nil {
 		return err
 	}
 	if sync {
-		return vfs.SyncParent(vfs.OS, name)
+		return vfs.SyncParent(fsys, name)
 	}
 	return nil
 }

@@ -118,7 +118,7 @@ func (f *ffRepairFlags) run(cmd *cobra.Command, e *env, in, out string) error {
 	if f.dry {
 		rep, err = ffformat.Repair(ctx, file, file.size, in, nil, o)
 	} else {
-		err = writeFF(ctx, out, f.force, !f.noSync, func(dst vfs.File) (bool, error) {
+		err = writeFF(ctx, vfs.OS, out, f.force, !f.noSync, func(dst vfs.File) (bool, error) {
 			rep, err = ffformat.Repair(ctx, file, file.size, in, dst, o)
 			return err == nil && rep.File != nil, err
 		})
