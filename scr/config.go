@@ -42,6 +42,9 @@ type Config struct {
 	// Strict makes Open fail with a *redset.LoneError where a scheme has too few failure groups. By default all
 	// ranks go on with SINGLE then, so that a run on fewer nodes can restart at all; Logger and Notes say so.
 	Strict bool
+	// NoCacheSync leaves out the syncs of the caches. A checkpoint then survives the death of processes, and of nodes as
+	// far as the redundancy goes, but not that all nodes lose their power at once. In memory there is no difference.
+	NoCacheSync bool
 	// NoSync leaves out the syncs of user files in the prefix directory.
 	NoSync bool
 	// Zstd compresses files on their way to the prefix directory. The reference cannot read them.

@@ -128,11 +128,11 @@ func (s *Session) candidate(ctx context.Context, d *cachedSet, tried map[string]
 }
 
 func (s *Session) choose(ctx context.Context, d *cachedSet, tried map[string]bool) (prefixdir.Entry, bool, error) {
-	x, rebuilt, _, err := s.prefix.LoadIndex()
+	x, rebuilt, found, err := s.prefix.LoadIndex()
 	if err != nil {
 		return prefixdir.Entry{}, false, err
 	}
-	if rebuilt {
+	if rebuilt && len(found) > 0 {
 		s.log.Warn("scr: the index was lost or damaged and is made again from the summaries")
 		if err := s.prefix.UpdateIndex(ctx, func(*prefixdir.Index) error { return nil }); err != nil {
 			return prefixdir.Entry{}, false, err

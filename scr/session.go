@@ -330,7 +330,11 @@ func (s *Session) join(ctx context.Context) error {
 			}
 		}
 	}
-	s.fs = vfs.NewBind(s.cfg.FS, binds)
+	under := s.cfg.FS
+	if s.cfg.NoCacheSync {
+		under = vfs.NoSync(under)
+	}
+	s.fs = vfs.NewBind(under, binds)
 	return nil
 }
 

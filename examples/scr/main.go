@@ -1,0 +1,227 @@
+// Command scr shows what package scr is for: a small solver of the heat equation is killed again and again, nodes with
+// their checkpoints are lost, and it still ends with the very bytes of a run that nobody disturbed.
+//
+//	go run ./examples/scr                          # ten kills, in a temporary directory
+//	go run ./examples/scr -kills 30 -seed 7 -dir /tmp/heat
+//
+// The ranks are goroutines of a process that is killed as a whole (SIGKILL, or its like); the nodes are directories. In
+// the end the prefix directory can be looked at with blobio scr index DIR/prefix, and each checkpoint in it with
+// blobio check DIR/prefix/step400/heat0: its files are blob datasets.
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"math/rand"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+func main() {
+	if err := story(os.Args[1:], os.Stdout); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return
+		}
+		fmt.Fprintln(os.Stderr, "scr:", err)
+		os.Exit(2)
+	}
+}
+
+// childEnv, if set, makes the process a run of the solver: its arguments, separated by newlines.
+const childEnv = "BLOBIO_EXAMPLE_SCR"
+
+type options struct {
+	dir                        string
+	ranks, cells, steps, every int
+	kills                      int
+	seed                       int64
+	pause                      time.Duration
+}
+
+func story(args []string, out *os.File) error {
+	if v, ok := os.LookupEnv(childEnv); ok {
+		return child(strings.Split(v, "\n"))
+	}
+	var o options
+	f := flag.NewFlagSet("scr", flag.ContinueOnError)
+	f.StringVar(&o.dir, "dir", "", "directory to work in (default: a temporary one, removed at the end)")
+	f.IntVar(&o.ranks, "ranks", 4, "ranks, each on a node of its own")
+	f.IntVar(&o.cells, "cells", 4096, "cells of each rank")
+	f.IntVar(&o.steps, "steps", 400, "steps to take")
+	f.IntVar(&o.every, "every", 10, "steps between checkpoints")
+	f.IntVar(&o.kills, "kills", 10, "how often to kill the run")
+	f.Int64Var(&o.seed, "seed", 1, "seed of the random numbers that say when and what")
+	f.DurationVar(&o.pause, "pause", 2*time.Millisecond, "pause after each step, so that there is time to be killed")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	if f.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", f.Arg(0))
+	}
+	if o.ranks < 2 || o.cells < 1 || o.steps < 1 || o.every < 1 || o.kills < 0 {
+		return fmt.Errorf("at least two ranks, and one of everything else")
+	}
+	if o.dir == "" {
+		dir, err := os.MkdirTemp("", "blobio-scr")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		o.dir = dir
+	}
+	return o.play(out)
+}
+
+// play runs the solver undisturbed, then disturbed, and compares.
+func (o *options) play(out *os.File) error {
+	say := func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) }
+	quiet := filepath.Join(o.dir, "undisturbed")
+	say("undisturbed run")
+	if err := o.solver(quiet, o.nodes(), nil).run(context.Background()); err != nil {
+		return err
+	}
+	want, err := os.ReadFile(filepath.Join(quiet, "result"))
+	if err != nil {
+		return err
+	}
+
+	rnd := rand.New(rand.NewSource(o.seed))
+	loud := filepath.Join(o.dir, "disturbed")
+	nodes, spare := o.nodes(), o.ranks
+	for run, kills := 1, 0; ; run++ {
+		v := o.solver(loud, nodes, nil)
+		after := time.Duration(0) // never
+		if kills < o.kills {
+			// Long enough to take some steps more, most of the time.
+			after = time.Duration(50+rnd.Intn(250)) * time.Millisecond
+		}
+		say("run %d on %s", run, strings.Join(nodes, " "))
+		killed, err := o.spawn(v, after, out)
+		if err != nil {
+			return err
+		}
+		if !killed {
+			done, err := v.done()
+			if err != nil {
+				return err
+			}
+			if done {
+				break
+			}
+			return fmt.Errorf("run %d ended without a result", run)
+		}
+		kills++
+		say("  killed after %v", after)
+		if rnd.Intn(2) == 0 {
+			i := rnd.Intn(len(nodes))
+			if err := os.RemoveAll(filepath.Join(loud, "nodes", nodes[i])); err != nil {
+				return err
+			}
+			say("  %s is lost with all that was on it; a spare node takes its place", nodes[i])
+			nodes[i] = fmt.Sprintf("node%d", spare)
+			spare++
+		}
+		if rnd.Intn(3) == 0 {
+			rnd.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
+			say("  the ranks are dealt out to the nodes anew")
+		}
+	}
+	got, err := os.ReadFile(filepath.Join(loud, "result"))
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(got, want) {
+		return fmt.Errorf("the result differs from that of the undisturbed run")
+	}
+	say("the result is that of the undisturbed run: %d cells, all %d bytes equal", o.ranks*o.cells, len(got))
+	return nil
+}
+
+func (o *options) nodes() []string {
+	var out []string
+	for i := range o.ranks {
+		out = append(out, fmt.Sprintf("node%d", i))
+	}
+	return out
+}
+
+func (o *options) solver(dir string, nodes []string, say func(string, ...any)) *solver {
+	if say == nil {
+		say = func(string, ...any) {}
+	}
+	return &solver{Dir: dir, Ranks: o.ranks, Cells: o.cells, Steps: o.steps, Every: o.every, Nodes: nodes, Pause: o.pause, Say: say}
+}
+
+// spawn runs the solver in a process of its own and kills it after a time (0: never).
+func (o *options) spawn(v *solver, after time.Duration, out *os.File) (killed bool, err error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return false, err
+	}
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), childEnv+"="+strings.Join([]string{v.Dir, fmt.Sprint(v.Ranks), fmt.Sprint(v.Cells), fmt.Sprint(v.Steps),
+		fmt.Sprint(v.Every), v.Pause.String(), strings.Join(v.Nodes, ",")}, "\n"))
+	cmd.Stdout, cmd.Stderr = out, os.Stderr
+	if err := cmd.Start(); err != nil {
+		return false, err
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	var alarm <-chan time.Time
+	if after > 0 {
+		alarm = time.After(after)
+	}
+	select {
+	case err := <-done:
+		return false, err
+	case <-alarm:
+	}
+	if err := cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return false, err
+	}
+	<-done
+	return true, nil
+}
+
+// child is a run of the solver.
+func child(args []string) error {
+	if len(args) != 7 {
+		return fmt.Errorf("%s has %d lines", childEnv, len(args))
+	}
+	v := &solver{Dir: args[0], Nodes: strings.Split(args[6], ",")}
+	for i, p := range []*int{&v.Ranks, &v.Cells, &v.Steps, &v.Every} {
+		if _, err := fmt.Sscan(args[i+1], p); err != nil {
+			return err
+		}
+	}
+	v.Log = slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}}))
+	var err error
+	if v.Pause, err = time.ParseDuration(args[5]); err != nil {
+		return err
+	}
+	last := ""
+	v.Say = func(format string, args ...any) {
+		line := fmt.Sprintf(format, args...)
+		if strings.HasPrefix(line, "at step") {
+			fmt.Println("  " + line)
+		}
+		last = line
+	}
+	err = v.run(context.Background())
+	if err == nil {
+		fmt.Printf("  %s; finished\n", last)
+	}
+	return err
+}
