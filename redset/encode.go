@@ -192,7 +192,7 @@ func (e *encoding) begin() error {
 		return err
 	}
 	e.temps = append(e.temps, name)
-	e.store.payOut, e.store.payOutOff = f, int64(len(b))
+	e.store.payOut, e.store.payOutOff = &output{File: f}, int64(len(b))
 	_, err = f.WriteAt(b, 0)
 	return err
 }

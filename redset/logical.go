@@ -147,6 +147,9 @@ func (l *logical) acquire(i int) (*handle, error) {
 	if err != nil {
 		return nil, err
 	}
+	if l.write {
+		f = &output{File: f}
+	}
 	h := &handle{f: f, refs: 1}
 	l.open[i] = h
 	return h, nil

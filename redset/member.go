@@ -157,11 +157,7 @@ func (m *member) prepare() error {
 		}
 		m.temps = append(m.temps, name)
 		m.store.out.parts[i].name = name + tempSuffix
-		err = f.Allocate(0, m.store.out.parts[i].size)
-		if err1 := f.Close(); err == nil {
-			err = err1
-		}
-		if err != nil {
+		if err := f.Close(); err != nil {
 			return err
 		}
 		m.rebuilt = append(m.rebuilt, name)
@@ -186,13 +182,10 @@ func (m *member) prepare() error {
 	if err != nil {
 		return err
 	}
-	m.store.payOut, m.store.payOutOff = f, int64(len(b))
+	m.store.payOut, m.store.payOutOff = &output{File: f}, int64(len(b))
 	m.rebuilt = append(m.rebuilt, name)
 	if m.store.pay != nil {
 		m.corrupt = append(m.corrupt, name)
-	}
-	if err := f.Allocate(0, int64(len(b))+m.r.lay.payload(m.rank)); err != nil {
-		return err
 	}
 	_, err = f.WriteAt(b, 0)
 	return err

@@ -1,10 +1,6 @@
 package redset
 
-import (
-	"sync"
-
-	"blobio/internal/vfs"
-)
+import "blobio/internal/vfs"
 
 // store is where the bytes of one member are: what is read, and what is being made.
 type store struct {
@@ -13,9 +9,8 @@ type store struct {
 	payOff int64    // where in it the payload begins
 
 	out       *logical // files being rebuilt; nil for none
-	payOut    vfs.File // the redundancy file being written; nil for none
+	payOut    *output  // the redundancy file being written; nil for none
 	payOutOff int64
-	mu        sync.Mutex // held while payOut is written to
 
 	closed bool
 }
@@ -34,10 +29,6 @@ func (s *store) write(e elem, at int64, b []byte) error {
 		if s.payOut == nil {
 			return nil
 		}
-		// Several workers write to one file: of Go's locks a waiter costs nothing, while a
-		// system that lets one writer at a time into a file may spin.
-		s.mu.Lock()
-		defer s.mu.Unlock()
 		_, err := s.payOut.WriteAt(b, s.payOutOff+e.off+at)
 		return err
 	}

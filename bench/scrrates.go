@@ -1,0 +1,484 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+	"blobio/redset"
+)
+
+// SCROptions of SCRRates. The zero value of a field means its default.
+type SCROptions struct {
+	Dir   string // where the files go; required
+	Size  int64  // bytes of the file of each rank, default 256 MiB
+	Ranks int    // default 4
+	Runs  int    // of each row, default 5; one before them does not count
+	Sync  bool   // the ranks sync what they write, in all jobs (for disks); redundancy files are synced always
+	Log   func(string)
+}
+
+// SCRRow is one scheme. Times are in seconds, of the same number of runs in turns: the write alone, the write
+// with the encode, the write with the floor, the rebuild, the copy.
+type SCRRow struct {
+	Scheme  string    `json:"scheme"`
+	Alone   []float64 `json:"write_seconds"`         // all ranks write their files, fresh
+	Both    []float64 `json:"write_encode_seconds"`  // the same, until encoded
+	Encode  []float64 `json:"encode_seconds"`        // of these, the encode
+	Floor   []float64 `json:"floor_seconds"`         // in place of the encode: the bytes it has to read and to write, and nothing else
+	Verify  []float64 `json:"verify_seconds"`        // a rebuild when nothing is lost
+	Rebuild []float64 `json:"rebuild_seconds"`       // of one rank that lost everything; all bytes of all ranks are verified meanwhile
+	Rest    []float64 `json:"rebuild_floor_seconds"` // the bytes that a rebuild which verifies all has to read and to write, and nothing else
+	Copy    []float64 `json:"copy_seconds"`          // of the file of one rank to a fresh file, by one goroutine
+	Mark    float64   `json:"mark"`                  // of Ratio
+	Real    float64   `json:"real_encode_rate"`      // of the real redset, bytes/s of original data; see realRedset
+	RealReb float64   `json:"real_rebuild_seconds"`  // of the real redset
+}
+
+// Ratio is the time from the first data write until encoded over that of the write alone.
+func (r *SCRRow) Ratio() float64 { return median(r.Both) / median(r.Alone) }
+
+// FloorRatio is Ratio of the floor.
+func (r *SCRRow) FloorRatio() float64 { return 1 + median(r.Floor)/median(r.Alone) }
+
+// RebuildRatio is the rate of the rebuild, in lost bytes, over that of the copy.
+func (r *SCRRow) RebuildRatio() float64 { return median(r.Copy) / median(r.Rebuild) }
+
+// RebuildFloor is RebuildRatio of the floor.
+func (r *SCRRow) RebuildFloor() float64 { return median(r.Copy) / median(r.Rest) }
+
+// SCRReport is what SCRRates found.
+type SCRReport struct {
+	Size   int64    `json:"size"` // bytes of each rank
+	Ranks  int      `json:"ranks"`
+	Cores  int      `json:"cores"`
+	Sync   bool     `json:"sync"`
+	Raw    float64  `json:"raw_write_seconds"` // of the bytes of all ranks, into one file, the best way
+	Read   float64  `json:"raw_read_seconds"`  // of as many bytes, into a buffer that stays in the cache
+	Memory float64  `json:"memory_copy_rate"`  // bytes/s, on all cores
+	Rows   []SCRRow `json:"rows"`
+}
+
+// realRedset are the figures of redset 0.4.0 with four processes of 256 MiB on memory storage, on a quiet machine of
+// this kind but another processor: bytes/s of original data, and seconds of the rebuild of one rank.
+var realRedset = map[redset.Scheme][2]float64{redset.XOR: {3540e6, 0.328}, redset.Partner: {2230e6, 0.346}, redset.RS: {1060e6, 0.883}}
+
+// scrSchemes are the schemes with their marks, in memory and synced.
+var scrSchemes = []struct {
+	o     redset.Options
+	name  string
+	marks [2]float64
+}{
+	{redset.Options{Scheme: redset.XOR}, "XOR", [2]float64{1.7, 1.5}},
+	{redset.Options{Scheme: redset.Partner}, "PARTNER", [2]float64{2.4, 2.3}},
+	{redset.Options{Scheme: redset.RS, K: 2}, "RS k=2", [2]float64{2.5, 2.3}},
+}
+
+// SCRRates measures the protection of files by redset: ranks in one process, one set. Each rank has data of
+// its own in memory and writes them in blocks of 1 MiB.
+func SCRRates(ctx context.Context, o SCROptions) (*SCRReport, error) {
+	if o.Size == 0 {
+		o.Size = 256 << 20
+	}
+	if o.Ranks == 0 {
+		o.Ranks = 4
+	}
+	if o.Runs == 0 {
+		o.Runs = 5
+	}
+	if o.Log == nil {
+		o.Log = func(string) {}
+	}
+	dir, err := os.MkdirTemp(o.Dir, "scrrates")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	b := &scrRates{o: o, dir: dir, rep: &SCRReport{Size: o.Size, Ranks: o.Ranks, Cores: runtime.GOMAXPROCS(0), Sync: o.Sync}}
+	rng := rand.NewChaCha8([32]byte{4})
+	for r := range o.Ranks {
+		v := make([]byte, o.Size)
+		rng.Read(v)
+		b.data = append(b.data, v)
+		if err := os.Mkdir(filepath.Join(dir, fmt.Sprint(r)), 0o777); err != nil {
+			return nil, err
+		}
+	}
+	if err := b.ceilings(); err != nil {
+		return nil, err
+	}
+	for _, s := range scrSchemes {
+		row := SCRRow{Scheme: s.name, Mark: s.marks[0], Real: realRedset[s.o.Scheme][0], RealReb: realRedset[s.o.Scheme][1]}
+		if o.Sync {
+			row.Mark = s.marks[1]
+		}
+		warm := min(1, o.Runs-1) // memory that was never used is slow to get
+		for run := range o.Runs + warm {
+			o.Log(fmt.Sprintf("%s %d", s.name, run))
+			if err := b.turn(ctx, s.o, &row); err != nil {
+				return nil, err
+			}
+			if run < warm {
+				row = SCRRow{Scheme: row.Scheme, Mark: row.Mark, Real: row.Real, RealReb: row.RealReb}
+			}
+		}
+		b.rep.Rows = append(b.rep.Rows, row)
+	}
+	return b.rep, nil
+}
+
+type scrRates struct {
+	o    SCROptions
+	rep  *SCRReport
+	dir  string
+	data [][]byte // by rank
+}
+
+func (b *scrRates) file(r int) string   { return filepath.Join(b.dir, fmt.Sprint(r), "data") }
+func (b *scrRates) prefix(r int) string { return filepath.Join(b.dir, fmt.Sprint(r), "rs.") }
+func (b *scrRates) extra(r int) string  { return filepath.Join(b.dir, fmt.Sprint(r), "floor") }
+
+// ceilings measures what the storage and the memory give.
+func (b *scrRates) ceilings() error {
+	var raw, read, mem []float64
+	total := b.o.Size * int64(b.o.Ranks)
+	for range b.o.Runs {
+		ceiling := WriteCeiling
+		if b.o.Sync {
+			ceiling = SyncCeiling
+		}
+		d, err := ceiling(b.dir, total, b.rep.Cores)
+		if err != nil {
+			return err
+		}
+		raw = append(raw, d.Seconds())
+		_ = os.Remove(b.file(0))
+		if err := b.write(0); err != nil {
+			return err
+		}
+		if d, err = ReadCeiling(b.file(0), b.rep.Cores); err != nil {
+			return err
+		}
+		read = append(read, d.Seconds()*float64(b.o.Ranks))
+		t, _ := seconds(func() error {
+			var wg sync.WaitGroup
+			for r := range b.rep.Cores {
+				wg.Go(func() { copy(b.data[r%b.o.Ranks], b.data[(r+1)%b.o.Ranks]) })
+			}
+			wg.Wait()
+			return nil
+		})
+		mem = append(mem, float64(b.o.Size)*float64(b.rep.Cores)/t)
+	}
+	b.rep.Raw, b.rep.Read, b.rep.Memory = median(raw), median(read), median(mem)
+	return nil
+}
+
+// write writes the file of a rank anew, as a solver does.
+func (b *scrRates) write(r int) error {
+	f, err := vfs.OS.Create(b.file(r))
+	if err != nil {
+		return err
+	}
+	const block = 1 << 20
+	for off := int64(0); off < b.o.Size && err == nil; off += block {
+		_, err = f.WriteAt(b.data[r][off:min(off+block, b.o.Size)], off)
+	}
+	if err == nil && b.o.Sync {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// clear removes everything.
+func (b *scrRates) clear(ctx context.Context, c comm.Comm) error {
+	names, err := filepath.Glob(filepath.Join(b.dir, fmt.Sprint(c.Rank()), "*"))
+	for _, name := range names {
+		if err == nil {
+			err = os.Remove(name)
+		}
+	}
+	if err == nil && c.Rank() == 0 {
+		runtime.GC()
+	}
+	if err == nil {
+		err = c.Barrier(ctx)
+	}
+	return err
+}
+
+// turn is one run of all jobs.
+func (b *scrRates) turn(ctx context.Context, o redset.Options, row *SCRRow) error {
+	return comm.Run(ctx, b.o.Ranks, &comm.Options{DeadlockAfter: -1}, func(ctx context.Context, c comm.Comm) error {
+		s, err := redset.New(ctx, c, o)
+		if err != nil {
+			return err
+		}
+		r := c.Rank()
+		var first, second time.Duration
+		// timed writes the data and runs f.
+		timed := func(f func() error) error {
+			if err := b.clear(ctx, c); err != nil {
+				return err
+			}
+			start := time.Now()
+			if err := b.write(r); err != nil {
+				return err
+			}
+			if err := c.Barrier(ctx); err != nil {
+				return err
+			}
+			first = time.Since(start)
+			if err := f(); err != nil {
+				return err
+			}
+			if err := c.Barrier(ctx); err != nil {
+				return err
+			}
+			second = time.Since(start) - first
+			return nil
+		}
+		note := func(to *[]float64, d time.Duration) {
+			if r == 0 {
+				*to = append(*to, d.Seconds())
+			}
+		}
+
+		if err := timed(func() error { return nil }); err != nil {
+			return err
+		}
+		note(&row.Alone, first)
+		parity := b.parity(o)
+		if err := timed(func() error { return b.floor(ctx, c, parity) }); err != nil {
+			return err
+		}
+		note(&row.Floor, second)
+		if err := timed(func() error { return s.Encode(ctx, vfs.OS, []string{b.file(r)}, b.prefix(r)) }); err != nil {
+			return err
+		}
+		note(&row.Both, first+second)
+		note(&row.Encode, second)
+		return b.rebuild(ctx, c, row, parity, note)
+	})
+}
+
+// parity is the size of the payload of a member.
+func (b *scrRates) parity(o redset.Options) int64 {
+	n := int64(b.o.Ranks)
+	switch o.Scheme {
+	case redset.XOR:
+		return (b.o.Size + n - 2) / (n - 1)
+	case redset.RS:
+		k := int64(o.K)
+		return (b.o.Size + n - k - 1) / (n - k) * k
+	}
+	return b.o.Size
+}
+
+// floor reads the files of all ranks, with as many goroutines as cores, and writes as many bytes as the parity has to fresh
+// files: what no encode that reads and writes files can be faster than.
+func (b *scrRates) floor(ctx context.Context, c comm.Comm, parity int64) error {
+	if r := c.Rank(); r < b.rep.Cores {
+		n := b.o.Ranks
+		for i := r; i < n; i += b.rep.Cores {
+			if err := b.stream(b.file(i), b.o.Size, b.extra(i), parity); err != nil {
+				return err
+			}
+		}
+	}
+	return c.Barrier(ctx)
+}
+
+// stream reads a file, and writes out bytes to a fresh one, evenly spread. Either may be nothing.
+func (b *scrRates) stream(in string, size int64, out string, parity int64) error {
+	const block = 64 << 10
+	var fi, fo vfs.File
+	var err error
+	if size > 0 {
+		if fi, err = vfs.OS.Open(in); err != nil {
+			return err
+		}
+		defer fi.Close()
+	}
+	if parity > 0 {
+		if fo, err = vfs.OS.Create(out); err != nil {
+			return err
+		}
+		defer fo.Close()
+	}
+	buf := make([]byte, block)
+	done := int64(0)
+	steps := (max(size, parity) + block - 1) / block
+	for i := range steps {
+		if lo, hi := size*i/steps, size*(i+1)/steps; hi > lo {
+			if _, err := fi.ReadAt(buf[:hi-lo], lo); err != nil {
+				return err
+			}
+		}
+		want := parity * (i + 1) / steps
+		for want-done >= block || i == steps-1 && done < want {
+			n := min(block, want-done)
+			if _, err := fo.WriteAt(buf[:n], done); err != nil {
+				return err
+			}
+			done += n
+		}
+	}
+	if fo != nil && b.o.Sync {
+		return fo.Sync()
+	}
+	return nil
+}
+
+// rebuild measures the loss of rank 1, after an encode.
+func (b *scrRates) rebuild(ctx context.Context, c comm.Comm, row *SCRRow, parity int64, note func(*[]float64, time.Duration)) error {
+	r := c.Rank()
+	timed := func(to *[]float64, lose bool, f func() error) error {
+		if lose && r == 1 {
+			names, _ := filepath.Glob(filepath.Join(b.dir, "1", "*"))
+			for _, name := range names {
+				if err := os.Remove(name); err != nil {
+					return err
+				}
+			}
+		}
+		if err := c.Barrier(ctx); err != nil {
+			return err
+		}
+		start := time.Now()
+		if err := f(); err != nil {
+			return err
+		}
+		if err := c.Barrier(ctx); err != nil {
+			return err
+		}
+		note(to, time.Since(start))
+		return nil
+	}
+	recover := func() error {
+		_, err := redset.Recover(ctx, c, vfs.OS, b.prefix(r), nil)
+		return err
+	}
+	if err := timed(&row.Verify, false, recover); err != nil {
+		return err
+	}
+	if err := timed(&row.Rebuild, true, recover); err != nil {
+		return err
+	}
+	data, err := filepath.Glob(b.prefix(r) + "*.grp_*.redset")
+	if err != nil || len(data) != 1 {
+		return fmt.Errorf("bench: rank %d has redundancy files %v (%v)", r, data, err)
+	}
+	all, err := c.Allgather(ctx, []byte(data[0]))
+	if err != nil {
+		return err
+	}
+	if err := timed(&row.Rest, true, func() error { return b.rebuildFloor(r, all, parity) }); err != nil {
+		return err
+	}
+	return timed(&row.Copy, true, func() error {
+		if r != 0 {
+			return nil
+		}
+		return b.copy(b.file(0), b.file(1))
+	})
+}
+
+// rebuildFloor reads the files and the parity of the ranks that are left, and writes as many bytes as one lost.
+func (b *scrRates) rebuildFloor(r int, redundancy [][]byte, parity int64) error {
+	if r >= b.rep.Cores {
+		return nil
+	}
+	type work struct {
+		in   string
+		size int64
+		out  string
+		n    int64
+	}
+	var list []work
+	share := (b.o.Size + parity) / int64(b.o.Ranks-1)
+	for i := range b.o.Ranks {
+		if i == 1 {
+			continue
+		}
+		list = append(list, work{b.file(i), b.o.Size, b.extra(i), share / 2}, work{string(redundancy[i]), parity, b.extra(i) + "2", share - share/2})
+	}
+	for i := r; i < len(list); i += b.rep.Cores {
+		w := list[i]
+		if err := b.stream(w.in, w.size, w.out, w.n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copy copies a file to a fresh one.
+func (b *scrRates) copy(from, to string) error {
+	in, err := vfs.OS.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := vfs.OS.Create(to)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	buf := make([]byte, 256<<10)
+	for off := int64(0); off < b.o.Size; off += int64(len(buf)) {
+		p := buf[:min(int64(len(buf)), b.o.Size-off)]
+		if _, err := in.ReadAt(p, off); err != nil {
+			return err
+		}
+		if _, err := out.WriteAt(p, off); err != nil {
+			return err
+		}
+	}
+	if b.o.Sync {
+		return out.Sync()
+	}
+	return nil
+}
+
+// Print writes the report as Markdown.
+func (r *SCRReport) Print(w io.Writer) error {
+	total := float64(r.Size) * float64(r.Ranks)
+	fmt.Fprintf(w, "%d ranks of %.0f MiB in one process, %d cores, data synced: %v. In the same run, MB/s: raw write %.0f, raw read %.0f, memory copy on all cores %.0f.\n\n",
+		r.Ranks, float64(r.Size)/(1<<20), r.Cores, r.Sync, total/r.Raw/1e6, total/r.Read/1e6, r.Memory/1e6)
+	ms := func(v []float64) string {
+		return fmt.Sprintf("%.0f (%.0f to %.0f)", median(v)*1e3, slices.Min(v)*1e3, slices.Max(v)*1e3)
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 1, ' ', 0)
+	fmt.Fprintln(t, "| scheme\t| write alone, ms\t| write and encode, ms\t| ratio\t| mark\t| ratio of the floor\t| encode, ms\t| floor, ms\t| encode, MB/s\t| real redset, MB/s\t|")
+	fmt.Fprintln(t, "|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|")
+	for i := range r.Rows {
+		x := &r.Rows[i]
+		fmt.Fprintf(t, "| %s\t| %s\t| %s\t| %.2f\t| %.1f\t| %.2f\t| %s\t| %s\t| %.0f\t| %.0f\t|\n", x.Scheme, ms(x.Alone), ms(x.Both), x.Ratio(), x.Mark,
+			x.FloorRatio(), ms(x.Encode), ms(x.Floor), total/median(x.Encode)/1e6, x.Real/1e6)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	fmt.Fprintln(t, "| rebuild of one rank\t| ms\t| lost MB/s\t| copy, MB/s\t| ratio\t| mark\t| ratio of the floor\t| floor, ms\t| nothing lost, ms\t| real redset, ms\t|")
+	fmt.Fprintln(t, "|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|")
+	for i := range r.Rows {
+		x := &r.Rows[i]
+		fmt.Fprintf(t, "| %s\t| %s\t| %.0f\t| %.0f\t| %.2f\t| 0.6\t| %.2f\t| %s\t| %s\t| %.0f\t|\n", x.Scheme, ms(x.Rebuild), float64(r.Size)/median(x.Rebuild)/1e6,
+			float64(r.Size)/median(x.Copy)/1e6, x.RebuildRatio(), x.RebuildFloor(), ms(x.Rest), ms(x.Verify), x.RealReb*1e3)
+	}
+	return t.Flush()
+}
