@@ -25,8 +25,12 @@
 //
 // # Order of a checkpoint
 //
-//  1. all ranks agree on id and time; rank 0 locks the directory, and sees that nobody else has committed
-//  2. the leader of each node notes in its side file that slot k is about to be written, and syncs it
+//  1. all ranks agree on id and time; rank 0 locks the directory (until Close), and sees that
+//     nobody else has committed; the first time of all it commits a record without checkpoints,
+//     before there is a slot: so files without a record mean that it was lost
+//  2. the leader of each node marks in the front of its side file, which is overwritten in place,
+//     that slot k is about to be written (its epoch, plus one: no older digests count any more),
+//     and syncs it
 //  3. every rank writes the changed blocks, then the metadata, and syncs its file; names
 //     of new files are synced
 //  4. the leaders append the digests and sync

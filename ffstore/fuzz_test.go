@@ -2,13 +2,16 @@ package ffstore
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"os"
 	"reflect"
+	"strings"
 	"testing"
 
+	"blobio/ffformat"
 	"blobio/internal/vfs"
 )
 
@@ -200,5 +203,102 @@ func TestDocument(t *testing.T) {
 	}
 	if len(r.Checkpoints) != 1 || r.Checkpoints[0].ID != 12 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestSideFileBytes: the side file has its fields where the tables of docs/format-fti-store.md have
+// them, and the tables are those.
+func TestSideFileBytes(t *testing.T) {
+	doc, err := os.ReadFile("../docs/format-fti-store.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mem := vfs.NewMem()
+	m := mode{ranks: 2, diff: true}
+	m.steps(t, mem, 1, 3) // the slots of checkpoints 1, 2, 3 are 0, 1, 0
+	b := readAll(t, mem, nodeLogName("d", 0))
+	le := binary.LittleEndian
+	type field struct {
+		off, n int
+		name   string
+		want   uint64
+	}
+	at := 0 // of the part that is looked at
+	look := func(part string, fields []field) {
+		t.Helper()
+		for _, f := range fields {
+			if row := fmt.Sprintf("| %d | %d | %s |", f.off, f.n, f.name); !strings.Contains(string(doc), row) {
+				t.Errorf("the document has no %q", row)
+			}
+			var p [8]byte
+			copy(p[:], b[at+f.off:at+f.off+f.n])
+			if got := le.Uint64(p[:]); got != f.want {
+				t.Errorf("%s: %s is %#x, want %#x", part, f.name, got, f.want)
+			}
+		}
+	}
+	text := func(s string) uint64 { var p [8]byte; copy(p[:], s); return le.Uint64(p[:]) }
+	look("front", []field{{0, 4, "magic", text("FFDL")}, {4, 4, "version", 1}, {268, 4, "CRC-32", uint64(crc32.ChecksumIEEE(b[:268]))}})
+	if row := "| 8 | 4 x 65 | epochs |"; !strings.Contains(string(doc), row) || 8+4*65 != 268 {
+		t.Errorf("the document has no %q", row)
+	}
+	for k := range 65 {
+		if e := le.Uint32(b[8+4*k:]); e != []uint32{2, 1, 0}[min(k, 2)] {
+			t.Errorf("epoch of slot %d is %d", k, e)
+		}
+	}
+	at = 272
+	for i := range 6 { // three checkpoints of two ranks
+		if len(b) < at+32 {
+			t.Fatalf("%d records", i)
+		}
+		n := int(le.Uint64(b[at+20:]))
+		crc := crc32.Update(crc32.ChecksumIEEE(b[at:at+28]), crc32.IEEETable, b[at+32:at+32+n])
+		look(fmt.Sprintf("record %d", i), []field{
+			{0, 4, "magic", text("FFDR")}, {4, 1, "slot", uint64([]int{0, 1, 0}[i/2])}, {8, 4, "rank", uint64(i % 2)}, {12, 4, "checkpoint id", uint64(1 + i/2)},
+			{16, 4, "epoch", uint64([]int{1, 1, 2}[i/2])}, {20, 8, "n", uint64(n)}, {28, 4, "CRC-32", uint64(crc)},
+		})
+		if !bytes.Equal(b[at+5:at+8], []byte{0, 0, 0}) || !strings.Contains(string(doc), "| 5 | 3 | | zeros |") || !strings.Contains(string(doc), "| 32 | n | payload |") {
+			t.Error("no zeros, or no such rows")
+		}
+		file := readAll(t, mem, FileName("d", 0, i%2))
+		f, err := ffformat.Decode(bytes.NewReader(file), int64(len(file)), "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		containers := 0
+		for _, bl := range f.Blocks {
+			containers += len(bl.Containers)
+		}
+		at += 32
+		if i >= 4 { // what slot 0 holds
+			look("payload", []field{
+				{0, 8, "magic", text("BLOBIOFD")}, {8, 4, "version", 1}, {12, 1, "hash of blocks", 0}, {13, 1, "hash of chunks", 0}, {16, 4, "block size", 512},
+				{20, 4, "checkpoint id", 3}, {24, 8, "timestamp", uint64(testTime.UnixNano() + 2)}, {48, 8, "containers", uint64(containers)},
+			})
+			sum, err := f.MetaSum()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(b[at+32:at+48], sum[:]) || !strings.Contains(string(doc), "| 32 | 16 | metadata |") {
+				t.Errorf("sum of the metadata %x, want %x", b[at+32:at+48], sum)
+			}
+			p := at + 56
+			for _, bl := range f.Blocks {
+				for _, c := range bl.Containers {
+					if le.Uint32(b[p:]) != uint32(c.ID) || le.Uint32(b[p+4:]) != uint32(c.ContainerID) || le.Uint64(b[p+8:]) != uint64(c.ChunkSize) || c.HasContent && !bytes.Equal(b[p+16:p+32], c.Hash[:]) {
+						t.Errorf("container %+v: %x", c, b[p:p+32])
+					}
+					p += 32 + 16*int((c.ChunkSize+511)/512)
+				}
+			}
+			if p+4 != at+n || le.Uint32(b[p:]) != crc32.ChecksumIEEE(b[at:p]) {
+				t.Errorf("containers end at %d, the payload at %d", p, at+n)
+			}
+		}
+		at += n
+	}
+	if at != len(b) {
+		t.Errorf("%d bytes behind the records", len(b)-at)
 	}
 }
