@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"blobio/internal/sharedtest"
+)
+
+// scrDo runs a verb of "blobio scr".
+func scrDo(t *testing.T, args ...string) result {
+	t.Helper()
+	var out, errs bytes.Buffer
+	e := &env{stdout: &out, stderr: &errs}
+	e.out = bufio.NewWriter(&out)
+	root := &cobra.Command{Use: "blobio", SilenceErrors: true, SilenceUsage: true}
+	root.AddCommand(newScrScan(e), newScrRebuild(e), newScrScavenge(e))
+	root.SetArgs(args)
+	err := root.ExecuteContext(t.Context())
+	e.out.Flush()
+	if err != nil {
+		return result{exitFailed, out.String(), err.Error()}
+	}
+	return result{e.code, out.String(), ""}
+}
+
+// scrCluster copies a real prefix directory and its nodes. It returns where they are.
+func scrCluster(t *testing.T) (prefix string, control func(node int) string) {
+	t.Helper()
+	from, to := sharedtest.Dir(t, "vectors", "scr", "xor_1_after_crash"), t.TempDir()
+	check(t, filepath.WalkDir(from, func(name string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, name)
+		if err != nil {
+			return err
+		}
+		if e.IsDir() {
+			return os.MkdirAll(filepath.Join(to, rel), 0o777)
+		}
+		b, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(to, rel), b, 0o666)
+	}))
+	return filepath.Join(to, "prefix"), func(node int) string {
+		return "/nodelocal/user1/scr.1145655=" + filepath.Join(to, fmt.Sprintf("nodes/node%d/user1/scr.1145655", node))
+	}
+}
+
+const scrWas = "--was=/p/lscratchb/user1/simulation123"
+
+// sums are the checksums of the files of rank 2 of checkpoint 4.
+func scrSums(t *testing.T, dir string) (all []uint32) {
+	t.Helper()
+	for i := range 2 {
+		b, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("rank_2.%d.ckpt", i)))
+		check(t, err)
+		all = append(all, crc32.ChecksumIEEE(b))
+	}
+	return all
+}
+
+func TestScrScavengeNodes(t *testing.T) {
+	prefix, control := scrCluster(t)
+	_, lost, _ := strings.Cut(control(2), "=")
+	want := fmt.Sprint(scrSums(t, filepath.Join(lost, "scr.dataset.4")))
+
+	if r := scrDo(t, "scan", prefix); r.code != exitGood || !strings.Contains(r.out, "nothing was scavenged") {
+		t.Fatalf("before: %+v", r)
+	}
+	for _, n := range []int{0, 1} {
+		if r := scrDo(t, "scavenge", "--id", "4", scrWas, "--control", control(n), prefix); r.code != exitGood || !strings.Contains(r.out, fmt.Sprintf("rank %d: 2 files", n)) {
+			t.Fatalf("node %d: %+v", n, r)
+		}
+	}
+	if r := scrDo(t, "rebuild", scrWas, prefix); r.code != exitFindings || !strings.Contains(r.out, "dataset 4 is not saved") {
+		t.Fatalf("two of four: %+v", r)
+	}
+	r := scrDo(t, "scan", scrWas, "--json", prefix)
+	var list struct{ Datasets []scrScanned }
+	if err := json.Unmarshal([]byte(r.out), &list); r.code != exitFindings || err != nil || len(list.Datasets) != 1 || len(list.Datasets[0].Missing) != 2 ||
+		list.Datasets[0].Missing[0].Rank != 2 || list.Datasets[0].Files != 4 || list.Datasets[0].Indexed {
+		t.Fatalf("scan: %v %+v", err, r)
+	}
+	if r := scrDo(t, "scavenge", "--id", "4", scrWas, "--json", "--control", control(3), prefix); r.code != exitGood || !strings.Contains(r.out, `"rank": 3`) {
+		t.Fatalf("node 3: %+v", r)
+	}
+	if r := scrDo(t, "rebuild", scrWas, "--no-index", prefix); r.code != exitGood || !strings.Contains(r.out, "is whole: 8 files of 4 ranks, 8.25 KiB; 2 rebuilt") {
+		t.Fatalf("rebuild: %+v", r)
+	}
+	if got := fmt.Sprint(scrSums(t, filepath.Join(prefix, "ckpt.4"))); got != want {
+		t.Fatalf("rebuilt %s, want %s", got, want)
+	}
+	if r := scrDo(t, "scan", scrWas, prefix); r.code != exitGood || !strings.Contains(r.out, "not in the index as complete") {
+		t.Fatalf("scan, not listed: %+v", r)
+	}
+	if r := scrDo(t, "rebuild", scrWas, "--current", "--id", "4", prefix); r.code != exitGood {
+		t.Fatalf("list: %+v", r)
+	}
+	if r := scrDo(t, "rebuild", scrWas, "--json", prefix); r.code != exitGood || !strings.Contains(r.out, `"safe": true`) {
+		t.Fatalf("again: %+v", r)
+	}
+	if r := scrDo(t, "scan", scrWas, "--tree", prefix); r.code != exitGood || !strings.Contains(r.out, "ckpt.4/rank_2.1.ckpt") {
+		t.Fatalf("tree: %+v", r)
+	}
+	if r := scrDo(t, "scavenge", "--id", "4", scrWas, "--control", control(3), prefix); r.code != exitGood || !strings.Contains(r.out, "complete in the prefix directory already") {
+		t.Fatalf("saved already: %+v", r)
+	}
+	// One byte changes on disk.
+	name := filepath.Join(prefix, "ckpt.4", "rank_0.0.ckpt")
+	b, err := os.ReadFile(name)
+	check(t, err)
+	b[99] ^= 1
+	check(t, os.WriteFile(name, b, 0o666))
+	if r := scrDo(t, "scan", scrWas, prefix); r.code != exitFindings || !strings.Contains(r.out, "missing: rank 0: ckpt.4/rank_0.0.ckpt is damaged") {
+		t.Fatalf("a flipped byte: %+v", r)
+	}
+	if r := scrDo(t, "scan", "--quick", scrWas, prefix); r.code != exitGood {
+		t.Fatalf("quick: %+v", r)
+	}
+}
+
+func TestScrScavengeAll(t *testing.T) {
+	prefix, control := scrCluster(t)
+	args := []string{"scavenge", scrWas, "--control", control(0), "--control", control(1), "--control", control(3), prefix}
+	if r := scrDo(t, args...); r.code != exitGood || !strings.Contains(r.out, "2 rebuilt") || !strings.Contains(r.out, "starts from ckpt.4") {
+		t.Fatalf("%+v", r)
+	}
+	if r := scrDo(t, args...); r.code != exitGood || !strings.Contains(r.out, "nothing to save") {
+		t.Fatalf("again: %+v", r)
+	}
+	prefix, control = scrCluster(t)
+	if r := scrDo(t, "scavenge", scrWas, "--json", "--control", control(0), prefix); r.code != exitFindings || !strings.Contains(r.out, `"current": "ckpt.3"`) || !strings.Contains(r.out, `"ok": false`) {
+		t.Fatalf("one node: %+v", r)
+	}
+}
+
+func TestScrSalvageUsage(t *testing.T) {
+	prefix := t.TempDir()
+	for _, args := range [][]string{
+		{"scan"}, {"scan", prefix, prefix}, {"scan", "--id", "-1", prefix}, {"scan", "--id", "3", prefix}, {"scan", filepath.Join(prefix, "none")},
+		{"rebuild", "--no-index", "--current", prefix}, {"scavenge", prefix}, {"scavenge", "--control", "=", prefix},
+		{"scavenge", "--control", filepath.Join(prefix, "none"), prefix}, {"scavenge", "--control", prefix, "--cache", "/x=/none/there", prefix},
+	} {
+		if r := scrDo(t, args...); r.code != exitFailed {
+			t.Errorf("%v: %+v", args, r)
+		}
+	}
+	if r := scrDo(t, "scavenge", "--control", prefix, prefix); r.code != exitGood || !strings.Contains(r.out, "nothing to save") {
+		t.Errorf("empty: %+v", r)
+	}
+}
