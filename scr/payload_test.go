@@ -1,0 +1,195 @@
+package scr
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"blobio/blob"
+	"blobio/cdf5"
+	"blobio/comm"
+	"blobio/decomp"
+	"blobio/ffformat"
+	"blobio/internal/vfs"
+	"blobio/scr/prefixdir"
+)
+
+// onDisk is a cluster in directories of the operating system.
+func onDisk(t *testing.T, nodes ...string) (*cluster, string) {
+	dir := t.TempDir()
+	cl := newCluster(t, nodes...)
+	cl.fs = vfs.OS
+	prefix := filepath.Join(dir, "prefix")
+	must(t, os.MkdirAll(prefix, 0o777))
+	cl.set("SCR_PREFIX", prefix, "SCR_CACHE_BASE", "/local", "SCR_CNTL_BASE", "/local")
+	cl.opts = func(c *Config) {
+		c.NodeRoot = filepath.Join(dir, "nodes", c.Node)
+		c.NoCacheSync = true
+	}
+	return cl, dir
+}
+
+// TestBlobDataset: a blob dataset is written where Route says, by the ranks of a node together. It is protected and
+// flushed like any file: a node is lost and it is whole again, and in the prefix directory it is an ordinary dataset.
+func TestBlobDataset(t *testing.T) {
+	const cells = 30 // of each rank
+	cl, dir := onDisk(t, "node0", "node1", "node2", "node3")
+	cl.set("SCR_FLUSH", "1")
+	value := func(i int) float64 { return float64(i) * 1.25 }
+	base := func(rank int) string { return fmt.Sprintf("step7/part%d", rank) }
+	route := func(s *Session, rank int) (string, error) {
+		name, err := s.Route(base(rank) + ".0000")
+		if err != nil {
+			return "", err
+		}
+		_, err = s.Route(base(rank) + ".manifest")
+		return strings.TrimSuffix(name, ".0000"), err
+	}
+	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+		if err := s.Start(ctx, "step7", Checkpoint); err != nil {
+			return err
+		}
+		name, err := route(s, rank)
+		if err != nil {
+			return err
+		}
+		schema := blob.NewSchema()
+		cell := schema.Dim("cell", 4*cells)
+		d := schema.Decomp(cell)
+		v := schema.Var("x", cdf5.Double, []blob.DimID{cell}, blob.Decomposed(d))
+		parts := []blob.Part{{Decomp: d, Runs: []decomp.Req{{Offset: int64(rank * cells), Length: cells}}}}
+		w, err := blob.Create(ctx, comm.Self(), name, schema, parts, nil)
+		if err != nil {
+			return err
+		}
+		data := make([]float64, cells)
+		for i := range data {
+			data[i] = value(rank*cells + i)
+		}
+		if err := blob.Put(w, v, 0, data); err != nil {
+			return err
+		}
+		if err := w.Close(ctx); err != nil {
+			return err
+		}
+		return s.Complete(ctx, true)
+	})
+	check := func(ctx context.Context, name string, rank int) {
+		t.Helper()
+		r, err := blob.Open(ctx, name, nil)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer r.Close()
+		got := make([]float64, cells)
+		if err := r.Read(ctx, "x", []int64{int64(rank * cells)}, []int64{cells}, got); err != nil {
+			t.Error(err)
+		}
+		for i, x := range got {
+			if x != value(rank*cells+i) {
+				t.Errorf("rank %d, cell %d: %v", rank, i, x)
+				break
+			}
+		}
+		for f := range blob.Check(ctx, name, nil) {
+			if f.Severity != blob.Note {
+				t.Errorf("%s: %+v", name, f)
+			}
+		}
+	}
+	for rank := range 4 {
+		check(context.Background(), filepath.Join(dir, "prefix", base(rank)), rank)
+	}
+	must(t, os.RemoveAll(filepath.Join(dir, "nodes", "node2")))
+	// The copies in the prefix directory are of no use now: it must come from the caches.
+	must(t, prefixdir.Open(vfs.OS, filepath.Join(dir, "prefix")).Delete(context.Background(), "step7"))
+	each(t, cl.on("node0", "node1", "node4", "node3"), func(ctx context.Context, s *Session, rank int) error {
+		if _, err := s.StartRestart(ctx); err != nil {
+			return err
+		}
+		name, err := route(s, rank)
+		if err != nil {
+			return err
+		}
+		check(ctx, name, rank)
+		return s.CompleteRestart(ctx, true)
+	})
+}
+
+// TestFTICheckpoint: the same of a checkpoint file of FTI-FF.
+func TestFTICheckpoint(t *testing.T) {
+	ctx := context.Background()
+	cl := fourNodes(t).set("SCR_FLUSH", "0")
+	vars := func(rank int) []ffformat.VarBuf {
+		return []ffformat.VarBuf{{ID: 1, Data: bytes.Repeat([]byte{byte(rank + 1)}, 3000)}, {ID: 7, Data: bytes.Repeat([]byte("heat"), 500+rank)}}
+	}
+	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+		if err := s.Start(ctx, "Ckpt1", Checkpoint); err != nil {
+			return err
+		}
+		name, err := s.Route(fmt.Sprintf("Ckpt1-Rank%d.fti", rank))
+		if err != nil {
+			return err
+		}
+		f, err := cl.fs.Create(name)
+		if err != nil {
+			return err
+		}
+		w, err := ffformat.NewWriter(nil)
+		if err != nil {
+			return err
+		}
+		u, err := w.Begin(f, ffformat.UpdateOptions{CkptID: 1, Timestamp: 1, Fresh: true})
+		if err != nil {
+			return err
+		}
+		if err := u.AddAll(ctx, vars(rank)); err != nil {
+			return err
+		}
+		if _, err := u.Finish(ctx); err != nil {
+			return err
+		}
+		if err := f.Close(); err != nil {
+			return err
+		}
+		return s.Complete(ctx, true)
+	})
+	cl.lose("node1")
+	each(t, cl.on("node0", "spare", "node2", "node3"), func(_ context.Context, s *Session, rank int) error {
+		if _, err := s.StartRestart(ctx); err != nil {
+			return err
+		}
+		name, err := s.Route(fmt.Sprintf("Ckpt1-Rank%d.fti", rank))
+		if err != nil {
+			return err
+		}
+		f, err := cl.fs.Open(name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		size, err := f.Size()
+		if err != nil {
+			return err
+		}
+		r, err := ffformat.NewReader(f, size, name, nil)
+		if err != nil {
+			return err
+		}
+		for _, v := range vars(rank) {
+			got := make([]byte, len(v.Data))
+			if err := r.ReadVar(ctx, v.ID, got); err != nil {
+				t.Error(err)
+			}
+			if !bytes.Equal(got, v.Data) {
+				t.Errorf("rank %d, variable %d: wrong bytes", rank, v.ID)
+			}
+		}
+		return s.CompleteRestart(ctx, true)
+	})
+}
