@@ -67,7 +67,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 }
 
 // lockTime is how long Serve waits for its predecessor, which may be ending.
-const lockTime = 2 * time.Second
+const lockTime = time.Second
 
 // server is the state of Serve.
 type server struct {

@@ -1,0 +1,262 @@
+package transfer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"blobio/internal/vfs"
+)
+
+// goroutines of this package that run, but for tests.
+func goroutines() string {
+	buf := make([]byte, 1<<20)
+	var out []string
+	for _, g := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
+		if strings.Contains(g, "transfer.(*Engine)") || strings.Contains(g, "transfer.(*batch)") || strings.Contains(g, "transfer.(*server)") {
+			out = append(out, g)
+		}
+	}
+	return strings.Join(out, "\n\n")
+}
+
+// noGoroutines fails the test if something of this package still runs. A goroutine that closed its channel may take a
+// moment to end.
+func noGoroutines(t testing.TB) {
+	t.Helper()
+	left := ""
+	for range 1000 {
+		if left = goroutines(); left == "" {
+			return
+		}
+		runtime.Gosched()
+		time.Sleep(time.Millisecond)
+	}
+	t.Errorf("still running:\n%s", left)
+}
+
+// A task that is cancelled at any block leaves whole files only, nothing else, and is resumed with what is missing.
+func TestCancelAndResume(t *testing.T) {
+	ctx := context.Background()
+	for stop := 1; stop < 30; stop++ {
+		mem := vfs.NewMem()
+		var jobs []Job
+		var data [][]byte
+		for i := range 5 {
+			b := noise(uint64(i), 20_000+i)
+			put(t, mem, fmt.Sprintf("/src/%d", i), b)
+			j := job(fmt.Sprintf("/src/%d", i), fmt.Sprintf("/dst/%d", i), b)
+			j.Compress = i == 3
+			if i == 4 {
+				j.HasCRC, j.Size = false, -1
+			}
+			jobs, data = append(jobs, j), append(data, b)
+		}
+		var task *Task
+		reached, ready := 0, make(chan struct{})
+		e := engine(t, Options{FS: mem, BufSize: 4096, Files: 1, Sync: true, Progress: func(int64) {
+			<-ready
+			if reached++; reached == stop {
+				task.Cancel()
+			}
+		}})
+		task = e.Start(ctx, jobs)
+		close(ready)
+		first, err := task.Wait(ctx)
+		if reached < stop {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n, total := task.Progress(); n != total || n != 100_010 {
+				t.Errorf("progress %d of %d", n, total)
+			}
+			return
+		}
+		if !errors.Is(err, context.Canceled) && !first[4].Done {
+			t.Errorf("cancelled: %v", err)
+		}
+		<-task.Done()
+		noTemps(t, mem, "/dst")
+		noGoroutines(t)
+		for i, j := range jobs {
+			if b, ok := content(t, mem, j); ok != first[i].Done || ok && !bytes.Equal(b, data[i]) {
+				t.Errorf("stopped at block %d: job %d: done %v, there %v", stop, i, first[i].Done, ok)
+			}
+		}
+		written := vfs.Count(mem)
+		again, err := engine(t, Options{FS: written, BufSize: 4096, Sync: true}).Start(ctx, jobs).Wait(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want int64
+		for i, r := range again {
+			if r.Skipped != first[i].Done {
+				t.Errorf("stopped at block %d: job %d: done %v, then skipped %v", stop, i, first[i].Done, r.Skipped)
+			}
+			if !r.Skipped {
+				want += r.Stored
+			} else if first[i].Stored != r.Stored || first[i].CRC != r.CRC || first[i].Size != r.Size {
+				t.Errorf("job %d: %+v, then %+v", i, first[i], r)
+			}
+		}
+		if n := written.Bytes(vfs.OpWrite); n != want {
+			t.Errorf("%d bytes written, missing were %d", n, want)
+		}
+	}
+	t.Error("the task has more blocks than expected")
+}
+
+// What only looks whole is copied again.
+func TestResumeDistrusts(t *testing.T) {
+	ctx := context.Background()
+	for name, spoil := range map[string]func(b []byte) []byte{
+		"flipped": func(b []byte) []byte { b[777] ^= 1; return b },
+		"short":   func(b []byte) []byte { return b[:len(b)-1] },
+		"long":    func(b []byte) []byte { return append(b, 0) },
+		"empty":   func(b []byte) []byte { return nil },
+	} {
+		for _, known := range []bool{true, false} {
+			for _, zst := range []bool{true, false} {
+				mem := vfs.NewMem()
+				data := noise(8, 10_000)
+				put(t, mem, "/f", data)
+				j := job("/f", "/g", data)
+				j.Compress = zst
+				if !known {
+					j.HasCRC, j.Size = false, -1
+				}
+				e := engine(t, Options{FS: mem})
+				if _, err := e.Copy(ctx, j); err != nil {
+					t.Fatal(err)
+				}
+				put(t, mem, "/g", spoil(get(t, mem, "/g")))
+				res, err := e.Start(ctx, []Job{j}).Wait(ctx)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if b, _ := content(t, mem, j); !bytes.Equal(b, data) {
+					t.Errorf("%s: not copied again", name)
+				}
+				// A byte after the end of a zstd stream changes nothing of the data, or is an error.
+				if res[0].Skipped {
+					t.Errorf("%s (zstd %v): taken for whole", name, zst)
+				}
+			}
+		}
+	}
+}
+
+func TestStartEndsWithContext(t *testing.T) {
+	mem := vfs.NewMem()
+	data := noise(5, 100_000)
+	put(t, mem, "/f", data)
+	c := stuckClock{make(chan struct{}, 1)}
+	ctx, cancel := context.WithCancel(context.Background())
+	task := engine(t, Options{FS: mem, Rate: 1000, Clock: c}).Start(ctx, []Job{job("/f", "/g", data)})
+	<-c.waiting
+	short, stop := context.WithCancel(context.Background())
+	stop()
+	if _, err := task.Wait(short); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	select {
+	case <-task.Done():
+		t.Error("Wait ended the task")
+	default:
+	}
+	cancel()
+	if _, err := task.Wait(context.Background()); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	noGoroutines(t)
+	noTemps(t, mem, "/")
+}
+
+// The first failure stops the rest.
+func TestFirstFailureStopsTheRest(t *testing.T) {
+	mem := vfs.NewMem()
+	var jobs []Job
+	for i := range 50 {
+		data := noise(uint64(i), 5000)
+		put(t, mem, fmt.Sprintf("/src/%d", i), data)
+		jobs = append(jobs, job(fmt.Sprintf("/src/%d", i), fmt.Sprintf("/dst/%d", i), data))
+	}
+	jobs[7].CRC ^= 1
+	res, err := engine(t, Options{FS: mem, Files: 3}).CopyAll(context.Background(), jobs)
+	var je *JobError
+	if !errors.As(err, &je) || je.Index != 7 || !errors.Is(err, ErrChecksum) || !strings.Contains(err.Error(), "/src/7") {
+		t.Fatal(err)
+	}
+	done := 0
+	for _, r := range res {
+		if r.Done {
+			done++
+		}
+	}
+	if done < 5 || done > 15 {
+		t.Errorf("%d files were copied", done)
+	}
+	noGoroutines(t)
+	noTemps(t, mem, "/dst")
+}
+
+func TestMeta(t *testing.T) {
+	mem := vfs.NewMem()
+	data := noise(1, 100)
+	put(t, mem, "/f", data)
+	at := time.Unix(1e9, 123)
+	if err := vfs.SetMeta(mem, "/f", vfs.Meta{Mode: vfs.ModeRegular | 0o440, Mtime: at, Atime: at}); err != nil {
+		t.Fatal(err)
+	}
+	for _, meta := range []bool{false, true} {
+		j := job("/f", "/g", data)
+		j.Meta = meta
+		if _, err := engine(t, Options{FS: mem, Sync: true}).Copy(context.Background(), j); err != nil {
+			t.Fatal(err)
+		}
+		m, err := vfs.MetaOf(mem, "/g")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if same := m.Mode == vfs.ModeRegular|0o440 && m.Mtime.Equal(at); same != meta {
+			t.Errorf("Meta %v: %o %v", meta, m.Mode, m.Mtime)
+		}
+	}
+}
+
+func TestSweep(t *testing.T) {
+	mem := vfs.NewMem()
+	data := noise(1, 10_000)
+	put(t, mem, "/src/f", data)
+	dead := vfs.FailFrom(mem, 8, errBoom)
+	if _, err := engine(t, Options{FS: dead, BufSize: 4096}).Copy(context.Background(), job("/src/f", "/dst/g", data)); err == nil {
+		t.Fatal("no error")
+	}
+	put(t, mem, "/dst/keep", data)
+	if n, err := Sweep(mem, "/dst", time.Now().Add(-time.Hour)); n != 0 || err != nil {
+		t.Error(n, err)
+	}
+	if n, err := Sweep(mem, "/dst", time.Now().Add(time.Hour)); n != 1 || err != nil {
+		t.Error(n, err)
+	}
+	noTemps(t, mem, "/dst")
+	if n, err := Sweep(mem, "/none", time.Now()); n != 0 || err != nil {
+		t.Error(n, err)
+	}
+	if _, err := mem.Stat("/dst/keep"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	for _, o := range []Options{{Files: -1}, {Files: 1025}, {BufSize: 1}, {BufSize: -1}, {Rate: -1}, {CPU: -1}} {
+		if _, err := New(o); !errors.Is(err, ErrUsage) {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+}
