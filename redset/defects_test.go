@@ -1,23 +1,109 @@
 package redset
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"math/bits"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"blobio/comm"
+	"blobio/internal/crccat"
 	"blobio/internal/sharedtest"
 	"blobio/internal/vfs"
 	"blobio/kvtree"
 )
 
-// TestTruncatedPayload: a redundancy file cut short is noticed before it is needed, and mended.
-func TestTruncatedPayload(t *testing.T) {
+// The numbers are those of the defects of the reference that concern redundancy files. Defect 1 is also in
+// TestFlippedByte and TestScattered, 6 in TestVectorsRecover, 13 in TestLosses.
+
+// TestDefect1SilentCorruption: a flipped byte in a surviving file is not spread into the file that is rebuilt
+// from it, and does not stay where it is; beyond the scheme it is an error that changes nothing.
+func TestDefect1SilentCorruption(t *testing.T) {
+	for _, o := range schemes {
+		for _, mode := range []string{"shared", "isolated"} {
+			cl := newCluster(t, o, even[:5])
+			if err := cl.encode("shared", cl.own); err != nil {
+				t.Fatal(err)
+			}
+			whole := fromMem(t, cl.fs, ".")
+			cl.lose(t, 1)
+			flip(t, cl.fs, "n2/f0", 100)
+			flip(t, cl.fs, "n3/f1", 300)
+			before := fromMem(t, cl.fs, ".")
+			reps, err := cl.recover(mode, cl.own)
+			got := fromMem(t, cl.fs, ".")
+			if err != nil {
+				var lost *LostError
+				if !as(err, &lost) {
+					t.Errorf("%s %s: error %v, want a LostError", o.label(), mode, err)
+				}
+				same(t, got, before)
+				continue
+			}
+			same(t, got, whole)
+			if len(reps[2].Corrupt) != 1 || reps[2].Corrupt[0].Name != "n2/f0" || len(reps[3].Corrupt) != 1 {
+				t.Errorf("%s %s: corrupt %v, %v", o.label(), mode, reps[2].Corrupt, reps[3].Corrupt)
+			}
+			if o.Scheme == XOR {
+				t.Errorf("%s: two losses were mended", mode)
+			}
+		}
+	}
+}
+
+// TestDataOnly: redundancy that nothing is rebuilt from is left alone if that is asked for, and data are not.
+func TestDataOnly(t *testing.T) {
+	for _, o := range []Options{{Scheme: Partner}, {Scheme: RS, K: 2}} {
+		for _, mode := range []string{"shared", "isolated"} {
+			cl := newCluster(t, o, even[:5])
+			if err := cl.encode("shared", cl.own); err != nil {
+				t.Fatal(err)
+			}
+			whole := fromMem(t, cl.fs, ".")
+			all, err := list(cl.fs, "n3/rs.")
+			if err != nil || len(all) != 1 {
+				t.Fatal(all, err)
+			}
+			flip(t, cl.fs, all[0].name, int64(len(whole[all[0].name])-1)) // n3 holds the copy of n2
+			flip(t, cl.fs, "n4/f0", 7)
+			only := func() error {
+				return cl.run(mode, func(ctx context.Context, c comm.Comm) error {
+					_, err := Recover(ctx, c, cl.fs, fmt.Sprintf("n%d/rs.", c.Rank()), &RecoverOptions{DataOnly: true})
+					return err
+				})
+			}
+			if err := only(); err != nil {
+				t.Fatal(err)
+			}
+			got := fromMem(t, cl.fs, ".")
+			if o.Scheme == Partner && bytes.Equal(got[all[0].name], whole[all[0].name]) {
+				t.Errorf("%s: a copy that nobody needed was mended", mode)
+			}
+			want := maps.Clone(whole)
+			delete(got, all[0].name)
+			delete(want, all[0].name)
+			same(t, got, want)
+			if _, err := cl.recover(mode, cl.own); err != nil {
+				t.Fatal(err)
+			}
+			same(t, fromMem(t, cl.fs, "."), whole)
+		}
+	}
+}
+
+// TestDefect4TruncatedPayload: a redundancy file cut short is noticed before it is needed, and mended.
+func TestDefect4TruncatedPayload(t *testing.T) {
 	for _, o := range schemes {
 		cl := newCluster(t, o, even[:5])
 		if err := cl.encode("shared", cl.own); err != nil {
@@ -47,8 +133,8 @@ func TestTruncatedPayload(t *testing.T) {
 	}
 }
 
-// TestTooFewGroups: a scheme that cannot work is an error that says so, or a downgrade that was asked for.
-func TestTooFewGroups(t *testing.T) {
+// TestDefect5TooFewGroups: a scheme that cannot work is an error that says so, or a downgrade that was asked for.
+func TestDefect5TooFewGroups(t *testing.T) {
 	for _, o := range []Options{{Scheme: XOR}, {Scheme: Partner}, {Scheme: RS}, {Scheme: Partner, Replicas: 3}} {
 		err := run(t, "shared", 4, func(ctx context.Context, c comm.Comm) error {
 			o := o
@@ -71,9 +157,9 @@ func TestTooFewGroups(t *testing.T) {
 	}
 }
 
-// TestRebuiltIsOriginal: what is rebuilt twice in sequence, of each member in turn, stays what it was,
+// TestDefect6RebuiltIsOriginal: what is rebuilt twice in sequence, of each member in turn, stays what it was,
 // headers included.
-func TestRebuiltIsOriginal(t *testing.T) {
+func TestDefect6RebuiltIsOriginal(t *testing.T) {
 	for _, o := range schemes {
 		cl := newCluster(t, o, uneven[:6])
 		if err := cl.encode("isolated", cl.own); err != nil {
@@ -95,6 +181,212 @@ func TestRebuiltIsOriginal(t *testing.T) {
 			if len(rep.Rebuilt) > 0 {
 				t.Errorf("%s: rebuilt without a loss: %v", o.label(), rep.Rebuilt)
 			}
+		}
+	}
+}
+
+// zeros is a file system whose one file has many bytes, all zero, that no memory holds.
+type zeros struct {
+	vfs.FS
+	size int64
+}
+
+type zeroFile struct {
+	vfs.File
+	size int64
+}
+
+type zeroInfo struct {
+	fs.FileInfo
+	size int64
+}
+
+func (z zeros) Stat(name string) (fs.FileInfo, error) {
+	st, err := z.FS.Stat(name)
+	if err == nil && name == "big" {
+		st = zeroInfo{st, z.size}
+	}
+	return st, err
+}
+
+func (z zeros) Open(name string) (vfs.File, error) {
+	f, err := z.FS.Open(name)
+	if err == nil && name == "big" {
+		f = zeroFile{f, z.size}
+	}
+	return f, err
+}
+
+func (z zeroInfo) Size() int64 { return z.size }
+
+func (z zeroFile) Size() (int64, error) { return z.size, nil }
+
+func (z zeroFile) ReadAt(b []byte, off int64) (int, error) {
+	n := min(int64(len(b)), max(z.size-off, 0))
+	clear(b[:n])
+	if n < int64(len(b)) {
+		return int(n), io.EOF
+	}
+	return int(n), nil
+}
+
+// TestDefect12Large: files over 4 GiB have right lengths and checksums, positions of chunks do not wrap, and a header
+// that would be too long for its checksum is an error.
+func TestDefect12Large(t *testing.T) {
+	const size = 1<<32 + 5
+	m := vfs.NewMem()
+	if err := vfs.WriteFile(m, "big", nil); err != nil {
+		t.Fatal(err)
+	}
+	fsys := zeros{m, size}
+	err := run(t, "shared", 1, func(ctx context.Context, c comm.Comm) error {
+		s, err := New(ctx, c, Options{Scheme: Single})
+		if err != nil {
+			return err
+		}
+		if err := s.Encode(ctx, fsys, []string{"big"}, "rs."); err != nil {
+			return err
+		}
+		if got, want := s.Sums()["big"], crccat.Zeros(size); got != want {
+			t.Errorf("checksum %#x, want %#x", got, want)
+		}
+		all, err := list(fsys, "rs.")
+		if err != nil || len(all) != 1 {
+			return fmt.Errorf("%v %w", all, err)
+		}
+		h, err := readHeader(fsys, all[0])
+		if err == nil && h.descs[0].size() != size {
+			t.Errorf("%d bytes, want %d", h.descs[0].size(), int64(size))
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+
+	const huge = 3 << 40
+	l := newLayout(RS, 2, [][]int64{{huge}, {huge + 1, huge}, {7}, {}, {huge}})
+	if want := int64((2*huge + 1 + 2) / 3); l.chunk != want || l.payload(3) != 2*want {
+		t.Errorf("chunk %d, payload %d, want %d", l.chunk, l.payload(3), want)
+	}
+	for c := range l.stripes() {
+		for _, e := range l.elems(c) {
+			if e.off < 0 || e.off%l.chunk != 0 || e.off > 2*l.chunk {
+				t.Errorf("stripe %d: %+v", c, e)
+			}
+		}
+	}
+
+	tr := kvtree.New()
+	put(tr, strings.Repeat("x", maxHeader), "FILE")
+	if _, err := encodeTree(tr); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("error %v, want ErrTooLarge", err)
+	}
+}
+
+// TestDefect13EveryMatrix: Reed-Solomon decodes from every choice of elements that are left, in any order.
+func TestDefect13EveryMatrix(t *testing.T) {
+	for _, nk := range [][2]int{{3, 1}, {4, 2}, {5, 3}, {6, 3}, {7, 5}} {
+		n, k := nk[0], nk[1]
+		l := newLayout(RS, k, make([][]int64, n))
+		full, err := rsMatrix(n, k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for c := range n {
+			es := l.elems(c)
+			d := l.dataPerStripe()
+			val := make([]byte, n) // one byte of each element
+			for x, e := range es {
+				if !e.parity {
+					val[x] = byte(37*x + 11*c + 1)
+					continue
+				}
+				for y, f := range es[:d] {
+					val[x] ^= gfMul(full[e.col][f.col], val[y])
+				}
+			}
+			for mask := range 1 << n {
+				if bits.OnesCount(uint(mask)) != d {
+					continue
+				}
+				var in, out []elem
+				var have [][]byte
+				var want []byte
+				for x, e := range es {
+					if mask>>x&1 != 0 {
+						in, have = append(in, e), append(have, []byte{val[x]})
+					} else {
+						out, want = append(out, e), append(want, val[x])
+					}
+				}
+				slices.Reverse(in)
+				slices.Reverse(have)
+				coder, err := newRSCoder(l, c, in, out)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := make([][]byte, len(out))
+				for i := range got {
+					got[i] = make([]byte, 1)
+				}
+				if err := coder.code(got, have); err != nil {
+					t.Fatal(err)
+				}
+				for i := range got {
+					if got[i][0] != want[i] {
+						t.Fatalf("n %d, k %d, stripe %d, mask %b: element %d is %d, want %d", n, k, c, mask, i, got[i][0], want[i])
+					}
+				}
+			}
+		}
+	}
+}
+
+// gfMul multiplies in GF(2^8) with polynomial 0x11D, bit by bit.
+func gfMul(a, b byte) byte {
+	p, x := 0, int(a)
+	for ; b > 0; b >>= 1 {
+		if b&1 != 0 {
+			p ^= x
+		}
+		if x <<= 1; x > 255 {
+			x ^= 0x11D
+		}
+	}
+	return byte(p)
+}
+
+// TestOutput: what fails while a file is synced in the background is an error later.
+func TestOutput(t *testing.T) {
+	for _, fail := range []bool{false, true} {
+		var syncs atomic.Int64
+		m := vfs.NewFault(vfs.NewMem(), func(op vfs.Op) error {
+			if op.Kind == vfs.OpSync && syncs.Add(1) == 1 && fail {
+				return errDied
+			}
+			return nil
+		})
+		f, err := m.Create("x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := &output{File: f}
+		b := make([]byte, 1<<20)
+		for i := range int64(syncEvery>>20) + 1 {
+			if _, err := o.WriteAt(b, i<<20); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err = o.Sync()
+		if n := syncs.Load(); n != 2 || errors.Is(err, errDied) != fail {
+			t.Errorf("%d syncs, error %v", n, err)
+		}
+		if err := o.Close(); errors.Is(err, errDied) != fail {
+			t.Errorf("close: %v", err)
+		}
+		if _, err := o.WriteAt(b, 0); !errors.Is(err, fs.ErrClosed) {
+			t.Errorf("write after close: %v", err)
 		}
 	}
 }

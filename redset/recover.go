@@ -20,6 +20,9 @@ type RecoverOptions struct {
 	// that name, below Root if it is relative; in generations A and B, which keep base names
 	// only, beside the redundancy file, or one directory up if that is in ".scr").
 	Map func(rank int, name string) string
+	// DataOnly leaves out reading redundancy that nothing is rebuilt from: corruption there stays until
+	// another Recover. The same on all ranks.
+	DataOnly bool
 }
 
 // Entry is a file of a world rank.
@@ -34,7 +37,7 @@ type Report struct {
 	Files   []Entry // the files protected
 	Rebuilt []Entry // made anew, redundancy files included
 	Corrupt []Entry // those of Rebuilt that were there, but not what their checksum or header says
-	// Verified: every byte of data and parity of the set was compared with a checksum. Sets made by the reference
+	// Verified: every byte of data and (without DataOnly) parity of the set was compared with a checksum. Sets made by the reference
 	// have none: of them only existence and sizes are known.
 	Verified bool
 	Sums     map[string]uint32 // CRC-32 (IEEE) of the files, by name; of sets with checksums
@@ -82,7 +85,7 @@ func Recover(ctx context.Context, c comm.Comm, fsys vfs.FS, prefix string, o *Re
 		return nil, verdict(ctx, c, err)
 	}
 	m := &member{r: r, fs: fsys, prefix: prefix, rank: p.rank}
-	r.locals = []*member{m}
+	r.locals, r.dataOnly = []*member{m}, o != nil && o.DataOnly
 	for _, f := range r.descs[p.rank].files {
 		m.paths = append(m.paths, o.path(r.descs[p.rank].place, prefix, f.name))
 	}
@@ -383,6 +386,7 @@ func offlineSet(fsys vfs.FS, prefix string, all []found, known map[int]place, o 
 	if err != nil {
 		return nil, err
 	}
+	r.dataOnly = o != nil && o.DataOnly
 	for rank, d := range r.descs {
 		m := &member{r: r, fs: fsys, prefix: prefix, rank: rank}
 		for _, f := range d.files {

@@ -16,6 +16,8 @@ type repair struct {
 	me     int       // member of this rank; -1 offline
 	locals []*member // those whose files are at hand: this one, or all
 
+	dataOnly bool // see RecoverOptions
+
 	place         // of any member
 	group   []int // world ranks
 	headers []*header
@@ -217,6 +219,9 @@ func (r *repair) plan() ([]*job, error) {
 			good = good[d:]
 		}
 		for _, e := range good { // what else is there is checked by those who have it
+			if r.dataOnly && e.parity {
+				continue
+			}
 			if !r.state[c][e.pos].read && r.lay.ofElem(r.sums, r.ext, c, e) != nil {
 				jobs = append(jobs, &job{c: c, worker: e.member, in: []elem{e}})
 			}
