@@ -1,0 +1,180 @@
+package transfer
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"blobio/internal/vfs"
+)
+
+// benchDir is a folder in memory, where there is one.
+func benchDir(b *testing.B) string {
+	b.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "transfer")
+	if err != nil {
+		return b.TempDir()
+	}
+	b.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// BenchmarkCopy: one file of 256 MiB in memory, beside a loop of read and write and nothing else, and beside io.Copy,
+// for which the kernel may copy by itself.
+func BenchmarkCopy(b *testing.B) {
+	const size = 256 << 20
+	dir := benchDir(b)
+	src, dst := filepath.Join(dir, "src"), filepath.Join(dir, "dst")
+	if err := os.WriteFile(src, noise(1, size), 0o666); err != nil {
+		b.Fatal(err)
+	}
+	for _, buf := range []int{1 << 20, 256 << 10} {
+		b.Run(fmt.Sprintf("Copy/%dk", buf>>10), func(b *testing.B) {
+			e := engine(b, Options{BufSize: buf})
+			b.SetBytes(size)
+			for b.Loop() {
+				if _, err := e.Copy(context.Background(), Job{Src: src, Dst: dst, Size: size}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("plain/%dk", buf>>10), func(b *testing.B) {
+			p := make([]byte, buf)
+			b.SetBytes(size)
+			for b.Loop() {
+				if err := plainCopy(src, dst, p); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	b.Run("io.Copy", func(b *testing.B) {
+		b.SetBytes(size)
+		for b.Loop() {
+			if err := ioCopy(src, dst); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("Check", func(b *testing.B) {
+		e := engine(b, Options{})
+		b.SetBytes(size)
+		for b.Loop() {
+			if _, err := e.Check(context.Background(), Job{Src: src, Size: size}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// plainCopy is a copy to a new file under another name, renamed.
+func plainCopy(src, dst string, p []byte) error {
+	in, err := os.Open(src)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.Create(dst + ".new")
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	for {
+		n, err := in.Read(p)
+		if err == io.EOF {
+			return os.Rename(dst+".new", dst)
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := out.Write(p[:n]); err != nil {
+			return err
+		}
+	}
+}
+
+func ioCopy(src, dst string) error {
+	in, err := os.Open(src)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.Create(dst + ".new")
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	if _, err := io.Copy(out, in); err != nil {
+		return err
+	}
+	return os.Rename(dst+".new", dst)
+}
+
+// BenchmarkCopyAll: many files, each for itself and in containers of 64 MiB.
+func BenchmarkCopyAll(b *testing.B) {
+	const count, size = 256, 64 << 10
+	dir := benchDir(b)
+	var jobs, packed []Job
+	files := make([]FileSize, count)
+	for i := range files {
+		name := filepath.Join(dir, "src", fmt.Sprint(i))
+		put(b, vfs.OS, name, noise(uint64(i), size))
+		files[i].Size = size
+		jobs = append(jobs, Job{Src: name, Dst: filepath.Join(dir, "dst", fmt.Sprint(i)), Size: size})
+	}
+	segs, err := Containers(64<<20, [][]FileSize{files})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i, j := range jobs {
+		j.Out = segs[0][i]
+		for k := range j.Out {
+			j.Out[k].File = filepath.Join(dir, j.Out[k].File)
+		}
+		packed = append(packed, j)
+	}
+	for _, x := range []struct {
+		name string
+		jobs []Job
+	}{{"files", jobs}, {"containers", packed}} {
+		b.Run(x.name, func(b *testing.B) {
+			e := engine(b, Options{Sync: true})
+			b.SetBytes(count * size)
+			for b.Loop() {
+				if _, err := e.CopyAll(context.Background(), x.jobs); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkZstd(b *testing.B) {
+	const size = 64 << 20
+	dir := benchDir(b)
+	src, zst, back := filepath.Join(dir, "src"), filepath.Join(dir, "src.zst"), filepath.Join(dir, "back")
+	data := noise(1, size)
+	for i := range data {
+		data[i] &= 15
+	}
+	if err := os.WriteFile(src, data, 0o666); err != nil {
+		b.Fatal(err)
+	}
+	e := engine(b, Options{})
+	for _, x := range []struct {
+		name string
+		job  Job
+	}{{"compress", Job{Src: src, Dst: zst, Size: size, Compress: true}}, {"expand", Job{Src: zst, Dst: back, Size: size, Expand: true}}} {
+		b.Run(x.name, func(b *testing.B) {
+			b.SetBytes(size)
+			for b.Loop() {
+				if _, err := e.Copy(context.Background(), x.job); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
