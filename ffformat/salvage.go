@@ -29,6 +29,9 @@ func (d *decoder) salvage(f *File, cause error) (*File, error) {
 		return nil, err
 	}
 	if g == nil {
+		if cause == nil && d.size == 0 {
+			cause = d.err(-1, "", ErrNotFormat, "the file is empty")
+		}
 		if cause == nil {
 			cause = d.err(-1, "file block", ErrNotFormat, "no layout's file block has its hash (A and B: at 0, C0 to F: at the end), "+
 				"and no chunk records are in the last %d bytes: another format, or torn before the metadata were written", min(d.size, maxScan))

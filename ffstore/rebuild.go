@@ -67,6 +67,9 @@ func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (list []Info, l
 	if err != nil {
 		return nil, nil, err
 	}
+	if len(slots) == 0 {
+		return nil, nil, fmt.Errorf("ffstore: %s: there are no slots in it, this is no store of checkpoints: %w", dir, ErrMissing)
+	}
 	for _, k := range slots {
 		if e, err := b.slot(ctx, k); err != nil {
 			// What cannot be read just now may be whole: without it the next checkpoint would overwrite it.

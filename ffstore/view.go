@@ -29,7 +29,7 @@ func OpenView(dir string, fsys vfs.FS) (*View, error) {
 			return nil, err
 		}
 		if slots, err := slotDirs(fsys, dir); err == nil && len(slots) > 0 {
-			return nil, formatErr(filepath.Join(dir, recordName), -1, "", ErrNotCommitted, "there are slots, but no commit record: nothing was ever committed, or it is lost (Rebuild)")
+			return nil, formatErr(filepath.Join(dir, recordName), -1, "", ErrNotCommitted, "there are slots, but no commit record: it is lost (Rebuild makes one), or nothing was ever committed")
 		}
 		return nil, formatErr(dir, -1, "", ErrNotFormat, "no store of checkpoints: there is no file %q", recordName)
 	}
@@ -38,6 +38,9 @@ func OpenView(dir string, fsys vfs.FS) (*View, error) {
 	}
 	return &View{fsys, dir, rec}, nil
 }
+
+// IsRecord says whether a name, such as that of a FormatError, is that of a commit record.
+func IsRecord(name string) bool { return filepath.Base(name) == recordName }
 
 // IsStore says whether a directory looks like a store.
 func IsStore(dir string, fsys vfs.FS) bool {

@@ -79,10 +79,8 @@ func hint(cmd *cobra.Command, err error) string {
 		return h.hint
 	case errors.Is(err, blob.ErrExist) && has("force"):
 		return "--force replaces it"
-	case inFF(cmd) && isFormatError(err):
-		if cmd.Name() != "check" && cmd.Name() != "repair" && !errors.Is(err, blob.ErrNotFormat) {
-			return "blobio ff check lists everything that is wrong, ff repair saves what is good"
-		}
+	case inFF(cmd) && (isFormatError(err) || errors.Is(err, blob.ErrMissing) || errors.Is(err, blob.ErrNotCommitted)):
+		return ffHint(cmd, err)
 	case errors.Is(err, blob.ErrMissing) && has("allow-missing"):
 		return "--allow-missing reads the rest; what is lost reads as fill values"
 	case errors.Is(err, blob.ErrMissing):

@@ -468,6 +468,7 @@ func TestFFWrongFiles(t *testing.T) {
 		bad(t, exitFailed, "no such file", append([]string{"ff", verb, filepath.Join(dir, "nix")}, args...)...)
 		bad(t, exitFailed, "unknown flag", append([]string{"ff", verb, "--nix", nc}, args...)...)
 	}
+	bad(t, exitFailed, "the file is empty", "ff", "ls", empty)
 	bad(t, exitFindings, "", "ff", "check", nc)
 	bad(t, exitFailed, "is a directory", "ff", "dump", dir)
 	bad(t, exitFailed, `unknown command "lss"`, "ff", "lss")

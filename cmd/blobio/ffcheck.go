@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/ffformat"
+	"blobio/ffstore"
 )
 
 type ffCheckFlags struct {
@@ -165,4 +166,10 @@ func (f *ffCheckFlags) print(e *env, c *ffChecked) {
 		verdict += "; data not read"
 	}
 	fmt.Fprintf(e.out, "%s: %s\n", c.Path, verdict)
+	for _, x := range c.Findings {
+		if x.Severity == ffformat.Error && ffstore.IsRecord(x.File) {
+			fmt.Fprintf(e.out, "%s: %s\n", c.Path, ffRebuildHint)
+			return
+		}
+	}
 }

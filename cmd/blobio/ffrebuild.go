@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -31,6 +32,12 @@ JSON: {store, written, checkpoints: [...], left: [...]}.`,
   blobio ff rebuild store`,
 		Args: exactArgs(1, "a store"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.Workers < 0 {
+				return usagef("--workers %d, want a positive number", o.Workers)
+			}
+			if info, err := os.Stat(args[0]); err == nil && !info.IsDir() {
+				return fmt.Errorf("%s is a file, want the directory of a store", args[0])
+			}
 			list, left, err := ffstore.Rebuild(cmd.Context(), args[0], &o)
 			if err != nil {
 				if errors.Is(err, ffstore.ErrExist) {

@@ -39,8 +39,10 @@ func TestFFRebuild(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "checkpoints")); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, errs := do("ff", "ls", dir); code != exitFailed {
-		t.Errorf("ls without a record: %d %s", code, errs)
+	for _, verb := range []string{"ls", "check", "dump"} {
+		if code, out, errs := do("ff", verb, dir); code != exitFailed || !strings.Contains(errs, "blobio ff rebuild makes") {
+			t.Errorf("%s without a record: %d %s%s", verb, code, out, errs)
+		}
 	}
 	if code, out, errs := do("ff", "rebuild", "-n", dir); code > exitFindings || !strings.Contains(out, "checkpoint 2") || !strings.Contains(out, "nothing was written") {
 		t.Errorf("dry: %d %s%s", code, out, errs)
@@ -51,7 +53,23 @@ func TestFFRebuild(t *testing.T) {
 	if code, out, errs := do("ff", "check", dir); code != exitGood {
 		t.Errorf("check: %d %s%s", code, out, errs)
 	}
-	if code, _, _ := do("ff", "rebuild", t.TempDir()); code != exitFailed {
-		t.Errorf("an empty directory: %d", code)
+	if code, _, errs := do("ff", "rebuild", t.TempDir()); code != exitFailed || !strings.Contains(errs, "no store of checkpoints") || strings.Contains(errs, "blobio check") {
+		t.Errorf("an empty directory: %d %s", code, errs)
+	}
+	record := filepath.Join(dir, "checkpoints")
+	if code, _, errs := do("ff", "rebuild", record); code != exitFailed || !strings.Contains(errs, "want the directory of a store") {
+		t.Errorf("a file: %d %s", code, errs)
+	}
+	if code, _, errs := do("ff", "rebuild", "--workers", "-1", dir); code != exitFailed || !strings.Contains(errs, "--workers") {
+		t.Errorf("negative workers: %d %s", code, errs)
+	}
+	if err := os.WriteFile(record, []byte("nonsense\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, errs := do("ff", "ls", dir); code != exitFailed || !strings.Contains(errs, "blobio ff rebuild makes") {
+		t.Errorf("ls with a damaged record: %d %s%s", code, out, errs)
+	}
+	if code, out, errs := do("ff", "check", dir); code != exitFindings || !strings.Contains(out, "blobio ff rebuild makes") {
+		t.Errorf("check with a damaged record: %d %s%s", code, out, errs)
 	}
 }
