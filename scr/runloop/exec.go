@@ -23,7 +23,13 @@ func RunCommand(ctx context.Context, argv []string) ([]byte, error) {
 	}
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	ownGroup(cmd)
-	cmd.Cancel = func() error { endGroup(cmd.Process, true); return nil } // called before it is reaped
+	cmd.Cancel = func() error {
+		if err := stillOurs(cmd.Process); err != nil {
+			return err
+		}
+		endGroup(cmd.Process, true)
+		return nil
+	}
 	cmd.WaitDelay = time.Second
 	var errs bytes.Buffer
 	cmd.Stderr = &errs

@@ -1,0 +1,103 @@
+package runloop
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"blobio/internal/vfs"
+	"blobio/scr/config"
+)
+
+// DirCheck is what was seen of a directory. What is wrong is "" where all is well.
+type DirCheck struct {
+	Dir      string `json:"dir"`
+	Want     int64  `json:"want"`     // bytes that it should have, 0: not said
+	Total    int64  `json:"total"`    // bytes of its file system, -1: not known
+	Free     int64  `json:"free"`     // bytes free there for users, -1: not known
+	List     string `json:"list"`     // why it cannot be listed
+	Capacity string `json:"capacity"` // why it is too small
+	Write    string `json:"write"`    // why a file cannot be made, written, read and removed
+}
+
+// Err is nil if nothing is wrong, else what is wrong first.
+func (d DirCheck) Err() error {
+	for _, s := range []string{d.List, d.Capacity, d.Write} {
+		if s != "" {
+			return fmt.Errorf("%s: %s", d.Dir, s)
+		}
+	}
+	return nil
+}
+
+// Statfs tells the size of a file system, and what users may still write, in bytes.
+type Statfs func(dir string) (total, free int64, err error)
+
+// CheckDir looks at a directory of this node: list it, compare the size of its
+// file system with what is wanted (or, with free, what is free there), then
+// make, write, read and remove a file. space nil is the operating system's.
+func CheckDir(fsys vfs.FS, space Statfs, c config.Capacity, free bool) DirCheck {
+	if space == nil {
+		space = statfs
+	}
+	d := DirCheck{Dir: c.Dir, Want: c.Bytes, Total: -1, Free: -1}
+	if info, err := fsys.Stat(c.Dir); err != nil {
+		d.List = reason(err)
+		return d
+	} else if !info.IsDir() {
+		d.List = "not a directory"
+		return d
+	}
+	if _, err := fsys.ReadDir(c.Dir); err != nil {
+		d.List = "cannot be listed: " + reason(err)
+	}
+	total, left, err := space(c.Dir)
+	have, what := total, "the file system has"
+	if free {
+		have, what = left, "free are"
+	}
+	switch {
+	case err == nil:
+		d.Total, d.Free = total, left
+		if have < c.Bytes {
+			d.Capacity = fmt.Sprintf("%s %d bytes, want %d", what, have, c.Bytes)
+		}
+	case c.Bytes > 0:
+		d.Capacity = "size not known: " + reason(err)
+	}
+	if err := tryWrite(fsys, c.Dir); err != nil {
+		d.Write = reason(err)
+	}
+	return d
+}
+
+// tryWrite makes, writes, reads and removes a file.
+func tryWrite(fsys vfs.FS, dir string) (err error) {
+	text := []byte("blobio node test\n")
+	name := filepath.Join(dir, fmt.Sprintf(".blobio.nodetest.%d", os.Getpid()))
+	fsys.Remove(name) // of an earlier test that was ended
+	if err := vfs.WriteFile(fsys, name, text); err != nil {
+		return fmt.Errorf("a file cannot be written: %w", err)
+	}
+	got, err := vfs.ReadFile(fsys, name, 1<<10)
+	if rerr := fsys.Remove(name); rerr != nil {
+		return fmt.Errorf("a file cannot be removed: %w", rerr)
+	}
+	if err != nil {
+		return fmt.Errorf("a file cannot be read: %w", err)
+	}
+	if string(got) != string(text) {
+		return errors.New("a file reads other bytes than were written")
+	}
+	return nil
+}
+
+// reason is an error without the name of the file, which stands beside it.
+func reason(err error) string {
+	var p *os.PathError
+	if errors.As(err, &p) && err == error(p) {
+		return p.Err.Error()
+	}
+	return err.Error()
+}

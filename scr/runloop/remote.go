@@ -1,0 +1,123 @@
+package runloop
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"blobio/internal/vfs"
+	"blobio/scr/config"
+)
+
+// Remote does something on a node.
+type Remote interface {
+	Name() string
+	// Echo runs a command that only prints something.
+	Echo(ctx context.Context, node string) error
+	// CheckDirs is CheckDir on the node. The error says that it could not be done.
+	CheckDirs(ctx context.Context, node string, dirs []config.Capacity, free bool) ([]DirCheck, error)
+}
+
+// Shell reaches nodes by a command: ssh, srun, or the like.
+type Shell struct {
+	// Argv is in front of each command; "{node}" in it is replaced: ssh -o BatchMode=yes {node}.
+	Argv []string
+	// Blobio is how blobio is called on a node; nil: blobio.
+	Blobio []string
+	Exec   Exec // nil: RunCommand
+}
+
+// SSH is the usual Shell.
+func SSH() *Shell { return &Shell{Argv: []string{"ssh", "-o", "BatchMode=yes", "{node}"}} }
+
+// Srun reaches nodes of an allocation of Slurm.
+func Srun() *Shell {
+	return &Shell{Argv: []string{"srun", "--overlap", "--nodes=1", "--ntasks=1", "--nodelist={node}"}}
+}
+
+// Name implements Remote.
+func (s *Shell) Name() string { return s.Argv[0] }
+
+// Run runs a command on a node.
+func (s *Shell) Run(ctx context.Context, node string, args ...string) ([]byte, error) {
+	var argv []string
+	for _, a := range s.Argv {
+		argv = append(argv, strings.ReplaceAll(a, "{node}", node))
+	}
+	run := s.Exec
+	if run == nil {
+		run = RunCommand
+	}
+	return run(ctx, append(argv, args...))
+}
+
+// Echo implements Remote.
+func (s *Shell) Echo(ctx context.Context, node string) error {
+	out, err := s.Run(ctx, node, "echo", "up")
+	if err == nil && !bytes.Contains(out, []byte("up")) {
+		err = fmt.Errorf("echo up prints %q", out)
+	}
+	return err
+}
+
+// CheckDirs implements Remote: blobio scr check-node --json on the node.
+func (s *Shell) CheckDirs(ctx context.Context, node string, dirs []config.Capacity, free bool) ([]DirCheck, error) {
+	args := s.Blobio
+	if args == nil {
+		args = []string{"blobio"}
+	}
+	args = append(args[:len(args):len(args)], "scr", "check-node", "--json", "--free="+strconv.FormatBool(free))
+	for _, d := range dirs {
+		args = append(args, "--dir", d.Dir+"="+strconv.FormatInt(d.Bytes, 10))
+	}
+	out, err := s.Run(ctx, node, args...)
+	var got struct {
+		Dirs []DirCheck `json:"dirs"`
+	}
+	if jerr := json.Unmarshal(out, &got); jerr == nil && len(got.Dirs) == len(dirs) {
+		return got.Dirs, nil // exit code 1 says that there are findings; they are in here
+	}
+	if err == nil {
+		err = fmt.Errorf("blobio scr check-node prints %q", out[:min(len(out), 80)])
+	}
+	return nil, err
+}
+
+// Here is the Remote of Local: nodes are directories of this host.
+type Here struct {
+	Local *Local
+	Space Statfs // nil: the operating system's
+}
+
+// Name implements Remote.
+func (h *Here) Name() string { return "this host" }
+
+// Echo implements Remote: a node that has a directory is up.
+func (h *Here) Echo(_ context.Context, node string) error {
+	dir := h.Local.NodeDir(node)
+	if dir == "" {
+		return nil
+	}
+	if _, err := vfs.OS.Stat(dir); err != nil {
+		return fmt.Errorf("the directory of the node, %s: %s", dir, reason(err))
+	}
+	return nil
+}
+
+// CheckDirs implements Remote.
+func (h *Here) CheckDirs(ctx context.Context, node string, dirs []config.Capacity, free bool) (out []DirCheck, err error) {
+	for _, d := range dirs {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if root := h.Local.NodeDir(node); root != "" {
+			d.Dir = filepath.Join(root, below(d.Dir))
+		}
+		out = append(out, CheckDir(vfs.OS, h.Space, d, free))
+	}
+	return out, nil
+}
