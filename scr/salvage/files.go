@@ -7,15 +7,18 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"path"
+	"strings"
 
 	"blobio/internal/vfs"
 )
 
 const (
 	bufSize       = 1 << 20
-	tempSuffix    = ".salvage.tmp" // a copy that is not finished
-	damagedSuffix = ".damaged"     // a copy that is not what was copied any more
+	tempMark      = ".salvage-" // a copy that is not finished: <name>.salvage-<random>.tmp
+	tempEnd       = ".tmp"
+	damagedSuffix = ".salvage-damaged" // a copy that is not what was copied any more
 )
 
 // expect is what is known of a file: Size -1 and no CRC for nothing.
@@ -83,10 +86,8 @@ func copyFile(ctx context.Context, from vfs.FS, src string, to vfs.FS, dst strin
 		return 0, 0, &sourceError{err}
 	}
 	defer f.Close()
-	temp := dst + tempSuffix
-	if err := remove(to, temp); err != nil {
-		return 0, 0, err
-	}
+	// Nodes that share their caches may copy the same file at once.
+	temp := fmt.Sprintf("%s%s%08x%s", dst, tempMark, rand.Uint32(), tempEnd)
 	out, err := to.Create(temp)
 	if err != nil {
 		return 0, 0, err
@@ -114,6 +115,11 @@ func copyFile(ctx context.Context, from vfs.FS, src string, to vfs.FS, dst strin
 		_ = remove(to, temp)
 	}
 	return size, crc, err
+}
+
+// isLeft says whether a name is one of a file that a crash left.
+func isLeft(name string) bool {
+	return strings.HasSuffix(name, damagedSuffix) || strings.HasSuffix(name, tempEnd) && strings.Contains(name, tempMark)
 }
 
 // remove removes a file if it is there.

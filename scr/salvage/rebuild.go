@@ -301,17 +301,21 @@ func (r *rebuilder) finish(s *Scan) error {
 			return err
 		}
 	}
-	for _, x := range s.Ranks { // left by an earlier attempt
+	folders := map[string]map[string]bool{r.meta: nil} // the files of the dataset in each folder
+	for _, x := range s.Ranks {
 		for _, f := range x.Files {
-			for _, suffix := range []string{tempSuffix, damagedSuffix} {
-				if err := remove(r.fs, r.place.file(f.Path)+suffix); err != nil {
-					return err
-				}
+			name := r.place.file(f.Path)
+			dir := path.Dir(name)
+			if folders[dir] == nil {
+				folders[dir] = map[string]bool{}
 			}
+			folders[dir][path.Base(name)] = true
 		}
 	}
-	if err := r.cleanMeta(); err != nil {
-		return err
+	for dir, ours := range folders {
+		if err := r.clean(dir, ours); err != nil {
+			return err
+		}
 	}
 	slices.Sort(r.res.Rebuilt)
 	slices.Sort(r.res.Damaged)
@@ -332,14 +336,17 @@ func (r *rebuilder) recordMeta(n string, rec sums) error {
 	return err
 }
 
-func (r *rebuilder) cleanMeta() error {
-	list, err := r.fs.ReadDir(r.meta)
+// clean removes what an earlier attempt left in a folder: of the files ours, of all if that is nil.
+func (r *rebuilder) clean(dir string, ours map[string]bool) error {
+	list, err := r.fs.ReadDir(dir)
 	if err != nil {
 		return err
 	}
 	for _, e := range list {
-		if n := e.Name(); strings.HasSuffix(n, tempSuffix) || strings.HasSuffix(n, damagedSuffix) || kvtree.IsTemp(n) {
-			if err := remove(r.fs, r.metaFile(n)); err != nil {
+		n := e.Name()
+		base, _, _ := strings.Cut(n, tempMark)
+		if isLeft(n) && (ours == nil || ours[base] && !ours[n]) || ours == nil && kvtree.IsTemp(n) {
+			if err := remove(r.fs, path.Join(dir, n)); err != nil {
 				return err
 			}
 		}
