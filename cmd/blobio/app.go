@@ -73,7 +73,8 @@ func newRoot(e *env) *cobra.Command {
 extents ("blobs"): the variable-centric layout of PnetCDF (CDF-5 subfiles), the
 process-centric layout of HDF5 (header_blob, data_blob), and ordinary netCDF.
 
-It also works with FTI-FF checkpoint files, see "blobio ff".
+It also works with FTI-FF checkpoint files, see "blobio ff", and with the
+multi-level checkpoints of SCR, see "blobio scr".
 
 A dataset is named by its base name (F_h0.nc), by any of its subfiles
 (F_h0.nc.0000), or by a directory that holds no other. What a file is, its
@@ -94,7 +95,7 @@ Exit codes: 0 good, 1 findings or differences, 2 could not run.`,
 	root.PersistentFlags().BoolVar(&e.noProgress, "no-progress", false, "no progress bars (they are only shown on a terminal)")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &usageError{err} })
 	asGroup(root)
-	root.AddCommand(newLs(e), newDump(e), newCheck(e), newConvert(e), newDiff(e), newDecomp(e), newFF(e), newReplay(e))
+	root.AddCommand(newLs(e), newDump(e), newCheck(e), newConvert(e), newDiff(e), newDecomp(e), newFF(e), newScr(e), newReplay(e))
 	return root
 }
 

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+)
+
+func newScr(e *env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "scr",
+		Short: "Manage multi-level checkpoints: datasets, caches, halt conditions, hosts",
+		Long: `SCR keeps checkpoints in caches on the nodes of a job, protects them against the
+loss of nodes, and copies some of them to a directory of the parallel file system,
+the prefix directory. These are the tools beside the library: they look at prefix
+directories and caches, check, mend and save what is in them, and steer runs.
+
+Files of all generations of SCR (1 to 3) are read, those of SCR 3 are written.
+PREFIX is the directory that holds .scr; where it may be left out, it is $SCR_PREFIX,
+else the working directory.`,
+		Example: `  blobio scr index /p/sim                        # which datasets there are
+  blobio scr check /p/sim                        # is all of it whole?
+  blobio scr print /p/sim/.scr/summary.scr       # any key/value tree
+  blobio scr halt --checkpoints 2 /p/sim         # end the run after two more
+  blobio scr interval --plot cost.png /p/sim     # how often to checkpoint
+  blobio scr hostlist --count 'atlas[3,5-7]'
+  blobio scr params --set                        # what is configured, and where`,
+	}
+	asGroup(cmd)
+	cmd.AddCommand(newScrScan(e), newScrRebuild(e), newScrScavenge(e))
+	return cmd
+}
