@@ -74,6 +74,7 @@ func (h *hub) forget(id int) {
 type flight struct {
 	d     *cachedSet
 	began time.Time
+	stop  context.CancelFunc
 	done  chan struct{} // this rank is done; on rank 0: the flush is
 	err   error         // valid after done
 }
@@ -152,11 +153,14 @@ func (b *background) start(ctx context.Context, d *cachedSet) error {
 	}
 	s.event(runlog.Entry{Event: runlog.AsyncFlushStart, Dset: runlog.Num(int64(d.ID)), Name: d.Dataset.Name})
 	f := &flight{d: d, began: s.cfg.Clock(), done: make(chan struct{})}
+	copying, stop := context.WithCancel(b.ctx)
+	f.stop = stop
 	b.flights = append(b.flights, f)
 	rate := float64(s.p.rate) / float64(s.c.Size())
 	go func() {
 		defer close(f.done)
-		files, err := s.copyOut(b.ctx, d, jobs, rate)
+		defer stop()
+		files, err := s.copyOut(copying, d, jobs, rate)
 		f.err = err
 		b.deliver(d.ID, files, err)
 		switch s.c.Rank() {
@@ -301,6 +305,22 @@ func (b *background) flight(id int) *flight {
 		}
 	}
 	return nil
+}
+
+// cancelFlight ends the flush of a dataset, or of all (name ""); a collective.
+func (b *background) cancelFlight(ctx context.Context, name string) (bool, error) {
+	found := false
+	for _, f := range append([]*flight(nil), b.flights...) {
+		if name != "" && f.d.Dataset.Name != name {
+			continue
+		}
+		found = true
+		f.stop()
+		if err := b.wait(ctx, f.d.ID); err != nil && fatal(ctx, err) {
+			return true, err
+		}
+	}
+	return found, nil
 }
 
 // busy says whether a dataset is being flushed; a collective only if it was started.

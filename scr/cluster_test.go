@@ -33,6 +33,9 @@ type cluster struct {
 	hook  func(rank int, step string) error
 	log   *bytes.Buffer
 	opts  func(c *Config)
+	apart bool   // ranks share no memory
+	ready bool   // the disks of the nodes are there
+	conf  vfs.FS // where the configuration files are; nil: in fs
 }
 
 func newCluster(t testing.TB, nodes ...string) *cluster {
@@ -73,7 +76,11 @@ func (cl *cluster) config(rank int) *Config {
 	for _, k := range slices.Sorted(maps.Keys(cl.env)) {
 		env = append(env, k+"="+cl.env[k])
 	}
-	set, err := config.Load(config.Sources{Environ: env, FS: cl.fs, Dir: testPrefix})
+	files := cl.fs
+	if cl.conf != nil {
+		files = cl.conf
+	}
+	set, err := config.Load(config.Sources{Environ: env, FS: files, Dir: testPrefix})
 	must(cl.t, err)
 	var w io.Writer = io.Discard
 	if cl.log != nil && rank == 0 {
@@ -101,9 +108,15 @@ func mkdirs(t testing.TB, fsys vfs.FS, dir string) {
 // run opens a session on each rank and calls f; it does not close it.
 func (cl *cluster) run(f func(ctx context.Context, s *Session, rank int) error) error {
 	for _, n := range cl.nodes {
+		if cl.ready {
+			break
+		}
 		mkdirs(cl.t, cl.fs, "/nodes/"+n+cl.env["SCR_CACHE_BASE"])
 	}
 	return comm.Run(context.Background(), len(cl.nodes), &comm.Options{RanksPerNode: 1}, func(ctx context.Context, c comm.Comm) error {
+		if cl.apart {
+			c = comm.Isolate(c)
+		}
 		s, err := Open(ctx, c, cl.config(c.Rank()))
 		if err != nil {
 			return err

@@ -52,6 +52,31 @@ func (s *Session) Flush(ctx context.Context, name string) error {
 	return s.flushSync(ctx, d)
 }
 
+// CancelFlush ends the background flush of a dataset, a collective; ok says whether there was one. What was copied stays:
+// Flush goes on from there.
+func (s *Session) CancelFlush(ctx context.Context, name string) (ok bool, err error) {
+	if err := s.need("CancelFlush", Idle); err != nil {
+		return false, err
+	}
+	return s.async.cancelFlight(ctx, name)
+}
+
+// WaitFlush waits for the background flush of a dataset, or of all (name ""), a collective, and returns what went wrong.
+func (s *Session) WaitFlush(ctx context.Context, name string) error {
+	if err := s.need("WaitFlush", Idle); err != nil {
+		return err
+	}
+	if name == "" {
+		return s.async.wait(ctx, 0)
+	}
+	for _, f := range s.async.flights {
+		if f.d.Dataset.Name == name {
+			return s.async.wait(ctx, f.d.ID)
+		}
+	}
+	return nil
+}
+
 // flushCached flushes the newest checkpoint that was rebuilt, and all rebuilt output.
 func (s *Session) flushCached(ctx context.Context) error {
 	newest := s.newest()
@@ -288,7 +313,8 @@ func (s *Session) copyOut(ctx context.Context, d *cachedSet, jobs []transfer.Job
 		if err != nil {
 			return nil, err
 		}
-		if res, err = e.CopyAll(ctx, jobs); err != nil {
+		// What an earlier flush of the dataset left whole is not copied again.
+		if res, err = e.Start(ctx, jobs).Wait(ctx); err != nil {
 			return nil, err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/vfs"
+	"blobio/kvtree"
 	"blobio/redset"
 	"blobio/scr/cachedir"
 	"blobio/scr/cadence"
@@ -132,6 +133,9 @@ func (s *Session) prepare(ctx context.Context) error {
 			if err := s.prefix.WriteNodes(s.node.count); err != nil {
 				return err
 			}
+			if err := s.writeAppConf(); err != nil {
+				return err
+			}
 			if s.p.prefixPurge {
 				if err := s.purgePrefix(ctx); err != nil {
 					return err
@@ -148,6 +152,15 @@ func (s *Session) prepare(ctx context.Context) error {
 	}
 	s.event(runlog.Entry{Event: runlog.Start, Procs: runlog.Num(int64(s.c.Size())), Nodes: runlog.Num(int64(s.node.count))})
 	return nil
+}
+
+// writeAppConf tells commands outside of the run what the program has set. Rank 0.
+func (s *Session) writeAppConf() error {
+	t := kvtree.New()
+	for p := range s.set.Paths(config.Program) {
+		t.Touch(p...)
+	}
+	return s.prefix.WriteAppConf(t)
 }
 
 // purgePrefix deletes all datasets of the prefix directory. Rank 0.

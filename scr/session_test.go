@@ -389,21 +389,25 @@ func TestOtherRanksCached(t *testing.T) {
 // TestStored: containers and compression change how the files lie, not what is read, with the same ranks and others.
 func TestStored(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		kv   []string
-		zstd bool
+		name  string
+		kv    []string
+		zstd  bool
+		apart bool
 	}{
-		{"containers", []string{"SCR_USE_CONTAINERS", "1", "SCR_CONTAINER_SIZE", "2500"}, false},
-		{"zstd", nil, true},
-		{"bypass", []string{"SCR_CACHE_BYPASS", "1"}, false},
-		{"fetch in place", []string{"SCR_FETCH_BYPASS", "1"}, false},
-		{"containers, fetch in place", []string{"SCR_USE_CONTAINERS", "1", "SCR_CONTAINER_SIZE", "1k", "SCR_FETCH_BYPASS", "1"}, false},
-		{"global", []string{"SCR_GLOBAL_RESTART", "1"}, false},
-		{"narrow", []string{"SCR_FLUSH_WIDTH", "1", "SCR_FETCH_WIDTH", "2"}, false},
-		{"async", []string{"SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0"}, false},
+		{"containers", []string{"SCR_USE_CONTAINERS", "1", "SCR_CONTAINER_SIZE", "2500"}, false, false},
+		{"zstd", nil, true, false},
+		{"bypass", []string{"SCR_CACHE_BYPASS", "1"}, false, false},
+		{"fetch in place", []string{"SCR_FETCH_BYPASS", "1"}, false, false},
+		{"containers, fetch in place", []string{"SCR_USE_CONTAINERS", "1", "SCR_CONTAINER_SIZE", "1k", "SCR_FETCH_BYPASS", "1"}, false, false},
+		{"global", []string{"SCR_GLOBAL_RESTART", "1"}, false, false},
+		{"narrow", []string{"SCR_FLUSH_WIDTH", "1", "SCR_FETCH_WIDTH", "2"}, false, false},
+		{"async", []string{"SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0"}, false, false},
+		{"async, ranks apart", []string{"SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0"}, false, true},
+		{"narrow, ranks apart", []string{"SCR_FLUSH_WIDTH", "2", "SCR_FETCH_WIDTH", "1"}, false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cl := fourNodes(t).set("SCR_FLUSH", "1").set(c.kv...)
+			cl.apart = c.apart
 			cl.opts = func(cfg *Config) { cfg.Zstd = c.zstd }
 			cl.log = &bytes.Buffer{}
 			t.Cleanup(func() {
@@ -467,6 +471,35 @@ func TestWindow(t *testing.T) {
 				t.Errorf("%d ranks wrote, the fourth failed", calls.Load())
 			}
 		}
+	}
+}
+
+// TestCancelFlush: a background flush that is cancelled leaves the dataset in the caches, and can be made up for.
+func TestCancelFlush(t *testing.T) {
+	for _, apart := range []bool{false, true} {
+		cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "1")
+		cl.apart = apart
+		each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+			if err := cl.write(ctx, s, rank, 1); err != nil {
+				return err
+			}
+			if ok, err := s.CancelFlush(ctx, "ckpt.9"); ok || err != nil {
+				t.Errorf("%v %v", ok, err)
+			}
+			// At one byte per second it would take long.
+			if ok, err := s.CancelFlush(ctx, "ckpt.1"); !ok || err != nil {
+				t.Errorf("%v %v", ok, err)
+			}
+			if in, err := s.flushed(ctx, s.find("ckpt.1")); in || err != nil {
+				t.Errorf("flushed: %v %v", in, err)
+			}
+			if err := s.Flush(ctx, "ckpt.1"); err != nil {
+				return err
+			}
+			return s.WaitFlush(ctx, "")
+		})
+		cl.lose("node0", "node1", "node2", "node3")
+		cl.mustRestart(1)
 	}
 }
 
