@@ -494,6 +494,25 @@ func TestRunOutputs(t *testing.T) {
 	must(t, intact(c, 4, 2))
 }
 
+// Redundancy that was being made when the run died is not used.
+func TestUnfinishedGroup(t *testing.T) {
+	ctx := context.Background()
+	for _, lost := range []int{3, 4} {
+		c := load(t, "xor_1_after_crash")
+		for _, n := range nodesOn(c, 0, 1, 2, 3) {
+			must(t, cachedir.WriteState(n.FS, "/nodelocal/user1/scr.1145655/scr.dataset.4", cachedir.DataGroup, cachedir.StateCorrupt))
+		}
+		ids := []int{0, 1, 2, 3}[:lost]
+		err := salvageAll(ctx, c, ids...)
+		if lost == 4 { // all files are there
+			must(t, err)
+			must(t, intact(c, 4, 2))
+		} else if !errors.Is(err, ErrMissing) {
+			t.Errorf("without node 3: %v", err)
+		}
+	}
+}
+
 // Deleting a dataset takes with it all that was scavenged.
 func TestDelete(t *testing.T) {
 	ctx := context.Background()

@@ -88,9 +88,9 @@ func Datasets(d *prefixdir.Dir) ([]int, error) {
 	}
 	var ids []int
 	for _, e := range list {
-		text, ok := strings.CutPrefix(e.Name(), record.DefaultName(0)[:len(record.DefaultName(0))-1])
-		id, isNum := cachedir.RankOf("filemap_" + text)
-		if !ok || !isNum || id < 1 || !e.IsDir() {
+		text, _ := strings.CutPrefix(e.Name(), datasetPrefix)
+		id, ok := number(text)
+		if !ok || id < 1 || e.Name() != record.DefaultName(id) || !e.IsDir() {
 			continue
 		}
 		sub, err := d.FS.ReadDir(d.DatasetDir(id))

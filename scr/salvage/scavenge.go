@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 	"sync"
 
 	"blobio/internal/vfs"
@@ -185,6 +186,10 @@ func (p place) copyRank(ctx context.Context, from vfs.FS, h cachedir.Holding, r 
 	}
 	for _, name := range r.Redundancy {
 		base := path.Base(name)
+		if unsound(from, h.Path, r, base) {
+			rc.Lost[name] = "its group was not finished"
+			continue
+		}
 		if err := p.copyMeta(ctx, from, name, base, &s, &rc); err != nil {
 			return rc, err
 		}
@@ -200,6 +205,22 @@ func (p place) copyRank(ctx context.Context, from vfs.FS, h cachedir.Holding, r 
 		return rc, nil
 	}
 	return rc, p.copyMap(ctx, from, h, r, &s, &rc)
+}
+
+// unsound says whether a redundancy file is of a group that was being made when the run died, and may be half of it: this
+// library gives such files their names when all are whole, and has their checksums beside them, but the reference does not.
+func unsound(fsys vfs.FS, dir string, r cachedir.RankHolding, base string) bool {
+	group := cachedir.DataGroup
+	if strings.HasPrefix(base, cachedir.MapGroup) {
+		group = cachedir.MapGroup
+	}
+	if state, err := cachedir.ReadState(fsys, dir, group); err != nil || state != cachedir.StateCorrupt {
+		return false
+	}
+	return !slices.ContainsFunc(r.Redundancy, func(n string) bool {
+		n = path.Base(n)
+		return strings.HasPrefix(n, group) && strings.HasSuffix(n, ".redsum")
+	})
 }
 
 // copyUser copies a file of the application, if it is what its record says.
