@@ -44,3 +44,18 @@ func (e *JobError) Error() string {
 
 // Unwrap returns the reason.
 func (e *JobError) Unwrap() error { return e.Err }
+
+// FailedError says which files a transfer process could not copy.
+type FailedError struct{ Items []Item }
+
+// Error implements error.
+func (e *FailedError) Error() string {
+	if len(e.Items) == 0 {
+		return "transfer: some files could not be copied"
+	}
+	s := fmt.Sprintf("transfer: %s: %s", e.Items[0].Src, e.Items[0].Error)
+	if n := len(e.Items) - 1; n > 0 {
+		s += fmt.Sprintf(" (and %d more)", n)
+	}
+	return s
+}

@@ -67,6 +67,17 @@ type File struct {
 	Tree *kvtree.Tree
 }
 
+// Put adds a file, or replaces what is said of the copy of its source.
+func (f *File) Put(i Item) {
+	for n := range f.Items {
+		if f.Items[n].Src == i.Src {
+			f.Items[n] = i
+			return
+		}
+	}
+	f.Items = append(f.Items, i)
+}
+
 // Keys of the tree.
 const (
 	keyFiles   = "FILES"

@@ -24,7 +24,8 @@ type ServeOptions struct {
 	Rate, CPU float64
 	Files     int // as in Options; 0: 1
 	BufSize   int // as in Options
-	// Once: return when there is nothing to do now, instead of waiting for commands; an error if a file failed.
+	// Once: return when there is nothing to do now, instead of waiting for commands. If files could not be copied
+	// that is a *FailedError.
 	Once   bool
 	Logger *slog.Logger // nil: nothing is logged
 	Clock  Clock        // nil: real time
@@ -236,10 +237,14 @@ func (s *server) work(ctx context.Context, f *File) (again bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	failed := &FailedError{}
 	for _, i := range f.Items {
 		if i.Error != "" {
-			return false, fmt.Errorf("transfer: %s: %s", i.Src, i.Error)
+			failed.Items = append(failed.Items, i)
 		}
+	}
+	if f.Failed {
+		return false, failed
 	}
 	return f.Command == CommandRun && !f.Done, nil
 }

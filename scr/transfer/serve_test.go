@@ -228,8 +228,9 @@ func TestServeFailures(t *testing.T) {
 	}
 	once := ServeOptions{File: n.file, Once: true}
 	err := Serve(context.Background(), once)
-	if err == nil {
-		t.Error("no error")
+	var failed *FailedError
+	if !errors.As(err, &failed) || len(failed.Items) != 2 {
+		t.Errorf("%v", err)
 	}
 	f := n.read()
 	if f.Done || !f.Failed || f.State != StateStopped {

@@ -1,0 +1,254 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"blobio/kvtree"
+	"blobio/scr/transfer"
+)
+
+// scrTransfer are the flags of "scr transfer".
+type scrTransfer struct {
+	file    string
+	status  bool
+	command string
+	add     []string
+	zstd    bool
+	once    bool
+	verbose bool
+	asJSON  bool
+	bw      int64
+	cpu     float64
+	files   int
+	poll    time.Duration
+}
+
+func newScrTransfer(e *env) *cobra.Command {
+	var f scrTransfer
+	cmd := &cobra.Command{
+		Use:   "transfer CONTROL",
+		Short: "Copy files in the background, as the transfer file of a node says",
+		Long: `Copy files from the cache of a node to the prefix directory, as the transfer file
+in the node's control directory says (CONTROL is that file, or the directory). One
+process per node does this beside the run, and may outlive it: while COMMAND is RUN
+it copies what FILES lists, slower than the limits of the file and those given here,
+and waits when it is STOP. It ends when it is EXIT. Each file is compared with its
+checksum, if there is one, and gets its name when it is whole and durable. If the
+process is killed, start it again: it goes on with what is missing.
+
+With --status it only tells how far the copies are, with --add and --command it only
+changes the file: it lists copies, and says what the process is to do.
+
+Exit codes: 0 good, 1 a file could not be copied (--once, --status), 2 could not run.
+
+JSON (--status): {file, command, state, done, failed, bw, percent, files: [{source,
+destination, size, written, whole, crc, zstd, error}]}.`,
+		Example: `  blobio scr transfer /dev/shm/user1/scr.1145655 &        # the process of a node
+  blobio scr transfer --bw 200M --cpu 5 /dev/shm/user1/scr.1145655 &
+  blobio scr transfer --status /dev/shm/user1/scr.1145655
+  blobio scr transfer --command exit /dev/shm/user1/scr.1145655
+
+  # a list of two copies, worked off now
+  blobio scr transfer --add /ssd/a=/p/sim/a --add /ssd/b=/p/sim/b --command run ctl
+  blobio scr transfer --once ctl`,
+		Args: exactArgs(1, "a control directory, or a transfer file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(cmd, args[0]); err != nil {
+				return err
+			}
+			switch {
+			case f.status:
+				return e.scrTransferStatus(cmd.Context(), &f)
+			case len(f.add) > 0 || f.command != "":
+				return f.change(cmd.Context())
+			}
+			return e.scrTransferServe(cmd.Context(), &f)
+		},
+	}
+	fl := cmd.Flags()
+	fl.BoolVar(&f.status, "status", false, "tell how far the copies are")
+	choiceFlag(cmd, &f.command, "command", "", "tell the process what to do", "run", "stop", "exit")
+	fl.StringArrayVar(&f.add, "add", nil, "list the copy of a file, `FROM=TO`; may be repeated")
+	fl.BoolVar(&f.zstd, "zstd", false, "with --add: compress, to TO.zst")
+	fl.BoolVar(&f.once, "once", false, "end when there is nothing to do now")
+	fl.Var(bytesValue{&f.bw}, "bw", "copy at most so many bytes per second (default: as the file says)")
+	fl.Float64Var(&f.cpu, "cpu", 0, "copy for at most this part of the time, in percent of a core (default: as the file says)")
+	fl.IntVar(&f.files, "files", 1, "files copied at once")
+	fl.DurationVar(&f.poll, "poll", time.Second, "how often to look at the transfer file")
+	fl.BoolVarP(&f.verbose, "verbose", "v", false, "tell what is done, on standard error")
+	jsonFlag(cmd, &f.asJSON)
+	return cmd
+}
+
+// check makes sense of the flags.
+func (f *scrTransfer) check(cmd *cobra.Command, control string) error {
+	changes := len(f.add) > 0 || f.command != ""
+	switch {
+	case f.status && changes:
+		return usagef("--status does not go with --add and --command")
+	case f.zstd && len(f.add) == 0:
+		return usagef("--zstd is for --add")
+	case f.asJSON && !f.status:
+		return usagef("--json is for --status")
+	case f.files < 1 || f.files > 1024:
+		return usagef("--files %d, want 1 to 1024", f.files)
+	case !(f.cpu >= 0 && f.cpu < 1e6):
+		return usagef("--cpu %v, want percent", f.cpu)
+	case f.poll < time.Millisecond:
+		return usagef("--poll %v, want at least 1ms", f.poll)
+	}
+	for _, name := range []string{"once", "bw", "cpu", "files", "poll", "verbose"} {
+		if cmd.Flags().Changed(name) && (f.status || changes) {
+			return usagef("--%s is for the process that copies", name)
+		}
+	}
+	f.file = control
+	if info, err := os.Stat(control); err == nil && info.IsDir() {
+		f.file = filepath.Join(control, transfer.FileName)
+	} else if errors.Is(err, fs.ErrNotExist) && filepath.Ext(control) != filepath.Ext(transfer.FileName) {
+		return &hinted{err, "want a control directory, or a transfer file in one"}
+	}
+	return nil
+}
+
+// change lists copies and sets the command.
+func (f *scrTransfer) change(ctx context.Context) error {
+	var items []transfer.Item
+	for _, a := range f.add {
+		from, to, ok := strings.Cut(a, "=")
+		if !ok || from == "" || to == "" {
+			return usagef("--add %q, want FROM=TO", a)
+		}
+		from, err := filepath.Abs(from)
+		if err != nil {
+			return err
+		}
+		if to, err = filepath.Abs(to); err != nil {
+			return err
+		}
+		info, err := os.Stat(from)
+		if err != nil {
+			return err
+		}
+		if !info.Mode().IsRegular() {
+			return fmt.Errorf("%s is no file", from)
+		}
+		if f.zstd {
+			to += ".zst"
+		}
+		items = append(items, transfer.Item{Src: from, Dst: to, Size: info.Size(), Zstd: f.zstd, Meta: true})
+	}
+	return transfer.UpdateFile(ctx, nil, f.file, kvtree.Flock, func(t *transfer.File) error {
+		for _, i := range items {
+			t.Put(i)
+		}
+		if f.command != "" {
+			t.Command = transfer.Command(strings.ToUpper(f.command))
+		}
+		return nil
+	})
+}
+
+func (e *env) scrTransferServe(ctx context.Context, f *scrTransfer) error {
+	o := transfer.ServeOptions{File: f.file, Once: f.once, Rate: float64(f.bw), CPU: f.cpu, Files: f.files, Poll: f.poll}
+	if f.verbose {
+		o.Logger = slog.New(slog.NewTextHandler(e.stderr, nil))
+	}
+	err := transfer.Serve(ctx, o)
+	var failed *transfer.FailedError
+	switch {
+	case errors.Is(err, transfer.ErrInUse):
+		return &hinted{err, "another process serves it; --command exit ends that one"}
+	case errors.As(err, &failed):
+		e.code = exitFindings
+		for _, i := range failed.Items {
+			fmt.Fprintln(e.out, i.Src+": "+i.Error)
+		}
+		return nil
+	}
+	return err
+}
+
+// scrTransferItem is a file in a transfer file, as JSON has it.
+type scrTransferItem struct {
+	Source      string `json:"source"`
+	Destination string `json:"destination"`
+	Size        int64  `json:"size"`
+	Written     int64  `json:"written"`
+	Whole       bool   `json:"whole"`
+	CRC         string `json:"crc,omitempty"`
+	Zstd        bool   `json:"zstd"`
+	Error       string `json:"error,omitempty"`
+}
+
+func (e *env) scrTransferStatus(ctx context.Context, f *scrTransfer) error {
+	if _, err := os.Stat(f.file); err != nil {
+		return &hinted{err, "nothing was given to a transfer process here"}
+	}
+	t, err := transfer.ReadFile(ctx, nil, f.file, kvtree.Flock)
+	if err != nil {
+		return err
+	}
+	items := []scrTransferItem{}
+	var written, size int64
+	for _, i := range t.Items {
+		x := scrTransferItem{Source: i.Src, Destination: i.Dst, Size: i.Size, Written: i.Written, Whole: i.Whole() && (i.Size > 0 || t.Done), Zstd: i.Zstd, Error: i.Error}
+		if i.HasCRC {
+			x.CRC = fmt.Sprintf("%08x", i.CRC)
+		}
+		if i.Error != "" {
+			e.code = exitFindings
+		}
+		written, size = written+i.Written, size+i.Size
+		items = append(items, x)
+	}
+	if t.Failed {
+		e.code = exitFindings
+	}
+	if f.asJSON {
+		return e.printJSON(map[string]any{"file": f.file, "command": t.Command, "state": t.State, "done": t.Done, "failed": t.Failed, "bw": t.BW, "percent": t.Percent, "files": items})
+	}
+	tab := e.newTable("", ">WRITTEN", ">SIZE", "FROM", "TO", "")
+	for _, i := range items {
+		note := i.Error
+		if i.Whole {
+			note = "done"
+		}
+		tab.row(humanBytes(i.Written), humanBytes(i.Size), i.Source, i.Destination, note)
+	}
+	if len(items) > 0 {
+		tab.flush()
+		fmt.Fprintln(e.out)
+	}
+	orNone := func(s string) string {
+		if s == "" {
+			return "none"
+		}
+		return s
+	}
+	fmt.Fprintf(e.out, "%s: %s of %s in %s; command %s, state %s", f.file, humanBytes(written), humanBytes(size), plural(len(items), "file"), orNone(string(t.Command)), orNone(string(t.State)))
+	switch {
+	case t.Done:
+		fmt.Fprint(e.out, ", done")
+	case t.Failed:
+		fmt.Fprint(e.out, ", failed")
+	}
+	if t.BW > 0 {
+		fmt.Fprintf(e.out, ", at most %s/s", humanBytes(int64(min(t.BW, 1<<62))))
+	}
+	if t.Percent > 0 {
+		fmt.Fprintf(e.out, ", at most %g %% of a core", t.Percent)
+	}
+	fmt.Fprintln(e.out)
+	return nil
+}

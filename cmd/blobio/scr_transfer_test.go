@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// transferDo runs "blobio scr transfer".
+func transferDo(t *testing.T, args ...string) result {
+	t.Helper()
+	return blobio(t, append([]string{"scr", "transfer"}, args...)...)
+}
+
+// A list is made, worked off once, and told about.
+func TestScrTransfer(t *testing.T) {
+	dir := t.TempDir()
+	ctl := filepath.Join(dir, "ctl")
+	check(t, os.Mkdir(ctl, 0o777))
+	data := bytes.Repeat([]byte("checkpoint "), 10_000)
+	var args []string
+	for _, n := range []string{"a", "b"} {
+		check(t, os.WriteFile(filepath.Join(dir, n), data, 0o666))
+		args = append(args, "--add", filepath.Join(dir, n)+"="+filepath.Join(dir, "prefix", "sub", n))
+	}
+	if r := transferDo(t, "--status", ctl); r.code != exitFailed {
+		t.Errorf("nothing there: %+v", r)
+	}
+	if r := transferDo(t, append(args, ctl)...); r.code != exitGood {
+		t.Fatalf("%+v", r)
+	}
+	// Without a command nothing is copied.
+	if r := transferDo(t, "--once", ctl); r.code != exitGood {
+		t.Errorf("%+v", r)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "prefix")); err == nil {
+		t.Error("copied without a command")
+	}
+	check(t, os.WriteFile(filepath.Join(dir, "c"), nil, 0o640))
+	if r := transferDo(t, "--zstd", "--add", filepath.Join(dir, "a")+"="+filepath.Join(dir, "prefix", "a"), "--add", filepath.Join(dir, "c")+"="+filepath.Join(dir, "prefix", "c"), "--command", "run", ctl); r.code != exitGood {
+		t.Fatalf("%+v", r)
+	}
+	if r := transferDo(t, "--once", "--bw", "1G", "--files", "2", "-v", ctl); r.code != exitGood {
+		t.Fatalf("%+v", r)
+	}
+	got, err := os.ReadFile(filepath.Join(dir, "prefix", "sub", "b"))
+	if err != nil || !bytes.Equal(got, data) {
+		t.Error("b differs", err)
+	}
+	if st, err := os.Stat(filepath.Join(dir, "prefix", "a.zst")); err != nil || st.Size() > int64(len(data))/10 {
+		t.Error(st, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "prefix", "c.zst")); err != nil {
+		t.Error(err)
+	}
+	r := transferDo(t, "--status", ctl)
+	if r.code != exitGood || !strings.Contains(r.out, "command RUN, state STOPPED, done") || !strings.Contains(r.out, "3 files") {
+		t.Errorf("%+v", r)
+	}
+	r = transferDo(t, "--status", "--json", filepath.Join(ctl, "transfer.scrinfo"))
+	var v struct {
+		Command, State string
+		Done, Failed   bool
+		Files          []struct {
+			Whole   bool
+			Size    int64
+			Written int64
+			CRC     string
+		}
+	}
+	if err := json.Unmarshal([]byte(r.out), &v); err != nil || !v.Done || v.Failed || len(v.Files) != 3 || !v.Files[0].Whole || v.Files[1].Written != int64(len(data)) || v.Files[1].CRC == "" {
+		t.Errorf("%v %+v", err, v)
+	}
+	// A file that went away is a finding.
+	check(t, os.Remove(filepath.Join(dir, "b")))
+	check(t, os.Remove(filepath.Join(dir, "prefix", "sub", "b")))
+	if r := transferDo(t, "--once", ctl); r.code != exitFindings || !strings.Contains(r.out, filepath.Join(dir, "b")) {
+		t.Errorf("%+v", r)
+	}
+	if r := transferDo(t, "--status", ctl); r.code != exitFindings || !strings.Contains(r.out, "failed") {
+		t.Errorf("%+v", r)
+	}
+	// EXIT ends a process that would wait.
+	if r := transferDo(t, "--command", "exit", ctl); r.code != exitGood {
+		t.Errorf("%+v", r)
+	}
+	if r := transferDo(t, "--poll", "1ms", ctl); r.code != exitGood {
+		t.Errorf("%+v", r)
+	}
+	if r := transferDo(t, "--status", ctl); !strings.Contains(r.out, "EXITING") {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestScrTransferUsage(t *testing.T) {
+	dir := t.TempDir()
+	for _, args := range [][]string{
+		{}, {dir, dir}, {"--status", "--command", "run", dir}, {"--zstd", dir}, {"--json", dir}, {"--files", "0", dir},
+		{"--cpu", "-1", dir}, {"--poll", "0s", dir}, {"--command", "jump", dir}, {"--add", "x", dir}, {"--add", "/none=/y", dir},
+		{"--add", dir + "=/y", dir}, {"--once", "--status", dir}, {filepath.Join(dir, "none")},
+	} {
+		if r := transferDo(t, args...); r.code != exitFailed {
+			t.Errorf("%q: %+v", args, r)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Error(left, err)
+	}
+}
