@@ -31,11 +31,13 @@ type hinted struct {
 func (e *hinted) Error() string { return e.err.Error() }
 func (e *hinted) Unwrap() error { return e.err }
 
+const scrPackages = `kvtree|redset|scr|prefixdir|cachedir|salvage|transfer|config|hostlist|runlog|runloop|cadence|record`
+
 // Which package an error comes from, and how an option is called in Go, is of
 // no use on the command line.
 var (
-	packagePrefix = regexp.MustCompile(`^(?:(?:blob|subfile|cdf5|h5|mapfile|decomp|mapplot|ffformat|ffplot|ffstore|bench|e3smcases): )+`)
-	innerPrefix   = regexp.MustCompile(`: (?:blob|subfile|cdf5|h5|mapfile|decomp|mapplot|ffformat|ffplot|ffstore|bench|e3smcases): `)
+	packagePrefix = regexp.MustCompile(`^(?:(?:blob|subfile|cdf5|h5|mapfile|decomp|mapplot|ffformat|ffplot|ffstore|bench|e3smcases|` + scrPackages + `): )+`)
+	innerPrefix   = regexp.MustCompile(`: (?:blob|subfile|cdf5|h5|mapfile|decomp|mapplot|ffformat|ffplot|ffstore|bench|e3smcases|` + scrPackages + `): `)
 	optionRemark  = regexp.MustCompile(` \((?:Convert|Open|Check|Repair|Diff)?Options\.\w+ [^)]*\)`)
 )
 
@@ -81,6 +83,11 @@ func hint(cmd *cobra.Command, err error) string {
 		return "--force replaces it"
 	case inFF(cmd) && (isFormatError(err) || errors.Is(err, blob.ErrMissing) || errors.Is(err, blob.ErrNotCommitted)):
 		return ffHint(cmd, err)
+	case inScr(cmd):
+		if errors.Is(err, fs.ErrPermission) {
+			return "look at the permissions of the file and its directory"
+		}
+		return ""
 	case errors.Is(err, blob.ErrMissing) && has("allow-missing"):
 		return "--allow-missing reads the rest; what is lost reads as fill values"
 	case errors.Is(err, blob.ErrMissing):
@@ -102,6 +109,9 @@ func hint(cmd *cobra.Command, err error) string {
 	}
 	return ""
 }
+
+// inScr says that a command is a verb of scr.
+func inScr(cmd *cobra.Command) bool { return cmd.Parent() != nil && cmd.Parent().Name() == "scr" }
 
 // isFormatError says that err is about the content of a file.
 func isFormatError(err error) bool {

@@ -25,6 +25,6 @@ else the working directory.`,
   blobio scr params --set                        # what is configured, and where`,
 	}
 	asGroup(cmd)
-	cmd.AddCommand(newScrScan(e), newScrRebuild(e), newScrScavenge(e), newScrTransfer(e))
+	cmd.AddCommand(newScrIndex(e), newScrPrint(e), newScrScan(e), newScrRebuild(e), newScrScavenge(e), newScrTransfer(e))
 	return cmd
 }

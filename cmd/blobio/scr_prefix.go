@@ -1,0 +1,102 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"blobio/internal/vfs"
+	"blobio/scr/prefixdir"
+)
+
+// scrPrefix opens the prefix directory that the arguments name, or the environment.
+func scrPrefix(args []string) (*prefixdir.Dir, error) {
+	path := cmp.Or(append(args, os.Getenv("SCR_PREFIX"), ".")...)
+	if err := needDir(path); err != nil {
+		return nil, err
+	}
+	d := prefixdir.Open(nil, path)
+	for _, name := range []string{prefixdir.MetaDir, "index.scr"} {
+		if _, err := vfs.OS.Stat(filepath.Join(path, name)); err == nil {
+			return d, nil
+		}
+	}
+	hint := "a prefix directory of SCR holds " + prefixdir.MetaDir
+	if len(args) == 0 {
+		hint = "name a prefix directory, or set SCR_PREFIX"
+	}
+	return nil, &hinted{fmt.Errorf("%s: no %s in this directory", path, prefixdir.MetaDir), hint}
+}
+
+// maxArgs allows no more than n arguments.
+func maxArgs(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > n {
+			return usagef("%s wants %s, there is %q too many", cmd.CommandPath(), what, args[n])
+		}
+		return nil
+	}
+}
+
+// onlyOne demands that at most one of some flags is given, and returns it.
+func onlyOne(cmd *cobra.Command, names ...string) (given string, err error) {
+	for _, n := range names {
+		if !cmd.Flags().Changed(n) {
+			continue
+		}
+		if given != "" {
+			return "", usagef("--%s and --%s do not go together", given, n)
+		}
+		given = n
+	}
+	return given, nil
+}
+
+// scrTime reads a time: YYYY-MM-DDThh:mm:ss (local), the same with a zone, seconds
+// since 1970, now, or +2h30m from now.
+func scrTime(s string, now time.Time) (time.Time, error) {
+	if s == "now" {
+		return now, nil
+	}
+	if rest, ok := strings.CutPrefix(s, "+"); ok {
+		if d, err := time.ParseDuration(rest); err == nil && d >= 0 {
+			return now.Add(d), nil
+		}
+	}
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil && n >= 0 && n < 1<<37 {
+		return time.Unix(n, 0), nil
+	}
+	if t, err := time.Parse(time.RFC3339, s); err == nil {
+		return t, nil
+	}
+	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02"} {
+		if t, err := time.ParseInLocation(layout, s, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("time %q, want 2026-11-21T18:00:00, +2h30m, or seconds since 1970", s)
+}
+
+// scrStamp writes a time as the index does; nothing if it is not known.
+func scrStamp(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.Local().Format("2006-01-02T15:04:05")
+}
+
+// clean makes a name from a file fit for a line of a terminal.
+func clean(s string) string {
+	for _, r := range s {
+		if !strconv.IsPrint(r) || r == '\uFFFD' {
+			return strconv.Quote(s)
+		}
+	}
+	return s
+}
