@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,7 +35,12 @@ func (f *scrSaved) flags(cmd *cobra.Command, id string) {
 	jsonFlag(cmd, &f.asJSON)
 }
 
-func (f *scrSaved) open(prefix string) (*prefixdir.Dir, error) {
+// open opens the prefix directory that the arguments name, or else $SCR_PREFIX, or the working directory.
+func (f *scrSaved) open(args []string) (*prefixdir.Dir, error) {
+	prefix := cmp.Or(os.Getenv("SCR_PREFIX"), ".")
+	if len(args) > 0 {
+		prefix = args[0]
+	}
 	if f.id < 0 {
 		return nil, usagef("--id %d, want the number of a dataset", f.id)
 	}
@@ -58,6 +65,26 @@ func (f *scrSaved) ids(d *prefixdir.Dir) ([]int, error) {
 	return ids, nil
 }
 
+// maxOnePrefix takes a prefix directory or nothing.
+func maxOnePrefix(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return usagef("%s wants one prefix directory, there is %q too many", cmd.CommandPath(), args[1])
+	}
+	return nil
+}
+
+// salvagePackages are of no use on the command line.
+var salvagePackages = regexp.MustCompile(`(^|: |; )(?:(?:salvage|cachedir|prefixdir|redset|kvtree): )+`)
+
+// salvageText says an error of a dataset in one line.
+func salvageText(err error) string {
+	text := salvagePackages.ReplaceAllString(errorText(err), "$1")
+	if errors.Is(err, salvage.ErrOutside) {
+		text += " (was PREFIX moved? see --was)"
+	}
+	return text
+}
+
 func needDir(path string) error {
 	info, err := vfs.OS.Stat(path)
 	if err == nil && !info.IsDir() {
@@ -70,7 +97,7 @@ func newScrScan(e *env) *cobra.Command {
 	var f scrSaved
 	var quick, tree bool
 	cmd := &cobra.Command{
-		Use:   "scan PREFIX",
+		Use:   "scan [PREFIX]",
 		Short: "Tell what was scavenged into a prefix directory, and what of it is missing",
 		Long: `Tell what was scavenged into a prefix directory, and what of it is missing: file
 maps, files and redundancy files of each rank, compared with the checksums that
@@ -87,9 +114,9 @@ JSON: {"datasets": [{id, name, ranks, files, bytes, indexed, verified, missing:
 		Example: `  blobio scr scan /p/sim
   blobio scr scan --id 4 --tree /p/sim      # as a tree, with all files
   blobio scr scan --quick --json /p/sim | jq '.datasets[].missing'`,
-		Args: exactArgs(1, "a prefix directory"),
+		Args: maxOnePrefix,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, err := f.open(args[0])
+			d, err := f.open(args)
 			if err != nil {
 				return err
 			}
@@ -196,7 +223,7 @@ func newScrRebuild(e *env) *cobra.Command {
 	var f scrSaved
 	var noIndex, current bool
 	cmd := &cobra.Command{
-		Use:   "rebuild PREFIX",
+		Use:   "rebuild [PREFIX]",
 		Short: "Make the lost files of scavenged datasets from their redundancy, and list them",
 		Long: `Make the lost files of scavenged datasets from their redundancy, without ranks:
 first the file maps, then the files. What does not match its checksum counts as
@@ -214,9 +241,9 @@ JSON: {"datasets": [{id, name, ok, safe, ranks, files, bytes, verified, rebuilt:
 		Example: `  blobio scr rebuild /p/sim
   blobio scr rebuild --id 4 --current /p/sim    # the next run starts from it
   blobio scr rebuild --no-index /p/sim          # mend the files, leave the index`,
-		Args: exactArgs(1, "a prefix directory"),
+		Args: maxOnePrefix,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, err := f.open(args[0])
+			d, err := f.open(args)
 			if err != nil {
 				return err
 			}
@@ -268,7 +295,7 @@ func (e *env) scrRebuilt(id int, res *salvage.Result, err error) scrRebuilt {
 	r := scrRebuilt{ID: id, Rebuilt: []string{}, Damaged: []string{}}
 	if err != nil {
 		e.code = exitFindings
-		r.Error = errorText(err)
+		r.Error = strings.TrimPrefix(salvageText(err), fmt.Sprintf("dataset %d: ", id))
 		return r
 	}
 	r.Name, r.OK, r.Safe, r.Ranks, r.Verified = res.Dataset.Name, true, res.Safe, res.Ranks, res.Verified
@@ -284,7 +311,7 @@ func (e *env) printRebuilt(all []scrRebuilt, asJSON bool) error {
 	for _, r := range all {
 		switch {
 		case !r.OK:
-			fmt.Fprintf(e.out, "dataset %d is not saved: %s\n", r.ID, strings.TrimPrefix(r.Error, fmt.Sprintf("dataset %d: ", r.ID)))
+			fmt.Fprintf(e.out, "dataset %d is not saved: %s\n", r.ID, r.Error)
 		case r.Safe:
 			fmt.Fprintf(e.out, "dataset %d %s was complete already\n", r.ID, r.Name)
 		default:
@@ -302,7 +329,7 @@ func newScrScavenge(e *env) *cobra.Command {
 	var f scrSaved
 	var control, cache []string
 	cmd := &cobra.Command{
-		Use:   "scavenge --control DIR... PREFIX",
+		Use:   "scavenge --control DIR... [PREFIX]",
 		Short: "Save datasets from the caches of nodes after the run died",
 		Long: `Save datasets from the caches of nodes after the run died.
 
@@ -328,9 +355,9 @@ lost: {...}}]}]}, without: {"datasets": [as of scr rebuild], current, checkpoint
 		Example: `  blobio scr scavenge --id 4 --control /dev/shm/$USER/scr.$JOB /p/sim     # on each node
   blobio scr rebuild --id 4 --current /p/sim                              # then once
   blobio scr scavenge --control /local/c=/mnt/n0/c --control /local/c=/mnt/n1/c /p/sim`,
-		Args: exactArgs(1, "a prefix directory"),
+		Args: maxOnePrefix,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, err := f.open(args[0])
+			d, err := f.open(args)
 			if err != nil {
 				return err
 			}
@@ -445,7 +472,7 @@ func (e *env) scrCopy(ctx context.Context, d *prefixdir.Dir, nodes []salvage.Nod
 		for _, r := range c.Ranks {
 			fmt.Fprintf(e.out, "%s: rank %d: %s, %s\n", c.Control, r.Rank, plural(r.Files, "file"), humanBytes(r.Bytes))
 			for _, name := range sortedNames(r.Lost) {
-				fmt.Fprintf(e.out, "  lost: %s: %s\n", name, errorText(errors.New(r.Lost[name])))
+				fmt.Fprintf(e.out, "  lost: %s: %s\n", name, salvageText(errors.New(r.Lost[name])))
 			}
 		}
 	}
@@ -475,7 +502,7 @@ func (e *env) scrSave(ctx context.Context, d *prefixdir.Dir, nodes []salvage.Nod
 		all = append(all, r)
 		for _, n := range nodes {
 			if nerr := t.Nodes[n.Name]; nerr != nil {
-				notes = append(notes, fmt.Sprintf("%s: dataset %d: %s", n.Name, t.ID, errorText(nerr)))
+				notes = append(notes, fmt.Sprintf("%s: dataset %d: %s", n.Name, t.ID, salvageText(nerr)))
 			}
 		}
 	}

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
@@ -12,26 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
-
 	"blobio/internal/sharedtest"
 )
 
 // scrDo runs a verb of "blobio scr".
 func scrDo(t *testing.T, args ...string) result {
 	t.Helper()
-	var out, errs bytes.Buffer
-	e := &env{stdout: &out, stderr: &errs}
-	e.out = bufio.NewWriter(&out)
-	root := &cobra.Command{Use: "blobio", SilenceErrors: true, SilenceUsage: true}
-	root.AddCommand(newScrScan(e), newScrRebuild(e), newScrScavenge(e))
-	root.SetArgs(args)
-	err := root.ExecuteContext(t.Context())
-	e.out.Flush()
-	if err != nil {
-		return result{exitFailed, out.String(), err.Error()}
-	}
-	return result{e.code, out.String(), ""}
+	return blobio(t, append([]string{"scr"}, args...)...)
 }
 
 // scrCluster copies a real prefix directory and its nodes. It returns where they are.
@@ -151,13 +136,17 @@ func TestScrScavengeAll(t *testing.T) {
 func TestScrSalvageUsage(t *testing.T) {
 	prefix := t.TempDir()
 	for _, args := range [][]string{
-		{"scan"}, {"scan", prefix, prefix}, {"scan", "--id", "-1", prefix}, {"scan", "--id", "3", prefix}, {"scan", filepath.Join(prefix, "none")},
-		{"rebuild", "--no-index", "--current", prefix}, {"scavenge", prefix}, {"scavenge", "--control", "=", prefix},
+		{"scan", prefix, prefix}, {"scan", "--id", "-1", prefix}, {"scan", "--id", "3", prefix}, {"scan", filepath.Join(prefix, "none")},
+		{"rebuild", "--no-index", "--current", prefix}, {"scavenge"}, {"scavenge", prefix}, {"scavenge", "--control", "=", prefix},
 		{"scavenge", "--control", filepath.Join(prefix, "none"), prefix}, {"scavenge", "--control", prefix, "--cache", "/x=/none/there", prefix},
 	} {
 		if r := scrDo(t, args...); r.code != exitFailed {
 			t.Errorf("%v: %+v", args, r)
 		}
+	}
+	t.Setenv("SCR_PREFIX", prefix)
+	if r := scrDo(t, "scan"); r.code != exitGood || !strings.Contains(r.out, prefix) {
+		t.Errorf("from the environment: %+v", r)
 	}
 	if r := scrDo(t, "scavenge", "--control", prefix, prefix); r.code != exitGood || !strings.Contains(r.out, "nothing to save") {
 		t.Errorf("empty: %+v", r)

@@ -19,6 +19,9 @@ var (
 	ErrUsage    = fault.ErrUsage
 )
 
+// ErrOutside: by its record, a file does not belong below the prefix directory, or among its metadata.
+var ErrOutside = errors.New("outside of the prefix directory")
+
 const pkg = "salvage"
 
 func badField(file, field, format string, args ...any) error {

@@ -45,7 +45,7 @@ func FuzzScan(f *testing.F) {
 		}
 		s.Tree()
 		res, err := Index(ctx, Options{Prefix: d, ID: 1, Dataset: record.Dataset{ID: 1, Name: "a", Files: 1, Size: 3, Complete: true}})
-		if err != nil && !errors.Is(err, ErrMissing) && !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrExist) && !errors.Is(err, ErrUsage) && !errors.Is(err, fs.ErrInvalid) {
+		if err != nil && !errors.Is(err, ErrMissing) && !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrExist) && !errors.Is(err, ErrOutside) && !errors.Is(err, ErrUsage) && !errors.Is(err, fs.ErrInvalid) {
 			t.Fatal(err)
 		}
 		if err == nil {

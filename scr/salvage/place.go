@@ -49,14 +49,14 @@ func newPlace(d *prefixdir.Dir, was string, id int) (place, error) {
 func (p place) relative(m record.Meta) (string, error) {
 	name := path.Join(m.Path, m.Name)
 	if m.Name == "" || m.Name != path.Base(m.Name) || !spath.IsChild(p.was, name) {
-		return "", fmt.Errorf("salvage: %.200q belongs outside of %s: %w", name, p.was, ErrUsage)
+		return "", fmt.Errorf("salvage: %.200q: %w %s", name, ErrOutside, p.was)
 	}
 	rel, err := spath.Relative(p.was, name)
 	if err != nil {
 		return "", err
 	}
 	if rel == prefixdir.MetaDir || strings.HasPrefix(rel, prefixdir.MetaDir+"/") {
-		return "", fmt.Errorf("salvage: %.200q belongs to the metadata of the prefix directory: %w", name, ErrUsage)
+		return "", fmt.Errorf("salvage: %.200q is a name of its metadata: %w %s", name, ErrOutside, p.was)
 	}
 	return rel, nil
 }

@@ -129,7 +129,11 @@ func (r *rebuilder) run(ctx context.Context, o Options) error {
 func (r *rebuilder) valid(s *Scan, lost error) error {
 	rep := s.Inspect()
 	if len(rep.Invalid) > 0 {
-		return errors.Join(fmt.Errorf("%s: %w", rep.Invalid[0], ErrCorrupt), lost)
+		class := ErrCorrupt
+		if s.Outside {
+			class = ErrOutside
+		}
+		return errors.Join(&invalidError{rep.Invalid[0], class}, lost)
 	}
 	for _, x := range s.Ranks {
 		if x.Map == nil {
@@ -148,6 +152,15 @@ func (r *rebuilder) valid(s *Scan, lost error) error {
 	}
 	return nil
 }
+
+// invalidError is what nothing can mend, in the words of the scan.
+type invalidError struct {
+	msg   string
+	class error
+}
+
+func (e *invalidError) Error() string { return e.msg }
+func (e *invalidError) Unwrap() error { return e.class }
 
 // putAside renames what is damaged, so that it counts as lost.
 func (r *rebuilder) putAside(s *Scan) error {

@@ -421,7 +421,7 @@ func TestScavengeRules(t *testing.T) {
 	if err != nil || !slices.Equal(ids, []int{4}) {
 		t.Errorf("datasets %v, %v", ids, err)
 	}
-	if _, err := Scavenge(ctx, ScavengeOptions{Node: n, Prefix: d, ID: 4, Was: "/elsewhere"}); !errors.Is(err, ErrUsage) {
+	if _, err := Scavenge(ctx, ScavengeOptions{Node: n, Prefix: d, ID: 4, Was: "/elsewhere"}); !errors.Is(err, ErrOutside) {
 		t.Errorf("outside of the prefix directory: %v", err)
 	}
 	if _, err := Scavenge(ctx, ScavengeOptions{Node: n, Prefix: d}); !errors.Is(err, ErrUsage) {

@@ -66,6 +66,7 @@ type Scan struct {
 	Size    int            // number of ranks of the run that wrote it, 0: not known
 	Ranks   []RankScan     // of which something is there, ascending
 	Invalid []string       // contradictions
+	Outside bool           // one of these is a file that belongs outside of the prefix directory: Was may help
 	Unread  []string       // records of checksums that are damaged: less is known, that is all
 }
 
@@ -234,6 +235,7 @@ func (sc *scanner) rank(ctx context.Context, s *Scan, r *RankScan, rec sums) err
 		rel, err := sc.relative(f.Meta)
 		if err != nil {
 			r.Err = err
+			s.Outside = s.Outside || errors.Is(err, ErrOutside)
 			s.Invalid = append(s.Invalid, err.Error())
 			return nil
 		}
