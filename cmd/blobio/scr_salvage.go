@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -35,19 +34,11 @@ func (f *scrSaved) flags(cmd *cobra.Command, id string) {
 	jsonFlag(cmd, &f.asJSON)
 }
 
-// open opens the prefix directory that the arguments name, or else $SCR_PREFIX, or the working directory.
 func (f *scrSaved) open(args []string) (*prefixdir.Dir, error) {
-	prefix := cmp.Or(os.Getenv("SCR_PREFIX"), ".")
-	if len(args) > 0 {
-		prefix = args[0]
-	}
 	if f.id < 0 {
 		return nil, usagef("--id %d, want the number of a dataset", f.id)
 	}
-	if err := needDir(prefix); err != nil {
-		return nil, err
-	}
-	return prefixdir.Open(nil, prefix), nil
+	return scrPrefix(args)
 }
 
 // ids are the datasets that were scavenged, or the one that is asked for.
@@ -63,14 +54,6 @@ func (f *scrSaved) ids(d *prefixdir.Dir) ([]int, error) {
 		return []int{f.id}, nil
 	}
 	return ids, nil
-}
-
-// maxOnePrefix takes a prefix directory or nothing.
-func maxOnePrefix(cmd *cobra.Command, args []string) error {
-	if len(args) > 1 {
-		return usagef("%s wants one prefix directory, there is %q too many", cmd.CommandPath(), args[1])
-	}
-	return nil
 }
 
 // salvagePackages are of no use on the command line.
@@ -114,7 +97,7 @@ JSON: {"datasets": [{id, name, ranks, files, bytes, indexed, verified, missing:
 		Example: `  blobio scr scan /p/sim
   blobio scr scan --id 4 --tree /p/sim      # as a tree, with all files
   blobio scr scan --quick --json /p/sim | jq '.datasets[].missing'`,
-		Args: maxOnePrefix,
+		Args: maxArgs(1, "one prefix directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := f.open(args)
 			if err != nil {
@@ -241,7 +224,7 @@ JSON: {"datasets": [{id, name, ok, safe, ranks, files, bytes, verified, rebuilt:
 		Example: `  blobio scr rebuild /p/sim
   blobio scr rebuild --id 4 --current /p/sim    # the next run starts from it
   blobio scr rebuild --no-index /p/sim          # mend the files, leave the index`,
-		Args: maxOnePrefix,
+		Args: maxArgs(1, "one prefix directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := f.open(args)
 			if err != nil {
@@ -355,7 +338,7 @@ lost: {...}}]}]}, without: {"datasets": [as of scr rebuild], current, checkpoint
 		Example: `  blobio scr scavenge --id 4 --control /dev/shm/$USER/scr.$JOB /p/sim     # on each node
   blobio scr rebuild --id 4 --current /p/sim                              # then once
   blobio scr scavenge --control /local/c=/mnt/n0/c --control /local/c=/mnt/n1/c /p/sim`,
-		Args: maxOnePrefix,
+		Args: maxArgs(1, "one prefix directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := f.open(args)
 			if err != nil {
@@ -442,6 +425,9 @@ func (e *env) scrCopy(ctx context.Context, d *prefixdir.Dir, nodes []salvage.Nod
 	all := []scrCopied{}
 	for _, n := range nodes {
 		c, err := salvage.Scavenge(ctx, salvage.ScavengeOptions{Node: n, Prefix: d, Was: f.was, ID: f.id})
+		if errors.Is(err, salvage.ErrOutside) {
+			err = &hinted{err, "was PREFIX moved? see --was"}
+		}
 		if err != nil {
 			return err
 		}

@@ -135,6 +135,10 @@ func TestScrScavengeAll(t *testing.T) {
 
 func TestScrSalvageUsage(t *testing.T) {
 	prefix := t.TempDir()
+	if r := scrDo(t, "scan", prefix); r.code != exitFailed || !strings.Contains(r.err, "no .scr") {
+		t.Errorf("no prefix directory: %+v", r)
+	}
+	check(t, os.Mkdir(filepath.Join(prefix, ".scr"), 0o777))
 	for _, args := range [][]string{
 		{"scan", prefix, prefix}, {"scan", "--id", "-1", prefix}, {"scan", "--id", "3", prefix}, {"scan", filepath.Join(prefix, "none")},
 		{"rebuild", "--no-index", "--current", prefix}, {"scavenge"}, {"scavenge", prefix}, {"scavenge", "--control", "=", prefix},
