@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/ffformat"
 	"blobio/internal/vfs"
 )
 
@@ -160,6 +161,51 @@ func TestCancel(t *testing.T) {
 		m.holds(t, c.FS, 5)
 		if n.Load() < at {
 			break
+		}
+	}
+}
+
+// TestMemory: a checkpoint and a recovery make no copy of the data, and what is kept of the blocks is
+// at most 1 % of them at the default block size, for all kinds of digests.
+func TestMemory(t *testing.T) {
+	ctx := context.Background()
+	const size = 32 << 20
+	for _, o := range []Options{{}, {Hash: ffformat.Fast}, {Dirty: ffformat.DirtyMD5}} {
+		o.Durability, o.Workers = DurableNone, 2
+		dir := filepath.Join(t.TempDir(), "d")
+		s, err := Open(ctx, comm.Self(), dir, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data := make([]byte, size)
+		s.Protect(1, data)
+		var before, after runtime.MemStats
+		what := func(name string, f func() error) {
+			runtime.ReadMemStats(&before)
+			if err := f(); err != nil {
+				t.Fatal(err)
+			}
+			runtime.ReadMemStats(&after)
+			if n := after.TotalAlloc - before.TotalAlloc; n > size/4 { // all that was ever allocated meanwhile
+				t.Errorf("%s of %d bytes allocates %d", name, size, n)
+			}
+		}
+		what("full", func() error { _, err := s.Checkpoint(ctx, 1); return err })
+		for id := int32(2); id < 5; id++ {
+			for i := 0; i < size; i += 1 << 20 {
+				data[i]++
+			}
+			what("differential", func() error { _, err := s.CheckpointDiff(ctx, id); return err })
+		}
+		what("recovery", func() error { _, _, err := s.Recover(ctx); return err })
+		for k := range s.slots {
+			b, err := s.slots[k].digests.MarshalBinary()
+			if err != nil || len(b) > size/100 {
+				t.Errorf("digests of slot %d: %d bytes, %v", k, len(b), err)
+			}
+		}
+		if err := s.Close(ctx); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
