@@ -128,7 +128,7 @@ func (s *Session) dropStale(byID map[int]*cachedSet) error {
 			c.Remove(id)
 			changed = true
 		}
-		if err := cachedir.Delete(s.fs, d.Path); err != nil {
+		if err := cachedir.Delete(s.bind, d.Path); err != nil {
 			return err
 		}
 	}
@@ -254,6 +254,11 @@ func (s *Session) rebuild(ctx context.Context, d *cachedSet) error {
 	if err := s.agree(ctx, err); err != nil {
 		return err
 	}
+	if d.Packed {
+		if err := s.unpack(ctx, d); err != nil {
+			return err
+		}
+	}
 	if err := s.distribute(ctx, d); err != nil {
 		return err
 	}
@@ -261,8 +266,13 @@ func (s *Session) rebuild(ctx context.Context, d *cachedSet) error {
 		return err
 	}
 	mapName := cachedir.FilemapName(d.Path, s.c.Rank())
-	if _, err := redset.Recover(ctx, s.c, s.fs, groupPrefix(d.Path, cachedir.MapGroup), nil); err != nil {
-		return fmt.Errorf("scr: file maps: %w", err)
+	if d.Packed {
+		err = s.lostMaps(ctx, d)
+	} else if _, rerr := redset.Recover(ctx, s.c, s.fs, groupPrefix(d.Path, cachedir.MapGroup), nil); rerr != nil {
+		err = fmt.Errorf("scr: file maps: %w", rerr)
+	}
+	if err != nil {
+		return err
 	}
 	d.maps, err = cachedir.ReadFilemap(s.fs, mapName)
 	if err == nil {
@@ -304,7 +314,12 @@ func (s *Session) rebuild(ctx context.Context, d *cachedSet) error {
 			return err
 		}
 	}
-	if err := s.sealGroup(ctx, l, d.Path, cachedir.MapGroup, []string{mapName}); err != nil {
+	if d.Packed {
+		err = s.pack(ctx, d)
+	} else {
+		err = s.sealGroup(ctx, l, d.Path, cachedir.MapGroup, []string{mapName})
+	}
+	if err != nil {
 		return err
 	}
 	return s.agree(ctx, s.sweep(d, l))

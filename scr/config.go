@@ -47,6 +47,10 @@ type Config struct {
 	NoCacheSync bool
 	// NoSync leaves out the syncs of user files in the prefix directory.
 	NoSync bool
+	// Packed keeps the metadata of a cached dataset in one file per node instead of nine per rank; only redundancy with
+	// payload has a file per rank then. The reference cannot restart from such a cache; in the prefix directory there
+	// is no difference.
+	Packed bool
 	// Zstd compresses files on their way to the prefix directory. The reference cannot read them.
 	Zstd bool
 

@@ -126,7 +126,7 @@ func (s *Session) begin(ctx context.Context, ds record.Dataset, lv int, bypass b
 		return nil, err
 	}
 	d := &cachedSet{
-		Cached: cachedir.Cached{ID: ds.ID, Dataset: ds, Path: path.Join(l.dir, record.DefaultName(ds.ID)), Bypass: bypass},
+		Cached: cachedir.Cached{ID: ds.ID, Dataset: ds, Path: path.Join(l.dir, record.DefaultName(ds.ID)), Bypass: bypass, Packed: s.cfg.Packed},
 		level:  lv, maps: cachedir.NewFilemap(),
 	}
 	// A crashed run may have left a folder of this number.
@@ -141,6 +141,9 @@ func (s *Session) begin(ctx context.Context, ds record.Dataset, lv int, bypass b
 	err = s.makeDir(l, d.Path)
 	if err := s.agree(ctx, err); err != nil {
 		return nil, err
+	}
+	if d.Packed {
+		s.fs.add(d.Path)
 	}
 	s.cached = append(s.cached, d)
 	return &writing{cachedSet: d, ds: ds, began: s.cfg.Clock(), byOrig: map[string]string{}}, nil
@@ -210,10 +213,11 @@ func (s *Session) drop(ctx context.Context, d *cachedSet) error {
 
 // removeDir deletes the folder of a dataset; the first rank of the device does.
 func (s *Session) removeDir(l *level, dir string) error {
+	s.fs.forget(dir)
 	if l.dc.Rank() != 0 {
 		return nil
 	}
-	return cachedir.Delete(s.fs, dir)
+	return cachedir.Delete(s.bind, dir)
 }
 
 // Route tells where a file is to be written, or read. It is not collective.
@@ -301,7 +305,7 @@ func (s *Session) real(d *cachedSet, name string) string {
 	if d.Bypass {
 		return name
 	}
-	return s.fs.Real(name)
+	return s.bind.Real(name)
 }
 
 // cacheName finds a free name for a file in the folder of the dataset: its base name, as the reference, unless another

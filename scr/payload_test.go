@@ -18,8 +18,8 @@ import (
 	"blobio/scr/prefixdir"
 )
 
-// onDisk is a cluster in directories of the operating system.
-func onDisk(t *testing.T, nodes ...string) (*cluster, string) {
+// diskCluster is a cluster in directories of the operating system.
+func diskCluster(t *testing.T, nodes ...string) (*cluster, string) {
 	dir := t.TempDir()
 	cl := newCluster(t, nodes...)
 	cl.fs = vfs.OS
@@ -37,7 +37,7 @@ func onDisk(t *testing.T, nodes ...string) (*cluster, string) {
 // flushed like any file: a node is lost and it is whole again, and in the prefix directory it is an ordinary dataset.
 func TestBlobDataset(t *testing.T) {
 	const cells = 30 // of each rank
-	cl, dir := onDisk(t, "node0", "node1", "node2", "node3")
+	cl, dir := diskCluster(t, "node0", "node1", "node2", "node3")
 	cl.set("SCR_FLUSH", "1")
 	value := func(i int) float64 { return float64(i) * 1.25 }
 	base := func(rank int) string { return fmt.Sprintf("step7/part%d", rank) }

@@ -41,6 +41,9 @@ func (s *Session) protect(ctx context.Context, d *cachedSet) error {
 	if err := s.agree(ctx, err); err != nil {
 		return fmt.Errorf("scr: file map: %w", err)
 	}
+	if d.Packed {
+		return s.pack(ctx, d)
+	}
 	return s.encode(ctx, l, d.Path, cachedir.MapGroup, []string{name})
 }
 

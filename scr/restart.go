@@ -385,7 +385,7 @@ func (s *Session) routeInPlace(r *restoring, abs string) (string, error) {
 		return "", fmt.Errorf("scr: checkpoint %s: %w", r.Name, err)
 	}
 	r.began = append(r.began, at)
-	return s.fs.Real(at), nil
+	return s.bind.Real(at), nil
 }
 
 // fetchJob is the copy of a file of the prefix directory to a name.

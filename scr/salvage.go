@@ -21,7 +21,7 @@ func (s *Session) salvage(ctx context.Context, d *cachedSet, ranks int) (bool, e
 	var err error
 	if s.node.c.Rank() == 0 {
 		_, err = salvage.Scavenge(ctx, salvage.ScavengeOptions{
-			Node:   salvage.Node{Name: s.node.name, FS: s.fs, Catalog: s.cindex()},
+			Node:   salvage.Node{Name: s.node.name, FS: s.bind, Catalog: s.cindex()},
 			Prefix: s.prefix, ID: d.ID, Dataset: d.Dataset,
 		})
 	}

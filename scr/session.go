@@ -27,8 +27,9 @@ type Session struct {
 	cfg  Config
 	set  *config.Set
 	p    *params
-	off  bool // SCR_ENABLE is 0
-	fs   *vfs.BindFS
+	off  bool        // SCR_ENABLE is 0
+	bind *vfs.BindFS // the disks of this rank
+	fs   *packFS     // the same, with packed metadata as files
 	log  *slog.Logger
 	runs *runlog.Logger // rank 0; nil: off
 
@@ -59,9 +60,10 @@ type counters struct{ set, ckpt int }
 type cachedSet struct {
 	cachedir.Cached
 	level  int
-	maps   *cachedir.Filemap // of this rank
-	held   []holding         // what the devices had before the ranks were given theirs
-	usable bool              // rebuilt, or made, in this run: all its files are there
+	maps   *cachedir.Filemap         // of this rank
+	held   []holding                 // what the devices had before the ranks were given theirs
+	copies map[int]*cachedir.Filemap // that this device keeps of maps of other ranks, as it was found [packed]
+	usable bool                      // rebuilt, or made, in this run: all its files are there
 }
 
 // Open is SCR_Init, a collective: it finds what the caches and the prefix directory hold, rebuilds what was lost,
@@ -347,7 +349,8 @@ func (s *Session) join(ctx context.Context) error {
 	if s.cfg.NoCacheSync {
 		under = vfs.NoSync(under)
 	}
-	s.fs = vfs.NewBind(under, binds)
+	s.bind = vfs.NewBind(under, binds)
+	s.fs = newPackFS(s.bind)
 	return nil
 }
 

@@ -364,11 +364,12 @@ func TestOtherRanks(t *testing.T) {
 // node lost too.
 func TestOtherRanksCached(t *testing.T) {
 	for _, scheme := range []string{"SINGLE", "PARTNER", "XOR", "RS"} {
-		for _, nodes := range [][]string{
+		for i, nodes := range [][]string{
 			{"node0", "node1", "node2"}, {"node3", "node2", "node1", "node0", "node0"}, {"node0", "spare", "node2", "node3", "node1", "spare"},
-			{"node0", "node2", "node3"},
+			{"node0", "node2", "node3"}, {"node0", "node1", "node2"}, {"node3", "node2", "node1", "node0", "node0"},
 		} {
 			cl := fourNodes(t).set("SCR_COPY_TYPE", scheme, "SCR_FLUSH", "0")
+			cl.opts = func(c *Config) { c.Packed = i >= 4 }
 			must(t, cl.checkpoints(1, 3))
 			want := 3
 			switch {

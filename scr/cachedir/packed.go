@@ -1,6 +1,8 @@
 package cachedir
 
 import (
+	"encoding/base64"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -24,6 +26,8 @@ type Packed struct {
 	Maps   map[int]*Filemap // of the ranks on the node
 	Copies map[int]*Filemap // of their left neighbours in the redundancy sets: as many as losses are survived
 	State  int              // of DataGroup: StateCorrupt or StateEncoded; 0: not protected
+	// Files are further small files of MetaDir, by their base names: descriptors and checksums of redundancy files.
+	Files map[string][]byte
 }
 
 // PackedName is the name of the packed metadata in the folder of a dataset.
@@ -52,8 +56,19 @@ func ReadPacked(fsys vfs.FS, dir string) (*Packed, error) {
 	if p.Maps, err = unpackMaps(t.Get(keyRank), keyRank, name); err != nil {
 		return nil, err
 	}
-	p.Copies, err = unpackMaps(t.Get(keyCopy), keyCopy, name)
-	return p, err
+	if p.Copies, err = unpackMaps(t.Get(keyCopy), keyCopy, name); err != nil {
+		return nil, err
+	}
+	p.Files = map[string][]byte{}
+	for base, sub := range t.Get(keyFile).All() {
+		text, _ := sub.First()
+		b, err := base64.RawStdEncoding.DecodeString(text)
+		if err != nil || base == "" || path.Base(base) != base {
+			return nil, badField(name, keyFile, "%.200q, want the base name of a file, with its bytes in base64", base)
+		}
+		p.Files[base] = b
+	}
+	return p, nil
 }
 
 func unpackMaps(t *kvtree.Tree, field, file string) (map[int]*Filemap, error) {
@@ -87,9 +102,14 @@ func (p *Packed) Write(fsys vfs.FS, dir string) error {
 			list.Set(strconv.Itoa(rank), part.maps[rank].Tree().Clone())
 		}
 	}
+	for _, base := range slices.Backward(sortedNames(p.Files)) {
+		t.SetAt(kvtree.New(), keyFile, base, base64.RawStdEncoding.EncodeToString(p.Files[base]))
+	}
 	if p.State != 0 {
 		t.SetInt(keyState, p.State)
 	}
 	t.SetInt(keyVersion, packedVersion)
 	return kvtree.WriteFile(fsys, PackedName(dir), t)
 }
+
+func sortedNames(m map[string][]byte) []string { return slices.Sorted(maps.Keys(m)) }

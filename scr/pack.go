@@ -1,0 +1,235 @@
+package scr
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+
+	"blobio/internal/vfs"
+	"blobio/kvtree"
+	"blobio/kvtree/kvcomm"
+	"blobio/redset"
+	"blobio/scr/cachedir"
+)
+
+// tolerates is how many left neighbours' file maps a rank keeps a copy of: as many losses as its set survives.
+func (l *level) tolerates() int {
+	p := l.set.Place()
+	n := 0
+	switch l.set.Scheme() {
+	case redset.Partner:
+		n = int(max(l.Replicas, 1))
+	case redset.XOR:
+		n = 1
+	case redset.RS:
+		n = int(max(l.SetFailures, 1))
+	}
+	return min(n, len(p.Ranks)-1)
+}
+
+// copies brings the file map of this rank to its right neighbours in the set, and those of its left ones here.
+func (s *Session) copies(ctx context.Context, l *level, m *cachedir.Filemap) (map[int]*cachedir.Filemap, error) {
+	p := l.set.Place()
+	send := kvtree.New()
+	for i := 1; i <= l.tolerates(); i++ {
+		send.SetAt(m.Tree().Clone(), strconv.Itoa(p.Ranks[(p.Rank+i)%len(p.Ranks)]))
+	}
+	got, err := kvcomm.Exchange(ctx, s.c, send, nil)
+	if err != nil {
+		return nil, err
+	}
+	return parseMaps(got)
+}
+
+func parseMaps(t *kvtree.Tree) (map[int]*cachedir.Filemap, error) {
+	out := map[int]*cachedir.Filemap{}
+	for key, sub := range t.All() {
+		r, err := strconv.Atoi(key)
+		if err != nil {
+			return nil, err
+		}
+		if out[r], err = cachedir.ParseFilemap(sub.Clone(), "file map of rank "+key); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// pack writes the metadata of the ranks of a device into its one file; a collective.
+func (s *Session) pack(ctx context.Context, d *cachedSet) error {
+	l := &s.levels[d.level]
+	copies, err := s.copies(ctx, l, d.maps)
+	if err != nil {
+		return fmt.Errorf("scr: file maps: %w", err)
+	}
+	t, err := s.packed(d, copies)
+	var b []byte
+	if err == nil {
+		b, err = t.Pack()
+	}
+	if err := s.agree(ctx, err); err != nil {
+		return fmt.Errorf("scr: metadata: %w", err)
+	}
+	parts, err := l.dc.Gather(ctx, 0, b)
+	if err != nil {
+		return err
+	}
+	if l.dc.Rank() == 0 {
+		err = s.writePacked(d, parts)
+	}
+	return s.agree(ctx, err)
+}
+
+// packed is what this rank has to put into the file: its map, the copies that it keeps, and its small files.
+func (s *Session) packed(d *cachedSet, copies map[int]*cachedir.Filemap) (*kvtree.Tree, error) {
+	t := kvtree.New()
+	t.SetAt(d.maps.Tree().Clone(), "MAP", strconv.Itoa(s.c.Rank()))
+	for r, m := range copies {
+		t.SetAt(m.Tree().Clone(), "COPY", strconv.Itoa(r))
+	}
+	names, err := redset.Files(s.fs, groupPrefix(d.Path, cachedir.DataGroup), s.c.Rank())
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range names {
+		if onDisk.MatchString(path.Base(n)) {
+			continue
+		}
+		b, err := vfs.ReadFile(s.fs, n, 1<<28)
+		if err != nil {
+			return nil, err
+		}
+		t.SetAt(kvtree.New(), "FILE", path.Base(n), base64.RawStdEncoding.EncodeToString(b))
+	}
+	return t, nil
+}
+
+func (s *Session) writePacked(d *cachedSet, parts [][]byte) error {
+	p := &cachedir.Packed{Maps: map[int]*cachedir.Filemap{}, Copies: map[int]*cachedir.Filemap{}, State: cachedir.StateEncoded, Files: map[string][]byte{}}
+	for _, b := range parts {
+		t, err := kvtree.Unpack(b, nil)
+		if err != nil {
+			return err
+		}
+		maps, err := parseMaps(t.Get("MAP"))
+		if err != nil {
+			return err
+		}
+		copies, err := parseMaps(t.Get("COPY"))
+		if err != nil {
+			return err
+		}
+		for r, m := range maps {
+			p.Maps[r] = m
+		}
+		for r, m := range copies {
+			p.Copies[r] = m
+		}
+		for name, sub := range t.Get("FILE").All() {
+			text, _ := sub.First()
+			if p.Files[name], err = base64.RawStdEncoding.DecodeString(text); err != nil {
+				return err
+			}
+		}
+	}
+	return p.Write(s.bind, d.Path)
+}
+
+// unpack makes the metadata of a device visible to its ranks, as files; a collective. What is damaged is lost.
+func (s *Session) unpack(ctx context.Context, d *cachedSet) error {
+	l := &s.levels[d.level]
+	s.fs.forget(d.Path)
+	s.fs.add(d.Path)
+	var b []byte
+	var err error
+	d.copies = nil
+	if l.dc.Rank() == 0 {
+		b, err = vfs.ReadFile(s.bind, cachedir.PackedName(d.Path), 1<<30)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		if err == nil && b != nil {
+			if _, perr := cachedir.ReadPacked(s.bind, d.Path); perr != nil {
+				s.log.Warn("scr: metadata of a dataset on a node is damaged", "node", s.node.name, "err", perr)
+				b = nil
+			}
+		}
+	}
+	if err := s.agree(ctx, err); err != nil {
+		return fmt.Errorf("scr: cache: %w", err)
+	}
+	if b, err = l.dc.Bcast(ctx, 0, b); err != nil {
+		return err
+	}
+	err = func() error {
+		if len(b) == 0 {
+			return nil
+		}
+		mem := vfs.NewMem()
+		if err := mem.MkdirAll(cachedir.MetaDir(d.Path)); err != nil {
+			return err
+		}
+		if err := vfs.WriteFile(mem, cachedir.PackedName(d.Path), b); err != nil {
+			return err
+		}
+		p, err := cachedir.ReadPacked(mem, d.Path)
+		if err != nil {
+			return err
+		}
+		for r, m := range p.Maps {
+			if err := m.Write(s.fs, cachedir.FilemapName(d.Path, r)); err != nil {
+				return err
+			}
+		}
+		for name, b := range p.Files {
+			if err := vfs.WriteFile(s.fs, path.Join(cachedir.MetaDir(d.Path), name), b); err != nil {
+				return err
+			}
+		}
+		d.copies = p.Copies
+		return nil
+	}()
+	return s.agree(ctx, err)
+}
+
+// lostMaps gets the file maps of ranks that have none from the copies that neighbours keep; a collective.
+func (s *Session) lostMaps(ctx context.Context, d *cachedSet) error {
+	l := &s.levels[d.level]
+	name := cachedir.FilemapName(d.Path, s.c.Rank())
+	have := []byte{1}
+	if _, err := cachedir.ReadFilemap(s.fs, name); err != nil {
+		have[0] = 0
+	}
+	all, err := s.c.Allgather(ctx, have)
+	if err != nil {
+		return err
+	}
+	send := kvtree.New()
+	if l.dc.Rank() == 0 {
+		for r, h := range all {
+			if m := d.copies[r]; len(h) == 1 && h[0] == 0 && m != nil {
+				send.SetAt(m.Tree().Clone(), strconv.Itoa(r))
+			}
+		}
+	}
+	got, err := kvcomm.Exchange(ctx, s.c, send, nil)
+	if err != nil {
+		return err
+	}
+	if have[0] == 0 {
+		err = fmt.Errorf("scr: file map of rank %d: %w: no neighbour has a copy", s.c.Rank(), ErrMissing)
+		maps, perr := parseMaps(got)
+		if perr != nil {
+			err = perr
+		}
+		for _, m := range maps {
+			err = m.Write(s.fs, name)
+			break
+		}
+	}
+	return s.agree(ctx, err)
+}
