@@ -50,7 +50,7 @@ type fakeLauncher struct {
 	err      error
 }
 
-func (f *fakeLauncher) Name() string            { return "fake" }
+func (f *fakeLauncher) Name() string             { return "fake" }
 func (f *fakeLauncher) Plan(l Launch) [][]string { return [][]string{l.Args} }
 
 func (f *fakeLauncher) Start(ctx context.Context, l Launch) (Job, error) {

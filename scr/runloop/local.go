@@ -134,6 +134,22 @@ func (l *Local) KillNode(node string) int {
 	return n
 }
 
+// LoseNode is the loss of a node with all that it has: its private directory is
+// gone, and then its processes end.
+func (l *Local) LoseNode(node string) error {
+	dir := l.NodeDir(node)
+	if dir == "" {
+		l.KillNode(node)
+		return nil
+	}
+	lost := dir + ".lost"
+	if err := os.Rename(dir, lost); err != nil { // at once: whoever looks sees all of it, or nothing
+		return err
+	}
+	l.KillNode(node)
+	return os.RemoveAll(lost)
+}
+
 // LocalJob is a run of Local.
 type LocalJob struct {
 	procs []*process
