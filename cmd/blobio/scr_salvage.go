@@ -333,8 +333,9 @@ is lost, or if they are called otherwise, too.
 Exit codes: 0 saved (or there was nothing to save), 1 something could not be saved,
 2 could not run.
 
-JSON with --id: {"nodes": [{control, safe, stale, ranks: [{rank, map, files, bytes,
-lost: {...}}]}]}, without: {"datasets": [as of scr rebuild], current, checkpoint}.`,
+JSON with --id: {"nodes": [{control, safe, stale, damage, ranks: [{rank, map, files,
+bytes, lost: {...}}]}]}, without: {"datasets": [as of scr rebuild], current,
+checkpoint}.`,
 		Example: `  blobio scr scavenge --id 4 --control /dev/shm/$USER/scr.$JOB /p/sim     # on each node
   blobio scr rebuild --id 4 --current /p/sim                              # then once
   blobio scr scavenge --control /local/c=/mnt/n0/c --control /local/c=/mnt/n1/c /p/sim`,
@@ -409,6 +410,7 @@ type scrCopied struct {
 	Control string          `json:"control"`
 	Safe    bool            `json:"safe"`
 	Stale   bool            `json:"stale"`
+	Damage  string          `json:"damage,omitempty"`
 	Ranks   []scrCopiedRank `json:"ranks"`
 }
 
@@ -432,6 +434,10 @@ func (e *env) scrCopy(ctx context.Context, d *prefixdir.Dir, nodes []salvage.Nod
 			return err
 		}
 		row := scrCopied{Control: n.Name, Safe: c.Safe, Stale: c.Stale, Ranks: []scrCopiedRank{}}
+		if c.Damage != nil {
+			e.code = exitFindings
+			row.Damage = salvageText(c.Damage)
+		}
 		for _, r := range c.Ranks {
 			row.Ranks = append(row.Ranks, scrCopiedRank{r.Rank, r.Mapped, len(r.Files), r.Bytes, r.Lost})
 			if len(r.Lost) > 0 {
@@ -454,6 +460,9 @@ func (e *env) scrCopy(ctx context.Context, d *prefixdir.Dir, nodes []salvage.Nod
 			fmt.Fprintf(e.out, "%s: another dataset %d\n", c.Control, f.id)
 		case len(c.Ranks) == 0:
 			fmt.Fprintf(e.out, "%s: nothing of dataset %d\n", c.Control, f.id)
+		}
+		if c.Damage != "" {
+			fmt.Fprintf(e.out, "%s: %s\n", c.Control, c.Damage)
 		}
 		for _, r := range c.Ranks {
 			fmt.Fprintf(e.out, "%s: rank %d: %s, %s\n", c.Control, r.Rank, plural(r.Files, "file"), humanBytes(r.Bytes))

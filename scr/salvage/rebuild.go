@@ -122,7 +122,7 @@ func (r *rebuilder) run(ctx context.Context, o Options) error {
 	if err := r.totals(s, o); err != nil {
 		return err
 	}
-	return r.finish(s)
+	return r.finish(ctx, s)
 }
 
 // valid returns an error for what nothing can mend.
@@ -291,14 +291,14 @@ func (r *rebuilder) totals(s *Scan, o Options) error {
 }
 
 // finish records the checksums of what is new, and removes what was put aside and what crashes left.
-func (r *rebuilder) finish(s *Scan) error {
+func (r *rebuilder) finish(ctx context.Context, s *Scan) error {
 	for _, x := range s.Ranks {
 		rec := sums{dataset: r.res.Dataset, files: map[string]expect{}, meta: map[string]expect{}}
 		for _, f := range x.Files {
 			rec.files[f.Path] = expect{f.Size, f.CRC, true}
 		}
 		for _, n := range x.Redundancy {
-			if err := r.recordMeta(n, rec); err != nil {
+			if err := r.recordMeta(ctx, n, rec); err != nil {
 				return err
 			}
 		}
@@ -339,12 +339,12 @@ func (r *rebuilder) finish(s *Scan) error {
 }
 
 // recordMeta records the checksum of a file of the metadata.
-func (r *rebuilder) recordMeta(n string, rec sums) error {
+func (r *rebuilder) recordMeta(ctx context.Context, n string, rec sums) error {
 	st, err := r.fs.Stat(r.metaFile(n))
 	if err != nil {
 		return err
 	}
-	_, crc, err := r.same(context.Background(), r.metaFile(n), expect{size: -1})
+	_, crc, err := r.same(ctx, r.metaFile(n), expect{size: -1})
 	rec.meta[n] = expect{st.Size(), crc, true}
 	return err
 }

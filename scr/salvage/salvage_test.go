@@ -526,3 +526,31 @@ func TestDelete(t *testing.T) {
 		}
 	}
 }
+
+// One operation fails: either that is told, or all is as it should be nevertheless.
+func TestFaults(t *testing.T) {
+	ctx := context.Background()
+	for i, v := range vectors {
+		start := load(t, v.name)
+		count := vfs.Count(start.CrashClone(vfs.CrashOptions{}))
+		must(t, salvageAll(ctx, count, 0, 1, 3))
+		step := count.Ops()/60 + 1
+		told := 0
+		for n := int64(1 + i); n <= count.Ops(); n += step {
+			m := start.CrashClone(vfs.CrashOptions{})
+			err := salvageAll(ctx, vfs.FailNth(m, n, errors.New("no luck")), 0, 1, 3)
+			e := entry(t, prefixdir.Open(m, prefix), "ckpt.4")
+			if err == nil && !e.Complete {
+				t.Fatalf("%s: operation %d: no error, and not complete", v.name, n)
+			}
+			if err != nil {
+				told++
+				must(t, salvageAll(ctx, m, 0, 1, 3))
+			}
+			if err := intact(m, 4, v.files); err != nil {
+				t.Fatalf("%s: operation %d: %v", v.name, n, err)
+			}
+		}
+		t.Logf("%s: %d operations, %d of the errors tried were told", v.name, count.Ops(), told)
+	}
+}

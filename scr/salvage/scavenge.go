@@ -51,6 +51,7 @@ type Copied struct {
 	Dataset record.Dataset // ID 0: not known here
 	Ranks   []RankCopy     // ascending; none: the node has nothing of the dataset
 	Safe    bool           // the dataset is complete in the prefix directory, so nothing was copied
+	Damage  error          // the packed metadata of the node cannot be used: only redundancy files were copied
 	Stale   bool           // the node has another dataset of this number, so nothing was copied
 }
 
@@ -88,9 +89,10 @@ func Scavenge(ctx context.Context, o ScavengeOptions) (*Copied, error) {
 		return c, nil
 	}
 	h := all[i]
-	if h.Err != nil {
+	if h.Err != nil && !isDamage(h.Err) {
 		return nil, h.Err
 	}
+	c.Damage = h.Err
 	if h.Old {
 		return nil, fmt.Errorf("salvage: dataset %d is of generation A or B: %w", o.ID, errors.ErrUnsupported)
 	}
