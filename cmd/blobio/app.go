@@ -22,6 +22,7 @@ const (
 
 // env is what a run of the command sees of the world beside the file system.
 type env struct {
+	stdin  io.Reader // nil: that of the process
 	stdout io.Writer
 	stderr io.Writer
 	args   []string // without the name of the program
@@ -36,6 +37,7 @@ func run(ctx context.Context, e *env) int {
 	e.out = bufio.NewWriterSize(e.stdout, 1<<16)
 	root := newRoot(e)
 	root.SetArgs(e.args)
+	root.SetIn(e.stdin)
 	root.SetOut(e.out)
 	root.SetErr(e.stderr)
 	cmd, err := root.ExecuteContextC(ctx)
