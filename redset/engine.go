@@ -6,6 +6,7 @@ import (
 	"errors"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"blobio/comm"
 )
@@ -15,7 +16,8 @@ import (
 const (
 	localPiece   = 64 << 10  // bytes
 	messagePiece = 256 << 10 // bytes
-	minLane      = 4 << 20   // bytes of an element that are worth a goroutine
+	minLane      = 4 << 20   // bytes of an element that one worker does at a time
+	maxLanes     = 256       // of one element
 )
 
 // Tags of the messages between the members of a set.
@@ -71,82 +73,122 @@ func (e *engine) run(ctx context.Context) error {
 // mine says whether this process is the worker of a job.
 func (e *engine) mine(j *job) bool { return e.me < 0 || j.worker == e.me }
 
-// local does the jobs of this member, divided into lanes if there are cores to spare.
+// lane is a part of a job that one worker does.
+type lane struct {
+	i      int // the job
+	j      *job
+	lo, hi int64
+	w      *worker // of whoever did it
+}
+
+// queue is the lanes of one member. All members of a set take lanes of all of them, so that no core
+// is idle as long as there are any.
+type queue struct {
+	lanes []*lane
+	next  atomic.Int64 // of all lanes; that of the first member counts
+	stop  atomic.Bool  // likewise
+}
+
+// local does the jobs together with the members that share memory, as many lanes at a time as there are cores.
 func (e *engine) local(ctx context.Context) error {
-	type lane struct {
-		job    int
-		lo, hi int64
-		w      *worker
-	}
-	ranks, mine := len(e.stores), 0
-	if e.me < 0 {
-		ranks = 1
-	}
-	for _, j := range e.jobs {
-		if e.mine(j) {
-			mine++
-		}
-	}
-	if mine == 0 {
+	if len(e.jobs) == 0 {
 		return ctx.Err()
 	}
-	cores := max(1, runtime.GOMAXPROCS(0)/ranks)
-	var lanes []*lane
+	own := &queue{}
 	for i, j := range e.jobs {
 		if !e.mine(j) {
 			continue
 		}
 		n := e.lay.length(j.c)
-		split := max(1, min(int64(cores/mine), n/minLane))
-		step := (n/split + localPiece) / localPiece * localPiece
+		step := (max(minLane, n/maxLanes) + localPiece - 1) / localPiece * localPiece
 		for lo := int64(0); lo < n || lo == 0; lo += step {
-			lanes = append(lanes, &lane{job: i, lo: lo, hi: min(n, lo+step)})
+			own.lanes = append(own.lanes, &lane{i: i, j: j, lo: lo, hi: min(n, lo+step)})
 		}
 	}
-	var next sync.Mutex
-	at := 0
-	var errs []error
+	queues := []*queue{own}
+	if e.c != nil {
+		all, err := e.c.Share(ctx, own)
+		if err != nil {
+			return err
+		}
+		queues = queues[:0]
+		for _, v := range all {
+			q, ok := v.(*queue)
+			if !ok {
+				return formatErr("", -1, "message", "a member does not share its lanes", ErrUsage)
+			}
+			queues = append(queues, q)
+		}
+	}
+	err := e.lanes(ctx, queues)
+	if e.c != nil {
+		if berr := e.c.Barrier(ctx); berr != nil {
+			return errors.Join(err, berr)
+		}
+	}
+	if err != nil || queues[0].stop.Load() {
+		return err // of the others the caller learns when all agree
+	}
+	var whole *worker
+	for x, l := range own.lanes {
+		if x == 0 || l.i != own.lanes[x-1].i {
+			whole = l.w
+		} else {
+			whole.join(l.w)
+		}
+		e.note(l.i, whole)
+	}
+	return nil
+}
+
+// lanes does lanes of the queues until there are no more. The workers of all members are as many as cores,
+// the first members have one more.
+func (e *engine) lanes(ctx context.Context, queues []*queue) error {
+	var list []*lane // the same on all members: neighbours are of different members
+	for x, more := 0, true; more; x++ {
+		more = false
+		for _, q := range queues {
+			if x < len(q.lanes) {
+				list, more = append(list, q.lanes[x]), true
+			}
+		}
+	}
+	cores := runtime.GOMAXPROCS(0)
+	workers := cores / len(queues)
+	if max(e.me, 0) < cores%len(queues) {
+		workers++
+	}
+	all := queues[0]
+	errs := make([]error, workers)
 	var wg sync.WaitGroup
-	for range min(cores, len(lanes)) {
+	for x := range workers {
 		wg.Go(func() {
 			var b buffers
-			for {
-				next.Lock()
-				i := at
-				at++
-				stop := len(errs) > 0
-				next.Unlock()
-				if stop || i >= len(lanes) {
+			for !all.stop.Load() {
+				i := all.next.Add(1) - 1
+				if i >= int64(len(list)) {
 					return
 				}
-				l := lanes[i]
-				l.w = e.newWorker(e.jobs[l.job], &b)
-				var err error
-				for off := l.lo; off < l.hi && err == nil; off += localPiece {
-					if err = ctx.Err(); err == nil {
-						err = l.w.piece(ctx, off, min(localPiece, l.hi-off))
-					}
-				}
-				if err != nil {
-					next.Lock()
-					errs = append(errs, err)
-					next.Unlock()
+				if errs[x] = e.lane(ctx, list[i], &b); errs[x] != nil {
+					all.stop.Store(true)
 				}
 			}
 		})
 	}
 	wg.Wait()
-	if len(errs) > 0 {
-		return errors.Join(errs...)
-	}
-	var whole *worker
-	for i, l := range lanes {
-		if i == 0 || l.job != lanes[i-1].job {
-			whole = l.w
-		} else {
-			whole.join(l.w)
+	return errors.Join(errs...)
+}
+
+// lane does one lane.
+func (e *engine) lane(ctx context.Context, l *lane, b *buffers) error {
+	l.w = e.newWorker(l.j, b)
+	for off := l.lo; off < l.hi; off += localPiece {
+		if err := ctx.Err(); err != nil {
+			return err
 		}
-		whole.outcomes(l.job)
+		if err := l.w.piece(ctx, off, min(localPiece, l.hi-off)); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -222,7 +264,7 @@ func (e *engine) rounds(ctx context.Context) error {
 	}
 	for i, w := range workers {
 		if w != nil {
-			w.outcomes(i)
+			e.note(i, w)
 		}
 	}
 	return sticky
@@ -336,14 +378,14 @@ func (w *worker) join(v *worker) {
 	}
 }
 
-// outcomes notes what the worker found, as of job i.
-func (w *worker) outcomes(i int) {
-	w.e.in[i], w.e.out[i] = nil, nil
+// note keeps what a worker found, of this member or another, as of job i.
+func (e *engine) note(i int, w *worker) {
+	e.in[i], e.out[i] = nil, nil
 	for x, s := range w.in {
-		w.e.in[i] = append(w.e.in[i], outcome{w.bad[x], s.crc})
+		e.in[i] = append(e.in[i], outcome{w.bad[x], s.crc})
 	}
 	for _, s := range w.out {
-		w.e.out[i] = append(w.e.out[i], outcome{false, s.crc})
+		e.out[i] = append(e.out[i], outcome{false, s.crc})
 	}
 }
 
