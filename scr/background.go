@@ -156,11 +156,10 @@ func (b *background) start(ctx context.Context, d *cachedSet) error {
 	copying, stop := context.WithCancel(b.ctx)
 	f.stop = stop
 	b.flights = append(b.flights, f)
-	rate := float64(s.p.rate) / float64(s.c.Size())
 	go func() {
 		defer close(f.done)
 		defer stop()
-		files, err := s.copyOut(copying, d, jobs, rate)
+		files, err := s.copyOut(copying, d, jobs, true)
 		f.err = err
 		b.deliver(d.ID, files, err)
 		switch s.c.Rank() {

@@ -51,6 +51,9 @@ type Config struct {
 	// payload has a file per rank then. The reference cannot restart from such a cache; in the prefix directory there
 	// is no difference.
 	Packed bool
+	// Daemon leaves background flushes to the transfer process of each node (package transfer, blobio scr transfer),
+	// which somebody must have started: it goes on copying when the run has died. Containers are not for it.
+	Daemon bool
 	// Zstd compresses files on their way to the prefix directory. The reference cannot read them.
 	Zstd bool
 

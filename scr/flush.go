@@ -141,7 +141,7 @@ func (s *Session) flushFiles(ctx context.Context, d *cachedSet) error {
 	var files []prefixdir.File
 	for again := false; ; again = true {
 		err = s.window(ctx, s.p.flushWidth, func() (err error) {
-			files, err = s.copyOut(ctx, d, jobs, 0)
+			files, err = s.copyOut(ctx, d, jobs, false)
 			return err
 		})
 		if err == nil || again || d.Bypass || !errors.Is(err, ErrChecksum) {
@@ -206,7 +206,7 @@ func (s *Session) flushJobs(ctx context.Context, d *cachedSet) ([]transfer.Job, 
 		}
 		jobs = append(jobs, j)
 	}
-	if !s.p.containers || d.Bypass {
+	if !s.p.containers || d.Bypass || s.cfg.Daemon {
 		return jobs, nil
 	}
 	return jobs, s.containers(ctx, d, jobs)
@@ -286,9 +286,9 @@ func oneHot(n, i int, v int64) []int64 {
 	return out
 }
 
-// copyOut copies the files of this rank to the prefix directory and returns what the map is to say of them. rate is
-// bytes/s, 0 for no limit.
-func (s *Session) copyOut(ctx context.Context, d *cachedSet, jobs []transfer.Job, rate float64) ([]prefixdir.File, error) {
+// copyOut copies the files of this rank to the prefix directory and returns what the map is to say of them. In the
+// background there are limits of bandwidth and CPU time.
+func (s *Session) copyOut(ctx context.Context, d *cachedSet, jobs []transfer.Job, background bool) ([]prefixdir.File, error) {
 	if err := s.step("copy"); err != nil {
 		return nil, err
 	}
@@ -304,10 +304,15 @@ func (s *Session) copyOut(ctx context.Context, d *cachedSet, jobs []transfer.Job
 			}
 			res = append(res, transfer.Result{Size: size, CRC: crc, Stored: size})
 		}
+	} else if background && s.cfg.Daemon {
+		var err error
+		if res, err = s.byDaemon(ctx, jobs); err != nil {
+			return nil, err
+		}
 	} else {
-		o := transfer.Options{FS: s.fs, DstFS: s.cfg.FS, Files: 1, Rate: rate, Sync: !s.cfg.NoSync}
-		if rate > 0 {
-			o.CPU = s.p.percent
+		o := transfer.Options{FS: s.fs, DstFS: s.cfg.FS, Files: 1, Sync: !s.cfg.NoSync}
+		if background {
+			o.Rate, o.CPU = float64(s.p.rate)/float64(s.c.Size()), s.p.percent
 		}
 		e, err := transfer.New(o)
 		if err != nil {

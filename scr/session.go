@@ -145,9 +145,11 @@ func (s *Session) prepare(ctx context.Context) error {
 			}
 		}
 		if s.node.c.Rank() == 0 {
-			return mkdirDurable(s.fs, s.p.control)
+			if err := mkdirDurable(s.fs, s.p.control); err != nil {
+				return err
+			}
 		}
-		return nil
+		return s.stopDaemon(ctx)
 	}()
 	if err := s.agree(ctx, err); err != nil {
 		return fmt.Errorf("scr: open: %w", err)

@@ -1,0 +1,118 @@
+package scr
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"time"
+
+	"blobio/internal/vfs"
+	"blobio/kvtree"
+	"blobio/scr/transfer"
+)
+
+// transferFile is where this node's transfer process is told what to do: its name in Config.FS, and its lock.
+func (s *Session) transferFile() (name string, lock kvtree.LockKind) {
+	lock = kvtree.Flock
+	if s.cfg.FS != vfs.OS {
+		lock = kvtree.NoLock
+	}
+	return s.bind.Real(path.Join(s.p.control, transfer.FileName)), lock
+}
+
+// byDaemon has the transfer process of the node copy files, and waits. Several ranks of a node put theirs into the same
+// transfer file.
+func (s *Session) byDaemon(ctx context.Context, jobs []transfer.Job) ([]transfer.Result, error) {
+	name, lock := s.transferFile()
+	mine := map[string]int{}
+	err := transfer.UpdateFile(ctx, s.cfg.FS, name, lock, func(f *transfer.File) error {
+		if f.Done || f.Failed {
+			f.Items = nil // of flushes that are over
+		}
+		for i, j := range jobs {
+			src := s.bind.Real(j.Src)
+			mine[src] = i
+			f.Put(transfer.Item{Src: src, Dst: j.Dst, Size: j.Size, CRC: j.CRC, HasCRC: j.HasCRC, Zstd: j.Compress, Meta: j.Meta})
+		}
+		if len(f.Items) > 0 {
+			f.Command, f.Done, f.Failed = transfer.CommandRun, false, false
+		}
+		f.BW, f.Percent = float64(s.p.rate)/float64(s.node.count), s.p.percent
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	res := make([]transfer.Result, len(jobs))
+	for left := len(jobs); left > 0; {
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			if s.async.ctx.Err() != nil {
+				return nil, ctx.Err() // the run ends; the process may go on
+			}
+			return nil, errors.Join(ctx.Err(), s.recall(mine))
+		}
+		f, err := transfer.ReadFile(ctx, s.cfg.FS, name, lock)
+		if err != nil {
+			return nil, err
+		}
+		left = len(jobs)
+		for _, it := range f.Items {
+			i, ok := mine[it.Src]
+			if !ok {
+				continue
+			}
+			if it.Error != "" {
+				return nil, fmt.Errorf("scr: transfer process: %s: %s", it.Src, it.Error)
+			}
+			// The checksum is there once the copy is; of a file without bytes nothing else tells.
+			if !it.HasCRC || it.Written < it.Size || it.Size == 0 && !f.Done {
+				continue
+			}
+			if jobs[i].HasCRC && it.CRC != jobs[i].CRC {
+				return nil, fmt.Errorf("scr: %s: %w: CRC-32 %#x, want %#x", it.Src, ErrChecksum, it.CRC, jobs[i].CRC)
+			}
+			st, err := s.cfg.FS.Stat(it.Dst)
+			if err != nil {
+				if errors.Is(err, fs.ErrNotExist) {
+					continue
+				}
+				return nil, err
+			}
+			res[i] = transfer.Result{Size: it.Size, CRC: it.CRC, Stored: st.Size()}
+			left--
+		}
+	}
+	return res, nil
+}
+
+// recall takes files out of the transfer file again: nobody waits for them any more.
+func (s *Session) recall(mine map[string]int) error {
+	name, lock := s.transferFile()
+	return transfer.UpdateFile(context.Background(), s.cfg.FS, name, lock, func(f *transfer.File) error {
+		var keep []transfer.Item
+		for _, it := range f.Items {
+			if _, ok := mine[it.Src]; !ok {
+				keep = append(keep, it)
+			}
+		}
+		f.Items = keep
+		return nil
+	})
+}
+
+// stopDaemon ends what the transfer process of the node does for an earlier run, as at the start of the original. The
+// first rank of the node calls it.
+func (s *Session) stopDaemon(ctx context.Context) error {
+	if !s.cfg.Daemon || s.node.c.Rank() != 0 {
+		return nil
+	}
+	name, lock := s.transferFile()
+	return transfer.UpdateFile(ctx, s.cfg.FS, name, lock, func(f *transfer.File) error {
+		f.Items, f.Command = nil, transfer.CommandStop
+		return nil
+	})
+}
