@@ -25,7 +25,7 @@ else the working directory.`,
   blobio scr params                              # what is configured, and where`,
 	}
 	asGroup(cmd)
-	cmd.AddCommand(newScrIndex(e), newScrPrint(e), newScrFlush(e), newScrNodes(e), newScrScan(e), newScrRebuild(e), newScrScavenge(e), newScrTransfer(e))
+	cmd.AddCommand(newScrIndex(e), newScrPrint(e), newScrCheck(e), newScrFlush(e), newScrNodes(e), newScrScan(e), newScrRebuild(e), newScrScavenge(e), newScrTransfer(e))
 	cmd.AddCommand(newScrHostlist(e))
 	return cmd
 }
