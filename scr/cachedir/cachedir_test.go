@@ -338,6 +338,20 @@ func TestPacked(t *testing.T) {
 	if len(h.Ranks) != 3 || !h.Ranks[1].Whole() || len(h.Ranks[1].Files) != 2 || !h.Ranks[0].Copy || h.Ranks[0].Whole() || h.Ranks[0].Map.Len() != 1 {
 		t.Fatalf("%+v", h)
 	}
+	p.Files = map[string][]byte{"reddesc.er.3.redsum": {0, 1, 0xff}, "empty": {}}
+	must(t, p.Write(m, dir))
+	if got, err := ReadPacked(m, dir); err != nil || len(got.Files) != 2 || string(got.Files["reddesc.er.3.redsum"]) != "\x00\x01\xff" {
+		t.Fatalf("files: %+v, %v", got, err)
+	}
+	for _, keys := range [][]string{{"FILE", "a/b", "AA"}, {"FILE", "a", "!"}, {"FILE", "", "AA"}, {"RANK", "x"}, {"STATE", "3"}} {
+		bad := kvtree.New()
+		bad.SetInt("VERSION", 1)
+		bad.SetAt(nil, keys...)
+		must(t, kvtree.WriteFile(m, PackedName(dir), bad))
+		if _, err := ReadPacked(m, dir); !isDamage(err) {
+			t.Errorf("%v: %v", keys, err)
+		}
+	}
 	bad := kvtree.New()
 	bad.SetInt("VERSION", 2)
 	must(t, kvtree.WriteFile(m, PackedName(dir), bad))

@@ -23,7 +23,8 @@
 //	<group>er           STATE/<1 corrupt | 2 encoded>
 //	<group>shuffile     RANK/<rank>/{FILES/<n>, FILE/<absolute name>}: what the group protects, and its
 //	                    redundancy files
-//	node.scrinfo        VERSION/1, STATE/<of DataGroup>, RANK/<rank>/<file map>, COPY/<rank>/<file map>
+//	node.scrinfo        VERSION/1, STATE/<of DataGroup>, RANK/<rank>/<file map>, COPY/<rank>/<file map>,
+//	                    FILE/<base name>/<base64>
 //
 // The records are those of package record. With BYPASS the files of the application are
 // in the prefix directory, and D holds only .scr.
@@ -43,8 +44,8 @@
 // and three of DataGroup. node.scrinfo has the maps of all ranks of a node, and
 // copies of those of their left neighbours in the redundancy sets, as many as losses are
 // survived: with any member of a set that may be lost, its map is on the node
-// of another. What is left in .scr is one file per node, and the redundancy files
-// of DataGroup.
+// of another. It has the descriptors and checksums of DataGroup too, as FILE/<base
+// name>/<base64>. What is left in .scr is one file per node, and those with payload.
 //
 // # What can be trusted
 //

@@ -117,6 +117,19 @@ func copyFile(ctx context.Context, from vfs.FS, src string, to vfs.FS, dst strin
 	return size, crc, err
 }
 
+// putFile makes a file of some bytes, as copyFile.
+func putFile(fsys vfs.FS, name string, b []byte) error {
+	temp := fmt.Sprintf("%s%s%08x%s", name, tempMark, rand.Uint32(), tempEnd)
+	err := vfs.WriteFile(fsys, temp, b)
+	if err == nil {
+		err = fsys.Rename(temp, name)
+	}
+	if err != nil {
+		_ = remove(fsys, temp)
+	}
+	return err
+}
+
 // isLeft says whether a name is one of a file that a crash left.
 func isLeft(name string) bool {
 	return strings.HasSuffix(name, damagedSuffix) || strings.HasSuffix(name, tempEnd) && strings.Contains(name, tempMark)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -107,7 +108,17 @@ func (o ours) make(t testing.TB) *vfs.Mem {
 		c.Put(cachedir.Cached{ID: 2, Dataset: ds, Path: dir, Bypass: o.bypass, Packed: o.packed})
 		must(t, c.Write(n.FS, n.Catalog))
 		if o.packed {
-			p := &cachedir.Packed{Maps: map[int]*cachedir.Filemap{}, Copies: map[int]*cachedir.Filemap{}, State: cachedir.StateEncoded}
+			p := &cachedir.Packed{Maps: map[int]*cachedir.Filemap{}, Copies: map[int]*cachedir.Filemap{}, State: cachedir.StateEncoded, Files: map[string][]byte{}}
+			list, err := n.FS.ReadDir(cachedir.MetaDir(dir)) // descriptors and checksums
+			must(t, err)
+			for _, e := range list {
+				if name := path.Join(cachedir.MetaDir(dir), e.Name()); !strings.Contains(name, ".grp_") {
+					b, err := vfs.ReadFile(n.FS, name, 1<<20)
+					must(t, err)
+					p.Files[e.Name()] = b
+					must(t, n.FS.Remove(name))
+				}
+			}
 			for r := range all {
 				switch r / o.perNode {
 				case i:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"path"
 	"slices"
@@ -151,12 +152,27 @@ func (p place) copyRanks(ctx context.Context, o ScavengeOptions, h cachedir.Hold
 	c.Ranks = make([]RankCopy, len(h.Ranks))
 	errs := make([]error, len(h.Ranks))
 	slots := make(chan struct{}, workers)
+	small := map[int]map[string][]byte{} // of each rank: files in the packed metadata
+	if h.Packed && h.Err == nil {
+		packed, err := cachedir.ReadPacked(o.FS, h.Path)
+		if err != nil {
+			return err
+		}
+		for name, b := range packed.Files {
+			if rank, ok := cachedir.RankOf(name); ok {
+				if small[rank] == nil {
+					small[rank] = map[string][]byte{}
+				}
+				small[rank][name] = b
+			}
+		}
+	}
 	var wg sync.WaitGroup
 	for i, r := range h.Ranks {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			rc, err := p.copyRank(ctx, o.FS, h, r, c.Dataset)
+			rc, err := p.copyRank(ctx, o.FS, h, r, small[r.Rank], c.Dataset)
 			c.Ranks[i] = rc
 			if err != nil {
 				errs[i] = fmt.Errorf("salvage: rank %d of dataset %d: %w", r.Rank, p.id, err)
@@ -174,7 +190,7 @@ func (p place) copyRanks(ctx context.Context, o ScavengeOptions, h cachedir.Hold
 }
 
 // copyRank copies what is there of a rank.
-func (p place) copyRank(ctx context.Context, from vfs.FS, h cachedir.Holding, r cachedir.RankHolding, ds record.Dataset) (RankCopy, error) {
+func (p place) copyRank(ctx context.Context, from vfs.FS, h cachedir.Holding, r cachedir.RankHolding, small map[string][]byte, ds record.Dataset) (RankCopy, error) {
 	rc := RankCopy{Rank: r.Rank, Lost: map[string]string{}, Foreign: r.Copy}
 	s := sums{dataset: ds, files: map[string]expect{}, meta: map[string]expect{}}
 	if r.Map != nil && !r.Copy {
@@ -195,6 +211,16 @@ func (p place) copyRank(ctx context.Context, from vfs.FS, h cachedir.Holding, r 
 		if err := p.copyMeta(ctx, from, name, base, &s, &rc); err != nil {
 			return rc, err
 		}
+	}
+	for _, base := range sortedKeys(small) {
+		if _, ok := s.meta[base]; ok {
+			continue
+		}
+		if err := putFile(p.fs, p.metaFile(base), small[base]); err != nil {
+			return rc, err
+		}
+		rc.Bytes += int64(len(small[base]))
+		s.meta[base] = expect{int64(len(small[base])), crc32.ChecksumIEEE(small[base]), true}
 	}
 	if r.Copy {
 		if _, err := p.fs.Stat(p.filemap(r.Rank)); err == nil {
