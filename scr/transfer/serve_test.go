@@ -78,7 +78,7 @@ func (n *node) read() *File {
 // until waits until the transfer file is as wanted.
 func (n *node) until(what string, ok func(f *File) bool) *File {
 	n.t.Helper()
-	for range 20_000 {
+	for range 10_000 {
 		if f := n.read(); ok(f) {
 			return f
 		}
@@ -421,5 +421,47 @@ func TestServeOptions(t *testing.T) {
 		if err := Serve(context.Background(), o); !errors.Is(err, ErrUsage) {
 			t.Errorf("%+v: %v", o, err)
 		}
+	}
+}
+
+// WRITTEN is SIZE only when the copy is durable.
+func TestServeWrittenWhenDurable(t *testing.T) {
+	n := newNode(t)
+	if err := os.MkdirAll(filepath.Dir(n.fill(1, 50_000, CommandRun)[0].Dst), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	early := 0
+	o := ServeOptions{File: n.file, Once: true, Poll: time.Millisecond, BufSize: 4096}
+	o.DstFS = vfs.NewFault(vfs.OS, func(op vfs.Op) error {
+		if op.Kind == vfs.OpSync || op.Kind == vfs.OpRename || op.Kind == vfs.OpSyncDir {
+			f := n.until("all is copied", func(f *File) bool { return f.Items[0].Written >= f.Items[0].Size-1 })
+			if f.Items[0].Whole() || f.Done {
+				early++
+			}
+		}
+		return nil
+	})
+	if err := Serve(context.Background(), o); err != nil {
+		t.Fatal(err)
+	}
+	if early > 0 {
+		t.Errorf("%d times the file said so too early", early)
+	}
+	n.whole(n.read())
+}
+
+// A command that was given meanwhile is not answered as if it were the old one.
+func TestServeCommandMeanwhile(t *testing.T) {
+	n := newMemNode(t)
+	n.fill(1, 100, CommandStop)
+	s, err := newServer(ServeOptions{FS: n.fs, File: n.file, Lock: n.lock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.write(context.Background(), CommandRun, StateRunning); err != nil {
+		t.Fatal(err)
+	}
+	if f := n.read(); f.State != "" {
+		t.Errorf("state %s", f.State)
 	}
 }

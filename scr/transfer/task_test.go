@@ -260,3 +260,39 @@ func TestOptions(t *testing.T) {
 		}
 	}
 }
+
+// What is found whole is made durable before it is reported: a process that was killed may have left it, and its
+// folders, unsynced.
+func TestResumeMakesDurable(t *testing.T) {
+	ctx := context.Background()
+	for _, inContainer := range []bool{false, true} {
+		mem := vfs.NewMem()
+		data := noise(3, 10_000)
+		put(t, mem, "/src", data)
+		if err := mem.MkdirAll("/a/b/c"); err != nil {
+			t.Fatal(err)
+		}
+		f, err := mem.Create("/a/b/c/f")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteAt(data, 0); err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+		j := job("/src", "/a/b/c/f", data)
+		if inContainer {
+			j.Dst, j.Out = "", []Segment{{"/a/b/c/f", 0, 10_000}}
+		}
+		e := engine(t, Options{FS: mem, Sync: true})
+		for range 2 {
+			res, err := e.Start(ctx, []Job{j}).Wait(ctx)
+			if err != nil || !res[0].Skipped {
+				t.Fatal(res, err)
+			}
+		}
+		if got := get(t, mem.CrashClone(vfs.CrashOptions{}), "/a/b/c/f"); !bytes.Equal(got, data) {
+			t.Error("not durable")
+		}
+	}
+}
