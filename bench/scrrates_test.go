@@ -26,7 +26,7 @@ func TestSCRRates(t *testing.T) {
 	}
 	for i := range r.Rows {
 		x := &r.Rows[i]
-		for _, v := range [][]float64{x.Alone, x.Both, x.Encode, x.Floor, x.Verify, x.Quick, x.Rebuild, x.Rest, x.Copy} {
+		for _, v := range [][]float64{x.Alone, x.Both, x.Encode, x.Message, x.Floor, x.Verify, x.Quick, x.Rebuild, x.Rest, x.Copy} {
 			if len(v) == 0 || !(median(v) > 0) {
 				t.Errorf("%s: %+v", x.Scheme, x)
 			}
