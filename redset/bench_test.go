@@ -15,7 +15,7 @@ import (
 
 const (
 	benchRanks = 4
-	benchSize  = 256 << 20 // bytes per rank
+	benchSize  = 64 << 20 // bytes per rank
 )
 
 // benchDir is a directory of memory storage.
