@@ -554,3 +554,44 @@ func TestFaults(t *testing.T) {
 		t.Logf("%s: %d operations, %d of the errors tried were told", v.name, count.Ops(), told)
 	}
 }
+
+// What is listed of a salvaged dataset is what SCR itself listed of it.
+func TestAsReference(t *testing.T) {
+	ctx := context.Background()
+	for _, v := range vectors {
+		c := load(t, v.name)
+		must(t, c.MkdirAll("/new"))
+		d, real := prefixdir.Open(c, "/new"), prefixdir.Open(c, prefix)
+		for _, n := range nodesOn(c, 0, 1, 2) {
+			_, err := Scavenge(ctx, ScavengeOptions{Node: n, Prefix: d, ID: 3, Was: prefix})
+			must(t, err)
+		}
+		_, err := Index(ctx, Options{Prefix: d, ID: 3, Was: prefix, Current: true})
+		must(t, err)
+		paths := func(d *prefixdir.Dir) (all []string) {
+			m, err := d.ReadMap(d.Place(3))
+			must(t, err)
+			for rank, list := range m.Files {
+				for _, f := range list {
+					all = append(all, fmt.Sprint(rank, " ", f.Path))
+				}
+			}
+			slices.Sort(all)
+			return all
+		}
+		if got, want := paths(d), paths(real); !slices.Equal(got, want) {
+			t.Errorf("%s: map %v, want %v", v.name, got, want)
+		}
+		ours, err := d.ReadSummary(d.Place(3))
+		must(t, err)
+		theirs, err := real.ReadSummary(real.Place(3))
+		must(t, err)
+		if !ours.Tree.Equal(theirs.Tree) {
+			t.Errorf("%s: another summary", v.name)
+		}
+		a, b := entry(t, d, "ckpt.3"), entry(t, real, "ckpt.3")
+		if a.ID != b.ID || a.Complete != b.Complete || a.Current != b.Current || !a.Dataset.Tree().Equal(b.Dataset.Tree()) {
+			t.Errorf("%s: entry %+v, want %+v", v.name, a, b)
+		}
+	}
+}
