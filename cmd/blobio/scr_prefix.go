@@ -58,8 +58,8 @@ func onlyOne(cmd *cobra.Command, names ...string) (given string, err error) {
 	return given, nil
 }
 
-// scrTime reads a time: YYYY-MM-DDThh:mm:ss (local), the same with a zone, seconds
-// since 1970, now, or +2h30m from now.
+// scrTime reads a time: YYYY-MM-DDThh:mm:ss (local), the same with a zone, hh:mm (the
+// next), seconds since 1970, now, or +2h30m from now.
 func scrTime(s string, now time.Time) (time.Time, error) {
 	if s == "now" {
 		return now, nil
@@ -80,7 +80,14 @@ func scrTime(s string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("time %q, want 2026-11-21T18:00:00, +2h30m, or seconds since 1970", s)
+	if t, err := time.Parse("15:04", s); err == nil { // the next
+		at := time.Date(now.Year(), now.Month(), now.Day(), t.Hour(), t.Minute(), 0, 0, time.Local)
+		if at.Before(now) {
+			at = at.AddDate(0, 0, 1)
+		}
+		return at, nil
+	}
+	return time.Time{}, fmt.Errorf("time %q, want 2026-11-21T18:00:00, 18:00, +2h30m, or seconds since 1970", s)
 }
 
 // scrStamp writes a time as the index does; nothing if it is not known.
