@@ -58,7 +58,7 @@ func (s *server) copy(ctx context.Context, i Item, written *atomic.Int64) (crc u
 		return 0, err
 	}
 	b := s.e.newBatch(nil)
-	b.climb = true
+	b.climb, b.owner = true, s.owner
 	count := func(n int64) { written.Add(n) }
 	r, err := b.resume(ctx, &j, count, count)
 	if err == nil {

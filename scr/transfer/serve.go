@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -40,7 +41,7 @@ type ServeOptions struct {
 // are left FLAG is FAILED (ours). They are tried again when ERROR is taken away or the process is started again.
 //
 // A process that was killed leaves STATE as it was. The next one goes on with what is not WRITTEN whole, or not there
-// with the right size, and finds copies that were just finished by reading them. Two processes for the same file exclude
+// with the right size, finds copies that were just finished by reading them, and clears away what was unfinished. Two processes for the same file exclude
 // each other with a lock on <File>.lock: the error of the second wraps ErrInUse. Lists are to be replaced while STATE is
 // STOPPED only.
 func Serve(ctx context.Context, o ServeOptions) error {
@@ -74,6 +75,7 @@ const lockTime = time.Second
 type server struct {
 	o        ServeOptions
 	e        *Engine
+	owner    string // this node and this file, which the lock makes ours alone
 	run      *run
 	settled  map[itemKey]bool    // whole in the file, and seen to be there
 	outcomes map[itemKey]outcome // not yet in the file
@@ -119,7 +121,12 @@ func newServer(o ServeOptions) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &server{o: o, e: e, settled: map[itemKey]bool{}, outcomes: map[itemKey]outcome{}, fresh: true}, nil
+	host, _ := os.Hostname() // only to tell nodes apart
+	file, err := filepath.Abs(o.File)
+	if err != nil {
+		return nil, err
+	}
+	return &server{o: o, e: e, owner: host + "\x00" + file, settled: map[itemKey]bool{}, outcomes: map[itemKey]outcome{}, fresh: true}, nil
 }
 
 // loop looks at the file again and again.

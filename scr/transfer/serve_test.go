@@ -306,11 +306,6 @@ func TestServeKilled(t *testing.T) {
 		if !f.Done {
 			t.Errorf("killed at %d: %+v", k, f)
 		}
-		for _, dir := range []string{"d0", "d1", "d2"} {
-			if _, err := Sweep(n.fs, filepath.Join(n.root, "prefix", dir), time.Now().Add(time.Hour)); err != nil {
-				t.Fatal(err)
-			}
-		}
 		n.whole(f)
 	}
 }

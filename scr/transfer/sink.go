@@ -16,7 +16,8 @@ import (
 // folders are synced once for all names in them.
 type batch struct {
 	e     *Engine
-	climb bool // sync the folders above, once
+	climb bool   // sync the folders above, once
+	owner string // of temporary files, if no other process can have the same
 	mu    sync.Mutex
 	files map[string]*container
 	dirs  map[string]bool
@@ -182,7 +183,7 @@ func (b *batch) openSink(j *Job) (sink, error) {
 	if j.Out != nil {
 		return &segments{b: b, rest: j.Out}, nil
 	}
-	f, err := b.e.createTemp(filepath.Dir(j.Dst))
+	f, err := b.createTemp(j.Dst)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,8 @@ package transfer
 import (
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"path/filepath"
@@ -52,10 +54,20 @@ func Sweep(fsys vfs.FS, dir string, before time.Time) (int, error) {
 	return n, err
 }
 
-// createTemp makes a file of a new name in a folder, and the folder if it is not there.
-func (e *Engine) createTemp(dir string) (vfs.File, error) {
+// createTemp makes a file in the folder of a destination, and the folder if it is not there. The name is new, unless the
+// batch has an owner: then it is that of the owner and the destination, and what an owner that was killed left there is
+// replaced.
+func (b *batch) createTemp(dst string) (vfs.File, error) {
+	e, dir := b.e, filepath.Dir(dst)
 	for try := 0; ; try++ {
-		f, err := e.o.DstFS.Create(filepath.Join(dir, fmt.Sprintf("%s%016x%s", tempPrefix, rand.Uint64(), tempSuffix)))
+		id := rand.Uint64()
+		if b.owner != "" {
+			h := fnv.New64a()
+			_, _ = io.WriteString(h, b.owner+"\x00"+dst)
+			id = h.Sum64()
+		}
+		name := filepath.Join(dir, fmt.Sprintf("%s%016x%s", tempPrefix, id, tempSuffix))
+		f, err := e.o.DstFS.Create(name)
 		switch {
 		case err == nil || try == 3:
 			return f, err
@@ -65,6 +77,10 @@ func (e *Engine) createTemp(dir string) (vfs.File, error) {
 			}
 		case !errors.Is(err, fs.ErrExist):
 			return nil, err
+		case b.owner != "":
+			if err := e.o.DstFS.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return nil, err
+			}
 		}
 	}
 }
