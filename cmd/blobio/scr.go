@@ -25,7 +25,8 @@ else the working directory.`,
   blobio scr params                              # what is configured, and where`,
 	}
 	asGroup(cmd)
-	cmd.AddCommand(newScrIndex(e), newScrPrint(e), newScrCheck(e), newScrFlush(e), newScrNodes(e), newScrScan(e), newScrRebuild(e), newScrScavenge(e), newScrTransfer(e))
-	cmd.AddCommand(newScrHostlist(e))
+	cmd.AddCommand(newScrIndex(e), newScrPrint(e), newScrCheck(e), newScrHalt(e), newScrFlush(e), newScrNodes(e), newScrScan(e), newScrRebuild(e), newScrScavenge(e), newScrTransfer(e))
+	cmd.AddCommand(newScrHostlist(e), newScrInterval(e))
+	cmd.AddCommand(newScrPrerun(e), newScrRun(e), newScrPostrun(e), newScrCheckNode(e), newScrSelftest(e))
 	return cmd
 }
