@@ -202,7 +202,7 @@ func (f *scrCheckFlags) prefix(ctx context.Context, c *scrChecked, d *prefixdir.
 		return err
 	}
 	if rebuilt {
-		if _, err := d.ReadIndex(); err != nil {
+		if _, err := d.ReadIndex(); err != nil && !(errors.Is(err, fs.ErrNotExist) && x.Len() == 0) {
 			bad := findingOf(sevError, 0, d.File("index.scr"), err)
 			bad.Wanted = "an index (scr index --rebuild makes it from the summaries)"
 			c.add(bad)

@@ -293,19 +293,20 @@ type scrLostRow struct {
 }
 
 func (f *scrIndexFlags) print(e *env, d *prefixdir.Dir) error {
-	damage := ""
-	switch _, err := d.ReadIndex(); {
-	case errors.Is(err, fs.ErrPermission):
-		return err
-	case err != nil:
-		damage = errorText(err)
+	_, damaged := d.ReadIndex()
+	if errors.Is(damaged, fs.ErrPermission) {
+		return damaged
 	}
 	x, rebuilt, _, err := d.LoadIndex()
 	if err != nil {
 		return err
 	}
-	if !rebuilt {
-		damage = "" // no index, and no dataset either
+	if errors.Is(damaged, fs.ErrNotExist) && x.Len() == 0 {
+		rebuilt = false // there is nothing that it could list
+	}
+	damage := ""
+	if rebuilt && damaged != nil {
+		damage = errorText(damaged)
 	}
 	var lost []prefixdir.Found
 	if !rebuilt {

@@ -1,0 +1,285 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"blobio/internal/sharedtest"
+	"blobio/kvtree"
+	"blobio/scr/prefixdir"
+)
+
+// flipByte changes a byte of a file; from the end for negative at.
+func flipByte(t *testing.T, name string, at int) {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	check(t, err)
+	if at < 0 {
+		at += len(b)
+	}
+	b[at] ^= 0x10
+	check(t, os.WriteFile(name, b, 0o666))
+}
+
+// finds runs scr check, which must find errors, one of which is on a line that has all of the words.
+func finds(t *testing.T, args []string, words ...string) {
+	t.Helper()
+	r := blobio(t, append([]string{"scr", "check"}, args...)...)
+	if r.code != exitFindings {
+		t.Errorf("exit code %d, want %d: %s%s", r.code, exitFindings, r.out, r.err)
+	}
+lines:
+	for line := range strings.Lines(r.out) {
+		for _, w := range words {
+			if !strings.Contains(line, w) {
+				continue lines
+			}
+		}
+		return
+	}
+	t.Errorf("no finding with %q:\n%s%s", words, r.out, r.err)
+}
+
+func TestScrCheckPrefix(t *testing.T) {
+	p := scrSets(t, 2)
+	if got, want := good(t, "scr", "check", p), p+": good; 2 datasets, 8 files, 1.56 KiB, all of it matches checksums\n"; got != want {
+		t.Fatalf("found %q, want %q", got, want)
+	}
+	good(t, "scr", "check", "--id", "1", "--workers", "1", p)
+	meta := func(id int, name string) string {
+		return filepath.Join(p, ".scr", fmt.Sprintf("scr.dataset.%d", id), name)
+	}
+	cut := func(name string, n int64) func(t *testing.T) {
+		return func(t *testing.T) { check(t, os.Truncate(name, n)) }
+	}
+	flip := func(name string, at int) func(t *testing.T) {
+		return func(t *testing.T) { flipByte(t, name, at) }
+	}
+	remove := func(name string) func(t *testing.T) {
+		return func(t *testing.T) { check(t, os.Remove(name)) }
+	}
+	data := func(name string) string { return filepath.Join(p, "ckpt.2", name) }
+	for _, c := range []struct {
+		name   string
+		do     func(t *testing.T)
+		file   string // that is changed
+		found  []string
+		noData bool // found without reading data
+	}{
+		{"flipped", flip(data("a"), 7), data("a"), []string{"error: ", "ckpt.2/a: crc: 0x", ", want 0x"}, false},
+		{"short", cut(data("c"), 10), data("c"), []string{"ckpt.2/c: size: 10, want 200"}, true},
+		{"absent", remove(data("c")), data("c"), []string{"ckpt.2/c: absent, want a file of rank 1"}, true},
+		{"zstd flipped", flip(data("b.zst"), -1), data("b.zst"), []string{"ckpt.2/b.zst: "}, false},
+		{"zstd short", cut(data("b.zst"), 9), data("b.zst"), []string{"ckpt.2/b.zst: size: 9, want ", "compressed"}, true},
+		{"container flipped", flip(data("ctr.1"), 50), data("ctr.1"), []string{"ckpt.2/s: crc: "}, false},
+		{"container short", cut(data("ctr.1"), 50), data("ctr.1"), []string{"ctr.1: size (segment 1 of ckpt.2/s): 50, want at least 100"}, true},
+		{"summary gone", remove(meta(2, "summary.scr")), meta(2, "summary.scr"), []string{"scr.dataset.2", "error: "}, true},
+		{"summary flipped", flip(meta(2, "summary.scr"), 30), meta(2, "summary.scr"), []string{"summary.scr: "}, true},
+		{"map gone", remove(meta(2, "rank2file")), meta(2, "rank2file"), []string{"rank2file: absent"}, true},
+		{"map part torn", cut(meta(2, "rank2file.0.0"), 60), meta(2, "rank2file.0.0"), []string{"rank2file.0.0: 0x8: file size: "}, true},
+		{"index torn", cut(filepath.Join(p, ".scr", "index.scr"), 40), filepath.Join(p, ".scr", "index.scr"), []string{"index.scr: 0x8: file size: "}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			was, err := os.ReadFile(c.file)
+			check(t, err)
+			c.do(t)
+			finds(t, []string{p}, c.found...)
+			if c.noData {
+				finds(t, []string{"--quick", p}, c.found...)
+			}
+			check(t, os.WriteFile(c.file, was, 0o666))
+			good(t, "scr", "check", p)
+		})
+	}
+	flipByte(t, data("a"), 3)
+	good(t, "scr", "check", "--quick", p)
+	good(t, "scr", "check", "--id", "1", p)
+	var out struct{ Checked []scrChecked }
+	r := blobio(t, "scr", "check", "--json", p)
+	check(t, json.Unmarshal([]byte(r.out), &out))
+	if c := out.Checked[0]; r.code != exitFindings || c.Errors != 1 || c.Bytes != 1600 || c.Findings[0].Class != "checksum mismatch" || c.Findings[0].Dataset != 2 {
+		t.Errorf("JSON: %s", r.out)
+	}
+}
+
+func TestScrCheckWarnings(t *testing.T) {
+	p := scrSets(t, 2)
+	d := prefixdir.Open(nil, p)
+	check(t, d.UpdateIndex(t.Context(), func(x *prefixdir.Index) error { return x.Remove("ckpt.2") }))
+	check(t, os.WriteFile(filepath.Join(p, ".scr", "flush.scr"), []byte("x"), 0o666))
+	check(t, os.Mkdir(filepath.Join(p, ".scr", "scr.dataset.9"), 0o777))
+	r := blobio(t, "scr", "check", p)
+	for _, want := range []string{"ckpt.2, which is whole (scr index --add 2 lists it)", "flush.scr", "scr.dataset.9", ": 0 errors, 3 warnings"} {
+		if !strings.Contains(r.out, want) {
+			t.Errorf("no %q in\n%s", want, r.out)
+		}
+	}
+	if r.code != exitGood {
+		t.Errorf("exit code %d", r.code)
+	}
+	bad(t, exitFindings, "", "scr", "check", "--strict", p)
+}
+
+// What SCR 3 wrote has neither sizes nor checksums: only the number of files and the sum of their sizes are known.
+func TestScrCheckVectors(t *testing.T) {
+	for _, name := range []string{"xor_1_after_crash", "partner_1_after_crash", "xor_2_restarted_finalized"} {
+		root := sharedtest.Dir(t, "vectors", "scr", name)
+		if got := good(t, "scr", "check", "--notes", filepath.Join(root, "prefix")); !strings.Contains(got, "there are no checksums") {
+			t.Errorf("%s: %s", name, got)
+		}
+		nodes, err := os.ReadDir(filepath.Join(root, "nodes"))
+		check(t, err)
+		for _, n := range nodes {
+			got := good(t, "scr", "check", "--strict", "--control", "/nodelocal/user1/scr.1145655="+filepath.Join(root, "nodes", n.Name(), "user1/scr.1145655"))
+			if !strings.Contains(got, "good; 2 datasets") {
+				t.Errorf("%s: %s", name, got)
+			}
+		}
+	}
+	p, _ := scrCluster(t)
+	check(t, os.Truncate(filepath.Join(p, "ckpt.3", "rank_1.0.ckpt"), 5))
+	finds(t, []string{p}, "size of the files of ckpt.3: 7412, want 8444")
+}
+
+func TestScrCheckCache(t *testing.T) {
+	p, control := scrCluster(t)
+	c := control(1)
+	_, dir, _ := strings.Cut(c, "=")
+	set := filepath.Join(dir, "scr.dataset.4")
+	args := []string{"--control", c}
+	for _, x := range []struct {
+		file  string
+		do    func(name string)
+		found []string
+	}{
+		{"rank_1.0.ckpt", func(n string) { check(t, os.Remove(n)) }, []string{"rank_1.0.ckpt: absent, want a file of rank 1"}},
+		{"rank_1.1.ckpt", func(n string) { check(t, os.Truncate(n, 3)) }, []string{"rank_1.1.ckpt: size: 3, want 1037"}},
+		{".scr/filemap_1", func(n string) { flipByte(t, n, 40) }, []string{"filemap_1: "}},
+		{".scr/reddesc.er.1.redset", func(n string) { flipByte(t, n, 40) }, []string{"reddesc.er.1.redset: "}},
+		{".scr/reddesc.er.er", func(n string) { check(t, os.Truncate(n, 20)) }, []string{"reddesc.er.er: "}},
+		{"../cindex.scrinfo", func(n string) { check(t, os.Truncate(n, 50)) }, []string{"cindex.scrinfo: 0x8: file size"}},
+	} {
+		name := filepath.Join(set, x.file)
+		was, err := os.ReadFile(name)
+		check(t, err)
+		x.do(name)
+		finds(t, args, x.found...)
+		check(t, os.WriteFile(name, was, 0o666))
+		good(t, append([]string{"scr", "check"}, args...)...)
+	}
+	check(t, os.Rename(set, set+"x"))
+	finds(t, args, "scr.dataset.4: absent, want a folder")
+	check(t, os.Rename(set+"x", set))
+	if got := good(t, "scr", "check", "--control", c, "--control", control(2), p); strings.Count(got, ": good; ") != 3 {
+		t.Errorf("two nodes and the prefix directory: %s", got)
+	}
+}
+
+// The reference looks at the header of a redundancy file only. A payload that was cut off is noticed when it is needed.
+func TestDefect4TruncatedPayload(t *testing.T) {
+	for _, set := range []string{"xor_1_after_crash", "partner_1_after_crash"} {
+		root := t.TempDir()
+		check(t, os.CopyFS(root, os.DirFS(sharedtest.Dir(t, "vectors", "scr", set, "nodes", "node0"))))
+		names, err := filepath.Glob(filepath.Join(root, "user1/scr.1145655/scr.dataset.4/.scr/reddesc.er.0.*.mem_*"))
+		check(t, err)
+		if len(names) != 1 {
+			t.Fatal(names)
+		}
+		info, err := os.Stat(names[0])
+		check(t, err)
+		check(t, os.Truncate(names[0], info.Size()-1))
+		finds(t, []string{"--control", "/nodelocal/user1/scr.1145655=" + filepath.Join(root, "user1/scr.1145655")}, "mem_1_of_4.redset: payload: ", " bytes, want ")
+	}
+}
+
+// A flipped byte in the parity of what this library wrote does not match the checksums beside it.
+func TestScrCheckParity(t *testing.T) {
+	tree := kvtree.New()
+	tree.SetInt("CHUNK", 10)
+	tree.SetInt("RANK", 1)
+	d := tree.Touch("DESC", "1", "DESC")
+	d.SetStr("TYPE", "RS")
+	d.SetInt("CKSUM", 2)
+	parts, err := payloadParts("x/reddesc.er.5.rs.grp_1_of_2.mem_2_of_4.redset", tree)
+	check(t, err)
+	sums := kvtree.New()
+	m := sums.Touch("MEMBER", "1")
+	m.SetCRC32("HEADER", 77)
+	m.Touch("ROW").SetCRC32("1", 99)
+	if len(parts) != 2 || parts[1].length != 10 {
+		t.Fatalf("%+v", parts)
+	}
+	if crc, ok := parts[1].sum(sums, 77); !ok || crc != 99 {
+		t.Errorf("sum of row 1: %d %v", crc, ok)
+	}
+	if _, ok := parts[1].sum(sums, 78); ok {
+		t.Error("the sums of another header were taken")
+	}
+	if _, ok := parts[0].sum(sums, 77); ok {
+		t.Error("a sum that is not there")
+	}
+	for _, name := range []string{"reddesc.er.5.rs.grp_1_of_2.mem_5_of_4.redset", "reddesc.er.5.rs.grp_1_of_2.mem_99999999999999999999_of_4.redset"} {
+		if _, err := payloadParts(name, tree); err == nil {
+			t.Errorf("%s was taken", name)
+		}
+	}
+}
+
+func TestScrCheckUsage(t *testing.T) {
+	p := scrSets(t, 1)
+	bad(t, exitFailed, "--cache goes with --control", "scr", "check", "--cache", p)
+	bad(t, exitFailed, "want a positive number", "scr", "check", "--workers", "-1", p)
+	bad(t, exitFailed, "no dataset 7", "scr", "check", "--id", "7", p)
+	bad(t, exitFailed, "no .scr in this directory", "scr", "check", t.TempDir())
+	bad(t, exitFailed, "no catalogue cindex.scrinfo", "scr", "check", "--control", t.TempDir())
+	bad(t, exitFailed, "no such file", "scr", "check", "--control", filepath.Join(p, "nowhere"))
+}
+
+// Nothing is changed by looking.
+func TestScrReadOnly(t *testing.T) {
+	p, control := scrCluster(t)
+	root := filepath.Dir(p)
+	state := func() string {
+		var b strings.Builder
+		check(t, filepath.WalkDir(root, func(name string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return err
+			}
+			data, err := os.ReadFile(name)
+			fmt.Fprintln(&b, name, len(data), string(data))
+			return err
+		}))
+		return b.String()
+	}
+	was := state()
+	good(t, "scr", "index", p)
+	good(t, "scr", "check", "--control", control(0), p)
+	good(t, "scr", "print", filepath.Join(p, ".scr", "index.scr"))
+	if state() != was {
+		t.Error("a verb that only looks changed something")
+	}
+}
+
+// Each verb has help, with examples of itself.
+func TestScrHelp(t *testing.T) {
+	e := &env{}
+	for _, cmd := range newScr(e).Commands() {
+		if cmd.Short == "" || cmd.Long == "" || !strings.Contains(cmd.Example, "blobio scr "+cmd.Name()) {
+			t.Errorf("%s: no help, or no example", cmd.Name())
+		}
+		for line := range strings.Lines(cmd.Long) {
+			if n := len([]rune(line)); n > 100 {
+				t.Errorf("%s: a line of %d characters", cmd.Name(), n)
+			}
+		}
+		if out := good(t, "scr", cmd.Name(), "--help"); !regexp.MustCompile(`(?m)^Examples:$`).MatchString(out) {
+			t.Errorf("%s --help:\n%s", cmd.Name(), out)
+		}
+	}
+}

@@ -1,0 +1,349 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"blobio/internal/sharedtest"
+	"blobio/kvtree"
+	"blobio/scr/prefixdir"
+)
+
+// scrMade is the time of all datasets that scrSets makes.
+var scrMade = time.Date(2026, 11, 21, 6, 30, 0, 0, time.Local)
+
+// scrSets makes a prefix directory with datasets 1 ... n of two ranks, the last one current. Rank 0 has a plain file and a
+// compressed one, rank 1 a plain one that is named like the dataset and one that lies in two containers.
+func scrSets(t *testing.T, n int) string {
+	t.Helper()
+	d := prefixdir.Open(nil, t.TempDir())
+	check(t, d.Create())
+	for id := 1; id <= n; id++ {
+		name := fmt.Sprintf("ckpt.%d", id)
+		put := func(file string, b []byte) {
+			file = filepath.Join(d.Path, file)
+			check(t, os.MkdirAll(filepath.Dir(file), 0o777))
+			check(t, os.WriteFile(file, b, 0o666))
+		}
+		data := func(seed int) []byte { return []byte(strings.Repeat(fmt.Sprintf("%d.%d ", id, seed), 50)) }
+		a, b, c := data(0), data(1), data(2)
+		z, err := zstd.NewWriter(nil)
+		check(t, err)
+		packed := z.EncodeAll(b, nil)
+		check(t, d.CreateDataset(id))
+		put(name+"/a", a)
+		put(name+"/b.zst", packed)
+		put(name+"/c", c)
+		put(name+"/ctr.0", append([]byte("head"), c[:100]...))
+		put(name+"/ctr.1", c[100:])
+		file := func(path string, b []byte) prefixdir.File {
+			return prefixdir.File{Path: name + "/" + path, Size: int64(len(b)), HasSize: true, CRC: crc32.ChecksumIEEE(b), HasCRC: true}
+		}
+		fa, fb, fc, fs := file("a", a), file("b", b), file("c", c), file("s", c)
+		fb.Zstd = int64(len(packed))
+		fs.Segments = []prefixdir.Segment{{File: name + "/ctr.0", Offset: 4, Length: 100}, {File: name + "/ctr.1", Length: int64(len(c)) - 100}}
+		ds := prefixdir.Dataset{ID: id, Name: name, Ckpt: id, Checkpoint: true, Files: 4, Size: int64(len(a) + len(b) + 2*len(c)), Complete: true, User: "u", JobID: "77", Created: scrMade}
+		check(t, d.WriteMap(id, 2, func(rank int) ([]prefixdir.File, error) {
+			return [][]prefixdir.File{{fa, fb}, {fc, fs}}[rank], nil
+		}))
+		check(t, d.WriteSummary(ds, true))
+		check(t, os.Chtimes(filepath.Join(d.DatasetDir(id), "summary.scr"), scrMade, scrMade)) // what a rebuilt index takes for FLUSHED
+		check(t, d.UpdateIndex(t.Context(), func(x *prefixdir.Index) error {
+			if err := x.Add(ds, true); err != nil {
+				return err
+			}
+			if err := x.MarkFlushed(name, scrMade); err != nil {
+				return err
+			}
+			return x.SetCurrent(name)
+		}))
+	}
+	return d.Path
+}
+
+func TestScrIndexTable(t *testing.T) {
+	p := scrSets(t, 3)
+	d := prefixdir.Open(nil, p)
+	check(t, d.UpdateIndex(context.Background(), func(x *prefixdir.Index) error {
+		if err := x.MarkFailed("ckpt.2", scrMade.Add(time.Hour)); err != nil {
+			return err
+		}
+		return x.Add(prefixdir.Dataset{ID: 4, Name: "bad\x1b[2Jname", Output: true}, false)
+	}))
+	want := `
+DSET  VALID   FLUSHED              CUR  CKPT  FILES  SIZE  NAME
+   4  NO      -                            -      0   0 B  "bad\x1b[2Jname"
+   3  YES     2026-11-21T06:30:00  *       3      4  800 B  ckpt.3
+   2  FAILED  2026-11-21T06:30:00          2      4  800 B  ckpt.2
+   1  YES     2026-11-21T06:30:00          1      4  800 B  ckpt.1
+`
+	want = strings.ReplaceAll(want, "FILES  SIZE", "FILES   SIZE")
+	want = strings.ReplaceAll(want, "0   0 B", "0    0 B")
+	if got := good(t, "scr", "index", p); got != want[1:] {
+		t.Errorf("found\n%swant%s", got, want)
+	}
+	t.Setenv("SCR_PREFIX", p)
+	if got := good(t, "scr", "index"); got != want[1:] {
+		t.Errorf("by SCR_PREFIX:\n%s", got)
+	}
+	if got := good(t, "scr", "index", "--long"); !strings.Contains(got, "2026-11-21T07:30:00  77   ckpt.2") {
+		t.Errorf("--long:\n%s", got)
+	}
+	var out struct {
+		Current  string
+		Datasets []scrIndexRow
+	}
+	check(t, json.Unmarshal([]byte(good(t, "scr", "index", "--json", p)), &out))
+	if out.Current != "ckpt.3" || len(out.Datasets) != 4 || out.Datasets[2].Valid || !out.Datasets[2].Complete || out.Datasets[1].Bytes != 800 {
+		t.Errorf("JSON: %+v", out)
+	}
+}
+
+func TestScrIndexVectors(t *testing.T) {
+	dir := sharedtest.Dir(t, "vectors", "scr", "xor_2_restarted_finalized", "prefix")
+	want := `
+DSET  VALID  FLUSHED              CUR  CKPT  FILES      SIZE  NAME
+   6  YES    2026-11-21T01:46:23  *       6      8  8.25 KiB  ckpt.6
+   3  YES    2026-11-21T01:46:22          3      8  8.25 KiB  ckpt.3
+`
+	if got := good(t, "scr", "index", dir); got != want[1:] {
+		t.Errorf("found\n%s", got)
+	}
+}
+
+func TestScrIndexChanges(t *testing.T) {
+	p := scrSets(t, 4)
+	ids := func() (s string) {
+		t.Helper()
+		var out struct{ Datasets []scrIndexRow }
+		check(t, json.Unmarshal([]byte(blobio(t, "scr", "index", "--json", p).out), &out))
+		for _, r := range out.Datasets {
+			s += fmt.Sprint(r.ID)
+			if r.Current {
+				s += "*"
+			}
+		}
+		return s
+	}
+	step := func(want, words string, args ...string) {
+		t.Helper()
+		if out := good(t, append(append([]string{"scr", "index"}, args...), p)...); !strings.Contains(out, words) {
+			t.Errorf("%v: %q, want %q in it", args, out, words)
+		}
+		if got := ids(); got != want {
+			t.Errorf("%v: %s, want %s", args, got, want)
+		}
+	}
+	step("432*1", "starts from ckpt.2", "--current", "2")
+	step("4321", "no dataset is current", "--current", "none")
+	step("4*321", "starts from ckpt.4", "--current", "ckpt.4")
+	step("3*21", "its files are as they were", "--drop", "ckpt.4")
+	step("3*21", "lists 3 datasets", "--rebuild")
+	step("43*21", "dataset 4 ckpt.4 is listed", "--add", "4")
+	step("43*1", "not listed any more", "--remove", "ckpt.2")
+	step("1*", "2 datasets newer than ckpt.1", "--drop-after", "1")
+	step("31*", "is listed", "--add", "ckpt.3")
+	step("1*", "with its files", "--delete", "3")
+	if _, err := os.Stat(filepath.Join(p, "ckpt.3")); !os.IsNotExist(err) {
+		t.Error("--delete left the files of ckpt.3")
+	}
+	if _, err := os.Stat(filepath.Join(p, "ckpt.2", "a")); err != nil {
+		t.Error("--remove took the files of ckpt.2: ", err)
+	}
+}
+
+// The reference replaces an index of which a crash left 40 of 773 bytes by an empty one, counts from 1 again, and all that was
+// written before cannot be seen any more.
+func TestDefect2TornIndex(t *testing.T) {
+	p := scrSets(t, 3)
+	whole := good(t, "scr", "index", p)
+	name := filepath.Join(p, ".scr", "index.scr")
+	check(t, os.Truncate(name, 40))
+	r := blobio(t, "scr", "index", p)
+	if r.code != exitFindings || !strings.HasSuffix(r.out, whole) || !strings.Contains(r.out, "put together from the summaries") || !strings.Contains(r.out, "index.scr") {
+		t.Errorf("torn: %+v", r)
+	}
+	if info, err := os.Stat(name); err != nil || info.Size() != 40 {
+		t.Errorf("listing changed the index: %v %v", info, err)
+	}
+	if r := blobio(t, "scr", "print", name); r.code != exitFindings || !strings.Contains(r.err, "truncated") {
+		t.Errorf("print: %+v", r)
+	}
+	if r := blobio(t, "scr", "check", p); r.code != exitFindings || !strings.Contains(r.out, "scr index --rebuild") {
+		t.Errorf("check: %+v", r)
+	}
+	good(t, "scr", "index", "--rebuild", p)
+	if got := good(t, "scr", "index", p); got != whole {
+		t.Errorf("rebuilt:\n%s", got)
+	}
+	if b, err := os.ReadFile(name + ".damaged"); err != nil || len(b) != 40 {
+		t.Errorf("the damaged index was not kept: %v", err)
+	}
+	check(t, os.Remove(name))
+	if r := blobio(t, "scr", "index", p); r.code != exitFindings || !strings.HasSuffix(r.out, whole) {
+		t.Errorf("lost: %+v", r)
+	}
+}
+
+func TestDefect2TornIndexOfTheReference(t *testing.T) {
+	p, _ := scrCluster(t)
+	whole := good(t, "scr", "index", p)
+	check(t, os.Truncate(filepath.Join(p, ".scr", "index.scr"), 40))
+	if r := blobio(t, "scr", "index", p); r.code != exitFindings || !strings.Contains(r.out, "ckpt.3") {
+		t.Errorf("torn: %+v", r)
+	}
+	good(t, "scr", "index", "--current", "ckpt.3", p)
+	got := good(t, "scr", "index", p)
+	times := regexp.MustCompile(`\d+-\d+-\d+T\d+:\d+:\d+`) // of the copy
+	if times.ReplaceAllString(got, "") != times.ReplaceAllString(whole, "") {
+		t.Errorf("after a change:\n%swas\n%s", got, whole)
+	}
+}
+
+func TestScrIndexBuild(t *testing.T) {
+	p, control := scrCluster(t)
+	for _, n := range []int{0, 1, 3} {
+		good(t, "scr", "scavenge", "--id", "4", scrWas, "--control", control(n), p)
+	}
+	bad(t, exitFailed, "9", "scr", "index", "--build", "9", scrWas, p)
+	if out := good(t, "scr", "index", "--build", "4", scrWas, p); !strings.Contains(out, "ckpt.4 is whole and listed; 2 files rebuilt") {
+		t.Error(out)
+	}
+	if out := good(t, "scr", "index", p); !strings.Contains(out, "ckpt.4") {
+		t.Error(out)
+	}
+	good(t, "scr", "check", p)
+}
+
+func TestScrIndexUsage(t *testing.T) {
+	p := scrSets(t, 1)
+	bad(t, exitFailed, "do not go together", "scr", "index", "--drop", "1", "--current", "1", p)
+	bad(t, exitFailed, `no dataset "7"`, "scr", "index", "--drop", "7", p)
+	bad(t, exitFailed, `no summary of a dataset "7"`, "scr", "index", "--add", "7", p)
+	bad(t, exitFailed, "--drop wants a dataset", "scr", "index", "--drop", "", p)
+	bad(t, exitFailed, "want the number", "scr", "index", "--build", "-1", p)
+	bad(t, exitFailed, "--was goes with --build", "scr", "index", "--was", "x", p)
+	bad(t, exitFailed, "too many", "scr", "index", p, p)
+	bad(t, exitFailed, "no .scr in this directory", "scr", "index", t.TempDir())
+	bad(t, exitFailed, "is a file", "scr", "index", filepath.Join(p, "ckpt.1", "a"))
+	bad(t, exitFailed, "no such file", "scr", "index", filepath.Join(p, "nowhere"))
+	bad(t, exitFailed, "unknown flag", "scr", "index", "--frob", p)
+	check(t, prefixdir.Open(nil, p).UpdateIndex(t.Context(), func(x *prefixdir.Index) error { return x.SetComplete("ckpt.1", false) }))
+	bad(t, exitFailed, "it is not complete", "scr", "index", "--current", "1", p)
+}
+
+func TestScrIndexEmpty(t *testing.T) {
+	p := t.TempDir()
+	check(t, prefixdir.Open(nil, p).Create())
+	if got := good(t, "scr", "index", p); !strings.Contains(got, "no datasets") {
+		t.Error(got)
+	}
+}
+
+func TestScrPrint(t *testing.T) {
+	dir := t.TempDir()
+	tree := kvtree.New()
+	tree.SetKV("RANK", "0").SetBytes("SIZE", 1024)
+	tree.SetStr("NAME\n", "two\tlines")
+	name := filepath.Join(dir, "t.scr")
+	check(t, kvtree.WriteFile(nil, name, tree))
+	for _, c := range []struct{ flag, want string }{
+		{"--form=keyval", "  \"NAME\\n\" = \"two\\tlines\"\n  RANK\n    0\n      SIZE = 1024\n"},
+		{"--form=tree", "  \"NAME\\n\"\n    \"two\\tlines\"\n  RANK\n    0\n      SIZE\n        1024\n"},
+		{"--sort", "  \"NAME\\n\" = \"two\\tlines\"\n  RANK\n    0\n      SIZE = 1024\n"},
+	} {
+		if got := good(t, "scr", "print", c.flag, name); got != c.want {
+			t.Errorf("%s: %q, want %q", c.flag, got, c.want)
+		}
+	}
+	got := good(t, "scr", "print", "--json", name)
+	var out struct {
+		Files []struct {
+			Bytes, Record, Payload int64
+			Tree                   json.RawMessage
+		}
+	}
+	check(t, json.Unmarshal([]byte(got), &out))
+	var flat strings.Builder
+	for _, s := range strings.Fields(string(out.Files[0].Tree)) {
+		flat.WriteString(s)
+	}
+	if flat.String() != `{"NAME\n":{"two\tlines":{}},"RANK":{"0":{"SIZE":{"1024":{}}}}}` {
+		t.Errorf("JSON: %s", flat.String())
+	}
+	empty := filepath.Join(dir, "empty")
+	check(t, os.WriteFile(empty, nil, 0o666))
+	if got := good(t, "scr", "print", empty); got != "" {
+		t.Errorf("empty: %q", got)
+	}
+	text := filepath.Join(dir, "text")
+	check(t, os.WriteFile(text, []byte("not a tree, but long enough to be read"), 0o666))
+	bad(t, exitFailed, "not this format", "scr", "print", text)
+	bad(t, exitFailed, "is a directory", "scr", "print", dir)
+	bad(t, exitFailed, "wants a key/value file", "scr", "print")
+	bad(t, exitFailed, "keyval, tree", "scr", "print", "--form", "xml", name)
+	if r := blobio(t, "scr", "print", text, name); r.code != exitFailed || !strings.Contains(r.out, "SIZE = 1024") {
+		t.Errorf("the file after one that cannot be read: %+v", r)
+	}
+}
+
+func TestScrPrintRedundancy(t *testing.T) {
+	dir := sharedtest.Dir(t, "vectors", "scr", "xor_1_after_crash", "nodes", "node0", "user1", "scr.1145655", "scr.dataset.4", ".scr")
+	got := good(t, "scr", "print", filepath.Join(dir, "reddesc.er.0.xor.grp_1_of_1.mem_1_of_4.redset"))
+	if !strings.Contains(got, "1745 bytes, crc 0x6e7ac76c; then payload, 741 bytes from offset 1745 (1 chunk of 741)\n  CHUNK = 741\n  DESC\n") {
+		t.Error(got[:200])
+	}
+}
+
+// The reader of the reference reads behind the end, crashes, or takes all memory for five kinds of damage, even where the
+// CRC is right.
+func TestDefect3DamagedTrees(t *testing.T) {
+	dir := sharedtest.Dir(t, "vectors", "kvtree_malformed")
+	list, err := os.ReadDir(dir)
+	check(t, err)
+	n := 0
+	for _, en := range list {
+		if !strings.HasSuffix(en.Name(), ".kvt") && !strings.HasSuffix(en.Name(), ".scr") && !strings.HasSuffix(en.Name(), ".bin") {
+			continue
+		}
+		n++
+		name := filepath.Join(dir, en.Name())
+		_, want := kvtree.ReadFile(nil, name, nil)
+		r := blobio(t, "scr", "print", name)
+		if (r.code == exitGood) != (want == nil) || r.code != exitGood && (r.out != "" || strings.Count(r.err, "\n") != 1) {
+			t.Errorf("%s: %+v, the library says %v", en.Name(), r, want)
+		}
+	}
+	if n == 0 {
+		t.Fatal("no files")
+	}
+}
+
+func TestDefect3CountOverTheData(t *testing.T) {
+	b, err := kvtree.Encode(func() *kvtree.Tree { t := kvtree.New(); t.SetStr("A", "b"); return t }())
+	check(t, err)
+	b[20], b[21] = 0x7f, 0xff // elements of the root
+	crc := crc32.ChecksumIEEE(b[:len(b)-4])
+	for i := range 4 {
+		b[len(b)-4+i] = byte(crc >> (24 - 8*i))
+	}
+	name := filepath.Join(t.TempDir(), "count")
+	check(t, os.WriteFile(name, b, 0o666))
+	if r := blobio(t, "scr", "print", name); r.code != exitFindings || !strings.Contains(r.err, "0x14") {
+		t.Errorf("%+v", r)
+	}
+	r := blobio(t, "scr", "print", "--json", name)
+	if r.code != exitFindings || !strings.Contains(r.out, `"error"`) {
+		t.Errorf("JSON: %+v", r)
+	}
+}
