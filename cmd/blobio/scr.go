@@ -26,7 +26,7 @@ else the working directory.`,
 	}
 	asGroup(cmd)
 	cmd.AddCommand(newScrIndex(e), newScrPrint(e), newScrCheck(e), newScrHalt(e), newScrFlush(e), newScrNodes(e), newScrScan(e), newScrRebuild(e), newScrScavenge(e), newScrTransfer(e))
-	cmd.AddCommand(newScrHostlist(e), newScrInterval(e))
+	cmd.AddCommand(newScrHostlist(e), newScrParams(e), newScrInterval(e))
 	cmd.AddCommand(newScrPrerun(e), newScrRun(e), newScrPostrun(e), newScrCheckNode(e), newScrSelftest(e))
 	return cmd
 }
