@@ -139,10 +139,11 @@ func (f *scrCheckFlags) run(ctx context.Context, e *env, args []string) error {
 		}
 	}
 	for _, c := range out {
-		list, err := e.runJobs(ctx, "check "+c.Path, f.workers, c.jobs)
+		list, verified, err := e.runJobs(ctx, "check "+c.Path, f.workers, c.jobs)
 		if err != nil {
 			return err
 		}
+		c.Verified += verified
 		c.add(list...)
 		if c.Errors > 0 || f.strict && c.Warnings > 0 {
 			e.code = exitFindings
@@ -357,10 +358,7 @@ func (f *scrCheckFlags) file(c *scrChecked, at prefixdir.Place, en prefixdir.Ent
 	if f.quick {
 		return size, true
 	}
-	if x.HasCRC {
-		c.Verified += size
-	}
-	c.jobs = append(c.jobs, scrJob{size, func(ctx context.Context, read func(int)) []scrFinding {
+	c.jobs = append(c.jobs, scrJob{size, x.HasCRC, func(ctx context.Context, read func(int)) []scrFinding {
 		return readStored(ctx, read, at, en.ID, name, parts, x)
 	}})
 	return size, true

@@ -103,7 +103,7 @@ func TestScrCheckPrefix(t *testing.T) {
 	var out struct{ Checked []scrChecked }
 	r := blobio(t, "scr", "check", "--json", p)
 	check(t, json.Unmarshal([]byte(r.out), &out))
-	if c := out.Checked[0]; r.code != exitFindings || c.Errors != 1 || c.Bytes != 1600 || c.Findings[0].Class != "checksum mismatch" || c.Findings[0].Dataset != 2 {
+	if c := out.Checked[0]; r.code != exitFindings || c.Errors != 1 || c.Bytes != 1600 || c.Verified != 1400 || c.Findings[0].Class != "checksum mismatch" || c.Findings[0].Dataset != 2 {
 		t.Errorf("JSON: %s", r.out)
 	}
 }
@@ -162,6 +162,11 @@ func TestScrCheckCache(t *testing.T) {
 		{"rank_1.1.ckpt", func(n string) { check(t, os.Truncate(n, 3)) }, []string{"rank_1.1.ckpt: size: 3, want 1037"}},
 		{".scr/filemap_1", func(n string) { flipByte(t, n, 40) }, []string{"filemap_1: "}},
 		{".scr/reddesc.er.1.redset", func(n string) { flipByte(t, n, 40) }, []string{"reddesc.er.1.redset: "}},
+		{".scr/filemap_1", func(n string) { check(t, os.Remove(n)) }, []string{"filemap_1: absent, want the file map of rank 1"}},
+		{".scr/reddesc.er.1.redset", func(n string) { check(t, os.Remove(n)) }, []string{"reddesc.er.1.redset: absent, want a file of rank 1"}},
+		{".scr/reddesc.er.1.xor.grp_1_of_1.mem_2_of_4.redset", func(n string) { check(t, os.Remove(n)) }, []string{"mem_2_of_4.redset: absent, want a file of rank 1"}},
+		{".scr/reddescmap.er.1.xor.grp_1_of_1.mem_2_of_4.redset", func(n string) { check(t, os.Remove(n)) }, []string{"mem_2_of_4.redset: absent, want a file of rank 1"}},
+		{".scr/reddesc.er.shuffile", func(n string) { flipByte(t, n, 40) }, []string{"reddesc.er.shuffile: "}},
 		{".scr/reddesc.er.er", func(n string) { check(t, os.Truncate(n, 20)) }, []string{"reddesc.er.er: "}},
 		{"../cindex.scrinfo", func(n string) { check(t, os.Truncate(n, 50)) }, []string{"cindex.scrinfo: 0x8: file size"}},
 	} {
@@ -173,6 +178,11 @@ func TestScrCheckCache(t *testing.T) {
 		check(t, os.WriteFile(name, was, 0o666))
 		good(t, append([]string{"scr", "check"}, args...)...)
 	}
+	check(t, os.Rename(filepath.Join(set, ".scr/reddesc.er.shuffile"), filepath.Join(set, "x")))
+	if got := good(t, append([]string{"scr", "check"}, args...)...); !strings.Contains(got, "warning: ") || !strings.Contains(got, "reddesc.er.shuffile: absent") {
+		t.Errorf("no list of files: %s", got)
+	}
+	check(t, os.Rename(filepath.Join(set, "x"), filepath.Join(set, ".scr/reddesc.er.shuffile")))
 	check(t, os.Rename(set, set+"x"))
 	finds(t, args, "scr.dataset.4: absent, want a folder")
 	check(t, os.Rename(set+"x", set))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -55,8 +56,49 @@ func (f *scrCheckFlags) node(c *scrChecked, n salvage.Node) error {
 		for _, r := range h.Ranks {
 			f.rank(c, n, h, r)
 		}
+		if !h.Old {
+			for _, g := range []string{cachedir.MapGroup, cachedir.DataGroup} {
+				f.group(c, n, h, g)
+			}
+		}
 	}
 	return nil
+}
+
+// group looks for the files that a group protects, and for those that protect them. Survey tells only of those that are there.
+func (f *scrCheckFlags) group(c *scrChecked, n salvage.Node, h cachedir.Holding, group string) {
+	files, err := cachedir.ReadShuffile(n.FS, h.Path, group)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if state, err := cachedir.ReadState(n.FS, h.Path, group); err == nil && state == cachedir.StateEncoded {
+			c.say(sevWarning, h.ID, cachedir.GroupFile(h.Path, group, "shuffile"), "", "absent", "a file: without it files do not move with their ranks")
+		}
+		return // state tells of a dataset that was not protected to the end
+	case err != nil:
+		c.add(findingOf(sevError, h.ID, cachedir.GroupFile(h.Path, group, "shuffile"), err))
+		return
+	}
+	told := map[string]bool{}
+	for _, r := range h.Ranks {
+		if r.Map == nil {
+			told[cachedir.FilemapName(h.Path, r.Rank)] = true
+		}
+		for _, name := range r.Missing {
+			told[name] = true
+		}
+	}
+	for _, rank := range slices.Sorted(maps.Keys(files)) {
+		for _, name := range files[rank] {
+			if told[name] || h.Bypass && !strings.HasPrefix(name, h.Path+"/") {
+				continue
+			}
+			if _, err := n.FS.Stat(name); err != nil {
+				bad := findingOf(sevError, h.ID, name, err)
+				bad.File, bad.Wanted = name, fmt.Sprintf("a file of rank %d", rank)
+				c.add(bad)
+			}
+		}
+	}
 }
 
 // state looks at what is said of a group of redundancy files.
@@ -77,6 +119,12 @@ func (f *scrCheckFlags) state(c *scrChecked, n salvage.Node, h cachedir.Holding,
 func (f *scrCheckFlags) rank(c *scrChecked, n salvage.Node, h cachedir.Holding, r cachedir.RankHolding) {
 	if r.Err != nil {
 		c.add(findingOf(sevError, h.ID, cachedir.FilemapName(h.Path, r.Rank), r.Err))
+	} else if r.Map == nil && !h.Old {
+		name := cachedir.FilemapName(h.Path, r.Rank)
+		if h.Packed {
+			name = cachedir.PackedName(h.Path)
+		}
+		c.say(sevError, h.ID, name, "", "absent", fmt.Sprintf("the file map of rank %d, of which there are redundancy files", r.Rank))
 	}
 	if r.Map != nil && !r.Copy {
 		for _, name := range r.Missing {
@@ -100,10 +148,7 @@ func (f *scrCheckFlags) rank(c *scrChecked, n salvage.Node, h cachedir.Holding, 
 			if f.quick {
 				continue
 			}
-			if x.Meta.HasCRC {
-				c.Verified += x.Meta.Size
-			}
-			c.jobs = append(c.jobs, scrJob{x.Meta.Size, func(ctx context.Context, read func(int)) []scrFinding {
+			c.jobs = append(c.jobs, scrJob{x.Meta.Size, x.Meta.HasCRC, func(ctx context.Context, read func(int)) []scrFinding {
 				crc, err := crcOfPart(ctx, read, n.FS, name, 0, x.Meta.Size)
 				switch {
 				case ctx.Err() != nil:
@@ -180,10 +225,7 @@ func (f *scrCheckFlags) redundancy(c *scrChecked, fsys vfs.FS, id int, name stri
 		at := off
 		off += p.length
 		crc, ok := p.sum(sums, rec.CRC)
-		if ok {
-			c.Verified += p.length
-		}
-		c.jobs = append(c.jobs, scrJob{p.length, func(ctx context.Context, read func(int)) []scrFinding {
+		c.jobs = append(c.jobs, scrJob{p.length, ok, func(ctx context.Context, read func(int)) []scrFinding {
 			got, err := crcOfPart(ctx, read, fsys, name, at, p.length)
 			switch {
 			case ctx.Err() != nil:

@@ -91,11 +91,13 @@ func findingOf(sev string, id int, file string, err error) scrFinding {
 // scrJob is a file that is to be read.
 type scrJob struct {
 	size int64
+	sums bool // do compares all of it with checksums
 	do   func(ctx context.Context, read func(n int)) []scrFinding
 }
 
-// runJobs does jobs at once, with a bar over their bytes. Findings are in the order of the jobs.
-func (e *env) runJobs(ctx context.Context, stage string, workers int, jobs []scrJob) ([]scrFinding, error) {
+// runJobs does jobs at once, with a bar over their bytes. Findings are in the order of the jobs; verified are the bytes that match
+// checksums.
+func (e *env) runJobs(ctx context.Context, stage string, workers int, jobs []scrJob) (out []scrFinding, verified int64, err error) {
 	if workers <= 0 {
 		workers = min(runtime.NumCPU(), 16)
 	}
@@ -122,11 +124,13 @@ func (e *env) runJobs(ctx context.Context, stage string, workers int, jobs []scr
 		}()
 	}
 	wg.Wait()
-	var out []scrFinding
-	for _, f := range found {
+	for i, f := range found {
+		if jobs[i].sums && len(f) == 0 {
+			verified += jobs[i].size
+		}
 		out = append(out, f...)
 	}
-	return out, ctx.Err()
+	return out, verified, ctx.Err()
 }
 
 // section reads a file once, from an offset to an end, and counts what it reads.
