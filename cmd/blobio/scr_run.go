@@ -57,7 +57,7 @@ place from BLOBIO_RANK, BLOBIO_SIZE, BLOBIO_NODE and BLOBIO_NODE_DIR.
 
 Messages of the loop go to standard error, and so does the standard output of the
 program if --json is given. --dry-run tests the nodes and prints what would be
-started, and starts nothing.
+started, and starts nothing (but makes the directories of --node-root).
 
 Exit codes: 0 the program ended well, 1 it did not, or a checkpoint could not be
 saved, 2 could not run.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -42,6 +44,7 @@ JSON: {"steps": [{name, ok, saw, reached}]}.`,
 		Args: exactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if rank {
+				signal.Reset(os.Interrupt, syscall.SIGTERM) // ended is ended: there is nothing to tidy up
 				return runloop.SelftestRank(cmd.Context())
 			}
 			steps, err := f.selftest(cmd.Context(), e, limit, verbose)

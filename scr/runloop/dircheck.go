@@ -3,6 +3,7 @@ package runloop
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 
@@ -75,8 +76,7 @@ func CheckDir(fsys vfs.FS, space Statfs, c config.Capacity, free bool) DirCheck 
 // tryWrite makes, writes, reads and removes a file.
 func tryWrite(fsys vfs.FS, dir string) (err error) {
 	text := []byte("blobio node test\n")
-	name := filepath.Join(dir, fmt.Sprintf(".blobio.nodetest.%d", os.Getpid()))
-	fsys.Remove(name) // of an earlier test that was ended
+	name := filepath.Join(dir, fmt.Sprintf(".blobio.nodetest.%016x", rand.Uint64())) // several nodes may see the same directory
 	if err := vfs.WriteFile(fsys, name, text); err != nil {
 		return fmt.Errorf("a file cannot be written: %w", err)
 	}

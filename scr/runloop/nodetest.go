@@ -171,7 +171,7 @@ func (t *Echo) Name() string { return "echo" }
 // Test implements NodeTest.
 func (t *Echo) Test(ctx context.Context, nodes []string) (map[string]string, error) {
 	bad, err := each(ctx, nodes, orDefault(t.Limit, time.Minute), t.Remote.Echo)
-	return skipOr(bad, err, t.Remote.Name()+" cannot run a command there: ")
+	return skipOr(bad, err)
 }
 
 // Dirs has each node look at its directories.
@@ -199,11 +199,11 @@ func (t *Dirs) Test(ctx context.Context, nodes []string) (map[string]string, err
 		}
 		return nil
 	})
-	return skipOr(bad, err, "")
+	return skipOr(bad, err)
 }
 
 // skipOr gives the reasons, but where the command to reach a node is missing that is no fault of the nodes.
-func skipOr(bad map[string]error, err error, prefix string) (map[string]string, error) {
+func skipOr(bad map[string]error, err error) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -212,5 +212,5 @@ func skipOr(bad map[string]error, err error, prefix string) (map[string]string, 
 			return nil, fmt.Errorf("%w (%w)", err, ErrSkip)
 		}
 	}
-	return reasons(bad, prefix), nil
+	return reasons(bad, ""), nil
 }

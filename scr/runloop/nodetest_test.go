@@ -209,6 +209,18 @@ func TestCheckDir(t *testing.T) {
 	}
 }
 
+// Nodes that share a directory do not disturb each other.
+func TestSharedDir(t *testing.T) {
+	names := make([]string, 64)
+	for i := range names {
+		names[i] = fmt.Sprintf("n%d", i)
+	}
+	c := &Dirs{Remote: &Here{Local: &Local{}}, Dirs: []config.Capacity{{Dir: t.TempDir()}}}
+	if bad, err := c.Test(t.Context(), names); err != nil || len(bad) != 0 {
+		t.Error(bad, err)
+	}
+}
+
 // On a real directory: the size is that of a real file system, and what is not there is found.
 func TestCheckRealDir(t *testing.T) {
 	dir := t.TempDir()

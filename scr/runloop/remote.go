@@ -61,7 +61,10 @@ func (s *Shell) Echo(ctx context.Context, node string) error {
 	if err == nil && !bytes.Contains(out, []byte("up")) {
 		err = fmt.Errorf("echo up prints %q", out)
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("%s cannot run a command there: %w", s.Name(), err)
+	}
+	return nil
 }
 
 // CheckDirs implements Remote: blobio scr check-node --json on the node.
@@ -103,7 +106,7 @@ func (h *Here) Echo(_ context.Context, node string) error {
 		return nil
 	}
 	if _, err := vfs.OS.Stat(dir); err != nil {
-		return fmt.Errorf("the directory of the node, %s: %s", dir, reason(err))
+		return fmt.Errorf("its directory %s: %s", dir, reason(err))
 	}
 	return nil
 }

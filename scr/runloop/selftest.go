@@ -244,7 +244,11 @@ func (t *selftest) judge(rep *Report) (out []Checked) {
 					left = append(left, id)
 				}
 			}
-			step("no process of it is left", len(left) == 0, "%d processes started, %d left %v", len(p.Pids()), len(left), left)
+			say = fmt.Sprintf("none of %d", len(p.Pids()))
+			if len(left) > 0 {
+				say = fmt.Sprintf("%d of %d: %v", len(left), len(p.Pids()), left)
+			}
+			step("no process of it is left", len(left) == 0, "%s", say)
 		}
 	}
 	var names []string
