@@ -1,0 +1,406 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"blobio/internal/vfs"
+	"blobio/scr/runlog"
+)
+
+type scrIntervalFlags struct {
+	log                 string
+	cost, mtbf, restart time.Duration
+	plot, title         string
+	width               int
+	force, asJSON       bool
+}
+
+func newScrInterval(e *env) *cobra.Command {
+	var f scrIntervalFlags
+	cmd := &cobra.Command{
+		Use:   "interval [PREFIX]",
+		Short: "Work out how often to checkpoint, by the formulas of Young and Daly",
+		Long: `Work out how long to compute between two checkpoints, by the formulas of Young and
+Daly. They want the cost of a checkpoint (C: how long it keeps the program from
+computing, with its share of synchronous flushes) and the mean time between failures
+(M, MTBF). Both are taken from the log of the runs, PREFIX/.scr/log, which is written
+where SCR_LOG_ENABLE=1; or --cost and --mtbf say what they are.
+
+The overhead is what is expected on top of the time that the computing takes (Daly's
+model): CHECKPOINTS for writing them; FAILURES for what is computed twice and for
+restarts. "so far" is how long the runs of the log computed between two checkpoints.
+
+A time is 90s, 5m, 6h30m, 2d, or a number of seconds.
+
+Exit codes: 0 good, 2 could not run, also where the log does not tell enough.
+
+JSON: {"log", "cost", "mtbf", "restart", "runs", "failures", "checkpoints", "lasted",
+"intervals": [{method, seconds, overhead, checkpoints, failures}]}; times in seconds,
+overheads as fractions, absent where they are beyond measure.`,
+		Example: `  blobio scr interval /p/sim
+  blobio scr interval --mtbf 12h /p/sim                 # the log holds no failure yet
+  blobio scr interval --cost 45s --mtbf 6h              # without a log
+  blobio scr interval --plot cost.png /p/sim            # or cost.svg
+  blobio scr interval --json /p/sim | jq '.intervals[] | select(.method == "Daly").seconds'`,
+		Args: maxArgs(1, "one prefix directory"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, e, args)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.log, "log", "", "read this log `FILE` instead of that of a prefix directory")
+	fl.Var(spanValue{&f.cost}, "cost", "cost of a checkpoint (default: from the log)")
+	fl.Var(spanValue{&f.mtbf}, "mtbf", "mean time between failures (default: from the log)")
+	fl.Var(spanValue{&f.restart}, "restart", "how long it takes after a failure until the program computes again (default: from the log, else 0)")
+	fl.StringVar(&f.plot, "plot", "", "draw the overhead over the interval into this file, .png or .svg")
+	fl.IntVar(&f.width, "width", defaultCurveWidth, "--plot: width in points (a PNG has twice as many pixels)")
+	fl.StringVar(&f.title, "title", "How often to checkpoint", "--plot: title")
+	fl.BoolVar(&f.force, "force", false, "--plot: replace the picture if it is there")
+	jsonFlag(cmd, &f.asJSON)
+	_ = cmd.MarkFlagFilename("plot", "png", "svg")
+	return cmd
+}
+
+// spanValue is a flag of a time that is not negative.
+type spanValue struct{ p *time.Duration }
+
+func (v spanValue) String() string {
+	if v.p == nil || *v.p == 0 {
+		return ""
+	}
+	return v.p.String()
+}
+func (v spanValue) Type() string { return "time" }
+func (v spanValue) Set(s string) (err error) {
+	*v.p, err = parseSpan(s)
+	return err
+}
+
+// parseSpan reads a time as Go writes it, with days in front, or as a number of seconds.
+func parseSpan(s string) (time.Duration, error) {
+	wrong := fmt.Errorf("time %q, want 90s, 5m, 6h30m, 2d, or a number of seconds", s)
+	const most = 100 * 365 * 24 * time.Hour
+	if x, err := strconv.ParseFloat(s, 64); err == nil {
+		if !(x >= 0 && x <= most.Seconds()) {
+			return 0, wrong
+		}
+		return time.Duration(x * float64(time.Second)), nil
+	}
+	var sum time.Duration
+	if head, rest, ok := strings.Cut(s, "d"); ok {
+		x, err := strconv.ParseFloat(head, 64)
+		if err != nil || !(x >= 0 && x <= most.Hours()/24) {
+			return 0, wrong
+		}
+		sum, s = time.Duration(x*24*float64(time.Hour)), rest
+	}
+	if s != "" {
+		d, err := time.ParseDuration(s)
+		if err != nil || d < 0 || d > most {
+			return 0, wrong
+		}
+		sum += d
+	}
+	return sum, nil
+}
+
+// spanText writes a time as people say it, to about three digits.
+func spanText(d time.Duration) string {
+	two := func(n int64, a string, m int64, b string) string {
+		if m == 0 {
+			return fmt.Sprintf("%d %s", n, a)
+		}
+		return fmt.Sprintf("%d %s %d %s", n, a, m, b)
+	}
+	switch s := d.Seconds(); {
+	case d == 0:
+		return "0 s"
+	case s < 0.9995e-3:
+		return fmt.Sprintf("%.3g us", s*1e6)
+	case s < 0.9995:
+		return fmt.Sprintf("%.3g ms", s*1e3)
+	case s < 59.95:
+		return fmt.Sprintf("%.3g s", s)
+	case d < time.Hour-time.Second/2:
+		n := int64(math.Round(s))
+		return two(n/60, "min", n%60, "s")
+	case d < 24*time.Hour-time.Minute/2:
+		n := int64(math.Round(s / 60))
+		return two(n/60, "h", n%60, "min")
+	case d < 100*24*time.Hour:
+		n := int64(math.Round(s / 3600))
+		return two(n/24, "d", n%24, "h")
+	default:
+		return fmt.Sprintf("%.0f d", s/86400)
+	}
+}
+
+// pace is what the overhead of checkpoints depends on; in seconds.
+type pace struct{ cost, mtbf, restart float64 }
+
+// overhead is what is expected on top of the time that the computing takes, as a fraction
+// of it, with checkpoints every t seconds of it; and the part that writing them takes.
+// Failures come at random, during checkpoints and restarts, too: J. T. Daly, "A higher
+// order estimate of the optimum checkpoint interval for restart dumps", 2006.
+func (p pace) overhead(t float64) (all, checkpoints float64) {
+	return p.mtbf*math.Exp(p.restart/p.mtbf)*math.Expm1((t+p.cost)/p.mtbf)/t - 1, p.cost / t
+}
+
+// beyond is from where on an overhead is not told: such a run never ends.
+const beyond = 1e4
+
+func overheadText(x float64) string {
+	switch {
+	case !(x < beyond):
+		return "never ends"
+	case x >= 0.9995:
+		return fmt.Sprintf("%.0f %%", 100*x)
+	case x >= 0.09995:
+		return fmt.Sprintf("%.1f %%", 100*x)
+	case x >= 0.009995:
+		return fmt.Sprintf("%.2f %%", 100*x)
+	}
+	return fmt.Sprintf("%.3g %%", 100*x)
+}
+
+// paceRow is an interval, as JSON has it.
+type paceRow struct {
+	Method      string   `json:"method"`
+	Seconds     float64  `json:"seconds"`
+	Overhead    *float64 `json:"overhead,omitempty"`
+	Checkpoints *float64 `json:"checkpoints,omitempty"`
+	Failures    *float64 `json:"failures,omitempty"`
+
+	all, writing float64
+}
+
+func (r *paceRow) text(p pace) []any {
+	return []any{r.Method, spanText(span(r.Seconds)), overheadText(r.all), overheadText(r.writing), overheadText(r.all - r.writing)}
+}
+
+func span(s float64) time.Duration {
+	if s >= math.MaxInt64/1e9 {
+		return math.MaxInt64
+	}
+	return time.Duration(s * 1e9)
+}
+
+func (p pace) row(method string, d time.Duration) paceRow {
+	r := paceRow{Method: method, Seconds: d.Seconds()}
+	r.all, r.writing = p.overhead(r.Seconds)
+	if r.all < beyond && r.writing < beyond {
+		failures := r.all - r.writing
+		r.Overhead, r.Checkpoints, r.Failures = &r.all, &r.writing, &failures
+	}
+	return r
+}
+
+// paceLog is what a log says.
+type paceLog struct {
+	name       string
+	stats      runlog.Stats
+	skipped    int           // lines that make no sense
+	restart    time.Duration // mean of RESTART_SUCCESS
+	computed   time.Duration // mean of COMPUTE_END
+	cost, mtbf time.Duration
+	costErr    error
+	mtbfErr    error
+}
+
+func readPaceLog(name string) (*paceLog, error) {
+	l, err := runlog.ReadFile(vfs.OS, name)
+	if err != nil {
+		return nil, err
+	}
+	if len(l.Entries) == 0 && l.Skipped > 0 {
+		return nil, fmt.Errorf("%s is no log of SCR: none of its %s makes sense", name, plural(l.Skipped, "line"))
+	}
+	p := &paceLog{name: name, stats: runlog.Analyze(l.Entries), skipped: l.Skipped}
+	var restarts, computed time.Duration
+	for i := range l.Entries {
+		switch e := &l.Entries[i]; {
+		case e.Took == nil:
+		case e.Event == runlog.RestartSuccess:
+			p.restart += *e.Took
+			restarts++
+		case e.Event == runlog.ComputeEnd:
+			p.computed += *e.Took
+			computed++
+		}
+	}
+	p.restart /= max(restarts, 1)
+	p.computed /= max(computed, 1)
+	p.cost, p.costErr = p.stats.Blocked()
+	p.mtbf, p.mtbfErr = p.stats.MTBF()
+	return p, nil
+}
+
+// source finds the log, if one is wanted.
+func (f *scrIntervalFlags) source(cmd *cobra.Command, args []string) (*paceLog, error) {
+	given := cmd.Flags().Changed
+	switch {
+	case given("log") && len(args) > 0:
+		return nil, usagef("--log and a prefix directory do not go together")
+	case given("log"):
+		if f.log == "" {
+			return nil, usagef("--log wants the name of a file")
+		}
+		return readPaceLog(f.log)
+	case given("cost") && given("mtbf") && len(args) == 0:
+		return nil, nil
+	}
+	d, err := scrPrefix(args)
+	if err != nil {
+		return nil, err
+	}
+	name := d.File("log")
+	if _, err := vfs.OS.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		return nil, &hinted{fmt.Errorf("%s: no log there", name), "runs write one where SCR_LOG_ENABLE=1; or give --cost and --mtbf"}
+	}
+	return readPaceLog(name)
+}
+
+func (f *scrIntervalFlags) run(cmd *cobra.Command, e *env, args []string) error {
+	given := cmd.Flags().Changed
+	ext := strings.ToLower(filepath.Ext(f.plot))
+	switch {
+	case given("plot") && ext != ".png" && ext != ".svg":
+		return usagef("--plot %q, want a name that ends in .png or .svg", f.plot)
+	case given("cost") && f.cost <= 0, given("mtbf") && f.mtbf <= 0:
+		return usagef("--cost and --mtbf want more than 0")
+	case f.width < minCurveWidth || f.width > maxCurveWidth:
+		return usagef("--width %d, want %d to %d", f.width, minCurveWidth, maxCurveWidth)
+	}
+	for _, name := range []string{"width", "title", "force"} {
+		if f.plot == "" && given(name) {
+			return usagef("--%s goes with --plot", name)
+		}
+	}
+	l, err := f.source(cmd, args)
+	if err != nil {
+		return err
+	}
+	if l != nil {
+		if !given("cost") {
+			f.cost, err = l.cost, l.costErr
+			if err != nil {
+				return &hinted{fmt.Errorf("%s: the log holds no checkpoint, so that its cost is not known", l.name), "--cost says it"}
+			}
+			if f.cost <= 0 {
+				return &hinted{fmt.Errorf("%s: the checkpoints took less time than the log can tell", l.name), "--cost says how much"}
+			}
+		}
+		if !given("mtbf") {
+			if f.mtbf, err = l.noFailure(); err != nil {
+				return err
+			}
+		}
+		if !given("restart") {
+			f.restart = l.restart
+		}
+	}
+	p := pace{f.cost.Seconds(), f.mtbf.Seconds(), f.restart.Seconds()}
+	rows := []paceRow{p.row("Young", runlog.Young(f.cost, f.mtbf)), p.row("Daly", runlog.Daly(f.cost, f.mtbf))}
+	if rows[0].Seconds <= 0 || rows[1].Seconds <= 0 {
+		return fmt.Errorf("a cost of %v and an MTBF of %v are too short for an interval", f.cost, f.mtbf)
+	}
+	if l != nil && l.computed > 0 {
+		rows = append(rows, p.row("so far", l.computed))
+	}
+	var drawn int64
+	if f.plot != "" { // before anything is printed: it may fail
+		if drawn, err = f.draw(cmd.Context(), p, rows); err != nil {
+			return err
+		}
+	}
+	if f.asJSON {
+		return e.printJSON(f.json(l, rows))
+	}
+	f.print(e, l, p, rows)
+	if f.plot != "" {
+		fmt.Fprintf(e.out, "\n%s: overhead over the interval, %s\n", f.plot, humanBytes(drawn))
+	}
+	return nil
+}
+
+// noFailure is the mean time between failures, or why it is not known.
+func (l *paceLog) noFailure() (time.Duration, error) {
+	s := l.stats
+	switch {
+	case errors.Is(l.mtbfErr, runlog.ErrNoFailure) && s.Runs == 0:
+		return 0, &hinted{fmt.Errorf("%s: the log holds no run, so that the mean time between failures is not known", l.name), "--mtbf says it"}
+	case errors.Is(l.mtbfErr, runlog.ErrNoFailure):
+		err := fmt.Errorf("%s: the log holds no failure in %s of %s, so that the mean time between failures is not known", l.name, spanText(s.Lasted), plural(s.Runs, "run"))
+		hint := "--mtbf 12h, for instance, says it"
+		if s.Lasted > 0 {
+			hint = fmt.Sprintf("--mtbf says it; it is hardly less than %s", spanText(s.Lasted))
+		}
+		return 0, &hinted{err, hint}
+	case l.mtbfErr != nil:
+		return 0, l.mtbfErr
+	case l.mtbf <= 0:
+		return 0, &hinted{fmt.Errorf("%s: the log holds %s, but the runs were over within a second, and its times are to the second", l.name, plural(s.Failures, "failure")),
+			"--mtbf says the mean time between failures"}
+	}
+	return l.mtbf, nil
+}
+
+func (f *scrIntervalFlags) json(l *paceLog, rows []paceRow) map[string]any {
+	out := map[string]any{"log": "", "cost": f.cost.Seconds(), "mtbf": f.mtbf.Seconds(), "restart": f.restart.Seconds(), "intervals": rows}
+	if l != nil {
+		out["log"], out["runs"], out["failures"], out["checkpoints"], out["lasted"] = l.name, l.stats.Runs, l.stats.Failures, l.stats.Checkpoints, l.stats.Lasted.Seconds()
+	}
+	return out
+}
+
+func (f *scrIntervalFlags) print(e *env, l *paceLog, p pace, rows []paceRow) {
+	if l != nil {
+		s := l.stats
+		fmt.Fprintf(e.out, "%s: %s, %s long, %s, %s", l.name, plural(s.Runs, "run"), spanText(s.Lasted), plural(s.Failures, "failure"), plural(s.Checkpoints, "checkpoint"))
+		if l.skipped > 0 {
+			fmt.Fprintf(e.out, " (%s that make no sense passed over)", plural(l.skipped, "line"))
+		}
+		fmt.Fprintln(e.out)
+	}
+	fmt.Fprintf(e.out, "cost of a checkpoint %s", spanText(f.cost))
+	if l != nil && f.cost == l.cost && l.stats.FlushCost > 0 {
+		fmt.Fprintf(e.out, " (%s and %s of flushes)", spanText(l.stats.Cost), spanText(l.stats.FlushCost))
+	}
+	fmt.Fprintf(e.out, ", mean time between failures %s, restart %s\n\n", spanText(f.mtbf), spanText(f.restart))
+
+	t := e.newTable("", "METHOD", ">INTERVAL", ">OVERHEAD", ">CHECKPOINTS", ">FAILURES")
+	for i := range rows {
+		t.row(rows[i].text(p)...)
+	}
+	t.flush()
+	if daly := rows[1].Seconds; daly >= 1 {
+		fmt.Fprintf(e.out, "\nSCR_CHECKPOINT_SECONDS=%.0f asks for Daly's\n", math.Round(daly))
+	} else {
+		fmt.Fprintf(e.out, "\nSCR_CHECKPOINT_OVERHEAD=%.3g asks for Daly's\n", 100*p.cost/(daly+p.cost))
+	}
+	if p.cost >= p.mtbf {
+		fmt.Fprintln(e.out, "a checkpoint takes longer than the time between failures: such a run hardly gets on; cheaper checkpoints are wanted first")
+	}
+}
+
+func (f *scrIntervalFlags) draw(ctx context.Context, p pace, rows []paceRow) (int64, error) {
+	c := &curve{p: p, rows: rows, title: f.title, width: float64(f.width),
+		subtitle: fmt.Sprintf("cost of a checkpoint %s, mean time between failures %s, restart %s", spanText(f.cost), spanText(f.mtbf), spanText(f.restart))}
+	return writeFile(ctx, f.plot, f.force, func(w io.Writer) error {
+		if strings.EqualFold(filepath.Ext(f.plot), ".svg") {
+			return c.svg(w)
+		}
+		return c.png(w)
+	})
+}
