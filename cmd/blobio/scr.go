@@ -22,7 +22,7 @@ else the working directory.`,
   blobio scr halt --checkpoints 2 /p/sim         # end the run after two more
   blobio scr interval --plot cost.png /p/sim     # how often to checkpoint
   blobio scr hostlist --count 'atlas[3,5-7]'
-  blobio scr params                              # what is configured, and where`,
+  blobio scr params --set                        # what is configured, and where`,
 	}
 	asGroup(cmd)
 	cmd.AddCommand(newScrIndex(e), newScrPrint(e), newScrCheck(e), newScrHalt(e), newScrFlush(e), newScrNodes(e), newScrScan(e), newScrRebuild(e), newScrScavenge(e), newScrTransfer(e))
