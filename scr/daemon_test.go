@@ -61,7 +61,22 @@ func TestDaemon(t *testing.T) {
 	// The processes end; a run asks for a flush, and dies.
 	stop()
 	wg.Wait()
-	must(t, cl.run(func(ctx context.Context, s *Session, rank int) error { return cl.write(ctx, s, rank, 4) }))
+	must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
+		if err := cl.write(ctx, s, rank, 4); err != nil {
+			return err
+		}
+		name, lock := s.transferFile()
+		for {
+			f, err := transfer.ReadFile(ctx, s.cfg.FS, name, lock)
+			if err != nil {
+				return err
+			}
+			if len(f.Items) == 2*cl.files { // of both ranks of the node
+				return s.c.Barrier(ctx)
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}))
 	for _, node := range []string{"node0", "node1"} {
 		must(t, transfer.Serve(context.Background(), transfer.ServeOptions{
 			File: filepath.Join(dir, "nodes", node, "local/user1/scr.77", transfer.FileName), Once: true,
