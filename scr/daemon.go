@@ -28,9 +28,6 @@ func (s *Session) byDaemon(ctx context.Context, jobs []transfer.Job) ([]transfer
 	name, lock := s.transferFile()
 	mine := map[string]int{}
 	err := transfer.UpdateFile(ctx, s.cfg.FS, name, lock, func(f *transfer.File) error {
-		if f.Done || f.Failed {
-			f.Items = nil // of flushes that are over
-		}
 		for i, j := range jobs {
 			src := s.bind.Real(j.Src)
 			mine[src] = i
@@ -60,11 +57,13 @@ func (s *Session) byDaemon(ctx context.Context, jobs []transfer.Job) ([]transfer
 			return nil, err
 		}
 		left = len(jobs)
+		found := 0
 		for _, it := range f.Items {
 			i, ok := mine[it.Src]
 			if !ok {
 				continue
 			}
+			found++
 			if it.Error != "" {
 				return nil, fmt.Errorf("scr: transfer process: %s: %s", it.Src, it.Error)
 			}
@@ -85,8 +84,11 @@ func (s *Session) byDaemon(ctx context.Context, jobs []transfer.Job) ([]transfer
 			res[i] = transfer.Result{Size: it.Size, CRC: it.CRC, Stored: st.Size()}
 			left--
 		}
+		if found < len(mine) {
+			return nil, fmt.Errorf("scr: %s: %w: somebody took files of this flush out", name, ErrMissing)
+		}
 	}
-	return res, nil
+	return res, s.recall(mine)
 }
 
 // recall takes files out of the transfer file again: nobody waits for them any more.
