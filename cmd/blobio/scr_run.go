@@ -232,7 +232,7 @@ func (f *scrRunFlags) loop(ctx context.Context, e *env, o runloop.Options) error
 	if err != nil {
 		return err
 	}
-	if rep.Stop == runloop.NotStarted && len(rep.Runs) == 0 {
+	if rep.Err != nil && len(rep.Runs) == 0 {
 		return launchFailed(o.Launcher, rep)
 	}
 	if rep.Stop != runloop.Done || lost || rep.Salvage != "done" && o.Salvage != nil && len(rep.Runs) > 0 && !o.Plain {
@@ -246,11 +246,14 @@ func (f *scrRunFlags) loop(ctx context.Context, e *env, o runloop.Options) error
 
 // launchFailed says why the first run could not be started.
 func launchFailed(l runloop.Launcher, rep *runloop.Report) error {
-	err := errors.New(rep.Why)
-	if strings.Contains(rep.Why, exec.ErrNotFound.Error()) || strings.Contains(rep.Why, fs.ErrNotExist.Error()) {
-		return &hinted{err, "is " + l.Name() + " loaded, and the program there?"}
+	if errors.Is(rep.Err, exec.ErrNotFound) || errors.Is(rep.Err, fs.ErrNotExist) {
+		what := "is " + l.Name() + " loaded, and the program there?"
+		if l.Name() == "local" {
+			what = "is the program there?"
+		}
+		return &hinted{rep.Err, what}
 	}
-	return err
+	return rep.Err
 }
 
 // shared makes a writer that several goroutines may use. Files are that already.

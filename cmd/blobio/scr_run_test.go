@@ -60,7 +60,7 @@ test $BLOBIO_NODE != n2 && exec sleep 1000; mv ` + prefix + `/nodes/n2 ` + prefi
 		t.Errorf("%d\n%s\n%s", r.code, r.out, r.err)
 	}
 	r = blobio(t, append(common, "--", "/no/such/program")...)
-	if r.code != exitFailed || !strings.Contains(r.err, "the program there?") {
+	if r.code != exitFailed || !strings.Contains(r.err, "is the program there?") {
 		t.Errorf("%d\n%s\n%s", r.code, r.out, r.err)
 	}
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -61,6 +62,7 @@ type Report struct {
 	Down    []Down      `json:"down"`
 	Skipped []Skipped   `json:"skipped,omitempty"` // node tests that could not be made
 	Salvage string      `json:"salvage"`           // "done", "not needed", "not wanted", or what went wrong
+	Err     error       `json:"-"`                 // of NotStarted
 }
 
 // loop is the state of Run.
@@ -282,7 +284,8 @@ func (l *loop) once(ctx context.Context, n int, nodes, down []string, prefix str
 		if ctx.Err() != nil {
 			l.stop(Interrupted, "a signal came")
 		} else {
-			l.stop(NotStarted, "%v", err)
+			l.stop(NotStarted, "%s", strings.TrimPrefix(err.Error(), "runloop: "))
+			l.rep.Err = err
 		}
 		return nil, false
 	}
