@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"time"
 
 	"blobio/internal/vfs"
@@ -75,6 +76,10 @@ func (c *Config) withDefaults() Config {
 	}
 	if d.Dir == "" {
 		d.Dir, _ = os.Getwd()
+	} else if d.FS == vfs.OS {
+		if abs, err := filepath.Abs(d.Dir); err == nil { // the prefix directory is absolute, too
+			d.Dir = abs
+		}
 	}
 	if d.Clock == nil {
 		d.Clock = time.Now

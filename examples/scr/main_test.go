@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -17,13 +16,13 @@ func TestMain(m *testing.M) {
 
 // TestStory is the example with fewer steps.
 func TestStory(t *testing.T) {
-	dir := t.TempDir()
-	out, err := os.Create(filepath.Join(dir, "out"))
+	t.Chdir(t.TempDir())
+	out, err := os.Create("out")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	err = story([]string{"-dir", dir, "-steps", "120", "-every", "5", "-kills", "4", "-cells", "500", "-seed", "3"}, out)
+	err = story([]string{"-dir", "heat", "-steps", "120", "-every", "5", "-kills", "4", "-cells", "500", "-seed", "3"}, out)
 	b, _ := os.ReadFile(out.Name())
 	if err != nil {
 		t.Fatalf("%v\n%s", err, b)

@@ -400,3 +400,15 @@ func TestRealFiles(t *testing.T) {
 	}
 	_ = fmt.Sprint(s.Notes())
 }
+
+// TestRelativeDir: a session below a directory that is named relatively has an absolute prefix directory.
+func TestRelativeDir(t *testing.T) {
+	t.Chdir(t.TempDir())
+	s, err := Load(Sources{Environ: []string{}, Dir: "sim"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := s.Prefix(); !filepath.IsAbs(p) || filepath.Base(p) != "sim" {
+		t.Errorf("Prefix is %q", p)
+	}
+}

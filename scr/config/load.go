@@ -73,6 +73,11 @@ func Load(o Sources) (*Set, error) {
 		if dir, err = os.Getwd(); err != nil {
 			return nil, err
 		}
+	} else if o.FS == vfs.OS {
+		var err error
+		if dir, err = filepath.Abs(dir); err != nil {
+			return nil, err
+		}
 	}
 	s.dir = dir
 
