@@ -151,6 +151,9 @@ func (b *background) start(ctx context.Context, d *cachedSet) error {
 	if err != nil {
 		return err
 	}
+	if err := s.sweepPrefix(ctx, jobs); err != nil {
+		return err
+	}
 	s.event(runlog.Entry{Event: runlog.AsyncFlushStart, Dset: runlog.Num(int64(d.ID)), Name: d.Dataset.Name})
 	f := &flight{d: d, began: s.cfg.Clock(), done: make(chan struct{})}
 	copying, stop := context.WithCancel(b.ctx)

@@ -8,10 +8,12 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"blobio/internal/vfs"
 	"blobio/scr/prefixdir"
+	"blobio/scr/transfer"
 )
 
 // clone is a copy of the cluster as it is now.
@@ -115,6 +117,74 @@ func TestDefect1FlushOfDamage(t *testing.T) {
 	b, err := vfs.ReadFile(cl.fs, testPrefix+"/ckpt.1/rank_3.1.ckpt", 1<<20)
 	if err != nil || string(b) != string(content(1, 3, 1)) {
 		t.Errorf("wrong bytes in the prefix directory: %v", err)
+	}
+}
+
+// TestFlushOfLoss: a cached file that was cut short, or is gone, is rebuilt before it is flushed.
+func TestFlushOfLoss(t *testing.T) {
+	for _, cut := range []bool{false, true} {
+		cl := fourNodes(t).set("SCR_FLUSH", "0")
+		must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
+			if err := cl.write(ctx, s, rank, 1); err != nil {
+				return err
+			}
+			if name := "/nodes/node3/local/user1/scr.77/scr.dataset.1/rank_3.1.ckpt"; rank == 3 && cut {
+				f, err := cl.fs.OpenRW(name)
+				if err != nil {
+					return err
+				}
+				if err := errors.Join(f.Truncate(10), f.Close()); err != nil {
+					return err
+				}
+			} else if rank == 3 {
+				if err := cl.fs.Remove(name); err != nil {
+					return err
+				}
+			}
+			return s.Flush(ctx, "ckpt.1")
+		}))
+		b, err := vfs.ReadFile(cl.fs, testPrefix+"/ckpt.1/rank_3.1.ckpt", 1<<20)
+		if err != nil || string(b) != string(content(1, 3, 1)) {
+			t.Errorf("cut %v: wrong bytes in the prefix directory: %v", cut, err)
+		}
+	}
+}
+
+// TestLeftovers: what a killed flush left unfinished in the prefix directory is removed by the next one.
+func TestLeftovers(t *testing.T) {
+	cl := fourNodes(t).set("SCR_FLUSH", "1")
+	var left atomic.Int64
+	cl.fs = vfs.NewFault(cl.fs, func(op vfs.Op) error {
+		if op.Kind == vfs.OpRename && strings.HasPrefix(op.Name, testPrefix+"/ckpt.1/") && left.Add(1) == 3 {
+			return errKilled // before the file has its name; nor can it be removed
+		}
+		if op.Kind == vfs.OpRemove && left.Load() >= 3 {
+			return errKilled
+		}
+		return nil
+	})
+	cl.ready = true
+	for _, n := range cl.nodes {
+		mkdirs(t, cl.fs, "/nodes/"+n+"/local")
+	}
+	if err := cl.checkpoints(1, 1); !errors.Is(err, errKilled) {
+		t.Fatalf("%v", err)
+	}
+	left.Store(-1 << 40)
+	unfinished := func() (n int) {
+		for name := range tree(t, cl.fs, testPrefix+"/ckpt.1") {
+			if transfer.IsTemp(path.Base(name)) {
+				n++
+			}
+		}
+		return n
+	}
+	if unfinished() == 0 {
+		t.Fatal("nothing was left")
+	}
+	must(t, cl.run(func(ctx context.Context, s *Session, rank int) error { return s.Close(ctx) }))
+	if n := unfinished(); n != 0 {
+		t.Errorf("%d files are left", n)
 	}
 }
 

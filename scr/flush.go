@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"strings"
 	"time"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/kvtree"
 	"blobio/redset"
@@ -138,13 +140,16 @@ func (s *Session) flushFiles(ctx context.Context, d *cachedSet) error {
 	if err != nil {
 		return err
 	}
+	if err := s.sweepPrefix(ctx, jobs); err != nil {
+		return err
+	}
 	var files []prefixdir.File
 	for again := false; ; again = true {
 		err = s.window(ctx, s.p.flushWidth, func() (err error) {
 			files, err = s.copyOut(ctx, d, jobs, false)
 			return err
 		})
-		if err == nil || again || d.Bypass || !errors.Is(err, ErrChecksum) {
+		if err == nil || again || d.Bypass || !damaged(err) {
 			break
 		}
 		s.warn("scr: a cached file is damaged; rebuilding it", "dataset", d.Dataset.Name, "err", err)
@@ -163,6 +168,41 @@ func (s *Session) flushFiles(ctx context.Context, d *cachedSet) error {
 		err = errors.Join(err, s.flushFile(ctx, func(f *flushEdit) error { return f.moved(d.ID, false) }))
 	}
 	return s.agree(ctx, err)
+}
+
+// damaged says that a cached file is not what it was at Complete.
+func damaged(err error) bool {
+	return errors.Is(err, ErrChecksum) || errors.Is(err, ErrCorrupt) || errors.Is(err, fault.ErrTruncated) || errors.Is(err, fs.ErrNotExist)
+}
+
+// sweepPrefix removes what killed flushes left unfinished in the folders that this rank writes to; where all ranks write to one
+// folder, rank 0 does.
+func (s *Session) sweepPrefix(ctx context.Context, jobs []transfer.Job) error {
+	dirs := map[string]bool{}
+	for _, j := range jobs {
+		if j.Dst != "" {
+			dirs[path.Dir(j.Dst)] = true
+		}
+	}
+	first := ""
+	for d := range dirs {
+		if first == "" || d < first {
+			first = d
+		}
+	}
+	b, err := s.c.Bcast(ctx, 0, []byte(first))
+	if err != nil {
+		return err
+	}
+	if s.c.Rank() != 0 {
+		delete(dirs, string(b))
+	}
+	for d := range dirs {
+		if _, err := transfer.Sweep(s.cfg.FS, d, s.opened); err != nil {
+			s.log.Warn("scr: leftovers of a flush", "dir", d, "err", err)
+		}
+	}
+	return nil
 }
 
 // announce enters the dataset in index and flush file before the first byte is written. Rank 0.

@@ -44,6 +44,7 @@ type Session struct {
 	restart  *restoring
 	offer    *offer
 	pacer    *cadence.Pacer
+	opened   time.Time // by the clock of the system, as the times of files are
 	computed time.Time // when the computing between two datasets began
 
 	saved int // number of the newest cached checkpoint of other ranks that was brought into the prefix directory
@@ -72,6 +73,7 @@ type cachedSet struct {
 func Open(ctx context.Context, c comm.Comm, cfg *Config) (*Session, error) {
 	s := &Session{c: c, cfg: cfg.withDefaults()}
 	s.log = s.cfg.Logger
+	s.opened = time.Now()
 	if err := s.open(ctx); err != nil {
 		s.async.stop()
 		if s.runs != nil {
