@@ -179,6 +179,8 @@ func (f *scrCheckFlags) print(e *env, c *scrChecked) {
 	case f.quick:
 		verdict += ", data not read"
 	case c.Bytes == 0:
+	case c.Verified == c.Bytes && c.Errors > 0:
+		verdict += ", what was read matches checksums"
 	case c.Verified == c.Bytes:
 		verdict += ", all of it matches checksums"
 	case c.Verified == 0:

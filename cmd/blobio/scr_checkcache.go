@@ -56,7 +56,10 @@ func (f *scrCheckFlags) node(c *scrChecked, n salvage.Node) error {
 		for _, r := range h.Ranks {
 			f.rank(c, n, h, r)
 		}
-		if !h.Old {
+		switch {
+		case h.Packed:
+			f.packed(c, n, h)
+		case !h.Old:
 			for _, g := range []string{cachedir.MapGroup, cachedir.DataGroup} {
 				f.group(c, n, h, g)
 			}
@@ -101,11 +104,44 @@ func (f *scrCheckFlags) group(c *scrChecked, n salvage.Node, h cachedir.Holding,
 	}
 }
 
+// packed looks at what the packed metadata say of the redundancy files, of which those with a payload are beside them.
+func (f *scrCheckFlags) packed(c *scrChecked, n salvage.Node, h cachedir.Holding) {
+	p, err := cachedir.ReadPacked(n.FS, h.Path)
+	if err != nil {
+		return // h.Err tells
+	}
+	name := cachedir.PackedName(h.Path)
+	if p.State != cachedir.StateEncoded && !h.Bypass {
+		c.say(sevWarning, h.ID, name, "STATE", fmt.Sprint(p.State), fmt.Sprintf("%d (encoded)", cachedir.StateEncoded))
+	}
+	payload := map[int]bool{}
+	for _, r := range h.Ranks {
+		payload[r.Rank] = slices.ContainsFunc(r.Redundancy, func(s string) bool { return memberName.MatchString(s) })
+	}
+	for _, file := range slices.Sorted(maps.Keys(p.Files)) {
+		t, _, err := kvtree.DecodeRecord(p.Files[file], &kvtree.Options{File: name})
+		if err != nil {
+			bad := findingOf(sevError, h.ID, name, err)
+			bad.Field = "FILE/" + clean(file) + ": " + bad.Field
+			c.add(bad)
+			continue
+		}
+		rank, ok := cachedir.RankOf(file)
+		if file != cachedir.DataGroup+strconv.Itoa(rank)+".redset" || !ok || payload[rank] {
+			continue
+		}
+		if scheme, err := t.At(strconv.Itoa(rank), "DESC").Str("TYPE"); err == nil && scheme != "SINGLE" {
+			c.say(sevError, h.ID, path.Join(path.Dir(name), cachedir.DataGroup+strconv.Itoa(rank)), "", "absent", fmt.Sprintf("a redundancy file (%s) of rank %d", clean(scheme), rank))
+		}
+	}
+}
+
 // state looks at what is said of a group of redundancy files.
 func (f *scrCheckFlags) state(c *scrChecked, n salvage.Node, h cachedir.Holding, group string) {
 	name := cachedir.GroupFile(h.Path, group, "er")
 	state, err := cachedir.ReadState(n.FS, h.Path, group)
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && h.Bypass && group == cachedir.DataGroup: // the files are in the prefix directory
 	case errors.Is(err, fs.ErrNotExist):
 		c.say(sevWarning, h.ID, name, "", "absent", "a file: the dataset was not protected to the end")
 	case err != nil:
@@ -343,7 +379,14 @@ func sumsBeside(fsys vfs.FS, name string) *kvtree.Tree {
 	if strings.HasPrefix(path.Base(name), cachedir.MapGroup) {
 		group = cachedir.MapGroup
 	}
-	t, err := kvtree.ReadFile(fsys, path.Join(path.Dir(name), group+strconv.Itoa(rank)+".redsum"), nil)
+	base := group + strconv.Itoa(rank) + ".redsum"
+	t, err := kvtree.ReadFile(fsys, path.Join(path.Dir(name), base), nil)
+	if errors.Is(err, fs.ErrNotExist) {
+		var p *cachedir.Packed
+		if p, err = cachedir.ReadPacked(fsys, path.Dir(path.Dir(name))); err == nil {
+			t, _, err = kvtree.DecodeRecord(p.Files[base], nil)
+		}
+	}
 	if err != nil {
 		return nil
 	}
