@@ -318,6 +318,11 @@ func (l *loop) attend(ctx context.Context, job Job) (hung string) {
 			l.end(job)
 			return ""
 		case hung = <-verdict: // once
+			select {
+			case <-job.Done(): // it was over at the same time
+				return ""
+			default:
+			}
 			if hung != "" {
 				l.say("watchdog: %s; the run is ended", hung)
 				l.end(job)
