@@ -271,6 +271,11 @@ func (b *scrRates) turn(ctx context.Context, o redset.Options, row *SCRRow) erro
 			}
 		}
 
+		if b.o.Sync { // what an earlier turn left to the device is not to be paid by the first job of this one
+			if err := timed(func() error { return nil }); err != nil {
+				return err
+			}
+		}
 		if err := timed(func() error { return nil }); err != nil {
 			return err
 		}
