@@ -59,7 +59,7 @@ func (s *Session) formLevels(ctx context.Context) error {
 
 func (s *Session) formLevel(ctx context.Context, l *level, st config.Store, groups *config.Groups) error {
 	l.count = st.Count
-	dir, err := s.set.CacheDir(st.Name)
+	dir, derr := s.set.CacheDir(st.Name)
 	l.dir = dir
 	l.shared = st.Group == "WORLD"
 
@@ -76,11 +76,15 @@ func (s *Session) formLevel(ctx context.Context, l *level, st config.Store, grou
 		l.devices = append(l.devices, device[v])
 	}
 	l.device = l.devices[s.c.Rank()]
+	var err error
 	if l.dc, err = s.c.Split(ctx, l.device, s.c.Rank()); err != nil {
 		return err
 	}
 
 	scheme, err := redset.ParseScheme(l.Type)
+	if err == nil {
+		err = derr
+	}
 	host, ok := groups.Value(s.node.name, l.Group)
 	if err == nil && !ok {
 		err = fmt.Errorf("%w: node %s is in no group %s", ErrUsage, s.node.name, l.Group)
