@@ -333,7 +333,7 @@ is lost, or if they are called otherwise, too.
 Exit codes: 0 saved (or there was nothing to save), 1 something could not be saved,
 2 could not run.
 
-JSON with --id: {"nodes": [{control, safe, stale, damage, ranks: [{rank, map, files,
+With --id, JSON: {"nodes": [{control, safe, stale, damage, ranks: [{rank, map, files,
 bytes, lost: {...}}]}]}, without: {"datasets": [as of scr rebuild], current,
 checkpoint}.`,
 		Example: `  blobio scr scavenge --id 4 --control /dev/shm/$USER/scr.$JOB /p/sim     # on each node

@@ -51,7 +51,7 @@ changes the file: it lists copies, and says what the process is to do.
 
 Exit codes: 0 good, 1 a file could not be copied (--once, --status), 2 could not run.
 
-JSON (--status): {file, command, state, done, failed, bw, percent, files: [{source,
+With --status, JSON: {file, command, state, done, failed, bw, percent, files: [{source,
 destination, size, written, whole, crc, zstd, error}]}.`,
 		Example: `  blobio scr transfer /dev/shm/user1/scr.1145655 &        # the process of a node
   blobio scr transfer --bw 200M --cpu 5 /dev/shm/user1/scr.1145655 &

@@ -149,7 +149,7 @@ STORE=/ssd GROUP=NODE COUNT=3 ENABLED=1 MKDIR=1 TYPE=pthread
 | COUNT | SCR_CACHE_SIZE | datasets kept in it |
 | ENABLED | 1 | 0: not used |
 | MKDIR | 1 | 0: directories cannot be made in it |
-| FLUSH, TYPE | SCR_FLUSH_TYPE | how files are moved from it (FLUSH is the name of C, TYPE that of A and B) |
+| FLUSH, TYPE | SCR_FLUSH_TYPE | how files are moved from it (FLUSH is the name of C, TYPE that of A and B); without effect here, see SCR_FLUSH_ASYNC |
 
 The cache base (COUNT SCR_CACHE_SIZE) and the control base (COUNT 0) are stores without a line.
 

@@ -8,7 +8,7 @@ import "slices"
 // programs of each generation read.
 var params = [...]Param{
 	{Name: "SCR_ENABLE", Default: "1", Kind: Flag, Gen: "ABC", Help: "0 switches everything off"},
-	{Name: "SCR_DEBUG", Default: "0", Kind: Integer, Gen: "ABC", Help: "how much to tell: 0, 1 or 2"},
+	{Name: "SCR_DEBUG", Default: "0", Kind: Integer, Gen: "ABC", Help: "how much to tell: 0, 1 or 2; without effect here, the logger of the program decides"},
 	{Name: "SCR_CONF_FILE", Kind: Path, Gen: "ABC", NoProgram: true, Help: "the user's configuration file; without it <prefix>/.scrconf. Environment only"},
 	{Name: "SCR_RESTRICTED", Kind: Text, Gen: "own", NoUser: true, NoProgram: true, Help: "names, parted by commas, that the user may not set. System file only"},
 
@@ -25,9 +25,9 @@ var params = [...]Param{
 	{Name: "SCR_GROUP", Default: "NODE", Kind: Text, Gen: "ABC", Help: "failure group: ranks that are lost together"},
 	{Name: "SCR_SET_SIZE", Default: "8", Kind: Integer, Gen: "ABC", Help: "least number of ranks of a redundancy set"},
 	{Name: "SCR_SET_FAILURES", Default: "2", Kind: Integer, Gen: "C", Help: "losses that a set of RS survives"},
-	{Name: "SCR_HOP_DISTANCE", Default: "1", Kind: Integer, Gen: "A", Help: "distance between the members of a set"},
+	{Name: "SCR_HOP_DISTANCE", Default: "1", Kind: Integer, Gen: "A", Help: "distance between the members of a set; without effect here"},
 	{Name: "SCR_COPY_METADATA", Default: "1", Kind: Flag, Gen: "C", Help: "keep mode, owner and times of files that are copied or rebuilt"},
-	{Name: "SCR_AXL_MKDIR", Default: "0", Kind: Flag, Gen: "C", Help: "the transfer makes directories itself"},
+	{Name: "SCR_AXL_MKDIR", Default: "0", Kind: Flag, Gen: "C", Help: "the transfer makes directories itself; without effect here, it always does"},
 
 	{Name: "SCR_DISTRIBUTE", Default: "1", Kind: Flag, Gen: "ABC", Help: "0 drops the cache at the start"},
 	{Name: "SCR_FETCH", Default: "1", Kind: Flag, Gen: "ABC", Help: "0: do not fetch from the prefix directory"},
@@ -38,17 +38,17 @@ var params = [...]Param{
 
 	{Name: "SCR_FLUSH", Default: "10", Kind: Integer, Gen: "ABC", Help: "flush every n-th checkpoint, 0 is none"},
 	{Name: "SCR_FLUSH_WIDTH", Default: "256", Kind: Integer, Gen: "ABC", Help: "ranks that write to the prefix directory at once"},
-	{Name: "SCR_FLUSH_TYPE", Default: "SYNC", Kind: Choice, Choices: []string{"SYNC", "PTHREAD", "BBAPI", "DATAWARP"}, Gen: "C", Help: "how files are moved to the prefix directory"},
+	{Name: "SCR_FLUSH_TYPE", Default: "SYNC", Kind: Choice, Choices: []string{"SYNC", "PTHREAD", "BBAPI", "DATAWARP"}, Gen: "C", Help: "how files are moved to the prefix directory; PTHREAD is the same as SCR_FLUSH_ASYNC=1, the last two as SYNC here"},
 	{Name: "SCR_FLUSH_ON_RESTART", Default: "0", Kind: Flag, Gen: "ABC", Help: "flush what was rebuilt from the cache, at the start"},
-	{Name: "SCR_FLUSH_POSTSTAGE", Default: "0", Kind: Flag, Gen: "C", Help: "finish flushes in a script after the job"},
+	{Name: "SCR_FLUSH_POSTSTAGE", Default: "0", Kind: Flag, Gen: "C", Help: "finish flushes in a script after the job; without effect here, see blobio scr postrun"},
 	{Name: "SCR_FLUSH_ASYNC", Default: "0", Kind: Flag, Gen: "ABC", Help: "flush in the background"},
 	{Name: "SCR_FLUSH_ASYNC_BW", Default: "200m", Kind: Size, Gen: "AB", Help: "most bytes per second of all background flushes together, 0 is no limit"},
 	{Name: "SCR_FLUSH_ASYNC_PERCENT", Default: "0", Kind: Number, Gen: "AB", Help: "most CPU time of a background flush in percent, 0 is no limit"},
-	{Name: "SCR_FLUSH_ASYNC_USLEEP", Default: "1000", Kind: Integer, Gen: "C", Help: "microseconds between two looks at a background flush"},
-	{Name: "SCR_CRC_ON_FLUSH", Default: "1", Kind: Flag, Gen: "AB", Help: "CRC32 of each file on its way to the prefix directory, checked on the way back (C: without effect)"},
-	{Name: "SCR_CRC_ON_COPY", Default: "0", Kind: Flag, Gen: "AB", Help: "CRC32 of redundancy files and rebuilt files (C: without effect)"},
+	{Name: "SCR_FLUSH_ASYNC_USLEEP", Default: "1000", Kind: Integer, Gen: "C", Help: "microseconds between two looks at a background flush; without effect here"},
+	{Name: "SCR_CRC_ON_FLUSH", Default: "1", Kind: Flag, Gen: "AB", Help: "CRC32 of each file on its way to the prefix directory, checked on the way back (C: without effect; here always)"},
+	{Name: "SCR_CRC_ON_COPY", Default: "0", Kind: Flag, Gen: "AB", Help: "CRC32 of redundancy files and rebuilt files (C: without effect; here they always have checksums)"},
 	{Name: "SCR_CRC_ON_DELETE", Default: "0", Kind: Flag, Gen: "AB", Help: "check the CRC32 of files when they are deleted (C: without effect)"},
-	{Name: "SCR_PRESERVE_DIRECTORIES", Default: "1", Kind: Flag, Gen: "B", Help: "keep the user's directories in the prefix directory (C: always)"},
+	{Name: "SCR_PRESERVE_DIRECTORIES", Default: "1", Kind: Flag, Gen: "B", Help: "keep the user's directories in the prefix directory (C and here: always)"},
 	{Name: "SCR_USE_CONTAINERS", Default: "0", Kind: Flag, Gen: "AB", Help: "pack files into containers on flush"},
 	{Name: "SCR_CONTAINER_SIZE", Default: "100g", Kind: Size, Gen: "AB", Help: "largest container"},
 
@@ -57,10 +57,10 @@ var params = [...]Param{
 	{Name: "SCR_CHECKPOINT_OVERHEAD", Default: "0", Kind: Number, Gen: "ABC", Help: "a checkpoint is needed while they cost less than this percentage of the time, 0: this does not matter"},
 	{Name: "SCR_HALT_SECONDS", Default: "0", Kind: Integer, Gen: "ABC", Help: "end the run when no more than this remains of the allocation; the halt file goes before"},
 	{Name: "SCR_HALT_EXIT", Default: "0", Kind: Flag, Gen: "C", Help: "the original's library ends the process itself; this one never does"},
-	{Name: "SCR_HALT_ENABLED", Default: "1", Kind: Flag, Gen: "B", Help: "the name of SCR_HALT_EXIT in B"},
+	{Name: "SCR_HALT_ENABLED", Default: "1", Kind: Flag, Gen: "B", Help: "the name of SCR_HALT_EXIT in B; without effect here"},
 	{Name: "SCR_END_TIME", Kind: Time, Gen: "ABC", Help: "when the allocation ends"},
 
-	{Name: "SCR_MPI_BUF_SIZE", Default: "1m", Kind: Size, Gen: "ABC", Help: "piece of data sent at once (B and the guide: 128 KiB)"},
+	{Name: "SCR_MPI_BUF_SIZE", Default: "1m", Kind: Size, Gen: "ABC", Help: "piece of data sent at once (B and the guide: 128 KiB); without effect here"},
 	{Name: "SCR_FILE_BUF_SIZE", Default: "32m", Kind: Size, Gen: "ABC", Help: "piece of a file read or written at once (B and the guide: 1 MiB)"},
 
 	{Name: "SCR_JOB_ID", Kind: Text, Gen: "ABC", Help: "allocation; without it SLURM_JOBID, PBS_JOBID, LSB_JOBID, FLUX_JOB_ID, else defjobid"},
