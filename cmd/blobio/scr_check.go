@@ -412,6 +412,11 @@ func (f *scrCheckFlags) others(ctx context.Context, c *scrChecked, d *prefixdir.
 	} else {
 		for _, en := range fl.Entries() {
 			at, ok := x.Entry(en.Name)
+			if !ok { // dropped by a person: its files are there
+				sum, err := d.ReadSummary(d.Place(en.ID))
+				ok = err == nil && sum.Dropped && sum.Complete
+				at.Complete = ok
+			}
 			if en.Location&prefixdir.PFS != 0 && (!ok || !at.Complete) {
 				c.say(sevWarning, en.ID, d.File("flush.scr"), "LOCATION of "+clean(en.Name), "PFS", "complete in the index")
 			}

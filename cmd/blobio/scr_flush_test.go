@@ -101,3 +101,22 @@ func TestScrFlushOfSCR(t *testing.T) {
 	good(t, "scr", "flush", "--need", "4", prefix)
 	bad(t, exitFindings, "", "scr", "flush", "--need", "3", prefix)
 }
+
+// What was deleted is not said to be safe, and nobody is told to save it; what was dropped is as safe as it was.
+func TestScrFlushAfterDelete(t *testing.T) {
+	prefix, _ := scrCluster(t)
+	good(t, "scr", "index", "--drop", "ckpt.3", prefix)
+	if got := good(t, "scr", "check", "--strict", prefix); !strings.Contains(got, ": good; ") {
+		t.Errorf("dropped: %s", got)
+	}
+	if got := good(t, "scr", "flush", "--location", "3", prefix); got != "CACHE PFS\n" {
+		t.Errorf("dropped: %q", got)
+	}
+	good(t, "scr", "index", "--add", "3", prefix)
+	good(t, "scr", "index", "--delete", "ckpt.3", prefix)
+	bad(t, exitFindings, "", "scr", "flush", "--location", "3", prefix)
+	if got := good(t, "scr", "flush", "--list-ckpt", prefix); got != "4\n" {
+		t.Errorf("deleted: %q", got)
+	}
+	good(t, "scr", "check", "--strict", prefix)
+}

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"blobio/kvtree"
 	"blobio/scr/prefixdir"
 	"blobio/scr/salvage"
 )
@@ -148,8 +150,9 @@ func (f *scrIndexFlags) change(ctx context.Context, e *env, d *prefixdir.Dir, ve
 			if s.Err != nil {
 				return &hinted{s.Err, "scr scan tells what is there of it, scr rebuild makes it whole if it was scavenged"}
 			}
-			if s.Summary.Dropped && s.From == prefixdir.GenC { // it is asked for now
-				if err := d.WriteSummary(s.Summary.Dataset, s.Summary.Complete); err != nil {
+			if s.Summary.Dropped { // it is asked for now; what else is in the summary stays
+				s.Summary.Tree.Unset("DROPPED")
+				if err := kvtree.WriteFile(d.FS, filepath.Join(s.Meta, "summary.scr"), s.Summary.Tree); err != nil {
 					return err
 				}
 			}
@@ -173,6 +176,9 @@ func (f *scrIndexFlags) change(ctx context.Context, e *env, d *prefixdir.Dir, ve
 	case "delete":
 		en, err := find(f.del)
 		if err != nil {
+			return err
+		}
+		if err := forgetFlush(d, en.ID); err != nil {
 			return err
 		}
 		if err := d.Delete(ctx, en.Name); err != nil {
@@ -252,6 +258,20 @@ func (f *scrIndexFlags) change(ctx context.Context, e *env, d *prefixdir.Dir, ve
 		say("the index lists %s", plural(x.Len(), "dataset"))
 	}
 	return nil
+}
+
+// forgetFlush takes a dataset that is to be deleted out of the flush file, which would say that it is safe in the prefix
+// directory. What is in the caches is not for anybody to save again.
+func forgetFlush(d *prefixdir.Dir, id int) error {
+	flush, err := d.ReadFlush()
+	if err != nil {
+		return nil // it says nothing to anybody
+	}
+	if _, ok := flush.Entry(id); !ok {
+		return nil
+	}
+	flush.Remove(id)
+	return d.WriteFlush(flush)
 }
 
 // scrWhyNot says why no run can start from a dataset.

@@ -225,6 +225,26 @@ func TestScrIndexBuild(t *testing.T) {
 	good(t, "scr", "check", p)
 }
 
+// A dataset that was dropped and is listed again has the very summary that it had, foreign keys too.
+func TestScrIndexAddKeepsSummary(t *testing.T) {
+	p := scrSets(t, 2)
+	name := filepath.Join(p, ".scr", "scr.dataset.1", "summary.scr")
+	tree, err := kvtree.ReadFile(nil, name, nil)
+	check(t, err)
+	tree.SetStr("FOREIGN", "key")
+	check(t, kvtree.WriteFile(nil, name, tree))
+	was, err := os.ReadFile(name)
+	check(t, err)
+	good(t, "scr", "index", "--drop", "1", p)
+	good(t, "scr", "index", "--add", "1", p)
+	got, err := os.ReadFile(name)
+	check(t, err)
+	if string(got) != string(was) {
+		t.Error("the summary is another one")
+	}
+	good(t, "scr", "index", p)
+}
+
 func TestScrIndexUsage(t *testing.T) {
 	p := scrSets(t, 1)
 	bad(t, exitFailed, "do not go together", "scr", "index", "--drop", "1", "--current", "1", p)
