@@ -212,7 +212,7 @@ func (f *scrCheckFlags) prefix(ctx context.Context, c *scrChecked, d *prefixdir.
 		}
 	} else {
 		for _, s := range x.Lost(found) {
-			c.say(sevWarning, s.ID, d.File("index.scr"), fmt.Sprintf("DSET/%d", s.ID), "absent", fmt.Sprintf("%s, which is whole (scr index --add %d lists it)", clean(s.Summary.Dataset.Name), s.ID))
+			c.say(sevWarning, s.ID, d.File("index.scr"), fmt.Sprintf("DSET/%d", s.ID), "absent", fmt.Sprintf("%s, which is %s (scr index --add %d lists it)", clean(s.Summary.Dataset.Name), scrWhole(s), s.ID))
 		}
 	}
 	if f.id > 0 && !f.has(x, found) {

@@ -274,6 +274,14 @@ func forgetFlush(d *prefixdir.Dir, id int) error {
 	return d.WriteFlush(flush)
 }
 
+// scrWhole says whether a dataset that was found is whole, by its summary.
+func scrWhole(s prefixdir.Found) string {
+	if s.Summary.Complete {
+		return "whole"
+	}
+	return "not complete"
+}
+
 // scrWhyNot says why no run can start from a dataset.
 func scrWhyNot(en prefixdir.Entry) string {
 	switch {
@@ -358,7 +366,7 @@ func (f *scrIndexFlags) print(e *env, d *prefixdir.Dir) error {
 		f.table(e, x)
 	}
 	for _, s := range lost {
-		fmt.Fprintf(e.out, "dataset %d %s is whole, but not listed (scr index --add %d lists it)\n", s.ID, clean(s.Summary.Dataset.Name), s.ID)
+		fmt.Fprintf(e.out, "dataset %d %s is %s, but not listed (scr index --add %d lists it)\n", s.ID, clean(s.Summary.Dataset.Name), scrWhole(s), s.ID)
 	}
 	return nil
 }
