@@ -197,6 +197,9 @@ func (s *Session) revive(ctx context.Context, d *cachedSet) (bool, error) {
 		if ok {
 			return false, s.forget(ctx, d)
 		}
+		// It stays for a run of as many ranks as wrote it.
+		s.warn("scr: left in the caches", "dataset", d.Dataset.Name, "id", d.ID, "err", err)
+		return false, nil
 	}
 	s.warn("scr: cached dataset cannot be rebuilt", "dataset", d.Dataset.Name, "id", d.ID, "err", err)
 	// Deleted only if all ranks are there and say so: what one of them could not read may be well again in the next run.

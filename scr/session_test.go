@@ -370,6 +370,12 @@ func TestOtherRanksCached(t *testing.T) {
 		} {
 			cl := fourNodes(t).set("SCR_COPY_TYPE", scheme, "SCR_FLUSH", "0")
 			cl.opts = func(c *Config) { c.Packed = i >= 4 }
+			cl.log = &bytes.Buffer{}
+			t.Cleanup(func() {
+				if t.Failed() {
+					t.Logf("%s, %v: %s", scheme, nodes, cl.log)
+				}
+			})
 			must(t, cl.checkpoints(1, 3))
 			want := 3
 			switch {

@@ -155,7 +155,10 @@ func (p place) copyRanks(ctx context.Context, o ScavengeOptions, h cachedir.Hold
 	small := map[int]map[string][]byte{} // of each rank: files in the packed metadata
 	if h.Packed && h.Err == nil {
 		packed, err := cachedir.ReadPacked(o.FS, h.Path)
-		if err != nil {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			packed = &cachedir.Packed{} // the node has the folder, and nothing in it
+		case err != nil:
 			return err
 		}
 		for name, b := range packed.Files {
