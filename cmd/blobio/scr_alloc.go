@@ -63,6 +63,11 @@ func (a *scrAlloc) load(local bool, more ...string) error {
 			environ = append(environ, name+"="+v)
 		}
 	}
+	if a.prefix != "" {
+		if err := needDir(a.prefix); err != nil { // before the file of parameters in it is looked for
+			return err
+		}
+	}
 	var err error
 	if a.params, err = config.Load(config.Sources{Environ: lastEnv(environ), SystemFile: config.DefaultSystemFile}); err != nil {
 		return err

@@ -303,7 +303,7 @@ func TestScrPrint(t *testing.T) {
 	}
 	empty := filepath.Join(dir, "empty")
 	check(t, os.WriteFile(empty, nil, 0o666))
-	if got := good(t, "scr", "print", empty); got != "" {
+	if got := good(t, "scr", "print", empty); got != "  (nothing)\n" {
 		t.Errorf("empty: %q", got)
 	}
 	text := filepath.Join(dir, "text")

@@ -62,6 +62,13 @@ JSON: {"nodes", "down": [{node, test, reason}], "datasets": [as of scr rebuild],
 				return err
 			}
 			up := hostlist.Diff(a.source.Nodes, checker.DownNodes())
+			if len(up) == 0 && len(down) > 0 { // the reasons would be lost with the error
+				more := ""
+				if n := len(down) - 1; n > 0 {
+					more = fmt.Sprintf("; and %d more", n)
+				}
+				return fmt.Errorf("no node is up: %v%s", down[0], more)
+			}
 			rep, err := a.salvage(ctx, up)
 			if err != nil {
 				return err

@@ -2,7 +2,9 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -23,8 +25,11 @@ func scrPrefix(args []string) (*prefixdir.Dir, error) {
 	}
 	d := prefixdir.Open(nil, path)
 	for _, name := range []string{prefixdir.MetaDir, "index.scr"} {
-		if _, err := vfs.OS.Stat(filepath.Join(path, name)); err == nil {
+		switch _, err := vfs.OS.Stat(filepath.Join(path, name)); {
+		case err == nil:
 			return d, nil
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, err
 		}
 	}
 	hint := "a prefix directory of SCR holds " + prefixdir.MetaDir

@@ -147,6 +147,10 @@ func (f *scrPrintFlags) print(e *env, p scrPrinted, rec *kvtree.Record, heads, m
 		}
 		fmt.Fprintln(e.out, what)
 	}
+	if rec.Tree.Len() == 0 {
+		fmt.Fprintln(e.out, "  (nothing)")
+		return nil
+	}
 	form := kvtree.KeyValForm
 	if f.form == "tree" {
 		form = kvtree.TreeForm

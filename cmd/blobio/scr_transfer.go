@@ -118,7 +118,24 @@ func (f *scrTransfer) check(cmd *cobra.Command, control string) error {
 	} else if errors.Is(err, fs.ErrNotExist) && filepath.Ext(control) != filepath.Ext(transfer.FileName) {
 		return &hinted{err, "want a control directory, or a transfer file in one"}
 	}
-	return nil
+	return notTransfer(f.file)
+}
+
+// notTransfer says that a file is something else, which must not be made a transfer file. A damaged one may be.
+func notTransfer(name string) error {
+	t, err := kvtree.ReadFile(nil, name, nil)
+	switch {
+	case errors.Is(err, kvtree.ErrNotFormat):
+		return &hinted{err, "this is no transfer file, and stays as it is"}
+	case err != nil || t.Len() == 0:
+		return nil // it is told, or mended, where it is used
+	}
+	for _, key := range []string{"FILES", "COMMAND", "STATE", "FLAG", "BW", "PERCENT"} {
+		if t.Get(key) != nil {
+			return nil
+		}
+	}
+	return &hinted{fmt.Errorf("%s is a key/value file, but no transfer file", name), "blobio scr print shows it"}
 }
 
 // change lists copies and sets the command.

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"blobio/kvtree"
 )
 
 // transferDo runs "blobio scr transfer".
@@ -108,5 +110,35 @@ func TestScrTransferUsage(t *testing.T) {
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Error(left, err)
+	}
+}
+
+// TestScrTransferOfAnotherFile: what is no transfer file is not made one.
+func TestScrTransferOfAnotherFile(t *testing.T) {
+	dir := t.TempDir()
+	text, tree := filepath.Join(dir, "input.txt"), filepath.Join(dir, "index.scr")
+	check(t, os.WriteFile(text, []byte("precious\n"), 0o666))
+	other := kvtree.New()
+	other.SetKV("CURRENT", "ckpt.1")
+	check(t, kvtree.WriteFile(nil, tree, other))
+	for _, name := range []string{text, tree} {
+		was, err := os.ReadFile(name)
+		check(t, err)
+		for _, args := range [][]string{{"--once", name}, {"--command", "run", name}, {"--add", text + "=" + text + "2", name}, {"--status", name}} {
+			bad(t, exitFailed, "no transfer file", append([]string{"scr", "transfer"}, args...)...)
+		}
+		if is, err := os.ReadFile(name); err != nil || !bytes.Equal(is, was) {
+			t.Errorf("%s is changed: %q, %v", name, is, err)
+		}
+	}
+	// One that was torn by a crash is another matter.
+	torn := filepath.Join(dir, "transfer.scrinfo")
+	good(t, "scr", "transfer", "--command", "stop", torn)
+	b, err := os.ReadFile(torn)
+	check(t, err)
+	check(t, os.WriteFile(torn, b[:len(b)-5], 0o666))
+	good(t, "scr", "transfer", "--command", "run", torn)
+	if out := good(t, "scr", "transfer", "--status", torn); !strings.Contains(out, "command RUN") {
+		t.Error(out)
 	}
 }

@@ -271,12 +271,19 @@ func (l *loop) choose() ([]string, error) {
 	return Place(l.used, up, n, l.Own), nil
 }
 
+func processes(n int) string {
+	if n == 1 {
+		return "1 process"
+	}
+	return fmt.Sprintf("%d processes", n)
+}
+
 // once makes one run, and waits for its end. ok is false if it could not be started.
 func (l *loop) once(ctx context.Context, n int, nodes, down []string, prefix string) (x *RunReport, ok bool) {
 	la := l.Launch
 	la.Run, la.Nodes, la.Down = n, nodes, down
 	la.Env = runEnv(&la, prefix, l.Nodes)
-	l.say("run %d of %d on %s: %d processes", n, l.Runs, hostlist.Compress(nodes), la.Size())
+	l.say("run %d of %d on %s: %s", n, l.Runs, hostlist.Compress(nodes), processes(la.Size()))
 	began := l.Clock.Now()
 	l.log(runlog.Entry{Event: runlog.RunStart, Note: fmt.Sprintf("run=%d", n), Nodes: runlog.Num(int64(len(nodes))), Procs: runlog.Num(int64(la.Size()))})
 	job, err := l.Launcher.Start(ctx, la)
