@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -95,10 +96,23 @@ Exit codes: 0 good, 1 findings or differences, 2 could not run.`,
 	}
 	root.SetVersionTemplate("blobio {{.Version}}\n")
 	root.PersistentFlags().BoolVar(&e.noProgress, "no-progress", false, "no progress bars (they are only shown on a terminal)")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &usageError{err} })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &usageError{flagError(err)} })
 	asGroup(root)
 	root.AddCommand(newLs(e), newDump(e), newCheck(e), newConvert(e), newDiff(e), newDecomp(e), newFF(e), newScr(e), newReplay(e))
 	return root
+}
+
+var numberError = regexp.MustCompile(`: strconv\.\w+: parsing "(?:[^"\\]|\\.)*": (invalid syntax|value out of range)$`)
+
+// flagError says in words that a flag wants a number.
+func flagError(err error) error {
+	msg := numberError.ReplaceAllStringFunc(err.Error(), func(s string) string {
+		if strings.HasSuffix(s, "range") {
+			return ", the number is out of range"
+		}
+		return ", want a number"
+	})
+	return errors.New(msg)
 }
 
 // asGroup makes cmd one that only has others below it.

@@ -148,3 +148,10 @@ func TestSizes(t *testing.T) {
 		}
 	}
 }
+
+// TestFlagNumbers: a flag that wants a number says so, without words of Go.
+func TestFlagNumbers(t *testing.T) {
+	bad(t, exitFailed, `invalid argument "x" for "--workers" flag, want a number (see 'blobio check --help')`, "check", "--workers", "x", "f")
+	bad(t, exitFailed, `the number is out of range`, "check", "--workers", "99999999999999999999", "f")
+	bad(t, exitFailed, `invalid argument "a\"b" for "--workers" flag, want a number`, "check", "--workers", `a"b`, "f")
+}

@@ -332,9 +332,9 @@ func (e *env) printHalt(h cadence.Halt, l cadence.Limits, v cadence.Verdict, now
 // scrAway says how far a time is from now.
 func scrAway(at, now time.Time) string {
 	if d := at.Sub(now).Round(time.Second); d > 0 {
-		return "in " + d.String()
+		return "in " + spanText(d)
 	} else if d < 0 {
-		return (-d).String() + " ago"
+		return spanText(-d) + " ago"
 	}
 	return "now"
 }

@@ -68,6 +68,9 @@ func salvageText(err error) string {
 	return text
 }
 
+// scrOtherName is what is wrong, most of the time, where a cache seems to be empty.
+const scrOtherName = "scr check --control tells what is there; had the directory another name on the node? see --control THERE=HERE"
+
 func needDir(path string) error {
 	info, err := vfs.OS.Stat(path)
 	if err == nil && !info.IsDir() {
@@ -459,7 +462,7 @@ func (e *env) scrCopy(ctx context.Context, d *prefixdir.Dir, nodes []salvage.Nod
 		case c.Stale:
 			fmt.Fprintf(e.out, "%s: another dataset %d\n", c.Control, f.id)
 		case len(c.Ranks) == 0:
-			fmt.Fprintf(e.out, "%s: nothing of dataset %d\n", c.Control, f.id)
+			fmt.Fprintf(e.out, "%s: nothing of dataset %d (%s)\n", c.Control, f.id, scrOtherName)
 		}
 		if c.Damage != "" {
 			fmt.Fprintf(e.out, "%s: %s\n", c.Control, c.Damage)
@@ -511,6 +514,9 @@ func (e *env) scrSave(ctx context.Context, d *prefixdir.Dir, nodes []salvage.Nod
 		fmt.Fprintln(e.out, "there is nothing to save")
 	} else if err := e.printRebuilt(all, false); err != nil {
 		return err
+	}
+	if slices.ContainsFunc(rep.Tried, func(t salvage.Outcome) bool { return errors.Is(t.Err, salvage.ErrMissing) }) {
+		fmt.Fprintln(e.out, "("+scrOtherName+")")
 	}
 	if rep.Current != "" {
 		fmt.Fprintf(e.out, "the next run starts from %s\n", rep.Current)

@@ -85,7 +85,7 @@ func (r *rebuilder) run(ctx context.Context, o Options) error {
 		return err
 	}
 	if len(s.Ranks) == 0 {
-		return fmt.Errorf("nothing was scavenged: %w", ErrMissing)
+		return fmt.Errorf("%w: nothing was scavenged of it", ErrMissing)
 	}
 	if err := r.putAside(s); err != nil {
 		return err
