@@ -81,6 +81,11 @@ type scrConfLine struct {
 }
 
 func (f *scrParamsFlags) run(e *env, names []string) error {
+	if f.from != "" {
+		if err := needDir(f.from); err != nil {
+			return err
+		}
+	}
 	set, err := config.Load(config.Sources{Dir: f.from, UserFile: f.user, SystemFile: f.system})
 	if err != nil {
 		return err
@@ -100,7 +105,9 @@ func (f *scrParamsFlags) run(e *env, names []string) error {
 	if err := set.Check(); err != nil {
 		e.code = exitFindings
 		for _, l := range strings.Split(err.Error(), "\n") {
-			faults = append(faults, errorText(errors.New(l)))
+			if x := errorText(errors.New(l)); !slices.Contains(faults, x) { // a descriptor may have it, too
+				faults = append(faults, x)
+			}
 		}
 	}
 	if f.asJSON {

@@ -74,3 +74,14 @@ func TestScrParamsFaults(t *testing.T) {
 	bad(t, exitFailed, user+":2", "scr", "params", "--user-file", user)
 	bad(t, exitFailed, "no such file", "scr", "params", "--user-file", filepath.Join(dir, "nowhere"))
 }
+
+// TestScrParamsOnce: a fault that parameters and descriptors share is told once.
+func TestScrParamsOnce(t *testing.T) {
+	paramsDir(t, "")
+	t.Setenv("SCR_COPY_TYPE", "RAID6")
+	r := blobio(t, "scr", "params", "--set", "--system-file", "")
+	if r.code != exitFindings || strings.Count(r.out, "error: ") != 1 {
+		t.Errorf("%+v", r)
+	}
+	bad(t, exitFailed, "no such file", "scr", "params", "--dir", filepath.Join(t.TempDir(), "none"))
+}

@@ -169,6 +169,9 @@ func (f *scrRunFlags) run(ctx context.Context, e *env, args []string) error {
 		o.Watchdog.Beat = runloop.FileBeat(f.dir, f.heartbeat...)
 	}
 	e.stderr = shared(e.stderr) // the loop and the program both write to it
+	for _, n := range f.params.Notes() {
+		fmt.Fprintf(e.stderr, "scr run: note: %s\n", clean(n.String()))
+	}
 	o.Launch = runloop.Launch{Args: args, PerNode: f.per, Stdout: e.stdout, Stderr: e.stderr, Env: launchEnv(f.set)}
 	if f.asJSON {
 		o.Launch.Stdout = e.stderr

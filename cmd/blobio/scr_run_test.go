@@ -158,3 +158,11 @@ func TestScrSelftest(t *testing.T) {
 		t.Error(r)
 	}
 }
+
+// TestScrRunNotes: a parameter with a typing error is no secret.
+func TestScrRunNotes(t *testing.T) {
+	r := blobio(t, "scr", "run", "--prefix", allocation(t), "-s", "SCR_FLUSCH=1", "--tests", "none", "--", "true")
+	if r.code != exitGood || !strings.Contains(r.err, "scr run: note: environment: SCR_FLUSCH is no parameter\n") {
+		t.Errorf("%+v", r)
+	}
+}

@@ -115,12 +115,12 @@ func (f *scrRunFlags) selftest(ctx context.Context, e *env, limit time.Duration,
 	if err := f.load(local); err != nil {
 		return nil, err
 	}
-	if f.launcher != "local" && len(f.source.Nodes) < 3 {
-		return nil, usagef("a selftest wants 3 nodes (better 5), %s names %d", f.source.From, len(f.source.Nodes))
-	}
 	launcher, err := f.pick()
 	if err != nil {
 		return nil, err
+	}
+	if n := len(f.source.Nodes); n < 3 {
+		return nil, usagef("a selftest wants 3 nodes (better 5), and gets %d (%s)", n, f.source.From)
 	}
 	checker, err := f.checker()
 	if err != nil {
