@@ -27,6 +27,7 @@ type background struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	flights []*flight // of this rank, oldest first; the same ids on all ranks
+	waiting []func()  // flights that launch starts
 }
 
 // hub is shared by the ranks of one process.
@@ -125,7 +126,7 @@ func (b *background) part(id, head int) string {
 	return path.Join(b.s.prefix.DatasetDir(id), "part."+strconv.Itoa(head))
 }
 
-// start begins to flush a dataset; a collective. It returns before anything is copied.
+// start prepares to flush a dataset; a collective. Nothing is copied before launch.
 func (b *background) start(ctx context.Context, d *cachedSet) error {
 	s := b.s
 	in, err := s.flushed(ctx, d)
@@ -159,7 +160,7 @@ func (b *background) start(ctx context.Context, d *cachedSet) error {
 	copying, stop := context.WithCancel(b.ctx)
 	f.stop = stop
 	b.flights = append(b.flights, f)
-	go func() {
+	b.waiting = append(b.waiting, func() {
 		defer close(f.done)
 		defer stop()
 		files, err := s.copyOut(copying, d, jobs, true)
@@ -175,8 +176,17 @@ func (b *background) start(ctx context.Context, d *cachedSet) error {
 				f.err = errors.Join(f.err, err)
 			}
 		}
-	}()
+	})
 	return nil
+}
+
+// launch lets the flushes go that start has prepared: as the last thing of a call, for they take the processors away
+// from what the ranks still have to tell each other.
+func (b *background) launch() {
+	for _, fly := range b.waiting {
+		go fly()
+	}
+	b.waiting = nil
 }
 
 // deliver hands what this rank wrote, or why it could not, to the hub.
@@ -349,6 +359,7 @@ func (b *background) wait(ctx context.Context, id int) error {
 	if b == nil {
 		return nil
 	}
+	b.launch()
 	var errs []error
 	for _, f := range append([]*flight(nil), b.flights...) {
 		if id != 0 && f.d.ID != id {
@@ -403,6 +414,7 @@ func (b *background) stop() {
 		return
 	}
 	b.cancel()
+	b.launch()
 	for _, f := range b.flights {
 		<-f.done
 	}

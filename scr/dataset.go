@@ -415,6 +415,7 @@ func (s *Session) Complete(ctx context.Context, valid bool) error {
 	if err := s.need("Complete", Writing); err != nil {
 		return err
 	}
+	defer s.async.launch()
 	d, err := s.complete(ctx, valid)
 	s.computed = s.cfg.Clock()
 	s.event(runlog.Entry{Event: runlog.ComputeStart})
