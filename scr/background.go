@@ -136,7 +136,7 @@ func (b *background) start(ctx context.Context, d *cachedSet) error {
 	if err := s.step("async"); err != nil {
 		return err
 	}
-	err = s.announce(ctx, d, prefixdir.Flushing)
+	err = s.announce(ctx, d, prefixdir.Flushing, nil)
 	if err == nil && s.c.Rank() == 0 {
 		for _, h := range b.heads {
 			// Of a crashed run.
@@ -368,7 +368,7 @@ func (b *background) wait(ctx context.Context, id int) error {
 		select {
 		case <-f.done:
 		case <-ctx.Done():
-			return ctx.Err()
+			return b.s.agree(ctx, ctx.Err()) // the others wait for this rank
 		}
 		if err := b.s.agree(ctx, f.err); err != nil {
 			errs = append(errs, fmt.Errorf("scr: flush of %s: %w", f.d.Dataset.Name, err))

@@ -189,8 +189,16 @@ func (s *Session) revive(ctx context.Context, d *cachedSet) (bool, error) {
 		return false, err
 	}
 	var other *ranksError
+	ranks := int64(0)
 	if errors.As(err, &other) {
-		ok, serr := s.salvage(ctx, d, other.ranks)
+		ranks = int64(other.ranks)
+	}
+	by, rerr := s.c.AllreduceInt64(ctx, []int64{ranks}, comm.Max)
+	if rerr != nil {
+		return false, rerr
+	}
+	if by[0] > 0 {
+		ok, serr := s.salvage(ctx, d, int(by[0]))
 		if serr != nil {
 			return false, serr
 		}

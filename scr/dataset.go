@@ -46,6 +46,7 @@ func (s *Session) Start(ctx context.Context, name string, flags Flags) error {
 	if err = s.agree(ctx, err); err != nil {
 		return err
 	}
+	s.offer = nil // room is made, perhaps by what was offered
 	s.event(runlog.Entry{Event: runlog.ComputeEnd, Took: s.took(s.computed)})
 	if err := s.step("start"); err != nil {
 		return err
@@ -191,6 +192,7 @@ func (s *Session) drop(ctx context.Context, d *cachedSet) error {
 	if err := s.step("delete"); err != nil {
 		return err
 	}
+	d.usable = false // also if it can be deleted in part only
 	err := s.removeDir(&s.levels[d.level], d.Path)
 	if err := s.agree(ctx, err); err != nil {
 		return fmt.Errorf("scr: delete %s: %w", d.Path, err)
@@ -479,10 +481,14 @@ func (s *Session) countdown(ctx context.Context) error {
 
 // seal measures the files, protects them and commits the dataset in the caches.
 func (s *Session) seal(ctx context.Context, w *writing, valid bool) error {
-	var mine error
-	if !valid {
-		mine = fmt.Errorf("scr: dataset %s: %w: rank %d", w.ds.Name, ErrInvalid, s.c.Rank())
+	verdict, err := s.unanimous(ctx, valid, "dataset "+w.ds.Name)
+	if err == nil {
+		err = verdict
 	}
+	if err != nil {
+		return err
+	}
+	var mine error
 	var size, count int64
 	for _, f := range w.maps.Files() {
 		m, err := vfs.MetaOf(s.fileFS(w.cachedSet), f.Name)

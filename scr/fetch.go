@@ -87,6 +87,12 @@ func (s *Session) fetchFiles(ctx context.Context, e prefixdir.Entry) (*offer, er
 		o.InPlace, o.place = true, &inPlace{m, place}
 		return o, s.verifyInPlace(ctx, o.place)
 	}
+	if s.costs(e, ds) {
+		// What a fetch that fails would have cost is still there then.
+		if err := s.verifyInPlace(ctx, &inPlace{m, place}); err != nil {
+			return nil, err
+		}
+	}
 	if d := s.find(e.Name); d != nil {
 		if err := s.drop(ctx, d); err != nil {
 			return nil, err
@@ -94,6 +100,25 @@ func (s *Session) fetchFiles(ctx context.Context, e prefixdir.Entry) (*offer, er
 	}
 	o.set, err = s.fetchToCache(ctx, ds, place, m.Files[s.c.Rank()])
 	return o, err
+}
+
+// costs says whether a checkpoint of the caches that could serve has to go for the one that is to be fetched: that of its
+// name, or one that makes room. The same on all ranks.
+func (s *Session) costs(e prefixdir.Entry, ds record.Dataset) bool {
+	if d := s.find(e.Name); d != nil && d.usable {
+		return true
+	}
+	i, err := s.level(max(ds.Ckpt, 1), Checkpoint)
+	if err != nil {
+		return false
+	}
+	l, n, serve := &s.levels[i], int64(0), false
+	for _, d := range s.cached {
+		if path.Dir(d.Path) == l.dir {
+			n, serve = n+1, serve || d.usable && d.Dataset.Checkpoint
+		}
+	}
+	return serve && n >= max(l.count, 1)
 }
 
 // shareMap gives the map to all ranks. Each needs its own files only, but a restart in place those of all.
@@ -121,8 +146,11 @@ func (s *Session) shareMap(ctx context.Context, m *prefixdir.Map, at prefixdir.P
 	if err := s.agree(ctx, err); err != nil {
 		return nil, at, ds, err
 	}
-	if b, err = s.c.Bcast(ctx, 0, b); err != nil || s.c.Rank() == 0 {
+	if b, err = s.c.Bcast(ctx, 0, b); err != nil {
 		return m, at, ds, err
+	}
+	if s.c.Rank() == 0 {
+		return m, at, ds, s.agree(ctx, nil)
 	}
 	out := &prefixdir.Map{Files: map[int][]prefixdir.File{}}
 	err = func() error {
@@ -152,7 +180,7 @@ func (s *Session) shareMap(ctx context.Context, m *prefixdir.Map, at prefixdir.P
 		}
 		return nil
 	}()
-	return out, at, ds, err
+	return out, at, ds, s.agree(ctx, err)
 }
 
 // verifyInPlace compares the files of a dataset in the prefix directory with their checksums; the ranks share the work.

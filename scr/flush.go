@@ -133,7 +133,11 @@ func (s *Session) flushSync(ctx context.Context, d *cachedSet) error {
 }
 
 func (s *Session) flushFiles(ctx context.Context, d *cachedSet) error {
-	if err := s.agree(ctx, s.announce(ctx, d, prefixdir.SyncFlushing)); err != nil {
+	there, err := s.bypassed(ctx, d)
+	if err != nil {
+		return err
+	}
+	if err := s.agree(ctx, s.announce(ctx, d, prefixdir.SyncFlushing, there)); err != nil {
 		return err
 	}
 	jobs, err := s.flushJobs(ctx, d)
@@ -149,7 +153,14 @@ func (s *Session) flushFiles(ctx context.Context, d *cachedSet) error {
 			files, err = s.copyOut(ctx, d, jobs, false)
 			return err
 		})
-		if err == nil || again || d.Bypass || !damaged(err) {
+		if err == nil || again || d.Bypass || fatal(ctx, err) {
+			break
+		}
+		repair, aerr := s.any(ctx, damaged(err))
+		if aerr != nil {
+			return errors.Join(err, aerr)
+		}
+		if !repair {
 			break
 		}
 		s.warn("scr: a cached file is damaged; rebuilding it", "dataset", d.Dataset.Name, "err", err)
@@ -205,12 +216,51 @@ func (s *Session) sweepPrefix(ctx context.Context, jobs []transfer.Job) error {
 	return nil
 }
 
-// announce enters the dataset in index and flush file before the first byte is written. Rank 0.
-func (s *Session) announce(ctx context.Context, d *cachedSet, at prefixdir.Location) error {
+// bypassed brings to rank 0 the names of the files that the ranks have written to the prefix directory at once; a
+// collective.
+func (s *Session) bypassed(ctx context.Context, d *cachedSet) (map[string]bool, error) {
+	if !d.Bypass {
+		return nil, nil
+	}
+	var files []prefixdir.File
+	var err error
+	for _, f := range d.maps.Files() {
+		var rel string
+		if rel, err = s.relative(path.Join(f.Meta.Path, f.Meta.Name)); err != nil {
+			break
+		}
+		files = append(files, prefixdir.File{Path: rel})
+	}
+	if err := s.agree(ctx, err); err != nil {
+		return nil, err
+	}
+	parts, err := s.gatherFiles(ctx, files)
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
+	for r, b := range parts { // on rank 0
+		var t *kvtree.Tree
+		if t, err = kvtree.Unpack(b, nil); err == nil {
+			files, err = prefixdir.ParseFiles(t, fmt.Sprintf("rank %d", r))
+		}
+		if err != nil {
+			break
+		}
+		for _, f := range files {
+			names[f.Path] = true
+		}
+	}
+	return names, s.agree(ctx, err)
+}
+
+// announce enters the dataset in index and flush file before the first byte is written. there are files of it that are
+// in the prefix directory already. Rank 0.
+func (s *Session) announce(ctx context.Context, d *cachedSet, at prefixdir.Location, there map[string]bool) error {
 	if s.c.Rank() != 0 {
 		return nil
 	}
-	if err := s.replaced(ctx, d.Dataset); err != nil {
+	if err := s.replaced(ctx, d.Dataset, there); err != nil {
 		return err
 	}
 	if err := s.prefix.CreateDataset(d.ID); err != nil {
@@ -222,15 +272,16 @@ func (s *Session) announce(ctx context.Context, d *cachedSet, at prefixdir.Locat
 	return s.flushFile(ctx, func(f *flushEdit) error { return f.moving(d.ID, at) })
 }
 
-// replaced deletes an older dataset of the same name from the prefix directory. Rank 0.
-func (s *Session) replaced(ctx context.Context, ds record.Dataset) error {
+// replaced deletes an older dataset of the same name from the prefix directory, but for what the new one has there
+// already. Rank 0.
+func (s *Session) replaced(ctx context.Context, ds record.Dataset, there map[string]bool) error {
 	x, _, _, err := s.prefix.LoadIndex()
 	if err != nil {
 		return err
 	}
 	if e, ok := x.Entry(ds.Name); ok && e.ID != ds.ID {
 		s.log.Info("scr: a dataset of the prefix directory is replaced", "name", ds.Name, "old", e.ID, "new", ds.ID)
-		return s.prefix.Delete(ctx, ds.Name)
+		return s.prefix.DeleteExcept(ctx, ds.Name, there)
 	}
 	return nil
 }

@@ -106,25 +106,35 @@ func (s *Session) candidate(ctx context.Context, d *cachedSet, tried map[string]
 		t.SetAt(e.Dataset.Tree(), "DSET")
 		t.SetStr("NAME", e.Name)
 		t.SetInt("ID", e.ID)
-		if b, err = t.Pack(); err != nil {
-			return e, false, err
-		}
+		b, err = t.Pack()
 	}
-	if b, err = s.c.Bcast(ctx, 0, b); err != nil || s.c.Rank() == 0 {
-		return e, err == nil, err
+	if err := s.agree(ctx, err); err != nil {
+		return e, false, err
 	}
+	if b, err = s.c.Bcast(ctx, 0, b); err != nil {
+		return e, false, err
+	}
+	if s.c.Rank() != 0 {
+		e, err = parseEntry(b)
+	}
+	err = s.agree(ctx, err)
+	return e, err == nil, err
+}
+
+// parseEntry reads what candidate sends.
+func parseEntry(b []byte) (e prefixdir.Entry, err error) {
 	t, err := kvtree.Unpack(b, nil)
 	if err != nil {
-		return e, false, err
+		return e, err
 	}
 	if e.Name, err = t.Str("NAME"); err != nil {
-		return e, false, err
+		return e, err
 	}
 	if e.ID, err = t.Int("ID"); err != nil {
-		return e, false, err
+		return e, err
 	}
 	e.Dataset, err = record.ParseDataset(t.Get("DSET"), "")
-	return e, err == nil, err
+	return e, err
 }
 
 func (s *Session) choose(ctx context.Context, d *cachedSet, tried map[string]bool) (prefixdir.Entry, bool, error) {
@@ -200,20 +210,15 @@ func (s *Session) CompleteRestart(ctx context.Context, valid bool) error {
 			s.warn("scr: delete", "file", n, "err", err)
 		}
 	}
-	var err error
-	if !valid {
-		err = fmt.Errorf("scr: restart from %s: %w: rank %d", r.Name, ErrInvalid, s.c.Rank())
-	}
-	verdict := s.agree(ctx, err)
-	if verdict != nil && !errors.Is(verdict, ErrInvalid) {
-		return verdict
+	verdict, err := s.unanimous(ctx, valid, "restart from "+r.Name)
+	if err != nil {
+		return err
 	}
 	ev := runlog.RestartSuccess
 	if verdict != nil {
 		ev = runlog.RestartFail
 	}
 	s.event(runlog.Entry{Event: ev, Dset: runlog.Num(int64(r.ID)), Name: r.Name})
-	err = nil
 	if s.c.Rank() == 0 {
 		err = s.noteRestart(ctx, r.Name, verdict == nil)
 	}

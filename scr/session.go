@@ -214,6 +214,31 @@ func (s *Session) loadIDs(ctx context.Context) error {
 // agree gives the error of one rank to all.
 func (s *Session) agree(ctx context.Context, err error) error { return comm.Agree(ctx, s.c, err) }
 
+// unanimous is a collective: nil if all ranks say that it is valid, otherwise an ErrInvalid of the lowest rank that does
+// not, the same on all ranks: agree could not tell the class of it to other processes.
+func (s *Session) unanimous(ctx context.Context, valid bool, what string) (verdict, err error) {
+	no := int64(s.c.Size())
+	if !valid {
+		no = int64(s.c.Rank())
+	}
+	v, err := s.c.AllreduceInt64(ctx, []int64{no}, comm.Min)
+	if err != nil || v[0] == int64(s.c.Size()) {
+		return nil, err
+	}
+	return fmt.Errorf("scr: %s: %w: rank %d", what, ErrInvalid, v[0]), nil
+}
+
+// any is a collective: whether some rank says so. What the ranks do after an error they decide by it, and not by the
+// error: a rank that has one of its own sees another one than the rest.
+func (s *Session) any(ctx context.Context, v bool) (bool, error) {
+	n := int64(0)
+	if v {
+		n = 1
+	}
+	out, err := s.c.AllreduceInt64(ctx, []int64{n}, comm.Max)
+	return err == nil && out[0] != 0, err
+}
+
 // flag gives the answer of rank 0 to all.
 func (s *Session) flag(ctx context.Context, v bool) (bool, error) {
 	var b []byte

@@ -132,13 +132,25 @@ func (d *Dir) markDropped(p Place) error {
 
 // Delete removes a dataset from the index and from the disk: its files, the folders that are empty then, up to the
 // prefix directory, and its metadata. At each moment a crash leaves a dataset that is whole, or one that the index and
-// the missing summary say is not. ctx ends it between two files.
-func (d *Dir) Delete(ctx context.Context, name string) error {
+// the missing summary say is not. ctx ends it between two files. Files that are also those of another dataset of the
+// index stay: an application may write the same names each time.
+func (d *Dir) Delete(ctx context.Context, name string) error { return d.DeleteExcept(ctx, name, nil) }
+
+// DeleteExcept is Delete that leaves some files too: those of a dataset that is not in the index yet. keep has their names,
+// as in File.Path.
+func (d *Dir) DeleteExcept(ctx context.Context, name string, keep map[string]bool) error {
 	var e Entry
+	var others []Entry
 	err := d.UpdateIndex(ctx, func(x *Index) error {
 		var ok bool
 		if e, ok = x.Entry(name); !ok {
 			return missing(name)
+		}
+		others = others[:0]
+		for _, o := range x.Entries() {
+			if o.Name != name && o.Complete {
+				others = append(others, o)
+			}
 		}
 		return x.SetComplete(name, false)
 	})
@@ -146,11 +158,11 @@ func (d *Dir) Delete(ctx context.Context, name string) error {
 		return err
 	}
 	if p, err := d.Locate(e); err == nil {
-		if err := d.deleteFiles(ctx, p); err != nil {
+		if err := d.deleteFiles(ctx, p, others, keep); err != nil {
 			return fmt.Errorf("prefixdir: deleting dataset %d: %w", e.ID, err)
 		}
 	} else if p := d.Place(e.ID); errors.Is(err, ErrMissing) { // not finished, or deleted in part
-		if err := d.deleteFiles(ctx, p); err != nil {
+		if err := d.deleteFiles(ctx, p, others, keep); err != nil {
 			return fmt.Errorf("prefixdir: deleting dataset %d: %w", e.ID, err)
 		}
 	} else {
@@ -159,8 +171,34 @@ func (d *Dir) Delete(ctx context.Context, name string) error {
 	return d.UpdateIndex(ctx, func(x *Index) error { return x.Remove(name) })
 }
 
+// shared lists the files of other datasets, and those to be kept.
+func (d *Dir) shared(others []Entry, keep map[string]bool) (map[string]bool, error) {
+	all := map[string]bool{}
+	for name := range keep {
+		all[filepath.Join(d.Path, filepath.FromSlash(name))] = true
+	}
+	for _, o := range others {
+		p, err := d.Locate(o)
+		var m *Map
+		if err == nil {
+			m, err = d.ReadMap(p)
+		}
+		var damage *FormatError
+		switch {
+		case errors.Is(err, ErrMissing) || errors.Is(err, fs.ErrNotExist) || errors.As(err, &damage):
+			continue // of no use any more
+		case err != nil:
+			return nil, err
+		}
+		for _, name := range m.Paths() {
+			all[filepath.Join(p.Data, filepath.FromSlash(name))] = true
+		}
+	}
+	return all, nil
+}
+
 // deleteFiles removes the files of a dataset, the summary first and the map last.
-func (d *Dir) deleteFiles(ctx context.Context, p Place) error {
+func (d *Dir) deleteFiles(ctx context.Context, p Place, others []Entry, keep map[string]bool) error {
 	m, err := d.ReadMap(p)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		var damage *FormatError
@@ -168,6 +206,10 @@ func (d *Dir) deleteFiles(ctx context.Context, p Place) error {
 			return err
 		}
 		d.warn("files of a dataset are not known, they stay", "dataset", p.ID, "err", err)
+	}
+	stay, err := d.shared(others, keep)
+	if err != nil {
+		return err
 	}
 	if err := d.RemoveSummary(p); err != nil {
 		return err
@@ -178,6 +220,9 @@ func (d *Dir) deleteFiles(ctx context.Context, p Place) error {
 			return err
 		}
 		file := filepath.Join(p.Data, filepath.FromSlash(name))
+		if stay[file] {
+			continue
+		}
 		if err := d.FS.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
