@@ -63,7 +63,8 @@ func (s *Session) findCached(ctx context.Context) ([]*cachedSet, error) {
 		return nil, err
 	}
 	byID := map[int]*cachedSet{}
-	for _, b := range all {
+	listed := make([]*cachedir.Catalog, len(all)) // by the first rank of a node
+	for r, b := range all {
 		if len(b) == 0 {
 			continue
 		}
@@ -75,6 +76,7 @@ func (s *Session) findCached(ctx context.Context) ([]*cachedSet, error) {
 		if err != nil {
 			return nil, fmt.Errorf("scr: catalogue: %w", err)
 		}
+		listed[r] = c
 		for _, e := range c.Entries() {
 			if old := byID[e.ID]; old == nil || better(e.Dataset, old.Dataset) {
 				byID[e.ID] = &cachedSet{Cached: e, level: s.levelOf(e)}
@@ -86,7 +88,7 @@ func (s *Session) findCached(ctx context.Context) ([]*cachedSet, error) {
 		out = append(out, d)
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].ID < out[j].ID })
-	return out, s.agree(ctx, s.dropStale(byID))
+	return out, s.agree(ctx, s.dropStale(byID, listed))
 }
 
 // better orders records of datasets of the same number: complete ones first, then the latest. A number is used again
@@ -104,8 +106,9 @@ func sameDataset(a, b record.Dataset) bool {
 }
 
 // dropStale deletes the folders of datasets on this node that are not the ones that the others mean by the number:
-// those of a node that was away, and those that its catalogue does not know.
-func (s *Session) dropStale(byID map[int]*cachedSet) error {
+// those of a node that was away, and those that its catalogue does not know. Where nodes share a device, one of them that
+// knows is enough. listed are the catalogues of the nodes, by their first ranks.
+func (s *Session) dropStale(byID map[int]*cachedSet, listed []*cachedir.Catalog) error {
 	if s.node.c.Rank() != 0 {
 		return nil
 	}
@@ -128,6 +131,9 @@ func (s *Session) dropStale(byID map[int]*cachedSet) error {
 			c.Remove(id)
 			changed = true
 		}
+		if s.onDevice(d, listed) {
+			continue
+		}
 		if err := cachedir.Delete(s.bind, d.Path); err != nil {
 			return err
 		}
@@ -136,6 +142,20 @@ func (s *Session) dropStale(byID map[int]*cachedSet) error {
 		return nil
 	}
 	return c.Write(s.fs, s.cindex())
+}
+
+// onDevice says whether a node that shares the device of this rank knows a dataset.
+func (s *Session) onDevice(d *cachedSet, listed []*cachedir.Catalog) bool {
+	l := &s.levels[d.level]
+	for r, c := range listed {
+		if c == nil || l.devices[r] != l.device {
+			continue
+		}
+		if e, ok := c.Entry(d.ID); ok && sameDataset(e.Dataset, d.Dataset) {
+			return true
+		}
+	}
+	return false
 }
 
 func isFormat(err error) bool {

@@ -8,7 +8,9 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/zeebo/xxh3"
@@ -30,6 +32,7 @@ type writing struct {
 	began   time.Time
 	byOrig  map[string]string // absolute name of the application -> name in the cache
 	reserve []string          // files that keep names in the cache for this rank
+	older   map[string]bool   // bypass: files that were there before this dataset
 }
 
 // Start begins a dataset, a collective (SCR_Start_output): from now on Route tells where its files are to be written.
@@ -103,7 +106,7 @@ func (s *Session) sameName(ctx context.Context, name string, flags Flags) error 
 	switch {
 	case len(b) == 0 || string(b[1:]) != name || b[0] != byte(flags):
 		err = fmt.Errorf("scr: %w: dataset %q here, %q on rank 0", ErrUsage, name, b[1:])
-	case path.IsAbs(name) || path.Clean(name) != name || name == "." || name == ".." || len(name) > 1023 || hasControl(name):
+	case path.IsAbs(name) || path.Clean(name) != name || name == "." || name == ".." || strings.HasPrefix(name, "../") || len(name) > 1023 || hasControl(name):
 		err = fmt.Errorf("scr: %w: %q is no name of a dataset", ErrUsage, name)
 	case s.find(name) != nil:
 		err = fmt.Errorf("scr: %w: dataset %q is in the cache", ErrUsage, name)
@@ -147,7 +150,7 @@ func (s *Session) begin(ctx context.Context, ds record.Dataset, lv int, bypass b
 		s.fs.add(d.Path)
 	}
 	s.cached = append(s.cached, d)
-	return &writing{cachedSet: d, ds: ds, began: s.cfg.Clock(), byOrig: map[string]string{}}, nil
+	return &writing{cachedSet: d, ds: ds, began: s.cfg.Clock(), byOrig: map[string]string{}, older: map[string]bool{}}, nil
 }
 
 // makeRoom deletes the oldest datasets of a store until another one may come. What is being flushed is kept as long as
@@ -289,6 +292,9 @@ func (s *Session) routeWrite(name string) (string, error) {
 		if err := mkdirDurable(s.cfg.FS, path.Dir(abs)); err != nil {
 			return "", fmt.Errorf("scr: %w", err)
 		}
+		if _, err := s.cfg.FS.Stat(abs); err == nil {
+			w.older[abs] = true
+		}
 	} else if at, err = s.cacheName(w, abs); err != nil {
 		return "", err
 	}
@@ -318,7 +324,7 @@ func (s *Session) cacheName(w *writing, abs string) (string, error) {
 	base := path.Base(abs)
 	at := path.Join(w.Path, base)
 	_, taken := w.maps.File(at)
-	free := base != prefixdir.MetaDir && !taken
+	free := base != prefixdir.MetaDir && !taken && !rankFolder.MatchString(base)
 	if free && l.dc.Size() > 1 {
 		keep := path.Join(cachedir.MetaDir(w.Path), "name."+base)
 		f, err := s.fs.Create(keep)
@@ -345,6 +351,9 @@ func (s *Session) cacheName(w *writing, abs string) (string, error) {
 	}
 	return at, nil
 }
+
+// rankFolder matches the folders of ownName.
+var rankFolder = regexp.MustCompile(`^rank\.\d+\.\d+$`)
 
 // ownName is a free name for a file in a folder that no other rank uses.
 func (s *Session) ownName(w *writing, base string) string {
@@ -458,10 +467,14 @@ func (s *Session) complete(ctx context.Context, valid bool) (*cachedSet, error) 
 	return w.cachedSet, nil
 }
 
-// discard deletes what a failed dataset left.
+// discard deletes what a failed dataset left, but with bypass not what was there before it: nobody knows whether the
+// application has written to that.
 func (s *Session) discard(ctx context.Context, w *writing) error {
 	if w.Bypass {
 		for _, f := range w.maps.Files() {
+			if w.older[f.Name] {
+				continue
+			}
 			if err := s.cfg.FS.Remove(f.Name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				s.warn("scr: delete", "file", f.Name, "err", err)
 			}

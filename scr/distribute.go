@@ -28,9 +28,6 @@ var ErrBroken = fault.ErrBroken
 // when the dataset is whole again.
 func (s *Session) distribute(ctx context.Context, d *cachedSet) error {
 	l := &s.levels[d.level]
-	if l.shared {
-		return nil
-	}
 	if err := s.step("distribute"); err != nil {
 		return err
 	}
@@ -50,6 +47,9 @@ func (s *Session) distribute(ctx context.Context, d *cachedSet) error {
 	}
 	if ranks != s.c.Size() {
 		return &ranksError{ranks, s.c.Size()}
+	}
+	if l.shared {
+		return nil // all is where all are
 	}
 	moves := plan(held, l.devices)
 	for _, round := range moves {

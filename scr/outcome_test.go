@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"path"
 	"testing"
 	"time"
 
@@ -140,7 +142,6 @@ func TestFetchKeepsFallback(t *testing.T) {
 // One rank finds a damaged file in its cache, another one cannot write: all must come to the same end.
 func TestFlushMixedErrors(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "0")
-	cl.hook = func(rank int, step string) error { return nil }
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	must(t, cl.run(func(_ context.Context, s *Session, rank int) error {
@@ -163,5 +164,170 @@ func TestFlushMixedErrors(t *testing.T) {
 			return err
 		}
 		return s.c.Barrier(ctx)
+	}))
+}
+
+// Two nodes share a disk. One that is new there must not take what the others left for its own.
+func TestDeviceOfSeveralNodes(t *testing.T) {
+	cl := newCluster(t, "node0", "node1", "node2", "node3").set("SCR_COPY_TYPE", "FILE", "SCR_FLUSH", "0", "SCR_CONF_FILE", "/p/conf")
+	conf := ""
+	for i := range 8 {
+		conf += fmt.Sprintf("GROUPS=node%d RACK=r%d\n", i, i/2%2)
+	}
+	conf += "STORE=/rack GROUP=RACK COUNT=2\nCKPT=0 INTERVAL=1 TYPE=XOR SET_SIZE=2 STORE=/rack GROUP=RACK\n"
+	must(t, put(cl.fs, "/p/conf", []byte(conf)))
+	mkdirs(t, cl.fs, "/racks/r0")
+	mkdirs(t, cl.fs, "/racks/r1")
+	cl.conf = cl.fs
+	cl.opts = func(c *Config) {
+		var n int
+		fmt.Sscanf(c.Node, "node%d", &n)
+		c.FS = vfs.NewBind(c.FS, []vfs.Bind{{At: "/nodes/" + c.Node + "/rack", To: fmt.Sprintf("/racks/r%d", n/2%2)}})
+	}
+	must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
+		if err := s.Start(ctx, "ckpt.1", Checkpoint); err != nil {
+			return err
+		}
+		name, err := s.Route(fileName(1, rank, 0))
+		if err != nil {
+			return err
+		}
+		if err := put(s.cfg.FS, name, content(1, rank, 0)); err != nil {
+			return err
+		}
+		return s.Complete(ctx, true)
+	}))
+	// node4 is new in the rack of node0, node6 in that of node2.
+	for _, now := range [][]string{{"node0", "node4", "node2", "node6"}} {
+		must(t, cl.on(now...).run(func(ctx context.Context, s *Session, rank int) error {
+			_, ok, err := s.HaveRestart(ctx)
+			if err == nil && !ok {
+				err = fmt.Errorf("nothing is left, nodes %v", now)
+			}
+			return err
+		}))
+	}
+}
+
+// bypass: a dataset that is given up does not take files along that were there before it.
+func TestBypassInvalidKeepsOldFiles(t *testing.T) {
+	cl := fourNodes(t).set("SCR_CACHE_BYPASS", "1", "SCR_FLUSH", "1")
+	cl.files = 1
+	write := func(ctx context.Context, s *Session, rank, n int, ok bool) error {
+		if err := s.Start(ctx, fmt.Sprintf("ckpt.%d", n), Checkpoint); err != nil {
+			return err
+		}
+		name, err := s.Route(fmt.Sprintf("state.%d", rank))
+		if err != nil {
+			return err
+		}
+		if ok {
+			if err := put(cl.fs, name, content(n, rank, 0)); err != nil {
+				return err
+			}
+		}
+		return s.Complete(ctx, ok)
+	}
+	must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
+		if err := write(ctx, s, rank, 1, true); err != nil {
+			return err
+		}
+		if err := write(ctx, s, rank, 2, false); !errors.Is(err, ErrInvalid) {
+			return err
+		}
+		if _, err := cl.fs.Stat(path.Join(testPrefix, fmt.Sprintf("state.%d", rank))); errors.Is(err, fs.ErrNotExist) {
+			return errors.New("a file of the checkpoint before is gone")
+		}
+		return nil
+	}))
+}
+
+// A store of all nodes, another number of ranks.
+func TestSharedStoreOtherRanks(t *testing.T) {
+	for _, packed := range []bool{false, true} {
+		for _, apart := range []bool{false, true} {
+			for _, n := range []int{3, 5} {
+				cl := fourNodes(t).set("SCR_COPY_TYPE", "FILE", "SCR_FLUSH", "0", "SCR_CONF_FILE", "/p/conf")
+				must(t, put(cl.fs, "/p/conf", []byte("STORE=/shared GROUP=WORLD COUNT=2\nCKPT=0 INTERVAL=1 TYPE=SINGLE STORE=/shared GROUP=NODE\n")))
+				mkdirs(t, cl.fs, "/shared")
+				cl.apart = apart
+				cl.opts = func(c *Config) { c.Packed = packed }
+				must(t, cl.checkpoints(1, 2))
+				cl.mustRestart(2)
+				next := cl.on([]string{"node0", "node1", "node2", "node3", "node4"}[:n]...)
+				k, err := next.restart()
+				t.Logf("packed %v apart %v ranks %d: restarted from %d, %v", packed, apart, n, k, err)
+				if err != nil {
+					t.Error(err)
+				}
+				if k == 0 {
+					if k, err := cl.restart(); k != 2 {
+						t.Errorf("lost for the run of as many ranks, too: %d %v", k, err)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Names that lead out of the prefix directory.
+func TestNameOutside(t *testing.T) {
+	cl := fourNodes(t)
+	must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
+		if err := s.Start(ctx, "../x", Checkpoint); !errors.Is(err, ErrUsage) {
+			return fmt.Errorf("Start: %w", err)
+		}
+		return nil
+	}))
+}
+
+// TestSealDirectory: a folder where a file should be is the same error on all ranks.
+func TestSealDirectory(t *testing.T) {
+	cl := fourNodes(t)
+	must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
+		if err := s.Start(ctx, "d", Checkpoint); err != nil {
+			return err
+		}
+		name, err := s.Route("dir")
+		if err != nil {
+			return err
+		}
+		if rank == 1 {
+			must(t, cl.fs.MkdirAll(name))
+		} else {
+			must(t, put(cl.fs, name, []byte("x")))
+		}
+		if err := s.Complete(ctx, true); err == nil {
+			return errors.New("a folder was taken for a file")
+		}
+		return s.c.Barrier(ctx)
+	}))
+}
+
+// TestFolderNames: base names like the folders that keep equal names apart
+func TestFolderNames(t *testing.T) {
+	cl := newCluster(t, "node0", "node0").set("SCR_COPY_TYPE", "SINGLE")
+	must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
+		if err := s.Start(ctx, "d", Checkpoint); err != nil {
+			return err
+		}
+		names := []string{"rank.0.0", "rank.1.0", "a/x", "b/x", "c/.scr", fmt.Sprintf("r%d/y", rank)}
+		for i, n := range names {
+			if rank == 1 && i < 5 {
+				continue
+			}
+			if rank == 0 && i == 5 {
+				must(t, s.c.Barrier(ctx))
+			}
+			at, err := s.Route(n)
+			if err != nil {
+				return err
+			}
+			must(t, put(cl.fs, at, []byte(n)))
+			if rank == 1 {
+				must(t, s.c.Barrier(ctx))
+			}
+		}
+		return s.Complete(ctx, true)
 	}))
 }
