@@ -52,10 +52,10 @@ func (e *encoding) run(ctx context.Context, files []string) error {
 	if err := comm.Agree(ctx, s.world, e.prepare(files)); err != nil {
 		return err
 	}
-	if err := e.exchange(ctx); err != nil {
-		return err
+	err := e.exchange(ctx)
+	if err == nil {
+		err = e.begin()
 	}
-	err := e.begin()
 	if err := comm.Agree(ctx, s.world, err); err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (e *encoding) exchange(ctx context.Context) error {
 			e.descs[m], err = parseAny(t, s.p, m)
 		}
 		if err != nil {
-			return err // of bytes that all members have: on all of them
+			return err // of bytes that all members of this set have
 		}
 		sizes[m] = e.descs[m].sizes()
 		if total += e.descs[m].size(); total > maxBytes {
