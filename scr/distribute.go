@@ -250,28 +250,16 @@ func (s *Session) sendFiles(ctx context.Context, d *cachedSet, rank int) error {
 	files := s.userFiles(d.Path, rank)
 	files = append(files, names[rank]...)
 	t := kvtree.New()
-	var open []vfs.File
-	defer func() {
-		for _, f := range open {
-			_ = f.Close()
-		}
-	}()
+	var list []string
+	var sizes []int64
 	for _, n := range files {
-		f, err := s.fs.Open(n)
-		var m vfs.Meta
-		if err == nil {
-			open = append(open, f)
-			m, err = vfs.MetaOf(s.fs, n)
-		}
+		m, err := vfs.MetaOf(s.fs, n)
 		if err != nil {
 			s.log.Warn("scr: a cached file cannot be read", "file", n, "err", err)
-			if len(open) > 0 && open[len(open)-1] == f {
-				open = open[:len(open)-1]
-				_ = f.Close()
-			}
 			continue
 		}
-		t.SetAt(record.Meta{Size: m.Size, Stat: m, HasStat: true}.Tree(), strconv.Itoa(len(open)-1), n)
+		t.SetAt(record.Meta{Size: m.Size, Stat: m, HasStat: true}.Tree(), strconv.Itoa(len(list)), n)
+		list, sizes = append(list, n), append(sizes, m.Size)
 	}
 	b, err := t.Pack()
 	if err != nil {
@@ -280,45 +268,64 @@ func (s *Session) sendFiles(ctx context.Context, d *cachedSet, rank int) error {
 	if err := s.c.Send(ctx, rank, tagList, b); err != nil {
 		return err
 	}
-	buf := make([]byte, movePiece)
-	var sent, acked int
-	for i, f := range open {
-		_, m := t.Get(strconv.Itoa(i)).First()
-		size, _ := m.Int64("SIZE")
-		crc := crc32.NewIEEE()
-		for off := int64(0); off < size; {
-			b := buf[:min(movePiece, size-off)]
-			n, rerr := f.ReadAt(b, off)
-			if n < len(b) {
-				// It cannot be read, or is shorter than it was: what follows is not data, and the wrong sum says so.
-				if rerr == nil || rerr == io.EOF {
-					rerr = io.ErrUnexpectedEOF
-				}
-				s.log.Warn("scr: a cached file cannot be read", "file", f.Name(), "err", rerr)
-				clear(b[n:])
-				crc.Write([]byte{1})
-			}
-			crc.Write(b[:n])
-			if err := s.c.Send(ctx, rank, tagData, b); err != nil {
-				return err
-			}
-			off += int64(len(b))
-			for sent++; sent-acked > 2; acked++ {
-				if _, err := s.c.Recv(ctx, rank, tagAck); err != nil {
-					return err
-				}
-			}
-		}
-		if err := s.c.Send(ctx, rank, tagData, binary.BigEndian.AppendUint32(nil, crc.Sum32())); err != nil {
+	o := outbox{s: s, to: rank, buf: make([]byte, movePiece)}
+	for i, name := range list {
+		if err := o.file(ctx, name, sizes[i]); err != nil {
 			return err
 		}
 	}
-	for ; acked < sent; acked++ {
+	for ; o.acked < o.sent; o.acked++ {
 		if _, err := s.c.Recv(ctx, rank, tagAck); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// outbox sends files to a rank, one after the other: there may be more than a process may have open.
+type outbox struct {
+	s           *Session
+	to          int
+	buf         []byte
+	sent, acked int // pieces
+}
+
+// file sends one file. Only errors of the communication are returned: of a file that cannot be read, or is shorter than
+// it was, follows what is not data, and the wrong sum says so.
+func (o *outbox) file(ctx context.Context, name string, size int64) error {
+	f, bad := o.s.fs.Open(name)
+	if bad == nil {
+		defer f.Close()
+	}
+	crc := crc32.NewIEEE()
+	for off := int64(0); off < size; {
+		b := o.buf[:min(movePiece, size-off)]
+		n := 0
+		if bad == nil {
+			if n, bad = f.ReadAt(b, off); n == len(b) {
+				bad = nil
+			} else if bad == nil || bad == io.EOF {
+				bad = io.ErrUnexpectedEOF
+			}
+		}
+		clear(b[n:])
+		crc.Write(b)
+		if err := o.s.c.Send(ctx, o.to, tagData, b); err != nil {
+			return err
+		}
+		off += int64(len(b))
+		for o.sent++; o.sent-o.acked > 2; o.acked++ {
+			if _, err := o.s.c.Recv(ctx, o.to, tagAck); err != nil {
+				return err
+			}
+		}
+	}
+	sum := crc.Sum32()
+	if bad != nil {
+		o.s.log.Warn("scr: a cached file cannot be read", "file", name, "err", bad)
+		sum = ^sum
+	}
+	return o.s.c.Send(ctx, o.to, tagData, binary.BigEndian.AppendUint32(nil, sum))
 }
 
 // recvFiles receives the files of this rank. An error of the disk is returned when the sender has said everything.
