@@ -182,8 +182,8 @@ func (s *Session) levelOf(e cachedir.Cached) int {
 	return -1
 }
 
-// revive makes one dataset whole and says whether it may be used. Only an error of the communication or of the local
-// disks is one of this function; a dataset that is beyond repair is deleted.
+// revive makes one dataset whole, and says whether it stays in the caches; if it is usable it may be restarted from. Only
+// an error of the communication or of the local disks is one of this function.
 func (s *Session) revive(ctx context.Context, d *cachedSet) (bool, error) {
 	if d.level < 0 {
 		s.warn("scr: a cached dataset is in no store of this configuration; left alone", "dataset", d.Dataset.Name, "path", d.Path)
@@ -230,19 +230,9 @@ func (s *Session) revive(ctx context.Context, d *cachedSet) (bool, error) {
 		return false, nil
 	}
 	s.warn("scr: cached dataset cannot be rebuilt", "dataset", d.Dataset.Name, "id", d.ID, "err", err)
-	// Deleted only if all ranks are there and say so: what one of them could not read may be well again in the next run.
-	lost := int64(0)
-	if beyondRepair(err) {
-		lost = 1
-	}
-	all, aerr := s.c.AllreduceInt64(ctx, []int64{lost}, comm.Min)
-	if aerr != nil {
-		return false, aerr
-	}
-	if all[0] == 0 {
-		return false, nil
-	}
-	return false, s.forget(ctx, d)
+	// It stays, without being offered: what could not be read now may be well again in the next run. It is deleted when
+	// the run goes on from an older one, or when there is no room.
+	return true, nil
 }
 
 // beyondRepair tells what will never get better from what may.

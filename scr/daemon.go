@@ -24,10 +24,16 @@ func (s *Session) transferFile() (name string, lock kvtree.LockKind) {
 
 // byDaemon has the transfer process of the node copy files, and waits. Several ranks of a node put theirs into the same
 // transfer file.
-func (s *Session) byDaemon(ctx context.Context, jobs []transfer.Job) ([]transfer.Result, error) {
+func (s *Session) byDaemon(ctx context.Context, jobs []transfer.Job) (res []transfer.Result, err error) {
 	name, lock := s.transferFile()
 	mine := map[string]int{}
-	err := transfer.UpdateFile(ctx, s.cfg.FS, name, lock, func(f *transfer.File) error {
+	defer func() {
+		// Files that nobody waits for any more must not be copied later, unless the run just ends: then the process goes on.
+		if s.async.ctx.Err() == nil {
+			err = errors.Join(err, s.recall(mine))
+		}
+	}()
+	err = transfer.UpdateFile(ctx, s.cfg.FS, name, lock, func(f *transfer.File) error {
 		for i, j := range jobs {
 			src := s.bind.Real(j.Src)
 			mine[src] = i
@@ -42,15 +48,12 @@ func (s *Session) byDaemon(ctx context.Context, jobs []transfer.Job) ([]transfer
 	if err != nil {
 		return nil, err
 	}
-	res := make([]transfer.Result, len(jobs))
+	res = make([]transfer.Result, len(jobs))
 	for left := len(jobs); left > 0; {
 		select {
 		case <-time.After(20 * time.Millisecond):
 		case <-ctx.Done():
-			if s.async.ctx.Err() != nil {
-				return nil, ctx.Err() // the run ends; the process may go on
-			}
-			return nil, errors.Join(ctx.Err(), s.recall(mine))
+			return nil, ctx.Err()
 		}
 		f, err := transfer.ReadFile(ctx, s.cfg.FS, name, lock)
 		if err != nil {
@@ -88,7 +91,7 @@ func (s *Session) byDaemon(ctx context.Context, jobs []transfer.Job) ([]transfer
 			return nil, fmt.Errorf("scr: %s: %w: somebody took files of this flush out", name, ErrMissing)
 		}
 	}
-	return res, s.recall(mine)
+	return res, nil
 }
 
 // recall takes files out of the transfer file again: nobody waits for them any more.

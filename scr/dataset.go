@@ -65,6 +65,11 @@ func (s *Session) Start(ctx context.Context, name string, flags Flags) error {
 	if err := s.sameName(ctx, name, flags); err != nil {
 		return err
 	}
+	if d := s.find(name); d != nil {
+		if err := s.drop(ctx, d); err != nil {
+			return err
+		}
+	}
 	ckpt := 0
 	if flags&Checkpoint != 0 {
 		ckpt = next.ckpt
@@ -108,7 +113,7 @@ func (s *Session) sameName(ctx context.Context, name string, flags Flags) error 
 		err = fmt.Errorf("scr: %w: dataset %q here, %q on rank 0", ErrUsage, name, b[1:])
 	case path.IsAbs(name) || path.Clean(name) != name || name == "." || name == ".." || strings.HasPrefix(name, "../") || len(name) > 1023 || hasControl(name):
 		err = fmt.Errorf("scr: %w: %q is no name of a dataset", ErrUsage, name)
-	case s.find(name) != nil:
+	case s.find(name) != nil && s.find(name).usable:
 		err = fmt.Errorf("scr: %w: dataset %q is in the cache", ErrUsage, name)
 	}
 	return s.agree(ctx, err)
@@ -166,16 +171,9 @@ func (s *Session) makeRoom(ctx context.Context, l *level) error {
 		if int64(len(in)) < max(l.count, 1) {
 			return nil
 		}
-		victim := in[0]
-		for _, d := range in {
-			busy, err := s.async.busy(ctx, d.ID)
-			if err != nil {
-				return err
-			}
-			if !busy {
-				victim = d
-				break
-			}
+		victim, err := s.victim(ctx, in)
+		if err != nil {
+			return err
 		}
 		if err := s.async.wait(ctx, victim.ID); err != nil {
 			s.warn("scr: background flush", "dataset", victim.Dataset.Name, "err", err)
@@ -184,6 +182,27 @@ func (s *Session) makeRoom(ctx context.Context, l *level) error {
 			return err
 		}
 	}
+}
+
+// victim is the dataset to delete: one that is of no use, else the oldest that is not being flushed, but not the newest
+// checkpoint as long as another one can be waited for.
+func (s *Session) victim(ctx context.Context, in []*cachedSet) (*cachedSet, error) {
+	for _, d := range in {
+		if !d.usable {
+			return d, nil
+		}
+	}
+	newest := s.newest()
+	for _, d := range in {
+		busy, err := s.async.busy(ctx, d.ID)
+		if err != nil {
+			return nil, err
+		}
+		if !busy && d != newest {
+			return d, nil
+		}
+	}
+	return in[0], nil
 }
 
 // drop deletes a dataset from the caches: the files before the entry in the catalogue.

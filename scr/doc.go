@@ -74,7 +74,8 @@
 //
 // Open merges the catalogues of all nodes. For each dataset, newest first, the files are brought to where their ranks
 // are now, file maps and files are checked and rebuilt (package redset), and copies left on other nodes deleted. A
-// dataset that cannot be rebuilt is deleted, if all ranks agree that it is beyond repair. HaveRestart offers the newest
+// dataset that cannot be rebuilt is not offered; it is deleted when the run goes on from an older one, or for want of
+// room. HaveRestart offers the newest
 // checkpoint that is whole, in the caches or, by the index, in the prefix directory, from where it is fetched; what is
 // damaged is marked FAILED and passed over. A checkpoint of another number of ranks is read in place (Restart.InPlace):
 // Files and Owner tell which rank wrote what, and any rank may Route any file.

@@ -1,6 +1,7 @@
 package scr
 
 import (
+	"context"
 	"errors"
 	"os"
 	"strings"
@@ -62,5 +63,34 @@ func TestFaults(t *testing.T) {
 				t.Errorf("operation %d (dies: %v): restarted from %d, %d were completed; the run said %v", n, dies, got, p.done, err)
 			}
 		}
+	}
+}
+
+// TestUnreadable: a checkpoint whose files cannot be read in one run is not deleted: the next run finds it, unless the
+// run before went on from an older one.
+func TestUnreadable(t *testing.T) {
+	for _, goesOn := range []bool{false, true} {
+		cl := fourNodes(t).set("SCR_COPY_TYPE", "SINGLE", "SCR_FLUSH", "2")
+		must(t, cl.checkpoints(1, 3))
+		sick := *cl
+		sick.ready, sick.conf = true, cl.fs
+		sick.fs = vfs.NewFault(cl.fs, func(op vfs.Op) error {
+			if op.Kind == vfs.OpOpen && strings.HasSuffix(op.Name, "scr.dataset.3/rank_1.0.ckpt") {
+				return syscall.EIO
+			}
+			return nil
+		})
+		if goesOn {
+			sick.mustRestart(2)
+			cl.mustRestart(2)
+			continue
+		}
+		must(t, sick.run(func(ctx context.Context, s *Session, rank int) error {
+			if r, ok, err := s.HaveRestart(ctx); err != nil || !ok || r.Ckpt != 2 {
+				t.Errorf("%+v %v %v", r, ok, err)
+			}
+			return nil
+		}))
+		cl.mustRestart(3)
 	}
 }

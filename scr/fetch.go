@@ -74,7 +74,10 @@ func (s *Session) fetchFiles(ctx context.Context, e prefixdir.Entry) (*offer, er
 		if err := m.Check(ds); err != nil {
 			return err
 		}
-		return s.prefix.UpdateIndex(ctx, func(x *prefixdir.Index) error { return x.MarkFetched(e.Name, s.cfg.Clock()) })
+		if err := s.prefix.UpdateIndex(ctx, func(x *prefixdir.Index) error { return x.MarkFetched(e.Name, s.cfg.Clock()) }); err != nil {
+			s.log.Warn("scr: the index cannot be told of the fetch", "err", err) // a prefix directory that is only read
+		}
+		return nil
 	}()
 	if err := s.agree(ctx, err); err != nil {
 		return nil, err
