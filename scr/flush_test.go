@@ -1,0 +1,224 @@
+package scr
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"blobio/internal/vfs"
+	"blobio/scr/prefixdir"
+)
+
+// TestStored: containers and compression change how the files lie, not what is read, with the same ranks and others.
+func TestStored(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		kv    []string
+		zstd  bool
+		apart bool
+	}{
+		{"containers", []string{"SCR_USE_CONTAINERS", "1", "SCR_CONTAINER_SIZE", "2500"}, false, false},
+		{"zstd", nil, true, false},
+		{"bypass", []string{"SCR_CACHE_BYPASS", "1"}, false, false},
+		{"fetch in place", []string{"SCR_FETCH_BYPASS", "1"}, false, false},
+		{"containers, fetch in place", []string{"SCR_USE_CONTAINERS", "1", "SCR_CONTAINER_SIZE", "1k", "SCR_FETCH_BYPASS", "1"}, false, false},
+		{"global", []string{"SCR_GLOBAL_RESTART", "1"}, false, false},
+		{"narrow", []string{"SCR_FLUSH_WIDTH", "1", "SCR_FETCH_WIDTH", "2"}, false, false},
+		{"async", []string{"SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0"}, false, false},
+		{"async, ranks apart", []string{"SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0"}, false, true},
+		{"narrow, ranks apart", []string{"SCR_FLUSH_WIDTH", "2", "SCR_FETCH_WIDTH", "1"}, false, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cl := fourNodes(t).set("SCR_FLUSH", "1").set(c.kv...)
+			cl.apart = c.apart
+			cl.opts = func(cfg *Config) { cfg.Zstd = c.zstd }
+			cl.log = &bytes.Buffer{}
+			t.Cleanup(func() {
+				if t.Failed() {
+					t.Log(cl.log)
+				}
+			})
+			each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+				for n := 1; n <= 3; n++ {
+					if err := cl.write(ctx, s, rank, n); err != nil {
+						return err
+					}
+				}
+				return s.Close(ctx)
+			})
+			cl.mustRestart(3)
+			cl.lose("node0", "node1", "node2", "node3")
+			cl.mustRestart(3)
+			cl.on("a", "b", "c").mustRestart(3)
+			// One flipped byte of the newest one is never handed out.
+			for name, size := range tree(t, cl.fs, testPrefix) {
+				if size > 0 && (strings.HasPrefix(name, "ckpt.3/") || strings.HasPrefix(name, ".scr/scr.dataset.3/ctr")) {
+					flip(t, cl.fs, path.Join(testPrefix, name), size/2)
+					break
+				}
+			}
+			cl.lose("a", "b", "c", "node0", "node1", "node2", "node3")
+			cl.mustRestart(2)
+			cl.on("a", "b", "c").mustRestart(2)
+		})
+	}
+}
+
+// TestWindow: no more ranks write at once than SCR_FLUSH_WIDTH says, and after a failure the rest are told to skip.
+func TestWindow(t *testing.T) {
+	for _, width := range []int{1, 2, 3, 6} {
+		for _, bad := range []int{-1, 0, 3} {
+			nodes := []string{"a", "b", "c", "d", "e", "f"}
+			var now, most, calls atomic.Int64
+			each(t, newCluster(t, nodes...), func(ctx context.Context, s *Session, rank int) error {
+				err := s.window(ctx, width, func() error {
+					calls.Add(1)
+					n := now.Add(1)
+					for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+					}
+					defer now.Add(-1)
+					if rank == bad {
+						return fs.ErrPermission
+					}
+					return nil
+				})
+				if (err != nil) != (bad >= 0) || bad >= 0 && !errors.Is(err, fs.ErrPermission) {
+					t.Errorf("width %d, rank %d: %v", width, rank, err)
+				}
+				return nil
+			})
+			if most.Load() > int64(max(width, 1)) {
+				t.Errorf("width %d: %d at once", width, most.Load())
+			}
+			if width == 1 && bad == 3 && calls.Load() != 4 {
+				t.Errorf("%d ranks wrote, the fourth failed", calls.Load())
+			}
+		}
+	}
+}
+
+// TestCancelFlush: a background flush that is cancelled leaves the dataset in the caches, and can be made up for.
+func TestCancelFlush(t *testing.T) {
+	for _, apart := range []bool{false, true} {
+		cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "1")
+		cl.apart = apart
+		each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+			if err := cl.write(ctx, s, rank, 1); err != nil {
+				return err
+			}
+			if ok, err := s.CancelFlush(ctx, "ckpt.9"); ok || err != nil {
+				t.Errorf("%v %v", ok, err)
+			}
+			// At one byte per second it would take long.
+			if ok, err := s.CancelFlush(ctx, "ckpt.1"); !ok || err != nil {
+				t.Errorf("%v %v", ok, err)
+			}
+			if in, err := s.flushed(ctx, s.find("ckpt.1")); in || err != nil {
+				t.Errorf("flushed: %v %v", in, err)
+			}
+			if err := s.Flush(ctx, "ckpt.1"); err != nil {
+				return err
+			}
+			return s.WaitFlush(ctx, "")
+		})
+		cl.lose("node0", "node1", "node2", "node3")
+		cl.mustRestart(1)
+	}
+}
+
+// TestAsync: Complete returns while the copy waits, the dataset is not complete meanwhile, nobody needs to call
+// anything for it to end, and a crash in the middle leaves nothing that counts.
+func TestAsync(t *testing.T) {
+	cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0")
+	gate := make(chan struct{})
+	cl.hook = func(rank int, step string) error {
+		if step == "copy" {
+			<-gate
+		}
+		return nil
+	}
+	dir := prefixdir.Open(cl.fs, testPrefix)
+	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+		if err := cl.write(ctx, s, rank, 1); err != nil {
+			return err
+		}
+		if err := s.c.Barrier(ctx); err != nil {
+			return err
+		}
+		if rank == 0 {
+			x, err := dir.ReadIndex()
+			if err != nil {
+				return err
+			}
+			if e, ok := x.Entry("ckpt.1"); !ok || e.Complete {
+				t.Errorf("before the copy: %+v %v", e, ok)
+			}
+			f, err := dir.ReadFlush()
+			if err != nil {
+				return err
+			}
+			if !f.Is(1, prefixdir.Flushing|prefixdir.Cache) || f.Is(1, prefixdir.PFS) {
+				t.Errorf("flush file: %+v", f.Entries())
+			}
+			close(gate)
+			for { // without any call of the session
+				if x, err := dir.ReadIndex(); err == nil {
+					if e, ok := x.Entry("ckpt.1"); ok && e.Complete {
+						break
+					}
+				}
+				time.Sleep(time.Millisecond)
+			}
+		}
+		return s.Close(ctx)
+	})
+	cl.lose("node0", "node1", "node2", "node3")
+	cl.mustRestart(1)
+}
+
+// TestAsyncCrash: killed while a flush is in the background; the next run flushes it again at its end.
+func TestAsyncCrash(t *testing.T) {
+	for _, step := range []string{"copy", "map", "summary", "index"} {
+		cl := fourNodes(t).set("SCR_FLUSH", "2", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0")
+		must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
+			for n := 1; n <= 2; n++ {
+				if err := cl.write(ctx, s, rank, n); err != nil {
+					return err
+				}
+			}
+			return s.Close(ctx)
+		}))
+		k := &killer{step: step, n: 1}
+		cl.hook = k.hook
+		if err := cl.run(func(ctx context.Context, s *Session, rank int) error {
+			for n := 3; n <= 4; n++ {
+				if err := cl.write(ctx, s, rank, n); err != nil {
+					return err
+				}
+			}
+			return s.Close(ctx)
+		}); !errors.Is(err, errKilled) {
+			t.Fatalf("%s: %v", step, err)
+		}
+		cl.hook = nil
+		for _, lost := range [][]string{nil, {"node1"}, {"node0", "node1", "node2", "node3"}} {
+			c := *cl
+			c.fs = cl.fs.(*vfs.Mem).CrashClone(vfs.CrashOptions{})
+			c.lose(lost...)
+			want := 4
+			if len(lost) == 4 {
+				want = 2
+			}
+			c.mustRestart(want)
+			must(t, c.run(func(ctx context.Context, s *Session, rank int) error { return s.Close(ctx) }))
+			c.lose("node0", "node1", "node2", "node3")
+			c.mustRestart(want)
+		}
+	}
+}

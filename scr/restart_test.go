@@ -1,0 +1,153 @@
+package scr
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"blobio/scr/prefixdir"
+)
+
+// TestFallback: a checkpoint that the application cannot use is marked, and older ones are offered until one works or
+// none is left.
+func TestFallback(t *testing.T) {
+	cl := fourNodes(t).set("SCR_FLUSH", "1")
+	must(t, cl.checkpoints(1, 4))
+	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+		for want := 4; want >= 1; want-- {
+			r, err := s.StartRestart(ctx)
+			if err != nil {
+				return fmt.Errorf("at %d: %w", want, err)
+			}
+			if r.Ckpt != want {
+				t.Errorf("offered %d, want %d", r.Ckpt, want)
+			}
+			if err := s.CompleteRestart(ctx, rank != want-1); !errors.Is(err, ErrInvalid) {
+				t.Errorf("rank %d: %v", rank, err)
+			}
+		}
+		if _, err := s.StartRestart(ctx); !errors.Is(err, ErrNoRestart) {
+			t.Errorf("%v", err)
+		}
+		return nil
+	})
+	x, err := prefixdir.Open(cl.fs, testPrefix).ReadIndex()
+	must(t, err)
+	for _, e := range x.Entries() {
+		if e.Failed.IsZero() {
+			t.Errorf("%s is not marked", e.Name)
+		}
+	}
+}
+
+// TestOtherRanks: a restart on fewer and on more ranks reads the files by name, whoever wrote them.
+func TestOtherRanks(t *testing.T) {
+	cl := fourNodes(t).set("SCR_FLUSH", "1")
+	must(t, cl.checkpoints(1, 2))
+	for _, nodes := range [][]string{{"node0"}, {"node0", "node1", "node2"}, {"a", "b", "c", "d", "e", "f", "g"}} {
+		next := cl.on(nodes...)
+		next.mustRestart(2)
+		each(t, next, func(ctx context.Context, s *Session, rank int) error {
+			r, err := s.StartRestart(ctx)
+			if err != nil {
+				return err
+			}
+			if !r.InPlace || r.Ranks != 4 {
+				t.Errorf("%+v", r)
+			}
+			all, err := s.Files()
+			if err != nil || len(all) != 4 || len(all[3]) != 2 {
+				t.Errorf("%v %v", all, err)
+			}
+			if q, ok, err := s.Owner(fileName(2, 3, 1)); q != 3 || !ok || err != nil {
+				t.Errorf("owner %d %v %v", q, ok, err)
+			}
+			return s.CompleteRestart(ctx, true)
+		})
+	}
+}
+
+// TestOtherRanksCached: a checkpoint that is only in the caches is saved for a run of another number of ranks, with a
+// node lost too.
+func TestOtherRanksCached(t *testing.T) {
+	for _, scheme := range []string{"SINGLE", "PARTNER", "XOR", "RS"} {
+		for i, nodes := range [][]string{
+			{"node0", "node1", "node2"}, {"node3", "node2", "node1", "node0", "node0"}, {"node0", "spare", "node2", "node3", "node1", "spare"},
+			{"node0", "node2", "node3"}, {"node0", "node1", "node2"}, {"node3", "node2", "node1", "node0", "node0"},
+		} {
+			cl := fourNodes(t).set("SCR_COPY_TYPE", scheme, "SCR_FLUSH", "0")
+			cl.opts = func(c *Config) { c.Packed = i >= 4 }
+			cl.log = &bytes.Buffer{}
+			t.Cleanup(func() {
+				if t.Failed() {
+					t.Logf("%s, %v: %s", scheme, nodes, cl.log)
+				}
+			})
+			must(t, cl.checkpoints(1, 3))
+			want := 3
+			switch {
+			case len(nodes) == 3 && scheme == "SINGLE":
+				want = 0 // a node is not there any more
+			case len(nodes) == 5 && scheme != "SINGLE":
+				cl.lose("node2")
+			}
+			next := cl.on(nodes...)
+			next.mustRestart(want)
+			next.mustRestart(want) // and again
+			next.lose("node0", "node1", "node2", "node3")
+			next.mustRestart(want)
+		}
+	}
+}
+
+// TestManage: Current, Drop, Delete, and a name that is used again.
+func TestManage(t *testing.T) {
+	cl := fourNodes(t).set("SCR_FLUSH", "1")
+	must(t, cl.checkpoints(1, 4))
+	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+		if err := s.Current(ctx, "ckpt.9"); !errors.Is(err, ErrMissing) {
+			t.Errorf("Current of what is not there: %v", err)
+		}
+		if err := s.Current(ctx, "ckpt.2"); err != nil {
+			return err
+		}
+		r, ok, err := s.HaveRestart(ctx)
+		if err != nil || !ok || r.Name != "ckpt.2" {
+			t.Errorf("%+v %v %v", r, ok, err)
+		}
+		if _, err := cl.read(ctx, s, rank); err != nil {
+			return err
+		}
+		// The run goes on from 2 and takes 3 again: another dataset of the same name.
+		if err := cl.write(ctx, s, rank, 3); err != nil {
+			return err
+		}
+		if s.ids.set != 5 {
+			t.Errorf("number %d", s.ids.set)
+		}
+		if err := s.Drop(ctx, "ckpt.1"); err != nil {
+			return err
+		}
+		return s.Delete(ctx, "ckpt.4")
+	})
+	x, err := prefixdir.Open(cl.fs, testPrefix).ReadIndex()
+	must(t, err)
+	var names []string
+	for _, e := range x.Entries() {
+		names = append(names, fmt.Sprint(e.Name, " ", e.ID))
+	}
+	if got := strings.Join(names, ", "); got != "ckpt.3 5, ckpt.2 2" {
+		t.Errorf("index: %s", got)
+	}
+	files := tree(t, cl.fs, testPrefix)
+	for name, want := range map[string]bool{"ckpt.1/rank_0.0.ckpt": true, "ckpt.4/rank_0.0.ckpt": false, "ckpt.3/rank_0.0.ckpt": true} {
+		if _, ok := files[name]; ok != want {
+			t.Errorf("%s: %v", name, ok)
+		}
+	}
+	cl.lose("node0", "node1", "node2", "node3")
+	cl.mustRestart(3)
+}
