@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -25,6 +26,11 @@ func allocation(t *testing.T) (prefix string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("SKIPPED: wants sh")
+	}
+	for _, name := range []string{"sh", "sleep", "true"} {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skipf("SKIPPED: %v", err)
+		}
 	}
 	for _, name := range []string{"SCR_NODELIST", "SLURM_JOB_ID", "SLURM_JOB_NODELIST", "SLURM_NODELIST", "FLUX_JOB_NODELIST", "PBS_NODEFILE", "LSB_DJOB_HOSTFILE", "LSB_HOSTS", "SCR_PREFIX", "SCR_RUNS"} {
 		t.Setenv(name, "")

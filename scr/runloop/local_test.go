@@ -38,6 +38,11 @@ func needShell(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("SKIPPED: wants sh")
 	}
+	for _, name := range []string{"sh", "sleep"} {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skipf("SKIPPED: %v", err)
+		}
+	}
 }
 
 func finished(t *testing.T, j Job) Exit {
@@ -126,6 +131,7 @@ func TestLocalKilled(t *testing.T) {
 
 // What a process leaves behind in its group is ended with it.
 func TestLocalLeavesNothing(t *testing.T) {
+	needShell(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("SKIPPED: only where a process can be awaited without reaping it")
 	}
