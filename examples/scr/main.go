@@ -5,8 +5,8 @@
 //	go run ./examples/scr -kills 30 -seed 7 -dir /tmp/heat
 //
 // The ranks are goroutines of a process that is killed as a whole (SIGKILL, or its like); the nodes are directories. In
-// the end the prefix directory can be looked at with blobio scr index DIR/prefix, and each checkpoint in it with
-// blobio check DIR/prefix/step400/heat0: its files are blob datasets.
+// the end the prefix directory can be looked at with blobio scr index DIR/disturbed/prefix, and each checkpoint in it with
+// blobio check DIR/disturbed/prefix/step400/heat0: its files are blob datasets.
 package main
 
 import (
