@@ -307,6 +307,9 @@ func (s *Session) rebuild(ctx context.Context, d *cachedSet) error {
 		return err
 	}
 	if !d.Bypass {
+		if err := s.distinct(ctx, d); err != nil {
+			return err
+		}
 		rep, err := redset.Recover(ctx, s.c, s.fs, groupPrefix(d.Path, cachedir.DataGroup), nil)
 		if err != nil {
 			return fmt.Errorf("scr: files: %w", err)

@@ -58,6 +58,8 @@ type Config struct {
 	// Zstd compresses files on their way to the prefix directory. The reference cannot read them.
 	Zstd bool
 
+	together bool // tests: names in the cache as the reference gives them, equal ones of ranks on different nodes too
+
 	hook func(step string) error // tests: called before each step of the protocol; its error ends the call at once
 }
 

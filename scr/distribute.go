@@ -8,9 +8,12 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
+
+	"github.com/zeebo/xxh3"
 
 	"blobio/internal/fault"
 	"blobio/internal/vfs"
@@ -52,6 +55,9 @@ func (s *Session) distribute(ctx context.Context, d *cachedSet) error {
 		return nil // all is where all are
 	}
 	moves := plan(held, l.devices)
+	if err := collide(held, moves, l.devices); err != nil {
+		return fmt.Errorf("scr: dataset %s: %w", d.Dataset.Name, err)
+	}
 	for _, round := range moves {
 		err := s.moveRound(ctx, d, round)
 		if err := s.agree(ctx, err); err != nil {
@@ -65,8 +71,9 @@ func (s *Session) distribute(ctx context.Context, d *cachedSet) error {
 // holding is what a device has of a dataset.
 type holding struct {
 	device int
-	ranks  []int // of which it has files, ascending
-	world  int   // ranks that wrote the dataset, as far as a redundancy file says; 0: not known
+	ranks  []int      // of which it has files, ascending
+	names  [][]uint64 // hashes of the names of their files, by position in ranks
+	world  int        // ranks that wrote the dataset, as far as a redundancy file says; 0: not known
 }
 
 // held lists what each device has; the same on all ranks.
@@ -76,11 +83,15 @@ func (s *Session) held(ctx context.Context, d *cachedSet, l *level) ([]holding, 
 	if l.dc.Rank() == 0 {
 		var names map[int][]string
 		if names, err = ranksIn(s.fs, d.Path); err == nil {
-			for r := range names {
-				mine = binary.BigEndian.AppendUint32(mine, uint32(r))
-			}
-			// At least the device, so that the part is not empty.
 			mine = binary.BigEndian.AppendUint32(mine, uint32(s.worldOf(d.Path, names)))
+			for _, r := range slices.Sorted(maps.Keys(names)) {
+				files := s.userFiles(d.Path, r)
+				mine = binary.BigEndian.AppendUint32(mine, uint32(r))
+				mine = binary.BigEndian.AppendUint32(mine, uint32(len(files)))
+				for _, n := range files {
+					mine = binary.BigEndian.AppendUint64(mine, xxh3.HashString(n))
+				}
+			}
 		}
 	}
 	if err := s.agree(ctx, err); err != nil {
@@ -95,14 +106,80 @@ func (s *Session) held(ctx context.Context, d *cachedSet, l *level) ([]holding, 
 		if len(b) == 0 {
 			continue
 		}
-		h := holding{device: l.devices[r], world: int(binary.BigEndian.Uint32(b[len(b)-4:]))}
-		for b = b[:len(b)-4]; len(b) > 0; b = b[4:] {
+		h := holding{device: l.devices[r], world: int(binary.BigEndian.Uint32(b))}
+		for b = b[4:]; len(b) >= 8; {
 			h.ranks = append(h.ranks, int(binary.BigEndian.Uint32(b)))
+			var names []uint64
+			n := int(binary.BigEndian.Uint32(b[4:]))
+			for b = b[8:]; n > 0 && len(b) >= 8; n-- {
+				names = append(names, binary.BigEndian.Uint64(b))
+				b = b[8:]
+			}
+			h.names = append(h.names, names)
 		}
-		slices.Sort(h.ranks)
 		out = append(out, h)
 	}
 	return out, nil
+}
+
+// collide finds moves by which files of two ranks would get one name. Ours have names of their own (apart), but the
+// reference calls files by their base names, and ranks that were on different nodes may have the same ones.
+func collide(held []holding, moves [][]move, devices []int) error {
+	names := map[int][]uint64{} // of each rank, on the lowest device that has some: from there they are brought
+	for _, h := range held {
+		for j, r := range h.ranks {
+			if _, ok := names[r]; !ok {
+				names[r] = h.names[j]
+			}
+		}
+	}
+	type place struct {
+		device int
+		name   uint64
+	}
+	owner := map[place]int{}
+	for _, h := range held {
+		for j, r := range h.ranks {
+			for _, n := range h.names[j] {
+				owner[place{h.device, n}] = r
+			}
+		}
+	}
+	for _, round := range moves {
+		for _, m := range round {
+			for _, n := range names[m.rank] {
+				at := place{devices[m.rank], n}
+				if r, ok := owner[at]; ok && r != m.rank {
+					return fmt.Errorf("%w: files of ranks %d and %d have one name in the cache, and the ranks are on one node now", ErrCorrupt, r, m.rank)
+				}
+				owner[at] = m.rank
+			}
+		}
+	}
+	return nil
+}
+
+// distinct is the same for what is going to be rebuilt: no two ranks of a device may have files of one name.
+func (s *Session) distinct(ctx context.Context, d *cachedSet) error {
+	var mine []byte
+	for _, f := range d.maps.Files() {
+		mine = binary.BigEndian.AppendUint64(mine, xxh3.HashString(f.Name))
+	}
+	all, err := s.levels[d.level].dc.Allgather(ctx, mine)
+	if err != nil {
+		return err
+	}
+	seen := map[uint64]bool{}
+	for _, b := range all {
+		for ; len(b) >= 8; b = b[8:] {
+			n := binary.BigEndian.Uint64(b)
+			if seen[n] {
+				err = fmt.Errorf("scr: dataset %s: %w: files of ranks that are on one node now have one name in the cache", d.Dataset.Name, ErrCorrupt)
+			}
+			seen[n] = true
+		}
+	}
+	return s.agree(ctx, err)
 }
 
 // ranksIn lists the files of the metadata folder of a dataset by the rank whose they are.
@@ -140,13 +217,26 @@ func (s *Session) worldOf(dir string, names map[int][]string) int {
 }
 
 // userFiles lists the files of the application that a device has of a rank: those in its file map and those in the
-// list of the device, as far as they lie in the folder.
+// list of the device, as far as they lie in the folder. A file that the list says is another rank's is not of this one,
+// whatever its map says: names may be the same (see collide).
 func (s *Session) userFiles(dir string, rank int) []string {
+	list, err := cachedir.ReadShuffile(s.fs, dir, cachedir.DataGroup)
+	if err != nil {
+		list = nil
+	}
+	others := map[string]bool{}
+	for r, names := range list {
+		for _, n := range names {
+			if r != rank {
+				others[path.Clean(n)] = true
+			}
+		}
+	}
 	seen := map[string]bool{}
 	var out []string
 	add := func(name string) {
 		name = path.Clean(name)
-		if seen[name] || !inFolder(dir, name) {
+		if seen[name] || others[name] || !inFolder(dir, name) {
 			return
 		}
 		seen[name] = true
@@ -159,10 +249,8 @@ func (s *Session) userFiles(dir string, rank int) []string {
 			add(f.Name)
 		}
 	}
-	if list, err := cachedir.ReadShuffile(s.fs, dir, cachedir.DataGroup); err == nil {
-		for _, n := range list[rank] {
-			add(n)
-		}
+	for _, n := range list[rank] {
+		add(n)
 	}
 	return out
 }

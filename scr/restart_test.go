@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/internal/vfs"
 	"blobio/scr/prefixdir"
 )
 
@@ -150,4 +151,63 @@ func TestManage(t *testing.T) {
 	}
 	cl.lose("node0", "node1", "node2", "node3")
 	cl.mustRestart(3)
+}
+
+// TestNamesOfReference: the reference calls cached files by their base names. Where ranks of different nodes have the
+// same ones, and are brought together, none may take the place of another's: the dataset is not used, and not harmed.
+func TestNamesOfReference(t *testing.T) {
+	write := func(cl *cluster) {
+		must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
+			if err := s.Start(ctx, "one", Checkpoint); err != nil {
+				return err
+			}
+			name, err := s.Route(fmt.Sprintf("rank%d/state", rank))
+			if err != nil {
+				return err
+			}
+			if err := put(cl.fs, name, bytes.Repeat([]byte{byte(rank)}, 100)); err != nil {
+				return err
+			}
+			return s.Complete(ctx, true)
+		}))
+	}
+	for _, c := range []struct {
+		nodes []string
+		lost  []string
+		want  bool
+	}{
+		{[]string{"node0", "node1", "node2", "node3"}, nil, true},
+		{[]string{"node0", "node1", "spare", "node3"}, []string{"node2"}, true},
+		{[]string{"node3", "node0", "node1", "node2"}, nil, false}, // each would have to go where another one still is
+		{[]string{"node0", "node1", "node3", "node3"}, []string{"node2"}, false},
+		{[]string{"node0", "node0", "node2", "node3"}, nil, false},
+	} {
+		cl := fourNodes(t).set("SCR_FLUSH", "0")
+		cl.opts = func(c *Config) { c.together = true }
+		write(cl)
+		cl.lose(c.lost...)
+		for _, nodes := range [][]string{c.nodes, {"node0", "node1", "node2", "node3"}} {
+			next := cl.on(nodes...)
+			must(t, next.run(func(ctx context.Context, s *Session, rank int) error {
+				_, ok, err := s.HaveRestart(ctx)
+				if err != nil || !ok {
+					if c.want || len(c.lost) == 0 && nodes[1] == "node1" {
+						t.Errorf("%v: not offered: %v", nodes, err)
+					}
+					return err
+				}
+				if _, err := s.StartRestart(ctx); err != nil {
+					return err
+				}
+				name, err := s.Route(fmt.Sprintf("rank%d/state", rank))
+				if err != nil {
+					return err
+				}
+				if b, err := vfs.ReadFile(cl.fs, name, 1000); err != nil || !bytes.Equal(b, bytes.Repeat([]byte{byte(rank)}, 100)) {
+					t.Errorf("%v, rank %d: wrong bytes: %v", nodes, rank, err)
+				}
+				return s.CompleteRestart(ctx, true)
+			}))
+		}
+	}
 }

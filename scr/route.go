@@ -163,6 +163,9 @@ func (s *Session) ownName(w *writing, base string) string {
 // apart gives files that have the name of a file of another rank, on whichever node, names of their own: ranks that are
 // brought together by a restart share a folder. moved says that the files are there already.
 func (s *Session) apart(ctx context.Context, w *writing, moved bool) error {
+	if s.cfg.together {
+		return nil
+	}
 	var mine []byte
 	for _, f := range w.maps.Files() {
 		if path.Dir(f.Name) == w.Path {
