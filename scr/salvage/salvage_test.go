@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -228,7 +229,10 @@ func TestCrash(t *testing.T) {
 		// dying fails all operations from the n-th change on.
 		dying := func(under vfs.FS, n int64, changes *int64) vfs.FS {
 			dead := false
+			var mu sync.Mutex
 			return vfs.NewFault(under, func(op vfs.Op) error {
+				mu.Lock()
+				defer mu.Unlock()
 				if op.Kind.Changes() {
 					*changes++
 				}
