@@ -83,6 +83,13 @@ func (s *Session) held(ctx context.Context, d *cachedSet, l *level) ([]holding, 
 	if l.dc.Rank() == 0 {
 		var names map[int][]string
 		if names, err = ranksIn(s.fs, d.Path); err == nil {
+			for r := range names {
+				// Redundancy without the map: a restart died before it wrote the packed metadata of what it had moved here.
+				// Where the ranks were before, all is still there.
+				if _, serr := s.fs.Stat(cachedir.FilemapName(d.Path, r)); d.Packed && serr != nil {
+					delete(names, r)
+				}
+			}
 			mine = binary.BigEndian.AppendUint32(mine, uint32(s.worldOf(d.Path, names)))
 			for _, r := range slices.Sorted(maps.Keys(names)) {
 				files := s.userFiles(d.Path, r)
