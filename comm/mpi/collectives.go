@@ -162,7 +162,7 @@ func (r *rank) Share(ctx context.Context, v any) ([]any, error) {
 	return all, nil
 }
 
-// buffer is C memory that is freed unless MPI may still use it.
+// buffer is C memory.
 type buffer struct{ p unsafe.Pointer }
 
 func alloc(n int) buffer { return buffer{C.malloc(C.size_t(max(n, 8)))} }
@@ -173,8 +173,9 @@ func (b buffer) int64s(n int) []int64 { return unsafe.Slice((*int64)(b.p), n) }
 func (b buffer) int64p() *C.int64_t   { return (*C.int64_t)(b.p) }
 func (b buffer) intp() *C.int         { return (*C.int)(b.p) }
 
-// finish waits for req, and frees the buffers if it is done.
-func (r *rank) finish(ctx context.Context, what string, code C.int, req *C.MPI_Request, bufs ...buffer) error {
+// finish waits for a request that a call has made. The buffers are freed only if it ends well:
+// otherwise MPI may still use them.
+func (r *rank) finish(ctx context.Context, what string, code C.int, req *C.MPI_Request) error {
 	if err := r.e.mpi(what, code); err != nil {
 		return err
 	}

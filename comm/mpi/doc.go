@@ -18,9 +18,10 @@
 //
 //	started by                      level             MPI is called on
 //	Init, Run                       FUNNELED          one locked thread of this package
-//	Init, Run with Multiple         MULTIPLE          the thread of the caller, at any time
-//	the caller, then Adopt          MULTIPLE          the thread of the caller, at any time
-//	the caller, then Adopt          SERIALIZED        the thread of the caller, one call at a time
+//	Init, Run with Multiple         MULTIPLE          any thread of a caller, one call at a time
+//	the caller, then Adopt          MULTIPLE          any thread of a caller, one call at a time
+//	the caller, then Adopt          SERIALIZED        any thread of a caller, one call at a time, none of
+//	                                                  which may overlap with the caller's own calls of MPI
 //	the caller, then Adopt          SINGLE, FUNNELED  the thread of the caller, which must be the
 //	                                                  main thread of MPI (else ErrUsage)
 //
@@ -29,6 +30,9 @@
 // function that C or Fortran called is there already. As for all Comms, the
 // Comms of one rank are used by one goroutine at a time: a call that waits keeps
 // the thread.
+//
+// Some builds of UCX, which MPI may use, take signals that the Go runtime needs; there, run
+// with UCX_ERROR_SIGNALS set to the empty string.
 //
 // # Buffers
 //
@@ -58,6 +62,10 @@
 // do not fit; and all that Barrier needs. Split, SplitNode, NewWindow and Free
 // must call MPI functions that block. Whoever has begun that reduction stays with it
 // for a second in spite of a notice, so that no rank blocks alone.
+//
+// A window of ranks of one node is of MPI_Win_allocate_shared, any other of
+// MPI_Win_allocate. For these Open MPI 4.1 may choose osc/rdma, which was seen to crash in
+// MPI_Compare_and_swap between processes of a node; --mca osc ^rdma avoids it.
 //
 // Limits. Two ranks that fail at once may each report their own failure. A
 // call cancelled while others complete it is an error to them only in their next call. A rank

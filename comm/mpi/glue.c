@@ -23,8 +23,6 @@ static MPI_Op op_of(int op) {
 static MPI_Datatype type_of(int t) { return t == 0 ? MPI_BYTE : t == 1 ? MPI_INT64_T : MPI_DOUBLE; }
 
 int glue_init(int multiple, int *level) {
-	// UCX, below MPI, would take signals that the Go runtime needs.
-	setenv("UCX_ERROR_SIGNALS", "", 0);
 	int got;
 	TRY(MPI_Init_thread(NULL, NULL, multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED, &got));
 	int main_thread;
@@ -154,8 +152,21 @@ int msg_probe(int from, int tag, MPI_Comm c, int *flag, int *len, MPI_Message *m
 int msg_recv(void *b, int n, MPI_Message *m, MPI_Request *r) { return MPI_Imrecv(b, n, MPI_BYTE, m, r); }
 
 int win_open(MPI_Comm c, int64_t n, void **base, MPI_Win *w) {
-	// At least one element, so that base is never null.
-	TRY(MPI_Win_allocate((MPI_Aint)(n < 8 ? 8 : n), 1, MPI_INFO_NULL, c, base, w));
+	// Never 0, so that base is never null; and a multiple of a cache line, because Open MPI lays the parts
+	// of a node out one after the other, and elements must be aligned.
+	MPI_Aint len = (MPI_Aint)((n / 64 + 1) * 64);
+	MPI_Comm node;
+	int all, here;
+	TRY(MPI_Comm_split_type(c, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+	MPI_Comm_size(c, &all);
+	MPI_Comm_size(node, &here);
+	MPI_Comm_free(&node);
+	// Either all ranks see one node, or none. There shared memory is faster, and it keeps clear of
+	// osc/rdma of Open MPI 4.1, which crashes in MPI_Compare_and_swap on a node.
+	if (here == all)
+		TRY(MPI_Win_allocate_shared(len, 1, MPI_INFO_NULL, c, base, w));
+	else
+		TRY(MPI_Win_allocate(len, 1, MPI_INFO_NULL, c, base, w));
 	TRY(MPI_Win_set_errhandler(*w, MPI_ERRORS_RETURN));
 	return MPI_Win_lock_all(MPI_MODE_NOCHECK, *w);
 }
