@@ -198,6 +198,7 @@ func (e *Engine) Finalize(ctx context.Context) error {
 			for end := time.Now().Add(time.Second); len(e.sends) > 0 && time.Now().Before(end); time.Sleep(time.Millisecond) {
 				e.reap()
 			}
+			C.control_quiet(e.k)
 			if errors.Is(err, comm.ErrBroken) {
 				err = nil
 			}

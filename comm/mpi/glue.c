@@ -50,11 +50,14 @@ int control_open(control *k, MPI_Comm from) {
 	return MPI_Irecv(k->buf, NOTICE, MPI_BYTE, MPI_ANY_SOURCE, 0, k->comm, &k->req);
 }
 
+int control_quiet(control *k) {
+	if (k->seen) return MPI_SUCCESS;
+	TRY(MPI_Cancel(&k->req));
+	return MPI_Wait(&k->req, MPI_STATUS_IGNORE);
+}
+
 int control_close(control *k) {
-	if (!k->seen) {
-		TRY(MPI_Cancel(&k->req));
-		TRY(MPI_Wait(&k->req, MPI_STATUS_IGNORE));
-	}
+	TRY(control_quiet(k));
 	return MPI_Comm_free(&k->comm);
 }
 

@@ -21,6 +21,7 @@ int glue_running(void); // initialized and not finalized
 void glue_yield(void);
 
 int control_open(control *k, MPI_Comm from);
+int control_quiet(control *k); // takes the receive back
 int control_close(control *k);
 int control_poll(control *k);
 // test tries req up to spins times and looks at k in between; with stay it ignores a notice.

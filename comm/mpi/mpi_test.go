@@ -98,7 +98,7 @@ func TestUnderMPIRun(t *testing.T) {
 					t.Errorf("%v\n%s", err, out)
 					return
 				}
-				for _, want := range []string{"--- PASS: TestJobContract", "--- PASS: TestJobFailures", "--- PASS: TestJobPieces"} {
+				for _, want := range []string{"--- PASS: TestJobContract (", "--- PASS: TestJobFailures (", "--- PASS: TestJobPieces ("} {
 					if fmt.Sprint(strings.Count(out, want)) != n {
 						t.Errorf("%d processes said %q, want %s\n%s", strings.Count(out, want), want, n, out)
 					}
