@@ -43,14 +43,14 @@ func Agree(ctx context.Context, c Comm, err error) error {
 	}
 	var b []byte
 	if c.Rank() == root {
-		b = encodeError(err)
+		b = EncodeError(err)
 	}
 	if b, e = c.Bcast(ctx, root, b); e != nil {
 		return with(err, e)
 	}
 	cause, ok := shared[root].(error)
 	if !ok {
-		cause = decodeError(b)
+		cause = DecodeError(b)
 	}
 	re := &RankError{root, cause}
 	if c.Rank() == root {
@@ -87,8 +87,10 @@ var sentinels = [...]error{
 
 const maxErrorText = 16 << 10 // bytes; room for a panic with its stack
 
-// encodeError makes 8 bytes of classes, little-endian, and the text.
-func encodeError(err error) []byte {
+// EncodeError makes bytes of an error that DecodeError turns into one with the same text,
+// for engines whose ranks have no common heap: 8 bytes of classes, little-endian, and
+// the text, at most some 16 KiB of it.
+func EncodeError(err error) []byte {
 	var classes uint64
 	for i, s := range sentinels {
 		if errors.Is(err, s) {
@@ -102,7 +104,9 @@ func encodeError(err error) []byte {
 	return append(binary.LittleEndian.AppendUint64(nil, classes), text...)
 }
 
-func decodeError(b []byte) error {
+// DecodeError is the reverse of EncodeError. errors.Is of what it returns holds for the
+// sentinels that Agree names. All ranks must run the same build.
+func DecodeError(b []byte) error {
 	if len(b) < 8 {
 		return &remoteError{text: "an error that could not be told"}
 	}

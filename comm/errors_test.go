@@ -14,7 +14,7 @@ import (
 func TestErrorTravels(t *testing.T) {
 	for _, s := range sentinels {
 		err := fmt.Errorf("subfile 3: %w", s)
-		got := decodeError(encodeError(err))
+		got := DecodeError(EncodeError(err))
 		if got.Error() != err.Error() || !errors.Is(got, s) {
 			t.Errorf("%v arrives as %v", err, got)
 		}
@@ -28,14 +28,14 @@ func TestErrorTravels(t *testing.T) {
 		t.Error("more sentinels than bits")
 	}
 	fe := &fault.FormatError{Pkg: "cdf5", File: "f.nc", Offset: 4, Err: fault.ErrTruncated}
-	got := decodeError(encodeError(errors.Join(fe, &fs.PathError{Op: "open", Path: "f.nc", Err: fs.ErrNotExist})))
+	got := DecodeError(EncodeError(errors.Join(fe, &fs.PathError{Op: "open", Path: "f.nc", Err: fs.ErrNotExist})))
 	if !errors.Is(got, fault.ErrTruncated) || !errors.Is(got, fs.ErrNotExist) || !strings.Contains(got.Error(), "f.nc: 0x4") {
 		t.Errorf("arrived as %v", got)
 	}
-	if got := decodeError(encodeError(errors.New(strings.Repeat("x", 1<<20)))); len(got.Error()) > maxErrorText+10 {
+	if got := DecodeError(EncodeError(errors.New(strings.Repeat("x", 1<<20)))); len(got.Error()) > maxErrorText+10 {
 		t.Errorf("%d bytes of text", len(got.Error()))
 	}
-	if decodeError(nil) == nil || decodeError([]byte{1}) == nil {
+	if DecodeError(nil) == nil || DecodeError([]byte{1}) == nil {
 		t.Error("garbage arrives as success")
 	}
 }

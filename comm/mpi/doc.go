@@ -1,0 +1,77 @@
+// Package mpi is the engine of comm over MPI: each rank is a process that mpirun or srun started.
+//
+// It is empty unless it is built with cgo and the tag mpi, against the MPI that
+// pkg-config finds as ompi-c, or with the tags mpi and mpich as mpich:
+//
+//	apt-get install libopenmpi-dev openmpi-bin pkg-config gcc
+//	CGO_ENABLED=1 go build -tags mpi ./...
+//	apt-get install libmpich-dev mpich pkg-config gcc
+//	CGO_ENABLED=1 go build -tags mpi,mpich ./...
+//
+// MPI 3.0 is enough. Run is all that a program needs:
+//
+//	err := mpi.Run(ctx, nil, func(ctx context.Context, c comm.Comm) error { ... })
+//
+// # Threads
+//
+// Who started MPI decides where it is called:
+//
+//	started by                      level             MPI is called on
+//	Init, Run                       FUNNELED          one locked thread of this package
+//	Init, Run with Multiple         MULTIPLE          any thread of a caller, one call at a time
+//	the caller, then Adopt          MULTIPLE          any thread of a caller, one call at a time
+//	the caller, then Adopt          SERIALIZED        any thread of a caller, one call at a time, none of
+//	                                                  which may overlap with the caller's own calls of MPI
+//	the caller, then Adopt          SINGLE, FUNNELED  the thread of the caller, which must be the
+//	                                                  main thread of MPI (else ErrUsage)
+//
+// If Multiple is not granted, Init does as without it. Go code that calls an adopted
+// Comm at the last level must hold the thread by runtime.LockOSThread; a
+// function that C or Fortran called is there already. As for all Comms, the
+// Comms of one rank are used by one goroutine at a time: a call that waits keeps
+// the thread.
+//
+// Some builds of UCX, which MPI may use, take signals that the Go runtime needs; there, run
+// with UCX_ERROR_SIGNALS set to the empty string.
+//
+// # Buffers
+//
+// MPI sees C memory only, and no address of Go memory outlives a call into C. What is
+// sent is copied once, what is received is copied once. No call has a count over
+// Options.Piece bytes (default 1 GiB), so that any length passes through the int
+// counts of MPI 3: longer ones go in pieces. A window is C memory too: Fence moves
+// what others changed to the owner's slice, and what the owner changed in his slice to
+// the window (it keeps a copy to tell which is which).
+//
+// # Failures
+//
+// No call waits inside of MPI for what another rank may never do. Collectives are the
+// non-blocking ones of MPI, messages are Isend and Improbe, and a call that waits
+// tests its request, the notice and its context in turn: first spinning, then
+// yielding, then sleeping up to a millisecond.
+//
+// The notice is a receive from anybody, posted at the start on a duplicate of the
+// communicator that carries nothing else. A rank that fails (Engine.Fail, an error from the function
+// of Run, a cancelled context, a bad argument, an error of MPI) sends its error there to all
+// other ranks, and whoever waits or calls next finds it. Requests that a broken call
+// leaves behind are kept with their buffers until the process ends, since
+// MPI cannot cancel a collective.
+//
+// Every collective begins with a small reduction of what it is (kind, root, op, number of
+// elements). It is how ErrMismatch is found, on all ranks, before MPI gets arguments that
+// do not fit; and all that Barrier needs. Split, SplitNode, NewWindow and Free
+// must call MPI functions that block. Whoever has begun that reduction stays with it
+// for a second in spite of a notice, so that no rank blocks alone.
+//
+// A window of ranks of one node is of MPI_Win_allocate_shared, any other of
+// MPI_Win_allocate. For these Open MPI 4.1 may choose osc/rdma, which was seen to crash in
+// MPI_Compare_and_swap between processes of a node; --mca osc ^rdma avoids it.
+//
+// Limits. Two ranks that fail at once may each report their own failure. A
+// call cancelled while others complete it is an error to them only in their next call. A rank
+// that waits for a message that nobody sends waits until its context ends: there is no
+// ErrDeadlock. A killed process is seen by MPI alone, which ends the job. One-sided accesses
+// wait in MPI_Win_flush, which across nodes may need the target to be
+// inside of some MPI call. Communicators of Split live until Finalize, and MPI
+// has some thousands of them.
+package mpi

@@ -1,0 +1,251 @@
+//go:build mpi && cgo
+
+package mpi
+
+// #include "glue.h"
+import "C"
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"blobio/comm"
+)
+
+// Options of Init, Adopt and Run. nil means all defaults.
+type Options struct {
+	// Multiple asks MPI for MPI_THREAD_MULTIPLE, so that calls are made on the thread of
+	// the caller. Default false. Without meaning to Adopt.
+	Multiple bool
+	// Piece is the most bytes that one call of MPI sends or receives, 64 ... 1<<30; 0
+	// (default) is 1<<30.
+	Piece int
+	// RanksPerNode makes nodes of so many consecutive ranks, to try what many
+	// nodes do on one; 0 (default) asks MPI who shares memory.
+	RanksPerNode int
+}
+
+const maxPiece = 1 << 30
+
+// Validate returns an error that wraps comm.ErrUsage if a field is out of range.
+func (o *Options) Validate() error {
+	switch {
+	case o == nil:
+		return nil
+	case o.Piece != 0 && (o.Piece < 64 || o.Piece > maxPiece):
+		return fmt.Errorf("mpi: %w: Piece %d, want 64 ... %d or 0", comm.ErrUsage, o.Piece, maxPiece)
+	case o.RanksPerNode < 0:
+		return fmt.Errorf("mpi: %w: RanksPerNode %d, want >= 0", comm.ErrUsage, o.RanksPerNode)
+	}
+	return nil
+}
+
+// Handle is an MPI_Comm of C as a word: the pointer of Open MPI, the int of MPICH.
+type Handle uintptr
+
+// FortranHandle is the Handle of an MPI communicator of Fortran (an integer, or
+// comm%MPI_VAL of mpi_f08).
+func FortranHandle(f int32) Handle { return Handle(C.word_of_comm(C.comm_of_fortran(C.int(f)))) }
+
+// World is the Handle of MPI_COMM_WORLD.
+func World() Handle { return Handle(C.word_of_comm(C.comm_world())) }
+
+// Engine is a communicator with all that was made from it: it breaks as a whole.
+type Engine struct {
+	opts   Options
+	home   *home
+	owner  bool       // MPI was started by Init
+	k      *C.control // C memory
+	world  *rank
+	tagMax int
+
+	failure atomic.Pointer[failure]
+	sends   []sending // that MPI may not be through with
+	comms   []C.MPI_Comm
+	closed  bool
+}
+
+// Init starts MPI in this process, which every process of the job must do, once, and
+// returns the Engine of MPI_COMM_WORLD. The caller must call Finalize.
+func Init(o *Options) (*Engine, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if C.glue_running() != 0 {
+		return nil, fmt.Errorf("mpi: %w: MPI runs already; use Adopt", comm.ErrUsage)
+	}
+	multiple := C.int(0)
+	if o != nil && o.Multiple {
+		multiple = 1
+	}
+	h := newThread()
+	var level C.int
+	err := h.do(func() error { return check("MPI_Init_thread", C.glue_init(multiple, &level)) })
+	if err != nil {
+		h.close()
+		return nil, err
+	}
+	if level == levelMultiple && multiple != 0 {
+		h.close()
+		h = &home{level: levelMultiple}
+	}
+	e, err := open(h, World(), o)
+	if err != nil {
+		return nil, err
+	}
+	e.owner = true
+	return e, nil
+}
+
+// Adopt returns an Engine of the ranks of an intra-communicator of a program that has started
+// MPI itself. It is collective over it. The communicator is duplicated, and stays the
+// caller's. See the package comment for the threads that may call. The
+// caller should call Finalize, which leaves MPI running.
+func Adopt(c Handle, o *Options) (*Engine, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if C.glue_running() == 0 {
+		return nil, fmt.Errorf("mpi: %w: MPI does not run; use Init", comm.ErrUsage)
+	}
+	var level, isMain C.int
+	if err := check("MPI_Query_thread", C.glue_level(&level, &isMain)); err != nil {
+		return nil, err
+	}
+	return open(&home{level: level}, c, o)
+}
+
+// Adopt is as the function Adopt, for a communicator of the MPI that e has started:
+// calls are made where e makes them.
+func (e *Engine) Adopt(c Handle, o *Options) (*Engine, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	return open(e.home, c, o)
+}
+
+func open(h *home, handle Handle, o *Options) (*Engine, error) {
+	e := &Engine{home: h}
+	if o != nil {
+		e.opts = *o
+	}
+	if e.opts.Piece == 0 {
+		e.opts.Piece = maxPiece
+	}
+	err := h.do(func() error {
+		from := C.comm_of_word(C.uintptr_t(handle))
+		if C.comm_is_null(from) != 0 {
+			return fmt.Errorf("mpi: %w: MPI_COMM_NULL", comm.ErrUsage)
+		}
+		var own C.MPI_Comm
+		if err := check("MPI_Comm_dup", C.comm_dup(from, &own)); err != nil {
+			return err
+		}
+		e.k = (*C.control)(C.calloc(1, C.sizeof_control))
+		if err := check("opening the control communicator", C.control_open(e.k, own)); err != nil {
+			return err
+		}
+		var err error
+		e.world, err = e.newRank(own)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// World is the Comm of all ranks of e.
+func (e *Engine) World() comm.Comm { return e.world }
+
+// ThreadMultiple says whether calls are made on the thread of the caller because MPI
+// granted MPI_THREAD_MULTIPLE.
+func (e *Engine) ThreadMultiple() bool { return e.home.level == levelMultiple }
+
+// Handle is the communicator of a Comm of this package, for calls of MPI that this
+// package does not make; 0 for another Comm.
+func HandleOf(c comm.Comm) Handle {
+	if r, ok := c.(*rank); ok {
+		return Handle(C.word_of_comm(r.c))
+	}
+	return 0
+}
+
+// Finalize ends the use of e, and of MPI if Init started it. It is collective. A rank that
+// comes while others still communicate breaks them with ErrExited. After a
+// failure it returns nil, since nothing is left to agree upon.
+func (e *Engine) Finalize(ctx context.Context) error {
+	defer e.home.closeIf(e.owner)
+	return e.home.do(func() error {
+		if e.closed {
+			return fmt.Errorf("mpi: %w: Finalize called again", comm.ErrUsage)
+		}
+		err := e.enter(ctx)
+		for err == nil && len(e.sends) > 0 {
+			err = e.poll(ctx, false, func() (bool, error) { e.reap(); return len(e.sends) == 0, nil })
+		}
+		if err == nil {
+			_, err = e.world.header(ctx, kLeave, 0, 0, 0, 0, true)
+		}
+		if f := e.failure.Load(); f != nil {
+			e.tell(f)
+			// The notice is small, but give it time to leave.
+			for end := time.Now().Add(time.Second); len(e.sends) > 0 && time.Now().Before(end); time.Sleep(time.Millisecond) {
+				e.reap()
+			}
+			C.control_quiet(e.k)
+			if errors.Is(err, comm.ErrBroken) {
+				err = nil
+			}
+		} else {
+			for i := len(e.comms) - 1; i >= 0; i-- {
+				C.MPI_Comm_free(&e.comms[i])
+			}
+			if x := check("closing the control communicator", C.control_close(e.k)); err == nil {
+				err = x
+			}
+			C.free(unsafe.Pointer(e.world.head))
+			C.free(unsafe.Pointer(e.k))
+		}
+		e.closed = true
+		if e.owner {
+			if x := check("MPI_Finalize", C.MPI_Finalize()); err == nil {
+				err = x
+			}
+		}
+		return err
+	})
+}
+
+// Run is Init, f on the Comm of all processes, and Finalize. An error or a panic of
+// f on one rank breaks the communication of all, as in comm.Run. Run returns the error of
+// this rank, which for ranks that did not fail themselves wraps comm.ErrBroken or is the
+// *comm.RankError of the one that did.
+func Run(ctx context.Context, o *Options, f func(ctx context.Context, c comm.Comm) error) error {
+	e, err := Init(o)
+	if err != nil {
+		return err
+	}
+	err = runRank(ctx, e, f)
+	if err != nil {
+		e.Fail(err)
+	}
+	if x := e.Finalize(ctx); err == nil {
+		err = x
+	}
+	return err
+}
+
+func runRank(ctx context.Context, e *Engine, f func(ctx context.Context, c comm.Comm) error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &comm.PanicError{Value: v, Stack: debug.Stack()}
+		}
+	}()
+	return f(ctx, e.World())
+}

@@ -1,0 +1,65 @@
+#include <mpi.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+enum { NOTICE = 2048 }; // bytes of a notice at most; small enough to be sent eagerly
+
+// A control communicator with its posted receive.
+typedef struct {
+	MPI_Comm comm;
+	MPI_Request req;
+	int seen; // the notice is in buf
+	int len;
+	char buf[NOTICE];
+} control;
+
+enum { PENDING, DONE, NOTICED, FAILED };
+
+int glue_init(int multiple, int *level);
+int glue_level(int *level, int *main_thread);
+int glue_running(void); // initialized and not finalized
+void glue_yield(void);
+
+int control_open(control *k, MPI_Comm from);
+int control_quiet(control *k); // takes the receive back
+int control_close(control *k);
+int control_poll(control *k);
+// test tries req up to spins times and looks at k in between; with stay it ignores a notice.
+int glue_test(MPI_Request *req, control *k, int stay, int spins, int *code);
+
+MPI_Comm comm_world(void);
+MPI_Comm comm_of_word(uintptr_t w);
+uintptr_t word_of_comm(MPI_Comm c);
+MPI_Comm comm_of_fortran(int f);
+int comm_is_null(MPI_Comm c);
+int comm_info(MPI_Comm c, int *rank, int *size, int *tag_max);
+int comm_dup(MPI_Comm c, MPI_Comm *out);
+int comm_split(MPI_Comm c, int color, int key, MPI_Comm *out); // color < 0: none
+int comm_split_node(MPI_Comm c, MPI_Comm *out);
+
+// The datatypes: 0 bytes, 1 int64, 2 double. The ops: as comm.Op.
+int coll_allreduce(int64_t *in, int64_t *out, int n, int op, MPI_Comm c, MPI_Request *r);
+int coll_exscan(int64_t *in, int64_t *out, int n, int op, MPI_Comm c, MPI_Request *r);
+int coll_bcast(void *b, int n, int root, MPI_Comm c, MPI_Request *r);
+int coll_allgather64(int64_t *in, int64_t *out, MPI_Comm c, MPI_Request *r);
+int coll_alltoall64(int64_t *in, int64_t *out, MPI_Comm c, MPI_Request *r);
+int coll_gatherv(void *in, int n, void *out, int *counts, int *displs, int root, MPI_Comm c, MPI_Request *r);
+int coll_allgatherv(void *in, int n, void *out, int *counts, int *displs, MPI_Comm c, MPI_Request *r);
+int coll_alltoallv(void *in, int *nin, int *din, void *out, int *nout, int *dout, MPI_Comm c, MPI_Request *r);
+
+int msg_send(void *b, int n, int to, int tag, MPI_Comm c, MPI_Request *r);
+// msg_probe tells the length of a message that has come, and takes it off the queue; 0 with *flag = 0 if none has.
+int msg_probe(int from, int tag, MPI_Comm c, int *flag, int *len, MPI_Message *m);
+int msg_recv(void *b, int n, MPI_Message *m, MPI_Request *r);
+
+int win_open(MPI_Comm c, int64_t n, void **base, MPI_Win *w);
+int win_free(MPI_Win *w);
+int win_sync(MPI_Win w);
+int win_put(void *b, int n, int rank, int64_t off, MPI_Win w);
+int win_get(void *b, int n, int rank, int64_t off, MPI_Win w);
+int win_acc(void *v, int n, int type, int op, int rank, int64_t off, MPI_Win w);
+int win_fetch(int64_t *v, int64_t *old, int op, int rank, int64_t off, MPI_Win w);
+int win_cas(int64_t *v, int64_t *old, int64_t *was, int rank, int64_t off, MPI_Win w);
+
+void error_text(int code, char *buf); // MPI_MAX_ERROR_STRING
+enum { ERROR_TEXT = MPI_MAX_ERROR_STRING };

@@ -1,0 +1,84 @@
+//go:build mpi && cgo
+
+package mpi
+
+// #include "glue.h"
+import "C"
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+
+	"blobio/comm"
+)
+
+// Levels of threads, as glue_level tells them.
+const (
+	levelFunneled = 1
+	levelMultiple = 3
+)
+
+// home is where MPI is called: on a thread of its own if jobs is set, else on that of the caller.
+type home struct {
+	jobs chan func() // nil: on the thread of the caller
+	gone chan struct{}
+
+	mu    sync.Mutex // one call at a time
+	level C.int
+}
+
+// newThread starts the thread. Whoever has it must call close.
+func newThread() *home {
+	h := &home{jobs: make(chan func()), gone: make(chan struct{})}
+	go func() {
+		defer close(h.gone)
+		// Never unlocked: MPI may have left its marks on the thread, which ends with the goroutine.
+		runtime.LockOSThread()
+		for f := range h.jobs {
+			f()
+		}
+	}()
+	return h
+}
+
+func (h *home) close() {
+	if h.jobs != nil {
+		close(h.jobs)
+		<-h.gone
+	}
+}
+
+func (h *home) closeIf(owner bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if owner && h.jobs != nil {
+		h.close()
+		h.jobs = nil
+		h.level = levelMultiple // what comes now fails by Engine.closed, without MPI
+	}
+}
+
+// do runs f where MPI may be called.
+func (h *home) do(f func() error) (err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.jobs != nil {
+		done := make(chan struct{})
+		h.jobs <- func() { err = f(); close(done) }
+		<-done
+		return err
+	}
+	runtime.LockOSThread() // MPI sees one thread through all of f
+	defer runtime.UnlockOSThread()
+	if h.level <= levelFunneled {
+		var level, isMain C.int
+		if err := check("MPI_Is_thread_main", C.glue_level(&level, &isMain)); err != nil {
+			return err
+		}
+		if isMain == 0 {
+			return fmt.Errorf("mpi: %w: a call beside the main thread of MPI, which was initialized for one thread", comm.ErrUsage)
+		}
+	}
+	return f()
+}

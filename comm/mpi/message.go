@@ -1,0 +1,138 @@
+//go:build mpi && cgo
+
+package mpi
+
+// #include "glue.h"
+import "C"
+
+import (
+	"context"
+	"encoding/binary"
+	"unsafe"
+)
+
+// A message is its length, 8 bytes in the order of the host, and its bytes; what
+// exceeds a piece follows in messages of the same tag, which MPI keeps in order.
+const lengthBytes = 8
+
+// sending is a message that MPI may still read.
+type sending struct {
+	req C.MPI_Request
+	buf unsafe.Pointer
+}
+
+// reap frees the buffers that MPI is through with, and gives it a chance to go on.
+func (e *Engine) reap() {
+	var code C.int
+	left := e.sends[:0]
+	for _, s := range e.sends {
+		if C.glue_test(&s.req, e.k, 1, 1, &code) == C.DONE {
+			C.free(s.buf)
+		} else {
+			left = append(left, s)
+		}
+	}
+	clear(e.sends[len(left):])
+	e.sends = left
+}
+
+func (r *rank) checkMessage(peer, tag int) error {
+	if err := r.checkRank("rank", peer); err != nil {
+		return err
+	}
+	if tag < 0 || tag > r.e.tagMax {
+		return r.usage("tag %d, want 0 ... %d", tag, r.e.tagMax)
+	}
+	return nil
+}
+
+func (r *rank) Send(ctx context.Context, to, tag int, b []byte) error {
+	return r.call(ctx, func() error {
+		if err := r.checkMessage(to, tag); err != nil {
+			return err
+		}
+		n := min(len(b), r.e.opts.Piece-lengthBytes)
+		p := C.malloc(C.size_t(lengthBytes + n))
+		first := unsafe.Slice((*byte)(p), lengthBytes+n)
+		binary.NativeEndian.PutUint64(first, uint64(len(b)))
+		copy(first[lengthBytes:], b[:n])
+		if err := r.send(p, len(first), to, tag); err != nil {
+			return err
+		}
+		for b = b[n:]; len(b) > 0; b = b[n:] {
+			n = min(len(b), r.e.opts.Piece)
+			if err := r.send(C.CBytes(b[:n]), n, to, tag); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (r *rank) send(p unsafe.Pointer, n, to, tag int) error {
+	s := sending{buf: p}
+	if err := r.e.mpi("MPI_Isend", C.msg_send(p, C.int(n), C.int(to), C.int(tag), r.c, &s.req)); err != nil {
+		return err
+	}
+	r.e.sends = append(r.e.sends, s)
+	return nil
+}
+
+func (r *rank) Recv(ctx context.Context, from, tag int) (b []byte, err error) {
+	err = r.call(ctx, func() error {
+		if err := r.checkMessage(from, tag); err != nil {
+			return err
+		}
+		first, err := r.recv(ctx, from, tag)
+		if err != nil {
+			return err
+		}
+		size := int(binary.NativeEndian.Uint64(first))
+		b = first[lengthBytes:]
+		if len(b) == size {
+			return nil
+		}
+		b = append(make([]byte, 0, size), b...)
+		for len(b) < size {
+			next, err := r.recv(ctx, from, tag)
+			if err != nil {
+				return err
+			}
+			b = append(b, next...)
+		}
+		return nil
+	})
+	return b, err
+}
+
+// recv receives one message of MPI.
+func (r *rank) recv(ctx context.Context, from, tag int) ([]byte, error) {
+	var flag, n C.int
+	var m C.MPI_Message
+	try := 0
+	err := r.e.poll(ctx, false, func() (bool, error) {
+		for range 32 {
+			if err := r.e.mpi("MPI_Improbe", C.msg_probe(C.int(from), C.int(tag), r.c, &flag, &n, &m)); err != nil || flag != 0 {
+				return flag != 0, err
+			}
+			if try++; try > 64 {
+				C.glue_yield()
+			}
+		}
+		r.e.reap()
+		return false, r.e.mpi("MPI_Test", C.control_poll(r.e.k))
+	})
+	if err != nil {
+		return nil, err
+	}
+	p := C.malloc(C.size_t(n) + 1)
+	var req C.MPI_Request
+	if err := r.e.mpi("MPI_Imrecv", C.msg_recv(p, n, &m, &req)); err != nil {
+		return nil, err
+	}
+	if err := r.e.wait(ctx, &req, false); err != nil {
+		return nil, err // MPI may still write to p
+	}
+	defer C.free(p)
+	return append([]byte{}, unsafe.Slice((*byte)(p), n)...), nil
+}

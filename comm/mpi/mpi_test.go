@@ -1,0 +1,376 @@
+//go:build mpi && cgo
+
+package mpi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"blobio/comm"
+	"blobio/comm/commtest"
+)
+
+// The test binary starts itself under mpirun: TestUnderMPIRun is the only test outside of it, and
+// does not run inside of it. There all processes run the other tests in step.
+var (
+	job      *Engine // of all processes; nil outside of mpirun
+	launcher = flag.String("mpirun", "mpirun", "the mpirun of the MPI that the test is built with")
+	ranks    = flag.String("ranks", "1 2 4 7", "numbers of processes")
+)
+
+const inside = "BLOBIO_TEST_MPI" // what is set in the processes of a job: funneled or multiple
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	mode := os.Getenv(inside)
+	if mode == "" {
+		os.Exit(m.Run())
+	}
+	if mode == "run" {
+		os.Exit(runProgram())
+	}
+	var err error
+	if job, err = Init(&Options{Multiple: mode == "multiple"}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(3)
+	}
+	if job.World().Rank() == 0 {
+		fmt.Printf("job of %d processes, %s, thread multiple %v\n", job.World().Size(), mode, job.ThreadMultiple())
+	}
+	code := m.Run()
+	if err := job.Finalize(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, "Finalize:", err)
+		code = 3
+	}
+	os.Exit(code)
+}
+
+// mpirun runs this binary in n processes and returns what they said. It ends a job that hangs.
+func mpirun(t *testing.T, n, mode, run string, env ...string) (string, error) {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"-n", n}
+	if out, _ := exec.Command(*launcher, "--version").CombinedOutput(); bytes.Contains(out, []byte("Open")) {
+		args = append(args, "--oversubscribe", "--bind-to", "none")
+	}
+	args = append(args, exe, "-test.run", run, "-test.v", "-test.timeout", "3m")
+	cmd := exec.Command(*launcher, args...)
+	cmd.Env = append(append(os.Environ(), inside+"="+mode, "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"), env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.WaitDelay = 5 * time.Second
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	hang := time.AfterFunc(4*time.Minute, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+	err = cmd.Wait()
+	if !hang.Stop() {
+		err = errors.Join(errors.New("the job hung"), err)
+	}
+	return out.String(), err
+}
+
+func TestUnderMPIRun(t *testing.T) {
+	if job != nil {
+		return
+	}
+	if _, err := exec.LookPath(*launcher); err != nil {
+		t.Skipf("SKIPPED: %v", err)
+	}
+	for _, mode := range []string{"funneled", "multiple"} {
+		for _, n := range strings.Fields(*ranks) {
+			t.Run(mode+"/"+n, func(t *testing.T) {
+				out, err := mpirun(t, n, mode, "Job")
+				if err != nil {
+					t.Errorf("%v\n%s", err, out)
+					return
+				}
+				for _, want := range []string{"--- PASS: TestJobContract (", "--- PASS: TestJobFailures (", "--- PASS: TestJobPieces ("} {
+					if fmt.Sprint(strings.Count(out, want)) != n {
+						t.Errorf("%d processes said %q, want %s\n%s", strings.Count(out, want), want, n, out)
+					}
+				}
+			})
+		}
+	}
+	// Run: one rank fails, and all processes end, with its error.
+	t.Run("Run", func(t *testing.T) {
+		for how, want := range map[string]string{
+			"error": "disk is full", "panic": "panic: out of luck", "leave": "rank has returned", "none": "",
+		} {
+			start := time.Now()
+			out, err := mpirun(t, "2", "run", "-", "BLOBIO_TEST_HOW="+how)
+			if (err != nil) != (want != "") || strings.Count(out, "rank 0 of 2 ends") != 1 || strings.Count(out, "rank 1 of 2 ends") != 1 ||
+				want != "" && strings.Count(out, want) < 2 {
+				t.Errorf("%s: %v\n%s", how, err, out)
+			}
+			t.Logf("%s: ended after %v", how, time.Since(start).Round(10*time.Millisecond))
+		}
+	})
+}
+
+// runProgram is a program whose rank 1 fails while rank 0 waits for it.
+func runProgram() int {
+	who := ""
+	err := Run(context.Background(), nil, func(ctx context.Context, c comm.Comm) error {
+		who = fmt.Sprintf("rank %d of %d", c.Rank(), c.Size())
+		if err := c.Barrier(ctx); err != nil {
+			return err
+		}
+		how := os.Getenv("BLOBIO_TEST_HOW")
+		if c.Rank() == 1 {
+			switch how {
+			case "error":
+				return errors.New("disk is full")
+			case "panic":
+				panic("out of luck")
+			case "leave":
+				return nil
+			}
+		}
+		return c.Barrier(ctx)
+	})
+	fmt.Printf("%s ends: %v\n", who, err)
+	if err != nil {
+		return 1
+	}
+	return 0
+}
+
+// inJob runs f on the first n ranks of the job, or on all if there are fewer, with an
+// Engine of their own.
+func inJob(o Options) commtest.Runner {
+	return func(t *testing.T, n, perNode int, f func(ctx context.Context, c comm.Comm) error) error {
+		ctx, all := t.Context(), job.World()
+		color := 0
+		if all.Rank() >= n {
+			color = -1
+		}
+		part, err := all.Split(ctx, color, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if part != nil {
+			err = inPart(ctx, part, o, perNode, f)
+		}
+		if x := comm.Agree(ctx, all, err); x != nil {
+			return x
+		}
+		return nil
+	}
+}
+
+func inPart(ctx context.Context, part comm.Comm, o Options, perNode int, f func(ctx context.Context, c comm.Comm) error) error {
+	o.RanksPerNode = perNode
+	e, err := job.Adopt(HandleOf(part), &o)
+	if err != nil {
+		return err
+	}
+	err = f(ctx, e.World())
+	e.Fail(err)
+	if x := e.Finalize(ctx); err == nil {
+		err = x
+	}
+	return err
+}
+
+func TestJobContract(t *testing.T) {
+	if job == nil {
+		t.Skip("runs under mpirun, see TestUnderMPIRun")
+	}
+	commtest.Suite(t, inJob(Options{}))
+}
+
+// TestJobPieces: with tiny pieces all that is longer goes in several calls of MPI.
+func TestJobPieces(t *testing.T) {
+	if job == nil {
+		t.Skip("runs under mpirun, see TestUnderMPIRun")
+	}
+	commtest.Suite(t, inJob(Options{Piece: 64}))
+	err := inJob(Options{Piece: 64})(t, 99, 0, func(ctx context.Context, c comm.Comm) error {
+		part := func(from, to int) []byte { return bytes.Repeat([]byte{byte(from + 10*to + 1)}, 1000*from+100*to) }
+		want := func(what string, got []byte, from, to int) error {
+			if !bytes.Equal(got, part(from, to)) {
+				return fmt.Errorf("%s: %d to %d: got %d bytes", what, from, to, len(got))
+			}
+			return nil
+		}
+		row := make([][]byte, c.Size())
+		for to := range row {
+			row[to] = part(c.Rank(), to)
+			if err := c.Send(ctx, to, 1, row[to]); err != nil {
+				return err
+			}
+		}
+		got, err := c.Alltoallv(ctx, row)
+		if err != nil {
+			return err
+		}
+		all, err := c.Allgather(ctx, part(c.Rank(), 7))
+		if err != nil {
+			return err
+		}
+		w, err := c.NewWindow(ctx, make([]byte, 8000))
+		if err != nil {
+			return err
+		}
+		next := (c.Rank() + 1) % c.Size()
+		if err := w.Put(ctx, next, 3, part(c.Rank(), 0)); err != nil {
+			return err
+		}
+		b := make([]byte, 1000*c.Rank())
+		if err := w.Get(ctx, next, 3, b); err != nil {
+			return err
+		}
+		if err := errors.Join(w.Free(ctx), want("Get", b, c.Rank(), 0)); err != nil {
+			return err
+		}
+		for from := range row {
+			m, err := c.Recv(ctx, from, 1)
+			if err != nil {
+				return err
+			}
+			one, err := c.Bcast(ctx, from, part(c.Rank(), 3))
+			if err != nil {
+				return err
+			}
+			err = errors.Join(want("Recv", m, from, c.Rank()), want("Alltoallv", got[from], from, c.Rank()),
+				want("Allgather", all[from], from, 7), want("Bcast", one, from, 3))
+			if err != nil {
+				return err
+			}
+		}
+		v := make([]int64, 1000)
+		for i := range v {
+			v[i] = int64(i)
+		}
+		sum, err := c.AllreduceInt64(ctx, v, comm.Sum)
+		if err == nil && sum[999] != int64(999*c.Size()) {
+			err = fmt.Errorf("sum %d", sum[999])
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestJobFailures: one rank fails in some way, and all others end with its error, soon.
+func TestJobFailures(t *testing.T) {
+	if job == nil {
+		t.Skip("runs under mpirun, see TestUnderMPIRun")
+	}
+	disk := fmt.Errorf("disk: %w", os.ErrPermission)
+	barrier := func(ctx context.Context, c comm.Comm) error { return c.Barrier(ctx) }
+	waits := map[string]func(ctx context.Context, c comm.Comm) error{
+		"Barrier": barrier,
+		"Bcast": func(ctx context.Context, c comm.Comm) error {
+			_, err := c.Bcast(ctx, 0, make([]byte, 1<<20))
+			return err
+		},
+		"Recv":      func(ctx context.Context, c comm.Comm) error { _, err := c.Recv(ctx, c.Size()-1, 0); return err },
+		"Split":     func(ctx context.Context, c comm.Comm) error { _, err := c.Split(ctx, 0, 0); return err },
+		"NewWindow": func(ctx context.Context, c comm.Comm) error { _, err := c.NewWindow(ctx, nil); return err },
+		"Alltoallv": func(ctx context.Context, c comm.Comm) error { _, err := c.Alltoallv(ctx, nil); return err },
+		"big Send": func(ctx context.Context, c comm.Comm) error {
+			return errors.Join(c.Send(ctx, c.Size()-1, 0, make([]byte, 1<<22)), c.Barrier(ctx))
+		},
+		"of a group": func(ctx context.Context, c comm.Comm) error { _, err := c.Recv(ctx, c.Size()-1, 9); return err },
+	}
+	fails := map[string]struct {
+		do   func(ctx context.Context, c comm.Comm) error
+		want error
+	}{
+		"error": {func(context.Context, comm.Comm) error { time.Sleep(5 * time.Millisecond); return disk }, os.ErrPermission},
+		"usage": {func(ctx context.Context, c comm.Comm) error { _, err := c.Bcast(ctx, -1, nil); return err }, comm.ErrUsage},
+		"tag":   {func(ctx context.Context, c comm.Comm) error { return c.Send(ctx, 0, -1, nil) }, comm.ErrUsage},
+		"before": {func(ctx context.Context, c comm.Comm) error {
+			ctx, cancel := context.WithCancel(ctx)
+			cancel()
+			return c.Barrier(ctx)
+		}, context.Canceled},
+		"cancel": {func(ctx context.Context, c comm.Comm) error {
+			ctx, cancel := context.WithTimeout(ctx, 5*time.Millisecond)
+			defer cancel()
+			_, err := c.Recv(ctx, 0, 77)
+			return err
+		}, context.DeadlineExceeded},
+	}
+	n := job.World().Size()
+	check := func(name string, took time.Duration, c comm.Comm, err, want error) error {
+		var re *comm.RankError
+		switch {
+		case !errors.Is(err, want):
+			return fmt.Errorf("%s: rank %d got %w, want %w", name, c.Rank(), err, want)
+		case c.Rank() != n-1 && (!errors.As(err, &re) || re.Rank != n-1):
+			return fmt.Errorf("%s: rank %d got %w, want a RankError of %d", name, c.Rank(), err, n-1)
+		case took > 20*time.Second:
+			return fmt.Errorf("%s: rank %d took %v", name, c.Rank(), took)
+		}
+		return nil
+	}
+	// All ranks must go through the cases in one order.
+	for _, fail := range []string{"error", "usage", "tag", "before", "cancel"} {
+		for _, wait := range []string{"Barrier", "Bcast", "Recv", "Split", "NewWindow", "Alltoallv", "big Send", "of a group"} {
+			name := wait + " while another fails by " + fail
+			outcome := func() error {
+				e, err := job.Adopt(HandleOf(job.World()), nil)
+				if err != nil {
+					return err
+				}
+				ctx, c := t.Context(), e.World()
+				start := time.Now()
+				if c.Rank() == n-1 {
+					err = fails[fail].do(ctx, c)
+					e.Fail(err)
+				} else {
+					err = waits[wait](ctx, c)
+				}
+				took := time.Since(start)
+				later := c.Barrier(ctx)
+				if !errors.Is(later, comm.ErrBroken) {
+					return fmt.Errorf("%s: after it rank %d got %w", name, c.Rank(), later)
+				}
+				if err := e.Finalize(ctx); err != nil {
+					return fmt.Errorf("%s: Finalize: %w", name, err)
+				}
+				return check(name, took, c, err, fails[fail].want)
+			}()
+			if err := comm.Agree(t.Context(), job.World(), outcome); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if n == 1 {
+		return
+	}
+	// Different collectives: all get ErrMismatch, naming both.
+	err := inJob(Options{})(t, n, 0, func(ctx context.Context, c comm.Comm) error {
+		var err error
+		if c.Rank() == 1 {
+			_, err = c.AllreduceInt64(ctx, []int64{1}, comm.Max)
+		} else {
+			_, err = c.Gather(ctx, 1, nil)
+		}
+		if !errors.Is(err, comm.ErrMismatch) || !strings.Contains(err.Error(), "Gather") || !strings.Contains(err.Error(), "Max") {
+			return fmt.Errorf("rank %d got %w", c.Rank(), err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,244 @@
+//go:build mpi && cgo
+
+package mpi
+
+// #include "glue.h"
+import "C"
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"unsafe"
+
+	"blobio/comm"
+)
+
+// window is memory of MPI (mem) that follows the caller's slice (local).
+type window struct {
+	r     *rank
+	id    int
+	w     C.MPI_Win
+	mem   []byte // C memory: what other ranks access
+	local []byte // the caller's
+	last  []byte // of local, when it was last equal to mem
+	lens  []int64
+	freed bool
+}
+
+func (r *rank) NewWindow(ctx context.Context, local []byte) (comm.Window, error) {
+	w := &window{r: r, local: local, last: bytes.Clone(local)}
+	err := r.call(ctx, func() error {
+		if _, err := r.header(ctx, kNewWindow, 0, 0, 0, 0, true); err != nil {
+			return err
+		}
+		w.id = r.windows
+		r.windows++
+		var base unsafe.Pointer
+		if err := r.e.mpi("MPI_Win_allocate", C.win_open(r.c, C.int64_t(len(local)), &base, &w.w)); err != nil {
+			return err
+		}
+		if f := r.e.failure.Load(); f != nil {
+			return f.own
+		}
+		w.mem = unsafe.Slice((*byte)(base), len(local))
+		copy(w.mem, local)
+		if err := r.e.mpi("MPI_Win_sync", C.win_sync(w.w)); err != nil {
+			return err
+		}
+		var err error
+		w.lens, err = r.lengths(ctx, len(local)) // nobody accesses mem before this
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+func (w *window) Len(rank int) int64 {
+	if rank < 0 || rank >= len(w.lens) {
+		return 0
+	}
+	return w.lens[rank]
+}
+
+// access runs f if n bytes at off are in the part of a rank. f has C memory of n bytes.
+func (w *window) access(ctx context.Context, rank int, off, n int64, f func(p buffer) error) error {
+	e := w.r.e
+	return e.home.do(func() error {
+		// One-sided: nobody waits for it, so that a cancelled ctx breaks nothing.
+		if err := e.enter(context.WithoutCancel(ctx)); err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if w.freed {
+			return fmt.Errorf("mpi: %w: window is freed", comm.ErrUsage)
+		}
+		if rank < 0 || rank >= len(w.lens) {
+			return fmt.Errorf("mpi: %w: window of rank %d, want 0 ... %d", comm.ErrRange, rank, len(w.lens)-1)
+		}
+		if size := w.lens[rank]; off < 0 || n < 0 || n > size || off > size-n {
+			return fmt.Errorf("mpi: %w: %d bytes at %d in the window of rank %d, which has %d", comm.ErrRange, n, off, rank, size)
+		}
+		if n == 0 {
+			return nil
+		}
+		p := alloc(int(min(n, int64(e.opts.Piece))))
+		defer free(p) // all accesses are complete when they return
+		return f(p)
+	})
+}
+
+// pieces calls f for each piece of n bytes.
+func (w *window) pieces(n int, f func(from, to int) error) error {
+	size := w.r.e.opts.Piece &^ 7
+	for from := 0; from < n; from += size {
+		if err := f(from, min(n, from+size)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *window) Put(ctx context.Context, rank int, off int64, b []byte) error {
+	return w.access(ctx, rank, off, int64(len(b)), func(p buffer) error {
+		if len(b) == 8 && off%8 == 0 { // an element, which must not tear
+			copy(p.bytes(8), b)
+			return w.r.e.mpi("MPI_Accumulate", C.win_acc(p.p, 1, 1, C.int(comm.Replace), C.int(rank), C.int64_t(off), w.w))
+		}
+		return w.pieces(len(b), func(from, to int) error {
+			copy(p.bytes(to-from), b[from:to])
+			return w.r.e.mpi("MPI_Put", C.win_put(p.p, C.int(to-from), C.int(rank), C.int64_t(off)+C.int64_t(from), w.w))
+		})
+	})
+}
+
+func (w *window) Get(ctx context.Context, rank int, off int64, b []byte) error {
+	return w.access(ctx, rank, off, int64(len(b)), func(p buffer) error {
+		return w.pieces(len(b), func(from, to int) error {
+			err := w.r.e.mpi("MPI_Get", C.win_get(p.p, C.int(to-from), C.int(rank), C.int64_t(off)+C.int64_t(from), w.w))
+			if err == nil {
+				copy(b[from:to], p.bytes(to-from))
+			}
+			return err
+		})
+	})
+}
+
+// accumulate is for 8-byte elements of a type of glue.h, whose bytes are b.
+func (w *window) accumulate(ctx context.Context, rank int, off int64, b []byte, typ C.int, op comm.Op) error {
+	return w.access(ctx, rank, off, int64(len(b)), func(p buffer) error {
+		return w.pieces(len(b), func(from, to int) error {
+			copy(p.bytes(to-from), b[from:to])
+			return w.r.e.mpi("MPI_Accumulate",
+				C.win_acc(p.p, C.int((to-from)/8), typ, C.int(op), C.int(rank), C.int64_t(off)+C.int64_t(from), w.w))
+		})
+	})
+}
+
+func (w *window) AccumulateInt64(ctx context.Context, rank int, off int64, v []int64, op comm.Op) error {
+	if op > comm.Replace {
+		return fmt.Errorf("mpi: %w: %v", comm.ErrUsage, op)
+	}
+	return w.accumulate(ctx, rank, off, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 8*len(v)), 1, op)
+}
+
+func (w *window) AccumulateFloat64(ctx context.Context, rank int, off int64, v []float64, op comm.Op) error {
+	if op > comm.Min && op != comm.Replace {
+		return fmt.Errorf("mpi: %w: %v on floating-point elements", comm.ErrUsage, op)
+	}
+	return w.accumulate(ctx, rank, off, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 8*len(v)), 2, op)
+}
+
+func (w *window) FetchInt64(ctx context.Context, rank int, off, v int64, op comm.Op) (old int64, err error) {
+	if op > comm.Replace {
+		return 0, fmt.Errorf("mpi: %w: %v", comm.ErrUsage, op)
+	}
+	err = w.access(ctx, rank, off, 8, func(buffer) error {
+		p := alloc(16)
+		defer free(p)
+		x := p.int64s(2)
+		x[0] = v
+		err := w.r.e.mpi("MPI_Get_accumulate",
+			C.win_fetch(p.int64p(), (*C.int64_t)(unsafe.Pointer(&x[1])), C.int(op), C.int(rank), C.int64_t(off), w.w))
+		old = x[1]
+		return err
+	})
+	return old, err
+}
+
+func (w *window) CompareAndSwapInt64(ctx context.Context, rank int, off, old, v int64) (was int64, err error) {
+	err = w.access(ctx, rank, off, 8, func(buffer) error {
+		p := alloc(24)
+		defer free(p)
+		x := p.int64s(3)
+		x[0], x[1] = v, old
+		err := w.r.e.mpi("MPI_Compare_and_swap",
+			C.win_cas(p.int64p(), (*C.int64_t)(unsafe.Pointer(&x[1])), (*C.int64_t)(unsafe.Pointer(&x[2])), C.int(rank), C.int64_t(off), w.w))
+		was = x[2]
+		return err
+	})
+	return was, err
+}
+
+// push gives what the owner changed to all. Others do not touch that in this epoch.
+func (w *window) push() {
+	const block = 4096
+	for at := 0; at < len(w.local); at += block {
+		end := min(at+block, len(w.local))
+		l, old, m := w.local[at:end], w.last[at:end], w.mem[at:end]
+		if bytes.Equal(l, old) {
+			continue
+		}
+		for i, x := range l {
+			if x != old[i] {
+				m[i] = x
+			}
+		}
+	}
+}
+
+// fence is the end of an epoch: all accesses were complete when they returned, so that ranks only
+// have to meet between push and pull.
+func (w *window) fence(ctx context.Context, k kind, stay bool) error {
+	if w.freed {
+		return w.r.usage("%s of a freed window", kindNames[k])
+	}
+	w.push()
+	if err := w.r.e.mpi("MPI_Win_sync", C.win_sync(w.w)); err != nil {
+		return err
+	}
+	if _, err := w.r.header(ctx, k, 0, w.id, 0, 0, stay); err != nil {
+		return err
+	}
+	if err := w.r.e.mpi("MPI_Win_sync", C.win_sync(w.w)); err != nil {
+		return err
+	}
+	copy(w.last, w.mem) // which others may be changing again, so local is made equal to last
+	copy(w.local, w.last)
+	return nil
+}
+
+func (w *window) Fence(ctx context.Context) error {
+	return w.r.call(ctx, func() error { return w.fence(ctx, kFence, false) })
+}
+
+func (w *window) Free(ctx context.Context) error {
+	return w.r.call(ctx, func() error {
+		if err := w.fence(ctx, kFree, true); err != nil {
+			return err
+		}
+		w.freed = true
+		w.mem, w.last = nil, nil
+		if err := w.r.e.mpi("MPI_Win_free", C.win_free(&w.w)); err != nil {
+			return err
+		}
+		if f := w.r.e.failure.Load(); f != nil {
+			return f.own
+		}
+		return nil
+	})
+}
