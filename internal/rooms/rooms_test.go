@@ -30,6 +30,7 @@ var layers = map[string]int{
 	"blobio/blob":            3,
 	"blobio/ffstore":         3,
 	"blobio/redset":          3,
+	"blobio/recovery":        3,
 	"blobio/scr":             3,
 	"blobio/scr/salvage":     3,
 	"blobio/scr/runloop":     4,

@@ -1,0 +1,73 @@
+package recovery
+
+import (
+	"fmt"
+	"math"
+)
+
+// Realloc says when the array of a level is made anew.
+type Realloc uint8
+
+const (
+	OnGrow      Realloc = iota // when a regrid needs more than the array's capacity
+	EveryRegrid                // at each regrid: no space wasted, more allocations
+)
+
+// PutMode says how a level is saved.
+type PutMode uint8
+
+const (
+	PerLevel PutMode = iota // all boxes, after the step
+	PerBox                  // each box as soon as it is computed; only if every step of every level is saved
+)
+
+// Systemic says what follows when recomputing does not help.
+type OnSystemic uint8
+
+const (
+	RunDiagnostics OnSystemic = iota
+	AbortRun
+)
+
+// Config holds the knobs of the paper and those that it leaves open.
+type Config struct {
+	Cadence  Cadence    // knob 1: when each level is saved
+	Extra    float64    // knob 2: capacity is ceil((1+Extra)*need) elements; default 0
+	Realloc  Realloc    // knob 2: when arrays are made anew
+	Put      PutMode    // knob 3
+	Systemic OnSystemic // knob 4
+
+	Confirm  int // recomputations that must agree, 1 or 2; 0: 1
+	BoxLimit int // errors in a box in a step from which on the box is rolled back; 0: 3
+}
+
+// ErrCadence: boxes are put one by one, but not every step of every level is saved.
+var ErrCadence = fmt.Errorf("%w: per-box puts need cadence 1 of every level", ErrUsage)
+
+// Validate checks the fields against the hierarchy.
+func (c *Config) Validate(s Subcycling) error {
+	if err := c.Cadence.Validate(s); err != nil {
+		return err
+	}
+	switch {
+	case !(c.Extra >= 0) || math.IsInf(c.Extra, 0):
+		return fmt.Errorf("recovery: %w: Extra %v, want >= 0", ErrUsage, c.Extra)
+	case c.Realloc > EveryRegrid || c.Put > PerBox || c.Systemic > AbortRun:
+		return fmt.Errorf("recovery: %w: Realloc %d, Put %d, Systemic %d", ErrUsage, c.Realloc, c.Put, c.Systemic)
+	case c.Put == PerBox && !c.Cadence.EveryStep():
+		return fmt.Errorf("recovery: %w: cadence %v", ErrCadence, []int(c.Cadence))
+	case c.Confirm < 0 || c.Confirm > 2 || c.BoxLimit < 0:
+		return fmt.Errorf("recovery: %w: Confirm %d, want 1 or 2; BoxLimit %d, want > 0", ErrUsage, c.Confirm, c.BoxLimit)
+	}
+	return nil
+}
+
+// Reserve says what a regrid that needs so many elements does to an array of that capacity (0: there
+// is none yet): the capacity afterwards, and whether the array is made anew.
+func (c *Config) Reserve(capacity, need int64) (int64, bool) {
+	if capacity > 0 && need <= capacity && c.Realloc == OnGrow {
+		return capacity, false
+	}
+	// At 2^53 elements and more float64 loses units, and nobody has so many.
+	return max(need, int64(math.Ceil((1+c.Extra)*float64(need)))), true
+}

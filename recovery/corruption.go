@@ -1,0 +1,104 @@
+package recovery
+
+import (
+	"fmt"
+	"math"
+)
+
+// Plausible is the detector of the paper: whether a value changed by less than eps
+// since the step before. NaN, infinities, a difference of exactly eps, and any change under eps = 0 are
+// not plausible. What changes a value by less, a flip of a low bit, is not detected, by design.
+func Plausible(now, before, eps float64) bool { return math.Abs(now-before) < eps }
+
+// Suspects returns the indices, from 0, at which now is not plausible against before. Where known is
+// not nil, points at which it is false have no value before (the first step, newly
+// refined cells) and are skipped.
+func Suspects(now, before []float64, known []bool, eps float64) ([]int, error) {
+	if len(now) != len(before) || known != nil && len(known) != len(now) {
+		return nil, fmt.Errorf("recovery: %w: %d values, %d before, %d known", ErrUsage, len(now), len(before), len(known))
+	}
+	var out []int
+	for i, x := range now {
+		if (known == nil || known[i]) && !Plausible(x, before[i], eps) {
+			out = append(out, i)
+		}
+	}
+	return out, nil
+}
+
+// Verdict is what a recomputation says about a suspect value.
+type Verdict uint8
+
+const (
+	Fine     Verdict = iota // the value was plausible in the first place
+	Accept                  // the recomputed value is right
+	Systemic                // recomputing does not help: diagnostics, or abort
+)
+
+var verdictNames = [...]string{"fine", "accept", "systemic"}
+
+func (v Verdict) String() string {
+	if int(v) < len(verdictNames) {
+		return verdictNames[v]
+	}
+	return fmt.Sprintf("Verdict(%d)", uint8(v))
+}
+
+// Classify judges a value by recomputing it. confirm is how many recomputations must agree: 1 takes the first
+// one, 2 asks for a second and wants it to be the same.
+//
+//	y against now     y plausible   verdict
+//	other bits        yes           Accept y (confirm 2: if the second one has its bits, else Systemic)
+//	other bits        no            Systemic
+//	the same bits     either        Systemic
+//
+// Values are compared by their bits, so that NaN equals itself. It returns the accepted value.
+func Classify(now, before, eps float64, recompute func() float64, confirm int) (Verdict, float64, error) {
+	if confirm < 1 || confirm > 2 || recompute == nil {
+		return Systemic, now, fmt.Errorf("recovery: %w: confirm %d, want 1 or 2, and a function", ErrUsage, confirm)
+	}
+	if Plausible(now, before, eps) {
+		return Fine, now, nil
+	}
+	y := recompute()
+	if same(y, now) || !Plausible(y, before, eps) {
+		return Systemic, now, nil
+	}
+	if confirm == 2 && !same(recompute(), y) {
+		return Systemic, now, nil
+	}
+	return Accept, y, nil
+}
+
+func same(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
+
+// BoxErrors counts errors of boxes within a step. The zero value has the default limit, 3.
+type BoxErrors struct {
+	Limit int // errors in a box in one step from which on the whole box is rolled back; 0: 3
+	n     map[[2]int]int
+}
+
+const defaultBoxErrors = 3
+
+// Add notes an error in a box of a level, and says whether the box must be rolled back to the
+// beginning of its step, instead of mending the point.
+func (b *BoxErrors) Add(level, box int) (rollback bool) {
+	limit := b.Limit
+	if limit <= 0 {
+		limit = defaultBoxErrors
+	}
+	if b.n == nil {
+		b.n = map[[2]int]int{}
+	}
+	b.n[[2]int{level, box}]++
+	return b.n[[2]int{level, box}] >= limit
+}
+
+// StepDone forgets the errors of a level: its next step starts.
+func (b *BoxErrors) StepDone(level int) {
+	for k := range b.n {
+		if k[0] == level {
+			delete(b.n, k)
+		}
+	}
+}

@@ -1,0 +1,220 @@
+package recovery
+
+import (
+	"fmt"
+	"math"
+)
+
+// Model is the cost model of the paper, all times in seconds. For its golden numbers see
+// the tests.
+type Model struct {
+	Ratio    int       // of the subcycling
+	Alloc    float64   // allocating the arrays, once per run; the paper charges it to the coarse step
+	Put      []float64 // by level: saving one version of it
+	Box      float64   // putting or getting one box
+	Step     []float64 // by level: computing one step
+	Reconfig float64   // fetching and reconfiguring for a rollback of levels; the paper charges it once, however many levels return
+
+	// Latency is how long after it happened an error is found, in fine steps: that much more
+	// work is lost, as far as there is any since the version returned to. 0 in the paper.
+	Latency float64
+
+	// Anywhere lets errors strike the steps of all levels, each with a probability in proportion to its
+	// time. Default false: fine steps only, all alike, as in the paper's example.
+	Anywhere bool
+}
+
+// Cost of a coarse step with one error in it.
+type Cost struct {
+	Alloc    float64 // the share of Model.Alloc that is charged
+	Save     float64 // versions made during the coarse step
+	Lost     float64 // steps taken again
+	Reconfig float64 // fetching data, reconfiguring
+}
+
+// Total is the sum: T_save (with the allocation) + T_lost + T_reconfig.
+func (c Cost) Total() float64 { return c.Alloc + c.Save + c.Lost + c.Reconfig }
+
+// Subcycling of the model: as many levels as Step has.
+func (m *Model) Subcycling() Subcycling { return Subcycling{Levels: len(m.Step), Ratio: m.Ratio} }
+
+// Validate returns an error that wraps ErrUsage if a field cannot be.
+func (m *Model) Validate() error {
+	if err := m.Subcycling().Validate(); err != nil {
+		return err
+	}
+	if len(m.Put) != len(m.Step) {
+		return fmt.Errorf("recovery: %w: model with %d times of puts, %d of steps", ErrUsage, len(m.Put), len(m.Step))
+	}
+	for _, x := range append(append([]float64{m.Alloc, m.Box, m.Reconfig, m.Latency}, m.Put...), m.Step...) {
+		if !(x >= 0) || math.IsInf(x, 0) {
+			return fmt.Errorf("recovery: %w: model with a time of %v s", ErrUsage, x)
+		}
+	}
+	return nil
+}
+
+// SaveTime is what the versions of one coarse step cost, of one for which level 0 is due.
+func (m *Model) SaveTime(c Cadence) (float64, error) {
+	s := m.Subcycling()
+	if err := m.Validate(); err != nil {
+		return 0, err
+	}
+	if err := c.Validate(s); err != nil {
+		return 0, err
+	}
+	t := 0.0
+	for at := range s.Order() {
+		if c.Written(s, at, 0) {
+			t += m.Put[at.Level]
+		}
+	}
+	return t, nil
+}
+
+// StepTime is the computation of one coarse step.
+func (m *Model) StepTime() float64 {
+	t := 0.0
+	for at := range m.Subcycling().Order() {
+		t += m.Step[at.Level]
+	}
+	return t
+}
+
+// Cost is that of one coarse step in which data of a box of level at.Level turn out wrong after step
+// at. Allocation is charged in full, as the paper does.
+func (m *Model) Cost(p *Planner, at Step) (Cost, error) {
+	save, err := m.SaveTime(p.Cadence)
+	if err != nil {
+		return Cost{}, err
+	}
+	pl, err := p.Corruption(Moment{Step: at})
+	if err != nil {
+		return Cost{}, err
+	}
+	c := Cost{Alloc: m.Alloc, Save: save}
+	for _, s := range pl.Redo {
+		c.Lost += m.Step[s.Level]
+	}
+	c.Lost += m.latency(p)
+	if pl.Scope == Box {
+		c.Reconfig = m.Box
+	} else {
+		c.Reconfig = m.Reconfig
+	}
+	return c, nil
+}
+
+// latency is the work between the error and its detection. The run goes on at the mean rate of a fine step,
+// and what it computes meanwhile is lost too.
+func (m *Model) latency(p *Planner) float64 {
+	return m.Latency * m.StepTime() / float64(p.Steps(p.Levels-1))
+}
+
+// Expected is the mean cost of a coarse step without the allocation, when an error
+// happens in it with probability perr, at a random step (see Anywhere). Above 1, perr is the mean number
+// of errors, each recovered by itself.
+func (m *Model) Expected(p *Planner, perr float64) (Cost, error) {
+	if !(perr >= 0) {
+		return Cost{}, fmt.Errorf("recovery: %w: %v errors per coarse step", ErrUsage, perr)
+	}
+	save, err := m.SaveTime(p.Cadence)
+	if err != nil {
+		return Cost{}, err
+	}
+	sum := Cost{Save: save}
+	all := m.StepTime()
+	for at := range p.Order() {
+		w := 0.0
+		switch {
+		case m.Anywhere && all > 0:
+			w = m.Step[at.Level] / all
+		case at.Level == p.Levels-1:
+			w = 1 / float64(p.Steps(at.Level))
+		default:
+			continue
+		}
+		c, err := m.Cost(p, at)
+		if err != nil {
+			return Cost{}, err
+		}
+		sum.Lost += c.Lost * w * perr
+		sum.Reconfig += c.Reconfig * w * perr
+	}
+	return sum, nil
+}
+
+// BreakEven is the number of errors per coarse step above which cadence b costs less than a; NaN if
+// there is none, since one of them is better at any rate. last looks at errors in the last fine step only, as the paper does; otherwise they
+// come at a uniformly random one.
+func (m *Model) BreakEven(a, b *Planner, last bool) (float64, error) {
+	var ca, cb Cost
+	var err error
+	if last {
+		at := Step{a.Levels - 1, a.Steps(a.Levels-1) - 1}
+		if ca, err = m.Cost(a, at); err == nil {
+			cb, err = m.Cost(b, at)
+		}
+	} else {
+		if ca, err = m.Expected(a, 1); err == nil {
+			cb, err = m.Expected(b, 1)
+		}
+	}
+	if err != nil {
+		return 0, err
+	}
+	more, less := cb.Save-ca.Save, ca.Lost+ca.Reconfig-cb.Lost-cb.Reconfig
+	if x := more / less; x > 0 && !math.IsInf(x, 0) {
+		return x, nil
+	}
+	return math.NaN(), nil
+}
+
+// BestCadence is the cadence with the least expected cost at perr errors per coarse step,
+// among those that save level 0 at every coarse step and each finer level never or at every
+// Ratio^k-th step. Of equals the first, fewest saves in front, wins.
+func (m *Model) BestCadence(perr float64) (Cadence, Cost, error) {
+	s := m.Subcycling()
+	if err := m.Validate(); err != nil {
+		return nil, Cost{}, err
+	}
+	choices := 1
+	for l := 1; l < s.Levels; l++ {
+		if choices *= l + 2; choices > 1<<14 {
+			return nil, Cost{}, fmt.Errorf("recovery: %w: %d levels are too many to try all cadences", ErrUsage, s.Levels)
+		}
+	}
+	cad := make(Cadence, s.Levels)
+	cad[0] = 1
+	var best Cadence
+	var bestCost Cost
+	var try func(l int) error
+	try = func(l int) error {
+		if l == s.Levels {
+			c, err := m.Expected(&Planner{Subcycling: s, Cadence: cad}, perr)
+			if err == nil && (best == nil || c.Total() < bestCost.Total()*(1-1e-12)) {
+				best, bestCost = append(Cadence(nil), cad...), c
+			}
+			return err
+		}
+		cad[l] = 0
+		if err := try(l + 1); err != nil {
+			return err
+		}
+		if s.Ratio == 1 {
+			cad[l] = 1
+			return try(l + 1)
+		}
+		for n := s.Steps(l); n >= 1; n /= s.Ratio {
+			cad[l] = n
+			if err := try(l + 1); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := try(1); err != nil {
+		return nil, Cost{}, err
+	}
+	return best, bestCost, nil
+}

@@ -1,0 +1,22 @@
+package recovery
+
+import (
+	"errors"
+
+	"blobio/internal/fault"
+)
+
+var (
+	ErrUsage = fault.ErrUsage // an argument that no call may have
+
+	// ErrNoRecovery: nothing was saved that the run could return to.
+	ErrNoRecovery = errors.New("nothing to return to")
+	// ErrUnhandled: no handler takes the event.
+	ErrUnhandled = errors.New("no handler for the event")
+	// ErrRecovering: the array is being recovered; the access can be tried after Resume.
+	ErrRecovering = errors.New("recovery in progress")
+	// ErrMetadataLost: no replica and no saved version of the metadata is good.
+	ErrMetadataLost = errors.New("metadata lost")
+	// ErrAborted: every handler in every scope failed, or the configuration says abort.
+	ErrAborted = errors.New("recovery abandoned")
+)

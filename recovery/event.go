@@ -1,0 +1,167 @@
+package recovery
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// Event is an error as handlers see it: what happened, where, and any further
+// attributes. Sources are the version store, the launcher, and the application.
+type Event struct {
+	Kind  string // "data", "metadata", "loss", ..., as sources and handlers agree
+	Array string // the array it is about; "" for none
+	Level int
+	Box   int
+	Ranks []int // ranks concerned; for a global event in the end all that raised it
+	Scope Scope // where handling begins; handlers see the scope that is being tried
+	Attr  map[string]any
+}
+
+// Attributes are string, bool, int64 or float64 (int is taken as int64).
+
+// attr of an event by its name, the fields of Event included.
+func (e *Event) attr(name string) (any, bool) {
+	switch name {
+	case "kind":
+		return e.Kind, true
+	case "array":
+		return e.Array, true
+	case "level":
+		return int64(e.Level), true
+	case "box":
+		return int64(e.Box), true
+	case "scope":
+		return e.Scope.String(), true
+	}
+	v, ok := e.Attr[name]
+	return plain(v), ok
+}
+
+func plain(v any) any {
+	if n, ok := v.(int); ok {
+		return int64(n)
+	}
+	return v
+}
+
+func (e *Event) clone() Event {
+	c := *e
+	c.Ranks, c.Attr = slices.Clone(e.Ranks), maps.Clone(e.Attr)
+	return c
+}
+
+func (e *Event) validate() error {
+	if e.Kind == "" || e.Scope > Abort {
+		return fmt.Errorf("recovery: %w: event of kind %q, scope %v", ErrUsage, e.Kind, e.Scope)
+	}
+	for k, v := range e.Attr {
+		switch plain(v).(type) {
+		case string, bool, int64, float64:
+		default:
+			return fmt.Errorf("recovery: %w: attribute %q is a %T, want string, bool, int64 or float64", ErrUsage, k, v)
+		}
+	}
+	return nil
+}
+
+// wireEvent is an Event between ranks. Attributes carry their type, and floats
+// their bits, so that NaN and 2^53+1 arrive as they are.
+type wireEvent struct {
+	Event
+	Attr map[string][2]string
+}
+
+func encodeEvent(e *Event) ([]byte, error) {
+	w := wireEvent{Event: *e, Attr: map[string][2]string{}}
+	for k, v := range e.Attr {
+		switch v := plain(v).(type) {
+		case string:
+			w.Attr[k] = [2]string{"s", v}
+		case bool:
+			w.Attr[k] = [2]string{"b", strconv.FormatBool(v)}
+		case int64:
+			w.Attr[k] = [2]string{"i", strconv.FormatInt(v, 10)}
+		case float64:
+			w.Attr[k] = [2]string{"f", strconv.FormatUint(math.Float64bits(v), 16)}
+		}
+	}
+	return json.Marshal(w)
+}
+
+func decodeEvent(b []byte) (Event, error) {
+	var w wireEvent
+	if err := json.Unmarshal(b, &w); err != nil {
+		return Event{}, fmt.Errorf("recovery: event of another rank: %w", err)
+	}
+	e := w.Event
+	e.Attr = nil
+	for k, v := range w.Attr {
+		var x any
+		var err error
+		switch v[0] {
+		case "s":
+			x = v[1]
+		case "b":
+			x, err = strconv.ParseBool(v[1])
+		case "i":
+			x, err = strconv.ParseInt(v[1], 10, 64)
+		case "f":
+			var u uint64
+			u, err = strconv.ParseUint(v[1], 16, 64)
+			x = math.Float64frombits(u)
+		default:
+			err = fmt.Errorf("type %q", v[0])
+		}
+		if err != nil {
+			return Event{}, fmt.Errorf("recovery: event of another rank: attribute %q: %w", k, err)
+		}
+		if e.Attr == nil {
+			e.Attr = map[string]any{}
+		}
+		e.Attr[k] = x
+	}
+	return e, nil
+}
+
+// Term is a condition on one attribute of an event. The fields of Event have the names kind,
+// array, level, box and scope; an attribute that is absent meets no condition.
+type Term struct {
+	Name string
+	Test func(v any) bool // v is a string, bool, int64 or float64
+}
+
+// Is wants an attribute to be v (int is taken as int64).
+func Is(name string, v any) Term {
+	v = plain(v)
+	return Term{name, func(x any) bool { return x == v }}
+}
+
+// AtLeast wants a numeric attribute to be v or more.
+func AtLeast(name string, v float64) Term {
+	return Term{name, func(x any) bool {
+		switch x := x.(type) {
+		case int64:
+			return float64(x) >= v
+		case float64:
+			return x >= v
+		}
+		return false
+	}}
+}
+
+// Pred is a conjunction of terms; the more terms, the more specific. The empty one takes any event.
+type Pred []Term
+
+func (p Pred) match(e *Event) bool {
+	for _, t := range p {
+		v, ok := e.attr(t.Name)
+		if !ok || !t.Test(v) {
+			return false
+		}
+	}
+	return true
+}

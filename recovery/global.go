@@ -1,0 +1,108 @@
+package recovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"blobio/comm"
+)
+
+// RaiseGlobal is collective: each rank gives the event that it has to raise, nil if none. All ranks
+// see the same events, in the same order: those of the lowest rank first; ranks that raise the same one make it one
+// event with all of them in Ranks. Each is handled once on every rank; a scope counts as handled
+// when the handlers of all ranks succeed, otherwise all go on to the next scope together. All ranks
+// leave with the same result. Without any event it is one small collective.
+func (r *Registry) RaiseGlobal(ctx context.Context, c comm.Comm, e *Event) ([]Outcome, error) {
+	var mine []byte
+	var err error
+	if e != nil {
+		if err = e.validate(); err == nil {
+			mine, err = encodeEvent(e)
+		}
+	}
+	all, cerr := c.Allgather(ctx, mine)
+	if cerr != nil {
+		return nil, cerr
+	}
+	events, derr := merge(all)
+	if err := comm.Agree(ctx, c, errors.Join(err, derr)); err != nil {
+		return nil, err
+	}
+	var outs []Outcome
+	for _, ev := range events {
+		out, err := r.raiseTogether(ctx, c, ev)
+		outs = append(outs, out)
+		if err != nil {
+			return outs, err
+		}
+	}
+	return outs, nil
+}
+
+func (r *Registry) raiseTogether(ctx context.Context, c comm.Comm, e Event) (Outcome, error) {
+	defer r.begin(e.Array)()
+	var broken error
+	out, err := r.escalate(ctx, e, func(has bool, err error) (bool, error) {
+		if broken != nil {
+			return true, broken
+		}
+		// A handler that is missing on some ranks only is a failure of it, said by those.
+		n, cerr := comm.AllreduceOne(ctx, c, int64(b2i(has)), comm.Sum)
+		if cerr != nil {
+			broken = cerr
+			return true, cerr
+		}
+		if n == 0 {
+			return true, errNoHandler
+		}
+		if !has {
+			err = fmt.Errorf("recovery: rank %d has no handler, others have", c.Rank())
+		}
+		err = comm.Agree(ctx, c, err)
+		if errors.Is(err, comm.ErrBroken) {
+			broken = err
+		}
+		return err != nil, err
+	})
+	if broken != nil {
+		return out, broken
+	}
+	return out, err
+}
+
+// merge decodes the events of all ranks, and joins the same ones.
+func merge(all [][]byte) ([]Event, error) {
+	var out []Event
+	var keys []string
+	for rank, b := range all {
+		if len(b) == 0 {
+			continue
+		}
+		e, err := decodeEvent(b)
+		if err != nil {
+			return nil, fmt.Errorf("rank %d: %w", rank, err)
+		}
+		ranks := e.Ranks
+		if len(ranks) == 0 {
+			ranks = []int{rank}
+		}
+		e.Ranks = nil
+		kb, err := encodeEvent(&e)
+		if err != nil {
+			return nil, err
+		}
+		i := slices.Index(keys, string(kb))
+		if i < 0 {
+			i = len(out)
+			out, keys = append(out, e), append(keys, string(kb))
+		}
+		out[i].Ranks = append(out[i].Ranks, ranks...)
+	}
+	for i := range out {
+		slices.Sort(out[i].Ranks)
+		out[i].Ranks = slices.Compact(out[i].Ranks)
+	}
+	return out, nil
+}

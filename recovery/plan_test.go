@@ -1,0 +1,186 @@
+package recovery
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+var four = Subcycling{Levels: 4, Ratio: 2}
+
+func levels(steps []Step) string {
+	s := ""
+	for _, x := range steps {
+		s += fmt.Sprint(x.Level)
+	}
+	return s
+}
+
+func TestSubcyclingOrder(t *testing.T) {
+	steps := slices.Collect(four.Order())
+	if got := levels(steps); got != "012332331233233" {
+		t.Errorf("order %s", got)
+	}
+	for _, x := range steps {
+		if err := four.valid(x); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := len(slices.Collect(Subcycling{Levels: 1, Ratio: 4}.Order())); n != 1 {
+		t.Errorf("%d steps of one level", n)
+	}
+}
+
+func planner(c ...int) *Planner { return &Planner{Subcycling: four, Cadence: c} }
+
+// The vectors of rule R.
+func TestRuleR(t *testing.T) {
+	for _, v := range []struct {
+		cadence Cadence
+		j       int
+		scope   Scope
+		from    Step
+		redo    string
+	}{
+		{Cadence{1, 0, 0, 0}, 5, Global, Step{0, 0}, "012332331233"},
+		{Cadence{1, 1, 2, 4}, 4, Box, Step{3, 4}, "3"},
+		{Cadence{1, 1, 2, 4}, 5, Levels, Step{2, 2}, "233"},
+		{Cadence{1, 1, 2, 4}, 7, Levels, Step{1, 1}, "1233233"},
+		{Cadence{1, 0, 1, 0}, 3, Levels, Step{2, 1}, "233"},
+	} {
+		p := planner(v.cadence...)
+		pl, err := p.Corruption(Moment{Step: Step{3, v.j}})
+		if err != nil || pl.Scope != v.scope || pl.From != v.from || levels(pl.Redo) != v.redo {
+			t.Errorf("cadence %v fine step %d: %+v %s, %v; want %v from %v, redo %s", v.cadence, v.j, pl, levels(pl.Redo), err, v.scope, v.from, v.redo)
+		}
+	}
+	for j := range 8 {
+		pl, err := planner(1, 1, 1, 1).Corruption(Moment{Step: Step{3, j}})
+		if err != nil || pl.Scope != Box || len(pl.Redo) != 1 || pl.Redo[0] != (Step{3, j}) {
+			t.Errorf("all saved, fine step %d: %+v, %v", j, pl, err)
+		}
+	}
+}
+
+func TestRuleRWithoutSave(t *testing.T) {
+	at := Moment{Coarse: 5, Step: Step{3, 2}}
+	if _, err := planner(0, 0, 0, 0).Corruption(at); !errors.Is(err, ErrNoRecovery) {
+		t.Errorf("nothing saved: %v", err)
+	}
+	// Level 0 saved at coarse steps 0, 2, 4: return to 4.
+	pl, err := planner(2, 0, 0, 0).Corruption(at)
+	if err != nil || pl.Scope != Global || pl.Coarse != 4 || len(pl.Redo) != 15+7 {
+		t.Errorf("%+v, %v", pl, err)
+	}
+	if _, err := planner(1, 1, 1).Corruption(at); !errors.Is(err, ErrUsage) {
+		t.Errorf("cadence of three levels: %v", err)
+	}
+	if _, err := planner(1, 1, 1, 1).Corruption(Moment{Step: Step{3, 8}}); !errors.Is(err, ErrUsage) {
+		t.Errorf("step 8 of 8: %v", err)
+	}
+}
+
+// What rule R restores was written, and what it redoes is what came after.
+func TestRuleRProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := Subcycling{Levels: rapid.IntRange(1, 5).Draw(t, "levels"), Ratio: rapid.IntRange(1, 4).Draw(t, "ratio")}
+		p := &Planner{Subcycling: s, Cadence: rapid.SliceOfN(rapid.IntRange(0, 5), s.Levels, s.Levels).Draw(t, "cadence"), Implied: rapid.Bool().Draw(t, "implied")}
+		l := rapid.IntRange(0, s.Levels-1).Draw(t, "level")
+		at := Moment{Coarse: rapid.Int64Range(0, 9).Draw(t, "coarse"), Step: Step{l, rapid.IntRange(0, s.Steps(l)-1).Draw(t, "step")}}
+		pl, err := p.Corruption(at)
+		if err != nil {
+			if p.Cadence[0] != 0 || !errors.Is(err, ErrNoRecovery) {
+				t.Fatal(err)
+			}
+			return
+		}
+		for f := pl.From.Level; f < s.Levels; f++ { // what returns has a version there
+			if pl.Scope == Box && f > pl.From.Level {
+				break
+			}
+			if !p.Cadence.Written(s, Step{f, pl.From.Index * s.span(pl.From.Level, f)}, pl.Coarse) {
+				t.Fatalf("%+v restores level %d, which was not saved there (cadence %v)", pl, f, p.Cadence)
+			}
+		}
+		if last := pl.Redo[len(pl.Redo)-1]; last != at.Step {
+			t.Fatalf("redo ends with %v, error in %v", last, at.Step)
+		}
+		if pl.Redo[0] != pl.From {
+			t.Fatalf("redo starts with %v, returned to %v", pl.Redo[0], pl.From)
+		}
+		run := slices.Collect(s.Order())
+		var all []Step
+		for range at.Coarse - pl.Coarse + 1 {
+			all = append(all, run...)
+		}
+		i := slices.Index(all, pl.Redo[0])
+		if pl.Scope == Box && len(pl.Redo) == 1 {
+			return
+		}
+		if !slices.Equal(all[i:i+len(pl.Redo)], pl.Redo) {
+			t.Fatalf("redo %v is not a piece of the run", pl.Redo)
+		}
+	})
+}
+
+// F1: permanent loss.
+func TestPermanentLoss(t *testing.T) {
+	everywhere := Owners{{0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}}
+	at := Moment{Step: Step{3, 4}}
+	lp, err := planner(1, 1, 1, 1).PermanentLoss(at, everywhere, 4, []int{3})
+	if err != nil || lp.Scope != Global || lp.From != (Step{0, 0}) {
+		t.Errorf("(a) %+v, %v", lp, err)
+	}
+	deep := Owners{{0, 1}, {0, 1, 2}, {0, 3, 3}, {1, 2, 3, 3, 3}}
+	lp, err = planner(1, 1, 1, 1).PermanentLoss(at, deep, 4, []int{3})
+	if err != nil || lp.Scope != Levels || lp.From != (Step{2, 2}) || !slices.Equal(lp.Affected, []int{2, 3}) {
+		t.Errorf("(b) %+v, %v", lp, err)
+	}
+	for l, boxes := range lp.Owners {
+		if len(boxes) != len(deep[l]) {
+			t.Errorf("level %d has %d boxes", l, len(boxes))
+		}
+		for b, r := range boxes {
+			if r == 3 || deep[l][b] != 3 && r != deep[l][b] {
+				t.Errorf("level %d box %d is rank %d's", l, b, r)
+			}
+		}
+	}
+	if _, err := planner(1, 1, 1, 1).PermanentLoss(at, deep, 4, []int{0, 1, 2, 3}); !errors.Is(err, ErrNoRecovery) {
+		t.Errorf("all lost: %v", err)
+	}
+	if _, err := planner(1, 1, 1, 1).PermanentLoss(at, deep, 3, []int{0}); !errors.Is(err, ErrUsage) {
+		t.Errorf("owner out of range: %v", err)
+	}
+	lp, err = planner(1, 1, 1, 1).PermanentLoss(at, Owners{{0}, {0}, {0}, {0}}, 4, []int{2})
+	if err != nil || len(lp.Redo) != 0 || len(lp.Refetch) != 0 {
+		t.Errorf("rank without boxes: %+v, %v", lp, err)
+	}
+	// Levels 2 and 3 affected, level 2 not saved at its step: the next coarser one.
+	lp, err = planner(1, 1, 2, 1).PermanentLoss(Moment{Step: Step{3, 6}}, deep, 4, []int{3})
+	if err != nil || lp.From != (Step{1, 1}) {
+		t.Errorf("not saved: %+v, %v", lp, err)
+	}
+}
+
+// F2: temporary loss.
+func TestTemporaryLoss(t *testing.T) {
+	deep := Owners{{0, 1}, {0, 1, 2}, {0, 3, 3}, {1, 2, 3, 3, 3}}
+	at := Moment{Step: Step{3, 5}}
+	lp, err := planner(1, 1, 1, 1).TemporaryLoss(at, deep, 4, []int{3})
+	if err != nil || len(lp.Redo) != 0 || !slices.Equal(lp.Refetch, []int{2, 3}) || lp.From != (Step{2, 2}) {
+		t.Errorf("all saved: %+v, %v", lp, err)
+	}
+	for l := range deep {
+		if !slices.Equal(lp.Owners[l], deep[l]) {
+			t.Errorf("level %d moved: %v", l, lp.Owners[l])
+		}
+	}
+	lp, err = planner(1, 1, 0, 0).TemporaryLoss(at, deep, 4, []int{3})
+	if err != nil || lp.From != (Step{1, 1}) || levels(lp.Redo) != "1233" {
+		t.Errorf("levels 0 and 1 saved: %+v %s, %v", lp, levels(lp.Redo), err)
+	}
+}

@@ -1,0 +1,143 @@
+package recovery
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+)
+
+const (
+	maxLevels = 20
+	maxSteps  = 1 << 20 // fine steps of a coarse step
+)
+
+// Step is one step of one level; Index counts from the beginning of the coarse
+// step.
+type Step struct{ Level, Index int }
+
+func (s Step) String() string { return fmt.Sprintf("%d:%d", s.Level, s.Index) }
+
+// Subcycling is the hierarchy's order of steps.
+type Subcycling struct {
+	Levels int // 1 ... 20
+	Ratio  int // steps of level l+1 in one of level l, >= 1; 2 as a rule
+}
+
+// Validate returns an error that wraps ErrUsage if a field is out of range.
+func (s Subcycling) Validate() error {
+	if s.Levels < 1 || s.Levels > maxLevels || s.Ratio < 1 {
+		return fmt.Errorf("recovery: %w: %d levels of ratio %d, want 1 ... %d and >= 1", ErrUsage, s.Levels, s.Ratio, maxLevels)
+	}
+	n := 1
+	for range s.Levels - 1 {
+		if n *= s.Ratio; n > maxSteps {
+			return fmt.Errorf("recovery: %w: %d levels of ratio %d: more than %d fine steps in a coarse one", ErrUsage, s.Levels, s.Ratio, maxSteps)
+		}
+	}
+	return nil
+}
+
+// Steps is the number of steps of a level in one coarse step.
+func (s Subcycling) Steps(level int) int {
+	n := 1
+	for range level {
+		n *= s.Ratio
+	}
+	return n
+}
+
+// span is the number of steps of level f during one step of level l <= f.
+func (s Subcycling) span(l, f int) int { return s.Steps(f - l) }
+
+// At is the step that level l is in while level at is in its step k; l <= at.
+func (s Subcycling) At(l int, at Step) int { return at.Index / s.span(l, at.Level) }
+
+// Begins says whether the step is one at whose beginning level l begins a step as
+// well. For l <= at.Level.
+func (s Subcycling) Begins(l int, at Step) bool { return at.Index%s.span(l, at.Level) == 0 }
+
+// Order yields the steps of a coarse step in the order in which they are taken.
+func (s Subcycling) Order() iter.Seq[Step] {
+	return func(yield func(Step) bool) { s.order(Step{}, yield) }
+}
+
+// order yields a step and all finer steps during it.
+func (s Subcycling) order(at Step, yield func(Step) bool) bool {
+	if !yield(at) {
+		return false
+	}
+	if at.Level == s.Levels-1 {
+		return true
+	}
+	for k := range s.Ratio {
+		if !s.order(Step{at.Level + 1, at.Index*s.Ratio + k}, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// Between lists the steps from the beginning of step from up to and including step to.
+func (s Subcycling) Between(from, to Step) []Step {
+	var out []Step
+	s.order(from, func(x Step) bool {
+		out = append(out, x)
+		return x != to
+	})
+	return out
+}
+
+// valid checks that the step exists.
+func (s Subcycling) valid(at Step) error {
+	if at.Level < 0 || at.Level >= s.Levels || at.Index < 0 || at.Index >= s.Steps(at.Level) {
+		return fmt.Errorf("recovery: %w: step %v of %d levels of ratio %d", ErrUsage, at, s.Levels, s.Ratio)
+	}
+	return nil
+}
+
+// Cadence says for each level to save it at the beginning of every c-th step; 0: never.
+type Cadence []int
+
+// Validate checks a cadence for the hierarchy.
+func (c Cadence) Validate(s Subcycling) error {
+	if err := s.Validate(); err != nil {
+		return err
+	}
+	if len(c) != s.Levels {
+		return fmt.Errorf("recovery: %w: cadence of %d levels, there are %d", ErrUsage, len(c), s.Levels)
+	}
+	if slices.Min(c) < 0 {
+		return fmt.Errorf("recovery: %w: cadence %v, want no negative number", ErrUsage, []int(c))
+	}
+	return nil
+}
+
+// EveryStep says whether each level is saved at each of its steps. Only then may
+// boxes be put one by one as they are computed.
+func (c Cadence) EveryStep() bool {
+	return !slices.ContainsFunc(c, func(n int) bool { return n != 1 })
+}
+
+// Saved says whether the level's own cadence saves it at the beginning of its step; coarse is the
+// number of the coarse step in the run.
+func (c Cadence) Saved(at Step, coarse int64) bool {
+	n := c[at.Level]
+	if n <= 0 {
+		return false
+	}
+	if at.Level == 0 {
+		return coarse%int64(n) == 0
+	}
+	return at.Index%n == 0
+}
+
+// Written says whether a version of the level is made at the beginning of its step: because of its
+// own cadence, or because a coarser level is saved, which stands at the same time.
+func (c Cadence) Written(s Subcycling, at Step, coarse int64) bool {
+	for l := range at.Level + 1 {
+		if s.Begins(l, at) && c.Saved(Step{l, s.At(l, at)}, coarse) {
+			return true
+		}
+	}
+	return false
+}
