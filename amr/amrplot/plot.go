@@ -1,0 +1,259 @@
+package amrplot
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"io"
+	"maps"
+	"slices"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+
+	"blobio/amr"
+)
+
+// A Plot is a picture of the blocks of a plane, ready to be written. It is immutable.
+type Plot struct {
+	title, mesh, seen string
+	width, height     float64 // points
+	area              rect    // of the domain
+	kind              Color
+	plane             *plane
+	geometry          *amr.Geometry
+	groups            int // colours: the highest group and one
+	colors            []color.RGBA
+	counts            []int // cells of each group
+	none              int   // cells of no group
+	curve, numbers    bool
+}
+
+// Places, in points.
+const (
+	scale    = 2 // pixels of a PNG per point
+	margin   = 28.0
+	axisLead = 34.0 // room for labels at the left of the picture
+	maxTall  = 1.25 // height of the picture over its width, at most
+)
+
+// Draw makes the picture of the blocks of a mesh, given in curve order: refined ones
+// may be among them, which are not drawn. Errors are of the class ErrUsage.
+func Draw(g *amr.Geometry, blocks []amr.Index, o *Options) (*Plot, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if o == nil {
+		o = new(Options)
+	}
+	if o.Groups != nil && len(o.Groups) != len(blocks) {
+		return nil, usageErr("%d groups for %d blocks", len(o.Groups), len(blocks))
+	}
+	if len(blocks) == 0 {
+		return nil, usageErr("no blocks")
+	}
+	own := *g
+	p := &Plot{title: o.Title, width: float64(o.Width), kind: o.Color, geometry: &own, curve: !o.NoCurve, numbers: !o.NoNumbers}
+	if o.Width == 0 {
+		p.width = defaultWidth
+	}
+	var err error
+	if p.plane, err = cut(g, blocks, o); err != nil {
+		return nil, err
+	}
+	p.mesh, p.seen = describe(g, len(blocks), p.plane)
+	p.group(o)
+	p.height = p.draw(newPen(nil, 0))
+	return p, nil
+}
+
+// group chooses the colours and counts the cells of each.
+func (p *Plot) group(o *Options) {
+	if p.kind == ByLevel {
+		p.groups = p.plane.hi - p.plane.lo + 1
+		p.colors = levels(p.groups)
+	} else {
+		for _, g := range o.Groups {
+			p.groups = max(p.groups, g+1)
+		}
+		p.colors = owners(p.groups)
+	}
+	p.counts = make([]int, p.groups)
+	for i := range p.plane.cells {
+		if g := p.plane.cells[i].group; g >= 0 {
+			p.counts[g]++
+		} else {
+			p.none++
+		}
+	}
+}
+
+// Size returns the size in points; a PNG has twice as many pixels each way.
+func (p *Plot) Size() (width, height float64) { return p.width, p.height }
+
+// Blocks returns how many blocks are drawn, and how many leaf blocks there are.
+func (p *Plot) Blocks() (drawn, leaves int) { return len(p.plane.cells), p.plane.leaves }
+
+// Image returns the picture as pixels.
+func (p *Plot) Image() image.Image {
+	c := vgimg.NewWith(vgimg.UseWH(vg.Length(p.width), vg.Length(p.height)), vgimg.UseDPI(72*scale), vgimg.UseBackgroundColor(colorPaper))
+	p.draw(newPen(c, p.height))
+	return c.Image()
+}
+
+// PNG writes the picture as PNG.
+func (p *Plot) PNG(w io.Writer) error {
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(w, p.Image()); err != nil {
+		return fmt.Errorf("amrplot: %w", err)
+	}
+	return nil
+}
+
+// SVG writes the picture as SVG, all of it vectors.
+func (p *Plot) SVG(w io.Writer) error {
+	c := vgsvg.New(vg.Length(p.width), vg.Length(p.height))
+	d := newPen(c, p.height)
+	d.fill(colorPaper, rect{0, 0, p.width, p.height})
+	p.draw(d)
+	var b bytes.Buffer
+	if _, err := c.WriteTo(&b); err != nil {
+		return fmt.Errorf("amrplot: %w", err)
+	}
+	if _, err := w.Write(b.Bytes()); err != nil {
+		return fmt.Errorf("amrplot: %w", err)
+	}
+	return nil
+}
+
+// draw draws everything and returns the height.
+func (p *Plot) draw(d *pen) float64 {
+	w := p.width - 2*margin
+	y := margin
+	if p.title != "" {
+		y += 14
+		d.write(p.title, margin, y, w, style{size: 17, bold: true, color: colorInk})
+		y += 6
+	}
+	y += 12
+	d.write(p.mesh, margin, y, w, style{size: 10.5, color: colorSoft})
+	y += 14
+	d.write(p.seen, margin, y, w, style{size: 10.5, color: colorSoft})
+	y += 12
+
+	wide, tall := w-axisLead, (w-axisLead)/p.plane.wide
+	if most := maxTall * wide; tall > most {
+		wide, tall = max(wide*most/tall, 20), most
+	}
+	tall = max(tall, 20)
+	p.area = rect{margin + axisLead, y, wide, tall}
+	d.fill(colorNone, p.area)
+	p.drawCells(d)
+	if p.curve {
+		p.drawCurve(d)
+	}
+	d.frame(colorSoft, 0.9, p.area)
+	y = p.drawAxes(d, y+tall)
+	y = p.legend(d, y+16)
+	return y + margin/2
+}
+
+// onPage returns where a part of the domain is drawn.
+func (p *Plot) onPage(c *cell) rect {
+	return rect{p.area.x + c.x*p.area.w, p.area.y + (1-c.y-c.h)*p.area.h, c.w * p.area.w, c.h * p.area.h}
+}
+
+func (p *Plot) drawCells(d *pen) {
+	of := map[int][]rect{}
+	small := p.area.w
+	for i := range p.plane.cells {
+		c := &p.plane.cells[i]
+		r := p.onPage(c)
+		small = min(small, r.w, r.h)
+		of[c.group] = append(of[c.group], r)
+	}
+	line := min(0.8, small/7)
+	for _, g := range slices.SortedFunc(maps.Keys(of), cmp.Compare[int]) {
+		c := colorNil
+		if g >= 0 {
+			c = p.colors[g]
+		}
+		d.fill(c, of[g]...)
+		d.frame(darker(c, 0.72), line, of[g]...)
+	}
+	p.drawNumbers(d)
+}
+
+// drawNumbers writes the number of each block along the curve, if all that are drawn have
+// room for it.
+func (p *Plot) drawNumbers(d *pen) {
+	if !p.numbers || p.plane.leaves > 2000 {
+		return
+	}
+	st := style{size: 6.5}
+	most := d.width(fmt.Sprint(p.plane.leaves), st)
+	for i := range p.plane.cells {
+		if r := p.onPage(&p.plane.cells[i]); r.w < most+5 || r.h < 18 {
+			return
+		}
+	}
+	for i := range p.plane.cells {
+		c := &p.plane.cells[i]
+		r := p.onPage(c)
+		st.color = colorInk
+		if c.group >= 0 {
+			st.color = inkOn(p.colors[c.group])
+		}
+		d.write(fmt.Sprint(c.nth), r.x+2.5, r.y+r.h-2.5, 0, st)
+	}
+}
+
+// drawCurve draws the way through the centres, and where it begins and ends.
+func (p *Plot) drawCurve(d *pen) {
+	cells := slices.Clone(p.plane.cells)
+	if len(cells) == 0 {
+		return
+	}
+	slices.SortFunc(cells, func(a, b cell) int { return cmp.Compare(a.nth, b.nth) })
+	var ways, jumps [][][2]float64
+	at := make([][2]float64, len(cells))
+	sum := 0.0
+	for i := range cells {
+		r := p.onPage(&cells[i])
+		at[i] = [2]float64{r.x + r.w/2, r.y + r.h/2}
+		sum += min(r.w, r.h)
+	}
+	mean := sum / float64(len(cells))
+	first := 0
+	for i := range cells {
+		if last := i+1 == len(cells); last || cells[i+1].nth != cells[i].nth+1 {
+			if i > first {
+				ways = append(ways, at[first:i+1])
+			}
+			if !last {
+				jumps = append(jumps, at[i:i+2])
+			}
+			first = i + 1
+		}
+	}
+	width := min(max(mean/14, 0.25), 1.5)
+	d.line(colorJump, width*0.6, jumps...)
+	if mean > 8 {
+		d.line(color.NRGBA{255, 255, 255, 130}, width*2.2, ways...)
+	}
+	d.line(colorCurve, width, ways...)
+	if mean > 14 {
+		for _, c := range at {
+			d.dot(c[0], c[1], width*1.15, colorCurve)
+		}
+	}
+	r := min(max(mean/6, 2), 4.5)
+	for k, c := range []color.Color{colorStart, colorEnd} {
+		x := at[k*(len(at)-1)]
+		d.dot(x[0], x[1], r+0.9, colorPaper)
+		d.dot(x[0], x[1], r, c)
+	}
+}

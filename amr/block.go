@@ -1,0 +1,153 @@
+package amr
+
+import "fmt"
+
+// FieldSpec names a field and says what its elements are.
+type FieldSpec struct {
+	Name     string
+	Type     Type
+	Centered [3]bool // face-centred along the axis: one element more
+}
+
+// ParticleSpec is a type of particles and its attributes.
+type ParticleSpec struct {
+	Name  string
+	Attrs []AttrSpec
+}
+
+// AttrSpec is one attribute of a type of particles: a column.
+type AttrSpec struct {
+	Name string
+	Type Type
+}
+
+// Field is the data of one field of one block.
+type Field struct {
+	Spec   *FieldSpec
+	Ghosts bool // Data hold ghost zones too
+	// Data are the elements in the byte order of the host, x fastest, of
+	// shape Geometry.Shape(Spec, Ghosts): (mz, my, mx) slowest first.
+	Data []byte
+}
+
+// Particles are the particles of one type in one block.
+type Particles struct {
+	Spec *ParticleSpec
+	N    int
+	Data [][]byte // per attribute: N elements in the byte order of the host
+}
+
+// Block is one block with its data. Refined blocks and those of levels below
+// 0 hold data too.
+type Block struct {
+	Index     Index
+	Leaf      bool
+	Cycle     int32
+	Time, Dt  float64
+	Cost      float64 // for balancing; 0 is unknown
+	Fields    []Field
+	Particles []Particles
+	Adapt     []byte         // the adapt_buffer as in a checkpoint; nil: made when written
+	Attrs     map[string]any // further attributes, kept
+}
+
+// Meta describes a whole tree.
+type Meta struct {
+	Geometry
+	Cycle     int32
+	Time, Dt  float64
+	Redshift  float64
+	Fields    []FieldSpec
+	Particles []ParticleSpec
+	Attrs     map[string]any // further attributes of the whole, kept
+}
+
+// Validate checks geometry and specifications. The error is of class ErrUsage.
+func (m *Meta) Validate() error {
+	if err := m.Geometry.Validate(); err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for _, f := range m.Fields {
+		if f.Name == "" || seen[f.Name] {
+			return fmt.Errorf("amr: field %q: no name, or named twice: %w", f.Name, ErrUsage)
+		}
+		seen[f.Name] = true
+		if !f.Type.Valid() {
+			return fmt.Errorf("amr: field %q: %v: %w", f.Name, f.Type, ErrUsage)
+		}
+		for i := m.Rank; i < 3; i++ {
+			if f.Centered[i] {
+				return fmt.Errorf("amr: field %q: face-centred on axis %d of %d: %w", f.Name, i, m.Rank, ErrUsage)
+			}
+		}
+	}
+	clear(seen)
+	for _, p := range m.Particles {
+		if p.Name == "" || seen[p.Name] {
+			return fmt.Errorf("amr: particles %q: no name, or named twice: %w", p.Name, ErrUsage)
+		}
+		seen[p.Name] = true
+		attrs := map[string]bool{}
+		for _, a := range p.Attrs {
+			if a.Name == "" || attrs[a.Name] || !a.Type.Valid() {
+				return fmt.Errorf("amr: particles %q, attribute %q: no name, named twice or %v: %w", p.Name, a.Name, a.Type, ErrUsage)
+			}
+			attrs[a.Name] = true
+		}
+	}
+	return nil
+}
+
+// Bytes returns the bytes of the block's fields and particles.
+func (b *Block) Bytes() int64 {
+	var n int64
+	for i := range b.Fields {
+		n += int64(len(b.Fields[i].Data))
+	}
+	for i := range b.Particles {
+		for _, d := range b.Particles[i].Data {
+			n += int64(len(d))
+		}
+	}
+	return n
+}
+
+// Field returns the field of this name, or nil.
+func (b *Block) Field(name string) *Field {
+	for i := range b.Fields {
+		if b.Fields[i].Spec.Name == name {
+			return &b.Fields[i]
+		}
+	}
+	return nil
+}
+
+// Validate checks that the block's data have the sizes that m asks for. The
+// error is of class ErrUsage.
+func (b *Block) Validate(m *Meta) error {
+	if err := m.Contains(b.Index); err != nil {
+		return err
+	}
+	for i := range b.Fields {
+		f := &b.Fields[i]
+		if f.Spec == nil {
+			return fmt.Errorf("amr: block %s: field %d has no specification: %w", b.Index.Name(m.Rank, m.Roots), i, ErrUsage)
+		}
+		if want := m.FieldBytes(f.Spec, f.Ghosts); int64(len(f.Data)) != want {
+			return fmt.Errorf("amr: block %s: field %q has %d bytes, want %d: %w", b.Index.Name(m.Rank, m.Roots), f.Spec.Name, len(f.Data), want, ErrUsage)
+		}
+	}
+	for i := range b.Particles {
+		p := &b.Particles[i]
+		if p.Spec == nil || len(p.Data) != len(p.Spec.Attrs) {
+			return fmt.Errorf("amr: block %s: particles %d: %d columns, or no specification: %w", b.Index.Name(m.Rank, m.Roots), i, len(p.Data), ErrUsage)
+		}
+		for j, a := range p.Spec.Attrs {
+			if want := int64(p.N) * int64(a.Type.Size()); int64(len(p.Data[j])) != want {
+				return fmt.Errorf("amr: block %s: particles %q, attribute %q: %d bytes, want %d: %w", b.Index.Name(m.Rank, m.Roots), p.Spec.Name, a.Name, len(p.Data[j]), want, ErrUsage)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,158 @@
+package cello
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// adaptBytes is the size of adapt_buffer: 1000 integers of 32 bits.
+const adaptBytes = 4000
+
+// Offsets in adapt_buffer, bytes. From adaptValid on nothing is aligned.
+const (
+	adaptCurr      = 0    // i32 27, 27 levels
+	adaptNext      = 112  // i32 27, 27 levels
+	adaptLast      = 224  // i32 216, 8 x 27 levels
+	adaptValid     = 1092 // u8
+	adaptRank      = 1093 // i32
+	adaptPeriodic  = 1097 // i32 3, 3 x root blocks on periodic axes, else 0
+	adaptMinLevel  = 1113
+	adaptMaxLevel  = 1117
+	adaptSelf      = 1121 // level info
+	adaptCount     = 1149 // i32, neighbours
+	adaptNeighbour = 1153 // level infos
+	levelInfoBytes = 28
+)
+
+// MaxNeighbours is how many neighbours fit. A leaf of a balanced 3-D tree has at most 56.
+const MaxNeighbours = (adaptBytes - adaptNeighbour) / levelInfoBytes
+
+// LevelInfo is what a block knows of itself or of a neighbour.
+type LevelInfo struct {
+	Index      [3]int32
+	Now        int32 // level
+	Min, Max   int32 // bounds of the next level
+	Sibling    bool  // same parent
+	CanCoarsen bool
+}
+
+// Adapt is the content of a block's adapt_buffer attribute: what it knows of
+// its neighbours. Levels are by direction: (fx+1)+3((fy+1)+3(fz+1)), each f
+// of -1, 0, 1.
+type Adapt struct {
+	Curr, Next         [27]int32
+	Last               [8][27]int32 // per child: cx+2(cy+2cz)
+	Valid              bool         // for leaves, and below level 0
+	Rank               int32
+	Periodic           [3]int32 // root blocks on periodic axes, otherwise 0
+	MinLevel, MaxLevel int32
+	Self               LevelInfo
+	Neighbours         []LevelInfo
+}
+
+// DecodeAdapt reads an adapt_buffer of 4000 bytes, little-endian, as they are
+// in the file. Errors wrap ErrCorrupt and name the field.
+func DecodeAdapt(b []byte) (*Adapt, error) {
+	fail := func(off int, field, format string, args ...any) (*Adapt, error) {
+		return nil, bad("", int64(off), "adapt_buffer "+field, ErrCorrupt, format, args...)
+	}
+	if len(b) != adaptBytes {
+		return fail(0, "size", "%d bytes, want %d", len(b), adaptBytes)
+	}
+	i32 := func(off int) int32 { return int32(binary.LittleEndian.Uint32(b[off:])) }
+	a := new(Adapt)
+	levels := func(off int, dst []int32) {
+		for i := range dst {
+			dst[i] = i32(off + 4*i)
+		}
+	}
+	for _, l := range []struct {
+		off  int
+		want int32
+		name string
+	}{{adaptCurr, 27, "face_level_curr"}, {adaptNext, 27, "face_level_next"}, {adaptLast, 216, "face_level_last"}} {
+		if n := i32(l.off); n != l.want {
+			return fail(l.off, l.name, "%d levels, want %d", n, l.want)
+		}
+	}
+	levels(adaptCurr+4, a.Curr[:])
+	levels(adaptNext+4, a.Next[:])
+	for c := range a.Last {
+		levels(adaptLast+4+108*c, a.Last[c][:])
+	}
+	if b[adaptValid] > 1 {
+		return fail(adaptValid, "valid", "%d, want 0 or 1", b[adaptValid])
+	}
+	a.Valid = b[adaptValid] == 1
+	if a.Rank = i32(adaptRank); a.Rank < 1 || a.Rank > 3 {
+		return fail(adaptRank, "rank", "%d, want 1 to 3", a.Rank)
+	}
+	if n := i32(adaptPeriodic); n != 3 {
+		return fail(adaptPeriodic, "periodicity", "%d axes, want 3", n)
+	}
+	levels(adaptPeriodic+4, a.Periodic[:])
+	a.MinLevel, a.MaxLevel = i32(adaptMinLevel), i32(adaptMaxLevel)
+	a.Self = decodeLevelInfo(b[adaptSelf:])
+	n := i32(adaptCount)
+	if n < 0 || n > MaxNeighbours {
+		return fail(adaptCount, "neighbours", "%d, want 0 to %d", n, MaxNeighbours)
+	}
+	a.Neighbours = make([]LevelInfo, n)
+	for i := range a.Neighbours {
+		a.Neighbours[i] = decodeLevelInfo(b[adaptNeighbour+levelInfoBytes*i:])
+	}
+	return a, nil
+}
+
+// The bytes behind can_coarsen are padding, and for a block itself both flags are garbage.
+func decodeLevelInfo(b []byte) LevelInfo {
+	i32 := func(k int) int32 { return int32(binary.LittleEndian.Uint32(b[4*k:])) }
+	return LevelInfo{Index: [3]int32{i32(0), i32(1), i32(2)}, Now: i32(3), Min: i32(4), Max: i32(5), Sibling: b[24] == 1, CanCoarsen: b[25] == 1}
+}
+
+// Encode returns the 4000 bytes of the attribute.
+func (a *Adapt) Encode() ([]byte, error) {
+	b := make([]byte, adaptBytes)
+	return b, a.encode(b)
+}
+
+// encode fills b, which holds zeros.
+func (a *Adapt) encode(b []byte) error {
+	if len(a.Neighbours) > MaxNeighbours {
+		return fmt.Errorf("cello: adapt_buffer: %d neighbours, at most %d fit: the tree is not balanced: %w", len(a.Neighbours), MaxNeighbours, ErrTooLarge)
+	}
+	put := func(off int, v ...int32) {
+		for i, x := range v {
+			binary.LittleEndian.PutUint32(b[off+4*i:], uint32(x))
+		}
+	}
+	put(adaptCurr, 27)
+	put(adaptCurr+4, a.Curr[:]...)
+	put(adaptNext, 27)
+	put(adaptNext+4, a.Next[:]...)
+	put(adaptLast, 216)
+	for c := range a.Last {
+		put(adaptLast+4+108*c, a.Last[c][:]...)
+	}
+	if a.Valid {
+		b[adaptValid] = 1
+	}
+	put(adaptRank, a.Rank, 3)
+	put(adaptPeriodic+4, a.Periodic[:]...)
+	put(adaptMinLevel, a.MinLevel, a.MaxLevel)
+	info := func(off int, l *LevelInfo) {
+		put(off, l.Index[0], l.Index[1], l.Index[2], l.Now, l.Min, l.Max)
+		if l.Sibling {
+			b[off+24] = 1
+		}
+		if l.CanCoarsen {
+			b[off+25] = 1
+		}
+	}
+	info(adaptSelf, &a.Self)
+	put(adaptCount, int32(len(a.Neighbours)))
+	for i := range a.Neighbours {
+		info(adaptNeighbour+levelInfoBytes*i, &a.Neighbours[i])
+	}
+	return nil
+}

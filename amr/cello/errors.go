@@ -1,0 +1,52 @@
+package cello
+
+import (
+	"errors"
+	"fmt"
+
+	"blobio/internal/fault"
+)
+
+// FormatError says what is wrong with a file of a checkpoint, and where.
+type FormatError = fault.FormatError
+
+// Classes of errors, for errors.Is.
+var (
+	// ErrExist: the directory (or a file of its name) is there already.
+	ErrExist = fault.ErrExist
+	// ErrInUse: another program is writing the same checkpoint.
+	ErrInUse = fault.ErrInUse
+	// ErrMissing: a file, group, attribute or dataset that the lists name is not there.
+	ErrMissing = fault.ErrMissing
+	// ErrNotFormat: the directory is no checkpoint.
+	ErrNotFormat = fault.ErrNotFormat
+	// ErrNotCommitted: the directory is one that a writer has not finished.
+	ErrNotCommitted = fault.ErrNotCommitted
+	// ErrTruncated: a file ends too early.
+	ErrTruncated = fault.ErrTruncated
+	// ErrCorrupt: a value that the format forbids.
+	ErrCorrupt = fault.ErrCorrupt
+	// ErrChecksum: bytes differ from what the manifest says.
+	ErrChecksum = fault.ErrChecksum
+	// ErrVersion: a manifest of a version that is not known here.
+	ErrVersion = fault.ErrVersion
+	// ErrTooLarge: a length is over the cap that protects memory.
+	ErrTooLarge = fault.ErrTooLarge
+	// ErrUsage: an argument is wrong.
+	ErrUsage = fault.ErrUsage
+	// ErrScrambled: the real program stored the cells of this field wrongly (blocks
+	// that are not cubic, without ghosts); they cannot be put right.
+	ErrScrambled = errors.New("scrambled by the program that wrote it")
+	// ErrDump: a data dump, not a checkpoint: it cannot be restarted from.
+	ErrDump = errors.New("a data dump, not a checkpoint")
+	// ErrProtocol: a counter of the restart protocol came out wrong.
+	ErrProtocol = errors.New("restart protocol violated")
+)
+
+func bad(file string, off int64, field string, class error, format string, args ...any) error {
+	return &FormatError{Pkg: "cello", File: file, Offset: off, Field: field, Msg: fmt.Sprintf(format, args...), Err: class}
+}
+
+func usage(format string, args ...any) error {
+	return fmt.Errorf("cello: %s: %w", fmt.Sprintf(format, args...), ErrUsage)
+}

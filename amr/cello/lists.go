@@ -1,0 +1,190 @@
+package cello
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Names of the text files of a checkpoint directory.
+const (
+	fileListName = "check.file_list"
+	listSuffix   = ".block_list"
+	dataSuffix   = ".h5"
+)
+
+// Caps of the text files, in bytes: what is longer is not read.
+const (
+	maxFileList  = 64 << 20
+	maxBlockList = 1 << 30
+)
+
+// space is what C++ streams skip between words.
+func space(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
+
+// words walks the words of b with the offset of each.
+func words(b []byte, yield func(off int64, w []byte) bool) {
+	for i := 0; i < len(b); {
+		if space(b[i]) {
+			i++
+			continue
+		}
+		j := i
+		for j < len(b) && !space(b[j]) {
+			j++
+		}
+		if !yield(int64(i), b[i:j]) {
+			return
+		}
+		i = j
+	}
+}
+
+// decodeFileList reads check.file_list: the number of files, then their names
+// without suffix. Any white space separates, as in the original.
+func decodeFileList(b []byte, file string) (names []string, err error) {
+	count := int64(-1)
+	seen := map[string]bool{}
+	words(b, func(off int64, w []byte) bool {
+		switch {
+		case count < 0:
+			n, e := strconv.ParseInt(string(w), 10, 32)
+			if e != nil || n < 1 {
+				err = bad(file, off, "number of files", ErrCorrupt, "%.40q, want a number from 1 on", w)
+				return false
+			}
+			if count = n; count > int64(len(b))/2+1 { // a name and a separator each
+				err = bad(file, off, "number of files", ErrTruncated, "%d, but the file has %d bytes", n, len(b))
+				return false
+			}
+			names = make([]string, 0, count)
+		case int64(len(names)) == count:
+			err = bad(file, off, "file name", ErrCorrupt, "%.40q after the %d names that the list announces", w, count)
+			return false
+		case !plainName(string(w)):
+			err = bad(file, off, "file name", ErrCorrupt, "%.80q, want a name without directory", w)
+			return false
+		case seen[string(w)]:
+			err = bad(file, off, "file name", ErrCorrupt, "%.80q is listed twice", w)
+			return false
+		default:
+			seen[string(w)] = true
+			names = append(names, string(w))
+		}
+		return true
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case count < 0:
+		return nil, bad(file, int64(len(b)), "number of files", ErrTruncated, "the list is empty")
+	case int64(len(names)) < count:
+		return nil, bad(file, int64(len(b)), "file name", ErrTruncated, "%d names, the list announces %d", len(names), count)
+	}
+	return names, nil
+}
+
+// plainName says whether a name means a file in the directory itself.
+func plainName(s string) bool {
+	return s != "" && len(s) <= 200 && s != "." && s != ".." && !strings.ContainsAny(s, "/\\\x00")
+}
+
+func encodeFileList(names []string) []byte {
+	b := fmt.Appendf(nil, "%d\n", len(names))
+	for _, n := range names {
+		b = append(append(b, n...), '\n')
+	}
+	return b
+}
+
+// listEntry is a line of a block list.
+type listEntry struct {
+	name  string
+	level int
+	off   int64 // of the name, bytes in the list
+}
+
+// maxBlockName is the longest name that there is: 3 axes of 10 digits, a
+// colon and 20 digits, and separators.
+const maxBlockName = 1 + 3*31 + 2
+
+// decodeBlockList reads a block list: pairs of block name and level. A
+// list without blocks is valid: files may be empty.
+func decodeBlockList(b []byte, file string) ([]listEntry, error) {
+	l := make([]listEntry, 0, min(len(b)/16, 1<<20))
+	text := string(b) // one string for all names
+	var err error
+	name := int64(-1)
+	end := int64(0)
+	words(b, func(off int64, w []byte) bool {
+		if name < 0 {
+			if w[0] != 'B' || len(w) > maxBlockName {
+				err = bad(file, off, "block name", ErrCorrupt, "%.100q, want B and binary digits", w)
+				return false
+			}
+			name, end = off, off+int64(len(w))
+			return true
+		}
+		n, e := strconv.Atoi(string(w))
+		if e != nil || n < -31 || n > 31 {
+			err = bad(file, off, "level", ErrCorrupt, "%.40q of block %s, want -31 to 31", w, text[name:end])
+			return false
+		}
+		l = append(l, listEntry{name: text[name:end], level: n, off: name})
+		name = -1
+		return true
+	})
+	if err == nil && name >= 0 {
+		err = bad(file, int64(len(b)), "level", ErrTruncated, "the list ends after the name %s", text[name:end])
+	}
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+func encodeBlockList(l []listEntry) []byte {
+	n := 0
+	for _, e := range l {
+		n += len(e.name) + 5
+	}
+	b := bytes.NewBuffer(make([]byte, 0, n))
+	for _, e := range l {
+		b.WriteString(e.name)
+		b.WriteByte(' ')
+		b.WriteString(strconv.Itoa(e.level))
+		b.WriteByte('\n')
+	}
+	return b.Bytes()
+}
+
+// fileDigits is the width of the number in block_data-<x>: the original takes
+// int(log(files-1)/log(10)+1) in floating point, where log(1000), log(10^6) and
+// log(10^9) divided by log(10) fall just short of 3, 6 and 9.
+func fileDigits(files int) int {
+	n := len(strconv.Itoa(max(files-1, 1)))
+	switch files - 1 {
+	case 1_000, 1_000_000, 1_000_000_000:
+		n--
+	}
+	return n
+}
+
+// FileName is the name, without suffix, that the original gives to file i of
+// files: block_data-<x>, padded with zeros. Readers take the names from check.file_list.
+func FileName(i, files int) string {
+	return fmt.Sprintf("block_data-%0*d", fileDigits(files), i)
+}
+
+// FileOf is the file, 0 to files-1, of the block at place i of count blocks:
+// floor(i*files/count).
+func FileOf(i, count int64, files int) int {
+	return int(i * int64(files) / count)
+}
+
+// FileStart is the place of the first block of a file: ceil(file*count/files). The file
+// ends where the next one starts; it is empty if both are equal.
+func FileStart(file, files int, count int64) int64 {
+	return (int64(file)*count + int64(files) - 1) / int64(files)
+}

@@ -1,0 +1,156 @@
+package amr
+
+import (
+	"fmt"
+	"math"
+)
+
+// Geometry is what all blocks of a tree share. Axes are x, y, z; those beyond
+// Rank have one root block, one cell and no ghosts.
+type Geometry struct {
+	Rank         int        // 1 to 3
+	Roots        [3]int     // root blocks (octrees) per axis
+	Block        [3]int     // cells of a block per axis, without ghosts
+	Ghost        [3]int     // ghost cells on each side, per axis
+	Lower, Upper [3]float64 // the domain
+	Periodic     [3]bool
+	MinLevel     int // coarsest level, <= 0
+	MaxLevel     int // finest level allowed, >= 0
+}
+
+// Validate checks the numbers; axes beyond Rank too. The error is of class
+// ErrUsage.
+func (g *Geometry) Validate() error {
+	bad := func(format string, a ...any) error {
+		return fmt.Errorf("amr: geometry: "+format+": %w", append(a, ErrUsage)...)
+	}
+	if g.Rank < 1 || g.Rank > 3 {
+		return bad("rank %d, want 1 to 3", g.Rank)
+	}
+	if g.MinLevel < MinLevel || g.MinLevel > 0 {
+		return bad("coarsest level %d, want %d to 0", g.MinLevel, MinLevel)
+	}
+	if g.MaxLevel < 0 || g.MaxLevel > MaxDepth {
+		return bad("finest level %d, want 0 to %d", g.MaxLevel, MaxDepth)
+	}
+	for i := range 3 {
+		axis := "xyz"[i : i+1]
+		if g.Roots[i] < 1 || g.Roots[i] > MaxRoots {
+			return bad("%d root blocks along %s, want 1 to %d", g.Roots[i], axis, MaxRoots)
+		}
+		if g.Block[i] < 1 || g.Block[i] > math.MaxInt32 {
+			return bad("blocks of %d cells along %s", g.Block[i], axis)
+		}
+		if g.Ghost[i] < 0 || g.Ghost[i] > math.MaxInt32/4 {
+			return bad("%d ghosts along %s", g.Ghost[i], axis)
+		}
+		if i >= g.Rank {
+			if g.Roots[i] != 1 || g.Block[i] != 1 || g.Ghost[i] != 0 {
+				return bad("axis %s beyond rank %d: %d root blocks, %d cells, %d ghosts, want 1, 1, 0", axis, g.Rank, g.Roots[i], g.Block[i], g.Ghost[i])
+			}
+		} else if !(g.Lower[i] < g.Upper[i]) {
+			return bad("domain from %g to %g along %s", g.Lower[i], g.Upper[i], axis)
+		}
+	}
+	return nil
+}
+
+// Children returns 2^Rank, how many children a refined block has.
+func (g *Geometry) Children() int { return 1 << g.Rank }
+
+// Extent returns the number of blocks of a level along each axis, were all of
+// them there: Roots << level, or Roots >> -level rounded up.
+func (g *Geometry) Extent(level int) [3]int {
+	var n [3]int
+	for i, r := range g.Roots {
+		switch {
+		case i >= g.Rank:
+			n[i] = 1
+		case level >= 0:
+			n[i] = r << uint(min(level, MaxDepth))
+		default:
+			n[i] = (r-1)>>uint(-level) + 1
+		}
+	}
+	return n
+}
+
+// Contains checks that x is a Valid index of a block of this domain and of its
+// levels. The error is of class ErrCorrupt or ErrRange.
+func (g *Geometry) Contains(x Index) error {
+	if err := x.Valid(g.Rank); err != nil {
+		return err
+	}
+	l := x.Level()
+	if l < g.MinLevel || l > g.MaxLevel {
+		return fmt.Errorf("amr: index %d: level %d, want %d to %d: %w", x, l, g.MinLevel, g.MaxLevel, ErrRange)
+	}
+	n, c := g.Extent(l), x.Coord()
+	for i := range n {
+		if c[i] >= n[i] {
+			return fmt.Errorf("amr: index %d: block %d along %s, want < %d: %w", x, c[i], "xyz"[i:i+1], n[i], ErrRange)
+		}
+	}
+	return nil
+}
+
+// Shape returns the elements (mx, my, mz) of a field of one block: the cells,
+// one more on an axis on which the field is face-centred, and the ghosts on
+// both sides if they are there. Axes beyond Rank are 1.
+func (g *Geometry) Shape(s *FieldSpec, ghosts bool) [3]int {
+	var m [3]int
+	for i := range m {
+		m[i] = 1
+		if i >= g.Rank {
+			continue
+		}
+		m[i] = g.Block[i]
+		if s.Centered[i] {
+			m[i]++
+		}
+		if ghosts {
+			m[i] += 2 * g.Ghost[i]
+		}
+	}
+	return m
+}
+
+// FieldBytes returns the bytes of a field of one block.
+func (g *Geometry) FieldBytes(s *FieldSpec, ghosts bool) int64 {
+	m := g.Shape(s, ghosts)
+	return int64(m[0]) * int64(m[1]) * int64(m[2]) * int64(s.Type.Size())
+}
+
+// Bounds returns the corners of a block, computed as Cello does, so that they
+// are equal to the last bit to the attributes `lower` and `upper` of a
+// checkpoint. Axes beyond Rank give the domain's (in checkpoints they are
+// junk). Blocks of levels below 0 that stick out of a domain whose number of
+// root blocks is no power of two are cut at its border.
+func (x Index) Bounds(g *Geometry) (lo, hi [3]float64) {
+	l, c := x.Level(), x.Coord()
+	for i := range 3 {
+		if i >= g.Rank {
+			lo[i], hi[i] = g.Lower[i], g.Upper[i]
+			continue
+		}
+		at := func(c int) float64 {
+			a := math.Min(math.Ldexp(float64(c), -l)/float64(g.Roots[i]), 1)
+			return (1-a)*g.Lower[i] + a*g.Upper[i]
+		}
+		lo[i], hi[i] = at(c[i]), at(c[i]+1)
+	}
+	return lo, hi
+}
+
+// CellWidth returns the width of a cell at a level. Axes beyond Rank give the
+// domain's.
+func (g *Geometry) CellWidth(level int) [3]float64 {
+	var h [3]float64
+	for i := range h {
+		h[i] = g.Upper[i] - g.Lower[i]
+		if i < g.Rank {
+			h[i] = math.Ldexp(h[i]/float64(g.Roots[i])/float64(g.Block[i]), -level)
+		}
+	}
+	return h
+}

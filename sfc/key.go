@@ -1,0 +1,51 @@
+package sfc
+
+import "cmp"
+
+// MaxBits is the largest number of bits of a coordinate.
+const MaxBits = 32
+
+// Key is a position on a curve: an integer of 96 bits, Hi the upper 32. With
+// rank dimensions and coordinates of bits bits it is below 2^(rank*bits).
+type Key struct {
+	Hi uint32
+	Lo uint64
+}
+
+// Compare orders keys.
+func (k Key) Compare(l Key) int {
+	if c := cmp.Compare(k.Hi, l.Hi); c != 0 {
+		return c
+	}
+	return cmp.Compare(k.Lo, l.Lo)
+}
+
+// Less says whether k comes before l.
+func (k Key) Less(l Key) bool { return k.Hi < l.Hi || k.Hi == l.Hi && k.Lo < l.Lo }
+
+// push appends n <= 3 bits at the low end.
+func (k Key) push(d uint32, n int) Key {
+	return Key{Hi: k.Hi<<n | uint32(k.Lo>>(64-n)), Lo: k.Lo<<n | uint64(d)}
+}
+
+// shift returns k << n, n < 96.
+func (k Key) shift(n int) Key {
+	switch {
+	case n == 0:
+		return k
+	case n >= 64:
+		return Key{Hi: uint32(k.Lo) << (n - 64)}
+	}
+	return Key{Hi: k.Hi<<n | uint32(k.Lo>>(64-n)), Lo: k.Lo << n}
+}
+
+// digit returns n <= 3 bits from bit at upwards.
+func (k Key) digit(at, n int) uint32 {
+	var d uint64
+	if at >= 64 {
+		d = uint64(k.Hi) >> (at - 64)
+	} else {
+		d = k.Lo>>at | uint64(k.Hi)<<(64-at)
+	}
+	return uint32(d) & (1<<n - 1)
+}
