@@ -13,6 +13,7 @@ var (
 	colorNone  = color.RGBA{240, 241, 243, 255} // where there are no blocks
 	colorNil   = color.RGBA{205, 208, 212, 255} // blocks of no owner
 	colorCurve = color.NRGBA{24, 26, 32, 215}
+	colorFaint = color.NRGBA{24, 26, 32, 120} // the curve where blocks are small
 	colorJump  = color.NRGBA{24, 26, 32, 70}
 	colorStart = color.RGBA{22, 130, 62, 255}
 	colorEnd   = color.RGBA{190, 24, 44, 255}
@@ -31,7 +32,7 @@ func levels(n int) []color.RGBA {
 		if n > 1 {
 			t = float64(i) / float64(n-1)
 		}
-		out[i] = oklch(0.93-0.40*t, 0.045+0.105*t, 105+165*t)
+		out[i] = oklch(0.94-0.30*t, 0.05+0.08*t, 105+165*t)
 	}
 	return out
 }

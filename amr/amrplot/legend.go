@@ -97,7 +97,7 @@ func (p *Plot) legend(d *pen, y float64) float64 {
 	}
 	if p.curve && len(p.plane.cells) > 0 {
 		x = left
-		entry("first block of the plane", func(x, y float64) { d.dot(x+box/2, y+box/2, 4, colorStart) })
+		entry("first block", func(x, y float64) { d.dot(x+box/2, y+box/2, 4, colorStart) })
 		entry("last", func(x, y float64) { d.dot(x+box/2, y+box/2, 4, colorEnd) })
 		entry("order of the blocks", func(x, y float64) { d.line(colorCurve, 1.5, [][2]float64{{x, y + box/2}, {x + box, y + box/2}}) })
 		if p.plane.normal >= 0 {

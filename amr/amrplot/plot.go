@@ -75,7 +75,10 @@ func Draw(g *amr.Geometry, blocks []amr.Index, o *Options) (*Plot, error) {
 func (p *Plot) group(o *Options) {
 	if p.kind == ByLevel {
 		p.groups = p.plane.hi - p.plane.lo + 1
-		p.colors = levels(p.groups)
+		p.colors = levels(p.groups - p.plane.above)
+		for range p.plane.above { // refined everywhere: no block shows it
+			p.colors = append([]color.RGBA{colorNil}, p.colors...)
+		}
 	} else {
 		for _, g := range o.Groups {
 			p.groups = max(p.groups, g+1)
@@ -196,7 +199,7 @@ func (p *Plot) drawNumbers(d *pen) {
 	st := style{size: 6.5}
 	most := d.width(fmt.Sprint(p.plane.leaves), st)
 	for i := range p.plane.cells {
-		if r := p.onPage(&p.plane.cells[i]); r.w < most+5 || r.h < 18 {
+		if r := p.onPage(&p.plane.cells[i]); r.w < 2*most+8 || r.h < 24 {
 			return
 		}
 	}
@@ -244,7 +247,11 @@ func (p *Plot) drawCurve(d *pen) {
 	if mean > 8 {
 		d.line(color.NRGBA{255, 255, 255, 130}, width*2.2, ways...)
 	}
-	d.line(colorCurve, width, ways...)
+	ink := colorCurve
+	if mean < 6 {
+		ink = colorFaint
+	}
+	d.line(ink, width, ways...)
 	if mean > 14 {
 		for _, c := range at {
 			d.dot(c[0], c[1], width*1.15, colorCurve)

@@ -27,6 +27,7 @@ type plane struct {
 	cells  []cell
 	leaves int // of the whole mesh
 	lo, hi int // levels of all blocks given
+	above  int // coarsest levels that have no leaf block
 }
 
 // cut finds the leaf blocks in the plane.
@@ -69,6 +70,7 @@ func cut(g *amr.Geometry, blocks []amr.Index, o *Options) (*plane, error) {
 		p.lo, p.hi = min(p.lo, l), max(p.hi, l)
 		refined[x.Parent()] = true
 	}
+	p.above = p.hi - p.lo
 	size := func(a int) float64 { return g.Upper[a] - g.Lower[a] }
 	rows := float64(p.hi - p.lo + 1)
 	if g.Rank == 1 {
@@ -81,6 +83,7 @@ func cut(g *amr.Geometry, blocks []amr.Index, o *Options) (*plane, error) {
 			continue
 		}
 		nth := p.leaves
+		p.above = min(p.above, x.Level()-p.lo)
 		p.leaves++
 		lo, hi := x.Bounds(g)
 		if n := p.normal; n >= 0 && !(lo[n] <= p.at && p.at < hi[n] || p.at >= g.Upper[n] && hi[n] >= g.Upper[n]) {
