@@ -12,6 +12,8 @@ type Builder struct {
 	root *GroupBuilder
 	err  error
 	done bool
+
+	reserve, reserveAlign int64 // bytes for the data of stamps
 }
 
 // NewBuilder returns a builder with an empty root group.
@@ -67,6 +69,7 @@ type GroupBuilder struct {
 	node
 	groups   []*GroupBuilder
 	datasets []*DatasetBuilder
+	stamps   []*Stamp // of the root group only
 
 	tab table // its symbol table, set by Layout
 }

@@ -9,7 +9,9 @@ type Piece struct {
 // Layout is what a builder comes to: the metadata, and where data go.
 type Layout struct {
 	Size   int64   // length of the whole file in bytes
-	Pieces []Piece // metadata; everything else is data of datasets and gaps
+	Pieces []Piece // metadata; everything else is stamps, data of datasets and gaps
+
+	Reserved int64 // offset of what Builder.Reserve set aside; Size if nothing was
 }
 
 const (
@@ -45,17 +47,27 @@ func (b *Builder) Layout() (*Layout, error) {
 	if at > maxMetaFile {
 		return nil, usage(ErrTooLarge, "%d bytes of metadata, want at most %d", at, maxMetaFile)
 	}
-	end := max(at, dataStart)
+	meta := b.root.placeStamps(at)
+	end := max(meta, dataStart)
 	if !b.root.hasData() {
-		end = at
+		end = meta
 	}
 	if end, err = b.root.placeData(end); err != nil {
 		return nil, err
 	}
+	l := &Layout{}
+	if b.reserve > 0 {
+		end = ceilDiv(end, b.reserveAlign) * b.reserveAlign
+		l.Reserved = end
+		end += b.reserve
+	} else {
+		l.Reserved = end
+	}
 	buf := make([]byte, at)
 	b.superblock(buf, end)
 	b.root.encode(buf)
-	return &Layout{Size: end, Pieces: []Piece{{0, buf}}}, nil
+	l.Size, l.Pieces = end, []Piece{{0, buf}}
+	return l, nil
 }
 
 // superblock writes version 0, with 8-byte offsets and lengths.

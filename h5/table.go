@@ -25,12 +25,15 @@ func (g *GroupBuilder) sortMembers() error {
 		n *node
 		t *table
 	}
-	all := make([]member, 0, len(g.groups)+len(g.datasets))
+	all := make([]member, 0, len(g.groups)+len(g.datasets)+len(g.stamps))
 	for _, x := range g.groups {
 		all = append(all, member{&x.node, &x.tab})
 	}
 	for _, x := range g.datasets {
 		all = append(all, member{&x.node, nil})
+	}
+	for _, x := range g.stamps {
+		all = append(all, member{&x.node, &x.tab})
 	}
 	slices.SortFunc(all, func(a, b member) int { return strings.Compare(a.n.name, b.n.name) })
 	t.members = make([]*node, len(all))

@@ -1,0 +1,153 @@
+package h5
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+)
+
+// stampedFile has n groups made of one template: attributes that need
+// continuations, datasets of varying length, and an ordinary group beside.
+func stampedFile(t testing.TB, n int) []byte {
+	t.Helper()
+	tpl, err := NewTemplate(func(g *GroupBuilder) {
+		g.Attr("index", Int32, []int64{3}, []int32{0, 0, 0})
+		g.Attr("big", Int32, []int64{1000}, make([]int32, 1000))
+		g.Attr("time", Float64, []int64{1}, []float64{0})
+		g.Attr("odd", Int8, []int64{5}, []int8{1, 2, 3, 4, 5})
+		for k := range 11 {
+			g.Dataset(fmt.Sprintf("field_%d", k), Float32, []int64{2, 3}, nil)
+		}
+		g.Dataset("particle_x", Float64, []int64{1}, nil)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := NewBuilder()
+	b.Root().Attr("rank", Int32, []int64{1}, []int32{3})
+	b.Root().Group("other").Attr("a", Int32, nil, 7)
+	const per = 11 * 24
+	total := int64(0)
+	for i := range n {
+		b.Root().Stamp(fmt.Sprintf("B%03d", i), tpl)
+		total += per + 8*int64(i%3)
+	}
+	b.Reserve(total, 64)
+	l, err := b.Layout()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := make([]byte, l.Size)
+	for _, p := range l.Pieces {
+		copy(file[p.Off:], p.Data)
+	}
+	at := l.Reserved
+	for i, s := range b.Root().Stamps() {
+		m := file[s.Offset():][:tpl.Len()]
+		s.Encode(m)
+		le.PutUint32(tpl.Attr(m, 0)[4:], uint32(i))
+		le.PutUint32(tpl.Attr(m, 1)[3996:], uint32(i))
+		for k := range 11 {
+			tpl.SetDataset(m, k, nil, at)
+			le.PutUint32(file[at:], 0x3f800000)
+			at += 24
+		}
+		tpl.SetDataset(m, 11, []int64{int64(i % 3)}, at)
+		at += 8 * int64(i%3)
+	}
+	if at != l.Size && n > 0 {
+		t.Fatalf("data end at %d, the file at %d", at, l.Size)
+	}
+	return file
+}
+
+// TestTemplate: groups that were stamped read as if they had been built.
+func TestTemplate(t *testing.T) {
+	for _, n := range []int{0, 1, 8, 9, 300} {
+		f := openBytes(t, stampedFile(t, n))
+		objects := 0
+		for o, err := range f.Walk() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			objects++
+			_ = o
+		}
+		if want := 2 + n*13; objects != want {
+			t.Fatalf("%d objects, want %d", objects, want)
+		}
+		for i := range n {
+			g, err := f.Group(fmt.Sprintf("B%03d", i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var names []string
+			for a, err := range g.Attrs() {
+				if err != nil {
+					t.Fatal(err)
+				}
+				names = append(names, a.Name)
+				v, err := a.Value()
+				if err != nil {
+					t.Fatal(err)
+				}
+				switch x := v.(type) {
+				case []int32:
+					if x[len(x)-1] != int32(i) && x[1] != int32(i) {
+						t.Fatalf("%s of %d: %v", a.Name, i, x)
+					}
+				case []int8:
+					if !bytes.Equal([]byte{1, 2, 3, 4, 5}, []byte{byte(x[0]), byte(x[1]), byte(x[2]), byte(x[3]), byte(x[4])}) {
+						t.Fatal(x)
+					}
+				}
+			}
+			if fmt.Sprint(names) != "[index big time odd]" {
+				t.Fatal(names)
+			}
+			d, err := g.Dataset("field_10")
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := make([]float32, 6)
+			if err := d.Read(nil, nil, v); err != nil || v[0] != 1 || v[1] != 0 {
+				t.Fatal(v, err)
+			}
+			p, err := g.Dataset("particle_x")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Elems() != int64(i%3) {
+				t.Fatalf("%d particles in %d", p.Elems(), i)
+			}
+			if _, ok := p.Offset(); ok != (i%3 > 0) {
+				t.Fatal("offset of empty data")
+			}
+		}
+	}
+}
+
+func TestTemplateUsage(t *testing.T) {
+	if _, err := NewTemplate(func(g *GroupBuilder) { g.Group("x") }); err == nil {
+		t.Error("a template with a group")
+	}
+	if _, err := NewTemplate(func(g *GroupBuilder) { g.Attr("", Int8, nil, 1) }); err == nil {
+		t.Error("a template with a bad attribute")
+	}
+	tpl, err := NewTemplate(func(*GroupBuilder) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, f := range map[string]func(b *Builder){
+		"twice":   func(b *Builder) { b.Root().Stamp("x", tpl); b.Root().Group("x") },
+		"deep":    func(b *Builder) { b.Root().Group("g").Stamp("x", tpl) },
+		"name":    func(b *Builder) { b.Root().Stamp("a/b", tpl) },
+		"reserve": func(b *Builder) { b.Reserve(1, 1); b.Reserve(1, 1) },
+	} {
+		b := NewBuilder()
+		f(b)
+		if _, err := b.Layout(); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
