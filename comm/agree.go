@@ -25,28 +25,44 @@ import (
 //
 // If the Comm is broken, Agree returns that (with the rank's own error).
 func Agree(ctx context.Context, c Comm, err error) error {
+	_, err = AgreeMin(ctx, c, err)
+	return err
+}
+
+// AgreeMin is Agree and, in the same step, AllreduceInt64 of v by Min. The minima are there
+// with an agreed error too; if the Comm is broken they are nil. (The minimum of ^x is ^ of the
+// maximum of x.)
+func AgreeMin(ctx context.Context, c Comm, err error, v ...int64) ([]int64, error) {
 	first := int64(math.MaxInt64)
 	if err != nil {
 		first = int64(c.Rank())
 	}
-	v, e := c.AllreduceInt64(ctx, []int64{first}, Min)
+	all, e := c.AllreduceInt64(ctx, append([]int64{first}, v...), Min)
 	if e != nil {
-		return with(err, e)
+		return nil, with(err, e)
 	}
-	if v[0] == math.MaxInt64 {
-		return nil
+	if all[0] == math.MaxInt64 {
+		return all[1:], nil
 	}
-	root := int(v[0])
+	e, ok := tellError(ctx, c, int(all[0]), err)
+	if !ok {
+		return nil, e
+	}
+	return all[1:], e
+}
+
+// tellError tells all ranks the error of root; false if the Comm broke.
+func tellError(ctx context.Context, c Comm, root int, err error) (agreed error, ok bool) {
 	shared, e := c.Share(ctx, err)
 	if e != nil {
-		return with(err, e)
+		return with(err, e), false
 	}
 	var b []byte
 	if c.Rank() == root {
 		b = EncodeError(err)
 	}
 	if b, e = c.Bcast(ctx, root, b); e != nil {
-		return with(err, e)
+		return with(err, e), false
 	}
 	cause, ok := shared[root].(error)
 	if !ok {
@@ -54,9 +70,9 @@ func Agree(ctx context.Context, c Comm, err error) error {
 	}
 	re := &RankError{root, cause}
 	if c.Rank() == root {
-		return re
+		return re, true
 	}
-	return with(err, re)
+	return with(err, re), true
 }
 
 // with returns other, together with the rank's own error if there is one.

@@ -68,3 +68,11 @@ func (i isolated) Share(ctx context.Context, v any) ([]any, error) {
 	all[i.Rank()] = v
 	return all, nil
 }
+
+// SharedMemory is what processes of one node can have although each has its own heap.
+func (i isolated) SharedMemory(ctx context.Context, n int) (Memory, error) {
+	return SharedMemory(ctx, i.Comm, n)
+}
+
+// Apart: see the function.
+func (i isolated) Apart() bool { return true }
