@@ -15,26 +15,42 @@ import (
 	"blobio/comm"
 )
 
-// rank is one process's view of a communicator.
+// rank is one process's view of a Comm.
 type rank struct {
+	*link
+	serial int64 // which of the Comms of the link
+}
+
+// link is a communicator of MPI. Comms of the same ranks in the same order share one:
+// MPI has some thousands of them, and nobody frees a Comm.
+type link struct {
 	e          *Engine
 	c          C.MPI_Comm
 	rank, size int
 	head       *[2 * headWords]C.int64_t // C memory: what a header sends and receives
 	windows    int                       // opened so far
+	comms      int64                     // made so far; their serials are below
+	divisions  []division                // by Split and SplitNode, the same on all ranks
 }
 
 var _ comm.Comm = (*rank)(nil)
 
-func (e *Engine) newRank(c C.MPI_Comm) (*rank, error) {
+func (e *Engine) newLink(c C.MPI_Comm) (*link, error) {
 	var n, size, tagMax C.int
 	if err := check("MPI_Comm_rank", C.comm_info(c, &n, &size, &tagMax)); err != nil {
 		return nil, err
 	}
 	e.tagMax = int(tagMax)
-	e.comms = append(e.comms, c)
 	head := (*[2 * headWords]C.int64_t)(C.calloc(2*headWords, 8))
-	return &rank{e: e, c: c, rank: int(n), size: int(size), head: head}, nil
+	l := &link{e: e, c: c, rank: int(n), size: int(size), head: head}
+	e.links = append(e.links, l)
+	return l, nil
+}
+
+// newComm makes one more Comm of the link. All its ranks do so in the same order.
+func (l *link) newComm() *rank {
+	l.comms++
+	return &rank{l, l.comms - 1}
 }
 
 func (r *rank) Rank() int { return r.rank }
@@ -140,6 +156,18 @@ func (r *rank) header(ctx context.Context, k kind, op comm.Op, root int, elems, 
 	}
 	err := fmt.Errorf("mpi: %w: %s and %s", class, sigString(lo, -int64(out[3])), sigString(hi, int64(out[2])))
 	return 0, r.e.fail(err, err)
+}
+
+// common returns the bits that all ranks have set.
+func (r *rank) common(ctx context.Context, bits uint64, stay bool) (uint64, error) {
+	in, out := &r.head[0], &r.head[headWords]
+	*in = C.int64_t(bits)
+	var req C.MPI_Request
+	if err := r.e.mpi("MPI_Iallreduce", C.coll_allreduce(in, out, 1, C.int(comm.BAnd), r.c, &req)); err != nil {
+		return 0, err
+	}
+	err := r.e.wait(ctx, &req, stay)
+	return uint64(*out), err
 }
 
 func (r *rank) Barrier(ctx context.Context) error {

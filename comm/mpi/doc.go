@@ -72,6 +72,10 @@
 // that waits for a message that nobody sends waits until its context ends: there is no
 // ErrDeadlock. A killed process is seen by MPI alone, which ends the job. One-sided accesses
 // wait in MPI_Win_flush, which across nodes may need the target to be
-// inside of some MPI call. Communicators of Split live until Finalize, and MPI
-// has some thousands of them.
+// inside of some MPI call.
+//
+// Communicators of MPI are few (some thousands) and nobody frees a Comm, so that each of them remembers up to 64
+// ways in which it was split: a Split with the same colors and keys on all ranks, or another
+// SplitNode, makes a Comm over the communicator of the first one. Messages tell which
+// of these Comms they are for. All of them are freed by Finalize.
 package mpi

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -65,8 +66,9 @@ type Engine struct {
 	tagMax int
 
 	failure atomic.Pointer[failure]
-	sends   []sending // that MPI may not be through with
-	comms   []C.MPI_Comm
+	sends   []sending            // that MPI may not be through with
+	early   map[address][][]byte // messages that came before those which were asked for
+	links   []*link
 	closed  bool
 }
 
@@ -79,28 +81,39 @@ func Init(o *Options) (*Engine, error) {
 	if C.glue_running() != 0 {
 		return nil, fmt.Errorf("mpi: %w: MPI runs already; use Adopt", comm.ErrUsage)
 	}
-	multiple := C.int(0)
+	want := levelFunneled
 	if o != nil && o.Multiple {
-		multiple = 1
+		want = levelMultiple
 	}
 	h := newThread()
-	var level C.int
-	err := h.do(func() error { return check("MPI_Init_thread", C.glue_init(multiple, &level)) })
+	var level int
+	err := h.do(func() (err error) { level, err = start(want); return err })
 	if err != nil {
 		h.close()
 		return nil, err
 	}
-	if level == levelMultiple && multiple != 0 {
+	if level == levelMultiple && want == levelMultiple {
 		h.close()
 		h = &home{level: levelMultiple}
 	}
 	e, err := open(h, World(), o)
 	if err != nil {
+		h.closeIf(true)
 		return nil, err
 	}
 	e.owner = true
 	return e, nil
 }
+
+// start starts MPI on this thread, and returns the level that it grants.
+func start(level int) (int, error) {
+	var got C.int
+	err := check("MPI_Init_thread", C.glue_init(C.int(level), &got))
+	return int(got), err
+}
+
+// stop ends MPI.
+func stop() error { return check("MPI_Finalize", C.MPI_Finalize()) }
 
 // Adopt returns an Engine of the ranks of an intra-communicator of a program that has started
 // MPI itself. It is collective over it. The communicator is duplicated, and stays the
@@ -117,7 +130,7 @@ func Adopt(c Handle, o *Options) (*Engine, error) {
 	if err := check("MPI_Query_thread", C.glue_level(&level, &isMain)); err != nil {
 		return nil, err
 	}
-	return open(&home{level: level}, c, o)
+	return open(&home{level: int(level)}, c, o)
 }
 
 // Adopt is as the function Adopt, for a communicator of the MPI that e has started:
@@ -130,7 +143,7 @@ func (e *Engine) Adopt(c Handle, o *Options) (*Engine, error) {
 }
 
 func open(h *home, handle Handle, o *Options) (*Engine, error) {
-	e := &Engine{home: h}
+	e := &Engine{home: h, early: map[address][][]byte{}}
 	if o != nil {
 		e.opts = *o
 	}
@@ -150,8 +163,10 @@ func open(h *home, handle Handle, o *Options) (*Engine, error) {
 		if err := check("opening the control communicator", C.control_open(e.k, own)); err != nil {
 			return err
 		}
-		var err error
-		e.world, err = e.newRank(own)
+		l, err := e.newLink(own)
+		if err == nil {
+			e.world = l.newComm()
+		}
 		return err
 	})
 	if err != nil {
@@ -167,8 +182,8 @@ func (e *Engine) World() comm.Comm { return e.world }
 // granted MPI_THREAD_MULTIPLE.
 func (e *Engine) ThreadMultiple() bool { return e.home.level == levelMultiple }
 
-// Handle is the communicator of a Comm of this package, for calls of MPI that this
-// package does not make; 0 for another Comm.
+// HandleOf is the communicator of a Comm of this package, for calls of MPI that this
+// package does not make; 0 for another Comm. Comms of the same ranks may have the same.
 func HandleOf(c comm.Comm) Handle {
 	if r, ok := c.(*rank); ok {
 		return Handle(C.word_of_comm(r.c))
@@ -203,18 +218,18 @@ func (e *Engine) Finalize(ctx context.Context) error {
 				err = nil
 			}
 		} else {
-			for i := len(e.comms) - 1; i >= 0; i-- {
-				C.MPI_Comm_free(&e.comms[i])
+			for _, l := range slices.Backward(e.links) {
+				C.MPI_Comm_free(&l.c)
+				C.free(unsafe.Pointer(l.head))
 			}
 			if x := check("closing the control communicator", C.control_close(e.k)); err == nil {
 				err = x
 			}
-			C.free(unsafe.Pointer(e.world.head))
 			C.free(unsafe.Pointer(e.k))
 		}
 		e.closed = true
 		if e.owner {
-			if x := check("MPI_Finalize", C.MPI_Finalize()); err == nil {
+			if x := stop(); err == nil {
 				err = x
 			}
 		}

@@ -22,17 +22,18 @@ static MPI_Op op_of(int op) {
 
 static MPI_Datatype type_of(int t) { return t == 0 ? MPI_BYTE : t == 1 ? MPI_INT64_T : MPI_DOUBLE; }
 
-int glue_init(int multiple, int *level) {
-	int got;
-	TRY(MPI_Init_thread(NULL, NULL, multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED, &got));
-	int main_thread;
+static const int levels[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE};
+
+int glue_init(int want, int *level) {
+	int got, main_thread;
+	TRY(MPI_Init_thread(NULL, NULL, levels[want], &got));
 	return glue_level(level, &main_thread);
 }
 
 int glue_level(int *level, int *main_thread) {
 	int l;
 	TRY(MPI_Query_thread(&l));
-	*level = l == MPI_THREAD_MULTIPLE ? 3 : l == MPI_THREAD_SERIALIZED ? 2 : l == MPI_THREAD_FUNNELED ? 1 : 0;
+	for (*level = 3; *level > 0 && levels[*level] != l; --*level) {}
 	return MPI_Is_thread_main(main_thread);
 }
 
@@ -171,6 +172,13 @@ int win_open(MPI_Comm c, int64_t n, void **base, MPI_Win *w) {
 	else
 		TRY(MPI_Win_allocate(len, 1, MPI_INFO_NULL, c, base, w));
 	TRY(MPI_Win_set_errhandler(*w, MPI_ERRORS_RETURN));
+	// The owner reads and writes his part in place, with MPI_Win_sync, which wants one memory.
+	int *model, flag = 0;
+	TRY(MPI_Win_get_attr(*w, MPI_WIN_MODEL, &model, &flag));
+	if (!flag || *model != MPI_WIN_UNIFIED) {
+		MPI_Win_free(w);
+		return MPI_ERR_RMA_SYNC;
+	}
 	return MPI_Win_lock_all(MPI_MODE_NOCHECK, *w);
 }
 int win_free(MPI_Win *w) {

@@ -15,7 +15,8 @@ typedef struct {
 
 enum { PENDING, DONE, NOTICED, FAILED };
 
-int glue_init(int multiple, int *level);
+// Levels of threads: 0 SINGLE, 1 FUNNELED, 2 SERIALIZED, 3 MULTIPLE.
+int glue_init(int want, int *level);
 int glue_level(int *level, int *main_thread);
 int glue_running(void); // initialized and not finalized
 void glue_yield(void);

@@ -13,10 +13,12 @@ import (
 	"blobio/comm"
 )
 
-// Levels of threads, as glue_level tells them.
+// Levels of threads, as glue.h counts them.
 const (
-	levelFunneled = 1
-	levelMultiple = 3
+	levelSingle = iota
+	levelFunneled
+	levelSerialized
+	levelMultiple
 )
 
 // home is where MPI is called: on a thread of its own if jobs is set, else on that of the caller.
@@ -25,7 +27,7 @@ type home struct {
 	gone chan struct{}
 
 	mu    sync.Mutex // one call at a time
-	level C.int
+	level int
 }
 
 // newThread starts the thread. Whoever has it must call close.

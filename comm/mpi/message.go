@@ -11,9 +11,16 @@ import (
 	"unsafe"
 )
 
-// A message is its length, 8 bytes in the order of the host, and its bytes; what
-// exceeds a piece follows in messages of the same tag, which MPI keeps in order.
-const lengthBytes = 8
+// A message is its length and the serial of its Comm, 8 bytes each in the order of the host, and
+// its bytes; what exceeds a piece follows in messages of the same tag, which MPI keeps in order.
+const envelope = 16
+
+// address is where a message goes on this rank.
+type address struct {
+	l         *link
+	serial    int64
+	from, tag int
+}
 
 // sending is a message that MPI may still read.
 type sending struct {
@@ -51,11 +58,12 @@ func (r *rank) Send(ctx context.Context, to, tag int, b []byte) error {
 		if err := r.checkMessage(to, tag); err != nil {
 			return err
 		}
-		n := min(len(b), r.e.opts.Piece-lengthBytes)
-		p := C.malloc(C.size_t(lengthBytes + n))
-		first := unsafe.Slice((*byte)(p), lengthBytes+n)
+		n := min(len(b), r.e.opts.Piece-envelope)
+		p := C.malloc(C.size_t(envelope + n))
+		first := unsafe.Slice((*byte)(p), envelope+n)
 		binary.NativeEndian.PutUint64(first, uint64(len(b)))
-		copy(first[lengthBytes:], b[:n])
+		binary.NativeEndian.PutUint64(first[8:], uint64(r.serial))
+		copy(first[envelope:], b[:n])
 		if err := r.send(p, len(first), to, tag); err != nil {
 			return err
 		}
@@ -83,26 +91,48 @@ func (r *rank) Recv(ctx context.Context, from, tag int) (b []byte, err error) {
 		if err := r.checkMessage(from, tag); err != nil {
 			return err
 		}
-		first, err := r.recv(ctx, from, tag)
-		if err != nil {
-			return err
-		}
-		size := int(binary.NativeEndian.Uint64(first))
-		b = first[lengthBytes:]
-		if len(b) == size {
-			return nil
-		}
-		b = append(make([]byte, 0, size), b...)
-		for len(b) < size {
-			next, err := r.recv(ctx, from, tag)
+		for {
+			at := address{r.link, r.serial, from, tag}
+			if q := r.e.early[at]; len(q) > 0 {
+				b = q[0]
+				if r.e.early[at] = q[1:]; len(q) == 1 {
+					delete(r.e.early, at)
+				}
+				return nil
+			}
+			// It may be for another Comm of the same link, then the next is looked at.
+			serial, got, err := r.message(ctx, from, tag)
 			if err != nil {
 				return err
 			}
-			b = append(b, next...)
+			at.serial = serial
+			r.e.early[at] = append(r.e.early[at], got)
 		}
-		return nil
 	})
 	return b, err
+}
+
+// message receives the next message of a rank to any Comm of the link.
+func (r *rank) message(ctx context.Context, from, tag int) (serial int64, b []byte, err error) {
+	first, err := r.recv(ctx, from, tag)
+	if err != nil {
+		return 0, nil, err
+	}
+	size := int(binary.NativeEndian.Uint64(first))
+	serial = int64(binary.NativeEndian.Uint64(first[8:]))
+	b = first[envelope:]
+	if len(b) == size {
+		return serial, b, nil
+	}
+	b = append(make([]byte, 0, size), b...)
+	for len(b) < size {
+		next, err := r.recv(ctx, from, tag)
+		if err != nil {
+			return 0, nil, err
+		}
+		b = append(b, next...)
+	}
+	return serial, b, nil
 }
 
 // recv receives one message of MPI.

@@ -1,19 +1,23 @@
-//go:build mpi && cgo
+//go:build mpi && cgo && linux
 
 package mpi
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"blobio/comm"
 	"blobio/comm/commtest"
@@ -35,8 +39,11 @@ func TestMain(m *testing.M) {
 	if mode == "" {
 		os.Exit(m.Run())
 	}
-	if mode == "run" {
+	switch mode {
+	case "run":
 		os.Exit(runProgram())
+	case "adopt":
+		os.Exit(adoptProgram())
 	}
 	var err error
 	if job, err = Init(&Options{Multiple: mode == "multiple"}); err != nil {
@@ -62,12 +69,13 @@ func mpirun(t *testing.T, n, mode, run string, env ...string) (string, error) {
 		t.Fatal(err)
 	}
 	args := []string{"-n", n}
-	if out, _ := exec.Command(*launcher, "--version").CombinedOutput(); bytes.Contains(out, []byte("Open")) {
-		args = append(args, "--oversubscribe", "--bind-to", "none")
+	if openMPI() {
+		args = append(args, "--oversubscribe", "--bind-to", cmp.Or(os.Getenv("BLOBIO_TEST_BIND"), "none"))
 	}
 	args = append(args, exe, "-test.run", run, "-test.v", "-test.timeout", "3m")
 	cmd := exec.Command(*launcher, args...)
-	cmd.Env = append(append(os.Environ(), inside+"="+mode, "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"), env...)
+	cmd.Env = append(append(os.Environ(), inside+"="+mode, "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+		"OMPI_MCA_orte_abort_on_non_zero_status=0"), env...) // else mpirun kills a rank that is about to say why it ends
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -81,6 +89,11 @@ func mpirun(t *testing.T, n, mode, run string, env ...string) (string, error) {
 		err = errors.Join(errors.New("the job hung"), err)
 	}
 	return out.String(), err
+}
+
+func openMPI() bool {
+	out, _ := exec.Command(*launcher, "--version").CombinedOutput()
+	return bytes.Contains(out, []byte("Open"))
 }
 
 func TestUnderMPIRun(t *testing.T) {
@@ -98,7 +111,8 @@ func TestUnderMPIRun(t *testing.T) {
 					t.Errorf("%v\n%s", err, out)
 					return
 				}
-				for _, want := range []string{"--- PASS: TestJobContract (", "--- PASS: TestJobFailures (", "--- PASS: TestJobPieces ("} {
+				for _, want := range []string{"--- PASS: TestJobContract (", "--- PASS: TestJobFailures (", "--- PASS: TestJobPieces (",
+					"--- PASS: TestJobManyComms (", "--- PASS: TestJobSignals ("} {
 					if fmt.Sprint(strings.Count(out, want)) != n {
 						t.Errorf("%d processes said %q, want %s\n%s", strings.Count(out, want), want, n, out)
 					}
@@ -106,6 +120,35 @@ func TestUnderMPIRun(t *testing.T) {
 			})
 		}
 	}
+	// A program that has started MPI itself.
+	for level := range 4 {
+		t.Run(fmt.Sprintf("Adopt/%d", level), func(t *testing.T) {
+			out, err := mpirun(t, "2", "adopt", "-", fmt.Sprintf("BLOBIO_TEST_LEVEL=%d", level))
+			if err != nil || strings.Count(out, "adopted at level") != 2 {
+				t.Errorf("%v\n%s", err, out)
+			}
+			t.Log(strings.SplitN(out, "\n", 2)[0])
+		})
+	}
+	t.Run("Affinity", func(t *testing.T) {
+		if !openMPI() {
+			t.Skip("binds by options of Open MPI")
+		}
+		t.Setenv("BLOBIO_TEST_BIND", "core")
+		out, err := mpirun(t, "2", "run", "-", "BLOBIO_TEST_HOW=affinity")
+		if err != nil || strings.Count(out, "GOMAXPROCS is 1 on 1 cores") != 2 {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+	t.Run("Huge", func(t *testing.T) {
+		if os.Getenv("BLOBIO_LONG") == "" {
+			t.Skip("takes 12 GB: set BLOBIO_LONG")
+		}
+		out, err := mpirun(t, "2", "run", "-", "BLOBIO_TEST_HOW=huge")
+		if err != nil || strings.Count(out, "ends: <nil>") != 2 {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
 	// Run: one rank fails, and all processes end, with its error.
 	t.Run("Run", func(t *testing.T) {
 		for how, want := range map[string]string{
@@ -131,6 +174,16 @@ func runProgram() int {
 			return err
 		}
 		how := os.Getenv("BLOBIO_TEST_HOW")
+		switch how {
+		case "affinity":
+			var set unix.CPUSet
+			if err := unix.SchedGetaffinity(0, &set); err != nil {
+				return err
+			}
+			fmt.Printf("GOMAXPROCS is %d on %d cores\n", runtime.GOMAXPROCS(0), set.Count())
+		case "huge":
+			return huge(ctx, c)
+		}
 		if c.Rank() == 1 {
 			switch how {
 			case "error":

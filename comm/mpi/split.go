@@ -8,50 +8,85 @@ import "C"
 import (
 	"context"
 	"math"
+	"math/bits"
 
 	"blobio/comm"
 )
 
+// division is what this rank gave to a Split or SplitNode, and the link that it got.
+type division struct {
+	k          kind
+	color, key int
+	link       *link // nil without a color
+}
+
+// maxDivisions is how many are remembered by a link: one bit each.
+const maxDivisions = 64
+
 func (r *rank) Split(ctx context.Context, color, key int) (comm.Comm, error) {
-	return r.split(ctx, kSplit, color, func(out *C.MPI_Comm) (string, C.int) {
+	return r.split(ctx, division{k: kSplit, color: max(color, -1), key: key}, func(out *C.MPI_Comm) (string, C.int) {
 		return "MPI_Comm_split", C.comm_split(r.c, C.int(max(color, -1)), C.int(key), out)
-	}, key)
+	})
 }
 
 func (r *rank) SplitNode(ctx context.Context) (comm.Comm, error) {
-	return r.split(ctx, kSplitNode, 0, func(out *C.MPI_Comm) (string, C.int) {
+	return r.split(ctx, division{k: kSplitNode}, func(out *C.MPI_Comm) (string, C.int) {
 		if per := r.e.opts.RanksPerNode; per > 0 {
 			return "MPI_Comm_split", C.comm_split(r.c, C.int(r.rank/per), C.int(r.rank), out)
 		}
 		return "MPI_Comm_split_type", C.comm_split_node(r.c, out)
-	}, 0)
+	})
 }
 
-func (r *rank) split(ctx context.Context, k kind, color int, make func(out *C.MPI_Comm) (string, C.int), key int) (c comm.Comm, err error) {
+// split divides as an earlier division if all ranks gave the same then, else by MPI.
+func (r *rank) split(ctx context.Context, d division, byMPI func(out *C.MPI_Comm) (string, C.int)) (c comm.Comm, err error) {
 	err = r.call(ctx, func() error {
-		if color > math.MaxInt32 || key > math.MaxInt32 || key < math.MinInt32 {
-			return r.usage("color %d and key %d, want numbers of 32 bits", color, key)
+		if d.color > math.MaxInt32 || d.key > math.MaxInt32 || d.key < math.MinInt32 {
+			return r.usage("color %d and key %d, want numbers of 32 bits", d.color, d.key)
 		}
-		if _, err := r.header(ctx, k, 0, 0, 0, 0, true); err != nil {
+		if _, err := r.header(ctx, d.k, 0, 0, 0, 0, true); err != nil {
 			return err
 		}
-		var out C.MPI_Comm
-		what, code := make(&out)
-		if err := r.e.mpi(what, code); err != nil {
-			return err
+		known := uint64(0)
+		if len(r.divisions) > 0 {
+			for i, x := range r.divisions {
+				if d.k == x.k && d.color == x.color && (d.key == x.key || d.color < 0) {
+					known |= 1 << i
+				}
+			}
+			var err error
+			if known, err = r.common(ctx, known, true); err != nil {
+				return err
+			}
+		}
+		if known != 0 {
+			d = r.divisions[bits.TrailingZeros64(known)]
+		} else {
+			var out C.MPI_Comm
+			what, code := byMPI(&out)
+			if err := r.e.mpi(what, code); err != nil {
+				return err
+			}
+			if d.color >= 0 {
+				var err error
+				if d.link, err = r.e.newLink(out); err != nil {
+					return r.e.failRank(err)
+				}
+			}
+			if len(r.divisions) < maxDivisions {
+				r.divisions = append(r.divisions, d)
+			}
+		}
+		if d.link != nil {
+			c = d.link.newComm()
 		}
 		if f := r.e.failure.Load(); f != nil {
 			return f.own
 		}
-		if color < 0 {
-			return nil
-		}
-		sub, err := r.e.newRank(out)
-		if err != nil {
-			return r.e.failRank(err)
-		}
-		c = sub
 		return nil
 	})
-	return c, err
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
 }

@@ -1,0 +1,325 @@
+//go:build mpi && cgo && linux
+
+package mpi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"blobio/comm"
+)
+
+// adoptProgram starts MPI at a level of its own and lends it.
+func adoptProgram() int {
+	runtime.LockOSThread() // as a C program has one main thread
+	want, _ := strconv.Atoi(os.Getenv("BLOBIO_TEST_LEVEL"))
+	if _, err := Adopt(World(), nil); !errors.Is(err, comm.ErrUsage) {
+		fmt.Println("Adopt before MPI was started:", err)
+		return 1
+	}
+	level, err := start(want)
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	if err := adopted(level); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	fmt.Printf("adopted at level %d of %d asked for\n", level, want)
+	if err := stop(); err != nil { // MPI was left running
+		fmt.Println(err)
+		return 1
+	}
+	if _, err := Adopt(World(), nil); !errors.Is(err, comm.ErrUsage) {
+		fmt.Println("Adopt after MPI was ended:", err)
+		return 1
+	}
+	return 0
+}
+
+func adopted(level int) error {
+	ctx := context.Background()
+	if _, err := Init(nil); !errors.Is(err, comm.ErrUsage) {
+		return fmt.Errorf("Init of what runs: %w", err)
+	}
+	// Again and again, as a model does for each file.
+	for i := range 3000 {
+		e, err := Adopt(World(), nil)
+		if err != nil {
+			return fmt.Errorf("Adopt %d: %w", i, err)
+		}
+		c := e.World()
+		if i%100 == 0 {
+			if err := exchange(ctx, c, i); err != nil {
+				return err
+			}
+			got := make(chan error)
+			go func() { got <- c.Barrier(ctx) }() // on another thread, because this one is locked
+			if err := <-got; level <= levelFunneled && !errors.Is(err, comm.ErrUsage) || level > levelFunneled && err != nil {
+				return fmt.Errorf("another thread at level %d: %w", level, err)
+			}
+			if err := exchange(ctx, c, i); err != nil { // nothing broke
+				return err
+			}
+		}
+		if err := e.Finalize(ctx); err != nil {
+			return err
+		}
+		if err := e.World().Barrier(ctx); !errors.Is(err, comm.ErrUsage) {
+			return fmt.Errorf("after Finalize: %w", err)
+		}
+	}
+	return nil
+}
+
+// exchange sends something by all means and looks at what comes.
+func exchange(ctx context.Context, c comm.Comm, seed int) error {
+	n := c.Size()
+	part := func(from, to int) []byte {
+		return bytes.Repeat([]byte{byte(seed + 3*from + 7*to)}, seed%5*20000+from+2*to)
+	}
+	row := make([][]byte, n)
+	for to := range row {
+		row[to] = part(c.Rank(), to)
+		if err := c.Send(ctx, to, seed%3, row[to]); err != nil {
+			return err
+		}
+	}
+	got, err := c.Alltoallv(ctx, row)
+	if err != nil {
+		return err
+	}
+	all, err := c.Allgather(ctx, part(c.Rank(), 0))
+	if err != nil {
+		return err
+	}
+	sum, err := c.AllreduceInt64(ctx, []int64{int64(c.Rank() + seed)}, comm.Sum)
+	if err != nil {
+		return err
+	}
+	if want := int64(n*seed + n*(n-1)/2); sum[0] != want {
+		return fmt.Errorf("rank %d: sum %d, want %d", c.Rank(), sum[0], want)
+	}
+	for from := range n {
+		m, err := c.Recv(ctx, from, seed%3)
+		if err != nil {
+			return err
+		}
+		one, err := c.Bcast(ctx, from, part(c.Rank(), 1))
+		if err != nil {
+			return err
+		}
+		for what, x := range map[string][2][]byte{"Recv": {m, part(from, c.Rank())}, "Alltoallv": {got[from], part(from, c.Rank())},
+			"Allgather": {all[from], part(from, 0)}, "Bcast": {one, part(from, 1)}} {
+			if !bytes.Equal(x[0], x[1]) {
+				return fmt.Errorf("rank %d: %s from %d: %d bytes, want %d, or others", c.Rank(), what, from, len(x[0]), len(x[1]))
+			}
+		}
+	}
+	return nil
+}
+
+// huge exchanges what an int cannot count, with the pieces as they are by default.
+func huge(ctx context.Context, c comm.Comm) error {
+	const n = 1<<31 + 12345
+	fill := func(seed byte) []byte {
+		b := make([]byte, n)
+		for i := 0; i < n; i += 4093 {
+			b[i] = byte(i>>12) + seed
+		}
+		return b
+	}
+	check := func(what string, b []byte, seed byte) error {
+		if len(b) != n {
+			return fmt.Errorf("%s: %d bytes, want %d", what, len(b), n)
+		}
+		for i := 0; i < n; i += 4093 {
+			if b[i] != byte(i>>12)+seed {
+				return fmt.Errorf("%s: byte %d is %d", what, i, b[i])
+			}
+		}
+		return nil
+	}
+	if c.Rank() == 0 {
+		if err := c.Send(ctx, 1, 0, fill(1)); err != nil {
+			return err
+		}
+	} else {
+		b, err := c.Recv(ctx, 0, 0)
+		if err != nil {
+			return err
+		}
+		if err := check("Recv", b, 1); err != nil {
+			return err
+		}
+	}
+	runtime.GC()
+	var b []byte
+	if c.Rank() == 0 {
+		b = fill(2)
+	}
+	b, err := c.Bcast(ctx, 0, b)
+	if err != nil {
+		return err
+	}
+	if err := check("Bcast", b, 2); err != nil {
+		return err
+	}
+	b = nil
+	runtime.GC()
+	if c.Rank() == 1 {
+		b = fill(3)
+	}
+	all, err := c.Gather(ctx, 0, b)
+	if err != nil || c.Rank() != 0 {
+		return err
+	}
+	return check("Gather", all[1], 3)
+}
+
+// TestJobManyComms: programs divide the ranks anew for each file that they write.
+func TestJobManyComms(t *testing.T) {
+	if job == nil {
+		t.Skip("runs under mpirun, see TestUnderMPIRun")
+	}
+	err := inJob(Options{RanksPerNode: 2})(t, 99, 2, func(ctx context.Context, c comm.Comm) error {
+		links := func() int { return len(c.(*rank).e.links) }
+		var last comm.Comm
+		rounds := 2500 // more than MPICH has communicators
+		if c.Size() > 2 {
+			rounds = 501
+		}
+		for i := range rounds {
+			sub, err := c.Split(ctx, c.Rank()%2, -c.Rank())
+			if err != nil {
+				return fmt.Errorf("Split %d: %w", i, err)
+			}
+			if want := (c.Size() - c.Rank()%2 + 1) / 2; sub.Size() != want || sub.Rank() != want-1-c.Rank()/2 {
+				return fmt.Errorf("Split %d: rank %d is %d of %d", i, c.Rank(), sub.Rank(), sub.Size())
+			}
+			node, err := c.SplitNode(ctx)
+			if err != nil {
+				return fmt.Errorf("SplitNode %d: %w", i, err)
+			}
+			if i%500 == 0 {
+				// Rank 0 divides otherwise, then none may take an old one.
+				color := 0
+				if c.Rank() == 0 {
+					color = -1 - i
+				}
+				rest, err := c.Split(ctx, color, 0)
+				if err != nil || (rest == nil) != (c.Rank() == 0) || rest != nil && rest.Size() != c.Size()-1 {
+					return fmt.Errorf("Split %d without rank 0: %v, %w", i, rest, err)
+				}
+				// What is sent to one of two equal Comms does not come from the other.
+				if last != nil {
+					next, before := (sub.Rank()+1)%sub.Size(), (sub.Rank()+sub.Size()-1)%sub.Size()
+					err := errors.Join(last.Send(ctx, next, 5, []byte("last")), sub.Send(ctx, next, 5, []byte("sub")), last.Send(ctx, next, 5, []byte("again")))
+					if err != nil {
+						return err
+					}
+					for _, x := range []struct {
+						c    comm.Comm
+						want string
+					}{{sub, "sub"}, {last, "last"}, {last, "again"}} {
+						if b, err := x.c.Recv(ctx, before, 5); err != nil || string(b) != x.want {
+							return fmt.Errorf("got %q for %q, %w", b, x.want, err)
+						}
+					}
+				}
+				if err := errors.Join(exchange(ctx, sub, i), exchange(ctx, node, i)); err != nil {
+					return err
+				}
+				last = sub
+			}
+		}
+		if links() > 8 {
+			return fmt.Errorf("%d communicators of MPI", links())
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestJobSignals: the runtime of Go interrupts threads by SIGURG. MPI must not mind, on
+// whatever thread it comes, and goroutines that never yield must not keep MPI from going on.
+func TestJobSignals(t *testing.T) {
+	if job == nil {
+		t.Skip("runs under mpirun, see TestUnderMPIRun")
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	sent, spun := 0, 0
+	wg.Go(func() {
+		for ctx.Err() == nil {
+			tasks, err := os.ReadDir("/proc/self/task")
+			if err != nil {
+				return
+			}
+			for _, task := range tasks {
+				if id, err := strconv.Atoi(task.Name()); err == nil && unix.Tgkill(os.Getpid(), id, unix.SIGURG) == nil {
+					sent++
+				}
+			}
+			time.Sleep(100 * time.Microsecond)
+		}
+	})
+	wg.Go(func() {
+		for ctx.Err() == nil {
+			for range 1 << 22 { // without a call: only a signal takes the thread from it
+				spun++
+			}
+		}
+	})
+	err := inJob(Options{})(t, 99, 0, func(ctx context.Context, c comm.Comm) error {
+		w, err := c.NewWindow(ctx, make([]byte, 8))
+		if err != nil {
+			return err
+		}
+		rounds := 200/(c.Size()*c.Size()) + 5 // there are two cores
+		for i := range rounds {
+			if err := exchange(ctx, c, i); err != nil {
+				return fmt.Errorf("round %d: %w", i, err)
+			}
+			if _, err := w.FetchInt64(ctx, 0, 0, 1, comm.Sum); err != nil {
+				return err
+			}
+			if i%10 == 0 {
+				runtime.GC()
+			}
+		}
+		if err := w.Fence(ctx); err != nil {
+			return err
+		}
+		var b [8]byte
+		if err := w.Get(ctx, 0, 0, b[:]); err != nil {
+			return err
+		}
+		if got := int(b[0]) + int(b[1])<<8; got != rounds*c.Size()&0xffff {
+			return fmt.Errorf("counted to %d, want %d", got, rounds*c.Size())
+		}
+		return w.Free(ctx)
+	})
+	stop()
+	wg.Wait()
+	if err != nil {
+		t.Error(err)
+	}
+	if sent < 100 {
+		t.Errorf("only %d signals", sent)
+	}
+	t.Logf("%d signals, %d turns", sent, spun)
+}
