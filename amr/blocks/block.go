@@ -1,0 +1,237 @@
+package blocks
+
+import (
+	"context"
+	"fmt"
+
+	"blobio/amr"
+	"blobio/cdf5"
+)
+
+// Block reads one block with all its data.
+func (d *Dataset) Block(ctx context.Context, i int) (*amr.Block, error) {
+	list, err := d.Range(ctx, i, i+1)
+	if err != nil {
+		return nil, err
+	}
+	return list[0], nil
+}
+
+// Heads reads blocks lo, lo+1, ... below hi without the data of fields and particles: their
+// Data are nil, the counts of particles are there.
+func (d *Dataset) Heads(ctx context.Context, lo, hi int) ([]*amr.Block, error) {
+	return d.read(ctx, lo, hi, false)
+}
+
+// Range reads blocks lo, lo+1, ... below hi. Each variable is read at once, and the
+// blocks share its memory.
+func (d *Dataset) Range(ctx context.Context, lo, hi int) ([]*amr.Block, error) {
+	return d.read(ctx, lo, hi, true)
+}
+
+// Field reads a field of one block into dst, in the byte order of the host; len(dst) is what
+// amr.Geometry.FieldBytes says.
+func (d *Dataset) Field(ctx context.Context, i int, name string, dst []byte) error {
+	if i < 0 || i >= len(d.infos) {
+		return usageErr("block %d of %d", i, len(d.infos))
+	}
+	for k := range d.fields {
+		f := &d.fields[k]
+		if f.spec.Name != name {
+			continue
+		}
+		if want := d.meta.FieldBytes(f.spec, f.ghosts); int64(len(dst)) != want {
+			return usageErr("%d bytes for field %q, want %d", len(dst), name, want)
+		}
+		x, err := d.fieldRows(ctx, f, i, i+1)
+		if err != nil {
+			return err
+		}
+		copy(dst, x)
+		return nil
+	}
+	return fmt.Errorf("blocks: %s: field %q: %w", d.r.Base(), name, ErrMissing)
+}
+
+// fieldRows reads a field of some blocks.
+func (d *Dataset) fieldRows(ctx context.Context, f *storedField, lo, hi int) ([]byte, error) {
+	elems := int64(hi - lo)
+	start, count := []int64{int64(lo)}, []int64{int64(hi - lo)}
+	for _, n := range f.shape {
+		elems *= n
+		start, count = append(start, 0), append(count, n)
+	}
+	if elems > maxSlice/int64(f.typ.Size()) {
+		return nil, fmt.Errorf("blocks: %d blocks of field %q at once: %w", hi-lo, f.spec.Name, ErrTooLarge)
+	}
+	x := cdf5.NewSlice(f.typ, int(elems))
+	if err := d.r.Read(ctx, "field_"+f.spec.Name, start, count, x); err != nil {
+		return nil, err
+	}
+	return bytesOf(x), nil
+}
+
+// listRows reads the rows of some blocks in a list.
+func (d *Dataset) listRows(ctx context.Context, name string, t cdf5.Type, l *stored, lo, hi int) (any, error) {
+	first := l.start[lo]
+	n := l.start[hi-1] + max(l.count[hi-1], 0) - first
+	if n > maxSlice/int64(t.Size()) {
+		return nil, fmt.Errorf("blocks: %d rows of %s at once: %w", n, name, ErrTooLarge)
+	}
+	x := cdf5.NewSlice(t, int(n))
+	if n == 0 {
+		return x, nil
+	}
+	return x, d.r.Read(ctx, name, []int64{first}, []int64{n}, x)
+}
+
+// part is elements of a slice: those of one block.
+func part(x any, from, n int64) any {
+	to := from + n
+	switch x := x.(type) {
+	case []int8:
+		return x[from:to:to]
+	case []int16:
+		return x[from:to:to]
+	case []int32:
+		return x[from:to:to]
+	case []int64:
+		return x[from:to:to]
+	case []uint8:
+		return x[from:to:to]
+	case []uint16:
+		return x[from:to:to]
+	case []uint32:
+		return x[from:to:to]
+	case []uint64:
+		return x[from:to:to]
+	case []float32:
+		return x[from:to:to]
+	case []float64:
+		return x[from:to:to]
+	}
+	return nil
+}
+
+func (d *Dataset) read(ctx context.Context, lo, hi int, data bool) ([]*amr.Block, error) {
+	if lo < 0 || hi > len(d.infos) || lo >= hi {
+		return nil, usageErr("blocks %d to %d of %d", lo, hi, len(d.infos))
+	}
+	out := make([]*amr.Block, hi-lo)
+	for i := range out {
+		x := &d.infos[lo+i]
+		out[i] = &amr.Block{Index: x.Index, Leaf: x.Leaf, Cycle: x.Cycle, Time: x.Time, Dt: x.Dt, Cost: x.Cost}
+	}
+	if err := d.readFields(ctx, out, lo, hi, data); err != nil {
+		return nil, err
+	}
+	if err := d.readParticles(ctx, out, lo, hi, data); err != nil {
+		return nil, err
+	}
+	return out, d.readAttrs(ctx, out, lo, hi)
+}
+
+func (d *Dataset) readFields(ctx context.Context, out []*amr.Block, lo, hi int, data bool) error {
+	for k := range d.fields {
+		f := &d.fields[k]
+		var all []byte
+		if data {
+			var err error
+			if all, err = d.fieldRows(ctx, f, lo, hi); err != nil {
+				return err
+			}
+		}
+		n := len(all) / len(out)
+		for i, b := range out {
+			x := amr.Field{Spec: f.spec, Ghosts: f.ghosts}
+			if data {
+				x.Data = all[i*n : (i+1)*n : (i+1)*n]
+			}
+			b.Fields = append(b.Fields, x)
+		}
+	}
+	return nil
+}
+
+func (d *Dataset) readParticles(ctx context.Context, out []*amr.Block, lo, hi int, data bool) error {
+	for k := range d.meta.Particles {
+		spec := &d.meta.Particles[k]
+		l := d.lists["particle_"+spec.Name]
+		for i, b := range out {
+			n := max(l.count[lo+i], 0)
+			if n > maxSlice {
+				return d.bad("block_particle_"+spec.Name+"_count", "%d particles", n)
+			}
+			p := amr.Particles{Spec: spec, N: int(n)}
+			if data {
+				p.Data = make([][]byte, len(spec.Attrs))
+			}
+			b.Particles = append(b.Particles, p)
+		}
+		if !data {
+			continue
+		}
+		for c, col := range d.cols[k] {
+			x, err := d.listRows(ctx, col, fileTypes[spec.Attrs[c].Type], l, lo, hi)
+			if err != nil {
+				return err
+			}
+			all, size := bytesOf(x), int64(spec.Attrs[c].Type.Size())
+			for i, b := range out {
+				from := (l.start[lo+i] - l.start[lo]) * size
+				to := from + max(l.count[lo+i], 0)*size
+				b.Particles[k].Data[c] = all[from:to:to]
+			}
+		}
+	}
+	return nil
+}
+
+func (d *Dataset) readAttrs(ctx context.Context, out []*amr.Block, lo, hi int) error {
+	if d.adapt != nil {
+		l := d.lists["adapt"]
+		x, err := d.listRows(ctx, "adapt", cdf5.UByte, l, lo, hi)
+		if err != nil {
+			return err
+		}
+		for i, b := range out {
+			if d.adapt[lo+i] >= 0 {
+				b.Adapt = make([]byte, d.adapt[lo+i])
+				copy(b.Adapt, part(x, l.start[lo+i]-l.start[lo], max(l.count[lo+i], 0)).([]byte))
+			}
+		}
+	}
+	for k := range d.attrs {
+		a := &d.attrs[k]
+		set := func(b *amr.Block, x any) {
+			if b.Attrs == nil {
+				b.Attrs = make(map[string]any, len(d.attrs))
+			}
+			b.Attrs[a.name] = fromSlice(x, a.typ, a.kind)
+		}
+		if a.list != nil {
+			x, err := d.listRows(ctx, a.v, a.typ, a.list, lo, hi)
+			if err != nil {
+				return err
+			}
+			for i, b := range out {
+				if n := a.list.count[lo+i]; n >= 0 {
+					set(b, part(x, a.list.start[lo+i]-a.list.start[lo], n))
+				}
+			}
+			continue
+		}
+		x := cdf5.NewSlice(a.typ, int(a.n)*len(out))
+		start, count := []int64{int64(lo)}, []int64{int64(len(out))}
+		if a.n > 1 {
+			start, count = append(start, 0), append(count, a.n)
+		}
+		if err := d.r.Read(ctx, a.v, start, count, x); err != nil {
+			return err
+		}
+		for i, b := range out {
+			set(b, part(x, int64(i)*a.n, a.n))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,255 @@
+package blocks
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"blobio/blob"
+	"blobio/cdf5"
+	"blobio/comm"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// loader gives a block with its data.
+type loader func(ctx context.Context, p *placed) (*placed, error)
+
+// writeCanonical writes one CDF-5 file: rank 0 makes it under a partial name, each
+// rank writes the rows of its blocks, rank 0 writes the header, last, and renames it.
+// A block is loaded once; at most Buffer bytes of each variable are held. Collective.
+func writeCanonical(ctx context.Context, c comm.Comm, name string, l *layout, list []placed, load loader, o *Options) error {
+	h := l.header()
+	if err := h.Layout(nil); err != nil {
+		return err
+	}
+	if o.Durability == blob.DurableNone {
+		o.fs = vfs.NoSync(o.fs)
+	}
+	part := subfile.Partial(name)
+	var err error
+	if c.Rank() == 0 {
+		err = create(o.fs, part)
+	}
+	if err := comm.Agree(ctx, c, err); err != nil {
+		return err
+	}
+	f, mine, err := open(ctx, c, o.fs, part)
+	if err != nil {
+		return err
+	}
+	err = writeRows(ctx, f, name, h, l, list, load, o)
+	err = comm.Agree(ctx, c, err)
+	if err == nil && c.Rank() == 0 {
+		err = writeHeader(f, name, h)
+	}
+	if err = comm.Agree(ctx, c, err); err == nil && mine {
+		err = f.Sync()
+	}
+	err = comm.Agree(ctx, c, err)
+	if mine {
+		if cerr := f.Close(); err == nil {
+			err = cerr
+		}
+	}
+	if err = comm.Agree(ctx, c, err); err == nil && c.Rank() == 0 {
+		err = commit(o, part, name)
+	}
+	err = comm.Agree(ctx, c, err)
+	if err != nil && c.Rank() == 0 {
+		_ = o.fs.Remove(part)
+	}
+	return err
+}
+
+// create makes an empty file; what an interrupted writer left is replaced.
+func create(fsys vfs.FS, name string) error {
+	f, err := fsys.Create(name)
+	if errors.Is(err, fs.ErrExist) {
+		if err := fsys.Remove(name); err != nil {
+			return err
+		}
+		f, err = fsys.Create(name)
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// open opens the file once in each process; mine tells that this rank did. Collective.
+func open(ctx context.Context, c comm.Comm, fsys vfs.FS, name string) (f vfs.File, mine bool, err error) {
+	peers, err := c.Share(ctx, c.Rank())
+	if err != nil {
+		return nil, false, err
+	}
+	first := 0
+	for peers[first] == nil {
+		first++
+	}
+	if mine = first == c.Rank(); mine {
+		f, err = fsys.OpenRW(name)
+	}
+	if err := comm.Agree(ctx, c, err); err != nil {
+		if f != nil {
+			f.Close()
+		}
+		return nil, false, err
+	}
+	files, err := c.Share(ctx, f)
+	if err != nil {
+		if f != nil {
+			f.Close()
+		}
+		return nil, false, err
+	}
+	return files[first].(vfs.File), mine, nil
+}
+
+// commit gives the file its name.
+func commit(o *Options, part, name string) error {
+	if !o.Force {
+		if err := free(o.fs, name, Canonical); err != nil {
+			return err
+		}
+	}
+	if err := o.fs.Rename(part, name); err != nil {
+		return err
+	}
+	if o.Durability != blob.DurableCommit {
+		return nil
+	}
+	return vfs.SyncParent(o.fs, name)
+}
+
+func writeHeader(f vfs.File, name string, h *cdf5.Header) error {
+	w, err := cdf5.NewWriter(f, h, &cdf5.WriterOptions{Name: name})
+	if err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	size, err := f.Size()
+	if err == nil && size < h.FileSize(0) { // rows of nobody at the end
+		err = f.Truncate(h.FileSize(0))
+	}
+	return err
+}
+
+// pending are rows of a variable that are not written yet, in file order of bytes.
+type pending struct {
+	off int64 // in the file
+	buf []byte
+}
+
+// writeRows writes all variables of the blocks, big endian. Blocks are taken in
+// groups of about Buffer bytes, so that a block is loaded once.
+func writeRows(ctx context.Context, f vfs.File, name string, h *cdf5.Header, l *layout, list []placed, load loader, o *Options) error {
+	w, err := cdf5.NewWriter(f, h, &cdf5.WriterOptions{Name: name})
+	if err != nil {
+		return err
+	}
+	places := w.Header().Places()
+	wait := make([]pending, len(l.vars))
+	flush := func(v int) error {
+		p := &wait[v]
+		if len(p.buf) == 0 {
+			return nil
+		}
+		_, err := f.WriteAt(p.buf, p.off)
+		p.off, p.buf = p.off+int64(len(p.buf)), p.buf[:0]
+		return err
+	}
+	most := shares(l, list, o.Buffer)
+	scratch := make([]byte, 0, 64)
+	for i := range list {
+		if i%16 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		p, err := load(ctx, &list[i])
+		if err != nil {
+			return err
+		}
+		for k := range l.vars {
+			v := &l.vars[k]
+			row, err := rowOf(l, v, scratch, p)
+			if err != nil {
+				return err
+			}
+			first, n := p.rows(l, v)
+			if n == 0 {
+				continue
+			}
+			begin, _ := places.Extent(k, 0)
+			off := begin + first*l.rowBytes(v)
+			if q := &wait[k]; q.off+int64(len(q.buf)) != off {
+				if err := flush(k); err != nil {
+					return err
+				}
+				q.off = off
+			}
+			if err := add(f, &wait[k], row, v.typ.Size(), most[k]); err != nil {
+				return err
+			}
+		}
+	}
+	for k := range wait {
+		if err := flush(k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shares divides a buffer among the variables, by what a block has of them.
+func shares(l *layout, list []placed, buffer int) []int {
+	size := make([]float64, len(l.vars))
+	sum := 1.0
+	for k := range l.vars {
+		v := &l.vars[k]
+		size[k] = float64(l.rowBytes(v))
+		if v.list >= 0 && len(list) > 0 {
+			size[k] *= float64(l.lists[v.list].total) / float64(l.dims[0].Len)
+		}
+		sum += size[k]
+	}
+	out := make([]int, len(l.vars))
+	for k := range out {
+		out[k] = max(int(float64(buffer)*size[k]/sum), 4<<10) / 8 * 8
+	}
+	return out
+}
+
+// add swaps a row into the buffer, and writes the buffer whenever it is full.
+func add(f vfs.File, q *pending, row []byte, width, most int) error {
+	if q.buf == nil {
+		q.buf = make([]byte, 0, most)
+	}
+	for len(row) > 0 {
+		if free := (cap(q.buf) - len(q.buf)) / width * width; free == 0 {
+			if _, err := f.WriteAt(q.buf, q.off); err != nil {
+				return err
+			}
+			q.off, q.buf = q.off+int64(len(q.buf)), q.buf[:0]
+		} else {
+			n := min(free, len(row))
+			at := len(q.buf)
+			q.buf = q.buf[:at+n]
+			toBig(q.buf[at:], row[:n], width)
+			row = row[n:]
+		}
+	}
+	return nil
+}
+
+var bigHost = native.Uint16([]byte{0, 1}) == 1
+
+// toBig copies elements of the order of the host as big-endian ones.
+func toBig(dst, src []byte, width int) {
+	if bigHost || width == 1 {
+		copy(dst, src)
+		return
+	}
+	cdf5.Swap(dst, src, width)
+}

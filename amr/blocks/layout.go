@@ -1,0 +1,403 @@
+package blocks
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"blobio/amr"
+	"blobio/blob"
+	"blobio/cdf5"
+)
+
+// Version is that of the form, the global attribute blobio_amr.
+const Version = 1
+
+// layout says which variables a dataset has, and what of a block goes into each.
+type layout struct {
+	meta  *amr.Meta
+	dims  []cdf5.Dim
+	atts  []cdf5.Att
+	vars  []variable
+	lists []list
+}
+
+// list is something of which each block has as many as it likes: the rows of all blocks
+// lie one after the other in flat variables.
+type list struct {
+	name  string
+	count func(b *amr.Block) int64 // -1: the block has none of it, which is not 0
+	total int64
+}
+
+// variable is one of the dataset.
+type variable struct {
+	name string
+	typ  cdf5.Type
+	dims []int // of layout.dims, the first counts rows
+	atts []cdf5.Att
+	list int // -1: a row for each block; otherwise the rows are those of a list
+	// row returns what a block has of it, in the order of the host; it may use scratch.
+	row func(scratch []byte, p *placed) ([]byte, error)
+}
+
+// placed is a block with its place in the dataset.
+type placed struct {
+	*amr.Block
+	pos    int64   // row
+	parent int64   // row of the parent, -1
+	at     []int64 // first row in each list
+}
+
+func att(name string, v any) cdf5.Att {
+	switch v := v.(type) {
+	case string:
+		return cdf5.Att{Name: name, Type: cdf5.Char, Value: v}
+	default:
+		s, t, _, _ := toSlice(v)
+		return cdf5.Att{Name: name, Type: t, Value: s}
+	}
+}
+
+// dim returns the dimension of this name, and adds it. CDF has no empty fixed dimensions:
+// what is empty has one row, which is nobody's.
+func (l *layout) dim(name string, n int64) int {
+	i := slices.IndexFunc(l.dims, func(d cdf5.Dim) bool { return d.Name == name })
+	if i < 0 {
+		i = len(l.dims)
+		l.dims = append(l.dims, cdf5.Dim{Name: name, Len: max(n, 1)})
+	}
+	return i
+}
+
+// rowBytes is the size of a row of a variable.
+func (l *layout) rowBytes(v *variable) int64 {
+	n := int64(v.typ.Size())
+	for _, d := range v.dims[1:] {
+		n *= l.dims[d].Len
+	}
+	return n
+}
+
+// newLayout describes a dataset of n blocks. totals are the rows of the lists; nil, if the
+// lists are all that is asked for.
+func newLayout(m *amr.Meta, s *summary, totals []int64) (*layout, error) {
+	l := &layout{meta: m}
+	l.addLists(s)
+	if totals == nil {
+		return l, nil
+	}
+	for i := range l.lists {
+		l.lists[i].total = totals[i]
+	}
+	var err error
+	if l.atts, err = metaAtts(m); err != nil {
+		return nil, err
+	}
+	block := l.dim("block", s.Blocks)
+	l.addTables(block, s)
+	for i := range s.Fields {
+		l.addField(block, i, &s.Fields[i])
+	}
+	l.addParticles()
+	if s.Adapt {
+		l.addBytes("adapt", l.listIndex("adapt"), func(b *amr.Block) []byte { return trimmed(b.Adapt) },
+			att("long_name", "what a program knows of neighbours (adapt_buffer of Cello), without the zeros at its end"))
+	}
+	for _, name := range sortedKeys(s.Attrs) {
+		l.addAttr(block, name, s.Attrs[name], s.Blocks)
+	}
+	seen := map[string]bool{}
+	for i := range l.vars {
+		v := &l.vars[i]
+		if seen[v.name] {
+			return nil, usageErr("two variables would be called %q", v.name)
+		}
+		seen[v.name] = true
+		elems := float64(1)
+		for _, d := range v.dims {
+			elems *= float64(l.dims[d].Len)
+		}
+		if elems*float64(v.typ.Size()) > math.MaxInt64/2 {
+			return nil, usageErr("variable %q of %g elements", v.name, elems)
+		}
+	}
+	return l, nil
+}
+
+func (l *layout) listIndex(name string) int {
+	return slices.IndexFunc(l.lists, func(x list) bool { return x.name == name })
+}
+
+// trimmed drops the zeros at the end.
+func trimmed(b []byte) []byte {
+	n := len(b)
+	for n > 0 && b[n-1] == 0 {
+		n--
+	}
+	return b[:n]
+}
+
+// addLists finds what varies in length, in a fixed order.
+func (l *layout) addLists(s *summary) {
+	for i := range l.meta.Particles {
+		name := l.meta.Particles[i].Name
+		l.lists = append(l.lists, list{name: "particle_" + name, count: func(b *amr.Block) int64 {
+			for i := range b.Particles {
+				if b.Particles[i].Spec.Name == name {
+					return int64(b.Particles[i].N)
+				}
+			}
+			return 0
+		}})
+	}
+	if s.Adapt {
+		l.lists = append(l.lists, list{name: "adapt", count: func(b *amr.Block) int64 {
+			if b.Adapt == nil {
+				return -1
+			}
+			return int64(len(trimmed(b.Adapt)))
+		}})
+	}
+	for _, name := range sortedKeys(s.Attrs) {
+		if s.Attrs[name].fixed(s.Blocks) {
+			continue
+		}
+		l.lists = append(l.lists, list{name: "attr_" + name, count: func(b *amr.Block) int64 {
+			v, ok := b.Attrs[name]
+			if !ok {
+				return -1
+			}
+			x, _, _, _ := toSlice(v)
+			n, _, _ := cdf5.SliceLen(x)
+			return int64(n)
+		}})
+	}
+}
+
+// counts are the rows of a block in the lists, as they are stored.
+func (l *layout) counts(b *amr.Block) []int64 {
+	out := make([]int64, len(l.lists))
+	for i := range l.lists {
+		out[i] = l.lists[i].count(b)
+	}
+	return out
+}
+
+var native = binary.NativeEndian
+
+// metaAtts are the global attributes.
+func metaAtts(m *amr.Meta) ([]cdf5.Att, error) {
+	ints := func(v [3]int) []int32 { return []int32{int32(v[0]), int32(v[1]), int32(v[2])} }
+	periodic := []int32{0, 0, 0}
+	for a, p := range m.Periodic {
+		if p {
+			periodic[a] = 1
+		}
+	}
+	atts := []cdf5.Att{
+		att("blobio_amr", int32(Version)),
+		att("title", "blocks of an adaptive mesh"),
+		att("rank", int32(m.Rank)), att("root_blocks", ints(m.Roots)), att("block_cells", ints(m.Block)), att("ghost_cells", ints(m.Ghost)),
+		att("domain_lower", m.Lower[:]), att("domain_upper", m.Upper[:]), att("periodic", periodic),
+		att("min_level", int32(m.MinLevel)), att("max_level", int32(m.MaxLevel)),
+		att("cycle", m.Cycle), att("time", m.Time), att("dt", m.Dt), att("redshift", m.Redshift),
+	}
+	var types []string
+	for _, p := range m.Particles {
+		if strings.ContainsAny(p.Name, " \t\n") {
+			return nil, usageErr("particles %q: a name with white space", p.Name)
+		}
+		types = append(types, p.Name)
+	}
+	atts = append(atts, att("particle_types", strings.Join(types, " ")))
+	for _, name := range sortedKeys(m.Attrs) {
+		x, t, k, ok := toSlice(m.Attrs[name])
+		if !ok {
+			return nil, usageErr("attribute %q of the tree is %T, want numbers or text", name, m.Attrs[name])
+		}
+		prefix := [...]string{"meta_", "metascalar_", "metastrings_"}[k]
+		if t == cdf5.Char {
+			x = string(x.([]byte))
+		}
+		atts = append(atts, cdf5.Att{Name: prefix + name, Type: t, Value: x})
+	}
+	return atts, nil
+}
+
+// addTables adds what every block has, and where its rows are in the lists.
+func (l *layout) addTables(block int, s *summary) {
+	g := &l.meta.Geometry
+	add := func(name string, t cdf5.Type, long string, dims []int, row func(b []byte, p *placed) []byte) {
+		l.vars = append(l.vars, variable{name: name, typ: t, dims: append([]int{block}, dims...), atts: []cdf5.Att{att("long_name", long)}, list: -1,
+			row: func(scratch []byte, p *placed) ([]byte, error) { return row(scratch[:0], p), nil }})
+	}
+	i32 := func(b []byte, v int32) []byte { return native.AppendUint32(b, uint32(v)) }
+	i64 := func(b []byte, v int64) []byte { return native.AppendUint64(b, uint64(v)) }
+	f64 := func(b []byte, v float64) []byte { return native.AppendUint64(b, math.Float64bits(v)) }
+	axis := []int{l.dim("axis", 3)}
+	add("block_index", cdf5.Int, "block index, the three words of Cello", axis, func(b []byte, p *placed) []byte {
+		return i32(i32(i32(b, p.Index[0]), p.Index[1]), p.Index[2])
+	})
+	add("block_level", cdf5.Int, "refinement level, 0 for root blocks", nil, func(b []byte, p *placed) []byte { return i32(b, int32(p.Index.Level())) })
+	add("block_order", cdf5.Int64, "place along the ordering", nil, func(b []byte, p *placed) []byte { return i64(b, p.pos) })
+	add("block_parent", cdf5.Int64, "row of the parent block, -1 if it is not here", nil, func(b []byte, p *placed) []byte { return i64(b, p.parent) })
+	add("block_leaf", cdf5.Byte, "1 if the block is not refined", nil, func(b []byte, p *placed) []byte {
+		if p.Leaf {
+			return append(b, 1)
+		}
+		return append(b, 0)
+	})
+	add("block_cost", cdf5.Double, "cost for balancing, 0 if it is not known", nil, func(b []byte, p *placed) []byte { return f64(b, p.Cost) })
+	for k, name := range []string{"lower", "upper"} {
+		add("block_"+name, cdf5.Double, name+" corner of the block", axis, func(b []byte, p *placed) []byte {
+			lo, hi := p.Index.Bounds(g)
+			v := [2][3]float64{lo, hi}[k]
+			return f64(f64(f64(b, v[0]), v[1]), v[2])
+		})
+	}
+	add("block_cycle", cdf5.Int, "cycle of the block", nil, func(b []byte, p *placed) []byte { return i32(b, p.Cycle) })
+	add("block_time", cdf5.Double, "time of the block", nil, func(b []byte, p *placed) []byte { return f64(b, p.Time) })
+	add("block_dt", cdf5.Double, "time step of the block", nil, func(b []byte, p *placed) []byte { return f64(b, p.Dt) })
+	for i := range l.lists {
+		x := &l.lists[i]
+		add("block_"+x.name+"_count", cdf5.Int64, "rows of the block in "+x.name, nil, func(b []byte, p *placed) []byte { return i64(b, x.count(p.Block)) })
+		add("block_"+x.name+"_start", cdf5.Int64, "first row of the block in "+x.name, nil, func(b []byte, p *placed) []byte { return i64(b, p.at[i]) })
+	}
+	if s.Adapt {
+		add("block_adapt_size", cdf5.Int, "bytes of adapt with the zeros at its end, -1 if there is none", nil, func(b []byte, p *placed) []byte {
+			if p.Adapt == nil {
+				return i32(b, -1)
+			}
+			return i32(b, int32(len(p.Adapt)))
+		})
+	}
+}
+
+// addField adds a field: blocks x nz x ny x nx, as many axes as the tree has.
+func (l *layout) addField(block, i int, f *fieldOf) {
+	shape := l.meta.Shape(&f.Spec, f.Ghosts)
+	dims := []int{block}
+	centered := []int32{0, 0, 0}
+	for a := l.meta.Rank - 1; a >= 0; a-- {
+		name := "xyz"[a : a+1]
+		if f.Spec.Centered[a] {
+			name += "_face"
+		}
+		if f.Ghosts {
+			name += "_ghost"
+		}
+		dims = append(dims, l.dim(name, int64(shape[a])))
+	}
+	for a := range 3 {
+		if f.Spec.Centered[a] {
+			centered[a] = 1
+		}
+	}
+	ghosts := int32(0)
+	if f.Ghosts {
+		ghosts = 1
+	}
+	want := l.meta.FieldBytes(&f.Spec, f.Ghosts)
+	l.vars = append(l.vars, variable{name: "field_" + f.Spec.Name, typ: fileTypes[f.Spec.Type], dims: dims, list: -1,
+		atts: []cdf5.Att{att("face_centered", centered), att("ghosts", ghosts)},
+		row: func(_ []byte, p *placed) ([]byte, error) {
+			if d := p.Fields[i].Data; int64(len(d)) == want {
+				return d, nil
+			}
+			return nil, usageErr("block %s: field %q has %d bytes, want %d", p.Index.Name(l.meta.Rank, l.meta.Roots), f.Spec.Name, len(p.Fields[i].Data), want)
+		}})
+}
+
+// addParticles adds a flat variable for each attribute of each type.
+func (l *layout) addParticles() {
+	for i := range l.meta.Particles {
+		spec := &l.meta.Particles[i]
+		li := l.listIndex("particle_" + spec.Name)
+		if len(spec.Attrs) == 0 {
+			continue
+		}
+		d := l.dim("n_particle_"+spec.Name, l.lists[li].total)
+		for k, a := range spec.Attrs {
+			l.vars = append(l.vars, variable{name: "particle_" + spec.Name + "_" + a.Name, typ: fileTypes[a.Type], dims: []int{d}, list: li,
+				atts: []cdf5.Att{att("particle_type", spec.Name), att("particle_attribute", a.Name)},
+				row: func(_ []byte, p *placed) ([]byte, error) {
+					for i := range p.Particles {
+						if q := &p.Particles[i]; q.Spec.Name == spec.Name {
+							if k < len(q.Data) && len(q.Data[k]) == q.N*a.Type.Size() {
+								return q.Data[k], nil
+							}
+							return nil, usageErr("block %s: %d particles %q, but not as many of attribute %q", p.Index.Name(l.meta.Rank, l.meta.Roots), q.N, spec.Name, a.Name)
+						}
+					}
+					return nil, nil
+				}})
+		}
+	}
+}
+
+func (l *layout) addBytes(name string, li int, of func(b *amr.Block) []byte, atts ...cdf5.Att) {
+	l.vars = append(l.vars, variable{name: name, typ: cdf5.UByte, dims: []int{l.dim("n_"+name, l.lists[li].total)}, list: li, atts: atts,
+		row: func(_ []byte, p *placed) ([]byte, error) { return of(p.Block), nil }})
+}
+
+// addAttr adds a further attribute: a row for each block if all have as many
+// elements, otherwise a list.
+func (l *layout) addAttr(block int, name string, a *attrsOf, blocks int64) {
+	v := variable{name: "attr_" + name, typ: a.Type, list: -1, dims: []int{block}, atts: []cdf5.Att{att("attribute", name), att("kind", int32(a.Kind))}}
+	if !a.fixed(blocks) {
+		v.list = l.listIndex(v.name)
+		v.dims = []int{l.dim("n_"+v.name, l.lists[v.list].total)}
+	} else if a.Len > 1 {
+		v.dims = append(v.dims, l.dim(fmt.Sprintf("n%d", a.Len), a.Len))
+	}
+	v.row = func(_ []byte, p *placed) ([]byte, error) {
+		x, ok := p.Attrs[name]
+		if !ok {
+			return nil, nil
+		}
+		s, _, _, _ := toSlice(x)
+		return bytesOf(s), nil
+	}
+	l.vars = append(l.vars, v)
+}
+
+// header is that of the canonical file.
+func (l *layout) header() *cdf5.Header {
+	h := &cdf5.Header{Version: cdf5.CDF5, Dims: l.dims, Atts: l.atts}
+	for i := range l.vars {
+		v := &l.vars[i]
+		h.Vars = append(h.Vars, cdf5.Var{Name: v.name, Type: v.typ, Dims: v.dims, Atts: v.atts})
+	}
+	return h
+}
+
+// schema is that of a dataset of blobs, with the decomposition of each variable.
+func (l *layout) schema() (s *blob.Schema, decomps []blob.DecompID, wide bool, err error) {
+	s = blob.NewSchema()
+	s.GlobalAtts(l.atts...)
+	var dims []blob.DimID
+	for _, d := range l.dims {
+		dims = append(dims, s.Dim(d.Name, d.Len))
+	}
+	known := map[string]blob.DecompID{}
+	for i := range l.vars {
+		v := &l.vars[i]
+		var ids []blob.DimID
+		elems := int64(1)
+		for _, d := range v.dims {
+			ids = append(ids, dims[d])
+			elems *= l.dims[d].Len
+		}
+		wide = wide || elems > math.MaxInt32
+		key := fmt.Sprint(v.dims)
+		if known[key] == 0 {
+			known[key] = s.Decomp(ids...)
+		}
+		decomps = append(decomps, known[key])
+		s.Var(v.name, v.typ, ids, blob.Decomposed(known[key]), blob.Atts(v.atts...))
+	}
+	return s, decomps, wide, s.Err()
+}
