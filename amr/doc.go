@@ -46,7 +46,7 @@
 //
 // The array digits are binary, most significant first, as many as the number of
 // blocks on the axis at this level needs: of (roots >> -level) - 1, or none if
-// that is 0. One root block is "B__" (in three dimensions), and so is the
+// that is 0, or one if it is -1. One root block is "B__" (in three dimensions), and so is the
 // coarsest block of any domain: a name says its block only together with level
 // and number of root blocks. Where the latter is no power of two, names of
 // several blocks of a level below 0 are equal (3 root blocks: both blocks of

@@ -11,14 +11,16 @@ import (
 const MaxName = 1 + 3*(arrayBits+1+MaxDepth) + 2
 
 // digits returns how many binary digits the array part of a name has on an
-// axis with so many root blocks, at a level.
+// axis with so many root blocks, at a level. An axis that has fewer root blocks
+// than one block of the level spans has one digit, 0: the real program halves
+// to 0 and counts the digits of -1 (domains whose axes differ, as 4 x 2).
 func digits(roots, level int) int {
 	n := roots
 	if level < 0 {
 		n >>= uint(-level)
 	}
-	if n <= 1 {
-		return 0
+	if n == 0 {
+		return 1
 	}
 	return bits.Len(uint(n - 1))
 }

@@ -1,0 +1,108 @@
+package sfc
+
+import (
+	"iter"
+	"math"
+	"sort"
+)
+
+// ByCount cuts n units of a curve into parts: unit i is in part
+// floor(i*parts/n), the rule by which Cello puts blocks into files. The answer
+// has parts+1 elements: part p is [starts[p], starts[p+1]). Sizes differ by at
+// most one. With more parts than units some are empty. n >= 0, parts >= 1;
+// parts below 1 count as 1.
+func ByCount(n, parts int) []int {
+	parts, n = max(parts, 1), max(n, 0)
+	starts := make([]int, parts+1)
+	for p := range starts {
+		// ceil(p*n/parts)
+		starts[p] = int((int64(p)*int64(n) + int64(parts) - 1) / int64(parts))
+	}
+	return starts
+}
+
+// PartOf returns the part of unit i of n by the rule of ByCount, in 64 bits.
+func PartOf(i, n, parts int) int { return int(int64(i) * int64(parts) / int64(n)) }
+
+// ByWeight cuts the units of a curve, in order, into parts of about equal
+// weight; starts as of ByCount. A unit goes where its middle falls, so no part
+// is heavier than the mean by more than the heaviest unit. Weights that are
+// negative, infinite or not numbers count as 0; if all are 0 the cut is
+// ByCount. Units of weight 0 stay with the unit before.
+func ByWeight(w []float64, parts int) []int {
+	parts = max(parts, 1)
+	var peak float64
+	for _, x := range w {
+		peak = max(peak, sane(x))
+	}
+	if peak == 0 {
+		return ByCount(len(w), parts)
+	}
+	// Scaled, so that a sum cannot overflow.
+	sum := make([]float64, len(w)+1)
+	for i, x := range w {
+		sum[i+1] = sum[i] + sane(x)/peak
+	}
+	total := sum[len(w)]
+	starts := make([]int, parts+1)
+	for p := 1; p < parts; p++ {
+		bound := total * (float64(p) / float64(parts))
+		starts[p] = starts[p-1] + sort.Search(len(w)-starts[p-1], func(k int) bool {
+			i := starts[p-1] + k
+			return (sum[i]+sum[i+1])/2 >= bound && sum[i+1] > sum[i]
+		})
+	}
+	starts[parts] = len(w)
+	return starts
+}
+
+func sane(x float64) float64 {
+	if !(x > 0) || math.IsInf(x, 1) {
+		return 0
+	}
+	return x
+}
+
+// ByBytes is ByWeight with sizes in bytes.
+func ByBytes(sizes []int64, parts int) []int {
+	w := make([]float64, len(sizes))
+	for i, n := range sizes {
+		w[i] = float64(n)
+	}
+	return ByWeight(w, parts)
+}
+
+// Owners returns the part of each unit.
+func Owners(starts []int) []int {
+	owner := make([]int, starts[len(starts)-1])
+	for p := range len(starts) - 1 {
+		for i := starts[p]; i < starts[p+1]; i++ {
+			owner[i] = p
+		}
+	}
+	return owner
+}
+
+// Cut is a curve of units cut into parts.
+type Cut struct {
+	Starts []int // part p is [Starts[p], Starts[p+1]); the last is the number of units
+}
+
+// Parts returns the number of parts.
+func (c Cut) Parts() int { return max(len(c.Starts)-1, 0) }
+
+// Part returns the part that unit i is in.
+func (c Cut) Part(i int) int {
+	return sort.Search(c.Parts(), func(p int) bool { return c.Starts[p+1] > i })
+}
+
+// All yields the first unit and the one after the last of each part.
+func (c Cut) All() iter.Seq2[int, int] {
+	return func(yield func(int, int) bool) {
+		for p := range c.Parts() {
+			if !yield(c.Starts[p], c.Starts[p+1]) {
+				return
+			}
+		}
+	}
+}
