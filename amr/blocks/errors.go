@@ -28,3 +28,5 @@ func usageErr(format string, args ...any) error {
 func corrupt(file, field, format string, args ...any) error {
 	return &FormatError{Pkg: "blocks", File: file, Offset: -1, Field: field, Msg: fmt.Sprintf(format, args...), Err: ErrCorrupt}
 }
+
+func sprintf(format string, args ...any) string { return fmt.Sprintf(format, args...) }

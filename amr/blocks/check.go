@@ -1,0 +1,147 @@
+package blocks
+
+import (
+	"context"
+	"iter"
+	"strings"
+
+	"blobio/amr"
+	"blobio/blob"
+)
+
+// Check looks for everything that is wrong with a dataset of blocks: what blob.Check
+// finds (structure, checksums), then whether the tables agree with each other and
+// with the tree. It never stops at the first. o may be nil.
+func Check(ctx context.Context, name string, o *blob.CheckOptions) iter.Seq[blob.Finding] {
+	return func(yield func(blob.Finding) bool) {
+		bad, long := false, 0
+		for f := range blob.Check(ctx, name, o) {
+			bad = bad || f.Severity == blob.Error
+			if f.Severity == blob.Warning && strings.Contains(f.Msg, "goes beyond the end of its row") {
+				// A request is all blocks of a rank here. blob warns of it since the
+				// maps of E3SM cases have none such.
+				long++
+				continue
+			}
+			if !yield(f) {
+				return
+			}
+		}
+		if long > 0 && !yield(blob.Finding{Severity: blob.Note, File: name, Offset: -1, Msg: sprintf("%d requests of the maps are several blocks in one", long)}) {
+			return
+		}
+		d, err := Open(ctx, name, nil)
+		if err != nil {
+			if !bad {
+				yield(blob.Finding{Severity: blob.Error, File: name, Offset: -1, Msg: err.Error(), Err: err})
+			}
+			return
+		}
+		defer d.Close()
+		d.check(ctx, yield)
+	}
+}
+
+// check compares the tables.
+func (d *Dataset) check(ctx context.Context, yield func(blob.Finding) bool) {
+	more := true
+	found := func(sev blob.Severity, field, format string, args ...any) {
+		if more {
+			f := blob.Finding{Severity: sev, File: d.r.Base(), Offset: -1, Field: field, Msg: sprintf(format, args...)}
+			if sev == blob.Error {
+				f.Err = ErrCorrupt
+			}
+			more = yield(f)
+		}
+	}
+	n := len(d.infos)
+	level, order := make([]int32, n), make([]int64, n)
+	lower, upper := make([]float64, 3*n), make([]float64, 3*n)
+	for name, dst := range map[string]any{"block_level": level, "block_order": order, "block_lower": lower, "block_upper": upper} {
+		if err := d.table(ctx, name, dst); err != nil {
+			found(blob.Error, name, "%v", err)
+		}
+	}
+	row := make(map[amr.Index]int, n)
+	tree := amr.NewTree(&d.meta.Geometry)
+	for i := range d.infos {
+		x := d.infos[i].Index
+		if k, ok := row[x]; ok {
+			found(blob.Error, "block_index", "blocks %d and %d are both %s", k, i, d.name(x))
+			continue
+		}
+		row[x] = i
+		if err := tree.Add(x); err != nil {
+			found(blob.Error, "block_index", "block %d: %v", i, err)
+		}
+	}
+	for i := range d.infos {
+		b := &d.infos[i]
+		x := b.Index
+		if int(level[i]) != x.Level() {
+			found(blob.Error, "block_level", "block %d is of level %d, its index says %d", i, level[i], x.Level())
+		}
+		if order[i] != int64(i) {
+			found(blob.Warning, "block_order", "block %d says that it is number %d", i, order[i])
+		}
+		parent, ok := row[x.Parent()]
+		if !ok {
+			parent = -1
+		}
+		if b.Parent != parent {
+			found(blob.Error, "block_parent", "block %d says that its parent is in row %d, it is in %d", i, b.Parent, parent)
+		}
+		if b.Leaf && tree.Refined(x) {
+			found(blob.Error, "block_leaf", "block %d (%s) has children, but is called a leaf", i, d.name(x))
+		}
+		if !b.Leaf && tree.Leaf(x) {
+			found(blob.Warning, "block_leaf", "block %d (%s) is called refined, but has no children here", i, d.name(x))
+		}
+		lo, hi := x.Bounds(&d.meta.Geometry)
+		if [3]float64(lower[3*i:]) != lo || [3]float64(upper[3*i:]) != hi {
+			found(blob.Warning, "block_lower", "block %d is from %v to %v, its index says %v to %v", i, lower[3*i:3*i+3], upper[3*i:3*i+3], lo, hi)
+		}
+		if !more {
+			return
+		}
+	}
+	d.checkTree(tree, found)
+}
+
+// checkTree looks for what a restart needs: parents, whole sets of children. A part of a
+// tree is a good dataset all the same.
+func (d *Dataset) checkTree(tree *amr.Tree, found func(sev blob.Severity, field, format string, args ...any)) {
+	parents, sets := 0, 0
+	var parent, set amr.Index
+	for x := range tree.All() {
+		if x.Level() > 0 && !tree.Has(x.Parent()) {
+			if parents++; parents == 1 {
+				parent = x
+			}
+		}
+		if x.Level() < 0 || tree.Leaf(x) {
+			continue
+		}
+		n := 0
+		for range tree.Children(x) {
+			n++
+		}
+		if n != d.meta.Children() {
+			if sets++; sets == 1 {
+				set = x
+			}
+		}
+	}
+	roots := d.meta.Roots[0] * d.meta.Roots[1] * d.meta.Roots[2]
+	if n := tree.LevelLen(0); n != roots {
+		found(blob.Warning, "block_index", "%d of %d root blocks are here: a program cannot restart from this", n, roots)
+	}
+	if parents > 0 {
+		found(blob.Warning, "block_index", "%d blocks, the first of them %s, have no parent here: a program cannot restart from this", parents, d.name(parent))
+	}
+	if sets > 0 {
+		found(blob.Warning, "block_index", "%d refined blocks, the first of them %s, have some of their children only: a program cannot restart from this", sets, d.name(set))
+	}
+}
+
+func (d *Dataset) name(x amr.Index) string { return x.Name(d.meta.Rank, d.meta.Roots) }
