@@ -57,9 +57,18 @@ func Append(ctx context.Context, c comm.Comm, name string, parts []Part, o *Opti
 	if err = comm.Agree(ctx, c, err); err != nil {
 		return nil, err
 	}
-	if err := w.setup(ctx, runs); err != nil {
+	broken, err := w.setup(ctx, runs)
+	if broken != nil {
+		return nil, broken
+	}
+	if err = comm.Agree(ctx, c, err); err != nil {
 		return nil, err
 	}
+	prints, err := c.AllreduceInt64(ctx, w.prints(), comm.Sum)
+	if err != nil {
+		return nil, err
+	}
+	w.info.prints = printTexts(prints)
 	switch {
 	case w.info.subfiles != len(r.sets[0].parts):
 		err = fmt.Errorf("blob: %s has %d subfiles, this grouping makes %d: %w", r.base, len(r.sets[0].parts), w.info.subfiles, ErrMapMismatch)
@@ -69,7 +78,10 @@ func Append(ctx context.Context, c comm.Comm, name string, parts []Part, o *Opti
 	if err = comm.Agree(ctx, c, err); err != nil {
 		return nil, err
 	}
-	return w, w.guard(ctx, w.reopen(ctx, r))
+	if err = w.reopen(ctx, r); err != nil {
+		w.fail(err)
+	}
+	return w, err
 }
 
 // prepareAppend brings the dataset to a clean state and gives it a manifest if it has none.

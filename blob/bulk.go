@@ -161,7 +161,7 @@ func (b *bulk) commit(ctx context.Context, records int64) error {
 		if errs[k] = e.finish(ctx, records); errs[k] != nil {
 			return
 		}
-		if _, errs[k] = e.sealLocal(records, true, false, b.opt.Durability != DurableNone); errs[k] != nil {
+		if errs[k] = e.sealLocal(records, true, b.opt.Durability != DurableNone); errs[k] != nil {
 			return
 		}
 		sf, err := e.describe(records, nil)

@@ -18,32 +18,31 @@ import (
 // commit makes the dataset whole: every subfile complete and synced, then the
 // manifest. See the package subfile for the states on the way. Collective.
 func (w *Writer) commit(ctx context.Context, records int64) error {
-	info, err := w.seal(ctx, records)
-	if err := w.guard(ctx, err); err != nil {
-		return err
+	all, broken, err := w.seal(ctx, records)
+	if broken != nil {
+		w.fail(broken)
+		return broken
 	}
-	all, err := w.c.Gather(ctx, 0, info)
 	if err := w.lastCall(ctx, err); err != nil {
 		return err
 	}
 	sync := w.opt.Durability == DurableCommit
 	m, err := w.record(ctx, all, records, sync)
+	if err != nil {
+		w.fail(err)
+		return err
+	}
 	// From here on the new dataset is the one that is read, whatever fails.
-	if err := w.guard(ctx, err); err != nil {
-		return err
-	}
-	w.committed = true
-	if w.info.old != nil && w.opt.Layout == VariableCentric && w.lead && w.eng.table.id[0] == 0 {
-		err = w.eng.moveRecords(records, w.opt.Durability != DurableNone)
-	}
-	if err := comm.Agree(ctx, w.c, err); err != nil {
-		return err
-	}
-	if w.lead {
-		w.eng.proc.pool.CloseFile(w.eng.name)
-	}
-	if err := w.c.Barrier(ctx); err != nil {
-		return err
+	if w.info.old != nil && w.opt.Layout == VariableCentric {
+		if w.lead && w.eng.table.id[0] == 0 {
+			err = w.eng.moveRecords(records, w.opt.Durability != DurableNone)
+			if cerr := w.eng.proc.pool.CloseFile(w.eng.name); err == nil {
+				err = cerr
+			}
+		}
+		if err := comm.Agree(ctx, w.c, err); err != nil {
+			return err
+		}
 	}
 	if w.c.Rank() == 0 {
 		if err = subfile.Finish(w.opt.fs, w.base, m, sync); err == nil && w.info.replace {
@@ -57,37 +56,34 @@ func (w *Writer) commit(ctx context.Context, records int64) error {
 // itself that breaks, rank 0 may have heard everybody and write the record, so
 // the other ranks leave their files; the next writer finds out.
 func (w *Writer) lastCall(ctx context.Context, err error) error {
-	agreed := comm.Agree(ctx, w.c, err)
+	v, agreed := comm.AgreeMin(ctx, w.c, err, 0)
 	if agreed == nil {
 		return nil
 	}
-	w.committed = w.c.Rank() != 0 && (errors.Is(agreed, ErrBroken) || ctx.Err() != nil)
+	w.committed = w.c.Rank() != 0 && v == nil
 	w.fail(agreed)
 	return agreed
 }
 
-// record writes the prepared manifest. If that fails the record is taken back;
+// record writes the prepared manifest; the error is agreed. If that fails the record is taken back;
 // where even this fails it may be on disk or not, so no rank removes anything,
 // and the next writer finds out.
 func (w *Writer) record(ctx context.Context, all [][]byte, records int64, sync bool) (m *subfile.Manifest, err error) {
-	state := []byte{recordWritten}
+	state := int64(recordUnknown)
 	if w.c.Rank() == 0 {
+		state = recordWritten
 		if m, err = w.manifest(all, records); err == nil {
 			err = subfile.WriteNext(w.opt.fs, w.base, m, sync)
 		}
 		if err != nil {
-			state[0] = recordTaken
+			state = recordTaken
 			if rerr := subfile.DropNext(w.opt.fs, w.base); rerr != nil {
-				state[0], err = recordUnknown, errors.Join(err, rerr)
+				state, err = recordUnknown, errors.Join(err, rerr)
 			}
 		}
 	}
-	state, berr := w.c.Bcast(ctx, 0, state)
-	if berr != nil {
-		w.committed = true
-		return m, errors.Join(err, berr)
-	}
-	w.committed = state[0] == recordUnknown
+	v, err := comm.AgreeMin(ctx, w.c, err, state)
+	w.committed = v == nil || v[0] != recordTaken // nil: it broke
 	return m, err
 }
 
@@ -95,112 +91,124 @@ func (w *Writer) record(ctx context.Context, all [][]byte, records int64, sync b
 const (
 	recordWritten = iota
 	recordTaken
-	recordUnknown
+	recordUnknown // the greatest: the other ranks say so
 )
 
-// seal completes one subfile and returns, on its first rank, its description.
-func (w *Writer) seal(ctx context.Context, records int64) ([]byte, error) {
-	var mine []byte
-	var err error
+// seal completes the subfiles. World rank 0 gets what all ranks tell of them: descriptions of subfiles by
+// their first ranks, and sums of the maps. broken is an error of the communication, err
+// is of this rank alone.
+func (w *Writer) seal(ctx context.Context, records int64) (all [][]byte, broken, err error) {
 	first := w.sub.Rank() == 0
+	var o sealed
 	if w.lead {
-		mine, err = w.eng.sealLocal(records, first, w.eng.appended, w.opt.Durability != DurableNone)
-		if cerr := w.eng.proc.pool.CloseFile(w.eng.name); err == nil {
-			err = cerr // some file systems tell only now that data are lost
+		o.err = w.eng.sealLocal(records, first, w.opt.Durability != DurableNone)
+		if cerr := w.eng.proc.pool.CloseFile(w.eng.name); o.err == nil {
+			o.err = cerr // some file systems tell only now that data are lost
 		}
+		o.of(w.eng, first)
+		o.prints = w.prints()
 	}
-	if err := comm.Agree(ctx, w.sub, err); err != nil {
-		return nil, err
+	err = o.err
+	// Processes that share this subfile bring what they know to its first rank.
+	told, broken := w.sub.Gather(ctx, 0, o.bytes())
+	if broken != nil {
+		return nil, broken, nil
 	}
-	// Processes that share this subfile bring their checksums, and the places of their blobs, to its first rank.
-	all, err := w.sub.Gather(ctx, 0, mine)
-	if err != nil || !first {
-		return nil, err
+	var mine []byte
+	if first && err == nil {
+		mine, err = w.describe(told, records)
 	}
+	if w.info.subfiles == 1 {
+		return [][]byte{mine}, nil, err
+	}
+	all, broken = w.c.Gather(ctx, 0, mine)
+	return all, broken, err
+}
+
+// described is what the first rank of a subfile tells world rank 0.
+type described struct {
+	Prints  []int64          `json:"prints"` // sums over its ranks
+	Subfile *subfile.Subfile `json:"subfile"`
+}
+
+// describe describes the subfile of which this is the first rank.
+func (w *Writer) describe(told [][]byte, records int64) ([]byte, error) {
+	e := w.eng
 	var blobs []int64
-	for _, b := range all {
-		if len(b) == 0 {
-			continue
-		}
+	d := described{Prints: make([]int64, e.place.nd())}
+	for r, b := range told {
 		var o sealed
-		if err := json.Unmarshal(b, &o); err != nil {
-			return nil, err
+		if err := o.parse(b); err != nil {
+			return nil, fmt.Errorf("blob: %s: checksums of sub rank %d: %w", e.name, r, err)
 		}
-		for _, g := range o.Segs {
-			w.eng.sums.add(g.Ext, seg{g.At, g.N, g.CRC})
+		if o.err != nil {
+			return nil, fmt.Errorf("blob: %s: sub rank %d: %w", e.name, r, o.err)
 		}
-		for i, id := range o.IDs {
-			for len(blobs) <= id {
+		for k := range min(len(o.prints), len(d.Prints)) {
+			d.Prints[k] += o.prints[k]
+		}
+		for _, x := range o.redo {
+			e.sums.again(x)
+		}
+		for _, s := range o.segs {
+			e.sums.add(s.ext, s.seg)
+		}
+		for i, id := range o.ids {
+			for int64(len(blobs)) <= id {
 				blobs = append(blobs, 0)
 			}
-			blobs[id] = o.Blobs[i]
+			blobs[id] = o.blobs[i]
 		}
 	}
-	sf, err := w.eng.describe(records, w.info.old)
+	if e.team != nil { // what was put again may have been written by any rank
+		if err := e.resum(e.team.all, records); err != nil {
+			return nil, err
+		}
+	}
+	sf, err := e.describe(records, w.info.old)
 	if err != nil {
 		return nil, err
 	}
 	if w.opt.Layout == ProcessCentric {
-		sf.Blobs = append(blobs, w.eng.place.dataOff+w.eng.place.dataLen)
+		sf.Blobs = append(blobs, e.place.dataOff+e.place.dataLen)
 	}
-	return json.Marshal(sf)
-}
-
-// sealed is what a process tells the first rank of the subfile. That rank's own
-// process leaves out the checksums.
-type sealed struct {
-	IDs   []int     `json:"ids,omitempty"` // sub ranks
-	Blobs []int64   `json:"blobs,omitempty"`
-	Segs  []segJSON `json:"segs,omitempty"`
-}
-
-type segJSON struct {
-	Ext int64  `json:"e"`
-	At  int64  `json:"a"`
-	N   int64  `json:"n"`
-	CRC uint32 `json:"c"`
+	d.Subfile = sf
+	return json.Marshal(d)
 }
 
 // sealLocal ends this process's part of the subfile.
-func (e *engine) sealLocal(records int64, first, appended, sync bool) ([]byte, error) {
+func (e *engine) sealLocal(records int64, first, sync bool) error {
+	if e.team != nil && !first && !e.wrote {
+		return nil
+	}
 	f, done, err := e.file()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer done()
-	if err := e.resum(records); err != nil {
-		return nil, err
+	if e.team == nil {
+		if err := e.resum(e.table, records); err != nil {
+			return err
+		}
 	}
-	if first && !appended {
+	if first && !e.appended {
 		if err := e.writeContainer(f, e.meta, records-e.recBase()); err != nil {
-			return nil, err
+			return err
 		}
 	} else if first {
 		if err := f.Truncate(e.place.fileSize(records)); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if sync {
-		if err := f.Sync(); err != nil {
-			return nil, err
-		}
+		return f.Sync()
 	}
-	var o sealed
-	if e.place.layout == ProcessCentric {
-		o.IDs, o.Blobs = e.table.id, e.table.blob
-	}
-	if !first {
-		for x, list := range e.sums.ext {
-			for _, g := range list {
-				o.Segs = append(o.Segs, segJSON{x, g.at, g.n, g.crc})
-			}
-		}
-	}
-	return json.Marshal(o)
+	return nil
 }
 
-// resum sums anew the extents that were put more than once, from the file.
-func (e *engine) resum(records int64) error {
+// resum sums anew the extents that were put more than once, from the file: the pieces of the
+// ranks of t.
+func (e *engine) resum(t *ranks, records int64) error {
 	if len(e.sums.redo) == 0 {
 		return nil
 	}
@@ -213,7 +221,7 @@ func (e *engine) resum(records int64) error {
 	e.sums.redo = map[int64]bool{}
 	buf := make([]byte, 1<<20)
 	one := func(i int, p *pend) error {
-		off, n, at := e.spot(i, p)
+		off, n, at := e.spotOf(t, i, p.v, p.rec)
 		for n > 0 {
 			b := buf[:min(n, int64(len(buf)))]
 			if k, err := f.ReadAt(b, off); k < len(b) {
@@ -234,8 +242,8 @@ func (e *engine) resum(records int64) error {
 			if !redo[e.extent(&p)] {
 				continue
 			}
-			for i := range e.table.id {
-				if e.schema.vars[v].Decomp == 0 && e.table.id[i] != 0 {
+			for i := range t.id {
+				if e.schema.vars[v].Decomp == 0 && t.id[i] != 0 {
 					continue
 				}
 				if err := one(i, &p); err != nil {
@@ -350,23 +358,30 @@ func (p *place) headerCRC() (uint32, error) {
 // manifest puts the subfiles' descriptions together, on world rank 0.
 func (w *Writer) manifest(all [][]byte, records int64) (*subfile.Manifest, error) {
 	subs := make([]subfile.Subfile, w.info.subfiles)
+	prints := make([]int64, len(w.schema.decomps))
 	seen := 0
 	for r, b := range all {
 		if len(b) == 0 {
 			continue
 		}
-		// Subfiles are numbered by their first rank, except round robin; both come in that order.
-		var sf subfile.Subfile
-		if err := json.Unmarshal(b, &sf); err != nil {
+		var d described
+		if err := json.Unmarshal(b, &d); err != nil || len(d.Prints) > len(prints) {
 			return nil, fmt.Errorf("blob: description of the subfile of rank %d: %w", r, err)
 		}
+		for k, v := range d.Prints {
+			prints[k] += v
+		}
+		// Subfiles are numbered by their first rank, except round robin; both come in that order.
 		if seen < len(subs) {
-			subs[seen] = sf
+			subs[seen] = *d.Subfile
 		}
 		seen++
 	}
 	if seen != w.info.subfiles {
 		return nil, fmt.Errorf("blob: %d subfiles described, want %d", seen, w.info.subfiles)
+	}
+	if w.info.old == nil {
+		w.info.prints = printTexts(prints)
 	}
 	return w.newManifest(records, subs), nil
 }

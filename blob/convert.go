@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"blobio/cdf5"
+	"blobio/comm"
 	"blobio/decomp"
 	"blobio/internal/vfs"
 	"blobio/subfile"
@@ -99,6 +100,7 @@ func (o *ConvertOptions) withDefaults(r *Reader) ConvertOptions {
 
 // conversion is one Convert under way.
 type conversion struct {
+	c       comm.Comm // of the ranks that share the work
 	r       *Reader
 	o       ConvertOptions
 	out     string
@@ -118,20 +120,78 @@ type conversion struct {
 // a conversion that was cut short is simply started again. Memory is bounded
 // by Options.Memory, plus the maps.
 func Convert(ctx context.Context, r *Reader, out string, o *ConvertOptions) error {
+	return ConvertComm(ctx, comm.Self(), r, out, o)
+}
+
+// ConvertComm is Convert by the ranks of c, which need not share memory: each reads and
+// writes some of the variables and records. All pass the same name and options, and a Reader of the
+// same dataset. ConvertOptions.Memory and Workers are those of each rank, Progress tells
+// of its own part. The output is the same, byte for byte. Collective.
+func ConvertComm(ctx context.Context, c comm.Comm, r *Reader, out string, o *ConvertOptions) error {
+	v := &conversion{c: c, r: r, out: out}
+	if err := v.agree(ctx, v.prepare(o)); err != nil {
+		return err
+	}
+	if v.o.Blobs {
+		return v.toBlobs(ctx)
+	}
+	return v.toCanonical(ctx)
+}
+
+func (c *conversion) prepare(o *ConvertOptions) error {
 	if err := o.Validate(); err != nil {
 		return err
 	}
-	c := &conversion{r: r, o: o.withDefaults(r), out: out}
-	if out == "" {
+	if c.out == "" {
 		return usageErr("convert: empty name of the output")
 	}
-	if err := c.choose(); err != nil {
+	c.o = o.withDefaults(c.r)
+	return c.choose()
+}
+
+// root says whether this rank does what only one may do.
+func (c *conversion) root() bool { return c.c.Rank() == 0 }
+
+// agree is comm.Agree, unless there is nobody to agree with.
+func (c *conversion) agree(ctx context.Context, err error) error {
+	if c.c.Size() == 1 {
 		return err
 	}
-	if c.o.Blobs {
-		return c.toBlobs(ctx)
+	return comm.Agree(ctx, c.c, err)
+}
+
+// told returns what root gives, or the error that it met.
+func (c *conversion) told(ctx context.Context, b []byte, err error) ([]byte, error) {
+	if err := c.agree(ctx, err); err != nil || c.c.Size() == 1 {
+		return b, err
 	}
-	return c.toCanonical(ctx)
+	return c.c.Bcast(ctx, 0, b)
+}
+
+// mine returns this rank's units: a run of all, of about as many bytes as the others'.
+func (c *conversion) mine(units []unit) []unit {
+	n, rank := int64(c.c.Size()), int64(c.c.Rank())
+	total := int64(0)
+	for _, u := range units {
+		total += c.bytesOf(u)
+	}
+	share := total/n + 1
+	from, to, at := 0, 0, int64(0)
+	for _, u := range units {
+		switch half := at + c.bytesOf(u)/2; {
+		case half < rank*share:
+			from++
+			to++
+		case half < (rank+1)*share:
+			to++
+		}
+		at += c.bytesOf(u)
+	}
+	return units[from:to]
+}
+
+func (c *conversion) bytesOf(u unit) int64 {
+	return (u.hi - u.lo) * int64(c.schema.vars[u.v].Type.Size())
 }
 
 // choose takes the variables and records that are asked for.
@@ -204,6 +264,13 @@ func (c *conversion) read(ctx context.Context, u unit, dst []byte, big bool) err
 	return c.r.raw(ctx, src, rec, u.lo, u.hi, dst, form{big, c.o.ZeroFill})
 }
 
+// expect adds units to what progress is measured by.
+func (c *conversion) expect(units []unit) {
+	for _, u := range units {
+		c.total.Add(c.bytesOf(u))
+	}
+}
+
 func (c *conversion) progress(n int64) {
 	d := c.done.Add(n)
 	if c.o.Progress != nil {
@@ -212,68 +279,85 @@ func (c *conversion) progress(n int64) {
 }
 
 // toCanonical writes one ordinary netCDF file, variable by variable.
-func (c *conversion) toCanonical(ctx context.Context) (err error) {
+func (c *conversion) toCanonical(ctx context.Context) error {
 	hdr := c.schema.canonicalHeader(c.o.Version)
 	hdr.NumRecs = c.records
+	var f vfs.File
+	var tmp string
+	var err error
+	if c.root() {
+		tmp, f, err = c.begin(hdr)
+	} else {
+		err = hdr.Layout(nil)
+	}
+	b, err := c.told(ctx, []byte(tmp), err)
+	if err == nil && !c.root() {
+		f, err = c.o.fs.OpenRW(string(b))
+	}
+	if err == nil {
+		err = c.stream(ctx, f, hdr)
+	}
+	if err == nil && c.o.Durability != DurableNone {
+		err = f.Sync()
+	}
+	if f != nil {
+		if cerr := f.Close(); err == nil {
+			err = cerr
+		} else {
+			err = errors.Join(err, cerr)
+		}
+	}
+	err = c.agree(ctx, err)
+	if c.root() {
+		if err == nil {
+			err = c.publish(tmp)
+		}
+		if err != nil && tmp != "" {
+			_ = c.o.fs.Remove(tmp) // gone if it was published
+		}
+	}
+	return c.agree(ctx, err)
+}
+
+// begin makes the canonical file under a name of its own.
+func (c *conversion) begin(hdr *cdf5.Header) (tmp string, f vfs.File, err error) {
 	if err := hdr.Layout(nil); err != nil {
-		return fmt.Errorf("blob: convert to %s: %w", c.out, err)
+		return "", nil, fmt.Errorf("blob: convert to %s: %w", c.out, err)
 	}
 	hb, err := hdr.AppendTo(nil, orderOf(true), false)
 	if err != nil {
-		return fmt.Errorf("blob: convert to %s: %w", c.out, err)
+		return "", nil, fmt.Errorf("blob: convert to %s: %w", c.out, err)
 	}
 	if err := c.free(); err != nil {
-		return err
+		return "", nil, err
 	}
 	if err := c.sweep(); err != nil {
-		return err
+		return "", nil, err
 	}
-	fsys := c.o.fs
 	dir, base := filepath.Split(c.out)
-	tmp := dir + tempPrefix(base) + newID()[:tempDigits] + tempSuffix
-	f, err := fsys.Create(tmp)
-	if err != nil {
-		return err
+	tmp = dir + tempPrefix(base) + newID()[:tempDigits] + tempSuffix
+	if f, err = c.o.fs.Create(tmp); err != nil {
+		return "", nil, err
 	}
-	open := true
-	defer func() {
-		if err != nil {
-			if open {
-				err = errors.Join(err, f.Close())
-			}
-			_ = fsys.Remove(tmp)
-		}
-	}()
 	size := hdr.FileSize(c.records)
-	if err := f.Allocate(0, size); err != nil {
-		return err
-	}
-	if err := f.Truncate(size); err != nil {
-		return err
-	}
-	if _, err := f.WriteAt(hb, 0); err != nil {
-		return err
-	}
-	if err := c.stream(ctx, f, hdr); err != nil {
-		return err
-	}
-	if c.o.Durability != DurableNone {
-		if err := f.Sync(); err != nil {
-			return err
+	if err = f.Allocate(0, size); err == nil {
+		if err = f.Truncate(size); err == nil {
+			_, err = f.WriteAt(hb, 0)
 		}
 	}
-	open = false
-	if err := f.Close(); err != nil {
-		return err
-	}
+	return tmp, f, err
+}
+
+// publish gives the output its name.
+func (c *conversion) publish(tmp string) error {
 	if err := c.free(); err != nil { // somebody may have made it meanwhile
 		return err
 	}
-	if err := fsys.Rename(tmp, c.out); err != nil {
+	if err := c.o.fs.Rename(tmp, c.out); err != nil {
 		return err
 	}
 	if c.o.Durability == DurableCommit {
-		return fsys.SyncDir(subfile.Dir(c.out))
+		return c.o.fs.SyncDir(subfile.Dir(c.out))
 	}
 	return nil
 }
@@ -327,14 +411,12 @@ func (c *conversion) free() error {
 	return nil
 }
 
-// stream copies all units to the canonical file.
+// stream copies this rank's units to the canonical file.
 func (c *conversion) stream(ctx context.Context, f vfs.File, hdr *cdf5.Header) error {
 	// Each worker holds one unit, and the reads below it their own buffers.
 	workers := int(max(1, min(int64(c.o.Workers), c.o.Memory/(2*readBatch))))
-	units := c.units(max(1<<20, min(c.o.Memory/int64(2*workers), 64<<20)))
-	for _, u := range units {
-		c.total.Add((u.hi - u.lo) * int64(c.schema.vars[u.v].Type.Size()))
-	}
+	units := c.mine(c.units(max(1<<20, min(c.o.Memory/int64(2*workers), 64<<20))))
+	c.expect(units)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	bufs := make(chan []byte, workers)

@@ -10,32 +10,52 @@ import (
 
 // toBlobs writes the output as blobs.
 func (c *conversion) toBlobs(ctx context.Context) error {
-	maps, ranks, err := c.assign(ctx)
-	if err != nil {
+	b, err := c.newBulk(ctx)
+	if err := c.agree(ctx, err); err != nil {
 		return err
 	}
+	rename := []byte{0}
+	if c.root() {
+		if err = b.create(c.records); b.engines[0].name != b.engines[0].final {
+			rename[0] = 1
+		}
+	}
+	rename, err = c.told(ctx, rename, err)
+	if err == nil && !c.root() {
+		err = b.join(c.records, rename[0] == 1)
+	}
+	units := c.units(1 << 62)
+	if err == nil {
+		err = c.fillBlobs(ctx, b, c.mine(units))
+	}
+	if c.c.Size() > 1 {
+		err = c.merge(ctx, b, units, err)
+	}
+	if c.root() && err == nil {
+		err = b.commit(ctx, c.records)
+	}
+	if c.root() && err != nil {
+		b.abandon()
+	}
+	return c.agree(ctx, err)
+}
+
+func (c *conversion) newBulk(ctx context.Context) (*bulk, error) {
+	maps, ranks, err := c.assign(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if err := c.keepsAll(ctx, maps); err != nil {
-		return err
+		return nil, err
 	}
 	b, err := newBulk(c.out, c.schema, maps, ranks, &Options{Layout: c.o.Layout, Grouping: c.o.Grouping, Subfiles: c.o.Subfiles,
 		Force: c.o.Force, Workers: c.o.Workers, Durability: c.o.Durability, Records: c.records, fs: c.o.fs,
 		WideMaps: c.o.WideMaps || c.r.wideMaps(),
 		Buffer:   int(min(defaultBuffer, max(c.o.Memory/16, 64<<10)))})
-	if err != nil {
-		return err
+	if err == nil && filepath.Clean(c.out) == filepath.Clean(c.r.base) {
+		err = usageErr("convert: the output %s is the source", c.out)
 	}
-	if filepath.Clean(c.out) == filepath.Clean(c.r.base) {
-		return usageErr("convert: the output %s is the source", c.out)
-	}
-	if err = b.create(c.records); err == nil {
-		if err = c.fillBlobs(ctx, b); err == nil {
-			err = b.commit(ctx, c.records)
-		}
-	}
-	if err != nil {
-		b.abandon()
-	}
-	return err
+	return b, err
 }
 
 // wideMaps says whether a map of the dataset has int64 offsets.
@@ -48,22 +68,18 @@ func (r *Reader) wideMaps() bool {
 	return false
 }
 
-// fillBlobs brings every variable from canonical order into the blobs: as many
+// fillBlobs brings units from canonical order into the blobs: as many
 // records of variables at a time as the memory holds twice.
-func (c *conversion) fillBlobs(ctx context.Context, b *bulk) error {
-	units := c.units(1 << 62)
-	bytesOf := func(u unit) int64 { return (u.hi - u.lo) * int64(c.schema.vars[u.v].Type.Size()) }
-	for _, u := range units {
-		c.total.Add(bytesOf(u))
-	}
+func (c *conversion) fillBlobs(ctx context.Context, b *bulk, units []unit) error {
+	c.expect(units)
 	limit := c.o.Memory / 4
 	for len(units) > 0 {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		n, sum := 0, int64(0)
-		for n < len(units) && (n == 0 || sum+bytesOf(units[n]) <= limit) {
-			sum += bytesOf(units[n])
+		for n < len(units) && (n == 0 || sum+c.bytesOf(units[n]) <= limit) {
+			sum += c.bytesOf(units[n])
 			n++
 		}
 		var err error

@@ -14,26 +14,23 @@ import (
 
 // create makes the files. World rank 0 looks at what is there, and announces
 // the writer by an unprepared manifest; then the first rank of each subfile
-// makes its file.
-func (w *Writer) create() error {
+// makes its file. err is what this rank has met before, and the result is agreed.
+func (w *Writer) create(err error) error {
 	ctx := context.Background() // the steps are short; a cancelled caller is seen by Agree of the next collective
-	flags := []byte{0}
-	var err error
-	if w.c.Rank() == 0 {
+	replace := int64(0)
+	if w.c.Rank() == 0 && err == nil {
 		if err = w.claim(); err == nil {
 			if w.info.replace {
-				flags[0] = 1
+				replace = -1
 			}
 			err = w.announce()
 		}
 	}
-	if err := comm.Agree(ctx, w.c, err); err != nil {
+	v, err := comm.AgreeMin(ctx, w.c, err, replace)
+	if err != nil {
 		return err
 	}
-	if flags, err = w.c.Bcast(ctx, 0, flags); err != nil {
-		return err
-	}
-	w.info.replace = flags[0] != 0
+	w.info.replace = v[0] != 0
 	w.info.rename = w.info.replace || w.opt.CommitMode == CommitRename ||
 		w.opt.CommitMode == CommitAuto && w.info.subfiles <= maxAutoRenames
 	return w.makeFiles(ctx, w.base)
@@ -71,10 +68,15 @@ func (w *Writer) makeFiles(ctx context.Context, base string) error {
 		return err
 	}
 	w.files = filesAll
-	if w.opt.Layout == ProcessCentric && w.limit > 0 {
-		return w.place(ctx, w.limit)
+	if w.opt.Layout != ProcessCentric || w.limit == 0 {
+		return nil
 	}
-	return nil
+	if w.apart() {
+		err = w.placeApart(w.limit)
+	} else {
+		err = w.place(ctx, w.limit)
+	}
+	return comm.Agree(ctx, w.c, err)
 }
 
 // announce writes the unprepared manifest of a writer that has claimed the

@@ -41,6 +41,8 @@ type engine struct {
 	pos      []int      // by variable: how many of its kind come before it in the header
 	end      int64      // bytes allocated
 	meta     *h5.Layout // process-centric: the HDF5 metadata around the data
+	team     *team      // of ranks that share no heap, else nil
+	wrote    bool       // with a team: this rank has written to the file
 }
 
 func (e *engine) init() {
@@ -94,26 +96,31 @@ func (e *engine) extent(p *pend) int64 {
 // spot says where a pending put of local rank i goes: file offset, bytes, and
 // the offset of those bytes in their extent.
 func (e *engine) spot(i int, p *pend) (off, n, at int64) {
+	return e.spotOf(e.table, i, p.v, p.rec)
+}
+
+// spotOf is spot for entry i of any table.
+func (e *engine) spotOf(t *ranks, i int, v int32, rec int64) (off, n, at int64) {
 	nd := e.place.nd()
-	if p.v >= 0 {
-		off, n = e.place.piece(VarID(p.v), p.rec-e.recBase(), e.table, i)
-		if d := e.schema.vars[p.v].Decomp; d != 0 {
-			at = e.table.start[i*nd+int(d)-1] * int64(e.schema.vars[p.v].Type.Size())
+	if v >= 0 {
+		off, n = e.place.piece(VarID(v), rec-e.recBase(), t, i)
+		if d := e.schema.vars[v].Decomp; d != 0 {
+			at = t.start[i*nd+int(d)-1] * int64(e.schema.vars[v].Type.Size())
 		}
 		return off, n, at
 	}
-	d, m := int(-1-p.v)/mapVars, int(-1-p.v)%mapVars
-	off, n = e.place.mapPiece(d, m, e.table, i)
-	j := int64(e.table.id[i])
+	d, m := int(-1-v)/mapVars, int(-1-v)%mapVars
+	off, n = e.place.mapPiece(d, m, t, i)
+	j := int64(t.id[i])
 	switch {
 	case m < mapOffsets:
 		at = n * j
 	case e.place.layout == VariableCentric:
 		at = n * j // padded rows
 	case m == mapOffsets:
-		at = e.place.offsetSize(d) * e.table.reqs[i*nd+d]
+		at = e.place.offsetSize(d) * t.reqs[i*nd+d]
 	default:
-		at = 4 * e.table.reqs[i*nd+d]
+		at = 4 * t.reqs[i*nd+d]
 	}
 	return off, n, at
 }
@@ -171,20 +178,8 @@ func (e *engine) keep(lists [][]pend) error {
 
 // write brings puts to the file, and the map variables before the first.
 func (e *engine) write(ctx context.Context, lists [][]pend) error {
-	var maps []pend
-	if !e.mapsOut {
-		for k := range e.place.nd() * mapVars {
-			maps = append(maps, pend{v: int32(-1 - k)})
-		}
-	}
-	for i, l := range lists {
-		for k := range l {
-			if e.done.set(i, &l[k], e.schema.vars[l[k].v].Record) {
-				e.sums.again(e.extent(&l[k]))
-			}
-		}
-	}
-	q := newQueue(e, lists, maps)
+	e.note(lists)
+	q := newQueue(e, lists, e.mapPends())
 	if err := q.run(ctx); err != nil {
 		return err
 	}
@@ -192,8 +187,35 @@ func (e *engine) write(ctx context.Context, lists [][]pend) error {
 	return nil
 }
 
+// mapPends are the map variables, if they are not written yet.
+func (e *engine) mapPends() (maps []pend) {
+	if !e.mapsOut {
+		for k := range e.place.nd() * mapVars {
+			maps = append(maps, pend{v: int32(-1 - k)})
+		}
+	}
+	return maps
+}
+
+// note remembers what is about to be written.
+func (e *engine) note(lists [][]pend) {
+	for i, l := range lists {
+		for k := range l {
+			if e.done.set(i, &l[k], e.schema.vars[l[k].v].Record) {
+				e.sums.again(e.extent(&l[k]))
+			}
+		}
+	}
+}
+
 // finish writes whatever was never put as fill values, up to records.
 func (e *engine) finish(ctx context.Context, records int64) error {
+	return e.write(ctx, e.missing(records))
+}
+
+// missing returns what was kept, and what was never put up to records, as fill values. It is
+// called once, before the last write.
+func (e *engine) missing(records int64) [][]pend {
 	lists := e.kept
 	if lists == nil {
 		lists = make([][]pend, len(e.table.id))
@@ -224,7 +246,7 @@ func (e *engine) finish(ctx context.Context, records int64) error {
 		}
 	}
 	e.done = newDoneSet(e.table.id, e.schema) // kept puts are written now, once
-	return e.write(ctx, lists)
+	return lists
 }
 
 // file returns the open subfile; done gives it back.

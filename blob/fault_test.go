@@ -230,7 +230,7 @@ func TestFaultFullDisk(t *testing.T) {
 				}
 				for _, n := range names(mem, ".") {
 					if strings.Contains(n, ".partial") || strings.Contains(n, ".next") {
-						t.Fatalf("left over: %s", n)
+						t.Fatalf("left over: %s, after %v", n, err)
 					}
 				}
 			}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"testing"
@@ -228,6 +229,20 @@ func drawWrite(t *rapid.T, m *model, fsys vfs.FS, base string) string {
 	}
 	co := &comm.Options{RanksPerNode: rapid.IntRange(0, 9).Draw(t, "ranksPerNode"), Placement: comm.Placement(rapid.IntRange(0, 1).Draw(t, "placement"))}
 	isolate := rapid.Bool().Draw(t, "isolate")
+	if isolate {
+		o.Aggregators = rapid.SampledFrom([]int{0, 1, 2, 5}).Draw(t, "aggregators")
+		o.ownMin = rapid.SampledFrom([]int64{0, 1, 40, 400}).Draw(t, "ownMin")
+		o.messages = rapid.Bool().Draw(t, "messages")
+		if rapid.Bool().Draw(t, "striped") {
+			o.Stripe = Stripe{Size: rapid.SampledFrom([]int64{4096, 8200, 1 << 16, 1 << 17}).Draw(t, "unit"), Count: rapid.IntRange(0, 5).Draw(t, "servers")}
+		}
+		if rapid.Bool().Draw(t, "fewPerNode") {
+			co.RanksPerNode = rapid.IntRange(1, 3).Draw(t, "perNode")
+		}
+	}
+	twin := vfs.NewMem() // the same by ranks that share all
+	plain := *o
+	plain.fs, plain.Aggregators, plain.ownMin, plain.messages, plain.Stripe = twin, 0, 0, false, Stripe{}
 	cuts := []int64{m.records}
 	if m.records > 1 {
 		for range rapid.IntRange(0, 2).Draw(t, "appends") {
@@ -250,33 +265,69 @@ func drawWrite(t *rapid.T, m *model, fsys vfs.FS, base string) string {
 			}
 		}
 		steps := drawSteps(t, m, from, to, k == 0)
-		so := *o
-		so.Records = 0
-		if so.Layout == ProcessCentric && rapid.Bool().Draw(t, "fixRecords") {
-			so.Records = to - from
-		}
-		err := comm.Run(context.Background(), m.ranks, co, func(ctx context.Context, c comm.Comm) error {
-			if isolate {
-				c = comm.Isolate(c)
+		fixed := o.Layout == ProcessCentric && rapid.Bool().Draw(t, "fixRecords")
+		write := func(so Options, isolate bool) {
+			so.Records = 0
+			if fixed {
+				so.Records = to - from
 			}
-			var w *Writer
-			var err error
-			if k == 0 {
-				w, err = Create(ctx, c, base, m.s, m.parts(c.Rank()), &so)
-			} else if w, err = Append(ctx, c, base, m.parts(c.Rank()), &so); err == nil && w.Records() != from {
-				err = fmt.Errorf("%d records before the append, want %d", w.Records(), from)
-			}
+			err := comm.Run(context.Background(), m.ranks, co, func(ctx context.Context, c comm.Comm) error {
+				if isolate {
+					c = comm.Isolate(c)
+				}
+				var w *Writer
+				var err error
+				if k == 0 {
+					w, err = Create(ctx, c, base, m.s, m.parts(c.Rank()), &so)
+				} else if w, err = Append(ctx, c, base, m.parts(c.Rank()), &so); err == nil && w.Records() != from {
+					err = fmt.Errorf("%d records before the append, want %d", w.Records(), from)
+				}
+				if err != nil {
+					return err
+				}
+				return m.session(ctx, w, c.Rank(), steps, so.Retain)
+			})
 			if err != nil {
-				return err
+				t.Fatalf("session %d, records %d to %d: %v", k, from, to, err)
 			}
-			return m.session(ctx, w, c.Rank(), steps, so.Retain)
-		})
-		if err != nil {
-			t.Fatalf("session %d, records %d to %d: %v", k, from, to, err)
+		}
+		write(*o, isolate)
+		if isolate {
+			write(plain, false)
 		}
 		from = to
 	}
+	if isolate {
+		sameFiles(t, fsys, twin, base)
+	}
 	return fmt.Sprintf("%+v", *o)
+}
+
+// sameFiles compares the bytes of the subfiles, and what the manifests say of them.
+func sameFiles(t *rapid.T, a, b vfs.FS, base string) {
+	manifest := func(fsys vfs.FS) *subfile.Manifest {
+		raw, err := vfs.ReadFile(fsys, subfile.ManifestName(base), 1<<30)
+		must(err)
+		m, err := subfile.Decode(raw, base)
+		must(err)
+		return m
+	}
+	x, y := manifest(a), manifest(b)
+	if y.ID = x.ID; !reflect.DeepEqual(x, y) {
+		t.Fatalf("manifests differ:\n%+v\n%+v", x, y)
+	}
+	for _, s := range x.Sets {
+		for k := range s.Subfiles {
+			name := subfile.Name(s.Base, k)
+			p, err := vfs.ReadFile(a, name, 1<<30)
+			must(err)
+			q, err := vfs.ReadFile(b, name, 1<<30)
+			must(err)
+			if !bytes.Equal(p, q) {
+				t.Fatalf("%s is not that of ranks with a common heap: %s", name, firstDiff(p, q))
+			}
+		}
+	}
 }
 
 func checks(t *testing.T, quick int) {

@@ -54,6 +54,18 @@ const (
 	maxAutoRenames = 64
 )
 
+// Stripe tells what a file system locks. It is of use where ranks of several nodes
+// write one subfile: with a Size no two nodes write into the same unit, but for the header,
+// which the first rank of the subfile writes.
+type Stripe struct {
+	// Size of a unit in bytes, a multiple of 8 from 4 KiB to 1 GiB: the stripe size of Lustre, the block size of
+	// GPFS. 0 (default): ranks of other nodes are not heeded, each node writes what its ranks have.
+	Size int64
+	// Count is the number of servers that the units are dealt to in turn, Lustre's stripe count: an aggregator
+	// then writes units of as few servers as can be. 0: not known.
+	Count int
+}
+
 // Options of Create and Append. The zero value, or nil, means the defaults.
 type Options struct {
 	Layout   Layout           // VariableCentric (default) or ProcessCentric
@@ -75,6 +87,15 @@ type Options struct {
 	Buffer  int   // size of a worker's buffer in bytes, 64 KiB to 1 GiB; default 4 MiB
 	Workers int   // concurrent writers of one process; default GOMAXPROCS
 	MaxOpen int   // open files of one process; default 256
+
+	// Aggregators is how many processes of each node write what is small, for ranks
+	// that share no heap (MPI); 0: 1, since writes to one file exclude each other in the kernel, and more were
+	// not faster where this was measured. See the package comment.
+	Aggregators int
+	Stripe      Stripe // of the file system; default none
+
+	ownMin   int64 // see team; 0 means the default, tests set others
+	messages bool  // no shared memory, for tests
 
 	fs vfs.FS // default the operating system's; tests set others
 }
@@ -100,6 +121,12 @@ func (o *Options) Validate() error {
 		return usageErr("Options.Memory %d, want >= 0", o.Memory)
 	case o.Buffer != 0 && (o.Buffer < 64<<10 || o.Buffer > 1<<30):
 		return usageErr("Options.Buffer %d, want 64 KiB to 1 GiB", o.Buffer)
+	case o.Aggregators < 0:
+		return usageErr("Options.Aggregators %d, want >= 0", o.Aggregators)
+	case o.Stripe.Size != 0 && (o.Stripe.Size < 4<<10 || o.Stripe.Size > 1<<30 || o.Stripe.Size%8 != 0):
+		return usageErr("Options.Stripe.Size %d, want a multiple of 8 from 4 KiB to 1 GiB", o.Stripe.Size)
+	case o.Stripe.Count < 0 || o.Stripe.Count > 0 && o.Stripe.Size == 0:
+		return usageErr("Options.Stripe.Count %d, want >= 0, and 0 without Size", o.Stripe.Count)
 	case o.Workers < 0 || o.MaxOpen < 0:
 		return usageErr("Options.Workers %d and MaxOpen %d, want >= 0", o.Workers, o.MaxOpen)
 	}
@@ -121,6 +148,12 @@ func (o *Options) withDefaults() Options {
 	v.Buffer &^= 7 // elements are never cut
 	if v.Workers == 0 {
 		v.Workers = runtime.GOMAXPROCS(0)
+	}
+	if v.Aggregators == 0 {
+		v.Aggregators = defaultAggregators
+	}
+	if v.ownMin == 0 {
+		v.ownMin = defaultOwnMin
 	}
 	if v.fs == nil {
 		v.fs = vfs.OS

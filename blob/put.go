@@ -48,7 +48,7 @@ func Put[T Number](w *Writer, v VarID, rec int64, data []T) error {
 		return fmt.Errorf("blob: put of %q record %d: %d elements, want %d: %w", sv.Name, rec, len(data), want, ErrUsage)
 	}
 	if sv.Decomp == 0 && w.sub.Rank() != 0 {
-		w.sawRecord(sv, rec)
+		w.saw(v, sv, rec)
 		return nil
 	}
 	if err := convertible(sv, rec, data); err != nil {
@@ -84,10 +84,11 @@ func PutAt[T Number](w *Writer, v VarID, rec int64, start, count []int64, data [
 	if want := product(count); int64(len(data)) != want {
 		return usageErr("put of %q record %d: %d elements, want %d", sv.Name, rec, len(data), want)
 	}
-	w.sawRecord(sv, rec)
 	if w.sub.Rank() != 0 || len(data) == 0 {
+		w.saw(v, sv, rec)
 		return nil
 	}
+	w.sawRecord(sv, rec)
 	if err := convertible(sv, rec, data); err != nil {
 		return err
 	}
@@ -140,6 +141,14 @@ func (w *Writer) checkPut(v VarID, rec int64) error {
 func (w *Writer) sawRecord(sv *Variable, rec int64) {
 	if sv.Record {
 		w.records = max(w.records, rec+1)
+	}
+}
+
+// saw notes a put that another rank's is written for.
+func (w *Writer) saw(v VarID, sv *Variable, rec int64) {
+	w.sawRecord(sv, rec)
+	if w.apart() {
+		w.seen = append(w.seen, pend{v: int32(v), rec: rec})
 	}
 }
 

@@ -212,7 +212,7 @@ func (q *queue) run(ctx context.Context) error {
 func (q *queue) allocate(f vfs.File) error {
 	r := q.refs[len(q.refs)-1]
 	off, n, _ := q.e.spot(int(r.i), q.pend(r))
-	if end := off + n; end > q.e.end {
+	if end := off + n; end > q.e.end && q.e.team == nil { // a team has done it
 		if err := f.Allocate(q.e.end, end-q.e.end); err != nil {
 			return err
 		}

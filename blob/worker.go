@@ -81,7 +81,7 @@ func (w *worker) piece(i int, p *pend, off, at, from, to int64) error {
 		w.vec = append(w.vec, b)
 	} else {
 		b = w.take(n)
-		if err := w.fill(b, i, p, from, to); err != nil {
+		if err := w.q.e.fill(b, i, p, from, to); err != nil {
 			return err
 		}
 	}
@@ -130,9 +130,49 @@ func (w *worker) take(n int64) []byte {
 	return b
 }
 
-// fill computes the file bytes [from, to) of a piece.
-func (w *worker) fill(b []byte, i int, p *pend, from, to int64) error {
-	e := w.q.e
+// fill computes the file bytes [from, to) of a piece, which need not begin and end at elements.
+func (e *engine) fill(b []byte, i int, p *pend, from, to int64) error {
+	size := int64(1)
+	switch {
+	case p.v >= 0:
+		size = int64(e.schema.vars[p.v].Type.Size())
+	default:
+		size = e.mapElem(p.v)
+	}
+	var one [8]byte
+	if k := from % size; k != 0 && from < to {
+		if err := e.fillElems(one[:size], i, p, from-k, from-k+size); err != nil {
+			return err
+		}
+		n := int64(copy(b[:min(to-from, size-k)], one[k:size]))
+		b, from = b[n:], from+n
+	}
+	if k := to % size; k != 0 && from < to {
+		if err := e.fillElems(one[:size], i, p, to-k, to-k+size); err != nil {
+			return err
+		}
+		copy(b[to-from-k:], one[:k])
+		to -= k
+	}
+	if from == to {
+		return nil
+	}
+	return e.fillElems(b[:to-from], i, p, from, to)
+}
+
+// mapElem is the size of an element of a map variable.
+func (e *engine) mapElem(v int32) int64 {
+	switch d, m := int(-1-v)/mapVars, int(-1-v)%mapVars; m {
+	case mapStart, mapCount:
+		return 8
+	case mapOffsets:
+		return e.place.offsetSize(d)
+	}
+	return 4
+}
+
+// fillElems is fill for whole elements.
+func (e *engine) fillElems(b []byte, i int, p *pend, from, to int64) error {
 	if p.v < 0 {
 		e.mapBytes(b, i, int(-1-p.v)/mapVars, int(-1-p.v)%mapVars, from)
 		return nil

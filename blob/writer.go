@@ -35,10 +35,11 @@ type Writer struct {
 	counts  []int64 // elements this rank owns, by map from 0
 	pending []pend
 	parts   []part
-	copied  int64 // bytes of pending that were reserved
-	records int64 // one more than the highest record put
-	first   int64 // records below are committed already
-	limit   int64 // Options.Records
+	seen    []pend // what this rank was given and another of its subfile writes; without data
+	copied  int64  // bytes of pending that were reserved
+	records int64  // one more than the highest record put
+	first   int64  // records below are committed already
+	limit   int64  // Options.Records
 	closed  bool
 	err     error // of an earlier collective: the writer is broken
 
@@ -75,20 +76,21 @@ type datasetInfo struct {
 func Create(ctx context.Context, c comm.Comm, name string, s *Schema, parts []Part, o *Options) (*Writer, error) {
 	w := &Writer{c: c, schema: s, base: name, opt: o.withDefaults()}
 	runs, err := checkCreate(name, s, parts, o)
-	if err := comm.Agree(ctx, c, err); err != nil {
-		return nil, err
-	}
 	w.limit = w.opt.Records
 	if w.opt.Layout == VariableCentric {
 		w.limit, w.opt.Records = 0, 0
 	}
-	if err := sameOnAll(ctx, c, s, name, &w.opt); err != nil {
+	if err := sameOnAll(ctx, c, s, name, &w.opt, err); err != nil {
 		return nil, err
 	}
-	if err := w.setup(ctx, runs); err != nil {
-		return nil, err
+	broken, err := w.setup(ctx, runs)
+	if broken != nil {
+		return nil, broken
 	}
-	return w, w.guard(ctx, w.create())
+	if err = w.create(err); err != nil {
+		w.fail(err)
+	}
+	return w, err
 }
 
 func checkCreate(name string, s *Schema, parts []Part, o *Options) ([][]decomp.Req, error) {
@@ -136,41 +138,37 @@ func checkParts(s *Schema, parts []Part, wide bool) ([][]decomp.Req, error) {
 	return runs, nil
 }
 
-// sameOnAll checks that all ranks pass the same schema, name and options. Ranks
-// of one process that share the schema only compare the pointer.
-func sameOnAll(ctx context.Context, c comm.Comm, s *Schema, name string, o *Options) error {
-	vals, err := c.Share(ctx, s)
-	if err != nil {
-		return err
+// sameOnAll agrees on err, and checks that all ranks pass the same schema, name and
+// options. Ranks of one process that share the schema only compare the pointer.
+func sameOnAll(ctx context.Context, c comm.Comm, s *Schema, name string, o *Options, err error) error {
+	lead, first := c.Rank(), s
+	if !comm.Apart(c) {
+		vals, err := c.Share(ctx, s)
+		if err != nil {
+			return err
+		}
+		lead = leader(vals)
+		first = vals[lead].(*Schema)
 	}
-	lead := leader(vals)
-	var sum uint32
-	if first := vals[lead].(*Schema); lead == c.Rank() || first != s {
+	// A rank that shares its schema with another has no say: it gives the neutral values.
+	sum, not := int64(math.MaxInt64), int64(math.MaxInt64)
+	if err == nil && (lead == c.Rank() || first != s) {
 		b, err := s.fingerprint()
 		if err != nil {
-			sum = 1 // reported by the layout of the header
+			b = nil // reported by the layout of the header
 		}
-		sum = crc32.ChecksumIEEE(b)
-	} else {
-		sum = 0
+		sum = int64(crc32.ChecksumIEEE(b))
+		not = ^sum
 	}
-	opts := crc32.ChecksumIEEE(fmt.Appendf(nil, "%q %v %v %d %d %v %v %v %v %v", name, o.Layout, o.Grouping, o.Subfiles, o.Records, o.Retain, o.Durability, o.CommitMode, o.Force, o.WideMaps))
-	// A rank that shares its schema with another has no say: it gives the neutral values.
-	lo, hi := int64(sum), int64(sum)
-	if lead != c.Rank() && vals[lead].(*Schema) == s {
-		lo, hi = math.MaxInt64, -1
-	}
-	mins, err := c.AllreduceInt64(ctx, []int64{lo, int64(opts)}, comm.Min)
-	if err != nil {
-		return err
-	}
-	maxs, err := c.AllreduceInt64(ctx, []int64{hi, int64(opts)}, comm.Max)
+	opts := int64(crc32.ChecksumIEEE(fmt.Appendf(nil, "%q %v %v %d %d %v %v %v %v %v %d %d %v %d %v", name, o.Layout, o.Grouping, o.Subfiles, o.Records, o.Retain,
+		o.Durability, o.CommitMode, o.Force, o.WideMaps, o.Buffer, o.Aggregators, o.Stripe, o.ownMin, o.messages)))
+	mins, err := comm.AgreeMin(ctx, c, err, sum, not, opts, ^opts)
 	switch {
 	case err != nil:
 		return err
-	case mins[0] != maxs[0]:
+	case mins[0] != ^mins[1] && mins[0] != math.MaxInt64:
 		return usageErr("the ranks pass different schemas")
-	case mins[1] != maxs[1]:
+	case mins[2] != ^mins[3]:
 		return usageErr("the ranks pass different names or options")
 	}
 	return nil
@@ -192,11 +190,12 @@ func leader(vals []any) int {
 	return -1
 }
 
-// setup deals ranks to subfiles and works out where everything lies. Collective.
-func (w *Writer) setup(ctx context.Context, runs [][]decomp.Req) error {
+// setup deals ranks to subfiles and works out where everything lies. Collective: broken
+// is an error of the communication, err may be one of this rank alone.
+func (w *Writer) setup(ctx context.Context, runs [][]decomp.Req) (broken, err error) {
 	grp, err := subfile.Assign(ctx, w.c, w.opt.Grouping, w.opt.Subfiles)
 	if err != nil {
-		return err
+		return err, nil
 	}
 	w.sub = grp.Comm
 	w.info.ranks, w.info.subfiles = w.c.Size(), grp.N
@@ -209,31 +208,29 @@ func (w *Writer) setup(ctx context.Context, runs [][]decomp.Req) error {
 			w.counts[d] += r.Length
 		}
 	}
+	row := &rankRow{sub: w.sub.Rank(), runs: runs, counts: w.counts, nreqs: nreqs}
+	if comm.Apart(w.c) {
+		return w.setupApart(ctx, grp, row)
+	}
 	mine := append(append([]int64(nil), w.counts...), nreqs...)
-	below, err := w.sub.ExscanInt64(ctx, mine, comm.Sum)
-	if err != nil {
-		return err
+	if row.below, err = w.sub.ExscanInt64(ctx, mine, comm.Sum); err != nil {
+		return err, nil
 	}
 	total, err := w.sub.AllreduceInt64(ctx, mine[:nd:nd], comm.Sum)
 	if err != nil {
-		return err
+		return err, nil
 	}
 	most, err := w.sub.AllreduceInt64(ctx, nreqs, comm.Max)
 	if err != nil {
-		return err
+		return err, nil
 	}
 	proc, err := shareOne(ctx, w.c, func() *process { return newProcess(&w.opt) })
 	if err != nil {
-		return err
+		return err, nil
 	}
-	sh := &subShape{ranks: w.c.Size(), subfiles: grp.N, nblobs: w.sub.Size(), nelems: total, maxReqs: most, wide: make([]bool, nd)}
-	for d := range nd {
-		sh.wide[d] = w.opt.WideMaps && product(w.schema.DecompDims(DecompID(d+1))) > math.MaxInt32
-	}
-	row := &rankRow{sub: w.sub.Rank(), runs: runs, counts: w.counts, nreqs: nreqs, below: below}
 	vals, err := w.sub.Share(ctx, row)
 	if err != nil {
-		return err
+		return err, nil
 	}
 	// Only the leader walks over all ranks: with 21,600 of them a walk by each is
 	// what takes the time.
@@ -244,20 +241,30 @@ func (w *Writer) setup(ctx context.Context, runs [][]decomp.Req) error {
 				rows = append(rows, v.(*rankRow))
 			}
 		}
-		if w.eng, err = newEngine(&w.opt, proc, w.schema, sh, rows); err == nil {
+		if w.eng, err = newEngine(&w.opt, proc, w.schema, w.shape(grp, total, most), rows); err == nil {
 			w.eng.index = grp.Index
 		}
 	}
 	if err := comm.Agree(ctx, w.c, err); err != nil {
-		return err
+		return err, nil
 	}
 	engs, err := w.sub.Share(ctx, w.eng)
 	if err != nil {
-		return err
+		return err, nil
 	}
 	w.eng = engs[leader(engs)].(*engine)
 	w.local, _ = slices.BinarySearch(w.eng.table.id, w.sub.Rank())
-	return w.fingerprints(ctx)
+	return nil, nil
+}
+
+// shape says what the header of this rank's subfile does.
+func (w *Writer) shape(grp subfile.Group, total, most []int64) *subShape {
+	nd := len(total)
+	sh := &subShape{ranks: w.c.Size(), subfiles: grp.N, nblobs: w.sub.Size(), nelems: total, maxReqs: most, wide: make([]bool, nd)}
+	for d := range nd {
+		sh.wide[d] = w.opt.WideMaps && product(w.schema.DecompDims(DecompID(d+1))) > math.MaxInt32
+	}
+	return sh
 }
 
 // rankRow is what one rank tells the leader of its process.
@@ -322,24 +329,25 @@ func newEngine(o *Options, proc *process, s *Schema, sh *subShape, rows []*rankR
 	return e, nil
 }
 
-// fingerprints gathers one fingerprint per map, so that an append can tell
-// whether it is given the same maps. They are sums over ranks of a hash of each
-// rank's requests and number, so the ranks need not meet in one place.
-func (w *Writer) fingerprints(ctx context.Context) error {
-	nd := len(w.schema.decomps)
-	part := make([]int64, nd)
+// prints are this process's part of the fingerprints of the maps, by which an append can tell
+// whether it is given the same ones. They are sums over ranks of a hash of each
+// rank's requests and number, so the ranks need not meet in one place. World ranks are not known
+// here, so the key is (subfile, sub rank), which an append has as well.
+func (w *Writer) prints() []int64 {
+	sums := make([]int64, len(w.schema.decomps))
 	if w.lead {
-		// The leader sums for all local ranks; world ranks are not known here, so
-		// the key is (subfile, sub rank), which an append has as well.
-		for d := range nd {
-			part[d] = mapPrint(w.eng.maps[d], w.eng.table, w.eng.index)
+		for d := range sums {
+			sums[d] = mapPrint(w.eng.maps[d], w.eng.table, w.eng.index)
 		}
 	}
-	all, err := w.c.AllreduceInt64(ctx, part, comm.Sum)
-	for _, v := range all {
-		w.info.prints = append(w.info.prints, fmt.Sprintf("%016x", uint64(v)))
+	return sums
+}
+
+func printTexts(sums []int64) (texts []string) {
+	for _, v := range sums {
+		texts = append(texts, fmt.Sprintf("%016x", uint64(v)))
 	}
-	return err
+	return texts
 }
 
 func mapPrint(m *decomp.Map, t *ranks, index int) int64 {
@@ -376,7 +384,9 @@ func (w *Writer) guard(ctx context.Context, err error) error {
 // fail ends the writer. If the communication broke, the leader may still be
 // reading what this rank has lent; it is waited for.
 func (w *Writer) fail(err error) {
-	w.eng.stop()
+	if w.eng != nil {
+		w.eng.stop()
+	}
 	w.pending, w.parts = nil, nil
 	w.err = fmt.Errorf("blob: %s: an earlier call failed: %w", w.base, errors.Join(ErrBroken, err))
 	w.abandon()
@@ -401,23 +411,53 @@ func (w *Writer) Flush(ctx context.Context) error {
 	if w.closed {
 		return usageErr("flush after Close")
 	}
-	err := w.err
-	if err == nil {
+	_, err := w.flush(ctx)
+	return err
+}
+
+// flush returns the most records that any rank knows of.
+func (w *Writer) flush(ctx context.Context) (records int64, err error) {
+	if err = w.err; err == nil {
 		err = ctx.Err()
 	}
-	if err = comm.Agree(ctx, w.c, err); err != nil {
-		return err
+	idle := int64(1)
+	if len(w.pending) > 0 || len(w.parts) > 0 {
+		idle = 0
 	}
-	lists, parts, err := w.collect(ctx)
-	if err == nil && w.lead {
-		err = w.eng.alone(func() error { return w.eng.flush(ctx, lists, parts) })
+	var keys []varRec
+	if w.apart() && err == nil {
+		keys = w.eng.keysOf(w.pending, w.parts, w.seen)
+	}
+	sum := hashKeys(keys)
+	v, err := comm.AgreeMin(ctx, w.c, err, idle, ^w.Records(), sum, ^sum)
+	if err != nil {
+		return 0, err
+	}
+	records = ^v[1]
+	if v[0] == 1 { // nobody has anything
+		w.seen = w.seen[:0]
+		return records, nil
+	}
+	switch {
+	case w.apart():
+		err = w.eng.alone(func() error { return w.eng.flushTeam(ctx, w.pending, w.parts, keys, v[2] == ^v[3]) })
+	default:
+		var lists [][]pend
+		var parts []part
+		lists, parts, err = w.collect(ctx)
+		if err == nil && w.lead {
+			err = w.eng.alone(func() error { return w.eng.flush(ctx, lists, parts) })
+		}
 	}
 	if err = w.guard(ctx, err); err != nil {
-		return err
+		return 0, err
 	}
 	w.settle()
-	return nil
+	return records, nil
 }
+
+// apart says whether no ranks share a heap: each has its own engine, which works with others in a team.
+func (w *Writer) apart() bool { return w.eng != nil && w.eng.team != nil }
 
 // handoff is what a rank has posted since the last flush.
 type handoff struct {
@@ -450,7 +490,7 @@ func (w *Writer) settle() {
 		w.copied = 0
 	}
 	clear(w.pending)
-	w.pending, w.parts = w.pending[:0], nil
+	w.pending, w.parts, w.seen = w.pending[:0], nil, w.seen[:0]
 }
 
 // Close writes what is left, fills what was never put with fill values, and
@@ -460,29 +500,18 @@ func (w *Writer) Close(ctx context.Context) error {
 	if w.closed {
 		return usageErr("close after Close")
 	}
-	err := w.Flush(ctx)
+	records, err := w.flush(ctx)
 	w.closed = true
 	if err != nil {
 		w.abandon()
 		return err
 	}
-	most, err := w.c.AllreduceInt64(ctx, []int64{w.Records()}, comm.Max)
-	if err != nil {
-		w.abandon()
-		return err
-	}
-	records := max(most[0], w.limit)
+	records = max(records, w.limit)
 	if w.info.old != nil && records == w.first {
 		w.abandon() // nothing to add: the dataset stays as it is
 		return w.c.Barrier(ctx)
 	}
-	if err := w.guard(ctx, w.place(ctx, records)); err != nil {
-		return err
-	}
-	if w.lead {
-		err = w.eng.alone(func() error { return w.eng.finish(ctx, records) })
-	}
-	if err := w.guard(ctx, err); err != nil {
+	if err := w.complete(ctx, records); err != nil {
 		return err
 	}
 	err = w.commit(ctx, records)
@@ -490,6 +519,48 @@ func (w *Writer) Close(ctx context.Context) error {
 		w.eng.proc.pool.Close()
 	}
 	return err
+}
+
+// complete writes what was kept, and what was never put. Collective.
+func (w *Writer) complete(ctx context.Context, records int64) error {
+	if !w.apart() {
+		var err error
+		if w.opt.Layout == ProcessCentric {
+			if err = w.guard(ctx, w.place(ctx, records)); err != nil {
+				return err
+			}
+		}
+		if w.lead {
+			err = w.eng.alone(func() error { return w.eng.finish(ctx, records) })
+		}
+		return w.guard(ctx, err)
+	}
+	e := w.eng
+	perr := w.placeApart(records)
+	kept := e.place.layout == ProcessCentric && e.opt.Records == 0
+	list := e.missing(records)[0]
+	keys, common := []varRec(nil), true
+	if kept {
+		keys = e.allKeys(records) // everything that there is
+	} else {
+		keys = e.keysOf(list, nil, nil)
+		idle := int64(1)
+		if len(list) > 0 || !e.mapsOut {
+			idle = 0
+		}
+		sum := hashKeys(keys)
+		v, err := comm.AgreeMin(ctx, w.c, perr, idle, sum, ^sum)
+		if err != nil {
+			w.fail(err)
+			return err
+		}
+		if v[0] == 1 {
+			return nil
+		}
+		common = v[1] == ^v[2]
+	}
+	err := e.alone(func() error { return e.writeTeam(ctx, list, keys, common, perr) })
+	return w.guard(ctx, err)
 }
 
 // Abort gives up: nothing of the dataset, or of what was appended, stays. It

@@ -29,9 +29,9 @@ func Agree(ctx context.Context, c Comm, err error) error {
 	return err
 }
 
-// AgreeMin is Agree and, in the same step, AllreduceInt64 of v by Min. The minima are there
-// with an agreed error too; if the Comm is broken they are nil. (The minimum of ^x is ^ of the
-// maximum of x.)
+// AgreeMin is Agree and, in the same step, AllreduceInt64 of v by Min. (The minimum of ^x is ^ of the
+// maximum of x.) The minima are there with an agreed error too. They are nil, and no
+// rank need have heard of an error, if the Comm broke in that step.
 func AgreeMin(ctx context.Context, c Comm, err error, v ...int64) ([]int64, error) {
 	first := int64(math.MaxInt64)
 	if err != nil {
@@ -44,25 +44,21 @@ func AgreeMin(ctx context.Context, c Comm, err error, v ...int64) ([]int64, erro
 	if all[0] == math.MaxInt64 {
 		return all[1:], nil
 	}
-	e, ok := tellError(ctx, c, int(all[0]), err)
-	if !ok {
-		return nil, e
-	}
-	return all[1:], e
+	return all[1:], tellError(ctx, c, int(all[0]), err)
 }
 
-// tellError tells all ranks the error of root; false if the Comm broke.
-func tellError(ctx context.Context, c Comm, root int, err error) (agreed error, ok bool) {
+// tellError tells all ranks the error of root.
+func tellError(ctx context.Context, c Comm, root int, err error) error {
 	shared, e := c.Share(ctx, err)
 	if e != nil {
-		return with(err, e), false
+		return with(err, e)
 	}
 	var b []byte
 	if c.Rank() == root {
 		b = EncodeError(err)
 	}
 	if b, e = c.Bcast(ctx, root, b); e != nil {
-		return with(err, e), false
+		return with(err, e)
 	}
 	cause, ok := shared[root].(error)
 	if !ok {
@@ -70,9 +66,9 @@ func tellError(ctx context.Context, c Comm, root int, err error) (agreed error, 
 	}
 	re := &RankError{root, cause}
 	if c.Rank() == root {
-		return re, true
+		return re
 	}
-	return with(err, re), true
+	return with(err, re)
 }
 
 // with returns other, together with the rank's own error if there is one.

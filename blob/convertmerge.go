@@ -1,0 +1,142 @@
+package blob
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"blobio/subfile"
+)
+
+// join makes this process write into the files that the root of a conversion has made. It leaves
+// the map variables and all that is not data to that one.
+func (b *bulk) join(records int64, rename bool) error {
+	for k, e := range b.engines {
+		e.final = subfile.Name(b.base, k)
+		e.name = e.final
+		if rename {
+			e.name = subfile.Partial(e.final)
+		}
+		e.mapsOut = true
+		if b.opt.Layout == ProcessCentric {
+			if err := e.settlePlaces(records); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// settlePlaces gives every blob of a process-centric subfile its place; all of its ranks are local.
+func (e *engine) settlePlaces(records int64) (err error) {
+	e.place.setRecords(records)
+	total := int64(0)
+	for i := range e.table.id {
+		e.table.blob[i] = total
+		total += e.place.blobSize(e.table, i)
+	}
+	if e.meta, err = e.place.container(total); err != nil {
+		return err
+	}
+	for i := range e.table.blob {
+		e.table.blob[i] += e.place.dataOff
+	}
+	return nil
+}
+
+// merge ends the part of all ranks but the root, which learns the checksums of what they
+// wrote, and that it is written. err is what this rank met so far.
+func (c *conversion) merge(ctx context.Context, b *bulk, units []unit, err error) error {
+	var told []byte
+	if b != nil && !c.root() {
+		if err == nil && c.o.Durability != DurableNone {
+			err = b.sync()
+		}
+		err = errors.Join(err, b.engines[0].proc.pool.Close())
+		told = b.appendSums(nil)
+	}
+	if err := c.agree(ctx, err); err != nil {
+		return err
+	}
+	all, err := c.c.Gather(ctx, 0, told)
+	if err != nil || !c.root() {
+		return err
+	}
+	for r, t := range all {
+		if err := b.addSums(t); err != nil {
+			return fmt.Errorf("blob: convert: checksums of rank %d: %w", r, err)
+		}
+	}
+	// What others wrote must not be filled.
+	own := map[unit]bool{}
+	for _, u := range c.mine(units) {
+		own[u] = true
+	}
+	for _, u := range units {
+		if own[u] {
+			continue
+		}
+		sv := &c.schema.vars[u.v]
+		p := pend{v: int32(u.v), rec: u.rec}
+		for _, e := range b.engines {
+			for i, id := range e.table.id {
+				if sv.Decomp != 0 || id == 0 {
+					e.done.set(i, &p, sv.Record)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// sync brings what this process wrote to the disk.
+func (b *bulk) sync() error {
+	for _, e := range b.engines {
+		f, done, err := e.file()
+		if err != nil {
+			return err
+		}
+		err = f.Sync()
+		done()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sumWords is how many numbers one checksum is when it is sent: subfile, extent, offset, length and sum.
+const sumWords = 5
+
+// appendSums appends the checksums of this process, as numbers of 8 bytes little-endian.
+func (b *bulk) appendSums(dst []byte) []byte {
+	for k, e := range b.engines {
+		for ext, list := range e.sums.ext {
+			for _, s := range list {
+				for _, n := range [sumWords]int64{int64(k), ext, s.at, s.n, int64(s.crc)} {
+					dst = binary.LittleEndian.AppendUint64(dst, uint64(n))
+				}
+			}
+		}
+	}
+	return dst
+}
+
+// addSums adds those of another process.
+func (b *bulk) addSums(src []byte) error {
+	for ; len(src) >= 8*sumWords; src = src[8*sumWords:] {
+		var n [sumWords]int64
+		for i := range n {
+			n[i] = int64(binary.LittleEndian.Uint64(src[8*i:]))
+		}
+		if n[0] < 0 || n[0] >= int64(len(b.engines)) {
+			return fmt.Errorf("blob: subfile %d of %d", n[0], len(b.engines))
+		}
+		b.engines[n[0]].sums.add(n[1], seg{n[2], n[3], uint32(n[4])})
+	}
+	if len(src) != 0 {
+		return fmt.Errorf("blob: %d bytes left over", len(src))
+	}
+	return nil
+}

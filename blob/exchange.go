@@ -1,0 +1,231 @@
+package blob
+
+import (
+	"context"
+	"encoding/binary"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+// halves of shared memory: while an aggregator writes one, the ranks fill the other.
+const halves = 2
+
+// writeOwn writes what this rank does not give away.
+func (p *plan) writeOwn(ctx context.Context, q *queue) error {
+	e := p.e
+	if p.own == nil && !p.ownAll {
+		return nil
+	}
+	if e.opt.Stripe.Size > 0 && len(e.team.members) > 1 {
+		return p.writeInterior(ctx, q)
+	}
+	if p.ownAll {
+		e.wrote = true
+		return q.run(ctx)
+	}
+	refs := q.refs
+	defer func() { q.refs, q.tasks = refs, nil }()
+	q.refs, q.tasks = nil, nil
+	for _, r := range refs {
+		if pd := q.pend(r); p.own[varRec{pd.v, pd.rec}] {
+			q.refs = append(q.refs, r)
+		}
+	}
+	e.wrote = true
+	q.cut(int64(e.opt.Buffer))
+	return q.run(ctx)
+}
+
+// writeInterior writes the units that only this rank has bytes of.
+func (p *plan) writeInterior(ctx context.Context, q *queue) error {
+	e := p.e
+	f, done, err := e.file()
+	if err != nil {
+		return err
+	}
+	defer done()
+	w := worker{q: q, f: f, buf: e.proc.buffer(), ext: -1}
+	defer func() { e.proc.giveBack(w.buf) }()
+	for _, r := range q.refs {
+		pd := q.pend(r)
+		off, n, at := e.spot(int(r.i), pd)
+		lo, hi := p.ownRange(e.table.id[0], varRec{pd.v, pd.rec}, off, n)
+		for lo < hi {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			m := min(hi-lo, int64(len(w.buf)))
+			if err := w.piece(int(r.i), pd, lo, at+lo-off, lo-off, lo-off+m); err != nil {
+				return err
+			}
+			e.wrote = true
+			lo += m
+		}
+	}
+	w.endSum()
+	return w.flush()
+}
+
+// exchange brings everything else to the aggregators, which write it. A rank with an
+// error, or an aggregator that cannot write, takes part in all rounds. q may be nil if err is not.
+func (p *plan) exchange(ctx context.Context, q *queue, err error) error {
+	if p.rounds == 0 {
+		return err
+	}
+	t := p.e.team
+	if !t.asked {
+		t.asked = true
+		if !p.e.opt.messages {
+			var broken error
+			t.mem, broken = comm.SharedMemory(ctx, t.c, int(halves*t.window)*len(t.aggs))
+			if broken != nil {
+				return broken
+			}
+		}
+	}
+	x := &exchanger{p: p, t: t, q: q, err: err}
+	if err == nil {
+		x.ops = p.copies(q)
+	}
+	if t.slot >= 0 {
+		x.chunks = p.mine(t.slot)
+	}
+	return x.run(ctx)
+}
+
+// exchanger is one rank's part of the rounds of a flush.
+type exchanger struct {
+	p      *plan
+	t      *team
+	q      *queue
+	ops    []copyOp
+	chunks []chunk
+	err    error // of this rank; the rounds go on
+}
+
+func (x *exchanger) run(ctx context.Context) error {
+	var f vfs.File
+	if len(x.chunks) > 0 {
+		file, done, err := x.p.e.file()
+		if err == nil {
+			defer done()
+			f = file
+			x.p.e.wrote = true
+		} else if x.err == nil {
+			x.err = err
+		}
+	}
+	for k := range x.p.rounds {
+		var window []byte
+		var broken error
+		if x.t.mem != nil {
+			window, broken = x.share(ctx, k)
+		} else {
+			window, broken = x.send(ctx, k)
+		}
+		if broken != nil {
+			return broken
+		}
+		if err := x.write(f, k, window); x.err == nil {
+			x.err = err
+		}
+	}
+	return x.err
+}
+
+// take calls f for each copy of round k.
+func (x *exchanger) take(k int, f func(op *copyOp) error) {
+	for len(x.ops) > 0 && x.ops[0].round == k {
+		op := &x.ops[0]
+		x.ops = x.ops[1:]
+		if err := f(op); err != nil && x.err == nil {
+			x.err = err
+		}
+	}
+}
+
+func (x *exchanger) fill(b []byte, op *copyOp) error {
+	return x.p.e.fill(b, int(op.ref.i), x.q.pend(op.ref), op.from, op.to)
+}
+
+// share fills windows in shared memory, and returns this aggregator's.
+func (x *exchanger) share(ctx context.Context, k int) ([]byte, error) {
+	size := x.t.window
+	window := func(slot int) []byte {
+		at := int64(slot*halves+k%halves) * size
+		return x.t.mem.Bytes()[at : at+size]
+	}
+	x.take(k, func(op *copyOp) error {
+		return x.fill(window(op.slot)[op.woff:op.woff+op.to-op.from], op)
+	})
+	// The fence also says that the windows of the round before are written.
+	if err := x.t.mem.Fence(ctx); err != nil || x.t.slot < 0 {
+		return nil, err
+	}
+	return window(x.t.slot), nil
+}
+
+// copyHeader is what precedes the bytes of a copy in a message: its place in the window and
+// its length, 8 bytes each.
+const copyHeader = 16
+
+// send brings the bytes to the windows in messages.
+func (x *exchanger) send(ctx context.Context, k int) ([]byte, error) {
+	out := make([][]byte, x.t.c.Size())
+	x.take(k, func(op *copyOp) error {
+		to, n := x.t.aggs[op.slot], int(op.to-op.from)
+		b := binary.LittleEndian.AppendUint64(out[to], uint64(op.woff))
+		b = binary.LittleEndian.AppendUint64(b, uint64(n))
+		b = append(b, make([]byte, n)...)
+		out[to] = b
+		return x.fill(b[len(b)-n:], op)
+	})
+	in, err := x.t.c.Alltoallv(ctx, out)
+	if err != nil || x.t.slot < 0 {
+		return nil, err
+	}
+	if x.t.windows == nil {
+		x.t.windows = make([]byte, x.t.window)
+	}
+	for _, b := range in {
+		for len(b) >= copyHeader {
+			at, n := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
+			b = b[copyHeader:]
+			copy(x.t.windows[at:at+n], b)
+			b = b[n:]
+		}
+	}
+	return x.t.windows, nil
+}
+
+// write writes the window of round k: what follows on in the file at once.
+func (x *exchanger) write(f vfs.File, k int, window []byte) error {
+	n := 0
+	for n < len(x.chunks) && x.chunks[n].round == k {
+		n++
+	}
+	list := x.chunks[:n]
+	x.chunks = x.chunks[n:]
+	if x.err != nil || f == nil {
+		return nil
+	}
+	w := worker{q: &queue{e: x.p.e}, ext: -1}
+	for len(list) > 0 {
+		m, end := 1, list[0].off+list[0].n
+		for m < len(list) && list[m].off == end {
+			end += list[m].n
+			m++
+		}
+		for _, c := range list[:m] {
+			w.addSum(c.ext, c.at, window[c.woff:c.woff+c.n])
+		}
+		at := list[0].woff
+		if _, err := f.WriteAt(window[at:at+end-list[0].off], list[0].off); err != nil {
+			return err
+		}
+		list = list[m:]
+	}
+	w.endSum()
+	return nil
+}

@@ -1,0 +1,277 @@
+package blob
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+)
+
+// plan says who of a team writes what in one flush. All members make the same plan, from what
+// all of them know: which variables and records are put, and how much each rank has.
+type plan struct {
+	e      *engine
+	chunks []chunk // what goes through windows, ascending by file offset
+	rounds int
+	own    map[varRec]bool // what each member writes itself; nil: nothing
+	ownAll bool            // everything
+}
+
+// chunk is a range of the file in one extent that goes through one window.
+type chunk struct {
+	off, n int64
+	at     int64 // of off in the extent
+	ext    int64 // which
+	slot   int   // aggregator
+	round  int
+	woff   int64 // place in the window
+}
+
+// newPlan makes the plan for the keys of each member, or for one list that all have.
+func (e *engine) newPlan(sets [][]varRec) *plan {
+	p := &plan{e: e}
+	t := e.team
+	common := len(sets) == 1
+	if len(t.members) == 1 {
+		p.ownAll = true
+		return p
+	}
+	if common {
+		p.chooseOwn(sets[0])
+	}
+	striped := e.opt.Stripe.Size > 0
+	if p.ownAll && !striped {
+		return p
+	}
+	var segs []chunk
+	if common && t.block && e.place.layout == VariableCentric && !striped {
+		segs = p.blockSegs(sets[0])
+	} else {
+		segs = p.pieceSegs(sets)
+	}
+	if striped {
+		p.deal(segs)
+	} else {
+		p.cut(segs)
+	}
+	return p
+}
+
+// chooseOwn finds what is large enough that each rank writes its own: by variable where those of
+// all ranks lie together, otherwise by all that the ranks have.
+func (p *plan) chooseOwn(keys []varRec) {
+	e, t := p.e, p.e.team
+	n := int64(len(t.members))
+	sum := int64(0)
+	for _, k := range keys {
+		if k.v < 0 {
+			continue
+		}
+		sv := &e.schema.vars[k.v]
+		if sv.Decomp == 0 {
+			continue
+		}
+		size := t.total[sv.Decomp-1] * int64(sv.Type.Size())
+		sum += size
+		if e.place.layout == VariableCentric && size/n >= e.opt.ownMin {
+			if p.own == nil {
+				p.own = map[varRec]bool{}
+			}
+			p.own[k] = true
+		}
+	}
+	p.ownAll = e.place.layout == ProcessCentric && sum/n >= e.opt.ownMin
+}
+
+func (p *plan) isOwn(k varRec) bool { return p.ownAll || p.own[k] }
+
+// blockSegs lists one range for each variable's record, as all members write it
+// and their blobs lie one after the other.
+func (p *plan) blockSegs(keys []varRec) []chunk {
+	e, t := p.e, p.e.team
+	segs := make([]chunk, 0, len(keys))
+	for _, k := range keys {
+		if p.isOwn(k) {
+			continue
+		}
+		off, n, at := e.spotOf(t.all, t.members[0], k.v, k.rec)
+		if k.v < 0 {
+			n *= int64(len(t.members))
+		} else if sv := &e.schema.vars[k.v]; sv.Decomp != 0 {
+			n = t.total[sv.Decomp-1] * int64(sv.Type.Size())
+		}
+		if n > 0 {
+			segs = append(segs, chunk{off: off, n: n, at: at, ext: e.extent(&pend{v: k.v, rec: k.rec})})
+		}
+	}
+	return segs
+}
+
+// pieceSegs lists what goes through windows piece by piece; those that follow on are joined.
+func (p *plan) pieceSegs(sets [][]varRec) []chunk {
+	e, t := p.e, p.e.team
+	var segs []chunk
+	for m, i := range t.members {
+		keys := sets[0]
+		if len(sets) > 1 {
+			keys = sets[m]
+		}
+		for _, k := range keys {
+			off, n, at := e.spotOf(t.all, i, k.v, k.rec)
+			lo, hi := p.ownRange(i, k, off, n)
+			ext := e.extent(&pend{v: k.v, rec: k.rec})
+			if lo > off {
+				segs = append(segs, chunk{off: off, n: lo - off, at: at, ext: ext})
+			}
+			if off+n > hi {
+				segs = append(segs, chunk{off: hi, n: off + n - hi, at: at + hi - off, ext: ext})
+			}
+		}
+	}
+	slices.SortFunc(segs, func(a, b chunk) int { return cmp.Compare(a.off, b.off) })
+	out := segs[:0]
+	for _, s := range segs {
+		if k := len(out) - 1; k >= 0 && out[k].ext == s.ext && out[k].off+out[k].n == s.off && out[k].at+out[k].n == s.at {
+			out[k].n += s.n
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// ownRange is the part of a piece that its rank writes itself: all of it, nothing, or with
+// stripes what lies in units that are whole in what nobody but this rank writes: its part of the variable's
+// record, or its blob.
+func (p *plan) ownRange(i int, k varRec, off, n int64) (lo, hi int64) {
+	e := p.e
+	unit := e.opt.Stripe.Size
+	switch {
+	case !p.isOwn(k):
+		return off + n, off + n
+	case unit == 0 || len(e.team.members) == 1:
+		return off, off + n
+	}
+	from, to := off, off+n
+	if e.place.layout == ProcessCentric {
+		from = e.team.all.blob[i]
+		to = from + e.place.blobSize(e.team.all, i)
+	}
+	from, to = (from+unit-1)/unit*unit, to/unit*unit
+	lo, hi = max(off, from), min(off+n, to)
+	if lo >= hi {
+		return off + n, off + n
+	}
+	return lo, hi
+}
+
+// cut fills windows one after the other, and gives them to the aggregators in turn.
+func (p *plan) cut(segs []chunk) {
+	t := p.e.team
+	total := int64(0)
+	for _, s := range segs {
+		total += s.n
+	}
+	// Few bytes are divided equally.
+	aggs := int64(len(t.aggs))
+	size := min(t.window, (total/aggs/4096+1)*4096)
+	win, used := 0, int64(0)
+	for _, s := range segs {
+		for s.n > 0 {
+			if used == size {
+				win, used = win+1, 0
+			}
+			c := s
+			c.n = min(s.n, size-used)
+			c.slot, c.round, c.woff = win%len(t.aggs), win/len(t.aggs), used
+			p.chunks = append(p.chunks, c)
+			used += c.n
+			s.off, s.at, s.n = s.off+c.n, s.at+c.n, s.n-c.n
+		}
+	}
+	if len(p.chunks) > 0 {
+		p.rounds = p.chunks[len(p.chunks)-1].round + 1
+	}
+}
+
+// deal gives each unit of the file to an aggregator, always the same one, in turn.
+func (p *plan) deal(segs []chunk) {
+	t := p.e.team
+	unit, aggs := p.e.opt.Stripe.Size, int64(len(t.aggs))
+	turn := max(int64(p.e.opt.Stripe.Count), aggs) // a multiple of aggs if there are fewer servers
+	if n := int64(p.e.opt.Stripe.Count); n > 0 && aggs > n {
+		turn = aggs
+	}
+	type state struct {
+		round int
+		used  int64
+		unit  int64
+	}
+	at := make([]state, aggs)
+	for _, s := range segs {
+		for s.n > 0 {
+			u := s.off / unit
+			a := &at[u%turn%aggs]
+			if u != a.unit && t.window-a.used < unit { // a unit is in one window
+				a.round, a.used = a.round+1, 0
+			}
+			a.unit = u
+			c := s
+			c.n = min(s.n, (u+1)*unit-s.off)
+			c.slot, c.round, c.woff = int(u%turn%aggs), a.round, a.used
+			p.chunks = append(p.chunks, c)
+			a.used += c.n
+			p.rounds = max(p.rounds, a.round+1)
+			s.off, s.at, s.n = s.off+c.n, s.at+c.n, s.n-c.n
+		}
+	}
+}
+
+// copyOp is a part of a piece of this rank that goes into a window.
+type copyOp struct {
+	ref      ref
+	from, to int64 // bytes of the piece
+	slot     int
+	round    int
+	woff     int64
+}
+
+// copies lists what this rank puts into windows, by round.
+func (p *plan) copies(q *queue) []copyOp {
+	var ops []copyOp
+	at := 0
+	for _, r := range q.refs {
+		pd := q.pend(r)
+		off, n, _ := p.e.spot(int(r.i), pd)
+		lo, hi := p.ownRange(p.e.table.id[0], varRec{pd.v, pd.rec}, off, n)
+		for _, x := range [2][2]int64{{off, lo}, {hi, off + n}} {
+			if x[0] >= x[1] {
+				continue
+			}
+			if at >= len(p.chunks) || p.chunks[at].off > x[0] || p.chunks[at].off+p.chunks[at].n <= x[0] {
+				at = sort.Search(len(p.chunks), func(k int) bool { return p.chunks[k].off+p.chunks[k].n > x[0] })
+			}
+			for o := x[0]; o < x[1]; {
+				c := &p.chunks[at]
+				end := min(x[1], c.off+c.n)
+				ops = append(ops, copyOp{r, o - off, end - off, c.slot, c.round, c.woff + o - c.off})
+				if o = end; end == c.off+c.n {
+					at++
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(ops, func(a, b copyOp) int { return cmp.Compare(a.round, b.round) })
+	return ops
+}
+
+// mine lists the chunks of one aggregator, by round; in each as they lie in the window.
+func (p *plan) mine(slot int) []chunk {
+	var out []chunk
+	for _, c := range p.chunks {
+		if c.slot == slot {
+			out = append(out, c)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b chunk) int { return cmp.Compare(a.round, b.round) })
+	return out
+}

@@ -1,0 +1,122 @@
+package blob
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"blobio/comm"
+)
+
+// sealed is what a process tells the first rank of its subfile about its part.
+type sealed struct {
+	err   error
+	redo  []int64 // extents that were put again
+	segs  []extSeg
+	ids   []int64 // process-centric: sub ranks
+	blobs []int64 // and where their blobs begin
+
+	prints []int64 // of the maps of this process's ranks
+}
+
+// extSeg is a seg of an extent.
+type extSeg struct {
+	ext int64
+	seg
+}
+
+// of takes what an engine knows. The first rank of the subfile keeps its checksums.
+func (o *sealed) of(e *engine, first bool) {
+	if e.place.layout == ProcessCentric {
+		for i, id := range e.table.id {
+			o.ids = append(o.ids, int64(id))
+			o.blobs = append(o.blobs, e.table.blob[i])
+		}
+	}
+	if first {
+		return
+	}
+	for x := range e.sums.redo {
+		o.redo = append(o.redo, x)
+	}
+	for x, list := range e.sums.ext {
+		for _, g := range list {
+			o.segs = append(o.segs, extSeg{x, g})
+		}
+	}
+}
+
+// bytes is the message: 0, then counted lists of unsigned varints and, of each seg, the
+// checksum as 4 bytes; or 1 and an error as comm.EncodeError makes it. Nothing to tell is no bytes.
+func (o *sealed) bytes() []byte {
+	if o.err != nil {
+		return append([]byte{1}, comm.EncodeError(o.err)...)
+	}
+	if len(o.redo)+len(o.segs)+len(o.ids)+len(o.prints) == 0 {
+		return nil
+	}
+	b := make([]byte, 1, 16+16*len(o.segs))
+	num := func(v ...int64) {
+		for _, x := range v {
+			b = binary.AppendUvarint(b, uint64(x))
+		}
+	}
+	num(int64(len(o.redo)))
+	num(o.redo...)
+	num(int64(len(o.segs)))
+	for _, s := range o.segs {
+		num(s.ext, s.at, s.n)
+		b = binary.LittleEndian.AppendUint32(b, s.crc)
+	}
+	num(int64(len(o.ids)))
+	num(o.ids...)
+	num(o.blobs...)
+	num(int64(len(o.prints)))
+	num(o.prints...)
+	return b
+}
+
+var errSealed = errors.New("a message of another program")
+
+func (o *sealed) parse(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	if b[0] != 0 {
+		o.err = comm.DecodeError(b[1:])
+		return nil
+	}
+	b = b[1:]
+	ok := true
+	num := func() int64 {
+		v, n := binary.Uvarint(b)
+		if n <= 0 {
+			ok, b = false, nil
+			return 0
+		}
+		b = b[n:]
+		return int64(v)
+	}
+	list := func(n int64) (l []int64) {
+		for ; ok && n > 0; n-- {
+			l = append(l, num())
+		}
+		return l
+	}
+	o.redo = list(num())
+	for n := num(); ok && n > 0; n-- {
+		s := extSeg{num(), seg{at: num(), n: num()}}
+		if len(b) < 4 {
+			return errSealed
+		}
+		s.crc = binary.LittleEndian.Uint32(b)
+		b = b[4:]
+		o.segs = append(o.segs, s)
+	}
+	n := num()
+	o.ids, o.blobs = list(n), list(n)
+	o.prints = list(num())
+	if !ok || len(b) > 0 {
+		return errSealed
+	}
+	return nil
+}

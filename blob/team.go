@@ -1,0 +1,316 @@
+package blob
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"slices"
+
+	"blobio/comm"
+	"blobio/subfile"
+)
+
+const (
+	defaultAggregators = 1
+	// defaultOwnMin is the mean size in bytes of the ranks' pieces of a variable from which on each rank
+	// writes its own.
+	defaultOwnMin = 256 << 10
+)
+
+// team is how an engine works with those of other ranks of its subfile where no two
+// ranks share a heap. What is small goes to the aggregators, in rounds, into
+// windows: parts of the file, disjoint, in which an aggregator has everything that the team writes.
+// What is large each rank writes itself.
+type team struct {
+	c       comm.Comm
+	all     *ranks  // of every rank of the subfile
+	members []int   // sub ranks, by rank of c, ascending
+	total   []int64 // elements of all members, by map from 0
+	block   bool    // the members are consecutive
+	aggs    []int   // ranks of c that are aggregators
+	slot    int     // which of them this one is, or -1
+	window  int64   // bytes of a window at most
+
+	asked   bool // for shared memory
+	mem     comm.Memory
+	windows []byte // without shared memory: an aggregator's window
+}
+
+// setupApart is setup for ranks that share no heap: each tells all of its
+// subfile how much it has.
+func (w *Writer) setupApart(ctx context.Context, grp subfile.Group, row *rankRow) (broken, err error) {
+	nd := len(w.schema.decomps)
+	node, home := w.sub, int64(0)
+	if w.opt.Grouping != subfile.ByNode { // home is the lowest sub rank of the node
+		if node, err = w.sub.SplitNode(ctx); err != nil {
+			return err, nil
+		}
+		low, err := node.AllreduceInt64(ctx, []int64{int64(w.sub.Rank())}, comm.Min)
+		if err != nil {
+			return err, nil
+		}
+		home = low[0]
+	}
+	b := make([]byte, 0, 8*(2*nd+1))
+	for _, v := range slices.Concat(row.counts, row.nreqs, []int64{home}) {
+		b = binary.LittleEndian.AppendUint64(b, uint64(v))
+	}
+	rows, err := w.sub.Allgather(ctx, b)
+	if err != nil {
+		return err, nil
+	}
+	t := &team{c: node, all: newRanks(len(rows), nd), total: make([]int64, nd), slot: -1}
+	if w.opt.Stripe.Size > 0 {
+		t.c = w.sub
+	}
+	var homes []int64 // of the members
+	below, most := make([]int64, 2*nd), make([]int64, nd)
+	for j, r := range rows {
+		value := func(k int) int64 { return int64(binary.LittleEndian.Uint64(r[8*k:])) }
+		if j == w.sub.Rank() {
+			row.below = slices.Clone(below)
+		}
+		member := t.c == w.sub || value(2*nd) == home
+		if member {
+			t.members, homes = append(t.members, j), append(homes, value(2*nd))
+		}
+		t.all.id[j] = j
+		for d := range nd {
+			k := j*nd + d
+			t.all.count[k], t.all.nreqs[k] = value(d), value(nd+d)
+			t.all.start[k], t.all.reqs[k] = below[d], below[nd+d]
+			below[d], below[nd+d] = below[d]+value(d), below[nd+d]+value(nd+d)
+			most[d] = max(most[d], value(nd+d))
+			if member {
+				t.total[d] += value(d)
+			}
+		}
+	}
+	t.block = t.members[len(t.members)-1]-t.members[0] == len(t.members)-1
+	t.choose(homes, &w.opt)
+	w.lead = true
+	w.eng, err = newEngine(&w.opt, newProcess(&w.opt), w.schema, w.shape(grp, below[:nd:nd], most), []*rankRow{row})
+	if err == nil {
+		w.eng.index, w.eng.team = grp.Index, t
+	}
+	return nil, err
+}
+
+// choose finds the aggregators: on each node as many as asked for, spread over its ranks. If the file has
+// fewer servers than that, each gets an equal number of them.
+func (t *team) choose(homes []int64, o *Options) {
+	t.window = int64(o.Buffer)
+	var order []int64
+	nodes := map[int64][]int{}
+	for r, h := range homes {
+		if nodes[h] == nil {
+			order = append(order, h)
+		}
+		nodes[h] = append(nodes[h], r)
+	}
+	for _, h := range order {
+		l := nodes[h]
+		n := min(o.Aggregators, len(l))
+		for k := range n {
+			t.aggs = append(t.aggs, l[k*len(l)/n])
+		}
+	}
+	if n := o.Stripe.Count; n > 0 && len(t.aggs) > n {
+		k := len(t.aggs) / n * n
+		for i := range k {
+			t.aggs[i] = t.aggs[i*len(t.aggs)/k]
+		}
+		t.aggs = t.aggs[:k]
+	}
+	t.window = max(t.window, o.Stripe.Size)
+	t.slot = slices.Index(t.aggs, t.c.Rank())
+}
+
+// order compares as pieces lie in the file: map variables, then as orderByVariable and
+// orderByRank of the queue do.
+func (e *engine) order(a, b varRec) int {
+	if a.v < 0 || b.v < 0 {
+		return cmp.Compare(b.v, a.v)
+	}
+	if e.place.layout == ProcessCentric {
+		return cmp.Or(cmp.Compare(a.v, b.v), cmp.Compare(a.rec, b.rec))
+	}
+	if ra, rb := e.schema.vars[a.v].Record, e.schema.vars[b.v].Record; ra != rb {
+		if rb {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(a.rec, b.rec), cmp.Compare(a.v, b.v))
+}
+
+// keysOf lists the variables and records that are put, each once, as they lie in the file.
+func (e *engine) keysOf(pending []pend, parts []part, seen []pend) []varRec {
+	keys := make([]varRec, 0, len(pending)+len(parts)+len(seen))
+	for k := range pending {
+		keys = append(keys, varRec{pending[k].v, pending[k].rec})
+	}
+	for k := range parts {
+		keys = append(keys, varRec{parts[k].v, parts[k].rec})
+	}
+	for k := range seen {
+		keys = append(keys, varRec{seen[k].v, seen[k].rec})
+	}
+	if !slices.IsSortedFunc(keys, e.order) {
+		slices.SortFunc(keys, e.order)
+	}
+	return slices.Compact(keys)
+}
+
+// allKeys lists everything that this session writes.
+func (e *engine) allKeys(records int64) (keys []varRec) {
+	for v := range e.schema.vars {
+		switch {
+		case e.schema.vars[v].Record:
+			for rec := e.first; rec < records; rec++ {
+				keys = append(keys, varRec{int32(v), rec})
+			}
+		case !e.appended:
+			keys = append(keys, varRec{int32(v), 0})
+		}
+	}
+	slices.SortFunc(keys, e.order)
+	return keys
+}
+
+// hashKeys is equal for equal lists.
+func hashKeys(keys []varRec) int64 {
+	h := uint64(len(keys))
+	for _, k := range keys {
+		h = mix(h ^ uint64(k.v)<<40 ^ uint64(k.rec))
+	}
+	return int64(h >> 1)
+}
+
+// placeApart is place without communication: the sizes of all blobs follow from what setup told.
+func (w *Writer) placeApart(records int64) error {
+	if w.opt.Layout != ProcessCentric || w.placed {
+		return nil
+	}
+	w.placed = true
+	e, all := w.eng, w.eng.team.all
+	e.place.setRecords(records - w.first)
+	total := int64(0)
+	for j := range all.id {
+		all.blob[j] = total
+		total += e.place.blobSize(all, j)
+	}
+	var err error
+	if e.meta, err = e.place.container(total); err != nil {
+		return err
+	}
+	for j := range all.blob {
+		all.blob[j] += e.place.dataOff
+	}
+	e.table.blob[0] = all.blob[w.sub.Rank()]
+	return nil
+}
+
+// flushTeam writes what this rank has pending, together with the team. keys are what is put,
+// by this rank or by another of its subfile for it; with common by all ranks. Collective; an
+// error is of this rank alone, and is still to be agreed.
+func (e *engine) flushTeam(ctx context.Context, pending []pend, parts []part, keys []varRec, common bool) error {
+	lists := [][]pend{pending}
+	err := e.assemble(lists, parts)
+	if e.place.layout == ProcessCentric && e.opt.Records == 0 {
+		if err == nil {
+			err = e.keep(lists)
+		}
+		return err
+	}
+	return e.writeTeam(ctx, lists[0], keys, common, err)
+}
+
+// writeTeam brings puts to the file, and the map variables before the first. A rank that has met
+// an error takes part with nothing to write, and so all others can go on.
+func (e *engine) writeTeam(ctx context.Context, list []pend, keys []varRec, common bool, err error) error {
+	maps := e.mapPends()
+	sets := [][]varRec{keys}
+	if !common {
+		var broken error
+		if sets, broken = e.team.exchangeKeys(ctx, keys); broken != nil {
+			return broken
+		}
+	}
+	for i, keys := range sets {
+		all := make([]varRec, 0, len(maps)+len(keys))
+		for _, m := range maps {
+			all = append(all, varRec{v: m.v})
+		}
+		sets[i] = append(all, keys...)
+	}
+	p := e.newPlan(sets)
+	var q *queue
+	if err == nil {
+		e.note([][]pend{list})
+		q = newQueue(e, [][]pend{list}, maps)
+		if err = e.allocateFor(sets); err == nil {
+			err = p.writeOwn(ctx, q)
+		}
+	}
+	e.mapsOut = true
+	return p.exchange(ctx, q, err)
+}
+
+// exchangeKeys tells the members what each puts.
+func (t *team) exchangeKeys(ctx context.Context, keys []varRec) ([][]varRec, error) {
+	b := make([]byte, 0, 12*len(keys))
+	for _, k := range keys {
+		b = binary.LittleEndian.AppendUint32(b, uint32(k.v))
+		b = binary.LittleEndian.AppendUint64(b, uint64(k.rec))
+	}
+	all, err := t.c.Allgather(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	sets := make([][]varRec, len(all))
+	for i, b := range all {
+		for ; len(b) >= 12; b = b[12:] {
+			sets[i] = append(sets[i], varRec{int32(binary.LittleEndian.Uint32(b)), int64(binary.LittleEndian.Uint64(b[4:]))})
+		}
+	}
+	return sets, nil
+}
+
+// allocateFor reserves the space up to the end of what is written, on the first rank of the subfile.
+func (e *engine) allocateFor(sets [][]varRec) error {
+	end := int64(0)
+	if e.table.id[0] == 0 {
+		for _, keys := range sets {
+			for _, k := range keys {
+				end = max(end, e.extentEnd(k))
+			}
+		}
+	}
+	if end <= e.end {
+		return nil
+	}
+	f, done, err := e.file()
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := f.Allocate(e.end, end-e.end); err != nil {
+		return err
+	}
+	e.end = end
+	return nil
+}
+
+// extentEnd is where the file must reach for a variable's record of all ranks.
+func (e *engine) extentEnd(k varRec) int64 {
+	if e.place.layout == ProcessCentric {
+		return e.place.dataOff + e.place.dataLen
+	}
+	v := int(-1 - k.v)
+	if k.v >= 0 {
+		v = e.place.fileVar(VarID(k.v))
+	}
+	off, n := e.place.at.Extent(v, k.rec)
+	return off + n
+}
