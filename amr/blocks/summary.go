@@ -137,22 +137,41 @@ func agree(ctx context.Context, c comm.Comm, own *summary, err error) (*summary,
 	if err != nil {
 		return nil, err
 	}
-	all, err := c.Allgather(ctx, b)
+	all, err := c.Gather(ctx, 0, b)
 	if err != nil {
 		return nil, err
 	}
 	sum := &summary{Attrs: map[string]*attrsOf{}}
-	for _, b := range all { // all ranks come to the same result
+	if c.Rank() == 0 {
+		b, err = sum.mergeAll(all)
+	}
+	if err := comm.Agree(ctx, c, err); err != nil {
+		return nil, err
+	}
+	if c.Rank() != 0 {
+		b = nil
+	}
+	if b, err = c.Bcast(ctx, 0, b); err != nil {
+		return nil, err
+	}
+	if c.Rank() != 0 {
+		err = json.Unmarshal(b, sum)
+	}
+	return sum, err
+}
+
+func (s *summary) mergeAll(all [][]byte) ([]byte, error) {
+	for _, b := range all {
 		one := new(summary)
 		if err := json.Unmarshal(b, one); err != nil {
 			return nil, err
 		}
-		if err := sum.merge(one); err != nil {
+		if err := s.merge(one); err != nil {
 			return nil, err
 		}
 	}
-	if sum.Blocks == 0 {
+	if s.Blocks == 0 {
 		return nil, usageErr("no blocks")
 	}
-	return sum, nil
+	return json.Marshal(s)
 }
