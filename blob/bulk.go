@@ -108,17 +108,8 @@ func (b *bulk) create(records int64) error {
 			return err
 		}
 		if b.opt.Layout == ProcessCentric {
-			e.place.setRecords(records)
-			total := int64(0)
-			for i := range e.table.id {
-				e.table.blob[i] = total
-				total += e.place.blobSize(e.table, i)
-			}
-			if e.meta, err = e.place.container(total); err != nil {
+			if err := e.settlePlaces(records); err != nil {
 				return err
-			}
-			for i := range e.table.blob {
-				e.table.blob[i] += e.place.dataOff
 			}
 		}
 	}
