@@ -108,39 +108,19 @@ func (d *Dataset) check(ctx context.Context, yield func(blob.Finding) bool) {
 	d.checkTree(tree, found)
 }
 
-// checkTree looks for what a restart needs: parents, whole sets of children. A part of a
-// tree is a good dataset all the same.
+// checkTree looks for what a restart needs. A part of a tree is a good dataset all the same.
 func (d *Dataset) checkTree(tree *amr.Tree, found func(sev blob.Severity, field, format string, args ...any)) {
-	parents, sets := 0, 0
-	var parent, set amr.Index
-	for x := range tree.All() {
-		if x.Level() > 0 && !tree.Has(x.Parent()) {
-			if parents++; parents == 1 {
-				parent = x
-			}
-		}
-		if x.Level() < 0 || tree.Leaf(x) {
-			continue
-		}
-		n := 0
-		for range tree.Children(x) {
-			n++
-		}
-		if n != d.meta.Children() {
-			if sets++; sets == 1 {
-				set = x
-			}
+	const most = 20 // of a kind
+	kinds := map[amr.Code]int{}
+	for f := range tree.Validate() {
+		if kinds[f.Code]++; kinds[f.Code] <= most {
+			found(blob.Warning, "block_index", "%s: a program cannot restart from this", f.Msg)
 		}
 	}
-	roots := d.meta.Roots[0] * d.meta.Roots[1] * d.meta.Roots[2]
-	if n := tree.LevelLen(0); n != roots {
-		found(blob.Warning, "block_index", "%d of %d root blocks are here: a program cannot restart from this", n, roots)
-	}
-	if parents > 0 {
-		found(blob.Warning, "block_index", "%d blocks, the first of them %s, have no parent here: a program cannot restart from this", parents, d.name(parent))
-	}
-	if sets > 0 {
-		found(blob.Warning, "block_index", "%d refined blocks, the first of them %s, have some of their children only: a program cannot restart from this", sets, d.name(set))
+	for _, c := range []amr.Code{amr.MissingRoot, amr.MissingAncestor, amr.MissingParent, amr.MissingChild, amr.Unbalanced} {
+		if n := kinds[c]; n > most {
+			found(blob.Warning, "block_index", "%d more findings of the kind %s", n-most, c)
+		}
 	}
 }
 
