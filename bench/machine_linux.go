@@ -1,0 +1,120 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// statusField reads a field of /proc/self/status that is in kB; 0 if it is not there.
+func statusField(name string) int64 {
+	b, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	s := bufio.NewScanner(bytes.NewReader(b))
+	for s.Scan() {
+		if rest, ok := strings.CutPrefix(s.Text(), name+":"); ok {
+			kb, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+			return kb << 10
+		}
+	}
+	return 0
+}
+
+// forgetPeak makes peakMemory begin again, and returns what is resident now, in bytes; 0 if
+// that cannot be told.
+func forgetPeak() int64 {
+	if os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) != nil {
+		return 0
+	}
+	return statusField("VmRSS")
+}
+
+// peakMemory is the most bytes that were resident since forgetPeak.
+func peakMemory() int64 { return statusField("VmHWM") }
+
+// cpuTime is the processor time of this process, user and system, in seconds.
+func cpuTime() float64 {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
+}
+
+func cpuModel() string {
+	b, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(b)) {
+		if rest, ok := strings.CutPrefix(line, "model name"); ok {
+			return strings.TrimSpace(strings.TrimLeft(rest, "\t :"))
+		}
+	}
+	return ""
+}
+
+// memoryTotal and memoryFree are of the machine, in bytes; 0 if not known.
+func memoryTotal() int64 { return meminfo("MemTotal") }
+
+func meminfo(name string) int64 {
+	b, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(b)) {
+		if rest, ok := strings.CutPrefix(line, name+":"); ok {
+			kb, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+			return kb << 10
+		}
+	}
+	return 0
+}
+
+func kernel() string {
+	var u unix.Utsname
+	if unix.Uname(&u) != nil {
+		return ""
+	}
+	return unix.ByteSliceToString(u.Sysname[:]) + " " + unix.ByteSliceToString(u.Release[:])
+}
+
+func loadAverage() string {
+	b, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return ""
+	}
+	f := strings.Fields(string(b))
+	return f[0]
+}
+
+// fileSystem names the type of the file system that holds dir, and its free bytes.
+func fileSystem(dir string) (name string, free int64) {
+	var s unix.Statfs_t
+	if unix.Statfs(dir, &s) != nil {
+		return "", 0
+	}
+	names := map[int64]string{0xEF53: "ext4", 0x01021994: "tmpfs", 0x58465342: "xfs", 0x9123683E: "btrfs",
+		0x0BD00BD0: "lustre", 0x47504653: "gpfs", 0x6969: "nfs", 0x794C7630: "overlayfs", 0x2FC12FC1: "zfs"}
+	name, ok := names[int64(s.Type)&0xFFFFFFFF]
+	if !ok {
+		name = fmt.Sprintf("type %#x", s.Type)
+	}
+	return name, int64(s.Bavail) * int64(s.Bsize)
+}
+
+// openDirect opens a file for writing and reading past the page cache.
+func openDirect(name string, create bool) (*os.File, error) {
+	flag := os.O_RDWR | unix.O_DIRECT
+	if create {
+		flag |= os.O_CREATE | os.O_TRUNC
+	}
+	return os.OpenFile(name, flag, 0o666)
+}

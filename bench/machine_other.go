@@ -1,0 +1,18 @@
+//go:build !linux
+
+package bench
+
+import (
+	"os"
+	"runtime"
+)
+
+func forgetPeak() int64                           { return 0 }
+func peakMemory() int64                           { return 0 }
+func cpuTime() float64                            { return 0 }
+func cpuModel() string                            { return "" }
+func memoryTotal() int64                          { return 0 }
+func kernel() string                              { return runtime.GOOS }
+func loadAverage() string                         { return "" }
+func fileSystem(string) (name string, free int64) { return "", 0 }
+func openDirect(string, bool) (*os.File, error)   { return nil, errSkip }

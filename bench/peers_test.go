@@ -1,0 +1,128 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"blobio/blob"
+)
+
+// toolbox builds the peers, or skips the test where that cannot be.
+func toolbox(t *testing.T) *Toolbox {
+	t.Helper()
+	if runtime.GOARCH == "386" || runtime.GOARCH == "s390x" {
+		t.Skip("the peers are built for the machine itself")
+	}
+	b, err := FindMPI(t.Context())
+	if err == nil {
+		err = b.BuildPeers(t.Context(), filepath.Join(t.TempDir(), "peers"))
+	}
+	if errors.Is(err, ErrNoPeers) {
+		t.Skipf("SKIPPED: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestPeersWriteTheSameFiles is a second test of interoperability beside the
+// vectors: the values are unlike at every place, so that a wrong order shows.
+func TestPeersWriteTheSameFiles(t *testing.T) {
+	b := toolbox(t)
+	for _, j := range []Job{
+		{Case: "F_h0", Ranks: 3, Maps: MapSource{Ne: 2, Levels: 5}, Float: true},
+		{Case: "F_h1", Ranks: 2, Records: 3, Maps: MapSource{Ne: 2, Levels: 3}},
+		{Case: "G", Ranks: 2, Records: 2, Flush: -1, Maps: MapSource{Cells: 120, Levels: 4}},
+		{Case: "I_h0", Ranks: 2, Records: 2, Maps: MapSource{Lat: 12, Lon: 18}, Float: true, FileMem: true},
+	} {
+		t.Run(j.Case, func(t *testing.T) {
+			task, err := j.load()
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := t.TempDir()
+			if testing.Short() && j.Case != "F_h1" {
+				t.Skip("short")
+			}
+			v := &verifier{t: task, box: b, dir: dir}
+			for _, p := range allPeers {
+				if !b.Has(p) {
+					t.Logf("SKIPPED: no %s", p.Name)
+					continue
+				}
+				if p == NetCDF4Canonical && j.Case != "F_h1" || strings.HasSuffix(p.prog, "canonical") && j.Case == "I_h0" {
+					continue // takes long; the I maps leave holes, which the libraries fill in their own ways
+				}
+				if err := v.verify(t.Context(), p, Tuning{IO: "ompio"}); err != nil {
+					t.Errorf("%s: %v", p.Name, err)
+				}
+			}
+		})
+	}
+}
+
+// TestPeerDifferenceShows: the comparison can fail.
+func TestPeerDifferenceShows(t *testing.T) {
+	j := Job{Case: "F_h1", Ranks: 2, Maps: MapSource{Ne: 2, Levels: 2}}
+	task, err := j.load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := task.fillAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, l := range []blob.Layout{blob.VariableCentric, blob.ProcessCentric} {
+		name := filepath.Join(dir, l.String())
+		if _, err := task.once(context.Background(), data, name, task.options(l)); err != nil {
+			t.Fatal(err)
+		}
+		compare := func(theirs string) error {
+			if l == blob.VariableCentric {
+				return task.compareVariableCentric(name+".0000", theirs)
+			}
+			return compareProcessCentric(name+".0000", theirs)
+		}
+		b, err := os.ReadFile(name + ".0000")
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := filepath.Join(dir, "other")
+		for i, want := range []error{nil, errDiffer} {
+			if i == 1 {
+				b[len(b)-5] ^= 1
+			}
+			if err := os.WriteFile(other, b, 0o666); err != nil {
+				t.Fatal(err)
+			}
+			if err := compare(other); !errors.Is(err, want) {
+				t.Errorf("%v, copy %d: %v, want %v", l, i, err, want)
+			}
+		}
+	}
+}
+
+func TestRealProgram(t *testing.T) {
+	j := Job{Case: "I_h0", Ranks: 4, Records: 3, Flush: 1, Maps: MapSource{Files: []string{"map_i_case_16p.nc"}, Factor: 10}}
+	args, err := realArgs(PnetCDFBlob, &j, "out.nc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Join(args, " "), "-a pnetcdf -x blob -r 3 -y 1 -o out.nc -f 0 -e 10 map_i_case_16p.nc"; got != want {
+		t.Errorf("arguments %q, want %q", got, want)
+	}
+	took, err := parseReal([]byte(" Time of close                      min/max =   0.0029 /   0.0030\n end-to-end time                    min/max =   0.3175 /   0.3176\n"))
+	if err != nil || took.Seconds != 0.3176 {
+		t.Errorf("%v, %v", took, err)
+	}
+	if _, err := parseReal([]byte("Error: no file\n")); err == nil {
+		t.Error("no error where no time is printed")
+	}
+}
