@@ -28,7 +28,7 @@ func PartOf(i, n, parts int) int { return int(int64(i) * int64(parts) / int64(n)
 // weight; starts as of ByCount. A unit goes where its middle falls, so no part
 // is heavier than the mean by more than the heaviest unit. Weights that are
 // negative, infinite or not numbers count as 0; if all are 0 the cut is
-// ByCount. Units of weight 0 stay with the unit before.
+// ByCount.
 func ByWeight(w []float64, parts int) []int {
 	parts = max(parts, 1)
 	var peak float64
@@ -49,7 +49,7 @@ func ByWeight(w []float64, parts int) []int {
 		bound := total * (float64(p) / float64(parts))
 		starts[p] = starts[p-1] + sort.Search(len(w)-starts[p-1], func(k int) bool {
 			i := starts[p-1] + k
-			return (sum[i]+sum[i+1])/2 >= bound && sum[i+1] > sum[i]
+			return (sum[i]+sum[i+1])/2 >= bound
 		})
 	}
 	starts[parts] = len(w)

@@ -1,0 +1,239 @@
+package gen
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"math"
+
+	"blobio/amr"
+)
+
+// Set is a tree with data. Blocks are made one by one, so a set of any size
+// needs little memory. It is safe for concurrent use.
+type Set struct {
+	Meta      *amr.Meta
+	Tree      *amr.Tree
+	Seed      uint64
+	Ghosts    bool // fields hold ghosts
+	Particles int  // at most so many of each type in a leaf; others have none
+}
+
+// NewSet returns the set of a tree. Every Field and every ParticleSpec of
+// fields and particles is in every block.
+func NewSet(t *amr.Tree, seed uint64, fields []amr.FieldSpec, particles []amr.ParticleSpec) *Set {
+	t.Sorted() // so that what follows only reads
+	return &Set{
+		Meta: &amr.Meta{Geometry: *t.Geometry(), Cycle: 10, Time: 0.125, Dt: 1.0 / 1024, Fields: fields, Particles: particles},
+		Tree: t, Seed: seed, Particles: 8,
+	}
+}
+
+// All yields the blocks in an order; nil is Morton order.
+func (s *Set) All(order []amr.Index) iter.Seq2[int, *amr.Block] {
+	if order == nil {
+		order = s.Tree.Sorted()
+	}
+	return func(yield func(int, *amr.Block) bool) {
+		for i, x := range order {
+			if !yield(i, s.Block(x)) {
+				return
+			}
+		}
+	}
+}
+
+// Blocks returns the blocks of an order that owner gives to rank, with data.
+func (s *Set) Blocks(order []amr.Index, owner []int, rank int) []*amr.Block {
+	var out []*amr.Block
+	for i, x := range order {
+		if owner[i] == rank {
+			out = append(out, s.Block(x))
+		}
+	}
+	return out
+}
+
+// Head returns a block without data.
+func (s *Set) Head(x amr.Index) *amr.Block {
+	return &amr.Block{Index: x, Leaf: s.Tree.Leaf(x), Cycle: s.Meta.Cycle, Time: s.Meta.Time, Dt: s.Meta.Dt, Cost: s.Cost(x)}
+}
+
+// Cost returns a block's cost: 1 to 4, in steps that are exact in any type.
+func (s *Set) Cost(x amr.Index) float64 {
+	return 1 + float64(hash(s.Seed, 1, word(x, 0), word(x, 1), word(x, 2))%3072)/1024
+}
+
+// Block returns a block with its data.
+func (s *Set) Block(x amr.Index) *amr.Block {
+	b := s.Head(x)
+	for i := range s.Meta.Fields {
+		spec := &s.Meta.Fields[i]
+		data := make([]byte, s.Meta.FieldBytes(spec, s.Ghosts))
+		s.Fill(data, x, i)
+		b.Fields = append(b.Fields, amr.Field{Spec: spec, Ghosts: s.Ghosts, Data: data})
+	}
+	for i := range s.Meta.Particles {
+		b.Particles = append(b.Particles, s.particles(x, i))
+	}
+	return b
+}
+
+func word(x amr.Index, i int) uint64 { return uint64(uint32(x[i])) }
+
+// Fill writes field number field of block x to dst, FieldBytes long.
+func (s *Set) Fill(dst []byte, x amr.Index, field int) {
+	spec, m := &s.Meta.Fields[field], s.Meta
+	shape, at := m.Shape(spec, s.Ghosts), x.Coord()
+	var first [3]uint64 // number of the first cell in the domain
+	for i := range 3 {
+		c := int64(at[i]) * int64(m.Block[i])
+		if s.Ghosts {
+			c -= int64(m.Ghost[i])
+		}
+		first[i] = uint64(c)
+	}
+	base := hash(s.Seed, uint64(field), uint64(int64(x.Level())))
+	size := spec.Type.Size()
+	for z := range shape[2] {
+		for y := range shape[1] {
+			row := mix(mix(base^(first[2]+uint64(z))) ^ (first[1] + uint64(y)))
+			n := shape[0] * size
+			fillRow(dst[:n], spec.Type, row, first[0])
+			dst = dst[n:]
+		}
+	}
+}
+
+// fillRow writes elements of one row, hashed from row and the number of the
+// cell.
+func fillRow(dst []byte, t amr.Type, row, first uint64) {
+	order := binary.NativeEndian
+	switch t {
+	case amr.Float32:
+		for i := range len(dst) / 4 {
+			order.PutUint32(dst[4*i:], math.Float32bits(float32(1+float64(mix(row^(first+uint64(i)))>>41)/(1<<23))))
+		}
+	case amr.Float64:
+		for i := range len(dst) / 8 {
+			order.PutUint64(dst[8*i:], math.Float64bits(1+float64(mix(row^(first+uint64(i)))>>12)/(1<<52)))
+		}
+	case amr.Int8:
+		for i := range dst {
+			dst[i] = byte(mix(row ^ (first + uint64(i))))
+		}
+	case amr.Int16:
+		for i := range len(dst) / 2 {
+			order.PutUint16(dst[2*i:], uint16(mix(row^(first+uint64(i)))))
+		}
+	case amr.Int32:
+		for i := range len(dst) / 4 {
+			order.PutUint32(dst[4*i:], uint32(mix(row^(first+uint64(i)))))
+		}
+	case amr.Int64:
+		for i := range len(dst) / 8 {
+			order.PutUint64(dst[8*i:], mix(row^(first+uint64(i))))
+		}
+	}
+}
+
+// particles makes the particles of one type: 0 to s.Particles of them in a
+// leaf. Float attributes x, y, z are positions inside the block, integers are
+// unique in the set for 64 bits.
+func (s *Set) particles(x amr.Index, kind int) amr.Particles {
+	spec := &s.Meta.Particles[kind]
+	p := amr.Particles{Spec: spec, Data: make([][]byte, len(spec.Attrs))}
+	base := hash(s.Seed, 2, uint64(kind), word(x, 0), word(x, 1), word(x, 2))
+	if s.Tree.Leaf(x) && s.Particles > 0 {
+		p.N = int(base % uint64(s.Particles+1))
+	}
+	lo, hi := x.Bounds(&s.Meta.Geometry)
+	for j, a := range spec.Attrs {
+		size := a.Type.Size()
+		d := make([]byte, p.N*size)
+		axis := -1
+		if len(a.Name) == 1 && a.Name[0] >= 'x' && a.Name[0] <= 'z' && a.Type.Float() {
+			axis = int(a.Name[0] - 'x')
+		}
+		for i := range p.N {
+			h := mix(base ^ uint64(j)<<32 ^ uint64(i))
+			at := d[i*size:]
+			if axis < 0 {
+				fillRow(at[:size], a.Type, h, 0)
+				continue
+			}
+			// 12 bits of a fraction, never 0 or 1: exact for a power of two of blocks.
+			v := lo[axis] + (hi[axis]-lo[axis])*(float64(h>>52)+0.5)/4096
+			if a.Type == amr.Float32 {
+				binary.NativeEndian.PutUint32(at, math.Float32bits(float32(v)))
+			} else {
+				binary.NativeEndian.PutUint64(at, math.Float64bits(v))
+			}
+		}
+		p.Data[j] = d
+	}
+	return p
+}
+
+// Check compares a block that was read with what the set has: index, leaf,
+// state, every field of the set that is in the block (all of them, unless
+// some is true), particles. The block may have fields with ghosts or without as
+// the set has. The error names the first difference.
+func (s *Set) Check(b *amr.Block, some bool) error {
+	name := s.Tree.Name(b.Index)
+	if !s.Tree.Has(b.Index) {
+		return fmt.Errorf("gen: block %s is not in the tree", name)
+	}
+	want := s.Block(b.Index)
+	if b.Leaf != want.Leaf || b.Cycle != want.Cycle || b.Time != want.Time || b.Dt != want.Dt {
+		return fmt.Errorf("gen: block %s: leaf %v, cycle %d, time %g, dt %g, want %v, %d, %g, %g", name, b.Leaf, b.Cycle, b.Time, b.Dt, want.Leaf, want.Cycle, want.Time, want.Dt)
+	}
+	for i := range want.Fields {
+		w := &want.Fields[i]
+		f := b.Field(w.Spec.Name)
+		if f == nil {
+			if some {
+				continue
+			}
+			return fmt.Errorf("gen: block %s: no field %q", name, w.Spec.Name)
+		}
+		if at := differ(f.Data, w.Data); at >= 0 {
+			return fmt.Errorf("gen: block %s, field %q: %d bytes, want %d; first difference in element %d", name, w.Spec.Name, len(f.Data), len(w.Data), at/w.Spec.Type.Size())
+		}
+	}
+	if !some && len(b.Particles) != len(want.Particles) {
+		return fmt.Errorf("gen: block %s: %d types of particles, want %d", name, len(b.Particles), len(want.Particles))
+	}
+	for i := range b.Particles {
+		p := &b.Particles[i]
+		var w *amr.Particles
+		for j := range want.Particles {
+			if want.Particles[j].Spec.Name == p.Spec.Name {
+				w = &want.Particles[j]
+			}
+		}
+		if w == nil || p.N != w.N || len(p.Data) != len(w.Data) {
+			return fmt.Errorf("gen: block %s: %d particles %q of %d attributes are not what was made", name, p.N, p.Spec.Name, len(p.Data))
+		}
+		for j := range p.Data {
+			if at := differ(p.Data[j], w.Data[j]); at >= 0 {
+				return fmt.Errorf("gen: block %s, particles %q, attribute %q: first difference at byte %d", name, p.Spec.Name, w.Spec.Attrs[j].Name, at)
+			}
+		}
+	}
+	return nil
+}
+
+// differ returns the first byte at which two slices differ, or -1.
+func differ(a, b []byte) int {
+	if bytes.Equal(a, b) {
+		return -1
+	}
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return min(len(a), len(b))
+}

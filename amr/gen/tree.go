@@ -1,0 +1,144 @@
+package gen
+
+import (
+	"math"
+	"math/bits"
+	"math/rand/v2"
+
+	"blobio/amr"
+)
+
+// Geometry returns the geometry of a domain of the unit cube with roots root
+// blocks of block cells on each of rank axes, ghost ghosts, and levels up to
+// maxLevel. The coarsest level is the one at which one block is left.
+func Geometry(rank, roots, block, ghost, maxLevel int) amr.Geometry {
+	g := amr.Geometry{Rank: rank, Roots: [3]int{1, 1, 1}, Block: [3]int{1, 1, 1}, Upper: [3]float64{1, 1, 1}, MaxLevel: maxLevel}
+	for i := range rank {
+		g.Roots[i], g.Block[i], g.Ghost[i] = roots, block, ghost
+	}
+	g.MinLevel = Top(g.Roots)
+	return g
+}
+
+// Top returns the level, <= 0, at which one block holds all root blocks.
+func Top(roots [3]int) int {
+	return -bits.Len(uint(max(roots[0], roots[1], roots[2]) - 1))
+}
+
+// RefineWhere refines leaves below MaxLevel for which where is true, given
+// their corners and level, until none is left; then it balances.
+func RefineWhere(t *amr.Tree, where func(lo, hi [3]float64, level int) bool) error {
+	g := t.Geometry()
+	var todo []amr.Index
+	for x := range t.Leaves() {
+		todo = append(todo, x)
+	}
+	for len(todo) > 0 {
+		x := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if l := x.Level(); l < 0 || l >= g.MaxLevel {
+			continue
+		}
+		lo, hi := x.Bounds(g)
+		if !where(lo, hi, x.Level()) {
+			continue
+		}
+		if err := t.Refine(x); err != nil {
+			return err
+		}
+		for c := range t.Children(x) {
+			todo = append(todo, c)
+		}
+	}
+	_, err := t.Balance()
+	return err
+}
+
+// Uniform returns a tree whose leaves are all blocks of one level.
+func Uniform(g *amr.Geometry, level int) (*amr.Tree, error) {
+	t, err := amr.NewRootTree(g)
+	if err != nil {
+		return nil, err
+	}
+	return t, RefineWhere(t, func(_, _ [3]float64, l int) bool { return l < level })
+}
+
+// Sphere returns a tree that is refined to MaxLevel where blocks touch the
+// inside of a sphere (of a circle, of an interval): static refinement.
+func Sphere(g *amr.Geometry, center [3]float64, radius float64) (*amr.Tree, error) {
+	t, err := amr.NewRootTree(g)
+	if err != nil {
+		return nil, err
+	}
+	return t, RefineWhere(t, func(lo, hi [3]float64, _ int) bool {
+		near, _ := distances(g.Rank, lo, hi, center)
+		return near <= radius
+	})
+}
+
+// Shock returns a tree that is refined to MaxLevel along a shell that has moved
+// away from the lower corner of the domain by time, 0 to 1, of its diagonal.
+func Shock(g *amr.Geometry, time float64) (*amr.Tree, error) {
+	t, err := amr.NewRootTree(g)
+	if err != nil {
+		return nil, err
+	}
+	var far float64
+	for i := range g.Rank {
+		far = math.Hypot(far, g.Upper[i]-g.Lower[i])
+	}
+	return t, RefineWhere(t, func(lo, hi [3]float64, _ int) bool {
+		near, away := distances(g.Rank, lo, hi, g.Lower)
+		return near <= time*far && time*far <= away
+	})
+}
+
+// distances returns the least and the largest distance of a box from p.
+func distances(rank int, lo, hi, p [3]float64) (near, far float64) {
+	for i := range rank {
+		near = math.Hypot(near, max(lo[i]-p[i], p[i]-hi[i], 0))
+		far = math.Hypot(far, max(hi[i]-p[i], p[i]-lo[i]))
+	}
+	return near, far
+}
+
+// Random returns a tree of at least n blocks in all levels together, or of as
+// many as the levels allow, by refining leaves picked at random. Deep leaves
+// are as likely as shallow ones.
+func Random(g *amr.Geometry, seed uint64, n int) (*amr.Tree, error) {
+	t, err := amr.NewRootTree(g)
+	if err != nil {
+		return nil, err
+	}
+	r := rand.New(rand.NewPCG(seed, 0x616d72))
+	var pool []amr.Index // leaves below MaxLevel, and some that are leaves no more
+	for x := range t.Leaves() {
+		if l := x.Level(); l >= 0 && l < g.MaxLevel {
+			pool = append(pool, x)
+		}
+	}
+	for t.Len() < n && len(pool) > 0 {
+		k := r.IntN(len(pool))
+		x := pool[k]
+		pool[k] = pool[len(pool)-1]
+		pool = pool[:len(pool)-1]
+		if !t.Leaf(x) {
+			// Balance has refined it: its children stand in.
+			for c := range t.Children(x) {
+				if c.Level() < g.MaxLevel {
+					pool = append(pool, c)
+				}
+			}
+			continue
+		}
+		if _, err := t.RefineBalanced(x); err != nil {
+			return nil, err
+		}
+		for c := range t.Children(x) {
+			if c.Level() < g.MaxLevel {
+				pool = append(pool, c)
+			}
+		}
+	}
+	return t, nil
+}
