@@ -33,6 +33,9 @@ type Link struct {
 	order  int64  // of creation; 0 if the file does not keep it
 }
 
+// Addr returns the address of the object header that a hard link leads to.
+func (l Link) Addr() int64 { return l.addr }
+
 // decodeLink decodes a link message (doc.go, "Link").
 func (c *cursor) decodeLink() Link {
 	var l Link

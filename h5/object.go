@@ -36,6 +36,10 @@ func (f *File) open(addr int64, path string) (*Object, error) {
 	return &Object{f: f, path: path, h: h}, nil
 }
 
+// Open opens the object whose header is at addr, as Object.Addr or Link.Addr told before; path
+// is what it is to be called. It saves the way through the groups.
+func (f *File) Open(addr int64, path string) (*Object, error) { return f.open(addr, path) }
+
 // Path returns the path by which the object was reached.
 func (o *Object) Path() string { return o.path }
 

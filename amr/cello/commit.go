@@ -1,0 +1,151 @@
+package cello
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// path is the name of a file while it is being written.
+func (j *job) path(name string) string { return filepath.Join(j.tmp, name) }
+
+// begin makes the temporary directory, in the place of one that a dead writer
+// left. It runs on rank 0, and leaves nothing behind if it fails.
+func (j *job) begin() error {
+	switch _, err := j.fs.Stat(j.dir); {
+	case err == nil:
+		return fmt.Errorf("cello: %s: %w", j.dir, ErrExist)
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	err := j.fs.Mkdir(j.tmp)
+	if errors.Is(err, fs.ErrExist) {
+		if err = removePartial(j.fs, j.tmp); err == nil {
+			err = j.fs.Mkdir(j.tmp)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	var id [16]byte
+	_, _ = rand.Read(id[:]) // never fails
+	j.id = hex.EncodeToString(id[:])
+	if err := vfs.WriteFile(j.fs, j.path(lockName), []byte(j.id+"\n")); err != nil {
+		_ = removePartial(j.fs, j.tmp)
+		return err
+	}
+	return nil
+}
+
+// removePartial removes a temporary directory with what a writer puts into it;
+// one with anything else in it is not ours: ErrExist.
+func removePartial(fsys vfs.FS, dir string) error {
+	l, err := fsys.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range l {
+		n := e.Name()
+		own := n == lockName || n == ManifestName || n == fileListName || strings.HasSuffix(n, listSuffix) || strings.HasSuffix(n, dataSuffix)
+		if e.IsDir() || !own {
+			return fmt.Errorf("cello: %s: %s in it is not of a writer: %w", dir, n, ErrExist)
+		}
+	}
+	for _, e := range l {
+		if err := fsys.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return fsys.Remove(dir)
+}
+
+// abandon removes what was written, on rank 0, which is told of the failure
+// before; unless another writer has taken the directory over.
+func (j *job) abandon() {
+	if j.c.Rank() != 0 {
+		return
+	}
+	if j.owned() == nil {
+		_ = removePartial(j.fs, j.tmp) // the first error is reported; the next writer removes what is left
+	}
+}
+
+// owned finds out whether the temporary directory is still this writer's.
+func (j *job) owned() error {
+	b, err := vfs.ReadFile(j.fs, j.path(lockName), 1024)
+	if err == nil && strings.TrimSpace(string(b)) == j.id {
+		return nil
+	}
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cello: %s: another program writes it: %w", j.tmp, ErrInUse)
+	}
+	return err
+}
+
+// commit writes the lists of the whole and the manifest, and gives the
+// directory its name. Every file is durable when it is called. It runs on rank 0.
+func (j *job) commit(_ context.Context, all [][]byte) error {
+	m := &manifest{ID: j.id, Dump: j.o.dump(), Broken: j.o.broken, Costs: j.costs}
+	for i := range j.cols {
+		m.Datasets = append(m.Datasets, j.cols[i].name)
+	}
+	for _, b := range all { // ranks write ascending files
+		var l []manifestFile
+		if err := json.Unmarshal(b, &l); err != nil {
+			return err
+		}
+		m.Files = append(m.Files, l...)
+	}
+	if len(m.Files) != len(j.names) {
+		return usage("%d of %d files were written", len(m.Files), len(j.names))
+	}
+	if j.o.yt != "" {
+		if err := j.ytLists(); err != nil {
+			return err
+		}
+	} else {
+		list := encodeFileList(j.names)
+		m.List = subfile.CRC(crc32.ChecksumIEEE(list))
+		if err := vfs.WriteFile(j.fs, j.path(fileListName), list); err != nil {
+			return err
+		}
+		b, err := m.encode()
+		if err != nil {
+			return err
+		}
+		if err := vfs.WriteFile(j.fs, j.path(ManifestName), b); err != nil {
+			return err
+		}
+	}
+	if err := j.owned(); err != nil {
+		return err
+	}
+	// The lock goes only when all names are durable; so a directory without it
+	// is whole, whatever its name is.
+	if err := j.fs.SyncDir(j.tmp); err != nil {
+		return err
+	}
+	if err := j.fs.Remove(j.path(lockName)); err != nil {
+		return err
+	}
+	err := j.fs.SyncDir(j.tmp)
+	if err == nil {
+		err = j.fs.Rename(j.tmp, j.dir)
+	}
+	if err != nil {
+		_ = removePartial(j.fs, j.tmp) // without its lock abandon would not
+		return err
+	}
+	// The checkpoint is there, and whole; an error says that it may not survive a power loss.
+	return vfs.SyncParent(j.fs, j.dir)
+}

@@ -1,0 +1,191 @@
+package cello
+
+import (
+	"context"
+
+	"blobio/comm"
+)
+
+// batch is what a writer takes in one round: blocks of one file.
+type batch struct {
+	file     int
+	from, to int64 // places in the plan
+}
+
+// batches cuts what a rank writes into rounds of about Memory bytes. Every
+// rank computes the same ones from the plan, so that no requests are sent.
+func (j *job) batches(rank int) (l []batch) {
+	for f := range j.names {
+		if j.writerOf(f) != rank {
+			continue
+		}
+		from, end, bytes := j.plan.starts[f], j.plan.starts[f+1], int64(0)
+		for i := from; i < end; i++ {
+			bytes += j.plan.blocks[i].bytes + 8192
+			if bytes >= j.o.Memory {
+				l = append(l, batch{f, from, i + 1})
+				from, bytes = i+1, 0
+			}
+		}
+		if from < end || j.plan.starts[f] == end { // also a file without blocks
+			l = append(l, batch{f, from, end})
+		}
+	}
+	return l
+}
+
+// exchange writes when some ranks share no heap. In each round each writer
+// gets the next blocks for its file from the ranks of other heaps, in memory
+// that Options.Memory bounds, and those of its own heap as they are.
+func (j *job) exchange(ctx context.Context) ([]manifestFile, error) {
+	me := j.c.Rank()
+	// What this rank has to send, by round and receiver.
+	type part struct {
+		to int
+		i  int64
+	}
+	var send [][]part
+	var mine []batch
+	for r := range j.c.Size() {
+		l := j.batches(r)
+		if r == me {
+			mine = l
+		}
+		if j.heap[r] != nil {
+			continue
+		}
+		for k, b := range l {
+			for i := b.from; i < b.to; i++ {
+				if int(j.plan.blocks[i].owner) != me {
+					continue
+				}
+				for len(send) <= k {
+					send = append(send, nil)
+				}
+				send[k] = append(send[k], part{r, i})
+			}
+		}
+	}
+	rounds, err := comm.AllreduceOne(ctx, j.c, int64(max(len(send), len(mine))), comm.Max)
+	if err != nil {
+		return nil, err
+	}
+	var entries []manifestFile
+	var w *fileWriter
+	stop := func() {
+		if w != nil {
+			if cerr := w.close(); j.err == nil {
+				j.err = cerr
+			}
+			w = nil
+		}
+	}
+	defer stop()
+	for round := range int(rounds) {
+		out := make([][]byte, j.c.Size())
+		if round < len(send) {
+			for _, p := range send[round] {
+				b, err := j.image(ctx, out[p.to], p.i)
+				if err != nil {
+					// The receiver would wait for these bytes: it is told by their absence,
+					// and the error itself is agreed upon at the end.
+					if j.err == nil {
+						j.err = err
+					}
+					continue
+				}
+				out[p.to] = b
+			}
+		}
+		in, err := j.c.Alltoallv(ctx, out)
+		if err != nil {
+			return nil, err
+		}
+		if round >= len(mine) || j.err != nil {
+			continue
+		}
+		done, err := j.batch(ctx, &w, mine[round], in)
+		if err != nil {
+			j.err = err
+			stop()
+			continue
+		}
+		if done {
+			entries = append(entries, w.entry)
+			w = nil
+		}
+	}
+	return entries, nil
+}
+
+// batch writes the blocks of one round; done says that the file is finished.
+func (j *job) batch(ctx context.Context, w **fileWriter, b batch, in [][]byte) (done bool, err error) {
+	if *w == nil {
+		if *w, err = j.newFileWriter(b.file); err != nil {
+			return false, err
+		}
+	}
+	rest := append([][]byte(nil), in...)
+	for i := b.from; i < b.to; i++ {
+		owner := j.plan.blocks[i].owner
+		if s, ok := j.heap[owner].(Source); ok {
+			err = (*w).take(ctx, s, i)
+		} else {
+			rest[owner], err = (*w).addImage(rest[owner])
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	// The messages are gone after this round.
+	if err := (*w).flush(); err != nil {
+		return false, err
+	}
+	if (*w).next == (*w).count {
+		if err := (*w).finish(); err != nil {
+			return false, err
+		}
+		return true, nil
+	}
+	return false, nil
+}
+
+// image appends the block at place i of the plan, as addImage takes it.
+func (j *job) image(ctx context.Context, msg []byte, i int64) ([]byte, error) {
+	e := &j.plan.blocks[i]
+	b, err := j.src.Block(ctx, int(e.local))
+	if err != nil {
+		return nil, err
+	}
+	if b.Index != e.index {
+		return nil, j.blockErr(b, "the source gives it for %s", e.index.Name(j.m.Rank, j.m.Roots))
+	}
+	t, err := j.template(e.sig)
+	if err != nil {
+		return nil, err
+	}
+	vals := make([]byte, t.bytes)
+	at := 0
+	if err := j.values(t, i, b, func(k int) []byte {
+		n := int(t.attrs[k].n * t.attrs[k].typ.Size())
+		at += n
+		return vals[at-n : at : at]
+	}); err != nil {
+		return nil, err
+	}
+	n := len(j.m.Particles)
+	np := j.plan.np[int(i)*n : (int(i)+1)*n]
+	if need := int(e.bytes) + len(vals); cap(msg)-len(msg) < need {
+		msg = append(make([]byte, 0, len(msg)+max(need, cap(msg))), msg...)
+	}
+	msg = append(msg, vals...)
+	var a arena
+	for k := range j.cols {
+		p, err := j.piece(&j.cols[k], b, np, &a)
+		if err != nil {
+			return nil, err
+		}
+		msg = append(msg, p...)
+	}
+	return msg, nil
+}

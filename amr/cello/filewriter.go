@@ -1,0 +1,298 @@
+package cello
+
+import (
+	"context"
+	"hash/crc32"
+
+	"blobio/amr"
+	"blobio/h5"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// flushBytes is how much a writer collects before it writes: small enough for
+// what was checksummed to be in the cache still.
+const flushBytes = 1 << 20
+
+// fileWriter writes one HDF5 file and its block list. Blocks come in order.
+type fileWriter struct {
+	j     *job
+	file  int
+	name  string // without suffix
+	first int64  // place of the first block in the plan
+	count int64
+
+	f      vfs.File
+	stamps []*h5.Stamp
+	next   int64 // block that comes next, from 0 on
+	metaAt int64 // file offsets of what comes next
+	dataAt int64
+
+	meta  arena // stamps that are not written yet
+	iov   [][]byte
+	data  int64 // bytes in iov
+	mem   arena // converted data in iov
+	entry manifestFile
+	np    []int64
+	costs bool
+}
+
+// newFileWriter lays the file out and creates it.
+func (j *job) newFileWriter(file int) (*fileWriter, error) {
+	w := &fileWriter{j: j, file: file, name: j.names[file], first: j.plan.starts[file], count: j.plan.starts[file+1] - j.plan.starts[file]}
+	w.np = make([]int64, len(j.m.Particles))
+	b := h5.NewBuilder()
+	if err := j.rootGroup(b.Root()); err != nil {
+		return nil, err
+	}
+	total := int64(0)
+	for i := range w.count {
+		e := &j.plan.blocks[w.first+i]
+		t, err := j.template(e.sig)
+		if err != nil {
+			return nil, err
+		}
+		b.Root().Stamp(e.index.Name(j.m.Rank, j.m.Roots), t.Template)
+		total += e.bytes
+	}
+	if total > 0 {
+		b.Reserve(total, 4096)
+	}
+	l, err := b.Layout()
+	if err != nil {
+		return nil, err
+	}
+	w.stamps = b.Root().Stamps()
+	w.entry = manifestFile{Name: w.name, Size: l.Size, Blocks: int(w.count)}
+	w.entry.Data = make(subfile.CRCs, 0, w.count*int64(len(j.cols)))
+	w.dataAt = l.Reserved
+	if w.f, err = j.fs.Create(j.path(w.name + dataSuffix)); err != nil {
+		return nil, err
+	}
+	for _, p := range l.Pieces { // one, at 0
+		if _, err := w.f.WriteAt(p.Data, p.Off); err != nil {
+			return w, err
+		}
+		w.entry.Head = subfile.CRC(crc32.ChecksumIEEE(p.Data))
+		w.metaAt = p.Off + int64(len(p.Data))
+	}
+	return w, w.f.Truncate(l.Size)
+}
+
+// rootGroup writes the attributes of "/".
+func (j *job) rootGroup(g *h5.GroupBuilder) error {
+	m := j.m
+	one := []int64{1}
+	for _, d := range rootAttrs {
+		var v any
+		switch d.name {
+		case "rank":
+			v = m.Rank
+		case "cycle":
+			v = m.Cycle
+		case "time":
+			v = m.Time
+		case "dt":
+			v = m.Dt
+		case "lower":
+			v = m.Lower[:]
+		case "upper":
+			v = m.Upper[:]
+		case "max_level":
+			v = m.MaxLevel
+		}
+		n := one
+		if d.n != 1 {
+			n = []int64{int64(d.n)}
+		}
+		g.Attr(d.name, d.typ(j.enzo), n, v)
+	}
+	more, err := extras(m.Attrs)
+	if err != nil {
+		return err
+	}
+	for _, e := range more {
+		if !isRootAttr(e.name) {
+			g.Attr(e.name, e.typ, []int64{e.n}, e.val)
+		}
+	}
+	return nil
+}
+
+func isRootAttr(name string) bool {
+	for _, d := range rootAttrs {
+		if d.name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// stamp encodes the group of the next block and sets its datasets. It returns
+// the stamp, whose attributes are still to be set.
+func (w *fileWriter) stamp() (*shapeTemplate, []byte, error) {
+	t, err := w.j.template(w.j.plan.blocks[w.first+w.next].sig)
+	if err != nil {
+		return nil, nil, err
+	}
+	dst := w.meta.take(t.Len())
+	s := w.stamps[w.next]
+	s.Encode(dst)
+	n := len(w.np)
+	copy(w.np, w.j.plan.np[int(w.first+w.next)*n:])
+	at := w.dataAt + w.data
+	for i := range w.j.cols {
+		c := &w.j.cols[i]
+		var d []int64
+		if c.field == nil {
+			d = []int64{w.np[c.ptype]}
+		}
+		t.SetDataset(dst, i, d, at)
+		at += up8(c.size(w.np))
+	}
+	return t, dst, nil
+}
+
+// put adds the bytes of a dataset.
+func (w *fileWriter) put(b []byte) {
+	w.entry.Data = append(w.entry.Data, crc32.ChecksumIEEE(b))
+	if len(b) == 0 {
+		return
+	}
+	w.iov = append(w.iov, b)
+	w.data += int64(len(b))
+	if pad := -len(b) & 7; pad > 0 {
+		w.iov = append(w.iov, zeros[:pad])
+		w.data += int64(pad)
+	}
+}
+
+// add takes the next block from memory.
+func (w *fileWriter) add(b *amr.Block) error {
+	t, dst, err := w.stamp()
+	if err != nil {
+		return err
+	}
+	e := &w.j.plan.blocks[w.first+w.next]
+	if b.Index != e.index {
+		return w.j.blockErr(b, "the source gives it for %s", e.index.Name(w.j.m.Rank, w.j.m.Roots))
+	}
+	if err := w.j.values(t, w.first+w.next, b, func(k int) []byte { return t.Attr(dst, k) }); err != nil {
+		return err
+	}
+	for i := range w.j.cols {
+		p, err := w.j.piece(&w.j.cols[i], b, w.np, &w.mem)
+		if err != nil {
+			return err
+		}
+		w.put(p)
+	}
+	return w.done()
+}
+
+// addImage takes the next block as another process sent it, and returns what
+// follows it in the message.
+func (w *fileWriter) addImage(msg []byte) ([]byte, error) {
+	t, dst, err := w.stamp()
+	if err != nil {
+		return nil, err
+	}
+	need := t.bytes
+	for i := range w.j.cols {
+		need += w.j.cols[i].size(w.np)
+	}
+	if int64(len(msg)) < need {
+		return nil, usage("a message ends within a block")
+	}
+	for k := range t.attrs {
+		msg = msg[copy(t.Attr(dst, k), msg):]
+	}
+	for i := range w.j.cols {
+		n := w.j.cols[i].size(w.np)
+		w.put(msg[:n])
+		msg = msg[n:]
+	}
+	return msg, w.done()
+}
+
+func (w *fileWriter) done() error {
+	w.next++
+	if w.data >= flushBytes || len(w.meta.b) >= flushBytes {
+		return w.flush()
+	}
+	return nil
+}
+
+// flush writes what was collected.
+func (w *fileWriter) flush() error {
+	if len(w.meta.b) > 0 {
+		w.entry.Head = subfile.CRC(crc32.Update(uint32(w.entry.Head), crc32.IEEETable, w.meta.b))
+		if _, err := w.f.WriteAt(w.meta.b, w.metaAt); err != nil {
+			return err
+		}
+		w.metaAt += int64(len(w.meta.b))
+		w.meta.reset()
+	}
+	if len(w.iov) > 0 {
+		if _, err := w.f.WritevAt(w.iov, w.dataAt); err != nil {
+			return err
+		}
+		w.dataAt += w.data
+		clear(w.iov)
+		w.iov, w.data = w.iov[:0], 0
+		w.mem.reset()
+	}
+	return nil
+}
+
+// finish ends the file, and writes the block list.
+func (w *fileWriter) finish() error {
+	if w.next != w.count {
+		return usage("%d of %d blocks of file %s were given", w.next, w.count, w.name)
+	}
+	if err := w.flush(); err != nil {
+		return err
+	}
+	w.entry.Meta = w.metaAt
+	if err := w.f.Sync(); err != nil {
+		return err
+	}
+	if err := w.close(); err != nil {
+		return err
+	}
+	l := make([]listEntry, w.count)
+	for i := range l {
+		x := w.j.plan.blocks[w.first+int64(i)].index
+		l[i] = listEntry{name: x.Name(w.j.m.Rank, w.j.m.Roots), level: x.Level()}
+		if w.j.costs {
+			w.entry.Costs = append(w.entry.Costs, w.j.plan.blocks[w.first+int64(i)].cost)
+		}
+	}
+	if w.j.o.yt != "" {
+		return nil
+	}
+	b := encodeBlockList(l)
+	w.entry.List = subfile.CRC(crc32.ChecksumIEEE(b))
+	return vfs.WriteFile(w.j.fs, w.j.path(w.name+listSuffix), b)
+}
+
+func (w *fileWriter) close() error {
+	f := w.f
+	if f == nil {
+		return nil
+	}
+	w.f = nil
+	return f.Close()
+}
+
+// take gives the file the block at place i of the plan from a source of this heap.
+func (w *fileWriter) take(ctx context.Context, s Source, i int64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	b, err := s.Block(ctx, int(w.j.plan.blocks[i].local))
+	if err != nil {
+		return err
+	}
+	return w.add(b)
+}

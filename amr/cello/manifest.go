@@ -1,0 +1,90 @@
+package cello
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+
+	"blobio/subfile"
+)
+
+const (
+	// ManifestName is the file that this module adds to a checkpoint directory.
+	ManifestName = "blobio.manifest"
+	// lockName is in a directory that is being written.
+	lockName        = "blobio.writing"
+	partialSuffix   = ".partial"
+	manifestVersion = 1
+	maxManifest     = 1 << 30
+)
+
+// manifest says what a directory consists of. On disk it is one line of JSON,
+// and a second with the CRC-32 (IEEE) of the first, its line feed included.
+// Other programs do not look at it.
+type manifest struct {
+	Version  int            `json:"blobio_cello"`
+	ID       string         `json:"id"`               // random, 32 hex digits
+	Dump     bool           `json:"dump,omitempty"`   // chosen fields, levels or leaves: no checkpoint
+	Broken   bool           `json:"broken,omitempty"` // copied from a checkpoint whose cells are scrambled
+	Datasets []string       `json:"datasets"`         // of every block, in the order of its checksums and of its data
+	List     subfile.CRC    `json:"file_list"`        // CRC-32 of check.file_list
+	Costs    bool           `json:"costs,omitempty"`  // each file has the cost of each block
+	Files    []manifestFile `json:"files"`
+}
+
+// manifestFile describes a file and its block list.
+type manifestFile struct {
+	Name   string       `json:"name"` // without suffix
+	Size   int64        `json:"size"` // bytes of the HDF5 file
+	Blocks int          `json:"blocks"`
+	List   subfile.CRC  `json:"list"` // CRC-32 of the block list
+	Meta   int64        `json:"meta"` // bytes of metadata, at the start of the file
+	Head   subfile.CRC  `json:"head"` // CRC-32 of them
+	Data   subfile.CRCs `json:"data"` // CRC-32 of each dataset, block by block
+	Costs  []float64    `json:"costs,omitempty"`
+}
+
+func (m *manifest) encode() ([]byte, error) {
+	m.Version = manifestVersion
+	b, err := json.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	b = append(b, '\n')
+	return fmt.Appendf(b, "{\"crc32\":\"%08x\"}\n", crc32.ChecksumIEEE(b)), nil
+}
+
+func decodeManifest(b []byte, file string) (*manifest, error) {
+	line := bytes.IndexByte(b, '\n') + 1
+	var end struct {
+		CRC subfile.CRC `json:"crc32"`
+	}
+	if line == 0 || b[len(b)-1] != '\n' || json.Unmarshal(b[line:], &end) != nil {
+		return nil, bad(file, int64(len(b)), "crc32", ErrChecksum, "no closing checksum: the manifest was not written to its end")
+	}
+	if got := crc32.ChecksumIEEE(b[:line]); got != uint32(end.CRC) {
+		return nil, bad(file, int64(line), "crc32", ErrChecksum, "bytes sum to %08x, the file says %08x", got, uint32(end.CRC))
+	}
+	m := new(manifest)
+	if err := json.Unmarshal(b[:line], m); err != nil {
+		return nil, bad(file, 0, "manifest", ErrCorrupt, "%v", err)
+	}
+	if m.Version != manifestVersion {
+		return nil, bad(file, 0, "blobio_cello", ErrVersion, "%d, want %d", m.Version, manifestVersion)
+	}
+	for i := range m.Files {
+		f := &m.Files[i]
+		switch {
+		case !plainName(f.Name):
+			return nil, bad(file, -1, fmt.Sprintf("files[%d].name", i), ErrCorrupt, "%q, want a name without directory", f.Name)
+		case f.Blocks < 0 || f.Size < 0 || f.Meta < 0 || f.Meta > f.Size:
+			return nil, bad(file, -1, fmt.Sprintf("files[%d]", i), ErrCorrupt, "%d blocks, %d bytes of metadata in %d", f.Blocks, f.Meta, f.Size)
+		case int64(len(f.Data)) != int64(f.Blocks)*int64(len(m.Datasets)):
+			return nil, bad(file, -1, fmt.Sprintf("files[%d].data", i), ErrCorrupt, "%d checksums for %d blocks of %d datasets", len(f.Data), f.Blocks, len(m.Datasets))
+		case m.Costs && len(f.Costs) != f.Blocks:
+			return nil, bad(file, -1, fmt.Sprintf("files[%d].costs", i), ErrCorrupt, "%d costs for %d blocks", len(f.Costs), f.Blocks)
+		}
+	}
+	return m, nil
+}

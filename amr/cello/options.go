@@ -1,0 +1,117 @@
+package cello
+
+import (
+	"blobio/amr"
+	"blobio/internal/vfs"
+)
+
+// Durability says what Write waits for.
+type Durability uint8
+
+const (
+	// DurableCommit syncs files, directories and names, in the order that makes
+	// the checkpoint survive a power loss.
+	DurableCommit Durability = iota
+	// DurableNone syncs nothing: the checkpoint survives a crash of the program, not of the machine.
+	DurableNone
+)
+
+// Cut says how the curve is cut into files.
+type Cut uint8
+
+const (
+	// CutCount is the rule of the original: file floor(i*files/blocks) for the block at place i.
+	CutCount Cut = iota
+	// CutBytes gives files about equal bytes, CutCost about equal costs
+	// (Block.Cost; blocks of unknown cost count as the mean). Readers do not
+	// care which blocks are in which file.
+	CutBytes
+	CutCost
+)
+
+const (
+	defaultMemory = 16 << 20
+	minMemory     = 64 << 10
+	maxMemory     = 1 << 30
+	maxFiles      = 1 << 20
+)
+
+// Options of Write. nil means the defaults.
+type Options struct {
+	// Files is the number of HDF5 files, 1 to 2^20; 0 (default): one per node. There may be more
+	// than blocks: the rest are valid files without blocks, which the real program
+	// reads (writing them, it hangs).
+	Files    int
+	Ordering amr.Ordering // default amr.Morton
+	Cut      Cut          // default CutCount
+	// Ghosts: fields are written with their ghost zones; all blocks must have them then. Default: without.
+	Ghosts bool
+	// EnzoFloat is the type of the attributes enzo_*, Float32 or Float64: that of the
+	// program that is to read the file. 0 (default): that of the first field of a floating-point type.
+	EnzoFloat amr.Type
+
+	// Any of the following makes it a data dump, which cannot be restarted from: only
+	// these fields (nil: all), these levels, lowest and highest, leaves, no particles.
+	Fields      []string
+	Levels      *[2]int
+	LeavesOnly  bool
+	NoParticles bool
+
+	// Memory is what a writer uses for blocks that come from other processes, and for
+	// conversion, in bytes: 64 KiB to 1 GiB, default (0) 16 MiB. A single block may exceed it.
+	Memory     int64
+	Durability Durability
+
+	fs     vfs.FS
+	yt     string // write the yt form of that name instead
+	broken bool   // the source is scrambled
+}
+
+// dump says whether the options ask for a dump.
+func (o *Options) dump() bool {
+	return o.Fields != nil || o.Levels != nil || o.LeavesOnly || o.NoParticles
+}
+
+// Validate returns an error of class ErrUsage if a field is out of range.
+func (o *Options) Validate() error {
+	switch {
+	case o.Files < 0 || o.Files > maxFiles:
+		return usage("Options.Files %d, want 0 to %d", o.Files, maxFiles)
+	case o.Cut > CutCost:
+		return usage("Options.Cut %d is unknown", o.Cut)
+	case o.EnzoFloat != 0 && !o.EnzoFloat.Float():
+		return usage("Options.EnzoFloat %v, want float32 or float64", o.EnzoFloat)
+	case o.Levels != nil && o.Levels[0] > o.Levels[1]:
+		return usage("Options.Levels %d to %d", o.Levels[0], o.Levels[1])
+	case o.Memory != 0 && (o.Memory < minMemory || o.Memory > maxMemory):
+		return usage("Options.Memory %d, want %d to %d", o.Memory, minMemory, maxMemory)
+	case o.Durability > DurableNone:
+		return usage("Options.Durability %d is unknown", o.Durability)
+	}
+	return nil
+}
+
+// withDefaults returns a copy whose zero values are filled in, but for Files
+// and EnzoFloat.
+func (o *Options) withDefaults() (Options, error) {
+	var d Options
+	if o != nil {
+		d = *o
+	}
+	if err := d.Validate(); err != nil {
+		return d, err
+	}
+	if d.Ordering == nil {
+		d.Ordering = amr.Morton{}
+	}
+	if d.Memory == 0 {
+		d.Memory = defaultMemory
+	}
+	if d.fs == nil {
+		d.fs = vfs.OS
+	}
+	if d.Durability == DurableNone {
+		d.fs = vfs.NoSync(d.fs)
+	}
+	return d, nil
+}

@@ -1,0 +1,341 @@
+package cello
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"blobio/amr"
+)
+
+// plan says which blocks are written, in which order, whose they are, and
+// into which file each goes. Rank 0 makes it; ranks of its heap share it, the
+// others get its encoding. It is read-only.
+type plan struct {
+	blocks []planBlock
+	np     []int64 // particles of each type of each block
+	sigs   []string
+	starts []int64 // first block of each file, and the number of blocks
+
+	index []amr.Index // of all blocks of the tree, also of those not written
+	tree  *amr.Tree
+}
+
+// planBlock is a block of the plan, at its place.
+type planBlock struct {
+	index        amr.Index
+	owner, local int32 // rank, and number among the rank's blocks
+	sig          int32 // in sigs
+	bytes        int64 // of data, as in the file
+	cost         float64
+}
+
+// report is what a rank tells of a block.
+type report struct {
+	index amr.Index
+	cost  float64
+	bytes int64
+	np    []int64
+	sig   string
+}
+
+func (r *report) encode(b []byte) []byte {
+	le := binary.LittleEndian
+	for _, w := range r.index {
+		b = le.AppendUint32(b, uint32(w))
+	}
+	b = le.AppendUint64(b, math.Float64bits(r.cost))
+	b = le.AppendUint64(b, uint64(r.bytes))
+	for _, n := range r.np {
+		b = le.AppendUint64(b, uint64(n))
+	}
+	b = le.AppendUint32(b, uint32(len(r.sig)))
+	return append(b, r.sig...)
+}
+
+// decode reads a report of a rank of the same program.
+func (r *report) decode(b []byte) []byte {
+	le := binary.LittleEndian
+	for i := range r.index {
+		r.index[i] = int32(le.Uint32(b[4*i:]))
+	}
+	r.cost = math.Float64frombits(le.Uint64(b[12:]))
+	r.bytes = int64(le.Uint64(b[20:]))
+	b = b[28:]
+	for i := range r.np {
+		r.np[i] = int64(le.Uint64(b))
+		b = b[8:]
+	}
+	n := le.Uint32(b)
+	r.sig = string(b[4 : 4+n])
+	return b[4+n:]
+}
+
+// makePlan puts the blocks of all ranks in order and cuts them into files.
+func makePlan(m *amr.Meta, o *Options, files int, reports [][]byte) (*plan, error) {
+	p := &plan{tree: amr.NewTree(&m.Geometry)}
+	type origin struct {
+		planBlock
+		np int
+	}
+	from := map[amr.Index]origin{}
+	sigs := map[string]int32{}
+	types := len(m.Particles)
+	r := report{np: make([]int64, types)}
+	var np []int64
+	for rank, b := range reports {
+		for local := int32(0); len(b) > 0; local++ {
+			b = r.decode(b)
+			if err := p.tree.Add(r.index); err != nil {
+				return nil, fmt.Errorf("cello: block %d of rank %d: %w", local, rank, err)
+			}
+			sig, ok := sigs[r.sig]
+			if !ok {
+				sig = int32(len(p.sigs))
+				sigs[r.sig] = sig
+				p.sigs = append(p.sigs, r.sig)
+			}
+			from[r.index] = origin{planBlock{r.index, int32(rank), local, sig, r.bytes, r.cost}, len(np)}
+			np = append(np, r.np...)
+		}
+	}
+	order := o.Ordering.Order(p.tree)
+	if len(order) != p.tree.Len() {
+		return nil, usage("ordering %s gives %d of %d blocks", o.Ordering.Name(), len(order), p.tree.Len())
+	}
+	p.index = p.tree.Sorted()
+	if !o.dump() && o.yt == "" {
+		if err := complete(p.tree); err != nil {
+			return nil, err
+		}
+	}
+	p.blocks = make([]planBlock, 0, len(order))
+	p.np = make([]int64, 0, len(np))
+	for _, x := range order {
+		e, ok := from[x]
+		if !ok {
+			return nil, usage("ordering %s gives block %v, which is not there or comes twice", o.Ordering.Name(), x)
+		}
+		delete(from, x)
+		if l := x.Level(); o.LeavesOnly && !p.tree.Leaf(x) || o.Levels != nil && (l < o.Levels[0] || l > o.Levels[1]) {
+			continue
+		}
+		p.blocks = append(p.blocks, e.planBlock)
+		p.np = append(p.np, np[e.np:e.np+types]...)
+	}
+	if len(p.blocks) == 0 {
+		return nil, usage("there are no blocks to write")
+	}
+	if err := p.distinct(m); err != nil {
+		return nil, err
+	}
+	p.cut(o.Cut, files)
+	return p, nil
+}
+
+// distinct finds blocks of equal names: where the number of root blocks is no
+// power of two, several blocks of a level below 0 have the same.
+func (p *plan) distinct(m *amr.Meta) error {
+	if m.MinLevel == 0 {
+		return nil
+	}
+	seen := make(map[string]amr.Index, len(p.blocks))
+	for i := range p.blocks {
+		x := p.blocks[i].index
+		if x.Level() > 0 {
+			continue
+		}
+		name := x.Name(m.Rank, m.Roots)
+		if other, ok := seen[name]; ok {
+			return usage("blocks %v (level %d) and %v (level %d) are both called %s: the format cannot tell them apart with %v root blocks; leave out the levels below 0",
+				other, other.Level(), x, x.Level(), name, m.Roots)
+		}
+		seen[name] = x
+	}
+	return nil
+}
+
+// cut makes starts.
+func (p *plan) cut(how Cut, files int) {
+	n := int64(len(p.blocks))
+	p.starts = make([]int64, files+1)
+	weigh := func(i int64) float64 { return float64(p.blocks[i].bytes) }
+	if how == CutCost {
+		sum, known := 0.0, 0
+		for i := range p.blocks {
+			if c := p.blocks[i].cost; c > 0 {
+				sum += c
+				known++
+			}
+		}
+		mean := 1.0
+		if known > 0 {
+			mean = sum / float64(known)
+		}
+		weigh = func(i int64) float64 {
+			if c := p.blocks[i].cost; c > 0 {
+				return c
+			}
+			return mean
+		}
+	}
+	if how != CutCount {
+		total := 0.0
+		for i := range n {
+			total += weigh(i)
+		}
+		if total > 0 {
+			at, f := 0.0, 1
+			for i := range n {
+				w := weigh(i)
+				// File f begins with the first block whose middle lies behind its border.
+				for f < files && at+w/2 >= total*float64(f)/float64(files) {
+					p.starts[f] = i
+					f++
+				}
+				at += w
+			}
+			for ; f <= files; f++ {
+				p.starts[f] = n
+			}
+			return
+		}
+	}
+	for f := range p.starts {
+		p.starts[f] = FileStart(f, files, n)
+	}
+}
+
+// complete checks what a restart needs: root blocks, parents, and all children
+// of a block or none.
+func complete(t *amr.Tree) error {
+	g := t.Geometry()
+	miss := func(x amr.Index, why string) error {
+		return fmt.Errorf("cello: block %s (level %d) is missing: %s: %w", t.Name(x), x.Level(), why, ErrMissing)
+	}
+	if want := g.Roots[0] * g.Roots[1] * g.Roots[2]; t.LevelLen(0) != want {
+		for x := range g.Level(0) {
+			if !t.Has(x) {
+				return miss(x, "a root block")
+			}
+		}
+	}
+	for _, x := range t.Sorted() {
+		if x.Level() > 0 && !t.Has(x.Parent()) {
+			return miss(x.Parent(), "it has children")
+		}
+		if x.Level() < 0 || !t.Refined(x) {
+			continue
+		}
+		for k := range g.Children() {
+			if c := x.Child([3]int{k & 1, k >> 1 & 1, k >> 2 & 1}); !t.Has(c) {
+				return miss(c, "others of its parent are there")
+			}
+		}
+	}
+	return nil
+}
+
+// encode makes bytes of the plan for ranks of other heaps.
+func (p *plan) encode() []byte {
+	le := binary.LittleEndian
+	b := make([]byte, 0, 64+len(p.blocks)*48+8*len(p.np)+12*len(p.index))
+	u32 := func(v int) { b = le.AppendUint32(b, uint32(v)) }
+	u32(len(p.blocks))
+	for i := range p.blocks {
+		e := &p.blocks[i]
+		u32(int(e.index[0]))
+		u32(int(e.index[1]))
+		u32(int(e.index[2]))
+		u32(int(e.owner))
+		u32(int(e.local))
+		u32(int(e.sig))
+		b = le.AppendUint64(b, uint64(e.bytes))
+		b = le.AppendUint64(b, math.Float64bits(e.cost))
+	}
+	u32(len(p.np))
+	for _, n := range p.np {
+		b = le.AppendUint64(b, uint64(n))
+	}
+	u32(len(p.sigs))
+	for _, s := range p.sigs {
+		u32(len(s))
+		b = append(b, s...)
+	}
+	u32(len(p.starts))
+	for _, s := range p.starts {
+		b = le.AppendUint64(b, uint64(s))
+	}
+	u32(len(p.index))
+	for _, x := range p.index {
+		u32(int(x[0]))
+		u32(int(x[1]))
+		u32(int(x[2]))
+	}
+	return b
+}
+
+// decodePlan is the reverse, for bytes of a rank of the same program.
+func decodePlan(m *amr.Meta, b []byte) (*plan, error) {
+	le := binary.LittleEndian
+	p := &plan{tree: amr.NewTree(&m.Geometry)}
+	u32 := func() int32 {
+		v := le.Uint32(b)
+		b = b[4:]
+		return int32(v)
+	}
+	u64 := func() uint64 {
+		v := le.Uint64(b)
+		b = b[8:]
+		return v
+	}
+	p.blocks = make([]planBlock, u32())
+	for i := range p.blocks {
+		e := &p.blocks[i]
+		e.index = amr.Index{u32(), u32(), u32()}
+		e.owner, e.local, e.sig = u32(), u32(), u32()
+		e.bytes = int64(u64())
+		e.cost = math.Float64frombits(u64())
+	}
+	p.np = make([]int64, u32())
+	for i := range p.np {
+		p.np[i] = int64(u64())
+	}
+	p.sigs = make([]string, u32())
+	for i := range p.sigs {
+		n := u32()
+		p.sigs[i] = string(b[:n])
+		b = b[n:]
+	}
+	p.starts = make([]int64, u32())
+	for i := range p.starts {
+		p.starts[i] = int64(u64())
+	}
+	for range u32() {
+		if err := p.tree.Add(amr.Index{u32(), u32(), u32()}); err != nil {
+			return nil, err
+		}
+	}
+	p.tree.Sorted()
+	return p, nil
+}
+
+// Source gives the blocks of a rank to WriteFrom. In processes of several
+// ranks its methods are called from several goroutines at once.
+type Source interface {
+	// Len is the number of blocks of this rank.
+	Len() int
+	// Head returns block i without its data: Index, Cost, Attrs, and N of each of its Particles.
+	Head(ctx context.Context, i int) (*amr.Block, error)
+	// Block returns block i. It is called once for each block that is written. What it
+	// returns must not change until Write returns.
+	Block(ctx context.Context, i int) (*amr.Block, error)
+}
+
+// blocks is the Source of blocks in memory.
+type blocks []*amr.Block
+
+func (s blocks) Len() int                                           { return len(s) }
+func (s blocks) Head(_ context.Context, i int) (*amr.Block, error)  { return s[i], nil }
+func (s blocks) Block(_ context.Context, i int) (*amr.Block, error) { return s[i], nil }

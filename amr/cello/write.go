@@ -1,0 +1,283 @@
+package cello
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"blobio/amr"
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+// job is one rank's part of a Write.
+type job struct {
+	c    comm.Comm
+	dir  string
+	tmp  string
+	m    *amr.Meta
+	o    Options
+	fs   vfs.FS
+	enzo amr.Type
+	cols []column
+
+	src   Source
+	heap  []any // Source of each rank of this heap, nil for the others
+	apart bool  // some ranks do not share a heap
+
+	plan      *plan
+	names     []string // of the files, without suffix
+	templates map[int32]*shapeTemplate
+	costs     bool
+	id        string
+
+	err error // of this rank, agreed upon later
+}
+
+// Write writes a checkpoint, or a data dump (see Options), into a new
+// directory dir, whose parent must exist. It is collective: m and o are the
+// same on all ranks, and local are the rank's own blocks (none is fine), which may not change
+// until it returns. All ranks together have all blocks, each once: refined ones and
+// those of levels below 0 too (these may be left out).
+//
+// Everything is written into dir.partial, which is synced and then renamed: dir
+// is absent or whole at any time. ErrExist: dir is there already. Errors
+// are the same on all ranks, and leave nothing behind (if the file system still works).
+func Write(ctx context.Context, c comm.Comm, dir string, m *amr.Meta, local []*amr.Block, o *Options) error {
+	return WriteFrom(ctx, c, dir, m, blocks(local), o)
+}
+
+// WriteFrom is Write of blocks that are not in memory at the same time.
+func WriteFrom(ctx context.Context, c comm.Comm, dir string, m *amr.Meta, src Source, o *Options) error {
+	j := &job{c: c, dir: dir, tmp: dir + partialSuffix, m: m, src: src, templates: map[int32]*shapeTemplate{}}
+	err := j.prepare(ctx, o)
+	var mine []byte
+	if err == nil {
+		mine, err = j.report(ctx)
+	}
+	if err = comm.Agree(ctx, c, err); err != nil {
+		return err
+	}
+	if err := j.makePlan(ctx, mine); err != nil {
+		return err
+	}
+	return j.write(ctx)
+}
+
+// prepare checks the arguments.
+func (j *job) prepare(_ context.Context, o *Options) (err error) {
+	if j.m == nil {
+		return usage("no Meta")
+	}
+	if j.o, err = o.withDefaults(); err != nil {
+		return err
+	}
+	j.fs = j.o.fs
+	if err := j.m.Validate(); err != nil {
+		return err
+	}
+	if j.dir == "" {
+		return usage("no directory")
+	}
+	if j.enzo = j.o.EnzoFloat; j.enzo == 0 {
+		j.enzo = amr.Float64
+		for i := range j.m.Fields {
+			if t := j.m.Fields[i].Type; t.Float() {
+				j.enzo = t
+				break
+			}
+		}
+	}
+	j.cols, err = columnsOf(j.m, j.o.Fields, j.o.Ghosts, !j.o.NoParticles)
+	return err
+}
+
+// report describes this rank's blocks to rank 0, after checking what can be
+// checked without their data.
+func (j *job) report(ctx context.Context) ([]byte, error) {
+	var out []byte
+	r := report{np: make([]int64, len(j.m.Particles))}
+	for i := range j.src.Len() {
+		b, err := j.src.Head(ctx, i)
+		if err != nil {
+			return nil, err
+		}
+		if b == nil {
+			return nil, usage("block %d of rank %d is nil", i, j.c.Rank())
+		}
+		if err := counts(j.m, b, r.np); err != nil {
+			return nil, err
+		}
+		for k, n := range r.np {
+			if n < 0 || n > 1<<40 {
+				return nil, j.blockErr(b, "%d particles of type %s", n, j.m.Particles[k].Name)
+			}
+		}
+		if math.IsNaN(b.Cost) || math.IsInf(b.Cost, 0) || b.Cost < 0 {
+			return nil, j.blockErr(b, "cost %v", b.Cost)
+		}
+		more, err := extras(b.Attrs)
+		if err != nil {
+			return nil, j.blockErr(b, "%v", err)
+		}
+		r.index, r.cost, r.bytes, r.sig = b.Index, b.Cost, dataBytes(j.cols, r.np), signature(j.enzo, more)
+		out = r.encode(out)
+	}
+	return out, nil
+}
+
+// makePlan gathers the reports and hands out the plan.
+func (j *job) makePlan(ctx context.Context, mine []byte) error {
+	c := j.c
+	all, err := c.Gather(ctx, 0, mine)
+	if err != nil {
+		return err
+	}
+	files := int64(j.o.Files)
+	if files == 0 {
+		node, err := c.SplitNode(ctx)
+		if err != nil {
+			return err
+		}
+		leader := int64(0)
+		if node.Rank() == 0 {
+			leader = 1
+		}
+		if files, err = comm.AllreduceOne(ctx, c, leader, comm.Sum); err != nil {
+			return err
+		}
+	}
+	if c.Rank() == 0 {
+		j.plan, err = makePlan(j.m, &j.o, int(files), all)
+	}
+	if err = comm.Agree(ctx, c, err); err != nil {
+		return err
+	}
+	plans, err := c.Share(ctx, j.plan)
+	if err != nil {
+		return err
+	}
+	if j.heap, err = c.Share(ctx, j.src); err != nil {
+		return err
+	}
+	apart := int64(0)
+	for _, s := range j.heap {
+		if s == nil {
+			apart = 1
+		}
+	}
+	if apart, err = comm.AllreduceOne(ctx, c, apart, comm.Max); err != nil {
+		return err
+	}
+	if j.apart = apart != 0; j.apart {
+		var b []byte
+		if c.Rank() == 0 {
+			b = j.plan.encode()
+		}
+		if b, err = c.Bcast(ctx, 0, b); err != nil {
+			return err
+		}
+		if plans[0] == nil {
+			j.plan, err = decodePlan(j.m, b)
+		}
+	}
+	if p, ok := plans[0].(*plan); ok {
+		j.plan = p
+	}
+	if err = comm.Agree(ctx, c, err); err != nil {
+		return err
+	}
+	j.names = make([]string, files)
+	for i := range j.names {
+		j.names[i] = FileName(i, int(files))
+	}
+	if j.o.yt != "" {
+		j.names = []string{j.o.yt}
+	}
+	for i := range j.plan.blocks {
+		if j.plan.blocks[i].cost != 0 {
+			j.costs = true
+			break
+		}
+	}
+	return nil
+}
+
+// writerOf is the rank that writes a file: file f on rank floor(f*ranks/files).
+func (j *job) writerOf(file int) int {
+	return int(int64(file) * int64(j.c.Size()) / int64(len(j.names)))
+}
+
+// write makes the files and commits.
+func (j *job) write(ctx context.Context) error {
+	var err error
+	if j.c.Rank() == 0 {
+		err = j.begin()
+	}
+	if err = comm.Agree(ctx, j.c, err); err != nil {
+		return err // begin has cleaned up
+	}
+	entries, err := j.writeFiles(ctx)
+	if err != nil {
+		j.abandon()
+		return err
+	}
+	err = comm.Agree(ctx, j.c, j.err)
+	var all [][]byte
+	if err == nil {
+		var b []byte
+		if b, err = json.Marshal(entries); err != nil {
+			j.err = err
+		}
+		if all, err = j.c.Gather(ctx, 0, b); err != nil {
+			j.abandon()
+			return err
+		}
+		if j.c.Rank() == 0 && j.err == nil {
+			j.err = j.commit(ctx, all)
+		}
+		err = comm.Agree(ctx, j.c, j.err)
+	}
+	if err != nil {
+		j.abandon()
+		// Nobody returns before the directory is gone: the next Write may come at once.
+		if e := j.c.Barrier(ctx); e != nil {
+			return fmt.Errorf("%w (and %w)", err, e)
+		}
+	}
+	return err
+}
+
+// writeFiles writes this rank's files, and sends blocks to those of other
+// heaps. I/O errors go to j.err; what it returns is of the communication.
+func (j *job) writeFiles(ctx context.Context) (entries []manifestFile, err error) {
+	if j.apart {
+		return j.exchange(ctx)
+	}
+	for f := range j.names {
+		if j.writerOf(f) != j.c.Rank() {
+			continue
+		}
+		w, err := j.newFileWriter(f)
+		if err == nil {
+			for i := w.first; i < w.first+w.count && err == nil; i++ {
+				err = w.take(ctx, j.heap[j.plan.blocks[i].owner].(Source), i)
+			}
+			if err == nil {
+				err = w.finish()
+			}
+		}
+		if w != nil {
+			if cerr := w.close(); err == nil {
+				err = cerr
+			}
+		}
+		if err != nil {
+			j.err = err
+			return nil, nil
+		}
+		entries = append(entries, w.entry)
+	}
+	return entries, nil
+}

@@ -1,0 +1,50 @@
+package cello
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"blobio/amr"
+)
+
+// TestWriteRead: any number of ranks and files, with and without a heap in common.
+func TestWriteRead(t *testing.T) {
+	ctx := context.Background()
+	for name, s := range map[string]caseSpec{
+		"3d":       small(),
+		"2d":       {rank: 2, roots: [3]int{4, 4}, block: [3]int{6, 4}, ghost: 2, minLevel: -2, maxLevel: 2, refine: 0.4, seed: 2, typ: amr.Float64, ghosts: true, centered: true, periodic: true},
+		"1d":       {rank: 1, roots: [3]int{3}, block: [3]int{5}, ghost: 1, maxLevel: 3, refine: 0.5, seed: 3, typ: amr.Float32, particles: true},
+		"noncubic": {rank: 3, roots: [3]int{2, 1, 1}, block: [3]int{8, 4, 2}, ghost: 1, maxLevel: 1, refine: 0.5, seed: 4, typ: amr.Float32, ghosts: true, centered: true, particles: true},
+	} {
+		c := s.build(t)
+		for _, ghosts := range []bool{false, true} {
+			if ghosts && !s.ghosts {
+				continue
+			}
+			for _, ranks := range []int{1, 2, 4, 7} {
+				for _, files := range []int{1, 3, 16, len(c.blocks) + 3} {
+					for _, apart := range []bool{false, true} {
+						if testing.Short() && (files > 3 || ranks == 2) {
+							continue
+						}
+						t.Run(fmt.Sprintf("%s-ghosts=%v-%d-%d-%v", name, ghosts, ranks, files, apart), func(t *testing.T) {
+							mem := memDir(t)
+							o := &Options{Files: files, Ghosts: ghosts, fs: mem, Memory: minMemory}
+							if err := c.write(ctx, ranks, apart, "c", o); err != nil {
+								t.Fatal(err)
+							}
+							if err := c.holds(ctx, "c", &OpenOptions{fs: mem}); err != nil {
+								t.Fatal(err)
+							}
+							if err := c.write(ctx, ranks, apart, "c", o); !errors.Is(err, ErrExist) {
+								t.Fatalf("written twice: %v", err)
+							}
+						})
+					}
+				}
+			}
+		}
+	}
+}
