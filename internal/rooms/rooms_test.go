@@ -34,6 +34,7 @@ var layers = map[string]int{
 	"blobio/amr/amrplot":     4,
 	"blobio/redset":          3,
 	"blobio/recovery":        3,
+	"blobio/versioned":       3,
 	"blobio/scr":             3,
 	"blobio/scr/salvage":     3,
 	"blobio/scr/runloop":     4,

@@ -1,0 +1,464 @@
+package versioned
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+// Array is one rank's view of a distributed array. The current state lies in the memory of the ranks;
+// committed versions in the store. The methods that say so are collective; the others need nobody else.
+type Array struct {
+	c    comm.Comm
+	node comm.Comm // ranks of one process on one node, which write one file
+	spec Spec
+	opt  Options
+
+	cat    *catalog // shared by the ranks of the process
+	first  bool     // the lowest rank of the process: it changes cat
+	nodes  int
+	nodeID int
+	store  *nodeStore // of this rank's node
+	keeper bool       // lowest rank of its node: it writes the record of a private store, and takes copies
+	shared bool       // all nodes see one directory
+
+	win    comm.Window
+	local  []byte   // own segment, whole chunks
+	sums   []digest // of its chunks in the newest version of this generation
+	has    []bool   // whether that version has the chunk; others are zeros
+	geo    geometry
+	shape  []int64 // of the current state
+	broken error
+}
+
+// Create makes an array of zeros, and its version 0. It is collective; all ranks pass the same Spec. The store
+// must have none of its name (ErrExist).
+func Create(ctx context.Context, c comm.Comm, st *Store, s Spec, o *Options) (*Array, error) {
+	err := s.Validate()
+	if err == nil {
+		err = o.Validate()
+	}
+	if err := comm.Agree(ctx, c, err); err != nil {
+		return nil, err
+	}
+	a := &Array{c: c, spec: s.withDefaults(), opt: o.withDefaults()}
+	a.shape = slices.Clone(a.spec.Shape)
+	return a, a.start(ctx, st, true)
+}
+
+// Open opens an array whose ranks have ended, by any number of ranks. Its current state is that of the newest
+// version. The first version after it is written whole. It is collective.
+func Open(ctx context.Context, c comm.Comm, st *Store, name string, o *Options) (*Array, error) {
+	err := o.Validate()
+	if err == nil && !nameRE.MatchString(name) {
+		err = usageErr("name %q", name)
+	}
+	if err := comm.Agree(ctx, c, err); err != nil {
+		return nil, err
+	}
+	a := &Array{c: c, spec: Spec{Name: name}, opt: o.withDefaults()}
+	return a, a.start(ctx, st, false)
+}
+
+// start connects the ranks and brings the array up.
+func (a *Array) start(ctx context.Context, st *Store, create bool) error {
+	if err := a.connect(ctx, st); err != nil {
+		return err
+	}
+	rec, err := a.loadRecord(ctx, create)
+	if err != nil {
+		return err
+	}
+	ready := func() error {
+		t, err := ParseType(rec.Spec.Type)
+		if err != nil {
+			return err
+		}
+		sp := rec.Spec
+		a.spec = Spec{Name: sp.Name, Type: t, Shape: sp.Shape, Chunk: sp.Chunk, Extra: sp.Extra, EveryRegrid: sp.Every, Keep: sp.Keep}
+		a.shape = slices.Clone(sp.Shape)
+		if n := len(rec.Versions); n > 0 {
+			a.shape = slices.Clone(rec.Versions[n-1].Shape)
+		}
+		return nil
+	}()
+	stores, err := a.shareStores(ctx)
+	if err != nil {
+		return err
+	}
+	copies := 0
+	if st != nil {
+		copies = st.Copies
+	}
+	var cat *catalog
+	if ready == nil {
+		cat, ready = newCatalog(rec, a.spec.Type, stores, copies, &a.opt)
+	}
+	vals, err := a.c.Share(ctx, cat)
+	if err != nil {
+		return err
+	}
+	for r, v := range vals {
+		if v != nil { // the lowest rank of this process
+			a.first = r == a.c.Rank()
+			if shared := v.(*catalog); shared != nil {
+				if shared != cat && cat != nil {
+					cat.close()
+				}
+				a.cat = shared
+			}
+			break
+		}
+	}
+	if ready == nil {
+		ready = keyFits(rec, &a.opt)
+	}
+	if err := comm.Agree(ctx, a.c, ready); err != nil {
+		return err
+	}
+	g := rec.Generations[len(rec.Generations)-1]
+	if !create {
+		if err := a.removeStray(ctx, rec); err != nil {
+			return err
+		}
+		g = newGeometry(g.ID+1, a.capacity(0, elems(a.shape)), a.c.Size(), a.chunkElems())
+	}
+	if err := a.allocate(ctx, g); err != nil {
+		return err
+	}
+	if !create && len(rec.Versions) > 0 {
+		return a.Restore(ctx, rec.Versions[len(rec.Versions)-1].Number)
+	}
+	return nil
+}
+
+func (a *Array) chunkElems() int64 { return int64(a.spec.Chunk / a.spec.Type.Size()) }
+
+// capacity is what an array with that capacity (0: none) has after a need.
+func (a *Array) capacity(have, need int64) int64 {
+	if have >= need && have > 0 && !a.spec.EveryRegrid {
+		return have
+	}
+	n := float64(need) * (1 + a.spec.Extra)
+	return max(need, int64(n)+btoi(n > float64(int64(n))))
+}
+
+func btoi(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// connect finds nodes and stores.
+func (a *Array) connect(ctx context.Context, st *Store) error {
+	node, err := a.c.SplitNode(ctx)
+	if err != nil {
+		return err
+	}
+	// Ranks of one process: those that share a value.
+	vals, err := a.c.Share(ctx, a.c.Rank())
+	if err != nil {
+		return err
+	}
+	heap := slices.IndexFunc(vals, func(v any) bool { return v != nil })
+	if a.node, err = node.Split(ctx, heap, 0); err != nil {
+		return err
+	}
+	memory := st == nil || st.Dir == "" && st.FS == nil
+	if memory {
+		node = a.node // other processes cannot see it
+	}
+	lead, err := node.Bcast(ctx, 0, fmt.Append(nil, a.c.Rank()))
+	if err != nil {
+		return err
+	}
+	all, err := a.c.Allgather(ctx, lead)
+	if err != nil {
+		return err
+	}
+	var leaders []string
+	for _, b := range all {
+		if !slices.Contains(leaders, string(b)) {
+			leaders = append(leaders, string(b))
+		}
+	}
+	a.nodes, a.nodeID = len(leaders), slices.Index(leaders, string(lead))
+	a.keeper = node.Rank() == 0
+
+	var bad error
+	a.store, a.shared, bad = a.place(st)
+	if bad == nil && st != nil && (st.Copies < 0 || st.Copies > maxCopies) {
+		bad = usageErr("Store.Copies %d, want 0 to %d", st.Copies, maxCopies)
+	}
+	if memory { // one for the ranks of a node, made by the first of them
+		mine := a.store
+		got, err := node.Share(ctx, mine)
+		if err != nil {
+			return err
+		}
+		for _, v := range got {
+			if v != nil {
+				a.store = v.(*nodeStore)
+				break
+			}
+		}
+	}
+	return comm.Agree(ctx, a.c, bad)
+}
+
+func (a *Array) place(st *Store) (*nodeStore, bool, error) {
+	if st == nil || st.Dir == "" && st.FS == nil {
+		return &nodeStore{fs: vfs.NewMem(), dir: a.spec.Name}, false, nil
+	}
+	if st.Dir == "" {
+		return nil, false, usageErr("Store.FS without Dir")
+	}
+	fsys := st.FS
+	if fsys == nil {
+		fsys = vfs.OS
+	}
+	return &nodeStore{fs: fsys, dir: filepath.Join(st.Dir, a.spec.Name)}, !st.Private, nil
+}
+
+// shareStores tells this process of the stores that it can reach, by node.
+func (a *Array) shareStores(ctx context.Context) ([]*nodeStore, error) {
+	type own struct {
+		node int
+		st   *nodeStore
+	}
+	vals, err := a.c.Share(ctx, own{a.nodeID, a.store})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*nodeStore, a.nodes)
+	for _, v := range vals {
+		if v != nil {
+			o := v.(own)
+			out[o.node] = o.st
+		}
+	}
+	if a.shared {
+		for i := range out {
+			out[i] = a.store
+		}
+	}
+	return out, nil
+}
+
+// loadRecord reads the newest record of all nodes, or makes the first one.
+func (a *Array) loadRecord(ctx context.Context, create bool) (*record, error) {
+	var mine []byte
+	var err error
+	if a.keeper && (!a.shared || a.c.Rank() == 0) {
+		var rec *record
+		rec, err = readRecord(a.store.fs, a.store.dir)
+		switch {
+		case err == nil && create:
+			err = fmt.Errorf("versioned: %s: an array of this name is there: %w", a.store.dir, ErrExist)
+		case err == nil:
+			mine, err = rec.encode()
+		case errors.Is(err, ErrMissing) && (create || !a.shared):
+			err = nil // another node may have it
+		case !errors.Is(err, fs.ErrNotExist) && !create && !a.shared && damaged(err):
+			err = nil // likewise
+		}
+	}
+	if err := comm.Agree(ctx, a.c, err); err != nil {
+		return nil, err
+	}
+	if create {
+		return a.firstRecord(ctx)
+	}
+	all, err := a.c.Allgather(ctx, mine)
+	if err != nil {
+		return nil, err
+	}
+	var best *record
+	for _, b := range all {
+		if len(b) == 0 {
+			continue
+		}
+		r, err := decodeRecord(b, filepath.Join(a.store.dir, recordName))
+		if err != nil {
+			return nil, err // the same on all ranks
+		}
+		if best == nil || r.Seq > best.Seq {
+			best = r
+		}
+	}
+	if best == nil {
+		return nil, fmt.Errorf("versioned: %s: no array of this name: %w", a.store.dir, ErrMissing)
+	}
+	return best, nil
+}
+
+func damaged(err error) bool {
+	var fe *FormatError
+	return errors.As(err, &fe)
+}
+
+// firstRecord makes the directories and the record with version 0: zeros.
+func (a *Array) firstRecord(ctx context.Context) (*record, error) {
+	if elems(a.spec.Shape) > 0 && a.c.Size() < 1 {
+		return nil, usageErr("no ranks")
+	}
+	g := newGeometry(1, a.capacity(0, elems(a.spec.Shape)), a.c.Size(), a.chunkElems())
+	order := "little"
+	if hostBig {
+		order = "big"
+	}
+	rec := &record{Format: recordFormat, Ver: recordVersion, Seq: 1, Order: order, Generations: []geometry{g},
+		Spec: spec{a.spec.Name, a.spec.Type.String(), a.spec.Shape, a.spec.Chunk, a.spec.Extra, a.spec.EveryRegrid, a.spec.Keep}}
+	var now []byte
+	if a.c.Rank() == 0 {
+		now = fmt.Append(nil, a.opt.Clock().UnixNano(), " ", keyCheck(&a.opt))
+	}
+	now, err := a.c.Bcast(ctx, 0, now)
+	if err != nil {
+		return nil, err
+	}
+	v := verInfo{Gen: 1, Shape: a.spec.Shape}
+	fmt.Sscan(string(now), &v.Time, &rec.Key)
+	rec.Versions = []verInfo{v}
+	if a.keeper && (!a.shared || a.c.Rank() == 0) {
+		err = a.store.fs.MkdirAll(a.store.dir)
+		if err == nil && a.opt.Durability == DurableCommit {
+			err = vfs.SyncParent(a.store.fs, a.store.dir)
+		}
+	}
+	if err := comm.Agree(ctx, a.c, err); err != nil {
+		return nil, err
+	}
+	return rec, a.writeRecords(ctx, rec)
+}
+
+// writeRecords replaces the record on every node that keeps one. It is collective.
+func (a *Array) writeRecords(ctx context.Context, rec *record) error {
+	b, err := rec.encode()
+	unsure := false
+	if err == nil && a.keeper && (!a.shared || a.c.Rank() == 0) {
+		unsure, err = writeRecord(a.store.fs, a.store.dir, b, a.opt.Durability == DurableCommit)
+	}
+	flag, cerr := comm.AllreduceOne(ctx, a.c, btoi(unsure || err == nil), comm.Max)
+	if cerr != nil {
+		return cerr
+	}
+	if err := comm.Agree(ctx, a.c, err); err != nil {
+		if flag != 0 {
+			// Somewhere the new record is, or may be: which one counts is known when it is read again.
+			a.broken = fmt.Errorf("versioned: array %s: it is not known which version a power loss would leave; open it again: %w: %w", a.spec.Name, err, ErrBroken)
+			return a.broken
+		}
+		return err
+	}
+	return nil
+}
+
+// removeStray removes files of this array that no record knows: what a writer left that died.
+func (a *Array) removeStray(ctx context.Context, rec *record) error {
+	var err error
+	if a.keeper && (!a.shared || a.c.Rank() == 0) {
+		known := map[string]bool{}
+		for _, f := range rec.Files {
+			known[f.Name] = true
+		}
+		var list []fs.DirEntry
+		list, err = a.store.fs.ReadDir(a.store.dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = a.store.fs.MkdirAll(a.store.dir) // a node that is new, or has lost its store
+		}
+		for _, e := range list {
+			if n := e.Name(); isData(n) && !known[n] {
+				if rerr := a.store.fs.Remove(filepath.Join(a.store.dir, n)); rerr != nil && err == nil {
+					err = rerr
+				}
+			}
+		}
+	}
+	return comm.Agree(ctx, a.c, err)
+}
+
+func dataName(gen int, version int64, rank int) string {
+	return fmt.Sprintf("g%d-v%d-r%d%s", gen, version, rank, dataExt)
+}
+
+const dataExt = ".fti"
+
+func isData(name string) bool { return strings.HasSuffix(name, dataExt) && name[0] == 'g' }
+
+// allocate gives the array the memory of a generation, zeros.
+func (a *Array) allocate(ctx context.Context, g geometry) error {
+	n := (g.segLen(a.c.Rank()) + a.chunkElems() - 1) / a.chunkElems() // chunks
+	a.geo = g
+	a.local = make([]byte, n*int64(a.spec.Chunk))
+	a.sums, a.has = make([]digest, n), make([]bool, n)
+	var err error
+	a.win, err = a.c.NewWindow(ctx, a.local)
+	return err
+}
+
+// keyCheck is a value by which the right key is known; "" without one.
+func keyCheck(o *Options) string {
+	c, err := aead(o.Key)
+	if err != nil || c == nil {
+		return ""
+	}
+	return hex.EncodeToString((&coder{seal: c}).encode(nil, make([]byte, 16)))
+}
+
+func keyFits(rec *record, o *Options) error {
+	if rec.Key == "" && len(o.Key) == 0 {
+		return nil
+	}
+	c, err := aead(o.Key)
+	if err != nil {
+		return err
+	}
+	b, err := hex.DecodeString(rec.Key)
+	if c == nil || err != nil || len(b) < nonceLen {
+		return fmt.Errorf("versioned: array %s: %w", rec.Spec.Name, ErrKey)
+	}
+	if _, err := c.Open(nil, b[:nonceLen], b[nonceLen:], nil); err != nil {
+		return fmt.Errorf("versioned: array %s: %w", rec.Spec.Name, ErrKey)
+	}
+	return nil
+}
+
+// Spec is what the array is; Shape that of the current state.
+func (a *Array) Spec() Spec {
+	s := a.spec
+	s.Shape = slices.Clone(a.shape)
+	return s
+}
+
+// Shape of the current state, slowest dimension first.
+func (a *Array) Shape() []int64 { return slices.Clone(a.shape) }
+
+// Len is the number of elements of the current state.
+func (a *Array) Len() int64 { return elems(a.shape) }
+
+// Capacity is the number of elements that the array has room for.
+func (a *Array) Capacity() int64 { return a.geo.Capacity }
+
+// Close ends the use of the array by all ranks. What was not committed is gone; versions
+// in memory too. It is collective.
+func (a *Array) Close(ctx context.Context) error {
+	err := a.win.Free(ctx)
+	if err == nil {
+		err = a.c.Barrier(ctx) // nobody reads through the catalog any more
+	}
+	if a.first {
+		a.cat.close()
+	}
+	a.broken = fmt.Errorf("versioned: array %s is closed: %w", a.spec.Name, ErrUsage)
+	return err
+}

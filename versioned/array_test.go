@@ -1,0 +1,559 @@
+package versioned
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand"
+	"slices"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+var bg = context.Background()
+
+// ranks runs f on n ranks, two on a node.
+func ranks(t *testing.T, n int, f func(ctx context.Context, c comm.Comm) error) {
+	t.Helper()
+	if err := comm.Run(bg, n, &comm.Options{RanksPerNode: 2}, f); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func seq(lo, n int, f float64) []float64 {
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = f * float64(lo+i)
+	}
+	return out
+}
+
+// V1, V2: allocation, put and get of any range from any rank.
+func TestPutGet(t *testing.T) {
+	ranks(t, 4, func(ctx context.Context, c comm.Comm) error {
+		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Float64, Shape: []int64{1000}, Chunk: 512}, nil)
+		if err != nil {
+			return err
+		}
+		b, err := Create(ctx, c, nil, Spec{Name: "b", Type: Float64, Shape: []int64{1000}}, nil)
+		if err != nil {
+			return err
+		}
+		if a.Len() != 1000 || a.Newest() != 0 {
+			return fmt.Errorf("%d elements, version %d", a.Len(), a.Newest())
+		}
+		if c.Rank() == 2 {
+			if err := Put(ctx, a, []int64{250}, []int64{500}, seq(250, 250, 1)); err != nil {
+				return err
+			}
+			if err := Put(ctx, a, []int64{990}, []int64{1001}, make([]float64, 11)); !errors.Is(err, ErrRange) {
+				return fmt.Errorf("out of range: %w", err)
+			}
+			if err := Put(ctx, a, []int64{0}, []int64{3}, make([]float64, 2)); !errors.Is(err, ErrUsage) {
+				return fmt.Errorf("short buffer: %w", err)
+			}
+			if err := Put(ctx, a, []int64{0}, []int64{2}, make([]float32, 2)); !errors.Is(err, ErrUsage) {
+				return fmt.Errorf("other type: %w", err)
+			}
+		}
+		if err := a.Fence(ctx); err != nil {
+			return err
+		}
+		if c.Rank() == 0 {
+			got := make([]float64, 20)
+			if err := Get(ctx, a, []int64{240}, []int64{260}, got); err != nil {
+				return err
+			}
+			if want := append(make([]float64, 10), seq(250, 10, 1)...); !slices.Equal(got, want) {
+				return fmt.Errorf("%v", got)
+			}
+			all := make([]float64, 1000)
+			if err := Get(ctx, b, []int64{0}, []int64{1000}, all); err != nil || !slices.Equal(all, make([]float64, 1000)) {
+				return fmt.Errorf("the other array: %v", err)
+			}
+			one := []float64{-1}
+			if err := Get(ctx, a, []int64{499}, []int64{500}, one); err != nil || one[0] != 499 { // V3
+				return fmt.Errorf("%v %v", one, err)
+			}
+		}
+		return errors.Join(a.Close(ctx), b.Close(ctx))
+	})
+}
+
+// V5: accumulate, of every type that needs its own way.
+func TestAccumulate(t *testing.T) {
+	ranks(t, 4, func(ctx context.Context, c comm.Comm) error {
+		return errors.Join(accumulate[float64](ctx, c), accumulate[float32](ctx, c), accumulate[int64](ctx, c),
+			accumulate[int32](ctx, c), accumulate[int16](ctx, c), accumulate[uint64](ctx, c))
+	})
+}
+
+func accumulate[T comm.Number](ctx context.Context, c comm.Comm) error {
+	four := c.Size()
+	a, err := Create(ctx, c, nil, Spec{Name: "a", Type: TypeOf[T](), Shape: []int64{33}, Chunk: 512}, nil)
+	if err != nil {
+		return err
+	}
+	for range 100 {
+		if err := Accumulate(ctx, a, []int64{7}, []int64{9}, []T{1, 2}, comm.Sum); err != nil {
+			return err
+		}
+	}
+	if err := a.Fence(ctx); err != nil {
+		return err
+	}
+	got := make([]T, 4)
+	if err := Get(ctx, a, []int64{6}, []int64{10}, got); err != nil || !slices.Equal(got, []T{0, T(four * 100), T(four * 200), 0}) {
+		return fmt.Errorf("%v: %v, %v", a.spec.Type, got, err)
+	}
+	if err := a.Fence(ctx); err != nil {
+		return err
+	}
+	// Each rank gets another number.
+	old, err := GetAccumulate(ctx, a, []int64{0}, T(1), comm.Sum)
+	if err != nil {
+		return err
+	}
+	all, err := comm.Allreduce(ctx, c, []int64{1 << int64(old)}, comm.BOr)
+	if err != nil || all[0] != 15 {
+		return fmt.Errorf("%v: tickets %b, %v", a.spec.Type, all, err)
+	}
+	// One of them wins.
+	was, err := CompareAndSwap(ctx, a, []int64{1}, 0, T(c.Rank()+1))
+	if err != nil {
+		return err
+	}
+	won, err := comm.AllreduceOne(ctx, c, btoi(was == 0), comm.Sum)
+	if err != nil || won != 1 {
+		return fmt.Errorf("%v: %d won, %v", a.spec.Type, won, err)
+	}
+	if err := Accumulate(ctx, a, []int64{0}, []int64{1}, []T{1}, comm.LAnd); !errors.Is(err, ErrUsage) {
+		return fmt.Errorf("LAnd: %w", err)
+	}
+	return a.Close(ctx)
+}
+
+// V6, V7, V9, V10: versions, labels, cursors; old ones do not change.
+func TestVersions(t *testing.T) {
+	ranks(t, 3, func(ctx context.Context, c comm.Comm) error {
+		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Int32, Shape: []int64{300}, Chunk: 512}, nil)
+		if err != nil {
+			return err
+		}
+		fill := func(v int32) error {
+			if c.Rank() == 1 {
+				if err := Put(ctx, a, []int64{0}, []int64{300}, slices.Repeat([]int32{v}, 300)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		if err := fill(11); err != nil {
+			return err
+		}
+		if n, err := a.Inc(ctx, 1, ""); n != 1 || err != nil {
+			return fmt.Errorf("%d, %v", n, err)
+		}
+		if err := fill(66); err != nil {
+			return err
+		}
+		if n, err := a.Inc(ctx, 5, "pre-regrid"); n != 6 || err != nil {
+			return fmt.Errorf("%d, %v", n, err)
+		}
+		if err := fill(99); err != nil {
+			return err
+		}
+		if err := a.Fence(ctx); err != nil {
+			return err
+		}
+		v := a.Versions()
+		if len(v) != 3 || v[0].Number != 0 || v[1].Number != 1 || v[2].Number != 6 || v[2].Label != "pre-regrid" {
+			return fmt.Errorf("%+v", v)
+		}
+		got := make([]int32, 2)
+		for number, want := range map[int64]int32{0: 0, 1: 11, 6: 66} {
+			if err := GetAt(ctx, a, number, []int64{149}, []int64{151}, got); err != nil || got[0] != want || got[1] != want {
+				return fmt.Errorf("version %d: %v, %v", number, got, err)
+			}
+		}
+		if err := GetAt(ctx, a, 3, []int64{0}, []int64{2}, got); !errors.Is(err, ErrNoVersion) {
+			return fmt.Errorf("version 3: %w", err)
+		}
+		if _, err := a.Inc(ctx, 0, ""); !errors.Is(err, ErrUsage) {
+			return fmt.Errorf("step 0: %w", err)
+		}
+		cur := a.Cursor()
+		other := cur
+		if err := cur.PutBytes(ctx, nil, nil, nil); !errors.Is(err, ErrReadOnly) {
+			return err
+		}
+		if err := cur.Dec(2); err != nil || cur.Number() != 0 {
+			return fmt.Errorf("%d, %v", cur.Number(), err)
+		}
+		if err := cur.Prev(); !errors.Is(err, ErrNoVersion) || cur.Number() != 0 {
+			return fmt.Errorf("%d, %v", cur.Number(), err)
+		}
+		if err := cur.Next(); err != nil || cur.Number() != 1 || other.Number() != 6 {
+			return fmt.Errorf("%d, %v", cur.Number(), err)
+		}
+		if err := cur.GetBytes(ctx, []int64{0}, []int64{2}, Bytes(got)); err != nil || got[0] != 11 {
+			return fmt.Errorf("%v, %v", got, err)
+		}
+		// Back to version 1, and on from there.
+		if err := a.Restore(ctx, 1); err != nil {
+			return err
+		}
+		if err := Get(ctx, a, []int64{298}, []int64{300}, got); err != nil || got[1] != 11 {
+			return fmt.Errorf("restored %v, %v", got, err)
+		}
+		if n, err := a.Inc(ctx, 1, ""); n != 7 || err != nil {
+			return fmt.Errorf("%d, %v", n, err)
+		}
+		if err := GetAt(ctx, a, 7, []int64{0}, []int64{2}, got); err != nil || got[0] != 11 {
+			return fmt.Errorf("%v, %v", got, err)
+		}
+		return a.Close(ctx)
+	})
+}
+
+// V8: each array has its own versions.
+func TestStreams(t *testing.T) {
+	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
+		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Int64, Shape: []int64{10}, Chunk: 512}, nil)
+		if err != nil {
+			return err
+		}
+		b, err := Create(ctx, c, nil, Spec{Name: "b", Type: Int64, Shape: []int64{10}, Chunk: 512}, nil)
+		if err != nil {
+			return err
+		}
+		for step := int64(1); step <= 6; step++ {
+			if c.Rank() == 0 {
+				for _, x := range []*Array{a, b} {
+					if err := Put(ctx, x, []int64{0}, []int64{1}, []int64{step}); err != nil {
+						return err
+					}
+				}
+			}
+			if _, err := a.Inc(ctx, 1, ""); err != nil {
+				return err
+			}
+			if step%3 == 0 {
+				if _, err := b.Inc(ctx, 1, ""); err != nil {
+					return err
+				}
+			}
+		}
+		if a.Newest() != 6 || b.Newest() != 2 {
+			return fmt.Errorf("%d, %d", a.Newest(), b.Newest())
+		}
+		for v := int64(1); v <= 5; v++ {
+			if err := a.Drop(ctx, v); err != nil {
+				return err
+			}
+		}
+		if err := a.Drop(ctx, 6); !errors.Is(err, ErrUsage) {
+			return fmt.Errorf("the newest: %w", err)
+		}
+		got := []int64{0}
+		if err := GetAt(ctx, b, 1, []int64{0}, []int64{1}, got); err != nil || got[0] != 3 {
+			return fmt.Errorf("%v, %v", got, err)
+		}
+		if err := GetAt(ctx, a, 6, []int64{0}, []int64{1}, got); err != nil || got[0] != 6 {
+			return fmt.Errorf("%v, %v", got, err)
+		}
+		if err := GetAt(ctx, a, 5, []int64{0}, []int64{1}, got); !errors.Is(err, ErrNoVersion) {
+			return err
+		}
+		return nil
+	})
+}
+
+// V11: what a node had is read from the copy on the next one; and on disks that nodes do not share.
+func TestCopies(t *testing.T) {
+	for _, isolate := range []bool{false} {
+		disks := []*vfs.Mem{vfs.NewMem(), vfs.NewMem(), vfs.NewMem()}
+		ranks(t, 6, func(ctx context.Context, c comm.Comm) error {
+			if isolate {
+				c = comm.Isolate(c)
+			}
+			fsys := disks[c.Rank()/2]
+			if err := fsys.MkdirAll("d"); err != nil {
+				return err
+			}
+			st := &Store{Dir: "d", FS: fsys, Private: true, Copies: 1}
+			a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{6000}, Chunk: 512}, nil)
+			if err != nil {
+				return err
+			}
+			if c.Rank() == 3 {
+				if err := Put(ctx, a, []int64{0}, []int64{6000}, seq(0, 6000, 1)); err != nil {
+					return err
+				}
+			}
+			if _, err := a.Inc(ctx, 1, ""); err != nil {
+				return err
+			}
+			return a.Close(ctx)
+		})
+		disks[1] = vfs.NewMem() // node 1 is lost, with all that it had
+		ranks(t, 6, func(ctx context.Context, c comm.Comm) error {
+			fsys := disks[c.Rank()/2]
+			if err := fsys.MkdirAll("d"); err != nil {
+				return err
+			}
+			a, err := Open(ctx, c, &Store{Dir: "d", FS: fsys, Private: true, Copies: 1}, "a", nil)
+			if err != nil {
+				return err
+			}
+			got := make([]float64, 6000)
+			if err := Get(ctx, a, []int64{0}, []int64{6000}, got); err != nil || !slices.Equal(got, seq(0, 6000, 1)) {
+				return fmt.Errorf("current state: %v", err)
+			}
+			if err := GetAt(ctx, a, 1, []int64{0}, []int64{6000}, got); err != nil || !slices.Equal(got, seq(0, 6000, 1)) {
+				return fmt.Errorf("version 1: %v", err)
+			}
+			if n, err := a.Inc(ctx, 1, ""); err != nil || n != 2 {
+				return fmt.Errorf("%d, %v", n, err)
+			}
+			return a.Close(ctx)
+		})
+	}
+}
+
+// V13: what may stay, and how much room it takes.
+func TestRetention(t *testing.T) {
+	const elems, keep = 4096, 3
+	mem := vfs.NewMem()
+	if err := mem.MkdirAll("d"); err != nil {
+		t.Fatal(err)
+	}
+	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
+		a, err := Create(ctx, c, &Store{Dir: "d", FS: mem}, Spec{Name: "a", Type: Float64, Shape: []int64{elems}, Chunk: 512, Keep: Retention{Last: keep, Every: 10}}, nil)
+		if err != nil {
+			return err
+		}
+		rng := rand.New(rand.NewSource(1))
+		state := map[int64][]float64{}
+		now := make([]float64, elems)
+		for v := int64(1); v <= 60; v++ {
+			for range 20 {
+				k := rng.Intn(elems - 64)
+				for i := range 64 {
+					now[k+i] = float64(v*1000 + int64(i))
+				}
+			}
+			state[v] = slices.Clone(now)
+			if c.Rank() == 0 {
+				if err := Put(ctx, a, []int64{0}, []int64{elems}, now); err != nil {
+					return err
+				}
+			}
+			if _, err := a.Inc(ctx, 1, ""); err != nil {
+				return err
+			}
+			var want []int64
+			for u := range v + 1 {
+				if u%10 == 0 || u > v-keep {
+					want = append(want, u)
+				}
+			}
+			var have []int64
+			for _, x := range a.Versions() {
+				have = append(have, x.Number)
+			}
+			if !slices.Equal(have, want) {
+				return fmt.Errorf("after %d there are %v, want %v", v, have, want)
+			}
+			got := make([]float64, elems)
+			for _, u := range want {
+				if u == 0 {
+					continue
+				}
+				if err := GetAt(ctx, a, u, []int64{0}, []int64{elems}, got); err != nil || !slices.Equal(got, state[u]) {
+					return fmt.Errorf("after %d, version %d: %v", v, u, err)
+				}
+			}
+			if c.Rank() == 0 {
+				size := int64(0)
+				list, _ := mem.ReadDir("d/a")
+				for _, e := range list {
+					info, err := e.Info()
+					if err != nil {
+						return err
+					}
+					size += info.Size()
+				}
+				// a fifth more for tables and metadata, which are much for chunks of 512 bytes
+				if limit := int64(len(want)+1) * elems * 8 * 6 / 5; size > limit {
+					return fmt.Errorf("after %d: %d bytes in %d files for %d versions, want at most %d", v, size, len(list), len(want), limit)
+				}
+			}
+			if err := c.Barrier(ctx); err != nil {
+				return err
+			}
+		}
+		return a.Close(ctx)
+	})
+}
+
+// V15: a version costs what changed.
+func TestCostOfChange(t *testing.T) {
+	for _, o := range []*Options{nil, {Codec: Zstd}, {Key: []byte("0123456789abcdef")}, {Form: Flat}} {
+		ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
+			a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Float64, Shape: []int64{100 * 64}, Chunk: 512}, o)
+			if err != nil {
+				return err
+			}
+			first, second := seq(0, 6400, 1), seq(0, 6400, 1)
+			second[64*17+3] = -1
+			for _, s := range [][]float64{first, second} {
+				if c.Rank() == 0 {
+					if err := Put(ctx, a, []int64{0}, []int64{6400}, s); err != nil {
+						return err
+					}
+				}
+				if _, err := a.Inc(ctx, 1, ""); err != nil {
+					return err
+				}
+			}
+			v := a.Versions()
+			changed := v[2].Changed
+			if o != nil && o.Form == Flat {
+				changed -= 99 * 512
+			}
+			if changed != 512 || v[1].Changed != 51200 || (o == nil || o.Form == Log) && v[2].Written > 512+2048 {
+				return fmt.Errorf("%+v: %+v", o, v)
+			}
+			got := make([]float64, 6400)
+			for i, s := range [][]float64{first, second} {
+				if err := GetAt(ctx, a, int64(i+1), []int64{0}, []int64{6400}, got); err != nil || !slices.Equal(got, s) {
+					return fmt.Errorf("version %d: %v", i+1, err)
+				}
+			}
+			return a.Close(ctx)
+		})
+	}
+}
+
+// A6, A7: reserve, and old generations.
+func TestReserve(t *testing.T) {
+	ranks(t, 3, func(ctx context.Context, c comm.Comm) error {
+		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Float64, Shape: []int64{100}, Chunk: 512, Extra: 0.5}, nil)
+		if err != nil {
+			return err
+		}
+		allocs := 0
+		state := map[int64][]float64{}
+		for i, need := range []int64{100, 120, 90, 151, 140} {
+			again, err := a.Reserve(ctx, need)
+			if err != nil {
+				return err
+			}
+			if again {
+				allocs++
+			}
+			got := make([]float64, need)
+			if err := Get(ctx, a, []int64{0}, []int64{need}, got); err != nil {
+				return err
+			}
+			if i > 0 { // what was there stays, the rest is zeros
+				old := state[a.Newest()]
+				want := append(slices.Clone(old[:min(len(old), int(need))]), make([]float64, max(0, int(need)-len(old)))...)
+				if !slices.Equal(got, want) {
+					return fmt.Errorf("after reserving %d: %v, want %v", need, got, want)
+				}
+			}
+			if err := a.Fence(ctx); err != nil {
+				return err
+			}
+			if c.Rank() == 1 {
+				if err := Put(ctx, a, []int64{0}, []int64{need}, seq(0, int(need), float64(i+1))); err != nil {
+					return err
+				}
+			}
+			n, err := a.Inc(ctx, 1, "")
+			if err != nil {
+				return err
+			}
+			state[n] = seq(0, int(need), float64(i+1))
+		}
+		if allocs != 1 || a.Capacity() != 227 {
+			return fmt.Errorf("%d times anew, capacity %d", allocs, a.Capacity())
+		}
+		for n, want := range state {
+			got := make([]float64, len(want))
+			if err := GetAt(ctx, a, n, []int64{0}, []int64{int64(len(want))}, got); err != nil || !slices.Equal(got, want) {
+				return fmt.Errorf("version %d: %v", n, err)
+			}
+			if err := GetAt(ctx, a, n, []int64{0}, []int64{int64(len(want)) + 1}, append(got, 0)); !errors.Is(err, ErrRange) {
+				return fmt.Errorf("beyond version %d: %w", n, err)
+			}
+		}
+		if err := a.Restore(ctx, 1); err != nil || a.Len() != 100 {
+			return fmt.Errorf("%d, %v", a.Len(), err)
+		}
+		return a.Close(ctx)
+	})
+}
+
+// Dimensions 1 to 4, against an array in memory.
+func TestBoxes(t *testing.T) {
+	for _, shape := range [][]int64{{37}, {5, 31}, {4, 5, 19}, {3, 4, 5, 7}, {1, 64, 1, 3}, {0, 4}} {
+		ranks(t, 3, func(ctx context.Context, c comm.Comm) error {
+			a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Int32, Shape: shape, Chunk: 512}, nil)
+			if err != nil {
+				return err
+			}
+			n := elems(shape)
+			model := make([]int32, n)
+			rng := rand.New(rand.NewSource(n))
+			for k := range 50 {
+				lo, hi := make([]int64, len(shape)), make([]int64, len(shape))
+				for d := range shape {
+					lo[d] = rng.Int63n(shape[d] + 1)
+					hi[d] = lo[d] + rng.Int63n(shape[d]-lo[d]+1)
+				}
+				var buf []int32
+				err := runs(shape, lo, hi, func(off, m, at int64) error {
+					if at != int64(len(buf)) {
+						return fmt.Errorf("run at %d, want %d", at, len(buf))
+					}
+					for i := range m {
+						model[off+i] = int32(k*1000 + int(off+i))
+						buf = append(buf, model[off+i])
+					}
+					return nil
+				})
+				if err != nil {
+					return err
+				}
+				if c.Rank() == k%3 {
+					if err := Put(ctx, a, lo, hi, buf); err != nil {
+						return fmt.Errorf("shape %v [%v %v): %w", shape, lo, hi, err)
+					}
+				}
+				if err := a.Fence(ctx); err != nil {
+					return err
+				}
+				got := make([]int32, len(buf))
+				if err := Get(ctx, a, lo, hi, got); err != nil || !slices.Equal(got, buf) {
+					return fmt.Errorf("shape %v [%v %v): %v", shape, lo, hi, err)
+				}
+				if err := a.Fence(ctx); err != nil {
+					return err
+				}
+			}
+			if _, err := a.Inc(ctx, 1, ""); err != nil {
+				return err
+			}
+			got := make([]int32, n)
+			if err := GetAt(ctx, a, 1, make([]int64, len(shape)), shape, got); err != nil || !slices.Equal(got, model) {
+				return fmt.Errorf("shape %v: whole: %v", shape, err)
+			}
+			return a.Close(ctx)
+		})
+	}
+}

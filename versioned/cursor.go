@@ -1,0 +1,83 @@
+package versioned
+
+import (
+	"context"
+	"fmt"
+)
+
+// Versions lists the committed versions, oldest first.
+func (a *Array) Versions() []VersionInfo { return a.cat.record().versions() }
+
+func (r *record) versions() []VersionInfo {
+	out := make([]VersionInfo, len(r.Versions))
+	for i := range r.Versions {
+		out[i] = r.Versions[i].info()
+	}
+	return out
+}
+
+// Newest is the number of the newest committed version.
+func (a *Array) Newest() int64 {
+	v := a.cat.record().Versions
+	return v[len(v)-1].Number
+}
+
+// Cursor stands at a committed version, for reading it. A copy of a Cursor moves by itself.
+type Cursor struct {
+	a      *Array
+	number int64
+}
+
+// Cursor returns one at the newest version.
+func (a *Array) Cursor() Cursor { return Cursor{a, a.Newest()} }
+
+// move goes n versions on, n < 0 back. Beyond the ends it stays where it is.
+func (c *Cursor) move(n int) error {
+	v := c.a.cat.record().Versions
+	i := 0
+	for i < len(v) && v[i].Number < c.number {
+		i++
+	}
+	if i < len(v) && v[i].Number > c.number && n > 0 {
+		n-- // its own was dropped: i is the next one already
+	}
+	if i+n < 0 || i+n >= len(v) {
+		return fmt.Errorf("versioned: array %s: %d versions on from %d: %w", c.a.spec.Name, n, c.number, ErrNoVersion)
+	}
+	c.number = v[i+n].Number
+	return nil
+}
+
+// Prev goes to the version before.
+func (c *Cursor) Prev() error { return c.move(-1) }
+
+// Next goes to the version after.
+func (c *Cursor) Next() error { return c.move(1) }
+
+// ToNewest goes to the newest version.
+func (c *Cursor) ToNewest() { c.number = c.a.Newest() }
+
+// Dec goes n versions back. It is the older name for moving a handle.
+func (c *Cursor) Dec(n int) error { return c.move(-n) }
+
+// Number of the version.
+func (c *Cursor) Number() int64 { return c.number }
+
+// Info of the version: ErrNoVersion if it was dropped.
+func (c *Cursor) Info() (VersionInfo, error) {
+	v, ok := c.a.cat.record().version(c.number)
+	if !ok {
+		return VersionInfo{}, fmt.Errorf("versioned: array %s: version %d: %w", c.a.spec.Name, c.number, ErrNoVersion)
+	}
+	return v.info(), nil
+}
+
+// GetBytes reads a box of the version, elements as they lie in memory.
+func (c *Cursor) GetBytes(ctx context.Context, lo, hi []int64, dst []byte) error {
+	return c.a.GetBytesAt(ctx, c.number, lo, hi, dst)
+}
+
+// PutBytes returns ErrReadOnly: committed versions do not change.
+func (c *Cursor) PutBytes(context.Context, []int64, []int64, []byte) error {
+	return fmt.Errorf("versioned: array %s: version %d: %w", c.a.spec.Name, c.number, ErrReadOnly)
+}

@@ -1,0 +1,46 @@
+package versioned
+
+import (
+	"errors"
+	"fmt"
+
+	"blobio/internal/fault"
+)
+
+// Classes of errors, re-exported.
+var (
+	ErrUsage        = fault.ErrUsage
+	ErrRange        = fault.ErrRange
+	ErrExist        = fault.ErrExist
+	ErrMissing      = fault.ErrMissing
+	ErrBroken       = fault.ErrBroken
+	ErrChecksum     = fault.ErrChecksum
+	ErrCorrupt      = fault.ErrCorrupt
+	ErrTruncated    = fault.ErrTruncated
+	ErrVersion      = fault.ErrVersion
+	ErrNotFormat    = fault.ErrNotFormat
+	ErrTooLarge     = fault.ErrTooLarge
+	ErrNotCommitted = fault.ErrNotCommitted
+)
+
+var (
+	// ErrNoVersion: there is no such version, or no longer.
+	ErrNoVersion = errors.New("no such version")
+	// ErrReadOnly: committed versions do not change.
+	ErrReadOnly = errors.New("version is read-only")
+	// ErrRemote: the store that has the bytes is private to another process.
+	ErrRemote = errors.New("store of another node cannot be read here")
+	// ErrKey: the store is encrypted, and the key is missing or another one.
+	ErrKey = errors.New("wrong key")
+)
+
+// FormatError says what is wrong with a file of a store, and where.
+type FormatError = fault.FormatError
+
+func formatErr(file string, off int64, field string, class error, format string, args ...any) error {
+	return &FormatError{Pkg: "versioned", File: file, Offset: off, Field: field, Msg: fmt.Sprintf(format, args...), Err: class}
+}
+
+func usageErr(format string, args ...any) error {
+	return fmt.Errorf("versioned: %w: %s", ErrUsage, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,37 @@
+package versioned
+
+// geometry of one generation of an array: its capacity, cut into equal segments of whole chunks, one for each
+// rank. Arrays that are made anew, and those that are opened again, start a new one.
+type geometry struct {
+	ID       int   `json:"id"`
+	Capacity int64 `json:"capacity"` // elements
+	Seg      int64 `json:"segment"`  // elements of a segment, whole chunks; the last ones may be empty
+	Segs     int   `json:"segments"`
+}
+
+func newGeometry(id int, capacity int64, segs int, chunkElems int64) geometry {
+	chunks := (capacity + chunkElems - 1) / chunkElems
+	per := max((chunks+int64(segs)-1)/int64(segs), 1)
+	return geometry{ID: id, Capacity: capacity, Seg: per * chunkElems, Segs: segs}
+}
+
+// segLen is the number of elements that segment s has room for.
+func (g *geometry) segLen(s int) int64 {
+	return min(max(g.Capacity-int64(s)*g.Seg, 0), g.Seg)
+}
+
+// pieces cuts a run of elements at segments: f gets the segment, the first element in it, the length, and
+// where it is in the run.
+func (g *geometry) pieces(off, n int64, f func(seg int, at, n, pos int64) error) error {
+	pos := int64(0)
+	for n > 0 {
+		s := off / g.Seg
+		at := off - s*g.Seg
+		k := min(n, g.Seg-at)
+		if err := f(int(s), at, k, pos); err != nil {
+			return err
+		}
+		off, n, pos = off+k, n-k, pos+k
+	}
+	return nil
+}

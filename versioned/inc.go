@@ -1,0 +1,404 @@
+package versioned
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"slices"
+
+	"blobio/comm"
+	"blobio/ffformat"
+)
+
+// part is what one rank has for a version: which chunks, and where they lie in its memory.
+type part struct {
+	rank  int
+	local []byte
+	dirty []int64  // chunks, ascending
+	sums  []digest // of all chunks of the segment
+	moved []place  // chunks of older versions that are written again, out of files that are to go
+}
+
+// VersionInfo describes a committed version.
+type VersionInfo struct {
+	Number     int64   `json:"number"`
+	Label      string  `json:"label,omitempty"`
+	Time       int64   `json:"time_ns"` // since 1970, UTC
+	Generation int     `json:"generation"`
+	Shape      []int64 `json:"shape"`
+	Changed    int64   `json:"changed"` // bytes of the chunks that were new in it
+	Written    int64   `json:"written"` // bytes of the files that it wrote
+}
+
+func (v *verInfo) info() VersionInfo {
+	return VersionInfo{v.Number, v.Label, v.Time, v.Gen, slices.Clone(v.Shape), v.Changed, v.Written}
+}
+
+// Inc commits the current state as a version, step (>= 1) above the newest one. All puts before it are in
+// it; none may happen during it. It is collective; all ranks pass the same step and label. When it returns an error, no
+// version was added, on any rank, unless the error wraps ErrBroken.
+func (a *Array) Inc(ctx context.Context, step int64, label string) (int64, error) {
+	bad := a.broken
+	if bad == nil && (step < 1 || len(label) > 1<<10) {
+		bad = usageErr("array %s: step %d, label of %d bytes; want >= 1 and at most 1024", a.spec.Name, step, len(label))
+	}
+	if bad == nil {
+		bad = ctx.Err()
+	}
+	if err := comm.Agree(ctx, a.c, bad); err != nil {
+		return 0, err
+	}
+	if err := a.win.Fence(ctx); err != nil {
+		return 0, err
+	}
+	old := a.cat.record()
+	number := int64(0)
+	if n := len(old.Versions); n > 0 {
+		number = old.Versions[n-1].Number + step
+	}
+	rec := old.clone()
+	rec.Seq++
+	if last := rec.Generations[len(rec.Generations)-1]; last.ID != a.geo.ID {
+		rec.Generations = append(rec.Generations, a.geo)
+	}
+	rec.Spec.Shape = a.shape
+	p := a.changed()
+	w, err := a.writeFile(ctx, rec, number, p)
+	if err := comm.Agree(ctx, a.c, err); err != nil {
+		a.discard(w)
+		return 0, err
+	}
+	if err := a.copyFile(ctx, w); err != nil {
+		a.discard(w)
+		return 0, err
+	}
+	v := verInfo{Number: number, Label: label, Gen: a.geo.ID, Shape: slices.Clone(a.shape)}
+	if err := a.nextRecord(ctx, rec, v, w); err != nil {
+		a.discard(w)
+		return 0, err
+	}
+	if err := a.writeRecords(ctx, rec); err != nil {
+		if a.broken == nil {
+			a.discard(w)
+		}
+		return 0, err
+	}
+	return number, a.adopt(ctx, rec, w, p)
+}
+
+// changed finds the chunks that the newest version does not have. Chunks of zeros that never were
+// anything else are not kept at all.
+func (a *Array) changed() *part {
+	p := &part{rank: a.c.Rank(), local: a.local, sums: make([]digest, len(a.sums))}
+	zero := hashChunk(make([]byte, a.spec.Chunk))
+	for k := range p.sums {
+		d := hashChunk(a.local[k*a.spec.Chunk : (k+1)*a.spec.Chunk])
+		p.sums[k] = d
+		if a.has[k] && d == a.sums[k] && a.opt.Form == Log || !a.has[k] && d == zero {
+			continue
+		}
+		p.dirty = append(p.dirty, int64(k))
+	}
+	return p
+}
+
+// written is the file that the leader of a process made for a version; nil elsewhere, and where there was nothing.
+type written struct {
+	info    fileInfo
+	tables  [][]entry // by segment of info
+	changed int64
+	dead    []string // files of this process that no version needs any more, once this one is committed
+}
+
+// writeFile writes the chunks of the ranks of this process. The ranks wait in the next collective while
+// their memory is read.
+func (a *Array) writeFile(ctx context.Context, rec *record, number int64, p *part) (*written, error) {
+	got, err := a.node.Share(ctx, p)
+	if err != nil || a.node.Rank() != 0 {
+		return nil, err
+	}
+	var parts []*part
+	for _, v := range got {
+		if v != nil {
+			parts = append(parts, v.(*part))
+		}
+	}
+	w := &written{info: fileInfo{Name: dataName(a.geo.ID, number, a.c.Rank()), Node: a.nodeID, Gen: a.geo.ID, Born: number}}
+	keep := retained(rec.Versions, number, a.spec.Keep)
+	if err := a.clean(ctx, w, keep, parts); err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(parts, func(p *part) bool { return len(p.dirty)+len(p.moved) > 0 }) {
+		return w, nil
+	}
+	return w, a.encode(ctx, w, number, parts)
+}
+
+// encode writes the container.
+func (a *Array) encode(ctx context.Context, w *written, number int64, parts []*part) (err error) {
+	fsys, name := a.store.fs, filepath.Join(a.store.dir, w.info.Name)
+	f, err := fsys.Create(name)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if cerr := f.Close(); err == nil {
+			err = cerr
+		}
+		if err != nil {
+			err = errors.Join(err, fsys.Remove(name))
+		}
+	}()
+	fw, err := ffformat.NewWriter(&ffformat.WriterOptions{Layout: ffformat.LayoutF, Hash: ffformat.Fast})
+	if err != nil {
+		return err
+	}
+	u, err := fw.Begin(f, ffformat.UpdateOptions{CkptID: int32(number & 0x7fffffff), Timestamp: a.opt.Clock().UnixNano(), Fresh: true})
+	if err != nil {
+		return err
+	}
+	for _, p := range parts {
+		if len(p.dirty)+len(p.moved) == 0 {
+			continue
+		}
+		es, data, err := a.pack(p, number)
+		if err != nil {
+			u.Abort()
+			return err
+		}
+		var table []byte
+		for _, e := range es {
+			table = appendEntry(table, e)
+		}
+		if err := u.AddAll(ctx, []ffformat.VarBuf{{ID: int32(2 * p.rank), Data: table}, {ID: int32(2*p.rank + 1), Data: data}}); err != nil {
+			u.Abort()
+			return err
+		}
+		w.info.Segs = append(w.info.Segs, p.rank)
+		w.tables = append(w.tables, es)
+		w.changed += int64(len(p.dirty)) * a.cat.chunk
+	}
+	res, err := u.Finish(ctx)
+	if err != nil {
+		return err
+	}
+	sum, err := res.File.MetaSum()
+	if err != nil {
+		return err
+	}
+	w.info.Sum = hex.EncodeToString(sum[:])
+	if w.info.Size, err = f.Size(); err != nil {
+		return err
+	}
+	if a.opt.Durability == DurableCommit {
+		if err := f.Sync(); err != nil {
+			return err
+		}
+		return fsys.SyncDir(a.store.dir)
+	}
+	return nil
+}
+
+// pack brings the chunks of a part into the form that is stored. Without codec, chunks that
+// follow each other in memory are not copied if they are all there is.
+func (a *Array) pack(p *part, number int64) (es []entry, data []byte, err error) {
+	c := a.cat
+	plain := c.code.plain()
+	n := int64(len(p.dirty))
+	if plain && len(p.moved) == 0 && n > 0 && p.dirty[n-1]-p.dirty[0] == n-1 {
+		for i, k := range p.dirty {
+			es = append(es, entry{k, number, int64(i) * c.chunk, c.chunk, p.sums[k]})
+		}
+		return es, p.local[p.dirty[0]*c.chunk : (p.dirty[n-1]+1)*c.chunk], nil
+	}
+	if plain {
+		data = make([]byte, 0, n*c.chunk)
+	}
+	for _, k := range p.dirty {
+		off := int64(len(data))
+		chunk := p.local[k*c.chunk : (k+1)*c.chunk]
+		if plain {
+			data = append(data, chunk...)
+		} else {
+			data = c.code.encode(data, chunk)
+		}
+		es = append(es, entry{k, number, off, int64(len(data)) - off, p.sums[k]})
+	}
+	for _, m := range p.moved { // as they are stored
+		off := int64(len(data))
+		data = slices.Grow(data, int(m.stored))[:off+m.stored]
+		info := c.file(m.file)
+		err := c.withFile(info, func(x *reader) error {
+			if _, err := x.ReadAt(int32(2*p.rank+1), data[off:], m.off); err != nil {
+				return err
+			}
+			tmp := make([]byte, c.chunk)
+			if err := c.code.decode(tmp, data[off:], info.Name); err != nil {
+				return err
+			}
+			if hashChunk(tmp) != m.sum {
+				return formatErr(info.Name, -1, "chunk", ErrChecksum, "segment %d, chunk %d", p.rank, m.chunk)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		e := m.entry
+		e.off = off
+		es = append(es, e)
+	}
+	return es, data, nil
+}
+
+// nextRecord completes the record, the same on all ranks. It is collective.
+func (a *Array) nextRecord(ctx context.Context, rec *record, v verInfo, w *written) error {
+	var mine []byte
+	var err error
+	if w != nil {
+		mine, err = json.Marshal(struct {
+			F       *fileInfo
+			Changed int64
+			Dead    []string
+		}{w.file(), w.changed, w.dead})
+	}
+	if a.c.Rank() == 0 {
+		v.Time = a.opt.Clock().UnixNano()
+	}
+	t, err2 := comm.AllreduceOne(ctx, a.c, v.Time, comm.Max)
+	if err2 != nil {
+		return err2
+	}
+	v.Time = t
+	all, err2 := a.c.Allgather(ctx, mine)
+	if err2 != nil {
+		return err2
+	}
+	dead := map[string]bool{}
+	for _, b := range all {
+		if len(b) == 0 {
+			continue
+		}
+		var x struct {
+			F       *fileInfo
+			Changed int64
+			Dead    []string
+		}
+		if e := json.Unmarshal(b, &x); e != nil && err == nil {
+			err = e
+			continue
+		}
+		v.Changed += x.Changed
+		if x.F != nil {
+			rec.Files = append(rec.Files, *x.F)
+			v.Written += x.F.Size
+		}
+		for _, n := range x.Dead {
+			dead[n] = true
+		}
+	}
+	rec.Versions = append(rec.Versions, v)
+	keep := retained(rec.Versions[:len(rec.Versions)-1], v.Number, a.spec.Keep)
+	rec.Versions = slices.DeleteFunc(rec.Versions, func(v verInfo) bool { return !slices.Contains(keep, v.Number) })
+	rec.prune(dead)
+	return comm.Agree(ctx, a.c, err)
+}
+
+func (w *written) file() *fileInfo {
+	if w == nil || w.info.Sum == "" {
+		return nil
+	}
+	return &w.info
+}
+
+// prune drops files that are not needed: those named, and all of generations without versions.
+func (r *record) prune(dead map[string]bool) {
+	gens := map[int]bool{r.Generations[len(r.Generations)-1].ID: true}
+	for _, v := range r.Versions {
+		gens[v.Gen] = true
+	}
+	r.Generations = slices.DeleteFunc(r.Generations, func(g geometry) bool { return !gens[g.ID] })
+	r.Files = slices.DeleteFunc(r.Files, func(f fileInfo) bool { return dead[f.Name] || !gens[f.Gen] })
+}
+
+// adopt makes the new record the one of this process, and removes the files that are gone. It is collective.
+func (a *Array) adopt(ctx context.Context, rec *record, w *written, p *part) error {
+	if w.file() != nil && a.node.Rank() == 0 {
+		a.cat.mu.Lock()
+		a.cat.note(&w.info, w.tables)
+		a.cat.mu.Unlock()
+	}
+	if p != nil {
+		a.sums = p.sums
+		for _, k := range p.dirty {
+			a.has[k] = true
+		}
+	}
+	if err := a.c.Barrier(ctx); err != nil { // all files are noted
+		return err
+	}
+	if a.first {
+		a.cat.mu.Lock()
+		gone := a.cat.setRecord(rec)
+		a.cat.prune()
+		a.cat.mu.Unlock()
+		for _, f := range gone {
+			a.cat.readers.forget(f.Name)
+		}
+	}
+	if err := a.c.Barrier(ctx); err != nil {
+		return err
+	}
+	a.sweep(rec)
+	return nil
+}
+
+// note adds a file whose tables are known to the indexes that are loaded.
+func (c *catalog) note(info *fileInfo, tables [][]entry) {
+	id, ok := c.ids[info.Name]
+	if !ok {
+		id = int32(len(c.files))
+		c.files = append(c.files, info)
+		c.ids[info.Name] = id
+	}
+	for i, s := range info.Segs {
+		if x := c.idx[[2]int{info.Gen, s}]; x != nil {
+			x.add(id, tables[i])
+		}
+	}
+}
+
+// discard removes a file that is not to be committed. What cannot be removed is when the array is opened next.
+func (a *Array) discard(w *written) {
+	if w.file() == nil {
+		return
+	}
+	a.store.fs.Remove(filepath.Join(a.store.dir, w.info.Name))
+	for k := range a.cat.copies {
+		if st := a.cat.stores[(a.nodeID+k+1)%a.nodes]; st != nil && st != a.store {
+			st.fs.Remove(filepath.Join(st.dir, w.info.Name))
+		}
+	}
+}
+
+// sweep removes data files of this node that the record does not name. An error leaves them to the next sweep.
+func (a *Array) sweep(rec *record) {
+	if !a.keeper || a.shared && a.c.Rank() != 0 {
+		return
+	}
+	list, err := a.store.fs.ReadDir(a.store.dir)
+	if err != nil {
+		return
+	}
+	known := map[string]bool{}
+	for _, f := range rec.Files {
+		known[f.Name] = true
+	}
+	for _, e := range list {
+		if isData(e.Name()) && !known[e.Name()] {
+			a.store.fs.Remove(filepath.Join(a.store.dir, e.Name()))
+		}
+	}
+}

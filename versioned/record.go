@@ -1,0 +1,214 @@
+package versioned
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"blobio/internal/vfs"
+)
+
+// recordName is the file whose replacement commits a version, drops one, or starts a generation.
+const recordName = "versions"
+
+const (
+	recordFormat  = "blobio versions"
+	recordVersion = 1
+	maxRecord     = 256 << 20
+)
+
+// record is all that is known of an array beside the chunks.
+type record struct {
+	Format string `json:"format"`
+	Ver    int    `json:"version"`
+	Seq    int64  `json:"seq"` // of the commit, ascending
+	Spec   spec   `json:"array"`
+	Order  string `json:"byte_order"` // of the elements: little or big
+	Key    string `json:"key,omitempty"`
+
+	Generations []geometry `json:"generations"` // the last one is the current one
+	Files       []fileInfo `json:"files"`       // ascending by born, then node
+	Versions    []verInfo  `json:"versions"`    // ascending by number
+}
+
+type spec struct {
+	Name  string    `json:"name"`
+	Type  string    `json:"type"`
+	Shape []int64   `json:"shape"`
+	Chunk int       `json:"chunk"`
+	Extra float64   `json:"extra"`
+	Every bool      `json:"every_regrid"`
+	Keep  Retention `json:"keep"`
+}
+
+// fileInfo is one file: chunks of some segments, written by one process for one version.
+type fileInfo struct {
+	Name string `json:"name"`
+	Node int    `json:"node"` // whose store has it; copies are on the next nodes
+	Gen  int    `json:"generation"`
+	Born int64  `json:"born"` // the version it was written for
+	Size int64  `json:"size"`
+	Sum  string `json:"sum"` // of its metadata, hex
+	Segs []int  `json:"segments"`
+}
+
+// verInfo is one committed version.
+type verInfo struct {
+	Number  int64   `json:"number"`
+	Label   string  `json:"label,omitempty"`
+	Time    int64   `json:"time_ns"`
+	Gen     int     `json:"generation"`
+	Shape   []int64 `json:"shape"`
+	Changed int64   `json:"changed"` // bytes of chunks that were new
+	Written int64   `json:"written"` // bytes of its files
+}
+
+func (r *record) clone() *record {
+	c := *r
+	c.Generations, c.Files, c.Versions = slices.Clone(r.Generations), slices.Clone(r.Files), slices.Clone(r.Versions)
+	c.Spec.Shape = slices.Clone(r.Spec.Shape)
+	return &c
+}
+
+func (r *record) version(n int64) (*verInfo, bool) {
+	i, ok := slices.BinarySearchFunc(r.Versions, n, func(v verInfo, n int64) int {
+		if v.Number < n {
+			return -1
+		} else if v.Number > n {
+			return 1
+		}
+		return 0
+	})
+	if !ok {
+		return nil, false
+	}
+	return &r.Versions[i], true
+}
+
+func (r *record) generation(id int) (*geometry, bool) {
+	for i := range r.Generations {
+		if r.Generations[i].ID == id {
+			return &r.Generations[i], true
+		}
+	}
+	return nil, false
+}
+
+func (r *record) encode() ([]byte, error) {
+	b, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	b = append(b, '\n')
+	b = fmt.Appendf(b, "crc32 %08x\n", crc32.ChecksumIEEE(b))
+	if len(b) > maxRecord {
+		return nil, fmt.Errorf("versioned: record of %d bytes, want at most %d: keep fewer versions: %w", len(b), maxRecord, ErrTooLarge)
+	}
+	return b, nil
+}
+
+func decodeRecord(b []byte, name string) (*record, error) {
+	line, rest, ok := bytes.Cut(b, []byte{'\n'})
+	if !ok {
+		return nil, formatErr(name, int64(len(b)), "record", ErrTruncated, "no line of JSON")
+	}
+	line = b[:len(line)+1]
+	var r record
+	if err := json.Unmarshal(line, &r); err != nil || r.Format != recordFormat {
+		return nil, formatErr(name, 0, "format", ErrNotFormat, "%q, want %q", r.Format, recordFormat)
+	}
+	if want := fmt.Sprintf("crc32 %08x\n", crc32.ChecksumIEEE(line)); string(rest) != want {
+		return nil, formatErr(name, int64(len(line)), "crc32", ErrChecksum, "%q, want %q", rest[:min(len(rest), 20)], want)
+	}
+	return &r, r.check(name)
+}
+
+// check holds every field against what it can be.
+func (r *record) check(name string) error {
+	bad := func(field, format string, args ...any) error {
+		return formatErr(name, 0, field, ErrCorrupt, format, args...)
+	}
+	if r.Ver != recordVersion {
+		return formatErr(name, 0, "version", ErrVersion, "%d, want %d", r.Ver, recordVersion)
+	}
+	t, err := ParseType(r.Spec.Type)
+	if err != nil {
+		return bad("type", "%q", r.Spec.Type)
+	}
+	s := Spec{Name: r.Spec.Name, Type: t, Shape: r.Spec.Shape, Chunk: r.Spec.Chunk, Extra: r.Spec.Extra, Keep: r.Spec.Keep}
+	if err := s.Validate(); err != nil {
+		return bad("array", "%v", err)
+	}
+	if r.Spec.Chunk == 0 || r.Seq < 1 || r.Order != "little" && r.Order != "big" {
+		return bad("array", "chunk %d, seq %d, byte order %q", r.Spec.Chunk, r.Seq, r.Order)
+	}
+	if len(r.Generations) == 0 {
+		return bad("generations", "none")
+	}
+	ce := int64(r.Spec.Chunk / t.Size())
+	for i, g := range r.Generations {
+		if i > 0 && g.ID <= r.Generations[i-1].ID || g.Capacity < 0 || g.Capacity > maxElems || g.Segs < 1 || g.Segs > 1<<24 ||
+			g.Seg < ce || g.Seg%ce != 0 || g.Seg > 2*maxElems || g.Seg*int64(g.Segs) < g.Capacity {
+			return bad("generations", "%+v", g)
+		}
+	}
+	for i := range r.Files {
+		f := &r.Files[i]
+		g, ok := r.generation(f.Gen)
+		if !ok || f.Name != filepath.Base(f.Name) || !nameRE.MatchString(f.Name) || f.Size < 0 || f.Node < 0 || len(f.Sum) != 32 {
+			return bad("files", "%+v", *f)
+		}
+		for _, s := range f.Segs {
+			if s < 0 || s >= g.Segs {
+				return bad("files", "%s has segment %d, there are %d", f.Name, s, g.Segs)
+			}
+		}
+	}
+	for i, v := range r.Versions {
+		g, ok := r.generation(v.Gen)
+		if !ok || i > 0 && v.Number <= r.Versions[i-1].Number || v.Number < 0 || len(v.Shape) != len(r.Spec.Shape) || elems(v.Shape) < 0 || elems(v.Shape) > g.Capacity {
+			return bad("versions", "%+v", v)
+		}
+	}
+	return nil
+}
+
+// readRecord returns ErrMissing if there is none.
+func readRecord(fsys vfs.FS, dir string) (*record, error) {
+	name := filepath.Join(dir, recordName)
+	b, err := vfs.ReadFile(fsys, name, maxRecord)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("versioned: %s: no array of this name: %w", dir, ErrMissing)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return decodeRecord(b, name)
+}
+
+// writeRecord replaces the record. unsure says that the rename was tried, so
+// that nobody knows which one a power loss would leave.
+func writeRecord(fsys vfs.FS, dir string, b []byte, durable bool) (unsure bool, err error) {
+	name := filepath.Join(dir, recordName)
+	next := name + ".next"
+	if err := fsys.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	if err := vfs.WriteFile(fsys, next, b); err != nil {
+		return false, err
+	}
+	if err := fsys.Rename(next, name); err != nil {
+		return true, err
+	}
+	if durable {
+		if err := fsys.SyncDir(dir); err != nil {
+			return true, err
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,98 @@
+package versioned
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"blobio/comm"
+)
+
+// Restore makes the current state that of a committed version, its shape included. Nothing is committed by it, and no version
+// changes. It is collective.
+func (a *Array) Restore(ctx context.Context, version int64) error {
+	rec := a.cat.record()
+	v, ok := rec.version(version)
+	bad := a.broken
+	if bad == nil && !ok {
+		bad = fmt.Errorf("versioned: array %s: version %d: %w", a.spec.Name, version, ErrNoVersion)
+	}
+	if err := comm.Agree(ctx, a.c, bad); err != nil {
+		return err
+	}
+	if _, err := a.resize(ctx, v.Shape, false); err != nil {
+		return err
+	}
+	if err := a.win.Fence(ctx); err != nil { // before anybody changes what is his
+		return err
+	}
+	first := int64(a.c.Rank()) * a.geo.Seg
+	n := min(max(elems(v.Shape)-first, 0), a.geo.segLen(a.c.Rank()))
+	used := n * int64(a.spec.Type.Size())
+	var err error
+	if n > 0 {
+		err = a.cat.read(ctx, rec, v, first, n, a.local[:used], true)
+	}
+	clear(a.local[used:])
+	if err := comm.Agree(ctx, a.c, err); err != nil {
+		return err
+	}
+	return a.win.Fence(ctx)
+}
+
+// Reserve gives a one-dimensional array another length, as a regrid does. Within its capacity nothing moves; over it, or at every
+// call with Spec.EveryRegrid, it is made anew, of a capacity of (1+Extra) times the length, and again says
+// so. What both lengths have stays in the current state, the rest is zeros; versions taken before stay as they are. It is collective.
+func (a *Array) Reserve(ctx context.Context, length int64) (again bool, err error) {
+	bad := a.broken
+	if bad == nil && (len(a.shape) != 1 || length < 0 || length > maxElems) {
+		bad = usageErr("array %s: Reserve of %d elements, %d dimensions; want a length of one dimension", a.spec.Name, length, len(a.shape))
+	}
+	if err := comm.Agree(ctx, a.c, bad); err != nil {
+		return false, err
+	}
+	if err := a.win.Fence(ctx); err != nil {
+		return false, err
+	}
+	return a.resize(ctx, []int64{length}, true)
+}
+
+// resize gives the current state a shape. keep keeps what is there; otherwise only the room counts.
+func (a *Array) resize(ctx context.Context, shape []int64, keep bool) (again bool, err error) {
+	need := elems(shape)
+	if need <= a.geo.Capacity && !(keep && a.spec.EveryRegrid) {
+		old := elems(a.shape)
+		a.shape = slices.Clone(shape)
+		if need < old { // what is beyond the end stays zeros
+			first := int64(a.c.Rank()) * a.geo.Seg
+			from := min(max(need-first, 0), a.geo.segLen(a.c.Rank())) * int64(a.spec.Type.Size())
+			clear(a.local[from:])
+		}
+		return false, a.win.Fence(ctx)
+	}
+	oldWin, oldGeo, oldLen := a.win, a.geo, elems(a.shape)
+	last := a.cat.record().Generations
+	id := max(a.geo.ID, last[len(last)-1].ID) + 1
+	if err := a.allocate(ctx, newGeometry(id, a.capacity(0, need), a.c.Size(), a.chunkElems())); err != nil {
+		return false, err
+	}
+	var failed error
+	if keep {
+		size := int64(a.spec.Type.Size())
+		first := int64(a.c.Rank()) * a.geo.Seg
+		n := min(min(oldLen, need)-first, a.geo.segLen(a.c.Rank()))
+		if n > 0 {
+			failed = oldGeo.pieces(first, n, func(seg int, at, k, pos int64) error {
+				return oldWin.Get(ctx, seg, at*size, a.local[pos*size:(pos+k)*size])
+			})
+		}
+	}
+	a.shape = slices.Clone(shape)
+	if err := comm.Agree(ctx, a.c, failed); err != nil {
+		return false, err
+	}
+	if err := oldWin.Free(ctx); err != nil {
+		return false, err
+	}
+	return true, a.win.Fence(ctx)
+}

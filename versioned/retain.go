@@ -1,0 +1,186 @@
+package versioned
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"blobio/comm"
+)
+
+// retained lists the numbers of the versions that stay when number (0 or more; -1: none) is added, ascending.
+func retained(versions []verInfo, number int64, keep Retention) []int64 {
+	var all []int64
+	for _, v := range versions {
+		all = append(all, v.Number)
+	}
+	if number >= 0 {
+		all = append(all, number)
+	}
+	if keep.Last == 0 {
+		return all
+	}
+	from := max(len(all)-keep.Last, 0)
+	var out []int64
+	for i, n := range all {
+		if i >= from || keep.Every > 0 && n%keep.Every == 0 {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// inGen keeps the numbers of the versions of one generation; those that are not in the record belong to it.
+func inGen(rec *record, numbers []int64, gen int) []int64 {
+	return slices.DeleteFunc(slices.Clone(numbers), func(n int64) bool {
+		v, ok := rec.version(n)
+		return ok && v.Gen != gen
+	})
+}
+
+// clean finds the files of this process that no version will need when this one is committed. Where files
+// hold so much that nobody needs that together they are over the limit, what is needed of the emptiest of
+// them is written again, with this version, and they go too. The limit is one size of the data
+// more than the versions that are kept could take.
+func (a *Array) clean(ctx context.Context, w *written, keep []int64, parts []*part) error {
+	c := a.cat
+	rec := c.record()
+	keep = inGen(rec, keep, a.geo.ID)
+	type usage struct {
+		info *fileInfo
+		live int64 // stored bytes
+	}
+	uses := map[int32]*usage{}
+	idx := make([]*segIndex, len(parts))
+	total, full := int64(0), int64(0)
+	for i, p := range parts {
+		x, err := c.index(ctx, &a.geo, p.rank)
+		if err != nil {
+			return err
+		}
+		idx[i] = x
+		total += int64(len(p.dirty)) * c.chunk
+		full += int64(len(p.local))
+		c.mu.RLock()
+		for _, l := range x.at {
+			for _, e := range l {
+				if uses[e.file] == nil {
+					uses[e.file] = &usage{info: c.files[e.file]}
+				}
+			}
+		}
+		x.live(keep, p.dirty, w.info.Born, func(e place) { uses[e.file].live += e.stored })
+		c.mu.RUnlock()
+	}
+	var order []int32
+	for id, u := range uses {
+		if u.info == nil {
+			delete(uses, id)
+			continue
+		}
+		if u.live == 0 {
+			w.dead = append(w.dead, u.info.Name)
+			continue
+		}
+		total += u.info.Size
+		order = append(order, id)
+	}
+	limit := int64(len(keep)+1) * full
+	if a.spec.Keep.Last == 0 || total <= limit {
+		return nil
+	}
+	slices.SortFunc(order, func(x, y int32) int {
+		ux, uy := uses[x], uses[y]
+		return cmp.Or(cmp.Compare(float64(ux.live)/float64(ux.info.Size), float64(uy.live)/float64(uy.info.Size)), cmp.Compare(x, y))
+	})
+	move := map[int32]bool{}
+	for _, id := range order {
+		u := uses[id]
+		if total <= limit || u.live > u.info.Size*9/10 {
+			break
+		}
+		move[id] = true
+		total += u.live - u.info.Size
+		w.dead = append(w.dead, u.info.Name)
+	}
+	for i, p := range parts {
+		c.mu.RLock()
+		idx[i].live(keep, p.dirty, w.info.Born, func(e place) {
+			if move[e.file] {
+				p.moved = append(p.moved, e)
+			}
+		})
+		c.mu.RUnlock()
+	}
+	return nil
+}
+
+// Drop forgets a committed version that is not the newest one. The others stay as they are. It is collective.
+func (a *Array) Drop(ctx context.Context, version int64) error {
+	bad := a.broken
+	old := a.cat.record()
+	rec := old.clone()
+	if bad == nil {
+		n := len(rec.Versions)
+		if _, ok := rec.version(version); !ok {
+			bad = fmt.Errorf("versioned: array %s: version %d: %w", a.spec.Name, version, ErrNoVersion)
+		} else if rec.Versions[n-1].Number == version {
+			bad = usageErr("array %s: version %d is the newest one", a.spec.Name, version)
+		}
+	}
+	if err := comm.Agree(ctx, a.c, bad); err != nil {
+		return err
+	}
+	rec.Seq++
+	rec.Versions = slices.DeleteFunc(rec.Versions, func(v verInfo) bool { return v.Number == version })
+	var keep []int64
+	for _, v := range rec.Versions {
+		keep = append(keep, v.Number)
+	}
+	got, err := a.node.Share(ctx, &part{rank: a.c.Rank()})
+	if err != nil {
+		return err
+	}
+	dead := []byte(nil)
+	if a.node.Rank() == 0 {
+		var parts []*part
+		for _, v := range got {
+			if v != nil {
+				parts = append(parts, v.(*part))
+			}
+		}
+		w := &written{info: fileInfo{Born: -1}}
+		if err = a.clean(ctx, w, keep, parts); err == nil {
+			for _, n := range w.dead {
+				dead = append(append(dead, n...), 0)
+			}
+		}
+	}
+	if err := comm.Agree(ctx, a.c, err); err != nil {
+		return err
+	}
+	all, err := a.c.Allgather(ctx, dead)
+	if err != nil {
+		return err
+	}
+	names := map[string]bool{}
+	for _, b := range all {
+		for _, n := range splitZero(b) {
+			names[n] = true
+		}
+	}
+	rec.prune(names)
+	if err := a.writeRecords(ctx, rec); err != nil {
+		return err
+	}
+	return a.adopt(ctx, rec, nil, nil)
+}
+
+func splitZero(b []byte) (out []string) {
+	for len(b) > 0 {
+		i := slices.Index(b, 0)
+		out, b = append(out, string(b[:i])), b[i+1:]
+	}
+	return out
+}

@@ -1,0 +1,183 @@
+package versioned
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"regexp"
+	"slices"
+	"time"
+
+	"blobio/internal/vfs"
+)
+
+const (
+	maxDims      = 4
+	defaultChunk = 64 << 10
+	minChunk     = 512
+	maxChunk     = 16 << 20
+	maxCopies    = 8
+	maxElems     = 1 << 56
+)
+
+// Spec says what an array is. It does not change, but for the length of one that Reserve gives another.
+type Spec struct {
+	Name  string  // letters, digits, "_", "-", "."; the directory of the array in its store
+	Type  Type    //
+	Shape []int64 // 1 to 4 dimensions, slowest first, elements
+	Chunk int     // bytes of which a change is noted, 512 to 16 MiB, a multiple of 8; default 64 KiB
+
+	// Extra is how much more than needed an array has room for: its capacity is ceil((1+Extra)*need) elements.
+	Extra float64
+	// EveryRegrid makes the array anew at each Reserve, not only when it grows over its capacity.
+	EveryRegrid bool
+
+	Keep Retention
+}
+
+// Retention says which versions stay. Dropped ones vanish when a newer one is committed.
+type Retention struct {
+	Last  int   // the newest so many; 0: all
+	Every int64 // and those whose number is a multiple of this; 0: none
+}
+
+var nameRE = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
+
+// Validate returns an error that wraps ErrUsage.
+func (s *Spec) Validate() error {
+	switch {
+	case !nameRE.MatchString(s.Name):
+		return usageErr("name %q, want letters, digits, '_', '-' and '.'", s.Name)
+	case !s.Type.valid():
+		return usageErr("%v", s.Type)
+	case len(s.Shape) < 1 || len(s.Shape) > maxDims:
+		return usageErr("%d dimensions, want 1 to %d", len(s.Shape), maxDims)
+	case s.Chunk != 0 && (s.Chunk < minChunk || s.Chunk > maxChunk || s.Chunk%8 != 0):
+		return usageErr("Chunk %d, want a multiple of 8 from %d to %d", s.Chunk, minChunk, maxChunk)
+	case !(s.Extra >= 0 && s.Extra <= 1000):
+		return usageErr("Extra %v, want 0 to 1000", s.Extra)
+	case s.Keep.Last < 0 || s.Keep.Every < 0:
+		return usageErr("Keep %+v, want no negative number", s.Keep)
+	}
+	if elems(s.Shape) < 0 {
+		return usageErr("shape %v, want positive lengths and at most 2^56 elements", s.Shape)
+	}
+	return nil
+}
+
+// elems is the number of elements of a shape, -1 if there can be no such shape.
+func elems(shape []int64) int64 {
+	n := int64(1)
+	for _, d := range shape {
+		if d < 0 || d > 0 && n > maxElems/d {
+			return -1
+		}
+		n *= d
+	}
+	return n
+}
+
+func (s *Spec) withDefaults() Spec {
+	v := *s
+	v.Shape = slices.Clone(s.Shape)
+	if v.Chunk == 0 {
+		v.Chunk = defaultChunk
+	}
+	return v
+}
+
+// Codec says how chunks are kept.
+type Codec uint8
+
+const (
+	Raw Codec = iota
+	Zstd
+)
+
+// Form says what a version writes.
+type Form uint8
+
+const (
+	Log  Form = iota // the chunks that changed
+	Flat             // all chunks, every time
+)
+
+// Durability says what a commit waits for.
+type Durability uint8
+
+const (
+	DurableCommit Durability = iota // survives a power loss
+	DurableNone                     // survives the end of the program
+)
+
+// Store is where versions are kept. nil, or the zero value, is memory: then they live as long as
+// the array, and only ranks that share a heap can read each other's.
+type Store struct {
+	// Dir is a directory; each array has one of its own below. With Private it is
+	// the same name for different directories, one on each node. "" is memory.
+	Dir string
+	// FS is the file system, default the operating system's. With Private each rank passes its node's.
+	FS vfs.FS
+	// Private says that a node cannot see the directories of others.
+	Private bool
+	// Copies is how many other nodes keep a copy of what a node writes (Private or memory), 0 to 8.
+	Copies int
+}
+
+// Options of Create and Open. nil, or a zero field, means the default.
+type Options struct {
+	Form       Form
+	Codec      Codec
+	Level      int    // of Zstd, 1 (fastest, default) to 4
+	Key        []byte // 16, 24 or 32 bytes: chunks are encrypted with AES-GCM
+	Durability Durability
+	MaxOpen    int              // open files of one process; default 64
+	Clock      func() time.Time // default time.Now
+}
+
+// Validate returns an error that wraps ErrUsage.
+func (o *Options) Validate() error {
+	switch {
+	case o == nil:
+		return nil
+	case o.Form > Flat || o.Codec > Zstd || o.Durability > DurableNone:
+		return usageErr("Form %d, Codec %d, Durability %d", o.Form, o.Codec, o.Durability)
+	case o.Level < 0 || o.Level > 4:
+		return usageErr("Level %d, want 1 to 4", o.Level)
+	case o.MaxOpen < 0:
+		return usageErr("MaxOpen %d", o.MaxOpen)
+	}
+	if len(o.Key) > 0 {
+		if _, err := aes.NewCipher(o.Key); err != nil {
+			return usageErr("Key of %d bytes, want 16, 24 or 32", len(o.Key))
+		}
+	}
+	return nil
+}
+
+func (o *Options) withDefaults() Options {
+	var v Options
+	if o != nil {
+		v = *o
+	}
+	if v.Level == 0 {
+		v.Level = 1
+	}
+	if v.MaxOpen == 0 {
+		v.MaxOpen = 64
+	}
+	if v.Clock == nil {
+		v.Clock = time.Now
+	}
+	return v
+}
+
+func aead(key []byte) (cipher.AEAD, error) {
+	if len(key) == 0 {
+		return nil, nil
+	}
+	b, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, usageErr("Key of %d bytes, want 16, 24 or 32", len(key))
+	}
+	return cipher.NewGCM(b)
+}

@@ -1,0 +1,144 @@
+package versioned
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"github.com/zeebo/xxh3"
+)
+
+// Each segment of a file has two variables of the container: 2s its table, 2s+1 the stored chunks. An entry of the table, little
+// endian:
+//
+//	off len
+//	  0   8 chunk     number in the segment
+//	  8   8 since     the version from which on the chunk is this
+//	 16   8 off       of its stored bytes in the other variable
+//	 24   8 stored    bytes; those of the chunk if it is neither compressed nor encrypted
+//	 32  16 digest    XXH3-128 of the chunk, high word first
+const entryLen = 48
+
+type digest = xxh3.Uint128
+
+func hashChunk(b []byte) digest { return xxh3.Hash128(b) }
+
+// entry is where the content of a chunk is, from a version on.
+type entry struct {
+	chunk, since, off, stored int64
+	sum                       digest
+}
+
+func appendEntry(b []byte, e entry) []byte {
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.chunk))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.since))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.off))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.stored))
+	b = binary.BigEndian.AppendUint64(b, e.sum.Hi)
+	return binary.BigEndian.AppendUint64(b, e.sum.Lo)
+}
+
+// decodeTable checks a table against the segment and the size of the stored chunks.
+func decodeTable(b []byte, name string, seg int, chunks, data, born int64) ([]entry, error) {
+	if len(b)%entryLen != 0 {
+		return nil, formatErr(name, -1, "table", ErrCorrupt, "%d bytes of segment %d, want a multiple of %d", len(b), seg, entryLen)
+	}
+	out := make([]entry, len(b)/entryLen)
+	for i := range out {
+		p := b[i*entryLen:]
+		u := func(at int) int64 { return int64(binary.LittleEndian.Uint64(p[at:])) }
+		e := entry{chunk: u(0), since: u(8), off: u(16), stored: u(24),
+			sum: digest{Hi: binary.BigEndian.Uint64(p[32:]), Lo: binary.BigEndian.Uint64(p[40:])}}
+		if e.chunk < 0 || e.chunk >= chunks || e.since < 0 || e.since > born || e.stored < 0 || e.off < 0 || e.off > data || e.stored > data-e.off {
+			return nil, formatErr(name, -1, "table", ErrCorrupt, "entry %d of segment %d: chunk %d of %d since version %d (file of %d), bytes %d+%d of %d",
+				i, seg, e.chunk, chunks, e.since, born, e.off, e.stored, data)
+		}
+		out[i] = e
+	}
+	return out, nil
+}
+
+// place is an entry and the file that has it.
+type place struct {
+	entry
+	file int32 // id of a file of the catalog
+}
+
+// segIndex finds the content of a segment's chunks in any version.
+type segIndex struct {
+	at [][]place // by chunk, ascending by since
+}
+
+func newSegIndex(chunks int64) *segIndex { return &segIndex{at: make([][]place, chunks)} }
+
+func (x *segIndex) add(file int32, es []entry) {
+	for _, e := range es {
+		l := x.at[e.chunk]
+		i, same := slices.BinarySearchFunc(l, e.since, func(p place, v int64) int { return cmp.Compare(p.since, v) })
+		if p := (place{e, file}); same {
+			l[i] = p // moved by cleaning
+		} else {
+			l = slices.Insert(l, i, p)
+		}
+		x.at[e.chunk] = l
+	}
+}
+
+// find returns what a chunk holds in a version; false: zeros.
+func (x *segIndex) find(chunk, version int64) (place, bool) {
+	l := x.at[chunk]
+	for i := len(l) - 1; i >= 0; i-- {
+		if l[i].since <= version {
+			return l[i], true
+		}
+	}
+	return place{}, false
+}
+
+// visible says whether one of the versions, ascending, is in [since, until).
+func visible(versions []int64, since, until int64) bool {
+	k, _ := slices.BinarySearch(versions, since)
+	return k < len(versions) && versions[k] < until
+}
+
+// until is the version from which on entry i of a list no longer counts.
+func until(l []place, i int) int64 {
+	if i+1 < len(l) {
+		return l[i+1].since
+	}
+	return math.MaxInt64
+}
+
+// prune forgets what none of the versions, ascending, sees.
+func (x *segIndex) prune(versions []int64) {
+	for c, l := range x.at {
+		var keep []place
+		for i, p := range l {
+			if visible(versions, p.since, until(l, i)) {
+				keep = append(keep, p)
+			}
+		}
+		if len(keep) < len(l) {
+			x.at[c] = keep
+		}
+	}
+}
+
+// live calls f for each entry that one of the versions will see, when the chunks of dirty, ascending, are new in
+// version number.
+func (x *segIndex) live(versions []int64, dirty []int64, number int64, f func(p place)) {
+	for c, l := range x.at {
+		for i, p := range l {
+			end := until(l, i)
+			if end == math.MaxInt64 {
+				if _, ok := slices.BinarySearch(dirty, int64(c)); ok {
+					end = number
+				}
+			}
+			if visible(versions, p.since, end) {
+				f(p)
+			}
+		}
+	}
+}
