@@ -50,6 +50,8 @@ func Suite(t *testing.T, run Runner) {
 		{"SplitNode", testSplitNode},
 		{"Share", testShare},
 		{"Agree", testAgree},
+		{"AgreeMin", testAgreeMin},
+		{"Memory", testMemory},
 		{"Window", testWindow},
 		{"WindowRange", testWindowRange},
 		{"Mixed", testMixed},

@@ -31,6 +31,7 @@ type link struct {
 	windows    int                       // opened so far
 	comms      int64                     // made so far; their serials are below
 	divisions  []division                // by Split and SplitNode, the same on all ranks
+	shared     shared
 }
 
 var _ comm.Comm = (*rank)(nil)
@@ -102,11 +103,13 @@ const (
 	kFence
 	kFree
 	kShare
+	kMemory
+	kMemoryFence
 	kLeave // Finalize
 )
 
 var kindNames = [...]string{"Barrier", "Bcast", "Gather", "Allgather", "Alltoallv", "AllreduceInt64", "ExscanInt64",
-	"Split", "SplitNode", "NewWindow", "Fence", "Free", "Share", "Finalize"}
+	"Split", "SplitNode", "NewWindow", "Fence", "Free", "Share", "SharedMemory", "Fence of memory", "Finalize"}
 
 // sig packs kind, op and root (or the number of a window): 8, 8 and 32 bits.
 func sig(k kind, op comm.Op, root int) int64 {
@@ -129,13 +132,19 @@ func sigString(s, elems int64) string {
 	return "an unknown collective"
 }
 
-const headWords = 5
+const (
+	fixedWords = 5
+	// freeWords are elements of a short Allreduce that travel with the header. Their number does
+	// not depend on the call, so that MPI never sees ranks with different counts.
+	freeWords = 8
+	headWords = fixedWords + freeWords
+)
 
 // header begins a collective. All ranks must give the same kind, op, root and elems; the
 // result is the greatest n.
 func (r *rank) header(ctx context.Context, k kind, op comm.Op, root int, elems, n int, stay bool) (int64, error) {
 	s := sig(k, op, root)
-	for i, v := range [headWords]int64{s, -s, int64(elems), -int64(elems), int64(n)} {
+	for i, v := range [fixedWords]int64{s, -s, int64(elems), -int64(elems), int64(n)} {
 		r.head[i] = C.int64_t(v)
 	}
 	out := r.head[headWords:]
@@ -156,6 +165,25 @@ func (r *rank) header(ctx context.Context, k kind, op comm.Op, root int, elems, 
 	}
 	err := fmt.Errorf("mpi: %w: %s and %s", class, sigString(lo, -int64(out[3])), sigString(hi, int64(out[2])))
 	return 0, r.e.fail(err, err)
+}
+
+// short is a whole Allreduce of at most freeWords elements by Max or Min.
+func (r *rank) short(ctx context.Context, v []int64, op comm.Op) ([]int64, error) {
+	turn := int64(0)
+	if op == comm.Min {
+		turn = -1 // ^x turns the order around
+	}
+	for i, x := range v {
+		r.head[fixedWords+i] = C.int64_t(x ^ turn)
+	}
+	if _, err := r.header(ctx, kAllreduce, op, 0, len(v), 0, false); err != nil {
+		return nil, err
+	}
+	res := make([]int64, len(v))
+	for i := range res {
+		res[i] = int64(r.head[headWords+fixedWords+i]) ^ turn
+	}
+	return res, nil
 }
 
 // common returns the bits that all ranks have set.
@@ -469,6 +497,10 @@ func (r *rank) ExscanInt64(ctx context.Context, v []int64, op comm.Op) ([]int64,
 func (r *rank) reduce(ctx context.Context, k kind, v []int64, op comm.Op) (res []int64, err error) {
 	err = r.call(ctx, func() error {
 		if err := r.checkOp(op); err != nil {
+			return err
+		}
+		if k == kAllreduce && (op == comm.Max || op == comm.Min) && len(v) <= freeWords {
+			res, err = r.short(ctx, v, op)
 			return err
 		}
 		if _, err := r.header(ctx, k, op, 0, len(v), 0, false); err != nil {

@@ -59,9 +59,12 @@
 //
 // Every collective begins with a small reduction of what it is (kind, root, op, number of
 // elements). It is how ErrMismatch is found, on all ranks, before MPI gets arguments that
-// do not fit; and all that Barrier needs. Split, SplitNode, NewWindow and Free
+// do not fit; and all that Barrier needs, and an Allreduce of up to 8 elements by Max or Min. Split, SplitNode, NewWindow and Free
 // must call MPI functions that block. Whoever has begun that reduction stays with it
 // for a second in spite of a notice, so that no rank blocks alone.
+//
+// SharedMemory is a window of MPI_Win_allocate_shared; each communicator keeps the largest
+// that was asked for until Finalize.
 //
 // A window of ranks of one node is of MPI_Win_allocate_shared, any other of
 // MPI_Win_allocate. For these Open MPI 4.1 may choose osc/rdma, which was seen to crash in

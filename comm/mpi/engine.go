@@ -219,6 +219,9 @@ func (e *Engine) Finalize(ctx context.Context) error {
 			}
 		} else {
 			for _, l := range slices.Backward(e.links) {
+				if l.shared.b != nil {
+					C.win_free(&l.shared.w)
+				}
 				C.MPI_Comm_free(&l.c)
 				C.free(unsafe.Pointer(l.head))
 			}

@@ -181,6 +181,23 @@ int win_open(MPI_Comm c, int64_t n, void **base, MPI_Win *w) {
 	}
 	return MPI_Win_lock_all(MPI_MODE_NOCHECK, *w);
 }
+int mem_open(MPI_Comm c, int64_t n, void **base, MPI_Win *w) {
+	MPI_Comm node;
+	int all, here, rank, disp;
+	MPI_Aint size;
+	*base = NULL;
+	TRY(MPI_Comm_split_type(c, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+	MPI_Comm_size(c, &all);
+	MPI_Comm_rank(c, &rank);
+	MPI_Comm_size(node, &here);
+	MPI_Comm_free(&node);
+	if (here != all) return MPI_SUCCESS;
+	void *own;
+	TRY(MPI_Win_allocate_shared(rank == 0 ? (MPI_Aint)n : 0, 1, MPI_INFO_NULL, c, &own, w));
+	TRY(MPI_Win_set_errhandler(*w, MPI_ERRORS_RETURN));
+	TRY(MPI_Win_shared_query(*w, 0, &size, &disp, base));
+	return MPI_Win_lock_all(MPI_MODE_NOCHECK, *w);
+}
 int win_free(MPI_Win *w) {
 	TRY(MPI_Win_unlock_all(*w));
 	return MPI_Win_free(w);

@@ -54,6 +54,8 @@ int msg_probe(int from, int tag, MPI_Comm c, int *flag, int *len, MPI_Message *m
 int msg_recv(void *b, int n, MPI_Message *m, MPI_Request *r);
 
 int win_open(MPI_Comm c, int64_t n, void **base, MPI_Win *w);
+// mem_open makes n bytes that all ranks see, *base is null on all of them if they lie on several nodes.
+int mem_open(MPI_Comm c, int64_t n, void **base, MPI_Win *w);
 int win_free(MPI_Win *w);
 int win_sync(MPI_Win w);
 int win_put(void *b, int n, int rank, int64_t off, MPI_Win w);
