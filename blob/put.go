@@ -84,11 +84,14 @@ func PutAt[T Number](w *Writer, v VarID, rec int64, start, count []int64, data [
 	if want := product(count); int64(len(data)) != want {
 		return usageErr("put of %q record %d: %d elements, want %d", sv.Name, rec, len(data), want)
 	}
-	if w.sub.Rank() != 0 || len(data) == 0 {
+	w.sawRecord(sv, rec)
+	if len(data) == 0 {
+		return nil
+	}
+	if w.sub.Rank() != 0 {
 		w.saw(v, sv, rec)
 		return nil
 	}
-	w.sawRecord(sv, rec)
 	if err := convertible(sv, rec, data); err != nil {
 		return err
 	}

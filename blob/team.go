@@ -180,9 +180,11 @@ func (e *engine) allKeys(records int64) (keys []varRec) {
 
 // hashKeys is equal for equal lists.
 func hashKeys(keys []varRec) int64 {
-	h := uint64(len(keys))
+	const odd = 0x9e3779b97f4a7c15 // mix maps 0 to 0
+	h := uint64(len(keys)+1) * odd
 	for _, k := range keys {
-		h = mix(h ^ uint64(k.v)<<40 ^ uint64(k.rec))
+		h = mix(h+uint64(k.v)) + odd
+		h = mix(h+uint64(k.rec)) + odd
 	}
 	return int64(h >> 1)
 }
