@@ -2,6 +2,7 @@ package blocks
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"io/fs"
 
@@ -38,10 +39,10 @@ func writeCanonical(ctx context.Context, c comm.Comm, name string, l *layout, li
 	if err != nil {
 		return err
 	}
-	err = writeRows(ctx, f, name, h, l, list, load, o)
+	err = writeRows(ctx, f, h, l, list, load, o)
 	err = comm.Agree(ctx, c, err)
 	if err == nil && c.Rank() == 0 {
-		err = writeHeader(f, name, h)
+		err = writeHeader(f, h)
 	}
 	if err = comm.Agree(ctx, c, err); err == nil && mine {
 		err = f.Sync()
@@ -122,18 +123,20 @@ func commit(o *Options, part, name string) error {
 	return vfs.SyncParent(o.fs, name)
 }
 
-func writeHeader(f vfs.File, name string, h *cdf5.Header) error {
-	w, err := cdf5.NewWriter(f, h, &cdf5.WriterOptions{Name: name})
+// writeHeader makes the file a CDF file. What no block has at its end is a hole.
+func writeHeader(f vfs.File, h *cdf5.Header) error {
+	b, err := h.AppendTo(nil, binary.BigEndian, false)
 	if err != nil {
 		return err
 	}
-	if err := w.Close(); err != nil {
+	if size, err := f.Size(); err != nil {
 		return err
+	} else if size < h.FileSize(0) {
+		if err := f.Truncate(h.FileSize(0)); err != nil {
+			return err
+		}
 	}
-	size, err := f.Size()
-	if err == nil && size < h.FileSize(0) { // rows of nobody at the end
-		err = f.Truncate(h.FileSize(0))
-	}
+	_, err = f.WriteAt(b, 0)
 	return err
 }
 
@@ -145,12 +148,8 @@ type pending struct {
 
 // writeRows writes all variables of the blocks, big endian. Blocks are taken in
 // groups of about Buffer bytes, so that a block is loaded once.
-func writeRows(ctx context.Context, f vfs.File, name string, h *cdf5.Header, l *layout, list []placed, load loader, o *Options) error {
-	w, err := cdf5.NewWriter(f, h, &cdf5.WriterOptions{Name: name})
-	if err != nil {
-		return err
-	}
-	places := w.Header().Places()
+func writeRows(ctx context.Context, f vfs.File, h *cdf5.Header, l *layout, list []placed, load loader, o *Options) error {
+	places := h.Places()
 	wait := make([]pending, len(l.vars))
 	flush := func(v int) error {
 		p := &wait[v]

@@ -38,7 +38,7 @@ func TestCheck(t *testing.T) {
 		name := temp(t)
 		writeToy(t, name, m, deal(blocks, 3, 0), &Options{Form: form, Durability: blob.DurableNone})
 		for f := range Check(t.Context(), name, nil) {
-			if f.Severity != blob.Note && !strings.Contains(f.Msg, "levels apart") {
+			if f.Severity != blob.Note && !strings.Contains(f.Msg, "more than one level") {
 				t.Errorf("%v: %v", form, f)
 			}
 		}
