@@ -28,6 +28,7 @@ type env struct {
 	stderr io.Writer
 	args   []string // without the name of the program
 
+	procs      *processes    // that run the command line together, or nil
 	out        *bufio.Writer // in front of stdout
 	noProgress bool
 	code       int // what a verb that ran to its end has found
@@ -41,10 +42,15 @@ func run(ctx context.Context, e *env) int {
 	root.SetIn(e.stdin)
 	root.SetOut(e.out)
 	root.SetErr(e.stderr)
-	cmd, err := root.ExecuteContextC(ctx)
+	cmd := root
+	var err error
+	if e.hasPart(root) {
+		cmd, err = root.ExecuteContextC(ctx)
+	}
 	if err == nil && ctx.Err() != nil {
 		err = ctx.Err()
 	}
+	err = e.agree(ctx, err)
 	if ferr := e.out.Flush(); err == nil && ferr != nil {
 		err = &hinted{fmt.Errorf("standard output: %w", ferr), ""}
 	}
@@ -98,7 +104,7 @@ Exit codes: 0 good, 1 findings or differences, 2 could not run.`,
 	root.PersistentFlags().BoolVar(&e.noProgress, "no-progress", false, "no progress bars (they are only shown on a terminal)")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &usageError{flagError(err)} })
 	asGroup(root)
-	root.AddCommand(newLs(e), newDump(e), newCheck(e), newConvert(e), newDiff(e), newDecomp(e), newFF(e), newScr(e), newReplay(e))
+	root.AddCommand(newLs(e), newDump(e), newCheck(e), asTogether(newConvert(e)), newDiff(e), newDecomp(e), newFF(e), newScr(e), asTogether(newReplay(e)))
 	return root
 }
 
