@@ -40,6 +40,7 @@ var layers = map[string]int{
 	"blobio/scr/runloop":     4,
 	"blobio/e3smcases":       4,
 	"blobio/bench":           4,
+	"blobio/capi":            5,
 	"blobio/cmd":             5,
 	"blobio/examples":        5,
 	"blobio/internal/judges": 5, // tests only: they drive everything

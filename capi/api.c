@@ -1,0 +1,284 @@
+//go:build unix
+
+// The functions of blobio.h. They keep what must work without the Go runtime: the last error of a thread, the texts
+// of codes, and the refusal to run in a child of fork, where of all threads of the runtime only one is left.
+
+#include "blobio.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "_cgo_export.h"
+
+static _Thread_local blobio_failure last = {.offset = -1};
+static volatile int forked;
+
+static void in_child(void) { forked = 1; }
+
+__attribute__((constructor)) static void watch_fork(void) { pthread_atfork(NULL, NULL, in_child); }
+
+static const char *const texts[] = {
+	"success",
+	"not an open handle",
+	"wrong argument",
+	"not in this state of the dataset",
+	"value out of range",
+	"already exists",
+	"not found",
+	"permission denied",
+	"no space left",
+	"input/output error",
+	"over the memory cap",
+	"truncated",
+	"checksum mismatch",
+	"corrupt",
+	"unknown version",
+	"unsupported",
+	"not this format",
+	"not committed",
+	"missing",
+	"decomposition map mismatch",
+	"broken by an earlier failure",
+	"in use",
+	"the ranks are in different calls",
+	"built without MPI",
+	"in a child of fork",
+	"bad address",
+	"internal error",
+	"buffer too small",
+	"stopped by the callback",
+};
+
+const char *blobio_strerror(int code) {
+	if (code > 0 || code <= -(int)(sizeof texts / sizeof texts[0]))
+		return "unknown error code";
+	return texts[-code];
+}
+
+const char *blobio_last_error(void) { return last.text; }
+int blobio_last_error_code(void) { return last.code; }
+const char *blobio_last_error_file(void) { return last.file; }
+int64_t blobio_last_error_offset(void) { return last.offset; }
+
+const char *blobio_version(void) { return BLOBIO_VERSION; }
+int blobio_abi(void) { return BLOBIO_ABI; }
+
+int blobio_has_mpi(void) {
+#ifdef BLOBIO_WITH_MPI
+	return 1;
+#else
+	return 0;
+#endif
+}
+
+static int refused(void) {
+	last.code = BLOBIO_EFORKED;
+	last.offset = -1;
+	last.file[0] = 0;
+	snprintf(last.text, sizeof last.text, "blobio: this process is a child of fork: the library works in the parent only, or after exec");
+	return BLOBIO_EFORKED;
+}
+
+#define P(p) ((uintptr_t)(p))
+#define CALL(function, ...) return forked ? refused() : function(__VA_ARGS__, &last)
+
+int blobio_edge_found(uintptr_t callback, uintptr_t user, int severity, int code, int64_t offset, const char *file,
+                      const char *field, const char *message, const char *line) {
+	blobio_finding f = {severity, code, offset, file, field, message, line};
+	return ((int (*)(void *, const blobio_finding *))callback)((void *)user, &f);
+}
+
+// --- writing
+
+int blobio_create(const char *path, const char *options, blobio_file **file) {
+	CALL(blobioGoBegin, 0, 0, P(path), P(options), P(file));
+}
+
+int blobio_append(const char *path, const char *options, blobio_file **file) {
+	CALL(blobioGoBegin, 1, 0, P(path), P(options), P(file));
+}
+
+int blobio_create_fcomm(int fcomm, const char *path, const char *options, blobio_file **file) {
+	CALL(blobioGoBeginFortran, 0, fcomm, P(path), P(options), P(file));
+}
+
+int blobio_append_fcomm(int fcomm, const char *path, const char *options, blobio_file **file) {
+	CALL(blobioGoBeginFortran, 1, fcomm, P(path), P(options), P(file));
+}
+
+int blobio_def_dim(blobio_file *file, const char *name, int64_t len, int *dimid) {
+	CALL(blobioGoDefDim, P(file), P(name), len, P(dimid));
+}
+
+int blobio_def_decomp(blobio_file *file, int ndims, const int *dimids, int64_t nruns, const int64_t *offsets,
+                      const int64_t *lengths, int *decompid) {
+	CALL(blobioGoDefDecomp, P(file), ndims, P(dimids), nruns, P(offsets), P(lengths), P(decompid));
+}
+
+int blobio_def_decomp_pio(blobio_file *file, int ndims, const int *dimids, int64_t maplen, const int64_t *compdof,
+                          int *decompid) {
+	CALL(blobioGoDefDecompPIO, P(file), ndims, P(dimids), maplen, P(compdof), P(decompid));
+}
+
+int blobio_def_var(blobio_file *file, const char *name, blobio_type type, int ndims, const int *dimids, int decompid,
+                   int *varid) {
+	CALL(blobioGoDefVar, P(file), P(name), type, ndims, P(dimids), decompid, P(varid));
+}
+
+int blobio_put_att_text(blobio_file *file, int varid, const char *name, int64_t len, const char *text) {
+	CALL(blobioGoPutAttText, P(file), varid, P(name), len, P(text));
+}
+
+int blobio_put_att(blobio_file *file, int varid, const char *name, blobio_type type, int64_t n, const void *values) {
+	CALL(blobioGoPutAtt, P(file), varid, P(name), type, n, P(values));
+}
+
+int blobio_enddef(blobio_file *file) { CALL(blobioGoEnddef, P(file)); }
+
+int blobio_put(blobio_file *file, int varid, int64_t record, blobio_type type, const void *data, int64_t n) {
+	CALL(blobioGoPut, P(file), varid, record, type, P(data), n);
+}
+
+#define PUT(name, ctype, type)                                                                                         \
+	int blobio_put_##name(blobio_file *file, int varid, int64_t record, const ctype *data, int64_t n) {                \
+		CALL(blobioGoPut, P(file), varid, record, type, P(data), n);                                                   \
+	}
+PUT(text, char, BLOBIO_CHAR)
+PUT(int8, int8_t, BLOBIO_BYTE)
+PUT(uint8, uint8_t, BLOBIO_UBYTE)
+PUT(int16, int16_t, BLOBIO_SHORT)
+PUT(uint16, uint16_t, BLOBIO_USHORT)
+PUT(int32, int32_t, BLOBIO_INT)
+PUT(uint32, uint32_t, BLOBIO_UINT)
+PUT(int64, int64_t, BLOBIO_INT64)
+PUT(uint64, uint64_t, BLOBIO_UINT64)
+PUT(float, float, BLOBIO_FLOAT)
+PUT(double, double, BLOBIO_DOUBLE)
+
+int blobio_put_vara(blobio_file *file, int varid, int64_t record, const int64_t *start, const int64_t *count,
+                    blobio_type type, const void *data, int64_t n) {
+	CALL(blobioGoPutVara, P(file), varid, record, P(start), P(count), type, P(data), n);
+}
+
+int blobio_inq_put_count(blobio_file *file, int varid, int64_t *n) { CALL(blobioGoPutCount, P(file), varid, P(n)); }
+
+int blobio_flush(blobio_file *file) { CALL(blobioGoFlush, P(file)); }
+int blobio_close(blobio_file *file) { CALL(blobioGoClose, P(file)); }
+int blobio_abort(blobio_file *file) { CALL(blobioGoAbort, P(file)); }
+
+// --- reading
+
+int blobio_open(const char *path, const char *options, blobio_file **file) {
+	CALL(blobioGoOpen, 0, P(path), P(options), P(file));
+}
+
+int blobio_open_fcomm(int fcomm, const char *path, const char *options, blobio_file **file) {
+	CALL(blobioGoOpenFortran, fcomm, P(path), P(options), P(file));
+}
+
+int blobio_inq(blobio_file *file, int *layout, int *ndims, int *nvars, int *natts, int *ndecomps, int *unlimdimid,
+               int64_t *records) {
+	CALL(blobioGoInq, P(file), P(layout), P(ndims), P(nvars), P(natts), P(ndecomps), P(unlimdimid), P(records));
+}
+
+int blobio_inq_ranks(blobio_file *file, int *subfiles, int *ranks) {
+	CALL(blobioGoInqRanks, P(file), P(subfiles), P(ranks));
+}
+
+int blobio_inq_dimid(blobio_file *file, const char *name, int *dimid) {
+	CALL(blobioGoInqDimID, P(file), P(name), P(dimid));
+}
+
+int blobio_inq_dim(blobio_file *file, int dimid, char *name, size_t size, int64_t *len) {
+	CALL(blobioGoInqDim, P(file), dimid, P(name), (int64_t)size, P(len));
+}
+
+int blobio_inq_varid(blobio_file *file, const char *name, int *varid) {
+	CALL(blobioGoInqVarID, P(file), P(name), P(varid));
+}
+
+int blobio_inq_var(blobio_file *file, int varid, char *name, size_t size, blobio_type *type, int *ndims, int *dimids,
+                   int maxdims, int *natts, int *decompid) {
+	CALL(blobioGoInqVar, P(file), varid, P(name), (int64_t)size, P(type), P(ndims), P(dimids), maxdims, P(natts),
+	     P(decompid));
+}
+
+int blobio_inq_attname(blobio_file *file, int varid, int n, char *name, size_t size) {
+	CALL(blobioGoInqAttName, P(file), varid, n, P(name), (int64_t)size);
+}
+
+int blobio_inq_att(blobio_file *file, int varid, const char *name, blobio_type *type, int64_t *len) {
+	CALL(blobioGoInqAtt, P(file), varid, P(name), P(type), P(len));
+}
+
+int blobio_get_att_text(blobio_file *file, int varid, const char *name, char *text, size_t size) {
+	CALL(blobioGoGetAttText, P(file), varid, P(name), P(text), (int64_t)size);
+}
+
+int blobio_get_att(blobio_file *file, int varid, const char *name, blobio_type type, void *values, int64_t n) {
+	CALL(blobioGoGetAtt, P(file), varid, P(name), type, P(values), n);
+}
+
+int blobio_inq_decomp(blobio_file *file, int decompid, int *ndims, int *dimids, int maxdims, int *ranks) {
+	CALL(blobioGoInqDecomp, P(file), decompid, P(ndims), P(dimids), maxdims, P(ranks));
+}
+
+int blobio_inq_decomp_rank(blobio_file *file, int decompid, int rank, int64_t *nruns, int64_t *nelems) {
+	CALL(blobioGoInqDecompRank, P(file), decompid, rank, P(nruns), P(nelems));
+}
+
+int blobio_get_decomp_rank(blobio_file *file, int decompid, int rank, int64_t nruns, int64_t *offsets,
+                           int64_t *lengths) {
+	CALL(blobioGoGetDecompRank, P(file), decompid, rank, nruns, P(offsets), P(lengths));
+}
+
+int blobio_get_vara(blobio_file *file, int varid, const int64_t *start, const int64_t *count, blobio_type type,
+                    void *data, int64_t n) {
+	CALL(blobioGoGetVara, P(file), varid, P(start), P(count), type, P(data), n);
+}
+
+int blobio_get_darray(blobio_file *file, int varid, int64_t record, int64_t nruns, const int64_t *offsets,
+                      const int64_t *lengths, blobio_type type, void *data, int64_t n) {
+	CALL(blobioGoGetDarray, P(file), varid, record, nruns, P(offsets), P(lengths), type, P(data), n);
+}
+
+int blobio_get_darray_pio(blobio_file *file, int varid, int64_t record, int64_t maplen, const int64_t *compdof,
+                          blobio_type type, void *data) {
+	CALL(blobioGoGetDarrayPIO, P(file), varid, record, maplen, P(compdof), type, P(data));
+}
+
+int blobio_get_blob(blobio_file *file, int varid, int64_t record, int rank, blobio_type type, void *data, int64_t n) {
+	CALL(blobioGoGetBlob, P(file), varid, record, rank, type, P(data), n);
+}
+
+// --- whole datasets
+
+int blobio_convert(const char *in, const char *out, const char *options) {
+	CALL(blobioGoConvert, P(in), P(out), P(options));
+}
+
+int blobio_check(const char *path, const char *options, int (*callback)(void *user, const blobio_finding *finding),
+                 void *user, int64_t counts[3]) {
+	CALL(blobioGoCheck, P(path), P(options), P(callback), P(user), P(counts));
+}
+
+int blobio_check_text(const char *path, const char *options, char *text, size_t size, int64_t counts[3]) {
+	CALL(blobioGoCheckText, P(path), P(options), P(text), (int64_t)size, P(counts));
+}
+
+#ifdef BLOBIO_WITH_MPI
+#include "blobio_mpi.h"
+
+int blobio_create_mpi(MPI_Comm comm, const char *path, const char *options, blobio_file **file) {
+	CALL(blobioGoBegin, 0, P(comm), P(path), P(options), P(file));
+}
+
+int blobio_append_mpi(MPI_Comm comm, const char *path, const char *options, blobio_file **file) {
+	CALL(blobioGoBegin, 1, P(comm), P(path), P(options), P(file));
+}
+
+int blobio_open_mpi(MPI_Comm comm, const char *path, const char *options, blobio_file **file) {
+	CALL(blobioGoOpen, P(comm), P(path), P(options), P(file));
+}
+#endif

@@ -1,0 +1,335 @@
+/* blobio.h: parallel I/O in blob layouts, for C and C++.
+ *
+ * What many ranks hold of decomposed arrays goes to files as a few large extents, and
+ * comes back in canonical order, to any number of ranks. docs/c-api.md is the guide.
+ *
+ *   writing   create -> def_dim, def_decomp, def_var, put_att -> enddef -> put, flush ... -> close
+ *   adding    append -> def_decomp -> enddef -> put, flush ... -> close
+ *   reading   open -> inq_..., get_... -> close
+ *
+ * Return values. Every function that returns int returns BLOBIO_OK (0) or a negative code.
+ * blobio_last_error() then says more. Nothing aborts, exits or prints.
+ *
+ * Collective. With a communicator (blobio_mpi.h) the functions marked "Collective" are
+ * called by all of its ranks, in the same order, with the same arguments but for what is said to
+ * be a rank's own; they return BLOBIO_OK on all ranks, or an error on all. Without
+ * one there is one rank, and nothing waits for anybody. All other functions are local.
+ *
+ * Ownership. What is passed in belongs to the caller and may be changed or freed when the call
+ * returns, data of puts included, unless the option retain= lends them. Results go
+ * to memory of the caller. Pointers to results may be NULL where that result is not wanted.
+ *
+ * Units. Lengths, counts, starts and offsets count elements; sizes of char buffers count
+ * bytes with the NUL. All count from 0, but for PIO's form of decompositions.
+ * Dimensions are listed slowest first, as in netCDF's C interface.
+ *
+ * Threads. Any thread may call. Calls with one handle wait for each other, but for
+ * reads, which go on side by side. With a communicator MPI's own level counts as well:
+ * see blobio_mpi.h. The last error belongs to the thread.
+ */
+#ifndef BLOBIO_H
+#define BLOBIO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef BLOBIO_API
+#if defined(__GNUC__)
+#define BLOBIO_API __attribute__((visibility("default")))
+#else
+#define BLOBIO_API
+#endif
+#endif
+
+#define BLOBIO_VERSION "1.0.0"
+#define BLOBIO_ABI 1 /* functions are added, never changed; another number is another libblobio.so.N */
+
+/* A dataset that is open. The pointer is a name, it points to nothing: a closed or made-up one gives BLOBIO_EHANDLE. */
+typedef struct blobio_file blobio_file;
+
+/* ------------------------------------------------------------------ errors */
+
+enum {
+	BLOBIO_OK = 0,
+	BLOBIO_EHANDLE = -1,       /* not an open handle */
+	BLOBIO_EINVAL = -2,        /* an argument is wrong: NULL, a length, an id, an option */
+	BLOBIO_ESTATE = -3,        /* not now: a put before enddef, a definition after it, a put to a dataset that is read */
+	BLOBIO_ERANGE = -4,        /* a value does not fit its type */
+	BLOBIO_EEXIST = -5,        /* the dataset is there already (option force=yes replaces it) */
+	BLOBIO_ENOTFOUND = -6,     /* no such file, variable, dimension or attribute */
+	BLOBIO_EACCESS = -7,       /* permission denied, read-only file system */
+	BLOBIO_ENOSPACE = -8,      /* no space left, or over the quota */
+	BLOBIO_EIO = -9,           /* another error of the system */
+	BLOBIO_EMEMORY = -10,      /* over the memory cap (option memory=) */
+	BLOBIO_ETRUNCATED = -11,   /* a file ends before what its own metadata promise */
+	BLOBIO_ECHECKSUM = -12,    /* bytes do not match their checksum */
+	BLOBIO_ECORRUPT = -13,     /* a field of a file holds what the format forbids */
+	BLOBIO_EVERSION = -14,     /* a version of the format that is not known here */
+	BLOBIO_EUNSUPPORTED = -15, /* a feature that is not implemented here */
+	BLOBIO_ENOTFORMAT = -16,   /* not a dataset at all */
+	BLOBIO_ENOTCOMMITTED = -17,/* the dataset was never finished */
+	BLOBIO_EMISSING = -18,     /* a subfile is not there */
+	BLOBIO_EMAPS = -19,        /* append: the decompositions are not those of the dataset */
+	BLOBIO_EBROKEN = -20,      /* an earlier call, or another rank, failed */
+	BLOBIO_EINUSE = -21,       /* somebody else is writing to it */
+	BLOBIO_EMISMATCH = -22,    /* the ranks are in different collective calls */
+	BLOBIO_ENOMPI = -23,       /* this library was built without MPI */
+	BLOBIO_EFORKED = -24,      /* the process is a child of fork: the library works in the parent only */
+	BLOBIO_EFAULT = -25,       /* an address that was passed cannot be read or written */
+	BLOBIO_EINTERNAL = -26,    /* a mistake of this library: please report the text */
+	BLOBIO_ESMALL = -27,       /* the buffer for a result is too small; the text says what is needed */
+	BLOBIO_ESTOPPED = -28      /* the callback wanted no more */
+};
+
+/* A short text of a code, such as "checksum mismatch". Static. Any thread, any time, also in a child of fork. */
+BLOBIO_API const char *blobio_strerror(int code);
+
+/* The last error of this thread: its full text (with rank, file, offset, field, what was found and wanted where these
+ * are known), its code, the file ("" if none) and the offset in it in bytes (-1 if none). Valid until the thread's
+ * next call of this library that fails; success does not clear it. "" and BLOBIO_OK if there was none. */
+BLOBIO_API const char *blobio_last_error(void);
+BLOBIO_API int blobio_last_error_code(void);
+BLOBIO_API const char *blobio_last_error_file(void);
+BLOBIO_API int64_t blobio_last_error_offset(void);
+
+/* BLOBIO_VERSION and BLOBIO_ABI of the library that runs; whether it was built with MPI (1 or 0). */
+BLOBIO_API const char *blobio_version(void);
+BLOBIO_API int blobio_abi(void);
+BLOBIO_API int blobio_has_mpi(void);
+
+/* ------------------------------------------------------------------- words */
+
+/* Types, of files and of memory; the numbers of netCDF. */
+typedef int blobio_type;
+enum {
+	BLOBIO_BYTE = 1,   /* int8_t */
+	BLOBIO_CHAR = 2,   /* char, text */
+	BLOBIO_SHORT = 3,  /* int16_t */
+	BLOBIO_INT = 4,    /* int32_t */
+	BLOBIO_FLOAT = 5,  /* float */
+	BLOBIO_DOUBLE = 6, /* double */
+	BLOBIO_UBYTE = 7,  /* uint8_t */
+	BLOBIO_USHORT = 8, /* uint16_t */
+	BLOBIO_UINT = 9,   /* uint32_t */
+	BLOBIO_INT64 = 10, /* int64_t */
+	BLOBIO_UINT64 = 11 /* uint64_t */
+};
+
+/* Layouts, as blobio_inq tells them. */
+enum { BLOBIO_VARIABLE_CENTRIC = 0, BLOBIO_PROCESS_CENTRIC = 1, BLOBIO_CANONICAL = 2 };
+
+#define BLOBIO_UNLIMITED ((int64_t)0) /* length of the record dimension */
+#define BLOBIO_GLOBAL (-1)            /* varid of the attributes of the dataset */
+#define BLOBIO_NO_DECOMP 0            /* decomposition of a variable that has none */
+
+/* ----------------------------------------------------------------- writing */
+
+/* Begins a dataset (create), or adds records to one that is whole (append). Nothing is written before enddef, and
+ * nothing has its final name before close. path is the name without the number of the
+ * subfile: files are path.0000, path.0001, ..., path.manifest. options is NULL, or
+ * name=value, separated by commas or blanks:
+ *
+ *   layout=variable|process     default variable
+ *   subfiles=N                  default: one per node
+ *   grouping=node|block|roundrobin  of ranks to subfiles; default node
+ *   records=N                   process layout: fixes the number of records, so that flush can write
+ *   retain=copy|flush|close     puts copy (default), or lend their data until flush or close returns
+ *   durability=commit|data|none what close waits for; default commit: all survives a power loss
+ *   commit=auto|rename|manifest how subfiles get their names
+ *   force=yes                   replace a dataset of this name; it stays readable until the new one is whole
+ *   wide_maps=yes               decompositions of more than 2^31-1 elements (only blobio reads such files)
+ *   memory=SIZE                 cap of copies, default 2G (K, M, G, T are powers of 1024)
+ *   buffer=SIZE                 of a worker, 64K to 1G, default 4M
+ *   workers=N  max_open=N       threads that write, open files; defaults: cores, 256
+ *
+ * The handle is stored in *file only on success. Here one rank; see blobio_mpi.h for communicators. */
+BLOBIO_API int blobio_create(const char *path, const char *options, blobio_file **file);
+BLOBIO_API int blobio_append(const char *path, const char *options, blobio_file **file);
+
+/* The same with a communicator given as Fortran's integer. BLOBIO_ENOMPI without MPI. Collective. */
+BLOBIO_API int blobio_create_fcomm(int fcomm, const char *path, const char *options, blobio_file **file);
+BLOBIO_API int blobio_append_fcomm(int fcomm, const char *path, const char *options, blobio_file **file);
+
+/* Definitions: the same ones in the same order on every rank, between create and enddef. They are local, and what
+ * differs between ranks is found by enddef; if one failed on any rank, enddef fails on all. Ids count up
+ * from 0, those of decompositions from 1. */
+
+/* A dimension of len elements, or BLOBIO_UNLIMITED (one at most). */
+BLOBIO_API int blobio_def_dim(blobio_file *file, const char *name, int64_t len, int *dimid);
+
+/* What this rank owns of an array over these dimensions (slowest first, without the record dimension): nruns runs of
+ * lengths[i] elements from offsets[i] on, in the flattened array, in the order in which puts will have them. The runs
+ * are the rank's own; 0 of them own nothing. Each element should have one owner, and a run should not go on
+ * from one row of the fastest dimension to the next (other readers of the format expect that); check
+ * tells of others. After blobio_append: the same runs as when the dataset was created, decomposition by
+ * decomposition; ndims and dimids are not looked at and may be 0 and NULL. (Inquiries work at once.) */
+BLOBIO_API int blobio_def_decomp(blobio_file *file, int ndims, const int *dimids, int64_t nruns, const int64_t *offsets,
+                                 const int64_t *lengths, int *decompid);
+
+/* The same in PIO's form: for each of the maplen elements of this rank's array in memory its position
+ * in the flattened array counted from 1, or 0 for one that is not in the file. Puts then take maplen elements, holes
+ * included. */
+BLOBIO_API int blobio_def_decomp_pio(blobio_file *file, int ndims, const int *dimids, int64_t maplen,
+                                     const int64_t *compdof, int *decompid);
+
+/* A variable of a type in the file. dimids lists its dimensions, the unlimited one first if it has it. decompid is
+ * BLOBIO_NO_DECOMP, or a decomposition over dimensions of the lengths of the others. */
+BLOBIO_API int blobio_def_var(blobio_file *file, const char *name, blobio_type type, int ndims, const int *dimids,
+                              int decompid, int *varid);
+
+/* Attributes of a variable, or with BLOBIO_GLOBAL of the dataset. One of the same name is replaced. len counts bytes of
+ * text without a NUL; -1 means strlen. The type of n numbers is that in memory and in the file. */
+BLOBIO_API int blobio_put_att_text(blobio_file *file, int varid, const char *name, int64_t len, const char *text);
+BLOBIO_API int blobio_put_att(blobio_file *file, int varid, const char *name, blobio_type type, int64_t n,
+                              const void *values);
+
+/* Ends the definitions and creates the files. Collective. If it fails, only close (or abort) is left. */
+BLOBIO_API int blobio_enddef(blobio_file *file);
+
+/* Puts this rank's elements of one record of a decomposed variable, in the order of its decomposition: n is what
+ * blobio_inq_put_count tells. A variable that is not decomposed is put whole, by every rank or by
+ * some; what the first rank of each subfile puts is written. record is 0 for a variable
+ * without record dimension. type is that of data, and may differ from that of the file: values are
+ * converted, one that does not fit is BLOBIO_ERANGE, and nothing of this put is kept. Records may be
+ * put in any order, variables more than once before a flush (the last counts). Local, and does not write. */
+BLOBIO_API int blobio_put(blobio_file *file, int varid, int64_t record, blobio_type type, const void *data, int64_t n);
+
+/* blobio_put for one type each. */
+BLOBIO_API int blobio_put_text(blobio_file *file, int varid, int64_t record, const char *data, int64_t n);
+BLOBIO_API int blobio_put_int8(blobio_file *file, int varid, int64_t record, const int8_t *data, int64_t n);
+BLOBIO_API int blobio_put_uint8(blobio_file *file, int varid, int64_t record, const uint8_t *data, int64_t n);
+BLOBIO_API int blobio_put_int16(blobio_file *file, int varid, int64_t record, const int16_t *data, int64_t n);
+BLOBIO_API int blobio_put_uint16(blobio_file *file, int varid, int64_t record, const uint16_t *data, int64_t n);
+BLOBIO_API int blobio_put_int32(blobio_file *file, int varid, int64_t record, const int32_t *data, int64_t n);
+BLOBIO_API int blobio_put_uint32(blobio_file *file, int varid, int64_t record, const uint32_t *data, int64_t n);
+BLOBIO_API int blobio_put_int64(blobio_file *file, int varid, int64_t record, const int64_t *data, int64_t n);
+BLOBIO_API int blobio_put_uint64(blobio_file *file, int varid, int64_t record, const uint64_t *data, int64_t n);
+BLOBIO_API int blobio_put_float(blobio_file *file, int varid, int64_t record, const float *data, int64_t n);
+BLOBIO_API int blobio_put_double(blobio_file *file, int varid, int64_t record, const double *data, int64_t n);
+
+/* Puts a part of one record of a variable that is not decomposed: count[i] elements from start[i] on along each
+ * dimension but the record dimension; n is the product of count. Otherwise as blobio_put. */
+BLOBIO_API int blobio_put_vara(blobio_file *file, int varid, int64_t record, const int64_t *start, const int64_t *count,
+                               blobio_type type, const void *data, int64_t n);
+
+/* How many elements blobio_put wants of this rank. After enddef. */
+BLOBIO_API int blobio_inq_put_count(blobio_file *file, int varid, int64_t *n);
+
+/* Writes what was put; data lent until flush are the caller's again. In the process layout without records= it only
+ * copies what was lent. Collective. */
+BLOBIO_API int blobio_flush(blobio_file *file);
+
+/* Of a dataset that is written: writes what is left, fills what was never put with fill values, and commits; if it fails,
+ * nothing appears under a final name. Calls enddef if that was not done. Collective if the dataset is written. The handle is gone whatever
+ * is returned. */
+BLOBIO_API int blobio_close(blobio_file *file);
+
+/* Gives up a dataset that is written: nothing of it, or of what was appended, stays. By any rank, at any time; the
+ * others' next collective call fails. The handle is gone. */
+BLOBIO_API int blobio_abort(blobio_file *file);
+
+/* ----------------------------------------------------------------- reading */
+
+/* Opens a dataset: path is its name without number, one of its subfiles, an ordinary netCDF file (CDF-1, 2, 5), or a
+ * directory with one dataset. The content decides what it is. options is NULL or
+ *   allow_missing=yes  although subfiles are missing: their elements read as fill values
+ *   memory=SIZE        cap of buffers, at least 1M, default 256M
+ *   workers=N  max_open=N
+ * Reading is local, whatever opened it. */
+BLOBIO_API int blobio_open(const char *path, const char *options, blobio_file **file);
+BLOBIO_API int blobio_open_fcomm(int fcomm, const char *path, const char *options, blobio_file **file); /* Collective */
+
+/* Inquiries, of datasets that are read, and of those that are written. */
+
+/* layout; numbers of dimensions, variables, global attributes and decompositions; id of the unlimited dimension or -1;
+ * committed records (written: those this rank knows of). */
+BLOBIO_API int blobio_inq(blobio_file *file, int *layout, int *ndims, int *nvars, int *natts, int *ndecomps,
+                          int *unlimdimid, int64_t *records);
+
+/* Subfiles, and ranks that wrote the dataset. Of datasets that are read. */
+BLOBIO_API int blobio_inq_ranks(blobio_file *file, int *subfiles, int *ranks);
+
+BLOBIO_API int blobio_inq_dimid(blobio_file *file, const char *name, int *dimid);
+/* Name and length (of the unlimited one the number of records). size is that of the buffer name, in bytes. */
+BLOBIO_API int blobio_inq_dim(blobio_file *file, int dimid, char *name, size_t size, int64_t *len);
+
+BLOBIO_API int blobio_inq_varid(blobio_file *file, const char *name, int *varid);
+/* dimids has room for maxdims ids; *ndims is always set. */
+BLOBIO_API int blobio_inq_var(blobio_file *file, int varid, char *name, size_t size, blobio_type *type, int *ndims,
+                              int *dimids, int maxdims, int *natts, int *decompid);
+
+BLOBIO_API int blobio_inq_attname(blobio_file *file, int varid, int n, char *name, size_t size);
+/* Type and number of elements, of text bytes without NUL. */
+BLOBIO_API int blobio_inq_att(blobio_file *file, int varid, const char *name, blobio_type *type, int64_t *len);
+/* A NUL is added. */
+BLOBIO_API int blobio_get_att_text(blobio_file *file, int varid, const char *name, char *text, size_t size);
+/* n values, converted to type. */
+BLOBIO_API int blobio_get_att(blobio_file *file, int varid, const char *name, blobio_type type, void *values, int64_t n);
+
+/* Dimensions of a decomposition, and the ranks that it has. Of datasets that are read. */
+BLOBIO_API int blobio_inq_decomp(blobio_file *file, int decompid, int *ndims, int *dimids, int maxdims, int *ranks);
+/* Runs and elements that one rank wrote. */
+BLOBIO_API int blobio_inq_decomp_rank(blobio_file *file, int decompid, int rank, int64_t *nruns, int64_t *nelems);
+/* Its runs; offsets and lengths have room for nruns. */
+BLOBIO_API int blobio_get_decomp_rank(blobio_file *file, int decompid, int rank, int64_t nruns, int64_t *offsets,
+                                      int64_t *lengths);
+
+/* Reads a hyperslab in canonical order: count[i] elements from start[i] on along each dimension, the record dimension
+ * included; NULL for both means the whole variable. n is their product. type is that of data; values are converted.
+ * Elements that no rank wrote are the fill value. */
+BLOBIO_API int blobio_get_vara(blobio_file *file, int varid, const int64_t *start, const int64_t *count,
+                               blobio_type type, void *data, int64_t n);
+
+/* Reads one record by decomposition, for a restart by any number of ranks: the elements of each run, one run after the
+ * other, n altogether. The runs need not be those of the writers. */
+BLOBIO_API int blobio_get_darray(blobio_file *file, int varid, int64_t record, int64_t nruns, const int64_t *offsets,
+                                 const int64_t *lengths, blobio_type type, void *data, int64_t n);
+
+/* The same in PIO's form. data has maplen elements; those with compdof 0 stay as they are. */
+BLOBIO_API int blobio_get_darray_pio(blobio_file *file, int varid, int64_t record, int64_t maplen,
+                                     const int64_t *compdof, blobio_type type, void *data);
+
+/* Reads the blob of one rank: what it put, in its order; n is its number of elements (blobio_inq_decomp_rank). */
+BLOBIO_API int blobio_get_blob(blobio_file *file, int varid, int64_t record, int rank, blobio_type type, void *data,
+                               int64_t n);
+
+/* ------------------------------------------------------- whole datasets, files to files */
+
+/* Writes the dataset in another layout to out. options is NULL or
+ *   format=cdf5|cdf2|cdf1|variable|process  default cdf5: one ordinary netCDF file
+ *   vars=A:B:C  first_record=N end_record=N  a part of it: records from first on below end
+ *   ranks=N subfiles=N grouping=block|roundrobin wide_maps=yes drop_uncovered=yes  of blobs
+ *   zero_fill=yes force=yes memory=SIZE workers=N durability=commit|data|none
+ * Local: one rank calls. Memory is bounded. */
+BLOBIO_API int blobio_convert(const char *in, const char *out, const char *options);
+
+/* What check has found. */
+typedef struct blobio_finding {
+	int severity;        /* 0 note, 1 warning (all can be read), 2 error (data are lost or cannot be trusted) */
+	int code;            /* class of the error, BLOBIO_OK if none */
+	int64_t offset;      /* in the file, in bytes; -1 if none */
+	const char *file;    /* "" if it concerns the dataset as a whole */
+	const char *field;   /* "" if none */
+	const char *message; /* what was found and wanted */
+	const char *line;    /* all of it in one line */
+} blobio_finding;
+
+/* Looks for everything that is wrong with a dataset. callback is called on this thread for each finding, which is
+ * valid until it returns; it may call this library but must not longjmp or throw; it returns 0 to
+ * go on, else the call ends with BLOBIO_ESTOPPED. It may be NULL. counts has the numbers of notes, warnings and errors.
+ * Returns BLOBIO_OK if the check could be made, whatever it found. options is NULL or quick=yes (structure only), workers=N,
+ * max_open=N. Local. */
+BLOBIO_API int blobio_check(const char *path, const char *options,
+                            int (*callback)(void *user, const blobio_finding *finding), void *user, int64_t counts[3]);
+
+/* The same as text, one line for each finding; BLOBIO_ESMALL if they did not all fit in size bytes. */
+BLOBIO_API int blobio_check_text(const char *path, const char *options, char *text, size_t size, int64_t counts[3]);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,31 @@
+/* blobio_mpi.h: blobio.h for ranks that are MPI processes. libblobio_mpi.so has these functions.
+ *
+ * The communicator is duplicated and stays the caller's; the duplicate is freed by close. All
+ * ranks close before MPI_Finalize. Thread rules, by what MPI_Query_thread says:
+ *
+ *   SINGLE, FUNNELED   collective functions on the thread that initialized MPI (else an error)
+ *   SERIALIZED         on any thread, while no other thread is inside of MPI
+ *   MULTIPLE           on any thread
+ *
+ * The library calls MPI only inside of its collective functions, on the thread that called them.
+ */
+#ifndef BLOBIO_MPI_H
+#define BLOBIO_MPI_H
+
+#include <mpi.h>
+
+#include "blobio.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* As blobio_create, blobio_append and blobio_open, by all ranks of an intra-communicator. path and options are the same on all ranks. Collective. */
+BLOBIO_API int blobio_create_mpi(MPI_Comm comm, const char *path, const char *options, blobio_file **file);
+BLOBIO_API int blobio_append_mpi(MPI_Comm comm, const char *path, const char *options, blobio_file **file);
+BLOBIO_API int blobio_open_mpi(MPI_Comm comm, const char *path, const char *options, blobio_file **file);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,51 @@
+//go:build cgo && unix
+
+package main
+
+// #cgo CFLAGS: -std=gnu11 -Wall -fvisibility=hidden
+// #cgo mpi CFLAGS: -DBLOBIO_WITH_MPI
+// #include "edge.h"
+import "C"
+
+import (
+	"runtime/debug"
+	"unsafe"
+
+	"blobio/capi/internal/edge"
+)
+
+// guarded runs f and stores its error, if any, where the calling thread keeps its last one.
+// A panic of f is an error, also one that an address from the caller caused.
+func guarded(e *C.blobio_failure, f func() error) int32 {
+	err := safely(f)
+	if err == nil {
+		return 0
+	}
+	return report(e, err)
+}
+
+func safely(f func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if v := recover(); v != nil {
+			err = edge.Recovered(v)
+		}
+	}()
+	return f()
+}
+
+func report(e *C.blobio_failure, err error) int32 {
+	code := edge.CodeOf(err)
+	file, off := edge.Where(err)
+	e.code, e.offset = C.int(code), C.int64_t(off)
+	put(e.file[:], file)
+	put(e.text[:], err.Error())
+	return int32(code)
+}
+
+// put writes s, cut if it is too long, and a NUL. (C's char is int8 or uint8.)
+func put(dst []C.char, s string) {
+	b := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(dst))), len(dst))
+	n := copy(b[:len(b)-1], s)
+	b[n] = 0
+}

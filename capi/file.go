@@ -1,0 +1,171 @@
+//go:build cgo && unix
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"blobio/blob"
+	"blobio/capi/internal/edge"
+	"blobio/cdf5"
+	"blobio/comm"
+)
+
+// files that are open, by the words that C holds as pointers.
+var files edge.Table[*file]
+
+// file is a dataset that C has open. Exactly one of defs, w and r is set, none after a
+// failed enddef.
+type file struct {
+	mu     sync.RWMutex // held for reading by what may go on side by side
+	closed bool
+	path   string
+	team   team
+
+	defs   *definitions
+	w      *blob.Writer
+	layout blob.Layout
+	dofs   []*edge.Dof // by decomposition from 1: those with holes, else nil
+	failed error       // of enddef
+
+	r *blob.Reader
+}
+
+// team is the ranks that write a file together.
+type team struct {
+	c    comm.Comm
+	fail func(error)                 // tells the others that this rank gave up; nil if there are none
+	free func(context.Context) error // ends the use of c, collectively; nil if there is nothing to do
+}
+
+func alone() team { return team{c: comm.Self()} }
+
+func (t *team) leave(ctx context.Context) error {
+	if t.free == nil {
+		return nil
+	}
+	return t.free(ctx)
+}
+
+// definitions of a file before enddef.
+type definitions struct {
+	opts   *blob.Options
+	add    bool  // append: the schema is that of the files
+	have   int64 // records that are there
+	schema *blob.Schema
+	parts  []blob.Part
+	err    error // the first that failed
+	dims   map[string]bool
+	vars   map[string]bool
+	record bool // the unlimited dimension is there
+}
+
+// locked runs f on the file of a handle that no other call uses.
+func locked(h uintptr, f func(*file) error) error {
+	x, err := files.Get(h)
+	if err != nil {
+		return err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.live(h, f)
+}
+
+// shared runs f on the file of a handle, beside other calls of shared.
+func shared(h uintptr, f func(*file) error) error {
+	x, err := files.Get(h)
+	if err != nil {
+		return err
+	}
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.live(h, f)
+}
+
+func (x *file) live(h uintptr, f func(*file) error) error {
+	if x.closed {
+		return fmt.Errorf("handle %#x: closed by another thread: %w", h, edge.ErrHandle)
+	}
+	return f(x)
+}
+
+// writer returns the writer, or why there is none.
+func (x *file) writer() (*blob.Writer, error) {
+	switch {
+	case x.w != nil:
+		return x.w, nil
+	case x.defs != nil:
+		return nil, fmt.Errorf("%s: blobio_enddef was not called yet: %w", x.path, edge.ErrState)
+	case x.r != nil:
+		return nil, fmt.Errorf("%s: opened for reading: %w", x.path, edge.ErrState)
+	}
+	return nil, x.broken()
+}
+
+func (x *file) broken() error {
+	return fmt.Errorf("%s: blobio_enddef failed: %w", x.path, errors.Join(blob.ErrBroken, x.failed))
+}
+
+func (x *file) reader() (*blob.Reader, error) {
+	if x.r == nil {
+		return nil, fmt.Errorf("%s: opened for writing: %w", x.path, edge.ErrState)
+	}
+	return x.r, nil
+}
+
+// schema returns what is known of the dataset.
+func (x *file) schema() (*blob.Schema, error) {
+	switch {
+	case x.r != nil:
+		return x.r.Schema(), nil
+	case x.w != nil:
+		return x.w.Schema(), nil
+	case x.defs == nil:
+		return nil, x.broken()
+	}
+	return x.defs.schema, nil
+}
+
+// variable returns a variable and its schema.
+func (x *file) variable(id int32) (*blob.Schema, *blob.Variable, error) {
+	s, err := x.schema()
+	if err != nil {
+		return nil, nil, err
+	}
+	if id < 0 || int(id) >= len(s.Vars()) {
+		return nil, nil, edge.Usage("%s: variable id %d, want 0..%d", x.path, id, len(s.Vars())-1)
+	}
+	return s, &s.Vars()[id], nil
+}
+
+// attributes returns those of a variable, or the global ones for -1.
+func (x *file) attributes(id int32) ([]cdf5.Att, error) {
+	if id == -1 {
+		s, err := x.schema()
+		if err != nil {
+			return nil, err
+		}
+		return s.Attributes(), nil
+	}
+	_, v, err := x.variable(id)
+	if err != nil {
+		return nil, err
+	}
+	return v.Atts, nil
+}
+
+// records returns how many there are, as far as this rank knows.
+func (x *file) records() int64 {
+	switch {
+	case x.r != nil:
+		return x.r.Records()
+	case x.w != nil:
+		return x.w.Records()
+	case x.defs != nil:
+		return x.defs.have
+	}
+	return 0
+}

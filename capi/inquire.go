@@ -1,0 +1,227 @@
+//go:build cgo && unix
+
+package main
+
+// #include "edge.h"
+import "C"
+
+import (
+	"errors"
+	"fmt"
+
+	"blobio/blob"
+	"blobio/capi/internal/edge"
+	"blobio/cdf5"
+)
+
+//export blobioGoInq
+func blobioGoInq(h, layoutp, ndimsp, nvarsp, nattsp, ndecompsp, unlimp, recordsp uintptr, e *C.blobio_failure) int32 {
+	return guarded(e, func() error {
+		return shared(h, func(x *file) error {
+			s, err := x.schema()
+			if err != nil {
+				return err
+			}
+			unlim := int32(-1)
+			for i, d := range s.Dims() {
+				if d.Len == blob.Unlimited {
+					unlim = int32(i)
+				}
+			}
+			return errors.Join(
+				edge.Store(layoutp, int32(x.layout)),
+				edge.Store(ndimsp, int32(len(s.Dims()))),
+				edge.Store(nvarsp, int32(len(s.Vars()))),
+				edge.Store(nattsp, int32(len(s.Attributes()))),
+				edge.Store(ndecompsp, int32(s.NumDecomps())),
+				edge.Store(unlimp, unlim),
+				edge.Store(recordsp, x.records()))
+		})
+	})
+}
+
+//export blobioGoInqRanks
+func blobioGoInqRanks(h, subfilesp, ranksp uintptr, e *C.blobio_failure) int32 {
+	return guarded(e, func() error {
+		return shared(h, func(x *file) error {
+			r, err := x.reader()
+			if err != nil {
+				return err
+			}
+			n, ranks := r.Subfiles()
+			return errors.Join(edge.Store(subfilesp, int32(n)), edge.Store(ranksp, int32(ranks)))
+		})
+	})
+}
+
+//export blobioGoInqDimID
+func blobioGoInqDimID(h, namep, out uintptr, e *C.blobio_failure) int32 {
+	return guarded(e, func() error {
+		return shared(h, func(x *file) error {
+			s, err := x.schema()
+			if err != nil {
+				return err
+			}
+			name, err := edge.String("name", namep)
+			if err != nil {
+				return err
+			}
+			for i, d := range s.Dims() {
+				if d.Name == name {
+					return edge.Store(out, int32(i))
+				}
+			}
+			return fmt.Errorf("%s: dimension %q: %w", x.path, name, edge.ErrNotFound)
+		})
+	})
+}
+
+//export blobioGoInqDim
+func blobioGoInqDim(h uintptr, id int32, namep uintptr, size int64, lenp uintptr, e *C.blobio_failure) int32 {
+	return guarded(e, func() error {
+		return shared(h, func(x *file) error {
+			s, err := x.schema()
+			if err != nil {
+				return err
+			}
+			if id < 0 || int(id) >= len(s.Dims()) {
+				return edge.Usage("%s: dimension id %d, want 0..%d", x.path, id, len(s.Dims())-1)
+			}
+			d := s.Dims()[id]
+			if d.Len == blob.Unlimited {
+				d.Len = x.records()
+			}
+			return errors.Join(edge.Store(lenp, d.Len), edge.PutString("name of the dimension", namep, size, d.Name))
+		})
+	})
+}
+
+//export blobioGoInqVarID
+func blobioGoInqVarID(h, namep, out uintptr, e *C.blobio_failure) int32 {
+	return guarded(e, func() error {
+		return shared(h, func(x *file) error {
+			s, err := x.schema()
+			if err != nil {
+				return err
+			}
+			name, err := edge.String("name", namep)
+			if err != nil {
+				return err
+			}
+			v, ok := s.VarID(name)
+			if !ok {
+				return fmt.Errorf("%s: variable %q: %w", x.path, name, edge.ErrNotFound)
+			}
+			return edge.Store(out, int32(v))
+		})
+	})
+}
+
+// storeIDs writes as many ids as there are, for which there must be room if they are wanted.
+func storeIDs(ids []blob.DimID, np, dimp uintptr, room int32) error {
+	if err := edge.Store(np, int32(len(ids))); err != nil || dimp == 0 {
+		return err
+	}
+	if int(room) < len(ids) {
+		return fmt.Errorf("%d dimensions, but room for %d: %w", len(ids), room, edge.ErrSmall)
+	}
+	out, err := edge.Slice[int32](dimp, int64(len(ids)))
+	for i := range out {
+		out[i] = int32(ids[i])
+	}
+	return err
+}
+
+//export blobioGoInqVar
+func blobioGoInqVar(h uintptr, id int32, namep uintptr, size int64, typep, ndimsp, dimp uintptr, maxdims int32, nattsp, decompp uintptr, e *C.blobio_failure) int32 {
+	return guarded(e, func() error {
+		return shared(h, func(x *file) error {
+			_, v, err := x.variable(id)
+			if err != nil {
+				return err
+			}
+			return errors.Join(
+				edge.Store(typep, int32(v.Type)),
+				edge.Store(nattsp, int32(len(v.Atts))),
+				edge.Store(decompp, int32(v.Decomp)),
+				storeIDs(v.Dims, ndimsp, dimp, maxdims),
+				edge.PutString("name of the variable", namep, size, v.Name))
+		})
+	})
+}
+
+//export blobioGoInqAttName
+func blobioGoInqAttName(h uintptr, varid, n int32, namep uintptr, size int64, e *C.blobio_failure) int32 {
+	return guarded(e, func() error {
+		return shared(h, func(x *file) error {
+			atts, err := x.attributes(varid)
+			if err != nil {
+				return err
+			}
+			if n < 0 || int(n) >= len(atts) {
+				return edge.Usage("%s: attribute number %d, want 0..%d", x.path, n, len(atts)-1)
+			}
+			return edge.PutString("name of the attribute", namep, size, atts[n].Name)
+		})
+	})
+}
+
+// attribute runs f on an attribute.
+func attribute(h uintptr, varid int32, namep uintptr, f func(*cdf5.Att) error) error {
+	return shared(h, func(x *file) error {
+		atts, err := x.attributes(varid)
+		if err != nil {
+			return err
+		}
+		name, err := edge.String("name", namep)
+		if err != nil {
+			return err
+		}
+		a := cdf5.FindAtt(atts, name)
+		if a == nil {
+			return fmt.Errorf("%s: attribute %q: %w", x.path, name, edge.ErrNotFound)
+		}
+		if err := f(a); err != nil {
+			return fmt.Errorf("%s: attribute %q: %w", x.path, name, err)
+		}
+		return nil
+	})
+}
+
+//export blobioGoInqAtt
+func blobioGoInqAtt(h uintptr, varid int32, namep, typep, lenp uintptr, e *C.blobio_failure) int32 {
+	return guarded(e, func() error {
+		return attribute(h, varid, namep, func(a *cdf5.Att) error {
+			return errors.Join(edge.Store(typep, int32(a.Type)), edge.Store(lenp, a.Len()))
+		})
+	})
+}
+
+//export blobioGoGetAttText
+func blobioGoGetAttText(h uintptr, varid int32, namep, p uintptr, size int64, e *C.blobio_failure) int32 {
+	return guarded(e, func() error {
+		return attribute(h, varid, namep, func(a *cdf5.Att) error {
+			s, ok := a.Value.(string)
+			if !ok {
+				return edge.Usage("it is of type %v, not text", a.Type)
+			}
+			if p == 0 {
+				return edge.Usage("NULL for the text")
+			}
+			return edge.PutString("text", p, size, s)
+		})
+	})
+}
+
+//export blobioGoGetAtt
+func blobioGoGetAtt(h uintptr, varid int32, namep uintptr, t int32, p uintptr, n int64, e *C.blobio_failure) int32 {
+	return guarded(e, func() error {
+		return attribute(h, varid, namep, func(a *cdf5.Att) error {
+			dst, err := edge.View(cdf5.Type(t), p, n)
+			if err != nil {
+				return err
+			}
+			return edge.Convert(dst, a.Value, a.Type == cdf5.Char)
+		})
+	})
+}

@@ -1,0 +1,150 @@
+package edge
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"blobio/comm"
+	"blobio/internal/fault"
+)
+
+// Code is an error code of the C library.
+type Code int32
+
+// The codes. 0 is success, all others are negative; none ever changes its number.
+const (
+	OK           Code = 0
+	Handle       Code = -1  // not a handle, or one that was closed
+	Invalid      Code = -2  // an argument is wrong
+	State        Code = -3  // not now: put before enddef, a definition after it, a put to a reader
+	Range        Code = -4  // a value or an index is out of range
+	Exist        Code = -5  // the dataset is there already
+	NotFound     Code = -6  // no such file, variable, dimension or attribute
+	Access       Code = -7  // the system forbids it
+	Space        Code = -8  // no space, or over the quota
+	IO           Code = -9  // another error of the system
+	Memory       Code = -10 // over the memory cap
+	Truncated    Code = -11 // a file ends too early
+	Checksum     Code = -12 // bytes do not match their checksum
+	Corrupt      Code = -13 // a field holds what the format forbids
+	Version      Code = -14 // a version that is not known here
+	Unsupported  Code = -15 // a feature that is not implemented
+	NotFormat    Code = -16 // not a dataset
+	NotCommitted Code = -17 // never finished
+	Missing      Code = -18 // a subfile is not there
+	MapMismatch  Code = -19 // other decompositions than those of the dataset
+	Broken       Code = -20 // an earlier call failed
+	InUse        Code = -21 // somebody else writes to it
+	Mismatch     Code = -22 // the ranks are in different calls
+	NoMPI        Code = -23 // the library was built without MPI
+	Forked       Code = -24 // the process is a child made by fork
+	Fault        Code = -25 // an address that the caller gave cannot be read or written
+	Internal     Code = -26 // a mistake of this library
+	Small        Code = -27 // the caller's buffer is too small
+	Stopped      Code = -28 // the callback wanted no more
+)
+
+// Errors of this package's own, for which there is no class below it.
+var (
+	ErrHandle   = errors.New("not an open handle")
+	ErrState    = errors.New("not in this state")
+	ErrNotFound = errors.New("not found")
+	ErrFault    = errors.New("bad address")
+	ErrSmall    = errors.New("buffer too small")
+	ErrNoMPI    = errors.New("built without MPI")
+	ErrStopped  = errors.New("stopped by the callback")
+	ErrInternal = errors.New("internal error")
+)
+
+// codes by class. The first class that is in an error's chain counts.
+var codes = []struct {
+	class error
+	code  Code
+}{
+	{ErrInternal, Internal},
+	{ErrFault, Fault},
+	{fault.ErrBroken, Broken}, // whatever the earlier failure was
+	{ErrHandle, Handle},
+	{ErrState, State},
+	{ErrSmall, Small},
+	{ErrNoMPI, NoMPI},
+	{ErrStopped, Stopped},
+	{fault.ErrChecksum, Checksum},
+	{fault.ErrTruncated, Truncated},
+	{fault.ErrCorrupt, Corrupt},
+	{fault.ErrVersion, Version},
+	{fault.ErrUnsupported, Unsupported},
+	{fault.ErrNotFormat, NotFormat},
+	{fault.ErrNotCommitted, NotCommitted},
+	{fault.ErrMissing, Missing},
+	{fault.ErrMapMismatch, MapMismatch},
+	{fault.ErrExist, Exist},
+	{fault.ErrInUse, InUse},
+	{fault.ErrTooLarge, Memory},
+	{syscall.ENOSPC, Space},
+	{syscall.EDQUOT, Space},
+	{fs.ErrNotExist, NotFound},
+	{fs.ErrExist, Exist},
+	{fs.ErrPermission, Access},
+	{syscall.EROFS, Access},
+	{ErrNotFound, NotFound},
+	{fault.ErrRange, Range},
+	{fault.ErrUsage, Invalid},
+	{comm.ErrMismatch, Mismatch},
+	{comm.ErrDeadlock, Mismatch},
+	{comm.ErrExited, Broken},
+}
+
+// CodeOf returns the code of an error.
+func CodeOf(err error) Code {
+	if err == nil {
+		return OK
+	}
+	var p *comm.PanicError
+	if errors.As(err, &p) {
+		return Internal
+	}
+	for _, c := range codes {
+		if errors.Is(err, c.class) {
+			return c.code
+		}
+	}
+	return IO
+}
+
+// Where returns the file that an error names, "" if none, and the offset in it in
+// bytes, -1 if none.
+func Where(err error) (file string, offset int64) {
+	var f *fault.FormatError
+	if errors.As(err, &f) {
+		return f.File, f.Offset
+	}
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Path, -1
+	}
+	var l *os.LinkError
+	if errors.As(err, &l) {
+		return l.New, -1
+	}
+	return "", -1
+}
+
+// Usage returns an error of class ErrUsage.
+func Usage(format string, args ...any) error {
+	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), fault.ErrUsage)
+}
+
+// Recovered turns what recover returned into an error.
+func Recovered(v any) error {
+	if e, ok := v.(interface {
+		error
+		Addr() uintptr
+	}); ok {
+		return fmt.Errorf("address %#x: %w", e.Addr(), ErrFault)
+	}
+	return fmt.Errorf("%v: %w", v, ErrInternal)
+}

@@ -1,0 +1,77 @@
+package edge
+
+import (
+	"math"
+
+	"blobio/decomp"
+)
+
+// Dof is a decomposition in PIO's form: for each element of a rank's array in memory the
+// canonical position, counted from 1, or 0 for an element that is not in the file (a
+// halo, land in an ocean grid). The order is that of memory, not of the file.
+type Dof struct {
+	Runs  []decomp.Req // the elements that are in the file, in the order of memory
+	Elems int64        // of memory, holes included
+	Kept  int64        // elements that are in the file
+	spans []span       // of memory that are in the file; nil if there are no holes
+}
+
+// span is n elements of memory from at on.
+type span struct{ at, n int64 }
+
+// maxRun keeps the lengths of runs within the int of the file format.
+const maxRun = math.MaxInt32
+
+// NewDof makes one of compdof, which it does not retain. elems is how many elements
+// the decomposed array has. No run goes beyond the end of a row of so many elements, as programs
+// that read the format expect; with row 0 runs are as long as can be.
+func NewDof(compdof []int64, elems, row int64) (*Dof, error) {
+	d := &Dof{Elems: int64(len(compdof))}
+	var last span
+	for i, c := range compdof {
+		switch {
+		case c < 0 || c > elems:
+			return nil, Usage("compdof[%d] is %d, want 1..%d, or 0 for a hole", i, c, elems)
+		case c == 0:
+			continue
+		}
+		d.Kept++
+		if k := len(d.Runs) - 1; k >= 0 && d.Runs[k].End() == c-1 && d.Runs[k].Length < maxRun && (row == 0 || (c-1)%row != 0) {
+			d.Runs[k].Length++
+		} else {
+			d.Runs = append(d.Runs, decomp.Req{Offset: c - 1, Length: 1})
+		}
+		if last.n > 0 && last.at+last.n == int64(i) {
+			last.n++
+			continue
+		}
+		if last.n > 0 {
+			d.spans = append(d.spans, last)
+		}
+		last = span{int64(i), 1}
+	}
+	if last.n > 0 {
+		d.spans = append(d.spans, last)
+	}
+	if d.Kept == d.Elems {
+		d.spans = nil
+	}
+	return d, nil
+}
+
+// Holes tells whether some elements of memory are not in the file.
+func (d *Dof) Holes() bool { return d.Kept != d.Elems }
+
+// Pack copies what is in the file from memory, elements of size bytes each, to dst.
+func (d *Dof) Pack(dst, memory []byte, size int) {
+	for _, s := range d.spans {
+		dst = dst[copy(dst, memory[s.at*int64(size):(s.at+s.n)*int64(size)]):]
+	}
+}
+
+// Unpack is the reverse of Pack: holes stay as they are.
+func (d *Dof) Unpack(memory, src []byte, size int) {
+	for _, s := range d.spans {
+		src = src[copy(memory[s.at*int64(size):(s.at+s.n)*int64(size)], src):]
+	}
+}

@@ -1,0 +1,246 @@
+package edge
+
+import (
+	"fmt"
+	"unsafe"
+
+	"blobio/blob"
+	"blobio/cdf5"
+	"blobio/decomp"
+)
+
+// View returns n elements of type t at address p as a slice of the Go type that
+// matches: []byte for Char. It is the caller's memory, which the garbage
+// collector does not know. 0 elements may be at any address.
+func View(t cdf5.Type, p uintptr, n int64) (any, error) {
+	if !t.Valid() {
+		return nil, Usage("type %d, want 1..11", t)
+	}
+	switch t {
+	case cdf5.Byte:
+		return Slice[int8](p, n)
+	case cdf5.Short:
+		return Slice[int16](p, n)
+	case cdf5.Int:
+		return Slice[int32](p, n)
+	case cdf5.Float:
+		return Slice[float32](p, n)
+	case cdf5.Double:
+		return Slice[float64](p, n)
+	case cdf5.UShort:
+		return Slice[uint16](p, n)
+	case cdf5.UInt:
+		return Slice[uint32](p, n)
+	case cdf5.Int64:
+		return Slice[int64](p, n)
+	case cdf5.UInt64:
+		return Slice[uint64](p, n)
+	}
+	return Slice[byte](p, n)
+}
+
+// firstPage is below any address that a process can have data at.
+const firstPage = 4096
+
+// Slice is View for a type known when this is built.
+func Slice[T any](p uintptr, n int64) ([]T, error) {
+	var z T
+	size := int64(unsafe.Sizeof(z))
+	switch {
+	case n < 0:
+		return nil, Usage("%d elements, want >= 0", n)
+	case n == 0:
+		return []T{}, nil
+	case p == 0:
+		return nil, Usage("NULL, but %d elements are announced", n)
+	case p < firstPage || int64(int(n)) != n || uint64(n) > uint64(^p)/uint64(size):
+		return nil, fmt.Errorf("%d elements at %#x: %w", n, p, ErrFault)
+	case p%unsafe.Alignof(z) != 0:
+		return nil, Usage("address %#x is not aligned for elements of %d bytes", p, size)
+	}
+	return unsafe.Slice((*T)(pointer(p)), int(n)), nil
+}
+
+// pointer makes a pointer of a foreign address. Foreign memory does not move, and
+// nothing else keeps it alive.
+func pointer(p uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&p)) }
+
+// Store writes v to address p, if p is not NULL.
+func Store[T any](p uintptr, v T) error {
+	if p == 0 {
+		return nil
+	}
+	s, err := Slice[T](p, 1)
+	if err == nil {
+		s[0] = v
+	}
+	return err
+}
+
+// maxString is the most bytes of a string that a caller gives.
+const maxString = 1 << 20
+
+// String returns a copy of the string at address p, which a NUL ends.
+func String(what string, p uintptr) (string, error) {
+	if p == 0 {
+		return "", Usage("%s is NULL", what)
+	}
+	if p < firstPage {
+		return "", fmt.Errorf("%s at %#x: %w", what, p, ErrFault)
+	}
+	for n := uintptr(0); n < maxString; n++ {
+		if *(*byte)(pointer(p + n)) == 0 {
+			return string(unsafe.Slice((*byte)(pointer(p)), int(n))), nil
+		}
+	}
+	return "", Usage("%s is over %d bytes long", what, maxString)
+}
+
+// PutString writes s and a NUL to a buffer of size bytes. If it does not fit, what fits is
+// written, and the error says how much is needed. A NULL buffer of 0 bytes wants nothing.
+func PutString(what string, p uintptr, size int64, s string) error {
+	if p == 0 && size == 0 {
+		return nil
+	}
+	b, err := Slice[byte](p, size)
+	if err != nil {
+		return fmt.Errorf("buffer of %s: %w", what, err)
+	}
+	if len(b) > 0 {
+		n := copy(b[:len(b)-1], s)
+		b[n] = 0
+	}
+	if len(b) <= len(s) {
+		return fmt.Errorf("%s needs %d bytes with its NUL, the buffer has %d: %w", what, len(s)+1, size, ErrSmall)
+	}
+	return nil
+}
+
+// Bytes views a slice of numbers, of a type that View returns, as bytes.
+func Bytes(v any) []byte {
+	b, _ := cdf5.Bytes(v)
+	return b
+}
+
+// Make returns a new slice of the type that View returns.
+func Make(t cdf5.Type, n int64) (any, error) {
+	if size := int64(t.Size()); size == 0 {
+		return nil, Usage("type %d, want 1..11", t)
+	} else if n < 0 || n > int64(^uint(0)>>1)/size {
+		return nil, fmt.Errorf("%d elements of %d bytes: %w", n, size, blob.ErrTooLarge)
+	}
+	switch t {
+	case cdf5.Byte:
+		return make([]int8, n), nil
+	case cdf5.Short:
+		return make([]int16, n), nil
+	case cdf5.Int:
+		return make([]int32, n), nil
+	case cdf5.Float:
+		return make([]float32, n), nil
+	case cdf5.Double:
+		return make([]float64, n), nil
+	case cdf5.UShort:
+		return make([]uint16, n), nil
+	case cdf5.UInt:
+		return make([]uint32, n), nil
+	case cdf5.Int64:
+		return make([]int64, n), nil
+	case cdf5.UInt64:
+		return make([]uint64, n), nil
+	}
+	return make([]byte, n), nil
+}
+
+// Put is blob.Put of a slice that View returned.
+func Put(w *blob.Writer, v blob.VarID, rec int64, data any) error {
+	switch d := data.(type) {
+	case []int8:
+		return blob.Put(w, v, rec, d)
+	case []uint8:
+		return blob.Put(w, v, rec, d)
+	case []int16:
+		return blob.Put(w, v, rec, d)
+	case []uint16:
+		return blob.Put(w, v, rec, d)
+	case []int32:
+		return blob.Put(w, v, rec, d)
+	case []uint32:
+		return blob.Put(w, v, rec, d)
+	case []int64:
+		return blob.Put(w, v, rec, d)
+	case []uint64:
+		return blob.Put(w, v, rec, d)
+	case []float32:
+		return blob.Put(w, v, rec, d)
+	case []float64:
+		return blob.Put(w, v, rec, d)
+	}
+	return Usage("put of a %T", data)
+}
+
+// PutAt is blob.PutAt of a slice that View returned.
+func PutAt(w *blob.Writer, v blob.VarID, rec int64, start, count []int64, data any) error {
+	switch d := data.(type) {
+	case []int8:
+		return blob.PutAt(w, v, rec, start, count, d)
+	case []uint8:
+		return blob.PutAt(w, v, rec, start, count, d)
+	case []int16:
+		return blob.PutAt(w, v, rec, start, count, d)
+	case []uint16:
+		return blob.PutAt(w, v, rec, start, count, d)
+	case []int32:
+		return blob.PutAt(w, v, rec, start, count, d)
+	case []uint32:
+		return blob.PutAt(w, v, rec, start, count, d)
+	case []int64:
+		return blob.PutAt(w, v, rec, start, count, d)
+	case []uint64:
+		return blob.PutAt(w, v, rec, start, count, d)
+	case []float32:
+		return blob.PutAt(w, v, rec, start, count, d)
+	case []float64:
+		return blob.PutAt(w, v, rec, start, count, d)
+	}
+	return Usage("put of a %T", data)
+}
+
+// Convert copies src to dst, slices of numbers of as many elements; a value that does not
+// fit is an error that names its index. Text, a string or the bytes of a variable of text, goes
+// to bytes only.
+func Convert(dst, src any, text bool) error {
+	n, t, ok := cdf5.SliceLen(src)
+	m, _, also := cdf5.SliceLen(dst)
+	if !ok || !also {
+		return Usage("cannot convert a %T to a %T", src, dst)
+	}
+	if m != n {
+		return Usage("%d elements, want %d", m, n)
+	}
+	if !text {
+		return cdf5.FromFile(dst, Bytes(src), hostBig, t)
+	}
+	d, ok := dst.([]byte)
+	if !ok {
+		return Usage("text into a %T, want bytes", dst)
+	}
+	switch s := src.(type) {
+	case string:
+		copy(d, s)
+	case []byte:
+		copy(d, s)
+	}
+	return nil
+}
+
+var hostBig = func() bool { one := uint16(1); return *(*byte)(unsafe.Pointer(&one)) == 0 }()
+
+// Runs makes requests of offsets and lengths.
+func Runs(offsets, lengths []int64) []decomp.Req {
+	r := make([]decomp.Req, len(offsets))
+	for i := range r {
+		r[i] = decomp.Req{Offset: offsets[i], Length: lengths[i]}
+	}
+	return r
+}

@@ -1,0 +1,264 @@
+//go:build cgo && unix
+
+package main
+
+// #include "edge.h"
+import "C"
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"blobio/blob"
+	"blobio/capi/internal/edge"
+	"blobio/cdf5"
+	"blobio/comm"
+	"blobio/decomp"
+)
+
+// open opens a dataset for a team, which is not needed any more after it.
+func open(t team, pathp, optp, out uintptr) error {
+	ctx := context.Background()
+	name, err := path(pathp)
+	var o *blob.OpenOptions
+	if err == nil {
+		var s string
+		if s, err = optional("options", optp); err == nil {
+			o, err = edge.ReadOptions(s)
+		}
+	}
+	if err == nil && out == 0 {
+		err = edge.Usage("NULL for the handle")
+	}
+	if err == nil {
+		err = edge.Store(out, uintptr(0))
+	}
+	if err = comm.Agree(ctx, t.c, err); err != nil {
+		return errors.Join(err, t.leave(ctx))
+	}
+	r, err := blob.OpenComm(ctx, t.c, name, o)
+	if x := t.leave(ctx); err == nil && x != nil {
+		err = errors.Join(x, r.Close())
+	}
+	if err != nil {
+		return err
+	}
+	return edge.Store(out, files.Add(&file{path: name, r: r, layout: r.Layout()}))
+}
+
+//export blobioGoOpen
+func blobioGoOpen(world, pathp, optp, out uintptr, e *C.blobio_failure) int32 {
+	return guarded(e, func() error {
+		t := alone()
+		if world != 0 {
+			var err error
+			if t, err = adopt(world); err != nil {
+				return err
+			}
+		}
+		return open(t, pathp, optp, out)
+	})
+}
+
+//export blobioGoOpenFortran
+func blobioGoOpenFortran(fcomm int32, pathp, optp, out uintptr, e *C.blobio_failure) int32 {
+	return guarded(e, func() error {
+		t, err := adoptFortran(fcomm)
+		if err != nil {
+			return err
+		}
+		return open(t, pathp, optp, out)
+	})
+}
+
+// reading runs f on a variable of a dataset that is read; calls may go on side by side.
+func reading(h uintptr, varid int32, f func(*blob.Reader, *blob.Schema, *blob.Variable) error) error {
+	return shared(h, func(x *file) error {
+		r, err := x.reader()
+		if err != nil {
+			return err
+		}
+		s, v, err := x.variable(varid)
+		if err != nil {
+			return err
+		}
+		return f(r, s, v)
+	})
+}
+
+//export blobioGoGetVara
+func blobioGoGetVara(h uintptr, varid int32, startp, countp uintptr, t int32, p uintptr, n int64, e *C.blobio_failure) int32 {
+	return guarded(e, func() error {
+		return reading(h, varid, func(r *blob.Reader, _ *blob.Schema, v *blob.Variable) error {
+			var start, count []int64
+			if dims := int64(len(v.Dims)); startp != 0 || countp != 0 {
+				var err error
+				if start, err = edge.Slice[int64](startp, dims); err != nil {
+					return fmt.Errorf("start: %w", err)
+				}
+				if count, err = edge.Slice[int64](countp, dims); err != nil {
+					return fmt.Errorf("count: %w", err)
+				}
+			}
+			dst, err := edge.View(cdf5.Type(t), p, n)
+			if err != nil {
+				return fmt.Errorf("read of %q: %w", v.Name, err)
+			}
+			return r.Read(context.Background(), v.Name, start, count, dst)
+		})
+	})
+}
+
+//export blobioGoGetDarray
+func blobioGoGetDarray(h uintptr, varid int32, rec, nruns int64, offp, lenp uintptr, t int32, p uintptr, n int64, e *C.blobio_failure) int32 {
+	return guarded(e, func() error {
+		return reading(h, varid, func(r *blob.Reader, _ *blob.Schema, v *blob.Variable) error {
+			runs, err := requests(nruns, offp, lenp)
+			if err != nil {
+				return err
+			}
+			dst, err := edge.View(cdf5.Type(t), p, n)
+			if err != nil {
+				return fmt.Errorf("read of %q: %w", v.Name, err)
+			}
+			return r.ReadRuns(context.Background(), v.Name, rec, runs, dst)
+		})
+	})
+}
+
+//export blobioGoGetDarrayPIO
+func blobioGoGetDarrayPIO(h uintptr, varid int32, rec, n int64, dofp uintptr, t int32, p uintptr, e *C.blobio_failure) int32 {
+	return guarded(e, func() error {
+		return reading(h, varid, func(r *blob.Reader, s *blob.Schema, v *blob.Variable) error {
+			list, err := edge.Slice[int64](dofp, n)
+			if err != nil {
+				return fmt.Errorf("compdof: %w", err)
+			}
+			elems := int64(1)
+			for i, d := range v.Dims {
+				if i > 0 || !v.Record {
+					elems *= s.Dims()[d].Len
+				}
+			}
+			dof, err := edge.NewDof(list, elems, 0)
+			if err != nil {
+				return fmt.Errorf("read of %q: %w", v.Name, err)
+			}
+			dst, err := edge.View(cdf5.Type(t), p, n)
+			if err != nil {
+				return fmt.Errorf("read of %q: %w", v.Name, err)
+			}
+			if !dof.Holes() {
+				return r.ReadRuns(context.Background(), v.Name, rec, dof.Runs, dst)
+			}
+			packed, err := edge.Make(cdf5.Type(t), dof.Kept)
+			if err != nil {
+				return err
+			}
+			if err := r.ReadRuns(context.Background(), v.Name, rec, dof.Runs, packed); err != nil {
+				return err
+			}
+			dof.Unpack(edge.Bytes(dst), edge.Bytes(packed), cdf5.Type(t).Size())
+			return nil
+		})
+	})
+}
+
+//export blobioGoGetBlob
+func blobioGoGetBlob(h uintptr, varid int32, rec int64, rank, t int32, p uintptr, n int64, e *C.blobio_failure) int32 {
+	return guarded(e, func() error {
+		return reading(h, varid, func(r *blob.Reader, _ *blob.Schema, v *blob.Variable) error {
+			dst, err := edge.View(cdf5.Type(t), p, n)
+			if err != nil {
+				return fmt.Errorf("read of %q: %w", v.Name, err)
+			}
+			b, err := r.RankBlob(context.Background(), v.Name, rec, int(rank))
+			if err != nil {
+				return err
+			}
+			if err := edge.Convert(dst, b.Data, v.Type == cdf5.Char); err != nil {
+				return fmt.Errorf("blob of %q of rank %d: %w", v.Name, rank, err)
+			}
+			return nil
+		})
+	})
+}
+
+// decomposition returns the map of a decomposition of a dataset that is read.
+func (x *file) decomposition(d int32) (*decomp.Map, error) {
+	r, err := x.reader()
+	if err != nil {
+		return nil, err
+	}
+	if n := r.Schema().NumDecomps(); d < 1 || int(d) > n {
+		return nil, edge.Usage("%s: decomposition %d, want 1..%d", x.path, d, n)
+	}
+	return r.Map(context.Background(), blob.DecompID(d))
+}
+
+//export blobioGoInqDecomp
+func blobioGoInqDecomp(h uintptr, d int32, ndimsp, dimp uintptr, maxdims int32, ranksp uintptr, e *C.blobio_failure) int32 {
+	return guarded(e, func() error {
+		return shared(h, func(x *file) error {
+			m, err := x.decomposition(d)
+			if err != nil {
+				return err
+			}
+			return errors.Join(
+				storeIDs(x.r.Schema().DecompDimIDs(blob.DecompID(d)), ndimsp, dimp, maxdims),
+				edge.Store(ranksp, int32(m.Ranks())))
+		})
+	})
+}
+
+// ofRank is decomposition for a rank that it has.
+func (x *file) ofRank(d, rank int32) (*decomp.Map, error) {
+	m, err := x.decomposition(d)
+	if err == nil && (rank < 0 || int(rank) >= m.Ranks()) {
+		err = edge.Usage("%s: rank %d, want 0..%d", x.path, rank, m.Ranks()-1)
+	}
+	return m, err
+}
+
+//export blobioGoInqDecompRank
+func blobioGoInqDecompRank(h uintptr, d, rank int32, runsp, elemsp uintptr, e *C.blobio_failure) int32 {
+	return guarded(e, func() error {
+		return shared(h, func(x *file) error {
+			m, err := x.ofRank(d, rank)
+			if err != nil {
+				return err
+			}
+			return errors.Join(edge.Store(runsp, m.NumReqs(int(rank))), edge.Store(elemsp, m.Count(int(rank))))
+		})
+	})
+}
+
+//export blobioGoGetDecompRank
+func blobioGoGetDecompRank(h uintptr, d, rank int32, n int64, offp, lenp uintptr, e *C.blobio_failure) int32 {
+	return guarded(e, func() error {
+		return shared(h, func(x *file) error {
+			m, err := x.ofRank(d, rank)
+			if err != nil {
+				return err
+			}
+			if want := m.NumReqs(int(rank)); n != want {
+				return edge.Usage("%s: room for %d runs, want %d", x.path, n, want)
+			}
+			off, err := edge.Slice[int64](offp, n)
+			if err != nil {
+				return fmt.Errorf("offsets: %w", err)
+			}
+			lens, err := edge.Slice[int64](lenp, n)
+			if err != nil {
+				return fmt.Errorf("lengths: %w", err)
+			}
+			i := 0
+			for q := range m.Reqs(int(rank)) {
+				off[i], lens[i] = q.Offset, q.Length
+				i++
+			}
+			return nil
+		})
+	})
+}

@@ -1,0 +1,651 @@
+/* The whole serial API of blobio.h, right and wrong. Its argument is an empty directory. */
+#include <pthread.h>
+#include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "expect.h"
+
+enum { NX = 12, NLEV = 3, N = NX * NLEV, RECORDS = 4 };
+
+static const char *dir;
+
+static const char *in_dir(const char *name) {
+	static char buf[4][4096];
+	static int k;
+	k = (k + 1) % 4;
+	snprintf(buf[k], sizeof buf[k], "%s/%s", dir, name);
+	return buf[k];
+}
+
+/* The value of element i of a record. */
+static double value(int64_t rec, int64_t i) { return (double)(1000 * rec + i); }
+
+/* One rank that owns all of it in three runs, the last row first. */
+static const int64_t offsets[3] = {2 * NX, 0, NX}, lengths[3] = {NX, NX, NX};
+
+static int64_t owned(int64_t k) { return k < NX ? 2 * NX + k : k - NX; }
+
+typedef struct {
+	int time, lev, x, d, cloud, temp, hyam, name, i8, u8, i16, u16, i32, u32, i64, u64;
+} ids;
+
+static void define(blobio_file *f, ids *v) {
+	OK(blobio_def_dim(f, "time", BLOBIO_UNLIMITED, &v->time));
+	OK(blobio_def_dim(f, "lev", NLEV, &v->lev));
+	OK(blobio_def_dim(f, "x", NX, &v->x));
+	int c;
+	OK(blobio_def_dim(f, "chars", 8, &c));
+	int dd[2] = {v->lev, v->x}, d3[3] = {v->time, v->lev, v->x}, tc[2] = {v->time, c};
+	OK(blobio_def_decomp(f, 2, dd, 3, offsets, lengths, &v->d));
+	EQ(v->d, 1);
+	OK(blobio_def_var(f, "cloud", BLOBIO_FLOAT, 3, d3, v->d, &v->cloud));
+	OK(blobio_def_var(f, "temp", BLOBIO_DOUBLE, 2, dd, v->d, &v->temp));
+	OK(blobio_def_var(f, "hyam", BLOBIO_DOUBLE, 1, &v->lev, BLOBIO_NO_DECOMP, &v->hyam));
+	OK(blobio_def_var(f, "name", BLOBIO_CHAR, 2, tc, BLOBIO_NO_DECOMP, &v->name));
+	OK(blobio_def_var(f, "i8", BLOBIO_BYTE, 1, &v->lev, 0, &v->i8));
+	OK(blobio_def_var(f, "u8", BLOBIO_UBYTE, 1, &v->lev, 0, &v->u8));
+	OK(blobio_def_var(f, "i16", BLOBIO_SHORT, 1, &v->lev, 0, &v->i16));
+	OK(blobio_def_var(f, "u16", BLOBIO_USHORT, 1, &v->lev, 0, &v->u16));
+	OK(blobio_def_var(f, "i32", BLOBIO_INT, 1, &v->lev, 0, &v->i32));
+	OK(blobio_def_var(f, "u32", BLOBIO_UINT, 1, &v->lev, 0, &v->u32));
+	OK(blobio_def_var(f, "i64", BLOBIO_INT64, 1, &v->lev, 0, &v->i64));
+	OK(blobio_def_var(f, "u64", BLOBIO_UINT64, 1, &v->lev, 0, &v->u64));
+	double two[2] = {0.5, 1.5};
+	int16_t shorts[3] = {-1, 2, 300};
+	OK(blobio_put_att_text(f, BLOBIO_GLOBAL, "title", -1, "a test"));
+	OK(blobio_put_att_text(f, v->cloud, "units", 1, "12345"));
+	OK(blobio_put_att_text(f, v->cloud, "units", 1, "1")); /* replaced */
+	OK(blobio_put_att_text(f, v->cloud, "empty", 0, NULL));
+	OK(blobio_put_att(f, v->cloud, "range", BLOBIO_DOUBLE, 2, two));
+	OK(blobio_put_att(f, BLOBIO_GLOBAL, "shorts", BLOBIO_SHORT, 3, shorts));
+}
+
+/* Puts each record, from a buffer that is overwritten at once: puts copy. */
+static void put_records(blobio_file *f, const ids *v, int64_t from, int64_t end) {
+	float buf[N];
+	for (int64_t r = from; r < end; r++) {
+		for (int k = 0; k < N; k++)
+			buf[k] = (float)value(r, owned(k));
+		OK(blobio_put_float(f, v->cloud, r, buf, N));
+		memset(buf, 0xff, sizeof buf);
+		char name[8] = "rec 0  ";
+		name[4] = (char)('0' + r);
+		OK(blobio_put_text(f, v->name, r, name, 8));
+		if (r % 2)
+			OK(blobio_flush(f));
+	}
+}
+
+static void put_fixed(blobio_file *f, const ids *v) {
+	double t[N];
+	for (int k = 0; k < N; k++)
+		t[k] = value(7, owned(k));
+	OK(blobio_put(f, v->temp, 0, BLOBIO_DOUBLE, t, N));
+	double h[NLEV] = {1, 2, 3};
+	OK(blobio_put_double(f, v->hyam, 0, h, NLEV));
+	int64_t start = 1, count = 2;
+	double part[2] = {20, 30};
+	OK(blobio_put_vara(f, v->hyam, 0, &start, &count, BLOBIO_DOUBLE, part, 2));
+	int8_t i8[NLEV] = {-128, 0, 127};
+	uint8_t u8[NLEV] = {0, 1, 255};
+	int16_t i16[NLEV] = {INT16_MIN, 0, INT16_MAX};
+	uint16_t u16[NLEV] = {0, 1, UINT16_MAX};
+	int32_t i32[NLEV] = {INT32_MIN, 0, INT32_MAX};
+	uint32_t u32[NLEV] = {0, 1, UINT32_MAX};
+	int64_t i64[NLEV] = {INT64_MIN, 0, INT64_MAX};
+	uint64_t u64[NLEV] = {0, 1, UINT64_MAX};
+	OK(blobio_put_int8(f, v->i8, 0, i8, NLEV));
+	OK(blobio_put_uint8(f, v->u8, 0, u8, NLEV));
+	OK(blobio_put_int16(f, v->i16, 0, i16, NLEV));
+	OK(blobio_put_uint16(f, v->u16, 0, u16, NLEV));
+	OK(blobio_put_int32(f, v->i32, 0, i32, NLEV));
+	OK(blobio_put_uint32(f, v->u32, 0, u32, NLEV));
+	OK(blobio_put_int64(f, v->i64, 0, i64, NLEV));
+	OK(blobio_put_uint64(f, v->u64, 0, u64, NLEV));
+}
+
+static void check_all(blobio_file *f, int layout, int64_t records) {
+	int l, ndims, nvars, natts, ndecomps, unlim, id, n, d, types;
+	int64_t recs, len;
+	OK(blobio_inq(f, &l, &ndims, &nvars, &natts, &ndecomps, &unlim, &recs));
+	EQ(l, layout);
+	EQ(ndims, 4);
+	EQ(nvars, 12);
+	EQ(natts, 2);
+	EQ(unlim, 0);
+	EQ(recs, records);
+	OK(blobio_inq(f, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
+	char name[64];
+	OK(blobio_inq_dimid(f, "lev", &id));
+	OK(blobio_inq_dim(f, id, name, sizeof name, &len));
+	SAME(name, "lev");
+	EQ(len, NLEV);
+	OK(blobio_inq_dim(f, unlim, NULL, 0, &len));
+	EQ(len, records);
+	NOT(BLOBIO_ENOTFOUND, blobio_inq_dimid(f, "nodim", &id));
+	NOT(BLOBIO_EINVAL, blobio_inq_dim(f, 4, name, sizeof name, &len));
+	NOT(BLOBIO_EINVAL, blobio_inq_dim(f, -1, name, sizeof name, &len));
+	NOT(BLOBIO_ESMALL, blobio_inq_dim(f, 1, name, 3, &len));
+	SAME(name, "le");
+
+	int cloud, dims[3];
+	OK(blobio_inq_varid(f, "cloud", &cloud));
+	OK(blobio_inq_var(f, cloud, name, sizeof name, &types, &n, dims, 3, &natts, &d));
+	SAME(name, "cloud");
+	EQ(types, BLOBIO_FLOAT);
+	EQ(n, 3);
+	EQ(natts, 3);
+	EQ(dims[0], 0);
+	EQ(dims[2], 2);
+	EQ(d != 0, layout != BLOBIO_CANONICAL);
+	NOT(BLOBIO_ESMALL, blobio_inq_var(f, cloud, NULL, 0, NULL, &n, dims, 2, NULL, NULL));
+	EQ(n, 3);
+	NOT(BLOBIO_EINVAL, blobio_inq_var(f, 12, NULL, 0, NULL, NULL, NULL, 0, NULL, NULL));
+	NOT(BLOBIO_ENOTFOUND, blobio_inq_varid(f, "novar", &id));
+	NOT(BLOBIO_EINVAL, blobio_inq_varid(f, NULL, &id));
+
+	OK(blobio_inq_att(f, BLOBIO_GLOBAL, "title", &types, &len));
+	EQ(types, BLOBIO_CHAR);
+	EQ(len, 6);
+	OK(blobio_get_att_text(f, BLOBIO_GLOBAL, "title", name, 7));
+	SAME(name, "a test");
+	NOT(BLOBIO_ESMALL, blobio_get_att_text(f, BLOBIO_GLOBAL, "title", name, 6));
+	OK(blobio_get_att_text(f, cloud, "units", name, sizeof name));
+	SAME(name, "1");
+	OK(blobio_get_att_text(f, cloud, "empty", name, sizeof name));
+	SAME(name, "");
+	int32_t ints[3];
+	OK(blobio_get_att(f, BLOBIO_GLOBAL, "shorts", BLOBIO_INT, ints, 3));
+	EQ(ints[0], -1);
+	EQ(ints[2], 300);
+	NOT(BLOBIO_EINVAL, blobio_get_att(f, BLOBIO_GLOBAL, "shorts", BLOBIO_INT, ints, 2));
+	NOT(BLOBIO_ERANGE, blobio_get_att(f, BLOBIO_GLOBAL, "shorts", BLOBIO_BYTE, ints, 3));
+	NOT(BLOBIO_EINVAL, blobio_get_att(f, BLOBIO_GLOBAL, "shorts", 99, ints, 3));
+	NOT(BLOBIO_EINVAL, blobio_get_att_text(f, BLOBIO_GLOBAL, "shorts", name, sizeof name));
+	NOT(BLOBIO_ENOTFOUND, blobio_inq_att(f, cloud, "noatt", &types, &len));
+	NOT(BLOBIO_EINVAL, blobio_inq_att(f, 77, "units", &types, &len));
+	double range[2];
+	OK(blobio_get_att(f, cloud, "range", BLOBIO_DOUBLE, range, 2));
+	EQ(range[1] * 2, 3);
+	OK(blobio_inq_attname(f, cloud, 0, name, sizeof name));
+	SAME(name, "units");
+	NOT(BLOBIO_EINVAL, blobio_inq_attname(f, cloud, 3, name, sizeof name));
+
+	/* canonical: all, converted, and a hyperslab */
+	double all[RECORDS * N];
+	OK(blobio_get_vara(f, cloud, NULL, NULL, BLOBIO_DOUBLE, all, records * N));
+	for (int64_t k = 0; k < records * N; k++)
+		if (all[k] != value(k / N, k % N)) {
+			FAIL("cloud[%lld] is %g", (long long)k, all[k]);
+			break;
+		}
+	float slab[4];
+	int64_t start[3] = {1, 1, 4}, count[3] = {2, 1, 2};
+	OK(blobio_get_vara(f, cloud, start, count, BLOBIO_FLOAT, slab, 4));
+	EQ(slab[0], value(1, NX + 4));
+	EQ(slab[3], value(2, NX + 5));
+	NOT(BLOBIO_EINVAL, blobio_get_vara(f, cloud, start, count, BLOBIO_FLOAT, slab, 3));
+	NOT(BLOBIO_EINVAL, blobio_get_vara(f, cloud, start, NULL, BLOBIO_FLOAT, slab, 4));
+	NOT(BLOBIO_EINVAL, blobio_get_vara(f, cloud, start, count, BLOBIO_FLOAT, NULL, 4));
+	NOT(BLOBIO_EINVAL, blobio_get_vara(f, cloud, start, count, 0, slab, 4));
+	start[0] = records;
+	NOT(BLOBIO_EINVAL, blobio_get_vara(f, cloud, start, count, BLOBIO_FLOAT, slab, 4));
+
+	/* by decomposition */
+	int64_t off[2] = {20, 3}, lens[2] = {5, 2};
+	float part[7];
+	OK(blobio_get_darray(f, cloud, 1, 2, off, lens, BLOBIO_FLOAT, part, 7));
+	EQ(part[0], value(1, 20));
+	EQ(part[4], value(1, 24));
+	EQ(part[6], value(1, 4));
+	OK(blobio_get_darray(f, cloud, 1, 0, NULL, NULL, BLOBIO_FLOAT, NULL, 0));
+	NOT(BLOBIO_EINVAL, blobio_get_darray(f, cloud, 1, 2, off, lens, BLOBIO_FLOAT, part, 6));
+	NOT(BLOBIO_EINVAL, blobio_get_darray(f, cloud, records, 2, off, lens, BLOBIO_FLOAT, part, 7));
+	NOT(BLOBIO_EINVAL, blobio_get_darray(f, cloud, 1, 2, off, NULL, BLOBIO_FLOAT, part, 7));
+	lens[0] = N;
+	NOT(BLOBIO_EINVAL, blobio_get_darray(f, cloud, 1, 2, off, lens, BLOBIO_FLOAT, part, N + 2));
+	int64_t dof[4] = {36, 0, 1, 2};
+	float four[4] = {-5, -5, -5, -5};
+	OK(blobio_get_darray_pio(f, cloud, 2, 4, dof, BLOBIO_FLOAT, four));
+	EQ(four[0], value(2, 35));
+	EQ(four[1], -5);
+	EQ(four[2], value(2, 0));
+	EQ(four[3], value(2, 1));
+	dof[0] = 37;
+	NOT(BLOBIO_EINVAL, blobio_get_darray_pio(f, cloud, 2, 4, dof, BLOBIO_FLOAT, four));
+
+	/* what is not decomposed */
+	double h[NLEV];
+	OK(blobio_inq_varid(f, "hyam", &id));
+	OK(blobio_get_vara(f, id, NULL, NULL, BLOBIO_DOUBLE, h, NLEV));
+	EQ(h[0], 1);
+	EQ(h[2], 30);
+	uint64_t u[NLEV];
+	OK(blobio_inq_varid(f, "u64", &id));
+	OK(blobio_get_vara(f, id, NULL, NULL, BLOBIO_UINT64, u, NLEV));
+	if (u[2] != UINT64_MAX)
+		FAIL("u64[2] is %llx", (unsigned long long)u[2]);
+	NOT(BLOBIO_ERANGE, blobio_get_vara(f, id, NULL, NULL, BLOBIO_INT64, u, NLEV));
+	OK(blobio_inq_varid(f, "name", &id));
+	int64_t s2[2] = {records - 1, 0}, c2[2] = {1, 8};
+	char text[8];
+	OK(blobio_get_vara(f, id, s2, c2, BLOBIO_CHAR, text, 8));
+	EQ(text[4], '0' + records - 1);
+
+	/* a dataset that is read is not written */
+	NOT(BLOBIO_ESTATE, blobio_put_float(f, cloud, 0, slab, 4));
+	NOT(BLOBIO_ESTATE, blobio_flush(f));
+	NOT(BLOBIO_ESTATE, blobio_enddef(f));
+	NOT(BLOBIO_ESTATE, blobio_def_dim(f, "y", 3, &id));
+	NOT(BLOBIO_ESTATE, blobio_abort(f));
+}
+
+static void check_blobs(blobio_file *f) {
+	int subfiles, ranks, n, dims[2], cloud;
+	OK(blobio_inq_ranks(f, &subfiles, &ranks));
+	EQ(subfiles, 1);
+	EQ(ranks, 1);
+	OK(blobio_inq_decomp(f, 1, &n, dims, 2, &ranks));
+	EQ(n, 2);
+	EQ(dims[0], 1);
+	EQ(ranks, 1);
+	NOT(BLOBIO_EINVAL, blobio_inq_decomp(f, 2, &n, dims, 2, &ranks));
+	NOT(BLOBIO_EINVAL, blobio_inq_decomp(f, 0, &n, dims, 2, &ranks));
+	int64_t nruns, nelems, off[3], lens[3];
+	OK(blobio_inq_decomp_rank(f, 1, 0, &nruns, &nelems));
+	EQ(nruns, 3);
+	EQ(nelems, N);
+	OK(blobio_get_decomp_rank(f, 1, 0, 3, off, lens));
+	EQ(off[0], 2 * NX);
+	EQ(off[1], 0);
+	EQ(lens[1], NX);
+	NOT(BLOBIO_EINVAL, blobio_get_decomp_rank(f, 1, 0, 1, off, lens));
+	NOT(BLOBIO_EINVAL, blobio_inq_decomp_rank(f, 1, 1, &nruns, &nelems));
+	OK(blobio_inq_varid(f, "cloud", &cloud));
+	double b[N];
+	OK(blobio_get_blob(f, cloud, 1, 0, BLOBIO_DOUBLE, b, N));
+	for (int k = 0; k < N; k++)
+		EQ(b[k], value(1, owned(k)));
+	NOT(BLOBIO_EINVAL, blobio_get_blob(f, cloud, 1, 0, BLOBIO_DOUBLE, b, N - 1));
+	NOT(BLOBIO_EINVAL, blobio_get_blob(f, cloud, 1, 1, BLOBIO_DOUBLE, b, N));
+	NOT(BLOBIO_EINVAL, blobio_get_blob(f, cloud, 99, 0, BLOBIO_DOUBLE, b, N));
+	NOT(BLOBIO_ERANGE, blobio_get_blob(f, cloud, 3, 0, BLOBIO_BYTE, b, N));
+}
+
+static void expect_clean(const char *path) {
+	int64_t counts[3] = {-1, -1, -1};
+	char text[4096];
+	OK(blobio_check_text(path, NULL, text, sizeof text, counts));
+	EQ(counts[1], 0);
+	EQ(counts[2], 0);
+	if (counts[2])
+		FAIL("%s", text);
+}
+
+static void round_trip(const char *name, const char *options, int layout) {
+	const char *path = in_dir(name);
+	blobio_file *f = NULL;
+	ids v;
+	OK(blobio_create(path, options, &f));
+	define(f, &v);
+	float x = 0;
+	NOT(BLOBIO_ESTATE, blobio_put_float(f, v.cloud, 0, &x, 1));
+	NOT(BLOBIO_ESTATE, blobio_flush(f));
+	OK(blobio_enddef(f));
+	NOT(BLOBIO_ESTATE, blobio_enddef(f));
+	NOT(BLOBIO_ESTATE, blobio_def_dim(f, "late", 3, NULL));
+	int64_t n;
+	OK(blobio_inq_put_count(f, v.cloud, &n));
+	EQ(n, N);
+	OK(blobio_inq_put_count(f, v.hyam, &n));
+	EQ(n, NLEV);
+	put_fixed(f, &v);
+	put_records(f, &v, 0, RECORDS - 1);
+
+	/* wrong puts change nothing */
+	double big[N] = {1e300};
+	NOT(BLOBIO_ERANGE, blobio_put_double(f, v.cloud, 0, big, N));
+	SAYS("cloud");
+	NOT(BLOBIO_EINVAL, blobio_put_double(f, v.cloud, 0, big, N - 1));
+	NOT(BLOBIO_EINVAL, blobio_put_double(f, v.cloud, 0, big, -1));
+	NOT(BLOBIO_EINVAL, blobio_put_double(f, v.cloud, 0, NULL, N));
+	NOT(BLOBIO_EINVAL, blobio_put_double(f, v.cloud, -1, big, N));
+	NOT(BLOBIO_EINVAL, blobio_put_double(f, v.temp, 1, big, N));
+	NOT(BLOBIO_EINVAL, blobio_put_double(f, 12, 0, big, N));
+	NOT(BLOBIO_EINVAL, blobio_put_double(f, -1, 0, big, N));
+	NOT(BLOBIO_EINVAL, blobio_put(f, v.cloud, 0, 12, big, N));
+	NOT(BLOBIO_EINVAL, blobio_put(f, v.name, 0, BLOBIO_DOUBLE, big, 8));
+	NOT(BLOBIO_EINVAL, blobio_put_double(f, v.cloud, 0, (double *)((char *)big + 1), N - 1));
+	NOT(BLOBIO_EFAULT, blobio_put_double(f, v.cloud, 0, (double *)8, N));
+	NOT(BLOBIO_EFAULT, blobio_put_double(f, v.cloud, 0, big, INT64_MAX));
+	int64_t start = 2, count = 2;
+	NOT(BLOBIO_EINVAL, blobio_put_vara(f, v.hyam, 0, &start, &count, BLOBIO_DOUBLE, big, 2));
+	NOT(BLOBIO_EINVAL, blobio_put_vara(f, v.hyam, 0, NULL, &count, BLOBIO_DOUBLE, big, 2));
+	NOT(BLOBIO_EINVAL, blobio_put_vara(f, v.cloud, 0, &start, &count, BLOBIO_DOUBLE, big, 2));
+	NOT(BLOBIO_ESTATE, blobio_get_vara(f, v.cloud, NULL, NULL, BLOBIO_DOUBLE, big, N));
+	int64_t recs;
+	OK(blobio_inq(f, NULL, NULL, NULL, NULL, NULL, NULL, &recs));
+	EQ(recs, RECORDS - 1);
+	OK(blobio_close(f));
+	NOT(BLOBIO_EHANDLE, blobio_close(f));
+
+	/* one more record */
+	NOT(BLOBIO_EEXIST, (blobio_create(path, options, &f) || blobio_close(f)) ? blobio_last_error_code() : 0);
+	OK(blobio_append(path, options, &f));
+	OK(blobio_inq_varid(f, "cloud", &v.cloud));
+	OK(blobio_inq(f, NULL, NULL, NULL, NULL, NULL, NULL, &recs));
+	EQ(recs, RECORDS - 1);
+	NOT(BLOBIO_ESTATE, blobio_put_double(f, v.cloud, RECORDS, big, N));
+	int d;
+	OK(blobio_def_decomp(f, 0, NULL, 3, offsets, lengths, &d));
+	EQ(d, 1);
+	OK(blobio_enddef(f));
+	OK(blobio_inq_varid(f, "cloud", &v.cloud));
+	OK(blobio_inq_varid(f, "name", &v.name));
+	OK(blobio_inq(f, NULL, NULL, NULL, NULL, NULL, NULL, &recs));
+	EQ(recs, RECORDS - 1);
+	put_records(f, &v, RECORDS - 1, RECORDS);
+	OK(blobio_close(f));
+
+	expect_clean(path);
+	OK(blobio_open(path, NULL, &f));
+	check_all(f, layout, RECORDS);
+	if (layout == BLOBIO_VARIABLE_CENTRIC)
+		check_blobs(f);
+	OK(blobio_close(f));
+
+	/* other maps */
+	int64_t other[3] = {0, NX, 2 * NX};
+	OK(blobio_append(path, options, &f));
+	OK(blobio_def_decomp(f, 0, NULL, 3, other, lengths, &d));
+	NOT(BLOBIO_EMAPS, blobio_enddef(f));
+	NOT(BLOBIO_EBROKEN, blobio_put_double(f, 0, RECORDS, big, N));
+	NOT(BLOBIO_EBROKEN, blobio_def_dim(f, "late", 3, NULL));
+	NOT(BLOBIO_EBROKEN, blobio_enddef(f));
+	if (blobio_close(f) == BLOBIO_OK)
+		FAIL("close of a file that is broken");
+	expect_clean(path);
+
+	/* as netCDF, and back */
+	char canonical[4200];
+	snprintf(canonical, sizeof canonical, "%s.nc", path);
+	OK(blobio_convert(path, canonical, NULL));
+	NOT(BLOBIO_EEXIST, blobio_convert(path, canonical, NULL));
+	OK(blobio_convert(path, canonical, "force=yes format=cdf5"));
+	expect_clean(canonical);
+	OK(blobio_open(canonical, NULL, &f));
+	check_all(f, BLOBIO_CANONICAL, RECORDS);
+	OK(blobio_close(f));
+	char again[4200];
+	snprintf(again, sizeof again, "%s.again", path);
+	OK(blobio_convert(canonical, again, "format=process,ranks=3,subfiles=2"));
+	OK(blobio_open(again, NULL, &f));
+	check_all(f, BLOBIO_PROCESS_CENTRIC, RECORDS);
+	OK(blobio_close(f));
+}
+
+/* Lent data are read at flush, not before. */
+static void lend(void) {
+	blobio_file *f;
+	ids v;
+	const char *path = in_dir("lend");
+	OK(blobio_create(path, "retain=flush", &f));
+	define(f, &v);
+	OK(blobio_enddef(f));
+	float *buf = malloc(N * sizeof *buf);
+	memset(buf, 0, N * sizeof *buf);
+	OK(blobio_put_float(f, v.cloud, 0, buf, N));
+	for (int k = 0; k < N; k++)
+		buf[k] = 5;
+	OK(blobio_flush(f));
+	free(buf);
+	OK(blobio_close(f));
+	float got;
+	int64_t start[3] = {0}, count[3] = {1, 1, 1};
+	OK(blobio_open(path, "memory=1M workers=1 max_open=1", &f));
+	OK(blobio_get_vara(f, v.cloud, start, count, BLOBIO_FLOAT, &got, 1));
+	EQ(got, 5);
+	OK(blobio_close(f));
+}
+
+/* PIO's form: holes, an order of its own. */
+static void pio(void) {
+	blobio_file *f;
+	const char *path = in_dir("pio");
+	int x, t, d, v;
+	OK(blobio_create(path, "layout=process records=2", &f));
+	OK(blobio_def_dim(f, "t", BLOBIO_UNLIMITED, &t));
+	OK(blobio_def_dim(f, "x", 6, &x));
+	int64_t bad[1] = {7}, worse[1] = {-1}, dof[8] = {4, 5, 6, 0, 1, 0, 3, 2};
+	int tx[2] = {t, x};
+	OK(blobio_def_decomp_pio(f, 1, &x, 8, dof, &d));
+	OK(blobio_def_var(f, "v", BLOBIO_DOUBLE, 2, tx, d, &v));
+	OK(blobio_enddef(f));
+	int64_t n;
+	OK(blobio_inq_put_count(f, v, &n));
+	EQ(n, 8);
+	double data[8] = {4, 5, 6, -9, 1, -9, 3, 2};
+	for (int r = 0; r < 2; r++)
+		OK(blobio_put_double(f, v, r, data, 8));
+	NOT(BLOBIO_EINVAL, blobio_put_double(f, v, 0, data, 6));
+	NOT(BLOBIO_EINVAL, blobio_put_double(f, v, 2, data, 8));
+	OK(blobio_close(f));
+	expect_clean(path);
+	OK(blobio_open(path, NULL, &f));
+	double got[12];
+	OK(blobio_get_vara(f, 0, NULL, NULL, BLOBIO_DOUBLE, got, 12));
+	for (int k = 0; k < 12; k++)
+		EQ(got[k], k % 6 + 1);
+	double back[8] = {0};
+	OK(blobio_get_darray_pio(f, 0, 1, 8, dof, BLOBIO_DOUBLE, back));
+	EQ(back[0], 4);
+	EQ(back[3], 0);
+	EQ(back[7], 2);
+	OK(blobio_close(f));
+	OK(blobio_create(in_dir("pio2"), "", &f));
+	OK(blobio_def_dim(f, "x", 6, &x));
+	NOT(BLOBIO_EINVAL, blobio_def_decomp_pio(f, 1, &x, 1, bad, &d));
+	SAYS("compdof[0]");
+	NOT(BLOBIO_EINVAL, blobio_def_decomp_pio(f, 1, &x, 1, worse, &d));
+	NOT(BLOBIO_EINVAL, blobio_def_decomp_pio(f, 1, &x, 1, NULL, &d));
+	NOT(BLOBIO_EINVAL, blobio_enddef(f)); /* a definition failed */
+	SAYS("compdof[0]");
+	if (blobio_close(f) == BLOBIO_OK)
+		FAIL("close without a dataset");
+}
+
+static void bad_calls(void) {
+	blobio_file *f = (blobio_file *)1;
+	int id;
+	int64_t n;
+	double x;
+	/* handles */
+	blobio_file *wild[] = {NULL, (blobio_file *)1, (blobio_file *)-1, (blobio_file *)&x, (blobio_file *)0x10009};
+	for (size_t k = 0; k < sizeof wild / sizeof wild[0]; k++) {
+		blobio_file *w = wild[k];
+		NOT(BLOBIO_EHANDLE, blobio_def_dim(w, "x", 1, &id));
+		NOT(BLOBIO_EHANDLE, blobio_def_decomp(w, 1, &id, 0, NULL, NULL, &id));
+		NOT(BLOBIO_EHANDLE, blobio_def_decomp_pio(w, 1, &id, 0, NULL, &id));
+		NOT(BLOBIO_EHANDLE, blobio_def_var(w, "x", BLOBIO_INT, 0, NULL, 0, &id));
+		NOT(BLOBIO_EHANDLE, blobio_put_att(w, -1, "x", BLOBIO_DOUBLE, 1, &x));
+		NOT(BLOBIO_EHANDLE, blobio_put_att_text(w, -1, "x", 1, "x"));
+		NOT(BLOBIO_EHANDLE, blobio_enddef(w));
+		NOT(BLOBIO_EHANDLE, blobio_put_double(w, 0, 0, &x, 1));
+		NOT(BLOBIO_EHANDLE, blobio_put_vara(w, 0, 0, &n, &n, BLOBIO_DOUBLE, &x, 1));
+		NOT(BLOBIO_EHANDLE, blobio_inq_put_count(w, 0, &n));
+		NOT(BLOBIO_EHANDLE, blobio_flush(w));
+		NOT(BLOBIO_EHANDLE, blobio_close(w));
+		NOT(BLOBIO_EHANDLE, blobio_abort(w));
+		NOT(BLOBIO_EHANDLE, blobio_inq(w, &id, &id, &id, &id, &id, &id, &n));
+		NOT(BLOBIO_EHANDLE, blobio_inq_ranks(w, &id, &id));
+		NOT(BLOBIO_EHANDLE, blobio_inq_dimid(w, "x", &id));
+		NOT(BLOBIO_EHANDLE, blobio_inq_dim(w, 0, NULL, 0, &n));
+		NOT(BLOBIO_EHANDLE, blobio_inq_varid(w, "x", &id));
+		NOT(BLOBIO_EHANDLE, blobio_inq_var(w, 0, NULL, 0, &id, &id, NULL, 0, &id, &id));
+		NOT(BLOBIO_EHANDLE, blobio_inq_attname(w, 0, 0, NULL, 0));
+		NOT(BLOBIO_EHANDLE, blobio_inq_att(w, 0, "x", &id, &n));
+		NOT(BLOBIO_EHANDLE, blobio_get_att(w, 0, "x", BLOBIO_DOUBLE, &x, 1));
+		NOT(BLOBIO_EHANDLE, blobio_get_att_text(w, 0, "x", (char *)&x, 8));
+		NOT(BLOBIO_EHANDLE, blobio_inq_decomp(w, 1, &id, NULL, 0, &id));
+		NOT(BLOBIO_EHANDLE, blobio_inq_decomp_rank(w, 1, 0, &n, &n));
+		NOT(BLOBIO_EHANDLE, blobio_get_decomp_rank(w, 1, 0, 1, &n, &n));
+		NOT(BLOBIO_EHANDLE, blobio_get_vara(w, 0, NULL, NULL, BLOBIO_DOUBLE, &x, 1));
+		NOT(BLOBIO_EHANDLE, blobio_get_darray(w, 0, 0, 1, &n, &n, BLOBIO_DOUBLE, &x, 1));
+		NOT(BLOBIO_EHANDLE, blobio_get_darray_pio(w, 0, 0, 1, &n, BLOBIO_DOUBLE, &x));
+		NOT(BLOBIO_EHANDLE, blobio_get_blob(w, 0, 0, 0, BLOBIO_DOUBLE, &x, 1));
+	}
+	/* paths, options, results */
+	NOT(BLOBIO_EINVAL, blobio_create(NULL, NULL, &f));
+	NOT(BLOBIO_EINVAL, blobio_create("", NULL, &f));
+	NOT(BLOBIO_EINVAL, blobio_create(in_dir("e"), NULL, NULL));
+	NOT(BLOBIO_EFAULT, blobio_create((const char *)16, NULL, &f));
+	NOT(BLOBIO_EFAULT, blobio_create(in_dir("e"), NULL, (blobio_file **)16));
+	NOT(BLOBIO_EINVAL, blobio_create(in_dir("e"), "nonsense", &f));
+	NOT(BLOBIO_EINVAL, blobio_create(in_dir("e"), "layout=round", &f));
+	NOT(BLOBIO_EINVAL, blobio_create(in_dir("e"), "colour=red", &f));
+	SAYS("layout");
+	NOT(BLOBIO_EINVAL, blobio_create(in_dir("e"), "subfiles=-1", &f));
+	NOT(BLOBIO_EINVAL, blobio_create(in_dir("e"), "buffer=1K", &f));
+	NOT(BLOBIO_ENOMPI, blobio_has_mpi() ? (blobio_inq_varid(NULL, "", NULL), BLOBIO_ENOMPI) : blobio_create_fcomm(0, in_dir("e"), "", &f));
+	NOT(BLOBIO_ENOTFOUND, blobio_open(in_dir("nothing"), NULL, &f));
+	if (f != NULL)
+		FAIL("a handle although open failed");
+	NOT(BLOBIO_EINVAL, blobio_open(in_dir("nothing"), "memory=1", &f));
+	NOT(BLOBIO_ENOTFOUND, blobio_convert(in_dir("nothing"), in_dir("out"), NULL));
+	NOT(BLOBIO_EINVAL, blobio_convert(in_dir("a"), in_dir("out"), "format=zip"));
+	NOT(BLOBIO_EINVAL, blobio_convert(NULL, in_dir("out"), NULL));
+	NOT(BLOBIO_EINVAL, blobio_check(NULL, NULL, NULL, NULL, NULL));
+	NOT(BLOBIO_EINVAL, blobio_check_text(in_dir("a"), NULL, NULL, 10, NULL));
+
+	/* definitions */
+	OK(blobio_create(in_dir("e"), NULL, &f));
+	NOT(BLOBIO_EINVAL, blobio_def_dim(f, NULL, 1, &id));
+	NOT(BLOBIO_EINVAL, blobio_def_dim(f, "", 1, &id));
+	NOT(BLOBIO_EINVAL, blobio_def_dim(f, "x", -1, &id));
+	OK(blobio_def_dim(f, "x", 4, &id));
+	NOT(BLOBIO_EINVAL, blobio_def_dim(f, "x", 4, &id));
+	NOT(BLOBIO_EINVAL, blobio_def_var(f, "v", 0, 1, &id, 0, &id));
+	NOT(BLOBIO_EINVAL, blobio_def_var(f, "v2", BLOBIO_INT, -1, &id, 0, &id));
+	NOT(BLOBIO_EINVAL, blobio_def_var(f, "v3", BLOBIO_INT, 1, NULL, 0, &id));
+	int none = 9;
+	NOT(BLOBIO_EINVAL, blobio_def_var(f, "v4", BLOBIO_INT, 1, &none, 0, &id));
+	NOT(BLOBIO_EINVAL, blobio_def_var(f, "v5", BLOBIO_INT, 1, &id, 1, &id));
+	NOT(BLOBIO_EINVAL, blobio_put_att_text(f, 3, "a", 1, "x"));
+	NOT(BLOBIO_EINVAL, blobio_put_att(f, -1, "a", BLOBIO_INT, 1, NULL));
+	NOT(BLOBIO_EINVAL, blobio_put_att(f, -1, "a", 44, 1, &x));
+	int64_t off[1] = {3}, len[1] = {2};
+	NOT(BLOBIO_EINVAL, blobio_def_decomp(f, 1, &id, 1, off, len, &id));
+	NOT(BLOBIO_EINVAL, blobio_def_decomp(f, 0, NULL, 1, off, len, &id));
+	OK(blobio_abort(f));
+	NOT(BLOBIO_EHANDLE, blobio_abort(f));
+
+	if (strcmp(blobio_strerror(BLOBIO_ECHECKSUM), "checksum mismatch") || strcmp(blobio_strerror(5), "unknown error code") ||
+	    strcmp(blobio_strerror(-1000), "unknown error code") || strcmp(blobio_strerror(BLOBIO_ESTOPPED), "stopped by the callback") ||
+	    strcmp(blobio_strerror(INT32_MIN), "unknown error code"))
+		FAIL("strerror");
+	SAME(blobio_version(), BLOBIO_VERSION);
+	EQ(blobio_abi(), BLOBIO_ABI);
+}
+
+static int on_finding(void *user, const blobio_finding *found) {
+	int *calls = user;
+	++*calls;
+	if (found->severity < 0 || found->severity > 2 || !found->line || !*found->line || !found->message)
+		FAIL("finding: severity %d", found->severity);
+	return found->severity == 2; /* and no further */
+}
+
+/* A file that was cut short is told with its name and offset. */
+static void damage(void) {
+	blobio_file *f;
+	char file[4200], text[64];
+	int64_t counts[3];
+	snprintf(file, sizeof file, "%s.0000", in_dir("variable"));
+	if (truncate(file, 900) != 0)
+		FAIL("truncate %s", file);
+	int calls = 0;
+	NOT(BLOBIO_ESTOPPED, blobio_check(in_dir("variable"), "quick=no", on_finding, &calls, counts));
+	EQ(calls > 0, 1);
+	OK(blobio_check(in_dir("variable"), "quick=yes", NULL, NULL, counts));
+	EQ(counts[2] > 0, 1);
+	NOT(BLOBIO_ESMALL, blobio_check_text(in_dir("variable"), NULL, text, sizeof text, counts));
+	int rc = blobio_open(in_dir("variable"), NULL, &f);
+	if (rc == BLOBIO_OK) {
+		double all[RECORDS * N];
+		rc = blobio_get_vara(f, 0, NULL, NULL, BLOBIO_DOUBLE, all, RECORDS * N);
+		EQ(rc, BLOBIO_ETRUNCATED);
+		OK(blobio_close(f));
+	}
+	EQ(rc, BLOBIO_ETRUNCATED);
+	if (!strstr(blobio_last_error_file(), "variable.0000") || blobio_last_error_offset() < 0)
+		FAIL("file %s offset %lld of %s", blobio_last_error_file(), (long long)blobio_last_error_offset(), blobio_last_error());
+}
+
+/* Threads: each with a dataset of its own, and all with one that is read. */
+static blobio_file *common;
+
+static void *thread(void *arg) {
+	char name[32];
+	blobio_file *f;
+	ids v;
+	snprintf(name, sizeof name, "thread%d", (int)(intptr_t)arg);
+	char path[4200];
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	OK(blobio_create(path, "durability=none", &f));
+	define(f, &v);
+	OK(blobio_enddef(f));
+	put_fixed(f, &v);
+	put_records(f, &v, 0, RECORDS);
+	OK(blobio_close(f));
+	if (*blobio_last_error())
+		FAIL("the error of another thread");
+	float all[RECORDS * N];
+	for (int k = 0; k < 50; k++)
+		OK(blobio_get_vara(common, v.cloud, NULL, NULL, BLOBIO_FLOAT, all, RECORDS * N));
+	return NULL;
+}
+
+static void threads(void) {
+	pthread_t t[4];
+	OK(blobio_open(in_dir("process"), NULL, &common));
+	for (int k = 0; k < 4; k++)
+		pthread_create(&t[k], NULL, thread, (void *)(intptr_t)k);
+	for (int k = 0; k < 4; k++)
+		pthread_join(t[k], NULL);
+	OK(blobio_close(common));
+}
+
+/* A child of fork is refused and does not hang; the parent goes on. */
+static void forked(void) {
+	blobio_file *f;
+	OK(blobio_open(in_dir("process"), NULL, &f));
+	fflush(stdout);
+	pid_t pid = fork();
+	if (pid == 0) {
+		blobio_file *g;
+		int bad = blobio_close(f) != BLOBIO_EFORKED || blobio_open(in_dir("process"), NULL, &g) != BLOBIO_EFORKED ||
+		          !strstr(blobio_last_error(), "fork") || blobio_last_error_code() != BLOBIO_EFORKED;
+		_exit(bad);
+	}
+	int status = -1;
+	waitpid(pid, &status, 0);
+	EQ(status, 0);
+	OK(blobio_close(f));
+}
+
+int main(int argc, char **argv) {
+	if (argc != 2)
+		return 2;
+	dir = argv[1];
+	bad_calls();
+	round_trip("variable", NULL, BLOBIO_VARIABLE_CENTRIC);
+	round_trip("process", "layout=process", BLOBIO_PROCESS_CENTRIC);
+	lend();
+	pio();
+	threads();
+	forked();
+	damage();
+	printf("%d failures\n", failures);
+	return failures != 0;
+}

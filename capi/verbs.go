@@ -1,0 +1,119 @@
+//go:build cgo && unix
+
+package main
+
+// #include <stdlib.h>
+// #include "edge.h"
+import "C"
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unsafe"
+
+	"blobio/blob"
+	"blobio/capi/internal/edge"
+)
+
+//export blobioGoConvert
+func blobioGoConvert(inp, outp, optp uintptr, e *C.blobio_failure) int32 {
+	return guarded(e, func() error {
+		in, err := path(inp)
+		if err != nil {
+			return err
+		}
+		out, err := path(outp)
+		if err != nil {
+			return err
+		}
+		s, err := optional("options", optp)
+		if err != nil {
+			return err
+		}
+		o, err := edge.ConvertOptions(s)
+		if err != nil {
+			return err
+		}
+		ctx := context.Background()
+		r, err := blob.Open(ctx, in, nil)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		return blob.Convert(ctx, r, out, o)
+	})
+}
+
+// check runs f on each finding and counts them at countp.
+func check(pathp, optp, countp uintptr, f func(blob.Finding) error) error {
+	name, err := path(pathp)
+	if err != nil {
+		return err
+	}
+	s, err := optional("options", optp)
+	if err != nil {
+		return err
+	}
+	o, err := edge.CheckOptions(s)
+	if err != nil {
+		return err
+	}
+	var counts [3]int64
+	if err := edge.Store(countp, counts); err != nil {
+		return err
+	}
+	for found := range blob.Check(context.Background(), name, o) {
+		counts[min(found.Severity, blob.Error)]++
+		if err := edge.Store(countp, counts); err != nil {
+			return err
+		}
+		if err := f(found); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+//export blobioGoCheck
+func blobioGoCheck(pathp, optp, callback, user, countp uintptr, e *C.blobio_failure) int32 {
+	return guarded(e, func() error {
+		return check(pathp, optp, countp, func(f blob.Finding) error {
+			if callback == 0 {
+				return nil
+			}
+			code := edge.OK
+			if f.Err != nil {
+				code = edge.CodeOf(f.Err)
+			}
+			texts := [...]*C.char{C.CString(f.File), C.CString(f.Field), C.CString(f.Msg), C.CString(f.String())}
+			defer func() {
+				for _, t := range texts {
+					C.free(unsafe.Pointer(t))
+				}
+			}()
+			if C.blobio_edge_found(C.uintptr_t(callback), C.uintptr_t(user), C.int(f.Severity), C.int(code), C.int64_t(f.Offset), texts[0], texts[1], texts[2], texts[3]) != 0 {
+				return fmt.Errorf("check: %w", edge.ErrStopped)
+			}
+			return nil
+		})
+	})
+}
+
+//export blobioGoCheckText
+func blobioGoCheckText(pathp, optp, p uintptr, size int64, countp uintptr, e *C.blobio_failure) int32 {
+	return guarded(e, func() error {
+		if p == 0 || size < 1 {
+			return edge.Usage("no buffer for the text")
+		}
+		var b strings.Builder
+		if err := check(pathp, optp, countp, func(f blob.Finding) error {
+			b.WriteString(f.String())
+			b.WriteByte('\n')
+			return nil
+		}); err != nil {
+			return err
+		}
+		return edge.PutString("text", p, size, b.String())
+	})
+}
