@@ -38,10 +38,11 @@ func (p *place) container(dataLen int64) (*h5.Layout, error) {
 func (p *place) headerBytes(records int64) ([]byte, error) {
 	h := *p.hdr
 	h.NumRecs = records
+	b := make([]byte, 0, h.EncodedLen())
 	if p.layout == ProcessCentric {
-		return h.AppendTo(nil, binary.LittleEndian, true)
+		return h.AppendTo(b, binary.LittleEndian, true)
 	}
-	return h.AppendTo(nil, binary.BigEndian, false)
+	return h.AppendTo(b, binary.BigEndian, false)
 }
 
 // numrecsAt is the offset of the record count in a CDF-5 header, after the

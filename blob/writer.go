@@ -177,7 +177,8 @@ func sameOnAll(ctx context.Context, c comm.Comm, s *Schema, name string, o *Opti
 // fingerprint returns bytes that are equal for equal schemas.
 func (s *Schema) fingerprint() ([]byte, error) {
 	sh := &subShape{ranks: 1, subfiles: 1, nblobs: 1, nelems: make([]int64, len(s.decomps)), maxReqs: make([]int64, len(s.decomps))}
-	return s.blobHeader(sh).AppendTo(nil, orderOf(false), true)
+	h := s.blobHeader(sh)
+	return h.AppendTo(make([]byte, 0, h.EncodedLen()), orderOf(false), true)
 }
 
 // leader returns the lowest rank whose value is there: of the ranks that share memory.
