@@ -28,6 +28,7 @@ type ReplayOptions struct {
 	Pattern   e3smcases.Pattern
 	Geometry  *e3smcases.Geometry // of the smooth pattern, or nil
 	Nodes     comm.Options        // which ranks form a node
+	Comm      comm.Comm           // the ranks are those of this Comm, all of which call Replay; default: ranks inside of this process
 	Grouping  subfile.Grouping
 	Subfiles  int
 	Dir, Base string // where the datasets go; Base defaults to the case's letter
@@ -193,19 +194,11 @@ func (p *replay) run(ctx context.Context, l blob.Layout) (*Result, error) {
 	if l == blob.ProcessCentric {
 		opt.Records = p.records
 	}
-	nodes := p.o.Nodes
-	took := make(chan time.Duration, 1)
-	err := comm.Run(ctx, res.Ranks, &nodes, func(ctx context.Context, c comm.Comm) error {
-		t, err := p.rank(ctx, c, res.Path, &opt)
-		if c.Rank() == 0 {
-			took <- t
-		}
-		return err
-	})
+	took, err := p.write(ctx, res, &opt)
 	if err != nil {
-		return nil, firstCause(err)
+		return nil, err
 	}
-	res.Write = (<-took).Seconds()
+	res.Write = took.Seconds()
 	r, err := blob.Open(ctx, res.Path, nil)
 	if err != nil {
 		return nil, err
@@ -226,11 +219,14 @@ func (p *replay) run(ctx context.Context, l blob.Layout) (*Result, error) {
 		ext := filepath.Ext(res.Path)
 		res.Canonical = strings.TrimSuffix(res.Path, ext) + "." + l.String() + ".canonical.nc"
 		t := time.Now()
-		if err := blob.Convert(ctx, r, res.Canonical, &blob.ConvertOptions{Force: p.o.Force, Durability: opt.Durability, Workers: opt.Workers,
+		if err := blob.ConvertComm(ctx, p.comm(), r, res.Canonical, &blob.ConvertOptions{Force: p.o.Force, Durability: opt.Durability, Workers: opt.Workers,
 			Progress: func(done, total int64) { p.o.Progress("convert", done, total) }}); err != nil {
 			return nil, err
 		}
 		res.Convert = time.Since(t).Seconds()
+		if p.comm().Rank() != 0 {
+			return res, nil
+		}
 		info, err := os.Stat(res.Canonical)
 		if err != nil {
 			return nil, err
@@ -238,6 +234,34 @@ func (p *replay) run(ctx context.Context, l blob.Layout) (*Result, error) {
 		res.CanBytes = info.Size()
 	}
 	return res, nil
+}
+
+// comm is that of the processes which call Replay.
+func (p *replay) comm() comm.Comm {
+	if p.o.Comm == nil {
+		return comm.Self()
+	}
+	return p.o.Comm
+}
+
+// write writes the dataset, and returns how long that took.
+func (p *replay) write(ctx context.Context, res *Result, opt *blob.Options) (time.Duration, error) {
+	if p.o.Comm != nil {
+		return p.rank(ctx, p.o.Comm, res.Path, opt)
+	}
+	nodes := p.o.Nodes
+	took := make(chan time.Duration, 1)
+	err := comm.Run(ctx, res.Ranks, &nodes, func(ctx context.Context, c comm.Comm) error {
+		t, err := p.rank(ctx, c, res.Path, opt)
+		if c.Rank() == 0 {
+			took <- t
+		}
+		return err
+	})
+	if err != nil {
+		return 0, firstCause(err)
+	}
+	return <-took, nil
 }
 
 // firstCause takes the names of the ranks that only heard of an error from it:

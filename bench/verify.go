@@ -9,6 +9,7 @@ import (
 
 	"blobio/blob"
 	"blobio/cdf5"
+	"blobio/comm"
 	"blobio/decomp"
 	"blobio/e3smcases"
 )
@@ -34,7 +35,8 @@ func (p *replay) verify(ctx context.Context, r *blob.Reader, res *Result) error 
 		}
 		own[d] = owners{ix, ix.Coverage()}
 	}
-	done := int64(0)
+	done, turn := int64(0), -1 // the processes take turns
+	c := p.comm()
 	for v := range p.c.Vars {
 		cv := &p.c.Vars[v]
 		t, atts := cv.FileType(p.o.Float)
@@ -45,6 +47,9 @@ func (p *replay) verify(ctx context.Context, r *blob.Reader, res *Result) error 
 		n := p.c.Elems(v)
 		for rec := range recs {
 			for lo := int64(0); lo < n; lo += verifyWindow {
+				if turn++; turn%c.Size() != c.Rank() {
+					continue
+				}
 				hi := min(n, lo+verifyWindow)
 				got := cdf5.NewSlice(t, int(hi-lo))
 				start := time.Now()
@@ -73,10 +78,20 @@ func (p *replay) verify(ctx context.Context, r *blob.Reader, res *Result) error 
 				}
 				res.Verified += hi - lo
 				done += int64(len(gb))
-				p.o.Progress("verify", done, p.total)
+				p.o.Progress("verify", done, p.total/int64(c.Size()))
 			}
 		}
 	}
+	sums, err := c.AllreduceInt64(ctx, []int64{res.Verified, res.Uncovered}, comm.Sum)
+	if err != nil {
+		return err
+	}
+	most, err := c.AllreduceInt64(ctx, []int64{int64(res.Read * 1e9)}, comm.Max)
+	if err != nil {
+		return err
+	}
+	res.Read = float64(most[0]) / 1e9
+	res.Verified, res.Uncovered = sums[0], sums[1]
 	return nil
 }
 

@@ -46,6 +46,7 @@ func newConvert(e *env) *cobra.Command {
 		Long: `Write a dataset, or some of its variables and records, in another layout: as an
 ordinary netCDF file (the default), or as blobs for any number of ranks and
 subfiles. Memory is bounded; the output appears under its name when it is whole.
+Under mpirun or srun (blobio-mpi) the processes share the work.
 
 For blobs the maps are those of --map; else those that blobio makes for --case
 and --ranks; else those of the source, if it has as many ranks; else equal parts
@@ -142,7 +143,7 @@ func (f *convertFlags) run(cmd *cobra.Command, e *env, in, out string) error {
 	} else if o.Blobs && f.ranks == 0 && r.Schema().NumDecomps() == 0 {
 		return usagef("%s has no maps of its own: say --ranks or --map", r.Base())
 	}
-	if !f.force {
+	if !f.force && e.root() {
 		if err := isFree(out, o.Blobs); err != nil {
 			return err
 		}
@@ -150,7 +151,7 @@ func (f *convertFlags) run(cmd *cobra.Command, e *env, in, out string) error {
 	p := e.newProgress()
 	o.Progress = func(done, total int64) { p.at("convert", done, total) }
 	start := time.Now()
-	err = blob.Convert(ctx, r, out, o)
+	err = blob.ConvertComm(ctx, e.comm(), r, out, o)
 	took := time.Since(start)
 	p.end()
 	if err != nil {
@@ -158,6 +159,9 @@ func (f *convertFlags) run(cmd *cobra.Command, e *env, in, out string) error {
 			return &hinted{err, "--format cdf5 holds everything"}
 		}
 		return err
+	}
+	if !e.root() {
+		return nil
 	}
 	return f.report(ctx, e, r, out, took)
 }

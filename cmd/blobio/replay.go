@@ -58,6 +58,8 @@ fields that look like those of the models (smooth).
 
 Files go to a temporary directory that is removed, unless --out or --keep is given.
 
+Under mpirun or srun (blobio-mpi) each process is a rank.
+
 JSON: {dir, kept, results: [{case, layout, path, ranks, subfiles, variables, records,
 bytes, write_seconds, verified_elements, uncovered_elements, read_seconds,
 canonical, canonical_bytes, convert_seconds}]}.`,
@@ -108,7 +110,7 @@ func histories() (out []string) {
 }
 
 // options translates the flags.
-func (f *replayFlags) options(cmd *cobra.Command) (o bench.ReplayOptions, err error) {
+func (f *replayFlags) options(cmd *cobra.Command, e *env) (o bench.ReplayOptions, err error) {
 	letter, _, single := strings.Cut(f.caseName, "_")
 	o = bench.ReplayOptions{Case: f.caseName, Base: letter, Records: f.records, Flush: f.flush, Float: f.float,
 		Subfiles: f.subfiles, Verify: f.verify, Convert: f.convert, Force: f.force, Buffer: f.memory}
@@ -146,10 +148,18 @@ func (f *replayFlags) options(cmd *cobra.Command) (o bench.ReplayOptions, err er
 	if f.noSync {
 		o.Options.Durability = blob.DurableNone
 	}
+	if e.procs != nil && !cmd.Flags().Changed("ranks") { // each process is a rank
+		if err := cmd.Flags().Set("ranks", fmt.Sprint(e.comm().Size())); err != nil {
+			return o, err
+		}
+	}
 	if o.Maps, err = f.loadMaps(cmd, letter); err != nil {
 		return o, err
 	}
 	ranks := o.Maps[0].Ranks()
+	if e.procs != nil && ranks != e.comm().Size() {
+		return o, usagef("--ranks %d, but the number of processes is %d", ranks, e.comm().Size())
+	}
 	o.Nodes.RanksPerNode = f.ranksPerNode
 	if f.nodes > ranks || f.subfiles > ranks {
 		return o, usagef("--nodes %d --subfiles %d, but there are %s", f.nodes, f.subfiles, plural(ranks, "rank"))
@@ -160,6 +170,9 @@ func (f *replayFlags) options(cmd *cobra.Command) (o bench.ReplayOptions, err er
 			return o, usagef("--nodes %d: %s are %d on each of %s, or choose --ranks-per-node", f.nodes, plural(ranks, "rank"), per, plural(n, "node"))
 		}
 		o.Nodes.RanksPerNode = per
+	}
+	if f.placement == "roundrobin" && e.procs != nil {
+		return o, usagef("--placement roundrobin is for ranks inside of one process")
 	}
 	if f.placement == "roundrobin" {
 		o.Nodes.Placement = comm.RoundRobin
@@ -195,36 +208,42 @@ func (f *replayFlags) loadMaps(cmd *cobra.Command, letter string) ([]*decomp.Map
 
 func (f *replayFlags) run(cmd *cobra.Command, e *env) (err error) {
 	ctx := cmd.Context()
-	o, err := f.options(cmd)
+	o, err := f.options(cmd, e)
 	if err != nil {
 		return err
 	}
-	if o.Dir = f.out; o.Dir != "" {
-		if err := os.MkdirAll(o.Dir, 0o777); err != nil {
-			return err
-		}
-	} else {
-		if o.Dir, err = os.MkdirTemp("", "blobio-replay-"); err != nil {
-			return err
-		}
-		if !f.keep {
-			defer func() {
-				if rerr := os.RemoveAll(o.Dir); err == nil {
-					err = rerr
-				}
-			}()
-		}
+	if o.Dir, err = f.makeDir(ctx, e); err != nil {
+		return err
+	}
+	if f.out == "" && !f.keep && e.root() {
+		defer func() {
+			if rerr := os.RemoveAll(o.Dir); err == nil {
+				err = rerr
+			}
+		}()
 	}
 	p := e.newProgress()
 	defer p.end()
 	o.Progress = p.at
-	results, err := bench.Replay(ctx, o)
+	var results []bench.Result
+	if e.procs == nil {
+		results, err = bench.Replay(ctx, o)
+	} else {
+		err = e.procs.onNodes(o.Nodes.RanksPerNode, func(c comm.Comm) error {
+			o.Comm = c
+			results, err = bench.Replay(ctx, o)
+			return err
+		})
+	}
 	p.end()
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if err != nil {
 		return err
+	}
+	if !e.root() {
+		return nil
 	}
 	kept := f.out != "" || f.keep
 	if f.asJSON {
@@ -235,6 +254,32 @@ func (f *replayFlags) run(cmd *cobra.Command, e *env) (err error) {
 		fmt.Fprintf(e.out, "\nfiles are in %s\n", o.Dir)
 	}
 	return nil
+}
+
+// makeDir makes the directory of the files, and returns its name.
+func (f *replayFlags) makeDir(ctx context.Context, e *env) (string, error) {
+	if e.procs != nil && f.out == "" {
+		node, err := e.comm().SplitNode(ctx)
+		if err != nil {
+			return "", err
+		}
+		if node.Size() != e.comm().Size() {
+			return "", usagef("--out is needed: a directory that all nodes see")
+		}
+	}
+	dir := f.out
+	var err error
+	if !e.root() {
+	} else if dir != "" {
+		err = os.MkdirAll(dir, 0o777)
+	} else {
+		dir, err = os.MkdirTemp("", "blobio-replay-")
+	}
+	if err != nil || e.procs == nil {
+		return dir, err
+	}
+	b, err := e.comm().Bcast(ctx, 0, []byte(dir))
+	return string(b), err
 }
 
 func (f *replayFlags) print(_ context.Context, e *env, results []bench.Result) {

@@ -13,8 +13,11 @@ import (
 	"blobio/scr/runloop"
 )
 
-// TestMain lets the test program be blobio, as the program of a selftest.
+// TestMain lets the test program be blobio, as the program of a selftest or under mpirun.
 func TestMain(m *testing.M) {
+	if os.Getenv("BLOBIO_TEST_MAIN") != "" {
+		main()
+	}
 	if os.Getenv("BLOBIO_SELFTEST_DIR") != "" {
 		os.Exit(run(context.Background(), &env{stdout: os.Stdout, stderr: os.Stderr, args: os.Args[1:]}))
 	}

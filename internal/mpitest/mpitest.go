@@ -1,0 +1,73 @@
+// Package mpitest runs programs under mpirun, for tests with the build tag mpi. It needs no MPI itself.
+package mpitest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Launcher returns the path of mpirun: what BLOBIO_MPIRUN names, else that of Open MPI. It skips the test if there is none.
+func Launcher(t testing.TB) string {
+	t.Helper()
+	names := []string{"mpirun.openmpi", "mpirun"}
+	if v := os.Getenv("BLOBIO_MPIRUN"); v != "" {
+		names = []string{v}
+	}
+	for _, n := range names {
+		if p, err := exec.LookPath(n); err == nil {
+			return p
+		}
+	}
+	t.Skipf("SKIPPED: no %s", strings.Join(names, ", "))
+	return ""
+}
+
+// OpenMPI says whether a launcher is that of Open MPI.
+func OpenMPI(launcher string) bool {
+	out, _ := exec.Command(launcher, "--version").CombinedOutput()
+	return bytes.Contains(out, []byte("Open"))
+}
+
+// Args are those of a launcher in front of the program.
+func Args(launcher string, ranks int) []string {
+	args := []string{"-n", strconv.Itoa(ranks)}
+	if OpenMPI(launcher) {
+		args = append(args, "--oversubscribe", "--bind-to", "none")
+	}
+	return args
+}
+
+// Env is the environment that lets root run jobs, with more in front.
+func Env(more ...string) []string {
+	return append(append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"), more...)
+}
+
+// ErrHung is the error of a job that was ended because it took too long.
+var ErrHung = errors.New("the job hung")
+
+// Run runs a program in some processes and returns what they said. A job that takes longer than a
+// limit is ended with all of its processes; the error wraps ErrHung then.
+func Run(t testing.TB, ranks int, limit time.Duration, env []string, program string, args ...string) (string, error) {
+	t.Helper()
+	launcher := Launcher(t)
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, launcher, append(append(Args(launcher, ranks), program), args...)...)
+	cmd.Env = Env(env...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.WaitDelay = 5 * time.Second
+	group(cmd)
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		err = errors.Join(ErrHung, err)
+	}
+	return out.String(), err
+}
