@@ -87,7 +87,7 @@ func (a *Array) clean(ctx context.Context, w *written, keep []int64, parts []*pa
 		order = append(order, id)
 	}
 	limit := int64(len(keep)+1) * full
-	if a.spec.Keep.Last == 0 || total <= limit {
+	if a.spec.Keep.Last == 0 || total <= limit || w.info.Born < 0 { // a Drop writes nothing
 		return nil
 	}
 	slices.SortFunc(order, func(x, y int32) int {

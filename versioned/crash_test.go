@@ -1,0 +1,308 @@
+package versioned
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+var long = os.Getenv("BLOBIO_LONG") != ""
+
+const storySteps = 6
+
+// state of the story's array after version n: some of the chunks change at each step.
+func storyState(n int64) []float64 {
+	out := make([]float64, 640)
+	for v := int64(1); v <= n; v++ {
+		for i := range out {
+			if (int64(i)/64+v)%3 == 0 || v == 1 {
+				out[i] = float64(v*10000 + int64(i))
+			}
+		}
+	}
+	return out
+}
+
+// story goes on from whatever is there to version storySteps.
+func story(ctx context.Context, c comm.Comm, st *Store, o *Options, started func(n int64)) error {
+	a, err := Open(ctx, c, st, "a", o)
+	if errors.Is(err, ErrMissing) {
+		a, err = Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{640}, Chunk: 512, Keep: Retention{Last: 2}}, o)
+	}
+	if err != nil {
+		return err
+	}
+	for n := a.Newest() + 1; n <= storySteps; n++ {
+		if err := c.Barrier(ctx); err != nil {
+			return err
+		}
+		started(n)
+		s := storyState(n)
+		lo := int64(c.Rank()) * 640 / int64(c.Size())
+		hi := int64(c.Rank()+1) * 640 / int64(c.Size())
+		if err := Put(ctx, a, []int64{lo}, []int64{hi}, s[lo:hi]); err != nil {
+			return err
+		}
+		if _, err := a.Inc(ctx, 1, fmt.Sprint("step ", n)); err != nil {
+			return err
+		}
+	}
+	return a.Close(ctx)
+}
+
+// holds checks that the newest version is n or n-1, whole, and the one before it too; then the story ends well.
+func holds(fsys []vfs.FS, n int64, copies int) error {
+	return comm.Run(bg, 4, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
+		st := &Store{Dir: "d", FS: fsys[c.Rank()/2%len(fsys)], Private: len(fsys) > 1, Copies: copies}
+		a, err := Open(ctx, c, st, "a", nil)
+		if errors.Is(err, ErrMissing) && n <= 1 {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if v := a.Newest(); v != n && v != n-1 {
+			return fmt.Errorf("version %d in step %d", v, n)
+		}
+		got := make([]float64, 640)
+		for _, v := range a.Versions() {
+			if err := GetAt(ctx, a, v.Number, []int64{0}, []int64{640}, got); err != nil || !slices.Equal(got, storyState(v.Number)) {
+				return fmt.Errorf("version %d in step %d: %v", v.Number, n, err)
+			}
+		}
+		if err := Get(ctx, a, []int64{0}, []int64{640}, got); err != nil || !slices.Equal(got, storyState(a.Newest())) {
+			return fmt.Errorf("current state in step %d: %v", n, err)
+		}
+		if err := a.Close(ctx); err != nil {
+			return err
+		}
+		return story(ctx, c, st, nil, func(int64) {})
+	})
+}
+
+// V12: the power is cut before every operation that changes something.
+func TestCrash(t *testing.T) {
+	for _, nodes := range []int{1, 2} {
+		t.Run(fmt.Sprintf("%d stores", nodes), func(t *testing.T) {
+			rng := rand.New(rand.NewSource(int64(nodes)))
+			var mu sync.Mutex
+			mems := make([]*vfs.Mem, nodes)
+			fss := make([]vfs.FS, nodes)
+			type crash struct {
+				mems []vfs.FS
+				step int64
+				what string
+			}
+			var crashes []crash
+			now, points, every := int64(0), 0, 1
+			if !long {
+				every = 5
+			}
+			for i := range mems {
+				mems[i] = vfs.NewMem()
+				if err := mems[i].MkdirAll("d"); err != nil {
+					t.Fatal(err)
+				}
+				if err := mems[i].SyncDir("."); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i := range mems {
+				fss[i] = vfs.NewFault(mems[i], func(op vfs.Op) error {
+					if !op.Kind.Changes() && op.Kind != vfs.OpSync {
+						return nil
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					if points++; points%every != 0 {
+						return nil
+					}
+					for _, how := range []string{"", " torn"} {
+						var o vfs.CrashOptions
+						if how != "" {
+							o.Rand = rng
+						}
+						cr := crash{step: now, what: fmt.Sprint(op.String(), how, " on ", i)}
+						for _, m := range mems {
+							cr.mems = append(cr.mems, m.CrashClone(o))
+						}
+						crashes = append(crashes, cr)
+					}
+					return nil
+				})
+			}
+			err := comm.Run(bg, 4, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
+				st := &Store{Dir: "d", FS: fss[c.Rank()/2%nodes], Private: nodes > 1, Copies: nodes - 1}
+				return story(ctx, c, st, nil, func(n int64) {
+					mu.Lock()
+					now = n
+					mu.Unlock()
+				})
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(crashes) < 20 {
+				t.Fatalf("%d crashes", len(crashes))
+			}
+			for _, c := range crashes {
+				if err := holds(c.mems, c.step, nodes-1); err != nil {
+					t.Fatalf("cut before %s: %v", c.what, err)
+				}
+			}
+			t.Logf("%d crashes", len(crashes))
+		})
+	}
+}
+
+// Every operation fails once: the error comes back on every rank, and nothing committed is lost.
+func TestFaults(t *testing.T) {
+	for _, nodes := range []int{1, 2} {
+		run := func(fail int64) (int64, bool, error) {
+			mems, fss := make([]vfs.FS, nodes), make([]vfs.FS, nodes)
+			var mu sync.Mutex
+			n := int64(0)
+			hit := false
+			for i := range mems {
+				m := vfs.NewMem()
+				if err := m.MkdirAll("d"); err != nil {
+					return 0, false, err
+				}
+				mems[i] = m
+				fss[i] = vfs.NewFault(m, func(op vfs.Op) error {
+					mu.Lock()
+					defer mu.Unlock()
+					if n++; n == fail {
+						hit = true
+						return errors.New("injected")
+					}
+					return nil
+				})
+			}
+			now := int64(0)
+			errs := make([]error, 4)
+			err := comm.Run(bg, 4, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
+				st := &Store{Dir: "d", FS: fss[c.Rank()/2%nodes], Private: nodes > 1, Copies: nodes - 1}
+				errs[c.Rank()] = story(ctx, c, st, nil, func(v int64) {
+					mu.Lock()
+					now = v
+					mu.Unlock()
+				})
+				return nil
+			})
+			if err != nil {
+				return n, hit, err
+			}
+			for r, e := range errs {
+				if (e == nil) != (errs[0] == nil) {
+					return n, hit, fmt.Errorf("rank %d: %v, rank 0: %v", r, e, errs[0])
+				}
+			}
+			if err := holds(mems, max(now, 1), nodes-1); err != nil {
+				return n, hit, fmt.Errorf("after %v: %w", errs[0], err)
+			}
+			return n, hit, nil
+		}
+		total, _, err := run(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		every := int64(1)
+		if !long {
+			every = 7
+		}
+		for k := int64(1); k <= total; k += every {
+			if _, _, err := run(k); err != nil {
+				t.Fatalf("%d stores, operation %d of %d: %v", nodes, k, total, err)
+			}
+		}
+		t.Logf("%d stores: %d operations", nodes, total)
+	}
+}
+
+// What is damaged in a store is told, or read from a copy, never given out.
+func TestDamage(t *testing.T) {
+	mem := vfs.NewMem()
+	if err := mem.MkdirAll("d"); err != nil {
+		t.Fatal(err)
+	}
+	one := func(f func(ctx context.Context, c comm.Comm) error) error {
+		return comm.Run(bg, 1, nil, f)
+	}
+	if err := one(func(ctx context.Context, c comm.Comm) error {
+		return story(ctx, c, &Store{Dir: "d", FS: mem}, nil, func(int64) {})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	list, err := mem.ReadDir("d/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewSource(1))
+	bad, silent := 0, 0
+	for _, e := range list {
+		info, err := e.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		every := int64(37)
+		if long {
+			every = 1
+		}
+		for off := rng.Int63n(every); off < info.Size(); off += every {
+			f, err := mem.OpenRW("d/a/" + e.Name())
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := []byte{0}
+			if _, err := f.ReadAt(b, off); err != nil {
+				t.Fatal(err)
+			}
+			flip := func() {
+				b[0] ^= 0x10
+				if _, err := f.WriteAt(b, off); err != nil {
+					t.Fatal(err)
+				}
+			}
+			flip()
+			err = one(func(ctx context.Context, c comm.Comm) error {
+				a, err := Open(ctx, c, &Store{Dir: "d", FS: readOnly{mem}}, "a", nil)
+				if err != nil {
+					return err
+				}
+				got := make([]float64, 640)
+				for _, v := range a.Versions() {
+					if err := GetAt(ctx, a, v.Number, []int64{0}, []int64{640}, got); err != nil {
+						return err
+					}
+					if !slices.Equal(got, storyState(v.Number)) {
+						silent++
+						return fmt.Errorf("SILENT: byte %d of %s, version %d", off, e.Name(), v.Number)
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				bad++
+			}
+			flip()
+			f.Close()
+		}
+	}
+	if silent > 0 || bad == 0 {
+		t.Errorf("%d silent, %d found", silent, bad)
+	}
+}
+
+// readOnly makes nothing new and removes nothing.
+type readOnly struct{ vfs.FS }
+
+func (readOnly) Remove(string) error { return nil }

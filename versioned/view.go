@@ -1,0 +1,304 @@
+package versioned
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"blobio/ffformat"
+	"blobio/internal/vfs"
+)
+
+// View reads the versions of an array without ranks.
+type View struct {
+	cat  *catalog
+	rec  *record
+	dirs []string
+	spec Spec
+	fsys vfs.FS
+}
+
+// ViewOptions of OpenView. nil means the defaults.
+type ViewOptions struct {
+	FS      vfs.FS // default the operating system's
+	Key     []byte // of an encrypted store
+	MaxOpen int    // files; default 64
+}
+
+// List returns the names of the arrays in a store, sorted.
+func List(dir string, fsys vfs.FS) ([]string, error) {
+	if fsys == nil {
+		fsys = vfs.OS
+	}
+	list, err := fsys.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, e := range list {
+		if !e.IsDir() {
+			continue
+		}
+		if _, err := fsys.Stat(filepath.Join(dir, e.Name(), recordName)); err == nil {
+			out = append(out, e.Name())
+		}
+	}
+	return out, nil
+}
+
+// OpenView opens the directory of an array (the store's directory and the array's name below it). For a private store
+// give those of all nodes, in the order of the nodes; a node that is lost may be
+// any directory that is not there.
+func OpenView(dirs []string, o *ViewOptions) (*View, error) {
+	if o == nil {
+		o = &ViewOptions{}
+	}
+	if len(dirs) == 0 {
+		return nil, usageErr("no directory")
+	}
+	v := &View{dirs: slices.Clone(dirs), fsys: o.FS}
+	if v.fsys == nil {
+		v.fsys = vfs.OS
+	}
+	var errs []error
+	for _, d := range dirs {
+		r, err := readRecord(v.fsys, d)
+		if err != nil {
+			errs = append(errs, err)
+		} else if v.rec == nil || r.Seq > v.rec.Seq {
+			v.rec = r
+		}
+	}
+	if v.rec == nil {
+		return nil, errors.Join(errs...)
+	}
+	opt := (&Options{Key: o.Key, MaxOpen: o.MaxOpen}).withDefaults()
+	if err := keyFits(v.rec, &opt); err != nil {
+		return nil, err
+	}
+	t, _ := ParseType(v.rec.Spec.Type) // checked by readRecord
+	s := v.rec.Spec
+	v.spec = Spec{Name: s.Name, Type: t, Shape: s.Shape, Chunk: s.Chunk, Extra: s.Extra, EveryRegrid: s.Every, Keep: s.Keep}
+	stores := make([]*nodeStore, len(dirs))
+	for i, d := range dirs {
+		stores[i] = &nodeStore{v.fsys, d}
+	}
+	var err error
+	v.cat, err = newCatalog(v.rec, t, stores, len(dirs)-1, &opt)
+	return v, err
+}
+
+// Close releases the files.
+func (v *View) Close() error {
+	v.cat.close()
+	return nil
+}
+
+// Spec of the array; Shape is that of the newest version.
+func (v *View) Spec() Spec { return v.spec }
+
+// Versions lists the committed versions, oldest first.
+func (v *View) Versions() []VersionInfo { return v.rec.versions() }
+
+// Bytes is what the files of the store hold, without copies.
+func (v *View) Bytes() (n int64, files int) {
+	for _, f := range v.rec.Files {
+		n += f.Size
+	}
+	return n, len(v.rec.Files)
+}
+
+// Get reads the box [lo, hi) of a version, elements in the byte order of the host. Every chunk that is touched is
+// read whole and verified.
+func (v *View) Get(ctx context.Context, version int64, lo, hi []int64, dst []byte) error {
+	return v.cat.get(ctx, v.rec, version, lo, hi, dst, true)
+}
+
+// Finding is something that Check found.
+type Finding struct {
+	File string `json:"file,omitempty"`
+	Text string `json:"text"`
+	Err  error  `json:"-"`
+	Note bool   `json:"note"` // nothing is lost
+}
+
+func (f Finding) String() string {
+	s := f.Text
+	if f.File != "" {
+		s = f.File + ": " + s
+	}
+	if f.Note {
+		s = "note: " + s
+	}
+	return s
+}
+
+// Check looks for all that is wrong with the store: files that are absent or not those that were committed, every
+// byte of them, chunks that no longer have their digests; and notes what is there besides. progress, if
+// not nil, gets bytes done and in all.
+func (v *View) Check(ctx context.Context, progress func(done, total int64)) iter.Seq[Finding] {
+	return func(yield func(Finding) bool) {
+		total, done := int64(0), int64(0)
+		for _, f := range v.rec.Files {
+			total += f.Size
+		}
+		for i := range v.rec.Files {
+			f := &v.rec.Files[i]
+			for k := range v.cat.copies + 1 {
+				node := (f.Node + k) % len(v.dirs)
+				name := filepath.Join(v.dirs[node], f.Name)
+				err := v.checkFile(ctx, node, f)
+				if ctx.Err() != nil {
+					return
+				}
+				if k > 0 && errors.Is(err, fs.ErrNotExist) {
+					continue // not all nodes keep copies
+				}
+				if err != nil && !yield(Finding{File: name, Text: strings.TrimPrefix(err.Error(), "versioned: "), Err: err}) {
+					return
+				}
+			}
+			if done += f.Size; progress != nil {
+				progress(done, total)
+			}
+		}
+		if !v.checkChunks(ctx, yield) {
+			return
+		}
+		known := map[string]bool{recordName: true}
+		for _, f := range v.rec.Files {
+			known[f.Name] = true
+		}
+		for _, d := range v.dirs {
+			list, _ := v.fsys.ReadDir(d)
+			for _, e := range list {
+				if !known[e.Name()] && !yield(Finding{File: filepath.Join(d, e.Name()), Text: "belongs to no committed version; the next Open removes it", Note: true}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// checkFile verifies one file against the record and its own hashes.
+func (v *View) checkFile(ctx context.Context, node int, f *fileInfo) error {
+	x, err := v.cat.readers.get(v.cat.stores[node], node, f)
+	if err != nil {
+		return err
+	}
+	defer v.cat.readers.put(x)
+	size, err := x.f.Size()
+	if err != nil {
+		return err
+	}
+	for fd := range ffformat.Check(ctx, x.f, size, x.f.Name(), nil) {
+		if err := fd.AsError(); err != nil && fd.Severity.String() == "error" {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkChunks verifies what each version holds.
+func (v *View) checkChunks(ctx context.Context, yield func(Finding) bool) bool {
+	for i := range v.rec.Versions {
+		ver := &v.rec.Versions[i]
+		g, _ := v.rec.generation(ver.Gen)
+		n := elems(ver.Shape)
+		for seg := int64(0); seg*g.Seg < n; seg++ {
+			if ctx.Err() != nil {
+				return false
+			}
+			first := seg * g.Seg
+			// A chunk that did not change is verified with the version that wrote it.
+			x, err := v.cat.index(ctx, g, int(seg))
+			if err == nil {
+				err = v.newChunks(x, ver.Number, int(seg))
+			}
+			if err != nil && !yield(Finding{Text: fmt.Sprintf("version %d, elements from %d on: %v", ver.Number, first, err), Err: err}) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (v *View) newChunks(x *segIndex, version int64, seg int) error {
+	tmp := make([]byte, v.cat.chunk)
+	for k := range x.at {
+		if p, ok := x.find(int64(k), version); ok && p.since == version {
+			if err := v.cat.readChunk(seg, p, tmp); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Drop forgets versions in a store that no array has open, and removes the files that no other version needs. The newest
+// one cannot be dropped. For a store that nodes do not share each node's record is replaced.
+func (v *View) Drop(ctx context.Context, versions ...int64) error {
+	rec := v.rec.clone()
+	for _, n := range versions {
+		if _, ok := rec.version(n); !ok {
+			return fmt.Errorf("versioned: array %s: version %d: %w", v.spec.Name, n, ErrNoVersion)
+		}
+		if rec.Versions[len(rec.Versions)-1].Number == n {
+			return usageErr("array %s: version %d is the newest one", v.spec.Name, n)
+		}
+		rec.Versions = slices.DeleteFunc(rec.Versions, func(x verInfo) bool { return x.Number == n })
+	}
+	var keep []int64
+	for _, x := range rec.Versions {
+		keep = append(keep, x.Number)
+	}
+	needed := map[int32]bool{}
+	for _, g := range rec.Generations {
+		numbers := inGen(rec, keep, g.ID)
+		for seg := range g.Segs {
+			x, err := v.cat.index(ctx, &g, seg)
+			if err != nil {
+				return err
+			}
+			x.live(numbers, nil, -1, func(p place) { needed[p.file] = true })
+		}
+	}
+	dead := map[string]bool{}
+	for id, f := range v.cat.files {
+		if f != nil && !needed[int32(id)] {
+			dead[f.Name] = true
+		}
+	}
+	rec.Seq++
+	rec.prune(dead)
+	b, err := rec.encode()
+	if err != nil {
+		return err
+	}
+	for _, d := range v.dirs {
+		if _, err := v.fsys.Stat(d); errors.Is(err, fs.ErrNotExist) && len(v.dirs) > 1 {
+			continue
+		}
+		if _, err := writeRecord(v.fsys, d, b, true); err != nil {
+			return err
+		}
+	}
+	v.rec = rec
+	v.cat.mu.Lock()
+	gone := v.cat.setRecord(rec)
+	v.cat.mu.Unlock()
+	for _, f := range gone {
+		v.cat.readers.forget(f.Name)
+		for _, d := range v.dirs {
+			if err := v.fsys.Remove(filepath.Join(d, f.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	return nil
+}
