@@ -121,11 +121,11 @@ func (g *Geometry) FieldBytes(s *FieldSpec, ghosts bool) int64 {
 	return int64(m[0]) * int64(m[1]) * int64(m[2]) * int64(s.Type.Size())
 }
 
-// Bounds returns the corners of a block, computed as Cello does, so that they
-// are equal to the last bit to the attributes `lower` and `upper` of a
-// checkpoint. Axes beyond Rank give the domain's (in checkpoints they are
-// junk). Blocks of levels below 0 that stick out of a domain whose number of
-// root blocks is no power of two are cut at its border.
+// Bounds returns the corners of a block, computed as Cello does, so that for
+// levels from 0 they are equal to the last bit to the attributes `lower` and
+// `upper` of a checkpoint. Axes beyond Rank give the domain's. Blocks of levels
+// below 0 that stick out of a domain whose number of root blocks is no power
+// of two are cut at its border.
 func (x Index) Bounds(g *Geometry) (lo, hi [3]float64) {
 	l, c := x.Level(), x.Coord()
 	for i := range 3 {
@@ -135,7 +135,32 @@ func (x Index) Bounds(g *Geometry) (lo, hi [3]float64) {
 		}
 		at := func(c int) float64 {
 			a := math.Min(math.Ldexp(float64(c), -l)/float64(g.Roots[i]), 1)
-			return (1-a)*g.Lower[i] + a*g.Upper[i]
+			// The conversions keep the products from being fused with the sum.
+			return float64((1-a)*g.Lower[i]) + float64(a*g.Upper[i])
+		}
+		lo[i], hi[i] = at(c[i]), at(c[i]+1)
+	}
+	return lo, hi
+}
+
+// StoredBounds returns what the real program stores in the attributes `lower`
+// and `upper` of a block: Bounds, but for levels below 0 the coordinates are
+// shifted down twice (so all but the first block have wrong ones), and axes
+// beyond Rank have the domain's lower corner and its width halved with each
+// level, NaN below level 0.
+func (x Index) StoredBounds(g *Geometry) (lo, hi [3]float64) {
+	l, c := x.Level(), x.Coord()
+	for i := range 3 {
+		n := g.Roots[i]
+		if l < 0 {
+			c[i] >>= uint(-l)
+			n >>= uint(-l)
+		} else {
+			n <<= uint(min(l, MaxDepth))
+		}
+		at := func(c int) float64 {
+			a := float64(c) / float64(n)
+			return float64((1-a)*g.Lower[i]) + float64(a*g.Upper[i])
 		}
 		lo[i], hi[i] = at(c[i]), at(c[i]+1)
 	}

@@ -164,7 +164,7 @@ func (s *Set) particles(x amr.Index, kind int) amr.Particles {
 				continue
 			}
 			// 12 bits of a fraction, never 0 or 1: exact for a power of two of blocks.
-			v := lo[axis] + (hi[axis]-lo[axis])*(float64(h>>52)+0.5)/4096
+			v := lo[axis] + float64((hi[axis]-lo[axis])*(float64(h>>52)+0.5)/4096)
 			if a.Type == amr.Float32 {
 				binary.NativeEndian.PutUint32(at, math.Float32bits(float32(v)))
 			} else {

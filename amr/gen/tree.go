@@ -1,7 +1,6 @@
 package gen
 
 import (
-	"math"
 	"math/bits"
 	"math/rand/v2"
 
@@ -72,7 +71,7 @@ func Sphere(g *amr.Geometry, center [3]float64, radius float64) (*amr.Tree, erro
 	}
 	return t, RefineWhere(t, func(lo, hi [3]float64, _ int) bool {
 		near, _ := distances(g.Rank, lo, hi, center)
-		return near <= radius
+		return near <= radius*radius
 	})
 }
 
@@ -83,21 +82,23 @@ func Shock(g *amr.Geometry, time float64) (*amr.Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	var far float64
-	for i := range g.Rank {
-		far = math.Hypot(far, g.Upper[i]-g.Lower[i])
-	}
+	_, far := distances(g.Rank, g.Lower, g.Upper, g.Lower)
 	return t, RefineWhere(t, func(lo, hi [3]float64, _ int) bool {
 		near, away := distances(g.Rank, lo, hi, g.Lower)
-		return near <= time*far && time*far <= away
+		at := time * time * far
+		return near <= at && at <= away
 	})
 }
 
-// distances returns the least and the largest distance of a box from p.
+// distances returns the squares of the least and of the largest distance of a
+// box from p. The conversions keep products from being fused with sums, which
+// would give other trees on other processors.
 func distances(rank int, lo, hi, p [3]float64) (near, far float64) {
 	for i := range rank {
-		near = math.Hypot(near, max(lo[i]-p[i], p[i]-hi[i], 0))
-		far = math.Hypot(far, max(hi[i]-p[i], p[i]-lo[i]))
+		n := max(lo[i]-p[i], p[i]-hi[i], 0)
+		f := max(hi[i]-p[i], p[i]-lo[i])
+		near += float64(n * n)
+		far += float64(f * f)
 	}
 	return near, far
 }
