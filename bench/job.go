@@ -102,6 +102,8 @@ type task struct {
 	s      *blob.Schema
 	maps   []*decomp.Map
 	values *e3smcases.Values
+
+	distinct int64 // records whose data are made, which then repeat; 0: all
 }
 
 func (j *Job) load() (*task, error) {
@@ -144,7 +146,11 @@ func (t *task) fill(rank int) (rankData, error) {
 	d := make(rankData, len(t.c.Vars))
 	for v := range t.c.Vars {
 		cv := &t.c.Vars[v]
-		d[v] = make([]any, t.records(v))
+		n0 := t.records(v)
+		if t.distinct > 0 {
+			n0 = min(n0, t.distinct)
+		}
+		d[v] = make([]any, n0)
 		n, runs := t.c.Elems(v), t.c.Whole(v)
 		if cv.Map != 0 {
 			n, runs = t.maps[cv.Map-1].Count(rank), t.maps[cv.Map-1].Reqs(rank)

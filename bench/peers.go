@@ -92,6 +92,9 @@ func (b *Toolbox) BuildPeers(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
+	if err := os.RemoveAll(filepath.Join(dir, "src")); err != nil {
+		return err
+	}
 	if err := os.CopyFS(filepath.Join(dir, "src"), src); err != nil {
 		return err
 	}

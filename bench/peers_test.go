@@ -31,10 +31,26 @@ func toolbox(t *testing.T) *Toolbox {
 	return b
 }
 
-// TestPeersWriteTheSameFiles is a second test of interoperability beside the
-// vectors: the values are unlike at every place, so that a wrong order shows.
-func TestPeersWriteTheSameFiles(t *testing.T) {
+// TestPeers needs MPI and the libraries.
+func TestPeers(t *testing.T) {
 	b := toolbox(t)
+	t.Run("same files", func(t *testing.T) { peersWriteTheSame(t, b) })
+	t.Run("quick", func(t *testing.T) {
+		names := []string{"peers"}
+		if os.Getenv("BLOBIO_LONG") != "" {
+			names = append(names, "canonical")
+		}
+		r, err := Run(t.Context(), Options{Dir: t.TempDir(), Quick: true, Peers: b.dir, Log: func(s string) { t.Log(s) }}, names...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sound(t, r)
+	})
+}
+
+// peersWriteTheSame is a second test of interoperability beside the
+// vectors: the values are unlike at every place, so that a wrong order shows.
+func peersWriteTheSame(t *testing.T, b *Toolbox) {
 	for _, j := range []Job{
 		{Case: "F_h0", Ranks: 3, Maps: MapSource{Ne: 2, Levels: 5}, Float: true},
 		{Case: "F_h1", Ranks: 2, Records: 3, Maps: MapSource{Ne: 2, Levels: 3}},

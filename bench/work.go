@@ -24,8 +24,7 @@ type Took struct {
 	Data    int64              `json:"data"`        // bytes that the ranks hold
 	Memory  int64              `json:"memory"`      // most bytes resident while writing beyond what was before, of all processes; 0: not known
 	Phases  map[string]float64 `json:"phases,omitempty"`
-	Bytes   int64              `json:"bytes,omitempty"`          // of the files
-	Allocs  float64            `json:"allocs_per_put,omitempty"` // -1: not measured
+	Bytes   int64              `json:"bytes,omitempty"` // of the files
 }
 
 // phases of a write, in order.
@@ -125,7 +124,7 @@ type Work struct {
 	Path   string `json:"path"`
 	Cores  int    `json:"cores,omitempty"` // 0: as many as there are
 
-	// Op convert: from Path.
+	// Op convert: from Path; with the maps of Job, if it has a case.
 	To     string `json:"to,omitempty"`
 	Blobs  bool   `json:"blobs,omitempty"` // into Layout, else canonical
 	Memory int64  `json:"memory,omitempty"`
@@ -219,6 +218,19 @@ func (k *Work) convert(ctx context.Context) (took Took, err error) {
 	if k.Layout != "" {
 		if o.Layout, err = blob.ParseLayout(k.Layout); err != nil {
 			return took, err
+		}
+	}
+	if k.Job.Case != "" { // the source has no maps
+		t, err := k.Job.load()
+		if err != nil {
+			return took, err
+		}
+		o.Maps, o.Ranks = t.maps, t.Ranks
+		o.MapOf = func(v *blob.Variable) int { // two maps of F have the same shape
+			if i := t.c.VarIndex(v.Name); i >= 0 {
+				return t.c.Vars[i].Map
+			}
+			return 0
 		}
 	}
 	var g gauge

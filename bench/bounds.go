@@ -1,0 +1,100 @@
+package bench
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+)
+
+// maxRaw caps the bytes of a bound; the rate of more is the same.
+const maxRaw = 2 << 30
+
+// rawKey is a bound of writes, rawWay how it is reached best.
+type rawKey struct {
+	size    int64
+	writers int
+	sync    bool
+}
+
+type rawWay struct {
+	block   int
+	reserve bool
+}
+
+// rawWrites is the bound of a write: the same bytes by as many writers, in the best of
+// the block sizes, into a fresh file or one whose space is reserved first, that time included.
+func (s *session) rawWrites(writers int, sync bool) func(context.Context, *Row) error {
+	return func(ctx context.Context, r *Row) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		size := min(r.Bytes, maxRaw)
+		d, err := s.rawWrite(rawKey{size, writers, sync})
+		if err != nil {
+			return err
+		}
+		r.bound("raw write", size, d.Seconds())
+		return nil
+	}
+}
+
+// rawWrite tries all ways the first time, the best one after that.
+func (s *session) rawWrite(k rawKey) (time.Duration, error) {
+	name := filepath.Join(s.dir, ".ceiling")
+	if w, ok := s.best[k]; ok {
+		return rawWrite(name, k.size, w.block, k.writers, w.reserve, k.sync)
+	}
+	least, way := time.Duration(-1), rawWay{}
+	for _, block := range ceilingBlocks {
+		for _, reserve := range []bool{false, true} {
+			d, err := rawWrite(name, k.size, block, k.writers, reserve, k.sync)
+			if err != nil {
+				return 0, err
+			}
+			if least < 0 || d < least {
+				least, way = d, rawWay{block, reserve}
+			}
+		}
+	}
+	if s.best == nil {
+		s.best = map[rawKey]rawWay{}
+	}
+	s.best[k] = way
+	return least, nil
+}
+
+// rawReads is the bound of a read: plain reads of a file, and a copy of as many bytes in memory.
+func (s *session) rawReads(file string) func(context.Context, *Row) error {
+	return func(ctx context.Context, r *Row) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		d, err := ReadCeiling(file, writers())
+		if err != nil {
+			return err
+		}
+		size, err := fileBytes(file)
+		if err != nil {
+			return err
+		}
+		r.bound("raw read", size, d.Seconds())
+		n := min(max(r.Bytes, 1), maxRaw)
+		r.bound("memcpy", n, memcpy(n, 1).Seconds())
+		return nil
+	}
+}
+
+// memcpy copies bytes from one buffer of that size to another, each touched before.
+func memcpy(size int64, workers int) time.Duration {
+	a, b := make([]byte, size), make([]byte, size)
+	for i := range a {
+		a[i] = byte(i)
+	}
+	copy(b, a)
+	start := time.Now()
+	_ = striped(size, 1<<20, workers, func(_ int, off int64, n int) error {
+		copy(b[off:off+int64(n)], a[off:off+int64(n)])
+		return nil
+	})
+	return time.Since(start)
+}

@@ -1,0 +1,353 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"time"
+
+	"blobio/blob"
+	"blobio/cdf5"
+)
+
+// datasets writes the job once, by goroutines, and returns the base name of each layout.
+func (s *session) datasets(ctx context.Context, j Job, distinct int64) (t *task, names map[blob.Layout]string, err error) {
+	if t, err = j.load(); err != nil {
+		return nil, nil, err
+	}
+	t.distinct = distinct
+	s.Log("making a dataset")
+	all, err := t.fillAll()
+	if err != nil {
+		return nil, nil, err
+	}
+	names = map[blob.Layout]string{}
+	for _, l := range layouts {
+		names[l] = s.path(j.Case + "." + l.String())
+		if err := removeDataset(names[l]); err != nil {
+			return nil, nil, err
+		}
+		if _, err := t.once(ctx, all, names[l], t.options(l)); err != nil {
+			return nil, nil, err
+		}
+	}
+	return t, names, nil
+}
+
+// find returns the first record variable of a map.
+func (t *task) find(m int) int {
+	for v := range t.c.Vars {
+		if cv := &t.c.Vars[v]; cv.Record && cv.Map == m {
+			return v
+		}
+	}
+	return -1
+}
+
+// reading is one way to read.
+type reading struct {
+	what         string
+	v            int
+	start, count []int64
+	cold         bool // open the dataset and load the map on the clock
+}
+
+func (s *session) read(ctx context.Context) error {
+	j, data := s.fCase("h0", 64)
+	t, names, err := s.datasets(ctx, j, 0)
+	if err != nil {
+		return err
+	}
+	deep, flat := t.find(3), t.find(2)
+	shape := t.c.Shape(deep)
+	lev, col := shape[0]/2, shape[1]/2
+	if err := s.readings(ctx, t, names, data, []reading{
+		{what: "read a variable (lev x ncol)", v: deep},
+		{what: "the same, cold", v: deep, cold: true},
+		{what: "read one level", v: deep, start: []int64{0, lev, 0}, count: []int64{1, 1, shape[1]}},
+		{what: "read one column", v: deep, start: []int64{0, 0, col}, count: []int64{1, shape[0], 1}},
+		{what: "read a record (ncol)", v: flat},
+	}); err != nil {
+		return err
+	}
+	if err := s.sweep(); err != nil {
+		return err
+	}
+	j, data = s.fCase("h1", 64)
+	j.Records = 10
+	if s.Quick {
+		j.Records = 2
+	}
+	if t, names, err = s.datasets(ctx, j, 0); err != nil {
+		return err
+	}
+	deep, shape = t.find(3), t.c.Shape(t.find(3))
+	return s.readings(ctx, t, names, data, []reading{
+		{what: fmt.Sprintf("read %d records", j.Records), v: deep, start: []int64{0, 0, 0}, count: []int64{j.Records, shape[0], shape[1]}},
+		{what: "read one record of them", v: deep, start: []int64{1, 0, 0}, count: []int64{1, shape[0], shape[1]}},
+		{what: "read one column over time", v: deep, start: []int64{0, 0, col}, count: []int64{j.Records, shape[0], 1}},
+		{what: "read one level over time", v: deep, start: []int64{0, lev, 0}, count: []int64{j.Records, 1, shape[1]}},
+	})
+}
+
+func (s *session) readings(ctx context.Context, t *task, names map[blob.Layout]string, data string, list []reading) error {
+	readers := map[blob.Layout]*blob.Reader{}
+	for _, l := range layouts {
+		r, err := blob.Open(ctx, names[l], nil)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		readers[l] = r
+	}
+	for _, q := range list {
+		cv := &t.c.Vars[q.v]
+		typ, _ := cv.FileType(t.Float)
+		n := t.c.Elems(q.v)
+		if q.count != nil {
+			n = 1
+			for _, k := range q.count {
+				n *= k
+			}
+		}
+		dst := cdf5.NewSlice(typ, int(n))
+		var runners []runner
+		for _, l := range layouts {
+			row := &Row{Data: data, What: q.what, Who: l.String(), Ranks: t.Ranks, Bytes: n * int64(typ.Size())}
+			runners = append(runners, runner{row: row,
+				run: func(ctx context.Context) (Took, error) {
+					runtime.GC()
+					r := readers[l]
+					start := time.Now()
+					if q.cold {
+						var err error
+						if r, err = blob.Open(ctx, names[l], nil); err != nil {
+							return Took{}, err
+						}
+						defer r.Close()
+					}
+					err := r.Read(ctx, cv.Name, q.start, q.count, dst)
+					return Took{Seconds: time.Since(start).Seconds()}, err
+				},
+				bound: func(ctx context.Context, r *Row) error {
+					if err := s.rawReads(names[l]+".0000")(ctx, r); err != nil {
+						return err
+					}
+					if q.count != nil || q.cold {
+						return nil
+					}
+					d, err := t.gather(ctx, readers[l], names[l]+".0000", q.v)
+					r.bound("gather", r.Bytes, d.Seconds())
+					return err
+				}})
+		}
+		if err := s.race(ctx, true, runners...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gather is the time of the simplest program for one record of a variable: read the bytes
+// of the blobs, then copy each request to its place, on all cores. Values are
+// left in the order of the file, so that nothing is swapped.
+func (t *task) gather(ctx context.Context, r *blob.Reader, file string, v int) (time.Duration, error) {
+	cv := &t.c.Vars[v]
+	typ, _ := cv.FileType(t.Float)
+	size := int64(typ.Size())
+	m := t.maps[cv.Map-1]
+	type place struct{ off, n int64 }
+	var places []place
+	for x, err := range r.Extents(ctx) {
+		if err != nil {
+			return 0, err
+		}
+		if x.Name == cv.Name && x.Record <= 0 {
+			places = append(places, place{x.Offset, x.Bytes})
+		}
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	src := make([]byte, m.Total()*size)
+	dst := make([]byte, t.c.Elems(v)*size)
+	reqs := make([][][2]int64, t.Ranks) // offsets and lengths as a program would hold them
+	at := make([]int64, t.Ranks)
+	for r := range reqs {
+		if r > 0 {
+			at[r] = at[r-1] + m.Count(r-1)*size
+		}
+		for q := range m.Reqs(r) {
+			reqs[r] = append(reqs[r], [2]int64{q.Offset * size, q.Length * size})
+		}
+	}
+	for i := range dst {
+		dst[i] = 1
+	}
+	start := time.Now()
+	to := src
+	for _, p := range places {
+		n := min(p.n, int64(len(to)))
+		if _, err := f.ReadAt(to[:n], p.off); err != nil && err != io.EOF {
+			return 0, err
+		}
+		to = to[n:]
+	}
+	var wg sync.WaitGroup
+	for w := range cores() {
+		wg.Go(func() {
+			for r := w; r < len(reqs); r += cores() {
+				from := src[at[r]:]
+				for _, q := range reqs[r] {
+					copy(dst[q[0]:q[0]+q[1]], from[:q[1]])
+					from = from[q[1]:]
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return time.Since(start), nil
+}
+
+func (s *session) convert(ctx context.Context) error {
+	j, data := s.fCase("h0", 64)
+	if err := s.room(5 << 30); err != nil && !s.Quick {
+		return err
+	}
+	_, names, err := s.datasets(ctx, j, 0)
+	if err != nil {
+		return err
+	}
+	canonical := s.path("canonical.nc")
+	if _, err := (&Work{Op: "convert", Path: names[blob.VariableCentric], To: canonical}).convert(ctx); err != nil {
+		return err
+	}
+	out := s.path("out")
+	direction := func(who, what string, w Work) runner {
+		w.Op, w.To = "convert", out
+		return runner{row: &Row{Data: data, What: what, Who: who, Ranks: j.Ranks},
+			run: func(ctx context.Context) (Took, error) {
+				if err := removeDataset(out); err != nil {
+					return Took{}, err
+				}
+				return s.worker(ctx, w, false)
+			},
+			bound: func(ctx context.Context, r *Row) error {
+				if err := removeDataset(out); err != nil {
+					return err
+				}
+				n := writers()
+				if w.Cores > 0 {
+					n = w.Cores
+				}
+				return s.rawWrites(n, false)(ctx, r)
+			}}
+	}
+	vc, pc := blob.VariableCentric, blob.ProcessCentric
+	list := []runner{
+		direction(vc.String(), "convert to canonical", Work{Path: names[vc]}),
+		direction(pc.String(), "convert to canonical", Work{Path: names[pc]}),
+		direction(vc.String(), "convert to process-centric", Work{Path: names[vc], Blobs: true, Layout: pc.String()}),
+		direction(pc.String(), "convert to variable-centric", Work{Path: names[pc], Blobs: true, Layout: vc.String()}),
+		direction("canonical", "convert to variable-centric", Work{Path: canonical, Job: j, Blobs: true, Layout: vc.String()}),
+		direction("canonical", "convert to process-centric", Work{Path: canonical, Job: j, Blobs: true, Layout: pc.String()}),
+	}
+	if len(s.Self) > 0 {
+		list = append(list,
+			direction(vc.String(), "convert to canonical, 1 core", Work{Path: names[vc], Cores: 1}),
+			direction(pc.String(), "convert to canonical, 1 core", Work{Path: names[pc], Cores: 1}))
+	}
+	return s.race(ctx, true, list...)
+}
+
+func (s *session) check(ctx context.Context) error {
+	j, data := s.fCase("h0", 64)
+	_, names, err := s.datasets(ctx, j, 0)
+	if err != nil {
+		return err
+	}
+	var list []runner
+	for _, l := range layouts {
+		size, err := datasetBytes(ctx, names[l])
+		if err != nil {
+			return err
+		}
+		list = append(list, runner{row: &Row{Data: data, What: "check", Who: l.String(), Ranks: j.Ranks, Bytes: size},
+			run: func(ctx context.Context) (Took, error) {
+				start := time.Now()
+				for f := range blob.Check(ctx, names[l], nil) {
+					if f.Severity > blob.Note {
+						return Took{}, fmt.Errorf("bench: a dataset that was just written: %v", f)
+					}
+				}
+				return Took{Seconds: time.Since(start).Seconds()}, ctx.Err()
+			},
+			bound: s.rawReads(names[l] + ".0000")})
+	}
+	return s.race(ctx, true, list...)
+}
+
+// open measures datasets whose data are small: what counts is the number of ranks.
+func (s *session) open(ctx context.Context) error {
+	sizes := []int{16, 512, 21600}
+	if s.Quick {
+		sizes = []int{2, 16, 40}
+	}
+	for _, ranks := range sizes {
+		j, _ := s.fCase("h0", 64)
+		j.Ranks, j.Maps.Levels = ranks, 2
+		_, names, err := s.datasets(ctx, j, 0)
+		if err != nil {
+			return err
+		}
+		var list []runner
+		for _, l := range layouts {
+			size, err := datasetBytes(ctx, names[l])
+			if err != nil {
+				return err
+			}
+			note := fmt.Sprintf("a dataset of %d MiB", size>>20)
+			list = append(list, runner{row: &Row{Data: fmt.Sprintf("F h0, %d ranks", ranks), What: "open and list", Who: l.String(), Ranks: ranks, Note: note},
+				run: func(ctx context.Context) (Took, error) {
+					start := time.Now()
+					r, err := blob.Open(ctx, names[l], nil)
+					if err != nil {
+						return Took{}, err
+					}
+					defer r.Close()
+					n := 0
+					for _, f := range r.Files() {
+						n += len(f.Name)
+					}
+					for _, v := range r.Schema().Vars() {
+						n += len(v.Name)
+					}
+					if n == 0 {
+						return Took{}, fmt.Errorf("bench: %s is empty", names[l])
+					}
+					return Took{Seconds: time.Since(start).Seconds()}, nil
+				}})
+			if len(s.Self) > 0 {
+				list = append(list, runner{row: &Row{Data: fmt.Sprintf("F h0, %d ranks", ranks), What: "blobio ls, a process", Who: l.String(), Ranks: ranks, Note: note},
+					run: func(ctx context.Context) (Took, error) {
+						start := time.Now()
+						_, err := output(ctx, exec.CommandContext(ctx, s.Self[0], "ls", names[l]))
+						return Took{Seconds: time.Since(start).Seconds()}, err
+					}})
+			}
+		}
+		if err := s.race(ctx, true, list...); err != nil {
+			return err
+		}
+		if err := s.sweep(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
