@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"blobio/amr"
 	"blobio/h5"
@@ -62,6 +63,7 @@ type Checkpoint struct {
 	man    *manifest
 	listAt []int32 // place of each block in its list
 
+	users atomic.Int32 // beside the one that opened it
 	mu    sync.Mutex
 	h5s   map[int]*h5.File
 	order []int // of h5s, oldest first
@@ -101,7 +103,10 @@ func newScanner(dir string, o *OpenOptions) *scanner {
 }
 
 func (s *scanner) open(ctx context.Context, o *OpenOptions) (*Checkpoint, error) {
-	if err := s.lists(ctx); err != nil {
+	if err := s.fileList(); err != nil {
+		return nil, err
+	}
+	if err := s.lists(ctx, nil); err != nil {
 		return nil, err
 	}
 	if err := s.headers(ctx, nil); err != nil {
@@ -178,8 +183,8 @@ func (s *scanner) manifest() (*manifest, error) {
 		switch {
 		case e.Name != f.name:
 			return nil, bad(s.path(ManifestName), -1, fmt.Sprintf("files[%d].name", i), ErrCorrupt, "%s, check.file_list has %s", e.Name, f.name)
-		case uint32(e.List) != f.sums.list:
-			return nil, bad(s.path(f.name+listSuffix), 0, "checksum", ErrChecksum, "%08x, the manifest says %08x", f.sums.list, uint32(e.List))
+		case uint32(e.List) != f.listSum:
+			return nil, bad(s.path(f.name+listSuffix), 0, "checksum", ErrChecksum, "%08x, the manifest says %08x", f.listSum, uint32(e.List))
 		case f.size != 0 && e.Size != f.size:
 			return nil, bad(s.path(f.name+dataSuffix), -1, "size", ErrTruncated, "%d bytes, the manifest says %d", f.size, e.Size)
 		case e.Blocks != len(f.list):
@@ -191,13 +196,7 @@ func (s *scanner) manifest() (*manifest, error) {
 
 // describe finds geometry, fields and particles.
 func (s *scanner) describe(k *Checkpoint) error {
-	var root *rootValues
-	for _, f := range s.files {
-		if f.root.ok {
-			root = &f.root
-			break
-		}
-	}
+	root := &s.root
 	total := 0
 	for _, f := range s.files {
 		total += len(f.list)
@@ -205,7 +204,7 @@ func (s *scanner) describe(k *Checkpoint) error {
 	if total == 0 {
 		return bad(s.path(fileListName), -1, "", ErrMissing, "none of the %d files has a block", len(s.files))
 	}
-	if root == nil || s.first == nil {
+	if s.first == nil || !root.ok {
 		return bad(s.path(fileListName), -1, "", ErrCorrupt, "no block can be read with its attributes")
 	}
 	m := &k.meta
@@ -254,6 +253,9 @@ func (s *scanner) geometry(m *amr.Meta, root *rootValues) error {
 		for i := range f.blocks {
 			x := f.blocks[i].index
 			l := x.Level()
+			if !f.blocks[i].known || x.Valid(m.Rank) != nil {
+				continue
+			}
 			lo, hi = min(lo, l), max(hi, l)
 			if l >= 0 {
 				for a, c := range x.Array() {
@@ -511,8 +513,13 @@ func (k *Checkpoint) particleCounts(b *scanned, np []int64) error {
 	return nil
 }
 
-// Close closes the files.
-func (k *Checkpoint) Close() error { return k.pool.Close() }
+// Close closes the files. After OpenComm, the last of the ranks that share it does.
+func (k *Checkpoint) Close() error {
+	if k.users.Add(-1) >= 0 {
+		return nil
+	}
+	return k.pool.Close()
+}
 
 // Dir returns the directory that was opened.
 func (k *Checkpoint) Dir() string { return k.dir }

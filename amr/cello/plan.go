@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"blobio/amr"
+	"blobio/sfc"
 )
 
 // plan says which blocks are written, in which order, whose they are, and
@@ -158,52 +159,44 @@ func (p *plan) distinct(m *amr.Meta) error {
 
 // cut makes starts.
 func (p *plan) cut(how Cut, files int) {
-	n := int64(len(p.blocks))
-	p.starts = make([]int64, files+1)
-	weigh := func(i int64) float64 { return float64(p.blocks[i].bytes) }
+	n := len(p.blocks)
+	w := make([]float64, n)
+	for i := range p.blocks {
+		w[i] = float64(p.blocks[i].bytes)
+		if how == CutCost {
+			w[i] = p.blocks[i].cost
+		}
+	}
 	if how == CutCost {
-		sum, known := 0.0, 0
-		for i := range p.blocks {
-			if c := p.blocks[i].cost; c > 0 {
-				sum += c
-				known++
-			}
-		}
-		mean := 1.0
-		if known > 0 {
-			mean = sum / float64(known)
-		}
-		weigh = func(i int64) float64 {
-			if c := p.blocks[i].cost; c > 0 {
-				return c
-			}
-			return mean
-		}
+		knownCosts(w)
 	}
+	starts := sfc.ByCount(n, files)
 	if how != CutCount {
-		total := 0.0
-		for i := range n {
-			total += weigh(i)
-		}
-		if total > 0 {
-			at, f := 0.0, 1
-			for i := range n {
-				w := weigh(i)
-				// File f begins with the first block whose middle lies behind its border.
-				for f < files && at+w/2 >= total*float64(f)/float64(files) {
-					p.starts[f] = i
-					f++
-				}
-				at += w
-			}
-			for ; f <= files; f++ {
-				p.starts[f] = n
-			}
-			return
+		starts = sfc.ByWeight(w, files)
+	}
+	p.starts = make([]int64, files+1)
+	for f := range p.starts {
+		p.starts[f] = int64(starts[f])
+	}
+}
+
+// knownCosts gives blocks of unknown cost (0) the mean of the others.
+func knownCosts(w []float64) {
+	sum, known := 0.0, 0
+	for _, c := range w {
+		if c > 0 {
+			sum += c
+			known++
 		}
 	}
-	for f := range p.starts {
-		p.starts[f] = FileStart(f, files, n)
+	mean := 1.0
+	if known > 0 {
+		mean = sum / float64(known)
+	}
+	for i, c := range w {
+		if c <= 0 {
+			w[i] = mean
+		}
 	}
 }
 

@@ -26,7 +26,8 @@ type scanned struct {
 	index amr.Index
 	order int64 // attributes index_order, count_order; -1: absent
 	count int64
-	data  []extent // by column
+	data  []extent // by column of the schema
+	known bool     // index was read
 }
 
 // extent is where a dataset lies.
@@ -38,13 +39,14 @@ type extent struct {
 
 // scannedFile is one HDF5 file with its list.
 type scannedFile struct {
-	name   string // without suffix
-	size   int64
-	list   []listEntry
-	blocks []scanned
-	root   rootValues
-	sums   struct{ list uint32 }
-	finds  []Finding
+	name    string // without suffix
+	size    int64
+	list    []listEntry
+	blocks  []scanned
+	root    rootValues
+	listSum uint32 // CRC-32 of the list
+	other   bool   // of another rank: neither list nor headers were read
+	finds   []Finding
 }
 
 // rootValues are the attributes of "/".
@@ -74,9 +76,8 @@ type scanner struct {
 	schema []schemaCol
 	byName map[string]int
 	first  *firstBlock
-	listB  []byte // check.file_list
-
-	blockHook func(f *scannedFile, b *scanned, at [numBlockAttrs]*h5.Attr) // deep: called for every block, by several goroutines
+	root   rootValues // of the file of that block
+	listB  []byte     // check.file_list
 }
 
 // firstBlock is the block that the schema and the geometry are taken from.
@@ -140,9 +141,8 @@ func (s *scanner) openH5(name string) (*h5.File, int64, error) {
 	return h, size, err
 }
 
-// lists reads the text files. The error is that of check.file_list; what is
-// wrong with a block list is a finding of its file.
-func (s *scanner) lists(ctx context.Context) error {
+// fileList reads check.file_list.
+func (s *scanner) fileList() error {
 	if _, err := s.fs.Stat(s.path(lockName)); err == nil {
 		return bad(s.path(lockName), -1, "", ErrNotCommitted, "the directory is being written, or its writer died")
 	}
@@ -153,11 +153,14 @@ func (s *scanner) lists(ctx context.Context) error {
 		}
 		return bad(s.path(fileListName), -1, "", ErrNotFormat, "there is none: %s is no checkpoint", s.dir)
 	}
-	if err != nil {
-		return err
-	}
 	s.listB = b
-	names, err := decodeFileList(b, s.path(fileListName))
+	return err
+}
+
+// lists reads the block lists, of all files or of some. The error is that of
+// check.file_list, which was read; what is wrong with a block list is a finding of its file.
+func (s *scanner) lists(ctx context.Context, mine func(file int) bool) error {
+	names, err := decodeFileList(s.listB, s.path(fileListName))
 	if err != nil {
 		return err
 	}
@@ -165,16 +168,25 @@ func (s *scanner) lists(ctx context.Context) error {
 	return s.each(ctx, len(names), func(i int) {
 		f := &scannedFile{name: names[i]}
 		s.files[i] = f
-		path := s.path(f.name + listSuffix)
-		b, err := vfs.ReadFile(s.fs, path, maxBlockList)
-		if err == nil {
-			f.sums.list = checksum(b)
-			f.list, err = decodeBlockList(b, path)
+		if f.other = mine != nil && !mine(i); f.other {
+			return
 		}
-		if err != nil {
+		var err error
+		if f.list, f.listSum, err = s.blockList(f.name); err != nil {
 			f.finds = append(f.finds, Finding{Severity: Error, File: f.name + listSuffix, Msg: err.Error(), Err: missing(err), Effect: aborts})
 		}
 	})
+}
+
+// blockList reads a block list, and sums it up.
+func (s *scanner) blockList(name string) ([]listEntry, uint32, error) {
+	path := s.path(name + listSuffix)
+	b, err := vfs.ReadFile(s.fs, path, maxBlockList)
+	if err != nil {
+		return nil, 0, err
+	}
+	l, err := decodeBlockList(b, path)
+	return l, checksum(b), err
 }
 
 // missing gives an absent file the class ErrMissing too.
@@ -435,16 +447,27 @@ func float64sOf(a *h5.Attr) []float64 {
 // read: the same one on all ranks that scan the directory together.
 func (s *scanner) findSchema() {
 	for _, f := range s.files {
-		if len(f.list) == 0 {
+		list := f.list
+		if f.other { // of another rank
+			list, _, _ = s.blockList(f.name)
+		}
+		if len(list) == 0 {
 			continue
 		}
 		h, _, err := s.openH5(f.name)
 		if err != nil {
 			continue
 		}
-		for _, e := range f.list {
-			o, err := h.Lookup(e.name)
+		root, err := h.Root()
+		if err != nil {
+			continue
+		}
+		for _, e := range list {
+			o, err := root.Lookup(e.name)
 			if err == nil && s.takeSchema(o, e.name) {
+				part := &scannedFile{name: f.name}
+				s.rootAttrs(part, root)
+				s.root = part.root
 				return
 			}
 		}
@@ -560,39 +583,31 @@ func (s *scanner) block(h *h5.File, f *scannedFile, e listEntry, links map[strin
 		f.find(Error, e.name, "", ErrCorrupt, aborts, "its attributes cannot be read")
 		return
 	}
-	want := [...]int{attrIndex, attrIndexOrder, attrCountOrder}
-	for _, k := range want {
+	b.addr = l.Addr()
+	for _, k := range [...]int{attrIndex, attrIndexOrder, attrCountOrder} {
 		d := blockAttrs[k]
 		if at[k] == nil {
-			if s.deep {
-				continue // the deep look tells
-			}
-			if k == attrIndex {
+			if k == attrIndex && !s.deep { // the deep look tells, and goes on
 				f.find(Error, e.name, d.name, ErrMissing, aborts, "attribute is missing")
 				return
 			}
 			continue
 		}
-		if s.deep || s.attrShape(f, e.name, at[k], d, d.typ(0)) {
-			v, err := at[k].Int64s()
-			if err != nil || len(v) != d.n {
-				continue
-			}
-			switch k {
-			case attrIndex:
-				b.index = amr.Index{int32(v[0]), int32(v[1]), int32(v[2])}
-				b.addr = l.Addr()
-			case attrIndexOrder:
-				b.order = v[0]
-			case attrCountOrder:
-				b.count = v[0]
-			}
-		} else if k == attrIndex {
+		if !s.deep && !s.attrShape(f, e.name, at[k], d, d.typ(0)) {
 			return
 		}
-	}
-	if s.deep {
-		s.blockHook(f, b, at)
+		v, err := at[k].Int64s()
+		if err != nil || len(v) != d.n {
+			continue
+		}
+		switch k {
+		case attrIndex:
+			b.index, b.known = amr.Index{int32(v[0]), int32(v[1]), int32(v[2])}, true
+		case attrIndexOrder:
+			b.order = v[0]
+		case attrCountOrder:
+			b.count = v[0]
+		}
 	}
 	s.datasets(f, o, b)
 }

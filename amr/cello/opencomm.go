@@ -1,0 +1,165 @@
+package cello
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+
+	"blobio/amr"
+	"blobio/comm"
+)
+
+// OpenComm is Open by many ranks together: the files are divided among them,
+// file f to rank floor(f*ranks/files), and each rank reads the headers of its own.
+// It is collective. Ranks of one process share the Checkpoint, which each of them closes.
+func OpenComm(ctx context.Context, c comm.Comm, dir string, o *OpenOptions) (*Checkpoint, error) {
+	s := newScanner(dir, o)
+	k, err := s.openComm(ctx, c, o)
+	if err != nil {
+		return nil, errors.Join(err, s.pool.Close())
+	}
+	return k, nil
+}
+
+// readerOf is the rank that reads the headers of a file.
+func readerOf(file, files, ranks int) int {
+	return int(int64(file) * int64(ranks) / int64(files))
+}
+
+func (s *scanner) openComm(ctx context.Context, c comm.Comm, o *OpenOptions) (*Checkpoint, error) {
+	var err error
+	if c.Rank() == 0 {
+		err = s.fileList()
+	}
+	if err = comm.Agree(ctx, c, err); err != nil {
+		return nil, err
+	}
+	if s.listB, err = c.Bcast(ctx, 0, s.listB); err != nil {
+		return nil, err
+	}
+	names, err := decodeFileList(s.listB, s.path(fileListName))
+	if err == nil {
+		mine := func(f int) bool { return readerOf(f, len(names), c.Size()) == c.Rank() }
+		if err = s.lists(ctx, mine); err == nil {
+			err = s.headers(ctx, mine)
+		}
+		if err == nil {
+			err = s.firstError()
+		}
+	}
+	var b []byte
+	if err == nil {
+		b = s.encode()
+	}
+	if err = comm.Agree(ctx, c, err); err != nil {
+		return nil, err
+	}
+	all, err := c.Allgather(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	// One rank of each heap puts it together for all of them.
+	here, err := c.Share(ctx, c.Rank())
+	if err != nil {
+		return nil, err
+	}
+	leader := 0
+	for here[leader] == nil {
+		leader++
+	}
+	var k *Checkpoint
+	if leader == c.Rank() {
+		for r, b := range all {
+			if r != c.Rank() {
+				s.decode(b)
+			}
+		}
+		k, err = s.checkpoint(o)
+	}
+	if err = comm.Agree(ctx, c, err); err != nil {
+		return nil, err
+	}
+	shared, err := c.Share(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	if leader != c.Rank() {
+		k = shared[leader].(*Checkpoint)
+		k.users.Add(1)
+		if err := s.pool.Close(); err != nil {
+			return nil, err
+		}
+	}
+	// Nobody closes before all have counted themselves in.
+	return k, c.Barrier(ctx)
+}
+
+// encode makes bytes of what this rank has scanned.
+func (s *scanner) encode() (b []byte) {
+	num := func(v int64) { b = binary.AppendVarint(b, v) }
+	for i, f := range s.files {
+		if f.other {
+			continue
+		}
+		num(int64(i))
+		num(f.size)
+		num(int64(f.listSum))
+		num(int64(len(f.blocks)))
+		for k := range f.blocks {
+			e := &f.blocks[k]
+			num(int64(len(e.name)))
+			b = append(b, e.name...)
+			for _, v := range [...]int64{int64(e.level), e.addr, int64(e.index[0]), int64(e.index[1]), int64(e.index[2]), e.order, e.count} {
+				num(v)
+			}
+			last := int64(0)
+			for _, x := range e.data {
+				num(x.off - last)
+				num(x.elems)
+				if last = x.off; x.off < 0 {
+					num(x.addr)
+				}
+			}
+		}
+	}
+	return b
+}
+
+// decode adds what another rank has scanned; it ran the same program.
+func (s *scanner) decode(b []byte) {
+	num := func() int64 {
+		v, n := binary.Varint(b)
+		b = b[n:]
+		return v
+	}
+	for len(b) > 0 {
+		i := int(num())
+		f := s.files[i]
+		f.other = false
+		f.size = num()
+		f.listSum = uint32(num())
+		f.blocks = make([]scanned, num())
+		f.list = make([]listEntry, len(f.blocks))
+		for k := range f.blocks {
+			e := &f.blocks[k]
+			n := num()
+			e.name = string(b[:n])
+			b = b[n:]
+			e.file, e.known = int32(i), true
+			e.level, e.addr = int(num()), num()
+			e.index = amr.Index{int32(num()), int32(num()), int32(num())}
+			e.order, e.count = num(), num()
+			f.list[k] = listEntry{name: e.name, level: e.level}
+			e.data = make([]extent, len(s.schema))
+			last := int64(0)
+			for c := range e.data {
+				x := &e.data[c]
+				x.off = last + num()
+				x.elems = num()
+				if last = x.off; x.off < 0 {
+					x.addr = num()
+				}
+			}
+		}
+	}
+}

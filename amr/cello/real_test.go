@@ -1,0 +1,223 @@
+package cello
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"blobio/amr"
+	"blobio/comm"
+	"blobio/h5"
+	"blobio/internal/sharedtest"
+)
+
+var realCheckpoints = []string{"CheckA-10", "CheckE-05", "CheckP2-05"}
+
+// TestRealSynthesis: the rules for adapt_buffer give what the real program has
+// in its files: of leaves all of it, of blocks below level 0 too.
+func TestRealSynthesis(t *testing.T) {
+	ctx := context.Background()
+	leaves := 0
+	for _, name := range realCheckpoints {
+		k, err := Open(ctx, sharedtest.Dir(t, "vectors", "cello", name), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer k.Close()
+		for i, info := range k.Blocks() {
+			b, err := k.Head(ctx, i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := DecodeAdapt(b.Adapt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !info.Leaf && info.Level >= 0 {
+				if want.Valid {
+					t.Errorf("%s: valid, though it is refined", info.Name)
+				}
+				continue
+			}
+			leaves++
+			got := Synthesize(k.Tree(), b.Index)
+			if d := diffAdapt(got, want); d != "" {
+				t.Errorf("%s %s: %s", name, info.Name, d)
+			}
+		}
+	}
+	if leaves != 102 {
+		t.Errorf("%d blocks compared", leaves)
+	}
+}
+
+// diffAdapt compares what is defined: not the order of neighbours, the flags
+// of the block itself, can_coarsen.
+func diffAdapt(got, want *Adapt) string {
+	g, w := *got, *want
+	for _, a := range []*Adapt{&g, &w} {
+		a.Self.Sibling, a.Self.CanCoarsen = false, false
+		a.Neighbours = slices.Clone(a.Neighbours)
+		for i := range a.Neighbours {
+			a.Neighbours[i].CanCoarsen = false
+		}
+		slices.SortFunc(a.Neighbours, func(a, b LevelInfo) int { return slices.Compare(a.Index[:], b.Index[:]) })
+	}
+	if s, z := fmt.Sprintf("%+v", g), fmt.Sprintf("%+v", w); s != z {
+		return fmt.Sprintf("got  %s\nwant %s", s, z)
+	}
+	return ""
+}
+
+// TestRealRewrite: real checkpoints, rewritten, have the same groups,
+// attributes and datasets, bit for bit, whatever the number of files.
+func TestRealRewrite(t *testing.T) {
+	ctx := context.Background()
+	for _, name := range realCheckpoints {
+		dir := sharedtest.Dir(t, "vectors", "cello", name)
+		for _, files := range []int{3, 1, 200} {
+			for _, ranks := range []int{1, 3} {
+				out := filepath.Join(t.TempDir(), "copy")
+				rewriteReal(t, ctx, dir, out, ranks, files)
+				a, b := contents(t, dir), contents(t, out)
+				if len(a) < 5 || len(a) != len(b) {
+					t.Fatalf("%s: %d objects, want %d", name, len(b), len(a))
+				}
+				for path, want := range a {
+					if got := b[path]; got != want {
+						t.Errorf("%s: %s: got  %.300s\nwant %.300s", name, path, got, want)
+					}
+				}
+				if files == 3 {
+					for _, f := range []string{fileListName, "block_data-0.block_list", "block_data-1.block_list", "block_data-2.block_list"} {
+						x, err := os.ReadFile(filepath.Join(dir, f))
+						if err != nil {
+							t.Fatal(err)
+						}
+						y, err := os.ReadFile(filepath.Join(out, f))
+						if err != nil || !bytes.Equal(x, y) {
+							t.Errorf("%s: %s differs (%v)", name, f, err)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func rewriteReal(t testing.TB, ctx context.Context, dir, out string, ranks, files int) {
+	t.Helper()
+	k, err := Open(ctx, dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Close()
+	if err := comm.Run(ctx, ranks, nil, func(ctx context.Context, c comm.Comm) error {
+		return WriteFrom(ctx, c, out, k.Meta(), k.Share(c.Rank(), c.Size()), &Options{Files: files, EnzoFloat: k.EnzoFloat(), Durability: DurableNone})
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// contents reads all objects of all files of a directory through h5, as text.
+func contents(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	paths, err := filepath.Glob(filepath.Join(dir, "*.h5"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range paths {
+		raw, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := h5.NewFile(bytes.NewReader(raw), int64(len(raw)), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for o, err := range f.Walk() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for a, err := range o.Attrs() {
+				if err != nil {
+					t.Fatal(err)
+				}
+				v, err := a.Raw()
+				if err != nil {
+					t.Fatal(err)
+				}
+				all[o.Path()+" "+a.Name] = fmt.Sprintf("%v %v %x", a.Type, a.Dims, v)
+			}
+			if o.Kind() == h5.KindDataset {
+				d, err := o.Dataset()
+				if err != nil {
+					t.Fatal(err)
+				}
+				v := make([]byte, d.Bytes())
+				if _, err := d.ReadAt(v, 0); err != nil && err != io.EOF {
+					t.Fatal(err)
+				}
+				all[o.Path()] = fmt.Sprintf("%v %v %x", d.Type(), d.Dims(), v)
+			}
+		}
+	}
+	return all
+}
+
+// TestRealMeta: what is found out about the real runs.
+func TestRealMeta(t *testing.T) {
+	ctx := context.Background()
+	for _, c := range []struct {
+		name           string
+		rank, blocks   int
+		roots          [3]int
+		minLevel, maxL int
+		periodic       [3]bool
+		fields, types  int
+		particles      int
+	}{
+		{"CheckA-10", 2, 101, [3]int{4, 4, 1}, -2, 2, [3]bool{}, 8, 0, 0},
+		{"CheckE-05", 2, 5, [3]int{2, 2, 1}, -1, 0, [3]bool{true, true, true}, 3, 1, 64},
+		{"CheckP2-05", 3, 17, [3]int{2, 2, 2}, -1, 1, [3]bool{true, true, true}, 10, 1, 0},
+	} {
+		k, err := Open(ctx, sharedtest.Dir(t, "vectors", "cello", c.name), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer k.Close()
+		m := k.Meta()
+		if m.Rank != c.rank || len(k.Blocks()) != c.blocks || m.Roots != c.roots || m.MinLevel != c.minLevel || m.MaxLevel != c.maxL || m.Periodic != c.periodic {
+			t.Errorf("%s: %+v, %d blocks", c.name, m, len(k.Blocks()))
+		}
+		if c.fields > 0 && len(m.Fields) != c.fields || len(m.Particles) != c.types {
+			t.Errorf("%s: fields %v, particles %v", c.name, m.Fields, m.Particles)
+		}
+		n := 0
+		for i, b := range k.Blocks() {
+			if b.Order != int64(i) {
+				t.Errorf("%s: block %d has order %d", c.name, i, b.Order)
+			}
+			if !b.Leaf {
+				continue
+			}
+			h, err := k.Head(ctx, i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range h.Particles {
+				n += p.N
+			}
+		}
+		if n != c.particles {
+			t.Errorf("%s: %d particles in leaves, want %d", c.name, n, c.particles)
+		}
+	}
+	_ = amr.Float32
+}

@@ -1,0 +1,208 @@
+package cello
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"blobio/amr"
+	"blobio/comm"
+)
+
+// memory is an application that keeps its blocks.
+type memory struct {
+	mu     sync.Mutex
+	levels []string
+	blocks map[amr.Index]*amr.Block // nil until it has its data
+	all    *sync.Map                // of all ranks: created blocks
+	fail   func(what string, level int) error
+	max    int
+}
+
+func (m *memory) check(what string, level int) error {
+	if m.fail != nil {
+		return m.fail(what, level)
+	}
+	return nil
+}
+
+func (m *memory) Create(_ context.Context, level int, l []BlockInfo) error {
+	m.levels = append(m.levels, fmt.Sprintf("create %d", level))
+	for _, b := range l {
+		if _, ok := m.blocks[b.Index]; ok {
+			return fmt.Errorf("block %s is created twice", b.Name)
+		}
+		if max(b.Level, 0) != level {
+			return fmt.Errorf("block %s of level %d is created in level %d", b.Name, b.Level, level)
+		}
+		if level > 0 {
+			if _, ok := m.all.Load(b.Index.Parent()); !ok {
+				return fmt.Errorf("block %s has no parent yet", b.Name)
+			}
+		}
+		m.blocks[b.Index] = nil
+		m.all.Store(b.Index, true)
+	}
+	return m.check("create", level)
+}
+
+func (m *memory) Data(_ context.Context, b *amr.Block) error {
+	if x, ok := m.blocks[b.Index]; !ok || x != nil {
+		return fmt.Errorf("data of block %v, which was not created or has its data", b.Index)
+	}
+	m.blocks[b.Index] = b
+	return m.check("data", b.Index.Level())
+}
+
+func (m *memory) LevelDone(_ context.Context, level, created, ready int) error {
+	m.levels = append(m.levels, fmt.Sprintf("done %d: %d %d", level, created, ready))
+	return m.check("done", level)
+}
+
+// restartAll restarts on some ranks and gives the blocks of all.
+func restartAll(ctx context.Context, ranks int, isolate bool, dir string, o *RestartOptions, fail func(rank int, what string, level int) error) ([]*memory, error) {
+	apps := make([]*memory, ranks)
+	created := &sync.Map{}
+	for i := range apps {
+		apps[i] = &memory{blocks: map[amr.Index]*amr.Block{}, all: created}
+		if fail != nil {
+			apps[i].fail = func(what string, level int) error { return fail(i, what, level) }
+		}
+	}
+	return apps, comm.Run(ctx, ranks, nil, func(ctx context.Context, c comm.Comm) error {
+		if isolate {
+			c = comm.Isolate(c)
+		}
+		return Restart(ctx, c, dir, apps[c.Rank()], o)
+	})
+}
+
+// TestRestart: write on P ranks into F files, restart on Q: the same state.
+func TestRestart(t *testing.T) {
+	ctx := context.Background()
+	c := small().build(t)
+	want := map[amr.Index]*amr.Block{}
+	levels := map[int]int{}
+	for _, b := range c.blocks {
+		want[b.Index] = b
+		levels[max(b.Index.Level(), 0)]++
+	}
+	for _, p := range []int{1, 2, 4, 7} {
+		for _, files := range []int{1, 3, 16, len(c.blocks) + 2} {
+			mem := memDir(t)
+			if err := c.write(ctx, p, p%2 == 0, "c", &Options{Files: files, fs: mem, Cut: Cut(p % 3)}); err != nil {
+				t.Fatal(err)
+			}
+			for _, q := range []int{1, 3, 8} {
+				for _, apart := range []bool{false, true} {
+					o := &RestartOptions{Placement: Placement((p + q) % 3)}
+					o.fs = mem
+					apps, err := restartAll(ctx, q, apart, "c", o, nil)
+					if err != nil {
+						t.Fatalf("%d ranks, %d files, restart on %d: %v", p, files, q, err)
+					}
+					n := 0
+					for r, a := range apps {
+						for x, b := range a.blocks {
+							n++
+							if b == nil {
+								t.Fatalf("block %v has no data", x)
+							}
+							if err := same(c.meta, b, want[x]); err != nil {
+								t.Fatal(err)
+							}
+						}
+						wantLevels := ""
+						for l := range len(levels) {
+							wantLevels += fmt.Sprintf("create %d done %d: %d %d ", l, l, levels[l], levels[l])
+						}
+						if got := fmt.Sprint(a.levels); got != "["+wantLevels[:len(wantLevels)-1]+"]" {
+							t.Fatalf("rank %d: phases %s, want %s", r, got, wantLevels)
+						}
+					}
+					if n != len(c.blocks) {
+						t.Fatalf("%d blocks, want %d", n, len(c.blocks))
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestRestartErrors: an error of one rank of the application is one on all.
+func TestRestartErrors(t *testing.T) {
+	ctx := context.Background()
+	c := small().build(t)
+	mem := memDir(t)
+	if err := c.write(ctx, 2, false, "c", &Options{Files: 3, fs: mem}); err != nil {
+		t.Fatal(err)
+	}
+	boom := errors.New("boom")
+	for _, what := range []string{"create", "data", "done"} {
+		for level := range 3 {
+			o := &RestartOptions{OpenOptions: OpenOptions{fs: mem}}
+			errs := make([]error, 3)
+			apps := make([]*memory, 3)
+			all := &sync.Map{}
+			err := comm.Run(ctx, 3, nil, func(ctx context.Context, co comm.Comm) error {
+				r := co.Rank()
+				apps[r] = &memory{blocks: map[amr.Index]*amr.Block{}, all: all}
+				if r == 1 {
+					apps[r].fail = func(w string, l int) error {
+						if w == what && l == level {
+							return boom
+						}
+						return nil
+					}
+				}
+				errs[r] = Restart(ctx, co, "c", apps[r], o)
+				return errs[r]
+			})
+			if !errors.Is(err, boom) {
+				t.Fatalf("%s %d: %v", what, level, err)
+			}
+			for r, e := range errs {
+				if !errors.Is(e, boom) {
+					t.Errorf("%s %d: rank %d: %v", what, level, r, e)
+				}
+			}
+		}
+	}
+	bad := &RestartOptions{Owner: func(k *Checkpoint, ranks int) ([]int, error) { return make([]int, 3), nil }, OpenOptions: OpenOptions{fs: mem}}
+	if _, err := restartAll(ctx, 2, false, "c", bad, nil); !errors.Is(err, ErrUsage) {
+		t.Errorf("wrong placement: %v", err)
+	}
+}
+
+// TestRestartPlaces: any placement, by bytes and cost evenly.
+func TestRestartPlaces(t *testing.T) {
+	ctx := context.Background()
+	s := small()
+	s.particles = false
+	c := s.build(t)
+	mem := memDir(t)
+	if err := c.write(ctx, 2, false, "c", &Options{Files: 3, fs: mem}); err != nil {
+		t.Fatal(err)
+	}
+	k, err := Open(ctx, "c", &OpenOptions{fs: mem})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Close()
+	for _, how := range []Placement{ByOrder, ByBytes, ByCost} {
+		owner, q := k.Plan(5, how)
+		most := 0.0
+		for i, b := range k.Blocks() {
+			if how == ByOrder && owner[i] != int(int64(i)*5/int64(len(owner))) {
+				t.Fatalf("block %d on rank %d", i, owner[i])
+			}
+			w := map[Placement]float64{ByOrder: 1, ByBytes: float64(b.Bytes), ByCost: b.Cost}[how]
+			most = max(most, w)
+		}
+		if q.Max > q.Mean+most || q.Eff < 0.8 {
+			t.Errorf("%v: %+v", how, q)
+		}
+	}
+}
