@@ -18,8 +18,9 @@ import (
 
 // crashCase is one way to write a dataset.
 type crashCase struct {
-	name string
-	o    Options
+	name  string
+	o     Options
+	apart bool // ranks share no heap
 }
 
 func crashCases() (l []crashCase) {
@@ -28,11 +29,29 @@ func crashCases() (l []crashCase) {
 			for _, n := range []int{1, 3} {
 				o := Options{Layout: layout, CommitMode: mode, Subfiles: n, Workers: 1}
 				name := fmt.Sprintf("%v-%s-%d", layout, []string{"", "rename", "manifest"}[mode], n)
-				l = append(l, crashCase{name, o})
+				l = append(l, crashCase{name, o, false})
 			}
 		}
 	}
+	for _, o := range []Options{
+		{Aggregators: 1, ownMin: 1 << 20},
+		{Aggregators: 2, ownMin: 16, Subfiles: 1},
+		{Aggregators: 1, ownMin: 1 << 20, Subfiles: 3, messages: true},
+		{Aggregators: 2, ownMin: 1 << 20, Layout: ProcessCentric},
+		{Aggregators: 3, ownMin: 1 << 20, Layout: ProcessCentric, Stripe: Stripe{Size: 4096}},
+		{ownMin: 1, Layout: ProcessCentric, CommitMode: CommitManifestOnly, Subfiles: 1},
+	} {
+		o.Workers = 1
+		l = append(l, crashCase{fmt.Sprintf("apart-%v-%d-%d", o.Layout, o.Aggregators, o.Subfiles), o, true})
+	}
 	return l
+}
+
+func (cc crashCase) comm(c comm.Comm) comm.Comm {
+	if cc.apart {
+		return comm.Isolate(c)
+	}
+	return c
 }
 
 func (cc crashCase) with(fsys vfs.FS, force bool) *Options {
@@ -116,7 +135,9 @@ func nextWriter(t *testing.T, cc crashCase, c crash, k int, state string, was, n
 	t.Helper()
 	if k/2%2 == 0 {
 		m := tinyModel(77, 1)
-		if err := run(m.ranks, func(ctx context.Context, co comm.Comm) error { return m.create(ctx, co, "d.nc", cc.with(c.fs, true)) }); err != nil {
+		if err := run(m.ranks, func(ctx context.Context, co comm.Comm) error {
+			return m.create(ctx, cc.comm(co), "d.nc", cc.with(c.fs, true))
+		}); err != nil {
 			t.Fatalf("%s: create after it: %v\nfiles: %v", c.when, err, names(c.fs, "."))
 		}
 		expect(t, c, "create after it", m)
@@ -217,7 +238,9 @@ func TestCrashCreate(t *testing.T) {
 		t.Run(cc.name, func(t *testing.T) {
 			now := tinyModel(1, 2)
 			crashTest(t, vfs.NewMem(), cc, nil, now, func(fsys vfs.FS) error {
-				return run(now.ranks, func(ctx context.Context, c comm.Comm) error { return now.create(ctx, c, "d.nc", cc.with(fsys, false)) })
+				return run(now.ranks, func(ctx context.Context, c comm.Comm) error {
+					return now.create(ctx, cc.comm(c), "d.nc", cc.with(fsys, false))
+				})
 			})
 		})
 	}
@@ -238,7 +261,9 @@ func TestCrashReplace(t *testing.T) {
 					must(start.SyncDir("."))
 				}
 				crashTest(t, start, cc, was, now, func(fsys vfs.FS) error {
-					return run(now.ranks, func(ctx context.Context, c comm.Comm) error { return now.create(ctx, c, "d.nc", cc.with(fsys, true)) })
+					return run(now.ranks, func(ctx context.Context, c comm.Comm) error {
+						return now.create(ctx, cc.comm(c), "d.nc", cc.with(fsys, true))
+					})
 				})
 			})
 		}
@@ -255,7 +280,9 @@ func TestCrashAppend(t *testing.T) {
 			for range 2 {
 				next := m.upTo(m.records + 2)
 				work := func(fsys vfs.FS) error {
-					return run(next.ranks, func(ctx context.Context, c comm.Comm) error { return next.add(ctx, c, "d.nc", cc.with(fsys, false)) })
+					return run(next.ranks, func(ctx context.Context, c comm.Comm) error {
+						return next.add(ctx, cc.comm(c), "d.nc", cc.with(fsys, false))
+					})
 				}
 				crashTest(t, fsys, cc, m, next, work)
 				if err := work(fsys); err != nil {
@@ -278,7 +305,9 @@ func TestCrashAdopt(t *testing.T) {
 			must(fsys.SyncDir("."))
 			next := m.upTo(2)
 			crashTest(t, fsys, cc, m, next, func(fsys vfs.FS) error {
-				return run(next.ranks, func(ctx context.Context, c comm.Comm) error { return next.add(ctx, c, "d.nc", cc.with(fsys, false)) })
+				return run(next.ranks, func(ctx context.Context, c comm.Comm) error {
+					return next.add(ctx, cc.comm(c), "d.nc", cc.with(fsys, false))
+				})
 			})
 		})
 	}
@@ -292,7 +321,9 @@ func TestCrashTwice(t *testing.T) {
 			start := vfs.NewMem()
 			was.writeTo(t, start, cc.with(start, false))
 			first := crashes(t, start, 5, 1, func(fsys vfs.FS) error {
-				return run(now.ranks, func(ctx context.Context, c comm.Comm) error { return now.create(ctx, c, "d.nc", cc.with(fsys, true)) })
+				return run(now.ranks, func(ctx context.Context, c comm.Comm) error {
+					return now.create(ctx, cc.comm(c), "d.nc", cc.with(fsys, true))
+				})
 			})
 			old, new1, new2 := was.canonical(false), now.canonical(false), third.canonical(false)
 			for k, c := range first {
@@ -305,7 +336,7 @@ func TestCrashTwice(t *testing.T) {
 				}
 				for _, d := range crashes(t, c.fs, int64(k), 1, func(fsys vfs.FS) error {
 					return run(third.ranks, func(ctx context.Context, co comm.Comm) error {
-						return third.create(ctx, co, "d.nc", cc.with(fsys, true))
+						return third.create(ctx, cc.comm(co), "d.nc", cc.with(fsys, true))
 					})
 				}) {
 					d.when = c.when + "; then " + d.when
@@ -323,7 +354,9 @@ func TestCrashUnfinishedTwice(t *testing.T) {
 		t.Run(cc.name, func(t *testing.T) {
 			now, third := tinyModel(1, 2), tinyModel(3, 1)
 			first := crashes(t, vfs.NewMem(), 6, 1, func(fsys vfs.FS) error {
-				return run(now.ranks, func(ctx context.Context, c comm.Comm) error { return now.create(ctx, c, "d.nc", cc.with(fsys, false)) })
+				return run(now.ranks, func(ctx context.Context, c comm.Comm) error {
+					return now.create(ctx, cc.comm(c), "d.nc", cc.with(fsys, false))
+				})
 			})
 			for k, c := range first {
 				if k%times(12, 4) != 1 || seen(t, c, "d.nc", nil, now.canonical(false)) != "none" {
@@ -331,7 +364,7 @@ func TestCrashUnfinishedTwice(t *testing.T) {
 				}
 				for _, d := range crashes(t, c.fs, int64(k), 1, func(fsys vfs.FS) error {
 					return run(third.ranks, func(ctx context.Context, co comm.Comm) error {
-						return third.create(ctx, co, "d.nc", cc.with(fsys, true))
+						return third.create(ctx, cc.comm(co), "d.nc", cc.with(fsys, true))
 					})
 				}) {
 					d.when = c.when + "; then " + d.when

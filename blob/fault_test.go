@@ -99,7 +99,7 @@ func faultTest(t *testing.T, start *vfs.Mem, cc crashCase, was, now *model, work
 			when := fmt.Sprintf("%s of %v", fault.name, op)
 			c := crash{fs: mem, when: when}
 			if err != nil {
-				if !errors.Is(err, fault.want) {
+				if !tells(err, fault.want) {
 					t.Fatalf("%s: %v, want the error of the operation", when, err)
 				}
 				for r, e := range errs {
@@ -141,12 +141,23 @@ func vfsOnce(mem vfs.FS, n int64, hook func(vfs.Op) error, hit *atomic.Pointer[v
 	return all[0].(vfs.FS)
 }
 
+// tells says whether an error is of the kind that is wanted. Errors that are not of a common kind travel
+// between heaps as text.
+func tells(err, want error) bool {
+	return errors.Is(err, want) || want == errDisk && strings.Contains(err.Error(), want.Error())
+}
+
 func TestFaultCreate(t *testing.T) {
-	for _, cc := range crashCases() {
+	fixed := crashCase{"apart-process-centric-records", Options{Layout: ProcessCentric, Workers: 1, ownMin: 1 << 20, Stripe: Stripe{Size: 4096}}, true}
+	for _, cc := range append(crashCases(), fixed) {
 		t.Run(cc.name, func(t *testing.T) {
 			now := tinyModel(1, 2)
 			faultTest(t, vfs.NewMem(), cc, nil, now, func(ctx context.Context, c comm.Comm, fsys vfs.FS) error {
-				return now.create(ctx, c, "d.nc", cc.with(fsys, false))
+				o := cc.with(fsys, false)
+				if cc.name == fixed.name {
+					o.Records = now.records
+				}
+				return now.create(ctx, cc.comm(c), "d.nc", o)
 			})
 		})
 	}
@@ -164,7 +175,7 @@ func TestFaultReplace(t *testing.T) {
 					must(start.SyncDir("."))
 				}
 				faultTest(t, start, cc, was, now, func(ctx context.Context, c comm.Comm, fsys vfs.FS) error {
-					return now.create(ctx, c, "d.nc", cc.with(fsys, true))
+					return now.create(ctx, cc.comm(c), "d.nc", cc.with(fsys, true))
 				})
 			})
 		}
@@ -179,7 +190,7 @@ func TestFaultAppend(t *testing.T) {
 			was.writeTo(t, start, cc.with(start, false))
 			now := was.upTo(2)
 			faultTest(t, start, cc, was, now, func(ctx context.Context, c comm.Comm, fsys vfs.FS) error {
-				return now.add(ctx, c, "d.nc", cc.with(fsys, false))
+				return now.add(ctx, cc.comm(c), "d.nc", cc.with(fsys, false))
 			})
 		})
 	}
@@ -194,7 +205,7 @@ func TestFaultRecover(t *testing.T) {
 			start := vfs.NewMem()
 			was.writeTo(t, start, &Options{fs: start, Subfiles: 2})
 			faultTest(t, pendingCommit(t, start, now, 3), cc, now, third, func(ctx context.Context, c comm.Comm, fsys vfs.FS) error {
-				return third.create(ctx, c, "d.nc", cc.with(fsys, true))
+				return third.create(ctx, cc.comm(c), "d.nc", cc.with(fsys, true))
 			})
 		})
 	}
@@ -209,7 +220,9 @@ func TestFaultFullDisk(t *testing.T) {
 				mem := vfs.NewMem()
 				was.writeTo(t, mem, cc.with(mem, false))
 				mem.SetCapacity(mem.Used() + size)
-				errs, err := eachRank(now.ranks, func(ctx context.Context, c comm.Comm) error { return now.create(ctx, c, "d.nc", cc.with(mem, true)) })
+				errs, err := eachRank(now.ranks, func(ctx context.Context, c comm.Comm) error {
+					return now.create(ctx, cc.comm(c), "d.nc", cc.with(mem, true))
+				})
 				state := seen(t, crash{fs: mem, when: fmt.Sprintf("%d bytes of room", size)}, "d.nc", was.canonical(false), now.canonical(false))
 				if err == nil {
 					if state != "now" {
@@ -466,16 +479,17 @@ func TestFaultTruncatedRead(t *testing.T) {
 	}
 }
 
-// TestOneRankFails: whatever goes wrong on one rank only, every rank gets an
-// error, nothing is left under a final name, no goroutine stays.
-func TestOneRankFails(t *testing.T) {
-	m := tinyModel(1, 2)
-	errMine := errors.New("mine")
-	cases := []struct {
-		name string
-		want error
-		f    func(ctx context.Context, c comm.Comm, o *Options) error
-	}{
+// rankFault is something that goes wrong on one of four ranks.
+type rankFault struct {
+	name string
+	want error
+	f    func(ctx context.Context, c comm.Comm, o *Options) error
+}
+
+var errMine = errors.New("mine")
+
+func rankFaults(m *model) []rankFault {
+	return []rankFault{
 		{"bad part", ErrUsage, func(ctx context.Context, c comm.Comm, o *Options) error {
 			p := m.parts(c.Rank())
 			if c.Rank() == 2 {
@@ -640,9 +654,15 @@ func TestOneRankFails(t *testing.T) {
 			return w.Close(ctx)
 		}},
 	}
+}
+
+// TestOneRankFails: whatever goes wrong on one rank only, every rank gets an
+// error, nothing is left under a final name, no goroutine stays.
+func TestOneRankFails(t *testing.T) {
+	m := tinyModel(1, 2)
 	for _, cc := range crashCases() {
 		for _, isolate := range []bool{false, true} {
-			for _, tc := range cases {
+			for _, tc := range rankFaults(m) {
 				t.Run(fmt.Sprintf("%s-isolate=%v/%s", cc.name, isolate, tc.name), func(t *testing.T) {
 					mem := vfs.NewMem()
 					before := runtime.NumGoroutine()
@@ -688,7 +708,9 @@ func TestCancelAnywhere(t *testing.T) {
 			start := vfs.NewMem()
 			was.writeTo(t, start, cc.with(start, false))
 			count := vfs.Count(start.CrashClone(vfs.CrashOptions{}))
-			if err := run(now.ranks, func(ctx context.Context, c comm.Comm) error { return now.create(ctx, c, "d.nc", cc.with(count, true)) }); err != nil {
+			if err := run(now.ranks, func(ctx context.Context, c comm.Comm) error {
+				return now.create(ctx, cc.comm(c), "d.nc", cc.with(count, true))
+			}); err != nil {
 				t.Fatal(err)
 			}
 			before := runtime.NumGoroutine()
@@ -703,7 +725,9 @@ func TestCancelAnywhere(t *testing.T) {
 					}
 					return nil
 				})
-				err := comm.Run(ctx, now.ranks, nil, func(ctx context.Context, c comm.Comm) error { return now.create(ctx, c, "d.nc", cc.with(fsys, true)) })
+				err := comm.Run(ctx, now.ranks, nil, func(ctx context.Context, c comm.Comm) error {
+					return now.create(ctx, cc.comm(c), "d.nc", cc.with(fsys, true))
+				})
 				cancel()
 				noGoroutines(t, before)
 				if err != nil && !errors.Is(err, context.Canceled) {
