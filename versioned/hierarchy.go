@@ -1,0 +1,354 @@
+package versioned
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"blobio/comm"
+	"blobio/recovery"
+)
+
+// ErrNotSynchronised: the levels do not stand at one time.
+var ErrNotSynchronised = errors.New("levels are not synchronised")
+
+// HierarchySpec says what the levels of an AMR run are.
+type HierarchySpec struct {
+	Name       string // of the hierarchy; its arrays are Name.level0, ..., and Name.global
+	Dim        int    // 1 to 3
+	Comps      []string
+	Subcycling recovery.Subcycling
+	Dx         float64 // cell size of level 0
+	Domain     BoxInfo // of level 0
+	Periodic   [3]bool
+	Config     recovery.Config // cadence, allocation, puts per box or per level
+	Chunk      int             // of the arrays; default 64 KiB
+	Keep       Retention
+}
+
+// Hierarchy keeps the levels of an AMR run, each in an array with versions of its own, and an array with the
+// global metadata: which versions of the levels make one snapshot. All methods but Box, Put and Info are collective.
+type Hierarchy struct {
+	c      comm.Comm
+	spec   HierarchySpec
+	levels []*Array
+	global *Array
+	now    []LevelInfo // of the current state
+}
+
+// globalRecord is the content of the global array.
+type globalRecord struct {
+	Spec     HierarchySpec
+	Snapshot int64
+	Versions []int64 // of each level
+	Time     float64
+}
+
+// CreateHierarchy makes the arrays, without boxes.
+func CreateHierarchy(ctx context.Context, c comm.Comm, st *Store, s HierarchySpec, o *Options) (*Hierarchy, error) {
+	err := s.Config.Validate(s.Subcycling)
+	switch {
+	case err != nil:
+	case s.Dim < 1 || s.Dim > 3 || len(s.Comps) == 0:
+		err = usageErr("%d dimensions, %d components; want 1 to 3, and at least one", s.Dim, len(s.Comps))
+	case !nameRE.MatchString(s.Name):
+		err = usageErr("name %q", s.Name)
+	}
+	if err := comm.Agree(ctx, c, err); err != nil {
+		return nil, err
+	}
+	h := &Hierarchy{c: c, spec: s, now: make([]LevelInfo, s.Subcycling.Levels)}
+	dx := s.Dx
+	for l := range h.now {
+		h.now[l] = LevelInfo{Level: l, Dim: s.Dim, Comps: len(s.Comps), Dx: dx, Ratio: s.Subcycling.Ratio}
+		h.now[l].layout()
+		dx /= float64(s.Subcycling.Ratio)
+		a, err := Create(ctx, c, st, h.arraySpec(fmt.Sprintf("%s.level%d", s.Name, l), h.now[l].used(), s.Config.Extra), o)
+		if err != nil {
+			return nil, err
+		}
+		h.levels = append(h.levels, a)
+	}
+	if h.global, err = Create(ctx, c, st, h.arraySpec(s.Name+".global", 0, 0), o); err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+func (h *Hierarchy) arraySpec(name string, bytes int64, extra float64) Spec {
+	return Spec{Name: name, Type: Uint8, Shape: []int64{bytes}, Chunk: h.spec.Chunk, Extra: extra,
+		EveryRegrid: h.spec.Config.Realloc == recovery.EveryRegrid, Keep: h.spec.Keep}
+}
+
+// OpenHierarchy opens a hierarchy at its last snapshot, on any number of ranks. ErrNoVersion: there is none.
+func OpenHierarchy(ctx context.Context, c comm.Comm, st *Store, name string, o *Options) (*Hierarchy, error) {
+	g, err := Open(ctx, c, st, name+".global", o)
+	if err != nil {
+		return nil, err
+	}
+	h := &Hierarchy{c: c, global: g}
+	rec, err := h.readGlobal(ctx, g.Newest())
+	if err := comm.Agree(ctx, c, err); err != nil {
+		return nil, err
+	}
+	h.spec = rec.Spec
+	h.now = make([]LevelInfo, h.spec.Subcycling.Levels)
+	for l := range h.now {
+		a, err := Open(ctx, c, st, fmt.Sprintf("%s.level%d", name, l), o)
+		if err != nil {
+			return nil, err
+		}
+		h.levels = append(h.levels, a)
+	}
+	return h, h.RestoreSnapshot(ctx, rec.Snapshot)
+}
+
+// readGlobal decodes a version of the global array.
+func (h *Hierarchy) readGlobal(ctx context.Context, version int64) (*globalRecord, error) {
+	v, ok := h.global.cat.record().version(version)
+	if !ok {
+		return nil, fmt.Errorf("versioned: array %s: version %d: %w", h.global.spec.Name, version, ErrNoVersion)
+	}
+	n := v.Shape[0]
+	if n == 0 {
+		return nil, fmt.Errorf("versioned: array %s: no snapshot was taken: %w", h.global.spec.Name, ErrNoVersion)
+	}
+	if n > maxRecord {
+		return nil, formatErr(h.global.spec.Name, 0, "global", ErrTooLarge, "%d bytes", n)
+	}
+	b := make([]byte, n)
+	if err := h.global.GetBytesAt(ctx, version, []int64{0}, []int64{n}, b); err != nil {
+		return nil, err
+	}
+	var g globalRecord
+	if err := json.Unmarshal(b, &g); err != nil {
+		return nil, formatErr(h.global.spec.Name, 0, "global", ErrCorrupt, "%v", err)
+	}
+	if err := g.Spec.Subcycling.Validate(); err != nil || len(g.Versions) != g.Spec.Subcycling.Levels {
+		return nil, formatErr(h.global.spec.Name, 0, "global", ErrCorrupt, "%d versions, %+v", len(g.Versions), g.Spec.Subcycling)
+	}
+	return &g, nil
+}
+
+// Levels is the number of levels, with boxes or without.
+func (h *Hierarchy) Levels() int { return len(h.levels) }
+
+// Spec is that of CreateHierarchy.
+func (h *Hierarchy) Spec() HierarchySpec { return h.spec }
+
+// Array of a level.
+func (h *Hierarchy) Array(level int) *Array { return h.levels[level] }
+
+// Info is the table of a level's current state. It is read-only.
+func (h *Hierarchy) Info(level int) LevelInfo { return h.now[level] }
+
+// Regrid gives a level other boxes, whose data are to be put. Its array is made anew if they do not fit. All ranks pass the same.
+func (h *Hierarchy) Regrid(ctx context.Context, level int, boxes []BoxInfo) (again bool, err error) {
+	var bad error
+	if level < 0 || level >= len(h.levels) || len(boxes) > maxBoxes {
+		bad = usageErr("level %d of %d, %d boxes", level, len(h.levels), len(boxes))
+	}
+	for i := range boxes {
+		if bad == nil && (boxes[i].Cells() <= 0 || boxes[i].Owner < 0 || int(boxes[i].Owner) >= h.c.Size()) {
+			bad = usageErr("level %d: box %d: %+v of %d ranks", level, i, boxes[i], h.c.Size())
+		}
+	}
+	if err := comm.Agree(ctx, h.c, bad); err != nil {
+		return false, err
+	}
+	l := &h.now[level]
+	l.Boxes = slices.Clone(boxes)
+	l.Epoch++
+	l.layout()
+	if again, err = h.levels[level].Reserve(ctx, l.used()); err != nil {
+		return again, err
+	}
+	if h.c.Rank() == 0 {
+		err = h.levels[level].PutBytes(ctx, []int64{levelHeader}, []int64{tableBytes(len(boxes))}, l.table())
+	}
+	return again, comm.Agree(ctx, h.c, err)
+}
+
+// Put stores the data of one box: components one after the other, x fastest. It is not collective. Unless every level is saved at every
+// step it is only for PutLevel, and an error (recovery.ErrCadence) otherwise.
+func (h *Hierarchy) Put(ctx context.Context, level, box int, data []float64) error {
+	if !h.spec.Config.Cadence.EveryStep() || h.spec.Config.Put != recovery.PerBox {
+		return fmt.Errorf("versioned: hierarchy %s: %w", h.spec.Name, recovery.ErrCadence)
+	}
+	return h.put(ctx, level, box, data)
+}
+
+func (h *Hierarchy) put(ctx context.Context, level, box int, data []float64) error {
+	if level < 0 || level >= len(h.levels) || box < 0 || box >= len(h.now[level].Boxes) {
+		return fmt.Errorf("versioned: hierarchy %s: box %d of level %d: %w", h.spec.Name, box, level, ErrRange)
+	}
+	lo, hi := h.now[level].place(box)
+	if int64(len(data))*8 != hi-lo {
+		return usageErr("box %d of level %d: %d numbers, want %d", box, level, len(data), (hi-lo)/8)
+	}
+	return h.levels[level].PutBytes(ctx, []int64{lo}, []int64{hi}, littleEndian(data))
+}
+
+// littleEndian is the data as bytes: a view of them, or a copy on machines of the other order.
+func littleEndian(data []float64) []byte {
+	b := Bytes(data)
+	if hostBig {
+		b = slices.Clone(b)
+		swap(b, 8)
+	}
+	return b
+}
+
+// Save commits a level, at the beginning of its step. own has the data of this rank's boxes, by box; nil where all boxes were put
+// one by one.
+func (h *Hierarchy) Save(ctx context.Context, level int, time, dt float64, step int64, own map[int][]float64) (int64, error) {
+	var bad error
+	if level < 0 || level >= len(h.levels) {
+		bad = usageErr("level %d of %d", level, len(h.levels))
+	}
+	if err := comm.Agree(ctx, h.c, bad); err != nil {
+		return 0, err
+	}
+	for box, data := range own {
+		if err := h.put(ctx, level, box, data); err != nil && bad == nil {
+			bad = err
+		}
+	}
+	l := &h.now[level]
+	was := *l
+	l.Time, l.Dt, l.Step = time, dt, step
+	if h.c.Rank() == 0 && bad == nil {
+		bad = h.levels[level].PutBytes(ctx, []int64{0}, []int64{levelHeader}, l.header(l.table()))
+	}
+	if err := comm.Agree(ctx, h.c, bad); err != nil {
+		*l = was
+		return 0, err
+	}
+	return h.levels[level].Inc(ctx, 1, fmt.Sprintf("step %d", step))
+}
+
+// Snapshot notes the newest versions of all levels as one state. All levels with boxes must stand at the same
+// time (ErrNotSynchronised), which is the end of a coarse step.
+func (h *Hierarchy) Snapshot(ctx context.Context) (int64, error) {
+	g := globalRecord{Spec: h.spec, Time: h.now[0].Time, Snapshot: h.global.Newest() + 1}
+	var bad error
+	for l := range h.now {
+		if len(h.now[l].Boxes) > 0 && h.now[l].Time != g.Time {
+			bad = fmt.Errorf("versioned: hierarchy %s: level %d is at %v, level 0 at %v: %w", h.spec.Name, l, h.now[l].Time, g.Time, ErrNotSynchronised)
+		}
+		g.Versions = append(g.Versions, h.levels[l].Newest())
+	}
+	b, err := json.Marshal(&g)
+	if bad == nil {
+		bad = err
+	}
+	if err := comm.Agree(ctx, h.c, bad); err != nil {
+		return 0, err
+	}
+	if _, err := h.global.Reserve(ctx, int64(len(b))); err != nil {
+		return 0, err
+	}
+	if h.c.Rank() == 0 {
+		bad = h.global.PutBytes(ctx, []int64{0}, []int64{int64(len(b))}, b)
+	}
+	if err := comm.Agree(ctx, h.c, bad); err != nil {
+		return 0, err
+	}
+	return h.global.Inc(ctx, 1, fmt.Sprintf("time %v", g.Time))
+}
+
+// Table reads the table of a level in a version.
+func (h *Hierarchy) Table(ctx context.Context, level int, version int64) (*LevelInfo, error) {
+	a := h.levels[level]
+	v, ok := a.cat.record().version(version)
+	if !ok {
+		return nil, fmt.Errorf("versioned: array %s: version %d: %w", a.spec.Name, version, ErrNoVersion)
+	}
+	return readTable(a.spec.Name, v.Shape[0], func(lo, hi int64, dst []byte) error {
+		return a.GetBytesAt(ctx, version, []int64{lo}, []int64{hi}, dst)
+	})
+}
+
+func readTable(name string, have int64, get func(lo, hi int64, dst []byte) error) (*LevelInfo, error) {
+	if have < levelHeader {
+		return nil, formatErr(name, have, "header", ErrTruncated, "%d bytes, want %d", have, levelHeader)
+	}
+	b := make([]byte, levelHeader)
+	if err := get(0, levelHeader, b); err != nil {
+		return nil, err
+	}
+	l, boxes, sum, err := decodeLevelHeader(b, name, have)
+	if err != nil {
+		return nil, err
+	}
+	t := make([]byte, tableBytes(boxes)-levelHeader)
+	if err := get(levelHeader, tableBytes(boxes), t); err != nil {
+		return nil, err
+	}
+	return l, l.decodeTable(t, name, boxes, sum, have)
+}
+
+// Box reads a box of a level in a version; table is that of Table, so that only the box is read.
+func (h *Hierarchy) Box(ctx context.Context, level int, version int64, table *LevelInfo, box int, dst []float64) error {
+	if box < 0 || box >= len(table.Boxes) {
+		return fmt.Errorf("versioned: hierarchy %s: box %d of level %d: %w", h.spec.Name, box, level, ErrRange)
+	}
+	lo, hi := table.place(box)
+	if int64(len(dst))*8 != hi-lo {
+		return usageErr("box %d of level %d: %d numbers, want %d", box, level, len(dst), (hi-lo)/8)
+	}
+	if err := h.levels[level].GetBytesAt(ctx, version, []int64{lo}, []int64{hi}, Bytes(dst)); err != nil {
+		return err
+	}
+	if hostBig {
+		swap(Bytes(dst), 8)
+	}
+	return nil
+}
+
+// RestoreLevel makes the current state of a level that of a version, its boxes included.
+func (h *Hierarchy) RestoreLevel(ctx context.Context, level int, version int64) error {
+	if err := h.levels[level].Restore(ctx, version); err != nil {
+		return err
+	}
+	v, _ := h.levels[level].cat.record().version(version)
+	if v.Shape[0] < levelHeader || version == 0 {
+		h.now[level].Boxes = nil // before the first save: nothing
+		h.now[level].layout()
+		return nil
+	}
+	t, err := h.Table(ctx, level, version)
+	if err := comm.Agree(ctx, h.c, err); err != nil {
+		return err
+	}
+	h.now[level] = *t
+	return nil
+}
+
+// RestoreSnapshot makes the current state that of a snapshot: of each level the version that it names, even if there are newer ones.
+func (h *Hierarchy) RestoreSnapshot(ctx context.Context, snapshot int64) error {
+	g, err := h.readGlobal(ctx, snapshot)
+	if err := comm.Agree(ctx, h.c, err); err != nil {
+		return err
+	}
+	for l, v := range g.Versions {
+		if err := h.RestoreLevel(ctx, l, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Snapshots lists the snapshots, oldest first.
+func (h *Hierarchy) Snapshots() []VersionInfo { return h.global.Versions()[1:] }
+
+// Close ends the use of all arrays.
+func (h *Hierarchy) Close(ctx context.Context) error {
+	var errs []error
+	for _, a := range h.levels {
+		errs = append(errs, a.Close(ctx))
+	}
+	return errors.Join(append(errs, h.global.Close(ctx))...)
+}

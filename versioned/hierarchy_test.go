@@ -1,0 +1,260 @@
+package versioned
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand"
+	"slices"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+	"blobio/recovery"
+)
+
+func boxes(rng *rand.Rand, n, ranks int) []BoxInfo {
+	out := make([]BoxInfo, n)
+	for i := range out {
+		for d := range 2 {
+			out[i].Lo[d] = int32(rng.Intn(100))
+			out[i].Hi[d] = out[i].Lo[d] + int32(rng.Intn(9))
+		}
+		out[i].Owner = int32(rng.Intn(ranks))
+	}
+	return out
+}
+
+// value of cell k of a box in a save.
+func value(level, box, k int, save int64) float64 {
+	return float64(level*1e6) + float64(box*1e3) + float64(k) + float64(save)/1024
+}
+
+func boxData(l *LevelInfo, box int, save int64) []float64 {
+	out := make([]float64, l.Offsets[box+1]-l.Offsets[box])
+	for k := range out {
+		out[k] = value(l.Level, box, k, save)
+	}
+	return out
+}
+
+func own(h *Hierarchy, level int, save int64) map[int][]float64 {
+	l := h.Info(level)
+	m := map[int][]float64{}
+	for i, b := range l.Boxes {
+		if int(b.Owner) == h.c.Rank() {
+			m[i] = boxData(&l, i, save)
+		}
+	}
+	return m
+}
+
+func hierarchySpec(cadence ...int) HierarchySpec {
+	return HierarchySpec{Name: "amr", Dim: 2, Comps: []string{"rho", "u"}, Subcycling: recovery.Subcycling{Levels: len(cadence), Ratio: 2}, Dx: 1,
+		Config: recovery.Config{Cadence: cadence}, Chunk: 512}
+}
+
+// A1, A2, A3, A4, A7, A9, A10 of one history.
+func TestHierarchy(t *testing.T) {
+	mem := vfs.NewMem()
+	if err := mem.MkdirAll("d"); err != nil {
+		t.Fatal(err)
+	}
+	count := vfs.Count(mem)
+	st := &Store{Dir: "d", FS: count}
+	old := map[int64][]BoxInfo{}
+	ranks(t, 3, func(ctx context.Context, c comm.Comm) error {
+		h, err := CreateHierarchy(ctx, c, st, hierarchySpec(1, 1), nil)
+		if err != nil {
+			return err
+		}
+		rng := rand.New(rand.NewSource(1)) // the same on all ranks
+		for save := int64(1); save <= 4; save++ {
+			for l := range 2 {
+				if save%2 == 1 { // regrid before saves 1 and 3
+					if _, err := h.Regrid(ctx, l, boxes(rng, 3+rng.Intn(9), c.Size())); err != nil {
+						return err
+					}
+				}
+				n, err := h.Save(ctx, l, float64(save), 0.5, save, own(h, l, save))
+				if err != nil || n != save {
+					return fmt.Errorf("%d, %v", n, err)
+				}
+				if c.Rank() == 0 && l == 0 {
+					old[save] = h.Info(0).Boxes
+				}
+			}
+			if save == 2 {
+				if g, err := h.Snapshot(ctx); err != nil || g != 1 {
+					return fmt.Errorf("snapshot %d, %v", g, err)
+				}
+			}
+		}
+		if err := c.Barrier(ctx); err != nil {
+			return err
+		}
+		// A4, A7: each version has its own table; A1: boxes and offsets fit; A3: no regrid, no other table.
+		sums := map[int64]string{}
+		for save := int64(1); save <= 4; save++ {
+			tb, err := h.Table(ctx, 0, save)
+			if err != nil {
+				return err
+			}
+			if !slices.Equal(tb.Boxes, old[save]) || tb.Time != float64(save) || tb.Epoch != (save+1)/2 {
+				return fmt.Errorf("table of version %d: %+v", save, tb)
+			}
+			cells := int64(0)
+			for i, b := range tb.Boxes {
+				cells += b.Cells() * 2
+				got := make([]float64, tb.Offsets[i+1]-tb.Offsets[i])
+				if err := h.Box(ctx, 0, save, tb, i, got); err != nil || !slices.Equal(got, boxData(tb, i, save)) {
+					return fmt.Errorf("version %d box %d: %v", save, i, err)
+				}
+			}
+			if tb.Offsets[len(tb.Boxes)] != cells || !slices.IsSorted(tb.Offsets) {
+				return fmt.Errorf("offsets %v for %d numbers", tb.Offsets, cells)
+			}
+			sums[save] = string(tb.table())
+		}
+		if sums[1] != sums[2] || sums[2] == sums[3] {
+			return errors.New("the table changes at a regrid, and then only")
+		}
+		// A2: the snapshot is of versions 2, though there are newer ones.
+		if err := h.RestoreSnapshot(ctx, 1); err != nil {
+			return err
+		}
+		if h.Info(0).Time != 2 || h.Info(1).Time != 2 {
+			return fmt.Errorf("restored times %v, %v", h.Info(0).Time, h.Info(1).Time)
+		}
+		// A10
+		if _, err := h.Save(ctx, 0, 3, 0.5, 5, own(h, 0, 5)); err != nil {
+			return err
+		}
+		if _, err := h.Snapshot(ctx); !errors.Is(err, ErrNotSynchronised) {
+			return fmt.Errorf("snapshot of levels at 3 and 2: %w", err)
+		}
+		return h.Close(ctx)
+	})
+	// On another number of ranks: the last snapshot.
+	ranks(t, 5, func(ctx context.Context, c comm.Comm) error {
+		h, err := OpenHierarchy(ctx, c, st, "amr", nil)
+		if err != nil {
+			return err
+		}
+		if h.Info(1).Time != 2 || len(h.Snapshots()) != 1 {
+			return fmt.Errorf("%+v", h.Info(1))
+		}
+		l := h.Info(1)
+		for i := range l.Boxes {
+			lo, hi := l.place(i)
+			got := make([]float64, (hi-lo)/8)
+			if err := h.levels[1].GetBytes(ctx, []int64{lo}, []int64{hi}, Bytes(got)); err != nil || !slices.Equal(got, boxData(&l, i, 2)) {
+				return fmt.Errorf("box %d: %v", i, err)
+			}
+		}
+		return h.Close(ctx)
+	})
+}
+
+// A8: a level at once, or box by box: the same version; the second only if every step of every level is saved.
+func TestPutBox(t *testing.T) {
+	var got [2][]byte
+	for i, mode := range []recovery.PutMode{recovery.PerLevel, recovery.PerBox} {
+		ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
+			s := hierarchySpec(1)
+			s.Config.Put = mode
+			h, err := CreateHierarchy(ctx, c, nil, s, nil)
+			if err != nil {
+				return err
+			}
+			if _, err := h.Regrid(ctx, 0, boxes(rand.New(rand.NewSource(3)), 7, 2)); err != nil {
+				return err
+			}
+			data := own(h, 0, 1)
+			if mode == recovery.PerBox {
+				for b, d := range data {
+					if err := h.Put(ctx, 0, b, d); err != nil {
+						return err
+					}
+				}
+				data = nil
+			} else if err := h.Put(ctx, 0, 0, nil); !errors.Is(err, recovery.ErrCadence) {
+				return fmt.Errorf("box by box: %w", err)
+			}
+			if _, err := h.Save(ctx, 0, 1, 1, 1, data); err != nil {
+				return err
+			}
+			if c.Rank() == 0 {
+				n := h.levels[0].Len()
+				got[i] = make([]byte, n)
+				return h.levels[0].GetBytesAt(ctx, 1, []int64{0}, []int64{n}, got[i])
+			}
+			return nil
+		})
+	}
+	if !slices.Equal(got[0], got[1]) || len(got[0]) < levelHeader {
+		t.Error("different versions")
+	}
+	s := hierarchySpec(1, 2)
+	s.Config.Put = recovery.PerBox
+	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
+		if _, err := CreateHierarchy(ctx, c, nil, s, nil); !errors.Is(err, recovery.ErrCadence) {
+			return fmt.Errorf("cadence 1,2: %w", err)
+		}
+		return nil
+	})
+}
+
+// A5, A6: how often arrays are made anew.
+func TestRegridAllocations(t *testing.T) {
+	for _, v := range []struct {
+		name   string
+		config recovery.Config
+		cells  []int32 // length of the one box
+		want   int
+	}{
+		{"half more", recovery.Config{Extra: 0.5}, []int32{1000, 1200, 900, 1510, 1400}, 2},
+		{"no more", recovery.Config{}, []int32{1000, 1200, 900, 1510, 1400}, 3},
+		{"every regrid", recovery.Config{Realloc: recovery.EveryRegrid}, []int32{1000, 1200, 900, 1510, 1400}, 5},
+		{"a moving shock", recovery.Config{}, slices.Repeat([]int32{640}, 20), 1},
+	} {
+		ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
+			s := hierarchySpec(1)
+			s.Config = v.config
+			s.Config.Cadence = recovery.Cadence{1}
+			h, err := CreateHierarchy(ctx, c, nil, s, nil)
+			if err != nil {
+				return err
+			}
+			n := 0
+			for i, k := range v.cells {
+				again, err := h.Regrid(ctx, 0, []BoxInfo{{Lo: [3]int32{int32(i)}, Hi: [3]int32{int32(i) + k - 1}}})
+				if err != nil {
+					return err
+				}
+				n += int(btoi(again))
+			}
+			if n != v.want {
+				return fmt.Errorf("%s: %d allocations, want %d", v.name, n, v.want)
+			}
+			return h.Close(ctx)
+		})
+	}
+}
+
+func TestLevelHeaderRefuses(t *testing.T) {
+	l := LevelInfo{Level: 1, Dim: 2, Comps: 1, Boxes: boxes(rand.New(rand.NewSource(1)), 5, 2)}
+	l.layout()
+	all := append(l.header(l.table()), l.table()...)
+	have := l.used()
+	for i := range len(all) * 8 {
+		b := slices.Clone(all)
+		b[i/8] ^= 1 << (i % 8)
+		if i/8 >= 84 && i/8 < levelHeader {
+			continue // zeros that nobody reads
+		}
+		if _, err := readTable("x", have, func(lo, hi int64, dst []byte) error { copy(dst, b[lo:hi]); return nil }); err == nil {
+			t.Fatalf("bit %d unnoticed", i)
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package versioned
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"math"
+)
+
+// An array of a level is bytes, numbers little endian, each part a multiple of 8 bytes:
+//
+//	off len
+//	  0   8 "BLOBLVL1"
+//	  8   4 level
+//	 12   4 dim        1 to 3
+//	 16   4 comps      components of a cell
+//	 20   4 boxes      n
+//	 24   8 time       float64
+//	 32   8 dt         float64
+//	 40   8 step
+//	 48   8 epoch      number of the regrid that made the table
+//	 56   8 used       bytes of the array
+//	 64   8 dx         float64
+//	 72   4 ratio      to the next finer level
+//	 76   4 crc32c     of boxes and offsets
+//	 80   4 crc32c     of bytes 0 to 80
+//	 84  12 zeros
+//	 96 32n boxes      lo[3], hi[3] int32 (hi belongs to the box), owner, zero
+//	    8(n+1) offsets float64s before box i; the last one is their number
+//	       data        of box i: component by component, x fastest
+//
+// The boxes and the offsets change at a regrid only, and have the version of their data: an old
+// version is read with its own table.
+const (
+	levelMagic  = "BLOBLVL1"
+	levelHeader = 96
+	boxLen      = 32
+	maxBoxes    = 1 << 26
+)
+
+// BoxInfo is a box of a level: cells Lo to Hi, both of them in it; dimensions beyond that of the hierarchy are 0.
+type BoxInfo struct {
+	Lo, Hi [3]int32
+	Owner  int32 // rank
+}
+
+// Cells is the number of cells of a box, 0 if it is empty.
+func (b *BoxInfo) Cells() int64 {
+	n := int64(1)
+	for d := range b.Lo {
+		n *= max(int64(b.Hi[d])-int64(b.Lo[d])+1, 0)
+	}
+	return n
+}
+
+// LevelInfo is what a level array says of itself, in one version.
+type LevelInfo struct {
+	Level, Dim, Comps int
+	Time, Dt, Dx      float64
+	Step, Epoch       int64
+	Ratio             int
+	Boxes             []BoxInfo
+	Offsets           []int64 // float64s before each box; one more than boxes
+}
+
+// tableBytes is the offset of the data.
+func tableBytes(boxes int) int64 { return levelHeader + boxLen*int64(boxes) + 8*int64(boxes+1) }
+
+func (l *LevelInfo) used() int64 {
+	return tableBytes(len(l.Boxes)) + 8*l.Offsets[len(l.Boxes)]
+}
+
+// place says where the data of a box lie, in bytes.
+func (l *LevelInfo) place(box int) (lo, hi int64) {
+	at := tableBytes(len(l.Boxes))
+	return at + 8*l.Offsets[box], at + 8*l.Offsets[box+1]
+}
+
+// layout sets the offsets.
+func (l *LevelInfo) layout() {
+	l.Offsets = make([]int64, len(l.Boxes)+1)
+	for i := range l.Boxes {
+		l.Offsets[i+1] = l.Offsets[i] + l.Boxes[i].Cells()*int64(l.Comps)
+	}
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// table is boxes and offsets.
+func (l *LevelInfo) table() []byte {
+	b := make([]byte, 0, tableBytes(len(l.Boxes))-levelHeader)
+	u := func(v int32) { b = binary.LittleEndian.AppendUint32(b, uint32(v)) }
+	for i := range l.Boxes {
+		x := &l.Boxes[i]
+		for _, v := range [...]int32{x.Lo[0], x.Lo[1], x.Lo[2], x.Hi[0], x.Hi[1], x.Hi[2], x.Owner, 0} {
+			u(v)
+		}
+	}
+	for _, o := range l.Offsets {
+		b = binary.LittleEndian.AppendUint64(b, uint64(o))
+	}
+	return b
+}
+
+func (l *LevelInfo) header(table []byte) []byte {
+	b := make([]byte, levelHeader)
+	copy(b, levelMagic)
+	le := binary.LittleEndian
+	le.PutUint32(b[8:], uint32(l.Level))
+	le.PutUint32(b[12:], uint32(l.Dim))
+	le.PutUint32(b[16:], uint32(l.Comps))
+	le.PutUint32(b[20:], uint32(len(l.Boxes)))
+	le.PutUint64(b[24:], math.Float64bits(l.Time))
+	le.PutUint64(b[32:], math.Float64bits(l.Dt))
+	le.PutUint64(b[40:], uint64(l.Step))
+	le.PutUint64(b[48:], uint64(l.Epoch))
+	le.PutUint64(b[56:], uint64(l.used()))
+	le.PutUint64(b[64:], math.Float64bits(l.Dx))
+	le.PutUint32(b[72:], uint32(l.Ratio))
+	le.PutUint32(b[76:], crc32.Checksum(table, castagnoli))
+	le.PutUint32(b[80:], crc32.Checksum(b[:80], castagnoli))
+	return b
+}
+
+// decodeLevelHeader reads the first levelHeader bytes; the number of boxes tells how long the table is.
+func decodeLevelHeader(b []byte, name string, have int64) (l *LevelInfo, boxes int, sum uint32, err error) {
+	le := binary.LittleEndian
+	bad := func(off int64, field string, class error, format string, args ...any) (*LevelInfo, int, uint32, error) {
+		return nil, 0, 0, formatErr(name, off, field, class, format, args...)
+	}
+	if len(b) < levelHeader {
+		return bad(int64(len(b)), "header", ErrTruncated, "%d bytes, want %d", len(b), levelHeader)
+	}
+	if string(b[:8]) != levelMagic {
+		return bad(0, "magic", ErrNotFormat, "%q, want %q", b[:8], levelMagic)
+	}
+	if got, want := le.Uint32(b[80:]), crc32.Checksum(b[:80], castagnoli); got != want {
+		return bad(80, "crc32c", ErrChecksum, "%08x, want %08x", got, want)
+	}
+	l = &LevelInfo{Level: int(le.Uint32(b[8:])), Dim: int(le.Uint32(b[12:])), Comps: int(le.Uint32(b[16:])),
+		Time: math.Float64frombits(le.Uint64(b[24:])), Dt: math.Float64frombits(le.Uint64(b[32:])), Dx: math.Float64frombits(le.Uint64(b[64:])),
+		Step: int64(le.Uint64(b[40:])), Epoch: int64(le.Uint64(b[48:])), Ratio: int(le.Uint32(b[72:]))}
+	n := int64(le.Uint32(b[20:]))
+	if l.Dim < 1 || l.Dim > 3 || l.Comps < 1 || n > maxBoxes || tableBytes(int(n)) > have {
+		return bad(12, "dim", ErrCorrupt, "%d dimensions, %d components, %d boxes in %d bytes", l.Dim, l.Comps, n, have)
+	}
+	return l, int(n), le.Uint32(b[76:]), nil
+}
+
+// decodeTable fills in boxes and offsets.
+func (l *LevelInfo) decodeTable(b []byte, name string, boxes int, sum uint32, have int64) error {
+	if got := crc32.Checksum(b, castagnoli); got != sum {
+		return formatErr(name, levelHeader, "boxes", ErrChecksum, "crc32c %08x, want %08x", got, sum)
+	}
+	le := binary.LittleEndian
+	i32 := func(at int) int32 { return int32(le.Uint32(b[at:])) }
+	l.Boxes = make([]BoxInfo, boxes)
+	for i := range l.Boxes {
+		at := i * boxLen
+		x := &l.Boxes[i]
+		for d := range 3 {
+			x.Lo[d], x.Hi[d] = i32(at+4*d), i32(at+12+4*d)
+		}
+		x.Owner = i32(at + 24)
+	}
+	l.layout()
+	for i, o := range l.Offsets {
+		at := boxes*boxLen + 8*i
+		if got := int64(le.Uint64(b[at:])); got != o {
+			return formatErr(name, int64(levelHeader+at), "offsets", ErrCorrupt, "box %d at %d, want %d", i, got, o)
+		}
+	}
+	if l.used() > have {
+		return formatErr(name, 56, "used", ErrCorrupt, "%d bytes, the array has %d", l.used(), have)
+	}
+	return nil
+}
