@@ -1,0 +1,374 @@
+package cello
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"blobio/amr"
+	"blobio/h5"
+	"blobio/internal/sharedtest"
+	"blobio/internal/vfs"
+)
+
+// findings of a directory.
+func findings(fsys vfs.FS, dir string, o *VerifyOptions) (l []Finding) {
+	if o == nil {
+		o = &VerifyOptions{}
+	}
+	o.fs = fsys
+	for f := range Verify(context.Background(), dir, o) {
+		l = append(l, f)
+	}
+	return l
+}
+
+func errorsOf(l []Finding) (out []Finding) {
+	for _, f := range l {
+		if f.Severity == Error {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// flat is a case without fields that are not floating-point: 2-D, 4x4 roots,
+// levels -2 to 2, 3 files, as the real runs.
+func flat(t testing.TB) (*testCase, *vfs.Mem) {
+	t.Helper()
+	s := caseSpec{rank: 2, roots: [3]int{4, 4}, block: [3]int{4, 4}, ghost: 2, minLevel: -2, maxLevel: 2, refine: 0.4, seed: 6, typ: amr.Float64, particles: true}
+	c := s.build(t)
+	c.meta.Fields = c.meta.Fields[:2]
+	for _, b := range c.blocks {
+		b.Fields = b.Fields[:2]
+	}
+	mem := memDir(t)
+	if err := c.write(context.Background(), 3, false, "good", &Options{Files: 3, fs: mem}); err != nil {
+		t.Fatal(err)
+	}
+	return c, mem
+}
+
+// TestVerify: each input on which the real program hangs, crashes or goes wrong,
+// and what else may be amiss, has its finding; open tells whether Open refuses it.
+func TestVerify(t *testing.T) {
+	_, mem := flat(t)
+	// Any block with children, one of them, and a leaf.
+	k, err := Open(context.Background(), "good", &OpenOptions{fs: mem})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var child, leaf string
+	for _, b := range k.Blocks() {
+		if b.Level == 2 && child == "" {
+			child = b.Name
+		}
+		if b.Level == 1 && b.Leaf && leaf == "" {
+			leaf = b.Name
+		}
+	}
+	k.Close()
+	const root = "B10_01"
+	for _, c := range []struct {
+		name   string
+		damage func(r *raw)
+		want   string // part of a finding; "" for none that is an error
+		sev    Severity
+		open   bool // Open succeeds
+	}{
+		{"nothing", func(*raw) {}, "", Note, true},
+		{"order of files, names, one line", func(r *raw) {
+			slices.Reverse(r.files)
+			r.list = "3"
+			for i, f := range r.files {
+				f.name = "f" + string(rune('0'+i))
+				slices.Reverse(f.lines)
+				r.list += " " + f.name
+			}
+		}, "", Note, true},
+		{"two more empty files", func(r *raw) {
+			r.files = append(r.files, &rawFile{name: "e1", attrs: r.files[0].attrs}, &rawFile{name: "e2", attrs: r.files[0].attrs})
+		}, "has no blocks", Note, true},
+		{"no levels below 0", func(r *raw) {
+			for _, n := range []string{"B_", "B0_0", "B1_0", "B0_1", "B1_1"} {
+				r.remove(n)
+			}
+			r.renumber()
+		}, "there are no blocks below level 0", Note, true},
+		{"scalar dataspace", func(r *raw) { a := r.group(leaf).attr("time"); a.dims, a.value = nil, 1.25 }, "time: a scalar dataspace", Error, true},
+		{"scalar index", func(r *raw) { a := r.group(leaf).attr("index"); a.dims, a.value = nil, 1 }, "index: a scalar dataspace", Error, false},
+		{"adapt_buffer of zeros", func(r *raw) { r.group(leaf).attr("adapt_buffer").value = make([]int32, 1000) }, "adapt_buffer: face_level_curr: 0 levels, want 27 (byte 0) (the original: aborts)", Error, true},
+		{"adapt_buffer too long", func(r *raw) {
+			a := r.group(leaf).attr("adapt_buffer")
+			a.dims, a.value = []int64{1001}, append(a.value.([]int32), 0)
+		}, "adapt_buffer: shape [1001], want a vector of 1000 (the original: writes past the end of its memory)", Error, true},
+		{"adapt_buffer of another block", func(r *raw) { r.group(leaf).attr("adapt_buffer").value = r.group(root).attr("adapt_buffer").value }, "adapt_buffer", Error, true},
+		{"adapt_buffer with a wrong neighbour", func(r *raw) {
+			v := slices.Clone(r.group(leaf).attr("adapt_buffer").value.([]int32))
+			v[adaptNeighbour/4+1] ^= 1 << 20
+			r.group(leaf).attr("adapt_buffer").value = v
+		}, "the list of neighbours", Error, true},
+		{"attribute missing", func(r *raw) { r.group(leaf).drop("enzo_redshift") }, "enzo_redshift: attribute is missing (the original: aborts)", Error, true},
+		{"index missing", func(r *raw) { r.group(leaf).drop("index") }, "index: attribute is missing", Error, false},
+		{"root attribute missing", func(r *raw) { r.files[1].attrs = r.files[1].attrs[1:] }, "block_data-1.h5: rank: attribute is missing", Error, false},
+		{"fields as f32", func(r *raw) {
+			r.each(func(g *rawGroup) {
+				for i := range g.data {
+					if d := &g.data[i]; strings.HasPrefix(d.name, fieldPrefix) {
+						d.typ, d.value = h5.Float32, d.value.([]byte)[:64]
+					}
+				}
+			})
+		}, "field_density: float32, but enzo_float is float64 (the original: runs on with wrong data", Error, true},
+		{"one field as f32", func(r *raw) { d := &r.group(leaf).data[0]; d.typ, d.value = h5.Float32, d.value.([]byte)[:64] }, "type float32, but float64 in block", Error, false},
+		{"count_order 0", func(r *raw) { r.group(leaf).attr("count_order").value = []int64{0} }, "count_order: 0, want", Error, true},
+		{"count_order wrong", func(r *raw) { r.group(leaf).attr("count_order").value = []int64{7} }, "count_order: 7, the lists have", Error, true},
+		{"index_order twice", func(r *raw) { r.group(leaf).attr("index_order").value = []int64{0} }, "index_order: ", Error, true},
+		{"index_order too large", func(r *raw) { r.group(leaf).attr("index_order").value = []int64{1 << 40} }, "index_order: 1099511627776, want 0 to", Error, true},
+		{"one child missing", func(r *raw) { r.remove(child); r.renumber() }, child + ": block of level 2 is missing, but its siblings are there (the original: hangs)", Error, true},
+		{"parent missing", func(r *raw) { r.remove(parentName(child)); r.renumber() }, "is missing, but has children (the original: hangs)", Error, true},
+		{"duplicate line", func(r *raw) { f := r.files[0]; f.lines = append(f.lines, f.lines[3]) }, "listed twice, before in block_data-0.block_list (the original: hangs)", Error, false},
+		{"duplicate block in another file", func(r *raw) {
+			r.files[2].lines = append(r.files[2].lines, r.files[0].lines[2])
+			r.files[2].groups = append(r.files[2].groups, r.files[0].groups[slices.IndexFunc(r.files[0].groups, func(g *rawGroup) bool { return g.name == "B00_00" })])
+		}, "block_data-2.block_list: B00_00: listed twice", Error, false},
+		{"root block missing", func(r *raw) { r.remove(root); r.renumber() }, root + ": root block is missing (the original: runs on with wrong data", Error, true},
+		{"HDF5 file cut in half", func(r *raw) { r.files[1].patch = func(b []byte) []byte { return b[:len(b)/2] } }, "block_data-1.h5", Error, false},
+		{"HDF5 file is none", func(r *raw) { r.files[1].patch = func(b []byte) []byte { return []byte("hello") } }, "block_data-1.h5", Error, false},
+		{"listed, but missing", func(r *raw) { f := r.files[0]; f.groups = f.groups[1:] }, "the block list names it, but the file has no such group (the original: aborts)", Error, false},
+		{"not listed", func(r *raw) { f := r.files[2]; f.lines = f.lines[:len(f.lines)-1]; r.renumber() }, "1 groups that the block list does not name", Warning, true},
+		{"level in the list", func(r *raw) {
+			for _, f := range r.files {
+				for i, l := range f.lines {
+					if l == leaf+" 1" {
+						f.lines[i] = leaf + " 2"
+					}
+				}
+			}
+		}, "is of level 1, the block list says 2", Error, false},
+		{"index of another block", func(r *raw) {
+			r.group(leaf).attr("index").value = r.group(root).attr("index").value
+		}, "index: ", Error, false},
+		{"index with stray bits", func(r *raw) {
+			v := slices.Clone(r.group(leaf).attr("index").value.([]int32))
+			v[0] |= 1 << 12
+			r.group(leaf).attr("index").value = v
+		}, "index: ", Error, false},
+		{"deeper than max_level", func(r *raw) {
+			for _, f := range r.files {
+				for i := range f.attrs {
+					if f.attrs[i].name == "max_level" {
+						f.attrs[i].value = []int32{1}
+					}
+				}
+			}
+		}, "level: 2, want at most max_level 1 (the original: crashes)", Error, true},
+		{"bounds", func(r *raw) { r.group(leaf).attr("lower").value = []float64{9, 9, 9} }, "lower: [9 9], want", Warning, true},
+		{"grid", func(r *raw) { r.group(leaf).attr("enzo_GridDimension").value = []int32{4, 4, 1} }, "enzo_GridDimension: [4 4 1], want [8 8 1]", Error, true},
+		{"array", func(r *raw) { r.group(leaf).attr("array").value = []int32{3, 3, 3} }, "array: [3 3 3], want", Warning, true},
+		{"time of a block", func(r *raw) { r.group(leaf).attr("time").value = []float64{2} }, "time: 2, want 1.25", Warning, true},
+		{"cycle of a file", func(r *raw) {
+			for i := range r.files[1].attrs {
+				if a := &r.files[1].attrs[i]; a.name == "cycle" {
+					a.value = []int32{99}
+				}
+			}
+		}, "block_data-1.h5: /: attributes", Warning, true},
+		{"dataset missing", func(r *raw) { g := r.group(leaf); g.data = g.data[1:] }, "dataset is missing", Error, false},
+		{"dataset more", func(r *raw) {
+			g := r.group(leaf)
+			d := g.data[0]
+			d.name = "field_zz"
+			g.data = append(g.data, d)
+		}, "field_zz: block B_ has no such dataset", Error, false},
+		{"shape", func(r *raw) { d := &r.group(leaf).data[0]; d.dims = []int64{2, 8} }, "shape [2 8], but [4 4] in block", Error, false},
+		{"particles", func(r *raw) {
+			g := r.group(leaf)
+			for i := range g.data {
+				if d := &g.data[i]; d.name == "particle_trace_id" {
+					d.dims[0]++
+					d.value = make([]byte, 8*d.dims[0])
+				}
+			}
+		}, "particles, another attribute", Error, false},
+		{"file list: too few", func(r *raw) { r.list = "4\nblock_data-0\nblock_data-1\nblock_data-2\n" }, "3 names, the list announces 4", Error, false},
+		{"file list: a path", func(r *raw) { r.list = "1\n../x\n" }, "want a name without directory", Error, false},
+		{"file list: no number", func(r *raw) { r.list = "block_data-0\n" }, "number of files", Error, false},
+		{"file list: name of no file", func(r *raw) { r.list = "4\nblock_data-0\nblock_data-1\nblock_data-2\nzz\n" }, "zz.block_list", Error, false},
+		{"file list: a file is left out", func(r *raw) { r.list = "2\nblock_data-0\nblock_data-1\n" }, "2 files that check.file_list does not name", Warning, true},
+		{"block list: no level", func(r *raw) { r.files[1].lines = append(r.files[1].lines, "B0") }, "the list ends after the name B0", Error, false},
+		{"block list: garbage", func(r *raw) { r.files[1].lines = append(r.files[1].lines, "hello 1") }, "want B and binary digits", Error, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := loadRaw(t, mem, "good")
+			c.damage(r)
+			bad := vfs.NewMem()
+			r.store(bad, "bad")
+			l := findings(bad, "bad", nil)
+			found := c.want == "" && len(errorsOf(l)) == 0
+			for _, f := range l {
+				if c.want != "" && strings.Contains(f.String(), c.want) {
+					found = true
+					if f.Severity != c.sev {
+						t.Errorf("%v, want %v: %v", f.Severity, c.sev, f)
+					}
+				}
+			}
+			if !found {
+				t.Errorf("want %q, found %v", c.want, l)
+			}
+			if c.sev != Error && len(errorsOf(l)) > 0 && c.name != "not listed" && !strings.Contains(c.name, "left out") {
+				t.Errorf("errors: %v", errorsOf(l))
+			}
+			k, err := Open(context.Background(), "bad", &OpenOptions{fs: bad})
+			if (err == nil) != c.open {
+				t.Errorf("Open: %v, want success: %v", err, c.open)
+			}
+			if err == nil {
+				k.Close()
+			}
+			// What restarts must restart whole; what is an error is no restart, unless
+			// it concerns what only the real program uses.
+			apps, err := restartAll(context.Background(), 2, false, "bad", &RestartOptions{OpenOptions: OpenOptions{fs: bad}}, nil)
+			if err == nil && strings.Contains(c.want, "is missing, but") {
+				t.Errorf("restarted, %d ranks", len(apps))
+			}
+		})
+	}
+}
+
+func parentName(child string) string {
+	axes := strings.Split(child[1:], "_")
+	for i, a := range axes {
+		axes[i] = a[:len(a)-1]
+	}
+	return "B" + strings.Join(axes, "_")
+}
+
+// TestVerifySums: with a manifest, any changed byte of data, metadata or lists is found.
+func TestVerifySums(t *testing.T) {
+	_, mem := flat(t)
+	if l := findings(mem, "good", nil); len(errorsOf(l)) > 0 {
+		t.Fatal(l)
+	}
+	k, err := Open(context.Background(), "good", &OpenOptions{fs: mem})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := k.recs[7]
+	file := "good/" + k.files[rec.file].name
+	data := rec.data[0].off
+	k.Close()
+	for _, c := range []struct {
+		file string
+		off  int64
+		want string
+	}{
+		{file + ".h5", data + 5, "data sum to"},
+		{file + ".h5", rec.addr + 40, "metadata: the first"},
+		{file + ".block_list", 2, "the manifest says"},
+		{"good/check.file_list", 14, "zz"},
+		{"good/" + ManifestName, 100, "crc32"},
+	} {
+		bad := mem.CrashClone(vfs.CrashOptions{})
+		f, err := bad.OpenRW(c.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := make([]byte, 1)
+		_, err = f.ReadAt(b, c.off)
+		must(err)
+		b[0] ^= 1
+		_, err = f.WriteAt(b, c.off)
+		must(err)
+		must(f.Close())
+		l := errorsOf(findings(bad, "good", nil))
+		if len(l) == 0 {
+			t.Errorf("%s byte %d: nothing found", c.file, c.off)
+		}
+		if c.want != "zz" && !slices.ContainsFunc(l, func(f Finding) bool { return strings.Contains(f.String(), c.want) }) {
+			t.Errorf("%s byte %d: %v, want %q", c.file, c.off, l, c.want)
+		}
+	}
+}
+
+// TestVerifyStates: directories that are no whole checkpoints.
+func TestVerifyStates(t *testing.T) {
+	_, mem := flat(t)
+	must(mem.Mkdir("empty"))
+	for dir, want := range map[string]error{"nowhere": vfsNotExist, "empty": ErrNotFormat} {
+		if _, err := Open(context.Background(), dir, &OpenOptions{fs: mem}); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", dir, err, want)
+		}
+		if l := errorsOf(findings(mem, dir, nil)); len(l) != 1 || !errors.Is(l[0].Err, want) {
+			t.Errorf("%s: %v", dir, l)
+		}
+	}
+	must(vfs.WriteFile(mem, "good/"+lockName, nil))
+	if _, err := Open(context.Background(), "good", &OpenOptions{fs: mem}); !errors.Is(err, ErrNotCommitted) {
+		t.Errorf("unfinished: %v", err)
+	}
+}
+
+// TestVerifyReal: the real checkpoints are without fault.
+func TestVerifyReal(t *testing.T) {
+	for _, n := range realCheckpoints {
+		for f := range Verify(context.Background(), sharedtest.Dir(t, "vectors", "cello", n), nil) {
+			if f.Severity != Note {
+				t.Error(n, f)
+			}
+		}
+	}
+}
+
+// TestScrambled: blocks that are not cubic, as the real program writes them
+// without ghosts; those of this module are right, and told apart by the manifest.
+func TestScrambled(t *testing.T) {
+	ctx := context.Background()
+	for _, c := range []struct {
+		rank  int
+		block [3]int
+		ghost int
+		bad   bool
+	}{
+		{2, [3]int{4, 2}, 2, true}, {2, [3]int{4, 4}, 2, false}, {3, [3]int{8, 4, 4}, 2, true}, {3, [3]int{4, 8, 4}, 2, false},
+		{3, [3]int{4, 4, 8}, 2, true}, {1, [3]int{4}, 2, false}, {2, [3]int{4, 2}, 0, false},
+	} {
+		s := caseSpec{rank: c.rank, roots: [3]int{2, 2, 2}, block: c.block, ghost: c.ghost, maxLevel: 1, refine: 0.5, seed: 9, typ: amr.Float64, ghosts: true}
+		tc := s.build(t)
+		for _, ghosts := range []bool{false, true} {
+			mem := memDir(t)
+			if err := tc.write(ctx, 1, false, "c", &Options{fs: mem, Ghosts: ghosts}); err != nil {
+				t.Fatal(err)
+			}
+			if err := tc.holds(ctx, "c", &OpenOptions{fs: mem}); err != nil {
+				t.Fatal(err)
+			}
+			must(mem.Remove("c/" + ManifestName)) // so it might be of the real program
+			want := c.bad && !ghosts
+			told := false
+			for _, f := range findings(mem, "c", nil) {
+				told = told || errors.Is(f.Err, ErrScrambled)
+			}
+			k, err := Open(ctx, "c", &OpenOptions{fs: mem})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err1 := k.Block(ctx, 0)
+			_, err2 := k.Field(ctx, 0, "density", nil)
+			if told != want || errors.Is(err1, ErrScrambled) != want || errors.Is(err2, ErrScrambled) != want {
+				t.Errorf("%+v, ghosts %v: told %v, %v, %v", c, ghosts, told, err1, err2)
+			}
+			k.Close()
+			if k, err = Open(ctx, "c", &OpenOptions{fs: mem, AcceptScrambled: true}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := k.Block(ctx, 0); err != nil {
+				t.Error(err)
+			}
+			k.Close()
+		}
+	}
+}
