@@ -1,0 +1,1778 @@
+! blobio: parallel I/O in blob layouts, for Fortran 2003. The library is libblobio, or libblobio_mpi for
+! ranks that are MPI processes; docs/c-api.md is the guide, blobio.h says all about each function.
+!
+! Every function returns blobio_ok (0), or a negative code as in blobio.h; blobio_last_error() then says more.
+!
+! As in netCDF's Fortran interface, and other than in C:
+!
+!   dimensions are listed fastest first, and so are start and count;
+!   start and record count from 1; a record that is left out is 1;
+!   a decomposition is in PIO's form: for each element of this rank's array its position in
+!   the whole array in Fortran's order, counted from 1, or 0 for an element that is not in the file.
+!
+! Ids of dimensions, variables and decompositions are what the functions give, and mean nothing else. Arrays of
+! rank 1, 2 and 3 can be put and read. Data of puts may be changed when the call returns, unless
+! the option retain= lends them: then they must be contiguous variables with the attribute target or
+! asynchronous that live until flush or close returns.
+module blobio
+  use, intrinsic :: iso_c_binding
+  implicit none
+  private
+
+  ! A dataset that is open.
+  type, public :: blobio_file
+    private
+    type(c_ptr) :: h = c_null_ptr
+  end type blobio_file
+
+  integer, parameter, public :: &
+    blobio_ok = 0, &
+    blobio_ehandle = -1, &
+    blobio_einval = -2, &
+    blobio_estate = -3, &
+    blobio_erange = -4, &
+    blobio_eexist = -5, &
+    blobio_enotfound = -6, &
+    blobio_eaccess = -7, &
+    blobio_enospace = -8, &
+    blobio_eio = -9, &
+    blobio_ememory = -10, &
+    blobio_etruncated = -11, &
+    blobio_echecksum = -12, &
+    blobio_ecorrupt = -13, &
+    blobio_eversion = -14, &
+    blobio_eunsupported = -15, &
+    blobio_enotformat = -16, &
+    blobio_enotcommitted = -17, &
+    blobio_emissing = -18, &
+    blobio_emaps = -19, &
+    blobio_ebroken = -20, &
+    blobio_einuse = -21, &
+    blobio_emismatch = -22, &
+    blobio_enompi = -23, &
+    blobio_eforked = -24, &
+    blobio_efault = -25, &
+    blobio_einternal = -26, &
+    blobio_esmall = -27, &
+    blobio_estopped = -28
+
+  ! Types, of files.
+  integer, parameter, public :: blobio_byte = 1, blobio_char = 2, blobio_short = 3, blobio_int = 4, &
+    blobio_float = 5, blobio_double = 6, blobio_ubyte = 7, blobio_ushort = 8, blobio_uint = 9, &
+    blobio_int64 = 10, blobio_uint64 = 11
+
+  integer, parameter, public :: blobio_variable_centric = 0, blobio_process_centric = 1, blobio_canonical = 2
+  integer, parameter, public :: blobio_unlimited = 0, blobio_global = -1, blobio_no_decomp = 0
+  integer, parameter, public :: blobio_max_dims = 64
+
+  public :: blobio_create, blobio_append, blobio_open, blobio_enddef, blobio_flush, blobio_close, blobio_abort
+  public :: blobio_def_dim, blobio_def_decomp, blobio_def_decomp_runs, blobio_def_var, blobio_put_att
+  public :: blobio_put, blobio_put_part, blobio_put_count
+  public :: blobio_inq, blobio_inq_ranks, blobio_inq_dimid, blobio_inq_dim, blobio_inq_varid, blobio_inq_var
+  public :: blobio_inq_att, blobio_get_att, blobio_get_var, blobio_get_darray, blobio_get_blob
+  public :: blobio_convert, blobio_check
+  public :: blobio_strerror, blobio_last_error, blobio_last_error_file, blobio_last_error_offset, blobio_has_mpi
+
+  interface blobio_def_dim
+    module procedure def_dim_i4, def_dim_i8
+  end interface blobio_def_dim
+
+  interface blobio_def_decomp
+    module procedure def_decomp_i4, def_decomp_i8
+  end interface blobio_def_decomp
+
+  ! Of a variable, or blobio_global: text, a number, or an array of rank 1.
+  interface blobio_put_att
+    module procedure put_att_text, put_att_r4_0, put_att_r4_1, put_att_r8_0, put_att_r8_1, put_att_i4_0, &
+      put_att_i4_1, put_att_i8_0, put_att_i8_1
+  end interface blobio_put_att
+
+  ! This rank's elements of one record of a variable: what blobio_put of C does.
+  interface blobio_put
+    module procedure put_text, put_r4_1, put_r4_2, put_r4_3, put_r8_1, put_r8_2, put_r8_3, put_i4_1, &
+      put_i4_2, put_i4_3, put_i8_1, put_i8_2, put_i8_3
+  end interface blobio_put
+
+  ! count(i) elements from start(i) on of one record of a variable that is not decomposed.
+  interface blobio_put_part
+    module procedure put_part_r4_1, put_part_r8_1, put_part_i4_1, put_part_i8_1
+  end interface blobio_put_part
+
+  interface blobio_get_att
+    module procedure get_att_text, get_att_r4_0, get_att_r4_1, get_att_r8_0, get_att_r8_1, get_att_i4_0, &
+      get_att_i4_1, get_att_i8_0, get_att_i8_1
+  end interface blobio_get_att
+
+  ! A hyperslab in canonical order; without start and count the whole variable.
+  interface blobio_get_var
+    module procedure get_var_text, get_var_r4_1, get_var_r4_2, get_var_r4_3, get_var_r8_1, get_var_r8_2, &
+      get_var_r8_3, get_var_i4_1, get_var_i4_2, get_var_i4_3, get_var_i8_1, get_var_i8_2, get_var_i8_3
+  end interface blobio_get_var
+
+  ! One record by decomposition: any, whoever wrote the dataset.
+  interface blobio_get_darray
+    module procedure get_darray_r4_1, get_darray_r4_2, get_darray_r4_3, get_darray_r8_1, get_darray_r8_2, &
+      get_darray_r8_3, get_darray_i4_1, get_darray_i4_2, get_darray_i4_3, get_darray_i8_1, get_darray_i8_2, &
+      get_darray_i8_3
+  end interface blobio_get_darray
+
+  ! What one rank (from 0) wrote, in its order.
+  interface blobio_get_blob
+    module procedure get_blob_r4_1, get_blob_r8_1, get_blob_i4_1, get_blob_i8_1
+  end interface blobio_get_blob
+
+  interface
+    function c_create(path, options, h) result(rc) bind(c, name="blobio_create")
+      import :: c_char, c_int, c_ptr
+      character(kind=c_char), dimension(*), intent(in) :: path
+      character(kind=c_char), dimension(*), intent(in) :: options
+      type(c_ptr), intent(inout) :: h
+      integer(c_int) :: rc
+    end function c_create
+    function c_create_fcomm(comm, path, options, h) result(rc) bind(c, name="blobio_create_fcomm")
+      import :: c_char, c_int, c_ptr
+      integer(c_int), value :: comm
+      character(kind=c_char), dimension(*), intent(in) :: path
+      character(kind=c_char), dimension(*), intent(in) :: options
+      type(c_ptr), intent(inout) :: h
+      integer(c_int) :: rc
+    end function c_create_fcomm
+    function c_append(path, options, h) result(rc) bind(c, name="blobio_append")
+      import :: c_char, c_int, c_ptr
+      character(kind=c_char), dimension(*), intent(in) :: path
+      character(kind=c_char), dimension(*), intent(in) :: options
+      type(c_ptr), intent(inout) :: h
+      integer(c_int) :: rc
+    end function c_append
+    function c_append_fcomm(comm, path, options, h) result(rc) bind(c, name="blobio_append_fcomm")
+      import :: c_char, c_int, c_ptr
+      integer(c_int), value :: comm
+      character(kind=c_char), dimension(*), intent(in) :: path
+      character(kind=c_char), dimension(*), intent(in) :: options
+      type(c_ptr), intent(inout) :: h
+      integer(c_int) :: rc
+    end function c_append_fcomm
+    function c_open(path, options, h) result(rc) bind(c, name="blobio_open")
+      import :: c_char, c_int, c_ptr
+      character(kind=c_char), dimension(*), intent(in) :: path
+      character(kind=c_char), dimension(*), intent(in) :: options
+      type(c_ptr), intent(inout) :: h
+      integer(c_int) :: rc
+    end function c_open
+    function c_open_fcomm(comm, path, options, h) result(rc) bind(c, name="blobio_open_fcomm")
+      import :: c_char, c_int, c_ptr
+      integer(c_int), value :: comm
+      character(kind=c_char), dimension(*), intent(in) :: path
+      character(kind=c_char), dimension(*), intent(in) :: options
+      type(c_ptr), intent(inout) :: h
+      integer(c_int) :: rc
+    end function c_open_fcomm
+    function c_enddef(h) result(rc) bind(c, name="blobio_enddef")
+      import :: c_int, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int) :: rc
+    end function c_enddef
+    function c_flush(h) result(rc) bind(c, name="blobio_flush")
+      import :: c_int, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int) :: rc
+    end function c_flush
+    function c_close(h) result(rc) bind(c, name="blobio_close")
+      import :: c_int, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int) :: rc
+    end function c_close
+    function c_abort(h) result(rc) bind(c, name="blobio_abort")
+      import :: c_int, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int) :: rc
+    end function c_abort
+    function c_def_dim(h, name, n, id) result(rc) bind(c, name="blobio_def_dim")
+      import :: c_char, c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: h
+      character(kind=c_char), dimension(*), intent(in) :: name
+      integer(c_int64_t), value :: n
+      integer(c_int), intent(out) :: id
+      integer(c_int) :: rc
+    end function c_def_dim
+    function c_def_decomp(h, ndims, dimids, n, offsets, lengths, id) result(rc) bind(c, name="blobio_def_decomp")
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int), value :: ndims
+      integer(c_int), dimension(*), intent(in) :: dimids
+      integer(c_int64_t), value :: n
+      integer(c_int64_t), dimension(*), intent(in) :: offsets
+      integer(c_int64_t), dimension(*), intent(in) :: lengths
+      integer(c_int), intent(out) :: id
+      integer(c_int) :: rc
+    end function c_def_decomp
+    function c_def_decomp_pio(h, ndims, dimids, n, compdof, id) result(rc) bind(c, name="blobio_def_decomp_pio")
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int), value :: ndims
+      integer(c_int), dimension(*), intent(in) :: dimids
+      integer(c_int64_t), value :: n
+      integer(c_int64_t), dimension(*), intent(in) :: compdof
+      integer(c_int), intent(out) :: id
+      integer(c_int) :: rc
+    end function c_def_decomp_pio
+    function c_def_var(h, name, t, ndims, dimids, decomp, id) result(rc) bind(c, name="blobio_def_var")
+      import :: c_char, c_int, c_ptr
+      type(c_ptr), value :: h
+      character(kind=c_char), dimension(*), intent(in) :: name
+      integer(c_int), value :: t
+      integer(c_int), value :: ndims
+      integer(c_int), dimension(*), intent(in) :: dimids
+      integer(c_int), value :: decomp
+      integer(c_int), intent(out) :: id
+      integer(c_int) :: rc
+    end function c_def_var
+    function c_put_att_text(h, varid, name, n, text) result(rc) bind(c, name="blobio_put_att_text")
+      import :: c_char, c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int), value :: varid
+      character(kind=c_char), dimension(*), intent(in) :: name
+      integer(c_int64_t), value :: n
+      character(kind=c_char), dimension(*), intent(in) :: text
+      integer(c_int) :: rc
+    end function c_put_att_text
+    function c_put_att(h, varid, name, t, n, values) result(rc) bind(c, name="blobio_put_att")
+      import :: c_char, c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int), value :: varid
+      character(kind=c_char), dimension(*), intent(in) :: name
+      integer(c_int), value :: t
+      integer(c_int64_t), value :: n
+      type(c_ptr), value :: values
+      integer(c_int) :: rc
+    end function c_put_att
+    function c_put(h, varid, record, t, values, n) result(rc) bind(c, name="blobio_put")
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int), value :: varid
+      integer(c_int64_t), value :: record
+      integer(c_int), value :: t
+      type(c_ptr), value :: values
+      integer(c_int64_t), value :: n
+      integer(c_int) :: rc
+    end function c_put
+    function c_put_vara(h, varid, record, start, count, t, values, n) result(rc) bind(c, name="blobio_put_vara")
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int), value :: varid
+      integer(c_int64_t), value :: record
+      integer(c_int64_t), dimension(*), intent(in) :: start
+      integer(c_int64_t), dimension(*), intent(in) :: count
+      integer(c_int), value :: t
+      type(c_ptr), value :: values
+      integer(c_int64_t), value :: n
+      integer(c_int) :: rc
+    end function c_put_vara
+    function c_inq_put_count(h, varid, n) result(rc) bind(c, name="blobio_inq_put_count")
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int), value :: varid
+      integer(c_int64_t), intent(out) :: n
+      integer(c_int) :: rc
+    end function c_inq_put_count
+    function c_inq(h, layout, ndims, nvars, natts, ndecomps, unlim, records) result(rc) bind(c, name="blobio_inq")
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int), intent(out) :: layout
+      integer(c_int), intent(out) :: ndims
+      integer(c_int), intent(out) :: nvars
+      integer(c_int), intent(out) :: natts
+      integer(c_int), intent(out) :: ndecomps
+      integer(c_int), intent(out) :: unlim
+      integer(c_int64_t), intent(out) :: records
+      integer(c_int) :: rc
+    end function c_inq
+    function c_inq_ranks(h, subfiles, ranks) result(rc) bind(c, name="blobio_inq_ranks")
+      import :: c_int, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int), intent(out) :: subfiles
+      integer(c_int), intent(out) :: ranks
+      integer(c_int) :: rc
+    end function c_inq_ranks
+    function c_inq_dimid(h, name, id) result(rc) bind(c, name="blobio_inq_dimid")
+      import :: c_char, c_int, c_ptr
+      type(c_ptr), value :: h
+      character(kind=c_char), dimension(*), intent(in) :: name
+      integer(c_int), intent(out) :: id
+      integer(c_int) :: rc
+    end function c_inq_dimid
+    function c_inq_dim(h, id, name, size, n) result(rc) bind(c, name="blobio_inq_dim")
+      import :: c_char, c_int, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: h
+      integer(c_int), value :: id
+      character(kind=c_char), dimension(*), intent(inout) :: name
+      integer(c_size_t), value :: size
+      integer(c_int64_t), intent(out) :: n
+      integer(c_int) :: rc
+    end function c_inq_dim
+    function c_inq_varid(h, name, id) result(rc) bind(c, name="blobio_inq_varid")
+      import :: c_char, c_int, c_ptr
+      type(c_ptr), value :: h
+      character(kind=c_char), dimension(*), intent(in) :: name
+      integer(c_int), intent(out) :: id
+      integer(c_int) :: rc
+    end function c_inq_varid
+    function c_inq_var(h, id, name, size, t, ndims, dimids, maxdims, natts, decomp) result(rc) bind(c, &
+      name="blobio_inq_var")
+      import :: c_char, c_int, c_ptr, c_size_t
+      type(c_ptr), value :: h
+      integer(c_int), value :: id
+      character(kind=c_char), dimension(*), intent(inout) :: name
+      integer(c_size_t), value :: size
+      integer(c_int), intent(out) :: t
+      integer(c_int), intent(out) :: ndims
+      integer(c_int), dimension(*), intent(inout) :: dimids
+      integer(c_int), value :: maxdims
+      integer(c_int), intent(out) :: natts
+      integer(c_int), intent(out) :: decomp
+      integer(c_int) :: rc
+    end function c_inq_var
+    function c_inq_att(h, varid, name, t, n) result(rc) bind(c, name="blobio_inq_att")
+      import :: c_char, c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int), value :: varid
+      character(kind=c_char), dimension(*), intent(in) :: name
+      integer(c_int), intent(out) :: t
+      integer(c_int64_t), intent(out) :: n
+      integer(c_int) :: rc
+    end function c_inq_att
+    function c_get_att_text(h, varid, name, text, size) result(rc) bind(c, name="blobio_get_att_text")
+      import :: c_char, c_int, c_ptr, c_size_t
+      type(c_ptr), value :: h
+      integer(c_int), value :: varid
+      character(kind=c_char), dimension(*), intent(in) :: name
+      character(kind=c_char), dimension(*), intent(inout) :: text
+      integer(c_size_t), value :: size
+      integer(c_int) :: rc
+    end function c_get_att_text
+    function c_get_att(h, varid, name, t, values, n) result(rc) bind(c, name="blobio_get_att")
+      import :: c_char, c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int), value :: varid
+      character(kind=c_char), dimension(*), intent(in) :: name
+      integer(c_int), value :: t
+      type(c_ptr), value :: values
+      integer(c_int64_t), value :: n
+      integer(c_int) :: rc
+    end function c_get_att
+    function c_get_vara(h, varid, start, count, t, values, n) result(rc) bind(c, name="blobio_get_vara")
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int), value :: varid
+      type(c_ptr), value :: start
+      type(c_ptr), value :: count
+      integer(c_int), value :: t
+      type(c_ptr), value :: values
+      integer(c_int64_t), value :: n
+      integer(c_int) :: rc
+    end function c_get_vara
+    function c_get_darray_pio(h, varid, record, n, compdof, t, values) result(rc) bind(c, &
+      name="blobio_get_darray_pio")
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int), value :: varid
+      integer(c_int64_t), value :: record
+      integer(c_int64_t), value :: n
+      integer(c_int64_t), dimension(*), intent(in) :: compdof
+      integer(c_int), value :: t
+      type(c_ptr), value :: values
+      integer(c_int) :: rc
+    end function c_get_darray_pio
+    function c_get_blob(h, varid, record, rank, t, values, n) result(rc) bind(c, name="blobio_get_blob")
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int), value :: varid
+      integer(c_int64_t), value :: record
+      integer(c_int), value :: rank
+      integer(c_int), value :: t
+      type(c_ptr), value :: values
+      integer(c_int64_t), value :: n
+      integer(c_int) :: rc
+    end function c_get_blob
+    function c_convert(from, to, options) result(rc) bind(c, name="blobio_convert")
+      import :: c_char, c_int
+      character(kind=c_char), dimension(*), intent(in) :: from
+      character(kind=c_char), dimension(*), intent(in) :: to
+      character(kind=c_char), dimension(*), intent(in) :: options
+      integer(c_int) :: rc
+    end function c_convert
+    function c_check_text(path, options, text, size, counts) result(rc) bind(c, name="blobio_check_text")
+      import :: c_char, c_int, c_int64_t, c_size_t
+      character(kind=c_char), dimension(*), intent(in) :: path
+      character(kind=c_char), dimension(*), intent(in) :: options
+      character(kind=c_char), dimension(*), intent(inout) :: text
+      integer(c_size_t), value :: size
+      integer(c_int64_t), dimension(*), intent(inout) :: counts
+      integer(c_int) :: rc
+    end function c_check_text
+    function c_strerror(code) result(rc) bind(c, name="blobio_strerror")
+      import :: c_int, c_ptr
+      integer(c_int), value :: code
+      type(c_ptr) :: rc
+    end function c_strerror
+    function c_last_error() result(rc) bind(c, name="blobio_last_error")
+      import :: c_ptr
+      type(c_ptr) :: rc
+    end function c_last_error
+    function c_last_error_file() result(rc) bind(c, name="blobio_last_error_file")
+      import :: c_ptr
+      type(c_ptr) :: rc
+    end function c_last_error_file
+    function c_last_error_offset() result(rc) bind(c, name="blobio_last_error_offset")
+      import :: c_int64_t
+      integer(c_int64_t) :: rc
+    end function c_last_error_offset
+    function c_has_mpi() result(rc) bind(c, name="blobio_has_mpi")
+      import :: c_int
+      integer(c_int) :: rc
+    end function c_has_mpi
+
+    function c_strlen(s) result(n) bind(c, name="strlen")
+      import :: c_ptr, c_size_t
+      type(c_ptr), value :: s
+      integer(c_size_t) :: n
+    end function c_strlen
+  end interface
+
+contains
+
+  ! --- strings
+
+  pure function c_string(s) result(c)
+    character(len=*), intent(in) :: s
+    character(kind=c_char, len=len_trim(s) + 1) :: c
+    c = trim(s) // c_null_char
+  end function c_string
+
+  function f_string(p) result(s)
+    type(c_ptr), intent(in) :: p
+    character(len=:), allocatable :: s
+    character(kind=c_char), pointer :: c(:)
+    integer :: i
+    call c_f_pointer(p, c, [int(c_strlen(p))])
+    allocate(character(len=size(c)) :: s)
+    do i = 1, size(c)
+      s(i:i) = c(i)
+    end do
+  end function f_string
+
+  ! What is before the NUL, then blanks.
+  subroutine from_c(c, s)
+    character(kind=c_char, len=*), intent(in) :: c
+    character(len=*), intent(out) :: s
+    integer :: n
+    n = index(c, c_null_char) - 1
+    if (n < 0) n = len(c)
+    s = c(:n)
+  end subroutine from_c
+
+  pure function from1(record) result(r)
+    integer, intent(in), optional :: record
+    integer(c_int64_t) :: r
+    r = 0
+    if (present(record)) r = int(record, c_int64_t) - 1
+  end function from1
+
+  ! The short text of a code.
+  function blobio_strerror(code) result(s)
+    integer, intent(in) :: code
+    character(len=:), allocatable :: s
+    s = f_string(c_strerror(int(code, c_int)))
+  end function blobio_strerror
+
+  ! The full text of the last error of this thread.
+  function blobio_last_error() result(s)
+    character(len=:), allocatable :: s
+    s = f_string(c_last_error())
+  end function blobio_last_error
+
+  ! The file that it names, or nothing.
+  function blobio_last_error_file() result(s)
+    character(len=:), allocatable :: s
+    s = f_string(c_last_error_file())
+  end function blobio_last_error_file
+
+  ! The offset in that file in bytes, from 0, or -1.
+  function blobio_last_error_offset() result(n)
+    integer(c_int64_t) :: n
+    n = c_last_error_offset()
+  end function blobio_last_error_offset
+
+  ! Whether the library was built with MPI.
+  function blobio_has_mpi() result(yes)
+    logical :: yes
+    yes = c_has_mpi() /= 0
+  end function blobio_has_mpi
+
+  ! --- opening and closing. comm is an MPI communicator (comm%mpi_val of mpi_f08); without it there is one rank.
+
+  ! Begins a dataset.
+  function blobio_create(path, file, options, comm) result(rc)
+    character(len=*), intent(in) :: path
+    type(blobio_file), intent(out) :: file
+    character(len=*), intent(in), optional :: options
+    integer, intent(in), optional :: comm
+    integer :: rc
+    character(len=:), allocatable :: o
+    o = ""
+    if (present(options)) o = options
+    if (present(comm)) then
+      rc = c_create_fcomm(int(comm, c_int), c_string(path), c_string(o), file%h)
+    else
+      rc = c_create(c_string(path), c_string(o), file%h)
+    end if
+  end function blobio_create
+
+  ! Adds records to a dataset.
+  function blobio_append(path, file, options, comm) result(rc)
+    character(len=*), intent(in) :: path
+    type(blobio_file), intent(out) :: file
+    character(len=*), intent(in), optional :: options
+    integer, intent(in), optional :: comm
+    integer :: rc
+    character(len=:), allocatable :: o
+    o = ""
+    if (present(options)) o = options
+    if (present(comm)) then
+      rc = c_append_fcomm(int(comm, c_int), c_string(path), c_string(o), file%h)
+    else
+      rc = c_append(c_string(path), c_string(o), file%h)
+    end if
+  end function blobio_append
+
+  ! Opens a dataset for reading.
+  function blobio_open(path, file, options, comm) result(rc)
+    character(len=*), intent(in) :: path
+    type(blobio_file), intent(out) :: file
+    character(len=*), intent(in), optional :: options
+    integer, intent(in), optional :: comm
+    integer :: rc
+    character(len=:), allocatable :: o
+    o = ""
+    if (present(options)) o = options
+    if (present(comm)) then
+      rc = c_open_fcomm(int(comm, c_int), c_string(path), c_string(o), file%h)
+    else
+      rc = c_open(c_string(path), c_string(o), file%h)
+    end if
+  end function blobio_open
+
+  ! Ends the definitions. Collective.
+  function blobio_enddef(file) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer :: rc
+    rc = c_enddef(file%h)
+  end function blobio_enddef
+
+  ! Writes what was put. Collective.
+  function blobio_flush(file) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer :: rc
+    rc = c_flush(file%h)
+  end function blobio_flush
+
+  ! Collective if the dataset is written.
+  function blobio_close(file) result(rc)
+    type(blobio_file), intent(inout) :: file
+    integer :: rc
+    rc = c_close(file%h)
+    file%h = c_null_ptr
+  end function blobio_close
+
+  ! Gives up a dataset that is written.
+  function blobio_abort(file) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer :: rc
+    rc = c_abort(file%h)
+  end function blobio_abort
+
+  ! --- definitions
+
+  function def_dim_i4(file, name, n, dimid) result(rc)
+    type(blobio_file), intent(in) :: file
+    character(len=*), intent(in) :: name
+    integer(c_int32_t), intent(in) :: n
+    integer, intent(out) :: dimid
+    integer :: rc
+    rc = c_def_dim(file%h, c_string(name), int(n, c_int64_t), dimid)
+  end function def_dim_i4
+
+  function def_decomp_i4(file, dimids, compdof, decompid) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: dimids(:)
+    integer(c_int32_t), intent(in) :: compdof(:)
+    integer, intent(out) :: decompid
+    integer :: rc
+    rc = c_def_decomp_pio(file%h, size(dimids), dimids(size(dimids):1:-1), &
+      size(compdof, kind=c_int64_t), int(compdof, c_int64_t), decompid)
+  end function def_decomp_i4
+
+  function def_dim_i8(file, name, n, dimid) result(rc)
+    type(blobio_file), intent(in) :: file
+    character(len=*), intent(in) :: name
+    integer(c_int64_t), intent(in) :: n
+    integer, intent(out) :: dimid
+    integer :: rc
+    rc = c_def_dim(file%h, c_string(name), int(n, c_int64_t), dimid)
+  end function def_dim_i8
+
+  function def_decomp_i8(file, dimids, compdof, decompid) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: dimids(:)
+    integer(c_int64_t), intent(in) :: compdof(:)
+    integer, intent(out) :: decompid
+    integer :: rc
+    rc = c_def_decomp_pio(file%h, size(dimids), dimids(size(dimids):1:-1), &
+      size(compdof, kind=c_int64_t), int(compdof, c_int64_t), decompid)
+  end function def_decomp_i8
+
+  ! As runs of lengths(i) elements behind the first offsets(i) elements of the whole array: offsets count from 0.
+  function blobio_def_decomp_runs(file, dimids, offsets, lengths, decompid) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: dimids(:)
+    integer(c_int64_t), intent(in) :: offsets(:), lengths(:)
+    integer, intent(out) :: decompid
+    integer :: rc
+    rc = c_def_decomp(file%h, size(dimids), dimids(size(dimids):1:-1), &
+      min(size(offsets, kind=c_int64_t), size(lengths, kind=c_int64_t)), offsets, lengths, decompid)
+  end function blobio_def_decomp_runs
+
+  ! The unlimited dimension, if any, is the last of dimids.
+  function blobio_def_var(file, name, xtype, dimids, varid, decompid) result(rc)
+    type(blobio_file), intent(in) :: file
+    character(len=*), intent(in) :: name
+    integer, intent(in) :: xtype, dimids(:)
+    integer, intent(out) :: varid
+    integer, intent(in), optional :: decompid
+    integer :: rc, d
+    d = blobio_no_decomp
+    if (present(decompid)) d = decompid
+    rc = c_def_var(file%h, c_string(name), xtype, size(dimids), dimids(size(dimids):1:-1), d, varid)
+  end function blobio_def_var
+
+  function put_att_text(file, varid, name, text) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    character(len=*), intent(in) :: name, text
+    integer :: rc
+    rc = c_put_att_text(file%h, varid, c_string(name), len(text, kind=c_int64_t), text // c_null_char)
+  end function put_att_text
+
+  function put_att_r4_0(file, varid, name, values) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    character(len=*), intent(in) :: name
+    real(c_float), intent(in) :: values
+    integer :: rc
+    real(c_float), target :: copy
+    copy = values
+    rc = c_put_att(file%h, varid, c_string(name), blobio_float, 1_c_int64_t, c_loc(copy))
+  end function put_att_r4_0
+
+  function put_att_r4_1(file, varid, name, values) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    character(len=*), intent(in) :: name
+    real(c_float), intent(in) :: values(:)
+    integer :: rc
+    real(c_float), target :: copy(max(1, size(values)))
+    copy(:size(values)) = values
+    rc = c_put_att(file%h, varid, c_string(name), blobio_float, size(values, kind=c_int64_t), c_loc(copy(1)))
+  end function put_att_r4_1
+
+  function put_att_r8_0(file, varid, name, values) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    character(len=*), intent(in) :: name
+    real(c_double), intent(in) :: values
+    integer :: rc
+    real(c_double), target :: copy
+    copy = values
+    rc = c_put_att(file%h, varid, c_string(name), blobio_double, 1_c_int64_t, c_loc(copy))
+  end function put_att_r8_0
+
+  function put_att_r8_1(file, varid, name, values) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    character(len=*), intent(in) :: name
+    real(c_double), intent(in) :: values(:)
+    integer :: rc
+    real(c_double), target :: copy(max(1, size(values)))
+    copy(:size(values)) = values
+    rc = c_put_att(file%h, varid, c_string(name), blobio_double, size(values, kind=c_int64_t), c_loc(copy(1)))
+  end function put_att_r8_1
+
+  function put_att_i4_0(file, varid, name, values) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    character(len=*), intent(in) :: name
+    integer(c_int32_t), intent(in) :: values
+    integer :: rc
+    integer(c_int32_t), target :: copy
+    copy = values
+    rc = c_put_att(file%h, varid, c_string(name), blobio_int, 1_c_int64_t, c_loc(copy))
+  end function put_att_i4_0
+
+  function put_att_i4_1(file, varid, name, values) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    character(len=*), intent(in) :: name
+    integer(c_int32_t), intent(in) :: values(:)
+    integer :: rc
+    integer(c_int32_t), target :: copy(max(1, size(values)))
+    copy(:size(values)) = values
+    rc = c_put_att(file%h, varid, c_string(name), blobio_int, size(values, kind=c_int64_t), c_loc(copy(1)))
+  end function put_att_i4_1
+
+  function put_att_i8_0(file, varid, name, values) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    character(len=*), intent(in) :: name
+    integer(c_int64_t), intent(in) :: values
+    integer :: rc
+    integer(c_int64_t), target :: copy
+    copy = values
+    rc = c_put_att(file%h, varid, c_string(name), blobio_int64, 1_c_int64_t, c_loc(copy))
+  end function put_att_i8_0
+
+  function put_att_i8_1(file, varid, name, values) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    character(len=*), intent(in) :: name
+    integer(c_int64_t), intent(in) :: values(:)
+    integer :: rc
+    integer(c_int64_t), target :: copy(max(1, size(values)))
+    copy(:size(values)) = values
+    rc = c_put_att(file%h, varid, c_string(name), blobio_int64, size(values, kind=c_int64_t), c_loc(copy(1)))
+  end function put_att_i8_1
+
+  ! --- data
+
+  ! Text goes to a variable of type char that is not decomposed, whole.
+  function put_text(file, varid, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    character(len=*), intent(in), target :: values
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = c_put(file%h, varid, from1(record), blobio_char, address(values), len(values, kind=c_int64_t))
+  end function put_text
+
+  function address(s) result(p)
+    character(kind=c_char, len=*), intent(in), target :: s
+    type(c_ptr) :: p
+    p = c_null_ptr
+    if (len(s) > 0) p = c_loc(s(1:1))
+  end function address
+
+  ! Explicit shape: the compiler makes a copy of what is not contiguous.
+  function put_r4(file, varid, n, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in) :: n
+    real(c_float), intent(in), target :: values(n)
+    integer, intent(in), optional :: record
+    integer :: rc
+    type(c_ptr) :: p
+    p = c_null_ptr
+    if (n > 0) p = c_loc(values(1))
+    rc = c_put(file%h, varid, from1(record), blobio_float, p, n)
+  end function put_r4
+
+  function put_r4_1(file, varid, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    real(c_float), intent(in), target :: values(:)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = put_r4(file, varid, size(values, kind=c_int64_t), values, record)
+  end function put_r4_1
+
+  function put_r4_2(file, varid, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    real(c_float), intent(in), target :: values(:, :)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = put_r4(file, varid, size(values, kind=c_int64_t), values, record)
+  end function put_r4_2
+
+  function put_r4_3(file, varid, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    real(c_float), intent(in), target :: values(:, :, :)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = put_r4(file, varid, size(values, kind=c_int64_t), values, record)
+  end function put_r4_3
+
+  function put_part_r4(file, varid, start, count, n, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid, start(:), count(:)
+    integer(c_int64_t), intent(in) :: n
+    real(c_float), intent(in), target :: values(n)
+    integer, intent(in), optional :: record
+    integer :: rc
+    type(c_ptr) :: p
+    if (size(start) /= size(count)) then
+      rc = blobio_einval
+      return
+    end if
+    p = c_null_ptr
+    if (n > 0) p = c_loc(values(1))
+    rc = c_put_vara(file%h, varid, from1(record), int(start(size(start):1:-1), c_int64_t) - 1, &
+      int(count(size(count):1:-1), c_int64_t), blobio_float, p, n)
+  end function put_part_r4
+
+  function put_part_r4_1(file, varid, start, count, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid, start(:), count(:)
+    real(c_float), intent(in) :: values(:)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = put_part_r4(file, varid, start, count, size(values, kind=c_int64_t), values, record)
+  end function put_part_r4_1
+
+  ! Explicit shape: the compiler makes a copy of what is not contiguous.
+  function put_r8(file, varid, n, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in) :: n
+    real(c_double), intent(in), target :: values(n)
+    integer, intent(in), optional :: record
+    integer :: rc
+    type(c_ptr) :: p
+    p = c_null_ptr
+    if (n > 0) p = c_loc(values(1))
+    rc = c_put(file%h, varid, from1(record), blobio_double, p, n)
+  end function put_r8
+
+  function put_r8_1(file, varid, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    real(c_double), intent(in), target :: values(:)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = put_r8(file, varid, size(values, kind=c_int64_t), values, record)
+  end function put_r8_1
+
+  function put_r8_2(file, varid, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    real(c_double), intent(in), target :: values(:, :)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = put_r8(file, varid, size(values, kind=c_int64_t), values, record)
+  end function put_r8_2
+
+  function put_r8_3(file, varid, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    real(c_double), intent(in), target :: values(:, :, :)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = put_r8(file, varid, size(values, kind=c_int64_t), values, record)
+  end function put_r8_3
+
+  function put_part_r8(file, varid, start, count, n, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid, start(:), count(:)
+    integer(c_int64_t), intent(in) :: n
+    real(c_double), intent(in), target :: values(n)
+    integer, intent(in), optional :: record
+    integer :: rc
+    type(c_ptr) :: p
+    if (size(start) /= size(count)) then
+      rc = blobio_einval
+      return
+    end if
+    p = c_null_ptr
+    if (n > 0) p = c_loc(values(1))
+    rc = c_put_vara(file%h, varid, from1(record), int(start(size(start):1:-1), c_int64_t) - 1, &
+      int(count(size(count):1:-1), c_int64_t), blobio_double, p, n)
+  end function put_part_r8
+
+  function put_part_r8_1(file, varid, start, count, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid, start(:), count(:)
+    real(c_double), intent(in) :: values(:)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = put_part_r8(file, varid, start, count, size(values, kind=c_int64_t), values, record)
+  end function put_part_r8_1
+
+  ! Explicit shape: the compiler makes a copy of what is not contiguous.
+  function put_i4(file, varid, n, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in) :: n
+    integer(c_int32_t), intent(in), target :: values(n)
+    integer, intent(in), optional :: record
+    integer :: rc
+    type(c_ptr) :: p
+    p = c_null_ptr
+    if (n > 0) p = c_loc(values(1))
+    rc = c_put(file%h, varid, from1(record), blobio_int, p, n)
+  end function put_i4
+
+  function put_i4_1(file, varid, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int32_t), intent(in), target :: values(:)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = put_i4(file, varid, size(values, kind=c_int64_t), values, record)
+  end function put_i4_1
+
+  function put_i4_2(file, varid, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int32_t), intent(in), target :: values(:, :)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = put_i4(file, varid, size(values, kind=c_int64_t), values, record)
+  end function put_i4_2
+
+  function put_i4_3(file, varid, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int32_t), intent(in), target :: values(:, :, :)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = put_i4(file, varid, size(values, kind=c_int64_t), values, record)
+  end function put_i4_3
+
+  function put_part_i4(file, varid, start, count, n, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid, start(:), count(:)
+    integer(c_int64_t), intent(in) :: n
+    integer(c_int32_t), intent(in), target :: values(n)
+    integer, intent(in), optional :: record
+    integer :: rc
+    type(c_ptr) :: p
+    if (size(start) /= size(count)) then
+      rc = blobio_einval
+      return
+    end if
+    p = c_null_ptr
+    if (n > 0) p = c_loc(values(1))
+    rc = c_put_vara(file%h, varid, from1(record), int(start(size(start):1:-1), c_int64_t) - 1, &
+      int(count(size(count):1:-1), c_int64_t), blobio_int, p, n)
+  end function put_part_i4
+
+  function put_part_i4_1(file, varid, start, count, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid, start(:), count(:)
+    integer(c_int32_t), intent(in) :: values(:)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = put_part_i4(file, varid, start, count, size(values, kind=c_int64_t), values, record)
+  end function put_part_i4_1
+
+  ! Explicit shape: the compiler makes a copy of what is not contiguous.
+  function put_i8(file, varid, n, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in) :: n
+    integer(c_int64_t), intent(in), target :: values(n)
+    integer, intent(in), optional :: record
+    integer :: rc
+    type(c_ptr) :: p
+    p = c_null_ptr
+    if (n > 0) p = c_loc(values(1))
+    rc = c_put(file%h, varid, from1(record), blobio_int64, p, n)
+  end function put_i8
+
+  function put_i8_1(file, varid, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in), target :: values(:)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = put_i8(file, varid, size(values, kind=c_int64_t), values, record)
+  end function put_i8_1
+
+  function put_i8_2(file, varid, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in), target :: values(:, :)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = put_i8(file, varid, size(values, kind=c_int64_t), values, record)
+  end function put_i8_2
+
+  function put_i8_3(file, varid, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in), target :: values(:, :, :)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = put_i8(file, varid, size(values, kind=c_int64_t), values, record)
+  end function put_i8_3
+
+  function put_part_i8(file, varid, start, count, n, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid, start(:), count(:)
+    integer(c_int64_t), intent(in) :: n
+    integer(c_int64_t), intent(in), target :: values(n)
+    integer, intent(in), optional :: record
+    integer :: rc
+    type(c_ptr) :: p
+    if (size(start) /= size(count)) then
+      rc = blobio_einval
+      return
+    end if
+    p = c_null_ptr
+    if (n > 0) p = c_loc(values(1))
+    rc = c_put_vara(file%h, varid, from1(record), int(start(size(start):1:-1), c_int64_t) - 1, &
+      int(count(size(count):1:-1), c_int64_t), blobio_int64, p, n)
+  end function put_part_i8
+
+  function put_part_i8_1(file, varid, start, count, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid, start(:), count(:)
+    integer(c_int64_t), intent(in) :: values(:)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = put_part_i8(file, varid, start, count, size(values, kind=c_int64_t), values, record)
+  end function put_part_i8_1
+
+  ! How many elements blobio_put wants of this rank.
+  function blobio_put_count(file, varid, n) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(out) :: n
+    integer :: rc
+    n = 0
+    rc = c_inq_put_count(file%h, varid, n)
+  end function blobio_put_count
+
+  ! --- inquiries
+
+  function blobio_inq(file, layout, ndims, nvars, natts, ndecomps, unlimdimid, records) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(out), optional :: layout, ndims, nvars, natts, ndecomps, unlimdimid
+    integer(c_int64_t), intent(out), optional :: records
+    integer :: rc
+    integer(c_int) :: l, d, v, a, m, u
+    integer(c_int64_t) :: r
+    l = 0; d = 0; v = 0; a = 0; m = 0; u = -1; r = 0
+    rc = c_inq(file%h, l, d, v, a, m, u, r)
+    if (present(layout)) layout = l
+    if (present(ndims)) ndims = d
+    if (present(nvars)) nvars = v
+    if (present(natts)) natts = a
+    if (present(ndecomps)) ndecomps = m
+    if (present(unlimdimid)) unlimdimid = u
+    if (present(records)) records = r
+  end function blobio_inq
+
+  ! Subfiles, and ranks that wrote the dataset.
+  function blobio_inq_ranks(file, subfiles, ranks) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(out) :: subfiles, ranks
+    integer :: rc
+    subfiles = 0
+    ranks = 0
+    rc = c_inq_ranks(file%h, subfiles, ranks)
+  end function blobio_inq_ranks
+
+  function blobio_inq_dimid(file, name, dimid) result(rc)
+    type(blobio_file), intent(in) :: file
+    character(len=*), intent(in) :: name
+    integer, intent(out) :: dimid
+    integer :: rc
+    dimid = -1
+    rc = c_inq_dimid(file%h, c_string(name), dimid)
+  end function blobio_inq_dimid
+
+  function blobio_inq_dim(file, dimid, name, n) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: dimid
+    character(len=*), intent(out), optional :: name
+    integer(c_int64_t), intent(out), optional :: n
+    integer :: rc
+    character(kind=c_char, len=1025) :: buf
+    integer(c_int64_t) :: length
+    buf = c_null_char
+    length = 0
+    rc = c_inq_dim(file%h, dimid, buf, len(buf, kind=c_size_t), length)
+    if (present(name)) call from_c(buf, name)
+    if (present(n)) n = length
+  end function blobio_inq_dim
+
+  function blobio_inq_varid(file, name, varid) result(rc)
+    type(blobio_file), intent(in) :: file
+    character(len=*), intent(in) :: name
+    integer, intent(out) :: varid
+    integer :: rc
+    varid = -1
+    rc = c_inq_varid(file%h, c_string(name), varid)
+  end function blobio_inq_varid
+
+  function blobio_inq_var(file, varid, name, xtype, ndims, dimids, natts, decompid) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    character(len=*), intent(out), optional :: name
+    integer, intent(out), optional :: xtype, ndims, natts, decompid
+    integer, intent(inout), optional :: dimids(:)
+    integer :: rc
+    character(kind=c_char, len=1025) :: buf
+    integer(c_int) :: t, n, a, d, ids(blobio_max_dims)
+    buf = c_null_char
+    t = 0; n = 0; a = 0; d = 0
+    rc = c_inq_var(file%h, varid, buf, len(buf, kind=c_size_t), t, n, ids, size(ids), a, d)
+    if (present(name)) call from_c(buf, name)
+    if (present(xtype)) xtype = t
+    if (present(ndims)) ndims = n
+    if (present(natts)) natts = a
+    if (present(decompid)) decompid = d
+    if (rc == blobio_ok .and. present(dimids)) then
+      if (size(dimids) < n) then
+        rc = blobio_esmall
+      else
+        dimids(:n) = ids(n:1:-1)
+      end if
+    end if
+  end function blobio_inq_var
+
+  ! Type and number of elements, of text its length.
+  function blobio_inq_att(file, varid, name, xtype, n) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    character(len=*), intent(in) :: name
+    integer, intent(out) :: xtype
+    integer(c_int64_t), intent(out) :: n
+    integer :: rc
+    xtype = 0
+    n = 0
+    rc = c_inq_att(file%h, varid, c_string(name), xtype, n)
+  end function blobio_inq_att
+
+  ! blobio_esmall if the text does not fit; what fits is there.
+  function get_att_text(file, varid, name, text) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    character(len=*), intent(in) :: name
+    character(len=*), intent(out) :: text
+    integer :: rc
+    character(kind=c_char, len=len(text) + 1) :: buf
+    buf = c_null_char
+    rc = c_get_att_text(file%h, varid, c_string(name), buf, len(buf, kind=c_size_t))
+    call from_c(buf, text)
+  end function get_att_text
+
+  ! --- reading
+
+  function get_var_text(file, varid, values, start, count) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    character(len=*), intent(inout), target :: values
+    integer, intent(in), optional :: start(:), count(:)
+    integer :: rc
+    rc = get_slab(file, varid, blobio_char, address(values), len(values, kind=c_int64_t), start, count)
+  end function get_var_text
+
+  function get_slab(file, varid, t, p, n, start, count) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid, t
+    type(c_ptr), intent(in) :: p
+    integer(c_int64_t), intent(in) :: n
+    integer, intent(in), optional :: start(:), count(:)
+    integer :: rc, ndims
+    integer(c_int64_t), target :: s(blobio_max_dims), c(blobio_max_dims)
+    if (.not. present(start) .and. .not. present(count)) then
+      rc = c_get_vara(file%h, varid, c_null_ptr, c_null_ptr, t, p, n)
+      return
+    end if
+    rc = blobio_inq_var(file, varid, ndims=ndims)
+    if (rc /= blobio_ok) return
+    if (.not. present(start) .or. .not. present(count)) then
+      rc = blobio_einval
+      return
+    end if
+    if (size(start) /= ndims .or. size(count) /= ndims) then
+      rc = blobio_einval
+      return
+    end if
+    s(:ndims) = int(start(ndims:1:-1), c_int64_t) - 1
+    c(:ndims) = int(count(ndims:1:-1), c_int64_t)
+    rc = c_get_vara(file%h, varid, c_loc(s), c_loc(c), t, p, n)
+  end function get_slab
+
+  function get_att_r4_0(file, varid, name, values) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    character(len=*), intent(in) :: name
+    real(c_float), intent(inout) :: values
+    integer :: rc
+    real(c_float), target :: copy
+    copy = values
+    rc = c_get_att(file%h, varid, c_string(name), blobio_float, c_loc(copy), 1_c_int64_t)
+    values = copy
+  end function get_att_r4_0
+
+  function get_att_r4_1(file, varid, name, values) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    character(len=*), intent(in) :: name
+    real(c_float), intent(inout) :: values(:)
+    integer :: rc
+    real(c_float), target :: copy(max(1, size(values)))
+    copy(:size(values)) = values
+    rc = c_get_att(file%h, varid, c_string(name), blobio_float, c_loc(copy(1)), size(values, kind=c_int64_t))
+    values = copy(:size(values))
+  end function get_att_r4_1
+
+  function get_var_r4(file, varid, n, values, start, count) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in) :: n
+    real(c_float), intent(inout), target :: values(n)
+    integer, intent(in), optional :: start(:), count(:)
+    integer :: rc
+    type(c_ptr) :: p
+    p = c_null_ptr
+    if (n > 0) p = c_loc(values(1))
+    rc = get_slab(file, varid, blobio_float, p, n, start, count)
+  end function get_var_r4
+
+  function get_darray_r4(file, varid, compdof, n, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in) :: compdof(:), n
+    real(c_float), intent(inout), target :: values(n)
+    integer, intent(in), optional :: record
+    integer :: rc
+    type(c_ptr) :: p
+    if (n /= size(compdof, kind=c_int64_t)) then
+      rc = blobio_einval
+      return
+    end if
+    p = c_null_ptr
+    if (n > 0) p = c_loc(values(1))
+    rc = c_get_darray_pio(file%h, varid, from1(record), n, compdof, blobio_float, p)
+  end function get_darray_r4
+
+  function get_blob_r4(file, varid, rank, n, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid, rank
+    integer(c_int64_t), intent(in) :: n
+    real(c_float), intent(inout), target :: values(n)
+    integer, intent(in), optional :: record
+    integer :: rc
+    type(c_ptr) :: p
+    p = c_null_ptr
+    if (n > 0) p = c_loc(values(1))
+    rc = c_get_blob(file%h, varid, from1(record), rank, blobio_float, p, n)
+  end function get_blob_r4
+
+  function get_var_r4_1(file, varid, values, start, count) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    real(c_float), intent(inout) :: values(:)
+    integer, intent(in), optional :: start(:), count(:)
+    integer :: rc
+    rc = get_var_r4(file, varid, size(values, kind=c_int64_t), values, start, count)
+  end function get_var_r4_1
+
+  function get_darray_r4_1(file, varid, compdof, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in) :: compdof(:)
+    real(c_float), intent(inout) :: values(:)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = get_darray_r4(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+  end function get_darray_r4_1
+
+  function get_var_r4_2(file, varid, values, start, count) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    real(c_float), intent(inout) :: values(:, :)
+    integer, intent(in), optional :: start(:), count(:)
+    integer :: rc
+    rc = get_var_r4(file, varid, size(values, kind=c_int64_t), values, start, count)
+  end function get_var_r4_2
+
+  function get_darray_r4_2(file, varid, compdof, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in) :: compdof(:)
+    real(c_float), intent(inout) :: values(:, :)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = get_darray_r4(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+  end function get_darray_r4_2
+
+  function get_var_r4_3(file, varid, values, start, count) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    real(c_float), intent(inout) :: values(:, :, :)
+    integer, intent(in), optional :: start(:), count(:)
+    integer :: rc
+    rc = get_var_r4(file, varid, size(values, kind=c_int64_t), values, start, count)
+  end function get_var_r4_3
+
+  function get_darray_r4_3(file, varid, compdof, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in) :: compdof(:)
+    real(c_float), intent(inout) :: values(:, :, :)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = get_darray_r4(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+  end function get_darray_r4_3
+
+  function get_blob_r4_1(file, varid, rank, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid, rank
+    real(c_float), intent(inout) :: values(:)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = get_blob_r4(file, varid, rank, size(values, kind=c_int64_t), values, record)
+  end function get_blob_r4_1
+
+  function get_att_r8_0(file, varid, name, values) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    character(len=*), intent(in) :: name
+    real(c_double), intent(inout) :: values
+    integer :: rc
+    real(c_double), target :: copy
+    copy = values
+    rc = c_get_att(file%h, varid, c_string(name), blobio_double, c_loc(copy), 1_c_int64_t)
+    values = copy
+  end function get_att_r8_0
+
+  function get_att_r8_1(file, varid, name, values) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    character(len=*), intent(in) :: name
+    real(c_double), intent(inout) :: values(:)
+    integer :: rc
+    real(c_double), target :: copy(max(1, size(values)))
+    copy(:size(values)) = values
+    rc = c_get_att(file%h, varid, c_string(name), blobio_double, c_loc(copy(1)), size(values, kind=c_int64_t))
+    values = copy(:size(values))
+  end function get_att_r8_1
+
+  function get_var_r8(file, varid, n, values, start, count) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in) :: n
+    real(c_double), intent(inout), target :: values(n)
+    integer, intent(in), optional :: start(:), count(:)
+    integer :: rc
+    type(c_ptr) :: p
+    p = c_null_ptr
+    if (n > 0) p = c_loc(values(1))
+    rc = get_slab(file, varid, blobio_double, p, n, start, count)
+  end function get_var_r8
+
+  function get_darray_r8(file, varid, compdof, n, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in) :: compdof(:), n
+    real(c_double), intent(inout), target :: values(n)
+    integer, intent(in), optional :: record
+    integer :: rc
+    type(c_ptr) :: p
+    if (n /= size(compdof, kind=c_int64_t)) then
+      rc = blobio_einval
+      return
+    end if
+    p = c_null_ptr
+    if (n > 0) p = c_loc(values(1))
+    rc = c_get_darray_pio(file%h, varid, from1(record), n, compdof, blobio_double, p)
+  end function get_darray_r8
+
+  function get_blob_r8(file, varid, rank, n, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid, rank
+    integer(c_int64_t), intent(in) :: n
+    real(c_double), intent(inout), target :: values(n)
+    integer, intent(in), optional :: record
+    integer :: rc
+    type(c_ptr) :: p
+    p = c_null_ptr
+    if (n > 0) p = c_loc(values(1))
+    rc = c_get_blob(file%h, varid, from1(record), rank, blobio_double, p, n)
+  end function get_blob_r8
+
+  function get_var_r8_1(file, varid, values, start, count) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    real(c_double), intent(inout) :: values(:)
+    integer, intent(in), optional :: start(:), count(:)
+    integer :: rc
+    rc = get_var_r8(file, varid, size(values, kind=c_int64_t), values, start, count)
+  end function get_var_r8_1
+
+  function get_darray_r8_1(file, varid, compdof, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in) :: compdof(:)
+    real(c_double), intent(inout) :: values(:)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = get_darray_r8(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+  end function get_darray_r8_1
+
+  function get_var_r8_2(file, varid, values, start, count) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    real(c_double), intent(inout) :: values(:, :)
+    integer, intent(in), optional :: start(:), count(:)
+    integer :: rc
+    rc = get_var_r8(file, varid, size(values, kind=c_int64_t), values, start, count)
+  end function get_var_r8_2
+
+  function get_darray_r8_2(file, varid, compdof, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in) :: compdof(:)
+    real(c_double), intent(inout) :: values(:, :)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = get_darray_r8(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+  end function get_darray_r8_2
+
+  function get_var_r8_3(file, varid, values, start, count) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    real(c_double), intent(inout) :: values(:, :, :)
+    integer, intent(in), optional :: start(:), count(:)
+    integer :: rc
+    rc = get_var_r8(file, varid, size(values, kind=c_int64_t), values, start, count)
+  end function get_var_r8_3
+
+  function get_darray_r8_3(file, varid, compdof, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in) :: compdof(:)
+    real(c_double), intent(inout) :: values(:, :, :)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = get_darray_r8(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+  end function get_darray_r8_3
+
+  function get_blob_r8_1(file, varid, rank, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid, rank
+    real(c_double), intent(inout) :: values(:)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = get_blob_r8(file, varid, rank, size(values, kind=c_int64_t), values, record)
+  end function get_blob_r8_1
+
+  function get_att_i4_0(file, varid, name, values) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    character(len=*), intent(in) :: name
+    integer(c_int32_t), intent(inout) :: values
+    integer :: rc
+    integer(c_int32_t), target :: copy
+    copy = values
+    rc = c_get_att(file%h, varid, c_string(name), blobio_int, c_loc(copy), 1_c_int64_t)
+    values = copy
+  end function get_att_i4_0
+
+  function get_att_i4_1(file, varid, name, values) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    character(len=*), intent(in) :: name
+    integer(c_int32_t), intent(inout) :: values(:)
+    integer :: rc
+    integer(c_int32_t), target :: copy(max(1, size(values)))
+    copy(:size(values)) = values
+    rc = c_get_att(file%h, varid, c_string(name), blobio_int, c_loc(copy(1)), size(values, kind=c_int64_t))
+    values = copy(:size(values))
+  end function get_att_i4_1
+
+  function get_var_i4(file, varid, n, values, start, count) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in) :: n
+    integer(c_int32_t), intent(inout), target :: values(n)
+    integer, intent(in), optional :: start(:), count(:)
+    integer :: rc
+    type(c_ptr) :: p
+    p = c_null_ptr
+    if (n > 0) p = c_loc(values(1))
+    rc = get_slab(file, varid, blobio_int, p, n, start, count)
+  end function get_var_i4
+
+  function get_darray_i4(file, varid, compdof, n, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in) :: compdof(:), n
+    integer(c_int32_t), intent(inout), target :: values(n)
+    integer, intent(in), optional :: record
+    integer :: rc
+    type(c_ptr) :: p
+    if (n /= size(compdof, kind=c_int64_t)) then
+      rc = blobio_einval
+      return
+    end if
+    p = c_null_ptr
+    if (n > 0) p = c_loc(values(1))
+    rc = c_get_darray_pio(file%h, varid, from1(record), n, compdof, blobio_int, p)
+  end function get_darray_i4
+
+  function get_blob_i4(file, varid, rank, n, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid, rank
+    integer(c_int64_t), intent(in) :: n
+    integer(c_int32_t), intent(inout), target :: values(n)
+    integer, intent(in), optional :: record
+    integer :: rc
+    type(c_ptr) :: p
+    p = c_null_ptr
+    if (n > 0) p = c_loc(values(1))
+    rc = c_get_blob(file%h, varid, from1(record), rank, blobio_int, p, n)
+  end function get_blob_i4
+
+  function get_var_i4_1(file, varid, values, start, count) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int32_t), intent(inout) :: values(:)
+    integer, intent(in), optional :: start(:), count(:)
+    integer :: rc
+    rc = get_var_i4(file, varid, size(values, kind=c_int64_t), values, start, count)
+  end function get_var_i4_1
+
+  function get_darray_i4_1(file, varid, compdof, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in) :: compdof(:)
+    integer(c_int32_t), intent(inout) :: values(:)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = get_darray_i4(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+  end function get_darray_i4_1
+
+  function get_var_i4_2(file, varid, values, start, count) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int32_t), intent(inout) :: values(:, :)
+    integer, intent(in), optional :: start(:), count(:)
+    integer :: rc
+    rc = get_var_i4(file, varid, size(values, kind=c_int64_t), values, start, count)
+  end function get_var_i4_2
+
+  function get_darray_i4_2(file, varid, compdof, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in) :: compdof(:)
+    integer(c_int32_t), intent(inout) :: values(:, :)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = get_darray_i4(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+  end function get_darray_i4_2
+
+  function get_var_i4_3(file, varid, values, start, count) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int32_t), intent(inout) :: values(:, :, :)
+    integer, intent(in), optional :: start(:), count(:)
+    integer :: rc
+    rc = get_var_i4(file, varid, size(values, kind=c_int64_t), values, start, count)
+  end function get_var_i4_3
+
+  function get_darray_i4_3(file, varid, compdof, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in) :: compdof(:)
+    integer(c_int32_t), intent(inout) :: values(:, :, :)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = get_darray_i4(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+  end function get_darray_i4_3
+
+  function get_blob_i4_1(file, varid, rank, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid, rank
+    integer(c_int32_t), intent(inout) :: values(:)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = get_blob_i4(file, varid, rank, size(values, kind=c_int64_t), values, record)
+  end function get_blob_i4_1
+
+  function get_att_i8_0(file, varid, name, values) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    character(len=*), intent(in) :: name
+    integer(c_int64_t), intent(inout) :: values
+    integer :: rc
+    integer(c_int64_t), target :: copy
+    copy = values
+    rc = c_get_att(file%h, varid, c_string(name), blobio_int64, c_loc(copy), 1_c_int64_t)
+    values = copy
+  end function get_att_i8_0
+
+  function get_att_i8_1(file, varid, name, values) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    character(len=*), intent(in) :: name
+    integer(c_int64_t), intent(inout) :: values(:)
+    integer :: rc
+    integer(c_int64_t), target :: copy(max(1, size(values)))
+    copy(:size(values)) = values
+    rc = c_get_att(file%h, varid, c_string(name), blobio_int64, c_loc(copy(1)), size(values, kind=c_int64_t))
+    values = copy(:size(values))
+  end function get_att_i8_1
+
+  function get_var_i8(file, varid, n, values, start, count) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in) :: n
+    integer(c_int64_t), intent(inout), target :: values(n)
+    integer, intent(in), optional :: start(:), count(:)
+    integer :: rc
+    type(c_ptr) :: p
+    p = c_null_ptr
+    if (n > 0) p = c_loc(values(1))
+    rc = get_slab(file, varid, blobio_int64, p, n, start, count)
+  end function get_var_i8
+
+  function get_darray_i8(file, varid, compdof, n, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in) :: compdof(:), n
+    integer(c_int64_t), intent(inout), target :: values(n)
+    integer, intent(in), optional :: record
+    integer :: rc
+    type(c_ptr) :: p
+    if (n /= size(compdof, kind=c_int64_t)) then
+      rc = blobio_einval
+      return
+    end if
+    p = c_null_ptr
+    if (n > 0) p = c_loc(values(1))
+    rc = c_get_darray_pio(file%h, varid, from1(record), n, compdof, blobio_int64, p)
+  end function get_darray_i8
+
+  function get_blob_i8(file, varid, rank, n, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid, rank
+    integer(c_int64_t), intent(in) :: n
+    integer(c_int64_t), intent(inout), target :: values(n)
+    integer, intent(in), optional :: record
+    integer :: rc
+    type(c_ptr) :: p
+    p = c_null_ptr
+    if (n > 0) p = c_loc(values(1))
+    rc = c_get_blob(file%h, varid, from1(record), rank, blobio_int64, p, n)
+  end function get_blob_i8
+
+  function get_var_i8_1(file, varid, values, start, count) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(inout) :: values(:)
+    integer, intent(in), optional :: start(:), count(:)
+    integer :: rc
+    rc = get_var_i8(file, varid, size(values, kind=c_int64_t), values, start, count)
+  end function get_var_i8_1
+
+  function get_darray_i8_1(file, varid, compdof, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in) :: compdof(:)
+    integer(c_int64_t), intent(inout) :: values(:)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = get_darray_i8(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+  end function get_darray_i8_1
+
+  function get_var_i8_2(file, varid, values, start, count) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(inout) :: values(:, :)
+    integer, intent(in), optional :: start(:), count(:)
+    integer :: rc
+    rc = get_var_i8(file, varid, size(values, kind=c_int64_t), values, start, count)
+  end function get_var_i8_2
+
+  function get_darray_i8_2(file, varid, compdof, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in) :: compdof(:)
+    integer(c_int64_t), intent(inout) :: values(:, :)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = get_darray_i8(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+  end function get_darray_i8_2
+
+  function get_var_i8_3(file, varid, values, start, count) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(inout) :: values(:, :, :)
+    integer, intent(in), optional :: start(:), count(:)
+    integer :: rc
+    rc = get_var_i8(file, varid, size(values, kind=c_int64_t), values, start, count)
+  end function get_var_i8_3
+
+  function get_darray_i8_3(file, varid, compdof, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in) :: compdof(:)
+    integer(c_int64_t), intent(inout) :: values(:, :, :)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = get_darray_i8(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+  end function get_darray_i8_3
+
+  function get_blob_i8_1(file, varid, rank, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid, rank
+    integer(c_int64_t), intent(inout) :: values(:)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = get_blob_i8(file, varid, rank, size(values, kind=c_int64_t), values, record)
+  end function get_blob_i8_1
+
+  ! --- whole datasets
+
+  function blobio_convert(from, to, options) result(rc)
+    character(len=*), intent(in) :: from, to
+    character(len=*), intent(in), optional :: options
+    integer :: rc
+    character(len=:), allocatable :: o
+    o = ""
+    if (present(options)) o = options
+    rc = c_convert(c_string(from), c_string(to), c_string(o))
+  end function blobio_convert
+
+  ! counts: notes, warnings, errors. text: a line for each finding, ended by new_line.
+  function blobio_check(path, counts, text, options) result(rc)
+    character(len=*), intent(in) :: path
+    integer(c_int64_t), intent(out) :: counts(3)
+    character(len=*), intent(out), optional :: text
+    character(len=*), intent(in), optional :: options
+    integer :: rc
+    character(len=:), allocatable :: o
+    character(kind=c_char, len=:), allocatable :: buf
+    o = ""
+    if (present(options)) o = options
+    if (present(text)) then
+      allocate(character(kind=c_char, len=len(text) + 1) :: buf)
+    else
+      allocate(character(kind=c_char, len=1) :: buf)
+    end if
+    buf(:) = c_null_char
+    counts = 0
+    rc = c_check_text(c_string(path), c_string(o), buf, len(buf, kind=c_size_t), counts)
+    if (present(text)) then
+      call from_c(buf, text)
+    else if (rc == blobio_esmall) then
+      rc = blobio_ok
+    end if
+  end function blobio_check
+
+end module blobio
