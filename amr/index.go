@@ -14,7 +14,6 @@ const (
 	arrayShift = 2  // of the octree number in a word
 	treeShift  = 12 // of the child bits in a word
 	arrayMask  = MaxRoots - 1
-	treeMask   = 1<<treeBits - 1
 	levelCap   = 31 // largest magnitude of a level that the bits can say
 )
 
@@ -23,33 +22,24 @@ const (
 // (0, 0, 0).
 type Index [3]int32
 
-// fields of an index: octree number as stored (so for a level -k with k zero
-// low bits) and child bits, the first child's in bit 19.
-type fields struct {
-	level int
-	array [3]uint32
-	tree  [3]uint32
+// arrayOf and treeOf take the fields of a word apart: the octree as stored (so
+// for a level -k with k zero low bits), and the child bits, the first in bit 19.
+func arrayOf(w int32) uint32 { return uint32(w) >> arrayShift & arrayMask }
+func treeOf(w int32) uint32  { return uint32(w) >> treeShift }
+
+// levelBits returns what the two low bits of the words say of a level.
+func levelBits(level int) [3]uint32 {
+	sign, mag := uint32(0), uint32(level)
+	if level < 0 {
+		sign, mag = 1, uint32(-level)
+	}
+	return [3]uint32{mag & 3, mag >> 2 & 3, mag>>4&1<<1 | sign}
 }
 
-func (x Index) fields() fields {
-	var f fields
-	f.level = x.Level()
-	for i, w := range x {
-		f.array[i] = uint32(w) >> arrayShift & arrayMask
-		f.tree[i] = uint32(w) >> treeShift & treeMask
-	}
-	return f
-}
-
-func (f fields) index() Index {
-	sign, mag := uint32(0), uint32(f.level)
-	if f.level < 0 {
-		sign, mag = 1, uint32(-f.level)
-	}
-	lev := [3]uint32{mag & 3, mag >> 2 & 3, mag>>4&1<<1 | sign}
-	var x Index
-	for i := range x {
-		x[i] = int32(lev[i] | f.array[i]&arrayMask<<arrayShift | f.tree[i]&treeMask<<treeShift)
+// withLevel returns x with other level bits.
+func (x Index) withLevel(level int) Index {
+	for i, b := range levelBits(level) {
+		x[i] = int32(uint32(x[i])&^3 | b)
 	}
 	return x
 }
@@ -60,11 +50,11 @@ func (f fields) index() Index {
 // from outside with Geometry.Contains or Valid.
 func Root(array [3]int, level int) Index {
 	level = max(min(level, 0), -levelCap)
-	f := fields{level: level}
+	var x Index
 	for i, a := range array {
-		f.array[i] = uint32(a) << uint(-level)
+		x[i] = int32(uint32(a) << uint(-level) & arrayMask << arrayShift)
 	}
-	return f.index()
+	return x.withLevel(level)
 }
 
 // At returns the block of any level at coord, its coordinates in blocks of
@@ -74,14 +64,13 @@ func At(level int, coord [3]int) Index {
 		return Root(coord, level)
 	}
 	level = min(level, levelCap)
-	f := fields{level: level}
 	depth := uint(min(level, MaxDepth))
+	var x Index
 	for i, c := range coord {
 		u := uint32(c)
-		f.array[i] = u >> depth
-		f.tree[i] = u << (MaxDepth - depth)
+		x[i] = int32(u>>depth&arrayMask<<arrayShift | u<<(32-depth)&^(1<<treeShift-1))
 	}
-	return f.index()
+	return x.withLevel(level)
 }
 
 // Level returns the level: 0 for root blocks, below 0 for the blocks above
@@ -98,13 +87,10 @@ func (x Index) Level() int {
 // block's coordinates at its own level (shifted down, as the attribute `array`
 // of a checkpoint has it).
 func (x Index) Array() [3]int {
-	f := x.fields()
+	down := uint(max(-x.Level(), 0))
 	var a [3]int
-	for i := range a {
-		a[i] = int(f.array[i])
-		if f.level < 0 {
-			a[i] >>= uint(-f.level)
-		}
+	for i, w := range x {
+		a[i] = int(arrayOf(w) >> down)
 	}
 	return a
 }
@@ -112,14 +98,14 @@ func (x Index) Array() [3]int {
 // Coord returns the coordinates of the block in blocks of its own level, over
 // all octrees; below 2^30.
 func (x Index) Coord() [3]int {
-	if x.Level() <= 0 {
+	level := x.Level()
+	if level <= 0 {
 		return x.Array()
 	}
-	f := x.fields()
-	depth := uint(min(f.level, MaxDepth))
+	depth := uint(min(level, MaxDepth))
 	var c [3]int
-	for i := range c {
-		c[i] = int(f.array[i]<<depth | f.tree[i]>>(MaxDepth-depth))
+	for i, w := range x {
+		c[i] = int(arrayOf(w)<<depth | treeOf(w)>>(MaxDepth-depth))
 	}
 	return c
 }
@@ -128,40 +114,41 @@ func (x Index) Coord() [3]int {
 // below 0 the child is a block of the next level, up to the root blocks. The
 // child of a block at MaxDepth is not Valid.
 func (x Index) Child(c [3]int) Index {
-	f := x.fields()
-	if f.level >= levelCap {
+	level := x.Level() + 1
+	if level > levelCap {
 		return x
 	}
-	f.level++
 	for i := range c {
-		b := uint32(c[i] & 1)
-		switch {
-		case f.level <= 0:
-			f.array[i] |= b << uint(-f.level)
-		case f.level <= MaxDepth:
-			f.tree[i] |= b << uint(MaxDepth-f.level)
-		}
+		x[i] |= int32(uint32(c[i]&1) << childBit(level))
 	}
-	return f.index()
+	return x.withLevel(level)
 }
 
 // Parent returns the block one level coarser that holds this one, also below
 // level 0.
 func (x Index) Parent() Index {
-	f := x.fields()
-	if f.level <= -levelCap {
+	level := x.Level()
+	if level <= -levelCap {
 		return x
 	}
-	for i := range f.array {
-		switch {
-		case f.level <= 0:
-			f.array[i] = f.array[i] >> uint(1-f.level) << uint(1-f.level)
-		case f.level <= MaxDepth:
-			f.tree[i] &^= 1 << uint(MaxDepth-f.level)
-		}
+	bit := uint32(1) << childBit(level)
+	for i := range x {
+		x[i] &^= int32(bit)
 	}
-	f.level--
-	return f.index()
+	return x.withLevel(level - 1)
+}
+
+// childBit returns the place in a word of the bit by which a block of a level
+// differs from its siblings: one of the child bits, or from level 0 upwards one
+// of the array bits. It is 32, so nothing, for levels that have no such bit.
+func childBit(level int) uint {
+	switch {
+	case level > MaxDepth || level <= -arrayBits:
+		return 32
+	case level > 0:
+		return uint(32 - level)
+	}
+	return uint(arrayShift - level)
 }
 
 // Ancestor returns the block of a level <= x.Level() that holds x.
@@ -195,23 +182,23 @@ func (x Index) Valid(rank int) error {
 	if rank < 1 || rank > 3 {
 		return bad("rank %d, want 1 to 3", rank)
 	}
-	f := x.fields()
-	if f.level < MinLevel || f.level > MaxDepth {
-		return bad("level %d, want %d to %d", f.level, MinLevel, MaxDepth)
+	level := x.Level()
+	if level < MinLevel || level > MaxDepth {
+		return bad("level %d, want %d to %d", level, MinLevel, MaxDepth)
 	}
-	if f.level == 0 && x[2]&1 != 0 {
+	if level == 0 && x[2]&1 != 0 {
 		return bad("level -0")
 	}
-	for i := range f.array {
-		axis := "xyz"[i : i+1]
-		if i >= rank && (f.array[i] != 0 || f.tree[i] != 0) {
+	for i, w := range x {
+		axis, array, tree := "xyz"[i:i+1], arrayOf(w), treeOf(w)
+		if i >= rank && (array != 0 || tree != 0) {
 			return bad("%s coordinate is set, want 0 in %d dimensions", axis, rank)
 		}
-		if f.level < 0 && f.array[i]&(1<<uint(-f.level)-1) != 0 {
-			return bad("%s array bits %010b, want %d low zeros at level %d", axis, f.array[i], -f.level, f.level)
+		if level < 0 && array&(1<<uint(-level)-1) != 0 {
+			return bad("%s array bits %010b, want %d low zeros at level %d", axis, array, -level, level)
 		}
-		if unused := uint32(treeMask) >> uint(max(f.level, 0)); f.tree[i]&unused != 0 {
-			return bad("%s child bits %020b, want zeros after the first %d", axis, f.tree[i], max(f.level, 0))
+		if unused := uint32(1<<treeBits-1) >> uint(max(level, 0)); tree&unused != 0 {
+			return bad("%s child bits %020b, want zeros after the first %d", axis, tree, max(level, 0))
 		}
 	}
 	return nil

@@ -62,7 +62,7 @@ func TestIndexInvalid(t *testing.T) {
 		{amr.Index{4, 0, 0 | 1}, 3, "level -0"},
 		{amr.Index{1 | 4, 0, 1}, 3, "array bit shifted in at level -1"},
 		{amr.Index{0, 4, 0}, 1, "y coordinate in one dimension"},
-		{amr.Index{0, 0, -2147483648 | 0}, 2, "z child bit in two dimensions"},
+		{amr.Index{0, 0, -2147483648}, 2, "z child bit in two dimensions"},
 		{amr.Index{3, 3, 2}, 3, "level 31"},
 		{amr.Index{1, 1, 2}, 3, "level 21"},
 		{amr.Index{3, 2, 1}, 3, "level -11"},
