@@ -110,7 +110,7 @@ func (d *Dataset) check(ctx context.Context, yield func(blob.Finding) bool) {
 
 // checkTree looks for what a restart needs. A part of a tree is a good dataset all the same.
 func (d *Dataset) checkTree(tree *amr.Tree, found func(sev blob.Severity, field, format string, args ...any)) {
-	const most = 20 // of a kind
+	const most = 3 // of a kind
 	kinds := map[amr.Code]int{}
 	for f := range tree.Validate() {
 		if kinds[f.Code]++; kinds[f.Code] <= most {

@@ -12,6 +12,7 @@ type FormatError = fault.FormatError
 // Classes of errors, for errors.Is.
 var (
 	ErrCorrupt   = fault.ErrCorrupt   // a table says what cannot be
+	ErrTruncated = fault.ErrTruncated // the file ends early
 	ErrNotFormat = fault.ErrNotFormat // a dataset, but not of blocks
 	ErrVersion   = fault.ErrVersion   // of a later version of this form
 	ErrExist     = fault.ErrExist     // the name is taken

@@ -60,12 +60,33 @@ func Open(ctx context.Context, name string, o *blob.OpenOptions) (*Dataset, erro
 	if err != nil {
 		return nil, err
 	}
+	if err := whole(ctx, r); err != nil {
+		r.Close()
+		return nil, err
+	}
 	d := &Dataset{r: r, lists: map[string]*stored{}}
 	if err := d.load(ctx); err != nil {
 		r.Close()
 		return nil, err
 	}
 	return d, nil
+}
+
+// whole checks that a canonical file has all its bytes: Write leaves none out. Blobs have a manifest.
+func whole(ctx context.Context, r *blob.Reader) error {
+	if r.Layout() != blob.Canonical || len(r.Files()) != 1 {
+		return nil
+	}
+	size := r.Files()[0].Size
+	for x, err := range r.Extents(ctx) {
+		if err != nil {
+			return err
+		}
+		if end := x.Offset + x.Bytes; end > size {
+			return &FormatError{Pkg: "blocks", File: r.Base(), Offset: size, Field: x.Name, Msg: fmt.Sprintf("the file has %d bytes, the variable ends at %d", size, end), Err: ErrTruncated}
+		}
+	}
+	return nil
 }
 
 // Close releases the files.
