@@ -1,6 +1,7 @@
 package h5
 
 import (
+	"errors"
 	"io"
 	"math/bits"
 	"sync"
@@ -36,19 +37,26 @@ type File struct {
 // IsHDF5 reports whether the signature lies at offset 0 or at 512, 1024,
 // 2048, ... (after a user block).
 func IsHDF5(r io.ReaderAt, size int64) bool {
-	_, ok := findSignature(r, size)
+	_, ok, _ := findSignature(r, size)
 	return ok
 }
 
-func findSignature(r io.ReaderAt, size int64) (int64, bool) {
+// findSignature returns the error of reading if there was one and the
+// signature was not found.
+func findSignature(r io.ReaderAt, size int64) (int64, bool, error) {
 	var b [8]byte
+	var fail error
 	for off := int64(0); off >= 0 && off <= size-8; {
-		if n, _ := r.ReadAt(b[:], off); n == 8 && string(b[:]) == signature {
-			return off, true
+		n, err := r.ReadAt(b[:], off)
+		if n == 8 && string(b[:]) == signature {
+			return off, true, nil
+		}
+		if n < 8 && fail == nil && !errors.Is(err, io.EOF) {
+			fail = err
 		}
 		off = max(512, off*2)
 	}
-	return 0, false
+	return 0, false, fail
 }
 
 // NewFile opens the HDF5 file of size bytes in r; name is for messages. Only
@@ -63,7 +71,10 @@ func NewFileOptions(r io.ReaderAt, size int64, name string, o *Options) (*File, 
 		o = &Options{}
 	}
 	f := &File{src: source{r: r, size: size}, name: name, noSums: o.noSums}
-	at, ok := findSignature(r, size)
+	at, ok, err := findSignature(r, size)
+	if err != nil {
+		return nil, f.errAt(0, "signature", err, "read")
+	}
 	if !ok {
 		return nil, f.errAt(0, "signature", ErrNotFormat, "no HDF5 signature at 0, 512, 1024, ...")
 	}

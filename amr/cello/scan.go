@@ -255,7 +255,9 @@ func (s *scanner) headers(ctx context.Context, mine func(file int) bool) error {
 		return err
 	}
 	if s.schema == nil {
-		s.findSchema()
+		if err := s.findSchema(); err != nil {
+			return err
+		}
 	}
 	var work []chunk
 	for i, f := range s.files {
@@ -444,40 +446,67 @@ func float64sOf(a *h5.Attr) []float64 {
 }
 
 // findSchema takes datasets and geometry from the first block that can be
-// read: the same one on all ranks that scan the directory together.
-func (s *scanner) findSchema() {
+// read: the same one on all ranks that scan the directory together. Errors are those of I/O;
+// what is wrong with a file is told when it is scanned.
+func (s *scanner) findSchema() error {
 	for _, f := range s.files {
-		list := f.list
-		if f.other { // of another rank
-			list, _, _ = s.blockList(f.name)
+		found, err := s.schemaOf(f)
+		if found || err != nil && !ofFormat(err) {
+			return err
 		}
-		if len(list) == 0 {
-			continue
+	}
+	return nil
+}
+
+// ofFormat says whether an error is about what is in a file, not about reading it.
+func ofFormat(err error) bool {
+	for _, c := range []error{ErrMissing, ErrTruncated, ErrCorrupt, ErrChecksum, ErrNotFormat, ErrTooLarge, ErrUsage, ErrExist, h5.ErrUnsupported, h5.ErrRange, fs.ErrNotExist} {
+		if errors.Is(err, c) {
+			return true
 		}
-		h, _, err := s.openH5(f.name)
-		if err != nil {
-			continue
+	}
+	return false
+}
+
+func (s *scanner) schemaOf(f *scannedFile) (found bool, err error) {
+	list := f.list
+	if f.other { // of another rank
+		if list, _, err = s.blockList(f.name); err != nil {
+			return false, err
 		}
-		root, err := h.Root()
-		if err != nil {
-			continue
-		}
-		for _, e := range list {
-			o, err := root.Lookup(e.name)
-			if err == nil && s.takeSchema(o, e.name) {
+	}
+	if len(list) == 0 {
+		return false, nil
+	}
+	h, _, err := s.openH5(f.name)
+	if err != nil {
+		return false, err
+	}
+	root, err := h.Root()
+	if err != nil {
+		return false, err
+	}
+	for _, e := range list {
+		o, err := root.Lookup(e.name)
+		if err == nil {
+			if err = s.takeSchema(o, e.name); err == nil {
 				part := &scannedFile{name: f.name}
 				s.rootAttrs(part, root)
 				s.root = part.root
-				return
+				return true, nil
 			}
 		}
+		if !ofFormat(err) {
+			return false, err
+		}
 	}
+	return false, nil
 }
 
-func (s *scanner) takeSchema(o *h5.Object, name string) bool {
+func (s *scanner) takeSchema(o *h5.Object, name string) error {
 	g, err := o.Group()
 	if err != nil {
-		return false
+		return err
 	}
 	type at struct {
 		schemaCol
@@ -486,20 +515,20 @@ func (s *scanner) takeSchema(o *h5.Object, name string) bool {
 	var l []at
 	for k, err := range g.Members() {
 		if err != nil {
-			return false
+			return err
 		}
 		if !strings.HasPrefix(k.Name, fieldPrefix) && !strings.HasPrefix(k.Name, particlePrefix) || k.Kind != h5.LinkHard {
 			continue
 		}
 		d, err := g.Dataset(k.Name)
 		if err != nil {
-			return false
+			return err
 		}
 		l = append(l, at{schemaCol{k.Name, d.Type(), d.Dims()}, k.Addr()})
 	}
-	at0, ok := blockAttrsOf(o)
-	if !ok {
-		return false
+	at0, err := blockAttrsOf(o)
+	if err != nil {
+		return err
 	}
 	b := &firstBlock{name: name, enzo: amr.Float64}
 	floats := func(k, n int) []float64 {
@@ -522,7 +551,7 @@ func (s *scanner) takeSchema(o *h5.Object, name string) bool {
 	b.dim, b.start, b.to = ints(attrGridDimension), ints(attrGridStart), ints(attrGridEnd)
 	b.lower, b.upper = floats(attrLower, 3), floats(attrUpper, 3)
 	if x == nil || b.dim == nil || b.start == nil || b.to == nil || b.lower == nil || b.upper == nil {
-		return false
+		return bad(name, -1, "attributes", ErrCorrupt, "index, bounds or grid cannot be read")
 	}
 	b.index = amr.Index{int32(x[0]), int32(x[1]), int32(x[2])}
 	if a := at0[attrEnzoDt]; a != nil && a.Type.Little() == h5.Float32 {
@@ -549,20 +578,20 @@ func (s *scanner) takeSchema(o *h5.Object, name string) bool {
 		s.schema = append(s.schema, c.schemaCol)
 	}
 	s.first = b
-	return true
+	return nil
 }
 
 // blockAttrsOf finds the standard attributes of a group in one walk.
-func blockAttrsOf(o *h5.Object) (at [numBlockAttrs]*h5.Attr, ok bool) {
+func blockAttrsOf(o *h5.Object) (at [numBlockAttrs]*h5.Attr, err error) {
 	for a, err := range o.Attrs() {
 		if err != nil {
-			return at, false
+			return at, err
 		}
 		if i, std := standard[a.Name]; std {
 			at[i] = a
 		}
 	}
-	return at, true
+	return at, nil
 }
 
 // block reads the headers of one block.
@@ -578,9 +607,9 @@ func (s *scanner) block(h *h5.File, f *scannedFile, e listEntry, links map[strin
 		f.find(Error, e.name, "", err, aborts, "")
 		return
 	}
-	at, ok := blockAttrsOf(o)
-	if !ok {
-		f.find(Error, e.name, "", ErrCorrupt, aborts, "its attributes cannot be read")
+	at, err := blockAttrsOf(o)
+	if err != nil {
+		f.find(Error, e.name, "", err, aborts, "")
 		return
 	}
 	b.addr = l.Addr()

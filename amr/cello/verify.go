@@ -370,9 +370,10 @@ func (v *verifier) block(out, f *scannedFile, file int, b *scanned) {
 		out.find(Error, b.name, "", err, aborts, "")
 		return
 	}
-	at, ok := blockAttrsOf(o)
-	if !ok {
-		return // told before
+	at, err := blockAttrsOf(o)
+	if err != nil {
+		out.find(Error, b.name, "", err, aborts, "")
+		return
 	}
 	k := v.k
 	good := true

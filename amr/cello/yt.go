@@ -1,4 +1,71 @@
 package cello
 
-// ytLists writes the block list of the yt form.
-func (j *job) ytLists() error { return nil }
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"blobio/amr"
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+// YTOptions of WriteYT. nil means the defaults.
+type YTOptions struct {
+	// NoGhosts writes blocks without ghosts and says so, which only a yt of mid-2024 or later
+	// reads. Default: with them; those that the checkpoint does not have get the value
+	// of the nearest cell (yt cuts them off).
+	NoGhosts bool
+	// Fields to write, nil: all. Face-centred ones are left out: yt cannot read them.
+	Fields     []string
+	Durability Durability
+
+	fs vfs.FS
+}
+
+// WriteYT writes the blocks from level 0 on in the form that yt reads: a new directory dir
+// with <base>.block_list, which is what yt.load takes, and <base>.h5, base being the last element of
+// dir. (The lists of a checkpoint are not those that yt knows, a block below level 0 that comes
+// first is an error to it, and of fields without ghosts it shows garbage.)
+func WriteYT(ctx context.Context, k *Checkpoint, dir string, o *YTOptions) error {
+	if o == nil {
+		o = &YTOptions{}
+	}
+	base := filepath.Base(dir)
+	if !plainName(base) || strings.ContainsFunc(base, func(r rune) bool { return r == ' ' }) {
+		return usage("directory %q, want a name without spaces", dir)
+	}
+	fields := []string{}
+	for i := range k.meta.Fields {
+		f := &k.meta.Fields[i]
+		if f.Centered != [3]bool{} {
+			continue
+		}
+		if o.Fields != nil {
+			wanted := false
+			for _, n := range o.Fields {
+				wanted = wanted || n == f.Name
+			}
+			if !wanted {
+				continue
+			}
+		}
+		fields = append(fields, f.Name)
+	}
+	return WriteFrom(ctx, comm.Self(), dir, &k.meta, k.All(), &Options{
+		Files: 1, Ghosts: !o.NoGhosts, EnzoFloat: k.enzo, Fields: fields, Levels: &[2]int{0, amr.MaxDepth},
+		Durability: o.Durability, fs: o.fs, yt: base,
+	})
+}
+
+// ytLists writes the block list of the yt form: block and file. The order is that of
+// the file, parents before children.
+func (j *job) ytLists() error {
+	var b []byte
+	for i := range j.plan.blocks {
+		b = append(b, j.plan.blocks[i].index.Name(j.m.Rank, j.m.Roots)...)
+		b = append(b, ' ')
+		b = append(b, j.o.yt+dataSuffix+"\n"...)
+	}
+	return vfs.WriteFile(j.fs, j.path(j.o.yt+listSuffix), b)
+}

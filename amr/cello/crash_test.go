@@ -1,0 +1,272 @@
+package cello
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"blobio/amr"
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+func tiny() caseSpec {
+	return caseSpec{rank: 2, roots: [3]int{2, 2}, block: [3]int{4, 4}, ghost: 1, minLevel: -1, maxLevel: 1, refine: 0.5, seed: 2, typ: amr.Float64, particles: true}
+}
+
+// names lists what is in a directory.
+func names(fsys vfs.FS, dir string) (l []string) {
+	es, _ := fsys.ReadDir(dir)
+	for _, e := range es {
+		l = append(l, e.Name())
+	}
+	return l
+}
+
+// state says whether a checkpoint is whole or absent; anything else fails the test.
+func state(t *testing.T, c *testCase, fsys vfs.FS, dir, when string) (there bool) {
+	t.Helper()
+	_, err := fsys.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", when, err)
+	}
+	if err := c.holds(context.Background(), dir, &OpenOptions{fs: fsys}); err != nil {
+		t.Fatalf("%s: the directory is there, but: %v\n%v", when, err, names(fsys, dir))
+	}
+	if l := errorsOf(findings(fsys, dir, nil)); len(l) > 0 {
+		t.Fatalf("%s: %v", when, l)
+	}
+	return true
+}
+
+// TestCrash: a power loss at any operation leaves no checkpoint or a whole one,
+// strictly and by chance; and the next Write does not mind what it finds.
+func TestCrash(t *testing.T) {
+	ctx := context.Background()
+	c := tiny().build(t)
+	mem := vfs.NewMem()
+	type crash struct {
+		fs   *vfs.Mem
+		when string
+		last bool
+	}
+	var mu sync.Mutex
+	var l []crash
+	rnd := rand.New(rand.NewSource(1))
+	snap := func(when string, last bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		l = append(l, crash{mem.CrashClone(vfs.CrashOptions{}), when, last})
+		for range 2 {
+			l = append(l, crash{mem.CrashClone(vfs.CrashOptions{Rand: rand.New(rand.NewSource(rnd.Int63()))}), when + " (by chance)", last})
+		}
+	}
+	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+		if op.Kind.Changes() {
+			snap("before "+op.String(), false)
+		}
+		return nil
+	})
+	if err := c.write(ctx, 3, false, "c", &Options{Files: 3, fs: fsys}); err != nil {
+		t.Fatal(err)
+	}
+	snap("after the end", true)
+	there := 0
+	for i, s := range l {
+		ok := state(t, c, s.fs, "c", s.when)
+		if s.last && !ok {
+			t.Fatalf("%s: it is not there", s.when)
+		}
+		if ok {
+			there++
+			continue
+		}
+		if _, err := Open(ctx, "c"+partialSuffix, &OpenOptions{fs: s.fs}); err == nil {
+			// Only when all is in it: the rename alone was missing.
+			if !state(t, c, s.fs, "c"+partialSuffix, s.when) {
+				t.Fatalf("%s: half a checkpoint opens", s.when)
+			}
+		}
+		if i%2 == 0 {
+			if err := c.write(ctx, 2, false, "c", &Options{Files: 2, fs: s.fs}); err != nil {
+				t.Fatalf("%s: written again: %v (%v)", s.when, err, names(s.fs, "."))
+			}
+			after := s.fs.CrashClone(vfs.CrashOptions{})
+			if !state(t, c, after, "c", s.when+", written again") || len(names(after, ".")) != 1 {
+				t.Fatalf("%s: written again: %v", s.when, names(after, "."))
+			}
+		}
+	}
+	if there == 0 || there == len(l) {
+		t.Fatalf("%d of %d are there: the test sees one side only", there, len(l))
+	}
+	t.Logf("%d moments, %d with the checkpoint", len(l), there)
+}
+
+// errDisk is of a class that ranks without a common heap can tell.
+var errDisk = fmt.Errorf("the disk is on fire: %w", fs.ErrPermission)
+
+// TestFaults: every I/O operation fails once: the error comes back on every rank, and
+// the checkpoint is whole or absent.
+func TestFaults(t *testing.T) {
+	ctx := context.Background()
+	c := tiny().build(t)
+	for _, apart := range []bool{false, true} {
+		run := func(fsys vfs.FS) (errs [3]error, err error) {
+			local := c.split(3, 5)
+			err = comm.Run(ctx, 3, nil, func(ctx context.Context, co comm.Comm) error {
+				r := co.Rank()
+				if apart {
+					co = comm.Isolate(co)
+				}
+				errs[r] = Write(ctx, co, "c", c.meta, local[r], &Options{Files: 2, fs: fsys, Memory: minMemory})
+				return errs[r]
+			})
+			return errs, err
+		}
+		count := vfs.Count(vfs.NewMem())
+		if _, err := run(count); err != nil {
+			t.Fatal(err)
+		}
+		for n := int64(1); n <= count.Ops(); n++ {
+			for _, short := range []bool{false, true} {
+				mem := vfs.NewMem()
+				var hit atomic.Pointer[vfs.Op]
+				errs, err := run(vfs.NewFault(mem, func(op vfs.Op) error {
+					if op.Seq != n {
+						return nil
+					}
+					hit.Store(&op)
+					if short && op.Kind == vfs.OpWrite {
+						return &vfs.ShortWrite{N: op.N / 2, Err: errDisk}
+					}
+					return errDisk
+				}))
+				op := hit.Load()
+				when := fmt.Sprintf("fault at %v", op)
+				there := state(t, c, mem, "c", when)
+				if err == nil && !there {
+					t.Fatalf("%s: no error, and no checkpoint", when)
+				}
+				if err == nil && op != nil && op.Kind != vfs.OpClose {
+					t.Fatalf("%s: no error", when)
+				}
+				if err == nil {
+					continue
+				}
+				for r, e := range errs {
+					if !errors.Is(e, fs.ErrPermission) {
+						t.Fatalf("%s: rank %d: %v", when, r, e)
+					}
+				}
+				if !there {
+					if err := c.write(ctx, 2, false, "c", &Options{Files: 2, fs: mem}); err != nil {
+						t.Fatalf("%s: written again: %v", when, err)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestReadFaults: every operation of a restart, of Open and of Verify fails once.
+func TestReadFaults(t *testing.T) {
+	ctx := context.Background()
+	c := tiny().build(t)
+	mem := vfs.NewMem()
+	if err := c.write(ctx, 2, false, "c", &Options{Files: 2, fs: mem}); err != nil {
+		t.Fatal(err)
+	}
+	restart := func(fsys vfs.FS) error {
+		_, err := restartAll(ctx, 3, false, "c", &RestartOptions{OpenOptions: OpenOptions{fs: fsys}}, nil)
+		return err
+	}
+	verify := func(fsys vfs.FS) error {
+		if l := errorsOf(findings(fsys, "c", nil)); len(l) > 0 {
+			return l[0].Err
+		}
+		return nil
+	}
+	for name, f := range map[string]func(vfs.FS) error{"restart": restart, "verify": verify} {
+		count := vfs.Count(mem)
+		if err := f(count); err != nil {
+			t.Fatal(err)
+		}
+		for n := int64(1); n <= count.Ops(); n++ {
+			var hit atomic.Pointer[vfs.Op]
+			err := f(vfs.NewFault(mem, func(op vfs.Op) error {
+				if op.Seq != n {
+					return nil
+				}
+				hit.Store(&op)
+				return errDisk
+			}))
+			if op := hit.Load(); op != nil && err == nil && op.Kind != vfs.OpClose && op.Kind != vfs.OpStat && op.Kind != vfs.OpReadDir {
+				t.Errorf("%s: fault at %v: no error", name, op)
+			}
+		}
+	}
+}
+
+// TestFullDisk: whatever fits.
+func TestFullDisk(t *testing.T) {
+	ctx := context.Background()
+	c := tiny().build(t)
+	for size := int64(4096); ; size += 3 * 4096 {
+		mem := vfs.NewMem()
+		mem.SetCapacity(size)
+		err := c.write(ctx, 2, false, "c", &Options{Files: 2, fs: mem})
+		if there := state(t, c, mem, "c", fmt.Sprint(size)); there != (err == nil) {
+			t.Fatalf("%d bytes: %v, but there: %v", size, err, there)
+		}
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, vfs.ErrNoSpace) {
+			t.Fatal(err)
+		}
+		if l := names(mem, "."); len(l) != 0 {
+			t.Fatalf("left over: %v", l)
+		}
+	}
+}
+
+// TestTwoWriters: a directory that is not a writer's is not touched; one that
+// another writer has taken over is not committed.
+func TestTwoWriters(t *testing.T) {
+	ctx := context.Background()
+	c := tiny().build(t)
+	mem := vfs.NewMem()
+	must(mem.Mkdir("c" + partialSuffix))
+	must(vfs.WriteFile(mem, "c"+partialSuffix+"/thesis.tex", []byte("x")))
+	if err := c.write(ctx, 2, false, "c", &Options{fs: mem}); !errors.Is(err, ErrExist) {
+		t.Fatal(err)
+	}
+	if l := names(mem, "c"+partialSuffix); len(l) != 1 {
+		t.Fatal(l)
+	}
+	mem = vfs.NewMem()
+	done := false
+	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+		if op.Kind == vfs.OpCreate && op.Name == "c"+partialSuffix+"/"+ManifestName && !done {
+			done = true // another one comes along
+			must(mem.Remove("c" + partialSuffix + "/" + lockName))
+			must(vfs.WriteFile(mem, "c"+partialSuffix+"/"+lockName, []byte("other\n")))
+		}
+		return nil
+	})
+	if err := c.write(ctx, 2, false, "c", &Options{fs: fsys}); !errors.Is(err, ErrInUse) {
+		t.Fatal(err)
+	}
+	if len(names(mem, "c"+partialSuffix)) == 0 {
+		t.Fatal("the other writer's files are gone")
+	}
+}
