@@ -83,7 +83,8 @@ extents ("blobs"): the variable-centric layout of PnetCDF (CDF-5 subfiles), the
 process-centric layout of HDF5 (header_blob, data_blob), and ordinary netCDF.
 
 It also works with FTI-FF checkpoint files, see "blobio ff", and with the
-multi-level checkpoints of SCR, see "blobio scr".
+multi-level checkpoints of SCR, see "blobio scr", and with checkpoints of adaptive
+meshes (Enzo-E, Cello), see "blobio amr".
 
 A dataset is named by its base name (F_h0.nc), by any of its subfiles
 (F_h0.nc.0000), or by a directory that holds no other. What a file is, its
@@ -104,7 +105,7 @@ Exit codes: 0 good, 1 findings or differences, 2 could not run.`,
 	root.PersistentFlags().BoolVar(&e.noProgress, "no-progress", false, "no progress bars (they are only shown on a terminal)")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &usageError{flagError(err)} })
 	asGroup(root)
-	root.AddCommand(newLs(e), newDump(e), newCheck(e), asTogether(newConvert(e)), newDiff(e), newDecomp(e), newFF(e), newScr(e), asTogether(newReplay(e)))
+	root.AddCommand(newLs(e), newDump(e), newCheck(e), asTogether(newConvert(e)), newDiff(e), newDecomp(e), newFF(e), newScr(e), newAmr(e), asTogether(newReplay(e)))
 	return root
 }
 

@@ -36,8 +36,8 @@ const scrPackages = `kvtree|redset|scr|prefixdir|cachedir|salvage|transfer|confi
 // Which package an error comes from, and how an option is called in Go, is of
 // no use on the command line.
 var (
-	packagePrefix = regexp.MustCompile(`^(?:(?:blob|subfile|cdf5|h5|mapfile|decomp|mapplot|ffformat|ffplot|ffstore|bench|e3smcases|` + scrPackages + `): )+`)
-	innerPrefix   = regexp.MustCompile(`: (?:blob|subfile|cdf5|h5|mapfile|decomp|mapplot|ffformat|ffplot|ffstore|bench|e3smcases|` + scrPackages + `): `)
+	packagePrefix = regexp.MustCompile(`^(?:(?:blob|subfile|cdf5|h5|mapfile|decomp|mapplot|ffformat|ffplot|ffstore|bench|e3smcases|amr|amrplot|blocks|cello|gen|sfc|` + scrPackages + `): )+`)
+	innerPrefix   = regexp.MustCompile(`: (?:blob|subfile|cdf5|h5|mapfile|decomp|mapplot|ffformat|ffplot|ffstore|bench|e3smcases|amr|amrplot|blocks|cello|gen|sfc|` + scrPackages + `): `)
 	optionRemark  = regexp.MustCompile(` \((?:Convert|Open|Check|Repair|Diff)?Options\.\w+ [^)]*\)`)
 )
 
@@ -79,6 +79,8 @@ func hint(cmd *cobra.Command, err error) string {
 	switch {
 	case errors.As(err, &h):
 		return h.hint
+	case inAmr(cmd):
+		return amrHint(cmd, err)
 	case errors.Is(err, blob.ErrExist) && has("force"):
 		return "--force replaces it"
 	case inFF(cmd) && (isFormatError(err) || errors.Is(err, blob.ErrMissing) || errors.Is(err, blob.ErrNotCommitted)):

@@ -1,0 +1,283 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"blobio/amr"
+	"blobio/amr/blocks"
+	"blobio/amr/cello"
+	"blobio/blob"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+func newAmr(e *env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "amr",
+		Short: "Look at, check, convert, draw and make checkpoints of adaptive meshes",
+		Long: `Checkpoints of adaptive meshes hold blocks: the leaves of a forest of quadtrees or
+octrees, and the blocks above them. Two forms are read and written:
+
+  Cello   the checkpoint directories of Enzo-E and Cello: check.file_list, and
+          HDF5 files with a group for each block (also without the real program)
+  native  a dataset with a row for each block: one CDF-5 file that all netCDF tools
+          read, or blobs of many ranks; smaller and faster
+
+PATH is a checkpoint directory (or its check.file_list), or the name of a native
+dataset. What it is, its content decides.`,
+		Example: `  blobio amr gen shock Check-00                  # a checkpoint to try things with
+  blobio amr ls Check-00                         # levels, blocks, files, balance
+  blobio amr check Check-00                      # can Enzo-E restart from it?
+  blobio amr dump Check-00 B00_01                # a block
+  blobio amr plot Check-00 -o blocks.png         # the blocks and the curve
+  blobio amr convert Check-00 mesh.nc            # to the native form, and back:
+  blobio amr convert --to cello --files 16 mesh.nc Check-16`,
+	}
+	asGroup(cmd)
+	cmd.AddCommand(newAmrLs(e), newAmrDump(e), newAmrCheck(e), newAmrConvert(e), newAmrPlot(e), newAmrGen(e))
+	return cmd
+}
+
+// inAmr says that a command is a verb of amr.
+func inAmr(cmd *cobra.Command) bool { return cmd.Parent() != nil && cmd.Parent().Name() == "amr" }
+
+// amrHint says what to do about an error of the verbs of amr.
+func amrHint(cmd *cobra.Command, err error) string {
+	switch {
+	case errors.Is(err, blob.ErrExist) && cmd.Flags().Lookup("to") != nil && cmd.Flags().Lookup("to").Value.String() == formCello:
+		return "a checkpoint directory is never replaced: remove it, or take another name"
+	case errors.Is(err, blob.ErrExist) && cmd.Flags().Lookup("force") != nil:
+		return "--force replaces it"
+	case errors.Is(err, cello.ErrScrambled) && cmd.Flags().Lookup("accept-scrambled") != nil:
+		return "the real program has put the cells of these blocks in the wrong places; --accept-scrambled takes them as they are"
+	case isFormatError(err) && cmd.Name() != "check":
+		return "blobio amr check lists everything that is wrong"
+	case errors.Is(err, fs.ErrPermission):
+		return "look at the permissions of the file and its directory"
+	}
+	return ""
+}
+
+// amrMesh is an open checkpoint or dataset.
+type amrMesh struct {
+	path   string
+	form   string // "cello", or the layout of the dataset
+	meta   *amr.Meta
+	blocks []amrBlock // in order
+	files  []amrFile
+	src    blocks.Source
+	cello  *cello.Checkpoint // or
+	native *blocks.Dataset
+}
+
+// amrBlock is a block as the tables say.
+type amrBlock struct {
+	index amr.Index
+	file  int
+	leaf  bool
+	bytes int64
+	cost  float64
+}
+
+type amrFile struct {
+	name  string
+	bytes int64 // of the file
+}
+
+func (m *amrMesh) close() {
+	if m.cello != nil {
+		m.cello.Close()
+	}
+	if m.native != nil {
+		m.native.Close()
+	}
+}
+
+func (m *amrMesh) name(i int) string { return m.blocks[i].index.Name(m.meta.Rank, m.meta.Roots) }
+
+func (m *amrMesh) indexes() []amr.Index {
+	out := make([]amr.Index, len(m.blocks))
+	for i := range out {
+		out[i] = m.blocks[i].index
+	}
+	return out
+}
+
+// tree is the structure of the mesh; blocks that are there twice are an error.
+func (m *amrMesh) tree() (*amr.Tree, error) {
+	t := amr.NewTree(&m.meta.Geometry)
+	for i := range m.blocks {
+		if err := t.Add(m.blocks[i].index); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+const (
+	celloList = "check.file_list"
+	formCello = "cello" // amrMesh.form of a checkpoint directory
+)
+
+// amrPath finds out what a path is: a checkpoint directory, or the name of a dataset.
+func amrPath(ctx context.Context, path string) (name string, isCello bool, err error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, serr := subfile.Find(vfs.OS, path); serr == nil {
+			return path, false, nil // the base name of subfiles
+		}
+		return "", false, fmt.Errorf("%s: no file, directory or dataset of this name: %w", path, fs.ErrNotExist)
+	}
+	if err != nil {
+		return "", false, err
+	}
+	if !info.IsDir() {
+		base := filepath.Base(path)
+		dir := filepath.Dir(path)
+		switch {
+		case base == celloList:
+			return dir, true, nil
+		case strings.HasSuffix(base, ".block_list"), strings.HasSuffix(base, ".h5") && exists(filepath.Join(dir, celloList)):
+			return "", false, &hinted{fmt.Errorf("%s is one file of a checkpoint", path), "name the directory: " + dir}
+		}
+		return path, false, nil
+	}
+	if exists(filepath.Join(path, celloList)) {
+		return path, true, nil
+	}
+	list, err := os.ReadDir(path)
+	if err != nil {
+		return "", false, err
+	}
+	if len(list) == 0 {
+		return "", false, fmt.Errorf("%s is an empty directory, want a checkpoint or a dataset of blocks", path)
+	}
+	for _, d := range list {
+		if strings.HasSuffix(d.Name(), ".block_list") {
+			return "", false, &hinted{fmt.Errorf("%s has block lists, but no %s", path, celloList), "its writer did not get far, or files were lost"}
+		}
+	}
+	if sets, err := subfile.ListAll(vfs.OS, path); err == nil && len(sets) == 1 {
+		r, err := blob.Open(ctx, sets[0].Base, &blob.OpenOptions{AllowMissing: true})
+		if err == nil {
+			r.Close()
+		}
+		if !errors.Is(err, blob.ErrNotFormat) {
+			return sets[0].Base, false, nil
+		}
+	}
+	var inside []string
+	for _, d := range list {
+		if d.IsDir() && exists(filepath.Join(path, d.Name(), celloList)) {
+			inside = append(inside, filepath.Join(path, d.Name()))
+		}
+	}
+	if len(inside) > 0 {
+		return "", false, &hinted{fmt.Errorf("%s is a directory of %s", path, plural(len(inside), "checkpoint")), "name one of them: " + strings.Join(inside[:min(3, len(inside))], ", ")}
+	}
+	return "", false, &hinted{fmt.Errorf("%s has no %s: it is no checkpoint directory", path, celloList), "blobio ls shows datasets of other kinds"}
+}
+
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}
+
+// openAmr opens a checkpoint or dataset: lists, headers and tables only.
+func openAmr(ctx context.Context, path string) (*amrMesh, error) {
+	return openAmrAs(ctx, path, false)
+}
+
+// openAmrAs is openAmr; scrambled takes fields whose cells are in the wrong places.
+func openAmrAs(ctx context.Context, path string, scrambled bool) (*amrMesh, error) {
+	name, isCello, err := amrPath(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	if isCello {
+		return openCello(ctx, name, scrambled)
+	}
+	d, err := blocks.Open(ctx, name, nil)
+	if errors.Is(err, blob.ErrNotFormat) {
+		var fe *blocks.FormatError
+		if errors.As(err, &fe) && fe.Pkg == "blocks" {
+			return nil, &hinted{fmt.Errorf("%s is a dataset, but not one of AMR blocks", name), "blobio ls shows it"}
+		}
+		return nil, &hinted{err, "want a checkpoint directory of Enzo-E, or a dataset of blocks as blobio amr convert makes it"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	m := &amrMesh{path: name, meta: d.Meta(), src: d, native: d, form: d.Reader().Layout().String()}
+	for _, f := range d.Reader().Files() {
+		m.files = append(m.files, amrFile{filepath.Base(f.Name), f.Size})
+	}
+	files := 1
+	if n, _ := d.Reader().Subfiles(); n > 1 {
+		files = n
+	}
+	for i, x := range d.Blocks() {
+		m.blocks = append(m.blocks, amrBlock{x.Index, -1, x.Leaf, d.Bytes(i), x.Cost})
+		if files == 1 {
+			m.blocks[i].file = 0
+		}
+	}
+	if files > 1 {
+		return m, m.findFiles(ctx)
+	}
+	return m, nil
+}
+
+// findFiles finds the subfile of each block: that of the rank which has its row.
+func (m *amrMesh) findFiles(ctx context.Context) error {
+	r := m.native.Reader()
+	for b, err := range r.Blobs(ctx, "block_level", 0) {
+		if err != nil {
+			return err
+		}
+		for _, q := range b.Runs {
+			for i := q.Offset; i < q.Offset+q.Length && i < int64(len(m.blocks)); i++ {
+				m.blocks[i].file = b.Subfile
+			}
+		}
+	}
+	return nil
+}
+
+// findBlock is the number of a block that is named by its number or by its name; a name that
+// several blocks have wants "name@level".
+func (m *amrMesh) findBlock(word string) (int, error) {
+	name, level, hasLevel := strings.Cut(word, "@")
+	if strings.HasPrefix(name, "B") {
+		found := -1
+		for i := range m.blocks {
+			if m.name(i) != name || hasLevel && fmt.Sprint(m.blocks[i].index.Level()) != level {
+				continue
+			}
+			if found >= 0 {
+				return 0, usagef("blocks %d and %d are both called %s: say %s@LEVEL, or the number", found, i, name, name)
+			}
+			found = i
+		}
+		if found < 0 {
+			return 0, &hinted{fmt.Errorf("%s: no block %q", m.path, word), "blobio amr ls --blocks shows them"}
+		}
+		return found, nil
+	}
+	var i int
+	if n, err := fmt.Sscanf(word, "%d", &i); n != 1 || err != nil || fmt.Sprint(i) != word {
+		return 0, usagef("block %q, want a name (B01_10) or a number along the curve", word)
+	}
+	if i < 0 || i >= len(m.blocks) {
+		return 0, usagef("block %d of %d", i, len(m.blocks))
+	}
+	return i, nil
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"blobio/amr/blocks"
+	"blobio/amr/cello"
+	"blobio/blob"
+)
+
+type amrCheckFlags struct {
+	quick, strict, notes, asJSON bool
+}
+
+func newAmrCheck(e *env) *cobra.Command {
+	var f amrCheckFlags
+	cmd := &cobra.Command{
+		Use:   "check PATH...",
+		Short: "Look for everything that is wrong with a checkpoint",
+		Long: `Look for everything that is wrong with checkpoints: missing, extra and duplicate
+blocks, lists against groups, index against name and level, sets of children, the
+balance of the tree, order numbers, types and shapes, checksums where there are
+any. Of a Cello checkpoint it is told what Enzo-E does with what it does not check
+itself: hang, crash, or run on with wrong data. Nothing is changed.
+
+An error means that data are lost or that a restart goes wrong; a warning that
+something is not as it should be; a note (with --notes) that it is worth knowing.
+
+Exit codes: 0 nothing found, 1 errors (with --strict: or warnings), 2 could not
+look at a path at all.
+
+JSON: {"meshes": [{path, form, errors, warnings, notes, findings: [{severity, file,
+block, field, message, effect}]}]}.`,
+		Example: `  blobio amr check Check-10
+  blobio amr check --quick Check-*       # without reading the data
+  blobio amr check --json mesh.nc | jq '.meshes[].findings[]'`,
+		Args: minArgs(1, "a checkpoint directory or a dataset"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, e, args)
+		},
+	}
+	fl := cmd.Flags()
+	fl.BoolVarP(&f.quick, "quick", "q", false, "lists, headers and tables only: do not read the data")
+	fl.BoolVar(&f.strict, "strict", false, "warnings count as errors in the exit code")
+	fl.BoolVarP(&f.notes, "notes", "n", false, "print notes, too")
+	jsonFlag(cmd, &f.asJSON)
+	return cmd
+}
+
+type (
+	amrChecked struct {
+		Path     string       `json:"path"`
+		Form     string       `json:"form"`
+		Errors   int          `json:"errors"`
+		Warnings int          `json:"warnings"`
+		Notes    int          `json:"notes"`
+		Findings []amrFinding `json:"findings"`
+	}
+	amrFinding struct {
+		Severity string `json:"severity"`
+		File     string `json:"file,omitempty"`
+		Block    string `json:"block,omitempty"`
+		Field    string `json:"field,omitempty"`
+		Msg      string `json:"message"`
+		Effect   string `json:"effect,omitempty"`
+		line     string
+	}
+)
+
+func (c *amrChecked) add(x amrFinding) {
+	switch x.Severity {
+	case sevError:
+		c.Errors++
+	case sevWarning:
+		c.Warnings++
+	default:
+		c.Notes++
+	}
+	c.Findings = append(c.Findings, x)
+}
+
+func (f *amrCheckFlags) run(cmd *cobra.Command, e *env, paths []string) error {
+	ctx := cmd.Context()
+	out := []*amrChecked{}
+	for _, path := range paths {
+		c, err := f.one(ctx, e, path)
+		if err != nil {
+			if err := e.pathFailed(ctx, cmd, len(paths), err); err != nil {
+				return err
+			}
+			continue
+		}
+		out = append(out, c)
+		if !f.asJSON {
+			f.print(e, c)
+		}
+		if e.code == exitGood && (c.Errors > 0 || f.strict && c.Warnings > 0) {
+			e.code = exitFindings
+		}
+	}
+	if f.asJSON {
+		return e.printJSON(map[string]any{"meshes": out})
+	}
+	return nil
+}
+
+func (f *amrCheckFlags) one(ctx context.Context, e *env, path string) (*amrChecked, error) {
+	name, isCello, err := amrPath(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	c := &amrChecked{Path: name, Findings: []amrFinding{}}
+	if isCello {
+		c.Form = formCello
+		for x := range cello.Verify(ctx, name, &cello.VerifyOptions{StructureOnly: f.quick}) {
+			c.add(amrFinding{x.Severity.String(), x.File, x.Block, x.Field, x.Msg, x.Effect, x.String()})
+		}
+		return c, ctx.Err()
+	}
+	m, err := openAmr(ctx, name)
+	if err == nil {
+		c.Form = m.form
+		m.close()
+	} else if !isFormatError(err) || !blobDataset(ctx, name) {
+		return nil, err
+	}
+	p := e.newProgress()
+	defer p.end()
+	for x := range blocks.Check(ctx, name, &blob.CheckOptions{Quick: f.quick, Progress: func(done, total int64) { p.at("check "+name, done, total) }}) {
+		c.add(amrFinding{x.Severity.String(), x.File, "", x.Field, x.Msg, "", x.String()})
+	}
+	return c, ctx.Err()
+}
+
+// blobDataset tells whether a dataset is of blocks, though it cannot be opened as such.
+func blobDataset(ctx context.Context, name string) bool {
+	r, err := blob.Open(ctx, name, nil)
+	if err != nil {
+		return false
+	}
+	defer r.Close()
+	for _, a := range r.Schema().Attributes() {
+		if a.Name == "blobio_amr" {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *amrCheckFlags) print(e *env, c *amrChecked) {
+	for _, x := range c.Findings {
+		if x.Severity != sevNote || f.notes {
+			fmt.Fprintln(e.out, x.line)
+		}
+	}
+	verdict := "good"
+	if c.Errors+c.Warnings > 0 {
+		verdict = plural(c.Errors, "error") + ", " + plural(c.Warnings, "warning")
+	}
+	if c.Notes > 0 {
+		verdict += ", " + plural(c.Notes, "note")
+		if !f.notes {
+			verdict += " (--notes shows them)"
+		}
+	}
+	if f.quick {
+		verdict += "; data not read"
+	}
+	fmt.Fprintf(e.out, "%s: %s\n", c.Path, verdict)
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"blobio/amr"
+	"blobio/amr/blocks"
+)
+
+type amrConvertFlags struct {
+	out       amrOutput
+	order     string
+	leaves    bool
+	levels    string
+	fields    []string
+	bare      bool
+	scrambled bool
+}
+
+func newAmrConvert(e *env) *cobra.Command {
+	var f amrConvertFlags
+	cmd := &cobra.Command{
+		Use:   "convert IN OUT",
+		Short: "Write a checkpoint in another form, or with other files or order",
+		Long: `Write the blocks of a checkpoint in another form: from a Cello checkpoint to the native
+one (the default), from the native form to a Cello checkpoint, or the same form with other
+files, order, blocks or fields. State and data of all blocks stay as they are, bit for
+bit. Memory is bounded; the output appears under its name when it is whole.
+
+Enzo-E restarts from a checkpoint that has all blocks and fields: any number and cut of
+files will do. --leaves, --levels and --fields make a dump, which is good for
+analysis only. A native dataset is made by 'blobio amr convert IN OUT.nc', and is read
+by netCDF tools: field_density(block, z, y, x) and tables such as block_level.
+
+JSON: {path, form, blocks, leaves, files, bytes, seconds, mib_per_second}.`,
+		Example: `  blobio amr convert Check-10 mesh.nc                        # one CDF-5 file
+  blobio amr convert --to cello --files 16 mesh.nc Check-16  # and back
+  blobio amr convert --to cello --order hilbert Check-10 Check-H
+  blobio amr convert --leaves --fields density,pressure Check-10 leaves.nc
+  blobio amr convert --to variable-centric --ranks 64 --subfiles 4 Check-10 mesh`,
+		Args: exactArgs(2, "a checkpoint or dataset, and the name of the output"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, e, args[0], args[1])
+		},
+	}
+	fl := cmd.Flags()
+	choiceFlag(cmd, &f.order, "order", "given", "order of the blocks: that of the input, or another", "given", "morton", "hilbert", "roots")
+	fl.BoolVar(&f.leaves, "leaves", false, "leaf blocks only")
+	fl.StringVar(&f.levels, "levels", "", "these levels only: FIRST:LAST (either may be left out), or one number")
+	varsFlagAs(cmd, &f.fields, "fields", "these fields only, such as density,pressure")
+	fl.BoolVar(&f.bare, "no-ghosts", false, "leave ghost zones out")
+	fl.BoolVar(&f.scrambled, "accept-scrambled", false, "take fields although the real program has put their cells in the wrong places")
+	f.out.add(cmd, "canonical")
+	return cmd
+}
+
+func varsFlagAs(cmd *cobra.Command, p *[]string, name, usage string) {
+	cmd.Flags().StringSliceVar(p, name, nil, usage)
+}
+
+// parseLevels reads FIRST:LAST.
+func parseLevels(s string, lo, hi int) (*[2]int, error) {
+	if s == "" {
+		return nil, nil
+	}
+	out := [2]int{lo, hi}
+	a, b, ok := strings.Cut(s, ":")
+	if !ok {
+		b = a
+	}
+	for i, word := range []string{a, b} {
+		if word == "" && ok {
+			continue
+		}
+		n, err := strconv.Atoi(word)
+		if err != nil {
+			return nil, usagef("--levels %q, want FIRST:LAST or one number", s)
+		}
+		out[i] = n
+	}
+	if out[0] > out[1] || out[0] > hi || out[1] < lo {
+		return nil, usagef("--levels %q: there are levels %d to %d", s, lo, hi)
+	}
+	return &out, nil
+}
+
+func (f *amrConvertFlags) run(cmd *cobra.Command, e *env, in, out string) error {
+	ctx := cmd.Context()
+	if err := f.out.check(cmd, out); err != nil {
+		return err
+	}
+	m, err := openAmrAs(ctx, in, f.scrambled)
+	if err != nil {
+		return err
+	}
+	defer m.close()
+	if err := m.hasFields(f.fields); err != nil {
+		return err
+	}
+	lo, hi := 0, 0
+	for i := range m.blocks {
+		l := m.blocks[i].index.Level()
+		lo, hi = min(lo, l), max(hi, l)
+	}
+	levels, err := parseLevels(f.levels, lo, hi)
+	if err != nil {
+		return err
+	}
+	var order amr.Ordering
+	if f.order != "given" {
+		if order, err = amr.OrderingByName(f.order); err != nil {
+			return err
+		}
+	}
+	start := time.Now()
+	if f.out.to == formCello {
+		err = f.toCello(ctx, e, m, out, order, levels)
+	} else {
+		err = f.toNative(ctx, e, m, out, order, levels)
+	}
+	if err != nil {
+		return err
+	}
+	return f.out.report(ctx, e, out, time.Since(start))
+}
+
+func (f *amrConvertFlags) toCello(ctx context.Context, e *env, m *amrMesh, out string, order amr.Ordering, levels *[2]int) error {
+	with, without, err := m.ghosts(ctx, f.fields)
+	if err != nil {
+		return err
+	}
+	if with > 0 && without > 0 && !f.bare {
+		return &hinted{fmt.Errorf("%s: some fields have ghost zones, others have none: a checkpoint has them for all or none", m.path), "--no-ghosts leaves them out"}
+	}
+	c := f.out.celloOptions()
+	c.Ghosts = with > 0 && !f.bare
+	c.Fields, c.Levels, c.LeavesOnly = f.fields, levels, f.leaves
+	if c.Files == 0 && m.cello != nil {
+		c.Files = len(m.files)
+	}
+	if c.EnzoFloat == 0 && m.cello != nil {
+		c.EnzoFloat = m.cello.EnzoFloat()
+	}
+	return f.out.writeAs(ctx, e, "convert", m.src, out, c, order)
+}
+
+// ghosts counts the fields with and without ghost zones.
+func (m *amrMesh) ghosts(ctx context.Context, fields []string) (with, without int, err error) {
+	list, err := m.src.Heads(ctx, 0, 1)
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, x := range list[0].Fields {
+		switch {
+		case fields != nil && !contains(fields, x.Spec.Name):
+		case x.Ghosts:
+			with++
+		default:
+			without++
+		}
+	}
+	return with, without, nil
+}
+
+func (f *amrConvertFlags) toNative(ctx context.Context, e *env, m *amrMesh, out string, order amr.Ordering, levels *[2]int) error {
+	src := m.src
+	if f.leaves || levels != nil || f.fields != nil || f.bare {
+		s := blocks.Selection{Fields: f.fields, Bare: f.bare}
+		if f.leaves || levels != nil {
+			s.Keep = func(x amr.Index, leaf bool) bool {
+				l := x.Level()
+				return (leaf || !f.leaves) && (levels == nil || l >= levels[0] && l <= levels[1])
+			}
+		}
+		var err error
+		if src, err = blocks.Select(ctx, src, s); err != nil {
+			return err
+		}
+	}
+	return f.out.writeAs(ctx, e, "convert", src, out, f.out.celloOptions(), order)
+}
