@@ -44,9 +44,10 @@ func Args(launcher string, ranks int) []string {
 	return args
 }
 
-// Env is the environment that lets root run jobs, with more in front.
+// Env is the environment of a job, with more at the end: root may run it, and Open MPI does not wait between
+// asking the rest of a job to end and killing it.
 func Env(more ...string) []string {
-	return append(append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"), more...)
+	return append(append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_odls_base_sigkill_timeout=0"), more...)
 }
 
 // ErrHung is the error of a job that was ended because it took too long.
