@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"fmt"
 	"math"
 	"slices"
 )
@@ -105,4 +106,28 @@ func medianInt(v []int64) int64 {
 	}
 	s := slices.Sorted(slices.Values(v))
 	return s[len(s)/2]
+}
+
+// Range is the least and the greatest time, in seconds.
+func (r *Row) Range() (least, most float64) { return slices.Min(r.Seconds), slices.Max(r.Seconds) }
+
+// OfRaw is the share of the plain writes or reads beside the row, if there are some.
+func (r *Row) OfRaw() (share float64, ok bool) {
+	for _, what := range []string{"raw write", "raw read"} {
+		if r.Bound(what) != nil {
+			return r.Share(what), true
+		}
+	}
+	return 0, false
+}
+
+// Seconds says a time in a unit that suits it.
+func Seconds(s float64) string {
+	switch {
+	case s < 1e-3:
+		return fmt.Sprintf("%.1f µs", s*1e6)
+	case s < 1:
+		return fmt.Sprintf("%.2f ms", s*1e3)
+	}
+	return fmt.Sprintf("%.3f s", s)
 }

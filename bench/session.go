@@ -252,7 +252,7 @@ func (s *session) worker(ctx context.Context, w Work, processes bool) (t Took, e
 		}
 		var out []byte
 		if processes {
-			out, err = s.box.run(ctx, w.Job.Ranks, "", append(slices.Clone(s.MPI), "--mpi", spec)...)
+			out, err = s.box.run(ctx, w.Job.Ranks, "", append(slices.Clone(s.MPI), spec)...)
 		} else {
 			cmd := exec.CommandContext(ctx, s.Self[0], append(slices.Clone(s.Self[1:]), spec)...)
 			out, err = output(ctx, cmd)

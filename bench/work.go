@@ -2,8 +2,10 @@ package bench
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"sync"
@@ -272,3 +274,21 @@ func (g *gauge) stop() (cpu float64, memory int64) {
 
 // errSkip is wrapped by what cannot be measured here.
 var errSkip = errors.New("not measured")
+
+// LoadWork reads what a worker has to do.
+func LoadWork(name string) (*Work, error) {
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	w := new(Work)
+	if err := json.Unmarshal(b, w); err != nil {
+		return nil, fmt.Errorf("bench: %s: %w", name, err)
+	}
+	return w, nil
+}
+
+// Processes is the engine of ranks that are processes: this is one of them.
+func Processes(c comm.Comm) Engine {
+	return Engine{Ranks: c.Size(), Processes: true, Run: func(ctx context.Context, f func(context.Context, comm.Comm) error) error { return f(ctx, c) }}
+}
