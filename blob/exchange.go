@@ -3,6 +3,7 @@ package blob
 import (
 	"context"
 	"encoding/binary"
+	"math"
 
 	"blobio/comm"
 	"blobio/internal/vfs"
@@ -10,6 +11,17 @@ import (
 
 // halves of shared memory: while an aggregator writes one, the ranks fill the other.
 const halves = 2
+
+// memory asks once for the memory that the windows are in. The ranks of several nodes have none.
+func (t *team) memory(ctx context.Context, o *Options) (broken error) {
+	n := halves * t.window * int64(len(t.aggs))
+	if t.asked || len(t.members) == 1 || o.messages || n > math.MaxInt {
+		return nil
+	}
+	t.asked = true
+	t.mem, broken = comm.SharedMemory(ctx, t.c, int(n))
+	return broken
+}
 
 // writeOwn writes what this rank does not give away.
 func (p *plan) writeOwn(ctx context.Context, q *queue) error {
@@ -45,7 +57,7 @@ func (p *plan) writeInterior(ctx context.Context, q *queue) error {
 		return err
 	}
 	defer done()
-	w := worker{q: q, f: f, buf: e.proc.buffer(), ext: -1}
+	w := worker{q: q, f: f, buf: e.proc.buffer(q.bytes), ext: -1}
 	defer func() { e.proc.giveBack(w.buf) }()
 	for _, r := range q.refs {
 		pd := q.pend(r)
@@ -74,16 +86,6 @@ func (p *plan) exchange(ctx context.Context, q *queue, err error) error {
 		return err
 	}
 	t := p.e.team
-	if !t.asked {
-		t.asked = true
-		if !p.e.opt.messages {
-			var broken error
-			t.mem, broken = comm.SharedMemory(ctx, t.c, int(halves*t.window)*len(t.aggs))
-			if broken != nil {
-				return broken
-			}
-		}
-	}
 	x := &exchanger{p: p, t: t, q: q, err: err}
 	if err == nil {
 		x.ops = p.copies(q)

@@ -88,9 +88,9 @@ type Options struct {
 	Workers int   // concurrent writers of one process; default GOMAXPROCS
 	MaxOpen int   // open files of one process; default 256
 
-	// Aggregators is how many processes of each node write what is small, for ranks
-	// that share no heap (MPI); 0: 1, since writes to one file exclude each other in the kernel, and more were
-	// not faster where this was measured. See the package comment.
+	// Aggregators is how many processes of each node write what is small, for ranks that share no
+	// heap (MPI). 0: one of each 4, but at least 1 and at most 4, which was the best or near it where it was
+	// measured (writes to one file exclude each other in most kernels; a parallel file system may want more).
 	Aggregators int
 	Stripe      Stripe // of the file system; default none
 
@@ -148,12 +148,6 @@ func (o *Options) withDefaults() Options {
 	v.Buffer &^= 7 // elements are never cut
 	if v.Workers == 0 {
 		v.Workers = runtime.GOMAXPROCS(0)
-	}
-	if v.Aggregators == 0 {
-		v.Aggregators = defaultAggregators
-	}
-	if v.ownMin == 0 {
-		v.ownMin = defaultOwnMin
 	}
 	if v.fs == nil {
 		v.fs = vfs.OS

@@ -60,7 +60,7 @@ func (e *engine) newPlan(sets [][]varRec) *plan {
 // all ranks lie together, otherwise by all that the ranks have.
 func (p *plan) chooseOwn(keys []varRec) {
 	e, t := p.e, p.e.team
-	n := int64(len(t.members))
+	n, least := int64(len(t.members)), t.ownMin(&e.opt)
 	sum := int64(0)
 	for _, k := range keys {
 		if k.v < 0 {
@@ -72,14 +72,14 @@ func (p *plan) chooseOwn(keys []varRec) {
 		}
 		size := t.total[sv.Decomp-1] * int64(sv.Type.Size())
 		sum += size
-		if e.place.layout == VariableCentric && size/n >= e.opt.ownMin {
+		if e.place.layout == VariableCentric && size/n >= least {
 			if p.own == nil {
 				p.own = map[varRec]bool{}
 			}
 			p.own[k] = true
 		}
 	}
-	p.ownAll = e.place.layout == ProcessCentric && sum/n >= e.opt.ownMin
+	p.ownAll = e.place.layout == ProcessCentric && sum/n >= least
 }
 
 func (p *plan) isOwn(k varRec) bool { return p.ownAll || p.own[k] }

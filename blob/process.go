@@ -28,11 +28,12 @@ func newProcess(o *Options) *process {
 	return p
 }
 
-// buffer waits for a worker's token and returns its buffer.
-func (p *process) buffer() []byte {
+// buffer waits for a worker's token and returns its buffer: Options.Buffer, or at least n bytes if
+// that is less. Pages that are never used would cost as much as writing them.
+func (p *process) buffer(n int64) []byte {
 	b := <-p.buffers
-	if b == nil {
-		b = make([]byte, p.size)
+	if n = min(n, int64(p.size)); int64(len(b)) < n {
+		b = make([]byte, n)
 	}
 	return b
 }

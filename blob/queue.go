@@ -17,6 +17,7 @@ type queue struct {
 	maps  []pend // variables of the maps, which every rank has; empty after the first flush
 	refs  []ref  // all pieces, ascending by file offset
 	tasks []task
+	bytes int64 // of all pieces
 }
 
 // ref names a piece: pend k of local rank i, or maps[-1-k].
@@ -142,8 +143,10 @@ func (q *queue) orderByRank() {
 func (q *queue) cut(size int64) {
 	t := task{}
 	room := size
+	q.bytes = 0
 	for k, r := range q.refs {
 		_, n, _ := q.e.spot(int(r.i), q.pend(r))
+		q.bytes += n + 8 // and padding
 		done := int64(0)
 		for n-done > room {
 			done += room &^ 7
@@ -194,7 +197,7 @@ func (q *queue) run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	for range min(q.e.opt.Workers, len(q.tasks)) {
 		wg.Go(func() {
-			w := worker{q: q, f: f, buf: q.e.proc.buffer()}
+			w := worker{q: q, f: f, buf: q.e.proc.buffer(q.bytes)}
 			defer func() { q.e.proc.giveBack(w.buf) }()
 			for t, ok := take(); ok; t, ok = take() {
 				if err := w.do(t); err != nil {

@@ -10,12 +10,31 @@ import (
 	"blobio/subfile"
 )
 
+// From these mean sizes on, in bytes, each rank writes its own: of the ranks' pieces of a variable (or with the
+// process-centric layout of all that they put). Measured, see BenchmarkIsolated and TestRatesMPI.
 const (
-	defaultAggregators = 1
-	// defaultOwnMin is the mean size in bytes of the ranks' pieces of a variable from which on each rank
-	// writes its own.
-	defaultOwnMin = 256 << 10
+	ownMinShared   = 16 << 20
+	ownMinMessages = 64 << 10
 )
+
+// ownMin is the size that holds for this team.
+func (t *team) ownMin(o *Options) int64 {
+	switch {
+	case o.ownMin > 0:
+		return o.ownMin
+	case t.mem != nil:
+		return ownMinShared
+	}
+	return ownMinMessages
+}
+
+// aggregators is how many of n processes of a node are aggregators.
+func (o *Options) aggregators(n int) int {
+	if o.Aggregators > 0 {
+		return min(o.Aggregators, n)
+	}
+	return max(1, min(n/4, 4))
+}
 
 // team is how an engine works with those of other ranks of its subfile where no two
 // ranks share a heap. What is small goes to the aggregators, in rounds, into
@@ -110,7 +129,7 @@ func (t *team) choose(homes []int64, o *Options) {
 	}
 	for _, h := range order {
 		l := nodes[h]
-		n := min(o.Aggregators, len(l))
+		n := o.aggregators(len(l))
 		for k := range n {
 			t.aggs = append(t.aggs, l[k*len(l)/n])
 		}
@@ -245,6 +264,9 @@ func (e *engine) writeTeam(ctx context.Context, list []pend, keys []varRec, comm
 			all = append(all, varRec{v: m.v})
 		}
 		sets[i] = append(all, keys...)
+	}
+	if broken := e.team.memory(ctx, &e.opt); broken != nil {
+		return broken
 	}
 	p := e.newPlan(sets)
 	var q *queue
