@@ -1,0 +1,145 @@
+// Command amr-advection shows packages versioned and recovery on a running code: a subcycled AMR solver of the advection of
+// a bump (2-D, periodic, upwind), whose levels are saved in arrays with versions. An injector breaks it where it is
+// told to, and the run ends with the very bytes of one that nobody disturbed.
+//
+//	go run ./examples/amr-advection                                       # each failure mode once
+//	go run ./examples/amr-advection -mode data -at 3:5 -cadence 1,1,2,4
+//	go run ./examples/amr-advection -mode permanent -rank 2 -steps 20 -dir /tmp/amr
+//	blobio versions ls /tmp/amr/permanent                                 # what is in the store
+//
+// Ranks are goroutines, or processes: built with -tags mpi and started by mpirun. Processes need -dir, since none can
+// read the versions that another one keeps in its memory.
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"blobio/comm"
+	"blobio/recovery"
+	"blobio/versioned"
+)
+
+func main() {
+	if err := story(os.Args[1:], os.Stdout); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "amr-advection:", err)
+		os.Exit(2)
+	}
+}
+
+var allModes = []string{"data", "point", "temporary", "permanent", "metadata"}
+
+func story(args []string, out io.Writer) error {
+	f := flag.NewFlagSet("amr-advection", flag.ContinueOnError)
+	ranks := f.Int("ranks", 4, "ranks (under mpirun: as many as it starts)")
+	levels := f.Int("levels", 4, "levels, 1 to 6")
+	steps := f.Int64("steps", 8, "coarse steps")
+	regrid := f.Int64("regrid", 2, "coarse steps between regrids")
+	cadence := f.String("cadence", "", "every how many of its steps a level is saved, 0 never: a number for each level (default: 1 for all)")
+	mode := f.String("mode", "", strings.Join(allModes, ", ")+" (default: one after the other)")
+	coarse := f.Int64("coarse", -1, "coarse step of the failure (default: the middle)")
+	at := f.String("at", "", "LEVEL:STEP of it in the coarse step (default: the last fine step)")
+	rank := f.Int("rank", 1, "rank that is struck; for data, the box")
+	dir := f.String("dir", "", "directory of the versions, a store for each mode (default: memory)")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	o := settings{sub: recovery.Subcycling{Levels: *levels, Ratio: ratio}, steps: *steps, regrid: *regrid}
+	if f.NArg() > 0 || *levels < 1 || *levels > 6 || *steps < 1 || *regrid < 1 || *ranks < 1 {
+		return errors.New("want -levels 1 to 6, -steps, -regrid and -ranks of 1 or more, and no arguments")
+	}
+	for l := range *levels {
+		n := 1
+		if *cadence != "" {
+			parts := strings.Split(*cadence, ",")
+			var err error
+			if len(parts) != *levels {
+				return fmt.Errorf("-cadence %s: %d numbers, want one for each of %d levels", *cadence, len(parts), *levels)
+			}
+			if n, err = strconv.Atoi(parts[l]); err != nil {
+				return fmt.Errorf("-cadence %s: %w", *cadence, err)
+			}
+		}
+		o.cadence = append(o.cadence, n)
+	}
+	if err := o.cadence.Validate(o.sub); err != nil {
+		return err
+	}
+	fail := failure{Coarse: *coarse, Rank: *rank, Step: recovery.Step{Level: *levels - 1, Index: o.sub.Steps(*levels-1) - 1}}
+	if *coarse < 0 {
+		fail.Coarse = *steps / 2
+	}
+	if *at != "" {
+		if n, err := fmt.Sscanf(*at, "%d:%d", &fail.Step.Level, &fail.Step.Index); n != 2 || err != nil ||
+			fail.Step.Level < 0 || fail.Step.Level >= *levels || fail.Step.Index < 0 || fail.Step.Index >= o.sub.Steps(fail.Step.Level) {
+			return fmt.Errorf("-at %s: want LEVEL:STEP, a step of the coarse step", *at)
+		}
+	}
+	modes := allModes
+	if *mode != "" {
+		modes = []string{*mode}
+	}
+	return launch(*ranks, func(ctx context.Context, c comm.Comm) error {
+		if *rank < 0 || *rank >= c.Size() {
+			return fmt.Errorf("-rank %d of %d", *rank, c.Size())
+		}
+		w := out
+		if c.Rank() != 0 {
+			w = io.Discard
+		}
+		return tell(ctx, c, o, fail, modes, *dir, w)
+	})
+}
+
+// tell runs the solver undisturbed, then once with each failure, and compares.
+func tell(ctx context.Context, c comm.Comm, o settings, fail failure, modes []string, dir string, out io.Writer) error {
+	one := func(o settings) (*solver, error) {
+		s, err := newSolver(ctx, c, o)
+		if err != nil {
+			return nil, err
+		}
+		return s, s.run(ctx)
+	}
+	clean, err := one(o)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%d ranks, %d coarse steps, cadence %v; boxes of the levels:", c.Size(), o.steps, o.cadence)
+	for _, v := range clean.levels {
+		fmt.Fprintf(out, " %d", len(v.tiles))
+	}
+	fmt.Fprintf(out, "\nundisturbed: %.1f ms in steps, %.1f ms in saves\n", ms(clean.took.step), ms(clean.took.save))
+	for _, m := range modes {
+		d := o
+		d.fail = fail
+		d.fail.Mode = m
+		if dir != "" {
+			d.store = &versioned.Store{Dir: filepath.Join(dir, m)}
+		}
+		s, err := one(d)
+		if err != nil {
+			return fmt.Errorf("%s: %w", m, err)
+		}
+		verdict := "the result is that of the undisturbed run"
+		if !bytes.Equal(s.result(), clean.result()) {
+			return fmt.Errorf("%s: another result than that of the undisturbed run", m)
+		}
+		what := "nothing was planned"
+		if s.plan != nil {
+			what = fmt.Sprintf("scope %v, back to %v of coarse step %d, %d steps taken again", s.plan.Scope, s.plan.From, s.plan.Coarse, len(s.redo))
+		}
+		fmt.Fprintf(out, "%-9s in %v of coarse step %d: %s; %.2f ms to reconfigure; %s\n", m, fail.Step, fail.Coarse, what, ms(s.took.reconfig), verdict)
+	}
+	return nil
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+
+	"blobio/comm"
+	"blobio/recovery"
+	"blobio/versioned"
+)
+
+var four = recovery.Subcycling{Levels: 4, Ratio: 2}
+
+func solve(t testing.TB, ranks int, o settings) (*solver, []byte, error) {
+	t.Helper()
+	all := make([]*solver, ranks)
+	res := make([][]byte, ranks)
+	errs := make([]error, ranks)
+	err := comm.Run(context.Background(), ranks, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
+		s, err := newSolver(ctx, c, o)
+		if err != nil {
+			return err
+		}
+		err = s.run(ctx)
+		errs[c.Rank()] = err
+		all[c.Rank()], res[c.Rank()] = s, s.result()
+		if errors.Is(err, errAborted) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	for r := range res {
+		if !bytes.Equal(res[r], res[0]) {
+			t.Fatalf("rank %d has another state than rank 0", r)
+		}
+	}
+	return all[0], res[0], errs[0]
+}
+
+var cadences = []recovery.Cadence{{1, 1, 1, 1}, {1, 0, 0, 0}, {1, 1, 2, 4}, {1, 0, 1, 0}, {2, 0, 0, 1}}
+
+// For every place of the error, cadence and failure mode the final fields are those of the undisturbed run, bit by
+// bit, and the steps that were taken again are those that the planner said.
+func TestEveryError(t *testing.T) {
+	const ranks = 4
+	base := settings{sub: four, steps: 4, regrid: 2}
+	base.cadence = cadences[0]
+	clean, want, err := solve(t, ranks, base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for l, v := range clean.levels {
+		if len(v.tiles) == 0 {
+			t.Fatalf("level %d has no boxes", l)
+		}
+	}
+	modes := []string{"data", "point", "temporary", "permanent", "metadata"}
+	if os.Getenv("BLOBIO_LONG") == "" {
+		modes = []string{"data", "temporary", "permanent"}
+	}
+	steps := slices.Collect(four.Order())
+	n := 0
+	for ci, cadence := range cadences {
+		for _, mode := range modes {
+			for i, at := range steps {
+				if os.Getenv("BLOBIO_LONG") == "" && (i+ci)%4 != 0 {
+					continue
+				}
+				o := base
+				o.cadence = cadence
+				o.fail = failure{Mode: mode, Coarse: 1 + int64(i+ci)%2, Step: at, Rank: 1 + i%3}
+				s, got, err := solve(t, ranks, o)
+				name := fmt.Sprintf("cadence %v, %s in %v of coarse step %d", cadence, mode, at, o.fail.Coarse)
+				if err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				if !bytes.Equal(got, want) {
+					t.Fatalf("%s: another result", name)
+				}
+				n++
+				if mode == "point" || mode == "metadata" {
+					if len(s.redo) > 0 {
+						t.Fatalf("%s: %v were taken again", name, s.redo)
+					}
+					continue
+				}
+				if s.plan == nil {
+					t.Fatalf("%s: nothing happened", name)
+				}
+				if !slices.Equal(s.redo, s.plan.Redo) {
+					t.Fatalf("%s: %v were taken again, the plan is %v", name, s.redo, s.plan.Redo)
+				}
+			}
+		}
+	}
+	t.Logf("%d runs", n)
+}
+
+// A run that ends with the loss of a node is gone on with by fewer ranks, from the last snapshot.
+func TestRelaunch(t *testing.T) {
+	base := settings{sub: four, steps: 4, regrid: 2, cadence: recovery.Cadence{1, 0, 0, 0}}
+	_, want, err := solve(t, 4, base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := base
+	o.store = &versioned.Store{Dir: t.TempDir()}
+	o.fail = failure{Mode: "abort", Coarse: 2, Step: recovery.Step{Level: 3, Index: 5}}
+	if _, _, err := solve(t, 4, o); !errors.Is(err, errAborted) {
+		t.Fatal(err)
+	}
+	o.fail = failure{}
+	_, got, err := solve(t, 3, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Error("another result")
+	}
+}
