@@ -219,8 +219,9 @@ func (x *exchanger) write(f vfs.File, k int, window []byte) error {
 			end += list[m].n
 			m++
 		}
-		for _, c := range list[:m] {
-			w.addSum(c.ext, c.at, window[c.woff:c.woff+c.n])
+		for i := range list[:m] {
+			b := window[list[i].woff:]
+			x.p.parts(&list[i], func(ext, at, from, to int64) { w.addSum(ext, at, b[from:to]) })
 		}
 		at := list[0].woff
 		if _, err := f.WriteAt(window[at:at+end-list[0].off], list[0].off); err != nil {

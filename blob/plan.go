@@ -12,6 +12,7 @@ type plan struct {
 	e      *engine
 	chunks []chunk // what goes through windows, ascending by file offset
 	rounds int
+	keys   []varRec        // of all members, if they are the same
 	own    map[varRec]bool // what each member writes itself; nil: nothing
 	ownAll bool            // everything
 }
@@ -20,11 +21,15 @@ type plan struct {
 type chunk struct {
 	off, n int64
 	at     int64 // of off in the extent
-	ext    int64 // which
-	slot   int   // aggregator
+	ext    int64 // which; -1: that of several keys of one rank, see run
+	run    keyRun
+	slot   int // aggregator
 	round  int
 	woff   int64 // place in the window
 }
+
+// keyRun is keys [from, to) of a plan's keys, of which the pieces of sub rank i follow one on the other.
+type keyRun struct{ i, from, to int }
 
 // newPlan makes the plan for the keys of each member, or for one list that all have.
 func (e *engine) newPlan(sets [][]varRec) *plan {
@@ -36,6 +41,7 @@ func (e *engine) newPlan(sets [][]varRec) *plan {
 		return p
 	}
 	if common {
+		p.keys = sets[0]
 		p.chooseOwn(sets[0])
 	}
 	striped := e.opt.Stripe.Size > 0
@@ -45,6 +51,8 @@ func (e *engine) newPlan(sets [][]varRec) *plan {
 	var segs []chunk
 	if common && t.block && e.place.layout == VariableCentric && !striped {
 		segs = p.blockSegs(sets[0])
+	} else if common && e.place.layout == ProcessCentric && !p.ownAll {
+		segs = p.runSegs()
 	} else {
 		segs = p.pieceSegs(sets)
 	}
@@ -104,6 +112,74 @@ func (p *plan) blockSegs(keys []varRec) []chunk {
 		}
 	}
 	return segs
+}
+
+// runSegs lists one range for each rank and each run of keys that follow on in its blob, without a look
+// at the keys in between: there can be many thousand pieces.
+func (p *plan) runSegs() []chunk {
+	e, t := p.e, p.e.team
+	var cuts []int // where runs begin
+	for k, key := range p.keys {
+		if k == 0 || !e.follows(p.keys[k-1], key) {
+			cuts = append(cuts, k)
+		}
+	}
+	cuts = append(cuts, len(p.keys))
+	segs := make([]chunk, 0, len(t.members)*len(cuts))
+	for _, i := range t.members {
+		for c := 1; c < len(cuts); c++ {
+			a, b := p.keys[cuts[c-1]], p.keys[cuts[c]-1]
+			off, _, _ := e.spotOf(t.all, i, a.v, a.rec)
+			last, n, _ := e.spotOf(t.all, i, b.v, b.rec)
+			if last += n; last > off {
+				segs = append(segs, chunk{off: off, n: last - off, ext: -1, run: keyRun{i, cuts[c-1], cuts[c]}})
+			}
+		}
+	}
+	return segs
+}
+
+// follows says whether b comes after a in every process-centric blob, with nothing between.
+func (e *engine) follows(a, b varRec) bool {
+	if a.v < 0 && b.v < 0 {
+		return b.v == a.v-1
+	}
+	last, first := int64(0), int64(0) // records that end a's variable and begin b's
+	if a.v >= 0 && e.schema.vars[a.v].Record {
+		last = e.first + e.place.records - 1
+	}
+	if e.schema.vars[b.v].Record {
+		first = e.first
+	}
+	switch {
+	case a.v < 0:
+		return int(-a.v) == e.place.nd()*mapVars && b.v == 0 && b.rec == first
+	case a.v == b.v:
+		return b.rec == a.rec+1
+	}
+	return b.v == a.v+1 && a.rec == last && b.rec == first
+}
+
+// parts calls f for each extent that a chunk has bytes of: their place in the extent, and in the chunk.
+func (p *plan) parts(c *chunk, f func(ext, at, from, to int64)) {
+	if c.ext >= 0 {
+		f(c.ext, c.at, 0, c.n)
+		return
+	}
+	e := p.e
+	keys := p.keys[c.run.from:c.run.to]
+	spot := func(k int) (off, n, at int64) { return e.spotOf(e.team.all, c.run.i, keys[k].v, keys[k].rec) }
+	first := sort.Search(len(keys), func(k int) bool { off, n, _ := spot(k); return off+n > c.off })
+	for k := first; k < len(keys); k++ {
+		off, n, at := spot(k)
+		from, to := max(off, c.off), min(off+n, c.off+c.n)
+		if off >= c.off+c.n {
+			return
+		}
+		if from < to {
+			f(e.extent(&pend{v: keys[k].v, rec: keys[k].rec}), at+from-off, from-c.off, to-c.off)
+		}
+	}
 }
 
 // pieceSegs lists what goes through windows piece by piece; those that follow on are joined.
