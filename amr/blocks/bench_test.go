@@ -2,10 +2,12 @@ package blocks
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"testing"
 
 	"blobio/amr"
+	"blobio/amr/cello"
 	"blobio/blob"
 	"blobio/comm"
 )
@@ -34,7 +36,15 @@ func benchWrite(b *testing.B, form Form, ranks int) {
 	dir := b.TempDir()
 	b.SetBytes(int64(len(blocks)) * blocks[0].Bytes())
 	for b.Loop() {
-		writeToy(b, filepath.Join(dir, "b.nc"), m, parts, &Options{Form: form, Force: true, Durability: blob.DurableNone})
+		writeToy(b, filepath.Join(dir, "b.nc"), m, parts, &Options{Form: form, Durability: blob.DurableNone})
+		b.StopTimer()
+		if err := os.RemoveAll(dir); err != nil {
+			b.Fatal(err)
+		}
+		if err := os.Mkdir(dir, 0o777); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
 	}
 }
 
@@ -83,4 +93,56 @@ func BenchmarkOpen(b *testing.B) {
 		d.Close()
 	}
 	b.ReportMetric(float64(len(blocks))*float64(b.N)/b.Elapsed().Seconds(), "blocks/s")
+}
+
+// The same blocks as a Cello checkpoint of 16 files, to compare.
+func BenchmarkWriteCello(b *testing.B) {
+	m, blocks := uniform(8)
+	parts := deal(blocks, 64, 0)
+	dir := filepath.Join(b.TempDir(), "b")
+	b.SetBytes(int64(len(blocks)) * blocks[0].Bytes())
+	for b.Loop() {
+		writeCello(b, dir, m, parts)
+		b.StopTimer()
+		if err := os.RemoveAll(dir); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+	}
+}
+
+func writeCello(b *testing.B, dir string, m *amr.Meta, parts [][]*amr.Block) {
+	b.Helper()
+	err := comm.Run(b.Context(), len(parts), nil, func(ctx context.Context, c comm.Comm) error {
+		return cello.Write(ctx, c, dir, m, parts[c.Rank()], &cello.Options{Files: 16, Durability: cello.DurableNone})
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+func BenchmarkReadCello(b *testing.B) {
+	m, blocks := uniform(8)
+	dir := filepath.Join(b.TempDir(), "b")
+	writeCello(b, dir, m, deal(blocks, 8, 0))
+	b.SetBytes(int64(len(blocks)) * blocks[0].Bytes())
+	for b.Loop() {
+		k, err := cello.Open(b.Context(), dir, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		err = comm.Run(b.Context(), 8, nil, func(ctx context.Context, c comm.Comm) error {
+			s := k.Share(c.Rank(), 8)
+			for i := range s.Len() {
+				if _, err := s.Block(ctx, i); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+		k.Close()
+	}
 }

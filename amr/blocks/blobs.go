@@ -28,8 +28,12 @@ func writeBlobs(ctx context.Context, c comm.Comm, name string, l *layout, list [
 	if err != nil {
 		return err
 	}
+	serr := sum(l, list)
 	for i := range l.vars {
 		x, err := gather(l, &l.vars[i], list, w.Count(decomps[i]))
+		if err == nil {
+			err = serr
+		}
 		if err == nil {
 			err = put(w, blob.VarID(i), x)
 		}

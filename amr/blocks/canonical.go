@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"hash/crc32"
 	"io/fs"
 
 	"blobio/blob"
@@ -170,8 +171,12 @@ func writeRows(ctx context.Context, f vfs.File, h *cdf5.Header, l *layout, list 
 		if err != nil {
 			return err
 		}
+		var crc uint32
 		for k := range l.vars {
 			v := &l.vars[k]
+			if k == len(l.vars)-1 {
+				p.crc = crc
+			}
 			row, err := rowOf(l, v, scratch, p)
 			if err != nil {
 				return err
@@ -188,7 +193,7 @@ func writeRows(ctx context.Context, f vfs.File, h *cdf5.Header, l *layout, list 
 				}
 				q.off = off
 			}
-			if err := add(f, &wait[k], row, v.typ.Size(), most[k]); err != nil {
+			if err := add(f, &wait[k], row, v.typ.Size(), most[k], &crc); err != nil {
 				return err
 			}
 		}
@@ -220,8 +225,8 @@ func shares(l *layout, list []placed, buffer int) []int {
 	return out
 }
 
-// add swaps a row into the buffer, and writes the buffer whenever it is full.
-func add(f vfs.File, q *pending, row []byte, width, most int) error {
+// add swaps a row into the buffer, adds it to the checksum, and writes the buffer whenever it is full.
+func add(f vfs.File, q *pending, row []byte, width, most int, crc *uint32) error {
 	if q.buf == nil {
 		q.buf = make([]byte, 0, most)
 	}
@@ -236,6 +241,7 @@ func add(f vfs.File, q *pending, row []byte, width, most int) error {
 			at := len(q.buf)
 			q.buf = q.buf[:at+n]
 			toBig(q.buf[at:], row[:n], width)
+			*crc = crc32.Update(*crc, crc32.IEEETable, q.buf[at:])
 			row = row[n:]
 		}
 	}

@@ -38,12 +38,14 @@ func Check(ctx context.Context, name string, o *blob.CheckOptions) iter.Seq[blob
 			return
 		}
 		defer d.Close()
-		d.check(ctx, yield)
+		if d.check(ctx, yield) && (o == nil || !o.Quick) {
+			d.checkSums(ctx, yield)
+		}
 	}
 }
 
-// check compares the tables.
-func (d *Dataset) check(ctx context.Context, yield func(blob.Finding) bool) {
+// check compares the tables. It tells whether more findings are wanted.
+func (d *Dataset) check(ctx context.Context, yield func(blob.Finding) bool) bool {
 	more := true
 	found := func(sev blob.Severity, field, format string, args ...any) {
 		if more {
@@ -102,10 +104,11 @@ func (d *Dataset) check(ctx context.Context, yield func(blob.Finding) bool) {
 			found(blob.Warning, "block_lower", "block %d is from %v to %v, its index says %v to %v", i, lower[3*i:3*i+3], upper[3*i:3*i+3], lo, hi)
 		}
 		if !more {
-			return
+			return false
 		}
 	}
 	d.checkTree(tree, found)
+	return more
 }
 
 // checkTree looks for what a restart needs. A part of a tree is a good dataset all the same.

@@ -63,6 +63,11 @@ func TestCheck(t *testing.T) {
 		{"block_adapt_count", 0, []byte{0xff}, "rows from", false},
 		{"block_adapt_size", 0, []byte{0x7f}, "bytes for", false},
 		{"block_particle_dark_count", 15, []byte{0x77}, "want them to start", false},
+		{"field_fint16", 33, []byte{0x77}, "checksum mismatch", false},
+		{"particle_dark_is_copy", 2, []byte{0x77, 0x78}, "checksum mismatch", false},
+		{"block_cost", 9, []byte{0x77}, "checksum mismatch", false},
+		{"attr_text", 3, []byte{0x77}, "checksum mismatch", false},
+		{"block_crc", 7, []byte{0x77}, "checksum mismatch", false},
 	} {
 		name := temp(t)
 		writeToy(t, name, m, deal(blocks, 1, 0), &Options{Durability: blob.DurableNone})

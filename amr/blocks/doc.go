@@ -39,6 +39,8 @@
 //	block_upper(block, axis)   double   corners, redundant
 //	block_cycle(block)         int
 //	block_time, block_dt(block) double
+//	block_crc(block)           uint     CRC-32 (IEEE) of the block's rows in all other
+//	                                    variables, in their order, big endian
 //	field_F(block, z, y, x)    any      a field; as many axes as rank. Attributes face_centered
 //	                                    int[3], ghosts int. Axes with one element more are
 //	                                    called x_face, those with ghosts x_ghost, x_face_ghost

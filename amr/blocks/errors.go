@@ -13,6 +13,7 @@ type FormatError = fault.FormatError
 var (
 	ErrCorrupt   = fault.ErrCorrupt   // a table says what cannot be
 	ErrTruncated = fault.ErrTruncated // the file ends early
+	ErrChecksum  = fault.ErrChecksum  // data are not those that were written
 	ErrNotFormat = fault.ErrNotFormat // a dataset, but not of blocks
 	ErrVersion   = fault.ErrVersion   // of a later version of this form
 	ErrExist     = fault.ErrExist     // the name is taken

@@ -49,6 +49,7 @@ type placed struct {
 	pos    int64   // row
 	parent int64   // row of the parent, -1
 	at     []int64 // first row in each list
+	crc    uint32  // of the rows of all variables but block_crc
 }
 
 func att(name string, v any) cdf5.Att {
@@ -109,6 +110,10 @@ func newLayout(m *amr.Meta, s *summary, totals []int64) (*layout, error) {
 	for _, name := range sortedKeys(s.Attrs) {
 		l.addAttr(block, name, s.Attrs[name], s.Blocks)
 	}
+	// It comes last: when it is written, the others are known.
+	l.vars = append(l.vars, variable{name: crcName, typ: cdf5.UInt, dims: []int{block}, list: -1,
+		atts: []cdf5.Att{att("long_name", "CRC-32 of the block's rows in all other variables, as in this order, big endian")},
+		row:  func(scratch []byte, p *placed) ([]byte, error) { return native.AppendUint32(scratch[:0], p.crc), nil }})
 	seen := map[string]bool{}
 	for i := range l.vars {
 		v := &l.vars[i]
