@@ -5,6 +5,7 @@
 //	go run ./examples/amr-advection                                       # each failure mode once
 //	go run ./examples/amr-advection -mode data -at 3:5 -cadence 1,1,2,4
 //	go run ./examples/amr-advection -mode permanent -rank 2 -steps 20 -dir /tmp/amr
+//	go run ./examples/amr-advection -steps 20 -plot cost.svg              # times beside the cost model
 //	blobio versions ls /tmp/amr/permanent                                 # what is in the store
 //
 // Ranks are goroutines, or processes: built with -tags mpi and started by mpirun. Processes need -dir, since none can
@@ -49,6 +50,7 @@ func story(args []string, out io.Writer) error {
 	coarse := f.Int64("coarse", -1, "coarse step of the failure (default: the middle)")
 	at := f.String("at", "", "LEVEL:STEP of it in the coarse step (default: the last fine step)")
 	rank := f.Int("rank", 1, "rank that is struck; for data, the box")
+	plot := f.String("plot", "", "measure saves, lost work and reconfiguration beside the cost model, and draw them to this SVG file")
 	dir := f.String("dir", "", "directory of the versions, a store for each mode (default: memory)")
 	if err := f.Parse(args); err != nil {
 		return err
@@ -95,6 +97,9 @@ func story(args []string, out io.Writer) error {
 		w := out
 		if c.Rank() != 0 {
 			w = io.Discard
+		}
+		if *plot != "" {
+			return measure(ctx, c, o, *plot, w)
 		}
 		return tell(ctx, c, o, fail, modes, *dir, w)
 	})

@@ -160,6 +160,7 @@ func (s *solver) rollback(ctx context.Context, p recovery.Plan) error {
 // again1 reads the box that is wrong from the version of the beginning of the step, and computes it again. The
 // others wait with what they have.
 func (s *solver) again1(ctx context.Context, p recovery.Plan) error {
+	s.boxed = true
 	l := p.From.Level
 	v := s.levels[l]
 	var err error
@@ -167,7 +168,10 @@ func (s *solver) again1(ctx context.Context, p recovery.Plan) error {
 		table := s.h.Info(l)
 		d := make([]float64, 2*cells)
 		if err = s.h.Box(ctx, l, s.begin[stamp{p.Coarse, p.From}], &table, box, d); err == nil {
+			start := time.Now()
 			s.next[box] = s.box(p.From, box, d)
+			s.took.lost += time.Since(start)
+			s.took.reconfig -= time.Since(start)
 		}
 	}
 	return comm.Agree(ctx, s.c, err)

@@ -36,8 +36,25 @@ type op struct {
 	average bool
 }
 
-// times of what a run did, in seconds.
-type times struct{ save, step, lost, reconfig time.Duration }
+// times of what a run did, on this rank.
+type times struct {
+	save, step, lost, reconfig time.Duration
+	steps, saves               [maxLevels]span // by level
+}
+
+const maxLevels = 6
+
+type span []float64 // seconds
+
+func (s *span) add(d time.Duration) { *s = append(*s, d.Seconds()) }
+
+func (s span) median() float64 {
+	if len(s) == 0 {
+		return 0
+	}
+	v := slices.Sorted(slices.Values(s))
+	return v[len(v)/2]
+}
 
 type solver struct {
 	settings
@@ -55,6 +72,8 @@ type solver struct {
 	begun  int64             // coarse step whose regrid is behind
 	next   map[int][]float64 // of the step that is being taken: new data of the own boxes
 	event  recovery.Event
+	keep   bool            // run leaves the arrays open
+	boxed  bool            // only a box was computed again
 	again  bool            // a handler has taken the state back
 	begin  map[stamp]int64 // version at the beginning of a step
 	dirty  []bool          // by level: changed since its newest version
@@ -232,6 +251,9 @@ func (s *solver) run(ctx context.Context) error {
 			s.coarse, s.pc = s.coarse+1, 0
 		}
 	}
+	if s.keep {
+		return nil
+	}
 	return s.h.Close(ctx)
 }
 
@@ -278,8 +300,14 @@ func (s *solver) take(ctx context.Context, at recovery.Step) error {
 	if err := v.exchange(ctx, s.c); err != nil {
 		return err
 	}
+	d := time.Since(start)
+	s.took.step += d
+	s.took.steps[at.Level].add(d)
+	if s.until != nil && !s.boxed {
+		s.took.lost += d
+	}
+	s.boxed = false
 	s.count(now)
-	s.took.step += time.Since(start)
 	if s.cadence.EveryStep() {
 		return s.saveLevel(ctx, at.Level, at.Index+1)
 	}
@@ -332,8 +360,6 @@ func (s *solver) average(ctx context.Context, at recovery.Step) error {
 // save makes the versions that are due at the beginning of a step: of the level, and of all finer ones, which stand at
 // the same time.
 func (s *solver) save(ctx context.Context, at recovery.Step) error {
-	start := time.Now()
-	defer func() { s.took.save += time.Since(start) }()
 	if !s.cadence.Saved(at, s.coarse) {
 		return nil
 	}
@@ -360,7 +386,10 @@ func (s *solver) saveLevel(ctx context.Context, l, k int) error {
 		return nil
 	}
 	dt := 0.4 / float64(s.levels[l].n)
+	start := time.Now()
 	_, err := s.h.Save(ctx, l, s.time(l, k), dt, s.coarse, s.levels[l].data)
+	s.took.saves[l].add(time.Since(start))
+	s.took.save += time.Since(start)
 	s.dirty[l] = err != nil
 	return err
 }
