@@ -126,6 +126,7 @@ func (t table) marks() []Mark {
 		}
 		out = append(out, m)
 	}
+	out = append(out, Mark{What: "flush while computing as long as the I/O takes", Want: "at least 1.6 times the synchronous rate"}) // no workload yet
 	return append(out, t.processMarks()...)
 }
 
@@ -143,7 +144,7 @@ func (t table) processMarks() (out []Mark) {
 				if n == 16 {
 					want = 2
 				}
-				out = append(out, t.ahead(fmt.Sprintf("%s: %s, %d processes, against %s", data, who, n, peer.Name), want,
+				out = append(out, t.ahead(fmt.Sprintf("%s: %s, %s, against %s", data, who, ranksText(n, "processes"), peer.Name), want,
 					t.find("processes", data, "write", who, n), t.quoted("processes", data, peer, n)))
 			}
 		}

@@ -165,9 +165,17 @@ func output(ctx context.Context, cmd *exec.Cmd) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// lastLine is the first line of the last words of a program that says something.
+// peerError is how a peer of ours says what failed.
+var peerError = regexp.MustCompile(`^\w+\.[ch]:\d+: `)
+
+// lastLine is the line in the output of a program that says what failed, or the last one.
 func lastLine(out []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	for _, l := range lines {
+		if peerError.MatchString(l) {
+			return l
+		}
+	}
 	for _, l := range lines {
 		if strings.Contains(l, "rror") || strings.HasPrefix(l, "blobio:") {
 			return strings.TrimSpace(l)

@@ -236,7 +236,7 @@ func (p *page) table(t table) {
 		low, top := r.Range()
 		ranks := ""
 		if r.Ranks > 0 {
-			ranks = strings.TrimSpace(fmt.Sprintf("%d %s", r.Ranks, r.As))
+			ranks = ranksText(r.Ranks, r.As)
 		}
 		cells := []string{r.Data, r.What, r.Who, ranks, fmt.Sprintf("%s (%s to %s)", Seconds(r.Median()), Seconds(low), Seconds(top))}
 		if rates {
@@ -310,7 +310,7 @@ func (p *page) plot(w Workload, fs string, t table, r *Results) error {
 		low, top := row.Range()
 		x := bar{name: row.Who, median: mib / row.Median(), low: mib / top, top: mib / low}
 		if w.Name == "peers" || w.Name == "processes" || w.Name == "canonical" {
-			x.name = fmt.Sprintf("%s, %d %s", row.Who, row.Ranks, row.As)
+			x.name = row.Who + ", " + ranksText(row.Ranks, row.As)
 		}
 		if s, ok := row.OfRaw(); ok {
 			x.raw = x.median / s
@@ -344,4 +344,12 @@ func (p *page) plot(w Workload, fs string, t table, r *Results) error {
 	}
 	p.printf("![%s](%s)\n\n", w.About, filepath.ToSlash(rel))
 	return nil
+}
+
+// ranksText is a number of goroutines or processes.
+func ranksText(n int, as string) string {
+	if n == 1 {
+		as = map[string]string{"goroutines": "goroutine", "processes": "process"}[as]
+	}
+	return strings.TrimSpace(fmt.Sprintf("%d %s", n, as))
 }

@@ -241,4 +241,10 @@ static void run(Job *job, const char *path, MPI_Info info)
 	next_phase(job, P_CLOSE);
 }
 
-int main(int argc, char **argv) { return peer_main(argc, argv, "HDF5 " H5_VERS_INFO, run); }
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
+
+int main(int argc, char **argv)
+{
+	return peer_main(argc, argv, "HDF5 " TEXT(H5_VERS_MAJOR) "." TEXT(H5_VERS_MINOR) "." TEXT(H5_VERS_RELEASE), run);
+}

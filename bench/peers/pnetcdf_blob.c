@@ -57,9 +57,14 @@ static void put_maps(Job *job, int nc, const int *ids)
 	for (int k = 0; k < job->nmaps; k++, ids += M_VARS) {
 		Map *m = &job->maps[k];
 		MPI_Offset count[2] = {1, m->nreqs};
-		CHECK(ncmpi_iput_vara_longlong(nc, ids[M_NREQS], start, &one, &m->nreqs, NULL));
-		CHECK(ncmpi_iput_vara_longlong(nc, ids[M_START], start, &one, &m->start, NULL));
-		CHECK(ncmpi_iput_vara_longlong(nc, ids[M_COUNT], start, &one, &m->count, NULL));
+		/* PnetCDF may swap the bytes of what it is lent until it is written */
+		i64 *lent = get(3 * sizeof(i64));
+		lent[0] = m->nreqs;
+		lent[1] = m->start;
+		lent[2] = m->count;
+		CHECK(ncmpi_iput_vara_longlong(nc, ids[M_NREQS], start, &one, &lent[0], NULL));
+		CHECK(ncmpi_iput_vara_longlong(nc, ids[M_START], start, &one, &lent[1], NULL));
+		CHECK(ncmpi_iput_vara_longlong(nc, ids[M_COUNT], start, &one, &lent[2], NULL));
 		if (m->nreqs == 0) continue;
 		CHECK(ncmpi_iput_vara_longlong(nc, ids[M_OFFSETS], start, count, m->offsets, NULL));
 		CHECK(ncmpi_iput_vara_longlong(nc, ids[M_LENGTHS], start, count, m->lengths, NULL));
@@ -101,4 +106,4 @@ static void run(Job *job, const char *path, MPI_Info info)
 	free(ids);
 }
 
-int main(int argc, char **argv) { return peer_main(argc, argv, PNETCDF_VERSION, run); }
+int main(int argc, char **argv) { return peer_main(argc, argv, "PnetCDF " PNETCDF_VERSION, run); }

@@ -81,4 +81,4 @@ static void run(Job *job, const char *path, MPI_Info info)
 	close_all(job, nc);
 }
 
-int main(int argc, char **argv) { return peer_main(argc, argv, PNETCDF_VERSION, run); }
+int main(int argc, char **argv) { return peer_main(argc, argv, "PnetCDF " PNETCDF_VERSION, run); }

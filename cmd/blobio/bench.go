@@ -398,4 +398,3 @@ func (b *benchBar) end() {
 		b.bar = nil
 	}
 }
-

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"blobio/bench"
+)
+
+func TestBenchList(t *testing.T) {
+	out := good(t, "bench", "list")
+	for _, w := range bench.Workloads() {
+		if !strings.Contains(out, w.Name) {
+			t.Errorf("no %s in\n%s", w.Name, out)
+		}
+	}
+	if out := good(t, "bench", "list", "--json"); !strings.HasPrefix(out, "{") {
+		t.Errorf("JSON: %s", out)
+	}
+}
+
+// TestBenchRun goes from a run to the page.
+func TestBenchRun(t *testing.T) {
+	dir := t.TempDir()
+	results, page := filepath.Join(dir, "results"), filepath.Join(dir, "performance.md")
+	out := good(t, "bench", "run", "--quick", "ceilings", "check", "--dir", dir, "--out", results)
+	if !strings.Contains(out, "memcpy") || strings.Count(out, "results are in") != 2 {
+		t.Errorf("output\n%s", out)
+	}
+	files, err := filepath.Glob(filepath.Join(results, "*.json"))
+	check(t, err)
+	if len(files) != 2 {
+		t.Fatalf("files %v, want 2", files)
+	}
+	if out := good(t, "bench", "show", files[1]); !strings.Contains(out, "variable-centric") {
+		t.Errorf("show\n%s", out)
+	}
+	bad(t, exitFailed, "no results", "bench", "report", "--results", results, "--out", page)
+	good(t, "bench", "report", "--quick", "--results", results, "--out", page)
+	b, err := os.ReadFile(page)
+	check(t, err)
+	if !strings.Contains(string(b), "the figures mean nothing") {
+		t.Errorf("page\n%s", b)
+	}
+}
+
+// TestBenchLeavesNothing: a quick run keeps no file, and what it wrote is removed.
+func TestBenchLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	good(t, "bench", "run", "--quick", "check", "--dir", dir)
+	left, err := os.ReadDir(dir)
+	check(t, err)
+	if len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestBenchUsage(t *testing.T) {
+	bad(t, exitFailed, `no workload "nothing"`, "bench", "run", "nothing")
+	bad(t, exitFailed, "--runs 0", "bench", "run", "--runs", "0")
+	bad(t, exitFailed, "", "bench", "run", "check", "--quick", "--dir", filepath.Join(t.TempDir(), "nowhere"))
+	bad(t, exitFailed, "", "bench", "run", "check", "--quick", "--peer-bin", filepath.Join(t.TempDir(), "nothing"))
+	bad(t, exitFailed, "", "bench", "show", filepath.Join(t.TempDir(), "nothing"))
+}
+
+// TestBenchWorker is what a run starts, and reads.
+func TestBenchWorker(t *testing.T) {
+	dir := t.TempDir()
+	w := bench.Work{Layout: "process-centric", Path: filepath.Join(dir, "out"),
+		Job: bench.Job{Case: "F_h1", Ranks: 3, Records: 2, Maps: bench.MapSource{Ne: 2, Levels: 2}}}
+	b, err := json.Marshal(w)
+	check(t, err)
+	spec := filepath.Join(dir, "work")
+	check(t, os.WriteFile(spec, b, 0o666))
+	var took bench.Took
+	check(t, json.Unmarshal([]byte(good(t, "bench", "worker", spec)), &took))
+	if took.Seconds <= 0 || took.Data <= 0 || took.Phases["close"] <= 0 {
+		t.Errorf("%+v", took)
+	}
+	good(t, "check", w.Path)
+	bad(t, exitFailed, "", "bench", "worker", filepath.Join(dir, "nothing"))
+}
