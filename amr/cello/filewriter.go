@@ -3,6 +3,7 @@ package cello
 import (
 	"context"
 	"hash/crc32"
+	"slices"
 
 	"blobio/amr"
 	"blobio/h5"
@@ -28,7 +29,7 @@ type fileWriter struct {
 	metaAt int64 // file offsets of what comes next
 	dataAt int64
 
-	meta  arena // stamps that are not written yet
+	meta  []byte // stamps that are not written yet
 	iov   [][]byte
 	data  int64 // bytes in iov
 	mem   arena // converted data in iov
@@ -135,7 +136,9 @@ func (w *fileWriter) stamp() (*shapeTemplate, []byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	dst := w.meta.take(t.Len())
+	at0, n0 := len(w.meta), int(t.Len())
+	w.meta = slices.Grow(w.meta, n0)[:at0+n0]
+	dst := w.meta[at0:]
 	s := w.stamps[w.next]
 	s.Encode(dst)
 	n := len(w.np)
@@ -217,7 +220,7 @@ func (w *fileWriter) addImage(msg []byte) ([]byte, error) {
 
 func (w *fileWriter) done() error {
 	w.next++
-	if w.data >= flushBytes || len(w.meta.b) >= flushBytes {
+	if w.data >= flushBytes || len(w.meta) >= flushBytes {
 		return w.flush()
 	}
 	return nil
@@ -225,13 +228,13 @@ func (w *fileWriter) done() error {
 
 // flush writes what was collected.
 func (w *fileWriter) flush() error {
-	if len(w.meta.b) > 0 {
-		w.entry.Head = subfile.CRC(crc32.Update(uint32(w.entry.Head), crc32.IEEETable, w.meta.b))
-		if _, err := w.f.WriteAt(w.meta.b, w.metaAt); err != nil {
+	if len(w.meta) > 0 {
+		w.entry.Head = subfile.CRC(crc32.Update(uint32(w.entry.Head), crc32.IEEETable, w.meta))
+		if _, err := w.f.WriteAt(w.meta, w.metaAt); err != nil {
 			return err
 		}
-		w.metaAt += int64(len(w.meta.b))
-		w.meta.reset()
+		w.metaAt += int64(len(w.meta))
+		w.meta = w.meta[:0]
 	}
 	if len(w.iov) > 0 {
 		if _, err := w.f.WritevAt(w.iov, w.dataAt); err != nil {

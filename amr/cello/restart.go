@@ -48,11 +48,18 @@ type Restorer interface {
 
 // Plan places the blocks on ranks: the rank of each of Blocks, and how even it is.
 func (k *Checkpoint) Plan(ranks int, how Placement) ([]int, sfc.Quality) {
-	ranks = max(ranks, 1)
-	w := make([]float64, len(k.blocks))
+	owner, w := k.place(max(ranks, 1), how)
 	order := make([]amr.Index, len(k.blocks))
 	for i := range k.blocks {
 		order[i] = k.blocks[i].Index
+	}
+	return owner, amr.QualityOf(k.tree, order, owner, max(ranks, 1), w)
+}
+
+// place returns the rank of each block, and the weights it went by.
+func (k *Checkpoint) place(ranks int, how Placement) (owner []int, w []float64) {
+	w = make([]float64, len(k.blocks))
+	for i := range k.blocks {
 		switch how {
 		case ByBytes:
 			w[i] = float64(k.blocks[i].Bytes)
@@ -62,15 +69,13 @@ func (k *Checkpoint) Plan(ranks int, how Placement) ([]int, sfc.Quality) {
 			w[i] = 1
 		}
 	}
-	starts := sfc.ByCount(len(w), ranks)
 	if how == ByCost {
 		knownCosts(w)
 	}
-	if how != ByOrder {
-		starts = sfc.ByWeight(w, ranks)
+	if how == ByOrder {
+		return sfc.Owners(sfc.ByCount(len(w), ranks)), w
 	}
-	owner := sfc.Owners(starts)
-	return owner, amr.QualityOf(k.tree, order, owner, ranks, w)
+	return sfc.Owners(sfc.ByWeight(w, ranks)), w
 }
 
 // Restart reads a checkpoint into an application on any number of ranks, in the phases of the
@@ -111,7 +116,7 @@ func Restart(ctx context.Context, c comm.Comm, dir string, r Restorer, o *Restar
 		if o.Owner != nil {
 			s.owner, err = o.Owner(k, c.Size())
 		} else {
-			s.owner, _ = k.Plan(c.Size(), o.Placement)
+			s.owner, _ = k.place(c.Size(), o.Placement)
 		}
 	}
 	if err == nil && len(s.owner) != len(k.blocks) {

@@ -34,7 +34,9 @@ func Synthesize(t *amr.Tree, x amr.Index) *Adapt {
 	default: // will be refined
 		a.Self.Min, a.Self.Max = int32(l)+1, int32(l)+1
 	}
-	seen := make([]amr.Index, 0, 56)
+	var buf [56]amr.Index
+	seen := buf[:0]
+	a.Neighbours = make([]LevelInfo, 0, 26)
 	add := func(n amr.Index, lo, hi int) {
 		if slices.Contains(seen, n) {
 			return
@@ -63,16 +65,17 @@ func Synthesize(t *amr.Tree, x amr.Index) *Adapt {
 			if t.Has(n) {
 				add(n, -1, 1)
 			}
+		case t.Leaf(n): // first, being the most frequent
+			a.Curr[face] = int32(l)
+			if leaf {
+				add(n, 0, 0)
+			}
 		case t.Refined(n):
 			a.Curr[face] = int32(l) + 1
 			if leaf {
 				touching(g.Rank, f, func(c [3]int) { add(n.Child(c), 0, 0) })
 			}
-		case t.Has(n) || l == 0:
-			a.Curr[face] = int32(l)
-			if leaf && t.Has(n) {
-				add(n, 0, 0)
-			}
+		case l == 0: // a root block that is missing
 		default:
 			p := n.Parent()
 			for p.Level() > 0 && !t.Has(p) { // of a tree that is not balanced

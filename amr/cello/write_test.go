@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"blobio/amr"
+	"blobio/comm"
 )
 
 // TestWriteRead: any number of ranks and files, with and without a heap in common.
@@ -44,6 +46,33 @@ func TestWriteRead(t *testing.T) {
 						})
 					}
 				}
+			}
+		}
+	}
+}
+
+// TestManySmall: so many blocks that their groups are more than one flush.
+func TestManySmall(t *testing.T) {
+	ctx := context.Background()
+	m, local := uniform(t, 8, 3, 1, 5)
+	for _, files := range []int{1, 3} {
+		for _, apart := range []bool{false, true} {
+			mem := memDir(t)
+			if err := comm.Run(ctx, 3, nil, func(ctx context.Context, c comm.Comm) error {
+				if apart {
+					c = comm.Isolate(c)
+				}
+				return Write(ctx, c, "c", m, local[c.Rank()], &Options{Files: files, fs: mem})
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if l := errorsOf(findings(mem, "c", nil)); len(l) > 0 {
+				t.Fatal(l[0])
+			}
+			all := slices.Concat(local...)
+			tc := &testCase{meta: m, blocks: all}
+			if err := tc.holds(ctx, "c", &OpenOptions{fs: mem}); err != nil {
+				t.Fatal(err)
 			}
 		}
 	}
