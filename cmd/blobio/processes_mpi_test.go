@@ -17,6 +17,17 @@ import (
 	"blobio/internal/mpitest"
 )
 
+// The test program may be a program of MPI, too.
+func init() {
+	if dir := os.Getenv("BLOBIO_TEST_SCR_PROGRAM"); dir != "" && os.Getenv("BLOBIO_RUN") != "" {
+		if err := scrProgram(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+}
+
 // underMPI runs a command line in some processes, of which each is this test program.
 func underMPI(t *testing.T, ranks int, args ...string) (string, int) {
 	t.Helper()

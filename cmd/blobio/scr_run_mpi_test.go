@@ -1,0 +1,119 @@
+//go:build mpi && cgo && linux
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"blobio/comm"
+	"blobio/comm/mpi"
+	"blobio/internal/mpitest"
+	"blobio/scr"
+)
+
+// scrProgram is a program of MPI that takes six checkpoints. In its first run, a rank is killed in the fourth.
+func scrProgram(dir string) error {
+	if err := os.Chdir(os.Getenv("SCR_PREFIX")); err != nil {
+		return err
+	}
+	return mpi.Run(context.Background(), &mpi.Options{RanksPerNode: 1}, func(ctx context.Context, c comm.Comm) error {
+		node := fmt.Sprint("node", c.Rank())
+		s, err := scr.Open(ctx, c, &scr.Config{Node: node, NodeRoot: filepath.Join(dir, node), NoCacheSync: true, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			return err
+		}
+		step, name := 0, fmt.Sprintf("rank%d", c.Rank())
+		if r, ok, err := s.HaveRestart(ctx); err != nil {
+			return err
+		} else if ok {
+			if _, err := s.StartRestart(ctx); err != nil {
+				return err
+			}
+			path, err := s.Route(filepath.Join(r.Name, name))
+			if err != nil {
+				return err
+			}
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			if _, err := fmt.Sscanf(string(b), name+" at step %d", &step); err != nil {
+				return fmt.Errorf("%s holds %q: %w", path, b, err)
+			}
+			if err := s.CompleteRestart(ctx, true); err != nil {
+				return err
+			}
+		}
+		if c.Rank() == 0 {
+			fmt.Printf("run %s begins at step %d\n", os.Getenv("BLOBIO_RUN"), step)
+		}
+		for step < 6 {
+			step++
+			ckpt := fmt.Sprintf("step%d", step)
+			if err := s.Start(ctx, ckpt, scr.Checkpoint); err != nil {
+				return err
+			}
+			path, err := s.Route(filepath.Join(ckpt, name))
+			if err != nil {
+				return err
+			}
+			if err := os.WriteFile(path, fmt.Appendf(nil, "%s at step %d", name, step), 0o666); err != nil {
+				return err
+			}
+			if step == 4 && c.Rank() == 2 && os.Getenv("BLOBIO_RUN") == "1" {
+				syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			}
+			if err := s.Complete(ctx, true); err != nil {
+				return err
+			}
+		}
+		return s.Close(ctx)
+	})
+}
+
+// TestScrRunMPIRun: the run loop with the real mpirun starts a real program of MPI again after one of its ranks
+// was killed, and it goes on from its last checkpoint.
+func TestScrRunMPIRun(t *testing.T) {
+	launcher := mpitest.Launcher(t)
+	if !mpitest.OpenMPI(launcher) {
+		t.Skip("--launcher mpirun is that of Open MPI")
+	}
+	prefix := allocation(t)
+	exe, err := os.Executable()
+	check(t, err)
+	bin, dir := t.TempDir(), t.TempDir()
+	check(t, os.Symlink(launcher, filepath.Join(bin, "mpirun")))
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	t.Setenv("BLOBIO_TEST_SCR_PROGRAM", dir)
+	t.Setenv("OMPI_ALLOW_RUN_AS_ROOT", "1")
+	t.Setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+	t.Setenv("SCR_COPY_TYPE", "XOR")
+	host, err := os.Hostname()
+	check(t, err)
+	for i := range 4 {
+		check(t, os.MkdirAll(filepath.Join(dir, fmt.Sprint("node", i), os.Getenv("SCR_CACHE_BASE")), 0o777))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	r := blobioCtx(ctx, "scr", "run", "--prefix", prefix, "--nodes", host, "--launcher", "mpirun", "--launcher-arg", "--oversubscribe", "--per-node", "4",
+		"--min-nodes", "1", "--runs", "3", "--pause", "0s", "--no-salvage", "--", exe)
+	said := r.out + r.err
+	for _, want := range []string{"run 1 begins at step 0", "run 2 begins at step 3", `run 1 ended after .*exit code 137`, `run 2 ended after .*exit code 0`, "stop: done"} {
+		if !regexp.MustCompile(want).MatchString(said) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+	if r.code != exitGood || strings.Contains(said, "run 3") {
+		t.Errorf("exit code %d", r.code)
+	}
+	t.Log(said)
+}
