@@ -220,7 +220,8 @@ func shares(l *layout, list []placed, buffer int) []int {
 	}
 	out := make([]int, len(l.vars))
 	for k := range out {
-		out[k] = max(int(float64(buffer)*size[k]/sum), 4<<10) / 8 * 8
+		most := size[k]*float64(len(list)) + 64 // all that there is
+		out[k] = int(min(max(float64(buffer)*size[k]/sum, 4<<10), most)) / 8 * 8
 	}
 	return out
 }

@@ -51,7 +51,7 @@ type Options struct {
 	Force bool
 	// Durability says what the commit waits for. Default blob.DurableCommit.
 	Durability blob.Durability
-	// Buffer is what a rank collects before it writes, in bytes. Default 2 MiB,
+	// Buffer is what a rank collects before it writes, in bytes. Default 1 MiB,
 	// range 4 KiB to 1 GiB.
 	Buffer int
 	// Workers is how many goroutines of Convert read and write. Default the number
@@ -64,7 +64,7 @@ type Options struct {
 }
 
 const (
-	defaultBuffer        = 2 << 20
+	defaultBuffer        = 1 << 20
 	minBuffer, maxBuffer = 4 << 10, 1 << 30
 )
 
