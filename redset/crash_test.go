@@ -50,87 +50,105 @@ func crashes(m *vfs.Mem, seed int64) []*vfs.Mem {
 
 var crashSchemes = []Options{{Scheme: XOR}, {Scheme: RS, K: 2}, {Scheme: Partner}}
 
+// crashWay is a way to the bytes of files: read, and mapped.
+type crashWay struct {
+	name  string
+	sizes [][]int
+	see   func(*vfs.Mem) vfs.FS
+	step  int64 // from one operation that fails to the next
+}
+
+var crashWays = []crashWay{
+	{"read", crashSizes, func(m *vfs.Mem) vfs.FS { return m }, 1},
+	{"mapped", mapSizes, func(m *vfs.Mem) vfs.FS { return mapped(m) }, 3},
+}
+
+// crashRuns calls f for all schemes and ways.
+func crashRuns(t *testing.T, f func(t *testing.T, o Options, way crashWay)) {
+	for _, way := range crashWays {
+		for _, o := range crashSchemes {
+			t.Run(o.label()+"/"+way.name, func(t *testing.T) { f(t, o, way) })
+		}
+	}
+}
+
 var crashSizes = [][]int{{5000}, {500, 700}, {0, 3333}, {1201}}
 
 // TestCrashInEncode: whenever it stops, the files are as they were, and what redundancy there is tells no lies.
 func TestCrashInEncode(t *testing.T) {
-	for _, o := range crashSchemes {
-		t.Run(o.label(), func(t *testing.T) {
-			base := newCluster(t, o, crashSizes)
-			whole := fromMem(t, base.fs, ".")
-			c := vfs.Count(durable(t, base.fs))
-			if err := base.encode("shared", func(int) vfs.FS { return c }); err != nil {
-				t.Fatal(err)
+	crashRuns(t, func(t *testing.T, o Options, way crashWay) {
+		base := newCluster(t, o, way.sizes)
+		whole := fromMem(t, base.fs, ".")
+		c := vfs.Count(way.see(durable(t, base.fs)))
+		if err := base.encode("shared", func(int) vfs.FS { return c }); err != nil {
+			t.Fatal(err)
+		}
+		for n := int64(1); n <= c.Ops(); n += way.step {
+			m := durable(t, base.fs)
+			dying := vfs.FailFrom(way.see(m), n, errDied)
+			if err := base.encode("shared", func(int) vfs.FS { return dying }); err == nil && n < c.Ops()-8 {
+				t.Fatalf("operation %d of %d: nobody noticed", n, c.Ops())
 			}
-			for n := int64(1); n <= c.Ops(); n++ {
-				m := durable(t, base.fs)
-				dying := vfs.FailFrom(m, n, errDied)
-				if err := base.encode("shared", func(int) vfs.FS { return dying }); err == nil && n < c.Ops()-8 {
-					t.Fatalf("operation %d of %d: nobody noticed", n, c.Ops())
+			for i, left := range crashes(m, n) {
+				what := fmt.Sprintf("operation %d, clone %d", n, i)
+				userFiles(t, what, left, whole, "-")
+				cl := &cluster{n: base.n, o: o, files: base.files, fs: left}
+				if _, err := cl.recover("shared", cl.own); err != nil && !errors.Is(err, ErrNone) && !errors.Is(err, ErrMissing) {
+					t.Fatalf("%s: %v", what, err)
 				}
-				for i, left := range crashes(m, n) {
-					what := fmt.Sprintf("operation %d, clone %d", n, i)
-					userFiles(t, what, left, whole, "-")
-					cl := &cluster{n: base.n, o: o, files: base.files, fs: left}
-					if _, err := cl.recover("shared", cl.own); err != nil && !errors.Is(err, ErrNone) && !errors.Is(err, ErrMissing) {
-						t.Fatalf("%s: %v", what, err)
-					}
-					userFiles(t, what+", recovered", left, whole, "-")
-					if err := cl.encode("shared", cl.own); err != nil {
-						t.Fatalf("%s: encode again: %v", what, err)
-					}
+				userFiles(t, what+", recovered", left, whole, "-")
+				if err := cl.encode("shared", cl.own); err != nil {
+					t.Fatalf("%s: encode again: %v", what, err)
 				}
 			}
-		})
-	}
+		}
+	})
 }
 
 // TestCrashInRecover: whenever it stops, the next one completes it.
 func TestCrashInRecover(t *testing.T) {
-	for _, o := range crashSchemes {
-		t.Run(o.label(), func(t *testing.T) {
-			base := newCluster(t, o, crashSizes)
-			if err := base.encode("shared", base.own); err != nil {
-				t.Fatal(err)
-			}
-			whole := fromMem(t, base.fs, ".")
-			base.lose(t, 2)
-			start := base.fs
-			c := vfs.Count(durable(t, start))
-			if _, err := base.recover("shared", func(int) vfs.FS { return c }); err != nil {
-				t.Fatal(err)
-			}
-			for n := int64(1); n <= c.Ops(); n++ {
-				m := durable(t, start)
-				dying := vfs.FailFrom(m, n, errDied)
-				_, _ = base.recover("shared", func(int) vfs.FS { return dying })
-				for i, left := range crashes(m, n) {
-					what := fmt.Sprintf("operation %d, clone %d", n, i)
-					userFiles(t, what, left, whole, "n2/")
-					cl := &cluster{n: base.n, o: o, files: base.files, fs: left}
-					if _, err := cl.recover("shared", cl.own); err != nil {
-						t.Fatalf("%s: %v", what, err)
-					}
-					got := fromMem(t, left, ".")
-					for name := range got {
-						if strings.HasSuffix(name, tempSuffix) {
-							delete(got, name) // of the one that died; the next of the same name replaces it
-						}
-					}
-					same(t, got, whole)
+	crashRuns(t, func(t *testing.T, o Options, way crashWay) {
+		base := newCluster(t, o, way.sizes)
+		if err := base.encode("shared", base.own); err != nil {
+			t.Fatal(err)
+		}
+		whole := fromMem(t, base.fs, ".")
+		base.lose(t, 2)
+		start := base.fs
+		c := vfs.Count(way.see(durable(t, start)))
+		if _, err := base.recover("shared", func(int) vfs.FS { return c }); err != nil {
+			t.Fatal(err)
+		}
+		for n := int64(1); n <= c.Ops(); n += way.step {
+			m := durable(t, start)
+			dying := vfs.FailFrom(way.see(m), n, errDied)
+			_, _ = base.recover("shared", func(int) vfs.FS { return dying })
+			for i, left := range crashes(m, n) {
+				what := fmt.Sprintf("operation %d, clone %d", n, i)
+				userFiles(t, what, left, whole, "n2/")
+				cl := &cluster{n: base.n, o: o, files: base.files, fs: left}
+				if _, err := cl.recover("shared", cl.own); err != nil {
+					t.Fatalf("%s: %v", what, err)
 				}
+				got := fromMem(t, left, ".")
+				for name := range got {
+					if strings.HasSuffix(name, tempSuffix) {
+						delete(got, name) // of the one that died; the next of the same name replaces it
+					}
+				}
+				same(t, got, whole)
 			}
-		})
-	}
+		}
+	})
 }
 
 // TestFaultInEncode: any operation of one rank that fails is an error on all, and leaves no redundancy file.
 func TestFaultInEncode(t *testing.T) {
 	for _, mode := range []string{"shared", "isolated"} {
-		for _, o := range crashSchemes {
-			base := newCluster(t, o, crashSizes)
+		crashRuns(t, func(t *testing.T, o Options, way crashWay) {
+			base := newCluster(t, o, way.sizes)
 			whole := fromMem(t, base.fs, ".")
-			m := durable(t, base.fs)
+			m := way.see(durable(t, base.fs))
 			ops := vfs.Count(m)
 			one := func(f, m vfs.FS) func(int) vfs.FS {
 				return func(r int) vfs.FS {
@@ -144,7 +162,7 @@ func TestFaultInEncode(t *testing.T) {
 				t.Fatal(err)
 			}
 			for n := int64(1); n <= ops.Ops(); n++ {
-				m := durable(t, base.fs)
+				m := way.see(durable(t, base.fs))
 				var failed vfs.Op
 				f := vfs.NewFault(m, func(op vfs.Op) error {
 					if op.Seq == n {
@@ -167,27 +185,27 @@ func TestFaultInEncode(t *testing.T) {
 				}
 				userFiles(t, failed.String(), m, whole, "-")
 			}
-		}
+		})
 	}
 }
 
 // TestFaultInRecover: one failing operation is an error on all ranks or none, and harms nothing.
 func TestFaultInRecover(t *testing.T) {
 	for i, mode := range []string{"shared", "isolated"} {
-		for _, o := range crashSchemes[i:] {
-			base := newCluster(t, o, crashSizes)
+		crashRuns(t, func(t *testing.T, o Options, way crashWay) {
+			base := newCluster(t, o, way.sizes)
 			if err := base.encode("shared", base.own); err != nil {
 				t.Fatal(err)
 			}
 			whole := fromMem(t, base.fs, ".")
 			base.lose(t, 1)
 			start := base.fs
-			ops := vfs.Count(durable(t, start))
+			ops := vfs.Count(way.see(durable(t, start)))
 			if _, err := base.recover(mode, func(int) vfs.FS { return ops }); err != nil {
 				t.Fatal(err)
 			}
-			for n := int64(1 + i); n <= ops.Ops(); n += 2 {
-				m := durable(t, start)
+			for n := int64(1 + i); n <= ops.Ops(); n += 2 * way.step {
+				m := way.see(durable(t, start))
 				_, err := base.recover(mode, func(int) vfs.FS { return vfs.FailNth(m, n, errDied) })
 				userFiles(t, fmt.Sprint(o.label(), mode, n), m, whole, "n1/")
 				cl := &cluster{n: base.n, o: o, files: base.files, fs: m}
@@ -202,6 +220,6 @@ func TestFaultInRecover(t *testing.T) {
 				}
 				same(t, got, whole)
 			}
-		}
+		})
 	}
 }

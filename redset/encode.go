@@ -212,7 +212,7 @@ func (e *encoding) unchanged() error {
 	for _, j := range e.eng.in {
 		for _, o := range j {
 			if o.bad {
-				return fmt.Errorf("redset: a file could not be read, or became shorter (%w)", ErrChanged)
+				return errors.Join(fmt.Errorf("redset: a file could not be read, or became shorter (%w)", ErrChanged), o.err)
 			}
 		}
 	}

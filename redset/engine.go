@@ -40,6 +40,7 @@ type job struct {
 type outcome struct {
 	bad bool // could not be read
 	crc []uint32
+	err error // why it is bad; on the worker only
 }
 
 // engine does jobs, with each byte read once. Members whose store is known are read and
@@ -182,6 +183,12 @@ func (e *engine) lanes(ctx context.Context, queues []*queue) error {
 // lane does one lane.
 func (e *engine) lane(ctx context.Context, l *lane, b *buffers) error {
 	l.w = e.newWorker(l.j, b)
+	l.w.maps = true
+	defer func() {
+		for _, el := range l.j.in {
+			e.stores[el.member].drop(el, l.lo, l.hi-l.lo)
+		}
+	}()
 	for off := l.lo; off < l.hi; off += localPiece {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -290,11 +297,15 @@ type worker struct {
 	b       *buffers
 	in, out []*summer
 	bad     []bool // by element of in
+	err     error  // the first reason for one of bad
 	comm    bool   // the communication broke
+	maps    bool   // files are looked at where they are; not for messages, whose makers might not survive a fault
+	views   []*view
+	seen    [][]byte // the bytes of views
 }
 
 func (e *engine) newWorker(j *job, b *buffers) *worker {
-	w := &worker{e: e, j: j, b: b, bad: make([]bool, len(j.in))}
+	w := &worker{e: e, j: j, b: b, bad: make([]bool, len(j.in)), views: make([]*view, len(j.in)), seen: make([][]byte, len(j.in))}
 	for _, el := range j.in {
 		w.in = append(w.in, e.lay.newSummer(e.ext, j.c, el))
 	}
@@ -309,23 +320,28 @@ func (w *worker) piece(ctx context.Context, off, n int64) error {
 	e, j := w.e, w.j
 	var first error
 	in, out := make([][]byte, len(j.in)), make([][]byte, len(j.out))
+	clear(w.seen)
+	defer w.release()
 	for i, el := range j.in {
-		if s := e.stores[el.member]; s != nil {
-			in[i] = w.b.get(&w.b.in, i, n)
-			if err := s.read(el, off, in[i]); err != nil {
-				w.bad[i] = true
-			}
-		} else {
+		s := e.stores[el.member]
+		if s == nil {
 			p, err := e.c.Recv(ctx, el.member, tagIn)
 			if err != nil {
 				w.comm = true
 				return err
 			}
 			if int64(len(p)) != n {
-				w.bad[i] = true
+				w.lose(i, nil)
 				p = w.b.get(&w.b.in, i, n)
 			}
 			in[i] = p
+		} else if in[i] = w.look(i, off, n); in[i] != nil {
+			continue // and summed
+		} else {
+			in[i] = w.b.get(&w.b.in, i, n)
+			if err := s.read(el, off, in[i]); err != nil {
+				w.lose(i, err)
+			}
 		}
 		if !e.nosum {
 			w.in[i].add(in[i], off)
@@ -342,8 +358,12 @@ func (w *worker) piece(ctx context.Context, off, n int64) error {
 			out[i] = w.b.get(&w.b.out, i, n)
 		}
 	}
-	if !same {
-		first = j.code.code(out, in)
+	for again := !same; again; {
+		again = false
+		if i := guarded(w.seen, func() { first = j.code.code(out, in) }); i >= 0 {
+			w.vanished(i, off)
+			in[i], again = w.b.get(&w.b.in, i, n), true
+		}
 	}
 	for i, el := range j.out {
 		if !e.nosum {
@@ -354,7 +374,12 @@ func (w *worker) piece(ctx context.Context, off, n int64) error {
 			}
 		}
 		if s := e.stores[el.member]; s != nil {
-			if err := s.write(el, off, out[i]); err != nil && first == nil {
+			err := s.write(el, off, out[i])
+			if err != nil && guarded(w.seen, func() { touch(in[0]) }) >= 0 { // it is what was to be written that failed
+				w.vanished(0, off)
+				err = nil
+			}
+			if err != nil && first == nil {
 				first = err
 			}
 		} else if err := e.c.Send(ctx, el.member, tagOut, out[i]); err != nil {
@@ -365,11 +390,64 @@ func (w *worker) piece(ctx context.Context, off, n int64) error {
 	return first
 }
 
+// look returns bytes [off, off+n) of element i where they are, with the sum taken; nil if they have to be read. A
+// view is in one range of the summer, which knows nothing of bytes at which it was stopped.
+func (w *worker) look(i int, off, n int64) []byte {
+	if !w.maps {
+		return nil
+	}
+	el := w.j.in[i]
+	b, v := w.e.stores[el.member].view(el, off, n)
+	if b == nil {
+		return nil
+	}
+	w.seen[i], w.views[i] = b, v
+	if guarded(w.seen, func() {
+		if w.e.nosum {
+			touch(b)
+		} else {
+			w.in[i].add(b, off)
+		}
+	}) >= 0 {
+		w.seen[i] = nil
+		return nil
+	}
+	return b
+}
+
+// release ends the use of what look returned.
+func (w *worker) release() {
+	for i, v := range w.views {
+		if v != nil {
+			v.release()
+			w.views[i] = nil
+		}
+	}
+}
+
+// lose notes that element i could not be read.
+func (w *worker) lose(i int, err error) {
+	w.bad[i] = true
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+// vanished notes that element i could be read, and could not any more when it was needed again.
+func (w *worker) vanished(i int, off int64) {
+	el := w.j.in[i]
+	w.lose(i, errVanished(w.e.stores[el.member].name(el, off)))
+	w.seen[i] = nil
+}
+
 // join adds the sums of a lane right after this one.
 func (w *worker) join(v *worker) {
 	for i := range w.in {
 		w.in[i].join(v.in[i])
 		w.bad[i] = w.bad[i] || v.bad[i]
+	}
+	if w.err == nil {
+		w.err = v.err
 	}
 	for i := range w.out {
 		if w.out[i] != w.in[0] {
@@ -382,10 +460,10 @@ func (w *worker) join(v *worker) {
 func (e *engine) note(i int, w *worker) {
 	e.in[i], e.out[i] = nil, nil
 	for x, s := range w.in {
-		e.in[i] = append(e.in[i], outcome{w.bad[x], s.crc})
+		e.in[i] = append(e.in[i], outcome{bad: w.bad[x], crc: s.crc, err: w.err})
 	}
 	for _, s := range w.out {
-		e.out[i] = append(e.out[i], outcome{false, s.crc})
+		e.out[i] = append(e.out[i], outcome{crc: s.crc})
 	}
 }
 

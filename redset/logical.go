@@ -1,6 +1,7 @@
 package redset
 
 import (
+	"fmt"
 	"io"
 	"io/fs"
 	"sort"
@@ -28,6 +29,7 @@ type logical struct {
 
 	mu   sync.Mutex
 	open map[int]*handle // nil after close
+	maps map[int]*view   // by part
 }
 
 type handle struct {
@@ -36,7 +38,7 @@ type handle struct {
 }
 
 func newLogical(fsys vfs.FS, write bool) *logical {
-	return &logical{fs: fsys, write: write, open: map[int]*handle{}}
+	return &logical{fs: fsys, write: write, open: map[int]*handle{}, maps: map[int]*view{}}
 }
 
 func (l *logical) size() int64 {
@@ -114,7 +116,70 @@ func readFull(f vfs.File, b []byte, off int64) error {
 	if err == nil || err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
-	return err
+	return fmt.Errorf("redset: read of %s at byte %d: %w", f.Name(), off+int64(n), err)
+}
+
+// view returns the view of the file that all of [off, off+n) is in, and where in it they begin; nil if they
+// are not in one, or have to be read.
+func (l *logical) view(off, n int64) (*view, int64) {
+	i := l.at(off)
+	if i == len(l.parts) {
+		return nil, 0
+	}
+	p := &l.parts[i]
+	if off+n > p.start+p.size || p.size < minMap {
+		return nil, 0
+	}
+	l.mu.Lock()
+	v := l.maps[i]
+	l.mu.Unlock()
+	if v == nil {
+		v = l.mapPart(i)
+	}
+	return v, off - p.start
+}
+
+// mapPart maps a part as a whole, or notes that it cannot be mapped.
+func (l *logical) mapPart(i int) *view {
+	v := &view{}
+	if h, err := l.acquire(i); err == nil {
+		v.m, _ = vfs.Map(h.f, 0, l.parts[i].size) // what is wrong with it a read will tell
+		l.release(h)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if w := l.maps[i]; w != nil || l.maps == nil { // another worker was faster
+		v.close()
+		return w
+	}
+	if len(l.maps) >= maxOpen {
+		first := i
+		for j := range l.maps {
+			first = min(first, j)
+		}
+		if first == i {
+			for first = range l.maps {
+				break
+			}
+		}
+		l.maps[first].close()
+		delete(l.maps, first)
+	}
+	l.maps[i] = v
+	return v
+}
+
+// drop gives back what is mapped of [off, off+n).
+func (l *logical) drop(off, n int64) {
+	_ = l.each(off, n, func(i int, at, _, m int64) error {
+		l.mu.Lock()
+		v := l.maps[i]
+		l.mu.Unlock()
+		if v != nil {
+			v.drop(at, at+m)
+		}
+		return nil
+	})
 }
 
 // acquire returns an open handle of part i, for release.
@@ -171,6 +236,9 @@ func (l *logical) close() error {
 			first = err
 		}
 	}
-	l.open = nil
+	for _, v := range l.maps {
+		v.close()
+	}
+	l.open, l.maps = nil, nil
 	return first
 }

@@ -46,7 +46,7 @@ func TestFailNth(t *testing.T) {
 	c := Count(NewMem())
 	ok(t, program(c))
 	for k := range numKinds {
-		if c.Kind(k) == 0 {
+		if c.Kind(k) == 0 && k != OpMap { // see TestMapThrough
 			t.Errorf("the program does no %v", k)
 		}
 	}
@@ -144,7 +144,7 @@ func TestOpString(t *testing.T) {
 		}
 	}
 	for k := range numKinds {
-		if k.String() == "" || k.Changes() == (k == OpRead || k == OpOpen || k == OpStat || k == OpReadDir || k == OpClose) {
+		if k.String() == "" || k.Changes() == (k == OpRead || k == OpOpen || k == OpStat || k == OpReadDir || k == OpClose || k == OpMap) {
 			t.Errorf("%v", k)
 		}
 	}
