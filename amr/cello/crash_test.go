@@ -270,3 +270,38 @@ func TestTwoWriters(t *testing.T) {
 		t.Fatal("the other writer's files are gone")
 	}
 }
+
+// FuzzFiles: whatever is in an HDF5 file of a checkpoint, nothing panics or hangs.
+func FuzzFiles(f *testing.F) {
+	ctx := context.Background()
+	c := tiny().build(f)
+	mem := vfs.NewMem()
+	must(c.write(ctx, 1, false, "c", &Options{Files: 1, fs: mem}))
+	must(mem.Remove("c/" + ManifestName))
+	const name = "c/block_data-0.h5"
+	good, err := vfs.ReadFile(mem, name, 1<<30)
+	must(err)
+	f.Add(uint32(200), byte(1), uint32(4000), byte(255), uint32(0))
+	f.Add(uint32(3000), byte(7), uint32(9000), byte(1), uint32(0))
+	f.Add(uint32(8000), byte(7), uint32(9000), byte(1), uint32(10000))
+	f.Fuzz(func(t *testing.T, a uint32, x byte, b uint32, y byte, cut uint32) {
+		bad := append([]byte(nil), good...)
+		bad[int(a%uint32(len(bad)))] ^= x
+		bad[int(b%uint32(len(bad)))] ^= y
+		bad = bad[cut%uint32(len(bad)):]
+		fsys := mem.CrashClone(vfs.CrashOptions{})
+		must(fsys.Remove(name))
+		must(vfs.WriteFile(fsys, name, bad))
+		findings(fsys, "c", nil)
+		k, err := Open(ctx, "c", &OpenOptions{fs: fsys})
+		if err != nil {
+			return
+		}
+		defer k.Close()
+		for i := range k.Blocks() {
+			if _, err := k.Block(ctx, i); err != nil {
+				return
+			}
+		}
+	})
+}

@@ -1,0 +1,160 @@
+package cello
+
+import (
+	"bytes"
+	"errors"
+	"reflect"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestFileNames(t *testing.T) {
+	for _, c := range []struct {
+		files int
+		want  string
+	}{
+		{1, "block_data-0"}, {2, "block_data-0"}, {10, "block_data-0"}, {11, "block_data-00"}, {100, "block_data-00"}, {101, "block_data-000"},
+		{1001, "block_data-000"}, {1002, "block_data-0000"}, {10000, "block_data-0000"}, {10001, "block_data-00000"}, {1000001, "block_data-000000"},
+	} {
+		if got := FileName(0, c.files); got != c.want {
+			t.Errorf("file 0 of %d is %s, want %s", c.files, got, c.want)
+		}
+	}
+	if got := FileName(1000, 1001); got != "block_data-1000" {
+		t.Error(got)
+	}
+}
+
+// TestFileRule: the two forms of the rule agree.
+func TestFileRule(t *testing.T) {
+	if got := []int64{FileStart(0, 4, 10), FileStart(1, 4, 10), FileStart(2, 4, 10), FileStart(3, 4, 10)}; !reflect.DeepEqual(got, []int64{0, 3, 5, 8}) {
+		t.Error(got)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.Int64Range(1, 500).Draw(t, "n")
+		files := rapid.IntRange(1, 600).Draw(t, "files")
+		for i := range n {
+			f := FileOf(i, n, files)
+			if i < FileStart(f, files, n) || i >= FileStart(f+1, files, n) {
+				t.Fatalf("block %d of %d is in file %d of %d, which has %d to %d", i, n, f, files, FileStart(f, files, n), FileStart(f+1, files, n))
+			}
+		}
+	})
+}
+
+func TestDirName(t *testing.T) {
+	s := DirState{Cycle: 42, Time: 0.125, Count: 7, Proc: 3}
+	for _, c := range []struct {
+		format string
+		vars   []string
+		want   string
+	}{
+		{"Check-%06d", []string{"cycle"}, "Check-000042"},
+		{"d/%d-%d-%d", []string{"count", "flipflop", "proc"}, "d/7-1-3"},
+		{"t%5.3f", []string{"time"}, "t0.125"}, {"t%f", []string{"time"}, "t0.125000"}, {"t%g", []string{"time"}, "t0.125"}, {"t%e", []string{"time"}, "t1.250000e-01"},
+		{"%-4ld|%%", []string{"cycle"}, "42  |%"}, {"%x", []string{"cycle"}, "2a"}, {"plain", nil, "plain"},
+	} {
+		if got, err := DirName(c.format, c.vars, s); err != nil || got != c.want {
+			t.Errorf("%q: %q, %v, want %q", c.format, got, err, c.want)
+		}
+	}
+	for _, c := range []struct {
+		format string
+		vars   []string
+	}{
+		{"%d", nil}, {"x", []string{"cycle"}}, {"%d", []string{"time"}}, {"%f", []string{"cycle"}}, {"%s", []string{"cycle"}}, {"%", []string{"cycle"}},
+		{"%d", []string{"moon"}}, {"", nil}, {"%0000000000000d", []string{"cycle"}}, {"%n", []string{"cycle"}},
+	} {
+		if got, err := DirName(c.format, c.vars, s); !errors.Is(err, ErrUsage) {
+			t.Errorf("%q %v: %q, %v", c.format, c.vars, got, err)
+		}
+	}
+}
+
+func FuzzFileList(f *testing.F) {
+	for _, s := range []string{"3\nblock_data-0\nblock_data-1\nblock_data-2\n", "2 a b", "1\n../x\n", "99999999999\n", "", "2\na\na\n", "1 a b"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		names, err := decodeFileList(b, "x")
+		if err != nil {
+			if e := new(FormatError); !errors.As(err, &e) || e.Offset < 0 || e.Offset > int64(len(b)) {
+				t.Fatalf("%v", err)
+			}
+			return
+		}
+		again, err := decodeFileList(encodeFileList(names), "x")
+		if err != nil || !reflect.DeepEqual(again, names) {
+			t.Fatalf("%q, %q, %v", names, again, err)
+		}
+	})
+}
+
+func FuzzBlockList(f *testing.F) {
+	for _, s := range []string{"B_ -2\nB0_0 -1\nB00:0_00:1 1\n", "", "B", "B 1 B", "x 1", "B 99"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		l, err := decodeBlockList(b, "x")
+		if err != nil {
+			if e := new(FormatError); !errors.As(err, &e) || e.Offset < 0 || e.Offset > int64(len(b)) {
+				t.Fatalf("%v", err)
+			}
+			return
+		}
+		again, err := decodeBlockList(encodeBlockList(l), "x")
+		if err != nil || len(again) != len(l) {
+			t.Fatalf("%v, %v, %v", l, again, err)
+		}
+		for i := range l {
+			if again[i].name != l[i].name || again[i].level != l[i].level {
+				t.Fatalf("%v, %v", l[i], again[i])
+			}
+		}
+	})
+}
+
+func FuzzAdapt(f *testing.F) {
+	a := Adapt{Rank: 3, Valid: true, Neighbours: make([]LevelInfo, 5)}
+	b, err := a.Encode()
+	must(err)
+	f.Add(b)
+	f.Add(make([]byte, 4000))
+	f.Add([]byte{27})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		a, err := DecodeAdapt(b)
+		if err != nil {
+			if !errors.Is(err, ErrCorrupt) {
+				t.Fatal(err)
+			}
+			return
+		}
+		out, err := a.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := DecodeAdapt(out)
+		if err != nil || !reflect.DeepEqual(a, c) {
+			t.Fatalf("%+v, %+v, %v", a, c, err)
+		}
+		if !bytes.Equal(out[:adaptSelf], b[:adaptSelf]) {
+			t.Fatal("the front differs")
+		}
+	})
+}
+
+func FuzzManifest(f *testing.F) {
+	m := manifest{ID: "x", Datasets: []string{"field_a"}, Files: []manifestFile{{Name: "a", Size: 10, Blocks: 1, Data: []uint32{7}}}}
+	b, err := m.encode()
+	must(err)
+	f.Add(b)
+	f.Add([]byte("{}\n{}\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if m, err := decodeManifest(b, "x"); err == nil {
+			if _, err := m.encode(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
