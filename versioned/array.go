@@ -147,7 +147,7 @@ func (a *Array) capacity(have, need int64) int64 {
 	if have >= need && have > 0 && !a.spec.EveryRegrid {
 		return have
 	}
-	n := float64(need) * (1 + a.spec.Extra)
+	n := min(float64(need)*(1+a.spec.Extra), maxElems)
 	return max(need, int64(n)+btoi(n > float64(int64(n))))
 }
 
@@ -312,6 +312,9 @@ func (a *Array) firstRecord(ctx context.Context) (*record, error) {
 		return nil, usageErr("no ranks")
 	}
 	g := newGeometry(1, a.capacity(0, elems(a.spec.Shape)), a.c.Size(), a.chunkElems())
+	if err := a.checkGeometry(&g); err != nil {
+		return nil, err
+	}
 	order := "little"
 	if hostBig {
 		order = "big"
@@ -395,8 +398,19 @@ const dataExt = ".fti"
 
 func isData(name string) bool { return strings.HasSuffix(name, dataExt) && name[0] == 'g' }
 
+// checkGeometry refuses what no reader takes; the same on all ranks.
+func (a *Array) checkGeometry(g *geometry) error {
+	if g.Seg/a.chunkElems() > maxSegChunks {
+		return usageErr("array %s: %d elements on %d ranks are more than %d chunks of %d bytes on each: take larger chunks", a.spec.Name, g.Capacity, g.Segs, maxSegChunks, a.spec.Chunk)
+	}
+	return nil
+}
+
 // allocate gives the array the memory of a generation, zeros.
 func (a *Array) allocate(ctx context.Context, g geometry) error {
+	if err := a.checkGeometry(&g); err != nil {
+		return err
+	}
 	n := (g.segLen(a.c.Rank()) + a.chunkElems() - 1) / a.chunkElems() // chunks
 	a.geo = g
 	a.local = make([]byte, n*int64(a.spec.Chunk))

@@ -155,6 +155,12 @@ func (h *Hierarchy) Regrid(ctx context.Context, level int, boxes []BoxInfo) (aga
 			bad = usageErr("level %d: box %d: %+v of %d ranks", level, i, boxes[i], h.c.Size())
 		}
 	}
+	if bad == nil {
+		next := LevelInfo{Comps: len(h.spec.Comps), Boxes: boxes}
+		if i := next.overfull(maxElems / 16); i >= 0 {
+			bad = usageErr("level %d: box %d: %+v: too large", level, i, boxes[i])
+		}
+	}
 	if err := comm.Agree(ctx, h.c, bad); err != nil {
 		return false, err
 	}
@@ -342,7 +348,9 @@ func (h *Hierarchy) RestoreSnapshot(ctx context.Context, snapshot int64) error {
 }
 
 // Snapshots lists the snapshots, oldest first.
-func (h *Hierarchy) Snapshots() []VersionInfo { return h.global.Versions()[1:] }
+func (h *Hierarchy) Snapshots() []VersionInfo {
+	return slices.DeleteFunc(h.global.Versions(), func(v VersionInfo) bool { return v.Number == 0 }) // which is empty
+}
 
 // Close ends the use of all arrays.
 func (h *Hierarchy) Close(ctx context.Context) error {

@@ -5,8 +5,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"math"
 	"path/filepath"
 	"slices"
+	"unicode/utf8"
 
 	"blobio/comm"
 	"blobio/ffformat"
@@ -37,12 +39,21 @@ func (v *verInfo) info() VersionInfo {
 }
 
 // Inc commits the current state as a version, step (>= 1) above the newest one. All puts before it are in
-// it; none may happen during it. It is collective; all ranks pass the same step and label. When it returns an error, no
+// it; none may happen during it. It is collective; all ranks pass the same step and label (UTF-8, at most 1024 bytes). When it returns an error, no
 // version was added, on any rank, unless the error wraps ErrBroken.
 func (a *Array) Inc(ctx context.Context, step int64, label string) (int64, error) {
 	bad := a.broken
-	if bad == nil && (step < 1 || len(label) > 1<<10) {
-		bad = usageErr("array %s: step %d, label of %d bytes; want >= 1 and at most 1024", a.spec.Name, step, len(label))
+	if bad == nil && (step < 1 || len(label) > 1<<10 || !utf8.ValidString(label)) {
+		bad = usageErr("array %s: step %d, label of %d bytes; want >= 1 and at most 1024 of UTF-8", a.spec.Name, step, len(label))
+	}
+	old := a.cat.record()
+	number := step
+	if n := len(old.Versions); bad == nil && n > 0 {
+		newest := old.Versions[n-1].Number
+		if newest > math.MaxInt64-step {
+			bad = usageErr("array %s: version %d + %d: there is no such number", a.spec.Name, newest, step)
+		}
+		number += newest
 	}
 	if bad == nil {
 		bad = ctx.Err()
@@ -52,11 +63,6 @@ func (a *Array) Inc(ctx context.Context, step int64, label string) (int64, error
 	}
 	if err := a.win.Fence(ctx); err != nil {
 		return 0, err
-	}
-	old := a.cat.record()
-	number := int64(0)
-	if n := len(old.Versions); n > 0 {
-		number = old.Versions[n-1].Number + step
 	}
 	rec := old.clone()
 	rec.Seq++

@@ -43,11 +43,16 @@ type BoxInfo struct {
 	Owner  int32 // rank
 }
 
-// Cells is the number of cells of a box, 0 if it is empty.
+// Cells is the number of cells of a box, 0 if it is empty, at most 2^63-1.
 func (b *BoxInfo) Cells() int64 {
 	n := int64(1)
 	for d := range b.Lo {
-		n *= max(int64(b.Hi[d])-int64(b.Lo[d])+1, 0)
+		k := max(int64(b.Hi[d])-int64(b.Lo[d])+1, 0)
+		if k > 0 && n > math.MaxInt64/k {
+			n = math.MaxInt64
+			continue // a later dimension may be empty
+		}
+		n *= k
 	}
 	return n
 }
@@ -73,6 +78,18 @@ func (l *LevelInfo) used() int64 {
 func (l *LevelInfo) place(box int) (lo, hi int64) {
 	at := tableBytes(len(l.Boxes))
 	return at + 8*l.Offsets[box], at + 8*l.Offsets[box+1]
+}
+
+// overfull is the first box with which the boxes have more than so many numbers, -1 if none is.
+func (l *LevelInfo) overfull(most int64) int {
+	for i := range l.Boxes {
+		n := l.Boxes[i].Cells()
+		if n > most/int64(l.Comps) {
+			return i
+		}
+		most -= n * int64(l.Comps)
+	}
+	return -1
 }
 
 // layout sets the offsets.
@@ -161,6 +178,9 @@ func (l *LevelInfo) decodeTable(b []byte, name string, boxes int, sum uint32, ha
 			x.Lo[d], x.Hi[d] = i32(at+4*d), i32(at+12+4*d)
 		}
 		x.Owner = i32(at + 24)
+	}
+	if i := l.overfull(have / 8); i >= 0 {
+		return formatErr(name, int64(levelHeader+i*boxLen), "boxes", ErrCorrupt, "box %d: %+v, %d components: more numbers than in %d bytes", i, l.Boxes[i], l.Comps, have)
 	}
 	l.layout()
 	for i, o := range l.Offsets {

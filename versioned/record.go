@@ -153,14 +153,14 @@ func (r *record) check(name string) error {
 	ce := int64(r.Spec.Chunk / t.Size())
 	for i, g := range r.Generations {
 		if i > 0 && g.ID <= r.Generations[i-1].ID || g.Capacity < 0 || g.Capacity > maxElems || g.Segs < 1 || g.Segs > 1<<24 ||
-			g.Seg < ce || g.Seg%ce != 0 || g.Seg > 2*maxElems || g.Seg*int64(g.Segs) < g.Capacity {
+			g.Seg < ce || g.Seg%ce != 0 || g.Seg/ce > maxSegChunks || g.Seg*int64(g.Segs) < g.Capacity {
 			return bad("generations", "%+v", g)
 		}
 	}
 	for i := range r.Files {
 		f := &r.Files[i]
 		g, ok := r.generation(f.Gen)
-		if !ok || f.Name != filepath.Base(f.Name) || !nameRE.MatchString(f.Name) || f.Size < 0 || f.Node < 0 || len(f.Sum) != 32 {
+		if !ok || f.Name != filepath.Base(f.Name) || !nameRE.MatchString(f.Name) || !isData(f.Name) || f.Size < 0 || f.Node < 0 || len(f.Sum) != 32 {
 			return bad("files", "%+v", *f)
 		}
 		for _, s := range f.Segs {
@@ -168,6 +168,9 @@ func (r *record) check(name string) error {
 				return bad("files", "%s has segment %d, there are %d", f.Name, s, g.Segs)
 			}
 		}
+	}
+	if len(r.Versions) == 0 {
+		return bad("versions", "none") // the newest one is never dropped
 	}
 	for i, v := range r.Versions {
 		g, ok := r.generation(v.Gen)

@@ -17,6 +17,9 @@ const (
 	maxChunk     = 16 << 20
 	maxCopies    = 8
 	maxElems     = 1 << 56
+
+	// A reader keeps a list for each chunk of a segment: 24 bytes and more.
+	maxSegChunks = 1 << 24
 )
 
 // Spec says what an array is. It does not change, but for the length of one that Reserve gives another.

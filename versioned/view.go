@@ -177,7 +177,14 @@ func (v *View) Check(ctx context.Context, progress func(done, total int64)) iter
 		for _, d := range v.dirs {
 			list, _ := v.fsys.ReadDir(d)
 			for _, e := range list {
-				if !known[e.Name()] && !yield(Finding{File: filepath.Join(d, e.Name()), Text: "belongs to no committed version; the next Open removes it", Note: true}) {
+				text := "belongs to no committed version; the next Open removes it"
+				if !isData(e.Name()) {
+					text = "is not of this array"
+					if e.Name() == recordName+".next" {
+						text = "a commit that did not come to its end; the next one replaces it"
+					}
+				}
+				if !known[e.Name()] && !yield(Finding{File: filepath.Join(d, e.Name()), Text: text, Note: true}) {
 					return
 				}
 			}
@@ -206,21 +213,28 @@ func (v *View) checkFile(ctx context.Context, node int, f *fileInfo) error {
 
 // checkChunks verifies what each version holds.
 func (v *View) checkChunks(ctx context.Context, yield func(Finding) bool) bool {
+	before := map[int]int64{} // by generation: the version before, of those that are left
 	for i := range v.rec.Versions {
 		ver := &v.rec.Versions[i]
 		g, _ := v.rec.generation(ver.Gen)
 		n := elems(ver.Shape)
+		last, ok := before[g.ID]
+		if !ok {
+			last = -1
+		}
+		before[g.ID] = ver.Number
 		for seg := int64(0); seg*g.Seg < n; seg++ {
 			if ctx.Err() != nil {
 				return false
 			}
 			first := seg * g.Seg
-			// A chunk that did not change is verified with the version that wrote it.
 			x, err := v.cat.index(ctx, g, int(seg))
-			if err == nil {
-				err = v.newChunks(x, ver.Number, int(seg))
+			if err != nil {
+				err = fmt.Errorf("version %d, elements %d to %d: %w", ver.Number, first, min(first+g.Seg, n), err)
+			} else {
+				err = v.newChunks(ctx, x, ver, last, g, int(seg))
 			}
-			if err != nil && !yield(Finding{Text: fmt.Sprintf("version %d, elements from %d on: %v", ver.Number, first, err), Err: err}) {
+			if err != nil && ctx.Err() == nil && !yield(Finding{Text: strings.ReplaceAll(err.Error(), "versioned: ", ""), Err: err}) {
 				return false
 			}
 		}
@@ -228,16 +242,33 @@ func (v *View) checkChunks(ctx context.Context, yield func(Finding) bool) bool {
 	return true
 }
 
-func (v *View) newChunks(x *segIndex, version int64, seg int) error {
+// newChunks verifies the chunks of a segment that the version before, last, did not have: others were verified
+// with it. The error tells of the first one that is bad, and how many are.
+func (v *View) newChunks(ctx context.Context, x *segIndex, ver *verInfo, last int64, g *geometry, seg int) error {
 	tmp := make([]byte, v.cat.chunk)
+	ce := v.cat.chunk / v.cat.size
+	var first error
+	bad := 0
 	for k := range x.at {
-		if p, ok := x.find(int64(k), version); ok && p.since == version {
-			if err := v.cat.readChunk(seg, p, tmp); err != nil {
-				return err
+		p, ok := x.find(int64(k), ver.Number)
+		if !ok || p.since <= last {
+			continue
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := v.cat.readChunk(seg, p, tmp); err != nil {
+			bad++
+			if first == nil {
+				at := int64(seg)*g.Seg + int64(k)*ce
+				first = fmt.Errorf("version %d, elements %d to %d: %w", ver.Number, at, at+ce, err)
 			}
 		}
 	}
-	return nil
+	if bad > 1 {
+		return fmt.Errorf("%w; and %d more chunks", first, bad-1)
+	}
+	return first
 }
 
 // Drop forgets versions in a store that no array has open, and removes the files that no other version needs. The newest

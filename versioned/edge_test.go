@@ -1,0 +1,259 @@
+package versioned
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+// memStore is a directory "d" of a file system in memory.
+func memStore(t *testing.T) (*vfs.Mem, *Store) {
+	t.Helper()
+	mem := vfs.NewMem()
+	if err := mem.MkdirAll("d"); err != nil {
+		t.Fatal(err)
+	}
+	return mem, &Store{Dir: "d", FS: mem}
+}
+
+// Cleaning brings several old versions of one chunk into one file.
+func TestManyMovedChunks(t *testing.T) {
+	mem, st := memStore(t)
+	const n = 64
+	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
+		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512, Keep: Retention{Last: 6}}, nil)
+		if err != nil {
+			return err
+		}
+		for v := range 30 {
+			if err := Put(ctx, a, []int64{0}, []int64{n}, seq(v, n, 1)); err != nil {
+				return err
+			}
+			if _, err := a.Inc(ctx, 1, ""); err != nil {
+				return err
+			}
+		}
+		return a.Close(ctx)
+	})
+	v, err := OpenView([]string{"d/a"}, &ViewOptions{FS: mem})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	for _, x := range v.Versions() {
+		got := make([]float64, n)
+		if err := v.Get(bg, x.Number, []int64{0}, []int64{n}, Bytes(got)); err != nil || !slices.Equal(got, seq(int(x.Number)-1, n, 1)) {
+			t.Errorf("version %d: %v", x.Number, err)
+		}
+	}
+}
+
+// Numbers of versions are those of int64, and do not wrap around.
+func TestVersionNumbers(t *testing.T) {
+	mem, st := memStore(t)
+	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
+		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Int8, Shape: []int64{5}}, nil)
+		if err != nil {
+			return err
+		}
+		for i, step := range []int64{1 << 31, 1 << 31, math.MaxInt64 - 1<<32} {
+			if err := Put(ctx, a, []int64{0}, []int64{1}, []int8{int8(i + 1)}); err != nil {
+				return err
+			}
+			if _, err := a.Inc(ctx, step, ""); err != nil {
+				return fmt.Errorf("step %d: %w", step, err)
+			}
+		}
+		if n, err := a.Inc(ctx, 1, ""); !errors.Is(err, ErrUsage) {
+			return fmt.Errorf("after the last number: %d, %v", n, err)
+		}
+		return a.Close(ctx)
+	})
+	v, err := OpenView([]string{"d/a"}, &ViewOptions{FS: mem})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	for f := range v.Check(bg, nil) {
+		t.Error(f)
+	}
+}
+
+// A label is kept as it is, or refused.
+func TestLabels(t *testing.T) {
+	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
+		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Int8, Shape: []int64{5}}, nil)
+		if err != nil {
+			return err
+		}
+		if _, err := a.Inc(ctx, 1, "\xff"); !errors.Is(err, ErrUsage) {
+			return fmt.Errorf("a label that is not UTF-8: %w", err)
+		}
+		_, err = a.Inc(ctx, 1, "line\nand \"quote\"")
+		return err
+	})
+}
+
+// Version 0 of the array of snapshots is no snapshot; when it is gone, all the others are still there.
+func TestSnapshotsOfFew(t *testing.T) {
+	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
+		s := hierarchySpec(1)
+		s.Keep.Last = 3
+		h, err := CreateHierarchy(ctx, c, nil, s, nil)
+		if err != nil {
+			return err
+		}
+		for n := int64(1); n <= 4; n++ {
+			if _, err := h.Snapshot(ctx); err != nil {
+				return err
+			}
+			var got []int64
+			for _, v := range h.Snapshots() {
+				got = append(got, v.Number)
+			}
+			want := []int64{1, 2, 3, 4}[max(n-3, 0):n]
+			if !slices.Equal(got, want) {
+				return fmt.Errorf("snapshots %v, want %v", got, want)
+			}
+		}
+		return h.Close(ctx)
+	})
+}
+
+// A chunk is looked at also when the version that wrote it was dropped.
+func TestCheckAfterDrop(t *testing.T) {
+	mem, st := memStore(t)
+	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
+		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{640}, Chunk: 512}, nil)
+		if err != nil {
+			return err
+		}
+		if err := Put(ctx, a, []int64{0}, []int64{640}, seq(1, 640, 1)); err != nil {
+			return err
+		}
+		if _, err := a.Inc(ctx, 1, ""); err != nil {
+			return err
+		}
+		if err := Put(ctx, a, []int64{0}, []int64{1}, []float64{7}); err != nil {
+			return err
+		}
+		if _, err := a.Inc(ctx, 1, ""); err != nil {
+			return err
+		}
+		if err := a.Drop(ctx, 1); err != nil {
+			return err
+		}
+		return a.Close(ctx)
+	})
+	f, err := mem.OpenRW("d/a/" + dataName(1, 1, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := []byte{0}
+	size, _ := f.Size()
+	for off := int64(0); off < size; off++ { // element 320: 321.0
+		if _, err := f.ReadAt(b, off); err != nil {
+			t.Fatal(err)
+		}
+		if off == 320*8+1 {
+			b[0] ^= 1
+			if _, err := f.WriteAt(b, off); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	f.Close()
+	if err := vfs.WriteFile(mem, "d/a/notes", []byte("mine")); err != nil {
+		t.Fatal(err)
+	}
+	v, err := OpenView([]string{"d/a"}, &ViewOptions{FS: mem})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	all := ""
+	for f := range v.Check(bg, nil) {
+		all += f.String() + "\n"
+	}
+	for _, want := range []string{"version 2", "notes"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no %q in the findings:\n%s", want, all)
+		}
+	}
+	for line := range strings.Lines(all) {
+		if strings.Contains(line, "notes") && strings.Contains(line, "removes it") {
+			t.Errorf("nobody removes that: %s", line)
+		}
+	}
+}
+
+// A level table whose boxes have more cells than there are numbers.
+func TestHugeBoxes(t *testing.T) {
+	const all = math.MaxInt32
+	l := LevelInfo{Dim: 3, Comps: 1, Boxes: []BoxInfo{{Lo: [3]int32{-all - 1, -all - 1, 0}, Hi: [3]int32{all, all, 0}}}}
+	l.layout() // 2^64 cells
+	b := append(l.header(l.table()), l.table()...)
+	got, err := readTable("x", 1<<20, func(lo, hi int64, dst []byte) error { copy(dst, b[lo:hi]); return nil })
+	if !errors.Is(err, ErrCorrupt) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// A record that a reader would need all memory for.
+func TestHugeRecord(t *testing.T) {
+	base := func() *record {
+		return &record{Format: recordFormat, Ver: recordVersion, Seq: 1, Order: "little",
+			Spec:        spec{Name: "a", Type: "int8", Shape: []int64{maxElems}, Chunk: 512},
+			Generations: []geometry{{ID: 1, Capacity: maxElems, Seg: maxElems, Segs: 1}},
+			Versions:    []verInfo{{Gen: 1, Shape: []int64{maxElems}}}}
+	}
+	for name, r := range map[string]*record{"a segment of 2^47 chunks": base(),
+		"no version": func() *record {
+			r := base()
+			r.Spec.Shape, r.Versions = []int64{5}, nil
+			r.Generations[0] = newGeometry(1, 5, 1, 512)
+			return r
+		}(),
+		"a file that is the record": func() *record {
+			r := base()
+			r.Spec.Shape, r.Versions[0].Shape = []int64{5}, []int64{5}
+			r.Generations[0] = newGeometry(1, 5, 1, 512)
+			r.Files = []fileInfo{{Name: recordName, Gen: 1, Sum: strings.Repeat("0", 32)}}
+			return r
+		}()} {
+		b, err := r.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := decodeRecord(b, "x"); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	mem, st := memStore(t)
+	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
+		if _, err := Create(ctx, c, st, Spec{Name: "a", Type: Int8, Shape: []int64{1 << 55}, Chunk: 512, Extra: 1000}, nil); !errors.Is(err, ErrUsage) {
+			return fmt.Errorf("2^55 elements: %w", err)
+		}
+		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Int8, Shape: []int64{5}, Chunk: 512}, nil)
+		if err != nil {
+			return err
+		}
+		if _, err := a.Reserve(ctx, 1<<55); !errors.Is(err, ErrUsage) {
+			return fmt.Errorf("2^55 elements: %w", err)
+		}
+		if _, err := a.Inc(ctx, 1, ""); err != nil {
+			return err
+		}
+		return a.Close(ctx)
+	})
+	if list, err := List("d", mem); err != nil || len(list) > 0 {
+		t.Errorf("left behind: %v, %v", list, err)
+	}
+}
