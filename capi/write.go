@@ -18,7 +18,8 @@ import (
 	"blobio/decomp"
 )
 
-var errAborted = errors.New("blobio_abort was called")
+// errAborted is what the other ranks are told.
+var errAborted = fmt.Errorf("blobio_abort was called: %w", blob.ErrBroken)
 
 // optional is a string that may be NULL.
 func optional(what string, p uintptr) (string, error) {

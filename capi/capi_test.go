@@ -1,0 +1,294 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// absent skips the test because a tool is not here; where the judges are wanted
+// (BLOBIO_JUDGES=1), or everything of this package (BLOBIO_CAPI=1), it fails.
+func absent(t *testing.T, format string, args ...any) {
+	t.Helper()
+	for _, name := range []string{"BLOBIO_JUDGES", "BLOBIO_CAPI"} {
+		if v := os.Getenv(name); v != "" && v != "0" {
+			t.Fatalf(name+" is set, but "+format, args...)
+		}
+	}
+	t.Skipf("SKIPPED: "+format, args...)
+}
+
+func need(t *testing.T, tools ...string) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("the library is for Unix")
+	}
+	for _, tool := range tools {
+		if _, err := exec.LookPath(tool); err != nil {
+			absent(t, "%s is not installed", tool)
+		}
+	}
+}
+
+// all skips what takes long or needs much, unless all of this package is wanted.
+func all(t *testing.T) {
+	t.Helper()
+	if v := os.Getenv("BLOBIO_CAPI"); v == "" || v == "0" {
+		t.Skip("set BLOBIO_CAPI=1 to run it")
+	}
+}
+
+// env is for MPI programs on one machine, and so that nothing depends on the user's settings.
+var env = []string{
+	"LC_ALL=C.UTF-8", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+	"OMPI_MCA_rmaps_base_oversubscribe=1", "OMPI_MCA_ess_singleton_isolated=1", "GODEBUG=cgocheck=1",
+}
+
+// run runs a program, which must succeed, and returns what it printed.
+func run(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = append(os.Environ(), env...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.WaitDelay = 5 * time.Second
+	if err := cmd.Run(); err != nil {
+		s := out.String()
+		if len(s) > 6000 {
+			s = s[:3000] + "\n...\n" + s[len(s)-3000:]
+		}
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, s)
+	}
+	return out.String()
+}
+
+// builds is where libraries are built, each once, for all tests.
+var builds string
+
+func TestMain(m *testing.M) {
+	var err error
+	if builds, err = os.MkdirTemp("", "blobio-capi"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	os.RemoveAll(builds)
+	os.Exit(code)
+}
+
+// library builds the library by the Makefile and returns the directory with it.
+func library(t *testing.T, vars ...string) string {
+	t.Helper()
+	need(t, "gcc", "make", "go")
+	dir := filepath.Join(builds, regexp.MustCompile(`\W+`).ReplaceAllString("lib "+strings.Join(vars, " "), "_"))
+	if _, err := os.Stat(dir); err == nil {
+		return dir
+	}
+	run(t, "make", append([]string{"shared", "CC=gcc", "BUILD=" + dir}, vars...)...)
+	return dir
+}
+
+// compile builds a C program against the library.
+func compile(t *testing.T, cc, src, dir, lib string, flags ...string) string {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "program")
+	args := append([]string{"-std=gnu11", "-Wall", "-Wextra", "-Werror", "-g", "-I."}, flags...)
+	run(t, cc, append(args, src, "-o", out, "-L"+dir, "-l"+lib, "-lpthread", "-Wl,-rpath,"+dir)...)
+	return out
+}
+
+func TestTheWholeAPIFromC(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the library")
+	}
+	lib := library(t)
+	run(t, compile(t, "gcc", "testdata/api.c", lib, "blobio"), t.TempDir())
+	exported(t, lib+"/libblobio.so.1")
+	if _, err := exec.LookPath("g++"); err == nil { // the header is C++ too
+		run(t, "g++", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-x", "c++", "blobio.h")
+	}
+}
+
+// exported compares what the library exports with what the headers declare.
+func exported(t *testing.T, lib string) {
+	t.Helper()
+	need(t, "nm")
+	want := declared(t, "blobio.h")
+	if strings.Contains(lib, "_mpi") {
+		want = append(want, declared(t, "blobio_mpi.h")...)
+	}
+	slices.Sort(want)
+	var got []string
+	for line := range strings.Lines(run(t, "nm", "-D", "--defined-only", lib)) {
+		f := strings.Fields(line)
+		if f[1] == "A" {
+			continue // the version itself
+		}
+		name, version, _ := strings.Cut(f[2], "@@")
+		if version != "BLOBIO_1" {
+			t.Errorf("%s has version %q, want BLOBIO_1", name, version)
+		}
+		got = append(got, name)
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("exported %v\nwant     %v", got, want)
+	}
+}
+
+var declaration = regexp.MustCompile(`(?m)^BLOBIO_API .*?\b(blobio_\w+)\(`)
+
+func declared(t *testing.T, header string) (names []string) {
+	t.Helper()
+	b, err := os.ReadFile(header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range declaration.FindAllStringSubmatch(string(b), -1) {
+		names = append(names, m[1])
+	}
+	return names
+}
+
+// The version script lists what the headers declare. (This needs no compiler.)
+func TestVersionScriptIsTheHeaders(t *testing.T) {
+	b, err := os.ReadFile("blobio.map")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range regexp.MustCompile(`(?m)^\t\t(\w+);`).FindAllStringSubmatch(string(b), -1) {
+		got = append(got, m[1])
+	}
+	want := append(declared(t, "blobio.h"), declared(t, "blobio_mpi.h")...)
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("blobio.map has %v\nwant %v", got, want)
+	}
+}
+
+// The address sanitizer looks at the C side, and at what the library does with the caller's memory.
+func TestWithTheAddressSanitizer(t *testing.T) {
+	all(t)
+	lib := library(t)
+	run(t, compile(t, "gcc", "testdata/api.c", lib, "blobio", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"), t.TempDir())
+	lib = library(t, "GOBUILDFLAGS=-asan")
+	run(t, compile(t, "gcc", "testdata/api.c", lib, "blobio", "-fsanitize=address"), t.TempDir())
+}
+
+func TestUnderValgrind(t *testing.T) {
+	all(t)
+	need(t, "valgrind")
+	run(t, "valgrind", "--leak-check=full", "--errors-for-leak-kinds=definite", "--suppressions=testdata/valgrind.supp",
+		"--error-exitcode=9", compile(t, "gcc", "testdata/api.c", library(t), "blobio"), t.TempDir())
+}
+
+// Every pointer that Go stores is looked at: none may end up in memory of C.
+func TestWithStrictPointerChecks(t *testing.T) {
+	all(t)
+	if v := os.Getenv("BLOBIO_LONG"); v == "" || v == "0" {
+		t.Skip("set BLOBIO_LONG=1 too: all of the standard library is compiled anew")
+	}
+	lib := library(t, "GO=env GOEXPERIMENT=cgocheck2 go")
+	run(t, compile(t, "gcc", "testdata/api.c", lib, "blobio"), t.TempDir())
+}
+
+// Installed, found by pkg-config, shared and static, from C and Fortran, with and without MPI: the examples.
+func TestInstalledExamples(t *testing.T) {
+	all(t)
+	need(t, "gcc", "make", "go", "gfortran", "pkg-config", "mpicc.openmpi", "mpif90.openmpi", "mpirun.openmpi", "ncdump", "h5dump")
+	prefix := t.TempDir()
+	for _, v := range []string{"", "ompi"} {
+		run(t, "make", "install", "CC=gcc", "PREFIX="+prefix, "BUILD="+t.TempDir(), "MPI="+v)
+	}
+	t.Setenv("PKG_CONFIG_PATH", prefix+"/lib/pkgconfig")
+	flags := func(args ...string) []string {
+		return strings.Fields(run(t, "pkg-config", args...))
+	}
+	if v := strings.TrimSpace(run(t, "pkg-config", "--modversion", "blobio")); !strings.Contains(run(t, "grep", "BLOBIO_VERSION", "blobio.h"), v) {
+		t.Errorf("pkg-config says version %q", v)
+	}
+	bin, rpath := t.TempDir(), "-Wl,-rpath,"+prefix+"/lib"
+	build := func(out, compiler, src, pkg string, more ...string) {
+		args := append([]string{"-Wall", "-Werror", "-g", "-o", bin + "/" + out, src}, more...)
+		run(t, compiler, append(append(args, flags("--cflags", "--libs", pkg)...), rpath)...)
+	}
+	build("c", "gcc", "../examples/c/field.c", "blobio")
+	build("c_mpi", "mpicc.openmpi", "../examples/c/field.c", "blobio_mpi", "-DWITH_MPI")
+	build("f", "gfortran", "../examples/fortran/field.F90", "blobio", "-I"+prefix+"/include", "-L"+prefix+"/lib", "-lblobio_fortran")
+	build("f_mpi", "mpif90.openmpi", "../examples/fortran/field.F90", "blobio_mpi", "-DWITH_MPI", "-I"+prefix+"/include", "-L"+prefix+"/lib", "-lblobio_fortran")
+	run(t, "gcc", "-I"+prefix+"/include", "../examples/c/field.c", prefix+"/lib/libblobio.a", "-lpthread", "-o", bin+"/c_static")
+
+	blobio := bin + "/blobio"
+	run(t, "go", "build", "-o", blobio, "../cmd/blobio")
+	mpirun := []string{"mpirun.openmpi", "-n", "4"}
+	for _, p := range []struct {
+		name    string
+		command []string
+	}{
+		{"c", []string{bin + "/c"}}, {"c_static", []string{bin + "/c_static"}}, {"c_mpi", append(mpirun, bin+"/c_mpi")},
+		{"f", []string{bin + "/f"}}, {"f_mpi", append(mpirun, bin+"/f_mpi")},
+	} {
+		for _, layout := range []string{"variable", "process"} {
+			t.Run(p.name+"/"+layout, func(t *testing.T) {
+				base := filepath.Join(t.TempDir(), "F_h0.nc")
+				out := run(t, p.command[0], append(p.command[1:], base, "layout="+layout)...)
+				if !strings.Contains(out, " 0 wrong values") {
+					t.Errorf("it printed %q", out)
+				}
+				if out := run(t, blobio, "check", base); !strings.Contains(out, "good") {
+					t.Errorf("blobio check: %s", out)
+				}
+				if out := run(t, blobio, "dump", base); !strings.Contains(out, "ncol = 50") {
+					t.Errorf("blobio dump: %s", out)
+				}
+				judge, want := "h5dump", "header_blob"
+				if layout == "variable" {
+					judge, want = "ncdump", "D1.nelems"
+				}
+				if out := run(t, judge, base+".0000"); !strings.Contains(out, want) {
+					t.Errorf("%s: %s", judge, out)
+				}
+				canonical := base + ".canonical"
+				run(t, blobio, "convert", base, canonical)
+				if out := run(t, "ncdump", "-h", canonical); !strings.Contains(out, "(time, lev, ncol)") {
+					t.Errorf("ncdump of the canonical file: %s", out)
+				}
+			})
+		}
+	}
+}
+
+func TestUnderMPI(t *testing.T) {
+	all(t)
+	for _, c := range []struct {
+		mpi, mpicc, mpirun string
+		ranks              []string
+	}{
+		{"ompi", "mpicc.openmpi", "mpirun.openmpi", []string{"1", "2", "4"}},
+		{"mpich", "mpicc.mpich", "mpirun.mpich", []string{"2"}},
+	} {
+		t.Run(c.mpi, func(t *testing.T) {
+			need(t, c.mpicc, c.mpirun, "pkg-config")
+			lib := library(t, "MPI="+c.mpi)
+			exported(t, lib+"/libblobio_mpi.so.1")
+			program := compile(t, c.mpicc, "testdata/mpi.c", lib, "blobio_mpi")
+			for _, n := range c.ranks {
+				for _, level := range []string{"single", "funneled", "multiple"} {
+					run(t, c.mpirun, "-n", n, program, t.TempDir(), level)
+				}
+			}
+			run(t, compile(t, c.mpicc, "testdata/api.c", lib, "blobio_mpi"), t.TempDir()) // without MPI_Init
+		})
+	}
+}
