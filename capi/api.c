@@ -1,4 +1,4 @@
-//go:build unix
+//go:build cgo && unix
 
 // The functions of blobio.h. They keep what must work without the Go runtime: the last error of a thread, the texts
 // of codes, and the refusal to run in a child of fork, where of all threads of the runtime only one is left.

@@ -57,7 +57,7 @@ func TestCodesAreThoseOfTheHeader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	module, err := os.ReadFile("../../blobio.f90")
+	module, err := os.ReadFile("../../fortran/blobio.f90")
 	if err != nil {
 		t.Fatal(err)
 	}
