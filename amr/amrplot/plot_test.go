@@ -99,7 +99,7 @@ func TestColors(t *testing.T) {
 				groups[i] = i*7/len(blocks) - bit(i == len(blocks)-1)*7
 			}
 			o := &Options{Color: by, Groups: groups, Title: "Blocks by " + by.String()}
-			p := draw(t, g, blocks, o)
+			draw(t, g, blocks, o)
 			o.NoCurve, o.NoNumbers = true, true
 			p, err := Draw(g, blocks, o)
 			if err != nil {
