@@ -52,8 +52,8 @@ func inAmr(cmd *cobra.Command) bool { return cmd.Parent() != nil && cmd.Parent()
 // amrHint says what to do about an error of the verbs of amr.
 func amrHint(cmd *cobra.Command, err error) string {
 	switch {
-	case errors.Is(err, blob.ErrExist) && cmd.Flags().Lookup("to") != nil && cmd.Flags().Lookup("to").Value.String() == formCello:
-		return "a checkpoint directory is never replaced: remove it, or take another name"
+	case errors.Is(err, blob.ErrExist) && cmd.Flags().Lookup("to") != nil && cmd.Flags().Lookup("to").Value.String() == formCello, errors.Is(err, blob.ErrExist) && cmd.Flags().Lookup("to") != nil && cmd.Flags().Lookup("to").Value.String() == formYT:
+		return "a directory is never replaced: remove it, or take another name"
 	case errors.Is(err, blob.ErrExist) && cmd.Flags().Lookup("force") != nil:
 		return "--force replaces it"
 	case errors.Is(err, cello.ErrScrambled) && cmd.Flags().Lookup("accept-scrambled") != nil:
@@ -125,6 +125,7 @@ func (m *amrMesh) tree() (*amr.Tree, error) {
 const (
 	celloList = "check.file_list"
 	formCello = "cello" // amrMesh.form of a checkpoint directory
+	formYT    = "yt"    // an output only
 )
 
 // amrPath finds out what a path is: a checkpoint directory, or the name of a dataset.

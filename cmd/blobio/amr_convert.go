@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +13,7 @@ import (
 
 	"blobio/amr"
 	"blobio/amr/blocks"
+	"blobio/amr/cello"
 )
 
 type amrConvertFlags struct {
@@ -38,11 +41,15 @@ files will do. --leaves, --levels and --fields make a dump, which is good for
 analysis only. A native dataset is made by 'blobio amr convert IN OUT.nc', and is read
 by netCDF tools: field_density(block, z, y, x) and tables such as block_level.
 
+--to yt makes a directory that yt reads (with ghost zones, which yt cuts off; made up
+where there are none): yt.load("OUT/OUT.block_list").
+
 JSON: {path, form, blocks, leaves, files, bytes, seconds, mib_per_second}.`,
 		Example: `  blobio amr convert Check-10 mesh.nc                        # one CDF-5 file
   blobio amr convert --to cello --files 16 mesh.nc Check-16  # and back
   blobio amr convert --to cello --order hilbert Check-10 Check-H
   blobio amr convert --leaves --fields density,pressure Check-10 leaves.nc
+  blobio amr convert --to yt Check-10 forYT
   blobio amr convert --to variable-centric --ranks 64 --subfiles 4 Check-10 mesh`,
 		Args: exactArgs(2, "a checkpoint or dataset, and the name of the output"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -118,6 +125,9 @@ func (f *amrConvertFlags) run(cmd *cobra.Command, e *env, in, out string) error 
 			return err
 		}
 	}
+	if f.out.to == formYT {
+		return f.toYT(cmd, e, m, out)
+	}
 	start := time.Now()
 	if f.out.to == formCello {
 		err = f.toCello(ctx, e, m, out, order, levels)
@@ -184,4 +194,51 @@ func (f *amrConvertFlags) toNative(ctx context.Context, e *env, m *amrMesh, out 
 		}
 	}
 	return f.out.writeAs(ctx, e, "convert", src, out, f.out.celloOptions(), order)
+}
+
+// toYT makes a directory that yt reads, from a native dataset by way of a checkpoint beside it.
+func (f *amrConvertFlags) toYT(cmd *cobra.Command, e *env, m *amrMesh, out string) error {
+	ctx := cmd.Context()
+	for _, name := range []string{"order", "leaves", "levels"} {
+		if cmd.Flags().Changed(name) {
+			return usagef("--%s is not for yt", name)
+		}
+	}
+	start := time.Now()
+	durability := f.out.celloOptions().Durability
+	k := m.cello
+	if k == nil {
+		with, without, err := m.ghosts(ctx, f.fields)
+		if err != nil {
+			return err
+		}
+		between := out + ".cello.partial"
+		defer os.RemoveAll(between)
+		o := cello.Options{Files: 1, Ghosts: with > 0 && without == 0, Durability: cello.DurableNone}
+		w := f.out
+		w.to = formCello
+		if err := w.writeAs(ctx, e, "convert", m.src, between, o, nil); err != nil {
+			return err
+		}
+		if k, err = cello.Open(ctx, between, nil); err != nil {
+			return err
+		}
+		defer k.Close()
+	}
+	if err := cello.WriteYT(ctx, k, out, &cello.YTOptions{NoGhosts: f.bare, Fields: f.fields, Durability: durability}); err != nil {
+		return err
+	}
+	base := filepath.Base(out)
+	list, data := filepath.Join(out, base+".block_list"), filepath.Join(out, base+".h5")
+	info, err := os.Stat(data)
+	if err != nil {
+		return err
+	}
+	took := time.Since(start).Seconds()
+	if f.out.asJSON {
+		return e.printJSON(map[string]any{"path": out, "form": formYT, "load": list, "files": 1, "bytes": info.Size(), "seconds": took,
+			"mib_per_second": float64(info.Size()) / (1 << 20) / max(took, 1e-9)})
+	}
+	fmt.Fprintf(e.out, "%s: %s in %.2f s; yt.load(%q)\n", out, humanBytes(info.Size()), took, list)
+	return nil
 }

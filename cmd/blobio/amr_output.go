@@ -35,7 +35,11 @@ var amrForms = map[string]blocks.Form{"canonical": blocks.Canonical, "variable-c
 
 func (o *amrOutput) add(cmd *cobra.Command, def string) {
 	fl := cmd.Flags()
-	choiceFlag(cmd, &o.to, "to", def, "form of the output", formCello, "canonical", "variable-centric", "process-centric")
+	forms := []string{formCello, "canonical", "variable-centric", "process-centric"}
+	if def != formCello {
+		forms = append(forms, formYT)
+	}
+	choiceFlag(cmd, &o.to, "to", def, "form of the output", forms...)
 	fl.IntVar(&o.files, "files", 0, "cello: number of HDF5 files")
 	choiceFlag(cmd, &o.cut, "cut", "blocks", "cello: what the files have as much of", "blocks", "bytes", "cost")
 	choiceFlag(cmd, &o.enzoFloat, "enzo-float", "auto", "cello: type of the attributes enzo_*, that of the program which is to restart", "auto", "f32", "f64")
@@ -69,10 +73,10 @@ func (o *amrOutput) check(cmd *cobra.Command, out string) error {
 		return usagef("--ranks %d --subfiles %d --workers %d, want positive numbers", o.ranks, o.subfiles, o.workers)
 	case o.subfiles > max(o.ranks, 1):
 		return usagef("--subfiles %d for %s", o.subfiles, plural(max(o.ranks, 1), "rank"))
-	case o.force && o.to == formCello:
-		return usagef("--force is not for checkpoint directories: remove it, or take another name")
+	case o.force && (o.to == formCello || o.to == formYT):
+		return usagef("--force is not for directories: remove it, or take another name")
 	}
-	if o.to == formCello {
+	if o.to == formCello || o.to == formYT {
 		if exists(out) {
 			return fmt.Errorf("the output %s %w", out, blob.ErrExist)
 		}

@@ -161,6 +161,17 @@ func TestAmrConvert(t *testing.T) {
 	if out := good(t, "amr", "ls", dump); !strings.Contains(out, "88 blocks (88 leaves)") {
 		t.Errorf("amr ls of a dump:\n%s", out)
 	}
+	for _, path := range []string{check1, native} {
+		yt := filepath.Join(dir, "yt"+filepath.Ext(path))
+		if out := good(t, "amr", "convert", "--no-sync", "--to", "yt", path, yt); !strings.Contains(out, "yt.load(") {
+			t.Errorf("amr convert --to yt: %s", out)
+		}
+		b, err := os.ReadFile(filepath.Join(yt, filepath.Base(yt)+".block_list"))
+		check(t, err)
+		if n := strings.Count(string(b), "\n"); n != 112 || !strings.HasPrefix(string(b), "B00_00 ") {
+			t.Errorf("%d blocks for yt: %.40q", n, b)
+		}
+	}
 	var res struct {
 		Form          string
 		Blocks, Bytes int64
@@ -315,7 +326,7 @@ func TestAmrRefuses(t *testing.T) {
 		{"block 117 of 117", "amr dump " + native + " 117"},
 		{`has no field "x", but density`, "amr dump --field x " + native + " 1"},
 		{`has no particles "x", but none`, "amr dump --particles x " + native + " 1"},
-		{"already exists (a checkpoint directory is never replaced", "amr convert --to cello " + native + " " + check1},
+		{"already exists (a directory is never replaced", "amr convert --to cello " + native + " " + check1},
 		{"already exists (--force replaces it)", "amr convert " + check1 + " " + native},
 		{"is a directory", "amr convert " + native + " " + empty},
 		{"--files does not belong to --to canonical", "amr convert --files 3 " + check1 + " " + out},
@@ -324,8 +335,9 @@ func TestAmrRefuses(t *testing.T) {
 		{"there are levels -2 to 2", "amr convert --levels 3: " + check1 + " " + out},
 		{"want FIRST:LAST", "amr convert --levels a " + check1 + " " + out},
 		{`has no field "x"`, "amr convert --fields x " + check1 + " " + out},
-		{"--force is not for checkpoint directories", "amr convert --to cello --force " + native + " " + out},
+		{"--force is not for directories", "amr convert --to cello --force " + native + " " + out},
 		{"want a name that ends in .png or .svg", "amr plot " + check1},
+		{"--order is not for yt", "amr convert --to yt --order hilbert " + check1 + " " + out},
 		{"--by owner wants --ranks", "amr plot --by owner -o " + out + ".png " + check1},
 		{"is drawn whole", "amr plot --at 1 -o " + out + ".png " + check1},
 		{`mesh "x", want uniform`, "amr gen x " + out},
