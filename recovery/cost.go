@@ -15,8 +15,8 @@ type Model struct {
 	Step     []float64 // by level: computing one step
 	Reconfig float64   // fetching and reconfiguring for a rollback of levels; the paper charges it once, however many levels return
 
-	// Latency is how long after it happened an error is found, in fine steps: that much more
-	// work is lost, as far as there is any since the version returned to. 0 in the paper.
+	// Latency is how long after it happened an error is found, in fine steps of mean cost: that much more
+	// work is lost. That versions made meanwhile hold the error, so that older ones are wanted, is not in it. 0 in the paper.
 	Latency float64
 
 	// Anywhere lets errors strike the steps of all levels, each with a probability in proportion to its

@@ -124,6 +124,9 @@ func decodeEvent(b []byte) (Event, error) {
 		}
 		e.Attr[k] = x
 	}
+	if err := e.validate(); err != nil {
+		return Event{}, fmt.Errorf("event of another rank: %w", err)
+	}
 	return e, nil
 }
 

@@ -38,13 +38,15 @@ type Hierarchy struct {
 	now    []LevelInfo // of the current state
 }
 
-// globalRecord is the content of the global array.
-type globalRecord struct {
+// Snapshot is a consistent state of all levels: the content of a version of the global array.
+type Snapshot struct {
 	Spec     HierarchySpec
-	Snapshot int64
+	Snapshot int64   // its number
 	Versions []int64 // of each level
 	Time     float64
 }
+
+type globalRecord = Snapshot
 
 // CreateHierarchy makes the arrays, without boxes.
 func CreateHierarchy(ctx context.Context, c comm.Comm, st *Store, s HierarchySpec, o *Options) (*Hierarchy, error) {
@@ -122,12 +124,16 @@ func (h *Hierarchy) readGlobal(ctx context.Context, version int64) (*globalRecor
 	if err := h.global.GetBytesAt(ctx, version, []int64{0}, []int64{n}, b); err != nil {
 		return nil, err
 	}
+	return decodeGlobal(b, h.global.spec.Name)
+}
+
+func decodeGlobal(b []byte, name string) (*globalRecord, error) {
 	var g globalRecord
 	if err := json.Unmarshal(b, &g); err != nil {
-		return nil, formatErr(h.global.spec.Name, 0, "global", ErrCorrupt, "%v", err)
+		return nil, formatErr(name, 0, "global", ErrCorrupt, "%v", err)
 	}
 	if err := g.Spec.Subcycling.Validate(); err != nil || len(g.Versions) != g.Spec.Subcycling.Levels {
-		return nil, formatErr(h.global.spec.Name, 0, "global", ErrCorrupt, "%d versions, %+v", len(g.Versions), g.Spec.Subcycling)
+		return nil, formatErr(name, 0, "global", ErrCorrupt, "%d versions, %+v", len(g.Versions), g.Spec.Subcycling)
 	}
 	return &g, nil
 }

@@ -16,17 +16,18 @@ import (
 
 // View reads the versions of an array without ranks.
 type View struct {
-	cat  *catalog
-	rec  *record
-	dirs []string
-	spec Spec
-	fsys vfs.FS
+	cat    *catalog
+	rec    *record
+	dirs   []string
+	spec   Spec
+	fsys   vfs.FS
+	sealed bool // encrypted, and no key was given
 }
 
 // ViewOptions of OpenView. nil means the defaults.
 type ViewOptions struct {
 	FS      vfs.FS // default the operating system's
-	Key     []byte // of an encrypted store
+	Key     []byte // of an encrypted store; without it all works but reading and checking elements (ErrKey)
 	MaxOpen int    // files; default 64
 }
 
@@ -78,8 +79,10 @@ func OpenView(dirs []string, o *ViewOptions) (*View, error) {
 		return nil, errors.Join(errs...)
 	}
 	opt := (&Options{Key: o.Key, MaxOpen: o.MaxOpen}).withDefaults()
-	if err := keyFits(v.rec, &opt); err != nil {
-		return nil, err
+	if v.sealed = v.rec.Key != "" && len(o.Key) == 0; !v.sealed {
+		if err := keyFits(v.rec, &opt); err != nil {
+			return nil, err
+		}
 	}
 	t, _ := ParseType(v.rec.Spec.Type) // checked by readRecord
 	s := v.rec.Spec
@@ -105,6 +108,9 @@ func (v *View) Spec() Spec { return v.spec }
 // Versions lists the committed versions, oldest first.
 func (v *View) Versions() []VersionInfo { return v.rec.versions() }
 
+// Encrypted says whether the chunks are.
+func (v *View) Encrypted() bool { return v.rec.Key != "" }
+
 // Bytes is what the files of the store hold, without copies.
 func (v *View) Bytes() (n int64, files int) {
 	for _, f := range v.rec.Files {
@@ -116,6 +122,9 @@ func (v *View) Bytes() (n int64, files int) {
 // Get reads the box [lo, hi) of a version, elements in the byte order of the host. Every chunk that is touched is
 // read whole and verified.
 func (v *View) Get(ctx context.Context, version int64, lo, hi []int64, dst []byte) error {
+	if v.sealed {
+		return fmt.Errorf("versioned: array %s is encrypted: %w", v.spec.Name, ErrKey)
+	}
 	return v.cat.get(ctx, v.rec, version, lo, hi, dst, true)
 }
 
@@ -167,7 +176,11 @@ func (v *View) Check(ctx context.Context, progress func(done, total int64)) iter
 				progress(done, total)
 			}
 		}
-		if !v.checkChunks(ctx, yield) {
+		if v.sealed {
+			if !yield(Finding{Text: "elements are encrypted, and were not looked at without the key; the hashes of the files were", Note: true}) {
+				return
+			}
+		} else if !v.checkChunks(ctx, yield) {
 			return
 		}
 		known := map[string]bool{recordName: true}
@@ -271,16 +284,15 @@ func (v *View) newChunks(ctx context.Context, x *segIndex, ver *verInfo, last in
 	return first
 }
 
-// Drop forgets versions in a store that no array has open, and removes the files that no other version needs. The newest
-// one cannot be dropped. For a store that nodes do not share each node's record is replaced.
-func (v *View) Drop(ctx context.Context, versions ...int64) error {
+// dropped is the record without some versions.
+func (v *View) dropped(ctx context.Context, versions []int64) (*record, error) {
 	rec := v.rec.clone()
 	for _, n := range versions {
 		if _, ok := rec.version(n); !ok {
-			return fmt.Errorf("versioned: array %s: version %d: %w", v.spec.Name, n, ErrNoVersion)
+			return nil, fmt.Errorf("versioned: array %s: version %d: %w", v.spec.Name, n, ErrNoVersion)
 		}
 		if rec.Versions[len(rec.Versions)-1].Number == n {
-			return usageErr("array %s: version %d is the newest one", v.spec.Name, n)
+			return nil, usageErr("array %s: version %d is the newest one", v.spec.Name, n)
 		}
 		rec.Versions = slices.DeleteFunc(rec.Versions, func(x verInfo) bool { return x.Number == n })
 	}
@@ -291,10 +303,13 @@ func (v *View) Drop(ctx context.Context, versions ...int64) error {
 	needed := map[int32]bool{}
 	for _, g := range rec.Generations {
 		numbers := inGen(rec, keep, g.ID)
+		if !slices.ContainsFunc(rec.Versions, func(x verInfo) bool { return x.Gen == g.ID }) {
+			continue // all its files go
+		}
 		for seg := range g.Segs {
 			x, err := v.cat.index(ctx, &g, seg)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			x.live(numbers, nil, -1, func(p place) { needed[p.file] = true })
 		}
@@ -307,6 +322,41 @@ func (v *View) Drop(ctx context.Context, versions ...int64) error {
 	}
 	rec.Seq++
 	rec.prune(dead)
+	return rec, nil
+}
+
+// Freed is what Drop of the versions would remove: files and their bytes, of all directories. What a file holds that is
+// needed stays, and so does the whole file; a commit of an array with Retention writes such chunks again when that pays.
+func (v *View) Freed(ctx context.Context, versions ...int64) (bytes int64, files int, err error) {
+	rec, err := v.dropped(ctx, versions)
+	if err != nil {
+		return 0, 0, err
+	}
+	stays := map[string]bool{}
+	for _, f := range rec.Files {
+		stays[f.Name] = true
+	}
+	for _, f := range v.rec.Files {
+		if stays[f.Name] {
+			continue
+		}
+		for _, d := range v.dirs {
+			if info, err := v.fsys.Stat(filepath.Join(d, f.Name)); err == nil {
+				bytes += info.Size()
+				files++
+			}
+		}
+	}
+	return bytes, files, nil
+}
+
+// Drop forgets versions in a store that no array has open, and removes the files that no other version needs. The newest
+// one cannot be dropped. For a store that nodes do not share each node's record is replaced.
+func (v *View) Drop(ctx context.Context, versions ...int64) error {
+	rec, err := v.dropped(ctx, versions)
+	if err != nil {
+		return err
+	}
 	b, err := rec.encode()
 	if err != nil {
 		return err

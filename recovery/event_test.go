@@ -1,0 +1,43 @@
+package recovery
+
+import (
+	"bytes"
+	"math"
+	"testing"
+)
+
+// An event that arrives is one that could have been raised, and goes on as it came.
+func FuzzEvent(f *testing.F) {
+	for _, e := range []Event{{Kind: "data"}, {Kind: "loss", Array: "a", Level: 3, Box: -1, Ranks: []int{2, 5}, Scope: Global,
+		Attr: map[string]any{"s": "x", "b": true, "i": 1<<53 + 1, "f": math.NaN(), "z": math.Copysign(0, -1)}}} {
+		b, err := encodeEvent(&e)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+		f.Add(b[:len(b)/2])
+	}
+	f.Add([]byte(`{"Kind":"data","Scope":200}`))
+	f.Add([]byte(`{"Kind":"data","Attr":{"a":["f","zz"],"b":["x",""]}}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		e, err := decodeEvent(b)
+		if err != nil {
+			return
+		}
+		if err := e.validate(); err != nil {
+			t.Fatalf("%+v: %v", e, err)
+		}
+		one, err := encodeEvent(&e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err = decodeEvent(one)
+		if err != nil {
+			t.Fatalf("%s: %v", one, err)
+		}
+		two, err := encodeEvent(&e)
+		if err != nil || !bytes.Equal(one, two) {
+			t.Fatalf("%s\n%s\n%v", one, two, err)
+		}
+	})
+}

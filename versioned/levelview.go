@@ -1,0 +1,65 @@
+package versioned
+
+import (
+	"context"
+	"fmt"
+)
+
+// bytesOf is the length of a version of an array of bytes, of which level and global arrays are.
+func (v *View) bytesOf(version int64) (int64, error) {
+	x, ok := v.rec.version(version)
+	if !ok {
+		return 0, fmt.Errorf("versioned: array %s: version %d: %w", v.spec.Name, version, ErrNoVersion)
+	}
+	if v.spec.Type != Uint8 || len(x.Shape) != 1 {
+		return 0, formatErr(v.spec.Name, -1, "array", ErrNotFormat, "%v of %d dimensions, those of a hierarchy are bytes in a row", v.spec.Type, len(x.Shape))
+	}
+	return x.Shape[0], nil
+}
+
+// Table reads the table of a version of the array of a level (Name.level0, ... of a Hierarchy), and nothing of its data. ErrNotFormat: the array
+// is not one of a level, or the version is from before the first save.
+func (v *View) Table(ctx context.Context, version int64) (*LevelInfo, error) {
+	n, err := v.bytesOf(version)
+	if err != nil {
+		return nil, err
+	}
+	return readTable(v.spec.Name, n, func(lo, hi int64, dst []byte) error {
+		return v.Get(ctx, version, []int64{lo}, []int64{hi}, dst)
+	})
+}
+
+// Box reads a box of a version of the array of a level; table is that of Table. dst has its cells times components.
+func (v *View) Box(ctx context.Context, version int64, table *LevelInfo, box int, dst []float64) error {
+	if box < 0 || box >= len(table.Boxes) {
+		return fmt.Errorf("versioned: array %s: box %d of %d: %w", v.spec.Name, box, len(table.Boxes), ErrRange)
+	}
+	lo, hi := table.place(box)
+	if int64(len(dst))*8 != hi-lo {
+		return usageErr("box %d: %d numbers, want %d", box, len(dst), (hi-lo)/8)
+	}
+	if err := v.Get(ctx, version, []int64{lo}, []int64{hi}, Bytes(dst)); err != nil {
+		return err
+	}
+	if hostBig {
+		swap(Bytes(dst), 8)
+	}
+	return nil
+}
+
+// Snapshot reads a version of the global array of a hierarchy (Name.global). ErrNotFormat: the array is not one, or the version is from
+// before the first snapshot.
+func (v *View) Snapshot(ctx context.Context, version int64) (*Snapshot, error) {
+	n, err := v.bytesOf(version)
+	if err != nil {
+		return nil, err
+	}
+	if n == 0 || n > maxRecord {
+		return nil, formatErr(v.spec.Name, -1, "global", ErrNotFormat, "%d bytes", n)
+	}
+	b := make([]byte, n)
+	if err := v.Get(ctx, version, []int64{0}, []int64{n}, b); err != nil {
+		return nil, err
+	}
+	return decodeGlobal(b, v.spec.Name)
+}

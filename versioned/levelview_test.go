@@ -1,0 +1,144 @@
+package versioned
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand"
+	"slices"
+	"strings"
+	"testing"
+
+	"blobio/comm"
+)
+
+// Without ranks: tables, boxes and snapshots of a hierarchy.
+func TestViewOfHierarchy(t *testing.T) {
+	mem, st := memStore(t)
+	var want LevelInfo
+	ranks(t, 3, func(ctx context.Context, c comm.Comm) error {
+		h, err := CreateHierarchy(ctx, c, st, hierarchySpec(1, 1), nil)
+		if err != nil {
+			return err
+		}
+		for l := range 2 {
+			if _, err := h.Regrid(ctx, l, boxes(rand.New(rand.NewSource(5)), 4+l, 3)); err != nil {
+				return err
+			}
+			if _, err := h.Save(ctx, l, 2.5, 0.5, 1, own(h, l, 1)); err != nil {
+				return err
+			}
+		}
+		if c.Rank() == 0 {
+			want = h.Info(1)
+		}
+		if _, err := h.Snapshot(ctx); err != nil {
+			return err
+		}
+		return h.Close(ctx)
+	})
+	open := func(name string) *View {
+		v, err := OpenView([]string{"d/" + name}, &ViewOptions{FS: mem})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { v.Close() })
+		return v
+	}
+	v := open("amr.level1")
+	tb, err := v.Table(bg, 1)
+	if err != nil || !slices.Equal(tb.Boxes, want.Boxes) || tb.Time != 2.5 {
+		t.Fatalf("%+v, %v", tb, err)
+	}
+	for i := range tb.Boxes {
+		data := boxData(tb, i, 1)
+		got := make([]float64, len(data))
+		if err := v.Box(bg, 1, tb, i, got); err != nil || !slices.Equal(got, data) {
+			t.Errorf("box %d: %v", i, err)
+		}
+	}
+	if err := v.Box(bg, 1, tb, len(tb.Boxes), nil); !errors.Is(err, ErrRange) {
+		t.Error(err)
+	}
+	g := open("amr.global")
+	s, err := g.Snapshot(bg, 1)
+	if err != nil || s.Time != 2.5 || !slices.Equal(s.Versions, []int64{1, 1}) || s.Spec.Name != "amr" {
+		t.Errorf("%+v, %v", s, err)
+	}
+	for what, err := range map[string]error{
+		"table before the first save":        func() error { _, err := v.Table(bg, 0); return err }(),
+		"table of the global array":          func() error { _, err := g.Table(bg, 1); return err }(),
+		"snapshot before the first":          func() error { _, err := g.Snapshot(bg, 0); return err }(),
+		"snapshot of the array of one level": func() error { _, err := v.Snapshot(bg, 1); return err }(),
+	} {
+		if !errors.Is(err, ErrNotFormat) && !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, err := v.Table(bg, 9); !errors.Is(err, ErrNoVersion) {
+		t.Error(err)
+	}
+}
+
+// Of an encrypted store everything but the elements is known without the key.
+func TestViewWithoutKey(t *testing.T) {
+	mem, st := memStore(t)
+	key := []byte("0123456789abcdef")
+	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
+		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{640}, Chunk: 512}, &Options{Key: key})
+		if err != nil {
+			return err
+		}
+		for v := range 3 {
+			if c.Rank() == 0 {
+				if err := Put(ctx, a, []int64{0}, []int64{640}, seq(v, 640, 1)); err != nil {
+					return err
+				}
+			}
+			if _, err := a.Inc(ctx, 1, ""); err != nil {
+				return err
+			}
+		}
+		return a.Close(ctx)
+	})
+	v, err := OpenView([]string{"d/a"}, &ViewOptions{FS: mem})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	got := make([]float64, 640)
+	if err := v.Get(bg, 3, []int64{0}, []int64{640}, Bytes(got)); !errors.Is(err, ErrKey) {
+		t.Errorf("elements without the key: %v", err)
+	}
+	all := ""
+	for f := range v.Check(bg, nil) {
+		if all += f.String(); !f.Note {
+			t.Error(f)
+		}
+	}
+	if !v.Encrypted() || len(v.Versions()) != 4 || !strings.Contains(all, "without the key") {
+		t.Errorf("%v, %+v, %q", v.Encrypted(), v.Versions(), all)
+	}
+	bytes, files, err := v.Freed(bg, 1, 2)
+	before, had := v.Bytes()
+	if err != nil || files != 2 {
+		t.Fatalf("%d files, %v", files, err)
+	}
+	if err := v.Drop(bg, 1, 2); err != nil {
+		t.Fatal(err)
+	}
+	if now, have := v.Bytes(); before-now != bytes || had-have != files {
+		t.Errorf("freed %d bytes, %d files; said %d, %d", before-now, had-have, bytes, files)
+	}
+	if _, err := OpenView([]string{"d/a"}, &ViewOptions{FS: mem, Key: []byte("another one 1234")}); !errors.Is(err, ErrKey) {
+		t.Error(err)
+	}
+	w, err := OpenView([]string{"d/a"}, &ViewOptions{FS: mem, Key: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := w.Get(bg, 3, []int64{0}, []int64{640}, Bytes(got)); err != nil || !slices.Equal(got, seq(2, 640, 1)) {
+		t.Error(fmt.Errorf("version 3: %w", err))
+	}
+}
