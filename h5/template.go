@@ -14,6 +14,7 @@ type Template struct {
 	relocs   []int  // where buf holds addresses in itself
 	attrs    []span // values, in order of their creation
 	datasets []datasetSpot
+	fixed    []span // see gaps
 	tree     int64
 	heap     int64
 }
@@ -90,6 +91,7 @@ func NewTemplate(build func(g *GroupBuilder)) (*Template, error) {
 		})
 	}
 	t.tree, t.heap = g.tab.tree, g.tab.heap
+	t.fixed = t.gaps()
 	return t, nil
 }
 
@@ -193,3 +195,67 @@ func (g *GroupBuilder) placeStamps(at int64) int64 {
 
 // Stamps returns the stamps in the order in which they were added.
 func (g *GroupBuilder) Stamps() []*Stamp { return slices.Clone(g.stamps) }
+
+// gaps are the parts of a template that a stamp may change, ascending.
+func (t *Template) gaps() []span {
+	var l []span
+	for _, p := range t.relocs {
+		l = append(l, span{p, 8})
+	}
+	for _, a := range t.attrs {
+		l = append(l, a)
+	}
+	for _, d := range t.datasets {
+		l = append(l, span{d.dims, 16 * d.rank}, span{d.layout, 16})
+	}
+	slices.SortFunc(l, func(a, b span) int { return a.off - b.off })
+	return l
+}
+
+// Match says whether b, the bytes of a file from absolute offset addr on, begins
+// with a stamp of the template: so that values can be taken from it without
+// decoding every message. It is strict: false says only that the group has to be read in the ordinary way.
+func (t *Template) Match(b []byte, addr int64) bool {
+	if len(b) < len(t.buf) {
+		return false
+	}
+	at := 0
+	for _, g := range t.fixed {
+		if !bytes.Equal(b[at:g.off], t.buf[at:g.off]) {
+			return false
+		}
+		at = g.off + g.len
+	}
+	if !bytes.Equal(b[at:len(t.buf)], t.buf[at:]) {
+		return false
+	}
+	for _, p := range t.relocs {
+		if le.Uint64(b[p:]) != le.Uint64(t.buf[p:])+uint64(addr) {
+			return false
+		}
+	}
+	for _, d := range t.datasets {
+		n := uint64(d.elem)
+		for k := range d.rank {
+			v := le.Uint64(b[d.dims+8*k:])
+			if v != le.Uint64(b[d.dims+8*(k+d.rank):]) || v > 1<<40 || n > 1<<62/max(v, 1) {
+				return false
+			}
+			n *= v
+		}
+		if off := int64(le.Uint64(b[d.layout:])); le.Uint64(b[d.layout+8:]) != n || (off == undef) != (n == 0) || off < undef {
+			return false
+		}
+	}
+	return true
+}
+
+// Dataset returns size k in elements of dataset i of a stamp that matches, for each k
+// below its rank, and the file offset of its data; -1 if there are none.
+func (t *Template) Dataset(b []byte, i int) (dims [maxRank]int64, off int64) {
+	d := t.datasets[i]
+	for k := range d.rank {
+		dims[k] = int64(le.Uint64(b[d.dims+8*k:]))
+	}
+	return dims, int64(le.Uint64(b[d.layout:]))
+}

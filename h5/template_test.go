@@ -41,6 +41,40 @@ func stampedFile(t testing.TB, n int) []byte {
 	for _, p := range l.Pieces {
 		copy(file[p.Off:], p.Data)
 	}
+	defer func() {
+		for i, s := range b.Root().Stamps() {
+			m := file[s.Offset():]
+			if !tpl.Match(m, s.Offset()) {
+				t.Fatalf("stamp %d does not match its template", i)
+			}
+			if d, off := tpl.Dataset(m, 11); d[0] != int64(i%3) || (off < 0) != (i%3 == 0) {
+				t.Fatalf("dataset of stamp %d: %v at %d", i, d[0], off)
+			}
+			// A change anywhere but in values is seen.
+			value := func(p int) bool {
+				for _, a := range tpl.attrs {
+					if p >= a.off && p < a.off+a.len {
+						return true
+					}
+				}
+				for _, d := range tpl.datasets {
+					if p >= d.layout && p < d.layout+8 {
+						return true // another offset
+					}
+				}
+				return false
+			}
+			if i == 1 {
+				for p := range int(tpl.Len()) {
+					m[p] ^= 0x10
+					if tpl.Match(m, s.Offset()) && !value(p) {
+						t.Fatalf("a change of byte %d is not seen", p)
+					}
+					m[p] ^= 0x10
+				}
+			}
+		}
+	}()
 	at := l.Reserved
 	for i, s := range b.Root().Stamps() {
 		m := file[s.Offset():][:tpl.Len()]

@@ -47,21 +47,22 @@ type BlockInfo struct {
 // Checkpoint is an open checkpoint or dump. Its methods are safe for
 // concurrent use.
 type Checkpoint struct {
-	dir    string
-	fs     vfs.FS
-	pool   *subfile.Pool
-	opt    OpenOptions
-	meta   amr.Meta
-	enzo   amr.Type
-	ghosts []bool // of each field
-	cols   []column
-	colAt  []int // place in scanned.data of each column
-	files  []fileInfo
-	blocks []BlockInfo
-	recs   []scanned // of each block
-	tree   *amr.Tree
-	man    *manifest
-	listAt []int32 // place of each block in its list
+	dir      string
+	fs       vfs.FS
+	pool     *subfile.Pool
+	opt      OpenOptions
+	meta     amr.Meta
+	enzo     amr.Type
+	ghosts   []bool // of each field
+	cols     []column
+	colAt    []int // place in scanned.data of each column
+	files    []fileInfo
+	blocks   []BlockInfo
+	recs     []scanned // of each block
+	tree     *amr.Tree
+	man      *manifest
+	template *h5.Template // see scanner
+	listAt   []int32      // place of each block in its list
 
 	users atomic.Int32 // beside the one that opened it
 	mu    sync.Mutex
@@ -140,7 +141,7 @@ func (s *scanner) checkpoint(o *OpenOptions) (*Checkpoint, error) {
 	if err := s.firstError(); err != nil {
 		return nil, err
 	}
-	k := &Checkpoint{dir: s.dir, fs: s.fs, pool: s.pool, h5s: map[int]*h5.File{}}
+	k := &Checkpoint{dir: s.dir, fs: s.fs, pool: s.pool, template: s.template, h5s: map[int]*h5.File{}}
 	if o != nil {
 		k.opt = *o
 	}

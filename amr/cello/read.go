@@ -58,17 +58,26 @@ func (k *Checkpoint) head(ctx context.Context, i int) (*amr.Block, error) {
 		return nil, err
 	}
 	info, rec := &k.blocks[i], &k.recs[i]
-	h, err := k.file(info.File)
-	if err != nil {
-		return nil, err
-	}
-	o, err := h.Open(rec.addr, "/"+info.Name)
-	if err != nil {
-		return nil, err
-	}
 	b := &amr.Block{Index: info.Index, Leaf: info.Leaf, Cost: info.Cost, Cycle: k.meta.Cycle, Time: k.meta.Time, Dt: k.meta.Dt}
-	if err := k.attrs(b, o, i); err != nil {
+	win := &window{r: poolReader{k.pool, k.path(info.File)}, t: k.template, end: k.files[info.File].size}
+	stamp, ok, err := win.group(rec.addr, 0)
+	if err != nil {
 		return nil, err
+	}
+	if ok {
+		k.stampedAttrs(b, stampAttrs(k.template, stamp), i)
+	} else {
+		h, err := k.file(info.File)
+		if err != nil {
+			return nil, err
+		}
+		o, err := h.Open(rec.addr, "/"+info.Name)
+		if err != nil {
+			return nil, err
+		}
+		if err := k.attrs(b, o, i); err != nil {
+			return nil, err
+		}
 	}
 	np := make([]int64, len(k.meta.Particles))
 	if err := k.particleCounts(rec, np); err != nil {
@@ -84,6 +93,27 @@ func (k *Checkpoint) head(ctx context.Context, i int) (*amr.Block, error) {
 }
 
 func (k *Checkpoint) path(file int) string { return joinPath(k.dir, k.files[file].name+dataSuffix) }
+
+// stampedAttrs takes the attributes of a block from a stamp, whose bytes it keeps.
+func (k *Checkpoint) stampedAttrs(b *amr.Block, r rawAttrs, i int) {
+	b.Cycle = int32(r.ints(attrCycle)[0])
+	b.Time, b.Dt = r.floats(attrTime)[0], r.floats(attrDt)[0]
+	p := place{m: &k.meta, enzo: k.enzo, order: int64(i), count: int64(len(k.blocks))}
+	var buf [24]byte
+	for n := range r {
+		if ownAttrs[blockAttrs[n].name] {
+			continue
+		}
+		want := buf[:len(r[n])]
+		if p.derive(want, n, b); !bytes.Equal(r[n], want) {
+			if b.Attrs == nil {
+				b.Attrs = map[string]any{}
+			}
+			b.Attrs[blockAttrs[n].name] = r.value(n, k.enzo)
+		}
+	}
+	b.Adapt = r[attrAdapt]
+}
 
 // attrs reads the attributes of a block.
 func (k *Checkpoint) attrs(b *amr.Block, o *h5.Object, i int) error {

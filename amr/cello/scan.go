@@ -60,24 +60,26 @@ type rootValues struct {
 
 // schemaCol is a dataset that blocks have.
 type schemaCol struct {
-	name string
-	typ  h5.Type
-	dims []int64 // of the block that the schema is from
+	name  string
+	typ   h5.Type
+	dims  []int64 // of the block that the schema is from
+	field bool
 }
 
 // scanner reads lists and headers of a directory. Open and Verify share it:
 // with deep, every attribute is looked at and nothing stops it.
 type scanner struct {
-	dir    string
-	fs     vfs.FS
-	pool   *subfile.Pool
-	deep   bool
-	files  []*scannedFile
-	schema []schemaCol
-	byName map[string]int
-	first  *firstBlock
-	root   rootValues // of the file of that block
-	listB  []byte     // check.file_list
+	dir      string
+	fs       vfs.FS
+	pool     *subfile.Pool
+	deep     bool
+	files    []*scannedFile
+	schema   []schemaCol
+	byName   map[string]int
+	first    *firstBlock
+	template *h5.Template // of groups as this module writes them; nil: none can be
+	root     rootValues   // of the file of that block
+	listB    []byte       // check.file_list
 }
 
 // firstBlock is the block that the schema and the geometry are taken from.
@@ -272,12 +274,13 @@ func (s *scanner) headers(ctx context.Context, mine func(file int) bool) error {
 	finds := make([][]Finding, len(work))
 	err = s.each(ctx, len(work), func(k int) {
 		w := work[k]
-		part := &scannedFile{name: s.files[w.file].name}
+		part := &scannedFile{name: s.files[w.file].name, size: s.files[w.file].size}
+		win := &window{r: poolReader{s.pool, s.path(part.name + dataSuffix)}, t: s.template, end: part.size}
 		for i := w.from; i < w.to; i++ {
 			if ctx.Err() != nil || !s.deep && part.bad() {
 				break
 			}
-			s.block(h5s[w.file], part, s.files[w.file].list[i], links[w.file], &s.files[w.file].blocks[i])
+			s.block(win, w.to-i-1, h5s[w.file], part, s.files[w.file].list[i], links[w.file], &s.files[w.file].blocks[i])
 			s.files[w.file].blocks[i].file = int32(w.file)
 		}
 		finds[k] = part.finds
@@ -524,7 +527,7 @@ func (s *scanner) takeSchema(o *h5.Object, name string) error {
 		if err != nil {
 			return err
 		}
-		l = append(l, at{schemaCol{k.Name, d.Type(), d.Dims()}, k.Addr()})
+		l = append(l, at{schemaCol{k.Name, d.Type(), d.Dims(), strings.HasPrefix(k.Name, fieldPrefix)}, k.Addr()})
 	}
 	at0, err := blockAttrsOf(o)
 	if err != nil {
@@ -578,6 +581,7 @@ func (s *scanner) takeSchema(o *h5.Object, name string) error {
 		s.schema = append(s.schema, c.schemaCol)
 	}
 	s.first = b
+	s.template = readTemplate(b.enzo, s.schema)
 	return nil
 }
 
@@ -595,11 +599,21 @@ func blockAttrsOf(o *h5.Object) (at [numBlockAttrs]*h5.Attr, err error) {
 }
 
 // block reads the headers of one block.
-func (s *scanner) block(h *h5.File, f *scannedFile, e listEntry, links map[string]h5.Link, b *scanned) {
+func (s *scanner) block(win *window, ahead int, h *h5.File, f *scannedFile, e listEntry, links map[string]h5.Link, b *scanned) {
 	b.name, b.level, b.order, b.count, b.addr = e.name, e.level, -1, -1, -1
 	l, ok := links[e.name]
 	if !ok {
 		f.find(Error, e.name, "", ErrMissing, aborts, "the block list names it, but the file has no such group")
+		return
+	}
+	b.addr = l.Addr()
+	stamp, ok, err := win.group(b.addr, ahead)
+	if ok && s.stamped(b, stamp, f.size) {
+		return
+	}
+	b.addr = -1
+	if err != nil {
+		f.find(Error, e.name, "", err, aborts, "")
 		return
 	}
 	o, err := h.Open(l.Addr(), "/"+e.name)

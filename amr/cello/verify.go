@@ -344,9 +344,10 @@ func (v *verifier) attributes(ctx context.Context) {
 		w := work[n]
 		f := v.s.files[w.file]
 		part := &scannedFile{name: f.name}
+		win := &window{r: poolReader{v.s.pool, v.k.path(w.file)}, t: v.s.template, end: f.size}
 		for i := w.from; i < w.to && ctx.Err() == nil; i++ {
 			if b := &f.blocks[i]; b.addr >= 0 {
-				v.block(part, f, w.file, b)
+				v.block(win, w.to-i-1, part, f, w.file, b)
 			}
 		}
 		finds[n] = part.finds
@@ -359,8 +360,29 @@ func (v *verifier) attributes(ctx context.Context) {
 }
 
 // block looks at the attributes of one block.
-func (v *verifier) block(out, f *scannedFile, file int, b *scanned) {
-	h, err := v.k.file(file)
+func (v *verifier) block(win *window, ahead int, out, f *scannedFile, file int, b *scanned) {
+	k := v.k
+	np := make([]int64, len(k.meta.Particles))
+	if b.data != nil {
+		if err := k.particleCounts(b, np); err != nil {
+			out.find(Error, b.name, "", ErrCorrupt, runsWrong, "%v", err)
+		}
+	}
+	inTree := b.known && k.tree.Has(b.index)
+	stamp, ok, err := win.group(b.addr, ahead)
+	if err != nil {
+		out.find(Error, b.name, "", err, aborts, "")
+		return
+	}
+	if ok {
+		if inTree {
+			r := stampAttrs(win.t, stamp)
+			v.values(out, f, b, &r)
+			v.adapt(out, b, r[attrAdapt])
+		}
+		return
+	}
+	h, err := k.file(file)
 	if err != nil {
 		out.find(Error, b.name, "", err, aborts, "")
 		return
@@ -375,7 +397,6 @@ func (v *verifier) block(out, f *scannedFile, file int, b *scanned) {
 		out.find(Error, b.name, "", err, aborts, "")
 		return
 	}
-	k := v.k
 	good := true
 	for i, a := range at {
 		d := blockAttrs[i]
@@ -386,23 +407,20 @@ func (v *verifier) block(out, f *scannedFile, file int, b *scanned) {
 		}
 		good = v.s.attrShape(out, b.name, a, d, d.typ(k.enzo)) && good
 	}
-	np := make([]int64, len(k.meta.Particles))
-	if b.data != nil {
-		if err := k.particleCounts(b, np); err != nil {
-			out.find(Error, b.name, "", ErrCorrupt, runsWrong, "%v", err)
-		}
-	}
-	if !good || !b.known || !k.tree.Has(b.index) {
+	if !good || !inTree {
 		return
 	}
-	v.values(out, f, b, at)
-	if raw, err := at[attrAdapt].Raw(); err == nil {
-		v.adapt(out, b, raw)
+	r, err := decodedAttrs(at)
+	if err != nil {
+		out.find(Error, b.name, "", err, aborts, "")
+		return
 	}
+	v.values(out, f, b, &r)
+	v.adapt(out, b, r[attrAdapt])
 }
 
 // values holds the attributes of a block against what follows from its index.
-func (v *verifier) values(out, f *scannedFile, b *scanned, at [numBlockAttrs]*h5.Attr) {
+func (v *verifier) values(out, f *scannedFile, b *scanned, r *rawAttrs) {
 	k, g := v.k, &v.k.meta.Geometry
 	lo, hi := b.index.Bounds(g)
 	var width [3]float64
@@ -410,7 +428,7 @@ func (v *verifier) values(out, f *scannedFile, b *scanned, at [numBlockAttrs]*h5
 		width[i] = (hi[i] - lo[i]) / float64(g.Block[i])
 	}
 	near := func(n int, want [3]float64) {
-		got := float64sOf(at[n])
+		got := r.floats(n)
 		tol := 1e-9
 		if blockAttrs[n].kind == kindEnzo && k.enzo == amr.Float32 {
 			tol = 1e-5
@@ -429,7 +447,7 @@ func (v *verifier) values(out, f *scannedFile, b *scanned, at [numBlockAttrs]*h5
 		near(attrCellWidth, width)
 	}
 	exact := func(n int, sev Severity, effect string, want ...int64) {
-		if got, err := at[n].Int64s(); err != nil || !slices.Equal(got, want) {
+		if got := r.ints(n); !slices.Equal(got, want) {
 			out.find(sev, b.name, blockAttrs[n].name, ErrCorrupt, effect, "%v, want %v", got, want)
 		}
 	}
@@ -441,7 +459,7 @@ func (v *verifier) values(out, f *scannedFile, b *scanned, at [numBlockAttrs]*h5
 	exact(attrGridEnd, Error, runsWrong, three(func(i int) int { return g.Ghost[i] + g.Block[i] - 1 })...)
 	if f.root.ok && b.level >= 0 {
 		exact(attrCycle, Warning, "takes that of the first file", f.root.cycle)
-		if t := float64sOf(at[attrTime])[0]; t != f.root.time {
+		if t := r.floats(attrTime)[0]; t != f.root.time {
 			out.find(Warning, b.name, "time", ErrCorrupt, "takes that of the first file", "%v, want %v", t, f.root.time)
 		}
 	}
@@ -474,13 +492,6 @@ func (v *verifier) adapt(out *scannedFile, b *scanned, raw []byte) {
 	wrong := func(what string, got, want any) {
 		out.find(Error, b.name, field, ErrCorrupt, runsWrong, "%s is %v, by the blocks that are there want %v", what, got, want)
 	}
-	set := func(l []LevelInfo) map[amr.Index]int32 {
-		m := map[amr.Index]int32{}
-		for _, n := range l {
-			m[n.Index] = n.Now
-		}
-		return m
-	}
 	switch {
 	case a.Rank != want.Rank:
 		wrong("rank", a.Rank, want.Rank)
@@ -491,8 +502,22 @@ func (v *verifier) adapt(out *scannedFile, b *scanned, raw []byte) {
 	case a.Self.Index != want.Self.Index || a.Self.Now != want.Self.Now:
 		wrong("the block itself", fmt.Sprint(a.Self.Index, " level ", a.Self.Now), fmt.Sprint(want.Self.Index, " level ", want.Self.Now))
 	default:
-		if g, w := set(a.Neighbours), set(want.Neighbours); fmt.Sprint(g) != fmt.Sprint(w) { // maps print sorted
-			wrong("the list of neighbours", fmt.Sprint(len(g), " blocks"), fmt.Sprint(len(w), " other ones"))
+		if !sameNeighbours(a.Neighbours, want.Neighbours) {
+			wrong("the list of neighbours", fmt.Sprint(len(a.Neighbours), " blocks"), fmt.Sprint(len(want.Neighbours), ", others"))
 		}
 	}
+}
+
+// sameNeighbours compares lists that may be in any order; want has each block once.
+func sameNeighbours(got, want []LevelInfo) bool {
+	if len(got) != len(want) {
+		return false
+	}
+	for i := range want {
+		w := &want[i]
+		if !slices.ContainsFunc(got, func(g LevelInfo) bool { return g.Index == w.Index && g.Now == w.Now }) {
+			return false
+		}
+	}
+	return true
 }

@@ -28,7 +28,7 @@ func TestWriteRead(t *testing.T) {
 			for _, ranks := range []int{1, 2, 4, 7} {
 				for _, files := range []int{1, 3, 16, len(c.blocks) + 3} {
 					for _, apart := range []bool{false, true} {
-						if testing.Short() && (files > 3 || ranks == 2) {
+						if testing.Short() && (files > 3 || ranks == 2) || apart && files != 3 && ranks != 4 {
 							continue
 						}
 						t.Run(fmt.Sprintf("%s-ghosts=%v-%d-%d-%v", name, ghosts, ranks, files, apart), func(t *testing.T) {

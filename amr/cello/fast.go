@@ -1,0 +1,182 @@
+package cello
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"math"
+
+	"blobio/amr"
+	"blobio/h5"
+)
+
+// Groups that were written from a template are read by comparing their bytes with
+// one and taking the values: 10^5 blocks have millions of header messages, which
+// need not be decoded one by one then. Files of other programs take the ordinary way.
+
+// rawAttrs are the little-endian values of the standard attributes of a block,
+// each of the type and length that it is to have.
+type rawAttrs [numBlockAttrs][]byte
+
+// readTemplate is the template of groups that have the standard attributes and
+// the datasets of the schema; nil if there can be none.
+func readTemplate(enzo amr.Type, schema []schemaCol) *h5.Template {
+	t, err := h5.NewTemplate(func(g *h5.GroupBuilder) {
+		for _, a := range attrShapes(enzo, nil) {
+			g.Attr(a.name, a.typ, []int64{a.n}, make([]int8, a.n))
+		}
+		for i := range schema {
+			g.Dataset(schema[i].name, schema[i].typ, schema[i].dims, nil)
+		}
+	})
+	if err != nil {
+		return nil
+	}
+	return t
+}
+
+// stampAttrs takes the attributes out of a stamp.
+func stampAttrs(t *h5.Template, b []byte) (r rawAttrs) {
+	for i := range r {
+		r[i] = t.Attr(b, i)
+	}
+	return r
+}
+
+// decodedAttrs takes them from attributes whose shapes were checked.
+func decodedAttrs(at [numBlockAttrs]*h5.Attr) (r rawAttrs, err error) {
+	for i, a := range at {
+		raw, err := a.Raw()
+		if err != nil {
+			return r, err
+		}
+		if a.Type.BigEndian() {
+			raw = append([]byte(nil), raw...)
+			swap(raw, raw, int(a.Type.Size()))
+		}
+		r[i] = raw
+	}
+	return r, nil
+}
+
+// ints are the elements of an integer attribute.
+func (r *rawAttrs) ints(i int) []int64 {
+	d := &blockAttrs[i]
+	out := make([]int64, d.n)
+	for k := range out {
+		if d.kind == kindInt64 {
+			out[k] = int64(binary.LittleEndian.Uint64(r[i][8*k:]))
+		} else {
+			out[k] = int64(int32(binary.LittleEndian.Uint32(r[i][4*k:])))
+		}
+	}
+	return out
+}
+
+// floats are the elements of a floating-point attribute.
+func (r *rawAttrs) floats(i int) (out [3]float64) {
+	d := &blockAttrs[i]
+	for k := range d.n {
+		if len(r[i]) == 4*d.n {
+			out[k] = float64(math.Float32frombits(binary.LittleEndian.Uint32(r[i][4*k:])))
+		} else {
+			out[k] = math.Float64frombits(binary.LittleEndian.Uint64(r[i][8*k:]))
+		}
+	}
+	return out
+}
+
+// value is an attribute as Block.Attrs keeps it.
+func (r *rawAttrs) value(i int, enzo amr.Type) any {
+	d := &blockAttrs[i]
+	switch d.typ(enzo) {
+	case h5.Int32:
+		out := make([]int32, d.n)
+		for k, v := range r.ints(i) {
+			out[k] = int32(v)
+		}
+		return out
+	case h5.Int64:
+		return r.ints(i)
+	case h5.Float32:
+		out := make([]float32, d.n)
+		for k := range out {
+			out[k] = math.Float32frombits(binary.LittleEndian.Uint32(r[i][4*k:]))
+		}
+		return out
+	}
+	v := r.floats(i)
+	return append([]float64(nil), v[:d.n]...)
+}
+
+// window reads the bytes of many groups of a file, in few reads where they lie together.
+type window struct {
+	r   poolReader
+	t   *h5.Template
+	end int64 // size of the file
+	b   []byte
+	off int64
+}
+
+// windowBytes is how much is read ahead.
+const windowBytes = 1 << 20
+
+// group returns the bytes of the group at addr if they match the template. ahead is how
+// many more groups of its file will be asked for.
+func (w *window) group(addr int64, ahead int) ([]byte, bool, error) {
+	if w.t == nil || addr < 0 {
+		return nil, false, nil
+	}
+	n := w.t.Len()
+	if addr < w.off || addr+n > w.off+int64(len(w.b)) {
+		size := min(max(n, min(n*int64(ahead+1), windowBytes)), w.end-addr)
+		if size < n {
+			return nil, false, nil
+		}
+		if int64(cap(w.b)) < size {
+			w.b = make([]byte, size)
+		}
+		w.b, w.off = w.b[:size], addr
+		if k, err := w.r.ReadAt(w.b, addr); int64(k) < size {
+			w.b = w.b[:0]
+			if err == nil || errors.Is(err, io.EOF) {
+				err = bad(w.r.name, addr+int64(k), "", ErrTruncated, "%d of %d bytes", k, size)
+			}
+			return nil, false, err
+		}
+	}
+	b := w.b[addr-w.off:][:n]
+	if !w.t.Match(b, addr) {
+		w.t = nil // one that does not match: the others of the file do not either, most likely
+		return nil, false, nil
+	}
+	return b, true, nil
+}
+
+// stamped fills in a block from a stamp; false if its datasets are not as the schema has them.
+func (s *scanner) stamped(b *scanned, stamp []byte, size int64) bool {
+	t := s.template
+	r := stampAttrs(t, stamp)
+	x := r.ints(attrIndex)
+	data := make([]extent, len(s.schema))
+	for i := range data {
+		d, off := t.Dataset(stamp, i)
+		k := &s.schema[i]
+		n := int64(1)
+		for a := range k.dims {
+			if k.field && d[a] != k.dims[a] {
+				return false
+			}
+			n *= d[a]
+		}
+		if bytes := n * k.typ.Size(); off > size-bytes {
+			return false
+		}
+		// Without an address: the datasets are contiguous.
+		data[i] = extent{off: off, elems: n, addr: -1}
+	}
+	b.index, b.known = amr.Index{int32(x[0]), int32(x[1]), int32(x[2])}, true
+	b.order, b.count = r.ints(attrIndexOrder)[0], r.ints(attrCountOrder)[0]
+	b.data = data
+	return true
+}
