@@ -31,16 +31,18 @@ func toolbox(t *testing.T) *Toolbox {
 	return b
 }
 
-// TestPeers needs MPI and the libraries.
+// full says that tests may take their time: those of the judges, and long ones.
+func full() bool { return os.Getenv("BLOBIO_JUDGES") != "" || os.Getenv("BLOBIO_LONG") != "" }
+
+// TestPeers needs MPI and the libraries. Starting processes takes most of its time.
 func TestPeers(t *testing.T) {
 	b := toolbox(t)
-	t.Run("same files", func(t *testing.T) { peersWriteTheSame(t, b) })
+	t.Run("files", func(t *testing.T) { peersWriteTheSame(t, b) })
 	t.Run("quick", func(t *testing.T) {
-		names := []string{"peers"}
-		if os.Getenv("BLOBIO_LONG") != "" {
-			names = append(names, "canonical")
+		if !full() {
+			t.Skip("takes half a minute: set BLOBIO_JUDGES or BLOBIO_LONG")
 		}
-		r, err := Run(t.Context(), Options{Dir: t.TempDir(), Quick: true, Peers: b.dir, Log: func(s string) { t.Log(s) }}, names...)
+		r, err := Run(t.Context(), Options{Dir: t.TempDir(), Quick: true, Peers: b.dir, Log: func(s string) { t.Log(s) }}, "peers", "canonical")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,8 +65,8 @@ func peersWriteTheSame(t *testing.T, b *Toolbox) {
 				t.Fatal(err)
 			}
 			dir := t.TempDir()
-			if testing.Short() && j.Case != "F_h1" {
-				t.Skip("short")
+			if !full() && j.Case != "F_h1" {
+				t.Skip("one is enough: set BLOBIO_JUDGES or BLOBIO_LONG for all")
 			}
 			v := &verifier{t: task, box: b, dir: dir}
 			for _, p := range allPeers {

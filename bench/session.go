@@ -21,6 +21,7 @@ type Options struct {
 	Quick   bool     // smallest sizes, two runs: a test of the bench, not a measurement
 	Maps    string   // directory with the captured maps of E3SM-IO (map_f_case_16p.nc, ...); default: generated ones of their size
 	Peers   string   // directory where the peers are built; default: in that of the files
+	NoTune  bool     // take the first setting of MPI-IO, without trying others
 	PeerBin string   // a build of the real E3SM-IO, which is timed beside our peers
 	Self    []string // command of a worker, whose only further argument is a file with a Work; default: this process does the work
 	MPI     []string // the same, to be started by mpirun; default: rows of processes are skipped
@@ -226,7 +227,11 @@ func (s *session) race(ctx context.Context, warm bool, list ...runner) error {
 func (s *session) keep(r *Row) {
 	r.Workload = s.name
 	s.res.Rows = append(s.res.Rows, *r)
-	s.Log(fmt.Sprintf("%-28s %-24s %-34s %9.3f s %8.0f MiB/s", r.Data, r.What, r.Who, r.Median(), r.Rate()/(1<<20)))
+	line := fmt.Sprintf("%s, %s, %s, %s: %s", r.Data, r.What, r.Who, ranksText(r.Ranks, r.As), Seconds(r.Median()))
+	if r.Bytes > 0 {
+		line += fmt.Sprintf(", %.0f MiB/s", r.Rate()/(1<<20))
+	}
+	s.Log(line)
 }
 
 // layouts of blobio, in the order of tables.

@@ -111,6 +111,9 @@ func (s *session) tune(ctx context.Context, p Peer, data string, ranks int, once
 	if p != PnetCDFBlob && p != PnetCDFCanonical { // hints of PnetCDF
 		list = slices.DeleteFunc(slices.Clone(list), func(t Tuning) bool { return strings.HasPrefix(strings.Join(t.Hints, " "), "nc_") })
 	}
+	if s.NoTune {
+		return list[0], nil
+	}
 	if s.Quick {
 		list = list[:1]
 	}

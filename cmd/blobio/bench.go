@@ -71,7 +71,7 @@ func newBenchList(e *env) *cobra.Command {
 type benchFlags struct {
 	dir, maps, peers, peerBin, mpiBin, out string
 	runs                                   int
-	quick, verbose                         bool
+	quick, verbose, noTune                 bool
 }
 
 func newBenchRun(e *env) *cobra.Command {
@@ -100,6 +100,7 @@ The peers are run with each of some settings of MPI-IO first; the best one count
 	fl.StringVar(&f.maps, "maps", "", "directory with the captured maps of E3SM-IO (map_f_case_16p.nc, ...); default: generated ones of their size")
 	fl.StringVar(&f.peers, "peers", "", "directory to build the peers in and to keep them (default: a temporary one)")
 	fl.StringVar(&f.peerBin, "peer-bin", "", "a build of E3SM-IO's e3sm_io, to be timed as well")
+	fl.BoolVar(&f.noTune, "no-tune", false, "run the peers with one setting of MPI-IO, without looking for the best")
 	fl.StringVar(&f.mpiBin, "mpi-bin", "", "a blobio that was built with -tags mpi")
 	fl.StringVar(&f.out, "out", "", "directory for the files of results (default: bench-results; none with --quick)")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "tell on standard error what is done")
@@ -133,7 +134,7 @@ func (f *benchFlags) run(ctx context.Context, e *env, names []string) (err error
 	if f.out == "" && !f.quick {
 		f.out = "bench-results"
 	}
-	o := bench.Options{Dir: f.dir, Runs: f.runs, Quick: f.quick, Maps: f.maps, Peers: f.peers, PeerBin: f.peerBin}
+	o := bench.Options{Dir: f.dir, Runs: f.runs, Quick: f.quick, Maps: f.maps, Peers: f.peers, PeerBin: f.peerBin, NoTune: f.noTune}
 	if o.PeerBin != "" {
 		if o.PeerBin, err = exec.LookPath(o.PeerBin); err != nil {
 			return err
