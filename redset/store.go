@@ -47,6 +47,11 @@ func (s *store) viewOf(e elem, at, n int64) (*view, int64) {
 	if !e.parity {
 		return s.in.view(e.off+at, n)
 	}
+	return s.payload(), e.off + at
+}
+
+// payload returns the view of the payload.
+func (s *store) payload() *view {
 	s.payOnce.Do(func() {
 		s.payView = &view{}
 		if s.pay == nil {
@@ -56,15 +61,17 @@ func (s *store) viewOf(e elem, at, n int64) (*view, int64) {
 			s.payView.m, _ = vfs.Map(s.pay, s.payOff, size-s.payOff)
 		}
 	})
-	return s.payView, e.off + at
+	return s.payView
 }
 
 // drop gives back what is mapped of bytes [at, at+n) of an element.
 func (s *store) drop(e elem, at, n int64) {
-	if !e.parity {
+	switch {
+	case n == 0:
+	case e.parity:
+		s.payload().drop(e.off+at, e.off+at+n)
+	default:
 		s.in.drop(e.off+at, n)
-	} else if s.payView != nil {
-		s.payView.drop(e.off+at, e.off+at+n)
 	}
 }
 
