@@ -75,7 +75,8 @@
 // that waits for a message that nobody sends waits until its context ends: there is no
 // ErrDeadlock. A killed process is seen by MPI alone, which ends the job. One-sided accesses
 // wait in MPI_Win_flush, which across nodes may need the target to be
-// inside of some MPI call.
+// inside of some MPI call. Open MPI 4.1 with nothing but TCP between nodes has no windows that
+// reach over them: NewWindow is an error on all ranks.
 //
 // Communicators of MPI are few (some thousands) and nobody frees a Comm, so that each of them remembers up to 64
 // ways in which it was split: a Split with the same colors and keys on all ranks, or another

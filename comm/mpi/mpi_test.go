@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -104,6 +105,9 @@ func TestUnderMPIRun(t *testing.T) {
 	}
 	for _, mode := range []string{"funneled", "multiple"} {
 		for _, n := range strings.Fields(*ranks) {
+			if k, _ := strconv.Atoi(n); mode == "multiple" && (k < 2 || k > 4) {
+				continue // two of them will do
+			}
 			t.Run(mode+"/"+n, func(t *testing.T) {
 				out, err := mpirun(t, n, mode, "Job")
 				if err != nil {
