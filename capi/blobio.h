@@ -142,8 +142,10 @@ enum { BLOBIO_VARIABLE_CENTRIC = 0, BLOBIO_PROCESS_CENTRIC = 1, BLOBIO_CANONICAL
  *   commit=auto|rename|manifest how subfiles get their names
  *   force=yes                   replace a dataset of this name; it stays readable until the new one is whole
  *   wide_maps=yes               decompositions of more than 2^31-1 elements (only blobio reads such files)
- *   memory=SIZE                 cap of copies, default 2G (K, M, G, T are powers of 1024)
+ *   memory=SIZE                 cap of copies of one process, default 2G (K, M, G, T are powers of 1024)
  *   buffer=SIZE                 of a worker, 64K to 1G, default 4M
+ *   aggregators=N               processes of each node that write what is small, with MPI; default as measured
+ *   stripe_size=SIZE stripe_count=N  of the file system (Lustre's stripes, GPFS's blocks): nodes then never write one unit
  *   workers=N  max_open=N       threads that write, open files; defaults: cores, 256
  *
  * The handle is stored in *file only on success. Here one rank; see blobio_mpi.h for communicators. */

@@ -28,8 +28,8 @@ func absent(t *testing.T, format string, args ...any) {
 
 func need(t *testing.T, tools ...string) {
 	t.Helper()
-	if runtime.GOOS == "windows" {
-		t.Skip("the library is for Unix")
+	if runtime.GOOS != "linux" {
+		t.Skip("the Makefile is for Linux")
 	}
 	for _, tool := range tools {
 		if _, err := exec.LookPath(tool); err != nil {

@@ -158,6 +158,9 @@ func WriteOptions(s string) (*blob.Options, error) {
 	} else {
 		o.Buffer = int(buffer)
 	}
+	f.int("aggregators", &o.Aggregators)
+	f.size("stripe_size", &o.Stripe.Size)
+	f.int("stripe_count", &o.Stripe.Count)
 	f.int("workers", &o.Workers)
 	f.int("max_open", &o.MaxOpen)
 	if err := f.end(); err != nil {
