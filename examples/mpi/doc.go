@@ -1,0 +1,7 @@
+// Command mpi writes a first dataset under mpirun or srun, and reads it back:
+//
+//	go build -tags mpi -o first ./examples/mpi
+//	mpirun -n 4 ./first first.nc
+//
+// Without the tag mpi it only says so.
+package main
