@@ -148,7 +148,8 @@ enum { BLOBIO_VARIABLE_CENTRIC = 0, BLOBIO_PROCESS_CENTRIC = 1, BLOBIO_CANONICAL
  *   stripe_size=SIZE stripe_count=N  of the file system (Lustre's stripes, GPFS's blocks): nodes then never write one unit
  *   workers=N  max_open=N       threads that write, open files; defaults: cores, 256
  *
- * The handle is stored in *file only on success. Here one rank; see blobio_mpi.h for communicators. */
+ * append wants the ranks, subfiles and grouping with which the dataset was created (else BLOBIO_EMAPS), and takes the layout
+ * from the files. The handle is stored in *file only on success. Here one rank; see blobio_mpi.h for communicators. */
 BLOBIO_API int blobio_create(const char *path, const char *options, blobio_file **file);
 BLOBIO_API int blobio_append(const char *path, const char *options, blobio_file **file);
 
