@@ -6,8 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"blobio/amr"
 	"blobio/comm"
@@ -149,22 +151,27 @@ func BenchmarkRestart(b *testing.B) {
 	b.Run("raw", func(b *testing.B) {
 		b.SetBytes(benchBytes)
 		for b.Loop() {
-			var wg sync.WaitGroup
-			for i := range benchFiles {
-				wg.Go(func() {
-					f, err := os.Open(filepath.Join(rawDir, fmt.Sprint(i)))
-					must(err)
-					const n = 8 * 4 * 16 * 16 * 16
-					for off := int64(0); off < benchBytes/benchFiles; off += n {
-						_, err := f.ReadAt(make([]byte, n), off)
-						must(err)
-					}
-					must(f.Close())
-				})
-			}
-			wg.Wait()
+			rawRead(rawDir)
 		}
 	})
+}
+
+// rawRead reads block by block into new memory, as an application takes it.
+func rawRead(dir string) {
+	var wg sync.WaitGroup
+	for i := range benchFiles {
+		wg.Go(func() {
+			f, err := os.Open(filepath.Join(dir, fmt.Sprint(i)))
+			must(err)
+			const n = 8 * 4 * 16 * 16 * 16
+			for off := int64(0); off < benchBytes/benchFiles; off += n {
+				_, err := f.ReadAt(make([]byte, n), off)
+				must(err)
+			}
+			must(f.Close())
+		})
+	}
+	wg.Wait()
 }
 
 // BenchmarkOpen opens and verifies the structure of many small blocks in 16 files.
@@ -216,4 +223,49 @@ func BenchmarkOpen(b *testing.B) {
 
 func perBlock(b *testing.B, n int) {
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*n*n*n), "µs/block")
+}
+
+// BenchmarkRatio writes and reads in turn with the ceiling, so that what else the machine does
+// hits both: the medians of the ratios, and CPU time per round.
+func BenchmarkRatio(b *testing.B) {
+	m, local := uniform(b, 16, benchRanks, 16, 8)
+	root := shm(b)
+	dir, rawDir := filepath.Join(root, "c"), filepath.Join(root, "raw")
+	buf := make([]byte, benchBytes)
+	for i := range buf {
+		buf[i] = byte(i)
+	}
+	clock := func(f func()) float64 {
+		runtime.GC()
+		begin := time.Now()
+		f()
+		return time.Since(begin).Seconds()
+	}
+	var write, read []float64
+	for b.Loop() {
+		os.RemoveAll(dir)
+		os.RemoveAll(rawDir)
+		raw := clock(func() { rawWrite(b, rawDir, buf) })
+		ours := clock(func() {
+			if err := comm.Run(context.Background(), benchRanks, nil, func(ctx context.Context, c comm.Comm) error {
+				return Write(ctx, c, dir, m, local[c.Rank()], &Options{Files: benchFiles})
+			}); err != nil {
+				b.Fatal(err)
+			}
+		})
+		write = append(write, raw/ours)
+		raw = clock(func() { rawRead(rawDir) })
+		ours = clock(func() {
+			if err := comm.Run(context.Background(), benchRanks, nil, func(ctx context.Context, c comm.Comm) error {
+				return Restart(ctx, c, dir, sink{}, nil)
+			}); err != nil {
+				b.Fatal(err)
+			}
+		})
+		read = append(read, raw/ours)
+	}
+	slices.Sort(write)
+	slices.Sort(read)
+	b.ReportMetric(write[len(write)/2], "write/raw")
+	b.ReportMetric(read[len(read)/2], "read/raw")
 }

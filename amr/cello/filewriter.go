@@ -35,7 +35,6 @@ type fileWriter struct {
 	mem   arena // converted data in iov
 	entry manifestFile
 	np    []int64
-	costs bool
 }
 
 // newFileWriter lays the file out and creates it.

@@ -37,15 +37,30 @@ func (s *scanner) openComm(ctx context.Context, c comm.Comm, o *OpenOptions) (*C
 	if s.listB, err = c.Bcast(ctx, 0, s.listB); err != nil {
 		return nil, err
 	}
+	here, err := c.Share(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	leader := 0 // one rank of each heap does for all of them what is the same on all
+	for here[leader] == nil {
+		leader++
+	}
 	names, err := decodeFileList(s.listB, s.path(fileListName))
+	mine := func(f int) bool { return readerOf(f, len(names), c.Size()) == c.Rank() }
 	if err == nil {
-		mine := func(f int) bool { return readerOf(f, len(names), c.Size()) == c.Rank() }
-		if err = s.lists(ctx, mine); err == nil {
-			err = s.headers(ctx, mine)
-		}
-		if err == nil {
-			err = s.firstError()
-		}
+		err = s.lists(ctx, mine)
+	}
+	if err == nil && leader == c.Rank() {
+		err = s.findSchema()
+	}
+	if err = comm.Agree(ctx, c, err); err != nil {
+		return nil, err
+	}
+	if l := here[leader].(*scanner); l != s {
+		s.schema, s.byName, s.first, s.root, s.template = l.schema, l.byName, l.first, l.root, l.template
+	}
+	if err = s.headers(ctx, mine); err == nil {
+		err = s.firstError()
 	}
 	var b []byte
 	if err == nil {
@@ -57,15 +72,6 @@ func (s *scanner) openComm(ctx context.Context, c comm.Comm, o *OpenOptions) (*C
 	all, err := c.Allgather(ctx, b)
 	if err != nil {
 		return nil, err
-	}
-	// One rank of each heap puts it together for all of them.
-	here, err := c.Share(ctx, c.Rank())
-	if err != nil {
-		return nil, err
-	}
-	leader := 0
-	for here[leader] == nil {
-		leader++
 	}
 	var k *Checkpoint
 	if leader == c.Rank() {

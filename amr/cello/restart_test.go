@@ -13,12 +13,10 @@ import (
 
 // memory is an application that keeps its blocks.
 type memory struct {
-	mu     sync.Mutex
 	levels []string
 	blocks map[amr.Index]*amr.Block // nil until it has its data
 	all    *sync.Map                // of all ranks: created blocks
 	fail   func(what string, level int) error
-	max    int
 }
 
 func (m *memory) check(what string, level int) error {

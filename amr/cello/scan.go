@@ -256,7 +256,7 @@ func (s *scanner) headers(ctx context.Context, mine func(file int) bool) error {
 	if err != nil {
 		return err
 	}
-	if s.schema == nil {
+	if s.schema == nil { // OpenComm has looked for it
 		if err := s.findSchema(); err != nil {
 			return err
 		}
