@@ -70,6 +70,9 @@ type LevelInfo struct {
 // tableBytes is the offset of the data.
 func tableBytes(boxes int) int64 { return levelHeader + boxLen*int64(boxes) + 8*int64(boxes+1) }
 
+// DataOffset is where the data of the boxes begin, in bytes of the array; those of box i are DataOffset()+8*Offsets[i] and on.
+func (l *LevelInfo) DataOffset() int64 { return tableBytes(len(l.Boxes)) }
+
 func (l *LevelInfo) used() int64 {
 	return tableBytes(len(l.Boxes)) + 8*l.Offsets[len(l.Boxes)]
 }

@@ -36,8 +36,8 @@ const scrPackages = `kvtree|redset|scr|prefixdir|cachedir|salvage|transfer|confi
 // Which package an error comes from, and how an option is called in Go, is of
 // no use on the command line.
 var (
-	packagePrefix = regexp.MustCompile(`^(?:(?:blob|subfile|cdf5|h5|mapfile|decomp|mapplot|ffformat|ffplot|ffstore|bench|e3smcases|amr|amrplot|blocks|cello|gen|sfc|` + scrPackages + `): )+`)
-	innerPrefix   = regexp.MustCompile(`: (?:blob|subfile|cdf5|h5|mapfile|decomp|mapplot|ffformat|ffplot|ffstore|bench|e3smcases|amr|amrplot|blocks|cello|gen|sfc|` + scrPackages + `): `)
+	packagePrefix = regexp.MustCompile(`^(?:(?:blob|subfile|cdf5|h5|mapfile|decomp|mapplot|ffformat|ffplot|ffstore|bench|e3smcases|amr|amrplot|blocks|cello|gen|sfc|versioned|recovery|` + scrPackages + `): )+`)
+	innerPrefix   = regexp.MustCompile(`: (?:blob|subfile|cdf5|h5|mapfile|decomp|mapplot|ffformat|ffplot|ffstore|bench|e3smcases|amr|amrplot|blocks|cello|gen|sfc|versioned|recovery|` + scrPackages + `): `)
 	optionRemark  = regexp.MustCompile(` \((?:Convert|Open|Check|Repair|Diff)?Options\.\w+ [^)]*\)`)
 )
 
@@ -81,6 +81,8 @@ func hint(cmd *cobra.Command, err error) string {
 		return h.hint
 	case inAmr(cmd):
 		return amrHint(cmd, err)
+	case inVersions(cmd):
+		return versionsHint(cmd, err)
 	case errors.Is(err, blob.ErrExist) && has("force"):
 		return "--force replaces it"
 	case inFF(cmd) && (isFormatError(err) || errors.Is(err, blob.ErrMissing) || errors.Is(err, blob.ErrNotCommitted)):

@@ -1,0 +1,255 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"image/color"
+	"image/png"
+	"io"
+	"math"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/font/liberation"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+
+	"blobio/versioned"
+)
+
+type versionsPlotFlags struct {
+	out, title string
+	width      int
+	log, force bool
+	asJSON     bool
+}
+
+func newVersionsPlot(e *env) *cobra.Command {
+	var f versionsPlotFlags
+	cmd := &cobra.Command{
+		Use:   "plot ARRAY... -o OUT",
+		Short: "Draw what each version changed and wrote, as PNG or SVG",
+		Long: `Draw for each version of an array the bytes of the chunks that changed and of the files
+that it wrote, and the size of the whole state for comparison. A version that
+started a generation (the array was opened again, or grew) is written whole.
+
+JSON: {path, bytes, versions}.`,
+		Example: `  blobio versions plot store/rho -o rho.png
+  blobio versions plot store/rho --log -o rho.svg       # small versions beside whole ones
+  blobio versions plot node0/store/rho node1/store/rho -o rho.png`,
+		Args: minArgs(1, "the directory of an array"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.Context(), e, args)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVarP(&f.out, "output", "o", "", "name of the picture, .png or .svg")
+	fl.StringVar(&f.title, "title", "", "title (default: the name of the array)")
+	fl.IntVar(&f.width, "width", defaultCurveWidth, "width in points (a PNG has twice as many pixels)")
+	fl.BoolVar(&f.log, "log", false, "logarithmic axis of bytes")
+	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
+	jsonFlag(cmd, &f.asJSON)
+	_ = cmd.MarkFlagFilename("output", "png", "svg")
+	return cmd
+}
+
+func (f *versionsPlotFlags) run(ctx context.Context, e *env, dirs []string) error {
+	if ext := strings.ToLower(filepath.Ext(f.out)); ext != ".png" && ext != ".svg" {
+		return usagef("--output %q, want a name that ends in .png or .svg", f.out)
+	}
+	if f.width < minCurveWidth || f.width > maxCurveWidth {
+		return usagef("--width %d, want %d to %d", f.width, minCurveWidth, maxCurveWidth)
+	}
+	v, err := (&versionsKey{}).one(dirs)
+	if err != nil {
+		return err
+	}
+	defer v.Close()
+	b := newVersionBars(v, f.log, float64(f.width))
+	if len(b.rows) == 0 {
+		return &hinted{fmt.Errorf("array %s has no version but 0, which is empty", v.Spec().Name), ""}
+	}
+	if f.title != "" {
+		b.title = f.title
+	}
+	n, err := writeFile(ctx, f.out, f.force, func(w io.Writer) error { return b.write(w, f.out) })
+	if err != nil {
+		return err
+	}
+	if f.asJSON {
+		return e.printJSON(map[string]any{"path": f.out, "bytes": n, "versions": len(b.rows)})
+	}
+	fmt.Fprintf(e.out, "%s: %s of %s, %s\n", f.out, plural(len(b.rows), "version"), v.Spec().Name, humanBytes(n))
+	return nil
+}
+
+// sheet is an empty picture on which a curve's helpers draw.
+type sheet struct{ curve }
+
+// save draws a picture by f and writes it, as the name wants.
+func (s *sheet) save(w io.Writer, name string, f func()) error {
+	s.hand = text.Plain{Fonts: font.NewCache(liberation.Collection())}
+	begin := func(c vg.Canvas) {
+		s.c = c
+		s.box(0, 0, s.width, s.height, curvePaper)
+		f()
+	}
+	if strings.EqualFold(filepath.Ext(name), ".svg") {
+		c := vgsvg.New(vg.Length(s.width), vg.Length(s.height))
+		begin(c)
+		_, err := c.WriteTo(w)
+		return err
+	}
+	c := vgimg.NewWith(vgimg.UseWH(vg.Length(s.width), vg.Length(s.height)), vgimg.UseDPI(144), vgimg.UseBackgroundColor(curvePaper))
+	begin(c)
+	return (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(w, c.Image())
+}
+
+// key writes what the colours mean, from x on.
+func (s *sheet) key(x, y float64, names []string, colors []color.RGBA) {
+	for i, n := range names {
+		s.box(x, y-8, 12, 9, colors[i])
+		s.curve.write(n, x+17, y, 10.5, 0, false, curveInk)
+		x += 17 + s.textWidth(n, 10.5, false) + 20
+	}
+}
+
+// versionBars is a picture of the bytes of versions.
+type versionBars struct {
+	sheet
+	rows  []versioned.VersionInfo
+	state []int64 // bytes of the whole state of each
+	log   bool
+	lo    float64 // ends of the axis, bytes
+}
+
+func newVersionBars(v *versioned.View, log bool, width float64) *versionBars {
+	b := &versionBars{log: log}
+	b.width, b.height = width, max(math.Round(width*0.5), 300)
+	var written int64
+	for _, x := range v.Versions() {
+		if x.Number == 0 {
+			continue
+		}
+		n := int64(v.Spec().Type.Size())
+		for _, d := range x.Shape {
+			n *= d
+		}
+		b.rows, b.state = append(b.rows, x), append(b.state, n)
+		written += x.Written
+	}
+	b.title = v.Spec().Name + ": bytes of versions"
+	b.subtitle = fmt.Sprintf("%s, %s written, chunks of %s", plural(len(b.rows), "version"), humanBytes(written), humanBytes(int64(v.Spec().Chunk)))
+	return b
+}
+
+var (
+	barState   = color.RGBA{214, 219, 226, 255}
+	barChanged = color.RGBA{14, 130, 92, 255}
+	barWritten = color.RGBA{40, 120, 190, 255}
+)
+
+const barsLeft, barsRight, barsTop, barsBottom = 74.0, 22.0, 92.0, 52.0
+
+func (b *versionBars) scale() {
+	least := math.Inf(1)
+	b.top = 1
+	for i, r := range b.rows {
+		for _, n := range []int64{r.Changed, r.Written, b.state[i]} {
+			b.top = max(b.top, float64(n))
+			if n > 0 {
+				least = min(least, float64(n))
+			}
+		}
+	}
+	b.top *= 1.08
+	if b.log {
+		b.lo = math.Pow(2, math.Floor(math.Log2(min(least, b.top/4)))-1)
+	}
+}
+
+func (b *versionBars) bar(n float64) float64 {
+	room := b.height - barsTop - barsBottom
+	if !b.log {
+		return b.height - barsBottom - room*n/b.top
+	}
+	if n <= b.lo {
+		return b.height - barsBottom
+	}
+	return b.height - barsBottom - room*math.Log(n/b.lo)/math.Log(b.top/b.lo)
+}
+
+func (b *versionBars) write(w io.Writer, name string) error {
+	b.scale()
+	return b.save(w, name, b.draw)
+}
+
+func (b *versionBars) draw() {
+	b.curve.write(b.title, 24, 34, 17, 0, true, curveInk)
+	b.curve.write(b.subtitle, 24, 53, 10.5, 0, false, curveSoft)
+	b.key(barsLeft, 76, []string{"whole state", "changed", "written"}, []color.RGBA{barState, barChanged, barWritten})
+	left, right, bottom := barsLeft, b.width-barsRight, b.height-barsBottom
+	for _, t := range b.ticks() {
+		b.line(left, b.bar(t), right, b.bar(t), 0.6, curveGrid)
+		b.curve.write(tickBytes(t), left-6, b.bar(t)+3.5, 10, 1, false, curveSoft)
+	}
+	pitch := (right - left) / float64(len(b.rows))
+	wide := min(0.8*pitch, 46)
+	last := math.Inf(-1)
+	for i, r := range b.rows {
+		x := left + pitch*(float64(i)+0.5)
+		rect := func(x, w float64, n int64, c color.Color) {
+			if y := b.bar(float64(n)); n > 0 && bottom > y {
+				b.box(x, y, w, bottom-y, c)
+			}
+		}
+		rect(x-wide/2, wide, b.state[i], barState)
+		rect(x-wide*0.4, wide*0.38, r.Changed, barChanged)
+		rect(x+wide*0.02, wide*0.38, r.Written, barWritten)
+		s := strconv.FormatInt(r.Number, 10)
+		if w := b.textWidth(s, 10, false); x-w/2 > last+6 {
+			b.curve.write(s, x, bottom+15, 10, 0.5, false, curveSoft)
+			last = x + w/2
+		}
+	}
+	b.line(left, bottom, right, bottom, 0.9, curveInk)
+	b.curve.write("version", (left+right)/2, bottom+34, 10.5, 0.5, false, curveInk)
+}
+
+// ticks are round numbers of bytes.
+func (b *versionBars) ticks() (out []float64) {
+	if !b.log {
+		unit := 1.0
+		for b.top/unit >= 1024 {
+			unit *= 1024
+		}
+		for _, t := range ticks(b.top / unit) {
+			out = append(out, t*unit)
+		}
+		return out
+	}
+	step := math.Pow(2, math.Ceil(math.Log2(b.top/b.lo)/7))
+	for t := b.lo; t <= b.top; t *= step {
+		out = append(out, t)
+	}
+	return out
+}
+
+func tickBytes(n float64) string {
+	const units = "KMGTPE"
+	i := -1
+	for n >= 1024 && i < len(units)-1 {
+		n /= 1024
+		i++
+	}
+	s := strconv.FormatFloat(float64(float32(n)), 'g', 4, 64)
+	if i < 0 {
+		return s + " B"
+	}
+	return s + " " + units[i:i+1] + "iB"
+}
