@@ -24,7 +24,8 @@ type OpenOptions struct {
 	// MaxOpen is the number of files kept open; default (0) 256.
 	MaxOpen int
 	// AcceptScrambled reads fields whose cells the real program has put in the wrong
-	// places, as they are in the file. Default: ErrScrambled.
+	// places, as they are in the file. Default: ErrScrambled. A copy that WriteFrom makes of Share or
+	// All keeps the mark; one of blocks that were read and then given to Write does not.
 	AcceptScrambled bool
 	// NoManifest opens as if there were no manifest.
 	NoManifest bool

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"blobio/amr"
+	"blobio/comm"
 	"blobio/h5"
 	"blobio/internal/sharedtest"
 	"blobio/internal/vfs"
@@ -367,6 +368,16 @@ func TestScrambled(t *testing.T) {
 			}
 			if _, err := k.Block(ctx, 0); err != nil {
 				t.Error(err)
+			}
+			if err := WriteFrom(ctx, comm.Self(), "copy", k.Meta(), k.All(), &Options{fs: mem, Ghosts: ghosts}); err != nil {
+				t.Fatal(err)
+			}
+			k.Close()
+			if k, err = Open(ctx, "copy", &OpenOptions{fs: mem}); err != nil {
+				t.Fatal(err)
+			}
+			if k.Scrambled(0) != want || !k.HasManifest() {
+				t.Errorf("%+v: the copy is scrambled: %v", c, k.Scrambled(0))
 			}
 			k.Close()
 		}
