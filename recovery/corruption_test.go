@@ -65,8 +65,13 @@ func TestClassify(t *testing.T) {
 
 func TestBoxErrors(t *testing.T) {
 	var b BoxErrors
-	if b.Add(2, 7) || b.Add(2, 7) || !b.Add(2, 7) || b.Add(2, 8) {
-		t.Error("the limit is 3, for each box")
+	for i, want := range []bool{false, false, true} {
+		if got := b.Add(2, 7); got != want {
+			t.Errorf("error %d: rollback %v", i+1, got)
+		}
+	}
+	if b.Add(2, 8) {
+		t.Error("the limit is for each box")
 	}
 	b.StepDone(2)
 	if b.Add(2, 7) {
