@@ -202,9 +202,7 @@ func (t *Template) gaps() []span {
 	for _, p := range t.relocs {
 		l = append(l, span{p, 8})
 	}
-	for _, a := range t.attrs {
-		l = append(l, a)
-	}
+	l = append(l, t.attrs...)
 	for _, d := range t.datasets {
 		l = append(l, span{d.dims, 16 * d.rank}, span{d.layout, 16})
 	}
