@@ -7,16 +7,42 @@
 
 #include <pthread.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "_cgo_export.h"
 
-static _Thread_local blobio_failure last = {.offset = -1};
+// A pointer only: thread-local memory of the library itself is scarce when it is loaded by dlopen.
+static _Thread_local blobio_failure *mine;
+static blobio_failure none = {.offset = -1}, shared;
+static pthread_key_t key;
 static volatile int forked;
 
 static void in_child(void) { forked = 1; }
 
-__attribute__((constructor)) static void watch_fork(void) { pthread_atfork(NULL, NULL, in_child); }
+// When a thread ends.
+static void drop(void *p) {
+	mine = NULL;
+	free(p);
+}
+
+__attribute__((constructor)) static void start(void) {
+	pthread_atfork(NULL, NULL, in_child);
+	pthread_key_create(&key, drop);
+}
+
+// Where the last error of this thread goes.
+static blobio_failure *last(void) {
+	if (!mine) {
+		mine = calloc(1, sizeof *mine);
+		if (!mine)
+			return &shared; // better than none
+		mine->offset = -1;
+		pthread_setspecific(key, mine);
+	}
+	return mine;
+}
+
+static const blobio_failure *seen(void) { return mine ? mine : &none; }
 
 static const char *const texts[] = {
 	"success",
@@ -56,10 +82,10 @@ const char *blobio_strerror(int code) {
 	return texts[-code];
 }
 
-const char *blobio_last_error(void) { return last.text; }
-int blobio_last_error_code(void) { return last.code; }
-const char *blobio_last_error_file(void) { return last.file; }
-int64_t blobio_last_error_offset(void) { return last.offset; }
+const char *blobio_last_error(void) { return seen()->text; }
+int blobio_last_error_code(void) { return seen()->code; }
+const char *blobio_last_error_file(void) { return seen()->file; }
+int64_t blobio_last_error_offset(void) { return seen()->offset; }
 
 const char *blobio_version(void) { return BLOBIO_VERSION; }
 int blobio_abi(void) { return BLOBIO_ABI; }
@@ -73,15 +99,16 @@ int blobio_has_mpi(void) {
 }
 
 static int refused(void) {
-	last.code = BLOBIO_EFORKED;
-	last.offset = -1;
-	last.file[0] = 0;
-	snprintf(last.text, sizeof last.text, "blobio: this process is a child of fork: the library works in the parent only, or after exec");
+	blobio_failure *e = last();
+	e->code = BLOBIO_EFORKED;
+	e->offset = -1;
+	e->file[0] = 0;
+	snprintf(e->text, sizeof e->text, "blobio: this process is a child of fork: the library works in the parent only, or after exec");
 	return BLOBIO_EFORKED;
 }
 
 #define P(p) ((uintptr_t)(p))
-#define CALL(function, ...) return forked ? refused() : function(__VA_ARGS__, &last)
+#define CALL(function, ...) return forked ? refused() : function(__VA_ARGS__, last())
 
 int blobio_edge_found(uintptr_t callback, uintptr_t user, int severity, int code, int64_t offset, const char *file,
                       const char *field, const char *message, const char *line) {

@@ -232,7 +232,7 @@ BLOBIO_API int blobio_flush(blobio_file *file);
 BLOBIO_API int blobio_close(blobio_file *file);
 
 /* Gives up a dataset that is written: nothing of it, or of what was appended, stays. By any rank, at any time; the
- * others' next collective call fails. The handle is gone. */
+ * collective call that the others are in, or their next one, returns BLOBIO_EBROKEN. The handle is gone. */
 BLOBIO_API int blobio_abort(blobio_file *file);
 
 /* ----------------------------------------------------------------- reading */

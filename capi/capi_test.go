@@ -50,6 +50,7 @@ func all(t *testing.T) {
 var env = []string{
 	"LC_ALL=C.UTF-8", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
 	"OMPI_MCA_rmaps_base_oversubscribe=1", "OMPI_MCA_ess_singleton_isolated=1", "GODEBUG=cgocheck=1",
+	"ASAN_OPTIONS=detect_leaks=1",
 }
 
 // run runs a program, which must succeed, and returns what it printed.
@@ -113,6 +114,9 @@ func TestTheWholeAPIFromC(t *testing.T) {
 	lib := library(t)
 	run(t, compile(t, "gcc", "testdata/api.c", lib, "blobio"), t.TempDir())
 	exported(t, lib+"/libblobio.so.1")
+	late := filepath.Join(t.TempDir(), "late")
+	run(t, "gcc", "-Wall", "-Wextra", "-Werror", "testdata/dlopen.c", "-o", late, "-ldl")
+	run(t, late, lib+"/libblobio.so.1")
 	if _, err := exec.LookPath("g++"); err == nil { // the header is C++ too
 		run(t, "g++", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-x", "c++", "blobio.h")
 	}

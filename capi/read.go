@@ -20,20 +20,11 @@ import (
 // open opens a dataset for a team, which is not needed any more after it.
 func open(t team, pathp, optp, out uintptr) error {
 	ctx := context.Background()
-	name, err := path(pathp)
 	var o *blob.OpenOptions
-	if err == nil {
-		var s string
-		if s, err = optional("options", optp); err == nil {
-			o, err = edge.ReadOptions(s)
-		}
-	}
-	if err == nil && out == 0 {
-		err = edge.Usage("NULL for the handle")
-	}
-	if err == nil {
-		err = edge.Store(out, uintptr(0))
-	}
+	name, err := arguments(pathp, optp, out, func(s string) (err error) {
+		o, err = edge.ReadOptions(s)
+		return err
+	})
 	if err = comm.Agree(ctx, t.c, err); err != nil {
 		return errors.Join(err, t.leave(ctx))
 	}

@@ -38,23 +38,36 @@ func path(p uintptr) (string, error) {
 	return s, err
 }
 
+// arguments reads those of a function that opens a file, and clears the handle. A rank that
+// was passed an address of nothing must still tell the others, so that a fault is an error here.
+func arguments(pathp, optp, out uintptr, options func(s string) error) (name string, err error) {
+	err = safely(func() error {
+		if name, err = path(pathp); err != nil {
+			return err
+		}
+		s, err := optional("options", optp)
+		if err != nil {
+			return err
+		}
+		if err := options(s); err != nil {
+			return err
+		}
+		if out == 0 {
+			return edge.Usage("NULL for the handle")
+		}
+		return edge.Store(out, uintptr(0))
+	})
+	return name, err
+}
+
 // begin makes a file that is to be written by a team. What one rank passes wrong is an error on all.
 func begin(t team, add bool, pathp, optp, out uintptr) error {
 	ctx := context.Background()
-	name, err := path(pathp)
 	var o *blob.Options
-	if err == nil {
-		var s string
-		if s, err = optional("options", optp); err == nil {
-			o, err = edge.WriteOptions(s)
-		}
-	}
-	if err == nil && out == 0 {
-		err = edge.Usage("NULL for the handle")
-	}
-	if err == nil {
-		err = edge.Store(out, uintptr(0))
-	}
+	name, err := arguments(pathp, optp, out, func(s string) (err error) {
+		o, err = edge.WriteOptions(s)
+		return err
+	})
 	if err = comm.Agree(ctx, t.c, err); err != nil {
 		return errors.Join(err, t.leave(ctx))
 	}
@@ -66,8 +79,8 @@ func begin(t team, add bool, pathp, optp, out uintptr) error {
 			return errors.Join(err, t.leave(ctx))
 		}
 		d.schema, d.have, x.layout = r.Schema(), r.Records(), r.Layout()
-		if err := r.Close(); err != nil {
-			return err
+		if err := comm.Agree(ctx, t.c, r.Close()); err != nil {
+			return errors.Join(err, t.leave(ctx))
 		}
 	}
 	return edge.Store(out, files.Add(x))
