@@ -9,10 +9,14 @@ import (
 )
 
 // testMemory: what ranks of a node store in common memory others see after a Fence, also when
-// they ask for it again, for more and for less. Ranks of several nodes may have none, then all.
+// they ask for it again, for more and for less, which takes it from nobody. Ranks of several nodes may have none, then all.
 func testMemory(t *testing.T, run Runner) {
 	each(t, run, func(ctx context.Context, c comm.Comm) error {
 		node, err := c.SplitNode(ctx)
+		if err != nil {
+			return err
+		}
+		first, err := comm.SharedMemory(ctx, node, 300*node.Size())
 		if err != nil {
 			return err
 		}
@@ -46,6 +50,18 @@ func testMemory(t *testing.T, run Runner) {
 				if err := m.Fence(ctx); err != nil {
 					return err
 				}
+			}
+		}
+		// The first memory is there still, although others have asked for more.
+		for i := range 300 {
+			first.Bytes()[300*node.Rank()+i] = byte(node.Rank() + i)
+		}
+		if err := first.Fence(ctx); err != nil {
+			return err
+		}
+		for i, b := range first.Bytes() {
+			if want := byte(i/300 + i%300); b != want {
+				return fmt.Errorf("the memory asked for first: byte %d is %d, want %d", i, b, want)
 			}
 		}
 		m, err := comm.SharedMemory(ctx, c, 64)

@@ -63,8 +63,8 @@
 // must call MPI functions that block. Whoever has begun that reduction stays with it
 // for a second in spite of a notice, so that no rank blocks alone.
 //
-// SharedMemory is a window of MPI_Win_allocate_shared; each communicator keeps the largest
-// that was asked for until Finalize.
+// SharedMemory is a window of MPI_Win_allocate_shared; each communicator keeps all that were
+// opened until Finalize, but opens another only for more than it has, and then twice as large.
 //
 // A window of ranks of one node is of MPI_Win_allocate_shared, any other of
 // MPI_Win_allocate. For these Open MPI 4.1 may choose osc/rdma, which was seen to crash in

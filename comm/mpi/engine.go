@@ -222,6 +222,9 @@ func (e *Engine) Finalize(ctx context.Context) error {
 				if l.shared.b != nil {
 					C.win_free(&l.shared.w)
 				}
+				for k := range l.shared.old {
+					C.win_free(&l.shared.old[k])
+				}
 				C.MPI_Comm_free(&l.c)
 				C.free(unsafe.Pointer(l.head))
 			}
