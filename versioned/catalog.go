@@ -87,7 +87,8 @@ func (c *catalog) close() {
 	c.code.close()
 }
 
-// index returns that of a segment, loading the tables of its files if need be.
+// index returns that of a segment, loading the tables of its files if need be. If some of them cannot be read it
+// is the error of the index, which is then not kept: see segIndex.holds.
 func (c *catalog) index(ctx context.Context, g *geometry, seg int) (*segIndex, error) {
 	key := [2]int{g.ID, seg}
 	c.mu.RLock()
@@ -108,11 +109,19 @@ func (c *catalog) index(ctx context.Context, g *geometry, seg int) (*segIndex, e
 		}
 		es, err := c.table(ctx, f, seg, int64(len(x.at)))
 		if err != nil {
-			return nil, err
+			if x.err == nil || f.From < x.from {
+				x.err, x.from = err, f.From
+			}
+			if ctx.Err() != nil {
+				return nil, err
+			}
+			continue
 		}
 		x.add(int32(id), es)
 	}
-	c.idx[key] = x
+	if x.err == nil {
+		c.idx[key] = x
+	}
 	return x, nil
 }
 
@@ -150,6 +159,9 @@ func (c *catalog) read(ctx context.Context, rec *record, v *verInfo, off, n int6
 			return err
 		}
 		x, err := c.index(ctx, g, seg)
+		if err == nil {
+			err = x.holds(v.Number)
+		}
 		if err != nil {
 			return err
 		}

@@ -257,3 +257,52 @@ func TestHugeRecord(t *testing.T) {
 		t.Errorf("left behind: %v, %v", list, err)
 	}
 }
+
+// A file that is lost takes the versions with it that need it, not older ones; unless cleaning had
+// brought their chunks into it.
+func TestOlderVersionsOutlive(t *testing.T) {
+	for _, keep := range []int{0, 6} {
+		mem, st := memStore(t)
+		const n, incs = 64, 30
+		ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
+			a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512, Keep: Retention{Last: keep}}, nil)
+			if err != nil {
+				return err
+			}
+			for v := range incs {
+				if err := Put(ctx, a, []int64{0}, []int64{n}, seq(v, n, 1)); err != nil {
+					return err
+				}
+				if _, err := a.Inc(ctx, 1, ""); err != nil {
+					return err
+				}
+			}
+			return a.Close(ctx)
+		})
+		if err := mem.Remove("d/a/" + dataName(1, incs, 0)); err != nil {
+			t.Fatal(err)
+		}
+		v, err := OpenView([]string{"d/a"}, &ViewOptions{FS: mem})
+		if err != nil {
+			t.Fatal(err)
+		}
+		from := v.rec.Files[len(v.rec.Files)-1].From
+		if (keep == 0) != (from == incs) {
+			t.Fatalf("keep %d: the last file has versions from %d on", keep, from)
+		}
+		for _, x := range v.Versions() {
+			got := make([]float64, n)
+			err := v.Get(bg, x.Number, []int64{0}, []int64{n}, Bytes(got))
+			if (err == nil) != (x.Number < from) {
+				t.Errorf("keep %d, version %d: %v", keep, x.Number, err)
+			}
+			if want := seq(int(x.Number)-1, n, 1); err == nil && x.Number > 0 && !slices.Equal(got, want) {
+				t.Errorf("keep %d, version %d: %v", keep, x.Number, got)
+			}
+		}
+		if _, err := v.dropped(bg, []int64{v.Versions()[0].Number}); err == nil {
+			t.Error("dropped, though nobody knows which files are needed")
+		}
+		v.Close()
+	}
+}

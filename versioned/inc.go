@@ -165,6 +165,7 @@ func (a *Array) encode(ctx context.Context, w *written, number int64, parts []*p
 	if err != nil {
 		return err
 	}
+	w.info.From = number
 	for _, p := range parts {
 		if len(p.dirty)+len(p.moved) == 0 {
 			continue
@@ -177,6 +178,7 @@ func (a *Array) encode(ctx context.Context, w *written, number int64, parts []*p
 		var table []byte
 		for _, e := range es {
 			table = appendEntry(table, e)
+			w.info.From = min(w.info.From, e.since)
 		}
 		if err := u.AddAll(ctx, []ffformat.VarBuf{{ID: int32(2 * p.rank), Data: table}, {ID: int32(2*p.rank + 1), Data: data}}); err != nil {
 			u.Abort()

@@ -52,6 +52,7 @@ type fileInfo struct {
 	Node int    `json:"node"` // whose store has it; copies are on the next nodes
 	Gen  int    `json:"generation"`
 	Born int64  `json:"born"` // the version it was written for
+	From int64  `json:"from"` // the oldest version that any of its entries may be of; less than Born where cleaning moved some
 	Size int64  `json:"size"`
 	Sum  string `json:"sum"` // of its metadata, hex
 	Segs []int  `json:"segments"`
@@ -160,7 +161,7 @@ func (r *record) check(name string) error {
 	for i := range r.Files {
 		f := &r.Files[i]
 		g, ok := r.generation(f.Gen)
-		if !ok || f.Name != filepath.Base(f.Name) || !nameRE.MatchString(f.Name) || !isData(f.Name) || f.Size < 0 || f.Node < 0 || len(f.Sum) != 32 {
+		if !ok || f.Name != filepath.Base(f.Name) || !nameRE.MatchString(f.Name) || !isData(f.Name) || f.Size < 0 || f.Node < 0 || f.From < 0 || f.From > f.Born || len(f.Sum) != 32 {
 			return bad("files", "%+v", *f)
 		}
 		for _, s := range f.Segs {

@@ -56,6 +56,9 @@ func (a *Array) clean(ctx context.Context, w *written, keep []int64, parts []*pa
 	total, full := int64(0), int64(0)
 	for i, p := range parts {
 		x, err := c.index(ctx, &a.geo, p.rank)
+		if err == nil {
+			err = x.err
+		}
 		if err != nil {
 			return err
 		}

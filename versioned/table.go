@@ -68,6 +68,18 @@ type place struct {
 // segIndex finds the content of a segment's chunks in any version.
 type segIndex struct {
 	at [][]place // by chunk, ascending by since
+
+	// err is why tables could not be read of files that versions from on may need: the index is right for older ones only.
+	err  error
+	from int64
+}
+
+// holds returns an error if the index does not know all of a version.
+func (x *segIndex) holds(version int64) error {
+	if version >= x.from {
+		return x.err
+	}
+	return nil
 }
 
 func newSegIndex(chunks int64) *segIndex { return &segIndex{at: make([][]place, chunks)} }

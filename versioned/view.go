@@ -242,6 +242,9 @@ func (v *View) checkChunks(ctx context.Context, yield func(Finding) bool) bool {
 			}
 			first := seg * g.Seg
 			x, err := v.cat.index(ctx, g, int(seg))
+			if err == nil {
+				err = x.holds(ver.Number)
+			}
 			if err != nil {
 				err = fmt.Errorf("version %d, elements %d to %d: %w", ver.Number, first, min(first+g.Seg, n), err)
 			} else {
@@ -284,7 +287,7 @@ func (v *View) newChunks(ctx context.Context, x *segIndex, ver *verInfo, last in
 	return first
 }
 
-// dropped is the record without some versions.
+// dropped is the record without some versions. All files must be readable: in one that is not could be what others need.
 func (v *View) dropped(ctx context.Context, versions []int64) (*record, error) {
 	rec := v.rec.clone()
 	for _, n := range versions {
@@ -308,6 +311,9 @@ func (v *View) dropped(ctx context.Context, versions []int64) (*record, error) {
 		}
 		for seg := range g.Segs {
 			x, err := v.cat.index(ctx, &g, seg)
+			if err == nil {
+				err = x.err
+			}
 			if err != nil {
 				return nil, err
 			}

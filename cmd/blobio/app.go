@@ -106,7 +106,7 @@ Exit codes: 0 good, 1 findings or differences, 2 could not run.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &usageError{flagError(err)} })
 	asGroup(root)
 	root.AddCommand(newLs(e), newDump(e), newCheck(e), asTogether(newConvert(e)), newDiff(e), newDecomp(e), newFF(e), newScr(e), newAmr(e), asTogether(newReplay(e)), newBench(e))
-	root.AddCommand(newVersions(e))
+	root.AddCommand(newVersions(e), newCost(e))
 	return root
 }
 

@@ -149,7 +149,7 @@ func newVersionBars(v *versioned.View, log bool, width float64) *versionBars {
 }
 
 var (
-	barState   = color.RGBA{214, 219, 226, 255}
+	barState   = color.RGBA{214, 110, 32, 255}
 	barChanged = color.RGBA{14, 130, 92, 255}
 	barWritten = color.RGBA{40, 120, 190, 255}
 )
@@ -200,7 +200,11 @@ func (b *versionBars) draw() {
 	}
 	pitch := (right - left) / float64(len(b.rows))
 	wide := min(0.8*pitch, 46)
-	last := math.Inf(-1)
+	widest := 0.0
+	for _, r := range b.rows {
+		widest = max(widest, b.textWidth(strconv.FormatInt(r.Number, 10), 10, false))
+	}
+	stride := int(math.Ceil((widest + 6) / pitch))
 	for i, r := range b.rows {
 		x := left + pitch*(float64(i)+0.5)
 		rect := func(x, w float64, n int64, c color.Color) {
@@ -208,13 +212,15 @@ func (b *versionBars) draw() {
 				b.box(x, y, w, bottom-y, c)
 			}
 		}
-		rect(x-wide/2, wide, b.state[i], barState)
-		rect(x-wide*0.4, wide*0.38, r.Changed, barChanged)
-		rect(x+wide*0.02, wide*0.38, r.Written, barWritten)
-		s := strconv.FormatInt(r.Number, 10)
-		if w := b.textWidth(s, 10, false); x-w/2 > last+6 {
-			b.curve.write(s, x, bottom+15, 10, 0.5, false, curveSoft)
-			last = x + w/2
+		rect(x-wide*0.48, wide*0.47, r.Changed, barChanged)
+		rect(x+wide*0.01, wide*0.47, r.Written, barWritten)
+		if i%stride == 0 {
+			b.curve.write(strconv.FormatInt(r.Number, 10), x, bottom+15, 10, 0.5, false, curveSoft)
+		}
+		y := b.bar(float64(b.state[i]))
+		b.line(x-pitch/2, y, x+pitch/2, y, 1.6, barState)
+		if i > 0 {
+			b.line(x-pitch/2, b.bar(float64(b.state[i-1])), x-pitch/2, y, 1.6, barState)
 		}
 	}
 	b.line(left, bottom, right, bottom, 0.9, curveInk)

@@ -1,0 +1,437 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"blobio/comm"
+	"blobio/recovery"
+	"blobio/versioned"
+)
+
+// versionStore writes a store: rho (2x3x4 float64, three versions), n (5 int16, encrypted), and a hierarchy of two levels.
+func versionStore(t *testing.T) (dir, key string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "store")
+	key = filepath.Join(filepath.Dir(dir), "key")
+	check(t, os.Mkdir(dir, 0o777))
+	check(t, os.WriteFile(key, []byte("000102030405060708090a0b0c0d0e0f\n"), 0o600))
+	secret := make([]byte, 16)
+	for i := range secret {
+		secret[i] = byte(i)
+	}
+	st := &versioned.Store{Dir: dir}
+	check(t, comm.Run(t.Context(), 2, nil, func(ctx context.Context, c comm.Comm) error {
+		o := &versioned.Options{Durability: versioned.DurableNone}
+		a, err := versioned.Create(ctx, c, st, versioned.Spec{Name: "rho", Type: versioned.Float64, Shape: []int64{2, 3, 4}, Chunk: 512}, o)
+		if err != nil {
+			return err
+		}
+		for v := 1; v <= 3; v++ {
+			if c.Rank() == 0 {
+				x := make([]float64, 24)
+				for i := range x {
+					x[i] = float64(i) / 2
+				}
+				if v == 3 {
+					x[5], x[6], x[23] = -0.5, math.NaN(), 100
+				}
+				if err := versioned.Put(ctx, a, []int64{0, 0, 0}, []int64{2, 3, 4}, x); err != nil {
+					return err
+				}
+			}
+			if _, err := a.Inc(ctx, int64(v), "step "+string(rune('0'+v))); err != nil { // 1, 3, 6
+				return err
+			}
+		}
+		n, err := versioned.Create(ctx, c, st, versioned.Spec{Name: "n", Type: versioned.Int16, Shape: []int64{5}}, &versioned.Options{Durability: versioned.DurableNone, Key: secret})
+		if err != nil {
+			return err
+		}
+		if c.Rank() == 0 {
+			if err := versioned.Put(ctx, n, []int64{0}, []int64{5}, []int16{-1, 2, -3, 4, -5}); err != nil {
+				return err
+			}
+		}
+		if _, err := n.Inc(ctx, 1, ""); err != nil {
+			return err
+		}
+		h, err := versioned.CreateHierarchy(ctx, c, st, versioned.HierarchySpec{Name: "amr", Dim: 2, Comps: []string{"u", "v"}, Dx: 0.5, Chunk: 512,
+			Subcycling: recovery.Subcycling{Levels: 2, Ratio: 2}, Config: recovery.Config{Cadence: recovery.Cadence{1, 1}}}, o)
+		if err != nil {
+			return err
+		}
+		for save := range 4 {
+			for l := range 2 {
+				if save%3 == 0 {
+					boxes := []versioned.BoxInfo{{Lo: [3]int32{0, 4}, Hi: [3]int32{2, 7}}, {Lo: [3]int32{int32(save), 0}, Hi: [3]int32{int32(save), 0}, Owner: 1}}
+					if _, err := h.Regrid(ctx, l, boxes); err != nil {
+						return err
+					}
+				}
+				own := map[int][]float64{0: make([]float64, 24)}
+				own[0][13] = float64(save / 2)
+				if c.Rank() == 1 {
+					own = map[int][]float64{1: {7, 8}}
+				}
+				if _, err := h.Save(ctx, l, float64(save)/4, 0.25, int64(save), own); err != nil {
+					return err
+				}
+			}
+			if save == 1 {
+				if _, err := h.Snapshot(ctx); err != nil {
+					return err
+				}
+			}
+		}
+		return h.Close(ctx)
+	}))
+	return dir, key
+}
+
+func TestVersionsLs(t *testing.T) {
+	dir, key := versionStore(t)
+	out := good(t, "versions", "ls", dir)
+	for _, want := range []string{"ARRAY ", "amr.global  uint8", "rho         float64  2x3x4         4       6  \"step 3\"", ", encrypted\n",
+		"hierarchy amr: 2 levels of ratio 2, 2 dimensions, u v; 1 snapshot, the last one 1 at time 0.25",
+		"LEVEL  NEWEST  BOXES  CELLS  TIME  STEP  IN THE SNAPSHOT\n    0       4      2     13  0.75     3                2\n    1       4      2     13  0.75     3                2\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	out = good(t, "versions", "ls", filepath.Join(dir, "rho"))
+	for _, want := range []string{"rho: float64 2x3x4, chunks of 512 B, 4 versions in 2 files, ", "VERSION  LABEL", "\n      0  -  ", "\n      3  \"step 2\"", "   0 B      0 B\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if out := good(t, "versions", "ls", filepath.Join(dir, "amr.global")); !strings.Contains(out, "0.25  2 2\n") {
+		t.Error(out)
+	}
+	var d struct {
+		Arrays []struct {
+			Array     string
+			Shape     []int64
+			Encrypted bool
+			Versions  []struct {
+				Number, Changed, Written int64
+				Level                    *struct {
+					Boxes int
+					Cells int64
+					Step  int64
+				}
+			}
+		}
+		Hierarchies []struct {
+			Name      string
+			Levels    int
+			Snapshots int
+		}
+	}
+	check(t, json.Unmarshal([]byte(good(t, "versions", "ls", "--json", "--key-file", key, filepath.Join(dir, "n"))), &d))
+	if len(d.Arrays) != 1 || !d.Arrays[0].Encrypted || len(d.Arrays[0].Versions) != 2 {
+		t.Errorf("%+v", d)
+	}
+	check(t, json.Unmarshal([]byte(good(t, "versions", "ls", "--json", dir)), &d))
+	if len(d.Arrays) != 5 || len(d.Hierarchies) != 1 || d.Hierarchies[0].Levels != 2 || d.Arrays[1].Array != "amr.level0" || d.Arrays[1].Versions[1].Level.Cells != 13 {
+		t.Errorf("%+v", d)
+	}
+}
+
+func TestVersionsDump(t *testing.T) {
+	dir, key := versionStore(t)
+	rho, level := filepath.Join(dir, "rho"), filepath.Join(dir, "amr.level1")
+	if out := good(t, "versions", "dump", rho, "--range", "0,1:3,:"); out != "[0,1,0] 2 -0.5 NaN 3.5\n[0,2,0] 4 4.5 5 5.5\n" {
+		t.Error(out)
+	}
+	if out := good(t, "versions", "dump", rho, "--version", "1", "--range", "1,2,1:"); out != "[1,2,1] 10.5 11 11.5\n" {
+		t.Error(out)
+	}
+	if out := good(t, "versions", "dump", rho, "--json", "--range", "0,1,1:3"); out != `{"array": "rho", "version": 6, "type": "float64", "lo": [0,1,1], "hi": [1,2,3], "values": [-0.5, "NaN"]}`+"\n" {
+		t.Error(out)
+	}
+	if out := good(t, "versions", "dump", "--key-file", key, filepath.Join(dir, "n")); out != "[0] -1 2 -3 4 -5\n" {
+		t.Error(out)
+	}
+	raw := filepath.Join(filepath.Dir(dir), "raw")
+	good(t, "versions", "dump", rho, "--version", "3", "-o", raw)
+	b, err := os.ReadFile(raw)
+	if err != nil || len(b) != 192 || !bytes.Equal(b[8:16], []byte{0, 0, 0, 0, 0, 0, 0xe0, 0x3f}) {
+		t.Errorf("%x, %v", b, err)
+	}
+	bad(t, exitFailed, "--force replaces it", "versions", "dump", rho, "-o", raw)
+	out := good(t, "versions", "dump", level)
+	for _, want := range []string{"amr.level1 version 4: level 1, 2 dimensions, 2 components, time 0.75, dt 0.25, step 3, dx 0.25, ratio 2, regrid 2, 2 boxes\n", "  0  (0,4) to (2,7)      12      0       0\n", "  1  (3,0) to (3,0)       1      1      24\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if out := good(t, "versions", "dump", level, "--version", "1"); !strings.Contains(out, "  1  (0,0) to (0,0)") {
+		t.Error(out)
+	}
+	want := "box 0 of amr.level1 version 4: cells (0,4) to (2,7), owner 0\n0 [0,4] 0 0 0\n0 [0,5] 0 0 0\n0 [0,6] 0 0 0\n0 [0,7] 0 0 0\n1 [0,4] 0 1 0\n1 [0,5] 0 0 0\n1 [0,6] 0 0 0\n1 [0,7] 0 0 0\n"
+	if out := good(t, "versions", "dump", level, "--box", "0"); out != want {
+		t.Error(out)
+	}
+	good(t, "versions", "dump", level, "--box", "1", "-o", raw, "--force")
+	if b, err := os.ReadFile(raw); err != nil || !bytes.Equal(b, []byte{0, 0, 0, 0, 0, 0, 0x1c, 0x40, 0, 0, 0, 0, 0, 0, 0x20, 0x40}) {
+		t.Errorf("%x, %v", b, err)
+	}
+	if out := good(t, "versions", "dump", filepath.Join(dir, "amr.global")); !strings.Contains(out, `"Time": 0.25`) {
+		t.Error(out)
+	}
+	if out := good(t, "versions", "dump", level, "--values", "--range", "0:8"); out != "[0] 66 76 79 66 76 86 76 49\n" {
+		t.Error(out)
+	}
+}
+
+func TestVersionsDiff(t *testing.T) {
+	dir, _ := versionStore(t)
+	rho, level := filepath.Join(dir, "rho"), filepath.Join(dir, "amr.level1")
+	r := blobio(t, "versions", "diff", rho)
+	want := "[0,1,1] to [0,1,2]: 2 elements, some are not finite\n[1,2,3]: 1 element, by at most 88.5\nrho: versions 3 and 6 differ: 3 of 24 elements\n"
+	if r.code != exitFindings || r.out != want {
+		t.Errorf("%d\n%s%s", r.code, r.out, r.err)
+	}
+	if out := good(t, "versions", "diff", rho, "--from", "1", "--to", "3"); out != "rho: versions 1 and 3 are equal, 24 elements\n" {
+		t.Error(out)
+	}
+	if r := blobio(t, "versions", "diff", "-q", rho, "--from", "0"); r.code != exitFindings || r.out != "" {
+		t.Errorf("%+v", r)
+	}
+	r = blobio(t, "versions", "diff", level, "--from", "2", "--to", "3")
+	if r.code != exitFindings || r.out != "time: 0.25, 0.5\nstep: 1, 2\nbox 0 (0,4) to (2,7): 1 of 24 numbers, by at most 1\namr.level1: versions 2 and 3 differ: 1 of 26 elements\n" {
+		t.Errorf("%d\n%s", r.code, r.out)
+	}
+	r = blobio(t, "versions", "diff", level)
+	for _, want := range []string{"regrid: 1, 2\n", "box 1 (3,0) to (3,0): in version 4 only\n", "box 1 (0,0) to (0,0): in version 3 only\n"} {
+		if r.code != exitFindings || !strings.Contains(r.out, want) {
+			t.Errorf("no %q in\n%s", want, r.out)
+		}
+	}
+	var d struct {
+		Equal  bool
+		Differ int64
+		Ranges []struct{ Lo, Hi int64 }
+	}
+	check(t, json.Unmarshal([]byte(blobio(t, "versions", "diff", "--json", rho).out), &d))
+	if d.Equal || d.Differ != 3 || len(d.Ranges) != 2 || d.Ranges[0].Lo != 5 || d.Ranges[0].Hi != 7 {
+		t.Errorf("%+v", d)
+	}
+	bad(t, exitFailed, "version 0 is the oldest one", "versions", "diff", rho, "--to", "0")
+}
+
+func TestVersionsCheck(t *testing.T) {
+	dir, key := versionStore(t)
+	if out := good(t, "versions", "check", dir); !strings.Contains(out, "rho: good, 4 versions\n") || !strings.Contains(out, "n: good, 2 versions, 1 note (--notes shows them)\n") {
+		t.Error(out)
+	}
+	good(t, "versions", "check", "--key-file", key, filepath.Join(dir, "n"))
+	name := filepath.Join(dir, "rho", "g1-v6-r0.fti")
+	b, err := os.ReadFile(name)
+	check(t, err)
+	i := bytes.Index(b, []byte{0, 0, 0, 0, 0, 0, 0x59, 0x40}) // 100.0
+	if i < 0 {
+		t.Fatal("no 100 in the file")
+	}
+	flipByte(t, name, i)
+	r := blobio(t, "versions", "check", filepath.Join(dir, "rho"))
+	if r.code != exitFindings || !strings.Contains(r.out, "g1-v6-r0.fti") || !strings.Contains(r.out, "error: version 6, elements 0 to ") || !strings.Contains(r.out, "rho: 2 errors, 4 versions\n") {
+		t.Errorf("%d\n%s%s", r.code, r.out, r.err)
+	}
+	bad(t, exitFailed, "blobio versions check lists everything", "versions", "dump", filepath.Join(dir, "rho"))
+	good(t, "versions", "dump", filepath.Join(dir, "rho"), "--version", "3")
+	check(t, os.Remove(name))
+	if r := blobio(t, "versions", "check", "--json", dir); r.code != exitFindings || !strings.Contains(r.out, `"errors": 2`) {
+		t.Errorf("%d\n%s", r.code, r.out)
+	}
+}
+
+func TestVersionsDrop(t *testing.T) {
+	dir, _ := versionStore(t)
+	rho, level := filepath.Join(dir, "rho"), filepath.Join(dir, "amr.level0")
+	if out := good(t, "versions", "drop", rho, "--keep", "1", "--dry-run"); !strings.Contains(out, "rho: would drop 3 versions (0, 1, 3), ") || !strings.Contains(out, "1 file freed") {
+		t.Error(out)
+	}
+	if out := good(t, "versions", "ls", rho); !strings.Contains(out, "4 versions") {
+		t.Error(out)
+	}
+	if out := good(t, "versions", "drop", rho, "--versions", "0-2"); !strings.Contains(out, "dropped 2 versions (0, 1), 0 B in 0 files freed") {
+		t.Error(out)
+	}
+	if out := good(t, "versions", "drop", rho, "--keep", "1"); !strings.Contains(out, "dropped 1 version (3), ") || strings.Contains(out, "0 files") {
+		t.Error(out)
+	}
+	if got := names(t, rho); got != "g1-v6-r0.fti versions" {
+		t.Error(got)
+	}
+	good(t, "versions", "check", rho)
+	if out := good(t, "versions", "drop", level, "--keep", "1"); !strings.Contains(out, "kept for snapshots: 2 (--force drops them)\n") || !strings.Contains(out, "3 versions (0, 1, 3)") {
+		t.Error(out)
+	}
+	if out := good(t, "versions", "drop", level, "--versions", "2", "--force", "--json"); !strings.Contains(out, `"dropped": [`) {
+		t.Error(out)
+	}
+	good(t, "versions", "drop", filepath.Join(dir, "n"), "--keep", "1") // without the key
+	for words, args := range map[string]string{
+		"is the newest one":         "--versions 6",
+		"no such version":           "--versions 4",
+		"want --versions or --keep": "",
+		"--keep 0":                  "--keep 0",
+		"as in 1,3-7":               "--versions 5-1",
+		"--every goes with --keep":  "--versions 0 --every 3",
+	} {
+		bad(t, exitFailed, words, append([]string{"versions", "drop", rho}, strings.Fields(args)...)...)
+	}
+}
+
+func TestVersionsPlot(t *testing.T) {
+	dir, _ := versionStore(t)
+	for _, name := range []string{"p.png", "p.svg"} {
+		out := filepath.Join(filepath.Dir(dir), name)
+		good(t, "versions", "plot", filepath.Join(dir, "rho"), "-o", out)
+		good(t, "versions", "plot", filepath.Join(dir, "rho"), "-o", out, "--log", "--force", "--title", "other")
+		b, err := os.ReadFile(out)
+		if err != nil || len(b) < 1000 || name == "p.svg" && !bytes.Contains(b, []byte("whole state")) {
+			t.Errorf("%s: %d bytes, %v", name, len(b), err)
+		}
+		bad(t, exitFailed, "--force replaces it", "versions", "plot", filepath.Join(dir, "rho"), "-o", out)
+	}
+	bad(t, exitFailed, "ends in .png or .svg", "versions", "plot", filepath.Join(dir, "rho"))
+}
+
+// The store of two nodes that do not share a disk: both directories, and what one that was lost leaves.
+func TestVersionsOfNodes(t *testing.T) {
+	base := t.TempDir()
+	check(t, comm.Run(t.Context(), 4, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
+		dir := filepath.Join(base, "node"+string(rune('0'+c.Rank()/2)))
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return err
+		}
+		a, err := versioned.Create(ctx, c, &versioned.Store{Dir: dir, Private: true, Copies: 1}, versioned.Spec{Name: "a", Type: versioned.Int32, Shape: []int64{1024}, Chunk: 512}, nil)
+		if err != nil {
+			return err
+		}
+		lo := int64(c.Rank()) * 256
+		x := make([]int32, 256)
+		for i := range x {
+			x[i] = int32(lo) + int32(i)
+		}
+		if err := versioned.Put(ctx, a, []int64{lo}, []int64{lo + 256}, x); err != nil {
+			return err
+		}
+		if _, err := a.Inc(ctx, 1, ""); err != nil {
+			return err
+		}
+		return a.Close(ctx)
+	}))
+	n0, n1 := filepath.Join(base, "node0"), filepath.Join(base, "node1")
+	a0, a1 := filepath.Join(n0, "a"), filepath.Join(n1, "a")
+	if out := good(t, "versions", "check", n0, n1); !strings.HasSuffix(out, "good, 2 versions\n") {
+		t.Error(out)
+	}
+	want := good(t, "versions", "dump", a0, a1)
+	if !strings.HasSuffix(want, "[1016] 1016 1017 1018 1019 1020 1021 1022 1023\n") {
+		t.Error(want)
+	}
+	check(t, os.RemoveAll(a1))
+	if got := good(t, "versions", "dump", a0, a1); got != want {
+		t.Error("what is left of a lost node differs")
+	}
+	if r := blobio(t, "versions", "check", a0, a1); r.code != exitFindings || strings.Contains(r.out, "elements") {
+		t.Errorf("%d\n%s", r.code, r.out)
+	}
+}
+
+func TestVersionsRefuses(t *testing.T) {
+	dir, key := versionStore(t)
+	rho := filepath.Join(dir, "rho")
+	short := filepath.Join(filepath.Dir(dir), "short")
+	check(t, os.WriteFile(short, []byte("abc"), 0o600))
+	for _, c := range []struct{ words, args string }{
+		{"wants the directory of a store", "ls"},
+		{"no such file", "ls " + dir + "/none"},
+		{"no array there", "ls " + filepath.Dir(dir)},
+		{"is a store of 5 arrays, want one of them", "dump " + dir},
+		{"version 4: no such version", "dump --version 4 " + rho},
+		{"want the number of a version", "dump --version x " + rho},
+		{"has 1 dimension, the array has 3", "dump --range 0 " + rho},
+		{"dimension 2 goes from 0 to 4", "dump --range 0,0,0:5 " + rho},
+		{"want lo:hi", "dump --range 0,0,x " + rho},
+		{"has no boxes", "dump --box 0 " + rho},
+		{"the level has 2 boxes", "dump --box 2 " + dir + "/amr.level0"},
+		{"--box goes with neither", "dump --box 2 --values " + dir + "/amr.level0"},
+		{"wrong key (--key-file names the file with the key)", "dump " + dir + "/n"},
+		{"the store was made with another key", "dump --key-file " + key + " " + rho},
+		{"a key has 16, 24 or 32 bytes", "ls --key-file " + short + " " + rho},
+	} {
+		bad(t, exitFailed, c.words, append([]string{"versions"}, strings.Fields(c.args)...)...)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, args := range [][]string{{"ls", dir}, {"dump", rho}, {"diff", rho}, {"check", dir}, {"drop", rho, "--keep", "1"}, {"plot", rho, "-o", short + ".png"}} {
+		if r := blobioCtx(ctx, append([]string{"versions"}, args...)...); r.code != exitFailed || !strings.Contains(r.err, "interrupted") {
+			t.Errorf("versions %s, cancelled: %d %s", args[0], r.code, r.err)
+		}
+	}
+	if out := good(t, "versions", "ls", rho); !strings.Contains(out, "4 versions") {
+		t.Error("an interrupted drop dropped")
+	}
+}
+
+// Boxes larger than a piece, in all dimensions, come in row-major order.
+func TestSlabs(t *testing.T) {
+	for most := int64(1); most < 70; most++ {
+		lo, hi := []int64{1, 0, 2, 3}, []int64{3, 3, 4, 8}
+		var got [][4]int64
+		check(t, slabs(lo, hi, most, func(lo, hi []int64) error {
+			n := int64(1)
+			for d := range lo {
+				n *= hi[d] - lo[d]
+			}
+			if n > most || n < 1 {
+				t.Fatalf("%v %v: %d elements, want at most %d", lo, hi, n, most)
+			}
+			for a := lo[0]; a < hi[0]; a++ {
+				for b := lo[1]; b < hi[1]; b++ {
+					for c := lo[2]; c < hi[2]; c++ {
+						for d := lo[3]; d < hi[3]; d++ {
+							got = append(got, [4]int64{a, b, c, d})
+						}
+					}
+				}
+			}
+			return nil
+		}))
+		i := 0
+		for a := lo[0]; a < hi[0]; a++ {
+			for b := lo[1]; b < hi[1]; b++ {
+				for c := lo[2]; c < hi[2]; c++ {
+					for d := lo[3]; d < hi[3]; d++ {
+						if i >= len(got) || got[i] != [4]int64{a, b, c, d} {
+							t.Fatalf("most %d: element %d", most, i)
+						}
+						i++
+					}
+				}
+			}
+		}
+		if i != len(got) {
+			t.Fatalf("most %d: %d elements, want %d", most, len(got), i)
+		}
+	}
+	for _, hi := range [][]int64{{0}, {3, 0}, {0, 3}, {3, 0, 2}} {
+		check(t, slabs(make([]int64, len(hi)), hi, 2, func(lo, hi []int64) error {
+			if hi[len(hi)-1] > lo[len(lo)-1] {
+				t.Errorf("%v %v of an empty box", lo, hi)
+			}
+			return nil
+		}))
+	}
+}
