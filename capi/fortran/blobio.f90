@@ -10,8 +10,8 @@
 !   a decomposition is in PIO's form: for each element of this rank's array its position in
 !   the whole array in Fortran's order, counted from 1, or 0 for an element that is not in the file.
 !
-! Ids of dimensions, variables and decompositions are what the functions give, and mean nothing else. Arrays of
-! rank 1, 2 and 3 can be put and read. Data of puts may be changed when the call returns, unless
+! Ids of dimensions, variables and decompositions are what the functions give, and mean nothing else. Scalars and arrays
+! of up to rank 5 can be put and read. Data of puts may be changed when the call returns, unless
 ! the option retain= lends them: then they must be contiguous variables with the attribute target or
 ! asynchronous that live until flush or close returns.
 module blobio
@@ -89,8 +89,9 @@ module blobio
 
   ! This rank's elements of one record of a variable: what blobio_put of C does.
   interface blobio_put
-    module procedure put_text, put_r4_1, put_r4_2, put_r4_3, put_r8_1, put_r8_2, put_r8_3, put_i4_1, &
-      put_i4_2, put_i4_3, put_i8_1, put_i8_2, put_i8_3
+    module procedure put_text, put_r4_0, put_r4_1, put_r4_2, put_r4_3, put_r4_4, put_r4_5, put_r8_0, &
+      put_r8_1, put_r8_2, put_r8_3, put_r8_4, put_r8_5, put_i4_0, put_i4_1, put_i4_2, put_i4_3, put_i4_4, &
+      put_i4_5, put_i8_0, put_i8_1, put_i8_2, put_i8_3, put_i8_4, put_i8_5
   end interface blobio_put
 
   ! count(i) elements from start(i) on of one record of a variable that is not decomposed.
@@ -105,15 +106,18 @@ module blobio
 
   ! A hyperslab in canonical order; without start and count the whole variable.
   interface blobio_get_var
-    module procedure get_var_text, get_var_r4_1, get_var_r4_2, get_var_r4_3, get_var_r8_1, get_var_r8_2, &
-      get_var_r8_3, get_var_i4_1, get_var_i4_2, get_var_i4_3, get_var_i8_1, get_var_i8_2, get_var_i8_3
+    module procedure get_var_text, get_var_r4_0, get_var_r4_1, get_var_r4_2, get_var_r4_3, get_var_r4_4, &
+      get_var_r4_5, get_var_r8_0, get_var_r8_1, get_var_r8_2, get_var_r8_3, get_var_r8_4, get_var_r8_5, &
+      get_var_i4_0, get_var_i4_1, get_var_i4_2, get_var_i4_3, get_var_i4_4, get_var_i4_5, get_var_i8_0, &
+      get_var_i8_1, get_var_i8_2, get_var_i8_3, get_var_i8_4, get_var_i8_5
   end interface blobio_get_var
 
   ! One record by decomposition: any, whoever wrote the dataset.
   interface blobio_get_darray
-    module procedure get_darray_r4_1, get_darray_r4_2, get_darray_r4_3, get_darray_r8_1, get_darray_r8_2, &
-      get_darray_r8_3, get_darray_i4_1, get_darray_i4_2, get_darray_i4_3, get_darray_i8_1, get_darray_i8_2, &
-      get_darray_i8_3
+    module procedure get_darray_r4_1, get_darray_r4_2, get_darray_r4_3, get_darray_r4_4, get_darray_r4_5, &
+      get_darray_r8_1, get_darray_r8_2, get_darray_r8_3, get_darray_r8_4, get_darray_r8_5, get_darray_i4_1, &
+      get_darray_i4_2, get_darray_i4_3, get_darray_i4_4, get_darray_i4_5, get_darray_i8_1, get_darray_i8_2, &
+      get_darray_i8_3, get_darray_i8_4, get_darray_i8_5
   end interface blobio_get_darray
 
   ! What one rank (from 0) wrote, in its order.
@@ -784,6 +788,15 @@ contains
     rc = c_put(file%h, varid, from1(record), blobio_float, p, n)
   end function put_r4
 
+  function put_r4_0(file, varid, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    real(c_float), intent(in), target :: values
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = c_put(file%h, varid, from1(record), blobio_float, c_loc(values), 1_c_int64_t)
+  end function put_r4_0
+
   function put_r4_1(file, varid, values, record) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
@@ -810,6 +823,24 @@ contains
     integer :: rc
     rc = put_r4(file, varid, size(values, kind=c_int64_t), values, record)
   end function put_r4_3
+
+  function put_r4_4(file, varid, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    real(c_float), intent(in), target :: values(:, :, :, :)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = put_r4(file, varid, size(values, kind=c_int64_t), values, record)
+  end function put_r4_4
+
+  function put_r4_5(file, varid, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    real(c_float), intent(in), target :: values(:, :, :, :, :)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = put_r4(file, varid, size(values, kind=c_int64_t), values, record)
+  end function put_r4_5
 
   function put_part_r4(file, varid, start, count, n, values, record) result(rc)
     type(blobio_file), intent(in) :: file
@@ -852,6 +883,15 @@ contains
     rc = c_put(file%h, varid, from1(record), blobio_double, p, n)
   end function put_r8
 
+  function put_r8_0(file, varid, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    real(c_double), intent(in), target :: values
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = c_put(file%h, varid, from1(record), blobio_double, c_loc(values), 1_c_int64_t)
+  end function put_r8_0
+
   function put_r8_1(file, varid, values, record) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
@@ -878,6 +918,24 @@ contains
     integer :: rc
     rc = put_r8(file, varid, size(values, kind=c_int64_t), values, record)
   end function put_r8_3
+
+  function put_r8_4(file, varid, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    real(c_double), intent(in), target :: values(:, :, :, :)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = put_r8(file, varid, size(values, kind=c_int64_t), values, record)
+  end function put_r8_4
+
+  function put_r8_5(file, varid, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    real(c_double), intent(in), target :: values(:, :, :, :, :)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = put_r8(file, varid, size(values, kind=c_int64_t), values, record)
+  end function put_r8_5
 
   function put_part_r8(file, varid, start, count, n, values, record) result(rc)
     type(blobio_file), intent(in) :: file
@@ -920,6 +978,15 @@ contains
     rc = c_put(file%h, varid, from1(record), blobio_int, p, n)
   end function put_i4
 
+  function put_i4_0(file, varid, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int32_t), intent(in), target :: values
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = c_put(file%h, varid, from1(record), blobio_int, c_loc(values), 1_c_int64_t)
+  end function put_i4_0
+
   function put_i4_1(file, varid, values, record) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
@@ -946,6 +1013,24 @@ contains
     integer :: rc
     rc = put_i4(file, varid, size(values, kind=c_int64_t), values, record)
   end function put_i4_3
+
+  function put_i4_4(file, varid, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int32_t), intent(in), target :: values(:, :, :, :)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = put_i4(file, varid, size(values, kind=c_int64_t), values, record)
+  end function put_i4_4
+
+  function put_i4_5(file, varid, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int32_t), intent(in), target :: values(:, :, :, :, :)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = put_i4(file, varid, size(values, kind=c_int64_t), values, record)
+  end function put_i4_5
 
   function put_part_i4(file, varid, start, count, n, values, record) result(rc)
     type(blobio_file), intent(in) :: file
@@ -988,6 +1073,15 @@ contains
     rc = c_put(file%h, varid, from1(record), blobio_int64, p, n)
   end function put_i8
 
+  function put_i8_0(file, varid, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in), target :: values
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = c_put(file%h, varid, from1(record), blobio_int64, c_loc(values), 1_c_int64_t)
+  end function put_i8_0
+
   function put_i8_1(file, varid, values, record) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
@@ -1014,6 +1108,24 @@ contains
     integer :: rc
     rc = put_i8(file, varid, size(values, kind=c_int64_t), values, record)
   end function put_i8_3
+
+  function put_i8_4(file, varid, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in), target :: values(:, :, :, :)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = put_i8(file, varid, size(values, kind=c_int64_t), values, record)
+  end function put_i8_4
+
+  function put_i8_5(file, varid, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in), target :: values(:, :, :, :, :)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = put_i8(file, varid, size(values, kind=c_int64_t), values, record)
+  end function put_i8_5
 
   function put_part_i8(file, varid, start, count, n, values, record) result(rc)
     type(blobio_file), intent(in) :: file
@@ -1272,6 +1384,15 @@ contains
     rc = c_get_blob(file%h, varid, from1(record), rank, blobio_float, p, n)
   end function get_blob_r4
 
+  function get_var_r4_0(file, varid, values, start, count) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    real(c_float), intent(inout), target :: values
+    integer, intent(in), optional :: start(:), count(:)
+    integer :: rc
+    rc = get_slab(file, varid, blobio_float, c_loc(values), 1_c_int64_t, start, count)
+  end function get_var_r4_0
+
   function get_var_r4_1(file, varid, values, start, count) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
@@ -1319,6 +1440,24 @@ contains
     rc = get_var_r4(file, varid, size(values, kind=c_int64_t), values, start, count)
   end function get_var_r4_3
 
+  function get_var_r4_4(file, varid, values, start, count) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    real(c_float), intent(inout) :: values(:, :, :, :)
+    integer, intent(in), optional :: start(:), count(:)
+    integer :: rc
+    rc = get_var_r4(file, varid, size(values, kind=c_int64_t), values, start, count)
+  end function get_var_r4_4
+
+  function get_var_r4_5(file, varid, values, start, count) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    real(c_float), intent(inout) :: values(:, :, :, :, :)
+    integer, intent(in), optional :: start(:), count(:)
+    integer :: rc
+    rc = get_var_r4(file, varid, size(values, kind=c_int64_t), values, start, count)
+  end function get_var_r4_5
+
   function get_darray_r4_3(file, varid, compdof, values, record) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
@@ -1328,6 +1467,26 @@ contains
     integer :: rc
     rc = get_darray_r4(file, varid, compdof, size(values, kind=c_int64_t), values, record)
   end function get_darray_r4_3
+
+  function get_darray_r4_4(file, varid, compdof, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in) :: compdof(:)
+    real(c_float), intent(inout) :: values(:, :, :, :)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = get_darray_r4(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+  end function get_darray_r4_4
+
+  function get_darray_r4_5(file, varid, compdof, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in) :: compdof(:)
+    real(c_float), intent(inout) :: values(:, :, :, :, :)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = get_darray_r4(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+  end function get_darray_r4_5
 
   function get_blob_r4_1(file, varid, rank, values, record) result(rc)
     type(blobio_file), intent(in) :: file
@@ -1405,6 +1564,15 @@ contains
     rc = c_get_blob(file%h, varid, from1(record), rank, blobio_double, p, n)
   end function get_blob_r8
 
+  function get_var_r8_0(file, varid, values, start, count) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    real(c_double), intent(inout), target :: values
+    integer, intent(in), optional :: start(:), count(:)
+    integer :: rc
+    rc = get_slab(file, varid, blobio_double, c_loc(values), 1_c_int64_t, start, count)
+  end function get_var_r8_0
+
   function get_var_r8_1(file, varid, values, start, count) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
@@ -1452,6 +1620,24 @@ contains
     rc = get_var_r8(file, varid, size(values, kind=c_int64_t), values, start, count)
   end function get_var_r8_3
 
+  function get_var_r8_4(file, varid, values, start, count) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    real(c_double), intent(inout) :: values(:, :, :, :)
+    integer, intent(in), optional :: start(:), count(:)
+    integer :: rc
+    rc = get_var_r8(file, varid, size(values, kind=c_int64_t), values, start, count)
+  end function get_var_r8_4
+
+  function get_var_r8_5(file, varid, values, start, count) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    real(c_double), intent(inout) :: values(:, :, :, :, :)
+    integer, intent(in), optional :: start(:), count(:)
+    integer :: rc
+    rc = get_var_r8(file, varid, size(values, kind=c_int64_t), values, start, count)
+  end function get_var_r8_5
+
   function get_darray_r8_3(file, varid, compdof, values, record) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
@@ -1461,6 +1647,26 @@ contains
     integer :: rc
     rc = get_darray_r8(file, varid, compdof, size(values, kind=c_int64_t), values, record)
   end function get_darray_r8_3
+
+  function get_darray_r8_4(file, varid, compdof, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in) :: compdof(:)
+    real(c_double), intent(inout) :: values(:, :, :, :)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = get_darray_r8(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+  end function get_darray_r8_4
+
+  function get_darray_r8_5(file, varid, compdof, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in) :: compdof(:)
+    real(c_double), intent(inout) :: values(:, :, :, :, :)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = get_darray_r8(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+  end function get_darray_r8_5
 
   function get_blob_r8_1(file, varid, rank, values, record) result(rc)
     type(blobio_file), intent(in) :: file
@@ -1538,6 +1744,15 @@ contains
     rc = c_get_blob(file%h, varid, from1(record), rank, blobio_int, p, n)
   end function get_blob_i4
 
+  function get_var_i4_0(file, varid, values, start, count) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int32_t), intent(inout), target :: values
+    integer, intent(in), optional :: start(:), count(:)
+    integer :: rc
+    rc = get_slab(file, varid, blobio_int, c_loc(values), 1_c_int64_t, start, count)
+  end function get_var_i4_0
+
   function get_var_i4_1(file, varid, values, start, count) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
@@ -1585,6 +1800,24 @@ contains
     rc = get_var_i4(file, varid, size(values, kind=c_int64_t), values, start, count)
   end function get_var_i4_3
 
+  function get_var_i4_4(file, varid, values, start, count) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int32_t), intent(inout) :: values(:, :, :, :)
+    integer, intent(in), optional :: start(:), count(:)
+    integer :: rc
+    rc = get_var_i4(file, varid, size(values, kind=c_int64_t), values, start, count)
+  end function get_var_i4_4
+
+  function get_var_i4_5(file, varid, values, start, count) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int32_t), intent(inout) :: values(:, :, :, :, :)
+    integer, intent(in), optional :: start(:), count(:)
+    integer :: rc
+    rc = get_var_i4(file, varid, size(values, kind=c_int64_t), values, start, count)
+  end function get_var_i4_5
+
   function get_darray_i4_3(file, varid, compdof, values, record) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
@@ -1594,6 +1827,26 @@ contains
     integer :: rc
     rc = get_darray_i4(file, varid, compdof, size(values, kind=c_int64_t), values, record)
   end function get_darray_i4_3
+
+  function get_darray_i4_4(file, varid, compdof, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in) :: compdof(:)
+    integer(c_int32_t), intent(inout) :: values(:, :, :, :)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = get_darray_i4(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+  end function get_darray_i4_4
+
+  function get_darray_i4_5(file, varid, compdof, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in) :: compdof(:)
+    integer(c_int32_t), intent(inout) :: values(:, :, :, :, :)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = get_darray_i4(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+  end function get_darray_i4_5
 
   function get_blob_i4_1(file, varid, rank, values, record) result(rc)
     type(blobio_file), intent(in) :: file
@@ -1671,6 +1924,15 @@ contains
     rc = c_get_blob(file%h, varid, from1(record), rank, blobio_int64, p, n)
   end function get_blob_i8
 
+  function get_var_i8_0(file, varid, values, start, count) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(inout), target :: values
+    integer, intent(in), optional :: start(:), count(:)
+    integer :: rc
+    rc = get_slab(file, varid, blobio_int64, c_loc(values), 1_c_int64_t, start, count)
+  end function get_var_i8_0
+
   function get_var_i8_1(file, varid, values, start, count) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
@@ -1718,6 +1980,24 @@ contains
     rc = get_var_i8(file, varid, size(values, kind=c_int64_t), values, start, count)
   end function get_var_i8_3
 
+  function get_var_i8_4(file, varid, values, start, count) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(inout) :: values(:, :, :, :)
+    integer, intent(in), optional :: start(:), count(:)
+    integer :: rc
+    rc = get_var_i8(file, varid, size(values, kind=c_int64_t), values, start, count)
+  end function get_var_i8_4
+
+  function get_var_i8_5(file, varid, values, start, count) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(inout) :: values(:, :, :, :, :)
+    integer, intent(in), optional :: start(:), count(:)
+    integer :: rc
+    rc = get_var_i8(file, varid, size(values, kind=c_int64_t), values, start, count)
+  end function get_var_i8_5
+
   function get_darray_i8_3(file, varid, compdof, values, record) result(rc)
     type(blobio_file), intent(in) :: file
     integer, intent(in) :: varid
@@ -1727,6 +2007,26 @@ contains
     integer :: rc
     rc = get_darray_i8(file, varid, compdof, size(values, kind=c_int64_t), values, record)
   end function get_darray_i8_3
+
+  function get_darray_i8_4(file, varid, compdof, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in) :: compdof(:)
+    integer(c_int64_t), intent(inout) :: values(:, :, :, :)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = get_darray_i8(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+  end function get_darray_i8_4
+
+  function get_darray_i8_5(file, varid, compdof, values, record) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid
+    integer(c_int64_t), intent(in) :: compdof(:)
+    integer(c_int64_t), intent(inout) :: values(:, :, :, :, :)
+    integer, intent(in), optional :: record
+    integer :: rc
+    rc = get_darray_i8(file, varid, compdof, size(values, kind=c_int64_t), values, record)
+  end function get_darray_i8_5
 
   function get_blob_i8_1(file, varid, rank, values, record) result(rc)
     type(blobio_file), intent(in) :: file

@@ -1,0 +1,152 @@
+! Scalars and arrays of each rank and kind, put and read. Argument: an empty directory.
+program ranks
+  use, intrinsic :: iso_c_binding
+  use blobio
+  implicit none
+  character(len=1024) :: dir
+  integer :: failures = 0
+
+  call get_command_argument(1, dir)
+  call whole()
+  call decomposed()
+  if (failures > 0) stop 1
+
+contains
+
+  subroutine ok(rc, what)
+    integer, intent(in) :: rc
+    character(len=*), intent(in) :: what
+    if (rc == blobio_ok) return
+    failures = failures + 1
+    print '(4a)', what, ': ', blobio_last_error()
+  end subroutine ok
+
+  subroutine yes(good, what)
+    logical, intent(in) :: good
+    character(len=*), intent(in) :: what
+    if (good) return
+    failures = failures + 1
+    print '(2a)', what, ' is wrong'
+  end subroutine yes
+
+  ! Variables that are not decomposed: one without dimensions, and one of five.
+  subroutine whole()
+    type(blobio_file) :: f
+    integer :: d(5), v(0:5, 4), types(4) = [blobio_float, blobio_double, blobio_int, blobio_int64], k, n, t, vt
+    character(len=8) :: name
+    real(4) :: r4(2, 3, 2, 2, 2), s4
+    real(8) :: r8(2, 3, 2, 2, 2), s8
+    integer(4) :: i4(2, 3, 2, 2, 2), j4
+    integer(8) :: i8(2, 3, 2, 2, 2), j8
+    i4 = reshape([(n, n = 1, 48)], [2, 3, 2, 2, 2])
+    i8 = i4 + 2_8**40
+    r4 = real(i4) / 4
+    r8 = i4 / 3d0
+    call ok(blobio_create(trim(dir) // '/whole', f), 'create')
+    do n = 1, 5
+      write (name, '(a, i0)') 'd', n
+      call ok(blobio_def_dim(f, name, size(i4, n), d(n)), 'dim')
+    end do
+    call ok(blobio_def_dim(f, 'time', blobio_unlimited, t), 'dim time')
+    do k = 1, 4
+      do n = 0, 5
+        write (name, '(a, i0, a, i0)') 'v', k, '_', n
+        call ok(blobio_def_var(f, name, types(k), d(:n), v(n, k)), 'var')
+      end do
+    end do
+    call ok(blobio_def_var(f, 'time', blobio_double, [t], vt), 'var time')
+    call ok(blobio_enddef(f), 'enddef')
+    call ok(blobio_put(f, v(0, 1), 1.5), 'put scalar')
+    call ok(blobio_put(f, v(4, 1), r4(:, :, :, :, 2)), 'put r4')
+    call ok(blobio_put(f, v(5, 1), r4), 'put r4')
+    call ok(blobio_put(f, v(0, 2), 2.5d0), 'put scalar')
+    call ok(blobio_put(f, v(4, 2), r8(:, :, :, :, 2)), 'put r8')
+    call ok(blobio_put(f, v(5, 2), r8), 'put r8')
+    call ok(blobio_put(f, v(0, 3), 3), 'put scalar')
+    call ok(blobio_put(f, v(4, 3), i4(:, :, :, :, 2)), 'put i4')
+    call ok(blobio_put(f, v(5, 3), i4), 'put i4')
+    call ok(blobio_put(f, v(0, 4), 4_8), 'put scalar')
+    call ok(blobio_put(f, v(4, 4), i8(:, :, :, :, 2)), 'put i8')
+    call ok(blobio_put(f, v(5, 4), i8), 'put i8')
+    do n = 1, 3
+      call ok(blobio_put(f, vt, 0.5d0 * n, n), 'put time')
+    end do
+    call ok(blobio_close(f), 'close')
+
+    call ok(blobio_open(trim(dir) // '/whole', f), 'open')
+    call rank4(f, v)
+    call rank5(f, v)
+    call ok(blobio_get_var(f, v(0, 1), s4), 'get scalar')
+    call ok(blobio_get_var(f, v(0, 2), s8), 'get scalar')
+    call ok(blobio_get_var(f, v(0, 3), j4), 'get scalar')
+    call ok(blobio_get_var(f, v(0, 4), j8), 'get scalar')
+    call yes(s4 == 1.5 .and. s8 == 2.5d0 .and. j4 == 3 .and. j8 == 4, 'a scalar')
+    call ok(blobio_get_var(f, vt, s8, [2], [1]), 'get time of a record')
+    call yes(s8 == 1d0, 'time')
+    call ok(blobio_close(f), 'close')
+  end subroutine whole
+
+  subroutine rank4(f, v)
+    type(blobio_file), intent(in) :: f
+    integer, intent(in) :: v(0:5, 4)
+    real(4) :: r4(2, 3, 2, 2)
+    real(8) :: r8(2, 3, 2, 2)
+    integer(4) :: i4(2, 3, 2, 2), want(2, 3, 2, 2)
+    integer(8) :: i8(2, 3, 2, 2)
+    integer :: n
+    want = reshape([(n, n = 25, 48)], [2, 3, 2, 2])
+    call ok(blobio_get_var(f, v(4, 1), r4), 'get r4')
+    call ok(blobio_get_var(f, v(4, 2), r8), 'get r8')
+    call ok(blobio_get_var(f, v(4, 3), i4), 'get i4')
+    call ok(blobio_get_var(f, v(4, 4), i8), 'get i8')
+    call yes(all(r4 == real(want) / 4), 'r4 of rank 4')
+    call yes(all(r8 == want / 3d0), 'r8 of rank 4')
+    call yes(all(i4 == want), 'i4 of rank 4')
+    call yes(all(i8 == want + 2_8**40), 'i8 of rank 4')
+  end subroutine rank4
+
+  subroutine rank5(f, v)
+    type(blobio_file), intent(in) :: f
+    integer, intent(in) :: v(0:5, 4)
+    real(4) :: r4(2, 3, 2, 2, 2)
+    real(8) :: r8(2, 3, 2, 2, 2)
+    integer(4) :: i4(2, 3, 2, 2, 2), want(2, 3, 2, 2, 2)
+    integer(8) :: i8(2, 3, 2, 2, 2)
+    integer :: n
+    want = reshape([(n, n = 1, 48)], [2, 3, 2, 2, 2])
+    call ok(blobio_get_var(f, v(5, 1), r4), 'get r4')
+    call ok(blobio_get_var(f, v(5, 2), r8), 'get r8')
+    call ok(blobio_get_var(f, v(5, 3), i4), 'get i4')
+    call ok(blobio_get_var(f, v(5, 4), i8), 'get i8')
+    call yes(all(r4 == real(want) / 4), 'r4 of rank 5')
+    call yes(all(r8 == want / 3d0), 'r8 of rank 5')
+    call yes(all(i4 == want), 'i4 of rank 5')
+    call yes(all(i8 == want + 2_8**40), 'i8 of rank 5')
+  end subroutine rank5
+
+  ! A decomposed variable, from and to an array of rank 4 and 5 in memory.
+  subroutine decomposed()
+    type(blobio_file) :: f
+    integer :: d, m, v, n
+    integer(c_int64_t) :: dof(48)
+    integer(4) :: i4(2, 3, 2, 2, 2)
+    real(8) :: r8(4, 3, 2, 2)
+    dof = [(49 - n, n = 1, 48)]
+    i4 = reshape([(n, n = 1, 48)], [2, 3, 2, 2, 2])
+    call ok(blobio_create(trim(dir) // '/decomposed', f), 'create')
+    call ok(blobio_def_dim(f, 'n', 48, d), 'dim')
+    call ok(blobio_def_decomp(f, [d], dof, m), 'decomposition')
+    call ok(blobio_def_var(f, 'v', blobio_int, [d], v, m), 'var')
+    call ok(blobio_enddef(f), 'enddef')
+    call ok(blobio_put(f, v, i4), 'put')
+    call ok(blobio_close(f), 'close')
+    call ok(blobio_open(trim(dir) // '/decomposed', f), 'open')
+    i4 = 0
+    call ok(blobio_get_darray(f, v, dof, i4), 'get of rank 5')
+    call yes(all(i4 == reshape([(n, n = 1, 48)], [2, 3, 2, 2, 2])), 'what is read by decomposition')
+    call ok(blobio_get_darray(f, v, dof, r8), 'get of rank 4')
+    call yes(all(r8 == reshape([(n, n = 1, 48)], [4, 3, 2, 2])), 'what is read by decomposition')
+    call ok(blobio_close(f), 'close')
+  end subroutine decomposed
+
+end program ranks
