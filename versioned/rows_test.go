@@ -1,0 +1,303 @@
+package versioned
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+// V3: ranges are half-open; with the end that GVR's callers give, lo = hi is one element.
+func TestRangesAreHalfOpen(t *testing.T) {
+	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
+		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Int32, Shape: []int64{10, 4}, Chunk: 512}, nil)
+		if err != nil {
+			return err
+		}
+		if c.Rank() == 1 {
+			if err := Put(ctx, a, []int64{5, 2}, []int64{5, 2}, []int32{}); err != nil {
+				return fmt.Errorf("an empty range: %w", err)
+			}
+			lo, hi := Inclusive([]int64{5, 2}, []int64{5, 2})
+			if err := Put(ctx, a, lo, hi, []int32{7}); err != nil {
+				return err
+			}
+			if err := Put(ctx, a, lo, hi, []int32{7, 8}); !errors.Is(err, ErrUsage) {
+				return fmt.Errorf("two elements for one: %w", err)
+			}
+		}
+		if err := a.Fence(ctx); err != nil {
+			return err
+		}
+		got, want := make([]int32, 40), make([]int32, 40)
+		want[5*4+2] = 7
+		if err := Get(ctx, a, []int64{0, 0}, []int64{10, 4}, got); err != nil || !slices.Equal(got, want) {
+			return fmt.Errorf("%v, %v", got, err)
+		}
+		return a.Close(ctx)
+	})
+}
+
+// V4: when a put has returned its buffer can be used again, and when all have fenced everybody sees it. Of puts to one
+// element in one epoch one remains, whole.
+func TestCompletion(t *testing.T) {
+	const n, times = 300, 50
+	ranks(t, 4, func(ctx context.Context, c comm.Comm) error {
+		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Uint64, Shape: []int64{n}, Chunk: 512}, nil)
+		if err != nil {
+			return err
+		}
+		buf := make([]uint64, n)
+		for k := range times {
+			word := uint64(c.Rank()+1) * 0x0101010101010101 // of four ranks: torn ones would be mixed
+			for i := range buf {
+				buf[i] = word
+			}
+			if err := Put(ctx, a, []int64{0}, []int64{n}, buf); err != nil {
+				return err
+			}
+			clear(buf) // at once
+			if err := a.Fence(ctx); err != nil {
+				return err
+			}
+			if err := Get(ctx, a, []int64{0}, []int64{n}, buf); err != nil {
+				return err
+			}
+			for i, v := range buf {
+				if r := v & 0xff; v != r*0x0101010101010101 || r < 1 || r > 4 {
+					return fmt.Errorf("time %d, element %d: %x", k, i, v)
+				}
+			}
+			if err := a.Fence(ctx); err != nil {
+				return err
+			}
+		}
+		return a.Close(ctx)
+	})
+}
+
+// V11, V14: whatever the versions are kept in and however, reading them gives the same bits; and where the store
+// outlives the array, also after it was opened again by other ranks.
+func TestStoresAgree(t *testing.T) {
+	const n, incs = 1000, 5
+	key := []byte("an AES key of 32 bytes, or so...")
+	for name, o := range map[string]*Options{"raw": nil, "zstd": {Codec: Zstd}, "encrypted": {Key: key}, "both, flat": {Codec: Zstd, Level: 3, Key: key, Form: Flat}} {
+		for kind, st := range map[string]Store{"memory": {}, "memory with a partner": {Copies: 1}, "a shared directory": {Dir: "d"},
+			"a directory on each node": {Dir: "d", Private: true}, "with copies": {Dir: "d", Private: true, Copies: 2}} {
+			disks := []*vfs.Mem{vfs.NewMem(), vfs.NewMem(), vfs.NewMem()}
+			of := func(c comm.Comm) *Store {
+				s := st
+				if s.Dir != "" {
+					s.FS = disks[0]
+					if s.Private {
+						s.FS = disks[c.Rank()/2]
+					}
+				}
+				return &s
+			}
+			for _, d := range disks {
+				if err := d.MkdirAll("d"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			compare := func(ctx context.Context, a *Array) error {
+				got := make([]float64, n)
+				for v := int64(1); v <= incs; v++ {
+					if err := GetAt(ctx, a, v, []int64{0}, []int64{n}, got); err != nil || !slices.Equal(got, seq(int(v), n, 1/float64(v))) {
+						return fmt.Errorf("%s, %s: version %d: %v", name, kind, v, err)
+					}
+				}
+				return nil
+			}
+			ranks(t, 6, func(ctx context.Context, c comm.Comm) error {
+				a, err := Create(ctx, c, of(c), Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512}, o)
+				if err != nil {
+					return err
+				}
+				for v := 1; v <= incs; v++ {
+					if c.Rank() == v%6 {
+						if err := Put(ctx, a, []int64{0}, []int64{n}, seq(v, n, 1/float64(v))); err != nil {
+							return err
+						}
+					}
+					if _, err := a.Inc(ctx, 1, ""); err != nil {
+						return err
+					}
+				}
+				if err := compare(ctx, a); err != nil {
+					return err
+				}
+				return a.Close(ctx)
+			})
+			if st.Dir == "" {
+				continue
+			}
+			ranks(t, 5, func(ctx context.Context, c comm.Comm) error {
+				a, err := Open(ctx, c, of(c), "a", o)
+				if err != nil {
+					return err
+				}
+				if err := compare(ctx, a); err != nil {
+					return err
+				}
+				return a.Close(ctx)
+			})
+			var dirs []string
+			if !st.Private {
+				dirs = []string{filepath.Join("d", "a")}
+				v, err := OpenView(dirs, &ViewOptions{FS: disks[0], Key: keyOf(o)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for f := range v.Check(bg, nil) {
+					t.Errorf("%s, %s: %v", name, kind, f)
+				}
+				v.Close()
+			}
+		}
+	}
+}
+
+func keyOf(o *Options) []byte {
+	if o == nil {
+		return nil
+	}
+	return o.Key
+}
+
+// The first version of an array that was opened is whole, and older ones can still be read: the limits that
+// the documents name.
+func TestOpenStartsAGeneration(t *testing.T) {
+	_, st := memStore(t)
+	var changed [2]int64
+	for round := range 2 {
+		ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
+			var a *Array
+			var err error
+			if round == 0 {
+				a, err = Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{6400}, Chunk: 512}, nil)
+			} else {
+				a, err = Open(ctx, c, st, "a", nil)
+			}
+			if err != nil {
+				return err
+			}
+			if round == 0 && c.Rank() == 0 {
+				if err := Put(ctx, a, []int64{0}, []int64{6400}, seq(1, 6400, 1)); err != nil {
+					return err
+				}
+			}
+			for range 2 { // the second one has nothing new
+				if _, err := a.Inc(ctx, 1, ""); err != nil {
+					return err
+				}
+			}
+			v := a.Versions()
+			if c.Rank() == 0 {
+				changed[round] = v[len(v)-2].Changed
+			}
+			if last := v[len(v)-1]; last.Changed != 0 || last.Generation != round+1 {
+				return fmt.Errorf("%+v", last)
+			}
+			return a.Close(ctx)
+		})
+	}
+	if changed[0] != 6400*8 || changed[1] != changed[0] {
+		t.Errorf("first versions of the generations changed %d bytes", changed)
+	}
+}
+
+// Get of a part of an uncompressed chunk does not verify it; of whole chunks, of compressed or encrypted ones, a View
+// and Restore do.
+func TestWhatIsVerified(t *testing.T) {
+	for name, o := range map[string]*Options{"raw": nil, "encrypted": {Key: []byte("0123456789abcdef")}} {
+		mem, st := memStore(t)
+		ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
+			a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{64}, Chunk: 512}, o)
+			if err != nil {
+				return err
+			}
+			if err := Put(ctx, a, []int64{0}, []int64{64}, seq(1, 64, 1)); err != nil {
+				return err
+			}
+			if _, err := a.Inc(ctx, 1, ""); err != nil {
+				return err
+			}
+			f, err := mem.OpenRW("d/a/" + dataName(1, 1, 0))
+			if err != nil {
+				return err
+			}
+			if _, err := f.WriteAt([]byte{0xff}, 300); err != nil { // somewhere in the chunk
+				return err
+			}
+			f.Close()
+			one, all := make([]float64, 1), make([]float64, 64)
+			part := GetAt(ctx, a, 1, []int64{2}, []int64{3}, one)
+			if (part == nil) != (o == nil) {
+				return fmt.Errorf("%s: a part: %v", name, part)
+			}
+			if err := GetAt(ctx, a, 1, []int64{0}, []int64{64}, all); !errors.Is(err, ErrChecksum) {
+				return fmt.Errorf("%s: the whole chunk: %w", name, err)
+			}
+			if err := a.Restore(ctx, 1); !errors.Is(err, ErrChecksum) {
+				return fmt.Errorf("%s: Restore: %w", name, err)
+			}
+			v, err := OpenView([]string{"d/a"}, &ViewOptions{FS: mem, Key: keyOf(o)})
+			if err != nil {
+				return err
+			}
+			defer v.Close()
+			if err := v.Get(ctx, 1, []int64{2}, []int64{3}, Bytes(one)); !errors.Is(err, ErrChecksum) {
+				return fmt.Errorf("%s: View: %w", name, err)
+			}
+			return nil
+		})
+	}
+}
+
+// Without a shared heap, what another process keeps in its memory or on its disk cannot be read; what is in a directory
+// that all see can.
+func TestRemote(t *testing.T) {
+	for kind, want := range map[string]error{"memory": ErrRemote, "private": ErrRemote, "shared": nil} {
+		_, shared := memStore(t)
+		disks := []*vfs.Mem{vfs.NewMem(), vfs.NewMem()}
+		ranks(t, 4, func(ctx context.Context, c comm.Comm) error {
+			c = comm.Isolate(c)
+			st := shared
+			switch kind {
+			case "memory":
+				st = nil
+			case "private":
+				st = &Store{Dir: "d", FS: disks[c.Rank()/2], Private: true}
+				if err := st.FS.MkdirAll("d"); err != nil {
+					return err
+				}
+			}
+			a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{256}, Chunk: 512}, nil)
+			if err != nil {
+				return err
+			}
+			lo := int64(c.Rank()) * 64
+			if err := Put(ctx, a, []int64{lo}, []int64{lo + 64}, seq(c.Rank(), 64, 1)); err != nil {
+				return err
+			}
+			if _, err := a.Inc(ctx, 1, ""); err != nil {
+				return err
+			}
+			got := make([]float64, 64)
+			if err := GetAt(ctx, a, 1, []int64{lo}, []int64{lo + 64}, got); err != nil || !slices.Equal(got, seq(c.Rank(), 64, 1)) {
+				return fmt.Errorf("%s: its own: %v", kind, err)
+			}
+			far := (lo + 128) % 256 // of another node
+			if err := GetAt(ctx, a, 1, []int64{far}, []int64{far + 64}, got); !errors.Is(err, want) {
+				return fmt.Errorf("%s: another's: %v, want %v", kind, err, want)
+			}
+			return a.Close(ctx)
+		})
+	}
+}
