@@ -344,9 +344,11 @@ the results. Results of quick runs are left out.`,
 // newBenchWorker is what bench starts: a process of its own, or several under mpirun.
 func newBenchWorker(e *env) *cobra.Command {
 	return &cobra.Command{
-		Use:    "worker WORK",
-		Short:  "Do one piece of work for bench run",
-		Long:   "Do one piece of work for bench run, which writes the file WORK. Under mpirun each process is a rank.",
+		Use:   "worker WORK",
+		Short: "Do one piece of work for bench run",
+		Long:  "Do one piece of work for bench run, which writes the file WORK. Under mpirun each process is a rank.",
+		Example: `  blobio bench worker work.json
+  mpirun -n 4 blobio-mpi bench worker work.json`,
 		Hidden: true,
 		Args:   exactArgs(1, "a file with the work"),
 		RunE: func(cmd *cobra.Command, args []string) error {

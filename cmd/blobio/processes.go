@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -37,14 +36,6 @@ func (e *env) comm() comm.Comm {
 		return comm.Self()
 	}
 	return e.procs.comm
-}
-
-// join makes the process one of several.
-func (e *env) join(p *processes) {
-	e.procs = p
-	if !e.root() {
-		e.stdout, e.stderr, e.noProgress = io.Discard, io.Discard, true
-	}
 }
 
 // hasPart says whether this process takes part in a command line.

@@ -5,11 +5,20 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 
 	"blobio/comm"
 	"blobio/comm/mpi"
 )
+
+// join makes the process one of several.
+func (e *env) join(p *processes) {
+	e.procs = p
+	if !e.root() {
+		e.stdout, e.stderr, e.noProgress = io.Discard, io.Discard, true
+	}
+}
 
 // runTogether runs a command line in all processes that mpirun or srun started. Started by hand, this
 // one is alone, and MPI is not even begun.
