@@ -107,7 +107,7 @@ BLOBIO_API int blobio_has_mpi(void);
 typedef int blobio_type;
 enum {
 	BLOBIO_BYTE = 1,   /* int8_t */
-	BLOBIO_CHAR = 2,   /* char, text */
+	BLOBIO_CHAR = 2,   /* char, text; numbers are not converted to it or from it */
 	BLOBIO_SHORT = 3,  /* int16_t */
 	BLOBIO_INT = 4,    /* int32_t */
 	BLOBIO_FLOAT = 5,  /* float */

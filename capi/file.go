@@ -141,6 +141,14 @@ func (x *file) variable(id int32) (*blob.Schema, *blob.Variable, error) {
 	return s, &s.Vars()[id], nil
 }
 
+// view is edge.View of the memory that a variable's data are in. Numbers are no text.
+func view(v *blob.Variable, t int32, p uintptr, n int64) (any, error) {
+	if cdf5.Type(t) == cdf5.Char && v.Type != cdf5.Char {
+		return nil, edge.Usage("text in memory, but the variable is of type %v", v.Type)
+	}
+	return edge.View(cdf5.Type(t), p, n)
+}
+
 // attributes returns those of a variable, or the global ones for -1.
 func (x *file) attributes(id int32) ([]cdf5.Att, error) {
 	if id == -1 {

@@ -92,7 +92,7 @@ func blobioGoGetVara(h uintptr, varid int32, startp, countp uintptr, t int32, p 
 					return fmt.Errorf("count: %w", err)
 				}
 			}
-			dst, err := edge.View(cdf5.Type(t), p, n)
+			dst, err := view(v, t, p, n)
 			if err != nil {
 				return fmt.Errorf("read of %q: %w", v.Name, err)
 			}
@@ -109,7 +109,7 @@ func blobioGoGetDarray(h uintptr, varid int32, rec, nruns int64, offp, lenp uint
 			if err != nil {
 				return err
 			}
-			dst, err := edge.View(cdf5.Type(t), p, n)
+			dst, err := view(v, t, p, n)
 			if err != nil {
 				return fmt.Errorf("read of %q: %w", v.Name, err)
 			}
@@ -136,7 +136,7 @@ func blobioGoGetDarrayPIO(h uintptr, varid int32, rec, n int64, dofp uintptr, t 
 			if err != nil {
 				return fmt.Errorf("read of %q: %w", v.Name, err)
 			}
-			dst, err := edge.View(cdf5.Type(t), p, n)
+			dst, err := view(v, t, p, n)
 			if err != nil {
 				return fmt.Errorf("read of %q: %w", v.Name, err)
 			}
@@ -160,7 +160,7 @@ func blobioGoGetDarrayPIO(h uintptr, varid int32, rec, n int64, dofp uintptr, t 
 func blobioGoGetBlob(h uintptr, varid int32, rec int64, rank, t int32, p uintptr, n int64, e *C.blobio_failure) int32 {
 	return guarded(e, func() error {
 		return reading(h, varid, func(r *blob.Reader, _ *blob.Schema, v *blob.Variable) error {
-			dst, err := edge.View(cdf5.Type(t), p, n)
+			dst, err := view(v, t, p, n)
 			if err != nil {
 				return fmt.Errorf("read of %q: %w", v.Name, err)
 			}

@@ -422,7 +422,7 @@ func blobioGoPut(h uintptr, varid int32, rec int64, t int32, p uintptr, n int64,
 			if err != nil {
 				return err
 			}
-			data, err := edge.View(cdf5.Type(t), p, n)
+			data, err := view(v, t, p, n)
 			if err != nil {
 				return fmt.Errorf("put of %q: %w", v.Name, err)
 			}
@@ -463,7 +463,7 @@ func blobioGoPutVara(h uintptr, varid int32, rec int64, startp, countp uintptr, 
 			if err != nil {
 				return fmt.Errorf("count: %w", err)
 			}
-			data, err := edge.View(cdf5.Type(t), p, n)
+			data, err := view(v, t, p, n)
 			if err != nil {
 				return fmt.Errorf("put of %q: %w", v.Name, err)
 			}

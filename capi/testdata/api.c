@@ -227,6 +227,7 @@ static void check_all(blobio_file *f, int layout, int64_t records) {
 	if (u[2] != UINT64_MAX)
 		FAIL("u64[2] is %llx", (unsigned long long)u[2]);
 	NOT(BLOBIO_ERANGE, blobio_get_vara(f, id, NULL, NULL, BLOBIO_INT64, u, NLEV));
+	NOT(BLOBIO_EINVAL, blobio_get_vara(f, id, NULL, NULL, BLOBIO_CHAR, u, NLEV)); /* numbers are no text */
 	OK(blobio_inq_varid(f, "name", &id));
 	int64_t s2[2] = {records - 1, 0}, c2[2] = {1, 8};
 	char text[8];
@@ -309,6 +310,7 @@ static void round_trip(const char *name, const char *options, int layout) {
 	SAYS("cloud");
 	NOT(BLOBIO_EINVAL, blobio_put_double(f, v.cloud, 0, big, N - 1));
 	NOT(BLOBIO_EINVAL, blobio_put_double(f, v.cloud, 0, big, -1));
+	NOT(BLOBIO_EINVAL, blobio_put(f, v.cloud, 0, BLOBIO_CHAR, big, N)); /* numbers are no text */
 	NOT(BLOBIO_EINVAL, blobio_put_double(f, v.cloud, 0, NULL, N));
 	NOT(BLOBIO_EINVAL, blobio_put_double(f, v.cloud, -1, big, N));
 	NOT(BLOBIO_EINVAL, blobio_put_double(f, v.temp, 1, big, N));
