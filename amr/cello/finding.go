@@ -2,7 +2,10 @@ package cello
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Severity of a Finding.
@@ -40,6 +43,25 @@ func (f Finding) String() string {
 	b.WriteString(f.Msg)
 	if f.Effect != "" {
 		b.WriteString(" (the original: " + f.Effect + ")")
+	}
+	return printable(b.String())
+}
+
+// printable shows what is not text as escapes: names come from files that may be damaged.
+func printable(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }) {
+		return s
+	}
+	var b strings.Builder
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		if r == utf8.RuneError && n == 1 || !unicode.IsPrint(r) {
+			q := strconv.Quote(s[:n])
+			b.WriteString(q[1 : len(q)-1])
+		} else {
+			b.WriteString(s[:n])
+		}
+		s = s[n:]
 	}
 	return b.String()
 }

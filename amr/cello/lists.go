@@ -119,7 +119,7 @@ func decodeBlockList(b []byte, file string) ([]listEntry, error) {
 	end := int64(0)
 	words(b, func(off int64, w []byte) bool {
 		if name < 0 {
-			if w[0] != 'B' || len(w) > maxBlockName {
+			if w[0] != 'B' || len(w) > maxBlockName || len(bytes.TrimLeft(w[1:], "01:_")) > 0 {
 				err = bad(file, off, "block name", ErrCorrupt, "%.100q, want B and binary digits", w)
 				return false
 			}

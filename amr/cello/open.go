@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"math/bits"
 	"slices"
 	"strings"
 	"sync"
@@ -239,9 +240,10 @@ func (s *scanner) geometry(m *amr.Meta, root *rootValues) error {
 			w := (b.upper[i] - b.lower[i]) / (root.upper[i] - root.lower[i])
 			r := math.Ldexp(1/w, -max(b.index.Level(), 0))
 			if b.index.Level() >= 0 && r >= 0.5 && r < amr.MaxRoots+0.5 {
-				m.Roots[i] = int(math.Round(r))
-			} else if b.index.Level() >= 0 {
-				return bad(file, -1, "block "+b.name, ErrCorrupt, "lower %v and upper %v do not fit a domain from %v to %v", b.lower, b.upper, root.lower, root.upper)
+				// The name has as many digits as the number; if not, the bounds are wrong.
+				if n := int(math.Round(r)); bits.Len(uint(n-1)) == arrayDigits(b.name, i) {
+					m.Roots[i] = n
+				}
 			}
 		}
 		if b.adapt != nil {
@@ -285,6 +287,16 @@ func (s *scanner) geometry(m *amr.Meta, root *rootValues) error {
 		return bad(file, -1, "geometry", ErrCorrupt, "%v", err)
 	}
 	return nil
+}
+
+// arrayDigits returns how many digits of a block name say which root block it is in along an axis.
+func arrayDigits(name string, axis int) int {
+	for range axis {
+		_, name, _ = strings.Cut(name, "_")
+	}
+	name, _, _ = strings.Cut(strings.TrimPrefix(name, "B"), "_")
+	name, _, _ = strings.Cut(name, ":")
+	return len(name)
 }
 
 // columns finds fields and particles among the datasets of the schema.

@@ -489,18 +489,24 @@ func (s *scanner) schemaOf(f *scannedFile) (found bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	for _, e := range list {
-		o, err := root.Lookup(e.name)
-		if err == nil {
-			if err = s.takeSchema(o, e.name); err == nil {
-				part := &scannedFile{name: f.name}
-				s.rootAttrs(part, root)
-				s.root = part.root
-				return true, nil
+	// One from level 0 on is preferred: its bounds tell how many root blocks there are.
+	for _, negative := range [...]bool{false, true} {
+		for _, e := range list {
+			if (e.level < 0) != negative {
+				continue
 			}
-		}
-		if !ofFormat(err) {
-			return false, err
+			o, err := root.Lookup(e.name)
+			if err == nil {
+				if err = s.takeSchema(o, e.name); err == nil {
+					part := &scannedFile{name: f.name}
+					s.rootAttrs(part, root)
+					s.root = part.root
+					return true, nil
+				}
+			}
+			if !ofFormat(err) {
+				return false, err
+			}
 		}
 	}
 	return false, nil

@@ -49,6 +49,8 @@ type verifier struct {
 	k     *Checkpoint // as far as it could be made
 	yield func(Finding) bool
 	stop  bool
+	// partial: not all lists could be read, so which blocks there are is not known.
+	partial bool
 }
 
 func (v *verifier) tell(f Finding) {
@@ -166,7 +168,9 @@ func (v *verifier) blocks() {
 	total := 0
 	for _, f := range v.s.files {
 		total += len(f.list)
+		v.partial = v.partial || len(f.list) == 0 && f.bad()
 	}
+	var unread []listEntry
 	orders := make(map[int64]string, total)
 	files := len(v.s.files)
 	at := int64(0)
@@ -182,6 +186,9 @@ func (v *verifier) blocks() {
 		maxLevel = *v.o.MaxLevel
 	}
 	for i, f := range v.s.files {
+		if f.blocks == nil { // the file could not be read
+			unread = append(unread, f.list...)
+		}
 		if len(f.list) == 0 && !f.bad() {
 			v.add(Note, f.name+dataSuffix, "", "", nil, writesHang, "has no blocks")
 		}
@@ -204,28 +211,35 @@ func (v *verifier) blocks() {
 				v.add(Error, f.name+listSuffix, b.name, "level", ErrCorrupt, crashes, "%d, want at most max_level %d", b.level, maxLevel)
 			}
 			if !b.known {
+				unread = append(unread, listEntry{name: b.name, level: b.level})
 				continue
 			}
 			if d := checkIndex(m, b); d != nil {
 				d.File = f.name + dataSuffix
 				v.tell(*d)
+				unread = append(unread, listEntry{name: b.name, level: b.index.Level()})
+				unread = append(unread, listEntry{name: b.name, level: b.level})
 				continue
 			}
 			if err := k.tree.Add(b.index); err != nil {
 				v.add(Error, f.name+dataSuffix, b.name, "index", ErrExist, hangs, "%v", err)
 			}
 			switch {
-			case b.count == 0:
-				v.add(Error, f.name+dataSuffix, b.name, "count_order", ErrCorrupt, crashes, "0, want %d", total)
-			case b.count > 0 && b.count != int64(total):
-				if counted++; counted <= 8 {
+			case b.count < 0 || b.count == int64(total) || b.count > 0 && v.partial:
+			default:
+				if counted++; counted > 8 {
+					break
+				}
+				if b.count == 0 {
+					v.add(Error, f.name+dataSuffix, b.name, "count_order", ErrCorrupt, crashes, "0, want %d", total)
+				} else {
 					v.add(Error, f.name+dataSuffix, b.name, "count_order", ErrCorrupt, "places blocks wrongly", "%d, the lists have %d blocks", b.count, total)
 				}
 			}
 			if b.order < 0 {
 				continue
 			}
-			if o, ok := orders[b.order]; ok || b.order >= int64(total) {
+			if o, ok := orders[b.order]; ok || b.order >= int64(total) && !v.partial {
 				if badOrder++; badOrder > 8 {
 					continue
 				}
@@ -239,6 +253,12 @@ func (v *verifier) blocks() {
 			orders[b.order] = b.name
 		}
 	}
+	// What is wrong with these was told; they are not missing.
+	for _, e := range unread {
+		if x, _, err := amr.ParseName(e.name, m.Roots, e.level); err == nil && !k.tree.Has(x) {
+			_ = k.tree.Add(x)
+		}
+	}
 	if counted > 8 || badOrder > 8 {
 		v.add(Error, "", "", "count_order, index_order", ErrCorrupt, "", "wrong in %d and %d blocks", counted, badOrder)
 	}
@@ -247,6 +267,10 @@ func (v *verifier) blocks() {
 	}
 	if k.Dump() {
 		v.add(Note, "", "", "", ErrDump, "", "a data dump: not all blocks, fields or particles are there by intention")
+		return
+	}
+	if v.partial {
+		v.add(Note, "", "", "", nil, "", "a list could not be read: whether blocks are missing cannot be told")
 		return
 	}
 	v.tree()
@@ -321,7 +345,7 @@ func (v *verifier) fields() {
 		p := &k.meta.Particles[i]
 		for j := range p.Attrs {
 			if p.Attrs[j].Type == amr.Int16 {
-				v.add(Warning, "", "", particleName(p, &p.Attrs[j]), nil, aborts, "int16, which it writes but cannot read")
+				v.add(Error, "", "", particleName(p, &p.Attrs[j]), nil, aborts, "int16, which it writes but cannot read")
 			}
 		}
 	}
@@ -457,6 +481,11 @@ func (v *verifier) values(out, f *scannedFile, b *scanned, r *rawAttrs) {
 	exact(attrGridDimension, Error, runsWrong, three(func(i int) int { return g.Block[i] + 2*g.Ghost[i] })...)
 	exact(attrGridStart, Error, runsWrong, three(func(i int) int { return g.Ghost[i] })...)
 	exact(attrGridEnd, Error, runsWrong, three(func(i int) int { return g.Ghost[i] + g.Block[i] - 1 })...)
+	for _, n := range [...]int{attrIndexOrder, attrCountOrder} { // blocks has looked at the others
+		if got := r.ints(n)[0]; got < 0 {
+			out.find(Error, b.name, blockAttrs[n].name, ErrCorrupt, crashes, "%d, want a number from 0 on", got)
+		}
+	}
 	if f.root.ok && b.level >= 0 {
 		exact(attrCycle, Warning, "takes that of the first file", f.root.cycle)
 		if t := r.floats(attrTime)[0]; t != f.root.time {
@@ -478,7 +507,7 @@ func (v *verifier) adapt(out *scannedFile, b *scanned, raw []byte) {
 		out.find(Error, b.name, field, ErrCorrupt, aborts, "%s", msg)
 		return
 	}
-	if v.k.Dump() || b.level < 0 {
+	if v.k.Dump() || v.partial || b.level < 0 {
 		return
 	}
 	if a.Valid != t.Leaf(b.index) {

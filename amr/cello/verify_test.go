@@ -128,6 +128,18 @@ func TestVerify(t *testing.T) {
 		{"count_order wrong", func(r *raw) { r.group(leaf).attr("count_order").value = []int64{7} }, "count_order: 7, the lists have", Error, true},
 		{"index_order twice", func(r *raw) { r.group(leaf).attr("index_order").value = []int64{0} }, "index_order: ", Error, true},
 		{"index_order too large", func(r *raw) { r.group(leaf).attr("index_order").value = []int64{1 << 40} }, "index_order: 1099511627776, want 0 to", Error, true},
+		{"index_order negative", func(r *raw) { r.group(leaf).attr("index_order").value = []int64{-1} }, "index_order: -1, want a number from 0 on (the original: crashes)", Error, true},
+		{"count_order negative", func(r *raw) { r.group(leaf).attr("count_order").value = []int64{-1} }, "count_order: -1, want a number from 0 on", Error, true},
+		{"particles of int16", func(r *raw) {
+			r.each(func(g *rawGroup) {
+				for i := range g.data {
+					if d := &g.data[i]; d.name == "particle_trace_id" {
+						d.typ, d.value = h5.Int16, d.value.([]byte)[:2*d.dims[0]]
+					}
+				}
+			})
+		}, "particle_trace_id: int16, which it writes but cannot read (the original: aborts)", Error, true},
+		{"the last root blocks along x missing", func(r *raw) { dropBranch(r, "B11"); r.renumber() }, "B11_00: root block is missing (the original: runs on with wrong data", Error, true},
 		{"one child missing", func(r *raw) { r.remove(child); r.renumber() }, child + ": block of level 2 is missing, but its siblings are there (the original: hangs)", Error, true},
 		{"parent missing", func(r *raw) { r.remove(parentName(child)); r.renumber() }, "is missing, but has children (the original: hangs)", Error, true},
 		{"duplicate line", func(r *raw) { f := r.files[0]; f.lines = append(f.lines, f.lines[3]) }, "listed twice, before in block_data-0.block_list (the original: hangs)", Error, false},
@@ -183,7 +195,7 @@ func TestVerify(t *testing.T) {
 			d := g.data[0]
 			d.name = "field_zz"
 			g.data = append(g.data, d)
-		}, "field_zz: block B_ has no such dataset", Error, false},
+		}, "field_zz: block B00_00 has no such dataset", Error, false},
 		{"shape", func(r *raw) { d := &r.group(leaf).data[0]; d.dims = []int64{2, 8} }, "shape [2 8], but [4 4] in block", Error, false},
 		{"particles", func(r *raw) {
 			g := r.group(leaf)
@@ -237,6 +249,75 @@ func TestVerify(t *testing.T) {
 				t.Errorf("restarted, %d ranks", len(apps))
 			}
 		})
+	}
+}
+
+// dropBranch removes the blocks from level 0 on whose names begin so.
+func dropBranch(r *raw, prefix string) {
+	var l []string
+	r.each(func(g *rawGroup) {
+		if strings.HasPrefix(g.name, prefix) {
+			l = append(l, g.name)
+		}
+	})
+	for _, n := range l {
+		r.remove(n)
+	}
+}
+
+// TestVerifyCause: what cannot be read is told once; blocks that are listed are not
+// missing, and their neighbours are not wrong.
+func TestVerifyCause(t *testing.T) {
+	_, mem := flat(t)
+	for _, c := range []struct {
+		name   string
+		damage func(r *raw)
+		want   []string // the errors, in part
+	}{
+		{"file", func(r *raw) { r.files[1].patch = func(b []byte) []byte { return b[:len(b)/2] } }, []string{"block_data-1.h5: h5: "}},
+		{"list", func(r *raw) { f := r.files[1]; f.lines[0] = "B\x1b[31m 0" }, []string{"block_data-1.block_list: "}},
+		{"index", func(r *raw) { r.group("B01_01").drop("index") }, []string{"B01_01: index: attribute is missing"}},
+		{"group", func(r *raw) {
+			for _, f := range r.files {
+				f.groups = slices.DeleteFunc(f.groups, func(g *rawGroup) bool { return g.name == "B01_01" })
+			}
+		}, []string{"B01_01: the block list names it"}},
+		{"level", func(r *raw) {
+			for _, f := range r.files {
+				for i, l := range f.lines {
+					if l == "B01_01 0" {
+						f.lines[i] = "B01_01 1"
+					}
+				}
+			}
+		}, []string{"B01_01: index: "}},
+		{"count_order of all", func(r *raw) {
+			r.each(func(g *rawGroup) { g.attr("count_order").value = []int64{0} })
+		}, []string{"0, want", "0, want", "0, want", "0, want", "0, want", "0, want", "0, want", "0, want", "wrong in "}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := loadRaw(t, mem, "good")
+			c.damage(r)
+			bad := vfs.NewMem()
+			r.store(bad, "bad")
+			l := errorsOf(findings(bad, "bad", nil))
+			for i, f := range l {
+				if len(l) != len(c.want) || !strings.Contains(f.String(), c.want[i]) {
+					t.Errorf("%v, want %q", f, c.want)
+				}
+			}
+			if len(l) == 0 {
+				t.Error("nothing found")
+			}
+		})
+	}
+}
+
+// TestFindingText: names out of damaged files do not reach a terminal as they are.
+func TestFindingText(t *testing.T) {
+	f := Finding{Severity: Warning, Block: "B\x1b[31m\xffé", Msg: "a\nb"}
+	if got, want := f.String(), `warning: B\x1b[31m\xffé: a\nb`; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
