@@ -43,7 +43,7 @@
 // whole. Of a part of an uncompressed chunk only that part is read, and cannot be verified; View and Restore read whole chunks.
 //
 // The record is a line of JSON and one with its CRC-32: the array, generations, files with the sums of
-// their metadata, versions.
+// their metadata and the oldest version that needs them, versions. docs/format-versions.md has all bytes.
 //
 // # Room
 //

@@ -84,7 +84,8 @@ process-centric layout of HDF5 (header_blob, data_blob), and ordinary netCDF.
 
 It also works with FTI-FF checkpoint files, see "blobio ff", and with the
 multi-level checkpoints of SCR, see "blobio scr", and with checkpoints of adaptive
-meshes (Enzo-E, Cello), see "blobio amr".
+meshes (Enzo-E, Cello), see "blobio amr", and with the versions of arrays, see
+"blobio versions".
 
 A dataset is named by its base name (F_h0.nc), by any of its subfiles
 (F_h0.nc.0000), or by a directory that holds no other. What a file is, its
