@@ -26,7 +26,9 @@ func writeCanonical(ctx context.Context, c comm.Comm, name string, l *layout, li
 		return err
 	}
 	if o.Durability == blob.DurableNone {
-		o.fs = vfs.NoSync(o.fs)
+		own := *o // the workers of a conversion share o
+		own.fs = vfs.NoSync(o.fs)
+		o = &own
 	}
 	part := subfile.Partial(name)
 	var err error
