@@ -711,6 +711,8 @@ func (s *scanner) datasets(f *scannedFile, o *h5.Object, b *scanned) {
 			if n := d.Bytes(); off > f.size-n && f.size > 0 {
 				f.find(Error, b.name, l.Name, ErrTruncated, aborts, "data at %d of %d bytes, the file has %d", off, n, f.size)
 			}
+		} else if s.deep && d.Storage() == h5.Contiguous && d.Elems() > 0 {
+			f.find(Warning, b.name, l.Name, nil, runsWrong, "no data were written to the file: it reads as the fill value")
 		}
 	}
 	for i := range b.data {

@@ -73,7 +73,11 @@ func (v *verifier) run(ctx context.Context) {
 		err = s.lists(ctx, nil)
 	}
 	if err != nil {
-		fatal(fileListName, err, aborts)
+		effect, file := aborts, fileListName
+		if errors.Is(err, ErrNotCommitted) {
+			effect, file = "does not look at it, and takes what is there", lockName
+		}
+		fatal(file, err, effect)
 		return
 	}
 	v.strays()

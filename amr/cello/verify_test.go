@@ -1,7 +1,9 @@
 package cello
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"slices"
 	"strings"
@@ -196,6 +198,11 @@ func TestVerify(t *testing.T) {
 			d.name = "field_zz"
 			g.data = append(g.data, d)
 		}, "field_zz: block B00_00 has no such dataset", Error, false},
+		{"data that were never written", func(r *raw) {
+			for _, f := range r.files {
+				f.patch = func(b []byte) []byte { return unwritten(b, leaf, "field_density") }
+			}
+		}, "field_density: no data were written to the file", Warning, true},
 		{"shape", func(r *raw) { d := &r.group(leaf).data[0]; d.dims = []int64{2, 8} }, "shape [2 8], but [4 4] in block", Error, false},
 		{"particles", func(r *raw) {
 			g := r.group(leaf)
@@ -250,6 +257,24 @@ func TestVerify(t *testing.T) {
 			}
 		})
 	}
+}
+
+// unwritten takes a dataset's data out of a file: its layout has no address. Files without the
+// block are left alone.
+func unwritten(b []byte, block, name string) []byte {
+	h, err := h5.NewFile(bytes.NewReader(b), int64(len(b)), block)
+	must(err)
+	root, err := h.Root()
+	must(err)
+	d, err := root.Dataset(block + "/" + name)
+	if err != nil {
+		return b
+	}
+	off, _ := d.Offset()
+	layout := binary.LittleEndian.AppendUint64([]byte{3, 1}, uint64(off)) // version, contiguous, address
+	at := bytes.Index(b, layout)
+	copy(b[at+2:], bytes.Repeat([]byte{0xff}, 8))
+	return b
 }
 
 // dropBranch removes the blocks from level 0 on whose names begin so.
@@ -391,6 +416,9 @@ func TestVerifyStates(t *testing.T) {
 	must(vfs.WriteFile(mem, "good/"+lockName, nil))
 	if _, err := Open(context.Background(), "good", &OpenOptions{fs: mem}); !errors.Is(err, ErrNotCommitted) {
 		t.Errorf("unfinished: %v", err)
+	}
+	if l := errorsOf(findings(mem, "good", nil)); len(l) != 1 || l[0].Effect == aborts || l[0].File != lockName {
+		t.Errorf("unfinished: %+v", l) // the original knows nothing of it
 	}
 }
 
