@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"blobio/amr"
 	"blobio/amr/blocks"
 	"blobio/amr/cello"
 	"blobio/blob"
@@ -13,6 +14,9 @@ import (
 
 type amrCheckFlags struct {
 	quick, strict, notes, asJSON bool
+	enzoFloat                    string
+	maxLevel                     int
+	levelSet                     bool // --max-level was given
 }
 
 func newAmrCheck(e *env) *cobra.Command {
@@ -36,9 +40,13 @@ JSON: {"meshes": [{path, form, errors, warnings, notes, findings: [{severity, fi
 block, field, message, effect}]}]}.`,
 		Example: `  blobio amr check Check-10
   blobio amr check --quick Check-*       # without reading the data
+  blobio amr check --enzo-float f64 --max-level 4 Check-10   # for a restart with these
   blobio amr check --json mesh.nc | jq '.meshes[].findings[]'`,
 		Args: minArgs(1, "a checkpoint directory or a dataset"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.levelSet = cmd.Flags().Changed("max-level"); f.levelSet && (f.maxLevel < 0 || f.maxLevel > amr.MaxDepth) {
+				return usagef("--max-level %d, want 0 to %d", f.maxLevel, amr.MaxDepth)
+			}
 			return f.run(cmd, e, args)
 		},
 	}
@@ -46,6 +54,8 @@ block, field, message, effect}]}]}.`,
 	fl.BoolVarP(&f.quick, "quick", "q", false, "lists, headers and tables only: do not read the data")
 	fl.BoolVar(&f.strict, "strict", false, "warnings count as errors in the exit code")
 	fl.BoolVarP(&f.notes, "notes", "n", false, "print notes, too")
+	choiceFlag(cmd, &f.enzoFloat, "enzo-float", "auto", "Cello: floating-point type of the program that is to restart (auto: that of the attributes enzo_*)", "auto", "f32", "f64")
+	fl.IntVar(&f.maxLevel, "max-level", 0, "Cello: finest level of the run that is to restart (default: that of the checkpoint)")
 	jsonFlag(cmd, &f.asJSON)
 	return cmd
 }
@@ -115,7 +125,11 @@ func (f *amrCheckFlags) one(ctx context.Context, e *env, path string) (*amrCheck
 	c := &amrChecked{Path: name, Findings: []amrFinding{}}
 	if isCello {
 		c.Form = formCello
-		for x := range cello.Verify(ctx, name, &cello.VerifyOptions{StructureOnly: f.quick}) {
+		o := &cello.VerifyOptions{StructureOnly: f.quick, EnzoFloat: map[string]amr.Type{"f32": amr.Float32, "f64": amr.Float64}[f.enzoFloat]}
+		if f.levelSet {
+			o.MaxLevel = &f.maxLevel
+		}
+		for x := range cello.Verify(ctx, name, o) {
 			c.add(amrFinding{x.Severity.String(), x.File, x.Block, x.Field, x.Msg, x.Effect, x.String()})
 		}
 		return c, ctx.Err()

@@ -129,7 +129,8 @@ func (o *amrOutput) writeAs(ctx context.Context, e *env, verb string, src blocks
 	if err == nil {
 		err = ctx.Err()
 	}
-	if errors.Is(err, blob.ErrExist) {
+	// A directory may not be there: then it is out.partial, with files of others in it.
+	if errors.Is(err, blob.ErrExist) && (o.to != formCello || exists(out)) {
 		err = fmt.Errorf("the output %s %w", out, blob.ErrExist)
 	}
 	return err

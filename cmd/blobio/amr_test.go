@@ -354,6 +354,32 @@ func TestAmrRefuses(t *testing.T) {
 	}
 }
 
+// What a restart needs, and the checkpoint does not say.
+func TestAmrCheckForRestart(t *testing.T) {
+	_, check1, _ := mesh(t)
+	good(t, "amr", "check", check1)
+	good(t, "amr", "check", "--enzo-float", "f32", "--max-level", "2", check1)
+	for _, c := range [][2]string{
+		{"--enzo-float f64", "enzo_dt: float32, the program has float64 (the original: runs on with wrong data"},
+		{"--max-level 1", "level: 2, want at most max_level 1 (the original: crashes)"},
+	} {
+		args := append(append([]string{"amr", "check"}, strings.Fields(c[0])...), check1)
+		if r := blobio(t, args...); r.code != exitFindings || !strings.Contains(r.out, c[1]) {
+			t.Errorf("%v: exit %d, %s", args, r.code, r.out)
+		}
+	}
+	bad(t, exitFailed, "--max-level -1, want 0 to 20", "amr", "check", "--max-level", "-1", check1)
+}
+
+// A directory OUT.partial with files of others is named, not OUT, which is not there.
+func TestAmrPartialOfOthers(t *testing.T) {
+	dir, _, native := mesh(t)
+	partial := filepath.Join(dir, "out.partial")
+	check(t, os.Mkdir(partial, 0o777))
+	check(t, os.WriteFile(filepath.Join(partial, "notes.txt"), nil, 0o666))
+	bad(t, exitFailed, "out.partial: notes.txt in it is not of a writer", "amr", "convert", "--to", "cello", native, filepath.Join(dir, "out"))
+}
+
 func TestAmrInterrupted(t *testing.T) {
 	dir, check1, native := mesh(t)
 	for n := int64(1); n < 60; n += 3 {
