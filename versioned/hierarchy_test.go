@@ -148,7 +148,11 @@ func TestHierarchy(t *testing.T) {
 		for i := range l.Boxes {
 			lo, hi := l.place(i)
 			got := make([]float64, (hi-lo)/8)
-			if err := h.levels[1].GetBytes(ctx, []int64{lo}, []int64{hi}, Bytes(got)); err != nil || !slices.Equal(got, boxData(&l, i, 2)) {
+			err := h.levels[1].GetBytes(ctx, []int64{lo}, []int64{hi}, Bytes(got))
+			if hostBig { // the array is bytes, numbers are little endian
+				swap(Bytes(got), 8)
+			}
+			if err != nil || !slices.Equal(got, boxData(&l, i, 2)) {
 				return fmt.Errorf("box %d: %v", i, err)
 			}
 		}
