@@ -112,7 +112,7 @@ type fileSink struct {
 func (a *Array) newSink(name string, failed error) (*fileSink, error) {
 	s := &fileSink{name: filepath.Join(a.store.dir, name)}
 	if failed == nil {
-		s.f, failed = a.store.fs.Create(s.name)
+		s.f, failed = createAnew(a.store.fs, s.name)
 	}
 	return s, failed
 }

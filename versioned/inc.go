@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"math"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"blobio/comm"
 	"blobio/ffformat"
+	"blobio/internal/vfs"
 )
 
 // part is what one rank has for a version: which chunks, and where they lie in its memory.
@@ -145,7 +147,7 @@ func (a *Array) writeFile(ctx context.Context, rec *record, number int64, p *par
 // encode writes the container.
 func (a *Array) encode(ctx context.Context, w *written, number int64, parts []*part) (err error) {
 	fsys, name := a.store.fs, filepath.Join(a.store.dir, w.info.Name)
-	f, err := fsys.Create(name)
+	f, err := createAnew(fsys, name)
 	if err != nil {
 		return err
 	}
@@ -207,6 +209,18 @@ func (a *Array) encode(ctx context.Context, w *written, number int64, parts []*p
 		return fsys.SyncDir(a.store.dir)
 	}
 	return nil
+}
+
+// createAnew makes a file of a version that is not committed. One of that name is left from an attempt that failed, and
+// could not be removed then.
+func createAnew(fsys vfs.FS, name string) (vfs.File, error) {
+	f, err := fsys.Create(name)
+	if errors.Is(err, fs.ErrExist) {
+		if err = fsys.Remove(name); err == nil {
+			f, err = fsys.Create(name)
+		}
+	}
+	return f, err
 }
 
 // pack brings the chunks of a part into the form that is stored. Without codec, chunks that
