@@ -154,7 +154,7 @@ func (s *solver) rollback(ctx context.Context, p recovery.Plan) error {
 	}
 	s.coarse, s.begun, s.again = p.Coarse, p.Coarse, true
 	s.pc = slices.Index(s.ops, op{Step: p.From})
-	return s.replicate(ctx)
+	return s.replicate()
 }
 
 // again1 reads the box that is wrong from the version of the beginning of the step, and computes it again. The
@@ -249,7 +249,7 @@ func (s *solver) replace(ctx context.Context, p recovery.LossPlan) error {
 }
 
 // replicate makes each rank's replica of the box tables.
-func (s *solver) replicate(context.Context) error {
+func (s *solver) replicate() error {
 	b, err := json.Marshal(s.tables())
 	s.meta = recovery.Seal(b)
 	return err
@@ -294,5 +294,5 @@ func (s *solver) resume(ctx context.Context) error {
 		}
 		s.begin[stamp{s.coarse, recovery.Step{Level: l}}] = s.h.Array(l).Newest()
 	}
-	return s.replicate(ctx)
+	return s.replicate()
 }

@@ -150,7 +150,7 @@ func newSolver(ctx context.Context, c comm.Comm, o settings) (*solver, error) {
 			return nil, err
 		}
 	}
-	return s, s.replicate(ctx)
+	return s, s.replicate()
 }
 
 const limit = 0.03
@@ -198,7 +198,7 @@ func (s *solver) regridAll(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.replicate(ctx)
+	return s.replicate()
 }
 
 // ghost is a cell of level l at the beginning of its step k: from its own boxes, or from coarser ones, between the
