@@ -16,6 +16,13 @@ func testMemory(t *testing.T, run Runner) {
 		if err != nil {
 			return err
 		}
+		none, err := comm.SharedMemory(ctx, node, 0) // nothing is little, but it is not that there is none
+		if err != nil || none == nil || len(none.Bytes()) != 0 {
+			return fmt.Errorf("memory of 0 bytes: %v, %w", none, err)
+		}
+		if err := none.Fence(ctx); err != nil {
+			return err
+		}
 		first, err := comm.SharedMemory(ctx, node, 300*node.Size())
 		if err != nil {
 			return err

@@ -64,7 +64,9 @@
 // for a second in spite of a notice, so that no rank blocks alone.
 //
 // SharedMemory is a window of MPI_Win_allocate_shared; each communicator keeps all that were
-// opened until Finalize, but opens another only for more than it has, and then twice as large.
+// opened until Finalize, but opens another only for more than it has, and then twice as large. If MPI
+// does not give it on one rank, the ranks agree that there is none. Where MPI_Comm_split_type fails, SplitNode
+// goes by the names of the hosts. BLOBIO_MPI_FAIL=step:rank,... makes a step (node, shared, window) fail, for tests.
 //
 // A window of ranks of one node is of MPI_Win_allocate_shared, any other of
 // MPI_Win_allocate. For these Open MPI 4.1 may choose osc/rdma, which was seen to crash in

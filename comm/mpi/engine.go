@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime/debug"
 	"slices"
 	"sync/atomic"
@@ -70,6 +71,7 @@ type Engine struct {
 	early   map[address][][]byte // messages that came before those which were asked for
 	links   []*link
 	closed  bool
+	fails   string // BLOBIO_MPI_FAIL
 }
 
 // Init starts MPI in this process, which every process of the job must do, once, and
@@ -143,7 +145,7 @@ func (e *Engine) Adopt(c Handle, o *Options) (*Engine, error) {
 }
 
 func open(h *home, handle Handle, o *Options) (*Engine, error) {
-	e := &Engine{home: h, early: map[address][][]byte{}}
+	e := &Engine{home: h, early: map[address][][]byte{}, fails: os.Getenv("BLOBIO_MPI_FAIL")}
 	if o != nil {
 		e.opts = *o
 	}

@@ -181,23 +181,30 @@ int win_open(MPI_Comm c, int64_t n, void **base, MPI_Win *w) {
 	}
 	return MPI_Win_lock_all(MPI_MODE_NOCHECK, *w);
 }
-int mem_open(MPI_Comm c, int64_t n, void **base, MPI_Win *w) {
+int mem_here(MPI_Comm c, int *whole) {
 	MPI_Comm node;
-	int all, here, rank, disp;
-	MPI_Aint size;
-	*base = NULL;
+	int all, here;
+	*whole = 0;
 	TRY(MPI_Comm_split_type(c, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
 	MPI_Comm_size(c, &all);
-	MPI_Comm_rank(c, &rank);
 	MPI_Comm_size(node, &here);
-	MPI_Comm_free(&node);
-	if (here != all) return MPI_SUCCESS;
+	*whole = here == all;
+	return MPI_Comm_free(&node);
+}
+int mem_open(MPI_Comm c, int64_t n, void **base, MPI_Win *w) {
+	int rank, disp;
+	MPI_Aint size;
 	void *own;
+	*base = NULL;
+	*w = MPI_WIN_NULL;
+	MPI_Comm_rank(c, &rank);
 	TRY(MPI_Win_allocate_shared(rank == 0 ? (MPI_Aint)n : 0, 1, MPI_INFO_NULL, c, &own, w));
 	TRY(MPI_Win_set_errhandler(*w, MPI_ERRORS_RETURN));
-	TRY(MPI_Win_shared_query(*w, 0, &size, &disp, base));
-	return MPI_Win_lock_all(MPI_MODE_NOCHECK, *w);
+	TRY(MPI_Win_lock_all(MPI_MODE_NOCHECK, *w));
+	return MPI_Win_shared_query(*w, 0, &size, &disp, base);
 }
+int win_is_null(MPI_Win w) { return w == MPI_WIN_NULL; }
+int host_name(char *buf, int *n) { return MPI_Get_processor_name(buf, n); }
 int win_free(MPI_Win *w) {
 	TRY(MPI_Win_unlock_all(*w));
 	return MPI_Win_free(w);

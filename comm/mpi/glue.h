@@ -54,8 +54,11 @@ int msg_probe(int from, int tag, MPI_Comm c, int *flag, int *len, MPI_Message *m
 int msg_recv(void *b, int n, MPI_Message *m, MPI_Request *r);
 
 int win_open(MPI_Comm c, int64_t n, void **base, MPI_Win *w);
-// mem_open makes n bytes that all ranks see, *base is null on all of them if they lie on several nodes.
+int mem_here(MPI_Comm c, int *whole); // whether all ranks share memory
+// mem_open makes n > 0 bytes that all ranks see. After an error *w is the window, if there is one, or null.
 int mem_open(MPI_Comm c, int64_t n, void **base, MPI_Win *w);
+int win_is_null(MPI_Win w);
+int host_name(char *buf, int *n); // MPI_MAX_PROCESSOR_NAME
 int win_free(MPI_Win *w);
 int win_sync(MPI_Win w);
 int win_put(void *b, int n, int rank, int64_t off, MPI_Win w);
@@ -65,4 +68,4 @@ int win_fetch(int64_t *v, int64_t *old, int op, int rank, int64_t off, MPI_Win w
 int win_cas(int64_t *v, int64_t *old, int64_t *was, int rank, int64_t off, MPI_Win w);
 
 void error_text(int code, char *buf); // MPI_MAX_ERROR_STRING
-enum { ERROR_TEXT = MPI_MAX_ERROR_STRING };
+enum { ERROR_TEXT = MPI_MAX_ERROR_STRING, HOST_NAME = MPI_MAX_PROCESSOR_NAME };

@@ -7,7 +7,10 @@ import "C"
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"unsafe"
 
 	"blobio/comm"
@@ -16,7 +19,8 @@ import (
 // shared is memory that all ranks of a link see, kept for the next who asks until
 // somebody asks for more, and from then on for those who have it.
 type shared struct {
-	asked bool // and if b is nil there is none
+	asked bool
+	full  bool // there will be no more than b, which may be nil
 	b     []byte
 	w     C.MPI_Win
 	old   []C.MPI_Win
@@ -39,34 +43,72 @@ func (r *rank) SharedMemory(ctx context.Context, n int) (m comm.Memory, err erro
 			return err
 		}
 		s := &r.shared
-		if s.asked && (s.b == nil || len(s.b) >= n) {
+		if s.asked && (s.full || len(s.b) >= n) {
 			return nil // the same on all ranks
 		}
 		// At least twice as much as before, so that what is kept is no more than what is used.
-		size := n
+		size := max(n, 1) // of 0 bytes MPI may give no address
 		if len(s.b) < math.MaxInt/2 {
-			size = max(n, 2*len(s.b))
+			size = max(size, 2*len(s.b))
 		}
-		var base unsafe.Pointer
-		var w C.MPI_Win
-		if err := r.e.mpi("MPI_Win_allocate_shared", C.mem_open(r.c, C.int64_t(size), &base, &w)); err != nil {
+		b, w, err := r.allocate(ctx, size)
+		if err != nil {
 			return err
 		}
 		if f := r.e.failure.Load(); f != nil {
 			return f.own
 		}
-		if s.asked = true; base != nil {
-			if s.b != nil {
-				s.old = append(s.old, s.w)
-			}
-			s.b, s.w = unsafe.Slice((*byte)(base), size), w
+		if s.asked = true; b == nil {
+			s.full = true
+			return nil
 		}
+		if s.b != nil {
+			s.old = append(s.old, s.w)
+		}
+		s.b, s.w = b, w
 		return nil
 	})
-	if err != nil || r.shared.b == nil {
+	if err != nil || r.shared.b == nil || len(r.shared.b) < n {
 		return nil, err
 	}
 	return &memory{r, r.shared.b[:n:n], r.shared.w}, nil
+}
+
+// allocate makes memory that all ranks see; nil, on all of them, if a rank cannot have it, because it is on another node or
+// because its MPI failed.
+func (r *rank) allocate(ctx context.Context, size int) (b []byte, w C.MPI_Win, err error) {
+	const exists, usable = 1, 2
+	var whole C.int
+	if C.mem_here(r.c, &whole) != C.MPI_SUCCESS || r.e.failing("node") {
+		whole = 0
+	}
+	all, err := r.common(ctx, uint64(whole), true)
+	if err != nil || all == 0 {
+		return nil, w, err
+	}
+	var base unsafe.Pointer
+	have := uint64(exists | usable)
+	if C.mem_open(r.c, C.int64_t(size), &base, &w) != C.MPI_SUCCESS || base == nil || r.e.failing("shared") {
+		have = exists
+	}
+	if C.win_is_null(w) != 0 || r.e.failing("window") {
+		have = 0
+	}
+	if all, err = r.common(ctx, have, true); err != nil {
+		return nil, w, err
+	}
+	switch {
+	case all&usable != 0:
+		return unsafe.Slice((*byte)(base), size), w, nil
+	case all&exists != 0: // otherwise those who have one keep it until MPI ends, for all must free it
+		C.win_free(&w)
+	}
+	return nil, w, nil
+}
+
+// failing says whether a test wants a step to fail on this rank: BLOBIO_MPI_FAIL lists step:rank.
+func (e *Engine) failing(step string) bool {
+	return e.fails != "" && slices.Contains(strings.Split(e.fails, ","), fmt.Sprintf("%s:%d", step, e.world.rank))
 }
 
 func (m *memory) Bytes() []byte { return m.b }

@@ -6,9 +6,12 @@ package mpi
 import "C"
 
 import (
+	"bytes"
 	"context"
 	"math"
 	"math/bits"
+	"slices"
+	"unsafe"
 
 	"blobio/comm"
 )
@@ -24,22 +27,53 @@ type division struct {
 const maxDivisions = 64
 
 func (r *rank) Split(ctx context.Context, color, key int) (comm.Comm, error) {
-	return r.split(ctx, division{k: kSplit, color: max(color, -1), key: key}, func(out *C.MPI_Comm) (string, C.int) {
-		return "MPI_Comm_split", C.comm_split(r.c, C.int(max(color, -1)), C.int(key), out)
+	return r.split(ctx, division{k: kSplit, color: max(color, -1), key: key}, func(out *C.MPI_Comm) error {
+		return r.byColor(max(color, -1), key, out)
 	})
 }
 
 func (r *rank) SplitNode(ctx context.Context) (comm.Comm, error) {
-	return r.split(ctx, division{k: kSplitNode}, func(out *C.MPI_Comm) (string, C.int) {
+	return r.split(ctx, division{k: kSplitNode}, func(out *C.MPI_Comm) error {
 		if per := r.e.opts.RanksPerNode; per > 0 {
-			return "MPI_Comm_split", C.comm_split(r.c, C.int(r.rank/per), C.int(r.rank), out)
+			return r.byColor(r.rank/per, r.rank, out)
 		}
-		return "MPI_Comm_split_type", C.comm_split_node(r.c, out)
+		ok := uint64(0)
+		if C.comm_split_node(r.c, out) == C.MPI_SUCCESS && !r.e.failing("node") {
+			ok = 1
+		}
+		all, err := r.common(ctx, ok, true)
+		if err != nil || all == 1 {
+			return err
+		}
+		return r.byHost(ctx, out)
 	})
 }
 
+func (r *rank) byColor(color, key int, out *C.MPI_Comm) error {
+	return r.e.mpi("MPI_Comm_split", C.comm_split(r.c, C.int(color), C.int(key), out))
+}
+
+// byHost divides by names of hosts, where a rank could not be told who shares memory.
+func (r *rank) byHost(ctx context.Context, out *C.MPI_Comm) error {
+	buf := (*C.char)(C.calloc(1, C.HOST_NAME+1))
+	defer C.free(unsafe.Pointer(buf))
+	var n C.int
+	if err := r.e.mpi("MPI_Get_processor_name", C.host_name(buf, &n)); err != nil {
+		return err
+	}
+	mine := C.GoBytes(unsafe.Pointer(buf), n)
+	names, err := r.gatherv(ctx, -1, mine)
+	if err != nil {
+		return err
+	}
+	if _, err := r.common(ctx, 1, true); err != nil { // all are about to divide, or none
+		return err
+	}
+	return r.byColor(slices.IndexFunc(names, func(b []byte) bool { return bytes.Equal(b, mine) }), r.rank, out)
+}
+
 // split divides as an earlier division if all ranks gave the same then, else by MPI.
-func (r *rank) split(ctx context.Context, d division, byMPI func(out *C.MPI_Comm) (string, C.int)) (c comm.Comm, err error) {
+func (r *rank) split(ctx context.Context, d division, byMPI func(out *C.MPI_Comm) error) (c comm.Comm, err error) {
 	err = r.call(ctx, func() error {
 		if d.color > math.MaxInt32 || d.key > math.MaxInt32 || d.key < math.MinInt32 {
 			return r.usage("color %d and key %d, want numbers of 32 bits", d.color, d.key)
@@ -63,8 +97,7 @@ func (r *rank) split(ctx context.Context, d division, byMPI func(out *C.MPI_Comm
 			d = r.divisions[bits.TrailingZeros64(known)]
 		} else {
 			var out C.MPI_Comm
-			what, code := byMPI(&out)
-			if err := r.e.mpi(what, code); err != nil {
+			if err := byMPI(&out); err != nil {
 				return err
 			}
 			if d.color >= 0 {

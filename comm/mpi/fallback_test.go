@@ -1,0 +1,52 @@
+//go:build mpi && cgo && linux
+
+package mpi
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"blobio/comm"
+)
+
+// TestJobFallback: where one rank cannot have shared memory, none has, and nobody waits for it; where it cannot be
+// told who shares memory, names of hosts tell.
+func TestJobFallback(t *testing.T) {
+	if job == nil {
+		t.Skip("runs under mpirun, see TestUnderMPIRun")
+	}
+	last := job.World().Size() - 1
+	for _, step := range []string{"node", "shared", "window"} {
+		for _, first := range []bool{true, false} { // it fails at once, or when more is wanted
+			err := inJob(Options{})(t, 99, 0, func(ctx context.Context, c comm.Comm) error {
+				e := c.(*rank).e
+				fails := fmt.Sprintf("x:0,%s:%d", step, last)
+				if first {
+					e.fails = fails
+				}
+				node, err := c.SplitNode(ctx)
+				if err != nil || node.Size() != c.Size() || node.Rank() != c.Rank() {
+					return fmt.Errorf("SplitNode: %v, %w", node, err)
+				}
+				if !first {
+					m, err := comm.SharedMemory(ctx, node, 100)
+					if err != nil || m == nil {
+						return fmt.Errorf("before: %v, %w", m, err)
+					}
+					e.fails = fails
+				}
+				for _, n := range []int{1000, 0, 100, 2000} {
+					m, err := comm.SharedMemory(ctx, node, n)
+					if err != nil || (m == nil) != (first || n > 100) {
+						return fmt.Errorf("%d bytes: %v, %w", n, m, err)
+					}
+				}
+				return exchange(ctx, node, 1)
+			})
+			if err != nil {
+				t.Errorf("%s fails, at once: %v: %v", step, first, err)
+			}
+		}
+	}
+}
