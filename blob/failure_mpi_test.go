@@ -147,11 +147,17 @@ type rankOutcome struct {
 }
 
 // inJob runs f in a directory, on nodes of so many ranks, and returns what came of it by rank.
-func inJob(t *testing.T, job *mpi.Engine, dir string, perNode int, f func(ctx context.Context, c comm.Comm) (string, error)) (all []rankOutcome) {
+func inJob(t *testing.T, job *mpi.Engine, dir string, perNode int, f func(ctx context.Context, c comm.Comm) (string, error)) []rankOutcome {
+	t.Helper()
+	return inEngine(t, job, dir, &mpi.Options{RanksPerNode: perNode}, f)
+}
+
+// inEngine is inJob with an engine of these options.
+func inEngine(t *testing.T, job *mpi.Engine, dir string, o *mpi.Options, f func(ctx context.Context, c comm.Comm) (string, error)) (all []rankOutcome) {
 	t.Helper()
 	ctx, world := t.Context(), job.World()
 	must(os.Chdir(dir))
-	e, err := job.Adopt(mpi.World(), &mpi.Options{RanksPerNode: perNode})
+	e, err := job.Adopt(mpi.World(), o)
 	must(err)
 	start := time.Now()
 	note, err := func() (note string, err error) {

@@ -20,11 +20,13 @@ import (
 )
 
 // drawModel draws a dataset: types, dimensions, maps with holes and idle
-// ranks, what is never put.
-func drawModel(t *rapid.T) *model {
-	m := &model{s: NewSchema(), seed: rapid.Int64Range(1, 1000).Draw(t, "seed"), absent: map[rankRec]bool{}}
+// ranks, what is never put. The number of ranks is drawn if it is 0.
+func drawModel(t *rapid.T, ranks int) *model {
+	m := &model{s: NewSchema(), seed: rapid.Int64Range(1, 1000).Draw(t, "seed"), ranks: ranks, absent: map[rankRec]bool{}}
 	s := m.s
-	m.ranks = rapid.OneOf(rapid.IntRange(1, 6), rapid.IntRange(1, 64)).Draw(t, "ranks")
+	if ranks == 0 {
+		m.ranks = rapid.OneOf(rapid.IntRange(1, 6), rapid.IntRange(1, 64)).Draw(t, "ranks")
+	}
 	types := []cdf5.Type{cdf5.Byte, cdf5.Char, cdf5.Short, cdf5.Int, cdf5.Float, cdf5.Double, cdf5.UByte, cdf5.UShort, cdf5.UInt, cdf5.Int64, cdf5.UInt64}
 	time := s.Dim("time", Unlimited)
 	var dims []DimID
@@ -213,9 +215,21 @@ func (m *model) session(ctx context.Context, w *Writer, rank int, steps []step, 
 	return w.Close(ctx)
 }
 
-// drawWrite writes the dataset in one or several sessions, and says how.
-func drawWrite(t *rapid.T, m *model, fsys vfs.FS, base string) string {
-	o := &Options{fs: fsys,
+// writePlan is how a dataset is written, in one or several sessions.
+type writePlan struct {
+	m       *model
+	o       Options // but for the file system
+	co      comm.Options
+	isolate bool // the options are for ranks without a common heap
+	cuts    []int64
+	fixed   []bool // the number of records is said beforehand, by session
+	steps   [][]step
+}
+
+// drawPlan draws one. apart: the ranks have no common heap.
+func drawPlan(t *rapid.T, m *model, apart bool) *writePlan {
+	p := &writePlan{m: m, isolate: apart}
+	p.o = Options{
 		Layout:     Layout(rapid.IntRange(0, 1).Draw(t, "layout")),
 		Grouping:   rapid.SampledFrom([]subfile.Grouping{subfile.ByNode, subfile.Blocks, subfile.RoundRobin}).Draw(t, "grouping"),
 		Retain:     Retain(rapid.IntRange(0, 2).Draw(t, "retain")),
@@ -224,12 +238,16 @@ func drawWrite(t *rapid.T, m *model, fsys vfs.FS, base string) string {
 		Workers:    rapid.IntRange(1, 3).Draw(t, "workers"),
 		MaxOpen:    rapid.SampledFrom([]int{0, 1, 2}).Draw(t, "maxOpen"),
 	}
+	o := &p.o
 	if o.Grouping != subfile.ByNode || rapid.Bool().Draw(t, "n") {
 		o.Subfiles = rapid.IntRange(1, min(m.ranks, 9)).Draw(t, "subfiles")
 	}
-	co := &comm.Options{RanksPerNode: rapid.IntRange(0, 9).Draw(t, "ranksPerNode"), Placement: comm.Placement(rapid.IntRange(0, 1).Draw(t, "placement"))}
-	isolate := rapid.Bool().Draw(t, "isolate")
-	if isolate {
+	p.co = comm.Options{RanksPerNode: rapid.IntRange(0, 9).Draw(t, "ranksPerNode")}
+	if !apart {
+		p.co.Placement = comm.Placement(rapid.IntRange(0, 1).Draw(t, "placement"))
+		p.isolate = rapid.Bool().Draw(t, "isolate")
+	}
+	if p.isolate {
 		o.Aggregators = rapid.SampledFrom([]int{0, 1, 2, 5}).Draw(t, "aggregators")
 		o.ownMin = rapid.SampledFrom([]int64{0, 1, 40, 400}).Draw(t, "ownMin")
 		o.messages = rapid.Bool().Draw(t, "messages")
@@ -237,22 +255,19 @@ func drawWrite(t *rapid.T, m *model, fsys vfs.FS, base string) string {
 			o.Stripe = Stripe{Size: rapid.SampledFrom([]int64{4096, 8200, 1 << 16, 1 << 17}).Draw(t, "unit"), Count: rapid.IntRange(0, 5).Draw(t, "servers")}
 		}
 		if rapid.Bool().Draw(t, "fewPerNode") {
-			co.RanksPerNode = rapid.IntRange(1, 3).Draw(t, "perNode")
+			p.co.RanksPerNode = rapid.IntRange(1, 3).Draw(t, "perNode")
 		}
 	}
-	twin := vfs.NewMem() // the same by ranks that share all
-	plain := *o
-	plain.fs, plain.Aggregators, plain.ownMin, plain.messages, plain.Stripe = twin, 0, 0, false, Stripe{}
-	cuts := []int64{m.records}
+	p.cuts = []int64{m.records}
 	if m.records > 1 {
 		for range rapid.IntRange(0, 2).Draw(t, "appends") {
-			cuts = append(cuts, rapid.Int64Range(0, m.records).Draw(t, "cut"))
+			p.cuts = append(p.cuts, rapid.Int64Range(0, m.records).Draw(t, "cut"))
 		}
-		slices.Sort(cuts)
-		cuts = slices.Compact(cuts)
+		slices.Sort(p.cuts)
+		p.cuts = slices.Compact(p.cuts)
 	}
 	from := int64(0)
-	for k, to := range cuts {
+	for k, to := range p.cuts {
 		if to > from { // a session has as many records as are put, so the last must be
 			for v := range m.s.vars {
 				if m.s.vars[v].Record {
@@ -264,47 +279,83 @@ func drawWrite(t *rapid.T, m *model, fsys vfs.FS, base string) string {
 				}
 			}
 		}
-		steps := drawSteps(t, m, from, to, k == 0)
-		fixed := o.Layout == ProcessCentric && rapid.Bool().Draw(t, "fixRecords")
-		write := func(so Options, isolate bool) {
-			so.Records = 0
-			if fixed {
-				so.Records = to - from
-			}
-			err := comm.Run(context.Background(), m.ranks, co, func(ctx context.Context, c comm.Comm) error {
-				if isolate {
-					c = comm.Isolate(c)
-				}
-				var w *Writer
-				var err error
-				if k == 0 {
-					w, err = Create(ctx, c, base, m.s, m.parts(c.Rank()), &so)
-				} else if w, err = Append(ctx, c, base, m.parts(c.Rank()), &so); err == nil && w.Records() != from {
-					err = fmt.Errorf("%d records before the append, want %d", w.Records(), from)
-				}
-				if err != nil {
-					return err
-				}
-				return m.session(ctx, w, c.Rank(), steps, so.Retain)
-			})
-			if err != nil {
-				t.Fatalf("session %d, records %d to %d: %v", k, from, to, err)
-			}
-		}
-		write(*o, isolate)
-		if isolate {
-			write(plain, false)
-		}
+		p.steps = append(p.steps, drawSteps(t, m, from, to, k == 0))
+		p.fixed = append(p.fixed, o.Layout == ProcessCentric && rapid.Bool().Draw(t, "fixRecords"))
 		from = to
 	}
-	if isolate {
-		sameFiles(t, fsys, twin, base)
-	}
-	return fmt.Sprintf("%+v", *o)
+	return p
 }
 
-// sameFiles compares the bytes of the subfiles, and what the manifests say of them.
-func sameFiles(t *rapid.T, a, b vfs.FS, base string) {
+// plain are the options for ranks that share all.
+func (p *writePlan) plain() Options {
+	o := p.o
+	o.Aggregators, o.ownMin, o.messages, o.Stripe = 0, 0, false, Stripe{}
+	return o
+}
+
+// session is the work of one rank in session k.
+func (p *writePlan) session(ctx context.Context, c comm.Comm, k int, base string, o Options) error {
+	from := int64(0)
+	if k > 0 {
+		from = p.cuts[k-1]
+	}
+	if o.Records = 0; p.fixed[k] {
+		o.Records = p.cuts[k] - from
+	}
+	var w *Writer
+	var err error
+	if k == 0 {
+		w, err = Create(ctx, c, base, p.m.s, p.m.parts(c.Rank()), &o)
+	} else if w, err = Append(ctx, c, base, p.m.parts(c.Rank()), &o); err == nil && w.Records() != from {
+		err = fmt.Errorf("%d records before the append, want %d", w.Records(), from)
+	}
+	if err != nil {
+		return err
+	}
+	return p.m.session(ctx, w, c.Rank(), p.steps[k], o.Retain)
+}
+
+// write carries out all sessions by ranks of this process.
+func (p *writePlan) write(base string, o Options, isolate bool) error {
+	for k, to := range p.cuts {
+		err := comm.Run(context.Background(), p.m.ranks, &p.co, func(ctx context.Context, c comm.Comm) error {
+			if isolate {
+				c = comm.Isolate(c)
+			}
+			return p.session(ctx, c, k, base, o)
+		})
+		if err != nil {
+			return fmt.Errorf("session %d, records to %d: %w", k, to, err)
+		}
+	}
+	return nil
+}
+
+// drawWrite writes the dataset in one or several sessions, and says how.
+func drawWrite(t *rapid.T, m *model, fsys vfs.FS, base string) string {
+	p := drawPlan(t, m, false)
+	p.o.fs = fsys
+	if err := p.write(base, p.o, p.isolate); err != nil {
+		t.Fatal(err)
+	}
+	if p.isolate {
+		twin := p.plain() // the same by ranks that share all
+		twin.fs = vfs.NewMem()
+		if err := p.write(base, twin, false); err != nil {
+			t.Fatal(err)
+		}
+		if err := sameFiles(fsys, twin.fs, base); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return fmt.Sprintf("%+v", p.o)
+}
+
+// sameFiles compares the names and bytes of all files of two datasets; of the manifests what they say but for the identity.
+func sameFiles(a, b vfs.FS, base string) error {
+	if p, q := names(a, "."), names(b, "."); !slices.Equal(p, q) {
+		return fmt.Errorf("files %v and %v", p, q)
+	}
 	manifest := func(fsys vfs.FS) *subfile.Manifest {
 		raw, err := vfs.ReadFile(fsys, subfile.ManifestName(base), 1<<30)
 		must(err)
@@ -314,7 +365,7 @@ func sameFiles(t *rapid.T, a, b vfs.FS, base string) {
 	}
 	x, y := manifest(a), manifest(b)
 	if y.ID = x.ID; !reflect.DeepEqual(x, y) {
-		t.Fatalf("manifests differ:\n%+v\n%+v", x, y)
+		return fmt.Errorf("manifests differ:\n%+v\n%+v", x, y)
 	}
 	for _, s := range x.Sets {
 		for k := range s.Subfiles {
@@ -324,10 +375,11 @@ func sameFiles(t *rapid.T, a, b vfs.FS, base string) {
 			q, err := vfs.ReadFile(b, name, 1<<30)
 			must(err)
 			if !bytes.Equal(p, q) {
-				t.Fatalf("%s is not that of ranks with a common heap: %s", name, firstDiff(p, q))
+				return fmt.Errorf("%s is not that of ranks with a common heap: %s", name, firstDiff(p, q))
 			}
 		}
 	}
+	return nil
 }
 
 func checks(t *testing.T, quick int) {
@@ -346,7 +398,7 @@ func TestMetamorphic(t *testing.T) {
 	checks(t, 200)
 	rapid.Check(t, func(t *rapid.T) {
 		ctx := context.Background()
-		m := drawModel(t)
+		m := drawModel(t, 0)
 		fsys := vfs.NewMem()
 		t.Logf("%d ranks, %d records, vars %+v, %s", m.ranks, m.records, m.s.vars, drawWrite(t, m, fsys, "d.nc"))
 		want := m.canonical(false)

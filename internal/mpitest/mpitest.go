@@ -13,10 +13,11 @@ import (
 	"time"
 )
 
-// Launcher returns the path of mpirun: what BLOBIO_MPIRUN names, else that of Open MPI. It skips the test if there is none.
+// Launcher returns the path of mpirun: what BLOBIO_MPIRUN names, else that of Open MPI,
+// or with the tag mpich of MPICH. It skips the test if there is none.
 func Launcher(t testing.TB) string {
 	t.Helper()
-	names := []string{"mpirun.openmpi", "mpirun"}
+	names := launchers
 	if v := os.Getenv("BLOBIO_MPIRUN"); v != "" {
 		names = []string{v}
 	}

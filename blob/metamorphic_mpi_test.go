@@ -1,0 +1,198 @@
+//go:build mpi && cgo && linux
+
+package blob
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"blobio/comm"
+	"blobio/comm/mpi"
+	"blobio/internal/mpitest"
+	"blobio/internal/vfs"
+)
+
+// Which cases of TestMetamorphicUnderMPI: BLOBIO_SEED is that of the first (default: by the time), BLOBIO_CASES
+// how many (default 300 for each number of processes, with BLOBIO_LONG 10000), as far as there is time.
+const (
+	envSeed  = "BLOBIO_SEED"
+	envCases = "BLOBIO_CASES"
+	envUntil = "BLOBIO_TEST_UNTIL" // seconds of a job
+)
+
+// mpiCase is a dataset, how it is written, and by what engine.
+type mpiCase struct {
+	m    *model
+	p    *writePlan
+	opts mpi.Options
+}
+
+// newCase is the same for the same seed, in whatever process.
+func newCase(seed int64, ranks int) mpiCase {
+	return rapid.Custom(func(t *rapid.T) mpiCase {
+		m := drawModel(t, ranks)
+		p := drawPlan(t, m, true)
+		return mpiCase{m, p, mpi.Options{
+			RanksPerNode: p.co.RanksPerNode,
+			Piece:        rapid.SampledFrom([]int{0, 0, 64, 4096}).Draw(t, "piece"),
+		}}
+	}).Example(int(seed))
+}
+
+func (c mpiCase) String() string {
+	return fmt.Sprintf("%d records in %d sessions, variables %+v, %+v, options %+v", c.m.records, len(c.p.cuts), c.m.s.vars, c.opts, c.p.o)
+}
+
+func rerun(seed int64, ranks int) string {
+	tags, more := "mpi", ""
+	if v := os.Getenv("BLOBIO_MPI_FAIL"); v != "" {
+		more = "BLOBIO_MPI_FAIL=" + v + " "
+	}
+	if l := os.Getenv("BLOBIO_MPIRUN"); strings.Contains(l, "mpich") {
+		tags = "mpi,mpich"
+	}
+	return fmt.Sprintf("%s%s=%d %s=1 go test -tags %s ./blob -count=1 -run 'TestMetamorphicUnderMPI/%d$' -v", more, envSeed, seed, envCases, tags, ranks)
+}
+
+// TestMetamorphicUnderMPI: files of processes are, byte for byte, those of ranks of one process, whatever the dataset, the
+// decompositions, the layout and the options. Cases come from a seed, the same in all processes.
+func TestMetamorphicUnderMPI(t *testing.T) {
+	launcher := mpitest.Launcher(t)
+	open := mpitest.OpenMPI(launcher)
+	seed, err := strconv.ParseInt(cmp.Or(os.Getenv(envSeed), fmt.Sprint(time.Now().UnixNano()%1e9)), 10, 64)
+	must(err)
+	for _, c := range []struct {
+		ranks int
+		fails string // a step that fails on one rank
+		part  int    // of the cases
+	}{{1, "", 1}, {2, "", 1}, {4, "", 1}, {2, "window:1", 4}, {2, "node:0", 4}} {
+		if !open && c.ranks != 2 {
+			continue
+		}
+		name := fmt.Sprint(c.ranks)
+		if c.fails != "" {
+			name = c.fails
+		}
+		t.Run(name, func(t *testing.T) {
+			cases := cmp.Or(os.Getenv(envCases), fmt.Sprint(times(300, 10000)/c.part))
+			limit := time.Duration(times(25, 400)/c.part) * time.Second
+			dir, err := os.MkdirTemp(scratch(), "blobio")
+			must(err)
+			t.Cleanup(func() { os.RemoveAll(dir) })
+			exe, err := os.Executable()
+			must(err)
+			env := []string{envJobDir + "=" + dir, fmt.Sprintf("%s=%d", envSeed, seed), envCases + "=" + cases,
+				fmt.Sprintf("%s=%d", envUntil, int(limit.Seconds())), "BLOBIO_MPIRUN=" + launcher}
+			if c.fails != "" {
+				env = append(env, "BLOBIO_MPI_FAIL="+c.fails)
+			}
+			out, err := mpitest.Run(t, c.ranks, limit+2*time.Minute, env, exe, "-test.run", "^TestInJobMetamorphic$", "-test.v")
+			if err != nil || strings.Count(out, "--- PASS: TestInJobMetamorphic") != c.ranks {
+				t.Fatalf("cases from seed %d on: %v\n%s", seed, err, out)
+			}
+			for l := range strings.Lines(out) {
+				if strings.Contains(l, "cases from seed") {
+					t.Log(strings.TrimSpace(l))
+				}
+			}
+		})
+	}
+}
+
+// scratch is a directory of a file system in memory, if there is one.
+func scratch() string {
+	if s, err := os.Stat("/dev/shm"); err == nil && s.IsDir() {
+		return "/dev/shm"
+	}
+	return ""
+}
+
+func TestInJobMetamorphic(t *testing.T) {
+	job := startJob(t)
+	world, ctx := job.World(), t.Context()
+	number := func(name string) int64 {
+		n, err := strconv.ParseInt(os.Getenv(name), 10, 64)
+		must(err)
+		return n
+	}
+	seed, cases := number(envSeed), number(envCases)
+	end := time.Now().Add(time.Duration(number(envUntil)) * time.Second)
+	done := int64(0)
+	for ; done < cases; done++ {
+		late := int64(0)
+		if time.Now().After(end) {
+			late = 1
+		}
+		late1, err := world.AllreduceInt64(ctx, []int64{late}, comm.Max)
+		must(err)
+		if late1[0] != 0 {
+			break
+		}
+		if world.Rank() == 0 && testing.Verbose() && cases == 1 {
+			fmt.Println(newCase(seed+done, world.Size()))
+		}
+		if err := comm.Agree(ctx, world, oneCase(t, job, newCase(seed+done, world.Size()), done)); err != nil {
+			if world.Rank() == 0 {
+				t.Errorf("seed %d, %d processes: %v\n%v\nto run it again:\n%s", seed+done, world.Size(), err, newCase(seed+done, world.Size()), rerun(seed+done, world.Size()))
+			}
+			t.FailNow()
+		}
+	}
+	if world.Rank() == 0 {
+		fmt.Printf("%d of %d cases from seed %d on, %d processes\n", done, cases, seed, world.Size())
+	}
+}
+
+// oneCase writes a case by the processes of the job, and on the first by ranks in it.
+func oneCase(t *testing.T, job *mpi.Engine, c mpiCase, k int64) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+		}
+	}()
+	dir := newDir(t, job.World(), fmt.Sprint(k), func() error { return nil })
+	o := c.p.o
+	o.fs, o.Durability = vfs.OS, DurableNone
+	var all []rankOutcome
+	for s := range c.p.cuts {
+		all = inEngine(t, job, dir, &c.opts, func(ctx context.Context, w comm.Comm) (string, error) {
+			return "", c.p.session(ctx, w, s, "d.nc", o)
+		})
+		for r, x := range all {
+			if x.err != "" {
+				return fmt.Errorf("session %d: rank %d: %s", s, r, x.err)
+			}
+		}
+	}
+	if job.World().Rank() != 0 {
+		return nil
+	}
+	twin := c.p.plain()
+	twin.fs, twin.Durability = vfs.NewMem(), DurableNone
+	if err := c.p.write("d.nc", twin, false); err != nil {
+		return fmt.Errorf("ranks of one process: %w", err)
+	}
+	got := loaded(t, dir)
+	if err := sameFiles(got, twin.fs, "d.nc"); err != nil {
+		return err
+	}
+	if bad := checkErrors(got, "d.nc"); len(bad) > 0 {
+		return fmt.Errorf("check: %v", bad)
+	}
+	canonical, err := canonicalOf(got, "d.nc")
+	if err == nil && !bytes.Equal(canonical, c.m.canonical(false)) {
+		err = fmt.Errorf("canonical file: %s", firstDiff(canonical, c.m.canonical(false)))
+	}
+	return errors.Join(err, os.RemoveAll(dir))
+}

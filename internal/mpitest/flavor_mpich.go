@@ -1,0 +1,5 @@
+//go:build mpich
+
+package mpitest
+
+var launchers = []string{"mpirun.mpich", "mpirun"}
