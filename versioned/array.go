@@ -12,6 +12,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/vfs"
+	"blobio/redset"
 )
 
 // Array is one rank's view of a distributed array. The current state lies in the memory of the ranks;
@@ -29,6 +30,11 @@ type Array struct {
 	store  *nodeStore // of this rank's node
 	keeper bool       // lowest rank of its node: it writes the record of a private store, and takes copies
 	shared bool       // all nodes see one directory
+	remote bool       // some rank cannot read the stores of all nodes
+
+	protected *redset.Options
+	lead      comm.Comm   // of a protected store: the ranks that write files; nil on others
+	red       *redset.Set // of lead
 
 	win    comm.Window
 	local  []byte   // own segment, whole chunks
@@ -73,9 +79,20 @@ func (a *Array) start(ctx context.Context, st *Store, create bool) error {
 	if err := a.connect(ctx, st); err != nil {
 		return err
 	}
+	if err := a.leaders(ctx, st); err != nil {
+		return err
+	}
 	rec, err := a.loadRecord(ctx, create)
 	if err != nil {
 		return err
+	}
+	if !create {
+		if err := a.rebuild(ctx, rec); err != nil {
+			return err
+		}
+		if err := a.locate(ctx, rec); err != nil {
+			return err
+		}
 	}
 	ready := func() error {
 		t, err := ParseType(rec.Spec.Type)
@@ -199,6 +216,11 @@ func (a *Array) connect(ctx context.Context, st *Store) error {
 	if bad == nil && st != nil && (st.Copies < 0 || st.Copies > maxCopies) {
 		bad = usageErr("Store.Copies %d, want 0 to %d", st.Copies, maxCopies)
 	}
+	if bad == nil && st != nil && st.Redundancy != nil {
+		if bad = st.Redundancy.Validate(); bad == nil && (!st.Private || memory || st.Copies > 0) {
+			bad = usageErr("Store.Redundancy without Private and Dir, or with Copies")
+		}
+	}
 	if memory { // one for the ranks of a node, made by the first of them
 		mine := a.store
 		got, err := node.Share(ctx, mine)
@@ -251,7 +273,9 @@ func (a *Array) shareStores(ctx context.Context) ([]*nodeStore, error) {
 			out[i] = a.store
 		}
 	}
-	return out, nil
+	n, err := comm.AllreduceOne(ctx, a.c, btoi(slices.Contains(out, nil)), comm.Max)
+	a.remote = n != 0
+	return out, err
 }
 
 // loadRecord reads the newest record of all nodes, or makes the first one.
@@ -370,17 +394,17 @@ func (a *Array) writeRecords(ctx context.Context, rec *record) error {
 func (a *Array) removeStray(ctx context.Context, rec *record) error {
 	var err error
 	if a.keeper && (!a.shared || a.c.Rank() == 0) {
-		known := map[string]bool{}
-		for _, f := range rec.Files {
-			known[f.Name] = true
-		}
 		var list []fs.DirEntry
 		list, err = a.store.fs.ReadDir(a.store.dir)
 		if errors.Is(err, fs.ErrNotExist) {
 			err = a.store.fs.MkdirAll(a.store.dir) // a node that is new, or has lost its store
 		}
 		for _, e := range list {
-			if n := e.Name(); isData(n) && !known[n] {
+			if n := e.Name(); n == rebuildDir && e.IsDir() {
+				if rerr := clearDir(a.store.fs, filepath.Join(a.store.dir, n)); rerr != nil && err == nil {
+					err = rerr
+				}
+			} else if rec.stray(n) {
 				if rerr := a.store.fs.Remove(filepath.Join(a.store.dir, n)); rerr != nil && err == nil {
 					err = rerr
 				}

@@ -14,6 +14,7 @@ import (
 	"blobio/comm"
 	"blobio/ffformat"
 	"blobio/internal/vfs"
+	"blobio/redset"
 )
 
 // part is what one rank has for a version: which chunks, and where they lie in its memory.
@@ -82,6 +83,10 @@ func (a *Array) Inc(ctx context.Context, step int64, label string) (int64, error
 		a.discard(w)
 		return 0, err
 	}
+	if err := a.protect(ctx, rec, number, w); err != nil {
+		a.discard(w)
+		return 0, err
+	}
 	v := verInfo{Number: number, Label: label, Gen: a.geo.ID, Shape: slices.Clone(a.shape)}
 	if err := a.nextRecord(ctx, rec, v, w); err != nil {
 		a.discard(w)
@@ -114,10 +119,11 @@ func (a *Array) changed() *part {
 
 // written is the file that the leader of a process made for a version; nil elsewhere, and where there was nothing.
 type written struct {
-	info    fileInfo
-	tables  [][]entry // by segment of info
-	changed int64
-	dead    []string // files of this process that no version needs any more, once this one is committed
+	info       fileInfo
+	tables     [][]entry // by segment of info
+	changed    int64
+	redundancy string   // prefix of that of the version, if there is any
+	dead       []string // files of this process that no version needs any more, once this one is committed
 }
 
 // writeFile writes the chunks of the ranks of this process. The ranks wait in the next collective while
@@ -342,7 +348,19 @@ func (r *record) prune(dead map[string]bool) {
 		gens[v.Gen] = true
 	}
 	r.Generations = slices.DeleteFunc(r.Generations, func(g geometry) bool { return !gens[g.ID] })
+	for _, p := range r.Sets { // what is protected together goes together
+		if slices.ContainsFunc(r.Files, func(f fileInfo) bool { return p.of(&f) && !dead[f.Name] }) {
+			for i := range r.Files {
+				if p.of(&r.Files[i]) {
+					delete(dead, r.Files[i].Name)
+				}
+			}
+		}
+	}
 	r.Files = slices.DeleteFunc(r.Files, func(f fileInfo) bool { return dead[f.Name] || !gens[f.Gen] })
+	r.Sets = slices.DeleteFunc(r.Sets, func(p protection) bool {
+		return !slices.ContainsFunc(r.Files, func(f fileInfo) bool { return p.of(&f) })
+	})
 }
 
 // adopt makes the new record the one of this process, and removes the files that are gone. It is collective.
@@ -394,6 +412,9 @@ func (c *catalog) note(info *fileInfo, tables [][]entry) {
 
 // discard removes a file that is not to be committed. What cannot be removed is when the array is opened next.
 func (a *Array) discard(w *written) {
+	if w != nil && w.redundancy != "" {
+		redset.Drop(a.store.fs, filepath.Join(a.store.dir, w.redundancy), a.lead.Rank())
+	}
 	if w.file() == nil {
 		return
 	}
@@ -414,12 +435,8 @@ func (a *Array) sweep(rec *record) {
 	if err != nil {
 		return
 	}
-	known := map[string]bool{}
-	for _, f := range rec.Files {
-		known[f.Name] = true
-	}
 	for _, e := range list {
-		if isData(e.Name()) && !known[e.Name()] {
+		if rec.stray(e.Name()) {
 			a.store.fs.Remove(filepath.Join(a.store.dir, e.Name()))
 		}
 	}

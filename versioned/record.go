@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"blobio/internal/vfs"
 )
@@ -34,6 +35,8 @@ type record struct {
 	Generations []geometry `json:"generations"` // the last one is the current one
 	Files       []fileInfo `json:"files"`       // ascending by born, then node
 	Versions    []verInfo  `json:"versions"`    // ascending by number
+
+	Sets []protection `json:"protected,omitempty"` // redundancy over the files
 }
 
 type spec struct {
@@ -72,6 +75,7 @@ type verInfo struct {
 func (r *record) clone() *record {
 	c := *r
 	c.Generations, c.Files, c.Versions = slices.Clone(r.Generations), slices.Clone(r.Files), slices.Clone(r.Versions)
+	c.Sets = slices.Clone(r.Sets)
 	c.Spec.Shape = slices.Clone(r.Spec.Shape)
 	return &c
 }
@@ -168,6 +172,11 @@ func (r *record) check(name string) error {
 			if s < 0 || s >= g.Segs {
 				return bad("files", "%s has segment %d, there are %d", f.Name, s, g.Segs)
 			}
+		}
+	}
+	for _, p := range r.Sets {
+		if p.Prefix != filepath.Base(p.Prefix) || !strings.HasPrefix(p.Prefix, "g") || !strings.HasSuffix(p.Prefix, ".") || !nameRE.MatchString(p.Prefix) || p.Members < 1 || p.Members > 1<<24 {
+			return bad("protected", "%+v", p)
 		}
 	}
 	if len(r.Versions) == 0 {

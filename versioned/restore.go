@@ -26,6 +26,9 @@ func (a *Array) Restore(ctx context.Context, version int64) error {
 	if err := a.win.Fence(ctx); err != nil { // before anybody changes what is his
 		return err
 	}
+	if a.remote {
+		return a.bring(ctx, rec, v)
+	}
 	first := int64(a.c.Rank()) * a.geo.Seg
 	n := min(max(elems(v.Shape)-first, 0), a.geo.segLen(a.c.Rank()))
 	used := n * int64(a.spec.Type.Size())
@@ -38,6 +41,61 @@ func (a *Array) Restore(ctx context.Context, version int64) error {
 		return err
 	}
 	return a.win.Fence(ctx)
+}
+
+// bring is Restore where ranks cannot read what others keep: those that can read a segment put it to where it belongs.
+func (a *Array) bring(ctx context.Context, rec *record, v *verInfo) error {
+	clear(a.local)
+	if err := a.win.Fence(ctx); err != nil {
+		return err
+	}
+	err := a.bringOwn(ctx, rec, v)
+	if err := comm.Agree(ctx, a.c, err); err != nil {
+		return err
+	}
+	return a.win.Fence(ctx)
+}
+
+func (a *Array) bringOwn(ctx context.Context, rec *record, v *verInfo) error {
+	g, _ := rec.generation(v.Gen)
+	here := map[int]bool{} // segments of which this node has files
+	for i := range rec.Files {
+		f := &rec.Files[i]
+		if f.Gen == g.ID && f.Node >= a.nodes && f.From <= v.Number {
+			return fmt.Errorf("versioned: array %s: %s is on no node: %w", a.spec.Name, f.Name, ErrMissing)
+		}
+		for _, s := range f.Segs {
+			if f.Gen == g.ID && f.Node == a.nodeID {
+				here[s] = true
+			}
+		}
+	}
+	size := int64(a.spec.Type.Size())
+	piece := max((1<<20)/int64(a.spec.Chunk), 1) * a.chunkElems()
+	var buf []byte
+	for s := range g.Segs {
+		if !here[s] || !a.keeper {
+			continue
+		}
+		first := int64(s) * g.Seg
+		end := min(first+g.segLen(s), elems(v.Shape))
+		for off := first; off < end; off += piece {
+			n := min(piece, end-off)
+			if buf == nil {
+				buf = make([]byte, piece*size)
+			}
+			b := buf[:n*size]
+			if err := a.cat.read(ctx, rec, v, off, n, b, true); err != nil {
+				return err
+			}
+			if err := a.geo.pieces(off, n, func(seg int, at, k, pos int64) error {
+				return a.win.Put(ctx, seg, at*size, b[pos*size:(pos+k)*size])
+			}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Reserve gives a one-dimensional array another length, as a regrid does. Within its capacity nothing moves; over it, or at every

@@ -39,6 +39,12 @@ func inGen(rec *record, numbers []int64, gen int) []int64 {
 	})
 }
 
+// usage is how much of a file is needed.
+type usage struct {
+	info *fileInfo
+	live int64 // stored bytes
+}
+
 // clean finds the files of this process that no version will need when this one is committed. Where files
 // hold so much that nobody needs that together they are over the limit, what is needed of the emptiest of
 // them is written again, with this version, and they go too. The limit is one size of the data
@@ -47,20 +53,18 @@ func (a *Array) clean(ctx context.Context, w *written, keep []int64, parts []*pa
 	c := a.cat
 	rec := c.record()
 	keep = inGen(rec, keep, a.geo.ID)
-	type usage struct {
-		info *fileInfo
-		live int64 // stored bytes
-	}
 	uses := map[int32]*usage{}
 	idx := make([]*segIndex, len(parts))
 	total, full := int64(0), int64(0)
+	var bad error
 	for i, p := range parts {
 		x, err := c.index(ctx, &a.geo, p.rank)
 		if err == nil {
 			err = x.err
 		}
 		if err != nil {
-			return err
+			bad = err
+			break
 		}
 		idx[i] = x
 		total += int64(len(p.dirty)) * c.chunk
@@ -76,6 +80,23 @@ func (a *Array) clean(ctx context.Context, w *written, keep []int64, parts []*pa
 		x.live(keep, p.dirty, w.info.Born, func(e place) { uses[e.file].live += e.stored })
 		c.mu.RUnlock()
 	}
+	limit := int64(len(keep)+1) * full
+	if a.protected != nil {
+		own := func(f *fileInfo) bool {
+			return f != nil && f.Gen == a.geo.ID && slices.ContainsFunc(parts, func(p *part) bool { return slices.Contains(f.Segs, p.rank) })
+		}
+		c.mu.RLock()
+		for id, f := range c.files { // those that stay for the sake of others
+			if uses[int32(id)] == nil && own(f) {
+				uses[int32(id)] = &usage{info: f}
+			}
+		}
+		c.mu.RUnlock()
+		return a.cleanTogether(ctx, w, keep, parts, idx, uses, total, limit, bad)
+	}
+	if bad != nil {
+		return bad
+	}
 	var order []int32
 	for id, u := range uses {
 		if u.info == nil {
@@ -89,7 +110,6 @@ func (a *Array) clean(ctx context.Context, w *written, keep []int64, parts []*pa
 		total += u.info.Size
 		order = append(order, id)
 	}
-	limit := int64(len(keep)+1) * full
 	if a.spec.Keep.Last == 0 || total <= limit || w.info.Born < 0 { // a Drop writes nothing
 		return nil
 	}
@@ -115,6 +135,76 @@ func (a *Array) clean(ctx context.Context, w *written, keep []int64, parts []*pa
 			}
 		})
 		c.mu.RUnlock()
+	}
+	return nil
+}
+
+// cleanTogether is the end of clean where files are protected together: all processes take the same decision on the files of one version, over the
+// sums of all, and none goes before the others can.
+func (a *Array) cleanTogether(ctx context.Context, w *written, keep []int64, parts []*part, idx []*segIndex, uses map[int32]*usage, total, limit int64, bad error) error {
+	if err := comm.Agree(ctx, a.lead, bad); err != nil {
+		return err
+	}
+	mine := map[int64][2]int64{} // live and stored bytes by version
+	for _, u := range uses {
+		if u.info != nil {
+			m := mine[u.info.Born]
+			mine[u.info.Born] = [2]int64{m[0] + u.live, m[1] + u.info.Size}
+		}
+	}
+	v := []int64{total, limit}
+	for born, m := range mine {
+		v = append(v, born, m[0], m[1])
+	}
+	all, err := a.lead.Allgather(ctx, Bytes(v))
+	if err != nil {
+		return err
+	}
+	sums := map[int64][2]int64{}
+	total, limit = 0, 0
+	for _, b := range all {
+		v := make([]int64, len(b)/8)
+		copy(Bytes(v), b)
+		total, limit = total+v[0], limit+v[1]
+		for i := 2; i < len(v); i += 3 {
+			m := sums[v[i]]
+			sums[v[i]] = [2]int64{m[0] + v[i+1], m[1] + v[i+2]}
+		}
+	}
+	var order []int64
+	gone, move := map[int64]bool{}, map[int64]bool{}
+	for born, m := range sums {
+		if m[0] == 0 {
+			gone[born] = true
+			continue
+		}
+		total += m[1]
+		order = append(order, born)
+	}
+	slices.SortFunc(order, func(x, y int64) int {
+		return cmp.Or(cmp.Compare(float64(sums[x][0])/float64(sums[x][1]), float64(sums[y][0])/float64(sums[y][1])), cmp.Compare(x, y))
+	})
+	for _, born := range order {
+		m := sums[born]
+		if a.spec.Keep.Last == 0 || w.info.Born < 0 || total <= limit || m[0] > m[1]*9/10 {
+			break
+		}
+		gone[born], move[born] = true, true
+		total += m[0] - m[1]
+	}
+	for _, u := range uses {
+		if u.info != nil && gone[u.info.Born] {
+			w.dead = append(w.dead, u.info.Name)
+		}
+	}
+	a.cat.mu.RLock()
+	defer a.cat.mu.RUnlock()
+	for i, p := range parts {
+		idx[i].live(keep, p.dirty, w.info.Born, func(e place) {
+			if move[uses[e.file].info.Born] {
+				p.moved = append(p.moved, e)
+			}
+		})
 	}
 	return nil
 }

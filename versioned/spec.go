@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"blobio/internal/vfs"
+	"blobio/redset"
 )
 
 const (
@@ -124,6 +125,9 @@ type Store struct {
 	Private bool
 	// Copies is how many other nodes keep a copy of what a node writes (Private or memory), 0 to 8.
 	Copies int
+	// Redundancy, with Private, protects the files of each version by a scheme of package redset before the version is
+	// committed; Open rebuilds what nodes have lost. Group is the node unless it is set, Root is not used. Not with Copies.
+	Redundancy *redset.Options
 }
 
 // Options of Create and Open. nil, or a zero field, means the default.

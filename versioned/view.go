@@ -191,7 +191,10 @@ func (v *View) Check(ctx context.Context, progress func(done, total int64)) iter
 			list, _ := v.fsys.ReadDir(d)
 			for _, e := range list {
 				text := "belongs to no committed version; the next Open removes it"
-				if !isData(e.Name()) {
+				if isRedundancy(e.Name()) && !v.rec.stray(e.Name()) {
+					continue
+				}
+				if !isData(e.Name()) && !isRedundancy(e.Name()) {
 					text = "is not of this array"
 					if e.Name() == recordName+".next" {
 						text = "a commit that did not come to its end; the next one replaces it"
@@ -384,6 +387,19 @@ func (v *View) Drop(ctx context.Context, versions ...int64) error {
 		for _, d := range v.dirs {
 			if err := v.fsys.Remove(filepath.Join(d, f.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
+			}
+		}
+	}
+	for _, d := range v.dirs { // the redundancy of what is gone
+		list, err := v.fsys.ReadDir(d)
+		if err != nil {
+			continue
+		}
+		for _, e := range list {
+			if isRedundancy(e.Name()) && rec.stray(e.Name()) {
+				if err := v.fsys.Remove(filepath.Join(d, e.Name())); err != nil {
+					return err
+				}
 			}
 		}
 	}
