@@ -132,7 +132,7 @@ func (b *bulk) write(ctx context.Context, items []unit, data func(item, rank int
 				}
 			}
 		}
-		if err := e.write(ctx, lists); err != nil {
+		if _, err := e.write(ctx, lists); err != nil {
 			return err
 		}
 	}

@@ -101,7 +101,9 @@ func (w *Writer) seal(ctx context.Context, records int64) (all [][]byte, broken,
 	first := w.sub.Rank() == 0
 	var o sealed
 	if w.lead {
-		o.err = w.eng.sealLocal(records, first, w.opt.Durability != DurableNone)
+		if o.err = w.eng.drain(); o.err == nil {
+			o.err = w.eng.sealLocal(records, first, w.opt.Durability != DurableNone)
+		}
 		if cerr := w.eng.proc.pool.CloseFile(w.eng.name); o.err == nil {
 			o.err = cerr // some file systems tell only now that data are lost
 		}
@@ -178,7 +180,7 @@ func (w *Writer) describe(told [][]byte, records int64) ([]byte, error) {
 
 // sealLocal ends this process's part of the subfile.
 func (e *engine) sealLocal(records int64, first, sync bool) error {
-	if e.team != nil && !first && !e.wrote {
+	if e.team != nil && !first && !e.wrote.Load() {
 		return nil
 	}
 	f, done, err := e.file()
@@ -431,7 +433,11 @@ func (e *engine) moveRecords(records int64, sync bool) error {
 // 0 the announcement. Committed files are not touched. It reports nothing: it
 // runs after an error that is reported.
 func (w *Writer) abandon() {
-	if w.eng == nil || w.committed {
+	if w.eng == nil {
+		return
+	}
+	w.eng.ground()
+	if w.committed {
 		return
 	}
 	w.removeMade()

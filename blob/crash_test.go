@@ -44,6 +44,15 @@ func crashCases() (l []crashCase) {
 		o.Workers = 1
 		l = append(l, crashCase{fmt.Sprintf("apart-%v-%d-%d", o.Layout, o.Aggregators, o.Subfiles), o, true})
 	}
+	for k, o := range []Options{ // in the background; see flushOf
+		{Subfiles: 1},
+		{Layout: ProcessCentric, Subfiles: 3, CommitMode: CommitManifestOnly},
+		{Aggregators: 1, ownMin: 1 << 20, messages: true},
+		{Aggregators: 2, ownMin: 16, Subfiles: 1, Memory: 64},
+	} {
+		o.Workers, o.syncMin = 1, 1
+		l = append(l, crashCase{fmt.Sprintf("async-%v-%d", o.Layout, k), o, k > 1})
+	}
 	return l
 }
 

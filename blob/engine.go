@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"blobio/decomp"
 	"blobio/h5"
@@ -34,15 +35,19 @@ type engine struct {
 	appended bool  // fixed variables and maps are in the file already
 	sums     *sums
 	done     *doneSet
-	kept     [][]pend   // process-centric, records unknown: puts by local rank
-	mapsOut  bool       // the map variables are written
-	fixedN   int        // fixed variables in the header, map variables included
-	recN     int        // record variables
-	pos      []int      // by variable: how many of its kind come before it in the header
-	end      int64      // bytes allocated
-	meta     *h5.Layout // process-centric: the HDF5 metadata around the data
-	team     *team      // of ranks that share no heap, else nil
-	wrote    bool       // with a team: this rank has written to the file
+	kept     [][]pend    // process-centric, records unknown: puts by local rank
+	mapsOut  bool        // the map variables are written
+	fixedN   int         // fixed variables in the header, map variables included
+	recN     int         // record variables
+	pos      []int       // by variable: how many of its kind come before it in the header
+	end      int64       // bytes allocated
+	meta     *h5.Layout  // process-centric: the HDF5 metadata around the data
+	team     *team       // of ranks that share no heap, else nil
+	wrote    atomic.Bool // with a team: this rank has written to the file
+
+	flights  []*flight    // under mu: flushes in the background, the last one and those that still sync
+	unsynced atomic.Int64 // bytes written in the background
+	syncing  atomic.Bool  // a flight does
 }
 
 func (e *engine) init() {
@@ -62,11 +67,12 @@ func (e *engine) alone(f func() error) error {
 	return f()
 }
 
-// stop waits for the leader; when it returns nothing that is lent is used any more.
+// stop waits for the leader, and ends what is in the background; when it returns nothing that is lent is used any more.
 func (e *engine) stop() {
 	e.mu.Lock()
 	e.stopped = true
 	e.mu.Unlock()
+	e.ground()
 }
 
 // recount finds each variable's place among the extents.
@@ -143,7 +149,8 @@ func (e *engine) flush(ctx context.Context, lists [][]pend, parts []part) error 
 	if e.place.layout == ProcessCentric && e.opt.Records == 0 {
 		return e.keep(lists)
 	}
-	return e.write(ctx, lists)
+	_, err := e.write(ctx, lists)
+	return err
 }
 
 // keep holds back the puts until Close, when their places are known.
@@ -176,15 +183,15 @@ func (e *engine) keep(lists [][]pend) error {
 	return nil
 }
 
-// write brings puts to the file, and the map variables before the first.
-func (e *engine) write(ctx context.Context, lists [][]pend) error {
+// write brings puts to the file, and the map variables before the first; it returns how many bytes these are.
+func (e *engine) write(ctx context.Context, lists [][]pend) (int64, error) {
 	e.note(lists)
 	q := newQueue(e, lists, e.mapPends())
 	if err := q.run(ctx); err != nil {
-		return err
+		return 0, err
 	}
 	e.mapsOut = true
-	return nil
+	return q.bytes, nil
 }
 
 // mapPends are the map variables, if they are not written yet.
@@ -210,7 +217,8 @@ func (e *engine) note(lists [][]pend) {
 
 // finish writes whatever was never put as fill values, up to records.
 func (e *engine) finish(ctx context.Context, records int64) error {
-	return e.write(ctx, e.missing(records))
+	_, err := e.write(ctx, e.missing(records))
+	return err
 }
 
 // missing returns what was kept, and what was never put up to records, as fill values. It is

@@ -33,7 +33,7 @@ func (p *plan) writeOwn(ctx context.Context, q *queue) error {
 		return p.writeInterior(ctx, q)
 	}
 	if p.ownAll {
-		e.wrote = true
+		e.wrote.Store(true)
 		return q.run(ctx)
 	}
 	refs := q.refs
@@ -44,7 +44,7 @@ func (p *plan) writeOwn(ctx context.Context, q *queue) error {
 			q.refs = append(q.refs, r)
 		}
 	}
-	e.wrote = true
+	e.wrote.Store(true)
 	q.cut(int64(e.opt.Buffer))
 	return q.run(ctx)
 }
@@ -71,7 +71,7 @@ func (p *plan) writeInterior(ctx context.Context, q *queue) error {
 			if err := w.piece(int(r.i), pd, lo, at+lo-off, lo-off, lo-off+m); err != nil {
 				return err
 			}
-			e.wrote = true
+			e.wrote.Store(true)
 			lo += m
 		}
 	}
@@ -80,13 +80,14 @@ func (p *plan) writeInterior(ctx context.Context, q *queue) error {
 }
 
 // exchange brings everything else to the aggregators, which write it. A rank with an
-// error, or an aggregator that cannot write, takes part in all rounds. q may be nil if err is not.
-func (p *plan) exchange(ctx context.Context, q *queue, err error) error {
+// error, or an aggregator that cannot write, takes part in all rounds. q may be nil if err is not. With l
+// the windows are written later.
+func (p *plan) exchange(ctx context.Context, q *queue, l *later, err error) error {
 	if p.rounds == 0 {
 		return err
 	}
 	t := p.e.team
-	x := &exchanger{p: p, t: t, q: q, err: err}
+	x := &exchanger{p: p, t: t, q: q, later: l, err: err}
 	if err == nil {
 		x.ops = p.copies(q)
 	}
@@ -103,7 +104,8 @@ type exchanger struct {
 	q      *queue
 	ops    []copyOp
 	chunks []chunk
-	err    error // of this rank; the rounds go on
+	later  *later // writes the windows in the background, or nil
+	err    error  // of this rank; the rounds go on
 }
 
 func (x *exchanger) run(ctx context.Context) error {
@@ -113,7 +115,7 @@ func (x *exchanger) run(ctx context.Context) error {
 		if err == nil {
 			defer done()
 			f = file
-			x.p.e.wrote = true
+			x.p.e.wrote.Store(true)
 		} else if x.err == nil {
 			x.err = err
 		}
@@ -209,10 +211,29 @@ func (x *exchanger) write(f vfs.File, k int, window []byte) error {
 	}
 	list := x.chunks[:n]
 	x.chunks = x.chunks[n:]
-	if x.err != nil || f == nil {
+	if x.err != nil || f == nil || n == 0 {
 		return nil
 	}
-	w := worker{q: &queue{e: x.p.e}, ext: -1}
+	if x.later == nil {
+		return x.p.writeChunks(f, list, window)
+	}
+	used := int64(0)
+	for i := range list {
+		used = max(used, list[i].woff+list[i].n)
+	}
+	return x.later.add(window[:used], func(b []byte) error {
+		f, done, err := x.p.e.file()
+		if err != nil {
+			return err
+		}
+		defer done()
+		return x.p.writeChunks(f, list, b)
+	})
+}
+
+// writeChunks writes and sums chunks of a window, in their order.
+func (p *plan) writeChunks(f vfs.File, list []chunk, window []byte) error {
+	w := worker{q: &queue{e: p.e}, ext: -1}
 	for len(list) > 0 {
 		m, end := 1, list[0].off+list[0].n
 		for m < len(list) && list[m].off == end {
@@ -221,7 +242,7 @@ func (x *exchanger) write(f vfs.File, k int, window []byte) error {
 		}
 		for i := range list[:m] {
 			b := window[list[i].woff:]
-			x.p.parts(&list[i], func(ext, at, from, to int64) { w.addSum(ext, at, b[from:to]) })
+			p.parts(&list[i], func(ext, at, from, to int64) { w.addSum(ext, at, b[from:to]) })
 		}
 		at := list[0].woff
 		if _, err := f.WriteAt(window[at:at+end-list[0].off], list[0].off); err != nil {

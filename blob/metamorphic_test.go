@@ -145,10 +145,18 @@ func drawMap(t *rapid.T, dims []int64, ranks int) *decomp.Map {
 // step of a session: a put of a variable's record by all ranks that have it, or a flush.
 type step struct {
 	flush bool
+	async bool // it is a FlushAsync
+	wait  bool // a Wait instead
 	wrong bool // with values that a later put replaces
 	v     VarID
 	rec   int64
 	pick  uint64
+}
+
+// drawFlush is a flush of either kind, or a wait.
+func drawFlush(t *rapid.T) step {
+	k := rapid.IntRange(0, 4).Draw(t, "kindOfFlush")
+	return step{flush: true, async: k < 2, wait: k == 2}
 }
 
 // drawSteps plans a session that puts records [from, to) in any order.
@@ -174,12 +182,12 @@ func drawSteps(t *rapid.T, m *model, from, to int64, fixed bool) (steps []step) 
 			w.wrong = true
 			steps = append(steps, w)
 			if rapid.Bool().Draw(t, "flushBetween") {
-				steps = append(steps, step{flush: true})
+				steps = append(steps, drawFlush(t))
 			}
 		}
 		steps = append(steps, p)
 		if flushes > 0 && rapid.IntRange(0, 3).Draw(t, "flush") < flushes {
-			steps = append(steps, step{flush: true})
+			steps = append(steps, drawFlush(t))
 		}
 	}
 	return steps
@@ -189,11 +197,17 @@ func drawSteps(t *rapid.T, m *model, from, to int64, fixed bool) (steps []step) 
 func (m *model) session(ctx context.Context, w *Writer, rank int, steps []step, retain Retain) error {
 	wrong := *m
 	wrong.seed += 500
-	var spoil []func()
+	var spoil, away []func() // away: lent to the flush that is under way
 	lent := func(f func()) { spoil = append(spoil, f) }
 	for _, s := range steps {
 		if s.flush {
-			if err := w.Flush(ctx); err != nil {
+			flush := w.Flush
+			if s.wait {
+				flush = w.Wait
+			} else if s.async {
+				flush = w.FlushAsync
+			}
+			if err := flush(ctx); err != nil {
 				return err
 			}
 		} else if !m.isAbsent(s.v, s.rec, rank) {
@@ -205,7 +219,15 @@ func (m *model) session(ctx context.Context, w *Writer, rank int, steps []step, 
 				return err
 			}
 		}
-		if retain == CopyOnPut || retain == LendUntilFlush && s.flush { // the caller may use its memory again
+		if s.flush && retain == LendUntilFlush { // the caller may use its memory again
+			for _, f := range away {
+				f()
+			}
+			if away = nil; s.async {
+				away, spoil = spoil, nil
+			}
+		}
+		if retain == CopyOnPut || retain == LendUntilFlush && s.flush && !s.wait {
 			for _, f := range spoil {
 				f()
 			}
@@ -237,6 +259,8 @@ func drawPlan(t *rapid.T, m *model, apart bool) *writePlan {
 		Buffer:     64 << 10,
 		Workers:    rapid.IntRange(1, 3).Draw(t, "workers"),
 		MaxOpen:    rapid.SampledFrom([]int{0, 1, 2}).Draw(t, "maxOpen"),
+		Memory:     rapid.SampledFrom([]int64{0, 1 << 20}).Draw(t, "memory"),
+		syncMin:    rapid.SampledFrom([]int64{0, 1, 1000}).Draw(t, "syncMin"),
 	}
 	o := &p.o
 	if o.Grouping != subfile.ByNode || rapid.Bool().Draw(t, "n") {

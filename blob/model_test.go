@@ -375,7 +375,7 @@ func (m *model) create(ctx context.Context, c comm.Comm, base string, o *Options
 		if err := m.putRecord(w, rec, c.Rank(), rec == 0); err != nil {
 			return err
 		}
-		if err := w.Flush(ctx); err != nil {
+		if err := flushOf(w, o)(ctx); err != nil {
 			return errors.Join(fmt.Errorf("flush: %w", err), w.Close(ctx))
 		}
 	}
@@ -383,6 +383,14 @@ func (m *model) create(ctx context.Context, c comm.Comm, base string, o *Options
 		return fmt.Errorf("close: %w", err)
 	}
 	return nil
+}
+
+// flushOf is how a session with these options flushes: in the background if they have a syncMin.
+func flushOf(w *Writer, o *Options) func(context.Context) error {
+	if o.syncMin > 0 {
+		return w.FlushAsync
+	}
+	return w.Flush
 }
 
 // add is one rank's work of a session that appends up to m.records.
@@ -395,7 +403,7 @@ func (m *model) add(ctx context.Context, c comm.Comm, base string, o *Options) e
 		if err := m.putRecord(w, rec, c.Rank(), false); err != nil {
 			return err
 		}
-		if err := w.Flush(ctx); err != nil {
+		if err := flushOf(w, o)(ctx); err != nil {
 			return errors.Join(fmt.Errorf("flush: %w", err), w.Close(ctx))
 		}
 	}

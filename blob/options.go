@@ -11,7 +11,8 @@ import (
 type Retain uint8
 
 const (
-	// LendUntilFlush: the slice is lent until Flush (or Close) returns. What
+	// LendUntilFlush: the slice is lent until Flush (or Close) returns; with FlushAsync until Wait, or the
+	// next flush of either kind, returns. What
 	// cannot be written by then (process-centric without Options.Records) is
 	// copied by Flush.
 	LendUntilFlush Retain = iota
@@ -96,6 +97,7 @@ type Options struct {
 
 	ownMin   int64 // see team; 0 means the default, tests set others
 	messages bool  // no shared memory, for tests
+	syncMin  int64 // see syncDue; 0 means the default, tests set others
 
 	fs vfs.FS // default the operating system's; tests set others
 }

@@ -16,12 +16,15 @@ type process struct {
 	size    int
 
 	mu   sync.Mutex
-	used int64 // bytes kept in copies
+	room sync.Cond // over mu: a flush in the background has ended
+	used int64     // bytes kept in copies
+	away int64     // of these, what is released when a flush in the background ends
 	max  int64
 }
 
 func newProcess(o *Options) *process {
 	p := &process{pool: subfile.NewPool(o.fs, o.MaxOpen), buffers: make(chan []byte, o.Workers), size: o.Buffer, max: o.Memory}
+	p.room.L = &p.mu
 	for range o.Workers {
 		p.buffers <- nil
 	}
@@ -44,11 +47,42 @@ func (p *process) giveBack(b []byte) { p.buffers <- b }
 func (p *process) reserve(n int64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return p.take(n)
+}
+
+// take is reserve with mu held.
+func (p *process) take(n int64) error {
 	if p.used+n > p.max {
 		return fmt.Errorf("%d bytes kept and %d more, Options.Memory is %d (fix Options.Records, or lend until Close): %w", p.used, n, p.max, ErrTooLarge)
 	}
 	p.used += n
 	return nil
+}
+
+// await is reserve for a rank that puts: it waits for a flush in the background that makes room.
+func (p *process) await(n int64) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.used+n > p.max && p.away > 0 {
+		p.room.Wait()
+	}
+	return p.take(n)
+}
+
+// leave notes that n reserved bytes are released by a flush in the background.
+func (p *process) leave(n int64) {
+	p.mu.Lock()
+	p.away += n
+	p.mu.Unlock()
+}
+
+// left releases them.
+func (p *process) left(n int64) {
+	p.mu.Lock()
+	p.away -= n
+	p.used -= n
+	p.mu.Unlock()
+	p.room.Broadcast()
 }
 
 func (p *process) release(n int64) {

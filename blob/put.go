@@ -187,7 +187,7 @@ func (w *Writer) hold(sv *Variable, rec int64, mem cdf5.Type, raw []byte) (pend,
 		raw = []byte{}
 	}
 	if w.eng.opt.Retain == CopyOnPut {
-		if err := w.eng.proc.reserve(int64(len(raw))); err != nil {
+		if err := w.eng.proc.await(int64(len(raw))); err != nil {
 			return pend{}, fmt.Errorf("blob: put of %q record %d: %w", sv.Name, rec, err)
 		}
 		w.copied += int64(len(raw))

@@ -250,6 +250,11 @@ func (e *engine) flushTeam(ctx context.Context, pending []pend, parts []part, ke
 // writeTeam brings puts to the file, and the map variables before the first. A rank that has met
 // an error takes part with nothing to write, and so all others can go on.
 func (e *engine) writeTeam(ctx context.Context, list []pend, keys []varRec, common bool, err error) error {
+	return e.exchangeTeam(ctx, list, keys, common, nil, err)
+}
+
+// exchangeTeam is writeTeam that leaves the writing to l, if it is there.
+func (e *engine) exchangeTeam(ctx context.Context, list []pend, keys []varRec, common bool, l *later, err error) error {
 	maps := e.mapPends()
 	sets := [][]varRec{keys}
 	if !common {
@@ -273,12 +278,15 @@ func (e *engine) writeTeam(ctx context.Context, list []pend, keys []varRec, comm
 	if err == nil {
 		e.note([][]pend{list})
 		q = newQueue(e, [][]pend{list}, maps)
-		if err = e.allocateFor(sets); err == nil {
+		if err = e.allocateFor(sets); err == nil && l == nil {
 			err = p.writeOwn(ctx, q)
+		} else if err == nil && (p.ownAll || p.own != nil) {
+			own := *q // the exchange needs q
+			l.own <- func(ctx context.Context) (int64, error) { err := p.writeOwn(ctx, &own); return own.bytes, err }
 		}
 	}
 	e.mapsOut = true
-	return p.exchange(ctx, q, err)
+	return p.exchange(ctx, q, l, err)
 }
 
 // exchangeKeys tells the members what each puts.

@@ -37,6 +37,8 @@ type Writer struct {
 	parts   []part
 	seen    []pend // what this rank was given and another of its subfile writes; without data
 	copied  int64  // bytes of pending that were reserved
+	flying  bool   // a flush may be under way in the background
+	away    []pend // the list that it has
 	records int64  // one more than the highest record put
 	first   int64  // records below are committed already
 	limit   int64  // Options.Records
@@ -389,6 +391,7 @@ func (w *Writer) fail(err error) {
 		w.eng.stop()
 	}
 	w.pending, w.parts = nil, nil
+	w.flying, w.away = false, nil
 	w.err = fmt.Errorf("blob: %s: an earlier call failed: %w", w.base, errors.Join(ErrBroken, err))
 	w.abandon()
 }
@@ -404,7 +407,7 @@ func (w *Writer) Records() int64 { return max(w.records, w.first) }
 // length of the slice that Put wants.
 func (w *Writer) Count(d DecompID) int64 { return w.counts[d-1] }
 
-// Flush writes everything that was put; when it returns, data lent until
+// Flush writes everything that was put, after what FlushAsync has under way; when it returns, data lent until
 // Flush may be used again. A process-centric writer that does not know the
 // number of records copies what was put instead, and writes it at Close.
 // It may be called at any time, by all ranks. Collective.
@@ -416,45 +419,63 @@ func (w *Writer) Flush(ctx context.Context) error {
 	return err
 }
 
-// flush returns the most records that any rank knows of.
-func (w *Writer) flush(ctx context.Context) (records int64, err error) {
+// flushing is what all ranks agreed on at the beginning of a flush.
+type flushing struct {
+	records int64    // the most that any rank knows of
+	idle    bool     // nobody has anything
+	keys    []varRec // without a common heap: what this rank puts
+	common  bool     // and so do all others
+}
+
+// begin waits for a flush in the background, and agrees on what there is to do. Collective.
+func (w *Writer) begin(ctx context.Context) (b flushing, err error) {
 	if err = w.err; err == nil {
 		err = ctx.Err()
+	}
+	if err == nil {
+		err = w.land(ctx)
 	}
 	idle := int64(1)
 	if len(w.pending) > 0 || len(w.parts) > 0 {
 		idle = 0
 	}
-	var keys []varRec
 	if w.apart() && err == nil {
-		keys = w.eng.keysOf(w.pending, w.parts, w.seen)
+		b.keys = w.eng.keysOf(w.pending, w.parts, w.seen)
 	}
-	sum := hashKeys(keys)
+	sum := hashKeys(b.keys)
 	v, err := comm.AgreeMin(ctx, w.c, err, idle, ^w.Records(), sum, ^sum)
 	if err != nil {
-		return 0, err
+		return b, w.crash(err)
 	}
-	records = ^v[1]
-	if v[0] == 1 { // nobody has anything
+	w.landed()
+	b.records, b.idle, b.common = ^v[1], v[0] == 1, v[2] == ^v[3]
+	if b.idle {
 		w.seen = w.seen[:0]
-		return records, nil
+	}
+	return b, nil
+}
+
+// flush returns the most records that any rank knows of.
+func (w *Writer) flush(ctx context.Context) (records int64, err error) {
+	b, err := w.begin(ctx)
+	if err != nil || b.idle {
+		return b.records, err
 	}
 	switch {
 	case w.apart():
-		err = w.eng.alone(func() error { return w.eng.flushTeam(ctx, w.pending, w.parts, keys, v[2] == ^v[3]) })
+		err = w.eng.alone(func() error { return w.eng.flushTeam(ctx, w.pending, w.parts, b.keys, b.common) })
 	default:
-		var lists [][]pend
-		var parts []part
-		lists, parts, err = w.collect(ctx)
+		var h *handoffs
+		h, err = w.collect(ctx)
 		if err == nil && w.lead {
-			err = w.eng.alone(func() error { return w.eng.flush(ctx, lists, parts) })
+			err = w.eng.alone(func() error { return w.eng.flush(ctx, h.lists, h.parts) })
 		}
 	}
 	if err = w.guard(ctx, err); err != nil {
 		return 0, err
 	}
 	w.settle()
-	return records, nil
+	return b.records, nil
 }
 
 // apart says whether no ranks share a heap: each has its own engine, which works with others in a team.
@@ -464,29 +485,42 @@ func (w *Writer) apart() bool { return w.eng != nil && w.eng.team != nil }
 type handoff struct {
 	pending []pend
 	parts   []part
+	copied  int64 // bytes of it that were reserved
+}
+
+// handoffs is what the ranks of a process have.
+type handoffs struct {
+	lists  [][]pend // by local rank
+	parts  []part
+	copied int64
 }
 
 // collect hands the puts of the ranks of this process to their leader.
-func (w *Writer) collect(ctx context.Context) ([][]pend, []part, error) {
-	vals, err := w.sub.Share(ctx, &handoff{w.pending, w.parts})
+func (w *Writer) collect(ctx context.Context) (*handoffs, error) {
+	vals, err := w.sub.Share(ctx, &handoff{w.pending, w.parts, w.copied})
 	if err != nil || !w.lead {
-		return nil, nil, err
+		return nil, err
 	}
-	var lists [][]pend
-	var parts []part
+	h := &handoffs{}
 	for _, v := range vals {
 		if v != nil {
 			o := v.(*handoff)
-			lists = append(lists, o.pending)
-			parts = append(parts, o.parts...)
+			h.lists = append(h.lists, o.pending)
+			h.parts = append(h.parts, o.parts...)
+			h.copied += o.copied
 		}
 	}
-	return lists, parts, nil
+	return h, nil
+}
+
+// keepsCopies says that copies of puts live until Close.
+func (w *Writer) keepsCopies() bool {
+	return w.opt.Layout == ProcessCentric && w.opt.Records == 0 && w.opt.Retain == CopyOnPut
 }
 
 // settle forgets what was flushed.
 func (w *Writer) settle() {
-	if !(w.opt.Layout == ProcessCentric && w.opt.Records == 0 && w.opt.Retain == CopyOnPut) {
+	if !w.keepsCopies() {
 		w.eng.proc.release(w.copied)
 		w.copied = 0
 	}

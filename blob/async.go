@@ -1,0 +1,367 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"blobio/comm"
+)
+
+// syncMin is how many bytes a process writes to a subfile in the background before it syncs
+// it there, so that Close finds little left to wait for. Few bytes are not worth a wait of the disk.
+const syncMin = 32 << 20
+
+// FlushAsync begins to write everything that was put, and returns while that goes on in the background:
+// the ranks may compute and put more. It needs no further call to come to its end. What was put is in the file when Wait returns, or the
+// next FlushAsync, Flush or Close, each of which waits for the one before: at most one is under way.
+//
+// Data that were lent until Flush stay lent until then (CopyOnPut: they may be used again
+// at once, as ever). So two sets of arrays, used in turn, are enough. The copies of what is under way count against
+// Options.Memory until they are written; a Put that would exceed it waits for that.
+//
+// An error that is met in the background is returned by the next of these calls, agreed by all
+// ranks; the writer has failed then. When ctx is done the writing stops, so it must
+// outlive the call. Abort stops it too.
+//
+// With Options.Durability other than DurableNone, large amounts are also synced in the background,
+// which Close alone waits for; nothing is committed before Close.
+//
+// Ranks that share no heap (MPI) exchange small pieces inside of the call, since the background never
+// communicates; what goes to an aggregator is kept there in a copy, under Options.Memory of its process: if
+// that does not hold it, the call waits until there is room again. Collective.
+func (w *Writer) FlushAsync(ctx context.Context) error {
+	if w.closed {
+		return usageErr("flush after Close")
+	}
+	b, err := w.begin(ctx)
+	if err != nil || b.idle {
+		return err
+	}
+	w.flying = true
+	if w.apart() {
+		err = w.eng.alone(func() error { return w.eng.startTeam(ctx, &handoff{w.pending, w.parts, w.copied}, b.keys, b.common) })
+	} else {
+		var h *handoffs
+		h, err = w.collect(ctx)
+		if err == nil && w.lead {
+			err = w.eng.alone(func() error { return w.eng.start(ctx, h) })
+		}
+	}
+	if !w.keepsCopies() {
+		w.copied = 0 // the flight releases them
+	}
+	if err = w.guard(ctx, err); err != nil {
+		return err
+	}
+	w.pending, w.away = w.away[:0], w.pending
+	w.parts, w.seen = nil, w.seen[:0]
+	return nil
+}
+
+// Wait returns when what the last FlushAsync began is written, with its error: then it is as after Flush.
+// Collective.
+func (w *Writer) Wait(ctx context.Context) error {
+	if w.closed {
+		return usageErr("wait after Close")
+	}
+	err := w.err
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		err = w.land(ctx)
+	}
+	if err = comm.Agree(ctx, w.c, err); err != nil {
+		return w.crash(err)
+	}
+	w.landed()
+	return nil
+}
+
+// land waits for what this process has under way. The error is that of the leader, so that it is told once.
+func (w *Writer) land(ctx context.Context) error {
+	if !w.flying || w.eng == nil || !w.lead {
+		return nil
+	}
+	return w.eng.land(ctx)
+}
+
+// landed forgets what was under way, after all ranks know that it is written.
+func (w *Writer) landed() {
+	w.flying = false
+	clear(w.away)
+	w.away = w.away[:0]
+}
+
+// crash is for an error that ranks agreed on before a collective did its work: if there is a flight, it may be
+// the one that failed, or may still be reading what is lent.
+func (w *Writer) crash(err error) error {
+	if w.flying {
+		w.flying = false
+		w.fail(err)
+	}
+	return err
+}
+
+// flight is a flush in the background, and after it a sync.
+type flight struct {
+	cancel  context.CancelCauseFunc
+	written chan struct{} // closed when nothing that is lent is used any more; err is set then
+	done    chan struct{} // closed when its goroutine ends; syncErr is set then
+	err     error
+	syncErr error
+	syncs   bool // it went on to sync
+}
+
+// errStopped is why a flight ends early.
+var errStopped = fmt.Errorf("blob: the flush in the background was stopped: %w", ErrBroken)
+
+// start begins a flush of the local ranks.
+func (e *engine) start(ctx context.Context, h *handoffs) error {
+	if err := e.assemble(h.lists, h.parts); err != nil {
+		return err
+	}
+	if e.place.layout == ProcessCentric && e.opt.Records == 0 {
+		if e.opt.Retain == CopyOnPut {
+			h.copied = 0 // they are kept on
+		}
+		e.launch(ctx, h.copied, func(context.Context) (int64, error) { return 0, e.keep(h.lists) })
+		return nil
+	}
+	e.launch(ctx, h.copied, func(ctx context.Context) (int64, error) { return e.write(ctx, h.lists) })
+	return nil
+}
+
+// launch runs work in the background, which returns how many bytes it wrote to the file; copied bytes are
+// released when it has ended. e.mu is held, and the flight before has landed.
+func (e *engine) launch(ctx context.Context, copied int64, work func(ctx context.Context) (int64, error)) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	f := &flight{cancel: cancel, written: make(chan struct{}), done: make(chan struct{})}
+	e.flights = append(slices.DeleteFunc(e.flights, (*flight).over), f)
+	e.proc.leave(copied)
+	go func() {
+		defer close(f.done)
+		defer cancel(nil)
+		var n int64
+		n, f.err = work(ctx)
+		e.proc.left(copied)
+		f.syncs = f.err == nil && e.syncDue(n)
+		close(f.written)
+		if f.syncs {
+			f.syncErr = e.syncFile()
+			e.syncing.Store(false)
+		}
+	}()
+}
+
+// over says whether nothing more is to be learned of a flight.
+func (f *flight) over() bool {
+	select {
+	case <-f.done:
+		return f.err == nil && f.syncErr == nil
+	default:
+		return false
+	}
+}
+
+// syncDue counts what was written, and says whether it is to be synced now: one at a time.
+func (e *engine) syncDue(n int64) bool {
+	if e.opt.Durability == DurableNone {
+		return false
+	}
+	least := e.opt.syncMin
+	if least == 0 {
+		least = syncMin
+	}
+	if e.unsynced.Add(n) < least || !e.syncing.CompareAndSwap(false, true) {
+		return false
+	}
+	e.unsynced.Store(0)
+	return true
+}
+
+func (e *engine) syncFile() error {
+	f, done, err := e.file()
+	if err != nil {
+		return err
+	}
+	defer done()
+	return f.Sync()
+}
+
+// land waits until everything under way is written. It reports errors of syncs that are known by then.
+func (e *engine) land(ctx context.Context) error {
+	for _, f := range e.flown() {
+		select {
+		case <-f.written:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if f.err != nil {
+			return f.err
+		}
+		select {
+		case <-f.done:
+			if f.syncErr != nil {
+				return f.syncErr
+			}
+		default:
+		}
+	}
+	return nil
+}
+
+// drain waits for the syncs too.
+func (e *engine) drain() (err error) {
+	for _, f := range e.flown() {
+		<-f.done
+		err = errors.Join(err, f.err, f.syncErr)
+	}
+	e.mu.Lock()
+	e.flights = nil
+	e.mu.Unlock()
+	return err
+}
+
+// ground stops what is under way, and waits for it.
+func (e *engine) ground() {
+	for _, f := range e.flown() {
+		f.cancel(errStopped)
+		<-f.done
+	}
+}
+
+func (e *engine) flown() []*flight {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.flights)
+}
+
+// startTeam is start for a rank that works in a team: it exchanges with the others what goes to
+// aggregators, and launches the writing.
+func (e *engine) startTeam(ctx context.Context, h *handoff, keys []varRec, common bool) error {
+	lists := [][]pend{h.pending}
+	err := e.assemble(lists, h.parts)
+	if e.place.layout == ProcessCentric && e.opt.Records == 0 {
+		if e.opt.Retain == CopyOnPut {
+			h.copied = 0 // they are kept on
+		}
+		if err == nil {
+			e.launch(ctx, h.copied, func(context.Context) (int64, error) { return 0, e.keep(lists) })
+		}
+		return err
+	}
+	l := newLater(e.proc)
+	e.launch(ctx, h.copied, l.run)
+	err = e.exchangeTeam(ctx, lists[0], keys, common, l, err)
+	l.close(err)
+	return err
+}
+
+// later is what one flush of a team leaves to the background: what this rank writes itself, and
+// windows of an aggregator. The windows wait in copies under the cap of memory.
+type later struct {
+	proc *process
+	own  chan func(ctx context.Context) (int64, error) // at most one
+
+	mu     sync.Mutex
+	change sync.Cond
+	list   []lateWindow
+	busy   bool // one of them is being written
+	closed bool
+	err    error // the first; what comes after it is dropped
+}
+
+// lateWindow is a window with what is to be done with it.
+type lateWindow struct {
+	b     []byte
+	write func(b []byte) error
+}
+
+func newLater(p *process) *later {
+	l := &later{proc: p, own: make(chan func(context.Context) (int64, error), 1)}
+	l.change.L = &l.mu
+	return l
+}
+
+// add takes a copy of a window, or if there is no room for one waits until what came before is
+// written, and writes it.
+func (l *later) add(b []byte, write func(b []byte) error) error {
+	for l.proc.reserve(int64(len(b))) != nil {
+		l.mu.Lock()
+		if len(l.list) == 0 && !l.busy {
+			err := l.err
+			l.mu.Unlock()
+			if err != nil {
+				return nil // told when it lands
+			}
+			return write(b)
+		}
+		l.change.Wait()
+		l.mu.Unlock()
+	}
+	b = slices.Clone(b)
+	l.mu.Lock()
+	l.list = append(l.list, lateWindow{b, write})
+	l.mu.Unlock()
+	l.change.Broadcast()
+	return nil
+}
+
+// close says that nothing more comes. With an error what is there need not be written.
+func (l *later) close(err error) {
+	close(l.own)
+	l.mu.Lock()
+	l.closed = true
+	if l.err == nil {
+		l.err = err
+	}
+	l.mu.Unlock()
+	l.change.Broadcast()
+}
+
+// run writes what is added until close.
+func (l *later) run(ctx context.Context) (total int64, err error) {
+	if own, ok := <-l.own; ok {
+		total, err = own(ctx)
+		l.fail(err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for {
+		for len(l.list) == 0 && !l.closed {
+			l.change.Wait()
+		}
+		if len(l.list) == 0 {
+			return total, l.err
+		}
+		x := l.list[0]
+		l.list = l.list[1:]
+		l.busy = true
+		err := l.err
+		l.mu.Unlock()
+		if err == nil {
+			err = context.Cause(ctx)
+		}
+		if err == nil {
+			err = x.write(x.b)
+			total += int64(len(x.b))
+		}
+		l.proc.release(int64(len(x.b)))
+		l.fail(err)
+		l.mu.Lock()
+		l.busy = false
+		l.change.Broadcast()
+	}
+}
+
+func (l *later) fail(err error) {
+	l.mu.Lock()
+	if l.err == nil {
+		l.err = err
+	}
+	l.mu.Unlock()
+}
