@@ -34,6 +34,13 @@ func NewTree(g *Geometry) *Tree {
 	return &Tree{g: *g, nodes: map[Index]uint16{}}
 }
 
+// Grow makes room for n more blocks. It only saves time.
+func (t *Tree) Grow(n int) {
+	if len(t.nodes) == 0 && n > 0 {
+		t.nodes = make(map[Index]uint16, n)
+	}
+}
+
 // NewRootTree returns a tree of all blocks of levels MinLevel to 0, after
 // checking the geometry.
 func NewRootTree(g *Geometry) (*Tree, error) {
@@ -147,6 +154,13 @@ func (t *Tree) Remove(x Index) error {
 
 // Has says whether the block exists.
 func (t *Tree) Has(x Index) bool { return t.nodes[x]&present != 0 }
+
+// Look is Has and Refined at once: whether the block exists, and whether it
+// has children.
+func (t *Tree) Look(x Index) (has, refined bool) {
+	v := t.nodes[x]
+	return v&present != 0, v&present != 0 && v&children != 0
+}
 
 // Leaf says whether the block exists and has no children.
 func (t *Tree) Leaf(x Index) bool { return t.nodes[x] == present }

@@ -118,41 +118,60 @@ func (a *Adapt) Encode() ([]byte, error) {
 
 // encode fills b, which holds zeros.
 func (a *Adapt) encode(b []byte) error {
+	binary.LittleEndian.PutUint32(b[adaptLast:], 216)
+	for c := range a.Last {
+		putInts(b[adaptLast+4+108*c:], a.Last[c][:])
+	}
+	putInts(b[adaptRank:], []int32{a.Rank, 3})
+	putInts(b[adaptPeriodic+4:], a.Periodic[:])
+	putInts(b[adaptMinLevel:], []int32{a.MinLevel, a.MaxLevel})
+	return a.encodeBlock(b)
+}
+
+// encodeBlock fills in what differs between the blocks of a tree.
+func (a *Adapt) encodeBlock(b []byte) error {
 	if len(a.Neighbours) > MaxNeighbours {
 		return fmt.Errorf("cello: adapt_buffer: %d neighbours, at most %d fit: the tree is not balanced: %w", len(a.Neighbours), MaxNeighbours, ErrTooLarge)
 	}
-	put := func(off int, v ...int32) {
-		for i, x := range v {
-			binary.LittleEndian.PutUint32(b[off+4*i:], uint32(x))
-		}
-	}
-	put(adaptCurr, 27)
-	put(adaptCurr+4, a.Curr[:]...)
-	put(adaptNext, 27)
-	put(adaptNext+4, a.Next[:]...)
-	put(adaptLast, 216)
-	for c := range a.Last {
-		put(adaptLast+4+108*c, a.Last[c][:]...)
-	}
-	if a.Valid {
+	putLevels(b, adaptCurr, a.Curr[:])
+	putLevels(b, adaptNext, a.Next[:])
+	if b[adaptValid] = 0; a.Valid {
 		b[adaptValid] = 1
 	}
-	put(adaptRank, a.Rank, 3)
-	put(adaptPeriodic+4, a.Periodic[:]...)
-	put(adaptMinLevel, a.MinLevel, a.MaxLevel)
-	info := func(off int, l *LevelInfo) {
-		put(off, l.Index[0], l.Index[1], l.Index[2], l.Now, l.Min, l.Max)
-		if l.Sibling {
-			b[off+24] = 1
-		}
-		if l.CanCoarsen {
-			b[off+25] = 1
-		}
-	}
-	info(adaptSelf, &a.Self)
-	put(adaptCount, int32(len(a.Neighbours)))
+	a.Self.encode(b[adaptSelf:])
+	binary.LittleEndian.PutUint32(b[adaptCount:], uint32(len(a.Neighbours)))
 	for i := range a.Neighbours {
-		info(adaptNeighbour+levelInfoBytes*i, &a.Neighbours[i])
+		a.Neighbours[i].encode(b[adaptNeighbour+levelInfoBytes*i:])
 	}
 	return nil
+}
+
+func (l *LevelInfo) encode(b []byte) {
+	le := binary.LittleEndian
+	b = b[:levelInfoBytes]
+	for i, w := range l.Index {
+		le.PutUint32(b[4*i:], uint32(w))
+	}
+	le.PutUint32(b[12:], uint32(l.Now))
+	le.PutUint32(b[16:], uint32(l.Min))
+	le.PutUint32(b[20:], uint32(l.Max))
+	if l.Sibling {
+		b[24] = 1
+	}
+	if l.CanCoarsen {
+		b[25] = 1
+	}
+}
+
+// putLevels writes a vector with its length.
+func putLevels(b []byte, off int, v []int32) {
+	binary.LittleEndian.PutUint32(b[off:], uint32(len(v)))
+	putInts(b[off+4:], v)
+}
+
+func putInts(b []byte, v []int32) {
+	b = b[:4*len(v)]
+	for i, x := range v {
+		binary.LittleEndian.PutUint32(b[4*i:], uint32(x))
+	}
 }

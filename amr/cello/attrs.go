@@ -114,7 +114,8 @@ type place struct {
 	m            *amr.Meta
 	enzo         amr.Type
 	order, count int64
-	noGhosts     bool // say that there are none: grid from 0 to n-1
+	noGhosts     bool       // say that there are none: grid from 0 to n-1
+	lo, hi       [3]float64 // the block's bounds
 }
 
 func putInt32(dst []byte, v ...int) {
@@ -142,8 +143,7 @@ func (p *place) putEnzo(dst []byte, v ...float64) {
 // derive writes the little-endian value of standard attribute i, but for
 // adapt_buffer, as it follows from the block and its place.
 func (p *place) derive(dst []byte, i int, b *amr.Block) {
-	g := &p.m.Geometry
-	lo, hi := b.Index.Bounds(g)
+	g, lo, hi := &p.m.Geometry, &p.lo, &p.hi
 	ghost := g.Ghost
 	if p.noGhosts {
 		ghost = [3]int{}

@@ -6,10 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"blobio/amr"
 	"blobio/comm"
@@ -80,39 +78,15 @@ func BenchmarkWrite(b *testing.B) {
 	})
 	b.Run("raw", func(b *testing.B) {
 		b.SetBytes(benchBytes)
-		// From as much memory as the blocks take: a small buffer would stay in the cache.
-		buf := make([]byte, benchBytes)
-		for i := range buf {
-			buf[i] = byte(i)
-		}
 		local = nil
+		buf := rawBuffer(benchBytes)
 		for b.Loop() {
-			rawWrite(b, dir, buf)
+			ceiling{block: 1 << 20}.write(dir, buf)
 			b.StopTimer()
 			os.RemoveAll(dir)
 			b.StartTimer()
 		}
 	})
-}
-
-func rawWrite(b *testing.B, dir string, buf []byte) {
-	if err := os.Mkdir(dir, 0o777); err != nil {
-		b.Fatal(err)
-	}
-	var wg sync.WaitGroup
-	for i := range benchFiles {
-		wg.Go(func() {
-			f, err := os.Create(filepath.Join(dir, fmt.Sprint(i)))
-			must(err)
-			const part = benchBytes / benchFiles
-			for off := 0; off < part; off += 1 << 20 {
-				_, err := f.WriteAt(buf[i*part+off:][:1<<20], int64(off))
-				must(err)
-			}
-			must(f.Close())
-		})
-	}
-	wg.Wait()
 }
 
 // sink is an application that takes blocks and forgets them.
@@ -147,7 +121,7 @@ func BenchmarkRestart(b *testing.B) {
 	}
 	// The ceiling: as many bytes from 16 files, block by block, into new memory as the blocks take it.
 	rawDir := filepath.Join(root, "raw")
-	rawWrite(b, rawDir, make([]byte, benchBytes))
+	ceiling{block: 1 << 20}.write(rawDir, make([]byte, benchBytes))
 	b.Run("raw", func(b *testing.B) {
 		b.SetBytes(benchBytes)
 		for b.Loop() {
@@ -223,49 +197,4 @@ func BenchmarkOpen(b *testing.B) {
 
 func perBlock(b *testing.B, n int) {
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*n*n*n), "µs/block")
-}
-
-// BenchmarkRatio writes and reads in turn with the ceiling, so that what else the machine does
-// hits both: the medians of the ratios, and CPU time per round.
-func BenchmarkRatio(b *testing.B) {
-	m, local := uniform(b, 16, benchRanks, 16, 8)
-	root := shm(b)
-	dir, rawDir := filepath.Join(root, "c"), filepath.Join(root, "raw")
-	buf := make([]byte, benchBytes)
-	for i := range buf {
-		buf[i] = byte(i)
-	}
-	clock := func(f func()) float64 {
-		runtime.GC()
-		begin := time.Now()
-		f()
-		return time.Since(begin).Seconds()
-	}
-	var write, read []float64
-	for b.Loop() {
-		os.RemoveAll(dir)
-		os.RemoveAll(rawDir)
-		raw := clock(func() { rawWrite(b, rawDir, buf) })
-		ours := clock(func() {
-			if err := comm.Run(context.Background(), benchRanks, nil, func(ctx context.Context, c comm.Comm) error {
-				return Write(ctx, c, dir, m, local[c.Rank()], &Options{Files: benchFiles})
-			}); err != nil {
-				b.Fatal(err)
-			}
-		})
-		write = append(write, raw/ours)
-		raw = clock(func() { rawRead(rawDir) })
-		ours = clock(func() {
-			if err := comm.Run(context.Background(), benchRanks, nil, func(ctx context.Context, c comm.Comm) error {
-				return Restart(ctx, c, dir, sink{}, nil)
-			}); err != nil {
-				b.Fatal(err)
-			}
-		})
-		read = append(read, raw/ours)
-	}
-	slices.Sort(write)
-	slices.Sort(read)
-	b.ReportMetric(write[len(write)/2], "write/raw")
-	b.ReportMetric(read[len(read)/2], "read/raw")
 }

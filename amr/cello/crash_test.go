@@ -81,6 +81,9 @@ func TestCrash(t *testing.T) {
 	snap("after the end", true)
 	there := 0
 	for i, s := range l {
+		if !long && i%3 == 2 && !s.last {
+			continue // the second time by chance
+		}
 		ok := state(t, c, s.fs, "c", s.when)
 		if s.last && !ok {
 			t.Fatalf("%s: it is not there", s.when)
@@ -108,7 +111,7 @@ func TestCrash(t *testing.T) {
 	if there == 0 || there == len(l) {
 		t.Fatalf("%d of %d are there: the test sees one side only", there, len(l))
 	}
-	t.Logf("%d moments, %d with the checkpoint", len(l), there)
+	t.Logf("%d moments, of those looked at %d with the checkpoint", len(l), there)
 }
 
 // errDisk is of a class that ranks without a common heap can tell.
@@ -138,6 +141,9 @@ func TestFaults(t *testing.T) {
 		}
 		for n := int64(1); n <= count.Ops(); n++ {
 			for _, short := range []bool{false, true} {
+				if !long && apart && (n%2 == 0) != short {
+					continue
+				}
 				mem := vfs.NewMem()
 				var hit atomic.Pointer[vfs.Op]
 				errs, err := run(vfs.NewFault(mem, func(op vfs.Op) error {

@@ -11,9 +11,13 @@ import (
 	"blobio/subfile"
 )
 
-// flushBytes is how much a writer collects before it writes: small enough for
-// what was checksummed to be in the cache still.
-const flushBytes = 1 << 20
+const (
+	// flushBytes is how much a writer collects before it writes: small enough for
+	// what was checksummed to be in the cache still.
+	flushBytes = 256 << 10
+	// flushMeta is the same for groups, which lie in another place of the file.
+	flushMeta = 256 << 10
+)
 
 // fileWriter writes one HDF5 file and its block list. Blocks come in order.
 type fileWriter struct {
@@ -45,7 +49,7 @@ func (j *job) newFileWriter(file int) (*fileWriter, error) {
 	if err := j.rootGroup(b.Root()); err != nil {
 		return nil, err
 	}
-	total := int64(0)
+	total, meta := int64(0), int64(0)
 	for i := range w.count {
 		e := &j.plan.blocks[w.first+i]
 		t, err := j.template(e.sig)
@@ -54,6 +58,7 @@ func (j *job) newFileWriter(file int) (*fileWriter, error) {
 		}
 		b.Root().Stamp(e.index.Name(j.m.Rank, j.m.Roots), t.Template)
 		total += e.bytes
+		meta += t.Len()
 	}
 	if total > 0 {
 		b.Reserve(total, 4096)
@@ -66,6 +71,7 @@ func (j *job) newFileWriter(file int) (*fileWriter, error) {
 	w.entry = manifestFile{Name: w.name, Size: l.Size, Blocks: int(w.count)}
 	w.entry.Data = make(subfile.CRCs, 0, w.count*int64(len(j.cols)))
 	w.dataAt = l.Reserved
+	w.meta = make([]byte, 0, min(meta, flushMeta+1<<13))
 	if w.f, err = j.fs.Create(j.path(w.name + dataSuffix)); err != nil {
 		return nil, err
 	}
@@ -219,14 +225,27 @@ func (w *fileWriter) addImage(msg []byte) ([]byte, error) {
 
 func (w *fileWriter) done() error {
 	w.next++
-	if w.data >= flushBytes || len(w.meta) >= flushBytes {
-		return w.flush()
+	if w.data >= flushBytes {
+		if err := w.writeData(); err != nil {
+			return err
+		}
+	}
+	if len(w.meta) >= flushMeta {
+		return w.writeMeta()
 	}
 	return nil
 }
 
 // flush writes what was collected.
 func (w *fileWriter) flush() error {
+	if err := w.writeMeta(); err != nil {
+		return err
+	}
+	return w.writeData()
+}
+
+// writeMeta writes the groups that were collected.
+func (w *fileWriter) writeMeta() error {
 	if len(w.meta) > 0 {
 		w.entry.Head = subfile.CRC(crc32.Update(uint32(w.entry.Head), crc32.IEEETable, w.meta))
 		if _, err := w.f.WriteAt(w.meta, w.metaAt); err != nil {
@@ -235,6 +254,11 @@ func (w *fileWriter) flush() error {
 		w.metaAt += int64(len(w.meta))
 		w.meta = w.meta[:0]
 	}
+	return nil
+}
+
+// writeData writes the data that were collected.
+func (w *fileWriter) writeData() error {
 	if len(w.iov) > 0 {
 		if _, err := w.f.WritevAt(w.iov, w.dataAt); err != nil {
 			return err

@@ -3,8 +3,10 @@ package cello
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"math/rand"
+	"os"
 	"reflect"
 	"testing"
 
@@ -12,6 +14,18 @@ import (
 	"blobio/comm"
 	"blobio/internal/vfs"
 )
+
+// long says that all cases of the cross products are wanted: BLOBIO_LONG=1.
+var long = os.Getenv("BLOBIO_LONG") != ""
+
+// TestMain lets property tests try fewer inputs where nobody says how many.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if f := flag.Lookup("rapid.checks"); f != nil && f.Value.String() == f.DefValue && !long {
+		must(f.Value.Set("40"))
+	}
+	os.Exit(m.Run())
+}
 
 // caseSpec describes a tree with data for tests.
 type caseSpec struct {

@@ -257,6 +257,7 @@ func (j *job) template(sig int32) (*shapeTemplate, error) {
 // gives the place for each, of the right length.
 func (j *job) values(t *shapeTemplate, i int64, b *amr.Block, at func(k int) []byte) error {
 	p := place{m: j.m, enzo: j.enzo, order: i, count: int64(len(j.plan.blocks)), noGhosts: j.o.yt != "" && !j.o.Ghosts}
+	p.lo, p.hi = b.Index.Bounds(&j.m.Geometry)
 	for k := range t.attrs {
 		dst := at(k)
 		name := t.attrs[k].name
@@ -276,8 +277,10 @@ func (j *job) values(t *shapeTemplate, i int64, b *amr.Block, at func(k int) []b
 			}
 			copy(dst, b.Adapt)
 		default:
-			clear(dst)
-			if err := Synthesize(j.plan.tree, b.Index).encode(dst); err != nil {
+			if j.synth == nil {
+				j.synth = newSynth(j.plan.tree)
+			}
+			if err := j.synth.encode(dst, b.Index); err != nil {
 				return j.blockErr(b, "%v", err)
 			}
 		}

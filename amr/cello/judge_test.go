@@ -104,7 +104,7 @@ func TestJudgeH5(t *testing.T) {
 		}
 		defer k.Close()
 		for i, f := range k.Files() {
-			if i%8 == 0 || files < 8 {
+			if i%8 == 0 || files < 8 && (thorough() || i == 2) {
 				judge(t, "h5dump", "-H", filepath.Join(dir, f+dataSuffix))
 				judge(t, "h5dump", "-o", filepath.Join(t.TempDir(), "x"), filepath.Join(dir, f+dataSuffix))
 			}

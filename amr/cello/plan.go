@@ -41,6 +41,9 @@ type report struct {
 	sig   string
 }
 
+// reportBytes is the least that a report takes.
+const reportBytes = 12 + 8 + 8 + 4
+
 func (r *report) encode(b []byte) []byte {
 	le := binary.LittleEndian
 	for _, w := range r.index {
@@ -80,7 +83,12 @@ func makePlan(m *amr.Meta, o *Options, files int, reports [][]byte) (*plan, erro
 		planBlock
 		np int
 	}
-	from := map[amr.Index]origin{}
+	total := 0
+	for _, b := range reports {
+		total += len(b) / reportBytes
+	}
+	p.tree.Grow(total)
+	from := make(map[amr.Index]origin, total)
 	sigs := map[string]int32{}
 	types := len(m.Particles)
 	r := report{np: make([]int64, types)}

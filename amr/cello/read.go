@@ -99,6 +99,7 @@ func (k *Checkpoint) stampedAttrs(b *amr.Block, r rawAttrs, i int) {
 	b.Cycle = int32(r.ints(attrCycle)[0])
 	b.Time, b.Dt = r.floats(attrTime)[0], r.floats(attrDt)[0]
 	p := place{m: &k.meta, enzo: k.enzo, order: int64(i), count: int64(len(k.blocks))}
+	p.lo, p.hi = b.Index.Bounds(&k.meta.Geometry)
 	var buf [24]byte
 	for n := range r {
 		if ownAttrs[blockAttrs[n].name] {
@@ -163,6 +164,7 @@ func (k *Checkpoint) attrs(b *amr.Block, o *h5.Object, i int) error {
 		return fail
 	}
 	p := place{m: &k.meta, enzo: k.enzo, order: int64(i), count: int64(len(k.blocks))}
+	p.lo, p.hi = b.Index.Bounds(&k.meta.Geometry)
 	var buf [24]byte
 	for n, a := range at {
 		d := &blockAttrs[n]

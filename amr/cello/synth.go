@@ -10,9 +10,23 @@ import (
 // rules that hold in checkpoints of the real program (leaves: all of it; the
 // real program does not read the rest).
 func Synthesize(t *amr.Tree, x amr.Index) *Adapt {
+	s := newSynth(t)
+	s.block(x)
+	return &s.a
+}
+
+// synth makes one adapt_buffer after the other, in the same memory.
+type synth struct {
+	t     *amr.Tree
+	g     *amr.Geometry
+	a     Adapt
+	fixed []byte // encoded, what is the same in all; nil until it is needed
+}
+
+func newSynth(t *amr.Tree) *synth {
 	g := t.Geometry()
-	l := x.Level()
-	a := &Adapt{Rank: int32(g.Rank), MinLevel: int32(g.MinLevel), MaxLevel: int32(g.MaxLevel)}
+	s := &synth{t: t, g: g, a: Adapt{Rank: int32(g.Rank), MinLevel: int32(g.MinLevel), MaxLevel: int32(g.MaxLevel)}}
+	a := &s.a
 	for i := range a.Periodic {
 		if g.Periodic[i] {
 			a.Periodic[i] = int32(g.Roots[i])
@@ -23,6 +37,29 @@ func Synthesize(t *amr.Tree, x amr.Index) *Adapt {
 			a.Last[c][i] = -1
 		}
 	}
+	a.Neighbours = make([]LevelInfo, 0, 56)
+	return s
+}
+
+// encode fills b with the adapt_buffer of a block.
+func (s *synth) encode(b []byte, x amr.Index) error {
+	if s.fixed == nil {
+		f := s.a
+		f.Neighbours = nil
+		var err error
+		if s.fixed, err = f.Encode(); err != nil {
+			return err
+		}
+	}
+	s.block(x)
+	copy(b, s.fixed)
+	return s.a.encodeBlock(b)
+}
+
+// block sets what is of one block.
+func (s *synth) block(x amr.Index) {
+	t, g, a := s.t, s.g, &s.a
+	l := x.Level()
 	a.Self = LevelInfo{Index: x, Now: int32(l), Min: int32(l), Max: int32(l)}
 	leaf := t.Leaf(x)
 	switch {
@@ -33,47 +70,67 @@ func Synthesize(t *amr.Tree, x amr.Index) *Adapt {
 		a.Valid = true
 	default: // will be refined
 		a.Self.Min, a.Self.Max = int32(l)+1, int32(l)+1
+		a.Valid = false
 	}
-	var buf [56]amr.Index
-	seen := buf[:0]
-	a.Neighbours = make([]LevelInfo, 0, 26)
-	add := func(n amr.Index, lo, hi int) {
-		if slices.Contains(seen, n) {
+	a.Curr = [27]int32{}
+	a.Neighbours = a.Neighbours[:0]
+	// A word of an index is of one axis: those of the neighbours are put together of three for each axis.
+	coord, extent := x.Coord(), g.Extent(l)
+	var word [3][3]int32
+	var there [3][3]bool
+	again := false // around an axis with few blocks the same one is met on both sides
+	for i := range word {
+		there[i][1] = true
+		word[i][1] = x[i]
+		if i >= g.Rank {
+			continue
+		}
+		wrap := g.Periodic[i] || l < 0
+		again = again || wrap && extent[i] < 3
+		for d := 0; d < 3; d += 2 {
+			at := coord
+			at[i] += d - 1
+			if there[i][d] = at[i] >= 0 && at[i] < extent[i]; !there[i][d] && wrap {
+				at[i] = (at[i] + extent[i]) % extent[i]
+				there[i][d] = true
+			}
+			word[i][d] = amr.At(l, at)[i]
+		}
+	}
+	parent := x.Parent()
+	add := func(n amr.Index, now, lo, hi int, again bool) {
+		if again && slices.ContainsFunc(a.Neighbours, func(i LevelInfo) bool { return i.Index == n }) {
 			return
 		}
-		seen = append(seen, n)
-		now := n.Level()
-		info := LevelInfo{Index: n, Now: int32(now), Min: int32(now + lo), Max: int32(now + hi)}
-		info.Sibling = l >= 1 && now == l && n.Parent() == x.Parent()
-		a.Neighbours = append(a.Neighbours, info)
+		a.Neighbours = append(a.Neighbours, LevelInfo{Index: n, Now: int32(now), Min: int32(now + lo), Max: int32(now + hi),
+			Sibling: l >= 1 && now == l && n.Parent() == parent})
 	}
-	coord, extent := x.Coord(), g.Extent(l)
 	for face := range 27 {
-		f := [3]int{face%3 - 1, face/3%3 - 1, face/9 - 1}
-		if f == [3]int{} {
+		fx, fy, fz := face%3, face/3%3, face/9
+		if face == 13 {
 			if l >= 0 {
 				a.Curr[face] = int32(l)
 			}
 			continue
 		}
-		n, ok := step(g, coord, extent, l, f, l < 0)
-		if !ok {
+		if !there[0][fx] || !there[1][fy] || !there[2][fz] {
 			continue
 		}
-		switch {
+		n := amr.Index{word[0][fx], word[1][fy], word[2][fz]}
+		switch has, refined := t.Look(n); {
 		case l < 0:
-			if t.Has(n) {
-				add(n, -1, 1)
+			if has {
+				add(n, l, -1, 1, again)
 			}
-		case t.Leaf(n): // first, being the most frequent
+		case has && !refined:
 			a.Curr[face] = int32(l)
 			if leaf {
-				add(n, 0, 0)
+				add(n, l, 0, 0, again)
 			}
-		case t.Refined(n):
+		case has:
 			a.Curr[face] = int32(l) + 1
 			if leaf {
-				touching(g.Rank, f, func(c [3]int) { add(n.Child(c), 0, 0) })
+				touching(g.Rank, [3]int{fx - 1, fy - 1, fz - 1}, func(c [3]int) { add(n.Child(c), l+1, 0, 0, again) })
 			}
 		case l == 0: // a root block that is missing
 		default:
@@ -83,30 +140,11 @@ func Synthesize(t *amr.Tree, x amr.Index) *Adapt {
 			}
 			a.Curr[face] = int32(p.Level())
 			if leaf && t.Has(p) {
-				add(p, 0, 0)
+				add(p, p.Level(), 0, 0, true)
 			}
 		}
 	}
 	a.Next = a.Curr
-	return a
-}
-
-// step returns the block of the same level one step away; ok is false beyond
-// a border and on axes that the domain does not have.
-func step(g *amr.Geometry, c, extent [3]int, level int, f [3]int, wrap bool) (amr.Index, bool) {
-	for i := range c {
-		if f[i] != 0 && i >= g.Rank {
-			return amr.Index{}, false
-		}
-		c[i] += f[i]
-		if c[i] < 0 || c[i] >= extent[i] {
-			if !g.Periodic[i] && !wrap {
-				return amr.Index{}, false
-			}
-			c[i] = (c[i] + extent[i]) % extent[i]
-		}
-	}
-	return amr.At(level, c), true
 }
 
 // touching calls visit for the children of a neighbour in direction f that

@@ -322,6 +322,24 @@ func (v *verifier) tree() {
 	}
 }
 
+// step returns the block of the same level one step away; ok is false beyond
+// a border and on axes that the domain does not have.
+func step(g *amr.Geometry, c, extent [3]int, level int, f [3]int, wrap bool) (amr.Index, bool) {
+	for i := range c {
+		if f[i] != 0 && i >= g.Rank {
+			return amr.Index{}, false
+		}
+		c[i] += f[i]
+		if c[i] < 0 || c[i] >= extent[i] {
+			if !g.Periodic[i] && !wrap {
+				return amr.Index{}, false
+			}
+			c[i] = (c[i] + extent[i]) % extent[i]
+		}
+	}
+	return amr.At(level, c), true
+}
+
 // fields checks what concerns all blocks alike.
 func (v *verifier) fields() {
 	k := v.k

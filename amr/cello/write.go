@@ -29,6 +29,7 @@ type job struct {
 	plan      *plan
 	names     []string // of the files, without suffix
 	templates map[int32]*shapeTemplate
+	synth     *synth // nil until a block has no adapt_buffer
 	costs     bool
 	id        string
 

@@ -1,0 +1,87 @@
+package cello
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"blobio/amr"
+	"pgregory.net/rapid"
+)
+
+// TestSynthesizeTrees: the neighbours and levels of a leaf are those that package amr finds in
+// another way, and what a synth has made before does not matter.
+func TestSynthesizeTrees(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		s := caseSpec{
+			rank: rapid.IntRange(1, 3).Draw(rt, "rank"), maxLevel: rapid.IntRange(0, 2).Draw(rt, "levels"), block: [3]int{2, 2, 2},
+			refine: 0.3, seed: rapid.Int64Range(0, 1<<30).Draw(rt, "seed"), typ: amr.Float32, periodic: rapid.Bool().Draw(rt, "periodic"),
+		}
+		for i := range s.roots {
+			s.roots[i] = rapid.IntRange(1, 4).Draw(rt, "roots")
+		}
+		c := s.build(t)
+		tree := amr.NewTree(&c.meta.Geometry)
+		for _, b := range c.blocks {
+			must(tree.Add(b.Index))
+		}
+		all := newSynth(tree)
+		var one, again [adaptBytes]byte
+		for _, b := range c.blocks {
+			a := Synthesize(tree, b.Index)
+			one = [adaptBytes]byte{}
+			must(a.encode(one[:]))
+			again[4000-1], again[7] = 77, 78
+			must(all.encode(again[:], b.Index))
+			if !bytes.Equal(one[:], again[:]) {
+				rt.Fatalf("block %v: another answer the second time", b.Index)
+			}
+			if !b.Leaf {
+				continue
+			}
+			want := tree.LeafNeighbours(b.Index)
+			var got []amr.Index
+			for _, n := range a.Neighbours {
+				got = append(got, amr.Index(n.Index))
+				if l := amr.Index(n.Index).Level(); n.Now != int32(l) || n.Min != int32(l) || n.Max != int32(l) || n.Sibling != (l > 0 && amr.Index(n.Index).Parent() == b.Index.Parent()) {
+					rt.Fatalf("block %v: neighbour %+v", b.Index, n)
+				}
+			}
+			less := func(x, y amr.Index) int { return slices.Compare(x[:], y[:]) }
+			slices.SortFunc(want, less)
+			slices.SortFunc(got, less)
+			if !slices.Equal(got, want) {
+				rt.Fatalf("block %v: neighbours %v, want %v", b.Index, got, want)
+			}
+			for i, l := range tree.FaceLevels(b.Index) {
+				if int(a.Curr[i]) != l {
+					rt.Fatalf("block %v: levels %v, want %v", b.Index, a.Curr, tree.FaceLevels(b.Index))
+				}
+			}
+		}
+	})
+}
+
+// BenchmarkValues: the attributes of a block without an adapt_buffer; no memory per block.
+func BenchmarkValues(b *testing.B) {
+	m, local := uniform(b, 16, 1, 1, 8)
+	o, err := (*Options)(nil).withDefaults()
+	must(err)
+	tree := amr.NewTree(&m.Geometry)
+	for _, bl := range local[0] {
+		must(tree.Add(bl.Index))
+	}
+	j := &job{m: m, o: o, enzo: amr.Float32, templates: map[int32]*shapeTemplate{}, plan: &plan{tree: tree, sigs: []string{""}, blocks: make([]planBlock, len(local[0]))}}
+	t, err := j.template(0)
+	must(err)
+	dst := make([]byte, t.Len())
+	b.ReportAllocs()
+	user, _ := cpuTime()
+	for b.Loop() {
+		for i, bl := range local[0] {
+			must(j.values(t, int64(i), bl, func(k int) []byte { return t.Attr(dst, k) }))
+		}
+	}
+	end, _ := cpuTime()
+	b.ReportMetric(1e3*(end-user).Seconds()/float64(b.N), "user-ms/4096")
+}
