@@ -42,6 +42,7 @@ type Array struct {
 	has    []bool   // whether that version has the chunk; others are zeros
 	geo    geometry
 	shape  []int64 // of the current state
+	pins   []int64 // versions that stay, whatever the retention says: those of snapshots, ascending
 	broken error
 }
 

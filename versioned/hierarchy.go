@@ -25,7 +25,10 @@ type HierarchySpec struct {
 	Periodic   [3]bool
 	Config     recovery.Config // cadence, allocation, puts per box or per level
 	Chunk      int             // of the arrays; default 64 KiB
-	Keep       Retention
+	// Keep says which versions of the levels stay. Those that a snapshot names stay as long as it does.
+	Keep Retention
+	// Snapshots says which snapshots stay; the zero value: Keep.
+	Snapshots Retention
 }
 
 // Hierarchy keeps the levels of an AMR run, each in an array with versions of its own, and an array with the
@@ -35,7 +38,8 @@ type Hierarchy struct {
 	spec   HierarchySpec
 	levels []*Array
 	global *Array
-	now    []LevelInfo // of the current state
+	now    []LevelInfo       // of the current state
+	snaps  map[int64][]int64 // versions of the levels that each snapshot names
 }
 
 // Snapshot is a consistent state of all levels: the content of a version of the global array.
@@ -61,7 +65,7 @@ func CreateHierarchy(ctx context.Context, c comm.Comm, st *Store, s HierarchySpe
 	if err := comm.Agree(ctx, c, err); err != nil {
 		return nil, err
 	}
-	h := &Hierarchy{c: c, spec: s, now: make([]LevelInfo, s.Subcycling.Levels)}
+	h := &Hierarchy{c: c, spec: s, now: make([]LevelInfo, s.Subcycling.Levels), snaps: map[int64][]int64{}}
 	dx := s.Dx
 	for l := range h.now {
 		h.now[l] = LevelInfo{Level: l, Dim: s.Dim, Comps: len(s.Comps), Dx: dx, Ratio: s.Subcycling.Ratio}
@@ -73,7 +77,11 @@ func CreateHierarchy(ctx context.Context, c comm.Comm, st *Store, s HierarchySpe
 		}
 		h.levels = append(h.levels, a)
 	}
-	if h.global, err = Create(ctx, c, st, h.arraySpec(s.Name+".global", 0, 0), o); err != nil {
+	g := h.arraySpec(s.Name+".global", 0, 0)
+	if s.Snapshots != (Retention{}) {
+		g.Keep = s.Snapshots
+	}
+	if h.global, err = Create(ctx, c, st, g, o); err != nil {
 		return nil, err
 	}
 	return h, nil
@@ -90,9 +98,9 @@ func OpenHierarchy(ctx context.Context, c comm.Comm, st *Store, name string, o *
 	if err != nil {
 		return nil, err
 	}
-	h := &Hierarchy{c: c, global: g}
-	rec, err := h.readGlobal(ctx, g.Newest())
-	if err := comm.Agree(ctx, c, err); err != nil {
+	h := &Hierarchy{c: c, global: g, snaps: map[int64][]int64{}}
+	rec, err := h.readGlobals(ctx)
+	if err != nil {
 		return nil, err
 	}
 	h.spec = rec.Spec
@@ -104,7 +112,69 @@ func OpenHierarchy(ctx context.Context, c comm.Comm, st *Store, name string, o *
 		}
 		h.levels = append(h.levels, a)
 	}
+	h.pin()
 	return h, h.RestoreSnapshot(ctx, rec.Snapshot)
+}
+
+// readGlobals reads what all snapshots name, and returns the newest.
+func (h *Hierarchy) readGlobals(ctx context.Context) (*globalRecord, error) {
+	var newest *globalRecord
+	var bad error
+	for _, v := range h.global.Versions() {
+		if v.Shape[0] == 0 && v.Number != h.global.Newest() {
+			continue
+		}
+		g, err := h.readGlobal(ctx, v.Number)
+		if err != nil {
+			bad = err
+			continue
+		}
+		h.snaps[v.Number] = g.Versions
+		newest = g
+	}
+	return newest, comm.Agree(ctx, h.c, bad)
+}
+
+// pin makes the versions stay that snapshots name, and no others.
+func (h *Hierarchy) pin() {
+	for n := range h.snaps {
+		if _, ok := h.global.cat.record().version(n); !ok {
+			delete(h.snaps, n)
+		}
+	}
+	for l, a := range h.levels {
+		a.pins = nil
+		for _, v := range h.snaps {
+			a.pins = append(a.pins, v[l])
+		}
+		slices.Sort(a.pins)
+	}
+}
+
+// DropSnapshot forgets a snapshot that is not the newest one, and the versions of the levels that it names, but those that another snapshot names
+// too, that Keep still reaches (if it has a limit), and the newest ones. The snapshot goes first: what a failure leaves is versions too many, never a
+// snapshot without some.
+func (h *Hierarchy) DropSnapshot(ctx context.Context, snapshot int64) error {
+	named := h.snaps[snapshot] // absent: Drop fails
+	if err := h.global.Drop(ctx, snapshot); err != nil {
+		return err
+	}
+	h.pin()
+	for l, a := range h.levels {
+		if l >= len(named) {
+			break
+		}
+		rec := a.cat.record()
+		_, there := rec.version(named[l])
+		_, pinned := slices.BinarySearch(a.pins, named[l])
+		if !there || pinned || named[l] == a.Newest() || a.spec.Keep.Last > 0 && slices.Contains(retained(rec.Versions, -1, a.spec.Keep, nil), named[l]) {
+			continue
+		}
+		if err := a.Drop(ctx, named[l]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // readGlobal decodes a version of the global array.
@@ -268,7 +338,13 @@ func (h *Hierarchy) Snapshot(ctx context.Context) (int64, error) {
 	if err := comm.Agree(ctx, h.c, bad); err != nil {
 		return 0, err
 	}
-	return h.global.Inc(ctx, 1, fmt.Sprintf("time %v", g.Time))
+	n, err := h.global.Inc(ctx, 1, fmt.Sprintf("time %v", g.Time))
+	if err != nil {
+		return 0, err
+	}
+	h.snaps[n] = g.Versions
+	h.pin()
+	return n, nil
 }
 
 // Table reads the table of a level in a version.

@@ -140,7 +140,7 @@ func (a *Array) writeFile(ctx context.Context, rec *record, number int64, p *par
 		}
 	}
 	w := &written{info: fileInfo{Name: dataName(a.geo.ID, number, a.c.Rank()), Node: a.nodeID, Gen: a.geo.ID, Born: number}}
-	keep := retained(rec.Versions, number, a.spec.Keep)
+	keep := retained(rec.Versions, number, a.spec.Keep, a.pins)
 	if err := a.clean(ctx, w, keep, parts); err != nil {
 		return nil, err
 	}
@@ -328,7 +328,7 @@ func (a *Array) nextRecord(ctx context.Context, rec *record, v verInfo, w *writt
 		}
 	}
 	rec.Versions = append(rec.Versions, v)
-	keep := retained(rec.Versions[:len(rec.Versions)-1], v.Number, a.spec.Keep)
+	keep := retained(rec.Versions[:len(rec.Versions)-1], v.Number, a.spec.Keep, a.pins)
 	rec.Versions = slices.DeleteFunc(rec.Versions, func(v verInfo) bool { return !slices.Contains(keep, v.Number) })
 	rec.prune(dead)
 	return comm.Agree(ctx, a.c, err)

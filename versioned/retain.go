@@ -9,8 +9,9 @@ import (
 	"blobio/comm"
 )
 
-// retained lists the numbers of the versions that stay when number (0 or more; -1: none) is added, ascending.
-func retained(versions []verInfo, number int64, keep Retention) []int64 {
+// retained lists the numbers of the versions that stay when number (0 or more; -1: none) is added, ascending. Those of
+// pins, ascending, stay in any case.
+func retained(versions []verInfo, number int64, keep Retention, pins []int64) []int64 {
 	var all []int64
 	for _, v := range versions {
 		all = append(all, v.Number)
@@ -24,7 +25,8 @@ func retained(versions []verInfo, number int64, keep Retention) []int64 {
 	from := max(len(all)-keep.Last, 0)
 	var out []int64
 	for i, n := range all {
-		if i >= from || keep.Every > 0 && n%keep.Every == 0 {
+		_, pinned := slices.BinarySearch(pins, n)
+		if i >= from || keep.Every > 0 && n%keep.Every == 0 || pinned {
 			out = append(out, n)
 		}
 	}
@@ -220,6 +222,8 @@ func (a *Array) Drop(ctx context.Context, version int64) error {
 			bad = fmt.Errorf("versioned: array %s: version %d: %w", a.spec.Name, version, ErrNoVersion)
 		} else if rec.Versions[n-1].Number == version {
 			bad = usageErr("array %s: version %d is the newest one", a.spec.Name, version)
+		} else if _, pinned := slices.BinarySearch(a.pins, version); pinned {
+			bad = usageErr("array %s: version %d belongs to a snapshot; drop that", a.spec.Name, version)
 		}
 	}
 	if err := comm.Agree(ctx, a.c, bad); err != nil {

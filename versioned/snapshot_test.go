@@ -1,0 +1,222 @@
+package versioned
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+// Random histories of a hierarchy against a model: saves of levels at their own cadence, snapshots, drops of versions and of
+// snapshots, retention, reopening by another number of ranks. A snapshot that is kept can be restored, whatever was dropped;
+// a version that no snapshot needs and the retention does not reach is gone.
+func TestSnapshotsAndRetention(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		mem := vfs.NewMem()
+		if err := mem.MkdirAll("d"); err != nil {
+			t.Fatal(err)
+		}
+		st := &Store{Dir: "d", FS: mem}
+		const levels = 2
+		spec := hierarchySpec(1, 1)
+		spec.Keep = Retention{Last: rapid.IntRange(0, 3).Draw(t, "last"), Every: rapid.Int64Range(0, 4).Draw(t, "every")}
+		if rapid.Bool().Draw(t, "own") {
+			spec.Snapshots = Retention{Last: rapid.IntRange(1, 3).Draw(t, "snapshots")}
+		}
+		keepSnaps := spec.Keep
+		if spec.Snapshots.Last > 0 {
+			keepSnaps = spec.Snapshots
+		}
+		reach := func(numbers []int64, k Retention, i int) bool {
+			return k.Last == 0 || i >= len(numbers)-k.Last || k.Every > 0 && numbers[i]%k.Every == 0
+		}
+		// The model: versions of each level, with the save that each holds; snapshots, with the versions that they name.
+		versions := [levels][]int64{{0}, {0}}
+		saves := [levels]map[int64]int64{{0: 0}, {0: 0}}
+		snaps := []int64{0} // version 0 of the global array is empty
+		named := map[int64][levels]int64{}
+		save := int64(0)
+		var snaps0 []int64 // those of the session
+		save0 := int64(0)
+		for session := range rapid.IntRange(1, 3).Draw(t, "sessions") {
+			if session > 0 && snaps[len(snaps)-1] == 0 {
+				break // nothing to open
+			}
+			kinds := rapid.SliceOfN(rapid.IntRange(0, 11), 1, 25).Draw(t, "ops")
+			which := rapid.SliceOfN(rapid.IntRange(0, 20), len(kinds), len(kinds)).Draw(t, "which")
+			err := comm.Run(bg, rapid.IntRange(1, 3).Draw(t, "ranks"), nil, func(ctx context.Context, c comm.Comm) error {
+				var h *Hierarchy
+				var err error
+				if session == 0 {
+					if h, err = CreateHierarchy(ctx, c, st, spec, nil); err != nil {
+						return err
+					}
+					for l := range levels {
+						if _, err := h.Regrid(ctx, l, []BoxInfo{{Hi: [3]int32{7, 7, 0}}, {Lo: [3]int32{8}, Hi: [3]int32{15, 7, 0}}}); err != nil {
+							return err
+						}
+					}
+				} else if h, err = OpenHierarchy(ctx, c, st, "amr", nil); err != nil {
+					return err
+				}
+				// All ranks follow the model by themselves; rank 0's is kept.
+				vs, snaps, save := [levels][]int64{slices.Clone(versions[0]), slices.Clone(versions[1])}, slices.Clone(snaps), save
+				pins := func(l int, v int64) bool {
+					for _, n := range snaps {
+						if x, ok := named[n]; ok && x[l] == v {
+							return true
+						}
+					}
+					return false
+				}
+				for i, kind := range kinds {
+					l := which[i] % levels
+					switch {
+					case kind < 5:
+						save++
+						n, err := h.Save(ctx, l, float64(save), 1, save, own(h, l, save))
+						if err != nil || n != vs[l][len(vs[l])-1]+1 {
+							return fmt.Errorf("save: version %d: %w", n, err)
+						}
+						if c.Rank() == 0 {
+							saves[l][n] = save
+						}
+						all := append(slices.Clone(vs[l]), n)
+						vs[l] = nil
+						for k, v := range all {
+							if reach(all, spec.Keep, k) || pins(l, v) {
+								vs[l] = append(vs[l], v)
+							}
+						}
+					case kind < 8:
+						save++
+						var x [levels]int64
+						for l := range levels { // both to one time
+							n, err := h.Save(ctx, l, float64(save), 1, save, own(h, l, save))
+							if err != nil {
+								return err
+							}
+							if c.Rank() == 0 {
+								saves[l][n] = save
+							}
+							all := append(slices.Clone(vs[l]), n)
+							vs[l] = nil
+							for k, v := range all {
+								if reach(all, spec.Keep, k) || pins(l, v) {
+									vs[l] = append(vs[l], v)
+								}
+							}
+							x[l] = n
+						}
+						n, err := h.Snapshot(ctx)
+						if err != nil {
+							return err
+						}
+						if c.Rank() == 0 {
+							named[n] = x
+						}
+						if err := c.Barrier(ctx); err != nil {
+							return err
+						}
+						all := append(slices.Clone(snaps), n)
+						snaps = nil
+						for k, v := range all {
+							if reach(all, keepSnaps, k) {
+								snaps = append(snaps, v)
+							}
+						}
+					case kind < 10: // drop a version of a level
+						v := int64(which[i] / levels)
+						err := h.Array(l).Drop(ctx, v)
+						k := slices.Index(vs[l], v)
+						switch {
+						case k < 0:
+							if !errors.Is(err, ErrNoVersion) {
+								return fmt.Errorf("drop of %d of %v: %w", v, vs[l], err)
+							}
+						case k == len(vs[l])-1 || pins(l, v):
+							if !errors.Is(err, ErrUsage) {
+								return fmt.Errorf("drop of %d of %v, which a snapshot needs: %w", v, vs[l], err)
+							}
+						case err != nil:
+							return err
+						default:
+							vs[l] = slices.Delete(vs[l], k, k+1)
+						}
+					default: // drop a snapshot
+						n := snaps[which[i]%len(snaps)]
+						err := h.DropSnapshot(ctx, n)
+						if n == snaps[len(snaps)-1] {
+							if !errors.Is(err, ErrUsage) {
+								return fmt.Errorf("drop of the newest snapshot: %w", err)
+							}
+							continue
+						}
+						if err != nil {
+							return err
+						}
+						snaps = slices.DeleteFunc(snaps, func(s int64) bool { return s == n })
+						x, ok := named[n]
+						for l := range levels {
+							k := slices.Index(vs[l], x[l])
+							if ok && k >= 0 && k < len(vs[l])-1 && !pins(l, x[l]) && !(spec.Keep.Last > 0 && reach(vs[l], spec.Keep, k)) {
+								vs[l] = slices.Delete(vs[l], k, k+1)
+							}
+						}
+					}
+					for l := range levels {
+						var got []int64
+						for _, v := range h.Array(l).Versions() {
+							got = append(got, v.Number)
+						}
+						if !slices.Equal(got, vs[l]) {
+							return fmt.Errorf("after op %d (%d): level %d has %v, want %v", i, kind, l, got, vs[l])
+						}
+					}
+				}
+				if err := c.Barrier(ctx); err != nil {
+					return err
+				}
+				for _, n := range snaps {
+					x, ok := named[n]
+					if !ok {
+						continue
+					}
+					if err := h.RestoreSnapshot(ctx, n); err != nil {
+						return fmt.Errorf("snapshot %d: %w", n, err)
+					}
+					for l := range levels {
+						info := h.Info(l)
+						got := make([]float64, 128)
+						for b := range info.Boxes {
+							if err := h.Box(ctx, l, x[l], &info, b, got); err != nil || !slices.Equal(got, boxData(&info, b, saves[l][x[l]])) {
+								return fmt.Errorf("snapshot %d, level %d, box %d: %v", n, l, b, err)
+							}
+						}
+					}
+				}
+				if err := c.Barrier(ctx); err != nil {
+					return err
+				}
+				if err := h.Close(ctx); err != nil {
+					return err
+				}
+				if c.Rank() == 0 {
+					versions, save0 = vs, save
+					snaps0 = snaps
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			snaps, save = snaps0, save0
+		}
+	})
+}
