@@ -94,7 +94,11 @@ func (h *Hierarchy) arraySpec(name string, bytes int64, extra float64) Spec {
 
 // OpenHierarchy opens a hierarchy at its last snapshot, on any number of ranks. ErrNoVersion: there is none.
 func OpenHierarchy(ctx context.Context, c comm.Comm, st *Store, name string, o *Options) (*Hierarchy, error) {
-	g, err := Open(ctx, c, st, name+".global", o)
+	return openHierarchy(ctx, c, name, func(n string) (*Array, error) { return Open(ctx, c, st, n, o) })
+}
+
+func openHierarchy(ctx context.Context, c comm.Comm, name string, open func(name string) (*Array, error)) (*Hierarchy, error) {
+	g, err := open(name + ".global")
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +110,7 @@ func OpenHierarchy(ctx context.Context, c comm.Comm, st *Store, name string, o *
 	h.spec = rec.Spec
 	h.now = make([]LevelInfo, h.spec.Subcycling.Levels)
 	for l := range h.now {
-		a, err := Open(ctx, c, st, fmt.Sprintf("%s.level%d", name, l), o)
+		a, err := open(fmt.Sprintf("%s.level%d", name, l))
 		if err != nil {
 			return nil, err
 		}
@@ -121,7 +125,7 @@ func (h *Hierarchy) readGlobals(ctx context.Context) (*globalRecord, error) {
 	var newest *globalRecord
 	var bad error
 	for _, v := range h.global.Versions() {
-		if v.Shape[0] == 0 && v.Number != h.global.Newest() {
+		if v.Number == 0 && h.global.Newest() > 0 { // empty
 			continue
 		}
 		g, err := h.readGlobal(ctx, v.Number)

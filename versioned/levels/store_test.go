@@ -1,0 +1,306 @@
+package levels
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+	"blobio/recovery"
+	"blobio/scr"
+	"blobio/scr/config"
+	"blobio/versioned"
+)
+
+// cluster is nodes with a disk each and a parallel file system, all in one vfs.FS.
+type cluster struct {
+	fs    vfs.FS
+	nodes []string
+	flush int // every how many datasets are flushed
+}
+
+func newCluster(t *testing.T, flush int) *cluster {
+	cl := &cluster{fs: vfs.NewMem(), flush: flush}
+	for n := range 4 {
+		cl.nodes = append(cl.nodes, fmt.Sprint("node", n))
+	}
+	if err := cl.fs.MkdirAll("/p/sim"); err != nil {
+		t.Fatal(err)
+	}
+	return cl
+}
+
+// run opens a session on a rank of each node; it ends without Close, as a job that is killed.
+func (cl *cluster) run(f func(ctx context.Context, c comm.Comm, st *Store) error) error {
+	for _, n := range cl.nodes {
+		if err := cl.fs.MkdirAll("/nodes/" + n + "/local"); err != nil {
+			return err
+		}
+	}
+	return comm.Run(context.Background(), len(cl.nodes), &comm.Options{RanksPerNode: 1}, func(ctx context.Context, c comm.Comm) error {
+		params, err := config.Load(config.Sources{FS: cl.fs, Dir: "/p/sim", Environ: []string{"SCR_PREFIX=/p/sim", "SCR_CACHE_BASE=/local", "SCR_CNTL_BASE=/local",
+			"SCR_USER_NAME=user1", "SCR_JOB_ID=77", "SCR_CACHE_BYPASS=0", "SCR_CACHE_SIZE=2", "SCR_SET_SIZE=4", "SCR_COPY_TYPE=XOR", fmt.Sprint("SCR_FLUSH=", cl.flush)}})
+		if err != nil {
+			return err
+		}
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		node := cl.nodes[c.Rank()]
+		s, err := scr.Open(ctx, c, &scr.Config{Params: params, FS: cl.fs, Node: node, NodeRoot: "/nodes/" + node, Dir: "/p/sim", Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+		if err != nil {
+			return err
+		}
+		return f(ctx, c, New(c, s, &Options{FS: cl.fs}))
+	})
+}
+
+func (cl *cluster) lose(t *testing.T, nodes ...string) {
+	var clear func(dir string)
+	clear = func(dir string) {
+		list, _ := cl.fs.ReadDir(dir)
+		for _, e := range list {
+			if n := path.Join(dir, e.Name()); e.IsDir() {
+				clear(n)
+			} else if err := cl.fs.Remove(n); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cl.fs.Remove(dir)
+	}
+	for _, n := range nodes {
+		clear("/nodes/" + n)
+	}
+}
+
+const elements = 5000
+
+func state(v int64) []float64 {
+	out := make([]float64, elements)
+	for i := range out {
+		out[i] = float64(v*elements) + float64(i)/8
+	}
+	return out
+}
+
+// program goes on from whatever there is until version last, and commits every version. It returns the version that it began with.
+func (cl *cluster) program(last int64) (from int64, err error) {
+	err = cl.run(func(ctx context.Context, c comm.Comm, st *Store) error {
+		arrays, ok, err := st.Restart(ctx, nil, nil)
+		if err != nil {
+			return err
+		}
+		var a *versioned.Array
+		if ok {
+			a = arrays[0]
+			got := make([]float64, elements)
+			if err := versioned.GetAt(ctx, a, a.Newest(), []int64{0}, []int64{elements}, got); err != nil || !slices.Equal(got, state(a.Newest())) {
+				return fmt.Errorf("version %d: %v", a.Newest(), err)
+			}
+			if v := a.Versions(); v[len(v)-1].Label != fmt.Sprint("label ", a.Newest()) || a.Spec().Keep.Last != 3 || len(arrays) != 2 || arrays[1].Newest() != a.Newest() {
+				return fmt.Errorf("%+v, %+v", v, a.Spec())
+			}
+		} else {
+			if a, err = versioned.Create(ctx, c, nil, versioned.Spec{Name: "a", Type: versioned.Float64, Shape: []int64{elements}, Chunk: 512, Keep: versioned.Retention{Last: 3}}, nil); err != nil {
+				return err
+			}
+			b, err := versioned.Create(ctx, c, nil, versioned.Spec{Name: "b", Type: versioned.Int16, Shape: []int64{1, 3}}, nil)
+			if err != nil {
+				return err
+			}
+			arrays = []*versioned.Array{a, b}
+		}
+		if c.Rank() == 0 {
+			from = a.Newest()
+		}
+		for v := a.Newest() + 1; v <= last; v++ {
+			if c.Rank() == int(v)%c.Size() {
+				if err := versioned.Put(ctx, a, []int64{0}, []int64{elements}, state(v)); err != nil {
+					return err
+				}
+			}
+			var parts []versioned.Part
+			for _, x := range arrays {
+				n, err := x.Inc(ctx, 1, fmt.Sprint("label ", v))
+				if err != nil {
+					return err
+				}
+				parts = append(parts, versioned.Part{Array: x, Version: n})
+			}
+			if err := st.Commit(ctx, fmt.Sprint("v", v), scr.Checkpoint, parts...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return from, err
+}
+
+// V11, V14: nodes are lost, none to all of them. What XOR bears comes back from the caches, what it does not from the newest version that was
+// flushed, whole.
+func TestLostNodes(t *testing.T) {
+	for lost := range 5 {
+		cl := newCluster(t, 2) // versions 2, 4, 6 ... are flushed
+		if from, err := cl.program(5); err != nil || from != 0 {
+			t.Fatalf("from %d: %v", from, err)
+		}
+		cl.lose(t, cl.nodes[:lost]...)
+		want := int64(5)
+		if lost > 1 {
+			want = 4
+		}
+		from, err := cl.program(7)
+		if err != nil || from != want {
+			t.Fatalf("%d lost: from %d, want %d: %v", lost, from, want, err)
+		}
+	}
+}
+
+// On fewer and on more ranks, from the prefix directory.
+func TestOtherRanks(t *testing.T) {
+	cl := newCluster(t, 1)
+	if _, err := cl.program(3); err != nil {
+		t.Fatal(err)
+	}
+	for i, nodes := range [][]string{{"node0", "node1", "node2"}, {"node2"}, {"node0", "node1", "node2", "node3", "node4", "node5"}} {
+		cl.nodes = nodes
+		from, err := cl.program(4 + int64(i))
+		if err != nil || from != 3+int64(i) {
+			t.Fatalf("%v: from %d: %v", nodes, from, err)
+		}
+	}
+}
+
+// A file that is damaged in the prefix directory, with its node's cache gone, is not used: the version before is.
+func TestDamagedDataset(t *testing.T) {
+	cl := newCluster(t, 1)
+	if _, err := cl.program(3); err != nil {
+		t.Fatal(err)
+	}
+	cl.lose(t, cl.nodes...)
+	f, err := cl.fs.OpenRW("/p/sim/v3/rank_2.fti")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt([]byte{1, 2, 3, 4}, 4000); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	if from, err := cl.program(4); err != nil || from != 2 {
+		t.Fatalf("from %d: %v", from, err)
+	}
+}
+
+// A hierarchy goes through the session at its snapshots.
+func TestHierarchy(t *testing.T) {
+	cl := newCluster(t, 0)
+	spec := versioned.HierarchySpec{Name: "amr", Dim: 2, Comps: []string{"rho"}, Subcycling: recovery.Subcycling{Levels: 2, Ratio: 2}, Dx: 1,
+		Config: recovery.Config{Cadence: recovery.Cadence{1, 1}}, Chunk: 512}
+	box := func(l int, save int64) []float64 {
+		out := make([]float64, 64)
+		for i := range out {
+			out[i] = float64(l*100000) + float64(save*1000) + float64(i)
+		}
+		return out
+	}
+	if err := cl.run(func(ctx context.Context, c comm.Comm, st *Store) error {
+		h, err := versioned.CreateHierarchy(ctx, c, nil, spec, nil)
+		if err != nil {
+			return err
+		}
+		for save := int64(1); save <= 3; save++ {
+			for l := range 2 {
+				if save == 1 {
+					if _, err := h.Regrid(ctx, l, []versioned.BoxInfo{{Hi: [3]int32{7, 7, 0}, Owner: int32(l)}}); err != nil {
+						return err
+					}
+				}
+				own := map[int][]float64{}
+				if c.Rank() == l {
+					own[0] = box(l, save)
+				}
+				if _, err := h.Save(ctx, l, float64(save), 1, save, own); err != nil {
+					return err
+				}
+			}
+			if save == 3 {
+				break // newer versions, which no snapshot names
+			}
+			n, err := h.Snapshot(ctx)
+			if err != nil {
+				return err
+			}
+			parts, err := h.Parts(n)
+			if err != nil {
+				return err
+			}
+			if err := st.Commit(ctx, fmt.Sprint("snapshot", n), scr.Checkpoint, parts...); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	cl.lose(t, "node3")
+	if err := cl.run(func(ctx context.Context, c comm.Comm, st *Store) error {
+		arrays, ok, err := st.Restart(ctx, nil, nil)
+		if err != nil || !ok {
+			return fmt.Errorf("%v, %v", ok, err)
+		}
+		h, err := versioned.HierarchyOf(ctx, c, "amr", arrays)
+		if err != nil {
+			return err
+		}
+		for l := range 2 {
+			info := h.Info(l)
+			got := make([]float64, 64)
+			if err := h.Box(ctx, l, h.Array(l).Newest(), &info, 0, got); err != nil || !slices.Equal(got, box(l, 2)) || info.Time != 2 {
+				return fmt.Errorf("level %d at %v: %v", l, info.Time, err)
+			}
+		}
+		if n, err := h.Snapshot(ctx); err != nil || n != 3 {
+			return fmt.Errorf("snapshot %d: %w", n, err)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What Commit refuses, and what a failure of one rank does.
+func TestCommitFails(t *testing.T) {
+	cl := newCluster(t, 0)
+	err := cl.run(func(ctx context.Context, c comm.Comm, st *Store) error {
+		a, err := versioned.Create(ctx, c, nil, versioned.Spec{Name: "a", Type: versioned.Int8, Shape: []int64{9}}, nil)
+		if err != nil {
+			return err
+		}
+		for _, name := range []string{"", "x/y", "../z"} {
+			if err := st.Commit(ctx, name, scr.Checkpoint, versioned.Part{Array: a}); err == nil || !strings.Contains(err.Error(), "name") {
+				return fmt.Errorf("name %q: %v", name, err)
+			}
+		}
+		version := int64(0)
+		if c.Rank() == 2 {
+			version = 7 // there is none
+		}
+		if err := st.Commit(ctx, "ok", scr.Checkpoint, versioned.Part{Array: a, Version: version}); !errors.Is(err, scr.ErrInvalid) {
+			return fmt.Errorf("a version that rank 2 has not: %v", err)
+		}
+		_, ok, err := st.Restart(ctx, nil, nil)
+		if ok || err != nil {
+			return fmt.Errorf("%v, %v", ok, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,210 @@
+package versioned
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"blobio/comm"
+)
+
+// Piece is what one rank holds of a version, for stores of other kinds: package levels keeps versions in an scr.Session by them.
+type Piece struct {
+	Name    string
+	Type    string
+	Shape   []int64 // of the version
+	Chunk   int
+	Extra   float64
+	Every   bool // Spec.EveryRegrid
+	Keep    Retention
+	Version int64
+	Label   string
+	Order   string // of the bytes of Data: little or big
+	First   int64  // number of the first element
+	Data    []byte `json:"-"`
+}
+
+// Piece reads this rank's share of a version: that of its segment. The pieces of all ranks are the version. It is not collective.
+func (a *Array) Piece(ctx context.Context, version int64) (*Piece, error) {
+	if a.broken != nil {
+		return nil, a.broken
+	}
+	rec := a.cat.record()
+	v, ok := rec.version(version)
+	if !ok {
+		return nil, fmt.Errorf("versioned: array %s: version %d: %w", a.spec.Name, version, ErrNoVersion)
+	}
+	s := rec.Spec
+	p := &Piece{Name: s.Name, Type: s.Type, Shape: slices.Clone(v.Shape), Chunk: s.Chunk, Extra: s.Extra, Every: s.Every, Keep: s.Keep,
+		Version: version, Label: v.Label, Order: "little"}
+	if hostBig {
+		p.Order = "big"
+	}
+	g, _ := rec.generation(v.Gen)
+	// The segments of a version from before are dealt out among the ranks that there are now.
+	all := elems(v.Shape)
+	n := int64(a.c.Size())
+	if g.Segs == a.c.Size() {
+		p.First = min(int64(a.c.Rank())*g.Seg, all)
+		n = min(all-p.First, g.segLen(a.c.Rank()))
+	} else {
+		p.First = all / n * int64(a.c.Rank())
+		if n = all / n; a.c.Rank() == a.c.Size()-1 {
+			n = all - p.First
+		}
+	}
+	p.Data = make([]byte, n*a.cat.size)
+	if n == 0 {
+		return p, nil
+	}
+	return p, a.cat.read(ctx, rec, v, p.First, n, p.Data, true)
+}
+
+// CreateFrom makes an array, with one version besides 0, from the pieces of that version: each rank passes those that it has, in any order,
+// and together they have all. It is collective. The store must have no array of the name.
+func CreateFrom(ctx context.Context, c comm.Comm, st *Store, pieces []*Piece, o *Options) (*Array, error) {
+	var mine []byte
+	var err error
+	if len(pieces) > 0 {
+		mine, err = json.Marshal(pieces)
+	}
+	var lens []int64
+	for _, p := range pieces {
+		lens = append(lens, int64(len(p.Data)))
+	}
+	all, gerr := c.Allgather(ctx, append(Bytes(append([]int64{int64(len(lens))}, lens...)), mine...))
+	if gerr != nil {
+		return nil, gerr
+	}
+	var s Spec
+	var first *Piece
+	if err == nil {
+		first, s, err = wholeOf(all)
+	}
+	if err == nil {
+		for _, p := range pieces {
+			if p.Order == "big" != hostBig {
+				swap(p.Data, s.Type.Size())
+			}
+		}
+	}
+	if err := comm.Agree(ctx, c, err); err != nil {
+		return nil, err
+	}
+	a, err := Create(ctx, c, st, s, o)
+	if err != nil {
+		return nil, err
+	}
+	size := int64(s.Type.Size())
+	for _, p := range pieces {
+		if err == nil {
+			err = a.geo.pieces(p.First, int64(len(p.Data))/size, func(seg int, at, k, pos int64) error {
+				return a.win.Put(ctx, seg, at*size, p.Data[pos*size:(pos+k)*size])
+			})
+		}
+	}
+	if err := comm.Agree(ctx, c, err); err != nil {
+		return nil, err
+	}
+	if first.Version > 0 {
+		if _, err := a.Inc(ctx, first.Version, first.Label); err != nil {
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+// wholeOf checks that the pieces of all ranks are one whole version, each element once.
+func wholeOf(all [][]byte) (*Piece, Spec, error) {
+	var ps []*Piece
+	var lens []int64
+	for _, b := range all {
+		n := view[int64](b[:8])[0]
+		if n == 0 {
+			continue
+		}
+		var v []*Piece
+		if err := json.Unmarshal(b[8+8*n:], &v); err != nil || int64(len(v)) != n {
+			return nil, Spec{}, formatErr("", -1, "piece", ErrCorrupt, "%d pieces: %v", n, err)
+		}
+		l := make([]int64, n)
+		copy(Bytes(l), b[8:8+8*n])
+		ps, lens = append(ps, v...), append(lens, l...)
+	}
+	if len(ps) == 0 {
+		return nil, Spec{}, fmt.Errorf("versioned: no pieces: %w", ErrMissing)
+	}
+	p := ps[0]
+	t, err := ParseType(p.Type)
+	if err != nil {
+		return nil, Spec{}, err
+	}
+	s := Spec{Name: p.Name, Type: t, Shape: p.Shape, Chunk: p.Chunk, Extra: p.Extra, EveryRegrid: p.Every, Keep: p.Keep}
+	if err := s.Validate(); err != nil {
+		return nil, Spec{}, err
+	}
+	order := make([]int, len(ps))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(x, y int) int {
+		switch {
+		case ps[x].First < ps[y].First || ps[x].First == ps[y].First && lens[x] < lens[y]:
+			return -1
+		case x == y:
+			return 0
+		}
+		return 1
+	})
+	at := int64(0)
+	for _, i := range order {
+		q := ps[i]
+		n := lens[i] / int64(t.Size())
+		if q.Name != p.Name || q.Type != p.Type || q.Version != p.Version || q.Label != p.Label || !slices.Equal(q.Shape, p.Shape) || lens[i]%int64(t.Size()) != 0 {
+			return nil, Spec{}, formatErr(p.Name, -1, "piece", ErrCorrupt, "version %d of %s among those of version %d", q.Version, q.Name, p.Version)
+		}
+		if n == 0 {
+			continue
+		}
+		if q.First != at {
+			return nil, Spec{}, fmt.Errorf("versioned: array %s: version %d: a piece begins at element %d, want %d: %w", p.Name, p.Version, q.First, at, ErrMissing)
+		}
+		at += n
+	}
+	if at != elems(p.Shape) {
+		return nil, Spec{}, fmt.Errorf("versioned: array %s: version %d: pieces of %d elements, it has %d: %w", p.Name, p.Version, at, elems(p.Shape), ErrMissing)
+	}
+	return p, s, nil
+}
+
+// Part is one version of an array.
+type Part struct {
+	Array   *Array
+	Version int64
+}
+
+// Parts of a snapshot: the levels in the versions that it names, and the array of the snapshots.
+func (h *Hierarchy) Parts(snapshot int64) ([]Part, error) {
+	named, ok := h.snaps[snapshot]
+	if !ok {
+		return nil, fmt.Errorf("versioned: hierarchy %s: snapshot %d: %w", h.spec.Name, snapshot, ErrNoVersion)
+	}
+	var out []Part
+	for l, a := range h.levels {
+		out = append(out, Part{a, named[l]})
+	}
+	return append(out, Part{h.global, snapshot}), nil
+}
+
+// HierarchyOf makes a hierarchy of its arrays, as Parts gave them, in any order, and stands at the newest snapshot. It is collective.
+func HierarchyOf(ctx context.Context, c comm.Comm, name string, arrays []*Array) (*Hierarchy, error) {
+	find := func(n string) (*Array, error) {
+		i := slices.IndexFunc(arrays, func(a *Array) bool { return a.spec.Name == n })
+		if i < 0 {
+			return nil, fmt.Errorf("versioned: hierarchy %s: no array %s: %w", name, n, ErrMissing)
+		}
+		return arrays[i], nil
+	}
+	return openHierarchy(ctx, c, name, find)
+}
