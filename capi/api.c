@@ -98,13 +98,17 @@ int blobio_has_mpi(void) {
 #endif
 }
 
-static int refused(void) {
+int blobio_fail(int code, const char *text) {
 	blobio_failure *e = last();
-	e->code = BLOBIO_EFORKED;
+	e->code = code;
 	e->offset = -1;
 	e->file[0] = 0;
-	snprintf(e->text, sizeof e->text, "blobio: this process is a child of fork: the library works in the parent only, or after exec");
-	return BLOBIO_EFORKED;
+	snprintf(e->text, sizeof e->text, "%s", text ? text : blobio_strerror(code));
+	return code;
+}
+
+static int refused(void) {
+	return blobio_fail(BLOBIO_EFORKED, "blobio: this process is a child of fork: the library works in the parent only, or after exec");
 }
 
 #define P(p) ((uintptr_t)(p))

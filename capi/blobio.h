@@ -45,7 +45,7 @@ extern "C" {
 #endif
 #endif
 
-#define BLOBIO_VERSION "1.0.0"
+#define BLOBIO_VERSION "1.1.0"
 #define BLOBIO_ABI 1 /* functions are added, never changed; another number is another libblobio.so.N */
 
 /* A dataset that is open. The pointer is a name, it points to nothing: a closed or made-up one gives BLOBIO_EHANDLE. */
@@ -74,7 +74,7 @@ enum {
 	BLOBIO_ENOTCOMMITTED = -17,/* the dataset was never finished */
 	BLOBIO_EMISSING = -18,     /* a subfile is not there */
 	BLOBIO_EMAPS = -19,        /* append: the decompositions are not those of the dataset */
-	BLOBIO_EBROKEN = -20,      /* an earlier call, or another rank, failed */
+	BLOBIO_EBROKEN = -20,      /* an earlier call, or another rank, failed; the text names the first cause */
 	BLOBIO_EINUSE = -21,       /* somebody else is writing to it */
 	BLOBIO_EMISMATCH = -22,    /* the ranks are in different collective calls */
 	BLOBIO_ENOMPI = -23,       /* this library was built without MPI */
@@ -95,6 +95,10 @@ BLOBIO_API const char *blobio_last_error(void);
 BLOBIO_API int blobio_last_error_code(void);
 BLOBIO_API const char *blobio_last_error_file(void);
 BLOBIO_API int64_t blobio_last_error_offset(void);
+
+/* For bindings of other languages: makes a text the last error of this thread, without file and offset, and returns
+ * the code. Since 1.1. */
+BLOBIO_API int blobio_fail(int code, const char *text);
 
 /* BLOBIO_VERSION and BLOBIO_ABI of the library that runs; whether it was built with MPI (1 or 0). */
 BLOBIO_API const char *blobio_version(void);
@@ -324,7 +328,8 @@ typedef struct blobio_finding {
 /* Looks for everything that is wrong with a dataset. callback is called on this thread for each finding, which is
  * valid until it returns; it may call this library but must not longjmp or throw; it returns 0 to
  * go on, else the call ends with BLOBIO_ESTOPPED. It may be NULL. counts has the numbers of notes, warnings and errors.
- * Returns BLOBIO_OK if the check could be made, whatever it found. options is NULL or quick=yes (structure only), workers=N,
+ * Returns BLOBIO_OK if the check could be made, whatever it found: errors are in counts[2]. BLOBIO_ENOTFOUND if there is nothing of
+ * this name, or no dataset in a directory; BLOBIO_EACCESS or BLOBIO_EIO if it cannot be looked at. options is NULL or quick=yes (structure only), workers=N,
  * max_open=N. Local. */
 BLOBIO_API int blobio_check(const char *path, const char *options,
                             int (*callback)(void *user, const blobio_finding *finding), void *user, int64_t counts[3]);

@@ -39,7 +39,7 @@ func report(e *C.blobio_failure, err error) int32 {
 	file, off := edge.Where(err)
 	e.code, e.offset = C.int(code), C.int64_t(off)
 	put(e.file[:], file)
-	put(e.text[:], err.Error())
+	put(e.text[:], edge.Words(err.Error()))
 	return int32(code)
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"os"
 	"os/exec"
@@ -122,6 +123,9 @@ func TestTheWholeAPIFromC(t *testing.T) {
 	}
 }
 
+// since has the version of what was added later.
+var since = map[string]string{"blobio_fail": "BLOBIO_1.1"}
+
 // exported compares what the library exports with what the headers declare.
 func exported(t *testing.T, lib string) {
 	t.Helper()
@@ -138,8 +142,8 @@ func exported(t *testing.T, lib string) {
 			continue // the version itself
 		}
 		name, version, _ := strings.Cut(f[2], "@@")
-		if version != "BLOBIO_1" {
-			t.Errorf("%s has version %q, want BLOBIO_1", name, version)
+		if want := cmp.Or(since[name], "BLOBIO_1"); version != want {
+			t.Errorf("%s has version %q, want %s", name, version, want)
 		}
 		got = append(got, name)
 	}
@@ -315,6 +319,21 @@ func TestInstalledExamples(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A panic on one rank, in whatever collective call, is an error on all.
+func TestPanicsUnderMPI(t *testing.T) {
+	all(t)
+	for _, c := range []struct{ mpi, mpicc, mpirun string }{{"ompi", "mpicc.openmpi", "mpirun.openmpi"}, {"mpich", "mpicc.mpich", "mpirun.mpich"}} {
+		t.Run(c.mpi, func(t *testing.T) {
+			need(t, c.mpicc, c.mpirun, "pkg-config", "timeout")
+			program := compile(t, c.mpicc, "testdata/inject.c", library(t, "MPI="+c.mpi, "TAGS=inject"), "blobio_mpi")
+			for _, step := range []string{"begin", "append", "open", "enddef", "flush", "close", "none"} {
+				t.Setenv("BLOBIO_INJECT", step+":1")
+				run(t, "timeout", "60", c.mpirun, "-n", "2", program, t.TempDir(), step)
+			}
+		})
 	}
 }
 

@@ -43,11 +43,21 @@ type team struct {
 
 func alone() team { return team{c: comm.Self()} }
 
+// leave ends the use of a team. Collective.
 func (t *team) leave(ctx context.Context) error {
 	if t.free == nil {
 		return nil
 	}
-	return t.free(ctx)
+	return t.together(func() error { return t.free(ctx) })
+}
+
+// together runs a collective. A panic on this rank is an error on the others.
+func (t *team) together(f func() error) error {
+	err := safely(f)
+	if (errors.Is(err, edge.ErrInternal) || errors.Is(err, edge.ErrFault)) && t.fail != nil {
+		t.fail(fmt.Errorf("%v: %w", err, blob.ErrBroken))
+	}
+	return err
 }
 
 // definitions of a file before enddef.
@@ -106,7 +116,7 @@ func (x *file) writer() (*blob.Writer, error) {
 }
 
 func (x *file) broken() error {
-	return fmt.Errorf("%s: blobio_enddef failed: %w", x.path, errors.Join(blob.ErrBroken, x.failed))
+	return &edge.BrokenError{Path: x.path, Call: "blobio_enddef", Cause: x.failed}
 }
 
 func (x *file) reader() (*blob.Reader, error) {

@@ -20,22 +20,31 @@ import (
 // open opens a dataset for a team, which is not needed any more after it.
 func open(t team, pathp, optp, out uintptr) error {
 	ctx := context.Background()
-	var o *blob.OpenOptions
-	name, err := arguments(pathp, optp, out, func(s string) (err error) {
-		o, err = edge.ReadOptions(s)
+	var x *file
+	err := t.together(func() error {
+		var o *blob.OpenOptions
+		name, err := arguments(pathp, optp, out, func(s string) (err error) {
+			o, err = edge.ReadOptions(s)
+			return err
+		})
+		inject("open", t.c)
+		if err := comm.Agree(ctx, t.c, err); err != nil {
+			return err
+		}
+		r, err := blob.OpenComm(ctx, t.c, name, o)
+		if err == nil {
+			x = &file{path: name, r: r, layout: r.Layout()}
+		}
 		return err
 	})
-	if err = comm.Agree(ctx, t.c, err); err != nil {
-		return errors.Join(err, t.leave(ctx))
-	}
-	r, err := blob.OpenComm(ctx, t.c, name, o)
-	if x := t.leave(ctx); err == nil && x != nil {
-		err = errors.Join(x, r.Close())
+	left := t.leave(ctx)
+	if err == nil && left != nil {
+		err = edge.First(left, x.r.Close())
 	}
 	if err != nil {
 		return err
 	}
-	return edge.Store(out, files.Add(&file{path: name, r: r, layout: r.Layout()}))
+	return edge.Store(out, files.Add(x))
 }
 
 //export blobioGoOpen

@@ -14,6 +14,8 @@ import (
 
 	"blobio/blob"
 	"blobio/capi/internal/edge"
+	"blobio/internal/vfs"
+	"blobio/subfile"
 )
 
 //export blobioGoConvert
@@ -63,6 +65,9 @@ func check(pathp, optp, countp uintptr, f func(blob.Finding) error) error {
 	if err := edge.Store(countp, counts); err != nil {
 		return err
 	}
+	if _, err := subfile.Find(vfs.OS, name); err != nil { // there is nothing to look at
+		return err
+	}
 	for found := range blob.Check(context.Background(), name, o) {
 		counts[min(found.Severity, blob.Error)]++
 		if err := edge.Store(countp, counts); err != nil {
@@ -86,7 +91,7 @@ func blobioGoCheck(pathp, optp, callback, user, countp uintptr, e *C.blobio_fail
 			if f.Err != nil {
 				code = edge.CodeOf(f.Err)
 			}
-			texts := [...]*C.char{C.CString(f.File), C.CString(f.Field), C.CString(f.Msg), C.CString(f.String())}
+			texts := [...]*C.char{C.CString(f.File), C.CString(f.Field), C.CString(edge.Words(f.Msg)), C.CString(edge.Words(f.String()))}
 			defer func() {
 				for _, t := range texts {
 					C.free(unsafe.Pointer(t))
@@ -108,7 +113,7 @@ func blobioGoCheckText(pathp, optp, p uintptr, size int64, countp uintptr, e *C.
 		}
 		var b strings.Builder
 		if err := check(pathp, optp, countp, func(f blob.Finding) error {
-			b.WriteString(f.String())
+			b.WriteString(edge.Words(f.String()))
 			b.WriteByte('\n')
 			return nil
 		}); err != nil {

@@ -7,7 +7,6 @@ import "C"
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
@@ -63,25 +62,32 @@ func arguments(pathp, optp, out uintptr, options func(s string) error) (name str
 // begin makes a file that is to be written by a team. What one rank passes wrong is an error on all.
 func begin(t team, add bool, pathp, optp, out uintptr) error {
 	ctx := context.Background()
-	var o *blob.Options
-	name, err := arguments(pathp, optp, out, func(s string) (err error) {
-		o, err = edge.WriteOptions(s)
-		return err
-	})
-	if err = comm.Agree(ctx, t.c, err); err != nil {
-		return errors.Join(err, t.leave(ctx))
-	}
-	d := &definitions{opts: o, add: add, schema: blob.NewSchema(), dims: map[string]bool{}, vars: map[string]bool{}}
-	x := &file{path: name, team: t, layout: o.Layout, defs: d}
-	if add {
+	var x *file
+	err := t.together(func() error {
+		var o *blob.Options
+		name, err := arguments(pathp, optp, out, func(s string) (err error) {
+			o, err = edge.WriteOptions(s)
+			return err
+		})
+		inject("begin", t.c)
+		if err := comm.Agree(ctx, t.c, err); err != nil {
+			return err
+		}
+		d := &definitions{opts: o, add: add, schema: blob.NewSchema(), dims: map[string]bool{}, vars: map[string]bool{}}
+		x = &file{path: name, team: t, layout: o.Layout, defs: d}
+		if !add {
+			return nil
+		}
 		r, err := blob.OpenComm(ctx, t.c, name, nil)
 		if err != nil {
-			return errors.Join(err, t.leave(ctx))
+			return err
 		}
 		d.schema, d.have, x.layout = r.Schema(), r.Records(), r.Layout()
-		if err := comm.Agree(ctx, t.c, r.Close()); err != nil {
-			return errors.Join(err, t.leave(ctx))
-		}
+		inject("append", t.c)
+		return comm.Agree(ctx, t.c, r.Close())
+	})
+	if err != nil {
+		return edge.First(err, t.leave(ctx))
 	}
 	return edge.Store(out, files.Add(x))
 }
@@ -364,7 +370,13 @@ func blobioGoPutAtt(h uintptr, varid int32, namep uintptr, t int32, n int64, p u
 func (x *file) enddef(ctx context.Context) error {
 	d := x.defs
 	x.defs = nil
+	defer func() {
+		if x.w == nil && x.failed == nil { // a panic
+			x.failed = edge.ErrInternal
+		}
+	}()
 	err := comm.Agree(ctx, x.team.c, d.err)
+	inject("enddef", x.team.c)
 	switch {
 	case err != nil:
 	case d.add:
@@ -388,18 +400,9 @@ func blobioGoEnddef(h uintptr, e *C.blobio_failure) int32 {
 				}
 				return fmt.Errorf("%s: blobio_enddef was called already: %w", x.path, edge.ErrState)
 			}
-			return x.together(func() error { return x.enddef(context.Background()) })
+			return x.team.together(func() error { return x.enddef(context.Background()) })
 		})
 	})
-}
-
-// together runs a collective. A panic on this rank is an error on the others.
-func (x *file) together(f func() error) error {
-	err := safely(f)
-	if (errors.Is(err, edge.ErrInternal) || errors.Is(err, edge.ErrFault)) && x.team.fail != nil {
-		x.team.fail(err)
-	}
-	return err
 }
 
 // dof returns the holes of a variable's decomposition, nil if there are none.
@@ -503,7 +506,10 @@ func blobioGoFlush(h uintptr, e *C.blobio_failure) int32 {
 			if err != nil {
 				return err
 			}
-			return x.together(func() error { return w.Flush(context.Background()) })
+			return x.team.together(func() error {
+				inject("flush", x.team.c)
+				return w.Flush(context.Background())
+			})
 		})
 	})
 }
@@ -522,7 +528,7 @@ func blobioGoClose(h uintptr, e *C.blobio_failure) int32 {
 			return x.r.Close()
 		}
 		ctx := context.Background()
-		err = x.together(func() error {
+		err = x.team.together(func() error {
 			if x.defs != nil {
 				if err := x.enddef(ctx); err != nil {
 					return err
@@ -532,9 +538,10 @@ func blobioGoClose(h uintptr, e *C.blobio_failure) int32 {
 			if err != nil {
 				return err
 			}
+			inject("close", x.team.c)
 			return w.Close(ctx)
 		})
-		return errors.Join(err, x.together(func() error { return x.team.leave(ctx) }))
+		return edge.First(err, x.team.leave(ctx))
 	})
 }
 

@@ -419,6 +419,12 @@ module blobio
       integer(c_int), value :: code
       type(c_ptr) :: rc
     end function c_strerror
+    function c_fail(code, text) result(rc) bind(c, name="blobio_fail")
+      import :: c_char, c_int
+      integer(c_int), value :: code
+      character(kind=c_char), dimension(*), intent(in) :: text
+      integer(c_int) :: rc
+    end function c_fail
     function c_last_error() result(rc) bind(c, name="blobio_last_error")
       import :: c_ptr
       type(c_ptr) :: rc
@@ -481,6 +487,18 @@ contains
     r = 0
     if (present(record)) r = int(record, c_int64_t) - 1
   end function from1
+
+  ! An error unless two arguments have as many elements.
+  function same_size(a, na, b, nb) result(rc)
+    character(len=*), intent(in) :: a, b
+    integer(c_int64_t), intent(in) :: na, nb
+    integer :: rc
+    character(len=80) :: text
+    rc = blobio_ok
+    if (na == nb) return
+    write (text, '(3a, i0, 3a, i0, a)') '', a, ' has ', na, ' elements, want as many as ', b, ', ', nb, ': wrong argument'
+    rc = c_fail(blobio_einval, c_string(text))
+  end function same_size
 
   ! The short text of a code.
   function blobio_strerror(code) result(s)
@@ -850,10 +868,8 @@ contains
     integer, intent(in), optional :: record
     integer :: rc
     type(c_ptr) :: p
-    if (size(start) /= size(count)) then
-      rc = blobio_einval
-      return
-    end if
+    rc = same_size('start', size(start, kind=c_int64_t), 'count', size(count, kind=c_int64_t))
+    if (rc /= blobio_ok) return
     p = c_null_ptr
     if (n > 0) p = c_loc(values(1))
     rc = c_put_vara(file%h, varid, from1(record), int(start(size(start):1:-1), c_int64_t) - 1, &
@@ -945,10 +961,8 @@ contains
     integer, intent(in), optional :: record
     integer :: rc
     type(c_ptr) :: p
-    if (size(start) /= size(count)) then
-      rc = blobio_einval
-      return
-    end if
+    rc = same_size('start', size(start, kind=c_int64_t), 'count', size(count, kind=c_int64_t))
+    if (rc /= blobio_ok) return
     p = c_null_ptr
     if (n > 0) p = c_loc(values(1))
     rc = c_put_vara(file%h, varid, from1(record), int(start(size(start):1:-1), c_int64_t) - 1, &
@@ -1040,10 +1054,8 @@ contains
     integer, intent(in), optional :: record
     integer :: rc
     type(c_ptr) :: p
-    if (size(start) /= size(count)) then
-      rc = blobio_einval
-      return
-    end if
+    rc = same_size('start', size(start, kind=c_int64_t), 'count', size(count, kind=c_int64_t))
+    if (rc /= blobio_ok) return
     p = c_null_ptr
     if (n > 0) p = c_loc(values(1))
     rc = c_put_vara(file%h, varid, from1(record), int(start(size(start):1:-1), c_int64_t) - 1, &
@@ -1135,10 +1147,8 @@ contains
     integer, intent(in), optional :: record
     integer :: rc
     type(c_ptr) :: p
-    if (size(start) /= size(count)) then
-      rc = blobio_einval
-      return
-    end if
+    rc = same_size('start', size(start, kind=c_int64_t), 'count', size(count, kind=c_int64_t))
+    if (rc /= blobio_ok) return
     p = c_null_ptr
     if (n > 0) p = c_loc(values(1))
     rc = c_put_vara(file%h, varid, from1(record), int(start(size(start):1:-1), c_int64_t) - 1, &
@@ -1305,13 +1315,12 @@ contains
     rc = blobio_inq_var(file, varid, ndims=ndims)
     if (rc /= blobio_ok) return
     if (.not. present(start) .or. .not. present(count)) then
-      rc = blobio_einval
+      rc = c_fail(blobio_einval, c_string('start without count, or count without start: wrong argument'))
       return
     end if
-    if (size(start) /= ndims .or. size(count) /= ndims) then
-      rc = blobio_einval
-      return
-    end if
+    rc = same_size('start', size(start, kind=c_int64_t), 'dimensions', int(ndims, c_int64_t))
+    if (rc == blobio_ok) rc = same_size('count', size(count, kind=c_int64_t), 'dimensions', int(ndims, c_int64_t))
+    if (rc /= blobio_ok) return
     s(:ndims) = int(start(ndims:1:-1), c_int64_t) - 1
     c(:ndims) = int(count(ndims:1:-1), c_int64_t)
     rc = c_get_vara(file%h, varid, c_loc(s), c_loc(c), t, p, n)
@@ -1362,10 +1371,8 @@ contains
     integer, intent(in), optional :: record
     integer :: rc
     type(c_ptr) :: p
-    if (n /= size(compdof, kind=c_int64_t)) then
-      rc = blobio_einval
-      return
-    end if
+    rc = same_size('values', n, 'compdof', size(compdof, kind=c_int64_t))
+    if (rc /= blobio_ok) return
     p = c_null_ptr
     if (n > 0) p = c_loc(values(1))
     rc = c_get_darray_pio(file%h, varid, from1(record), n, compdof, blobio_float, p)
@@ -1542,10 +1549,8 @@ contains
     integer, intent(in), optional :: record
     integer :: rc
     type(c_ptr) :: p
-    if (n /= size(compdof, kind=c_int64_t)) then
-      rc = blobio_einval
-      return
-    end if
+    rc = same_size('values', n, 'compdof', size(compdof, kind=c_int64_t))
+    if (rc /= blobio_ok) return
     p = c_null_ptr
     if (n > 0) p = c_loc(values(1))
     rc = c_get_darray_pio(file%h, varid, from1(record), n, compdof, blobio_double, p)
@@ -1722,10 +1727,8 @@ contains
     integer, intent(in), optional :: record
     integer :: rc
     type(c_ptr) :: p
-    if (n /= size(compdof, kind=c_int64_t)) then
-      rc = blobio_einval
-      return
-    end if
+    rc = same_size('values', n, 'compdof', size(compdof, kind=c_int64_t))
+    if (rc /= blobio_ok) return
     p = c_null_ptr
     if (n > 0) p = c_loc(values(1))
     rc = c_get_darray_pio(file%h, varid, from1(record), n, compdof, blobio_int, p)
@@ -1902,10 +1905,8 @@ contains
     integer, intent(in), optional :: record
     integer :: rc
     type(c_ptr) :: p
-    if (n /= size(compdof, kind=c_int64_t)) then
-      rc = blobio_einval
-      return
-    end if
+    rc = same_size('values', n, 'compdof', size(compdof, kind=c_int64_t))
+    if (rc /= blobio_ok) return
     p = c_null_ptr
     if (n > 0) p = c_loc(values(1))
     rc = c_get_darray_pio(file%h, varid, from1(record), n, compdof, blobio_int64, p)

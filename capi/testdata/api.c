@@ -363,6 +363,10 @@ static void round_trip(const char *name, const char *options, int layout) {
 	OK(blobio_def_decomp(f, 0, NULL, 3, other, lengths, &d));
 	NOT(BLOBIO_EMAPS, blobio_enddef(f));
 	NOT(BLOBIO_EBROKEN, blobio_put_double(f, 0, RECORDS, big, N));
+	SAYS("since blobio_enddef failed: ");
+	SAYS("decomposition map mismatch"); /* the first cause */
+	if (strchr(blobio_last_error(), '\n'))
+		FAIL("two lines: %s", blobio_last_error());
 	NOT(BLOBIO_EBROKEN, blobio_def_dim(f, "late", 3, NULL));
 	NOT(BLOBIO_EBROKEN, blobio_enddef(f));
 	if (blobio_close(f) == BLOBIO_OK)
@@ -509,6 +513,7 @@ static void bad_calls(void) {
 	SAYS("layout");
 	NOT(BLOBIO_EINVAL, blobio_create(in_dir("e"), "subfiles=-1", &f));
 	NOT(BLOBIO_EINVAL, blobio_create(in_dir("e"), "buffer=1K", &f));
+	SAYS("option buffer");
 	if (!blobio_has_mpi()) {
 		NOT(BLOBIO_ENOMPI, blobio_create_fcomm(0, in_dir("e"), "", &f));
 		NOT(BLOBIO_ENOMPI, blobio_append_fcomm(0, in_dir("e"), "", &f));
@@ -518,10 +523,19 @@ static void bad_calls(void) {
 	if (f != NULL)
 		FAIL("a handle although open failed");
 	NOT(BLOBIO_EINVAL, blobio_open(in_dir("nothing"), "memory=1", &f));
+	SAYS("option memory");
 	NOT(BLOBIO_ENOTFOUND, blobio_convert(in_dir("nothing"), in_dir("out"), NULL));
 	NOT(BLOBIO_EINVAL, blobio_convert(in_dir("a"), in_dir("out"), "format=zip"));
 	NOT(BLOBIO_EINVAL, blobio_convert(NULL, in_dir("out"), NULL));
 	NOT(BLOBIO_EINVAL, blobio_check(NULL, NULL, NULL, NULL, NULL));
+	int64_t found[3] = {-1, -1, -1};
+	NOT(BLOBIO_ENOTFOUND, blobio_check(in_dir("nothing"), NULL, NULL, NULL, found));
+	SAYS("nothing");
+	EQ(found[2], 0);
+	char no_text[100];
+	NOT(BLOBIO_ENOTFOUND, blobio_check_text(in_dir("no/such/dir"), NULL, no_text, sizeof no_text, found));
+	NOT(BLOBIO_EEXIST, blobio_fail(BLOBIO_EEXIST, "a text"));
+	SAYS("a text");
 	NOT(BLOBIO_EINVAL, blobio_check_text(in_dir("a"), NULL, NULL, 10, NULL));
 
 	/* definitions */

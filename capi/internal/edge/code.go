@@ -103,6 +103,10 @@ func CodeOf(err error) Code {
 	if err == nil {
 		return OK
 	}
+	var b *BrokenError
+	if errors.As(err, &b) {
+		return Broken
+	}
 	var p *comm.PanicError
 	if errors.As(err, &p) {
 		return Internal
@@ -113,6 +117,27 @@ func CodeOf(err error) Code {
 		}
 	}
 	return IO
+}
+
+// BrokenError is what calls get after one that broke the file.
+type BrokenError struct {
+	Path, Call string // that failed
+	Cause      error  // why
+}
+
+func (e *BrokenError) Error() string {
+	return fmt.Sprintf("%s: broken, since %s failed: %v", e.Path, e.Call, e.Cause)
+}
+
+// Unwrap makes the class and the place of the first failure known.
+func (e *BrokenError) Unwrap() []error { return []error{fault.ErrBroken, e.Cause} }
+
+// First returns the first of two errors that is one; what follows a failure would say no more.
+func First(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
 }
 
 // Where returns the file that an error names, "" if none, and the offset in it in

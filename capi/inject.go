@@ -1,0 +1,17 @@
+//go:build cgo && unix && inject
+
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"blobio/comm"
+)
+
+// inject panics on one rank: BLOBIO_INJECT is step:rank. It is for tests, which build with the tag inject.
+func inject(step string, c comm.Comm) {
+	if os.Getenv("BLOBIO_INJECT") == fmt.Sprintf("%s:%d", step, c.Rank()) {
+		panic("injected into " + step)
+	}
+}

@@ -1,0 +1,40 @@
+package edge
+
+import (
+	"regexp"
+	"strings"
+)
+
+// optionNames are those of C for what errors of package blob call by the names of fields.
+var optionNames = map[string]string{
+	"Layout": "layout", "Subfiles": "subfiles", "Grouping": "grouping", "Records": "records", "Retain": "retain",
+	"Durability": "durability", "CommitMode": "commit", "Force": "force=yes", "WideMaps": "wide_maps=yes", "Memory": "memory",
+	"Buffer": "buffer", "Aggregators": "aggregators", "Stripe": "stripe_size", "Stripe.Size": "stripe_size", "Stripe.Count": "stripe_count",
+	"Workers": "workers", "MaxOpen": "max_open", "AllowMissing": "allow_missing=yes", "Quick": "quick=yes", "Vars": "vars",
+	"Version": "format", "Blobs": "format", "Ranks": "ranks", "DropUncovered": "drop_uncovered=yes", "ZeroFill": "zero_fill=yes",
+}
+
+var (
+	optionField = regexp.MustCompile(`\b(?:Open|Convert|Check)?Options\.([A-Z][a-z]\w*(?:\.(?:Size|Count)\b)?)`)
+	// What stands beside such a field.
+	beside = strings.NewReplacer(" and MaxOpen ", " and max_open ", ", Subfiles ", ", subfiles ", " and Workers ", " and workers ",
+		" and 0 without Size", " and 0 without stripe_size", ", or lend until Close)", ", or option retain=close)")
+	calls = strings.NewReplacer("put after Close", "put after blobio_close", "flush after Close", "flush after blobio_close",
+		"close after Close", "close after blobio_close", "MPI does not run; use Init", "MPI does not run: call MPI_Init first, and MPI_Finalize after blobio_close",
+		"\n", "; ")
+)
+
+// Words puts the text of an error into the words of C: options have the names that they have in an option string, and
+// there is one line.
+func Words(text string) string {
+	if optionField.MatchString(text) {
+		text = optionField.ReplaceAllStringFunc(text, func(s string) string {
+			if name, ok := optionNames[optionField.FindStringSubmatch(s)[1]]; ok {
+				return "option " + name
+			}
+			return s
+		})
+		text = beside.Replace(text)
+	}
+	return calls.Replace(text)
+}

@@ -1,0 +1,64 @@
+package edge
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"testing"
+
+	"blobio/blob"
+	"blobio/comm"
+)
+
+// Whatever field an error names, C reads the name of an option that there is.
+func TestWordsOfOptions(t *testing.T) {
+	for prefix, v := range map[string]any{"": blob.Options{}, "Open": blob.OpenOptions{}, "Convert": blob.ConvertOptions{}, "Check": blob.CheckOptions{}} {
+		typ := reflect.TypeOf(v)
+		for i := range typ.NumField() {
+			f := typ.Field(i)
+			if !f.IsExported() || f.Type.Kind() == reflect.Func || f.Name == "Maps" {
+				continue // nothing that C can set
+			}
+			if got := Words(fmt.Sprintf("blob: %sOptions.%s 3, want 4", prefix, f.Name)); regexp.MustCompile(`Options|\b` + f.Name + `\b`).MatchString(got) {
+				t.Errorf("%sOptions.%s: %s", prefix, f.Name, got)
+			}
+		}
+	}
+	for from, want := range map[string]string{
+		"blob: F.nc: a dataset of this name is there (Options.Force replaces it): exists":            "blob: F.nc: a dataset of this name is there (option force=yes replaces it): exists",
+		"9 bytes kept and 1 more, Options.Memory is 3 (fix Options.Records, or lend until Close): x": "9 bytes kept and 1 more, option memory is 3 (fix option records, or option retain=close): x",
+		"Options.Stripe.Count 1, want >= 0, and 0 without Size":                                      "option stripe_count 1, want >= 0, and 0 without stripe_size",
+		"ConvertOptions.Ranks -1, Subfiles 0 and Workers 0, want >= 0":                               "option ranks -1, subfiles 0 and workers 0, want >= 0",
+		"file and MaxOpen.nc": "file and MaxOpen.nc",
+		"one\ntwo":            "one; two",
+	} {
+		if got := Words(from); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// Every text that the reading of options makes is in words of C.
+func TestWordsOfBadOptions(t *testing.T) {
+	goName := regexp.MustCompile(`Options|[a-z][AC-Z]|\n`)
+	for _, s := range []string{"buffer=3", "stripe_size=3", "stripe_count=2", "memory=1", "layout=x", "subfiles=9999999999", "workers=-1", "colour=red", "grouping=x"} {
+		_, a := WriteOptions(s)
+		_, b := ReadOptions(s)
+		_, c := ConvertOptions(s)
+		for _, err := range []error{a, b, c} {
+			if err != nil && goName.MatchString(Words(err.Error())) {
+				t.Errorf("%s: %s", s, Words(err.Error()))
+			}
+		}
+	}
+}
+
+func TestBrokenError(t *testing.T) {
+	for _, cause := range []error{ErrInternal, errors.New("disk"), &comm.PanicError{}} {
+		err := fmt.Errorf("put: %w", &BrokenError{"F.nc", "blobio_enddef", cause})
+		if CodeOf(err) != Broken || !errors.Is(err, blob.ErrBroken) {
+			t.Errorf("%v: %d", err, CodeOf(err))
+		}
+	}
+}
