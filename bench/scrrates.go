@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"text/tabwriter"
 	"time"
 
@@ -35,15 +37,25 @@ type SCRRow struct {
 	Both    []float64 `json:"write_encode_seconds"`      // the same, until encoded
 	Encode  []float64 `json:"encode_seconds"`            // of these, the encode
 	Message []float64 `json:"encode_messages_seconds"`   // the encode, of ranks that share no memory
-	Floor   []float64 `json:"floor_seconds"`             // in place of the encode: the bytes it has to read and to write, and nothing else
+	Floor   []float64 `json:"floor_seconds"`             // in place of the encode: the least program, see stream
 	Verify  []float64 `json:"verify_seconds"`            // a rebuild when nothing is lost
 	Rebuild []float64 `json:"rebuild_seconds"`           // of one rank that lost everything; all bytes of all ranks are verified meanwhile
 	Quick   []float64 `json:"rebuild_data_only_seconds"` // the same without verifying parity that is not needed
-	Rest    []float64 `json:"rebuild_floor_seconds"`     // the bytes that a rebuild which verifies all has to read and to write, and nothing else
+	Rest    []float64 `json:"rebuild_floor_seconds"`     // in place of a rebuild which verifies all: the least program, see stream
 	Copy    []float64 `json:"copy_seconds"`              // of the file of one rank to a fresh file, by one goroutine
 	Mark    float64   `json:"mark"`                      // of Ratio
 	Real    float64   `json:"real_encode_rate"`          // of the real redset, bytes/s of original data; see realRedset
 	RealReb float64   `json:"real_rebuild_seconds"`      // of the real redset
+	// Processors are the seconds of all cores that the jobs took, by the job: what others on the machine do adds little to them.
+	Processors map[string][]float64 `json:"cpu_seconds"`
+}
+
+// used is the least processor time of a job, in seconds.
+func (r *SCRRow) used(job string) float64 {
+	if len(r.Processors[job]) == 0 {
+		return 0
+	}
+	return slices.Min(r.Processors[job])
 }
 
 // Ratio is the time from the first data write until encoded over that of the write alone.
@@ -128,7 +140,7 @@ func SCRRates(ctx context.Context, o SCROptions) (*SCRReport, error) {
 		return nil, err
 	}
 	for _, s := range scrSchemes {
-		row := SCRRow{Scheme: s.name, Mark: s.marks[0], Real: realRedset[s.o.Scheme][0], RealReb: realRedset[s.o.Scheme][1]}
+		row := SCRRow{Scheme: s.name, Mark: s.marks[0], Real: realRedset[s.o.Scheme][0], RealReb: realRedset[s.o.Scheme][1], Processors: map[string][]float64{}}
 		if o.Sync {
 			row.Mark = s.marks[1]
 		}
@@ -139,7 +151,7 @@ func SCRRates(ctx context.Context, o SCROptions) (*SCRReport, error) {
 				return nil, err
 			}
 			if run < warm {
-				row = SCRRow{Scheme: row.Scheme, Mark: row.Mark, Real: row.Real, RealReb: row.RealReb}
+				row = SCRRow{Scheme: row.Scheme, Mark: row.Mark, Real: row.Real, RealReb: row.RealReb, Processors: map[string][]float64{}}
 			}
 		}
 		b.rep.Rows = append(b.rep.Rows, row)
@@ -152,6 +164,7 @@ type scrRates struct {
 	rep  *SCRReport
 	dir  string
 	data [][]byte // by rank
+	sum  atomic.Int64
 }
 
 func (b *scrRates) file(r int) string   { return filepath.Join(b.dir, fmt.Sprint(r), "data") }
@@ -243,12 +256,13 @@ func (b *scrRates) turn(ctx context.Context, o redset.Options, row *SCRRow) erro
 		}
 		r := c.Rank()
 		var first, second time.Duration
+		var used [2]float64 // processor time of either
 		// timed writes the data and runs f.
 		timed := func(f func() error) error {
 			if err := b.clear(ctx, c); err != nil {
 				return err
 			}
-			start := time.Now()
+			start, cpu := time.Now(), cpuTime()
 			if err := b.write(r); err != nil {
 				return err
 			}
@@ -256,6 +270,7 @@ func (b *scrRates) turn(ctx context.Context, o redset.Options, row *SCRRow) erro
 				return err
 			}
 			first = time.Since(start)
+			used[0], cpu = cpuTime()-cpu, cpuTime()
 			if err := f(); err != nil {
 				return err
 			}
@@ -263,11 +278,17 @@ func (b *scrRates) turn(ctx context.Context, o redset.Options, row *SCRRow) erro
 				return err
 			}
 			second = time.Since(start) - first
+			used[1] = cpuTime() - cpu
 			return nil
 		}
 		note := func(to *[]float64, d time.Duration) {
 			if r == 0 {
 				*to = append(*to, d.Seconds())
+			}
+		}
+		spent := func(job string, cpu float64) {
+			if r == 0 {
+				row.Processors[job] = append(row.Processors[job], cpu)
 			}
 		}
 
@@ -280,11 +301,13 @@ func (b *scrRates) turn(ctx context.Context, o redset.Options, row *SCRRow) erro
 			return err
 		}
 		note(&row.Alone, first)
+		spent("write", used[0])
 		parity := b.parity(o)
 		if err := timed(func() error { return b.floor(ctx, c, parity) }); err != nil {
 			return err
 		}
 		note(&row.Floor, second)
+		spent("least encode", used[1])
 		if err := timed(func() error { return apart.Encode(ctx, vfs.OS, []string{b.file(r)}, b.prefix(r)) }); err != nil {
 			return err
 		}
@@ -294,7 +317,8 @@ func (b *scrRates) turn(ctx context.Context, o redset.Options, row *SCRRow) erro
 		}
 		note(&row.Both, first+second)
 		note(&row.Encode, second)
-		return b.rebuild(ctx, c, row, parity, note)
+		spent("encode", used[1])
+		return b.rebuild(ctx, c, row, parity, note, spent)
 	})
 }
 
@@ -311,8 +335,7 @@ func (b *scrRates) parity(o redset.Options) int64 {
 	return b.o.Size
 }
 
-// floor reads the files of all ranks, with as many goroutines as cores, and writes as many bytes as the parity has to fresh
-// files: what no encode that reads and writes files can be faster than.
+// floor is what stands in for the encode: the least program, for all ranks, with as many goroutines as cores.
 func (b *scrRates) floor(ctx context.Context, c comm.Comm, parity int64) error {
 	if r := c.Rank(); r < b.rep.Cores {
 		n := b.o.Ranks
@@ -325,16 +348,22 @@ func (b *scrRates) floor(ctx context.Context, c comm.Comm, parity int64) error {
 	return c.Barrier(ctx)
 }
 
-// stream reads a file, and writes out bytes to a fresh one, evenly spread. Either may be nothing.
+// stream is the least program that looks at all bytes of a file once, with their CRC-32, and writes out bytes to a fresh one, evenly spread:
+// the file mapped, in pieces that stay in the cache from the sum to the write, nothing computed, no locks, no messages, no names. What it
+// writes are bytes that it has just looked at. Either may be nothing. Where files cannot be mapped they are read.
 func (b *scrRates) stream(in string, size int64, out string, parity int64) error {
-	const block = 64 << 10
+	const block, give = 64 << 10, 4 << 20
 	var fi, fo vfs.File
+	var m *vfs.Mapping
 	var err error
 	if size > 0 {
 		if fi, err = vfs.OS.Open(in); err != nil {
 			return err
 		}
 		defer fi.Close()
+		if m, err = vfs.Map(fi, 0, size); err == nil {
+			defer m.Close()
+		}
 	}
 	if parity > 0 {
 		if fo, err = vfs.OS.Create(out); err != nil {
@@ -343,23 +372,36 @@ func (b *scrRates) stream(in string, size int64, out string, parity int64) error
 		defer fo.Close()
 	}
 	buf := make([]byte, block)
-	done := int64(0)
+	done, crc, given := int64(0), uint32(0), int64(0)
 	steps := (max(size, parity) + block - 1) / block
 	for i := range steps {
+		p := buf
 		if lo, hi := size*i/steps, size*(i+1)/steps; hi > lo {
-			if _, err := fi.ReadAt(buf[:hi-lo], lo); err != nil {
+			if m != nil {
+				p = m.Bytes()[lo:hi]
+			} else if _, err := fi.ReadAt(buf[:hi-lo], lo); err != nil {
 				return err
+			}
+			crc = crc32.Update(crc, crc32.IEEETable, p[:hi-lo])
+			if m != nil && hi-given >= give {
+				m.Drop(given, lo)
+				given = lo
 			}
 		}
 		want := parity * (i + 1) / steps
 		for want-done >= block || i == steps-1 && done < want {
 			n := min(block, want-done)
-			if _, err := fo.WriteAt(buf[:n], done); err != nil {
+			q := p
+			if int64(len(q)) < n {
+				q = buf
+			}
+			if _, err := fo.WriteAt(q[:n], done); err != nil {
 				return err
 			}
 			done += n
 		}
 	}
+	b.sum.Add(int64(crc)) // so that nobody finds that it is not needed
 	if fo != nil && b.o.Sync {
 		return fo.Sync()
 	}
@@ -367,9 +409,9 @@ func (b *scrRates) stream(in string, size int64, out string, parity int64) error
 }
 
 // rebuild measures the loss of rank 1, after an encode.
-func (b *scrRates) rebuild(ctx context.Context, c comm.Comm, row *SCRRow, parity int64, note func(*[]float64, time.Duration)) error {
+func (b *scrRates) rebuild(ctx context.Context, c comm.Comm, row *SCRRow, parity int64, note func(*[]float64, time.Duration), spent func(string, float64)) error {
 	r := c.Rank()
-	timed := func(to *[]float64, lose bool, f func() error) error {
+	timed := func(to *[]float64, job string, lose bool, f func() error) error {
 		if lose && r == 1 {
 			names, _ := filepath.Glob(filepath.Join(b.dir, "1", "*"))
 			for _, name := range names {
@@ -381,7 +423,7 @@ func (b *scrRates) rebuild(ctx context.Context, c comm.Comm, row *SCRRow, parity
 		if err := c.Barrier(ctx); err != nil {
 			return err
 		}
-		start := time.Now()
+		start, cpu := time.Now(), cpuTime()
 		if err := f(); err != nil {
 			return err
 		}
@@ -389,19 +431,20 @@ func (b *scrRates) rebuild(ctx context.Context, c comm.Comm, row *SCRRow, parity
 			return err
 		}
 		note(to, time.Since(start))
+		spent(job, cpuTime()-cpu)
 		return nil
 	}
 	recover := func() error {
 		_, err := redset.Recover(ctx, c, vfs.OS, b.prefix(r), nil)
 		return err
 	}
-	if err := timed(&row.Verify, false, recover); err != nil {
+	if err := timed(&row.Verify, "verify", false, recover); err != nil {
 		return err
 	}
-	if err := timed(&row.Rebuild, true, recover); err != nil {
+	if err := timed(&row.Rebuild, "rebuild", true, recover); err != nil {
 		return err
 	}
-	if err := timed(&row.Quick, true, func() error {
+	if err := timed(&row.Quick, "data only", true, func() error {
 		_, err := redset.Recover(ctx, c, vfs.OS, b.prefix(r), &redset.RecoverOptions{DataOnly: true})
 		return err
 	}); err != nil {
@@ -415,10 +458,10 @@ func (b *scrRates) rebuild(ctx context.Context, c comm.Comm, row *SCRRow, parity
 	if err != nil {
 		return err
 	}
-	if err := timed(&row.Rest, true, func() error { return b.rebuildFloor(r, all, parity) }); err != nil {
+	if err := timed(&row.Rest, "least rebuild", true, func() error { return b.rebuildFloor(r, all, parity) }); err != nil {
 		return err
 	}
-	return timed(&row.Copy, true, func() error {
+	return timed(&row.Copy, "copy", true, func() error {
 		if r != 0 {
 			return nil
 		}
@@ -519,6 +562,23 @@ func (r *SCRReport) Print(w io.Writer) error {
 		lost := float64(r.Size) / 1e6
 		fmt.Fprintf(t, "| %s\t| %s\t| %.0f\t| %.0f\t| %.2f (%.2f)\t| 0.6\t| %.2f\t| %s\t| %s\t| %s\t| %.2f\t| %.0f\t|\n", x.Scheme, ms(x.Rebuild), lost/median(x.Rebuild),
 			lost/median(x.Copy), x.RebuildRatio(), x.BestRebuild(), x.RebuildFloor(), ms(x.Rest), ms(x.Verify), ms(x.Quick), median(x.Copy)/median(x.Quick), x.RealReb*1e3)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if r.Rows[0].used("write") == 0 {
+		return nil // not known on this system
+	}
+	fmt.Fprintln(w)
+	head("processor time of all cores, ms, least of the runs", "write alone", "encode", "least program", "ratio", "of the least program", "mark", "copy", "rebuild", "data only",
+		"least program", "ratio with all cores busy", "of the least program", "of data only", "mark")
+	for i := range r.Rows {
+		x := &r.Rows[i]
+		ms := func(job string) float64 { return x.used(job) * 1e3 }
+		over := func(job string) float64 { return 1 + x.used(job)/x.used("write") }
+		rate := func(job string) float64 { return x.used("copy") * float64(r.Cores) / x.used(job) }
+		fmt.Fprintf(t, "| %s\t| %.0f\t| %.0f\t| %.0f\t| %.2f\t| %.2f\t| %.1f\t| %.0f\t| %.0f\t| %.0f\t| %.0f\t| %.2f\t| %.2f\t| %.2f\t| 0.6\t|\n", x.Scheme, ms("write"), ms("encode"), ms("least encode"),
+			over("encode"), over("least encode"), x.Mark, ms("copy"), ms("rebuild"), ms("data only"), ms("least rebuild"), rate("rebuild"), rate("least rebuild"), rate("data only"))
 	}
 	return t.Flush()
 }

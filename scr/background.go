@@ -14,6 +14,7 @@ import (
 	"blobio/kvtree"
 	"blobio/scr/prefixdir"
 	"blobio/scr/runlog"
+	"blobio/scr/transfer"
 )
 
 // background is the asynchronous flush of a rank. Each rank copies its files in a goroutine of its own, which
@@ -136,8 +137,7 @@ func (b *background) start(ctx context.Context, d *cachedSet) error {
 	if err := s.step("async"); err != nil {
 		return err
 	}
-	err = s.announce(ctx, d, prefixdir.Flushing, nil)
-	if err == nil && s.c.Rank() == 0 {
+	if s.c.Rank() == 0 {
 		for _, h := range b.heads {
 			// Of a crashed run.
 			if rerr := s.cfg.FS.Remove(b.part(d.ID, h)); rerr != nil && !errors.Is(rerr, fs.ErrNotExist) {
@@ -145,15 +145,13 @@ func (b *background) start(ctx context.Context, d *cachedSet) error {
 			}
 		}
 	}
-	if err := s.agree(ctx, err); err != nil {
-		return fmt.Errorf("scr: flush of %s: %w", d.Dataset.Name, err)
+	err = s.agree(ctx, err)
+	var jobs []transfer.Job
+	if err == nil {
+		jobs, err = s.beginFlush(ctx, d, prefixdir.Flushing, nil)
 	}
-	jobs, err := s.flushJobs(ctx, d)
 	if err != nil {
-		return err
-	}
-	if err := s.sweepPrefix(ctx, jobs); err != nil {
-		return err
+		return fmt.Errorf("scr: flush of %s: %w", d.Dataset.Name, err)
 	}
 	s.event(runlog.Entry{Event: runlog.AsyncFlushStart, Dset: runlog.Num(int64(d.ID)), Name: d.Dataset.Name})
 	f := &flight{d: d, began: s.cfg.Clock(), done: make(chan struct{})}

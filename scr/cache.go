@@ -41,18 +41,11 @@ func (s *Session) loadCache(ctx context.Context) error {
 // findCached merges the catalogues of all nodes: the datasets by number, the same on all ranks.
 func (s *Session) findCached(ctx context.Context) ([]*cachedSet, error) {
 	var mine []byte
+	var own *cachedir.Catalog
 	var err error
 	if s.node.c.Rank() == 0 {
-		c, rerr := cachedir.ReadCatalog(s.fs, s.cindex())
-		if errors.Is(rerr, fs.ErrNotExist) || isFormat(rerr) {
-			// What the catalogue said is known to the other nodes; folders nobody knows are not used.
-			if rerr != nil && isFormat(rerr) {
-				s.log.Warn("scr: catalogue of a node is damaged", "node", s.node.name, "err", rerr)
-			}
-			c, rerr = cachedir.NewCatalog(), nil
-		}
-		if err = rerr; err == nil {
-			mine, err = c.Tree().Pack()
+		if own, err = s.findCatalog(); err == nil {
+			mine, err = own.Tree().Pack()
 		}
 	}
 	if err := s.agree(ctx, err); err != nil {
@@ -88,7 +81,7 @@ func (s *Session) findCached(ctx context.Context) ([]*cachedSet, error) {
 		out = append(out, d)
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].ID < out[j].ID })
-	return out, s.agree(ctx, s.dropStale(byID, listed))
+	return out, s.agree(ctx, s.dropStale(own, byID, listed))
 }
 
 // better orders records of datasets of the same number: complete ones first, then the latest. A number is used again
@@ -107,17 +100,10 @@ func sameDataset(a, b record.Dataset) bool {
 
 // dropStale deletes the folders of datasets on this node that are not the ones that the others mean by the number:
 // those of a node that was away, and those that its catalogue does not know. Where nodes share a device, one of them that
-// knows is enough. listed are the catalogues of the nodes, by their first ranks.
-func (s *Session) dropStale(byID map[int]*cachedSet, listed []*cachedir.Catalog) error {
+// knows is enough. c is the catalogue of this node, listed are those of all, by their first ranks.
+func (s *Session) dropStale(c *cachedir.Catalog, byID map[int]*cachedSet, listed []*cachedir.Catalog) error {
 	if s.node.c.Rank() != 0 {
 		return nil
-	}
-	c, err := cachedir.ReadCatalog(s.fs, s.cindex())
-	if err != nil {
-		if !isFormat(err) {
-			return err
-		}
-		c = cachedir.NewCatalog()
 	}
 	changed := false
 	for id, d := range byID {
@@ -138,7 +124,7 @@ func (s *Session) dropStale(byID map[int]*cachedSet, listed []*cachedir.Catalog)
 			return err
 		}
 	}
-	if !changed && err == nil {
+	if !changed {
 		return nil
 	}
 	return c.Write(s.fs, s.cindex())
@@ -334,14 +320,14 @@ func (s *Session) rebuild(ctx context.Context, d *cachedSet) error {
 		names = append(names, f.Name)
 	}
 	if !d.Bypass {
-		if err := s.sealGroup(ctx, l, d.Path, cachedir.DataGroup, names); err != nil {
+		if err := s.sealGroup(ctx, l, d.Cached, cachedir.DataGroup, names); err != nil {
 			return err
 		}
 	}
 	if d.Packed {
-		err = s.pack(ctx, d)
+		err = s.pack(ctx, d, d.Cached)
 	} else {
-		err = s.sealGroup(ctx, l, d.Path, cachedir.MapGroup, []string{mapName})
+		err = s.sealGroup(ctx, l, d.Cached, cachedir.MapGroup, []string{mapName})
 	}
 	if err != nil {
 		return err

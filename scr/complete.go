@@ -133,7 +133,7 @@ func (s *Session) seal(ctx context.Context, w *writing, valid bool) error {
 		}
 	}
 	began := s.cfg.Clock()
-	if err := s.protect(ctx, w.cachedSet); err != nil {
+	if err := s.protect(ctx, w.cachedSet, w.ds); err != nil {
 		return err
 	}
 	s.xfer(runlog.Encode, s.levels[w.level].Store, w.Path, w.ds, "", began)

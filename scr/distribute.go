@@ -356,12 +356,20 @@ func (s *Session) sendFiles(ctx context.Context, d *cachedSet, rank int) error {
 		t.SetAt(record.Meta{Size: m.Size, Stat: m, HasStat: true}.Tree(), strconv.Itoa(len(list)), n)
 		list, sizes = append(list, n), append(sizes, m.Size)
 	}
-	b, err := t.Pack()
-	if err != nil {
-		return err
+	b, bad := t.Pack()
+	if bad != nil {
+		b = nil // tells the other side, which waits for a list, that there is none
 	}
 	if err := s.c.Send(ctx, rank, tagList, b); err != nil {
 		return err
+	}
+	// Nothing is sent before the other side has said that it can read the list.
+	ok, err := s.c.Recv(ctx, rank, tagAck)
+	if err != nil || bad != nil {
+		return errors.Join(bad, err)
+	}
+	if len(ok) != 1 || ok[0] != 1 {
+		return nil // it has the error
 	}
 	o := outbox{s: s, to: rank, buf: make([]byte, movePiece)}
 	for i, name := range list {
@@ -429,27 +437,46 @@ func (s *Session) recvFiles(ctx context.Context, d *cachedSet, from int) error {
 	if err != nil {
 		return err
 	}
-	t, err := kvtree.Unpack(b, nil)
-	if err != nil {
-		return err
+	list, bad := parseList(b, d.Path)
+	ok := []byte{1}
+	if bad != nil {
+		ok[0] = 0
+	}
+	if err := s.c.Send(ctx, from, tagAck, ok); err != nil || bad != nil {
+		return errors.Join(bad, err)
 	}
 	var failed error
-	for i := range t.Len() {
-		name, mt := t.Get(strconv.Itoa(i)).First()
-		m, err := record.ParseMeta(mt, name)
-		if err != nil {
-			return err
-		}
-		name = path.Clean(name)
-		ok := inFolder(d.Path, name) || path.Dir(name) == cachedir.MetaDir(d.Path)
-		if !ok && failed == nil {
-			failed = fmt.Errorf("scr: %w: file %s is not in %s", ErrCorrupt, name, d.Path)
-		}
-		if err := s.recvFile(ctx, from, name, m, &failed); err != nil {
+	for _, f := range list {
+		if err := s.recvFile(ctx, from, f.Name, f.Meta, &failed); err != nil {
 			return err
 		}
 	}
 	return failed
+}
+
+// parseList reads which files come, all of them in the folder of a dataset.
+func parseList(b []byte, dir string) ([]cachedir.MapFile, error) {
+	if len(b) == 0 {
+		return nil, fmt.Errorf("scr: cache: %w: the other side could not tell which files it has", ErrCorrupt)
+	}
+	t, err := kvtree.Unpack(b, nil)
+	if err != nil {
+		return nil, err
+	}
+	var list []cachedir.MapFile
+	for i := range t.Len() {
+		name, mt := t.Get(strconv.Itoa(i)).First()
+		m, err := record.ParseMeta(mt, name)
+		if err != nil {
+			return nil, err
+		}
+		name = path.Clean(name)
+		if !inFolder(dir, name) && path.Dir(name) != cachedir.MetaDir(dir) {
+			return nil, fmt.Errorf("scr: %w: file %.200q is not in %s", ErrCorrupt, name, dir)
+		}
+		list = append(list, cachedir.MapFile{Name: name, Meta: m})
+	}
+	return list, nil
 }
 
 // recvFile receives one file and gives it its name when it is whole. Only errors of the communication are returned;
@@ -473,20 +500,19 @@ func (s *Session) recvFile(ctx context.Context, from int, name string, m record.
 		}
 	}
 	crc := crc32.NewIEEE()
-	for off := int64(0); off < m.Size; {
+	for off := int64(0); off < m.Size; off += movePiece { // the sender cuts it in the same way, whatever is in the pieces
 		b, err := s.c.Recv(ctx, from, tagData)
 		if err != nil {
 			return err
 		}
-		if len(b) == 0 || off+int64(len(b)) > m.Size {
-			return fmt.Errorf("scr: %w: a piece of %d bytes at %d of %d of %s", ErrCorrupt, len(b), off, m.Size, name)
+		if want := min(movePiece, m.Size-off); int64(len(b)) != want {
+			fail(fmt.Errorf("%w: a piece of %d bytes at %d of %s, want %d", ErrCorrupt, len(b), off, name, want))
 		}
 		crc.Write(b)
 		if *failed == nil {
 			_, err := f.WriteAt(b, off)
 			fail(err)
 		}
-		off += int64(len(b))
 		if err := s.c.Send(ctx, from, tagAck, nil); err != nil {
 			return err
 		}

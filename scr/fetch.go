@@ -249,7 +249,7 @@ func (s *Session) fetchToCache(ctx context.Context, ds record.Dataset, at prefix
 	}
 	err = s.fetchAll(ctx, w, at, files)
 	if err == nil {
-		err = s.protect(ctx, w.cachedSet)
+		err = s.protect(ctx, w.cachedSet, w.ds)
 	}
 	if err == nil {
 		ds.Complete = true

@@ -129,14 +129,8 @@ func (s *Session) flushFiles(ctx context.Context, d *cachedSet) error {
 	if err != nil {
 		return err
 	}
-	if err := s.agree(ctx, s.announce(ctx, d, prefixdir.SyncFlushing, there)); err != nil {
-		return err
-	}
-	jobs, err := s.flushJobs(ctx, d)
+	jobs, err := s.beginFlush(ctx, d, prefixdir.SyncFlushing, there)
 	if err != nil {
-		return err
-	}
-	if err := s.sweepPrefix(ctx, jobs); err != nil {
 		return err
 	}
 	var files []prefixdir.File

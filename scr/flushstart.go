@@ -2,6 +2,7 @@ package scr
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 
@@ -95,6 +96,23 @@ func (s *Session) announce(ctx context.Context, d *cachedSet, at prefixdir.Locat
 		return err
 	}
 	return s.flushFile(ctx, func(f *flushEdit) error { return f.moving(d.ID, at) })
+}
+
+// beginFlush announces a flush and finds what this rank has to copy; a collective. If it cannot begin after all, the flush
+// file does not say any more that it does.
+func (s *Session) beginFlush(ctx context.Context, d *cachedSet, at prefixdir.Location, there map[string]bool) (jobs []transfer.Job, err error) {
+	defer func() {
+		if err != nil && !fatal(ctx, err) { // rank 0 alone, after the last message
+			err = errors.Join(err, s.flushFile(ctx, func(f *flushEdit) error { return f.moved(d.ID, false) }))
+		}
+	}()
+	if err := s.agree(ctx, s.announce(ctx, d, at, there)); err != nil {
+		return nil, err
+	}
+	if jobs, err = s.flushJobs(ctx, d); err != nil {
+		return nil, err
+	}
+	return jobs, s.sweepPrefix(ctx, jobs)
 }
 
 // replaced deletes an older dataset of the same name from the prefix directory, but for what the new one has there

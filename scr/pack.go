@@ -31,18 +31,14 @@ func (l *level) tolerates() int {
 	return min(n, len(p.Ranks)-1)
 }
 
-// copies brings the file map of this rank to its right neighbours in the set, and those of its left ones here.
-func (s *Session) copies(ctx context.Context, l *level, m *cachedir.Filemap) (map[int]*cachedir.Filemap, error) {
+// copies brings the file map of this rank to its right neighbours in the set, and those of its left ones here, for parseMaps.
+func (s *Session) copies(ctx context.Context, l *level, m *cachedir.Filemap) (*kvtree.Tree, error) {
 	p := l.set.Place()
 	send := kvtree.New()
 	for i := 1; i <= l.tolerates(); i++ {
 		send.SetAt(m.Tree().Clone(), strconv.Itoa(p.Ranks[(p.Rank+i)%len(p.Ranks)]))
 	}
-	got, err := kvcomm.Exchange(ctx, s.c, send, nil)
-	if err != nil {
-		return nil, err
-	}
-	return parseMaps(got)
+	return kvcomm.Exchange(ctx, s.c, send, nil)
 }
 
 func parseMaps(t *kvtree.Tree) (map[int]*cachedir.Filemap, error) {
@@ -60,13 +56,17 @@ func parseMaps(t *kvtree.Tree) (map[int]*cachedir.Filemap, error) {
 }
 
 // pack writes the metadata of the ranks of a device into its one file; a collective.
-func (s *Session) pack(ctx context.Context, d *cachedSet) error {
+func (s *Session) pack(ctx context.Context, d *cachedSet, e cachedir.Cached) error {
 	l := &s.levels[d.level]
-	copies, err := s.copies(ctx, l, d.maps)
+	got, err := s.copies(ctx, l, d.maps)
 	if err != nil {
 		return fmt.Errorf("scr: file maps: %w", err)
 	}
-	t, err := s.packed(d, copies)
+	copies, err := parseMaps(got)
+	var t *kvtree.Tree
+	if err == nil {
+		t, err = s.packed(d, copies)
+	}
 	var b []byte
 	if err == nil {
 		b, err = t.Pack()
@@ -79,7 +79,7 @@ func (s *Session) pack(ctx context.Context, d *cachedSet) error {
 		return err
 	}
 	if l.dc.Rank() == 0 {
-		err = s.writePacked(d, parts)
+		err = s.writePacked(e, parts)
 	}
 	return s.agree(ctx, err)
 }
@@ -108,8 +108,8 @@ func (s *Session) packed(d *cachedSet, copies map[int]*cachedir.Filemap) (*kvtre
 	return t, nil
 }
 
-func (s *Session) writePacked(d *cachedSet, parts [][]byte) error {
-	p := &cachedir.Packed{Maps: map[int]*cachedir.Filemap{}, Copies: map[int]*cachedir.Filemap{}, State: cachedir.StateEncoded, Files: map[string][]byte{}}
+func (s *Session) writePacked(e cachedir.Cached, parts [][]byte) error {
+	p := &cachedir.Packed{Entry: &e, Maps: map[int]*cachedir.Filemap{}, Copies: map[int]*cachedir.Filemap{}, State: cachedir.StateEncoded, Files: map[string][]byte{}}
 	for _, b := range parts {
 		t, err := kvtree.Unpack(b, nil)
 		if err != nil {
@@ -136,7 +136,7 @@ func (s *Session) writePacked(d *cachedSet, parts [][]byte) error {
 			}
 		}
 	}
-	return p.Write(s.bind, d.Path)
+	return p.Write(s.bind, e.Path)
 }
 
 // unpack makes the metadata of a device visible to its ranks, as files; a collective. What is damaged is lost.

@@ -11,21 +11,24 @@ import (
 	"blobio/kvtree"
 	"blobio/redset"
 	"blobio/scr/cachedir"
+	"blobio/scr/record"
 )
 
 // protect makes the redundancy of a dataset: first of the files, of which that also tells the checksums, then of the
 // file maps that hold these. With bypass the files are in the prefix directory and only the maps are protected.
-func (s *Session) protect(ctx context.Context, d *cachedSet) error {
+func (s *Session) protect(ctx context.Context, d *cachedSet, ds record.Dataset) error {
 	if err := s.step("encode"); err != nil {
 		return err
 	}
-	l := &s.levels[d.level]
+	l, entry := &s.levels[d.level], d.Cached
+	entry.Dataset = ds
+	entry.Dataset.Complete = true // it is when all of this is there
 	if !d.Bypass {
 		var names []string
 		for _, f := range d.maps.Files() {
 			names = append(names, f.Name)
 		}
-		if err := s.encode(ctx, l, d.Path, cachedir.DataGroup, names); err != nil {
+		if err := s.encode(ctx, l, entry, cachedir.DataGroup, names); err != nil {
 			return err
 		}
 		sums := l.set.Sums()
@@ -42,46 +45,55 @@ func (s *Session) protect(ctx context.Context, d *cachedSet) error {
 		return fmt.Errorf("scr: file map: %w", err)
 	}
 	if d.Packed {
-		return s.pack(ctx, d)
+		return s.pack(ctx, d, entry)
 	}
-	return s.encode(ctx, l, d.Path, cachedir.MapGroup, []string{name})
+	return s.encode(ctx, l, entry, cachedir.MapGroup, []string{name})
 }
 
 // encode protects the files of one group.
-func (s *Session) encode(ctx context.Context, l *level, dir, group string, names []string) error {
+func (s *Session) encode(ctx context.Context, l *level, e cachedir.Cached, group string, names []string) error {
 	var err error
 	if l.dc.Rank() == 0 {
-		err = cachedir.WriteState(s.fs, dir, group, cachedir.StateCorrupt)
+		err = cachedir.WriteState(s.fs, e.Path, group, cachedir.StateCorrupt)
 	}
 	if err := s.agree(ctx, err); err != nil {
 		return fmt.Errorf("scr: redundancy: %w", err)
 	}
-	if err := l.set.Encode(ctx, s.fs, names, groupPrefix(dir, group)); err != nil {
+	if err := l.set.Encode(ctx, s.fs, names, groupPrefix(e.Path, group)); err != nil {
 		return fmt.Errorf("scr: redundancy: %w", err)
 	}
-	return s.sealGroup(ctx, l, dir, group, names)
+	return s.sealGroup(ctx, l, e, group, names)
 }
 
-// sealGroup writes which files of which ranks the device has of a group, and that the group is whole.
-func (s *Session) sealGroup(ctx context.Context, l *level, dir, group string, names []string) error {
-	list, err := s.gatherNames(ctx, l, dir, group, names)
+// sealGroup writes which files of which ranks the device has of a group, and that the group is whole. e is the dataset as
+// the catalogue is to have it.
+func (s *Session) sealGroup(ctx context.Context, l *level, e cachedir.Cached, group string, names []string) error {
+	parts, err := s.gatherNames(ctx, l, e.Path, group, names)
 	if err != nil {
 		return err
 	}
 	if l.dc.Rank() == 0 {
-		if err = cachedir.WriteShuffile(s.fs, dir, group, list); err == nil {
-			err = cachedir.WriteState(s.fs, dir, group, cachedir.StateEncoded)
+		var list map[int][]string
+		if list, err = parseNames(parts); err == nil {
+			err = cachedir.WriteShuffile(s.fs, e.Path, group, list)
+		}
+		switch {
+		case err != nil:
+		case group == cachedir.MapGroup: // made last
+			err = cachedir.WriteEncoded(s.fs, group, e)
+		default:
+			err = cachedir.WriteState(s.fs, e.Path, group, cachedir.StateEncoded)
 		}
 		if err == nil {
-			err = vfs.SyncParent(s.fs, cachedir.MetaDir(dir))
+			err = vfs.SyncParent(s.fs, cachedir.MetaDir(e.Path))
 		}
 	}
 	return s.agree(ctx, err)
 }
 
-// gatherNames brings the files of the ranks of a device to its first rank: those of the group, and their redundancy
-// files.
-func (s *Session) gatherNames(ctx context.Context, l *level, dir, group string, names []string) (map[int][]string, error) {
+// gatherNames brings the files of the ranks of a device to its first rank, for parseNames: those of the group, and their
+// redundancy files.
+func (s *Session) gatherNames(ctx context.Context, l *level, dir, group string, names []string) ([][]byte, error) {
 	red, err := redset.Files(s.fs, groupPrefix(dir, group), s.c.Rank())
 	if err := s.agree(ctx, err); err != nil {
 		return nil, err
@@ -101,10 +113,12 @@ func (s *Session) gatherNames(ctx context.Context, l *level, dir, group string, 
 	if err := s.agree(ctx, err); err != nil {
 		return nil, err
 	}
-	parts, err := l.dc.Gather(ctx, 0, b)
-	if err != nil {
-		return nil, err
-	}
+	return l.dc.Gather(ctx, 0, b)
+}
+
+// parseNames reads what gatherNames sends. What is wrong only the first rank of the device sees, so the error has to be
+// agreed on.
+func parseNames(parts [][]byte) (map[int][]string, error) {
 	out := map[int][]string{}
 	for _, p := range parts {
 		t, err := kvtree.Unpack(p, nil)

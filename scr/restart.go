@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"blobio/kvtree"
+	"blobio/scr/cachedir"
 	"blobio/scr/prefixdir"
 	"blobio/scr/record"
 	"blobio/scr/runlog"
@@ -36,9 +37,35 @@ type offer struct {
 }
 
 // restoring is the checkpoint between StartRestart and CompleteRestart.
-type restoring struct {
-	*offer
-	began []string // scratch files to be removed
+type restoring struct{ *offer }
+
+// scratchPrefix begins the names of the folders for what a restart has to unpack, in the control directory.
+const scratchPrefix = "restart."
+
+func (s *Session) scratch(rank int) string {
+	return path.Join(s.p.control, scratchPrefix+strconv.Itoa(rank))
+}
+
+// clearScratch removes such a folder.
+func (s *Session) clearScratch(dir string) {
+	if err := cachedir.RemoveAll(s.fs, dir); err != nil {
+		s.log.Warn("scr: delete", "folder", dir, "err", err)
+	}
+}
+
+// leftScratch removes those that killed runs have left on this node. Its first rank calls it.
+func (s *Session) leftScratch() {
+	list, err := s.fs.ReadDir(s.p.control)
+	if err != nil {
+		return // what is wrong there others will tell
+	}
+	for _, e := range list {
+		if rank, ok := strings.CutPrefix(e.Name(), scratchPrefix); ok && e.IsDir() {
+			if _, err := strconv.ParseUint(rank, 10, 31); err == nil {
+				s.clearScratch(path.Join(s.p.control, e.Name()))
+			}
+		}
+	}
 }
 
 // HaveRestart is a collective: whether there is a checkpoint to restart from, and which. It is the newest one that is
@@ -192,7 +219,7 @@ func (s *Session) StartRestart(ctx context.Context) (Restart, error) {
 	if err := s.step("restart"); err != nil {
 		return r, err
 	}
-	s.restart, s.offer, s.state = &restoring{offer: s.offer}, nil, Restoring
+	s.restart, s.offer, s.state = &restoring{s.offer}, nil, Restoring
 	return r, nil
 }
 
@@ -205,11 +232,7 @@ func (s *Session) CompleteRestart(ctx context.Context, valid bool) error {
 	}
 	r := s.restart
 	s.restart, s.state = nil, Idle
-	for _, n := range r.began {
-		if err := s.fs.Remove(n); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			s.warn("scr: delete", "file", n, "err", err)
-		}
-	}
+	s.clearScratch(s.scratch(s.c.Rank()))
 	verdict, err := s.unanimous(ctx, valid, "restart from "+r.Name)
 	if err != nil {
 		return err
@@ -381,7 +404,7 @@ func (s *Session) routeInPlace(r *restoring, abs string) (string, error) {
 		}
 		return at, nil
 	}
-	at := path.Join(s.p.control, "restart."+strconv.Itoa(s.c.Rank()), rel)
+	at := path.Join(s.scratch(s.c.Rank()), rel)
 	e, err := transfer.New(transfer.Options{FS: s.cfg.FS, DstFS: s.fs, Files: 1})
 	if err != nil {
 		return "", err
@@ -389,7 +412,6 @@ func (s *Session) routeInPlace(r *restoring, abs string) (string, error) {
 	if _, err := e.Copy(context.Background(), fetchJob(p.at, f, at)); err != nil {
 		return "", fmt.Errorf("scr: checkpoint %s: %w", r.Name, err)
 	}
-	r.began = append(r.began, at)
 	return s.bind.Real(at), nil
 }
 

@@ -47,6 +47,8 @@ type Session struct {
 	opened   time.Time // by the clock of the system, as the times of files are
 	computed time.Time // when the computing between two datasets began
 
+	remade *cachedir.Catalog // of this node, if the one on disk could not be used; first rank of the node
+
 	saved int // number of the newest cached checkpoint of other ranks that was brought into the prefix directory
 
 	async  *background
@@ -150,6 +152,7 @@ func (s *Session) prepare(ctx context.Context) error {
 			if err := mkdirDurable(s.fs, s.p.control); err != nil {
 				return err
 			}
+			s.leftScratch()
 		}
 		return s.stopDaemon(ctx)
 	}()
@@ -269,6 +272,10 @@ func (s *Session) Close(ctx context.Context) error {
 		if err != nil && !errors.Is(err, ErrInvalid) {
 			errs = append(errs, err)
 		}
+	}
+	if s.state == Restoring {
+		s.restart = nil
+		s.clearScratch(s.scratch(s.c.Rank()))
 	}
 	s.state = Closed
 	errs = append(errs, s.async.wait(ctx, 0))

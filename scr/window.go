@@ -9,8 +9,9 @@ const (
 	tagDone
 )
 
-// window calls f on each rank, on at most width of them at once; rank 0 admits the others. After a failure the ranks
-// that were not admitted yet are told to skip. The outcome is the same on all ranks.
+// window calls f on each rank, on at most width of them at once, rank 0 among them like any other: it admits the others
+// while it does its own. f must not communicate. After a failure the ranks that were not admitted yet are told to skip.
+// The outcome is the same on all ranks.
 func (s *Session) window(ctx context.Context, width int, f func() error) error {
 	n := s.c.Size()
 	if width >= n {
@@ -33,9 +34,15 @@ func (s *Session) window(ctx context.Context, width int, f func() error) error {
 		}
 		return s.agree(ctx, mine)
 	}
-	mine = f()
-	good := mine == nil
-	next, waiting := 1, 1
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	own := true // not waited for yet
+	defer func() {
+		if own { // the communication broke
+			<-done
+		}
+	}()
+	good, next := true, 1
 	admit := func() error {
 		b := []byte{0}
 		if good {
@@ -44,17 +51,25 @@ func (s *Session) window(ctx context.Context, width int, f func() error) error {
 		next++
 		return s.c.Send(ctx, next-1, tagGo, b)
 	}
-	for next < n && next <= width {
+	for next < n && next < width {
 		if err := admit(); err != nil {
 			return err
 		}
 	}
-	for ; waiting < n; waiting++ {
-		b, err := s.c.Recv(ctx, waiting, tagDone)
-		if err != nil {
+	wait := func(rank int) error {
+		if rank == 0 {
+			mine, own = <-done, false
+			good = good && mine == nil
+			return nil
+		}
+		b, err := s.c.Recv(ctx, rank, tagDone)
+		good = good && len(b) == 1 && b[0] == 1
+		return err
+	}
+	for rank := range n {
+		if err := wait(rank); err != nil {
 			return err
 		}
-		good = good && len(b) == 1 && b[0] == 1
 		if next < n {
 			if err := admit(); err != nil {
 				return err

@@ -3,6 +3,7 @@ package cachedir
 import (
 	"errors"
 	"io/fs"
+	"path"
 	"strconv"
 
 	"blobio/internal/vfs"
@@ -119,6 +120,58 @@ func (c *Catalog) Put(e Cached) {
 	}
 	sub.Set(keyDsetDesc, e.Dataset.Tree())
 	c.list[e.ID] = e
+}
+
+// tree is a catalogue that lists one dataset.
+func (e Cached) tree() *kvtree.Tree {
+	c := NewCatalog()
+	c.Put(e)
+	return c.tree
+}
+
+// Rebuild makes a catalogue of the folders scr.dataset.<id> in cache folders, for a node that has lost its own: of
+// datasets that were protected by this library, of which the entry is in the folder too. Folders of which nothing is known
+// are returned as unknown: of datasets that were not finished, or of the reference.
+func Rebuild(fsys vfs.FS, dirs ...string) (c *Catalog, unknown []string, err error) {
+	c = NewCatalog()
+	for _, dir := range dirs {
+		list, err := fsys.ReadDir(dir)
+		if gone(err) != nil {
+			return nil, nil, err
+		}
+		for _, f := range list {
+			id, ok := datasetID(f.Name())
+			if !ok || !f.IsDir() {
+				continue
+			}
+			name := path.Join(dir, f.Name())
+			e, ok := entryIn(fsys, name, id)
+			if _, twice := c.Entry(id); !ok || twice {
+				unknown = append(unknown, name)
+				continue
+			}
+			c.Put(e)
+		}
+	}
+	return c, unknown, nil
+}
+
+// entryIn finds the entry of a dataset in its folder.
+func entryIn(fsys vfs.FS, dir string, id int) (Cached, bool) {
+	for _, name := range []string{GroupFile(dir, MapGroup, stateName), PackedName(dir)} {
+		t, err := kvtree.ReadFile(fsys, name, nil)
+		if err != nil || t.Has(keyState) && t.GetKV(keyState, strconv.Itoa(StateEncoded)) == nil {
+			continue
+		}
+		c, err := ParseCatalog(t, name)
+		if err != nil {
+			continue
+		}
+		if e, ok := c.Entry(id); ok && path.Clean(e.Path) == dir && e.Dataset.Complete {
+			return e, true
+		}
+	}
+	return Cached{}, false
 }
 
 // Remove takes a dataset out.

@@ -44,6 +44,9 @@ func Delete(fsys vfs.FS, dir string) error {
 	return gone(vfs.SyncParent(fsys, dir))
 }
 
+// RemoveAll removes a folder and what is in it. One that is not there is no error.
+func RemoveAll(fsys vfs.FS, dir string) error { return removeAll(fsys, dir, true) }
+
 // removeAll removes a file, or a folder with what is in it. Links are removed, not followed.
 func removeAll(fsys vfs.FS, name string, dir bool) error {
 	if dir {

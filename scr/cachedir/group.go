@@ -30,9 +30,18 @@ func WriteState(fsys vfs.FS, dir, group string, state int) error {
 	if state != StateCorrupt && state != StateEncoded {
 		return fmt.Errorf("cachedir: state %d: %w", state, ErrUsage)
 	}
-	t := kvtree.New()
+	return writeState(fsys, dir, group, state, kvtree.New())
+}
+
+func writeState(fsys vfs.FS, dir, group string, state int, t *kvtree.Tree) error {
 	t.SetInt(keyState, state)
 	return kvtree.WriteFile(fsys, GroupFile(dir, group, stateName), t)
+}
+
+// WriteEncoded is WriteState of StateEncoded, together with the entry of the dataset in the catalogue, as the catalogue has
+// it: an addition of ours, which others pass over, from which Rebuild makes a catalogue that is lost.
+func WriteEncoded(fsys vfs.FS, group string, e Cached) error {
+	return writeState(fsys, e.Path, group, StateEncoded, e.tree())
 }
 
 // ReadState reads it. A file that is not there wraps fs.ErrNotExist.

@@ -26,6 +26,7 @@ type Packed struct {
 	Maps   map[int]*Filemap // of the ranks on the node
 	Copies map[int]*Filemap // of their left neighbours in the redundancy sets: as many as losses are survived
 	State  int              // of DataGroup: StateCorrupt or StateEncoded; 0: not protected
+	Entry  *Cached          // of the dataset in the catalogue, for Rebuild; nil: not known
 	// Files are further small files of MetaDir, by their base names: descriptors and checksums of redundancy files.
 	Files map[string][]byte
 }
@@ -59,6 +60,11 @@ func ReadPacked(fsys vfs.FS, dir string) (*Packed, error) {
 	if p.Copies, err = unpackMaps(t.Get(keyCopy), keyCopy, name); err != nil {
 		return nil, err
 	}
+	if c, err := ParseCatalog(t, name); err != nil {
+		return nil, err
+	} else if all := c.Entries(); len(all) > 0 {
+		p.Entry = &all[0]
+	}
 	p.Files = map[string][]byte{}
 	for base, sub := range t.Get(keyFile).All() {
 		text, _ := sub.First()
@@ -90,6 +96,9 @@ func unpackMaps(t *kvtree.Tree, field, file string) (map[int]*Filemap, error) {
 // Write replaces the packed metadata in the folder of a dataset.
 func (p *Packed) Write(fsys vfs.FS, dir string) error {
 	t := kvtree.New()
+	if p.Entry != nil {
+		t = p.Entry.tree()
+	}
 	for _, part := range []struct {
 		key  string
 		maps map[int]*Filemap

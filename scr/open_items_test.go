@@ -1,0 +1,259 @@
+package scr
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"blobio/internal/vfs"
+	"blobio/scr/cachedir"
+	"blobio/scr/prefixdir"
+)
+
+// TestWindowTogether: rank 0 copies while the others of its window do, not before them.
+func TestWindowTogether(t *testing.T) {
+	met := make(chan struct{})
+	each(t, fourNodes(t), func(ctx context.Context, s *Session, rank int) error {
+		return s.window(ctx, 2, func() error {
+			switch rank {
+			case 0:
+				select {
+				case <-met:
+				case <-time.After(20 * time.Second):
+					return errors.New("rank 0 was left to copy alone")
+				}
+			case 1:
+				close(met)
+			}
+			return nil
+		})
+	})
+}
+
+// TestMoveErrors: what goes wrong on one side of a move is an error, and the other side does not wait for ever.
+func TestMoveErrors(t *testing.T) {
+	d := &cachedSet{Cached: cachedir.Cached{ID: 1, Path: "/local/user1/scr.77/scr.dataset.1"}}
+	run := func(name string, from, to func(ctx context.Context, s *Session) error) {
+		t.Run(name, func(t *testing.T) {
+			each(t, newCluster(t, "node0", "node1"), func(ctx context.Context, s *Session, rank int) error {
+				if rank == 0 {
+					return from(ctx, s)
+				}
+				return to(ctx, s)
+			})
+		})
+	}
+	send := func(ctx context.Context, s *Session) error { return s.sendFiles(ctx, d, 1) }
+	recv := func(ctx context.Context, s *Session) error {
+		if err := s.recvFiles(ctx, d, 0); err == nil {
+			t.Error("no error on the side that receives")
+		}
+		return nil
+	}
+	for what, b := range map[string][]byte{"no list": nil, "garbage": []byte("garbage"), "no record": {0, 0, 0, 1, '0', 0, 0, 0, 0, 1, 'x', 0, 0, 0, 0, 0}} {
+		run(what, func(ctx context.Context, s *Session) error {
+			if err := s.c.Send(ctx, 1, tagList, b); err != nil {
+				return err
+			}
+			ok, err := s.c.Recv(ctx, 1, tagAck)
+			if len(ok) != 1 || ok[0] != 0 {
+				t.Errorf("answer %v", ok)
+			}
+			return err
+		}, recv)
+	}
+	run("refused", send, func(ctx context.Context, s *Session) error {
+		if _, err := s.c.Recv(ctx, 0, tagList); err != nil {
+			return err
+		}
+		return s.c.Send(ctx, 0, tagAck, []byte{0})
+	})
+}
+
+// TestParseNames: what the first rank of a device cannot read is an error of all ranks.
+func TestParseNames(t *testing.T) {
+	if _, err := parseNames([][]byte{[]byte("garbage")}); err == nil {
+		t.Error("no error")
+	}
+	if _, err := parseMaps(nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCloseRestoring: what a restart has unpacked goes with the session, and with the next one if it was killed.
+func TestCloseRestoring(t *testing.T) {
+	for _, how := range []string{"complete", "close", "killed"} {
+		cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_GLOBAL_RESTART", "1")
+		cl.opts = func(c *Config) { c.Zstd = true }
+		must(t, cl.checkpoints(1, 1))
+		scratch := func() (n int) {
+			for _, node := range cl.nodes {
+				for name := range tree(t, cl.fs, "/nodes/"+node) {
+					if strings.Contains(name, "/"+scratchPrefix) {
+						n++
+					}
+				}
+				list, _ := cl.fs.ReadDir("/nodes/" + node + "/local/user1/scr.77")
+				for _, e := range list {
+					if strings.HasPrefix(e.Name(), scratchPrefix) {
+						n++
+					}
+				}
+			}
+			return n
+		}
+		each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+			if r, err := s.StartRestart(ctx); err != nil || !r.InPlace {
+				t.Errorf("%+v %v", r, err)
+				return err
+			}
+			if _, err := s.Route(fileName(1, rank, 0)); err != nil {
+				return err
+			}
+			if err := s.c.Barrier(ctx); err != nil {
+				return err
+			}
+			if rank == 0 && scratch() == 0 {
+				t.Error("nothing was unpacked: the test shows nothing")
+			}
+			if err := s.c.Barrier(ctx); err != nil {
+				return err
+			}
+			switch how {
+			case "complete":
+				return s.CompleteRestart(ctx, true)
+			case "close":
+				return s.Close(ctx)
+			}
+			return nil
+		})
+		if how == "killed" {
+			if scratch() == 0 {
+				t.Error("a killed run left nothing")
+			}
+			each(t, cl, func(ctx context.Context, s *Session, rank int) error { return nil })
+		}
+		if n := scratch(); n != 0 {
+			t.Errorf("%s: %d names are left", how, n)
+		}
+	}
+}
+
+// TestAnnounceFailed: a flush that is announced and cannot begin is not under way for those who ask later.
+func TestAnnounceFailed(t *testing.T) {
+	for _, async := range []string{"0", "1"} {
+		cl := fourNodes(t).set("SCR_FLUSH", "0", "SCR_FLUSH_ASYNC", async, "SCR_USE_CONTAINERS", "1", "SCR_CONTAINER_SIZE", "1000")
+		bad := vfs.NewFault(cl.fs, func(op vfs.Op) error {
+			if strings.HasSuffix(op.Name, "/ctr.0.scr") {
+				return fs.ErrPermission
+			}
+			return nil
+		})
+		cl.fs = bad
+		each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+			if err := cl.write(ctx, s, rank, 1); err != nil {
+				return err
+			}
+			d := s.find("ckpt.1")
+			err := s.flushSync(ctx, d)
+			if async == "1" {
+				err = s.async.start(ctx, d)
+			}
+			if !errors.Is(err, fs.ErrPermission) && rank == 0 || err == nil {
+				t.Errorf("%v", err)
+			}
+			return s.c.Barrier(ctx)
+		})
+		f, err := prefixdir.Open(cl.fs, testPrefix).LoadFlush()
+		must(t, err)
+		if f.Is(1, prefixdir.Flushing) || f.Is(1, prefixdir.SyncFlushing) || !f.Is(1, prefixdir.Cache) {
+			e, _ := f.Entry(1)
+			t.Errorf("async %s: %+v", async, e)
+		}
+	}
+}
+
+// TestCatalogLost: a catalogue that is missing, damaged, or cannot be read costs nothing that is in the caches: it is made
+// again from them, on one node or on all, with or without the packed layout, and no folder is deleted.
+func TestCatalogLost(t *testing.T) {
+	for _, scheme := range []string{"SINGLE", "XOR"} {
+		for _, packed := range []bool{false, true} {
+			for _, how := range []string{"missing", "damaged", "unreadable", "missing everywhere"} {
+				t.Run(scheme+"/"+how, func(t *testing.T) {
+					cl := fourNodes(t).set("SCR_COPY_TYPE", scheme, "SCR_FLUSH", "0")
+					cl.opts = func(c *Config) { c.Packed = packed }
+					must(t, cl.checkpoints(1, 3))
+					name := func(node string) string { return "/nodes/" + node + "/local/user1/scr.77/cindex.scrinfo" }
+					mem := cl.fs
+					before := tree(t, mem, "/nodes/node1/local/user1/scr.77/scr.dataset.3")
+					switch how {
+					case "missing":
+						must(t, mem.Remove(name("node1")))
+					case "damaged":
+						flip(t, mem, name("node1"), 30)
+					case "unreadable":
+						dead := true
+						cl.fs = vfs.NewFault(mem, func(op vfs.Op) error {
+							if op.Name == name("node1") && op.Kind == vfs.OpRead && dead {
+								return syscall.EIO
+							}
+							if op.Kind == vfs.OpRename && op.New == name("node1") {
+								dead = false // another file
+							}
+							return nil
+						})
+						cl.conf = mem
+					default:
+						for _, n := range cl.nodes {
+							must(t, mem.Remove(name(n)))
+						}
+					}
+					cl.mustRestart(3)
+					if after := tree(t, mem, "/nodes/node1/local/user1/scr.77/scr.dataset.3"); len(after) < len(before) {
+						t.Errorf("%d files of %d are left", len(after), len(before))
+					}
+					must(t, cl.checkpoints(4, 5))
+					cl.mustRestart(5)
+				})
+			}
+		}
+	}
+}
+
+// TestCatalogLostStale: what a node kept of an older dataset of the same number is told from it without a catalogue too.
+func TestCatalogLostStale(t *testing.T) {
+	cl := fourNodes(t).set("SCR_FLUSH", "0")
+	must(t, cl.checkpoints(1, 2))
+	// node3 is away, with what it has of 1 and 2, and another run uses the numbers again.
+	const dir, away = "/nodes/node3/local", "/away"
+	must(t, cl.fs.Rename(dir, away))
+	cl.lose("node0", "node1", "node2")
+	next := cl.on("node0", "node1", "node2", "node4")
+	must(t, next.checkpoints(1, 2))
+	must(t, cl.fs.Rename(away, dir))
+	must(t, cl.fs.Remove(dir+"/user1/scr.77/cindex.scrinfo"))
+	cl.mustRestart(2)
+}
+
+// TestUnlistedKept: a folder of which neither catalogue nor folder says what it is, as of the reference, is neither used
+// nor deleted when the catalogue is lost.
+func TestUnlistedKept(t *testing.T) {
+	cl := fourNodes(t).set("SCR_FLUSH", "0")
+	must(t, cl.checkpoints(1, 2))
+	dir := "/nodes/node1/local/user1/scr.77/"
+	must(t, cl.fs.Remove(dir+"cindex.scrinfo"))
+	must(t, cachedir.WriteState(cl.fs, dir+"scr.dataset.2", cachedir.MapGroup, cachedir.StateEncoded)) // as the reference
+	before := tree(t, cl.fs, dir+"scr.dataset.2")
+	cl.log = &bytes.Buffer{}
+	cl.mustRestart(2)
+	after := tree(t, cl.fs, dir+"unlisted.1.scr.dataset.2")
+	if len(after) != len(before) {
+		t.Errorf("kept %v of %v", after, before)
+	}
+	cl.mustRestart(2)
+}
