@@ -22,6 +22,9 @@ type CheckOptions struct {
 	Workers  int                     // default GOMAXPROCS
 	MaxOpen  int                     // default 256
 	Progress func(done, total int64) // bytes; called often, by several goroutines
+	// AcrossRows says that requests of the maps go on over the ends of rows by intention:
+	// not a warning then.
+	AcrossRows bool
 
 	fs vfs.FS
 }

@@ -3,7 +3,6 @@ package blocks
 import (
 	"context"
 	"iter"
-	"strings"
 
 	"blobio/amr"
 	"blobio/blob"
@@ -14,21 +13,17 @@ import (
 // with the tree. It never stops at the first. o may be nil.
 func Check(ctx context.Context, name string, o *blob.CheckOptions) iter.Seq[blob.Finding] {
 	return func(yield func(blob.Finding) bool) {
-		bad, long := false, 0
-		for f := range blob.Check(ctx, name, o) {
+		var bo blob.CheckOptions
+		if o != nil {
+			bo = *o
+		}
+		bo.AcrossRows = true // a request is all blocks of a rank here
+		bad := false
+		for f := range blob.Check(ctx, name, &bo) {
 			bad = bad || f.Severity == blob.Error
-			if f.Severity == blob.Warning && strings.Contains(f.Msg, "goes beyond the end of its row") {
-				// A request is all blocks of a rank here. blob warns of it since the
-				// maps of E3SM cases have none such.
-				long++
-				continue
-			}
 			if !yield(f) {
 				return
 			}
-		}
-		if long > 0 && !yield(blob.Finding{Severity: blob.Note, File: name, Offset: -1, Msg: sprintf("%d requests of the maps are several blocks in one", long)}) {
-			return
 		}
 		d, err := Open(ctx, name, nil)
 		if err != nil {

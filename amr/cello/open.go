@@ -94,6 +94,13 @@ func Open(ctx context.Context, dir string, o *OpenOptions) (*Checkpoint, error) 
 	return k, nil
 }
 
+// Writing says whether a directory is one that Write has not finished: it is being
+// written, or its writer died. The next Write of the same name replaces one that is left over.
+func Writing(dir string) bool {
+	_, err := vfs.OS.Stat(joinPath(dir, lockName))
+	return err == nil
+}
+
 func newScanner(dir string, o *OpenOptions) *scanner {
 	fsys, open := vfs.OS, 0
 	if o != nil {

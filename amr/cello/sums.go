@@ -27,6 +27,22 @@ func (v *verifier) heads(ctx context.Context) {
 	}
 }
 
+// bytes is what heads and sums read.
+func (v *verifier) bytes() (n int64) {
+	for i, f := range v.s.files {
+		n += v.k.man.Files[i].Meta
+		if v.o.StructureOnly {
+			continue
+		}
+		for k := range f.blocks {
+			for s, x := range f.blocks[k].data {
+				n += max(x.elems, 0) * v.s.schema[s].typ.Size()
+			}
+		}
+	}
+	return n
+}
+
 // sum is the CRC-32 of bytes of a file.
 func (v *verifier) sum(ctx context.Context, file int, off, n int64) (uint32, error) {
 	buf := make([]byte, min(n, 1<<20))
@@ -44,6 +60,9 @@ func (v *verifier) sum(ctx context.Context, file int, off, n int64) (uint32, err
 			return 0, err
 		}
 		c = crc32.Update(c, crc32.IEEETable, p)
+		if v.o.Progress != nil {
+			v.o.Progress(v.done.Add(int64(len(p))), v.total)
+		}
 		off, n = off+int64(len(p)), n-int64(len(p))
 	}
 	return c, nil

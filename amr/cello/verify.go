@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"blobio/amr"
 	"blobio/h5"
@@ -22,6 +23,9 @@ type VerifyOptions struct {
 	EnzoFloat amr.Type
 	// MaxLevel is the finest level of the run that is to restart from it; default (nil): the attribute max_level.
 	MaxLevel *int
+	// Progress is called with the bytes that were compared with their checksums, often and by
+	// several goroutines.
+	Progress func(done, total int64)
 	OpenOptions
 }
 
@@ -49,6 +53,9 @@ type verifier struct {
 	k     *Checkpoint // as far as it could be made
 	yield func(Finding) bool
 	stop  bool
+	done  atomic.Int64 // bytes compared, of total
+	total int64
+	late  []Finding // told after those of the tree, from which they may follow
 	// partial: not all lists could be read, so which blocks there are is not known.
 	partial bool
 }
@@ -61,6 +68,11 @@ func (v *verifier) tell(f Finding) {
 
 func (v *verifier) add(s Severity, file, block, field string, err error, effect, format string, args ...any) {
 	v.tell(Finding{Severity: s, File: file, Block: block, Field: field, Msg: sprintf(format, args...), Effect: effect, Err: err})
+}
+
+// later is add of what is told after the findings of the tree.
+func (v *verifier) later(s Severity, file, block, field string, err error, effect, format string, args ...any) {
+	v.late = append(v.late, Finding{Severity: s, File: file, Block: block, Field: field, Msg: sprintf(format, args...), Effect: effect, Err: err})
 }
 
 func (v *verifier) run(ctx context.Context) {
@@ -112,6 +124,7 @@ func (v *verifier) run(ctx context.Context) {
 	}
 	v.attributes(ctx)
 	if k.man != nil && !v.stop {
+		v.total = v.bytes()
 		v.heads(ctx)
 		if !v.o.StructureOnly {
 			v.sums(ctx)
@@ -231,26 +244,26 @@ func (v *verifier) blocks() {
 			switch {
 			case b.count < 0 || b.count == int64(total) || b.count > 0 && v.partial:
 			default:
-				if counted++; counted > 8 {
+				if counted++; counted > 3 {
 					break
 				}
 				if b.count == 0 {
-					v.add(Error, f.name+dataSuffix, b.name, "count_order", ErrCorrupt, crashes, "0, want %d", total)
+					v.later(Error, f.name+dataSuffix, b.name, "count_order", ErrCorrupt, crashes, "0, want %d", total)
 				} else {
-					v.add(Error, f.name+dataSuffix, b.name, "count_order", ErrCorrupt, "places blocks wrongly", "%d, the lists have %d blocks", b.count, total)
+					v.later(Error, f.name+dataSuffix, b.name, "count_order", ErrCorrupt, "places blocks wrongly", "%d, the lists have %d blocks", b.count, total)
 				}
 			}
 			if b.order < 0 {
 				continue
 			}
 			if o, ok := orders[b.order]; ok || b.order >= int64(total) && !v.partial {
-				if badOrder++; badOrder > 8 {
+				if badOrder++; badOrder > 3 {
 					continue
 				}
 				if ok {
-					v.add(Error, f.name+dataSuffix, b.name, "index_order", ErrCorrupt, "places blocks wrongly", "%d, as block %s", b.order, o)
+					v.later(Error, f.name+dataSuffix, b.name, "index_order", ErrCorrupt, "places blocks wrongly", "%d, as block %s", b.order, o)
 				} else {
-					v.add(Error, f.name+dataSuffix, b.name, "index_order", ErrCorrupt, crashes, "%d, want 0 to %d", b.order, total-1)
+					v.later(Error, f.name+dataSuffix, b.name, "index_order", ErrCorrupt, crashes, "%d, want 0 to %d", b.order, total-1)
 				}
 				continue
 			}
@@ -263,9 +276,17 @@ func (v *verifier) blocks() {
 			_ = k.tree.Add(x)
 		}
 	}
-	if counted > 8 || badOrder > 8 {
-		v.add(Error, "", "", "count_order, index_order", ErrCorrupt, "", "wrong in %d and %d blocks", counted, badOrder)
+	if counted > 3 {
+		v.later(Error, "", "", "count_order", ErrCorrupt, "places blocks wrongly", "wrong in %d blocks", counted)
 	}
+	if badOrder > 3 {
+		v.later(Error, "", "", "index_order", ErrCorrupt, "places blocks wrongly", "wrong in %d blocks", badOrder)
+	}
+	defer func() {
+		for _, f := range v.late {
+			v.tell(f)
+		}
+	}()
 	if !mapped && !v.stop {
 		v.add(Note, "", "", "", nil, "does not mind", "blocks are not divided among the %d files by the rule floor(i*files/blocks)", files)
 	}

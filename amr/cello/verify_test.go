@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"blobio/amr"
@@ -318,7 +319,7 @@ func TestVerifyCause(t *testing.T) {
 		}, []string{"B01_01: index: "}},
 		{"count_order of all", func(r *raw) {
 			r.each(func(g *rawGroup) { g.attr("count_order").value = []int64{0} })
-		}, []string{"0, want", "0, want", "0, want", "0, want", "0, want", "0, want", "0, want", "0, want", "wrong in "}},
+		}, []string{"0, want", "0, want", "0, want", "wrong in "}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := loadRaw(t, mem, "good")
@@ -489,6 +490,53 @@ func TestScrambled(t *testing.T) {
 				t.Errorf("%+v: the copy is scrambled: %v", c, k.Scrambled(0))
 			}
 			k.Close()
+		}
+	}
+}
+
+// TestVerifyOrder: what is wrong with the tree is told before what follows from it.
+func TestVerifyOrder(t *testing.T) {
+	_, mem := flat(t)
+	r := loadRaw(t, mem, "good")
+	f := r.files[1]
+	last := f.lines[len(f.lines)-1]
+	f.lines = f.lines[:len(f.lines)-1]
+	bad := vfs.NewMem()
+	r.store(bad, "bad")
+	at := map[string]int{}
+	for i, d := range errorsOf(findings(bad, "bad", nil)) {
+		what := d.Field
+		if errors.Is(d.Err, ErrMissing) {
+			what = "missing"
+			if d.Block != strings.Fields(last)[0] {
+				t.Errorf("missing: %s, want %s", d.Block, last)
+			}
+		}
+		if _, ok := at[what]; !ok {
+			at[what] = i
+		}
+	}
+	if len(at) < 3 || at["missing"] != 0 || at["count_order"] > at["adapt_buffer"] {
+		t.Errorf("first findings of each kind: %v", at)
+	}
+}
+
+// TestVerifyProgress: all bytes are told of once.
+func TestVerifyProgress(t *testing.T) {
+	_, mem := flat(t)
+	for _, quick := range []bool{false, true} {
+		var mu sync.Mutex
+		most, of := int64(0), int64(0)
+		o := &VerifyOptions{StructureOnly: quick, Progress: func(done, total int64) {
+			mu.Lock()
+			defer mu.Unlock()
+			most, of = max(most, done), total
+		}}
+		if l := errorsOf(findings(mem, "good", o)); len(l) > 0 {
+			t.Fatal(l)
+		}
+		if most == 0 || most != of {
+			t.Errorf("%d of %d bytes at the end", most, of)
 		}
 	}
 }

@@ -15,8 +15,6 @@ import (
 	"blobio/amr/blocks"
 	"blobio/amr/cello"
 	"blobio/blob"
-	"blobio/internal/vfs"
-	"blobio/subfile"
 )
 
 func newAmr(e *env) *cobra.Command {
@@ -123,69 +121,9 @@ func (m *amrMesh) tree() (*amr.Tree, error) {
 }
 
 const (
-	celloList = "check.file_list"
 	formCello = "cello" // amrMesh.form of a checkpoint directory
 	formYT    = "yt"    // an output only
 )
-
-// amrPath finds out what a path is: a checkpoint directory, or the name of a dataset.
-func amrPath(ctx context.Context, path string) (name string, isCello bool, err error) {
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if _, serr := subfile.Find(vfs.OS, path); serr == nil {
-			return path, false, nil // the base name of subfiles
-		}
-		return "", false, fmt.Errorf("%s: no file, directory or dataset of this name: %w", path, fs.ErrNotExist)
-	}
-	if err != nil {
-		return "", false, err
-	}
-	if !info.IsDir() {
-		base := filepath.Base(path)
-		dir := filepath.Dir(path)
-		switch {
-		case base == celloList:
-			return dir, true, nil
-		case strings.HasSuffix(base, ".block_list"), strings.HasSuffix(base, ".h5") && exists(filepath.Join(dir, celloList)):
-			return "", false, &hinted{fmt.Errorf("%s is one file of a checkpoint", path), "name the directory: " + dir}
-		}
-		return path, false, nil
-	}
-	if exists(filepath.Join(path, celloList)) {
-		return path, true, nil
-	}
-	list, err := os.ReadDir(path)
-	if err != nil {
-		return "", false, err
-	}
-	if len(list) == 0 {
-		return "", false, fmt.Errorf("%s is an empty directory, want a checkpoint or a dataset of blocks", path)
-	}
-	for _, d := range list {
-		if strings.HasSuffix(d.Name(), ".block_list") {
-			return "", false, &hinted{fmt.Errorf("%s has block lists, but no %s", path, celloList), "its writer did not get far, or files were lost"}
-		}
-	}
-	if sets, err := subfile.ListAll(vfs.OS, path); err == nil && len(sets) == 1 {
-		r, err := blob.Open(ctx, sets[0].Base, &blob.OpenOptions{AllowMissing: true})
-		if err == nil {
-			r.Close()
-		}
-		if !errors.Is(err, blob.ErrNotFormat) {
-			return sets[0].Base, false, nil
-		}
-	}
-	var inside []string
-	for _, d := range list {
-		if d.IsDir() && exists(filepath.Join(path, d.Name(), celloList)) {
-			inside = append(inside, filepath.Join(path, d.Name()))
-		}
-	}
-	if len(inside) > 0 {
-		return "", false, &hinted{fmt.Errorf("%s is a directory of %s", path, plural(len(inside), "checkpoint")), "name one of them: " + strings.Join(inside[:min(3, len(inside))], ", ")}
-	}
-	return "", false, &hinted{fmt.Errorf("%s has no %s: it is no checkpoint directory", path, celloList), "blobio ls shows datasets of other kinds"}
-}
 
 func exists(name string) bool {
 	_, err := os.Stat(name)

@@ -129,6 +129,9 @@ func (f *amrCheckFlags) one(ctx context.Context, e *env, path string) (*amrCheck
 		if f.levelSet {
 			o.MaxLevel = &f.maxLevel
 		}
+		p := e.newProgress()
+		defer p.end()
+		o.Progress = func(done, total int64) { p.at("check "+name, done, total) }
 		for x := range cello.Verify(ctx, name, o) {
 			c.add(amrFinding{x.Severity.String(), x.File, x.Block, x.Field, x.Msg, x.Effect, x.String()})
 		}

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -151,6 +153,16 @@ func (f *amrConvertFlags) toCello(ctx context.Context, e *env, m *amrMesh, out s
 	c := f.out.celloOptions()
 	c.Ghosts = with > 0 && !f.bare
 	c.Fields, c.Levels, c.LeavesOnly = f.fields, levels, f.leaves
+	if f.fields == nil && levels == nil && !f.leaves {
+		if err := m.whole(); err != nil {
+			return err
+		}
+		if m.cello != nil && m.cello.Dump() { // what is made of a dump is one
+			for i := range m.meta.Fields {
+				c.Fields = append(c.Fields, m.meta.Fields[i].Name)
+			}
+		}
+	}
 	if c.Files == 0 && m.cello != nil {
 		c.Files = len(m.files)
 	}
@@ -158,6 +170,56 @@ func (f *amrConvertFlags) toCello(ctx context.Context, e *env, m *amrMesh, out s
 		c.EnzoFloat = m.cello.EnzoFloat()
 	}
 	return f.out.writeAs(ctx, e, "convert", m.src, out, c, order)
+}
+
+// whole says which blocks a checkpoint lacks that a program could restart from; nil if none.
+func (m *amrMesh) whole() error {
+	if m.cello != nil && m.cello.Dump() {
+		return nil
+	}
+	t, err := m.tree()
+	if err != nil {
+		return err
+	}
+	missing := map[amr.Index]bool{}
+	for x := range m.meta.Level(0) {
+		missing[x] = true
+	}
+	leaves := true
+	for _, x := range m.indexes() {
+		leaves = leaves && t.Leaf(x)
+		for ; x.Level() > 0; x = x.Parent() {
+			p := x.Parent()
+			for k := range m.meta.Children() {
+				missing[p.Child([3]int{k & 1, k >> 1 & 1, k >> 2 & 1})] = true
+			}
+		}
+	}
+	for _, x := range m.indexes() {
+		delete(missing, x)
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	first, found := amr.Index{}, false // coarsest first
+	levels := map[int]int{}
+	for x := range missing {
+		levels[x.Level()]++
+		if !found || x.Level() < first.Level() || x.Level() == first.Level() && slices.Compare(x[:], first[:]) < 0 {
+			first, found = x, true
+		}
+	}
+	lo, hi := t.Levels()
+	kind, flags := "some of the blocks only", fmt.Sprintf("--levels %d:%d", lo, hi)
+	if leaves {
+		kind, flags = "the leaf blocks only", "--leaves"
+	}
+	var of []string
+	for _, l := range slices.Sorted(maps.Keys(levels)) {
+		of = append(of, fmt.Sprintf("%d of level %d", levels[l], l))
+	}
+	return &hinted{fmt.Errorf("%s has %s, and no program can restart from that: %s missing (%s), such as %s", m.path, kind, plural(len(missing), "block"), strings.Join(of, ", "), t.Name(first)),
+		fmt.Sprintf("convert the checkpoint that it was made from; or say %s, which makes a dump for analysis", flags)}
 }
 
 // ghosts counts the fields with and without ghost zones.

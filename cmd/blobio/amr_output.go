@@ -170,6 +170,9 @@ func (o *amrOutput) report(ctx context.Context, e *env, out string, took time.Du
 			"seconds": took.Seconds(), "mib_per_second": rate})
 	}
 	form := "Cello checkpoint"
+	if m.cello != nil && m.cello.Dump() {
+		form = "Cello dump"
+	}
 	if m.form != formCello {
 		form = "blocks, " + m.form
 	}

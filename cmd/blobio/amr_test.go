@@ -403,3 +403,51 @@ func TestAmrInterrupted(t *testing.T) {
 		}
 	}
 }
+
+// TestAmrUnfinished: what a writer that died has left is called so, and it is said what to do.
+func TestAmrUnfinished(t *testing.T) {
+	dir, check1, native := mesh(t)
+	at := func(name string) string { return filepath.Join(dir, name) }
+	check(t, os.CopyFS(at("dead.partial"), os.DirFS(check1)))
+	check(t, os.Remove(at("dead.partial/check.file_list")))
+	check(t, os.WriteFile(at("dead.partial/blobio.writing"), []byte("id\n"), 0o666))
+	check(t, os.CopyFS(at("late.partial"), os.DirFS(check1)))
+	b, err := os.ReadFile(native)
+	check(t, err)
+	check(t, os.WriteFile(at("half.nc.partial"), b[:200], 0o666))
+	for _, verb := range [][]string{{"ls"}, {"check"}, {"dump", "0"}, {"convert", at("out.nc")}} {
+		for name, want := range map[string]string{
+			"dead":            ".partial is half of dead: a program is writing it, or died before it was whole (remove it if no program writes it any more, or write " + at("dead") + " again, which replaces it)",
+			"dead.partial":    at("dead.partial") + " is half of dead",
+			"half.nc":         at("half.nc.partial") + " is half of half.nc",
+			"half.nc.partial": at("half.nc.partial") + " is half of half.nc",
+			"late":            "all of it was written, only the new name is missing (mv " + at("late.partial") + " " + at("late") + ")",
+		} {
+			bad(t, exitFailed, want, append([]string{"amr", verb[0], at(name)}, verb[1:]...)...)
+		}
+	}
+	good(t, "amr", "check", at("late.partial"))
+}
+
+// TestAmrDumpToCheckpoint: of a dump no checkpoint is made: what is missing, and what to do.
+func TestAmrDumpToCheckpoint(t *testing.T) {
+	dir, check1, _ := mesh(t)
+	at := func(name string) string { return filepath.Join(dir, name) }
+	good(t, "amr", "convert", "--no-sync", "--leaves", check1, at("leaves.nc"))
+	bad(t, exitFailed, "has the leaf blocks only, and no program can restart from that: 24 blocks missing (12 of level 0, 12 of level 1), such as B",
+		"amr", "convert", "--to", "cello", at("leaves.nc"), at("C"))
+	good(t, "amr", "convert", "--no-sync", "--levels", "1:2", check1, at("fine.nc"))
+	bad(t, exitFailed, "has some of the blocks only, and no program can restart from that: 16 blocks missing (16 of level 0), such as B00_00 (convert the checkpoint that it was made from; or say --levels 1:2, which",
+		"amr", "convert", "--to", "cello", at("fine.nc"), at("C"))
+	out := good(t, "amr", "convert", "--no-sync", "--to", "cello", "--levels", "1:2", at("fine.nc"), at("C"))
+	if !strings.Contains(out, "Cello dump, 96 blocks") {
+		t.Errorf("amr convert: %s", out)
+	}
+	// What is made of a dump is a dump.
+	if out := good(t, "amr", "convert", "--no-sync", "--to", "cello", "--files", "5", at("C"), at("D")); !strings.Contains(out, "Cello dump, 96 blocks") {
+		t.Errorf("amr convert: %s", out)
+	}
+	if out := good(t, "amr", "check", "--notes", at("D")); !strings.Contains(out, "a data dump") {
+		t.Errorf("amr check: %s", out)
+	}
+}
