@@ -104,6 +104,8 @@ type task struct {
 	values *e3smcases.Values
 
 	distinct int64 // records whose data are made, which then repeat; 0: all
+	compute  int64 // steps of spin that each rank does before each record
+	async    bool  // flushes are in the background
 }
 
 func (j *Job) load() (*task, error) {

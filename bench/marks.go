@@ -126,7 +126,7 @@ func (t table) marks() []Mark {
 		}
 		out = append(out, m)
 	}
-	out = append(out, Mark{What: "flush while computing as long as the I/O takes", Want: "at least 1.6 times the synchronous rate"}) // no workload yet
+	out = append(out, t.asyncMarks()...)
 	return append(out, t.processMarks()...)
 }
 

@@ -24,6 +24,7 @@ type ReplayOptions struct {
 	Layouts   []blob.Layout // default both
 	Records   int64         // of the histories that have more than one, default 1
 	Flush     int           // records between flushes, default 1; -1: one flush at the end
+	Async     bool          // flushes are in the background, while the next data are made
 	Float     bool          // record variables are float in the file, as with -j of E3SM-IO
 	Pattern   e3smcases.Pattern
 	Geometry  *e3smcases.Geometry // of the smooth pattern, or nil
@@ -38,7 +39,7 @@ type ReplayOptions struct {
 	Options   blob.Options // Durability, Workers, Buffer, ... of the writers; layout and grouping are set by Replay
 
 	// Buffer caps the data that all ranks hold before a flush, in bytes; default 1 GiB. A
-	// record that is larger is flushed in parts.
+	// record that is larger is flushed in parts. With Async half of it is what is being written.
 	Buffer int64
 
 	Progress func(stage string, done, total int64) // bytes
@@ -118,6 +119,9 @@ func Replay(ctx context.Context, o ReplayOptions) ([]Result, error) {
 	}
 	if o.Buffer == 0 {
 		o.Buffer = 1 << 30
+	}
+	if o.Async {
+		o.Buffer = max(o.Buffer/2, 1)
 	}
 	if o.Progress == nil {
 		o.Progress = func(string, int64, int64) {}
@@ -314,6 +318,9 @@ func (p *replay) rank(ctx context.Context, c comm.Comm, path string, opt *blob.O
 				if err := putAny(w, blob.VarID(q.v), q.rec, q.data); err != nil {
 					return err
 				}
+			}
+			if p.o.Async {
+				return w.FlushAsync(ctx)
 			}
 			return w.Flush(ctx)
 		})

@@ -30,13 +30,13 @@ type Took struct {
 }
 
 // phases of a write, in order.
-var writePhases = []string{"create", "put", "flush", "close"}
+var writePhases = []string{"create", "put", "flush", "close", "compute"}
 
 // write does one rank's part of a job: open to close on the clock, all else
 // outside. The result of rank 0 is that of all.
 func (t *task) write(ctx context.Context, c comm.Comm, data rankData, path string, o *blob.Options) (took Took, err error) {
 	parts := t.parts(c)
-	var clock [4]float64
+	var clock [5]float64
 	if err := c.Barrier(ctx); err != nil {
 		return took, err
 	}
@@ -70,19 +70,27 @@ func (t *task) write(ctx context.Context, c comm.Comm, data rankData, path strin
 	if err := put(false, 0); err != nil {
 		return took, err
 	}
+	flush := w.Flush
+	if t.async {
+		flush = w.FlushAsync
+	}
 	for rec := range t.Records {
+		if t.compute > 0 {
+			spin(t.compute)
+			next(4)
+		}
 		if err := put(true, rec); err != nil {
 			return took, err
 		}
 		next(1)
 		if t.Flush > 0 && (rec+1)%t.Flush == 0 && rec+1 < t.Records {
-			if err := w.Flush(ctx); err != nil {
+			if err := flush(ctx); err != nil {
 				return took, err
 			}
 			next(2)
 		}
 	}
-	if err := w.Flush(ctx); err != nil {
+	if err := flush(ctx); err != nil {
 		return took, err
 	}
 	next(2)
@@ -94,10 +102,12 @@ func (t *task) write(ctx context.Context, c comm.Comm, data rankData, path strin
 	if err != nil {
 		return took, err
 	}
-	took.Seconds = all[4]
+	took.Seconds = all[5]
 	took.Phases = map[string]float64{}
 	for i, name := range writePhases {
-		took.Phases[name] = all[i]
+		if i < 4 || t.compute > 0 {
+			took.Phases[name] = all[i]
+		}
 	}
 	return took, nil
 }

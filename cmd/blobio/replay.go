@@ -28,6 +28,7 @@ type replayFlags struct {
 	ranksPerNode int
 	records      int64
 	flush        int
+	async        bool
 	float        bool
 	pattern      string
 	out          string
@@ -86,6 +87,7 @@ canonical, canonical_bytes, convert_seconds}]}.`,
 	choiceFlag(cmd, &f.placement, "placement", "block", "how ranks are placed on nodes", "block", "roundrobin")
 	fl.Int64Var(&f.records, "records", 1, "records of the histories that have more than one (F_h1, G, I_h0)")
 	fl.IntVar(&f.flush, "flush", 1, "records between flushes; -1: one flush at the end")
+	fl.BoolVar(&f.async, "async", false, "flush in the background, while the next data are made")
 	fl.BoolVar(&f.float, "float", false, "record variables are float in the file (-j of E3SM-IO)")
 	choiceFlag(cmd, &f.pattern, "pattern", "unique", "values", "unique", "reference", "smooth")
 	fl.StringVar(&f.out, "out", "", "directory of the files, made if it is not there (default: a temporary one that is removed)")
@@ -112,7 +114,7 @@ func histories() (out []string) {
 // options translates the flags.
 func (f *replayFlags) options(cmd *cobra.Command, e *env) (o bench.ReplayOptions, err error) {
 	letter, _, single := strings.Cut(f.caseName, "_")
-	o = bench.ReplayOptions{Case: f.caseName, Base: letter, Records: f.records, Flush: f.flush, Float: f.float,
+	o = bench.ReplayOptions{Case: f.caseName, Base: letter, Records: f.records, Flush: f.flush, Async: f.async, Float: f.float,
 		Subfiles: f.subfiles, Verify: f.verify, Convert: f.convert, Force: f.force, Buffer: f.memory}
 	if f.history != "both" {
 		if single || letter == "G" {
