@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 	"time"
 
@@ -28,7 +29,7 @@ func spinRate(n int) float64 {
 		start := time.Now()
 		var wg sync.WaitGroup
 		for range n {
-			wg.Go(func() { spin(steps) })
+			wg.Go(func() { runtime.KeepAlive(spin(steps)) })
 		}
 		wg.Wait()
 		best = max(best, steps/time.Since(start).Seconds())

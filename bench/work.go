@@ -76,7 +76,7 @@ func (t *task) write(ctx context.Context, c comm.Comm, data rankData, path strin
 	}
 	for rec := range t.Records {
 		if t.compute > 0 {
-			spin(t.compute)
+			runtime.KeepAlive(spin(t.compute))
 			next(4)
 		}
 		if err := put(true, rec); err != nil {
