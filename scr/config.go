@@ -53,7 +53,8 @@ type Config struct {
 	// is no difference.
 	Packed bool
 	// Daemon leaves background flushes to the transfer process of each node (package transfer, blobio scr transfer),
-	// which somebody must have started: it goes on copying when the run has died. Containers are not for it.
+	// which somebody must have started: it goes on copying when the run has died. The run loop (blobio scr run --transfer)
+	// does, and says so in the environment: BLOBIO_TRANSFER=1 has the same effect.
 	Daemon bool
 	// Zstd compresses files on their way to the prefix directory. The reference cannot read them.
 	Zstd bool
@@ -63,6 +64,9 @@ type Config struct {
 	hook func(step string) error // tests: called before each step of the protocol; its error ends the call at once
 }
 
+// runloopTransfer is runloop.EnvTransfer: the run loop has started transfer processes.
+const runloopTransfer = "BLOBIO_TRANSFER"
+
 func (c *Config) withDefaults() Config {
 	var d Config
 	if c != nil {
@@ -70,6 +74,9 @@ func (c *Config) withDefaults() Config {
 	}
 	if d.FS == nil {
 		d.FS = vfs.OS
+	}
+	if d.FS == vfs.OS && os.Getenv(runloopTransfer) == "1" {
+		d.Daemon = true
 	}
 	if d.Node == "" {
 		if d.Node, _ = os.Hostname(); d.Node == "" {

@@ -37,7 +37,11 @@ func (s *Session) byDaemon(ctx context.Context, jobs []transfer.Job) (res []tran
 		for i, j := range jobs {
 			src := s.bind.Real(j.Src)
 			mine[src] = i
-			f.Put(transfer.Item{Src: src, Dst: j.Dst, Size: j.Size, CRC: j.CRC, HasCRC: j.HasCRC, Zstd: j.Compress, Meta: j.Meta})
+			it := transfer.Item{Src: src, Dst: j.Dst, Size: j.Size, CRC: j.CRC, HasCRC: j.HasCRC, Zstd: j.Compress, Meta: j.Meta, Out: j.Out}
+			if j.Out != nil {
+				it.Dst = j.Out[0].File
+			}
+			f.Put(it)
 		}
 		if len(f.Items) > 0 {
 			f.Command, f.Done, f.Failed = transfer.CommandRun, false, false
@@ -85,6 +89,9 @@ func (s *Session) byDaemon(ctx context.Context, jobs []transfer.Job) (res []tran
 				return nil, err
 			}
 			res[i] = transfer.Result{Size: it.Size, CRC: it.CRC, Stored: st.Size()}
+			if it.Out != nil {
+				res[i].Stored = it.Size
+			}
 			left--
 		}
 		if found < len(mine) {

@@ -23,7 +23,7 @@ func (s *Session) flushJobs(ctx context.Context, d *cachedSet) ([]transfer.Job, 
 		}
 		jobs = append(jobs, j)
 	}
-	if !s.p.containers || d.Bypass || s.cfg.Daemon {
+	if !s.p.containers || d.Bypass {
 		return jobs, nil
 	}
 	return jobs, s.containers(ctx, d, jobs)

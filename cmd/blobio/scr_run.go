@@ -31,6 +31,7 @@ type scrRunFlags struct {
 	watch, watchPFS   time.Duration
 	heartbeat         []string
 	noSalvage, dryRun bool
+	transfer          bool
 	asJSON            bool
 }
 
@@ -50,6 +51,11 @@ The loop ends when the program ends with exit code 0, when the runs are used up
 or by ctrl-C, which ends the program and saves its checkpoints; a second ctrl-C ends
 it at once and saves nothing. A run may be watched: --watchdog ends it when nothing
 moves in the prefix directory for that long.
+
+With --transfer a transfer process (see "scr transfer") runs on each node of a run,
+lives on when the run ends, and ends with the loop, before the salvage. The program
+gets BLOBIO_TRANSFER=1, by which its session leaves background flushes
+(SCR_FLUSH_ASYNC=1) to those processes.
 
 The launcher local starts processes on this host. With --node-root, each name in
 --nodes stands for a node with a private directory below it. Processes learn their
@@ -71,6 +77,7 @@ hung, down: [{node, test, reason}]}], "down": [...], "skipped": [{test, why}],
   blobio scr run --launcher mpirun --per-node 32 -- ./heat
   blobio scr run --nodes 'n[1-5]' --node-root /tmp/nodes --use 4 -- ./heat   # 5 nodes on this host
   blobio scr run --watchdog 30m --watchdog-pfs 2h --runs 9 -- ./heat
+  blobio scr run --transfer -s SCR_FLUSH_ASYNC=1 -- ./heat  # flush beside the program
   blobio scr run --dry-run --use 4 -- ./heat`,
 		Args: minArgs(1, "a program to run, behind --"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -91,6 +98,7 @@ hung, down: [{node, test, reason}]}], "down": [...], "skipped": [{test, why}],
 	fl.DurationVar(&f.watch, "watchdog", 0, "end a run that shows no sign of life for this long (SCR_WATCHDOG_TIMEOUT; 0: never)")
 	fl.DurationVar(&f.watchPFS, "watchdog-pfs", 0, "the same while a dataset is written to the prefix directory (SCR_WATCHDOG_TIMEOUT_PFS)")
 	fl.StringArrayVar(&f.heartbeat, "heartbeat", nil, "`FILE` whose changes are signs of life, too")
+	fl.BoolVar(&f.transfer, "transfer", false, "start a transfer process on each node, which copies in the background (SCR_FLUSH_ASYNC) and outlives a run")
 	fl.BoolVar(&f.noSalvage, "no-salvage", false, "do not save what is only in caches at the end")
 	fl.BoolVarP(&f.dryRun, "dry-run", "n", false, "print what would be done, and do not start anything")
 	jsonFlag(cmd, &f.asJSON)
@@ -186,6 +194,19 @@ func (f *scrRunFlags) run(ctx context.Context, e *env, args []string) error {
 	}
 	if f.dryRun {
 		return f.plan(ctx, e, &o)
+	}
+	if f.transfer {
+		if f.reach == nil {
+			return usagef("--transfer wants a way to the nodes (--remote)")
+		}
+		exe, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		if o.Transfers, err = runloop.TransfersOf(f.params, f.local, f.shell, exe); err != nil {
+			return err
+		}
+		o.Transfers.Stderr, o.Transfers.Say, o.Transfers.Grace = e.stderr, scrSay(e), f.grace
 	}
 	return f.loop(ctx, e, o)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,13 @@ import (
 
 // TestMain lets the test program be blobio, as the program of a selftest or under mpirun.
 func TestMain(m *testing.M) {
+	if os.Getenv("BLOBIO_TEST_TRANSFER") != "" && len(os.Args) == 1 {
+		if err := transferProgram(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if os.Getenv("BLOBIO_TEST_MAIN") != "" {
 		main()
 	}

@@ -165,6 +165,9 @@ func (f *scrTransfer) change(ctx context.Context) error {
 		}
 		items = append(items, transfer.Item{Src: from, Dst: to, Size: info.Size(), Zstd: f.zstd, Meta: true})
 	}
+	if err := os.MkdirAll(filepath.Dir(f.file), 0o777); err != nil { // a run may come later
+		return err
+	}
 	return transfer.UpdateFile(ctx, nil, f.file, kvtree.Flock, func(t *transfer.File) error {
 		for _, i := range items {
 			t.Put(i)

@@ -34,7 +34,8 @@ type Options struct {
 	EndTime     time.Time // of the allocation; zero: not known
 	Plain       bool      // SCR_ENABLE=0: one launch on all nodes, and nothing else
 
-	Watchdog *Watchdog // nil: none. Its Beat may be nil: FileBeat of Dir
+	Watchdog  *Watchdog  // nil: none. Its Beat may be nil: FileBeat of Dir
+	Transfers *Transfers // processes that copy in the background beside the runs; nil: none
 	// Salvage saves what is only in the caches of the nodes that are up, after the last run; nil: nothing is saved.
 	Salvage func(ctx context.Context, up []string) error
 	// Hurry, when it is closed, ends the run the hard way and leaves out the salvage: the second signal.
@@ -89,6 +90,9 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return nil, fmt.Errorf("runloop: prefix directory: %w", err)
 	}
 	err := l.runs(ctx)
+	if l.Transfers != nil {
+		l.Transfers.Stop()
+	}
 	l.rep.Down = append(l.rep.Down, l.Checker.Down()...)
 	l.say("stop: %s: %s", l.rep.Stop, l.rep.Why)
 	l.salvage(ctx)
@@ -283,6 +287,10 @@ func (l *loop) once(ctx context.Context, n int, nodes, down []string, prefix str
 	la := l.Launch
 	la.Run, la.Nodes, la.Down = n, nodes, down
 	la.Env = runEnv(&la, prefix, l.Nodes)
+	if l.Transfers != nil {
+		l.Transfers.Start(ctx, nodes)
+		la.Env = environ(la.Env, EnvTransfer+"=1")
+	}
 	l.say("run %d of %d on %s: %s", n, l.Runs, hostlist.Compress(nodes), processes(la.Size()))
 	began := l.Clock.Now()
 	l.log(runlog.Entry{Event: runlog.RunStart, Note: fmt.Sprintf("run=%d", n), Nodes: runlog.Num(int64(len(nodes))), Procs: runlog.Num(int64(la.Size()))})

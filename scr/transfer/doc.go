@@ -46,6 +46,7 @@
 //	              /CRC/<%#x>            ours: of the data. Checked if it is there; written when the copy is done
 //	              /ZSTD/1               ours: compress
 //	              /META/1               ours: permissions, times and owner too
+//	              /SEG/<n>/{FILE,OFFSET,LENGTH}  ours: places in containers, instead of DESTINATION, which is the first of them
 //	              /ERROR/<text>         ours: it could not be copied. Take it away to have it tried again
 //	PERCENT/<%f>                        most processor time, 0: no limit
 //	BW/<%f>                             most bytes per second, 0: no limit

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -46,9 +47,12 @@ type Item struct {
 	// Ours, which others pass over:
 	CRC    uint32 // CRC-32 of the data: expected, and what was found once the copy is done
 	HasCRC bool
-	Zstd   bool   // compress
-	Meta   bool   // permissions and times too
-	Error  string // why it could not be copied
+	Zstd   bool // compress
+	// Out, unless nil, are the places in containers that get the bytes, as in Job; Dst is then the first of the containers. A
+	// process of the reference does not know of them.
+	Out   []Segment
+	Meta  bool   // permissions and times too
+	Error string // why it could not be copied
 }
 
 // Whole says whether the copy is done, as far as the file tells: of a file without bytes it does not.
@@ -87,6 +91,10 @@ const (
 	keyCRC     = "CRC"
 	keyZstd    = "ZSTD"
 	keyMeta    = "META"
+	keySeg     = "SEG"
+	keyFile    = "FILE"
+	keyOffset  = "OFFSET"
+	keyLength  = "LENGTH"
 	keyError   = "ERROR"
 	keyPercent = "PERCENT"
 	keyBW      = "BW"
@@ -221,10 +229,71 @@ func parseItem(src string, t *kvtree.Tree) (i Item, field string, err error) {
 	} else if !errors.Is(err, kvtree.ErrMissing) {
 		return i, keyCRC, err
 	}
+	if i.Out, field, err = parseSegments(t.Get(keySeg), i.Size); err != nil {
+		return i, field, err
+	}
 	i.Zstd = t.GetKV(keyZstd, "1") != nil
 	i.Meta = t.GetKV(keyMeta, "1") != nil
 	i.Error, _ = t.Str(keyError)
 	return i, "", nil
+}
+
+// parseSegments reads the places of the bytes of a file in containers, in order; nil if there is none.
+func parseSegments(t *kvtree.Tree, total int64) (out []Segment, field string, err error) {
+	if t.Len() == 0 {
+		return nil, "", nil
+	}
+	if t.Len() > maxSegments {
+		return nil, keySeg, fmt.Errorf("%w: %d places", ErrCorrupt, t.Len())
+	}
+	sum := int64(0)
+	for n := range t.Len() {
+		x := t.Get(strconv.Itoa(n))
+		at := keySeg + "/" + strconv.Itoa(n)
+		s := Segment{}
+		if s.File, err = x.Str(keyFile); err != nil {
+			return nil, at + "/" + keyFile, err
+		}
+		if !filepath.IsAbs(s.File) {
+			return nil, at + "/" + keyFile, fmt.Errorf("%w: %q is not absolute", ErrCorrupt, s.File)
+		}
+		if s.Offset, err = size(x, keyOffset); err != nil {
+			return nil, at + "/" + keyOffset, err
+		}
+		if s.Length, err = size(x, keyLength); err != nil {
+			return nil, at + "/" + keyLength, err
+		}
+		if s.Length > total-sum || s.Offset > math.MaxInt64-s.Length {
+			return nil, at, fmt.Errorf("%w: %d bytes at %d, of a file of %d", ErrCorrupt, s.Length, s.Offset, total)
+		}
+		sum += s.Length
+		out = append(out, s)
+	}
+	if sum != total {
+		return nil, keySeg, fmt.Errorf("%w: places for %d bytes of %d", ErrCorrupt, sum, total)
+	}
+	return out, "", nil
+}
+
+// fillSegments is the reverse.
+func fillSegments(t *kvtree.Tree, out []Segment) {
+	if have, _, err := parseSegments(t.Get(keySeg), lengths(out)); err == nil && slices.Equal(have, out) {
+		return
+	}
+	t.Unset(keySeg)
+	for n := len(out) - 1; n >= 0; n-- { // the head of a list is what was set last
+		x := t.Touch(keySeg, strconv.Itoa(n))
+		set(x, keyLength, strconv.FormatInt(out[n].Length, 10))
+		set(x, keyOffset, strconv.FormatInt(out[n].Offset, 10))
+		set(x, keyFile, out[n].File)
+	}
+}
+
+func lengths(segs []Segment) (n int64) {
+	for _, s := range segs {
+		n += s.Length
+	}
+	return n
 }
 
 func size(t *kvtree.Tree, key string) (int64, error) {
@@ -241,6 +310,9 @@ func (f *File) fill(t *kvtree.Tree) error {
 	for _, i := range f.Items {
 		if !filepath.IsAbs(i.Src) || !filepath.IsAbs(i.Dst) || i.Size < 0 || i.Written < 0 || i.Written > i.Size {
 			return usage("%q to %q, %d of %d bytes, in a transfer file", i.Src, i.Dst, i.Written, i.Size)
+		}
+		if i.Out != nil && (i.Zstd || lengths(i.Out) != i.Size) {
+			return usage("%q: places for %d bytes of %d, in a transfer file", i.Src, lengths(i.Out), i.Size)
 		}
 		if known[i.Src] {
 			return usage("%s is in a transfer file twice", i.Src)
@@ -279,6 +351,7 @@ func (i Item) fill(t *kvtree.Tree) {
 	} else {
 		t.Unset(keyCRC)
 	}
+	fillSegments(t, i.Out)
 	flag(t, keyZstd, "1", i.Zstd)
 	flag(t, keyMeta, "1", i.Meta)
 	if i.Error == "" {

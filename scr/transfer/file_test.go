@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"blobio/internal/vfs"
@@ -256,4 +257,43 @@ func FuzzParse(f *testing.F) {
 			t.Fatal(d)
 		}
 	})
+}
+
+// TestFileSegments: places in containers are kept, and those that cannot be are refused.
+func TestFileSegments(t *testing.T) {
+	ctx, name := context.Background(), filepath.Join(t.TempDir(), FileName)
+	want := []Segment{{"/p/ctr.0.scr", 7, 3}, {"/p/ctr.1.scr", 0, 10}, {"/p/ctr.2.scr", 0, 1}}
+	put := func(i Item) error {
+		return UpdateFile(ctx, vfs.OS, name, kvtree.Flock, func(f *File) error { f.Put(i); return nil })
+	}
+	for range 2 {
+		if err := put(Item{Src: "/c/a", Dst: want[0].File, Size: 14, Out: want}); err != nil {
+			t.Fatal(err)
+		}
+		f, err := ReadFile(ctx, vfs.OS, name, kvtree.Flock)
+		if err != nil || len(f.Items) != 1 || !slices.Equal(f.Items[0].Out, want) {
+			t.Fatalf("%+v %v", f, err)
+		}
+	}
+	if err := put(Item{Src: "/c/a", Dst: "/p/x", Size: 15, Out: want}); !errors.Is(err, ErrUsage) {
+		t.Errorf("%v", err)
+	}
+	for what, change := range map[string]func(t *kvtree.Tree){
+		"relative": func(t *kvtree.Tree) { t.Get("FILES").Get("/c/a").Get("SEG").Get("1").SetStr("FILE", "x") },
+		"short":    func(t *kvtree.Tree) { t.Get("FILES").Get("/c/a").Get("SEG").Get("1").SetInt("LENGTH", 9) },
+		"long": func(t *kvtree.Tree) {
+			t.Get("FILES").Get("/c/a").Get("SEG").Get("1").SetStr("LENGTH", "9223372036854775807")
+		},
+		"hole":     func(t *kvtree.Tree) { t.Get("FILES").Get("/c/a").Get("SEG").Unset("1") },
+		"no place": func(t *kvtree.Tree) { t.Get("FILES").Get("/c/a").Get("SEG").Get("1").Unset("OFFSET") },
+	} {
+		tr, err := kvtree.ReadFile(vfs.OS, name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(tr)
+		if _, err := Parse(tr, name); err == nil {
+			t.Errorf("%s: no error", what)
+		}
+	}
 }

@@ -53,11 +53,11 @@ func (s *server) start(ctx context.Context, items []Item) *run {
 
 // copy copies one file, durably, unless it is there.
 func (s *server) copy(ctx context.Context, i Item, written *atomic.Int64) (crc uint32, err error) {
-	j := Job{Src: i.Src, Dst: i.Dst, Size: i.Size, CRC: i.CRC, HasCRC: i.HasCRC, Compress: i.Zstd, Meta: i.Meta}
+	j := Job{Src: i.Src, Dst: i.Dst, Size: i.Size, CRC: i.CRC, HasCRC: i.HasCRC, Compress: i.Zstd, Meta: i.Meta, Out: i.Out}
 	if err := j.Validate(); err != nil {
 		return 0, err
 	}
-	b := s.e.newBatch(nil)
+	b := s.e.newBatch([]Job{j})
 	b.climb, b.owner = true, s.owner
 	count := func(n int64) { written.Add(n) }
 	r, err := b.resume(ctx, &j, count, count)

@@ -275,14 +275,28 @@ func (s *server) todo(f *File) []Item {
 		if !i.Whole() {
 			delete(s.settled, k)
 		} else if !s.settled[k] {
-			st, err := s.e.o.DstFS.Stat(i.Dst)
-			s.settled[k] = err == nil && st.Mode().IsRegular() && (i.Zstd || st.Size() == i.Size)
+			s.settled[k] = s.there(i)
 		}
 		if !s.settled[k] {
 			out = append(out, i)
 		}
 	}
 	return out
+}
+
+// there says whether what a copy that is done has made is there, by its size.
+func (s *server) there(i Item) bool {
+	for _, seg := range i.Out {
+		st, err := s.e.o.DstFS.Stat(seg.File)
+		if err != nil || !st.Mode().IsRegular() || st.Size() < seg.Offset+seg.Length {
+			return false
+		}
+	}
+	if i.Out != nil {
+		return true
+	}
+	st, err := s.e.o.DstFS.Stat(i.Dst)
+	return err == nil && st.Mode().IsRegular() && (i.Zstd || st.Size() == i.Size)
 }
 
 // write brings the file up to date. command is what it was when it was read; if it is another one by now, only what
