@@ -113,7 +113,13 @@ func (c *checker) padding(p *checkPart, f vfs.File, d int) {
 			off, n := p.place.mapPiece(d, m, p.table, j)
 			used := p.table.nreqs[j*nd+d] * n / max(width, 1)
 			b := make([]byte, min(n-used, 1<<16))
-			if len(b) == 0 || readFull(f, b, off+used, p.name, "padding") != nil {
+			if len(b) == 0 {
+				continue
+			}
+			if err := readFull(f, b, off+used, p.name, "padding"); err != nil {
+				if !errors.Is(err, ErrTruncated) { // sizes are looked at elsewhere
+					c.add(findingOf(Error, p.name, err))
+				}
 				continue
 			}
 			if i := slices.IndexFunc(b, func(x byte) bool { return x != 0 }); i >= 0 {

@@ -1,0 +1,354 @@
+package blocks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"blobio/amr"
+	"blobio/blob"
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+// long says that faults happen at every call, not at a part of them: BLOBIO_LONG=1.
+var long = os.Getenv("BLOBIO_LONG") != ""
+
+// errDisk is of a class that ranks without a common heap can tell.
+var errDisk = fmt.Errorf("the disk is on fire: %w", fs.ErrPermission)
+
+// on does something while another file system stands for that of the system, which is
+// the one that package blob takes too.
+func on(fsys vfs.FS, f func()) {
+	old := vfs.OS
+	vfs.OS = fsys
+	defer func() { vfs.OS = old }()
+	f()
+}
+
+// small is a toy of few blocks.
+func small() (*amr.Meta, []*amr.Block) {
+	m, blocks := toy(3, 2)
+	return m, blocks
+}
+
+// state says whether a dataset is whole or absent; anything else fails the test.
+func state(t *testing.T, fsys vfs.FS, name, when string, m *amr.Meta, blocks []*amr.Block) (there bool) {
+	t.Helper()
+	on(fsys, func() {
+		d, err := Open(context.Background(), name, nil)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, blob.ErrNotCommitted) || errors.Is(err, blob.ErrMissing) {
+			return
+		}
+		if err != nil {
+			t.Fatalf("%s: neither absent nor whole: %v (%v)", when, err, namesIn(fsys))
+		}
+		defer d.Close()
+		there = true
+		same(t, d, m, blocks)
+		if t.Failed() {
+			t.Fatalf("%s: half of it is there", when)
+		}
+	})
+	return there
+}
+
+func namesIn(fsys vfs.FS) (l []string) {
+	es, _ := fsys.ReadDir(".")
+	for _, e := range es {
+		l = append(l, e.Name())
+	}
+	return l
+}
+
+// writeOn writes from three ranks and returns the error of each.
+func writeOn(fsys vfs.FS, form Form, apart bool, m *amr.Meta, blocks []*amr.Block, o Options) (errs [3]error, err error) {
+	parts := deal(blocks, 3, 0)
+	o.Form = form
+	if form != Canonical {
+		o.Subfiles = 2
+	}
+	on(fsys, func() {
+		err = comm.Run(context.Background(), 3, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
+			r := c.Rank()
+			if apart {
+				c = comm.Isolate(c)
+			}
+			errs[r] = Write(ctx, c, "d", m, parts[r], &o)
+			return errs[r]
+		})
+	})
+	return errs, err
+}
+
+// TestFaults: every I/O call of a Write fails once: the error comes back on every rank, and the
+// dataset is whole or absent; then it can be written again.
+func TestFaults(t *testing.T) {
+	m, blocks := small()
+	for _, form := range []Form{Canonical, VariableCentric, ProcessCentric} {
+		for _, apart := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%v/apart=%v", form, apart), func(t *testing.T) {
+				count := vfs.Count(vfs.NewMem())
+				if _, err := writeOn(count, form, apart, m, blocks, Options{Buffer: minBuffer}); err != nil {
+					t.Fatal(err)
+				}
+				step := int64(1)
+				if !long {
+					step = max(count.Ops()/40, 1)
+				}
+				failed := 0
+				for n := int64(1); n <= count.Ops(); n += step {
+					if n > count.Ops()-12 && n < count.Ops() { // each call of the commit
+						step = 1
+					}
+					mem := vfs.NewMem()
+					var hit atomic.Pointer[vfs.Op]
+					errs, err := writeOn(vfs.NewFault(mem, func(op vfs.Op) error {
+						if op.Seq != n {
+							return nil
+						}
+						hit.Store(&op)
+						if op.Kind == vfs.OpWrite && n%2 == 0 {
+							return &vfs.ShortWrite{N: op.N / 2, Err: errDisk}
+						}
+						return errDisk
+					}), form, apart, m, blocks, Options{Buffer: minBuffer})
+					op := hit.Load()
+					when := fmt.Sprintf("fault at %v", op)
+					there := state(t, mem, "d", when, m, blocks)
+					if err == nil {
+						if !there {
+							t.Fatalf("%s: no error, and no dataset", when)
+						}
+						if op != nil && op.Kind != vfs.OpClose && op.Kind != vfs.OpStat && op.Kind != vfs.OpRemove && op.Kind != vfs.OpReadDir {
+							t.Fatalf("%s: no error", when)
+						}
+						continue
+					}
+					failed++
+					for r, e := range errs {
+						if !errors.Is(e, fs.ErrPermission) {
+							t.Fatalf("%s: rank %d: %v", when, r, e)
+						}
+					}
+					if !there {
+						if _, err := writeOn(mem, form, false, m, blocks, Options{}); err != nil {
+							t.Fatalf("%s: written again: %v (%v)", when, err, namesIn(mem))
+						}
+						if !state(t, mem, "d", when+", written again", m, blocks) {
+							t.Fatalf("%s: written again: it is not there", when)
+						}
+					}
+				}
+				if failed < 10 {
+					t.Errorf("%d faults of %d calls were seen", failed, count.Ops())
+				}
+			})
+		}
+	}
+}
+
+// TestCrash: a power loss at any call leaves no dataset or a whole one.
+func TestCrash(t *testing.T) {
+	m, blocks := small()
+	for _, form := range []Form{Canonical, VariableCentric, ProcessCentric} {
+		mem := vfs.NewMem()
+		var mu sync.Mutex
+		type moment struct {
+			fs   *vfs.Mem
+			when string
+		}
+		var l []moment
+		fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+			if op.Kind.Changes() && (long || op.Kind != vfs.OpWrite || op.Seq%8 == 0) {
+				mu.Lock()
+				defer mu.Unlock()
+				l = append(l, moment{mem.CrashClone(vfs.CrashOptions{}), "before " + op.String()},
+					moment{mem.CrashClone(vfs.CrashOptions{Rand: rand.New(rand.NewSource(op.Seq))}), "before " + op.String() + ", by chance"})
+			}
+			return nil
+		})
+		if _, err := writeOn(fsys, form, false, m, blocks, Options{Buffer: minBuffer}); err != nil {
+			t.Fatal(err)
+		}
+		there := 0
+		for _, k := range l {
+			if state(t, k.fs, "d", fmt.Sprint(form, ": ", k.when), m, blocks) {
+				there++
+			}
+		}
+		if !state(t, mem.CrashClone(vfs.CrashOptions{}), "d", "at the end", m, blocks) {
+			t.Errorf("%v: lost after the commit", form)
+		}
+		if there == len(l) {
+			t.Errorf("%v: all of %d moments have it", form, len(l))
+		}
+		t.Logf("%v: %d moments, %d with the dataset", form, len(l), there)
+	}
+}
+
+// TestConvertFaults: every call of a conversion, and every one to its source, fails once.
+func TestConvertFaults(t *testing.T) {
+	m, blocks := small()
+	from := vfs.NewMem()
+	if _, err := writeOn(from, Canonical, false, m, blocks, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	var src *Dataset
+	on(from, func() {
+		var err error
+		if src, err = Open(t.Context(), "d", nil); err != nil {
+			t.Fatal(err)
+		}
+	})
+	defer src.Close()
+	for _, form := range []Form{Canonical, VariableCentric, ProcessCentric} {
+		run := func(fsys vfs.FS, s Source) (err error) {
+			o := &Options{Form: form, Workers: 2, Buffer: minBuffer}
+			if form != Canonical {
+				o.Ranks, o.Subfiles = 3, 2
+			}
+			on(fsys, func() { err = Convert(context.Background(), s, "d", o) })
+			return err
+		}
+		count := vfs.Count(vfs.NewMem())
+		calls := &failing{Source: src}
+		if err := run(count, calls); err != nil {
+			t.Fatal(err)
+		}
+		step := int64(1)
+		if !long {
+			step = max(count.Ops()/40, 1)
+		}
+		for n := int64(1); n <= count.Ops(); n += step {
+			mem := vfs.NewMem()
+			var hit atomic.Pointer[vfs.Op]
+			err := run(vfs.NewFault(mem, func(op vfs.Op) error {
+				if op.Seq != n {
+					return nil
+				}
+				hit.Store(&op)
+				return errDisk
+			}), src)
+			op := hit.Load()
+			when := fmt.Sprintf("%v: fault at %v", form, op)
+			there := state(t, mem, "d", when, m, blocks)
+			switch {
+			case err != nil && !errors.Is(err, errDisk) && op.Kind != vfs.OpStat:
+				t.Fatalf("%s: %v", when, err)
+			case err == nil && !there:
+				t.Fatalf("%s: no error, and no dataset", when)
+			case err == nil && op != nil && op.Kind != vfs.OpClose && op.Kind != vfs.OpStat && op.Kind != vfs.OpRemove && op.Kind != vfs.OpReadDir:
+				t.Fatalf("%s: no error", when)
+			}
+		}
+		for n := int64(1); n <= calls.n.Load(); n++ {
+			mem := vfs.NewMem()
+			err := run(mem, &failing{Source: src, at: n})
+			if !errors.Is(err, errDisk) {
+				t.Fatalf("%v: call %d to the source: %v", form, n, err)
+			}
+			if state(t, mem, "d", "source", m, blocks) || len(namesIn(mem)) > 0 {
+				t.Fatalf("%v: call %d to the source: left over: %v", form, n, namesIn(mem))
+			}
+		}
+	}
+}
+
+// failing is a source of which one call fails.
+type failing struct {
+	Source
+	at int64
+	n  atomic.Int64
+}
+
+func (f *failing) call() error {
+	if f.n.Add(1) == f.at {
+		return errDisk
+	}
+	return nil
+}
+
+func (f *failing) Heads(ctx context.Context, first, end int) ([]*amr.Block, error) {
+	if err := f.call(); err != nil {
+		return nil, err
+	}
+	return f.Source.Heads(ctx, first, end)
+}
+
+func (f *failing) Range(ctx context.Context, first, end int) ([]*amr.Block, error) {
+	if err := f.call(); err != nil {
+		return nil, err
+	}
+	return f.Source.Range(ctx, first, end)
+}
+
+// TestReadFaults: every call of opening and reading fails once, and so it is in Check.
+func TestReadFaults(t *testing.T) {
+	m, blocks := small()
+	for _, form := range []Form{Canonical, VariableCentric, ProcessCentric} {
+		mem := vfs.NewMem()
+		if _, err := writeOn(mem, form, false, m, blocks, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		read := func(fsys vfs.FS) (err error) {
+			on(fsys, func() {
+				var d *Dataset
+				if d, err = Open(context.Background(), "d", nil); err != nil {
+					return
+				}
+				defer func() { err = errors.Join(err, d.Close()) }()
+				var l []*amr.Block
+				if l, err = d.Range(context.Background(), 0, d.Len()); err != nil {
+					return
+				}
+				for i, b := range l {
+					sameBlock(t, i, b, blocks[i])
+				}
+			})
+			return err
+		}
+		look := func(fsys vfs.FS) (err error) {
+			on(fsys, func() {
+				for f := range Check(context.Background(), "d", &blob.CheckOptions{Workers: 1}) {
+					if f.Severity == blob.Error || f.Severity == blob.Warning && f.Err != nil {
+						err = errors.Join(err, fmt.Errorf("%v", f))
+					}
+				}
+			})
+			return err
+		}
+		for what, f := range map[string]func(vfs.FS) error{"read": read, "check": look} {
+			count := vfs.Count(mem)
+			if err := f(count); err != nil {
+				t.Fatalf("%v: %s: %v", form, what, err)
+			}
+			step := int64(1)
+			if !long {
+				step = max(count.Ops()/60, 1)
+			}
+			for n := int64(1); n <= count.Ops(); n += step {
+				var hit atomic.Pointer[vfs.Op]
+				err := f(vfs.NewFault(mem, func(op vfs.Op) error {
+					if op.Seq != n {
+						return nil
+					}
+					hit.Store(&op)
+					return errDisk
+				}))
+				if op := hit.Load(); op != nil && err == nil && op.Kind != vfs.OpClose && op.Kind != vfs.OpStat && op.Kind != vfs.OpReadDir && (op.Kind != vfs.OpRead || op.N > 0) {
+					t.Errorf("%v: %s: fault at %v: no error", form, what, op)
+				}
+				if t.Failed() {
+					t.FailNow()
+				}
+			}
+		}
+	}
+}
