@@ -3,7 +3,7 @@
 // canonical order.
 //
 //	Schema         what a dataset holds, in canonical terms
-//	Create, Put, Writer.Flush, Writer.Close, Append
+//	Create, Put, Writer.Flush, FlushAsync, Wait, Close, Append
 //	Open, Reader.Read, ReadRuns, Blobs, Extents, Map, Coverage
 //	Convert        to ordinary netCDF, or between blob layouts
 //	Check, Diff    findings, as many as there are
@@ -109,7 +109,7 @@
 // # Errors
 //
 // What is wrong with a file is a *FormatError with its offset; the class is for
-// errors.Is. The collectives (Create, Append, Flush, Close) agree: all ranks
+// errors.Is. The collectives (Create, Append, Flush, FlushAsync, Wait, Close) agree: all ranks
 // return nil or all an error. Put is not collective. A writer that failed
 // returns ErrBroken, and what it made is removed.
 package blob
