@@ -195,6 +195,8 @@ int blobio_put_vara(blobio_file *file, int varid, int64_t record, const int64_t 
 int blobio_inq_put_count(blobio_file *file, int varid, int64_t *n) { CALL(blobioGoPutCount, P(file), varid, P(n)); }
 
 int blobio_flush(blobio_file *file) { CALL(blobioGoFlush, P(file)); }
+int blobio_flush_async(blobio_file *file) { CALL(blobioGoFlushAsync, P(file)); }
+int blobio_wait(blobio_file *file) { CALL(blobioGoWait, P(file)); }
 int blobio_close(blobio_file *file) { CALL(blobioGoClose, P(file)); }
 int blobio_abort(blobio_file *file) { CALL(blobioGoAbort, P(file)); }
 

@@ -230,6 +230,14 @@ BLOBIO_API int blobio_inq_put_count(blobio_file *file, int varid, int64_t *n);
  * copies what was lent. Collective. */
 BLOBIO_API int blobio_flush(blobio_file *file);
 
+/* Begins a flush that goes on in the background, and returns: compute and put more meanwhile. Data lent until flush stay lent
+ * until blobio_wait, or the next flush of either kind, or close has returned: each of these waits for the one before, and
+ * returns its error on all ranks. A put that exceeds memory= waits for it. MPI is not used in the background. Collective. */
+BLOBIO_API int blobio_flush_async(blobio_file *file);
+
+/* Waits until what the last blobio_flush_async began is written: then it is as after blobio_flush. Collective. */
+BLOBIO_API int blobio_wait(blobio_file *file);
+
 /* Of a dataset that is written: writes what is left, fills what was never put with fill values, and commits; if it fails,
  * nothing appears under a final name. Calls enddef if that was not done. Collective if the dataset is written. The handle is gone whatever
  * is returned. */

@@ -124,7 +124,7 @@ func TestTheWholeAPIFromC(t *testing.T) {
 }
 
 // since has the version of what was added later.
-var since = map[string]string{"blobio_fail": "BLOBIO_1.1"}
+var since = map[string]string{"blobio_fail": "BLOBIO_1.1", "blobio_flush_async": "BLOBIO_1.2", "blobio_wait": "BLOBIO_1.2"}
 
 // exported compares what the library exports with what the headers declare.
 func exported(t *testing.T, lib string) {

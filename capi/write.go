@@ -500,6 +500,20 @@ func blobioGoPutCount(h uintptr, varid int32, out uintptr, e *C.blobio_failure) 
 
 //export blobioGoFlush
 func blobioGoFlush(h uintptr, e *C.blobio_failure) int32 {
+	return flush(h, e, "flush", (*blob.Writer).Flush)
+}
+
+//export blobioGoFlushAsync
+func blobioGoFlushAsync(h uintptr, e *C.blobio_failure) int32 {
+	return flush(h, e, "flush_async", (*blob.Writer).FlushAsync)
+}
+
+//export blobioGoWait
+func blobioGoWait(h uintptr, e *C.blobio_failure) int32 {
+	return flush(h, e, "wait", (*blob.Writer).Wait)
+}
+
+func flush(h uintptr, e *C.blobio_failure, name string, f func(*blob.Writer, context.Context) error) int32 {
 	return guarded(e, func() error {
 		return locked(h, func(x *file) error {
 			w, err := x.writer()
@@ -507,8 +521,8 @@ func blobioGoFlush(h uintptr, e *C.blobio_failure) int32 {
 				return err
 			}
 			return x.team.together(func() error {
-				inject("flush", x.team.c)
-				return w.Flush(context.Background())
+				inject(name, x.team.c)
+				return f(w, context.Background())
 			})
 		})
 	})

@@ -66,6 +66,7 @@ module blobio
   integer, parameter, public :: blobio_max_dims = 64
 
   public :: blobio_create, blobio_append, blobio_open, blobio_enddef, blobio_flush, blobio_close, blobio_abort
+  public :: blobio_flush_async, blobio_wait
   public :: blobio_def_dim, blobio_def_decomp, blobio_def_decomp_runs, blobio_def_var, blobio_put_att
   public :: blobio_put, blobio_put_part, blobio_put_count
   public :: blobio_inq, blobio_inq_ranks, blobio_inq_dimid, blobio_inq_dim, blobio_inq_varid, blobio_inq_var
@@ -181,6 +182,16 @@ module blobio
       type(c_ptr), value :: h
       integer(c_int) :: rc
     end function c_flush
+    function c_flush_async(h) result(rc) bind(c, name="blobio_flush_async")
+      import :: c_int, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int) :: rc
+    end function c_flush_async
+    function c_wait(h) result(rc) bind(c, name="blobio_wait")
+      import :: c_int, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int) :: rc
+    end function c_wait
     function c_close(h) result(rc) bind(c, name="blobio_close")
       import :: c_int, c_ptr
       type(c_ptr), value :: h
@@ -597,6 +608,20 @@ contains
     integer :: rc
     rc = c_flush(file%h)
   end function blobio_flush
+
+  ! Begins to write what was put, in the background. Collective.
+  function blobio_flush_async(file) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer :: rc
+    rc = c_flush_async(file%h)
+  end function blobio_flush_async
+
+  ! Waits until that is written. Collective.
+  function blobio_wait(file) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer :: rc
+    rc = c_wait(file%h)
+  end function blobio_wait
 
   ! Collective if the dataset is written.
   function blobio_close(file) result(rc)

@@ -237,6 +237,8 @@ static void check_all(blobio_file *f, int layout, int64_t records) {
 	/* a dataset that is read is not written */
 	NOT(BLOBIO_ESTATE, blobio_put_float(f, cloud, 0, slab, 4));
 	NOT(BLOBIO_ESTATE, blobio_flush(f));
+	NOT(BLOBIO_ESTATE, blobio_flush_async(f));
+	NOT(BLOBIO_ESTATE, blobio_wait(f));
 	NOT(BLOBIO_ESTATE, blobio_enddef(f));
 	NOT(BLOBIO_ESTATE, blobio_def_dim(f, "y", 3, &id));
 	NOT(BLOBIO_ESTATE, blobio_abort(f));
@@ -293,6 +295,8 @@ static void round_trip(const char *name, const char *options, int layout) {
 	float x = 0;
 	NOT(BLOBIO_ESTATE, blobio_put_float(f, v.cloud, 0, &x, 1));
 	NOT(BLOBIO_ESTATE, blobio_flush(f));
+	NOT(BLOBIO_ESTATE, blobio_flush_async(f));
+	NOT(BLOBIO_ESTATE, blobio_wait(f));
 	OK(blobio_enddef(f));
 	NOT(BLOBIO_ESTATE, blobio_enddef(f));
 	NOT(BLOBIO_ESTATE, blobio_def_dim(f, "late", 3, NULL));
@@ -405,6 +409,13 @@ static void lend(void) {
 	for (int k = 0; k < N; k++)
 		buf[k] = 5;
 	OK(blobio_flush(f));
+	for (int k = 0; k < N; k++)
+		buf[k] = 6;
+	OK(blobio_put_float(f, v.cloud, 1, buf, N));
+	OK(blobio_flush_async(f));
+	OK(blobio_wait(f));
+	OK(blobio_wait(f)); /* there is nothing to wait for */
+	memset(buf, 0, N * sizeof *buf);
 	free(buf);
 	OK(blobio_close(f));
 	float got;
@@ -412,6 +423,9 @@ static void lend(void) {
 	OK(blobio_open(path, "memory=1M workers=1 max_open=1", &f));
 	OK(blobio_get_vara(f, v.cloud, start, count, BLOBIO_FLOAT, &got, 1));
 	EQ(got, 5);
+	start[0] = 1;
+	OK(blobio_get_vara(f, v.cloud, start, count, BLOBIO_FLOAT, &got, 1));
+	EQ(got, 6);
 	OK(blobio_close(f));
 }
 

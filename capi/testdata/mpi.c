@@ -81,6 +81,8 @@ static void layouts(void) {
 		OK(blobio_enddef(f));
 		for (int r = 0; r < 3; r++) {
 			put(f, v, r);
+			if (r == 0)
+				OK(blobio_flush_async(f));
 			if (r == 1)
 				OK(blobio_flush(f));
 		}

@@ -70,7 +70,9 @@ contains
     call ok(blobio_put(f, v(5, 4), i8), 'put i8')
     do n = 1, 3
       call ok(blobio_put(f, vt, 0.5d0 * n, n), 'put time')
+      call ok(blobio_flush_async(f), 'flush_async')
     end do
+    call ok(blobio_wait(f), 'wait')
     call ok(blobio_close(f), 'close')
 
     call ok(blobio_open(trim(dir) // '/whole', f), 'open')
