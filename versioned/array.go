@@ -39,6 +39,9 @@ type Array struct {
 	win    comm.Window
 	local  []byte   // own segment, whole chunks
 	sums   []digest // of its chunks in the newest version of this generation
+	spare  []digest // room for those of the next one
+	zero   digest   // of a chunk of zeros
+	packed []byte   // room for changed chunks that are written together
 	has    []bool   // whether that version has the chunk; others are zeros
 	geo    geometry
 	shape  []int64 // of the current state
@@ -440,6 +443,7 @@ func (a *Array) allocate(ctx context.Context, g geometry) error {
 	a.geo = g
 	a.local = make([]byte, n*int64(a.spec.Chunk))
 	a.sums, a.has = make([]digest, n), make([]bool, n)
+	a.spare, a.packed = nil, nil
 	var err error
 	a.win, err = a.c.NewWindow(ctx, a.local)
 	return err

@@ -8,7 +8,9 @@ import (
 	"io/fs"
 	"math"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"sync"
 	"unicode/utf8"
 
 	"blobio/comm"
@@ -23,6 +25,7 @@ type part struct {
 	local []byte
 	dirty []int64  // chunks, ascending
 	sums  []digest // of all chunks of the segment
+	buf   *[]byte  // of the rank, for chunks that are to be one after the other; its room is kept for the next version
 	moved []place  // chunks of older versions that are written again, out of files that are to go
 }
 
@@ -104,17 +107,43 @@ func (a *Array) Inc(ctx context.Context, step int64, label string) (int64, error
 // changed finds the chunks that the newest version does not have. Chunks of zeros that never were
 // anything else are not kept at all.
 func (a *Array) changed() *part {
-	p := &part{rank: a.c.Rank(), local: a.local, sums: make([]digest, len(a.sums))}
-	zero := hashChunk(make([]byte, a.spec.Chunk))
-	for k := range p.sums {
-		d := hashChunk(a.local[k*a.spec.Chunk : (k+1)*a.spec.Chunk])
-		p.sums[k] = d
-		if a.has[k] && d == a.sums[k] && a.opt.Form == Log || !a.has[k] && d == zero {
+	p := &part{rank: a.c.Rank(), local: a.local, sums: a.spare, buf: &a.packed}
+	a.spare = nil // until the version is committed: then the sums of the one before are free
+	if len(p.sums) != len(a.sums) {
+		p.sums = make([]digest, len(a.sums))
+	}
+	if a.zero == (digest{}) {
+		a.zero = hashChunk(make([]byte, a.spec.Chunk))
+	}
+	a.hash(p.sums)
+	for k, d := range p.sums {
+		if a.has[k] && d == a.sums[k] && a.opt.Form == Log || !a.has[k] && d == a.zero {
 			continue
 		}
 		p.dirty = append(p.dirty, int64(k))
 	}
 	return p
+}
+
+// hash computes the digests of the own chunks, on as many cores as there are for each rank of the process.
+func (a *Array) hash(sums []digest) {
+	const least = 1 << 20 // bytes that are worth a goroutine
+	size := a.spec.Chunk
+	part := func(lo, hi int) {
+		for k := lo; k < hi; k++ {
+			sums[k] = hashChunk(a.local[k*size : (k+1)*size])
+		}
+	}
+	workers := min(runtime.GOMAXPROCS(0)/max(a.node.Size(), 1), len(a.local)/least)
+	if workers < 2 {
+		part(0, len(sums))
+		return
+	}
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() { part(len(sums)*w/workers, len(sums)*(w+1)/workers) })
+	}
+	wg.Wait()
 }
 
 // written is the file that the leader of a process made for a version; nil elsewhere, and where there was nothing.
@@ -241,9 +270,20 @@ func (a *Array) pack(p *part, number int64) (es []entry, data []byte, err error)
 		}
 		return es, p.local[p.dirty[0]*c.chunk : (p.dirty[n-1]+1)*c.chunk], nil
 	}
-	if plain {
-		data = make([]byte, 0, n*c.chunk)
+	need := n * c.chunk
+	for _, m := range p.moved {
+		need += m.stored
 	}
+	if p.buf != nil && int64(cap(*p.buf)) >= need {
+		data = (*p.buf)[:0]
+	} else if plain {
+		data = make([]byte, 0, need)
+	}
+	defer func() {
+		if p.buf != nil && int64(cap(data)) <= int64(len(p.local))/4 { // not that of a version with nearly all
+			*p.buf = data[:0]
+		}
+	}()
 	for _, k := range p.dirty {
 		off := int64(len(data))
 		chunk := p.local[k*c.chunk : (k+1)*c.chunk]
@@ -371,7 +411,7 @@ func (a *Array) adopt(ctx context.Context, rec *record, w *written, p *part) err
 		a.cat.mu.Unlock()
 	}
 	if p != nil {
-		a.sums = p.sums
+		a.sums, a.spare = p.sums, a.sums
 		for _, k := range p.dirty {
 			a.has[k] = true
 		}

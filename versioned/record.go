@@ -204,6 +204,25 @@ func readRecord(fsys vfs.FS, dir string) (*record, error) {
 	return decodeRecord(b, name)
 }
 
+// writeNext is vfs.WriteFile, which may leave out the sync.
+func writeNext(fsys vfs.FS, name string, b []byte, durable bool) error {
+	if durable {
+		return vfs.WriteFile(fsys, name, b)
+	}
+	f, err := fsys.Create(name)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(b, 0)
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return errors.Join(err, fsys.Remove(name))
+	}
+	return nil
+}
+
 // writeRecord replaces the record. unsure says that the rename was tried, so
 // that nobody knows which one a power loss would leave.
 func writeRecord(fsys vfs.FS, dir string, b []byte, durable bool) (unsure bool, err error) {
@@ -212,7 +231,7 @@ func writeRecord(fsys vfs.FS, dir string, b []byte, durable bool) (unsure bool, 
 	if err := fsys.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
-	if err := vfs.WriteFile(fsys, next, b); err != nil {
+	if err := writeNext(fsys, next, b, durable); err != nil {
 		return false, err
 	}
 	if err := fsys.Rename(next, name); err != nil {

@@ -125,6 +125,9 @@ func until(l []place, i int) int64 {
 // prune forgets what none of the versions, ascending, sees.
 func (x *segIndex) prune(versions []int64) {
 	for c, l := range x.at {
+		if len(l) == 0 || len(l) == 1 && visible(versions, l[0].since, math.MaxInt64) {
+			continue
+		}
 		var keep []place
 		for i, p := range l {
 			if visible(versions, p.since, until(l, i)) {
