@@ -30,6 +30,7 @@ type Array struct {
 	store  *nodeStore // of this rank's node
 	keeper bool       // lowest rank of its node: it writes the record of a private store, and takes copies
 	shared bool       // all nodes see one directory
+	memory bool       // the store is memory: no record outlives the processes, so none is written
 	remote bool       // some rank cannot read the stores of all nodes
 
 	protected *redset.Options
@@ -195,6 +196,9 @@ func (a *Array) connect(ctx context.Context, st *Store) error {
 		return err
 	}
 	memory := st == nil || st.Dir == "" && st.FS == nil
+	if a.memory = memory; memory {
+		a.opt.Durability = DurableNone
+	}
 	if memory {
 		node = a.node // other processes cannot see it
 	}
@@ -374,6 +378,9 @@ func (a *Array) firstRecord(ctx context.Context) (*record, error) {
 
 // writeRecords replaces the record on every node that keeps one. It is collective.
 func (a *Array) writeRecords(ctx context.Context, rec *record) error {
+	if a.memory {
+		return nil
+	}
 	b, err := rec.encode()
 	unsure := false
 	if err == nil && a.keeper && (!a.shared || a.c.Rank() == 0) {

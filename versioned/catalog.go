@@ -20,6 +20,7 @@ type catalog struct {
 	mu    sync.RWMutex
 	rec   *record
 	files []*fileInfo // by id; nil after removal
+	gone  []fileInfo  // by the newest record
 	ids   map[string]int32
 	idx   map[[2]int]*segIndex // by generation and segment, as far as needed
 }

@@ -416,20 +416,32 @@ func (a *Array) adopt(ctx context.Context, rec *record, w *written, p *part) err
 			a.has[k] = true
 		}
 	}
+	versions := len(a.cat.record().Versions)
 	if err := a.c.Barrier(ctx); err != nil { // all files are noted
 		return err
 	}
 	if a.first {
 		a.cat.mu.Lock()
 		gone := a.cat.setRecord(rec)
-		a.cat.prune()
+		if len(rec.Versions) < versions+1 {
+			a.cat.prune()
+		}
 		a.cat.mu.Unlock()
 		for _, f := range gone {
 			a.cat.readers.forget(f.Name)
 		}
+		a.cat.gone = gone
 	}
 	if err := a.c.Barrier(ctx); err != nil {
 		return err
+	}
+	if a.memory { // nothing but what went with this version
+		if a.keeper {
+			for _, f := range a.cat.gone {
+				a.store.fs.Remove(filepath.Join(a.store.dir, f.Name)) // it may be that of another node
+			}
+		}
+		return nil
 	}
 	a.sweep(rec)
 	return nil
