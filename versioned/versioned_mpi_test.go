@@ -1,0 +1,196 @@
+//go:build mpi && cgo && linux
+
+package versioned
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"blobio/comm"
+	"blobio/comm/mpi"
+	"blobio/internal/mpitest"
+	"blobio/redset"
+)
+
+const envJob = "BLOBIO_TEST_VERSIONED_JOB" // directory of a job
+
+// TestArraysUnderMPI: real processes, 2 and 4 of them: one-sided accesses, versions in a directory, in memory and on directories of their own; and by one
+// process more or fewer afterwards.
+func TestArraysUnderMPI(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for i, n := range []int{4, 2} {
+		out, err := mpitest.Run(t, n, 2*time.Minute, []string{envJob + "=" + dir}, exe, "-test.run", "^TestInJobArrays$", "-test.v")
+		if err != nil || strings.Count(out, "--- PASS: TestInJobArrays") != n {
+			t.Fatalf("job %d of %d processes: %v\n%s", i, n, err, out)
+		}
+	}
+}
+
+func TestInJobArrays(t *testing.T) {
+	dir := os.Getenv(envJob)
+	if dir == "" {
+		t.Skip("runs under mpirun, see TestArraysUnderMPI")
+	}
+	err := mpi.Run(t.Context(), &mpi.Options{RanksPerNode: 1}, func(ctx context.Context, c comm.Comm) error {
+		own := filepath.Join(dir, fmt.Sprint("job", c.Size(), "node", c.Rank()))
+		if err := os.MkdirAll(own, 0o777); err != nil {
+			return err
+		}
+		for name, st := range map[string]*Store{"a shared directory": {Dir: dir}} {
+			if err := oneSided(ctx, c, st); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		for _, x := range []struct {
+			name string
+			st   *Store
+			err  error // of reading what another process keeps
+		}{{"memory", nil, ErrRemote}, {"shared", &Store{Dir: filepath.Join(dir, fmt.Sprint("s", c.Size()))}, nil}, {"private", &Store{Dir: own, Private: true}, ErrRemote}} {
+			if err := versionsOf(ctx, c, x.st, x.err); err != nil {
+				return fmt.Errorf("%s: %w", x.name, err)
+			}
+		}
+		if c.Size() < 3 {
+			return nil
+		}
+		return lostDirectory(ctx, c, filepath.Join(own, "red"))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// oneSided opens what a job of another size has left, and accesses the parts of others, which do nothing for it.
+func oneSided(ctx context.Context, c comm.Comm, st *Store) error {
+	const n = 1000
+	a, err := Open(ctx, c, st, "a", nil)
+	if errors.Is(err, ErrMissing) {
+		a, err = Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512}, nil)
+	}
+	if err != nil {
+		return err
+	}
+	got := make([]float64, n)
+	for v := int64(1); v <= a.Newest(); v++ {
+		if err := GetAt(ctx, a, v, []int64{0}, []int64{n}, got); err != nil || !slices.Equal(got[8:], seq(int(v)+8, n-8, 1)) {
+			return fmt.Errorf("version %d of the job before: %v", v, err)
+		}
+	}
+	version := a.Newest() + 1
+	if c.Rank() == 1 {
+		if err := Put(ctx, a, []int64{0}, []int64{n}, seq(int(version), n, 1)); err != nil {
+			return err
+		}
+		if err := Put(ctx, a, []int64{0}, []int64{8}, make([]float64, 8)); err != nil {
+			return err
+		}
+	}
+	if err := a.Fence(ctx); err != nil {
+		return err
+	}
+	for range 50 {
+		if err := Accumulate(ctx, a, []int64{7}, []int64{8}, []float64{1}, comm.Sum); err != nil {
+			return err
+		}
+	}
+	ticket, err := GetAccumulate(ctx, a, []int64{6}, 1.0, comm.Sum)
+	if err != nil || ticket < 0 || ticket >= float64(c.Size()) {
+		return fmt.Errorf("ticket %v, %w", ticket, err)
+	}
+	was, err := CompareAndSwap(ctx, a, []int64{5}, 0, float64(c.Rank()+1))
+	if err != nil {
+		return err
+	}
+	won, err := comm.AllreduceOne(ctx, c, btoi(was == 0), comm.Sum)
+	if err != nil || won != 1 {
+		return fmt.Errorf("%d won, %w", won, err)
+	}
+	if err := a.Fence(ctx); err != nil {
+		return err
+	}
+	if err := Get(ctx, a, []int64{0}, []int64{n}, got); err != nil || got[7] != float64(50*c.Size()) || got[6] != float64(c.Size()) || !slices.Equal(got[8:], seq(int(version)+8, n-8, 1)) {
+		return fmt.Errorf("%v ...: %w", got[:9], err)
+	}
+	if v, err := a.Inc(ctx, 1, ""); err != nil || v != version {
+		return fmt.Errorf("%d, %w", v, err)
+	}
+	if err := GetAt(ctx, a, version, []int64{7}, []int64{9}, got[:2]); err != nil || got[0] != float64(50*c.Size()) {
+		return fmt.Errorf("%v, %w", got[:2], err)
+	}
+	return a.Close(ctx)
+}
+
+// versionsOf takes versions, reads its own and others', and goes back, to an array that was made anew in between.
+func versionsOf(ctx context.Context, c comm.Comm, st *Store, remote error) error {
+	n := int64(64 * c.Size())
+	a, err := Create(ctx, c, st, Spec{Name: "b", Type: Float64, Shape: []int64{n}, Chunk: 512}, nil)
+	if err != nil {
+		return err
+	}
+	lo := int64(c.Rank()) * 64
+	for v := range 3 {
+		if err := Put(ctx, a, []int64{lo}, []int64{lo + 64}, seq(1000*v+int(lo), 64, 1)); err != nil {
+			return err
+		}
+		if _, err := a.Inc(ctx, 1, ""); err != nil {
+			return err
+		}
+	}
+	got := make([]float64, n)
+	if err := GetAt(ctx, a, 2, []int64{lo}, []int64{lo + 64}, got[:64]); err != nil || got[0] != float64(1000+lo) {
+		return fmt.Errorf("its own: %v, %w", got[0], err)
+	}
+	if err := GetAt(ctx, a, 2, []int64{0}, []int64{n}, got); !errors.Is(err, remote) {
+		return fmt.Errorf("all: %w, want %w", err, remote)
+	}
+	if again, err := a.Reserve(ctx, 5*n); err != nil || !again {
+		return fmt.Errorf("%v, %w", again, err)
+	}
+	if _, err := a.Inc(ctx, 1, ""); err != nil {
+		return err
+	}
+	if err := a.Restore(ctx, 2); err != nil { // together they can read all
+		return err
+	}
+	if err := Get(ctx, a, []int64{0}, []int64{n}, got); err != nil || !slices.Equal(got, seq(1000, int(n), 1)) {
+		return fmt.Errorf("restored: %w", err)
+	}
+	return a.Close(ctx)
+}
+
+// lostDirectory lets a process lose what it wrote.
+func lostDirectory(ctx context.Context, c comm.Comm, dir string) error {
+	for _, o := range []redset.Options{{Scheme: redset.XOR}, {Scheme: redset.Partner}, {Scheme: redset.RS, K: 1}} {
+		st := &Store{Dir: filepath.Join(dir, o.Scheme.String()), Private: true, Redundancy: &o}
+		if err := story(ctx, c, st, nil, func(int64) {}); err != nil {
+			return err
+		}
+		if c.Rank() == 1 {
+			if err := os.RemoveAll(st.Dir); err != nil {
+				return err
+			}
+		}
+		a, err := Open(ctx, c, st, "a", nil)
+		if err != nil {
+			return fmt.Errorf("%v: %w", o.Scheme, err)
+		}
+		if err := sameVersions(ctx, a, storySteps, true); err != nil {
+			return fmt.Errorf("%v: %w", o.Scheme, err)
+		}
+		if err := a.Close(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
