@@ -6,6 +6,7 @@
 //	go run ./examples/amr-advection -mode data -at 3:5 -cadence 1,1,2,4
 //	go run ./examples/amr-advection -mode permanent -rank 2 -steps 20 -dir /tmp/amr
 //	go run ./examples/amr-advection -steps 20 -plot cost.svg              # times beside the cost model
+//	go run ./examples/amr-advection -store redset -dir /tmp/lost          # a node is lost with its directory; or scr
 //	blobio versions ls /tmp/amr/permanent                                 # what is in the store
 //
 // Ranks are goroutines, or processes: built with -tags mpi and started by mpirun. Processes need -dir, since none can
@@ -21,6 +22,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -52,6 +54,7 @@ func story(args []string, out io.Writer) error {
 	rank := f.Int("rank", 1, "rank that is struck; for data, the box")
 	plot := f.String("plot", "", "measure saves, lost work and reconfiguration beside the cost model, and draw them to this SVG file")
 	dir := f.String("dir", "", "directory of the versions, a store for each mode (default: memory)")
+	store := f.String("store", "", strings.Join(homes, ", ")+": the job dies in the failure's step and a node's directory below -dir is gone; then it goes on")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -86,6 +89,9 @@ func story(args []string, out io.Writer) error {
 			return fmt.Errorf("-at %s: want LEVEL:STEP, a step of the coarse step", *at)
 		}
 	}
+	if *store != "" && (!slices.Contains(homes, *store) || *dir == "" || o.cadence[0] == 0) {
+		return fmt.Errorf("-store %s: want %s, with -dir, and level 0 saved", *store, strings.Join(homes, " or "))
+	}
 	modes := allModes
 	if *mode != "" {
 		modes = []string{*mode}
@@ -100,6 +106,9 @@ func story(args []string, out io.Writer) error {
 		}
 		if *plot != "" {
 			return measure(ctx, c, o, *plot, w)
+		}
+		if *store != "" {
+			return tellLost(ctx, c, o, fail, &home{*store, *dir}, w)
 		}
 		return tell(ctx, c, o, fail, modes, *dir, w)
 	})
@@ -144,6 +153,27 @@ func tell(ctx context.Context, c comm.Comm, o settings, fail failure, modes []st
 		}
 		fmt.Fprintf(out, "%-9s in %v of coarse step %d: %s; %.2f ms to reconfigure; %s\n", m, fail.Step, fail.Coarse, what, ms(s.took.reconfig), verdict)
 	}
+	return nil
+}
+
+// tellLost is tell for the loss of a node with what it kept.
+func tellLost(ctx context.Context, c comm.Comm, o settings, fail failure, h *home, out io.Writer) error {
+	clean, err := newSolver(ctx, c, o)
+	if err != nil {
+		return err
+	}
+	if err := clean.run(ctx); err != nil {
+		return err
+	}
+	s, from, err := lostNode(ctx, c, o, fail, h)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(s.result(), clean.result()) {
+		return fmt.Errorf("%s: another result than that of the undisturbed run", h.kind)
+	}
+	fmt.Fprintf(out, "%d ranks: the job died in %v of coarse step %d and a node lost its directory; %s: gone on from coarse step %d; the result is that of the undisturbed run\n",
+		c.Size(), fail.Step, fail.Coarse, h.kind, from)
 	return nil
 }
 

@@ -280,6 +280,11 @@ func (s *solver) repairTables(ctx context.Context) error {
 func (s *solver) resume(ctx context.Context) error {
 	s.coarse = s.h.Info(0).Step
 	s.begun = s.coarse
+	snaps := s.h.Snapshots()
+	parts, err := s.h.Parts(snaps[len(snaps)-1].Number)
+	if err != nil {
+		return err
+	}
 	for l, v := range s.levels {
 		v.from(s.h.Info(l).Boxes)
 		for i := range v.owner {
@@ -289,10 +294,11 @@ func (s *solver) resume(ctx context.Context) error {
 		if _, err := s.h.Regrid(ctx, l, v.boxes()); err != nil {
 			return err
 		}
-		if err := s.reload(ctx, l, s.h.Array(l).Newest(), false); err != nil {
+		version := parts[l].Version // there may be newer ones, that belong to no snapshot
+		if err := s.reload(ctx, l, version, false); err != nil {
 			return err
 		}
-		s.begin[stamp{s.coarse, recovery.Step{Level: l}}] = s.h.Array(l).Newest()
+		s.begin[stamp{s.coarse, recovery.Step{Level: l}}] = version
 	}
 	return s.replicate()
 }

@@ -9,7 +9,9 @@ import (
 
 	"blobio/comm"
 	"blobio/recovery"
+	"blobio/scr"
 	"blobio/versioned"
+	"blobio/versioned/levels"
 )
 
 // failure is what the injector does, once.
@@ -27,7 +29,8 @@ type settings struct {
 	regrid  int64 // coarse steps between regrids
 	fail    failure
 	store   *versioned.Store
-	copies  bool // no versions: each save is a copy of the same numbers, to measure what more than that a version costs
+	deep    *levels.Store // where snapshots go, nil: nowhere else
+	copies  bool          // no versions: each save is a copy of the same numbers, to measure what more than that a version costs
 }
 
 // op is one piece of a coarse step: a step of a level, or, with average, the values of the next
@@ -119,8 +122,14 @@ func newSolver(ctx context.Context, c comm.Comm, o settings) (*solver, error) {
 		s.levels = append(s.levels, newLevel(l))
 	}
 	s.handlers()
-	if o.store != nil {
-		h, err := versioned.OpenHierarchy(ctx, c, o.store, "phi", nil)
+	if o.store != nil || o.deep != nil {
+		var h *versioned.Hierarchy
+		var err error
+		if o.deep != nil {
+			h, err = restart(ctx, c, o.deep)
+		} else {
+			h, err = versioned.OpenHierarchy(ctx, c, o.store, "phi", nil)
+		}
 		if err == nil {
 			s.h = h
 			return s, s.resume(ctx)
@@ -381,8 +390,15 @@ func (s *solver) save(ctx context.Context, at recovery.Step) error {
 		if s.copies {
 			return nil
 		}
-		_, err := s.h.Snapshot(ctx)
-		return err
+		n, err := s.h.Snapshot(ctx)
+		if err != nil || s.deep == nil {
+			return err
+		}
+		parts, err := s.h.Parts(n)
+		if err != nil {
+			return err
+		}
+		return s.deep.Commit(ctx, fmt.Sprint("snapshot", n), scr.Checkpoint, parts...)
 	}
 	return nil
 }
