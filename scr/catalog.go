@@ -9,6 +9,7 @@ import (
 
 	"blobio/internal/vfs"
 	"blobio/scr/cachedir"
+	"blobio/scr/salvage"
 )
 
 // cindex is the name of the catalogue of this node.
@@ -53,7 +54,16 @@ func (s *Session) findCatalog() (*cachedir.Catalog, error) {
 	if err != nil {
 		return nil, err
 	}
+	old := map[string]bool{} // folders of SCR 1 and 2, which have maps of their own
+	if all, err := salvage.Survey(salvage.Node{FS: s.fs, Catalog: s.cindex()}); err == nil || isFormat(err) {
+		for _, h := range all {
+			old[path.Clean(h.Path)] = old[path.Clean(h.Path)] || h.Old
+		}
+	}
 	for _, dir := range unknown {
+		if old[dir] {
+			continue
+		}
 		to, err := s.setAside(dir)
 		if err != nil {
 			return nil, err

@@ -3,6 +3,7 @@ package scr
 import (
 	"context"
 
+	"blobio/scr/record"
 	"blobio/scr/salvage"
 )
 
@@ -18,25 +19,28 @@ func (s *Session) salvage(ctx context.Context, d *cachedSet, ranks int) (bool, e
 	}
 	s.warn("scr: a cached dataset was written by another number of ranks; bringing it into the prefix directory",
 		"dataset", d.Dataset.Name, "ranks", ranks, "now", s.c.Size())
+	return s.save(ctx, salvage.Node{Name: s.node.name, FS: s.bind, Catalog: s.cindex()}, d.Dataset)
+}
+
+// save brings a dataset from the caches of all nodes to the prefix directory; a collective. node is that of this rank. An error
+// is one after which the ranks cannot go on.
+func (s *Session) save(ctx context.Context, node salvage.Node, ds record.Dataset) (bool, error) {
 	var err error
 	if s.node.c.Rank() == 0 {
-		_, err = salvage.Scavenge(ctx, salvage.ScavengeOptions{
-			Node:   salvage.Node{Name: s.node.name, FS: s.bind, Catalog: s.cindex()},
-			Prefix: s.prefix, ID: d.ID, Dataset: d.Dataset,
-		})
+		_, err = salvage.Scavenge(ctx, salvage.ScavengeOptions{Node: node, Prefix: s.prefix, ID: ds.ID, Dataset: ds})
 	}
 	err = s.agree(ctx, err)
 	if err == nil && s.c.Rank() == 0 {
-		_, err = salvage.Index(ctx, salvage.Options{Prefix: s.prefix, ID: d.ID, Dataset: d.Dataset, Current: d.Dataset.Checkpoint, Now: s.cfg.Clock})
+		_, err = salvage.Index(ctx, salvage.Options{Prefix: s.prefix, ID: ds.ID, Dataset: ds, Current: ds.Checkpoint, Now: s.cfg.Clock})
 	}
 	err = s.agree(ctx, err)
 	if err != nil {
 		if fatal(ctx, err) {
 			return false, err
 		}
-		s.warn("scr: it cannot be saved", "dataset", d.Dataset.Name, "err", err)
+		s.warn("scr: it cannot be saved", "dataset", ds.Name, "err", err)
 		return false, nil
 	}
-	s.saved = max(s.saved, d.ID)
+	s.saved = max(s.saved, ds.ID)
 	return true, nil
 }

@@ -113,6 +113,9 @@ func (s *Session) open(ctx context.Context) (err error) {
 	if err := s.loadCache(ctx); err != nil {
 		return err
 	}
+	if err := s.adopt(ctx); err != nil {
+		return err
+	}
 	if err := s.loadIDs(ctx); err != nil {
 		return err
 	}

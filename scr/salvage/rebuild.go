@@ -91,7 +91,7 @@ func (r *rebuilder) run(ctx context.Context, o Options) error {
 		return err
 	}
 	// The file maps.
-	lost, err := r.offline(ctx, cachedir.MapGroup, func(rank int, _ string) string { return r.filemap(rank) })
+	lost, err := r.offline(ctx, r.metaFile(cachedir.MapGroup), false, func(rank int, _ string) string { return r.filemap(rank) })
 	if err != nil {
 		return err
 	}
@@ -192,8 +192,8 @@ func (r *rebuilder) rename(name string) error {
 }
 
 // offline rebuilds a group. More losses than it makes up for are returned as lost: perhaps all files are there.
-func (r *rebuilder) offline(ctx context.Context, group string, where func(rank int, name string) string) (lost, err error) {
-	rep, err := redset.Offline(ctx, r.fs, r.metaFile(group), &redset.RecoverOptions{Root: r.root, Map: where})
+func (r *rebuilder) offline(ctx context.Context, prefix string, data bool, where func(rank int, name string) string) (lost, err error) {
+	rep, err := redset.Offline(ctx, r.fs, prefix, &redset.RecoverOptions{Root: r.root, Map: where})
 	switch {
 	case err == nil:
 	case errors.Is(err, redset.ErrNone):
@@ -217,7 +217,7 @@ func (r *rebuilder) offline(ctx context.Context, group string, where func(rank i
 			r.res.Damaged = append(r.res.Damaged, rel)
 		}
 	}
-	if group == cachedir.DataGroup {
+	if data {
 		r.trust = rep.Verified
 	}
 	return nil, nil
@@ -231,10 +231,11 @@ func (r *rebuilder) data(ctx context.Context, s *Scan) (lost, err error) {
 		if x.Map == nil {
 			continue
 		}
-		at[x.Rank] = map[string]string{}
+		at[x.Rank] = map[string]string{} // generations A and B know base names, and have no others
 		for i, f := range x.Map.Files() {
 			rel := x.Files[i].Path
 			at[x.Rank][path.Clean(f.Name)] = r.place.file(rel)
+			at[x.Rank][path.Base(f.Name)] = r.place.file(rel)
 			if dir := path.Dir(rel); !folders[dir] && x.Files[i].State == Absent {
 				folders[dir] = true
 				if err := r.makeParent(rel); err != nil {
@@ -244,7 +245,7 @@ func (r *rebuilder) data(ctx context.Context, s *Scan) (lost, err error) {
 		}
 	}
 	unknown := ""
-	lost, err = r.offline(ctx, cachedir.DataGroup, func(rank int, name string) string {
+	where := func(rank int, name string) string {
 		to, ok := at[rank][path.Clean(filepath.ToSlash(name))]
 		if !ok {
 			if unknown == "" {
@@ -253,7 +254,11 @@ func (r *rebuilder) data(ctx context.Context, s *Scan) (lost, err error) {
 			return r.metaFile("unknown/file") // a folder that is not there
 		}
 		return to
-	})
+	}
+	lost, err = r.offline(ctx, r.metaFile(cachedir.DataGroup), true, where)
+	if err == nil && lost == nil {
+		lost, err = r.offline(ctx, r.meta+"/", true, where) // of generations A and B
+	}
 	if unknown != "" {
 		return nil, fmt.Errorf("the redundancy files protect a file that the file map does not list: %s: %w", unknown, ErrCorrupt)
 	}

@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"blobio/internal/vfs"
-	"blobio/scr/cachedir"
 	"blobio/scr/prefixdir"
 	"blobio/scr/record"
 )
@@ -118,11 +116,7 @@ func (r *runner) candidates() ([]record.Dataset, error) {
 	}
 	if r.Scavenge == nil {
 		for _, n := range r.Nodes {
-			fsys := n.FS
-			if fsys == nil {
-				fsys = vfs.OS
-			}
-			all, err := cachedir.Survey(fsys, n.Catalog, n.Caches...)
+			all, err := Survey(n)
 			if err != nil {
 				r.Logger.Warn("salvage: catalogue", "node", n.Name, "err", err)
 			}

@@ -80,7 +80,7 @@ func Scavenge(ctx context.Context, o ScavengeOptions) (*Copied, error) {
 	if o.FS == nil {
 		o.FS = vfs.OS
 	}
-	all, err := cachedir.Survey(o.FS, o.Catalog, o.Caches...)
+	all, err := Survey(o.Node)
 	if err != nil && !(isDamage(err) && len(all) > 0) {
 		return nil, err
 	}
@@ -94,9 +94,6 @@ func Scavenge(ctx context.Context, o ScavengeOptions) (*Copied, error) {
 		return nil, h.Err
 	}
 	c.Damage = h.Err
-	if h.Old {
-		return nil, fmt.Errorf("salvage: dataset %d is of generation A or B: %w", o.ID, errors.ErrUnsupported)
-	}
 	if !sameDataset(h.Dataset, o.Dataset) {
 		c.Stale = true
 		return c, nil
@@ -107,6 +104,9 @@ func Scavenge(ctx context.Context, o ScavengeOptions) (*Copied, error) {
 	}
 	if c.Safe, err = p.announce(ctx, c.Dataset); err != nil || c.Safe {
 		return c, err
+	}
+	if h.Old {
+		return c, p.copyOld(ctx, o, h, c)
 	}
 	return c, p.copyRanks(ctx, o, h, c)
 }

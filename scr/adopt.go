@@ -1,0 +1,116 @@
+package scr
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"blobio/kvtree"
+	"blobio/scr/record"
+	"blobio/scr/salvage"
+)
+
+// adopt looks for caches that SCR 1 or 2 left on the nodes (generations A and B). The newest checkpoint in them that can be made
+// whole is brought to the prefix directory, as after a crash, from where it is restarted like any other; unless there is one
+// that is newer, there or in the caches. The old caches are left as they are.
+func (s *Session) adopt(ctx context.Context) error {
+	node := salvage.Node{Name: s.node.name, FS: s.bind, Catalog: s.cindex()}
+	var mine []byte
+	var err error
+	if s.node.c.Rank() == 0 && !s.p.cachePurge && s.p.distribute {
+		if mine, err = s.oldSets(node); err != nil {
+			s.log.Warn("scr: caches of an older SCR cannot be read", "node", s.node.name, "err", err)
+			mine, err = nil, nil
+		}
+	}
+	all, err := s.c.Allgather(ctx, mine)
+	if err != nil {
+		return err
+	}
+	found := map[int]record.Dataset{}
+	for _, b := range all {
+		if len(b) == 0 {
+			continue
+		}
+		t, err := kvtree.Unpack(b, nil) // of bytes that all ranks have
+		if err != nil {
+			return err
+		}
+		for _, sub := range t.All() {
+			ds, err := record.ParseDataset(sub, "")
+			if err != nil {
+				return err
+			}
+			if old, ok := found[ds.ID]; !ok || better(ds, old) {
+				found[ds.ID] = ds
+			}
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	var ids []int
+	for id := range found {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	newest := s.ids.set
+	for _, ds := range found { // their folders stay, so their numbers are not used again
+		s.ids.set, s.ids.ckpt = max(s.ids.set, ds.ID), max(s.ids.ckpt, ds.Ckpt)
+	}
+	for _, id := range slices.Backward(ids) {
+		ds := found[id]
+		if !ds.Checkpoint || !ds.Complete || id <= newest {
+			continue
+		}
+		newer := false
+		if s.c.Rank() == 0 {
+			newer, err = s.haveFrom(id)
+		}
+		if err := s.agree(ctx, err); err != nil {
+			return fmt.Errorf("scr: index: %w", err)
+		}
+		if newer, err = s.flag(ctx, newer); err != nil || newer {
+			return err
+		}
+		s.warn("scr: a checkpoint in caches of an older SCR is brought to the prefix directory", "dataset", ds.Name, "id", id)
+		ok, err := s.save(ctx, node, ds)
+		if err != nil || ok {
+			return err
+		}
+	}
+	return nil
+}
+
+// oldSets lists the datasets of generations A and B of a node.
+func (s *Session) oldSets(node salvage.Node) ([]byte, error) {
+	if _, err := s.fs.Stat(s.p.control); err != nil {
+		return nil, nil
+	}
+	all, err := salvage.Survey(node)
+	t := kvtree.New()
+	for _, h := range all {
+		if h.Old && h.Dataset.ID > 0 {
+			t.Set(fmt.Sprint(h.ID), h.Dataset.Tree())
+		}
+	}
+	if t.Len() == 0 {
+		return nil, err
+	}
+	return t.Pack()
+}
+
+// haveFrom says whether the prefix directory has a complete checkpoint of this number or a later one. Rank 0.
+func (s *Session) haveFrom(id int) (bool, error) {
+	x, _, _, err := s.prefix.LoadIndex()
+	if err != nil {
+		return false, err
+	}
+	for _, e := range x.Entries() {
+		if e.ID >= id && e.Complete && e.Dataset.Checkpoint {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
