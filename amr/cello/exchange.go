@@ -12,7 +12,8 @@ type batch struct {
 	from, to int64 // places in the plan
 }
 
-// batches cuts what a rank writes into rounds of about Memory bytes. Every
+// batches cuts what a rank writes into rounds of about half of Memory, for the messages of a
+// round may still be there when those of the next one arrive. Every
 // rank computes the same ones from the plan, so that no requests are sent.
 func (j *job) batches(rank int) (l []batch) {
 	for f := range j.names {
@@ -22,7 +23,7 @@ func (j *job) batches(rank int) (l []batch) {
 		from, end, bytes := j.plan.starts[f], j.plan.starts[f+1], int64(0)
 		for i := from; i < end; i++ {
 			bytes += j.plan.blocks[i].bytes + 8192
-			if bytes >= j.o.Memory {
+			if bytes >= j.o.Memory/2 {
 				l = append(l, batch{f, from, i + 1})
 				from, bytes = i+1, 0
 			}
@@ -84,7 +85,17 @@ func (j *job) exchange(ctx context.Context) ([]manifestFile, error) {
 	for round := range int(rounds) {
 		out := make([][]byte, j.c.Size())
 		if round < len(send) {
+			size := make([]int64, len(out))
 			for _, p := range send[round] {
+				e := &j.plan.blocks[p.i]
+				if t, err := j.template(e.sig); err == nil { // else image finds the error
+					size[p.to] += e.bytes + t.bytes
+				}
+			}
+			for _, p := range send[round] {
+				if out[p.to] == nil { // once, as long as it gets
+					out[p.to] = make([]byte, 0, size[p.to])
+				}
 				b, err := j.image(ctx, out[p.to], p.i)
 				if err != nil {
 					// The receiver would wait for these bytes: it is told by their absence,

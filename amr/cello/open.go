@@ -66,6 +66,9 @@ type Checkpoint struct {
 	template *h5.Template // see scanner
 	listAt   []int32      // place of each block in its list
 
+	once  sync.Once
+	whole error // see restartable
+
 	users atomic.Int32 // beside the one that opened it
 	mu    sync.Mutex
 	h5s   map[int]*h5.File
@@ -435,6 +438,7 @@ func (k *Checkpoint) arrange(s *scanner) error {
 		k.files = append(k.files, fileInfo{name: f.name, size: f.size, blocks: len(f.blocks)})
 		n += len(f.blocks)
 	}
+	k.tree.Grow(n)
 	k.recs = make([]scanned, 0, n)
 	k.listAt = make([]int32, 0, n)
 	for _, f := range s.files {

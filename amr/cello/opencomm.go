@@ -41,6 +41,15 @@ func (s *scanner) openComm(ctx context.Context, c comm.Comm, o *OpenOptions) (*C
 	if err != nil {
 		return nil, err
 	}
+	apart := int64(0)
+	for _, l := range here {
+		if l == nil {
+			apart = 1
+		}
+	}
+	if apart, err = comm.AllreduceOne(ctx, c, apart, comm.Max); err != nil {
+		return nil, err
+	}
 	leader := 0 // one rank of each heap does for all of them what is the same on all
 	for here[leader] == nil {
 		leader++
@@ -63,15 +72,17 @@ func (s *scanner) openComm(ctx context.Context, c comm.Comm, o *OpenOptions) (*C
 		err = s.firstError()
 	}
 	var b []byte
-	if err == nil {
+	if err == nil && apart != 0 {
 		b = s.encode()
 	}
 	if err = comm.Agree(ctx, c, err); err != nil {
 		return nil, err
 	}
-	all, err := c.Allgather(ctx, b)
-	if err != nil {
-		return nil, err
+	var all [][]byte
+	if apart != 0 {
+		if all, err = c.Allgather(ctx, b); err != nil {
+			return nil, err
+		}
 	}
 	var k *Checkpoint
 	if leader == c.Rank() {
@@ -79,6 +90,9 @@ func (s *scanner) openComm(ctx context.Context, c comm.Comm, o *OpenOptions) (*C
 			if r != c.Rank() {
 				s.decode(b)
 			}
+		}
+		if apart == 0 {
+			s.join(here)
 		}
 		k, err = s.checkpoint(o)
 	}
@@ -98,6 +112,17 @@ func (s *scanner) openComm(ctx context.Context, c comm.Comm, o *OpenOptions) (*C
 	}
 	// Nobody closes before all have counted themselves in.
 	return k, c.Barrier(ctx)
+}
+
+// join takes over what the scanners of the other ranks, all of this heap, have scanned.
+func (s *scanner) join(here []any) {
+	for _, x := range here {
+		for i, f := range x.(*scanner).files {
+			if !f.other {
+				s.files[i] = f
+			}
+		}
+	}
 }
 
 // encode makes bytes of what this rank has scanned.

@@ -30,11 +30,22 @@ func (k *Checkpoint) Find(name string, level int) (int, bool) {
 // follow from the rest are kept in Attrs: what is junk in files of the real program (bounds on
 // axes beyond the rank), and any that are not of the format.
 func (k *Checkpoint) Block(ctx context.Context, i int) (*amr.Block, error) {
-	b, err := k.head(ctx, i)
+	return k.block(ctx, nil, 0, i)
+}
+
+// block is Block; groups are read through a window, if there is one, of which ahead more
+// blocks will be read.
+func (k *Checkpoint) block(ctx context.Context, win *window, ahead, i int) (*amr.Block, error) {
+	b, err := k.head(ctx, win, ahead, i)
 	if err != nil {
 		return nil, err
 	}
 	return b, k.data(i, b)
+}
+
+// window is one for the groups of a file.
+func (k *Checkpoint) window(file int) *window {
+	return &window{r: poolReader{k.pool, k.path(file)}, t: k.template, end: k.files[file].size}
 }
 
 func (k *Checkpoint) checkBlock(i int) error {
@@ -47,10 +58,10 @@ func (k *Checkpoint) checkBlock(i int) error {
 // Head reads block i without its data: fields are left out, particles have
 // their number only.
 func (k *Checkpoint) Head(ctx context.Context, i int) (*amr.Block, error) {
-	return k.head(ctx, i)
+	return k.head(ctx, nil, 0, i)
 }
 
-func (k *Checkpoint) head(ctx context.Context, i int) (*amr.Block, error) {
+func (k *Checkpoint) head(ctx context.Context, win *window, ahead, i int) (*amr.Block, error) {
 	if err := k.checkBlock(i); err != nil {
 		return nil, err
 	}
@@ -59,13 +70,19 @@ func (k *Checkpoint) head(ctx context.Context, i int) (*amr.Block, error) {
 	}
 	info, rec := &k.blocks[i], &k.recs[i]
 	b := &amr.Block{Index: info.Index, Leaf: info.Leaf, Cost: info.Cost, Cycle: k.meta.Cycle, Time: k.meta.Time, Dt: k.meta.Dt}
-	win := &window{r: poolReader{k.pool, k.path(info.File)}, t: k.template, end: k.files[info.File].size}
-	stamp, ok, err := win.group(rec.addr, 0)
+	shared := win != nil
+	if !shared {
+		win = k.window(info.File)
+	}
+	stamp, ok, err := win.group(rec.addr, ahead)
 	if err != nil {
 		return nil, err
 	}
 	if ok {
 		k.stampedAttrs(b, stampAttrs(k.template, stamp), i)
+		if shared { // its bytes will be others
+			b.Adapt = bytes.Clone(b.Adapt)
+		}
 	} else {
 		h, err := k.file(info.File)
 		if err != nil {

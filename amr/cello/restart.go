@@ -140,8 +140,14 @@ func Restart(ctx context.Context, c comm.Comm, dir string, r Restorer, o *Restar
 	return c.Barrier(ctx)
 }
 
-// restartable says what keeps a checkpoint from being restarted from.
+// restartable says what keeps a checkpoint from being restarted from. Ranks that share it
+// find out once.
 func (k *Checkpoint) restartable() error {
+	k.once.Do(func() { k.whole = k.findRestartable() })
+	return k.whole
+}
+
+func (k *Checkpoint) findRestartable() error {
 	if k.Dump() {
 		return fmt.Errorf("cello: %s: %w", k.dir, ErrDump)
 	}
@@ -200,9 +206,19 @@ func (s *restart) level(ctx context.Context, level int) error {
 		return err
 	}
 	ready := make([]int64, len(s.k.files))
-	for _, p := range mine {
+	var win *window
+	at := -1 // its file
+	for n, p := range mine {
+		ahead := 0 // the blocks of a rank are a run of the curve, and so they are in a file
+		for n+ahead+1 < len(mine) && ahead < 16 && mine[n+ahead+1] == p+ahead+1 && s.k.blocks[p+ahead+1].File == s.k.blocks[p].File {
+			ahead++
+		}
+		if f := s.k.blocks[p].File; f != at {
+			win, at = s.k.window(f), f
+			win.most = restartBytes
+		}
 		var b *amr.Block
-		if b, err = s.k.Block(ctx, p); err == nil {
+		if b, err = s.k.block(ctx, win, ahead, p); err == nil {
 			err = s.r.Data(ctx, b)
 		}
 		if err != nil {

@@ -1,0 +1,123 @@
+package cello
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync"
+	"testing"
+	"time"
+
+	"blobio/amr"
+	"blobio/comm"
+)
+
+// peakHeap is the most memory that objects take while f runs, over what they take before.
+// Garbage counts too, but is collected soon: how much of it there may be is else the
+// application's GOGC.
+func peakHeap(f func()) int64 {
+	defer debug.SetGCPercent(debug.SetGCPercent(5))
+	runtime.GC()
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	read := func() int64 {
+		metrics.Read(sample)
+		return int64(sample[0].Value.Uint64())
+	}
+	before, most := read(), int64(0)
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			most = max(most, read())
+			select {
+			case <-stop:
+				return
+			case <-time.After(500 * time.Microsecond):
+			}
+		}
+	}()
+	f()
+	close(stop)
+	<-done
+	return most - before
+}
+
+// TestMemory: beside the data a Write takes at most 64 MiB for each writer, whether the ranks
+// have a heap in common or all blocks go through messages; and a Restart for each rank that reads.
+func TestMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("writes 125 MiB, four times")
+	}
+	const limit = 64 << 20 // of a writer
+	n, ranks := 10, 8      // 1000 blocks of 128 KiB: 125 MiB
+	if long {
+		n, ranks = 20, 16 // 1000 MiB
+	}
+	ctx := context.Background()
+	m, local := uniform(t, n, ranks, 16, 8)
+	data := int64(n*n*n) * 8 * 4 * 16 * 16 * 16
+	run := func(apart bool, f func(ctx context.Context, c comm.Comm) error) {
+		if err := comm.Run(ctx, ranks, nil, func(ctx context.Context, c comm.Comm) error {
+			if apart {
+				c = comm.Isolate(c)
+			}
+			return f(ctx, c)
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir := filepath.Join(t.TempDir(), "c")
+	for _, writers := range []int{1, 2} {
+		for _, apart := range []bool{false, true} {
+			if err := os.RemoveAll(dir); err != nil {
+				t.Fatal(err)
+			}
+			peak := peakHeap(func() {
+				run(apart, func(ctx context.Context, c comm.Comm) error {
+					return Write(ctx, c, dir, m, local[c.Rank()], &Options{Files: writers, Durability: DurableNone})
+				})
+			})
+			what := fmt.Sprintf("write by %d of %d ranks, apart=%v: %d MiB beside the %d of the data", writers, ranks, apart, peak>>20, data>>20)
+			if t.Log(what); peak > int64(writers)*limit {
+				t.Errorf("%s, want at most %d", what, writers*limit>>20)
+			}
+		}
+	}
+	local = nil
+	for _, apart := range []bool{false, true} {
+		var mu sync.Mutex
+		var keep []*amr.Block
+		peak := peakHeap(func() {
+			run(apart, func(ctx context.Context, c comm.Comm) error {
+				return Restart(ctx, c, dir, &keeper{&mu, &keep}, nil)
+			})
+		})
+		if len(keep) != n*n*n {
+			t.Fatalf("%d blocks", len(keep))
+		}
+		peak -= data
+		what := fmt.Sprintf("restart on %d ranks, apart=%v: %d MiB beside the %d of the data", ranks, apart, peak>>20, data>>20)
+		if t.Log(what); peak > limit+data/8 { // an eighth: other things of a block, its adapt_buffer first of all, and garbage
+			t.Errorf("%s, want at most %d", what, (limit+data/8)>>20)
+		}
+	}
+}
+
+// keeper is an application that keeps its blocks.
+type keeper struct {
+	mu   *sync.Mutex
+	keep *[]*amr.Block
+}
+
+func (k *keeper) Create(context.Context, int, []BlockInfo) error { return nil }
+func (k *keeper) Data(_ context.Context, b *amr.Block) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	*k.keep = append(*k.keep, b)
+	return nil
+}
+func (k *keeper) LevelDone(context.Context, int, int, int) error { return nil }
