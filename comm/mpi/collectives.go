@@ -32,6 +32,7 @@ type link struct {
 	comms      int64                     // made so far; their serials are below
 	divisions  []division                // by Split and SplitNode, the same on all ranks
 	shared     shared
+	tidy       tidy
 }
 
 var _ comm.Comm = (*rank)(nil)
@@ -45,6 +46,7 @@ func (e *Engine) newLink(c C.MPI_Comm) (*link, error) {
 	head := (*[2 * headWords]C.int64_t)(C.calloc(2*headWords, 8))
 	l := &link{e: e, c: c, rank: int(n), size: int(size), head: head}
 	e.links = append(e.links, l)
+	e.live++
 	return l, nil
 }
 
@@ -152,7 +154,7 @@ func (r *rank) header(ctx context.Context, k kind, op comm.Op, root int, elems, 
 	if err := r.e.mpi("MPI_Iallreduce", C.coll_allreduce(&r.head[0], &out[0], headWords, C.int(comm.Max), r.c, &req)); err != nil {
 		return 0, err
 	}
-	if err := r.e.wait(ctx, &req, stay); err != nil {
+	if err := r.complete(ctx, &req, aHeader, stay); err != nil {
 		return 0, err
 	}
 	hi, lo := int64(out[0]), -int64(out[1])
@@ -194,7 +196,7 @@ func (r *rank) common(ctx context.Context, bits uint64, stay bool) (uint64, erro
 	if err := r.e.mpi("MPI_Iallreduce", C.coll_allreduce(in, out, 1, C.int(comm.BAnd), r.c, &req)); err != nil {
 		return 0, err
 	}
-	err := r.e.wait(ctx, &req, stay)
+	err := r.complete(ctx, &req, noHeader, stay)
 	return uint64(*out), err
 }
 
@@ -235,7 +237,7 @@ func (r *rank) finish(ctx context.Context, what string, code C.int, req *C.MPI_R
 	if err := r.e.mpi(what, code); err != nil {
 		return err
 	}
-	return r.e.wait(ctx, req, false)
+	return r.complete(ctx, req, noHeader, false)
 }
 
 func free(bufs ...buffer) {

@@ -14,7 +14,6 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"blobio/comm"
 )
@@ -72,6 +71,10 @@ type Engine struct {
 	links   []*link
 	closed  bool
 	fails   string // BLOBIO_MPI_FAIL
+
+	live      int  // communicators, windows and requests that MPI still has
+	toldAll   bool // this rank has sent its notice to all others
+	mpiFailed bool // a call of MPI was an error: nothing is known of what it left
 }
 
 // Init starts MPI in this process, which every process of the job must do, once, and
@@ -165,6 +168,7 @@ func open(h *home, handle Handle, o *Options) (*Engine, error) {
 		if err := check("opening the control communicator", C.control_open(e.k, own)); err != nil {
 			return err
 		}
+		e.live++
 		l, err := e.newLink(own)
 		if err == nil {
 			e.world = l.newComm()
@@ -215,25 +219,19 @@ func (e *Engine) Finalize(ctx context.Context) error {
 			for end := time.Now().Add(time.Second); len(e.sends) > 0 && time.Now().Before(end); time.Sleep(time.Millisecond) {
 				e.reap()
 			}
-			C.control_quiet(e.k)
+			if e.owner || !e.tidyUp() {
+				C.control_quiet(e.k)
+			}
 			if errors.Is(err, comm.ErrBroken) {
 				err = nil
 			}
 		} else {
 			for _, l := range slices.Backward(e.links) {
-				if l.shared.b != nil {
-					C.win_free(&l.shared.w)
-				}
-				for k := range l.shared.old {
-					C.win_free(&l.shared.old[k])
-				}
-				C.MPI_Comm_free(&l.c)
-				C.free(unsafe.Pointer(l.head))
+				l.release()
 			}
-			if x := check("closing the control communicator", C.control_close(e.k)); err == nil {
+			if x := e.releaseControl(); err == nil {
 				err = x
 			}
-			C.free(unsafe.Pointer(e.k))
 		}
 		e.closed = true
 		if e.owner {

@@ -77,6 +77,7 @@ func (e *Engine) failRank(err error) error {
 // mpi breaks the communication if code is an error of MPI.
 func (e *Engine) mpi(what string, code C.int) error {
 	if err := check(what, code); err != nil {
+		e.mpiFailed = true
 		return e.failRank(err)
 	}
 	return nil
@@ -108,6 +109,7 @@ func (e *Engine) tell(f *failure) {
 			e.sends = append(e.sends, s)
 		}
 	}
+	e.toldAll = true
 }
 
 // noticed takes the notice that has come.

@@ -120,6 +120,16 @@ int comm_split_node(MPI_Comm c, MPI_Comm *out) {
 	return MPI_Comm_set_errhandler(*out, MPI_ERRORS_RETURN);
 }
 
+int comm_first(MPI_Comm parent, MPI_Comm child, int *rank) {
+	MPI_Group from, to;
+	int zero = 0;
+	TRY(MPI_Comm_group(child, &from));
+	TRY(MPI_Comm_group(parent, &to));
+	TRY(MPI_Group_translate_ranks(from, 1, &zero, to, rank));
+	TRY(MPI_Group_free(&from));
+	return MPI_Group_free(&to);
+}
+
 int coll_allreduce(int64_t *in, int64_t *out, int n, int op, MPI_Comm c, MPI_Request *r) {
 	return MPI_Iallreduce(in, out, n, MPI_INT64_T, op_of(op), c, r);
 }

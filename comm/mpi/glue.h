@@ -37,6 +37,7 @@ int comm_info(MPI_Comm c, int *rank, int *size, int *tag_max);
 int comm_dup(MPI_Comm c, MPI_Comm *out);
 int comm_split(MPI_Comm c, int color, int key, MPI_Comm *out); // color < 0: none
 int comm_split_node(MPI_Comm c, MPI_Comm *out);
+int comm_first(MPI_Comm parent, MPI_Comm child, int *rank); // of the first rank of child in parent
 
 // The datatypes: 0 bytes, 1 int64, 2 double. The ops: as comm.Op.
 int coll_allreduce(int64_t *in, int64_t *out, int n, int op, MPI_Comm c, MPI_Request *r);

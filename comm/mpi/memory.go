@@ -55,17 +55,17 @@ func (r *rank) SharedMemory(ctx context.Context, n int) (m comm.Memory, err erro
 		if err != nil {
 			return err
 		}
+		if s.asked = true; b == nil {
+			s.full = true
+		} else {
+			if s.b != nil {
+				s.old = append(s.old, s.w)
+			}
+			s.b, s.w = b, w
+		}
 		if f := r.e.failure.Load(); f != nil {
 			return f.own
 		}
-		if s.asked = true; b == nil {
-			s.full = true
-			return nil
-		}
-		if s.b != nil {
-			s.old = append(s.old, s.w)
-		}
-		s.b, s.w = b, w
 		return nil
 	})
 	if err != nil || r.shared.b == nil || len(r.shared.b) < n {
@@ -94,7 +94,11 @@ func (r *rank) allocate(ctx context.Context, size int) (b []byte, w C.MPI_Win, e
 	if C.win_is_null(w) != 0 || r.e.failing("window") {
 		have = 0
 	}
+	if C.win_is_null(w) == 0 {
+		r.e.live++
+	}
 	if all, err = r.common(ctx, have, true); err != nil {
+		r.tidy.lost = true
 		return nil, w, err
 	}
 	switch {
@@ -102,6 +106,7 @@ func (r *rank) allocate(ctx context.Context, size int) (b []byte, w C.MPI_Win, e
 		return unsafe.Slice((*byte)(base), size), w, nil
 	case all&exists != 0: // otherwise those who have one keep it until MPI ends, for all must free it
 		C.win_free(&w)
+		r.e.live--
 	}
 	return nil, w, nil
 }

@@ -26,6 +26,7 @@ type address struct {
 type sending struct {
 	req C.MPI_Request
 	buf unsafe.Pointer
+	l   *link // nil: a notice
 }
 
 // reap frees the buffers that MPI is through with, and gives it a chance to go on.
@@ -78,11 +79,12 @@ func (r *rank) Send(ctx context.Context, to, tag int, b []byte) error {
 }
 
 func (r *rank) send(p unsafe.Pointer, n, to, tag int) error {
-	s := sending{buf: p}
+	s := sending{buf: p, l: r.link}
 	if err := r.e.mpi("MPI_Isend", C.msg_send(p, C.int(n), C.int(to), C.int(tag), r.c, &s.req)); err != nil {
 		return err
 	}
 	r.e.sends = append(r.e.sends, s)
+	r.tidy.sent++
 	return nil
 }
 
@@ -160,8 +162,11 @@ func (r *rank) recv(ctx context.Context, from, tag int) ([]byte, error) {
 	if err := r.e.mpi("MPI_Imrecv", C.msg_recv(p, n, &m, &req)); err != nil {
 		return nil, err
 	}
+	r.tidy.received++
 	if err := r.e.wait(ctx, &req, false); err != nil {
-		return nil, err // MPI may still write to p
+		r.tidy.left = append(r.tidy.left, leftover{req, noHeader}) // MPI may still write to p
+		r.e.live++
+		return nil, err
 	}
 	defer C.free(p)
 	return append([]byte{}, unsafe.Slice((*byte)(p), n)...), nil

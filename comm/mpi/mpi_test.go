@@ -115,7 +115,7 @@ func TestUnderMPIRun(t *testing.T) {
 					return
 				}
 				for _, want := range []string{"--- PASS: TestJobContract (", "--- PASS: TestJobFailures (", "--- PASS: TestJobPieces (",
-					"--- PASS: TestJobManyComms (", "--- PASS: TestJobSignals (", "--- PASS: TestJobFallback ("} {
+					"--- PASS: TestJobManyComms (", "--- PASS: TestJobSignals (", "--- PASS: TestJobFallback (", "--- PASS: TestJobManyFailures ("} {
 					if fmt.Sprint(strings.Count(out, want)) != n {
 						t.Errorf("%d processes said %q, want %s\n%s", strings.Count(out, want), want, n, out)
 					}
@@ -379,10 +379,12 @@ func TestJobFailures(t *testing.T) {
 		}
 		return nil
 	}
+	runs, kept := 0, map[string]int64{}
 	// All ranks must go through the cases in one order.
 	for _, fail := range []string{"error", "usage", "tag", "before", "cancel"} {
 		for _, wait := range []string{"Barrier", "Bcast", "Recv", "Split", "NewWindow", "Alltoallv", "big Send", "of a group"} {
 			name := wait + " while another fails by " + fail
+			live := int64(-1)
 			outcome := func() error {
 				e, err := job.Adopt(HandleOf(job.World()), nil)
 				if err != nil {
@@ -404,12 +406,29 @@ func TestJobFailures(t *testing.T) {
 				if err := e.Finalize(ctx); err != nil {
 					return fmt.Errorf("%s: Finalize: %w", name, err)
 				}
+				live = int64(e.live)
 				return check(name, took, c, err, fails[fail].want)
 			}()
 			if err := comm.Agree(t.Context(), job.World(), outcome); err != nil {
 				t.Error(err)
 			}
+			left, err := job.World().AllreduceInt64(t.Context(), []int64{live}, comm.Sum)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if runs++; left[0] != 0 {
+				kept[name] = left[0]
+			}
 		}
+	}
+	// A big message that nobody receives keeps its communicator.
+	for name, live := range kept {
+		if !strings.HasPrefix(name, "big Send") || live < 0 {
+			t.Errorf("%s: %d communicators, windows and requests are left", name, live)
+		}
+	}
+	if job.World().Rank() == 0 {
+		fmt.Printf("after %d failures all was freed but for %v\n", runs, kept)
 	}
 	if n == 1 {
 		return

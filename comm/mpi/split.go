@@ -45,6 +45,9 @@ func (r *rank) SplitNode(ctx context.Context) (comm.Comm, error) {
 		if err != nil || all == 1 {
 			return err
 		}
+		if ok == 1 {
+			r.e.live++ // not all can free it
+		}
 		return r.byHost(ctx, out)
 	})
 }
@@ -105,7 +108,9 @@ func (r *rank) split(ctx context.Context, d division, byMPI func(out *C.MPI_Comm
 				if d.link, err = r.e.newLink(out); err != nil {
 					return r.e.failRank(err)
 				}
+				d.link.tidy.id = r.childID(out)
 			}
+			r.tidy.divided++
 			if len(r.divisions) < maxDivisions {
 				r.divisions = append(r.divisions, d)
 			}

@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"blobio/comm"
@@ -38,6 +39,8 @@ func (r *rank) NewWindow(ctx context.Context, local []byte) (comm.Window, error)
 		if err := r.e.mpi("MPI_Win_allocate", C.win_open(r.c, C.int64_t(len(local)), &base, &w.w)); err != nil {
 			return err
 		}
+		r.tidy.windows = append(r.tidy.windows, w)
+		r.e.live++
 		if f := r.e.failure.Load(); f != nil {
 			return f.own
 		}
@@ -236,6 +239,8 @@ func (w *window) Free(ctx context.Context) error {
 		if err := w.r.e.mpi("MPI_Win_free", C.win_free(&w.w)); err != nil {
 			return err
 		}
+		w.r.tidy.windows = slices.DeleteFunc(w.r.tidy.windows, func(x *window) bool { return x == w })
+		w.r.e.live--
 		if f := w.r.e.failure.Load(); f != nil {
 			return f.own
 		}

@@ -1,0 +1,368 @@
+//go:build mpi && cgo
+
+package mpi
+
+// #include "glue.h"
+import "C"
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+	"unsafe"
+
+	"blobio/comm"
+)
+
+// After a failure MPI still has requests of calls that were given up, and communicators and windows can be freed only by
+// all of their ranks, with nothing pending. Finalize of an engine that was adopted therefore asks all ranks, on the
+// control communicator, what they have left, ends what can be ended, and frees what all agree is quiet. The rest
+// stays until MPI ends.
+//
+//	1  each tells the length of its report     a rank that does not come within 3 seconds: nothing is freed
+//	2  each tells its report                   whoever gets it knows that all were past 1
+//	3  collectives that some have not begun are begun by these: it can only be the header, which is the
+//	   same for all calls; what was given up ends then
+//	4  each tells which communicators are quiet on it; whoever was past 1 does
+//	5  those that are so on all are freed, in an order that is the same everywhere
+
+// arrival is how long ranks wait for all to come: longer than others may stay in calls that precede one which blocks.
+const arrival = 3 * patience
+
+// tidy is what a link has in MPI.
+type tidy struct {
+	id       string // the same on all of its ranks, and that of no other link
+	divided  int    // how often, by MPI
+	begun    int64  // collectives of MPI
+	left     []leftover
+	sent     int64 // messages of MPI
+	received int64
+	windows  []*window
+	lost     bool // something is there that cannot be named
+}
+
+// leftover is a request that was given up. Its buffers stay.
+type leftover struct {
+	req  C.MPI_Request
+	what collective
+}
+
+type collective bool
+
+const (
+	aHeader  collective = true
+	noHeader collective = false
+)
+
+// complete waits for a collective that was just begun.
+func (l *link) complete(ctx context.Context, req *C.MPI_Request, what collective, stay bool) error {
+	l.tidy.begun++
+	err := l.e.wait(ctx, req, stay)
+	if err != nil {
+		l.tidy.left = append(l.tidy.left, leftover{*req, what})
+		l.e.live++
+	}
+	return err
+}
+
+// childID is tidy.id of a link made by dividing l.
+func (l *link) childID(c C.MPI_Comm) string {
+	var first C.int
+	if C.comm_first(l.c, c, &first) != C.MPI_SUCCESS {
+		l.e.mpiFailed = true
+	}
+	return fmt.Sprintf("%s/%d.%d", l.tidy.id, l.tidy.divided, first)
+}
+
+// release frees a link and its windows. Collective over it.
+func (l *link) release() {
+	for _, w := range l.tidy.windows {
+		C.win_free(&w.w)
+		w.freed, w.mem, w.last = true, nil, nil
+		l.e.live--
+	}
+	l.tidy.windows = nil
+	for k := range l.shared.old {
+		C.win_free(&l.shared.old[k])
+		l.e.live--
+	}
+	if l.shared.b != nil {
+		C.win_free(&l.shared.w)
+		l.e.live--
+	}
+	l.shared = shared{asked: true, full: true}
+	C.MPI_Comm_free(&l.c)
+	l.e.live--
+	C.free(unsafe.Pointer(l.head))
+}
+
+// releaseControl frees the control communicator. Collective.
+func (e *Engine) releaseControl() error {
+	err := check("closing the control communicator", C.control_close(e.k))
+	C.free(unsafe.Pointer(e.k))
+	e.live--
+	return err
+}
+
+// report is what a rank says of itself.
+type report struct {
+	Told  bool // it has sent a notice to all others
+	Lost  bool // nothing of it may be freed
+	Links []linkReport
+}
+
+type linkReport struct {
+	ID             string
+	Size           int
+	Begun          int64
+	Header         bool // the last collective that was begun is a header that others have not begun
+	Lost           bool
+	Sent, Received int64
+	Windows        [2]int // of callers, and of common memory
+}
+
+func (e *Engine) report() report {
+	r := report{Told: e.toldAll, Lost: e.mpiFailed}
+	for _, l := range e.links {
+		x := linkReport{ID: l.tidy.id, Size: l.size, Begun: l.tidy.begun, Header: len(l.tidy.left) > 0, Lost: l.tidy.lost,
+			Sent: l.tidy.sent, Received: l.tidy.received, Windows: [2]int{len(l.tidy.windows), len(l.shared.old)}}
+		if l.shared.b != nil {
+			x.Windows[1]++
+		}
+		for _, q := range l.tidy.left {
+			x.Header = x.Header && q.what == aHeader
+		}
+		for _, s := range e.sends {
+			x.Lost = x.Lost || s.l == l
+		}
+		r.Links = append(r.Links, x)
+	}
+	return r
+}
+
+// plan says what to do with a link by what all of its ranks say.
+type plan struct {
+	ranks          int
+	begun, low     int64 // the most and the fewest collectives that a rank has begun
+	header         bool  // of all which have begun the most
+	lost           bool
+	sent, received int64
+	first          linkReport
+}
+
+func plans(all []report) map[string]*plan {
+	m := map[string]*plan{}
+	for _, r := range all {
+		for _, x := range r.Links {
+			p := m[x.ID]
+			if p == nil {
+				p = &plan{begun: x.Begun, low: x.Begun, header: x.Header, first: x}
+				m[x.ID] = p
+			}
+			switch {
+			case x.Begun > p.begun:
+				p.begun, p.header = x.Begun, x.Header
+			case x.Begun == p.begun:
+				p.header = p.header && x.Header
+			}
+			p.low = min(p.low, x.Begun)
+			p.ranks++
+			p.sent, p.received = p.sent+x.Sent, p.received+x.Received
+			p.lost = p.lost || x.Lost || r.Lost || x.Windows != p.first.Windows
+		}
+	}
+	return m
+}
+
+// possible says whether a link can be made quiet.
+func (p *plan) possible() bool {
+	return !p.lost && p.ranks == p.first.Size && p.sent == p.received &&
+		(p.begun == p.low || p.begun == p.low+1 && p.header)
+}
+
+// tidyUp frees what can be freed after a failure, and says whether the control communicator is gone. It is called where MPI is.
+func (e *Engine) tidyUp() bool {
+	n := e.world.size
+	mine, err := json.Marshal(e.report())
+	if err != nil {
+		return false
+	}
+	length, lengths := alloc(8), alloc(8*n)
+	length.int64s(1)[0] = int64(len(mine))
+	var req C.MPI_Request
+	if C.coll_allgather64(length.int64p(), lengths.int64p(), e.k.comm, &req) != C.MPI_SUCCESS || !e.await(&req, arrival) {
+		return false // the buffers stay: MPI may use them
+	}
+	all, ok := e.reports(mine, slices.Clone(lengths.int64s(n)))
+	free(length, lengths)
+	// From here on each rank must come to the vote.
+	quiet := map[*link]bool{}
+	var ids []string
+	notices := false
+	if ok {
+		todo := plans(all)
+		for id := range todo {
+			ids = append(ids, id)
+		}
+		slices.Sort(ids)
+		for _, l := range e.links {
+			quiet[l] = todo[l.tidy.id].possible() && l.settle(todo[l.tidy.id])
+		}
+		notices = e.takeNotices(all) && !slices.ContainsFunc(all, func(r report) bool { return r.Lost })
+	}
+	vote := ^uint64(0)
+	if !notices {
+		vote &^= 1
+	}
+	bit := func(l *link) uint64 {
+		if k := slices.Index(ids, l.tidy.id); k >= 0 && k < 62 {
+			return 2 << k
+		}
+		return 0
+	}
+	for _, l := range e.links {
+		if !quiet[l] {
+			vote &^= bit(l)
+		}
+	}
+	if !ok {
+		vote = 0
+	}
+	in, out := alloc(8), alloc(8)
+	in.int64s(1)[0] = int64(vote)
+	if C.coll_allreduce(in.int64p(), out.int64p(), 1, C.int(comm.BAnd), e.k.comm, &req) != C.MPI_SUCCESS {
+		return false
+	}
+	if !ok {
+		e.await(&req, patience)
+		return false
+	}
+	if !e.await(&req, time.Hour) { // all are in this function
+		return false
+	}
+	vote = uint64(out.int64s(1)[0])
+	free(in, out)
+	mineLinks := slices.Clone(e.links)
+	slices.SortFunc(mineLinks, func(a, b *link) int { return slices.Index(ids, a.tidy.id) - slices.Index(ids, b.tidy.id) })
+	for _, l := range slices.Backward(mineLinks) {
+		if b := bit(l); b != 0 && vote&b != 0 {
+			l.release()
+		}
+	}
+	return vote&1 != 0 && e.releaseControl() == nil
+}
+
+// reports tells all ranks the report of each.
+func (e *Engine) reports(mine []byte, lens []int64) ([]report, bool) {
+	n := len(lens)
+	counts, displs := alloc(4*n), alloc(4*n)
+	sum := layout(counts.ints(n), displs.ints(n), func(i int) int { return int(lens[i]) })
+	in, out := alloc(len(mine)), alloc(sum)
+	copy(in.bytes(len(mine)), mine)
+	var req C.MPI_Request
+	if C.coll_allgatherv(in.p, C.int(len(mine)), out.p, counts.intp(), displs.intp(), e.k.comm, &req) != C.MPI_SUCCESS || !e.await(&req, arrival) {
+		return nil, false
+	}
+	all, rest := make([]report, n), out.bytes(sum)
+	for i := range all {
+		if err := json.Unmarshal(rest[:lens[i]], &all[i]); err != nil {
+			return nil, false
+		}
+		rest = rest[lens[i]:]
+	}
+	free(counts, displs, in, out)
+	return all, true
+}
+
+// settle ends what was given up on a link, and says whether nothing is left.
+func (l *link) settle(p *plan) bool {
+	t := &l.tidy
+	if !t.end(l.e) { // all ranks have begun these
+		return false
+	}
+	if t.begun == p.begun {
+		return true
+	}
+	*l.head = [2 * headWords]C.int64_t{}
+	var req C.MPI_Request
+	if C.coll_allreduce(&l.head[0], &l.head[headWords], headWords, C.int(comm.Max), l.c, &req) != C.MPI_SUCCESS {
+		return false
+	}
+	t.begun++
+	t.left = append(t.left, leftover{req, aHeader})
+	l.e.live++
+	return t.end(l.e)
+}
+
+// end waits for what is left.
+func (t *tidy) end(e *Engine) bool {
+	for len(t.left) > 0 {
+		if !e.await(&t.left[0].req, patience) {
+			return false
+		}
+		t.left = t.left[1:]
+		e.live--
+	}
+	return true
+}
+
+// takeNotices receives the notices of all others, which would come to whoever uses the communicator's number next.
+func (e *Engine) takeNotices(all []report) bool {
+	want, have := 0, 0
+	for r, x := range all {
+		if x.Told && r != e.world.rank {
+			want++
+		}
+	}
+	try := func(f func() bool) bool {
+		for end := time.Now().Add(patience); !f(); time.Sleep(10 * time.Microsecond) {
+			if time.Now().After(end) {
+				return false
+			}
+		}
+		return true
+	}
+	if want > 0 {
+		if !try(func() bool { C.control_poll(e.k); return e.k.seen != 0 }) {
+			return false
+		}
+		have++
+	}
+	for ; have < want; have++ {
+		var flag, n C.int
+		var m C.MPI_Message
+		if !try(func() bool {
+			return C.msg_probe(C.MPI_ANY_SOURCE, 0, e.k.comm, &flag, &n, &m) != C.MPI_SUCCESS || flag != 0
+		}) || flag == 0 {
+			return false
+		}
+		p := alloc(int(n))
+		var req C.MPI_Request
+		if C.msg_recv(p.p, n, &m, &req) != C.MPI_SUCCESS || !e.await(&req, patience) {
+			return false
+		}
+		free(p)
+	}
+	return try(func() bool { e.reap(); return len(e.sends) == 0 })
+}
+
+// await waits for a request, whatever has failed.
+func (e *Engine) await(req *C.MPI_Request, limit time.Duration) bool {
+	sleep := 10 * time.Microsecond
+	for end := time.Now().Add(limit); ; {
+		var code C.int
+		switch C.glue_test(req, e.k, 1, spins, &code) {
+		case C.DONE:
+			return true
+		case C.FAILED:
+			return false
+		}
+		if time.Now().After(end) {
+			return false
+		}
+		time.Sleep(sleep)
+		sleep = min(2*sleep, maxSleep)
+	}
+}

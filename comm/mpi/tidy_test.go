@@ -1,0 +1,86 @@
+//go:build mpi && cgo && linux
+
+package mpi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+
+	"blobio/comm"
+)
+
+// TestJobManyFailures: a program may fail more often than MPI has communicators, with windows, common memory and parts of
+// the ranks in use, and nothing of one engine comes to the next.
+func TestJobManyFailures(t *testing.T) {
+	if job == nil {
+		t.Skip("runs under mpirun, see TestUnderMPIRun")
+	}
+	world := job.World()
+	rounds := 400 / world.Size()
+	if os.Getenv("BLOBIO_LONG") != "" {
+		rounds = 1500
+	}
+	for i := range rounds {
+		live, err := oneFailure(t.Context(), i)
+		if err == nil && live != 0 {
+			err = fmt.Errorf("%d communicators, windows and requests are left", live)
+		}
+		if err := comm.Agree(t.Context(), world, err); err != nil {
+			t.Fatalf("round %d: %v", i, err)
+		}
+	}
+}
+
+func oneFailure(ctx context.Context, i int) (live int, err error) {
+	e, err := job.Adopt(HandleOf(job.World()), nil)
+	if err != nil {
+		return 0, err
+	}
+	c := e.World()
+	who, mine := i%c.Size(), fmt.Errorf("failure %d", i)
+	err = use(ctx, c, i)
+	if c.Rank() == who && err == nil {
+		e.Fail(mine)
+	} else if err == nil {
+		_, err = c.Allgather(ctx, []byte("x"))
+	}
+	if x := e.Finalize(ctx); x != nil && (err == nil || i%16 == 0) { // of a rank that had not heard of it
+		err = x
+	}
+	var re *comm.RankError
+	if c.Rank() != who && (!errors.As(err, &re) || re.Rank != who || re.Err.Error() != mine.Error()) {
+		return e.live, fmt.Errorf("got %w, want that of %d", err, who)
+	}
+	return e.live, nil
+}
+
+// use makes windows, common memory and groups of which the ranks are not in the same calls when one fails.
+func use(ctx context.Context, c comm.Comm, i int) error {
+	if i%8 != 0 {
+		return nil
+	}
+	half, err := c.Split(ctx, c.Rank()%2, 0)
+	if err != nil {
+		return err
+	}
+	node, err := c.SplitNode(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := c.NewWindow(ctx, make([]byte, 100)); err != nil {
+		return err
+	}
+	if _, err := comm.SharedMemory(ctx, node, 1000); err != nil {
+		return err
+	}
+	if err := errors.Join(exchange(ctx, half, i), c.Barrier(ctx)); err != nil { // no message is on its way
+		return err
+	}
+	if c.Rank() != i%c.Size() && i%16 == 0 {
+		return half.Barrier(ctx) // for one that may not come
+	}
+	return nil
+}
