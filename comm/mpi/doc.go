@@ -53,9 +53,11 @@
 // The notice is a receive from anybody, posted at the start on a duplicate of the
 // communicator that carries nothing else. A rank that fails (Engine.Fail, an error from the function
 // of Run, a cancelled context, a bad argument, an error of MPI) sends its error there to all
-// other ranks, and whoever waits or calls next finds it. Requests that a broken call
-// leaves behind are kept with their buffers until the process ends, since
-// MPI cannot cancel a collective.
+// other ranks, and whoever waits or calls next finds it. MPI cannot cancel a collective: what
+// a broken call leaves behind is kept with its buffers. Finalize of an adopted Engine ends what can be ended and
+// frees the communicators and windows that all ranks find quiet, if all come to it within 3 seconds; a
+// communicator with a message that nobody received, or with a collective in the middle of which somebody failed, stays
+// until MPI ends.
 //
 // Every collective begins with a small reduction of what it is (kind, root, op, number of
 // elements). It is how ErrMismatch is found, on all ranks, before MPI gets arguments that
