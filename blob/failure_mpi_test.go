@@ -35,29 +35,35 @@ type aSession struct {
 	layout Layout
 	append bool // to a dataset, otherwise it replaces one
 	nodes  int
-	aggs   int // aggregators of a node
+	aggs   int  // aggregators of a node
+	async  bool // flushes are in the background
 }
 
 func (s aSession) String() string {
-	return fmt.Sprintf("%d,%v,%d,%d", s.layout, s.append, s.nodes, s.aggs)
+	return fmt.Sprintf("%d,%v,%d,%d,%v", s.layout, s.append, s.nodes, s.aggs, s.async)
 }
 
 func parseSession(text string) (s aSession, err error) {
-	_, err = fmt.Sscanf(strings.ReplaceAll(text, ",", " "), "%d %t %d %d", &s.layout, &s.append, &s.nodes, &s.aggs)
+	_, err = fmt.Sscanf(strings.ReplaceAll(text, ",", " "), "%d %t %d %d %t", &s.layout, &s.append, &s.nodes, &s.aggs, &s.async)
 	return s, err
 }
 
 func sessions() (l []aSession) {
 	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
 		for _, add := range []bool{false, true} {
-			l = append(l, aSession{layout, add, 1, 1}, aSession{layout, add, 2, 2})
+			l = append(l, aSession{layout, add, 1, 1, false}, aSession{layout, add, 2, 2, false})
 		}
+		l = append(l, aSession{layout, layout == VariableCentric, 1, 1, true})
 	}
 	return l
 }
 
 func (s aSession) options(fsys vfs.FS) *Options {
-	return &Options{Layout: s.layout, Workers: 1, Aggregators: s.aggs, Force: !s.append, fs: fsys}
+	o := &Options{Layout: s.layout, Workers: 1, Aggregators: s.aggs, Force: !s.append, fs: fsys}
+	if s.async {
+		o.syncMin = 1 // see flushOf
+	}
+	return o
 }
 
 // models are the dataset that is there, and what it becomes.
