@@ -51,6 +51,9 @@ func Append(ctx context.Context, c comm.Comm, name string, parts []Part, o *Opti
 		w.opt.Subfiles = len(r.sets[0].parts)
 	}
 	runs, err := checkParts(r.schema, parts, true)
+	if err == nil {
+		err = w.opt.Compress.fits(r.layout)
+	}
 	if err == nil && r.manifest.Ranks != c.Size() {
 		err = fmt.Errorf("blob: %s was written by %d ranks, not by %d: %w", r.base, r.manifest.Ranks, c.Size(), ErrMapMismatch)
 	}

@@ -123,7 +123,7 @@ func (e *engine) image(list []pend, p *part) ([]byte, error) {
 		}
 		defer done()
 		off, _, _ := e.spot(i, &p.pend)
-		if _, err := f.ReadAt(img, off); err != nil {
+		if _, err := e.readBack(f).ReadAt(img, off); err != nil {
 			return nil, err
 		}
 		if e.place.big != hostBig {

@@ -23,7 +23,7 @@ import (
 //	BLOB_JOB=/dev/shm/out mpirun -n 4 ./blob.test -test.run TestRatesMPI
 //
 // BLOB_NE (default 4) is the resolution, BLOB_RUNS (default 20) the number of runs, BLOB_LAYOUT
-// variable-centric or process-centric, BLOB_AGG, BLOB_BUFFER, BLOB_RECORDS and BLOB_STRIPE are options, BLOB_OWN is the mean
+// variable-centric or process-centric, BLOB_AGG, BLOB_BUFFER, BLOB_RECORDS and BLOB_STRIPE and BLOB_COMPRESS are options, BLOB_OWN is the mean
 // size from which on ranks write their own, BLOB_MESSAGES=1 is without shared memory, BLOB_COLL=1 times
 // the collectives as well.
 func TestRatesMPI(t *testing.T) {
@@ -58,6 +58,9 @@ func TestRatesMPI(t *testing.T) {
 	o.Aggregators, o.Buffer = number("BLOB_AGG", 0), number("BLOB_BUFFER", 0)
 	o.Records = int64(number("BLOB_RECORDS", 0))
 	o.Stripe.Size = int64(number("BLOB_STRIPE", 0))
+	if o.Compress, err = blob.ParseCompress(cmp.Or(os.Getenv("BLOB_COMPRESS"), "off")); err != nil {
+		t.Fatal(err)
+	}
 	o.Tune(int64(number("BLOB_OWN", 0)), number("BLOB_MESSAGES", 0) > 0)
 	var took []float64
 	var phases [3][]float64

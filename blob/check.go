@@ -185,8 +185,8 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 		return [][]*checkPart{parts}
 	}
 	r.pending, r.manifest = st.Pending, st.Manifest
-	if codec := st.Manifest.Codec; codec != "" {
-		c.say(Error, subfile.ManifestName(found.Base), 0, "codec", ErrUnsupported, "%q, want none", codec)
+	if codec := st.Manifest.Codec; codec != "" && codec != manifestCodec {
+		c.say(Error, subfile.ManifestName(found.Base), 0, "codec", ErrUnsupported, "%q, want none or %q", codec, manifestCodec)
 	}
 	var sets [][]*checkPart
 	for k := range st.Manifest.Sets {

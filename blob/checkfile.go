@@ -48,6 +48,8 @@ func (c *checker) structure(p *checkPart) {
 		return
 	}
 	p.table = t
+	p.unpack()
+	c.index(p, f)
 	if p.info != nil && pl.layout == ProcessCentric {
 		if n := len(p.info.Blobs); n != len(t.blob)+1 {
 			c.say(Error, p.name, -1, "blobs", ErrCorrupt, "the manifest has %d offsets, want %d for %d blobs and the end of the last", n, len(t.blob)+1, len(t.blob))
@@ -149,7 +151,7 @@ func (c *checker) manifest(p *checkPart) {
 // data compares the checksums of all extents with the manifest's, or reads the
 // data for the sake of reading where there is none.
 func (c *checker) data(p *checkPart) {
-	if p.table == nil || c.ctx.Err() != nil || p.info == nil || p.noData {
+	if p.table == nil || c.ctx.Err() != nil || p.info == nil && p.un == nil || p.noData {
 		return
 	}
 	f, done, err := p.file()
@@ -160,7 +162,7 @@ func (c *checker) data(p *checkPart) {
 	defer done()
 	pl := p.place
 	want := int64(0)
-	err = sumExtents(c.ctx, f, pl, p.table, p.name, p.set.Records, func(ext int64, v int, rec int64, crc uint32) {
+	report := func(ext int64, v int, rec int64, crc uint32) {
 		want = max(want, ext+1)
 		field := fmt.Sprintf("variable %q", pl.hdr.Vars[v].Name)
 		off := int64(-1)
@@ -176,11 +178,26 @@ func (c *checker) data(p *checkPart) {
 		case p.info.Extents[ext] != crc:
 			c.say(Error, p.name, off, field, ErrChecksum, "sums to %08x, the manifest says %08x", crc, p.info.Extents[ext])
 		}
-	}, func(n int64) {
-		if d := c.done.Add(n); c.o.Progress != nil {
-			c.o.Progress(d, c.total)
+	}
+	if p.un != nil {
+		err = c.sumPacked(p, f.(unpackedFile).File, func(ext int64, v int, rec int64, crc uint32, good bool) {
+			if want = max(want, ext+1); good && p.info != nil {
+				report(ext, v, rec, crc)
+			}
+		})
+	} else {
+		err = sumExtents(c.ctx, f, pl, p.table, p.name, p.set.Records, report, func(n int64) {
+			if d := c.done.Add(n); c.o.Progress != nil {
+				c.o.Progress(d, c.total)
+			}
+		})
+	}
+	if p.info == nil {
+		if err != nil {
+			c.add(findingOf(Error, p.name, err))
 		}
-	})
+		return
+	}
 	switch n := int64(len(p.info.Extents)); {
 	case err != nil:
 		c.add(findingOf(Error, p.name, err))

@@ -137,6 +137,7 @@ type described struct {
 func (w *Writer) describe(told [][]byte, records int64) ([]byte, error) {
 	e := w.eng
 	var blobs []int64
+	var rows [][]byte
 	d := described{Prints: make([]int64, e.place.nd())}
 	for r, b := range told {
 		var o sealed
@@ -155,6 +156,7 @@ func (w *Writer) describe(told [][]byte, records int64) ([]byte, error) {
 		for _, s := range o.segs {
 			e.sums.add(s.ext, s.seg)
 		}
+		rows = append(rows, o.rows)
 		for i, id := range o.ids {
 			for int64(len(blobs)) <= id {
 				blobs = append(blobs, 0)
@@ -162,7 +164,11 @@ func (w *Writer) describe(told [][]byte, records int64) ([]byte, error) {
 			blobs[id] = o.blobs[i]
 		}
 	}
-	if e.team != nil { // what was put again may have been written by any rank
+	if e.team != nil && e.pack != nil {
+		if err := e.sealTeam(rows, records-e.recBase(), w.opt.Durability != DurableNone); err != nil {
+			return nil, err
+		}
+	} else if e.team != nil { // what was put again may have been written by any rank
 		if err := e.resum(e.team.all, records); err != nil {
 			return nil, err
 		}
@@ -193,7 +199,13 @@ func (e *engine) sealLocal(records int64, first, sync bool) error {
 			return err
 		}
 	}
-	if first && !e.appended {
+	if e.pack != nil {
+		if e.team == nil {
+			if err := e.sealPacked(f, e.pack.x, records-e.recBase()); err != nil {
+				return err
+			}
+		}
+	} else if first && !e.appended {
 		if err := e.writeContainer(f, e.meta, records-e.recBase()); err != nil {
 			return err
 		}
@@ -289,7 +301,15 @@ func (e *engine) describe(records int64, old *subfile.Manifest) (*subfile.Subfil
 			fixed = append(fixed, v)
 		}
 	}
-	add := func(ext int64, v int) error {
+	add := func(ext int64, v int, rec int64) error {
+		if e.pack != nil {
+			crc, err := e.place.packed.x.sum(v, rec)
+			if err != nil {
+				return fmt.Errorf("blob: %s: variable %q: %w", e.name, e.place.hdr.Vars[v].Name, err)
+			}
+			sf.Extents = append(sf.Extents, crc)
+			return nil
+		}
 		n := e.place.extentLen(v)
 		crc, ok := e.sums.whole(ext, n)
 		if !ok {
@@ -304,14 +324,14 @@ func (e *engine) describe(records int64, old *subfile.Manifest) (*subfile.Subfil
 		sf.Extents = append(sf.Extents, old.Sets[0].Subfiles[e.index].Extents...)
 	} else {
 		for k, v := range fixed {
-			if err := add(int64(k), v); err != nil {
+			if err := add(int64(k), v, 0); err != nil {
 				return nil, err
 			}
 		}
 	}
 	for rec := range records - e.first {
 		for k, v := range recs {
-			if err := add(subfile.ExtentIndex(e.fixedN, e.recN, k, true, rec), v); err != nil {
+			if err := add(subfile.ExtentIndex(e.fixedN, e.recN, k, true, rec), v, rec); err != nil {
 				return nil, err
 			}
 		}
@@ -393,7 +413,13 @@ func (w *Writer) newManifest(records int64, subs []subfile.Subfile) *subfile.Man
 	m := &subfile.Manifest{Prepared: true, ID: newID(), Layout: w.opt.Layout.String(), Base: filepath.Base(w.base),
 		Records: records, Ranks: w.info.ranks, Maps: w.info.prints}
 	set := subfile.SetInfo{Base: m.Base, Records: records, Subfiles: subs}
+	if w.opt.Compress.on() {
+		m.Codec = manifestCodec
+	}
 	if old := w.info.old; old != nil {
+		if old.Codec != "" {
+			m.Codec = old.Codec
+		}
 		m.ID = old.ID
 		if w.opt.Layout == ProcessCentric {
 			set.Base = filepath.Base(subfile.SetBase(w.base, len(old.Sets)))

@@ -16,11 +16,26 @@ const (
 // dataAlign is where data_blob begins: at a page, so that direct I/O is possible.
 const dataAlign = 4096
 
+// indexAlign is where the index of a compressed subfile begins.
+const indexAlign = 8
+
 // container lays out the HDF5 file around data_blob. It returns the metadata
 // and sets where header and data lie.
 func (p *place) container(dataLen int64) (*h5.Layout, error) {
 	b := h5.NewBuilder()
 	g := b.Root()
+	if pk := p.packed; pk != nil {
+		// While it is not known how much there is, the offsets of header and data are: they come first.
+		hd := g.Dataset(headerPacked, h5.Uint8, []int64{p.hdrLen}, nil)
+		dd := g.Dataset(dataPacked, h5.Uint8, []int64{max(pk.stored, 1)}, &h5.DatasetOptions{Align: dataAlign})
+		xd := g.Dataset(indexPacked, h5.Uint8, []int64{max(pk.idxLen, 1)}, &h5.DatasetOptions{Align: indexAlign})
+		l, err := b.Layout()
+		if err != nil {
+			return nil, err
+		}
+		p.hdrOff, p.dataOff, p.dataLen, pk.idxOff = hd.Offset(), dd.Offset(), dataLen, xd.Offset()
+		return l, nil
+	}
 	// An empty dataset cannot be told from one that was never written, and
 	// libhdf5 gives it no address; blobs are never empty in fact (20 bytes per map),
 	// but a schema without maps and data is.
@@ -54,6 +69,9 @@ const (
 
 // fileSize is what the finished subfile measures.
 func (p *place) fileSize(records int64) int64 {
+	if p.packed != nil {
+		return p.packed.idxOff + p.packed.idxLen
+	}
 	if p.layout == ProcessCentric {
 		return p.dataOff + p.dataLen
 	}

@@ -36,6 +36,7 @@ type ConvertOptions struct {
 	Grouping subfile.Grouping      // Blocks (also for ByNode) or RoundRobin
 	Subfiles int                   // default 1
 	WideMaps bool                  // as Options.WideMaps; set by itself if the source has such maps
+	Compress Compress              // as Options.Compress; of ConvertComm one rank then does all the work
 
 	DropUncovered bool                    // output in blobs: elements that no rank of the maps owns are dropped; without it a map that would lose some is an error
 	ZeroFill      bool                    // elements that no blob covers become zeros instead of fill values
@@ -45,7 +46,8 @@ type ConvertOptions struct {
 	Durability    Durability              // default DurableCommit
 	Progress      func(done, total int64) // bytes of the output; called often, by several goroutines
 
-	fs vfs.FS
+	fs    vfs.FS
+	chunk int64 // as Options.chunk
 }
 
 // Range is the records First, First+1, ... below End.
@@ -60,6 +62,12 @@ func (o *ConvertOptions) Validate() error {
 		return usageErr("ConvertOptions.Layout %v, want variable-centric or process-centric", o.Layout)
 	case o.Version > cdf5.CDF5 || o.Version != 0 && o.Version != cdf5.CDF1 && o.Version != cdf5.CDF2 && o.Version != cdf5.CDF5:
 		return usageErr("ConvertOptions.Version %d, want 1, 2 or 5", o.Version)
+	case o.Compress.validate() != nil:
+		return o.Compress.validate()
+	case o.Compress.on() && !o.Blobs:
+		return o.Compress.fits(Canonical)
+	case o.Compress.fits(o.Layout) != nil:
+		return o.Compress.fits(o.Layout)
 	case o.Ranks < 0 || o.Subfiles < 0 || o.Workers < 0:
 		return usageErr("ConvertOptions.Ranks %d, Subfiles %d and Workers %d, want >= 0", o.Ranks, o.Subfiles, o.Workers)
 	case o.Memory != 0 && o.Memory < 8<<20:
@@ -170,6 +178,12 @@ func (c *conversion) told(ctx context.Context, b []byte, err error) ([]byte, err
 
 // mine returns this rank's units: a run of all, of about as many bytes as the others'.
 func (c *conversion) mine(units []unit) []unit {
+	if c.o.Compress.on() { // where a chunk goes follows from those before it
+		if c.root() {
+			return units
+		}
+		return nil
+	}
 	n, rank := int64(c.c.Size()), int64(c.c.Rank())
 	total := int64(0)
 	for _, u := range units {

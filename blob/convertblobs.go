@@ -50,8 +50,8 @@ func (c *conversion) newBulk(ctx context.Context) (*bulk, error) {
 	}
 	b, err := newBulk(c.out, c.schema, maps, ranks, &Options{Layout: c.o.Layout, Grouping: c.o.Grouping, Subfiles: c.o.Subfiles,
 		Force: c.o.Force, Workers: c.o.Workers, Durability: c.o.Durability, Records: c.records, fs: c.o.fs,
-		WideMaps: c.o.WideMaps || c.r.wideMaps(),
-		Buffer:   int(min(defaultBuffer, max(c.o.Memory/16, 64<<10)))})
+		WideMaps: c.o.WideMaps || c.r.wideMaps(), Compress: c.o.Compress, chunk: c.o.chunk,
+		Buffer: int(min(defaultBuffer, max(c.o.Memory/16, 64<<10)))})
 	if err == nil && filepath.Clean(c.out) == filepath.Clean(c.r.base) {
 		err = usageErr("convert: the output %s is the source", c.out)
 	}

@@ -103,7 +103,7 @@ func TestMessages(t *testing.T) {
 		{"manifest size", sealed, wrong(func(m *subfile.Manifest) { m.Sets[0].Subfiles[1].Size += 8 }),
 			`blob: d.nc.0001: 0xdc4: file: 3524 bytes, the manifest says 3532 (truncated)`},
 		{"manifest codec", sealed, wrong(func(m *subfile.Manifest) { m.Codec = "zstd" }),
-			`blob: d.nc.manifest: 0x0: codec: "zstd", want none (unsupported)`},
+			`blob: d.nc.manifest: 0x0: codec: "zstd", want none or "blobio-zstd-1" (unsupported)`},
 		{"manifest records", sealed, wrong(func(m *subfile.Manifest) { m.Records = 7 }),
 			`subfile: d.nc.manifest: records: 7, but the sets hold 2 (corrupt)`},
 		{"header bit", sealed, field(sealed, 0, "attribute value", "np", 5),

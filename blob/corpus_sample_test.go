@@ -57,8 +57,13 @@ func newSample(t testing.TB, layout Layout, subfiles int, manifest bool) *sample
 
 func writeSample(t testing.TB, toy *toy, layout Layout, subfiles int, manifest bool, records int64) *sample {
 	t.Helper()
+	return writeSampleWith(t, toy, &Options{Layout: layout, Subfiles: subfiles}, manifest, records)
+}
+
+func writeSampleWith(t testing.TB, toy *toy, o *Options, manifest bool, records int64) *sample {
+	t.Helper()
 	m := vfs.NewMem()
-	o := &Options{Layout: layout, Subfiles: subfiles, Durability: DurableNone, Workers: 1, fs: m}
+	o.Durability, o.Workers, o.fs = DurableNone, 1, m
 	ctx := context.Background()
 	if err := comm.Run(ctx, toy.ranks, nil, func(ctx context.Context, c comm.Comm) error {
 		parts := toy.parts(c.Rank())
@@ -78,7 +83,7 @@ func writeSample(t testing.TB, toy *toy, layout Layout, subfiles int, manifest b
 	}); err != nil {
 		t.Fatal(err)
 	}
-	s := &sample{layout: layout, manifest: manifest, files: memFiles(t, m), schema: toy.s, records: records}
+	s := &sample{layout: o.Layout, manifest: manifest, files: memFiles(t, m), schema: toy.s, records: records}
 	if !manifest {
 		delete(s.files, subfile.ManifestName(sampleBase))
 	}

@@ -40,8 +40,15 @@ func crashCases() (l []crashCase) {
 		{Aggregators: 2, ownMin: 1 << 20, Layout: ProcessCentric},
 		{Aggregators: 3, ownMin: 1 << 20, Layout: ProcessCentric, Stripe: Stripe{Size: 4096}},
 		{ownMin: 1, Layout: ProcessCentric, CommitMode: CommitManifestOnly, Subfiles: 1},
+		{Layout: ProcessCentric, Subfiles: 2, Compress: Compress{Method: ShuffleZstd}, chunk: 8},
 	} {
 		o.Workers = 1
+		if o.Compress.on() {
+			l = append(l, crashCase{fmt.Sprintf("compressed-%d", o.Subfiles), o, false})
+			o.CommitMode, o.Compress, o.chunk = CommitManifestOnly, Compress{Method: AutoCompression}, 0
+			l = append(l, crashCase{"apart-compressed", o, true})
+			continue
+		}
 		l = append(l, crashCase{fmt.Sprintf("apart-%v-%d-%d", o.Layout, o.Aggregators, o.Subfiles), o, true})
 	}
 	for k, o := range []Options{ // in the background; see flushOf
@@ -160,6 +167,9 @@ func nextWriter(t *testing.T, cc crashCase, c crash, k int, state string, was, n
 	o := cc.with(c.fs, false)
 	if r, err := Open(context.Background(), "d.nc", &OpenOptions{fs: c.fs}); err == nil {
 		o.Subfiles, _ = r.Subfiles()
+		if r.Layout() == VariableCentric {
+			o.Compress = Compress{}
+		}
 		r.Close()
 	}
 	err := run(m.ranks, func(ctx context.Context, co comm.Comm) error { return m.add(ctx, co, "d.nc", o) })

@@ -43,6 +43,7 @@ type engine struct {
 	end      int64       // bytes allocated
 	meta     *h5.Layout  // process-centric: the HDF5 metadata around the data
 	team     *team       // of ranks that share no heap, else nil
+	pack     *packer     // if the data are compressed
 	wrote    atomic.Bool // with a team: this rank has written to the file
 
 	flights  []*flight    // under mu: flushes in the background, the last one and those that still sync
@@ -186,6 +187,9 @@ func (e *engine) keep(lists [][]pend) error {
 // write brings puts to the file, and the map variables before the first; it returns how many bytes these are.
 func (e *engine) write(ctx context.Context, lists [][]pend) (int64, error) {
 	e.note(lists)
+	if e.pack != nil {
+		return e.writePacked(ctx, lists)
+	}
 	q := newQueue(e, lists, e.mapPends())
 	if err := q.run(ctx); err != nil {
 		return 0, err
@@ -208,7 +212,7 @@ func (e *engine) mapPends() (maps []pend) {
 func (e *engine) note(lists [][]pend) {
 	for i, l := range lists {
 		for k := range l {
-			if e.done.set(i, &l[k], e.schema.vars[l[k].v].Record) {
+			if e.done.set(i, &l[k], e.schema.vars[l[k].v].Record) && e.pack == nil {
 				e.sums.again(e.extent(&l[k]))
 			}
 		}

@@ -200,6 +200,9 @@ func adopt(ctx context.Context, base string, o *Options) error {
 		return err
 	}
 	w := &Writer{schema: r.schema, base: base, opt: Options{Layout: r.layout}, info: datasetInfo{subfiles: len(s.parts)}}
+	if s.parts[0].place.packed != nil {
+		w.opt.Compress.Method = AutoCompression // for the manifest to say so
+	}
 	prints := make([]int64, len(r.schema.decomps))
 	subs := make([]subfile.Subfile, len(s.parts))
 	for k, p := range s.parts {

@@ -49,6 +49,7 @@ type subShape struct {
 	nelems   []int64 // by map from 0: elements in this subfile; the dimension is at least 1
 	maxReqs  []int64 // by map from 0: most requests of a blob; the dimension is at least 1
 	wide     []bool  // by map from 0: Dk.offsets is int64
+	chunk    int64   // of a compressed subfile: bytes of a chunk; else 0
 }
 
 // Header lengths of 0 would mean "unlimited" in CDF, so a subfile that holds
@@ -65,6 +66,9 @@ func (s *Schema) blobHeader(sh *subShape) *cdf5.Header {
 		cdf5.Att{Name: attNprocs, Type: cdf5.Int, Value: []int32{int32(sh.ranks)}},
 		cdf5.Att{Name: attDecomps, Type: cdf5.Int, Value: []int32{int32(nd)}},
 		cdf5.Att{Name: attSubfiles, Type: cdf5.Int, Value: []int32{int32(sh.subfiles)}})
+	if sh.chunk > 0 {
+		h.Atts = append(h.Atts, packedAtt(sh.chunk))
+	}
 	h.Atts = append(h.Atts, s.atts...)
 	h.Dims = append(h.Dims, s.dims...)
 	blobs := len(h.Dims)

@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"blobio/cdf5"
+	"blobio/internal/vfs"
 )
 
 // A File is one file of a dataset.
@@ -54,10 +55,13 @@ type Extent struct {
 	Record       int64  // of the dataset; -1 for what has no records
 	Offset       int64  // in the file, in bytes
 	Bytes        int64  // rows of D1.offsets and D1.lengths with their padding
+	Content      int64  // Bytes, or of a compressed file the bytes that they stand for
+	Codec        string // of a compressed file: "none", "zstd" or "shuffle+zstd"
 }
 
 // Extents walks over everything that the dataset's files hold: file by file, in
-// the order of the bytes in the file. A variable that is not
+// the order of the bytes in the file; if they are compressed, in that of a plain file, and the index, which is
+// no extent, has Dk.nreqs, Dk.blob_start and Dk.blob_count. A variable that is not
 // decomposed is one extent of each subfile, with rank -1.
 func (r *Reader) Extents(ctx context.Context) iter.Seq2[Extent, error] {
 	return func(yield func(Extent, error) bool) {
@@ -78,11 +82,32 @@ func (r *Reader) Extents(ctx context.Context) iter.Seq2[Extent, error] {
 // extents yields the extents of one file; it returns false to stop.
 func (p *filePart) extents(ctx context.Context, k int, s *set, yield func(Extent, error) bool) bool {
 	pl := p.place
-	e := Extent{Set: k, Subfile: p.index, File: p.name, Name: "header", Rank: -1, Record: -1, Offset: pl.hdrOff, Bytes: pl.hdrLen}
+	e := Extent{Set: k, Subfile: p.index, File: p.name, Name: "header", Rank: -1, Record: -1, Offset: pl.hdrOff, Bytes: pl.hdrLen, Content: pl.hdrLen}
 	if !yield(e, nil) {
 		return false
 	}
 	nmap, records := mapVars*pl.nd(), s.records
+	var f vfs.File
+	if p.un != nil {
+		file, done, err := p.file()
+		if err != nil {
+			yield(Extent{}, err)
+			return false
+		}
+		defer done()
+		f = file.(unpackedFile).File
+	}
+	send := func(e Extent, v int, rec int64, j int) bool {
+		e.Content = e.Bytes
+		if f != nil {
+			var err error
+			if e.Offset, e.Bytes, e.Content, e.Codec, err = p.un.stored(f, v, rec, j); err != nil {
+				yield(Extent{}, err)
+				return false
+			}
+		}
+		return yield(e, nil)
+	}
 	blob := func(v int, rec int64, j int) bool {
 		e.Rank, e.Record, e.Map = p.first+j, rec, v < nmap
 		if rec >= 0 {
@@ -91,14 +116,14 @@ func (p *filePart) extents(ctx context.Context, k int, s *set, yield func(Extent
 		if e.Map {
 			e.Name = fmt.Sprintf("D%d.%s", v/mapVars+1, mapVarDefs[v%mapVars].name)
 			e.Offset, e.Bytes = pl.mapPiece(v/mapVars, v%mapVars, p.table, j)
-			return yield(e, nil)
+			return send(e, v, 0, j)
 		}
 		sv := &pl.schema.vars[v-nmap]
 		e.Name = sv.Name
 		if pl.layout == Canonical {
 			e.Rank = -1
 			e.Offset, e.Bytes = pl.at.Extent(v, max(rec, 0))
-			return yield(e, nil)
+			return send(e, v, rec, j)
 		}
 		if sv.Decomp == 0 {
 			if e.Rank = -1; j > 0 {
@@ -106,7 +131,7 @@ func (p *filePart) extents(ctx context.Context, k int, s *set, yield func(Extent
 			}
 		}
 		e.Offset, e.Bytes = pl.piece(VarID(v-nmap), max(rec, 0), p.table, j)
-		return yield(e, nil)
+		return send(e, v, max(rec, 0), j)
 	}
 	if pl.layout == ProcessCentric {
 		for j := range pl.shape.nblobs {

@@ -55,10 +55,11 @@ type place struct {
 	at      *cdf5.Places // offsets of hdr's variables; nil if it has no begins
 	hdrOff  int64        // file offset of the header
 	hdrLen  int64
-	fileLen int64 // of the file, when it was opened for reading; bounds every length
-	dataOff int64 // process-centric: file offset of data_blob
-	dataLen int64 // process-centric: its bytes
-	records int64 // process-centric: records of every record variable
+	fileLen int64   // of the file, when it was opened for reading; bounds every length
+	dataOff int64   // process-centric: file offset of data_blob
+	dataLen int64   // process-centric: its bytes
+	records int64   // process-centric: records of every record variable
+	packed  *packed // of a compressed process-centric subfile
 
 	// Process-centric: a blob holds its variables one after the other. before[v*(nd+1)+d]
 	// is the sum over the variables before v with map d+1 of records*size, so that the place of v
@@ -169,6 +170,15 @@ func (p *place) piece(v VarID, rec int64, r *ranks, i int) (off, n int64) {
 
 // fileVar is the index in the header of variable v of the schema.
 func (p *place) fileVar(v VarID) int { return p.nd()*mapVars + int(v) }
+
+// gap is how many bytes are read and dropped rather than starting a new read. Of compressed data none: each
+// byte costs more than a new read.
+func (p *place) gap() int64 {
+	if p.packed != nil {
+		return 0
+	}
+	return readGap
+}
 
 // mapPiece returns where entry i's part of variable m of map d (from 0) lies.
 // For the lists in the variable-centric layout n is the whole padded row.

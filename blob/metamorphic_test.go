@@ -266,6 +266,9 @@ func drawPlan(t *rapid.T, m *model, apart bool) *writePlan {
 	if o.Grouping != subfile.ByNode || rapid.Bool().Draw(t, "n") {
 		o.Subfiles = rapid.IntRange(1, min(m.ranks, 9)).Draw(t, "subfiles")
 	}
+	if o.Layout == ProcessCentric && rapid.Bool().Draw(t, "compressed") {
+		drawCompress(t, &o.Compress, &o.chunk)
+	}
 	p.co = comm.Options{RanksPerNode: rapid.IntRange(0, 9).Draw(t, "ranksPerNode")}
 	if !apart {
 		p.co.Placement = comm.Placement(rapid.IntRange(0, 1).Draw(t, "placement"))
@@ -314,6 +317,7 @@ func drawPlan(t *rapid.T, m *model, apart bool) *writePlan {
 func (p *writePlan) plain() Options {
 	o := p.o
 	o.Aggregators, o.ownMin, o.messages, o.Stripe = 0, 0, false, Stripe{}
+	o.Workers = 5 - o.Workers
 	return o
 }
 
@@ -372,7 +376,48 @@ func drawWrite(t *rapid.T, m *model, fsys vfs.FS, base string) string {
 			t.Fatal(err)
 		}
 	}
+	if p.o.Compress.on() { // and without compression
+		twin := p.plain()
+		twin.fs, twin.Compress = vfs.NewMem(), Compress{}
+		if err := p.write(base, twin, false); err != nil {
+			t.Fatal(err)
+		}
+		if err := sameContent(fsys, twin.fs, base); err != nil {
+			t.Fatal(err)
+		}
+	}
 	return fmt.Sprintf("%+v", p.o)
+}
+
+// drawCompress draws a compression, mostly in small chunks.
+func drawCompress(t *rapid.T, c *Compress, chunk *int64) {
+	c.Method = Method(rapid.IntRange(1, 3).Draw(t, "method"))
+	c.Level = rapid.IntRange(0, 4).Draw(t, "level")
+	*chunk = rapid.SampledFrom([]int64{8, 24, 256, 0}).Draw(t, "chunk")
+}
+
+// sameContent compares what manifests of a compressed dataset and of a plain one say of the content.
+func sameContent(a, b vfs.FS, base string) error {
+	x, y := manifestOf(a, base), manifestOf(b, base)
+	if x.Codec != manifestCodec || y.Codec != "" {
+		return fmt.Errorf("codecs %q and %q", x.Codec, y.Codec)
+	}
+	for i := range x.Sets {
+		for k := range x.Sets[i].Subfiles {
+			if p, q := &x.Sets[i].Subfiles[k], &y.Sets[i].Subfiles[k]; !slices.Equal(p.Extents, q.Extents) {
+				return fmt.Errorf("set %d, subfile %d: checksums of the content differ", i, k)
+			}
+		}
+	}
+	return nil
+}
+
+func manifestOf(fsys vfs.FS, base string) *subfile.Manifest {
+	raw, err := vfs.ReadFile(fsys, subfile.ManifestName(base), 1<<30)
+	must(err)
+	m, err := subfile.Decode(raw, base)
+	must(err)
+	return m
 }
 
 // sameFiles compares the names and bytes of all files of two datasets; of the manifests what they say but for the identity.
@@ -380,14 +425,7 @@ func sameFiles(a, b vfs.FS, base string) error {
 	if p, q := names(a, "."), names(b, "."); !slices.Equal(p, q) {
 		return fmt.Errorf("files %v and %v", p, q)
 	}
-	manifest := func(fsys vfs.FS) *subfile.Manifest {
-		raw, err := vfs.ReadFile(fsys, subfile.ManifestName(base), 1<<30)
-		must(err)
-		m, err := subfile.Decode(raw, base)
-		must(err)
-		return m
-	}
-	x, y := manifest(a), manifest(b)
+	x, y := manifestOf(a, base), manifestOf(b, base)
 	if y.ID = x.ID; !reflect.DeepEqual(x, y) {
 		return fmt.Errorf("manifests differ:\n%+v\n%+v", x, y)
 	}
@@ -614,6 +652,9 @@ func drawChain(t *rapid.T, fsys vfs.FS, r *Reader, want []byte) {
 		if rapid.IntRange(0, 3).Draw(t, "blobs") > 0 {
 			o.Blobs = true
 			o.Layout = Layout(rapid.IntRange(0, 1).Draw(t, "layout"))
+			if o.Layout == ProcessCentric && rapid.Bool().Draw(t, "compressed") {
+				drawCompress(t, &o.Compress, &o.chunk)
+			}
 			_, ranks := r.Subfiles()
 			if r.Layout() == Canonical || rapid.Bool().Draw(t, "newRanks") {
 				o.Ranks = rapid.IntRange(1, 20).Draw(t, "ranks")

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"blobio/comm"
+	"blobio/internal/codec"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -67,6 +68,8 @@ type Reader struct {
 	pending  bool
 	sets     []*set
 	maps     []lazyMap
+	zstd     *codec.Zstd // for chunks of so many bytes
+	chunk    int64
 	refs     int // by OpenComm: closed when the last rank closes
 	mu       sync.Mutex
 }
@@ -150,8 +153,8 @@ func (r *Reader) open(found *subfile.Set) error {
 	}
 	switch {
 	case r.manifest != nil:
-		if c := r.manifest.Codec; c != "" {
-			return formatErr(subfile.ManifestName(r.base), 0, "codec", ErrUnsupported, "%q, want none", c)
+		if c := r.manifest.Codec; c != "" && c != manifestCodec {
+			return formatErr(subfile.ManifestName(r.base), 0, "codec", ErrUnsupported, "%q, want none or %q", c, manifestCodec)
 		}
 		for _, si := range r.manifest.Sets {
 			s := &set{first: si.First, records: si.Records}

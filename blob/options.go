@@ -83,6 +83,7 @@ type Options struct {
 	CommitMode CommitMode // default CommitAuto
 	Force      bool       // replace a dataset of the same name; it stays readable until the new one is whole
 	WideMaps   bool       // int64 offsets for maps of more than 2^31-1 elements; only blobio reads such files
+	Compress   Compress   // process-centric only, default off; only blobio reads such files. Stripe and Aggregators are then not heeded: each rank writes what it has compressed
 
 	Memory  int64 // cap of data kept in copies by one process, in bytes; default 2 GiB. Over it Put or Flush fails with ErrTooLarge
 	Buffer  int   // size of a worker's buffer in bytes, 64 KiB to 1 GiB; default 4 MiB
@@ -98,6 +99,7 @@ type Options struct {
 	ownMin   int64 // see team; 0 means the default, tests set others
 	messages bool  // no shared memory, for tests
 	syncMin  int64 // see syncDue; 0 means the default, tests set others
+	chunk    int64 // of compressed data, a multiple of 8; 0 means the default, tests set others
 
 	fs vfs.FS // default the operating system's; tests set others
 }
@@ -129,6 +131,8 @@ func (o *Options) Validate() error {
 		return usageErr("Options.Stripe.Size %d, want a multiple of 8 from 4 KiB to 1 GiB", o.Stripe.Size)
 	case o.Stripe.Count < 0 || o.Stripe.Count > 0 && o.Stripe.Size == 0:
 		return usageErr("Options.Stripe.Count %d, want >= 0, and 0 without Size", o.Stripe.Count)
+	case o.Compress.validate() != nil:
+		return o.Compress.validate()
 	case o.Workers < 0 || o.MaxOpen < 0:
 		return usageErr("Options.Workers %d and MaxOpen %d, want >= 0", o.Workers, o.MaxOpen)
 	}
@@ -148,6 +152,9 @@ func (o *Options) withDefaults() Options {
 		v.Buffer = defaultBuffer
 	}
 	v.Buffer &^= 7 // elements are never cut
+	if v.chunk == 0 {
+		v.chunk = defaultChunk
+	}
 	if v.Workers == 0 {
 		v.Workers = runtime.GOMAXPROCS(0)
 	}

@@ -30,8 +30,9 @@ type filePart struct {
 	size    int64 // of the file
 	records int64 // that the header tells
 
-	first int    // blobs of all parts before this one; set with table
-	table *ranks // of all blobs
+	first int       // blobs of all parts before this one; set with table
+	table *ranks    // of all blobs
+	un    *unpacker // of a compressed file; set with table
 }
 
 func (p *filePart) wanted() string {
@@ -70,6 +71,9 @@ func (p *filePart) file() (f vfs.File, done func(), err error) {
 	}
 	if err != nil {
 		return nil, nil, err
+	}
+	if p.un != nil {
+		f = unpackedFile{f, p.un}
 	}
 	return f, func() { p.r.pool.Put(name) }, nil
 }
@@ -185,8 +189,7 @@ func decodeH5(f io.ReaderAt, size int64, name string) (*place, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	hd, herr := hf.Dataset("/" + headerBlob)
-	dd, derr := hf.Dataset("/" + dataBlob)
+	hd, dd, xd, herr, derr := findH5(hf)
 	if herr != nil || derr != nil {
 		for _, err := range []error{herr, derr} {
 			switch {
@@ -223,6 +226,12 @@ func decodeH5(f io.ReaderAt, size int64, name string) (*place, int64, error) {
 		return off, dims[0], nil
 	}
 	p := &place{layout: ProcessCentric, fileLen: size}
+	if xd != nil {
+		p.packed = new(packed)
+		if p.packed.idxOff, p.packed.idxLen, err = extent(xd, indexPacked); err != nil {
+			return nil, 0, err
+		}
+	}
 	hlen := int64(0)
 	if p.hdrOff, hlen, err = extent(hd, headerBlob); err != nil {
 		return nil, 0, err
@@ -245,6 +254,13 @@ func decodeH5(f io.ReaderAt, size int64, name string) (*place, int64, error) {
 	empty := emptyMapDims(h)
 	if p.schema, p.shape, err = parseBlobHeader(h, name, p.hdrOff); err != nil {
 		return nil, 0, err
+	}
+	if p.packed != nil {
+		p.packed.stored, p.dataLen = p.dataLen, 0
+		if err := parsePacked(f, p, name); err != nil {
+			return nil, 0, err
+		}
+		p.schema.atts = slices.DeleteFunc(slices.Clone(p.schema.atts), func(a cdf5.Att) bool { return a.Name == attPacked })
 	}
 	for _, d := range empty {
 		if d -= len(p.schema.dims) + 1; d < p.nd() {

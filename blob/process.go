@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 
+	"blobio/internal/codec"
 	"blobio/subfile"
 )
 
@@ -14,6 +15,7 @@ type process struct {
 	pool    *subfile.Pool
 	buffers chan []byte // tokens; nil until first used
 	size    int
+	zstd    *codec.Zstd
 
 	mu   sync.Mutex
 	room sync.Cond // over mu: a flush in the background has ended
@@ -23,12 +25,22 @@ type process struct {
 }
 
 func newProcess(o *Options) *process {
-	p := &process{pool: subfile.NewPool(o.fs, o.MaxOpen), buffers: make(chan []byte, o.Workers), size: o.Buffer, max: o.Memory}
+	p := &process{pool: subfile.NewPool(o.fs, o.MaxOpen), buffers: make(chan []byte, o.Workers), size: o.Buffer, max: o.Memory,
+		zstd: codec.NewZstd(codec.Options{Window: codecWindow(o.chunk), Concurrency: o.Workers, MaxContent: int(o.chunk)})}
 	p.room.L = &p.mu
 	for range o.Workers {
 		p.buffers <- nil
 	}
 	return p
+}
+
+// codecWindow is the window that a chunk needs.
+func codecWindow(chunk int64) int {
+	w := 1 << 10
+	for int64(w) < chunk {
+		w *= 2
+	}
+	return w
 }
 
 // buffer waits for a worker's token and returns its buffer: Options.Buffer, or at least n bytes if

@@ -198,8 +198,8 @@ func (p *filePart) blob(m *decomp.Map, id VarID, sv *Variable, rec int64, j int)
 	defer done()
 	rank := p.first + j
 	off, n := p.place.piece(id, rec, p.table, j)
-	if off < 0 || n > p.place.fileLen-off {
-		return Blob{}, formatErr(p.name, off, fmt.Sprintf("variable %q of blob %d", sv.Name, j), ErrTruncated, "%d bytes, but the file ends at %d", n, p.place.fileLen)
+	if err := p.place.backs(f, off, n, p.name, fmt.Sprintf("variable %q of blob %d", sv.Name, j)); err != nil {
+		return Blob{}, err
 	}
 	data, raw := newSlice(sv.Type, m.Count(rank))
 	if err := readFull(f, raw, off, p.name, fmt.Sprintf("variable %q of blob %d", sv.Name, j)); err != nil {

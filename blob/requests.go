@@ -14,7 +14,7 @@ func badRequest(pl *place, t *ranks, name string, d, j int, reqs []decomp.Req, s
 	elems := product(pl.schema.DecompDims(DecompID(d + 1)))
 	entry := func(m, k int, size int64) (int64, string) {
 		at, _ := pl.mapPiece(d, m, t, j)
-		return at + int64(k)*size, fmt.Sprintf("D%d.%s[%d][%d]", d+1, mapVarDefs[m].name, j, k)
+		return pl.shown(at + int64(k)*size), fmt.Sprintf("D%d.%s[%d][%d]", d+1, mapVarDefs[m].name, j, k)
 	}
 	for k, q := range reqs {
 		switch {
@@ -28,7 +28,7 @@ func badRequest(pl *place, t *ranks, name string, d, j int, reqs []decomp.Req, s
 	}
 	if want := t.count[j*pl.nd()+d]; sum != want {
 		at, _ := pl.mapPiece(d, mapLengths, t, j)
-		return formatErr(name, at, fmt.Sprintf("D%d.lengths[%d]", d+1, j), ErrCorrupt, "they sum to %d, blob_count is %d", sum, want)
+		return formatErr(name, pl.shown(at), fmt.Sprintf("D%d.lengths[%d]", d+1, j), ErrCorrupt, "they sum to %d, blob_count is %d", sum, want)
 	}
 	return nil
 }
@@ -66,8 +66,8 @@ func readRequests(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name 
 		read := func(m, j int, n int64) ([]byte, error) {
 			at, _ := pl.mapPiece(d, m, t, j)
 			field := fmt.Sprintf("D%d.%s[%d]", d+1, mapVarDefs[m].name, j)
-			if at < 0 || n > pl.fileLen-at {
-				return nil, formatErr(name, at, field, ErrTruncated, "%d bytes, but the file ends at %d", n, pl.fileLen)
+			if err := pl.backs(f, at, n, name, field); err != nil {
+				return nil, err
 			}
 			b := make([]byte, n)
 			return b, readFull(f, b, at, name, field)
@@ -123,7 +123,7 @@ func readRequests(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name 
 			if bad == nil {
 				if err := set(j, reqs); err != nil {
 					at, _ := pl.mapPiece(d, mapOffsets, t, j)
-					bad = formatErr(name, at, fmt.Sprintf("D%d.offsets[%d]", d+1, j), ErrCorrupt, "%v", err)
+					bad = formatErr(name, pl.shown(at), fmt.Sprintf("D%d.offsets[%d]", d+1, j), ErrCorrupt, "%v", err)
 				}
 			}
 			if bad != nil && report == nil {

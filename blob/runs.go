@@ -91,7 +91,7 @@ func (r *Reader) fetchAll(ctx context.Context, list []fetch, dst []byte, fm form
 	})
 	var cuts []int
 	for k := range list {
-		if k == 0 || list[k].p != list[k-1].p || list[k].off-(list[k-1].off+list[k-1].n) > readGap ||
+		if k == 0 || list[k].p != list[k-1].p || list[k].off-(list[k-1].off+list[k-1].n) > list[k].p.place.gap() ||
 			list[k].off+list[k].n-list[cuts[len(cuts)-1]].off > readBatch {
 			cuts = append(cuts, k)
 		}

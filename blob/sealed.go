@@ -16,6 +16,7 @@ type sealed struct {
 	blobs []int64 // and where their blobs begin
 
 	prints []int64 // of the maps of this process's ranks
+	rows   []byte  // of a team with compression: the chunks of this rank
 }
 
 // extSeg is a seg of an extent.
@@ -32,6 +33,9 @@ func (o *sealed) of(e *engine, first bool) {
 			o.blobs = append(o.blobs, e.table.blob[i])
 		}
 	}
+	if e.team != nil && e.pack != nil {
+		o.rows = e.packRows()
+	}
 	if first {
 		return
 	}
@@ -46,12 +50,12 @@ func (o *sealed) of(e *engine, first bool) {
 }
 
 // bytes is the message: 0, then counted lists of unsigned varints and, of each seg, the
-// checksum as 4 bytes; or 1 and an error as comm.EncodeError makes it. Nothing to tell is no bytes.
+// checksum as 4 bytes, at the end counted bytes; or 1 and an error as comm.EncodeError makes it. Nothing to tell is no bytes.
 func (o *sealed) bytes() []byte {
 	if o.err != nil {
 		return append([]byte{1}, comm.EncodeError(o.err)...)
 	}
-	if len(o.redo)+len(o.segs)+len(o.ids)+len(o.prints) == 0 {
+	if len(o.redo)+len(o.segs)+len(o.ids)+len(o.prints)+len(o.rows) == 0 {
 		return nil
 	}
 	b := make([]byte, 1, 16+16*len(o.segs))
@@ -72,7 +76,8 @@ func (o *sealed) bytes() []byte {
 	num(o.blobs...)
 	num(int64(len(o.prints)))
 	num(o.prints...)
-	return b
+	num(int64(len(o.rows)))
+	return append(b, o.rows...)
 }
 
 var errSealed = errors.New("a message of another program")
@@ -115,6 +120,9 @@ func (o *sealed) parse(b []byte) error {
 	n := num()
 	o.ids, o.blobs = list(n), list(n)
 	o.prints = list(num())
+	if n := num(); n >= 0 && n <= int64(len(b)) {
+		o.rows, b = b[:n], b[n:]
+	}
 	if !ok || len(b) > 0 {
 		return errSealed
 	}

@@ -2,6 +2,7 @@ package blob
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -13,9 +14,12 @@ func readFull(f io.ReaderAt, b []byte, off int64, name, field string) error {
 		return formatErr(name, -1, field, ErrCorrupt, "its place, %d, cannot be in a file", off)
 	}
 	n, err := f.ReadAt(b, off)
+	var bad *FormatError
 	switch {
 	case n == len(b):
 		return nil
+	case errors.As(err, &bad): // of a compressed file
+		return err
 	case err == nil || err == io.EOF:
 		return formatErr(name, off+int64(n), field, ErrTruncated, "the file ends, %d of %d bytes read", n, len(b))
 	}
@@ -33,6 +37,9 @@ func (p *filePart) loadTable() error {
 	defer done()
 	t, err := readTable(f, p.place, p.name, nil)
 	p.table = t
+	if err == nil {
+		p.unpack()
+	}
 	return err
 }
 
@@ -71,9 +78,12 @@ func readTable(f io.ReaderAt, pl *place, name string, report func(error)) (*rank
 		t.id[j] = j
 	}
 	var err error
-	if pl.layout == VariableCentric {
+	switch {
+	case pl.layout == VariableCentric:
 		err = readVarTable(f, pl, name, t)
-	} else {
+	case pl.packed != nil:
+		err = readPackedTable(f, pl, name, t)
+	default:
 		err = walkBlobs(f, pl, name, t)
 	}
 	if err != nil {
@@ -83,7 +93,13 @@ func readTable(f io.ReaderAt, pl *place, name string, report func(error)) (*rank
 		start, reqs := int64(0), int64(0)
 		for j := range nb {
 			k := j*nd + d
-			at := func(m int) int64 { off, _ := pl.mapPiece(d, m, t, j); return off }
+			at := func(m int) int64 {
+				if pl.packed != nil {
+					return pl.tableAt(d, m, j)
+				}
+				off, _ := pl.mapPiece(d, m, t, j)
+				return off
+			}
 			field := func(m int) string { return fmt.Sprintf("D%d.%s[%d]", d+1, mapVarDefs[m].name, j) }
 			if n := t.nreqs[k]; n < 0 || n > pl.shape.maxReqs[d] {
 				if fault(at(mapNreqs), field(mapNreqs), ErrCorrupt, "%d, want 0..%d (D%d.max_nreqs)", n, pl.shape.maxReqs[d], d+1) {

@@ -79,7 +79,7 @@ func (w *Writer) setupApart(ctx context.Context, grp subfile.Group, row *rankRow
 		return err, nil
 	}
 	t := &team{c: node, all: newRanks(len(rows), nd), total: make([]int64, nd), slot: -1}
-	if w.opt.Stripe.Size > 0 {
+	if w.opt.Stripe.Size > 0 || w.opt.Compress.on() {
 		t.c = w.sub
 	}
 	var homes []int64 // of the members
@@ -111,6 +111,9 @@ func (w *Writer) setupApart(ctx context.Context, grp subfile.Group, row *rankRow
 	w.eng, err = newEngine(&w.opt, newProcess(&w.opt), w.schema, w.shape(grp, below[:nd:nd], most), []*rankRow{row})
 	if err == nil {
 		w.eng.index, w.eng.team = grp.Index, t
+		if w.eng.pack != nil {
+			w.eng.pack.sub = w.sub
+		}
 	}
 	return nil, err
 }
@@ -255,6 +258,9 @@ func (e *engine) writeTeam(ctx context.Context, list []pend, keys []varRec, comm
 
 // exchangeTeam is writeTeam that leaves the writing to l, if it is there.
 func (e *engine) exchangeTeam(ctx context.Context, list []pend, keys []varRec, common bool, l *later, err error) error {
+	if e.pack != nil {
+		return e.writePackedTeam(ctx, list, l, err)
+	}
 	maps := e.mapPends()
 	sets := [][]varRec{keys}
 	if !common {

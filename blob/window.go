@@ -199,7 +199,7 @@ func (r *Reader) batches(s *set, m *decomp.Map, id VarID, rec, lo, hi, size int6
 				sp := span{p, j, from, min(to, from+readBatch/size)}
 				off, _ := p.place.piece(id, rec, p.table, j)
 				a, b := off+sp.from*size, off+sp.to*size
-				if len(cur) > 0 && (cur[0].p != p || a < end || a-end > readGap || b-start > readBatch) {
+				if len(cur) > 0 && (cur[0].p != p || a < end || a-end > p.place.gap() || b-start > readBatch) {
 					out, cur = append(out, cur), nil
 				}
 				if len(cur) == 0 {

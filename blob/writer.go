@@ -99,6 +99,11 @@ func checkCreate(name string, s *Schema, parts []Part, o *Options) ([][]decomp.R
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
+	if o != nil {
+		if err := o.Compress.fits(o.Layout); err != nil {
+			return nil, err
+		}
+	}
 	if name == "" {
 		return nil, usageErr("empty name")
 	}
@@ -162,8 +167,8 @@ func sameOnAll(ctx context.Context, c comm.Comm, s *Schema, name string, o *Opti
 		sum = int64(crc32.ChecksumIEEE(b))
 		not = ^sum
 	}
-	opts := int64(crc32.ChecksumIEEE(fmt.Appendf(nil, "%q %v %v %d %d %v %v %v %v %v %d %d %v %d %v", name, o.Layout, o.Grouping, o.Subfiles, o.Records, o.Retain,
-		o.Durability, o.CommitMode, o.Force, o.WideMaps, o.Buffer, o.Aggregators, o.Stripe, o.ownMin, o.messages)))
+	opts := int64(crc32.ChecksumIEEE(fmt.Appendf(nil, "%q %v %v %d %d %v %v %v %v %v %d %d %v %d %v %v %d", name, o.Layout, o.Grouping, o.Subfiles, o.Records, o.Retain,
+		o.Durability, o.CommitMode, o.Force, o.WideMaps, o.Buffer, o.Aggregators, o.Stripe, o.ownMin, o.messages, o.Compress, o.chunk)))
 	mins, err := comm.AgreeMin(ctx, c, err, sum, not, opts, ^opts)
 	switch {
 	case err != nil:
@@ -320,6 +325,9 @@ func newEngine(o *Options, proc *process, s *Schema, sh *subShape, rows []*rankR
 		}
 		e.maps = append(e.maps, m)
 	}
+	if e.pack = newPacker(o, s); e.pack != nil {
+		sh.chunk = o.chunk
+	}
 	hdr := s.blobHeader(sh)
 	if err := hdr.Layout(nil); err != nil {
 		return nil, err
@@ -327,6 +335,9 @@ func newEngine(o *Options, proc *process, s *Schema, sh *subShape, rows []*rankR
 	e.place = &place{layout: o.Layout, schema: s, hdr: hdr, shape: sh, hdrLen: hdr.EncodedLen()}
 	if e.place.big = o.Layout == VariableCentric; e.place.big {
 		e.place.at = hdr.Places()
+	}
+	if e.pack != nil {
+		e.place.packed = &packed{chunk: o.chunk}
 	}
 	e.init()
 	return e, nil

@@ -4,14 +4,14 @@ import (
 	"crypto/cipher"
 	"crypto/rand"
 
-	"github.com/klauspost/compress/zstd"
+	"blobio/internal/codec"
 )
 
 // coder turns chunks into what is stored, and back. It is safe for concurrent use.
 type coder struct {
 	codec Codec
-	enc   *zstd.Encoder
-	dec   *zstd.Decoder
+	level int
+	zstd  *codec.Zstd
 	seal  cipher.AEAD
 }
 
@@ -21,36 +21,25 @@ const (
 )
 
 func newCoder(o *Options, chunk int) (*coder, error) {
-	c := &coder{codec: o.Codec}
+	c := &coder{codec: o.Codec, level: o.Level, zstd: codec.NewZstd(codec.Options{Concurrency: 2, MaxContent: chunk})}
 	var err error
 	if c.seal, err = aead(o.Key); err != nil {
 		return nil, err
 	}
-	if o.Codec == Zstd {
-		if c.enc, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.EncoderLevel(o.Level)), zstd.WithEncoderConcurrency(2), zstd.WithEncoderCRC(false)); err != nil {
-			return nil, err
-		}
-	}
 	// Reading needs no option: what is shorter than the chunk is compressed.
-	c.dec, err = zstd.NewReader(nil, zstd.WithDecoderMaxMemory(uint64(max(chunk, 1<<20))*2), zstd.WithDecoderConcurrency(2))
-	return c, err
+	return c, nil
 }
 
 // plain says whether chunks are stored as they are.
 func (c *coder) plain() bool { return c.codec == Raw && c.seal == nil }
 
-func (c *coder) close() {
-	if c.enc != nil {
-		c.enc.Close()
-	}
-	c.dec.Close()
-}
+func (c *coder) close() { c.zstd.Close() }
 
 // encode appends the stored form of a chunk.
 func (c *coder) encode(dst, chunk []byte) []byte {
 	body := chunk
-	if c.enc != nil {
-		if z := c.enc.EncodeAll(chunk, nil); len(z) < len(chunk) {
+	if c.codec == Zstd {
+		if z, err := c.zstd.Encode(nil, chunk, c.level); err == nil && len(z) < len(chunk) {
 			body = z
 		}
 	}
@@ -82,10 +71,8 @@ func (c *coder) decode(dst, stored []byte, name string) error {
 	if len(stored) > len(dst) {
 		return formatErr(name, -1, "chunk", ErrCorrupt, "%d bytes stored of a chunk of %d", len(stored), len(dst))
 	}
-	b, err := c.dec.DecodeAll(stored, make([]byte, 0, len(dst)))
-	if err != nil || len(b) != len(dst) {
-		return formatErr(name, -1, "chunk", ErrCorrupt, "%d bytes after decompression, want %d: %v", len(b), len(dst), err)
+	if err := c.zstd.Decode(dst, stored); err != nil {
+		return formatErr(name, -1, "chunk", ErrCorrupt, "%d bytes cannot be decompressed to %d: %v", len(stored), len(dst), err)
 	}
-	copy(dst, b)
 	return nil
 }

@@ -1,0 +1,105 @@
+package blob
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"blobio/internal/codec"
+)
+
+// Method says how the data of process-centric files are compressed.
+type Method uint8
+
+const (
+	// NoCompression writes the files that every reader of the layout knows.
+	NoCompression Method = iota
+	// AutoCompression chooses for each variable, and each list of the maps, between no compression,
+	// Zstd and ShuffleZstd, and the level, by compressing samples of it.
+	AutoCompression
+	// Zstd compresses with zstd.
+	Zstd
+	// ShuffleZstd brings the bytes of numbers into planes first: all first bytes, all second ones, and
+	// so on. Mostly better for fields of floating-point numbers, worse where many values are equal.
+	ShuffleZstd
+)
+
+var methodNames = [...]string{"off", "auto", "zstd", "shuffle+zstd"}
+
+// String returns the method's name, as ParseCompress takes it.
+func (m Method) String() string {
+	if int(m) < len(methodNames) {
+		return methodNames[m]
+	}
+	return fmt.Sprintf("Method(%d)", uint8(m))
+}
+
+// Compress says whether and how data are compressed. Files with compression are blobio's alone: no
+// other program reads them, nor does blobio before it knew how. Lossless: what is read is, bit by
+// bit, what was put.
+type Compress struct {
+	Method Method
+	// Level of zstd from 1, the fastest, to 4, the smallest. 0: with AutoCompression 1 or 2, whichever pays
+	// by the samples, otherwise 1.
+	Level int
+}
+
+// String returns the form that ParseCompress takes.
+func (c Compress) String() string {
+	if c.Level == 0 {
+		return c.Method.String()
+	}
+	return fmt.Sprintf("%v:%d", c.Method, c.Level)
+}
+
+// ParseCompress reads "off", "auto", "zstd" or "shuffle+zstd", each but the first also
+// with a level from 1 to 4 as in "zstd:2". "shuffle" is short for "shuffle+zstd".
+func ParseCompress(s string) (Compress, error) {
+	name, level, leveled := strings.Cut(s, ":")
+	if name == "shuffle" {
+		name = methodNames[ShuffleZstd]
+	}
+	for m, n := range methodNames {
+		if n != name {
+			continue
+		}
+		c := Compress{Method: Method(m)}
+		if leveled {
+			v, err := strconv.Atoi(level)
+			if err != nil || v == 0 {
+				break
+			}
+			c.Level = v
+		}
+		if c.validate() != nil {
+			break
+		}
+		return c, nil
+	}
+	return Compress{}, usageErr("compression %q, want off, auto, zstd or shuffle+zstd, the last three also with a level, as zstd:%d to zstd:%d", s, codec.MinLevel, codec.MaxLevel)
+}
+
+func (c Compress) on() bool { return c.Method != NoCompression }
+
+func (c Compress) validate() error {
+	switch {
+	case c.Method > ShuffleZstd:
+		return usageErr("Compress.Method %d is unknown", c.Method)
+	case c.Level < 0 || c.Level > codec.MaxLevel:
+		return usageErr("Compress.Level %d, want 0 to %d", c.Level, codec.MaxLevel)
+	case c.Level != 0 && !c.on():
+		return usageErr("Compress.Level %d without a method", c.Level)
+	}
+	return nil
+}
+
+// fits says whether a layout can be compressed.
+func (c Compress) fits(l Layout) error {
+	if c.on() && l != ProcessCentric {
+		return usageErr("compression %v of the %v layout: CDF-5 has no compressed data, only process-centric files can be compressed", c, l)
+	}
+	return nil
+}
+
+// manifestCodec is the manifest's word for compressed subfiles. Readers that do not know it must refuse the dataset.
+const manifestCodec = "blobio-zstd-1"

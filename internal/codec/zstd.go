@@ -1,0 +1,121 @@
+package codec
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Levels of zstd, from the fastest to the smallest.
+const (
+	MinLevel = 1
+	MaxLevel = 4
+)
+
+// MaxExpansion bounds what n bytes of zstd can hold: a block, of at most 128 KiB of content, takes
+// at least 3 bytes and one of content.
+const MaxExpansion = 128 << 10 / 4
+
+// Zstd compresses and decompresses whole pieces. It is safe for concurrent use. Output depends on
+// input, level and window only, not on what was compressed before.
+type Zstd struct {
+	o   Options
+	mu  sync.Mutex
+	enc [MaxLevel + 1]*zstd.Encoder
+	dec *zstd.Decoder
+}
+
+// Options of NewZstd.
+type Options struct {
+	Window      int // of the encoder in bytes, a power of 2 from 1 KiB on; 0: that of the level
+	Concurrency int // how many pieces at once; others wait. 0: GOMAXPROCS
+	MaxContent  int // bytes of a piece that is decompressed, at most
+}
+
+// NewZstd makes one that has no encoders and no decoder yet.
+func NewZstd(o Options) *Zstd { return &Zstd{o: o} }
+
+func (z *Zstd) encoder(level int) (*zstd.Encoder, error) {
+	if level < MinLevel || level > MaxLevel {
+		return nil, fmt.Errorf("codec: level %d, want %d to %d", level, MinLevel, MaxLevel)
+	}
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	if z.enc[level] != nil {
+		return z.enc[level], nil
+	}
+	o := []zstd.EOption{zstd.WithEncoderLevel(zstd.EncoderLevel(level)), zstd.WithEncoderCRC(false)}
+	if z.o.Window > 0 {
+		o = append(o, zstd.WithWindowSize(z.o.Window))
+	}
+	if z.o.Concurrency > 0 {
+		o = append(o, zstd.WithEncoderConcurrency(z.o.Concurrency))
+	}
+	e, err := zstd.NewWriter(nil, o...)
+	if err != nil {
+		return nil, fmt.Errorf("codec: %w", err)
+	}
+	z.enc[level] = e
+	return e, nil
+}
+
+func (z *Zstd) decoder() (*zstd.Decoder, error) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	if z.dec != nil {
+		return z.dec, nil
+	}
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(z.o.Concurrency), zstd.WithDecodeAllCapLimit(true),
+		zstd.WithDecoderMaxMemory(uint64(max(z.o.MaxContent, 1<<20))*2))
+	if err != nil {
+		return nil, fmt.Errorf("codec: %w", err)
+	}
+	z.dec = d
+	return d, nil
+}
+
+// Encode appends a zstd frame of src to dst.
+func (z *Zstd) Encode(dst, src []byte, level int) ([]byte, error) {
+	e, err := z.encoder(level)
+	if err != nil {
+		return dst, err
+	}
+	return e.EncodeAll(src, dst), nil
+}
+
+// Decode fills dst from a zstd frame, which must hold exactly that much. Nothing is
+// allocated by what the frame says.
+func (z *Zstd) Decode(dst, src []byte) error {
+	d, err := z.decoder()
+	if err != nil {
+		return err
+	}
+	b, err := d.DecodeAll(src, dst[:0:len(dst)])
+	if err != nil {
+		return fmt.Errorf("codec: %w", err)
+	}
+	if len(b) != len(dst) {
+		return fmt.Errorf("codec: %d bytes after decompression, want %d", len(b), len(dst))
+	}
+	if len(b) > 0 && &b[0] != &dst[0] {
+		copy(dst, b)
+	}
+	return nil
+}
+
+// Close ends the encoders and the decoder.
+func (z *Zstd) Close() {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	for k, e := range z.enc {
+		if e != nil {
+			e.Close()
+			z.enc[k] = nil
+		}
+	}
+	if z.dec != nil {
+		z.dec.Close()
+		z.dec = nil
+	}
+}
