@@ -311,6 +311,19 @@ func (r *Reader) Close() error {
 // Layout returns the layout of the dataset.
 func (r *Reader) Layout() Layout { return r.layout }
 
+// Compressed says whether files of the dataset are compressed: by the manifest, or the first header that is there.
+func (r *Reader) Compressed() bool {
+	if r.manifest != nil {
+		return r.manifest.Codec != ""
+	}
+	for _, p := range r.sets[0].parts {
+		if pl := p.header(); pl != nil {
+			return pl.packed != nil
+		}
+	}
+	return false
+}
+
 // Schema returns the canonical schema. For blob layouts it has the
 // decompositions; the attributes that the layout adds are not in it.
 func (r *Reader) Schema() *Schema { return r.schema }

@@ -32,6 +32,7 @@ type convertFlags struct {
 	fill      string
 	drop      bool
 	wide      bool
+	compress  string
 	force     bool
 	noSync    bool
 	asJSON    bool
@@ -39,7 +40,7 @@ type convertFlags struct {
 }
 
 func newConvert(e *env) *cobra.Command {
-	f := convertFlags{blobFlags: []string{"ranks", "subfiles", "grouping", "map", "slice", "unsorted", "case", "drop-uncovered", "wide-maps"}}
+	f := convertFlags{blobFlags: []string{"ranks", "subfiles", "grouping", "map", "slice", "unsorted", "case", "drop-uncovered", "wide-maps", "compress"}}
 	cmd := &cobra.Command{
 		Use:   "convert IN OUT",
 		Short: "Write a dataset in another layout",
@@ -60,6 +61,7 @@ subfiles missing {missing: [name], lost: [{map, elements, of}]}.`,
 		Example: `  blobio convert F_h0.nc F_h0.canonical.nc
   blobio convert --format cdf2 --vars T850,PS --records 0:10 F_h1.nc out.nc
   blobio convert --to process-centric F_h1.nc F_h1.h5
+  blobio convert --to process-centric --compress auto F_h1.h5 F_h1.z.h5
   blobio convert --to variable-centric --ranks 64 --subfiles 4 F_h1.nc F64.nc
   blobio convert --to variable-centric --map map_f_case_16p.nc --case F_h1 in.nc F_h1.nc
   blobio convert --to process-centric --case F_h1 --ranks 512 in.nc F_h1.h5`,
@@ -82,6 +84,7 @@ subfiles missing {missing: [name], lost: [{map, elements, of}]}.`,
 	choiceFlag(cmd, &f.fill, "fill", "value", "what elements that no rank owns become: their fill value, or zero", "value", "zero")
 	fl.BoolVar(&f.drop, "drop-uncovered", false, "blobs: drop elements that no rank of the maps owns")
 	fl.BoolVar(&f.wide, "wide-maps", false, "blobs: int64 offsets for arrays of 2^31 elements and more; only blobio reads such files")
+	compressFlag(cmd, &f.compress)
 	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
 	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the output is on the disk")
 	f.source.add(cmd)
@@ -99,6 +102,12 @@ func (f *convertFlags) run(cmd *cobra.Command, e *env, in, out string) error {
 		return &usageError{err}
 	}
 	o.Blobs = o.Layout != blob.Canonical
+	if o.Compress, err = parseCompress(f.compress); err != nil {
+		return err
+	}
+	if f.compress != "off" && o.Layout == blob.VariableCentric {
+		return usagef("--compress is for --to process-centric: CDF-5, in which the variable-centric layout is, has no compressed data")
+	}
 	if o.Grouping, err = parseGrouping(f.grouping); err != nil {
 		return &usageError{err}
 	}

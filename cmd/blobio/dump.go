@@ -41,7 +41,7 @@ the headers, the maps and each blob of each variable.
 
 JSON: {name, dims, variables: [{..., data: [...]}], attributes}, values in
 canonical order, fill values null; with --layout {"extents": [{set, subfile,
-file, name, rank, record, offset, bytes}]}, rank and record -1 where there is
+file, name, rank, record, offset, bytes}]}, of compressed files {content, codec} too; rank and record -1 where there is
 none; with --raw {"blobs": [{subfile, rank, runs: [[offset, length]], data}]}.`,
 		Example: `  blobio dump -h F_h0.nc                     # header only
   blobio dump -v T850,PS F_h1.nc             # header and the values of two variables

@@ -22,6 +22,8 @@ type extent struct {
 	Record  int64  `json:"record"`
 	Offset  int64  `json:"offset"`
 	Bytes   int64  `json:"bytes"`
+	Content int64  `json:"content,omitempty"` // of compressed files
+	Codec   string `json:"codec,omitempty"`
 }
 
 // layoutBatch is how many rows of a table are aligned together: there may be millions.
@@ -37,10 +39,11 @@ func (f *dumpFlags) dumpLayout(ctx context.Context, e *env, r *blob.Reader) erro
 			return checkVars(r, []string{name})
 		}
 	}
-	heads := func() []string {
-		return []string{"FILE", "NAME", ">RECORD", ">RANK", ">OFFSET", ">HEX", ">BYTES"}
+	heads := []string{"FILE", "NAME", ">RECORD", ">RANK", ">OFFSET", ">HEX", ">BYTES"}
+	if r.Compressed() {
+		heads = append(heads, ">CONTENT", "CODEC")
 	}
-	t := e.newTable("", heads()...)
+	t := e.newTable("", heads...)
 	if f.asJSON {
 		fmt.Fprint(e.out, "{\n  \"extents\": [")
 	}
@@ -55,7 +58,11 @@ func (f *dumpFlags) dumpLayout(ctx context.Context, e *env, r *blob.Reader) erro
 		}
 		found = true
 		if f.asJSON {
-			b, err := json.Marshal(extent{x.Set, x.Subfile, x.File, x.Name, x.Rank, x.Record, x.Offset, x.Bytes})
+			row := extent{x.Set, x.Subfile, x.File, x.Name, x.Rank, x.Record, x.Offset, x.Bytes, 0, x.Codec}
+			if x.Codec != "" {
+				row.Content = x.Content
+			}
+			b, err := json.Marshal(row)
 			if err != nil {
 				return err
 			}
@@ -74,7 +81,15 @@ func (f *dumpFlags) dumpLayout(ctx context.Context, e *env, r *blob.Reader) erro
 		if x.Rank >= 0 {
 			rank = fmt.Sprint(x.Rank)
 		}
-		t.row(x.File, x.Name, rec, rank, x.Offset, fmt.Sprintf("%#x", x.Offset), x.Bytes)
+		cells := []any{x.File, x.Name, rec, rank, x.Offset, fmt.Sprintf("%#x", x.Offset), x.Bytes}
+		if r.Compressed() {
+			codec := x.Codec
+			if codec == "" {
+				codec = "-"
+			}
+			cells = append(cells, x.Content, codec)
+		}
+		t.row(cells...)
 		if n++; n%layoutBatch == 0 {
 			t.flush()
 		}

@@ -26,7 +26,7 @@ so that this is quick for datasets of any size.
 
 A directory with several datasets gives a line for each.
 
-JSON: {"datasets": [{path, layout, format, state, records, ranks, subfiles,
+JSON: {"datasets": [{path, layout, format, compressed, state, records, ranks, subfiles,
 bytes, missing, dims: [{name, length, unlimited}], maps: [{name, dims, shape}],
 variables: [{name, type, dims, shape, map, record, bytes, attributes}]}]}.
 bytes of a variable are those of all its records in canonical form.`,
@@ -51,6 +51,7 @@ type (
 		Path     string    `json:"path"`
 		Layout   string    `json:"layout,omitempty"`
 		Format   string    `json:"format,omitempty"`
+		Packed   bool      `json:"compressed,omitempty"`
 		State    string    `json:"state"`
 		Records  int64     `json:"records"`
 		Ranks    int       `json:"ranks"`
@@ -171,7 +172,7 @@ func lsOne(ctx context.Context, path string) (*dataset, error) {
 // describe collects what the first header and the directory tell.
 func describe(r *blob.Reader) *dataset {
 	s := r.Schema()
-	d := &dataset{Path: r.Base(), Layout: r.Layout().String(), Format: r.Version().String(), State: state(r),
+	d := &dataset{Path: r.Base(), Layout: r.Layout().String(), Format: r.Version().String(), State: state(r), Packed: r.Compressed(),
 		Records: r.Records(), Missing: r.Missing(), Dims: []dimDesc{}, Maps: []mapDesc{}, Vars: []varDesc{}}
 	if r.Layout() == blob.ProcessCentric {
 		d.Format = "HDF5"
@@ -216,7 +217,11 @@ func describe(r *blob.Reader) *dataset {
 func (d *dataset) summary() string {
 	var parts []string
 	if d.Layout != "canonical" {
-		parts = append(parts, d.Layout+" blobs", plural(d.Ranks, "rank"), plural(d.Subfiles, "subfile"))
+		what := d.Layout + " blobs"
+		if d.Packed {
+			what += ", compressed (for blobio only)"
+		}
+		parts = append(parts, what, plural(d.Ranks, "rank"), plural(d.Subfiles, "subfile"))
 	} else {
 		parts = append(parts, "ordinary netCDF, "+d.Format)
 	}

@@ -38,6 +38,7 @@ type replayFlags struct {
 	convert      bool
 	noSync       bool
 	memory       int64
+	compress     string
 	asJSON       bool
 }
 
@@ -68,6 +69,7 @@ canonical, canonical_bytes, convert_seconds}]}.`,
   blobio replay --case G --ranks 64 --subfiles 4 --out run
   blobio replay --case F --ne 30 --ranks 512 --history h1 --records 4 --float
   blobio replay --case I --map map_i_case_16p.nc --slice reference --pattern reference --out i
+  blobio replay --pattern smooth --float --compress auto
   blobio replay --nodes 2 --placement roundrobin --flush 2 --records 5`,
 		Args: exactArgs(0, "no arguments, only options"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -97,6 +99,7 @@ canonical, canonical_bytes, convert_seconds}]}.`,
 	fl.BoolVar(&f.convert, "convert", true, "convert to ordinary netCDF, too")
 	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the files are on the disk")
 	fl.Var(bytesValue{&f.memory}, "memory", "cap of the data that all ranks hold before a flush (default 1G)")
+	compressFlag(cmd, &f.compress)
 	jsonFlag(cmd, &f.asJSON)
 	return cmd
 }
@@ -146,6 +149,15 @@ func (f *replayFlags) options(cmd *cobra.Command, e *env) (o bench.ReplayOptions
 			return o, &usageError{err}
 		}
 		o.Layouts = []blob.Layout{l}
+	}
+	if o.Options.Compress, err = parseCompress(f.compress); err != nil {
+		return o, err
+	}
+	if f.compress != "off" {
+		if cmd.Flags().Changed("layout") && f.layout != "process" {
+			return o, usagef("--compress is for --layout process: CDF-5, in which the variable-centric layout is, has no compressed data")
+		}
+		o.Layouts = []blob.Layout{blob.ProcessCentric}
 	}
 	if f.noSync {
 		o.Options.Durability = blob.DurableNone
