@@ -114,6 +114,29 @@ func ReadCeiling(name string, readers int) (time.Duration, error) {
 	return best, nil
 }
 
+// plainRead reads a file once, and returns its size.
+func plainRead(name string, block, readers int) (int64, error) {
+	f, err := vfs.OS.Open(name)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		return 0, err
+	}
+	bufs := make([][]byte, readers)
+	for i := range bufs {
+		bufs[i] = make([]byte, min(int64(block), size))
+	}
+	return size, striped(size, block, readers, func(w int, off int64, n int) error {
+		if k, err := f.ReadAt(bufs[w][:n], off); k < n {
+			return fmt.Errorf("bench: read of %s at %d: %w", name, off, err)
+		}
+		return nil
+	})
+}
+
 // ReadIntoCeiling is the time in which the file is read by plain positional reads into
 // memory of its size, given in parts: like ReadCeiling, but the bytes end where somebody wants
 // them, and not in a buffer that stays in the cache.

@@ -118,3 +118,14 @@ func openDirect(name string, create bool) (*os.File, error) {
 	}
 	return os.OpenFile(name, flag, 0o666)
 }
+
+// forgetFile takes a file that is synced out of the page cache, as far as the kernel does.
+func forgetFile(name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED) // advice
+	return nil
+}

@@ -41,6 +41,7 @@ type Results struct {
 	Runs       int               `json:"runs"`                // of each row
 	Quick      bool              `json:"quick"`               // a smoke run: the figures mean nothing
 	Rows       []Row             `json:"rows"`
+	Growth     []Growth          `json:"growth,omitempty"`
 	Profiles   []Profile         `json:"profiles,omitempty"`
 	Skipped    []string          `json:"skipped,omitempty"` // what could not be measured, and why
 }

@@ -30,11 +30,12 @@ type Row struct {
 	Phases  map[string][]float64 `json:"phases,omitempty"`
 	Bounds  []Bound              `json:"bounds,omitempty"`
 
-	Lent    int64   `json:"lent,omitempty"`   // bytes of data that the ranks hold
-	Memory  []int64 `json:"memory,omitempty"` // most bytes resident beyond those, of all processes
-	Tuning  string  `json:"tuning,omitempty"` // of a peer
-	Library string  `json:"library,omitempty"`
-	Note    string  `json:"note,omitempty"`
+	Lent     int64   `json:"lent,omitempty"`     // bytes of data that the ranks hold
+	Memory   []int64 `json:"memory,omitempty"`   // most bytes resident beyond those, of all processes
+	Metadata int64   `json:"metadata,omitempty"` // bytes of the files that are not data
+	Tuning   string  `json:"tuning,omitempty"`   // of a peer
+	Library  string  `json:"library,omitempty"`
+	Note     string  `json:"note,omitempty"`
 
 	Allocs *float64 `json:"allocs_per_put,omitempty"`
 }

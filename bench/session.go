@@ -47,6 +47,7 @@ func Workloads() []Workload {
 		{"convert", "convert in each direction, and on one core", (*session).convert},
 		{"check", "check a dataset", (*session).check},
 		{"open", "open and list datasets of 16, 512 and 21,600 ranks", (*session).open},
+		{"curve", "what ranks cost: the same few data from 16 to 100,000 ranks, and how each cost grows", (*session).curve},
 		{"memory", "peak memory of a write, and allocations for each put", (*session).memory},
 		{"profile", "where the processor time goes, for each layout", (*session).profile},
 		{"peers", "goroutines against the PnetCDF and HDF5 blob peers at 1, 2, 4 and 16 processes, captured maps", (*session).peers},

@@ -217,16 +217,21 @@ func (s *session) profileOf(ctx context.Context, goTool string, f func() error) 
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
+	lines, err := profileLines(ctx, goTool, file)
+	return &Profile{Lines: lines}, err
+}
+
+// profileLines are the functions that a profile of the processor has most of.
+func profileLines(ctx context.Context, goTool, file string) (lines []string, err error) {
 	text, err := output(ctx, exec.CommandContext(ctx, goTool, "tool", "pprof", "-top", "-nodecount", "12", file))
 	if err != nil {
 		return nil, err
 	}
-	p := new(Profile)
 	_, table, _ := strings.Cut(string(text), "flat%")
 	for line := range strings.Lines(table) {
 		if w := strings.Fields(line); len(w) >= 6 && strings.HasSuffix(w[1], "%") {
-			p.Lines = append(p.Lines, fmt.Sprintf("%6s  %s", w[1], strings.Join(w[5:], " ")))
+			lines = append(lines, fmt.Sprintf("%6s  %s", w[1], strings.Join(w[5:], " ")))
 		}
 	}
-	return p, nil
+	return lines, nil
 }

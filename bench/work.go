@@ -27,6 +27,7 @@ type Took struct {
 	Memory  int64              `json:"memory"`      // most bytes resident while writing beyond what was before, of all processes; 0: not known
 	Phases  map[string]float64 `json:"phases,omitempty"`
 	Bytes   int64              `json:"bytes,omitempty"` // of the files
+	Note    string             `json:"note,omitempty"`
 }
 
 // phases of a write, in order.
@@ -140,6 +141,13 @@ type Work struct {
 	To     string `json:"to,omitempty"`
 	Blobs  bool   `json:"blobs,omitempty"` // into Layout, else canonical
 	Memory int64  `json:"memory,omitempty"`
+
+	// Op production: a phase of Production. Memory is the cap of the process.
+	Phase   string                  `json:"phase,omitempty"`
+	Buffer  int64                   `json:"buffer,omitempty"`
+	Convert int                     `json:"convert,omitempty"`
+	Profile string                  `json:"profile,omitempty"` // file for a profile of the processor
+	At      func(done, total int64) `json:"-"`                 // progress
 }
 
 // Engine runs one function for each rank; processes says that the ranks are processes.
@@ -164,6 +172,8 @@ func (k *Work) Do(ctx context.Context, e Engine) (Took, error) {
 	switch k.Op {
 	case "convert":
 		return k.convert(ctx)
+	case productionName:
+		return k.produce(ctx)
 	case "", "write":
 		return k.write(ctx, e)
 	}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
@@ -32,7 +34,7 @@ with blobio and are built when mpicc, make, pkg-config and the libraries are the
   blobio bench report --results bench/results --out docs/performance.md`,
 	}
 	asGroup(cmd)
-	cmd.AddCommand(newBenchList(e), newBenchRun(e), newBenchShow(e), newBenchReport(e), asTogether(newBenchWorker(e)))
+	cmd.AddCommand(newBenchList(e), newBenchRun(e), newBenchProduction(e), newBenchShow(e), newBenchReport(e), asTogether(newBenchWorker(e)))
 	return cmd
 }
 
@@ -264,6 +266,7 @@ func (e *env) printBench(r *bench.Results) {
 	if len(r.Rows) > 0 {
 		t.flush()
 	}
+	e.printGrowth(r.Growth)
 	for _, p := range r.Profiles {
 		fmt.Fprintf(e.out, "\n%s\n", p.What)
 		for _, l := range p.Lines {
@@ -343,7 +346,8 @@ the results. Results of quick runs are left out.`,
 
 // newBenchWorker is what bench starts: a process of its own, or several under mpirun.
 func newBenchWorker(e *env) *cobra.Command {
-	return &cobra.Command{
+	tell := false
+	cmd := &cobra.Command{
 		Use:   "worker WORK",
 		Short: "Do one piece of work for bench run",
 		Long:  "Do one piece of work for bench run, which writes the file WORK. Under mpirun each process is a rank.",
@@ -356,6 +360,9 @@ func newBenchWorker(e *env) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if tell {
+				w.At = e.tellProgress()
+			}
 			engine := bench.Goroutines(max(w.Job.Ranks, 1))
 			if e.procs != nil {
 				engine = bench.Processes(e.comm())
@@ -366,6 +373,22 @@ func newBenchWorker(e *env) *cobra.Command {
 			}
 			return e.printJSON(took)
 		},
+	}
+	cmd.Flags().BoolVar(&tell, "tell", false, "tell the progress on standard error, in lines \"@done total\"")
+	return cmd
+}
+
+// tellProgress is for a process that reads it.
+func (e *env) tellProgress() func(done, total int64) {
+	var mu sync.Mutex
+	var last time.Time
+	return func(done, total int64) {
+		mu.Lock()
+		defer mu.Unlock()
+		if now := time.Now(); now.Sub(last) >= progressEvery {
+			last = now
+			fmt.Fprintf(e.stderr, "@%d %d\n", done, total)
+		}
 	}
 }
 
