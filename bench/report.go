@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -113,6 +114,7 @@ processes of mpirun, as the rows say.
 			return err
 		}
 	}
+	p.production()
 	return nil
 }
 
@@ -299,6 +301,12 @@ func (p *page) plot(w Workload, fs string, t table, r *Results) error {
 		return nil
 	}
 	day, _, _ := strings.Cut(r.Date, "T")
+	if w.Name == "curve" {
+		p.growths(r)
+		c := &curvePlot{t: t, growth: r.Growth}
+		c.title, c.subtitle = "What ranks cost", fmt.Sprintf("%s; %s, %s; medians of %d runs; F h1, the same 10 MB of data for all numbers of ranks", r.Host, fs, day, r.Runs)
+		return p.picture(w, fs, day, c)
+	}
 	b := &barPlot{title: "blobio bench: " + w.Name, subtitle: fmt.Sprintf("%s; %s, %s; medians of %d runs", r.Host, fs, day, r.Runs)}
 	for i := range t {
 		row := &t[i]
@@ -328,6 +336,17 @@ func (p *page) plot(w Workload, fs string, t table, r *Results) error {
 	if len(b.groups) == 0 {
 		return nil
 	}
+	return p.picture(w, fs, day, b)
+}
+
+// drawing is what a picture of a workload can do.
+type drawing interface {
+	SVG(io.Writer) error
+	PNG(io.Writer) error
+}
+
+// picture writes both files of a picture beside the results, and puts it into the page.
+func (p *page) picture(w Workload, fs, day string, b drawing) error {
 	base := filepath.Join(p.o.Results, fmt.Sprintf("%s-%s-%s", day, w.Name, strings.ReplaceAll(fs, " ", "-")))
 	for ext, draw := range map[string]func(*bytes.Buffer) error{
 		".svg": func(o *bytes.Buffer) error { return b.SVG(o) },

@@ -221,9 +221,9 @@ func (s *session) profileOf(ctx context.Context, goTool string, f func() error) 
 	return &Profile{Lines: lines}, err
 }
 
-// profileLines are the functions that a profile of the processor has most of.
-func profileLines(ctx context.Context, goTool, file string) (lines []string, err error) {
-	text, err := output(ctx, exec.CommandContext(ctx, goTool, "tool", "pprof", "-top", "-nodecount", "12", file))
+// profileLines are the functions that a profile of the processor has most of; flags are pprof's.
+func profileLines(ctx context.Context, goTool, file string, flags ...string) (lines []string, err error) {
+	text, err := output(ctx, exec.CommandContext(ctx, goTool, append(append([]string{"tool", "pprof", "-top", "-nodecount", "12"}, flags...), file)...))
 	if err != nil {
 		return nil, err
 	}

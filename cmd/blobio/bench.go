@@ -34,7 +34,7 @@ with blobio and are built when mpicc, make, pkg-config and the libraries are the
   blobio bench report --results bench/results --out docs/performance.md`,
 	}
 	asGroup(cmd)
-	cmd.AddCommand(newBenchList(e), newBenchRun(e), newBenchProduction(e), newBenchShow(e), newBenchReport(e), asTogether(newBenchWorker(e)))
+	cmd.AddCommand(newBenchList(e), newBenchRun(e), newBenchProduction(e), newBenchScale(e), newBenchShow(e), newBenchReport(e), asTogether(newBenchWorker(e)))
 	return cmd
 }
 

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"blobio/bench"
+)
+
+func newBenchScale(e *env) *cobra.Command {
+	var dir string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "scale",
+		Short: "Work out, by a model, what a write costs beyond one machine",
+		Long: `Work out what a write costs on machines that are not at hand: by counts of a small run, which are
+extrapolated, and by a simulation of nodes and of the servers of a parallel file system.
+The simulation is fitted to the rates of E3SM-IO on Cori that its authors published; those on
+Summit stand beside what it says of that machine, so that its error shows. None of its figures is a
+measurement of blobio. docs/scale.md has the assumptions.
+
+JSON: {params, fit: [{system, case, layout, nodes, bytes, published, model}], other, counts, rows, files, aggregators};
+rates in GiB/s, times in seconds.`,
+		Example: `  blobio bench scale
+  blobio bench scale --json`,
+		Args: exactArgs(0, "no arguments, only options"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if e.procs != nil {
+				return usagef("bench scale is not run by mpirun")
+			}
+			if dir == "" {
+				dir = os.TempDir()
+			}
+			return e.benchScale(cmd.Context(), dir, asJSON)
+		},
+	}
+	cmd.Flags().StringVar(&dir, "dir", "", "directory for a small dataset (default: that of temporary files)")
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func (e *env) benchScale(ctx context.Context, dir string, asJSON bool) error {
+	s, err := bench.NewScale(ctx, dir)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return e.printJSON(s)
+	}
+	fmt.Fprintln(e.out, "Published rates of E3SM-IO (GiB/s), and those of the model. Fitted on Cori only.")
+	t := e.newTable("  ", "MACHINE", "CASE", ">NODES", ">SIZE", "LAYOUT", ">PUBLISHED", ">MODEL", ">ERROR")
+	for _, list := range [][]bench.ScalePoint{s.Fit, s.Other} {
+		for i := range list {
+			p := &list[i]
+			t.row(p.System, p.Case, fmt.Sprint(p.Nodes), humanBytes(p.Bytes), p.Layout, fmt.Sprintf("%.1f", p.Published),
+				fmt.Sprintf("%.1f", p.Model), fmt.Sprintf("%+.0f %%", 100*p.Error()))
+		}
+	}
+	t.flush()
+	q := s.Params
+	fmt.Fprintf(e.out, "  fitted: open and close %s, variable-centric %s more; a node brings %.2f GiB/s; a put of all ranks of a node %s (variable-centric), %s (process-centric)\n",
+		bench.Seconds(q.Open), bench.Seconds(q.Rounds), q.NodeRate, bench.Seconds(q.PieceVC), bench.Seconds(q.PiecePC))
+
+	for _, l := range []string{"variable-centric", "process-centric"} {
+		n := s.Counts[l]
+		fmt.Fprintf(e.out, "\n%s: one write of F h0, a subfile to each node of %d ranks.\nCounted with %d ranks on nodes of %d: %d collectives of all ranks, %d of a subfile's.\n",
+			l, bench.ScalePerNode, n.Ranks, n.RanksPerNode, n.World, n.Subfile)
+		t := e.newTable("  ", ">RANKS", ">SUBFILES", ">MESSAGES OF A RANK", ">BYTES OF A RANK", ">TABLE IN A RANK", ">DATA OF A SUBFILE", ">WRITES", ">FILE OPERATIONS", ">MANIFEST", ">OPERATIONS ON NAMES")
+		for _, r := range s.Rows[l] {
+			t.row(fmt.Sprint(r.Ranks), fmt.Sprint(r.Subfiles), fmt.Sprintf("%.0f", r.Messages), humanBytes(int64(r.Sent)), humanBytes(r.Table), humanBytes(r.DataBytes),
+				fmt.Sprint(r.Writes), fmt.Sprint(r.FileOps), humanBytes(r.Manifest), fmt.Sprint(r.WorldOps))
+		}
+		t.flush()
+	}
+
+	fmt.Fprintf(e.out, "\nFiles, stripes and locks: the simulation with 248 servers, process-centric, 1 aggregator on a node.\n")
+	t = e.newTable("  ", ">RANKS", "BYTES OF A RANK AS", "SUBFILES", ">NUMBER", ">SERVERS OF A FILE", ">TIME", ">MODEL GiB/s")
+	for _, x := range s.Files {
+		t.row(fmt.Sprint(x.Ranks), x.Case, x.Files, fmt.Sprint(x.Subfiles), fmt.Sprint(x.Stripes), bench.Seconds(x.Seconds), fmt.Sprintf("%.1f", x.Rate))
+	}
+	t.flush()
+	fmt.Fprintf(e.out, "\nAggregators on a node, a subfile to a node.\n")
+	t = e.newTable("  ", "CASE", ">RANKS", ">AGGREGATORS", ">TIME", ">MODEL GiB/s")
+	for _, x := range s.Aggs {
+		t.row(x.Case, fmt.Sprint(x.Ranks), fmt.Sprint(x.Aggregators), bench.Seconds(x.Seconds), fmt.Sprintf("%.1f", x.Rate))
+	}
+	t.flush()
+	return nil
+}
