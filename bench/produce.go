@@ -305,7 +305,7 @@ func (k *Work) produceData(ctx context.Context) (took Took, err error) {
 		maps += m.MemSize()
 	}
 	took = Took{Seconds: clock["create"] + clock["flush"] + clock["close"], CPU: cpuTime() - cpu, Data: size, Phases: clock,
-		Note: fmt.Sprintf("%d flushes; not on the clock: maps %s (%d MiB in memory), data %s", len(list), Seconds(mapTime), maps>>20, Seconds(clock["data"]))}
+		Note: fmt.Sprintf("flushes: %d; not on the clock: maps %s (%d MiB in memory), data %s", len(list), Seconds(mapTime), maps>>20, Seconds(clock["data"]))}
 	delete(clock, "data")
 	took.Bytes, err = datasetBytes(ctx, k.Path)
 	return took, err

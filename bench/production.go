@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -243,11 +244,14 @@ func (p *producer) phase(ctx context.Context, w Work, name string) (t Took, err 
 	}
 	if w.Profile != "" && goTool != "" {
 		// What the kernel and the runtime do counts for the function of ours that asked for it.
-		lines, err := profileLines(ctx, goTool, w.Profile, "-tagfocus="+clockLabel+"=on", "-show=blobio/|crc32|json|gcBgMarkWorker")
+		lines, err := profileLines(ctx, goTool, w.Profile, "-relative_percentages", "-tagfocus="+clockLabel+"=on", "-show=blobio/|crc32|json|gcBgMarkWorker")
 		if err != nil {
 			return t, err
 		}
-		p.s.res.Profiles = append(p.s.res.Profiles, Profile{What: stage, Lines: lines})
+		lines = slices.DeleteFunc(lines, func(l string) bool { return strings.HasPrefix(strings.TrimSpace(l), "0%") })
+		if len(lines) > 0 { // the shortest phases have none
+			p.s.res.Profiles = append(p.s.res.Profiles, Profile{What: stage, Lines: lines})
+		}
 	}
 	p.Log(fmt.Sprintf("%s: %s on the clock, %s in all, at most %d MiB resident", stage, Seconds(t.Seconds), Seconds(time.Since(start).Seconds()), t.Memory>>20))
 	return t, nil

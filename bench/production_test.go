@@ -83,7 +83,7 @@ func TestPortions(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if one := strings.HasPrefix(took.Note, "1 flushes"); one != (i == 0) {
+				if one := strings.HasPrefix(took.Note, "flushes: 1;"); one != (i == 0) {
 					t.Errorf("%v, %d subfiles, buffer %d: %s", l, subfiles, buffer, took.Note)
 				}
 			}

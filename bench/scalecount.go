@@ -203,7 +203,7 @@ func (n *ScaleCounts) Extrapolate(ranks, perNode int, rankBytes, window int64, m
 	r.Manifest = int64(files) * int64(8*extents+150)
 	if l == blob.ProcessCentric {
 		r.Manifest += int64(ranks) * 10 // places of blobs
-		r.FileOps++ // the end of the HDF5 file
+		r.FileOps++                     // the end of the HDF5 file
 	}
 	r.WorldOps = int64(files) + 2
 	if files <= 64 {

@@ -107,8 +107,9 @@ func (s *session) curvePoint(ctx context.Context, ranks int, many bool, maps Map
 		for _, what := range []string{curveOpen, curveMaps} {
 			opens = append(opens, runner{row: &Row{Data: row.Data, What: what, Who: who, Ranks: ranks, As: "goroutines"},
 				run: func(ctx context.Context) (Took, error) {
+					cpu := cpuTime()
 					d, err := openAll(ctx, name, what == curveMaps)
-					return Took{Seconds: d.Seconds()}, err
+					return Took{Seconds: d.Seconds(), CPU: cpuTime() - cpu}, err
 				}})
 		}
 	}
@@ -165,6 +166,7 @@ var curveCosts = []struct {
 }{
 	{"metadata, bytes", curveWrite, func(r *Row) float64 { return float64(r.Metadata) }},
 	{"write, seconds", curveWrite, func(r *Row) float64 { return r.Median() }},
+	{"write, processor seconds", curveWrite, func(r *Row) float64 { return median(r.CPU) }},
 	{"memory of the writer, bytes", curveWrite, func(r *Row) float64 { return float64(medianInt(r.Memory)) }},
 	{"open and list, seconds", curveOpen, func(r *Row) float64 { return r.Median() }},
 	{"open and read the maps, seconds", curveMaps, func(r *Row) float64 { return r.Median() }},

@@ -84,3 +84,43 @@ func TestBenchWorker(t *testing.T) {
 	good(t, "check", w.Path)
 	bad(t, exitFailed, "", "bench", "worker", filepath.Join(dir, "nothing"))
 }
+
+// TestBenchProduction goes through all phases at a small size.
+func TestBenchProduction(t *testing.T) {
+	dir := t.TempDir()
+	small := []string{"bench", "production", "--ne", "2", "--levels", "3", "--ranks", "12", "--subfiles", "3", "--convert", "2", "--dir", dir}
+	out := good(t, append(small, "--layout", "process-centric", "--out", filepath.Join(dir, "results"))...)
+	for _, want := range []string{"process-centric, 12 ranks", "create", "check", "read another level of T", "convert 2 variables", "raw write"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	check(t, err)
+	if len(files) != 1 {
+		t.Errorf("left behind: %v", files)
+	}
+	var r bench.Results
+	check(t, json.Unmarshal([]byte(good(t, append(small, "--json", "--keep")...)), &r))
+	if len(r.Rows) != 14 {
+		t.Errorf("%d rows, want 14", len(r.Rows))
+	}
+	kept, err := filepath.Glob(filepath.Join(dir, "blobio-production-*", "*.manifest"))
+	check(t, err)
+	if len(kept) != 2 {
+		t.Errorf("kept: %v", kept)
+	}
+	bad(t, exitFailed, "--subfiles 9", "bench", "production", "--ranks", "8", "--subfiles", "9")
+	bad(t, exitFailed, "--layout", "bench", "production", "--layout", "canonical")
+	bad(t, exitFailed, "--memory", "bench", "production", "--memory", "much")
+	bad(t, exitFailed, "over the cap", append(small, "--memory", "1M")...)
+}
+
+func TestBenchScale(t *testing.T) {
+	out := good(t, "bench", "scale", "--dir", t.TempDir())
+	for _, want := range []string{"Summit", "24.5", "fitted", "1000000", "Aggregators"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+}

@@ -125,7 +125,9 @@ func (f *productionFlags) run(ctx context.Context, e *env) (err error) {
 			if serr != nil {
 				return serr
 			}
-			fmt.Fprintf(e.stderr, "results are in %s\n", name)
+			if !f.asJSON {
+				fmt.Fprintf(e.out, "results are in %s\n", name)
+			}
 		}
 		e.out.Flush()
 	}
