@@ -304,7 +304,7 @@ func (p *page) plot(w Workload, fs string, t table, r *Results) error {
 	if w.Name == "curve" {
 		p.growths(r)
 		c := &curvePlot{t: t, growth: r.Growth}
-		c.title, c.subtitle = "What ranks cost", fmt.Sprintf("%s; %s, %s; medians of %d runs; F h1, the same 10 MB of data for all numbers of ranks", r.Host, fs, day, r.Runs)
+		c.title, c.subtitle = "What ranks cost", fmt.Sprintf("F h1, the same 10 MB of data for any number of ranks; %s; %s, %s; runs: %d", r.Host.CPU, fs, day, r.Runs)
 		return p.picture(w, fs, day, c)
 	}
 	b := &barPlot{title: "blobio bench: " + w.Name, subtitle: fmt.Sprintf("%s; %s, %s; medians of %d runs", r.Host, fs, day, r.Runs)}
