@@ -3,9 +3,11 @@ package scr
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 
 	"blobio/kvtree"
+	"blobio/scr/cachedir"
 	"blobio/scr/record"
 	"blobio/scr/salvage"
 )
@@ -84,8 +86,8 @@ func (s *Session) adopt(ctx context.Context) error {
 
 // oldSets lists the datasets of generations A and B of a node.
 func (s *Session) oldSets(node salvage.Node) ([]byte, error) {
-	if _, err := s.fs.Stat(s.p.control); err != nil {
-		return nil, nil
+	if all, err := cachedir.Survey(s.fs, path.Join(s.p.control, cachedir.MasterName)); err == nil && len(all) == 0 {
+		return nil, nil // as a rule; what the caches have otherwise need not be looked at again
 	}
 	all, err := salvage.Survey(node)
 	t := kvtree.New()
@@ -113,4 +115,3 @@ func (s *Session) haveFrom(id int) (bool, error) {
 	}
 	return false, nil
 }
-

@@ -20,7 +20,7 @@ import (
 
 // node looks at the metadata in the caches of a node, and makes jobs of the files.
 func (f *scrCheckFlags) node(c *scrChecked, n salvage.Node) error {
-	held, err := cachedir.Survey(n.FS, n.Catalog, n.Caches...)
+	held, err := salvage.Survey(n)
 	if err != nil {
 		if !isTreeDamage(err) {
 			return err
