@@ -202,7 +202,8 @@ BLOBIO_API int blobio_enddef(blobio_file *file);
  * some; what the first rank of each subfile puts is written. record is 0 for a variable
  * without record dimension. type is that of data, and may differ from that of the file: values are
  * converted, one that does not fit is BLOBIO_ERANGE, and nothing of this put is kept. Records may be
- * put in any order, variables more than once before a flush (the last counts). Local, and does not write. */
+ * put in any order, variables more than once before a flush (the last counts). Local, and does not write: it is what PnetCDF
+ * calls a buffered non-blocking put (with retain=flush: a non-blocking one), and flush is its wait_all. */
 BLOBIO_API int blobio_put(blobio_file *file, int varid, int64_t record, blobio_type type, const void *data, int64_t n);
 
 /* blobio_put for one type each. */

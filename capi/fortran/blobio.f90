@@ -70,7 +70,7 @@ module blobio
   public :: blobio_def_dim, blobio_def_decomp, blobio_def_decomp_runs, blobio_def_var, blobio_put_att
   public :: blobio_put, blobio_put_part, blobio_put_count
   public :: blobio_inq, blobio_inq_ranks, blobio_inq_dimid, blobio_inq_dim, blobio_inq_varid, blobio_inq_var
-  public :: blobio_inq_att, blobio_get_att, blobio_get_var, blobio_get_darray, blobio_get_blob
+  public :: blobio_inq_attname, blobio_inq_att, blobio_get_att, blobio_get_var, blobio_get_darray, blobio_get_blob
   public :: blobio_convert, blobio_check
   public :: blobio_strerror, blobio_last_error, blobio_last_error_file, blobio_last_error_offset, blobio_has_mpi
 
@@ -347,6 +347,15 @@ module blobio
       integer(c_int), intent(out) :: decomp
       integer(c_int) :: rc
     end function c_inq_var
+    function c_inq_attname(h, varid, n, name, size) result(rc) bind(c, name="blobio_inq_attname")
+      import :: c_char, c_int, c_ptr, c_size_t
+      type(c_ptr), value :: h
+      integer(c_int), value :: varid
+      integer(c_int), value :: n
+      character(kind=c_char), dimension(*), intent(inout) :: name
+      integer(c_size_t), value :: size
+      integer(c_int) :: rc
+    end function c_inq_attname
     function c_inq_att(h, varid, name, t, n) result(rc) bind(c, name="blobio_inq_att")
       import :: c_char, c_int, c_int64_t, c_ptr
       type(c_ptr), value :: h
@@ -1252,6 +1261,18 @@ contains
     if (present(name)) call from_c(buf, name)
     if (present(n)) n = length
   end function blobio_inq_dim
+
+  ! The name of the n-th attribute, from 1.
+  function blobio_inq_attname(file, varid, n, name) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer, intent(in) :: varid, n
+    character(len=*), intent(out) :: name
+    integer :: rc
+    character(kind=c_char, len=1025) :: buf
+    buf = c_null_char
+    rc = c_inq_attname(file%h, varid, n - 1, buf, len(buf, kind=c_size_t))
+    call from_c(buf, name)
+  end function blobio_inq_attname
 
   function blobio_inq_varid(file, name, varid) result(rc)
     type(blobio_file), intent(in) :: file

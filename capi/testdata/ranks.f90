@@ -55,6 +55,8 @@ contains
       end do
     end do
     call ok(blobio_def_var(f, 'time', blobio_double, [t], vt), 'var time')
+    call ok(blobio_put_att(f, vt, 'units', 'days'), 'att')
+    call ok(blobio_put_att(f, vt, 'calendar', 'noleap'), 'att')
     call ok(blobio_enddef(f), 'enddef')
     call ok(blobio_put(f, v(0, 1), 1.5), 'put scalar')
     call ok(blobio_put(f, v(4, 1), r4(:, :, :, :, 2)), 'put r4')
@@ -85,6 +87,9 @@ contains
     call yes(s4 == 1.5 .and. s8 == 2.5d0 .and. j4 == 3 .and. j8 == 4, 'a scalar')
     call ok(blobio_get_var(f, vt, s8, [2], [1]), 'get time of a record')
     call yes(s8 == 1d0, 'time')
+    call ok(blobio_inq_attname(f, vt, 2, name), 'inq_attname')
+    call yes(name == 'calendar', 'name of an attribute')
+    call yes(blobio_inq_attname(f, vt, 3, name) /= blobio_ok, 'a third attribute')
     call ok(blobio_close(f), 'close')
   end subroutine whole
 
