@@ -3,26 +3,26 @@ package edge
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"regexp"
+	"strings"
 	"testing"
 
 	"blobio/blob"
 	"blobio/comm"
 )
 
-// Whatever field an error names, C reads the name of an option that there is.
+// Whatever field that C can set an error names, C reads the name of an option that there is.
 func TestWordsOfOptions(t *testing.T) {
-	for prefix, v := range map[string]any{"": blob.Options{}, "Open": blob.OpenOptions{}, "Convert": blob.ConvertOptions{}, "Check": blob.CheckOptions{}} {
-		typ := reflect.TypeOf(v)
-		for i := range typ.NumField() {
-			f := typ.Field(i)
-			if !f.IsExported() || f.Type.Kind() == reflect.Func || f.Name == "Maps" {
-				continue // nothing that C can set
-			}
-			if got := Words(fmt.Sprintf("blob: %sOptions.%s 3, want 4", prefix, f.Name)); regexp.MustCompile(`Options|\b` + f.Name + `\b`).MatchString(got) {
-				t.Errorf("%sOptions.%s: %s", prefix, f.Name, got)
-			}
+	there := ""
+	for _, err := range []error{second(WriteOptions("no=1")), second(ReadOptions("no=1")), second(ConvertOptions("no=1")), second(CheckOptions("no=1"))} {
+		there += err.Error() + ","
+	}
+	for field, name := range optionNames {
+		if got, want := Words("blob: ConvertOptions."+field+" 3, want 4"), "blob: option "+name+" 3, want 4"; got != want {
+			t.Errorf("%s: %q, want %q", field, got, want)
+		}
+		if name, _, _ := strings.Cut(name, "="); !regexp.MustCompile(`[ ,]` + name + `\b`).MatchString(there) {
+			t.Errorf("%s: no option %s: %s", field, name, there)
 		}
 	}
 	for from, want := range map[string]string{
@@ -38,6 +38,8 @@ func TestWordsOfOptions(t *testing.T) {
 		}
 	}
 }
+
+func second[T any](_ T, err error) error { return err }
 
 // Every text that the reading of options makes is in words of C.
 func TestWordsOfBadOptions(t *testing.T) {
