@@ -13,7 +13,7 @@ import (
 
 const (
 	// flushBytes is how much a writer collects before it writes: small enough for
-	// what was checksummed to be in the cache still.
+	// what was written to be in the cache still when it is checksummed.
 	flushBytes = 256 << 10
 	// flushMeta is the same for groups, which lie in another place of the file.
 	flushMeta = 256 << 10
@@ -35,8 +35,9 @@ type fileWriter struct {
 
 	meta  []byte // stamps that are not written yet
 	iov   [][]byte
-	data  int64 // bytes in iov
-	mem   arena // converted data in iov
+	data  int64    // bytes in iov
+	sum   [][]byte // datasets whose checksums are still to be made
+	mem   arena    // converted data in iov
 	entry manifestFile
 	np    []int64
 }
@@ -163,7 +164,7 @@ func (w *fileWriter) stamp() (*shapeTemplate, []byte, error) {
 
 // put adds the bytes of a dataset.
 func (w *fileWriter) put(b []byte) {
-	w.entry.Data = append(w.entry.Data, crc32.ChecksumIEEE(b))
+	w.sum = append(w.sum, b)
 	if len(b) == 0 {
 		return
 	}
@@ -266,8 +267,14 @@ func (w *fileWriter) writeData() error {
 		w.dataAt += w.data
 		clear(w.iov)
 		w.iov, w.data = w.iov[:0], 0
-		w.mem.reset()
 	}
+	// Only now are they summed: the kernel has fetched them into the cache, faster than this loop would.
+	for _, b := range w.sum {
+		w.entry.Data = append(w.entry.Data, crc32.ChecksumIEEE(b))
+	}
+	clear(w.sum)
+	w.sum = w.sum[:0]
+	w.mem.reset()
 	return nil
 }
 
