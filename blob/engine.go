@@ -150,6 +150,9 @@ func (e *engine) flush(ctx context.Context, lists [][]pend, parts []part) error 
 	if e.place.layout == ProcessCentric && e.opt.Records == 0 {
 		return e.keep(lists)
 	}
+	if !slices.ContainsFunc(lists, func(l []pend) bool { return len(l) > 0 }) {
+		return nil // the maps go with the first data, which lie between them
+	}
 	_, err := e.write(ctx, lists)
 	return err
 }
