@@ -23,15 +23,16 @@ type Array struct {
 	spec Spec
 	opt  Options
 
-	cat    *catalog // shared by the ranks of the process
-	first  bool     // the lowest rank of the process: it changes cat
-	nodes  int
-	nodeID int
-	store  *nodeStore // of this rank's node
-	keeper bool       // lowest rank of its node: it writes the record of a private store, and takes copies
-	shared bool       // all nodes see one directory
-	memory bool       // the store is memory: no record outlives the processes, so none is written
-	remote bool       // some rank cannot read the stores of all nodes
+	cat     *catalog // shared by the ranks of the process
+	first   bool     // the lowest rank of the process: it changes cat
+	nodes   int
+	nodeID  int
+	store   *nodeStore // of this rank's node
+	keeper  bool       // lowest rank of its node: it writes the record of a private store, and takes copies
+	shared  bool       // all nodes see one directory
+	memory  bool       // the store is memory: no record outlives the processes, so none is written
+	windows bool       // versions are read through windows
+	remote  bool       // some rank cannot read the stores of all nodes
 
 	protected *redset.Options
 	lead      comm.Comm   // of a protected store: the ranks that write files; nil on others
@@ -146,8 +147,12 @@ func (a *Array) start(ctx context.Context, st *Store, create bool) error {
 	if err := comm.Agree(ctx, a.c, ready); err != nil {
 		return err
 	}
+	a.windows = a.exposed(st)
 	g := rec.Generations[len(rec.Generations)-1]
 	if !create {
+		if err := a.exposeAll(ctx, rec); err != nil {
+			return err
+		}
 		if err := a.removeStray(ctx, rec); err != nil {
 			return err
 		}
@@ -502,7 +507,7 @@ func (a *Array) Capacity() int64 { return a.geo.Capacity }
 // Close ends the use of the array by all ranks. What was not committed is gone; versions
 // in memory too. It is collective.
 func (a *Array) Close(ctx context.Context) error {
-	err := a.win.Free(ctx)
+	err := errors.Join(a.conceal(ctx, nil), a.win.Free(ctx))
 	if err == nil {
 		err = a.c.Barrier(ctx) // nobody reads through the catalog any more
 	}

@@ -17,12 +17,14 @@ type catalog struct {
 
 	readers *readers
 
-	mu    sync.RWMutex
-	rec   *record
-	files []*fileInfo // by id; nil after removal
-	gone  []fileInfo  // by the newest record
-	ids   map[string]int32
-	idx   map[[2]int]*segIndex // by generation and segment, as far as needed
+	mu      sync.RWMutex
+	rec     *record
+	files   []*fileInfo  // by id; nil after removal
+	wmu     sync.RWMutex // of windows: index reads files while it holds mu
+	windows []*exposure
+	gone    []fileInfo // by the newest record
+	ids     map[string]int32
+	idx     map[[2]int]*segIndex // by generation and segment, as far as needed
 }
 
 func newCatalog(rec *record, t Type, stores []*nodeStore, copies int, o *Options) (*catalog, error) {

@@ -95,9 +95,14 @@ func (a *Array) Inc(ctx context.Context, step int64, label string) (int64, error
 		a.discard(w)
 		return 0, err
 	}
+	if err := a.exposeVersion(ctx, rec, number); err != nil {
+		a.discard(w)
+		return 0, err
+	}
 	if err := a.writeRecords(ctx, rec); err != nil {
 		if a.broken == nil {
 			a.discard(w)
+			err = errors.Join(err, a.conceal(ctx, old))
 		}
 		return 0, err
 	}
@@ -433,6 +438,9 @@ func (a *Array) adopt(ctx context.Context, rec *record, w *written, p *part) err
 		a.cat.gone = gone
 	}
 	if err := a.c.Barrier(ctx); err != nil {
+		return err
+	}
+	if err := a.conceal(ctx, rec); err != nil {
 		return err
 	}
 	if a.memory { // nothing but what went with this version

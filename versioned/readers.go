@@ -139,6 +139,11 @@ func (c *catalog) withFile(info *fileInfo, f func(x *reader) error) error {
 		}
 		st := c.stores[node]
 		if st == nil {
+			if w := c.window(info.Name); w != nil {
+				st = &nodeStore{fs: windowFS{f: w}}
+			}
+		}
+		if st == nil {
 			errs = append(errs, fmt.Errorf("versioned: %s of node %d: %w", info.Name, node, ErrRemote))
 			continue
 		}

@@ -263,7 +263,7 @@ func TestWhatIsVerified(t *testing.T) {
 // Without a shared heap, what another process keeps in its memory or on its disk cannot be read; what is in a directory
 // that all see can.
 func TestRemote(t *testing.T) {
-	for kind, want := range map[string]error{"memory": ErrRemote, "private": ErrRemote, "shared": nil} {
+	for kind, want := range map[string]error{"memory": nil, "private": ErrRemote, "private, with windows": nil, "shared": nil} {
 		_, shared := memStore(t)
 		disks := []*vfs.Mem{vfs.NewMem(), vfs.NewMem()}
 		ranks(t, 4, func(ctx context.Context, c comm.Comm) error {
@@ -272,8 +272,8 @@ func TestRemote(t *testing.T) {
 			switch kind {
 			case "memory":
 				st = nil
-			case "private":
-				st = &Store{Dir: "d", FS: disks[c.Rank()/2], Private: true}
+			case "private", "private, with windows":
+				st = &Store{Dir: "d" + kind, FS: disks[c.Rank()/2], Private: true, Windows: kind != "private"}
 				if err := st.FS.MkdirAll("d"); err != nil {
 					return err
 				}

@@ -125,6 +125,9 @@ type Store struct {
 	Private bool
 	// Copies is how many other nodes keep a copy of what a node writes (Private or memory), 0 to 8.
 	Copies int
+	// Windows, with Private, lets processes read the versions that are in directories which they cannot see: what is committed is kept in
+	// memory besides, in windows of the Comm. Versions in memory are always read so, by processes that do not share a heap.
+	Windows bool
 	// Redundancy, with Private, protects the files of each version by a scheme of package redset before the version is
 	// committed; Open rebuilds what nodes have lost. Group is the node unless it is set, Root is not used. Not with Copies.
 	Redundancy *redset.Options

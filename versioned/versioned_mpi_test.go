@@ -56,7 +56,8 @@ func TestInJobArrays(t *testing.T) {
 			name string
 			st   *Store
 			err  error // of reading what another process keeps
-		}{{"memory", nil, ErrRemote}, {"shared", &Store{Dir: filepath.Join(dir, fmt.Sprint("s", c.Size()))}, nil}, {"private", &Store{Dir: own, Private: true}, ErrRemote}} {
+		}{{"memory", nil, nil}, {"shared", &Store{Dir: filepath.Join(dir, fmt.Sprint("s", c.Size()))}, nil}, {"private", &Store{Dir: own, Private: true}, ErrRemote},
+			{"with windows", &Store{Dir: filepath.Join(own, "w"), Private: true, Windows: true}, nil}} {
 			if err := versionsOf(ctx, c, x.st, x.err); err != nil {
 				return fmt.Errorf("%s: %w", x.name, err)
 			}

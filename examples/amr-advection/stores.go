@@ -65,7 +65,7 @@ func (h *home) open(ctx context.Context, c comm.Comm) (st *versioned.Store, deep
 		return nil, nil, none, err
 	}
 	if h.kind == "redset" {
-		return &versioned.Store{Dir: filepath.Join(node, "versions"), Private: true, Redundancy: &redset.Options{Scheme: redset.XOR}}, nil, none, nil
+		return &versioned.Store{Dir: filepath.Join(node, "versions"), Private: true, Windows: true, Redundancy: &redset.Options{Scheme: redset.XOR}}, nil, none, nil
 	}
 	prefix := filepath.Join(h.dir, "prefix")
 	var params *config.Set
