@@ -53,8 +53,11 @@
 //
 // # Stores
 //
-//	nil, Store{}            memory of the processes. Ranks of other processes cannot read it (ErrRemote)
+//	nil, Store{}            memory of the processes; other processes read it through windows of the Comm, for which it is there twice
 //	Dir                     a directory that all see
-//	Dir, Private            a directory on each node; other nodes' can be read within one process only
+//	Dir, Private            a directory on each node; other nodes' can be read within one process only (else ErrRemote), or by Windows
 //	Private, Copies: n      what a node writes is on n other nodes too
+//	Private, Redundancy     what the nodes write is protected by a scheme of package redset before it is committed, and rebuilt by Open
+//
+// Restore and Open need no window: those that can read a segment put it where it belongs. Package levels keeps versions in an scr.Session.
 package versioned

@@ -69,7 +69,7 @@ func TestDocumentedTests(t *testing.T) {
 	}
 	have := map[string]bool{}
 	def := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)\w+)\(`)
-	for _, dir := range []string{".", "../recovery", "../examples/amr-advection", "../cmd/blobio"} {
+	for _, dir := range []string{".", "../recovery", "../examples/amr-advection", "../cmd/blobio", "levels"} {
 		list, err := os.ReadDir(dir)
 		if err != nil {
 			t.Fatal(err)

@@ -114,7 +114,7 @@ const (
 )
 
 // Store is where versions are kept. nil, or the zero value, is memory: then they live as long as
-// the array, and only ranks that share a heap can read each other's.
+// the array; ranks that share no heap read each other's through windows.
 type Store struct {
 	// Dir is a directory; each array has one of its own below. With Private it is
 	// the same name for different directories, one on each node. "" is memory.

@@ -9,8 +9,8 @@
 //	go run ./examples/amr-advection -store redset -dir /tmp/lost          # a node is lost with its directory; or scr
 //	blobio versions ls /tmp/amr/permanent                                 # what is in the store
 //
-// Ranks are goroutines, or processes: built with -tags mpi and started by mpirun. Processes need -dir, since none can
-// read the versions that another one keeps in its memory.
+// Ranks are goroutines, or processes: built with -tags mpi and started by mpirun. Two of them
+// are taken for a node.
 package main
 
 import (

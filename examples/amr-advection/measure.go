@@ -131,7 +131,7 @@ func parts(ctx context.Context, c comm.Comm, o settings, every recovery.Cadence)
 
 // picture draws for each cadence two bars: measured and by the model.
 func picture(bars []bar) string {
-	const width, left, right, top, row = 720.0, 150.0, 40.0, 92.0, 64.0
+	const width, left, right, top, row = 720.0, 150.0, 80.0, 92.0, 64.0
 	most := 0.0
 	for _, b := range bars {
 		most = max(most, b.high, b.model.Total())
