@@ -46,6 +46,7 @@ func Workloads() []Workload {
 		{"read", "read a whole variable, one level, one record, one column over time", (*session).read},
 		{"convert", "convert in each direction, and on one core", (*session).convert},
 		{"check", "check a dataset", (*session).check},
+		{"compress", "process-centric files with and without compression: smooth fields, noise, fields with fill values", (*session).compress},
 		{"open", "open and list datasets of 16, 512 and 21,600 ranks", (*session).open},
 		{"curve", "what ranks cost: the same few data from 16 to 100,000 ranks, and how each cost grows", (*session).curve},
 		{"memory", "peak memory of a write, and allocations for each put", (*session).memory},

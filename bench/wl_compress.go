@@ -1,0 +1,192 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"time"
+
+	"blobio/blob"
+	"blobio/cdf5"
+	"blobio/e3smcases"
+)
+
+// The data that compression is measured with. Constants are not among them: they would promise what no model's fields keep.
+var compressData = []struct {
+	name string
+	fill func(t *task, data []rankData) error // after the smooth pattern
+}{
+	{"smooth", nil},
+	{"noise", (*task).noise},
+	{"smooth with fill values", (*task).mask},
+}
+
+// compressWays are measured in turn; the first is without.
+var compressWays = []blob.Compress{{}, {Method: blob.AutoCompression}, {Method: blob.Zstd}, {Method: blob.ShuffleZstd}}
+
+// noise makes all floating-point values uniform between -1 and 1: of their 32 bits about 26 are random.
+func (t *task) noise(data []rankData) error {
+	for r := range data {
+		rnd := rand.New(rand.NewPCG(uint64(r), 7))
+		for _, recs := range data[r] {
+			for _, x := range recs {
+				switch x := x.(type) {
+				case []float32:
+					for i := range x {
+						x[i] = 2*rnd.Float32() - 1
+					}
+				case []float64:
+					for i := range x {
+						x[i] = 2*rnd.Float64() - 1
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// mask gives 3 of 10 patches of 64 columns the fill value 1e20 in all decomposed variables, as land has in the
+// fields of an ocean.
+func (t *task) mask(data []rankData) error {
+	for r := range data {
+		for v, recs := range data[r] {
+			cv := &t.c.Vars[v]
+			if cv.Map == 0 {
+				continue
+			}
+			shape := t.c.Shape(v)
+			last := shape[len(shape)-1]
+			for _, x := range recs {
+				k := 0
+				for q := range t.maps[cv.Map-1].Reqs(r) {
+					for at := q.Offset; at < q.Offset+q.Length; at, k = at+1, k+1 {
+						if patch := uint64(at%last) / 64 * 0x9e3779b97f4a7c15 >> 32; patch%10 >= 3 {
+							continue
+						}
+						switch x := x.(type) {
+						case []float32:
+							x[k] = 1e20
+						case []float64:
+							x[k] = 1e20
+						}
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// compress measures process-centric files with and without compression in the same run: write, read of a variable and
+// of one level of it. Bytes are those of the data for all rows, so that rates can be compared.
+func (s *session) compress(ctx context.Context) error {
+	j, data := s.fCase("h0", 64)
+	if !s.Quick {
+		j.Maps.Ne = 16
+		data = "F h0 ne16, 64 ranks"
+	}
+	if err := s.room(3 << 30); err != nil && !s.Quick {
+		return err
+	}
+	t, err := j.load()
+	if err != nil {
+		return err
+	}
+	if t.values, err = e3smcases.NewValues(t.c, e3smcases.Smooth, j.Float, nil); err != nil {
+		return err
+	}
+	for _, d := range compressData {
+		s.Log(fmt.Sprintf("%s, %s: making the data", data, d.name))
+		all, err := t.fillAll()
+		if err != nil {
+			return err
+		}
+		if d.fill != nil {
+			if err := d.fill(t, all); err != nil {
+				return err
+			}
+		}
+		if err := s.compressed(ctx, t, all, data+", "+d.name); err != nil {
+			return err
+		}
+		if err := s.sweep(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compressName is the way in the column Who.
+func compressName(c blob.Compress) string {
+	if c.Method == blob.NoCompression {
+		return pcName
+	}
+	return pcName + ", " + c.String()
+}
+
+func (s *session) compressed(ctx context.Context, t *task, all []rankData, data string) error {
+	lent := int64(0)
+	for _, d := range all {
+		lent += d.bytes()
+	}
+	name := func(k int) string { return s.path(fmt.Sprintf("z%d", k)) }
+	var list []runner
+	for k, way := range compressWays {
+		row := &Row{Data: data, What: "write", Who: compressName(way), Ranks: t.Ranks, As: "goroutines", Bytes: lent}
+		list = append(list, runner{row: row,
+			run: func(ctx context.Context) (Took, error) {
+				if err := removeDataset(name(k)); err != nil {
+					return Took{}, err
+				}
+				o := t.options(blob.ProcessCentric)
+				o.Compress = way
+				took, err := t.once(ctx, all, name(k), o)
+				if err != nil {
+					return took, err
+				}
+				size, err := datasetBytes(ctx, name(k))
+				row.Note = fmt.Sprintf("files of %.1f MiB, 1/%.2f of the data", float64(size)/(1<<20), float64(lent)/float64(size))
+				return took, err
+			},
+			bound: s.rawWrites(writers(), false)})
+	}
+	if err := s.race(ctx, true, list...); err != nil {
+		return err
+	}
+	deep := t.find(3)
+	shape := t.c.Shape(deep)
+	for _, q := range []reading{
+		{what: "read a variable (lev x ncol)", v: deep},
+		{what: "read one level", v: deep, start: []int64{0, shape[0] / 2, 0}, count: []int64{1, 1, shape[1]}},
+	} {
+		n := t.c.Elems(deep)
+		if q.count != nil {
+			n = shape[1]
+		}
+		cv := &t.c.Vars[deep]
+		typ, _ := cv.FileType(t.Float)
+		dst := cdf5.NewSlice(typ, int(n))
+		list = nil
+		for k, way := range compressWays {
+			r, err := blob.Open(ctx, name(k), nil)
+			if err != nil {
+				return err
+			}
+			defer r.Close()
+			list = append(list, runner{row: &Row{Data: data, What: q.what, Who: compressName(way), Ranks: t.Ranks, Bytes: n * int64(typ.Size())},
+				run: func(ctx context.Context) (Took, error) {
+					runtime.GC()
+					cpu, start := cpuTime(), time.Now()
+					err := r.Read(ctx, cv.Name, q.start, q.count, dst)
+					return Took{Seconds: time.Since(start).Seconds(), CPU: cpuTime() - cpu}, err
+				},
+				bound: s.rawReads(name(0) + ".0000")})
+		}
+		if err := s.race(ctx, true, list...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
