@@ -77,6 +77,19 @@
 // same with examples in bytes, and what other programs do otherwise. Names,
 // manifest and commit are those of package subfile.
 //
+// # Compressed files
+//
+// With Options.Compress, process-centric subfiles are other ones, which only this package reads:
+//
+//	header_zblob  the header, with the global attribute blobio_compression: version, bytes of a chunk
+//	data_zblob    chunks of the pieces of each blob (a list of a map, a variable's record): as they are,
+//	              zstd, or byte planes and zstd
+//	index_zblob   nreqs, blob_start, blob_count of each blob and map; of each chunk offset, bytes,
+//	              form, and the checksums of both its forms
+//
+// They are read through unpacker, which gives the plain file that they stand for; so Open, Check, Diff
+// and Convert take both. docs/format-process-centric.md has the bytes.
+//
 // # Ranks without a common heap
 //
 // Ranks that are processes (comm/mpi; comm.Isolate in tests) form a team: the ranks of a node that
