@@ -133,7 +133,7 @@ func (m *member) AllreduceInt64(ctx context.Context, v []int64, op Op) ([]int64,
 		if r.ints == nil {
 			r.ints = slices.Repeat([]int64{op.IdentityInt64()}, len(v))
 		}
-		op.combineInt64(r.ints, v) // any order will do: all ops on integers are commutative
+		op.CombineInt64(r.ints, v) // any order will do: all ops on integers are commutative
 	}, nothing)
 	if err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func (m *member) ExscanInt64(ctx context.Context, v []int64, op Op) ([]int64, er
 				acc[k] = x
 			}
 			// acc now holds what this rank gave, here what the ranks below combine to.
-			op.combineInt64(acc, here)
+			op.CombineInt64(acc, here)
 		}
 	})
 	if err != nil {

@@ -56,8 +56,8 @@ func truth(b bool) int64 {
 	return 0
 }
 
-// combineInt64 sets acc[i] = acc[i] op v[i].
-func (op Op) combineInt64(acc, v []int64) {
+// CombineInt64 sets acc[i] = acc[i] op v[i].
+func (op Op) CombineInt64(acc, v []int64) {
 	v = v[:len(acc)]
 	switch op {
 	case Sum:
@@ -104,7 +104,7 @@ func (op Op) combineInt64(acc, v []int64) {
 // float says whether op is defined on floating-point elements.
 func (op Op) float() bool { return op <= Min || op == Replace }
 
-// combineFloat64 is combineInt64 for the ops with float().
+// combineFloat64 is CombineInt64 for the ops with float().
 func (op Op) combineFloat64(acc, v []float64) {
 	v = v[:len(acc)]
 	switch op {

@@ -86,7 +86,7 @@ func (w *window) AccumulateInt64(ctx context.Context, rank int, off int64, v []i
 		for i := range v {
 			e := p[8*i : 8*i+8]
 			acc := [1]int64{int64(binary.NativeEndian.Uint64(e))}
-			op.combineInt64(acc[:], v[i:i+1])
+			op.CombineInt64(acc[:], v[i:i+1])
 			binary.NativeEndian.PutUint64(e, uint64(acc[0]))
 		}
 	})
@@ -113,7 +113,7 @@ func (w *window) FetchInt64(ctx context.Context, rank int, off, v int64, op Op) 
 	err = w.access(ctx, rank, off, 8, func(p []byte) {
 		old = int64(binary.NativeEndian.Uint64(p))
 		acc := [1]int64{old}
-		op.combineInt64(acc[:], []int64{v})
+		op.CombineInt64(acc[:], []int64{v})
 		binary.NativeEndian.PutUint64(p, uint64(acc[0]))
 	})
 	return old, err

@@ -8,6 +8,7 @@ import "C"
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"unsafe"
@@ -33,6 +34,7 @@ type link struct {
 	divisions  []division                // by Split and SplitNode, the same on all ranks
 	shared     shared
 	tidy       tidy
+	board      *board // nil: the ranks have none
 }
 
 var _ comm.Comm = (*rank)(nil)
@@ -142,21 +144,47 @@ const (
 	headWords = fixedWords + freeWords
 )
 
-// header begins a collective. All ranks must give the same kind, op, root and elems; the
+// header begins a collective, where MPI may be called. All ranks must give the same kind, op, root and elems; the
 // result is the greatest n.
 func (r *rank) header(ctx context.Context, k kind, op comm.Op, root int, elems, n int, stay bool) (int64, error) {
+	r.fill(k, op, root, elems, n)
+	if err := r.exchange(ctx, nil, stay); err != nil {
+		return 0, err
+	}
+	most, err := r.judge()
+	if err != nil {
+		return 0, r.e.fail(err, err)
+	}
+	return most, nil
+}
+
+// fill prepares the words of a header; those of a short Allreduce are there already.
+func (r *rank) fill(k kind, op comm.Op, root int, elems, n int) {
 	s := sig(k, op, root)
 	for i, v := range [fixedWords]int64{s, -s, int64(elems), -int64(elems), int64(n)} {
 		r.head[i] = C.int64_t(v)
 	}
-	out := r.head[headWords:]
+}
+
+// exchange puts the greatest of all ranks' words into the second half of r.head. On a board it leaves data too.
+func (r *rank) exchange(ctx context.Context, data []byte, stay bool) error {
+	if r.board != nil {
+		err := r.meet(ctx, data, stay)
+		if err == nil {
+			r.greatest()
+		}
+		return err
+	}
 	var req C.MPI_Request
-	if err := r.e.mpi("MPI_Iallreduce", C.coll_allreduce(&r.head[0], &out[0], headWords, C.int(comm.Max), r.c, &req)); err != nil {
-		return 0, err
+	if err := r.e.mpi("MPI_Iallreduce", C.coll_allreduce(&r.head[0], &r.head[headWords], headWords, C.int(comm.Max), r.c, &req)); err != nil {
+		return err
 	}
-	if err := r.complete(ctx, &req, aHeader, stay); err != nil {
-		return 0, err
-	}
+	return r.complete(ctx, &req, aHeader, stay)
+}
+
+// judge returns the greatest n of a header, or how the calls of the ranks differ.
+func (r *rank) judge() (int64, error) {
+	out := r.head[headWords:]
 	hi, lo := int64(out[0]), -int64(out[1])
 	if hi == lo && out[2] == -out[3] {
 		return int64(out[4]), nil
@@ -165,8 +193,42 @@ func (r *rank) header(ctx context.Context, k kind, op comm.Op, root int, elems, 
 	if kind(hi>>40) == kLeave {
 		class = comm.ErrExited
 	}
-	err := fmt.Errorf("mpi: %w: %s and %s", class, sigString(lo, -int64(out[3])), sigString(hi, int64(out[2])))
-	return 0, r.e.fail(err, err)
+	return 0, fmt.Errorf("mpi: %w: %s and %s", class, sigString(lo, -int64(out[3])), sigString(hi, int64(out[2])))
+}
+
+// begin is a header from the goroutine of the caller. On a board each rank also leaves data, and
+// MPI is called only if it comes to waiting.
+func (r *rank) begin(ctx context.Context, k kind, op comm.Op, root int, elems, n int, data []byte) (most int64, err error) {
+	b := r.board
+	if b == nil || !r.e.quiet(ctx) {
+		err = r.call(ctx, func() error {
+			r.fill(k, op, root, elems, n)
+			if err := r.exchange(ctx, data, false); err != nil {
+				return err
+			}
+			if most, err = r.judge(); err != nil {
+				return r.e.fail(err, err)
+			}
+			return nil
+		})
+		return most, err
+	}
+	r.fill(k, op, root, elems, n)
+	if !b.come(r.head[:headWords], data) && !b.look(firstSleep) {
+		if err := r.e.home.do(func() error { return r.await(ctx, false) }); err != nil {
+			return 0, err
+		}
+	}
+	r.greatest()
+	if most, err = r.judge(); err != nil {
+		return 0, r.e.home.do(func() error { return r.e.fail(err, err) })
+	}
+	return most, nil
+}
+
+// quiet says whether a call may begin without a look at MPI.
+func (e *Engine) quiet(ctx context.Context) bool {
+	return !e.closed && e.home.anywhere() && e.failure.Load() == nil && len(e.sends) == 0 && ctx.Err() == nil
 }
 
 // short is a whole Allreduce of at most freeWords elements by Max or Min.
@@ -178,7 +240,7 @@ func (r *rank) short(ctx context.Context, v []int64, op comm.Op) ([]int64, error
 	for i, x := range v {
 		r.head[fixedWords+i] = C.int64_t(x ^ turn)
 	}
-	if _, err := r.header(ctx, kAllreduce, op, 0, len(v), 0, false); err != nil {
+	if _, err := r.begin(ctx, kAllreduce, op, 0, len(v), 0, nil); err != nil {
 		return nil, err
 	}
 	res := make([]int64, len(v))
@@ -192,6 +254,14 @@ func (r *rank) short(ctx context.Context, v []int64, op comm.Op) ([]int64, error
 func (r *rank) common(ctx context.Context, bits uint64, stay bool) (uint64, error) {
 	in, out := &r.head[0], &r.head[headWords]
 	*in = C.int64_t(bits)
+	if b := r.board; b != nil {
+		err := r.meet(ctx, nil, stay)
+		all := ^uint64(0)
+		for j := range b.n {
+			all &= uint64(b.words(b.round-1, j)[0])
+		}
+		return all, err
+	}
 	var req C.MPI_Request
 	if err := r.e.mpi("MPI_Iallreduce", C.coll_allreduce(in, out, 1, C.int(comm.BAnd), r.c, &req)); err != nil {
 		return 0, err
@@ -201,20 +271,14 @@ func (r *rank) common(ctx context.Context, bits uint64, stay bool) (uint64, erro
 }
 
 func (r *rank) Barrier(ctx context.Context) error {
-	return r.call(ctx, func() error {
-		_, err := r.header(ctx, kBarrier, 0, 0, 0, 0, false)
-		return err
-	})
+	_, err := r.begin(ctx, kBarrier, 0, 0, 0, 0, nil)
+	return err
 }
 
 func (r *rank) Share(ctx context.Context, v any) ([]any, error) {
 	all := make([]any, r.size)
 	all[r.rank] = v
-	err := r.call(ctx, func() error {
-		_, err := r.header(ctx, kShare, 0, 0, 0, 0, false)
-		return err
-	})
-	if err != nil {
+	if _, err := r.begin(ctx, kShare, 0, 0, 0, 0, nil); err != nil {
 		return nil, err
 	}
 	return all, nil
@@ -246,27 +310,42 @@ func free(bufs ...buffer) {
 	}
 }
 
-func (r *rank) Bcast(ctx context.Context, root int, buf []byte) (out []byte, err error) {
+// usable breaks the communication if root is not a rank.
+func (r *rank) usable(ctx context.Context, root int) error {
+	if root >= 0 && root < r.size {
+		return nil
+	}
+	return r.call(ctx, func() error { return r.checkRank("root", root) })
+}
+
+func (r *rank) Bcast(ctx context.Context, root int, buf []byte) ([]byte, error) {
+	if err := r.usable(ctx, root); err != nil {
+		return nil, err
+	}
+	if r.rank != root {
+		buf = nil
+	}
+	size, err := r.begin(ctx, kBcast, 0, root, 0, len(buf), buf)
+	if err != nil {
+		return nil, err
+	}
+	if r.rank == root {
+		buf = bytes.Clone(buf)
+	} else if r.board.fits(size) {
+		buf = bytes.Clone(r.board.left(root))
+	} else {
+		buf = make([]byte, size)
+	}
+	if buf == nil {
+		buf = []byte{}
+	}
+	if r.board.fits(size) {
+		return buf, nil
+	}
 	err = r.call(ctx, func() error {
-		if err := r.checkRank("root", root); err != nil {
-			return err
-		}
-		n := 0
-		if r.rank == root {
-			n = len(buf)
-		}
-		size, err := r.header(ctx, kBcast, 0, root, 0, n, false)
-		if err != nil {
-			return err
-		}
-		if r.rank == root {
-			out = bytes.Clone(buf)
-		} else {
-			out = make([]byte, size)
-		}
-		piece := min(len(out), r.e.opts.Piece)
+		piece := min(len(buf), r.e.opts.Piece)
 		p := alloc(piece)
-		for rest := out; len(rest) > 0; {
+		for rest := buf; len(rest) > 0; {
 			n := min(len(rest), piece)
 			if r.rank == root {
 				copy(p.bytes(n), rest)
@@ -286,32 +365,37 @@ func (r *rank) Bcast(ctx context.Context, root int, buf []byte) (out []byte, err
 	if err != nil {
 		return nil, err
 	}
-	return out, nil
+	return buf, nil
 }
 
-func (r *rank) Gather(ctx context.Context, root int, b []byte) (out [][]byte, err error) {
-	err = r.call(ctx, func() error {
-		if err := r.checkRank("root", root); err != nil {
-			return err
-		}
-		if _, err := r.header(ctx, kGather, 0, root, 0, 0, false); err != nil {
-			return err
-		}
-		out, err = r.gatherv(ctx, root, b)
-		return err
-	})
+func (r *rank) Gather(ctx context.Context, root int, b []byte) ([][]byte, error) {
+	if err := r.usable(ctx, root); err != nil {
+		return nil, err
+	}
+	return r.collect(ctx, kGather, root, b)
+}
+
+func (r *rank) Allgather(ctx context.Context, b []byte) ([][]byte, error) {
+	return r.collect(ctx, kAllgather, -1, b)
+}
+
+// collect gathers on root, or on all if root < 0.
+func (r *rank) collect(ctx context.Context, k kind, root int, b []byte) (out [][]byte, err error) {
+	most, err := r.begin(ctx, k, 0, max(root, 0), 0, len(b), b)
 	if err != nil {
 		return nil, err
 	}
-	return out, nil
-}
-
-func (r *rank) Allgather(ctx context.Context, b []byte) (out [][]byte, err error) {
-	err = r.call(ctx, func() error {
-		if _, err := r.header(ctx, kAllgather, 0, 0, 0, 0, false); err != nil {
-			return err
+	if r.board.fits(most) {
+		if root < 0 || root == r.rank {
+			out = make([][]byte, r.size)
+			for i := range out {
+				out[i] = append([]byte{}, r.board.left(i)...)
+			}
 		}
-		out, err = r.gatherv(ctx, -1, b)
+		return out, nil
+	}
+	err = r.call(ctx, func() (err error) {
+		out, err = r.gatherv(ctx, root, b)
 		return err
 	})
 	if err != nil {
@@ -322,6 +406,17 @@ func (r *rank) Allgather(ctx context.Context, b []byte) (out [][]byte, err error
 
 // lengths tells all ranks a number of each.
 func (r *rank) lengths(ctx context.Context, n int) ([]int64, error) {
+	if b := r.board; b != nil {
+		r.head[0] = C.int64_t(n)
+		if err := r.meet(ctx, nil, false); err != nil {
+			return nil, err
+		}
+		all := make([]int64, r.size)
+		for j := range all {
+			all[j] = b.words(b.round-1, j)[0]
+		}
+		return all, nil
+	}
 	in, out := alloc(8), alloc(8*r.size)
 	in.int64s(1)[0] = int64(n)
 	var req C.MPI_Request
@@ -497,56 +592,82 @@ func (r *rank) ExscanInt64(ctx context.Context, v []int64, op comm.Op) ([]int64,
 }
 
 func (r *rank) reduce(ctx context.Context, k kind, v []int64, op comm.Op) (res []int64, err error) {
-	err = r.call(ctx, func() error {
-		if err := r.checkOp(op); err != nil {
-			return err
-		}
-		if k == kAllreduce && (op == comm.Max || op == comm.Min) && len(v) <= freeWords {
-			res, err = r.short(ctx, v, op)
-			return err
-		}
-		if _, err := r.header(ctx, k, op, 0, len(v), 0, false); err != nil {
-			return err
-		}
-		res = slices.Clone(v)
-		if op == comm.LAnd || op == comm.LOr { // of one rank MPI returns the value itself
-			for i, x := range res {
-				if x != 0 {
-					res[i] = 1
-				}
+	if op >= comm.Replace {
+		return nil, r.call(ctx, func() error { return r.checkOp(op) })
+	}
+	if k == kAllreduce && (op == comm.Max || op == comm.Min) && len(v) <= freeWords {
+		return r.short(ctx, v, op)
+	}
+	res = make([]int64, len(v))
+	copy(res, v)
+	if op == comm.LAnd || op == comm.LOr { // of one rank MPI returns the value itself
+		for i, x := range res {
+			if x != 0 {
+				res[i] = 1
 			}
 		}
-		most := min(len(v), r.e.opts.Piece/8)
-		in, out := alloc(8*most), alloc(8*most)
-		for rest := res; len(rest) > 0; {
-			n := min(len(rest), most)
-			copy(in.int64s(n), rest)
-			var req C.MPI_Request
-			var code C.int
-			if k == kAllreduce {
-				code = C.coll_allreduce(in.int64p(), out.int64p(), C.int(n), C.int(op), r.c, &req)
-			} else {
-				code = C.coll_exscan(in.int64p(), out.int64p(), C.int(n), C.int(op), r.c, &req)
-			}
-			if err := r.finish(ctx, "reduction", code, &req); err != nil {
-				return err
-			}
-			copy(rest, out.int64s(n))
-			rest = rest[n:]
+	}
+	var data []byte
+	if r.board.fits(8 * int64(len(v))) {
+		for _, x := range res {
+			data = binary.NativeEndian.AppendUint64(data, uint64(x))
 		}
-		free(in, out)
-		if k == kExscan && r.rank == 0 { // MPI leaves it undefined
-			for i := range res {
-				res[i] = op.IdentityInt64()
-			}
-		}
-		return nil
-	})
-	if err != nil {
+	}
+	if _, err := r.begin(ctx, k, op, 0, len(v), 0, data); err != nil {
 		return nil, err
 	}
-	if res == nil {
-		res = []int64{}
+	if r.board.fits(8 * int64(len(v))) {
+		r.fold(k, op, res)
+	} else if err := r.call(ctx, func() error { return r.reduction(ctx, k, op, res) }); err != nil {
+		return nil, err
+	}
+	if k == kExscan && r.rank == 0 { // MPI leaves it undefined
+		for i := range res {
+			res[i] = op.IdentityInt64()
+		}
 	}
 	return res, nil
+}
+
+// fold reduces what lies on the board, in the order of the ranks.
+func (r *rank) fold(k kind, op comm.Op, res []int64) {
+	n := r.size
+	if k == kExscan {
+		n = r.rank
+	}
+	for j := range n {
+		b := r.board.left(j)
+		for i := range res {
+			x := []int64{int64(binary.NativeEndian.Uint64(b[8*i:]))}
+			if j == 0 {
+				res[i] = x[0]
+			} else {
+				op.CombineInt64(res[i:i+1], x)
+			}
+		}
+	}
+}
+
+// reduction is that of MPI, in place.
+func (r *rank) reduction(ctx context.Context, k kind, op comm.Op, res []int64) error {
+	most := min(len(res), r.e.opts.Piece/8)
+	in, out := alloc(8*most), alloc(8*most)
+	for rest := res; len(rest) > 0; {
+		n := min(len(rest), most)
+		copy(in.int64s(n), rest)
+		var req C.MPI_Request
+		var code C.int
+		if k == kAllreduce {
+			code = C.coll_allreduce(in.int64p(), out.int64p(), C.int(n), C.int(op), r.c, &req)
+		} else {
+			code = C.coll_exscan(in.int64p(), out.int64p(), C.int(n), C.int(op), r.c, &req)
+		}
+		if err := r.finish(ctx, "reduction", code, &req); err != nil {
+			return err
+		}
+		copy(rest, out.int64s(n))
+		rest = rest[n:]
+	}
+	free(in, out)
+	return nil
 }

@@ -75,6 +75,9 @@ type Engine struct {
 	live      int  // communicators, windows and requests that MPI still has
 	toldAll   bool // this rank has sent its notice to all others
 	mpiFailed bool // a call of MPI was an error: nothing is known of what it left
+	arena   []byte // common memory of a node, for boards; on all ranks or on none
+	spins   int    // of its boards
+	passive bool   // a window was opened that may need this process in MPI
 }
 
 // Init starts MPI in this process, which every process of the job must do, once, and
@@ -170,10 +173,11 @@ func open(h *home, handle Handle, o *Options) (*Engine, error) {
 		}
 		e.live++
 		l, err := e.newLink(own)
-		if err == nil {
-			e.world = l.newComm()
+		if err != nil {
+			return err
 		}
-		return err
+		e.world = l.newComm()
+		return e.openArena(l)
 	})
 	if err != nil {
 		return nil, err
@@ -208,7 +212,7 @@ func (e *Engine) Finalize(ctx context.Context) error {
 		}
 		err := e.enter(ctx)
 		for err == nil && len(e.sends) > 0 {
-			err = e.poll(ctx, false, func() (bool, error) { e.reap(); return len(e.sends) == 0, nil })
+			err = e.poll(ctx, false, true, func() (bool, error) { e.reap(); return len(e.sends) == 0, nil })
 		}
 		if err == nil {
 			_, err = e.world.header(ctx, kLeave, 0, 0, 0, 0, true)
@@ -231,6 +235,9 @@ func (e *Engine) Finalize(ctx context.Context) error {
 			}
 			if x := e.releaseControl(); err == nil {
 				err = x
+			}
+			if e.arena != nil {
+				closeArea(e.arena)
 			}
 		}
 		e.closed = true

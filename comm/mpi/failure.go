@@ -167,8 +167,8 @@ const (
 )
 
 // poll calls try until it is true or the communication breaks. With stay it goes on for a while
-// in that case; if try is true then, poll returns nil.
-func (e *Engine) poll(ctx context.Context, stay bool, try func() (bool, error)) error {
+// in that case; if try is true then, poll returns nil. It sleeps between calls, if try does not itself.
+func (e *Engine) poll(ctx context.Context, stay, sleeps bool, try func() (bool, error)) error {
 	var end time.Time
 	var broken error
 	sleep := 10 * time.Microsecond
@@ -197,7 +197,7 @@ func (e *Engine) poll(ctx context.Context, stay bool, try func() (bool, error)) 
 				return broken
 			}
 		}
-		if round > busyRounds {
+		if sleeps && round > busyRounds {
 			time.Sleep(sleep)
 			sleep = min(2*sleep, maxSleep)
 		}
@@ -210,7 +210,7 @@ func (e *Engine) wait(ctx context.Context, req *C.MPI_Request, stay bool) error 
 	if stay {
 		keep = 1
 	}
-	return e.poll(ctx, stay, func() (bool, error) {
+	return e.poll(ctx, stay, true, func() (bool, error) {
 		var code C.int
 		switch C.glue_test(req, e.k, keep, spins, &code) {
 		case C.DONE:

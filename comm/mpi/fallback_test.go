@@ -32,14 +32,14 @@ func TestJobFallback(t *testing.T) {
 				if !first {
 					m, err := comm.SharedMemory(ctx, node, 100)
 					if err != nil || m == nil {
-						return fmt.Errorf("before: %v, %w", m, err)
+						return fmt.Errorf("before: memory %v, error %v", m != nil, err)
 					}
 					e.fails = fails
 				}
 				for _, n := range []int{1000, 0, 100, 2000} {
 					m, err := comm.SharedMemory(ctx, node, n)
 					if err != nil || (m == nil) != (first || n > 100) {
-						return fmt.Errorf("%d bytes: %v, %w", n, m, err)
+						return fmt.Errorf("%d bytes: memory %v, error %v", n, m != nil, err)
 					}
 				}
 				return exchange(ctx, node, 1)

@@ -2,6 +2,13 @@
 
 #include "glue.h"
 #include <sched.h>
+#include <stdatomic.h>
+#include <time.h>
+#ifdef __linux__
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 #define TRY(x) do { int e_ = (x); if (e_ != MPI_SUCCESS) return e_; } while (0)
 
@@ -213,6 +220,7 @@ int mem_open(MPI_Comm c, int64_t n, void **base, MPI_Win *w) {
 	TRY(MPI_Win_lock_all(MPI_MODE_NOCHECK, *w));
 	return MPI_Win_shared_query(*w, 0, &size, &disp, base);
 }
+MPI_Win win_none(void) { return MPI_WIN_NULL; }
 int win_is_null(MPI_Win w) { return w == MPI_WIN_NULL; }
 int host_name(char *buf, int *n) { return MPI_Get_processor_name(buf, n); }
 int win_free(MPI_Win *w) {
@@ -248,3 +256,37 @@ void error_text(int code, char *buf) {
 }
 
 void glue_yield(void) { sched_yield(); }
+
+// The counters of a board, see board.go. They only grow, around 2^32.
+static _Atomic uint32_t *board_came(void *b) { return b; }
+static _Atomic uint32_t *board_turn(void *b) { return (_Atomic uint32_t *)((char *)b + 64); }
+
+int board_come(void *b, uint32_t round, uint32_t n) {
+	if (atomic_fetch_add(board_came(b), 1) + 1 != (uint32_t)((round + 1) * n)) return PENDING;
+	atomic_store(board_turn(b), round + 1);
+#ifdef __linux__
+	syscall(SYS_futex, board_turn(b), FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+#endif
+	return DONE;
+}
+
+int board_wait(void *b, uint32_t round, int spins, int64_t ns) {
+	_Atomic uint32_t *turn = board_turn(b);
+	uint32_t now;
+	while ((int32_t)((now = atomic_load(turn)) - round) <= 0 && spins-- > 0) {
+#if defined(__x86_64__) || defined(__i386__)
+		__builtin_ia32_pause();
+#endif
+	}
+	if ((int32_t)(now - round) > 0) return DONE;
+	struct timespec t = {ns / 1000000000, ns % 1000000000};
+#ifdef __linux__
+	syscall(SYS_futex, turn, FUTEX_WAIT, now, &t, NULL, 0);
+#else
+	nanosleep(&t, NULL);
+#endif
+	return (int32_t)(atomic_load(turn) - round) > 0 ? DONE : PENDING;
+}
+
+int node_bcast(void *b, int n, MPI_Comm c) { return MPI_Bcast(b, n, MPI_BYTE, 0, c); }
+int node_all(int ok, int *all, MPI_Comm c) { return MPI_Allreduce(&ok, all, 1, MPI_INT, MPI_MIN, c); }

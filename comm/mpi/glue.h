@@ -58,6 +58,7 @@ int win_open(MPI_Comm c, int64_t n, void **base, MPI_Win *w);
 int mem_here(MPI_Comm c, int *whole); // whether all ranks share memory
 // mem_open makes n > 0 bytes that all ranks see. After an error *w is the window, if there is one, or null.
 int mem_open(MPI_Comm c, int64_t n, void **base, MPI_Win *w);
+MPI_Win win_none(void);
 int win_is_null(MPI_Win w);
 int host_name(char *buf, int *n); // MPI_MAX_PROCESSOR_NAME
 int win_free(MPI_Win *w);
@@ -67,6 +68,14 @@ int win_get(void *b, int n, int rank, int64_t off, MPI_Win w);
 int win_acc(void *v, int n, int type, int op, int rank, int64_t off, MPI_Win w);
 int win_fetch(int64_t *v, int64_t *old, int op, int rank, int64_t off, MPI_Win w);
 int win_cas(int64_t *v, int64_t *old, int64_t *was, int rank, int64_t off, MPI_Win w);
+
+// A board: see board.go. come says DONE if the round is complete; wait sleeps up to ns until it is.
+int board_come(void *b, uint32_t round, uint32_t n);
+int board_wait(void *b, uint32_t round, int spins, int64_t ns);
+
+// Blocking: what rank 0 has, and whether all are ok.
+int node_bcast(void *b, int n, MPI_Comm c);
+int node_all(int ok, int *all, MPI_Comm c);
 
 void error_text(int code, char *buf); // MPI_MAX_ERROR_STRING
 enum { ERROR_TEXT = MPI_MAX_ERROR_STRING, HOST_NAME = MPI_MAX_PROCESSOR_NAME };

@@ -61,6 +61,9 @@ func (h *home) closeIf(owner bool) {
 	}
 }
 
+// anywhere says whether a call may come from any thread.
+func (h *home) anywhere() bool { return h.jobs != nil || h.level >= levelSerialized }
+
 // do runs f where MPI may be called.
 func (h *home) do(f func() error) (err error) {
 	h.mu.Lock()

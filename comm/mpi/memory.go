@@ -8,6 +8,7 @@ import "C"
 import (
 	"context"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strings"
@@ -22,8 +23,10 @@ type shared struct {
 	asked bool
 	full  bool // there will be no more than b, which may be nil
 	b     []byte
-	w     C.MPI_Win
-	old   []C.MPI_Win
+	w     C.MPI_Win // of b; null if it is an area
+	// What was ever opened, for memory is kept for those who have it.
+	windows []C.MPI_Win
+	areas   [][]byte
 }
 
 // memory is shared, as seen by a Comm.
@@ -51,15 +54,18 @@ func (r *rank) SharedMemory(ctx context.Context, n int) (m comm.Memory, err erro
 		if len(s.b) < math.MaxInt/2 {
 			size = max(size, 2*len(s.b))
 		}
-		b, w, err := r.allocate(ctx, size)
+		b, w, err := r.area(ctx, size)
+		if err == nil && b == nil {
+			b, w, err = r.allocate(ctx, size)
+		}
 		if err != nil {
 			return err
 		}
 		if s.asked = true; b == nil {
 			s.full = true
 		} else {
-			if s.b != nil {
-				s.old = append(s.old, s.w)
+			if C.win_is_null(w) == 0 {
+				s.windows = append(s.windows, w)
 			}
 			s.b, s.w = b, w
 		}
@@ -72,6 +78,41 @@ func (r *rank) SharedMemory(ctx context.Context, n int) (m comm.Memory, err erro
 		return nil, err
 	}
 	return &memory{r, r.shared.b[:n:n], r.shared.w}, nil
+}
+
+// area makes memory that the ranks of a board see; nil, on all of them, if they have no board or a rank cannot have it.
+func (r *rank) area(ctx context.Context, size int) (b []byte, none C.MPI_Win, err error) {
+	none = C.win_none()
+	if r.board == nil || size > math.MaxInt-arenaHead {
+		return nil, none, nil
+	}
+	var o offer
+	var mine error
+	if r.rank == 0 {
+		var f io.Closer
+		if b, f, o, mine = newArea(arenaHead + size); mine == nil {
+			defer f.Close()
+		}
+	}
+	if err = r.meet(ctx, o[:], true); err == nil && r.rank != 0 {
+		o = offer(r.board.left(0))
+		b, mine = openArea(&o)
+	}
+	ok := uint64(0)
+	if err == nil {
+		if mine == nil && !r.e.failing("node", "shared", "window", "arena") {
+			ok = 1
+		}
+		ok, err = r.common(ctx, ok, true)
+	}
+	if b != nil && ok == 0 {
+		closeArea(b)
+	}
+	if ok == 0 || err != nil {
+		return nil, none, err
+	}
+	r.shared.areas = append(r.shared.areas, b)
+	return b[arenaHead:], none, nil
 }
 
 // allocate makes memory that all ranks see; nil, on all of them, if a rank cannot have it, because it is on another node or
@@ -111,14 +152,20 @@ func (r *rank) allocate(ctx context.Context, size int) (b []byte, w C.MPI_Win, e
 	return nil, w, nil
 }
 
-// failing says whether a test wants a step to fail on this rank: BLOBIO_MPI_FAIL lists step:rank.
-func (e *Engine) failing(step string) bool {
-	return e.fails != "" && slices.Contains(strings.Split(e.fails, ","), fmt.Sprintf("%s:%d", step, e.world.rank))
+// failing says whether a test wants one of the steps to fail on this rank: BLOBIO_MPI_FAIL lists step:rank.
+func (e *Engine) failing(steps ...string) bool {
+	return e.fails != "" && slices.ContainsFunc(steps, func(step string) bool {
+		return slices.Contains(strings.Split(e.fails, ","), fmt.Sprintf("%s:%d", step, e.world.rank))
+	})
 }
 
 func (m *memory) Bytes() []byte { return m.b }
 
 func (m *memory) Fence(ctx context.Context) error {
+	if C.win_is_null(m.w) != 0 { // a board orders what is stored and read
+		_, err := m.r.begin(ctx, kMemoryFence, 0, 0, 0, 0, nil)
+		return err
+	}
 	return m.r.call(ctx, func() error {
 		if err := m.r.e.mpi("MPI_Win_sync", C.win_sync(m.w)); err != nil {
 			return err

@@ -142,7 +142,7 @@ func (r *rank) recv(ctx context.Context, from, tag int) ([]byte, error) {
 	var flag, n C.int
 	var m C.MPI_Message
 	try := 0
-	err := r.e.poll(ctx, false, func() (bool, error) {
+	err := r.e.poll(ctx, false, true, func() (bool, error) {
 		for range 32 {
 			if err := r.e.mpi("MPI_Improbe", C.msg_probe(C.int(from), C.int(tag), r.c, &flag, &n, &m)); err != nil || flag != 0 {
 				return flag != 0, err

@@ -103,13 +103,17 @@ func TestUnderMPIRun(t *testing.T) {
 	if _, err := exec.LookPath(*launcher); err != nil {
 		t.Skipf("SKIPPED: %v", err)
 	}
-	for _, mode := range []string{"funneled", "multiple"} {
+	for _, mode := range []string{"funneled", "multiple", "boardless"} {
 		for _, n := range strings.Fields(*ranks) {
-			if k, _ := strconv.Atoi(n); mode == "multiple" && (k < 2 || k > 4) {
+			if k, _ := strconv.Atoi(n); mode != "funneled" && (k < 2 || k > 4) {
 				continue // two of them will do
 			}
 			t.Run(mode+"/"+n, func(t *testing.T) {
-				out, err := mpirun(t, n, mode, "Job")
+				var env []string
+				if mode == "boardless" { // as where the ranks of a node cannot share memory
+					env = []string{"BLOBIO_MPI_FAIL=arena:0"}
+				}
+				out, err := mpirun(t, n, mode, "Job", env...)
 				if err != nil {
 					t.Errorf("%v\n%s", err, out)
 					return

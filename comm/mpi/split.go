@@ -105,7 +105,10 @@ func (r *rank) split(ctx context.Context, d division, byMPI func(out *C.MPI_Comm
 			}
 			if d.color >= 0 {
 				var err error
-				if d.link, err = r.e.newLink(out); err != nil {
+				if d.link, err = r.e.newLink(out); err == nil && (r.board != nil || d.k == kSplitNode) {
+					err = r.e.giveBoard(d.link)
+				}
+				if err != nil {
 					return r.e.failRank(err)
 				}
 				d.link.tidy.id = r.childID(out)

@@ -84,13 +84,12 @@ func (l *link) release() {
 		l.e.live--
 	}
 	l.tidy.windows = nil
-	for k := range l.shared.old {
-		C.win_free(&l.shared.old[k])
+	for k := range l.shared.windows {
+		C.win_free(&l.shared.windows[k])
 		l.e.live--
 	}
-	if l.shared.b != nil {
-		C.win_free(&l.shared.w)
-		l.e.live--
+	for _, b := range l.shared.areas {
+		closeArea(b)
 	}
 	l.shared = shared{asked: true, full: true}
 	C.MPI_Comm_free(&l.c)
@@ -127,10 +126,7 @@ func (e *Engine) report() report {
 	r := report{Told: e.toldAll, Lost: e.mpiFailed}
 	for _, l := range e.links {
 		x := linkReport{ID: l.tidy.id, Size: l.size, Begun: l.tidy.begun, Header: len(l.tidy.left) > 0, Lost: l.tidy.lost,
-			Sent: l.tidy.sent, Received: l.tidy.received, Windows: [2]int{len(l.tidy.windows), len(l.shared.old)}}
-		if l.shared.b != nil {
-			x.Windows[1]++
-		}
+			Sent: l.tidy.sent, Received: l.tidy.received, Windows: [2]int{len(l.tidy.windows), len(l.shared.windows)}}
 		for _, q := range l.tidy.left {
 			x.Header = x.Header && q.what == aHeader
 		}

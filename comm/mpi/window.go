@@ -35,6 +35,7 @@ func (r *rank) NewWindow(ctx context.Context, local []byte) (comm.Window, error)
 		}
 		w.id = r.windows
 		r.windows++
+		r.e.passive = r.e.passive || r.board == nil
 		var base unsafe.Pointer
 		if err := r.e.mpi("MPI_Win_allocate", C.win_open(r.c, C.int64_t(len(local)), &base, &w.w)); err != nil {
 			return err

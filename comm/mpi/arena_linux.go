@@ -1,0 +1,78 @@
+//go:build mpi && cgo
+
+package mpi
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Common memory of processes of a node is a file without a name (memfd), which the one that made it offers by its
+// process and descriptor, so that nothing is left behind if all are killed.
+
+// offer is what the others need to find it: process, descriptor, bytes, 8 bytes each, and a token.
+type offer [24 + tokenBytes]byte
+
+// newArea makes n bytes of common memory, which begin with a token in the first offerHead bytes.
+func newArea(n int) (b []byte, f *os.File, o offer, err error) {
+	fd, err := unix.MemfdCreate("blobio", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, nil, o, err
+	}
+	f = os.NewFile(uintptr(fd), "memfd")
+	if err = f.Truncate(int64(n)); err == nil {
+		b, err = unix.Mmap(fd, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil, o, err
+	}
+	binary.NativeEndian.PutUint64(o[:], uint64(os.Getpid()))
+	binary.NativeEndian.PutUint64(o[8:], uint64(fd))
+	binary.NativeEndian.PutUint64(o[16:], uint64(n))
+	_, _ = rand.Read(o[24:]) // never fails
+	copy(b, o[24:])
+	return b, f, o, nil
+}
+
+// openArea maps what another process offers.
+func openArea(o *offer) ([]byte, error) {
+	pid, fd := binary.NativeEndian.Uint64(o[:]), binary.NativeEndian.Uint64(o[8:])
+	n := binary.NativeEndian.Uint64(o[16:])
+	f, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/%d", pid, fd), os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	// The same number may be another process here, with another file.
+	info, err := f.Stat()
+	if err != nil || uint64(info.Size()) != n || n < tokenBytes || n > 1<<46 {
+		return nil, fmt.Errorf("mpi: process %d has another file", pid)
+	}
+	b, err := unix.Mmap(int(f.Fd()), 0, int(n), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err == nil && !bytes.Equal(b[:tokenBytes], o[24:]) {
+		closeArea(b)
+		return nil, fmt.Errorf("mpi: process %d has another file", pid)
+	}
+	return b, err
+}
+
+func closeArea(b []byte) { _ = unix.Munmap(b) }
+
+// take gives n bytes of an arena away, of any process of the node; 0 if there are too few. They are zero.
+func take(arena []byte, n int) int64 {
+	n = (n + cacheLine - 1) / cacheLine * cacheLine
+	used := (*int64)(unsafe.Pointer(&arena[cacheLine]))
+	at := atomic.AddInt64(used, int64(n)) - int64(n) + arenaHead
+	if at+int64(n) > int64(len(arena)) {
+		return 0
+	}
+	return at
+}
