@@ -42,7 +42,7 @@ func (w *Writer) FlushAsync(ctx context.Context) error {
 	}
 	w.flying = true
 	if w.apart() {
-		err = w.eng.alone(func() error { return w.eng.startTeam(ctx, &handoff{w.pending, w.parts, w.copied}, b.keys, b.common) })
+		err = w.eng.alone(func() error { return w.eng.startTeam(ctx, &handoff{w.pending, w.parts, w.copied}, b.keys, b.alike) })
 	} else {
 		var h *handoffs
 		h, err = w.collect(ctx)
@@ -242,7 +242,7 @@ func (e *engine) flown() []*flight {
 
 // startTeam is start for a rank that works in a team: it exchanges with the others what goes to
 // aggregators, and launches the writing.
-func (e *engine) startTeam(ctx context.Context, h *handoff, keys []varRec, common bool) error {
+func (e *engine) startTeam(ctx context.Context, h *handoff, keys []varRec, same alike) error {
 	lists := [][]pend{h.pending}
 	err := e.assemble(lists, h.parts)
 	if e.place.layout == ProcessCentric && e.opt.Records == 0 {
@@ -256,7 +256,7 @@ func (e *engine) startTeam(ctx context.Context, h *handoff, keys []varRec, commo
 	}
 	l := newLater(e.proc)
 	e.launch(ctx, h.copied, l.run)
-	err = e.exchangeTeam(ctx, lists[0], keys, common, l, err)
+	err = e.exchangeTeam(ctx, lists[0], keys, same, l, err)
 	l.close(err)
 	return err
 }

@@ -200,15 +200,42 @@ func (e *engine) allKeys(records int64) (keys []varRec) {
 	return keys
 }
 
-// hashKeys is equal for equal lists.
-func hashKeys(keys []varRec) int64 {
+// alike says how far all ranks put the same variables and records.
+type alike uint8
+
+const (
+	notAlike   alike = iota
+	partsAlike       // those with a decomposition; of the others only what sub rank 0 puts has bytes
+	allAlike
+)
+
+// hashKeys returns hashes for alikeOf, to be agreed on by Min: each with its complement, of all keys, and of those
+// with a decomposition. e may be nil if there are none.
+func (e *engine) hashKeys(keys []varRec) []int64 {
 	const odd = 0x9e3779b97f4a7c15 // mix maps 0 to 0
-	h := uint64(len(keys)+1) * odd
+	all, parts := uint64(odd), uint64(odd)
 	for _, k := range keys {
-		h = mix(h+uint64(k.v)) + odd
-		h = mix(h+uint64(k.rec)) + odd
+		add := func(h *uint64) {
+			*h = mix(*h+uint64(k.v)) + odd
+			*h = mix(*h+uint64(k.rec)) + odd
+		}
+		add(&all)
+		if k.v >= 0 && e.schema.vars[k.v].Decomp != 0 {
+			add(&parts)
+		}
 	}
-	return int64(h >> 1)
+	a, b := int64(all>>1), int64(parts>>1)
+	return []int64{a, ^a, b, ^b}
+}
+
+func alikeOf(v []int64) alike {
+	switch {
+	case v[0] == ^v[1]:
+		return allAlike
+	case v[2] == ^v[3]:
+		return partsAlike
+	}
+	return notAlike
 }
 
 // placeApart is place without communication: the sizes of all blobs follow from what setup told.
@@ -236,9 +263,9 @@ func (w *Writer) placeApart(records int64) error {
 }
 
 // flushTeam writes what this rank has pending, together with the team. keys are what is put,
-// by this rank or by another of its subfile for it; with common by all ranks. Collective; an
+// by this rank or by another of its subfile for it; same says what others put. Collective; an
 // error is of this rank alone, and is still to be agreed.
-func (e *engine) flushTeam(ctx context.Context, pending []pend, parts []part, keys []varRec, common bool) error {
+func (e *engine) flushTeam(ctx context.Context, pending []pend, parts []part, keys []varRec, same alike) error {
 	lists := [][]pend{pending}
 	err := e.assemble(lists, parts)
 	if e.place.layout == ProcessCentric && e.opt.Records == 0 {
@@ -247,27 +274,31 @@ func (e *engine) flushTeam(ctx context.Context, pending []pend, parts []part, ke
 		}
 		return err
 	}
-	return e.writeTeam(ctx, lists[0], keys, common, err)
+	return e.writeTeam(ctx, lists[0], keys, same, err)
 }
 
 // writeTeam brings puts to the file, and the map variables before the first. A rank that has met
 // an error takes part with nothing to write, and so all others can go on.
-func (e *engine) writeTeam(ctx context.Context, list []pend, keys []varRec, common bool, err error) error {
-	return e.exchangeTeam(ctx, list, keys, common, nil, err)
+func (e *engine) writeTeam(ctx context.Context, list []pend, keys []varRec, same alike, err error) error {
+	return e.exchangeTeam(ctx, list, keys, same, nil, err)
 }
 
 // exchangeTeam is writeTeam that leaves the writing to l, if it is there.
-func (e *engine) exchangeTeam(ctx context.Context, list []pend, keys []varRec, common bool, l *later, err error) error {
+func (e *engine) exchangeTeam(ctx context.Context, list []pend, keys []varRec, same alike, l *later, err error) error {
 	if e.pack != nil {
 		return e.writePackedTeam(ctx, list, l, err)
 	}
 	maps := e.mapPends()
 	sets := [][]varRec{keys}
-	if !common {
-		var broken error
-		if sets, broken = e.team.exchangeKeys(ctx, keys); broken != nil {
-			return broken
-		}
+	var broken error
+	switch same {
+	case notAlike:
+		sets, broken = e.team.exchangeKeys(ctx, keys)
+	case partsAlike:
+		sets[0], broken = e.wholeKeys(ctx, keys)
+	}
+	if broken != nil {
+		return broken
 	}
 	for i, keys := range sets {
 		all := make([]varRec, 0, len(maps)+len(keys))
@@ -295,24 +326,59 @@ func (e *engine) exchangeTeam(ctx context.Context, list []pend, keys []varRec, c
 	return p.exchange(ctx, q, l, err)
 }
 
-// exchangeKeys tells the members what each puts.
-func (t *team) exchangeKeys(ctx context.Context, keys []varRec) ([][]varRec, error) {
-	b := make([]byte, 0, 12*len(keys))
+// keyBytes is the size of an encoded key.
+const keyBytes = 12
+
+func encodeKeys(keys []varRec) []byte {
+	b := make([]byte, 0, keyBytes*len(keys))
 	for _, k := range keys {
 		b = binary.LittleEndian.AppendUint32(b, uint32(k.v))
 		b = binary.LittleEndian.AppendUint64(b, uint64(k.rec))
 	}
-	all, err := t.c.Allgather(ctx, b)
+	return b
+}
+
+func appendKeys(keys []varRec, b []byte) []varRec {
+	for ; len(b) >= keyBytes; b = b[keyBytes:] {
+		keys = append(keys, varRec{int32(binary.LittleEndian.Uint32(b)), int64(binary.LittleEndian.Uint64(b[4:]))})
+	}
+	return keys
+}
+
+// exchangeKeys tells the members what each puts.
+func (t *team) exchangeKeys(ctx context.Context, keys []varRec) ([][]varRec, error) {
+	all, err := t.c.Allgather(ctx, encodeKeys(keys))
 	if err != nil {
 		return nil, err
 	}
 	sets := make([][]varRec, len(all))
 	for i, b := range all {
-		for ; len(b) >= 12; b = b[12:] {
-			sets[i] = append(sets[i], varRec{int32(binary.LittleEndian.Uint32(b)), int64(binary.LittleEndian.Uint64(b[4:]))})
-		}
+		sets[i] = appendKeys(nil, b)
 	}
 	return sets, nil
+}
+
+// wholeKeys returns what all members put that has bytes, if they put the same with a decomposition: for that, and what sub rank 0
+// puts without one.
+func (e *engine) wholeKeys(ctx context.Context, keys []varRec) ([]varRec, error) {
+	var parts, whole []varRec
+	for _, k := range keys {
+		if e.schema.vars[k.v].Decomp != 0 {
+			parts = append(parts, k)
+		} else {
+			whole = append(whole, k)
+		}
+	}
+	if e.team.members[0] != 0 {
+		return parts, nil
+	}
+	b, err := e.team.c.Bcast(ctx, 0, encodeKeys(whole))
+	if err != nil {
+		return nil, err
+	}
+	keys = appendKeys(parts, b)
+	slices.SortFunc(keys, e.order)
+	return keys, nil
 }
 
 // allocateFor reserves the space up to the end of what is written, on the first rank of the subfile.

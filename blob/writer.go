@@ -435,7 +435,7 @@ type flushing struct {
 	records int64    // the most that any rank knows of
 	idle    bool     // nobody has anything
 	keys    []varRec // without a common heap: what this rank puts
-	common  bool     // and so do all others
+	alike   alike    // what others put
 }
 
 // begin waits for a flush in the background, and agrees on what there is to do. Collective.
@@ -453,13 +453,12 @@ func (w *Writer) begin(ctx context.Context) (b flushing, err error) {
 	if w.apart() && err == nil {
 		b.keys = w.eng.keysOf(w.pending, w.parts, w.seen)
 	}
-	sum := hashKeys(b.keys)
-	v, err := comm.AgreeMin(ctx, w.c, err, idle, ^w.Records(), sum, ^sum)
+	v, err := comm.AgreeMin(ctx, w.c, err, append(w.eng.hashKeys(b.keys), idle, ^w.Records())...)
 	if err != nil {
 		return b, w.crash(err)
 	}
 	w.landed()
-	b.records, b.idle, b.common = ^v[1], v[0] == 1, v[2] == ^v[3]
+	b.alike, b.idle, b.records = alikeOf(v), v[4] == 1, ^v[5]
 	if b.idle {
 		w.seen = w.seen[:0]
 	}
@@ -474,7 +473,7 @@ func (w *Writer) flush(ctx context.Context) (records int64, err error) {
 	}
 	switch {
 	case w.apart():
-		err = w.eng.alone(func() error { return w.eng.flushTeam(ctx, w.pending, w.parts, b.keys, b.common) })
+		err = w.eng.alone(func() error { return w.eng.flushTeam(ctx, w.pending, w.parts, b.keys, b.alike) })
 	default:
 		var h *handoffs
 		h, err = w.collect(ctx)
@@ -585,7 +584,7 @@ func (w *Writer) complete(ctx context.Context, records int64) error {
 	perr := w.placeApart(records)
 	kept := e.place.layout == ProcessCentric && e.opt.Records == 0
 	list := e.missing(records)[0]
-	keys, common := []varRec(nil), true
+	keys, alike := []varRec(nil), allAlike
 	if kept {
 		keys = e.allKeys(records) // everything that there is
 	} else {
@@ -594,18 +593,17 @@ func (w *Writer) complete(ctx context.Context, records int64) error {
 		if len(list) > 0 || !e.mapsOut {
 			idle = 0
 		}
-		sum := hashKeys(keys)
-		v, err := comm.AgreeMin(ctx, w.c, perr, idle, sum, ^sum)
+		v, err := comm.AgreeMin(ctx, w.c, perr, append(e.hashKeys(keys), idle)...)
 		if err != nil {
 			w.fail(err)
 			return err
 		}
-		if v[0] == 1 {
+		if v[4] == 1 {
 			return nil
 		}
-		common = v[1] == ^v[2]
+		alike = alikeOf(v)
 	}
-	err := e.alone(func() error { return e.writeTeam(ctx, list, keys, common, perr) })
+	err := e.alone(func() error { return e.writeTeam(ctx, list, keys, alike, perr) })
 	return w.guard(ctx, err)
 }
 
