@@ -119,11 +119,11 @@ func (r *rank) meet(ctx context.Context, data []byte, stay bool) error {
 	if b.come(r.head[:headWords], data) {
 		return nil
 	}
-	return r.await(ctx, stay)
+	return r.waitBoard(ctx, stay)
 }
 
-// await waits for the round that has begun, where MPI may be called.
-func (r *rank) await(ctx context.Context, stay bool) error {
+// waitBoard waits for the round that has begun, where MPI may be called.
+func (r *rank) waitBoard(ctx context.Context, stay bool) error {
 	e, ns := r.e, int64(firstSleep)
 	return e.poll(ctx, stay, false, func() (bool, error) {
 		wait := ns

@@ -215,7 +215,7 @@ func (r *rank) begin(ctx context.Context, k kind, op comm.Op, root int, elems, n
 	}
 	r.fill(k, op, root, elems, n)
 	if !b.come(r.head[:headWords], data) && !b.look(firstSleep) {
-		if err := r.e.home.do(func() error { return r.await(ctx, false) }); err != nil {
+		if err := r.e.home.do(func() error { return r.waitBoard(ctx, false) }); err != nil {
 			return 0, err
 		}
 	}

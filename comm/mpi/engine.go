@@ -72,12 +72,12 @@ type Engine struct {
 	closed  bool
 	fails   string // BLOBIO_MPI_FAIL
 
-	live      int  // communicators, windows and requests that MPI still has
-	toldAll   bool // this rank has sent its notice to all others
-	mpiFailed bool // a call of MPI was an error: nothing is known of what it left
-	arena   []byte // common memory of a node, for boards; on all ranks or on none
-	spins   int    // of its boards
-	passive bool   // a window was opened that may need this process in MPI
+	live      int    // communicators, windows and requests that MPI still has
+	toldAll   bool   // this rank has sent its notice to all others
+	mpiFailed bool   // a call of MPI was an error: nothing is known of what it left
+	arena     []byte // common memory of a node, for boards; on all ranks or on none
+	spins     int    // of its boards
+	passive   bool   // a window was opened that may need this process in MPI
 }
 
 // Init starts MPI in this process, which every process of the job must do, once, and
@@ -236,9 +236,9 @@ func (e *Engine) Finalize(ctx context.Context) error {
 			if x := e.releaseControl(); err == nil {
 				err = x
 			}
-			if e.arena != nil {
-				closeArea(e.arena)
-			}
+		}
+		if e.arena != nil {
+			closeArea(e.arena)
 		}
 		e.closed = true
 		if e.owner {
