@@ -48,7 +48,11 @@ func (t *task) write(ctx context.Context, c comm.Comm, data rankData, path strin
 		clock[phase] += now.Sub(since).Seconds()
 		since = now
 	}
-	w, err := blob.Create(ctx, c, path, t.s, parts, o)
+	schema, err := t.schema(ctx, c)
+	if err != nil {
+		return took, err
+	}
+	w, err := blob.Create(ctx, c, path, schema, parts, o)
 	if err != nil {
 		return took, err
 	}
@@ -111,6 +115,24 @@ func (t *task) write(ctx context.Context, c comm.Comm, data rankData, path strin
 		}
 	}
 	return took, nil
+}
+
+// schema defines what is written, on the clock as it is for peers: each process for itself, ranks of one process once.
+func (t *task) schema(ctx context.Context, c comm.Comm) (s *blob.Schema, err error) {
+	if comm.Apart(c) {
+		return t.c.Schema(t.Float)
+	}
+	if c.Rank() == 0 {
+		s, err = t.c.Schema(t.Float)
+	}
+	if err = comm.Agree(ctx, c, err); err != nil {
+		return nil, err
+	}
+	all, err := c.Share(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return all[0].(*blob.Schema), nil
 }
 
 // once writes the job by ranks of this process, with data that are there already.
