@@ -65,10 +65,17 @@
 // must call MPI functions that block. Whoever has begun that reduction stays with it
 // for a second in spite of a notice, so that no rank blocks alone.
 //
-// SharedMemory is a window of MPI_Win_allocate_shared; each communicator keeps all that were
-// opened until Finalize, but opens another only for more than it has, and then twice as large. If MPI
-// does not give it on one rank, the ranks agree that there is none. Where MPI_Comm_split_type fails, SplitNode
-// goes by the names of the hosts. BLOBIO_MPI_FAIL=step:rank,... makes a step (node, shared, window) fail, for tests.
+// # Boards
+//
+// Ranks of one node meet at boards: common memory (a memfd, opened through /proc, so that nothing is left of killed
+// processes) in which each leaves a few words and up to some kilobytes, and sleeps on a futex until the last one has come. All
+// small collectives of such ranks are one round there, without MPI. It matters where ranks share cores: a collective of MPI
+// needs many turns of processes that only look whether something has come. Where a rank cannot open the memory (no Linux, another
+// user or container) all do without boards. What is longer goes through MPI as between nodes. Who waits at a board looks
+// for the notice every few milliseconds.
+//
+// SharedMemory is such a memory too, or else a window of MPI_Win_allocate_shared; each communicator keeps all that were
+// opened until Finalize, but opens another only for more than it has, and then twice as large.
 //
 // A window of ranks of one node is of MPI_Win_allocate_shared, any other of
 // MPI_Win_allocate. For these Open MPI 4.1 may choose osc/rdma, which was seen to crash in
