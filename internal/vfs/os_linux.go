@@ -9,6 +9,18 @@ import (
 // allocate reserves blocks and keeps the size, so that a file system that cannot
 // reserve (where this is no operation) gives the same file.
 func (f *osFile) allocate(off, n int64) error {
+	var fs unix.Statfs_t
+	if err := f.system("fstatfs", func(fd int) error { return unix.Fstatfs(fd, &fs) }); err != nil {
+		return err
+	}
+	if int64(fs.Type) == unix.TMPFS_MAGIC {
+		// Memory does not lie together, and pages that a write finds there cost a quarter of it
+		// again. What counts is whether there is room; a file system without a limit has no blocks.
+		if fs.Blocks > 0 && n > int64(fs.Bfree)*int64(fs.Bsize) {
+			return f.system("fallocate", func(int) error { return unix.ENOSPC })
+		}
+		return nil
+	}
 	err := f.system("fallocate", func(fd int) error {
 		return unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, off, n)
 	})
