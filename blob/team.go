@@ -13,8 +13,15 @@ import (
 // From these mean sizes on, in bytes, each rank writes its own: of the ranks' pieces of a variable (or with the
 // process-centric layout of all that they put). Measured, see BenchmarkIsolated and TestRatesMPI.
 const (
-	ownMinShared   = 16 << 20
+	ownMinShared   = 4 << 10
 	ownMinMessages = 64 << 10
+)
+
+// Sizes of what bytes pass through: the buffer of a rank that writes its own, and at most a window. Small ones stay in a
+// cache, and need no new pages.
+const (
+	ownBuffer = 256 << 10
+	maxWindow = 1 << 20
 )
 
 // ownMin is the size that holds for this team.
@@ -108,7 +115,13 @@ func (w *Writer) setupApart(ctx context.Context, grp subfile.Group, row *rankRow
 	t.block = t.members[len(t.members)-1]-t.members[0] == len(t.members)-1
 	t.choose(homes, &w.opt)
 	w.lead = true
-	w.eng, err = newEngine(&w.opt, newProcess(&w.opt), w.schema, w.shape(grp, below[:nd:nd], most), []*rankRow{row})
+	o := w.opt
+	if n := len(t.members); n > 1 && o.Compress.Method == NoCompression {
+		// What each rank of many writes passes through memory that stays in its core's cache, by as
+		// many threads as there are for each: new pages would cost as much as the writing.
+		o.Buffer, o.Workers = min(o.Buffer, ownBuffer), max(1, o.Workers/n)
+	}
+	w.eng, err = newEngine(&o, newProcess(&o), w.schema, w.shape(grp, below[:nd:nd], most), []*rankRow{row})
 	if err == nil {
 		w.eng.index, w.eng.team = grp.Index, t
 		if w.eng.pack != nil {
@@ -121,7 +134,7 @@ func (w *Writer) setupApart(ctx context.Context, grp subfile.Group, row *rankRow
 // choose finds the aggregators: on each node as many as asked for, spread over its ranks. If the file has
 // fewer servers than that, each gets an equal number of them.
 func (t *team) choose(homes []int64, o *Options) {
-	t.window = int64(o.Buffer)
+	t.window = min(int64(o.Buffer), maxWindow)
 	var order []int64
 	nodes := map[int64][]int{}
 	for r, h := range homes {
