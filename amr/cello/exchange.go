@@ -12,8 +12,8 @@ type batch struct {
 	from, to int64 // places in the plan
 }
 
-// batches cuts what a rank writes into rounds of about half of Memory, for the messages of a
-// round may still be there when those of the next one arrive. Every
+// batches cuts what a rank writes into rounds of three eighths of Memory, for the messages of a
+// round may still be there when those of the next one arrive, and lists are there too. Every
 // rank computes the same ones from the plan, so that no requests are sent.
 func (j *job) batches(rank int) (l []batch) {
 	for f := range j.names {
@@ -23,7 +23,7 @@ func (j *job) batches(rank int) (l []batch) {
 		from, end, bytes := j.plan.starts[f], j.plan.starts[f+1], int64(0)
 		for i := from; i < end; i++ {
 			bytes += j.plan.blocks[i].bytes + 8192
-			if bytes >= j.o.Memory/2 {
+			if bytes >= j.o.Memory/8*3 {
 				l = append(l, batch{f, from, i + 1})
 				from, bytes = i+1, 0
 			}
