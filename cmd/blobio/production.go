@@ -39,7 +39,8 @@ process of its own, which fails if more of it is resident than --memory, and beg
 are not in the page cache, where the system lets them go. Beside it stand plain writes (with
 fsync) of as many bytes and plain reads of the files, in the same run.
 
-JSON: the results as in the files that "bench run" keeps.`,
+JSON: {version, date, workloads, host, file_system, go, blobio, libraries, runs, quick, rows: [{workload,
+data, what, who, ranks, seconds, bytes, bounds, ...}]}, as in the files that "bench run" keeps.`,
 		Example: `  blobio bench production --dir /scratch --out bench/results
   blobio bench production --layout process-centric --subfiles 338 --dir /scratch --profile
   blobio bench production --ne 4 --ranks 96 --subfiles 6,1        # does it run?`,
