@@ -228,6 +228,8 @@ func (r *rank) begin(ctx context.Context, k kind, op comm.Op, root int, elems, n
 
 // quiet says whether a call may begin without a look at MPI.
 func (e *Engine) quiet(ctx context.Context) bool {
+	e.home.mu.Lock() // Fail may come from any goroutine
+	defer e.home.mu.Unlock()
 	return !e.closed && e.home.anywhere() && e.failure.Load() == nil && len(e.sends) == 0 && ctx.Err() == nil
 }
 
@@ -255,12 +257,14 @@ func (r *rank) common(ctx context.Context, bits uint64, stay bool) (uint64, erro
 	in, out := &r.head[0], &r.head[headWords]
 	*in = C.int64_t(bits)
 	if b := r.board; b != nil {
-		err := r.meet(ctx, nil, stay)
+		if err := r.meet(ctx, nil, stay); err != nil {
+			return 0, err
+		}
 		all := ^uint64(0)
 		for j := range b.n {
 			all &= uint64(b.words(b.round-1, j)[0])
 		}
-		return all, err
+		return all, nil
 	}
 	var req C.MPI_Request
 	if err := r.e.mpi("MPI_Iallreduce", C.coll_allreduce(in, out, 1, C.int(comm.BAnd), r.c, &req)); err != nil {

@@ -237,6 +237,9 @@ func (e *Engine) Finalize(ctx context.Context) error {
 				err = x
 			}
 		}
+		for _, l := range e.links { // some may stay
+			l.closeAreas()
+		}
 		if e.arena != nil {
 			closeArea(e.arena)
 		}

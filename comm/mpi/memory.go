@@ -105,7 +105,7 @@ func (r *rank) area(ctx context.Context, size int) (b []byte, none C.MPI_Win, er
 		}
 		ok, err = r.common(ctx, ok, true)
 	}
-	if b != nil && ok == 0 {
+	if b != nil && (ok == 0 || err != nil) {
 		closeArea(b)
 	}
 	if ok == 0 || err != nil {

@@ -254,6 +254,53 @@ func TestJobManyComms(t *testing.T) {
 	}
 }
 
+// TestJobNodesOfParts: SplitNode of a part of the ranks divides them as it divides all, and those of a node meet.
+func TestJobNodesOfParts(t *testing.T) {
+	if job == nil {
+		t.Skip("runs under mpirun, see TestUnderMPIRun")
+	}
+	err := inJob(Options{})(t, 99, 2, func(ctx context.Context, c comm.Comm) error {
+		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+		defer cancel()
+		me, size := c.Rank(), c.Size()
+		for _, in := range []func(r int) bool{
+			func(r int) bool { return r%2 == me%2 },
+			func(r int) bool { return r/3 == me/3 },
+			func(r int) bool { return (r == 0) == (me == 0) },
+		} {
+			color, want := -1, 0
+			for r := range size {
+				if in(r) {
+					if color < 0 {
+						color = r
+					}
+					if r/2 == me/2 {
+						want++
+					}
+				}
+			}
+			part, err := c.Split(ctx, color, -me)
+			if err != nil {
+				return err
+			}
+			node, err := part.SplitNode(ctx)
+			if err != nil {
+				return err
+			}
+			if err := node.Barrier(ctx); err != nil {
+				return fmt.Errorf("rank %d at a node of %d: %w", me, node.Size(), err)
+			}
+			if node.Size() != want {
+				return fmt.Errorf("rank %d is on a node of %d, want %d", me, node.Size(), want)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // TestJobSignals: the runtime of Go interrupts threads by SIGURG. MPI must not mind, on
 // whatever thread it comes, and goroutines that never yield must not keep MPI from going on.
 func TestJobSignals(t *testing.T) {

@@ -35,7 +35,8 @@ func (r *rank) Split(ctx context.Context, color, key int) (comm.Comm, error) {
 func (r *rank) SplitNode(ctx context.Context) (comm.Comm, error) {
 	return r.split(ctx, division{k: kSplitNode}, func(out *C.MPI_Comm) error {
 		if per := r.e.opts.RanksPerNode; per > 0 {
-			return r.byColor(r.rank/per, r.rank, out)
+			// Of any Comm, so that ranks of a node are of one arena.
+			return r.byColor(r.e.world.rank/per, r.rank, out)
 		}
 		ok := uint64(0)
 		if C.comm_split_node(r.c, out) == C.MPI_SUCCESS && !r.e.failing("node") {

@@ -88,13 +88,19 @@ func (l *link) release() {
 		C.win_free(&l.shared.windows[k])
 		l.e.live--
 	}
-	for _, b := range l.shared.areas {
-		closeArea(b)
-	}
+	l.closeAreas()
 	l.shared = shared{asked: true, full: true}
 	C.MPI_Comm_free(&l.c)
 	l.e.live--
 	C.free(unsafe.Pointer(l.head))
+}
+
+// closeAreas gives common memory back, for which MPI is not needed.
+func (l *link) closeAreas() {
+	for _, b := range l.shared.areas {
+		closeArea(b)
+	}
+	l.shared.areas = nil
 }
 
 // releaseControl frees the control communicator. Collective.
