@@ -301,7 +301,7 @@ func (s *scanner) groups(f *scannedFile) (*h5.File, map[string]h5.Link) {
 	h, size, err := s.openH5(f.name)
 	f.size = size
 	if err != nil {
-		f.find(Error, "", "", missing(err), aborts, "")
+		f.find(Error, "", "", missing(err), aborts, "%v", err)
 		return nil, nil
 	}
 	root, err := h.Root()

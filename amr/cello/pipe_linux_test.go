@@ -1,0 +1,61 @@
+package cello
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestPipes: a pipe in the place of a file is an error; nothing waits for its writer.
+func TestPipes(t *testing.T) {
+	c := small().build(t)
+	for _, name := range []string{fileListName, "block_data-1" + listSuffix, "block_data-1" + dataSuffix, ManifestName} {
+		dir := onDisk(t, c, 2, &Options{Files: 3})
+		path := filepath.Join(dir, name)
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Mkfifo(path, 0o600); err != nil {
+			t.Skipf("SKIPPED: no pipes here: %v", err)
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			k, err := Open(context.Background(), dir, nil)
+			if err == nil {
+				k.Close()
+			}
+			if !errors.Is(err, ErrNotFormat) {
+				t.Errorf("%s: Open: %v, want %v", name, err, ErrNotFormat)
+			}
+			if l := errorsOf(findings(nil, dir, nil)); len(l) == 0 || !strings.Contains(l[0].Msg, "not a regular file") {
+				t.Errorf("%s: findings %v", name, l)
+			}
+		}()
+		select {
+		case <-done:
+		case <-time.After(20 * time.Second):
+			if f, err := os.OpenFile(path, os.O_RDWR, 0); err == nil { // lets the reader go
+				f.Close()
+			}
+			t.Fatalf("%s: waits for the writer of the pipe", name)
+		}
+	}
+}
+
+// TestMissingFile: the text of a finding is one line, and says it once.
+func TestMissingFile(t *testing.T) {
+	dir := onDisk(t, small().build(t), 2, &Options{Files: 3})
+	if err := os.Remove(filepath.Join(dir, "block_data-1"+dataSuffix)); err != nil {
+		t.Fatal(err)
+	}
+	l := errorsOf(findings(nil, dir, nil))
+	if len(l) == 0 || !errors.Is(l[0].Err, ErrMissing) || strings.Contains(l[0].Msg, "\n") {
+		t.Errorf("findings %q", l)
+	}
+}
