@@ -4,10 +4,13 @@ package mpi
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync/atomic"
 	"unsafe"
 
@@ -22,7 +25,11 @@ type offer [24 + tokenBytes]byte
 
 // newArea makes n bytes of common memory, which begin with a token in the first offerHead bytes.
 func newArea(n int) (b []byte, f *os.File, o offer, err error) {
-	fd, err := unix.MemfdCreate("blobio", unix.MFD_CLOEXEC)
+	// A system may want to be told that it is no program; an old one does not know the flag.
+	fd, err := unix.MemfdCreate("blobio", unix.MFD_CLOEXEC|unix.MFD_NOEXEC_SEAL)
+	if errors.Is(err, unix.EINVAL) {
+		fd, err = unix.MemfdCreate("blobio", unix.MFD_CLOEXEC)
+	}
 	if err != nil {
 		return nil, nil, o, err
 	}
@@ -46,7 +53,12 @@ func newArea(n int) (b []byte, f *os.File, o offer, err error) {
 func openArea(o *offer) ([]byte, error) {
 	pid, fd := binary.NativeEndian.Uint64(o[:]), binary.NativeEndian.Uint64(o[8:])
 	n := binary.NativeEndian.Uint64(o[16:])
-	f, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/%d", pid, fd), os.O_RDWR, 0)
+	name := fmt.Sprintf("/proc/%d/fd/%d", pid, fd)
+	// Where processes are counted otherwise this may be anything, even a device, which opening would change.
+	if what, err := os.Readlink(name); err != nil || !strings.HasPrefix(what, "/memfd:blobio") {
+		return nil, fmt.Errorf("mpi: %s is %q, %w", name, what, cmp.Or(err, os.ErrNotExist))
+	}
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
 		return nil, err
 	}

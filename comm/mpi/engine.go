@@ -202,7 +202,8 @@ func HandleOf(c comm.Comm) Handle {
 }
 
 // Finalize ends the use of e, and of MPI if Init started it. It is collective. A rank that
-// comes while others still communicate breaks them with ErrExited. After a
+// comes while others still communicate on World breaks them with ErrExited; for others that
+// are on a Comm made from it it waits, as they do for it, until a context ends. After a
 // failure it returns nil, since nothing is left to agree upon.
 func (e *Engine) Finalize(ctx context.Context) error {
 	defer e.home.closeIf(e.owner)

@@ -279,10 +279,11 @@ int board_wait(void *b, uint32_t round, int spins, int64_t ns) {
 #endif
 	}
 	if ((int32_t)(now - round) > 0) return DONE;
-	struct timespec t = {ns / 1000000000, ns % 1000000000};
 #ifdef __linux__
+	struct { long s, ns; } t = {ns / 1000000000, ns % 1000000000}; // as this call has it, whatever time_t is
 	syscall(SYS_futex, turn, FUTEX_WAIT, now, &t, NULL, 0);
 #else
+	struct timespec t = {ns / 1000000000, ns % 1000000000};
 	nanosleep(&t, NULL);
 #endif
 	return (int32_t)(atomic_load(turn) - round) > 0 ? DONE : PENDING;
