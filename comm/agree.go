@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"strings"
 	"syscall"
 
 	"blobio/internal/fault"
@@ -71,10 +72,13 @@ func tellError(ctx context.Context, c Comm, root int, err error) error {
 	return with(err, re)
 }
 
-// with returns other, together with the rank's own error if there is one.
+// with returns other, together with the rank's own error if there is one, which may have heard of other before.
 func with(own, other error) error {
 	if own == nil {
 		return other
+	}
+	if strings.Contains(own.Error(), other.Error()) {
+		return own
 	}
 	return &agreedError{own, other}
 }

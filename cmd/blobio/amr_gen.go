@@ -46,7 +46,7 @@ JSON: {path, form, blocks, leaves, files, bytes, seconds, mib_per_second}.`,
 		Example: `  blobio amr gen shock Check-00                          # 2-D, 4 x 4 root blocks, levels -2 to 2
   blobio amr gen sphere --rank 3 --files 4 Check-3d
   blobio amr gen uniform --rank 3 --roots 16 --levels 0 --files 16 big
-  blobio amr gen random --blocks 100000 --cells 4 --to canonical mesh.nc`,
+  blobio amr gen random --blocks 100000 --levels 8 --cells 4 --to canonical mesh.nc`,
 		Args:      exactArgs(2, "a kind of mesh (uniform, sphere, shock, random) and the name of the output"),
 		ValidArgs: []string{"uniform", "sphere", "shock", "random"},
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -103,6 +103,9 @@ func (f *amrGenFlags) run(cmd *cobra.Command, e *env, kind, out string) error {
 	set, err := f.set(kind)
 	if err != nil {
 		return err
+	}
+	if n := set.Tree.Len(); cmd.Flags().Changed("blocks") && n < f.blocks {
+		return usagef("--blocks %d, but no more than %d fit: raise --levels %d or --roots %d", f.blocks, n, f.levels, f.roots)
 	}
 	o, err := amr.OrderingByName(f.order)
 	if err != nil {

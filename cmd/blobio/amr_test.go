@@ -344,6 +344,7 @@ func TestAmrRefuses(t *testing.T) {
 		{"--rank 4", "amr gen shock --rank 4 " + out},
 		{"--at is for shock", "amr gen random --at 0.5 " + out},
 		{"--blocks is for random", "amr gen shock --blocks 5 " + out},
+		{"no more than 341 fit: raise --levels", "amr gen random --blocks 100000 --cells 4 " + out},
 		{"already exists", "amr gen shock " + check1},
 		{"leaf blocks, want at most", "amr gen uniform --rank 3 --levels 20 " + out},
 	} {
