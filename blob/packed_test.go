@@ -208,7 +208,7 @@ func TestCompressedSmallFileLargePromise(t *testing.T) {
 	if bad := checkErrors(mem, "d.nc"); len(bad) == 0 {
 		t.Error("no finding")
 	}
-	if got := allocated() - before; got > 96<<20 { // buffers of the largest chunk
+	if got := allocated() - before; got > 96<<20 && !raceEnabled { // buffers of the largest chunk; with the race detector pools forget
 		t.Errorf("%d MiB allocated for a file of %d bytes", got>>20, len(data))
 	}
 }
