@@ -86,7 +86,7 @@ type Options struct {
 	Compress   Compress   // process-centric only, default off; only blobio reads such files. Stripe and Aggregators are then not heeded: each rank writes what it has compressed
 
 	Memory  int64 // cap of data kept in copies by one process, in bytes; default 2 GiB. Over it Put or Flush fails with ErrTooLarge
-	Buffer  int   // size of a worker's buffer in bytes, 64 KiB to 1 GiB; default 4 MiB
+	Buffer  int   // size of a worker's buffer in bytes, 64 KiB to 1 GiB; default 4 MiB, of which processes that share a node use 256 KiB
 	Workers int   // concurrent writers of one process; default GOMAXPROCS
 	MaxOpen int   // open files of one process; default 256
 
