@@ -1,0 +1,125 @@
+package commitfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"testing"
+
+	"blobio/internal/fault"
+	"blobio/internal/vfs"
+)
+
+var kind = Kind{Pkg: "pkg", Format: "some format", Version: 2}
+
+type sample struct {
+	Head
+	Names []string `json:"names"`
+}
+
+func encode(t testing.TB, seq int64, names ...string) []byte {
+	t.Helper()
+	b, err := kind.Encode(&sample{kind.Head(seq), names})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func decode(b []byte) (*sample, error) {
+	var s sample
+	return &s, kind.Decode(b, "f", &s, &s.Head)
+}
+
+func TestEncode(t *testing.T) {
+	const line = `{"format":"some format","version":2,"seq":7,"names":["a","b"]}` + "\n"
+	b := encode(t, 7, "a", "b")
+	if want := line + fmt.Sprintf("crc32 %08x\n", crc32.ChecksumIEEE([]byte(line))); string(b) != want {
+		t.Fatalf("%q, want %q", b, want)
+	}
+	s, err := decode(b)
+	if err != nil || s.Seq != 7 || len(s.Names) != 2 || s.Names[1] != "b" {
+		t.Fatalf("%+v %v", s, err)
+	}
+}
+
+// TestDamage: no byte may change or be lost, none be added, without an error that says where.
+func TestDamage(t *testing.T) {
+	b := encode(t, 7, "a")
+	n := bytes.IndexByte(b, '\n') + 1
+	for i := range b {
+		c := bytes.Clone(b)
+		c[i] ^= 0x10
+		var fe *fault.FormatError
+		if _, err := decode(c); !errors.As(err, &fe) || fe.Pkg != "pkg" || fe.File != "f" || fe.Offset < 0 || fe.Offset > int64(len(b)) {
+			t.Errorf("byte %d: %v", i, err)
+		}
+		want := fault.ErrTruncated
+		if i >= n {
+			want = fault.ErrChecksum
+		}
+		if _, err := decode(b[:i]); !errors.Is(err, want) {
+			t.Errorf("cut to %d bytes: %v, want %v", i, err, want)
+		}
+	}
+	if _, err := decode(append(bytes.Clone(b), 'x')); !errors.Is(err, fault.ErrChecksum) {
+		t.Errorf("a byte more: %v", err)
+	}
+	other, err := Kind{"pkg", "some format", 3}.Encode(&sample{Kind{"pkg", "some format", 3}.Head(1), nil})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := decode(other); !errors.Is(err, fault.ErrVersion) {
+		t.Errorf("another version: %v", err)
+	}
+	if _, err := decode([]byte("[1]\ncrc32 0\n")); !errors.Is(err, fault.ErrNotFormat) {
+		t.Errorf("other JSON: %v", err)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add(encode(f, 1, "a"))
+	f.Add([]byte("{}\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if s, err := decode(b); err == nil && s.Format != kind.Format {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// TestReplace: at each operation that fails, and after a power cut at each, the content is the
+// old or the new one; where Replace is sure, it is the old one.
+func TestReplace(t *testing.T) {
+	boom := errors.New("boom")
+	for at := 0; ; at++ {
+		mem := vfs.NewMem()
+		if _, err := Replace(mem, "c", []byte("old"), true, true); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		fsys := vfs.NewFault(mem, func(vfs.Op) error {
+			n++
+			if n == at+1 {
+				return boom
+			}
+			return nil
+		})
+		unsure, err := Replace(fsys, "c", []byte("new"), true, true)
+		for _, from := range []vfs.FS{mem, mem.CrashClone(vfs.CrashOptions{})} {
+			b, rerr := vfs.ReadFile(from, "c", 100)
+			if rerr != nil || string(b) != "new" && (string(b) != "old" || err == nil) || err != nil && !unsure && string(b) != "old" {
+				t.Fatalf("operation %d fails: %q, %v, unsure %v: %v", at, b, rerr, unsure, err)
+			}
+		}
+		if n <= at {
+			if err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+		if err != nil && !errors.Is(err, boom) {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package draw
+
+import (
+	"image/color"
+	"math"
+)
+
+// Colours of what is not data.
+var (
+	Paper = color.RGBA{255, 255, 255, 255}
+	Ink   = color.RGBA{34, 38, 44, 255}    // text, axes
+	Soft  = color.RGBA{104, 110, 120, 255} // secondary text
+	Line  = color.RGBA{188, 193, 200, 255} // frames
+	Grid  = color.RGBA{228, 230, 234, 255} // lines of a grid, behind the data
+	Empty = color.RGBA{240, 241, 243, 255} // where there are no data
+	Dead  = color.RGBA{205, 208, 212, 255} // data of nobody
+)
+
+// OKLCH converts a colour given by lightness (0 to 1), chroma and hue (degrees) of
+// Oklab, in which equal steps look equal, to sRGB, with less chroma where it does not fit.
+func OKLCH(l, c, h float64) color.RGBA { return Fit(l, c, h, 0.95) }
+
+// Fit is OKLCH that takes the share step of the chroma until the colour fits.
+func Fit(l, c, h, step float64) color.RGBA {
+	sin, cos := math.Sincos(h * math.Pi / 180)
+	for ; ; c *= step {
+		if rgb, fits := Oklab(l, c*cos, c*sin); fits || c < 0.005 {
+			return rgb
+		}
+	}
+}
+
+// Oklab converts from Oklab to sRGB (matrices of Björn Ottosson's definition). What
+// does not fit is cut off.
+func Oklab(l, a, b float64) (rgb color.RGBA, fits bool) {
+	cube := func(x float64) float64 { return x * x * x }
+	p := cube(l + 0.3963377774*a + 0.2158037573*b)
+	q := cube(l - 0.1055613458*a - 0.0638541728*b)
+	r := cube(l - 0.0894841775*a - 1.2914855480*b)
+	var v [3]uint8
+	fits = true
+	for i, x := range [3]float64{
+		4.0767416621*p - 3.3077115913*q + 0.2309699292*r,
+		-1.2684380046*p + 2.6097574011*q - 0.3413193965*r,
+		-0.0041960863*p - 0.7034186147*q + 1.7076147010*r,
+	} {
+		fits = fits && x > -1e-4 && x < 1+1e-4
+		v[i] = gamma(x)
+	}
+	return color.RGBA{v[0], v[1], v[2], 255}, fits
+}
+
+func gamma(v float64) uint8 {
+	v = min(max(v, 0), 1)
+	if v <= 0.0031308 {
+		v *= 12.92
+	} else {
+		v = 1.055*math.Pow(v, 1/2.4) - 0.055
+	}
+	return uint8(math.Round(v * 255))
+}
+
+// Mix returns a with the share t of b.
+func Mix(a, b color.RGBA, t float64) color.RGBA {
+	f := func(x, y uint8) uint8 { return uint8(math.Round(float64(x) + t*(float64(y)-float64(x)))) }
+	return color.RGBA{f(a.R, b.R), f(a.G, b.G), f(a.B, b.B), 255}
+}
+
+// Darker returns c at a share of its brightness: the border of an area of that colour.
+func Darker(c color.RGBA, share float64) color.RGBA {
+	f := func(v uint8) uint8 { return uint8(float64(v) * share) }
+	return color.RGBA{f(c.R), f(c.G), f(c.B), 255}
+}
+
+// InkOn returns the colour of text on c.
+func InkOn(c color.RGBA) color.RGBA {
+	if 0.299*float64(c.R)+0.587*float64(c.G)+0.114*float64(c.B) < 130 {
+		return Paper
+	}
+	return Ink
+}

@@ -1,0 +1,181 @@
+package draw
+
+import (
+	"image/color"
+	"math"
+
+	xfont "golang.org/x/image/font"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/font/liberation"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+)
+
+// A Pen draws with coordinates in points from the upper left corner. Without a
+// canvas it only measures.
+type Pen struct {
+	c      vg.Canvas
+	height float64
+	hand   text.Handler
+}
+
+// Measure returns a pen that draws nothing.
+func Measure() *Pen { return newPen(nil, 0) }
+
+func newPen(c vg.Canvas, height float64) *Pen {
+	return &Pen{c, height, text.Plain{Fonts: font.NewCache(liberation.Collection())}}
+}
+
+// Rect is an area, X and Y of its upper left corner.
+type Rect struct{ X, Y, W, H float64 }
+
+// Box returns the area of a corner and a size.
+func Box(x, y, w, h float64) Rect { return Rect{x, y, w, h} }
+
+// Between returns the area between two corners.
+func Between(x0, y0, x1, y1 float64) Rect { return Rect{x0, y0, x1 - x0, y1 - y0} }
+
+func (d *Pen) point(x, y float64) vg.Point {
+	return vg.Point{X: vg.Length(x), Y: vg.Length(d.height - y)}
+}
+
+// add adds pieces of a line to a path.
+func (d *Pen) add(q *vg.Path, points [][2]float64) {
+	for i, p := range points {
+		if i == 0 {
+			q.Move(d.point(p[0], p[1]))
+		} else {
+			q.Line(d.point(p[0], p[1]))
+		}
+	}
+}
+
+// rects is the path along rectangles.
+func (d *Pen) rects(list []Rect) (q vg.Path) {
+	for _, r := range list {
+		d.add(&q, [][2]float64{{r.X, r.Y}, {r.X + r.W, r.Y}, {r.X + r.W, r.Y + r.H}, {r.X, r.Y + r.H}})
+		q.Close()
+	}
+	return q
+}
+
+func (d *Pen) fill(c color.Color, q vg.Path) {
+	if len(q) > 0 {
+		d.c.SetColor(c)
+		d.c.Fill(q)
+	}
+}
+
+func (d *Pen) stroke(c color.Color, width float64, q vg.Path) {
+	if len(q) > 0 {
+		d.c.SetColor(c)
+		d.c.SetLineWidth(vg.Length(width))
+		d.c.Stroke(q)
+	}
+}
+
+// Fill fills areas, as one path.
+func (d *Pen) Fill(c color.Color, list ...Rect) {
+	if d.c != nil {
+		d.fill(c, d.rects(list))
+	}
+}
+
+// Frame draws the borders of areas, as one path.
+func (d *Pen) Frame(c color.Color, width float64, list ...Rect) {
+	if d.c != nil {
+		d.stroke(c, width, d.rects(list))
+	}
+}
+
+// Line draws a straight line.
+func (d *Pen) Line(c color.Color, width, x0, y0, x1, y1 float64) {
+	d.Lines(c, width, [][2]float64{{x0, y0}, {x1, y1}})
+}
+
+// Lines draws lines through points, all as one path.
+func (d *Pen) Lines(c color.Color, width float64, lines ...[][2]float64) {
+	if d.c == nil {
+		return
+	}
+	var q vg.Path
+	for _, l := range lines {
+		d.add(&q, l)
+	}
+	d.stroke(c, width, q)
+}
+
+// Polygon fills what is between points.
+func (d *Pen) Polygon(c color.Color, points ...[2]float64) {
+	if d.c == nil || len(points) == 0 {
+		return
+	}
+	var q vg.Path
+	d.add(&q, points)
+	q.Close()
+	d.fill(c, q)
+}
+
+// Dot fills a circle.
+func (d *Pen) Dot(c color.Color, x, y, radius float64) {
+	if d.c == nil {
+		return
+	}
+	var q vg.Path
+	q.Move(d.point(x+radius, y))
+	q.Arc(d.point(x, y), vg.Length(radius), 0, 2*math.Pi)
+	q.Close()
+	d.fill(c, q)
+}
+
+// Dashed runs f; the lines that it draws have dashes and gaps of these lengths. A
+// dash has begun as long as from ago.
+func (d *Pen) Dashed(from float64, lengths []float64, f func()) {
+	if d.c == nil {
+		f()
+		return
+	}
+	dash := make([]vg.Length, len(lengths))
+	for i, n := range lengths {
+		dash[i] = vg.Length(n)
+	}
+	d.c.Push()
+	defer d.c.Pop()
+	d.c.SetLineDash(dash, vg.Length(from))
+	f()
+}
+
+// Style is how text looks. Align is 0 for left, 0.5 for the middle, 1 for right.
+type Style struct {
+	Size  float64 // points
+	Bold  bool
+	Color color.Color
+	Align float64
+}
+
+func (d *Pen) style(st Style) text.Style {
+	t := text.Style{Color: st.Color, Handler: d.hand, XAlign: text.XAlignment(-st.Align),
+		Font: font.Font{Typeface: "Liberation", Variant: "Sans", Size: vg.Length(st.Size)}}
+	if st.Bold {
+		t.Font.Weight = xfont.WeightBold
+	}
+	return t
+}
+
+// Width is that of text as Write would draw it.
+func (d *Pen) Width(s string, st Style) float64 {
+	t := d.style(st)
+	return float64(t.Width(s))
+}
+
+// Write puts text with its base line at y, made smaller if it is wider than most;
+// 0 is no limit.
+func (d *Pen) Write(s string, x, y, most float64, st Style) {
+	if d.c == nil {
+		return
+	}
+	if w := d.Width(s, st); most > 0 && w > most {
+		st.Size *= most / w
+	}
+	d.hand.Draw(d.c, s, d.style(st), d.point(x, y))
+}

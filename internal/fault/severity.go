@@ -1,0 +1,28 @@
+package fault
+
+import "fmt"
+
+// Severity of a finding of a check.
+type Severity uint8
+
+const (
+	// Note: worth knowing, not wrong.
+	Note Severity = iota
+	// Warning: not as it should be, but everything can be read.
+	Warning
+	// Error: data are lost, or cannot be trusted.
+	Error
+)
+
+var severityNames = [...]string{"note", "warning", "error"}
+
+// String returns "note", "warning" or "error".
+func (s Severity) String() string {
+	if int(s) >= len(severityNames) {
+		return fmt.Sprintf("Severity(%d)", uint8(s))
+	}
+	return severityNames[s]
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
