@@ -1,0 +1,62 @@
+//go:build mpi && cgo
+
+package mpi
+
+// #include "glue.h"
+import "C"
+
+import (
+	"context"
+	"unsafe"
+)
+
+// buffer is C memory.
+type buffer struct{ p unsafe.Pointer }
+
+func alloc(n int) buffer { return buffer{C.malloc(C.size_t(max(n, 8)))} }
+
+func (b buffer) bytes(n int) []byte   { return unsafe.Slice((*byte)(b.p), n) }
+func (b buffer) ints(n int) []C.int   { return unsafe.Slice((*C.int)(b.p), n) }
+func (b buffer) int64s(n int) []int64 { return unsafe.Slice((*int64)(b.p), n) }
+func (b buffer) int64p() *C.int64_t   { return (*C.int64_t)(b.p) }
+func (b buffer) intp() *C.int         { return (*C.int)(b.p) }
+
+// finish waits for a request that a call has made. The buffers are freed only if it ends well:
+// otherwise MPI may still use them.
+func (r *rank) finish(ctx context.Context, what string, code C.int, req *C.MPI_Request) error {
+	if err := r.e.mpi(what, code); err != nil {
+		return err
+	}
+	return r.complete(ctx, req, noHeader, false)
+}
+
+func free(bufs ...buffer) {
+	for _, b := range bufs {
+		C.free(b.p)
+	}
+}
+
+// portion is how many bytes a rank gives to one call of MPI, if the longest part is of
+// longest bytes and one process holds parts of all: no sum exceeds a piece.
+func (r *rank) portion(longest, total int64) int64 {
+	if total <= int64(r.e.opts.Piece) {
+		return max(longest, 1)
+	}
+	return max(1, int64(r.e.opts.Piece/r.size))
+}
+
+// layout fills counts and displs for parts that lie one after the other, and returns their sum.
+func layout(counts, displs []C.int, n func(i int) int) int {
+	sum := 0
+	for i := range counts {
+		counts[i], displs[i] = C.int(n(i)), C.int(sum)
+		sum += n(i)
+	}
+	return sum
+}
+
+// window of round k in a part of n bytes, portion bytes each.
+func cut(n, k, portion int64) (from, to int64) {
+	from = min(n, k*portion)
+	return from, min(n, from+portion)
+}

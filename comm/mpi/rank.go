@@ -1,0 +1,95 @@
+//go:build mpi && cgo
+
+package mpi
+
+// #include "glue.h"
+import "C"
+
+import (
+	"context"
+	"fmt"
+
+	"blobio/comm"
+)
+
+// rank is one process's view of a Comm.
+type rank struct {
+	*link
+	serial int64 // which of the Comms of the link
+}
+
+// link is a communicator of MPI. Comms of the same ranks in the same order share one:
+// MPI has some thousands of them, and nobody frees a Comm.
+type link struct {
+	e          *Engine
+	c          C.MPI_Comm
+	rank, size int
+	head       *[2 * headWords]C.int64_t // C memory: what a header sends and receives
+	windows    int                       // opened so far
+	comms      int64                     // made so far; their serials are below
+	divisions  []division                // by Split and SplitNode, the same on all ranks
+	shared     shared
+	tidy       tidy
+	board      *board // nil: the ranks have none
+}
+
+var _ comm.Comm = (*rank)(nil)
+
+func (e *Engine) newLink(c C.MPI_Comm) (*link, error) {
+	var n, size, tagMax C.int
+	if err := check("MPI_Comm_rank", C.comm_info(c, &n, &size, &tagMax)); err != nil {
+		return nil, err
+	}
+	e.tagMax = int(tagMax)
+	head := (*[2 * headWords]C.int64_t)(C.calloc(2*headWords, 8))
+	l := &link{e: e, c: c, rank: int(n), size: int(size), head: head}
+	e.links = append(e.links, l)
+	e.live++
+	return l, nil
+}
+
+// newComm makes one more Comm of the link. All its ranks do so in the same order.
+func (l *link) newComm() *rank {
+	l.comms++
+	return &rank{l, l.comms - 1}
+}
+
+func (r *rank) Rank() int { return r.rank }
+func (r *rank) Size() int { return r.size }
+
+// call runs f where MPI is called, if nothing is broken.
+func (r *rank) call(ctx context.Context, f func() error) error {
+	return r.e.home.do(func() error {
+		if err := r.e.enter(ctx); err != nil {
+			return err
+		}
+		return f()
+	})
+}
+
+// usage breaks the communication because of a bad argument: the other ranks would wait in vain.
+func (r *rank) usage(format string, args ...any) error {
+	return r.e.failRank(fmt.Errorf("mpi: %w: %s", comm.ErrUsage, fmt.Sprintf(format, args...)))
+}
+
+func (r *rank) checkRank(name string, n int) error {
+	if n < 0 || n >= r.size {
+		return r.usage("%s %d, want 0 ... %d", name, n, r.size-1)
+	}
+	return nil
+}
+
+func (r *rank) checkOp(op comm.Op) error {
+	if op >= comm.Replace {
+		return r.usage("%v in a reduction", op)
+	}
+	return nil
+}
+
+// usable breaks the communication if root is not a rank.
+func (r *rank) usable(ctx context.Context, root int) error {
+	if root >= 0 && root < r.size {
+		return nil
+	}
+	return r.call(ctx, func() error { return r.checkRank("root", root) })
+}

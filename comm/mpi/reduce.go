@@ -1,0 +1,102 @@
+//go:build mpi && cgo
+
+package mpi
+
+// #include "glue.h"
+import "C"
+
+import (
+	"context"
+	"encoding/binary"
+
+	"blobio/comm"
+)
+
+func (r *rank) AllreduceInt64(ctx context.Context, v []int64, op comm.Op) ([]int64, error) {
+	return r.reduce(ctx, kAllreduce, v, op)
+}
+
+func (r *rank) ExscanInt64(ctx context.Context, v []int64, op comm.Op) ([]int64, error) {
+	return r.reduce(ctx, kExscan, v, op)
+}
+
+func (r *rank) reduce(ctx context.Context, k kind, v []int64, op comm.Op) (res []int64, err error) {
+	if op >= comm.Replace {
+		return nil, r.call(ctx, func() error { return r.checkOp(op) })
+	}
+	if k == kAllreduce && (op == comm.Max || op == comm.Min) && len(v) <= freeWords {
+		return r.short(ctx, v, op)
+	}
+	res = make([]int64, len(v))
+	copy(res, v)
+	if op == comm.LAnd || op == comm.LOr { // of one rank MPI returns the value itself
+		for i, x := range res {
+			if x != 0 {
+				res[i] = 1
+			}
+		}
+	}
+	var data []byte
+	if r.board.fits(8 * int64(len(v))) {
+		for _, x := range res {
+			data = binary.NativeEndian.AppendUint64(data, uint64(x))
+		}
+	}
+	if _, err := r.begin(ctx, k, op, 0, len(v), 0, data); err != nil {
+		return nil, err
+	}
+	if r.board.fits(8 * int64(len(v))) {
+		r.fold(k, op, res)
+	} else if err := r.call(ctx, func() error { return r.reduction(ctx, k, op, res) }); err != nil {
+		return nil, err
+	}
+	if k == kExscan && r.rank == 0 { // MPI leaves it undefined
+		for i := range res {
+			res[i] = op.IdentityInt64()
+		}
+	}
+	return res, nil
+}
+
+// fold reduces what lies on the board, in the order of the ranks.
+func (r *rank) fold(k kind, op comm.Op, res []int64) {
+	n := r.size
+	if k == kExscan {
+		n = r.rank
+	}
+	for j := range n {
+		b := r.board.left(j)
+		for i := range res {
+			x := []int64{int64(binary.NativeEndian.Uint64(b[8*i:]))}
+			if j == 0 {
+				res[i] = x[0]
+			} else {
+				op.CombineInt64(res[i:i+1], x)
+			}
+		}
+	}
+}
+
+// reduction is that of MPI, in place.
+func (r *rank) reduction(ctx context.Context, k kind, op comm.Op, res []int64) error {
+	most := min(len(res), r.e.opts.Piece/8)
+	in, out := alloc(8*most), alloc(8*most)
+	for rest := res; len(rest) > 0; {
+		n := min(len(rest), most)
+		copy(in.int64s(n), rest)
+		var req C.MPI_Request
+		var code C.int
+		if k == kAllreduce {
+			code = C.coll_allreduce(in.int64p(), out.int64p(), C.int(n), C.int(op), r.c, &req)
+		} else {
+			code = C.coll_exscan(in.int64p(), out.int64p(), C.int(n), C.int(op), r.c, &req)
+		}
+		if err := r.finish(ctx, "reduction", code, &req); err != nil {
+			return err
+		}
+		copy(rest, out.int64s(n))
+		rest = rest[n:]
+	}
+	free(in, out)
+	return nil
+}
