@@ -4,32 +4,21 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"blobio/internal/fault"
 )
 
-// Severity of a finding.
-type Severity uint8
+// Severity of a finding: it prints as "note", "warning" or "error".
+type Severity = fault.Severity
 
 const (
 	// Note: worth knowing, not wrong.
-	Note Severity = iota
+	Note = fault.Note
 	// Warning: not as it should be, but every variable can be read.
-	Warning
+	Warning = fault.Warning
 	// Error: data are lost, or cannot be trusted.
-	Error
+	Error = fault.Error
 )
-
-var severityNames = [...]string{"note", "warning", "error"}
-
-// String returns "note", "warning" or "error".
-func (s Severity) String() string {
-	if int(s) >= len(severityNames) {
-		return fmt.Sprintf("Severity(%d)", uint8(s))
-	}
-	return severityNames[s]
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // A Finding is one thing that Check found.
 type Finding struct {

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"blobio/ffformat"
+	"blobio/internal/commitfile"
 	"blobio/internal/vfs"
 )
 
@@ -290,7 +291,7 @@ func (l *nodeLog) rewrite(records []byte) error {
 		d = DurableCommit // the log that it replaces may vouch for what is overwritten next
 	}
 	l.known = false
-	if err := replaceFile(l.fsys, l.name, append(l.epochs.front(), records...), d); err != nil {
+	if _, err := commitfile.Replace(l.fsys, l.name, append(l.epochs.front(), records...), d != DurableNone, d == DurableCommit); err != nil {
 		return err
 	}
 	l.known, l.end = true, logFront

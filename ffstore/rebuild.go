@@ -286,7 +286,7 @@ func (b *rebuild) record() (rec *record, left []error) {
 	}
 	last := b.found[len(b.found)-1]
 	rec = &record{
-		Format: recordFormat, Ver: recordVersion, Seq: 1 + max(0, last.Time/int64(time.Second)), Ranks: last.ranks,
+		Head: records.Head(1 + max(0, last.Time/int64(time.Second))), Ranks: last.ranks,
 		Layout: last.layout.String(), Hash: hashName(last.hash), Slots: 2,
 	}
 	for _, x := range b.found {

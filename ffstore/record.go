@@ -2,29 +2,27 @@ package ffstore
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io/fs"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"blobio/ffformat"
+	"blobio/internal/commitfile"
 	"blobio/internal/vfs"
 )
 
 // recordName is the file whose replacement commits a checkpoint.
 const recordName = "checkpoints"
 
-const (
-	recordFormat  = "blobio ff checkpoints"
-	recordVersion = 1
+// records are told from other files by this.
+var records = commitfile.Kind{Pkg: "ffstore", Format: "blobio ff checkpoints", Version: 1}
 
-	maxRecord = 256 << 20 // bytes: of 64 checkpoints of 300,000 ranks
-	maxKeep   = 64        // of Options.Keep
-	maxRanks  = 1 << 24
+const (
+	maxKeep  = 64 // of Options.Keep
+	maxRanks = 1 << 24
 
 	// sumLen is how many bytes of the sum of a file's metadata the record has. They tell
 	// files from each other; against those who forge them there are none.
@@ -34,9 +32,7 @@ const (
 // record is the commit record: which checkpoints there are, and in which slot. It is there
 // before the first file of a slot is.
 type record struct {
-	Format string `json:"format"` // recordFormat
-	Ver    int    `json:"version"`
-	Seq    int64  `json:"seq"` // number of the commit, ascending
+	commitfile.Head
 	Ranks  int    `json:"ranks"`
 	Layout string `json:"layout"`
 	Hash   string `json:"hash"`
@@ -82,40 +78,19 @@ func hashName(h ffformat.Hash) string {
 	return "md5"
 }
 
-// encode returns the file: one line of JSON, one with its CRC-32.
-func (r *record) encode() ([]byte, error) {
-	b, err := json.Marshal(r)
-	if err != nil {
-		return nil, err
-	}
-	b = append(b, '\n')
-	b = fmt.Appendf(b, "crc32 %08x\n", crc32.ChecksumIEEE(b))
-	if len(b) > maxRecord {
-		return nil, fmt.Errorf("ffstore: record of %d bytes, want at most %d: keep fewer checkpoints: %w", len(b), maxRecord, ErrTooLarge)
-	}
-	return b, nil
-}
+// encode returns the file. One of 64 checkpoints of 300,000 ranks has less than commitfile.Most bytes.
+func (r *record) encode() ([]byte, error) { return records.Encode(r) }
 
 // decodeRecord reads what encode wrote and holds every field against what it can be.
 func decodeRecord(b []byte, name string) (*record, error) {
-	line, rest, ok := bytes.Cut(b, []byte{'\n'})
-	if !ok {
-		return nil, formatErr(name, int64(len(b)), "record", ErrTruncated, "no line of JSON")
-	}
-	line = b[:len(line)+1]
 	var r record
-	if err := json.Unmarshal(line, &r); err != nil || r.Format != recordFormat {
-		return nil, formatErr(name, 0, "format", ErrNotFormat, "%q, want %q", r.Format, recordFormat)
-	}
-	if want := fmt.Sprintf("crc32 %08x\n", crc32.ChecksumIEEE(line)); string(rest) != want {
-		return nil, formatErr(name, int64(len(line)), "crc32", ErrChecksum, "%q, want %q", rest[:min(len(rest), 20)], want)
+	if err := records.Decode(b, name, &r, &r.Head); err != nil {
+		return nil, err
 	}
 	bad := func(field, format string, args ...any) (*record, error) {
 		return nil, formatErr(name, 0, field, ErrCorrupt, format, args...)
 	}
 	switch {
-	case r.Ver != recordVersion:
-		return nil, formatErr(name, 0, "version", ErrVersion, "%d, want %d", r.Ver, recordVersion)
 	case r.Seq < 1:
 		return bad("seq", "%d, want at least 1", r.Seq)
 	case r.Ranks < 1 || r.Ranks > maxRanks:
@@ -149,7 +124,7 @@ func decodeRecord(b []byte, name string) (*record, error) {
 // readRecord returns nil if there is none.
 func readRecord(fsys vfs.FS, dir string) (*record, error) {
 	name := filepath.Join(dir, recordName)
-	b, err := vfs.ReadFile(fsys, name, maxRecord)
+	b, err := vfs.ReadFile(fsys, name, commitfile.Most)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -185,42 +160,7 @@ func (r *record) commit(fsys vfs.FS, dir string, d Durability) (uncertain bool, 
 	if err != nil {
 		return false, err
 	}
-	if err := replaceFile(fsys, filepath.Join(dir, recordName), b, d); err != nil {
-		return errors.Is(err, errAfterRename), err
-	}
-	return false, nil
-}
-
-// errAfterRename marks an error of replaceFile after which the new content may be there.
-var errAfterRename = errors.New("after the rename")
-
-// replaceFile gives a name new content, whole or not at all.
-func replaceFile(fsys vfs.FS, name string, b []byte, d Durability) error {
-	next := name + ".next"
-	if err := fsys.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	f, err := fsys.Create(next)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteAt(b, 0)
-	if err == nil && d != DurableNone {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		fsys.Remove(next) //nolint:errcheck // the next one removes it
-		return err
-	}
-	// Whether a failed rename has happened is not known on every file system.
-	err = fsys.Rename(next, name)
-	if err == nil && d == DurableCommit {
-		err = vfs.SyncParent(fsys, name)
-	}
-	if err != nil {
-		return fmt.Errorf("%w (%w)", err, errAfterRename)
-	}
-	return nil
+	return commitfile.Replace(fsys, filepath.Join(dir, recordName), b, d != DurableNone, d == DurableCommit)
 }
 
 // match says whether a file is the one of this checkpoint and rank.

@@ -433,3 +433,34 @@ func edit(name string, change func(t *kvtree.Tree)) func(fsys vfs.FS) error {
 			func(t *kvtree.Tree) error { change(t); return nil })
 	}
 }
+
+// Locked says whether somebody is in Update, to any number who ask at once, and takes nothing away from those who want the lock.
+func TestLocked(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "tree")
+	if held, err := kvtree.Locked(vfs.OS, name, kvtree.Flock); held || err != nil {
+		t.Errorf("no file: %v, %v", held, err)
+	}
+	err := kvtree.Update(t.Context(), vfs.OS, name, nil, func(*kvtree.Tree) error {
+		for range 2 {
+			if held, err := kvtree.Locked(nil, name, kvtree.Flock); !held || err != nil {
+				t.Errorf("in Update: %v, %v", held, err)
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, kvtree.ErrNoLocks) {
+		t.Skipf("SKIPPED: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if held, err := kvtree.Locked(vfs.OS, name, kvtree.Flock); held || err != nil {
+		t.Errorf("after Update: %v, %v", held, err)
+	}
+	if _, err := kvtree.Locked(vfs.OS, name, kvtree.NoLock); !errors.Is(err, kvtree.ErrNoLocks) {
+		t.Errorf("NoLock: %v", err)
+	}
+	if _, err := kvtree.Locked(vfs.NewMem(), "/none", kvtree.Flock); err != nil {
+		t.Errorf("in memory, no file: %v", err)
+	}
+}

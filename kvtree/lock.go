@@ -261,6 +261,27 @@ func tryTwice(fsys vfs.FS, f vfs.File, name string, kind LockKind) error {
 	}
 }
 
+// Locked says whether another descriptor has the exclusive lock of a file now, as the one in which Update runs. It does not
+// wait. A file that is not there is not locked. The error wraps ErrNoLocks where that cannot be known.
+func Locked(fsys vfs.FS, name string, kind LockKind) (bool, error) {
+	if kind == NoLock {
+		return false, fmt.Errorf("kvtree: %s: no kind of lock: %w", name, ErrNoLocks)
+	}
+	f, err := orOS(fsys).Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	err = tryLock(f, name, kind, false) // shared: others may ask at the same time
+	held := errors.Is(err, errHeld)
+	if held {
+		err = nil
+	}
+	return held, errors.Join(err, f.Close())
+}
+
 // CheckLocks finds out whether locks work in a folder, with a file that it makes and removes. The error wraps
 // ErrNoLocks if they do not.
 func CheckLocks(fsys vfs.FS, dir string, kind LockKind) error {

@@ -347,7 +347,7 @@ func TestInts(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeWritten(t *testing.T) {
+func TestDefect12WhatCannotBeWritten(t *testing.T) {
 	var nul kvtree.Tree
 	nul.Touch("a", "b\x00c")
 	if _, err := kvtree.Encode(&nul); !errors.Is(err, kvtree.ErrUsage) {
@@ -422,9 +422,9 @@ func TestDuplicates(t *testing.T) {
 	}
 }
 
-// TestHugeCountsDeepDown: each node of a chain promises as many elements as could follow. Memory must not be taken for
+// TestDefect3HugeCountsDeepDown: each node of a chain promises as many elements as could follow. Memory must not be taken for
 // each of them.
-func TestHugeCountsDeepDown(t *testing.T) {
+func TestDefect3HugeCountsDeepDown(t *testing.T) {
 	const levels = 20000
 	left := levels * 5
 	var b []byte

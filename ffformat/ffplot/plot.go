@@ -1,21 +1,16 @@
 package ffplot
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"image"
 	"image/color"
-	"image/png"
 	"io"
 	"slices"
 	"strings"
 
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
-
 	"blobio/ffformat"
+	"blobio/internal/draw"
 )
 
 // A Plot is the picture of a file's map, ready to be written. It is immutable.
@@ -51,7 +46,6 @@ type part struct {
 
 // Places, in points.
 const (
-	scale      = 2 // pixels of a PNG per point
 	margin     = 28.0
 	offsetLead = 62.0 // column of offsets
 	varLead    = 62.0
@@ -88,7 +82,7 @@ func Draw(f *ffformat.File, o *Options) (*Plot, error) {
 	p.choose(max(most, 0))
 	p.subtitle = describe(f, p.usage)
 	p.page = newPage(extents, p.total, p.width-2*margin-offsetLead)
-	p.height = p.draw(newPen(nil, 0))
+	p.height = p.draw(draw.Measure())
 	return p, nil
 }
 
@@ -209,32 +203,14 @@ func percent(n, of int64) string {
 func (p *Plot) Size() (width, height int) { return int(p.width), int(p.height) }
 
 // Image returns the picture as pixels.
-func (p *Plot) Image() image.Image {
-	c := vgimg.NewWith(vgimg.UseWH(vg.Length(p.width), vg.Length(p.height)), vgimg.UseDPI(72*scale), vgimg.UseBackgroundColor(colorPaper))
-	p.draw(newPen(c, p.height))
-	return c.Image()
-}
+func (p *Plot) Image() image.Image { return p.picture().Image() }
 
 // PNG writes the picture as PNG.
-func (p *Plot) PNG(w io.Writer) error {
-	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(w, p.Image()); err != nil {
-		return fmt.Errorf("ffplot: %w", err)
-	}
-	return nil
-}
+func (p *Plot) PNG(w io.Writer) error { return p.picture().PNG(w) }
 
-// SVG writes the picture as SVG.
-func (p *Plot) SVG(w io.Writer) error {
-	c := vgsvg.New(vg.Length(p.width), vg.Length(p.height))
-	d := newPen(c, p.height)
-	d.fill(0, 0, p.width, p.height, colorPaper)
-	p.draw(d)
-	var b bytes.Buffer
-	if _, err := c.WriteTo(&b); err != nil {
-		return fmt.Errorf("ffplot: %w", err)
-	}
-	if _, err := w.Write(b.Bytes()); err != nil {
-		return fmt.Errorf("ffplot: %w", err)
-	}
-	return nil
+// SVG writes the picture as SVG, all of it vectors.
+func (p *Plot) SVG(w io.Writer) error { return p.picture().SVG(w) }
+
+func (p *Plot) picture() *draw.Page {
+	return &draw.Page{Owner: "ffplot", Width: p.width, Height: p.height, Draw: func(d *draw.Pen) { p.draw(d) }}
 }

@@ -1,0 +1,173 @@
+package ffstore
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"blobio/comm"
+	"blobio/ffformat"
+	"blobio/internal/vfs"
+)
+
+// content is what variable id of a rank holds at a step: sizes grow and shrink, a quarter
+// of the groups of 512 bytes changes with each step.
+func content(rank int, id int32, step int) []byte {
+	k := [3]int{rank, int(id), step}
+	b, ok := contents.Load(k)
+	if !ok {
+		b, _ = contents.LoadOrStore(k, makeContent(rank, id, step))
+	}
+	return bytes.Clone(b.([]byte))
+}
+
+var contents sync.Map
+
+func makeContent(rank int, id int32, step int) []byte {
+	n := 700 * int(id) * (1 + (step+int(id))%3)
+	if id == 2 && step%4 == 3 {
+		n = 0
+	}
+	b := make([]byte, n)
+	for i := range b {
+		g := i / 512
+		last := max(0, step-((step-g)%4+4)%4) // the step of the last change
+		if g%3 == 1 {                         // goes to and fro: what a slot held before a torn write is wanted again after it
+			last = step / 2 % 2
+		}
+		b[i] = byte(i*7 + g*13 + last*31 + rank*101 + int(id)*17)
+	}
+	return b
+}
+
+// varsAt are the variables at a step: new ones come.
+func varsAt(step int) []int32 {
+	return []int32{1, 2, 3, 4, 5}[:2+min(step, 3)]
+}
+
+func protectStep(s *Store, rank, step int) error {
+	for _, id := range varsAt(step) {
+		if err := s.Protect(id, content(rank, id, step)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mode is a way of writing and keeping checkpoints.
+type mode struct {
+	name  string
+	o     Options
+	ranks int
+	diff  bool
+	incr  bool // variable by variable
+}
+
+var modes = []mode{
+	{name: "full", ranks: 1},
+	{name: "diff", ranks: 1, diff: true},
+	{name: "diff-keep2", ranks: 1, diff: true, o: Options{Keep: 2}},
+	{name: "fast", ranks: 1, diff: true, o: Options{Hash: ffformat.Fast}},
+	{name: "incremental", ranks: 1, diff: true, incr: true},
+	{name: "layoutA", ranks: 1, diff: true, o: Options{Layout: ffformat.LayoutA}},
+	{name: "ranks", ranks: 3, diff: true},
+	{name: "ranks-full", ranks: 3},
+}
+
+var testTime = time.Unix(1700000000, 0)
+
+func (m mode) options(fsys vfs.FS) *Options {
+	o := m.o
+	o.FS, o.BlockSize, o.Workers = fsys, 512, 1
+	o.Clock = func() time.Time { return testTime }
+	return &o
+}
+
+// step writes checkpoint n of the test content.
+func (m mode) step(ctx context.Context, c comm.Comm, s *Store, n int) (Stats, error) {
+	if err := protectStep(s, c.Rank(), n); err != nil {
+		return Stats{}, err
+	}
+	switch {
+	case m.incr:
+		inc, err := s.Begin(ctx, int32(n), m.diff)
+		if err != nil {
+			return Stats{}, err
+		}
+		ids := varsAt(n)
+		for i := range ids {
+			if err = inc.Add(ctx, ids[(i+c.Rank()+n)%len(ids)]); err != nil {
+				break
+			}
+		}
+		return inc.Commit(ctx)
+	case m.diff:
+		return s.CheckpointDiff(ctx, int32(n))
+	}
+	return s.Checkpoint(ctx, int32(n))
+}
+
+// run runs the ranks over a file system.
+func (m mode) run(fsys vfs.FS, f func(ctx context.Context, c comm.Comm, s *Store) error) error {
+	return comm.Run(context.Background(), m.ranks, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
+		s, err := Open(ctx, c, "d", m.options(fsys))
+		if err != nil {
+			return err
+		}
+		if err := f(ctx, c, s); err != nil {
+			return err
+		}
+		return s.Close(ctx)
+	})
+}
+
+// holdsStep recovers checkpoint id (0: the newest) on a fresh store and compares every byte.
+func (m mode) holdsStep(fsys vfs.FS, id int32) (int32, error) {
+	var got int32
+	err := m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {
+		n := id
+		if n == 0 {
+			l := s.List()
+			if len(l) == 0 {
+				return nil
+			}
+			n = l[len(l)-1].ID
+		}
+		for _, v := range varsAt(int(n)) {
+			if err := s.Protect(v, make([]byte, len(content(c.Rank(), v, int(n))))); err != nil {
+				return err
+			}
+		}
+		if id == 0 {
+			k, skipped, err := s.Recover(ctx)
+			if err != nil || k != n || len(skipped) > 0 {
+				return fmt.Errorf("recovered %d, want %d: %v: %w", k, n, skipped, err)
+			}
+		} else if err := s.RecoverID(ctx, n); err != nil {
+			return err
+		}
+		for _, v := range varsAt(int(n)) {
+			if !bytes.Equal(s.data[v], content(c.Rank(), v, int(n))) {
+				return fmt.Errorf("rank %d: variable %d of checkpoint %d has wrong bytes", c.Rank(), v, n)
+			}
+		}
+		if c.Rank() == 0 {
+			got = n
+		}
+		return nil
+	})
+	return got, err
+}
+
+// checkClean fails on errors and warnings of Check.
+func checkClean(t testing.TB, fsys vfs.FS) {
+	t.Helper()
+	for f := range Check(context.Background(), "d", &CheckOptions{FS: fsys}) {
+		if f.Severity != ffformat.Note {
+			t.Errorf("%v", f)
+		}
+	}
+}

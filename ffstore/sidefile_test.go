@@ -1,0 +1,200 @@
+package ffstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+// TestSideFile: whatever happens to the side files, checkpoints are right; only more may be written.
+func TestSideFile(t *testing.T) {
+	hurt := map[string]func(t *testing.T, mem *vfs.Mem, name string, old []byte){
+		"gone":  func(t *testing.T, mem *vfs.Mem, name string, _ []byte) { mem.Remove(name) },
+		"empty": func(t *testing.T, mem *vfs.Mem, name string, _ []byte) { writeAll(t, mem, name, nil) },
+		"half": func(t *testing.T, mem *vfs.Mem, name string, _ []byte) {
+			b := readAll(t, mem, name)
+			writeAll(t, mem, name, b[:len(b)/2])
+		},
+		"bit": func(t *testing.T, mem *vfs.Mem, name string, _ []byte) {
+			b := readAll(t, mem, name)
+			b[len(b)/3] ^= 1
+			writeAll(t, mem, name, b)
+		},
+		"stale":   func(t *testing.T, mem *vfs.Mem, name string, old []byte) { writeAll(t, mem, name, old) },
+		"garbage": func(t *testing.T, mem *vfs.Mem, name string, _ []byte) { writeAll(t, mem, name, make([]byte, 5000)) },
+		"longer": func(t *testing.T, mem *vfs.Mem, name string, _ []byte) {
+			writeAll(t, mem, name, append(readAll(t, mem, name), "FFDR and something that is no record"...))
+		},
+	}
+	for how, f := range hurt {
+		for _, running := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/running=%v", how, running), func(t *testing.T) {
+				mem := vfs.NewMem()
+				m := mode{ranks: 2, diff: true}
+				m.steps(t, mem, 1, 3)
+				name := nodeLogName("d", 0)
+				old := readAll(t, mem, name)
+				if running {
+					if err := m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
+						for n := 4; n <= 9; n++ {
+							if n == 6 && c.Rank() == 0 {
+								f(t, mem, name, old)
+							}
+							if _, err := m.step(ctx, c, s, n); err != nil {
+								return err
+							}
+						}
+						return nil
+					}); err != nil {
+						t.Fatal(err)
+					}
+				} else {
+					m.steps(t, mem, 4, 5)
+					f(t, mem, name, old)
+					for n := 6; n <= 9; n++ {
+						m.steps(t, mem, n, n)
+						m.holds(t, mem, n)
+					}
+				}
+				m.holds(t, mem, 9)
+				m.steps(t, mem, 10, 12)
+				m.holds(t, mem, 12)
+				checkClean(t, mem)
+			})
+		}
+	}
+}
+
+// TestSideFileAndTornSlot: a side file that somebody cut while a Store writes to it, or replaced by an
+// older one, must not vouch for a slot that was torn since.
+func TestSideFileAndTornSlot(t *testing.T) {
+	for _, stale := range []bool{false, true} {
+		t.Run(fmt.Sprintf("stale=%v", stale), func(t *testing.T) { sideFileAndTornSlot(t, stale) })
+	}
+}
+
+func sideFileAndTornSlot(t *testing.T, stale bool) {
+	ctx := context.Background()
+	mem := vfs.NewMem()
+	died := errors.New("killed")
+	var armed bool
+	writes := 0
+	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+		if armed && op.Kind == vfs.OpWrite && strings.HasSuffix(op.Name, ".fti") {
+			if writes++; writes > 1 {
+				return died
+			}
+		}
+		return nil
+	})
+	m := mode{diff: true}
+	s, err := Open(ctx, comm.Self(), "d", m.options(fsys))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := make([]byte, 64<<10)
+	s.Protect(1, data)
+	var ends []int
+	var old []byte // as of checkpoint 3
+	for id := int32(1); id <= 4; id++ {
+		if _, err := s.CheckpointDiff(ctx, id); err != nil {
+			t.Fatal(err)
+		}
+		b := readAll(t, mem, nodeLogName("d", 0))
+		if ends = append(ends, len(b)); id == 3 {
+			old = b
+		}
+	}
+	if !stale { // cut behind the digests of checkpoint 3, which are of the slot that is written next
+		writeAll(t, mem, nodeLogName("d", 0), readAll(t, mem, nodeLogName("d", 0))[:ends[2]])
+	}
+	data[0], data[9000] = 1, 1
+	armed = true
+	if _, err := s.CheckpointDiff(ctx, 5); !errors.Is(err, died) {
+		t.Fatal(err)
+	}
+	data[0], data[9000] = 0, 0
+	if stale {
+		writeAll(t, mem, nodeLogName("d", 0), old)
+	}
+	if s, err = Open(ctx, comm.Self(), "d", m.options(mem)); err != nil {
+		t.Fatal(err)
+	}
+	s.Protect(1, data)
+	if _, err := s.CheckpointDiff(ctx, 5); err != nil {
+		t.Fatal(err)
+	}
+	checkClean(t, mem)
+}
+
+// TestSlotFileReplacedWhileRunning: an older file is put in the place of the one that the Store
+// left in the slot.
+func TestSlotFileReplacedWhileRunning(t *testing.T) {
+	mem := vfs.NewMem()
+	m := mode{ranks: 2, diff: true}
+	var old []byte
+	if err := m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
+		for n := 1; n <= 8; n++ {
+			if c.Rank() == 1 && n == 4 {
+				old = readAll(t, mem, FileName("d", s.free(), 1))
+			}
+			if c.Rank() == 1 && n == 8 {
+				writeAll(t, mem, FileName("d", s.free(), 1), old)
+			}
+			if _, err := m.step(ctx, c, s, n); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	m.holds(t, mem, 8)
+	m.steps(t, mem, 9, 10)
+	m.holds(t, mem, 10)
+	checkClean(t, mem)
+}
+
+// TestSlotFileGoneWhileRunning: somebody removes the file of a rank that is not the leader of its
+// node, or the whole slot. The names of the new ones are durable when the checkpoint is committed.
+func TestSlotFileGoneWhileRunning(t *testing.T) {
+	for _, whole := range []bool{false, true} {
+		mem := vfs.NewMem()
+		m := mode{ranks: 4, diff: true}
+		if err := m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
+			for n := 1; n <= 6; n++ {
+				if c.Rank() == 0 && n == 6 {
+					k := s.free()
+					for r := range 4 {
+						if whole || r == 3 {
+							mem.Remove(FileName("d", k, r))
+						}
+					}
+					if whole {
+						mem.Remove(slotDir("d", k))
+					}
+					if err := mem.SyncDir("d"); err != nil {
+						return err
+					}
+				}
+				if err := c.Barrier(ctx); err != nil {
+					return err
+				}
+				if _, err := m.step(ctx, c, s, n); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		after := mem.CrashClone(vfs.CrashOptions{})
+		m.holds(t, after, 6)
+		checkClean(t, after)
+	}
+}
