@@ -57,7 +57,8 @@
 // A redundancy file appears under its name when all ranks have written and synced theirs, and
 // user files are only ever replaced whole, by rename, after everything that is lost in
 // any set was rebuilt, checked and synced. Every byte that is read to rebuild is checked
-// first against its CRC-32, if there are checksums; what does not match counts as lost. Losses
+// first against its CRC-32, if there are checksums; what does not match counts as lost. Without any, data and
+// redundancy have to agree as far as there is some to spare, else all ranks get a *DoubtError (RankError of one). Losses
 // beyond the scheme change nothing and are a *LostError on all ranks.
 //
 // Losses count per stripe, not per member: damage in several members is mended as long as no

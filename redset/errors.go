@@ -76,6 +76,23 @@ func (e *LostError) Error() string {
 // Unwrap returns ErrMissing.
 func (e *LostError) Unwrap() error { return ErrMissing }
 
+// DoubtError says that files without checksums, as the reference makes them, and their redundancy do not agree: bytes
+// of one of them changed, and it cannot be told of which. Nothing was changed. Its class is ErrCorrupt.
+type DoubtError struct {
+	Scheme Scheme
+	Set    int    // the set, from 0
+	Ranks  []int  // world ranks of which one has the wrong bytes
+	Detail string // what does not agree
+}
+
+// Error implements error.
+func (e *DoubtError) Error() string {
+	return fmt.Sprintf("redset: %v set %d: silent corruption at one of ranks %v: %s", e.Scheme, e.Set, e.Ranks, e.Detail)
+}
+
+// Unwrap returns ErrCorrupt.
+func (e *DoubtError) Unwrap() error { return ErrCorrupt }
+
 func formatErr(file string, off int64, field, msg string, class error) error {
 	return &FormatError{Pkg: "redset", File: file, Offset: off, Field: field, Msg: msg, Err: class}
 }

@@ -37,7 +37,7 @@ func (m *member) look() error {
 		m.store.in.add(m.paths[i], f.meta.Size)
 		m.store.out.add("", f.meta.Size)
 		m.found[i] = isRegular(m.fs, m.paths[i]) == f.meta.Size
-		m.partBad[i] = !m.found[i] || r.distrusts(m.rank)
+		m.partBad[i] = !m.found[i] || r.distrusts(m.rank) || r.counts != nil && r.counts(m.paths[i])
 	}
 	for x, e := range r.ext[m.rank] {
 		m.extBad[x] = m.partBad[e.part]

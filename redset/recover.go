@@ -23,6 +23,13 @@ type RecoverOptions struct {
 	// DataOnly leaves out reading redundancy that nothing is rebuilt from: corruption there stays until
 	// another Recover. The same on all ranks.
 	DataOnly bool
+	// Sure: the caller knows a checksum of each file, and looks at it. Without it, files of sets that have no
+	// checksums (the reference makes none) are compared with their redundancy as far as that is to spare: what does not
+	// agree is a *DoubtError, or is mended where two elements of a stripe are to spare. The same on all ranks.
+	Sure bool
+	// Lost says of a file that is there, by the name that Map returns, that it counts as lost (nil: of none): it has a
+	// checksum of its own that is wrong, for instance. It is replaced if it can be rebuilt.
+	Lost func(name string) bool
 }
 
 // Entry is a file of a world rank.
@@ -38,7 +45,7 @@ type Report struct {
 	Rebuilt []Entry // made anew, redundancy files included
 	Corrupt []Entry // those of Rebuilt that were there, but not what their checksum or header says
 	// Verified: every byte of data and (without DataOnly) parity of the set was compared with a checksum. Sets made by the reference
-	// have none: of them only existence and sizes are known.
+	// have none: of them existence and sizes are known, and that data and redundancy agree if nothing was lost.
 	Verified bool
 	Sums     map[string]uint32 // CRC-32 (IEEE) of the files, by name; of sets with checksums
 }
@@ -85,7 +92,8 @@ func Recover(ctx context.Context, c comm.Comm, fsys vfs.FS, prefix string, o *Re
 		return nil, verdict(ctx, c, err)
 	}
 	m := &member{r: r, fs: fsys, prefix: prefix, rank: p.rank}
-	r.locals, r.dataOnly = []*member{m}, o != nil && o.DataOnly
+	r.locals = []*member{m}
+	r.options(o)
 	for _, f := range r.descs[p.rank].files {
 		m.paths = append(m.paths, o.path(r.descs[p.rank].place, prefix, f.name))
 	}
@@ -386,7 +394,7 @@ func offlineSet(fsys vfs.FS, prefix string, all []found, known map[int]place, o 
 	if err != nil {
 		return nil, err
 	}
-	r.dataOnly = o != nil && o.DataOnly
+	r.options(o)
 	for rank, d := range r.descs {
 		m := &member{r: r, fs: fsys, prefix: prefix, rank: rank}
 		for _, f := range d.files {

@@ -17,6 +17,9 @@ type repair struct {
 	locals []*member // those whose files are at hand: this one, or all
 
 	dataOnly bool // see RecoverOptions
+	counts   func(name string) bool
+	dry      bool // nothing is rebuilt
+	compare  bool // there are no checksums at all: elements have to agree with each other
 
 	place         // of any member
 	group   []int // world ranks
@@ -32,13 +35,24 @@ type repair struct {
 	ext   [][]extent
 	elems [][]elem
 	state [][]state // by stripe and position in it
+	faith []faith   // by stripe; of sets to be compared
 }
+
+// faith is what is known of a stripe whose elements have no checksums.
+type faith int
+
+const (
+	unknown faith = iota
+	doubted       // the elements do not agree; one of several that are spare may be wrong
+	agreed        // those that are there do, or none is spare
+)
 
 // state is what is known of an element.
 type state struct {
 	bad  bool // lost, or not what its checksum says
 	made bool // rebuilt from good ones
 	read bool // read, and as its checksum says if that is known
+	crc  []uint32
 }
 
 // newRepair weighs the evidence of the members. Whatever is missing that
@@ -124,6 +138,8 @@ func newRepair(p place, worlds []int, all []*evidence) (*repair, error) {
 		r.ext = append(r.ext, r.lay.extents(sizes[m]))
 	}
 	r.weighSums(all)
+	r.compare = r.k > 0 && !slices.ContainsFunc(r.sums, func(s *memberSums) bool { return s != nil })
+	r.faith = make([]faith, r.lay.stripes())
 	r.learned = make([]*memberSums, p.n)
 	for m := range r.learned {
 		if r.distrusts(m) {
@@ -172,6 +188,7 @@ func (r *repair) distrusts(m int) bool {
 // lost is the error of this set.
 func (r *repair) lost(detail string) *LostError {
 	e := &LostError{Scheme: r.scheme, Set: r.set, Tolerates: r.k, Detail: detail}
+	unknown := 0
 	for m := range r.n {
 		gone := r.headers[m] == nil
 		for c := range r.state {
@@ -179,9 +196,15 @@ func (r *repair) lost(detail string) *LostError {
 				gone = gone || s.bad && r.elems[c][x].member == m
 			}
 		}
-		if gone && m < len(r.group) {
+		switch {
+		case gone && m < len(r.group) && r.group[m] >= 0:
 			e.Ranks = append(e.Ranks, r.group[m])
+		case gone && m < len(r.group): // offline, where nothing tells
+			unknown++
 		}
+	}
+	if unknown > 0 {
+		e.Detail += fmt.Sprintf(" (members of which nothing is left: %d)", unknown)
 	}
 	return e
 }
@@ -204,11 +227,30 @@ func (r *repair) plan() ([]*job, error) {
 			}
 		}
 		d := r.lay.dataPerStripe()
-		if len(out) > 0 {
-			if len(good) < d {
-				return nil, r.lost(fmt.Sprintf("stripe %d lacks %d of %d elements", c, erased, len(es)))
+		if r.dry {
+			out = nil
+		}
+		if len(out) > 0 && len(good) < d {
+			return nil, r.lost(fmt.Sprintf("stripe %d lacks %d of %d elements", c, erased, len(es)))
+		}
+		var code []*job
+		switch compare := r.compare && !r.dataOnly && r.faith[c] != agreed && len(good) > d; {
+		case compare && r.faith[c] == doubted:
+			for i := range good {
+				rest := slices.Delete(slices.Clone(good), i, i+1)
+				code = append(code, &job{c: c, in: rest[:d], out: rest[d:], checks: len(rest) - d, apart: &good[i]})
 			}
-			j := &job{c: c, worker: r.lay.worker(c), in: good[:d], out: out}
+		case compare:
+			code = append(code, &job{c: c, in: good[:d], out: slices.Concat(out, good[d:]), checks: len(good) - d})
+			for _, e := range good[d:] {
+				jobs = append(jobs, &job{c: c, worker: e.member, in: []elem{e}})
+			}
+		case len(out) > 0:
+			code = append(code, &job{c: c, in: good[:d], out: out})
+			good = good[d:]
+		}
+		for _, j := range code {
+			j.worker = r.lay.worker(c)
 			if r.me < 0 || j.worker == r.me {
 				var err error
 				if j.code, err = r.lay.newCoder(c, j.in, j.out); err != nil {
@@ -216,7 +258,6 @@ func (r *repair) plan() ([]*job, error) {
 				}
 			}
 			jobs = append(jobs, j)
-			good = good[d:]
 		}
 		for _, e := range good { // what else is there is checked by those who have it
 			if r.dataOnly && e.parity {
@@ -232,21 +273,51 @@ func (r *repair) plan() ([]*job, error) {
 
 // judge compares what the jobs found with the checksums. again says that something else turned out bad.
 func (r *repair) judge(e *engine) (again bool, err error) {
+	good := make([]bool, len(e.jobs))
 	for i, j := range e.jobs {
-		good := true
+		good[i] = true
 		for x, el := range j.in {
 			s := &r.state[j.c][el.pos]
 			want := r.lay.ofElem(r.sums, r.ext, j.c, el)
 			if o := e.in[i][x]; o.bad || want != nil && !slices.Equal(want, o.crc) {
-				s.bad, good, again = true, false, true
+				s.bad, good[i], again = true, false, true
 			} else {
-				s.read = true
+				s.read, s.crc = true, o.crc
 			}
 		}
-		if !good {
+	}
+	trials, found := map[int]*trial{}, false // by stripe
+	for i, j := range e.jobs {
+		if !good[i] || len(j.out) == 0 {
 			continue
 		}
+		known, agree := true, true
 		for x, el := range j.out {
+			if s := r.state[j.c][el.pos]; !j.writes(x) {
+				known = known && s.read && !s.bad
+				agree = agree && slices.Equal(s.crc, e.out[i][x].crc)
+			}
+		}
+		switch {
+		case !known: // again
+			continue
+		case j.apart != nil:
+			if trials[j.c] == nil {
+				trials[j.c] = &trial{}
+			}
+			trials[j.c].add(*j.apart, agree)
+			continue
+		case !agree && j.checks < 2:
+			return false, r.doubt(j.c)
+		case !agree:
+			r.faith[j.c], again = doubted, true
+			continue
+		}
+		r.faith[j.c] = agreed
+		for x, el := range j.out {
+			if !j.writes(x) {
+				continue
+			}
 			want := r.lay.ofElem(r.sums, r.ext, j.c, el)
 			if want != nil && !slices.Equal(want, e.out[i][x].crc) {
 				return false, r.lost(fmt.Sprintf("stripe %d: what is rebuilt does not match its checksum: bytes without one are corrupt", j.c))
@@ -255,7 +326,16 @@ func (r *repair) judge(e *engine) (again bool, err error) {
 			r.lay.keep(r.learned, r.ext, j.c, el, e.out[i][x].crc)
 		}
 	}
-	return again, nil
+	for c := range r.elems {
+		if t := trials[c]; t != nil && !again {
+			if t.agree != 1 {
+				return false, r.doubt(c)
+			}
+			r.state[c][t.wrong.pos].bad, r.faith[c] = true, unknown
+			found = true
+		}
+	}
+	return again || found, nil
 }
 
 // run rebuilds what is bad into temporary files.
