@@ -2,6 +2,7 @@ package scr
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -198,12 +199,12 @@ func (b *background) deliver(id int, files []prefixdir.File, err error) {
 		}
 	}
 	if err != nil {
-		t.SetStr("ERROR", err.Error())
+		t.SetStr("ERROR", hex.EncodeToString(comm.EncodeError(err))) // with its classes
 	}
 	p, perr := t.Pack()
 	if perr != nil {
 		t = kvtree.New()
-		t.SetStr("ERROR", perr.Error())
+		t.SetStr("ERROR", hex.EncodeToString(comm.EncodeError(perr)))
 		p, _ = t.Pack()
 	}
 	b.hub.put(id, b.s.c.Rank(), p)
@@ -277,7 +278,8 @@ func (b *background) wanted(d *cachedSet, parts [][]byte) error {
 			}
 			if p.Has("ERROR") {
 				msg, _ := p.Str("ERROR")
-				return fmt.Errorf("scr: rank %d: %s", r, msg)
+				b, _ := hex.DecodeString(msg) // of one that cannot be decoded this is told
+				return fmt.Errorf("scr: rank %d: %w", r, comm.DecodeError(b))
 			}
 			if parts[r], err = p.Get("MAP").Pack(); err != nil {
 				return err

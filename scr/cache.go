@@ -10,6 +10,7 @@ import (
 	"sort"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 	"blobio/kvtree"
 	"blobio/redset"
 	"blobio/scr/cachedir"
@@ -275,7 +276,7 @@ func (s *Session) rebuild(ctx context.Context, d *cachedSet) error {
 	mapName := cachedir.FilemapName(d.Path, s.c.Rank())
 	if d.Packed {
 		err = s.lostMaps(ctx, d)
-	} else if _, rerr := redset.Recover(ctx, s.c, s.fs, groupPrefix(d.Path, cachedir.MapGroup), nil); rerr != nil {
+	} else if _, rerr := redset.Recover(ctx, s.c, s.fs, groupPrefix(d.Path, cachedir.MapGroup), &redset.RecoverOptions{Sure: true, Lost: s.damagedMap}); rerr != nil {
 		err = fmt.Errorf("scr: file maps: %w", rerr)
 	}
 	if err != nil {
@@ -333,6 +334,13 @@ func (s *Session) rebuild(ctx context.Context, d *cachedSet) error {
 		return err
 	}
 	return s.agree(ctx, s.sweep(d, l))
+}
+
+// damagedMap says that a file map is there, and is not what was written: it has a checksum of its own.
+func (s *Session) damagedMap(name string) bool {
+	_, err := cachedir.ReadFilemap(s.fs, name)
+	var f *fault.FormatError
+	return errors.As(err, &f)
 }
 
 // checkFiles compares the files of this rank with its file map; with sums their bytes too, where the map knows them.

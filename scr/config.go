@@ -56,6 +56,9 @@ type Config struct {
 	// which somebody must have started: it goes on copying when the run has died. The run loop (blobio scr run --transfer)
 	// does, and says so in the environment: BLOBIO_TRANSFER=1 has the same effect.
 	Daemon bool
+	// DaemonWait is how long a background flush waits for a transfer process that is not there, before or in the midst of it;
+	// then it fails with ErrNoDaemon. One that is there may take as long as it needs. 0: 30 s; negative: for ever.
+	DaemonWait time.Duration
 	// Zstd compresses files on their way to the prefix directory. The reference cannot read them.
 	Zstd bool
 
@@ -82,6 +85,9 @@ func (c *Config) withDefaults() Config {
 		if d.Node, _ = os.Hostname(); d.Node == "" {
 			d.Node = "localhost"
 		}
+	}
+	if d.DaemonWait == 0 {
+		d.DaemonWait = 30 * time.Second
 	}
 	if d.Dir == "" {
 		d.Dir, _ = os.Getwd()

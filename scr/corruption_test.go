@@ -1,8 +1,10 @@
 package scr
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path"
@@ -254,4 +256,69 @@ func TestDefect7OutsideIsAnError(t *testing.T) {
 		}
 		return s.Complete(ctx, true)
 	}))
+}
+
+// TestDefect7WrongOrderIsAnError: a call at the wrong time ends the job in the reference. Here it is an error that says what is
+// missing, the session is as it was, and goes on. TestStates has all calls in all states.
+func TestDefect7WrongOrderIsAnError(t *testing.T) {
+	cl := fourNodes(t)
+	must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
+		if err := s.Complete(ctx, true); !errors.Is(err, ErrState) || !strings.Contains(err.Error(), "Start comes before") {
+			t.Errorf("Complete without Start: %v", err)
+		}
+		if err := s.Start(ctx, "a", Checkpoint); err != nil {
+			return err
+		}
+		if err := s.Start(ctx, "b", Checkpoint); !errors.Is(err, ErrState) || !strings.Contains(err.Error(), "Complete of a") {
+			t.Errorf("Start in a dataset: %v", err)
+		}
+		if err := s.Complete(ctx, true); err != nil {
+			return err
+		}
+		if err := s.Close(ctx); err != nil {
+			return err
+		}
+		if err := s.Start(ctx, "c", Checkpoint); !errors.Is(err, ErrState) {
+			t.Errorf("Start after Close: %v", err)
+		}
+		return nil
+	}))
+}
+
+// TestDefect10Containers: containers cannot be created by SCR 1.2.2, which computes their folder in two ways. Here they are made in
+// the dataset's folder, filled to their size with one file behind the other, and are all that is in the prefix directory of
+// the files; every byte comes back from there when all nodes are lost.
+func TestDefect10Containers(t *testing.T) {
+	const limit = 1500
+	cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_USE_CONTAINERS", "1", "SCR_CONTAINER_SIZE", fmt.Sprint(limit))
+	var total int64
+	var want []byte // nodes, ranks, files in order
+	for rank := range 4 {
+		for i := range cl.files {
+			want = append(want, content(1, rank, i)...)
+		}
+	}
+	total = int64(len(want))
+	must(t, cl.checkpoints(1, 1))
+	all := tree(t, cl.fs, testPrefix)
+	var got []byte
+	for n := int64(0); n*limit < total; n++ {
+		name := fmt.Sprintf(".scr/scr.dataset.1/ctr.%d.scr", n)
+		if all[name] != min(limit, total-n*limit) {
+			t.Errorf("%s: %d bytes", name, all[name])
+		}
+		b, err := vfs.ReadFile(cl.fs, path.Join(testPrefix, name), 1<<20)
+		must(t, err)
+		got = append(got, b...)
+	}
+	if !bytes.Equal(got, want) {
+		t.Error("the containers are not the files one behind the other")
+	}
+	for name, size := range all {
+		if strings.HasPrefix(name, "ckpt.1/") && size > 0 {
+			t.Errorf("%s is beside its container", name)
+		}
+	}
+	cl.lose("node0", "node1", "node2", "node3")
+	cl.mustRestart(1)
 }

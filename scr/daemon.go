@@ -53,6 +53,7 @@ func (s *Session) byDaemon(ctx context.Context, jobs []transfer.Job) (res []tran
 		return nil, err
 	}
 	res = make([]transfer.Result, len(jobs))
+	served := s.pulse(name, lock)
 	for left := len(jobs); left > 0; {
 		select {
 		case <-time.After(20 * time.Millisecond):
@@ -61,6 +62,9 @@ func (s *Session) byDaemon(ctx context.Context, jobs []transfer.Job) (res []tran
 		}
 		f, err := transfer.ReadFile(ctx, s.cfg.FS, name, lock)
 		if err != nil {
+			return nil, err
+		}
+		if err := served(f); err != nil {
 			return nil, err
 		}
 		left = len(jobs)
@@ -99,6 +103,39 @@ func (s *Session) byDaemon(ctx context.Context, jobs []transfer.Job) (res []tran
 		}
 	}
 	return res, nil
+}
+
+// pulse returns what is to be called with the transfer file again and again while somebody waits for the transfer process: it
+// fails when there has been none for Config.DaemonWait. The lock that the process holds says that there is one, however
+// slow it is; where there are no locks, only what it writes does.
+func (s *Session) pulse(name string, lock kvtree.LockKind) func(f *transfer.File) error {
+	const every = 100 * time.Millisecond
+	alive := time.Now() // of the machine: Config.Clock may be that of a simulation
+	asked, last := alive, ""
+	return func(f *transfer.File) error {
+		now := time.Now()
+		if s.cfg.DaemonWait < 0 || now.Sub(asked) < every {
+			return nil
+		}
+		asked = now
+		held, err := transfer.Served(s.cfg.FS, name, lock)
+		if errors.Is(err, kvtree.ErrNoLocks) {
+			said := fmt.Sprint(f.State, f.Done, f.Failed)
+			for _, it := range f.Items {
+				said += fmt.Sprint(" ", it.Written)
+			}
+			held, last, err = said != last, said, nil
+		}
+		switch {
+		case err != nil:
+			return err
+		case held:
+			alive = now
+		case now.Sub(alive) >= s.cfg.DaemonWait:
+			return fmt.Errorf("scr: %s: %w: nobody serves it for %v; start blobio scr transfer %s on %s", name, ErrNoDaemon, s.cfg.DaemonWait, path.Dir(name), s.cfg.Node)
+		}
+		return nil
+	}
 }
 
 // recall takes files out of the transfer file again: nobody waits for them any more.

@@ -2,13 +2,16 @@ package scr
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"blobio/internal/vfs"
+	"blobio/kvtree"
 	"blobio/scr/prefixdir"
 	"blobio/scr/transfer"
 )
@@ -149,8 +152,109 @@ func TestDaemonContainers(t *testing.T) {
 	if _, ok := all[fileName(2, 0, 0)]; ok {
 		t.Error("a file is beside its container")
 	}
+	// The nodes are lost, and with them the processes: one that still ran would write its state there in the midst of this.
+	stop()
+	wg.Wait()
 	must(t, os.RemoveAll(filepath.Join(dir, "nodes")))
 	must(t, os.MkdirAll(filepath.Join(dir, "nodes", "node0", "local"), 0o777))
 	must(t, os.MkdirAll(filepath.Join(dir, "nodes", "node1", "local"), 0o777))
 	cl.mustRestart(2)
+}
+
+// TestDaemonMissing: a flush that is left to transfer processes ends with an error when there are none, or when they die in the
+// midst of it; the next one, when they are there again, is made. Where they are there nobody loses patience.
+func TestDaemonMissing(t *testing.T) {
+	cl, dir := diskCluster(t, "node0", "node0", "node1", "node1")
+	cl.set("SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0", "SCR_CACHE_SIZE", "4")
+	under := cl.opts
+	cl.opts = func(c *Config) { under(c); c.Daemon, c.DaemonWait = true, 300*time.Millisecond }
+	serve := func(ctx context.Context, o transfer.ServeOptions, nodes ...string) *sync.WaitGroup {
+		var wg sync.WaitGroup
+		for _, node := range nodes {
+			wg.Go(func() {
+				o := o
+				o.File, o.Poll = filepath.Join(dir, "nodes", node, "local/user1/scr.77", transfer.FileName), 5*time.Millisecond
+				if err := transfer.Serve(ctx, o); err != nil && ctx.Err() == nil {
+					t.Errorf("%s: %v", node, err)
+				}
+			})
+		}
+		for _, node := range nodes { // on a busy machine that may take longer than anybody waits
+			for until := time.Now().Add(20 * time.Second); time.Now().Before(until); time.Sleep(time.Millisecond) {
+				if there, err := transfer.Served(vfs.OS, filepath.Join(dir, "nodes", node, "local/user1/scr.77", transfer.FileName), kvtree.Flock); there || err != nil {
+					break
+				}
+			}
+		}
+		return &wg
+	}
+	flush := func(ctx context.Context, s *Session, rank, n int) error {
+		if err := cl.write(ctx, s, rank, n); err != nil {
+			return err
+		}
+		return s.WaitFlush(ctx, "")
+	}
+	begun := make(chan struct{}) // rank 0: the flush of checkpoint 3 is under way, at a rate that takes minutes
+	dead := make(chan struct{})
+	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+		// Nobody is there.
+		if err := flush(ctx, s, rank, 1); !errors.Is(err, ErrMissing) {
+			t.Errorf("rank %d, no process: %v", rank, err)
+		} else if !strings.Contains(err.Error(), "no transfer process") || !strings.Contains(err.Error(), "start blobio scr transfer") {
+			t.Errorf("rank %d: it does not say what is to be done: %v", rank, err)
+		}
+		if e := s.c.Barrier(ctx); e != nil {
+			return e
+		}
+		// One of two nodes has one: all ranks learn of the other.
+		if rank == 0 {
+			stop, cancel := context.WithCancel(ctx)
+			wg := serve(stop, transfer.ServeOptions{}, "node0")
+			defer wg.Wait()
+			defer cancel()
+		}
+		if err := flush(ctx, s, rank, 2); !errors.Is(err, ErrMissing) {
+			t.Errorf("rank %d, one process: %v", rank, err)
+		}
+		if e := s.c.Barrier(ctx); e != nil {
+			return e
+		}
+		return nil
+	})
+	stop, cancel := context.WithCancel(t.Context())
+	slow := serve(stop, transfer.ServeOptions{Rate: 100}, "node0", "node1")
+	go func() {
+		defer close(dead)
+		<-begun
+		time.Sleep(600 * time.Millisecond) // longer than anybody waits for one that is not there
+		cancel()
+		slow.Wait()
+	}()
+	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+		began := time.Now()
+		if rank == 0 {
+			close(begun)
+		}
+		if err := flush(ctx, s, rank, 3); !errors.Is(err, ErrMissing) || time.Since(began) < 600*time.Millisecond {
+			t.Errorf("rank %d, killed: %v after %v", rank, err, time.Since(began))
+		}
+		return nil
+	})
+	<-dead
+	stop, cancel = context.WithCancel(t.Context())
+	cl.opts = func(c *Config) { under(c); c.Daemon, c.DaemonWait = true, 20*time.Second }
+	good := serve(stop, transfer.ServeOptions{}, "node0", "node1")
+	defer good.Wait()
+	defer cancel()
+	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+		if err := flush(ctx, s, rank, 4); err != nil {
+			return err
+		}
+		return s.Close(ctx)
+	})
+	x, err := prefixdir.Open(vfs.OS, filepath.Join(dir, "prefix")).ReadIndex()
+	must(t, err)
+	if e, ok := x.Entry("ckpt.4"); !ok || !e.Complete {
+		t.Errorf("%+v %v", e, ok)
+	}
 }

@@ -27,6 +27,9 @@ var (
 	ErrInvalid = errors.New("a rank gave the dataset up as invalid")
 	// ErrNoRestart: there is no checkpoint to restart from.
 	ErrNoRestart = errors.New("no checkpoint to restart from")
+	// ErrNoDaemon: a flush was left to a transfer process (Config.Daemon), and there is none. On ranks other than that which
+	// found it the class of the error is ErrMissing alone.
+	ErrNoDaemon = fmt.Errorf("no transfer process: %w", ErrMissing)
 )
 
 // StateError says which call came at the wrong time. Its class is ErrState.

@@ -37,7 +37,6 @@ type params struct {
 	metadata     bool
 	haltSeconds  int64
 	endTime      time.Time
-	bufSize      int64
 	pace         cadence.Pace
 	logOn        bool
 	logText      bool
@@ -123,7 +122,6 @@ func parseParams(set *config.Set) (*params, error) {
 		metadata:     get(r, set.Flag, "SCR_COPY_METADATA"),
 		haltSeconds:  get(r, set.Int, "SCR_HALT_SECONDS"),
 		endTime:      get(r, set.Time, "SCR_END_TIME"),
-		bufSize:      get(r, set.Size, "SCR_FILE_BUF_SIZE"),
 		pace: cadence.Pace{
 			Interval: get(r, set.Int, "SCR_CHECKPOINT_INTERVAL"),
 			Seconds:  get(r, set.Int, "SCR_CHECKPOINT_SECONDS"),

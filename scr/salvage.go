@@ -2,7 +2,9 @@ package scr
 
 import (
 	"context"
+	"slices"
 
+	"blobio/scr/prefixdir"
 	"blobio/scr/record"
 	"blobio/scr/salvage"
 )
@@ -31,7 +33,7 @@ func (s *Session) save(ctx context.Context, node salvage.Node, ds record.Dataset
 	}
 	err = s.agree(ctx, err)
 	if err == nil && s.c.Rank() == 0 {
-		_, err = salvage.Index(ctx, salvage.Options{Prefix: s.prefix, ID: ds.ID, Dataset: ds, Current: ds.Checkpoint, Now: s.cfg.Clock})
+		_, err = salvage.Index(ctx, salvage.Options{Prefix: s.prefix, ID: ds.ID, Dataset: ds, Current: ds.Checkpoint && !s.newerSaved(ds.ID), Now: s.cfg.Clock})
 	}
 	err = s.agree(ctx, err)
 	if err != nil {
@@ -43,4 +45,14 @@ func (s *Session) save(ctx context.Context, node salvage.Node, ds record.Dataset
 	}
 	s.saved = max(s.saved, ds.ID)
 	return true, nil
+}
+
+// newerSaved says whether the prefix directory has a newer checkpoint to start from. What is left in the caches, after a
+// power cut of one that was being deleted, must not take its place.
+func (s *Session) newerSaved(id int) bool {
+	x, _, _, err := s.prefix.LoadIndex()
+	if err != nil {
+		return false // told by whoever needs it
+	}
+	return slices.ContainsFunc(x.Candidates(), func(e prefixdir.Entry) bool { return e.ID > id })
 }

@@ -353,8 +353,8 @@ func TestHalt(t *testing.T) {
 	})
 }
 
-// TestLone: a scheme that cannot be had is an error with Strict, and otherwise said aloud.
-func TestLone(t *testing.T) {
+// TestDefect5Lone: a scheme that cannot be had is an error with Strict, and otherwise said aloud.
+func TestDefect5Lone(t *testing.T) {
 	cl := newCluster(t, "node0", "node0", "node0")
 	cl.log = &bytes.Buffer{}
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {

@@ -1,7 +1,7 @@
 // Command scr shows what package scr is for: a small solver of the heat equation is killed again and again, nodes with
 // their checkpoints are lost, and it still ends with the very bytes of a run that nobody disturbed.
 //
-//	go run ./examples/scr                          # ten kills, in a temporary directory
+//	go run ./examples/scr                          # ten kills, in a temporary directory; ctrl-C ends it and cleans up
 //	go run ./examples/scr -kills 30 -seed 7 -dir /tmp/heat
 //
 // The ranks are goroutines of a process that is killed as a whole (SIGKILL, or its like); the nodes are directories. In
@@ -19,19 +19,25 @@ import (
 	"math/rand"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 )
 
 func main() {
-	if err := story(os.Args[1:], os.Stdout); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return
-		}
-		fmt.Fprintln(os.Stderr, "scr:", err)
-		os.Exit(2)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := story(ctx, os.Args[1:], os.Stdout)
+	stop()
+	switch {
+	case err == nil || errors.Is(err, flag.ErrHelp):
+		return
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		err = errors.New("interrupted")
 	}
+	fmt.Fprintln(os.Stderr, "scr:", err)
+	os.Exit(2)
 }
 
 // childEnv, if set, makes the process a run of the solver: its arguments, separated by newlines.
@@ -45,9 +51,9 @@ type options struct {
 	pause                      time.Duration
 }
 
-func story(args []string, out *os.File) error {
+func story(ctx context.Context, args []string, out *os.File) error {
 	if v, ok := os.LookupEnv(childEnv); ok {
-		return child(strings.Split(v, "\n"))
+		return child(ctx, strings.Split(v, "\n"))
 	}
 	var o options
 	f := flag.NewFlagSet("scr", flag.ContinueOnError)
@@ -65,8 +71,16 @@ func story(args []string, out *os.File) error {
 	if f.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q", f.Arg(0))
 	}
-	if o.ranks < 2 || o.cells < 1 || o.steps < 1 || o.every < 1 || o.kills < 0 {
-		return fmt.Errorf("at least two ranks, and one of everything else")
+	for _, v := range []struct {
+		name        string
+		have, least int
+	}{{"ranks", o.ranks, 2}, {"cells", o.cells, 1}, {"steps", o.steps, 1}, {"every", o.every, 1}, {"kills", o.kills, 0}} {
+		if v.have < v.least {
+			return fmt.Errorf("-%s %d, want at least %d", v.name, v.have, v.least)
+		}
+	}
+	if o.pause < 0 {
+		return fmt.Errorf("-pause %v, want no less than 0", o.pause)
 	}
 	if o.dir == "" {
 		dir, err := os.MkdirTemp("", "blobio-scr")
@@ -76,15 +90,20 @@ func story(args []string, out *os.File) error {
 		defer os.RemoveAll(dir)
 		o.dir = dir
 	}
-	return o.play(out)
+	for _, name := range []string{"undisturbed", "disturbed"} { // runs would go on from there
+		if _, err := os.Lstat(filepath.Join(o.dir, name)); err == nil {
+			return fmt.Errorf("%s is there from an earlier story: remove it, or name another -dir", filepath.Join(o.dir, name))
+		}
+	}
+	return o.play(ctx, out)
 }
 
 // play runs the solver undisturbed, then disturbed, and compares.
-func (o *options) play(out *os.File) error {
+func (o *options) play(ctx context.Context, out *os.File) error {
 	say := func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) }
 	quiet := filepath.Join(o.dir, "undisturbed")
 	say("undisturbed run")
-	if err := o.solver(quiet, o.nodes(), nil).run(context.Background()); err != nil {
+	if err := o.solver(quiet, o.nodes(), nil).run(ctx); err != nil {
 		return err
 	}
 	want, err := os.ReadFile(filepath.Join(quiet, "result"))
@@ -103,7 +122,7 @@ func (o *options) play(out *os.File) error {
 			after = time.Duration(50+rnd.Intn(250)) * time.Millisecond
 		}
 		say("run %d on %s", run, strings.Join(nodes, " "))
-		killed, err := o.spawn(v, after, out)
+		killed, err := o.spawn(ctx, v, after, out)
 		if err != nil {
 			return err
 		}
@@ -160,7 +179,7 @@ func (o *options) solver(dir string, nodes []string, say func(string, ...any)) *
 }
 
 // spawn runs the solver in a process of its own and kills it after a time (0: never).
-func (o *options) spawn(v *solver, after time.Duration, out *os.File) (killed bool, err error) {
+func (o *options) spawn(ctx context.Context, v *solver, after time.Duration, out *os.File) (killed bool, err error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return false, err
@@ -182,16 +201,17 @@ func (o *options) spawn(v *solver, after time.Duration, out *os.File) (killed bo
 	case err := <-done:
 		return false, err
 	case <-alarm:
+	case <-ctx.Done():
 	}
 	if err := cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return false, err
 	}
 	<-done
-	return true, nil
+	return true, ctx.Err()
 }
 
 // child is a run of the solver.
-func child(args []string) error {
+func child(ctx context.Context, args []string) error {
 	if len(args) != 7 {
 		return fmt.Errorf("%s has %d lines", childEnv, len(args))
 	}
@@ -219,7 +239,7 @@ func child(args []string) error {
 		}
 		last = line
 	}
-	err = v.run(context.Background())
+	err = v.run(ctx)
 	if err == nil {
 		fmt.Printf("  %s; finished\n", last)
 	}

@@ -61,7 +61,7 @@ var params = [...]Param{
 	{Name: "SCR_END_TIME", Kind: Time, Gen: "ABC", Help: "when the allocation ends"},
 
 	{Name: "SCR_MPI_BUF_SIZE", Default: "1m", Kind: Size, Gen: "ABC", Help: "piece of data sent at once (B and the guide: 128 KiB); without effect here"},
-	{Name: "SCR_FILE_BUF_SIZE", Default: "32m", Kind: Size, Gen: "ABC", Help: "piece of a file read or written at once (B and the guide: 1 MiB)"},
+	{Name: "SCR_FILE_BUF_SIZE", Default: "32m", Kind: Size, Gen: "ABC", Help: "piece of a file read or written at once (B and the guide: 1 MiB); without effect here, pieces are small enough to stay in the cache of a core"},
 
 	{Name: "SCR_JOB_ID", Kind: Text, Gen: "ABC", Help: "allocation; without it SLURM_JOBID, PBS_JOBID, LSB_JOBID, FLUX_JOB_ID, else defjobid"},
 	{Name: "SCR_JOB_NAME", Kind: Text, Gen: "ABC", NoProgram: true, Help: "name of the simulation, noted with each dataset"},

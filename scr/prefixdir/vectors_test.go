@@ -237,9 +237,9 @@ func TestGathers(t *testing.T) {
 	}
 }
 
-// TestTornIndex is defect 2 of the reference: 40 of 773 bytes of the index are left, and it starts from scratch and counts
+// TestDefect2TornIndex is defect 2 of the reference: 40 of 773 bytes of the index are left, and it starts from scratch and counts
 // from 1. Here the index is made again and says the same.
-func TestTornIndex(t *testing.T) {
+func TestDefect2TornIndex(t *testing.T) {
 	real := vector(t, cases[1])
 	want, err := real.ReadIndex()
 	must(t, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -49,6 +50,9 @@ func (c *Command) argv(l *Launch) []string {
 			hosts[i] = h + ":" + per
 		}
 		args = append(args, "-np", n, "--host", strings.Join(hosts, ","), "--map-by", "slot")
+		for _, name := range exported(l.Env) { // it does not give its environment to processes on other hosts
+			args = append(args, "-x", name)
+		}
 	case MPICH:
 		args = append(args, "-n", n, "-ppn", per, "-hosts", strings.Join(l.Nodes, ","))
 	case Slurm:
@@ -60,6 +64,18 @@ func (c *Command) argv(l *Launch) []string {
 		args = append(args, "--kill-on-bad-exit=1")
 	}
 	return append(append(args, c.Extra...), l.Args...)
+}
+
+// exported are the names in an environment that the program is to have on all nodes.
+func exported(env []string) (names []string) {
+	for _, kv := range env {
+		name, v, _ := strings.Cut(kv, "=")
+		if v != "" && (strings.HasPrefix(name, "SCR_") || strings.HasPrefix(name, "BLOBIO_")) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 func stepName(l *Launch) string { return "blobio-run-" + strconv.Itoa(l.Run) }

@@ -257,6 +257,28 @@ func TestCommand(t *testing.T) {
 			t.Errorf("%s\nwant\n%s", got, c.want)
 		}
 	}
+	la.Env = []string{"SCR_PREFIX=/p/sim", "HOME=/", "BLOBIO_RUN=2", "SCR_FLUSH=3", "SCR_RUNS="}
+	want := "mpirun -np 4 --host n1:2,n3:2 --map-by slot -x BLOBIO_RUN -x SCR_FLUSH -x SCR_PREFIX prog -x"
+	if got := strings.Join((&Command{Style: OpenMPI}).Plan(la)[0], " "); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
+// What is run on a node through ssh is the same words there, whatever is in them; srun leaves words as they are.
+func TestShellQuotes(t *testing.T) {
+	words := []string{"a b", "it's", `"$HOME"`, "", "plain/x=1", "*", ";exit 9"}
+	got := ParseShell("/usr/bin/ssh -q {node}").Command("n1", append([]string{"printf", "[%s]"}, words...)...)
+	if len(got) != 3+2+len(words) || got[2] != "n1" || got[3] != "printf" {
+		t.Fatalf("%q", got)
+	}
+	if raw := Srun().Command("n1", words...); !slices.Equal(raw[len(raw)-len(words):], words) {
+		t.Errorf("%q", raw)
+	}
+	needShell(t)
+	out, err := exec.Command("sh", "-c", strings.Join(got[3:], " ")).Output()
+	if want := "[" + strings.Join(words, "][") + "]"; err != nil || string(out) != want {
+		t.Errorf("%s, %v, want %s", out, err, want)
+	}
 }
 
 // A launcher program stands for its run: here a script in its place.

@@ -26,13 +26,17 @@ type Remote interface {
 type Shell struct {
 	// Argv is in front of each command; "{node}" in it is replaced: ssh -o BatchMode=yes {node}.
 	Argv []string
+	// Joins says that Argv puts the arguments together and gives them to a shell on the node, as ssh does: they are quoted then.
+	Joins bool
 	// Blobio is how blobio is called on a node; nil: blobio.
 	Blobio []string
 	Exec   Exec // nil: RunCommand
 }
 
 // SSH is the usual Shell.
-func SSH() *Shell { return &Shell{Argv: []string{"ssh", "-o", "BatchMode=yes", "{node}"}} }
+func SSH() *Shell {
+	return &Shell{Argv: []string{"ssh", "-o", "BatchMode=yes", "{node}"}, Joins: true}
+}
 
 // Srun reaches nodes of an allocation of Slurm.
 func Srun() *Shell {
@@ -42,17 +46,51 @@ func Srun() *Shell {
 // Name implements Remote.
 func (s *Shell) Name() string { return s.Argv[0] }
 
-// Run runs a command on a node.
-func (s *Shell) Run(ctx context.Context, node string, args ...string) ([]byte, error) {
+// ParseShell is the Shell of a command in one string, split at blanks: that of ssh and its like joins its arguments.
+func ParseShell(command string) *Shell {
+	s := &Shell{Argv: strings.Fields(command)}
+	if len(s.Argv) > 0 {
+		switch strings.TrimSuffix(filepath.Base(s.Argv[0]), ".exe") {
+		case "ssh", "gsissh", "rsh", "remsh", "pdsh", "clush", "oarsh":
+			s.Joins = true
+		}
+	}
+	return s
+}
+
+// Command is what runs a command on a node.
+func (s *Shell) Command(node string, args ...string) []string {
 	var argv []string
 	for _, a := range s.Argv {
 		argv = append(argv, strings.ReplaceAll(a, "{node}", node))
 	}
+	for _, a := range args {
+		if s.Joins {
+			a = quote(a)
+		}
+		argv = append(argv, a)
+	}
+	return argv
+}
+
+// quote makes one word of a shell.
+func quote(a string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_@%+=:,./-", r)
+	}
+	if a != "" && strings.IndexFunc(a, func(r rune) bool { return !plain(r) }) < 0 {
+		return a
+	}
+	return "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+}
+
+// Run runs a command on a node.
+func (s *Shell) Run(ctx context.Context, node string, args ...string) ([]byte, error) {
 	run := s.Exec
 	if run == nil {
 		run = RunCommand
 	}
-	return run(ctx, append(argv, args...))
+	return run(ctx, s.Command(node, args...))
 }
 
 // Echo implements Remote.

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"blobio/scr/config"
@@ -48,15 +47,15 @@ func TransfersOf(p *config.Set, local *Local, shell *Shell, blobio ...string) (*
 		return nil, err
 	}
 	return &Transfers{Command: func(node string, args ...string) []string {
-		dir, argv := control, []string(nil)
-		if shell != nil {
-			for _, a := range shell.Argv {
-				argv = append(argv, strings.ReplaceAll(a, "{node}", node))
-			}
-		} else if local != nil && local.Root != "" {
+		dir := control
+		if shell == nil && local != nil && local.Root != "" {
 			dir = filepath.Join(local.NodeDir(node), below(control))
 		}
-		return slices.Concat(argv, blobio, []string{"scr", "transfer"}, args, []string{filepath.Join(dir, transfer.FileName)})
+		argv := slices.Concat(blobio, []string{"scr", "transfer"}, args, []string{filepath.Join(dir, transfer.FileName)})
+		if shell != nil {
+			return shell.Command(node, argv...)
+		}
+		return argv
 	}}, nil
 }
 
@@ -82,7 +81,7 @@ func (t *Transfers) exec(ctx context.Context, argv []string) error {
 }
 
 // Start sees to it that there is a process on each of the nodes. A node where that cannot be is told of; background flushes
-// from there wait until somebody copies, or are made up for by the salvage.
+// from there fail after scr.Config.DaemonWait, or are made up for by the salvage.
 func (t *Transfers) Start(ctx context.Context, nodes []string) {
 	if t.procs == nil {
 		t.procs = map[string]*transferProcess{}

@@ -23,6 +23,8 @@ type place struct {
 	root string // of the prefix directory, slash-separated
 	was  string // what it was called when the dataset was written
 	meta string // folder of the metadata
+
+	links bool // the prefix directory was not moved, but links may lead to it: it has other names
 }
 
 func newPlace(d *prefixdir.Dir, was string, id int) (place, error) {
@@ -39,7 +41,7 @@ func newPlace(d *prefixdir.Dir, was string, id int) (place, error) {
 	}
 	p := place{dir: d, fs: d.FS, id: id, root: spath.Reduce(filepath.ToSlash(root)), was: spath.Reduce(filepath.ToSlash(was))}
 	if was == "" {
-		p.was = p.root
+		p.was, p.links = p.root, d.FS == vfs.OS
 	}
 	p.meta = path.Join(p.root, prefixdir.MetaDir, record.DefaultName(id))
 	return p, nil
@@ -48,6 +50,11 @@ func newPlace(d *prefixdir.Dir, was string, id int) (place, error) {
 // relative is where a file belongs, from the prefix directory on.
 func (p place) relative(m record.Meta) (string, error) {
 	name := path.Join(m.Path, m.Name)
+	if p.links && m.Name != "" && !spath.IsChild(p.was, name) {
+		if rel, ok := p.overLinks(name); ok {
+			name = path.Join(p.was, rel)
+		}
+	}
 	if m.Name == "" || m.Name != path.Base(m.Name) || !spath.IsChild(p.was, name) {
 		return "", fmt.Errorf("salvage: %.200q: %w %s", name, ErrOutside, p.was)
 	}
@@ -59,6 +66,37 @@ func (p place) relative(m record.Meta) (string, error) {
 		return "", fmt.Errorf("salvage: %.200q is a name of its metadata: %w %s", name, ErrOutside, p.was)
 	}
 	return rel, nil
+}
+
+// overLinks is where a file belongs that has a name over other links than the prefix directory: a program asks the system for its
+// working directory, a shell remembers how it came there.
+func (p place) overLinks(name string) (rel string, ok bool) {
+	root, err := spath.Real(filepath.FromSlash(p.root))
+	if err != nil {
+		return "", false
+	}
+	dir, err := spath.Real(filepath.FromSlash(path.Dir(name))) // the file may be a link itself
+	if err != nil {
+		return "", false
+	}
+	r, n := filepath.ToSlash(root), path.Join(filepath.ToSlash(dir), path.Base(name))
+	if !spath.IsChild(r, n) {
+		return "", false
+	}
+	rel, err = spath.Relative(r, n)
+	return rel, err == nil
+}
+
+// inPlace says whether a name is that of a file where it belongs: with bypass it is there already.
+func (p place) inPlace(name, rel string) bool {
+	if path.Clean(name) == path.Join(p.was, rel) {
+		return true
+	}
+	if !p.links || spath.IsChild(p.was, name) {
+		return false
+	}
+	over, ok := p.overLinks(path.Clean(name))
+	return ok && over == rel
 }
 
 func (p place) file(rel string) string   { return path.Join(p.root, rel) }

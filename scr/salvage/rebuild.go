@@ -77,6 +77,7 @@ type rebuilder struct {
 	res   *Result
 	aside []string // names of files that were put aside, without the suffix
 	trust bool     // the redundancy of the data verified what it read
+	sure  bool     // the run noted checksums of all files
 }
 
 func (r *rebuilder) run(ctx context.Context, o Options) error {
@@ -193,9 +194,13 @@ func (r *rebuilder) rename(name string) error {
 
 // offline rebuilds a group. More losses than it makes up for are returned as lost: perhaps all files are there.
 func (r *rebuilder) offline(ctx context.Context, prefix string, data bool, where func(rank int, name string) string) (lost, err error) {
-	rep, err := redset.Offline(ctx, r.fs, prefix, &redset.RecoverOptions{Root: r.root, Map: where})
+	// File maps have checksums of their own, files may have them from the run.
+	rep, err := redset.Offline(ctx, r.fs, prefix, &redset.RecoverOptions{Root: r.root, Map: where, Sure: !data || r.sure})
+	var doubt *redset.DoubtError
 	switch {
 	case err == nil:
+	case errors.As(err, &doubt): // all may be there, but nobody knows whether it is right
+		return nil, err
 	case errors.Is(err, redset.ErrNone):
 		return nil, nil
 	case errors.Is(err, ErrMissing) || errors.Is(err, ErrCorrupt) || isDamage(err):
@@ -227,13 +232,16 @@ func (r *rebuilder) offline(ctx context.Context, prefix string, data bool, where
 func (r *rebuilder) data(ctx context.Context, s *Scan) (lost, err error) {
 	at := map[int]map[string]string{} // by rank and name in the cache: the name here
 	folders := map[string]bool{}
+	r.sure = true
 	for _, x := range s.Ranks {
 		if x.Map == nil {
+			r.sure = false
 			continue
 		}
 		at[x.Rank] = map[string]string{} // generations A and B know base names, and have no others
 		for i, f := range x.Map.Files() {
 			rel := x.Files[i].Path
+			r.sure = r.sure && f.Meta.HasCRC
 			at[x.Rank][path.Clean(f.Name)] = r.place.file(rel)
 			at[x.Rank][path.Base(f.Name)] = r.place.file(rel)
 			if dir := path.Dir(rel); !folders[dir] && x.Files[i].State == Absent {

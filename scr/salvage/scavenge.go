@@ -267,7 +267,7 @@ func (p place) copyUser(ctx context.Context, from vfs.FS, f cachedir.MapFile, s 
 	want := expect{f.Meta.Size, f.Meta.CRC, f.Meta.HasCRC}
 	var size int64
 	var crc uint32
-	if path.Clean(f.Name) == path.Join(p.was, rel) { // bypass: it is there already
+	if p.inPlace(f.Name, rel) { // bypass: it is there already
 		size, crc, err = sum(ctx, p.fs, p.file(rel))
 		if err == nil {
 			err = want.check(f.Name, size, crc)

@@ -13,11 +13,11 @@ import (
 // links: name may be a file to be created, in directories to be created.
 // The error is that of the operating system (a loop of links, no permission).
 func Inside(dir, name string) (bool, error) {
-	d, err := realPath(dir)
+	d, err := Real(dir)
 	if err != nil {
 		return false, err
 	}
-	n, err := realPath(name)
+	n, err := Real(name)
 	if err != nil {
 		return false, err
 	}
@@ -27,9 +27,9 @@ func Inside(dir, name string) (bool, error) {
 	return IsChild(filepath.ToSlash(d), filepath.ToSlash(n)), nil
 }
 
-// realPath returns the absolute path with the links of its longest existing part
-// followed.
-func realPath(name string) (string, error) {
+// Real returns the absolute path with the links of its longest existing part
+// followed. The error is that of the operating system.
+func Real(name string) (string, error) {
 	name, err := filepath.Abs(name)
 	if err != nil {
 		return "", err

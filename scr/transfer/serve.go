@@ -58,7 +58,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	wait, cancel := context.WithTimeout(ctx, lockTime)
 	defer cancel()
 	entered := false
-	err = kvtree.Update(wait, s.o.FS, o.File+".lock", &kvtree.UpdateOptions{Lock: o.Lock, Replace: true}, func(*kvtree.Tree) error {
+	err = kvtree.Update(wait, s.o.FS, o.File+lockSuffix, &kvtree.UpdateOptions{Lock: o.Lock, Replace: true}, func(*kvtree.Tree) error {
 		entered = true
 		return s.loop(ctx)
 	})
@@ -67,6 +67,15 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	}
 	return err
 }
+
+// Served says whether a process serves a transfer file now: whether it is in Serve. The error wraps kvtree.ErrNoLocks where
+// that cannot be known, as with kvtree.NoLock.
+func Served(fsys vfs.FS, file string, lock kvtree.LockKind) (bool, error) {
+	return kvtree.Locked(fsys, file+lockSuffix, lock)
+}
+
+// lockSuffix makes the name of the file that Serve locks while it runs.
+const lockSuffix = ".lock"
 
 // lockTime is how long Serve waits for its predecessor, which may be ending.
 const lockTime = time.Second
