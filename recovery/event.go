@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"runtime/debug"
 	"slices"
 	"strconv"
+
+	"blobio/comm"
 )
 
 // Event is an error as handlers see it: what happened, where, and any further
@@ -167,4 +170,14 @@ func (p Pred) match(e *Event) bool {
 		}
 	}
 	return true
+}
+
+// try is match; a panic of a term is an error.
+func (p Pred) try(e *Event) (ok bool, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("recovery: predicate: %w", &comm.PanicError{Value: v, Stack: debug.Stack()})
+		}
+	}()
+	return p.match(e), nil
 }

@@ -149,6 +149,11 @@ func TestPermanentLoss(t *testing.T) {
 			}
 		}
 	}
+	for l, want := range []Owners{{{0, 1}}, {{0, 1, 2}}, {{0, 1, 2}}, {{1, 2, 0, 0, 1}}} { // those with the fewest boxes of the level take more
+		if !slices.Equal(lp.Owners[l], want[0]) {
+			t.Errorf("level %d: %v, want %v", l, lp.Owners[l], want[0])
+		}
+	}
 	if _, err := planner(1, 1, 1, 1).PermanentLoss(at, deep, 4, []int{0, 1, 2, 3}); !errors.Is(err, ErrNoRecovery) {
 		t.Errorf("all lost: %v", err)
 	}

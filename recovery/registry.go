@@ -13,7 +13,8 @@ import (
 )
 
 // Handler recovers from an event. e.Scope is the scope that is being tried; an error or a
-// panic moves on to the next one. ctx lets accesses of the handler pass Enter.
+// panic, of its predicate too, moves on to the next one. ctx lets accesses of the handler pass Enter; with it the handler may raise
+// other events, or the same one in another scope, but not its own again.
 type Handler func(ctx context.Context, e Event) error
 
 // Check looks for errors that nobody has noticed: nil, or the event to raise.
@@ -78,7 +79,14 @@ func (r *Registry) find(e *Event) (Handler, bool) {
 	var best *handler
 	for i := range r.handlers {
 		h := &r.handlers[i]
-		if h.array != "" && h.array != e.Array || !h.pred.match(e) {
+		if h.array != "" && h.array != e.Array {
+			continue
+		}
+		takes, err := h.pred.try(e)
+		if err != nil { // as if it were the handler's
+			return func(context.Context, Event) error { return err }, true
+		}
+		if !takes {
 			continue
 		}
 		if best == nil || cmp.Or(cmp.Compare(b2i(h.array != ""), b2i(best.array != "")), cmp.Compare(len(h.pred), len(best.pred)),
@@ -129,7 +137,10 @@ func (r *Registry) escalate(ctx context.Context, e Event, agree func(has bool, e
 		h, ok := r.find(&now)
 		err := errNoHandler
 		if ok {
-			err = call(context.WithValue(ctx, insideKey{r}, true), h, now)
+			var inside context.Context
+			if inside, err = r.inside(ctx, &now); err == nil {
+				err = call(inside, h, now)
+			}
 		}
 		failed, err := agree(ok, err)
 		if !failed {
@@ -160,8 +171,27 @@ func call(ctx context.Context, h Handler, e Event) (err error) {
 	return h(ctx, e)
 }
 
+// inside is the context of a handler, which knows of the events that are being handled. A handler may raise others, and the same one in another
+// scope; one that raises its own again would not come to an end.
+func (r *Registry) inside(ctx context.Context, e *Event) (context.Context, error) {
+	same := *e
+	same.Ranks = nil
+	b, err := encodeEvent(&same)
+	if err != nil {
+		return nil, err
+	}
+	all, _ := ctx.Value(insideKey{r}).([]string)
+	if slices.Contains(all, string(b)) || len(all) >= maxNested {
+		return nil, fmt.Errorf("recovery: %s event of array %q, scope %v, raised by its own handler, or %d deep: %w", e.Kind, e.Array, e.Scope, len(all), ErrRecovering)
+	}
+	return context.WithValue(ctx, insideKey{r}, append(slices.Clip(all), string(b))), nil
+}
+
+// maxNested is how many events may be handled within each other.
+const maxNested = 6
+
 // CheckAll runs the checks by priority. The first that finds something raises its event, and the others
-// wait for the next call. found is false if all is well.
+// wait for the next call. found is false if all is well. A check that panics is an error.
 func (r *Registry) CheckAll(ctx context.Context) (out Outcome, found bool, err error) {
 	r.mu.Lock()
 	checks := slices.Clone(r.checks)
@@ -170,7 +200,11 @@ func (r *Registry) CheckAll(ctx context.Context) (out Outcome, found bool, err e
 		if err := ctx.Err(); err != nil {
 			return Outcome{}, false, err
 		}
-		if e := c.run(ctx); e != nil {
+		e, err := look(ctx, c)
+		if err != nil {
+			return Outcome{}, false, err
+		}
+		if e != nil {
 			ev := e.clone()
 			if ev.Attr == nil {
 				ev.Attr = map[string]any{}
@@ -183,6 +217,16 @@ func (r *Registry) CheckAll(ctx context.Context) (out Outcome, found bool, err e
 		}
 	}
 	return Outcome{}, false, nil
+}
+
+// look runs a check; a panic is an error of it.
+func look(ctx context.Context, c check) (e *Event, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("recovery: check %q: %w", c.name, &comm.PanicError{Value: v, Stack: debug.Stack()})
+		}
+	}()
+	return c.run(ctx), nil
 }
 
 type insideKey struct{ r *Registry }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -45,13 +46,14 @@ func TestMostSpecific(t *testing.T) {
 	on("deep", "", 0, Is("kind", "data"), AtLeast("level", 2))
 	on("deep, later", "", 0, Is("kind", "data"), AtLeast("level", 2))
 	on("deep, first", "", 5, Is("kind", "data"), AtLeast("level", 2))
+	on("urgent", "", 9, Is("kind", "data"))
 	on("phi", "phi", 0)
 	for _, v := range []struct {
 		e    Event
 		want string
 	}{
 		{Event{Kind: "loss"}, "any"},
-		{Event{Kind: "data", Level: 1}, "data"},
+		{Event{Kind: "data", Level: 1}, "urgent"}, // the priority counts among those with as many terms only
 		{Event{Kind: "data", Level: 3}, "deep, first"},
 		{Event{Kind: "data", Level: 3, Array: "phi"}, "phi"}, // its array beats any number of terms
 		{Event{Kind: "data", Level: 3, Array: "psi"}, "deep, first"},
@@ -238,14 +240,83 @@ func TestResume(t *testing.T) {
 	cancel()
 	waited := make(chan error)
 	go func() { waited <- r.Wait(bg, "phi") }()
+	select {
+	case err := <-waited:
+		t.Errorf("it did not wait: %v", err)
+	case <-time.After(20 * time.Millisecond): // it does wait
+	}
 	close(goOn)
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if err := <-waited; err != nil {
-		t.Error(err)
+	select {
+	case err := <-waited:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("it waits for ever")
 	}
 	if err := r.Enter(bg, "phi"); err != nil {
 		t.Errorf("after: %v", err)
+	}
+}
+
+// A handler that raises its own event again comes to an end: that is a failure of it. Others it may raise, and its own in another scope.
+func TestRaiseAgain(t *testing.T) {
+	r := NewRegistry()
+	n := 0
+	r.On("a", nil, 0, func(ctx context.Context, e Event) error {
+		if n++; n > 1000 {
+			return nil
+		}
+		_, err := r.Raise(ctx, e)
+		return err
+	})
+	if _, err := r.Raise(bg, Event{Kind: "data", Array: "a"}); !errors.Is(err, ErrAborted) || !errors.Is(err, ErrRecovering) || n > 100 {
+		t.Errorf("%d calls, %v", n, err)
+	}
+	var seen []string
+	r.On("b", nil, 0, func(ctx context.Context, e Event) error {
+		seen = append(seen, e.Kind+" "+e.Scope.String())
+		if e.Kind == "data" && e.Scope == Box {
+			_, err := r.Raise(ctx, Event{Kind: "data", Array: "b", Scope: Global})
+			if _, err2 := r.Raise(ctx, Event{Kind: "metadata", Array: "b"}); err == nil {
+				err = err2
+			}
+			return err
+		}
+		return nil
+	})
+	out, err := r.Raise(bg, Event{Kind: "data", Array: "b"})
+	if want := []string{"data box", "data global", "metadata box"}; err != nil || out.Scope != Box || !slices.Equal(seen, want) {
+		t.Errorf("%v, %v, %v", out, err, seen)
+	}
+}
+
+// Panics of predicates are failures of their scope, on all ranks; those of checks are errors.
+func TestPanics(t *testing.T) {
+	var pe *comm.PanicError
+	err := comm.Run(bg, 3, nil, func(ctx context.Context, c comm.Comm) error {
+		r := NewRegistry()
+		r.On("", Pred{{"scope", func(v any) bool {
+			if v == "box" && c.Rank() == 1 {
+				panic("predicate")
+			}
+			return true
+		}}}, 0, func(context.Context, Event) error { return nil })
+		out, err := r.RaiseGlobal(ctx, c, &Event{Kind: "data"})
+		if err != nil || len(out) != 1 || out[0].Scope != Levels || len(out[0].Tried) != 1 {
+			return fmt.Errorf("%+v, %v", out, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	r := NewRegistry()
+	r.AddCheck("sums", 0, func(context.Context) *Event { panic("index out of range") })
+	if _, found, err := r.CheckAll(bg); found || !errors.As(err, &pe) || !strings.Contains(err.Error(), "sums") {
+		t.Errorf("%v, %v", found, err)
 	}
 }

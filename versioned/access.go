@@ -53,7 +53,8 @@ func (a *Array) GetBytesAt(ctx context.Context, version int64, lo, hi []int64, d
 	return a.cat.get(ctx, a.cat.record(), version, lo, hi, dst, false)
 }
 
-// get reads a box of a version.
+// get reads a box of a version. A commit meanwhile may take files away and have what the version needs of them elsewhere: then it is
+// read again, by the record that there is now.
 func (c *catalog) get(ctx context.Context, rec *record, version int64, lo, hi []int64, dst []byte, verify bool) error {
 	v, ok := rec.version(version)
 	if !ok {
@@ -62,9 +63,20 @@ func (c *catalog) get(ctx context.Context, rec *record, version int64, lo, hi []
 	if err := checkBox(rec.Spec.Name, v.Shape, lo, hi, int64(len(dst))/c.size); err != nil {
 		return err
 	}
-	return runs(v.Shape, lo, hi, func(off, n, at int64) error {
-		return c.read(ctx, rec, v, off, n, dst[at*c.size:(at+n)*c.size], verify)
-	})
+	for {
+		err := runs(v.Shape, lo, hi, func(off, n, at int64) error {
+			return c.read(ctx, rec, v, off, n, dst[at*c.size:(at+n)*c.size], verify)
+		})
+		now := c.record()
+		if _, ok = now.version(version); !ok { // then what was read may be of its remains
+			return fmt.Errorf("versioned: array %s: version %d was dropped while it was read: %w", rec.Spec.Name, version, ErrNoVersion)
+		}
+		if err == nil || now.Seq == rec.Seq || ctx.Err() != nil {
+			return err
+		}
+		rec = now
+		v, _ = rec.version(version)
+	}
 }
 
 // each cuts a box of the current state into pieces of single segments; at is in bytes.

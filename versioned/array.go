@@ -31,6 +31,7 @@ type Array struct {
 	keeper  bool       // lowest rank of its node: it writes the record of a private store, and takes copies
 	shared  bool       // all nodes see one directory
 	memory  bool       // the store is memory: no record outlives the processes, so none is written
+	direct  bool       // likewise, all of one process and without copies: versions are kept as they are, see direct.go
 	windows bool       // versions are read through windows
 	remote  bool       // some rank cannot read the stores of all nodes
 
@@ -43,6 +44,8 @@ type Array struct {
 	sums   []digest // of its chunks in the newest version of this generation
 	spare  []digest // room for those of the next one
 	zero   digest   // of a chunk of zeros
+	free   []byte   // room for those of the next version, if direct
+	dirty  []int64  // room for the numbers of changed chunks
 	packed []byte   // room for changed chunks that are written together
 	has    []bool   // whether that version has the chunk; others are zeros
 	geo    geometry
@@ -148,6 +151,7 @@ func (a *Array) start(ctx context.Context, st *Store, create bool) error {
 		return err
 	}
 	a.windows = a.exposed(st)
+	a.direct = a.memory && !a.remote && !a.copied()
 	g := rec.Generations[len(rec.Generations)-1]
 	if !create {
 		if err := a.exposeAll(ctx, rec); err != nil {
@@ -356,7 +360,7 @@ func (a *Array) firstRecord(ctx context.Context) (*record, error) {
 	if hostBig {
 		order = "big"
 	}
-	rec := &record{Format: recordFormat, Ver: recordVersion, Seq: 1, Order: order, Generations: []geometry{g},
+	rec := &record{Head: records.Head(1), Order: order, Generations: []geometry{g},
 		Spec: spec{a.spec.Name, a.spec.Type.String(), a.spec.Shape, a.spec.Chunk, a.spec.Extra, a.spec.EveryRegrid, a.spec.Keep}}
 	var now []byte
 	if a.c.Rank() == 0 {
@@ -391,13 +395,11 @@ func (a *Array) writeRecords(ctx context.Context, rec *record) error {
 	if err == nil && a.keeper && (!a.shared || a.c.Rank() == 0) {
 		unsure, err = writeRecord(a.store.fs, a.store.dir, b, a.opt.Durability == DurableCommit)
 	}
-	flag, cerr := comm.AllreduceOne(ctx, a.c, btoi(unsure || err == nil), comm.Max)
-	if cerr != nil {
-		return cerr
-	}
-	if err := comm.Agree(ctx, a.c, err); err != nil {
-		if flag != 0 {
-			// Somewhere the new record is, or may be: which one counts is known when it is read again.
+	// Whether the new record is, or may be, somewhere.
+	there, err := comm.AgreeMin(ctx, a.c, err, -btoi(unsure || err == nil))
+	if err != nil {
+		if there != nil && there[0] != 0 {
+			// Which one counts is known when it is read again.
 			a.broken = fmt.Errorf("versioned: array %s: it is not known which version a power loss would leave; open it again: %w: %w", a.spec.Name, err, ErrBroken)
 			return a.broken
 		}
@@ -455,7 +457,7 @@ func (a *Array) allocate(ctx context.Context, g geometry) error {
 	a.geo = g
 	a.local = make([]byte, n*int64(a.spec.Chunk))
 	a.sums, a.has = make([]digest, n), make([]bool, n)
-	a.spare, a.packed = nil, nil
+	a.spare, a.packed, a.free = nil, nil, nil
 	var err error
 	a.win, err = a.c.NewWindow(ctx, a.local)
 	return err

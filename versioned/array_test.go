@@ -7,6 +7,7 @@ import (
 	"math/rand"
 	"slices"
 	"testing"
+	"time"
 
 	"blobio/comm"
 	"blobio/internal/vfs"
@@ -90,6 +91,15 @@ func TestAccumulate(t *testing.T) {
 	})
 }
 
+// contended is a window in which others always come between the reading and the swapping of a word.
+type contended struct{ comm.Window }
+
+func (w contended) Get(ctx context.Context, rank int, off int64, b []byte) error {
+	err := w.Window.Get(ctx, rank, off, b)
+	time.Sleep(200 * time.Microsecond)
+	return err
+}
+
 func accumulate[T comm.Number](ctx context.Context, c comm.Comm) error {
 	four := c.Size()
 	a, err := Create(ctx, c, nil, Spec{Name: "a", Type: TypeOf[T](), Shape: []int64{33}, Chunk: 512}, nil)
@@ -101,12 +111,26 @@ func accumulate[T comm.Number](ctx context.Context, c comm.Comm) error {
 			return err
 		}
 	}
+	win := a.win
+	a.win = contended{win}
+	for range 5 {
+		if err := Accumulate(ctx, a, []int64{12}, []int64{13}, []T{1}, comm.Sum); err != nil {
+			return err
+		}
+		if _, err := GetAccumulate(ctx, a, []int64{13}, T(1), comm.Sum); err != nil {
+			return err
+		}
+	}
+	a.win = win
 	if err := a.Fence(ctx); err != nil {
 		return err
 	}
 	got := make([]T, 4)
 	if err := Get(ctx, a, []int64{6}, []int64{10}, got); err != nil || !slices.Equal(got, []T{0, T(four * 100), T(four * 200), 0}) {
 		return fmt.Errorf("%v: %v, %v", a.spec.Type, got, err)
+	}
+	if err := Get(ctx, a, []int64{11}, []int64{15}, got); err != nil || !slices.Equal(got, []T{0, T(four * 5), T(four * 5), 0}) {
+		return fmt.Errorf("%v: %v, %v, where all accumulate at once", a.spec.Type, got, err)
 	}
 	if err := a.Fence(ctx); err != nil {
 		return err
@@ -201,6 +225,14 @@ func TestVersions(t *testing.T) {
 		if err := cur.GetBytes(ctx, []int64{0}, []int64{2}, Bytes(got)); err != nil || got[0] != 11 {
 			return fmt.Errorf("%v, %v", got, err)
 		}
+		if err := a.Drop(ctx, 0); err != nil {
+			return err
+		}
+		for n, want := range []int64{1, 1} { // the oldest one there is, now
+			if err := cur.Prev(); !errors.Is(err, ErrNoVersion) || cur.Number() != want {
+				return fmt.Errorf("before the oldest, time %d: %d, %v", n, cur.Number(), err)
+			}
+		}
 		// Back to version 1, and on from there.
 		if err := a.Restore(ctx, 1); err != nil {
 			return err
@@ -294,6 +326,29 @@ func TestCopies(t *testing.T) {
 				}
 			}
 			if _, err := a.Inc(ctx, 1, ""); err != nil {
+				return err
+			}
+			if c.Rank() == 2 { // node 1 loses its files in the middle of the run
+				list, err := fsys.ReadDir("d/a")
+				if err != nil {
+					return err
+				}
+				for _, e := range list {
+					if isData(e.Name()) {
+						if err := fsys.Remove("d/a/" + e.Name()); err != nil {
+							return err
+						}
+					}
+				}
+			}
+			if err := c.Barrier(ctx); err != nil {
+				return err
+			}
+			got := make([]float64, 6000)
+			if err := GetAt(ctx, a, 1, []int64{0}, []int64{6000}, got); err != nil || !slices.Equal(got, seq(0, 6000, 1)) {
+				return fmt.Errorf("version 1 without the files of node 1: %v", err)
+			}
+			if err := c.Barrier(ctx); err != nil {
 				return err
 			}
 			return a.Close(ctx)
@@ -500,6 +555,14 @@ func TestReserve(t *testing.T) {
 }
 
 // Dimensions 1 to 4, against an array in memory.
+func sub(x, y []int64) []int64 {
+	out := slices.Clone(x)
+	for d := range out {
+		out[d] -= y[d]
+	}
+	return out
+}
+
 func TestBoxes(t *testing.T) {
 	for _, shape := range [][]int64{{37}, {5, 31}, {4, 5, 19}, {3, 4, 5, 7}, {1, 64, 1, 3}, {0, 4}} {
 		ranks(t, 3, func(ctx context.Context, c comm.Comm) error {
@@ -510,6 +573,21 @@ func TestBoxes(t *testing.T) {
 			n := elems(shape)
 			model := make([]int32, n)
 			rng := rand.New(rand.NewSource(n))
+			for d := range shape { // one beyond the range of one dimension: nothing is written
+				for _, by := range []int64{-1, shape[d]} {
+					lo, hi := make([]int64, len(shape)), make([]int64, len(shape))
+					for k := range hi {
+						hi[k] = min(1, shape[k])
+					}
+					lo[d], hi[d] = by, by+1
+					if err := Put(ctx, a, lo, hi, slices.Repeat([]int32{9}, int(elems(sub(hi, lo))))); !errors.Is(err, ErrRange) {
+						return fmt.Errorf("shape %v [%v %v): %w", shape, lo, hi, err)
+					}
+				}
+			}
+			if err := a.Fence(ctx); err != nil {
+				return err
+			}
 			for k := range 50 {
 				lo, hi := make([]int64, len(shape)), make([]int64, len(shape))
 				for d := range shape {

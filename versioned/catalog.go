@@ -68,6 +68,37 @@ func (c *catalog) setRecord(rec *record) (gone []fileInfo) {
 	return gone
 }
 
+// install makes a record that is committed the one of the process, if no other rank of it has done that yet, and returns the files that are gone by it.
+func (c *catalog) install(rec *record) []fileInfo {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.rec.Seq >= rec.Seq {
+		return c.gone
+	}
+	versions := len(c.rec.Versions)
+	c.gone = c.setRecord(rec)
+	if len(rec.Versions) <= versions {
+		c.prune()
+	}
+	for _, f := range c.gone {
+		c.readers.forget(f.Name)
+	}
+	return c.gone
+}
+
+// forget takes note back.
+func (c *catalog) forget(info *fileInfo) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if id, ok := c.ids[info.Name]; ok {
+		c.files[id] = nil
+		delete(c.ids, info.Name)
+		for _, s := range info.Segs {
+			delete(c.idx, [2]int{info.Gen, s})
+		}
+	}
+}
+
 // prune forgets entries of loaded indexes that no version sees. c.mu is held.
 func (c *catalog) prune() {
 	numbers := map[int][]int64{}
@@ -112,9 +143,10 @@ func (c *catalog) index(ctx context.Context, g *geometry, seg int) (*segIndex, e
 		}
 		es, err := c.table(ctx, f, seg, int64(len(x.at)))
 		if err != nil {
-			if x.err == nil || f.From < x.from {
-				x.err, x.from = err, f.From
+			if x.err == nil {
+				x.err = err
 			}
+			x.lost = append(x.lost, lost{f.From, f.Born, err})
 			if ctx.Err() != nil {
 				return nil, err
 			}
@@ -130,6 +162,9 @@ func (c *catalog) index(ctx context.Context, g *geometry, seg int) (*segIndex, e
 
 // table reads the table of a segment in a file, verified.
 func (c *catalog) table(ctx context.Context, f *fileInfo, seg int, chunks int64) (es []entry, err error) {
+	if f.block != nil {
+		return f.block.table, nil
+	}
 	err = c.withFile(f, func(x *reader) error {
 		n, err := x.VarSize(int32(2 * seg))
 		if err != nil {
@@ -163,7 +198,7 @@ func (c *catalog) read(ctx context.Context, rec *record, v *verInfo, off, n int6
 		}
 		x, err := c.index(ctx, g, seg)
 		if err == nil {
-			err = x.holds(v.Number)
+			err = x.holds(v.Number, at*c.size/c.chunk, ((at+k)*c.size-1)/c.chunk)
 		}
 		if err != nil {
 			return err
@@ -246,7 +281,7 @@ func (c *catalog) readSeg(x *segIndex, version int64, seg int, at int64, dst []b
 // readSpan reads a span and verifies its whole chunks.
 func (c *catalog) readSpan(seg int, s *span) error {
 	info := c.file(s.file)
-	return c.withFile(info, func(x *reader) error {
+	return c.withFile(info, func(x *reader) error { // info is not nil in it
 		if _, err := x.ReadAt(int32(2*seg+1), s.dst, s.off); err != nil {
 			return err
 		}
@@ -278,7 +313,7 @@ func (c *catalog) readChunk(seg int, p place, dst []byte) error {
 	})
 }
 
-// file is never nil for an entry that a version sees.
+// file is never nil for an entry that a version sees, as long as there is that version.
 func (c *catalog) file(id int32) *fileInfo {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

@@ -8,10 +8,13 @@ import (
 	"blobio/internal/vfs"
 )
 
+// copied says whether other nodes keep copies.
+func (a *Array) copied() bool { return a.cat.copies > 0 && !a.shared && a.nodes > 1 }
+
 // copyFile brings a copy of each new file to the next nodes. It is collective. Pieces go in step, so that
 // no more than a few of them are on the way.
 func (a *Array) copyFile(ctx context.Context, w *written) error {
-	if a.cat.copies == 0 || a.shared || a.nodes < 2 {
+	if !a.copied() {
 		return nil
 	}
 	const piece = 1 << 20

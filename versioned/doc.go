@@ -26,6 +26,9 @@
 //  6. the record is replaced: written, synced, renamed, the directory synced
 //  7. files that no version needs any more are removed
 //
+// Where all ranks are of one process and the store is its memory, without copies, each rank keeps its chunks in a block instead (direct.go): of the list above
+// remain 1, 2, and 5 as one collective that carries the blocks and the errors of all.
+//
 // What fails before 6 leaves no trace. If the replacement of the record fails so that nobody knows which one a power
 // loss would leave, the array is broken (ErrBroken) and has to be opened again.
 //

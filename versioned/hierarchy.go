@@ -5,9 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
+	"math"
 	"slices"
+	"strconv"
 
 	"blobio/comm"
+	"blobio/internal/commitfile"
 	"blobio/recovery"
 )
 
@@ -39,8 +43,13 @@ type Hierarchy struct {
 	levels []*Array
 	global *Array
 	now    []LevelInfo       // of the current state
+	sums   []uint32          // of its tables
+	saved  []mark            // by level: the version that the current state was saved as, or restored to
 	snaps  map[int64][]int64 // versions of the levels that each snapshot names
 }
+
+// mark is a version of a level, and the regrid that made its boxes.
+type mark struct{ version, epoch int64 }
 
 // Snapshot is a consistent state of all levels: the content of a version of the global array.
 type Snapshot struct {
@@ -65,11 +74,11 @@ func CreateHierarchy(ctx context.Context, c comm.Comm, st *Store, s HierarchySpe
 	if err := comm.Agree(ctx, c, err); err != nil {
 		return nil, err
 	}
-	h := &Hierarchy{c: c, spec: s, now: make([]LevelInfo, s.Subcycling.Levels), snaps: map[int64][]int64{}}
+	h := &Hierarchy{c: c, spec: s, now: make([]LevelInfo, s.Subcycling.Levels), sums: make([]uint32, s.Subcycling.Levels), saved: make([]mark, s.Subcycling.Levels), snaps: map[int64][]int64{}}
 	dx := s.Dx
 	for l := range h.now {
 		h.now[l] = LevelInfo{Level: l, Dim: s.Dim, Comps: len(s.Comps), Dx: dx, Ratio: s.Subcycling.Ratio}
-		h.now[l].layout()
+		h.lay(l)
 		dx /= float64(s.Subcycling.Ratio)
 		a, err := Create(ctx, c, st, h.arraySpec(fmt.Sprintf("%s.level%d", s.Name, l), h.now[l].used(), s.Config.Extra), o)
 		if err != nil {
@@ -85,6 +94,14 @@ func CreateHierarchy(ctx context.Context, c comm.Comm, st *Store, s HierarchySpe
 		return nil, err
 	}
 	return h, nil
+}
+
+// lay sets the offsets of a level whose boxes are new, and returns the table.
+func (h *Hierarchy) lay(level int) []byte {
+	h.now[level].layout()
+	t := h.now[level].table()
+	h.sums[level] = crc32.Checksum(t, castagnoli)
+	return t
 }
 
 func (h *Hierarchy) arraySpec(name string, bytes int64, extra float64) Spec {
@@ -108,7 +125,7 @@ func openHierarchy(ctx context.Context, c comm.Comm, name string, open func(name
 		return nil, err
 	}
 	h.spec = rec.Spec
-	h.now = make([]LevelInfo, h.spec.Subcycling.Levels)
+	h.now, h.sums, h.saved = make([]LevelInfo, h.spec.Subcycling.Levels), make([]uint32, h.spec.Subcycling.Levels), make([]mark, h.spec.Subcycling.Levels)
 	for l := range h.now {
 		a, err := open(fmt.Sprintf("%s.level%d", name, l))
 		if err != nil {
@@ -191,7 +208,7 @@ func (h *Hierarchy) readGlobal(ctx context.Context, version int64) (*globalRecor
 	if n == 0 {
 		return nil, fmt.Errorf("versioned: array %s: no snapshot was taken: %w", h.global.spec.Name, ErrNoVersion)
 	}
-	if n > maxRecord {
+	if n > commitfile.Most {
 		return nil, formatErr(h.global.spec.Name, 0, "global", ErrTooLarge, "%d bytes", n)
 	}
 	b := make([]byte, n)
@@ -247,12 +264,12 @@ func (h *Hierarchy) Regrid(ctx context.Context, level int, boxes []BoxInfo) (aga
 	l := &h.now[level]
 	l.Boxes = slices.Clone(boxes)
 	l.Epoch++
-	l.layout()
+	table := h.lay(level)
 	if again, err = h.levels[level].Reserve(ctx, l.used()); err != nil {
 		return again, err
 	}
 	if h.c.Rank() == 0 {
-		err = h.levels[level].PutBytes(ctx, []int64{levelHeader}, []int64{tableBytes(len(boxes))}, l.table())
+		err = h.levels[level].PutBytes(ctx, []int64{levelHeader}, []int64{tableBytes(len(boxes))}, table)
 	}
 	return again, comm.Agree(ctx, h.c, err)
 }
@@ -290,13 +307,10 @@ func littleEndian(data []float64) []byte {
 // Save commits a level, at the beginning of its step. own has the data of this rank's boxes, by box; nil where all boxes were put
 // one by one.
 func (h *Hierarchy) Save(ctx context.Context, level int, time, dt float64, step int64, own map[int][]float64) (int64, error) {
+	if level < 0 || level >= len(h.levels) { // on all ranks
+		return 0, comm.Agree(ctx, h.c, usageErr("level %d of %d", level, len(h.levels)))
+	}
 	var bad error
-	if level < 0 || level >= len(h.levels) {
-		bad = usageErr("level %d of %d", level, len(h.levels))
-	}
-	if err := comm.Agree(ctx, h.c, bad); err != nil {
-		return 0, err
-	}
 	for box, data := range own {
 		if err := h.put(ctx, level, box, data); err != nil && bad == nil {
 			bad = err
@@ -306,43 +320,57 @@ func (h *Hierarchy) Save(ctx context.Context, level int, time, dt float64, step 
 	was := *l
 	l.Time, l.Dt, l.Step = time, dt, step
 	if h.c.Rank() == 0 && bad == nil {
-		bad = h.levels[level].PutBytes(ctx, []int64{0}, []int64{levelHeader}, l.header(l.table()))
+		bad = h.levels[level].PutBytes(ctx, []int64{0}, []int64{levelHeader}, l.header(h.sums[level]))
 	}
-	if err := comm.Agree(ctx, h.c, bad); err != nil {
+	n, err := h.levels[level].inc(ctx, 1, "step "+strconv.FormatInt(step, 10), bad)
+	if err != nil {
 		*l = was
-		return 0, err
+		return n, err
 	}
-	return h.levels[level].Inc(ctx, 1, fmt.Sprintf("step %d", step))
+	h.saved[level] = mark{n, l.Epoch}
+	return n, nil
 }
 
-// Snapshot notes the newest versions of all levels as one state. All levels with boxes must stand at the same
-// time (ErrNotSynchronised), which is the end of a coarse step.
+// together says whether a level stands at a time, but for what sums of its steps lose by rounding.
+func (l *LevelInfo) together(time float64) bool {
+	return l.Time == time || math.Abs(l.Time-time) <= min(1e-6*math.Abs(l.Dt), 1e-9*math.Abs(time))
+}
+
+// Snapshot notes the versions that the levels were saved as, or restored to, as one state. All levels with boxes must stand at the same
+// time, which is the end of a coarse step, and be saved with the boxes that they have (else ErrNotSynchronised). A level that has lost its
+// boxes is saved with the snapshot.
 func (h *Hierarchy) Snapshot(ctx context.Context) (int64, error) {
 	g := globalRecord{Spec: h.spec, Time: h.now[0].Time, Snapshot: h.global.Newest() + 1}
 	var bad error
 	for l := range h.now {
-		if len(h.now[l].Boxes) > 0 && h.now[l].Time != g.Time {
-			bad = fmt.Errorf("versioned: hierarchy %s: level %d is at %v, level 0 at %v: %w", h.spec.Name, l, h.now[l].Time, g.Time, ErrNotSynchronised)
+		x, at := &h.now[l], h.saved[l]
+		if _, there := h.levels[l].cat.record().version(at.version); !there {
+			bad = fmt.Errorf("versioned: hierarchy %s: level %d is in the state of version %d, which was dropped: %w", h.spec.Name, l, at.version, ErrNoVersion)
+		} else if len(x.Boxes) > 0 && at.epoch != x.Epoch {
+			bad = fmt.Errorf("versioned: hierarchy %s: level %d was not saved since it has other boxes: %w", h.spec.Name, l, ErrNotSynchronised)
+		} else if len(x.Boxes) > 0 && !x.together(g.Time) {
+			bad = fmt.Errorf("versioned: hierarchy %s: level %d is at %v, level 0 at %v: %w", h.spec.Name, l, x.Time, g.Time, ErrNotSynchronised)
 		}
-		g.Versions = append(g.Versions, h.levels[l].Newest())
+	}
+	for l := range h.now { // what it says is the same on all ranks
+		if len(h.now[l].Boxes) == 0 && h.saved[l].epoch != h.now[l].Epoch && bad == nil {
+			if _, err := h.Save(ctx, l, g.Time, 0, h.now[0].Step, nil); err != nil {
+				return 0, err
+			}
+		}
+		g.Versions = append(g.Versions, h.saved[l].version)
 	}
 	b, err := json.Marshal(&g)
 	if bad == nil {
 		bad = err
 	}
-	if err := comm.Agree(ctx, h.c, bad); err != nil {
-		return 0, err
-	}
-	if _, err := h.global.Reserve(ctx, int64(len(b))); err != nil {
+	if _, err := h.global.reserve(ctx, int64(len(b)), bad); err != nil {
 		return 0, err
 	}
 	if h.c.Rank() == 0 {
 		bad = h.global.PutBytes(ctx, []int64{0}, []int64{int64(len(b))}, b)
 	}
-	if err := comm.Agree(ctx, h.c, bad); err != nil {
-		return 0, err
-	}
-	n, err := h.global.Inc(ctx, 1, fmt.Sprintf("time %v", g.Time))
+	n, err := h.global.inc(ctx, 1, fmt.Sprintf("time %v", g.Time), bad)
 	if err != nil {
 		return 0, err
 	}
@@ -408,7 +436,8 @@ func (h *Hierarchy) RestoreLevel(ctx context.Context, level int, version int64) 
 	v, _ := h.levels[level].cat.record().version(version)
 	if v.Shape[0] < levelHeader || version == 0 {
 		h.now[level].Boxes = nil // before the first save: nothing
-		h.now[level].layout()
+		h.lay(level)
+		h.saved[level] = mark{version, h.now[level].Epoch}
 		return nil
 	}
 	t, err := h.Table(ctx, level, version)
@@ -416,6 +445,8 @@ func (h *Hierarchy) RestoreLevel(ctx context.Context, level int, version int64) 
 		return err
 	}
 	h.now[level] = *t
+	h.lay(level)
+	h.saved[level] = mark{version, t.Epoch}
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"math/rand"
 	"slices"
 	"testing"
@@ -249,7 +250,7 @@ func TestRegridAllocations(t *testing.T) {
 func TestLevelHeaderRefuses(t *testing.T) {
 	l := LevelInfo{Level: 1, Dim: 2, Comps: 1, Boxes: boxes(rand.New(rand.NewSource(1)), 5, 2)}
 	l.layout()
-	all := append(l.header(l.table()), l.table()...)
+	all := append(l.header(crc32.Checksum(l.table(), castagnoli)), l.table()...)
 	have := l.used()
 	for i := range len(all) * 8 {
 		b := slices.Clone(all)

@@ -3,7 +3,6 @@ package versioned
 import (
 	"context"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"math"
@@ -22,6 +21,7 @@ import (
 // part is what one rank has for a version: which chunks, and where they lie in its memory.
 type part struct {
 	rank  int
+	err   error // why the rank has none
 	local []byte
 	dirty []int64  // chunks, ascending
 	sums  []digest // of all chunks of the segment
@@ -48,7 +48,14 @@ func (v *verInfo) info() VersionInfo {
 // it; none may happen during it. It is collective; all ranks pass the same step and label (UTF-8, at most 1024 bytes). When it returns an error, no
 // version was added, on any rank, unless the error wraps ErrBroken.
 func (a *Array) Inc(ctx context.Context, step int64, label string) (int64, error) {
-	bad := a.broken
+	return a.inc(ctx, step, label, nil)
+}
+
+// inc is Inc of a rank that may have failed already: then there is no version, and all ranks hear of it.
+func (a *Array) inc(ctx context.Context, step int64, label string, bad error) (int64, error) {
+	if a.broken != nil { // on all ranks
+		return 0, comm.Agree(ctx, a.c, a.broken)
+	}
 	if bad == nil && (step < 1 || len(label) > 1<<10 || !utf8.ValidString(label)) {
 		bad = usageErr("array %s: step %d, label of %d bytes; want >= 1 and at most 1024 of UTF-8", a.spec.Name, step, len(label))
 	}
@@ -61,14 +68,17 @@ func (a *Array) Inc(ctx context.Context, step int64, label string) (int64, error
 		}
 		number += newest
 	}
-	if bad == nil {
-		bad = ctx.Err()
-	}
-	if err := comm.Agree(ctx, a.c, bad); err != nil {
-		return 0, err
-	}
 	if err := a.win.Fence(ctx); err != nil {
 		return 0, err
+	}
+	if a.direct {
+		return a.incDirect(ctx, number, label, bad)
+	}
+	together := a.protected != nil || a.copied() // there are collectives between the writing and the gathering
+	if together {
+		if err := comm.Agree(ctx, a.c, bad); err != nil {
+			return 0, err
+		}
 	}
 	rec := old.clone()
 	rec.Seq++
@@ -76,22 +86,28 @@ func (a *Array) Inc(ctx context.Context, step int64, label string) (int64, error
 		rec.Generations = append(rec.Generations, a.geo)
 	}
 	rec.Spec.Shape = a.shape
-	p := a.changed()
+	p := &part{rank: a.c.Rank(), err: bad}
+	if bad == nil {
+		p = a.changed()
+	}
 	w, err := a.writeFile(ctx, rec, number, p)
-	if err := comm.Agree(ctx, a.c, err); err != nil {
-		a.discard(w)
-		return 0, err
+	if bad == nil {
+		bad = err
 	}
-	if err := a.copyFile(ctx, w); err != nil {
-		a.discard(w)
-		return 0, err
-	}
-	if err := a.protect(ctx, rec, number, w); err != nil {
-		a.discard(w)
-		return 0, err
+	if together {
+		if bad = comm.Agree(ctx, a.c, bad); bad == nil {
+			bad = a.copyFile(ctx, w)
+		}
+		if bad == nil {
+			bad = a.protect(ctx, rec, number, w)
+		}
+		if bad != nil {
+			a.discard(w)
+			return 0, bad
+		}
 	}
 	v := verInfo{Number: number, Label: label, Gen: a.geo.ID, Shape: slices.Clone(a.shape)}
-	if err := a.nextRecord(ctx, rec, v, w); err != nil {
+	if err := a.nextRecord(ctx, rec, v, w, bad); err != nil {
 		a.discard(w)
 		return 0, err
 	}
@@ -106,13 +122,22 @@ func (a *Array) Inc(ctx context.Context, step int64, label string) (int64, error
 		}
 		return 0, err
 	}
-	return number, a.adopt(ctx, rec, w, p)
+	a.keep(p)
+	return number, a.adopt(ctx, rec)
+}
+
+// keep makes the digests of a version that is committed those of the newest one.
+func (a *Array) keep(p *part) {
+	a.sums, a.spare = p.sums, a.sums
+	for _, k := range p.dirty {
+		a.has[k] = true
+	}
 }
 
 // changed finds the chunks that the newest version does not have. Chunks of zeros that never were
 // anything else are not kept at all.
 func (a *Array) changed() *part {
-	p := &part{rank: a.c.Rank(), local: a.local, sums: a.spare, buf: &a.packed}
+	p := &part{rank: a.c.Rank(), local: a.local, sums: a.spare, buf: &a.packed, dirty: a.dirty[:0]}
 	a.spare = nil // until the version is committed: then the sums of the one before are free
 	if len(p.sums) != len(a.sums) {
 		p.sums = make([]digest, len(a.sums))
@@ -127,6 +152,7 @@ func (a *Array) changed() *part {
 		}
 		p.dirty = append(p.dirty, int64(k))
 	}
+	a.dirty = p.dirty
 	return p
 }
 
@@ -169,9 +195,14 @@ func (a *Array) writeFile(ctx context.Context, rec *record, number int64, p *par
 	}
 	var parts []*part
 	for _, v := range got {
-		if v != nil {
-			parts = append(parts, v.(*part))
+		if v == nil {
+			continue
 		}
+		p := v.(*part)
+		if p.err != nil {
+			return nil, p.err
+		}
+		parts = append(parts, p)
 	}
 	w := &written{info: fileInfo{Name: dataName(a.geo.ID, number, a.c.Rank()), Node: a.nodeID, Gen: a.geo.ID, Born: number}}
 	keep := retained(rec.Versions, number, a.spec.Keep, a.pins)
@@ -269,6 +300,7 @@ func (a *Array) pack(p *part, number int64) (es []entry, data []byte, err error)
 	c := a.cat
 	plain := c.code.plain()
 	n := int64(len(p.dirty))
+	es = make([]entry, 0, len(p.dirty)+len(p.moved))
 	if plain && len(p.moved) == 0 && n > 0 && p.dirty[n-1]-p.dirty[0] == n-1 {
 		for i, k := range p.dirty {
 			es = append(es, entry{k, number, int64(i) * c.chunk, c.chunk, p.sums[k]})
@@ -326,57 +358,56 @@ func (a *Array) pack(p *part, number int64) (es []entry, data []byte, err error)
 	return es, data, nil
 }
 
-// nextRecord completes the record, the same on all ranks. It is collective.
-func (a *Array) nextRecord(ctx context.Context, rec *record, v verInfo, w *written) error {
-	var mine []byte
-	var err error
-	if w != nil {
-		mine, err = json.Marshal(struct {
-			F       *fileInfo
-			Changed int64
-			Dead    []string
-		}{w.file(), w.changed, w.dead})
-	}
+// nextRecord completes the record, the same on all ranks, unless one of them has failed: then all get an error. It is collective.
+func (a *Array) nextRecord(ctx context.Context, rec *record, v verInfo, w *written, bad error) error {
+	m := message{failed: bad != nil}
 	if a.c.Rank() == 0 {
-		v.Time = a.opt.Clock().UnixNano()
+		m.time = a.opt.Clock().UnixNano()
 	}
-	t, err2 := comm.AllreduceOne(ctx, a.c, v.Time, comm.Max)
-	if err2 != nil {
-		return err2
+	if w != nil && bad == nil {
+		m.file, m.changed, m.dead = w.file(), w.changed, w.dead
+		if m.file != nil {
+			a.cat.mu.Lock()
+			a.cat.note(m.file, w.tables) // discard takes it back
+			a.cat.mu.Unlock()
+		}
 	}
-	v.Time = t
-	all, err2 := a.c.Allgather(ctx, mine)
-	if err2 != nil {
-		return err2
+	all, err := a.c.Allgather(ctx, m.encode())
+	if err != nil {
+		return err
 	}
 	dead := map[string]bool{}
-	for _, b := range all {
-		if len(b) == 0 {
-			continue
+	for r, b := range all {
+		if err := m.decode(b); err != nil {
+			return err // the same on all ranks
 		}
-		var x struct {
-			F       *fileInfo
-			Changed int64
-			Dead    []string
+		if m.failed {
+			return comm.Agree(ctx, a.c, bad) // all ranks see it
 		}
-		if e := json.Unmarshal(b, &x); e != nil && err == nil {
-			err = e
-			continue
+		if r == 0 {
+			v.Time = m.time
 		}
-		v.Changed += x.Changed
-		if x.F != nil {
-			rec.Files = append(rec.Files, *x.F)
-			v.Written += x.F.Size
+		v.Changed += m.changed
+		if m.file != nil {
+			rec.Files = append(rec.Files, *m.file)
+			v.Written += m.file.Size
 		}
-		for _, n := range x.Dead {
+		for _, n := range m.dead {
 			dead[n] = true
 		}
 	}
-	rec.Versions = append(rec.Versions, v)
-	keep := retained(rec.Versions[:len(rec.Versions)-1], v.Number, a.spec.Keep, a.pins)
-	rec.Versions = slices.DeleteFunc(rec.Versions, func(v verInfo) bool { return !slices.Contains(keep, v.Number) })
+	a.add(rec, v)
 	rec.prune(dead)
-	return comm.Agree(ctx, a.c, err)
+	return nil
+}
+
+// add adds a version to the record, and takes those away that are too old then.
+func (a *Array) add(rec *record, v verInfo) {
+	keep := retained(rec.Versions, v.Number, a.spec.Keep, a.pins)
+	rec.Versions = append(rec.Versions, v)
+	if len(keep) < len(rec.Versions) {
+		rec.Versions = slices.DeleteFunc(rec.Versions, func(v verInfo) bool { return !slices.Contains(keep, v.Number) })
+	}
 }
 
 func (w *written) file() *fileInfo {
@@ -386,13 +417,24 @@ func (w *written) file() *fileInfo {
 	return &w.info
 }
 
+// needed lists the generations that have versions, and the current one.
+func (r *record) needed() []geometry {
+	out := make([]geometry, 0, len(r.Generations))
+	for i, g := range r.Generations {
+		if i == len(r.Generations)-1 || slices.ContainsFunc(r.Versions, func(v verInfo) bool { return v.Gen == g.ID }) {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
 // prune drops files that are not needed: those named, and all of generations without versions.
 func (r *record) prune(dead map[string]bool) {
-	gens := map[int]bool{r.Generations[len(r.Generations)-1].ID: true}
-	for _, v := range r.Versions {
-		gens[v.Gen] = true
+	r.Generations = r.needed()
+	gens := map[int]bool{}
+	for _, g := range r.Generations {
+		gens[g.ID] = true
 	}
-	r.Generations = slices.DeleteFunc(r.Generations, func(g geometry) bool { return !gens[g.ID] })
 	for _, p := range r.Sets { // what is protected together goes together
 		if slices.ContainsFunc(r.Files, func(f fileInfo) bool { return p.of(&f) && !dead[f.Name] }) {
 			for i := range r.Files {
@@ -408,44 +450,15 @@ func (r *record) prune(dead map[string]bool) {
 	})
 }
 
-// adopt makes the new record the one of this process, and removes the files that are gone. It is collective.
-func (a *Array) adopt(ctx context.Context, rec *record, w *written, p *part) error {
-	if w.file() != nil && a.node.Rank() == 0 {
-		a.cat.mu.Lock()
-		a.cat.note(&w.info, w.tables)
-		a.cat.mu.Unlock()
-	}
-	if p != nil {
-		a.sums, a.spare = p.sums, a.sums
-		for _, k := range p.dirty {
-			a.has[k] = true
-		}
-	}
-	versions := len(a.cat.record().Versions)
-	if err := a.c.Barrier(ctx); err != nil { // all files are noted
-		return err
-	}
-	if a.first {
-		a.cat.mu.Lock()
-		gone := a.cat.setRecord(rec)
-		if len(rec.Versions) < versions+1 {
-			a.cat.prune()
-		}
-		a.cat.mu.Unlock()
-		for _, f := range gone {
-			a.cat.readers.forget(f.Name)
-		}
-		a.cat.gone = gone
-	}
-	if err := a.c.Barrier(ctx); err != nil {
-		return err
-	}
+// adopt makes the new record, which all ranks have agreed on, the one of this process, and removes the files that are gone.
+func (a *Array) adopt(ctx context.Context, rec *record) error {
+	gone := a.cat.install(rec)
 	if err := a.conceal(ctx, rec); err != nil {
 		return err
 	}
 	if a.memory { // nothing but what went with this version
 		if a.keeper {
-			for _, f := range a.cat.gone {
+			for _, f := range gone {
 				a.store.fs.Remove(filepath.Join(a.store.dir, f.Name)) // it may be that of another node
 			}
 		}
@@ -478,6 +491,7 @@ func (a *Array) discard(w *written) {
 	if w.file() == nil {
 		return
 	}
+	a.cat.forget(&w.info)
 	a.store.fs.Remove(filepath.Join(a.store.dir, w.info.Name))
 	for k := range a.cat.copies {
 		if st := a.cat.stores[(a.nodeID+k+1)%a.nodes]; st != nil && st != a.store {

@@ -121,7 +121,8 @@ func (l *LevelInfo) table() []byte {
 	return b
 }
 
-func (l *LevelInfo) header(table []byte) []byte {
+// header is the first bytes, with the sum of the table.
+func (l *LevelInfo) header(sum uint32) []byte {
 	b := make([]byte, levelHeader)
 	copy(b, levelMagic)
 	le := binary.LittleEndian
@@ -136,7 +137,7 @@ func (l *LevelInfo) header(table []byte) []byte {
 	le.PutUint64(b[56:], uint64(l.used()))
 	le.PutUint64(b[64:], math.Float64bits(l.Dx))
 	le.PutUint32(b[72:], uint32(l.Ratio))
-	le.PutUint32(b[76:], crc32.Checksum(table, castagnoli))
+	le.PutUint32(b[76:], sum)
 	le.PutUint32(b[80:], crc32.Checksum(b[:80], castagnoli))
 	return b
 }

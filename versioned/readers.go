@@ -4,7 +4,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"blobio/ffformat"
@@ -35,6 +37,19 @@ type reader struct {
 	f    vfs.File
 	used int64
 	refs int
+
+	data []byte // stored chunks in memory, if there is no Reader
+}
+
+// ReadAt reads bytes of a variable.
+func (x *reader) ReadAt(id int32, b []byte, off int64) (int, error) {
+	if x.Reader != nil {
+		return x.Reader.ReadAt(id, b, off)
+	}
+	if off < 0 || off+int64(len(b)) > int64(len(x.data)) {
+		return 0, formatErr("", off, "chunk", ErrTruncated, "%d bytes, there are %d", len(b), len(x.data))
+	}
+	return copy(b, x.data[off:]), nil
 }
 
 func newReaders(max int) *readers { return &readers{max: max, open: map[readerKey]*reader{}} }
@@ -131,6 +146,12 @@ func (r *readers) close() {
 // withFile calls f with a reader of the file, from its node or from a copy, until one succeeds. An
 // error of f that is no damage of the file ends it.
 func (c *catalog) withFile(info *fileInfo, f func(x *reader) error) error {
+	if info == nil {
+		return fmt.Errorf("versioned: it was dropped while it was read: %w", ErrNoVersion)
+	}
+	if info.block != nil {
+		return info.block.use(f)
+	}
 	var errs []error
 	for k := range c.copies + 1 {
 		node := (info.Node + k) % len(c.stores)
@@ -156,6 +177,9 @@ func (c *catalog) withFile(info *fileInfo, f func(x *reader) error) error {
 			return nil
 		}
 		errs = append(errs, err)
+	}
+	if n := len(errs); n > 1 && !slices.ContainsFunc(errs, func(err error) bool { return !errors.Is(err, fs.ErrNotExist) }) {
+		return fmt.Errorf("%w, nor in the other %d directories", errs[0], n-1)
 	}
 	return errors.Join(errs...)
 }

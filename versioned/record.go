@@ -1,36 +1,29 @@
 package versioned
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"blobio/internal/commitfile"
 	"blobio/internal/vfs"
 )
 
 // recordName is the file whose replacement commits a version, drops one, or starts a generation.
 const recordName = "versions"
 
-const (
-	recordFormat  = "blobio versions"
-	recordVersion = 1
-	maxRecord     = 256 << 20
-)
+// records are told from other files by this.
+var records = commitfile.Kind{Pkg: "versioned", Format: "blobio versions", Version: 1}
 
 // record is all that is known of an array beside the chunks.
 type record struct {
-	Format string `json:"format"`
-	Ver    int    `json:"version"`
-	Seq    int64  `json:"seq"` // of the commit, ascending
-	Spec   spec   `json:"array"`
-	Order  string `json:"byte_order"` // of the elements: little or big
-	Key    string `json:"key,omitempty"`
+	commitfile.Head
+	Spec  spec   `json:"array"`
+	Order string `json:"byte_order"` // of the elements: little or big
+	Key   string `json:"key,omitempty"`
 
 	Generations []geometry `json:"generations"` // the last one is the current one
 	Files       []fileInfo `json:"files"`       // ascending by born, then node
@@ -59,6 +52,8 @@ type fileInfo struct {
 	Size int64  `json:"size"`
 	Sum  string `json:"sum"` // of its metadata, hex
 	Segs []int  `json:"segments"`
+
+	block *block // what is in it, if it is no file: see direct.go
 }
 
 // verInfo is one committed version.
@@ -104,31 +99,12 @@ func (r *record) generation(id int) (*geometry, bool) {
 	return nil, false
 }
 
-func (r *record) encode() ([]byte, error) {
-	b, err := json.Marshal(r)
-	if err != nil {
-		return nil, err
-	}
-	b = append(b, '\n')
-	b = fmt.Appendf(b, "crc32 %08x\n", crc32.ChecksumIEEE(b))
-	if len(b) > maxRecord {
-		return nil, fmt.Errorf("versioned: record of %d bytes, want at most %d: keep fewer versions: %w", len(b), maxRecord, ErrTooLarge)
-	}
-	return b, nil
-}
+func (r *record) encode() ([]byte, error) { return records.Encode(r) }
 
 func decodeRecord(b []byte, name string) (*record, error) {
-	line, rest, ok := bytes.Cut(b, []byte{'\n'})
-	if !ok {
-		return nil, formatErr(name, int64(len(b)), "record", ErrTruncated, "no line of JSON")
-	}
-	line = b[:len(line)+1]
 	var r record
-	if err := json.Unmarshal(line, &r); err != nil || r.Format != recordFormat {
-		return nil, formatErr(name, 0, "format", ErrNotFormat, "%q, want %q", r.Format, recordFormat)
-	}
-	if want := fmt.Sprintf("crc32 %08x\n", crc32.ChecksumIEEE(line)); string(rest) != want {
-		return nil, formatErr(name, int64(len(line)), "crc32", ErrChecksum, "%q, want %q", rest[:min(len(rest), 20)], want)
+	if err := records.Decode(b, name, &r, &r.Head); err != nil {
+		return nil, err
 	}
 	return &r, r.check(name)
 }
@@ -137,9 +113,6 @@ func decodeRecord(b []byte, name string) (*record, error) {
 func (r *record) check(name string) error {
 	bad := func(field, format string, args ...any) error {
 		return formatErr(name, 0, field, ErrCorrupt, format, args...)
-	}
-	if r.Ver != recordVersion {
-		return formatErr(name, 0, "version", ErrVersion, "%d, want %d", r.Ver, recordVersion)
 	}
 	t, err := ParseType(r.Spec.Type)
 	if err != nil {
@@ -194,7 +167,7 @@ func (r *record) check(name string) error {
 // readRecord returns ErrMissing if there is none.
 func readRecord(fsys vfs.FS, dir string) (*record, error) {
 	name := filepath.Join(dir, recordName)
-	b, err := vfs.ReadFile(fsys, name, maxRecord)
+	b, err := vfs.ReadFile(fsys, name, commitfile.Most)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("versioned: %s: no array of this name: %w", dir, ErrMissing)
 	}
@@ -204,43 +177,8 @@ func readRecord(fsys vfs.FS, dir string) (*record, error) {
 	return decodeRecord(b, name)
 }
 
-// writeNext is vfs.WriteFile, which may leave out the sync.
-func writeNext(fsys vfs.FS, name string, b []byte, durable bool) error {
-	if durable {
-		return vfs.WriteFile(fsys, name, b)
-	}
-	f, err := fsys.Create(name)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteAt(b, 0)
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err != nil {
-		return errors.Join(err, fsys.Remove(name))
-	}
-	return nil
-}
-
 // writeRecord replaces the record. unsure says that the rename was tried, so
 // that nobody knows which one a power loss would leave.
 func writeRecord(fsys vfs.FS, dir string, b []byte, durable bool) (unsure bool, err error) {
-	name := filepath.Join(dir, recordName)
-	next := name + ".next"
-	if err := fsys.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, err
-	}
-	if err := writeNext(fsys, next, b, durable); err != nil {
-		return false, err
-	}
-	if err := fsys.Rename(next, name); err != nil {
-		return true, err
-	}
-	if durable {
-		if err := fsys.SyncDir(dir); err != nil {
-			return true, err
-		}
-	}
-	return false, nil
+	return commitfile.Replace(fsys, filepath.Join(dir, recordName), b, durable, durable)
 }

@@ -61,7 +61,7 @@ func (a *Array) bringOwn(ctx context.Context, rec *record, v *verInfo) error {
 	here := map[int]bool{} // segments of which this node has files
 	for i := range rec.Files {
 		f := &rec.Files[i]
-		if f.Gen == g.ID && f.Node >= a.nodes && f.From <= v.Number {
+		if f.Gen == g.ID && f.Node >= a.nodes && f.From <= v.Number && !a.others(rec, f, v.Number) {
 			return fmt.Errorf("versioned: array %s: %s is on no node: %w", a.spec.Name, f.Name, ErrMissing)
 		}
 		for _, s := range f.Segs {
@@ -98,16 +98,39 @@ func (a *Array) bringOwn(ctx context.Context, rec *record, v *verInfo) error {
 	return nil
 }
 
+// others says whether nodes have other files of all segments of one that is lost: those who read them hear whether the version needs it.
+func (a *Array) others(rec *record, lost *fileInfo, version int64) bool {
+	for _, s := range lost.Segs {
+		if !slices.ContainsFunc(rec.Files, func(f fileInfo) bool {
+			return f.Gen == lost.Gen && f.Node < a.nodes && f.From <= version && slices.Contains(f.Segs, s)
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
 // Reserve gives a one-dimensional array another length, as a regrid does. Within its capacity nothing moves; over it, or at every
 // call with Spec.EveryRegrid, it is made anew, of a capacity of (1+Extra) times the length, and again says
 // so. What both lengths have stays in the current state, the rest is zeros; versions taken before stay as they are. It is collective.
 func (a *Array) Reserve(ctx context.Context, length int64) (again bool, err error) {
-	bad := a.broken
+	return a.reserve(ctx, length, nil)
+}
+
+// reserve is Reserve of a rank that may have failed already.
+func (a *Array) reserve(ctx context.Context, length int64, bad error) (again bool, err error) {
+	if bad == nil {
+		bad = a.broken
+	}
 	if bad == nil && (len(a.shape) != 1 || length < 0 || length > maxElems) {
 		bad = usageErr("array %s: Reserve of %d elements, %d dimensions; want a length of one dimension", a.spec.Name, length, len(a.shape))
 	}
 	if err := comm.Agree(ctx, a.c, bad); err != nil {
 		return false, err
+	}
+	if length >= a.shape[0] && length <= a.geo.Capacity && !a.spec.EveryRegrid {
+		a.shape = []int64{length} // what is new is zeros already
+		return false, nil
 	}
 	if err := a.win.Fence(ctx); err != nil {
 		return false, err

@@ -47,15 +47,50 @@ type usage struct {
 	live int64 // stored bytes
 }
 
+// usages are the files of some segments, ascending by id.
+type usages struct {
+	ids  []int32
+	of   []usage
+	last int // where the search before has ended: what follows each other in an index is often so in files too
+}
+
+// find returns the place of a file; false: where it belongs.
+func (u *usages) find(id int32) (int, bool) {
+	for i := u.last; i < min(u.last+2, len(u.ids)); i++ {
+		if u.ids[i] == id {
+			u.last = i
+			return i, true
+		}
+	}
+	i, ok := slices.BinarySearch(u.ids, id)
+	u.last = i
+	return i, ok
+}
+
+func (u *usages) add(id int32, info *fileInfo) {
+	if i, ok := u.find(id); !ok {
+		u.ids, u.of = slices.Insert(u.ids, i, id), slices.Insert(u.of, i, usage{info: info})
+	}
+}
+
+// at is the one of a file that was added.
+func (u *usages) at(id int32) *usage {
+	i, _ := u.find(id)
+	return &u.of[i]
+}
+
 // clean finds the files of this process that no version will need when this one is committed. Where files
 // hold so much that nobody needs that together they are over the limit, what is needed of the emptiest of
 // them is written again, with this version, and they go too. The limit is one size of the data
 // more than the versions that are kept could take.
 func (a *Array) clean(ctx context.Context, w *written, keep []int64, parts []*part) error {
 	c := a.cat
+	if a.spec.Keep.Last == 0 && w.info.Born >= 0 && a.protected == nil {
+		return nil // nothing goes
+	}
 	rec := c.record()
 	keep = inGen(rec, keep, a.geo.ID)
-	uses := map[int32]*usage{}
+	uses := &usages{}
 	idx := make([]*segIndex, len(parts))
 	total, full := int64(0), int64(0)
 	var bad error
@@ -74,12 +109,10 @@ func (a *Array) clean(ctx context.Context, w *written, keep []int64, parts []*pa
 		c.mu.RLock()
 		for _, l := range x.at {
 			for _, e := range l {
-				if uses[e.file] == nil {
-					uses[e.file] = &usage{info: c.files[e.file]}
-				}
+				uses.add(e.file, c.files[e.file])
 			}
 		}
-		x.live(keep, p.dirty, w.info.Born, func(e place) { uses[e.file].live += e.stored })
+		x.live(keep, p.dirty, w.info.Born, func(e place) { uses.at(e.file).live += e.stored })
 		c.mu.RUnlock()
 	}
 	limit := int64(len(keep)+1) * full
@@ -89,8 +122,8 @@ func (a *Array) clean(ctx context.Context, w *written, keep []int64, parts []*pa
 		}
 		c.mu.RLock()
 		for id, f := range c.files { // those that stay for the sake of others
-			if uses[int32(id)] == nil && own(f) {
-				uses[int32(id)] = &usage{info: f}
+			if own(f) {
+				uses.add(int32(id), f)
 			}
 		}
 		c.mu.RUnlock()
@@ -100,9 +133,9 @@ func (a *Array) clean(ctx context.Context, w *written, keep []int64, parts []*pa
 		return bad
 	}
 	var order []int32
-	for id, u := range uses {
+	for i, id := range uses.ids {
+		u := &uses.of[i]
 		if u.info == nil {
-			delete(uses, id)
 			continue
 		}
 		if u.live == 0 {
@@ -116,12 +149,12 @@ func (a *Array) clean(ctx context.Context, w *written, keep []int64, parts []*pa
 		return nil
 	}
 	slices.SortFunc(order, func(x, y int32) int {
-		ux, uy := uses[x], uses[y]
+		ux, uy := uses.at(x), uses.at(y)
 		return cmp.Or(cmp.Compare(float64(ux.live)/float64(ux.info.Size), float64(uy.live)/float64(uy.info.Size)), cmp.Compare(x, y))
 	})
 	move := map[int32]bool{}
 	for _, id := range order {
-		u := uses[id]
+		u := uses.at(id)
 		if total <= limit || u.live > u.info.Size*9/10 {
 			break
 		}
@@ -143,12 +176,12 @@ func (a *Array) clean(ctx context.Context, w *written, keep []int64, parts []*pa
 
 // cleanTogether is the end of clean where files are protected together: all processes take the same decision on the files of one version, over the
 // sums of all, and none goes before the others can.
-func (a *Array) cleanTogether(ctx context.Context, w *written, keep []int64, parts []*part, idx []*segIndex, uses map[int32]*usage, total, limit int64, bad error) error {
+func (a *Array) cleanTogether(ctx context.Context, w *written, keep []int64, parts []*part, idx []*segIndex, uses *usages, total, limit int64, bad error) error {
 	if err := comm.Agree(ctx, a.lead, bad); err != nil {
 		return err
 	}
 	mine := map[int64][2]int64{} // live and stored bytes by version
-	for _, u := range uses {
+	for _, u := range uses.of {
 		if u.info != nil {
 			m := mine[u.info.Born]
 			mine[u.info.Born] = [2]int64{m[0] + u.live, m[1] + u.info.Size}
@@ -194,7 +227,7 @@ func (a *Array) cleanTogether(ctx context.Context, w *written, keep []int64, par
 		gone[born], move[born] = true, true
 		total += m[0] - m[1]
 	}
-	for _, u := range uses {
+	for _, u := range uses.of {
 		if u.info != nil && gone[u.info.Born] {
 			w.dead = append(w.dead, u.info.Name)
 		}
@@ -203,7 +236,7 @@ func (a *Array) cleanTogether(ctx context.Context, w *written, keep []int64, par
 	defer a.cat.mu.RUnlock()
 	for i, p := range parts {
 		idx[i].live(keep, p.dirty, w.info.Born, func(e place) {
-			if move[uses[e.file].info.Born] {
+			if move[uses.at(e.file).info.Born] {
 				p.moved = append(p.moved, e)
 			}
 		})
@@ -271,7 +304,7 @@ func (a *Array) Drop(ctx context.Context, version int64) error {
 	if err := a.writeRecords(ctx, rec); err != nil {
 		return err
 	}
-	return a.adopt(ctx, rec, nil, nil)
+	return a.adopt(ctx, rec)
 }
 
 func splitZero(b []byte) (out []string) {

@@ -220,3 +220,87 @@ func TestSnapshotsAndRetention(t *testing.T) {
 		}
 	})
 }
+
+// A2, A10: what a snapshot names is the state at that time, also of a level that has lost its boxes or was restored; one of boxes without data
+// there is not. Times may differ by what sums of steps lose.
+func TestSnapshotIsTheState(t *testing.T) {
+	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
+		s := hierarchySpec(1, 1)
+		s.Subcycling.Ratio = 10
+		h, err := CreateHierarchy(ctx, c, nil, s, nil)
+		if err != nil {
+			return err
+		}
+		box := []BoxInfo{{Hi: [3]int32{3, 3, 0}}}
+		save := func(l int, time float64, step int64) error {
+			_, err := h.Save(ctx, l, time, 0.1, step, own(h, l, step))
+			return err
+		}
+		snapshot := func(want error) (int64, error) {
+			n, err := h.Snapshot(ctx)
+			if !errors.Is(err, want) {
+				return 0, fmt.Errorf("snapshot %d: %v, want %v", n, err, want)
+			}
+			return n, nil
+		}
+		for l := range 2 {
+			if _, err := h.Regrid(ctx, l, box); err != nil {
+				return err
+			}
+		}
+		if _, err := snapshot(ErrNotSynchronised); err != nil {
+			return fmt.Errorf("before any save: %w", err)
+		}
+		sum := 0.0
+		for range 10 {
+			sum += 0.1
+		}
+		if sum == 1 {
+			return errors.New("ten tenths are one")
+		}
+		if err := errors.Join(save(0, 1, 1), save(1, sum, 10)); err != nil {
+			return err
+		}
+		one, err := snapshot(nil)
+		if err != nil {
+			return err
+		}
+		if err := save(1, sum+1e-4, 10); err != nil {
+			return err
+		}
+		if _, err := snapshot(ErrNotSynchronised); err != nil {
+			return err
+		}
+		// Level 1 goes, and nobody saves it.
+		if _, err := h.Regrid(ctx, 1, nil); err != nil {
+			return err
+		}
+		if err := save(0, 2, 2); err != nil {
+			return err
+		}
+		two, err := snapshot(nil)
+		if err != nil {
+			return err
+		}
+		if err := save(0, 3, 3); err != nil {
+			return err
+		}
+		// Back to the first, of which the one after the restoring is a copy, and to that without level 1.
+		for i, n := range []int64{one, two} {
+			if err := h.RestoreSnapshot(ctx, n); err != nil {
+				return err
+			}
+			again, err := snapshot(nil)
+			if err != nil {
+				return err
+			}
+			if err := h.RestoreSnapshot(ctx, again); err != nil {
+				return err
+			}
+			if got, want := len(h.Info(1).Boxes), 1-i; got != want || h.Info(0).Time != float64(i+1) {
+				return fmt.Errorf("snapshot %d, again %d: %d boxes in level 1, want %d; time %v", n, again, got, want, h.Info(0).Time)
+			}
+		}
+		return h.Close(ctx)
+	})
+}

@@ -69,15 +69,25 @@ type place struct {
 type segIndex struct {
 	at [][]place // by chunk, ascending by since
 
-	// err is why tables could not be read of files that versions from on may need: the index is right for older ones only.
-	err  error
-	from int64
+	err  error  // why a table could not be read; the index then is right for what holds says only
+	lost []lost // the files of such tables
 }
 
-// holds returns an error if the index does not know all of a version.
-func (x *segIndex) holds(version int64) error {
-	if version >= x.from {
-		return x.err
+// lost is a file whose table cannot be read: it may have chunks of versions from ... born.
+type lost struct {
+	from, born int64
+	err        error
+}
+
+// holds returns an error if the index may not know what chunks lo ... hi are in a version: a lost file may have them, unless
+// a newer one has.
+func (x *segIndex) holds(version, lo, hi int64) error {
+	for _, l := range x.lost {
+		for k := lo; k <= hi && l.from <= version; k++ {
+			if p, ok := x.find(k, version); !ok || p.since <= l.born {
+				return l.err
+			}
+		}
 	}
 	return nil
 }
@@ -128,15 +138,13 @@ func (x *segIndex) prune(versions []int64) {
 		if len(l) == 0 || len(l) == 1 && visible(versions, l[0].since, math.MaxInt64) {
 			continue
 		}
-		var keep []place
+		keep := l[:0] // never beyond entry i
 		for i, p := range l {
 			if visible(versions, p.since, until(l, i)) {
 				keep = append(keep, p)
 			}
 		}
-		if len(keep) < len(l) {
-			x.at[c] = keep
-		}
+		x.at[c] = keep
 	}
 }
 

@@ -148,7 +148,7 @@ func (f Finding) String() string {
 }
 
 // Check looks for all that is wrong with the store: files that are absent or not those that were committed, every
-// byte of them, chunks that no longer have their digests; and notes what is there besides. progress, if
+// byte of them, chunks that no longer have their digests, redundancy files that are absent or damaged; and notes what is there besides. progress, if
 // not nil, gets bytes done and in all.
 func (v *View) Check(ctx context.Context, progress func(done, total int64)) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
@@ -181,6 +181,9 @@ func (v *View) Check(ctx context.Context, progress func(done, total int64)) iter
 				return
 			}
 		} else if !v.checkChunks(ctx, yield) {
+			return
+		}
+		if !v.checkSets(ctx, yield) {
 			return
 		}
 		known := map[string]bool{recordName: true}
@@ -229,28 +232,30 @@ func (v *View) checkFile(ctx context.Context, node int, f *fileInfo) error {
 
 // checkChunks verifies what each version holds.
 func (v *View) checkChunks(ctx context.Context, yield func(Finding) bool) bool {
-	before := map[int]int64{} // by generation: the version before, of those that are left
+	before := map[[2]int64]int64{} // by generation and segment: the version whose chunks were verified last
 	for i := range v.rec.Versions {
 		ver := &v.rec.Versions[i]
 		g, _ := v.rec.generation(ver.Gen)
 		n := elems(ver.Shape)
-		last, ok := before[g.ID]
-		if !ok {
-			last = -1
-		}
-		before[g.ID] = ver.Number
 		for seg := int64(0); seg*g.Seg < n; seg++ {
 			if ctx.Err() != nil {
 				return false
 			}
 			first := seg * g.Seg
+			end := min(first+g.Seg, n)
+			key := [2]int64{int64(g.ID), seg}
+			last, ok := before[key]
+			if !ok {
+				last = -1
+			}
 			x, err := v.cat.index(ctx, g, int(seg))
 			if err == nil {
-				err = x.holds(ver.Number)
+				err = x.holds(ver.Number, 0, ((end-first)*v.cat.size-1)/v.cat.chunk)
 			}
 			if err != nil {
-				err = fmt.Errorf("version %d, elements %d to %d: %w", ver.Number, first, min(first+g.Seg, n), err)
+				err = fmt.Errorf("version %d, elements %d to %d: %w", ver.Number, first, end, err)
 			} else {
+				before[key] = ver.Number
 				err = v.newChunks(ctx, x, ver, last, g, int(seg))
 			}
 			if err != nil && ctx.Err() == nil && !yield(Finding{Text: strings.ReplaceAll(err.Error(), "versioned: ", ""), Err: err}) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"blobio/comm"
 	"blobio/internal/vfs"
@@ -16,6 +17,9 @@ import (
 type exposure struct {
 	win   comm.Window
 	files map[string]extent
+
+	mu    sync.RWMutex // held by those that read through win
+	ended bool
 }
 
 // extent is where a file is in the window.
@@ -143,6 +147,9 @@ func (a *Array) conceal(ctx context.Context, rec *record) error {
 	a.cat.windows = keep
 	a.cat.wmu.Unlock()
 	for _, e := range end {
+		e.mu.Lock()
+		e.ended = true // whoever comes later does not touch the window
+		e.mu.Unlock()
 		errs = append(errs, e.win.Free(ctx))
 	}
 	return errors.Join(errs...)
@@ -154,7 +161,7 @@ func (c *catalog) window(name string) *windowFile {
 	defer c.wmu.RUnlock()
 	for _, e := range c.windows {
 		if x, ok := e.files[name]; ok {
-			return &windowFile{name: name, win: e.win, at: x}
+			return &windowFile{name: name, e: e, at: x}
 		}
 	}
 	return nil
@@ -164,7 +171,7 @@ func (c *catalog) window(name string) *windowFile {
 type windowFile struct {
 	vfs.File // nil: it can only be read
 	name     string
-	win      comm.Window
+	e        *exposure
 	at       extent
 }
 
@@ -174,7 +181,12 @@ func (f *windowFile) Close() error         { return nil }
 
 func (f *windowFile) ReadAt(b []byte, off int64) (int, error) {
 	n := max(min(int64(len(b)), f.at.size-off), 0)
-	if err := f.win.Get(context.Background(), f.at.rank, f.at.off+off, b[:n]); err != nil {
+	f.e.mu.RLock()
+	defer f.e.mu.RUnlock()
+	if f.e.ended {
+		return 0, fmt.Errorf("versioned: %s was dropped while it was read: %w", f.name, ErrNoVersion)
+	}
+	if err := f.e.win.Get(context.Background(), f.at.rank, f.at.off+off, b[:n]); err != nil {
 		return 0, err
 	}
 	if n < int64(len(b)) {

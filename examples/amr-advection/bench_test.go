@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -10,10 +11,17 @@ import (
 )
 
 // The mark: the solver with a version of every level at every step, in memory, against the same solver that only copies the
-// same numbers. Interleaved, medians.
+// same numbers. Interleaved; medians of the time, and of the CPU time of the process.
 func BenchmarkSaving(b *testing.B) {
-	run := func(ranks int, copies bool) (total, save time.Duration) {
-		o := settings{sub: four, cadence: cadences[0], steps: 6, regrid: 3, copies: copies}
+	type took struct {
+		wall, cpu, save float64
+		saves           int
+	}
+	run := func(ranks int, side int32, copies bool) (t took) {
+		o := settings{sub: four, cadence: cadences[0], steps: 6, regrid: 3, side: side, copies: copies}
+		if side > 16 {
+			o.steps = 2
+		}
 		err := comm.Run(context.Background(), ranks, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
 			s, err := newSolver(ctx, c, o)
 			if err != nil {
@@ -22,33 +30,49 @@ func BenchmarkSaving(b *testing.B) {
 			if err := c.Barrier(ctx); err != nil {
 				return err
 			}
-			start := time.Now()
+			start, cpu := time.Now(), cpuTime()
 			if err := s.run(ctx); err != nil {
 				return err
 			}
 			if c.Rank() == 0 {
-				total, save = time.Since(start), s.took.save
+				t = took{time.Since(start).Seconds(), (cpuTime() - cpu).Seconds(), s.took.save.Seconds(), 0}
+				for _, v := range s.took.saves {
+					t.saves += len(v)
+				}
 			}
 			return nil
 		})
 		if err != nil {
 			b.Fatal(err)
 		}
-		return total, save
+		return t
 	}
-	for name, ranks := range map[string]int{"1 rank": 1, "4 ranks": 4} {
-		b.Run(name, func(b *testing.B) {
-			var with, without, saves []float64
-			for b.Loop() {
-				t, s := run(ranks, false)
-				with, saves = append(with, t.Seconds()), append(saves, s.Seconds())
-				t, _ = run(ranks, true)
-				without = append(without, t.Seconds())
-			}
-			median := func(v []float64) float64 { return slices.Sorted(slices.Values(v))[len(v)/2] }
-			b.ReportMetric(median(with)/median(without), "saving/copying")
-			b.ReportMetric(1e3*median(without), "ms/copying")
-			b.ReportMetric(1e3*median(saves), "ms/saves")
-		})
+	for _, ranks := range []int{1, 4} {
+		for _, side := range []int32{8, 16, 64, 128} {
+			b.Run(fmt.Sprintf("%d ranks/boxes of %d", ranks, side), func(b *testing.B) {
+				var with, without []took
+				for b.Loop() {
+					with = append(with, run(ranks, side, false))
+					without = append(without, run(ranks, side, true))
+				}
+				median := func(v []took, f func(t *took) float64) float64 {
+					var all []float64
+					for i := range v {
+						all = append(all, f(&v[i]))
+					}
+					slices.Sort(all)
+					return all[len(all)/2]
+				}
+				wall := func(t *took) float64 { return t.wall }
+				cpu := func(t *took) float64 { return t.cpu }
+				b.ReportMetric(median(with, wall)/median(without, wall), "saving/copying")
+				if c := median(without, cpu); c > 0 {
+					b.ReportMetric(median(with, cpu)/c, "saving/copying(cpu)")
+				}
+				b.ReportMetric(1e3*median(without, wall), "ms/copying")
+				b.ReportMetric(1e6*median(with, func(t *took) float64 { return t.save / float64(t.saves) }), "µs/save")
+				b.ReportMetric(0, "ns/op")
+			})
+		}
 	}
 }

@@ -11,9 +11,8 @@ import (
 )
 
 const (
-	side  = 8 // cells of a box and dimension
-	cells = side * side
-	coars = 16 // cells of level 0 and dimension
+	usual = 8 // cells of a box and dimension
+	wide  = 2 // boxes of level 0 and dimension
 	ratio = 2
 )
 
@@ -24,6 +23,7 @@ type tile [2]int32
 // last exchange has brought of all others. Of a box there are phi now, and phi at the beginning of the level's step.
 type level struct {
 	n     int32 // cells of the level and dimension
+	side  int32 // of a box
 	tiles []tile
 	owner []int
 	index map[tile]int
@@ -31,7 +31,12 @@ type level struct {
 	view  [][]float64
 }
 
-func newLevel(l int) *level { return &level{n: coars << l, index: map[tile]int{}} }
+func newLevel(l int, side int32) *level {
+	return &level{n: wide * side << l, side: side, index: map[tile]int{}}
+}
+
+// cells of a box.
+func (v *level) cells() int { return int(v.side * v.side) }
 
 // set gives the level its boxes, without data.
 func (v *level) set(tiles []tile, owner []int) {
@@ -45,6 +50,7 @@ func (v *level) set(tiles []tile, owner []int) {
 }
 
 func (v *level) boxes() []versioned.BoxInfo {
+	side := v.side
 	out := make([]versioned.BoxInfo, len(v.tiles))
 	for i, t := range v.tiles {
 		out[i] = versioned.BoxInfo{Lo: [3]int32{t[0] * side, t[1] * side}, Hi: [3]int32{t[0]*side + side - 1, t[1]*side + side - 1}, Owner: int32(v.owner[i])}
@@ -54,6 +60,7 @@ func (v *level) boxes() []versioned.BoxInfo {
 
 // from is the reverse of boxes.
 func (v *level) from(boxes []versioned.BoxInfo) {
+	side := v.side
 	var tiles []tile
 	var owner []int
 	for _, b := range boxes {
@@ -79,10 +86,10 @@ func (v *level) exchange(ctx context.Context, c comm.Comm) error {
 	for _, b := range all {
 		for len(b) > 0 {
 			i := binary.NativeEndian.Uint64(b)
-			d := make([]float64, 2*cells)
+			d := make([]float64, 2*v.cells())
 			copy(versioned.Bytes(d), b[8:])
 			v.view[i] = d
-			b = b[8+16*cells:]
+			b = b[8+8*len(d):]
 		}
 	}
 	return nil
@@ -91,6 +98,7 @@ func (v *level) exchange(ctx context.Context, c comm.Comm) error {
 // at is the value of cell (i, j), periodic, of the level at the beginning of its step (frac 0) ... now (frac 1);
 // false if no box has it.
 func (v *level) at(i, j int32, frac float64) (float64, bool) {
+	side := v.side
 	i, j = (i+v.n)%v.n, (j+v.n)%v.n
 	k, ok := v.index[tile{i / side, j / side}]
 	if !ok {
@@ -101,12 +109,12 @@ func (v *level) at(i, j int32, frac float64) (float64, bool) {
 	if frac == 1 {
 		return d[at], true
 	}
-	return d[cells+int(at)]*(1-frac) + d[at]*frac, true
+	return d[v.cells()+int(at)]*(1-frac) + d[at]*frac, true
 }
 
 // advance computes one step of a box: upwind advection with the velocity (1, 1/2). ghost gives cells
 // outside of the box.
-func advance(old []float64, ghost func(i, j int32) float64) []float64 {
+func advance(side int32, old []float64, ghost func(i, j int32) float64) []float64 {
 	const nux, nuy = 0.4, 0.2
 	get := func(i, j int32) float64 {
 		if i >= 0 && j >= 0 {
@@ -114,9 +122,10 @@ func advance(old []float64, ghost func(i, j int32) float64) []float64 {
 		}
 		return ghost(i, j)
 	}
+	cells := int(side * side)
 	out := make([]float64, 2*cells)
-	for j := range int32(side) {
-		for i := range int32(side) {
+	for j := range side {
+		for i := range side {
 			c := get(i, j)
 			out[j*side+i] = c - nux*(c-get(i-1, j)) - nuy*(c-get(i, j-1))
 		}
@@ -134,10 +143,11 @@ func bump(x, y float64) float64 {
 // flagged lists the tiles of the next finer level that are wanted: those in which the value changes by more than a
 // limit, and which lie in boxes of this level with all their neighbours.
 func (v *level) flagged(limit float64) []tile {
+	side := v.side
 	want := map[tile]bool{}
 	for _, t := range v.tiles {
-		for j := range int32(side) {
-			for i := range int32(side) {
+		for j := range side {
+			for i := range side {
 				gi, gj := t[0]*side+i, t[1]*side+j
 				c, _ := v.at(gi, gj, 1)
 				for _, d := range [][2]int32{{1, 0}, {-1, 0}, {0, 1}, {0, -1}} {
@@ -150,7 +160,7 @@ func (v *level) flagged(limit float64) []tile {
 	}
 	var out []tile
 	for t := range want {
-		const half = side / ratio
+		half := side / ratio
 		inside := true
 		for _, d := range [][2]int32{{-1, -1}, {half, -1}, {-1, half}, {half, half}} {
 			if _, ok := v.at(t[0]*half+d[0], t[1]*half+d[1], 1); !ok {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -112,7 +113,7 @@ func parts(ctx context.Context, c comm.Comm, o settings, every recovery.Cadence)
 		}
 		all = append(all, time.Since(start).Seconds())
 		table := s.h.Info(0)
-		d := make([]float64, 2*cells)
+		d := make([]float64, 2*s.levels[0].cells())
 		start = time.Now()
 		if err := s.h.Box(ctx, 0, s.h.Array(0).Newest(), &table, 0, d); err != nil {
 			return nil, err
@@ -132,7 +133,7 @@ func parts(ctx context.Context, c comm.Comm, o settings, every recovery.Cadence)
 // picture draws for each cadence two bars: measured and by the model.
 func picture(bars []bar) string {
 	const width, left, right, top, row = 720.0, 150.0, 80.0, 92.0, 64.0
-	most := 0.0
+	most := 1e-6 // seconds
 	for _, b := range bars {
 		most = max(most, b.high, b.model.Total())
 	}
@@ -167,9 +168,12 @@ func picture(bars []bar) string {
 	}
 	bottom := top + row*float64(len(bars)) + 6
 	p(`<line x1="%g" x2="%g" y1="%g" y2="%g" stroke="#22262c"/>`, left, width-right, bottom, bottom)
-	for k := range 5 {
-		v := most * float64(k) / 4
-		p(`<text x="%.2f" y="%g" font-size="10" text-anchor="middle" fill="#686e78">%.1f</text>`, x(v), bottom+15, 1e3*v)
+	step := math.Pow(10, math.Floor(math.Log10(most)))
+	for most/step < 4 {
+		step /= 2
+	}
+	for v := 0.0; v <= most; v += step {
+		p(`<text x="%.2f" y="%g" font-size="10" text-anchor="middle" fill="#686e78">%g</text>`, x(v), bottom+15, math.Round(1e6*v)/1e3)
 	}
 	p(`<text x="%g" y="%g" font-size="11" text-anchor="middle" fill="#22262c">milliseconds</text></svg>`, (left+width-right)/2, bottom+32)
 	return s.String()

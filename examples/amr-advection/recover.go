@@ -45,7 +45,7 @@ func (s *solver) corrupt(d []float64) {
 
 // inspect looks for values that cannot be, and mends single ones by computing them again.
 func (s *solver) inspect(at recovery.Step, i int, old, next []float64) *recovery.Event {
-	bad, err := recovery.Suspects(next[:cells], old[:cells], nil, eps)
+	bad, err := recovery.Suspects(next[:len(next)/2], old[:len(old)/2], nil, eps)
 	if err != nil || len(bad) == 0 {
 		return nil
 	}
@@ -166,7 +166,7 @@ func (s *solver) again1(ctx context.Context, p recovery.Plan) error {
 	var err error
 	if box := s.event.Box; v.owner[box] == s.c.Rank() {
 		table := s.h.Info(l)
-		d := make([]float64, 2*cells)
+		d := make([]float64, 2*s.levels[0].cells())
 		if err = s.h.Box(ctx, l, s.begin[stamp{p.Coarse, p.From}], &table, box, d); err == nil {
 			start := time.Now()
 			s.next[box] = s.box(p.From, box, d)
@@ -212,7 +212,7 @@ func (s *solver) reload(ctx context.Context, l int, version int64, whole bool) e
 		table := s.h.Info(l)
 		for i := range v.tiles {
 			if v.owner[i] == s.c.Rank() && err == nil {
-				d := make([]float64, 2*cells)
+				d := make([]float64, 2*s.levels[0].cells())
 				err = s.h.Box(ctx, l, version, &table, i, d)
 				v.data[i] = d
 			}

@@ -26,11 +26,19 @@ type settings struct {
 	sub     recovery.Subcycling
 	cadence recovery.Cadence
 	steps   int64 // coarse steps
+	side    int32 // cells of a box and dimension, 0: as usual
 	regrid  int64 // coarse steps between regrids
 	fail    failure
 	store   *versioned.Store
 	deep    *levels.Store // where snapshots go, nil: nowhere else
 	copies  bool          // no versions: each save is a copy of the same numbers, to measure what more than that a version costs
+}
+
+func (o *settings) boxSide() int32 {
+	if o.side == 0 {
+		return usual
+	}
+	return o.side
 }
 
 // op is one piece of a coarse step: a step of a level, or, with average, the values of the next
@@ -119,7 +127,7 @@ func newSolver(ctx context.Context, c comm.Comm, o settings) (*solver, error) {
 		s.alive = append(s.alive, r)
 	}
 	for l := range o.sub.Levels {
-		s.levels = append(s.levels, newLevel(l))
+		s.levels = append(s.levels, newLevel(l, o.boxSide()))
 	}
 	s.handlers()
 	if o.store != nil || o.deep != nil {
@@ -140,15 +148,15 @@ func newSolver(ctx context.Context, c comm.Comm, o settings) (*solver, error) {
 	}
 	var err error
 	s.h, err = versioned.CreateHierarchy(ctx, c, o.store, versioned.HierarchySpec{Name: "phi", Dim: 2, Comps: []string{"phi", "phi_old"},
-		Subcycling: o.sub, Dx: 1.0 / coars, Config: recovery.Config{Cadence: o.cadence, Extra: 0.5}, Chunk: 4096,
+		Subcycling: o.sub, Dx: 1 / float64(wide*o.boxSide()), Config: recovery.Config{Cadence: o.cadence, Extra: 0.5}, Chunk: 4096,
 		// What a rollback may need: the versions since the last coarse step that was saved, and those of the snapshots.
 		Keep: versioned.Retention{Last: 4 * o.sub.Steps(o.sub.Levels-1)}, Snapshots: versioned.Retention{Last: 4}}, nil)
 	if err != nil {
 		return nil, err
 	}
 	var tiles []tile
-	for j := range int32(coars / side) {
-		for i := range int32(coars / side) {
+	for j := range int32(wide) {
+		for i := range int32(wide) {
 			tiles = append(tiles, tile{i, j})
 		}
 	}
@@ -157,7 +165,7 @@ func newSolver(ctx context.Context, c comm.Comm, o settings) (*solver, error) {
 			tiles = s.levels[l-1].flagged(limit / float64(int(1)<<l))
 		}
 		if err := s.place(ctx, l, tiles, func(t tile, k int) float64 {
-			n := float64(s.levels[l].n)
+			n, side := float64(s.levels[l].n), int(s.levels[l].side)
 			return bump((float64(int(t[0])*side+k%side)+0.5)/n, (float64(int(t[1])*side+k/side)+0.5)/n)
 		}); err != nil {
 			return nil, err
@@ -171,6 +179,7 @@ const limit = 0.03
 // place gives a level boxes, and its own ones values.
 func (s *solver) place(ctx context.Context, l int, tiles []tile, value func(t tile, k int) float64) error {
 	v := s.levels[l]
+	cells := v.cells()
 	owner := make([]int, len(tiles))
 	for i := range owner {
 		owner[i] = s.alive[(i+l)%len(s.alive)]
@@ -200,7 +209,8 @@ func (s *solver) regridAll(ctx context.Context) error {
 	for l := 1; l < len(s.levels); l++ {
 		old, up := *s.levels[l], s.levels[l-1]
 		err := s.place(ctx, l, up.flagged(limit/float64(int(1)<<l)), func(t tile, k int) float64 {
-			i, j := t[0]*side+int32(k%side), t[1]*side+int32(k/side)
+			side := old.side
+			i, j := t[0]*side+int32(k)%side, t[1]*side+int32(k)/side
 			if x, ok := old.at(i, j, 1); ok {
 				return x
 			}
@@ -232,8 +242,8 @@ func (s *solver) ghost(l, k int, i, j int32) float64 {
 
 // box computes one box from the state at the beginning of the step.
 func (s *solver) box(at recovery.Step, i int, old []float64) []float64 {
-	t := s.levels[at.Level].tiles[i]
-	return advance(old, func(x, y int32) float64 { return s.ghost(at.Level, at.Index, t[0]*side+x, t[1]*side+y) })
+	t, side := s.levels[at.Level].tiles[i], s.levels[at.Level].side
+	return advance(side, old, func(x, y int32) float64 { return s.ghost(at.Level, at.Index, t[0]*side+x, t[1]*side+y) })
 }
 
 // run takes all steps.
@@ -342,12 +352,13 @@ func (s *solver) count(now recovery.Moment) {
 func (s *solver) average(ctx context.Context, at recovery.Step) error {
 	l := at.Level
 	v, f := s.levels[l], s.levels[l+1]
+	side := v.side
 	for i, t := range v.tiles {
 		if v.owner[i] != s.c.Rank() {
 			continue
 		}
 		d := slices.Clone(v.data[i])
-		for k := range int32(cells) {
+		for k := range side * side {
 			x, y := ratio*(t[0]*side+k%side), ratio*(t[1]*side+k/side)
 			a, ok := f.at(x, y, 1)
 			if !ok {

@@ -24,6 +24,9 @@ type cluster struct {
 	fs    vfs.FS
 	nodes []string
 	flush int // every how many datasets are flushed
+
+	begins func(version int64)       // a commit does; nil: nobody wants to know
+	ended  func(rank int, err error) // a rank has; nil: an error of one ends all
 }
 
 func newCluster(t *testing.T, flush int) *cluster {
@@ -44,7 +47,10 @@ func (cl *cluster) run(f func(ctx context.Context, c comm.Comm, st *Store) error
 			return err
 		}
 	}
-	return comm.Run(context.Background(), len(cl.nodes), &comm.Options{RanksPerNode: 1}, func(ctx context.Context, c comm.Comm) error {
+	return comm.Run(context.Background(), len(cl.nodes), &comm.Options{RanksPerNode: 1}, func(ctx context.Context, c comm.Comm) (err error) {
+		if cl.ended != nil {
+			defer func() { cl.ended(c.Rank(), err); err = nil }()
+		}
 		params, err := config.Load(config.Sources{FS: cl.fs, Dir: "/p/sim", Environ: []string{"SCR_PREFIX=/p/sim", "SCR_CACHE_BASE=/local", "SCR_CNTL_BASE=/local",
 			"SCR_USER_NAME=user1", "SCR_JOB_ID=77", "SCR_CACHE_BYPASS=0", "SCR_CACHE_SIZE=2", "SCR_SET_SIZE=4", "SCR_COPY_TYPE=XOR", fmt.Sprint("SCR_FLUSH=", cl.flush)}})
 		if err != nil {
@@ -132,6 +138,9 @@ func (cl *cluster) program(last int64) (from int64, err error) {
 					return err
 				}
 				parts = append(parts, versioned.Part{Array: x, Version: n})
+			}
+			if cl.begins != nil && c.Rank() == 0 {
+				cl.begins(v)
 			}
 			if err := st.Commit(ctx, fmt.Sprint("v", v), scr.Checkpoint, parts...); err != nil {
 				return err
