@@ -141,7 +141,7 @@ func (e *engine) launch(ctx context.Context, copied int64, work func(ctx context
 	ctx, cancel := context.WithCancelCause(ctx)
 	f := &flight{cancel: cancel, written: make(chan struct{}), done: make(chan struct{})}
 	e.flights = append(slices.DeleteFunc(e.flights, (*flight).over), f)
-	e.proc.leave(copied)
+	e.proc.leave()
 	go func() {
 		defer close(f.done)
 		defer cancel(nil)
@@ -265,7 +265,8 @@ func (e *engine) startTeam(ctx context.Context, h *handoff, keys []varRec, same 
 // windows of an aggregator. The windows wait in copies under the cap of memory.
 type later struct {
 	proc *process
-	own  chan func(ctx context.Context) (int64, error) // at most one
+	own  chan func(ctx context.Context) (int64, error) // at most one; closed when it is known whether there is one
+	told sync.Once
 
 	mu     sync.Mutex
 	change sync.Cond
@@ -311,9 +312,13 @@ func (l *later) add(b []byte, write func(b []byte) error) error {
 	return nil
 }
 
+// onlyWindows says that what this rank writes itself is handed over, or nothing: the windows, for which add may
+// have to wait, come after it.
+func (l *later) onlyWindows() { l.told.Do(func() { close(l.own) }) }
+
 // close says that nothing more comes. With an error what is there need not be written.
 func (l *later) close(err error) {
-	close(l.own)
+	l.onlyWindows()
 	l.mu.Lock()
 	l.closed = true
 	if l.err == nil {

@@ -229,6 +229,8 @@ func (c *checker) together(found *subfile.Set, parts []*checkPart, set int) {
 			lead = p
 		} else if err := sameDataset(lead.place, p.place, p.info != nil); err != nil {
 			c.say(Error, p.name, p.place.hdrOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", lead.name, err)
+		} else if err := p.sameRecords(lead.filePart); err != nil && p.info == nil {
+			c.say(Error, p.name, numrecsAt, "numrecs", ErrCorrupt, "%v", err)
 		}
 	}
 	if lead == nil {

@@ -31,6 +31,9 @@ func (c *checker) structure(p *checkPart) {
 	p.place, p.records = pl, records
 	c.sizes(p)
 	c.manifest(p)
+	if why := pl.hdr.OddName(); why != "" {
+		c.say(Warning, p.name, pl.hdrOff, "header", nil, "%s: netCDF libraries accept no such name in a new file, and convert makes none with it", why)
+	}
 	if pl.layout == Canonical {
 		return
 	}
@@ -88,17 +91,9 @@ func (c *checker) sizes(p *checkPart) {
 		return // the datasets' extents were checked when they were found
 	}
 	want := pl.fileSize(records)
-	least := want
-	for v := range pl.hdr.Vars { // a last pad may be missing
-		if pl.hdr.IsRecord(v) && records > 0 {
-			if v == lastRecordVar(pl) {
-				off, n := pl.at.Extent(v, records-1)
-				least = off + n
-			}
-		}
-	}
-	if last, end := pl.lastPiece(records); pl.layout == Canonical && p.size >= last && p.size < end {
-		c.say(Warning, p.name, p.size, "file", nil, "%d bytes of the last variable are not there: never written (programs without fill mode leave them out) or lost; they read as zeros", end-p.size)
+	last, least := pl.lastPiece(records) // the last pad may be missing: other programs do not write it
+	if pl.layout == Canonical && p.size >= last && p.size < least {
+		c.say(Warning, p.name, p.size, "file", nil, "%d bytes of the last variable are not there: never written (programs without fill mode leave them out) or lost; they read as zeros", least-p.size)
 		return
 	}
 	switch {
@@ -109,16 +104,6 @@ func (c *checker) sizes(p *checkPart) {
 	case p.size > want:
 		c.say(Warning, p.name, want, "file", nil, "%d bytes behind the end that the header promises", p.size-want)
 	}
-}
-
-func lastRecordVar(pl *place) int {
-	last := -1
-	for v := range pl.hdr.Vars {
-		if pl.hdr.IsRecord(v) && (last < 0 || pl.hdr.Vars[v].Begin > pl.hdr.Vars[last].Begin) {
-			last = v
-		}
-	}
-	return last
 }
 
 // manifest holds the file against the manifest's description of it.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"blobio/cdf5"
@@ -437,6 +438,7 @@ func (c *conversion) stream(ctx context.Context, f vfs.File, hdr *cdf5.Header) e
 	for range workers {
 		bufs <- nil
 	}
+	var turn sync.Mutex // writers of one file wait for each other in the kernel, at the cost of a core
 	inParallel(workers, len(units), func(k int) {
 		if ctx.Err() != nil {
 			return
@@ -455,7 +457,10 @@ func (c *conversion) stream(ctx context.Context, f vfs.File, hdr *cdf5.Header) e
 			return
 		}
 		off, _ := hdr.Extent(int(u.v), u.rec)
-		if _, err := f.WriteAt(b, off+u.lo*size); err != nil {
+		turn.Lock()
+		_, err := f.WriteAt(b, off+u.lo*size)
+		turn.Unlock()
+		if err != nil {
 			cancel(err)
 			return
 		}

@@ -107,7 +107,7 @@ func TestMessages(t *testing.T) {
 		{"manifest records", sealed, wrong(func(m *subfile.Manifest) { m.Records = 7 }),
 			`subfile: d.nc.manifest: records: 7, but the sets hold 2 (corrupt)`},
 		{"header bit", sealed, field(sealed, 0, "attribute value", "np", 5),
-			`blob: d.nc.0001: 0x0: header: not of the same dataset as d.nc.0000: global: attribute "np": [5] against [4] (corrupt)`},
+			`blob: d.nc.0000: 0x0: header: sums to 8fc4d747, the manifest says 26743fae (checksum mismatch)`},
 		{"data bit", sealed, sealed.with("d.nc.0000", flipped(sealed.files["d.nc.0000"], data, 0)),
 			`error: d.nc.0000: 0x1a20: variable "T" record 1: sums to 2d9f48f6, the manifest says c040b40f (checksum mismatch)`},
 	} {

@@ -45,7 +45,7 @@ func (p *plan) writeOwn(ctx context.Context, q *queue) error {
 		}
 	}
 	e.wrote.Store(true)
-	q.cut(int64(e.opt.Buffer))
+	q.cut()
 	return q.run(ctx)
 }
 

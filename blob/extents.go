@@ -2,6 +2,7 @@ package blob
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -188,7 +189,8 @@ func (s *blobStream) next(n int64, field string) ([]byte, error) {
 }
 
 // adopt gives a dataset of another program a manifest, so that it can be
-// appended to and checked. Nothing of its subfiles is changed.
+// appended to and checked. Nothing of its subfiles is changed, but for the pad behind the
+// last variable, which other programs leave out.
 func adopt(ctx context.Context, base string, o *Options) error {
 	r, err := Open(ctx, base, &OpenOptions{fs: o.fs, Workers: o.Workers, MaxOpen: o.MaxOpen})
 	if err != nil {
@@ -210,7 +212,15 @@ func adopt(ctx context.Context, base string, o *Options) error {
 		sf := &subs[k]
 		*sf = subfile.Subfile{Size: p.place.fileSize(r.records), HeaderOff: p.place.hdrOff, HeaderLen: p.place.hdrLen}
 		if p.size < sf.Size {
-			return formatErr(p.name, p.size, "file", ErrTruncated, "%d bytes, the header promises %d", p.size, sf.Size)
+			if p.place.layout != VariableCentric {
+				return formatErr(p.name, p.size, "file", ErrTruncated, "%d bytes, the header promises %d", p.size, sf.Size)
+			}
+			if _, end := p.place.lastPiece(r.records); p.size < end {
+				return formatErr(p.name, p.size, "file", ErrTruncated, "%d bytes, the header promises %d", p.size, sf.Size)
+			}
+			if err := addPad(o, p.name, sf.Size); err != nil {
+				return err
+			}
 		}
 		if sf.HeaderCRC, err = p.headerCRC(); err != nil {
 			return err
@@ -251,15 +261,33 @@ func adopt(ctx context.Context, base string, o *Options) error {
 	return subfile.Finish(o.fs, base, m, sync)
 }
 
-// headerCRC sums the header's bytes in the file, with numrecs as zeros.
+// addPad lengthens a subfile to its whole size.
+func addPad(o *Options, name string, size int64) error {
+	f, err := o.fs.OpenRW(name)
+	if err != nil {
+		return err
+	}
+	err = f.Truncate(size)
+	if err == nil && o.Durability == DurableCommit {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// headerCRC is that of the open file.
 func (p *filePart) headerCRC() (subfile.CRC, error) {
 	f, done, err := p.file()
 	if err != nil {
 		return 0, err
 	}
 	defer done()
-	b := make([]byte, p.place.hdrLen) // decoded once, so it is in the file
-	if err := readFull(f, b, p.place.hdrOff, p.name, "header"); err != nil {
+	return headerCRC(f, p.place, p.name)
+}
+
+// headerCRC sums the header's bytes in the file, with numrecs as zeros.
+func headerCRC(f io.ReaderAt, pl *place, name string) (subfile.CRC, error) {
+	b := make([]byte, pl.hdrLen) // decoded once, so it is in the file
+	if err := readFull(f, b, pl.hdrOff, name, "header"); err != nil {
 		return 0, err
 	}
 	clear(b[numrecsAt : numrecsAt+numrecsLen])

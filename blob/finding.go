@@ -4,27 +4,21 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"blobio/internal/fault"
 )
 
-// Severity of a finding.
-type Severity uint8
+// Severity of a finding: it prints as "note", "warning" or "error".
+type Severity = fault.Severity
 
 const (
 	// Note: worth knowing, not wrong: elements that no rank owns, a foreign file.
-	Note Severity = iota
+	Note = fault.Note
 	// Warning: not as it should be, but every element can be read.
-	Warning
+	Warning = fault.Warning
 	// Error: data are lost, or cannot be trusted.
-	Error
+	Error = fault.Error
 )
-
-var severityNames = [...]string{"note", "warning", "error"}
-
-// String returns "note", "warning" or "error".
-func (s Severity) String() string { return severityNames[s] }
-
-// MarshalText implements encoding.TextMarshaler.
-func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // A Finding is one thing that Check or Diff found.
 type Finding struct {

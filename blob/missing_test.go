@@ -12,6 +12,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/internal/vfs"
 	"blobio/subfile"
 )
 
@@ -160,6 +161,10 @@ func TestMissingOfAppended(t *testing.T) {
 func TestVariableNotInAppendedSet(t *testing.T) {
 	ctx := context.Background()
 	name := writeSets(t)
+	st, err := subfile.ReadState(vfs.OS, name)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i := range 3 {
 		file := subfile.Name(subfile.SetBase(name, 1), i)
 		b, err := os.ReadFile(file)
@@ -174,6 +179,16 @@ func TestVariableNotInAppendedSet(t *testing.T) {
 		if err := os.WriteFile(file, b, 0o644); err != nil {
 			t.Fatal(err)
 		}
+		pl, _, err := decodePlace(bytes.NewReader(b), int64(len(b)), file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st.Manifest.Sets[1].Subfiles[i].HeaderCRC, err = headerCRC(bytes.NewReader(b), pl, file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(subfile.WriteNext(vfs.OS, name, st.Manifest, false), subfile.Finish(vfs.OS, name, st.Manifest, false)); err != nil {
+		t.Fatal(err)
 	}
 	r, err := Open(ctx, name, nil)
 	if err != nil {

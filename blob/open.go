@@ -17,7 +17,7 @@ import (
 
 // OpenOptions of Open. The zero value, or nil, means the defaults.
 type OpenOptions struct {
-	AllowMissing bool  // open a dataset although subfiles are missing, or a canonical file that ends early; their elements read as fill values, and Missing tells which subfiles
+	AllowMissing bool  // open a dataset although subfiles are missing, or a canonical file that ends early; their elements read as fill values, and Missing tells which subfiles. Variable-centric subfiles without a manifest may have different numbers of records: those that all have are read
 	Memory       int64 // cap of buffers for reading, in bytes, at least 1 MiB; default 256 MiB. Maps and results are not counted
 	Workers      int   // concurrent reads; default GOMAXPROCS
 	MaxOpen      int   // open files; default 256
@@ -70,7 +70,8 @@ type Reader struct {
 	maps     []lazyMap
 	zstd     *codec.Zstd // for chunks of so many bytes
 	chunk    int64
-	refs     int // by OpenComm: closed when the last rank closes
+	refs     int       // by OpenComm: closed when the last rank closes
+	buffers  sync.Pool // of *[]byte, at most readBatch bytes each
 	mu       sync.Mutex
 }
 
@@ -244,7 +245,19 @@ func (r *Reader) openFirst(found *subfile.Set) error {
 		r.records = r.manifest.Records
 	} else {
 		r.records = lead.records
-		s.records = lead.records
+		if r.opt.AllowMissing && r.layout == VariableCentric {
+			r.parallel(len(s.parts), func(i int) {
+				if p := s.parts[i]; !p.gone() {
+					_ = p.load() // kept, and told when the part is read
+				}
+			})
+			for _, p := range s.parts {
+				if p.place != nil { // the records that all have
+					r.records = min(r.records, p.records)
+				}
+			}
+		}
+		s.records = r.records
 	}
 	for _, s := range r.sets {
 		s.vars = make([]VarID, len(r.schema.vars))

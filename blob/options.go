@@ -86,7 +86,7 @@ type Options struct {
 	Compress   Compress   // process-centric only, default off; only blobio reads such files. Stripe and Aggregators are then not heeded: each rank writes what it has compressed
 
 	Memory  int64 // cap of data kept in copies by one process, in bytes; default 2 GiB. Over it Put or Flush fails with ErrTooLarge
-	Buffer  int   // size of a worker's buffer in bytes, 64 KiB to 1 GiB; default 4 MiB, of which processes that share a node use 256 KiB
+	Buffer  int   // bytes that a worker gathers and writes at a time, 64 KiB to 1 GiB; default up to 4 MiB: less in a small flush, 256 KiB in processes that share a node
 	Workers int   // concurrent writers of one process; default GOMAXPROCS
 	MaxOpen int   // open files of one process; default 256
 
@@ -98,6 +98,7 @@ type Options struct {
 
 	ownMin   int64 // see team; 0 means the default, tests set others
 	messages bool  // no shared memory, for tests
+	spread   bool  // Buffer is a default, so that a small flush may be cut smaller
 	syncMin  int64 // see syncDue; 0 means the default, tests set others
 	chunk    int64 // of compressed data, a multiple of 8; 0 means the default, tests set others
 
@@ -149,7 +150,7 @@ func (o *Options) withDefaults() Options {
 		v.Memory = defaultMemory
 	}
 	if v.Buffer == 0 {
-		v.Buffer = defaultBuffer
+		v.Buffer, v.spread = defaultBuffer, true
 	}
 	v.Buffer &^= 7 // elements are never cut
 	if v.chunk == 0 {

@@ -110,6 +110,15 @@ func (p *filePart) decode() error {
 		if pl.hdrLen != p.info.HeaderLen {
 			return formatErr(p.name, pl.hdrOff, "header", ErrCorrupt, "%d bytes long, the manifest says %d", pl.hdrLen, p.info.HeaderLen)
 		}
+		if pl.layout != Canonical { // lengths of dimensions and types are believed only if they are those that were written
+			crc, err := headerCRC(f, pl, p.name)
+			if err != nil {
+				return err
+			}
+			if crc != p.info.HeaderCRC {
+				return formatErr(p.name, pl.hdrOff, "header", ErrChecksum, "sums to %08x, the manifest says %08x", uint32(crc), uint32(p.info.HeaderCRC))
+			}
+		}
 	}
 	p.place = pl
 	return nil
@@ -327,7 +336,7 @@ func sameDataset(a, b *place, manifest bool) error {
 		return fmt.Errorf("%s and %s are %d and %d, there %d and %d", attNprocs, attSubfiles,
 			b.shape.ranks, b.shape.subfiles, a.shape.ranks, a.shape.subfiles)
 	}
-	if a.hdr.NumRecs != b.hdr.NumRecs && !manifest {
+	if a.layout != VariableCentric && a.hdr.NumRecs != b.hdr.NumRecs && !manifest { // of those, sameRecords tells more
 		return fmt.Errorf("%d records, there %d", b.hdr.NumRecs, a.hdr.NumRecs)
 	}
 	if err := sameMaps(a.schema, b.schema); err != nil {
@@ -346,6 +355,15 @@ func sameDataset(a, b *place, manifest bool) error {
 		return errors.New(d[0])
 	}
 	return nil
+}
+
+// sameRecords says whether two variable-centric subfiles hold as many records. The
+// program that wrote them may have ended when only some of its nodes had written the last ones.
+func (p *filePart) sameRecords(lead *filePart) error {
+	if p.place.layout != VariableCentric || p.records == lead.records {
+		return nil
+	}
+	return fmt.Errorf("%d records, %s has %d: written by a run that did not end, or not of one dataset", p.records, lead.name, lead.records)
 }
 
 // sameMaps says whether two schemas have the same decompositions.

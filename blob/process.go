@@ -17,11 +17,11 @@ type process struct {
 	size    int
 	zstd    *codec.Zstd
 
-	mu   sync.Mutex
-	room sync.Cond // over mu: a flush in the background has ended
-	used int64     // bytes kept in copies
-	away int64     // of these, what is released when a flush in the background ends
-	max  int64
+	mu      sync.Mutex
+	room    sync.Cond // over mu: a flush in the background has ended
+	used    int64     // bytes kept in copies
+	flights int       // flushes in the background: each releases what it holds when it ends
+	max     int64
 }
 
 func newProcess(o *Options) *process {
@@ -75,23 +75,23 @@ func (p *process) take(n int64) error {
 func (p *process) await(n int64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for p.used+n > p.max && p.away > 0 {
+	for p.used+n > p.max && p.flights > 0 {
 		p.room.Wait()
 	}
 	return p.take(n)
 }
 
-// leave notes that n reserved bytes are released by a flush in the background.
-func (p *process) leave(n int64) {
+// leave notes that a flush in the background has begun, which will release what it holds.
+func (p *process) leave() {
 	p.mu.Lock()
-	p.away += n
+	p.flights++
 	p.mu.Unlock()
 }
 
-// left releases them.
+// left notes its end, and releases n bytes.
 func (p *process) left(n int64) {
 	p.mu.Lock()
-	p.away -= n
+	p.flights--
 	p.used -= n
 	p.mu.Unlock()
 	p.room.Broadcast()

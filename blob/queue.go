@@ -10,7 +10,7 @@ import (
 )
 
 // queue is the work of one flush: every pending piece in the order of the
-// file, cut into tasks of about one buffer. Workers take tasks from the front.
+// file, cut into tasks of a buffer at most. Workers take tasks from the front.
 type queue struct {
 	e     *engine
 	lists [][]pend
@@ -18,7 +18,16 @@ type queue struct {
 	refs  []ref  // all pieces, ascending by file offset
 	tasks []task
 	bytes int64 // of all pieces
+	size  int64 // of a task, and of the buffer it needs
 }
+
+const (
+	// minTask is the least a task is cut to: from some hundred kilobytes on a write takes as long for each byte.
+	minTask = 512 << 10
+	// turns is how many tasks a worker gets of one flush, if they are not smaller than minTask then. With few of them workers convert at the same
+	// time, wait for the lock of the file at the same time, and one of them has nothing to do at the end.
+	turns = 16
+)
 
 // ref names a piece: pend k of local rank i, or maps[-1-k].
 type ref struct{ i, k int32 }
@@ -32,9 +41,17 @@ type task struct {
 
 func newQueue(e *engine, lists [][]pend, maps []pend) *queue {
 	q := &queue{e: e, lists: lists, maps: maps}
-	n := len(maps) * len(lists)
+	n, lent := len(maps)*len(lists), int64(0)
 	for _, l := range lists {
 		n += len(l)
+		for k := range l {
+			lent += int64(len(l[k].raw))
+		}
+	}
+	// Pieces of one record that do not lie together are a write each: more workers would only wait for each other.
+	apart := e.place.layout == ProcessCentric && e.opt.Records > 1
+	if q.size = int64(e.opt.Buffer); e.opt.spread && !apart {
+		q.size = min(q.size, max(minTask, lent/int64(turns*e.opt.Workers)))
 	}
 	q.refs = make([]ref, 0, n)
 	if e.place.layout == VariableCentric {
@@ -42,7 +59,7 @@ func newQueue(e *engine, lists [][]pend, maps []pend) *queue {
 	} else {
 		q.orderByRank()
 	}
-	q.cut(int64(e.opt.Buffer))
+	q.cut()
 	return q
 }
 
@@ -140,7 +157,8 @@ func (q *queue) orderByRank() {
 }
 
 // cut makes the tasks. A piece may be cut at any multiple of 8 bytes from its start.
-func (q *queue) cut(size int64) {
+func (q *queue) cut() {
+	size := q.size &^ 7
 	t := task{}
 	room := size
 	q.bytes = 0
@@ -197,7 +215,7 @@ func (q *queue) run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	for range min(q.e.opt.Workers, len(q.tasks)) {
 		wg.Go(func() {
-			w := worker{q: q, f: f, buf: q.e.proc.buffer(q.bytes)}
+			w := worker{q: q, f: f, buf: q.e.proc.buffer(min(q.size, q.bytes))}
 			defer func() { q.e.proc.giveBack(w.buf) }()
 			for t, ok := take(); ok; t, ok = take() {
 				if err := w.do(t); err != nil {

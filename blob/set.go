@@ -44,6 +44,9 @@ func (r *Reader) readSet(ctx context.Context, s *set) error {
 		} else if err := sameDataset(lead.place, p.place, r.manifest != nil); err != nil {
 			return formatErr(p.name, p.place.hdrOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", lead.name, err)
 		}
+		if err := p.sameRecords(lead); err != nil && r.manifest == nil && !r.opt.AllowMissing {
+			return formatErr(p.name, numrecsAt, "numrecs", ErrMissing, "%v", err)
+		}
 		if p.place.layout != r.layout {
 			return formatErr(p.name, p.place.hdrOff, "header", ErrCorrupt, "%v, the dataset is %v", p.place.layout, r.layout)
 		}

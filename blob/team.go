@@ -336,6 +336,9 @@ func (e *engine) exchangeTeam(ctx context.Context, list []pend, keys []varRec, s
 			l.own <- func(ctx context.Context) (int64, error) { err := p.writeOwn(ctx, &own); return own.bytes, err }
 		}
 	}
+	if l != nil {
+		l.onlyWindows()
+	}
 	e.mapsOut = true
 	return p.exchange(ctx, q, l, err)
 }

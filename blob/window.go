@@ -160,17 +160,13 @@ func (r *Reader) scatter(ctx context.Context, s *set, id VarID, sv *Variable, re
 	workers = int(max(1, min(int64(workers), r.opt.Memory/readBatch)))
 	errs := make([]error, len(batches))
 	workers = max(1, min(workers, len(batches)))
-	bufs := make(chan []byte, workers)
-	for range workers {
-		bufs <- nil
-	}
 	inParallel(workers, len(batches), func(k int) {
 		if errs[k] = ctx.Err(); errs[k] != nil {
 			return
 		}
-		buf := <-bufs
-		defer func() { bufs <- buf }()
-		errs[k] = r.scatterBatch(m, id, sv, rec, batches[k], dst, lo, fm, &buf)
+		buf := r.buffer()
+		defer r.giveBack(buf)
+		errs[k] = r.scatterBatch(m, id, sv, rec, batches[k], dst, lo, fm, buf)
 	})
 	for _, err := range errs {
 		if err != nil {
@@ -267,3 +263,13 @@ func (r *Reader) scatterBatch(m *decomp.Map, id VarID, sv *Variable, rec int64, 
 	}
 	return nil
 }
+
+// buffer returns memory to read into, that of an earlier read if there is any.
+func (r *Reader) buffer() *[]byte {
+	if b, ok := r.buffers.Get().(*[]byte); ok {
+		return b
+	}
+	return new([]byte)
+}
+
+func (r *Reader) giveBack(b *[]byte) { r.buffers.Put(b) }

@@ -42,6 +42,44 @@ func oddName(s string) string {
 	return ""
 }
 
+// OddName tells of the first name in the header that the netCDF libraries read,
+// but do not accept in a new file: not UTF-8, too long, begun by a sign, or ended by a space. It
+// returns "" when there is none.
+func (h *Header) OddName() string {
+	odd := func(kind, name, of string) string {
+		if why := oddName(name); why != "" {
+			return kind + ": " + why + of
+		}
+		return ""
+	}
+	atts := func(list []Att, of string) string {
+		for i := range list {
+			if why := odd("attribute", list[i].Name, of); why != "" {
+				return why
+			}
+		}
+		return ""
+	}
+	for i := range h.Dims {
+		if why := odd("dim", h.Dims[i].Name, ""); why != "" {
+			return why
+		}
+	}
+	if why := atts(h.Atts, " of the file"); why != "" {
+		return why
+	}
+	for i := range h.Vars {
+		v := &h.Vars[i]
+		if why := odd("var", v.Name, ""); why != "" {
+			return why
+		}
+		if why := atts(v.Atts, " of "+v.Name); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
 // checkNew applies all rules to a name of a header that will be written, and
 // notes it in seen.
 func checkNew(seen *names, kind, name string) error {

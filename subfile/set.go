@@ -63,10 +63,30 @@ func Find(fsys vfs.FS, path string) (*Set, error) {
 	if b, _, ok := Split(path); ok {
 		base = b // a member of an appended set names that set
 	}
-	dir, name := filepath.Split(base)
-	entries, rerr := fsys.ReadDir(filepath.Clean(dirOr(dir)))
+	s, rerr := members(fsys, base)
 	if rerr != nil {
 		return nil, rerr
+	}
+	if s == nil && err != nil && base != path { // a base name may itself end in a number
+		if s, rerr = members(fsys, path); rerr != nil {
+			return nil, rerr
+		}
+	}
+	if s != nil {
+		return s, nil
+	}
+	if err == nil {
+		return &Set{Base: path, Single: true, Members: map[int]string{0: path}}, nil
+	}
+	return nil, fmt.Errorf("subfile: %s: no file of this name, and no subfile %s: %w", path, Name(filepath.Base(base), 0), fs.ErrNotExist)
+}
+
+// members returns what there is of the dataset with this base name, nil if that is nothing.
+func members(fsys vfs.FS, base string) (*Set, error) {
+	dir, name := filepath.Split(base)
+	entries, err := fsys.ReadDir(filepath.Clean(dirOr(dir)))
+	if err != nil {
+		return nil, err
 	}
 	s := &Set{Base: base}
 	for _, e := range entries {
@@ -75,10 +95,7 @@ func Find(fsys vfs.FS, path string) (*Set, error) {
 	if len(s.Members)+len(s.Partials) > 0 || s.Next || s.Manifest {
 		return s, nil
 	}
-	if err == nil {
-		return &Set{Base: path, Single: true, Members: map[int]string{0: path}}, nil
-	}
-	return nil, fmt.Errorf("subfile: %s: no file of this name, and no subfile %s: %w", path, Name(name, 0), fs.ErrNotExist)
+	return nil, nil
 }
 
 func dirOr(dir string) string {

@@ -26,7 +26,7 @@ func touch(t *testing.T, fsys vfs.FS, names ...string) {
 
 func TestFind(t *testing.T) {
 	m := vfs.NewMem()
-	for _, d := range []string{"one", "two", "empty", "plain"} {
+	for _, d := range []string{"one", "two", "empty", "plain", "digits"} {
 		if err := m.MkdirAll(d); err != nil {
 			t.Fatal(err)
 		}
@@ -45,6 +45,12 @@ func TestFind(t *testing.T) {
 	}
 	if s, err := Find(m, "one/F.nc+1.0000"); err != nil || s.Base != "one/F.nc+1" {
 		t.Errorf("a member of an appended set: %+v, %v", s, err)
+	}
+	touch(t, m, "digits/out.0001.0000", "digits/out.0001.0001")
+	for _, path := range []string{"digits/out.0001", "digits/out.0001.0001", "digits"} {
+		if s, err := Find(m, path); err != nil || s.Base != "digits/out.0001" || len(s.Members) != 2 {
+			t.Errorf("a base name that ends in a number, Find(%q): %+v, %v", path, s, err)
+		}
 	}
 	touch(t, m, "plain/c.nc.0000")
 	if s, err := Find(m, "plain/c.nc"); err != nil || !s.Single {

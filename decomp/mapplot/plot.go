@@ -1,21 +1,15 @@
 package mapplot
 
 import (
-	"bytes"
 	"fmt"
 	"image"
 	"image/color"
-	"image/draw"
-	"image/png"
 	"io"
 	"math"
 	"strconv"
 
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
-
 	"blobio/decomp"
+	"blobio/internal/draw"
 )
 
 // A Plot is a picture of a map, ready to be written. It is immutable.
@@ -23,7 +17,7 @@ type Plot struct {
 	title, subtitle, note string
 	width, height         int // of the picture, in points
 	picture               image.Rectangle
-	img                   *image.RGBA // the map itself, at scale pixels per point
+	img                   *image.RGBA // the map itself, draw.Scale pixels to a point
 	colors                []color.RGBA
 	ranks                 int
 	view                  *view // nil for the index space
@@ -37,7 +31,6 @@ type key struct {
 }
 
 const (
-	scale  = 2  // pixels of a PNG per point
 	margin = 24 // points
 	// heights of what is above and below the map, in points
 	titleHeight    = 22
@@ -87,7 +80,7 @@ func Draw(m *decomp.Map, o *Options) (*Plot, error) {
 		return nil, err
 	}
 	p.img = r.image(p.colors, !o.NoBorders && r.calm())
-	p.picture = image.Rect(margin, top, margin+w, top+r.h/scale)
+	p.picture = image.Rect(margin, top, margin+w, top+r.h/draw.Scale)
 	p.addKeys(&cover, r)
 	p.height = p.picture.Max.Y + noteHeight + p.legendHeight() + margin/2
 	return p, nil
@@ -105,7 +98,7 @@ func (p *Plot) drawGlobe(m *decomp.Map, ix *decomp.Index, o *Options, w int) (*r
 		return nil, err
 	}
 	p.view = newView(o.Projection, o.Lon, o.Lat)
-	r := newRaster(w*scale, heightOf(w, p.view.wide))
+	r := newRaster(w*draw.Scale, heightOf(w, p.view.wide))
 	p.view.draw(r, newTree(o.Lon, o.Lat), own)
 	p.note = "Each point has the colour of the nearest element."
 	if planes > 1 {
@@ -164,13 +157,13 @@ func (p *Plot) drawIndexSpace(m *decomp.Map, ix *decomp.Index, o *Options, w int
 	if g.planes > 1 {
 		p.note = fmt.Sprintf("Plane %d of %s. %s", o.Plane, group(g.planes), p.note)
 	}
-	r := newRaster(w*scale, heightOf(w, min(max(wide, 1.3), 3.6)))
+	r := newRaster(w*draw.Scale, heightOf(w, min(max(wide, 1.3), 3.6)))
 	g.draw(r, newOwners(ix, g.base, g.n), o.Up)
 	return r, nil
 }
 
 // heightOf returns the height of a raster that is w points wide, in pixels.
-func heightOf(w int, wide float64) int { return scale * max(1, int(math.Round(float64(w)/wide))) }
+func heightOf(w int, wide float64) int { return draw.Scale * max(1, int(math.Round(float64(w)/wide))) }
 
 func (p *Plot) addKeys(c *decomp.Coverage, r *raster) {
 	if c.Uncovered > 0 {
@@ -183,7 +176,7 @@ func (p *Plot) addKeys(c *decomp.Coverage, r *raster) {
 		}
 	}
 	if c.Overlapped > 0 {
-		p.keys = append(p.keys, key{colorPaper, fmt.Sprintf("%s elements have several owners; the highest rank is shown", group(c.Overlapped))})
+		p.keys = append(p.keys, key{draw.Paper, fmt.Sprintf("%s elements have several owners; the highest rank is shown", group(c.Overlapped))})
 	}
 }
 
@@ -233,43 +226,15 @@ func percent(n, of int64) string {
 func (p *Plot) Size() (width, height int) { return p.width, p.height }
 
 // Image returns the picture as pixels.
-func (p *Plot) Image() image.Image {
-	img := image.NewRGBA(image.Rect(0, 0, p.width*scale, p.height*scale))
-	draw.Draw(img, img.Bounds(), image.NewUniform(colorPaper), image.Point{}, draw.Src)
-	at := image.Rectangle{p.picture.Min.Mul(scale), p.picture.Max.Mul(scale)}
-	draw.Draw(img, at, p.img, image.Point{}, draw.Src)
-	// a canvas clears its image, so that what is drawn with it has an own one
-	c := vgimg.NewWith(vgimg.UseWH(vg.Length(p.width), vg.Length(p.height)), vgimg.UseDPI(72*scale), vgimg.UseBackgroundColor(color.Transparent))
-	p.decorate(c)
-	draw.Draw(img, img.Bounds(), c.Image(), image.Point{}, draw.Over)
-	return img
-}
+func (p *Plot) Image() image.Image { return p.page().Image() }
 
 // PNG writes the picture as PNG.
-func (p *Plot) PNG(w io.Writer) error {
-	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(w, p.Image()); err != nil {
-		return fmt.Errorf("mapplot: %w", err)
-	}
-	return nil
-}
+func (p *Plot) PNG(w io.Writer) error { return p.page().PNG(w) }
 
 // SVG writes the picture as SVG: text and lines are vectors, the map is an
 // embedded image.
-func (p *Plot) SVG(w io.Writer) error {
-	c := vgsvg.New(vg.Length(p.width), vg.Length(p.height))
-	c.SetColor(colorPaper)
-	c.Fill(rectangle(0, 0, vg.Length(p.width), vg.Length(p.height)))
-	at := p.box()
-	c.DrawImage(vg.Rectangle{Min: vg.Point{X: at[0], Y: at[1]}, Max: vg.Point{X: at[2], Y: at[3]}}, p.img)
-	p.decorate(c)
-	var b bytes.Buffer
-	if _, err := c.WriteTo(&b); err != nil {
-		return fmt.Errorf("mapplot: %w", err)
-	}
-	// vgsvg calls the embedded PNG a JPEG (as of gonum/plot 0.16), and then
-	// librsvg does not draw it
-	if _, err := w.Write(bytes.Replace(b.Bytes(), []byte("data:image/jpg;base64,"), []byte("data:image/png;base64,"), 1)); err != nil {
-		return fmt.Errorf("mapplot: %w", err)
-	}
-	return nil
+func (p *Plot) SVG(w io.Writer) error { return p.page().SVG(w) }
+
+func (p *Plot) page() *draw.Page {
+	return &draw.Page{Owner: "mapplot", Width: float64(p.width), Height: float64(p.height), Draw: p.decorate, Under: p.img, At: p.picture.Min}
 }

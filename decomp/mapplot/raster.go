@@ -5,6 +5,7 @@ import (
 	"image/color"
 
 	"blobio/decomp"
+	"blobio/internal/draw"
 )
 
 // A pixel of a raster is a rank, or one of these.
@@ -37,7 +38,7 @@ func (r *raster) image(colors []color.RGBA, borders bool) *image.RGBA {
 
 func (r *raster) color(x, y int, colors []color.RGBA, borders bool) color.RGBA {
 	p := r.pix[y*r.w+x]
-	c := colorPaper
+	c := draw.Paper
 	switch {
 	case p >= 0:
 		c = colors[p]
@@ -51,7 +52,7 @@ func (r *raster) color(x, y int, colors []color.RGBA, borders bool) color.RGBA {
 	}
 	// one pixel on one side of each border
 	if x+1 < r.w && differ(p, r.pix[y*r.w+x+1]) || y+1 < r.h && differ(p, r.pix[(y+1)*r.w+x]) {
-		return darker(c)
+		return border(c)
 	}
 	return c
 }

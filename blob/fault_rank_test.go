@@ -1,0 +1,281 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+// rankFault is something that goes wrong on one of four ranks.
+type rankFault struct {
+	name string
+	want error
+	f    func(ctx context.Context, c comm.Comm, o *Options) error
+}
+
+var errMine = errors.New("mine")
+
+func rankFaults(m *model) []rankFault {
+	return []rankFault{
+		{"bad part", ErrUsage, func(ctx context.Context, c comm.Comm, o *Options) error {
+			p := m.parts(c.Rank())
+			if c.Rank() == 2 {
+				p = append(p, Part{Decomp: 9})
+			}
+			_, err := Create(ctx, c, "d.nc", m.s, p, o)
+			return err
+		}},
+		{"request out of range", nil, func(ctx context.Context, c comm.Comm, o *Options) error {
+			p := m.parts(c.Rank())
+			if c.Rank() == 1 {
+				p[0].Runs[0].Offset = 99
+			}
+			_, err := Create(ctx, c, "d.nc", m.s, p, o)
+			return err
+		}},
+		{"bad option", ErrUsage, func(ctx context.Context, c comm.Comm, o *Options) error {
+			p := *o
+			if c.Rank() == 3 {
+				p.Buffer = 1
+			}
+			_, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &p)
+			return err
+		}},
+		{"other option", ErrUsage, func(ctx context.Context, c comm.Comm, o *Options) error {
+			p := *o
+			if c.Rank() == 3 {
+				p.Durability = DurableNone
+			}
+			_, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &p)
+			return err
+		}},
+		{"other name", ErrUsage, func(ctx context.Context, c comm.Comm, o *Options) error {
+			name := "d.nc"
+			if c.Rank() == 0 {
+				name = "e.nc"
+			}
+			_, err := Create(ctx, c, name, m.s, m.parts(c.Rank()), o)
+			return err
+		}},
+		{"other schema", ErrUsage, func(ctx context.Context, c comm.Comm, o *Options) error {
+			s := m.s
+			if c.Rank() == 1 {
+				s = tinyModel(1, 2).s
+				s.GlobalAtt("more", 1)
+			}
+			_, err := Create(ctx, c, "d.nc", s, m.parts(c.Rank()), o)
+			return err
+		}},
+		{"put out of range", ErrRange, func(ctx context.Context, c comm.Comm, o *Options) error {
+			w, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
+			if err != nil {
+				return err
+			}
+			x := make([]float64, w.Count(1))
+			if c.Rank() == 3 {
+				x[0] = 1e9
+			}
+			if err := Put(w, 2, 0, x); err != nil {
+				w.Abort()
+				return err
+			}
+			return w.Close(ctx)
+		}},
+		{"put of NaN to short", ErrRange, func(ctx context.Context, c comm.Comm, o *Options) error {
+			w, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
+			if err != nil {
+				return err
+			}
+			x := make([]float64, w.Count(1))
+			if c.Rank() == 3 {
+				x[0] = math.NaN()
+			}
+			if err := Put(w, 2, 0, x); err != nil {
+				w.Abort()
+				return err
+			}
+			return w.Close(ctx)
+		}},
+		{"abort", errMine, func(ctx context.Context, c comm.Comm, o *Options) error {
+			w, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
+			if err != nil {
+				return err
+			}
+			if err := m.putRecord(w, 0, c.Rank(), true); err != nil {
+				return err
+			}
+			if err := w.Flush(ctx); err != nil {
+				return err
+			}
+			if c.Rank() == 1 {
+				w.Abort()
+				return errMine
+			}
+			return w.Close(ctx)
+		}},
+		{"abort of rank 0", errMine, func(ctx context.Context, c comm.Comm, o *Options) error {
+			w, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
+			if err != nil {
+				return err
+			}
+			if err := w.Flush(ctx); err != nil {
+				return err
+			}
+			if c.Rank() == 0 {
+				w.Abort()
+				return errMine
+			}
+			return w.Close(ctx)
+		}},
+		{"abort and nil", comm.ErrExited, func(ctx context.Context, c comm.Comm, o *Options) error {
+			w, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
+			if err != nil {
+				return err
+			}
+			if c.Rank() == 1 {
+				w.Abort()
+				return nil
+			}
+			return w.Close(ctx)
+		}},
+		{"panic", nil, func(ctx context.Context, c comm.Comm, o *Options) error {
+			w, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
+			if err != nil {
+				return err
+			}
+			if c.Rank() == 2 {
+				panic("no")
+			}
+			if err := w.Flush(ctx); err != nil {
+				w.Abort()
+				return err
+			}
+			return w.Close(ctx)
+		}},
+		{"own context", context.Canceled, func(ctx context.Context, c comm.Comm, o *Options) error {
+			w, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
+			if err != nil {
+				return err
+			}
+			if err := m.putRecord(w, 0, c.Rank(), true); err != nil {
+				return err
+			}
+			if c.Rank() == 3 {
+				dead, cancel := context.WithCancel(ctx)
+				cancel()
+				ctx = dead
+			}
+			return w.Close(ctx)
+		}},
+		{"memory cap", ErrTooLarge, func(ctx context.Context, c comm.Comm, o *Options) error {
+			p := *o
+			p.Memory, p.Retain = 1, CopyOnPut
+			w, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &p)
+			if err != nil {
+				return err
+			}
+			if err := Put(w, 1, 0, make([]float32, w.Count(1))); err != nil {
+				w.Abort()
+				return err
+			}
+			return w.Close(ctx)
+		}},
+	}
+}
+
+// TestOneRankFails: whatever goes wrong on one rank only, every rank gets an
+// error, nothing is left under a final name, no goroutine stays.
+func TestOneRankFails(t *testing.T) {
+	m := tinyModel(1, 2)
+	for _, cc := range crashCases() {
+		for _, isolate := range []bool{false, true} {
+			for _, tc := range rankFaults(m) {
+				t.Run(fmt.Sprintf("%s-isolate=%v/%s", cc.name, isolate, tc.name), func(t *testing.T) {
+					mem := vfs.NewMem()
+					before := runtime.NumGoroutine()
+					var mu sync.Mutex
+					without := map[int]bool{}
+					err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+						d := c
+						if isolate {
+							d = comm.Isolate(c)
+						}
+						err := tc.f(ctx, d, cc.with(mem, false))
+						if err == nil {
+							mu.Lock()
+							without[c.Rank()] = true
+							mu.Unlock()
+						}
+						return err
+					})
+					if err == nil || tc.want != nil && !errors.Is(err, tc.want) {
+						t.Fatalf("%v, want %v", err, tc.want)
+					}
+					if delete(without, 1); tc.name != "abort and nil" && len(without) > 0 && tc.name != "panic" || len(without) > 1 {
+						t.Fatalf("ranks without an error: %v", without)
+					}
+					noGoroutines(t, before)
+					c := crash{fs: mem, when: tc.name}
+					if state := seen(t, c, "d.nc", nil, nil); state != "none" {
+						t.Fatalf("a dataset is there: %v", names(mem, "."))
+					}
+					nextWriter(t, cc, c, 0, "none", nil, m)
+				})
+			}
+		}
+	}
+}
+
+// TestCancelAnywhere: the context of the run ends at any operation; the dataset
+// is the old or the new one.
+func TestCancelAnywhere(t *testing.T) {
+	for _, cc := range crashCases() {
+		t.Run(cc.name, func(t *testing.T) {
+			was, now := tinyModel(2, 1), tinyModel(1, 2)
+			start := vfs.NewMem()
+			was.writeTo(t, start, cc.with(start, false))
+			count := vfs.Count(start.CrashClone(vfs.CrashOptions{}))
+			if err := run(now.ranks, func(ctx context.Context, c comm.Comm) error {
+				return now.create(ctx, cc.comm(c), "d.nc", cc.with(count, true))
+			}); err != nil {
+				t.Fatal(err)
+			}
+			before := runtime.NumGoroutine()
+			for n := int64(1); n <= count.Ops(); n += int64(times(3, 1)) {
+				mem := start.CrashClone(vfs.CrashOptions{})
+				ctx, cancel := context.WithCancel(context.Background())
+				var when string
+				fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+					if op.Seq == n {
+						when = "cancelled before " + op.String()
+						cancel()
+					}
+					return nil
+				})
+				err := comm.Run(ctx, now.ranks, nil, func(ctx context.Context, c comm.Comm) error {
+					return now.create(ctx, cc.comm(c), "d.nc", cc.with(fsys, true))
+				})
+				cancel()
+				noGoroutines(t, before)
+				if err != nil && !errors.Is(err, context.Canceled) {
+					t.Fatalf("%s: %v", when, err)
+				}
+				c := crash{fs: mem, when: when}
+				state := seen(t, c, "d.nc", was.canonical(false), now.canonical(false))
+				if err == nil && state != "now" {
+					t.Fatalf("%s: no error, but the dataset reads as %q", when, state)
+				}
+				if n%5 == 0 {
+					nextWriter(t, cc, c, int(n), state, was, now)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,119 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"blobio/internal/vfs"
+)
+
+// TestFaultRead: every operation of opening and reading fails once; the error
+// names the file, and where it is a read, the offset.
+func TestFaultRead(t *testing.T) {
+	m := tinyModel(1, 2)
+	for k, layout := range []Layout{VariableCentric, ProcessCentric, Canonical, VariableCentric} {
+		pending := k == 3
+		t.Run(fmt.Sprintf("%v-pending=%v", layout, pending), func(t *testing.T) {
+			mem := vfs.NewMem()
+			if pending {
+				tinyModel(2, 2).writeTo(t, mem, &Options{fs: mem, Subfiles: 3}) // the old values must not be read
+				mem = pendingCommit(t, mem, m, 3)
+			} else if layout == Canonical {
+				f, err := mem.Create("d.nc")
+				must(err)
+				_, err = f.WriteAt(m.canonical(false), 0)
+				must(err)
+				must(f.Close())
+			} else {
+				m.writeTo(t, mem, &Options{fs: mem, Layout: layout, Subfiles: 3})
+			}
+			read := func(fsys vfs.FS) (err error) {
+				ctx := context.Background()
+				r, err := Open(ctx, "d.nc", &OpenOptions{fs: fsys, Workers: 1, MaxOpen: 1})
+				if err != nil {
+					return err
+				}
+				defer func() { err = errors.Join(err, r.Close()) }()
+				x := make([]float32, 2*7)
+				if err := r.Read(ctx, "T", nil, nil, x); err != nil {
+					return err
+				}
+				var got []byte
+				for _, v := range x {
+					got = appendElem(got, m.s.vars[1].Type, float64(v))
+				}
+				if want := append(m.bytes(1, 0, false), m.bytes(1, 1, false)...); !bytes.Equal(got, want) {
+					t.Fatalf("wrong values without an error: %s", firstDiff(got, want))
+				}
+				y := make([]float64, 2)
+				if err := r.Read(ctx, "area", []int64{4}, []int64{2}, y); err != nil {
+					return err
+				}
+				if y[0] != m.x(0, 0, 4) || y[1] != m.x(0, 0, 5) {
+					t.Fatalf("wrong values without an error: %v", y)
+				}
+				return nil
+			}
+			count := vfs.Count(mem)
+			if err := read(count); err != nil {
+				t.Fatal(err)
+			}
+			for _, fault := range faults {
+				for n := int64(1); n <= count.Ops(); n++ {
+					var hit vfs.Op
+					err := read(vfs.NewFault(mem, func(op vfs.Op) error {
+						if op.Seq != n {
+							return nil
+						}
+						hit = op
+						return fault.hook(op)
+					}))
+					when := fmt.Sprintf("%s of %v", fault.name, hit)
+					if err == nil {
+						if !mayIgnore(hit) {
+							t.Fatalf("%s: no error", when)
+						}
+						continue
+					}
+					if !errors.Is(err, fault.want) {
+						t.Fatalf("%s: %v", when, err)
+					}
+					if !strings.Contains(err.Error(), strings.TrimPrefix(hit.Name, "./")) {
+						t.Fatalf("%s: the error %q does not name the file", when, err)
+					}
+					for f := range Check(context.Background(), "d.nc", &CheckOptions{fs: vfs.NewFault(mem, func(op vfs.Op) error {
+						if op.Seq == n {
+							return fault.hook(op)
+						}
+						return nil
+					}), Workers: 1}) {
+						_ = f // must not panic or hang
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestFaultTruncatedRead: a file that ends early is an error with its name and the offset.
+func TestFaultTruncatedRead(t *testing.T) {
+	m := tinyModel(1, 2)
+	mem := vfs.NewMem()
+	m.writeTo(t, mem, &Options{fs: mem})
+	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+		if op.Kind == vfs.OpRead && op.Off > 1500 {
+			return &vfs.ShortWrite{N: 1, Err: io.EOF}
+		}
+		return nil
+	})
+	_, err := canonicalOf(fsys, "d.nc")
+	var fe *FormatError
+	if !errors.As(err, &fe) || !errors.Is(err, ErrTruncated) || fe.File != "d.nc.0000" || fe.Offset < 1500 {
+		t.Fatalf("%v, want a FormatError with d.nc.0000 and an offset", err)
+	}
+}

@@ -1,0 +1,127 @@
+package blob
+
+import (
+	"context"
+
+	"blobio/comm"
+)
+
+// Flush writes everything that was put, after what FlushAsync has under way; when it returns, data lent until
+// Flush may be used again. A process-centric writer that does not know the
+// number of records copies what was put instead, and writes it at Close.
+// It may be called at any time, by all ranks. Collective.
+func (w *Writer) Flush(ctx context.Context) error {
+	if w.closed {
+		return usageErr("flush after Close")
+	}
+	_, err := w.flush(ctx)
+	return err
+}
+
+// flushing is what all ranks agreed on at the beginning of a flush.
+type flushing struct {
+	records int64    // the most that any rank knows of
+	idle    bool     // nobody has anything
+	keys    []varRec // without a common heap: what this rank puts
+	alike   alike    // what others put
+}
+
+// begin waits for a flush in the background, and agrees on what there is to do. Collective.
+func (w *Writer) begin(ctx context.Context) (b flushing, err error) {
+	if err = w.err; err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		err = w.land(ctx)
+	}
+	idle := int64(1)
+	if len(w.pending) > 0 || len(w.parts) > 0 {
+		idle = 0
+	}
+	if w.apart() && err == nil {
+		b.keys = w.eng.keysOf(w.pending, w.parts, w.seen)
+	}
+	v, err := comm.AgreeMin(ctx, w.c, err, append(w.eng.hashKeys(b.keys), idle, ^w.Records())...)
+	if err != nil {
+		return b, w.crash(err)
+	}
+	w.landed()
+	b.alike, b.idle, b.records = alikeOf(v), v[4] == 1, ^v[5]
+	if b.idle {
+		w.seen = w.seen[:0]
+	}
+	return b, nil
+}
+
+// flush returns the most records that any rank knows of.
+func (w *Writer) flush(ctx context.Context) (records int64, err error) {
+	b, err := w.begin(ctx)
+	if err != nil || b.idle {
+		return b.records, err
+	}
+	switch {
+	case w.apart():
+		err = w.eng.alone(func() error { return w.eng.flushTeam(ctx, w.pending, w.parts, b.keys, b.alike) })
+	default:
+		var h *handoffs
+		h, err = w.collect(ctx)
+		if err == nil && w.lead {
+			err = w.eng.alone(func() error { return w.eng.flush(ctx, h.lists, h.parts) })
+		}
+	}
+	if err = w.guard(ctx, err); err != nil {
+		return 0, err
+	}
+	w.settle()
+	return b.records, nil
+}
+
+// apart says whether no ranks share a heap: each has its own engine, which works with others in a team.
+func (w *Writer) apart() bool { return w.eng != nil && w.eng.team != nil }
+
+// handoff is what a rank has posted since the last flush.
+type handoff struct {
+	pending []pend
+	parts   []part
+	copied  int64 // bytes of it that were reserved
+}
+
+// handoffs is what the ranks of a process have.
+type handoffs struct {
+	lists  [][]pend // by local rank
+	parts  []part
+	copied int64
+}
+
+// collect hands the puts of the ranks of this process to their leader.
+func (w *Writer) collect(ctx context.Context) (*handoffs, error) {
+	vals, err := w.sub.Share(ctx, &handoff{w.pending, w.parts, w.copied})
+	if err != nil || !w.lead {
+		return nil, err
+	}
+	h := &handoffs{}
+	for _, v := range vals {
+		if v != nil {
+			o := v.(*handoff)
+			h.lists = append(h.lists, o.pending)
+			h.parts = append(h.parts, o.parts...)
+			h.copied += o.copied
+		}
+	}
+	return h, nil
+}
+
+// keepsCopies says that copies of puts live until Close.
+func (w *Writer) keepsCopies() bool {
+	return w.opt.Layout == ProcessCentric && w.opt.Records == 0 && w.opt.Retain == CopyOnPut
+}
+
+// settle forgets what was flushed.
+func (w *Writer) settle() {
+	if !w.keepsCopies() {
+		w.eng.proc.release(w.copied)
+		w.copied = 0
+	}
+	clear(w.pending)
+	w.pending, w.parts, w.seen = w.pending[:0], nil, w.seen[:0]
+}

@@ -1,0 +1,94 @@
+package blob
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"blobio/internal/vfs"
+)
+
+// sealPacked completes a compressed subfile: metadata, header and index. x is of all its blobs.
+func (e *engine) sealPacked(f vfs.File, x *packIndex, records int64) error {
+	idx := x.encode()
+	pk := e.place.packed
+	pk.stored, pk.idxLen, pk.x = e.pack.end, int64(len(idx)), x
+	meta, err := e.place.container(e.place.dataLen)
+	if err != nil {
+		return err
+	}
+	if err := e.writeContainer(f, meta, records); err != nil {
+		return err
+	}
+	_, err = f.WriteAt(idx, pk.idxOff)
+	return err
+}
+
+// packRows is what a rank tells the first one of its subfile of its chunks.
+func (e *engine) packRows() []byte {
+	x := e.pack.x
+	if x == nil {
+		return nil
+	}
+	b := make([]byte, 0, 8+int64(len(x.ents))*indexEntryLen)
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.table.id[0]))
+	for k := range x.ents {
+		b = x.ents[k].append(b)
+	}
+	return b
+}
+
+// gatherPacked makes the index of all blobs on the first rank of a team.
+func (e *engine) gatherPacked(rows [][]byte) (*packIndex, error) {
+	x, err := newPackIndex(e.place, e.team.all, e.pack.chunk)
+	if err != nil {
+		return nil, err
+	}
+	x.ents = make([]packEntry, x.total)
+	for _, b := range rows {
+		if len(b) == 0 {
+			continue
+		}
+		if len(b) < 8 {
+			return nil, errSealed
+		}
+		i := binary.LittleEndian.Uint64(b)
+		if b = b[8:]; i >= uint64(len(x.t.id)) {
+			return nil, errSealed
+		}
+		short := false
+		x.each(int(i), func(first, n int64) {
+			for k := first; n > 0; k, n = k+1, n-min(n, x.chunk) {
+				if len(b) < indexEntryLen {
+					short = true
+					return
+				}
+				x.ents[k], _ = parseEntry(b)
+				b = b[indexEntryLen:]
+			}
+		})
+		if short || len(b) > 0 {
+			return nil, errSealed
+		}
+	}
+	return x, nil
+}
+
+// sealTeam completes the subfile on the first rank of a team, when all have told of their chunks.
+func (e *engine) sealTeam(rows [][]byte, records int64, sync bool) error {
+	x, err := e.gatherPacked(rows)
+	if err != nil {
+		return fmt.Errorf("blob: %s: %w", e.name, err)
+	}
+	f, done, err := e.file()
+	if err != nil {
+		return err
+	}
+	if err = e.sealPacked(f, x, records); err == nil && sync {
+		err = f.Sync()
+	}
+	done()
+	if cerr := e.proc.pool.CloseFile(e.name); err == nil {
+		err = cerr
+	}
+	return err
+}

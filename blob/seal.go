@@ -1,0 +1,143 @@
+package blob
+
+import (
+	"context"
+	"encoding/binary"
+	"hash/crc32"
+)
+
+// seal completes the subfiles. World rank 0 gets what all ranks tell of them: descriptions of subfiles by
+// their first ranks, and sums of the maps. broken is an error of the communication, err
+// is of this rank alone.
+func (w *Writer) seal(ctx context.Context, records int64) (all [][]byte, broken, err error) {
+	first := w.sub.Rank() == 0
+	var o sealed
+	if w.lead {
+		if o.err = w.eng.drain(); o.err == nil {
+			o.err = w.eng.sealLocal(records, first, w.opt.Durability != DurableNone)
+		}
+		if cerr := w.eng.proc.pool.CloseFile(w.eng.name); o.err == nil {
+			o.err = cerr // some file systems tell only now that data are lost
+		}
+		o.of(w.eng, first)
+		o.prints = w.prints()
+	}
+	err = o.err
+	// Processes that share this subfile bring what they know to its first rank.
+	told, broken := w.sub.Gather(ctx, 0, o.bytes())
+	if broken != nil {
+		return nil, broken, nil
+	}
+	var mine []byte
+	if first && err == nil {
+		mine, err = w.describe(told, records)
+	}
+	if w.info.subfiles == 1 {
+		return [][]byte{mine}, nil, err
+	}
+	all, broken = w.c.Gather(ctx, 0, mine)
+	return all, broken, err
+}
+
+// sealLocal ends this process's part of the subfile.
+func (e *engine) sealLocal(records int64, first, sync bool) error {
+	if e.team != nil && !first && !e.wrote.Load() {
+		return nil
+	}
+	f, done, err := e.file()
+	if err != nil {
+		return err
+	}
+	defer done()
+	if e.team == nil {
+		if err := e.resum(e.table, records); err != nil {
+			return err
+		}
+	}
+	if e.pack != nil {
+		if e.team == nil {
+			if err := e.sealPacked(f, e.pack.x, records-e.recBase()); err != nil {
+				return err
+			}
+		}
+	} else if first && !e.appended {
+		if err := e.writeContainer(f, e.meta, records-e.recBase()); err != nil {
+			return err
+		}
+	} else if first {
+		if err := f.Truncate(e.place.fileSize(records)); err != nil {
+			return err
+		}
+	}
+	if sync {
+		return f.Sync()
+	}
+	return nil
+}
+
+// resum sums anew the extents that were put more than once, from the file: the pieces of the
+// ranks of t.
+func (e *engine) resum(t *ranks, records int64) error {
+	if len(e.sums.redo) == 0 {
+		return nil
+	}
+	f, done, err := e.file()
+	if err != nil {
+		return err
+	}
+	defer done()
+	redo := e.sums.redo
+	e.sums.redo = map[int64]bool{}
+	buf := make([]byte, 1<<20)
+	one := func(i int, p *pend) error {
+		off, n, at := e.spotOf(t, i, p.v, p.rec)
+		for n > 0 {
+			b := buf[:min(n, int64(len(buf)))]
+			if k, err := f.ReadAt(b, off); k < len(b) {
+				return err
+			}
+			e.sums.add(e.extent(p), seg{at, int64(len(b)), crc32.ChecksumIEEE(b)})
+			off, at, n = off+int64(len(b)), at+int64(len(b)), n-int64(len(b))
+		}
+		return nil
+	}
+	for v := range e.schema.vars {
+		lo, hi := int64(0), int64(1)
+		if e.schema.vars[v].Record {
+			lo, hi = e.first, records
+		}
+		for rec := lo; rec < hi; rec++ {
+			p := pend{v: int32(v), rec: rec}
+			if !redo[e.extent(&p)] {
+				continue
+			}
+			for i := range t.id {
+				if e.schema.vars[v].Decomp == 0 && t.id[i] != 0 {
+					continue
+				}
+				if err := one(i, &p); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// moveRecords sets the record count of a variable-centric subfile.
+func (e *engine) moveRecords(records int64, sync bool) error {
+	f, done, err := e.file()
+	if err != nil {
+		return err
+	}
+	defer done()
+	var b [numrecsLen]byte
+	binary.BigEndian.PutUint64(b[:], uint64(records))
+	if _, err := f.WriteAt(b[:], numrecsAt); err != nil {
+		return err
+	}
+	if sync {
+		return f.Sync()
+	}
+	return nil
+}
