@@ -3,62 +3,64 @@ package amrplot
 import (
 	"fmt"
 	"image/color"
+
+	"blobio/internal/draw"
 )
 
 // drawAxes labels the corners of the domain, below and at the left. y is the lower edge.
-func (p *Plot) drawAxes(d *pen, y float64) float64 {
-	st := style{size: 8.5, color: colorSoft}
+func (p *Plot) drawAxes(d *draw.Pen, y float64) float64 {
+	st := draw.Style{Size: 8.5, Color: draw.Soft}
 	g := p.geometry
 	a := p.plane.axes[0]
 	for k, v := range []float64{g.Lower[a], (g.Lower[a] + g.Upper[a]) / 2, g.Upper[a]} {
-		st.align = float64(k) / 2
-		x := p.area.x + st.align*p.area.w
-		d.line(colorSoft, 0.7, [][2]float64{{x, y}, {x, y + 3}})
+		st.Align = float64(k) / 2
+		x := p.area.X + st.Align*p.area.W
+		d.Line(draw.Soft, 0.7, x, y, x, y+3)
 		name := fmt.Sprintf("%.4g", v)
 		if k == 1 {
 			name = fmt.Sprintf("%c = %s", 'x'+rune(a), name)
 		}
-		d.write(name, x, y+12, 0, st)
+		d.Write(name, x, y+12, 0, st)
 	}
-	st.align = 1
+	st.Align = 1
 	if a = p.plane.axes[1]; a < 0 {
 		n := p.plane.hi - p.plane.lo + 1
 		for l := range n {
-			d.write("level "+number(p.plane.lo+l), p.area.x-4, p.area.y+p.area.h*(1-(float64(l)+0.5)/float64(n))+3, axisLead+margin-8, st)
+			d.Write("level "+number(p.plane.lo+l), p.area.X-4, p.area.Y+p.area.H*(1-(float64(l)+0.5)/float64(n))+3, axisLead+margin-8, st)
 		}
 		return y + 14
 	}
 	for k, v := range []float64{g.Upper[a], (g.Lower[a] + g.Upper[a]) / 2, g.Lower[a]} {
-		at := p.area.y + float64(k)/2*p.area.h
-		d.line(colorSoft, 0.7, [][2]float64{{p.area.x - 3, at}, {p.area.x, at}})
+		at := p.area.Y + float64(k)/2*p.area.H
+		d.Line(draw.Soft, 0.7, p.area.X-3, at, p.area.X, at)
 		name := fmt.Sprintf("%.4g", v)
 		if k == 1 {
 			name = fmt.Sprintf("%c = %s", 'x'+rune(a), name)
 		}
-		d.write(name, p.area.x-5, at+[3]float64{6, 3, 0}[k], axisLead+margin-10, st)
+		d.Write(name, p.area.X-5, at+[3]float64{6, 3, 0}[k], axisLead+margin-10, st)
 	}
 	return y + 14
 }
 
 // legend says what the colours mean, and returns where it ends.
-func (p *Plot) legend(d *pen, y float64) float64 {
+func (p *Plot) legend(d *draw.Pen, y float64) float64 {
 	const pitch, box = 17.0, 11.0
-	st := style{size: 9, color: colorInk}
+	st := draw.Style{Size: 9, Color: draw.Ink}
 	left, right := margin, p.width-margin
 	x := left
-	entry := func(text string, draw func(x, y float64)) {
-		w := box + 5 + d.width(text, st)
+	entry := func(text string, swatch func(x, y float64)) {
+		w := box + 5 + d.Width(text, st)
 		if x > left && x+w > right {
 			x, y = left, y+pitch
 		}
-		draw(x, y)
-		d.write(text, x+box+5, y+box-2, right-x-box-5, st)
+		swatch(x, y)
+		d.Write(text, x+box+5, y+box-2, right-x-box-5, st)
 		x += w + 16
 	}
 	swatch := func(c color.RGBA) func(x, y float64) {
 		return func(x, y float64) {
-			d.fill(c, rect{x, y, box, box})
-			d.frame(darker(c, 0.72), 0.7, rect{x, y, box, box})
+			d.Fill(c, draw.Box(x, y, box, box))
+			d.Frame(draw.Darker(c, 0.72), 0.7, draw.Box(x, y, box, box))
 		}
 	}
 	switch {
@@ -74,34 +76,34 @@ func (p *Plot) legend(d *pen, y float64) float64 {
 			entry(fmt.Sprintf("%s: %s", name, plural(n, "block")), swatch(p.colors[g]))
 		}
 		if p.none > 0 {
-			entry(fmt.Sprintf("no %v: %s", p.kind, plural(p.none, "block")), swatch(colorNil))
+			entry(fmt.Sprintf("no %v: %s", p.kind, plural(p.none, "block")), swatch(draw.Dead))
 		}
 		y += pitch
 	default:
 		w := right - left
 		n := min(p.groups, int(w))
 		for i := range n {
-			d.fill(p.colors[i*p.groups/n], rect{left + w*float64(i)/float64(n), y, w/float64(n) + 0.2, box})
+			d.Fill(p.colors[i*p.groups/n], draw.Box(left+w*float64(i)/float64(n), y, w/float64(n)+0.2, box))
 		}
-		d.frame(colorLine, 0.7, rect{left, y, w, box})
+		d.Frame(draw.Line, 0.7, draw.Box(left, y, w, box))
 		for k := range 5 {
 			t := st
-			t.align = float64(k) / 4
+			t.Align = float64(k) / 4
 			name := fmt.Sprint((p.groups - 1) * k / 4)
 			if k == 0 {
 				name = fmt.Sprintf("%v 0", p.kind)
 			}
-			d.write(name, left+w*t.align, y+box+11, 0, t)
+			d.Write(name, left+w*t.Align, y+box+11, 0, t)
 		}
 		y += 2*pitch - 4
 	}
 	if p.curve && len(p.plane.cells) > 0 {
 		x = left
-		entry("first block", func(x, y float64) { d.dot(x+box/2, y+box/2, 4, colorStart) })
-		entry("last", func(x, y float64) { d.dot(x+box/2, y+box/2, 4, colorEnd) })
-		entry("order of the blocks", func(x, y float64) { d.line(colorCurve, 1.5, [][2]float64{{x, y + box/2}, {x + box, y + box/2}}) })
+		entry("first block", func(x, y float64) { dot(d, x+box/2, y+box/2, 4, colorStart) })
+		entry("last", func(x, y float64) { dot(d, x+box/2, y+box/2, 4, colorEnd) })
+		entry("order of the blocks", func(x, y float64) { d.Line(colorCurve, 1.5, x, y+box/2, x+box, y+box/2) })
 		if p.plane.normal >= 0 {
-			entry("by blocks outside of the plane", func(x, y float64) { d.line(colorJump, 1, [][2]float64{{x, y + box/2}, {x + box, y + box/2}}) })
+			entry("by blocks outside of the plane", func(x, y float64) { d.Line(colorJump, 1, x, y+box/2, x+box, y+box/2) })
 		}
 		y += pitch
 	}

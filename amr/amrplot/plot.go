@@ -1,28 +1,23 @@
 package amrplot
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"image"
 	"image/color"
-	"image/png"
 	"io"
 	"maps"
 	"slices"
 
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
-
 	"blobio/amr"
+	"blobio/internal/draw"
 )
 
 // A Plot is a picture of the blocks of a plane, ready to be written. It is immutable.
 type Plot struct {
 	title, mesh, seen string
-	width, height     float64 // points
-	area              rect    // of the domain
+	width, height     float64   // points
+	area              draw.Rect // of the domain
 	kind              Color
 	plane             *plane
 	geometry          *amr.Geometry
@@ -35,7 +30,6 @@ type Plot struct {
 
 // Places, in points.
 const (
-	scale    = 2 // pixels of a PNG per point
 	margin   = 28.0
 	axisLead = 34.0 // room for labels at the left of the picture
 	maxTall  = 1.25 // height of the picture over its width, at most
@@ -67,7 +61,7 @@ func Draw(g *amr.Geometry, blocks []amr.Index, o *Options) (*Plot, error) {
 	}
 	p.mesh, p.seen = describe(g, len(blocks), p.plane)
 	p.group(o)
-	p.height = p.draw(newPen(nil, 0))
+	p.height = p.draw(draw.Measure())
 	return p, nil
 }
 
@@ -77,7 +71,7 @@ func (p *Plot) group(o *Options) {
 		p.groups = p.plane.hi - p.plane.lo + 1
 		p.colors = levels(p.groups - p.plane.above)
 		for range p.plane.above { // refined everywhere: no block shows it
-			p.colors = append([]color.RGBA{colorNil}, p.colors...)
+			p.colors = append([]color.RGBA{draw.Dead}, p.colors...)
 		}
 	} else {
 		for _, g := range o.Groups {
@@ -102,49 +96,31 @@ func (p *Plot) Size() (width, height float64) { return p.width, p.height }
 func (p *Plot) Blocks() (drawn, leaves int) { return len(p.plane.cells), p.plane.leaves }
 
 // Image returns the picture as pixels.
-func (p *Plot) Image() image.Image {
-	c := vgimg.NewWith(vgimg.UseWH(vg.Length(p.width), vg.Length(p.height)), vgimg.UseDPI(72*scale), vgimg.UseBackgroundColor(colorPaper))
-	p.draw(newPen(c, p.height))
-	return c.Image()
-}
+func (p *Plot) Image() image.Image { return p.picture().Image() }
 
 // PNG writes the picture as PNG.
-func (p *Plot) PNG(w io.Writer) error {
-	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(w, p.Image()); err != nil {
-		return fmt.Errorf("amrplot: %w", err)
-	}
-	return nil
-}
+func (p *Plot) PNG(w io.Writer) error { return p.picture().PNG(w) }
 
 // SVG writes the picture as SVG, all of it vectors.
-func (p *Plot) SVG(w io.Writer) error {
-	c := vgsvg.New(vg.Length(p.width), vg.Length(p.height))
-	d := newPen(c, p.height)
-	d.fill(colorPaper, rect{0, 0, p.width, p.height})
-	p.draw(d)
-	var b bytes.Buffer
-	if _, err := c.WriteTo(&b); err != nil {
-		return fmt.Errorf("amrplot: %w", err)
-	}
-	if _, err := w.Write(b.Bytes()); err != nil {
-		return fmt.Errorf("amrplot: %w", err)
-	}
-	return nil
+func (p *Plot) SVG(w io.Writer) error { return p.picture().SVG(w) }
+
+func (p *Plot) picture() *draw.Page {
+	return &draw.Page{Owner: "amrplot", Width: p.width, Height: p.height, Draw: func(d *draw.Pen) { p.draw(d) }}
 }
 
 // draw draws everything and returns the height.
-func (p *Plot) draw(d *pen) float64 {
+func (p *Plot) draw(d *draw.Pen) float64 {
 	w := p.width - 2*margin
 	y := margin
 	if p.title != "" {
 		y += 14
-		d.write(p.title, margin, y, w, style{size: 17, bold: true, color: colorInk})
+		d.Write(p.title, margin, y, w, draw.Style{Size: 17, Bold: true, Color: draw.Ink})
 		y += 6
 	}
 	y += 12
-	d.write(p.mesh, margin, y, w, style{size: 10.5, color: colorSoft})
+	d.Write(p.mesh, margin, y, w, draw.Style{Size: 10.5, Color: draw.Soft})
 	y += 14
-	d.write(p.seen, margin, y, w, style{size: 10.5, color: colorSoft})
+	d.Write(p.seen, margin, y, w, draw.Style{Size: 10.5, Color: draw.Soft})
 	y += 12
 
 	wide, tall := w-axisLead, (w-axisLead)/p.plane.wide
@@ -152,70 +128,79 @@ func (p *Plot) draw(d *pen) float64 {
 		wide, tall = max(wide*most/tall, 20), most
 	}
 	tall = max(tall, 20)
-	p.area = rect{margin + axisLead, y, wide, tall}
-	d.fill(colorNone, p.area)
+	p.area = draw.Box(margin+axisLead, y, wide, tall)
+	d.Fill(draw.Empty, p.area)
 	p.drawCells(d)
 	if p.curve {
 		p.drawCurve(d)
 	}
-	d.frame(colorSoft, 0.9, p.area)
+	d.Frame(draw.Soft, 0.9, p.area)
 	y = p.drawAxes(d, y+tall)
 	y = p.legend(d, y+16)
 	return y + margin/2
 }
 
 // onPage returns where a part of the domain is drawn.
-func (p *Plot) onPage(c *cell) rect {
-	return rect{p.area.x + c.x*p.area.w, p.area.y + (1-c.y-c.h)*p.area.h, c.w * p.area.w, c.h * p.area.h}
+func (p *Plot) onPage(c *cell) draw.Rect {
+	return draw.Box(p.area.X+c.X*p.area.W, p.area.Y+(1-c.Y-c.H)*p.area.H, c.W*p.area.W, c.H*p.area.H)
 }
 
-func (p *Plot) drawCells(d *pen) {
-	of := map[int][]rect{}
-	small := p.area.w
+func (p *Plot) drawCells(d *draw.Pen) {
+	of := map[int][]draw.Rect{}
+	small := p.area.W
 	for i := range p.plane.cells {
 		c := &p.plane.cells[i]
 		r := p.onPage(c)
-		small = min(small, r.w, r.h)
+		small = min(small, r.W, r.H)
 		of[c.group] = append(of[c.group], r)
 	}
 	line := min(0.8, small/7)
 	for _, g := range slices.SortedFunc(maps.Keys(of), cmp.Compare[int]) {
-		c := colorNil
+		c := draw.Dead
 		if g >= 0 {
 			c = p.colors[g]
 		}
-		d.fill(c, of[g]...)
-		d.frame(darker(c, 0.72), line, of[g]...)
+		d.Fill(c, of[g]...)
+		d.Frame(draw.Darker(c, 0.72), line, of[g]...)
 	}
 	p.drawNumbers(d)
 }
 
+// dot draws a small octagon.
+func dot(d *draw.Pen, x, y, r float64, c color.Color) {
+	var p [8][2]float64
+	for i, k := range [8][2]float64{{1, .414}, {.414, 1}, {-.414, 1}, {-1, .414}, {-1, -.414}, {-.414, -1}, {.414, -1}, {1, -.414}} {
+		p[i] = [2]float64{x + r*k[0], y + r*k[1]}
+	}
+	d.Polygon(c, p[:]...)
+}
+
 // drawNumbers writes the number of each block along the curve, if all that are drawn have
 // room for it.
-func (p *Plot) drawNumbers(d *pen) {
+func (p *Plot) drawNumbers(d *draw.Pen) {
 	if !p.numbers || p.plane.leaves > 2000 {
 		return
 	}
-	st := style{size: 6.5}
-	most := d.width(fmt.Sprint(p.plane.leaves), st)
+	st := draw.Style{Size: 6.5}
+	most := d.Width(fmt.Sprint(p.plane.leaves), st)
 	for i := range p.plane.cells {
-		if r := p.onPage(&p.plane.cells[i]); r.w < 2*most+8 || r.h < 24 {
+		if r := p.onPage(&p.plane.cells[i]); r.W < 2*most+8 || r.H < 24 {
 			return
 		}
 	}
 	for i := range p.plane.cells {
 		c := &p.plane.cells[i]
 		r := p.onPage(c)
-		st.color = colorInk
+		st.Color = draw.Ink
 		if c.group >= 0 {
-			st.color = inkOn(p.colors[c.group])
+			st.Color = draw.InkOn(p.colors[c.group])
 		}
-		d.write(fmt.Sprint(c.nth), r.x+2.5, r.y+r.h-2.5, 0, st)
+		d.Write(fmt.Sprint(c.nth), r.X+2.5, r.Y+r.H-2.5, 0, st)
 	}
 }
 
 // drawCurve draws the way through the centres, and where it begins and ends.
-func (p *Plot) drawCurve(d *pen) {
+func (p *Plot) drawCurve(d *draw.Pen) {
 	cells := slices.Clone(p.plane.cells)
 	if len(cells) == 0 {
 		return
@@ -226,8 +211,8 @@ func (p *Plot) drawCurve(d *pen) {
 	sum := 0.0
 	for i := range cells {
 		r := p.onPage(&cells[i])
-		at[i] = [2]float64{r.x + r.w/2, r.y + r.h/2}
-		sum += min(r.w, r.h)
+		at[i] = [2]float64{r.X + r.W/2, r.Y + r.H/2}
+		sum += min(r.W, r.H)
 	}
 	mean := sum / float64(len(cells))
 	first := 0
@@ -243,24 +228,24 @@ func (p *Plot) drawCurve(d *pen) {
 		}
 	}
 	width := min(max(mean/14, 0.25), 1.5)
-	d.line(colorJump, width*0.6, jumps...)
+	d.Lines(colorJump, width*0.6, jumps...)
 	if mean > 8 {
-		d.line(color.NRGBA{255, 255, 255, 130}, width*2.2, ways...)
+		d.Lines(color.NRGBA{255, 255, 255, 130}, width*2.2, ways...)
 	}
 	ink := colorCurve
 	if mean < 6 {
 		ink = colorFaint
 	}
-	d.line(ink, width, ways...)
+	d.Lines(ink, width, ways...)
 	if mean > 14 {
 		for _, c := range at {
-			d.dot(c[0], c[1], width*1.15, colorCurve)
+			dot(d, c[0], c[1], width*1.15, colorCurve)
 		}
 	}
 	r := min(max(mean/6, 2), 4.5)
 	for k, c := range []color.Color{colorStart, colorEnd} {
 		x := at[k*(len(at)-1)]
-		d.dot(x[0], x[1], r+0.9, colorPaper)
-		d.dot(x[0], x[1], r, c)
+		dot(d, x[0], x[1], r+0.9, draw.Paper)
+		dot(d, x[0], x[1], r, c)
 	}
 }

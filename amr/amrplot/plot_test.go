@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"blobio/amr"
+	"blobio/internal/draw"
 )
 
 // mesh is a tree refined around a sphere, in Morton order, parents first.
@@ -62,11 +63,11 @@ func geometry(rank, roots, minLevel int) *amr.Geometry {
 func at(t *testing.T, p *Plot, x, y float64) color.RGBA {
 	t.Helper()
 	r := p.area
-	c := p.Image().At(int((r.x+x*r.w)*scale), int((r.y+(1-y)*r.h)*scale))
+	c := p.Image().At(int((r.X+x*r.W)*draw.Scale), int((r.Y+(1-y)*r.H)*draw.Scale))
 	return color.RGBAModel.Convert(c).(color.RGBA)
 }
 
-func draw(t *testing.T, g *amr.Geometry, blocks []amr.Index, o *Options) *Plot {
+func mustDraw(t *testing.T, g *amr.Geometry, blocks []amr.Index, o *Options) *Plot {
 	t.Helper()
 	p, err := Draw(g, blocks, o)
 	if err != nil {
@@ -99,7 +100,7 @@ func TestColors(t *testing.T) {
 				groups[i] = i*7/len(blocks) - bit(i == len(blocks)-1)*7
 			}
 			o := &Options{Color: by, Groups: groups, Title: "Blocks by " + by.String()}
-			draw(t, g, blocks, o)
+			mustDraw(t, g, blocks, o)
 			o.NoCurve, o.NoNumbers = true, true
 			p, err := Draw(g, blocks, o)
 			if err != nil {
@@ -118,13 +119,13 @@ func TestColors(t *testing.T) {
 				leaves++
 				want := p.colors[x.Level()+2]
 				if by != ByLevel {
-					if want = colorNil; groups[i] >= 0 {
+					if want = draw.Dead; groups[i] >= 0 {
 						want = p.colors[groups[i]]
 					}
 				}
 				lo, hi := x.Bounds(g)
 				r := p.area
-				got := color.RGBAModel.Convert(img.At(int((r.x+(lo[0]+hi[0])/2*r.w)*scale), int((r.y+(1-(lo[1]+hi[1])/2)*r.h)*scale)))
+				got := color.RGBAModel.Convert(img.At(int((r.X+(lo[0]+hi[0])/2*r.W)*draw.Scale), int((r.Y+(1-(lo[1]+hi[1])/2)*r.H)*draw.Scale)))
 				if got != want {
 					t.Errorf("block %d (level %d): %v, want %v", i, x.Level(), got, want)
 				}
@@ -151,10 +152,10 @@ func TestSlice(t *testing.T) {
 			g.Upper[axis] = 3
 			blocks := mesh(g, 3)
 			pos := 1.6
-			p := draw(t, g, blocks, &Options{Axis: &axis, Position: &pos, Title: "A plane"})
+			p := mustDraw(t, g, blocks, &Options{Axis: &axis, Position: &pos, Title: "A plane"})
 			area := 0.0
 			for _, c := range p.plane.cells {
-				area += c.w * c.h
+				area += c.W * c.H
 				if lo, hi := blocks[c.pos].Bounds(g); pos < lo[axis] || pos >= hi[axis] {
 					t.Errorf("block %d from %v to %v is drawn", c.pos, lo, hi)
 				}
@@ -185,7 +186,7 @@ func TestOneDimension(t *testing.T) {
 			blocks = append(blocks, x.Child([3]int{0}), x.Child([3]int{1}))
 		}
 	}
-	draw(t, g, blocks, &Options{Title: "One dimension"})
+	mustDraw(t, g, blocks, &Options{Title: "One dimension"})
 	p, err := Draw(g, blocks, &Options{NoCurve: true, NoNumbers: true})
 	if err != nil {
 		t.Fatal(err)
@@ -193,7 +194,7 @@ func TestOneDimension(t *testing.T) {
 	for _, c := range []struct {
 		x, y float64
 		want color.RGBA
-	}{{0.125, 0.25, p.colors[0]}, {0.3, 0.25, colorNone}, {0.3, 0.75, p.colors[1]}, {0.45, 0.75, p.colors[1]}, {0.9, 0.75, colorNone}} {
+	}{{0.125, 0.25, p.colors[0]}, {0.3, 0.25, draw.Empty}, {0.3, 0.75, p.colors[1]}, {0.45, 0.75, p.colors[1]}, {0.9, 0.75, draw.Empty}} {
 		if got := at(t, p, c.x, c.y); got != c.want {
 			t.Errorf("at %v %v: %v, want %v", c.x, c.y, got, c.want)
 		}
@@ -208,7 +209,7 @@ func TestMany(t *testing.T) {
 	for i := range groups {
 		groups[i] = i * 100 / len(blocks)
 	}
-	p := draw(t, g, blocks, &Options{Color: ByOwner, Groups: groups, Title: "A hundred owners"})
+	p := mustDraw(t, g, blocks, &Options{Color: ByOwner, Groups: groups, Title: "A hundred owners"})
 	var b bytes.Buffer
 	if err := p.SVG(&b); err != nil {
 		t.Fatal(err)
@@ -220,7 +221,7 @@ func TestMany(t *testing.T) {
 
 func TestWritten(t *testing.T) {
 	g := geometry(2, 4, -2)
-	p := draw(t, g, mesh(g, 2), &Options{Width: 300, Title: "Small"})
+	p := mustDraw(t, g, mesh(g, 2), &Options{Width: 300, Title: "Small"})
 	var b bytes.Buffer
 	if err := p.PNG(&b); err != nil {
 		t.Fatal(err)
@@ -230,7 +231,7 @@ func TestWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	w, h := p.Size()
-	if s := img.Bounds().Size(); s.X != int(w)*scale || math.Abs(float64(s.Y)-h*scale) > 1 {
+	if s := img.Bounds().Size(); s.X != int(w)*draw.Scale || math.Abs(float64(s.Y)-h*draw.Scale) > 1 {
 		t.Errorf("the PNG is of size %v, want %v by %v points", s, w, h)
 	}
 	b.Reset()

@@ -4,15 +4,12 @@ import (
 	"fmt"
 
 	"blobio/amr"
+	"blobio/internal/draw"
 )
-
-// rect is an area, in points from the upper left corner or in the unit square
-// with y up.
-type rect struct{ x, y, w, h float64 }
 
 // cell is a leaf block that the plane cuts.
 type cell struct {
-	rect       // in the domain, 0 to 1, y up
+	draw.Rect  // in the domain, 0 to 1, y up
 	level, pos int
 	group      int // what the colour stands for
 	nth        int // number among the leaves, along the curve
@@ -95,11 +92,11 @@ func cut(g *amr.Geometry, blocks []amr.Index, o *Options) (*plane, error) {
 			c.group = o.Groups[i]
 		}
 		a := p.axes[0]
-		c.x, c.w = (lo[a]-g.Lower[a])/size(a), (hi[a]-lo[a])/size(a)
+		c.X, c.W = (lo[a]-g.Lower[a])/size(a), (hi[a]-lo[a])/size(a)
 		if a = p.axes[1]; a >= 0 {
-			c.y, c.h = (lo[a]-g.Lower[a])/size(a), (hi[a]-lo[a])/size(a)
+			c.Y, c.H = (lo[a]-g.Lower[a])/size(a), (hi[a]-lo[a])/size(a)
 		} else {
-			c.y, c.h = float64(c.level-p.lo)/rows, 1/rows
+			c.Y, c.H = float64(c.level-p.lo)/rows, 1/rows
 		}
 		p.cells = append(p.cells, c)
 	}

@@ -1,0 +1,154 @@
+package cello
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"blobio/amr"
+	"blobio/h5"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// BlockInfo is what is known of a block without its data.
+type BlockInfo struct {
+	Index amr.Index
+	Name  string
+	Level int
+	File  int   // place in check.file_list, from 0 on
+	Order int64 // attribute index_order; -1 if it is missing
+	Leaf  bool
+	Bytes int64   // of its datasets
+	Cost  float64 // as given to Write; 0 if it is not known
+}
+
+// Checkpoint is an open checkpoint or dump. Its methods are safe for
+// concurrent use.
+type Checkpoint struct {
+	dir      string
+	fs       vfs.FS
+	pool     *subfile.Pool
+	opt      OpenOptions
+	meta     amr.Meta
+	enzo     amr.Type
+	ghosts   []bool // of each field
+	cols     []column
+	colAt    []int // place in scanned.data of each column
+	files    []fileInfo
+	blocks   []BlockInfo
+	recs     []scanned // of each block
+	tree     *amr.Tree
+	man      *manifest
+	template *h5.Template // see scanner
+	listAt   []int32      // place of each block in its list
+
+	once  sync.Once
+	whole error // see restartable
+
+	users atomic.Int32 // beside the one that opened it
+	mu    sync.Mutex
+	h5s   map[int]*h5.File
+	order []int // of h5s, oldest first
+}
+
+// fileInfo is a file of the checkpoint.
+type fileInfo struct {
+	name   string
+	size   int64
+	blocks int
+}
+
+// maxH5 is how many files have their cache of metadata kept.
+const maxH5 = 16
+
+// Close closes the files. After OpenComm, the last of the ranks that share it does.
+func (k *Checkpoint) Close() error {
+	if k.users.Add(-1) >= 0 {
+		return nil
+	}
+	return k.pool.Close()
+}
+
+// Dir returns the directory that was opened.
+func (k *Checkpoint) Dir() string { return k.dir }
+
+// Meta returns what describes the whole; it must not be changed. Which levels may exist
+// is taken from the blocks and the attribute max_level, periodic borders from an adapt_buffer.
+func (k *Checkpoint) Meta() *amr.Meta { return &k.meta }
+
+// EnzoFloat returns the type of the attributes enzo_*: that of the program that wrote it.
+func (k *Checkpoint) EnzoFloat() amr.Type { return k.enzo }
+
+// Blocks returns all blocks in the order of the curve (that of the lists, if
+// the order numbers are no permutation); it must not be changed.
+func (k *Checkpoint) Blocks() []BlockInfo { return k.blocks }
+
+// Files returns the names, without suffix, of the files.
+func (k *Checkpoint) Files() []string {
+	var l []string
+	for _, f := range k.files {
+		l = append(l, f.name)
+	}
+	return l
+}
+
+// Tree returns the structure; it must not be changed.
+func (k *Checkpoint) Tree() *amr.Tree { return k.tree }
+
+// Ghosts says whether a field of Meta is stored with its ghosts.
+func (k *Checkpoint) Ghosts(field int) bool { return k.ghosts[field] }
+
+// Dump says whether it is known to be a data dump, see Options.
+func (k *Checkpoint) Dump() bool { return k.man != nil && k.man.Dump }
+
+// HasManifest says whether it has a manifest: whether this module wrote it.
+func (k *Checkpoint) HasManifest() bool { return k.man != nil }
+
+// Scrambled says whether the cells of a field are in the wrong places: written without
+// ghosts by the real program, which gives HDF5 the shape of a field in memory in reverse.
+// That is right only where the shape is the same both ways, so for cubic blocks.
+func (k *Checkpoint) Scrambled(field int) bool {
+	if k.man != nil && !k.man.Broken {
+		return false
+	}
+	return scrambled(&k.meta.Geometry, &k.meta.Fields[field], k.ghosts[field])
+}
+
+func scrambled(g *amr.Geometry, f *amr.FieldSpec, ghosts bool) bool {
+	if ghosts || g.Ghost == [3]int{} || g.Rank == 1 {
+		return false
+	}
+	n := g.Shape(f, false)
+	last := g.Rank - 1
+	return n[0] != n[last] || g.Ghost[0] != g.Ghost[last]
+}
+
+// file returns an open file with its cached metadata.
+func (k *Checkpoint) file(i int) (*h5.File, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if h := k.h5s[i]; h != nil {
+		return h, nil
+	}
+	path := joinPath(k.dir, k.files[i].name+dataSuffix)
+	f, err := k.pool.Get(path, false)
+	if err != nil {
+		return nil, err
+	}
+	size, err := f.Size()
+	k.pool.Put(path)
+	if err != nil {
+		return nil, err
+	}
+	h, err := h5.NewFile(poolReader{k.pool, path}, size, path)
+	if err != nil {
+		return nil, err
+	}
+	if len(k.order) >= maxH5 {
+		delete(k.h5s, k.order[0])
+		k.order = k.order[1:]
+	}
+	k.h5s[i] = h
+	k.order = append(k.order, i)
+	return h, nil
+}

@@ -1,0 +1,173 @@
+package cello
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"blobio/amr"
+	"blobio/h5"
+)
+
+// schemaCol is a dataset that blocks have.
+type schemaCol struct {
+	name  string
+	typ   h5.Type
+	dims  []int64 // of the block that the schema is from
+	field bool
+}
+
+// firstBlock is the block that the schema and the geometry are taken from.
+type firstBlock struct {
+	name           string
+	index          amr.Index
+	lower, upper   []float64
+	dim, start, to []int64
+	redshift       float64
+	enzo           amr.Type
+	adapt          *Adapt
+}
+
+// findSchema takes datasets and geometry from the first block that can be
+// read: the same one on all ranks that scan the directory together. Errors are those of I/O;
+// what is wrong with a file is told when it is scanned.
+func (s *scanner) findSchema() error {
+	for _, f := range s.files {
+		found, err := s.schemaOf(f)
+		if found || err != nil && !ofFormat(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// ofFormat says whether an error is about what is in a file, not about reading it.
+func ofFormat(err error) bool {
+	for _, c := range []error{ErrMissing, ErrTruncated, ErrCorrupt, ErrChecksum, ErrNotFormat, ErrTooLarge, ErrUsage, ErrExist, h5.ErrUnsupported, h5.ErrRange, fs.ErrNotExist} {
+		if errors.Is(err, c) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *scanner) schemaOf(f *scannedFile) (found bool, err error) {
+	list := f.list
+	if f.other { // of another rank
+		if list, _, err = s.blockList(f.name); err != nil {
+			return false, err
+		}
+	}
+	if len(list) == 0 {
+		return false, nil
+	}
+	h, _, err := s.openH5(f.name)
+	if err != nil {
+		return false, err
+	}
+	root, err := h.Root()
+	if err != nil {
+		return false, err
+	}
+	// One from level 0 on is preferred: its bounds tell how many root blocks there are.
+	for _, negative := range [...]bool{false, true} {
+		for _, e := range list {
+			if (e.level < 0) != negative {
+				continue
+			}
+			o, err := root.Lookup(e.name)
+			if err == nil {
+				if err = s.takeSchema(o, e.name); err == nil {
+					part := &scannedFile{name: f.name}
+					s.rootAttrs(part, root)
+					s.root = part.root
+					return true, nil
+				}
+			}
+			if !ofFormat(err) {
+				return false, err
+			}
+		}
+	}
+	return false, nil
+}
+
+func (s *scanner) takeSchema(o *h5.Object, name string) error {
+	g, err := o.Group()
+	if err != nil {
+		return err
+	}
+	type at struct {
+		schemaCol
+		addr int64
+	}
+	var l []at
+	for k, err := range g.Members() {
+		if err != nil {
+			return err
+		}
+		if !strings.HasPrefix(k.Name, fieldPrefix) && !strings.HasPrefix(k.Name, particlePrefix) || k.Kind != h5.LinkHard {
+			continue
+		}
+		d, err := g.Dataset(k.Name)
+		if err != nil {
+			return err
+		}
+		l = append(l, at{schemaCol{k.Name, d.Type(), d.Dims(), strings.HasPrefix(k.Name, fieldPrefix)}, k.Addr()})
+	}
+	at0, err := blockAttrsOf(o)
+	if err != nil {
+		return err
+	}
+	b := &firstBlock{name: name, enzo: amr.Float64}
+	floats := func(k, n int) []float64 {
+		if a := at0[k]; a != nil && a.Elems() == int64(n) {
+			if v, err := a.Float64s(); err == nil {
+				return v
+			}
+		}
+		return nil
+	}
+	ints := func(k int) []int64 {
+		if a := at0[k]; a != nil && a.Elems() == 3 {
+			if v, err := a.Int64s(); err == nil {
+				return v
+			}
+		}
+		return nil
+	}
+	x := ints(attrIndex)
+	b.dim, b.start, b.to = ints(attrGridDimension), ints(attrGridStart), ints(attrGridEnd)
+	b.lower, b.upper = floats(attrLower, 3), floats(attrUpper, 3)
+	if x == nil || b.dim == nil || b.start == nil || b.to == nil || b.lower == nil || b.upper == nil {
+		return bad(name, -1, "attributes", ErrCorrupt, "index, bounds or grid cannot be read")
+	}
+	b.index = amr.Index{int32(x[0]), int32(x[1]), int32(x[2])}
+	if a := at0[attrEnzoDt]; a != nil && a.Type.Little() == h5.Float32 {
+		b.enzo = amr.Float32
+	}
+	if v := floats(attrRedshift, 1); v != nil {
+		b.redshift = v[0]
+	}
+	if a := at0[attrAdapt]; a != nil {
+		if raw, err := a.Raw(); err == nil {
+			b.adapt, _ = DecodeAdapt(raw)
+		}
+	}
+	slices.SortFunc(l, func(a, b at) int { // in the order in which they were made
+		if a.addr < b.addr {
+			return -1
+		}
+		return 1
+	})
+	s.byName = map[string]int{}
+	s.schema = []schemaCol{}
+	for i, c := range l {
+		s.byName[c.name] = i
+		s.schema = append(s.schema, c.schemaCol)
+	}
+	s.first = b
+	s.template = readTemplate(b.enzo, s.schema)
+	return nil
+}

@@ -1,0 +1,212 @@
+package cello
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"blobio/amr"
+)
+
+// attributes looks at every attribute of every block.
+func (v *verifier) attributes(ctx context.Context) {
+	var work []chunk
+	for i, f := range v.s.files {
+		for from := 0; from < len(f.blocks); from += 256 {
+			work = append(work, chunk{i, from, min(from+256, len(f.blocks))})
+		}
+	}
+	finds := make([][]Finding, len(work))
+	v.k.tree.Sorted()
+	for i := range v.s.files {
+		v.k.files = append(v.k.files, fileInfo{name: v.s.files[i].name, size: v.s.files[i].size})
+	}
+	_ = v.s.each(ctx, len(work), func(n int) {
+		w := work[n]
+		f := v.s.files[w.file]
+		part := &scannedFile{name: f.name}
+		win := &window{r: poolReader{v.s.pool, v.k.path(w.file)}, t: v.s.template, end: f.size}
+		for i := w.from; i < w.to && ctx.Err() == nil; i++ {
+			if b := &f.blocks[i]; b.addr >= 0 {
+				v.block(win, w.to-i-1, part, f, w.file, b)
+			}
+		}
+		finds[n] = part.finds
+	})
+	for _, l := range finds {
+		for _, d := range l {
+			v.tell(d)
+		}
+	}
+}
+
+// block looks at the attributes of one block.
+func (v *verifier) block(win *window, ahead int, out, f *scannedFile, file int, b *scanned) {
+	k := v.k
+	np := make([]int64, len(k.meta.Particles))
+	if b.data != nil {
+		if err := k.particleCounts(b, np); err != nil {
+			out.find(Error, b.name, "", ErrCorrupt, runsWrong, "%v", err)
+		}
+	}
+	inTree := b.known && k.tree.Has(b.index)
+	stamp, ok, err := win.group(b.addr, ahead)
+	if err != nil {
+		out.find(Error, b.name, "", err, aborts, "")
+		return
+	}
+	if ok {
+		if inTree {
+			r := stampAttrs(win.t, stamp)
+			v.values(out, f, b, &r)
+			v.adapt(out, b, r[attrAdapt])
+		}
+		return
+	}
+	h, err := k.file(file)
+	if err != nil {
+		out.find(Error, b.name, "", err, aborts, "")
+		return
+	}
+	o, err := h.Open(b.addr, "/"+b.name)
+	if err != nil {
+		out.find(Error, b.name, "", err, aborts, "")
+		return
+	}
+	at, err := blockAttrsOf(o)
+	if err != nil {
+		out.find(Error, b.name, "", err, aborts, "")
+		return
+	}
+	good := true
+	for i, a := range at {
+		d := blockAttrs[i]
+		if a == nil {
+			out.find(Error, b.name, d.name, ErrMissing, aborts, "attribute is missing")
+			good = false
+			continue
+		}
+		good = v.s.attrShape(out, b.name, a, d, d.typ(k.enzo)) && good
+	}
+	if !good || !inTree {
+		return
+	}
+	r, err := decodedAttrs(at)
+	if err != nil {
+		out.find(Error, b.name, "", err, aborts, "")
+		return
+	}
+	v.values(out, f, b, &r)
+	v.adapt(out, b, r[attrAdapt])
+}
+
+// values holds the attributes of a block against what follows from its index.
+func (v *verifier) values(out, f *scannedFile, b *scanned, r *rawAttrs) {
+	k, g := v.k, &v.k.meta.Geometry
+	lo, hi := b.index.Bounds(g)
+	var width [3]float64
+	for i := range width {
+		width[i] = (hi[i] - lo[i]) / float64(g.Block[i])
+	}
+	near := func(n int, want [3]float64) {
+		got := r.floats(n)
+		tol := 1e-9
+		if blockAttrs[n].kind == kindEnzo && k.enzo == amr.Float32 {
+			tol = 1e-5
+		}
+		for i := range g.Rank { // the other axes hold junk, not-a-number among it
+			if !(math.Abs(got[i]-want[i]) <= tol*(math.Abs(want[i])+g.Upper[i]-g.Lower[i])) {
+				out.find(Warning, b.name, blockAttrs[n].name, ErrCorrupt, "computes it anew", "%v, want %v", got[:g.Rank], want[:g.Rank])
+				return
+			}
+		}
+	}
+	if b.level >= 0 { // below, the real program leaves those of the first block of the level in all
+		near(attrLower, lo)
+		near(attrUpper, hi)
+		near(attrGridLeftEdge, lo)
+		near(attrCellWidth, width)
+	}
+	exact := func(n int, sev Severity, effect string, want ...int64) {
+		if got := r.ints(n); !slices.Equal(got, want) {
+			out.find(sev, b.name, blockAttrs[n].name, ErrCorrupt, effect, "%v, want %v", got, want)
+		}
+	}
+	three := func(f func(i int) int) []int64 { return []int64{int64(f(0)), int64(f(1)), int64(f(2))} }
+	a := b.index.Array()
+	exact(attrArray, Warning, "computes it anew", three(func(i int) int { return a[i] })...)
+	exact(attrGridDimension, Error, runsWrong, three(func(i int) int { return g.Block[i] + 2*g.Ghost[i] })...)
+	exact(attrGridStart, Error, runsWrong, three(func(i int) int { return g.Ghost[i] })...)
+	exact(attrGridEnd, Error, runsWrong, three(func(i int) int { return g.Ghost[i] + g.Block[i] - 1 })...)
+	for _, n := range [...]int{attrIndexOrder, attrCountOrder} { // blocks has looked at the others
+		if got := r.ints(n)[0]; got < 0 {
+			out.find(Error, b.name, blockAttrs[n].name, ErrCorrupt, crashes, "%d, want a number from 0 on", got)
+		}
+	}
+	if f.root.ok && b.level >= 0 {
+		exact(attrCycle, Warning, "takes that of the first file", f.root.cycle)
+		if t := r.floats(attrTime)[0]; t != f.root.time {
+			out.find(Warning, b.name, "time", ErrCorrupt, "takes that of the first file", "%v, want %v", t, f.root.time)
+		}
+	}
+}
+
+// adapt holds the adapt_buffer of a block against its neighbours.
+func (v *verifier) adapt(out *scannedFile, b *scanned, raw []byte) {
+	const field = "adapt_buffer"
+	t := v.k.tree
+	a, err := DecodeAdapt(raw)
+	if err != nil {
+		msg := err.Error()
+		if fe := new(FormatError); errors.As(err, &fe) {
+			msg = sprintf("%s: %s (byte %d)", strings.TrimPrefix(fe.Field, field+" "), fe.Msg, fe.Offset)
+		}
+		out.find(Error, b.name, field, ErrCorrupt, aborts, "%s", msg)
+		return
+	}
+	if v.k.Dump() || v.partial || b.level < 0 {
+		return
+	}
+	if a.Valid != t.Leaf(b.index) {
+		out.find(Error, b.name, field, ErrCorrupt, runsWrong, "valid is %v, want %v: the block has children or has none", a.Valid, t.Leaf(b.index))
+		return
+	}
+	if !a.Valid {
+		return
+	}
+	want := Synthesize(t, b.index)
+	wrong := func(what string, got, want any) {
+		out.find(Error, b.name, field, ErrCorrupt, runsWrong, "%s is %v, by the blocks that are there want %v", what, got, want)
+	}
+	switch {
+	case a.Rank != want.Rank:
+		wrong("rank", a.Rank, want.Rank)
+	case a.Periodic != want.Periodic:
+		wrong("periodicity", a.Periodic, want.Periodic)
+	case a.Curr != want.Curr:
+		wrong("face_level_curr", a.Curr, want.Curr)
+	case a.Self.Index != want.Self.Index || a.Self.Now != want.Self.Now:
+		wrong("the block itself", fmt.Sprint(a.Self.Index, " level ", a.Self.Now), fmt.Sprint(want.Self.Index, " level ", want.Self.Now))
+	default:
+		if !sameNeighbours(a.Neighbours, want.Neighbours) {
+			wrong("the list of neighbours", fmt.Sprint(len(a.Neighbours), " blocks"), fmt.Sprint(len(want.Neighbours), ", others"))
+		}
+	}
+}
+
+// sameNeighbours compares lists that may be in any order; want has each block once.
+func sameNeighbours(got, want []LevelInfo) bool {
+	if len(got) != len(want) {
+		return false
+	}
+	for i := range want {
+		w := &want[i]
+		if !slices.ContainsFunc(got, func(g LevelInfo) bool { return g.Index == w.Index && g.Now == w.Now }) {
+			return false
+		}
+	}
+	return true
+}
