@@ -192,6 +192,7 @@ int blobio_put_vara(blobio_file *file, int varid, int64_t record, const int64_t 
 	CALL(blobioGoPutVara, P(file), varid, record, P(start), P(count), type, P(data), n);
 }
 
+int blobio_inq_copies(blobio_file *file, int64_t *bytes, int64_t *limit) { CALL(blobioGoCopies, P(file), P(bytes), P(limit)); }
 int blobio_inq_put_count(blobio_file *file, int varid, int64_t *n) { CALL(blobioGoPutCount, P(file), varid, P(n)); }
 
 int blobio_flush(blobio_file *file) { CALL(blobioGoFlush, P(file)); }

@@ -45,7 +45,7 @@ extern "C" {
 #endif
 #endif
 
-#define BLOBIO_VERSION "1.1.0"
+#define BLOBIO_VERSION "1.2.0"
 #define BLOBIO_ABI 1 /* functions are added, never changed; another number is another libblobio.so.N */
 
 /* A dataset that is open. The pointer is a name, it points to nothing: a closed or made-up one gives BLOBIO_EHANDLE. */
@@ -146,8 +146,9 @@ enum { BLOBIO_VARIABLE_CENTRIC = 0, BLOBIO_PROCESS_CENTRIC = 1, BLOBIO_CANONICAL
  *   commit=auto|rename|manifest how subfiles get their names
  *   force=yes                   replace a dataset of this name; it stays readable until the new one is whole
  *   wide_maps=yes               decompositions of more than 2^31-1 elements (only blobio reads such files)
+ *   compress=off|auto|zstd|shuffle+zstd  process layout, lossless; also with a level, as zstd:1 to zstd:4 (only blobio reads such files)
  *   memory=SIZE                 cap of copies of one process, default 2G (K, M, G, T are powers of 1024)
- *   buffer=SIZE                 of a worker, 64K to 1G, default 4M
+ *   buffer=SIZE                 that a worker writes at a time, 64K to 1G; default 512K to 4M, by the size of a flush
  *   aggregators=N               processes of each node that write what is small, with MPI; default as measured
  *   stripe_size=SIZE stripe_count=N  of the file system (Lustre's stripes, GPFS's blocks): nodes then never write one unit
  *   workers=N  max_open=N       threads that write, open files; defaults: cores, 256
@@ -226,6 +227,10 @@ BLOBIO_API int blobio_put_vara(blobio_file *file, int varid, int64_t record, con
 
 /* How many elements blobio_put wants of this rank. After enddef. */
 BLOBIO_API int blobio_inq_put_count(blobio_file *file, int varid, int64_t *n);
+
+/* How many bytes this process keeps in copies of what its ranks have put to this dataset, and how many it may keep (memory=).
+ * Local. After enddef. */
+BLOBIO_API int blobio_inq_copies(blobio_file *file, int64_t *bytes, int64_t *limit);
 
 /* Writes what was put; data lent until flush are the caller's again. In the process layout without records= it only
  * copies what was lent. Collective. */
@@ -318,7 +323,7 @@ BLOBIO_API int blobio_get_blob(blobio_file *file, int varid, int64_t record, int
 /* Writes the dataset in another layout to out. options is NULL or
  *   format=cdf5|cdf2|cdf1|variable|process  default cdf5: one ordinary netCDF file
  *   vars=A:B:C  first_record=N end_record=N  a part of it: records from first on below end
- *   ranks=N subfiles=N grouping=block|roundrobin wide_maps=yes drop_uncovered=yes  of blobs
+ *   ranks=N subfiles=N grouping=block|roundrobin wide_maps=yes compress=... drop_uncovered=yes  of blobs
  *   zero_fill=yes force=yes memory=SIZE workers=N durability=commit|data|none
  * Local: one rank calls. Memory is bounded. */
 BLOBIO_API int blobio_convert(const char *in, const char *out, const char *options);

@@ -124,7 +124,7 @@ func TestTheWholeAPIFromC(t *testing.T) {
 }
 
 // since has the version of what was added later.
-var since = map[string]string{"blobio_fail": "BLOBIO_1.1", "blobio_flush_async": "BLOBIO_1.2", "blobio_wait": "BLOBIO_1.2"}
+var since = map[string]string{"blobio_fail": "BLOBIO_1.1", "blobio_flush_async": "BLOBIO_1.2", "blobio_wait": "BLOBIO_1.2", "blobio_inq_copies": "BLOBIO_1.3"}
 
 // exported compares what the library exports with what the headers declare.
 func exported(t *testing.T, lib string) {
@@ -197,8 +197,10 @@ func TestWithTheAddressSanitizer(t *testing.T) {
 func TestUnderValgrind(t *testing.T) {
 	all(t)
 	need(t, "valgrind")
+	// With the assembly of zstd valgrind sees uninitialised values in what was decoded; with its Go code, which gives the same bytes, it does not.
+	lib := library(t, "TAGS=noasm")
 	out := run(t, "valgrind", "--leak-check=full", "--errors-for-leak-kinds=definite", "--suppressions=testdata/valgrind.supp",
-		"--error-limit=no", compile(t, "gcc", "testdata/api.c", library(t), "blobio"), t.TempDir())
+		"--error-limit=no", compile(t, "gcc", "testdata/api.c", lib, "blobio"), t.TempDir())
 	if !strings.Contains(out, "LEAK SUMMARY") {
 		t.Fatalf("valgrind did not look:\n%s", out)
 	}

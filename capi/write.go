@@ -7,14 +7,13 @@ import "C"
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"math"
 
 	"blobio/blob"
 	"blobio/capi/internal/edge"
 	"blobio/cdf5"
 	"blobio/comm"
-	"blobio/decomp"
 )
 
 // errAborted is what the other ranks are told.
@@ -117,294 +116,6 @@ func blobioGoBeginFortran(add, fcomm int32, pathp, optp, out uintptr, e *C.blobi
 	})
 }
 
-// define runs f on the definitions of a file, and remembers that it failed.
-func define(h uintptr, f func(*file, *definitions) error) error {
-	return locked(h, func(x *file) error {
-		switch {
-		case x.defs == nil && x.r == nil && x.w == nil:
-			return x.broken()
-		case x.defs == nil:
-			return fmt.Errorf("%s: definitions are made between blobio_create and blobio_enddef: %w", x.path, edge.ErrState)
-		}
-		err := safely(func() error { return f(x, x.defs) })
-		if err == nil {
-			err = x.defs.schema.Err()
-		}
-		if err != nil && x.defs.err == nil {
-			x.defs.err = fmt.Errorf("%s: a definition failed: %w", x.path, err)
-		}
-		return err
-	})
-}
-
-func (d *definitions) fresh() error {
-	if d.add {
-		return fmt.Errorf("the definitions of a dataset that is appended to are in its files: %w", edge.ErrState)
-	}
-	return nil
-}
-
-func newName(what string, p uintptr, have map[string]bool) (string, error) {
-	name, err := edge.String("name", p)
-	if err != nil {
-		return "", err
-	}
-	if name == "" {
-		return "", edge.Usage("%s: empty name", what) // what else a name must not be, blobio_enddef says
-	}
-	if have[name] {
-		return "", edge.Usage("%s %q is there already", what, name)
-	}
-	have[name] = true
-	return name, nil
-}
-
-//export blobioGoDefDim
-func blobioGoDefDim(h, namep uintptr, n int64, out uintptr, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return define(h, func(x *file, d *definitions) error {
-			if err := d.fresh(); err != nil {
-				return err
-			}
-			if n < 0 || n == blob.Unlimited && d.record {
-				return edge.Usage("length %d, want > 0, or BLOBIO_UNLIMITED once", n)
-			}
-			name, err := newName("dimension", namep, d.dims)
-			if err != nil {
-				return err
-			}
-			d.record = d.record || n == blob.Unlimited
-			return edge.Store(out, int32(d.schema.Dim(name, n)))
-		})
-	})
-}
-
-// dimIDs reads ids, which must be those of dimensions of s.
-func dimIDs(s *blob.Schema, n int32, p uintptr) ([]blob.DimID, error) {
-	in, err := edge.Slice[int32](p, int64(n))
-	if err != nil {
-		return nil, fmt.Errorf("dimids: %w", err)
-	}
-	ids := make([]blob.DimID, n)
-	for i, d := range in {
-		if d < 0 || int(d) >= len(s.Dims()) {
-			return nil, edge.Usage("dimids[%d] is %d, want 0..%d", i, d, len(s.Dims())-1)
-		}
-		ids[i] = blob.DimID(d)
-	}
-	return ids, nil
-}
-
-// decomposition defines one; runs makes this rank's requests in an array of these
-// lengths, and says where there are holes.
-func decomposition(h uintptr, ndims int32, dimp, out uintptr, runs func(dims []int64, elems int64) ([]decomp.Req, *edge.Dof, error)) error {
-	return define(h, func(x *file, d *definitions) error {
-		id := blob.DecompID(len(d.parts) + 1)
-		var ids []blob.DimID
-		if !d.add {
-			var err error
-			if ids, err = dimIDs(d.schema, ndims, dimp); err != nil {
-				return err
-			}
-		} else if n := d.schema.NumDecomps(); int(id) > n {
-			return edge.Usage("decomposition %d, but the dataset has %d", id, n)
-		} else {
-			ids = d.schema.DecompDimIDs(id)
-		}
-		if len(ids) == 0 {
-			return edge.Usage("a decomposition without dimensions")
-		}
-		dims, elems := make([]int64, len(ids)), int64(1)
-		for i, k := range ids {
-			dim := d.schema.Dims()[k]
-			if dims[i] = dim.Len; dim.Len == blob.Unlimited {
-				return edge.Usage("a decomposition over the unlimited dimension %q", dim.Name)
-			}
-			if elems > math.MaxInt64/dim.Len {
-				return fmt.Errorf("a decomposition of over 2^63-1 elements: %w", blob.ErrRange)
-			}
-			elems *= dim.Len
-		}
-		rr, dof, err := runs(dims, elems)
-		if err != nil {
-			return err
-		}
-		for i, q := range rr {
-			if q.Offset < 0 || q.Length < 0 || q.Offset > elems || q.Length > elems-q.Offset {
-				return edge.Usage("run %d is %d elements from %d on, want within %d", i, q.Length, q.Offset, elems)
-			}
-		}
-		if !d.add {
-			id = d.schema.Decomp(ids...)
-		}
-		if dof != nil && !dof.Holes() {
-			dof = nil
-		}
-		x.dofs = append(x.dofs, dof)
-		d.parts = append(d.parts, blob.Part{Decomp: id, Runs: rr})
-		return edge.Store(out, int32(id))
-	})
-}
-
-//export blobioGoDefDecomp
-func blobioGoDefDecomp(h uintptr, ndims int32, dimp uintptr, n int64, offp, lenp, out uintptr, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return decomposition(h, ndims, dimp, out, func([]int64, int64) ([]decomp.Req, *edge.Dof, error) {
-			rr, err := requests(n, offp, lenp)
-			return rr, nil, err
-		})
-	})
-}
-
-func requests(n int64, offp, lenp uintptr) ([]decomp.Req, error) {
-	off, err := edge.Slice[int64](offp, n)
-	if err != nil {
-		return nil, fmt.Errorf("offsets: %w", err)
-	}
-	lens, err := edge.Slice[int64](lenp, n)
-	if err != nil {
-		return nil, fmt.Errorf("lengths: %w", err)
-	}
-	return edge.Runs(off, lens), nil
-}
-
-//export blobioGoDefDecompPIO
-func blobioGoDefDecompPIO(h uintptr, ndims int32, dimp uintptr, n int64, dofp, out uintptr, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return decomposition(h, ndims, dimp, out, func(dims []int64, elems int64) ([]decomp.Req, *edge.Dof, error) {
-			list, err := edge.Slice[int64](dofp, n)
-			if err != nil {
-				return nil, nil, fmt.Errorf("compdof: %w", err)
-			}
-			dof, err := edge.NewDof(list, elems, dims[len(dims)-1])
-			if err != nil {
-				return nil, nil, err
-			}
-			return dof.Runs, dof, nil
-		})
-	})
-}
-
-//export blobioGoDefVar
-func blobioGoDefVar(h, namep uintptr, t, ndims int32, dimp uintptr, dec int32, out uintptr, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return define(h, func(x *file, d *definitions) error {
-			if err := d.fresh(); err != nil {
-				return err
-			}
-			ids, err := dimIDs(d.schema, ndims, dimp)
-			if err != nil {
-				return err
-			}
-			name, err := newName("variable", namep, d.vars)
-			if err != nil {
-				return err
-			}
-			if !cdf5.Type(t).Valid() {
-				return edge.Usage("variable %q: type %d, want 1..11", name, t)
-			}
-			if dec < 0 || int(dec) > d.schema.NumDecomps() {
-				return edge.Usage("variable %q: decomposition %d, want 0..%d", name, dec, d.schema.NumDecomps())
-			}
-			v := d.schema.Var(name, cdf5.Type(t), ids, blob.Decomposed(blob.DecompID(dec)))
-			return edge.Store(out, int32(v))
-		})
-	})
-}
-
-func setAtt(h uintptr, varid int32, namep uintptr, t cdf5.Type, value func() (any, error)) error {
-	return define(h, func(x *file, d *definitions) error {
-		if err := d.fresh(); err != nil {
-			return err
-		}
-		if varid < -1 || int(varid) >= len(d.schema.Vars()) {
-			return edge.Usage("variable id %d, want -1..%d", varid, len(d.schema.Vars())-1)
-		}
-		name, err := newName("attribute", namep, map[string]bool{})
-		if err != nil {
-			return err
-		}
-		v, err := value()
-		if err != nil {
-			return fmt.Errorf("attribute %q: %w", name, err)
-		}
-		d.schema.SetAtt(blob.VarID(varid), cdf5.Att{Name: name, Type: t, Value: v})
-		return nil
-	})
-}
-
-//export blobioGoPutAttText
-func blobioGoPutAttText(h uintptr, varid int32, namep uintptr, n int64, p uintptr, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return setAtt(h, varid, namep, cdf5.Char, func() (any, error) {
-			if n == -1 {
-				return edge.String("text", p)
-			}
-			b, err := edge.Slice[byte](p, n)
-			return string(b), err
-		})
-	})
-}
-
-//export blobioGoPutAtt
-func blobioGoPutAtt(h uintptr, varid int32, namep uintptr, t int32, n int64, p uintptr, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return setAtt(h, varid, namep, cdf5.Type(t), func() (any, error) {
-			src, err := edge.View(cdf5.Type(t), p, n)
-			if err != nil {
-				return nil, err
-			}
-			if cdf5.Type(t) == cdf5.Char {
-				return string(src.([]byte)), nil
-			}
-			own, err := edge.Make(cdf5.Type(t), n)
-			if err == nil {
-				copy(edge.Bytes(own), edge.Bytes(src))
-			}
-			return own, err
-		})
-	})
-}
-
-// enddef ends the definitions. Collective.
-func (x *file) enddef(ctx context.Context) error {
-	d := x.defs
-	x.defs = nil
-	defer func() {
-		if x.w == nil && x.failed == nil { // a panic
-			x.failed = edge.ErrInternal
-		}
-	}()
-	err := comm.Agree(ctx, x.team.c, d.err)
-	inject("enddef", x.team.c)
-	switch {
-	case err != nil:
-	case d.add:
-		x.w, err = blob.Append(ctx, x.team.c, x.path, d.parts, d.opts)
-	default:
-		x.w, err = blob.Create(ctx, x.team.c, x.path, d.schema, d.parts, d.opts)
-	}
-	if err != nil {
-		x.w, x.failed = nil, err
-	}
-	return err
-}
-
-//export blobioGoEnddef
-func blobioGoEnddef(h uintptr, e *C.blobio_failure) int32 {
-	return guarded(e, func() error {
-		return locked(h, func(x *file) error {
-			if x.defs == nil {
-				if _, err := x.writer(); err != nil {
-					return err
-				}
-				return fmt.Errorf("%s: blobio_enddef was called already: %w", x.path, edge.ErrState)
-			}
-			return x.team.together(func() error { return x.enddef(context.Background()) })
-		})
-	})
-}
-
 // dof returns the holes of a variable's decomposition, nil if there are none.
 func (x *file) dof(v *blob.Variable) *edge.Dof {
 	if k := int(v.Decomp) - 1; k >= 0 && k < len(x.dofs) {
@@ -494,6 +205,20 @@ func blobioGoPutCount(h uintptr, varid int32, out uintptr, e *C.blobio_failure) 
 				n = w.Count(v.Decomp)
 			}
 			return edge.Store(out, n)
+		})
+	})
+}
+
+//export blobioGoCopies
+func blobioGoCopies(h, bytesp, limitp uintptr, e *C.blobio_failure) int32 {
+	return guarded(e, func() error {
+		return shared(h, func(x *file) error {
+			w, err := x.writer()
+			if err != nil {
+				return err
+			}
+			bytes, limit := w.Copies()
+			return errors.Join(edge.Store(bytesp, bytes), edge.Store(limitp, limit))
 		})
 	})
 }

@@ -68,7 +68,7 @@ module blobio
   public :: blobio_create, blobio_append, blobio_open, blobio_enddef, blobio_flush, blobio_close, blobio_abort
   public :: blobio_flush_async, blobio_wait
   public :: blobio_def_dim, blobio_def_decomp, blobio_def_decomp_runs, blobio_def_var, blobio_put_att
-  public :: blobio_put, blobio_put_part, blobio_put_count
+  public :: blobio_put, blobio_put_part, blobio_put_count, blobio_inq_copies
   public :: blobio_inq, blobio_inq_ranks, blobio_inq_dimid, blobio_inq_dim, blobio_inq_varid, blobio_inq_var
   public :: blobio_inq_attname, blobio_inq_att, blobio_get_att, blobio_get_var, blobio_get_darray, blobio_get_blob
   public :: blobio_convert, blobio_check
@@ -290,6 +290,12 @@ module blobio
       integer(c_int64_t), intent(out) :: n
       integer(c_int) :: rc
     end function c_inq_put_count
+    function c_inq_copies(h, bytes, limit) result(rc) bind(c, name="blobio_inq_copies")
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int64_t), intent(out) :: bytes, limit
+      integer(c_int) :: rc
+    end function c_inq_copies
     function c_inq(h, layout, ndims, nvars, natts, ndecomps, unlim, records) result(rc) bind(c, name="blobio_inq")
       import :: c_int, c_int64_t, c_ptr
       type(c_ptr), value :: h
@@ -1207,6 +1213,16 @@ contains
     n = 0
     rc = c_inq_put_count(file%h, varid, n)
   end function blobio_put_count
+
+  ! Bytes that this process keeps in copies of what was put, and how many it may keep (memory=).
+  function blobio_inq_copies(file, bytes, limit) result(rc)
+    type(blobio_file), intent(in) :: file
+    integer(c_int64_t), intent(out) :: bytes, limit
+    integer :: rc
+    bytes = 0
+    limit = 0
+    rc = c_inq_copies(file%h, bytes, limit)
+  end function blobio_inq_copies
 
   ! --- inquiries
 

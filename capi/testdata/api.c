@@ -290,6 +290,8 @@ static void round_trip(const char *name, const char *options, int layout) {
 	const char *path = in_dir(name);
 	blobio_file *f = NULL;
 	ids v;
+	NOT(BLOBIO_EINVAL, blobio_create(path, "layout=process compress=zip", &f));
+	SAYS("auto");
 	OK(blobio_create(path, options, &f));
 	define(f, &v);
 	float x = 0;
@@ -297,6 +299,8 @@ static void round_trip(const char *name, const char *options, int layout) {
 	NOT(BLOBIO_ESTATE, blobio_flush(f));
 	NOT(BLOBIO_ESTATE, blobio_flush_async(f));
 	NOT(BLOBIO_ESTATE, blobio_wait(f));
+	int64_t early;
+	NOT(BLOBIO_ESTATE, blobio_inq_copies(f, &early, &early));
 	OK(blobio_enddef(f));
 	NOT(BLOBIO_ESTATE, blobio_enddef(f));
 	NOT(BLOBIO_ESTATE, blobio_def_dim(f, "late", 3, NULL));
@@ -305,7 +309,13 @@ static void round_trip(const char *name, const char *options, int layout) {
 	EQ(n, N);
 	OK(blobio_inq_put_count(f, v.hyam, &n));
 	EQ(n, NLEV);
+	int64_t copies = -1, limit = -1;
+	OK(blobio_inq_copies(f, &copies, &limit));
+	EQ(copies, 0);
 	put_fixed(f, &v);
+	OK(blobio_inq_copies(f, &copies, &limit));
+	if (copies <= 0 || limit < copies)
+		FAIL("%lld bytes in copies of %lld", (long long)copies, (long long)limit);
 	put_records(f, &v, 0, RECORDS - 1);
 
 	/* wrong puts change nothing */
@@ -389,7 +399,7 @@ static void round_trip(const char *name, const char *options, int layout) {
 	OK(blobio_close(f));
 	char again[4200];
 	snprintf(again, sizeof again, "%s.again", path);
-	OK(blobio_convert(canonical, again, "format=process,ranks=3,subfiles=2"));
+	OK(blobio_convert(canonical, again, "format=process,ranks=3,subfiles=2,compress=shuffle+zstd:2"));
 	OK(blobio_open(again, NULL, &f));
 	check_all(f, BLOBIO_PROCESS_CENTRIC, RECORDS);
 	OK(blobio_close(f));
@@ -412,6 +422,9 @@ static void lend(void) {
 	for (int k = 0; k < N; k++)
 		buf[k] = 6;
 	OK(blobio_put_float(f, v.cloud, 1, buf, N));
+	int64_t bytes = -1, limit = -1;
+	OK(blobio_inq_copies(f, &bytes, &limit));
+	EQ(bytes, 0);
 	OK(blobio_flush_async(f));
 	OK(blobio_wait(f));
 	OK(blobio_wait(f)); /* there is nothing to wait for */
@@ -675,6 +688,7 @@ int main(int argc, char **argv) {
 	bad_calls();
 	round_trip("variable", NULL, BLOBIO_VARIABLE_CENTRIC);
 	round_trip("process", "layout=process", BLOBIO_PROCESS_CENTRIC);
+	round_trip("packed", "layout=process compress=auto", BLOBIO_PROCESS_CENTRIC);
 	lend();
 	pio();
 	threads();

@@ -144,7 +144,7 @@ contains
   subroutine decomposed()
     type(blobio_file) :: f
     integer :: d, m, v, n
-    integer(c_int64_t) :: dof(48)
+    integer(c_int64_t) :: dof(48), bytes, limit
     integer(4) :: i4(2, 3, 2, 2, 2)
     real(8) :: r8(4, 3, 2, 2)
     dof = [(49 - n, n = 1, 48)]
@@ -157,6 +157,8 @@ contains
     call wrong(blobio_put(f, v, r8(:, :, :, 1)), '48')
     call wrong(blobio_put_part(f, v, [1, 1], [3], r8(1, :, 1, 1)), 'start has 2 elements, want as many as count, 1')
     call ok(blobio_put(f, v, i4), 'put')
+    call ok(blobio_inq_copies(f, bytes, limit), 'inq_copies')
+    call yes(bytes >= 48 * 4 .and. limit == 2_8**31, 'bytes in copies')
     call ok(blobio_close(f), 'close')
     call ok(blobio_open(trim(dir) // '/decomposed', f), 'open')
     call wrong(blobio_get_darray(f, v, dof, r8(:, :, :, 1)), 'values has 24 elements, want as many as compdof, 48')

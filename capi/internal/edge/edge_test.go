@@ -111,13 +111,13 @@ func TestTableNeverGivesAWordTwice(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	w, err := WriteOptions("layout=process, subfiles=4\tretain=flush\nbuffer=64K memory=2G,force=yes grouping=roundrobin records=12 durability=none commit=rename aggregators=2 stripe_size=1M stripe_count=8")
+	w, err := WriteOptions("layout=process, subfiles=4\tretain=flush\nbuffer=64K memory=2G,force=yes grouping=roundrobin records=12 durability=none commit=rename aggregators=2 stripe_size=1M stripe_count=8 compress=zstd:3")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if w.Layout != blob.ProcessCentric || w.Subfiles != 4 || w.Retain != blob.LendUntilFlush || w.Buffer != 64<<10 || w.Memory != 2<<30 ||
 		!w.Force || w.Records != 12 || w.Durability != blob.DurableNone || w.CommitMode != blob.CommitRename || w.Grouping.String() != "roundrobin" ||
-		w.Aggregators != 2 || w.Stripe != (blob.Stripe{Size: 1 << 20, Count: 8}) {
+		w.Compress != (blob.Compress{Method: blob.Zstd, Level: 3}) || w.Aggregators != 2 || w.Stripe != (blob.Stripe{Size: 1 << 20, Count: 8}) {
 		t.Errorf("%+v", w)
 	}
 	if w, err := WriteOptions(""); err != nil || w.Retain != blob.CopyOnPut {
@@ -129,13 +129,13 @@ func TestOptions(t *testing.T) {
 	}
 	for _, s := range []string{
 		"x", "=1", "layout=", "layout=canonical", "layout=variable layout=process", "subfiles=-1", "subfiles=x", "subfiles=99999999999",
-		"memory=1X", "memory=99999999999G", "memory=K", "buffer=2G", "buffer=1", "retain=never", "force=maybe", "colour=red", "grouping=none", "records=1.5",
+		"memory=1X", "memory=99999999999G", "memory=K", "buffer=2G", "buffer=1", "retain=never", "force=maybe", "colour=red", "grouping=none", "records=1.5", "layout=process compress=zip", "layout=process compress=zstd:9",
 	} {
 		if _, err := WriteOptions(s); !errors.Is(err, fault.ErrUsage) {
 			t.Errorf("WriteOptions(%q): %v, want ErrUsage", s, err)
 		}
 	}
-	for _, s := range []string{"first_record=3", "format=zip", "ranks=-3"} {
+	for _, s := range []string{"first_record=3", "format=zip", "ranks=-3", "compress=zstd", "format=process compress=x"} {
 		if _, err := ConvertOptions(s); !errors.Is(err, fault.ErrUsage) {
 			t.Errorf("ConvertOptions(%q): %v, want ErrUsage", s, err)
 		}

@@ -128,6 +128,17 @@ func (f *fields) grouping(p *subfile.Grouping) {
 	}
 }
 
+func (f *fields) compress(p *blob.Compress) {
+	if v, ok := f.take("compress"); ok {
+		c, err := blob.ParseCompress(v)
+		if err != nil {
+			f.fail("option compress=%s, want off, auto, zstd or shuffle+zstd, all but off also with :1 to :4", v)
+			return
+		}
+		*p = c
+	}
+}
+
 func (f *fields) durability(p *blob.Durability) {
 	one(f, "durability", p, "commit data none", blob.DurableCommit, blob.DurableData, blob.DurableNone)
 }
@@ -151,6 +162,7 @@ func WriteOptions(s string) (*blob.Options, error) {
 	one(f, "commit", &o.CommitMode, "auto rename manifest", blob.CommitAuto, blob.CommitRename, blob.CommitManifestOnly)
 	f.yes("force", &o.Force)
 	f.yes("wide_maps", &o.WideMaps)
+	f.compress(&o.Compress)
 	f.size("memory", &o.Memory)
 	buffer := int64(o.Buffer)
 	if f.size("buffer", &buffer); buffer > 1<<30 {
@@ -219,6 +231,7 @@ func ConvertOptions(s string) (*blob.ConvertOptions, error) {
 	f.grouping(&o.Grouping)
 	f.int("subfiles", &o.Subfiles)
 	f.yes("wide_maps", &o.WideMaps)
+	f.compress(&o.Compress)
 	f.yes("drop_uncovered", &o.DropUncovered)
 	f.yes("zero_fill", &o.ZeroFill)
 	f.yes("force", &o.Force)

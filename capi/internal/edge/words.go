@@ -8,7 +8,7 @@ import (
 // optionNames are those of C for what errors of package blob call by the names of fields.
 var optionNames = map[string]string{
 	"Layout": "layout", "Subfiles": "subfiles", "Grouping": "grouping", "Records": "records", "Retain": "retain",
-	"Durability": "durability", "CommitMode": "commit", "Force": "force=yes", "WideMaps": "wide_maps=yes", "Memory": "memory",
+	"Durability": "durability", "CommitMode": "commit", "Force": "force=yes", "WideMaps": "wide_maps=yes", "Compress": "compress", "Memory": "memory",
 	"Buffer": "buffer", "Aggregators": "aggregators", "Stripe": "stripe_size", "Stripe.Size": "stripe_size", "Stripe.Count": "stripe_count",
 	"Workers": "workers", "MaxOpen": "max_open", "AllowMissing": "allow_missing=yes", "Quick": "quick=yes", "Vars": "vars",
 	"Version": "format", "Blobs": "format", "Ranks": "ranks", "DropUncovered": "drop_uncovered=yes", "ZeroFill": "zero_fill=yes",

@@ -44,7 +44,7 @@ func second[T any](_ T, err error) error { return err }
 // Every text that the reading of options makes is in words of C.
 func TestWordsOfBadOptions(t *testing.T) {
 	goName := regexp.MustCompile(`Options|[a-z][AC-Z]|\n`)
-	for _, s := range []string{"buffer=3", "stripe_size=3", "stripe_count=2", "memory=1", "layout=x", "subfiles=9999999999", "workers=-1", "colour=red", "grouping=x"} {
+	for _, s := range []string{"buffer=3", "stripe_size=3", "stripe_count=2", "memory=1", "layout=x", "subfiles=9999999999", "workers=-1", "colour=red", "grouping=x", "compress=zstd", "layout=process compress=zip"} {
 		_, a := WriteOptions(s)
 		_, b := ReadOptions(s)
 		_, c := ConvertOptions(s)
