@@ -62,11 +62,9 @@ block, field, message, effect}]}]}.`,
 
 type (
 	amrChecked struct {
-		Path     string       `json:"path"`
-		Form     string       `json:"form"`
-		Errors   int          `json:"errors"`
-		Warnings int          `json:"warnings"`
-		Notes    int          `json:"notes"`
+		Path string `json:"path"`
+		Form string `json:"form"`
+		tally
 		Findings []amrFinding `json:"findings"`
 	}
 	amrFinding struct {
@@ -81,40 +79,16 @@ type (
 )
 
 func (c *amrChecked) add(x amrFinding) {
-	switch x.Severity {
-	case sevError:
-		c.Errors++
-	case sevWarning:
-		c.Warnings++
-	default:
-		c.Notes++
-	}
+	c.count(x.Severity)
 	c.Findings = append(c.Findings, x)
 }
 
 func (f *amrCheckFlags) run(cmd *cobra.Command, e *env, paths []string) error {
 	ctx := cmd.Context()
-	out := []*amrChecked{}
-	for _, path := range paths {
-		c, err := f.one(ctx, e, path)
-		if err != nil {
-			if err := e.pathFailed(ctx, cmd, len(paths), err); err != nil {
-				return err
-			}
-			continue
-		}
-		out = append(out, c)
-		if !f.asJSON {
-			f.print(e, c)
-		}
-		if e.code == exitGood && (c.Errors > 0 || f.strict && c.Warnings > 0) {
-			e.code = exitFindings
-		}
-	}
-	if f.asJSON {
-		return e.printJSON(map[string]any{"meshes": out})
-	}
-	return nil
+	k := checking[*amrChecked]{count: len(paths), strict: f.strict, asJSON: f.asJSON, key: "meshes",
+		one:   func(path string) (*amrChecked, error) { return f.one(ctx, e, path) },
+		print: func(c *amrChecked) { f.print(e, c) }}
+	return k.run(cmd, e, paths)
 }
 
 func (f *amrCheckFlags) one(ctx context.Context, e *env, path string) (*amrChecked, error) {
@@ -173,16 +147,7 @@ func (f *amrCheckFlags) print(e *env, c *amrChecked) {
 			fmt.Fprintln(e.out, x.line)
 		}
 	}
-	verdict := "good"
-	if c.Errors+c.Warnings > 0 {
-		verdict = plural(c.Errors, "error") + ", " + plural(c.Warnings, "warning")
-	}
-	if c.Notes > 0 {
-		verdict += ", " + plural(c.Notes, "note")
-		if !f.notes {
-			verdict += " (--notes shows them)"
-		}
-	}
+	verdict := c.verdict(f.notes)
 	if f.quick {
 		verdict += "; data not read"
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -75,9 +74,8 @@ JSON: {path, bytes, by, drawn, leaves, axis, at}.`,
 }
 
 func (f *amrPlotFlags) run(ctx context.Context, e *env, path string) error {
-	ext := strings.ToLower(filepath.Ext(f.out))
-	if ext != ".png" && ext != ".svg" {
-		return usagef("--output %q, want a name that ends in .png or .svg", f.out)
+	if err := checkPicture("output", f.out); err != nil {
+		return err
 	}
 	switch {
 	case f.by == "owner" && f.ranks < 1:
@@ -114,12 +112,7 @@ func (f *amrPlotFlags) run(ctx context.Context, e *env, path string) error {
 	if err != nil {
 		return err
 	}
-	n, err := writeFile(ctx, f.out, f.force, func(w io.Writer) error {
-		if ext == ".svg" {
-			return p.SVG(w)
-		}
-		return p.PNG(w)
-	})
+	n, err := writePicture(ctx, f.out, f.force, p)
 	if err != nil {
 		return err
 	}

@@ -73,7 +73,7 @@ func newBenchList(e *env) *cobra.Command {
 type benchFlags struct {
 	dir, maps, peers, peerBin, mpiBin, out string
 	runs                                   int
-	quick, verbose, noTune                 bool
+	quick, verbose, noTune, asJSON         bool
 }
 
 func newBenchRun(e *env) *cobra.Command {
@@ -89,7 +89,13 @@ Rows of processes want a blobio that was built with -tags mpi: this one, one cal
 blobio-mpi beside it or in the PATH, that of --mpi-bin; in a checkout with Go it is built.
 The peers are run with each of some settings of MPI-IO first; the best one counts.
 
---peer-bin times a build of the real E3SM-IO, too; it wants captured maps (--maps).`,
+--peer-bin times a build of the real E3SM-IO, too; it wants captured maps (--maps).
+
+With --json, what is kept is printed instead of the table, one value for each workload.
+JSON: {version, date, workloads, host, file_system, go, blobio, libraries, runs, quick,
+rows: [{workload, data, what, who, ranks, as, sync, bytes, seconds: [], cpu_seconds: [],
+phases, bounds: [{what, bytes, seconds: []}], lent, memory, tuning, library, note}], growth,
+profiles, skipped}`,
 		Example: `  blobio bench run --quick                                # does it run?
   blobio bench run ceilings ne30 read convert --dir /dev/shm
   blobio bench run peers processes --dir /dev/shm --maps maps --peer-bin e3sm_io`,
@@ -105,6 +111,7 @@ The peers are run with each of some settings of MPI-IO first; the best one count
 	fl.BoolVar(&f.noTune, "no-tune", false, "run the peers with one setting of MPI-IO, without looking for the best")
 	fl.StringVar(&f.mpiBin, "mpi-bin", "", "a blobio that was built with -tags mpi")
 	fl.StringVar(&f.out, "out", "", "directory for the files of results (default: bench-results; none with --quick)")
+	jsonFlag(cmd, &f.asJSON)
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "tell on standard error what is done")
 	return cmd
 }
@@ -139,6 +146,16 @@ func (f *benchFlags) run(ctx context.Context, e *env, names []string) (err error
 	o := bench.Options{Dir: f.dir, Runs: f.runs, Quick: f.quick, Maps: f.maps, Peers: f.peers, PeerBin: f.peerBin, NoTune: f.noTune}
 	if o.PeerBin != "" {
 		if o.PeerBin, err = exec.LookPath(o.PeerBin); err != nil {
+			return err
+		}
+	}
+	if f.maps != "" {
+		if _, err := os.Stat(f.maps); err != nil {
+			return err
+		}
+	}
+	if f.out != "" {
+		if err := bench.CanSave(f.out); err != nil {
 			return err
 		}
 	}
@@ -177,21 +194,35 @@ func (f *benchFlags) run(ctx context.Context, e *env, names []string) (err error
 		res, err := bench.Run(ctx, o, n)
 		bar.end()
 		if ctx.Err() != nil {
-			return ctx.Err()
+			err = ctx.Err()
 		}
-		if err != nil {
+		if err != nil && (res == nil || len(res.Rows) == 0) {
 			return err
 		}
-		if i > 0 {
-			fmt.Fprintln(e.out)
+		if f.asJSON {
+			if jerr := e.printJSON(res); jerr != nil {
+				return jerr
+			}
+		} else {
+			if i > 0 {
+				fmt.Fprintln(e.out)
+			}
+			e.printBench(res)
 		}
-		e.printBench(res)
+		if err != nil { // what was done is shown, but not kept: a report would take it for all
+			if !f.asJSON {
+				fmt.Fprintln(e.out, "cut short; these rows are not kept")
+			}
+			return err
+		}
 		if f.out != "" && len(res.Rows)+len(res.Profiles) > 0 {
 			name, err := res.Save(f.out)
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(e.out, "results are in %s\n", name)
+			if !f.asJSON {
+				fmt.Fprintf(e.out, "results are in %s\n", name)
+			}
 		}
 		e.out.Flush()
 	}

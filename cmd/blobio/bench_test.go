@@ -35,6 +35,10 @@ func TestBenchRun(t *testing.T) {
 	if len(files) != 2 {
 		t.Fatalf("files %v, want 2", files)
 	}
+	var res bench.Results
+	if err := json.Unmarshal([]byte(good(t, "bench", "run", "--quick", "check", "--dir", dir, "--json")), &res); err != nil || len(res.Rows) != 2 {
+		t.Errorf("JSON: %v, %d rows, want 2", err, len(res.Rows))
+	}
 	if out := good(t, "bench", "show", files[1]); !strings.Contains(out, "variable-centric") {
 		t.Errorf("show\n%s", out)
 	}
@@ -64,6 +68,16 @@ func TestBenchUsage(t *testing.T) {
 	bad(t, exitFailed, "--runs 0", "bench", "run", "--runs", "0")
 	bad(t, exitFailed, "", "bench", "run", "check", "--quick", "--dir", filepath.Join(t.TempDir(), "nowhere"))
 	bad(t, exitFailed, "", "bench", "run", "check", "--quick", "--peer-bin", filepath.Join(t.TempDir(), "nothing"))
+	bad(t, exitFailed, "nowhere", "bench", "run", "check", "--quick", "--maps", filepath.Join(t.TempDir(), "nowhere"))
+	file := filepath.Join(t.TempDir(), "file")
+	check(t, os.WriteFile(file, nil, 0o666))
+	for _, args := range [][]string{{"run", "check", "--quick"}, {"production", "--ne", "2", "--levels", "3", "--ranks", "4", "--subfiles", "1"}} {
+		args = append([]string{"bench"}, append(args, "--dir", t.TempDir(), "--out", filepath.Join(file, "results"))...)
+		bad(t, exitFailed, "not a directory", args...)
+		if r := blobio(t, args...); r.out != "" { // before anything is measured
+			t.Errorf("%v: prints\n%s", args, r.out)
+		}
+	}
 	bad(t, exitFailed, "", "bench", "show", filepath.Join(t.TempDir(), "nothing"))
 }
 
@@ -113,7 +127,16 @@ func TestBenchProduction(t *testing.T) {
 	bad(t, exitFailed, "--subfiles 9", "bench", "production", "--ranks", "8", "--subfiles", "9")
 	bad(t, exitFailed, "--layout", "bench", "production", "--layout", "canonical")
 	bad(t, exitFailed, "--memory", "bench", "production", "--memory", "much")
-	bad(t, exitFailed, "over the cap", append(small, "--memory", "1M")...)
+	// What was done is shown, but not kept.
+	results := filepath.Join(dir, "cut")
+	over := append(small, "--memory", "1M", "--out", results)
+	bad(t, exitFailed, "over the cap", over...)
+	if out := blobio(t, over...).out; !strings.Contains(out, "read another level of T") || !strings.Contains(out, "not kept") {
+		t.Errorf("cut short:\n%s", out)
+	}
+	if kept, err := os.ReadDir(results); err != nil || len(kept) != 0 {
+		t.Errorf("results of a run that was cut short: %v, %v", kept, err)
+	}
 }
 
 func TestBenchScale(t *testing.T) {

@@ -57,36 +57,17 @@ offset, field, message, class}]}]}.`,
 
 // checked is what was found in one dataset.
 type checked struct {
-	Path     string         `json:"path"`
-	Errors   int            `json:"errors"`
-	Warnings int            `json:"warnings"`
-	Notes    int            `json:"notes"`
+	Path string `json:"path"`
+	tally
 	Findings []blob.Finding `json:"findings"`
 }
 
 func (f *checkFlags) run(cmd *cobra.Command, e *env, paths []string) error {
 	ctx := cmd.Context()
-	out := []*checked{}
-	for _, path := range paths {
-		c, err := f.one(ctx, e, path)
-		if err != nil {
-			if err := e.pathFailed(ctx, cmd, len(paths), err); err != nil {
-				return err
-			}
-			continue
-		}
-		out = append(out, c)
-		if !f.asJSON {
-			f.print(e, c)
-		}
-		if e.code == exitGood && (c.Errors > 0 || f.strict && c.Warnings > 0) {
-			e.code = exitFindings
-		}
-	}
-	if f.asJSON {
-		return e.printJSON(map[string]any{"datasets": out})
-	}
-	return nil
+	k := checking[*checked]{count: len(paths), strict: f.strict, asJSON: f.asJSON, key: "datasets",
+		one:   func(path string) (*checked, error) { return f.one(ctx, e, path) },
+		print: func(c *checked) { f.print(e, c) }}
+	return k.run(cmd, e, paths)
 }
 
 func (f *checkFlags) one(ctx context.Context, e *env, path string) (*checked, error) {
@@ -103,14 +84,7 @@ func (f *checkFlags) one(ctx context.Context, e *env, path string) (*checked, er
 		if errors.Is(x.Err, fs.ErrPermission) || errors.Is(x.Err, fs.ErrNotExist) {
 			return nil, x.Err
 		}
-		switch x.Severity {
-		case blob.Error:
-			c.Errors++
-		case blob.Warning:
-			c.Warnings++
-		default:
-			c.Notes++
-		}
+		c.count(x.Severity.String())
 		c.Findings = append(c.Findings, x)
 	}
 	return c, ctx.Err()
@@ -122,16 +96,7 @@ func (f *checkFlags) print(e *env, c *checked) {
 			fmt.Fprintln(e.out, x)
 		}
 	}
-	verdict := "good"
-	if c.Errors+c.Warnings > 0 {
-		verdict = plural(c.Errors, "error") + ", " + plural(c.Warnings, "warning")
-	}
-	if c.Notes > 0 {
-		verdict += ", " + plural(c.Notes, "note")
-		if !f.notes {
-			verdict += " (--notes shows them)"
-		}
-	}
+	verdict := c.verdict(f.notes)
 	if f.quick {
 		verdict += "; data not read"
 	}

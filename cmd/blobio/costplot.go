@@ -3,12 +3,10 @@ package main
 import (
 	"fmt"
 	"image/color"
-	"io"
 	"math"
 	"strconv"
 
-	"gonum.org/v1/plot/vg"
-
+	"blobio/internal/draw"
 	"blobio/recovery"
 )
 
@@ -19,6 +17,7 @@ type costLines struct {
 	even  []costMark
 	best  [][2]float64 // of the best cadence, if it was worked out
 	most  float64      // end of the axis of errors
+	top   float64      // and of costs, seconds
 	where string
 }
 
@@ -33,6 +32,9 @@ type costMark struct {
 	at, cost float64
 	color    color.RGBA
 }
+
+// bestDash is the line of the best cadence.
+var bestDash = []float64{5, 4}
 
 var costColors = []color.RGBA{{40, 120, 190, 255}, {214, 110, 32, 255}, {14, 130, 92, 255}, {122, 70, 170, 255}, {190, 40, 80, 255}, {90, 96, 105, 255}}
 
@@ -97,63 +99,56 @@ func (c *costLines) y(cost float64) float64 {
 	return c.height - curveBottom - (c.height-curveTop-curveBottom)*cost/c.top
 }
 
-func (c *costLines) write(w io.Writer, name string) error {
+func (c *costLines) picture() *draw.Page {
 	for _, l := range c.lines {
 		c.top = max(c.top, l.save+l.each*c.most)
 	}
 	if c.top = c.top * 1.05; c.top == 0 {
 		c.top = 1
 	}
-	return c.save(w, name, c.draw)
+	return c.page(c.draw)
 }
 
 func (c *costLines) draw() {
-	text := c.curve.write
-	text(c.title, 24, 34, 17, 0, true, curveInk)
-	text(c.subtitle, 24, 53, 10.5, 0, false, curveSoft)
 	left, right, bottom := curveLeft, c.width-curveRight, c.height-curveBottom
 	for _, v := range ticks(c.top) {
-		c.line(left, c.y(v), right, c.y(v), 0.6, curveGrid)
-		text(strconv.FormatFloat(float64(float32(v)), 'g', 4, 32)+" s", left-6, c.y(v)+3.5, 10, 1, false, curveSoft)
+		c.pen.Line(draw.Grid, 0.6, left, c.y(v), right, c.y(v))
+		c.pen.Write(strconv.FormatFloat(float64(float32(v)), 'g', 4, 32)+" s", left-6, c.y(v)+3.5, 0, draw.Style{Size: 10, Color: draw.Soft, Align: 1})
 	}
 	for _, v := range ticks(c.most) {
-		c.line(c.x(v), curveTop, c.x(v), bottom, 0.6, curveGrid)
-		c.line(c.x(v), bottom, c.x(v), bottom+4, 0.8, curveSoft)
-		text(strconv.FormatFloat(float64(float32(v)), 'g', 4, 32), c.x(v), bottom+16, 10, 0.5, false, curveSoft)
+		c.pen.Line(draw.Grid, 0.6, c.x(v), curveTop, c.x(v), bottom)
+		c.pen.Line(draw.Soft, 0.8, c.x(v), bottom, c.x(v), bottom+4)
+		c.pen.Write(strconv.FormatFloat(float64(float32(v)), 'g', 4, 32), c.x(v), bottom+16, 0, draw.Style{Size: 10, Color: draw.Soft, Align: 0.5})
 	}
-	c.line(left, bottom, right, bottom, 0.9, curveInk)
-	text("errors per coarse step", (left+right)/2, bottom+35, 10.5, 0.5, false, curveInk)
+	c.pen.Line(draw.Ink, 0.9, left, bottom, right, bottom)
+	c.pen.Write("errors per coarse step", (left+right)/2, bottom+35, 0, draw.Style{Size: 10.5, Color: draw.Ink, Align: 0.5})
 	c.keys()
 
 	for _, l := range c.lines {
-		c.line(c.x(0), c.y(l.save), c.x(c.most), c.y(l.save+l.each*c.most), 2.2, l.color)
+		c.pen.Line(l.color, 2.2, c.x(0), c.y(l.save), c.x(c.most), c.y(l.save+l.each*c.most))
 	}
-	c.c.Push()
-	c.c.SetLineDash([]vg.Length{5, 4}, 0)
-	for i := 1; i < len(c.best); i++ {
-		a, b := c.best[i-1], c.best[i]
-		c.line(c.x(a[0]), c.y(a[1]), c.x(b[0]), c.y(b[1]), 1.4, curveInk)
-	}
-	c.c.Pop()
+	c.pen.Dashed(0, bestDash, func() {
+		for i := 1; i < len(c.best); i++ {
+			a, b := c.best[i-1], c.best[i]
+			c.pen.Line(draw.Ink, 1.4, c.x(a[0]), c.y(a[1]), c.x(b[0]), c.y(b[1]))
+		}
+	})
 	for i, m := range c.even {
 		if m.at > c.most {
 			continue
 		}
 		x, y := c.x(m.at), c.y(m.cost)
-		c.c.Push()
-		c.c.SetLineDash([]vg.Length{4, 4}, 0)
-		c.line(x, y, x, bottom, 1, m.color)
-		c.c.Pop()
-		c.dot(x, y, 5.4, curvePaper)
-		c.dot(x, y, 4.2, m.color)
+		c.pen.Dashed(0, []float64{4, 4}, func() { c.pen.Line(m.color, 1, x, y, x, bottom) })
+		c.pen.Dot(draw.Paper, x, y, 5.4)
+		c.pen.Dot(m.color, x, y, 4.2)
 		name := fmt.Sprintf("break-even %.4g", m.at)
-		w := c.textWidth(name, 11, true)
+		w := c.pen.Width(name, draw.Style{Size: 11, Bold: true})
 		tx, ty := x+9, bottom-10-17*float64(i%6)
 		if tx+w > right {
 			tx = x - 9 - w
 		}
-		c.box(tx-3, ty-11, w+6, 15, curvePaper)
-		text(name, tx, ty, 11, 0, true, m.color)
+		c.pen.Fill(draw.Paper, draw.Box(tx-3, ty-11, w+6, 15))
+		c.pen.Write(name, tx, ty, 0, draw.Style{Size: 11, Bold: true, Color: m.color})
 	}
 }
 
@@ -168,22 +163,22 @@ func (c *costLines) keys() {
 		list = append(list, key{"cadence " + l.name, l.color})
 	}
 	if len(c.best) > 0 {
-		list = append(list, key{"best cadence", curveInk})
+		list = append(list, key{"best cadence", draw.Ink})
 	}
 	size, gap, total := 10.5, 20.0, -20.0
 	for _, k := range list {
-		total += 26 + c.textWidth(k.name, size, false) + gap
+		total += 26 + c.pen.Width(k.name, draw.Style{Size: size}) + gap
 	}
 	shrink := min(1, (c.width-curveLeft-curveRight)/total)
 	x := curveLeft
 	for i, k := range list {
-		c.c.Push()
+		line := func() { c.pen.Line(k.color, 2.2, x, curveTop-18, x+20*shrink, curveTop-18) }
 		if i == len(c.lines) {
-			c.c.SetLineDash([]vg.Length{5, 4}, 0)
+			c.pen.Dashed(0, bestDash, line)
+		} else {
+			line()
 		}
-		c.line(x, curveTop-18, x+20*shrink, curveTop-18, 2.2, k.color)
-		c.c.Pop()
-		c.curve.write(k.name, x+26*shrink, curveTop-14.5, size*shrink, 0, false, curveInk)
-		x += shrink * (26 + c.textWidth(k.name, size, false) + gap)
+		c.pen.Write(k.name, x+26*shrink, curveTop-14.5, 0, draw.Style{Size: size * shrink, Color: draw.Ink})
+		x += shrink * (26 + c.pen.Width(k.name, draw.Style{Size: size}) + gap)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"path/filepath"
 	"strconv"
@@ -75,9 +74,8 @@ JSON: {path, bytes, map, dims, ranks, positions}.`,
 }
 
 func (f *plotFlags) run(ctx context.Context, e *env, paths []string) error {
-	ext := strings.ToLower(filepath.Ext(f.out))
-	if ext != ".png" && ext != ".svg" {
-		return usagef("--output %q, want a name that ends in .png or .svg", f.out)
+	if err := checkPicture("output", f.out); err != nil {
+		return err
 	}
 	k, err := strconv.Atoi(strings.TrimPrefix(strings.ToUpper(f.which), "D"))
 	if err != nil || k < 1 {
@@ -113,12 +111,7 @@ func (f *plotFlags) run(ctx context.Context, e *env, paths []string) error {
 	if err != nil {
 		return err
 	}
-	n, err := writeFile(ctx, f.out, f.force, func(w io.Writer) error {
-		if ext == ".svg" {
-			return p.SVG(w)
-		}
-		return p.PNG(w)
-	})
+	n, err := writePicture(ctx, f.out, f.force, p)
 	if err != nil {
 		return err
 	}

@@ -57,23 +57,14 @@ offset, field, message, class, var}]}]}; in a store, findings have ckpt and rank
 
 // ffChecked is what was found in one file.
 type ffChecked struct {
-	Path     string    `json:"path"`
-	Errors   int       `json:"errors"`
-	Warnings int       `json:"warnings"`
-	Notes    int       `json:"notes"`
+	Path string `json:"path"`
+	tally
 	Findings []ffFound `json:"findings"`
 }
 
 // add counts a finding; as is what JSON has.
 func (c *ffChecked) add(x ffformat.Finding, as any) {
-	switch x.Severity {
-	case ffformat.Error:
-		c.Errors++
-	case ffformat.Warning:
-		c.Warnings++
-	default:
-		c.Notes++
-	}
+	c.count(x.Severity.String())
 	c.Findings = append(c.Findings, ffFound{x, as})
 }
 
@@ -98,27 +89,10 @@ func (f *ffCheckFlags) run(cmd *cobra.Command, e *env, paths []string) error {
 		}
 		files = append(files, list...)
 	}
-	out := []*ffChecked{}
-	for _, path := range files {
-		c, err := f.one(ctx, e, path)
-		if err != nil {
-			if err := e.pathFailed(ctx, cmd, max(count, len(files)), err); err != nil {
-				return err
-			}
-			continue
-		}
-		out = append(out, c)
-		if !f.asJSON {
-			f.print(e, c)
-		}
-		if e.code == exitGood && (c.Errors > 0 || f.strict && c.Warnings > 0) {
-			e.code = exitFindings
-		}
-	}
-	if f.asJSON {
-		return e.printJSON(map[string]any{"files": out})
-	}
-	return nil
+	k := checking[*ffChecked]{count: max(count, len(files)), strict: f.strict, asJSON: f.asJSON, key: "files",
+		one:   func(path string) (*ffChecked, error) { return f.one(ctx, e, path) },
+		print: func(c *ffChecked) { f.print(e, c) }}
+	return k.run(cmd, e, files)
 }
 
 func (f *ffCheckFlags) one(ctx context.Context, e *env, path string) (*ffChecked, error) {
@@ -152,16 +126,7 @@ func (f *ffCheckFlags) print(e *env, c *ffChecked) {
 			fmt.Fprintln(e.out, x.Finding)
 		}
 	}
-	verdict := "good"
-	if c.Errors+c.Warnings > 0 {
-		verdict = plural(c.Errors, "error") + ", " + plural(c.Warnings, "warning")
-	}
-	if c.Notes > 0 {
-		verdict += ", " + plural(c.Notes, "note")
-		if !f.notes {
-			verdict += " (--notes shows them)"
-		}
-	}
+	verdict := c.verdict(f.notes)
 	if f.quick {
 		verdict += "; data not read"
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +15,7 @@ import (
 
 	"blobio/ffformat"
 	"blobio/ffformat/ffplot"
+	"blobio/internal/draw"
 )
 
 type ffLsFlags struct {
@@ -132,10 +132,9 @@ type (
 
 func (f *ffLsFlags) run(cmd *cobra.Command, e *env, paths []string) error {
 	ctx := cmd.Context()
-	ext := strings.ToLower(filepath.Ext(f.plot))
 	switch {
-	case f.plot != "" && ext != ".png" && ext != ".svg":
-		return usagef("--plot %q, want a name that ends in .png or .svg", f.plot)
+	case f.plot != "" && !draw.Known(f.plot):
+		return checkPicture("plot", f.plot)
 	case f.plot != "" && len(paths) != 1:
 		return usagef("--plot draws one file, there are %d", len(paths))
 	case f.columns < 8 || f.columns > 1000:
@@ -428,10 +427,5 @@ func (f *ffLsFlags) draw(ctx context.Context, d *ffDesc) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return writeFile(ctx, f.plot, f.force, func(w io.Writer) error {
-		if strings.EqualFold(filepath.Ext(f.plot), ".svg") {
-			return p.SVG(w)
-		}
-		return p.PNG(w)
-	})
+	return writePicture(ctx, f.plot, f.force, p)
 }

@@ -96,6 +96,11 @@ func (f *productionFlags) run(ctx context.Context, e *env) (err error) {
 	if o.Dir == "" {
 		o.Dir = os.TempDir()
 	}
+	if f.out != "" {
+		if err := bench.CanSave(f.out); err != nil {
+			return err
+		}
+	}
 	if exe, err := os.Executable(); err == nil && !strings.HasSuffix(exe, ".test") {
 		o.Self = []string{exe, "bench", "worker", "--tell"}
 	}
@@ -111,7 +116,7 @@ func (f *productionFlags) run(ctx context.Context, e *env) (err error) {
 	res, err := bench.Production(ctx, *o)
 	bar.end()
 	if ctx.Err() != nil {
-		return ctx.Err()
+		err = ctx.Err()
 	}
 	if res != nil && len(res.Rows) > 0 {
 		if f.asJSON {
@@ -121,7 +126,16 @@ func (f *productionFlags) run(ctx context.Context, e *env) (err error) {
 		} else {
 			e.printProduction(res)
 		}
-		if f.out != "" {
+		switch {
+		case err != nil: // what was done is shown, but not kept: a report would take it for all
+			if !f.asJSON {
+				fmt.Fprint(e.out, "\ncut short")
+				if f.out != "" {
+					fmt.Fprint(e.out, "; these rows are not kept")
+				}
+				fmt.Fprintln(e.out)
+			}
+		case f.out != "":
 			name, serr := res.Save(f.out)
 			if serr != nil {
 				return serr

@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -143,7 +145,7 @@ func (a *scrAlloc) reachBy(local bool) error {
 		if !strings.Contains(how, "{node}") {
 			return usagef("--remote %q, want local, ssh, srun, none, or a command with {node} in it", how)
 		}
-		a.shell = &runloop.Shell{Argv: strings.Fields(how)}
+		a.shell = runloop.ParseShell(how)
 	}
 	if a.shell != nil {
 		a.shell.Blobio = []string{exe}
@@ -288,7 +290,12 @@ func salvaged(rep *salvage.RunReport) (text string, lost bool) {
 		name := cmp.Or(t.Dataset.Name, "dataset "+strconv.Itoa(t.ID))
 		if t.Err != nil {
 			lost = true
-			parts = append(parts, name+" could not be saved: "+salvageText(t.Err))
+			parts = append(parts, name+" could not be saved: "+elsewhere(salvageText(t.Err)))
+			for _, n := range slices.Sorted(maps.Keys(t.Nodes)) {
+				if err := t.Nodes[n]; err != nil {
+					parts = append(parts, n+": "+elsewhere(salvageText(err)))
+				}
+			}
 		} else {
 			parts = append(parts, fmt.Sprintf("%s was saved (%d of its files rebuilt)", name, len(t.Result.Rebuilt)))
 		}

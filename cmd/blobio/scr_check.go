@@ -36,7 +36,8 @@ sizes is known). Nothing is changed.
 
 With --control, the caches of nodes are looked at instead (or as well, if PREFIX is
 named): catalogue, file maps, files, and the redundancy files with their payload. A
-node is named as for "scr scavenge".
+node is named as for "scr scavenge". Files without checksums, as SCR 3 writes them,
+are compared with their redundancy: name all nodes for that (--notes tells what was).
 
 Findings are printed one per line: severity, file, field, what was found and what is
 wanted. An error means that data or their protection are lost or cannot be trusted;
@@ -72,14 +73,12 @@ the bytes that match a checksum.`,
 
 // scrChecked is what was found in a prefix directory or on a node.
 type scrChecked struct {
-	Path     string       `json:"path"`
-	Datasets int          `json:"datasets"`
-	Files    int          `json:"files"`
-	Bytes    int64        `json:"bytes"`
-	Verified int64        `json:"verified"`
-	Errors   int          `json:"errors"`
-	Warnings int          `json:"warnings"`
-	Notes    int          `json:"notes"`
+	Path     string `json:"path"`
+	Datasets int    `json:"datasets"`
+	Files    int    `json:"files"`
+	Bytes    int64  `json:"bytes"`
+	Verified int64  `json:"verified"`
+	tally
 	Findings []scrFinding `json:"findings"`
 
 	jobs []scrJob
@@ -137,6 +136,11 @@ func (f *scrCheckFlags) run(ctx context.Context, e *env, args []string) error {
 			}
 			out = append(out, c)
 		}
+		if !f.quick {
+			if err := f.compare(ctx, nodes, out[len(out)-len(nodes):]); err != nil {
+				return err
+			}
+		}
 	}
 	for _, c := range out {
 		list, verified, err := e.runJobs(ctx, "check "+c.Path, f.workers, c.jobs)
@@ -164,16 +168,7 @@ func (f *scrCheckFlags) print(e *env, c *scrChecked) {
 			fmt.Fprintln(e.out, x)
 		}
 	}
-	verdict := "good"
-	if c.Errors+c.Warnings > 0 {
-		verdict = plural(c.Errors, "error") + ", " + plural(c.Warnings, "warning")
-	}
-	if c.Notes > 0 {
-		verdict += ", " + plural(c.Notes, "note")
-		if !f.notes {
-			verdict += " (--notes shows them)"
-		}
-	}
+	verdict := c.verdict(f.notes)
 	verdict += fmt.Sprintf("; %s, %s, %s", plural(c.Datasets, "dataset"), plural(c.Files, "file"), humanBytes(c.Bytes))
 	switch {
 	case f.quick:

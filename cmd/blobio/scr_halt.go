@@ -46,8 +46,8 @@ A run looks at them when it asks whether to checkpoint or to exit, and after eac
 checkpoint; nothing is killed. Then ExitReason says why it ended, and "scr run"
 starts no other until --unset reason (or --remove).
 
-A TIME is 2026-11-21T18:00:00 (local, or with a zone), 18:00 (the next), +2h30m from
-now, or seconds since 1970. --before ends the run so much before the time as
+A TIME is 2026-11-21T18:00:00 (local, or with a zone), 18:00 (the next), +2h30m or
++600 (seconds) from now, or seconds since 1970. --before ends the run so much before the time as
 --seconds (or SCR_HALT_SECONDS) says. --seconds ends it when no more than that
 remains of the allocation, if SCR_END_TIME says when it ends.
 

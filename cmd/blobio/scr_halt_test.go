@@ -191,6 +191,7 @@ func TestScrTime(t *testing.T) {
 	}{
 		{"now", now},
 		{"+2h30m", now.Add(150 * time.Minute)},
+		{"+600", now.Add(10 * time.Minute)},
 		{"1780000000", time.Unix(1780000000, 0)},
 		{"2026-11-21T18:00:00", time.Date(2026, 11, 21, 18, 0, 0, 0, time.Local)},
 		{"2026-11-21 18:00", time.Date(2026, 11, 21, 18, 0, 0, 0, time.Local)},
@@ -204,7 +205,7 @@ func TestScrTime(t *testing.T) {
 			t.Errorf("%q: %v, %v, want %v", c.text, got, err, c.want)
 		}
 	}
-	for _, text := range []string{"", "soon", "+", "+-2h", "-1", "25:00", "2026-13-01", "99999999999999999999"} {
+	for _, text := range []string{"", "soon", "+", "+-2h", "+5x", "+-5", "-1", "25:00", "2026-13-01", "99999999999999999999"} {
 		if got, err := scrTime(text, now); err == nil {
 			t.Errorf("%q: %v, want an error", text, got)
 		}

@@ -120,6 +120,20 @@ func scrDataset(x *prefixdir.Index, s string) (prefixdir.Entry, error) {
 	return prefixdir.Entry{}, &hinted{fmt.Errorf("no dataset %q in the index", s), "scr index lists them"}
 }
 
+// scrFilesKnown is an error if the map of a dataset is damaged: what to remove is not known then.
+func scrFilesKnown(d *prefixdir.Dir, en prefixdir.Entry) error {
+	at, err := d.Locate(en)
+	if err != nil {
+		return nil // not finished
+	}
+	var damage *kvtree.FormatError
+	if _, err := d.ReadMap(at); errors.As(err, &damage) {
+		return &hinted{fmt.Errorf("the files of dataset %d %s are not known: %w", en.ID, clean(en.Name), err),
+			fmt.Sprintf("nothing is removed; remove them and %s by hand, and then take it off the list: scr index --drop %d", at.Meta, en.ID)}
+	}
+	return nil
+}
+
 func (f *scrIndexFlags) change(ctx context.Context, e *env, d *prefixdir.Dir, verb string) error {
 	say := func(format string, args ...any) {
 		if !f.asJSON {
@@ -176,6 +190,9 @@ func (f *scrIndexFlags) change(ctx context.Context, e *env, d *prefixdir.Dir, ve
 	case "delete":
 		en, err := find(f.del)
 		if err != nil {
+			return err
+		}
+		if err := scrFilesKnown(d, en); err != nil {
 			return err
 		}
 		if err := forgetFlush(d, en.ID); err != nil {

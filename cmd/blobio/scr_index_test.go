@@ -367,3 +367,20 @@ func TestDefect3CountOverTheData(t *testing.T) {
 		t.Errorf("JSON: %+v", r)
 	}
 }
+
+// A dataset whose map is damaged is not said to be removed with its files: which they are is not known.
+func TestScrIndexDeleteDamagedMap(t *testing.T) {
+	prefix, _ := scrCluster(t)
+	m := filepath.Join(prefix, ".scr", "scr.dataset.3", "rank2file.0.0")
+	check(t, os.Truncate(m, 20))
+	r := scrDo(t, "index", "--delete", "3", prefix)
+	if r.code != exitFailed || !strings.Contains(r.err, "are not known") || !strings.Contains(r.err, "--drop 3") {
+		t.Errorf("%+v", r)
+	}
+	if _, err := os.Stat(m); err != nil {
+		t.Error(err)
+	}
+	if r := scrDo(t, "index", prefix); !strings.Contains(r.out, "ckpt.3") {
+		t.Errorf("%+v", r)
+	}
+}

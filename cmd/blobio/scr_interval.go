@@ -4,16 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"blobio/internal/draw"
 	"blobio/internal/vfs"
 	"blobio/scr/runlog"
 )
@@ -273,10 +272,9 @@ func (f *scrIntervalFlags) source(cmd *cobra.Command, args []string) (*paceLog, 
 
 func (f *scrIntervalFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	given := cmd.Flags().Changed
-	ext := strings.ToLower(filepath.Ext(f.plot))
 	switch {
-	case given("plot") && ext != ".png" && ext != ".svg":
-		return usagef("--plot %q, want a name that ends in .png or .svg", f.plot)
+	case given("plot") && !draw.Known(f.plot):
+		return checkPicture("plot", f.plot)
 	case given("cost") && f.cost <= 0, given("mtbf") && f.mtbf <= 0:
 		return usagef("--cost and --mtbf want more than 0")
 	case f.width < minCurveWidth || f.width > maxCurveWidth:
@@ -395,12 +393,7 @@ func (f *scrIntervalFlags) print(e *env, l *paceLog, p pace, rows []paceRow) {
 }
 
 func (f *scrIntervalFlags) draw(ctx context.Context, p pace, rows []paceRow) (int64, error) {
-	c := &curve{p: p, rows: rows, title: f.title, width: float64(f.width),
-		subtitle: fmt.Sprintf("cost of a checkpoint %s, mean time between failures %s, restart %s", spanText(f.cost), spanText(f.mtbf), spanText(f.restart))}
-	return writeFile(ctx, f.plot, f.force, func(w io.Writer) error {
-		if strings.EqualFold(filepath.Ext(f.plot), ".svg") {
-			return c.svg(w)
-		}
-		return c.png(w)
-	})
+	c := &curve{p: p, rows: rows, sheet: sheet{title: f.title, width: float64(f.width),
+		subtitle: fmt.Sprintf("cost of a checkpoint %s, mean time between failures %s, restart %s", spanText(f.cost), spanText(f.mtbf), spanText(f.restart))}}
+	return writePicture(ctx, f.plot, f.force, c.picture())
 }

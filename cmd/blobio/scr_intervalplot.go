@@ -2,19 +2,11 @@ package main
 
 import (
 	"image/color"
-	"image/png"
-	"io"
 	"math"
 	"strconv"
 	"time"
 
-	xfont "golang.org/x/image/font"
-	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/font/liberation"
-	"gonum.org/v1/plot/text"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
+	"blobio/internal/draw"
 )
 
 const (
@@ -30,29 +22,21 @@ const (
 )
 
 var (
-	curvePaper = color.RGBA{255, 255, 255, 255}
-	curveInk   = color.RGBA{34, 38, 44, 255}
-	curveSoft  = color.RGBA{104, 110, 120, 255}
-	curveGrid  = color.RGBA{228, 230, 234, 255}
 	curveWrite = color.RGBA{40, 120, 190, 255}
 	curveFail  = color.RGBA{214, 110, 32, 255}
-	curveMarks = map[string]color.RGBA{"Young": {122, 70, 170, 255}, "Daly": {14, 130, 92, 255}, "so far": curveSoft}
+	curveMarks = map[string]color.RGBA{"Young": {122, 70, 170, 255}, "Daly": {14, 130, 92, 255}, "so far": draw.Soft}
 )
 
 // curve is a picture of the overhead over the interval, with intervals marked.
 type curve struct {
-	p               pace
-	rows            []paceRow
-	title, subtitle string
-	width           float64
+	sheet
+	p    pace
+	rows []paceRow
 
-	height float64
 	shown  []paceRow
 	placed [][4]float64 // names of marks: x0, y0, x1, y1
 	lo, hi float64      // ends of the axis of intervals, seconds
 	top    float64      // end of the axis of overheads, a fraction
-	c      vg.Canvas
-	hand   text.Handler
 }
 
 // scale finds the ends of the axes: so that the optimum is in the middle, and what is far too dear is cut off.
@@ -85,30 +69,12 @@ func (c *curve) y(overhead float64) float64 {
 	return c.height - curveBottom - (c.height-curveTop-curveBottom)*overhead/c.top
 }
 
-func (c *curve) point(x, y float64) vg.Point {
-	return vg.Point{X: vg.Length(x), Y: vg.Length(c.height - y)}
-}
-
-func (c *curve) svg(w io.Writer) error {
+func (c *curve) picture() *draw.Page {
 	c.scale()
-	canvas := vgsvg.New(vg.Length(c.width), vg.Length(c.height))
-	c.draw(canvas)
-	_, err := canvas.WriteTo(w)
-	return err
+	return c.page(c.draw)
 }
 
-func (c *curve) png(w io.Writer) error {
-	c.scale()
-	canvas := vgimg.NewWith(vgimg.UseWH(vg.Length(c.width), vg.Length(c.height)), vgimg.UseDPI(144), vgimg.UseBackgroundColor(curvePaper))
-	c.draw(canvas)
-	return (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(w, canvas.Image())
-}
-
-func (c *curve) draw(canvas vg.Canvas) {
-	c.c, c.hand = canvas, text.Plain{Fonts: font.NewCache(liberation.Collection())}
-	c.box(0, 0, c.width, c.height, curvePaper)
-	c.write(c.title, 24, 34, 17, 0, true, curveInk)
-	c.write(c.subtitle, 24, 53, 10.5, 0, false, curveSoft)
+func (c *curve) draw() {
 	c.axes()
 	c.curves()
 	c.marks()
@@ -117,41 +83,41 @@ func (c *curve) draw(canvas vg.Canvas) {
 func (c *curve) axes() {
 	left, right, bottom := curveLeft, c.width-curveRight, c.height-curveBottom
 	for _, v := range ticks(c.top) {
-		c.line(left, c.y(v), right, c.y(v), 0.6, curveGrid)
-		c.write(strconv.FormatFloat(float64(float32(100*v)), 'f', -1, 32)+" %", left-6, c.y(v)+3.5, 10, 1, false, curveSoft)
+		c.pen.Line(draw.Grid, 0.6, left, c.y(v), right, c.y(v))
+		c.pen.Write(strconv.FormatFloat(float64(float32(100*v)), 'f', -1, 32)+" %", left-6, c.y(v)+3.5, 0, draw.Style{Size: 10, Color: draw.Soft, Align: 1})
 	}
 	last := math.Inf(-1)
 	for _, t := range spanTicks(c.lo, c.hi) {
 		x, name := c.x(t), tickText(t)
-		w := c.textWidth(name, 10, false)
+		w := c.pen.Width(name, draw.Style{Size: 10})
 		if x-w/2 < last+8 || x+w/2 > c.width-6 {
 			continue
 		}
 		last = x + w/2
-		c.line(x, curveTop, x, bottom, 0.6, curveGrid)
-		c.line(x, bottom, x, bottom+4, 0.8, curveSoft)
-		c.write(name, x, bottom+16, 10, 0.5, false, curveSoft)
+		c.pen.Line(draw.Grid, 0.6, x, curveTop, x, bottom)
+		c.pen.Line(draw.Soft, 0.8, x, bottom, x, bottom+4)
+		c.pen.Write(name, x, bottom+16, 0, draw.Style{Size: 10, Color: draw.Soft, Align: 0.5})
 	}
-	c.line(left, bottom, right, bottom, 0.9, curveInk)
-	c.write("time of computing between two checkpoints", (left+right)/2, bottom+35, 10.5, 0.5, false, curveInk)
+	c.pen.Line(draw.Ink, 0.9, left, bottom, right, bottom)
+	c.pen.Write("time of computing between two checkpoints", (left+right)/2, bottom+35, 0, draw.Style{Size: 10.5, Color: draw.Ink, Align: 0.5})
 
 	// the key: one row over the plot
 	key := []struct {
 		name  string
 		color color.Color
 		width float64
-	}{{"expected overhead", curveInk, 2.2}, {"by checkpoints", curveWrite, 1.4}, {"by failures and restarts", curveFail, 1.4}}
+	}{{"expected overhead", draw.Ink, 2.2}, {"by checkpoints", curveWrite, 1.4}, {"by failures and restarts", curveFail, 1.4}}
 	size, gap := 10.5, 22.0
 	total := -gap
 	for _, k := range key {
-		total += 26 + c.textWidth(k.name, size, false) + gap
+		total += 26 + c.pen.Width(k.name, draw.Style{Size: size}) + gap
 	}
 	shrink := min(1, (right-left)/total)
 	x := left
 	for _, k := range key {
-		c.line(x, curveTop-18, x+20*shrink, curveTop-18, k.width, k.color)
-		c.write(k.name, x+26*shrink, curveTop-14.5, size*shrink, 0, false, curveInk)
-		x += shrink * (26 + c.textWidth(k.name, size, false) + gap)
+		c.pen.Line(k.color, k.width, x, curveTop-18, x+20*shrink, curveTop-18)
+		c.pen.Write(k.name, x+26*shrink, curveTop-14.5, 0, draw.Style{Size: size * shrink, Color: draw.Ink})
+		x += shrink * (26 + c.pen.Width(k.name, draw.Style{Size: size}) + gap)
 	}
 }
 
@@ -165,7 +131,7 @@ func (c *curve) curves() {
 			parts[k] = append(parts[k], [2]float64{t, v})
 		}
 	}
-	for k, col := range []color.Color{curveWrite, curveFail, curveInk} {
+	for k, col := range []color.Color{curveWrite, curveFail, draw.Ink} {
 		width := 1.4
 		if k == 2 {
 			width = 2.2
@@ -176,8 +142,10 @@ func (c *curve) curves() {
 
 // polyline draws what of a curve is below the top.
 func (c *curve) polyline(points [][2]float64, width float64, col color.Color) {
-	var q vg.Path
+	var pieces [][][2]float64
 	open := false
+	move := func(x, y float64) { pieces = append(pieces, [][2]float64{{x, y}}) }
+	line := func(x, y float64) { pieces[len(pieces)-1] = append(pieces[len(pieces)-1], [2]float64{x, y}) }
 	for i, p := range points {
 		in := p[1] <= c.top
 		if i > 0 && in != (points[i-1][1] <= c.top) { // where it crosses the top
@@ -188,42 +156,38 @@ func (c *curve) polyline(points [][2]float64, width float64, col color.Color) {
 			} else if !in {
 				s = 1
 			}
-			at := c.point(c.x(a[0])+s*(c.x(b[0])-c.x(a[0])), c.y(c.top))
+			x, y := c.x(a[0])+s*(c.x(b[0])-c.x(a[0])), c.y(c.top)
 			if in {
-				q.Move(at)
+				move(x, y)
 				open = true
 			} else {
-				q.Line(at)
+				line(x, y)
 			}
 		}
-		switch at := c.point(c.x(p[0]), c.y(min(p[1], c.top))); {
+		switch x, y := c.x(p[0]), c.y(min(p[1], c.top)); {
 		case in && open:
-			q.Line(at)
+			line(x, y)
 		case in:
-			q.Move(at)
+			move(x, y)
 		}
 		open = in
 	}
-	if len(q) > 0 {
-		c.c.SetColor(col)
-		c.c.SetLineWidth(vg.Length(width))
-		c.c.Stroke(q)
-	}
+	c.pen.Lines(col, width, pieces...)
 }
 
 // marks draws the intervals: the lines, then the names where there is room for them.
 func (c *curve) marks() {
 	for i, r := range c.shown {
-		c.c.Push()
-		c.c.SetLineDash([]vg.Length{4, 4}, vg.Length(4*(i%2))) // so that two in one place are both seen
-		c.line(c.x(r.Seconds), curveTop, c.x(r.Seconds), c.height-curveBottom, 1.2, curveMarks[r.Method])
-		c.c.Pop()
+		from := float64(4 * (i % 2)) // so that two in one place are both seen
+		c.pen.Dashed(from, []float64{4, 4}, func() {
+			c.pen.Line(curveMarks[r.Method], 1.2, c.x(r.Seconds), curveTop, c.x(r.Seconds), c.height-curveBottom)
+		})
 	}
 	for i, r := range c.shown {
 		if x := c.x(r.Seconds); r.all <= c.top {
 			size := []float64{5.4, 2.8, 3.4}[min(i, 2)]
-			c.dot(x, c.y(r.all), size+1, curvePaper)
-			c.dot(x, c.y(r.all), size, curveMarks[r.Method])
+			c.pen.Dot(draw.Paper, x, c.y(r.all), size+1)
+			c.pen.Dot(curveMarks[r.Method], x, c.y(r.all), size)
 		}
 	}
 	for i, r := range c.shown {
@@ -234,7 +198,7 @@ func (c *curve) marks() {
 // name writes what a mark is beside it.
 func (c *curve) name(r paceRow, leftFirst bool) {
 	name, value := r.Method+"  "+spanText(span(r.Seconds)), "overhead "+overheadText(r.all)
-	w := max(c.textWidth(name, 11, true), c.textWidth(value, 10, false))
+	w := max(c.pen.Width(name, draw.Style{Size: 11, Bold: true}), c.pen.Width(value, draw.Style{Size: 10}))
 	var left, y float64
 	const rows, pitch = 6, 36.0
 	for i := range 2 * rows {
@@ -250,9 +214,9 @@ func (c *curve) name(r paceRow, leftFirst bool) {
 		}
 	}
 	c.placed = append(c.placed, [4]float64{left - 3, y - 11, left + w + 3, y + 18})
-	c.box(left-3, y-11, w+6, 29, curvePaper)
-	c.write(name, left, y, 11, 0, true, curveMarks[r.Method])
-	c.write(value, left, y+14, 10, 0, false, curveInk)
+	c.pen.Fill(draw.Paper, draw.Box(left-3, y-11, w+6, 29))
+	c.pen.Write(name, left, y, 0, draw.Style{Size: 11, Bold: true, Color: curveMarks[r.Method]})
+	c.pen.Write(value, left, y+14, 0, draw.Style{Size: 10, Color: draw.Ink})
 }
 
 // free tells whether a box is in the plot, beside the curve and beside the names so far.
@@ -314,57 +278,4 @@ func spanTicks(lo, hi float64) (out []float64) {
 
 func tickText(t float64) string {
 	return spanText(time.Duration(math.Round(min(t*1e9, math.MaxInt64/2))))
-}
-
-func (c *curve) box(x, y, w, h float64, col color.Color) {
-	var q vg.Path
-	q.Move(c.point(x, y))
-	q.Line(c.point(x+w, y))
-	q.Line(c.point(x+w, y+h))
-	q.Line(c.point(x, y+h))
-	q.Close()
-	c.c.SetColor(col)
-	c.c.Fill(q)
-}
-
-func (c *curve) dot(x, y, radius float64, col color.Color) {
-	var q vg.Path
-	q.Move(c.point(x+radius, y))
-	q.Arc(c.point(x, y), vg.Length(radius), 0, 2*math.Pi)
-	q.Close()
-	c.c.SetColor(col)
-	c.c.Fill(q)
-}
-
-func (c *curve) line(x0, y0, x1, y1, width float64, col color.Color) {
-	var q vg.Path
-	q.Move(c.point(x0, y0))
-	q.Line(c.point(x1, y1))
-	c.c.SetColor(col)
-	c.c.SetLineWidth(vg.Length(width))
-	c.c.Stroke(q)
-}
-
-func (c *curve) style(size float64, bold bool, col color.Color) text.Style {
-	t := text.Style{Color: col, Handler: c.hand, Font: font.Font{Typeface: "Liberation", Variant: "Sans", Size: vg.Length(size)}}
-	if bold {
-		t.Font.Weight = xfont.WeightBold
-	}
-	return t
-}
-
-func (c *curve) textWidth(s string, size float64, bold bool) float64 {
-	t := c.style(size, bold, curveInk)
-	return float64(t.Width(s))
-}
-
-// write puts text with its base line at y; align is 0 for left, 0.5 for the middle, 1 for right.
-// What would leave the picture is made smaller.
-func (c *curve) write(s string, x, y, size, align float64, bold bool, col color.Color) {
-	if w := c.textWidth(s, size, bold); w > c.width-32 {
-		size *= (c.width - 32) / w
-	}
-	t := c.style(size, bold, col)
-	t.XAlign = text.XAlignment(-align)
-	c.hand.Draw(c.c, s, t, c.point(x, y))
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -28,7 +29,8 @@ Exit codes: 0 saved (or there was nothing to save), 1 something could not be sav
 2 could not run, or no node is up.
 
 JSON: {"nodes", "down": [{node, test, reason}], "datasets": [as of scr rebuild],
-"current", "checkpoint"}.`,
+"current", "checkpoint", "failed": [{node, id, error}]}: nodes that something could
+not be copied from.`,
 		Example: `  blobio scr postrun /p/sim
   blobio scr postrun --nodes 'n[1-5]' --down n3 /p/sim
   blobio scr postrun --nodes 'n[1-5]' --node-root /tmp/nodes /p/sim`,
@@ -80,14 +82,22 @@ JSON: {"nodes", "down": [{node, test, reason}], "datasets": [as of scr rebuild],
 				all = append(all, r)
 			}
 			if asJSON {
+				failed := []map[string]any{}
+				for _, t := range rep.Tried {
+					for _, n := range up {
+						if err := t.Nodes[n]; err != nil {
+							failed = append(failed, map[string]any{"node": n, "id": t.ID, "error": elsewhere(salvageText(err))})
+						}
+					}
+				}
 				return e.printJSON(map[string]any{"nodes": a.source.Nodes, "down": append([]runloop.Down{}, down...),
-					"datasets": all, "current": rep.Current, "checkpoint": rep.Safe})
+					"datasets": all, "current": rep.Current, "checkpoint": rep.Safe, "failed": failed})
 			}
 			printTests(e, a.source.Nodes, down, skipped)
 			for _, t := range rep.Tried {
 				for _, n := range up {
 					if err := t.Nodes[n]; err != nil {
-						fmt.Fprintf(e.out, "%s: dataset %d: %s\n", n, t.ID, salvageText(err))
+						fmt.Fprintf(e.out, "%s: dataset %d: %s\n", n, t.ID, elsewhere(salvageText(err)))
 					}
 				}
 			}
@@ -107,4 +117,9 @@ JSON: {"nodes", "down": [{node, test, reason}], "datasets": [as of scr rebuild],
 	cmd.Flags().BoolVar(&noTests, "no-tests", false, "test no node: use all but those of --down and --exclude")
 	jsonFlag(cmd, &asJSON)
 	return cmd
+}
+
+// elsewhere names the verb that has the flag that a text of scr scavenge speaks of.
+func elsewhere(text string) string {
+	return strings.Replace(text, "see --was", "see scr scavenge --was", 1)
 }

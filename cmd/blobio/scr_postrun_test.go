@@ -132,3 +132,33 @@ func TestScrRunSaves(t *testing.T) {
 		}
 	}
 }
+
+// The prefix directory is named over a link, as a shell does where the program asked the system: that is the same directory. One that
+// was moved is not, and it is said which verb knows what to do.
+func TestScrPostrunOtherNames(t *testing.T) {
+	prefix, root := allocation(t), t.TempDir()
+	file := crashed(t, prefix, root)
+	moved := filepath.Join(t.TempDir(), "moved")
+	check(t, os.CopyFS(moved, os.DirFS(prefix)))
+	r := blobio(t, "scr", "postrun", "--nodes", "n[1-4]", "--node-root", root, "--json", moved)
+	var got struct {
+		Failed []struct{ Node, Error string }
+	}
+	if err := json.Unmarshal([]byte(r.out), &got); err != nil || r.code != exitFindings || len(got.Failed) != 4 || got.Failed[2].Node != "n3" ||
+		!strings.Contains(got.Failed[2].Error, "see scr scavenge --was") {
+		t.Errorf("%v: %+v", err, r)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(prefix, link); err != nil {
+		t.Skip(err)
+	}
+	if out := good(t, "scr", "postrun", "--nodes", "n[1-4]", "--node-root", root, link); !strings.Contains(out, "dataset 1 step1 is whole") {
+		t.Error(out)
+	}
+	for rank := range 4 {
+		name, want := file(rank)
+		if b, err := os.ReadFile(name); err != nil || !bytes.Equal(b, want) {
+			t.Errorf("%s: %v, %d bytes", name, err, len(b))
+		}
+	}
+}

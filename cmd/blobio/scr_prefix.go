@@ -64,7 +64,7 @@ func onlyOne(cmd *cobra.Command, names ...string) (given string, err error) {
 }
 
 // scrTime reads a time: YYYY-MM-DDThh:mm:ss (local), the same with a zone, hh:mm (the
-// next), seconds since 1970, now, or +2h30m from now.
+// next), seconds since 1970, now, or +2h30m (+600: seconds) from now.
 func scrTime(s string, now time.Time) (time.Time, error) {
 	if s == "now" {
 		return now, nil
@@ -73,6 +73,10 @@ func scrTime(s string, now time.Time) (time.Time, error) {
 		if d, err := time.ParseDuration(rest); err == nil && d >= 0 {
 			return now.Add(d), nil
 		}
+		if n, err := strconv.ParseUint(rest, 10, 32); err == nil {
+			return now.Add(time.Duration(n) * time.Second), nil
+		}
+		return time.Time{}, fmt.Errorf("time %q, want +2h30m, or seconds from now: +600", s)
 	}
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil && n >= 0 && n < 1<<37 {
 		return time.Unix(n, 0), nil

@@ -109,7 +109,7 @@ func TestScrRunDry(t *testing.T) {
 	marker := filepath.Join(prefix, "ran")
 	out := good(t, "scr", "run", "-n", "--prefix", prefix, "--launcher", "mpirun", "--remote", "none", "--nodes", "n[1-5]", "--use", "3", "--per-node", "2", "--exclude", "n2", "--runs", "4", "--", "touch", marker)
 	for _, want := range []string{"n[1-5] (5, from --nodes)", "down            n2: excluded: by SCR_EXCLUDE_NODES", "used              n[1,3-4]", "spare             n5", "at most 4",
-		"starts            mpirun -np 6 --host n1:2,n3:2,n4:2 --map-by slot touch " + marker} {
+		"starts            mpirun -np 6 --host n1:2,n3:2,n4:2 --map-by slot -x ", " -x SCR_CACHE_BASE -x SCR_CNTL_BASE ", " touch " + marker + "\n"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}

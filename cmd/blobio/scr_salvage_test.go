@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"blobio/internal/sharedtest"
+	"blobio/scr/config"
 )
 
 // scrDo runs a verb of "blobio scr".
@@ -154,5 +155,89 @@ func TestScrSalvageUsage(t *testing.T) {
 	}
 	if r := scrDo(t, "scavenge", "--control", prefix, prefix); r.code != exitGood || !strings.Contains(r.out, "nothing to save") {
 		t.Errorf("empty: %+v", r)
+	}
+}
+
+// TestDefect9ScavengeMakesTheFolder: scr_copy fails unless a script made .scr/scr.dataset.<id> before. Here it is made; a directory
+// without .scr is no prefix directory, which is said, and so is what is in the way.
+func TestDefect9ScavengeMakesTheFolder(t *testing.T) {
+	prefix, root := allocation(t), t.TempDir()
+	good(t, "scr", "prerun", "-s", "SCR_CNTL_BASE=/local", "-s", "SCR_CACHE_BASE=/local", "--nodes", "n[1-4]", "--node-root", root, prefix)
+	file := crashed(t, prefix, root)
+	check(t, os.RemoveAll(filepath.Join(prefix, ".scr")))
+	check(t, os.Mkdir(filepath.Join(prefix, ".scr"), 0o777))
+	set, err := config.Load(config.Sources{})
+	check(t, err)
+	there, err := set.ControlDir()
+	check(t, err)
+	from := func(node int) []string {
+		here := there + "=" + filepath.Join(root, fmt.Sprint("n", node), there)
+		return []string{"--id", "1", "--control", here, "--cache", here}
+	}
+	for node := 1; node <= 3; node++ {
+		if r := scrDo(t, append(append([]string{"scavenge"}, from(node)...), prefix)...); r.code != exitGood {
+			t.Fatalf("node %d: %+v", node, r)
+		}
+	}
+	if r := scrDo(t, "rebuild", prefix); r.code != exitGood || !strings.Contains(r.out, "is whole") {
+		t.Fatalf("%+v", r)
+	}
+	for rank := range 4 {
+		name, want := file(rank)
+		if b, err := os.ReadFile(name); err != nil || string(b) != string(want) {
+			t.Errorf("%s: %v, %d bytes", name, err, len(b))
+		}
+	}
+	way := filepath.Join(prefix, ".scr", "scr.dataset.1")
+	check(t, os.RemoveAll(way))
+	check(t, os.WriteFile(way, nil, 0o666))
+	if r := scrDo(t, append(append([]string{"scavenge"}, from(1)...), prefix)...); r.code == exitGood || !strings.Contains(r.out+r.err, way) {
+		t.Errorf("a file in the way: %+v", r)
+	}
+	check(t, os.RemoveAll(filepath.Join(prefix, ".scr")))
+	if r := scrDo(t, append(append([]string{"scavenge"}, from(1)...), prefix)...); r.code != exitFailed || !strings.Contains(r.err, "no .scr in this directory") {
+		t.Errorf("no .scr: %+v", r)
+	}
+}
+
+// What could not be copied is in the JSON, too; ranks of which nothing is left have no number; and only where the nodes seem to be
+// empty another name of their folders is asked for.
+func TestScrScavengeTellsWhy(t *testing.T) {
+	prefix, control := scrCluster(t)
+	r := scrDo(t, "scavenge", "--json", "--control", control(0), "--control", control(1), prefix) // no --was
+	var got struct {
+		Failed []struct {
+			Control, Error string
+			ID             int
+		}
+	}
+	if err := json.Unmarshal([]byte(r.out), &got); err != nil || r.code != exitFindings || len(got.Failed) != 2 || got.Failed[1].Control != control(1) ||
+		got.Failed[1].ID != 4 || !strings.Contains(got.Failed[1].Error, "--was") {
+		t.Errorf("%v: %+v", err, r)
+	}
+	if r := scrDo(t, "scavenge", "--control", control(0), prefix); r.code != exitFindings || strings.Contains(r.out, "THERE=HERE") {
+		t.Errorf("without --was: %+v", r)
+	}
+	if r := scrDo(t, "scavenge", scrWas, "--control", control(0), "--control", control(1), prefix); r.code != exitFindings || strings.Contains(r.out, "-1") ||
+		!strings.Contains(r.out, "members of which nothing is left: 1") {
+		t.Errorf("two lost: %+v", r)
+	}
+	if r := scrDo(t, "scan", prefix); r.code != exitFindings || !strings.Contains(r.out, "was PREFIX moved? see --was") || strings.Contains(r.out, "salvage: ") {
+		t.Errorf("scan: %+v", r)
+	}
+}
+
+// A byte flipped in a cache of SCR 3 is not saved as a checkpoint that is good.
+func TestDefect1Scavenge(t *testing.T) {
+	prefix, control := scrCluster(t)
+	_, dir, _ := strings.Cut(control(1), "=")
+	flipByte(t, filepath.Join(dir, "scr.dataset.4", "rank_1.1.ckpt"), 77)
+	args := []string{"scavenge", scrWas}
+	for n := range 4 {
+		args = append(args, "--control", control(n))
+	}
+	r := scrDo(t, append(args, prefix)...)
+	if r.code != exitFindings || !strings.Contains(r.out, "silent corruption at one of ranks [0 1 2 3]") || !strings.Contains(r.out, "starts from ckpt.3") {
+		t.Errorf("%+v", r)
 	}
 }

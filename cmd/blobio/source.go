@@ -21,7 +21,7 @@ type sourceFlags struct {
 
 func (s *sourceFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.BoolVar(&s.missing, "allow-missing", false, "go on although subfiles are missing; what they held reads as fill values")
+	f.BoolVar(&s.missing, "allow-missing", false, "go on although subfiles are missing (what they held reads as fill values) or have fewer records than others (those that all have are read)")
 	f.Var(bytesValue{&s.memory}, "memory", "cap of buffers, such as 256M or 1G (default 256M)")
 	f.IntVar(&s.workers, "workers", 0, "concurrent reads (default: number of CPUs)")
 }

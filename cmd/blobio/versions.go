@@ -46,7 +46,10 @@ Nothing here may change a store that a program has open. Only drop changes any.`
 
 // versionsHint says what to do about an error of the verbs of versions.
 func versionsHint(cmd *cobra.Command, err error) string {
+	var pe *fs.PathError
 	switch {
+	case errors.As(err, &pe) && slices.Contains(cmd.Flags().Args(), pe.Path) && errors.Is(err, fs.ErrNotExist):
+		return "" // a name that is not there, nothing to check
 	case errors.Is(err, versioned.ErrKey) && cmd.Flags().Lookup("key-file") != nil:
 		if cmd.Flags().Changed("key-file") {
 			return "the store was made with another key, or without one"
@@ -56,7 +59,7 @@ func versionsHint(cmd *cobra.Command, err error) string {
 		return "blobio versions ls shows those that are there"
 	case errors.Is(err, versioned.ErrExist) && cmd.Flags().Lookup("force") != nil:
 		return "--force replaces it"
-	case isFormatError(err) && cmd.Name() != "check":
+	case (isFormatError(err) || errors.Is(err, fs.ErrNotExist)) && cmd.Name() != "check":
 		return "blobio versions check lists everything that is wrong"
 	case errors.Is(err, fs.ErrPermission):
 		return "look at the permissions of the file and its directory"

@@ -25,7 +25,9 @@ that are absent or not those that were committed, every byte of them, every chun
 every version against its digest, and of levels the table of each version. Nothing
 is changed. Of an encrypted store without its key, the files are looked at, not what is
 in them. Where a node's file is bad and a copy of it on another one is
-good, the file is named, and the versions that need it are not.
+good, the file is named, and the versions that need it are not. Of a store that is
+protected by redundancy, its files are checked too, and what is lost is said to be
+beyond it or (notes) not.
 
 Exit codes: 0 nothing found, 1 findings, 2 could not look at an array at all.
 

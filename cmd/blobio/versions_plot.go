@@ -4,21 +4,12 @@ import (
 	"context"
 	"fmt"
 	"image/color"
-	"image/png"
-	"io"
 	"math"
-	"path/filepath"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
-	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/font/liberation"
-	"gonum.org/v1/plot/text"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
 
+	"blobio/internal/draw"
 	"blobio/versioned"
 )
 
@@ -59,8 +50,8 @@ JSON: {path, bytes, versions}.`,
 }
 
 func (f *versionsPlotFlags) run(ctx context.Context, e *env, dirs []string) error {
-	if ext := strings.ToLower(filepath.Ext(f.out)); ext != ".png" && ext != ".svg" {
-		return usagef("--output %q, want a name that ends in .png or .svg", f.out)
+	if err := checkPicture("output", f.out); err != nil {
+		return err
 	}
 	if f.width < minCurveWidth || f.width > maxCurveWidth {
 		return usagef("--width %d, want %d to %d", f.width, minCurveWidth, maxCurveWidth)
@@ -77,7 +68,7 @@ func (f *versionsPlotFlags) run(ctx context.Context, e *env, dirs []string) erro
 	if f.title != "" {
 		b.title = f.title
 	}
-	n, err := writeFile(ctx, f.out, f.force, func(w io.Writer) error { return b.write(w, f.out) })
+	n, err := writePicture(ctx, f.out, f.force, b.picture())
 	if err != nil {
 		return err
 	}
@@ -88,37 +79,6 @@ func (f *versionsPlotFlags) run(ctx context.Context, e *env, dirs []string) erro
 	return nil
 }
 
-// sheet is an empty picture on which a curve's helpers draw.
-type sheet struct{ curve }
-
-// save draws a picture by f and writes it, as the name wants.
-func (s *sheet) save(w io.Writer, name string, f func()) error {
-	s.hand = text.Plain{Fonts: font.NewCache(liberation.Collection())}
-	begin := func(c vg.Canvas) {
-		s.c = c
-		s.box(0, 0, s.width, s.height, curvePaper)
-		f()
-	}
-	if strings.EqualFold(filepath.Ext(name), ".svg") {
-		c := vgsvg.New(vg.Length(s.width), vg.Length(s.height))
-		begin(c)
-		_, err := c.WriteTo(w)
-		return err
-	}
-	c := vgimg.NewWith(vgimg.UseWH(vg.Length(s.width), vg.Length(s.height)), vgimg.UseDPI(144), vgimg.UseBackgroundColor(curvePaper))
-	begin(c)
-	return (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(w, c.Image())
-}
-
-// key writes what the colours mean, from x on.
-func (s *sheet) key(x, y float64, names []string, colors []color.RGBA) {
-	for i, n := range names {
-		s.box(x, y-8, 12, 9, colors[i])
-		s.curve.write(n, x+17, y, 10.5, 0, false, curveInk)
-		x += 17 + s.textWidth(n, 10.5, false) + 20
-	}
-}
-
 // versionBars is a picture of the bytes of versions.
 type versionBars struct {
 	sheet
@@ -126,6 +86,7 @@ type versionBars struct {
 	state []int64 // bytes of the whole state of each
 	log   bool
 	lo    float64 // ends of the axis, bytes
+	top   float64
 }
 
 func newVersionBars(v *versioned.View, log bool, width float64) *versionBars {
@@ -184,47 +145,45 @@ func (b *versionBars) bar(n float64) float64 {
 	return b.height - barsBottom - room*math.Log(n/b.lo)/math.Log(b.top/b.lo)
 }
 
-func (b *versionBars) write(w io.Writer, name string) error {
+func (b *versionBars) picture() *draw.Page {
 	b.scale()
-	return b.save(w, name, b.draw)
+	return b.page(b.draw)
 }
 
 func (b *versionBars) draw() {
-	b.curve.write(b.title, 24, 34, 17, 0, true, curveInk)
-	b.curve.write(b.subtitle, 24, 53, 10.5, 0, false, curveSoft)
 	b.key(barsLeft, 76, []string{"whole state", "changed", "written"}, []color.RGBA{barState, barChanged, barWritten})
 	left, right, bottom := barsLeft, b.width-barsRight, b.height-barsBottom
 	for _, t := range b.ticks() {
-		b.line(left, b.bar(t), right, b.bar(t), 0.6, curveGrid)
-		b.curve.write(tickBytes(t), left-6, b.bar(t)+3.5, 10, 1, false, curveSoft)
+		b.pen.Line(draw.Grid, 0.6, left, b.bar(t), right, b.bar(t))
+		b.pen.Write(tickBytes(t), left-6, b.bar(t)+3.5, 0, draw.Style{Size: 10, Color: draw.Soft, Align: 1})
 	}
 	pitch := (right - left) / float64(len(b.rows))
 	wide := min(0.8*pitch, 46)
 	widest := 0.0
 	for _, r := range b.rows {
-		widest = max(widest, b.textWidth(strconv.FormatInt(r.Number, 10), 10, false))
+		widest = max(widest, b.pen.Width(strconv.FormatInt(r.Number, 10), draw.Style{Size: 10}))
 	}
 	stride := int(math.Ceil((widest + 6) / pitch))
 	for i, r := range b.rows {
 		x := left + pitch*(float64(i)+0.5)
 		rect := func(x, w float64, n int64, c color.Color) {
 			if y := b.bar(float64(n)); n > 0 && bottom > y {
-				b.box(x, y, w, bottom-y, c)
+				b.pen.Fill(c, draw.Box(x, y, w, bottom-y))
 			}
 		}
 		rect(x-wide*0.48, wide*0.47, r.Changed, barChanged)
 		rect(x+wide*0.01, wide*0.47, r.Written, barWritten)
 		if i%stride == 0 {
-			b.curve.write(strconv.FormatInt(r.Number, 10), x, bottom+15, 10, 0.5, false, curveSoft)
+			b.pen.Write(strconv.FormatInt(r.Number, 10), x, bottom+15, 0, draw.Style{Size: 10, Color: draw.Soft, Align: 0.5})
 		}
 		y := b.bar(float64(b.state[i]))
-		b.line(x-pitch/2, y, x+pitch/2, y, 1.6, barState)
+		b.pen.Line(barState, 1.6, x-pitch/2, y, x+pitch/2, y)
 		if i > 0 {
-			b.line(x-pitch/2, b.bar(float64(b.state[i-1])), x-pitch/2, y, 1.6, barState)
+			b.pen.Line(barState, 1.6, x-pitch/2, b.bar(float64(b.state[i-1])), x-pitch/2, y)
 		}
 	}
-	b.line(left, bottom, right, bottom, 0.9, curveInk)
-	b.curve.write("version", (left+right)/2, bottom+34, 10.5, 0.5, false, curveInk)
+	b.pen.Line(draw.Ink, 0.9, left, bottom, right, bottom)
+	b.pen.Write("version", (left+right)/2, bottom+34, 0, draw.Style{Size: 10.5, Color: draw.Ink, Align: 0.5})
 }
 
 // ticks are round numbers of bytes.

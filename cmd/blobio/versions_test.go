@@ -356,7 +356,7 @@ func TestVersionsRefuses(t *testing.T) {
 	check(t, os.WriteFile(short, []byte("abc"), 0o600))
 	for _, c := range []struct{ words, args string }{
 		{"wants the directory of a store", "ls"},
-		{"no such file", "ls " + dir + "/none"},
+		{"no such file or directory\n", "ls " + dir + "/none"}, // and no hint: there is nothing to check
 		{"no array there", "ls " + filepath.Dir(dir)},
 		{"is a store of 5 arrays, want one of them", "dump " + dir},
 		{"version 4: no such version", "dump --version 4 " + rho},
