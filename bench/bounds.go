@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// maxRaw caps the bytes of a bound; the rate of more is the same.
+// maxRaw caps the bytes that are copied in memory for a bound, and those with which ways to write are tried. What
+// stands beside a write has as many bytes as that: the rate of more is not the same where memory becomes scarce.
 const maxRaw = 2 << 30
 
 // rawKey is a bound of writes, rawWay how it is reached best.
@@ -28,13 +29,25 @@ func (s *session) rawWrites(writers int, sync bool) func(context.Context, *Row) 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		size := min(r.Bytes, maxRaw)
-		d, err := s.rawWrite(rawKey{size, writers, sync})
+		d, err := s.rawWrite(rawKey{r.Bytes, writers, sync})
 		if err != nil {
 			return err
 		}
-		r.bound("raw write", size, d.Seconds())
+		r.bound("raw write", r.Bytes, d.Seconds())
 		return nil
+	}
+}
+
+// rawWritesInstead is rawWrites when the dataset of the row is removed: where files are memory, or the disk is nearly
+// full, the plain writes get the pages and blocks that it had. Beside it they would have to take others, which in a
+// virtual machine that has not used them yet is several times slower.
+func (s *session) rawWritesInstead(dataset string, writers int, sync bool) func(context.Context, *Row) error {
+	bound := s.rawWrites(writers, sync)
+	return func(ctx context.Context, r *Row) error {
+		if err := removeDataset(dataset); err != nil {
+			return err
+		}
+		return bound(ctx, r)
 	}
 }
 
@@ -44,10 +57,13 @@ func (s *session) rawWrite(k rawKey) (time.Duration, error) {
 	if w, ok := s.best[k]; ok {
 		return rawWrite(name, k.size, w.block, k.writers, w.reserve, k.sync)
 	}
-	least, way := time.Duration(-1), rawWay{}
+	least, way, limit := time.Duration(-1), rawWay{}, int64(maxRaw)
+	if s.maxRaw > 0 {
+		limit = s.maxRaw
+	}
 	for _, block := range ceilingBlocks {
 		for _, reserve := range []bool{false, true} {
-			d, err := rawWrite(name, k.size, block, k.writers, reserve, k.sync)
+			d, err := rawWrite(name, min(k.size, limit), block, k.writers, reserve, k.sync)
 			if err != nil {
 				return 0, err
 			}
@@ -60,6 +76,9 @@ func (s *session) rawWrite(k rawKey) (time.Duration, error) {
 		s.best = map[rawKey]rawWay{}
 	}
 	s.best[k] = way
+	if k.size > limit {
+		return rawWrite(name, k.size, way.block, k.writers, way.reserve, k.sync)
+	}
 	return least, nil
 }
 

@@ -43,7 +43,32 @@ func writeCeiling(dir string, size int64, writers int, sync bool) (time.Duration
 	return best, nil
 }
 
-func rawWrite(name string, size int64, block, writers int, reserve, sync bool) (took time.Duration, err error) {
+func rawWrite(name string, size int64, block, writers int, reserve, sync bool) (time.Duration, error) {
+	bufs := make([][]byte, writers)
+	for i := range bufs {
+		bufs[i] = make([]byte, block)
+		for k := range bufs[i] {
+			bufs[i][k] = byte(k * 7)
+		}
+	}
+	return inFreshFile(name, func(f vfs.File) error {
+		if reserve {
+			if err := f.Allocate(0, size); err != nil {
+				return err
+			}
+		}
+		if err := striped(size, block, writers, func(w int, off int64, n int) error {
+			_, err := f.WriteAt(bufs[w][:n], off)
+			return err
+		}); err != nil || !sync {
+			return err
+		}
+		return f.Sync()
+	})
+}
+
+// inFreshFile times work on a file that is made for it and removed.
+func inFreshFile(name string, work func(f vfs.File) error) (took time.Duration, err error) {
 	f, err := vfs.OS.Create(name)
 	if err != nil {
 		return 0, err
@@ -54,31 +79,9 @@ func rawWrite(name string, size int64, block, writers int, reserve, sync bool) (
 			err = rerr
 		}
 	}()
-	bufs := make([][]byte, writers)
-	for i := range bufs {
-		bufs[i] = make([]byte, block)
-		for k := range bufs[i] {
-			bufs[i][k] = byte(k * 7)
-		}
-	}
 	start := time.Now()
-	if reserve {
-		if err := f.Allocate(0, size); err != nil {
-			return 0, err
-		}
-	}
-	if err := striped(size, block, writers, func(w int, off int64, n int) error {
-		_, err := f.WriteAt(bufs[w][:n], off)
-		return err
-	}); err != nil {
-		return 0, err
-	}
-	if sync {
-		if err := f.Sync(); err != nil {
-			return 0, err
-		}
-	}
-	return time.Since(start), nil
+	err = work(f)
+	return time.Since(start), err
 }
 
 // ReadCeiling is the time in which the file is read by plain positional reads, the best of the block sizes.

@@ -3,25 +3,18 @@ package bench
 import (
 	"fmt"
 	"image/color"
-	"image/png"
-	"io"
 	"math"
 	"strings"
 
-	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/font/liberation"
-	"gonum.org/v1/plot/text"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
+	"blobio/internal/draw"
 )
 
 // curvePlot is a picture of costs over the number of ranks: a panel for each cost, both axes logarithmic, with a line
 // that grows as the number of ranks does.
 type curvePlot struct {
-	barPlot // its pen
-	t       table
-	growth  []Growth
+	title, subtitle string
+	t               table
+	growth          []Growth
 }
 
 // Places, in points from the upper left corner.
@@ -35,41 +28,24 @@ const (
 
 func (p *curvePlot) rows() int { return (len(curveCosts) + panelsWide - 1) / panelsWide }
 
-func (p *curvePlot) layout() { p.h = curveHead + float64(p.rows())*(panelHeight+panelGap) }
-
-// SVG writes the picture as SVG.
-func (p *curvePlot) SVG(w io.Writer) error {
-	p.layout()
-	c := vgsvg.New(curveWidth, vg.Length(p.h))
-	p.draw(c)
-	_, err := c.WriteTo(w)
-	return err
+func (p *curvePlot) page() *draw.Page {
+	return &draw.Page{Width: curveWidth, Height: curveHead + float64(p.rows())*(panelHeight+panelGap), Draw: p.draw}
 }
 
-// PNG writes the picture as PNG, with two pixels to a point.
-func (p *curvePlot) PNG(w io.Writer) error {
-	p.layout()
-	c := vgimg.NewWith(vgimg.UseWH(curveWidth, vg.Length(p.h)), vgimg.UseDPI(144), vgimg.UseBackgroundColor(barPaper))
-	p.draw(c)
-	return (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(w, c.Image())
-}
-
-func (p *curvePlot) draw(c vg.Canvas) {
-	p.c, p.hand = c, text.Plain{Fonts: font.NewCache(liberation.Collection())}
-	p.box(0, 0, curveWidth, p.h, barPaper)
-	p.write(p.title, 24, 34, 17, 0, true, barInk)
-	p.write(p.subtitle, 24, 53, 10.5, 0, false, barSoft)
+func (p *curvePlot) draw(d *draw.Pen) {
+	d.Write(p.title, 24, 34, 0, draw.Style{Size: 17, Bold: true, Color: draw.Ink})
+	d.Write(p.subtitle, 24, 53, 0, draw.Style{Size: 10.5, Color: draw.Soft})
 	x := 24.0
 	for i, who := range p.t.curveWho() {
-		p.stroke(x, 70, x+22, 70, curveHue(who), i)
-		p.write(who, x+28, 73.5, 10, 0, false, barInk)
-		x += 46 + p.width(who, 10)
+		stroke(d, x, 70, x+22, 70, curveHue(who), i)
+		d.Write(who, x+28, 73.5, 0, draw.Style{Size: 10, Color: draw.Ink})
+		x += 46 + d.Width(who, draw.Style{Size: 10})
 	}
-	p.line(24, 88, 46, 88, 1, barRaw)
-	p.write("as the number of ranks; at the end of a line: the exponent from the last size but one to the last", 52, 91.5, 10, 0, false, barSoft)
+	d.Line(barRaw, 1, 24, 88, 46, 88)
+	d.Write("as the number of ranks; at the end of a line: the exponent from the last size but one to the last", 52, 91.5, 0, draw.Style{Size: 10, Color: draw.Soft})
 	for i := range curveCosts {
 		left := panelLeft + float64(i%panelsWide)*(panelWidth+panelLeft+panelRight)
-		p.panel(i, left, curveHead+22+float64(i/panelsWide)*(panelHeight+panelGap))
+		p.panel(d, i, left, curveHead+22+float64(i/panelsWide)*(panelHeight+panelGap))
 	}
 }
 
@@ -83,16 +59,16 @@ func curveHue(who string) color.RGBA {
 }
 
 // stroke is a line of a series; the ones with many subfiles are dashed.
-func (p *curvePlot) stroke(x0, y0, x1, y1 float64, col color.RGBA, i int) {
-	p.c.Push()
-	defer p.c.Pop()
+func stroke(d *draw.Pen, x0, y0, x1, y1 float64, col color.RGBA, i int) {
+	line := func() { d.Line(col, 2, x0, y0, x1, y1) }
 	if i >= len(layouts) {
-		p.c.SetLineDash([]vg.Length{5, 3}, 0)
+		d.Dashed(0, []float64{5, 3}, line)
+	} else {
+		line()
 	}
-	p.line(x0, y0, x1, y1, 2, col)
 }
 
-func (p *curvePlot) panel(i int, left, top float64) {
+func (p *curvePlot) panel(d *draw.Pen, i int, left, top float64) {
 	c := &curveCosts[i]
 	least, most, from, to := math.Inf(1), 0.0, math.Inf(1), 0.0
 	who := p.t.curveWho()
@@ -103,9 +79,9 @@ func (p *curvePlot) panel(i int, left, top float64) {
 			from, to = min(from, float64(x[k])), max(to, float64(x[k]))
 		}
 	}
-	p.write(c.name, left-panelLeft+24, top-10, 11, 0, true, barInk)
+	d.Write(c.name, left-panelLeft+24, top-10, 0, draw.Style{Size: 11, Bold: true, Color: draw.Ink})
 	if !(most > 0) || from == to {
-		p.write("not measured", left, top+20, 10, 0, false, barSoft)
+		d.Write("not measured", left, top+20, 0, draw.Style{Size: 10, Color: draw.Soft})
 		return
 	}
 	low, high := math.Floor(math.Log10(least)), math.Ceil(math.Log10(most))
@@ -119,27 +95,27 @@ func (p *curvePlot) panel(i int, left, top float64) {
 	right := left + panelWidth - 36
 	for e := low; e <= high; e++ {
 		v := math.Pow(10, e)
-		p.line(left, py(v), right, py(v), 0.6, barGrid)
-		p.write(costText(c.name, v), left-5, py(v)+3.5, 9.5, 1, false, barSoft)
+		d.Line(draw.Grid, 0.6, left, py(v), right, py(v))
+		d.Write(costText(c.name, v), left-5, py(v)+3.5, 0, draw.Style{Size: 9.5, Color: draw.Soft, Align: 1})
 	}
 	for e := math.Ceil(l0); e <= l1; e++ {
 		v := math.Pow(10, e)
-		p.line(px(v), top, px(v), bottom, 0.6, barGrid)
-		p.write(fmt.Sprintf("%g", v), px(v), bottom+13, 9.5, 0.5, false, barSoft)
+		d.Line(draw.Grid, 0.6, px(v), top, px(v), bottom)
+		d.Write(fmt.Sprintf("%g", v), px(v), bottom+13, 0, draw.Style{Size: 9.5, Color: draw.Soft, Align: 0.5})
 	}
-	p.write("ranks", right, bottom+27, 9.5, 1, false, barSoft)
-	p.line(left, bottom, right, bottom, 0.8, barInk)
+	d.Write("ranks", right, bottom+27, 0, draw.Style{Size: 9.5, Color: draw.Soft, Align: 1})
+	d.Line(draw.Ink, 0.8, left, bottom, right, bottom)
 	// The line of slope 1 through the greatest value, as far as it is in the panel.
 	x0 := to * math.Pow(10, low) / most
-	p.line(px(max(from, x0)), py(most*max(from, x0)/to), px(to), py(most), 1, barRaw)
+	d.Line(barRaw, 1, px(max(from, x0)), py(most*max(from, x0)/to), px(to), py(most))
 	var taken []float64 // by texts
 	for s, w := range who {
 		x, y := p.t.series(c.what, w, c.value)
 		for k := range x {
 			if k > 0 {
-				p.stroke(px(float64(x[k-1])), py(y[k-1]), px(float64(x[k])), py(y[k]), curveHue(w), s)
+				stroke(d, px(float64(x[k-1])), py(y[k-1]), px(float64(x[k])), py(y[k]), curveHue(w), s)
 			}
-			p.box(px(float64(x[k]))-2, py(y[k])-2, px(float64(x[k]))+2, py(y[k])+2, curveHue(w))
+			d.Fill(curveHue(w), draw.Between(px(float64(x[k]))-2, py(y[k])-2, px(float64(x[k]))+2, py(y[k])+2))
 		}
 		for _, g := range p.growth {
 			if g.What == c.name && g.Who == w {
@@ -153,7 +129,7 @@ func (p *curvePlot) panel(i int, left, top float64) {
 					}
 				}
 				taken = append(taken, at)
-				p.write(fmt.Sprintf("%.2f", g.Last), px(to)+8, at, 9.5, 0, false, curveHue(w))
+				d.Write(fmt.Sprintf("%.2f", g.Last), px(to)+8, at, 0, draw.Style{Size: 9.5, Color: curveHue(w)})
 			}
 		}
 	}

@@ -48,6 +48,17 @@ func cpuTime() float64 {
 	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }
 
+// settle waits until what was written on the file system of a directory is on its device: with buffered writes, who comes
+// next would be held up until that is done.
+func settle(dir string) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	unix.Syncfs(int(f.Fd())) // its error concerns what nobody asked to be synced
+}
+
 func cpuModel() string {
 	b, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 func forgetPeak() int64                           { return 0 }
 func peakMemory() int64                           { return 0 }
 func cpuTime() float64                            { return 0 }
+func settle(string)                               {}
 func cpuModel() string                            { return "" }
 func memoryTotal() int64                          { return 0 }
 func kernel() string                              { return runtime.GOOS }

@@ -219,6 +219,9 @@ func (t table) ahead(what string, want float64, ours, theirs *Row) Mark {
 	if strings.HasPrefix(theirs.Who, "E3SM-IO") {
 		m.Measured += " of the real program"
 	}
+	if raw := ours.Bound("raw write"); raw != nil && want > 1 {
+		m.Measured += fmt.Sprintf("; the raw write %.1f times", x/ours.Share("raw write"))
+	}
 	m.Measured += ")"
 	m.Good = x >= want && (want != 1 || x > 1)
 	return m

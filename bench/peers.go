@@ -265,5 +265,8 @@ func parseReal(out []byte) (Took, error) {
 		}
 		t.Seconds += s
 	}
+	if t.Seconds <= 0 {
+		return t, fmt.Errorf("bench: the real program prints an end-to-end time of %g s", t.Seconds)
+	}
 	return t, nil
 }

@@ -127,6 +127,39 @@ func TestPeerDifferenceShows(t *testing.T) {
 	}
 }
 
+// TestRealIsTried: a program that is not E3SM-IO is an error before anything is measured, and what one cannot do is left out.
+func TestRealIsTried(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("shell scripts")
+	}
+	dir := t.TempDir()
+	a := against{"I h0", Job{Case: "I_h0", Records: 1, Flush: 1, Maps: MapSource{Files: []string{"map.nc"}}}}
+	for _, c := range []struct {
+		says  string
+		works int
+		err   string
+	}{
+		{`case "$*" in *hdf5*) echo "Error: no HDF5 here"; exit 3;; esac; echo " end-to-end time  min/max =  0.1 / 0.2"`, 1, ""},
+		{`echo hello`, 0, "no end-to-end time"},
+		{`echo " end-to-end time  min/max =  0.0 / 0.0"`, 0, "end-to-end time of 0"},
+		{`exit 7`, 0, "exit status 7"},
+	} {
+		mpirun := filepath.Join(dir, "mpirun")
+		if err := os.WriteFile(mpirun, []byte("#!/bin/sh\n"+c.says+"\n"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		o := Options{Dir: dir, PeerBin: "e3sm_io", Log: func(string) {}, At: func(string, int64, int64) {}}
+		s := &session{Options: o, dir: dir, res: newResults(&o), box: &Toolbox{mpirun: mpirun}}
+		works, err := s.tryReal(t.Context(), a)
+		if len(works) != c.works || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+			t.Errorf("%s: %v, %v", c.says, works, err)
+		}
+		if want := 2 - c.works; len(s.res.Skipped) != want {
+			t.Errorf("%s: skipped %q, want %d", c.says, s.res.Skipped, want)
+		}
+	}
+}
+
 func TestRealProgram(t *testing.T) {
 	j := Job{Case: "I_h0", Ranks: 4, Records: 3, Flush: 1, Maps: MapSource{Files: []string{"map_i_case_16p.nc"}, Factor: 10}}
 	args, err := realArgs(PnetCDFBlob, &j, "out.nc")

@@ -437,28 +437,48 @@ func (k *Work) convertSome(ctx context.Context) (t Took, err error) {
 	return t, err
 }
 
-// sameLevels compares T of an ordinary file with what was put.
+// sameLevels compares what is in an ordinary file with what was put: all variables of the maps that are floats.
 func sameLevels(ctx context.Context, name string) error {
 	r, err := blob.Open(ctx, name, nil)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	v, ok := r.Schema().VarID("T")
-	if !ok {
+	if _, ok := r.Schema().VarID("T"); !ok {
 		return fmt.Errorf("bench: %s has no T", name)
 	}
-	shape := r.Schema().Shape(v)
-	got, want := make([]float32, shape[1]), make([]float32, shape[1])
-	for n := range shape[0] {
-		if err := r.Read(ctx, "T", []int64{0, n, 0}, []int64{1, 1, shape[1]}, got); err != nil {
+	for id, v := range r.Schema().Vars() {
+		if v.Type != cdf5.Float || !v.Record {
+			continue
+		}
+		if err := sameLevelsOf(ctx, r, name, v.Name, r.Schema().Shape(blob.VarID(id))); err != nil {
 			return err
 		}
-		if err := e3smcases.FillUnique(want, cdf5.Float, "T", 0, e3smcases.Range(n*shape[1], shape[1])); err != nil {
+	}
+	return nil
+}
+
+// sameLevelsOf compares one variable (lev x ncol, or ncol) of one record, level by level.
+func sameLevelsOf(ctx context.Context, r *blob.Reader, file, name string, shape []int64) error {
+	n := shape[len(shape)-1]
+	start, count := make([]int64, 1+len(shape)), append([]int64{1}, shape...)
+	levels := int64(1)
+	if len(shape) > 1 {
+		levels, count[1] = shape[0], 1
+	}
+	got, want := make([]float32, n), make([]float32, n)
+	for k := range levels {
+		if len(shape) > 1 {
+			start[1] = k
+		}
+		if err := r.Read(ctx, name, start, count, got); err != nil {
+			return err
+		}
+		if err := e3smcases.FillUnique(want, cdf5.Float, name, 0, e3smcases.Range(k*n, n)); err != nil {
 			return err
 		}
 		if !slices.Equal(got, want) {
-			return fmt.Errorf("bench: level %d of T in %s is not what was written", n, name)
+			return fmt.Errorf("bench: level %d of %s in %s is not what was written", k, name, file)
 		}
 	}
 	return nil

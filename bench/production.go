@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -99,7 +98,7 @@ func Production(ctx context.Context, o ProductionOptions) (res *Results, err err
 		need = int64(len(o.Layouts)*len(o.Subfiles)+1) * o.bytes()
 	}
 	if fs, free := fileSystem(o.Dir); free > 0 && free < need {
-		return nil, fmt.Errorf("bench: production: %s has %d GiB left, %d are needed", fs, free>>30, need>>30+1)
+		return nil, fmt.Errorf("bench: production: %s has %d MiB left, %d are needed", fs, free>>20, need>>20+1)
 	}
 	dir, err := os.MkdirTemp(o.Dir, "blobio-production-")
 	if err != nil {
@@ -155,11 +154,20 @@ func (p *producer) dataset(ctx context.Context, l blob.Layout, subfiles int) err
 	write := row("write", t)
 	write.Sync = true
 	write.Note = strings.TrimPrefix(write.Note+"; "+t.Note, "; ")
-	files, err := filepath.Glob(base + ".[0-9][0-9][0-9][0-9]*")
+	rows := []*Row{write}
+	kept := false
+	defer func() {
+		if !kept { // cut short: what was done, without the plain writes
+			for _, r := range rows {
+				p.s.keep(r)
+			}
+		}
+	}()
+	files, err := beginning(base + ".")
 	if err != nil {
 		return err
 	}
-	rows := []*Row{write}
+	files = slices.DeleteFunc(files, func(f string) bool { return strings.HasSuffix(f, ".manifest") })
 	read, err := p.readRate(ctx, files)
 	if err != nil {
 		return err
@@ -207,6 +215,7 @@ func (p *producer) dataset(ctx context.Context, l blob.Layout, subfiles int) err
 	if err != nil {
 		return err
 	}
+	kept = true
 	for _, r := range rows {
 		if r.Sync {
 			r.Bounds = []Bound{raw}

@@ -2,6 +2,8 @@ package bench
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -47,6 +49,27 @@ func TestProduction(t *testing.T) {
 	b, err := os.ReadFile(made[len(made)-1])
 	if err != nil || !bytes.Contains(b, []byte("## production")) {
 		t.Errorf("the page: %v\n%s", err, b)
+	}
+}
+
+// TestProductionInterrupted: the phases that were done are in the results, and no file is left.
+func TestProductionInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r, err := Production(ctx, ProductionOptions{Dir: dir, Ne: 2, Levels: 4, Ranks: 24, Subfiles: []int{4}, At: func(stage string, _, _ int64) {
+		if strings.HasPrefix(stage, "process-centric") && strings.HasSuffix(stage, "level") {
+			cancel()
+		}
+	}})
+	if !errors.Is(err, context.Canceled) || r == nil {
+		t.Fatalf("%v, %v", r, err)
+	}
+	if want := 7 + 4; len(r.Rows) != want || r.Rows[want-1].What != "check" {
+		t.Errorf("%d rows, want %d: %+v", len(r.Rows), want, r.Rows)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
 

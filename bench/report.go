@@ -2,13 +2,20 @@ package bench
 
 import (
 	"bytes"
+	_ "embed"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"blobio/internal/draw"
 )
+
+// remarks are what the results cannot say themselves: why a mark is missed.
+//
+//go:embed remarks.md
+var remarks string
 
 // ReportOptions of Report.
 type ReportOptions struct {
@@ -99,7 +106,7 @@ each row stands, measured in the same run, what plain positional writes or reads
 bytes take: the best of several block sizes, into a fresh file or one whose space is reserved first,
 that time included. The clock runs from open to close; checksums and the manifest are inside it,
 starting MPI, reading maps and making data are outside, for everybody. Values are unlike at
-every place. Nothing is synced unless a row says so. Ranks are goroutines of one process or
+every place. Nothing is synced unless a row says so; what was written before is on its device before a clock starts. Ranks are goroutines of one process or
 processes of mpirun, as the rows say.
 
 `)
@@ -109,6 +116,7 @@ processes of mpirun, as the rows say.
 		filepath.ToSlash(p.o.Results), filepath.ToSlash(p.o.Results), filepath.ToSlash(p.o.Out))
 	p.hosts()
 	p.marks()
+	p.printf("%s\n", remarks)
 	for _, w := range Workloads() {
 		if err := p.section(w); err != nil {
 			return err
@@ -147,7 +155,7 @@ func (p *page) hosts() {
 
 // marks are those of the first file system that has what they need.
 func (p *page) marks() {
-	p.printf("## Marks\n\nWhat is aimed at, and what was measured. Ratios are of one run.\n\n| what | mark | measured | reached | on |\n|---|---|---|---|---|\n")
+	p.printf("## Marks\n\nWhat is aimed at, and what was measured. Ratios are of one run. Behind the rates beside a peer stands how many times its rate the raw write of our bytes reached in that run.\n\n| what | mark | measured | reached | on |\n|---|---|---|---|---|\n")
 	systems := p.systems()
 	var all [][]Mark
 	for _, fs := range systems {
@@ -305,7 +313,7 @@ func (p *page) plot(w Workload, fs string, t table, r *Results) error {
 		p.growths(r)
 		c := &curvePlot{t: t, growth: r.Growth}
 		c.title, c.subtitle = "What ranks cost", fmt.Sprintf("F h1, the same 10 MB of data for any number of ranks; %s; %s, %s; runs: %d", r.Host.CPU, fs, day, r.Runs)
-		return p.picture(w, fs, day, c)
+		return p.picture(w, fs, day, c.page())
 	}
 	b := &barPlot{title: "blobio bench: " + w.Name, subtitle: fmt.Sprintf("%s; %s, %s; medians of %d runs", r.Host, fs, day, r.Runs)}
 	for i := range t {
@@ -336,23 +344,17 @@ func (p *page) plot(w Workload, fs string, t table, r *Results) error {
 	if len(b.groups) == 0 {
 		return nil
 	}
-	return p.picture(w, fs, day, b)
-}
-
-// drawing is what a picture of a workload can do.
-type drawing interface {
-	SVG(io.Writer) error
-	PNG(io.Writer) error
+	return p.picture(w, fs, day, b.page())
 }
 
 // picture writes both files of a picture beside the results, and puts it into the page.
-func (p *page) picture(w Workload, fs, day string, b drawing) error {
-	base := filepath.Join(p.o.Results, fmt.Sprintf("%s-%s-%s", day, w.Name, strings.ReplaceAll(fs, " ", "-")))
-	for ext, draw := range map[string]func(*bytes.Buffer) error{
+func (p *page) picture(w Workload, fs, day string, b draw.Picture) error {
+	base := filepath.Join(p.o.Results, fmt.Sprintf("%s-%s-%s", day, w.Name, strings.NewReplacer(" ", "-", "/", "-").Replace(fs)))
+	for ext, write := range map[string]func(*bytes.Buffer) error{
 		".svg": func(o *bytes.Buffer) error { return b.SVG(o) },
 		".png": func(o *bytes.Buffer) error { return b.PNG(o) }} {
 		var o bytes.Buffer
-		if err := draw(&o); err != nil {
+		if err := write(&o); err != nil {
 			return err
 		}
 		if err := os.WriteFile(base+ext, o.Bytes(), 0o666); err != nil {

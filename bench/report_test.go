@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"image/png"
 	"math"
 	"os"
@@ -8,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"blobio/internal/vfs"
 )
 
 // rowOf is a row of as many MiB as its rate, so that it took a second.
@@ -136,12 +139,42 @@ func TestReport(t *testing.T) {
 
 func TestResultsAreChecked(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "r.json")
-	for _, text := range []string{"", "{", `{"version": 7}`, `{"version": 1, "rows": [{"data": "x"}]}`} {
+	for _, text := range []string{"", "{", `{"version": 7}`, `{"version": 1, "rows": [{"data": "x"}]}`,
+		`{"version": 1, "rows": []}`,
+		`{"version": 1, "date": "yesterday", "rows": []}`,
+		`{"version": 1, "date": "2026-11-22T00:00:00Z", "rows": [{"bytes": 5, "seconds": [1], "bounds": [{"what": "raw write", "bytes": 5}]}]}`,
+		`{"version": 1, "date": "2026-11-22T00:00:00Z", "rows": [{"bytes": 5, "seconds": [1], "bounds": [{"what": "raw write", "seconds": [1]}]}]}`,
+		`{"version": 1, "date": "2026-11-22T00:00:00Z", "rows": [{"bytes": 5, "seconds": [1, 1e300]}]}`,
+		`{"version": 1, "date": "2026-11-22T00:00:00Z", "rows": [{"bytes": -5, "seconds": [1]}]}`,
+	} {
 		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := LoadResults(name); err == nil {
 			t.Errorf("no error for %q", text)
 		}
+	}
+}
+
+// TestSaveWhole: results replace no others, and on a full disk no part of them stays, which a report would stumble over.
+func TestSaveWhole(t *testing.T) {
+	mem := vfs.NewMem()
+	r := Results{Version: resultsVersion, Date: "2026-11-21T10:11:12Z", Workloads: []string{"check"}, FileSystem: "tmpfs"}
+	for _, want := range []string{"2026-11-21-1011-check-tmpfs.json", "2026-11-21-1011-check-tmpfs-2.json"} {
+		if name, err := r.save(mem, "d/out"); err != nil || filepath.Base(name) != want {
+			t.Fatalf("saved as %s: %v, want %s", name, err, want)
+		}
+	}
+	full := vfs.NewFault(mem, func(op vfs.Op) error {
+		if op.Kind == vfs.OpWrite {
+			return vfs.ErrNoSpace
+		}
+		return nil
+	})
+	if _, err := r.save(full, "d/out"); !errors.Is(err, vfs.ErrNoSpace) {
+		t.Errorf("full disk: %v", err)
+	}
+	if list, err := mem.ReadDir("d/out"); err != nil || len(list) != 2 {
+		t.Errorf("%v, %v", list, err)
 	}
 }

@@ -2,7 +2,9 @@ package bench
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -10,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"blobio/internal/vfs"
 )
 
 // Host is where a run took place.
@@ -55,8 +59,8 @@ type Profile struct {
 const resultsVersion = 1
 
 func newResults(o *Options) *Results {
-	fs, _ := fileSystem(o.Dir)
-	r := &Results{Version: resultsVersion, Date: time.Now().Format(time.RFC3339), FileSystem: fs, Go: runtime.Version(), Runs: o.Runs, Quick: o.Quick,
+	system, _ := fileSystem(o.Dir)
+	r := &Results{Version: resultsVersion, Rows: []Row{}, Date: time.Now().Format(time.RFC3339), FileSystem: system, Go: runtime.Version(), Runs: o.Runs, Quick: o.Quick,
 		Host: Host{System: kernel(), Arch: runtime.GOARCH, CPU: cpuModel(), Cores: cores(), Memory: memoryTotal(), Load: loadAverage()}}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		r.Blobio = info.Main.Version
@@ -83,17 +87,40 @@ func (r *Results) Name() string {
 	return fmt.Sprintf("%s-%s-%s-%s.json", day, clock, what, strings.ReplaceAll(r.FileSystem, " ", "-"))
 }
 
-// Save writes the results as a file of the directory and returns its name.
-func (r *Results) Save(dir string) (string, error) {
+// Save writes the results as a file of the directory, which is made, and returns its name. No file
+// is replaced: what was run in the same minute gets a number. A file that cannot be completed is removed.
+func (r *Results) Save(dir string) (string, error) { return r.save(vfs.OS, dir) }
+
+func (r *Results) save(fsys vfs.FS, dir string) (string, error) {
 	b, err := json.MarshalIndent(r, "", " ")
 	if err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := fsys.MkdirAll(dir); err != nil {
 		return "", err
 	}
-	name := filepath.Join(dir, r.Name())
-	return name, os.WriteFile(name, append(b, '\n'), 0o666)
+	stem := strings.TrimSuffix(r.Name(), ".json")
+	for n := 1; ; n++ {
+		name := filepath.Join(dir, stem+".json")
+		if n > 1 {
+			name = filepath.Join(dir, fmt.Sprintf("%s-%d.json", stem, n))
+		}
+		if err = vfs.WriteFile(fsys, name, append(b, '\n')); !errors.Is(err, fs.ErrExist) || n == 1000 {
+			return name, err
+		}
+	}
+}
+
+// CanSave says before a long run whether results can be kept in a directory, which is made.
+func CanSave(dir string) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, "blobio-results-")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
 // LoadResults reads a file of results.
@@ -109,10 +136,29 @@ func LoadResults(name string) (*Results, error) {
 	if r.Version != resultsVersion {
 		return nil, fmt.Errorf("bench: %s: version %d, want %d", name, r.Version, resultsVersion)
 	}
+	if _, err := time.Parse(time.RFC3339, r.Date); err != nil {
+		return nil, fmt.Errorf("bench: %s: date: %w", name, err)
+	}
 	for i := range r.Rows {
-		if row := &r.Rows[i]; len(row.Seconds) == 0 || slices.Min(row.Seconds) <= 0 {
-			return nil, fmt.Errorf("bench: %s: row %d (%s, %s) has no times", name, i, row.Data, row.Who)
+		if row := &r.Rows[i]; !row.measured() {
+			return nil, fmt.Errorf("bench: %s: row %d (%s, %s) has times or sizes that no measurement gives", name, i, row.Data, row.Who)
 		}
 	}
 	return r, nil
+}
+
+// measured says whether the figures are such as are measured, so that rates and shares are numbers that can be drawn.
+func (r *Row) measured() bool {
+	times := func(s []float64) bool {
+		return len(s) > 0 && slices.Min(s) > 1e-12 && slices.Max(s) < 1e9
+	}
+	if !times(r.Seconds) || r.Bytes < 0 || r.Bytes > 1<<60 || r.Ranks < 0 || r.Lent < 0 {
+		return false
+	}
+	for i := range r.Bounds {
+		if b := &r.Bounds[i]; !times(b.Seconds) || b.Bytes <= 0 || b.Bytes > 1<<60 {
+			return false
+		}
+	}
+	return true
 }

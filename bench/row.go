@@ -10,7 +10,7 @@ import (
 // measured in the same run, in turn with it.
 type Bound struct {
 	What    string    `json:"what"`  // "raw write", "raw read", "memcpy", "gather"
-	Bytes   int64     `json:"bytes"` // as many as the row's, but for a share of a file
+	Bytes   int64     `json:"bytes"` // as many as the row's, but for a share of a file or a part of the memory
 	Seconds []float64 `json:"seconds"`
 }
 

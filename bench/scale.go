@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"blobio/blob"
 	"blobio/e3smcases"
 )
 
@@ -17,6 +18,37 @@ type ScaleCase struct {
 	Records int64
 	Bytes   int64 // of all ranks, float record variables for F and I
 	Pieces  int64 // puts of a rank: variables of all records
+
+	sizes []int64 // mean bytes of each of these, of one record
+}
+
+// How blobio writes where ranks share no heap and nodes have shared memory: see "ranks that share no heap" in
+// docs/architecture.md.
+const (
+	ownLeast   = 4 << 10   // mean bytes from which on each rank writes its own pieces, or process-centric its blob
+	ownWrite   = 256 << 10 // most of one write of those
+	windowSize = 1 << 20   // of what aggregators write
+)
+
+// Writes is how many writes of data a subfile to a node of perNode ranks takes, one record.
+func (c *ScaleCase) Writes(perNode int, l blob.Layout) (n int64) {
+	small, blobBytes := int64(0), int64(0)
+	up := func(n, size int64) int64 { return (n + size - 1) / size }
+	for _, s := range c.sizes {
+		blobBytes += s
+		if s < ownLeast {
+			small += s
+		} else if l == blob.VariableCentric {
+			n += int64(perNode) * up(s, ownWrite) // pieces of a rank do not lie together
+		}
+	}
+	if l == blob.VariableCentric {
+		return n + up(small*int64(perNode), windowSize)
+	}
+	if blobBytes < ownLeast {
+		return up(blobBytes*int64(perNode), windowSize)
+	}
+	return int64(perNode) * up(blobBytes, ownWrite)
 }
 
 // ScaleCases are the cases of the published table. Elements of the decomposed dimensions by map are those of the
@@ -56,6 +88,7 @@ func ScaleCases() ([]ScaleCase, error) {
 			t, _ := cv.FileType(s.float)
 			x.Pieces += n
 			x.Bytes += n * s.maps[cv.Map-1] * int64(t.Size())
+			x.sizes = append(x.sizes, s.maps[cv.Map-1]*int64(t.Size())/int64(s.ranks))
 		}
 		out = append(out, x)
 	}
@@ -90,11 +123,11 @@ func Summit() *ScaleSystem {
 
 // ScaleParams are what is fitted. All are of a node with its ranks, one subfile to a node.
 type ScaleParams struct {
-	Open     float64 `json:"open"`     // seconds to create, write the header and close
-	Rounds   float64 `json:"rounds"`   // seconds that the variable-centric layout takes beyond that
-	NodeRate float64 `json:"nodeRate"` // GiB/s that a node brings to the file system
-	PieceVC  float64 `json:"pieceVC"`  // seconds for a put of each rank, variable-centric
-	PiecePC  float64 `json:"piecePC"`
+	Open     float64 `json:"open"`                   // seconds to create, write the header and close
+	Rounds   float64 `json:"rounds"`                 // seconds that the variable-centric layout takes beyond that
+	NodeRate float64 `json:"node_rate"`              // GiB/s that a node brings to the file system
+	PieceVC  float64 `json:"piece_variable_centric"` // seconds for a put of each rank, variable-centric
+	PiecePC  float64 `json:"piece_process_centric"`
 }
 
 func (p *ScaleParams) all() []*float64 {

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"blobio/blob"
 )
 
 // TestScaleCases: the sizes that E3SM-IO has for the three cases come out of the tables of variables.
@@ -137,9 +139,27 @@ func TestManifestModel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := new(ScaleCounts).Extrapolate(64, 8, 1000, 4<<20, 3, 429, l)
+		r := new(ScaleCounts).Extrapolate(64, 8, 1000, 1, 3, 429, l)
 		if x := float64(r.Manifest) / float64(info.Size()); x < 0.75 || x > 1.33 {
 			t.Errorf("%v: %d bytes, the model says %d", l, info.Size(), r.Manifest)
+		}
+	}
+}
+
+// TestScaleWrites: what large pieces cost variable-centric, and blobs process-centric; small ones pass through windows.
+// Counted with 64 ranks of 64 on a node, ne6 and 72 levels: 4,189 and 194 with the header and the maps.
+func TestScaleWrites(t *testing.T) {
+	c := ScaleCase{sizes: []int64{10 << 10, 10 << 10, 300 << 10, 144, 1000}}
+	if n := c.Writes(64, blob.VariableCentric); n != 64*(1+1+2)+1 {
+		t.Errorf("variable-centric: %d writes", n)
+	}
+	if n := c.Writes(64, blob.ProcessCentric); n != 64*2 {
+		t.Errorf("process-centric: %d writes", n)
+	}
+	c.sizes = []int64{144, 1000}
+	for _, l := range layouts {
+		if n := c.Writes(64, l); n != 1 {
+			t.Errorf("%v, small: %d writes", l, n)
 		}
 	}
 }

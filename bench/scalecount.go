@@ -190,15 +190,15 @@ type ScaleRow struct {
 }
 
 // Extrapolate says what the counts mean for more ranks: a subfile to a node of perNode ranks, data bytes
-// and maps of each rank, windows of the given size, extents of the subfile in the manifest.
-func (n *ScaleCounts) Extrapolate(ranks, perNode int, rankBytes, window int64, maps, extents int, l blob.Layout) ScaleRow {
+// and maps of each rank, writes of a subfile, extents of the subfile in the manifest.
+func (n *ScaleCounts) Extrapolate(ranks, perNode int, rankBytes, writes int64, maps, extents int, l blob.Layout) ScaleRow {
 	files := (ranks + perNode - 1) / perNode
 	log := func(n int) float64 { return math.Ceil(math.Log2(float64(max(n, 2)))) }
 	r := ScaleRow{Ranks: ranks, Subfiles: files, DataBytes: rankBytes * int64(perNode)}
 	r.Messages = float64(n.World)*log(ranks) + float64(n.Subfile)*log(perNode)
 	r.Sent = float64(n.Sent)
 	r.Table = 32 * int64(maps) * int64(perNode)
-	r.Writes = (r.DataBytes + window - 1) / window
+	r.Writes = writes
 	r.FileOps = r.Writes + 5 // create, reserve, header, sync, close
 	r.Manifest = int64(files) * int64(8*extents+150)
 	if l == blob.ProcessCentric {

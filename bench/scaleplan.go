@@ -56,7 +56,7 @@ func NewScale(ctx context.Context, dir string) (*Scale, error) {
 		}
 		s.Counts[l.String()] = n
 		for _, ranks := range []int{10000, 21600, 100000, 1000000} {
-			s.Rows[l.String()] = append(s.Rows[l.String()], n.Extrapolate(ranks, ScalePerNode, f.Bytes/int64(f.Ranks), 4<<20, maps, extents, l))
+			s.Rows[l.String()] = append(s.Rows[l.String()], n.Extrapolate(ranks, ScalePerNode, f.Bytes/int64(f.Ranks), f.Writes(ScalePerNode, l), maps, extents, l))
 		}
 	}
 	for _, c := range cases[:2] {

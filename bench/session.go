@@ -123,6 +123,7 @@ type session struct {
 	boxErr  error
 	boxed   bool
 	best    map[rawKey]rawWay
+	maxRaw  int64 // 0 means the default, tests set others
 }
 
 // sweep removes what a workload has left, so that memory file systems do not fill up.
@@ -193,6 +194,13 @@ func (s *session) race(ctx context.Context, warm bool, list ...runner) error {
 	if warm {
 		first = -1
 	}
+	defer func() {
+		for _, r := range list { // also those that were cut short, as far as they came
+			if len(r.row.Seconds) > 0 {
+				s.keep(r.row)
+			}
+		}
+	}()
 	total := int64((s.Runs - first) * len(list))
 	done := int64(0)
 	for run := first; run < s.Runs; run++ {
@@ -201,6 +209,7 @@ func (s *session) race(ctx context.Context, warm bool, list ...runner) error {
 				return err
 			}
 			s.At(fmt.Sprintf("%s: %s, %s, %s", s.name, r.row.Data, r.row.What, r.row.Who), done, total)
+			settle(s.dir)
 			t, err := r.run(ctx)
 			if err != nil {
 				return fmt.Errorf("%s, %s, %s: %w", r.row.Data, r.row.What, r.row.Who, err)
@@ -215,14 +224,12 @@ func (s *session) race(ctx context.Context, warm bool, list ...runner) error {
 				s.res.Libraries[name] = t.Library
 			}
 			if list[i].bound != nil {
+				settle(s.dir)
 				if err := list[i].bound(ctx, r.row); err != nil {
 					return err
 				}
 			}
 		}
-	}
-	for _, r := range list {
-		s.keep(r.row)
 	}
 	return nil
 }
@@ -305,9 +312,21 @@ func datasetBytes(ctx context.Context, name string) (n int64, err error) {
 	return n, nil
 }
 
+// beginning lists the files whose path begins so, sorted. Nothing in it is a pattern, as the user names the directory.
+func beginning(path string) (files []string, err error) {
+	dir, base := filepath.Split(path)
+	list, err := os.ReadDir(filepath.Clean(dir))
+	for _, e := range list {
+		if strings.HasPrefix(e.Name(), base) {
+			files = append(files, dir+e.Name())
+		}
+	}
+	return files, err
+}
+
 // removeDataset removes a dataset by its base name.
 func removeDataset(name string) error {
-	files, err := filepath.Glob(name + "*")
+	files, err := beginning(name)
 	if err != nil {
 		return err
 	}

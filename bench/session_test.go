@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -72,6 +73,69 @@ func TestInterrupt(t *testing.T) {
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
 		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// TestInterruptedRows: what was done up to an interrupt is in the results, also of rows that are not complete.
+func TestInterruptedRows(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	calls := 0
+	r, err := Run(ctx, Options{Dir: t.TempDir(), Quick: true, At: func(string, int64, int64) {
+		if calls++; calls == 5 { // two to warm up, two in the first turn
+			cancel()
+		}
+	}}, "captured")
+	if !errors.Is(err, context.Canceled) || r == nil || len(r.Rows) != 2 {
+		t.Fatalf("%+v, %v: want 2 rows", r, err)
+	}
+	for _, row := range r.Rows {
+		if len(row.Seconds) != 1 || len(row.Bounds) != 1 {
+			t.Errorf("%+v: want one run", row)
+		}
+	}
+}
+
+// TestBoundsHaveTheRoom: plain writes of memory files do not run beside the dataset that they are compared with.
+func TestBoundsHaveTheRoom(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a[b") // not a pattern
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Dir: dir, Quick: true, Log: func(string) {}, At: func(string, int64, int64) {}}
+	s := &session{Options: o, dir: dir, res: newResults(&o)}
+	j, data := s.fCase("h1", 64)
+	list, err := s.inProcess(j, data, "write", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range list {
+		took, err := r.run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.row.add(took)
+		if err := r.bound(t.Context(), r.row); err != nil {
+			t.Fatal(err)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+			t.Errorf("%s: beside the plain writes: %v, %v", r.row.Who, left, err)
+		}
+	}
+}
+
+// TestBoundsHaveTheBytes: plain writes beside a row are of as many bytes, also where their way was found with fewer.
+func TestBoundsHaveTheBytes(t *testing.T) {
+	o := Options{Dir: t.TempDir(), Quick: true}
+	s := &session{Options: o, dir: o.Dir, res: newResults(&o), maxRaw: 1 << 20}
+	row := &Row{Bytes: 3 << 20}
+	for range 2 {
+		if err := s.rawWrites(1, false)(t.Context(), row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b := row.Bounds[0]; b.Bytes != row.Bytes || len(b.Seconds) != 2 || len(s.best) != 1 {
+		t.Errorf("%+v, ways %v: want 2 times of %d bytes", b, s.best, row.Bytes)
 	}
 }
 

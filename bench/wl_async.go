@@ -155,7 +155,7 @@ func (s *session) overlap(ctx context.Context, ranks int, sync bool) error {
 			}
 			switch what {
 			case asyncAlone:
-				r.bound = s.rawWrites(writers(), sync)
+				r.bound = s.rawWritesInstead(name, writers(), sync)
 			case asyncSync:
 				turn = r.row
 			case asyncBoth:

@@ -35,6 +35,10 @@ func (s *session) ceilings(ctx context.Context) error {
 				return Took{Seconds: d.Seconds()}, err
 			}}
 	}
+	src := make([]byte, size)
+	for i := range src {
+		src[i] = byte(i * 7)
+	}
 	var list []runner
 	for _, n := range counts(cores()) {
 		list = append(list, row("memcpy", n, false, func() (time.Duration, error) { return memcpy(size, n), nil }))
@@ -46,6 +50,9 @@ func (s *session) ceilings(ctx context.Context) error {
 			list = append(list,
 				row(what, n, false, func() (time.Duration, error) { return rawWrite(file, size, 1<<20, n, reserve, false) }),
 				row(what+", fsync", n, true, func() (time.Duration, error) { return rawWrite(file, size, 1<<20, n, reserve, true) }))
+		}
+		for _, l := range floors {
+			list = append(list, row(l.what, n, false, func() (time.Duration, error) { return l.write(file, src, 256<<10, n) }))
 		}
 		list = append(list, row("write, direct", n, false, func() (time.Duration, error) { return direct(file, size, n, true) }))
 	}

@@ -165,17 +165,51 @@ func (s *session) realRunner(p Peer, a against, ranks int, tune string) (runner,
 		}}, nil
 }
 
-// ourRunner writes with ranks that are goroutines of a process, or processes.
+// tryReal runs the real program once beside each peer, before the hours that the rest takes: a wrong program is told now,
+// and of one that was built without a library the rows that it cannot have are left out.
+func (s *session) tryReal(ctx context.Context, a against) (map[Peer]bool, error) {
+	works := map[Peer]bool{}
+	if s.PeerBin == "" {
+		return works, nil
+	}
+	var failed []error
+	for _, p := range []Peer{PnetCDFBlob, HDF5Blob} {
+		r, err := s.realRunner(p, a, 1, "")
+		if err == nil {
+			s.At(fmt.Sprintf("%s: trying %s", s.name, r.row.Who), 0, 0)
+			_, err = r.run(ctx)
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			failed = append(failed, fmt.Errorf("%s as %s: %w", s.PeerBin, p.Name, err))
+			s.skip("E3SM-IO, "+p.Name, err)
+			continue
+		}
+		works[p] = true
+	}
+	if len(works) == 0 {
+		return nil, failed[0]
+	}
+	return works, nil
+}
+
+// ourRunner writes with ranks that are goroutines of a process, or processes. Flushes are where the peer
+// has them: after each record, and process-centric once at the end, as HDF5 blob keeps all records until then.
 func (s *session) ourRunner(l blob.Layout, a against, ranks int, processes bool) runner {
-	j := a.job
+	j, note := a.job, ""
 	j.Ranks = ranks
+	if l == blob.ProcessCentric && j.Records > 1 {
+		j.Flush, note = -1, "one flush, as HDF5 blob"
+	}
 	path := s.path("ours." + l.String())
 	as, n := "goroutines", writers()
 	if processes {
 		as, n = "processes", min(ranks, maxRawWriters)
 	}
 	return runner{
-		row: &Row{Data: a.name, What: "write", Who: l.String(), Ranks: ranks, As: as, Sync: j.Sync},
+		row: &Row{Data: a.name, What: "write", Who: l.String(), Ranks: ranks, As: as, Sync: j.Sync, Note: note},
 		run: func(ctx context.Context) (Took, error) {
 			if err := removeDataset(path); err != nil {
 				return Took{}, err
@@ -219,6 +253,10 @@ func (s *session) peers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	works, err := s.tryReal(ctx, jobs[0])
+	if err != nil {
+		return err
+	}
 	for _, a := range jobs {
 		ranks := 16
 		if s.Quick {
@@ -239,13 +277,10 @@ func (s *session) peers(ctx context.Context) error {
 					return err
 				}
 				list = append(list, r)
-				if s.PeerBin == "" {
+				if !works[p] {
 					continue
 				}
 				real, err := s.realRunner(p, a, n, r.row.Tuning)
-				if errors.Is(err, errSkip) {
-					continue
-				}
 				if err != nil {
 					return err
 				}

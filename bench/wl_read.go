@@ -94,6 +94,9 @@ func (s *session) read(ctx context.Context) error {
 	})
 }
 
+// readAgain is how long one run of a warm read repeats it: some take as long as waking a core does.
+const readAgain = 10 * time.Millisecond
+
 func (s *session) readings(ctx context.Context, t *task, names map[blob.Layout]string, data string, list []reading) error {
 	readers := map[blob.Layout]*blob.Reader{}
 	for _, l := range layouts {
@@ -118,6 +121,9 @@ func (s *session) readings(ctx context.Context, t *task, names map[blob.Layout]s
 		var runners []runner
 		for _, l := range layouts {
 			row := &Row{Data: data, What: q.what, Who: l.String(), Ranks: t.Ranks, Bytes: n * int64(typ.Size())}
+			if !q.cold {
+				row.Note = fmt.Sprintf("mean of the reads of %v", readAgain)
+			}
 			runners = append(runners, runner{row: row,
 				run: func(ctx context.Context) (Took, error) {
 					runtime.GC()
@@ -130,8 +136,12 @@ func (s *session) readings(ctx context.Context, t *task, names map[blob.Layout]s
 						}
 						defer r.Close()
 					}
-					err := r.Read(ctx, cv.Name, q.start, q.count, dst)
-					return Took{Seconds: time.Since(start).Seconds()}, err
+					for n := 1; ; n++ {
+						err := r.Read(ctx, cv.Name, q.start, q.count, dst)
+						if d := time.Since(start); q.cold || err != nil || d >= readAgain {
+							return Took{Seconds: d.Seconds() / float64(n)}, err
+						}
+					}
 				},
 				bound: func(ctx context.Context, r *Row) error {
 					if err := s.rawReads(names[l]+".0000")(ctx, r); err != nil {

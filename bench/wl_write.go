@@ -98,7 +98,7 @@ func (s *session) inProcess(j Job, data, what string, distinct int64) ([]runner,
 		list = append(list, runner{
 			row: &Row{Data: data, What: what, Who: l.String(), Ranks: j.Ranks, As: "goroutines", Sync: j.Sync},
 			run: func(ctx context.Context) (Took, error) {
-				for _, l := range layouts {
+				for _, l := range layouts { // that of a warm turn
 					if err := removeDataset(s.path("w." + l.String())); err != nil {
 						return Took{}, err
 					}
@@ -110,7 +110,7 @@ func (s *session) inProcess(j Job, data, what string, distinct int64) ([]runner,
 				k.Bytes, err = datasetBytes(ctx, name)
 				return k, err
 			},
-			bound: s.rawWrites(writers(), j.Sync),
+			bound: s.rawWritesInstead(name, writers(), j.Sync),
 		})
 	}
 	return list, nil
@@ -310,7 +310,7 @@ func (s *session) memory(ctx context.Context) error {
 					}
 					return s.worker(ctx, Work{Job: j, Layout: l.String(), Path: name}, false)
 				},
-				bound: s.rawWrites(writers(), false),
+				bound: s.rawWritesInstead(name, writers(), false),
 			})
 		}
 		if err := s.race(ctx, false, list...); err != nil {
