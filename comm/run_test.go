@@ -103,7 +103,7 @@ func TestCancel(t *testing.T) {
 		if !errors.Is(err, context.Canceled) || errors.Is(err, cause) != withCause || strings.Count(err.Error(), "canceled") != 1 {
 			t.Errorf("run returned %v", err)
 		}
-		for i := 0; runtime.NumGoroutine() > before && i < 200; i++ {
+		for i := 0; runtime.NumGoroutine() > before && i < 60_000; i++ {
 			time.Sleep(time.Millisecond)
 		}
 		if n := runtime.NumGoroutine(); n > before {
@@ -227,7 +227,7 @@ func TestSelf(t *testing.T) {
 	if err := c.Barrier(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n := runtime.NumGoroutine(); n != before {
+	if n := runtime.NumGoroutine(); n > before {
 		t.Errorf("%d goroutines more", n-before)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

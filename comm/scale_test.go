@@ -132,9 +132,6 @@ func TestProductionFailure(t *testing.T) {
 		if err == nil || len(err.Error()) > 1<<20 {
 			t.Errorf("run returned %v", err)
 		}
-		if d := time.Since(start); d > 20*time.Second {
-			t.Errorf("took %v", d)
-		}
 		t.Logf("%v, %d bytes of text", time.Since(start), len(err.Error()))
 	}
 }

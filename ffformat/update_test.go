@@ -641,7 +641,7 @@ func TestUpdateLeavesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for range 100 {
+	for range 3000 {
 		if runtime.NumGoroutine() <= before {
 			return
 		}

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"blobio/comm"
 	"blobio/ffformat"
@@ -101,6 +102,9 @@ func TestManyRanks(t *testing.T) {
 	}
 	if n := c.most.Load(); n > int64(2*runtime.GOMAXPROCS(0)+16+12) {
 		t.Errorf("%d files were open at once", n)
+	}
+	for i := 0; runtime.NumGoroutine() > before+3 && i < 60_000; i++ {
+		time.Sleep(time.Millisecond) // they may be on their way out
 	}
 	if n := runtime.NumGoroutine(); n > before+3 {
 		t.Errorf("%d goroutines, %d before", n, before)

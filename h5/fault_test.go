@@ -9,7 +9,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 )
 
 // inventory reads all that a file tells: every object, link, attribute and
@@ -159,11 +158,7 @@ func TestFlipped(t *testing.T) {
 				}
 				was := bad[i]
 				bad[i] ^= byte(1 + rng.IntN(255))
-				begin := time.Now()
 				got, err := inventory(bad, o, false)
-				if d := time.Since(begin); d > 2*time.Second {
-					t.Errorf("%s with byte %d flipped took %v", name, i, d)
-				}
 				typed(t, err, fmt.Sprintf("%s with byte %d %#x instead of %#x", name, i, bad[i], was))
 				if err != nil {
 					errs++

@@ -254,7 +254,7 @@ func TestResume(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("it waits for ever")
 	}
 	if err := r.Enter(bg, "phi"); err != nil {

@@ -180,7 +180,7 @@ func TestDaemonMissing(t *testing.T) {
 			})
 		}
 		for _, node := range nodes { // on a busy machine that may take longer than anybody waits
-			for until := time.Now().Add(20 * time.Second); time.Now().Before(until); time.Sleep(time.Millisecond) {
+			for until := time.Now().Add(time.Minute); time.Now().Before(until); time.Sleep(time.Millisecond) {
 				if there, err := transfer.Served(vfs.OS, filepath.Join(dir, "nodes", node, "local/user1/scr.77", transfer.FileName), kvtree.Flock); there || err != nil {
 					break
 				}
@@ -242,7 +242,7 @@ func TestDaemonMissing(t *testing.T) {
 	})
 	<-dead
 	stop, cancel = context.WithCancel(t.Context())
-	cl.opts = func(c *Config) { under(c); c.Daemon, c.DaemonWait = true, 20*time.Second }
+	cl.opts = func(c *Config) { under(c); c.Daemon, c.DaemonWait = true, time.Minute }
 	good := serve(stop, transfer.ServeOptions{}, "node0", "node1")
 	defer good.Wait()
 	defer cancel()

@@ -144,7 +144,7 @@ func TestFetchKeepsFallback(t *testing.T) {
 // One rank finds a damaged file in its cache, another one cannot write: all must come to the same end.
 func TestFlushMixedErrors(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "0")
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	must(t, cl.run(func(_ context.Context, s *Session, rank int) error {
 		if err := cl.write(ctx, s, rank, 1); err != nil {

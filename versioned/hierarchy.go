@@ -2,21 +2,15 @@ package versioned
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"math"
 	"slices"
 	"strconv"
 
 	"blobio/comm"
-	"blobio/internal/commitfile"
 	"blobio/recovery"
 )
-
-// ErrNotSynchronised: the levels do not stand at one time.
-var ErrNotSynchronised = errors.New("levels are not synchronised")
 
 // HierarchySpec says what the levels of an AMR run are.
 type HierarchySpec struct {
@@ -50,16 +44,6 @@ type Hierarchy struct {
 
 // mark is a version of a level, and the regrid that made its boxes.
 type mark struct{ version, epoch int64 }
-
-// Snapshot is a consistent state of all levels: the content of a version of the global array.
-type Snapshot struct {
-	Spec     HierarchySpec
-	Snapshot int64   // its number
-	Versions []int64 // of each level
-	Time     float64
-}
-
-type globalRecord = Snapshot
 
 // CreateHierarchy makes the arrays, without boxes.
 func CreateHierarchy(ctx context.Context, c comm.Comm, st *Store, s HierarchySpec, o *Options) (*Hierarchy, error) {
@@ -135,98 +119,6 @@ func openHierarchy(ctx context.Context, c comm.Comm, name string, open func(name
 	}
 	h.pin()
 	return h, h.RestoreSnapshot(ctx, rec.Snapshot)
-}
-
-// readGlobals reads what all snapshots name, and returns the newest.
-func (h *Hierarchy) readGlobals(ctx context.Context) (*globalRecord, error) {
-	var newest *globalRecord
-	var bad error
-	for _, v := range h.global.Versions() {
-		if v.Number == 0 && h.global.Newest() > 0 { // empty
-			continue
-		}
-		g, err := h.readGlobal(ctx, v.Number)
-		if err != nil {
-			bad = err
-			continue
-		}
-		h.snaps[v.Number] = g.Versions
-		newest = g
-	}
-	return newest, comm.Agree(ctx, h.c, bad)
-}
-
-// pin makes the versions stay that snapshots name, and no others.
-func (h *Hierarchy) pin() {
-	for n := range h.snaps {
-		if _, ok := h.global.cat.record().version(n); !ok {
-			delete(h.snaps, n)
-		}
-	}
-	for l, a := range h.levels {
-		a.pins = nil
-		for _, v := range h.snaps {
-			a.pins = append(a.pins, v[l])
-		}
-		slices.Sort(a.pins)
-	}
-}
-
-// DropSnapshot forgets a snapshot that is not the newest one, and the versions of the levels that it names, but those that another snapshot names
-// too, that Keep still reaches (if it has a limit), and the newest ones. The snapshot goes first: what a failure leaves is versions too many, never a
-// snapshot without some.
-func (h *Hierarchy) DropSnapshot(ctx context.Context, snapshot int64) error {
-	named := h.snaps[snapshot] // absent: Drop fails
-	if err := h.global.Drop(ctx, snapshot); err != nil {
-		return err
-	}
-	h.pin()
-	for l, a := range h.levels {
-		if l >= len(named) {
-			break
-		}
-		rec := a.cat.record()
-		_, there := rec.version(named[l])
-		_, pinned := slices.BinarySearch(a.pins, named[l])
-		if !there || pinned || named[l] == a.Newest() || a.spec.Keep.Last > 0 && slices.Contains(retained(rec.Versions, -1, a.spec.Keep, nil), named[l]) {
-			continue
-		}
-		if err := a.Drop(ctx, named[l]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// readGlobal decodes a version of the global array.
-func (h *Hierarchy) readGlobal(ctx context.Context, version int64) (*globalRecord, error) {
-	v, ok := h.global.cat.record().version(version)
-	if !ok {
-		return nil, fmt.Errorf("versioned: array %s: version %d: %w", h.global.spec.Name, version, ErrNoVersion)
-	}
-	n := v.Shape[0]
-	if n == 0 {
-		return nil, fmt.Errorf("versioned: array %s: no snapshot was taken: %w", h.global.spec.Name, ErrNoVersion)
-	}
-	if n > commitfile.Most {
-		return nil, formatErr(h.global.spec.Name, 0, "global", ErrTooLarge, "%d bytes", n)
-	}
-	b := make([]byte, n)
-	if err := h.global.GetBytesAt(ctx, version, []int64{0}, []int64{n}, b); err != nil {
-		return nil, err
-	}
-	return decodeGlobal(b, h.global.spec.Name)
-}
-
-func decodeGlobal(b []byte, name string) (*globalRecord, error) {
-	var g globalRecord
-	if err := json.Unmarshal(b, &g); err != nil {
-		return nil, formatErr(name, 0, "global", ErrCorrupt, "%v", err)
-	}
-	if err := g.Spec.Subcycling.Validate(); err != nil || len(g.Versions) != g.Spec.Subcycling.Levels {
-		return nil, formatErr(name, 0, "global", ErrCorrupt, "%d versions, %+v", len(g.Versions), g.Spec.Subcycling)
-	}
-	return &g, nil
 }
 
 // Levels is the number of levels, with boxes or without.
@@ -331,54 +223,6 @@ func (h *Hierarchy) Save(ctx context.Context, level int, time, dt float64, step 
 	return n, nil
 }
 
-// together says whether a level stands at a time, but for what sums of its steps lose by rounding.
-func (l *LevelInfo) together(time float64) bool {
-	return l.Time == time || math.Abs(l.Time-time) <= min(1e-6*math.Abs(l.Dt), 1e-9*math.Abs(time))
-}
-
-// Snapshot notes the versions that the levels were saved as, or restored to, as one state. All levels with boxes must stand at the same
-// time, which is the end of a coarse step, and be saved with the boxes that they have (else ErrNotSynchronised). A level that has lost its
-// boxes is saved with the snapshot.
-func (h *Hierarchy) Snapshot(ctx context.Context) (int64, error) {
-	g := globalRecord{Spec: h.spec, Time: h.now[0].Time, Snapshot: h.global.Newest() + 1}
-	var bad error
-	for l := range h.now {
-		x, at := &h.now[l], h.saved[l]
-		if _, there := h.levels[l].cat.record().version(at.version); !there {
-			bad = fmt.Errorf("versioned: hierarchy %s: level %d is in the state of version %d, which was dropped: %w", h.spec.Name, l, at.version, ErrNoVersion)
-		} else if len(x.Boxes) > 0 && at.epoch != x.Epoch {
-			bad = fmt.Errorf("versioned: hierarchy %s: level %d was not saved since it has other boxes: %w", h.spec.Name, l, ErrNotSynchronised)
-		} else if len(x.Boxes) > 0 && !x.together(g.Time) {
-			bad = fmt.Errorf("versioned: hierarchy %s: level %d is at %v, level 0 at %v: %w", h.spec.Name, l, x.Time, g.Time, ErrNotSynchronised)
-		}
-	}
-	for l := range h.now { // what it says is the same on all ranks
-		if len(h.now[l].Boxes) == 0 && h.saved[l].epoch != h.now[l].Epoch && bad == nil {
-			if _, err := h.Save(ctx, l, g.Time, 0, h.now[0].Step, nil); err != nil {
-				return 0, err
-			}
-		}
-		g.Versions = append(g.Versions, h.saved[l].version)
-	}
-	b, err := json.Marshal(&g)
-	if bad == nil {
-		bad = err
-	}
-	if _, err := h.global.reserve(ctx, int64(len(b)), bad); err != nil {
-		return 0, err
-	}
-	if h.c.Rank() == 0 {
-		bad = h.global.PutBytes(ctx, []int64{0}, []int64{int64(len(b))}, b)
-	}
-	n, err := h.global.inc(ctx, 1, fmt.Sprintf("time %v", g.Time), bad)
-	if err != nil {
-		return 0, err
-	}
-	h.snaps[n] = g.Versions
-	h.pin()
-	return n, nil
-}
-
 // Table reads the table of a level in a version.
 func (h *Hierarchy) Table(ctx context.Context, level int, version int64) (*LevelInfo, error) {
 	a := h.levels[level]
@@ -448,25 +292,6 @@ func (h *Hierarchy) RestoreLevel(ctx context.Context, level int, version int64) 
 	h.lay(level)
 	h.saved[level] = mark{version, t.Epoch}
 	return nil
-}
-
-// RestoreSnapshot makes the current state that of a snapshot: of each level the version that it names, even if there are newer ones.
-func (h *Hierarchy) RestoreSnapshot(ctx context.Context, snapshot int64) error {
-	g, err := h.readGlobal(ctx, snapshot)
-	if err := comm.Agree(ctx, h.c, err); err != nil {
-		return err
-	}
-	for l, v := range g.Versions {
-		if err := h.RestoreLevel(ctx, l, v); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Snapshots lists the snapshots, oldest first.
-func (h *Hierarchy) Snapshots() []VersionInfo {
-	return slices.DeleteFunc(h.global.Versions(), func(v VersionInfo) bool { return v.Number == 0 }) // which is empty
 }
 
 // Close ends the use of all arrays.

@@ -39,7 +39,7 @@ func TestPipes(t *testing.T) {
 		}()
 		select {
 		case <-done:
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			if f, err := os.OpenFile(path, os.O_RDWR, 0); err == nil { // lets the reader go
 				f.Close()
 			}

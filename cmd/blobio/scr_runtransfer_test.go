@@ -23,7 +23,7 @@ func transferProgram() error {
 	prefix, first := os.Getenv("SCR_PREFIX"), os.Getenv("BLOBIO_RUN") == "1"
 	file := filepath.Join(prefix, "ckpt.1", "state")
 	if !first {
-		for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 			if b, err := os.ReadFile(file); err == nil && string(b) == "state 1" {
 				break
 			} else if time.Now().After(end) {
@@ -63,7 +63,7 @@ func transferProgram() error {
 		if err != nil {
 			return err
 		}
-		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
 			f, err := transfer.ReadFile(ctx, nil, filepath.Join(os.Getenv("BLOBIO_NODE_DIR"), control, transfer.FileName), kvtree.Flock)
 			if err == nil && len(f.Items) > 0 {
 				os.Exit(3) // as if killed
@@ -107,7 +107,7 @@ func TestScrRunTransfer(t *testing.T) {
 		t.Errorf("%s: %+v %v", found, f, err)
 	}
 	// Nobody serves it any more.
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := transfer.Serve(ctx, transfer.ServeOptions{File: found, Poll: time.Millisecond}); err != nil {
 		t.Error(err)

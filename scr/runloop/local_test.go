@@ -154,7 +154,7 @@ func TestLocalLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := 0; running(id); i++ { // whoever adopts it has to reap it
-		if i == 1000 {
+		if i == 6000 {
 			t.Fatalf("process %d is left", id)
 		}
 		time.Sleep(10 * time.Millisecond)

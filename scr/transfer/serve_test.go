@@ -78,7 +78,7 @@ func (n *node) read() *File {
 // until waits until the transfer file is as wanted.
 func (n *node) until(what string, ok func(f *File) bool) *File {
 	n.t.Helper()
-	for range 10_000 {
+	for range 60_000 {
 		if f := n.read(); ok(f) {
 			return f
 		}

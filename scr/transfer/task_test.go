@@ -30,7 +30,7 @@ func goroutines() string {
 func noGoroutines(t testing.TB) {
 	t.Helper()
 	left := ""
-	for range 1000 {
+	for range 60_000 {
 		if left = goroutines(); left == "" {
 			return
 		}

@@ -1,0 +1,100 @@
+package scr
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"blobio/scr/prefixdir"
+)
+
+// Current tells which checkpoint the run starts from when the application found and read it itself, or wants another
+// one than the newest; a collective, before HaveRestart. Newer checkpoints of the caches are deleted.
+func (s *Session) Current(ctx context.Context, name string) error {
+	if err := s.need("Current", Idle); err != nil {
+		return err
+	}
+	s.offer = nil
+	var err error
+	id := 0
+	if d := s.find(name); d != nil {
+		id = d.ID
+	}
+	if s.c.Rank() == 0 {
+		err = s.prefix.UpdateIndex(ctx, func(x *prefixdir.Index) error {
+			e, ok := x.Entry(name)
+			if !ok {
+				if id != 0 {
+					return nil
+				}
+				return fmt.Errorf("scr: dataset %q: %w", name, ErrMissing)
+			}
+			id = e.ID
+			if !e.Failed.IsZero() {
+				if err := x.ClearFailed(name); err != nil {
+					return err
+				}
+			}
+			return x.SetCurrent(name)
+		})
+	}
+	if err := s.agree(ctx, err); err != nil {
+		return err
+	}
+	b, err := s.c.Bcast(ctx, 0, []byte(strconv.Itoa(id)))
+	if err != nil {
+		return err
+	}
+	if id, err = strconv.Atoi(string(b)); err != nil {
+		return err
+	}
+	return s.outdated(ctx, id)
+}
+
+// Drop takes a dataset out of the index; a collective. Its files stay, in the prefix directory and in the caches.
+func (s *Session) Drop(ctx context.Context, name string) error {
+	if err := s.need("Drop", Idle); err != nil {
+		return err
+	}
+	s.offer = nil
+	var err error
+	if s.c.Rank() == 0 {
+		err = s.prefix.Drop(ctx, name)
+	}
+	return s.agree(ctx, err)
+}
+
+// Delete deletes a dataset from the caches and from the prefix directory, with the folders that are empty then; a
+// collective.
+func (s *Session) Delete(ctx context.Context, name string) error {
+	if err := s.need("Delete", Idle); err != nil {
+		return err
+	}
+	s.offer = nil
+	d := s.find(name)
+	if d != nil {
+		if err := s.async.wait(ctx, d.ID); err != nil {
+			s.warn("scr: background flush", "dataset", name, "err", err)
+		}
+		if s.p.crcDelete {
+			if err := s.agree(ctx, s.checkFiles(d, true)); err != nil {
+				s.warn("scr: a dataset to be deleted is damaged", "dataset", name, "err", err)
+			}
+		}
+		if err := s.drop(ctx, d); err != nil {
+			return err
+		}
+	}
+	var err error
+	if s.c.Rank() == 0 {
+		var x *prefixdir.Index
+		if x, _, _, err = s.prefix.LoadIndex(); err == nil {
+			if _, ok := x.Entry(name); ok {
+				err = s.prefix.Delete(ctx, name)
+			} else if d == nil {
+				err = fmt.Errorf("scr: dataset %q: %w", name, ErrMissing)
+			}
+		}
+	}
+	return s.agree(ctx, err)
+}

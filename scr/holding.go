@@ -1,0 +1,179 @@
+package scr
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+
+	"github.com/zeebo/xxh3"
+
+	"blobio/internal/vfs"
+	"blobio/scr/cachedir"
+)
+
+// holding is what a device has of a dataset.
+type holding struct {
+	device int
+	ranks  []int      // of which it has files, ascending
+	names  [][]uint64 // hashes of the names of their files, by position in ranks
+	world  int        // ranks that wrote the dataset, as far as a redundancy file says; 0: not known
+}
+
+// held lists what each device has; the same on all ranks.
+func (s *Session) held(ctx context.Context, d *cachedSet, l *level) ([]holding, error) {
+	var mine []byte
+	var err error
+	if l.dc.Rank() == 0 {
+		var names map[int][]string
+		if names, err = ranksIn(s.fs, d.Path); err == nil {
+			for r := range names {
+				// Redundancy without the map: a restart died before it wrote the packed metadata of what it had moved here.
+				// Where the ranks were before, all is still there.
+				if _, serr := s.fs.Stat(cachedir.FilemapName(d.Path, r)); d.Packed && serr != nil {
+					delete(names, r)
+				}
+			}
+			mine = binary.BigEndian.AppendUint32(mine, uint32(s.worldOf(d.Path, names)))
+			for _, r := range slices.Sorted(maps.Keys(names)) {
+				files := s.userFiles(d.Path, r)
+				mine = binary.BigEndian.AppendUint32(mine, uint32(r))
+				mine = binary.BigEndian.AppendUint32(mine, uint32(len(files)))
+				for _, n := range files {
+					mine = binary.BigEndian.AppendUint64(mine, xxh3.HashString(n))
+				}
+			}
+		}
+	}
+	if err := s.agree(ctx, err); err != nil {
+		return nil, fmt.Errorf("scr: cache: %w", err)
+	}
+	parts, err := s.c.Allgather(ctx, mine)
+	if err != nil {
+		return nil, err
+	}
+	var out []holding
+	for r, b := range parts {
+		if len(b) == 0 {
+			continue
+		}
+		h := holding{device: l.devices[r], world: int(binary.BigEndian.Uint32(b))}
+		for b = b[4:]; len(b) >= 8; {
+			h.ranks = append(h.ranks, int(binary.BigEndian.Uint32(b)))
+			var names []uint64
+			n := int(binary.BigEndian.Uint32(b[4:]))
+			for b = b[8:]; n > 0 && len(b) >= 8; n-- {
+				names = append(names, binary.BigEndian.Uint64(b))
+				b = b[8:]
+			}
+			h.names = append(h.names, names)
+		}
+		out = append(out, h)
+	}
+	return out, nil
+}
+
+// distinct is the same for what is going to be rebuilt: no two ranks of a device may have files of one name.
+func (s *Session) distinct(ctx context.Context, d *cachedSet) error {
+	var mine []byte
+	for _, f := range d.maps.Files() {
+		mine = binary.BigEndian.AppendUint64(mine, xxh3.HashString(f.Name))
+	}
+	all, err := s.levels[d.level].dc.Allgather(ctx, mine)
+	if err != nil {
+		return err
+	}
+	seen := map[uint64]bool{}
+	for _, b := range all {
+		for ; len(b) >= 8; b = b[8:] {
+			n := binary.BigEndian.Uint64(b)
+			if seen[n] {
+				err = fmt.Errorf("scr: dataset %s: %w: files of ranks that are on one node now have one name in the cache", d.Dataset.Name, ErrCorrupt)
+			}
+			seen[n] = true
+		}
+	}
+	return s.agree(ctx, err)
+}
+
+// ranksIn lists the files of the metadata folder of a dataset by the rank whose they are.
+func ranksIn(fsys vfs.FS, dir string) (map[int][]string, error) {
+	list, err := fsys.ReadDir(cachedir.MetaDir(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := map[int][]string{}
+	for _, e := range list {
+		if r, ok := cachedir.RankOf(e.Name()); ok {
+			out[r] = append(out[r], path.Join(cachedir.MetaDir(dir), e.Name()))
+		}
+	}
+	return out, nil
+}
+
+// worldOf finds in the file maps how many ranks wrote a dataset; 0 if none says.
+func (s *Session) worldOf(dir string, names map[int][]string) int {
+	for r := range names {
+		m, err := cachedir.ReadFilemap(s.fs, cachedir.FilemapName(dir, r))
+		if err != nil {
+			continue
+		}
+		for _, f := range m.Files() {
+			if f.Meta.Ranks > 0 {
+				return f.Meta.Ranks
+			}
+		}
+	}
+	return 0
+}
+
+// userFiles lists the files of the application that a device has of a rank: those in its file map and those in the
+// list of the device, as far as they lie in the folder. A file that the list says is another rank's is not of this one,
+// whatever its map says: names may be the same (see collide).
+func (s *Session) userFiles(dir string, rank int) []string {
+	list, err := cachedir.ReadShuffile(s.fs, dir, cachedir.DataGroup)
+	if err != nil {
+		list = nil
+	}
+	others := map[string]bool{}
+	for r, names := range list {
+		for _, n := range names {
+			if r != rank {
+				others[path.Clean(n)] = true
+			}
+		}
+	}
+	seen := map[string]bool{}
+	var out []string
+	add := func(name string) {
+		name = path.Clean(name)
+		if seen[name] || others[name] || !inFolder(dir, name) {
+			return
+		}
+		seen[name] = true
+		if _, err := s.fs.Stat(name); err == nil {
+			out = append(out, name)
+		}
+	}
+	if m, err := cachedir.ReadFilemap(s.fs, cachedir.FilemapName(dir, rank)); err == nil {
+		for _, f := range m.Files() {
+			add(f.Name)
+		}
+	}
+	for _, n := range list[rank] {
+		add(n)
+	}
+	return out
+}
+
+// inFolder says whether a name is below the folder of a dataset, and not of its metadata.
+func inFolder(dir, name string) bool {
+	return len(name) > len(dir)+1 && name[:len(dir)+1] == dir+"/" && path.Dir(name) != cachedir.MetaDir(dir)
+}

@@ -1,0 +1,249 @@
+package scr
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"path"
+	"strconv"
+
+	"blobio/internal/vfs"
+	"blobio/kvtree"
+	"blobio/scr/cachedir"
+	"blobio/scr/record"
+)
+
+const (
+	tagList = 7001 + iota
+	tagData
+	tagAck
+)
+
+// movePiece is how much of a file goes in a message. Two are on their way at most.
+const movePiece = 1 << 20
+
+// moveRound does the moves of a round in which this rank takes part, in at most one of them. It must come to the same
+// end on both sides of a move, so an error of a disk is sent to the other side.
+func (s *Session) moveRound(ctx context.Context, d *cachedSet, round []move) error {
+	for _, m := range round {
+		switch s.c.Rank() {
+		case m.from:
+			return s.sendFiles(ctx, d, m.rank)
+		case m.rank:
+			return s.recvFiles(ctx, d, m.from)
+		}
+	}
+	return nil
+}
+
+// sendFiles sends all that this device has of a rank. Files that cannot be read are left out: the other side rebuilds
+// them as if they were lost.
+func (s *Session) sendFiles(ctx context.Context, d *cachedSet, rank int) error {
+	names, err := ranksIn(s.fs, d.Path)
+	if err != nil {
+		s.log.Warn("scr: cache", "err", err)
+	}
+	files := s.userFiles(d.Path, rank)
+	files = append(files, names[rank]...)
+	t := kvtree.New()
+	var list []string
+	var sizes []int64
+	for _, n := range files {
+		m, err := vfs.MetaOf(s.fs, n)
+		if err != nil {
+			s.log.Warn("scr: a cached file cannot be read", "file", n, "err", err)
+			continue
+		}
+		t.SetAt(record.Meta{Size: m.Size, Stat: m, HasStat: true}.Tree(), strconv.Itoa(len(list)), n)
+		list, sizes = append(list, n), append(sizes, m.Size)
+	}
+	b, bad := t.Pack()
+	if bad != nil {
+		b = nil // tells the other side, which waits for a list, that there is none
+	}
+	if err := s.c.Send(ctx, rank, tagList, b); err != nil {
+		return err
+	}
+	// Nothing is sent before the other side has said that it can read the list.
+	ok, err := s.c.Recv(ctx, rank, tagAck)
+	if err != nil || bad != nil {
+		return errors.Join(bad, err)
+	}
+	if len(ok) != 1 || ok[0] != 1 {
+		return nil // it has the error
+	}
+	o := outbox{s: s, to: rank, buf: make([]byte, movePiece)}
+	for i, name := range list {
+		if err := o.file(ctx, name, sizes[i]); err != nil {
+			return err
+		}
+	}
+	for ; o.acked < o.sent; o.acked++ {
+		if _, err := s.c.Recv(ctx, rank, tagAck); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// outbox sends files to a rank, one after the other: there may be more than a process may have open.
+type outbox struct {
+	s           *Session
+	to          int
+	buf         []byte
+	sent, acked int // pieces
+}
+
+// file sends one file. Only errors of the communication are returned: of a file that cannot be read, or is shorter than
+// it was, follows what is not data, and the wrong sum says so.
+func (o *outbox) file(ctx context.Context, name string, size int64) error {
+	f, bad := o.s.fs.Open(name)
+	if bad == nil {
+		defer f.Close()
+	}
+	crc := crc32.NewIEEE()
+	for off := int64(0); off < size; {
+		b := o.buf[:min(movePiece, size-off)]
+		n := 0
+		if bad == nil {
+			if n, bad = f.ReadAt(b, off); n == len(b) {
+				bad = nil
+			} else if bad == nil || bad == io.EOF {
+				bad = io.ErrUnexpectedEOF
+			}
+		}
+		clear(b[n:])
+		crc.Write(b)
+		if err := o.s.c.Send(ctx, o.to, tagData, b); err != nil {
+			return err
+		}
+		off += int64(len(b))
+		for o.sent++; o.sent-o.acked > 2; o.acked++ {
+			if _, err := o.s.c.Recv(ctx, o.to, tagAck); err != nil {
+				return err
+			}
+		}
+	}
+	sum := crc.Sum32()
+	if bad != nil {
+		o.s.log.Warn("scr: a cached file cannot be read", "file", name, "err", bad)
+		sum = ^sum
+	}
+	return o.s.c.Send(ctx, o.to, tagData, binary.BigEndian.AppendUint32(nil, sum))
+}
+
+// recvFiles receives the files of this rank. An error of the disk is returned when the sender has said everything.
+func (s *Session) recvFiles(ctx context.Context, d *cachedSet, from int) error {
+	b, err := s.c.Recv(ctx, from, tagList)
+	if err != nil {
+		return err
+	}
+	list, bad := parseList(b, d.Path)
+	ok := []byte{1}
+	if bad != nil {
+		ok[0] = 0
+	}
+	if err := s.c.Send(ctx, from, tagAck, ok); err != nil || bad != nil {
+		return errors.Join(bad, err)
+	}
+	var failed error
+	for _, f := range list {
+		if err := s.recvFile(ctx, from, f.Name, f.Meta, &failed); err != nil {
+			return err
+		}
+	}
+	return failed
+}
+
+// parseList reads which files come, all of them in the folder of a dataset.
+func parseList(b []byte, dir string) ([]cachedir.MapFile, error) {
+	if len(b) == 0 {
+		return nil, fmt.Errorf("scr: cache: %w: the other side could not tell which files it has", ErrCorrupt)
+	}
+	t, err := kvtree.Unpack(b, nil)
+	if err != nil {
+		return nil, err
+	}
+	var list []cachedir.MapFile
+	for i := range t.Len() {
+		name, mt := t.Get(strconv.Itoa(i)).First()
+		m, err := record.ParseMeta(mt, name)
+		if err != nil {
+			return nil, err
+		}
+		name = path.Clean(name)
+		if !inFolder(dir, name) && path.Dir(name) != cachedir.MetaDir(dir) {
+			return nil, fmt.Errorf("scr: %w: file %.200q is not in %s", ErrCorrupt, name, dir)
+		}
+		list = append(list, cachedir.MapFile{Name: name, Meta: m})
+	}
+	return list, nil
+}
+
+// recvFile receives one file and gives it its name when it is whole. Only errors of the communication are returned;
+// those of the disk go to failed, and the rest of the file is received without being written.
+func (s *Session) recvFile(ctx context.Context, from int, name string, m record.Meta, failed *error) error {
+	tmp := path.Join(path.Dir(name), ".moving."+strconv.Itoa(s.c.Rank())+"."+path.Base(name))
+	var f vfs.File
+	fail := func(err error) {
+		if err != nil && *failed == nil {
+			*failed = fmt.Errorf("scr: cache: %w", err)
+		}
+	}
+	if *failed == nil {
+		if err := mkdirDurable(s.fs, path.Dir(name)); err != nil {
+			fail(err)
+		} else {
+			_ = s.fs.Remove(tmp) // of a crashed run
+			var err error
+			f, err = s.fs.Create(tmp)
+			fail(err)
+		}
+	}
+	crc := crc32.NewIEEE()
+	for off := int64(0); off < m.Size; off += movePiece { // the sender cuts it in the same way, whatever is in the pieces
+		b, err := s.c.Recv(ctx, from, tagData)
+		if err != nil {
+			return err
+		}
+		if want := min(movePiece, m.Size-off); int64(len(b)) != want {
+			fail(fmt.Errorf("%w: a piece of %d bytes at %d of %s, want %d", ErrCorrupt, len(b), off, name, want))
+		}
+		crc.Write(b)
+		if *failed == nil {
+			_, err := f.WriteAt(b, off)
+			fail(err)
+		}
+		if err := s.c.Send(ctx, from, tagAck, nil); err != nil {
+			return err
+		}
+	}
+	sum, err := s.c.Recv(ctx, from, tagData)
+	if err != nil {
+		return err
+	}
+	if f == nil {
+		return nil
+	}
+	good := len(sum) == 4 && binary.BigEndian.Uint32(sum) == crc.Sum32()
+	if good && *failed == nil {
+		fail(f.Sync())
+	}
+	fail(f.Close())
+	if good && *failed == nil {
+		if err := vfs.SetMeta(s.fs, tmp, m.Stat); err != nil {
+			s.log.Warn("scr: metadata of a file", "file", name, "err", err)
+		}
+		if err := s.fs.Rename(tmp, name); err == nil {
+			fail(vfs.SyncParent(s.fs, name))
+			return nil
+		} else {
+			fail(err)
+		}
+	}
+	_ = s.fs.Remove(tmp)
+	return nil
+}

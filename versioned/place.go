@@ -1,0 +1,284 @@
+package versioned
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+// connect finds nodes and stores.
+func (a *Array) connect(ctx context.Context, st *Store) error {
+	node, err := a.c.SplitNode(ctx)
+	if err != nil {
+		return err
+	}
+	// Ranks of one process: those that share a value.
+	vals, err := a.c.Share(ctx, a.c.Rank())
+	if err != nil {
+		return err
+	}
+	heap := slices.IndexFunc(vals, func(v any) bool { return v != nil })
+	if a.node, err = node.Split(ctx, heap, 0); err != nil {
+		return err
+	}
+	memory := st == nil || st.Dir == "" && st.FS == nil
+	if a.memory = memory; memory {
+		a.opt.Durability = DurableNone
+	}
+	if memory {
+		node = a.node // other processes cannot see it
+	}
+	lead, err := node.Bcast(ctx, 0, fmt.Append(nil, a.c.Rank()))
+	if err != nil {
+		return err
+	}
+	all, err := a.c.Allgather(ctx, lead)
+	if err != nil {
+		return err
+	}
+	var leaders []string
+	for _, b := range all {
+		if !slices.Contains(leaders, string(b)) {
+			leaders = append(leaders, string(b))
+		}
+	}
+	a.nodes, a.nodeID = len(leaders), slices.Index(leaders, string(lead))
+	a.keeper = node.Rank() == 0
+
+	var bad error
+	a.store, a.shared, bad = a.place(st)
+	if bad == nil && st != nil && (st.Copies < 0 || st.Copies > maxCopies) {
+		bad = usageErr("Store.Copies %d, want 0 to %d", st.Copies, maxCopies)
+	}
+	if bad == nil && st != nil && st.Redundancy != nil {
+		if bad = st.Redundancy.Validate(); bad == nil && (!st.Private || memory || st.Copies > 0) {
+			bad = usageErr("Store.Redundancy without Private and Dir, or with Copies")
+		}
+	}
+	if memory { // one for the ranks of a node, made by the first of them
+		mine := a.store
+		got, err := node.Share(ctx, mine)
+		if err != nil {
+			return err
+		}
+		for _, v := range got {
+			if v != nil {
+				a.store = v.(*nodeStore)
+				break
+			}
+		}
+	}
+	return comm.Agree(ctx, a.c, bad)
+}
+
+func (a *Array) place(st *Store) (*nodeStore, bool, error) {
+	if st == nil || st.Dir == "" && st.FS == nil {
+		return &nodeStore{fs: vfs.NewMem(), dir: a.spec.Name}, false, nil
+	}
+	if st.Dir == "" {
+		return nil, false, usageErr("Store.FS without Dir")
+	}
+	fsys := st.FS
+	if fsys == nil {
+		fsys = vfs.OS
+	}
+	return &nodeStore{fs: fsys, dir: filepath.Join(st.Dir, a.spec.Name)}, !st.Private, nil
+}
+
+// shareStores tells this process of the stores that it can reach, by node.
+func (a *Array) shareStores(ctx context.Context) ([]*nodeStore, error) {
+	type own struct {
+		node int
+		st   *nodeStore
+	}
+	vals, err := a.c.Share(ctx, own{a.nodeID, a.store})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*nodeStore, a.nodes)
+	for _, v := range vals {
+		if v != nil {
+			o := v.(own)
+			out[o.node] = o.st
+		}
+	}
+	if a.shared {
+		for i := range out {
+			out[i] = a.store
+		}
+	}
+	n, err := comm.AllreduceOne(ctx, a.c, btoi(slices.Contains(out, nil)), comm.Max)
+	a.remote = n != 0
+	return out, err
+}
+
+// loadRecord reads the newest record of all nodes, or makes the first one.
+func (a *Array) loadRecord(ctx context.Context, create bool) (*record, error) {
+	var mine []byte
+	var err error
+	if a.keeper && (!a.shared || a.c.Rank() == 0) {
+		var rec *record
+		rec, err = readRecord(a.store.fs, a.store.dir)
+		switch {
+		case err == nil && create:
+			err = fmt.Errorf("versioned: %s: an array of this name is there: %w", a.store.dir, ErrExist)
+		case err == nil:
+			mine, err = rec.encode()
+		case errors.Is(err, ErrMissing) && (create || !a.shared):
+			err = nil // another node may have it
+		case !errors.Is(err, fs.ErrNotExist) && !create && !a.shared && damaged(err):
+			err = nil // likewise
+		}
+	}
+	if err := comm.Agree(ctx, a.c, err); err != nil {
+		return nil, err
+	}
+	if create {
+		return a.firstRecord(ctx)
+	}
+	all, err := a.c.Allgather(ctx, mine)
+	if err != nil {
+		return nil, err
+	}
+	var best *record
+	for _, b := range all {
+		if len(b) == 0 {
+			continue
+		}
+		r, err := decodeRecord(b, filepath.Join(a.store.dir, recordName))
+		if err != nil {
+			return nil, err // the same on all ranks
+		}
+		if best == nil || r.Seq > best.Seq {
+			best = r
+		}
+	}
+	if best == nil {
+		return nil, fmt.Errorf("versioned: %s: no array of this name: %w", a.store.dir, ErrMissing)
+	}
+	return best, nil
+}
+
+func damaged(err error) bool {
+	var fe *FormatError
+	return errors.As(err, &fe)
+}
+
+// firstRecord makes the directories and the record with version 0: zeros.
+func (a *Array) firstRecord(ctx context.Context) (*record, error) {
+	if elems(a.spec.Shape) > 0 && a.c.Size() < 1 {
+		return nil, usageErr("no ranks")
+	}
+	g := newGeometry(1, a.capacity(0, elems(a.spec.Shape)), a.c.Size(), a.chunkElems())
+	if err := a.checkGeometry(&g); err != nil {
+		return nil, err
+	}
+	order := "little"
+	if hostBig {
+		order = "big"
+	}
+	rec := &record{Head: records.Head(1), Order: order, Generations: []geometry{g},
+		Spec: spec{a.spec.Name, a.spec.Type.String(), a.spec.Shape, a.spec.Chunk, a.spec.Extra, a.spec.EveryRegrid, a.spec.Keep}}
+	var now []byte
+	if a.c.Rank() == 0 {
+		now = fmt.Append(nil, a.opt.Clock().UnixNano(), " ", keyCheck(&a.opt))
+	}
+	now, err := a.c.Bcast(ctx, 0, now)
+	if err != nil {
+		return nil, err
+	}
+	v := verInfo{Gen: 1, Shape: a.spec.Shape}
+	fmt.Sscan(string(now), &v.Time, &rec.Key)
+	rec.Versions = []verInfo{v}
+	if a.keeper && (!a.shared || a.c.Rank() == 0) {
+		err = a.store.fs.MkdirAll(a.store.dir)
+		if err == nil && a.opt.Durability == DurableCommit {
+			err = vfs.SyncParent(a.store.fs, a.store.dir)
+		}
+	}
+	if err := comm.Agree(ctx, a.c, err); err != nil {
+		return nil, err
+	}
+	return rec, a.writeRecords(ctx, rec)
+}
+
+// writeRecords replaces the record on every node that keeps one. It is collective.
+func (a *Array) writeRecords(ctx context.Context, rec *record) error {
+	if a.memory {
+		return nil
+	}
+	b, err := rec.encode()
+	unsure := false
+	if err == nil && a.keeper && (!a.shared || a.c.Rank() == 0) {
+		unsure, err = writeRecord(a.store.fs, a.store.dir, b, a.opt.Durability == DurableCommit)
+	}
+	// Whether the new record is, or may be, somewhere.
+	there, err := comm.AgreeMin(ctx, a.c, err, -btoi(unsure || err == nil))
+	if err != nil {
+		if there != nil && there[0] != 0 {
+			// Which one counts is known when it is read again.
+			a.broken = fmt.Errorf("versioned: array %s: it is not known which version a power loss would leave; open it again: %w: %w", a.spec.Name, err, ErrBroken)
+			return a.broken
+		}
+		return err
+	}
+	return nil
+}
+
+// removeStray removes files of this array that no record knows: what a writer left that died.
+func (a *Array) removeStray(ctx context.Context, rec *record) error {
+	var err error
+	if a.keeper && (!a.shared || a.c.Rank() == 0) {
+		var list []fs.DirEntry
+		list, err = a.store.fs.ReadDir(a.store.dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = a.store.fs.MkdirAll(a.store.dir) // a node that is new, or has lost its store
+		}
+		for _, e := range list {
+			if n := e.Name(); n == rebuildDir && e.IsDir() {
+				if rerr := clearDir(a.store.fs, filepath.Join(a.store.dir, n)); rerr != nil && err == nil {
+					err = rerr
+				}
+			} else if rec.stray(n) {
+				if rerr := a.store.fs.Remove(filepath.Join(a.store.dir, n)); rerr != nil && err == nil {
+					err = rerr
+				}
+			}
+		}
+	}
+	return comm.Agree(ctx, a.c, err)
+}
+
+// keyCheck is a value by which the right key is known; "" without one.
+func keyCheck(o *Options) string {
+	c, err := aead(o.Key)
+	if err != nil || c == nil {
+		return ""
+	}
+	return hex.EncodeToString((&coder{seal: c}).encode(nil, make([]byte, 16)))
+}
+
+func keyFits(rec *record, o *Options) error {
+	if rec.Key == "" && len(o.Key) == 0 {
+		return nil
+	}
+	c, err := aead(o.Key)
+	if err != nil {
+		return err
+	}
+	b, err := hex.DecodeString(rec.Key)
+	if c == nil || err != nil || len(b) < nonceLen {
+		return fmt.Errorf("versioned: array %s: %w", rec.Spec.Name, ErrKey)
+	}
+	if _, err := c.Open(nil, b[:nonceLen], b[nonceLen:], nil); err != nil {
+		return fmt.Errorf("versioned: array %s: %w", rec.Spec.Name, ErrKey)
+	}
+	return nil
+}
