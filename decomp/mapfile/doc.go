@@ -31,7 +31,7 @@
 // well); data begin at 8192.
 //
 //	dimension                  length
-//	num_decomp                 n
+//	num_decomp                 n; a file without it has as many maps as Dk.dims follow each other
 //	decomp_nprocs              M
 //	Dk.total_nreqs             requests of all processes
 //	Dk.total_raw_nreqs         offsets before merging; optional

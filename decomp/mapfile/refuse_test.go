@@ -128,7 +128,11 @@ func TestRefusesBadMaps(t *testing.T) {
 		{"fill start", patch(t, data, at+12, 99), ErrCorrupt, "D1.fill_starts[0]: 99"},
 		{"offset", patch(t, data, reqs, 24), ErrRange, "D1.offsets[0]"},
 		{"negative offset", patch(t, data, reqs+4, 1<<31), ErrRange, "rank 0: request 1"},
-		{"no map", bytes.Replace(data, []byte("num_decomp"), []byte("num_nothin"), 1), ErrNotFormat, "num_decomp"},
+		{"no processes", bytes.Replace(data, []byte("decomp_nprocs"), []byte("nothing_procs"), 1), ErrNotFormat, "decomp_nprocs"},
+		{"no map", bytes.Replace(bytes.Replace(data, []byte("num_decomp"), []byte("num_nothin"), 1), []byte("D1.dims"), []byte("D9.dims"), 1),
+			ErrNotFormat, "num_decomp"},
+		{"a map that nothing counts", bytes.Replace(bytes.Replace(data, []byte("num_decomp"), []byte("num_nothin"), 1), []byte("D2.dims"), []byte("D9.dims"), 1),
+			ErrCorrupt, "attribute D2.dims: missing"},
 		{"no lengths", bytes.Replace(data, []byte("D1.lengths"), []byte("D9.lengths"), 1), ErrCorrupt, "D1.lengths"},
 		{"no dims", bytes.Replace(data, []byte("D1.dims"), []byte("D9.dims"), 1), ErrCorrupt, "D1.dims: missing"},
 	} {
@@ -141,6 +145,27 @@ func TestRefusesBadMaps(t *testing.T) {
 	_, err := Read(bytes.NewReader(patch(t, data, reqs+4, 24)), int64(len(data)), "x")
 	if !errors.As(err, &fe) || fe.Offset != int64(reqs+4) {
 		t.Errorf("%v, want the offset %#x", err, reqs+4)
+	}
+}
+
+// Programs that copy variables leave out the dimension num_decomp, which none of them has.
+func TestNoNumDecomp(t *testing.T) {
+	for format, data := range both(t, small(t)) {
+		want, err := Read(bytes.NewReader(data), int64(len(data)), format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := bytes.Count(data, []byte("num_decomp")); n != 1 {
+			t.Fatalf("%s: %d times num_decomp", format, n)
+		}
+		data = bytes.Replace(data, []byte("num_decomp"), []byte("num_nothin"), 1)
+		got, err := Read(bytes.NewReader(data), int64(len(data)), format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(writeCDF(t, got, nil), writeCDF(t, want, nil)) {
+			t.Errorf("%s: other maps", format)
+		}
 	}
 }
 

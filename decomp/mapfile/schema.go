@@ -67,7 +67,7 @@ func corrupt(c container, field, format string, args ...any) error {
 
 // readSchema reads the maps of a container.
 func readSchema(c container) (*File, error) {
-	n, err := wantDim(c, "num_decomp", maxMaps)
+	n, err := countMaps(c)
 	if err != nil {
 		return nil, err
 	}
@@ -87,6 +87,32 @@ func readSchema(c container) (*File, error) {
 		f.Maps = append(f.Maps, *raw)
 	}
 	return f, nil
+}
+
+// countMaps returns how many maps there are. No variable has the dimension num_decomp, so that programs that copy variables
+// (ncks, xarray) leave it out: then the maps are those that have dims, one after the other.
+func countMaps(c container) (int64, error) {
+	if _, ok, err := c.dim("num_decomp"); ok || err != nil {
+		return wantDim(c, "num_decomp", maxMaps)
+	}
+	for k := int64(1); k <= maxMaps+1; k++ {
+		_, ok, err := c.ints(fmt.Sprintf("D%d.dims", k))
+		switch {
+		case err != nil:
+			return 0, err
+		case ok:
+			continue
+		case k == 1:
+			return wantDim(c, "num_decomp", maxMaps) // says what is missing
+		}
+		if l, err := c.list(fmt.Sprintf("D%d.offsets", k)); err != nil {
+			return 0, err
+		} else if l != nil {
+			return 0, corrupt(c, fmt.Sprintf("attribute D%d.dims", k), "missing, and so is the dimension num_decomp")
+		}
+		return k - 1, nil
+	}
+	return 0, formatErr(c.name(), -1, "attribute D1.dims", ErrTooLarge, "maps with dims go on beyond D%d", maxMaps)
 }
 
 func wantDim(c container, name string, most int64) (int64, error) {

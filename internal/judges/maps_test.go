@@ -121,3 +121,43 @@ func TestMapsHDF5(t *testing.T) {
 		})
 	}
 }
+
+// TestMapsCopied: a copy of a map file as others make it, without the dimension that no variable has.
+func TestMapsCopied(t *testing.T) {
+	path, m := mapFile(t, "G", ".nc", mapfile.WriteCDF)
+	dir := t.TempDir()
+	same := func(name string) {
+		t.Helper()
+		f, err := mapfile.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(f.Maps) != len(m) {
+			t.Fatalf("%s: %d maps, want %d", name, len(f.Maps), len(m))
+		}
+		for k := range m {
+			if !slices.Equal(f.Maps[k].Reqs.Dims(), m[k].Dims()) {
+				t.Errorf("%s: D%d is of %v, want %v", name, k+1, f.Maps[k].Reqs.Dims(), m[k].Dims())
+			}
+			for r := range m[k].Ranks() {
+				if !slices.Equal(slices.Collect(f.Maps[k].Reqs.Reqs(r)), slices.Collect(m[k].Reqs(r))) {
+					t.Errorf("%s: D%d: other requests of rank %d", name, k+1, r)
+				}
+			}
+		}
+	}
+	t.Run("ncks", func(t *testing.T) {
+		need(t, "ncks")
+		out := filepath.Join(dir, "ncks.nc")
+		run(t, "ncks", "-O", "-h", path, out)
+		same(out)
+	})
+	t.Run("xarray", func(t *testing.T) {
+		py := python(t, "xarray", "netCDF4")
+		for _, format := range []string{"NETCDF3_64BIT", "NETCDF4"} {
+			out := filepath.Join(dir, format+".nc")
+			run(t, py, "-c", "import sys, xarray; xarray.open_dataset(sys.argv[1]).to_netcdf(sys.argv[2], format=sys.argv[3])", path, out, format)
+			same(out)
+		}
+	})
+}
