@@ -88,6 +88,9 @@ func (m *Model) Cost(p *Planner, at Step) (Cost, error) {
 	if err != nil {
 		return Cost{}, err
 	}
+	if err := m.fits(p); err != nil {
+		return Cost{}, err
+	}
 	pl, err := p.Corruption(Moment{Step: at})
 	if err != nil {
 		return Cost{}, err
@@ -122,9 +125,25 @@ func (m *Model) Expected(p *Planner, perr float64) (Cost, error) {
 	if err != nil {
 		return Cost{}, err
 	}
-	sum := Cost{Save: save}
-	all := m.StepTime()
+	one, err := m.mean(p)
+	if err != nil {
+		return Cost{}, err
+	}
+	return Cost{Save: save, Lost: one.Lost * perr, Reconfig: one.Reconfig * perr}, nil
+}
+
+// mean is what one error costs at a random step. It goes over the coarse step once: what is lost by an error is the
+// time since the step to which it goes back began.
+func (m *Model) mean(p *Planner) (sum Cost, err error) {
+	if err := m.fits(p); err != nil {
+		return sum, err
+	}
+	all, late := m.StepTime(), m.latency(p)
+	began := make([]float64, p.Levels) // when the step that each level is in began
+	now := 0.0
 	for at := range p.Order() {
+		began[at.Level] = now
+		now += m.Step[at.Level]
 		w := 0.0
 		switch {
 		case m.Anywhere && all > 0:
@@ -134,18 +153,31 @@ func (m *Model) Expected(p *Planner, perr float64) (Cost, error) {
 		default:
 			continue
 		}
-		c, err := m.Cost(p, at)
-		if err != nil {
+		lost, reconfig := m.Step[at.Level], m.Box
+		base := p.base(at.Level, Moment{Step: at})
+		if base < 0 {
+			_, err := p.older(Moment{Step: at})
 			return Cost{}, err
 		}
-		sum.Lost += c.Lost * w * perr
-		sum.Reconfig += c.Reconfig * w * perr
+		if base < at.Level {
+			lost, reconfig = now-began[base], m.Reconfig
+		}
+		sum.Lost += (lost + late) * w
+		sum.Reconfig += reconfig * w
 	}
 	return sum, nil
 }
 
-// BreakEven is the number of errors per coarse step above which cadence b costs less than a; NaN if
-// there is none, since one of them is better at any rate. last looks at errors in the last fine step only, as the paper does; otherwise they
+// fits checks that a planner is of the hierarchy of the model.
+func (m *Model) fits(p *Planner) error {
+	if p.Subcycling != m.Subcycling() {
+		return fmt.Errorf("recovery: %w: planner of %d levels of ratio %d, model of %d of ratio %d", ErrUsage, p.Levels, p.Ratio, len(m.Step), m.Ratio)
+	}
+	return nil
+}
+
+// BreakEven is the number of errors per coarse step at which cadences a and b cost the same; NaN if there is none, since one of them
+// is better at any rate. Above it the one costs less that saves more, below it the other one. last looks at errors in the last fine step only, as the paper does; otherwise they
 // come at a uniformly random one.
 func (m *Model) BreakEven(a, b *Planner, last bool) (float64, error) {
 	var ca, cb Cost
@@ -170,19 +202,34 @@ func (m *Model) BreakEven(a, b *Planner, last bool) (float64, error) {
 	return math.NaN(), nil
 }
 
+// CanTry says whether BestCadence has few enough cadences to try, and steps to go over for each of them.
+func (m *Model) CanTry() bool {
+	s := m.Subcycling()
+	if s.Validate() != nil {
+		return false
+	}
+	n, steps := 1, 0
+	for l := range s.Levels {
+		if steps += s.Steps(l); l > 0 {
+			n *= l + 2
+		}
+		if n*steps > 1<<20 {
+			return false
+		}
+	}
+	return true
+}
+
 // BestCadence is the cadence with the least expected cost at perr errors per coarse step,
 // among those that save level 0 at every coarse step and each finer level never or at every
-// Ratio^k-th step. Of equals the first, fewest saves in front, wins.
+// Ratio^k-th step. Of equals the first, fewest saves in front, wins. Of hierarchies that would take long that is ErrUsage: see CanTry.
 func (m *Model) BestCadence(perr float64) (Cadence, Cost, error) {
 	s := m.Subcycling()
 	if err := m.Validate(); err != nil {
 		return nil, Cost{}, err
 	}
-	choices := 1
-	for l := 1; l < s.Levels; l++ {
-		if choices *= l + 2; choices > 1<<14 {
-			return nil, Cost{}, fmt.Errorf("recovery: %w: %d levels are too many to try all cadences", ErrUsage, s.Levels)
-		}
+	if !m.CanTry() {
+		return nil, Cost{}, fmt.Errorf("recovery: %w: %d levels of ratio %d are too many to try all cadences", ErrUsage, s.Levels, s.Ratio)
 	}
 	cad := make(Cadence, s.Levels)
 	cad[0] = 1

@@ -13,7 +13,8 @@ import (
 // see the same events, in the same order: those of the lowest rank first; ranks that raise the same one make it one
 // event with all of them in Ranks. Each is handled once on every rank; a scope counts as handled
 // when the handlers of all ranks succeed, otherwise all go on to the next scope together. All ranks
-// leave with the same result. Without any event it is one small collective.
+// leave with the same result. An event that nobody handles does not keep the others from being handled; the error then tells of all that
+// were not. Without any event it is one small collective.
 func (r *Registry) RaiseGlobal(ctx context.Context, c comm.Comm, e *Event) ([]Outcome, error) {
 	var mine []byte
 	var err error
@@ -31,14 +32,16 @@ func (r *Registry) RaiseGlobal(ctx context.Context, c comm.Comm, e *Event) ([]Ou
 		return nil, err
 	}
 	var outs []Outcome
+	var errs []error
 	for _, ev := range events {
 		out, err := r.raiseTogether(ctx, c, ev)
 		outs = append(outs, out)
-		if err != nil {
-			return outs, err
+		errs = append(errs, err)
+		if errors.Is(err, comm.ErrBroken) { // the others cannot be brought to all ranks
+			break
 		}
 	}
-	return outs, nil
+	return outs, errors.Join(errs...)
 }
 
 func (r *Registry) raiseTogether(ctx context.Context, c comm.Comm, e Event) (Outcome, error) {

@@ -66,7 +66,7 @@ func (s Subcycling) order(at Step, yield func(Step) bool) bool {
 	if !yield(at) {
 		return false
 	}
-	if at.Level == s.Levels-1 {
+	if at.Level >= s.Levels-1 {
 		return true
 	}
 	for k := range s.Ratio {

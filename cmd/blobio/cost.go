@@ -153,7 +153,7 @@ func (f *costFlags) run(cmd *cobra.Command, e *env) error {
 		return err
 	}
 	var best []costBest
-	if cm.Levels <= 6 { // of more, there are too many cadences to try
+	if m.CanTry() {
 		for _, r := range rates {
 			c, cost, err := m.BestCadence(r)
 			if err != nil {

@@ -76,7 +76,7 @@ func newCostLines(m *recovery.Model, rows []*costRow, evens []costEven, last boo
 
 // envelope works out the cost of the best cadence of all, where that is quick; it is known for random steps only.
 func (c *costLines) envelope(m *recovery.Model) error {
-	if len(m.Step) > 5 || c.where == "the last fine step" {
+	if !m.CanTry() || len(m.Step) > 5 || c.where == "the last fine step" {
 		return nil
 	}
 	const points = 60
