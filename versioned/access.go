@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"math"
 
 	"blobio/comm"
 )
@@ -200,16 +199,10 @@ func combine[T comm.Number](a, b T, op comm.Op) T {
 		return a + b
 	case comm.Prod:
 		return a * b
-	case comm.Max:
-		if b > a || math.IsNaN(float64(b)) {
-			return b
-		}
-		return a
+	case comm.Max: // NaN if one of them is, 0 of 0 and -0: whatever the order
+		return max(a, b)
 	case comm.Min:
-		if b < a || math.IsNaN(float64(b)) {
-			return b
-		}
-		return a
+		return min(a, b)
 	case comm.Replace:
 		return b
 	}

@@ -207,13 +207,15 @@ func (a *Array) allocate(ctx context.Context, g geometry) error {
 		return err
 	}
 	n := (g.segLen(a.c.Rank()) + a.chunkElems() - 1) / a.chunkElems() // chunks
-	a.geo = g
-	a.local = make([]byte, n*int64(a.spec.Chunk))
+	local := make([]byte, n*int64(a.spec.Chunk))
+	win, err := a.c.NewWindow(ctx, local)
+	if err != nil {
+		return err
+	}
+	a.geo, a.local, a.win = g, local, win
 	a.sums, a.has = make([]digest, n), make([]bool, n)
 	a.spare, a.packed, a.free = nil, nil, nil
-	var err error
-	a.win, err = a.c.NewWindow(ctx, a.local)
-	return err
+	return nil
 }
 
 // Spec is what the array is; Shape that of the current state.

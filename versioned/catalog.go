@@ -205,7 +205,7 @@ func (c *catalog) read(ctx context.Context, rec *record, v *verInfo, off, n int6
 		}
 		return c.readSeg(x, v.Number, seg, at*c.size, dst[pos*c.size:(pos+k)*c.size], verify)
 	})
-	if err == nil && (rec.Order == "big") != hostBig {
+	if err == nil && rec.order(g) != hostOrder() {
 		swap(dst, int(c.size))
 	}
 	return err

@@ -44,6 +44,9 @@ func (a *Array) writeFile(ctx context.Context, rec *record, number int64, p *par
 	if err := a.clean(ctx, w, keep, parts); err != nil {
 		return nil, err
 	}
+	if err := a.cleanOlder(ctx, w, keep, a.keeps); err != nil {
+		return nil, err
+	}
 	if !slices.ContainsFunc(parts, func(p *part) bool { return len(p.dirty)+len(p.moved) > 0 }) {
 		return w, nil
 	}

@@ -90,6 +90,9 @@ func (a *Array) deposit(ctx context.Context, d *deposit, number int64, p *part) 
 	if err := a.clean(ctx, w, keep, []*part{p}); err != nil {
 		return err
 	}
+	if err := a.cleanOlder(ctx, w, keep, func(f *fileInfo) bool { return f.Segs[0] == p.rank }); err != nil {
+		return err
+	}
 	d.dead = w.dead
 	if len(p.dirty)+len(p.moved) == 0 {
 		return nil

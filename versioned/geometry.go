@@ -7,6 +7,26 @@ type geometry struct {
 	Capacity int64 `json:"capacity"` // elements
 	Seg      int64 `json:"segment"`  // elements of a segment, whole chunks; the last ones may be empty
 	Segs     int   `json:"segments"`
+
+	// Order is the byte order of the elements, where it is not that of the record: an array may be opened by another kind of machine than the one
+	// that made it.
+	Order string `json:"byte_order,omitempty"`
+}
+
+// hostOrder is the byte order of this machine, as a record has it.
+func hostOrder() string {
+	if hostBig {
+		return "big"
+	}
+	return "little"
+}
+
+// order is the byte order of the elements of a generation.
+func (r *record) order(g *geometry) string {
+	if g.Order != "" {
+		return g.Order
+	}
+	return r.Order
 }
 
 func newGeometry(id int, capacity int64, segs int, chunkElems int64) geometry {

@@ -154,10 +154,12 @@ func (h *Hierarchy) Regrid(ctx context.Context, level int, boxes []BoxInfo) (aga
 		return false, err
 	}
 	l := &h.now[level]
+	was, sum := *l, h.sums[level]
 	l.Boxes = slices.Clone(boxes)
 	l.Epoch++
 	table := h.lay(level)
 	if again, err = h.levels[level].Reserve(ctx, l.used()); err != nil {
+		*l, h.sums[level] = was, sum // the array is as it was
 		return again, err
 	}
 	if h.c.Rank() == 0 {
@@ -223,8 +225,19 @@ func (h *Hierarchy) Save(ctx context.Context, level int, time, dt float64, step 
 	return n, nil
 }
 
+// has returns an error if there is no such level.
+func (h *Hierarchy) has(level int) error {
+	if level < 0 || level >= len(h.levels) {
+		return usageErr("hierarchy %s: level %d of %d", h.spec.Name, level, len(h.levels))
+	}
+	return nil
+}
+
 // Table reads the table of a level in a version.
 func (h *Hierarchy) Table(ctx context.Context, level int, version int64) (*LevelInfo, error) {
+	if err := h.has(level); err != nil {
+		return nil, err
+	}
 	a := h.levels[level]
 	v, ok := a.cat.record().version(version)
 	if !ok {
@@ -256,6 +269,9 @@ func readTable(name string, have int64, get func(lo, hi int64, dst []byte) error
 
 // Box reads a box of a level in a version; table is that of Table, so that only the box is read.
 func (h *Hierarchy) Box(ctx context.Context, level int, version int64, table *LevelInfo, box int, dst []float64) error {
+	if err := h.has(level); err != nil {
+		return err
+	}
 	if box < 0 || box >= len(table.Boxes) {
 		return fmt.Errorf("versioned: hierarchy %s: box %d of level %d: %w", h.spec.Name, box, level, ErrRange)
 	}
@@ -274,6 +290,9 @@ func (h *Hierarchy) Box(ctx context.Context, level int, version int64, table *Le
 
 // RestoreLevel makes the current state of a level that of a version, its boxes included.
 func (h *Hierarchy) RestoreLevel(ctx context.Context, level int, version int64) error {
+	if err := h.has(level); err != nil { // on all ranks
+		return comm.Agree(ctx, h.c, err)
+	}
 	if err := h.levels[level].Restore(ctx, version); err != nil {
 		return err
 	}

@@ -77,7 +77,11 @@ func (a *Array) inc(ctx context.Context, step int64, label string, bad error) (i
 	rec := old.clone()
 	rec.Seq++
 	if last := rec.Generations[len(rec.Generations)-1]; last.ID != a.geo.ID {
-		rec.Generations = append(rec.Generations, a.geo)
+		g := a.geo
+		if rec.Order != hostOrder() {
+			g.Order = hostOrder()
+		}
+		rec.Generations = append(rec.Generations, g)
 	}
 	rec.Spec.Shape = a.shape
 	p := &part{rank: a.c.Rank(), err: bad}

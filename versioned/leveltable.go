@@ -182,6 +182,9 @@ func (l *LevelInfo) decodeTable(b []byte, name string, boxes int, sum uint32, ha
 			x.Lo[d], x.Hi[d] = i32(at+4*d), i32(at+12+4*d)
 		}
 		x.Owner = i32(at + 24)
+		if x.Cells() == 0 { // no level has any: Regrid refuses them
+			return formatErr(name, int64(levelHeader+at), "boxes", ErrCorrupt, "box %d: %+v has no cells", i, *x)
+		}
 	}
 	if i := l.overfull(have / 8); i >= 0 {
 		return formatErr(name, int64(levelHeader+i*boxLen), "boxes", ErrCorrupt, "box %d: %+v, %d components: more numbers than in %d bytes", i, l.Boxes[i], l.Comps, have)

@@ -37,10 +37,7 @@ func (a *Array) Piece(ctx context.Context, version int64) (*Piece, error) {
 	}
 	s := rec.Spec
 	p := &Piece{Name: s.Name, Type: s.Type, Shape: slices.Clone(v.Shape), Chunk: s.Chunk, Extra: s.Extra, Every: s.Every, Keep: s.Keep,
-		Version: version, Label: v.Label, Order: "little"}
-	if hostBig {
-		p.Order = "big"
-	}
+		Version: version, Label: v.Label, Order: hostOrder()}
 	g, _ := rec.generation(v.Gen)
 	// The segments of a version from before are dealt out among the ranks that there are now.
 	all := elems(v.Shape)

@@ -180,11 +180,7 @@ func (a *Array) firstRecord(ctx context.Context) (*record, error) {
 	if err := a.checkGeometry(&g); err != nil {
 		return nil, err
 	}
-	order := "little"
-	if hostBig {
-		order = "big"
-	}
-	rec := &record{Head: records.Head(1), Order: order, Generations: []geometry{g},
+	rec := &record{Head: records.Head(1), Order: hostOrder(), Generations: []geometry{g},
 		Spec: spec{a.spec.Name, a.spec.Type.String(), a.spec.Shape, a.spec.Chunk, a.spec.Extra, a.spec.EveryRegrid, a.spec.Keep}}
 	var now []byte
 	if a.c.Rank() == 0 {

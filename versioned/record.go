@@ -131,7 +131,8 @@ func (r *record) check(name string) error {
 	ce := int64(r.Spec.Chunk / t.Size())
 	for i, g := range r.Generations {
 		if i > 0 && g.ID <= r.Generations[i-1].ID || g.Capacity < 0 || g.Capacity > maxElems || g.Segs < 1 || g.Segs > 1<<24 ||
-			g.Seg < ce || g.Seg%ce != 0 || g.Seg/ce > maxSegChunks || g.Seg*int64(g.Segs) < g.Capacity {
+			g.Seg < ce || g.Seg%ce != 0 || g.Seg/ce > maxSegChunks || g.Seg*int64(g.Segs) < g.Capacity ||
+			g.Order != "" && g.Order != "little" && g.Order != "big" {
 			return bad("generations", "%+v", g)
 		}
 	}

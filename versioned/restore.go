@@ -2,6 +2,7 @@ package versioned
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -151,7 +152,7 @@ func (a *Array) resize(ctx context.Context, shape []int64, keep bool) (again boo
 		}
 		return false, a.win.Fence(ctx)
 	}
-	oldWin, oldGeo, oldLen := a.win, a.geo, elems(a.shape)
+	was := *a
 	last := a.cat.record().Generations
 	id := max(a.geo.ID, last[len(last)-1].ID) + 1
 	if err := a.allocate(ctx, newGeometry(id, a.capacity(0, need), a.c.Size(), a.chunkElems())); err != nil {
@@ -161,18 +162,20 @@ func (a *Array) resize(ctx context.Context, shape []int64, keep bool) (again boo
 	if keep {
 		size := int64(a.spec.Type.Size())
 		first := int64(a.c.Rank()) * a.geo.Seg
-		n := min(min(oldLen, need)-first, a.geo.segLen(a.c.Rank()))
+		n := min(min(elems(was.shape), need)-first, a.geo.segLen(a.c.Rank()))
 		if n > 0 {
-			failed = oldGeo.pieces(first, n, func(seg int, at, k, pos int64) error {
-				return oldWin.Get(ctx, seg, at*size, a.local[pos*size:(pos+k)*size])
+			failed = was.geo.pieces(first, n, func(seg int, at, k, pos int64) error {
+				return was.win.Get(ctx, seg, at*size, a.local[pos*size:(pos+k)*size])
 			})
 		}
 	}
-	a.shape = slices.Clone(shape)
 	if err := comm.Agree(ctx, a.c, failed); err != nil {
-		return false, err
+		next := a.win
+		*a = was // the state is what it was
+		return false, errors.Join(err, next.Free(ctx))
 	}
-	if err := oldWin.Free(ctx); err != nil {
+	a.shape = slices.Clone(shape)
+	if err := was.win.Free(ctx); err != nil {
 		return false, err
 	}
 	return true, a.win.Fence(ctx)

@@ -174,6 +174,90 @@ func (a *Array) clean(ctx context.Context, w *written, keep []int64, parts []*pa
 	return nil
 }
 
+// cleanOlder finds the files of older generations that no version needs when only those of keep are left. mine says of which files this rank
+// decides; what it cannot read the tables of stays.
+func (a *Array) cleanOlder(ctx context.Context, w *written, keep []int64, mine func(f *fileInfo) bool) error {
+	c := a.cat
+	rec := c.record()
+	if len(rec.Generations) == 1 && rec.Generations[0].ID == a.geo.ID || len(keep) > len(rec.Versions) { // no version goes
+		return nil
+	}
+	for i := range rec.Generations {
+		g := &rec.Generations[i]
+		if g.ID == a.geo.ID {
+			continue
+		}
+		var stay []int64
+		goes := false
+		for _, v := range rec.Versions {
+			if v.Gen != g.ID {
+				continue
+			}
+			if _, ok := slices.BinarySearch(keep, v.Number); ok {
+				stay = append(stay, v.Number)
+			} else {
+				goes = true
+			}
+		}
+		if !goes || len(stay) == 0 { // without versions all of it goes
+			continue
+		}
+		needed := map[string]bool{}
+		seen := map[int]bool{}
+		var files []string
+		for k := range rec.Files {
+			f := &rec.Files[k]
+			if f.Gen != g.ID || !mine(f) {
+				continue
+			}
+			files = append(files, f.Name)
+			for _, seg := range f.Segs {
+				if seen[seg] {
+					continue
+				}
+				seen[seg] = true
+				x, err := c.index(ctx, g, seg)
+				if err == nil {
+					err = x.err
+				}
+				if ctx.Err() != nil {
+					return err
+				}
+				c.mu.RLock()
+				if err != nil { // any of its files may have what is needed
+					for n := range rec.Files {
+						if o := &rec.Files[n]; o.Gen == g.ID && slices.Contains(o.Segs, seg) {
+							needed[o.Name] = true
+						}
+					}
+				} else {
+					x.live(stay, nil, -1, func(p place) {
+						if f := c.files[p.file]; f != nil {
+							needed[f.Name] = true
+						}
+					})
+				}
+				c.mu.RUnlock()
+			}
+		}
+		for _, n := range files {
+			if !needed[n] {
+				w.dead = append(w.dead, n)
+			}
+		}
+	}
+	return nil
+}
+
+// keeps says whether this process decides of a file of an older generation: that of the node that has it, or of the nodes in turn.
+func (a *Array) keeps(f *fileInfo) bool {
+	node := f.Node
+	if a.shared && len(f.Segs) > 0 {
+		node = f.Segs[0] % a.nodes
+	}
+	return a.keeper && node == a.nodeID
+}
+
 // cleanTogether is the end of clean where files are protected together: all processes take the same decision on the files of one version, over the
 // sums of all, and none goes before the others can.
 func (a *Array) cleanTogether(ctx context.Context, w *written, keep []int64, parts []*part, idx []*segIndex, uses *usages, total, limit int64, bad error) error {
@@ -282,6 +366,9 @@ func (a *Array) Drop(ctx context.Context, version int64) error {
 		}
 		w := &written{info: fileInfo{Born: -1}}
 		if err = a.clean(ctx, w, keep, parts); err == nil {
+			err = a.cleanOlder(ctx, w, keep, a.keeps)
+		}
+		if err == nil {
 			for _, n := range w.dead {
 				dead = append(append(dead, n...), 0)
 			}

@@ -1,0 +1,246 @@
+package versioned
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+// roomOf is what the data files of an array take in directories.
+func roomOf(t interface{ Fatal(...any) }, disks []*vfs.Mem, dir string) (bytes int64) {
+	for _, m := range disks {
+		list, err := m.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range list {
+			if info, err := e.Info(); err == nil && isData(e.Name()) {
+				bytes += info.Size()
+			}
+		}
+	}
+	return bytes
+}
+
+// V13 where generations follow each other: versions of an older one that retention drops, or Drop, free their room; not only when the last one
+// of the generation goes. Whatever is left is read.
+func TestRetentionOfGenerations(t *testing.T) {
+	const n, keep = 1024, 4
+	const size = n * 8
+	for _, kind := range []string{"memory", "shared", "private", "isolated"} {
+		for _, how := range []string{"reserve", "open", "drop"} {
+			if how != "reserve" && kind == "memory" {
+				continue // nothing is left to be opened
+			}
+			disks := []*vfs.Mem{vfs.NewMem(), vfs.NewMem()}
+			if kind == "shared" || kind == "isolated" {
+				disks = disks[:1]
+			}
+			store := func(c comm.Comm) *Store {
+				if kind == "memory" {
+					return nil
+				}
+				return &Store{Dir: "d", FS: disks[c.Rank()/2%len(disks)], Private: kind == "private"}
+			}
+			for _, m := range disks {
+				if err := m.MkdirAll("d"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			spec := Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512, Keep: Retention{Last: keep}}
+			if how == "drop" {
+				spec.Keep = Retention{}
+			}
+			commit := func(ctx context.Context, a *Array, v int64) error {
+				if a.c.Rank() == 1 {
+					if err := Put(ctx, a, []int64{0}, []int64{n}, seq(int(v), n, 3)); err != nil {
+						return err
+					}
+				}
+				if got, err := a.Inc(ctx, 1, ""); err != nil || got != v {
+					return fmt.Errorf("version %d: %w", got, err)
+				}
+				got := make([]float64, n)
+				for _, x := range a.Versions() {
+					if err := GetAt(ctx, a, x.Number, []int64{0}, []int64{n}, got); x.Number > 0 && (err != nil || !slices.Equal(got, seq(int(x.Number), n, 3))) {
+						return fmt.Errorf("after %d, version %d: %v", v, x.Number, err)
+					}
+				}
+				return a.c.Barrier(ctx)
+			}
+			room := func(ctx context.Context, a *Array, versions int64) error {
+				if err := a.c.Barrier(ctx); err != nil { // what goes is removed by now
+					return err
+				}
+				var have int64
+				if a.direct {
+					for _, f := range a.cat.record().Files {
+						have += f.Size
+					}
+				} else {
+					have = roomOf(t, disks, "d/a")
+				}
+				if limit := versions * size * 5 / 4; have > limit { // tables and metadata are much for such chunks
+					return fmt.Errorf("%s, %s: %d bytes, want at most %d for %d versions", kind, how, have, limit, versions)
+				}
+				return a.c.Barrier(ctx)
+			}
+			run := func(f func(ctx context.Context, c comm.Comm) error) {
+				t.Helper()
+				ranks(t, 4, func(ctx context.Context, c comm.Comm) error {
+					if kind == "isolated" {
+						c = comm.Isolate(c)
+					}
+					return f(ctx, c)
+				})
+			}
+			v := int64(1)
+			run(func(ctx context.Context, c comm.Comm) error {
+				a, err := Create(ctx, c, store(c), spec, nil)
+				if err != nil {
+					return err
+				}
+				for v := v; v <= 6; v++ {
+					if err := commit(ctx, a, v); err != nil {
+						return err
+					}
+				}
+				if how == "reserve" {
+					if _, err := a.Reserve(ctx, n+900); err != nil { // over its capacity
+						return err
+					}
+					if _, err := a.Reserve(ctx, n); err != nil {
+						return err
+					}
+					for v := int64(7); v <= 12; v++ {
+						if err := commit(ctx, a, v); err != nil {
+							return err
+						}
+						if err := room(ctx, a, keep+1); err != nil {
+							return fmt.Errorf("after %d: %w", v, err)
+						}
+					}
+				}
+				return a.Close(ctx)
+			})
+			if how == "reserve" {
+				continue
+			}
+			run(func(ctx context.Context, c comm.Comm) error {
+				a, err := Open(ctx, c, store(c), "a", nil)
+				if err != nil {
+					return err
+				}
+				for v := int64(7); v <= 9; v++ {
+					if err := commit(ctx, a, v); err != nil {
+						return err
+					}
+					if how == "open" {
+						if err := room(ctx, a, keep+1); err != nil {
+							return fmt.Errorf("after %d: %w", v, err)
+						}
+					}
+				}
+				if how == "drop" {
+					for i, d := range []int64{2, 6, 1, 4, 8} {
+						if err := a.Drop(ctx, d); err != nil {
+							return err
+						}
+						if err := room(ctx, a, int64(8-i)); err != nil {
+							return fmt.Errorf("without %d: %w", d, err)
+						}
+					}
+				}
+				return a.Close(ctx)
+			})
+		}
+	}
+}
+
+// An array that a machine of the other byte order made is opened and committed to by this one: each generation has the order of its machine.
+func TestByteOrders(t *testing.T) {
+	const n = 100
+	mem, st := memStore(t)
+	first := seq(1, n, 0.5)
+	swapped := slices.Clone(first)
+	swap(Bytes(swapped), 8)
+	for job := range 4 {
+		ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
+			var a *Array
+			var err error
+			if job == 0 {
+				a, err = Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512}, nil)
+			} else {
+				a, err = Open(ctx, c, st, "a", nil)
+			}
+			if err != nil {
+				return err
+			}
+			got := make([]float64, n)
+			for v := int64(1); v <= int64(job); v++ {
+				want := first
+				if v > 1 {
+					want = seq(int(v), n, 0.5)
+				}
+				if err := GetAt(ctx, a, v, []int64{0}, []int64{n}, got); err != nil || !slices.Equal(got, want) {
+					return fmt.Errorf("job %d, version %d: %v, %v", job, v, got, err)
+				}
+			}
+			if err := Get(ctx, a, []int64{0}, []int64{n}, got); job == 1 && (err != nil || !slices.Equal(got, first)) {
+				return fmt.Errorf("job %d, the state: %v, %v", job, got, err)
+			}
+			if err := a.Fence(ctx); err != nil {
+				return err
+			}
+			if c.Rank() == 1 {
+				now := seq(job+1, n, 0.5)
+				if job == 0 { // as the other machine writes it
+					now = swapped
+				}
+				if err := Put(ctx, a, []int64{0}, []int64{n}, now); err != nil {
+					return err
+				}
+			}
+			if _, err := a.Inc(ctx, 1, ""); err != nil {
+				return err
+			}
+			return a.Close(ctx)
+		})
+		if job > 0 {
+			continue
+		}
+		rec, err := readRecord(mem, "d/a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rec.Order = "big"; hostBig {
+			rec.Order = "little"
+		}
+		b, err := rec.encode()
+		if err == nil {
+			_, err = writeRecord(mem, "d/a", b, true)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	v, err := OpenView([]string{"d/a"}, &ViewOptions{FS: mem})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	for f := range v.Check(bg, nil) {
+		t.Error(f)
+	}
+	rec := v.rec.clone()
+	rec.Generations[1].Order = "middle"
+	if b, err := rec.encode(); err != nil {
+		t.Fatal(err)
+	} else if _, err := decodeRecord(b, "x"); err == nil {
+		t.Error("a byte order of its own is taken")
+	}
+}
