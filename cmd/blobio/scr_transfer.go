@@ -171,6 +171,7 @@ func (f *scrTransfer) change(ctx context.Context) error {
 	return transfer.UpdateFile(ctx, nil, f.file, kvtree.Flock, func(t *transfer.File) error {
 		for _, i := range items {
 			t.Put(i)
+			t.Done, t.Failed = false, false
 		}
 		if f.command != "" {
 			t.Command = transfer.Command(strings.ToUpper(f.command))

@@ -76,6 +76,17 @@ func TestScrTransfer(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.out), &v); err != nil || !v.Done || v.Failed || len(v.Files) != 3 || !v.Files[0].Whole || v.Files[1].Written != int64(len(data)) || v.Files[1].CRC == "" {
 		t.Errorf("%v %+v", err, v)
 	}
+	// What is added later is not done yet.
+	good(t, "scr", "transfer", "--add", filepath.Join(dir, "c")+"="+filepath.Join(dir, "prefix", "c2"), ctl)
+	if r := transferDo(t, "--status", ctl); r.code != exitGood || strings.Contains(r.out, ", done") {
+		t.Errorf("%+v", r)
+	}
+	if r := transferDo(t, "--once", ctl); r.code != exitGood {
+		t.Fatalf("%+v", r)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "prefix", "c2")); err != nil {
+		t.Error(err)
+	}
 	// A file that went away is a finding.
 	check(t, os.Remove(filepath.Join(dir, "b")))
 	check(t, os.Remove(filepath.Join(dir, "prefix", "sub", "b")))

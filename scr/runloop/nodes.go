@@ -54,7 +54,7 @@ func FindNodes(given, what string, env func(string) (string, bool)) (Source, err
 		}
 		return list(strings.Join(strings.Fields(string(b)), ","), name+" "+file)
 	}
-	if v, ok := env("LSB_HOSTS"); ok && v != "" {
+	if v, ok := env("LSB_HOSTS"); ok && strings.TrimSpace(v) != "" {
 		h := strings.Fields(v)
 		if rest := slices.DeleteFunc(slices.Clone(h[1:]), func(x string) bool { return x == h[0] }); len(rest) > 0 {
 			h = rest

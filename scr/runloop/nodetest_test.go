@@ -273,6 +273,9 @@ func TestFindNodes(t *testing.T) {
 			t.Errorf("%q %q: %v %v, want %q from %q", c.given, c.env, got, err, c.want, c.from)
 		}
 	}
+	if got, err := FindNodes("", "", func(n string) (string, bool) { return "  ", n == "LSB_HOSTS" }); err != nil || got.From != "this host" {
+		t.Errorf("LSB_HOSTS of blanks: %v %v", got, err)
+	}
 	if got, err := FindNodes("", "", func(string) (string, bool) { return "", false }); err != nil || len(got.Nodes) != 1 || got.From != "this host" {
 		t.Error(got, err)
 	}

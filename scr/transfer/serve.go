@@ -89,6 +89,7 @@ type server struct {
 	settled  map[itemKey]bool    // whole in the file, and seen to be there
 	outcomes map[itemKey]outcome // not yet in the file
 	fresh    bool                // nothing was started yet: what failed before is tried again
+	done     bool                // FLAG as it was written last
 }
 
 // itemKey tells whether an item is still the same.
@@ -233,6 +234,9 @@ func (s *server) look(ctx context.Context) (again bool, err error) {
 
 // work goes on with the copies.
 func (s *server) work(ctx context.Context, f *File) (again bool, err error) {
+	if s.done && !f.Done { // somebody asks again: what was there may be gone
+		clear(s.settled)
+	}
 	if err := s.e.SetLimits(lower(f.BW, s.o.Rate), lower(f.Percent, s.o.CPU)); err != nil {
 		return false, err
 	}
@@ -311,7 +315,7 @@ func (s *server) there(i Item) bool {
 // write brings the file up to date. command is what it was when it was read; if it is another one by now, only what
 // became of the files is written. "" is any.
 func (s *server) write(ctx context.Context, command Command, state State) error {
-	done := map[itemKey]bool{}
+	done, whole := map[itemKey]bool{}, false
 	err := UpdateFile(ctx, s.o.FS, s.o.File, s.o.Lock, func(f *File) error {
 		clear(done)
 		left, failed := 0, 0
@@ -338,12 +342,14 @@ func (s *server) write(ctx context.Context, command Command, state State) error 
 		if command == CommandRun {
 			f.Done = left+failed == 0
 			f.Failed = left == 0 && failed > 0
+			whole = f.Done
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
+	s.done = whole
 	clear(s.outcomes)
 	for k, ok := range done {
 		if ok {

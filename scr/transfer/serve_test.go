@@ -460,3 +460,35 @@ func TestServeCommandMeanwhile(t *testing.T) {
 		t.Errorf("state %s", f.State)
 	}
 }
+
+// TestServeAskedAgain: a copy that was made, and is asked for again when it is gone, is made again, also of a file without bytes,
+// of which WRITTEN does not tell.
+func TestServeAskedAgain(t *testing.T) {
+	n := newNode(t)
+	items := n.fill(2, 0, CommandRun) // of 0 and 1 bytes
+	stop := n.serve(ServeOptions{})
+	for range 3 {
+		f := n.until("done", func(f *File) bool { return f.Done })
+		n.whole(f)
+		for _, i := range items {
+			if err := n.fs.Remove(i.Dst); err != nil {
+				t.Fatal(err)
+			}
+		}
+		n.set(func(f *File) {
+			for _, i := range items {
+				f.Put(i)
+			}
+			f.Done = false
+		})
+	}
+	n.until("done", func(f *File) bool { return f.Done })
+	for _, i := range items {
+		if _, err := n.fs.Stat(i.Dst); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := stop(); err != nil && !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
