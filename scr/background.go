@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -28,8 +30,10 @@ type background struct {
 	heads   []int // the lowest rank of each process
 	ctx     context.Context
 	cancel  context.CancelFunc
-	flights []*flight // of this rank, oldest first; the same ids on all ranks
-	waiting []func()  // flights that launch starts
+	flights []*flight        // of this rank, oldest first; the same ids on all ranks
+	waiting []func()         // flights that launch starts
+	last    *flight          // the one that the next follows
+	failed  map[string]error // by name of the dataset: what went wrong with flights that ended without anybody waiting
 }
 
 // hub is shared by the ranks of one process.
@@ -82,8 +86,22 @@ type flight struct {
 	err   error         // valid after done
 }
 
+// ended waits until a flight is over on this rank. The next begins after it: the limits are for what is copied in the
+// background altogether, and an application that always writes the same files must end with those of its last dataset.
+func (f *flight) ended(ctx context.Context) error {
+	if f == nil {
+		return nil
+	}
+	select {
+	case <-f.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 func newBackground(ctx context.Context, s *Session) (*background, error) {
-	b := &background{s: s}
+	b := &background{s: s, failed: map[string]error{}}
 	mine := &hub{head: s.c.Rank(), sets: map[int]*landing{}}
 	all, err := s.c.Share(ctx, mine)
 	if err != nil {
@@ -158,11 +176,17 @@ func (b *background) start(ctx context.Context, d *cachedSet) error {
 	f := &flight{d: d, began: s.cfg.Clock(), done: make(chan struct{})}
 	copying, stop := context.WithCancel(b.ctx)
 	f.stop = stop
-	b.flights = append(b.flights, f)
+	before := b.last
+	b.flights, b.last = append(b.flights, f), f
+	delete(b.failed, d.Dataset.Name)
 	b.waiting = append(b.waiting, func() {
 		defer close(f.done)
 		defer stop()
-		files, err := s.copyOut(copying, d, jobs, true)
+		err := before.ended(copying)
+		var files []prefixdir.File
+		if err == nil {
+			files, err = s.copyOut(copying, d, jobs, true)
+		}
 		f.err = err
 		b.deliver(d.ID, files, err)
 		switch s.c.Rank() {
@@ -398,14 +422,62 @@ func (b *background) reap(ctx context.Context) error {
 		if busy {
 			continue
 		}
-		if err := b.wait(ctx, f.d.ID); err != nil {
-			if fatal(ctx, err) {
-				return err
-			}
-			b.s.warn("scr: background flush", "dataset", f.d.Dataset.Name, "err", err)
+		if err := b.settle(ctx, f.d); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// settle waits for the flush of a dataset while something else is done. What goes wrong with it is logged, and kept for
+// WaitFlush. An error is one after which the ranks cannot go on.
+func (b *background) settle(ctx context.Context, d *cachedSet) error {
+	err := b.wait(ctx, d.ID)
+	if err == nil {
+		return nil
+	}
+	if fatal(ctx, err) {
+		return err
+	}
+	b.failed[d.Dataset.Name] = err
+	b.s.warn("scr: background flush", "dataset", d.Dataset.Name, "err", err)
+	return nil
+}
+
+// settleAll is settle for all flights.
+func (b *background) settleAll(ctx context.Context) error {
+	for _, f := range slices.Clone(b.flights) {
+		if err := b.settle(ctx, f.d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// abandon ends the flush of a dataset that is given up; a collective.
+func (b *background) abandon(ctx context.Context, d *cachedSet) error {
+	f := b.flight(d.ID)
+	if f == nil {
+		return nil
+	}
+	f.stop()
+	err := b.wait(ctx, d.ID)
+	if err != nil && !fatal(ctx, err) {
+		err = nil
+	}
+	return err
+}
+
+// failures are what went wrong with flights of a dataset, or of all (name ""), that nobody waited for; told once.
+func (b *background) failures(name string) error {
+	var errs []error
+	for _, n := range slices.Sorted(maps.Keys(b.failed)) {
+		if name == "" || n == name {
+			errs = append(errs, b.failed[n])
+			delete(b.failed, n)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // stop cancels what is still running and waits for it.

@@ -2,9 +2,13 @@ package scr
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
+
+	"github.com/zeebo/xxh3"
 
 	"blobio/comm"
 	"blobio/internal/vfs"
@@ -81,7 +85,7 @@ func (s *Session) discard(ctx context.Context, w *writing) error {
 
 // countdown takes the checkpoint off the halt file.
 func (s *Session) countdown(ctx context.Context) error {
-	h, err := s.prefix.ReadHalt(ctx)
+	h, err := s.readHalt(ctx)
 	if err != nil || !h.Countdown(1) {
 		return err
 	}
@@ -136,8 +140,52 @@ func (s *Session) seal(ctx context.Context, w *writing, valid bool) error {
 	if err := s.protect(ctx, w.cachedSet, w.ds); err != nil {
 		return err
 	}
+	if err := s.sameContent(ctx, w); err != nil {
+		return err
+	}
 	s.xfer(runlog.Encode, s.levels[w.level].Store, w.Path, w.ds, "", began)
 	return s.commit(ctx, w.cachedSet, w.ds)
+}
+
+// sameContent is a collective: an error if several ranks have written different bytes to files that are one in the prefix
+// directory. In the cache each has its own; a flush could keep but one of them.
+func (s *Session) sameContent(ctx context.Context, w *writing) error {
+	if w.Bypass {
+		return nil
+	}
+	type sum struct {
+		rank int
+		size int64
+		crc  uint32
+	}
+	var mine []byte
+	for _, f := range w.maps.Files() {
+		mine = binary.BigEndian.AppendUint64(mine, xxh3.HashString(path.Join(f.Meta.Path, f.Meta.Name)))
+		mine = binary.BigEndian.AppendUint64(mine, uint64(f.Meta.Size))
+		mine = binary.BigEndian.AppendUint32(mine, f.Meta.CRC)
+	}
+	all, err := s.c.Allgather(ctx, mine)
+	if err != nil {
+		return err
+	}
+	first, other := map[uint64]sum{}, map[uint64]int{}
+	for r, b := range all {
+		for ; len(b) >= 20; b = b[20:] {
+			h, x := binary.BigEndian.Uint64(b), sum{r, int64(binary.BigEndian.Uint64(b[8:])), binary.BigEndian.Uint32(b[16:])}
+			if a, ok := first[h]; !ok {
+				first[h] = x
+			} else if a.size != x.size || a.crc != x.crc {
+				other[h] = r
+			}
+		}
+	}
+	for _, f := range w.maps.Files() {
+		h := xxh3.HashString(path.Join(f.Meta.Path, f.Meta.Name))
+		if r, ok := other[h]; ok && err == nil {
+			err = fmt.Errorf("scr: dataset %s: %s: %w: ranks %d and %d have written different bytes to it", w.ds.Name, f.Meta.Orig, ErrUsage, first[h].rank, r)
+		}
+	}
+	return s.agree(ctx, err)
 }
 
 // commit enters a dataset as complete in the catalogues of all nodes: from then on a restart may use it.

@@ -37,7 +37,7 @@ func (s *Session) Start(ctx context.Context, name string, flags Flags) error {
 	if err = s.agree(ctx, err); err != nil {
 		return err
 	}
-	s.offer = nil // room is made, perhaps by what was offered
+	s.offer, s.below = nil, 0 // room is made, perhaps by what was offered
 	s.event(runlog.Entry{Event: runlog.ComputeEnd, Took: s.took(s.computed)})
 	if err := s.step("start"); err != nil {
 		return err

@@ -57,7 +57,7 @@
 // all redundancy, and of the trees that describe them.
 //
 //	order of a checkpoint                    a crash before it leaves
-//	Start: oldest dataset deleted            all as it was
+//	Start: oldest dataset deleted            all as it was (output is flushed before)
 //	       catalogue: dataset, not complete  the one deleted is gone
 //	       its folder                        a name without a folder; deleted at restart
 //	Route: file map, before the file is      what is in no map does not exist

@@ -14,7 +14,7 @@ func (s *Session) Current(ctx context.Context, name string) error {
 	if err := s.need("Current", Idle); err != nil {
 		return err
 	}
-	s.offer = nil
+	s.offer, s.below = nil, 0
 	var err error
 	id := 0
 	if d := s.find(name); d != nil {
@@ -57,6 +57,11 @@ func (s *Session) Drop(ctx context.Context, name string) error {
 		return err
 	}
 	s.offer = nil
+	if d := s.find(name); d != nil { // a flush that ends later would list it again
+		if err := s.async.settle(ctx, d); err != nil {
+			return err
+		}
+	}
 	var err error
 	if s.c.Rank() == 0 {
 		err = s.prefix.Drop(ctx, name)
@@ -71,16 +76,12 @@ func (s *Session) Delete(ctx context.Context, name string) error {
 		return err
 	}
 	s.offer = nil
+	// What is being flushed may have files of the same names, and is not in the index yet.
+	if err := s.async.settleAll(ctx); err != nil {
+		return err
+	}
 	d := s.find(name)
 	if d != nil {
-		if err := s.async.wait(ctx, d.ID); err != nil {
-			s.warn("scr: background flush", "dataset", name, "err", err)
-		}
-		if s.p.crcDelete {
-			if err := s.agree(ctx, s.checkFiles(d, true)); err != nil {
-				s.warn("scr: a dataset to be deleted is damaged", "dataset", name, "err", err)
-			}
-		}
 		if err := s.drop(ctx, d); err != nil {
 			return err
 		}

@@ -55,20 +55,22 @@ func (s *Session) CancelFlush(ctx context.Context, name string) (ok bool, err er
 	return s.async.cancelFlight(ctx, name)
 }
 
-// WaitFlush waits for the background flush of a dataset, or of all (name ""), a collective, and returns what went wrong.
+// WaitFlush waits for the background flush of a dataset, or of all (name ""), a collective, and returns what went wrong,
+// also if the flush ended before.
 func (s *Session) WaitFlush(ctx context.Context, name string) error {
 	if err := s.need("WaitFlush", Idle); err != nil {
 		return err
 	}
+	earlier := s.async.failures(name)
 	if name == "" {
-		return s.async.wait(ctx, 0)
+		return errors.Join(earlier, s.async.wait(ctx, 0))
 	}
 	for _, f := range s.async.flights {
 		if f.d.Dataset.Name == name {
 			return s.async.wait(ctx, f.d.ID)
 		}
 	}
-	return nil
+	return earlier
 }
 
 // flushCached flushes the newest checkpoint that was rebuilt, and all rebuilt output.
@@ -104,8 +106,9 @@ func (s *Session) flushed(ctx context.Context, d *cachedSet) (bool, error) {
 // flushSync writes a dataset to the prefix directory while the application waits. A file that is not any more what was
 // written is rebuilt from the redundancy first.
 func (s *Session) flushSync(ctx context.Context, d *cachedSet) error {
-	if err := s.async.wait(ctx, d.ID); err != nil {
-		s.warn("scr: background flush", "dataset", d.Dataset.Name, "err", err)
+	// Those of others too: they may have the same files in the prefix directory.
+	if err := s.async.settleAll(ctx); err != nil {
+		return err
 	}
 	in, err := s.flushed(ctx, d)
 	if err != nil || in {
@@ -121,6 +124,7 @@ func (s *Session) flushSync(ctx context.Context, d *cachedSet) error {
 	if err != nil {
 		return fmt.Errorf("scr: flush of %s: %w", d.Dataset.Name, err)
 	}
+	delete(s.async.failed, d.Dataset.Name)
 	return s.step("flushed")
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/scr/prefixdir"
 	"blobio/scr/transfer"
@@ -66,10 +67,26 @@ func (s *Session) containers(ctx context.Context, d *cachedSet, jobs []transfer.
 	name := func(n int64) string {
 		return path.Join(s.prefix.DatasetDir(d.ID), fmt.Sprintf("ctr.%d.scr", n))
 	}
-	if s.p.containerMax <= 0 {
-		return s.agree(ctx, fmt.Errorf("%w: SCR_CONTAINER_SIZE is %d", ErrUsage, s.p.containerMax))
-	}
 	var cerr error
+	if s.p.containerMax > 0 && total/s.p.containerMax >= maxContainers {
+		cerr = fmt.Errorf("SCR_CONTAINER_SIZE: %w: %d bytes in containers of %d", fault.ErrTooLarge, total, s.p.containerMax)
+	}
+	for i := range jobs {
+		if cerr != nil {
+			break
+		}
+		if jobs[i].Size == 0 {
+			continue // an empty file has no place in a container: it is made as a file
+		}
+		if jobs[i].Out, cerr = transfer.Pack(s.p.containerMax, at, jobs[i].Size, name); cerr != nil {
+			cerr = fmt.Errorf("SCR_CONTAINER_SIZE: %w", cerr)
+		}
+		jobs[i].Dst = ""
+		at += jobs[i].Size
+	}
+	if err := s.agree(ctx, cerr); err != nil {
+		return err
+	}
 	if s.c.Rank() == 0 {
 		for n := int64(0); n*s.p.containerMax < total && cerr == nil; n++ {
 			_ = s.cfg.FS.Remove(name(n))
@@ -79,23 +96,11 @@ func (s *Session) containers(ctx context.Context, d *cachedSet, jobs []transfer.
 			cerr = s.cfg.FS.SyncDir(s.prefix.DatasetDir(d.ID))
 		}
 	}
-	if err := s.agree(ctx, cerr); err != nil {
-		return err
-	}
-	for i := range jobs {
-		if jobs[i].Size == 0 {
-			continue // an empty file has no place in a container: it is made as a file
-		}
-		jobs[i].Dst, jobs[i].Out = "", []transfer.Segment{}
-		for left := jobs[i].Size; left > 0; {
-			n, off := at/s.p.containerMax, at%s.p.containerMax
-			k := min(left, s.p.containerMax-off)
-			jobs[i].Out = append(jobs[i].Out, transfer.Segment{File: name(n), Offset: off, Length: k})
-			at, left = at+k, left-k
-		}
-	}
-	return nil
+	return s.agree(ctx, cerr)
 }
+
+// maxContainers of a dataset: a container size that is far too small is a mistake.
+const maxContainers = 1 << 20
 
 func oneHot(n, i int, v int64) []int64 {
 	out := make([]int64, n)

@@ -9,11 +9,23 @@ import (
 
 // haltNow asks the halt file and the clock whether the run is to end. Rank 0.
 func (s *Session) haltNow(ctx context.Context) (cadence.Verdict, error) {
-	h, err := s.prefix.ReadHalt(ctx)
+	h, err := s.readHalt(ctx)
 	if err != nil {
 		return cadence.Verdict{}, err
 	}
 	return cadence.Limits{Halt: h, HaltSeconds: s.p.haltSeconds, EndTime: s.p.endTime}.Check(s.cfg.Clock()), nil
+}
+
+// readHalt reads the halt file. One that somebody who died left damaged ends no run: it is set aside, with a warning. Rank 0.
+func (s *Session) readHalt(ctx context.Context) (cadence.Halt, error) {
+	h, err := s.prefix.ReadHalt(ctx)
+	if !isFormat(err) {
+		return h, err
+	}
+	if err := s.prefix.UpdateHalt(ctx, func(*cadence.Halt) error { return nil }); err != nil {
+		return h, err
+	}
+	return s.prefix.ReadHalt(ctx)
 }
 
 // ShouldExit is a collective: whether the run should end now, and why (one of the reasons of package cadence, or what

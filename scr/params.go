@@ -144,6 +144,7 @@ func parseParams(set *config.Set) (*params, error) {
 	if p.control, err = set.ControlDir(); err != nil && r.err == nil {
 		r.err = err
 	}
+	p.percent = max(p.percent, 0)
 	p.fetchWidth, p.flushWidth = max(p.fetchWidth, 1), max(p.flushWidth, 1)
 	if p.global {
 		// As the reference: what the caches hold goes to the prefix directory, and the restart is from there.

@@ -78,10 +78,10 @@ func (s *Session) HaveRestart(ctx context.Context) (Restart, bool, error) {
 	if s.offer != nil {
 		return s.offer.Restart, true, nil
 	}
-	tried := map[string]bool{}
+	tried, below := map[string]bool{}, s.below
 	for {
 		d := s.newest()
-		e, ok, err := s.candidate(ctx, d, tried)
+		e, ok, err := s.candidate(ctx, d, tried, below)
 		if err != nil {
 			return Restart{}, false, err
 		}
@@ -96,7 +96,7 @@ func (s *Session) HaveRestart(ctx context.Context) (Restart, bool, error) {
 			s.offer = &offer{Restart: Restart{ID: d.ID, Ckpt: d.Dataset.Ckpt, Name: d.Dataset.Name, Ranks: s.c.Size()}, set: d}
 			return s.offer.Restart, true, nil
 		}
-		tried[e.Name] = true
+		tried[e.Name], below = true, e.ID
 		o, err := s.fetch(ctx, e)
 		if err != nil {
 			if fatal(ctx, err) {
@@ -111,13 +111,13 @@ func (s *Session) HaveRestart(ctx context.Context) (Restart, bool, error) {
 }
 
 // candidate is the next checkpoint of the prefix directory to try: newer than what the caches hold, or anything if
-// the restart is to be from there. The same on all ranks; ok is false if the caches are to serve.
-func (s *Session) candidate(ctx context.Context, d *cachedSet, tried map[string]bool) (prefixdir.Entry, bool, error) {
+// the restart is to be from there; with below one of a lower number. The same on all ranks; ok is false if the caches are to serve.
+func (s *Session) candidate(ctx context.Context, d *cachedSet, tried map[string]bool, below int) (prefixdir.Entry, bool, error) {
 	var e prefixdir.Entry
 	found := false
 	var err error
 	if s.c.Rank() == 0 && (s.p.fetch || s.p.global || s.p.fetchBypass) {
-		e, found, err = s.choose(ctx, d, tried)
+		e, found, err = s.choose(ctx, d, tried, below)
 	}
 	if err := s.agree(ctx, err); err != nil {
 		return e, false, fmt.Errorf("scr: index: %w", err)
@@ -162,7 +162,7 @@ func parseEntry(b []byte) (e prefixdir.Entry, err error) {
 	return e, err
 }
 
-func (s *Session) choose(ctx context.Context, d *cachedSet, tried map[string]bool) (prefixdir.Entry, bool, error) {
+func (s *Session) choose(ctx context.Context, d *cachedSet, tried map[string]bool, below int) (prefixdir.Entry, bool, error) {
 	x, rebuilt, found, err := s.prefix.LoadIndex()
 	if err != nil {
 		return prefixdir.Entry{}, false, err
@@ -187,8 +187,8 @@ func (s *Session) choose(ctx context.Context, d *cachedSet, tried map[string]boo
 		}
 	}
 	for _, e := range x.Candidates() {
-		if tried[e.Name] {
-			continue
+		if tried[e.Name] || below > 0 && e.ID >= below {
+			continue // what is newer than the current one, which failed, somebody has given up
 		}
 		if d != nil && e.ID < d.ID {
 			return e, false, nil
@@ -234,6 +234,14 @@ func (s *Session) CompleteRestart(ctx context.Context, valid bool) error {
 	verdict, err := s.unanimous(ctx, valid, "restart from "+r.Name)
 	if err != nil {
 		return err
+	}
+	if verdict != nil {
+		s.below = r.ID
+		if r.set != nil { // its flush would make it current
+			if err := s.async.abandon(ctx, r.set); err != nil {
+				return err
+			}
+		}
 	}
 	ev := runlog.RestartSuccess
 	if verdict != nil {

@@ -25,8 +25,14 @@ func (s *Session) makeRoom(ctx context.Context, l *level) error {
 		if err != nil {
 			return err
 		}
-		if err := s.async.wait(ctx, victim.ID); err != nil {
-			s.warn("scr: background flush", "dataset", victim.Dataset.Name, "err", err)
+		if err := s.async.settle(ctx, victim); err != nil {
+			return err
+		}
+		if victim.usable && victim.Dataset.Output {
+			// Its flush failed, or the run died before it. It is wanted, and here is the only copy.
+			if err := s.flushSync(ctx, victim); err != nil {
+				return fmt.Errorf("scr: no room in %s: output is in the caches alone: %w", l.dir, err)
+			}
 		}
 		if err := s.drop(ctx, victim); err != nil {
 			return err
@@ -63,6 +69,17 @@ func (s *Session) drop(ctx context.Context, d *cachedSet) error {
 	}
 	if err := s.step("delete"); err != nil {
 		return err
+	}
+	if err := s.async.abandon(ctx, d); err != nil {
+		return err
+	}
+	if s.p.crcDelete && d.usable && d.maps != nil {
+		if err := s.agree(ctx, s.checkFiles(d, true)); err != nil {
+			if fatal(ctx, err) {
+				return err
+			}
+			s.warn("scr: a dataset to be deleted is damaged", "dataset", d.Dataset.Name, "err", err)
+		}
 	}
 	d.usable = false // also if it can be deleted in part only
 	err := s.removeDir(&s.levels[d.level], d.Path)

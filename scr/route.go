@@ -116,6 +116,9 @@ func (s *Session) real(d *cachedSet, name string) string {
 func (s *Session) cacheName(w *writing, abs string) (string, error) {
 	l := &s.levels[w.level]
 	base := path.Base(abs)
+	if len(base) > maxBase {
+		return "", fmt.Errorf("scr: cache: %w: the name of the file has %d bytes, want at most %d: %.80s...", ErrUsage, len(base), maxBase, base)
+	}
 	at := path.Join(w.Path, base)
 	_, taken := w.maps.File(at)
 	free := base != prefixdir.MetaDir && !taken && !rankFolder.MatchString(base)
@@ -145,6 +148,10 @@ func (s *Session) cacheName(w *writing, abs string) (string, error) {
 	}
 	return at, nil
 }
+
+// maxBase is the longest base name of a file in the cache, in bytes. File systems know 255; files that are moved, rebuilt or
+// saved have longer names until they are whole.
+const maxBase = 220
 
 // rankFolder matches the folders of ownName.
 var rankFolder = regexp.MustCompile(`^rank\.\d+\.\d+$`)

@@ -43,6 +43,7 @@ type Session struct {
 	cur      *writing
 	restart  *restoring
 	offer    *offer
+	below    int // number of a checkpoint that the application could not use: what follows is older; 0: none
 	pacer    *cadence.Pacer
 	opened   time.Time // by the clock of the system, as the times of files are
 	computed time.Time // when the computing between two datasets began
@@ -261,8 +262,8 @@ func (s *Session) flag(ctx context.Context, v bool) (bool, error) {
 	return len(b) == 1 && b[0] == 1, nil
 }
 
-// Close is SCR_Finalize, a collective: it finishes the flushes, writes the newest checkpoint to the prefix directory
-// if it is not there (unless flushing is off), and says in the halt file that the run ended well. It may be called
+// Close is SCR_Finalize, a collective: it finishes the flushes, writes output and the newest checkpoint to the prefix directory
+// if they are not there (the checkpoint unless flushing is off), and says in the halt file that the run ended well. It may be called
 // in any state; a dataset that was not completed is dropped. The session can do nothing more.
 func (s *Session) Close(ctx context.Context) error {
 	if s.off || s.state == Closed {
@@ -281,10 +282,15 @@ func (s *Session) Close(ctx context.Context) error {
 		s.clearScratch(s.scratch(s.c.Rank()))
 	}
 	s.state = Closed
-	errs = append(errs, s.async.wait(ctx, 0))
-	if d := s.newest(); d != nil && s.p.flush > 0 {
-		errs = append(errs, s.flushSync(ctx, d))
+	clear(s.async.failed) // they were told, and the newest checkpoint follows
+	errs = append(errs, s.async.settleAll(ctx))
+	newest := s.newest()
+	for _, d := range s.cached {
+		if d.usable && d.Dataset.Output || d == newest && s.p.flush > 0 {
+			errs = append(errs, s.flushSync(ctx, d))
+		}
 	}
+	errs = append(errs, s.async.failures(""))
 	var err error
 	if s.c.Rank() == 0 {
 		err = s.prefix.UpdateHalt(ctx, func(h *cadence.Halt) error {

@@ -33,7 +33,7 @@ var params = [...]Param{
 	{Name: "SCR_FETCH", Default: "1", Kind: Flag, Gen: "ABC", Help: "0: do not fetch from the prefix directory"},
 	{Name: "SCR_FETCH_WIDTH", Default: "256", Kind: Integer, Gen: "ABC", Help: "ranks that read from the prefix directory at once"},
 	{Name: "SCR_FETCH_BYPASS", Default: "0", Kind: Flag, Gen: "C", Help: "read from the prefix directory in place, without the cache"},
-	{Name: "SCR_CURRENT", Kind: Text, Gen: "C", Help: "name of the checkpoint to restart from"},
+	{Name: "SCR_CURRENT", Kind: Text, Gen: "C", Help: "name of the checkpoint to fetch for a restart, unless the caches have a newer one"},
 	{Name: "SCR_GLOBAL_RESTART", Default: "0", Kind: Flag, Gen: "ABC", Help: "flush what was rebuilt and restart from the prefix directory"},
 
 	{Name: "SCR_FLUSH", Default: "10", Kind: Integer, Gen: "ABC", Help: "flush every n-th checkpoint, 0 is none"},

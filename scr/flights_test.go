@@ -1,0 +1,333 @@
+package scr
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"blobio/internal/vfs"
+	"blobio/scr/prefixdir"
+)
+
+// writeFile takes a dataset of one file per rank.
+func (cl *cluster) writeFile(ctx context.Context, s *Session, dataset string, f Flags, file string, b []byte) error {
+	if err := s.Start(ctx, dataset, f); err != nil {
+		return err
+	}
+	name, err := s.Route(file)
+	if err != nil {
+		return err
+	}
+	if err := put(cl.fs, name, b); err != nil {
+		return err
+	}
+	return s.Complete(ctx, true)
+}
+
+// refuse lets no file of a folder of the prefix directory get its name while bad is set.
+func (cl *cluster) refuse(dir string) *atomic.Bool {
+	bad := &atomic.Bool{}
+	bad.Store(true)
+	under := cl.fs
+	cl.conf = under
+	cl.fs = vfs.NewFault(under, func(op vfs.Op) error {
+		if bad.Load() && op.Kind == vfs.OpRename && strings.HasPrefix(op.New, testPrefix+"/"+dir+"/") {
+			return fs.ErrPermission
+		}
+		return nil
+	})
+	return bad
+}
+
+// landed waits until no flush of a dataset is under way, by what the flush file says.
+func (cl *cluster) landed(ctx context.Context, s *Session, id int) error {
+	if s.c.Rank() == 0 {
+		for dir := prefixdir.Open(cl.fs, testPrefix); ; time.Sleep(time.Millisecond) {
+			f, err := dir.ReadFlush()
+			if err != nil {
+				return err
+			}
+			if !f.Is(id, prefixdir.Flushing) {
+				break
+			}
+		}
+	}
+	return s.c.Barrier(ctx)
+}
+
+// TestOutputKept: output is not deleted from the caches before it is in the prefix directory, whether its flush failed in the
+// background, or the run died before it.
+func TestOutputKept(t *testing.T) {
+	for _, apart := range []bool{false, true} {
+		for _, how := range []string{"failed", "failed, no room", "killed", "closed"} {
+			t.Run(strings.ReplaceAll(fmt.Sprintf("%s/apart %v", how, apart), " ", "_"), func(t *testing.T) {
+				cl := fourNodes(t).set("SCR_CACHE_SIZE", "1", "SCR_FLUSH", "0", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0")
+				cl.apart = apart
+				bad := cl.refuse("out")
+				file := func(rank int) string { return fmt.Sprintf("out/rank%d", rank) }
+				if how == "killed" {
+					k := &killer{step: "async", n: 1}
+					cl.hook = k.hook
+				}
+				err := cl.run(func(ctx context.Context, s *Session, rank int) error {
+					if err := cl.writeFile(ctx, s, "out", Output, file(rank), content(1, rank, 0)); err != nil {
+						return err
+					}
+					if err := cl.landed(ctx, s, 1); err != nil {
+						return err
+					}
+					if how == "failed, no room" {
+						if err := s.Start(ctx, "ckpt.1", Checkpoint); !errors.Is(err, fs.ErrPermission) {
+							t.Errorf("rank %d: the only copy of output makes room: %v", rank, err)
+						}
+						if d := s.find("out"); d == nil || !d.usable {
+							t.Errorf("rank %d: output is gone", rank)
+						}
+					}
+					if err := s.c.Barrier(ctx); err != nil {
+						return err
+					}
+					bad.Store(false)
+					if how == "closed" {
+						return s.Close(ctx)
+					}
+					return cl.write(ctx, s, rank, 1)
+				})
+				if how == "killed" {
+					if !errors.Is(err, errKilled) {
+						t.Fatalf("the run was not killed: %v", err)
+					}
+					cl.hook = nil
+					bad.Store(false)
+					err = cl.run(func(ctx context.Context, s *Session, rank int) error { return cl.write(ctx, s, rank, 1) })
+				}
+				must(t, err)
+				for rank := range 4 {
+					b, err := vfs.ReadFile(cl.fs, testPrefix+"/"+file(rank), 1<<20)
+					if err != nil || string(b) != string(content(1, rank, 0)) {
+						t.Errorf("output of rank %d: %v", rank, err)
+					}
+				}
+				x, err := prefixdir.Open(cl.fs, testPrefix).ReadIndex()
+				must(t, err)
+				if e, ok := x.Entry("out"); !ok || !e.Complete {
+					t.Errorf("%+v %v", e, ok)
+				}
+			})
+		}
+	}
+}
+
+// TestFlightsInTurn: flushes in the background follow each other, so that an application that always writes the same files
+// ends with those of the last dataset, and the limit of bandwidth is for all together.
+func TestFlightsInTurn(t *testing.T) {
+	for _, apart := range []bool{false, true} {
+		cl := fourNodes(t).set("SCR_CACHE_SIZE", "3", "SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0")
+		cl.apart = apart
+		gate := make(chan struct{})
+		var mu sync.Mutex
+		copies := map[int]int{}
+		sessions := map[int]*Session{}
+		cl.hook = func(rank int, step string) error {
+			if step != "copy" {
+				return nil
+			}
+			mu.Lock()
+			copies[rank]++
+			n, s := copies[rank], sessions[rank]
+			mu.Unlock()
+			if n == 1 {
+				<-gate
+				return nil
+			}
+			select {
+			case <-s.async.flights[0].done:
+			default:
+				t.Errorf("rank %d copies two datasets at once", rank)
+			}
+			return nil
+		}
+		each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+			mu.Lock()
+			sessions[rank] = s
+			mu.Unlock()
+			file := fmt.Sprintf("state.%d", rank)
+			for n := 1; n <= 2; n++ {
+				// Nothing of the first flight is taken from the list before the second one copies: SCR_CACHE_SIZE is 3.
+				if err := s.Start(ctx, fmt.Sprintf("ckpt.%d", n), Checkpoint); err != nil {
+					return err
+				}
+				name, err := s.Route(file)
+				if err != nil {
+					return err
+				}
+				if err := put(cl.fs, name, content(n, rank, 0)); err != nil {
+					return err
+				}
+				if err := s.Complete(ctx, true); err != nil {
+					return err
+				}
+			}
+			if err := s.c.Barrier(ctx); err != nil {
+				return err
+			}
+			if rank == 0 {
+				close(gate)
+			}
+			if err := cl.landed(ctx, s, 2); err != nil {
+				return err
+			}
+			return s.WaitFlush(ctx, "")
+		})
+		for rank := range 4 {
+			b, err := vfs.ReadFile(cl.fs, fmt.Sprintf("%s/state.%d", testPrefix, rank), 1<<20)
+			if err != nil || string(b) != string(content(2, rank, 0)) {
+				t.Errorf("apart %v, rank %d: the file is not that of the last dataset: %v", apart, rank, err)
+			}
+		}
+	}
+}
+
+// TestFlightAbandoned: a dataset that is given up while it is being flushed is not listed as whole afterwards, and nothing goes on
+// copying it.
+func TestFlightAbandoned(t *testing.T) {
+	for _, apart := range []bool{false, true} {
+		for _, how := range []string{"invalid", "older"} {
+			cl := fourNodes(t).set("SCR_FLUSH", "2", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "1") // a byte per second
+			cl.apart = apart
+			each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+				for n := 1; n <= 2; n++ {
+					if err := cl.write(ctx, s, rank, n); err != nil {
+						return err
+					}
+				}
+				if len(s.async.flights) != 1 {
+					t.Fatalf("%d flushes are under way", len(s.async.flights))
+				}
+				if how == "older" {
+					if err := s.Current(ctx, "ckpt.1"); err != nil {
+						return err
+					}
+				} else {
+					if _, err := s.StartRestart(ctx); err != nil {
+						return err
+					}
+					if err := s.CompleteRestart(ctx, rank != 2); !errors.Is(err, ErrInvalid) {
+						return fmt.Errorf("rank %d: %w", rank, err)
+					}
+				}
+				if s.find("ckpt.2") != nil || len(s.async.flights) != 0 {
+					t.Errorf("%s, rank %d: the flush of what is gone goes on", how, rank)
+				}
+				if n, err := cl.read(ctx, s, rank); n != 1 || err != nil {
+					t.Errorf("%s: restarted from %d, %v", how, n, err)
+				}
+				return s.Close(ctx)
+			})
+			x, err := prefixdir.Open(cl.fs, testPrefix).ReadIndex()
+			must(t, err)
+			if e, ok := x.Entry("ckpt.2"); ok && e.Complete || x.Current() != "ckpt.1" {
+				t.Errorf("%s: current %q, %+v", how, x.Current(), e)
+			}
+		}
+	}
+}
+
+// TestFlightErrorKept: who waits for a flush hears what went wrong with it, also if another call found out first.
+func TestFlightErrorKept(t *testing.T) {
+	for _, apart := range []bool{false, true} {
+		cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0")
+		cl.apart = apart
+		bad := cl.refuse("ckpt.1")
+		each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+			if err := cl.write(ctx, s, rank, 1); err != nil {
+				return err
+			}
+			if err := cl.landed(ctx, s, 1); err != nil {
+				return err
+			}
+			if err := cl.write(ctx, s, rank, 2); err != nil {
+				return err
+			}
+			if err := s.WaitFlush(ctx, "ckpt.1"); !errors.Is(err, fs.ErrPermission) {
+				t.Errorf("apart %v, rank %d: %v", apart, rank, err)
+			}
+			if err := s.WaitFlush(ctx, ""); err != nil {
+				t.Errorf("apart %v, rank %d: told again: %v", apart, rank, err)
+			}
+			bad.Store(false)
+			if err := s.Flush(ctx, "ckpt.1"); err != nil {
+				return err
+			}
+			return s.Close(ctx)
+		})
+	}
+}
+
+// TestDropWaits: a dataset that is dropped from the index while it is being flushed does not come back.
+func TestDropWaits(t *testing.T) {
+	cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0")
+	gate := make(chan struct{})
+	cl.hook = func(rank int, step string) error {
+		if step == "map" {
+			<-gate
+		}
+		return nil
+	}
+	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+		if err := cl.write(ctx, s, rank, 1); err != nil {
+			return err
+		}
+		if rank == 0 {
+			go close(gate)
+		}
+		if err := s.Drop(ctx, "ckpt.1"); err != nil {
+			return err
+		}
+		return s.WaitFlush(ctx, "")
+	})
+	x, err := prefixdir.Open(cl.fs, testPrefix).ReadIndex()
+	must(t, err)
+	if e, ok := x.Entry("ckpt.1"); ok {
+		t.Errorf("%+v", e)
+	}
+}
+
+// TestRoomWaits: the dataset that makes room is in the prefix directory before it is deleted, if it was on its way there.
+func TestRoomWaits(t *testing.T) {
+	cl := fourNodes(t).set("SCR_CACHE_SIZE", "1", "SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0")
+	gate := make(chan struct{})
+	var starts atomic.Int64
+	dir := prefixdir.Open(cl.fs, testPrefix)
+	cl.hook = func(rank int, step string) error {
+		switch step {
+		case "copy":
+			<-gate
+		case "start":
+			if starts.Add(1) == 8 { // all ranks have begun the second
+				close(gate)
+			}
+		case "delete":
+			if x, err := dir.ReadIndex(); err != nil {
+				t.Error(err)
+			} else if e, ok := x.Entry("ckpt.1"); !ok || !e.Complete {
+				t.Errorf("rank %d deletes what is not flushed", rank)
+			}
+		}
+		return nil
+	}
+	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+		for n := 1; n <= 2; n++ {
+			if err := cl.write(ctx, s, rank, n); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,252 @@
+package scr
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"blobio/internal/fault"
+	"blobio/internal/vfs"
+	"blobio/scr/prefixdir"
+)
+
+// TestFallbackOlder: what is newer than the checkpoint that somebody has set to start from is not offered when that one turns out
+// to be damaged, or of no use to the application: older ones are.
+func TestFallbackOlder(t *testing.T) {
+	for _, apart := range []bool{false, true} {
+		for _, how := range []string{"damaged", "useless", "SCR_CURRENT damaged", "SCR_CURRENT useless"} {
+			cl := fourNodes(t).set("SCR_FLUSH", "1")
+			cl.apart = apart
+			must(t, cl.checkpoints(1, 4))
+			cl.lose("node0", "node1", "node2", "node3")
+			if strings.HasPrefix(how, "SCR_CURRENT") {
+				cl.set("SCR_CURRENT", "ckpt.3")
+			} else {
+				must(t, prefixdir.Open(cl.fs, testPrefix).UpdateIndex(context.Background(), func(x *prefixdir.Index) error { return x.SetCurrent("ckpt.3") }))
+			}
+			if strings.HasSuffix(how, "damaged") {
+				flip(t, cl.fs, testPrefix+"/"+fileName(3, 2, 0), 3)
+				cl.mustRestart(2)
+				continue
+			}
+			each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+				r, err := s.StartRestart(ctx)
+				if err != nil || r.Name != "ckpt.3" {
+					return fmt.Errorf("%s: %+v: %w", how, r, err)
+				}
+				if err := s.CompleteRestart(ctx, rank != 1); !errors.Is(err, ErrInvalid) {
+					return err
+				}
+				if n, err := cl.read(ctx, s, rank); n != 2 || err != nil {
+					t.Errorf("%s, apart %v: then %d was offered, %v", how, apart, n, err)
+				}
+				return nil
+			})
+		}
+	}
+}
+
+// TestOneFileOfManyRanks: ranks may write one file together if it has the same bytes; where they differ, only one of them could
+// be flushed, and Complete says so on all ranks.
+func TestOneFileOfManyRanks(t *testing.T) {
+	for _, apart := range []bool{false, true} {
+		for _, nodes := range [][]string{{"node0", "node1", "node2", "node3"}, {"node0", "node0", "node1", "node1"}} {
+			cl := newCluster(t, nodes...).set("SCR_FLUSH", "1", "SCR_SET_SIZE", "2")
+			cl.apart = apart
+			each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+				if err := cl.writeFile(ctx, s, "same", Checkpoint, "one/header", []byte("header")); err != nil {
+					return err
+				}
+				err := cl.writeFile(ctx, s, "differ", Checkpoint, "two/header", fmt.Appendf(nil, "header %d", rank/2))
+				if !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), "two/header") {
+					t.Errorf("apart %v, rank %d: %v", apart, rank, err)
+				}
+				return s.Close(ctx)
+			})
+			cl.lose(nodes...)
+			each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+				if r, err := s.StartRestart(ctx); err != nil || r.Name != "same" {
+					return fmt.Errorf("%+v: %w", r, err)
+				}
+				name, err := s.Route("one/header")
+				if err != nil {
+					return err
+				}
+				if b, err := vfs.ReadFile(cl.fs, name, 100); string(b) != "header" {
+					t.Errorf("%q, %v", b, err)
+				}
+				return s.CompleteRestart(ctx, true)
+			})
+		}
+	}
+}
+
+// TestContainerSize: a size of containers that makes millions of them is an error, before there is one.
+func TestContainerSize(t *testing.T) {
+	cl := fourNodes(t).set("SCR_FLUSH", "0", "SCR_USE_CONTAINERS", "1", "SCR_CONTAINER_SIZE", "1")
+	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+		if err := cl.writeFile(ctx, s, "ckpt.1", Checkpoint, fmt.Sprint("big", rank), make([]byte, 300<<10)); err != nil {
+			return err
+		}
+		if err := s.Flush(ctx, "ckpt.1"); !errors.Is(err, fault.ErrTooLarge) {
+			t.Errorf("rank %d: %v", rank, err)
+		}
+		return s.c.Barrier(ctx)
+	})
+	for name := range tree(t, cl.fs, testPrefix) {
+		if strings.Contains(name, "/ctr.") {
+			t.Fatalf("%s was made", name)
+		}
+	}
+}
+
+// TestDamagedHalt: a halt file that somebody left half written ends no run; it is set aside with a warning.
+func TestDamagedHalt(t *testing.T) {
+	cl := fourNodes(t)
+	cl.log = &bytes.Buffer{}
+	name := testPrefix + "/.scr/halt.scr"
+	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+		for n, call := range []func() error{
+			func() error { _, _, err := s.ShouldExit(ctx); return err },
+			func() error { _, err := s.NeedCheckpoint(ctx); return err },
+			func() error { return cl.write(ctx, s, rank, 1) },
+			func() error { return s.Close(ctx) },
+		} {
+			if err := s.c.Barrier(ctx); err != nil {
+				return err
+			}
+			if rank == 0 {
+				if err := put(cl.fs, name, []byte("\x95\x1f\xc3\xf5\x00\x01")); err != nil {
+					return err
+				}
+			}
+			if err := call(); err != nil {
+				t.Errorf("call %d, rank %d: %v", n, rank, err)
+			}
+		}
+		return nil
+	})
+	if !strings.Contains(cl.log.String(), "halt file is damaged") {
+		t.Errorf("log: %s", cl.log)
+	}
+	if b, err := vfs.ReadFile(cl.fs, name+".damaged", 100); err != nil || len(b) != 6 {
+		t.Errorf("%q, %v", b, err)
+	}
+}
+
+// TestChecksumsOnDelete: with SCR_CRC_ON_DELETE=1 a dataset is compared with its checksums when it is deleted, for whatever reason.
+func TestChecksumsOnDelete(t *testing.T) {
+	for _, how := range []string{"room", "Delete"} {
+		cl := fourNodes(t).set("SCR_FLUSH", "0", "SCR_CACHE_SIZE", "1", "SCR_CRC_ON_DELETE", "1")
+		cl.log = &bytes.Buffer{}
+		each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+			if err := cl.write(ctx, s, rank, 1); err != nil {
+				return err
+			}
+			if rank == 2 {
+				flip(t, cl.fs, "/nodes/node2/local/user1/scr.77/scr.dataset.1/rank_2.0.ckpt", 10)
+			}
+			if how == "Delete" {
+				return s.Delete(ctx, "ckpt.1")
+			}
+			return cl.write(ctx, s, rank, 2)
+		})
+		if !strings.Contains(cl.log.String(), "is damaged") || !strings.Contains(cl.log.String(), "rank_2.0.ckpt") {
+			t.Errorf("%s: %s", how, cl.log)
+		}
+	}
+}
+
+// TestLongNames: a name that leaves no room for what is put before or behind it until the file is whole is refused by Route, not
+// when a lost node has to be rebuilt; one that is just short enough survives that.
+func TestLongNames(t *testing.T) {
+	cl, _ := diskCluster(t, "node0", "node0", "node1", "node1")
+	cl.set("SCR_FLUSH", "0", "SCR_SET_SIZE", "2")
+	long := func(rank, n int) string { return fmt.Sprintf("d/%d", rank) + strings.Repeat("n", n-1) }
+	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+		if err := s.Start(ctx, "ckpt.1", Checkpoint); err != nil {
+			return err
+		}
+		if _, err := s.Route(long(rank, maxBase+1)); !errors.Is(err, ErrUsage) {
+			t.Errorf("%v", err)
+		}
+		name, err := s.Route(long(rank, maxBase))
+		if err != nil {
+			return err
+		}
+		if err := put(cl.fs, name, content(1, rank, 0)); err != nil {
+			return err
+		}
+		return s.Complete(ctx, true)
+	})
+	for _, nodes := range [][]string{{"node1", "node1", "node0", "node0"}, {"node1", "node0", "node0"}} {
+		next := cl.on(nodes...)
+		each(t, next, func(ctx context.Context, s *Session, rank int) error {
+			if _, err := s.StartRestart(ctx); err != nil {
+				return err
+			}
+			name, err := s.Route(long(rank, maxBase))
+			if err != nil {
+				return err
+			}
+			if b, err := vfs.ReadFile(cl.fs, name, 1<<20); err != nil || !bytes.Equal(b, content(1, rank, 0)) {
+				t.Errorf("rank %d: %v", rank, err)
+			}
+			return s.CompleteRestart(ctx, true)
+		})
+	}
+}
+
+// TestSessionsAtOnce: two runs in one process at the same time, of other prefix directories and jobs, on the same nodes.
+func TestSessionsAtOnce(t *testing.T) {
+	base := fourNodes(t)
+	var wg sync.WaitGroup
+	for i, job := range []string{"77", "78", "79"} {
+		cl := *base
+		cl.env = map[string]string{}
+		for k, v := range base.env {
+			cl.env[k] = v
+		}
+		prefix := fmt.Sprint("/p/sim", i)
+		mkdirs(t, cl.fs, prefix)
+		for _, n := range cl.nodes {
+			mkdirs(t, cl.fs, "/nodes/"+n+"/local")
+		}
+		cl.ready = true
+		cl.set("SCR_JOB_ID", job, "SCR_PREFIX", prefix, "SCR_FLUSH", "2", "SCR_FLUSH_ASYNC", fmt.Sprint(i%2), "SCR_COPY_TYPE", []string{"XOR", "PARTNER", "RS"}[i])
+		wg.Go(func() {
+			for from := 1; from <= 7; from += 3 {
+				err := cl.run(func(ctx context.Context, s *Session, rank int) error {
+					if n, err := cl.read(ctx, s, rank); err != nil || n != from-1 {
+						return fmt.Errorf("job %s restarted from %d, want %d: %w", job, n, from-1, err)
+					}
+					for n := from; n < from+3; n++ {
+						if err := cl.write(ctx, s, rank, n); err != nil {
+							return err
+						}
+					}
+					return s.Close(ctx)
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestNegativePercent: a limit that is no limit is none: a flush in the background does not fail for it.
+func TestNegativePercent(t *testing.T) {
+	cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_PERCENT", "-1")
+	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+		if err := cl.write(ctx, s, rank, 1); err != nil {
+			return err
+		}
+		return s.WaitFlush(ctx, "ckpt.1")
+	})
+}
