@@ -62,12 +62,28 @@ func Create(ctx context.Context, c comm.Comm, st *Store, s Spec, o *Options) (*A
 	}
 	a := &Array{c: c, spec: s.withDefaults(), opt: o.withDefaults()}
 	a.shape = slices.Clone(a.spec.Shape)
-	return a, a.start(ctx, st, true)
+	return a, a.start(ctx, st, true, newest)
 }
+
+// newest is the version that Open opens an array at.
+const newest = -1
 
 // Open opens an array whose ranks have ended, by any number of ranks. Its current state is that of the newest
 // version. The first version after it is written whole. It is collective.
 func Open(ctx context.Context, c comm.Comm, st *Store, name string, o *Options) (*Array, error) {
+	return open(ctx, c, st, name, newest, o)
+}
+
+// OpenAt is Open at an older version: the current state is that. Newer ones, which may be damaged, stay, and the next one has a number above
+// theirs. It is collective.
+func OpenAt(ctx context.Context, c comm.Comm, st *Store, name string, version int64, o *Options) (*Array, error) {
+	if version < 0 { // on all ranks
+		return nil, comm.Agree(ctx, c, fmt.Errorf("versioned: array %s: version %d: %w", name, version, ErrNoVersion))
+	}
+	return open(ctx, c, st, name, version, o)
+}
+
+func open(ctx context.Context, c comm.Comm, st *Store, name string, version int64, o *Options) (*Array, error) {
 	err := o.Validate()
 	if err == nil && !nameRE.MatchString(name) {
 		err = usageErr("name %q", name)
@@ -76,11 +92,11 @@ func Open(ctx context.Context, c comm.Comm, st *Store, name string, o *Options) 
 		return nil, err
 	}
 	a := &Array{c: c, spec: Spec{Name: name}, opt: o.withDefaults()}
-	return a, a.start(ctx, st, false)
+	return a, a.start(ctx, st, false, version)
 }
 
 // start connects the ranks and brings the array up.
-func (a *Array) start(ctx context.Context, st *Store, create bool) error {
+func (a *Array) start(ctx context.Context, st *Store, create bool, at int64) error {
 	if err := a.connect(ctx, st); err != nil {
 		return err
 	}
@@ -107,9 +123,17 @@ func (a *Array) start(ctx context.Context, st *Store, create bool) error {
 		sp := rec.Spec
 		a.spec = Spec{Name: sp.Name, Type: t, Shape: sp.Shape, Chunk: sp.Chunk, Extra: sp.Extra, EveryRegrid: sp.Every, Keep: sp.Keep}
 		a.shape = slices.Clone(sp.Shape)
-		if n := len(rec.Versions); n > 0 {
-			a.shape = slices.Clone(rec.Versions[n-1].Shape)
+		if create {
+			return nil
 		}
+		if at == newest {
+			at = rec.Versions[len(rec.Versions)-1].Number
+		}
+		v, ok := rec.version(at)
+		if !ok {
+			return fmt.Errorf("versioned: array %s: version %d: %w", sp.Name, at, ErrNoVersion)
+		}
+		a.shape = slices.Clone(v.Shape)
 		return nil
 	}()
 	stores, err := a.shareStores(ctx)
@@ -161,8 +185,8 @@ func (a *Array) start(ctx context.Context, st *Store, create bool) error {
 	if err := a.allocate(ctx, g); err != nil {
 		return err
 	}
-	if !create && len(rec.Versions) > 0 {
-		return a.Restore(ctx, rec.Versions[len(rec.Versions)-1].Number)
+	if !create {
+		return a.Restore(ctx, at)
 	}
 	return nil
 }

@@ -303,79 +303,74 @@ func TestStreams(t *testing.T) {
 	})
 }
 
-// V11: what a node had is read from the copy on the next one; and on disks that nodes do not share.
+// V11: what a node had is read from the copy on the next one.
 func TestCopies(t *testing.T) {
-	for _, isolate := range []bool{false} {
-		disks := []*vfs.Mem{vfs.NewMem(), vfs.NewMem(), vfs.NewMem()}
-		ranks(t, 6, func(ctx context.Context, c comm.Comm) error {
-			if isolate {
-				c = comm.Isolate(c)
-			}
-			fsys := disks[c.Rank()/2]
-			if err := fsys.MkdirAll("d"); err != nil {
+	disks := []*vfs.Mem{vfs.NewMem(), vfs.NewMem(), vfs.NewMem()}
+	ranks(t, 6, func(ctx context.Context, c comm.Comm) error {
+		fsys := disks[c.Rank()/2]
+		if err := fsys.MkdirAll("d"); err != nil {
+			return err
+		}
+		st := &Store{Dir: "d", FS: fsys, Private: true, Copies: 1}
+		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{6000}, Chunk: 512}, nil)
+		if err != nil {
+			return err
+		}
+		if c.Rank() == 3 {
+			if err := Put(ctx, a, []int64{0}, []int64{6000}, seq(0, 6000, 1)); err != nil {
 				return err
 			}
-			st := &Store{Dir: "d", FS: fsys, Private: true, Copies: 1}
-			a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{6000}, Chunk: 512}, nil)
+		}
+		if _, err := a.Inc(ctx, 1, ""); err != nil {
+			return err
+		}
+		if c.Rank() == 2 { // node 1 loses its files in the middle of the run
+			list, err := fsys.ReadDir("d/a")
 			if err != nil {
 				return err
 			}
-			if c.Rank() == 3 {
-				if err := Put(ctx, a, []int64{0}, []int64{6000}, seq(0, 6000, 1)); err != nil {
-					return err
-				}
-			}
-			if _, err := a.Inc(ctx, 1, ""); err != nil {
-				return err
-			}
-			if c.Rank() == 2 { // node 1 loses its files in the middle of the run
-				list, err := fsys.ReadDir("d/a")
-				if err != nil {
-					return err
-				}
-				for _, e := range list {
-					if isData(e.Name()) {
-						if err := fsys.Remove("d/a/" + e.Name()); err != nil {
-							return err
-						}
+			for _, e := range list {
+				if isData(e.Name()) {
+					if err := fsys.Remove("d/a/" + e.Name()); err != nil {
+						return err
 					}
 				}
 			}
-			if err := c.Barrier(ctx); err != nil {
-				return err
-			}
-			got := make([]float64, 6000)
-			if err := GetAt(ctx, a, 1, []int64{0}, []int64{6000}, got); err != nil || !slices.Equal(got, seq(0, 6000, 1)) {
-				return fmt.Errorf("version 1 without the files of node 1: %v", err)
-			}
-			if err := c.Barrier(ctx); err != nil {
-				return err
-			}
-			return a.Close(ctx)
-		})
-		disks[1] = vfs.NewMem() // node 1 is lost, with all that it had
-		ranks(t, 6, func(ctx context.Context, c comm.Comm) error {
-			fsys := disks[c.Rank()/2]
-			if err := fsys.MkdirAll("d"); err != nil {
-				return err
-			}
-			a, err := Open(ctx, c, &Store{Dir: "d", FS: fsys, Private: true, Copies: 1}, "a", nil)
-			if err != nil {
-				return err
-			}
-			got := make([]float64, 6000)
-			if err := Get(ctx, a, []int64{0}, []int64{6000}, got); err != nil || !slices.Equal(got, seq(0, 6000, 1)) {
-				return fmt.Errorf("current state: %v", err)
-			}
-			if err := GetAt(ctx, a, 1, []int64{0}, []int64{6000}, got); err != nil || !slices.Equal(got, seq(0, 6000, 1)) {
-				return fmt.Errorf("version 1: %v", err)
-			}
-			if n, err := a.Inc(ctx, 1, ""); err != nil || n != 2 {
-				return fmt.Errorf("%d, %v", n, err)
-			}
-			return a.Close(ctx)
-		})
-	}
+		}
+		if err := c.Barrier(ctx); err != nil {
+			return err
+		}
+		got := make([]float64, 6000)
+		if err := GetAt(ctx, a, 1, []int64{0}, []int64{6000}, got); err != nil || !slices.Equal(got, seq(0, 6000, 1)) {
+			return fmt.Errorf("version 1 without the files of node 1: %v", err)
+		}
+		if err := c.Barrier(ctx); err != nil {
+			return err
+		}
+		return a.Close(ctx)
+	})
+	disks[1] = vfs.NewMem() // node 1 is lost, with all that it had
+	ranks(t, 6, func(ctx context.Context, c comm.Comm) error {
+		fsys := disks[c.Rank()/2]
+		if err := fsys.MkdirAll("d"); err != nil {
+			return err
+		}
+		a, err := Open(ctx, c, &Store{Dir: "d", FS: fsys, Private: true, Copies: 1}, "a", nil)
+		if err != nil {
+			return err
+		}
+		got := make([]float64, 6000)
+		if err := Get(ctx, a, []int64{0}, []int64{6000}, got); err != nil || !slices.Equal(got, seq(0, 6000, 1)) {
+			return fmt.Errorf("current state: %v", err)
+		}
+		if err := GetAt(ctx, a, 1, []int64{0}, []int64{6000}, got); err != nil || !slices.Equal(got, seq(0, 6000, 1)) {
+			return fmt.Errorf("version 1: %v", err)
+		}
+		if n, err := a.Inc(ctx, 1, ""); err != nil || n != 2 {
+			return fmt.Errorf("%d, %v", n, err)
+		}
+		return a.Close(ctx)
+	})
 }
 
 // V13: what may stay, and how much room it takes.

@@ -93,32 +93,44 @@ func (h *Hierarchy) arraySpec(name string, bytes int64, extra float64) Spec {
 		EveryRegrid: h.spec.Config.Realloc == recovery.EveryRegrid, Keep: h.spec.Keep}
 }
 
-// OpenHierarchy opens a hierarchy at its last snapshot, on any number of ranks. ErrNoVersion: there is none.
+// OpenHierarchy opens a hierarchy at its last snapshot, on any number of ranks. ErrNoVersion: there is none. Older snapshots that are
+// damaged are passed over: they stay in the list, but do not keep the versions that they named.
 func OpenHierarchy(ctx context.Context, c comm.Comm, st *Store, name string, o *Options) (*Hierarchy, error) {
-	return openHierarchy(ctx, c, name, func(n string) (*Array, error) { return Open(ctx, c, st, n, o) })
+	return openHierarchy(ctx, c, name, newest, func(n string, v int64) (*Array, error) { return open(ctx, c, st, n, v, o) })
 }
 
-func openHierarchy(ctx context.Context, c comm.Comm, name string, open func(name string) (*Array, error)) (*Hierarchy, error) {
-	g, err := open(name + ".global")
+// OpenHierarchyAt is OpenHierarchy at an older snapshot. Newer ones, which may be damaged, stay.
+func OpenHierarchyAt(ctx context.Context, c comm.Comm, st *Store, name string, snapshot int64, o *Options) (*Hierarchy, error) {
+	if snapshot < 1 { // on all ranks
+		return nil, comm.Agree(ctx, c, fmt.Errorf("versioned: hierarchy %s: snapshot %d: %w", name, snapshot, ErrNoVersion))
+	}
+	return openHierarchy(ctx, c, name, snapshot, func(n string, v int64) (*Array, error) { return open(ctx, c, st, n, v, o) })
+}
+
+func openHierarchy(ctx context.Context, c comm.Comm, name string, snapshot int64, open func(name string, version int64) (*Array, error)) (*Hierarchy, error) {
+	g, err := open(name+".global", snapshot)
 	if err != nil {
 		return nil, err
 	}
 	h := &Hierarchy{c: c, global: g, snaps: map[int64][]int64{}}
-	rec, err := h.readGlobals(ctx)
+	if snapshot == newest {
+		snapshot = g.Newest()
+	}
+	rec, err := h.readGlobals(ctx, snapshot)
 	if err != nil {
 		return nil, err
 	}
 	h.spec = rec.Spec
 	h.now, h.sums, h.saved = make([]LevelInfo, h.spec.Subcycling.Levels), make([]uint32, h.spec.Subcycling.Levels), make([]mark, h.spec.Subcycling.Levels)
-	for l := range h.now {
-		a, err := open(fmt.Sprintf("%s.level%d", name, l))
+	for l := range h.now { // versions after the snapshot need not be whole
+		a, err := open(fmt.Sprintf("%s.level%d", name, l), rec.Versions[l])
 		if err != nil {
 			return nil, err
 		}
 		h.levels = append(h.levels, a)
 	}
 	h.pin()
-	return h, h.RestoreSnapshot(ctx, rec.Snapshot)
+	return h, h.RestoreSnapshot(ctx, snapshot)
 }
 
 // Levels is the number of levels, with boxes or without.
@@ -303,7 +315,10 @@ func (h *Hierarchy) RestoreLevel(ctx context.Context, level int, version int64) 
 		h.saved[level] = mark{version, h.now[level].Epoch}
 		return nil
 	}
-	t, err := h.Table(ctx, level, version)
+	a := h.levels[level] // its state is the version; what keeps that may be out of reach
+	t, err := readTable(a.spec.Name, v.Shape[0], func(lo, hi int64, dst []byte) error {
+		return a.GetBytes(ctx, []int64{lo}, []int64{hi}, dst)
+	})
 	if err := comm.Agree(ctx, h.c, err); err != nil {
 		return err
 	}

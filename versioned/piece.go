@@ -196,12 +196,12 @@ func (h *Hierarchy) Parts(snapshot int64) ([]Part, error) {
 
 // HierarchyOf makes a hierarchy of its arrays, as Parts gave them, in any order, and stands at the newest snapshot. It is collective.
 func HierarchyOf(ctx context.Context, c comm.Comm, name string, arrays []*Array) (*Hierarchy, error) {
-	find := func(n string) (*Array, error) {
+	find := func(n string, _ int64) (*Array, error) {
 		i := slices.IndexFunc(arrays, func(a *Array) bool { return a.spec.Name == n })
 		if i < 0 {
 			return nil, fmt.Errorf("versioned: hierarchy %s: no array %s: %w", name, n, ErrMissing)
 		}
 		return arrays[i], nil
 	}
-	return openHierarchy(ctx, c, name, find)
+	return openHierarchy(ctx, c, name, newest, find)
 }

@@ -44,56 +44,105 @@ func (a *Array) Restore(ctx context.Context, version int64) error {
 	return a.win.Fence(ctx)
 }
 
-// bring is Restore where ranks cannot read what others keep: those that can read a segment put it to where it belongs.
+// bring is Restore where ranks cannot read what others keep: those that can read a segment put it to where it belongs. First
+// those try that have files of it, then, for what they could not read, those that may have copies.
 func (a *Array) bring(ctx context.Context, rec *record, v *verInfo) error {
 	clear(a.local)
 	if err := a.win.Fence(ctx); err != nil {
 		return err
 	}
-	err := a.bringOwn(ctx, rec, v)
-	if err := comm.Agree(ctx, a.c, err); err != nil {
+	if err := comm.Agree(ctx, a.c, a.nowhere(rec, v)); err != nil {
 		return err
+	}
+	g, _ := rec.generation(v.Gen)
+	brought := make([]int64, g.Segs) // 1: somebody has read it
+	var cause error
+	for copies := range a.cat.copies + 1 {
+		bad := false
+		if err := a.bringOwn(ctx, rec, v, copies, brought); cause == nil {
+			cause = err
+		}
+		all, rerr := a.c.AllreduceInt64(ctx, brought, comm.Max)
+		if rerr != nil {
+			return rerr
+		}
+		brought = all
+		for i := range rec.Files {
+			f := &rec.Files[i]
+			bad = bad || f.Gen == g.ID && f.From <= v.Number && slices.ContainsFunc(f.Segs, func(s int) bool { return brought[s] == 0 })
+		}
+		if !bad {
+			break
+		}
+		if copies == a.cat.copies {
+			if err := comm.Agree(ctx, a.c, cause); err != nil {
+				return err
+			}
+			return fmt.Errorf("versioned: array %s: version %d: no node has all of it: %w", a.spec.Name, v.Number, ErrMissing) // on all ranks
+		}
 	}
 	return a.win.Fence(ctx)
 }
 
-func (a *Array) bringOwn(ctx context.Context, rec *record, v *verInfo) error {
+// nowhere returns an error if a file is on no node that the version may need.
+func (a *Array) nowhere(rec *record, v *verInfo) error {
+	for i := range rec.Files {
+		f := &rec.Files[i]
+		if f.Gen == v.Gen && f.Node >= a.nodes && f.From <= v.Number && !a.others(rec, f, v.Number) {
+			return fmt.Errorf("versioned: array %s: %s is on no node: %w", a.spec.Name, f.Name, ErrMissing)
+		}
+	}
+	return nil
+}
+
+// bringOwn brings the segments that nobody has brought and of which this node has files, those of the node so many before it. The error is
+// that of the last segment that could not be read.
+func (a *Array) bringOwn(ctx context.Context, rec *record, v *verInfo, copies int, brought []int64) (bad error) {
+	if !a.keeper {
+		return nil
+	}
 	g, _ := rec.generation(v.Gen)
 	here := map[int]bool{} // segments of which this node has files
 	for i := range rec.Files {
 		f := &rec.Files[i]
-		if f.Gen == g.ID && f.Node >= a.nodes && f.From <= v.Number && !a.others(rec, f, v.Number) {
-			return fmt.Errorf("versioned: array %s: %s is on no node: %w", a.spec.Name, f.Name, ErrMissing)
-		}
 		for _, s := range f.Segs {
-			if f.Gen == g.ID && f.Node == a.nodeID {
+			if f.Gen == g.ID && (f.Node+copies)%a.nodes == a.nodeID {
 				here[s] = true
 			}
 		}
 	}
-	size := int64(a.spec.Type.Size())
-	piece := max((1<<20)/int64(a.spec.Chunk), 1) * a.chunkElems()
-	var buf []byte
 	for s := range g.Segs {
-		if !here[s] || !a.keeper {
+		if !here[s] || brought[s] != 0 {
 			continue
 		}
-		first := int64(s) * g.Seg
-		end := min(first+g.segLen(s), elems(v.Shape))
-		for off := first; off < end; off += piece {
-			n := min(piece, end-off)
-			if buf == nil {
-				buf = make([]byte, piece*size)
-			}
-			b := buf[:n*size]
-			if err := a.cat.read(ctx, rec, v, off, n, b, true); err != nil {
-				return err
-			}
-			if err := a.geo.pieces(off, n, func(seg int, at, k, pos int64) error {
-				return a.win.Put(ctx, seg, at*size, b[pos*size:(pos+k)*size])
-			}); err != nil {
-				return err
-			}
+		if err := a.bringSegment(ctx, rec, v, g, s); err != nil {
+			bad = err
+			continue
+		}
+		brought[s] = 1
+	}
+	return bad
+}
+
+func (a *Array) bringSegment(ctx context.Context, rec *record, v *verInfo, g *geometry, s int) error {
+	size := int64(a.spec.Type.Size())
+	piece := max((1<<20)/int64(a.spec.Chunk), 1) * a.chunkElems()
+	first := int64(s) * g.Seg
+	end := min(first+g.segLen(s), elems(v.Shape))
+	var buf []byte
+	for off := first; off < end; off += piece {
+		n := min(piece, end-off)
+		if buf == nil {
+			buf = make([]byte, n*size)
+		}
+		b := buf[:n*size]
+		if err := a.cat.read(ctx, rec, v, off, n, b, true); err != nil {
+			return err
+		}
+		if err := a.geo.pieces(off, n, func(seg int, at, k, pos int64) error {
+			return a.win.Put(ctx, seg, at*size, b[pos*size:(pos+k)*size])
+		}); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"slices"
 
@@ -25,23 +26,33 @@ type Snapshot struct {
 
 type globalRecord = Snapshot
 
-// readGlobals reads what all snapshots name, and returns the newest.
-func (h *Hierarchy) readGlobals(ctx context.Context) (*globalRecord, error) {
-	var newest *globalRecord
-	var bad error
+// readGlobals reads what all snapshots name, and returns the one that is wanted. Others may be damaged. It is collective.
+func (h *Hierarchy) readGlobals(ctx context.Context, want int64) (*globalRecord, error) {
+	var found *globalRecord
 	for _, v := range h.global.Versions() {
-		if v.Number == 0 && h.global.Newest() > 0 { // empty
+		if v.Number == 0 && v.Number != want { // empty
 			continue
 		}
 		g, err := h.readGlobal(ctx, v.Number)
-		if err != nil {
-			bad = err
-			continue
+		kind := btoi(err != nil)
+		if err != nil && !damaged(err) && !errors.Is(err, fs.ErrNotExist) {
+			kind = 2 // it may be read another time
 		}
-		h.snaps[v.Number] = g.Versions
-		newest = g
+		all, err := comm.AgreeMin(ctx, h.c, err, -kind)
+		if err != nil && (all == nil || all[0] == -2 || v.Number == want) {
+			return nil, err
+		}
+		if err == nil {
+			h.snaps[v.Number] = g.Versions
+		}
+		if v.Number == want {
+			found = g
+		}
 	}
-	return newest, comm.Agree(ctx, h.c, bad)
+	if found == nil { // on all ranks
+		return nil, comm.Agree(ctx, h.c, fmt.Errorf("versioned: array %s: snapshot %d: %w", h.global.spec.Name, want, ErrNoVersion))
+	}
+	return found, nil
 }
 
 // pin makes the versions stay that snapshots name, and no others.
@@ -86,7 +97,8 @@ func (h *Hierarchy) DropSnapshot(ctx context.Context, snapshot int64) error {
 	return nil
 }
 
-// readGlobal decodes a version of the global array.
+// readGlobal decodes a version of the global array, every byte of which is verified. It is collective: where ranks cannot reach what others keep,
+// the array is restored to it.
 func (h *Hierarchy) readGlobal(ctx context.Context, version int64) (*globalRecord, error) {
 	v, ok := h.global.cat.record().version(version)
 	if !ok {
@@ -100,7 +112,13 @@ func (h *Hierarchy) readGlobal(ctx context.Context, version int64) (*globalRecor
 		return nil, formatErr(h.global.spec.Name, 0, "global", ErrTooLarge, "%d bytes", n)
 	}
 	b := make([]byte, n)
-	if err := h.global.GetBytesAt(ctx, version, []int64{0}, []int64{n}, b); err != nil {
+	var err error
+	if a := h.global; !a.remote {
+		err = a.cat.get(ctx, a.cat.record(), version, []int64{0}, []int64{n}, b, true)
+	} else if err = a.Restore(ctx, version); err == nil {
+		err = a.GetBytes(ctx, []int64{0}, []int64{n}, b)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return decodeGlobal(b, h.global.spec.Name)

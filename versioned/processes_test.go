@@ -1,0 +1,373 @@
+package versioned
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+	"blobio/redset"
+)
+
+// spoil changes a byte in the middle of a file.
+func spoil(t *testing.T, mem *vfs.Mem, name string) {
+	t.Helper()
+	f, err := mem.OpenRW(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := []byte{0}
+	if _, err := f.ReadAt(b, size/2); err != nil {
+		t.Fatal(err)
+	}
+	b[0] ^= 1
+	if _, err := f.WriteAt(b, size/2); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// V11 where processes cannot read what others keep: whatever a node has lost, all or a file of two, or what is damaged there, comes from the copies of
+// others; where those are gone too it is an error on all ranks.
+func TestCopiesOfProcesses(t *testing.T) {
+	const n = 768 // two chunks of each rank
+	state := make([]float64, n)
+	for i := range state {
+		state[i] = float64(1 + btoi(i%128 < 64)) // the first chunk is of version 2, the second one of version 1
+	}
+	for what, ok := range map[string]bool{"nothing": true, "a node": true, "a file": true, "a byte": true, "a file of each": false, "a byte of each": false} {
+		disks := []*vfs.Mem{vfs.NewMem(), vfs.NewMem(), vfs.NewMem()}
+		store := func(c comm.Comm) *Store { return &Store{Dir: "d", FS: disks[c.Rank()/2], Private: true, Copies: 1} }
+		for _, d := range disks {
+			if err := d.MkdirAll("d"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ranks(t, 6, func(ctx context.Context, c comm.Comm) error {
+			c = comm.Isolate(c)
+			a, err := Create(ctx, c, store(c), Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512}, nil)
+			if err != nil {
+				return err
+			}
+			for v := range int64(2) {
+				lo := int64(c.Rank()) * 128
+				if err := Put(ctx, a, []int64{lo}, []int64{lo + 128 - 64*v}, slices.Repeat([]float64{float64(v + 1)}, int(128-64*v))); err != nil {
+					return err
+				}
+				if _, err := a.Inc(ctx, 1, ""); err != nil {
+					return err
+				}
+			}
+			return a.Close(ctx)
+		})
+		name := "d/a/" + dataName(1, 1, 2) // of node 1, with a copy on node 2
+		var err error
+		switch what {
+		case "a node":
+			disks[1] = vfs.NewMem()
+			err = disks[1].MkdirAll("d")
+		case "a file":
+			err = disks[1].Remove(name)
+		case "a file of each":
+			err = errors.Join(disks[1].Remove(name), disks[2].Remove(name))
+		case "a byte":
+			spoil(t, disks[1], name)
+		case "a byte of each":
+			spoil(t, disks[1], name)
+			spoil(t, disks[2], name)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		ranks(t, 6, func(ctx context.Context, c comm.Comm) error {
+			c = comm.Isolate(c)
+			a, err := Open(ctx, c, store(c), "a", nil)
+			if !ok {
+				if err == nil {
+					return fmt.Errorf("%s lost: opened", what)
+				}
+				return nil
+			}
+			if err != nil {
+				return fmt.Errorf("%s lost: %w", what, err)
+			}
+			got := make([]float64, n)
+			if err := Get(ctx, a, []int64{0}, []int64{n}, got); err != nil || !slices.Equal(got, state) {
+				return fmt.Errorf("%s lost: %v, %v", what, got, err)
+			}
+			return a.Close(ctx)
+		})
+	}
+}
+
+// A2, V11: a hierarchy in directories that nodes do not share, of processes without a common heap: levels and snapshots are restored, and it is
+// opened again, also after a node was lost.
+func TestHierarchyOfProcesses(t *testing.T) {
+	for _, kind := range []string{"private", "copies", "redundancy", "windows"} {
+		disks := []*vfs.Mem{vfs.NewMem(), vfs.NewMem()}
+		store := func(c comm.Comm) *Store {
+			st := &Store{Dir: "d", FS: disks[c.Rank()/2], Private: true, Windows: kind == "windows", Copies: int(btoi(kind == "copies"))}
+			if kind == "redundancy" {
+				st.Redundancy = &redset.Options{Scheme: redset.Partner}
+			}
+			return st
+		}
+		for _, d := range disks {
+			if err := d.MkdirAll("d"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		box := []BoxInfo{{Hi: [3]int32{7, 7, 0}}, {Lo: [3]int32{8}, Hi: [3]int32{15, 7, 0}, Owner: 3}}
+		holds := func(ctx context.Context, h *Hierarchy, save int64) error {
+			for l := range 2 {
+				info := h.Info(l)
+				if len(info.Boxes) != len(box) || info.Step != save {
+					return fmt.Errorf("%s: level %d: step %d, %d boxes", kind, l, info.Step, len(info.Boxes))
+				}
+				for b := range box {
+					got := make([]float64, 128)
+					lo, hi := info.place(b)
+					if err := h.Array(l).GetBytes(ctx, []int64{lo}, []int64{hi}, Bytes(got)); err != nil || !slices.Equal(got, boxData(&info, b, save)) {
+						return fmt.Errorf("%s: level %d, box %d: %v", kind, l, b, err)
+					}
+				}
+			}
+			return h.c.Barrier(ctx)
+		}
+		ranks(t, 4, func(ctx context.Context, c comm.Comm) error {
+			c = comm.Isolate(c)
+			s := hierarchySpec(1, 1)
+			h, err := CreateHierarchy(ctx, c, store(c), s, nil)
+			if err != nil {
+				return err
+			}
+			for l := range 2 {
+				if _, err := h.Regrid(ctx, l, box); err != nil {
+					return err
+				}
+			}
+			for save := int64(1); save <= 3; save++ {
+				for l := range 2 {
+					if _, err := h.Save(ctx, l, float64(save), 1, save, own(h, l, save)); err != nil {
+						return err
+					}
+				}
+				if _, err := h.Snapshot(ctx); err != nil {
+					return err
+				}
+			}
+			for l := range 2 {
+				if err := h.RestoreLevel(ctx, l, 2); err != nil {
+					return fmt.Errorf("%s: %w", kind, err)
+				}
+			}
+			if err := holds(ctx, h, 2); err != nil {
+				return err
+			}
+			if err := h.RestoreSnapshot(ctx, 1); err != nil {
+				return fmt.Errorf("%s: %w", kind, err)
+			}
+			if err := holds(ctx, h, 1); err != nil {
+				return err
+			}
+			return h.Close(ctx)
+		})
+		if kind == "copies" || kind == "redundancy" {
+			disks[0] = vfs.NewMem()
+			if err := disks[0].MkdirAll("d"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sizes := []int{4, 3}
+		if kind == "redundancy" {
+			sizes = []int{4, 4} // it wants as many processes on each node
+		}
+		for _, size := range sizes {
+			ranks(t, size, func(ctx context.Context, c comm.Comm) error {
+				c = comm.Isolate(c)
+				h, err := OpenHierarchy(ctx, c, store(c), "amr", nil)
+				if err != nil {
+					return fmt.Errorf("%s: %w", kind, err)
+				}
+				if err := holds(ctx, h, 3); err != nil {
+					return err
+				}
+				if err := h.RestoreSnapshot(ctx, 2); err != nil {
+					return fmt.Errorf("%s: %w", kind, err)
+				}
+				if err := holds(ctx, h, 2); err != nil {
+					return err
+				}
+				return h.Close(ctx)
+			})
+		}
+	}
+}
+
+// What is damaged takes what needs it: an old snapshot itself, a version after the last snapshot nothing. A damaged newest version, or
+// snapshot, is an error; the ones before can be opened. No byte of a snapshot changes what it names.
+func TestDamagedNewest(t *testing.T) {
+	mem, st := memStore(t)
+	const levels, last = 2, 3
+	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
+		h, err := CreateHierarchy(ctx, c, st, hierarchySpec(1, 1), nil)
+		if err != nil {
+			return err
+		}
+		for l := range levels {
+			if _, err := h.Regrid(ctx, l, []BoxInfo{{Hi: [3]int32{7, 7, 0}}}); err != nil {
+				return err
+			}
+		}
+		for s := int64(1); s <= last+1; s++ {
+			for l := range levels {
+				if _, err := h.Save(ctx, l, float64(s), 1, s, own(h, l, s)); err != nil {
+					return err
+				}
+			}
+			if s <= last { // the last save belongs to none
+				if _, err := h.Snapshot(ctx); err != nil {
+					return err
+				}
+			}
+		}
+		return h.Close(ctx)
+	})
+	file := func(array string, version int) string { return fmt.Sprintf("d/amr.%s/%s", array, dataName(2, int64(version), 0)) }
+	opens := func(store *Store, snapshot, step int64, want error) {
+		t.Helper()
+		ranks(t, 3, func(ctx context.Context, c comm.Comm) error {
+			open := func() (*Hierarchy, error) { return OpenHierarchy(ctx, c, store, "amr", nil) }
+			if snapshot != newest {
+				open = func() (*Hierarchy, error) { return OpenHierarchyAt(ctx, c, store, "amr", snapshot, nil) }
+			}
+			h, err := open()
+			if want != nil {
+				if !errors.Is(err, want) {
+					return fmt.Errorf("opened at %d: %v, want %v", snapshot, err, want)
+				}
+				return nil
+			}
+			if err != nil {
+				return fmt.Errorf("opened at %d: %w", snapshot, err)
+			}
+			if got := h.Info(1).Step; got != step {
+				return fmt.Errorf("opened at %d: step %d, want %d", snapshot, got, step)
+			}
+			return h.Close(ctx)
+		})
+	}
+	damage := func(name string, f func()) {
+		spoil(t, mem, name)
+		f()
+		spoil(t, mem, name)
+	}
+	opens(st, newest, last, nil)
+	opens(st, 1, 1, nil)
+	opens(st, 0, 0, ErrNoVersion)
+	opens(st, last+1, 0, ErrNoVersion)
+	damage(file("level1", last+1), func() { opens(st, newest, last, nil) })
+	damage(file("global", 1), func() {
+		opens(st, newest, last, nil)
+		opens(st, 1, 0, ErrChecksum)
+	})
+	damage(file("global", last), func() {
+		opens(st, newest, 0, ErrChecksum)
+		opens(st, last-1, last-1, nil)
+	})
+	damage(file("level1", last), func() {
+		opens(st, newest, 0, ErrChecksum)
+		opens(st, last-1, last-1, nil)
+	})
+	// A digit of what a snapshot names, in the middle of its chunk: another state, if nobody looked.
+	name := file("global", last)
+	b, err := vfs.ReadFile(mem, name, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.Index(b, '"')
+	for i := range b {
+		if string(b[i:min(i+11, len(b))]) == `"Versions":` {
+			at = i + len(`"Versions":[`)
+		}
+	}
+	f, err := mem.OpenRW(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if b[at] != '0'+last {
+		t.Fatalf("%q", b[at])
+	}
+	if _, err := f.WriteAt([]byte{'1'}, int64(at)); err != nil {
+		t.Fatal(err)
+	}
+	opens(st, newest, 0, ErrChecksum)
+	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
+		h, err := OpenHierarchyAt(ctx, c, st, "amr", last-1, nil)
+		if err != nil {
+			return err
+		}
+		if err := h.RestoreSnapshot(ctx, last); !errors.Is(err, ErrChecksum) {
+			return fmt.Errorf("restored to a snapshot of another state: %w", err)
+		}
+		return h.Close(ctx)
+	})
+}
+
+// An array is opened at any version; the next one goes on from there, with a number above the newest.
+func TestOpenAt(t *testing.T) {
+	_, st := memStore(t)
+	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
+		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Int32, Shape: []int64{10}, Chunk: 512}, nil)
+		if err != nil {
+			return err
+		}
+		for v := int64(1); v <= 3; v++ {
+			if _, err := a.Reserve(ctx, 10*v); err != nil {
+				return err
+			}
+			if c.Rank() == 0 {
+				if err := Put(ctx, a, []int64{0}, []int64{10 * v}, slices.Repeat([]int32{int32(v)}, int(10*v))); err != nil {
+					return err
+				}
+			}
+			if _, err := a.Inc(ctx, 2, ""); err != nil {
+				return err
+			}
+		}
+		return a.Close(ctx)
+	})
+	ranks(t, 3, func(ctx context.Context, c comm.Comm) error {
+		for _, v := range []int64{-1, 1, 7} {
+			if _, err := OpenAt(ctx, c, st, "a", v, nil); !errors.Is(err, ErrNoVersion) {
+				return fmt.Errorf("at %d: %w", v, err)
+			}
+		}
+		a, err := OpenAt(ctx, c, st, "a", 2, nil)
+		if err != nil {
+			return err
+		}
+		if a.Len() != 10 || a.Newest() != 6 {
+			return fmt.Errorf("%d elements, newest %d", a.Len(), a.Newest())
+		}
+		if err := same(ctx, a, slices.Repeat([]int32{1}, 10)); err != nil {
+			return err
+		}
+		if n, err := a.Inc(ctx, 1, ""); err != nil || n != 7 {
+			return fmt.Errorf("%d, %w", n, err)
+		}
+		got := make([]int32, 30)
+		if err := GetAt(ctx, a, 6, []int64{0}, []int64{30}, got); err != nil || !slices.Equal(got, slices.Repeat([]int32{3}, 30)) {
+			return fmt.Errorf("%v, %w", got, err)
+		}
+		return a.Close(ctx)
+	})
+}
