@@ -151,6 +151,9 @@ func TestFlushAsync(t *testing.T) {
 				}
 				first.Store(g.written.Load())
 				clear(bufs[0])
+				if err := c.Barrier(ctx); err != nil { // or another rank's record 1 is in first
+					return err
+				}
 				if err := w.FlushAsync(ctx); err != nil {
 					return err
 				}
@@ -502,6 +505,9 @@ func TestFlushAsyncSyncs(t *testing.T) {
 				}
 			}
 			atClose.Store(syncs.Load())
+			if err := c.Barrier(ctx); err != nil { // or another rank's Close is in it
+				return err
+			}
 			return w.Close(ctx)
 		}); err != nil {
 			t.Fatal(err)

@@ -257,7 +257,7 @@ func allocated() uint64 {
 
 // watch ends the test with the name of the case if it hangs.
 func watch(what string) func() {
-	t := time.AfterFunc(30*time.Second, func() { panic("hangs: " + what) })
+	t := time.AfterFunc(5*time.Minute, func() { panic("hangs: " + what) })
 	return func() { t.Stop() }
 }
 

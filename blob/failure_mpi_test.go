@@ -133,7 +133,7 @@ func TestFailuresUnderMPI(t *testing.T) {
 	mpitest.Launcher(t)
 	for _, test := range []string{"TestInJobFaults", "TestInJobArguments"} {
 		t.Run(test, func(t *testing.T) {
-			out, err := runJob(t, 5*time.Minute, test, envJobDir+"="+t.TempDir())
+			out, err := runJob(t, 15*time.Minute, test, envJobDir+"="+t.TempDir())
 			if err != nil || strings.Count(out, "--- PASS: "+test) != jobRanks {
 				t.Fatalf("%v\n%s", err, out)
 			}
@@ -352,7 +352,7 @@ func TestKilledUnderMPI(t *testing.T) {
 					t.Chdir(dir)
 					must(s.begin())
 					start := time.Now()
-					out, err := runJob(t, time.Minute, "TestInJobKilled", envJobDir+"="+dir, envJobDo+"="+s.String(), fmt.Sprintf("%s=%d,%d", envKill, who, n))
+					out, err := runJob(t, 5*time.Minute, "TestInJobKilled", envJobDir+"="+dir, envJobDo+"="+s.String(), fmt.Sprintf("%s=%d,%d", envKill, who, n))
 					for l := range strings.Lines(out) {
 						fmt.Sscanf(l, "operations %d", &ops)
 					}
@@ -398,7 +398,7 @@ func TestKilledNewUnderMPI(t *testing.T) {
 		for _, l := range []Layout{VariableCentric, ProcessCentric} {
 			dir := t.TempDir()
 			s := aSession{layout: l, nodes: 1, aggs: 1}
-			out, err := runJob(t, time.Minute, "TestInJobKilledAfter", envJobDir+"="+dir, envJobDo+"="+s.String(), envKill+"="+phase)
+			out, err := runJob(t, 5*time.Minute, "TestInJobKilledAfter", envJobDir+"="+dir, envJobDo+"="+s.String(), envKill+"="+phase)
 			if err == nil || errors.Is(err, mpitest.ErrHung) {
 				t.Fatalf("killed after %s: %v\n%s", phase, err, out)
 			}
@@ -453,10 +453,19 @@ func TestInJobKilledAfter(t *testing.T) {
 		}
 		err = w.Close(ctx)
 		if c.Rank() != 2 {
-			_, err = c.Recv(ctx, 2, 0) // waits for a dead one
+			if err == nil {
+				err = c.Send(ctx, 2, 0, nil)
+			}
+			if err == nil {
+				_, err = c.Recv(ctx, 2, 0) // waits for a dead one
+			}
 			return err
 		}
-		time.Sleep(200 * time.Millisecond) // others are through with Close, too
+		for r := range c.Size() { // until the others are through with Close, too
+			if r != 2 && err == nil {
+				_, err = c.Recv(ctx, r, 0)
+			}
+		}
 		die("close")
 		return err
 	}))

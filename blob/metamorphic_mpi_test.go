@@ -97,7 +97,7 @@ func TestMetamorphicUnderMPI(t *testing.T) {
 			if c.fails != "" {
 				env = append(env, "BLOBIO_MPI_FAIL="+c.fails)
 			}
-			out, err := mpitest.Run(t, c.ranks, limit+2*time.Minute, env, exe, "-test.run", "^TestInJobMetamorphic$", "-test.v")
+			out, err := mpitest.Run(t, c.ranks, limit+5*time.Minute, env, exe, "-test.run", "^TestInJobMetamorphic$", "-test.v")
 			if err != nil || strings.Count(out, "--- PASS: TestInJobMetamorphic") != c.ranks {
 				t.Fatalf("cases from seed %d on: %v\n%s", seed, err, out)
 			}

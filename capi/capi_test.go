@@ -63,7 +63,7 @@ func run(t *testing.T, name string, args ...string) string {
 	cmd.Env = append(os.Environ(), env...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.WaitDelay = 5 * time.Second
+	cmd.WaitDelay = time.Minute
 	if err := cmd.Run(); err != nil {
 		s := out.String()
 		if len(s) > 6000 {

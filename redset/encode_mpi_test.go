@@ -28,7 +28,7 @@ func TestRebuildUnderMPI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := mpitest.Run(t, 4, 2*time.Minute, []string{envJob + "=" + t.TempDir()}, exe, "-test.run", "^TestInJobRebuild$", "-test.v")
+	out, err := mpitest.Run(t, 4, 5*time.Minute, []string{envJob + "=" + t.TempDir()}, exe, "-test.run", "^TestInJobRebuild$", "-test.v")
 	if err != nil || strings.Count(out, "--- PASS: TestInJobRebuild") != 4 {
 		t.Fatalf("%v\n%s", err, out)
 	}

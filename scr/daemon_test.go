@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -223,20 +224,24 @@ func TestDaemonMissing(t *testing.T) {
 	})
 	stop, cancel := context.WithCancel(t.Context())
 	slow := serve(stop, transfer.ServeOptions{Rate: 100}, "node0", "node1")
+	var killed atomic.Bool
 	go func() {
 		defer close(dead)
 		<-begun
 		time.Sleep(600 * time.Millisecond) // longer than anybody waits for one that is not there
+		killed.Store(true)
 		cancel()
 		slow.Wait()
 	}()
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
-		began := time.Now()
+		if err := cl.write(ctx, s, rank, 3); err != nil {
+			return err
+		}
 		if rank == 0 {
 			close(begun)
 		}
-		if err := flush(ctx, s, rank, 3); !errors.Is(err, ErrMissing) || time.Since(began) < 600*time.Millisecond {
-			t.Errorf("rank %d, killed: %v after %v", rank, err, time.Since(began))
+		if err := s.WaitFlush(ctx, ""); !errors.Is(err, ErrMissing) || !killed.Load() {
+			t.Errorf("rank %d: %v, processes killed: %v", rank, err, killed.Load())
 		}
 		return nil
 	})

@@ -77,7 +77,7 @@ func TestSessionsUnderMPI(t *testing.T) {
 					must(t, os.MkdirAll(filepath.Join(j.dir, "nodes", n, "local"), 0o777))
 				}
 				start := time.Now()
-				out, err := mpitest.Run(t, 4, time.Minute, []string{envSessionJob + "=" + j.String()}, exe, "-test.run", "^TestInJobSession$")
+				out, err := mpitest.Run(t, 4, 5*time.Minute, []string{envSessionJob + "=" + j.String()}, exe, "-test.run", "^TestInJobSession$")
 				if errors.Is(err, mpitest.ErrHung) || killed != (err != nil) || strings.Count(out, say) != 1 {
 					t.Fatalf("%s on %s: %v after %v, want %q\n%s", action, j.nodes, err, time.Since(start), say, out)
 				}

@@ -30,7 +30,7 @@ func TestArraysUnderMPI(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for i, n := range []int{4, 2} {
-		out, err := mpitest.Run(t, n, 2*time.Minute, []string{envJob + "=" + dir}, exe, "-test.run", "^TestInJobArrays$", "-test.v")
+		out, err := mpitest.Run(t, n, 5*time.Minute, []string{envJob + "=" + dir}, exe, "-test.run", "^TestInJobArrays$", "-test.v")
 		if err != nil || strings.Count(out, "--- PASS: TestInJobArrays") != n {
 			t.Fatalf("job %d of %d processes: %v\n%s", i, n, err, out)
 		}

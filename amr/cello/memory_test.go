@@ -111,20 +111,22 @@ func TestMemory(t *testing.T) {
 	}
 	local = nil
 	for _, apart := range []bool{false, true} {
-		var mu sync.Mutex
-		var keep []*amr.Block
-		peak := peakHeap(func() {
-			run(apart, func(ctx context.Context, c comm.Comm) error {
-				return Restart(ctx, c, dir, &keeper{&mu, &keep}, nil)
-			})
-		})
-		if len(keep) != n*n*n {
-			t.Fatalf("%d blocks", len(keep))
+		peak, most := int64(math.MaxInt64), limit+data/8 // an eighth: other things of a block, its adapt_buffer first of all, and garbage
+		for try := 0; try < 3 && peak > most; try++ {    // as above
+			var mu sync.Mutex
+			var keep []*amr.Block
+			peak = min(peak, peakHeap(func() {
+				run(apart, func(ctx context.Context, c comm.Comm) error {
+					return Restart(ctx, c, dir, &keeper{&mu, &keep}, nil)
+				})
+			})-data)
+			if len(keep) != n*n*n {
+				t.Fatalf("%d blocks", len(keep))
+			}
 		}
-		peak -= data
 		what := fmt.Sprintf("restart on %d ranks, apart=%v: %d MiB beside the %d of the data", ranks, apart, peak>>20, data>>20)
-		if t.Log(what); peak > limit+data/8 { // an eighth: other things of a block, its adapt_buffer first of all, and garbage
-			t.Errorf("%s, want at most %d", what, (limit+data/8)>>20)
+		if t.Log(what); peak > most {
+			t.Errorf("%s, want at most %d", what, most>>20)
 		}
 	}
 }

@@ -33,7 +33,7 @@ func underMPI(t *testing.T, ranks int, args ...string) (string, int) {
 	t.Helper()
 	exe, err := os.Executable()
 	check(t, err)
-	out, err := mpitest.Run(t, ranks, 2*time.Minute, []string{"BLOBIO_TEST_MAIN=1"}, exe, args...)
+	out, err := mpitest.Run(t, ranks, 5*time.Minute, []string{"BLOBIO_TEST_MAIN=1"}, exe, args...)
 	var exit *exec.ExitError
 	switch {
 	case errors.Is(err, mpitest.ErrHung):

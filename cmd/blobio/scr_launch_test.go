@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"blobio/kvtree"
 	"blobio/scr/prefixdir"
@@ -150,7 +151,7 @@ exit 3
 				select {
 				case r := <-over:
 					t.Fatal(r)
-				default:
+				case <-time.After(time.Millisecond):
 				}
 			}
 			file := crashed(t, prefix, f.root)
@@ -205,7 +206,7 @@ func TestScrRunTransferOnNodes(t *testing.T) {
 			check(t, os.Mkdir(prefix, 0o777))
 			exe, err := os.Executable()
 			check(t, err)
-			r := blobio(t, "scr", "run", "--prefix", prefix, "--nodes", "n1", "--pause", "0s", "--runs", "2", "--transfer", "--launcher", "srun", "--remote", remote,
+			r := blobio(t, "scr", "run", "--prefix", prefix, "--nodes", "n1", "--pause", "0s", "--grace", "5m", "--runs", "2", "--transfer", "--launcher", "srun", "--remote", remote,
 				"--tests", "echo", "-s", "SCR_CNTL_BASE=/local", "-s", "SCR_CACHE_BASE=/local", "-s", "SCR_FLUSH_ASYNC=1", "-s", "SCR_FLUSH_ASYNC_BW=0", "-s", "SCR_FLUSH=1", "-s", "SCR_CACHE_BYPASS=0",
 				"-s", "SCR_COPY_TYPE=SINGLE", "-s", "SCR_JOB_ID=7 b", "-s", "SCR_USER_NAME=u", "-s", "BLOBIO_TEST_TRANSFER=1", "--", exe)
 			if r.code != exitGood || !strings.Contains(r.err, "run 2 of 2") {

@@ -102,7 +102,7 @@ func TestScrRunMPIRun(t *testing.T) {
 	for i := range 4 {
 		check(t, os.MkdirAll(filepath.Join(dir, fmt.Sprint("node", i), os.Getenv("SCR_CACHE_BASE")), 0o777))
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	r := blobioCtx(ctx, "scr", "run", "--prefix", prefix, "--nodes", host, "--launcher", "mpirun", "--launcher-arg", "--oversubscribe", "--per-node", "4",
 		"--min-nodes", "1", "--runs", "3", "--pause", "0s", "--no-salvage", "--", exe)

@@ -23,7 +23,7 @@ func transferProgram() error {
 	prefix, first := os.Getenv("SCR_PREFIX"), os.Getenv("BLOBIO_RUN") == "1"
 	file := filepath.Join(prefix, "ckpt.1", "state")
 	if !first {
-		for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		for end := time.Now().Add(5 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 			if b, err := os.ReadFile(file); err == nil && string(b) == "state 1" {
 				break
 			} else if time.Now().After(end) {
@@ -63,9 +63,10 @@ func transferProgram() error {
 		if err != nil {
 			return err
 		}
-		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
 			f, err := transfer.ReadFile(ctx, nil, filepath.Join(os.Getenv("BLOBIO_NODE_DIR"), control, transfer.FileName), kvtree.Flock)
-			if err == nil && len(f.Items) > 0 {
+			_, there := os.Stat(file) // the list is gone when it was quick
+			if err == nil && len(f.Items) > 0 || there == nil {
 				os.Exit(3) // as if killed
 			}
 		}
@@ -82,7 +83,7 @@ func TestScrRunTransfer(t *testing.T) {
 	}
 	t.Setenv("BLOBIO_TEST_MAIN", "1")
 	root := t.TempDir()
-	r := blobio(t, "scr", "run", "--prefix", prefix, "--nodes", "n1", "--node-root", root, "--pause", "0s", "--runs", "2", "--transfer",
+	r := blobio(t, "scr", "run", "--prefix", prefix, "--nodes", "n1", "--node-root", root, "--pause", "0s", "--grace", "5m", "--runs", "2", "--transfer",
 		"-s", "SCR_FLUSH_ASYNC=1", "-s", "SCR_FLUSH_ASYNC_BW=0", "-s", "SCR_FLUSH=1", "-s", "SCR_CACHE_BYPASS=0", "-s", "SCR_COPY_TYPE=SINGLE", "-s", "SCR_JOB_ID=7", "-s", "SCR_USER_NAME=u",
 		"-s", "BLOBIO_TEST_TRANSFER=1", "--", exe)
 	if r.code != exitGood || !strings.Contains(r.err, "run 2 of 2") {
@@ -107,7 +108,7 @@ func TestScrRunTransfer(t *testing.T) {
 		t.Errorf("%s: %+v %v", found, f, err)
 	}
 	// Nobody serves it any more.
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	if err := transfer.Serve(ctx, transfer.ServeOptions{File: found, Poll: time.Millisecond}); err != nil {
 		t.Error(err)

@@ -58,7 +58,7 @@ func bounded(t *testing.T, run Runner, n, perNode int, f func(ctx context.Contex
 	select {
 	case err := <-done:
 		for i := 0; runtime.NumGoroutine() > before; i++ { // the one above takes a moment to end
-			if i == 200 {
+			if i == 60_000 {
 				t.Errorf("%d goroutines left behind", runtime.NumGoroutine()-before)
 				break
 			}

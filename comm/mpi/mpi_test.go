@@ -11,10 +11,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -22,6 +22,7 @@ import (
 
 	"blobio/comm"
 	"blobio/comm/commtest"
+	"blobio/internal/mpitest"
 )
 
 // The test binary starts itself under mpirun: TestUnderMPIRun is the only test outside of it, and
@@ -73,22 +74,9 @@ func mpirun(t *testing.T, n, mode, run string, env ...string) (string, error) {
 	if openMPI() {
 		args = append(args, "--oversubscribe", "--bind-to", cmp.Or(os.Getenv("BLOBIO_TEST_BIND"), "none"))
 	}
-	args = append(args, exe, "-test.run", run, "-test.v", "-test.timeout", "3m")
-	cmd := exec.Command(*launcher, args...)
-	cmd.Env = append(append(os.Environ(), inside+"="+mode, "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"), env...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.WaitDelay = 5 * time.Second
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	hang := time.AfterFunc(4*time.Minute, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
-	err = cmd.Wait()
-	if !hang.Stop() {
-		err = errors.Join(errors.New("the job hung"), err)
-	}
-	return out.String(), err
+	args = append(args, exe, "-test.run", run, "-test.v", "-test.timeout", "9m")
+	env = append(append(os.Environ(), inside+"="+mode, "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"), env...)
+	return mpitest.Command(t, 10*time.Minute, env, *launcher, args...)
 }
 
 func openMPI() bool {
@@ -142,6 +130,7 @@ func TestUnderMPIRun(t *testing.T) {
 			t.Skip("binds by options of Open MPI")
 		}
 		t.Setenv("BLOBIO_TEST_BIND", "core")
+		t.Setenv("GOMAXPROCS", "") // of whoever runs the test
 		out, err := mpirun(t, "2", "run", "-", "BLOBIO_TEST_HOW=affinity")
 		if err != nil || strings.Count(out, "GOMAXPROCS is 1 on 1 cores") != 2 {
 			t.Errorf("%v\n%s", err, out)
@@ -161,22 +150,52 @@ func TestUnderMPIRun(t *testing.T) {
 		for how, want := range map[string]string{
 			"error": "disk is full", "panic": "panic: out of luck", "leave": "rank has returned", "none": "",
 		} {
-			start := time.Now()
-			out, err := mpirun(t, "2", "run", "-", "BLOBIO_TEST_HOW="+how)
-			if (err != nil) != (want != "") || strings.Count(out, "rank 0 of 2 ends") != 1 || strings.Count(out, "rank 1 of 2 ends") != 1 ||
-				want != "" && strings.Count(out, want) < 2 {
+			start, dir := time.Now(), t.TempDir()
+			out, err := mpirun(t, "2", "run", "-", "BLOBIO_TEST_HOW="+how, saidDir+"="+dir)
+			if (err != nil) != (want != "") {
 				t.Errorf("%s: %v\n%s", how, err, out)
+			}
+			for r := range 2 {
+				b, err := os.ReadFile(saidBy(dir, r))
+				if said := string(b); err != nil || !strings.Contains(said, fmt.Sprintf("rank %d of 2 ends", r)) || !strings.Contains(said, want) {
+					t.Errorf("%s: rank %d said %q, %v\n%s", how, r, said, err, out)
+				}
 			}
 			t.Logf("%s: ended after %v", how, time.Since(start).Round(10*time.Millisecond))
 		}
 	})
 }
 
+// saidDir names a directory in which each rank of runProgram leaves how it ended: of what it prints, mpirun may have lost the end
+// when it kills the rank because of another one.
+const saidDir = "BLOBIO_TEST_SAID"
+
+func saidBy(dir string, rank int) string { return filepath.Join(dir, fmt.Sprint("rank.", rank)) }
+
+// say leaves how this rank ended, and waits until all have.
+func say(dir string, rank, size int, text string) error {
+	next := saidBy(dir, rank) + ".next"
+	if err := errors.Join(os.WriteFile(next, []byte(text), 0o666), os.Rename(next, saidBy(dir, rank))); err != nil {
+		return err
+	}
+	for r, i := 0, 0; r < size; i++ {
+		if _, err := os.Stat(saidBy(dir, r)); err == nil {
+			r++
+			continue
+		} else if i == 60_000 {
+			return err
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return nil
+}
+
 // runProgram is a program whose rank 1 fails while rank 0 waits for it.
 func runProgram() int {
-	who := ""
+	rank, size, who := 0, 0, ""
 	err := Run(context.Background(), nil, func(ctx context.Context, c comm.Comm) error {
-		who = fmt.Sprintf("rank %d of %d", c.Rank(), c.Size())
+		rank, size = c.Rank(), c.Size()
+		who = fmt.Sprintf("rank %d of %d", rank, size)
 		if err := c.Barrier(ctx); err != nil {
 			return err
 		}
@@ -203,9 +222,15 @@ func runProgram() int {
 		}
 		return c.Barrier(ctx)
 	})
-	fmt.Printf("%s ends: %v\n", who, err)
+	text := fmt.Sprintf("%s ends: %v\n", who, err)
+	fmt.Print(text)
+	if dir := os.Getenv(saidDir); dir != "" {
+		if err := say(dir, rank, size, text); err != nil {
+			fmt.Println(err)
+			return 1
+		}
+	}
 	if err != nil {
-		time.Sleep(300 * time.Millisecond) // or mpirun may kill the other rank before it says why it ends
 		return 1
 	}
 	return 0

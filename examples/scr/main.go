@@ -15,6 +15,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/rand"
 	"os"
@@ -51,7 +52,7 @@ type options struct {
 	pause                      time.Duration
 }
 
-func story(ctx context.Context, args []string, out *os.File) error {
+func story(ctx context.Context, args []string, out io.Writer) error {
 	if v, ok := os.LookupEnv(childEnv); ok {
 		return child(ctx, strings.Split(v, "\n"))
 	}
@@ -99,7 +100,7 @@ func story(ctx context.Context, args []string, out *os.File) error {
 }
 
 // play runs the solver undisturbed, then disturbed, and compares.
-func (o *options) play(ctx context.Context, out *os.File) error {
+func (o *options) play(ctx context.Context, out io.Writer) error {
 	say := func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) }
 	quiet := filepath.Join(o.dir, "undisturbed")
 	say("undisturbed run")
@@ -123,6 +124,9 @@ func (o *options) play(ctx context.Context, out *os.File) error {
 		}
 		say("run %d on %s", run, strings.Join(nodes, " "))
 		killed, err := o.spawn(ctx, v, after, out)
+		if err == nil {
+			err = ctx.Err() // the run may have ended by itself just then
+		}
 		if err != nil {
 			return err
 		}
@@ -179,7 +183,7 @@ func (o *options) solver(dir string, nodes []string, say func(string, ...any)) *
 }
 
 // spawn runs the solver in a process of its own and kills it after a time (0: never).
-func (o *options) spawn(ctx context.Context, v *solver, after time.Duration, out *os.File) (killed bool, err error) {
+func (o *options) spawn(ctx context.Context, v *solver, after time.Duration, out io.Writer) (killed bool, err error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return false, err

@@ -50,42 +50,59 @@ func TestFlags(t *testing.T) {
 	}
 }
 
+// interrupter calls stop as soon as it was written these words, one after the other.
+type interrupter struct {
+	words []string
+	stop  func()
+	text  string // since the last of them
+}
+
+func (w *interrupter) Write(b []byte) (int, error) {
+	w.text += string(b)
+	for len(w.words) > 0 {
+		_, rest, found := strings.Cut(w.text, w.words[0])
+		if !found {
+			break
+		}
+		w.text, w.words = rest, w.words[1:]
+		if len(w.words) == 0 {
+			w.stop()
+		}
+	}
+	return len(b), nil
+}
+
 // TestInterrupted: ctrl-C ends the story in each of its parts, and leaves neither the temporary directory nor a run.
 func TestInterrupted(t *testing.T) {
-	for _, at := range []string{"", "undisturbed run", "killed after"} {
-		dir := t.TempDir()
-		t.Setenv("TMPDIR", dir)
-		t.Setenv("TMP", dir)
-		out, err := os.Create(filepath.Join(t.TempDir(), "out"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, stop := context.WithCancel(t.Context())
-		if at == "" {
-			stop()
-		}
-		watched := make(chan struct{})
-		go func() {
-			defer close(watched)
-			for ctx.Err() == nil {
-				if b, _ := os.ReadFile(out.Name()); strings.Contains(string(b), at) && at != "" {
-					time.Sleep(30 * time.Millisecond)
-					stop()
-				}
-				time.Sleep(time.Millisecond)
+	for _, c := range []struct {
+		name, steps string
+		words       []string
+		after       time.Duration
+	}{
+		{"before", "60", nil, 0},
+		{"undisturbed", "1000000000", []string{"undisturbed run"}, 30 * time.Millisecond}, // ends by nothing else
+		{"disturbed", "60", []string{"run 1 on", "at step"}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			t.Setenv("TMPDIR", dir)
+			t.Setenv("TMP", dir)
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			out := &interrupter{words: c.words, stop: stop}
+			switch {
+			case len(c.words) == 0:
+				stop()
+			case c.after > 0:
+				out.stop = func() { time.AfterFunc(c.after, stop) }
 			}
-		}()
-		err = story(ctx, []string{"-steps", "60", "-kills", "1000", "-every", "20", "-cells", "500"}, out)
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("at %q: %v", at, err)
-		}
-		stop()
-		<-watched
-		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-			t.Errorf("at %q: %v %v", at, left, err)
-		}
-		if err := out.Close(); err != nil {
-			t.Error(err)
-		}
+			err := story(ctx, []string{"-steps", c.steps, "-kills", "1000", "-every", "20", "-cells", "500"}, out)
+			if !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+			if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+				t.Errorf("%v %v", left, err)
+			}
+		})
 	}
 }

@@ -4,4 +4,4 @@ package mpitest
 
 import "os/exec"
 
-func group(*exec.Cmd) {}
+func session(*exec.Cmd) {}

@@ -3,12 +3,20 @@
 package mpitest
 
 import (
+	"errors"
 	"os/exec"
 	"syscall"
 )
 
-// group makes a command end with all of its processes.
-func group(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+// session makes a command, and with it all that it starts, a session of its own, which ends as a whole. Launchers give each
+// rank a process group of its own: killing that of the launcher reaches none of them.
+func session(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.Cancel = func() error {
+		err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		for _, id := range processes(cmd.Process.Pid) {
+			err = errors.Join(err, syscall.Kill(id, syscall.SIGKILL))
+		}
+		return err
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
@@ -59,17 +60,46 @@ var ErrHung = errors.New("the job hung")
 func Run(t testing.TB, ranks int, limit time.Duration, env []string, program string, args ...string) (string, error) {
 	t.Helper()
 	launcher := Launcher(t)
+	return Command(t, limit, Env(env...), launcher, append(append(Args(launcher, ranks), program), args...)...)
+}
+
+// Command is Run for a launcher with these arguments and all of the environment. A launcher may end while processes that it
+// killed are still in a system call: nothing of a job runs any more when this returns, so that what it wrote stays as it is.
+func Command(t testing.TB, limit time.Duration, env []string, launcher string, args ...string) (string, error) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, launcher, append(append(Args(launcher, ranks), program), args...)...)
-	cmd.Env = Env(env...)
+	cmd := exec.CommandContext(ctx, launcher, args...)
+	cmd.Env = env
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.WaitDelay = 5 * time.Second
-	group(cmd)
+	cmd.WaitDelay = time.Minute
+	session(cmd)
 	err := cmd.Run()
 	if ctx.Err() != nil {
 		err = errors.Join(ErrHung, err)
 	}
+	if cmd.Process != nil {
+		err = errors.Join(err, gone(cmd.Process.Pid))
+	}
 	return out.String(), err
+}
+
+// gone waits until no process of a session is left. What does not end by itself in a minute is killed, and an error.
+func gone(id int) error {
+	for i := 0; ; i++ {
+		left := processes(id)
+		switch {
+		case len(left) == 0:
+			return nil
+		case i == 12_000:
+			for _, p := range left {
+				if p, err := os.FindProcess(p); err == nil {
+					_ = p.Kill()
+				}
+			}
+			return fmt.Errorf("%w: processes %v were left", ErrHung, left)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
 }

@@ -27,7 +27,7 @@ func TestSyslog(t *testing.T) {
 		t.Fatal(err)
 	}
 	buf := make([]byte, 1024)
-	if err := conn.SetReadDeadline(time.Now().Add(5 * time.Second)); err != nil {
+	if err := conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	n, _, err := conn.ReadFrom(buf)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
-	"time"
 )
 
 // Exec runs a command to its end and returns what it prints. The error of one
@@ -30,10 +29,13 @@ func RunCommand(ctx context.Context, argv []string) ([]byte, error) {
 		endGroup(cmd.Process, true)
 		return nil
 	}
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = heldTime
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
+	if errors.Is(err, exec.ErrWaitDelay) {
+		err = nil // it ended well, as ssh does that leaves a master connection behind
+	}
 	if ctx.Err() != nil && err != nil {
 		return out, ctx.Err()
 	}

@@ -332,6 +332,19 @@ func TestRunCommand(t *testing.T) {
 	}
 }
 
+// What a command leaves behind, holding its output open, is no failure of it.
+func TestRunCommandHeld(t *testing.T) {
+	needShell(t)
+	out, err := RunCommand(t.Context(), []string{"sh", "-c", "sleep 1000 & echo $!"})
+	id, aerr := strconv.Atoi(strings.TrimSpace(string(out)))
+	if err != nil || aerr != nil {
+		t.Fatal(string(out), err)
+	}
+	if p, err := os.FindProcess(id); err == nil {
+		_ = p.Kill()
+	}
+}
+
 func selftestOptions(t *testing.T) (*Local, SelftestOptions) {
 	t.Helper()
 	exe, err := os.Executable()
@@ -347,7 +360,7 @@ func selftestOptions(t *testing.T) (*Local, SelftestOptions) {
 	if err := local.Prepare(five); err != nil {
 		t.Fatal(err)
 	}
-	return local, SelftestOptions{Launcher: local, Nodes: five, Own: "n1", Program: []string{exe}, Dir: shared, Limit: time.Minute,
+	return local, SelftestOptions{Launcher: local, Nodes: five, Own: "n1", Program: []string{exe}, Dir: shared, Limit: 5 * time.Minute,
 		Checker: &Checker{Tests: []NodeTest{&Echo{Remote: &Here{Local: local}}}},
 		Kill:    func(_ context.Context, node string) error { return local.LoseNode(node) }}
 }

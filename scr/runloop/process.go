@@ -18,10 +18,13 @@ type process struct {
 	gone bool // reaped: its id may be another process's
 }
 
+// heldTime is how long the end of the output of a process that has ended is waited for: what it leaves behind may hold it open.
+// It is long enough for what it has written itself to be read on a busy machine.
+const heldTime = 2 * time.Second
+
 func (p *process) start() error {
 	ownGroup(p.cmd)
-	// What it leaves behind may hold its output open: after this time nobody waits for that any more.
-	p.cmd.WaitDelay = 2 * time.Second
+	p.cmd.WaitDelay = heldTime
 	return p.cmd.Start()
 }
 
