@@ -19,11 +19,15 @@ import (
 // more set of subfiles. A dataset that another program wrote is taken over:
 // it gets a manifest first.
 func Append(ctx context.Context, c comm.Comm, name string, parts []Part, o *Options) (*Writer, error) {
-	err := o.Validate()
-	if err = comm.Agree(ctx, c, err); err != nil {
+	opt := o.withDefaults()
+	opts := opt.hash(name)
+	alike, err := comm.AgreeMin(ctx, c, o.Validate(), opts, ^opts)
+	if err != nil {
 		return nil, err
 	}
-	opt := o.withDefaults()
+	if alike[0] != ^alike[1] {
+		return nil, usageErr("the ranks pass different names or options")
+	}
 	if c.Rank() == 0 {
 		err = prepareAppend(ctx, name, &opt)
 	}
@@ -53,6 +57,9 @@ func Append(ctx context.Context, c comm.Comm, name string, parts []Part, o *Opti
 	runs, err := checkParts(r.schema, parts, true)
 	if err == nil {
 		err = w.opt.Compress.fits(r.layout)
+	}
+	if err == nil && r.layout == ProcessCentric {
+		err = r.schema.canSum(w.opt.Records)
 	}
 	if err == nil && r.manifest.Ranks != c.Size() {
 		err = fmt.Errorf("blob: %s was written by %d ranks, not by %d: %w", r.base, r.manifest.Ranks, c.Size(), ErrMapMismatch)

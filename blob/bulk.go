@@ -24,6 +24,9 @@ type bulk struct {
 
 func newBulk(base string, s *Schema, maps []*decomp.Map, ranks int, o *Options) (*bulk, error) {
 	b := &bulk{opt: o.withDefaults(), base: base, schema: s, maps: maps, ranks: ranks}
+	if err := s.canSum(o.Records); err != nil {
+		return nil, err
+	}
 	n := b.opt.Subfiles
 	if n < 1 || n > ranks {
 		return nil, usageErr("%d subfiles for %d ranks", n, ranks)

@@ -161,11 +161,10 @@ func (c *conversion) stream(ctx context.Context, f vfs.File, hdr *cdf5.Header) e
 		bufs <- nil
 	}
 	var turn sync.Mutex // writers of one file wait for each other in the kernel, at the cost of a core
-	inParallel(workers, len(units), func(k int) {
+	units.each(workers, func(u unit) {
 		if ctx.Err() != nil {
 			return
 		}
-		u := units[k]
 		size := int64(c.schema.vars[u.v].Type.Size())
 		n := (u.hi - u.lo) * size
 		buf := <-bufs

@@ -50,6 +50,7 @@ func (c *checker) structure(p *checkPart) {
 		c.add(findingOf(Error, p.name, err))
 		return
 	}
+	c.container(p, f)
 	p.table = t
 	p.unpack()
 	c.index(p, f)
@@ -149,13 +150,10 @@ func (c *checker) data(p *checkPart) {
 	want := int64(0)
 	report := func(ext int64, v int, rec int64, crc uint32) {
 		want = max(want, ext+1)
-		field := fmt.Sprintf("variable %q", pl.hdr.Vars[v].Name)
+		field := fieldOf(pl, v, rec+p.set.First)
 		off := int64(-1)
 		if pl.layout == VariableCentric {
 			off, _ = pl.at.Extent(v, rec)
-		}
-		if pl.hdr.IsRecord(v) {
-			field += fmt.Sprintf(" record %d", rec+p.set.First)
 		}
 		switch {
 		case ext >= int64(len(p.info.Extents)):
@@ -177,6 +175,7 @@ func (c *checker) data(p *checkPart) {
 			}
 		})
 	}
+	c.pads(p, f)
 	if p.info == nil {
 		if err != nil {
 			c.add(findingOf(Error, p.name, err))
@@ -189,4 +188,13 @@ func (c *checker) data(p *checkPart) {
 	case n > want:
 		c.say(Error, p.name, -1, "extents", ErrCorrupt, "the manifest has %d checksums, the file %d extents", n, want)
 	}
+}
+
+// fieldOf names a header variable, and its record of the dataset.
+func fieldOf(pl *place, v int, rec int64) string {
+	s := fmt.Sprintf("variable %q", pl.hdr.Vars[v].Name)
+	if pl.hdr.IsRecord(v) {
+		s += fmt.Sprintf(" record %d", rec)
+	}
+	return s
 }

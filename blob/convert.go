@@ -24,7 +24,7 @@ type ConvertOptions struct {
 	// Output in blobs. Ranks is their number. The maps are, in this order: Maps, each for the
 	// variables of its shape; the source's own, if its ranks are as many (or Ranks is
 	// 0); equal parts of canonical order.
-	Ranks    int
+	Ranks    int // up to 16,777,216
 	Maps     []*decomp.Map
 	MapOf    func(v *Variable) int // overrides the choice by shape: 1-based index in Maps, 0 for none
 	Grouping subfile.Grouping      // Blocks (also for ByNode) or RoundRobin
@@ -36,7 +36,7 @@ type ConvertOptions struct {
 	ZeroFill      bool                    // elements that no blob covers become zeros instead of fill values
 	Force         bool                    // replace what is there
 	Memory        int64                   // cap of buffers in bytes, at least 8 MiB; default 256 MiB
-	Workers       int                     // default GOMAXPROCS
+	Workers       int                     // up to 65,536; default GOMAXPROCS
 	Durability    Durability              // default DurableCommit
 	Progress      func(done, total int64) // bytes of the output; called often, by several goroutines
 
@@ -46,6 +46,9 @@ type ConvertOptions struct {
 
 // Range is the records First, First+1, ... below End.
 type Range struct{ First, End int64 }
+
+// maxRanks is how many ranks one process may stand for: each has an entry in several lists.
+const maxRanks = 1 << 24
 
 // Validate says what is wrong with the options.
 func (o *ConvertOptions) Validate() error {
@@ -62,8 +65,8 @@ func (o *ConvertOptions) Validate() error {
 		return o.Compress.fits(Canonical)
 	case o.Compress.fits(o.Layout) != nil:
 		return o.Compress.fits(o.Layout)
-	case o.Ranks < 0 || o.Subfiles < 0 || o.Workers < 0:
-		return usageErr("ConvertOptions.Ranks %d, Subfiles %d and Workers %d, want >= 0", o.Ranks, o.Subfiles, o.Workers)
+	case o.Ranks < 0 || o.Ranks > maxRanks || o.Subfiles < 0 || o.Workers < 0 || o.Workers > maxWorkers:
+		return usageErr("ConvertOptions.Ranks %d, Subfiles %d and Workers %d, want 0 to %d, >= 0 and 0 to %d", o.Ranks, o.Subfiles, o.Workers, maxRanks, maxWorkers)
 	case o.Memory != 0 && o.Memory < 8<<20:
 		return usageErr("ConvertOptions.Memory %d, want at least 8 MiB", o.Memory)
 	case o.Records != nil && (o.Records.First < 0 || o.Records.End < o.Records.First):

@@ -70,32 +70,42 @@ func (r *Reader) wideMaps() bool {
 
 // fillBlobs brings units from canonical order into the blobs: as many
 // records of variables at a time as the memory holds twice.
-func (c *conversion) fillBlobs(ctx context.Context, b *bulk, units []unit) error {
+func (c *conversion) fillBlobs(ctx context.Context, b *bulk, units work) error {
 	c.expect(units)
 	limit := c.o.Memory / 4
-	for len(units) > 0 {
+	var some []unit
+	most := int64(max(1, maxPieces/b.ranks))
+	for units.len() > 0 {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n, sum := 0, int64(0)
-		for n < len(units) && (n == 0 || sum+c.bytesOf(units[n]) <= limit) {
-			sum += c.bytesOf(units[n])
-			n++
+		some = some[:0]
+		sum := int64(0)
+		for k := int64(0); k < min(units.len(), most); k++ {
+			u := units.at(k)
+			n := c.bytesOf(u)
+			if k > 0 && sum+n > limit {
+				break
+			}
+			some, sum = append(some, u), sum+n
 		}
 		var err error
 		if sum > 2*limit {
-			err = c.fillLarge(ctx, b, units[0], limit)
+			err = c.fillLarge(ctx, b, some[0], limit)
 		} else {
-			err = c.fillSome(ctx, b, units[:n])
+			err = c.fillSome(ctx, b, some)
 		}
 		if err != nil {
 			return err
 		}
 		c.progress(sum)
-		units = units[n:]
+		units.from += int64(len(some))
 	}
 	return nil
 }
+
+// maxPieces is how many pieces, each of one rank, are converted at a time: they cost some memory beside their bytes.
+const maxPieces = 1 << 22
 
 func (c *conversion) fillSome(ctx context.Context, b *bulk, items []unit) error {
 	data := make([][][]byte, len(items)) // by item and rank; one entry for all if it is not decomposed

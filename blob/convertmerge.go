@@ -47,7 +47,7 @@ func (e *engine) settlePlaces(records int64) (err error) {
 
 // merge ends the part of all ranks but the root, which learns the checksums of what they
 // wrote, and that it is written. err is what this rank met so far.
-func (c *conversion) merge(ctx context.Context, b *bulk, units []unit, err error) error {
+func (c *conversion) merge(ctx context.Context, b *bulk, units work, err error) error {
 	var told []byte
 	if b != nil && !c.root() {
 		if err == nil && c.o.Durability != DurableNone {
@@ -69,14 +69,12 @@ func (c *conversion) merge(ctx context.Context, b *bulk, units []unit, err error
 		}
 	}
 	// What others wrote must not be filled.
-	own := map[unit]bool{}
-	for _, u := range c.mine(units) {
-		own[u] = true
-	}
-	for _, u := range units {
-		if own[u] {
+	own := c.mine(units)
+	for k := range units.len() {
+		if k += units.from; k >= own.from && k < own.to {
 			continue
 		}
+		u := units.at(k - units.from)
 		sv := &c.schema.vars[u.v]
 		p := pend{v: int32(u.v), rec: u.rec}
 		for _, e := range b.engines {

@@ -2,34 +2,87 @@ package blob
 
 import (
 	"context"
+	"fmt"
+	"math"
 )
 
-// mine returns this rank's units: a run of all, of about as many bytes as the others'.
-func (c *conversion) mine(units []unit) []unit {
-	if c.o.Compress.on() { // where a chunk goes follows from those before it
-		if c.root() {
-			return units
+// work is a run of the units of a conversion, in the order of a canonical file. They are not listed: a small header may promise more
+// records than any memory has room for.
+type work struct {
+	c        *conversion
+	fixed    []unit // then those of a record, once for each
+	rec      []unit
+	from, to int64
+}
+
+func (w work) len() int64 { return w.to - w.from }
+
+// at returns unit k of the run.
+func (w work) at(k int64) unit {
+	if k += w.from; k < int64(len(w.fixed)) {
+		return w.fixed[k]
+	}
+	k -= int64(len(w.fixed))
+	u := w.rec[k%int64(len(w.rec))]
+	u.rec = k / int64(len(w.rec))
+	return u
+}
+
+// before is the sum of the bytes of all units before unit k of all.
+func (w work) before(k int64) (n int64) {
+	sum := func(l []unit) (n int64) {
+		for _, u := range l {
+			n += w.c.bytesOf(u)
 		}
-		return nil
+		return n
+	}
+	if k <= int64(len(w.fixed)) {
+		return sum(w.fixed[:k])
+	}
+	k -= int64(len(w.fixed))
+	per := int64(len(w.rec))
+	return sum(w.fixed) + k/per*sum(w.rec) + sum(w.rec[:k%per])
+}
+
+// each calls f with each unit, from several goroutines.
+func (w work) each(workers int, f func(u unit)) {
+	for n := int64(0); w.from < w.to; w.from += n {
+		n = min(w.to-w.from, 1<<24)
+		inParallel(workers, int(n), func(k int) { f(w.at(int64(k))) })
+	}
+}
+
+func (w work) bytes() int64 { return w.before(w.to) - w.before(w.from) }
+
+// mine returns this rank's units: a run of all, of about as many bytes as the others'.
+func (c *conversion) mine(all work) work {
+	out := all
+	if c.o.Compress.on() { // where a chunk goes follows from those before it
+		if !c.root() {
+			out.to = out.from
+		}
+		return out
 	}
 	n, rank := int64(c.c.Size()), int64(c.c.Rank())
-	total := int64(0)
-	for _, u := range units {
-		total += c.bytesOf(u)
-	}
-	share := total/n + 1
-	from, to, at := 0, 0, int64(0)
-	for _, u := range units {
-		switch half := at + c.bytesOf(u)/2; {
-		case half < rank*share:
-			from++
-			to++
-		case half < (rank+1)*share:
-			to++
+	share := all.bytes()/n + 1
+	// The first unit whose middle is not before a place.
+	first := func(place int64) int64 {
+		lo, hi := all.from, all.to
+		for lo < hi {
+			mid := lo + (hi-lo)/2
+			if all.before(mid)+c.bytesOf(all.at(mid-all.from))/2 >= place {
+				hi = mid
+			} else {
+				lo = mid + 1
+			}
 		}
-		at += c.bytesOf(u)
+		return lo
 	}
-	return units[from:to]
+	out.from, out.to = first(rank*share), all.to
+	if rank+1 < n {
+		out.to = first((rank + 1) * share)
+	}
+	return out
 }
 
 func (c *conversion) bytesOf(u unit) int64 {
@@ -62,6 +115,18 @@ func (c *conversion) choose() error {
 		}
 	}
 	c.schema = s
+	left := int64(math.MaxInt64 / 2)
+	for v := range s.vars {
+		sv := &s.vars[v]
+		n, recs := s.Elems(VarID(v))*int64(sv.Type.Size()), int64(1)
+		if sv.Record {
+			recs = c.records
+		}
+		if n > 0 && recs > left/n {
+			return fmt.Errorf("blob: convert: %d records of %q and what is before them are over the limit of 2^62 bytes: %w", recs, sv.Name, ErrTooLarge)
+		}
+		left -= n * recs
+	}
 	return nil
 }
 
@@ -72,29 +137,23 @@ type unit struct {
 	lo, hi int64 // elements
 }
 
-// units lists the work in the order of a canonical file, in pieces of at most limit bytes.
-func (c *conversion) units(limit int64) []unit {
-	var fixed, recs []unit
-	add := func(list []unit, v VarID, rec int64) []unit {
-		n, size := c.schema.Elems(v), int64(c.schema.vars[v].Type.Size())
-		for lo := int64(0); lo < n; lo += max(1, limit/size) {
-			list = append(list, unit{v, rec, lo, min(n, lo+max(1, limit/size))})
-		}
-		return list
-	}
+// units is the work, in pieces of at most limit bytes.
+func (c *conversion) units(limit int64) work {
+	w := work{c: c}
 	for v := range c.schema.vars {
-		if !c.schema.vars[v].Record {
-			fixed = add(fixed, VarID(v), 0)
-		}
-	}
-	for rec := range c.records {
-		for v := range c.schema.vars {
+		n, size := c.schema.Elems(VarID(v)), int64(c.schema.vars[v].Type.Size())
+		step := max(1, limit/size)
+		for lo := int64(0); lo < n; lo += min(step, n-lo) {
+			u := unit{VarID(v), 0, lo, lo + min(step, n-lo)}
 			if c.schema.vars[v].Record {
-				recs = add(recs, VarID(v), rec)
+				w.rec = append(w.rec, u)
+			} else {
+				w.fixed = append(w.fixed, u)
 			}
 		}
 	}
-	return append(fixed, recs...)
+	w.to = int64(len(w.fixed)) + c.records*int64(len(w.rec))
+	return w
 }
 
 // read reads one unit of the source.
@@ -107,11 +166,7 @@ func (c *conversion) read(ctx context.Context, u unit, dst []byte, big bool) err
 }
 
 // expect adds units to what progress is measured by.
-func (c *conversion) expect(units []unit) {
-	for _, u := range units {
-		c.total.Add(c.bytesOf(u))
-	}
-}
+func (c *conversion) expect(units work) { c.total.Add(units.bytes()) }
 
 func (c *conversion) progress(n int64) {
 	d := c.done.Add(n)

@@ -237,7 +237,7 @@ func (e *engine) missing(records int64) [][]pend {
 	}
 	e.kept = nil     // each noted as done, once, by keep
 	var open []int64 // records that lack something
-	for rec := e.first; rec < records; rec++ {
+	for rec := e.first; rec < records && e.recN > 0; rec++ {
 		if !e.done.complete(rec) {
 			open = append(open, rec)
 		}

@@ -18,8 +18,8 @@ import (
 // OpenOptions of Open. The zero value, or nil, means the defaults.
 type OpenOptions struct {
 	AllowMissing bool  // open a dataset although subfiles are missing, or a canonical file that ends early; their elements read as fill values, and Missing tells which subfiles. Variable-centric subfiles without a manifest may have different numbers of records: those that all have are read
-	Memory       int64 // cap of buffers for reading, in bytes, at least 1 MiB; default 256 MiB. Maps and results are not counted
-	Workers      int   // concurrent reads; default GOMAXPROCS
+	Memory       int64 // cap of buffers for reading, in bytes, at least 1 MiB; default 256 MiB. Maps and results are not counted, but for maps of compressed files that would be more than 64 times as long as the file
+	Workers      int   // concurrent reads, up to 65,536; default GOMAXPROCS
 	MaxOpen      int   // open files; default 256
 
 	fs vfs.FS
@@ -32,11 +32,13 @@ func (o *OpenOptions) Validate() error {
 		return nil
 	case o.Memory != 0 && o.Memory < 1<<20:
 		return usageErr("OpenOptions.Memory %d, want at least 1 MiB", o.Memory)
-	case o.Workers < 0 || o.MaxOpen < 0:
-		return usageErr("OpenOptions.Workers %d and MaxOpen %d, want >= 0", o.Workers, o.MaxOpen)
+	case o.Workers < 0 || o.Workers > maxWorkers || o.MaxOpen < 0:
+		return usageErr("OpenOptions.Workers %d and MaxOpen %d, want 0 to %d and >= 0", o.Workers, o.MaxOpen, maxWorkers)
 	}
 	return nil
 }
+
+const defaultReadMemory = 256 << 20
 
 func (o *OpenOptions) withDefaults() OpenOptions {
 	var v OpenOptions
@@ -44,7 +46,7 @@ func (o *OpenOptions) withDefaults() OpenOptions {
 		v = *o
 	}
 	if v.Memory == 0 {
-		v.Memory = 256 << 20
+		v.Memory = defaultReadMemory
 	}
 	if v.Workers == 0 {
 		v.Workers = runtime.GOMAXPROCS(0)

@@ -87,7 +87,7 @@ type Options struct {
 
 	Memory  int64 // cap of data kept in copies by one process, in bytes; default 2 GiB. Over it Put or Flush fails with ErrTooLarge
 	Buffer  int   // bytes that a worker gathers and writes at a time, 64 KiB to 1 GiB; default up to 4 MiB: less in a small flush, 256 KiB in processes that share a node
-	Workers int   // concurrent writers of one process; default GOMAXPROCS
+	Workers int   // concurrent writers of one process, up to 65,536; default GOMAXPROCS
 	MaxOpen int   // open files of one process; default 256
 
 	// Aggregators is how many processes of each node write what is small, for ranks that share no
@@ -134,11 +134,14 @@ func (o *Options) Validate() error {
 		return usageErr("Options.Stripe.Count %d, want >= 0, and 0 without Size", o.Stripe.Count)
 	case o.Compress.validate() != nil:
 		return o.Compress.validate()
-	case o.Workers < 0 || o.MaxOpen < 0:
-		return usageErr("Options.Workers %d and MaxOpen %d, want >= 0", o.Workers, o.MaxOpen)
+	case o.Workers < 0 || o.Workers > maxWorkers || o.MaxOpen < 0:
+		return usageErr("Options.Workers %d and MaxOpen %d, want 0 to %d and >= 0", o.Workers, o.MaxOpen, maxWorkers)
 	}
 	return nil
 }
+
+// maxWorkers bounds what has an entry for each worker, whether it is ever used or not.
+const maxWorkers = 1 << 16
 
 // withDefaults returns a copy in which every field holds what it means.
 func (o *Options) withDefaults() Options {

@@ -60,6 +60,7 @@ type packed struct {
 	idxOff int64
 	idxLen int64
 	x      *packIndex // reading: of all blobs, when the table is read
+	memory int64      // reading: what lists of requests may take that are far longer than the file
 }
 
 // packEntry tells of one chunk.

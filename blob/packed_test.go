@@ -498,3 +498,65 @@ func FuzzOpenCompressed(f *testing.F) {
 		fuzzSubfile(t, b)
 	})
 }
+
+// TestCompressedListsOfNothing: a file of some KiB whose rank has millions of requests, all but one of no elements: its lists are zeros, which compress
+// to nothing. It is read only if the reader has memory for them.
+func TestCompressedListsOfNothing(t *testing.T) {
+	const nreqs, n = 1 << 22, 8
+	s := NewSchema()
+	col := s.Dim("ncol", n)
+	d := s.Decomp(col)
+	s.Var("x", cdf5.Byte, []DimID{col}, Decomposed(d))
+	o := (&Options{Layout: ProcessCentric, Compress: Compress{Method: Zstd}, chunk: maxChunk, Buffer: 1 << 20, Workers: 1}).withDefaults()
+	e, err := newEngine(&o, newProcess(&o), s, &subShape{ranks: 1, subfiles: 1, nblobs: 1, nelems: []int64{n}, maxReqs: []int64{nreqs}, wide: []bool{false}},
+		[]*rankRow{{runs: [][]decomp.Req{{{Offset: 0, Length: n}}}, counts: []int64{n}, nreqs: []int64{nreqs}, below: []int64{0, 0}}})
+	must(err)
+	must(e.settlePlaces(0))
+	x, err := newPackIndex(e.place, e.table, maxChunk)
+	must(err)
+	x.ents = make([]packEntry, x.total)
+	mem := vfs.NewMem()
+	f, err := mem.Create("d.nc.0000")
+	must(err)
+	put := func(first int64, content []byte) {
+		for k := first; len(content) > 0; k++ {
+			c := content[:min(len(content), maxChunk)]
+			content = content[len(c):]
+			z, err := e.proc.zstd.Encode(nil, c, 1)
+			must(err)
+			form := uint8(formZstd)
+			if len(z) > len(c) {
+				z, form = c, formRaw
+			}
+			_, err = f.WriteAt(z, e.place.dataOff+e.pack.end)
+			must(err)
+			x.ents[k] = packEntry{off: e.pack.end, stored: uint32(len(z)), form: form, sum: crc32.ChecksumIEEE(z), content: crc32.ChecksumIEEE(c)}
+			e.pack.end += int64(len(z))
+		}
+	}
+	lengths := make([]byte, 4*nreqs)
+	lengths[0] = n
+	for w, content := range [][]byte{make([]byte, 4*nreqs), lengths} {
+		first, _, _ := x.list(0, w, 0)
+		put(first, content)
+	}
+	first, _, _ := x.piece(0, 0, 0)
+	put(first, []byte("abcdefgh"))
+	must(e.sealPacked(f, x, 0))
+	must(f.Close())
+	heapOf(t, "lists of nothing", func() {
+		r, err := Open(context.Background(), "d.nc", &OpenOptions{fs: mem, Workers: 1, Memory: 64 << 20})
+		must(err)
+		defer r.Close()
+		if err := r.Read(context.Background(), "x", nil, nil, make([]int8, n)); !errors.Is(err, ErrTooLarge) {
+			t.Errorf("read: %v, want ErrTooLarge", err)
+		}
+	})
+	r, err := Open(context.Background(), "d.nc", &OpenOptions{fs: mem, Workers: 1})
+	must(err)
+	defer r.Close()
+	got := make([]int8, n)
+	if err := r.Read(context.Background(), "x", nil, nil, got); err != nil || got[7] != 'h' {
+		t.Errorf("read with memory: %v %v", got, err)
+	}
+}

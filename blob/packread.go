@@ -282,6 +282,9 @@ func (e *engine) readBack(f vfs.File) vfs.File {
 // unpack makes what the part's data are read through.
 func (p *filePart) unpack() {
 	if p.place != nil && p.place.packed != nil && p.table != nil {
+		if p.place.packed.memory = p.r.opt.Memory; p.place.packed.memory == 0 { // of Check
+			p.place.packed.memory = defaultReadMemory
+		}
 		p.un = newUnpacker(p.place, p.table, p.place.packed.x, p.name, p.r.codec(p.place.packed.chunk))
 	}
 }

@@ -51,6 +51,9 @@ const rowBatch = 4 << 20
 // several goroutines, and the other blobs are still read; otherwise the first
 // fault is returned.
 func readRequests(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name string, d, workers int, set func(j int, reqs []decomp.Req) error, report func(error)) error {
+	if err := pl.roomForLists(t, d, name); err != nil {
+		return err
+	}
 	nb, nd := pl.shape.nblobs, pl.nd()
 	width := max(pl.shape.maxReqs[d], 1)
 	group := int(max(1, rowBatch/(width*pl.offsetSize(d))))

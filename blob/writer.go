@@ -112,6 +112,11 @@ func checkCreate(name string, s *Schema, parts []Part, o *Options) ([][]decomp.R
 	if s.err != nil {
 		return nil, s.err
 	}
+	if o != nil && o.Layout == ProcessCentric {
+		if err := s.canSum(o.Records); err != nil {
+			return nil, err
+		}
+	}
 	return checkParts(s, parts, o != nil && o.WideMaps)
 }
 
@@ -166,8 +171,7 @@ func sameOnAll(ctx context.Context, c comm.Comm, s *Schema, name string, o *Opti
 		sum = int64(crc32.ChecksumIEEE(b))
 		not = ^sum
 	}
-	opts := int64(crc32.ChecksumIEEE(fmt.Appendf(nil, "%q %v %v %d %d %v %v %v %v %v %d %d %v %d %v %v %d", name, o.Layout, o.Grouping, o.Subfiles, o.Records, o.Retain,
-		o.Durability, o.CommitMode, o.Force, o.WideMaps, o.Buffer, o.Aggregators, o.Stripe, o.ownMin, o.messages, o.Compress, o.chunk)))
+	opts := o.hash(name)
 	mins, err := comm.AgreeMin(ctx, c, err, sum, not, opts, ^opts)
 	switch {
 	case err != nil:
@@ -178,6 +182,12 @@ func sameOnAll(ctx context.Context, c comm.Comm, s *Schema, name string, o *Opti
 		return usageErr("the ranks pass different names or options")
 	}
 	return nil
+}
+
+// hash is of what all ranks must pass alike: what they do together depends on it.
+func (o *Options) hash(name string) int64 {
+	return int64(crc32.ChecksumIEEE(fmt.Appendf(nil, "%q %v %v %d %d %v %v %v %v %v %d %d %v %d %v %v %d", name, o.Layout, o.Grouping, o.Subfiles, o.Records, o.Retain,
+		o.Durability, o.CommitMode, o.Force, o.WideMaps, o.Buffer, o.Aggregators, o.Stripe, o.ownMin, o.messages, o.Compress, o.chunk)))
 }
 
 // guard ends a collective: all ranks learn of any rank's error, and a writer

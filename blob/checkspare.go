@@ -1,0 +1,119 @@
+package blob
+
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"blobio/internal/vfs"
+)
+
+// container holds the bytes of a process-centric subfile that are neither header nor data against those
+// that blobio writes: HDF5 metadata, which other programs read more of than this one does, and the gaps. What another
+// program wrote, before it got a manifest, has its datasets at other places, and is not compared.
+func (c *checker) container(p *checkPart, f vfs.File) {
+	if p.info == nil || p.place.layout != ProcessCentric {
+		return
+	}
+	if u, ok := f.(unpackedFile); ok {
+		f = u.File
+	}
+	own := *p.place
+	dataLen := own.dataLen
+	if own.packed != nil {
+		pk := *own.packed
+		own.packed = &pk
+	}
+	meta, err := own.container(dataLen)
+	if err != nil || own.hdrOff != p.place.hdrOff || own.dataOff != p.place.dataOff || own.packed != nil && own.packed.idxOff != p.place.packed.idxOff {
+		return
+	}
+	got, want := make([]byte, own.dataOff), make([]byte, own.dataOff)
+	for _, piece := range meta.Pieces {
+		if piece.Off < own.dataOff {
+			copy(want[piece.Off:], piece.Data)
+		}
+	}
+	if err := readFull(f, got, 0, p.name, "HDF5 metadata"); err != nil {
+		c.add(findingOf(Error, p.name, err))
+		return
+	}
+	if got[superblockVersion] != want[superblockVersion] {
+		return // libhdf5's, by chance at the same places
+	}
+	copy(want[own.hdrOff:own.hdrOff+own.hdrLen], got[own.hdrOff:]) // it has a checksum
+	if i := firstOther(got, want); i >= 0 {
+		c.say(Warning, p.name, int64(i), "HDF5 metadata", nil, "%#02x, blobio writes %#02x: other programs may not be able to read the file", got[i], want[i])
+	}
+	if own.packed != nil {
+		end := own.dataOff + own.packed.stored
+		c.spare(p, f, end, own.packed.idxOff-end, dataPacked)
+	}
+}
+
+// superblockVersion is the offset of the version in the HDF5 superblock, behind the signature.
+const superblockVersion = 8
+
+func firstOther(a, b []byte) int {
+	if bytes.Equal(a, b) {
+		return -1
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return -1
+}
+
+// spare says whether n bytes that hold nothing, fewer than 8, are zeros. Behind the end of the file they may be missing.
+func (c *checker) spare(p *checkPart, f io.ReaderAt, off, n int64, behind string) bool {
+	var b [8]byte
+	k, err := f.ReadAt(b[:n], off)
+	if err != nil && !errors.Is(err, io.EOF) {
+		c.add(findingOf(Error, p.name, err))
+		return false
+	}
+	for i, x := range b[:k] {
+		if x != 0 {
+			c.say(Warning, p.name, off+int64(i), "padding behind "+behind, nil, "%#02x, want 0: it holds nothing, but was changed", x)
+			return false
+		}
+	}
+	return true
+}
+
+// pads checks the bytes between the extents of a variable-centric subfile.
+func (c *checker) pads(p *checkPart, f io.ReaderAt) {
+	pl := p.place
+	if p.info == nil || pl.layout != VariableCentric {
+		return
+	}
+	fixed, recs := kinds(pl)
+	bad := 0
+	one := func(v int, rec int64) bool {
+		off, n := pl.at.Extent(v, rec)
+		if k := -n & 3; k > 0 && !c.spare(p, f, off+n, k, fieldOf(pl, v, rec+p.set.First)) {
+			bad++
+		}
+		return bad < maxListed && c.ctx.Err() == nil
+	}
+	for _, v := range fixed {
+		if !one(v, 0) {
+			return
+		}
+	}
+	if len(recs) == 1 {
+		return // not padded
+	}
+	for _, v := range recs {
+		if _, n := pl.at.Extent(v, 0); n&3 == 0 {
+			continue
+		}
+		for rec := range p.set.Records {
+			if !one(v, rec) {
+				return
+			}
+		}
+	}
+}
