@@ -51,11 +51,16 @@ func (s *session) rawWritesInstead(dataset string, writers int, sync bool) func(
 	}
 }
 
-// rawWrite tries all ways the first time, the best one after that.
+// rawWrite tries all ways the first time, the best one after that. Before each, the file system has done with what was
+// removed: blocks that are given back would be paid for by who writes next.
 func (s *session) rawWrite(k rawKey) (time.Duration, error) {
 	name := filepath.Join(s.dir, ".ceiling")
+	once := func(size int64, w rawWay) (time.Duration, error) {
+		settle(s.dir)
+		return rawWrite(name, size, w.block, k.writers, w.reserve, k.sync)
+	}
 	if w, ok := s.best[k]; ok {
-		return rawWrite(name, k.size, w.block, k.writers, w.reserve, k.sync)
+		return once(k.size, w)
 	}
 	least, way, limit := time.Duration(-1), rawWay{}, int64(maxRaw)
 	if s.maxRaw > 0 {
@@ -63,7 +68,7 @@ func (s *session) rawWrite(k rawKey) (time.Duration, error) {
 	}
 	for _, block := range ceilingBlocks {
 		for _, reserve := range []bool{false, true} {
-			d, err := rawWrite(name, min(k.size, limit), block, k.writers, reserve, k.sync)
+			d, err := once(min(k.size, limit), rawWay{block, reserve})
 			if err != nil {
 				return 0, err
 			}
@@ -77,7 +82,7 @@ func (s *session) rawWrite(k rawKey) (time.Duration, error) {
 	}
 	s.best[k] = way
 	if k.size > limit {
-		return rawWrite(name, k.size, way.block, k.writers, way.reserve, k.sync)
+		return once(k.size, way)
 	}
 	return least, nil
 }

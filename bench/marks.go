@@ -174,6 +174,9 @@ func (t table) share(what string, want float64, bound string, r *Row) Mark {
 	if r != nil && r.Bound(bound) != nil {
 		s := r.Share(bound)
 		m.Measured, m.Good = fmt.Sprintf("%.2f (%.0f of %.0f MiB/s)", s, r.Rate()/(1<<20), r.Rate()/s/(1<<20)), s >= want
+		if bound == "raw write" && r.Doubtful() {
+			m.Measured, m.Good = m.Measured+"; the plain writes were disturbed", false
+		}
 	}
 	return m
 }

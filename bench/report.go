@@ -153,7 +153,7 @@ func (p *page) hosts() {
 	p.printf("\n")
 }
 
-// marks are those of the first file system that has what they need.
+// marks are those of every file system that has what they need.
 func (p *page) marks() {
 	p.printf("## Marks\n\nWhat is aimed at, and what was measured. Ratios are of one run. Behind the rates beside a peer stands how many times its rate the raw write of our bytes reached in that run.\n\n| what | mark | measured | reached | on |\n|---|---|---|---|---|\n")
 	systems := p.systems()
@@ -180,7 +180,6 @@ func (p *page) marks() {
 			}
 			p.printf("| %s | %s | %s | %s | %s |\n", m.What, m.Want, m.Measured, verdict, fs)
 			found = true
-			break
 		}
 		if !found {
 			missing++
@@ -245,6 +244,7 @@ func (p *page) table(t table) {
 	add(phases, "phases, ms")
 	add(tunings, "remarks")
 	p.printf("| %s |\n|%s\n", strings.Join(heads, " | "), strings.Repeat("---|", len(heads)))
+	doubts := false
 	for i := range t {
 		r := &t[i]
 		low, top := r.Range()
@@ -264,6 +264,10 @@ func (p *page) table(t table) {
 			raw, share := "", ""
 			if s, ok := r.OfRaw(); ok {
 				raw, share = fmt.Sprintf("%.0f", r.Rate()/s/(1<<20)), fmt.Sprintf("%.2f", s)
+				if r.Doubtful() {
+					share += " ?"
+					doubts = true
+				}
 			}
 			cells = append(cells, raw, share)
 		}
@@ -283,6 +287,9 @@ func (p *page) table(t table) {
 		p.printf("| %s |\n", strings.Join(cells, " | "))
 	}
 	p.printf("\n")
+	if doubts {
+		p.printf("? Something else was at work: the slowest of the plain writes or reads beside this row took more than %d times as long as the fastest, or what can be no faster than they are was. Such a share says nothing.\n\n", unsteady)
+	}
 }
 
 // phaseText lists the phases in the order of time.

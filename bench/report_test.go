@@ -101,6 +101,7 @@ func TestReport(t *testing.T) {
 	}
 	page := string(b)
 	for _, want := range []string{"## ne30", "### On tmpfs", "### On ext4", "| process-centric write | at least 0.90 of the raw write | 0.95 (950 of 1000 MiB/s) | yes | tmpfs |",
+		"| process-centric write | at least 0.90 of the raw write | 0.95 (950 of 1000 MiB/s) | yes | ext4 |",
 		"../2026-01-02-ne30-tmpfs.svg", "not measured"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in the page", want)
@@ -176,5 +177,48 @@ func TestSaveWhole(t *testing.T) {
 	}
 	if list, err := mem.ReadDir("d/out"); err != nil || len(list) != 2 {
 		t.Errorf("%v, %v", list, err)
+	}
+}
+
+// TestDoubtful: a share of plain writes that were held up is marked, on the page and among the marks.
+func TestDoubtful(t *testing.T) {
+	row := func(raw ...float64) Row {
+		r := rowOf("ne30", ne30Data, "write", pcName, 64, 950)
+		for _, s := range raw {
+			r.bound("raw write", 950<<20, s)
+		}
+		return r
+	}
+	for _, tc := range []struct {
+		raw  []float64
+		want bool
+	}{{[]float64{1, 1, 1}, false}, {[]float64{1.2, 1.1, 1}, false}, {[]float64{0.3, 1, 1}, true}, {[]float64{2, 2, 2}, true}} {
+		r := row(tc.raw...)
+		if got := r.Doubtful(); got != tc.want {
+			t.Errorf("%v: doubtful %v", tc.raw, got)
+		}
+		m := table{r}.marks()[0]
+		if m.Good == tc.want || strings.Contains(m.Measured, "disturbed") != tc.want {
+			t.Errorf("%v: %+v", tc.raw, m)
+		}
+		p := &page{}
+		p.table(table{r})
+		if got := strings.Contains(p.b.String(), " ? |") && strings.Contains(p.b.String(), "says nothing"); got != tc.want {
+			t.Errorf("%v: the table is %s", tc.raw, p.b.String())
+		}
+	}
+}
+
+// TestAsyncMarkTooGood: two parts of equal length cannot gain more than twice.
+func TestAsyncMarkTooGood(t *testing.T) {
+	_, data := asyncJob(false, 1, false)
+	for in, want := range map[float64]bool{1.5: false, 1.9: true, 2.1: true, 2.4: false} {
+		turn, both := rowOf("async", data, asyncSync, vcName, 1, 100), rowOf("async", data, asyncBoth, vcName, 1, 100)
+		turn.Seconds, both.Seconds = []float64{in}, []float64{1}
+		for _, m := range (table{turn, both}).asyncMarks() {
+			if m.Measured != "" && m.Good != want {
+				t.Errorf("%v: %+v", in, m)
+			}
+		}
 	}
 }

@@ -122,6 +122,20 @@ func (r *Row) OfRaw() (share float64, ok bool) {
 	return 0, false
 }
 
+// unsteady is how many times the fastest run of a bound its slowest may take.
+const unsteady = 3
+
+// Doubtful says that the plain writes or reads beside a row were disturbed: their times differ much, or the row,
+// which has to do what they do, is faster by more than the variation of one run to the next.
+func (r *Row) Doubtful() bool {
+	for _, what := range []string{"raw write", "raw read"} {
+		if b := r.Bound(what); b != nil {
+			return slices.Max(b.Seconds) > unsteady*slices.Min(b.Seconds) || what == "raw write" && r.Share(what) > 1.25
+		}
+	}
+	return false
+}
+
 // Seconds says a time in a unit that suits it.
 func Seconds(s float64) string {
 	switch {

@@ -183,6 +183,10 @@ type runner struct {
 	row *Row
 	run func(ctx context.Context) (Took, error)
 
+	// clear removes what an earlier run has left, nil: nothing. The file system gives the blocks back before the clock of run
+	// starts, as it does before a bound.
+	clear func() error
+
 	// bound measures what belongs beside the row, once in each run; nil: nothing.
 	bound func(ctx context.Context, r *Row) error
 }
@@ -209,6 +213,11 @@ func (s *session) race(ctx context.Context, warm bool, list ...runner) error {
 				return err
 			}
 			s.At(fmt.Sprintf("%s: %s, %s, %s", s.name, r.row.Data, r.row.What, r.row.Who), done, total)
+			if r.clear != nil {
+				if err := r.clear(); err != nil {
+					return err
+				}
+			}
 			settle(s.dir)
 			t, err := r.run(ctx)
 			if err != nil {

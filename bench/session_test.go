@@ -144,3 +144,22 @@ func TestUnknownWorkload(t *testing.T) {
 		t.Error("no error")
 	}
 }
+
+// TestClearBeforeTheClock: what an earlier run has left is gone before the clock of the next one runs, in each turn.
+func TestClearBeforeTheClock(t *testing.T) {
+	s := &session{Options: Options{Runs: 3, Log: func(string) {}, At: func(string, int64, int64) {}}, dir: t.TempDir(), res: &Results{}, name: "x"}
+	left := s.path("left")
+	var seen []bool
+	if err := s.race(context.Background(), true, runner{row: &Row{},
+		clear: func() error { return removeDataset(left) },
+		run: func(context.Context) (Took, error) {
+			_, err := os.Stat(left)
+			seen = append(seen, err == nil)
+			return Took{Seconds: 1}, os.WriteFile(left, nil, 0o666)
+		}}); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(seen, []bool{false, false, false, false}) {
+		t.Errorf("left over when the clock starts: %v", seen)
+	}
+}

@@ -136,10 +136,8 @@ func (s *session) compressed(ctx context.Context, t *task, all []rankData, data 
 	for k, way := range compressWays {
 		row := &Row{Data: data, What: "write", Who: compressName(way), Ranks: t.Ranks, As: "goroutines", Bytes: lent}
 		list = append(list, runner{row: row,
+			clear: func() error { return removeDataset(name(k)) },
 			run: func(ctx context.Context) (Took, error) {
-				if err := removeDataset(name(k)); err != nil {
-					return Took{}, err
-				}
 				o := t.options(blob.ProcessCentric)
 				o.Compress = way
 				took, err := t.once(ctx, all, name(k), o)

@@ -93,10 +93,8 @@ func (s *session) curvePoint(ctx context.Context, ranks int, many bool, maps Map
 		who := l.String() + ", " + files
 		row := &Row{Data: fmt.Sprintf("F h1 ne%d, 2 levels", maps.Ne), What: curveWrite, Who: who, Ranks: ranks, As: "goroutines"}
 		writes = append(writes, runner{row: row, bound: s.rawWrites(writers(), false),
+			clear: func() error { return removeDataset(name) },
 			run: func(ctx context.Context) (Took, error) {
-				if err := removeDataset(name); err != nil {
-					return Took{}, err
-				}
 				t, err := s.worker(ctx, Work{Job: j, Layout: l.String(), Path: name}, false)
 				if err != nil {
 					return t, err

@@ -94,6 +94,12 @@ func (s *session) peerRunner(ctx context.Context, p Peer, a against, ranks int) 
 	return runner{
 		row: &Row{Data: a.name, What: "write", Who: p.Name, Ranks: ranks, As: "processes", Sync: j.Sync, Tuning: best.String(), Note: note},
 		run: func(ctx context.Context) (Took, error) { return once(ctx, best) },
+		clear: func() error {
+			if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
+				return err
+			}
+			return nil
+		},
 		bound: func(ctx context.Context, r *Row) error {
 			if err := os.Remove(path); err != nil {
 				return err
@@ -209,11 +215,9 @@ func (s *session) ourRunner(l blob.Layout, a against, ranks int, processes bool)
 		as, n = "processes", min(ranks, maxRawWriters)
 	}
 	return runner{
-		row: &Row{Data: a.name, What: "write", Who: l.String(), Ranks: ranks, As: as, Sync: j.Sync, Note: note},
+		row:   &Row{Data: a.name, What: "write", Who: l.String(), Ranks: ranks, As: as, Sync: j.Sync, Note: note},
+		clear: func() error { return removeDataset(path) },
 		run: func(ctx context.Context) (Took, error) {
-			if err := removeDataset(path); err != nil {
-				return Took{}, err
-			}
 			return s.worker(ctx, Work{Job: j, Layout: l.String(), Path: path}, processes)
 		},
 		bound: func(ctx context.Context, r *Row) error {
@@ -367,10 +371,8 @@ func (s *session) canonical(ctx context.Context) error {
 			row := write.row
 			row.What = "write and convert"
 			list = append(list, runner{row: row,
+				clear: func() error { return errors.Join(removeDataset(out), removeDataset(base)) },
 				run: func(ctx context.Context) (Took, error) {
-					if err := removeDataset(out); err != nil {
-						return Took{}, err
-					}
 					w, err := write.run(ctx)
 					if err != nil {
 						return w, err

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -97,12 +98,13 @@ func (s *session) inProcess(j Job, data, what string, distinct int64) ([]runner,
 		name := s.path("w." + l.String())
 		list = append(list, runner{
 			row: &Row{Data: data, What: what, Who: l.String(), Ranks: j.Ranks, As: "goroutines", Sync: j.Sync},
-			run: func(ctx context.Context) (Took, error) {
+			clear: func() (err error) {
 				for _, l := range layouts { // that of a warm turn
-					if err := removeDataset(s.path("w." + l.String())); err != nil {
-						return Took{}, err
-					}
+					err = errors.Join(err, removeDataset(s.path("w."+l.String())))
 				}
+				return err
+			},
+			run: func(ctx context.Context) (Took, error) {
 				k, err := t.once(ctx, all, name, t.options(l))
 				if err != nil {
 					return k, err
@@ -303,11 +305,9 @@ func (s *session) memory(ctx context.Context) error {
 		for _, l := range layouts {
 			name := s.path("m." + l.String())
 			list = append(list, runner{
-				row: &Row{Data: data, What: fmt.Sprintf("write %d records, memory", records), Who: l.String(), Ranks: j.Ranks, As: "goroutines"},
+				row:   &Row{Data: data, What: fmt.Sprintf("write %d records, memory", records), Who: l.String(), Ranks: j.Ranks, As: "goroutines"},
+				clear: func() error { return removeDataset(name) },
 				run: func(ctx context.Context) (Took, error) {
-					if err := removeDataset(name); err != nil {
-						return Took{}, err
-					}
 					return s.worker(ctx, Work{Job: j, Layout: l.String(), Path: name}, false)
 				},
 				bound: s.rawWritesInstead(name, writers(), false),
