@@ -12,6 +12,7 @@ import (
 	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/scr/prefixdir"
+	"blobio/scr/runlog"
 )
 
 // TestFallbackOlder: what is newer than the checkpoint that somebody has set to start from is not offered when that one turns out
@@ -249,4 +250,25 @@ func TestNegativePercent(t *testing.T) {
 		}
 		return s.WaitFlush(ctx, "ckpt.1")
 	})
+}
+
+// TestLogOfEnds: a run that was closed has not failed, for who reads from the log how often runs do; one that died has.
+func TestLogOfEnds(t *testing.T) {
+	cl := fourNodes(t)
+	run := func(from int, end bool) {
+		each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+			if err := cl.write(ctx, s, rank, from); err != nil || !end {
+				return err
+			}
+			return s.Close(ctx)
+		})
+	}
+	for n, want := range []int64{0, 0, 0, 1} {
+		run(n+1, n != 2)
+		l, err := runlog.ReadFile(cl.fs, testPrefix+"/.scr/log")
+		must(t, err)
+		if s := runlog.Analyze(l.Entries); s.Runs != int64(n+1) || s.Failures != want {
+			t.Errorf("after %d runs: %+v, want %d failures", n+1, s, want)
+		}
+	}
 }

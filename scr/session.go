@@ -300,6 +300,7 @@ func (s *Session) Close(ctx context.Context) error {
 			return nil
 		})
 	}
+	s.event(runlog.Entry{Event: runlog.Halt, Note: cadence.FinalizeCalled}) // as the reference: the next run does not follow a failure
 	errs = append(errs, s.agree(ctx, err))
 	s.async.stop()
 	if s.runs != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 )
 
@@ -27,12 +28,15 @@ var (
 	ErrNoFailure = errors.New("the log holds no failure")
 )
 
+// endedWell ends what our run loop notes of a run that did.
+const endedWell = ", exit code 0"
+
 // Analyze reads the stats from the entries of one simulation, in the order in
 // which they were written.
 //
 // A run lasts from START to its last entry, or to the RUN_END of the run loop.
 // It has failed if another START, a RUN_END, or the NODE_FAIL of a node comes
-// after it without a HALT. The last run of the log is taken to be still
+// after it without a HALT, unless RUN_END says that it ended with exit code 0. The last run of the log is taken to be still
 // going on unless one of them follows.
 func Analyze(entries []Entry) Stats {
 	var s Stats
@@ -62,7 +66,7 @@ func Analyze(entries []Entry) Stats {
 			continue
 		case RunEnd:
 			run.last = e.Time
-			end(true)
+			end(!strings.HasSuffix(e.Note, endedWell))
 			continue
 		case NodeFail:
 			s.NodeFails++

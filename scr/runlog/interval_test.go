@@ -122,3 +122,16 @@ func TestAnalyzeVectors(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+// TestAnalyzeEndedWell: a run of which the run loop says that its exit code was 0 has not failed, whether it wrote HALT or not.
+func TestAnalyzeEndedWell(t *testing.T) {
+	end := func(s int, note string) Entry {
+		e := at(s, RunEnd)
+		e.Note = note
+		return e
+	}
+	log := []Entry{at(0, Start), end(100, "run=1, exit code 0"), at(200, Start), end(300, "run=1, exit code 10"), at(400, Start), end(500, "run=2, exit code 0")}
+	if s := Analyze(log); s.Failures != 1 || s.Runs != 3 {
+		t.Errorf("%+v", s)
+	}
+}
