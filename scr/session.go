@@ -137,6 +137,11 @@ func (s *Session) prepare(ctx context.Context) error {
 			if err := s.prefix.Create(); err != nil {
 				return err
 			}
+			if err := s.prefix.CheckLocks(); errors.Is(err, kvtree.ErrNoLocks) {
+				s.note("scr: %v: the run goes on without, and \"blobio scr halt\" and \"index\" must not change anything meanwhile", err)
+			} else if err != nil {
+				return err
+			}
 			if err := s.openLog(); err != nil {
 				return err
 			}

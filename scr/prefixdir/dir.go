@@ -88,6 +88,20 @@ func (d *Dir) Create() error {
 	return d.FS.SyncDir(d.Path)
 }
 
+// CheckLocks finds out whether the file system has the locks that Lock asks for. Without them Lock is NoLock from now on, and the
+// error, which wraps kvtree.ErrNoLocks, is for telling so: one writer at a time goes on as before, but a command that changes the
+// halt file or the index at the same moment is not kept out any more. Create comes before.
+func (d *Dir) CheckLocks() error {
+	if d.Lock == kvtree.NoLock {
+		return nil
+	}
+	err := kvtree.CheckLocks(d.FS, d.File(""), d.Lock)
+	if errors.Is(err, kvtree.ErrNoLocks) {
+		d.Lock = kvtree.NoLock
+	}
+	return err
+}
+
 // File is the path of a file in the metadata folder.
 func (d *Dir) File(name string) string { return filepath.Join(d.Path, MetaDir, name) }
 

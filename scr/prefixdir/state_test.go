@@ -76,6 +76,28 @@ func TestHaltWithoutLocks(t *testing.T) {
 	}
 }
 
+// TestCheckLocks: where there are no locks that is said, and then they are not asked for any more.
+func TestCheckLocks(t *testing.T) {
+	d := memDir()
+	d.Lock = kvtree.Flock
+	must(t, d.Create())
+	if err := d.UpdateIndex(t.Context(), func(x *Index) error { return x.Add(ckpt(1), true) }); !errors.Is(err, kvtree.ErrNoLocks) {
+		t.Errorf("%v", err)
+	}
+	if err := d.CheckLocks(); !errors.Is(err, kvtree.ErrNoLocks) {
+		t.Errorf("%v", err)
+	}
+	must(t, d.CheckLocks())
+	must(t, d.UpdateIndex(t.Context(), func(x *Index) error { return x.Add(ckpt(1), true) }))
+	must(t, d.UpdateHalt(t.Context(), func(h *cadence.Halt) error { h.ExitReason = "enough"; return nil }))
+	with := Open(nil, t.TempDir())
+	must(t, with.Create())
+	must(t, with.CheckLocks())
+	if list, err := os.ReadDir(with.File("")); err != nil || len(list) > 0 || with.Lock != kvtree.Flock {
+		t.Errorf("%v left, lock %v, %v", list, with.Lock, err)
+	}
+}
+
 // TestIndexTogether: several writers with a lock of the operating system.
 func TestIndexTogether(t *testing.T) {
 	dir := t.TempDir()
