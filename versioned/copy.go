@@ -115,7 +115,7 @@ type fileSink struct {
 func (a *Array) newSink(name string, failed error) (*fileSink, error) {
 	s := &fileSink{name: filepath.Join(a.store.dir, name)}
 	if failed == nil {
-		s.f, failed = createAnew(a.store.fs, s.name)
+		s.f, failed = a.createAnew(s.name)
 	}
 	return s, failed
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -56,7 +57,7 @@ func (a *Array) writeFile(ctx context.Context, rec *record, number int64, p *par
 // encode writes the container.
 func (a *Array) encode(ctx context.Context, w *written, number int64, parts []*part) (err error) {
 	fsys, name := a.store.fs, filepath.Join(a.store.dir, w.info.Name)
-	f, err := createAnew(fsys, name)
+	f, err := a.createAnew(name)
 	if err != nil {
 		return err
 	}
@@ -121,13 +122,22 @@ func (a *Array) encode(ctx context.Context, w *written, number int64, parts []*p
 }
 
 // createAnew makes a file of a version that is not committed. One of that name is left from an attempt that failed, and
-// could not be removed then.
-func createAnew(fsys vfs.FS, name string) (vfs.File, error) {
+// could not be removed then; or it is of a version that another program has committed.
+func (a *Array) createAnew(name string) (vfs.File, error) {
+	fsys := a.store.fs
 	f, err := fsys.Create(name)
-	if errors.Is(err, fs.ErrExist) {
-		if err = fsys.Remove(name); err == nil {
-			f, err = fsys.Create(name)
-		}
+	if !errors.Is(err, fs.ErrExist) {
+		return f, err
+	}
+	rec, rerr := readRecord(fsys, a.store.dir)
+	if rerr == nil && slices.ContainsFunc(rec.Files, func(f fileInfo) bool { return f.Name == filepath.Base(name) }) {
+		return nil, fmt.Errorf("versioned: array %s: %s is committed already: %w", a.spec.Name, name, ErrConflict)
+	}
+	if rerr != nil && !errors.Is(rerr, ErrMissing) && !a.memory {
+		return nil, errors.Join(err, rerr)
+	}
+	if err = fsys.Remove(name); err == nil {
+		f, err = fsys.Create(name)
 	}
 	return f, err
 }

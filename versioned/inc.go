@@ -113,7 +113,7 @@ func (a *Array) inc(ctx context.Context, step int64, label string, bad error) (i
 		a.discard(w)
 		return 0, err
 	}
-	if err := a.writeRecords(ctx, rec); err != nil {
+	if err := a.writeRecords(ctx, rec, true); err != nil {
 		if a.broken == nil {
 			a.discard(w)
 			err = errors.Join(err, a.conceal(ctx, old))

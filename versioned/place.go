@@ -202,30 +202,42 @@ func (a *Array) firstRecord(ctx context.Context) (*record, error) {
 	if err := comm.Agree(ctx, a.c, err); err != nil {
 		return nil, err
 	}
-	return rec, a.writeRecords(ctx, rec)
+	return rec, a.writeRecords(ctx, rec, false)
 }
 
-// writeRecords replaces the record on every node that keeps one. It is collective.
-func (a *Array) writeRecords(ctx context.Context, rec *record) error {
+// writeRecords replaces the record on every node that keeps one. It is collective. Where the record is the next one after that which was read, one that
+// another program has written in between is noticed: then nothing more can be done with the array.
+func (a *Array) writeRecords(ctx context.Context, rec *record, next bool) error {
 	if a.memory {
 		return nil
 	}
 	b, err := rec.encode()
-	unsure := false
+	there, conflict := false, false // whether the new record is, or may be, somewhere
 	if err == nil && a.keeper && (!a.shared || a.c.Rank() == 0) {
-		unsure, err = writeRecord(a.store.fs, a.store.dir, b, a.opt.Durability == DurableCommit)
-	}
-	// Whether the new record is, or may be, somewhere.
-	there, err := comm.AgreeMin(ctx, a.c, err, -btoi(unsure || err == nil))
-	if err != nil {
-		if there != nil && there[0] != 0 {
-			// Which one counts is known when it is read again.
-			a.broken = fmt.Errorf("versioned: array %s: it is not known which version a power loss would leave; open it again: %w: %w", a.spec.Name, err, ErrBroken)
-			return a.broken
+		if next {
+			var seq int64
+			if seq, err = lastSeq(a.store.fs, a.store.dir); err == nil && seq >= rec.Seq {
+				conflict, err = true, fmt.Errorf("versioned: array %s: commit %d is there already: %w", a.spec.Name, seq, ErrConflict)
+			}
 		}
+		if err == nil {
+			there, err = writeRecord(a.store.fs, a.store.dir, b, a.opt.Durability == DurableCommit)
+			there = there || err == nil
+		}
+	}
+	all, err := comm.AgreeMin(ctx, a.c, err, -btoi(there), -btoi(conflict))
+	if err == nil || all == nil {
 		return err
 	}
-	return nil
+	switch {
+	case all[0] != 0: // which one counts is known when it is read again
+		a.broken = fmt.Errorf("versioned: array %s: it is not known which version a power loss would leave; open it again: %w: %w", a.spec.Name, err, ErrBroken)
+	case all[1] != 0: // what this one has written is left alone: it may have the name of a file of the other
+		a.broken = fmt.Errorf("versioned: array %s: open it again: %w: %w", a.spec.Name, err, ErrBroken)
+	default:
+		return err
+	}
+	return a.broken
 }
 
 // removeStray removes files of this array that no record knows: what a writer left that died.

@@ -45,7 +45,7 @@ func (a *Array) rebuild(ctx context.Context, rec *record) error {
 		}
 		rec.Sets = renewed(rec, int(n))
 	}
-	return a.writeRecords(ctx, rec)
+	return a.writeRecords(ctx, rec, false)
 }
 
 // renewed is the redundancy of all files, by that many members, in the commit of rec.Seq.

@@ -3,9 +3,11 @@ package versioned
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"blobio/internal/commitfile"
@@ -176,6 +178,36 @@ func readRecord(fsys vfs.FS, dir string) (*record, error) {
 		return nil, err
 	}
 	return decodeRecord(b, name)
+}
+
+// lastSeq is that of the record in a directory, 0 if there is none or it is damaged. As a rule only its beginning is read.
+func lastSeq(fsys vfs.FS, dir string) (int64, error) {
+	name := filepath.Join(dir, recordName)
+	f, err := fsys.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	b := make([]byte, 128)
+	n, err := f.ReadAt(b, 0)
+	if err != nil && err != io.EOF {
+		return 0, err
+	}
+	var seq int64
+	if _, err := fmt.Sscanf(string(b[:n]), `{"format":"`+records.Format+`","version":`+strconv.Itoa(records.Version)+`,"seq":%d,`, &seq); err == nil {
+		return seq, nil
+	}
+	rec, err := readRecord(fsys, dir) // of another writer, which may put the fields in another order
+	switch {
+	case err == nil:
+		return rec.Seq, nil
+	case damaged(err): // what is written next mends it
+		return 0, nil
+	}
+	return 0, err
 }
 
 // writeRecord replaces the record. unsure says that the rename was tried, so

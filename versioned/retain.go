@@ -388,7 +388,7 @@ func (a *Array) Drop(ctx context.Context, version int64) error {
 		}
 	}
 	rec.prune(names)
-	if err := a.writeRecords(ctx, rec); err != nil {
+	if err := a.writeRecords(ctx, rec, true); err != nil {
 		return err
 	}
 	return a.adopt(ctx, rec)

@@ -72,6 +72,37 @@ func TestInJobArrays(t *testing.T) {
 	}
 }
 
+// mixed accumulates into one element in all ways at once: none loses what another has added.
+func mixed(ctx context.Context, a *Array) error {
+	const times = 300
+	at, end := []int64{4}, []int64{5}
+	for k := range times {
+		var err error
+		switch (k + a.c.Rank()) % 3 {
+		case 0:
+			err = Accumulate(ctx, a, at, end, []float64{1}, comm.Sum)
+		case 1:
+			_, err = GetAccumulate(ctx, a, at, 1.0, comm.Sum)
+		default:
+			for was, old := 0.0, 1.0; err == nil && was != old; {
+				old = was
+				was, err = CompareAndSwap(ctx, a, at, old, old+1)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := a.Fence(ctx); err != nil {
+		return err
+	}
+	sum := []float64{0}
+	if err := Get(ctx, a, at, end, sum); err != nil || sum[0] != float64(times*a.c.Size()) {
+		return fmt.Errorf("accumulated in several ways: %v, want %d: %w", sum, times*a.c.Size(), err)
+	}
+	return a.Fence(ctx)
+}
+
 // oneSided opens what a job of another size has left, and accesses the parts of others, which do nothing for it.
 func oneSided(ctx context.Context, c comm.Comm, st *Store) error {
 	const n = 1000
@@ -104,6 +135,9 @@ func oneSided(ctx context.Context, c comm.Comm, st *Store) error {
 		if err := Accumulate(ctx, a, []int64{7}, []int64{8}, []float64{1}, comm.Sum); err != nil {
 			return err
 		}
+	}
+	if err := mixed(ctx, a); err != nil {
+		return err
 	}
 	ticket, err := GetAccumulate(ctx, a, []int64{6}, 1.0, comm.Sum)
 	if err != nil || ticket < 0 || ticket >= float64(c.Size()) {

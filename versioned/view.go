@@ -376,6 +376,11 @@ func (v *View) Drop(ctx context.Context, versions ...int64) error {
 		return err
 	}
 	for _, d := range v.dirs {
+		if seq, err := lastSeq(v.fsys, d); err == nil && seq >= rec.Seq {
+			return fmt.Errorf("versioned: %s: commit %d is there already: %w", d, seq, ErrConflict)
+		}
+	}
+	for _, d := range v.dirs {
 		if _, err := v.fsys.Stat(d); errors.Is(err, fs.ErrNotExist) && len(v.dirs) > 1 {
 			continue
 		}

@@ -120,7 +120,7 @@ func (c *comparer) add(a, b []byte) {
 	}
 	for ; len(a) > 0; a, b = a[size:], b[size:] {
 		if !bytes.Equal(a[:size], b[:size]) {
-			c.one(math.Abs(asFloat(c.t, a) - asFloat(c.t, b)))
+			c.one(distance(c.t, a, b))
 		}
 		c.at++
 	}

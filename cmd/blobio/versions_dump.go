@@ -42,7 +42,8 @@ component by component.
 All chunks that are touched are verified.
 
 JSON: {array, version, type, lo, hi, values} (not-a-number and infinities are strings), or of levels {array,
-version, level, dim, components, time, dt, dx, step, epoch, ratio, boxes: [{lo, hi, owner, cells, offset}]};
+version, level, dim, components, time, dt, dx, step, epoch, ratio, boxes: [{lo, hi, owner, cells, offset}]}
+(null: not a number);
 of snapshots what the array holds; with -o {path, bytes}.`,
 		Example: `  blobio versions dump store/rho                         # the newest version
   blobio versions dump store/rho --version 3 --range 0:10,5,:
@@ -178,8 +179,8 @@ func (f *versionsDumpFlags) dumpTable(e *env, v *versioned.View, x versioned.Ver
 			b := &t.Boxes[i]
 			boxes = append(boxes, boxDesc{b.Lo[:t.Dim], b.Hi[:t.Dim], b.Owner, b.Cells(), t.Offsets[i]})
 		}
-		return e.printJSON(map[string]any{"array": v.Spec().Name, "version": x.Number, "level": t.Level, "dim": t.Dim, "components": t.Comps, "time": t.Time,
-			"dt": t.Dt, "dx": t.Dx, "step": t.Step, "epoch": t.Epoch, "ratio": t.Ratio, "boxes": boxes})
+		return e.printJSON(map[string]any{"array": v.Spec().Name, "version": x.Number, "level": t.Level, "dim": t.Dim, "components": t.Comps, "time": jsonFloat(t.Time),
+			"dt": jsonFloat(t.Dt), "dx": jsonFloat(t.Dx), "step": t.Step, "epoch": t.Epoch, "ratio": t.Ratio, "boxes": boxes})
 	}
 	fmt.Fprintf(e.out, "%s version %d: level %d, %s, %s, time %s, dt %s, step %d, dx %s, ratio %d, regrid %d, %s\n\n", v.Spec().Name, x.Number, t.Level, plural(t.Dim, "dimension"),
 		plural(t.Comps, "component"), numberText(t.Time), numberText(t.Dt), t.Step, numberText(t.Dx), t.Ratio, t.Epoch, boxCount(len(t.Boxes)))

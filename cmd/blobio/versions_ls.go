@@ -30,7 +30,8 @@ encrypted store is listed without its key, but for what its levels say.
 
 JSON: {"arrays": [{array, directories, type, shape, chunk, encrypted, bytes, files,
 versions: [{number, label, time_ns, generation, shape, changed, written, level: {level,
-boxes, cells, time, dt, step, epoch, dx}, snapshot: {time, versions}}]}], "hierarchies": [{name, dim, components, levels, ratio, snapshots}]}.`,
+boxes, cells, time, dt, step, epoch, dx}, snapshot: {time, versions}}]}], "hierarchies": [{name, dim, components, levels, ratio, snapshots}]}
+(null: not a number).`,
 		Example: `  blobio versions ls store
   blobio versions ls store/rho
   blobio versions ls store/amr.level2
@@ -67,14 +68,14 @@ type (
 		Snapshot *snapshotDesc `json:"snapshot,omitempty"`
 	}
 	levelDesc struct {
-		Level int     `json:"level"`
-		Boxes int     `json:"boxes"`
-		Cells int64   `json:"cells"`
-		Time  float64 `json:"time"`
-		Dt    float64 `json:"dt"`
-		Step  int64   `json:"step"`
-		Epoch int64   `json:"epoch"`
-		Dx    float64 `json:"dx"`
+		Level int       `json:"level"`
+		Boxes int       `json:"boxes"`
+		Cells int64     `json:"cells"`
+		Time  jsonFloat `json:"time"`
+		Dt    jsonFloat `json:"dt"`
+		Step  int64     `json:"step"`
+		Epoch int64     `json:"epoch"`
+		Dx    jsonFloat `json:"dx"`
 	}
 	snapshotDesc struct {
 		Time     float64 `json:"time"`
@@ -203,7 +204,7 @@ func (d *arrayDesc) describe(ctx context.Context, v *versioned.View, x *versionD
 	if err != nil {
 		return otherwise(err)
 	}
-	x.Level = &levelDesc{Level: t.Level, Boxes: len(t.Boxes), Time: t.Time, Dt: t.Dt, Step: t.Step, Epoch: t.Epoch, Dx: t.Dx}
+	x.Level = &levelDesc{Level: t.Level, Boxes: len(t.Boxes), Time: jsonFloat(t.Time), Dt: jsonFloat(t.Dt), Step: t.Step, Epoch: t.Epoch, Dx: jsonFloat(t.Dx)}
 	for i := range t.Boxes {
 		x.Level.Cells += t.Boxes[i].Cells()
 	}
@@ -243,7 +244,7 @@ func (d *arrayDesc) print(e *env) {
 		switch {
 		case x.Level != nil:
 			l := x.Level
-			row = append(row, l.Boxes, l.Cells, numberText(l.Time), l.Step, l.Epoch)
+			row = append(row, l.Boxes, l.Cells, numberText(float64(l.Time)), l.Step, l.Epoch)
 		case isLevel:
 			row = append(row, "-", "-", "-", "-", "-")
 		case x.Snapshot != nil:
@@ -285,7 +286,7 @@ func (h *hierarchyDesc) print(e *env, all []*arrayDesc) {
 		}
 		x := d.newest()
 		if l := x.Level; l != nil {
-			t.row(level, x.Number, l.Boxes, l.Cells, numberText(l.Time), l.Step, h.at.Versions[level])
+			t.row(level, x.Number, l.Boxes, l.Cells, numberText(float64(l.Time)), l.Step, h.at.Versions[level])
 		} else {
 			t.row(level, x.Number, "-", "-", "-", "-", h.at.Versions[level])
 		}

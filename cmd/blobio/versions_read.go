@@ -160,6 +160,20 @@ func asFloat(t versioned.Type, b []byte) float64 {
 	return x
 }
 
+// distance is how far two elements are from each other. Integers are subtracted before they are rounded: what differs is never 0 apart.
+func distance(t versioned.Type, a, b []byte) float64 {
+	ne := binary.NativeEndian
+	switch t {
+	case versioned.Int64:
+		x, y := int64(ne.Uint64(a)), int64(ne.Uint64(b))
+		return float64(uint64(max(x, y)) - uint64(min(x, y))) // also where it does not fit into an int64
+	case versioned.Uint64:
+		x, y := ne.Uint64(a), ne.Uint64(b)
+		return float64(max(x, y) - min(x, y))
+	}
+	return math.Abs(asFloat(t, a) - asFloat(t, b))
+}
+
 // lineOf is how many elements a line of text has.
 func lineOf(t versioned.Type) int64 {
 	if t.Size() <= 2 {

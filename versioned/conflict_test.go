@@ -1,0 +1,185 @@
+package versioned
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+// Two programs have a store open, or one and a tool that drops versions. Whoever commits second is told, before anything that the first one
+// committed is replaced; what is committed stays whole.
+func TestConflict(t *testing.T) {
+	whole := func(st *Store, want map[int64]float64) error {
+		return comm.Run(bg, 2, nil, func(ctx context.Context, c comm.Comm) error {
+			a, err := Open(ctx, c, st, "a", nil)
+			if err != nil {
+				return err
+			}
+			for _, v := range a.Versions() {
+				got := make([]float64, 128)
+				err := GetAt(ctx, a, v.Number, []int64{0}, []int64{128}, got)
+				if x, ok := want[v.Number]; err != nil || !ok || !slices.Equal(got, slices.Repeat([]float64{x}, 128)) {
+					return fmt.Errorf("version %d: %v, %v, want %v", v.Number, got, err, want)
+				}
+			}
+			if n := len(a.Versions()); n != len(want) {
+				return fmt.Errorf("%d versions, want %v", n, want)
+			}
+			return a.Close(ctx)
+		})
+	}
+	fill := func(ctx context.Context, a *Array, x float64) error {
+		if a.c.Rank() == 1 {
+			if err := Put(ctx, a, []int64{0}, []int64{128}, slices.Repeat([]float64{x}, 128)); err != nil {
+				return err
+			}
+		}
+		return a.Fence(ctx)
+	}
+	for _, second := range []string{"the other one", "the first one again", "a drop", "a drop behind"} {
+		mem, st := memStore(t)
+		want := map[int64]float64{0: 0, 1: 1}
+		ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
+			a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{128}, Chunk: 512}, nil)
+			if err != nil {
+				return err
+			}
+			if err := fill(ctx, a, 1); err != nil {
+				return err
+			}
+			if _, err := a.Inc(ctx, 1, ""); err != nil {
+				return err
+			}
+			if err := a.Close(ctx); err != nil {
+				return err
+			}
+			x, err := Open(ctx, c, st, "a", nil)
+			if err != nil {
+				return err
+			}
+			y, err := Open(ctx, c, st, "a", nil)
+			if err != nil {
+				return err
+			}
+			if err := errors.Join(fill(ctx, x, 2), fill(ctx, y, 3)); err != nil {
+				return err
+			}
+			var view *View
+			if c.Rank() == 0 {
+				if view, err = OpenView([]string{"d/a"}, &ViewOptions{FS: mem}); err != nil {
+					return err
+				}
+				if second == "a drop behind" {
+					err = view.Drop(ctx, 0)
+				}
+			}
+			if err := comm.Agree(ctx, c, err); err != nil {
+				return err
+			}
+			if second == "a drop behind" {
+				if _, err := x.Inc(ctx, 1, ""); !errors.Is(err, ErrConflict) || !errors.Is(err, ErrBroken) {
+					return fmt.Errorf("%s: %w", second, err)
+				}
+				return nil
+			}
+			if n, err := x.Inc(ctx, 1, ""); n != 2 || err != nil {
+				return fmt.Errorf("%d, %w", n, err)
+			}
+			switch second {
+			case "the other one": // its file would have the same name
+				if n, err := y.Inc(ctx, 1, ""); !errors.Is(err, ErrConflict) {
+					return fmt.Errorf("%s: %d, %w", second, n, err)
+				}
+				if err := y.Drop(ctx, 0); !errors.Is(err, ErrConflict) || !errors.Is(err, ErrBroken) {
+					return fmt.Errorf("%s, Drop: %w", second, err)
+				}
+				if _, err := y.Inc(ctx, 1, ""); !errors.Is(err, ErrBroken) {
+					return fmt.Errorf("%s, again: %w", second, err)
+				}
+			case "the first one again": // after another name
+				if n, err := y.Inc(ctx, 7, ""); !errors.Is(err, ErrConflict) || !errors.Is(err, ErrBroken) {
+					return fmt.Errorf("%s: %d, %w", second, n, err)
+				}
+				if n, err := x.Inc(ctx, 1, ""); n != 3 || err != nil {
+					return fmt.Errorf("%s: %d, %w", second, n, err)
+				}
+			case "a drop":
+				if c.Rank() == 0 {
+					err = view.Drop(ctx, 0)
+				}
+				if err := comm.Agree(ctx, c, err); !errors.Is(err, ErrConflict) {
+					return fmt.Errorf("%s: %w", second, err)
+				}
+			}
+			return nil
+		})
+		switch second {
+		case "a drop behind":
+			delete(want, 0)
+		case "the first one again":
+			want[2], want[3] = 2, 2
+		default:
+			want[2] = 2
+		}
+		if err := whole(st, want); err != nil {
+			t.Errorf("%s: %v", second, err)
+		}
+	}
+}
+
+// A record that certainly was not replaced, since there is no room for it, leaves the array as it was, on any number of ranks.
+func TestNoRoomForRecord(t *testing.T) {
+	mem, _ := memStore(t)
+	var mu sync.Mutex
+	full := false
+	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if full && op.Kind == vfs.OpCreate && strings.HasSuffix(op.Name, ".next") {
+			return errors.New("no space left")
+		}
+		return nil
+	})
+	ranks(t, 4, func(ctx context.Context, c comm.Comm) error {
+		a, err := Create(ctx, c, &Store{Dir: "d", FS: fsys}, Spec{Name: "a", Type: Float64, Shape: []int64{256}, Chunk: 512}, nil)
+		if err != nil {
+			return err
+		}
+		set := func(x bool) error {
+			if c.Rank() == 0 {
+				mu.Lock()
+				full = x
+				mu.Unlock()
+			}
+			return c.Barrier(ctx)
+		}
+		lo := int64(c.Rank()) * 64
+		if err := Put(ctx, a, []int64{lo}, []int64{lo + 64}, seq(int(lo), 64, 1)); err != nil {
+			return err
+		}
+		if err := set(true); err != nil {
+			return err
+		}
+		if _, err := a.Inc(ctx, 1, ""); err == nil || errors.Is(err, ErrBroken) {
+			return fmt.Errorf("without room: %w", err)
+		}
+		if err := set(false); err != nil {
+			return err
+		}
+		if n, err := a.Inc(ctx, 1, ""); n != 1 || err != nil {
+			return fmt.Errorf("again: %d, %w", n, err)
+		}
+		got := make([]float64, 256)
+		if err := GetAt(ctx, a, 1, []int64{0}, []int64{256}, got); err != nil || !slices.Equal(got, seq(0, 256, 1)) {
+			return fmt.Errorf("%v, %w", got, err)
+		}
+		return a.Close(ctx)
+	})
+}
