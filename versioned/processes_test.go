@@ -240,7 +240,9 @@ func TestDamagedNewest(t *testing.T) {
 		}
 		return h.Close(ctx)
 	})
-	file := func(array string, version int) string { return fmt.Sprintf("d/amr.%s/%s", array, dataName(2, int64(version), 0)) }
+	file := func(array string, version int) string {
+		return fmt.Sprintf("d/amr.%s/%s", array, dataName(2, int64(version), 0))
+	}
 	opens := func(store *Store, snapshot, step int64, want error) {
 		t.Helper()
 		ranks(t, 3, func(ctx context.Context, c comm.Comm) error {

@@ -228,14 +228,7 @@ func TestWhatIsVerified(t *testing.T) {
 			if _, err := a.Inc(ctx, 1, ""); err != nil {
 				return err
 			}
-			f, err := mem.OpenRW("d/a/" + dataName(1, 1, 0))
-			if err != nil {
-				return err
-			}
-			if _, err := f.WriteAt([]byte{0xff}, 300); err != nil { // somewhere in the chunk
-				return err
-			}
-			f.Close()
+			spoil(t, mem, "d/a/"+dataName(1, 1, 0)) // somewhere in the chunk
 			one, all := make([]float64, 1), make([]float64, 64)
 			part := GetAt(ctx, a, 1, []int64{2}, []int64{3}, one)
 			if (part == nil) != (o == nil) {
