@@ -11,7 +11,7 @@ import (
 
 // nextRecord completes the record, the same on all ranks, unless one of them has failed: then all get an error. It is collective.
 func (a *Array) nextRecord(ctx context.Context, rec *record, v verInfo, w *written, bad error) error {
-	m := message{failed: bad != nil}
+	m := message{failed: bad != nil, number: v.Number, label: v.Label}
 	if a.c.Rank() == 0 {
 		m.time = a.opt.Clock().UnixNano()
 	}
@@ -28,6 +28,7 @@ func (a *Array) nextRecord(ctx context.Context, rec *record, v verInfo, w *writt
 		return err
 	}
 	dead := map[string]bool{}
+	var first message
 	for r, b := range all {
 		if err := m.decode(b); err != nil {
 			return err // the same on all ranks
@@ -36,7 +37,10 @@ func (a *Array) nextRecord(ctx context.Context, rec *record, v verInfo, w *writt
 			return comm.Agree(ctx, a.c, bad) // all ranks see it
 		}
 		if r == 0 {
-			v.Time = m.time
+			v.Time, first = m.time, m
+		}
+		if m.number != first.number || m.label != first.label {
+			return differ(a.spec.Name, r, m.number, m.label, first.number, first.label)
 		}
 		v.Changed += m.changed
 		if m.file != nil {
@@ -50,6 +54,11 @@ func (a *Array) nextRecord(ctx context.Context, rec *record, v verInfo, w *writt
 	a.add(rec, v)
 	rec.prune(dead)
 	return nil
+}
+
+// differ is the error of ranks that want different versions.
+func differ(name string, rank int, number int64, label string, number0 int64, label0 string) error {
+	return usageErr("array %s: rank %d commits version %d %q, rank 0 %d %q", name, rank, number, label, number0, label0)
 }
 
 // add adds a version to the record, and takes those away that are too old then.

@@ -45,6 +45,8 @@ func (b *block) end() []byte {
 // deposit is what a rank brings to a commit.
 type deposit struct {
 	err     error
+	number  int64
+	label   string
 	info    fileInfo
 	changed int64
 	dead    []string
@@ -58,7 +60,7 @@ type deposit struct {
 
 // incDirect is the rest of Inc after its fence.
 func (a *Array) incDirect(ctx context.Context, number int64, label string, bad error) (int64, error) {
-	d := &deposit{err: bad}
+	d := &deposit{err: bad, number: number, label: label}
 	var p *part
 	if bad == nil {
 		p = a.changed()
@@ -71,7 +73,14 @@ func (a *Array) incDirect(ctx context.Context, number int64, label string, bad e
 	first := all[0].(*deposit)
 	first.once.Do(func() { first.failed = !a.enter(all, number, label) })
 	if first.failed {
-		return 0, comm.Agree(ctx, a.c, d.err) // on all ranks
+		if err := comm.Agree(ctx, a.c, d.err); err != nil { // on all ranks
+			return 0, err
+		}
+		for r, v := range all {
+			if x := v.(*deposit); x.number != first.number || x.label != first.label {
+				return 0, differ(a.spec.Name, r, x.number, x.label, first.number, first.label)
+			}
+		}
 	}
 	a.keep(p)
 	if d.free != nil {
@@ -122,10 +131,10 @@ func (a *Array) deposit(ctx context.Context, d *deposit, number int64, p *part) 
 	return nil
 }
 
-// enter makes the version, of the deposits of all ranks; false: one has failed, and there is none.
+// enter makes the version, of the deposits of all ranks; false: one has failed, or wants another one, and there is none.
 func (a *Array) enter(all []any, number int64, label string) bool {
 	for _, v := range all {
-		if v.(*deposit).err != nil {
+		if d := v.(*deposit); d.err != nil || d.number != all[0].(*deposit).number || d.label != all[0].(*deposit).label {
 			return false
 		}
 	}

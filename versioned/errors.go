@@ -31,7 +31,7 @@ var (
 	// ErrRemote: the store that has the bytes is private to another process.
 	ErrRemote = errors.New("store of another node cannot be read here")
 	// ErrConflict: another program has changed the store since it was opened.
-	ErrConflict = errors.New("another program has changed the store")
+	ErrConflict = fault.ErrInUse
 	// ErrKey: the store is encrypted, and the key is missing or another one.
 	ErrKey = errors.New("wrong key")
 )

@@ -7,6 +7,8 @@ import (
 // message is what a rank tells all others when a version is committed. It goes from rank to rank only, all of the same build: never to a file.
 type message struct {
 	failed  bool
+	number  int64 // of the version, and its label: all ranks pass the same
+	label   string
 	time    int64     // of rank 0
 	changed int64     // bytes of chunks that are new
 	file    *fileInfo // of the leader of a process
@@ -20,6 +22,7 @@ func (m *message) encode() []byte {
 	b = append(b, byte(btoi(m.failed)), byte(btoi(m.file != nil)))
 	b = le.AppendUint64(b, uint64(m.time))
 	b = le.AppendUint64(b, uint64(m.changed))
+	b = str(binary.AppendVarint(b, m.number), m.label)
 	b = binary.AppendUvarint(b, uint64(len(m.dead)))
 	for _, n := range m.dead {
 		b = str(b, n)
@@ -73,6 +76,7 @@ func (m *message) decode(b []byte) error {
 		b = b[n:]
 		return v
 	}
+	m.number, m.label = number(), str()
 	for n := count(); ok && n > 0; n-- {
 		m.dead = append(m.dead, str())
 	}

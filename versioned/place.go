@@ -1,8 +1,10 @@
 package versioned
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -182,16 +184,27 @@ func (a *Array) firstRecord(ctx context.Context) (*record, error) {
 	}
 	rec := &record{Head: records.Head(1), Order: hostOrder(), Generations: []geometry{g},
 		Spec: spec{a.spec.Name, a.spec.Type.String(), a.spec.Shape, a.spec.Chunk, a.spec.Extra, a.spec.EveryRegrid, a.spec.Keep}}
+	mine, err := json.Marshal(rec) // what all ranks have to agree on
+	if err != nil {
+		return nil, err
+	}
 	var now []byte
 	if a.c.Rank() == 0 {
-		now = fmt.Append(nil, a.opt.Clock().UnixNano(), " ", keyCheck(&a.opt))
+		now = fmt.Appendf(nil, "%d %s\n%s", a.opt.Clock().UnixNano(), keyCheck(&a.opt), mine)
 	}
-	now, err := a.c.Bcast(ctx, 0, now)
+	now, err = a.c.Bcast(ctx, 0, now)
 	if err != nil {
 		return nil, err
 	}
 	v := verInfo{Gen: 1, Shape: a.spec.Shape}
-	fmt.Sscan(string(now), &v.Time, &rec.Key)
+	line, first, _ := bytes.Cut(now, []byte("\n"))
+	fmt.Sscan(string(line), &v.Time, &rec.Key)
+	if err = keyFits(rec, &a.opt); err == nil && !bytes.Equal(first, mine) {
+		err = usageErr("array %s: rank %d wants %s, rank 0 %s", a.spec.Name, a.c.Rank(), mine, first)
+	}
+	if err := comm.Agree(ctx, a.c, err); err != nil { // before anything is there
+		return nil, err
+	}
 	rec.Versions = []verInfo{v}
 	if a.keeper && (!a.shared || a.c.Rank() == 0) {
 		err = a.store.fs.MkdirAll(a.store.dir)
@@ -217,7 +230,7 @@ func (a *Array) writeRecords(ctx context.Context, rec *record, next bool) error 
 		if next {
 			var seq int64
 			if seq, err = lastSeq(a.store.fs, a.store.dir); err == nil && seq >= rec.Seq {
-				conflict, err = true, fmt.Errorf("versioned: array %s: commit %d is there already: %w", a.spec.Name, seq, ErrConflict)
+				conflict, err = true, fmt.Errorf("versioned: array %s: commit %d of another program is there: %w", a.spec.Name, seq, ErrConflict)
 			}
 		}
 		if err == nil {

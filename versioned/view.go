@@ -377,7 +377,7 @@ func (v *View) Drop(ctx context.Context, versions ...int64) error {
 	}
 	for _, d := range v.dirs {
 		if seq, err := lastSeq(v.fsys, d); err == nil && seq >= rec.Seq {
-			return fmt.Errorf("versioned: %s: commit %d is there already: %w", d, seq, ErrConflict)
+			return fmt.Errorf("versioned: %s: commit %d of another program is there: %w", d, seq, ErrConflict)
 		}
 	}
 	for _, d := range v.dirs {
