@@ -229,6 +229,7 @@ func (s *server) look(ctx context.Context) (again bool, err error) {
 		return s.work(ctx, f)
 	}
 	s.fresh = true
+	clear(s.settled) // of the list that comes next nothing is known
 	return !s.o.Once, s.write(ctx, f.Command, StateStopped)
 }
 
@@ -318,6 +319,9 @@ func (s *server) write(ctx context.Context, command Command, state State) error 
 	done, whole := map[itemKey]bool{}, false
 	err := UpdateFile(ctx, s.o.FS, s.o.File, s.o.Lock, func(f *File) error {
 		clear(done)
+		if s.done && !f.Done { // somebody asked again since the file was looked at
+			clear(s.settled)
+		}
 		left, failed := 0, 0
 		for n := range f.Items {
 			i := &f.Items[n]

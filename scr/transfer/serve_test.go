@@ -495,3 +495,58 @@ func TestServeAskedAgain(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestServeAskedMeanwhile: likewise when it is asked for while the process, which has read the file before, writes it, and
+// after a stop.
+func TestServeAskedMeanwhile(t *testing.T) {
+	ctx := context.Background()
+	for count := 1; count <= 2; count++ { // a file of 0 bytes, and another one
+		n := newMemNode(t)
+		items := n.fill(count, 0, CommandRun)
+		s, err := newServer(ServeOptions{FS: n.fs, File: n.file, Lock: n.lock})
+		if err != nil {
+			t.Fatal(err)
+		}
+		finish := func() {
+			for !n.read().Done {
+				if s.run != nil {
+					<-s.run.done
+				}
+				if _, err := s.look(ctx); err != nil {
+					t.Fatal(err)
+				}
+			}
+			n.whole(n.read())
+			for _, i := range items {
+				if _, err := n.fs.Stat(i.Dst); err != nil {
+					t.Errorf("%d files: %v", count, err)
+				}
+			}
+		}
+		again := func() {
+			for _, i := range items {
+				if err := n.fs.Remove(i.Dst); err != nil {
+					t.Fatal(err)
+				}
+			}
+			n.set(func(f *File) {
+				for _, i := range items {
+					f.Put(i)
+				}
+				f.Done, f.Command = false, CommandRun
+			})
+		}
+		finish()
+		again()
+		if err := s.write(ctx, CommandRun, StateStopped); err != nil {
+			t.Fatal(err)
+		}
+		finish()
+		n.set(func(f *File) { f.Items, f.Command = nil, CommandStop })
+		if _, err := s.look(ctx); err != nil {
+			t.Fatal(err)
+		}
+		again()
+		finish()
+	}
+}
