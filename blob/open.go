@@ -106,7 +106,7 @@ func Open(ctx context.Context, path string, o *OpenOptions) (*Reader, error) {
 		return nil, err
 	}
 	r.base = found.Base
-	r.pool = subfile.NewPool(fsys, r.opt.MaxOpen)
+	r.pool = subfile.NewPool(watched{fsys, r}, r.opt.MaxOpen)
 	if err := r.open(found); err != nil {
 		r.pool.Close()
 		return nil, err
