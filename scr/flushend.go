@@ -72,7 +72,8 @@ func (s *Session) finishFlush(ctx context.Context, ds record.Dataset, parts [][]
 	return s.slide(ctx)
 }
 
-// slide deletes the oldest checkpoints of the prefix directory beyond SCR_PREFIX_SIZE. Output stays. Rank 0.
+// slide deletes the oldest checkpoints of the prefix directory beyond SCR_PREFIX_SIZE. Those that failed do not count. Output
+// stays. Rank 0.
 func (s *Session) slide(ctx context.Context) error {
 	if s.p.prefixSize <= 0 {
 		return nil
@@ -86,10 +87,14 @@ func (s *Session) slide(ctx context.Context) error {
 		if !e.Dataset.Checkpoint || e.Dataset.Output || !e.Complete {
 			continue
 		}
-		if kept++; kept > s.p.prefixSize && !e.Current {
+		if kept >= s.p.prefixSize && !e.Current {
 			if err := s.prefix.Delete(ctx, e.Name); err != nil {
 				return err
 			}
+			continue
+		}
+		if e.Failed.IsZero() {
+			kept++
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"blobio/internal/fault"
 	"blobio/internal/vfs"
@@ -269,6 +270,29 @@ func TestLogOfEnds(t *testing.T) {
 		must(t, err)
 		if s := runlog.Analyze(l.Entries); s.Runs != int64(n+1) || s.Failures != want {
 			t.Errorf("after %d runs: %+v, want %d failures", n+1, s, want)
+		}
+	}
+}
+
+// TestPrefixSizeFailed: a checkpoint that turned out to be of no use takes no place of those that are kept.
+func TestPrefixSizeFailed(t *testing.T) {
+	cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_PREFIX_SIZE", "2", "SCR_CACHE_SIZE", "1")
+	dir := prefixdir.Open(cl.fs, testPrefix)
+	must(t, cl.checkpoints(1, 2))
+	must(t, dir.UpdateIndex(context.Background(), func(x *prefixdir.Index) error { return x.MarkFailed("ckpt.2", time.Unix(1e9, 0)) }))
+	for n, want := range []string{3: "ckpt.3 ckpt.2 ckpt.1", 4: "ckpt.4 ckpt.3"} {
+		if want == "" {
+			continue
+		}
+		each(t, cl, func(ctx context.Context, s *Session, rank int) error { return cl.write(ctx, s, rank, n) })
+		x, err := dir.ReadIndex()
+		must(t, err)
+		var got []string
+		for _, e := range x.Entries() {
+			got = append(got, e.Name)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("index: %v, want %s", got, want)
 		}
 	}
 }
