@@ -117,6 +117,10 @@ func (s *Session) copyOut(ctx context.Context, d *cachedSet, jobs []transfer.Job
 	var res []transfer.Result
 	if d.Bypass {
 		for _, f := range d.maps.Files() {
+			if d.summed {
+				res = append(res, transfer.Result{Size: f.Meta.Size, CRC: f.Meta.CRC, Stored: f.Meta.Size})
+				continue
+			}
 			crc, size, err := syncFile(s.cfg.FS, f.Name)
 			if err != nil {
 				return nil, err
@@ -124,8 +128,12 @@ func (s *Session) copyOut(ctx context.Context, d *cachedSet, jobs []transfer.Job
 			if size != f.Meta.Size {
 				return nil, fmt.Errorf("%s: %w: %d bytes, at Complete it had %d", f.Name, ErrCorrupt, size, f.Meta.Size)
 			}
+			if f.Meta.HasCRC && crc != f.Meta.CRC {
+				return nil, fmt.Errorf("%s: %w: CRC-32 %#x, at Complete it had %#x", f.Name, ErrChecksum, crc, f.Meta.CRC)
+			}
 			res = append(res, transfer.Result{Size: size, CRC: crc, Stored: size})
 		}
+		d.summed = false
 	} else if background && s.cfg.Daemon {
 		var err error
 		if res, err = s.byDaemon(ctx, jobs); err != nil {

@@ -38,6 +38,8 @@ func (s *Session) protect(ctx context.Context, d *cachedSet, ds record.Dataset) 
 				d.maps.Put(f)
 			}
 		}
+	} else if err := s.sumBypassed(ctx, d); err != nil {
+		return fmt.Errorf("scr: %w", err)
 	}
 	name := cachedir.FilemapName(d.Path, s.c.Rank())
 	err := d.maps.Write(s.fs, name)
@@ -48,6 +50,26 @@ func (s *Session) protect(ctx context.Context, d *cachedSet, ds record.Dataset) 
 		return s.pack(ctx, d, entry)
 	}
 	return s.encode(ctx, l, entry, cachedir.MapGroup, []string{name})
+}
+
+// sumBypassed enters the checksums of files that are in the prefix directory already in the file maps, and makes them durable; a
+// collective. A restart that finds the maps in the caches compares the files with them.
+func (s *Session) sumBypassed(ctx context.Context, d *cachedSet) error {
+	return s.window(ctx, s.p.flushWidth, func() error {
+		for _, f := range d.maps.Files() {
+			crc, size, err := syncFile(s.cfg.FS, f.Name)
+			if err != nil {
+				return err
+			}
+			if size != f.Meta.Size {
+				return fmt.Errorf("%s: %w: %d bytes, before it had %d", f.Name, ErrCorrupt, size, f.Meta.Size)
+			}
+			f.Meta.CRC, f.Meta.HasCRC = crc, true
+			d.maps.Put(f)
+		}
+		d.summed = true
+		return nil
+	})
 }
 
 // encode protects the files of one group.

@@ -68,6 +68,7 @@ type cachedSet struct {
 	held   []holding                 // what the devices had before the ranks were given theirs
 	copies map[int]*cachedir.Filemap // that this device keeps of maps of other ranks, as it was found [packed]
 	usable bool                      // rebuilt, or made, in this run: all its files are there
+	summed bool                      // bypass: the checksums in the map were made just now
 }
 
 // Open is SCR_Init, a collective: it finds what the caches and the prefix directory hold, rebuilds what was lost,
