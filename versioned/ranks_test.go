@@ -23,10 +23,17 @@ func TestRanksDiffer(t *testing.T) {
 			}
 			odd := btoi(c.Rank() == 2)
 			want := Spec{Name: "a", Type: Int16, Shape: []int64{90}, Chunk: 512, Extra: 1}
-			for name, s := range map[string]Spec{"shape": {Name: "a", Type: Int16, Shape: []int64{90 + odd}, Chunk: 512}, "chunk": {Name: "a", Type: Int16, Shape: []int64{90}, Chunk: int(512 + 8*odd)},
-				"retention": {Name: "a", Type: Int16, Shape: []int64{90}, Keep: Retention{Last: int(odd)}}, "type": {Name: "a", Type: Int16 + Type(odd), Shape: []int64{90}}} {
-				if _, err := Create(ctx, c, st, s, nil); !errors.Is(err, ErrUsage) {
-					return fmt.Errorf("%s, another %s: %w", kind, name, err)
+			for _, x := range []struct {
+				what string
+				spec Spec
+			}{
+				{"shape", Spec{Name: "a", Type: Int16, Shape: []int64{90 + odd}, Chunk: 512}},
+				{"chunk", Spec{Name: "a", Type: Int16, Shape: []int64{90}, Chunk: int(512 + 8*odd)}},
+				{"retention", Spec{Name: "a", Type: Int16, Shape: []int64{90}, Keep: Retention{Last: int(odd)}}},
+				{"type", Spec{Name: "a", Type: Int16 + Type(odd), Shape: []int64{90}}},
+			} {
+				if _, err := Create(ctx, c, st, x.spec, nil); !errors.Is(err, ErrUsage) {
+					return fmt.Errorf("%s, another %s: %w", kind, x.what, err)
 				}
 			}
 			key := []byte("0123456789abcdef")
