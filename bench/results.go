@@ -123,9 +123,12 @@ func CanSave(dir string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
+// maxJSON is how long a file of results or of work is at most, in bytes.
+const maxJSON = 256 << 20
+
 // LoadResults reads a file of results.
 func LoadResults(name string) (*Results, error) {
-	b, err := os.ReadFile(name)
+	b, err := vfs.ReadStream(name, maxJSON)
 	if err != nil {
 		return nil, err
 	}

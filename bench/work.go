@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"sync"
@@ -13,6 +12,7 @@ import (
 
 	"blobio/blob"
 	"blobio/comm"
+	"blobio/internal/vfs"
 )
 
 // cores is how many goroutines run at the same time.
@@ -319,7 +319,7 @@ var errSkip = errors.New("not measured")
 
 // LoadWork reads what a worker has to do.
 func LoadWork(name string) (*Work, error) {
-	b, err := os.ReadFile(name)
+	b, err := vfs.ReadStream(name, maxJSON)
 	if err != nil {
 		return nil, err
 	}

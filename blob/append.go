@@ -103,6 +103,9 @@ func prepareAppend(ctx context.Context, name string, o *Options) error {
 	if found.Single {
 		return usageErr("append to %s: an ordinary file, want a dataset of subfiles", name)
 	}
+	if err := checkName(found.Base); err != nil {
+		return err
+	}
 	if _, err := subfile.ReadState(o.fs, found.Base); err != nil {
 		return fmt.Errorf("blob: append to %s: %w", name, err)
 	}

@@ -150,6 +150,14 @@ func (c *conversion) prepare(o *ConvertOptions) error {
 	if c.out == "" {
 		return usageErr("convert: empty name of the output")
 	}
+	if b := subfile.Base(c.out); b != c.out && (o == nil || !o.Blobs) {
+		return usageErr("convert: output %s: a file of this name would be taken for one of the dataset %s", c.out, b)
+	}
+	if o != nil && o.Blobs {
+		if err := checkName(c.out); err != nil {
+			return err
+		}
+	}
 	c.o = o.withDefaults(c.r)
 	return c.choose()
 }

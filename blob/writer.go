@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
+	"path/filepath"
+	"unicode/utf8"
 
 	"blobio/comm"
 	"blobio/decomp"
@@ -106,6 +108,9 @@ func checkCreate(name string, s *Schema, parts []Part, o *Options) ([][]decomp.R
 	if name == "" {
 		return nil, usageErr("empty name")
 	}
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
 	if s == nil {
 		return nil, usageErr("no schema")
 	}
@@ -118,6 +123,14 @@ func checkCreate(name string, s *Schema, parts []Part, o *Options) ([][]decomp.R
 		}
 	}
 	return checkParts(s, parts, o != nil && o.WideMaps)
+}
+
+// checkName refuses names that the manifest, which is JSON, could not hold.
+func checkName(base string) error {
+	if n := filepath.Base(base); !utf8.ValidString(n) {
+		return usageErr("name %q: it is no valid UTF-8, as which the manifest has it", n)
+	}
+	return nil
 }
 
 // checkParts sorts the parts by decomposition and checks the ranges that the

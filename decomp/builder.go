@@ -21,9 +21,13 @@ type Builder struct {
 	err   error
 }
 
+// MaxRanks is the greatest number of ranks of a map, that of comm.Run, too: by a
+// greater one, which is a mistake, too much memory would be taken.
+const MaxRanks = 1 << 24
+
 // NewBuilder returns a Builder of a map over dims, slowest first, and a number
-// of ranks. Wrong arguments (negative, or over 2^63-1 elements) are reported
-// by Set and Map.
+// of ranks. Wrong arguments (negative, over MaxRanks, or over 2^63-1 elements)
+// are reported by Set and Map.
 func NewBuilder(dims []int64, ranks int) *Builder {
 	b := &Builder{dims: slices.Clone(dims), elems: product(dims)}
 	switch {
@@ -31,6 +35,8 @@ func NewBuilder(dims []int64, ranks int) *Builder {
 		b.err = usageErr("dimensions %v: want lengths >= 0 with a product < 2^63", dims)
 	case ranks < 0:
 		b.err = usageErr("%d ranks", ranks)
+	case ranks > MaxRanks:
+		b.err = usageErr("%d ranks, want at most %d", ranks, MaxRanks)
 	default:
 		b.ranks = make([]rank, ranks)
 		b.isSet = make([]bool, ranks)

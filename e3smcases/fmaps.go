@@ -2,7 +2,6 @@ package e3smcases
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"blobio/decomp"
@@ -35,8 +34,8 @@ func (f F) check() error {
 		return fmt.Errorf("e3smcases: F: ne is %d, want 1 to 6000", f.Ne) // 54 ne^2 + 2 fits int32
 	case f.Levels < 1:
 		return fmt.Errorf("e3smcases: F: %d levels, want 1 or more", f.Levels)
-	case f.Ranks < 1 || int64(f.Ranks) > math.MaxInt32:
-		return fmt.Errorf("e3smcases: F: %d ranks, want 1 or more", f.Ranks)
+	case f.Ranks < 1 || f.Ranks > decomp.MaxRanks:
+		return fmt.Errorf("e3smcases: F: %d ranks, want 1 to %d", f.Ranks, decomp.MaxRanks)
 	case f.PCols < 0:
 		return fmt.Errorf("e3smcases: F: PCols is %d, want 0 or more", f.PCols)
 	}

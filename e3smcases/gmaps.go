@@ -26,8 +26,8 @@ func (g G) Maps() ([]*decomp.Map, error) {
 	if g.Levels < 1 {
 		return nil, fmt.Errorf("e3smcases: G: %d levels, want 1 or more", g.Levels)
 	}
-	if g.Ranks < 1 || int64(g.Ranks) > math.MaxInt32 {
-		return nil, fmt.Errorf("e3smcases: G: %d ranks, want 1 or more", g.Ranks)
+	if g.Ranks < 1 || g.Ranks > decomp.MaxRanks {
+		return nil, fmt.Errorf("e3smcases: G: %d ranks, want 1 to %d", g.Ranks, decomp.MaxRanks)
 	}
 	o, err := newOcean(g.Cells, g.Seed)
 	if err != nil {

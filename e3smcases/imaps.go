@@ -36,8 +36,8 @@ func (g I) check() error {
 		return fmt.Errorf("e3smcases: I: grid %d x %d, want 2 x 1 or more and up to 2^31-1 cells", g.Lat, g.Lon)
 	case len(g.Levels) != len(landLevels):
 		return fmt.Errorf("e3smcases: I: %d level counts, want %d", len(g.Levels), len(landLevels))
-	case g.Ranks < 1 || int64(g.Ranks) > math.MaxInt32:
-		return fmt.Errorf("e3smcases: I: %d ranks, want 1 or more", g.Ranks)
+	case g.Ranks < 1 || g.Ranks > decomp.MaxRanks:
+		return fmt.Errorf("e3smcases: I: %d ranks, want 1 to %d", g.Ranks, decomp.MaxRanks)
 	case len(g.Mask) != g.Lat*g.Lon:
 		return fmt.Errorf("e3smcases: I: mask of %d cells, want %d", len(g.Mask), g.Lat*g.Lon)
 	}

@@ -50,9 +50,15 @@ func (m *Model) Validate() error {
 		if !(x >= 0) || math.IsInf(x, 0) {
 			return fmt.Errorf("recovery: %w: model with a time of %v s", ErrUsage, x)
 		}
+		if x > maxTime {
+			return fmt.Errorf("recovery: %w: model with a time of %v s, want at most %g s", ErrUsage, x, maxTime)
+		}
 	}
 	return nil
 }
+
+// maxTime is what a time of a model is at most, in seconds: sums of them are numbers then.
+const maxTime = 1e100
 
 // SaveTime is what the versions of one coarse step cost, of one for which level 0 is due.
 func (m *Model) SaveTime(c Cadence) (float64, error) {

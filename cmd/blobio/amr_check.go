@@ -144,7 +144,7 @@ func blobDataset(ctx context.Context, name string) bool {
 func (f *amrCheckFlags) print(e *env, c *amrChecked) {
 	for _, x := range c.Findings {
 		if x.Severity != sevNote || f.notes {
-			fmt.Fprintln(e.out, x.line)
+			fmt.Fprintln(e.out, plain(x.line))
 		}
 	}
 	verdict := c.verdict(f.notes)

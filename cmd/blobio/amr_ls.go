@@ -133,8 +133,11 @@ type (
 
 func (f *amrLsFlags) run(cmd *cobra.Command, e *env, paths []string) error {
 	for _, n := range f.ranks {
-		if n < 1 || n > 1<<24 {
+		if n < 1 {
 			return usagef("--ranks %d, want a positive number", n)
+		}
+		if err := checkRanks(n); err != nil {
+			return err
 		}
 	}
 	ctx := cmd.Context()

@@ -71,6 +71,8 @@ func (o *amrOutput) check(cmd *cobra.Command, out string) error {
 		return usagef("--files %d, want a positive number", o.files)
 	case o.ranks < 0 || o.subfiles < 0 || o.workers < 0:
 		return usagef("--ranks %d --subfiles %d --workers %d, want positive numbers", o.ranks, o.subfiles, o.workers)
+	case checkRanks(o.ranks) != nil:
+		return checkRanks(o.ranks)
 	case o.subfiles > max(o.ranks, 1):
 		return usagef("--subfiles %d for %s", o.subfiles, plural(max(o.ranks, 1), "rank"))
 	case o.force && (o.to == formCello || o.to == formYT):

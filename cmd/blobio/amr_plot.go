@@ -83,6 +83,9 @@ func (f *amrPlotFlags) run(ctx context.Context, e *env, path string) error {
 	case f.by != "owner" && f.ranks != 0:
 		return usagef("--ranks is for --by owner")
 	}
+	if err := checkRanks(f.ranks); err != nil {
+		return err
+	}
 	m, err := openAmr(ctx, path)
 	if err != nil {
 		return err

@@ -36,7 +36,7 @@ type env struct {
 
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, e *env) int {
-	e.out = bufio.NewWriterSize(e.stdout, 1<<16)
+	e.out = bufio.NewWriterSize(standardOutput{e.stdout}, 1<<16)
 	root := newRoot(e)
 	root.SetArgs(e.args)
 	root.SetIn(e.stdin)
@@ -52,13 +52,24 @@ func run(ctx context.Context, e *env) int {
 	}
 	err = e.agree(ctx, err)
 	if ferr := e.out.Flush(); err == nil && ferr != nil {
-		err = &hinted{fmt.Errorf("standard output: %w", ferr), ""}
+		err = ferr
 	}
 	if err != nil {
 		fmt.Fprintln(e.stderr, "blobio: "+errorLine(cmd, err))
 		return exitFailed
 	}
 	return e.code
+}
+
+// standardOutput says of its errors where they come from.
+type standardOutput struct{ w io.Writer }
+
+func (s standardOutput) Write(b []byte) (int, error) {
+	n, err := s.w.Write(b)
+	if err != nil {
+		err = &hinted{fmt.Errorf("standard output: %w", err), ""}
+	}
+	return n, err
 }
 
 // pathFailed reports an error about one of several paths, so that the others are

@@ -325,42 +325,60 @@ func benchCells(r *bench.Row) []any {
 }
 
 func newBenchShow(e *env) *cobra.Command {
+	asJSON := false
 	cmd := &cobra.Command{
-		Use:     "show FILE...",
-		Short:   "Print the tables of files of results",
+		Use:   "show FILE...",
+		Short: "Print the tables of files of results",
+		Long: `Print the tables of files of results.
+
+JSON: {"results": [...]}, each as "bench run --json" prints it.`,
 		Example: "  blobio bench show bench-results/*.json",
 		Args:    minArgs(1, "a file of results"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			all := []*bench.Results{}
 			for i, name := range args {
 				r, err := bench.LoadResults(name)
 				if err != nil {
 					return err
+				}
+				if all = append(all, r); asJSON {
+					continue
 				}
 				if i > 0 {
 					fmt.Fprintln(e.out)
 				}
 				e.printBench(r)
 			}
+			if asJSON {
+				return e.printJSON(map[string]any{"results": all})
+			}
 			return nil
 		},
 	}
+	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
 func newBenchReport(e *env) *cobra.Command {
 	var o bench.ReportOptions
+	asJSON := false
 	cmd := &cobra.Command{
 		Use:   "report",
 		Short: "Make the page of results, with plots",
 		Long: `Make a page (Markdown) of the newest results of each workload and file system: what was
 measured, the marks that are aimed at, where the time goes. Plots (PNG and SVG) go beside
-the results. Results of quick runs are left out.`,
+the results. Results of quick runs are left out.
+
+JSON: {"files": [...]}, the names of what was made.`,
 		Example: "  blobio bench report --results bench/results --out docs/performance.md",
 		Args:    exactArgs(0, "no arguments, only options"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			made, err := bench.Report(o)
 			if err != nil {
 				return err
+			}
+			if asJSON {
+				return e.printJSON(map[string]any{"files": append([]string{}, made...)})
 			}
 			for _, m := range made {
 				fmt.Fprintln(e.out, m)
@@ -372,6 +390,7 @@ the results. Results of quick runs are left out.`,
 	fl.StringVar(&o.Results, "results", "bench/results", "directory with files of results")
 	fl.StringVar(&o.Out, "out", "docs/performance.md", "the page")
 	fl.BoolVar(&o.Quick, "quick", false, "take results of quick runs as well (to try the report)")
+	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 

@@ -38,7 +38,12 @@ func cdlTitle(path string) string {
 	if i := strings.LastIndexByte(s, '.'); i > 0 {
 		s = s[:i]
 	}
-	return cdlName(s)
+	return cdlName(strings.Map(func(r rune) rune { // CDL has no way to write them
+		if !printable(r) {
+			return '_'
+		}
+		return r
+	}, s))
 }
 
 // header prints everything before the data.

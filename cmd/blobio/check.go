@@ -63,6 +63,9 @@ type checked struct {
 }
 
 func (f *checkFlags) run(cmd *cobra.Command, e *env, paths []string) error {
+	if f.workers < 0 {
+		return usagef("--workers %d, want a positive number", f.workers)
+	}
 	ctx := cmd.Context()
 	k := checking[*checked]{count: len(paths), strict: f.strict, asJSON: f.asJSON, key: "datasets",
 		one:   func(path string) (*checked, error) { return f.one(ctx, e, path) },
@@ -93,12 +96,12 @@ func (f *checkFlags) one(ctx context.Context, e *env, path string) (*checked, er
 func (f *checkFlags) print(e *env, c *checked) {
 	for _, x := range c.Findings {
 		if x.Severity != blob.Note || f.notes {
-			fmt.Fprintln(e.out, x)
+			fmt.Fprintln(e.out, plain(x.String()))
 		}
 	}
 	verdict := c.verdict(f.notes)
 	if f.quick {
 		verdict += "; data not read"
 	}
-	fmt.Fprintf(e.out, "%s: %s\n", c.Path, verdict)
+	fmt.Fprintf(e.out, "%s: %s\n", plain(c.Path), verdict)
 }

@@ -126,6 +126,12 @@ func (f *convertFlags) run(cmd *cobra.Command, e *env, in, out string) error {
 	if f.ranks < 0 || f.subfiles < 1 {
 		return usagef("--ranks %d --subfiles %d, want positive numbers", f.ranks, f.subfiles)
 	}
+	if m := f.source.memory; m != 0 && m < leastToConvert {
+		return usagef("--memory %d, want at least %s", m, humanBytes(leastToConvert))
+	}
+	if err := checkRanks(f.ranks); err != nil {
+		return err
+	}
 	r, err := f.source.open(ctx, e, in)
 	if err != nil {
 		return err

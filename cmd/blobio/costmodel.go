@@ -4,15 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"blobio/internal/vfs"
 	"blobio/recovery"
 )
 
@@ -130,12 +129,7 @@ func (f *costFlags) model(cmd *cobra.Command) (m costModel, paper bool, err erro
 
 func readCostModel(name string) (costModel, error) {
 	m := costModel{}
-	f, err := os.Open(name)
-	if err != nil {
-		return m, err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, 1<<20))
+	b, err := vfs.ReadStream(name, 1<<20)
 	if err != nil {
 		return m, err
 	}

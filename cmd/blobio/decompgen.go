@@ -48,6 +48,9 @@ func (g *genFlags) stray(cmd *cobra.Command, letter string) error {
 
 func (g *genFlags) maps(letter string) ([]*decomp.Map, error) {
 	lev := g.lev
+	if err := checkRanks(g.ranks); err != nil {
+		return nil, err
+	}
 	switch {
 	case g.ranks < 1:
 		return nil, usagef("--ranks %d, want a positive number", g.ranks)

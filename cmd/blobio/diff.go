@@ -53,6 +53,9 @@ JSON: {a, b, equal, differences: [{severity, field, message}]}.`,
 }
 
 func (f *diffFlags) run(ctx context.Context, e *env, pathA, pathB string) error {
+	if f.quiet && f.asJSON {
+		return usagef("--quiet prints nothing, and excludes --json")
+	}
 	if !(f.abs >= 0) || !(f.rel >= 0) {
 		return usagef("--abs %g --rel %g, want numbers >= 0", f.abs, f.rel)
 	}
@@ -115,9 +118,9 @@ func (f *diffFlags) run(ctx context.Context, e *env, pathA, pathB string) error 
 				break
 			}
 			if x.Field != "" {
-				fmt.Fprintf(e.out, "%s: ", x.Field)
+				fmt.Fprintf(e.out, "%s: ", plain(x.Field))
 			}
-			fmt.Fprintln(e.out, x.Msg)
+			fmt.Fprintln(e.out, plain(x.Msg))
 		}
 		fmt.Fprintf(e.out, "%s and %s differ: %s\n", a.Base(), b.Base(), plural(len(found), "difference"))
 	}

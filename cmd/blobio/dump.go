@@ -51,7 +51,7 @@ none; with --raw {"blobs": [{subfile, rank, runs: [[offset, length]], data}]}.`,
   blobio dump --raw -v U --rec 0 --blob 3 F_h1.nc`,
 		Args: exactArgs(1, "one dataset"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd.Context(), e, args[0])
+			return f.run(cmd, e, args[0])
 		},
 		ValidArgsFunction: nil,
 	}
@@ -70,7 +70,8 @@ none; with --raw {"blobs": [{subfile, rank, runs: [[offset, length]], data}]}.`,
 	return cmd
 }
 
-func (f *dumpFlags) run(ctx context.Context, e *env, path string) error {
+func (f *dumpFlags) run(cmd *cobra.Command, e *env, path string) error {
+	ctx := cmd.Context()
 	w := &cdlWriter{e: e}
 	var err error
 	if w.float, w.double, err = parsePrecision(f.precision); err != nil {
@@ -85,6 +86,8 @@ func (f *dumpFlags) run(ctx context.Context, e *env, path string) error {
 		return usagef("--coords and --vars exclude each other")
 	case (f.rec >= 0 || f.blob >= 0) && !f.layout && !f.raw:
 		return usagef("--rec and --blob go with --layout or --raw")
+	case cmd.Flags().Changed("rec") && f.rec < 0, cmd.Flags().Changed("blob") && f.blob < 0:
+		return usagef("--rec and --blob count from 0")
 	case f.raw && len(f.vars) != 1:
 		return usagef("--raw wants one variable, by --vars")
 	}

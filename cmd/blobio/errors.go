@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -57,13 +60,48 @@ func errorLine(cmd *cobra.Command, err error) string {
 	return msg
 }
 
+// maxErrors is how many errors in one are told.
+const maxErrors = 8
+
+// plain makes a text that may come from a file, or from the name of one, fit for a line of a
+// terminal: what does not print stands there as Go writes it.
+func plain(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return !printable(r) }) {
+		return s
+	}
+	var b strings.Builder
+	for i, r := range s {
+		switch _, n := utf8.DecodeRuneInString(s[i:]); {
+		case printable(r):
+			b.WriteRune(r)
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, "\\x%02x", s[i])
+		default:
+			q := strconv.QuoteRune(r)
+			b.WriteString(q[1 : len(q)-1])
+		}
+	}
+	return b.String()
+}
+
+func printable(r rune) bool { return strconv.IsPrint(r) && r != utf8.RuneError }
+
 // errorText says an error in one line.
 func errorText(err error) string {
 	var lines []string
+	more := 0
 	for _, l := range strings.Split(err.Error(), "\n") {
-		if l = strings.TrimSpace(l); l != "" {
-			lines = append(lines, packagePrefix.ReplaceAllString(l, ""))
+		l = packagePrefix.ReplaceAllString(strings.TrimSpace(l), "")
+		switch {
+		case l == "", slices.Contains(lines, l): // several workers, or ranks, may have met the same
+		case len(lines) == maxErrors:
+			more++
+		default:
+			lines = append(lines, plain(l))
 		}
+	}
+	if more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
 	}
 	msg := optionRemark.ReplaceAllString(strings.Join(lines, "; "), "")
 	msg = innerPrefix.ReplaceAllString(msg, ": ")

@@ -123,7 +123,7 @@ func (f *ffCheckFlags) one(ctx context.Context, e *env, path string) (*ffChecked
 func (f *ffCheckFlags) print(e *env, c *ffChecked) {
 	for _, x := range c.Findings {
 		if x.Severity != ffformat.Note || f.notes {
-			fmt.Fprintln(e.out, x.Finding)
+			fmt.Fprintln(e.out, plain(x.Finding.String()))
 		}
 	}
 	verdict := c.verdict(f.notes)

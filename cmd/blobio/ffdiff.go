@@ -61,6 +61,9 @@ type ffDifference struct {
 }
 
 func (f *ffDiffFlags) run(cmd *cobra.Command, e *env, pathA, pathB string) error {
+	if f.quiet && f.asJSON {
+		return usagef("--quiet prints nothing, and excludes --json")
+	}
 	fileA, a, err := openFFReader(pathA, true)
 	if err != nil {
 		return err

@@ -230,7 +230,7 @@ func (d *dataset) summary() string {
 
 func (e *env) printDir(dir string, sets []*dataset, head bool) {
 	if head {
-		fmt.Fprintf(e.out, "%s:\n", dir)
+		fmt.Fprintf(e.out, "%s:\n", plain(dir))
 	}
 	t := e.newTable("", "DATASET", "LAYOUT", ">RANKS", ">SUBFILES", ">RECORDS", ">VARIABLES", ">SIZE", "STATE")
 	for _, d := range sets {
@@ -244,10 +244,10 @@ func (e *env) printDir(dir string, sets []*dataset, head bool) {
 }
 
 func (e *env) printDataset(d *dataset, long bool) {
-	fmt.Fprintf(e.out, "%s: %s\n", d.Path, d.summary())
-	fmt.Fprintf(e.out, "state: %s\n", d.State)
+	fmt.Fprintf(e.out, "%s: %s\n", plain(d.Path), d.summary())
+	fmt.Fprintf(e.out, "state: %s\n", plain(d.State))
 	for _, m := range d.Missing {
-		fmt.Fprintf(e.out, "missing: %s\n", m)
+		fmt.Fprintf(e.out, "missing: %s\n", plain(m))
 	}
 	var dims []string
 	for _, dim := range d.Dims {
@@ -257,13 +257,13 @@ func (e *env) printDataset(d *dataset, long bool) {
 		}
 		dims = append(dims, s)
 	}
-	fmt.Fprintf(e.out, "dims: %s\n", strings.Join(dims, ", "))
+	fmt.Fprintf(e.out, "dims: %s\n", plain(strings.Join(dims, ", ")))
 	if len(d.Maps) > 0 {
 		var maps []string
 		for _, m := range d.Maps {
 			maps = append(maps, m.Name+shapeText(m.Dims, m.Shape))
 		}
-		fmt.Fprintf(e.out, "maps: %s\n", strings.Join(maps, ", "))
+		fmt.Fprintf(e.out, "maps: %s\n", plain(strings.Join(maps, ", ")))
 	}
 	if len(d.Vars) == 0 {
 		return

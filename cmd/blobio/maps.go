@@ -38,6 +38,14 @@ func (f *mapFlags) options() mapfile.Options {
 	return o
 }
 
+// checkRanks refuses numbers of ranks that no map has.
+func checkRanks(n int) error {
+	if n > decomp.MaxRanks {
+		return usagef("--ranks %d, want at most %d", n, decomp.MaxRanks)
+	}
+	return nil
+}
+
 // load reads the map files for a number of ranks; 0 means that of their processes.
 func (f *mapFlags) load(ranks int) ([]*decomp.Map, error) {
 	file, err := mapfile.Open(f.files...)
@@ -50,6 +58,9 @@ func (f *mapFlags) load(ranks int) ([]*decomp.Map, error) {
 func (f *mapFlags) deal(file *mapfile.File, ranks int) ([]*decomp.Map, error) {
 	if ranks == 0 {
 		ranks = file.Procs
+	}
+	if err := checkRanks(ranks); err != nil {
+		return nil, err
 	}
 	var maps []*decomp.Map
 	for k := range file.Maps {

@@ -46,7 +46,7 @@ type aligned struct {
 func (t *aligned) row(cells ...any) {
 	row := make([]string, len(cells))
 	for i, c := range cells {
-		row[i] = fmt.Sprint(c)
+		row[i] = plain(fmt.Sprint(c))
 	}
 	t.rows = append(t.rows, row)
 }

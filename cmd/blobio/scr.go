@@ -18,7 +18,7 @@ PREFIX is the directory that holds .scr; where it may be left out, it is $SCR_PR
 else the working directory.`,
 		Example: `  blobio scr index /p/sim                        # which datasets there are
   blobio scr check /p/sim                        # is all of it whole?
-  blobio scr print /p/sim/.scr/summary.scr       # any key/value tree
+  blobio scr print /p/sim/.scr/index.scr         # any key/value tree
   blobio scr halt --checkpoints 2 /p/sim         # end the run after two more
   blobio scr interval --plot cost.png /p/sim     # how often to checkpoint
   blobio scr hostlist --count 'atlas[3,5-7]'

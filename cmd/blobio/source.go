@@ -26,8 +26,20 @@ func (s *sourceFlags) add(cmd *cobra.Command) {
 	f.IntVar(&s.workers, "workers", 0, "concurrent reads (default: number of CPUs)")
 }
 
+// What --memory has to be at least, of reading and of converting.
+const (
+	leastMemory    = 1 << 20
+	leastToConvert = 8 << 20
+)
+
 // open opens a dataset, and warns on stderr about what is missing.
 func (s *sourceFlags) open(ctx context.Context, e *env, path string) (*blob.Reader, error) {
+	switch {
+	case s.workers < 0:
+		return nil, usagef("--workers %d, want a positive number", s.workers)
+	case s.memory != 0 && s.memory < leastMemory:
+		return nil, usagef("--memory %d, want at least %s", s.memory, humanBytes(leastMemory))
+	}
 	r, err := blob.Open(ctx, path, &blob.OpenOptions{AllowMissing: s.missing, Memory: s.memory, Workers: s.workers})
 	if err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"blobio/internal/vfs"
 	"blobio/versioned"
 )
 
@@ -83,20 +84,10 @@ func (k *versionsKey) read() ([]byte, error) {
 	if k.file == "" {
 		return nil, nil
 	}
-	f, err := os.Open(k.file)
-	if err != nil {
+	b, err := vfs.ReadStream(k.file, 128) // more than any key has
+	if err != nil && !errors.Is(err, vfs.ErrTooLong) {
 		return nil, err
 	}
-	defer f.Close()
-	b := make([]byte, 128) // more than any key has
-	n := 0
-	for n < len(b) {
-		m, err := f.Read(b[n:])
-		if n += m; err != nil {
-			break
-		}
-	}
-	b = b[:n]
 	if x, err := hex.DecodeString(strings.TrimSpace(string(b))); err == nil && keyLen(len(x)) {
 		return x, nil
 	}

@@ -159,6 +159,9 @@ func finite(x float64) *float64 {
 }
 
 func (f *versionsDiffFlags) run(ctx context.Context, e *env, dirs []string) error {
+	if f.quiet && f.asJSON {
+		return usagef("--quiet prints nothing, and excludes --json")
+	}
 	v, err := f.key.one(dirs)
 	if err != nil {
 		return err

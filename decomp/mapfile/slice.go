@@ -77,8 +77,8 @@ func (r *Raw) Map(ranks int, o Options) (*decomp.Map, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	if ranks < 0 {
-		return nil, usageErr("%d ranks", ranks)
+	if ranks < 0 || ranks > decomp.MaxRanks {
+		return nil, usageErr("%d ranks, want 0 to %d", ranks, decomp.MaxRanks)
 	}
 	dims := r.Reqs.Dims()
 	factor := max(o.Factor, 1)

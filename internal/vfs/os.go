@@ -2,6 +2,8 @@ package vfs
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"syscall"
@@ -15,8 +17,8 @@ type osFS struct{}
 func (osFS) Create(name string) (File, error) {
 	return wrap(os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666))
 }
-func (osFS) Open(name string) (File, error)             { return wrap(os.Open(name)) }
-func (osFS) OpenRW(name string) (File, error)           { return wrap(os.OpenFile(name, os.O_RDWR, 0)) }
+func (osFS) Open(name string) (File, error)             { return wrap(open(name, os.O_RDONLY)) }
+func (osFS) OpenRW(name string) (File, error)           { return wrap(open(name, os.O_RDWR)) }
 func (osFS) Rename(oldname, newname string) error       { return os.Rename(oldname, newname) }
 func (osFS) Remove(name string) error                   { return os.Remove(name) }
 func (osFS) Stat(name string) (fs.FileInfo, error)      { return os.Stat(name) }
@@ -24,6 +26,32 @@ func (osFS) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name
 func (osFS) Mkdir(name string) error                    { return os.Mkdir(name, 0o777) }
 func (osFS) MkdirAll(name string) error                 { return os.MkdirAll(name, 0o777) }
 func (osFS) SyncDir(name string) error                  { return syncDir(name) }
+
+// open opens what is there, but no pipe: that would wait for somebody at its other end, and has no positions.
+func open(name string, flag int) (*os.File, error) {
+	if info, err := os.Stat(name); err == nil && info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0 {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: ErrPipe}
+	}
+	return os.OpenFile(name, flag, 0)
+}
+
+// ErrTooLong is in the chain of the error of ReadStream for what is longer than asked for.
+var ErrTooLong = errors.New("too long")
+
+// ReadStream reads the whole of a file of the operating system, or of a pipe, of at most so many
+// bytes; of a longer one these, with ErrTooLong. A pipe that nobody has open for writing is empty.
+func ReadStream(name string, most int64) ([]byte, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // or it would wait for a writer
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	if int64(len(b)) > most {
+		return b[:most], &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("%w: more than %d bytes", ErrTooLong, most)}
+	}
+	return b, err
+}
 
 // osFile adds to os.File what it lacks. raw lends the descriptor for a system
 // call and keeps a concurrent Close from recycling it meanwhile.

@@ -1,6 +1,7 @@
 package vfs
 
 import (
+	"errors"
 	"io"
 	"io/fs"
 	"path/filepath"
@@ -9,6 +10,9 @@ import (
 
 // ErrNoSpace is in the chain of errors of a full disk (or of a full Mem).
 var ErrNoSpace error = syscall.ENOSPC
+
+// ErrPipe is in the chain of the error of opening a pipe or a socket.
+var ErrPipe = errors.New("a pipe or a socket, want a file")
 
 // File is an open file. Reads and writes are positional; there is no file
 // pointer, so any number of goroutines may use one File at once.

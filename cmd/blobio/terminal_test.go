@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestNamesOnTerminals: what files are called, and what is in them, stays on its line and steers no terminal.
+func TestNamesOnTerminals(t *testing.T) {
+	dir, canon, _, _ := toys(t)
+	b, err := os.ReadFile(canon)
+	check(t, err)
+	sub := filepath.Join(dir, "odd")
+	check(t, os.Mkdir(sub, 0o777))
+	for _, name := range []string{"esc\x1b[31m.nc", "new\nline.nc", "bad\xff.nc", "größe 日本.nc"} {
+		at := filepath.Join(sub, name)
+		check(t, os.WriteFile(at, b, 0o666))
+		for _, args := range [][]string{{"ls"}, {"check"}, {"dump", "--layout"}, {"dump", "-h"}} {
+			out := good(t, append(args, at)...)
+			if strings.ContainsAny(out, "\x1b\xff") || strings.Contains(out, "new\nline") {
+				t.Errorf("%v of %q prints %q", args, name, out)
+			}
+		}
+		r := blobio(t, "ls", at+"x")
+		if strings.ContainsAny(r.err, "\x1b\xff") || strings.Count(r.err, "\n") != 1 || r.code != exitFailed {
+			t.Errorf("error of %q: %q", name, r.err)
+		}
+	}
+	out := good(t, "ls", sub)
+	for _, want := range []string{`esc\x1b[31m.nc `, `new\nline.nc `, `bad\xff.nc `, "größe 日本.nc "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if n := strings.Count(out, "\n"); n != 5 {
+		t.Errorf("%d lines, want 5:\n%s", n, out)
+	}
+}
+
+func TestErrorTextIsShort(t *testing.T) {
+	var list []error
+	for i := range 100 {
+		list = append(list, errors.New("line "+string(rune('a'+i%26))+strings.Repeat("b", i/26)))
+	}
+	same := errors.Join(errors.New("disk full"), errors.New("disk full"))
+	if got := errorText(same); got != "disk full" {
+		t.Errorf("twice the same: %q", got)
+	}
+	if got := errorText(errors.Join(list...)); !strings.HasSuffix(got, "; line h; and 92 more") {
+		t.Errorf("a hundred: %q", got)
+	}
+}
+
+// full is a standard output without room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) {
+	return 0, &os.PathError{Op: "write", Path: "/dev/stdout", Err: errNoRoom}
+}
+
+var errNoRoom = func() error {
+	_, err := os.Open("/dev/null/x")
+	return errors.Unwrap(err)
+}()
+
+func TestStandardOutputFails(t *testing.T) {
+	_, canon, _, _ := toys(t)
+	for _, args := range [][]string{{"ls", canon}, {"ls", "--json", canon}, {"dump", canon}} {
+		var errs bytes.Buffer
+		code := run(context.Background(), &env{stdout: full{}, stderr: &errs, args: args})
+		if code != exitFailed || !strings.HasPrefix(errs.String(), "blobio: standard output: write ") || strings.Contains(errs.String(), "final name") {
+			t.Errorf("%v: exit code %d, %s", args, code, errs.String())
+		}
+	}
+}
+
+// TestWrongNumbers: numbers that make no sense are refused by the names of their flags.
+func TestWrongNumbers(t *testing.T) {
+	dir, canon, variable, _ := toys(t)
+	at := func(name string) string { return filepath.Join(dir, name) }
+	good(t, "decomp", "gen", "F", at("f.nc"), "--ne", "1", "--lev", "2", "--ranks", "2")
+	for _, c := range []struct {
+		words string
+		args  []string
+	}{
+		{"--ranks 1000000000, want at most 16777216", []string{"replay", "--ranks", "1000000000"}},
+		{"--ranks 1000000000, want at most 16777216", []string{"replay", "--map", at("f.nc"), "--ranks", "1000000000"}},
+		{"--ranks 1000000000, want at most", []string{"decomp", "gen", "G", at("x.nc"), "--ranks", "1000000000"}},
+		{"--ranks 1000000000, want at most", []string{"decomp", "info", at("f.nc"), "--ranks", "1000000000"}},
+		{"--ranks 1000000000, want at most", []string{"decomp", "convert", at("f.nc"), at("x.nc"), "--ranks", "1000000000"}},
+		{"--ranks 1000000000, want at most", []string{"decomp", "plot", at("f.nc"), "-o", at("x.png"), "--ranks", "1000000000"}},
+		{"--ranks 99999999, want at most", []string{"convert", "--to", "process-centric", "--ranks", "99999999", canon, at("x.h5")}},
+		{"--ranks 99999999, want at most", []string{"amr", "gen", "shock", at("x"), "--to", "process-centric", "--ranks", "99999999"}},
+		{"--ranks 99999999, want at most", []string{"amr", "plot", at("x"), "-o", at("x.png"), "--by", "owner", "--ranks", "99999999"}},
+		{"--workers -1, want", []string{"convert", "--workers", "-1", canon, at("x.nc")}},
+		{"--workers -1, want", []string{"check", "--workers", "-1", canon}},
+		{"--memory 1, want at least 8.00 MiB", []string{"convert", "--memory", "1", canon, at("x.nc")}},
+		{"--memory 1, want at least 1.00 MiB", []string{"dump", "--memory", "1", canon}},
+		{"--rec and --blob count from 0", []string{"dump", "--layout", "--rec", "-5", variable}},
+		{"--rec and --blob count from 0", []string{"dump", "--raw", "-v", "T", "--blob", "-3", variable}},
+		{"excludes --json", []string{"diff", "-q", "--json", canon, variable}},
+		{"excludes --json", []string{"ff", "diff", "-q", "--json", canon, variable}},
+		{"excludes --json", []string{"versions", "diff", "-q", "--json", dir}},
+		{"want at most 1e+100 s", []string{"cost", "--json", "--put", "1e308"}},
+	} {
+		bad(t, exitFailed, c.words, c.args...)
+	}
+	if got := names(t, dir); strings.Contains(got, "x") {
+		t.Errorf("written all the same: %s", got)
+	}
+	var d any
+	check(t, json.Unmarshal([]byte(good(t, "cost", "--json", "--put", "1e100", "--step", "1e100", "--errors", "1e8")), &d))
+}
+
+// TestOutputsThatNobodyCouldOpen: names that mean something else, or that no manifest can hold.
+func TestOutputsThatNobodyCouldOpen(t *testing.T) {
+	dir, canon, _, _ := toys(t)
+	before := names(t, dir)
+	for _, name := range []string{"x.manifest", "a.0001", "a.nc.manifest.next"} {
+		bad(t, exitFailed, "would be taken for one of the dataset", "convert", canon, filepath.Join(dir, name))
+	}
+	bad(t, exitFailed, "no valid UTF-8", "convert", "--to", "process-centric", "--ranks", "2", canon, filepath.Join(dir, "bad\xff.h5"))
+	if after := names(t, dir); after != before {
+		t.Errorf("written: %s", after)
+	}
+	good(t, "convert", "--no-sync", canon, filepath.Join(dir, "bad\xff.nc"))
+}
