@@ -48,7 +48,7 @@ type ConvertOptions struct {
 type Range struct{ First, End int64 }
 
 // maxRanks is how many ranks one process may stand for: each has an entry in several lists.
-const maxRanks = 1 << 24
+const maxRanks = decomp.MaxRanks
 
 // Validate says what is wrong with the options.
 func (o *ConvertOptions) Validate() error {
