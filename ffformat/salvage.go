@@ -2,12 +2,17 @@ package ffformat
 
 import (
 	"bytes"
+	"crypto/md5"
 	"encoding/binary"
 	"errors"
+	"io"
 )
 
 // maxScan is how far before the end of a damaged file records are searched, in bytes.
 const maxScan = 32 << 20
+
+// maxHashed is how much of a damaged file is summed to tell records from other bytes, for each layout, in bytes.
+const maxHashed = 256 << 20
 
 // salvage finds the records of a file that byHash does not accept. f, if not nil, is
 // what byHash made of a file block with the right hash, and cause why that is
@@ -224,18 +229,54 @@ func (d *decoder) scan() (*File, error) {
 			continue
 		}
 		budget := 4*len(b) + 1<<16 // of bytes parsed; bounds what hostile files cost
+		hashed := int64(maxHashed)
 		for p := 0; p+int(l.blockMeta(1)) <= len(b) && budget > 0; p++ {
 			if !startsRecords(l, b[p:], from+int64(p)) {
 				continue
 			}
 			blocks, n := d.consistent(l, b[p:], from+int64(p))
 			budget -= n + int(l.blockMeta(1))
-			if len(blocks) > 0 {
+			if len(blocks) == 0 {
+				continue
+			}
+			if ok, err := d.evident(blocks, from+int64(p), b[p+n:], &hashed); err != nil {
+				return nil, err
+			} else if ok {
 				return d.tail(l, blocks, b[p+n:], from+int64(p+n)), nil
 			}
 		}
 	}
 	return nil, nil
+}
+
+// evident says whether blocks whose records begin at base are more than bytes of another format that happen to look like records:
+// their data end there, or a chunk has its hash; rest is what follows them, and may be blobio's own file block. budget is how many
+// bytes may be read for that, of all that is looked at.
+func (d *decoder) evident(blocks []Block, base int64, rest []byte, budget *int64) (bool, error) {
+	end := int64(0)
+	for i := range blocks {
+		end += blocks[i].Size
+	}
+	if end == base || bytes.Contains(rest, []byte(fastMark)) {
+		return end > 0, nil
+	}
+	for i := range blocks {
+		for j := range blocks[i].Containers {
+			c := &blocks[i].Containers[j]
+			if !c.HasContent || c.ChunkSize == 0 || c.ChunkSize > *budget {
+				continue
+			}
+			*budget -= c.ChunkSize
+			h := md5.New()
+			if _, err := io.Copy(h, io.NewSectionReader(d.r, c.Fptr, c.ChunkSize)); err != nil {
+				return false, err
+			}
+			if Digest(h.Sum(nil)) == c.Hash {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
 }
 
 // startsRecords says whether b, which has a block header and a record at least,

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
 	"testing"
+
+	"blobio/internal/sharedtest"
 )
 
 // intact demands that a damaged file is refused, and that leniently
@@ -167,5 +170,31 @@ func TestReadErrors(t *testing.T) {
 	}
 	if _, err := Decode(io.NewSectionReader(bytes.NewReader(nil), 0, 0), 5000, "", nil); !errors.Is(err, ErrTruncated) {
 		t.Error(err) // shorter than its size
+	}
+}
+
+// TestLooksLikeRecords: bytes of another format that could be records, but have no data.
+func TestLooksLikeRecords(t *testing.T) {
+	for name, at := range map[string][]int{"no room": {225}, "hashes": {225, 225 + 40}, "room": {225, 225 + 4, 225 + 36, 225 + 44}} {
+		b := make([]byte, 8192)
+		for _, i := range at {
+			b[i] = 1
+		}
+		for _, o := range []*DecodeOptions{nil, {Lenient: true}} {
+			if f, err := decodeBytes(b, "", o); !errors.Is(err, ErrNotFormat) {
+				t.Errorf("%s: %+v, %v", name, f, err)
+			}
+		}
+	}
+	for _, c := range []string{"f", "g", "i"} {
+		for _, ext := range []string{"h5", "nc4"} {
+			b, err := os.ReadFile(sharedtest.Dir(t, "maps", "map_"+c+"_case_16p."+ext))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f, err := decodeBytes(b, "", &DecodeOptions{Lenient: true}); !errors.Is(err, ErrNotFormat) {
+				t.Errorf("%s.%s: %+v, %v", c, ext, f, err)
+			}
+		}
 	}
 }
