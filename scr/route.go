@@ -117,7 +117,7 @@ func (s *Session) cacheName(w *writing, abs string) (string, error) {
 	l := &s.levels[w.level]
 	base := path.Base(abs)
 	if len(base) > maxBase {
-		return "", fmt.Errorf("scr: cache: %w: the name of the file has %d bytes, want at most %d: %.80s...", ErrUsage, len(base), maxBase, base)
+		return "", fmt.Errorf("scr: cache: %w: the name of the file has %d bytes, want at most %d; it begins with %.80q", ErrUsage, len(base), maxBase, base)
 	}
 	at := path.Join(w.Path, base)
 	_, taken := w.maps.File(at)
