@@ -7,27 +7,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"blobio/comm"
 )
 
 // TestOddName: a name that convert cannot write is a finding.
 func TestOddName(t *testing.T) {
 	ctx := context.Background()
-	toy := newToy(1)
-	dir := t.TempDir()
-	name, out := filepath.Join(dir, "a.nc"), filepath.Join(dir, "c.nc")
-	if err := comm.Run(ctx, 1, nil, func(ctx context.Context, c comm.Comm) error { return toy.write(ctx, c, name, 1, nil) }); err != nil {
-		t.Fatal(err)
-	}
-	r, err := Open(ctx, name, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	if err := Convert(ctx, r, out, nil); err != nil {
-		t.Fatal(err)
-	}
+	out := canonicalToy(t, 1)
 	b, err := os.ReadFile(out)
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +40,7 @@ func TestOddName(t *testing.T) {
 	if err := x.Read(ctx, "FL\xb5X", nil, nil, make([]float64, toyCol)); err != nil {
 		t.Error(err)
 	}
-	if err := Convert(ctx, x, filepath.Join(dir, "d.nc"), nil); err == nil {
+	if err := Convert(ctx, x, filepath.Join(t.TempDir(), "d.nc"), nil); err == nil {
 		t.Error("convert writes it: check need not warn any more")
 	}
 }

@@ -14,20 +14,7 @@ import (
 // PnetCDF leaves it, is read; one that ends before is truncated.
 func TestUnwrittenTail(t *testing.T) {
 	ctx := context.Background()
-	toy := newToy(2)
-	dir := t.TempDir()
-	name, out := filepath.Join(dir, "a.nc"), filepath.Join(dir, "c.nc")
-	if err := comm.Run(ctx, 2, nil, func(ctx context.Context, c comm.Comm) error { return toy.write(ctx, c, name, 2, nil) }); err != nil {
-		t.Fatal(err)
-	}
-	r, err := Open(ctx, name, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	if err := Convert(ctx, r, out, nil); err != nil {
-		t.Fatal(err)
-	}
+	out := canonicalToy(t, 2)
 	whole, err := os.ReadFile(out)
 	if err != nil {
 		t.Fatal(err)
@@ -111,4 +98,26 @@ func TestNumbersWithAMissingSubfile(t *testing.T) {
 		}
 		r.Close()
 	}
+}
+
+// canonicalToy writes a toy with as many records as ranks, converts it, and returns the name of the canonical file.
+func canonicalToy(t *testing.T, ranks int) string {
+	t.Helper()
+	ctx := context.Background()
+	toy, dir := newToy(ranks), t.TempDir()
+	name, out := filepath.Join(dir, "a.nc"), filepath.Join(dir, "c.nc")
+	if err := comm.Run(ctx, ranks, nil, func(ctx context.Context, c comm.Comm) error {
+		return toy.write(ctx, c, name, int64(ranks), nil)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(ctx, name, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if err := Convert(ctx, r, out, nil); err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
