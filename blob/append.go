@@ -18,7 +18,7 @@ import (
 // A variable-centric dataset grows in place; a process-centric one gets one
 // more set of subfiles. A dataset that another program wrote is taken over:
 // it gets a manifest first.
-func Append(ctx context.Context, c comm.Comm, name string, parts []Part, o *Options) (*Writer, error) {
+func Append(ctx context.Context, c comm.Comm, name string, parts []Part, o *Options) (_ *Writer, err error) {
 	opt := o.withDefaults()
 	opts := opt.hash(name)
 	alike, err := comm.AgreeMin(ctx, c, o.Validate(), opts, ^opts)
@@ -28,10 +28,17 @@ func Append(ctx context.Context, c comm.Comm, name string, parts []Part, o *Opti
 	if alike[0] != ^alike[1] {
 		return nil, usageErr("the ranks pass different names or options")
 	}
+	w := &Writer{c: c, opt: opt}
 	if c.Rank() == 0 {
-		err = prepareAppend(ctx, name, &opt)
+		err = w.prepareAppend(ctx, name)
 	}
-	if err = comm.Agree(ctx, c, err); err != nil {
+	defer func() {
+		if err != nil {
+			_ = w.ten.release() // the error before is the one to tell
+		}
+	}()
+	words, err := comm.AgreeMin(ctx, c, err, w.ten.words()...)
+	if err != nil {
 		return nil, err
 	}
 	r, err := OpenComm(ctx, c, name, &OpenOptions{fs: opt.fs, MaxOpen: opt.MaxOpen, Workers: opt.Workers})
@@ -39,7 +46,8 @@ func Append(ctx context.Context, c comm.Comm, name string, parts []Part, o *Opti
 		return nil, err
 	}
 	defer r.Close()
-	w := &Writer{c: c, schema: r.schema, base: r.base, opt: opt, first: r.records}
+	w.schema, w.base, w.first = r.schema, r.base, r.records
+	w.serve(words)
 	w.opt.Layout, w.opt.Force = r.layout, false
 	w.opt.WideMaps = slices.Contains(r.sets[0].parts[0].place.shape.wide, true) // as in the files, whatever is asked for
 	if w.opt.Layout == VariableCentric {
@@ -55,6 +63,9 @@ func Append(ctx context.Context, c comm.Comm, name string, parts []Part, o *Opti
 		w.opt.Subfiles = len(r.sets[0].parts)
 	}
 	runs, err := checkParts(r.schema, parts, true)
+	if err == nil {
+		err = w.joined
+	}
 	if err == nil {
 		err = w.opt.Compress.fits(r.layout)
 	}
@@ -94,8 +105,9 @@ func Append(ctx context.Context, c comm.Comm, name string, parts []Part, o *Opti
 	return w, err
 }
 
-// prepareAppend brings the dataset to a clean state and gives it a manifest if it has none.
-func prepareAppend(ctx context.Context, name string, o *Options) error {
+// prepareAppend takes the lease of the dataset, brings it to a clean state and gives it a manifest if it has none.
+func (w *Writer) prepareAppend(ctx context.Context, name string) error {
+	o := &w.opt
 	found, err := subfile.Find(o.fs, name)
 	if err != nil {
 		return err
@@ -106,20 +118,31 @@ func prepareAppend(ctx context.Context, name string, o *Options) error {
 	if err := checkName(found.Base); err != nil {
 		return err
 	}
+	if err := w.acquire(ctx, found.Base); err != nil {
+		return err
+	}
 	if _, err := subfile.ReadState(o.fs, found.Base); err != nil {
 		return fmt.Errorf("blob: append to %s: %w", name, err)
 	}
-	m, err := subfile.Recover(o.fs, found.Base)
+	m, err := subfile.Recover(o.fs, found.Base, w.ten.check)
 	if err != nil {
 		return err
+	}
+	if m != nil {
+		w.info.was = m.ID
+		if m.Layout == VariableCentric.String() && w.ten.lease.Unsure() {
+			if err := subfile.Rehome(o.fs, found.Base, m, w.ten.tag(), o.Durability == DurableCommit); err != nil {
+				return err
+			}
+		}
 	}
 	if m == nil && len(found.Members) == 0 {
 		return fmt.Errorf("blob: append to %s: %w", name, ErrNotCommitted)
 	}
 	if m == nil {
-		return adopt(ctx, found.Base, o)
+		w.info.was, err = adopt(ctx, found.Base, o, w.ten)
 	}
-	return nil
+	return err
 }
 
 // recordsOnly returns the schema without its fixed variables.
@@ -139,6 +162,7 @@ func (w *Writer) reopen(ctx context.Context, r *Reader) error {
 	e := w.eng
 	if w.lead {
 		e.first = w.first
+		e.proc.tenure.Store(w.ten)
 	}
 	if w.opt.Layout == ProcessCentric {
 		w.info.rename = w.opt.CommitMode != CommitManifestOnly && w.info.subfiles <= maxAutoRenames || w.opt.CommitMode == CommitRename

@@ -88,7 +88,11 @@ func (b *bulk) engine(k int, proc *process) (*engine, error) {
 }
 
 // create claims the name and makes the files.
-func (b *bulk) create(records int64) error {
+func (b *bulk) create(ctx context.Context, records int64) error {
+	if err := b.w.acquire(ctx, b.base); err != nil {
+		return err
+	}
+	b.engines[0].proc.tenure.Store(b.w.ten)
 	if err := b.w.claim(); err != nil {
 		return err
 	}
@@ -100,7 +104,7 @@ func (b *bulk) create(records int64) error {
 		e.final = subfile.Name(b.base, k)
 		e.name = e.final
 		if rename {
-			e.name = subfile.Partial(e.final)
+			e.name = subfile.PartialBy(e.final, b.w.ten.tag())
 		}
 		f, err := b.opt.fs.Create(e.name)
 		if err != nil {
@@ -174,19 +178,20 @@ func (b *bulk) commit(ctx context.Context, records int64) error {
 		return err
 	}
 	m := b.w.newManifest(records, subs)
-	if err := subfile.WriteNext(b.opt.fs, b.base, m, sync); err != nil {
-		if derr := subfile.DropNext(b.opt.fs, b.base); derr != nil {
+	if err := subfile.WriteNext(b.opt.fs, b.base, m, sync, b.w.mayCommit); err != nil {
+		if derr := subfile.DropNext(b.opt.fs, b.base, b.w.ten.tag()); derr != nil {
 			b.w.committed = true
-			err = errors.Join(err, derr)
+			err = &InDoubtError{b.base, errors.Join(err, derr)}
 		}
 		return err
 	}
 	b.w.committed = true
-	if err := subfile.Finish(b.opt.fs, b.base, m, sync); err != nil {
-		return err
+	err := subfile.Finish(b.opt.fs, b.base, m, sync, b.w.ten.check)
+	if err == nil && b.w.info.replace {
+		err = subfile.RemoveStale(b.opt.fs, b.base, m)
 	}
-	if b.w.info.replace {
-		return subfile.RemoveStale(b.opt.fs, b.base, m)
+	if err != nil {
+		return b.w.unfinished(err)
 	}
 	return nil
 }
@@ -198,12 +203,12 @@ func (b *bulk) abandon() {
 		return
 	}
 	for _, e := range b.engines {
-		if e.made && b.opt.fs.Remove(e.name) != nil {
+		if e.made && (!isPartial(e.name) && b.w.ten.check() != nil || b.opt.fs.Remove(e.name) != nil) {
 			return // under a final name, it needs the announcement to be known as unfinished
 		}
 	}
 	if b.w.info.foreign || b.opt.fs.SyncDir(subfile.Dir(b.base)) != nil {
 		return
 	}
-	_ = subfile.DropNext(b.opt.fs, b.base)
+	_ = subfile.DropNext(b.opt.fs, b.base, b.w.ten.tag())
 }

@@ -23,7 +23,9 @@ func (c *conversion) toCanonical(ctx context.Context) error {
 	var tmp string
 	var err error
 	if c.root() {
-		tmp, f, err = c.begin(hdr)
+		if c.ten, err = hold(ctx, &Options{fs: c.o.fs}, c.out); err == nil {
+			tmp, f, err = c.begin(hdr)
+		}
 	} else {
 		err = hdr.Layout(nil)
 	}
@@ -52,6 +54,7 @@ func (c *conversion) toCanonical(ctx context.Context) error {
 		if err != nil && tmp != "" {
 			_ = c.o.fs.Remove(tmp) // gone if it was published
 		}
+		err = errors.Join(err, c.ten.release())
 	}
 	return c.agree(ctx, err)
 }
@@ -72,7 +75,7 @@ func (c *conversion) begin(hdr *cdf5.Header) (tmp string, f vfs.File, err error)
 		return "", nil, err
 	}
 	dir, base := filepath.Split(c.out)
-	tmp = dir + tempPrefix(base) + newID()[:tempDigits] + tempSuffix
+	tmp = dir + tempPrefix(base) + c.ten.id[:tempDigits] + tempSuffix
 	if f, err = c.o.fs.Create(tmp); err != nil {
 		return "", nil, err
 	}
@@ -87,7 +90,7 @@ func (c *conversion) begin(hdr *cdf5.Header) (tmp string, f vfs.File, err error)
 
 // publish gives the output its name.
 func (c *conversion) publish(tmp string) error {
-	if err := c.free(); err != nil { // somebody may have made it meanwhile
+	if err := errors.Join(c.ten.check(), c.free()); err != nil { // somebody may have made it meanwhile
 		return err
 	}
 	if err := c.o.fs.Rename(tmp, c.out); err != nil {
@@ -108,7 +111,7 @@ const (
 func tempPrefix(base string) string { return "." + base + "." }
 
 // sweep removes what conversions to the same output left that were cut short.
-// (One that is still at work then fails at its rename.)
+// The lease of the output says that none of them is at work; one that is after all fails at its rename.
 func (c *conversion) sweep() error {
 	dir, base := subfile.Dir(c.out), filepath.Base(c.out)
 	entries, err := c.o.fs.ReadDir(dir)

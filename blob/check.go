@@ -196,7 +196,7 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 		for i := range si.Subfiles {
 			name, err := r.finalOrPartial(subfile.Name(base, i))
 			if err != nil {
-				c.add(findingOf(Error, subfile.Partial(name), err))
+				c.add(findingOf(Error, name, err))
 			}
 			parts = append(parts, &checkPart{set: si, base: base, filePart: &filePart{r: r, index: i, info: &si.Subfiles[i], name: name}})
 		}

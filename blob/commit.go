@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"blobio/comm"
+	"blobio/internal/durable"
 	"blobio/subfile"
 )
 
@@ -30,6 +31,7 @@ func (w *Writer) commit(ctx context.Context, records int64) error {
 		return err
 	}
 	// From here on the new dataset is the one that is read, whatever fails.
+	err = nil
 	if w.info.old != nil && w.opt.Layout == VariableCentric {
 		if w.lead && w.eng.table.id[0] == 0 {
 			err = w.eng.moveRecords(records, w.opt.Durability != DurableNone)
@@ -38,16 +40,23 @@ func (w *Writer) commit(ctx context.Context, records int64) error {
 			}
 		}
 		if err := comm.Agree(ctx, w.c, err); err != nil {
-			return err
+			return w.unfinished(err)
 		}
 	}
-	if w.c.Rank() == 0 {
-		if err = subfile.Finish(w.opt.fs, w.base, m, sync); err == nil && w.info.replace {
+	err = w.ten.leave() // this rank touches no file any more
+	if w.c.Rank() == 0 && err == nil {
+		if err = subfile.Finish(w.opt.fs, w.base, m, sync, w.ten.check); err == nil && w.info.replace {
 			err = subfile.RemoveStale(w.opt.fs, w.base, m)
 		}
 	}
-	return comm.Agree(ctx, w.c, err)
+	if err = comm.Agree(ctx, w.c, err); err != nil {
+		return w.unfinished(err)
+	}
+	return nil
 }
+
+// unfinished says of an error behind the commit what it means.
+func (w *Writer) unfinished(err error) error { return &UnfinishedError{w.base, err} }
 
 // lastCall is the guard before the record is written. If it is the agreement
 // itself that breaks, rank 0 may have heard everybody and write the record, so
@@ -70,18 +79,32 @@ func (w *Writer) record(ctx context.Context, all [][]byte, records int64, sync b
 	if w.c.Rank() == 0 {
 		state = recordWritten
 		if m, err = w.manifest(all, records); err == nil {
-			err = subfile.WriteNext(w.opt.fs, w.base, m, sync)
+			err = subfile.WriteNext(w.opt.fs, w.base, m, sync, w.mayCommit)
 		}
 		if err != nil {
 			state = recordTaken
-			if rerr := subfile.DropNext(w.opt.fs, w.base); rerr != nil {
+			if rerr := subfile.DropNext(w.opt.fs, w.base, w.ten.tag()); rerr != nil {
 				state, err = recordUnknown, errors.Join(err, rerr)
 			}
 		}
 	}
 	v, err := comm.AgreeMin(ctx, w.c, err, state)
 	w.committed = v == nil || v[0] != recordTaken // nil: it broke
+	if err != nil && w.committed {
+		err = &InDoubtError{w.base, err}
+	}
 	return m, err
+}
+
+// mayCommit compares who holds the dataset, and what is in force, with what was when the writer began.
+func (w *Writer) mayCommit() error {
+	if err := w.ten.check(); err != nil {
+		return err
+	}
+	if id, err := subfile.PeekID(w.opt.fs, w.base); err != nil || id == w.info.was {
+		return err
+	}
+	return fmt.Errorf("blob: %s: another program has replaced the dataset while it was being written: %w", w.base, ErrInUse)
 }
 
 // What became of the prepared manifest.
@@ -124,7 +147,7 @@ func (w *Writer) manifest(all [][]byte, records int64) (*subfile.Manifest, error
 
 // newManifest describes the dataset with the subfiles of this session.
 func (w *Writer) newManifest(records int64, subs []subfile.Subfile) *subfile.Manifest {
-	m := &subfile.Manifest{Prepared: true, ID: newID(), Layout: w.opt.Layout.String(), Base: filepath.Base(w.base),
+	m := &subfile.Manifest{Prepared: true, ID: durable.NewID(), Writer: w.ten.tag(), Layout: w.opt.Layout.String(), Base: filepath.Base(w.base),
 		Records: records, Ranks: w.info.ranks, Maps: w.info.prints}
 	set := subfile.SetInfo{Base: m.Base, Records: records, Subfiles: subs}
 	if w.opt.Compress.on() {
@@ -147,7 +170,7 @@ func (w *Writer) newManifest(records int64, subs []subfile.Subfile) *subfile.Man
 
 // intent is the unprepared manifest that announces a writer.
 func (w *Writer) intent() *subfile.Manifest {
-	return &subfile.Manifest{ID: newID(), Layout: w.opt.Layout.String(), Base: filepath.Base(w.base), Ranks: w.info.ranks,
+	return &subfile.Manifest{ID: durable.NewID(), Writer: w.ten.tag(), Layout: w.opt.Layout.String(), Base: filepath.Base(w.base), Ranks: w.info.ranks,
 		Sets: []subfile.SetInfo{{Base: filepath.Base(w.base), Subfiles: make([]subfile.Subfile, w.info.subfiles)}}}
 }
 
@@ -155,6 +178,7 @@ func (w *Writer) intent() *subfile.Manifest {
 // 0 the announcement. Committed files are not touched. It reports nothing: it
 // runs after an error that is reported.
 func (w *Writer) abandon() {
+	defer w.ten.release()
 	if w.eng == nil {
 		return
 	}
@@ -169,7 +193,7 @@ func (w *Writer) abandon() {
 	if w.files != filesNone && !w.info.rename && w.info.old == nil && !w.removeFinals() {
 		return
 	}
-	_ = w.opt.fs.Remove(subfile.NextName(w.base))
+	_ = subfile.DropNext(w.opt.fs, w.base, w.ten.tag())
 }
 
 // removeMade removes the subfile that this process created.
@@ -179,7 +203,7 @@ func (w *Writer) removeMade() {
 	}
 	e := w.eng
 	e.proc.pool.CloseFile(e.name)
-	if e.made {
+	if e.made && (isPartial(e.name) || w.ten.check() == nil) { // under a final name there may be the file of who has taken over
 		_ = w.opt.fs.Remove(e.name) // another rank may have done it
 	}
 }
@@ -188,8 +212,8 @@ func (w *Writer) removeMade() {
 // under final names. Without the announcement they would look like a dataset of
 // another program, so it says whether they are gone for good.
 func (w *Writer) removeFinals() bool {
-	if w.files != filesAll {
-		return false // other ranks may still be creating them
+	if w.files != filesAll || w.ten.check() != nil {
+		return false // other ranks may still be creating them, or they are another writer's
 	}
 	for i := range w.info.subfiles {
 		if err := w.opt.fs.Remove(subfile.Name(w.set, i)); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -114,7 +114,8 @@ type conversion struct {
 	first   int64   // first record that is converted
 	records int64   // how many
 
-	room []byte // of scratch
+	ten  *tenure // of root: that of the output
+	room []byte  // of scratch
 
 	done, total atomic.Int64
 }

@@ -14,15 +14,16 @@ func (c *conversion) toBlobs(ctx context.Context) error {
 	if err := c.agree(ctx, err); err != nil {
 		return err
 	}
-	rename := []byte{0}
+	b.w.c = c.c
+	var told []byte // the identity of the writer, and whether files have partial names
 	if c.root() {
-		if err = b.create(c.records); b.engines[0].name != b.engines[0].final {
-			rename[0] = 1
+		if err = b.create(ctx, c.records); err == nil {
+			told = fmt.Appendf(nil, "%s %t", b.w.ten.id, isPartial(b.engines[0].name))
 		}
 	}
-	rename, err = c.told(ctx, rename, err)
+	told, err = c.told(ctx, told, err)
 	if err == nil && !c.root() {
-		err = b.join(c.records, rename[0] == 1)
+		err = b.join(c, told)
 	}
 	units := c.units(1 << 62)
 	if err == nil {
@@ -37,7 +38,11 @@ func (c *conversion) toBlobs(ctx context.Context) error {
 	if c.root() && err != nil {
 		b.abandon()
 	}
-	return c.agree(ctx, err)
+	err = c.agree(ctx, errors.Join(err, b.w.ten.leave()))
+	if rerr := b.w.ten.release(); err == nil && rerr != nil {
+		err = b.w.unfinished(rerr)
+	}
+	return err
 }
 
 func (c *conversion) newBulk(ctx context.Context) (*bulk, error) {

@@ -6,21 +6,31 @@ import (
 	"errors"
 	"fmt"
 
+	"blobio/comm"
 	"blobio/subfile"
 )
 
 // join makes this process write into the files that the root of a conversion has made. It leaves
 // the map variables and all that is not data to that one.
-func (b *bulk) join(records int64, rename bool) error {
+func (b *bulk) join(c *conversion, told []byte) (err error) {
+	var id string
+	var rename bool
+	if _, err := fmt.Sscan(string(told), &id, &rename); err != nil {
+		return fmt.Errorf("blob: convert: rank 0 tells %q: %w", told, err)
+	}
+	if b.w.ten, err = serve(b.opt.fs, b.base, id, comm.Apart(c.c)); err != nil {
+		return err
+	}
+	b.engines[0].proc.tenure.Store(b.w.ten)
 	for k, e := range b.engines {
 		e.final = subfile.Name(b.base, k)
 		e.name = e.final
 		if rename {
-			e.name = subfile.Partial(e.final)
+			e.name = subfile.PartialBy(e.final, b.w.ten.tag())
 		}
 		e.mapsOut = true
 		if b.opt.Layout == ProcessCentric {
-			if err := e.settlePlaces(records); err != nil {
+			if err := e.settlePlaces(c.records); err != nil {
 				return err
 			}
 		}

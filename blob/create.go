@@ -2,8 +2,6 @@ package blob
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,25 +10,29 @@ import (
 	"blobio/subfile"
 )
 
-// create makes the files. World rank 0 looks at what is there, and announces
+// create makes the files. World rank 0 takes the lease of the dataset, looks at what is there, and announces
 // the writer by an unprepared manifest; then the first rank of each subfile
 // makes its file. err is what this rank has met before, and the result is agreed.
-func (w *Writer) create(err error) error {
-	ctx := context.Background() // the steps are short; a cancelled caller is seen by Agree of the next collective
+func (w *Writer) create(ctx context.Context, err error) error {
 	replace := int64(0)
 	if w.c.Rank() == 0 && err == nil {
-		if err = w.claim(); err == nil {
+		if err = w.acquire(ctx, w.base); err == nil {
+			err = w.claim()
+		}
+		if err == nil {
 			if w.info.replace {
 				replace = -1
 			}
 			err = w.announce()
 		}
 	}
-	v, err := comm.AgreeMin(ctx, w.c, err, replace)
+	ctx = context.Background() // the steps are short; a cancelled caller is seen by Agree of the next collective
+	v, err := comm.AgreeMin(ctx, w.c, err, append(w.ten.words(), replace)...)
 	if err != nil {
 		return err
 	}
-	w.info.replace = v[0] != 0
+	w.serve(v)
+	w.info.replace = v[2] != 0
 	w.info.rename = w.info.replace || w.opt.CommitMode == CommitRename ||
 		w.opt.CommitMode == CommitAuto && w.info.subfiles <= maxAutoRenames
 	return w.makeFiles(ctx, w.base)
@@ -38,14 +40,15 @@ func (w *Writer) create(err error) error {
 
 // makeFiles creates the subfiles of the set base.
 func (w *Writer) makeFiles(ctx context.Context, base string) error {
-	var err error
+	err := w.joined
 	w.set = base
-	if w.lead {
+	if w.lead && err == nil {
 		e := w.eng
+		e.proc.tenure.Store(w.ten)
 		e.final = subfile.Name(base, e.index)
 		e.name = e.final
 		if w.info.rename {
-			e.name = subfile.Partial(e.final)
+			e.name = subfile.PartialBy(e.final, w.ten.tag())
 		}
 		if e.table.id[0] == 0 {
 			f, cerr := w.opt.fs.Create(e.name)
@@ -87,7 +90,7 @@ func (w *Writer) announce() error {
 	if w.info.foreign {
 		return nil
 	}
-	return subfile.WriteNext(w.opt.fs, w.base, w.intent(), w.opt.Durability == DurableCommit)
+	return subfile.WriteNext(w.opt.fs, w.base, w.intent(), w.opt.Durability == DurableCommit, w.ten.check)
 }
 
 // claim checks that the name is free, or may be replaced, and clears away what
@@ -116,16 +119,13 @@ func (w *Writer) claim() error {
 		}
 		return fmt.Errorf("blob: %s: %s of this name is there (Options.Force replaces it): %w", w.base, what, ErrExist)
 	}
-	m, err := subfile.Recover(fsys, w.base)
+	m, err := subfile.Recover(fsys, w.base, w.ten.check)
+	if m != nil {
+		w.info.was = m.ID
+	}
 	w.info.foreign = m == nil && len(set.Members) > 0 && !set.Next // with it, they were a dead writer's, and are gone
 	w.info.replace = m != nil || w.info.foreign
 	return err
-}
-
-func newID() string {
-	var b [16]byte
-	rand.Read(b[:]) // never fails
-	return hex.EncodeToString(b[:])
 }
 
 // place gives every rank's blob its place in a process-centric subfile, once

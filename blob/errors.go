@@ -24,6 +24,7 @@ var (
 	ErrMissing      = fault.ErrMissing
 	ErrExist        = fault.ErrExist
 	ErrMapMismatch  = fault.ErrMapMismatch
+	ErrInUse        = fault.ErrInUse
 
 	// Using: the call is wrong, or an earlier one failed.
 	ErrUsage    = fault.ErrUsage
@@ -31,6 +32,36 @@ var (
 	ErrTooLarge = fault.ErrTooLarge
 	ErrBroken   = fault.ErrBroken
 )
+
+// An UnfinishedError is met after the commit: the new dataset is the one that is read, but files have not
+// got their final names yet, or the old ones are still there. Recover, or the next writer, does what is left.
+type UnfinishedError struct {
+	Base string
+	Err  error
+}
+
+// Error implements error.
+func (e *UnfinishedError) Error() string {
+	return "blob: " + e.Base + ": the dataset is committed, but not all of its files have got their final names: " + e.Err.Error()
+}
+
+// Unwrap returns what was met.
+func (e *UnfinishedError) Unwrap() error { return e.Err }
+
+// An InDoubtError is met while the commit is made, and then again while it is taken back: which dataset is
+// in force, nobody knows before the files are looked at. No file is removed.
+type InDoubtError struct {
+	Base string
+	Err  error
+}
+
+// Error implements error.
+func (e *InDoubtError) Error() string {
+	return "blob: " + e.Base + ": it is not known whether the dataset was committed: " + e.Err.Error()
+}
+
+// Unwrap returns what was met.
+func (e *InDoubtError) Unwrap() error { return e.Err }
 
 // formatErr builds a FormatError of this package.
 func formatErr(file string, off int64, field string, class error, format string, args ...any) error {

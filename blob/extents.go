@@ -205,18 +205,18 @@ func (s *blobStream) next(n int64, field string) ([]byte, error) {
 
 // adopt gives a dataset of another program a manifest, so that it can be
 // appended to and checked. Nothing of its subfiles is changed, but for the pad behind the
-// last variable, which other programs leave out.
-func adopt(ctx context.Context, base string, o *Options) error {
+// last variable, which other programs leave out. It returns the ID of the manifest.
+func adopt(ctx context.Context, base string, o *Options, ten *tenure) (id string, err error) {
 	r, err := Open(ctx, base, &OpenOptions{fs: o.fs, Workers: o.Workers, MaxOpen: o.MaxOpen})
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer r.Close()
 	s := r.sets[0]
 	if err := r.loadSet(ctx, s); err != nil {
-		return err
+		return "", err
 	}
-	w := &Writer{schema: r.schema, base: base, opt: Options{Layout: r.layout}, info: datasetInfo{subfiles: len(s.parts)}}
+	w := &Writer{schema: r.schema, base: base, ten: ten, opt: Options{Layout: r.layout}, info: datasetInfo{subfiles: len(s.parts)}}
 	if s.parts[0].place.packed != nil {
 		w.opt.Compress.Method = AutoCompression // for the manifest to say so
 	}
@@ -228,24 +228,24 @@ func adopt(ctx context.Context, base string, o *Options) error {
 		*sf = subfile.Subfile{Size: p.place.fileSize(r.records), HeaderOff: p.place.hdrOff, HeaderLen: p.place.hdrLen}
 		if p.size < sf.Size {
 			if p.place.layout != VariableCentric {
-				return formatErr(p.name, p.size, "file", ErrTruncated, "%d bytes, the header promises %d", p.size, sf.Size)
+				return "", formatErr(p.name, p.size, "file", ErrTruncated, "%d bytes, the header promises %d", p.size, sf.Size)
 			}
 			if _, end := p.place.lastPiece(r.records); p.size < end {
-				return formatErr(p.name, p.size, "file", ErrTruncated, "%d bytes, the header promises %d", p.size, sf.Size)
+				return "", formatErr(p.name, p.size, "file", ErrTruncated, "%d bytes, the header promises %d", p.size, sf.Size)
 			}
 			if err := addPad(o, p.name, sf.Size); err != nil {
-				return err
+				return "", err
 			}
 		}
 		if sf.HeaderCRC, err = p.headerCRC(); err != nil {
-			return err
+			return "", err
 		}
 		if r.layout == ProcessCentric {
 			sf.Blobs = append(append(sf.Blobs, p.table.blob...), p.place.dataOff+p.place.dataLen)
 		}
 		f, done, err := p.file()
 		if err != nil {
-			return err
+			return "", err
 		}
 		err = sumExtents(ctx, f, p.place, p.table, p.name, r.records, func(ext int64, _ int, _ int64, crc uint32) {
 			for int64(len(sf.Extents)) <= ext {
@@ -255,12 +255,12 @@ func adopt(ctx context.Context, base string, o *Options) error {
 		}, func(int64) {})
 		done()
 		if err != nil {
-			return err
+			return "", err
 		}
 		for d := range prints {
 			m, err := r.Map(ctx, DecompID(d+1))
 			if err != nil {
-				return err
+				return "", err
 			}
 			prints[d] += mapPrint(m.Sub(p.first, p.place.shape.nblobs), p.table, p.index)
 		}
@@ -270,10 +270,10 @@ func adopt(ctx context.Context, base string, o *Options) error {
 	}
 	m := w.newManifest(r.records, subs)
 	sync := o.Durability == DurableCommit
-	if err := subfile.WriteNext(o.fs, base, m, sync); err != nil {
-		return err
+	if err := subfile.WriteNext(o.fs, base, m, sync, ten.check); err != nil {
+		return "", err
 	}
-	return subfile.Finish(o.fs, base, m, sync)
+	return m.ID, subfile.Finish(o.fs, base, m, sync, ten.check)
 }
 
 // addPad lengthens a subfile to its whole size.

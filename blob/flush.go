@@ -34,6 +34,9 @@ func (w *Writer) begin(ctx context.Context) (b flushing, err error) {
 	if err == nil {
 		err = w.land(ctx)
 	}
+	if err == nil && w.c.Rank() == 0 {
+		err = w.ten.check()
+	}
 	idle := int64(1)
 	if len(w.pending) > 0 || len(w.parts) > 0 {
 		idle = 0

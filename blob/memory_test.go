@@ -205,7 +205,7 @@ func TestOpenReadsNoMaps(t *testing.T) {
 			w, err := newBulk("d.nc", s, []*decomp.Map{m}, ranks, &Options{fs: mem, Layout: layout, Subfiles: 4, Records: 1, Durability: DurableNone})
 			must(err)
 			ctx := context.Background()
-			if err := w.create(1); err != nil {
+			if err := w.create(ctx, 1); err != nil {
 				t.Fatal(err)
 			}
 			if err := w.commit(ctx, 1); err != nil {

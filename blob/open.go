@@ -195,14 +195,15 @@ func (r *Reader) finalOrPartial(name string) (string, error) {
 	if !r.pending {
 		return name, nil
 	}
-	_, err := r.opt.fs.Stat(subfile.Partial(name))
+	partial := subfile.PartialBy(name, r.manifest.Writer)
+	_, err := r.opt.fs.Stat(partial)
 	switch {
 	case err == nil:
-		return subfile.Partial(name), nil
+		return partial, nil
 	case isGone(err):
 		return name, nil
 	}
-	return name, fmt.Errorf("blob: %s: %w", subfile.Partial(name), err)
+	return name, fmt.Errorf("blob: %s: %w", partial, err)
 }
 
 // openFirst reads the header of the first subfile that is there, which tells

@@ -3,6 +3,7 @@ package blob
 import (
 	"runtime"
 
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -102,7 +103,8 @@ type Options struct {
 	syncMin  int64 // see syncDue; 0 means the default, tests set others
 	chunk    int64 // of compressed data, a multiple of 8; 0 means the default, tests set others
 
-	fs vfs.FS // default the operating system's; tests set others
+	lease durable.LeaseOptions // tests set others
+	fs    vfs.FS               // default the operating system's; tests set others
 }
 
 // Validate says what is wrong with the options.

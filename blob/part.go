@@ -50,6 +50,9 @@ func (p *filePart) gone() bool {
 		return false
 	}
 	_, err := p.r.opt.fs.Stat(p.name)
+	if final, _, partial := subfile.Final(p.name); partial && isGone(err) {
+		_, err = p.r.opt.fs.Stat(final) // a writer has finished the pending commit meanwhile
+	}
 	return isGone(err)
 }
 
@@ -65,7 +68,7 @@ func (p *filePart) header() *place {
 func (p *filePart) file() (f vfs.File, done func(), err error) {
 	name := p.name
 	f, err = p.r.pool.Get(name, false)
-	if final, partial := strings.CutSuffix(name, subfile.Partial("")); partial && isGone(err) {
+	if final, _, partial := subfile.Final(name); partial && isGone(err) {
 		name = final // a writer has finished the pending commit meanwhile
 		f, err = p.r.pool.Get(name, false)
 	}

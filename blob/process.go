@@ -3,6 +3,7 @@ package blob
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"blobio/internal/codec"
 	"blobio/subfile"
@@ -13,7 +14,8 @@ import (
 // However many subfiles the process writes, it has no more buffers than workers.
 type process struct {
 	pool    *subfile.Pool
-	buffers chan []byte // tokens; nil until first used
+	tenure  atomic.Pointer[tenure] // set before the first file is made
+	buffers chan []byte            // tokens; nil until first used
 	size    int
 	zstd    *codec.Zstd
 
@@ -25,8 +27,9 @@ type process struct {
 }
 
 func newProcess(o *Options) *process {
-	p := &process{pool: subfile.NewPool(o.fs, o.MaxOpen), buffers: make(chan []byte, o.Workers), size: o.Buffer, max: o.Memory,
+	p := &process{buffers: make(chan []byte, o.Workers), size: o.Buffer, max: o.Memory,
 		zstd: codec.NewZstd(codec.Options{Window: codecWindow(o.chunk), Concurrency: o.Workers, MaxContent: int(o.chunk)})}
+	p.pool = subfile.NewPool(held{o.fs, p}, o.MaxOpen)
 	p.room.L = &p.mu
 	for range o.Workers {
 		p.buffers <- nil

@@ -46,7 +46,9 @@ type Writer struct {
 	closed  bool
 	err     error // of an earlier collective: the writer is broken
 
-	claimed   bool // world rank 0: the .manifest.next is ours
+	ten       *tenure
+	joined    error // what this process met when it became part of the tenure
+	claimed   bool  // world rank 0: the .manifest.next is ours
 	files     filesState
 	set       string // base name of the files of this session
 	placed    bool   // process-centric: every blob has its place
@@ -68,8 +70,9 @@ type datasetInfo struct {
 	prints          []string          // fingerprints of the maps
 	old             *subfile.Manifest // of the dataset that is appended to
 	replace         bool
-	foreign         bool // what is replaced has no manifest
-	rename          bool // subfiles are written under partial names
+	foreign         bool   // what is replaced has no manifest
+	was             string // ID of the record that was in force when the writer began, on world rank 0
+	rename          bool   // subfiles are written under partial names
 }
 
 // Create begins a dataset. Every rank of c calls it with the same name, schema and
@@ -90,7 +93,7 @@ func Create(ctx context.Context, c comm.Comm, name string, s *Schema, parts []Pa
 	if broken != nil {
 		return nil, broken
 	}
-	if err = w.create(err); err != nil {
+	if err = w.create(ctx, err); err != nil {
 		w.fail(err)
 	}
 	return w, err
@@ -271,6 +274,9 @@ func (w *Writer) Close(ctx context.Context) error {
 	err = w.commit(ctx, records)
 	if w.lead {
 		w.eng.proc.pool.Close()
+	}
+	if rerr := w.ten.release(); err == nil && rerr != nil {
+		err = w.unfinished(rerr)
 	}
 	return err
 }

@@ -9,18 +9,26 @@ import (
 )
 
 // WriteNext writes the record under its .manifest.next name, in the place of
-// one that is there. With sync the record and its name are durable when it returns.
-func WriteNext(fsys vfs.FS, base string, m *Manifest, sync bool) error {
+// one that is there. With sync the record and its name are durable when it returns. check says whether the
+// writer still holds its lease: it is called when the record is complete, immediately before it gets its name, which is
+// the order that package durable wants. nil: nobody else can write.
+func WriteNext(fsys vfs.FS, base string, m *Manifest, sync bool, check func() error) error {
 	b, err := m.Encode()
 	if err != nil {
 		return err
 	}
 	// The record is written aside and renamed, so that it is never seen torn:
 	// beside a dataset of another program a torn record would say that it was never finished.
-	tmp := Partial(NextName(base))
+	tmp := PartialBy(NextName(base), m.Writer)
+	if err := removeIfThere(fsys, tmp); err != nil { // what lies there is not opened: it may be a link
+		return err
+	}
 	if err = writeRecord(fsys, tmp, b, sync); err == nil && sync && m.Prepared {
 		// The names of the subfiles must be durable before the record that counts on them.
 		err = fsys.SyncDir(dirOf(base))
+	}
+	if err == nil && check != nil {
+		err = check()
 	}
 	if err == nil {
 		err = fsys.Rename(tmp, NextName(base))
@@ -37,13 +45,6 @@ func WriteNext(fsys vfs.FS, base string, m *Manifest, sync bool) error {
 
 func writeRecord(fsys vfs.FS, name string, b []byte, sync bool) error {
 	f, err := fsys.Create(name)
-	if errors.Is(err, fs.ErrExist) { // a dead writer left it
-		if f, err = fsys.OpenRW(name); err == nil {
-			if err = f.Truncate(0); err != nil {
-				return errors.Join(err, f.Close())
-			}
-		}
-	}
 	if err != nil {
 		return err
 	}
@@ -57,9 +58,23 @@ func writeRecord(fsys vfs.FS, name string, b []byte, sync bool) error {
 	return err
 }
 
-// DropNext removes a record that was not, or not wholly, written.
-func DropNext(fsys vfs.FS, base string) error {
-	if err := removeIfThere(fsys, NextName(base)); err != nil {
+// DropNext takes back what WriteNext wrote for the writer with this tag. The record of another writer stays: so
+// it is looked at under a name that nobody else uses before it is removed.
+func DropNext(fsys vfs.FS, base, writer string) error {
+	next, mine := NextName(base), PartialBy(NextName(base), writer)
+	if err := removeIfThere(fsys, mine); err != nil {
+		return err
+	}
+	switch err := fsys.Rename(next, mine); {
+	case errors.Is(err, fs.ErrNotExist):
+		return fsys.SyncDir(dirOf(base))
+	case err != nil:
+		return err
+	}
+	if m, err := readManifest(fsys, mine); err == nil && m.Writer != writer {
+		return fsys.Rename(mine, next)
+	}
+	if err := fsys.Remove(mine); err != nil {
 		return err
 	}
 	return fsys.SyncDir(dirOf(base))
@@ -73,13 +88,13 @@ func removeIfThere(fsys vfs.FS, name string) error {
 }
 
 // Finish makes a prepared record the manifest: it renames the partial subfiles
-// that are left, then the record. It may be repeated. sync makes the names durable.
-func Finish(fsys vfs.FS, base string, m *Manifest, sync bool) error {
+// that are left, then the record. It may be repeated. sync makes the names durable; check is that of WriteNext.
+func Finish(fsys vfs.FS, base string, m *Manifest, sync bool, check func() error) error {
 	dir := dirOf(base)
 	for _, s := range m.Sets {
 		for i := range s.Subfiles {
 			name := filepath.Join(dir, Name(s.Base, i))
-			if err := fsys.Rename(Partial(name), name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := fsys.Rename(PartialBy(name, m.Writer), name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 		}
@@ -88,6 +103,11 @@ func Finish(fsys vfs.FS, base string, m *Manifest, sync bool) error {
 	// name: afterwards nobody looks for partial names any more.
 	if sync {
 		if err := fsys.SyncDir(dir); err != nil {
+			return err
+		}
+	}
+	if check != nil {
+		if err := check(); err != nil {
 			return err
 		}
 	}
@@ -104,14 +124,20 @@ func Finish(fsys vfs.FS, base string, m *Manifest, sync bool) error {
 // prepared commit is finished, an unprepared one is removed with the
 // subfiles that belong to it, and so are subfiles that the manifest does not
 // list. The dataset of another program stays as it is. It returns the manifest in force, nil if none.
-func Recover(fsys vfs.FS, base string) (*Manifest, error) {
+//
+// The caller holds the lease of base; check is that of WriteNext.
+func Recover(fsys vfs.FS, base string, check func() error) (*Manifest, error) {
+	// A former holder that is not dead must not be able to commit any more before the state is read.
+	if err := removeRecords(fsys, base); err != nil {
+		return nil, err
+	}
 	st, err := ReadState(fsys, base)
 	never := errors.Is(err, ErrNotCommitted)
 	if err != nil && !never {
 		return nil, err
 	}
 	if st.Pending {
-		if err := Finish(fsys, base, st.Manifest, true); err != nil {
+		if err := Finish(fsys, base, st.Manifest, true, check); err != nil {
 			return nil, err
 		}
 	}
@@ -126,7 +152,24 @@ func Recover(fsys vfs.FS, base string) (*Manifest, error) {
 			return nil, err
 		}
 	}
-	return st.Manifest, RemovePartials(fsys, base)
+	return st.Manifest, removePartials(fsys, base)
+}
+
+// removeRecords removes records that have not got their name yet.
+func removeRecords(fsys vfs.FS, base string) error {
+	dir, name := dirOf(base), filepath.Base(NextName(base))
+	entries, err := fsys.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if final, _, ok := Final(e.Name()); ok && final == name {
+			if err := removeIfThere(fsys, filepath.Join(dir, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // RemoveStale removes what Stale lists, for good.
@@ -143,27 +186,80 @@ func RemoveStale(fsys vfs.FS, base string, m *Manifest) error {
 	return fsys.SyncDir(dirOf(base))
 }
 
-// RemovePartials removes what an unfinished writer left of the dataset base:
+// removePartials removes what unfinished writers left of the dataset base:
 // the partial subfiles of all sets and the .manifest.next. Final names stay.
-func RemovePartials(fsys vfs.FS, base string) error {
-	dir, name := dirOf(base), filepath.Base(base)
-	entries, err := fsys.ReadDir(dir)
+func removePartials(fsys vfs.FS, base string) error {
+	partials, err := Partials(fsys, base)
 	if err != nil {
 		return err
 	}
-	for _, e := range entries {
-		if _, _, ok := Split(e.Name()); ok && filepath.Ext(e.Name()) == partialSuffix && Base(e.Name()) == name {
-			if err := fsys.Remove(filepath.Join(dir, e.Name())); err != nil {
-				return err
-			}
-		}
-	}
-	for _, n := range []string{Partial(NextName(base)), NextName(base)} {
+	for _, n := range append(partials, NextName(base)) {
 		if err := removeIfThere(fsys, n); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// Partials returns the partial subfiles of base, of all sets and writers.
+func Partials(fsys vfs.FS, base string) (list []string, err error) {
+	dir, name := dirOf(base), filepath.Base(base)
+	entries, err := fsys.ReadDir(dir)
+	for _, e := range entries {
+		if _, _, ok := Split(e.Name()); ok && filepath.Ext(e.Name()) == partialSuffix && Base(e.Name()) == name {
+			list = append(list, filepath.Join(dir, e.Name()))
+		}
+	}
+	return list, err
+}
+
+// Rehome gives the subfiles of a variable-centric dataset, which grow in place, new files with the same bytes: a writer that may
+// still have the old ones open then writes to what has no name any more. tag is that of the writer that holds the lease.
+func Rehome(fsys vfs.FS, base string, m *Manifest, tag string, sync bool) error {
+	dir := dirOf(base)
+	for _, s := range m.Sets {
+		for i := range s.Subfiles {
+			name := filepath.Join(dir, Name(s.Base, i))
+			if err := copyFile(fsys, name, PartialBy(name, tag), s.Subfiles[i].Size, sync); err != nil {
+				return err
+			}
+			if err := fsys.Rename(PartialBy(name, tag), name); err != nil {
+				return err
+			}
+		}
+	}
+	if sync {
+		return fsys.SyncDir(dir)
+	}
+	return nil
+}
+
+// copyFile copies the first n bytes of a file to a new one.
+func copyFile(fsys vfs.FS, from, to string, n int64, sync bool) error {
+	src, err := fsys.Open(from)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	dst, err := fsys.Create(to)
+	if err != nil {
+		return err
+	}
+	buf := make([]byte, min(n, 4<<20))
+	for off := int64(0); off < n && err == nil; off += int64(len(buf)) {
+		b := buf[:min(n-off, int64(len(buf)))]
+		var k int
+		if k, err = src.ReadAt(b, off); k == len(b) {
+			_, err = dst.WriteAt(b, off)
+		}
+	}
+	if err == nil && sync {
+		err = dst.Sync()
+	}
+	if err = errors.Join(err, dst.Close()); err != nil {
+		_ = fsys.Remove(to) // the copy is incomplete; the error is reported
+	}
+	return err
 }
 
 // Stale returns the final names of base that a manifest does not list: what a

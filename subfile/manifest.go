@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
 
@@ -25,16 +26,17 @@ const maxManifest = 1 << 30
 // object and a line feed, then a second object with the CRC-32 (IEEE) of all
 // bytes of the first, and a line feed; a file cut short anywhere fails.
 type Manifest struct {
-	Version  int       `json:"blobio_manifest"` // ManifestVersion
-	Prepared bool      `json:"prepared"`        // every byte that it describes is durable
-	ID       string    `json:"id"`              // random, one per Create: 32 hex digits
-	Layout   string    `json:"layout"`          // "variable-centric" or "process-centric"
-	Base     string    `json:"base"`            // base name without directory
-	Records  int64     `json:"records"`         // committed records, of all sets together
-	Ranks    int       `json:"ranks"`           // ranks that wrote it
-	Maps     []string  `json:"maps,omitempty"`  // fingerprint of each decomposition map, D1 first, see the package comment
-	Codec    string    `json:"codec,omitempty"` // compression; empty: none
-	Sets     []SetInfo `json:"sets"`            // one for Create, one more for each append of a process-centric dataset
+	Version  int       `json:"blobio_manifest"`  // ManifestVersion
+	Prepared bool      `json:"prepared"`         // every byte that it describes is durable
+	ID       string    `json:"id"`               // random, one per Create: 32 hex digits
+	Writer   string    `json:"writer,omitempty"` // tag of the writer that committed this record: it is in the names of partial subfiles; empty: they have none
+	Layout   string    `json:"layout"`           // "variable-centric" or "process-centric"
+	Base     string    `json:"base"`             // base name without directory
+	Records  int64     `json:"records"`          // committed records, of all sets together
+	Ranks    int       `json:"ranks"`            // ranks that wrote it
+	Maps     []string  `json:"maps,omitempty"`   // fingerprint of each decomposition map, D1 first, see the package comment
+	Codec    string    `json:"codec,omitempty"`  // compression; empty: none
+	Sets     []SetInfo `json:"sets"`             // one for Create, one more for each append of a process-centric dataset
 }
 
 // SetInfo describes the subfiles of one set.
@@ -172,6 +174,9 @@ func (m *Manifest) validate(name string) error {
 	}
 	if m.Layout != "variable-centric" && m.Layout != "process-centric" {
 		return corrupt("layout", "%q, want variable-centric or process-centric", m.Layout)
+	}
+	if m.Writer != "" && !durable.IsTag(m.Writer) {
+		return corrupt("writer", "%q, want a w and 8 hexadecimal digits", m.Writer)
 	}
 	if m.Ranks < 1 {
 		return corrupt("ranks", "%d, want at least 1", m.Ranks)

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"blobio/internal/durable"
 )
 
 const (
@@ -16,8 +18,30 @@ const (
 // Name returns the name of subfile i of the dataset base: "F_h0.nc.0000".
 func Name(base string, i int) string { return fmt.Sprintf("%s.%04d", base, i) }
 
-// Partial returns the name under which a subfile is written before its commit.
+// Partial returns a name for what is not finished: "out.nc.partial".
 func Partial(name string) string { return name + partialSuffix }
+
+// PartialBy returns the name under which a writer writes a subfile before its commit: "F_h0.nc.0000.w1a2b3c4d.partial". The
+// tag is the writer's (Manifest.Writer), so that no other opens, renames or replaces it. Without a tag it
+// is the name that older versions gave it: that of Partial.
+func PartialBy(name, tag string) string {
+	if tag != "" {
+		name += "." + tag
+	}
+	return Partial(name)
+}
+
+// Final is the reverse of PartialBy. ok is false if the name is no partial one.
+func Final(name string) (final, tag string, ok bool) {
+	final, ok = strings.CutSuffix(name, partialSuffix)
+	if !ok {
+		return name, "", false
+	}
+	if dot := strings.LastIndexByte(final, '.'); dot > 0 && durable.IsTag(final[dot+1:]) {
+		final, tag = final[:dot], final[dot+1:]
+	}
+	return final, tag, true
+}
 
 // ManifestName returns the name of the manifest of the dataset base.
 func ManifestName(base string) string { return base + manifestSuffix }
@@ -37,7 +61,7 @@ func SetBase(base string, k int) string {
 // partial name counts as the name that it will get. ok is false if the name
 // does not end in a dot and at least four digits.
 func Split(name string) (base string, i int, ok bool) {
-	name = strings.TrimSuffix(name, partialSuffix)
+	name, _, _ = Final(name)
 	dot := strings.LastIndexByte(name, '.')
 	if dot <= 0 || filepath.Base(name)[0] == '.' && strings.Count(filepath.Base(name), ".") == 1 {
 		return "", 0, false
@@ -56,8 +80,12 @@ func Split(name string) (base string, i int, ok bool) {
 // Base returns the base name of the dataset that the file of this name belongs
 // to: a subfile's, a partial's, a manifest's; any other name is its own base.
 func Base(name string) string {
-	for _, s := range []string{nextSuffix + partialSuffix, nextSuffix, manifestSuffix} {
-		if b, ok := strings.CutSuffix(name, s); ok && filepath.Base(b) != "." {
+	for _, s := range []string{nextSuffix, manifestSuffix} {
+		record := name
+		if s == nextSuffix {
+			record, _, _ = Final(name)
+		}
+		if b, ok := strings.CutSuffix(record, s); ok && filepath.Base(b) != "." {
 			return b
 		}
 	}

@@ -24,16 +24,16 @@ func TestPeekID(t *testing.T) {
 		}
 	}
 	id("")
-	check(WriteNext(fsys, "d", &next, false)) // an announcement
+	check(WriteNext(fsys, "d", &next, false, nil)) // an announcement
 	id("")
-	check(WriteNext(fsys, "d", m, false))
+	check(WriteNext(fsys, "d", m, false, nil))
 	id(m.ID)
-	check(Finish(fsys, "d", m, false))
+	check(Finish(fsys, "d", m, false, nil))
 	id(m.ID)
-	check(WriteNext(fsys, "d", &next, false))
+	check(WriteNext(fsys, "d", &next, false, nil))
 	id(m.ID)
 	next.Prepared = true
-	check(WriteNext(fsys, "d", &next, false))
+	check(WriteNext(fsys, "d", &next, false, nil))
 	id("ff")
 	b, err := m.Encode()
 	check(err)

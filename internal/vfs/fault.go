@@ -31,11 +31,12 @@ const (
 	OpStat
 	OpSetMeta // SetFileMeta
 	OpMap     // Map; a page that cannot be had is no operation
+	OpLock    // File.Lock
 	numKinds
 )
 
 var kindNames = [numKinds]string{"create", "open", "write", "read", "sync", "rename", "remove",
-	"truncate", "allocate", "close", "syncdir", "mkdir", "readdir", "stat", "setmeta", "map"}
+	"truncate", "allocate", "close", "syncdir", "mkdir", "readdir", "stat", "setmeta", "map", "lock"}
 
 // String is the name of the kind in lower case.
 func (k OpKind) String() string {
@@ -49,7 +50,7 @@ func (k OpKind) String() string {
 // what of it is durable.
 func (k OpKind) Changes() bool {
 	switch k {
-	case OpOpen, OpRead, OpReadDir, OpStat, OpClose, OpMap:
+	case OpOpen, OpRead, OpReadDir, OpStat, OpClose, OpMap, OpLock:
 		return false
 	}
 	return true

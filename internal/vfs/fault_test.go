@@ -23,7 +23,7 @@ func program(fsys FS) (err error) {
 			if err != nil {
 				return err
 			}
-			err = errors.Join(f.Allocate(0, 100), f.Truncate(3))
+			err = errors.Join(f.Allocate(0, 100), f.Truncate(3), Lock(f, true))
 			_, werr := f.WritevAt([][]byte{[]byte("a"), []byte("b")}, 3)
 			return errors.Join(err, werr, f.Close())
 		},
@@ -144,7 +144,7 @@ func TestOpString(t *testing.T) {
 		}
 	}
 	for k := range numKinds {
-		if k.String() == "" || k.Changes() == (k == OpRead || k == OpOpen || k == OpStat || k == OpReadDir || k == OpClose || k == OpMap) {
+		if k.String() == "" || k.Changes() == (k == OpRead || k == OpOpen || k == OpStat || k == OpReadDir || k == OpClose || k == OpMap || k == OpLock) {
 			t.Errorf("%v", k)
 		}
 	}

@@ -38,6 +38,7 @@ type node struct {
 	// A file gives its pages back when its last name and its last handle are gone.
 	opens    int
 	unlinked bool
+	locks    map[*memFile]bool // by open file: alone?
 }
 
 // dirOp is one unsynced change of a directory: name gets n, and old (if set, a

@@ -144,6 +144,7 @@ func (f *memFile) Close() error {
 	f.m.mu.Lock()
 	defer f.m.mu.Unlock()
 	f.n.opens--
+	delete(f.n.locks, f)
 	f.m.release(f.n)
 	return nil
 }

@@ -41,9 +41,9 @@ type File interface {
 
 // FS is a file system. Its methods are safe for concurrent use.
 type FS interface {
-	Create(name string) (File, error)           // read and write; fs.ErrExist if the name is there
+	Create(name string) (File, error)           // read and write; fs.ErrExist if the name is there, as a link too
 	Open(name string) (File, error)             // read only
-	OpenRW(name string) (File, error)           // read and write; must exist
+	OpenRW(name string) (File, error)           // read and write; must exist, and be no symbolic link
 	Rename(oldname, newname string) error       // atomically replaces a file at newname
 	Remove(name string) error                   // a file, or an empty directory
 	Stat(name string) (fs.FileInfo, error)      //

@@ -1,0 +1,134 @@
+package blob
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+
+	"blobio/comm"
+	"blobio/internal/durable"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// tenure is a process's part in the lease of the dataset that it writes. Rank 0 holds the lease; other processes
+// keep it from ending before they do. The zero value is nobody's.
+type tenure struct {
+	fsys   vfs.FS
+	name   string
+	id     string
+	lease  *durable.Lease
+	member *durable.Member
+}
+
+// hold takes the lease of a dataset, or of another output of that name.
+func hold(ctx context.Context, o *Options, name string) (*tenure, error) {
+	l, err := durable.Acquire(ctx, o.fs, name, o.lease)
+	if err != nil {
+		return nil, fmt.Errorf("blob: %w", err)
+	}
+	return &tenure{fsys: o.fs, name: name, id: l.ID(), lease: l}, nil
+}
+
+// tag is the writer's in the names of files.
+func (t *tenure) tag() string { return durable.TagOf(t.id) }
+
+// check returns an error if the dataset was taken over by another writer.
+func (t *tenure) check() error {
+	if err := durable.CheckHolder(t.fsys, t.name, t.id); err != nil {
+		return fmt.Errorf("blob: %w", err)
+	}
+	return nil
+}
+
+// words is the identity as numbers that ranks can agree on; of nobody, the greatest.
+func (t *tenure) words() []int64 {
+	if t == nil {
+		return []int64{math.MaxInt64, math.MaxInt64}
+	}
+	var b [16]byte
+	_, _ = hex.Decode(b[:], []byte(t.id)) // 32 digits, from durable.NewID
+	return []int64{int64(binary.BigEndian.Uint64(b[:])), int64(binary.BigEndian.Uint64(b[8:]))}
+}
+
+// idOf is the reverse of words.
+func idOf(words []int64) string {
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:], uint64(words[0]))
+	binary.BigEndian.PutUint64(b[8:], uint64(words[1]))
+	return hex.EncodeToString(b[:])
+}
+
+// serve returns the tenure of a rank that has heard the identity. apart: it is in another process than rank 0.
+func serve(fsys vfs.FS, name, id string, apart bool) (*tenure, error) {
+	t := &tenure{fsys: fsys, name: name, id: id}
+	if !apart {
+		return t, nil
+	}
+	m, err := durable.Join(fsys, name, t.id)
+	if err != nil {
+		return t, fmt.Errorf("blob: %w", err)
+	}
+	t.member = m
+	return t, nil
+}
+
+// acquire takes the lease of the dataset, on world rank 0.
+func (w *Writer) acquire(ctx context.Context, base string) (err error) {
+	if w.ten, err = hold(ctx, &w.opt, base); err == nil && comm.Apart(w.c) {
+		err = w.ten.lease.Share()
+	}
+	return err
+}
+
+// serve makes this rank part of what world rank 0 holds. Its error is kept for the next agreement.
+func (w *Writer) serve(words []int64) {
+	if w.c.Rank() != 0 {
+		w.ten, w.joined = serve(w.opt.fs, w.base, idOf(words), comm.Apart(w.c))
+	}
+}
+
+// leave ends the part of a process that does not hold the lease.
+func (t *tenure) leave() error {
+	if t == nil {
+		return nil
+	}
+	return t.member.Leave()
+}
+
+// release ends the tenure.
+func (t *tenure) release() error {
+	if t == nil {
+		return nil
+	}
+	return errors.Join(t.member.Leave(), t.lease.Release())
+}
+
+// held is the file system that a writer opens its subfiles in. They are opened by name again when too many were open. A name with
+// the writer's tag is nobody else's; under a final name there may be the file of a writer that has taken over, so
+// the lease is looked at when it is open: who finds it unchanged then, has opened its own file.
+type held struct {
+	vfs.FS
+	proc *process
+}
+
+func (h held) OpenRW(name string) (vfs.File, error) {
+	f, err := h.FS.OpenRW(name)
+	t := h.proc.tenure.Load()
+	if _, tag, _ := subfile.Final(name); err != nil || t == nil || tag != "" {
+		return f, err
+	}
+	if err := t.check(); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// isPartial says whether a file has a name that its commit takes away.
+func isPartial(name string) bool {
+	_, _, ok := subfile.Final(name)
+	return ok
+}

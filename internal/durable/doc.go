@@ -1,0 +1,23 @@
+// Package durable holds what all rooms need to change files so that others can rely on them.
+//
+// # Leases
+//
+// What is written over a time, and has a name, has at most one writer: the one that holds its lease.
+// The lease of DIR/NAME is the file DIR/.NAME.lock, which says who holds it, and a lock (flock) of that file.
+// It goes when the holder releases it; one that a dead holder left is taken over.
+//
+// Whether the holder is dead is certain where a file system belongs to one machine (vfs.Local): the kernel has dropped
+// its lock. Elsewhere locks may not reach other machines, so a holder writes a heartbeat to the file, and one that
+// was on another machine counts as dead when the file has not changed for LeaseOptions.Patience. That is measured by
+// the clock of the one who waits; clocks are never compared.
+//
+// Such a holder may wake up. Check tells it that it has lost its lease. A holder that is stopped between Check and
+// what it then does must not do harm either, and this is what the holders' protocol is for:
+//
+//   - A writer creates files only under names with its own tag (Lease.Tag) in them, and commits by renaming one of them.
+//   - It creates the file, then calls Check, then renames.
+//   - Who gets a lease removes all files with the tags of others, and only then reads which state is committed.
+//
+// So a rename of a former holder either came before its file was removed, and is seen, or it fails: if the file was
+// created after the removal, Check came after the change of holders, and failed.
+package durable

@@ -1,0 +1,146 @@
+package durable
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"blobio/internal/fault"
+	"blobio/internal/vfs"
+)
+
+// A Holder is who has a lease, as its file says: one line of JSON.
+type Holder struct {
+	ID    string    `json:"id"`   // 32 random hexadecimal digits
+	Host  string    `json:"host"` // name of the machine
+	Boot  string    `json:"boot,omitempty"`
+	PID   int       `json:"pid"`
+	Since time.Time `json:"since"` // by the clock of Host
+	Beat  int64     `json:"beat"`  // counts heartbeats
+}
+
+// String is "HOST, process PID, since TIME".
+func (h *Holder) String() string {
+	if h == nil || h.ID == "" {
+		return "a writer that has not said who it is"
+	}
+	return fmt.Sprintf("%s, process %d, since %s", plain(h.Host), h.PID, h.Since.Local().Format(time.DateTime))
+}
+
+// plain keeps what another program wrote from doing more than being printed.
+func plain(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return fmt.Sprintf("%q", s)
+	}
+	return s
+}
+
+// An InUseError says that somebody else holds a lease. It wraps fault.ErrInUse.
+type InUseError struct {
+	Name   string // of what is held
+	Holder *Holder
+	Lost   bool // it was ours: the holder has taken it over
+}
+
+// Error implements error.
+func (e *InUseError) Error() string {
+	if e.Lost {
+		by := "another writer has taken over"
+		if e.Holder != nil {
+			by = "taken over by " + e.Holder.String()
+		}
+		return e.Name + ": " + by + "; nothing of this writer is committed"
+	}
+	return e.Name + ": in use by " + e.Holder.String()
+}
+
+// Unwrap returns fault.ErrInUse.
+func (e *InUseError) Unwrap() error { return fault.ErrInUse }
+
+// LockName returns the name of the file of the lease of name. It is hidden.
+func LockName(name string) string {
+	dir, base := filepath.Split(name)
+	return dir + "." + base + lockSuffix
+}
+
+const lockSuffix = ".lock"
+
+// maxHolder bounds what is read of a lease's file.
+const maxHolder = 4096
+
+// NewID returns 32 random hexadecimal digits.
+func NewID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// me returns a new holder on this machine, in this process.
+func me() Holder {
+	host, boot := machine()
+	return Holder{ID: NewID(), Host: host, Boot: boot, PID: os.Getpid(), Since: time.Now().UTC().Truncate(time.Second)}
+}
+
+// machine names this machine, and the start of its kernel: locks of file systems end with it.
+var machine = sync.OnceValues(func() (host, boot string) {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	b, _ := vfs.ReadStream("/proc/sys/kernel/random/boot_id", 128) // absent on other systems than Linux
+	return host, strings.TrimSpace(string(b))
+})
+
+func (h *Holder) encode() []byte {
+	b, err := json.Marshal(h)
+	if err != nil {
+		panic(err) // no field of it can fail
+	}
+	return append(b, '\n')
+}
+
+// decodeHolder returns nil for what is no holder: empty, torn or of another program.
+func decodeHolder(b []byte) *Holder {
+	h := new(Holder)
+	if err := json.NewDecoder(bytes.NewReader(b)).Decode(h); err != nil || h.ID == "" {
+		return nil
+	}
+	return h
+}
+
+// readHolder returns what the file says, and its bytes.
+func readHolder(f vfs.File) (*Holder, []byte, error) {
+	size, err := f.Size()
+	if err != nil {
+		return nil, nil, err
+	}
+	b := make([]byte, min(size, maxHolder))
+	n, err := f.ReadAt(b, 0)
+	if err != nil && !errors.Is(err, io.EOF) { // shorter: it is being written
+		return nil, nil, err
+	}
+	return decodeHolder(b[:n]), b[:n], nil
+}
+
+// holderOf reads the file of that name; nil if it is not there.
+func holderOf(fsys vfs.FS, lock string) (*Holder, []byte, error) {
+	f, err := fsys.Open(lock)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	h, b, err := readHolder(f)
+	return h, b, errors.Join(err, f.Close())
+}

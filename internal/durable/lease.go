@@ -1,0 +1,375 @@
+package durable
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"blobio/internal/vfs"
+)
+
+// LeaseOptions of Acquire. The zero value means the defaults.
+type LeaseOptions struct {
+	Beat     time.Duration // between heartbeats, on file systems that machines share; default 5 s
+	Patience time.Duration // how long a holder on another machine must be silent to count as dead; default 30 s
+}
+
+func (o LeaseOptions) withDefaults() LeaseOptions {
+	if o.Beat <= 0 {
+		o.Beat = 5 * time.Second
+	}
+	if o.Patience <= 0 {
+		o.Patience = 30 * time.Second
+	}
+	return o
+}
+
+// A Lease is the right to write to what has a name. Its methods may be called by any goroutine.
+type Lease struct {
+	fsys vfs.FS
+	name string // of what is held
+	lock string // of the lease's file
+	me   Holder
+
+	mu   sync.Mutex // of file, and for writing to it
+	file vfs.File
+	stop chan struct{} // ends the heartbeat; nil: none
+	done chan struct{}
+
+	dead   *Holder // from whom it was taken over
+	unsure bool
+}
+
+// tries bounds the attempts of Acquire to get a lease that keeps changing hands.
+const tries = 100
+
+// Acquire takes the lease of name, of a file or directory that need not be there. Its directory must be.
+// One that somebody holds is an InUseError; that of a dead holder is taken over, for which
+// Acquire waits on file systems that machines share (see the package comment), until ctx is done.
+func Acquire(ctx context.Context, fsys vfs.FS, name string, o LeaseOptions) (*Lease, error) {
+	l := &Lease{fsys: fsys, name: name, lock: LockName(name), me: me()}
+	o = o.withDefaults()
+	if _, err := fsys.Stat(filepath.Dir(name)); err != nil {
+		return nil, err
+	}
+	for range tries {
+		again, err := l.try(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		if !again {
+			if !vfs.Local(fsys, name) {
+				l.beat(o.Beat)
+			}
+			return l, nil
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+	h, _, err := holderOf(fsys, l.lock)
+	return nil, errors.Join(&InUseError{Name: name, Holder: h}, err)
+}
+
+// try makes one attempt. again: somebody else changed the file meanwhile.
+func (l *Lease) try(ctx context.Context, o LeaseOptions) (again bool, err error) {
+	f, err := l.fsys.OpenRW(l.lock)
+	if errors.Is(err, fs.ErrNotExist) {
+		if f, err = l.fsys.Create(l.lock); errors.Is(err, fs.ErrExist) {
+			return true, nil
+		}
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		if h, _, herr := holderOf(l.fsys, l.lock); herr == nil && h != nil {
+			return false, fmt.Errorf("%w; its lock %s is another user's: %w", &InUseError{Name: l.name, Holder: h}, l.lock, err)
+		}
+	}
+	if err != nil {
+		return false, err
+	}
+	defer func() {
+		if l.file != f {
+			err = errors.Join(err, f.Close())
+		}
+	}()
+	local := vfs.Local(l.fsys, l.name)
+	held, locked := l.exclude(f)
+	if held != nil {
+		h, _, herr := readHolder(f)
+		if errors.Is(held, vfs.ErrLocked) {
+			return false, errors.Join(&InUseError{Name: l.name, Holder: h}, herr)
+		}
+		return false, held
+	}
+	l.dead, l.unsure = nil, false
+	was, raw, err := readHolder(f)
+	if err != nil {
+		return false, err
+	}
+	if len(raw) > 0 {
+		l.dead, l.unsure = was, !local || !locked
+	}
+	// A lock that was to be had says that its holder is dead if it can have been on this machine only.
+	if len(raw) > 0 && !(locked && (local || was != nil && was.Boot != "" && was.Boot == l.me.Boot)) {
+		if again, err := l.watch(ctx, raw, o.Patience); again || err != nil {
+			return again, err
+		}
+	}
+	if locked && local || len(raw) == 0 {
+		if err := put(f, l.me.encode()); err != nil {
+			return false, errors.Join(err, removeLast(l.fsys, l.name, l.me.ID, f))
+		}
+		l.file = f
+	} else if again, err = l.succeed(); again || err != nil {
+		return again, err
+	}
+	// The name may have come to mean another file since it was opened.
+	h, _, err := holderOf(l.fsys, l.lock)
+	if err == nil && h != nil && h.ID == l.me.ID {
+		return false, nil
+	}
+	if err != nil {
+		_ = removeLast(l.fsys, l.name, l.me.ID, l.file) // what could not be read is the error to tell
+	}
+	err = errors.Join(err, l.file.Close())
+	l.file = nil
+	return true, err
+}
+
+// lockTries and lockPause are for the moments in which others look whether a lease is held, or a writer of several
+// processes is about to end.
+const (
+	lockTries = 20
+	lockPause = 5 * time.Millisecond
+)
+
+// exclude locks f alone. Without locks the file alone says who holds the lease.
+func (l *Lease) exclude(f vfs.File) (err error, locked bool) {
+	for range lockTries {
+		if err = vfs.Lock(f, true); !errors.Is(err, vfs.ErrLocked) {
+			break
+		}
+		time.Sleep(lockPause)
+	}
+	if errors.Is(err, vfs.ErrNoLocks) {
+		return nil, false
+	}
+	return err, err == nil
+}
+
+// watch waits until the file has been silent for so long. again: it is another one.
+func (l *Lease) watch(ctx context.Context, was []byte, patience time.Duration) (again bool, err error) {
+	const looks = 20
+	t := time.NewTicker(max(patience/looks, 1))
+	defer t.Stop()
+	for range looks {
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-t.C:
+		}
+		h, now, err := holderOf(l.fsys, l.lock)
+		switch {
+		case err != nil:
+			return false, err
+		case now == nil:
+			return true, nil // released
+		case !bytes.Equal(now, was):
+			return false, &InUseError{Name: l.name, Holder: h}
+		}
+	}
+	return false, nil
+}
+
+// succeed puts a file of our own in the place of a dead holder's.
+func (l *Lease) succeed() (again bool, err error) {
+	tmp := l.lock + "." + l.Tag()
+	f, err := l.fsys.Create(tmp)
+	if err != nil {
+		return false, err
+	}
+	if err = put(f, l.me.encode()); err == nil {
+		if err = vfs.Lock(f, true); errors.Is(err, vfs.ErrNoLocks) {
+			err = nil
+		}
+	}
+	if err == nil {
+		err = l.fsys.Rename(tmp, l.lock)
+	}
+	if err != nil {
+		return false, errors.Join(err, f.Close(), l.fsys.Remove(tmp))
+	}
+	l.file = f
+	return false, nil
+}
+
+// put makes b the content of f, for others to read on any machine.
+func put(f vfs.File, b []byte) error {
+	if _, err := f.WriteAt(b, 0); err != nil {
+		return err
+	}
+	if err := f.Truncate(int64(len(b))); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+// beat begins the heartbeat.
+func (l *Lease) beat(every time.Duration) {
+	l.stop, l.done = make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(l.done)
+		t := time.NewTicker(every)
+		defer t.Stop()
+		for {
+			select {
+			case <-l.stop:
+				return
+			case <-t.C:
+			}
+			// An error of the file system is no loss: the next beat may come through, and Check decides.
+			if err := l.Check(); errors.As(err, new(*InUseError)) {
+				return
+			}
+			l.mu.Lock()
+			l.me.Beat++
+			_ = put(l.file, l.me.encode())
+			l.mu.Unlock()
+		}
+	}()
+}
+
+// ID returns the identity of this holder.
+func (l *Lease) ID() string { return l.me.ID }
+
+// Tag returns the identity in the form that is part of file names: see TagOf.
+func (l *Lease) Tag() string { return TagOf(l.me.ID) }
+
+// Dead returns from whom the lease was taken over, nil if from nobody that said who he is.
+func (l *Lease) Dead() *Holder { return l.dead }
+
+// Unsure says that the lease was taken over from a holder that may not be dead: what it had open it may still
+// write to.
+func (l *Lease) Unsure() bool { return l.unsure }
+
+// Check returns an InUseError if the lease is no longer ours.
+func (l *Lease) Check() error { return CheckHolder(l.fsys, l.name, l.me.ID) }
+
+// CheckHolder returns an InUseError if the lease of name is not the holder's with that ID.
+func CheckHolder(fsys vfs.FS, name, id string) error {
+	h, _, err := holderOf(fsys, LockName(name))
+	if err != nil || h != nil && h.ID == id {
+		return err
+	}
+	return &InUseError{Name: name, Holder: h, Lost: true}
+}
+
+// Share lets other processes of the holder Join, so that the lease lasts as long as any of them lives.
+func (l *Lease) Share() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return shareLock(l.file, l.name)
+}
+
+func shareLock(f vfs.File, name string) (err error) {
+	for range lockTries {
+		if err = vfs.Lock(f, false); !errors.Is(err, vfs.ErrLocked) {
+			break
+		}
+		time.Sleep(lockPause)
+	}
+	switch {
+	case errors.Is(err, vfs.ErrNoLocks):
+		return nil
+	case errors.Is(err, vfs.ErrLocked):
+		h, _, herr := readHolder(f)
+		return errors.Join(&InUseError{Name: name, Holder: h, Lost: true}, herr)
+	}
+	return err
+}
+
+// Release gives the lease back.
+func (l *Lease) Release() error {
+	if l == nil {
+		return nil
+	}
+	if l.stop != nil {
+		close(l.stop)
+		<-l.done
+		l.stop = nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil {
+		return nil
+	}
+	err := removeLast(l.fsys, l.name, l.me.ID, l.file)
+	err = errors.Join(err, l.file.Close())
+	l.file = nil
+	return err
+}
+
+// removeLast removes the file of the lease, unless it is another holder's now, or other processes of this one live: the
+// last of them does it.
+func removeLast(fsys vfs.FS, name, id string, f vfs.File) error {
+	if err := vfs.Lock(f, true); errors.Is(err, vfs.ErrLocked) {
+		return nil
+	} else if err != nil && !errors.Is(err, vfs.ErrNoLocks) {
+		return err
+	}
+	err := CheckHolder(fsys, name, id)
+	if err == nil {
+		return fsys.Remove(LockName(name))
+	}
+	if errors.As(err, new(*InUseError)) {
+		return nil
+	}
+	return err
+}
+
+// A Member is another process's part in a lease.
+type Member struct {
+	fsys     vfs.FS
+	name, id string
+	file     vfs.File
+}
+
+// Join makes this process part of the lease of name with that ID, whose holder has called Share.
+func Join(fsys vfs.FS, name, id string) (*Member, error) {
+	m := &Member{fsys: fsys, name: name, id: id}
+	f, err := fsys.Open(LockName(name))
+	if err != nil {
+		return nil, err
+	}
+	if err = shareLock(f, name); err == nil {
+		err = m.Check()
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	m.file = f
+	return m, nil
+}
+
+// Check is that of Lease.
+func (m *Member) Check() error { return CheckHolder(m.fsys, m.name, m.id) }
+
+// Leave ends the part.
+func (m *Member) Leave() error {
+	if m == nil || m.file == nil {
+		return nil
+	}
+	// Where there are no locks, only the holder knows when it ends.
+	var err error
+	if lerr := vfs.Lock(m.file, true); !errors.Is(lerr, vfs.ErrNoLocks) {
+		err = removeLast(m.fsys, m.name, m.id, m.file)
+	}
+	err = errors.Join(err, m.file.Close())
+	m.file = nil
+	return err
+}

@@ -1,0 +1,92 @@
+package vfs
+
+import "errors"
+
+// Classes of the errors of Lock.
+var (
+	// ErrLocked: another open file has a lock that excludes this one.
+	ErrLocked = errors.New("locked by another")
+	// ErrNoLocks: the file system has no locks.
+	ErrNoLocks = errors.New("no file locks")
+)
+
+// Locker is what a File may implement: advisory locks as of flock(2). A lock belongs to the
+// open file, not to the process, and ends with Close or with the process.
+type Locker interface {
+	// Lock takes the lock, alone or together with other holders of a shared one, in the
+	// place of one that this open file has. It never waits: ErrLocked says that
+	// another has it, ErrNoLocks that there are none.
+	Lock(exclusive bool) error
+}
+
+// Lock locks an open file; ErrNoLocks if it is no Locker.
+func Lock(f File, exclusive bool) error {
+	if l, ok := f.(Locker); ok {
+		return l.Lock(exclusive)
+	}
+	return perr("lock", f.Name(), ErrNoLocks)
+}
+
+// Localizer is what an FS may implement.
+type Localizer interface {
+	// Local says that no other machine can write to the directory of name, so that a lock
+	// excludes everybody and ends when its holder does.
+	Local(name string) bool
+}
+
+// Local says whether a file system is certain to be this machine's alone at name.
+func Local(fsys FS, name string) bool {
+	l, ok := fsys.(Localizer)
+	return ok && l.Local(name)
+}
+
+// Lock implements Locker.
+func (f *memFile) Lock(exclusive bool) error {
+	if err := f.check("lock", false, 0, 0); err != nil {
+		return err
+	}
+	f.m.mu.Lock()
+	defer f.m.mu.Unlock()
+	for o, ex := range f.n.locks {
+		if o != f && (ex || exclusive) {
+			return perr("lock", f.name, ErrLocked)
+		}
+	}
+	if f.n.locks == nil {
+		f.n.locks = map[*memFile]bool{}
+	}
+	f.n.locks[f] = exclusive
+	return nil
+}
+
+// Local implements Localizer.
+func (m *Mem) Local(string) bool { return true }
+
+// Local implements Localizer.
+func (f *faultFS) Local(name string) bool { return Local(f.under, name) }
+
+// Lock implements Locker.
+func (f *faultFile) Lock(exclusive bool) error {
+	if err := f.fs.ask(Op{Kind: OpLock, Name: f.Name()}); err != nil {
+		return err
+	}
+	return Lock(f.under, exclusive)
+}
+
+// Local implements Localizer.
+func (c *Counter) Local(name string) bool { return Local(c.FS, name) }
+
+// Local implements Localizer.
+func (n *noSyncFS) Local(name string) bool { return Local(n.FS, name) }
+
+// Lock implements Locker.
+func (f noSyncFile) Lock(exclusive bool) error { return Lock(f.File, exclusive) }
+
+// Local implements Localizer.
+func (b *BindFS) Local(name string) bool { return Local(b.under, b.Real(name)) }
+
+// Lock implements Locker.
+func (f boundFile) Lock(exclusive bool) error { return Lock(f.File, exclusive) }
+
+// Lock implements Locker.
+func (f boundSysFile) Lock(exclusive bool) error { return Lock(f.sysFile, exclusive) }

@@ -1,0 +1,29 @@
+package vfs
+
+import (
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// localTypes are file systems of one machine: f_type of statfs(2). Any other may be shared.
+var localTypes = []int64{
+	unix.EXT4_SUPER_MAGIC, // ext2 and ext3 too
+	unix.XFS_SUPER_MAGIC,
+	unix.BTRFS_SUPER_MAGIC,
+	unix.TMPFS_MAGIC,
+	unix.RAMFS_MAGIC,
+	unix.F2FS_SUPER_MAGIC,
+	unix.OVERLAYFS_SUPER_MAGIC,
+	0x2fc12fc1, // ZFS, which is no part of Linux
+}
+
+// Local implements Localizer.
+func (osFS) Local(name string) bool {
+	var st unix.Statfs_t
+	if err := unix.Statfs(filepath.Dir(name), &st); err != nil {
+		return false
+	}
+	return slices.Contains(localTypes, int64(uint32(st.Type)))
+}

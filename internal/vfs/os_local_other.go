@@ -1,0 +1,6 @@
+//go:build !linux
+
+package vfs
+
+// Local implements Localizer: what is under a name is not known here.
+func (osFS) Local(string) bool { return false }

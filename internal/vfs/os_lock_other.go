@@ -1,0 +1,8 @@
+//go:build !(linux || darwin || freebsd || netbsd || openbsd || dragonfly)
+
+package vfs
+
+const noFollow = 0
+
+// Lock implements Locker.
+func (f *osFile) Lock(bool) error { return f.pathError("lock", ErrNoLocks) }
