@@ -2,12 +2,10 @@ package blob
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"strings"
 	"sync"
 
 	"blobio/cdf5"
@@ -113,18 +111,12 @@ func tempPrefix(base string) string { return "." + base + "." }
 // sweep removes what conversions to the same output left that were cut short.
 // The lease of the output says that none of them is at work; one that is after all fails at its rename.
 func (c *conversion) sweep() error {
-	dir, base := subfile.Dir(c.out), filepath.Base(c.out)
-	entries, err := c.o.fs.ReadDir(dir)
+	temps, err := canonicalTemps(c.o.fs, c.out)
 	if err != nil {
 		return err
 	}
-	for _, e := range entries {
-		rest, ok := strings.CutPrefix(e.Name(), tempPrefix(base))
-		id, isTemp := strings.CutSuffix(rest, tempSuffix)
-		if _, herr := hex.DecodeString(id); !ok || !isTemp || len(id) != tempDigits || herr != nil {
-			continue
-		}
-		if err := c.o.fs.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for _, t := range temps {
+		if err := c.o.fs.Remove(t); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}

@@ -68,6 +68,7 @@ type Reader struct {
 	records  int64
 	manifest *subfile.Manifest
 	pending  bool
+	foreign  bool // subfiles without a manifest
 	sets     []*set
 	maps     []lazyMap
 	zstd     *codec.Zstd // for chunks of so many bytes
@@ -99,19 +100,70 @@ func Open(ctx context.Context, path string, o *OpenOptions) (*Reader, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	r := &Reader{opt: o.withDefaults(), refs: 1}
-	fsys := r.opt.fs
-	found, err := subfile.Find(fsys, path)
-	if err != nil {
-		return nil, err
+	opt := o.withDefaults()
+	for try := 1; ; try++ {
+		r, was, err := openOnce(path, opt)
+		if err == nil {
+			return r, nil
+		}
+		// A writer may have replaced the dataset while it was looked at.
+		if _, now := look(opt.fs, path); try == maxOpens || now.same(was) {
+			return nil, err
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// maxOpens bounds how often Open looks again at a dataset that is replaced all the time.
+const maxOpens = 1000
+
+func openOnce(path string, opt OpenOptions) (*Reader, standing, error) {
+	r := &Reader{opt: opt, refs: 1}
+	found, st := look(opt.fs, path)
+	if st.err != nil {
+		return nil, st, st.err
 	}
 	r.base = found.Base
-	r.pool = subfile.NewPool(watched{fsys, r}, r.opt.MaxOpen)
-	if err := r.open(found); err != nil {
+	r.pool = subfile.NewPool(watched{opt.fs, r}, opt.MaxOpen)
+	if err := r.open(found, st); err != nil {
 		r.pool.Close()
-		return nil, err
+		return nil, st, err
 	}
-	return r, nil
+	return r, st, nil
+}
+
+// standing is what the records of a dataset say at one moment, or why that is not known.
+type standing struct {
+	*subfile.State
+	err error
+}
+
+// same says whether both are of one record, at the same step of its commit. Without a record that is not known.
+func (s standing) same(o standing) bool {
+	a, b := s.record(), o.record()
+	if a == nil || b == nil {
+		return a == b && (s.err == nil) == (o.err == nil)
+	}
+	return a.ID == b.ID && a.Writer == b.Writer && a.Records == b.Records && s.Pending == o.Pending
+}
+
+func (s standing) record() *subfile.Manifest {
+	if s.State == nil {
+		return nil
+	}
+	return s.Manifest
+}
+
+// look finds the dataset that path means, and its records.
+func look(fsys vfs.FS, path string) (*subfile.Set, standing) {
+	found, err := subfile.Find(fsys, path)
+	if err != nil || found.Single {
+		return found, standing{err: err}
+	}
+	st, err := subfile.ReadState(fsys, found.Base)
+	return found, standing{st, err}
 }
 
 // OpenComm is Open for the ranks of c: one rank of each process opens the
@@ -143,16 +195,12 @@ func OpenComm(ctx context.Context, c comm.Comm, path string, o *OpenOptions) (*R
 	return all[lead].(*Reader), nil
 }
 
-func (r *Reader) open(found *subfile.Set) error {
+func (r *Reader) open(found *subfile.Set, st standing) error {
 	if !found.Single {
-		st, err := subfile.ReadState(r.opt.fs, found.Base)
-		if err != nil {
-			return err
-		}
 		if st.Manifest == nil && len(found.Members) == 0 {
 			return fmt.Errorf("blob: %s: only partial subfiles are here: %w", found.Base, ErrNotCommitted)
 		}
-		r.manifest, r.pending = st.Manifest, st.Pending
+		r.manifest, r.pending, r.foreign = st.Manifest, st.Pending, st.Manifest == nil
 	}
 	switch {
 	case r.manifest != nil:

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/binary"
 	"hash/crc32"
+
+	"blobio/internal/vfs"
 )
 
 // seal completes the subfiles. World rank 0 gets what all ranks tell of them: descriptions of subfiles by
@@ -131,13 +133,17 @@ func (e *engine) moveRecords(records int64, sync bool) error {
 		return err
 	}
 	defer done()
+	err = setRecords(f, records)
+	if err == nil && sync {
+		err = f.Sync()
+	}
+	return err
+}
+
+// setRecords writes the number of records to a CDF-5 file.
+func setRecords(f vfs.File, records int64) error {
 	var b [numrecsLen]byte
 	binary.BigEndian.PutUint64(b[:], uint64(records))
-	if _, err := f.WriteAt(b[:], numrecsAt); err != nil {
-		return err
-	}
-	if sync {
-		return f.Sync()
-	}
-	return nil
+	_, err := f.WriteAt(b[:], numrecsAt)
+	return err
 }

@@ -18,7 +18,7 @@ func (r *Reader) readSet(ctx context.Context, s *set) error {
 	r.parallel(len(s.parts), func(i int) {
 		p := s.parts[i]
 		if p.gone() {
-			if !r.opt.AllowMissing {
+			if errs[i] = r.replaced(p.wanted()); errs[i] == nil && !r.opt.AllowMissing {
 				errs[i] = fmt.Errorf("blob: %s: %w", p.wanted(), ErrMissing)
 			}
 			return

@@ -8,7 +8,7 @@ import (
 // watched is the file system that a reader opens subfiles in. They are opened when they are needed, and again when too
 // many were open; another dataset may have taken their names meanwhile, with a header that is the same byte for byte. So
 // each file that is opened is looked at twice: with the manifest still the one that the reader knows, it is that
-// dataset's. (What another program wrote has no manifest, and cannot be told apart.)
+// dataset's. What another program wrote has no manifest: then there must still be none.
 type watched struct {
 	vfs.FS
 	r *Reader
@@ -16,16 +16,29 @@ type watched struct {
 
 func (w watched) Open(name string) (vfs.File, error) {
 	f, err := w.FS.Open(name)
-	if err != nil || w.r.manifest == nil || w.r.manifest.ID == "" {
-		return f, err
-	}
-	id, err := subfile.PeekID(w.FS, w.r.base)
-	if err == nil && id != "" && id != w.r.manifest.ID {
-		err = formatErr(name, -1, "file", ErrBroken, "of another dataset: %s was replaced since it was opened", w.r.base)
-	}
 	if err != nil {
+		return nil, err
+	}
+	if err := w.r.replaced(name); err != nil {
 		f.Close()
 		return nil, err
 	}
 	return f, nil
+}
+
+// replaced returns an error if the dataset is no longer the one that was opened. What is found of a subfile, or
+// that it is missing, counts only if this is called afterwards.
+func (r *Reader) replaced(name string) error {
+	was := ""
+	if r.manifest != nil {
+		was = r.manifest.ID
+	}
+	if was == "" && !r.foreign {
+		return nil
+	}
+	id, err := subfile.PeekID(r.opt.fs, r.base)
+	if err == nil && id != "" && id != was {
+		err = formatErr(name, -1, "file", ErrBroken, "of another dataset: %s was replaced since it was opened", r.base)
+	}
+	return err
 }

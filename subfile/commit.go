@@ -111,7 +111,13 @@ func Finish(fsys vfs.FS, base string, m *Manifest, sync bool, check func() error
 			return err
 		}
 	}
-	if err := fsys.Rename(NextName(base), ManifestName(base)); err != nil {
+	err := fsys.Rename(NextName(base), ManifestName(base))
+	if errors.Is(err, fs.ErrNotExist) { // somebody else has done it, if it is this record
+		if now, rerr := readManifest(fsys, ManifestName(base)); rerr == nil && now.ID == m.ID && now.Writer == m.Writer && now.Records == m.Records {
+			err = nil
+		}
+	}
+	if err != nil {
 		return err
 	}
 	if sync {

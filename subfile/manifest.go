@@ -292,6 +292,9 @@ func ReadState(fsys vfs.FS, base string) (*State, error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	case st.Writing:
+		if again, rerr := readManifest(fsys, NextName(base)); errors.Is(rerr, fs.ErrNotExist) || rerr == nil && again.Prepared {
+			return ReadState(fsys, base) // its writer has committed meanwhile
+		}
 		return st, fmt.Errorf("subfile: %s: the dataset was never finished: %s is not a commit: %w", base, NextName(base), ErrNotCommitted)
 	}
 	return st, nil

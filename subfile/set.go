@@ -92,10 +92,19 @@ func members(fsys vfs.FS, base string) (*Set, error) {
 	for _, e := range entries {
 		s.add(dir, name, e.Name())
 	}
+	// A file that is renamed while a directory is listed may be missing in the list.
+	if !s.Next && !s.Manifest {
+		s.Next, s.Manifest = isThere(fsys, NextName(base)), isThere(fsys, ManifestName(base)) // in this order: the one becomes the other
+	}
 	if len(s.Members)+len(s.Partials) > 0 || s.Next || s.Manifest {
 		return s, nil
 	}
 	return nil, nil
+}
+
+func isThere(fsys vfs.FS, name string) bool {
+	_, err := fsys.Stat(name)
+	return err == nil
 }
 
 func dirOr(dir string) string {

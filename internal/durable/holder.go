@@ -75,6 +75,15 @@ func LockName(name string) string {
 
 const lockSuffix = ".lock"
 
+// LockOf is the reverse of LockName, for names without a directory.
+func LockOf(file string) (name string, ok bool) {
+	name, ok = strings.CutSuffix(file, lockSuffix)
+	if !ok || len(name) < 2 || name[0] != '.' {
+		return "", false
+	}
+	return name[1:], true
+}
+
 // maxHolder bounds what is read of a lease's file.
 const maxHolder = 4096
 
@@ -87,12 +96,12 @@ func NewID() string {
 
 // me returns a new holder on this machine, in this process.
 func me() Holder {
-	host, boot := machine()
+	host, boot := thisMachine()
 	return Holder{ID: NewID(), Host: host, Boot: boot, PID: os.Getpid(), Since: time.Now().UTC().Truncate(time.Second)}
 }
 
-// machine names this machine, and the start of its kernel: locks of file systems end with it.
-var machine = sync.OnceValues(func() (host, boot string) {
+// thisMachine names this machine, and the start of its kernel: locks of file systems end with it.
+var thisMachine = sync.OnceValues(func() (host, boot string) {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"

@@ -17,6 +17,7 @@ import (
 type LeaseOptions struct {
 	Beat     time.Duration // between heartbeats, on file systems that machines share; default 5 s
 	Patience time.Duration // how long a holder on another machine must be silent to count as dead; default 30 s
+	Boot     string        // what tells this machine from others; default the start of its kernel
 }
 
 func (o LeaseOptions) withDefaults() LeaseOptions {
@@ -54,6 +55,9 @@ const tries = 100
 func Acquire(ctx context.Context, fsys vfs.FS, name string, o LeaseOptions) (*Lease, error) {
 	l := &Lease{fsys: fsys, name: name, lock: LockName(name), me: me()}
 	o = o.withDefaults()
+	if o.Boot != "" {
+		l.me.Boot = o.Boot
+	}
 	if _, err := fsys.Stat(filepath.Dir(name)); err != nil {
 		return nil, err
 	}
@@ -125,7 +129,7 @@ func (l *Lease) try(ctx context.Context, o LeaseOptions) (again bool, err error)
 			return false, errors.Join(err, removeLast(l.fsys, l.name, l.me.ID, f))
 		}
 		l.file = f
-	} else if again, err = l.succeed(); again || err != nil {
+	} else if again, err = l.succeed(raw); again || err != nil {
 		return again, err
 	}
 	// The name may have come to mean another file since it was opened.
@@ -136,7 +140,9 @@ func (l *Lease) try(ctx context.Context, o LeaseOptions) (again bool, err error)
 	if err != nil {
 		_ = removeLast(l.fsys, l.name, l.me.ID, l.file) // what could not be read is the error to tell
 	}
-	err = errors.Join(err, l.file.Close())
+	if l.file != f {
+		err = errors.Join(err, l.file.Close())
+	}
 	l.file = nil
 	return true, err
 }
@@ -164,10 +170,9 @@ func (l *Lease) exclude(f vfs.File) (err error, locked bool) {
 
 // watch waits until the file has been silent for so long. again: it is another one.
 func (l *Lease) watch(ctx context.Context, was []byte, patience time.Duration) (again bool, err error) {
-	const looks = 20
-	t := time.NewTicker(max(patience/looks, 1))
+	t := time.NewTicker(max(min(patience/20, time.Second/2), 1))
 	defer t.Stop()
-	for range looks {
+	for from := time.Now(); time.Since(from) < patience; { // by the monotonic clock
 		select {
 		case <-ctx.Done():
 			return false, ctx.Err()
@@ -186,8 +191,12 @@ func (l *Lease) watch(ctx context.Context, was []byte, patience time.Duration) (
 	return false, nil
 }
 
-// succeed puts a file of our own in the place of a dead holder's.
-func (l *Lease) succeed() (again bool, err error) {
+// succeed puts a file of our own in the place of a dead holder's. On this machine, whoever else could do so needs the lock
+// of that file, which we have.
+func (l *Lease) succeed(was []byte) (again bool, err error) {
+	if _, now, err := holderOf(l.fsys, l.lock); err != nil || !bytes.Equal(now, was) {
+		return err == nil, err
+	}
 	tmp := l.lock + "." + l.Tag()
 	f, err := l.fsys.Create(tmp)
 	if err != nil {

@@ -1,0 +1,264 @@
+package blob
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"blobio/internal/durable"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// RecoverOptions of Recover. The zero value, or nil, means the defaults.
+type RecoverOptions struct {
+	DryRun bool // say what is to be done, and change nothing
+
+	lease durable.LeaseOptions
+	fs    vfs.FS
+}
+
+// A Step is one thing that Recover does, or would do.
+type Step struct {
+	File string `json:"file"`
+	What string `json:"what"` // "finish the commit", "remove: ..."
+}
+
+// Recover finishes what a dead writer of the dataset base left: it carries out the renames of a commit that was cut short, and removes
+// files that belong to no committed state, those of conversions to a file of this name too. What is committed
+// stays as it is. It returns what it did. A dataset that somebody is writing is ErrInUse, and one that another program wrote
+// without a manifest has nothing to finish.
+//
+// With DryRun nothing is changed, and what a writer at work has is listed as if it were dead.
+func Recover(ctx context.Context, base string, o *RecoverOptions) (steps []Step, err error) {
+	var v RecoverOptions
+	if o != nil {
+		v = *o
+	}
+	if v.fs == nil {
+		v.fs = vfs.OS
+	}
+	if set, err := subfile.Find(v.fs, base); err == nil {
+		base = set.Base
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if v.DryRun {
+		return toRecover(v.fs, base)
+	}
+	ten, err := hold(ctx, &Options{fs: v.fs, lease: v.lease}, base)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, ten.release()) }()
+	if steps, err = toRecover(v.fs, base); err != nil {
+		return nil, err
+	}
+	if d := ten.lease.Dead(); d != nil {
+		steps = append(steps, Step{durable.LockName(base), "remove: the lease of " + d.String()})
+	}
+	m, err := subfile.Recover(v.fs, base, ten.check)
+	if err != nil {
+		return nil, err
+	}
+	if m != nil && m.Layout == VariableCentric.String() {
+		if err := settle(v.fs, base, m, ten); err != nil {
+			return nil, err
+		}
+	}
+	temps, err := canonicalTemps(v.fs, base)
+	for _, t := range temps {
+		err = errors.Join(err, v.fs.Remove(t))
+	}
+	return steps, err
+}
+
+// toRecover lists what there is to do for a dataset.
+func toRecover(fsys vfs.FS, base string) (steps []Step, err error) {
+	add := func(file, what string) { steps = append(steps, Step{file, what}) }
+	temps, err := canonicalTemps(fsys, base)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range temps {
+		add(t, "remove: of a conversion that did not come to its end")
+	}
+	st, err := subfile.ReadState(fsys, base)
+	never := errors.Is(err, ErrNotCommitted)
+	if err != nil && !never {
+		return nil, err
+	}
+	m := st.Manifest
+	own := func(string) bool { return false }
+	if st.Pending {
+		add(subfile.NextName(base), "finish: committed, but not all of its files have got their final names")
+		own = func(name string) bool { _, tag, _ := subfile.Final(name); return tag == m.Writer }
+	} else if st.Writing {
+		add(subfile.NextName(base), "remove: announces a writer that did not commit")
+	}
+	if never {
+		m = new(subfile.Manifest)
+	}
+	partials, err := subfile.Partials(fsys, base)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range partials {
+		if own(p) {
+			final, _, _ := subfile.Final(p)
+			add(p, "rename to "+filepath.Base(final))
+		} else {
+			add(p, "remove: of a writer that did not commit")
+		}
+	}
+	if m == nil {
+		return steps, nil
+	}
+	stale, err := subfile.Stale(fsys, base, m)
+	for _, s := range stale {
+		add(s, "remove: of no committed state")
+	}
+	if err != nil || m.Layout != VariableCentric.String() {
+		return steps, err
+	}
+	return steps, eachGrown(fsys, base, m, func(name string, records, size, want int64) error {
+		if records != m.Records {
+			add(name, fmt.Sprintf("set the number of records to %d: the header says %d", m.Records, records))
+		}
+		if size > want {
+			add(name, fmt.Sprintf("cut to %d bytes: %d follow of records that were not committed", want, size-want))
+		}
+		return nil
+	})
+}
+
+// eachGrown calls f for the subfiles of a variable-centric dataset, which grow in place: their number of records, their size, and
+// that of the manifest.
+func eachGrown(fsys vfs.FS, base string, m *subfile.Manifest, f func(name string, records, size, want int64) error) error {
+	for i := range m.Sets[0].Subfiles {
+		name := subfile.Name(base, i)
+		file, err := fsys.Open(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it is lost, or has its partial name; Check says so
+		}
+		if err != nil {
+			return err
+		}
+		var b [numrecsLen]byte
+		size, err := file.Size()
+		if err == nil {
+			err = readFull(file, b[:], numrecsAt, name, "numrecs")
+		}
+		if err = errors.Join(err, file.Close()); err != nil {
+			return err
+		}
+		if err := f(name, int64(binary.BigEndian.Uint64(b[:])), size, m.Sets[0].Subfiles[i].Size); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle ends what an append left in the subfiles of a variable-centric dataset.
+func settle(fsys vfs.FS, base string, m *subfile.Manifest, ten *tenure) error {
+	return eachGrown(fsys, base, m, func(name string, records, size, want int64) error {
+		if records == m.Records && size <= want {
+			return nil
+		}
+		f, err := fsys.OpenRW(name)
+		if err != nil {
+			return err
+		}
+		err = ten.check()
+		if err == nil && records != m.Records {
+			err = setRecords(f, m.Records)
+		}
+		if err == nil && size > want {
+			err = f.Truncate(want)
+		}
+		if err == nil {
+			err = f.Sync()
+		}
+		return errors.Join(err, f.Close())
+	})
+}
+
+// canonicalTemps lists the files of unfinished conversions to an ordinary file.
+func canonicalTemps(fsys vfs.FS, out string) (list []string, err error) {
+	dir, base := subfile.Dir(out), filepath.Base(out)
+	entries, err := fsys.ReadDir(dir)
+	for _, e := range entries {
+		if of, ok := canonicalTemp(e.Name()); ok && of == base {
+			list = append(list, filepath.Join(dir, e.Name()))
+		}
+	}
+	return list, err
+}
+
+// canonicalTemp says to which output the file of an unfinished conversion belongs.
+func canonicalTemp(name string) (out string, ok bool) {
+	rest, ok := strings.CutSuffix(name, tempSuffix)
+	dot := strings.LastIndexByte(rest, '.')
+	if !ok || dot < 2 || rest[0] != '.' || len(rest)-dot-1 != tempDigits {
+		return "", false
+	}
+	_, err := hex.DecodeString(rest[dot+1:])
+	return rest[1:dot], err == nil
+}
+
+// Unfinished returns the names in a directory for which Recover has something to do, or that somebody is writing.
+func Unfinished(dir string) ([]string, error) { return unfinishedIn(vfs.OS, dir) }
+
+func unfinishedIn(fsys vfs.FS, dir string) (names []string, err error) {
+	entries, err := fsys.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if out, ok := canonicalTemp(name); ok {
+			names = append(names, out)
+		} else if out, ok := durable.LockOf(name); ok {
+			names = append(names, out)
+		} else if _, _, partial := subfile.Final(name); partial || strings.HasSuffix(name, subfile.NextName("")) {
+			if b := subfile.Base(name); b != name {
+				names = append(names, b)
+			}
+		}
+	}
+	slices.Sort(names)
+	for i, n := range names {
+		names[i] = filepath.Join(dir, n)
+	}
+	return slices.Compact(names), nil
+}
+
+// A WriterState says whether somebody is writing a dataset or another output.
+type WriterState struct {
+	Holder string `json:"holder"` // host, process and time of the beginning, by the host's clock
+	State  string `json:"state"`  // "writing", "dead", or "writing or dead" of a writer on another machine
+}
+
+// WriterOf looks who writes to a name; nil is nobody. It changes nothing.
+func WriterOf(name string) (*WriterState, error) { return writerOf(vfs.OS, name) }
+
+func writerOf(fsys vfs.FS, name string) (*WriterState, error) {
+	h, state, err := durable.Inspect(fsys, name)
+	if err != nil || state == durable.NoHolder {
+		return nil, err
+	}
+	s := &WriterState{Holder: h.String(), State: "writing or dead"}
+	switch state {
+	case durable.HolderHere:
+		s.State = "writing"
+	case durable.HolderDead:
+		s.State = "dead"
+	}
+	return s, nil
+}

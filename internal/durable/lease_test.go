@@ -1,0 +1,298 @@
+package durable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"blobio/internal/crashtest"
+	"blobio/internal/fault"
+	"blobio/internal/vfs"
+)
+
+var quick = LeaseOptions{Beat: time.Millisecond, Patience: 20 * time.Millisecond}
+
+func take(t *testing.T, fsys vfs.FS, name string) *Lease {
+	t.Helper()
+	l, err := Acquire(context.Background(), fsys, name, quick)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// takeOn takes the lease of d.nc on a machine of that name.
+func takeOn(t *testing.T, m *crashtest.Machine, boot string) *Lease {
+	t.Helper()
+	o := quick
+	o.Boot = boot
+	l, err := Acquire(context.Background(), m, "d.nc", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// places are the file systems of the contract, each with a name in a directory that is there.
+func places(t *testing.T) map[string]struct {
+	fs   vfs.FS
+	name string
+} {
+	return map[string]struct {
+		fs   vfs.FS
+		name string
+	}{
+		"memory": {vfs.NewMem(), "d.nc"},
+		"system": {vfs.OS, filepath.Join(t.TempDir(), "d.nc")},
+		"shared": {crashtest.NewMachines(vfs.NewMem()).Machine(true), "d.nc"},
+	}
+}
+
+// TestOneHolder: a second one is told who the first is, and changes nothing; after Release nothing is left.
+func TestOneHolder(t *testing.T) {
+	for where, p := range places(t) {
+		t.Run(where, func(t *testing.T) {
+			a := take(t, p.fs, p.name)
+			_, err := Acquire(context.Background(), p.fs, p.name, quick)
+			var in *InUseError
+			if !errors.As(err, &in) || !errors.Is(err, fault.ErrInUse) || in.Lost || in.Holder == nil || in.Holder.ID != a.ID() || in.Holder.PID != os.Getpid() {
+				t.Fatalf("second: %v", err)
+			}
+			for _, want := range []string{p.name, "in use by", fmt.Sprint(os.Getpid()), in.Holder.Host, "since"} {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%q lacks %q", err, want)
+				}
+			}
+			must(t, a.Check())
+			if h, state, err := Inspect(p.fs, p.name); err != nil || h == nil || h.ID != a.ID() || state != HolderHere {
+				t.Errorf("Inspect: %v %v %v", h, state, err)
+			}
+			must(t, a.Check()) // Inspect has not taken it
+			must(t, a.Release())
+			must(t, a.Release())
+			if _, err := p.fs.Stat(LockName(p.name)); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("left: %v", err)
+			}
+			b := take(t, p.fs, p.name)
+			if a.Check() == nil || b.Dead() != nil || b.Unsure() {
+				t.Errorf("after Release: %v, %v, %v", a.Check(), b.Dead(), b.Unsure())
+			}
+			must(t, b.Release())
+		})
+	}
+}
+
+// TestDeadHolder: the kernel drops the locks of a dead process; what it left is taken over at once.
+func TestDeadHolder(t *testing.T) {
+	mem := vfs.NewMem()
+	a := take(t, mem, "d.nc")
+	after := mem.CrashClone(vfs.CrashOptions{})
+	_ = after.Remove("d.nc") // nothing of it matters
+	must(t, mem.SyncDir("."))
+	clone := mem.CrashClone(vfs.CrashOptions{})
+	if h, state, err := Inspect(clone, "d.nc"); err != nil || h == nil || h.ID != a.ID() || state != HolderDead {
+		t.Errorf("Inspect: %v %v %v", h, state, err)
+	}
+	b := take(t, clone, "d.nc")
+	if b.Unsure() || b.Dead() == nil || b.Dead().ID != a.ID() {
+		t.Errorf("unsure %v, dead %v", b.Unsure(), b.Dead())
+	}
+	must(t, b.Release())
+}
+
+// TestProcesses: locks are those of processes: one that is killed loses its lease, one that lives keeps it.
+func TestProcesses(t *testing.T) {
+	const env = "BLOBIO_TEST_LEASE"
+	if name := os.Getenv(env); name != "" {
+		if _, err := Acquire(context.Background(), vfs.OS, name, quick); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		fmt.Println("held")
+		select {}
+	}
+	name := filepath.Join(t.TempDir(), "d.nc")
+	child := exec.Command(os.Args[0], "-test.run=^TestProcesses$")
+	child.Env = append(os.Environ(), env+"="+name)
+	out, err := child.StdoutPipe()
+	must(t, err)
+	must(t, child.Start())
+	defer child.Process.Kill()
+	var word string
+	if _, err := fmt.Fscan(out, &word); err != nil || word != "held" {
+		t.Fatalf("the other process: %q, %v", word, err)
+	}
+	if !vfs.Local(vfs.OS, name) {
+		t.Skip("the directory for temporary files is not known to be this machine's alone")
+	}
+	_, err = Acquire(context.Background(), vfs.OS, name, quick)
+	var in *InUseError
+	if !errors.As(err, &in) || in.Holder == nil || in.Holder.PID != child.Process.Pid {
+		t.Fatalf("beside a living process: %v", err)
+	}
+	must(t, child.Process.Kill())
+	_ = child.Wait()
+	l := take(t, vfs.OS, name)
+	if l.Unsure() || l.Dead() == nil || l.Dead().PID != child.Process.Pid {
+		t.Errorf("unsure %v, dead %v", l.Unsure(), l.Dead())
+	}
+	must(t, l.Release())
+}
+
+// TestOtherMachine: where locks do not reach other machines, heartbeats tell; a silent holder is taken over, and
+// finds that out.
+func TestOtherMachine(t *testing.T) {
+	for _, locks := range []bool{true, false} {
+		t.Run(fmt.Sprintf("locks=%v", locks), func(t *testing.T) {
+			all := crashtest.NewMachines(vfs.NewMem())
+			one, two := all.Machine(locks), all.Machine(locks)
+			a := takeOn(t, one, "one")
+			_, err := Acquire(context.Background(), two, "d.nc", LeaseOptions{Beat: time.Millisecond, Patience: time.Hour})
+			if !errors.Is(err, fault.ErrInUse) {
+				t.Fatalf("a beating heart: %v", err)
+			}
+			<-one.StopAt(1) // the machine is cut off: nothing of it reaches the file
+			b := take(t, two, "d.nc")
+			if !b.Unsure() || b.Dead() == nil || b.Dead().ID != a.ID() {
+				t.Errorf("unsure %v, dead %v", b.Unsure(), b.Dead())
+			}
+			one.Go()
+			var in *InUseError
+			if err := a.Check(); !errors.As(err, &in) || !in.Lost || in.Holder.ID != b.ID() {
+				t.Errorf("the former holder: %v", err)
+			}
+			must(t, a.Release())
+			must(t, b.Check()) // it has not taken the other's file
+			must(t, b.Release())
+		})
+	}
+}
+
+// TestWaitEnds: who waits for a silent holder gives up with ctx.
+func TestWaitEnds(t *testing.T) {
+	all := crashtest.NewMachines(vfs.NewMem())
+	one := all.Machine(false)
+	a := takeOn(t, one, "one")
+	<-one.StopAt(1)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Acquire(ctx, all.Machine(false), "d.nc", LeaseOptions{Patience: time.Hour}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	one.Go()
+	must(t, a.Release())
+}
+
+// TestMembers: a lease lasts until the last process of its holder has left.
+func TestMembers(t *testing.T) {
+	mem := vfs.NewMem()
+	a := take(t, mem, "d.nc")
+	must(t, a.Share())
+	m, err := Join(mem, "d.nc", a.ID())
+	must(t, err)
+	must(t, a.Release()) // rank 0 was killed, say
+	if _, err := Acquire(context.Background(), mem, "d.nc", quick); !errors.Is(err, fault.ErrInUse) {
+		t.Fatalf("while a process of the holder lives: %v", err)
+	}
+	must(t, m.Check())
+	must(t, m.Leave())
+	must(t, m.Leave())
+	if _, err := mem.Stat(LockName("d.nc")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("left: %v", err)
+	}
+	b := take(t, mem, "d.nc")
+	if _, err := Join(mem, "d.nc", a.ID()); !errors.Is(err, fault.ErrInUse) {
+		t.Errorf("to join a lease that is another's: %v", err)
+	}
+	must(t, b.Release())
+}
+
+// TestManyAtOnce: of writers that begin together one gets the lease at a time.
+func TestManyAtOnce(t *testing.T) {
+	for where, p := range places(t) {
+		t.Run(where, func(t *testing.T) {
+			const n = 8
+			holds := make(chan string, 1)
+			done := make(chan error, n)
+			for range n {
+				go func() {
+					for {
+						l, err := Acquire(context.Background(), p.fs, p.name, quick)
+						if errors.Is(err, fault.ErrInUse) {
+							continue
+						}
+						if err != nil {
+							done <- err
+							return
+						}
+						select {
+						case holds <- l.ID():
+						default:
+							err = errors.New("two hold the lease")
+						}
+						err = errors.Join(err, l.Check())
+						<-holds
+						done <- errors.Join(err, l.Release())
+						return
+					}
+				}()
+			}
+			for range n {
+				must(t, <-done)
+			}
+		})
+	}
+}
+
+// TestPlanted: a link in the place of the lock is not followed, and torn or foreign content holds nobody off.
+func TestPlanted(t *testing.T) {
+	dir := t.TempDir()
+	name, victim := filepath.Join(dir, "d.nc"), filepath.Join(dir, "victim")
+	must(t, os.WriteFile(victim, []byte("keep"), 0o666))
+	if err := os.Symlink(victim, LockName(name)); err != nil {
+		t.Skip(err)
+	}
+	if _, err := Acquire(context.Background(), vfs.OS, name, quick); err == nil {
+		t.Error("a link was followed")
+	}
+	if b, err := os.ReadFile(victim); err != nil || string(b) != "keep" {
+		t.Errorf("%q, %v", b, err)
+	}
+	must(t, os.Remove(LockName(name)))
+	for _, b := range []string{"", "{", `{"id":""}`, "\x00\xff", strings.Repeat("x", 10000)} {
+		must(t, os.WriteFile(LockName(name), []byte(b), 0o666))
+		must(t, take(t, vfs.OS, name).Release())
+	}
+}
+
+// TestAcquireFaults: at each operation that fails there is an error or a lease, and no lock that holds others off.
+func TestAcquireFaults(t *testing.T) {
+	count := vfs.Count(vfs.NewMem())
+	must(t, take(t, count, "d.nc").Release())
+	boom := errors.New("boom")
+	for n := int64(1); n <= count.Ops(); n++ {
+		mem := vfs.NewMem()
+		l, err := Acquire(context.Background(), vfs.FailNth(mem, n, boom), "d.nc", quick)
+		if err == nil {
+			err = l.Release()
+		}
+		if err != nil && !errors.Is(err, boom) {
+			t.Errorf("operation %d: %v", n, err)
+		}
+		must(t, take(t, mem, "d.nc").Release())
+	}
+}
