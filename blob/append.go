@@ -34,10 +34,11 @@ func Append(ctx context.Context, c comm.Comm, name string, parts []Part, o *Opti
 	}
 	defer func() {
 		if err != nil {
+			err = w.ten.explain(err)
 			_ = w.ten.release() // the error before is the one to tell
 		}
 	}()
-	words, err := comm.AgreeMin(ctx, c, err, w.ten.words()...)
+	words, err := comm.AgreeMin(ctx, c, w.ten.explain(err), w.ten.words()...)
 	if err != nil {
 		return nil, err
 	}
@@ -124,14 +125,14 @@ func (w *Writer) prepareAppend(ctx context.Context, name string) error {
 	if _, err := subfile.ReadState(o.fs, found.Base); err != nil {
 		return fmt.Errorf("blob: append to %s: %w", name, err)
 	}
-	m, err := subfile.Recover(o.fs, found.Base, w.ten.check)
+	m, err := subfile.Recover(o.fs, found.Base, w.ten.by())
 	if err != nil {
 		return err
 	}
 	if m != nil {
 		w.info.was = m.ID
 		if m.Layout == VariableCentric.String() && w.ten.lease.Unsure() {
-			if err := subfile.Rehome(o.fs, found.Base, m, w.ten.tag(), o.Durability == DurableCommit); err != nil {
+			if err := subfile.Rehome(o.fs, found.Base, m, w.ten.by(), o.Durability == DurableCommit); err != nil {
 				return err
 			}
 		}

@@ -178,7 +178,7 @@ func (b *bulk) commit(ctx context.Context, records int64) error {
 		return err
 	}
 	m := b.w.newManifest(records, subs)
-	if err := subfile.WriteNext(b.opt.fs, b.base, m, sync, b.w.mayCommit); err != nil {
+	if err := subfile.WriteNext(b.opt.fs, b.base, m, sync, b.w.ten.byIf(b.w.mayCommit)); err != nil {
 		if derr := subfile.DropNext(b.opt.fs, b.base, b.w.ten.tag()); derr != nil {
 			b.w.committed = true
 			err = &InDoubtError{b.base, errors.Join(err, derr)}
@@ -186,9 +186,9 @@ func (b *bulk) commit(ctx context.Context, records int64) error {
 		return err
 	}
 	b.w.committed = true
-	err := subfile.Finish(b.opt.fs, b.base, m, sync, b.w.ten.check)
+	err := subfile.Finish(b.opt.fs, b.base, m, sync, b.w.ten.by())
 	if err == nil && b.w.info.replace {
-		err = subfile.RemoveStale(b.opt.fs, b.base, m)
+		err = subfile.RemoveStale(b.opt.fs, b.base, m, b.w.ten.by())
 	}
 	if err != nil {
 		return b.w.unfinished(err)

@@ -17,6 +17,7 @@ import (
 // manifest. See the package subfile for the states on the way. Collective.
 func (w *Writer) commit(ctx context.Context, records int64) error {
 	all, broken, err := w.seal(ctx, records)
+	err = w.ten.explain(err)
 	if broken != nil {
 		w.fail(broken)
 		return broken
@@ -45,8 +46,8 @@ func (w *Writer) commit(ctx context.Context, records int64) error {
 	}
 	err = w.ten.leave() // this rank touches no file any more
 	if w.c.Rank() == 0 && err == nil {
-		if err = subfile.Finish(w.opt.fs, w.base, m, sync, w.ten.check); err == nil && w.info.replace {
-			err = subfile.RemoveStale(w.opt.fs, w.base, m)
+		if err = subfile.Finish(w.opt.fs, w.base, m, sync, w.ten.by()); err == nil && w.info.replace {
+			err = subfile.RemoveStale(w.opt.fs, w.base, m, w.ten.by())
 		}
 	}
 	if err = comm.Agree(ctx, w.c, err); err != nil {
@@ -79,9 +80,9 @@ func (w *Writer) record(ctx context.Context, all [][]byte, records int64, sync b
 	if w.c.Rank() == 0 {
 		state = recordWritten
 		if m, err = w.manifest(all, records); err == nil {
-			err = subfile.WriteNext(w.opt.fs, w.base, m, sync, w.mayCommit)
+			err = subfile.WriteNext(w.opt.fs, w.base, m, sync, w.ten.byIf(w.mayCommit))
 		}
-		if err != nil {
+		if err = w.ten.explain(err); err != nil {
 			state = recordTaken
 			if rerr := subfile.DropNext(w.opt.fs, w.base, w.ten.tag()); rerr != nil {
 				state, err = recordUnknown, errors.Join(err, rerr)

@@ -27,7 +27,7 @@ func (w *Writer) create(ctx context.Context, err error) error {
 		}
 	}
 	ctx = context.Background() // the steps are short; a cancelled caller is seen by Agree of the next collective
-	v, err := comm.AgreeMin(ctx, w.c, err, append(w.ten.words(), replace)...)
+	v, err := comm.AgreeMin(ctx, w.c, w.ten.explain(err), append(w.ten.words(), replace)...)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (w *Writer) makeFiles(ctx context.Context, base string) error {
 		}
 	}
 	w.files = filesSome
-	if err := comm.Agree(ctx, w.c, err); err != nil {
+	if err := comm.Agree(ctx, w.c, w.ten.explain(err)); err != nil {
 		// Under final names they must be gone before the announcement is, or
 		// they would look like a dataset of another program.
 		w.removeMade()
@@ -90,7 +90,7 @@ func (w *Writer) announce() error {
 	if w.info.foreign {
 		return nil
 	}
-	return subfile.WriteNext(w.opt.fs, w.base, w.intent(), w.opt.Durability == DurableCommit, w.ten.check)
+	return subfile.WriteNext(w.opt.fs, w.base, w.intent(), w.opt.Durability == DurableCommit, w.ten.by())
 }
 
 // claim checks that the name is free, or may be replaced, and clears away what
@@ -119,7 +119,7 @@ func (w *Writer) claim() error {
 		}
 		return fmt.Errorf("blob: %s: %s of this name is there (Options.Force replaces it): %w", w.base, what, ErrExist)
 	}
-	m, err := subfile.Recover(fsys, w.base, w.ten.check)
+	m, err := subfile.Recover(fsys, w.base, w.ten.by())
 	if m != nil {
 		w.info.was = m.ID
 	}

@@ -270,10 +270,10 @@ func adopt(ctx context.Context, base string, o *Options, ten *tenure) (id string
 	}
 	m := w.newManifest(r.records, subs)
 	sync := o.Durability == DurableCommit
-	if err := subfile.WriteNext(o.fs, base, m, sync, ten.check); err != nil {
+	if err := subfile.WriteNext(o.fs, base, m, sync, ten.by()); err != nil {
 		return "", err
 	}
-	return m.ID, subfile.Finish(o.fs, base, m, sync, ten.check)
+	return m.ID, subfile.Finish(o.fs, base, m, sync, ten.by())
 }
 
 // addPad lengthens a subfile to its whole size.

@@ -44,7 +44,7 @@ func (w *Writer) begin(ctx context.Context) (b flushing, err error) {
 	if w.apart() && err == nil {
 		b.keys = w.eng.keysOf(w.pending, w.parts, w.seen)
 	}
-	v, err := comm.AgreeMin(ctx, w.c, err, append(w.eng.hashKeys(b.keys), idle, ^w.Records())...)
+	v, err := comm.AgreeMin(ctx, w.c, w.ten.explain(err), append(w.eng.hashKeys(b.keys), idle, ^w.Records())...)
 	if err != nil {
 		return b, w.crash(err)
 	}

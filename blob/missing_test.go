@@ -187,7 +187,7 @@ func TestVariableNotInAppendedSet(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(subfile.WriteNext(vfs.OS, name, st.Manifest, false, nil), subfile.Finish(vfs.OS, name, st.Manifest, false, nil)); err != nil {
+	if err := errors.Join(subfile.WriteNext(vfs.OS, name, st.Manifest, false, subfile.By{}), subfile.Finish(vfs.OS, name, st.Manifest, false, subfile.By{})); err != nil {
 		t.Fatal(err)
 	}
 	r, err := Open(ctx, name, nil)

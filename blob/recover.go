@@ -63,7 +63,7 @@ func Recover(ctx context.Context, base string, o *RecoverOptions) (steps []Step,
 	if d := ten.lease.Dead(); d != nil {
 		steps = append(steps, Step{durable.LockName(base), "remove: the lease of " + d.String()})
 	}
-	m, err := subfile.Recover(v.fs, base, ten.check)
+	m, err := subfile.Recover(v.fs, base, ten.by())
 	if err != nil {
 		return nil, err
 	}

@@ -44,6 +44,25 @@ func (t *tenure) check() error {
 	return nil
 }
 
+// by is the writer as package subfile has it.
+func (t *tenure) by() subfile.By { return t.byIf(t.check) }
+
+// byIf is by with a check of its own.
+func (t *tenure) byIf(check func() error) subfile.By {
+	return subfile.By{Tag: t.tag(), Check: check, Shared: !vfs.Local(t.fsys, t.name)}
+}
+
+// explain adds to an error that the dataset was taken over, if it was: then files are missing, or are another's.
+func (t *tenure) explain(err error) error {
+	if err == nil || t == nil || errors.Is(err, ErrInUse) {
+		return err
+	}
+	if lost := t.check(); errors.Is(lost, ErrInUse) {
+		return fmt.Errorf("%w (%w)", lost, err)
+	}
+	return err
+}
+
 // words is the identity as numbers that ranks can agree on; of nobody, the greatest.
 func (t *tenure) words() []int64 {
 	if t == nil {

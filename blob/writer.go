@@ -209,7 +209,7 @@ func (o *Options) hash(name string) int64 {
 // guard ends a collective: all ranks learn of any rank's error, and a writer
 // that failed stays failed.
 func (w *Writer) guard(ctx context.Context, err error) error {
-	if err = comm.Agree(ctx, w.c, err); err != nil {
+	if err = comm.Agree(ctx, w.c, w.ten.explain(err)); err != nil {
 		w.fail(err)
 	}
 	return err

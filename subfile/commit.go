@@ -8,11 +8,48 @@ import (
 	"blobio/internal/vfs"
 )
 
+// By is the writer that changes a dataset.
+type By struct {
+	Tag   string       // in the names of its files
+	Check func() error // says whether it still holds the lease; nil: nobody else can write
+	// Shared says that the lease may be lost between Check and what follows, since locks do not reach all machines.
+	Shared bool
+}
+
+func (b By) check() error {
+	if b.Check == nil {
+		return nil
+	}
+	return b.Check()
+}
+
+// discard removes a file that may be another writer's when this one was stopped for long: so it is first given a name of our own, and gets its
+// own back if the lease is lost by then.
+func (b By) discard(fsys vfs.FS, name string) error {
+	final, _, _ := Final(name)
+	mine := PartialBy(final, b.Tag)
+	if b.Tag == "" || mine == name {
+		return removeIfThere(fsys, name)
+	}
+	if err := b.check(); err != nil {
+		return err
+	}
+	if err := fsys.Rename(name, mine); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	if err := b.check(); err != nil {
+		return errors.Join(err, fsys.Rename(mine, name))
+	}
+	return removeIfThere(fsys, mine)
+}
+
 // WriteNext writes the record under its .manifest.next name, in the place of
-// one that is there. With sync the record and its name are durable when it returns. check says whether the
-// writer still holds its lease: it is called when the record is complete, immediately before it gets its name, which is
-// the order that package durable wants. nil: nobody else can write.
-func WriteNext(fsys vfs.FS, base string, m *Manifest, sync bool, check func() error) error {
+// one that is there. With sync the record and its name are durable when it returns. by.Check is called when the record is complete, immediately
+// before it gets its name, which is the order that package durable wants.
+func WriteNext(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error {
 	b, err := m.Encode()
 	if err != nil {
 		return err
@@ -27,8 +64,8 @@ func WriteNext(fsys vfs.FS, base string, m *Manifest, sync bool, check func() er
 		// The names of the subfiles must be durable before the record that counts on them.
 		err = fsys.SyncDir(dirOf(base))
 	}
-	if err == nil && check != nil {
-		err = check()
+	if err == nil {
+		err = by.check()
 	}
 	if err == nil {
 		err = fsys.Rename(tmp, NextName(base))
@@ -61,7 +98,12 @@ func writeRecord(fsys vfs.FS, name string, b []byte, sync bool) error {
 // DropNext takes back what WriteNext wrote for the writer with this tag. The record of another writer stays: so
 // it is looked at under a name that nobody else uses before it is removed.
 func DropNext(fsys vfs.FS, base, writer string) error {
-	next, mine := NextName(base), PartialBy(NextName(base), writer)
+	return dropNext(fsys, base, writer, func(m *Manifest) bool { return m.Writer == writer })
+}
+
+// dropNext removes the .manifest.next if it can be read and is what goes, or cannot be read. tag is of who does it.
+func dropNext(fsys vfs.FS, base, tag string, goes func(*Manifest) bool) error {
+	next, mine := NextName(base), PartialBy(NextName(base), tag)
 	if err := removeIfThere(fsys, mine); err != nil {
 		return err
 	}
@@ -71,7 +113,7 @@ func DropNext(fsys vfs.FS, base, writer string) error {
 	case err != nil:
 		return err
 	}
-	if m, err := readManifest(fsys, mine); err == nil && m.Writer != writer {
+	if m, err := readManifest(fsys, mine); err == nil && !goes(m) {
 		return fsys.Rename(mine, next)
 	}
 	if err := fsys.Remove(mine); err != nil {
@@ -88,8 +130,8 @@ func removeIfThere(fsys vfs.FS, name string) error {
 }
 
 // Finish makes a prepared record the manifest: it renames the partial subfiles
-// that are left, then the record. It may be repeated. sync makes the names durable; check is that of WriteNext.
-func Finish(fsys vfs.FS, base string, m *Manifest, sync bool, check func() error) error {
+// that are left, then the record. It may be repeated. sync makes the names durable.
+func Finish(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error {
 	dir := dirOf(base)
 	for _, s := range m.Sets {
 		for i := range s.Subfiles {
@@ -106,18 +148,13 @@ func Finish(fsys vfs.FS, base string, m *Manifest, sync bool, check func() error
 			return err
 		}
 	}
-	if check != nil {
-		if err := check(); err != nil {
-			return err
-		}
+	if err := by.check(); err != nil {
+		return err
 	}
-	err := fsys.Rename(NextName(base), ManifestName(base))
-	if errors.Is(err, fs.ErrNotExist) { // somebody else has done it, if it is this record
-		if now, rerr := readManifest(fsys, ManifestName(base)); rerr == nil && now.ID == m.ID && now.Writer == m.Writer && now.Records == m.Records {
-			err = nil
-		}
+	if by.Shared {
+		return finishShared(fsys, base, m, sync, by)
 	}
-	if err != nil {
+	if err := fsys.Rename(NextName(base), ManifestName(base)); err != nil {
 		return err
 	}
 	if sync {
@@ -126,15 +163,44 @@ func Finish(fsys vfs.FS, base string, m *Manifest, sync bool, check func() error
 	return nil
 }
 
+// finishShared gives the record its final name where the .manifest.next may be another writer's by the time it is
+// renamed: so a copy gets the name, and the record itself goes only if it is the one that was copied.
+func finishShared(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error {
+	b, err := m.Encode()
+	if err != nil {
+		return err
+	}
+	tmp := PartialBy(ManifestName(base), by.Tag)
+	if err = removeIfThere(fsys, tmp); err == nil {
+		err = writeRecord(fsys, tmp, b, sync)
+	}
+	if err == nil {
+		err = by.check()
+	}
+	if err == nil {
+		err = fsys.Rename(tmp, ManifestName(base))
+	}
+	if err != nil {
+		_ = fsys.Remove(tmp)
+		return err
+	}
+	if sync {
+		if err := fsys.SyncDir(dirOf(base)); err != nil {
+			return err
+		}
+	}
+	return dropNext(fsys, base, by.Tag, func(o *Manifest) bool { return o.ID == m.ID && o.Writer == m.Writer && o.Records == m.Records })
+}
+
 // Recover brings a dataset to a clean state before it is written again: a
 // prepared commit is finished, an unprepared one is removed with the
 // subfiles that belong to it, and so are subfiles that the manifest does not
 // list. The dataset of another program stays as it is. It returns the manifest in force, nil if none.
 //
-// The caller holds the lease of base; check is that of WriteNext.
-func Recover(fsys vfs.FS, base string, check func() error) (*Manifest, error) {
+// The caller, by, holds the lease of base.
+func Recover(fsys vfs.FS, base string, by By) (*Manifest, error) {
 	// A former holder that is not dead must not be able to commit any more before the state is read.
-	if err := removeRecords(fsys, base); err != nil {
+	if err := removeRecords(fsys, base, by); err != nil {
 		return nil, err
 	}
 	st, err := ReadState(fsys, base)
@@ -143,7 +209,7 @@ func Recover(fsys vfs.FS, base string, check func() error) (*Manifest, error) {
 		return nil, err
 	}
 	if st.Pending {
-		if err := Finish(fsys, base, st.Manifest, true, check); err != nil {
+		if err := Finish(fsys, base, st.Manifest, true, by); err != nil {
 			return nil, err
 		}
 	}
@@ -154,22 +220,25 @@ func Recover(fsys vfs.FS, base string, check func() error) (*Manifest, error) {
 	if m != nil {
 		// Without the record of the unfinished commit its subfiles would look like a
 		// dataset of another program, so they go first.
-		if err := RemoveStale(fsys, base, m); err != nil {
+		if err := RemoveStale(fsys, base, m, by); err != nil {
 			return nil, err
 		}
 	}
-	return st.Manifest, removePartials(fsys, base)
+	return st.Manifest, removePartials(fsys, base, by)
 }
 
 // removeRecords removes records that have not got their name yet.
-func removeRecords(fsys vfs.FS, base string) error {
-	dir, name := dirOf(base), filepath.Base(NextName(base))
+func removeRecords(fsys vfs.FS, base string, by By) error {
+	dir, next, manifest := dirOf(base), filepath.Base(NextName(base)), filepath.Base(ManifestName(base))
 	entries, err := fsys.ReadDir(dir)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if final, _, ok := Final(e.Name()); ok && final == name {
+		if final, tag, ok := Final(e.Name()); ok && (final == next || final == manifest) && (tag == "" || tag != by.Tag) {
+			if err := by.check(); err != nil {
+				return err
+			}
 			if err := removeIfThere(fsys, filepath.Join(dir, e.Name())); err != nil {
 				return err
 			}
@@ -179,13 +248,13 @@ func removeRecords(fsys vfs.FS, base string) error {
 }
 
 // RemoveStale removes what Stale lists, for good.
-func RemoveStale(fsys vfs.FS, base string, m *Manifest) error {
+func RemoveStale(fsys vfs.FS, base string, m *Manifest, by By) error {
 	stale, err := Stale(fsys, base, m)
 	if err != nil || len(stale) == 0 {
 		return err
 	}
 	for _, name := range stale {
-		if err := removeIfThere(fsys, name); err != nil {
+		if err := by.discard(fsys, name); err != nil {
 			return err
 		}
 	}
@@ -194,13 +263,13 @@ func RemoveStale(fsys vfs.FS, base string, m *Manifest) error {
 
 // removePartials removes what unfinished writers left of the dataset base:
 // the partial subfiles of all sets and the .manifest.next. Final names stay.
-func removePartials(fsys vfs.FS, base string) error {
+func removePartials(fsys vfs.FS, base string, by By) error {
 	partials, err := Partials(fsys, base)
 	if err != nil {
 		return err
 	}
 	for _, n := range append(partials, NextName(base)) {
-		if err := removeIfThere(fsys, n); err != nil {
+		if err := by.discard(fsys, n); err != nil {
 			return err
 		}
 	}
@@ -220,16 +289,19 @@ func Partials(fsys vfs.FS, base string) (list []string, err error) {
 }
 
 // Rehome gives the subfiles of a variable-centric dataset, which grow in place, new files with the same bytes: a writer that may
-// still have the old ones open then writes to what has no name any more. tag is that of the writer that holds the lease.
-func Rehome(fsys vfs.FS, base string, m *Manifest, tag string, sync bool) error {
+// still have the old ones open then writes to what has no name any more.
+func Rehome(fsys vfs.FS, base string, m *Manifest, by By, sync bool) error {
 	dir := dirOf(base)
 	for _, s := range m.Sets {
 		for i := range s.Subfiles {
 			name := filepath.Join(dir, Name(s.Base, i))
-			if err := copyFile(fsys, name, PartialBy(name, tag), s.Subfiles[i].Size, sync); err != nil {
+			if err := copyFile(fsys, name, PartialBy(name, by.Tag), s.Subfiles[i].Size, sync); err != nil {
 				return err
 			}
-			if err := fsys.Rename(PartialBy(name, tag), name); err != nil {
+			if err := by.check(); err != nil {
+				return err
+			}
+			if err := fsys.Rename(PartialBy(name, by.Tag), name); err != nil {
 				return err
 			}
 		}

@@ -81,10 +81,7 @@ func Split(name string) (base string, i int, ok bool) {
 // to: a subfile's, a partial's, a manifest's; any other name is its own base.
 func Base(name string) string {
 	for _, s := range []string{nextSuffix, manifestSuffix} {
-		record := name
-		if s == nextSuffix {
-			record, _, _ = Final(name)
-		}
+		record, _, _ := Final(name)
 		if b, ok := strings.CutSuffix(record, s); ok && filepath.Base(b) != "." {
 			return b
 		}

@@ -24,16 +24,16 @@ func TestPeekID(t *testing.T) {
 		}
 	}
 	id("")
-	check(WriteNext(fsys, "d", &next, false, nil)) // an announcement
+	check(WriteNext(fsys, "d", &next, false, By{})) // an announcement
 	id("")
-	check(WriteNext(fsys, "d", m, false, nil))
+	check(WriteNext(fsys, "d", m, false, By{}))
 	id(m.ID)
-	check(Finish(fsys, "d", m, false, nil))
+	check(Finish(fsys, "d", m, false, By{}))
 	id(m.ID)
-	check(WriteNext(fsys, "d", &next, false, nil))
+	check(WriteNext(fsys, "d", &next, false, By{}))
 	id(m.ID)
 	next.Prepared = true
-	check(WriteNext(fsys, "d", &next, false, nil))
+	check(WriteNext(fsys, "d", &next, false, By{}))
 	id("ff")
 	b, err := m.Encode()
 	check(err)

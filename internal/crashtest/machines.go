@@ -103,16 +103,36 @@ func (s seenBy) file(f vfs.File, err error) (vfs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &file{f, s.m}, nil
+	return &file{f, s.m, f.Name()}, nil
 }
 
 func (s seenBy) Create(name string) (vfs.File, error) { return s.file(s.FS.Create(name)) }
 func (s seenBy) OpenRW(name string) (vfs.File, error) { return s.file(s.FS.OpenRW(name)) }
 func (s seenBy) Open(name string) (vfs.File, error)   { return s.file(s.FS.Open(name)) }
 
+// Rename moves the locks of a file with it.
+func (s seenBy) Rename(oldname, newname string) error {
+	err := s.FS.Rename(oldname, newname)
+	if err == nil {
+		s.m.mu.Lock()
+		defer s.m.mu.Unlock()
+		if l := s.m.held[oldname]; l != nil {
+			s.m.held[newname] = l
+			delete(s.m.held, oldname)
+		}
+		for f := range s.m.held[newname] {
+			if f.name == oldname {
+				f.name = newname
+			}
+		}
+	}
+	return err
+}
+
 type file struct {
 	vfs.File
-	m *Machine
+	m    *Machine
+	name string // as far as locks go
 }
 
 // Lock implements vfs.Locker.
@@ -122,7 +142,7 @@ func (f *file) Lock(exclusive bool) error {
 	}
 	f.m.mu.Lock()
 	defer f.m.mu.Unlock()
-	l := f.m.held[f.Name()]
+	l := f.m.held[f.name]
 	for o, ex := range l {
 		if o != f && (ex || exclusive) {
 			return vfs.ErrLocked
@@ -130,7 +150,7 @@ func (f *file) Lock(exclusive bool) error {
 	}
 	if l == nil {
 		l = map[*file]bool{}
-		f.m.held[f.Name()] = l
+		f.m.held[f.name] = l
 	}
 	l[f] = exclusive
 	return nil

@@ -333,9 +333,9 @@ func removeLast(fsys vfs.FS, name, id string, f vfs.File) error {
 	}
 	err := CheckHolder(fsys, name, id)
 	if err == nil {
-		return fsys.Remove(LockName(name))
+		err = fsys.Remove(LockName(name))
 	}
-	if errors.As(err, new(*InUseError)) {
+	if errors.As(err, new(*InUseError)) || errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return err

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -118,16 +120,22 @@ func TestDeadHolder(t *testing.T) {
 func TestProcesses(t *testing.T) {
 	const env = "BLOBIO_TEST_LEASE"
 	if name := os.Getenv(env); name != "" {
-		if _, err := Acquire(context.Background(), vfs.OS, name, quick); err != nil {
+		l, err := Acquire(context.Background(), vfs.OS, name, quick)
+		if err != nil {
 			fmt.Println(err)
 			os.Exit(1)
 		}
 		fmt.Println("held")
-		select {}
+		_, _ = io.Copy(io.Discard, os.Stdin) // until the parent ends
+		runtime.KeepAlive(l)                 // a file that is collected is closed
+		os.Exit(0)
 	}
 	name := filepath.Join(t.TempDir(), "d.nc")
 	child := exec.Command(os.Args[0], "-test.run=^TestProcesses$")
 	child.Env = append(os.Environ(), env+"="+name)
+	stdin, err := child.StdinPipe()
+	must(t, err)
+	defer stdin.Close()
 	out, err := child.StdoutPipe()
 	must(t, err)
 	must(t, child.Start())
