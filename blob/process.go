@@ -22,12 +22,21 @@ type process struct {
 	used    int64     // bytes kept in copies
 	flights int       // flushes in the background: each releases what it holds when it ends
 	max     int64
+	advice  string // what makes room for more
 }
 
 func newProcess(o *Options) *process {
 	p := &process{pool: subfile.NewPool(o.fs, o.MaxOpen), buffers: make(chan []byte, o.Workers), size: o.Buffer, max: o.Memory,
 		zstd: codec.NewZstd(codec.Options{Window: codecWindow(o.chunk), Concurrency: o.Workers, MaxContent: int(o.chunk)})}
 	p.room.L = &p.mu
+	switch {
+	case o.Layout == ProcessCentric && o.Records == 0:
+		p.advice = "fix Options.Records, or lend until Close"
+	case o.Retain == CopyOnPut:
+		p.advice = "flush first, or lend until Flush"
+	default:
+		p.advice = "raise it"
+	}
 	for range o.Workers {
 		p.buffers <- nil
 	}
@@ -65,7 +74,7 @@ func (p *process) reserve(n int64) error {
 // take is reserve with mu held.
 func (p *process) take(n int64) error {
 	if p.used+n > p.max {
-		return fmt.Errorf("%d bytes kept and %d more, Options.Memory is %d (fix Options.Records, or lend until Close): %w", p.used, n, p.max, ErrTooLarge)
+		return fmt.Errorf("%d bytes kept in copies and %d more, Options.Memory is %d (%s): %w", p.used, n, p.max, p.advice, ErrTooLarge)
 	}
 	p.used += n
 	return nil
