@@ -85,7 +85,7 @@ func (k *Work) produceData(ctx context.Context) (took Took, err error) {
 		return took, err
 	}
 	mapTime := time.Since(start).Seconds()
-	opt := &blob.Options{Layout: l, Grouping: subfile.Blocks, Subfiles: t.Subfiles, Force: true}
+	opt := &blob.Options{Layout: l, Grouping: subfile.Blocks, Subfiles: t.Subfiles, Force: true, Retain: blob.LendUntilFlush}
 	if l == blob.ProcessCentric {
 		opt.Records = t.Records
 	}

@@ -36,7 +36,7 @@ type ReplayOptions struct {
 	Verify    bool   // read back and compare every element
 	Convert   bool   // convert to ordinary netCDF as well
 	Force     bool
-	Options   blob.Options // Durability, Workers, Buffer, ... of the writers; layout and grouping are set by Replay
+	Options   blob.Options // Durability, Workers, Buffer, ... of the writers; layout, grouping and lending are set by Replay
 
 	// Buffer caps the data that all ranks hold before a flush, in bytes; default 1 GiB. A
 	// record that is larger is flushed in parts. With Async half of it is what is being written.
@@ -195,6 +195,7 @@ func (p *replay) run(ctx context.Context, l blob.Layout) (*Result, error) {
 		Ranks: p.o.Maps[0].Ranks(), Vars: len(p.c.Vars), Records: p.records}
 	opt := p.o.Options
 	opt.Layout, opt.Grouping, opt.Subfiles, opt.Force = l, p.o.Grouping, p.o.Subfiles, p.o.Force
+	opt.Retain = blob.LendUntilFlush // what is put is made anew each time
 	if l == blob.ProcessCentric {
 		opt.Records = p.records
 	}

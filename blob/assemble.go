@@ -1,6 +1,7 @@
 package blob
 
 import (
+	"fmt"
 	"slices"
 
 	"blobio/cdf5"
@@ -95,10 +96,9 @@ func (e *engine) assembleParts(list *[]pend, parts []part) error {
 func (e *engine) image(list []pend, p *part) ([]byte, error) {
 	sv := &e.schema.vars[p.v]
 	n := e.schema.Elems(VarID(p.v)) * int64(sv.Type.Size())
-	if err := e.proc.reserve(n); err != nil {
-		return nil, err
+	if n > e.opt.Memory { // the image lives until the flush is over, and is not counted with what was put
+		return nil, fmt.Errorf("blob: flush of %q: a record that is put in parts has %d bytes, Options.Memory is %d: %w", sv.Name, n, e.opt.Memory, ErrTooLarge)
 	}
-	e.proc.release(n) // the image itself lives until the flush is over
 	img := make([]byte, n)
 	find := func(l []pend) (bool, error) {
 		for k := len(l) - 1; k >= 0; k-- {

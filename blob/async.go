@@ -18,9 +18,9 @@ const syncMin = 32 << 20
 // the ranks may compute and put more. It needs no further call to come to its end. What was put is in the file when Wait returns, or the
 // next FlushAsync, Flush or Close, each of which waits for the one before: at most one is under way.
 //
-// Data that were lent until Flush stay lent until then (CopyOnPut: they may be used again
-// at once, as ever). So two sets of arrays, used in turn, are enough. The copies of what is under way count against
-// Options.Memory until they are written; a Put that would exceed it waits for that.
+// The copies of what is under way count against Options.Memory until they are written; a Put that would
+// exceed it waits for that. Data that are lent (Options.Retain LendUntilFlush) stay lent until then: two sets of arrays, used in
+// turn, are enough, and nothing is copied.
 //
 // An error that is met in the background is returned by the next of these calls, agreed by all
 // ranks; the writer has failed then. When ctx is done the writing stops, so it must
@@ -50,9 +50,7 @@ func (w *Writer) FlushAsync(ctx context.Context) error {
 			err = w.eng.alone(func() error { return w.eng.start(ctx, h) })
 		}
 	}
-	if !w.keepsCopies() {
-		w.copied = 0 // the flight releases them
-	}
+	w.copied = 0 // the flight releases them, or counts what stays
 	if err = w.guard(ctx, err); err != nil {
 		return err
 	}
@@ -125,10 +123,7 @@ func (e *engine) start(ctx context.Context, h *handoffs) error {
 		return err
 	}
 	if e.place.layout == ProcessCentric && e.opt.Records == 0 {
-		if e.opt.Retain == CopyOnPut {
-			h.copied = 0 // they are kept on
-		}
-		e.launch(ctx, h.copied, func(context.Context) (int64, error) { return 0, e.keep(h.lists) })
+		e.launch(ctx, 0, func(context.Context) (int64, error) { return 0, e.keep(h.lists, h.copied) })
 		return nil
 	}
 	e.launch(ctx, h.copied, func(ctx context.Context) (int64, error) { return e.write(ctx, h.lists) })
@@ -246,11 +241,8 @@ func (e *engine) startTeam(ctx context.Context, h *handoff, keys []varRec, same 
 	lists := [][]pend{h.pending}
 	err := e.assemble(lists, h.parts)
 	if e.place.layout == ProcessCentric && e.opt.Records == 0 {
-		if e.opt.Retain == CopyOnPut {
-			h.copied = 0 // they are kept on
-		}
 		if err == nil {
-			e.launch(ctx, h.copied, func(context.Context) (int64, error) { return 0, e.keep(lists) })
+			e.launch(ctx, 0, func(context.Context) (int64, error) { return 0, e.keep(lists, h.copied) })
 		}
 		return err
 	}

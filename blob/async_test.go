@@ -66,9 +66,9 @@ func asyncModel(ranks int) (*Schema, VarID, func(rank int) []Part) {
 	}
 }
 
-// asyncCases are ways to write.
+// asyncCases are ways to write; the data are lent.
 func asyncCases() map[string]crashCase {
-	return map[string]crashCase{
+	cases := map[string]crashCase{
 		"variable":                {o: Options{Subfiles: 2}},
 		"process":                 {o: Options{Layout: ProcessCentric, Records: 3}},
 		"apart own":               {o: Options{ownMin: 1, Subfiles: 2}, apart: true},
@@ -81,6 +81,11 @@ func asyncCases() map[string]crashCase {
 		"apart, compressed twice": {o: Options{Layout: ProcessCentric, Records: 3, Compress: Compress{Method: Zstd}, Memory: 10}, apart: true},
 		"apart and small":         {o: Options{ownMin: 1 << 30, Buffer: 64 << 10, Memory: 100}, apart: true},
 	}
+	for name, cc := range cases {
+		cc.o.Retain = LendUntilFlush
+		cases[name] = cc
+	}
+	return cases
 }
 
 // until waits for what happens in the background. Only what never happens takes its minute.
@@ -367,7 +372,7 @@ func TestFlushAsyncWindows(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cc := crashCase{o: o, apart: true}
-			cc.o.Buffer, cc.o.Memory = 64<<10, 100<<10 // one window and a half
+			cc.o.Buffer, cc.o.Memory, cc.o.Retain = 64<<10, 100<<10, LendUntilFlush // one window and a half
 			s, v, parts := asyncModel(ranks)
 			mem := vfs.NewMem()
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -54,7 +54,7 @@ func TestRatesMPI(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o := &blob.Options{Layout: layout, Durability: blob.DurableNone, Force: true}
+	o := &blob.Options{Layout: layout, Durability: blob.DurableNone, Force: true, Retain: blob.LendUntilFlush}
 	o.Aggregators, o.Buffer = number("BLOB_AGG", 0), number("BLOB_BUFFER", 0)
 	o.Records = int64(number("BLOB_RECORDS", 0))
 	o.Stripe.Size = int64(number("BLOB_STRIPE", 0))

@@ -158,7 +158,7 @@ func BenchmarkIsolated(b *testing.B) {
 		b.Run(how.name, func(b *testing.B) {
 			b.SetBytes(f.bytes)
 			o := how.o
-			o.Durability, o.Force = blob.DurableNone, true
+			o.Durability, o.Force, o.Retain = blob.DurableNone, true, blob.LendUntilFlush
 			for b.Loop() {
 				err := comm.Run(context.Background(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
 					if how.isolate {

@@ -55,7 +55,7 @@ func crashCases() (l []crashCase) {
 		{Subfiles: 1},
 		{Layout: ProcessCentric, Subfiles: 3, CommitMode: CommitManifestOnly},
 		{Aggregators: 1, ownMin: 1 << 20, messages: true},
-		{Aggregators: 2, ownMin: 16, Subfiles: 1, Memory: 64},
+		{Aggregators: 2, ownMin: 16, Subfiles: 1, Memory: 64, Retain: LendUntilFlush},
 	} {
 		o.Workers, o.syncMin = 1, 1
 		l = append(l, crashCase{fmt.Sprintf("async-%v-%d", o.Layout, k), o, k > 1})

@@ -141,24 +141,26 @@ func (e *engine) recBase() int64 {
 	return 0
 }
 
-// flush writes what the local ranks have pending. parts are those of sub rank
+// flush writes what the local ranks have posted. The parts are those of sub rank
 // 0, if it is local.
-func (e *engine) flush(ctx context.Context, lists [][]pend, parts []part) error {
-	if err := e.assemble(lists, parts); err != nil {
+func (e *engine) flush(ctx context.Context, h *handoffs) error {
+	if err := e.assemble(h.lists, h.parts); err != nil {
 		return err
 	}
 	if e.place.layout == ProcessCentric && e.opt.Records == 0 {
-		return e.keep(lists)
+		return e.keep(h.lists, h.copied)
 	}
-	if !slices.ContainsFunc(lists, func(l []pend) bool { return len(l) > 0 }) {
+	if !slices.ContainsFunc(h.lists, func(l []pend) bool { return len(l) > 0 }) {
 		return nil // the maps go with the first data, which lie between them
 	}
-	_, err := e.write(ctx, lists)
+	_, err := e.write(ctx, h.lists)
 	return err
 }
 
-// keep holds back the puts until Close, when their places are known.
-func (e *engine) keep(lists [][]pend) error {
+// keep holds back the puts until Close, when their places are known. copied bytes were reserved for
+// them when they were put; what stays reserved is what is kept.
+func (e *engine) keep(lists [][]pend, copied int64) error {
+	kept := int64(0)
 	if e.kept == nil {
 		e.kept = make([][]pend, len(lists))
 	}
@@ -171,7 +173,9 @@ func (e *engine) keep(lists [][]pend) error {
 					e.proc.release(int64(len(e.kept[i][old].raw)))
 				}
 			}
-			if e.opt.Retain == LendUntilFlush {
+			if e.opt.Retain == CopyOnPut {
+				kept += int64(len(p.raw))
+			} else if e.opt.Retain == LendUntilFlush {
 				if err := e.proc.reserve(int64(len(p.raw))); err != nil {
 					return fmt.Errorf("blob: flush of %q: %w", e.schema.vars[p.v].Name, err)
 				}
@@ -183,6 +187,13 @@ func (e *engine) keep(lists [][]pend) error {
 				e.kept[i] = append(e.kept[i], p)
 			}
 		}
+	}
+	if kept > copied { // records that were put in parts are kept whole
+		if err := e.proc.reserve(kept - copied); err != nil {
+			return fmt.Errorf("blob: flush: %w", err)
+		}
+	} else {
+		e.proc.release(copied - kept)
 	}
 	return nil
 }

@@ -64,12 +64,12 @@ func (w *Writer) flush(ctx context.Context) (records int64, err error) {
 	}
 	switch {
 	case w.apart():
-		err = w.eng.alone(func() error { return w.eng.flushTeam(ctx, w.pending, w.parts, b.keys, b.alike) })
+		err = w.eng.alone(func() error { return w.eng.flushTeam(ctx, &handoff{w.pending, w.parts, w.copied}, b.keys, b.alike) })
 	default:
 		var h *handoffs
 		h, err = w.collect(ctx)
 		if err == nil && w.lead {
-			err = w.eng.alone(func() error { return w.eng.flush(ctx, h.lists, h.parts) })
+			err = w.eng.alone(func() error { return w.eng.flush(ctx, h) })
 		}
 	}
 	if err = w.guard(ctx, err); err != nil {
@@ -121,10 +121,10 @@ func (w *Writer) keepsCopies() bool {
 
 // settle forgets what was flushed.
 func (w *Writer) settle() {
-	if !w.keepsCopies() {
+	if !w.keepsCopies() { // else keep has counted what stays
 		w.eng.proc.release(w.copied)
-		w.copied = 0
 	}
+	w.copied = 0
 	clear(w.pending)
 	w.pending, w.parts, w.seen = w.pending[:0], nil, w.seen[:0]
 }

@@ -34,7 +34,7 @@ func BenchmarkFlush(b *testing.B) {
 		for _, l := range []blob.Layout{blob.VariableCentric, blob.ProcessCentric} {
 			b.Run(fmt.Sprintf("%v/%dMiB", l, mib), func(b *testing.B) {
 				b.SetBytes(records * mib << 20)
-				o := &blob.Options{Layout: l, Records: records, Durability: blob.DurableNone, Force: true}
+				o := &blob.Options{Layout: l, Records: records, Durability: blob.DurableNone, Force: true, Retain: blob.LendUntilFlush}
 				for b.Loop() {
 					err := comm.Run(context.Background(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
 						part := blob.Part{Decomp: d, Runs: []decomp.Req{{Offset: n * int64(c.Rank()), Length: n}}}

@@ -8,17 +8,20 @@ import (
 	"blobio/subfile"
 )
 
-// Retain says how long the data of a Put must stay unchanged.
+// Retain says how long the data of a Put must stay unchanged. Lending saves a copy, and
+// its memory; a slice that is changed while it is lent may be written before the change, after it, or in between,
+// with checksums that match.
 type Retain uint8
 
 const (
+	// CopyOnPut: the slice may be used again when Put returns. The copies are
+	// held until Flush, and until Close in the process-centric layout without Options.Records; Options.Memory bounds them.
+	CopyOnPut Retain = iota
 	// LendUntilFlush: the slice is lent until Flush (or Close) returns; with FlushAsync until Wait, or the
 	// next flush of either kind, returns. What
 	// cannot be written by then (process-centric without Options.Records) is
 	// copied by Flush.
-	LendUntilFlush Retain = iota
-	// CopyOnPut: the slice may be used again when Put returns.
-	CopyOnPut
+	LendUntilFlush
 	// LendUntilClose: the slice is lent until Close returns. Saves the copy of
 	// the process-centric layout.
 	LendUntilClose
@@ -79,14 +82,14 @@ type Options struct {
 	// if not, they are kept until Close. Ignored by the variable-centric layout.
 	Records int64
 
-	Retain     Retain     // default LendUntilFlush
+	Retain     Retain     // default CopyOnPut
 	Durability Durability // default DurableCommit
 	CommitMode CommitMode // default CommitAuto
 	Force      bool       // replace a dataset of the same name; it stays readable until the new one is whole
 	WideMaps   bool       // int64 offsets for maps of more than 2^31-1 elements; only blobio reads such files
 	Compress   Compress   // process-centric only, default off; only blobio reads such files. Stripe and Aggregators are then not heeded: each rank writes what it has compressed
 
-	Memory  int64 // cap of data kept in copies by one process, in bytes; default 2 GiB. Over it Put or Flush fails with ErrTooLarge
+	Memory  int64 // cap of data kept in copies by one process, in bytes; default 2 GiB. Over it Put fails with ErrTooLarge, Flush too if it has to copy
 	Buffer  int   // bytes that a worker gathers and writes at a time, 64 KiB to 1 GiB; default up to 4 MiB: less in a small flush, 256 KiB in processes that share a node
 	Workers int   // concurrent writers of one process, up to 65,536; default GOMAXPROCS
 	MaxOpen int   // open files of one process; default 256

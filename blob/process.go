@@ -24,6 +24,7 @@ type process struct {
 	used    int64     // bytes kept in copies
 	flights int       // flushes in the background: each releases what it holds when it ends
 	max     int64
+	advice  string // what makes room for more
 }
 
 func newProcess(o *Options) *process {
@@ -31,6 +32,14 @@ func newProcess(o *Options) *process {
 		zstd: codec.NewZstd(codec.Options{Window: codecWindow(o.chunk), Concurrency: o.Workers, MaxContent: int(o.chunk)})}
 	p.pool = subfile.NewPool(held{o.fs, p}, o.MaxOpen)
 	p.room.L = &p.mu
+	switch {
+	case o.Layout == ProcessCentric && o.Records == 0:
+		p.advice = "fix Options.Records, or lend until Close"
+	case o.Retain == CopyOnPut:
+		p.advice = "flush first, or lend until Flush"
+	default:
+		p.advice = "raise it"
+	}
 	for range o.Workers {
 		p.buffers <- nil
 	}
@@ -68,7 +77,7 @@ func (p *process) reserve(n int64) error {
 // take is reserve with mu held.
 func (p *process) take(n int64) error {
 	if p.used+n > p.max {
-		return fmt.Errorf("%d bytes kept and %d more, Options.Memory is %d (fix Options.Records, or lend until Close): %w", p.used, n, p.max, ErrTooLarge)
+		return fmt.Errorf("%d bytes kept in copies and %d more, Options.Memory is %d (%s): %w", p.used, n, p.max, p.advice, ErrTooLarge)
 	}
 	p.used += n
 	return nil

@@ -37,7 +37,15 @@ const maxRecordGap = 1 << 20
 // or by some: the value of the first rank of each subfile is written. rec is 0 for a
 // fixed variable. T may differ from the type in the file; a value that does not
 // fit it is an error that names the element, and nothing of this put is kept.
-// data is lent as Options.Retain says. Put is not collective.
+// Put is not collective.
+//
+// Put copies data, which may be used again at once. Options.Retain asks to lend them instead: then they
+// must stay as they are for as long as it says.
+//
+// A copy that would exceed Options.Memory waits for a flush in the background. If none is under way Put fails with
+// ErrTooLarge: nothing of it is kept, and the same Put is in order after a Flush. Where one process puts more than that
+// between two flushes, lend, flush more often, or raise Options.Memory. In the process-centric layout Flush
+// makes room only if Options.Records is set.
 func Put[T Number](w *Writer, v VarID, rec int64, data []T) error {
 	if err := w.checkPut(v, rec); err != nil {
 		return err
@@ -181,7 +189,7 @@ func convertible[T Number](sv *Variable, rec int64, data []T) error {
 	return nil
 }
 
-// hold takes the values into the list, as a copy if the caller asked for it.
+// hold takes the values into the list, as a copy unless the caller lends them.
 func (w *Writer) hold(sv *Variable, rec int64, mem cdf5.Type, raw []byte) (pend, error) {
 	if raw == nil {
 		raw = []byte{}

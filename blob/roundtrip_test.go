@@ -213,7 +213,7 @@ func TestRoundTrip(t *testing.T) {
 	ctx := context.Background()
 	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
 		for _, ranks := range []int{1, 2, 5, 16} {
-			for _, o := range []Options{{}, {Subfiles: 2}, {Subfiles: 3, Grouping: subfile.RoundRobin}, {Records: 3}, {Retain: CopyOnPut}, {Retain: LendUntilClose}} {
+			for _, o := range []Options{{}, {Subfiles: 2}, {Subfiles: 3, Grouping: subfile.RoundRobin}, {Records: 3}, {Retain: LendUntilFlush}, {Retain: LendUntilClose}} {
 				if o.Subfiles > ranks {
 					continue
 				}

@@ -185,15 +185,15 @@ func (w *Writer) placeApart(records int64) error {
 	return nil
 }
 
-// flushTeam writes what this rank has pending, together with the team. keys are what is put,
+// flushTeam writes what this rank has posted, together with the team. keys are what is put,
 // by this rank or by another of its subfile for it; same says what others put. Collective; an
 // error is of this rank alone, and is still to be agreed.
-func (e *engine) flushTeam(ctx context.Context, pending []pend, parts []part, keys []varRec, same alike) error {
-	lists := [][]pend{pending}
-	err := e.assemble(lists, parts)
+func (e *engine) flushTeam(ctx context.Context, h *handoff, keys []varRec, same alike) error {
+	lists := [][]pend{h.pending}
+	err := e.assemble(lists, h.parts)
 	if e.place.layout == ProcessCentric && e.opt.Records == 0 {
 		if err == nil {
-			err = e.keep(lists)
+			err = e.keep(lists, h.copied)
 		}
 		return err
 	}

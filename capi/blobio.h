@@ -45,7 +45,7 @@ extern "C" {
 #endif
 #endif
 
-#define BLOBIO_VERSION "1.2.0"
+#define BLOBIO_VERSION "1.3.0"
 #define BLOBIO_ABI 1 /* functions are added, never changed; another number is another libblobio.so.N */
 
 /* A dataset that is open. The pointer is a name, it points to nothing: a closed or made-up one gives BLOBIO_EHANDLE. */
@@ -77,7 +77,7 @@ enum {
 	BLOBIO_EBROKEN = -20,      /* an earlier call, or another rank, failed; the text names the first cause */
 	BLOBIO_EINUSE = -21,       /* somebody else is writing to it */
 	BLOBIO_EMISMATCH = -22,    /* the ranks are in different collective calls */
-	BLOBIO_ENOMPI = -23,       /* this library was built without MPI */
+	BLOBIO_ENOMPI = -23,       /* this library was built without MPI: a communicator was passed, or the process is one of several */
 	BLOBIO_EFORKED = -24,      /* the process is a child of fork: the library works in the parent only */
 	BLOBIO_EFAULT = -25,       /* an address that was passed cannot be read or written */
 	BLOBIO_EINTERNAL = -26,    /* a mistake of this library: please report the text */
@@ -154,7 +154,10 @@ enum { BLOBIO_VARIABLE_CENTRIC = 0, BLOBIO_PROCESS_CENTRIC = 1, BLOBIO_CANONICAL
  *   workers=N  max_open=N       threads that write, open files; defaults: cores, 256
  *
  * append wants the ranks, subfiles and grouping with which the dataset was created (else BLOBIO_EMAPS), and takes the layout
- * from the files. The handle is stored in *file only on success. Here one rank; see blobio_mpi.h for communicators. */
+ * from the files. The handle is stored in *file only on success. Here one rank; see blobio_mpi.h for communicators.
+ *
+ * A library without MPI returns BLOBIO_ENOMPI from these two in a process that mpirun or srun started as one of several: each
+ * would write the whole dataset. With BLOBIO_MPI=0 in the environment in which the process starts it does not look. */
 BLOBIO_API int blobio_create(const char *path, const char *options, blobio_file **file);
 BLOBIO_API int blobio_append(const char *path, const char *options, blobio_file **file);
 
@@ -229,7 +232,7 @@ BLOBIO_API int blobio_put_vara(blobio_file *file, int varid, int64_t record, con
 BLOBIO_API int blobio_inq_put_count(blobio_file *file, int varid, int64_t *n);
 
 /* How many bytes this process keeps in copies of what its ranks have put to this dataset, and how many it may keep (memory=).
- * Local. After enddef. */
+ * Local. After enddef. Since 1.3. */
 BLOBIO_API int blobio_inq_copies(blobio_file *file, int64_t *bytes, int64_t *limit);
 
 /* Writes what was put; data lent until flush are the caller's again. In the process layout without records= it only
@@ -238,10 +241,10 @@ BLOBIO_API int blobio_flush(blobio_file *file);
 
 /* Begins a flush that goes on in the background, and returns: compute and put more meanwhile. Data lent until flush stay lent
  * until blobio_wait, or the next flush of either kind, or close has returned: each of these waits for the one before, and
- * returns its error on all ranks. A put that exceeds memory= waits for it. MPI is not used in the background. Collective. */
+ * returns its error on all ranks. A put that exceeds memory= waits for it. MPI is not used in the background. Collective. Since 1.2. */
 BLOBIO_API int blobio_flush_async(blobio_file *file);
 
-/* Waits until what the last blobio_flush_async began is written: then it is as after blobio_flush. Collective. */
+/* Waits until what the last blobio_flush_async began is written: then it is as after blobio_flush. Collective. Since 1.2. */
 BLOBIO_API int blobio_wait(blobio_file *file);
 
 /* Of a dataset that is written: writes what is left, fills what was never put with fill values, and commits; if it fails,

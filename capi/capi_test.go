@@ -123,6 +123,34 @@ func TestTheWholeAPIFromC(t *testing.T) {
 	}
 }
 
+// A library without MPI writes nothing in a process that is one of several, and says so; BLOBIO_MPI=0 lets it.
+func TestOneOfSeveral(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the library")
+	}
+	program := compile(t, "gcc", "testdata/several.c", library(t), "blobio")
+	for _, c := range []struct{ env, code, words string }{
+		{"OMPI_COMM_WORLD_SIZE=4", "-23", "/x.nc: this is one of 4 processes (OMPI_COMM_WORLD_SIZE=4), and this library was built without MPI, so each would write the whole dataset: use libblobio_mpi"},
+		{"PMI_SIZE=2", "-23", "one of 2 processes (PMI_SIZE=2)"},
+		{"PMIX_RANK=1", "-23", "one of several processes (PMIX_RANK=1)"},
+		{"SLURM_STEP_ID=0 SLURM_NTASKS=3", "-23", "one of 3 processes (SLURM_NTASKS=3)"},
+		{"SLURM_NTASKS=3 SLURM_PROCID=0", "0", ""}, // a batch script
+		{"OMPI_COMM_WORLD_SIZE=1", "0", ""},
+		{"OMPI_COMM_WORLD_SIZE=4 BLOBIO_MPI=0", "0", ""},
+	} {
+		dir := t.TempDir()
+		cmd := exec.Command(program, dir+"/x.nc", c.code)
+		cmd.Env = append([]string{"LC_ALL=C.UTF-8"}, strings.Fields(c.env)...)
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), c.words) || strings.Count(string(out), "\n") != 1 || c.words == "" && string(out) != "\n" {
+			t.Errorf("%s: %v\n%s", c.env, err, out)
+		}
+		if list, err := os.ReadDir(dir); err != nil || len(list) != 0 {
+			t.Errorf("%s: there is %v (%v)", c.env, list, err)
+		}
+	}
+}
+
 // since has the version of what was added later.
 var since = map[string]string{"blobio_fail": "BLOBIO_1.1", "blobio_flush_async": "BLOBIO_1.2", "blobio_wait": "BLOBIO_1.2", "blobio_inq_copies": "BLOBIO_1.3"}
 

@@ -24,3 +24,6 @@ func adopt(h uintptr) (team, error) {
 
 // adoptFortran is adopt for a communicator of Fortran.
 func adoptFortran(f int32) (team, error) { return adopt(uintptr(mpi.FortranHandle(f))) }
+
+// aloneAmongOthers allows it: who could have passed a communicator, and did not, means to write alone.
+func aloneAmongOthers(string) error { return nil }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"blobio/capi/internal/edge"
+	"blobio/internal/launcher"
 )
 
 var errNoMPI = fmt.Errorf("a communicator is given, but this library was %w: use libblobio_mpi", edge.ErrNoMPI)
@@ -13,3 +14,13 @@ var errNoMPI = fmt.Errorf("a communicator is given, but this library was %w: use
 func adopt(uintptr) (team, error) { return team{}, errNoMPI }
 
 func adoptFortran(int32) (team, error) { return team{}, errNoMPI }
+
+// aloneAmongOthers refuses to write name in a process that is one of several: all of them would write the same dataset,
+// each the whole of it.
+func aloneAmongOthers(name string) error {
+	s := launcher.Several()
+	if s == "" {
+		return nil
+	}
+	return fmt.Errorf("%s: this is %s, and this library was %w, so each would write the whole dataset: use libblobio_mpi with a communicator, or set %s=0 if each is meant to write a dataset of its own", name, s, edge.ErrNoMPI, launcher.Variable)
+}

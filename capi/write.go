@@ -68,6 +68,9 @@ func begin(t team, add bool, pathp, optp, out uintptr) error {
 			o, err = edge.WriteOptions(s)
 			return err
 		})
+		if err == nil && t.free == nil { // no communicator
+			err = aloneAmongOthers(name)
+		}
 		inject("begin", t.c)
 		if err := comm.Agree(ctx, t.c, err); err != nil {
 			return err

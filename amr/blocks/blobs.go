@@ -24,7 +24,7 @@ func writeBlobs(ctx context.Context, c comm.Comm, name string, l *layout, list [
 		}
 	}
 	w, err := blob.Create(ctx, c, name, s, parts, &blob.Options{Layout: o.Form.Layout(), Subfiles: o.Subfiles, Records: 1,
-		Durability: o.Durability, Force: o.Force, WideMaps: wide})
+		Durability: o.Durability, Force: o.Force, WideMaps: wide, Retain: blob.LendUntilFlush})
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ dataset. What it is, its content decides.`,
   blobio amr convert --to cello --files 16 mesh.nc Check-16`,
 	}
 	asGroup(cmd)
-	cmd.AddCommand(newAmrLs(e), newAmrDump(e), newAmrCheck(e), newAmrConvert(e), newAmrPlot(e), newAmrGen(e))
+	cmd.AddCommand(newAmrLs(e), newAmrDump(e), newAmrCheck(e), asWriter(newAmrConvert(e)), asWriter(newAmrPlot(e)), asWriter(newAmrGen(e)))
 	return cmd
 }
 

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"blobio/internal/version"
 )
 
 // Exit codes.
@@ -109,10 +111,11 @@ Exit codes: 0 good, 1 findings or differences, 2 could not run.`,
   blobio check run/F_h1.nc                        # is it whole?
   blobio convert run/F_h1.nc F_h1.canonical.nc    # ordinary netCDF
   blobio decomp plot map_f_case_16p.nc -o d1.png  # who owns what`,
-		Version:       version(),
+		Version:       versionText(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return e.aloneAmongOthers(cmd) }
 	root.SetVersionTemplate("blobio {{.Version}}\n")
 	root.PersistentFlags().BoolVar(&e.noProgress, "no-progress", false, "no progress bars (they are only shown on a terminal)")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &usageError{flagError(err)} })
@@ -173,18 +176,15 @@ func exactArgs(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// version tells the module's version and what it was built with.
-func version() string {
-	v, rev := "(devel)", ""
+// versionText is the version, and what the command was built with.
+func versionText() string {
+	rev := ""
 	if info, ok := debug.ReadBuildInfo(); ok {
-		if info.Main.Version != "" {
-			v = info.Main.Version
-		}
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" {
 				rev = ", " + s.Value[:min(12, len(s.Value))]
 			}
 		}
 	}
-	return fmt.Sprintf("%s (%s, %s/%s%s)", v, runtime.Version(), runtime.GOOS, runtime.GOARCH, rev)
+	return fmt.Sprintf("%s (%s, %s/%s%s)", version.Number, runtime.Version(), runtime.GOOS, runtime.GOARCH, rev)
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"blobio/internal/version"
 )
 
 func TestHelpOfEveryCommand(t *testing.T) {
@@ -31,7 +33,7 @@ func TestHelpOfEveryCommand(t *testing.T) {
 		}
 	}
 	walk(newRoot(e))
-	if out := good(t, "--version"); !strings.HasPrefix(out, "blobio ") {
+	if out := good(t, "--version"); !strings.HasPrefix(out, "blobio "+version.Number+" (") {
 		t.Errorf("--version prints %q", out)
 	}
 	if out := good(t); !strings.Contains(out, "Usage:") {

@@ -29,7 +29,7 @@ decides) and in every dataset of blobs; where maps are read, both will do.`,
   blobio decomp plot f30.nc --map D2 -o d2.png`,
 	}
 	asGroup(cmd)
-	cmd.AddCommand(newDecompInfo(e), newDecompConvert(e), newDecompGen(e), newDecompPlot(e))
+	cmd.AddCommand(newDecompInfo(e), asWriter(newDecompConvert(e)), asWriter(newDecompGen(e)), asWriter(newDecompPlot(e)))
 	return cmd
 }
 

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"blobio/comm"
+	"blobio/internal/launcher"
 )
 
 // processes are those that run one command line together. An env has none if this process is
@@ -25,6 +27,27 @@ const together = "together"
 func asTogether(cmd *cobra.Command) *cobra.Command {
 	cmd.Annotations = map[string]string{together: "yes"}
 	return cmd
+}
+
+// writes marks verbs that write what they are told to, but are not carried out together.
+const writes = "writes"
+
+func asWriter(cmd *cobra.Command) *cobra.Command {
+	cmd.Annotations = map[string]string{writes: "yes"}
+	return cmd
+}
+
+// aloneAmongOthers refuses a verb that writes in a process that is one of several and knows nothing of the others: each of
+// them would write all of the same output.
+func (e *env) aloneAmongOthers(cmd *cobra.Command) error {
+	if e.procs != nil || cmd.Annotations[together] == "" && cmd.Annotations[writes] == "" {
+		return nil
+	}
+	s := launcher.Several()
+	if s == "" {
+		return nil
+	}
+	return fmt.Errorf("%s: this is %s, and each would write the same output: %s; %s=0 says that each is meant to work alone", cmd.CommandPath(), s, joinAdvice, launcher.Variable)
 }
 
 // root says whether this process prints, and does what only one may do.

@@ -6,11 +6,14 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 
 	"blobio/comm"
 	"blobio/comm/mpi"
+	"blobio/internal/launcher"
 )
+
+// joinAdvice is how processes come to know of each other.
+const joinAdvice = "start it by mpirun, or by srun with --mpi=pmix or pmi2"
 
 // join makes the process one of several.
 func (e *env) join(p *processes) {
@@ -23,7 +26,7 @@ func (e *env) join(p *processes) {
 // runTogether runs a command line in all processes that mpirun or srun started. Started by hand, this
 // one is alone, and MPI is not even begun.
 func runTogether(ctx context.Context, e *env) int {
-	if !launched() {
+	if !launcher.MPI() {
 		return run(ctx, e)
 	}
 	job, err := mpi.Init(nil)
@@ -52,18 +55,4 @@ func runTogether(ctx context.Context, e *env) int {
 		return exitFailed
 	}
 	return code
-}
-
-// launched says whether a launcher of MPI programs started this process. BLOBIO_MPI set to 1 or 0 has the last
-// word.
-func launched() bool {
-	if v := os.Getenv("BLOBIO_MPI"); v != "" {
-		return v != "0"
-	}
-	for _, name := range []string{"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_FD", "MV2_COMM_WORLD_SIZE", "MPI_LOCALNRANKS"} {
-		if os.Getenv(name) != "" {
-			return true
-		}
-	}
-	return false
 }

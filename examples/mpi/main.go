@@ -53,7 +53,7 @@ func write(ctx context.Context, c comm.Comm, name string) error {
 	d := s.Decomp(y, x)
 	t := s.Var("T", cdf5.Float, []blob.DimID{time, y, x}, blob.Decomposed(d), blob.Att("units", "K"))
 
-	w, err := blob.Create(ctx, c, name, s, []blob.Part{{Decomp: d, Runs: mine(c)}}, &blob.Options{Force: true})
+	w, err := blob.Create(ctx, c, name, s, []blob.Part{{Decomp: d, Runs: mine(c)}}, &blob.Options{Force: true, Retain: blob.LendUntilFlush})
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func write(ctx context.Context, c comm.Comm, name string) error {
 			w.Abort()
 			return err
 		}
-		if err := w.Flush(ctx); err != nil { // data may be reused
+		if err := w.Flush(ctx); err != nil { // data are ours again
 			return err
 		}
 	}

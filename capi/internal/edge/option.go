@@ -146,7 +146,7 @@ func (f *fields) durability(p *blob.Durability) {
 // WriteOptions reads the options of create and append. Puts copy, unless told otherwise.
 func WriteOptions(s string) (*blob.Options, error) {
 	f := parse(s)
-	o := &blob.Options{Retain: blob.CopyOnPut}
+	o := &blob.Options{}
 	if v, ok := f.take("layout"); ok {
 		l, err := blob.ParseLayout(v)
 		if err != nil || l == blob.Canonical {

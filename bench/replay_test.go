@@ -1,0 +1,28 @@
+package bench
+
+import (
+	"context"
+	"testing"
+
+	"blobio/blob"
+	"blobio/comm"
+	"blobio/e3smcases"
+)
+
+// TestReplayLends: a replay copies nothing, so it needs no memory beside its data, and is no slower for a copy.
+func TestReplayLends(t *testing.T) {
+	maps, err := e3smcases.GenF(2, 3, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, async := range []bool{false, true} {
+		res, err := Replay(context.Background(), ReplayOptions{Case: "F", Maps: maps, Nodes: comm.Options{}, Dir: t.TempDir(), Async: async, Verify: true,
+			Options: blob.Options{Durability: blob.DurableNone, Memory: 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(res) == 0 {
+			t.Fatal("nothing written")
+		}
+	}
+}

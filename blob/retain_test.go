@@ -1,0 +1,278 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"blobio/cdf5"
+	"blobio/comm"
+	"blobio/decomp"
+	"blobio/internal/vfs"
+)
+
+// retainCase is a dataset of two ranks: a decomposed record variable, a decomposed fixed one, and one that is not decomposed.
+type retainCase struct {
+	s           *Schema
+	d           DecompID
+	t, area, tm VarID
+}
+
+const retainRanks, retainPer = 2, 5
+
+func newRetainCase() *retainCase {
+	k := &retainCase{s: NewSchema()}
+	rec, col := k.s.Dim("time", Unlimited), k.s.Dim("ncol", retainRanks*retainPer)
+	k.d = k.s.Decomp(col)
+	k.t = k.s.Var("T", cdf5.Double, []DimID{rec, col}, Decomposed(k.d))
+	k.area = k.s.Var("area", cdf5.Float, []DimID{col}, Decomposed(k.d))
+	k.tm = k.s.Var("bounds", cdf5.Double, []DimID{rec, col})
+	must(k.s.Err())
+	return k
+}
+
+func (k *retainCase) parts(rank int) []Part {
+	return []Part{{k.d, []decomp.Req{{Offset: int64(rank * retainPer), Length: retainPer}}}}
+}
+
+// value of an element of T and bounds.
+func retainValue(rec int64, i int) float64 { return float64(100*rec) + float64(i) + 0.5 }
+
+// putChanged puts a record out of a slice that is changed after each Put: this rank's elements of T, and these parts of bounds.
+func (k *retainCase) putChanged(w *Writer, rank int, rec int64, parts ...int) error {
+	var x [retainPer]float64
+	put := func(at int, f func() error) error {
+		for i := range x {
+			x[i] = retainValue(rec, at+i)
+		}
+		err := f()
+		for i := range x {
+			x[i] = -1e9
+		}
+		return err
+	}
+	err := put(rank*retainPer, func() error { return Put(w, k.t, rec, x[:]) })
+	for _, at := range parts {
+		err = errors.Join(err, put(at*retainPer, func() error {
+			return PutAt(w, k.tm, rec, []int64{int64(at * retainPer)}, []int64{retainPer}, x[:])
+		}))
+	}
+	return err
+}
+
+func (k *retainCase) putArea(w *Writer, rank int) error {
+	var a [retainPer]float32
+	for i := range a {
+		a[i] = float32(rank*retainPer + i)
+	}
+	err := Put(w, k.area, 0, a[:])
+	clear(a[:])
+	return err
+}
+
+func (k *retainCase) verify(fsys vfs.FS, name string, records int64) error {
+	ctx := context.Background()
+	r, err := Open(ctx, name, &OpenOptions{fs: fsys})
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if r.Records() != records {
+		return fmt.Errorf("%d records, want %d", r.Records(), records)
+	}
+	for _, v := range []string{"T", "bounds"} {
+		got := make([]float64, records*retainRanks*retainPer)
+		if err := r.Read(ctx, v, nil, nil, got); err != nil {
+			return err
+		}
+		for i, x := range got {
+			if want := retainValue(int64(i)/(retainRanks*retainPer), i%(retainRanks*retainPer)); x != want {
+				return fmt.Errorf("%s: element %d is %v, want %v, the value at Put", v, i, x, want)
+			}
+		}
+	}
+	area := make([]float32, retainRanks*retainPer)
+	if err := r.Read(ctx, "area", nil, nil, area); err != nil {
+		return err
+	}
+	for i, x := range area {
+		if x != float32(i) {
+			return fmt.Errorf("area: element %d is %v, want %d, the value at Put", i, x, i)
+		}
+	}
+	return nil
+}
+
+// TestPutCopies: without an option the values at Put are those in the file, whatever becomes of the slice.
+func TestPutCopies(t *testing.T) {
+	const records = 3
+	compress := Compress{Method: ShuffleZstd}
+	for name, o := range map[string]Options{
+		"variable":            {},
+		"process":             {Layout: ProcessCentric},
+		"process, records":    {Layout: ProcessCentric, Records: records},
+		"process, compressed": {Layout: ProcessCentric, Records: records, Compress: compress},
+		"own":                 {ownMin: 1},
+	} {
+		for _, apart := range []bool{false, true} {
+			for how, flush := range map[string]func(*Writer, context.Context) error{
+				"Close": nil, "Flush": (*Writer).Flush, "FlushAsync": (*Writer).FlushAsync,
+			} {
+				t.Run(fmt.Sprintf("%s/apart %v/%s", name, apart, how), func(t *testing.T) {
+					k := newRetainCase()
+					mem := vfs.NewMem()
+					cc := crashCase{o: o, apart: apart}
+					err := run(retainRanks, func(ctx context.Context, c comm.Comm) error {
+						w, err := Create(ctx, cc.comm(c), "d.nc", k.s, k.parts(c.Rank()), cc.with(mem, false))
+						if err != nil {
+							return err
+						}
+						if err := k.putArea(w, c.Rank()); err != nil {
+							return err
+						}
+						for rec := range int64(records) {
+							if err := k.putChanged(w, c.Rank(), rec, 0, 1); err != nil {
+								return err
+							}
+							if flush != nil {
+								if err := flush(w, ctx); err != nil {
+									return err
+								}
+							}
+						}
+						return w.Close(ctx)
+					})
+					if err == nil {
+						err = k.verify(mem, "d.nc", records)
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestCopiesInALongRun: copies come free when they are written, and of what is kept until Close each value counts once, so
+// that no number of flushes comes to the cap.
+func TestCopiesInALongRun(t *testing.T) {
+	const puts = 8 * (retainPer + retainPer*retainRanks) // bytes of a record that rank 0 puts
+	for name, o := range map[string]Options{
+		"variable":         {Memory: 2 * puts},
+		"process, records": {Memory: 2 * puts, Layout: ProcessCentric, Records: 100},
+		"process":          {Memory: 7 * puts, Layout: ProcessCentric},
+	} {
+		for _, apart := range []bool{false, true} {
+			for how, flush := range map[string]func(*Writer, context.Context) error{"Flush": (*Writer).Flush, "FlushAsync": (*Writer).FlushAsync} {
+				t.Run(fmt.Sprintf("%s/apart %v/%s", name, apart, how), func(t *testing.T) {
+					k := newRetainCase()
+					cc := crashCase{o: o, apart: apart}
+					records, kept := int64(100), [retainRanks]int64{}
+					if o.Layout == ProcessCentric && o.Records == 0 {
+						records = 2 // put again and again
+						kept = [...]int64{2*puts + 4*retainPer, 2*8*retainPer + 4*retainPer}
+					}
+					mem := vfs.NewMem()
+					err := run(retainRanks, func(ctx context.Context, c comm.Comm) error {
+						w, err := Create(ctx, cc.comm(c), "d.nc", k.s, k.parts(c.Rank()), cc.with(mem, false))
+						if err != nil {
+							return err
+						}
+						for n := range int64(100) {
+							parts := []int{1, 0, 1} // more than what is kept of it
+							if n >= records && n%3 == 0 {
+								parts = parts[:1] // less
+							}
+							if err := k.putChanged(w, c.Rank(), n%records, parts...); err != nil {
+								return fmt.Errorf("put %d: %w", n, err)
+							}
+							if err := flush(w, ctx); err != nil {
+								return fmt.Errorf("flush %d: %w", n, err)
+							}
+						}
+						if err := k.putArea(w, c.Rank()); err != nil {
+							return err
+						}
+						if err := w.Flush(ctx); err != nil {
+							return err
+						}
+						want := kept[c.Rank()]
+						if !apart {
+							want = kept[0] + kept[1]
+						}
+						if err := c.Barrier(ctx); err != nil {
+							return err
+						}
+						if got, _ := w.Copies(); got != want {
+							return fmt.Errorf("%d bytes in copies, want %d", got, want)
+						}
+						return w.Close(ctx)
+					})
+					if err == nil {
+						err = k.verify(mem, "d.nc", records)
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestCopiesOverTheCap: a copy over the cap is an error that says what helps, and the same Put is in order after that; what
+// is lent is never over it.
+func TestCopiesOverTheCap(t *testing.T) {
+	const one = 8 * retainPer
+	for name, tc := range map[string]struct {
+		o      Options
+		advice string // "": there is room
+	}{
+		"variable":            {Options{}, "flush first, or lend until Flush"},
+		"process, records":    {Options{Layout: ProcessCentric, Records: 2}, "flush first, or lend until Flush"},
+		"process":             {Options{Layout: ProcessCentric}, "fix Options.Records, or lend until Close"},
+		"variable, lent":      {Options{Retain: LendUntilFlush}, ""},
+		"process, lent":       {Options{Layout: ProcessCentric, Records: 2, Retain: LendUntilFlush}, ""},
+		"process, lent so on": {Options{Layout: ProcessCentric, Retain: LendUntilClose}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx := context.Background()
+			k := newRetainCase()
+			tc.o.Memory, tc.o.fs = one, vfs.NewMem()
+			w, err := Create(ctx, comm.Self(), "d.nc", k.s, k.parts(0), &tc.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer w.Abort()
+			x := [2][]float64{make([]float64, retainPer), make([]float64, retainPer)}
+			if err := Put(w, k.t, 0, x[0]); err != nil {
+				t.Fatal(err)
+			}
+			err = Put(w, k.t, 1, x[1])
+			if tc.advice == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+			} else if !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), tc.advice) {
+				t.Fatalf("%v, want ErrTooLarge with %q", err, tc.advice)
+			}
+			if w.Records() != int64(len(x)) && tc.advice == "" || w.Records() != 1 && tc.advice != "" {
+				t.Errorf("%d records", w.Records())
+			}
+			if err := w.Flush(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if tc.advice == "flush first, or lend until Flush" {
+				if err := Put(w, k.t, 1, x[1]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := w.Close(ctx); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}

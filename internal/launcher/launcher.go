@@ -1,0 +1,59 @@
+// Package launcher tells from the environment whether a launcher of parallel programs (mpirun, mpiexec, srun) started
+// this process, and whether as one of several.
+package launcher
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+)
+
+// Variable has the last word: 0 says that this process works alone, whatever started it; anything else, that
+// it is part of an MPI program.
+const Variable = "BLOBIO_MPI"
+
+// MPI says whether a launcher of MPI programs started this process.
+func MPI() bool {
+	if v := os.Getenv(Variable); v != "" {
+		return v != "0"
+	}
+	for _, name := range []string{"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_FD", "MV2_COMM_WORLD_SIZE", "MPI_LOCALNRANKS"} {
+		if os.Getenv(name) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// Several returns "" if this process is alone as far as the environment tells, otherwise that it is one of several, with the
+// variable that says so.
+func Several() string {
+	if os.Getenv(Variable) == "0" {
+		return ""
+	}
+	// An MPI launcher inside of a Slurm step has started this process, not the step: hence Slurm is last.
+	sizes := []string{"OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}
+	if _, ok := number("SLURM_STEP_ID"); ok { // a batch script has the number of tasks too, but is one process outside of any step
+		sizes = append(sizes, "SLURM_NTASKS")
+	}
+	for _, name := range sizes {
+		if n, ok := number(name); ok && n > 0 {
+			if n == 1 {
+				return ""
+			}
+			return fmt.Sprintf("one of %d processes (%s=%d)", n, name, n)
+		}
+	}
+	for _, name := range []string{"PMIX_RANK", "PMI_RANK", "PALS_RANKID", "FLUX_TASK_RANK", "SLURM_PROCID"} {
+		if n, ok := number(name); ok && n > 0 { // 0 may be alone
+			return fmt.Sprintf("one of several processes (%s=%d)", name, n)
+		}
+	}
+	return ""
+}
+
+// number is the value of a variable, if it is a count: Slurm has greater numbers for what is no step.
+func number(name string) (int64, bool) {
+	n, err := strconv.ParseInt(os.Getenv(name), 10, 32)
+	return n, err == nil && n >= 0
+}

@@ -1,0 +1,7 @@
+// Package version has the version of the project, which the command, the C header, the version script of the C library and
+// its pkg-config file have too; a test of package capi compares them.
+package version
+
+// Number is major.minor.patch. The major number is that of the C library's ABI (libblobio.so.1), the minor one
+// grows with the functions that the library exports (symbol version BLOBIO_1.3).
+const Number = "1.3.0"
