@@ -52,7 +52,7 @@ func (c *conversion) toCanonical(ctx context.Context) error {
 		if err != nil && tmp != "" {
 			_ = c.o.fs.Remove(tmp) // gone if it was published
 		}
-		err = errors.Join(err, c.ten.release())
+		_ = c.ten.release() // a lease that could not be removed ends with the process
 	}
 	return c.agree(ctx, err)
 }

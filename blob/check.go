@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -100,6 +101,7 @@ func (c *checker) run(path string) {
 		c.add(findingOf(Error, path, err))
 		return
 	}
+	c.leftovers(set.Base)
 	sets := c.collect(set)
 	for k, parts := range sets {
 		n := len(c.found)
@@ -135,6 +137,28 @@ func (c *checker) run(path string) {
 	c.inOrder(n)
 }
 
+// leftovers reports what conversions to this name, and dead writers, left.
+func (c *checker) leftovers(base string) {
+	temps, err := canonicalTemps(c.o.fs, base)
+	if err != nil {
+		c.add(findingOf(Warning, subfile.Dir(base), err))
+	}
+	writer, err := writerOf(c.o.fs, base)
+	switch {
+	case err != nil:
+		c.add(findingOf(Warning, durable.LockName(base), err))
+	case writer != nil && writer.State == "dead":
+		c.say(Warning, durable.LockName(base), -1, "writer", nil, "%s has died; Recover, or the next writer, clears what it left", writer.Holder)
+	case writer != nil:
+		c.say(Note, durable.LockName(base), -1, "writer", nil, "%s: %s", writer.State, writer.Holder)
+	}
+	for _, t := range temps {
+		if writer == nil || writer.State != "writing" {
+			c.say(Warning, t, -1, "file", nil, "of a conversion that did not come to its end")
+		}
+	}
+}
+
 // collect lists the subfiles, and reports the state of the commit.
 func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 	r := &Reader{opt: OpenOptions{fs: c.o.fs, AllowMissing: true}, pool: c.pool, base: found.Base}
@@ -153,10 +177,10 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 		c.say(Warning, subfile.NextName(found.Base), -1, "commit", nil, "a writer is at work on this dataset, or died; the manifest before it is in force")
 	}
 	if st.Pending {
-		c.say(Warning, subfile.NextName(found.Base), -1, "commit", nil, "complete, but cut short during the renames; the next writer finishes them")
+		c.say(Warning, subfile.NextName(found.Base), -1, "commit", nil, "complete, but cut short during the renames; Recover, or the next writer, finishes them")
 	}
 	for _, name := range found.Partials {
-		if !st.Pending {
+		if _, tag, _ := subfile.Final(name); !st.Pending || tag != st.Manifest.Writer {
 			c.say(Warning, name, -1, "commit", ErrNotCommitted, "a partial subfile, not part of the dataset")
 		}
 	}

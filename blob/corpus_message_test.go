@@ -98,7 +98,7 @@ func TestMessages(t *testing.T) {
 			`blob: d.nc.0001: 0x0: header: not of the same dataset as d.nc.0000: variable 4 is "NEVER", there "FLUX" (corrupt)`},
 		{"torn manifest", sealed, sealed.with("d.nc.manifest", manifest[:200]),
 			`subfile: d.nc.manifest: 0xc8: crc32: no closing checksum: the manifest was not written to its end (checksum mismatch)`},
-		{"manifest bit", sealed, sealed.with("d.nc.manifest", flipped(wrong(func(m *subfile.Manifest) { m.ID = "0" })["d.nc.manifest"], 100, 0)),
+		{"manifest bit", sealed, sealed.with("d.nc.manifest", flipped(wrong(func(m *subfile.Manifest) { m.ID, m.Writer = "0", "" })["d.nc.manifest"], 100, 0)),
 			`subfile: d.nc.manifest: 0x2f2: crc32: bytes sum to 2ca4dec7, the file says 4cbea7c0 (checksum mismatch)`},
 		{"manifest size", sealed, wrong(func(m *subfile.Manifest) { m.Sets[0].Subfiles[1].Size += 8 }),
 			`blob: d.nc.0001: 0xdc4: file: 3524 bytes, the manifest says 3532 (truncated)`},

@@ -8,10 +8,12 @@ import (
 	"io/fs"
 	"math/rand"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -196,6 +198,10 @@ func expect(t *testing.T, c crash, what string, m *model) {
 	if want := m.canonical(false); !bytes.Equal(got, want) {
 		t.Fatalf("%s, %s: %s\nfiles: %v", c.when, what, firstDiff(got, want), names(after, "."))
 	}
+	if l := names(c.fs, "."); strings.Contains(fmt.Sprint(l), ".lock") {
+		t.Fatalf("%s, %s: the lease was not given back: %v", c.when, what, l)
+	}
+	_ = after.Remove(durable.LockName("d.nc")) // that it is gone need not outlive the machine
 	for f := range Check(context.Background(), "d.nc", &CheckOptions{fs: after}) {
 		if f.Severity != Note {
 			t.Fatalf("%s, %s: %v\nfiles: %v", c.when, what, f, names(after, "."))
@@ -449,7 +455,7 @@ func TestCrashConvert(t *testing.T) {
 						}
 						again := crash{fs: c.fs.CrashClone(vfs.CrashOptions{}), when: c.when + "; converted again", last: true}
 						seen(t, again, "d.nc", nil, want)
-						l := slices.DeleteFunc(names(again.fs, "."), func(s string) bool { return s == "in(0)" })
+						l := slices.DeleteFunc(names(again.fs, "."), func(s string) bool { return s == "in(0)" || strings.Contains(s, ".lock") })
 						if n := map[bool]int{false: 1, true: max(co.Subfiles, 1) + 1}[co.Blobs]; len(l) != n {
 							t.Fatalf("%s: leftovers, want %d files: %v", again.when, n, l)
 						}

@@ -151,6 +151,9 @@ func rankFaults(m *model) []rankFault {
 				return err
 			}
 			if c.Rank() == 2 {
+				if comm.Apart(c) { // then it is a process, which ends, and its part in the lease with it
+					defer w.Abort()
+				}
 				panic("no")
 			}
 			if err := w.Flush(ctx); err != nil {

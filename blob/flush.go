@@ -34,8 +34,11 @@ func (w *Writer) begin(ctx context.Context) (b flushing, err error) {
 	if err == nil {
 		err = w.land(ctx)
 	}
+	intact := int64(1)
 	if err == nil && w.c.Rank() == 0 {
-		err = w.ten.check()
+		if err = w.ten.check(); err != nil {
+			intact = 0
+		}
 	}
 	idle := int64(1)
 	if len(w.pending) > 0 || len(w.parts) > 0 {
@@ -44,8 +47,12 @@ func (w *Writer) begin(ctx context.Context) (b flushing, err error) {
 	if w.apart() && err == nil {
 		b.keys = w.eng.keysOf(w.pending, w.parts, w.seen)
 	}
-	v, err := comm.AgreeMin(ctx, w.c, w.ten.explain(err), append(w.eng.hashKeys(b.keys), idle, ^w.Records())...)
+	v, err := comm.AgreeMin(ctx, w.c, w.ten.explain(err), append(w.eng.hashKeys(b.keys), idle, ^w.Records(), intact)...)
 	if err != nil {
+		if v != nil && v[6] == 0 {
+			w.fail(err)
+			return b, err
+		}
 		return b, w.crash(err)
 	}
 	w.landed()

@@ -426,7 +426,7 @@ func sameFiles(a, b vfs.FS, base string) error {
 		return fmt.Errorf("files %v and %v", p, q)
 	}
 	x, y := manifestOf(a, base), manifestOf(b, base)
-	if y.ID = x.ID; !reflect.DeepEqual(x, y) {
+	if y.ID, y.Writer = x.ID, x.Writer; !reflect.DeepEqual(x, y) {
 		return fmt.Errorf("manifests differ:\n%+v\n%+v", x, y)
 	}
 	for _, s := range x.Sets {

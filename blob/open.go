@@ -106,7 +106,10 @@ func Open(ctx context.Context, path string, o *OpenOptions) (*Reader, error) {
 		if err == nil {
 			return r, nil
 		}
-		// A writer may have replaced the dataset while it was looked at.
+		// A writer may have replaced the dataset while it was looked at. An error of the file system is none of that.
+		if !isState(err) {
+			return nil, err
+		}
 		if _, now := look(opt.fs, path); try == maxOpens || now.same(was) {
 			return nil, err
 		}
@@ -114,6 +117,11 @@ func Open(ctx context.Context, path string, o *OpenOptions) (*Reader, error) {
 			return nil, err
 		}
 	}
+}
+
+// isState says whether an error may be about files that are there at one moment and not at the next.
+func isState(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrMissing) || errors.Is(err, ErrNotCommitted) || errors.As(err, new(*FormatError))
 }
 
 // maxOpens bounds how often Open looks again at a dataset that is replaced all the time.

@@ -50,18 +50,27 @@ func Recover(ctx context.Context, base string, o *RecoverOptions) (steps []Step,
 		return nil, err
 	}
 	if v.DryRun {
-		return toRecover(v.fs, base)
+		steps, err := toRecover(v.fs, base)
+		h, state, herr := durable.Inspect(v.fs, base)
+		if state != durable.NoHolder {
+			steps = append(steps, leaseStep(base, h))
+		}
+		return steps, errors.Join(err, herr)
 	}
 	ten, err := hold(ctx, &Options{fs: v.fs, lease: v.lease}, base)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, ten.release()) }()
+	defer func() {
+		if err = errors.Join(err, ten.release()); err == nil {
+			err = v.fs.SyncDir(subfile.Dir(base))
+		}
+	}()
 	if steps, err = toRecover(v.fs, base); err != nil {
 		return nil, err
 	}
 	if d := ten.lease.Dead(); d != nil {
-		steps = append(steps, Step{durable.LockName(base), "remove: the lease of " + d.String()})
+		steps = append(steps, leaseStep(base, d))
 	}
 	m, err := subfile.Recover(v.fs, base, ten.by())
 	if err != nil {
@@ -77,6 +86,10 @@ func Recover(ctx context.Context, base string, o *RecoverOptions) (steps []Step,
 		err = errors.Join(err, v.fs.Remove(t))
 	}
 	return steps, err
+}
+
+func leaseStep(base string, h *durable.Holder) Step {
+	return Step{durable.LockName(base), "remove: the lease of " + h.String()}
 }
 
 // toRecover lists what there is to do for a dataset.

@@ -275,9 +275,7 @@ func (w *Writer) Close(ctx context.Context) error {
 	if w.lead {
 		w.eng.proc.pool.Close()
 	}
-	if rerr := w.ten.release(); err == nil && rerr != nil {
-		err = w.unfinished(rerr)
-	}
+	_ = w.ten.release() // a lease that could not be removed ends with the process
 	return err
 }
 

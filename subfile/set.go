@@ -94,7 +94,12 @@ func members(fsys vfs.FS, base string) (*Set, error) {
 	}
 	// A file that is renamed while a directory is listed may be missing in the list.
 	if !s.Next && !s.Manifest {
-		s.Next, s.Manifest = isThere(fsys, NextName(base)), isThere(fsys, ManifestName(base)) // in this order: the one becomes the other
+		if s.Next, err = isThere(fsys, NextName(base)); err != nil { // in this order: the one becomes the other
+			return nil, err
+		}
+		if s.Manifest, err = isThere(fsys, ManifestName(base)); err != nil {
+			return nil, err
+		}
 	}
 	if len(s.Members)+len(s.Partials) > 0 || s.Next || s.Manifest {
 		return s, nil
@@ -102,9 +107,12 @@ func members(fsys vfs.FS, base string) (*Set, error) {
 	return nil, nil
 }
 
-func isThere(fsys vfs.FS, name string) bool {
+func isThere(fsys vfs.FS, name string) (bool, error) {
 	_, err := fsys.Stat(name)
-	return err == nil
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 func dirOr(dir string) string {

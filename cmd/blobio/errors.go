@@ -46,7 +46,7 @@ var (
 
 // errorLine says an error in one line, with a hint where its cause is typical.
 func errorLine(cmd *cobra.Command, err error) string {
-	if errors.Is(err, context.Canceled) {
+	if errors.Is(err, context.Canceled) && !isUnfinished(err) {
 		return "interrupted; nothing was left half-written"
 	}
 	msg := errorText(err)
@@ -117,6 +117,10 @@ func hint(cmd *cobra.Command, err error) string {
 	switch {
 	case errors.As(err, &h):
 		return h.hint
+	case isUnfinished(err):
+		return "blobio recover finishes it, with -n it only says what there is to do; do not remove any file of it"
+	case errors.Is(err, blob.ErrInUse) && !inScr(cmd) && !inFF(cmd):
+		return "wait for it, or end it; what a dead writer left is taken over"
 	case inAmr(cmd):
 		return amrHint(cmd, err)
 	case inVersions(cmd):
@@ -150,6 +154,11 @@ func hint(cmd *cobra.Command, err error) string {
 		return "the disk is full; nothing was left under the final name"
 	}
 	return ""
+}
+
+// isUnfinished says of an error that the output is, or may be, committed.
+func isUnfinished(err error) bool {
+	return errors.As(err, new(*blob.UnfinishedError)) || errors.As(err, new(*blob.InDoubtError))
 }
 
 // inScr says that a command is a verb of scr.

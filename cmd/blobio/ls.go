@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -146,7 +147,7 @@ func lsDir(ctx context.Context, dir string, sets []*subfile.Set) ([]*dataset, er
 			}
 			why := "unreadable: " + packagePrefix.ReplaceAllString(err.Error(), "")
 			if errors.Is(err, blob.ErrNotCommitted) {
-				why = "not committed"
+				why = "not committed, " + unfinishedState(s.Base)
 			} else if errors.Is(err, blob.ErrMissing) {
 				why = "subfiles missing"
 			}
@@ -154,10 +155,27 @@ func lsDir(ctx context.Context, dir string, sets []*subfile.Set) ([]*dataset, er
 		}
 		out = append(out, d)
 	}
+	left, err := blob.Unfinished(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range left {
+		if !slices.ContainsFunc(out, func(d *dataset) bool { return d.Path == name }) {
+			out = append(out, &dataset{Path: name, State: unfinishedState(name)})
+		}
+	}
 	if len(out) == 0 {
 		return nil, fmt.Errorf("%s: no dataset in this directory", dir)
 	}
 	return out, nil
+}
+
+// unfinishedState says of an output that has no name yet whether somebody is writing it.
+func unfinishedState(name string) string {
+	if w, err := blob.WriterOf(name); err == nil && w != nil && w.State == "writing" {
+		return "being written by " + w.Holder
+	}
+	return "unfinished (blobio recover)"
 }
 
 func lsOne(ctx context.Context, path string) (*dataset, error) {

@@ -102,6 +102,12 @@ func state(r *blob.Reader) string {
 	case st.Pending:
 		return "committed, renames outstanding"
 	case st.Writing:
+		switch w, err := blob.WriterOf(r.Base()); {
+		case err == nil && w != nil && w.State == "writing":
+			return "committed, being written by " + w.Holder
+		case err == nil && w != nil && w.State == "dead":
+			return "committed, its next writer died"
+		}
 		return "committed, a writer is at work or died"
 	}
 	return "committed"

@@ -110,6 +110,9 @@ func (s seenBy) Create(name string) (vfs.File, error) { return s.file(s.FS.Creat
 func (s seenBy) OpenRW(name string) (vfs.File, error) { return s.file(s.FS.OpenRW(name)) }
 func (s seenBy) Open(name string) (vfs.File, error)   { return s.file(s.FS.Open(name)) }
 
+// Local implements vfs.FS.
+func (s seenBy) Local(string) bool { return false }
+
 // Rename moves the locks of a file with it.
 func (s seenBy) Rename(oldname, newname string) error {
 	err := s.FS.Rename(oldname, newname)

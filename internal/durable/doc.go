@@ -6,7 +6,7 @@
 // The lease of DIR/NAME is the file DIR/.NAME.lock, which says who holds it, and a lock (flock) of that file.
 // It goes when the holder releases it; one that a dead holder left is taken over.
 //
-// Whether the holder is dead is certain where a file system belongs to one machine (vfs.Local): the kernel has dropped
+// Whether the holder is dead is certain where a file system belongs to one machine (vfs.FS.Local): the kernel has dropped
 // its lock. Elsewhere locks may not reach other machines, so a holder writes a heartbeat to the file, and one that
 // was on another machine counts as dead when the file has not changed for LeaseOptions.Patience. That is measured by
 // the clock of the one who waits; clocks are never compared.

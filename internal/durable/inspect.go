@@ -35,7 +35,7 @@ func Inspect(fsys vfs.FS, name string) (*Holder, HolderState, error) {
 	switch err := vfs.Lock(f, true); {
 	case errors.Is(err, vfs.ErrLocked):
 		return h, HolderHere, nil
-	case err == nil && (vfs.Local(fsys, name) || h != nil && h.Boot != "" && h.Boot == me().Boot):
+	case err == nil && (fsys.Local(name) || h != nil && h.Boot != "" && h.Boot == me().Boot):
 		return h, HolderDead, nil
 	}
 	return h, HolderUnsure, nil

@@ -67,7 +67,7 @@ func Acquire(ctx context.Context, fsys vfs.FS, name string, o LeaseOptions) (*Le
 			return nil, err
 		}
 		if !again {
-			if !vfs.Local(fsys, name) {
+			if !fsys.Local(name) {
 				l.beat(o.Beat)
 			}
 			return l, nil
@@ -87,6 +87,14 @@ func (l *Lease) try(ctx context.Context, o LeaseOptions) (again bool, err error)
 		if f, err = l.fsys.Create(l.lock); errors.Is(err, fs.ErrExist) {
 			return true, nil
 		}
+		defer func() {
+			if err == nil || f == nil {
+				return
+			}
+			if _, b, herr := holderOf(l.fsys, l.lock); herr == nil && b != nil && len(b) == 0 { // as we made it
+				_ = l.fsys.Remove(l.lock) // the error before is the one to tell
+			}
+		}()
 	}
 	if errors.Is(err, fs.ErrPermission) {
 		if h, _, herr := holderOf(l.fsys, l.lock); herr == nil && h != nil {
@@ -101,7 +109,7 @@ func (l *Lease) try(ctx context.Context, o LeaseOptions) (again bool, err error)
 			err = errors.Join(err, f.Close())
 		}
 	}()
-	local := vfs.Local(l.fsys, l.name)
+	local := l.fsys.Local(l.name)
 	held, locked := l.exclude(f)
 	if held != nil {
 		h, _, herr := readHolder(f)
@@ -125,7 +133,7 @@ func (l *Lease) try(ctx context.Context, o LeaseOptions) (again bool, err error)
 		}
 	}
 	if locked && local || len(raw) == 0 {
-		if err := put(f, l.me.encode()); err != nil {
+		if err := put(f, l.me.encode(), !local); err != nil {
 			return false, errors.Join(err, removeLast(l.fsys, l.name, l.me.ID, f))
 		}
 		l.file = f
@@ -202,7 +210,7 @@ func (l *Lease) succeed(was []byte) (again bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if err = put(f, l.me.encode()); err == nil {
+	if err = put(f, l.me.encode(), true); err == nil {
 		if err = vfs.Lock(f, true); errors.Is(err, vfs.ErrNoLocks) {
 			err = nil
 		}
@@ -217,15 +225,16 @@ func (l *Lease) succeed(was []byte) (again bool, err error) {
 	return false, nil
 }
 
-// put makes b the content of f, for others to read on any machine.
-func put(f vfs.File, b []byte) error {
+// put makes b the content of f, for others to read; shared: on any machine.
+func put(f vfs.File, b []byte, shared bool) error {
 	if _, err := f.WriteAt(b, 0); err != nil {
 		return err
 	}
-	if err := f.Truncate(int64(len(b))); err != nil {
-		return err
+	err := f.Truncate(int64(len(b)))
+	if err == nil && shared {
+		err = f.Sync() // a lease need not outlive the machine, but a client of a network must send it
 	}
-	return f.Sync()
+	return err
 }
 
 // beat begins the heartbeat.
@@ -247,7 +256,7 @@ func (l *Lease) beat(every time.Duration) {
 			}
 			l.mu.Lock()
 			l.me.Beat++
-			_ = put(l.file, l.me.encode())
+			_ = put(l.file, l.me.encode(), true)
 			l.mu.Unlock()
 		}
 	}()
@@ -331,6 +340,10 @@ func removeLast(fsys vfs.FS, name, id string, f vfs.File) error {
 	} else if err != nil && !errors.Is(err, vfs.ErrNoLocks) {
 		return err
 	}
+	return removeOwn(fsys, name, id)
+}
+
+func removeOwn(fsys vfs.FS, name, id string) error {
 	err := CheckHolder(fsys, name, id)
 	if err == nil {
 		err = fsys.Remove(LockName(name))
@@ -373,10 +386,12 @@ func (m *Member) Leave() error {
 	if m == nil || m.file == nil {
 		return nil
 	}
-	// Where there are no locks, only the holder knows when it ends.
-	var err error
-	if lerr := vfs.Lock(m.file, true); !errors.Is(lerr, vfs.ErrNoLocks) {
-		err = removeLast(m.fsys, m.name, m.id, m.file)
+	err := vfs.Lock(m.file, true)
+	switch {
+	case err == nil: // the last
+		err = removeOwn(m.fsys, m.name, m.id)
+	case errors.Is(err, vfs.ErrLocked), errors.Is(err, vfs.ErrNoLocks): // others are there, or only the holder knows
+		err = nil
 	}
 	err = errors.Join(err, m.file.Close())
 	m.file = nil

@@ -102,9 +102,9 @@ func TestOneHolder(t *testing.T) {
 func TestDeadHolder(t *testing.T) {
 	mem := vfs.NewMem()
 	a := take(t, mem, "d.nc")
-	after := mem.CrashClone(vfs.CrashOptions{})
-	_ = after.Remove("d.nc") // nothing of it matters
-	must(t, mem.SyncDir("."))
+	f, err := mem.OpenRW(LockName("d.nc"))
+	must(t, err)
+	must(t, errors.Join(f.Sync(), f.Close(), mem.SyncDir(".")))
 	clone := mem.CrashClone(vfs.CrashOptions{})
 	if h, state, err := Inspect(clone, "d.nc"); err != nil || h == nil || h.ID != a.ID() || state != HolderDead {
 		t.Errorf("Inspect: %v %v %v", h, state, err)
@@ -144,7 +144,7 @@ func TestProcesses(t *testing.T) {
 	if _, err := fmt.Fscan(out, &word); err != nil || word != "held" {
 		t.Fatalf("the other process: %q, %v", word, err)
 	}
-	if !vfs.Local(vfs.OS, name) {
+	if !vfs.OS.Local(name) {
 		t.Skip("the directory for temporary files is not known to be this machine's alone")
 	}
 	_, err = Acquire(context.Background(), vfs.OS, name, quick)

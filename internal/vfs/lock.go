@@ -27,19 +27,6 @@ func Lock(f File, exclusive bool) error {
 	return perr("lock", f.Name(), ErrNoLocks)
 }
 
-// Localizer is what an FS may implement.
-type Localizer interface {
-	// Local says that no other machine can write to the directory of name, so that a lock
-	// excludes everybody and ends when its holder does.
-	Local(name string) bool
-}
-
-// Local says whether a file system is certain to be this machine's alone at name.
-func Local(fsys FS, name string) bool {
-	l, ok := fsys.(Localizer)
-	return ok && l.Local(name)
-}
-
 // Lock implements Locker.
 func (f *memFile) Lock(exclusive bool) error {
 	if err := f.check("lock", false, 0, 0); err != nil {
@@ -59,11 +46,11 @@ func (f *memFile) Lock(exclusive bool) error {
 	return nil
 }
 
-// Local implements Localizer.
+// Local implements FS.
 func (m *Mem) Local(string) bool { return true }
 
-// Local implements Localizer.
-func (f *faultFS) Local(name string) bool { return Local(f.under, name) }
+// Local implements FS.
+func (f *faultFS) Local(name string) bool { return f.under.Local(name) }
 
 // Lock implements Locker.
 func (f *faultFile) Lock(exclusive bool) error {
@@ -73,17 +60,11 @@ func (f *faultFile) Lock(exclusive bool) error {
 	return Lock(f.under, exclusive)
 }
 
-// Local implements Localizer.
-func (c *Counter) Local(name string) bool { return Local(c.FS, name) }
-
-// Local implements Localizer.
-func (n *noSyncFS) Local(name string) bool { return Local(n.FS, name) }
-
 // Lock implements Locker.
 func (f noSyncFile) Lock(exclusive bool) error { return Lock(f.File, exclusive) }
 
-// Local implements Localizer.
-func (b *BindFS) Local(name string) bool { return Local(b.under, b.Real(name)) }
+// Local implements FS.
+func (b *BindFS) Local(name string) bool { return b.under.Local(b.Real(name)) }
 
 // Lock implements Locker.
 func (f boundFile) Lock(exclusive bool) error { return Lock(f.File, exclusive) }

@@ -19,7 +19,7 @@ var localTypes = []int64{
 	0x2fc12fc1, // ZFS, which is no part of Linux
 }
 
-// Local implements Localizer.
+// Local implements FS.
 func (osFS) Local(name string) bool {
 	var st unix.Statfs_t
 	if err := unix.Statfs(filepath.Dir(name), &st); err != nil {

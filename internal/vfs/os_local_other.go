@@ -2,5 +2,5 @@
 
 package vfs
 
-// Local implements Localizer: what is under a name is not known here.
+// Local implements FS: what is under a name is not known here.
 func (osFS) Local(string) bool { return false }

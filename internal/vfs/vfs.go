@@ -51,6 +51,10 @@ type FS interface {
 	Mkdir(name string) error                    // one level; fs.ErrExist if the name is there
 	MkdirAll(name string) error                 // with parents; nil if it is a directory already
 	SyncDir(name string) error                  // returns when the entries of the directory are durable
+
+	// Local says that no other machine can write to the directory of name, so that a lock
+	// excludes everybody and ends when its holder does. Where that is not certain it is false.
+	Local(name string) bool
 }
 
 // ReadFile returns the whole content of a file of at most limit bytes; a longer

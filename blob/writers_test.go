@@ -1,0 +1,282 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/durable"
+	"blobio/internal/vfs"
+)
+
+// TestSecondWriter: whoever comes while a dataset is being written is told by whom, and changes nothing.
+func TestSecondWriter(t *testing.T) {
+	ctx := context.Background()
+	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+		for _, how := range []string{"create", "replace", "append", "convert to blobs", "convert"} {
+			t.Run(fmt.Sprintf("%v-%s", layout, how), func(t *testing.T) {
+				was, other := tinyModel(1, 1), tinyModel(2, 1)
+				mem := vfs.NewMem()
+				other.writeTo(t, mem, &Options{fs: mem})
+				src, err := Open(ctx, "d.nc", &OpenOptions{fs: mem})
+				must(err)
+				defer src.Close()
+				o := func(force bool) *Options { return &Options{fs: mem, Layout: layout, Force: force} }
+				first := func(c comm.Comm) (*Writer, error) {
+					return Create(ctx, c, "out.nc", was.s, was.parts(c.Rank()), o(true))
+				}
+				want := was
+				if how != "create" {
+					must(run(was.ranks, func(ctx context.Context, c comm.Comm) error { return was.create(ctx, c, "out.nc", o(false)) }))
+				}
+				if how == "append" {
+					want = was.upTo(2)
+					first = func(c comm.Comm) (*Writer, error) {
+						return Append(ctx, c, "out.nc", was.parts(c.Rank()), o(false))
+					}
+				}
+				second := func() error {
+					switch how {
+					case "append":
+						return run(want.ranks, func(ctx context.Context, c comm.Comm) error { return want.add(ctx, c, "out.nc", o(false)) })
+					case "convert to blobs":
+						return Convert(ctx, src, "out.nc", &ConvertOptions{Blobs: true, Layout: layout, Force: true, fs: mem})
+					case "convert":
+						return Convert(ctx, src, "out.nc", &ConvertOptions{Force: true, fs: mem})
+					}
+					return run(other.ranks, func(ctx context.Context, c comm.Comm) error {
+						return other.create(ctx, c, "out.nc", o(how != "create"))
+					})
+				}
+				attempt := func() error {
+					before := names(mem, ".")
+					err := second()
+					if !errors.Is(err, ErrInUse) {
+						return fmt.Errorf("the second writer: %w", err)
+					}
+					for _, want := range []string{"out.nc", "in use by", fmt.Sprint(os.Getpid())} {
+						if !strings.Contains(err.Error(), want) {
+							return fmt.Errorf("%q lacks %q", err, want)
+						}
+					}
+					if after := names(mem, "."); fmt.Sprint(after) != fmt.Sprint(before) {
+						return fmt.Errorf("it has changed %v to %v", before, after)
+					}
+					return nil
+				}
+				err = run(was.ranks, func(ctx context.Context, c comm.Comm) error {
+					w, err := first(c)
+					if err != nil {
+						return err
+					}
+					tell := func() error {
+						if c.Rank() == 0 {
+							return attempt()
+						}
+						return nil
+					}
+					err = comm.Agree(ctx, c, tell())
+					for rec := w.Records(); rec < want.records && err == nil; rec++ {
+						err = was.putRecord(w, rec, c.Rank(), rec == 0)
+					}
+					if err = errors.Join(err, w.Flush(ctx)); err == nil {
+						err = comm.Agree(ctx, c, tell())
+					}
+					return errors.Join(err, w.Close(ctx))
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := canonicalOf(mem, "out.nc")
+				if err != nil || !bytes.Equal(got, want.canonical(false)) {
+					t.Fatalf("the first writer's dataset: %v, %s", err, firstDiff(got, want.canonical(false)))
+				}
+				if l := names(mem, "."); strings.Contains(fmt.Sprint(l), ".lock") {
+					t.Errorf("left: %v", l)
+				}
+			})
+		}
+	}
+}
+
+// TestOpenWhileReplaced: whoever opens a dataset that is replaced all the time gets one whole dataset, old or new,
+// whatever is asked for.
+func TestOpenWhileReplaced(t *testing.T) {
+	ctx := context.Background()
+	const base = "d.nc"
+	for _, missing := range []bool{false, true} {
+		t.Run(fmt.Sprintf("AllowMissing=%v", missing), func(t *testing.T) {
+			mem := vfs.NewMem()
+			models := []*model{tinyModel(1, 1), tinyModel(2, 2), tinyModel(3, 1)}
+			write := func(k int) error {
+				m := models[k%len(models)]
+				o := &Options{fs: mem, Force: true, Subfiles: 1 + k%3, Layout: Layout(k / 3 % 2)}
+				return run(m.ranks, func(ctx context.Context, c comm.Comm) error { return m.create(ctx, c, base, o) })
+			}
+			must(write(0))
+			var opens, replaced, stale atomic.Int64
+			stop := make(chan struct{})
+			var wg sync.WaitGroup
+			for range 2 {
+				wg.Go(func() {
+					for {
+						select {
+						case <-stop:
+							return
+						default:
+						}
+						r, err := Open(ctx, base, &OpenOptions{fs: mem, AllowMissing: missing, Workers: 1})
+						if err != nil {
+							t.Errorf("open %d: %v", opens.Load(), err)
+							return
+						}
+						opens.Add(1)
+						got, err := convertBytes(ctx, r, &ConvertOptions{Workers: 1})
+						r.Close()
+						if errors.Is(err, ErrBroken) {
+							stale.Add(1) // it was replaced between Open and the first read
+							continue
+						}
+						if err != nil {
+							t.Errorf("read %d: %v", opens.Load(), err)
+							return
+						}
+						one := false
+						for _, m := range models {
+							one = one || bytes.Equal(got, m.canonical(false))
+						}
+						if !one {
+							t.Errorf("open %d: no dataset that was ever committed", opens.Load())
+							return
+						}
+					}
+				})
+			}
+			for k := range times(150, 3000) {
+				must(write(k))
+				replaced.Add(1)
+			}
+			close(stop)
+			wg.Wait()
+			t.Logf("%d opens during %d replacements, %d of them replaced before the first read", opens.Load(), replaced.Load(), stale.Load())
+		})
+	}
+}
+
+// TestRecover: what a dead writer left at any operation is listed, finished, and gone.
+func TestRecover(t *testing.T) {
+	ctx := context.Background()
+	for _, cc := range zombieCases() {
+		t.Run(cc.name, func(t *testing.T) {
+			was := tinyModel(1, 1)
+			start := vfs.NewMem()
+			was.writeTo(t, start, cc.with(start, false))
+			for _, job := range cc.contenders(tinyModel(2, 2), was.upTo(2)) {
+				now := job.after(was)
+				for _, c := range crashes(t, start, 3, 1, func(fsys vfs.FS) error { return job.do(fsys, "") }) {
+					state := seen(t, c, "d.nc", was.canonical(false), now.canonical(false))
+					todo, err := Recover(ctx, "d.nc", &RecoverOptions{fs: c.fs, DryRun: true})
+					if err != nil {
+						t.Fatalf("%s: dry run: %v", c.when, err)
+					}
+					before := names(c.fs, ".")
+					if _, err := Recover(ctx, "d.nc", &RecoverOptions{fs: c.fs}); err != nil {
+						t.Fatalf("%s: %v", c.when, err)
+					}
+					want := was
+					if state == "now" {
+						want = now
+					}
+					expect(t, c, job.name+", recovered", want)
+					if after := names(c.fs, "."); len(todo) == 0 && fmt.Sprint(after) != fmt.Sprint(before) {
+						t.Fatalf("%s: nothing to do, but %v became %v", c.when, before, after)
+					}
+					if again, err := Recover(ctx, "d.nc", &RecoverOptions{fs: c.fs, DryRun: true}); err != nil || len(again) > 0 {
+						t.Fatalf("%s: after it: %v %v", c.when, again, err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestRecoverConversion: the hidden file of a conversion that was killed is found and removed, that of one at work is not.
+func TestRecoverConversion(t *testing.T) {
+	ctx := context.Background()
+	mem := vfs.NewMem()
+	f, err := mem.Create(".out.nc.0123abcd.partial")
+	must(err)
+	must(f.Close())
+	if l, err := unfinishedIn(mem, "."); err != nil || fmt.Sprint(l) != "[out.nc]" {
+		t.Fatalf("%v %v", l, err)
+	}
+	l, err := durable.Acquire(ctx, mem, "out.nc", durable.LeaseOptions{})
+	must(err)
+	if _, err := Recover(ctx, "out.nc", &RecoverOptions{fs: mem}); !errors.Is(err, ErrInUse) {
+		t.Fatalf("while it is at work: %v", err)
+	}
+	must(l.Release())
+	steps, err := Recover(ctx, "out.nc", &RecoverOptions{fs: mem})
+	if err != nil || len(steps) != 1 || len(names(mem, ".")) != 0 {
+		t.Fatalf("%v %v %v", steps, err, names(mem, "."))
+	}
+}
+
+// TestErrorsBehindTheCommit: what fails when the new dataset is in force already says so.
+func TestErrorsBehindTheCommit(t *testing.T) {
+	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+		was, now := tinyModel(1, 1), tinyModel(2, 2)
+		mem := vfs.NewMem()
+		was.writeTo(t, mem, &Options{fs: mem, Layout: layout})
+		full := vfs.NewFault(mem, vfs.FailOn(vfs.OpRename, "d.nc.000*", 1, syscall.ENOSPC))
+		err := run(now.ranks, func(ctx context.Context, c comm.Comm) error {
+			return now.create(ctx, c, "d.nc", &Options{fs: full, Layout: layout, Force: true})
+		})
+		var u *UnfinishedError
+		if !errors.As(err, &u) || !errors.Is(err, vfs.ErrNoSpace) || u.Base != "d.nc" {
+			t.Fatalf("%v: %v", layout, err)
+		}
+		if got, err := canonicalOf(mem, "d.nc"); err != nil || !bytes.Equal(got, now.canonical(false)) {
+			t.Fatalf("%v: what is said to be committed: %v", layout, err)
+		}
+		if _, err := Recover(context.Background(), "d.nc", &RecoverOptions{fs: mem}); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, crash{fs: mem, when: layout.String()}, "recovered", now)
+	}
+}
+
+// TestPlantedLinks: links in the place of what a writer makes are not written through.
+func TestPlantedLinks(t *testing.T) {
+	m := tinyModel(1, 1)
+	for _, planted := range []string{".manifest.next.partial", ".manifest.next", ".0000.partial", ".0000", ".manifest"} {
+		for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+			dir := t.TempDir()
+			base, victim := filepath.Join(dir, "d.nc"), filepath.Join(dir, "victim")
+			must(os.WriteFile(victim, []byte("keep"), 0o666))
+			if err := os.Symlink(victim, base+planted); err != nil {
+				t.Skip(err)
+			}
+			for _, force := range []bool{false, true} {
+				_ = run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+					return m.create(ctx, c, base, &Options{Layout: layout, Force: force, Durability: DurableNone})
+				})
+				_ = run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+					return m.upTo(2).add(ctx, c, base, &Options{Layout: layout, Durability: DurableNone})
+				})
+				if b, err := os.ReadFile(victim); err != nil || string(b) != "keep" {
+					t.Fatalf("%s, force %v: %q, %v", planted, force, b, err)
+				}
+			}
+		}
+	}
+}
