@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -214,6 +215,9 @@ func dataName(gen int, version int64, rank int) string {
 }
 
 const dataExt = ".fti"
+
+// dataRE matches what dataName makes; isData is all that may be.
+var dataRE = regexp.MustCompile(`^g\d+-v\d+-r\d+\.fti$`)
 
 func isData(name string) bool { return strings.HasSuffix(name, dataExt) && name[0] == 'g' }
 

@@ -25,11 +25,11 @@ func spoil(t *testing.T, mem *vfs.Mem, name string) {
 		t.Fatal(err)
 	}
 	b := []byte{0}
-	if _, err := f.ReadAt(b, size/2); err != nil {
+	if _, err := f.ReadAt(b, size/5); err != nil {
 		t.Fatal(err)
 	}
 	b[0] ^= 1
-	if _, err := f.WriteAt(b, size/2); err != nil {
+	if _, err := f.WriteAt(b, size/5); err != nil {
 		t.Fatal(err)
 	}
 }
