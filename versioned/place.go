@@ -125,10 +125,13 @@ func (a *Array) shareStores(ctx context.Context) ([]*nodeStore, error) {
 func (a *Array) loadRecord(ctx context.Context, create bool) (*record, error) {
 	var mine []byte
 	var err, lost error
+	before := int64(0) // commit of an empty array whose place it takes
 	if a.keeper && (!a.shared || a.c.Rank() == 0) {
 		var rec *record
 		rec, err = readRecord(a.store.fs, a.store.dir)
 		switch {
+		case err == nil && create && a.again && rec.empty():
+			before = rec.Seq
 		case err == nil && create:
 			err = fmt.Errorf("versioned: %s: an array of this name is there: %w", a.store.dir, ErrExist)
 		case err == nil:
@@ -143,7 +146,10 @@ func (a *Array) loadRecord(ctx context.Context, create bool) (*record, error) {
 		return nil, err
 	}
 	if create {
-		return a.firstRecord(ctx)
+		if before, err = comm.AllreduceOne(ctx, a.c, before, comm.Max); err != nil {
+			return nil, err
+		}
+		return a.firstRecord(ctx, before+1)
 	}
 	all, err := a.c.Allgather(ctx, mine)
 	if err != nil {
@@ -177,7 +183,7 @@ func damaged(err error) bool {
 }
 
 // firstRecord makes the directories and the record with version 0: zeros.
-func (a *Array) firstRecord(ctx context.Context) (*record, error) {
+func (a *Array) firstRecord(ctx context.Context, seq int64) (*record, error) {
 	if elems(a.spec.Shape) > 0 && a.c.Size() < 1 {
 		return nil, usageErr("no ranks")
 	}
@@ -185,7 +191,7 @@ func (a *Array) firstRecord(ctx context.Context) (*record, error) {
 	if err := a.checkGeometry(&g); err != nil {
 		return nil, err
 	}
-	rec := &record{Head: records.Head(1), Order: hostOrder(), Generations: []geometry{g},
+	rec := &record{Head: records.Head(seq), Order: hostOrder(), Generations: []geometry{g},
 		Spec: spec{a.spec.Name, a.spec.Type.String(), a.spec.Shape, a.spec.Chunk, a.spec.Extra, a.spec.EveryRegrid, a.spec.Keep}}
 	mine, err := json.Marshal(rec) // what all ranks have to agree on
 	if err != nil {

@@ -100,6 +100,11 @@ func (r *record) version(n int64) (*verInfo, bool) {
 	return &r.Versions[i], true
 }
 
+// empty says that nothing was committed but version 0.
+func (r *record) empty() bool {
+	return len(r.Versions) == 1 && r.Versions[0].Number == 0 && len(r.Files) == 0
+}
+
 func (r *record) generation(id int) (*geometry, bool) {
 	for i := range r.Generations {
 		if r.Generations[i].ID == id {
