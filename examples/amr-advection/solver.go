@@ -131,6 +131,7 @@ func newSolver(ctx context.Context, c comm.Comm, o settings) (*solver, error) {
 		s.levels = append(s.levels, newLevel(l, o.boxSide()))
 	}
 	s.handlers()
+	opened := error(versioned.ErrMissing)
 	if o.store != nil || o.deep != nil {
 		var h *versioned.Hierarchy
 		var err error
@@ -143,15 +144,20 @@ func newSolver(ctx context.Context, c comm.Comm, o settings) (*solver, error) {
 			s.h = h
 			return s, s.resume(ctx)
 		}
-		if !errors.Is(err, versioned.ErrMissing) {
+		if !errors.Is(err, versioned.ErrMissing) && !errors.Is(err, versioned.ErrNoVersion) {
 			return nil, err
 		}
+		opened = err
 	}
 	var err error
+	// A run that was stopped before its first snapshot is begun again.
 	s.h, err = versioned.CreateHierarchy(ctx, c, o.store, versioned.HierarchySpec{Name: "phi", Dim: 2, Comps: []string{"phi", "phi_old"},
 		Subcycling: o.sub, Dx: 1 / float64(wide*o.boxSide()), Config: recovery.Config{Cadence: o.cadence, Extra: 0.5}, Chunk: 4096,
 		// What a rollback may need: the versions since the last coarse step that was saved, and those of the snapshots.
 		Keep: versioned.Retention{Last: 4 * o.sub.Steps(o.sub.Levels-1)}, Snapshots: versioned.Retention{Last: 4}}, nil)
+	if errors.Is(err, versioned.ErrExist) { // it is not new, something of it is lost
+		return nil, fmt.Errorf("cannot go on: %w, nor begin anew: %w", opened, err)
+	}
 	if err != nil {
 		return nil, err
 	}
