@@ -271,3 +271,32 @@ func TestRebuildDamaged(t *testing.T) {
 	}
 	t.Logf("%d damages", n)
 }
+
+// A record that no longer names a file that versions need is not good, though every file that it names is.
+func TestSumOfVersions(t *testing.T) {
+	mem := salvageStores(t)["all"]
+	rec, err := readRecord(mem, "d/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec.Files = slices.Delete(rec.Files, 1, 2)
+	b, err := rec.encode()
+	if err == nil {
+		_, err = writeRecord(mem, "d/a", b, true)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := OpenView([]string{"d/a"}, &ViewOptions{FS: mem})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	found := false
+	for f := range v.Check(bg, nil) {
+		found = found || errors.Is(f.Err, ErrCorrupt) && strings.Contains(f.Text, "not those that were committed")
+	}
+	if !found {
+		t.Error("a file that is missing in the record was not found")
+	}
+}

@@ -280,6 +280,7 @@ func (v *View) checkChunks(ctx context.Context, yield func(Finding) bool) bool {
 		ver := &v.rec.Versions[i]
 		g, _ := v.rec.generation(ver.Gen)
 		n := elems(ver.Shape)
+		good := true
 		for seg := int64(0); seg*g.Seg < n; seg++ {
 			if ctx.Err() != nil {
 				return false
@@ -301,7 +302,17 @@ func (v *View) checkChunks(ctx context.Context, yield func(Finding) bool) bool {
 				before[key] = ver.Number
 				err = v.newChunks(ctx, x, ver, last, g, int(seg))
 			}
+			good = good && err == nil
 			if err != nil && ctx.Err() == nil && !yield(Finding{Text: strings.ReplaceAll(err.Error(), "versioned: ", ""), Err: err}) {
+				return false
+			}
+		}
+		if !good || ver.Sum == "" {
+			continue
+		}
+		if _, same, err := v.cat.stateOf(ctx, g, ver); err == nil && !same {
+			err := formatErr(v.spec.Name, -1, "sum", ErrCorrupt, "version %d: the chunks are not those that were committed, want %s", ver.Number, ver.Sum)
+			if !yield(Finding{Text: strings.TrimPrefix(err.Error(), "versioned: "), Err: err}) {
 				return false
 			}
 		}
