@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/commitfile"
 	"blobio/internal/vfs"
 )
 
@@ -125,4 +127,49 @@ func openOne(t *testing.T, m vfs.FS, name string) *View {
 		t.Fatal(err)
 	}
 	return v
+}
+
+// A store of an older program, whose record is there once and without sums of versions, is good; the next commit writes the second one.
+func TestRecordOfOlderPrograms(t *testing.T) {
+	mem := salvageStores(t)["all"]
+	want := contents(t, mem)
+	rec, err := readRecord(mem, "d/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec.Twice = false
+	for i := range rec.Versions {
+		rec.Versions[i].Sum = ""
+	}
+	b, err := records.Encode(rec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := commitfile.Replace(mem, "d/a/"+recordName, b, true, true); err != nil {
+		t.Fatal(err)
+	}
+	remove(t, mem, "d/a/"+secondName)
+	if got := contents(t, mem); !maps.Equal(got, want) {
+		t.Error("other versions than before")
+	}
+	v := openOne(t, mem, "a")
+	for f := range v.Check(bg, nil) {
+		if !f.Note {
+			t.Error(f)
+		}
+	}
+	v.Close()
+	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
+		a, err := Open(ctx, c, &Store{Dir: "d", FS: mem}, "a", nil)
+		if err != nil {
+			return err
+		}
+		if _, err := a.Inc(ctx, 1, ""); err != nil {
+			return err
+		}
+		return a.Close(ctx)
+	})
+	if _, bad := readRecords(mem, "d/a"); errors.Join(bad...) != nil {
+		t.Error(bad)
+	}
 }
