@@ -77,11 +77,19 @@ func restart(ctx context.Context, c comm.Comm, st *Store) error {
 }
 
 // committed is what of a hierarchy is committed: versions of its arrays, with their labels.
-func committed(fsys vfs.FS) []string {
-	var out []string
-	list, _ := List("d", fsys)
-	for _, n := range list {
-		v, err := OpenView([]string{"d/" + n}, &ViewOptions{FS: fsys})
+func committed(fsys vfs.FS, dirs ...string) []string {
+	var list, out []string
+	for _, d := range dirs {
+		names, _ := List(d, fsys)
+		list = append(list, names...)
+	}
+	slices.Sort(list)
+	for _, n := range slices.Compact(list) {
+		var of []string
+		for _, d := range dirs {
+			of = append(of, d+"/"+n)
+		}
+		v, err := OpenView(of, &ViewOptions{FS: fsys})
 		if err != nil {
 			out = append(out, fmt.Sprint(n, err))
 			continue
@@ -129,11 +137,11 @@ func TestRestart(t *testing.T) {
 	})
 	ranks(t, 3, func(ctx context.Context, c comm.Comm) error { return restart(ctx, c, &Store{Dir: "d", FS: fsys}) })
 	for i, m := range crashes {
-		before := committed(m)
+		before := committed(m, "d")
 		if err := comm.Run(bg, 2, nil, func(ctx context.Context, c comm.Comm) error { return restart(ctx, c, &Store{Dir: "d", FS: m}) }); err != nil {
 			t.Fatalf("%s: started again: %v", what[i], err)
 		}
-		after := committed(m)
+		after := committed(m, "d")
 		for _, v := range before {
 			if !slices.Contains(after, v) {
 				t.Fatalf("%s: %s is gone; there were %v, there are %v", what[i], v, before, after)
@@ -143,42 +151,63 @@ func TestRestart(t *testing.T) {
 	t.Logf("%d crashes", len(crashes))
 }
 
-// Every operation fails once, or it and all after it, which is what a kill leaves; the program that is started again goes on.
+// Every operation fails once, or it and all after it, which is what a kill leaves; the program that is started again goes on. Directories are one for
+// all, or one for each node.
 func TestRestartFaults(t *testing.T) {
-	every := int64(3)
-	if long {
-		every = 1
-	}
-	for k := int64(1); ; k += every {
-		enough := true
-		for _, kill := range []bool{false, true} {
-			mem, _ := memStore(t)
-			var mu sync.Mutex
-			n := int64(0)
-			fsys := vfs.NewFault(mem, func(vfs.Op) error {
-				mu.Lock()
-				defer mu.Unlock()
-				if n++; n == k || kill && n > k {
-					return errors.New("injected")
-				}
-				return nil
-			})
-			first := comm.Run(bg, 2, nil, func(ctx context.Context, c comm.Comm) error { return restart(ctx, c, &Store{Dir: "d", FS: fsys}) })
-			before := committed(mem)
-			if err := comm.Run(bg, 3, nil, func(ctx context.Context, c comm.Comm) error { return restart(ctx, c, &Store{Dir: "d", FS: mem}) }); err != nil {
-				t.Fatalf("operation %d fails, kill %v: %v; started again: %v", k, kill, first, err)
-			}
-			after := committed(mem)
-			for _, v := range before {
-				if !slices.Contains(after, v) {
-					t.Fatalf("operation %d fails, kill %v: %s is gone", k, kill, v)
-				}
-			}
-			enough = enough && n < k
+	for _, private := range []bool{false, true} {
+		every := int64(3)
+		if long {
+			every = 1
+		} else if private {
+			every = 7
 		}
-		if enough {
-			t.Logf("%d operations", k)
-			break
+		store := func(c comm.Comm, fsys vfs.FS) *Store {
+			if !private {
+				return &Store{Dir: "d", FS: fsys}
+			}
+			return &Store{Dir: fmt.Sprint("d", c.Rank()), FS: fsys, Private: true, Copies: 1}
+		}
+		dirs, again := []string{"d"}, 3
+		if private {
+			dirs, again = []string{"d0", "d1"}, 2
+		}
+		for k := int64(1); ; k += every {
+			enough := true
+			for _, kill := range []bool{false, true} {
+				mem, _ := memStore(t)
+				for _, d := range dirs {
+					if err := mem.MkdirAll(d); err != nil {
+						t.Fatal(err)
+					}
+				}
+				var mu sync.Mutex
+				n := int64(0)
+				fsys := vfs.NewFault(mem, func(vfs.Op) error {
+					mu.Lock()
+					defer mu.Unlock()
+					if n++; n == k || kill && n > k {
+						return errors.New("injected")
+					}
+					return nil
+				})
+				o := &comm.Options{RanksPerNode: 1}
+				first := comm.Run(bg, 2, o, func(ctx context.Context, c comm.Comm) error { return restart(ctx, c, store(c, fsys)) })
+				before := committed(mem, dirs...)
+				if err := comm.Run(bg, again, o, func(ctx context.Context, c comm.Comm) error { return restart(ctx, c, store(c, mem)) }); err != nil {
+					t.Fatalf("private %v: operation %d fails, kill %v: %v; started again: %v", private, k, kill, first, err)
+				}
+				after := committed(mem, dirs...)
+				for _, v := range before {
+					if !slices.Contains(after, v) {
+						t.Fatalf("private %v: operation %d fails, kill %v: %s is gone", private, k, kill, v)
+					}
+				}
+				enough = enough && n < k
+			}
+			if enough {
+				t.Logf("private %v: %d operations", private, k)
+				break
+			}
 		}
 	}
 }
@@ -192,15 +221,15 @@ func TestLostIsNotNew(t *testing.T) {
 			remove(t, mem, "d/"+gone+"/"+n)
 		}
 		remove(t, mem, "d/"+gone)
-		before := committed(mem)
+		before := committed(mem, "d")
 		ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
 			if err := restart(ctx, c, st); !errors.Is(err, ErrMissing) || !errors.Is(err, ErrExist) {
 				return fmt.Errorf("without %s: %v", gone, err)
 			}
 			return nil
 		})
-		if !slices.Equal(committed(mem), before) {
-			t.Errorf("without %s: %v, there were %v", gone, committed(mem), before)
+		if !slices.Equal(committed(mem, "d"), before) {
+			t.Errorf("without %s: %v, there were %v", gone, committed(mem, "d"), before)
 		}
 	}
 }
