@@ -27,8 +27,8 @@ type Model struct {
 // Cost of a coarse step with one error in it.
 type Cost struct {
 	Alloc    float64 // the share of Model.Alloc that is charged
-	Save     float64 // versions made during the coarse step
-	Lost     float64 // steps taken again
+	Save     float64 // versions made during the coarse step: one of a level for each step at whose beginning it is saved
+	Lost     float64 // steps taken again, and the versions that are made once more on the way
 	Reconfig float64 // fetching data, reconfiguring
 }
 
@@ -78,6 +78,20 @@ func (m *Model) SaveTime(c Cadence) (float64, error) {
 	return t, nil
 }
 
+// saves is what is made at the beginning of a step because of its level's cadence: a version of it and of each finer level, unless a
+// coarser level is saved at that moment.
+func (m *Model) saves(c Cadence, at Step) float64 {
+	s := m.Subcycling()
+	if !c.Saved(at, 0) || at.Level > 0 && s.Begins(at.Level-1, at) && c.Written(s, Step{at.Level - 1, s.At(at.Level-1, at)}, 0) {
+		return 0
+	}
+	t := 0.0
+	for _, put := range m.Put[at.Level:] {
+		t += put
+	}
+	return t
+}
+
 // StepTime is the computation of one coarse step.
 func (m *Model) StepTime() float64 {
 	t := 0.0
@@ -104,6 +118,9 @@ func (m *Model) Cost(p *Planner, at Step) (Cost, error) {
 	c := Cost{Alloc: m.Alloc, Save: save}
 	for _, s := range pl.Redo {
 		c.Lost += m.Step[s.Level]
+		if !p.Begins(pl.From.Level, s) { // what it has returned to is there
+			c.Lost += m.saves(p.Cadence, s)
+		}
 	}
 	c.Lost += m.latency(p)
 	if pl.Scope == Box {
@@ -139,16 +156,24 @@ func (m *Model) Expected(p *Planner, perr float64) (Cost, error) {
 }
 
 // mean is what one error costs at a random step. It goes over the coarse step once: what is lost by an error is the
-// time since the step to which it goes back began.
+// time since the step to which it goes back began, and what was saved since.
 func (m *Model) mean(p *Planner) (sum Cost, err error) {
 	if err := m.fits(p); err != nil {
 		return sum, err
 	}
 	all, late := m.StepTime(), m.latency(p)
 	began := make([]float64, p.Levels) // when the step that each level is in began
+	saved := make([]float64, p.Levels) // what was saved since
 	now := 0.0
 	for at := range p.Order() {
-		began[at.Level] = now
+		began[at.Level], saved[at.Level] = now, 0
+		if t := m.saves(p.Cadence, at); t > 0 {
+			for l := range at.Level {
+				if !p.Begins(l, at) {
+					saved[l] += t
+				}
+			}
+		}
 		now += m.Step[at.Level]
 		w := 0.0
 		switch {
@@ -166,7 +191,7 @@ func (m *Model) mean(p *Planner) (sum Cost, err error) {
 			return Cost{}, err
 		}
 		if base < at.Level {
-			lost, reconfig = now-began[base], m.Reconfig
+			lost, reconfig = now-began[base]+saved[base], m.Reconfig
 		}
 		sum.Lost += (lost + late) * w
 		sum.Reconfig += reconfig * w

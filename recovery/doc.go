@@ -37,7 +37,9 @@
 //
 // Levels m ... Lmax can return there because a save of a level at the beginning of its step
 // saves the finer levels too, which stand at the same time. (Whether such a version of a finer level
-// counts as that level's own is Planner.Implied.)
+// counts as that level's own is Planner.Implied.) The beginning of a step is after all that changes the level before it: the values
+// of finer levels that were brought down at the end of the step before, and a regrid. Nothing else has to be saved, and no plan
+// needs any other version.
 //
 // # Source
 //

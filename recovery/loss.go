@@ -19,12 +19,13 @@ func (o Owners) on(ranks []int) []int {
 	return out
 }
 
-// LossPlan is a Plan with what happens to the boxes.
+// LossPlan is a Plan with what happens to the boxes. The run goes back as Plan says: also what the other ranks have of the levels
+// that return comes from versions. Without affected levels there is nothing to return to, and the run goes on with the step after Moment.Step.
 type LossPlan struct {
 	Plan
 	Affected []int  // levels with boxes on the lost ranks, ascending
-	Owners   Owners // after the recovery: each box exactly once, nobody lost
-	Refetch  []int  // levels of which the lost ranks' boxes are fetched from versions
+	Owners   Owners // after the recovery: each box exactly once, nobody lost. Of the boxes that there are now: an older coarse step may have had others
+	Refetch  []int  // levels of which the lost ranks have nothing: their boxes there can come from versions only
 }
 
 // PermanentLoss plans for ranks that do not come back: the computation goes on without them, on
@@ -41,46 +42,31 @@ func (p *Planner) PermanentLoss(at Moment, owners Owners, ranks int, lost []int)
 		return LossPlan{Plan: Plan{Scope: Abort}}, fmt.Errorf("recovery: all %d ranks are lost: %w", ranks, ErrNoRecovery)
 	}
 	lp.Owners = redistribute(owners, ranks, alive, lost)
-	if len(lp.Affected) == 0 {
-		lp.From, lp.Coarse = at.Step, at.Coarse
-		return lp, nil // the lost ranks had nothing to do
-	}
-	if lp.Plan, err = p.rollback(p.base(min(lp.Affected[0], at.Step.Level), at), at, false); err != nil {
-		return lp, err
-	}
-	lp.Refetch = lp.Affected
-	return lp, nil
+	return lp, p.fetch(&lp, at)
 }
 
-// TemporaryLoss plans for ranks whose memory cannot be trusted, but which go on. Nobody's boxes move. If every
-// level is saved at every step, the boxes are fetched from the newest versions and nothing is computed
-// again; else rule R applies from the coarsest affected level.
+// TemporaryLoss plans for ranks whose memory cannot be trusted, but which go on. Nobody's boxes move; rule R applies from
+// the coarsest affected level. That holds for each cadence: what a level is in the middle of its step, or after values of finer
+// levels were brought down to it, is in no version.
 func (p *Planner) TemporaryLoss(at Moment, owners Owners, ranks int, lost []int) (LossPlan, error) {
 	lp, err := p.loss(at, owners, ranks, lost)
 	if err != nil {
 		return lp, err
 	}
-	lp.Owners, lp.Refetch = owners, lp.Affected
-	if len(lp.Affected) == 0 {
-		lp.From, lp.Coarse = at.Step, at.Coarse
-		return lp, nil
-	}
-	if p.Cadence.EveryStep() {
-		l := lp.Affected[0]
-		lp.Plan = Plan{Scope: Levels, Coarse: at.Coarse, From: Step{l, p.last(l, at.Step)}}
-		return lp, nil
-	}
-	lp.Plan, err = p.rollback(p.base(min(lp.Affected[0], at.Step.Level), at), at, false)
-	return lp, err
+	lp.Owners = owners
+	return lp, p.fetch(&lp, at)
 }
 
-// last is the step of level l that was begun last when the given step is being taken: for
-// finer levels than that of the step, the last one before it.
-func (p *Planner) last(l int, at Step) int {
-	if l <= at.Level {
-		return p.At(l, at)
+// fetch completes the plan of a loss: levels from that of rule R for the coarsest affected one on return.
+func (p *Planner) fetch(lp *LossPlan, at Moment) (err error) {
+	if len(lp.Affected) == 0 {
+		lp.From, lp.Coarse = at.Step, at.Coarse
+		return nil // the lost ranks had nothing to do
 	}
-	return max(at.Index*p.span(at.Level, l)-1, 0)
+	if lp.Plan, err = p.rollback(p.base(min(lp.Affected[0], at.Step.Level), at), at, false); err == nil {
+		lp.Refetch = lp.Affected
+	}
+	return err
 }
 
 func (p *Planner) loss(at Moment, owners Owners, ranks int, lost []int) (LossPlan, error) {

@@ -25,14 +25,15 @@ func (s Scope) String() string {
 }
 
 // Moment is a point in a run: the coarse step, and the step that was being taken, or has just been,
-// when the error was found.
+// when the error was found: before its values were brought down to a coarser level, and before anything was saved since.
 type Moment struct {
 	Coarse int64
 	Step   Step
 }
 
 // Plan is what to do. Levels From ... Lmax return to the beginning of step From.Index of From.Level,
-// and the steps of Redo are taken again, in this order.
+// and the steps of Redo are taken again, in this order, with all that belongs to them: values of finer levels are brought down, and what
+// is due is saved. With Scope Box only the box returns, and only it takes the step again.
 type Plan struct {
 	Scope  Scope
 	Coarse int64 // the coarse step to return to; Moment.Coarse but for an older snapshot

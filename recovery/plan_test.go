@@ -176,7 +176,7 @@ func TestTemporaryLoss(t *testing.T) {
 	deep := Owners{{0, 1}, {0, 1, 2}, {0, 3, 3}, {1, 2, 3, 3, 3}}
 	at := Moment{Step: Step{3, 5}}
 	lp, err := planner(1, 1, 1, 1).TemporaryLoss(at, deep, 4, []int{3})
-	if err != nil || len(lp.Redo) != 0 || !slices.Equal(lp.Refetch, []int{2, 3}) || lp.From != (Step{2, 2}) {
+	if err != nil || levels(lp.Redo) != "233" || !slices.Equal(lp.Refetch, []int{2, 3}) || lp.From != (Step{2, 2}) {
 		t.Errorf("all saved: %+v, %v", lp, err)
 	}
 	for l := range deep {

@@ -11,8 +11,8 @@ import (
 
 // nextRecord completes the record, the same on all ranks, unless one of them has failed: then all get an error. It is collective.
 func (a *Array) nextRecord(ctx context.Context, rec *record, v verInfo, w *written, bad error) error {
-	m := message{failed: bad != nil, number: v.Number, label: v.Label}
-	if a.c.Rank() == 0 {
+	m := message{failed: bad != nil, number: v.Number, label: v.Label, time: v.Time}
+	if a.c.Rank() == 0 && v.Time == 0 {
 		m.time = a.opt.Clock().UnixNano()
 	}
 	if w != nil && bad == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -46,6 +47,7 @@ type Array struct {
 	has    []bool   // whether that version has the chunk; others are zeros
 	geo    geometry
 	shape  []int64 // of the current state
+	again  bool    // create takes the place of an empty array
 	pins   []int64 // versions that stay, whatever the retention says: those of snapshots, ascending
 	broken error
 }
@@ -53,6 +55,11 @@ type Array struct {
 // Create makes an array of zeros, and its version 0. It is collective; all ranks pass the same Spec. The store
 // must have none of its name (ErrExist).
 func Create(ctx context.Context, c comm.Comm, st *Store, s Spec, o *Options) (*Array, error) {
+	return create(ctx, c, st, s, o, false)
+}
+
+// create is Create, with again also in the place of an array that holds nothing but version 0.
+func create(ctx context.Context, c comm.Comm, st *Store, s Spec, o *Options, again bool) (*Array, error) {
 	err := s.Validate()
 	if err == nil {
 		err = o.Validate()
@@ -60,9 +67,25 @@ func Create(ctx context.Context, c comm.Comm, st *Store, s Spec, o *Options) (*A
 	if err := comm.Agree(ctx, c, err); err != nil {
 		return nil, err
 	}
-	a := &Array{c: c, spec: s.withDefaults(), opt: o.withDefaults()}
+	a := &Array{c: c, spec: s.withDefaults(), opt: o.withDefaults(), again: again}
 	a.shape = slices.Clone(a.spec.Shape)
 	return a, a.start(ctx, st, true, newest)
+}
+
+// recordOf reads the record of an array, nil if there is none. It is collective.
+func recordOf(ctx context.Context, c comm.Comm, st *Store, name string, o *Options) (*record, error) {
+	if err := comm.Agree(ctx, c, o.Validate()); err != nil {
+		return nil, err
+	}
+	a := &Array{c: c, spec: Spec{Name: name}, opt: o.withDefaults()}
+	if err := a.connect(ctx, st); err != nil {
+		return nil, err
+	}
+	rec, err := a.loadRecord(ctx, false)
+	if errors.Is(err, ErrMissing) { // on all ranks
+		return nil, nil
+	}
+	return rec, err
 }
 
 // newest is the version that Open opens an array at.
@@ -214,6 +237,9 @@ func dataName(gen int, version int64, rank int) string {
 }
 
 const dataExt = ".fti"
+
+// dataRE matches what dataName makes; isData is all that may be.
+var dataRE = regexp.MustCompile(`^g\d+-v\d+-r\d+\.fti$`)
 
 func isData(name string) bool { return strings.HasSuffix(name, dataExt) && name[0] == 'g' }
 

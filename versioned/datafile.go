@@ -3,6 +3,7 @@ package versioned
 import (
 	"context"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -24,7 +25,8 @@ type written struct {
 
 // writeFile writes the chunks of the ranks of this process. The ranks wait in the next collective while
 // their memory is read.
-func (a *Array) writeFile(ctx context.Context, rec *record, number int64, p *part) (*written, error) {
+func (a *Array) writeFile(ctx context.Context, rec *record, v verInfo, p *part) (*written, error) {
+	number := v.Number
 	got, err := a.node.Share(ctx, p)
 	if err != nil || a.node.Rank() != 0 {
 		return nil, err
@@ -51,11 +53,17 @@ func (a *Array) writeFile(ctx context.Context, rec *record, number int64, p *par
 	if !slices.ContainsFunc(parts, func(p *part) bool { return len(p.dirty)+len(p.moved) > 0 }) {
 		return w, nil
 	}
-	return w, a.encode(ctx, w, number, parts)
+	var said []byte
+	if !a.memory {
+		if said, err = json.Marshal(aboutOf(rec, a.nodeID, v, keep, len(w.dead) > 0)); err != nil {
+			return nil, err
+		}
+	}
+	return w, a.encode(ctx, w, number, parts, said)
 }
 
-// encode writes the container.
-func (a *Array) encode(ctx context.Context, w *written, number int64, parts []*part) (err error) {
+// encode writes the container. said is what it says of the array, nil for nothing.
+func (a *Array) encode(ctx context.Context, w *written, number int64, parts []*part, said []byte) (err error) {
 	fsys, name := a.store.fs, filepath.Join(a.store.dir, w.info.Name)
 	f, err := a.createAnew(name)
 	if err != nil {
@@ -99,6 +107,12 @@ func (a *Array) encode(ctx context.Context, w *written, number int64, parts []*p
 		w.info.Segs = append(w.info.Segs, p.rank)
 		w.tables = append(w.tables, es)
 		w.changed += int64(len(p.dirty)) * a.cat.chunk
+	}
+	if said != nil {
+		if err := u.AddAll(ctx, []ffformat.VarBuf{{ID: aboutID, Data: said}}); err != nil {
+			u.Abort()
+			return err
+		}
 	}
 	res, err := u.Finish(ctx)
 	if err != nil {

@@ -9,6 +9,8 @@
 //	Array.Reserve           another length, as a regrid needs it; old versions stay
 //	Hierarchy               the levels of an AMR run, each with its box table in its versions
 //	OpenView                reads, checks and prunes a store without ranks
+//	CheckHierarchies        what is absent of hierarchies
+//	Rebuild                 makes the record of an array anew
 //
 // # Where things are
 //
@@ -19,11 +21,11 @@
 // A version is committed in this order:
 //
 //  1. a fence: all puts are in
-//  2. each rank hashes its chunks (XXH3-128) and finds those that the newest version does not have
+//  2. each rank hashes its chunks (XXH3-128) and finds those that the newest version does not have; the sum over all digests is that of the version
 //  3. the ranks of a process on a node write one file with them; it is synced, and its name
 //  4. copies go to the next nodes, if Store.Copies says so
 //  5. all ranks agree that all went well
-//  6. the record is replaced: written, synced, renamed, the directory synced
+//  6. the record is replaced, both files of it: written, synced, renamed, the directory synced
 //  7. files that no version needs any more are removed
 //
 // Where all ranks are of one process and the store is its memory, without copies, each rank keeps its chunks in a block instead (direct.go): of the list above
@@ -35,10 +37,11 @@
 // # Files
 //
 //	dir/name/versions                the record
+//	dir/name/versions.second         the record again: the newest sound one counts, and the next commit mends the other
 //	dir/name/g1-v12-r0.fti           chunks of version 12, of the ranks of one process, whose lowest is 0
 //
 // A data file is an FTI-FF container (package ffformat, layout F with fast hashes): variable 2s is the table of
-// segment s, variable 2s+1 its stored chunks. table.go has the bytes of a table. A version is read through the tables of the
+// segment s, variable 2s+1 its stored chunks, and one more says what the file is of, so that Rebuild can make a lost record anew. table.go has the bytes of a table. A version is read through the tables of the
 // files of its generation: a chunk is what the newest entry says that is not newer than the version; one without any is zeros.
 //
 // Stored chunks are as in memory (the record tells the byte order), or compressed by zstd where that makes them shorter, or

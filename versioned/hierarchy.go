@@ -45,41 +45,6 @@ type Hierarchy struct {
 // mark is a version of a level, and the regrid that made its boxes.
 type mark struct{ version, epoch int64 }
 
-// CreateHierarchy makes the arrays, without boxes.
-func CreateHierarchy(ctx context.Context, c comm.Comm, st *Store, s HierarchySpec, o *Options) (*Hierarchy, error) {
-	err := s.Config.Validate(s.Subcycling)
-	switch {
-	case err != nil:
-	case s.Dim < 1 || s.Dim > 3 || len(s.Comps) == 0:
-		err = usageErr("%d dimensions, %d components; want 1 to 3, and at least one", s.Dim, len(s.Comps))
-	case !nameRE.MatchString(s.Name):
-		err = usageErr("name %q", s.Name)
-	}
-	if err := comm.Agree(ctx, c, err); err != nil {
-		return nil, err
-	}
-	h := &Hierarchy{c: c, spec: s, now: make([]LevelInfo, s.Subcycling.Levels), sums: make([]uint32, s.Subcycling.Levels), saved: make([]mark, s.Subcycling.Levels), snaps: map[int64][]int64{}}
-	dx := s.Dx
-	for l := range h.now {
-		h.now[l] = LevelInfo{Level: l, Dim: s.Dim, Comps: len(s.Comps), Dx: dx, Ratio: s.Subcycling.Ratio}
-		h.lay(l)
-		dx /= float64(s.Subcycling.Ratio)
-		a, err := Create(ctx, c, st, h.arraySpec(fmt.Sprintf("%s.level%d", s.Name, l), h.now[l].used(), s.Config.Extra), o)
-		if err != nil {
-			return nil, err
-		}
-		h.levels = append(h.levels, a)
-	}
-	g := h.arraySpec(s.Name+".global", 0, 0)
-	if s.Snapshots != (Retention{}) {
-		g.Keep = s.Snapshots
-	}
-	if h.global, err = Create(ctx, c, st, g, o); err != nil {
-		return nil, err
-	}
-	return h, nil
-}
-
 // lay sets the offsets of a level whose boxes are new, and returns the table.
 func (h *Hierarchy) lay(level int) []byte {
 	h.now[level].layout()
@@ -180,7 +145,8 @@ func (h *Hierarchy) Regrid(ctx context.Context, level int, boxes []BoxInfo) (aga
 	return again, comm.Agree(ctx, h.c, err)
 }
 
-// Put stores the data of one box: components one after the other, x fastest. It is not collective. Unless every level is saved at every
+// Put stores the data of one box, for the next Save: components one after the other, x fastest. A box whose values change again, when those of
+// finer levels are brought down to it, is put again. It is not collective. Unless every level is saved at every
 // step it is only for PutLevel, and an error (recovery.ErrCadence) otherwise.
 func (h *Hierarchy) Put(ctx context.Context, level, box int, data []float64) error {
 	if !h.spec.Config.Cadence.EveryStep() || h.spec.Config.Put != recovery.PerBox {
@@ -210,8 +176,9 @@ func littleEndian(data []float64) []byte {
 	return b
 }
 
-// Save commits a level, at the beginning of its step. own has the data of this rank's boxes, by box; nil where all boxes were put
-// one by one.
+// Save commits a level, at the beginning of its step: after the values of finer levels were brought down to it, and after a regrid. By the cadence a
+// level that is saved takes all finer ones with it, which stand at the same time; the program saves each of them. own has the data of this rank's boxes, by box; nil
+// where all boxes were put one by one.
 func (h *Hierarchy) Save(ctx context.Context, level int, time, dt float64, step int64, own map[int][]float64) (int64, error) {
 	if level < 0 || level >= len(h.levels) { // on all ranks
 		return 0, comm.Agree(ctx, h.c, usageErr("level %d of %d", level, len(h.levels)))

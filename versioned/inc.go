@@ -88,7 +88,13 @@ func (a *Array) inc(ctx context.Context, step int64, label string, bad error) (i
 	if bad == nil {
 		p = a.changed()
 	}
-	w, err := a.writeFile(ctx, rec, number, p)
+	v := verInfo{Number: number, Label: label, Gen: a.geo.ID, Shape: slices.Clone(a.shape)}
+	if !a.memory {
+		if err := a.weigh(ctx, p, &v); err != nil {
+			return 0, err
+		}
+	}
+	w, err := a.writeFile(ctx, rec, v, p)
 	if bad == nil {
 		bad = err
 	}
@@ -104,7 +110,6 @@ func (a *Array) inc(ctx context.Context, step int64, label string, bad error) (i
 			return 0, bad
 		}
 	}
-	v := verInfo{Number: number, Label: label, Gen: a.geo.ID, Shape: slices.Clone(a.shape)}
 	if err := a.nextRecord(ctx, rec, v, w, bad); err != nil {
 		a.discard(w)
 		return 0, err

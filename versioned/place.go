@@ -124,11 +124,14 @@ func (a *Array) shareStores(ctx context.Context) ([]*nodeStore, error) {
 // loadRecord reads the newest record of all nodes, or makes the first one.
 func (a *Array) loadRecord(ctx context.Context, create bool) (*record, error) {
 	var mine []byte
-	var err error
+	var err, lost error
+	before := int64(0) // commit of an empty array whose place it takes
 	if a.keeper && (!a.shared || a.c.Rank() == 0) {
 		var rec *record
 		rec, err = readRecord(a.store.fs, a.store.dir)
 		switch {
+		case err == nil && create && a.again && rec.empty():
+			before = rec.Seq
 		case err == nil && create:
 			err = fmt.Errorf("versioned: %s: an array of this name is there: %w", a.store.dir, ErrExist)
 		case err == nil:
@@ -136,14 +139,17 @@ func (a *Array) loadRecord(ctx context.Context, create bool) (*record, error) {
 		case errors.Is(err, ErrMissing) && (create || !a.shared):
 			err = nil // another node may have it
 		case !errors.Is(err, fs.ErrNotExist) && !create && !a.shared && damaged(err):
-			err = nil // likewise
+			err, lost = nil, err // likewise
 		}
 	}
 	if err := comm.Agree(ctx, a.c, err); err != nil {
 		return nil, err
 	}
 	if create {
-		return a.firstRecord(ctx)
+		if before, err = comm.AllreduceOne(ctx, a.c, before, comm.Max); err != nil {
+			return nil, err
+		}
+		return a.firstRecord(ctx, before+1)
 	}
 	all, err := a.c.Allgather(ctx, mine)
 	if err != nil {
@@ -162,10 +168,13 @@ func (a *Array) loadRecord(ctx context.Context, create bool) (*record, error) {
 			best = r
 		}
 	}
-	if best == nil {
-		return nil, fmt.Errorf("versioned: %s: no array of this name: %w", a.store.dir, ErrMissing)
+	if best != nil {
+		return best, nil
 	}
-	return best, nil
+	if err := comm.Agree(ctx, a.c, lost); err != nil {
+		return nil, err
+	}
+	return nil, fmt.Errorf("versioned: %s: no array of this name: %w", a.store.dir, ErrMissing)
 }
 
 func damaged(err error) bool {
@@ -174,7 +183,7 @@ func damaged(err error) bool {
 }
 
 // firstRecord makes the directories and the record with version 0: zeros.
-func (a *Array) firstRecord(ctx context.Context) (*record, error) {
+func (a *Array) firstRecord(ctx context.Context, seq int64) (*record, error) {
 	if elems(a.spec.Shape) > 0 && a.c.Size() < 1 {
 		return nil, usageErr("no ranks")
 	}
@@ -182,7 +191,7 @@ func (a *Array) firstRecord(ctx context.Context) (*record, error) {
 	if err := a.checkGeometry(&g); err != nil {
 		return nil, err
 	}
-	rec := &record{Head: records.Head(1), Order: hostOrder(), Generations: []geometry{g},
+	rec := &record{Head: records.Head(seq), Order: hostOrder(), Generations: []geometry{g},
 		Spec: spec{a.spec.Name, a.spec.Type.String(), a.spec.Shape, a.spec.Chunk, a.spec.Extra, a.spec.EveryRegrid, a.spec.Keep}}
 	mine, err := json.Marshal(rec) // what all ranks have to agree on
 	if err != nil {
@@ -253,11 +262,14 @@ func (a *Array) writeRecords(ctx context.Context, rec *record, next bool) error 
 	return a.broken
 }
 
-// removeStray removes files of this array that no record knows: what a writer left that died.
+// removeStray removes files of this array that no record knows: what a writer left that died. Unless both records are those that the array is
+// opened with: an older one may need the files, and is all there is if the other is lost before the next commit.
 func (a *Array) removeStray(ctx context.Context, rec *record) error {
 	var err error
 	if a.keeper && (!a.shared || a.c.Rank() == 0) {
 		var list []fs.DirEntry
+		here, bad := readRecords(a.store.fs, a.store.dir)
+		sure := here == nil || here.Seq == rec.Seq && errors.Join(bad...) == nil
 		list, err = a.store.fs.ReadDir(a.store.dir)
 		if errors.Is(err, fs.ErrNotExist) {
 			err = a.store.fs.MkdirAll(a.store.dir) // a node that is new, or has lost its store
@@ -267,7 +279,7 @@ func (a *Array) removeStray(ctx context.Context, rec *record) error {
 				if rerr := clearDir(a.store.fs, filepath.Join(a.store.dir, n)); rerr != nil && err == nil {
 					err = rerr
 				}
-			} else if rec.stray(n) {
+			} else if sure && rec.stray(n) {
 				if rerr := a.store.fs.Remove(filepath.Join(a.store.dir, n)); rerr != nil && err == nil {
 					err = rerr
 				}

@@ -8,11 +8,12 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/ffformat"
 	"blobio/internal/vfs"
 	"blobio/redset"
 )
 
-// spoil changes a byte in the middle of a file.
+// spoil changes the last byte of the chunks of a file.
 func spoil(t *testing.T, mem *vfs.Mem, name string) {
 	t.Helper()
 	f, err := mem.OpenRW(name)
@@ -24,12 +25,23 @@ func spoil(t *testing.T, mem *vfs.Mem, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r, err := ffformat.NewReader(f, size, name, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := int64(0)
+	for _, v := range r.File().Vars() {
+		if v.ID != aboutID && v.ID%2 == 1 {
+			c := r.File().Containers(v.ID)[0]
+			at = c.Fptr + c.ChunkSize - 1
+		}
+	}
 	b := []byte{0}
-	if _, err := f.ReadAt(b, size/2); err != nil {
+	if _, err := f.ReadAt(b, at); err != nil {
 		t.Fatal(err)
 	}
 	b[0] ^= 1
-	if _, err := f.WriteAt(b, size/2); err != nil {
+	if _, err := f.WriteAt(b, at); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -14,8 +14,13 @@ import (
 	"blobio/internal/vfs"
 )
 
-// recordName is the file whose replacement commits a version, drops one, or starts a generation.
-const recordName = "versions"
+// The record is in two files, so that the loss of one is not that of the array. Replacing the first one commits a version, drops one, or starts a generation.
+const (
+	recordName = "versions"
+	secondName = "versions.second"
+)
+
+var recordNames = []string{recordName, secondName}
 
 // records are told from other files by this.
 var records = commitfile.Kind{Pkg: "versioned", Format: "blobio versions", Version: 1}
@@ -32,6 +37,8 @@ type record struct {
 	Versions    []verInfo  `json:"versions"`    // ascending by number
 
 	Sets []protection `json:"protected,omitempty"` // redundancy over the files
+
+	Twice bool `json:"twice,omitempty"` // it was written to both files
 }
 
 type spec struct {
@@ -65,8 +72,9 @@ type verInfo struct {
 	Time    int64   `json:"time_ns"`
 	Gen     int     `json:"generation"`
 	Shape   []int64 `json:"shape"`
-	Changed int64   `json:"changed"` // bytes of chunks that were new
-	Written int64   `json:"written"` // bytes of its files
+	Changed int64   `json:"changed"`       // bytes of chunks that were new
+	Written int64   `json:"written"`       // bytes of its files
+	Sum     string  `json:"sum,omitempty"` // of the digests of all chunks, hex; see about
 }
 
 func (r *record) clone() *record {
@@ -92,6 +100,11 @@ func (r *record) version(n int64) (*verInfo, bool) {
 	return &r.Versions[i], true
 }
 
+// empty says that nothing was committed but version 0.
+func (r *record) empty() bool {
+	return len(r.Versions) == 1 && r.Versions[0].Number == 0 && len(r.Files) == 0
+}
+
 func (r *record) generation(id int) (*geometry, bool) {
 	for i := range r.Generations {
 		if r.Generations[i].ID == id {
@@ -101,7 +114,10 @@ func (r *record) generation(id int) (*geometry, bool) {
 	return nil, false
 }
 
-func (r *record) encode() ([]byte, error) { return records.Encode(r) }
+func (r *record) encode() ([]byte, error) {
+	r.Twice = true
+	return records.Encode(r)
+}
 
 func decodeRecord(b []byte, name string) (*record, error) {
 	var r record
@@ -167,22 +183,70 @@ func (r *record) check(name string) error {
 	return nil
 }
 
-// readRecord returns ErrMissing if there is none.
+// readRecord returns the newest one of a directory that is sound. ErrMissing: there is none, and no file of a version either; where there are such files a record
+// was lost, which is an error of the class ErrCorrupt.
 func readRecord(fsys vfs.FS, dir string) (*record, error) {
-	name := filepath.Join(dir, recordName)
-	b, err := vfs.ReadFile(fsys, name, commitfile.Most)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("versioned: %s: no array of this name: %w", dir, ErrMissing)
+	rec, bad := readRecords(fsys, dir)
+	if rec != nil {
+		return rec, nil
 	}
-	if err != nil {
+	for _, err := range bad {
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	list, err := fsys.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	return decodeRecord(b, name)
+	for _, e := range list {
+		if dataRE.MatchString(e.Name()) { // written after the first record
+			return nil, formatErr(filepath.Join(dir, recordName), -1, "record", ErrCorrupt, "absent, but versions are there (%s); \"blobio versions rebuild\" makes it anew", e.Name())
+		}
+	}
+	return nil, fmt.Errorf("versioned: %s: no array of this name: %w", dir, ErrMissing)
 }
 
-// lastSeq is that of the record in a directory, 0 if there is none or it is damaged. As a rule only its beginning is read.
-func lastSeq(fsys vfs.FS, dir string) (int64, error) {
-	name := filepath.Join(dir, recordName)
+// readRecords reads both files: the newest sound record, nil if there is none, and by file what is wrong with it; of one that is sound but
+// older that it is.
+func readRecords(fsys vfs.FS, dir string) (best *record, bad []error) {
+	var recs []*record
+	for _, n := range recordNames {
+		name := filepath.Join(dir, n)
+		b, err := vfs.ReadFile(fsys, name, commitfile.Most)
+		var r *record
+		if err == nil {
+			r, err = decodeRecord(b, name)
+		}
+		if err != nil {
+			r = nil
+		}
+		if r != nil && (best == nil || r.Seq > best.Seq) {
+			best = r
+		}
+		recs, bad = append(recs, r), append(bad, err)
+	}
+	for i, r := range recs {
+		if r != nil && r.Seq < best.Seq {
+			bad[i] = formatErr(filepath.Join(dir, recordNames[i]), 0, "seq", ErrCorrupt, "%d, that of the other record is %d", r.Seq, best.Seq)
+		}
+	}
+	return best, bad
+}
+
+// lastSeq is that of the newest sound record in a directory, 0 if there is none. As a rule only the beginning of each is read.
+func lastSeq(fsys vfs.FS, dir string) (last int64, err error) {
+	for _, n := range recordNames {
+		seq, err := seqOf(fsys, filepath.Join(dir, n))
+		if err != nil {
+			return 0, err
+		}
+		last = max(last, seq)
+	}
+	return last, nil
+}
+
+func seqOf(fsys vfs.FS, name string) (int64, error) {
 	f, err := fsys.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
@@ -200,7 +264,10 @@ func lastSeq(fsys vfs.FS, dir string) (int64, error) {
 	if _, err := fmt.Sscanf(string(b[:n]), `{"format":"`+records.Format+`","version":`+strconv.Itoa(records.Version)+`,"seq":%d,`, &seq); err == nil {
 		return seq, nil
 	}
-	rec, err := readRecord(fsys, dir) // of another writer, which may put the fields in another order
+	if b, err = vfs.ReadFile(fsys, name, commitfile.Most); err != nil {
+		return 0, err
+	}
+	rec, err := decodeRecord(b, name) // of another writer, which may put the fields in another order
 	switch {
 	case err == nil:
 		return rec.Seq, nil
@@ -210,8 +277,12 @@ func lastSeq(fsys vfs.FS, dir string) (int64, error) {
 	return 0, err
 }
 
-// writeRecord replaces the record. unsure says that the rename was tried, so
+// writeRecord replaces the record, both files of it. unsure says that the rename was tried, so
 // that nobody knows which one a power loss would leave.
 func writeRecord(fsys vfs.FS, dir string, b []byte, durable bool) (unsure bool, err error) {
-	return commitfile.Replace(fsys, filepath.Join(dir, recordName), b, durable, durable)
+	names := make([]string, len(recordNames))
+	for i, n := range recordNames {
+		names[i] = filepath.Join(dir, n)
+	}
+	return commitfile.ReplaceAll(fsys, names, b, durable, durable)
 }

@@ -45,11 +45,22 @@ func List(dir string, fsys vfs.FS) ([]string, error) {
 		if !e.IsDir() {
 			continue
 		}
-		if _, err := fsys.Stat(filepath.Join(dir, e.Name(), recordName)); err == nil {
+		if IsArray(filepath.Join(dir, e.Name()), fsys) {
 			out = append(out, e.Name())
 		}
 	}
 	return out, nil
+}
+
+// IsArray says whether a directory is that of an array: a record is there, or files of versions, whose record is lost then.
+func IsArray(dir string, fsys vfs.FS) bool {
+	if fsys == nil {
+		fsys = vfs.OS
+	}
+	list, _ := fsys.ReadDir(dir)
+	return slices.ContainsFunc(list, func(e fs.DirEntry) bool {
+		return e.Type().IsRegular() && (slices.Contains(recordNames, e.Name()) || dataRE.MatchString(e.Name()))
+	})
 }
 
 // OpenView opens the directory of an array (the store's directory and the array's name below it). For a private store
@@ -183,10 +194,10 @@ func (v *View) Check(ctx context.Context, progress func(done, total int64)) iter
 		} else if !v.checkChunks(ctx, yield) {
 			return
 		}
-		if !v.checkSets(ctx, yield) {
+		if !v.checkSets(ctx, yield) || !v.checkRecords(yield) {
 			return
 		}
-		known := map[string]bool{recordName: true}
+		known := map[string]bool{recordName: true, secondName: true}
 		for _, f := range v.rec.Files {
 			known[f.Name] = true
 		}
@@ -199,7 +210,7 @@ func (v *View) Check(ctx context.Context, progress func(done, total int64)) iter
 				}
 				if !isData(e.Name()) && !isRedundancy(e.Name()) {
 					text = "is not of this array"
-					if e.Name() == recordName+".next" {
+					if slices.Contains(recordNames, strings.TrimSuffix(e.Name(), ".next")) {
 						text = "a commit that did not come to its end; the next one replaces it"
 					}
 				}
@@ -209,6 +220,38 @@ func (v *View) Check(ctx context.Context, progress func(done, total int64)) iter
 			}
 		}
 	}
+}
+
+// checkRecords looks at the records of all directories. One that is older than another is what a commit leaves that was cut.
+func (v *View) checkRecords(yield func(Finding) bool) bool {
+	for _, d := range v.dirs {
+		best, bad := readRecords(v.fsys, d)
+		if best == nil && len(v.dirs) > 1 {
+			if _, err := v.fsys.Stat(d); errors.Is(err, fs.ErrNotExist) {
+				continue // a node that is lost
+			}
+		}
+		for i, err := range bad {
+			f := Finding{File: filepath.Join(d, recordNames[i]), Err: err}
+			var fe *FormatError
+			switch {
+			case err == nil && best.Seq == v.rec.Seq:
+				continue
+			case err == nil || errors.As(err, &fe) && fe.Field == "seq":
+				f.Text, f.Note = "an older record, of a commit that did not come to its end; the next one replaces it", true
+			case errors.Is(err, fs.ErrNotExist) && i > 0 && best != nil && !best.Twice:
+				f.Text, f.Note = "absent: the store was written without a second record; the next commit adds it", true
+			case errors.Is(err, fs.ErrNotExist):
+				f.Text = "the record is absent; the next commit makes it anew from the other one"
+			default:
+				f.Text = strings.TrimPrefix(err.Error(), "versioned: ") + "; the next commit makes it anew from the other one"
+			}
+			if !yield(f) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // checkFile verifies one file against the record and its own hashes.
@@ -237,6 +280,7 @@ func (v *View) checkChunks(ctx context.Context, yield func(Finding) bool) bool {
 		ver := &v.rec.Versions[i]
 		g, _ := v.rec.generation(ver.Gen)
 		n := elems(ver.Shape)
+		good := true
 		for seg := int64(0); seg*g.Seg < n; seg++ {
 			if ctx.Err() != nil {
 				return false
@@ -258,7 +302,17 @@ func (v *View) checkChunks(ctx context.Context, yield func(Finding) bool) bool {
 				before[key] = ver.Number
 				err = v.newChunks(ctx, x, ver, last, g, int(seg))
 			}
+			good = good && err == nil
 			if err != nil && ctx.Err() == nil && !yield(Finding{Text: strings.ReplaceAll(err.Error(), "versioned: ", ""), Err: err}) {
+				return false
+			}
+		}
+		if !good || ver.Sum == "" {
+			continue
+		}
+		if _, same, err := v.cat.stateOf(ctx, g, ver); err == nil && !same {
+			err := formatErr(v.spec.Name, -1, "sum", ErrCorrupt, "version %d: the chunks are not those that were committed, want %s", ver.Number, ver.Sum)
+			if !yield(Finding{Text: strings.TrimPrefix(err.Error(), "versioned: "), Err: err}) {
 				return false
 			}
 		}

@@ -35,7 +35,9 @@ func newCost(e *env) *cobra.Command {
 then: T_save + T_lost + T_reconfig of one coarse step, for each cadence. A cadence says
 for each level, coarsest first, to save it at every how many-th of its steps; 0 is never.
 It tells from how many errors per coarse step on one cadence costs less than another
-(the break-even), and the best cadence of all at some error rates.
+(the break-even), and the best cadence of all at some error rates. T_save is one version
+of a level for each step at whose beginning it is saved; T_lost the steps that are
+taken again, with the versions that are made once more on the way.
 
 Without flags the numbers are those of the paper on recovery of Chombo with GVR: 4 levels, 512
 cores. --model reads others from a file, flags change single ones:

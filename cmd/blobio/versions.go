@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,7 +20,7 @@ import (
 func newVersions(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "versions",
-		Short: "List, dump, compare, check, drop and plot the versions of arrays",
+		Short: "List, dump, compare, check, rebuild, drop and plot the versions of arrays",
 		Long: `Stores of package versioned hold arrays whose states were committed as versions: any
 range of any version can be read. The arrays NAME.level0, NAME.level1, ... and
 NAME.global are the levels and the snapshots of an AMR hierarchy.
@@ -31,17 +29,18 @@ ARRAY is the directory of an array: the store's and the array's name below it. O
 a store that nodes do not share, name the directories of all nodes, in their order;
 one that was lost may be a name that is not there, or be left out at the end.
 
-Nothing here may change a store that a program has open. Only drop changes any.`,
+Nothing here may change a store that a program has open. Only drop and rebuild change any.`,
 		Example: `  blobio versions ls store                              # the arrays
   blobio versions ls store/rho                          # the versions of one
   blobio versions dump store/rho --version 3 --range 0:10
   blobio versions diff store/rho --from 3 --to 5
   blobio versions check node0/store node1/store         # private stores of two nodes
+  blobio versions rebuild -n store                      # records that are lost
   blobio versions drop store/rho --keep 3 --dry-run
   blobio versions plot store/rho -o rho.png`,
 	}
 	asGroup(cmd)
-	cmd.AddCommand(newVersionsLs(e), newVersionsDump(e), newVersionsDiff(e), newVersionsCheck(e), newVersionsDrop(e), newVersionsPlot(e))
+	cmd.AddCommand(newVersionsLs(e), newVersionsDump(e), newVersionsDiff(e), newVersionsCheck(e), newVersionsRebuild(e), newVersionsDrop(e), newVersionsPlot(e))
 	return cmd
 }
 
@@ -60,7 +59,9 @@ func versionsHint(cmd *cobra.Command, err error) string {
 		return "blobio versions ls shows those that are there"
 	case errors.Is(err, versioned.ErrExist) && cmd.Flags().Lookup("force") != nil:
 		return "--force replaces it"
-	case (isFormatError(err) || errors.Is(err, fs.ErrNotExist)) && cmd.Name() != "check":
+	case cmd.Name() == "rebuild" && errors.Is(err, versioned.ErrMissing):
+		return "copies of the files may be elsewhere"
+	case (isFormatError(err) || errors.Is(err, fs.ErrNotExist)) && cmd.Name() != "check" && cmd.Name() != "rebuild":
 		return "blobio versions check lists everything that is wrong"
 	case errors.Is(err, fs.ErrPermission):
 		return "look at the permissions of the file and its directory"
@@ -102,15 +103,22 @@ func (k *versionsKey) read() ([]byte, error) {
 
 func keyLen(n int) bool { return n == 16 || n == 24 || n == 32 }
 
-// versionsRecord is the file that makes a directory that of an array.
-const versionsRecord = "versions"
-
 // isArrayDir says that one of the directories is that of an array.
 func isArrayDir(dirs []string) bool {
-	return slices.ContainsFunc(dirs, func(d string) bool {
-		info, err := os.Stat(filepath.Join(d, versionsRecord))
-		return err == nil && info.Mode().IsRegular()
-	})
+	return slices.ContainsFunc(dirs, func(d string) bool { return versioned.IsArray(d, nil) })
+}
+
+// arraysOf are the directories of the array that the arguments name, or those of each array of the store.
+func arraysOf(dirs []string) ([][]string, error) {
+	if isArrayDir(dirs) {
+		return [][]string{dirs}, nil
+	}
+	names, err := storeArrays(dirs)
+	var out [][]string
+	for _, n := range names {
+		out = append(out, below(dirs, n))
+	}
+	return out, err
 }
 
 // storeArrays lists the arrays below the directories of a store.
@@ -144,20 +152,8 @@ func storeArrays(dirs []string) ([]string, error) {
 	return out, nil
 }
 
-var levelName = regexp.MustCompile(`^(.+)\.(?:level(\d{1,2})|(global))$`)
-
 // levelOf takes the name of an array of a hierarchy apart: its name, and the level, or -1 for the snapshots.
-func levelOf(array string) (hierarchy string, level int) {
-	m := levelName.FindStringSubmatch(array)
-	switch {
-	case m == nil:
-		return "", 0
-	case m[3] != "":
-		return m[1], -1
-	}
-	n, _ := strconv.Atoi(m[2])
-	return m[1], n
-}
+func levelOf(array string) (hierarchy string, level int) { return versioned.MemberOf(array) }
 
 func openVersions(dirs []string, key []byte) (*versioned.View, error) {
 	return versioned.OpenView(dirs, &versioned.ViewOptions{Key: key})

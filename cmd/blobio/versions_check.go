@@ -22,8 +22,9 @@ func newVersionsCheck(e *env) *cobra.Command {
 		Short: "Look for everything that is wrong with versions",
 		Long: `Look for everything that is wrong with an array, or with all arrays of a store: files
 that are absent or not those that were committed, every byte of them, every chunk of
-every version against its digest, and of levels the table of each version. Nothing
-is changed. Of an encrypted store without its key, the files are looked at, not what is
+every version against its digest, and of levels the table of each version; both files of the
+record; and in a store what is lost of hierarchies: levels, snapshots, versions that
+snapshots name. Nothing is changed. Of an encrypted store without its key, the files are looked at, not what is
 in them. Where a node's file is bad and a copy of it on another one is
 good, the file is named, and the versions that need it are not. Of a store that is
 protected by redundancy, its files are checked too, and what is lost is said to be
@@ -64,20 +65,24 @@ func (f *versionsCheckFlags) run(cmd *cobra.Command, e *env, dirs []string) erro
 	if err != nil {
 		return err
 	}
-	arrays := [][]string{dirs}
+	arrays, err := arraysOf(dirs)
+	if err != nil {
+		return err
+	}
+	var members []versioned.MemberFinding
 	if !isArrayDir(dirs) {
-		names, err := storeArrays(dirs)
-		if err != nil {
+		if members, err = versioned.CheckHierarchies(ctx, dirs, &versioned.ViewOptions{Key: key}); err != nil {
 			return err
 		}
-		arrays = nil
-		for _, n := range names {
-			arrays = append(arrays, below(dirs, n))
+		for _, m := range members { // arrays that are not there
+			if m.Absent {
+				arrays = append(arrays, below(dirs, m.Array))
+			}
 		}
 	}
 	out := []*versionsChecked{}
 	for _, a := range arrays {
-		c, err := f.one(ctx, e, a, key)
+		c, err := f.one(ctx, e, a, key, members)
 		if err != nil {
 			if err := e.pathFailed(ctx, cmd, len(arrays), err); err != nil {
 				return err
@@ -98,15 +103,9 @@ func (f *versionsCheckFlags) run(cmd *cobra.Command, e *env, dirs []string) erro
 	return nil
 }
 
-func (f *versionsCheckFlags) one(ctx context.Context, e *env, dirs []string, key []byte) (*versionsChecked, error) {
-	v, err := openVersions(dirs, key)
-	if err != nil {
-		return nil, err
-	}
-	defer v.Close()
-	p := e.newProgress()
-	defer p.end()
-	c := &versionsChecked{Array: v.Spec().Name, Dirs: dirs, Versions: len(v.Versions()), Findings: []versioned.Finding{}}
+// one checks an array. members are findings of hierarchies.
+func (f *versionsCheckFlags) one(ctx context.Context, e *env, dirs []string, key []byte, members []versioned.MemberFinding) (*versionsChecked, error) {
+	c := &versionsChecked{Array: filepath.Base(filepath.Clean(dirs[0])), Dirs: dirs, Findings: []versioned.Finding{}}
 	add := func(x versioned.Finding) {
 		if x.Note {
 			c.Notes++
@@ -116,6 +115,26 @@ func (f *versionsCheckFlags) one(ctx context.Context, e *env, dirs []string, key
 		x.Text = errorText(fmt.Errorf("%s", x.Text)) // one line, without names of packages
 		c.Findings = append(c.Findings, x)
 	}
+	for _, m := range members {
+		if m.Array == c.Array {
+			add(m.Finding)
+			if m.Absent {
+				return c, nil
+			}
+		}
+	}
+	v, err := openVersions(dirs, key)
+	if isFormatError(err) { // the record is lost
+		add(versioned.Finding{Text: err.Error(), Err: err})
+		return c, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer v.Close()
+	p := e.newProgress()
+	defer p.end()
+	c.Versions = len(v.Versions())
 	for x := range v.Check(ctx, func(done, total int64) { p.at("check "+c.Array, done, total) }) {
 		add(x)
 	}

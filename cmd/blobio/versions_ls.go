@@ -26,11 +26,12 @@ are the levels of; or the versions of one array: CHANGED are the chunks that the
 version before did not have, WRITTEN is what its files take. Of the array of a level
 the boxes, the time and the step of each version are shown, of that of the snapshots
 the versions of the levels that belong together. Only metadata are read. An
-encrypted store is listed without its key, but for what its levels say.
+encrypted store is listed without its key, but for what its levels say. What is lost of
+a hierarchy is said, and so is an array whose record is; then the exit code is 2.
 
 JSON: {"arrays": [{array, directories, type, shape, chunk, encrypted, bytes, files,
 versions: [{number, label, time_ns, generation, shape, changed, written, level: {level,
-boxes, cells, time, dt, step, epoch, dx}, snapshot: {time, versions}}]}], "hierarchies": [{name, dim, components, levels, ratio, snapshots}]}
+boxes, cells, time, dt, step, epoch, dx}, snapshot: {time, versions}}]}], "hierarchies": [{name, dim, components, levels, ratio, snapshots, lost_levels}]}
 (null: not a number).`,
 		Example: `  blobio versions ls store
   blobio versions ls store/rho
@@ -90,6 +91,7 @@ type (
 		Levels     int      `json:"levels"`
 		Ratio      int      `json:"ratio"`
 		Snapshots  int      `json:"snapshots"`
+		Lost       []int    `json:"lost_levels"` // that are not in the store
 
 		last int64 // snapshot
 		at   snapshotDesc
@@ -120,6 +122,12 @@ func (f *versionsLsFlags) run(ctx context.Context, e *env, dirs []string) error 
 	var damage error
 	for _, name := range names {
 		d, err := describeArray(ctx, below(dirs, name), key, f.asJSON)
+		if isFormatError(err) { // the others can be listed
+			if damage == nil {
+				damage = err
+			}
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -128,7 +136,19 @@ func (f *versionsLsFlags) run(ctx context.Context, e *env, dirs []string) error 
 		}
 		all = append(all, d)
 	}
-	hs := hierarchies(all)
+	members, err := versioned.CheckHierarchies(ctx, dirs, &versioned.ViewOptions{Key: key})
+	if err != nil {
+		return err
+	}
+	hs := hierarchies(all, members)
+	for _, m := range members {
+		if damage == nil && !m.Note {
+			damage = fmt.Errorf("%s: %s: %w", m.Array, m.Text, versioned.ErrMissing)
+		}
+	}
+	if len(all) == 0 {
+		return damage
+	}
 	if f.asJSON {
 		if err := f.json(e, all, hs); err != nil {
 			return err
@@ -257,8 +277,8 @@ func (d *arrayDesc) print(e *env) {
 	t.flush()
 }
 
-// hierarchies finds those whose snapshots are among the arrays.
-func hierarchies(all []*arrayDesc) (out []hierarchyDesc) {
+// hierarchies finds those whose snapshots are among the arrays. members says what is lost of them.
+func hierarchies(all []*arrayDesc, members []versioned.MemberFinding) (out []hierarchyDesc) {
 	for _, d := range all {
 		name, level := levelOf(d.Array)
 		s := d.newest().Snapshot
@@ -269,7 +289,13 @@ func hierarchies(all []*arrayDesc) (out []hierarchyDesc) {
 		if d.Versions[0].Number == 0 {
 			n--
 		}
-		out = append(out, hierarchyDesc{Name: name, Dim: s.spec.Dim, Components: s.spec.Comps, Levels: len(s.Versions), Ratio: s.spec.Subcycling.Ratio,
+		lost := []int{}
+		for _, m := range members {
+			if m.Hierarchy == name && m.Level >= 0 && m.Absent {
+				lost = append(lost, m.Level)
+			}
+		}
+		out = append(out, hierarchyDesc{Name: name, Lost: lost, Dim: s.spec.Dim, Components: s.spec.Comps, Levels: len(s.Versions), Ratio: s.spec.Subcycling.Ratio,
 			Snapshots: n, last: d.newest().Number, at: *s})
 	}
 	return out
@@ -278,17 +304,22 @@ func hierarchies(all []*arrayDesc) (out []hierarchyDesc) {
 func (h *hierarchyDesc) print(e *env, all []*arrayDesc) {
 	fmt.Fprintf(e.out, "\nhierarchy %s: %s of ratio %d, %s, %s; %s, the last one %d at time %s\n\n", h.Name, plural(h.Levels, "level"), h.Ratio,
 		plural(h.Dim, "dimension"), strings.Join(h.Components, " "), plural(h.Snapshots, "snapshot"), h.last, numberText(h.at.Time))
-	t := e.newTable("", ">LEVEL", ">NEWEST", ">BOXES", ">CELLS", ">TIME", ">STEP", ">IN THE SNAPSHOT")
+	at := map[int]*versionDesc{}
 	for _, d := range all {
-		name, level := levelOf(d.Array)
-		if name != h.Name || level < 0 || level >= len(h.at.Versions) {
-			continue
+		if name, level := levelOf(d.Array); name == h.Name {
+			at[level] = d.newest()
 		}
-		x := d.newest()
-		if l := x.Level; l != nil {
-			t.row(level, x.Number, l.Boxes, l.Cells, numberText(float64(l.Time)), l.Step, h.at.Versions[level])
-		} else {
-			t.row(level, x.Number, "-", "-", "-", "-", h.at.Versions[level])
+	}
+	t := e.newTable("", ">LEVEL", ">NEWEST", ">BOXES", ">CELLS", ">TIME", ">STEP", ">IN THE SNAPSHOT")
+	for level, in := range h.at.Versions {
+		x := at[level]
+		switch {
+		case x == nil:
+			t.row(level, "lost", "-", "-", "-", "-", in)
+		case x.Level == nil:
+			t.row(level, x.Number, "-", "-", "-", "-", in)
+		default:
+			t.row(level, x.Number, x.Level.Boxes, x.Level.Cells, numberText(float64(x.Level.Time)), x.Level.Step, in)
 		}
 	}
 	t.flush()

@@ -106,7 +106,7 @@ func TestVersionsLs(t *testing.T) {
 		}
 	}
 	out = good(t, "versions", "ls", filepath.Join(dir, "rho"))
-	for _, want := range []string{"rho: float64 2x3x4, chunks of 512 B, 4 versions in 2 files, ", "VERSION  LABEL", "\n      0  -  ", "\n      3  \"step 2\"", "   0 B      0 B\n"} {
+	for _, want := range []string{"rho: float64 2x3x4, chunks of 512 B, 4 versions in 2 files, ", "VERSION  LABEL", "\n      0  -  ", "\n      3  \"step 2\"", "   0 B       0 B\n"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
@@ -268,7 +268,7 @@ func TestVersionsDrop(t *testing.T) {
 	if out := good(t, "versions", "drop", rho, "--keep", "1"); !strings.Contains(out, "dropped 1 version (3), ") || strings.Contains(out, "0 files") {
 		t.Error(out)
 	}
-	if got := names(t, rho); got != "g1-v6-r0.fti versions" {
+	if got := names(t, rho); got != "g1-v6-r0.fti versions versions.second" {
 		t.Error(got)
 	}
 	good(t, "versions", "check", rho)

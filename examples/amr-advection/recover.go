@@ -121,7 +121,7 @@ func (s *solver) handlers() {
 		})
 	}
 	on("metadata", func() (recovery.Plan, func(context.Context, recovery.Plan) error, error) {
-		return recovery.Plan{Scope: recovery.Box, From: s.now().Step}, func(ctx context.Context, _ recovery.Plan) error { return s.repairTables(ctx) }, nil
+		return recovery.Plan{Scope: recovery.Box, Coarse: s.coarse, From: s.now().Step}, func(ctx context.Context, _ recovery.Plan) error { return s.repairTables(ctx) }, nil
 	})
 }
 
@@ -177,13 +177,14 @@ func (s *solver) again1(ctx context.Context, p recovery.Plan) error {
 	return comm.Agree(ctx, s.c, err)
 }
 
-// reload reads the own boxes of a level from a version; with whole, the table of boxes too.
+// reload reads the own boxes of a level from a version; with whole, the level returns to it, its boxes included.
 func (s *solver) reload(ctx context.Context, l int, version int64, whole bool) error {
 	v := s.levels[l]
 	if whole {
 		if err := s.h.RestoreLevel(ctx, l, version); err != nil {
 			return err
 		}
+		s.at[l], s.dirty[l] = version, false
 		owner := map[tile]int{}
 		for i, t := range v.tiles {
 			owner[t] = v.owner[i]
@@ -201,7 +202,8 @@ func (s *solver) reload(ctx context.Context, l int, version int64, whole bool) e
 			moved = moved || to != v.owner[i]
 			v.owner[i] = to
 		}
-		if moved {
+		if moved { // the version has other owners
+			s.dirty[l] = true
 			if _, err := s.h.Regrid(ctx, l, v.boxes()); err != nil {
 				return err
 			}
@@ -221,12 +223,11 @@ func (s *solver) reload(ctx context.Context, l int, version int64, whole bool) e
 	if err := comm.Agree(ctx, s.c, err); err != nil {
 		return err
 	}
-	s.dirty[l] = true
 	return v.exchange(ctx, s.c)
 }
 
-// replace recovers from the loss of a rank's memory: boxes that have new owners go to them, what is lost is fetched,
-// and what cannot be is computed again.
+// replace recovers from the loss of a rank's memory: boxes that have new owners go to them, and the levels return to where the plan
+// says.
 func (s *solver) replace(ctx context.Context, p recovery.LossPlan) error {
 	if s.fail.Mode == "permanent" {
 		s.alive = slices.DeleteFunc(s.alive, func(r int) bool { return r == s.fail.Rank })
@@ -237,13 +238,7 @@ func (s *solver) replace(ctx context.Context, p recovery.LossPlan) error {
 	if len(p.Redo) > 0 {
 		return s.rollback(ctx, p.Plan)
 	}
-	// Every level has a version of what it was. The step that was being taken has not been completed: it is begun again.
-	for _, l := range p.Refetch {
-		if err := s.reload(ctx, l, s.h.Array(l).Newest(), false); err != nil {
-			return err
-		}
-		s.dirty[l] = false
-	}
+	// The rank had no boxes. The step that was being taken is begun again.
 	s.pc, s.again = s.pc-1, true
 	return nil
 }
@@ -291,6 +286,7 @@ func (s *solver) resume(ctx context.Context) error {
 			v.owner[i] = s.alive[(i+l)%len(s.alive)]
 		}
 		// Boxes have other owners now.
+		s.dirty[l] = true
 		if _, err := s.h.Regrid(ctx, l, v.boxes()); err != nil {
 			return err
 		}

@@ -88,7 +88,8 @@ type solver struct {
 	boxed  bool            // only a box was computed again
 	again  bool            // a handler has taken the state back
 	begin  map[stamp]int64 // version at the beginning of a step
-	dirty  []bool          // by level: changed since its newest version
+	at     []int64         // by level: the version that it was saved as, or returned to
+	dirty  []bool          // by level: changed since then
 	done   bool            // the injector has struck
 	redo   []recovery.Step // steps that were taken again
 	until  *recovery.Moment
@@ -122,7 +123,7 @@ func program(s recovery.Subcycling) []op {
 // newSolver starts at time 0, or where the last snapshot of the store is.
 func newSolver(ctx context.Context, c comm.Comm, o settings) (*solver, error) {
 	s := &solver{settings: o, c: c, reg: recovery.NewRegistry(), ops: program(o.sub), begin: map[stamp]int64{},
-		planner: recovery.Planner{Subcycling: o.sub, Cadence: o.cadence}, dirty: make([]bool, o.sub.Levels)}
+		planner: recovery.Planner{Subcycling: o.sub, Cadence: o.cadence}, at: make([]int64, o.sub.Levels), dirty: make([]bool, o.sub.Levels)}
 	for r := range c.Size() {
 		s.alive = append(s.alive, r)
 	}
@@ -130,6 +131,7 @@ func newSolver(ctx context.Context, c comm.Comm, o settings) (*solver, error) {
 		s.levels = append(s.levels, newLevel(l, o.boxSide()))
 	}
 	s.handlers()
+	opened := error(versioned.ErrMissing)
 	if o.store != nil || o.deep != nil {
 		var h *versioned.Hierarchy
 		var err error
@@ -142,15 +144,20 @@ func newSolver(ctx context.Context, c comm.Comm, o settings) (*solver, error) {
 			s.h = h
 			return s, s.resume(ctx)
 		}
-		if !errors.Is(err, versioned.ErrMissing) {
+		if !errors.Is(err, versioned.ErrMissing) && !errors.Is(err, versioned.ErrNoVersion) {
 			return nil, err
 		}
+		opened = err
 	}
 	var err error
+	// A run that was stopped before its first snapshot is begun again.
 	s.h, err = versioned.CreateHierarchy(ctx, c, o.store, versioned.HierarchySpec{Name: "phi", Dim: 2, Comps: []string{"phi", "phi_old"},
 		Subcycling: o.sub, Dx: 1 / float64(wide*o.boxSide()), Config: recovery.Config{Cadence: o.cadence, Extra: 0.5}, Chunk: 4096,
 		// What a rollback may need: the versions since the last coarse step that was saved, and those of the snapshots.
 		Keep: versioned.Retention{Last: 4 * o.sub.Steps(o.sub.Levels-1)}, Snapshots: versioned.Retention{Last: 4}}, nil)
+	if errors.Is(err, versioned.ErrExist) { // it is not new, something of it is lost
+		return nil, fmt.Errorf("cannot go on: %w, nor begin anew: %w", opened, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -331,9 +338,6 @@ func (s *solver) take(ctx context.Context, at recovery.Step) error {
 	}
 	s.boxed = false
 	s.count(now)
-	if s.cadence.EveryStep() {
-		return s.saveLevel(ctx, at.Level, at.Index+1)
-	}
 	return nil
 }
 
@@ -372,32 +376,28 @@ func (s *solver) average(ctx context.Context, at recovery.Step) error {
 		v.data[i] = d
 	}
 	s.dirty[l] = true
-	if err := v.exchange(ctx, s.c); err != nil {
-		return err
-	}
-	if s.cadence.EveryStep() {
-		return s.saveLevel(ctx, l, at.Index+1)
-	}
-	return nil
+	return v.exchange(ctx, s.c)
 }
 
 // save makes the versions that are due at the beginning of a step: of the level, and of all finer ones, which stand at
-// the same time.
+// the same time. Nothing is saved at any other time, and not again what a rollback has just brought back.
 func (s *solver) save(ctx context.Context, at recovery.Step) error {
 	if !s.cadence.Saved(at, s.coarse) {
 		return nil
 	}
+	changed := false
 	for l := at.Level; l < len(s.levels); l++ {
 		k := at.Index
 		for range l - at.Level {
 			k *= s.sub.Ratio
 		}
+		changed = changed || s.dirty[l]
 		if err := s.saveLevel(ctx, l, k); err != nil {
 			return err
 		}
-		s.begin[stamp{s.coarse, recovery.Step{Level: l, Index: k}}] = s.h.Array(l).Newest()
+		s.begin[stamp{s.coarse, recovery.Step{Level: l, Index: k}}] = s.at[l]
 	}
-	if at.Level == 0 {
+	if at.Level == 0 && changed {
 		if s.copies {
 			return nil
 		}
@@ -414,9 +414,9 @@ func (s *solver) save(ctx context.Context, at recovery.Step) error {
 	return nil
 }
 
-// saveLevel makes a version if anything has changed since the newest one.
+// saveLevel makes a version, unless the level is as one that there is.
 func (s *solver) saveLevel(ctx context.Context, l, k int) error {
-	if !s.dirty[l] && (l > 0 || k != 0) {
+	if !s.dirty[l] {
 		return nil
 	}
 	dt := 0.4 / float64(s.levels[l].n)
@@ -427,7 +427,8 @@ func (s *solver) saveLevel(ctx context.Context, l, k int) error {
 		s.dirty[l] = false
 		return nil
 	}
-	_, err := s.h.Save(ctx, l, s.time(l, k), dt, s.coarse, s.levels[l].data)
+	n, err := s.h.Save(ctx, l, s.time(l, k), dt, s.coarse, s.levels[l].data)
+	s.at[l] = n
 	s.took.saves[l].add(time.Since(start))
 	s.took.save += time.Since(start)
 	s.dirty[l] = err != nil

@@ -98,10 +98,76 @@ func TestEveryError(t *testing.T) {
 				if !slices.Equal(s.redo, s.plan.Redo) {
 					t.Fatalf("%s: %v were taken again, the plan is %v", name, s.redo, s.plan.Redo)
 				}
+				if mode == "permanent" {
+					continue // boxes have other owners, and are saved once more
+				}
+				if n, want := s.saves(), savesOf(&o, s.plan); n != want {
+					t.Fatalf("%s: %d versions, want %d", name, n, want)
+				}
 			}
 		}
 	}
 	t.Logf("%d runs", n)
+}
+
+// saves is how many versions of levels this rank has taken part in.
+func (s *solver) saves() (n int) {
+	for _, v := range s.took.saves {
+		n += len(v)
+	}
+	return n
+}
+
+// savesOf is how many versions the cadence asks for: one of a level at the beginning of each step that is due, and once more of those that
+// a plan goes over again.
+func savesOf(o *settings, p *recovery.Plan) (n int) {
+	due := func(at recovery.Step, coarse int64) {
+		if !o.cadence.Saved(at, coarse) {
+			return
+		}
+		for l := range at.Level {
+			if o.sub.Begins(l, at) && o.cadence.Saved(recovery.Step{Level: l, Index: o.sub.At(l, at)}, coarse) {
+				return // made with that
+			}
+		}
+		n += o.sub.Levels - at.Level
+	}
+	for c := range o.steps {
+		for at := range o.sub.Order() {
+			due(at, c)
+		}
+	}
+	if p == nil {
+		return n
+	}
+	for i, c := 0, p.Coarse; i < len(p.Redo); i++ {
+		at := p.Redo[i]
+		if i > 0 && at.Level == 0 {
+			c++
+		}
+		if c > p.Coarse || !o.sub.Begins(p.From.Level, at) {
+			due(at, c)
+		}
+	}
+	return n
+}
+
+// The solver saves when the cadence says so, as often as the cost model counts, and at no other time.
+func TestSaves(t *testing.T) {
+	for _, cadence := range append([]recovery.Cadence{{0, 1, 0, 1}, {3, 1, 2, 0}}, cadences...) {
+		o := settings{sub: four, steps: 4, regrid: 2, cadence: cadence}
+		s, _, err := solve(t, 2, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, want := s.saves(), savesOf(&o, nil); n != want {
+			t.Errorf("cadence %v: %d versions, want %d", cadence, n, want)
+		}
+		m := recovery.Model{Ratio: ratio, Put: []float64{1, 1, 1, 1}, Step: []float64{1, 1, 1, 1}}
+		if due, err := m.SaveTime(cadence); err != nil || cadence[0] == 1 && s.saves() != int(o.steps)*int(due) {
+			t.Errorf("cadence %v: %d versions in %d coarse steps, the model counts %v in one, %v", cadence, s.saves(), o.steps, due, err)
+		}
+	}
 }
 
 // A run that ends with the loss of a node is gone on with by fewer ranks, from the last snapshot.

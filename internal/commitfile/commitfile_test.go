@@ -91,10 +91,16 @@ func FuzzDecode(f *testing.F) {
 // TestReplace: at each operation that fails, and after a power cut at each, the content is the
 // old or the new one; where Replace is sure, it is the old one.
 func TestReplace(t *testing.T) {
+	for _, names := range [][]string{{"c"}, {"c", "d"}} {
+		testReplace(t, names)
+	}
+}
+
+func testReplace(t *testing.T, names []string) {
 	boom := errors.New("boom")
 	for at := 0; ; at++ {
 		mem := vfs.NewMem()
-		if _, err := Replace(mem, "c", []byte("old"), true, true); err != nil {
+		if _, err := ReplaceAll(mem, names, []byte("old"), true, true); err != nil {
 			t.Fatal(err)
 		}
 		n := 0
@@ -105,11 +111,13 @@ func TestReplace(t *testing.T) {
 			}
 			return nil
 		})
-		unsure, err := Replace(fsys, "c", []byte("new"), true, true)
+		unsure, err := ReplaceAll(fsys, names, []byte("new"), true, true)
 		for _, from := range []vfs.FS{mem, mem.CrashClone(vfs.CrashOptions{})} {
-			b, rerr := vfs.ReadFile(from, "c", 100)
-			if rerr != nil || string(b) != "new" && (string(b) != "old" || err == nil) || err != nil && !unsure && string(b) != "old" {
-				t.Fatalf("operation %d fails: %q, %v, unsure %v: %v", at, b, rerr, unsure, err)
+			for _, name := range names {
+				b, rerr := vfs.ReadFile(from, name, 100)
+				if rerr != nil || string(b) != "new" && (string(b) != "old" || err == nil) || err != nil && !unsure && string(b) != "old" {
+					t.Fatalf("operation %d fails: %s is %q, %v, unsure %v: %v", at, name, b, rerr, unsure, err)
+				}
 			}
 		}
 		if n <= at {

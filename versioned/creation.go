@@ -1,0 +1,111 @@
+package versioned
+
+import (
+	"context"
+	"fmt"
+
+	"blobio/comm"
+)
+
+// CreateHierarchy makes the arrays, without boxes: first that of the snapshots, then the levels. Where a program was stopped before the first snapshot, which is
+// a hierarchy that cannot be opened, it goes on with what is there: arrays that hold nothing are made anew, and those of levels that were saved are taken over; their
+// versions stay as long as Keep says. So a program that creates what it cannot open because of ErrMissing or ErrNoVersion comes to its
+// first snapshot, however often it is stopped, and nothing that a snapshot names is touched. ErrExist: there is a snapshot, or a level
+// that was saved without the array of the snapshots, which is lost then, or saved with other parameters.
+func CreateHierarchy(ctx context.Context, c comm.Comm, st *Store, s HierarchySpec, o *Options) (*Hierarchy, error) {
+	err := s.Config.Validate(s.Subcycling)
+	switch {
+	case err != nil:
+	case s.Dim < 1 || s.Dim > 3 || len(s.Comps) == 0:
+		err = usageErr("%d dimensions, %d components; want 1 to 3, and at least one", s.Dim, len(s.Comps))
+	case !nameRE.MatchString(s.Name):
+		err = usageErr("name %q", s.Name)
+	}
+	if err := comm.Agree(ctx, c, err); err != nil {
+		return nil, err
+	}
+	h := &Hierarchy{c: c, spec: s, now: make([]LevelInfo, s.Subcycling.Levels), sums: make([]uint32, s.Subcycling.Levels), saved: make([]mark, s.Subcycling.Levels), snaps: map[int64][]int64{}}
+	g := h.arraySpec(s.Name+".global", 0, 0)
+	if s.Snapshots != (Retention{}) {
+		g.Keep = s.Snapshots
+	}
+	dx := s.Dx
+	specs := make([]Spec, len(h.now))
+	for l := range h.now {
+		h.now[l] = LevelInfo{Level: l, Dim: s.Dim, Comps: len(s.Comps), Dx: dx, Ratio: s.Subcycling.Ratio}
+		h.lay(l)
+		dx /= float64(s.Subcycling.Ratio)
+		specs[l] = h.arraySpec(fmt.Sprintf("%s.level%d", s.Name, l), h.now[l].used(), s.Config.Extra)
+	}
+	saved, err := h.begun(ctx, st, g, specs, o)
+	if err != nil {
+		return nil, err
+	}
+	if h.global, err = create(ctx, c, st, g, o, true); err != nil {
+		return nil, err
+	}
+	for l := range h.now {
+		var a *Array
+		if saved[l] {
+			a, err = h.takeOver(ctx, st, l, specs[l].Name, o)
+		} else {
+			a, err = create(ctx, c, st, specs[l], o, true)
+		}
+		if err != nil {
+			return nil, err
+		}
+		h.levels = append(h.levels, a)
+	}
+	return h, nil
+}
+
+// begun looks at what a program has left that began to make the hierarchy: which levels were saved. It is collective.
+func (h *Hierarchy) begun(ctx context.Context, st *Store, global Spec, levels []Spec, o *Options) (saved []bool, err error) {
+	g, err := recordOf(ctx, h.c, st, global.Name, o)
+	if err != nil {
+		return nil, err
+	}
+	exist := func(format string, args ...any) error { // on all ranks
+		return comm.Agree(ctx, h.c, fmt.Errorf("versioned: hierarchy %s: %s: %w", h.spec.Name, fmt.Sprintf(format, args...), ErrExist))
+	}
+	if g != nil && !g.empty() {
+		return nil, exist("it has snapshots")
+	}
+	for _, want := range levels {
+		r, err := recordOf(ctx, h.c, st, want.Name, o)
+		if err != nil {
+			return nil, err
+		}
+		saved = append(saved, r != nil && !r.empty())
+		if r == nil || r.empty() {
+			continue
+		}
+		is, sp := want.withDefaults(), r.Spec
+		switch {
+		case g == nil:
+			return nil, exist("%s was saved, but %s is not there", want.Name, global.Name)
+		case sp.Type != is.Type.String() || len(sp.Shape) != 1 || sp.Chunk != is.Chunk || sp.Extra != is.Extra || sp.Every != is.EveryRegrid || sp.Keep != is.Keep:
+			return nil, exist("%s was saved with other parameters, without a snapshot", want.Name)
+		}
+	}
+	return saved, nil
+}
+
+// takeOver opens a level that was saved before the first snapshot. It has no boxes then.
+func (h *Hierarchy) takeOver(ctx context.Context, st *Store, level int, name string, o *Options) (*Array, error) {
+	a, err := Open(ctx, h.c, st, name, o)
+	if err != nil {
+		return nil, err
+	}
+	l := &h.now[level]
+	if _, err := a.Reserve(ctx, l.used()); err != nil {
+		return nil, err
+	}
+	if h.c.Rank() == 0 {
+		b := make([]byte, l.used())
+		copy(b[levelHeader:], l.table())
+		err = a.PutBytes(ctx, []int64{0}, []int64{l.used()}, b)
+	}
+	h.saved[level] = mark{a.Newest(), -1} // no version is like this
+	return a, comm.Agree(ctx, h.c, err)
+}

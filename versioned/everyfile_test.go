@@ -1,0 +1,175 @@
+package versioned
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/commitfile"
+	"blobio/internal/vfs"
+)
+
+// goOn opens a hierarchy at its newest snapshot that is whole, compares all of it, and makes another snapshot.
+func goOn(ctx context.Context, c comm.Comm, st *Store) (snapshot int64, err error) {
+	h, err := OpenHierarchy(ctx, c, st, "amr", nil)
+	for s := int64(restartSteps - 1); err != nil && s > 0; s-- {
+		h, err = OpenHierarchyAt(ctx, c, st, "amr", s, nil)
+	}
+	if err != nil {
+		return 0, err
+	}
+	step := h.Info(0).Step
+	got := make([]float64, 16)
+	for l := range h.Levels() {
+		lo, hi := h.now[l].place(0)
+		if err := h.Array(l).GetBytes(ctx, []int64{lo}, []int64{hi}, Bytes(got)); err != nil || !slices.Equal(got, levelState(l, step)) {
+			return 0, fmt.Errorf("WRONG: level %d at step %d: %v, %v", l, step, got, err)
+		}
+		if err := c.Barrier(ctx); err != nil { // all have looked
+			return step, err
+		}
+		own := map[int][]float64{}
+		if c.Rank() == int(h.Info(l).Boxes[0].Owner) {
+			own[0] = levelState(l, step+1)
+		}
+		if _, err := h.Save(ctx, l, float64(step+1), 1, step+1, own); err != nil {
+			return step, err
+		}
+	}
+	if _, err := h.Snapshot(ctx); err != nil {
+		return step, err
+	}
+	return step, h.Close(ctx)
+}
+
+// Each file of a store is flipped, cut or deleted: no byte is ever another, and where only a record is damaged the hierarchy goes on where it was; the
+// next commit mends the record.
+func TestEveryFile(t *testing.T) {
+	mem, st := memStore(t)
+	ranks(t, 2, func(ctx context.Context, c comm.Comm) error { return restart(ctx, c, st) })
+	for _, d := range []string{".", "d", "d/amr.level0", "d/amr.level1", "d/amr.global"} {
+		if err := mem.SyncDir(d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n, older := 0, 0
+	for _, array := range names(t, mem, "d") {
+		for i, file := range names(t, mem, "d/"+array) {
+			for _, how := range []string{"flip", "cut", "delete"} {
+				n++
+				m := mem.CrashClone(vfs.CrashOptions{})
+				what := fmt.Sprintf("%s of %s/%s", how, array, file)
+				harm(t, m, "d/"+array+"/"+file, how, int64(131*i+57*n))
+				isRecord := slices.Contains(recordNames, file)
+				for name := range arraysIn(t, m) {
+					v := openOne(t, m, name)
+					bad := 0
+					for f := range v.Check(bg, nil) {
+						bad += int(btoi(!f.Note))
+					}
+					v.Close()
+					if (bad > 0) != (name == array) {
+						t.Errorf("%s: %d findings in %s", what, bad, name)
+					}
+				}
+				var step int64
+				err := comm.Run(bg, 2, nil, func(ctx context.Context, c comm.Comm) error {
+					s, err := goOn(ctx, c, &Store{Dir: "d", FS: m})
+					if c.Rank() == 0 {
+						step = s
+					}
+					return err
+				})
+				if err != nil && strings.Contains(err.Error(), "WRONG") || isRecord && (err != nil || step != restartSteps) {
+					t.Fatalf("%s: went on from step %d, %v", what, step, err)
+				}
+				if err != nil && !damaged(err) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrMissing) {
+					t.Errorf("%s: %v", what, err)
+				}
+				older += int(btoi(err != nil || step != restartSteps))
+				if !isRecord {
+					continue
+				}
+				for name := range arraysIn(t, m) {
+					if _, bad := readRecords(m, "d/"+name); errors.Join(bad...) != nil {
+						t.Errorf("%s: after the next commit: %v", what, bad)
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d damages, %d of them cost a snapshot", n, older)
+}
+
+func arraysIn(t *testing.T, m vfs.FS) map[string]bool {
+	t.Helper()
+	out := map[string]bool{}
+	list, err := List("d", m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range list {
+		out[n] = true
+	}
+	return out
+}
+
+func openOne(t *testing.T, m vfs.FS, name string) *View {
+	t.Helper()
+	v, err := OpenView([]string{"d/" + name}, &ViewOptions{FS: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// A store of an older program, whose record is there once and without sums of versions, is good; the next commit writes the second one.
+func TestRecordOfOlderPrograms(t *testing.T) {
+	mem := salvageStores(t)["all"]
+	want := contents(t, mem)
+	rec, err := readRecord(mem, "d/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec.Twice = false
+	for i := range rec.Versions {
+		rec.Versions[i].Sum = ""
+	}
+	b, err := records.Encode(rec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := commitfile.Replace(mem, "d/a/"+recordName, b, true, true); err != nil {
+		t.Fatal(err)
+	}
+	remove(t, mem, "d/a/"+secondName)
+	if got := contents(t, mem); !maps.Equal(got, want) {
+		t.Error("other versions than before")
+	}
+	v := openOne(t, mem, "a")
+	for f := range v.Check(bg, nil) {
+		if !f.Note {
+			t.Error(f)
+		}
+	}
+	v.Close()
+	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
+		a, err := Open(ctx, c, &Store{Dir: "d", FS: mem}, "a", nil)
+		if err != nil {
+			return err
+		}
+		if _, err := a.Inc(ctx, 1, ""); err != nil {
+			return err
+		}
+		return a.Close(ctx)
+	})
+	if _, bad := readRecords(mem, "d/a"); errors.Join(bad...) != nil {
+		t.Error(bad)
+	}
+}

@@ -1,0 +1,176 @@
+package versioned
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+)
+
+// record makes that of the versions of which all is there.
+func (s *salvage) record(ctx context.Context) (*record, error) {
+	last := s.files[0].about
+	for _, f := range s.files {
+		if f.about.Seq > last.Seq {
+			last = f.about
+		}
+	}
+	rec := &record{Head: records.Head(last.Seq + 1), Spec: last.Spec, Order: last.Order, Key: last.Key}
+	versions, gens := map[int64]verInfo{}, map[int]geometry{}
+	use := s.files[:0]
+	for _, f := range s.files {
+		x := f.about
+		if x.Spec.Type != last.Spec.Type || x.Spec.Chunk != last.Spec.Chunk || x.Order != last.Order || x.Key != last.Key ||
+			slices.ContainsFunc(x.Generations, func(g geometry) bool { o, ok := gens[g.ID]; return ok && o != g }) {
+			s.leave(f.info.Name, "says other things of the array than %s of commit %d", last.Spec.Name, last.Seq)
+			continue
+		}
+		use = append(use, f)
+		rec.Files = append(rec.Files, f.info)
+		for _, g := range x.Generations {
+			gens[g.ID] = g
+		}
+		for i, v := range x.Versions {
+			if o, ok := versions[v.Number]; !ok || v.Gen > o.Gen || v.Gen == o.Gen && i < len(x.Versions)-1 { // later files know all of it
+				versions[v.Number] = v
+			}
+		}
+	}
+	s.files = use
+	for _, g := range gens {
+		rec.Generations = append(rec.Generations, g)
+	}
+	slices.SortFunc(rec.Generations, func(x, y geometry) int { return cmp.Compare(x.ID, y.ID) })
+	for _, v := range versions {
+		if _, ok := rec.generation(v.Gen); ok {
+			rec.Versions = append(rec.Versions, v)
+		}
+	}
+	slices.SortFunc(rec.Versions, func(x, y verInfo) int { return cmp.Compare(x.Number, y.Number) })
+	name := filepath.Join(s.dirs[0], recordName)
+	if len(rec.Versions) > 0 {
+		rec.Spec.Shape = rec.Versions[len(rec.Versions)-1].Shape
+	}
+	if err := rec.check(name); err != nil { // what files say is held against what a record can say
+		return nil, err
+	}
+	if err := s.whole(ctx, rec); err != nil {
+		return nil, err
+	}
+	if len(rec.Versions) == 0 {
+		return nil, fmt.Errorf("versioned: %s: of no version all is there: %w", s.dirs[0], ErrMissing)
+	}
+	rec.Spec.Shape = slices.Clone(rec.Versions[len(rec.Versions)-1].Shape)
+	return rec, rec.check(name)
+}
+
+// whole leaves those versions in a record of which every chunk is there, and the files that they need.
+func (s *salvage) whole(ctx context.Context, rec *record) error {
+	t, err := ParseType(rec.Spec.Type)
+	if err != nil {
+		return err
+	}
+	stores := make([]*nodeStore, len(s.dirs))
+	for i, d := range s.dirs {
+		stores[i] = &nodeStore{s.fsys, d}
+	}
+	opt := (&Options{}).withDefaults()
+	cat, err := newCatalog(rec, t, stores, len(s.dirs)-1, &opt)
+	if err != nil {
+		return err
+	}
+	defer cat.close()
+	all := rec.clone()
+	needed := map[string]bool{}
+	rec.Versions = nil
+	for i := range rec.Files {
+		if err := cat.oldest(ctx, &rec.Files[i]); err != nil {
+			return err
+		}
+	}
+	for i := range all.Versions {
+		v := &all.Versions[i]
+		g, _ := all.generation(v.Gen)
+		files, ok, err := cat.stateOf(ctx, g, v)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		for f := range files {
+			needed[f] = true
+		}
+		rec.Versions = append(rec.Versions, *v)
+	}
+	dead := map[string]bool{}
+	for i := range all.Files {
+		f := &all.Files[i]
+		if !needed[f.Name] {
+			dead[f.Name] = true
+			s.leave(f.Name, "no version of which all is there needs it")
+		}
+	}
+	if len(rec.Versions) > 0 {
+		last := rec.Versions[len(rec.Versions)-1].Gen
+		rec.Generations = slices.DeleteFunc(rec.Generations, func(g geometry) bool { return g.ID > last })
+		rec.prune(dead)
+	}
+	for i := range rec.Versions {
+		rec.Versions[i].weighFiles(rec)
+	}
+	return nil
+}
+
+// weighFiles sums up what the files of a version say, which they did not know when they were written.
+func (v *verInfo) weighFiles(rec *record) {
+	if v.Written > 0 {
+		return
+	}
+	for i := range rec.Files {
+		if f := &rec.Files[i]; f.Gen == v.Gen && f.Born == v.Number {
+			v.Written += f.Size
+		}
+	}
+}
+
+// oldest finds the oldest version that an entry of a file is of; of one whose tables cannot be read it stays unknown.
+func (c *catalog) oldest(ctx context.Context, f *fileInfo) error {
+	g, _ := c.record().generation(f.Gen)
+	from := f.Born
+	for _, seg := range f.Segs {
+		es, err := c.table(ctx, f, seg, g.Seg*c.size/c.chunk)
+		if err != nil {
+			return ctx.Err()
+		}
+		for _, e := range es {
+			from = min(from, e.since)
+		}
+	}
+	f.From = from
+	return nil
+}
+
+// stateOf says whether the chunks of a version, as the tables have them, are those that were committed, and which files have them.
+func (c *catalog) stateOf(ctx context.Context, g *geometry, v *verInfo) (files map[string]bool, ok bool, err error) {
+	files = map[string]bool{}
+	zero := hashChunk(make([]byte, c.chunk))
+	segs := make([][]byte, g.Segs)
+	for seg := range segs {
+		x, err := c.index(ctx, g, seg)
+		if err != nil {
+			return nil, false, err
+		}
+		segs[seg] = segSum(int((g.segLen(seg)*c.size+c.chunk-1)/c.chunk), func(k int) digest {
+			p, there := x.find(int64(k), v.Number)
+			if !there {
+				return zero
+			}
+			files[c.files[p.file].Name] = true
+			return p.sum
+		})
+	}
+	// Version 0 is zeros, and has no sum.
+	return files, v.Sum == stateSum(segs) || v.Number == 0 && len(files) == 0, nil
+}

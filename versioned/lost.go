@@ -1,0 +1,198 @@
+package versioned
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"blobio/internal/vfs"
+)
+
+// MemberFinding is what is wrong with an array as a member of a hierarchy.
+type MemberFinding struct {
+	Hierarchy string `json:"hierarchy"`
+	Level     int    `json:"level"` // -1: the array of the snapshots
+	Array     string `json:"array"`
+	Absent    bool   `json:"absent"` // the array is not there
+	Finding
+}
+
+var memberRE = regexp.MustCompile(`^(.+)\.(?:level(\d{1,2})|(global))$`)
+
+// MemberOf takes the name of an array of a hierarchy apart: its name and the level, or -1 for the snapshots; "" for other names.
+func MemberOf(array string) (hierarchy string, level int) {
+	m := memberRE.FindStringSubmatch(array)
+	switch {
+	case m == nil:
+		return "", 0
+	case m[3] != "":
+		return m[1], -1
+	}
+	n, _ := strconv.Atoi(m[2])
+	return m[1], n
+}
+
+// hierarchyView is what a store has of a hierarchy.
+type hierarchyView struct {
+	name   string
+	levels map[int]*View // nil: it cannot be opened
+	global *View
+	there  bool // the array of the snapshots
+	known  int  // levels that there have to be, by the snapshots; 0: not known
+	out    []MemberFinding
+}
+
+// CheckHierarchies looks for what the arrays of a store, each by itself, cannot tell: levels that are absent, snapshots that are, and versions that
+// snapshots name and levels do not have. Only metadata are read; what cannot be read is not said again. dirs are those of the store, of all nodes. Findings come by
+// hierarchy and level. Of an encrypted store without its key only what the names of the arrays tell is known.
+func CheckHierarchies(ctx context.Context, dirs []string, o *ViewOptions) ([]MemberFinding, error) {
+	var fsys vfs.FS
+	if o != nil {
+		fsys = o.FS
+	}
+	all := map[string]*hierarchyView{}
+	var names []string
+	for _, d := range dirs {
+		list, _ := List(d, fsys) // of a node that is lost
+		for _, n := range list {
+			name, level := MemberOf(n)
+			if name == "" {
+				continue
+			}
+			h := all[name]
+			if h == nil {
+				h = &hierarchyView{name: name, levels: map[int]*View{}}
+				all[name], names = h, append(names, name)
+			}
+			if _, ok := h.levels[level]; ok || level < 0 && h.there {
+				continue
+			}
+			var of []string
+			for _, d := range dirs {
+				of = append(of, filepath.Join(d, n))
+			}
+			v, err := OpenView(of, o)
+			if err != nil {
+				v = nil
+			} else {
+				defer v.Close()
+			}
+			if level < 0 {
+				h.global, h.there = v, true
+			} else {
+				h.levels[level] = v
+			}
+		}
+	}
+	slices.Sort(names)
+	var out []MemberFinding
+	for _, n := range names {
+		all[n].check(ctx)
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		out = append(out, all[n].out...)
+	}
+	return out, nil
+}
+
+func (h *hierarchyView) say(level int, absent, note bool, format string, args ...any) {
+	array := h.name + ".global"
+	if level >= 0 {
+		array = fmt.Sprintf("%s.level%d", h.name, level)
+	}
+	h.out = append(h.out, MemberFinding{Hierarchy: h.name, Level: level, Array: array, Absent: absent, Finding: Finding{Text: fmt.Sprintf(format, args...), Note: note}})
+}
+
+func (h *hierarchyView) check(ctx context.Context) {
+	if !h.there {
+		h.withoutGlobal(ctx)
+		return
+	}
+	named := map[int][]int64{} // by level: snapshots that name a version of it
+	var gone []MemberFinding
+	if h.global != nil {
+		for _, s := range h.global.Versions() {
+			if s.Number == 0 {
+				continue
+			}
+			snap, err := h.global.Snapshot(ctx, s.Number)
+			if errors.Is(err, ErrNotFormat) {
+				return // it only has the name
+			}
+			if err != nil {
+				continue // said of the array, or the key is not known
+			}
+			h.known = max(h.known, len(snap.Versions))
+			for l, n := range snap.Versions {
+				named[l] = append(named[l], s.Number)
+				if v := h.levels[l]; v != nil {
+					if _, ok := v.rec.version(n); !ok {
+						gone = append(gone, MemberFinding{Hierarchy: h.name, Level: l, Array: v.spec.Name, Finding: Finding{Text: fmt.Sprintf("version %d, which snapshot %d names, is not there", n, s.Number)}})
+					}
+				}
+			}
+		}
+	}
+	last := h.known - 1
+	for l := range h.levels {
+		last = max(last, l)
+	}
+	for l := 0; l <= last; l++ {
+		if _, ok := h.levels[l]; ok {
+			continue
+		}
+		if s := named[l]; len(s) > 0 {
+			h.say(l, true, false, "the array is absent: level %d of hierarchy %s is lost, and with it the snapshots %s", l, h.name, rangesText(s))
+		} else {
+			h.say(l, true, false, "the array is absent: level %d of hierarchy %s is lost", l, h.name)
+		}
+	}
+	h.out = append(h.out, gone...)
+}
+
+// withoutGlobal tells levels without snapshots from arrays that only have such a name.
+func (h *hierarchyView) withoutGlobal(ctx context.Context) {
+	saved, begun := false, false
+	for _, v := range h.levels {
+		if v == nil || v.spec.Type != Uint8 || len(v.spec.Shape) != 1 {
+			continue
+		}
+		last := v.rec.Versions[len(v.rec.Versions)-1].Number
+		if last == 0 {
+			begun = true
+			continue
+		}
+		_, err := v.Table(ctx, last)
+		saved = saved || !errors.Is(err, ErrNotFormat)
+	}
+	switch {
+	case saved:
+		h.say(-1, true, false, "the array is absent: the snapshots of hierarchy %s are lost", h.name)
+	case begun:
+		h.say(-1, true, true, "the array is absent; no level was saved: what was begun is made anew when the hierarchy is created")
+	}
+}
+
+// rangesText is a list of ascending numbers, as 1 to 3, 5.
+func rangesText(n []int64) string {
+	s := ""
+	for i := 0; i < len(n); {
+		k := i
+		for k+1 < len(n) && n[k+1] == n[k]+1 {
+			k++
+		}
+		if s != "" {
+			s += ", "
+		}
+		if s += strconv.FormatInt(n[i], 10); k > i {
+			s += " to " + strconv.FormatInt(n[k], 10)
+		}
+		i = k + 1
+	}
+	return s
+}

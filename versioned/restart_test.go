@@ -1,0 +1,235 @@
+package versioned
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand"
+	"slices"
+	"sync"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+	"blobio/recovery"
+)
+
+// levelState is box 0 of a level as it is saved at a step.
+func levelState(level int, step int64) []float64 {
+	return seq(100*level+int(step), 16, 1)
+}
+
+const restartSteps = 3
+
+// restart opens or creates a hierarchy, as a program does that is started again and again, and goes on to the last step; each ends with a snapshot.
+func restart(ctx context.Context, c comm.Comm, st *Store) error {
+	const levels = 2
+	h, err := OpenHierarchy(ctx, c, st, "amr", nil)
+	if errors.Is(err, ErrMissing) || errors.Is(err, ErrNoVersion) {
+		opened := err
+		if h, err = CreateHierarchy(ctx, c, st, HierarchySpec{Name: "amr", Dim: 1, Comps: []string{"u"}, Dx: 1, Chunk: 512,
+			Subcycling: recovery.Subcycling{Levels: levels, Ratio: 2}, Config: recovery.Config{Cadence: recovery.Cadence{1, 0}}}, nil); errors.Is(err, ErrExist) {
+			return errors.Join(opened, err)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	first := int64(1)
+	if len(h.Snapshots()) > 0 {
+		first = h.Info(0).Step + 1
+	}
+	for s := first; s <= restartSteps; s++ {
+		for l := range levels {
+			if len(h.Info(l).Boxes) == 0 {
+				if _, err := h.Regrid(ctx, l, []BoxInfo{{Hi: [3]int32{15}}}); err != nil {
+					return err
+				}
+			}
+			own := map[int][]float64{}
+			if c.Rank() == 0 {
+				own[0] = levelState(l, s)
+			}
+			if _, err := h.Save(ctx, l, float64(s), 1, s, own); err != nil {
+				return err
+			}
+		}
+		if _, err := h.Snapshot(ctx); err != nil {
+			return err
+		}
+	}
+	got := make([]float64, 16)
+	for l := range levels { // all that there is, also what was saved before the first snapshot
+		for _, v := range h.Array(l).Versions() {
+			if v.Number == 0 {
+				continue
+			}
+			t, err := h.Table(ctx, l, v.Number)
+			if err != nil {
+				return err
+			}
+			if err := h.Box(ctx, l, v.Number, t, 0, got); err != nil || !slices.Equal(got, levelState(l, t.Step)) {
+				return fmt.Errorf("level %d, version %d, step %d: %v, %v", l, v.Number, t.Step, got, err)
+			}
+		}
+	}
+	return h.Close(ctx)
+}
+
+// committed is what of a hierarchy is committed: versions of its arrays, with their labels.
+func committed(fsys vfs.FS, dirs ...string) []string {
+	var list, out []string
+	for _, d := range dirs {
+		names, _ := List(d, fsys)
+		list = append(list, names...)
+	}
+	slices.Sort(list)
+	for _, n := range slices.Compact(list) {
+		var of []string
+		for _, d := range dirs {
+			of = append(of, d+"/"+n)
+		}
+		v, err := OpenView(of, &ViewOptions{FS: fsys})
+		if err != nil {
+			out = append(out, fmt.Sprint(n, err))
+			continue
+		}
+		for _, x := range v.Versions() {
+			if x.Number > 0 {
+				out = append(out, fmt.Sprint(n, x.Number, x.Label))
+			}
+		}
+		v.Close()
+	}
+	return out
+}
+
+// A program that a power cut stops at any operation, before its first snapshot or after it, goes on when it is started again, on
+// another number of ranks; nothing that was committed is lost by that.
+func TestRestart(t *testing.T) {
+	var crashes []*vfs.Mem
+	var what []string
+	var mu sync.Mutex
+	rng := rand.New(rand.NewSource(1))
+	mem := vfs.NewMem()
+	if err := errors.Join(mem.MkdirAll("d"), mem.SyncDir(".")); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+		if !op.Kind.Changes() && op.Kind != vfs.OpSync {
+			return nil
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		n++
+		for k, how := range []string{"power cut", "power cut, torn"} {
+			if !long && n > 60 && (n+k)%5 != 0 { // most are before the first snapshot
+				continue
+			}
+			o := vfs.CrashOptions{}
+			if k == 1 {
+				o.Rand = rng
+			}
+			crashes, what = append(crashes, mem.CrashClone(o)), append(what, fmt.Sprint(how, " before ", op))
+		}
+		return nil
+	})
+	ranks(t, 3, func(ctx context.Context, c comm.Comm) error { return restart(ctx, c, &Store{Dir: "d", FS: fsys}) })
+	for i, m := range crashes {
+		before := committed(m, "d")
+		if err := comm.Run(bg, 2, nil, func(ctx context.Context, c comm.Comm) error { return restart(ctx, c, &Store{Dir: "d", FS: m}) }); err != nil {
+			t.Fatalf("%s: started again: %v", what[i], err)
+		}
+		after := committed(m, "d")
+		for _, v := range before {
+			if !slices.Contains(after, v) {
+				t.Fatalf("%s: %s is gone; there were %v, there are %v", what[i], v, before, after)
+			}
+		}
+	}
+	t.Logf("%d crashes", len(crashes))
+}
+
+// Every operation fails once, or it and all after it, which is what a kill leaves; the program that is started again goes on. Directories are one for
+// all, or one for each node.
+func TestRestartFaults(t *testing.T) {
+	for _, private := range []bool{false, true} {
+		every := int64(3)
+		if long {
+			every = 1
+		} else if private {
+			every = 7
+		}
+		store := func(c comm.Comm, fsys vfs.FS) *Store {
+			if !private {
+				return &Store{Dir: "d", FS: fsys}
+			}
+			return &Store{Dir: fmt.Sprint("d", c.Rank()), FS: fsys, Private: true, Copies: 1}
+		}
+		dirs, again := []string{"d"}, 3
+		if private {
+			dirs, again = []string{"d0", "d1"}, 2
+		}
+		for k := int64(1); ; k += every {
+			enough := true
+			for _, kill := range []bool{false, true} {
+				mem, _ := memStore(t)
+				for _, d := range dirs {
+					if err := mem.MkdirAll(d); err != nil {
+						t.Fatal(err)
+					}
+				}
+				var mu sync.Mutex
+				n := int64(0)
+				fsys := vfs.NewFault(mem, func(vfs.Op) error {
+					mu.Lock()
+					defer mu.Unlock()
+					if n++; n == k || kill && n > k {
+						return errors.New("injected")
+					}
+					return nil
+				})
+				o := &comm.Options{RanksPerNode: 1}
+				first := comm.Run(bg, 2, o, func(ctx context.Context, c comm.Comm) error { return restart(ctx, c, store(c, fsys)) })
+				before := committed(mem, dirs...)
+				if err := comm.Run(bg, again, o, func(ctx context.Context, c comm.Comm) error { return restart(ctx, c, store(c, mem)) }); err != nil {
+					t.Fatalf("private %v: operation %d fails, kill %v: %v; started again: %v", private, k, kill, first, err)
+				}
+				after := committed(mem, dirs...)
+				for _, v := range before {
+					if !slices.Contains(after, v) {
+						t.Fatalf("private %v: operation %d fails, kill %v: %s is gone", private, k, kill, v)
+					}
+				}
+				enough = enough && n < k
+			}
+			if enough {
+				t.Logf("private %v: %d operations", private, k)
+				break
+			}
+		}
+	}
+}
+
+// What is lost of a hierarchy that has snapshots, or levels that were saved, is not taken for one that was never made.
+func TestLostIsNotNew(t *testing.T) {
+	for _, gone := range []string{"amr.global", "amr.level0", "amr.level1"} {
+		mem, st := memStore(t)
+		ranks(t, 2, func(ctx context.Context, c comm.Comm) error { return restart(ctx, c, st) })
+		for _, n := range names(t, mem, "d/"+gone) {
+			remove(t, mem, "d/"+gone+"/"+n)
+		}
+		remove(t, mem, "d/"+gone)
+		before := committed(mem, "d")
+		ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
+			if err := restart(ctx, c, st); !errors.Is(err, ErrMissing) || !errors.Is(err, ErrExist) {
+				return fmt.Errorf("without %s: %v", gone, err)
+			}
+			return nil
+		})
+		if !slices.Equal(committed(mem, "d"), before) {
+			t.Errorf("without %s: %v, there were %v", gone, committed(mem, "d"), before)
+		}
+	}
+}

@@ -1,0 +1,302 @@
+package versioned
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+// history is a store, and what was committed to it by version, whether it was dropped later or not.
+type history struct {
+	*vfs.Mem
+	all map[int64]string
+}
+
+// salvageStores are stores with all that a history can have: versions without changes, drops, retention with chunks that are written again, other lengths, several
+// generations, processes that change nothing.
+func salvageStores(t *testing.T) map[string]history {
+	t.Helper()
+	out := map[string]history{}
+	for name, v := range map[string]struct {
+		keep    Retention
+		ranks   int
+		isolate bool
+		opt     *Options
+		drop    bool
+	}{
+		"all":        {ranks: 1},
+		"retention":  {keep: Retention{Last: 3, Every: 7}, ranks: 2},
+		"processes":  {keep: Retention{Last: 4}, ranks: 3, isolate: true},
+		"encrypted":  {ranks: 2, isolate: true, opt: &Options{Key: []byte("0123456789abcdef"), Codec: Zstd}},
+		"drop":       {ranks: 2, isolate: true, drop: true},
+		"flat, drop": {ranks: 1, opt: &Options{Form: Flat}, drop: true},
+	} {
+		mem, st := memStore(t)
+		all := map[int64]string{0: string(make([]byte, 6000))}
+		out[name] = history{mem, all}
+		for job := range 2 {
+			ranks(t, v.ranks, func(ctx context.Context, c comm.Comm) error {
+				if v.isolate {
+					c = comm.Isolate(c)
+				}
+				a, err := Create(ctx, c, st, Spec{Name: "a", Type: Int16, Shape: []int64{3000}, Chunk: 512, Keep: v.keep}, v.opt)
+				if job > 0 {
+					a, err = Open(ctx, c, st, "a", v.opt)
+				}
+				if err != nil {
+					return err
+				}
+				for k := range int64(9) {
+					if k == 5 {
+						if _, err := a.Reserve(ctx, 2500+500*int64(job)); err != nil {
+							return err
+						}
+					}
+					if c.Rank() == 0 && k%4 != 3 { // version 4 has nothing new, and most change only some of the chunks
+						at := (k * 700) % 2000
+						if err := Put(ctx, a, []int64{at}, []int64{at + 400}, slices.Repeat([]int16{int16(100*job) + int16(k)}, 400)); err != nil {
+							return err
+						}
+					}
+					n, err := a.Inc(ctx, 1, fmt.Sprint("step ", k))
+					if err != nil {
+						return err
+					}
+					if c.Rank() == 0 {
+						b := make([]byte, 2*a.Len())
+						if err := a.GetBytes(ctx, []int64{0}, a.Shape(), b); err != nil {
+							return err
+						}
+						all[n] = string(b)
+					}
+					if err := c.Barrier(ctx); err != nil {
+						return err
+					}
+				}
+				if v.drop {
+					for _, d := range []int64{2, 4, 5} {
+						if err := a.Drop(ctx, d+9*int64(job)); err != nil {
+							return err
+						}
+					}
+				}
+				return a.Close(ctx)
+			})
+		}
+	}
+	return out
+}
+
+// contents are the elements of all versions that can be read.
+func contents(t *testing.T, mem vfs.FS) map[int64]string {
+	t.Helper()
+	out := map[int64]string{}
+	v, err := OpenView([]string{"d/a"}, &ViewOptions{FS: mem})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v.sealed {
+		v.Close()
+		if v, err = OpenView([]string{"d/a"}, &ViewOptions{FS: mem, Key: []byte("0123456789abcdef")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer v.Close()
+	for _, x := range v.Versions() {
+		b := make([]byte, 2*x.Shape[0])
+		if err := v.Get(bg, x.Number, []int64{0}, x.Shape, b); err == nil {
+			out[x.Number] = string(b)
+		}
+	}
+	return out
+}
+
+func names(t *testing.T, mem vfs.FS, dir string) (out []string) {
+	t.Helper()
+	list, err := mem.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list {
+		out = append(out, e.Name())
+	}
+	return out
+}
+
+func remove(t *testing.T, mem vfs.FS, files ...string) {
+	t.Helper()
+	for _, f := range files {
+		if err := mem.Remove(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// harm does one of three things to a file.
+func harm(t *testing.T, mem *vfs.Mem, name, how string, at int64) {
+	t.Helper()
+	if how == "delete" {
+		remove(t, mem, name)
+		return
+	}
+	f, err := mem.OpenRW(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if how == "cut" {
+		if err := f.Truncate(at % size); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	b := []byte{0}
+	if _, err := f.ReadAt(b, at%size); err != nil {
+		t.Fatal(err)
+	}
+	b[0] ^= 0x10
+	if _, err := f.WriteAt(b, at%size); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Both records are lost: what is made anew has every version that there was, and none of its bytes is another.
+func TestRebuildRecord(t *testing.T) {
+	for name, mem := range salvageStores(t) {
+		want := contents(t, mem)
+		remove(t, mem, "d/a/"+recordName, "d/a/"+secondName)
+		if _, err := OpenView([]string{"d/a"}, &ViewOptions{FS: mem}); err == nil || errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), "versions rebuild") {
+			t.Errorf("%s: without a record: %v", name, err)
+		}
+		ranks(t, 2, func(ctx context.Context, c comm.Comm) error { // what is there is not taken for nothing
+			st := &Store{Dir: "d", FS: mem}
+			if _, err := Open(ctx, c, st, "a", nil); err == nil || errors.Is(err, ErrMissing) {
+				return fmt.Errorf("Open: %v", err)
+			}
+			if _, err := Create(ctx, c, st, Spec{Name: "a", Type: Int8, Shape: []int64{1}}, nil); err == nil {
+				return errors.New("Create in place of it")
+			}
+			return nil
+		})
+		before := names(t, mem, "d/a")
+		look, err := Rebuild(bg, []string{"d/a/"}, &RebuildOptions{FS: mem, DryRun: true})
+		if err != nil || !slices.Equal(names(t, mem, "d/a"), before) {
+			t.Fatalf("%s: a dry run: %+v, %v", name, look, err)
+		}
+		got, err := Rebuild(bg, []string{"d/a"}, &RebuildOptions{FS: mem})
+		if err != nil || got.Whole || got.FromTwin || !slices.EqualFunc(got.Versions, look.Versions, func(a, b VersionInfo) bool { return a.Number == b.Number }) {
+			t.Fatalf("%s: %+v, %v", name, got, err)
+		}
+		have := contents(t, mem)
+		for v, b := range want {
+			if have[v] != b {
+				t.Errorf("%s: version %d is another, or lost; there are %d of %d", name, v, len(have), len(want))
+			}
+		}
+		for v, b := range have { // some that went may be there again
+			if mem.all[v] != b {
+				t.Errorf("%s: version %d is another than it was", name, v)
+			}
+		}
+		view, err := OpenView([]string{"d/a"}, &ViewOptions{FS: mem})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for f := range view.Check(bg, nil) {
+			if !f.Note {
+				t.Errorf("%s: %v", name, f)
+			}
+		}
+		view.Close()
+		if again, err := Rebuild(bg, []string{"d/a"}, &RebuildOptions{FS: mem}); err != nil || !again.Whole {
+			t.Errorf("%s: a whole one: %+v, %v", name, again, err)
+		}
+	}
+}
+
+// Both records are lost, and something else too: what is made anew may have fewer versions, but never another byte.
+func TestRebuildDamaged(t *testing.T) {
+	every := 3
+	if long {
+		every = 1
+	}
+	n := 0
+	for name, mem := range salvageStores(t) {
+		if name == "flat, drop" && !long {
+			continue
+		}
+		want := contents(t, mem)
+		remove(t, mem, "d/a/"+recordName, "d/a/"+secondName)
+		for _, d := range []string{".", "d", "d/a"} {
+			if err := mem.SyncDir(d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, file := range names(t, mem, "d/a") {
+			for k, how := range []string{"flip", "cut", "delete"} {
+				if (i+k)%every != 0 {
+					continue
+				}
+				n++
+				m := mem.CrashClone(vfs.CrashOptions{})
+				harm(t, m, "d/a/"+file, how, int64(97*i+13))
+				got, err := Rebuild(bg, []string{"d/a"}, &RebuildOptions{FS: m})
+				if errors.Is(err, ErrMissing) {
+					continue
+				}
+				if err != nil {
+					t.Fatalf("%s: %s of %s: %v", name, how, file, err)
+				}
+				have := contents(t, m)
+				for v, b := range have {
+					if mem.all[v] != b {
+						t.Fatalf("%s: %s of %s: version %d is another: %+v", name, how, file, v, got)
+					}
+				}
+				if len(have) == 0 {
+					t.Errorf("%s: %s of %s: nothing is left of %d versions", name, how, file, len(want))
+				}
+			}
+		}
+	}
+	t.Logf("%d damages", n)
+}
+
+// A record that no longer names a file that versions need is not good, though every file that it names is.
+func TestSumOfVersions(t *testing.T) {
+	mem := salvageStores(t)["all"]
+	rec, err := readRecord(mem, "d/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec.Files = slices.Delete(rec.Files, 1, 2)
+	b, err := rec.encode()
+	if err == nil {
+		_, err = writeRecord(mem, "d/a", b, true)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := OpenView([]string{"d/a"}, &ViewOptions{FS: mem})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	found := false
+	for f := range v.Check(bg, nil) {
+		found = found || errors.Is(f.Err, ErrCorrupt) && strings.Contains(f.Text, "not those that were committed")
+	}
+	if !found {
+		t.Error("a file that is missing in the record was not found")
+	}
+}
