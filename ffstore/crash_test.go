@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -62,7 +63,7 @@ func (m mode) afterCrash(fsys *vfs.Mem, n, skip int) error {
 // variables.
 func TestCrash(t *testing.T) {
 	const steps = 8
-	for _, m := range modes {
+	for _, m := range slices.Concat(modes, catchModes) {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
 			rng := rand.New(rand.NewSource(int64(len(m.name))))
@@ -138,7 +139,7 @@ func TestCrash(t *testing.T) {
 // TestKill: what is written is there, synced or not, up to the operation at which the
 // program dies; also with nothing synced at all (DurableNone, DurableData).
 func TestKill(t *testing.T) {
-	for _, m := range modes {
+	for _, m := range slices.Concat(modes, catchModes) {
 		for _, d := range []Durability{DurableCommit, DurableData, DurableNone} {
 			if d != DurableCommit && !long && m.name != "diff" && m.name != "ranks" {
 				continue

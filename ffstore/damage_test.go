@@ -370,8 +370,8 @@ func TestDamageIsNotKept(t *testing.T) {
 			}
 		}
 		s.Protect(1, bytes.Clone(data))
-		if _, _, err := s.Recover(ctx); !errors.Is(err, ErrChecksum) {
-			t.Fatal(err)
+		if id, skipped, err := s.Recover(ctx); err != nil || id != 1 || len(skipped) != 1 || !errors.Is(skipped[0], ErrChecksum) {
+			t.Fatal(id, skipped, err)
 		}
 		s.Protect(1, data)
 		for id := int32(3); id <= 4; id++ {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -70,7 +71,9 @@ func (p *ffPlace) files(all bool) ([]string, error) {
 	}
 	var have []string
 	for _, x := range append(list, v.Spares()...) {
-		have = append(have, strconv.Itoa(int(x.ID)))
+		if id := strconv.Itoa(int(x.ID)); !slices.Contains(have, id) {
+			have = append(have, id)
+		}
 		if x.ID != p.checkpoint {
 			continue
 		}
