@@ -177,7 +177,7 @@ func (w *repairing) diagnose(ctx context.Context) error {
 	w.rd = newReader(w.r, f)
 	w.badChunk, w.badVar, w.rehash = map[*Container]error{}, map[int32]error{}, map[*Container]bool{}
 	for _, v := range f.Vars() {
-		if _, err := w.rd.VarSize(v.ID); err != nil {
+		if _, err := w.rd.variable(v.ID); err != nil {
 			w.badVar[v.ID] = errors.Unwrap(err)
 		}
 	}

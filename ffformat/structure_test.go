@@ -33,7 +33,7 @@ func TestOverlap(t *testing.T) {
 				f, b := build(t, k.layout, k.hash, 512, one)
 				n.change(func(i int) *Container { return f.at(0, i) })
 				reseal(t, f, b)
-				r, err := NewReader(bytes.NewReader(b), int64(len(b)), "", nil)
+				r, err := NewReader(bytes.NewReader(b), int64(len(b)), "", &DecodeOptions{Lenient: true})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -100,7 +100,7 @@ func TestManyFindings(t *testing.T) {
 			if !slices.ContainsFunc(list, func(x Finding) bool { return x.Severity == c.sev && strings.Contains(x.Msg, c.more) }) {
 				t.Errorf("no %q in %v", c.more, list[len(list)-2:])
 			}
-			r, err := NewReader(bytes.NewReader(b), int64(len(b)), "x", nil)
+			r, err := NewReader(bytes.NewReader(b), int64(len(b)), "x", &DecodeOptions{Lenient: true})
 			if err != nil {
 				t.Fatal(err)
 			}
