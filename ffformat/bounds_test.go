@@ -25,12 +25,13 @@ func claims(f *File) (bad []VarInfo) {
 func TestBoundsEveryBit(t *testing.T) {
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
 			good, b := build(t, k.layout, k.hash, 512, seven)
 			pieces, err := good.Encode()
 			if err != nil {
 				t.Fatal(err)
 			}
-			opened, refused := 0, 0
+			opened, refused, n := 0, 0, 0
 			for _, p := range pieces {
 				for at := p.Off; at < p.Off+int64(len(p.Data)); at++ {
 					for bit := range 8 {
@@ -43,6 +44,10 @@ func TestBoundsEveryBit(t *testing.T) {
 							}
 						} else {
 							refused++
+						}
+						if n++; n%9 != 0 {
+							b[at] ^= 1 << bit
+							continue
 						}
 						if r, err = NewReader(bytes.NewReader(b), int64(len(b)), "x", &DecodeOptions{Lenient: true}); err == nil {
 							for _, v := range r.File().Vars() {
@@ -93,6 +98,17 @@ func TestBounds(t *testing.T) {
 			} else if n, err := r.VarSize(1); err != nil || n != 400 {
 				t.Errorf("%s: lenient: variable 1: %d, %v", k.name, n, err)
 			}
+		}
+	}
+	// cut off: what is left is less than the variable
+	for _, l := range []Layout{LayoutA, LayoutB} {
+		_, b := build(t, l, MD5, 0, [][]spec{{{1, 5000, 5000}}})
+		r, err := NewReader(bytes.NewReader(b[:400]), 400, "x", &DecodeOptions{Lenient: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := r.VarSize(1); err == nil {
+			t.Errorf("%v: %d bytes in a file of 400", l, n)
 		}
 	}
 	// all together: each fits, the sum does not

@@ -69,11 +69,9 @@ func (p *ffPlace) files(all bool) ([]string, error) {
 	if p.newest && len(list) > 0 {
 		p.checkpoint = list[len(list)-1].ID
 	}
-	var have []string
+	var have []int
 	for _, x := range append(list, v.Spares()...) {
-		if id := strconv.Itoa(int(x.ID)); !slices.Contains(have, id) {
-			have = append(have, id)
-		}
+		have = append(have, int(x.ID))
 		if x.ID != p.checkpoint {
 			continue
 		}
@@ -101,7 +99,9 @@ func (p *ffPlace) files(all bool) ([]string, error) {
 	if len(have) == 0 {
 		return nil, fmt.Errorf("no checkpoint in %s", p.dir)
 	}
-	return nil, fmt.Errorf("no checkpoint %d in %s, there are %s", p.checkpoint, p.dir, strings.Join(have, ", "))
+	slices.Sort(have)
+	ids := strings.Trim(fmt.Sprint(slices.Compact(have)), "[]")
+	return nil, fmt.Errorf("no checkpoint %d in %s, there are %s", p.checkpoint, p.dir, strings.ReplaceAll(ids, " ", ", "))
 }
 
 // ffStoreDesc is a store, as JSON has it.
@@ -156,7 +156,7 @@ func (e *env) printFFStore(d *ffStoreDesc) {
 	}
 	t.flush()
 	for _, c := range d.Spares {
-		fmt.Fprintf(e.out, "spare: checkpoint %d in slot %d, which is written next; Recover falls back to it while it is whole\n", c.ID, c.Slot)
+		fmt.Fprintf(e.out, "spare: checkpoint %d in slot %d, which may be written any time; Recover falls back to it while it is whole\n", c.ID, c.Slot)
 	}
 }
 
