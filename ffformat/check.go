@@ -89,6 +89,9 @@ func (c *checker) run(ctx context.Context, r io.ReaderAt, size int64) {
 			c.add(sev, -1, "records", ErrCorrupt, "%d more flaws, the first %d of all are told", n, maxFlaws)
 		}
 	}
+	if note := f.uncovered(); note != "" {
+		c.add(Note, -1, "id", nil, "%s", note)
+	}
 	if c.done {
 		return
 	}

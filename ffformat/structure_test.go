@@ -63,6 +63,21 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
+// TestNumvars: a block that has fewer records than it had. Where the rest of the file is found all the same (A and
+// B, by dbsize), a variable whose last container is among those that are gone is not given as if it ended before.
+func TestNumvars(t *testing.T) {
+	for _, k := range kinds {
+		for i := range six {
+			f, b := build(t, k.layout, k.hash, 512, six)
+			b[f.Blocks[i].Offset]--
+			if !slices.ContainsFunc(findings(t, b, "", nil), func(x Finding) bool { return x.Severity == Error }) {
+				t.Errorf("%s: Check does not find that block %d lost a record", k.name, i)
+			}
+			neverWrong(t, b, six)
+		}
+	}
+}
+
 // TestManyFindings: of a file of garbage the first findings of each kind are told, the others
 // counted, and every variable has its verdict all the same.
 func TestManyFindings(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 // UpdateOptions of Writer.Begin.
 type UpdateOptions struct {
 	CkptID    int32
-	Timestamp int64 // ns since 1970
+	Timestamp int64 // ns since 1970; what is stored is OwnTime of it
 
 	// Vars are the protected variables, in the order of protection. They must all be
 	// added, with these sizes, before Finish. Layouts A and B need them, the others not:
@@ -269,6 +269,7 @@ func (u *Update) file() (*File, error) {
 	if l.table().fb.ckptID.len > 0 {
 		f.FB.CkptID = u.o.CkptID
 	}
+	f.vouch()
 	if l.atEnd() {
 		f.FB.DataSize, f.FB.MetaSize = u.g.end, f.Size-u.g.end
 	}

@@ -31,9 +31,10 @@ func (s *Store) prepare(ctx context.Context, id int32, diff bool) (*Incremental,
 	v := []int64{int64(id), -int64(id), 0}
 	if s.c.Rank() == 0 {
 		v[2] = s.o.Clock().UnixNano()
-		for _, e := range s.committed() { // so that no two of a store have the same
+		for _, e := range s.newestFirst() { // so that no two of a store have the same
 			v[2] = max(v[2], e.Time+1)
 		}
+		v[2] = ffformat.OwnTime(v[2])
 	}
 	agreed, err := comm.Allreduce(ctx, s.c, v, comm.Max)
 	if err != nil {
