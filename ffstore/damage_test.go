@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"blobio/comm"
 	"blobio/ffformat"
@@ -98,7 +99,7 @@ func TestRecordLost(t *testing.T) {
 				}
 				if how != "gone, no side files" {
 					for i, x := range list {
-						if x.ID != int32(3+i) || x.Time.Before(testTime) || x.Time.After(testTime.Add(1000)) {
+						if x.ID != int32(3+i) || x.Time.Before(testTime) || x.Time.After(testTime.Add(time.Second)) {
 							t.Errorf("%+v", x)
 						}
 						if _, err := m.holdsStep(mem, x.ID); err != nil {
