@@ -69,7 +69,9 @@ func TestCrash(t *testing.T) {
 			rng := rand.New(rand.NewSource(int64(len(m.name))))
 			every := 1
 			if !long {
-				every = 4 + 5*(m.ranks-1)
+				if every = 4 + 5*(m.ranks-1); m.catch { // twice the operations
+					every *= 3
+				}
 			}
 			points := 0
 			mem := vfs.NewMem()
@@ -150,7 +152,9 @@ func TestKill(t *testing.T) {
 				m.o.Durability = d
 				every := int64(1)
 				if !long {
-					every = 2
+					if every = 2; m.catch {
+						every = 9 + 6*int64(m.ranks)
+					}
 				}
 				died := errors.New("killed")
 				for at := int64(1); ; at += every {
