@@ -290,3 +290,23 @@ func TestCatchUpFaults(t *testing.T) {
 		t.Errorf("%d operations", failed)
 	}
 }
+
+// TestCatchUpRebuild: a checkpoint and its copy are one checkpoint to Rebuild, also where the layout does not
+// store its id.
+func TestCatchUpRebuild(t *testing.T) {
+	for _, layout := range ffformat.Layouts() {
+		for _, logs := range []bool{true, false} {
+			mem := vfs.NewMem()
+			m := mode{ranks: 2, diff: true, catch: true, o: Options{Layout: layout}}
+			m.steps(t, mem, 1, 3)
+			mem.Remove("d/" + recordName)
+			if !logs {
+				mem.Remove(nodeLogName("d", 0))
+			}
+			list, left, err := Rebuild(context.Background(), "d", &RebuildOptions{FS: mem})
+			if err != nil || len(list) != 1 || len(left) != 0 || list[0].ID != 3 && (logs || hasID(layout)) {
+				t.Errorf("%v, side files %v: %v, left %v: %v", layout, logs, list, left, err)
+			}
+		}
+	}
+}
