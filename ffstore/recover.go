@@ -29,6 +29,9 @@ func (s *Store) Recover(ctx context.Context) (id int32, skipped []error, err err
 			return e.ID, skipped, nil
 		}
 		if !damaged {
+			if errors.As(err, new(*SizeError)) && len(skipped) > 0 {
+				err = fmt.Errorf("%w: Stored, Protect and RecoverID recover checkpoint %d", err, e.ID)
+			}
 			if len(skipped) > 0 {
 				err = fmt.Errorf("%w; and what is newer is damaged: %w", err, errors.Join(skipped...))
 			}
