@@ -27,7 +27,8 @@ type CheckOptions struct {
 }
 
 // Check yields all that is wrong with a file, or worth knowing: first of the file
-// as a whole, then of its records, of its chunks, and of its checksum. Damaged
+// as a whole, then of its records, of its chunks, and of its checksum; last, as a
+// note, which ids no hash of the file covers (those of FTI's own files). Damaged
 // and torn files are examined as far as their records are there. That ctx ended
 // and that r failed are findings too. No goroutine runs while a finding is yielded.
 func Check(ctx context.Context, r io.ReaderAt, size int64, name string, o *CheckOptions) iter.Seq[Finding] {
@@ -94,9 +95,12 @@ func (c *checker) run(ctx context.Context, r io.ReaderAt, size int64) {
 	}
 	if c.Quick {
 		c.checksum(nil)
-		return
+	} else {
+		c.data(ctx, s)
 	}
-	c.data(ctx, s)
+	if note := f.uncovered(); note != "" {
+		c.add(Note, -1, "id", nil, "%s", note)
+	}
 }
 
 // split returns the errors that errors.Join joined.

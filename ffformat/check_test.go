@@ -140,7 +140,9 @@ func TestCheckStops(t *testing.T) {
 	_, b := build(t, LayoutF, MD5, 0, seven)
 	var got []Finding
 	for f := range Check(ctx, bytes.NewReader(b), int64(len(b)), "", nil) {
-		got = append(got, f)
+		if f.Severity != Note {
+			got = append(got, f)
+		}
 	}
 	if len(got) != 1 || !errors.Is(got[0].Err, context.Canceled) {
 		t.Error(got)

@@ -16,7 +16,8 @@ type DecodeOptions struct {
 	// Layout, if not 0, is the only one that is tried.
 	Layout Layout
 	// Lenient takes files that are damaged or torn, if enough of their records is
-	// there: File.Damaged then says what is wrong with them.
+	// there: File.Damaged then says what is wrong with them. Sizes in the records may be
+	// any then: Reader.VarSize refuses what the file cannot hold.
 	Lenient bool
 	// MaxMeta caps the metadata of a file, in bytes. 0: DefaultMaxMeta.
 	MaxMeta int64
@@ -27,7 +28,8 @@ type DecodeOptions struct {
 // fields give. name is for errors.
 //
 // Decode demands what is needed to find all records: the hash of the file block,
-// the sizes in it, and records that fill their place. All else is for Check.
+// the sizes in it, records that fill their place, and containers and chunks that are
+// not larger than the file, all together (ErrCorrupt). All else is for Check.
 // The errors are *FormatError of the classes ErrNotFormat (no file
 // block), ErrChecksum (a file block whose hash is wrong), ErrTruncated, ErrCorrupt,
 // ErrTooLarge and ErrUnsupported (a big-endian file), or those of r.
@@ -46,6 +48,11 @@ func Decode(r io.ReaderAt, size int64, name string, o *DecodeOptions) (*File, er
 	}
 	f, err := d.byHash()
 	if f != nil && err == nil {
+		if !d.Lenient {
+			if err := f.bounds(); err != nil {
+				return nil, err
+			}
+		}
 		return f, nil
 	}
 	if isIO(err) || errors.Is(err, ErrTooLarge) || errors.Is(err, ErrUnsupported) {

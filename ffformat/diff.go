@@ -133,7 +133,7 @@ func (d *differ) compare(v *VarDiff) error {
 		size int64
 	}{{d.a, v.SizeA}, {d.b, v.SizeB}} {
 		if r.size >= 0 {
-			if _, err := r.r.VarSize(v.ID); err != nil {
+			if _, err := r.r.variable(v.ID); err != nil {
 				return err
 			}
 		}

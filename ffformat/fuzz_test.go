@@ -66,7 +66,7 @@ func FuzzCheck(f *testing.F) {
 			for _, v := range g.Vars() {
 				var p [16]byte
 				r.ReadAt(v.ID, p[:], v.Size/2) //nolint:errcheck // must not panic
-				if n, err := r.sizeOf(v.ID); err == nil && n < 1<<20 {
+				if n, err := r.VarSize(v.ID); err == nil && n < 1<<20 {
 					r.ReadVars(context.Background(), []VarBuf{{v.ID, make([]byte, n)}}, &ReadOptions{Workers: 1}) //nolint:errcheck // must not panic
 				}
 			}

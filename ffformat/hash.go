@@ -104,7 +104,12 @@ func (f *File) seal(checksum string) error {
 	f.FB.Checksum = checksum
 	if f.Hash == MD5 {
 		f.FB.MyHash = f.FB.computeHash(f.Layout)
-		return nil
+		if !f.vouched() {
+			return nil
+		}
+		sum, err := f.padSum()
+		f.FB.Pad[0] = sum
+		return err
 	}
 	meta, err := f.encodeMeta()
 	if err != nil {

@@ -235,6 +235,9 @@ func TestOver2GiB(t *testing.T) {
 	}
 	n := 0
 	for fi := range Check(t.Context(), bigFile{size, meta}, size, "", &CheckOptions{Quick: true}) {
+		if fi.Severity == Note {
+			continue
+		}
 		if n++; !errors.Is(fi.Err, ErrRange) {
 			t.Error(fi)
 		}

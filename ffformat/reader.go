@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"sort"
 )
 
@@ -217,24 +216,16 @@ func (f *File) hashName() string {
 	return "MD5"
 }
 
-// sizeOf returns the size of a variable as an int, for a buffer of it.
-func (r *Reader) sizeOf(id int32) (int, error) {
-	v, err := r.variable(id)
-	if err != nil {
-		return 0, err
-	}
-	if v.size > math.MaxInt || v.size > r.f.Size {
-		return 0, &VarError{id, formatErr(r.f.Name, -1, "", ErrTooLarge, "%d bytes in a file of %d", v.size, r.f.Size)}
-	}
-	return int(v.size), nil
-}
-
-// VarSize returns the size of a variable in bytes. The errors are VarErrors: there
-// is no such variable (ErrMissing), or its records are damaged (ErrCorrupt).
+// VarSize returns the size of a variable in bytes, which is not more than the file has. The errors
+// are VarErrors: there is no such variable (ErrMissing), its records are damaged (ErrCorrupt), or they
+// tell more than the file can hold (ErrTooLarge; only with DecodeOptions.Lenient).
 func (r *Reader) VarSize(id int32) (int64, error) {
 	v, err := r.variable(id)
 	if err != nil {
 		return 0, err
+	}
+	if v.size > r.f.Size {
+		return 0, &VarError{id, formatErr(r.f.Name, -1, "", ErrTooLarge, "%d bytes in a file of %d", v.size, r.f.Size)}
 	}
 	return v.size, nil
 }

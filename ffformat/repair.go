@@ -22,7 +22,7 @@ const (
 	// ZeroBad keeps the variable, with zeros instead of its bad chunks.
 	ZeroBad
 	// KeepBad keeps the variable with the bytes as they are (zeros for those behind the
-	// end of the file), as if they were good.
+	// end of the file), as if they were good; also one whose id is doubtful.
 	KeepBad
 )
 
@@ -177,7 +177,9 @@ func (w *repairing) diagnose(ctx context.Context) error {
 	w.rd = newReader(w.r, f)
 	w.badChunk, w.badVar, w.rehash = map[*Container]error{}, map[int32]error{}, map[*Container]bool{}
 	for _, v := range f.Vars() {
-		if _, err := w.rd.VarSize(v.ID); err != nil {
+		if _, err := w.rd.variable(v.ID); err != nil && w.Bad == KeepBad && w.rd.recs.doubtful[v.ID] {
+			w.act(-1, "id", "variable %d is kept under this id, which may be wrong", v.ID)
+		} else if err != nil {
 			w.badVar[v.ID] = errors.Unwrap(err)
 		}
 	}

@@ -27,8 +27,11 @@ type structure struct {
 	// lost holds the variables whose bytes cannot be found or put together, with the
 	// first reason.
 	lost map[int32]reason
+	// doubtful holds those of them that are lost only because of their id, which may be another's.
+	doubtful map[int32]bool
 	// nowhere holds the containers whose own place or size is impossible.
 	nowhere map[*Container]bool
+	cut     bool // a block has fewer records than it had
 	// moved holds the containers that are not where the rule puts them.
 	moved map[*Container]bool
 }
@@ -161,6 +164,8 @@ func (s *structure) places() {
 		}
 		if stored := bl.Size; stored != want && !(!l.wide() && stored == int64(int32(want))) {
 			s.add(s.finding(Error, bl.Offset+int64(l.table().bmd.dbsize.off), fmt.Sprintf("block %d: dbsize", i), "%d, the containers give %d", stored, want))
+			// Both say so: it is numvars that is wrong, and records are missing.
+			s.cut = s.cut || len(bl.Containers) == 0 || s.moved[&bl.Containers[0]]
 		}
 		sum = addSat(sum, want)
 	}
@@ -309,10 +314,17 @@ func (s *structure) variables() {
 		}
 	}
 	for _, id := range order {
-		if v := vars[id]; s.f.RecordsLost && !v.open {
+		if v := vars[id]; (s.f.RecordsLost || s.cut) && !v.open {
 			s.at(v.first, t.id, "id", true, "all containers of this variable are full: it may go on in records that are lost")
 		}
 	}
+	var single []place
+	for _, id := range order {
+		if v := vars[id]; v.n == 1 {
+			single = append(single, v.first)
+		}
+	}
+	defer s.ids(single) // when all other flaws are known
 	// A stray container whose id is wrong is missing elsewhere: at the end of a
 	// variable that shows no flaw of its own.
 	if len(strays) == 0 {

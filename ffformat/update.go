@@ -14,7 +14,7 @@ import (
 // UpdateOptions of Writer.Begin.
 type UpdateOptions struct {
 	CkptID    int32
-	Timestamp int64 // ns since 1970
+	Timestamp int64 // ns since 1970; what is stored is OwnTime of it
 
 	// Vars are the protected variables, in the order of protection. They must all be
 	// added, with these sizes, before Finish. Layouts A and B need them, the others not:
@@ -39,6 +39,7 @@ type UpdateOptions struct {
 type Stats struct {
 	Data    int64 // bytes of the variables
 	Written int64 // bytes written, with the metadata
+	Changed int64 // bytes of blocks that are not as in UpdateOptions.Recent; without it all
 	MD5     int64 // bytes of which MD5 was computed
 	Blocks  int64 // blocks of all chunks
 	Dirty   int64 // of these, written
@@ -65,7 +66,7 @@ type Update struct {
 	err    error
 	md5s   md5Server
 
-	data, written, md5, blocks, dirty, writes atomic.Int64
+	data, written, changed, md5, blocks, dirty, writes atomic.Int64
 }
 
 // Begin starts an update of dst. Only one at a time may be under way.
@@ -205,9 +206,7 @@ func (u *Update) Finish(ctx context.Context) (*Result, error) {
 	if err := u.metadata(ctx, f); err != nil {
 		return nil, err
 	}
-	res := &Result{File: f, Stats: Stats{
-		Data: u.data.Load(), Written: u.written.Load(), MD5: u.md5.Load(), Blocks: u.blocks.Load(), Dirty: u.dirty.Load(), Writes: u.writes.Load(),
-	}}
+	res := &Result{File: f, Stats: u.stats()}
 	if !u.w.o.NoDigests {
 		sum, err := f.MetaSum()
 		if err != nil {
@@ -270,6 +269,7 @@ func (u *Update) file() (*File, error) {
 	if l.table().fb.ckptID.len > 0 {
 		f.FB.CkptID = u.o.CkptID
 	}
+	f.vouch()
 	if l.atEnd() {
 		f.FB.DataSize, f.FB.MetaSize = u.g.end, f.Size-u.g.end
 	}

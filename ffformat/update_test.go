@@ -254,7 +254,7 @@ func TestUpdateDirtyRuns(t *testing.T) {
 		}
 		res := write(first.Digests)
 		// blocks 0 to 2 together, the last one, and the metadata
-		if want := (Stats{Data: 10500, Written: 3000 + 500 + res.File.FB.MetaSize, Blocks: 11, Dirty: 4, Writes: 3, MD5: first.Stats.MD5}); res.Stats != want {
+		if want := (Stats{Data: 10500, Written: 3000 + 500 + res.File.FB.MetaSize, Blocks: 11, Dirty: 4, Writes: 3, MD5: first.Stats.MD5, Changed: 10500}); res.Stats != want {
 			t.Errorf("%+v, want %+v", res.Stats, want)
 		}
 		s.prev = res.Digests

@@ -235,12 +235,13 @@ func (u *Update) piece(j *writeJob, off, to int64, hash func()) error {
 		if hash != nil {
 			hash()
 		}
+		u.changed.Add(to - off)
 		return u.put(j.data[off:to], j.c.Fptr+off)
 	}
 	o := &u.w.o
 	bs, width := int64(o.BlockSize), o.Dirty.width()
 	size := int64(len(j.data))
-	dirty, blocks := int64(0), int64(0)
+	dirty, blocks, changed := int64(0), int64(0), int64(0)
 	run := int64(-1) // where a run of blocks to be written begins
 	var room [writePiece / minBlockSize][2]int64
 	runs := room[:0]
@@ -250,8 +251,10 @@ func (u *Update) piece(j *writeJob, off, to int64, hash func()) error {
 		d := j.cur[k : k+width]
 		o.Dirty.put(d, j.data[at:end])
 		blocks++
-		if !j.newAtAll.Load() && !sameBlock(&j.recent, d, at, end, bs, k) {
-			j.newAtAll.Store(true)
+		if !sameBlock(&j.recent, d, at, end, bs, k) {
+			if changed += end - at; !j.newAtAll.Load() {
+				j.newAtAll.Store(true)
+			}
 		}
 		if sameBlock(&j.prev, d, at, end, bs, k) {
 			if run >= 0 {
@@ -276,6 +279,7 @@ func (u *Update) piece(j *writeJob, off, to int64, hash func()) error {
 	}
 	u.blocks.Add(blocks)
 	u.dirty.Add(dirty)
+	u.changed.Add(changed)
 	for _, r := range runs {
 		if err := u.put(j.data[r[0]:r[1]], j.c.Fptr+r[0]); err != nil {
 			return err

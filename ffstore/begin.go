@@ -31,9 +31,10 @@ func (s *Store) prepare(ctx context.Context, id int32, diff bool) (*Incremental,
 	v := []int64{int64(id), -int64(id), 0}
 	if s.c.Rank() == 0 {
 		v[2] = s.o.Clock().UnixNano()
-		for _, e := range s.committed() { // so that no two of a store have the same
+		for _, e := range s.newestFirst() { // so that no two of a store have the same
 			v[2] = max(v[2], e.Time+1)
 		}
+		v[2] = ffformat.OwnTime(v[2])
 	}
 	agreed, err := comm.Allreduce(ctx, s.c, v, comm.Max)
 	if err != nil {
@@ -42,28 +43,33 @@ func (s *Store) prepare(ctx context.Context, id int32, diff bool) (*Incremental,
 	if agreed[0] != -agreed[1] {
 		return nil, usageErr("ranks ask for checkpoints %d to %d, want the same", -agreed[1], agreed[0])
 	}
-	inc.time, inc.slot = agreed[2], s.free()
+	inc.time = agreed[2]
+	return inc, inc.takeSlot(ctx)
+}
+
+// takeSlot takes the free slot for itself, and notes durably that it is about to be written.
+func (inc *Incremental) takeSlot(ctx context.Context) error {
+	s := inc.s
+	inc.slot = s.free()
 	for inc.slot >= len(s.slots) {
 		s.slots = append(s.slots, slot{})
 	}
+	var err error
 	if s.c.Rank() == 0 {
 		err = s.claim()
 	}
 	if err := s.agree(ctx, err); err != nil {
-		return nil, err
+		return err
 	}
 	if s.rec == nil {
 		if err := s.begin(ctx); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if s.c.Rank() == 0 {
 		err = s.makeSlot(inc.slot)
 	}
-	if err := inc.writeMark(ctx, err); err != nil {
-		return nil, err
-	}
-	return inc, nil
+	return inc.writeMark(ctx, err)
 }
 
 // agree is comm.Agree, and keeps an error after which the Store cannot go on.
@@ -76,10 +82,15 @@ func (s *Store) agree(ctx context.Context, err error) error {
 }
 
 // free is the slot that the next checkpoint goes to: the lowest that holds none that is
-// committed. All ranks find the same.
+// kept. After a spare was recovered, that one is held, and not those which were found damaged: so
+// the only whole checkpoint is never written over. All ranks find the same.
 func (s *Store) free() int {
+	held := s.committed()
+	if s.base != nil {
+		held = s.line()
+	}
 	for k := 0; ; k++ {
-		if !slices.ContainsFunc(s.committed(), func(e entry) bool { return e.Slot == k }) {
+		if !slices.ContainsFunc(held, func(e entry) bool { return e.Slot == k }) {
 			return k
 		}
 	}
@@ -212,48 +223,61 @@ func (s *Store) removeOtherLogs(ctx context.Context) error {
 	return comm.Agree(ctx, s.c, failed)
 }
 
+// openFile opens the file of this rank, or makes it. prev are the digests of what it holds, if that
+// is known.
+func (inc *Incremental) openFile() (prev *ffformat.Digests, fresh bool, err error) {
+	s := inc.s
+	k := &s.slots[inc.slot]
+	prev = k.digests
+	f := &handle{name: FileName(s.dir, inc.slot, s.c.Rank())}
+	if f.File, err = s.o.FS.OpenRW(f.name); errors.Is(err, fs.ErrNotExist) {
+		f.File, err = s.o.FS.Create(f.name)
+		fresh, k.named = true, false // also if it was there once
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("ffstore: rank %d does not see the directory that rank 0 has made, %s: all ranks must see the directory of a store: %w", s.c.Rank(), slotDir(s.dir, inc.slot), err)
+		}
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	f.open, inc.f = true, f
+	if inc.size, err = f.Size(); err != nil {
+		return nil, false, err
+	}
+	if prev != nil { // that it is still the file which we left is not taken for granted
+		if file, err := ffformat.Decode(f, inc.size, f.name, nil); err != nil || prev.Match(file) != nil {
+			prev = nil
+		}
+	}
+	return prev, fresh, nil
+}
+
 // open opens the file of this rank and begins the update.
 func (inc *Incremental) open() (err error) {
 	s := inc.s
-	k := &s.slots[inc.slot]
 	o := ffformat.UpdateOptions{CkptID: inc.id, Timestamp: inc.time, Differential: inc.diff}
-	if inc.diff {
-		o.Prev = k.digests
+	if o.Prev, o.Fresh, err = inc.openFile(); err != nil {
+		return err
 	}
-	for _, e := range s.committed() {
-		o.Recent = s.slots[e.Slot].digests // in the end, of the newest
+	if !inc.diff {
+		o.Prev = nil
+	}
+	for _, e := range s.line() {
+		o.Recent = s.slots[e.Slot].digests // in the end, of the last
 	}
 	for _, id := range s.order {
 		o.Vars = append(o.Vars, ffformat.VarSize{ID: id, Size: int64(len(s.data[id]))})
 	}
-	f := &handle{name: FileName(s.dir, inc.slot, s.c.Rank())}
-	if f.File, err = s.o.FS.OpenRW(f.name); errors.Is(err, fs.ErrNotExist) {
-		f.File, err = s.o.FS.Create(f.name)
-		o.Fresh, k.named = true, false // also if it was there once
-	}
-	if err != nil {
-		return err
-	}
-	f.open, inc.f = true, f
-	now, err := f.Size()
-	if err != nil {
-		return err
-	}
-	if o.Prev != nil { // that it is still the file which we left is not taken for granted
-		if file, err := ffformat.Decode(f, now, f.name, nil); err != nil || o.Prev.Match(file) != nil {
-			o.Prev = nil
-		}
-	}
 	// So that a full disk shows before anything of the slot is lost, and blocks lie together.
 	want, err := s.w.FileSize(o.Vars)
-	if err == nil && want > now {
-		err = f.Allocate(now, want-now)
+	if err == nil && want > inc.size {
+		err = inc.f.Allocate(inc.size, want-inc.size)
 	}
 	if err == nil {
-		inc.u, err = s.w.Begin(f, o)
+		inc.u, err = s.w.Begin(inc.f, o)
 	}
 	if err == nil {
-		k.digests = nil // from now on the file changes
+		s.slots[inc.slot].digests = nil // from now on the file changes
 	}
 	return err
 }

@@ -28,8 +28,8 @@ type CheckOptions struct {
 }
 
 // Check looks for everything that is wrong with a store: the record, the files of all
-// ranks in all committed checkpoints, the side files. It yields the findings of the files
-// with their ranks.
+// ranks in all kept checkpoints, the side files. It yields the findings of the files
+// with their ranks. If a kept checkpoint is damaged, notes tell which of the spares are whole.
 func Check(ctx context.Context, dir string, o *CheckOptions) iter.Seq[Finding] {
 	var opt CheckOptions
 	if o != nil {
@@ -53,6 +53,7 @@ func Check(ctx context.Context, dir string, o *CheckOptions) iter.Seq[Finding] {
 		}
 		total := int64(len(v.rec.Checkpoints)) * int64(v.rec.Ranks)
 		done := int64(0)
+		bad := false
 		for i := range v.rec.Checkpoints {
 			e := &v.rec.Checkpoints[i]
 			bytes := int64(0)
@@ -65,8 +66,9 @@ func Check(ctx context.Context, dir string, o *CheckOptions) iter.Seq[Finding] {
 					opt.Progress(done, total)
 				}
 				done++
-				r, err := v.Reader(e.ID, rank)
+				r, err := openRank(v.fsys, v.dir, e.of(rank), rank)
 				if err != nil {
+					bad = true
 					if !say(ffformat.Error, e, rank, err) {
 						return
 					}
@@ -74,7 +76,10 @@ func Check(ctx context.Context, dir string, o *CheckOptions) iter.Seq[Finding] {
 					bytes += r.File().Size
 					r.Close()
 				}
-				if !v.checkFile(ctx, e, rank, &ffformat.CheckOptions{Quick: opt.Quick, Workers: opt.Workers}, yield) {
+				if !v.checkFile(ctx, e, rank, &ffformat.CheckOptions{Quick: opt.Quick, Workers: opt.Workers}, func(f Finding) bool {
+					bad = bad || f.Severity == ffformat.Error
+					return yield(f)
+				}) {
 					return
 				}
 			}
@@ -83,6 +88,9 @@ func Check(ctx context.Context, dir string, o *CheckOptions) iter.Seq[Finding] {
 					return
 				}
 			}
+		}
+		if bad && !v.checkSpares(ctx, &ffformat.CheckOptions{Quick: opt.Quick, Workers: opt.Workers}, say) {
+			return
 		}
 		if v.checkRest(func(sev ffformat.Severity, err error) bool { return say(sev, nil, -1, err) }) {
 			v.checkLogs(func(err error) bool { return say(ffformat.Warning, nil, -1, err) })
@@ -103,6 +111,38 @@ func (v *View) checkFile(ctx context.Context, e *entry, rank int, o *ffformat.Ch
 	}
 	for x := range ffformat.Check(ctx, f, size, f.Name(), o) {
 		if !yield(Finding{x, e.ID, rank}) {
+			return false
+		}
+	}
+	return true
+}
+
+// checkSpares tells which spares Recover can fall back to.
+func (v *View) checkSpares(ctx context.Context, o *ffformat.CheckOptions, say func(ffformat.Severity, *entry, int, error) bool) bool {
+	for i := range v.rec.Spares {
+		e := &v.rec.Spares[i]
+		var bad error
+		for rank := 0; rank < v.rec.Ranks && bad == nil; rank++ {
+			var r *RankReader
+			if r, bad = openRank(v.fsys, v.dir, e.of(rank), rank); bad != nil {
+				break
+			}
+			r.Close()
+			v.checkFile(ctx, e, rank, o, func(f Finding) bool {
+				if f.Severity == ffformat.Error {
+					bad = f.AsError()
+				}
+				return bad == nil
+			})
+		}
+		if ctx.Err() != nil {
+			return say(ffformat.Error, nil, -1, ctx.Err())
+		}
+		is := formatErr(slotDir(v.dir, e.Slot), -1, "", nil, "holds checkpoint %d whole: Recover falls back to it", e.ID)
+		if bad != nil {
+			is.Msg = fmt.Sprintf("checkpoint %d was here and is not whole any more: %v", e.ID, bad)
+		}
+		if !say(ffformat.Note, e, -1, is) {
 			return false
 		}
 	}

@@ -61,7 +61,7 @@ type Incremental struct {
 	f    *handle
 	u    *ffformat.Update
 	res  *ffformat.Result
-	size int64 // of the file; in layout B it can end before the last containers do
+	size int64 // of the file, when it was opened and then when it is finished; in layout B it can end before the last containers do
 	done bool
 }
 

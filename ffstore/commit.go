@@ -29,20 +29,20 @@ func (inc *Incremental) commit(ctx context.Context, err error) (Stats, error) {
 	}
 	st := inc.res.Stats
 	n, err := comm.Allreduce(ctx, s.c, []int64{
-		st.Data, st.Written, st.MD5, st.Blocks, st.Dirty, st.Writes, inc.side, inc.size, int64(len(s.order)),
+		st.Data, st.Written, st.MD5, st.Blocks, st.Dirty, st.Writes, st.Changed, inc.side, inc.size, int64(len(s.order)),
 	}, comm.Sum)
 	if err != nil {
 		return fail(err)
 	}
-	e := entry{ID: inc.id, Slot: inc.slot, Time: inc.time, Data: n[0], Files: n[7], Vars: n[8], Sums: slices.Concat(sums...), own: own}
+	e := entry{ID: inc.id, Slot: inc.slot, Time: inc.time, Data: n[0], Files: n[8], Vars: n[9], Sums: slices.Concat(sums...), own: own}
 	if err := s.replaceRecord(ctx, s.next(e)); err != nil {
 		return fail(err)
 	}
-	s.last = inc.id
+	s.last, s.base = inc.id, nil
 	s.slots[inc.slot] = slot{digests: inc.res.Digests, named: true}
 	inc.done, s.busy = true, false
 	s.dropSlots()
-	return Stats{ffformat.Stats{Data: n[0], Written: n[1], MD5: n[2], Blocks: n[3], Dirty: n[4], Writes: n[5]}, n[6]}, nil
+	return Stats{ffformat.Stats{Data: n[0], Written: n[1], MD5: n[2], Blocks: n[3], Dirty: n[4], Writes: n[5], Changed: n[6]}, n[7]}, nil
 }
 
 // logDigests collects the digests on the leader of each node, which appends them. If files of any
@@ -80,17 +80,24 @@ func (inc *Incremental) logDigests(ctx context.Context) error {
 }
 
 // next is the record with one more checkpoint. Those go that came after the one which the
-// memory goes on from, and the oldest that are too many.
+// memory goes on from, and the oldest that are too many; these are spares as long as they have
+// their slot.
 func (s *Store) next(e entry) *record {
 	rec := s.rec.clone()
 	rec.Seq++
-	rec.Checkpoints = slices.DeleteFunc(rec.Checkpoints, func(old entry) bool { return old.ID > s.last })
-	rec.Checkpoints = append(rec.Checkpoints, e)
-	rec.Checkpoints = rec.Checkpoints[max(0, len(rec.Checkpoints)-s.o.Keep):]
+	l := append(s.line(), e)
+	cut := max(0, len(l)-s.o.Keep)
+	rec.Checkpoints = l[cut:]
 	rec.Slots = s.o.Keep + 1
 	for _, e := range rec.Checkpoints {
 		rec.Slots = max(rec.Slots, e.Slot+1)
 	}
+	taken := map[int]bool{}
+	for _, e := range l {
+		taken[e.Slot] = true
+	}
+	rec.Spares = append(slices.DeleteFunc(rec.Spares, func(x entry) bool { return x.ID > s.last || taken[x.Slot] }), l[:cut]...)
+	rec.Spares = slices.DeleteFunc(rec.Spares, func(x entry) bool { return x.Slot >= rec.Slots })
 	return rec
 }
 

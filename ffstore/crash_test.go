@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -62,13 +63,15 @@ func (m mode) afterCrash(fsys *vfs.Mem, n, skip int) error {
 // variables.
 func TestCrash(t *testing.T) {
 	const steps = 8
-	for _, m := range modes {
+	for _, m := range slices.Concat(modes, catchModes) {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
 			rng := rand.New(rand.NewSource(int64(len(m.name))))
 			every := 1
 			if !long {
-				every = 4 + 5*(m.ranks-1)
+				if every = 4 + 5*(m.ranks-1); m.catch { // twice the operations
+					every *= 3
+				}
 			}
 			points := 0
 			mem := vfs.NewMem()
@@ -138,7 +141,7 @@ func TestCrash(t *testing.T) {
 // TestKill: what is written is there, synced or not, up to the operation at which the
 // program dies; also with nothing synced at all (DurableNone, DurableData).
 func TestKill(t *testing.T) {
-	for _, m := range modes {
+	for _, m := range slices.Concat(modes, catchModes) {
 		for _, d := range []Durability{DurableCommit, DurableData, DurableNone} {
 			if d != DurableCommit && !long && m.name != "diff" && m.name != "ranks" {
 				continue
@@ -149,7 +152,9 @@ func TestKill(t *testing.T) {
 				m.o.Durability = d
 				every := int64(1)
 				if !long {
-					every = 2
+					if every = 2; m.catch {
+						every = 9 + 6*int64(m.ranks)
+					}
 				}
 				died := errors.New("killed")
 				for at := int64(1); ; at += every {

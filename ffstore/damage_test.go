@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"blobio/comm"
 	"blobio/ffformat"
@@ -98,7 +99,7 @@ func TestRecordLost(t *testing.T) {
 				}
 				if how != "gone, no side files" {
 					for i, x := range list {
-						if x.ID != int32(3+i) || x.Time.Before(testTime) || x.Time.After(testTime.Add(1000)) {
+						if x.ID != int32(3+i) || x.Time.Before(testTime) || x.Time.After(testTime.Add(time.Second)) {
 							t.Errorf("%+v", x)
 						}
 						if _, err := m.holdsStep(mem, x.ID); err != nil {
@@ -370,8 +371,8 @@ func TestDamageIsNotKept(t *testing.T) {
 			}
 		}
 		s.Protect(1, bytes.Clone(data))
-		if _, _, err := s.Recover(ctx); !errors.Is(err, ErrChecksum) {
-			t.Fatal(err)
+		if id, skipped, err := s.Recover(ctx); err != nil || id != 1 || len(skipped) != 1 || !errors.Is(skipped[0], ErrChecksum) {
+			t.Fatal(id, skipped, err)
 		}
 		s.Protect(1, data)
 		for id := int32(3); id <= 4; id++ {

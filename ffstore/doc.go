@@ -13,7 +13,12 @@
 //	dir/node000000.digests        one side file per node: digests of blocks, a log
 //
 // With Options.Keep k there are k+1 slots: the space is k+1 times the data, the time that
-// of writing what changed since the slot was last written, k+1 checkpoints ago.
+// of writing what changed since the slot was last written, k+1 checkpoints ago. CatchUp, called between
+// two checkpoints, brings the free slot up to date, so that the next one writes only what changed since
+// the last.
+//
+// The free slot still holds an older checkpoint, or the copy that CatchUp made: a spare, which Recover
+// takes when no kept checkpoint is whole.
 //
 // The side file makes a restart cheap: it tells what the files of all slots hold. It is
 // never trusted without its checksum, and never against the metadata of the file; before a

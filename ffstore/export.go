@@ -50,6 +50,14 @@ func ExportName(dir string, id int32, rank int) string {
 }
 
 func exportRank(ctx context.Context, fsys vfs.FS, dir string, e *entry, rank int, to string) (err error) {
+	switch info, err := fsys.Stat(to); {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("ffstore: %s: the directory to export to is not there: %w", to, err)
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return usageErr("export: %s is not a directory", to)
+	}
 	name := ExportName(to, e.ID, rank)
 	if _, err := fsys.Stat(name); err == nil {
 		return fmt.Errorf("ffstore: %s: %w", name, fs.ErrExist)

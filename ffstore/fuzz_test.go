@@ -22,6 +22,7 @@ func sampleRecord() *record {
 			{ID: 3, Slot: 2, Time: 5, Data: 10, Files: 20, Vars: 2, Sums: bytes.Repeat([]byte{1}, 16)},
 			{ID: 9, Slot: 0, Time: 6, Data: 10, Files: 20, Vars: 2, Sums: bytes.Repeat([]byte{2}, 16)},
 		},
+		Spares: []entry{{ID: 2, Slot: 1, Time: 4, Data: 10, Files: 20, Vars: 2, Sums: bytes.Repeat([]byte{3}, 16)}},
 	}
 }
 
@@ -61,6 +62,10 @@ func TestRecordFaults(t *testing.T) {
 		"same slot":   func(r *record) error { r.Checkpoints[0].Slot = 0; return ErrCorrupt },
 		"negative":    func(r *record) error { r.Checkpoints[0].Slot = -1; return ErrCorrupt },
 		"data":        func(r *record) error { r.Checkpoints[1].Data = -1; return ErrCorrupt },
+		"spare slot":  func(r *record) error { r.Spares[0].Slot = r.Checkpoints[0].Slot; return ErrCorrupt },
+		"spare out":   func(r *record) error { r.Spares[0].Slot = r.Slots; return ErrCorrupt },
+		"spare newer": func(r *record) error { r.Spares[0].ID = r.Checkpoints[1].ID + 1; return ErrCorrupt },
+		"spare sums":  func(r *record) error { r.Spares[0].Sums = nil; return ErrCorrupt },
 		"sums":        func(r *record) error { r.Checkpoints[1].Sums = nil; return ErrCorrupt },
 		"sums, ranks": func(r *record) error { r.Ranks = 3; return ErrCorrupt },
 	} {
@@ -271,10 +276,11 @@ func TestSideFileBytes(t *testing.T) {
 			containers += len(bl.Containers)
 		}
 		at += 32
+		third := ffformat.OwnTime(testTime.UnixNano()) + 2<<16
 		if i >= 4 { // what slot 0 holds
 			look("payload", []field{
 				{0, 8, "magic", text("BLOBIOFD")}, {8, 4, "version", 1}, {12, 1, "hash of blocks", 0}, {13, 1, "hash of chunks", 0}, {16, 4, "block size", 512},
-				{20, 4, "checkpoint id", 3}, {24, 8, "timestamp", uint64(testTime.UnixNano() + 2)}, {48, 8, "containers", uint64(containers)},
+				{20, 4, "checkpoint id", 3}, {24, 8, "timestamp", uint64(third)}, {48, 8, "containers", uint64(containers)},
 			})
 			sum, err := f.MetaSum()
 			if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -64,6 +65,7 @@ type mode struct {
 	ranks int
 	diff  bool
 	incr  bool // variable by variable
+	catch bool // CatchUp after each
 }
 
 var modes = []mode{
@@ -77,6 +79,13 @@ var modes = []mode{
 	{name: "ranks-full", ranks: 3},
 }
 
+// catchModes are those in which the free slot is brought up to date between two checkpoints.
+var catchModes = []mode{
+	{name: "catchup", ranks: 1, diff: true, catch: true},
+	{name: "catchup-ranks", ranks: 3, diff: true, catch: true, o: Options{Hash: ffformat.Fast}},
+	{name: "catchup-keep2-B", ranks: 1, diff: true, catch: true, o: Options{Keep: 2, Layout: ffformat.LayoutB}},
+}
+
 var testTime = time.Unix(1700000000, 0)
 
 func (m mode) options(fsys vfs.FS) *Options {
@@ -88,6 +97,14 @@ func (m mode) options(fsys vfs.FS) *Options {
 
 // step writes checkpoint n of the test content.
 func (m mode) step(ctx context.Context, c comm.Comm, s *Store, n int) (Stats, error) {
+	st, err := m.write(ctx, c, s, n)
+	if err == nil && m.catch {
+		_, err = s.CatchUp(ctx)
+	}
+	return st, err
+}
+
+func (m mode) write(ctx context.Context, c comm.Comm, s *Store, n int) (Stats, error) {
 	if err := protectStep(s, c.Rank(), n); err != nil {
 		return Stats{}, err
 	}
@@ -167,6 +184,46 @@ func checkClean(t testing.TB, fsys vfs.FS) {
 	t.Helper()
 	for f := range Check(context.Background(), "d", &CheckOptions{FS: fsys}) {
 		if f.Severity != ffformat.Note {
+			t.Errorf("%v", f)
+		}
+	}
+}
+
+// faultAfter fails operation at, counted from when it is armed.
+type faultAfter struct {
+	at, n int64
+	err   error
+	armed bool
+	mu    sync.Mutex
+	hit   atomic.Bool
+	mild  atomic.Bool // it was one whose failure may be made up for: to close what was only read, to read what would be written again
+}
+
+func (f *faultAfter) arm(on bool) {
+	f.mu.Lock()
+	f.armed = on
+	f.mu.Unlock()
+}
+
+func (f *faultAfter) hook(op vfs.Op) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.armed {
+		return nil
+	}
+	if f.n++; f.n != f.at {
+		return nil
+	}
+	f.hit.Store(true)
+	f.mild.Store(op.Kind == vfs.OpClose || op.Kind == vfs.OpRead)
+	return f.err
+}
+
+// checkQuiet fails on errors of Check.
+func checkQuiet(t testing.TB, fsys vfs.FS) {
+	t.Helper()
+	for f := range Check(context.Background(), "d", &CheckOptions{FS: fsys}) {
+		if f.Severity == ffformat.Error {
 			t.Errorf("%v", f)
 		}
 	}

@@ -32,7 +32,8 @@ type Options struct {
 	BlockSize  int             // bytes of a block; default 16384
 
 	// Keep is how many committed checkpoints are kept, 1 to 64; default 1. There is one
-	// slot more than that.
+	// slot more than that. Until the next checkpoint is written to it, it holds a spare that Recover falls back
+	// to: the checkpoint before those that are kept, or the copy that CatchUp made.
 	Keep int
 
 	Durability Durability
@@ -45,7 +46,10 @@ type Options struct {
 	// Adds; default 256. If it has more ranks, each opens its file anew for each Add.
 	MaxOpen int
 
-	FS    vfs.FS           // default the operating system's
+	// FS is the file system, default the operating system's. Its type is of this module, for its tests:
+	// programs leave it nil. All ranks see one directory, whatever node they are on; there is no directory
+	// of a node. Each node has its own side file in it.
+	FS    vfs.FS
 	Clock func() time.Time // default time.Now
 }
 

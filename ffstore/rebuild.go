@@ -1,6 +1,7 @@
 package ffstore
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -278,9 +279,13 @@ func (b *rebuild) record() (rec *record, left []error) {
 	slices.SortFunc(b.found, func(x, y rebuilt) int { return cmp.Compare(x.Time, y.Time) })
 	for i := range b.found {
 		if x := &b.found[i]; x.ID < 1 { // of a layout without
-			x.ID = 1
-			if i > 0 {
-				x.ID = b.found[i-1].ID + 1
+			switch prev := max(i-1, 0); {
+			case i == 0:
+				x.ID = 1
+			case x.Time == b.found[prev].Time && bytes.Equal(x.Sums, b.found[prev].Sums): // a copy, see CatchUp
+				x.ID = b.found[prev].ID
+			default:
+				x.ID = b.found[prev].ID + 1
 			}
 		}
 	}

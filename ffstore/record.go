@@ -2,9 +2,11 @@ package ffstore
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"path/filepath"
 	"slices"
 	"time"
@@ -39,6 +41,34 @@ type record struct {
 	Slots  int    `json:"slots"`
 
 	Checkpoints []entry `json:"checkpoints"` // oldest first
+
+	// Spares are in slots that are free to be written: checkpoints that were committed and are not
+	// kept any more, and copies of kept ones (CatchUp). Oldest first. Whether one is still whole its
+	// sums and hashes tell; nothing else vouches for it.
+	Spares []entry `json:"spares,omitempty"`
+}
+
+// all yields the kept checkpoints, then the spares.
+func (r *record) all() iter.Seq[*entry] {
+	return func(yield func(*entry) bool) {
+		for _, l := range [][]entry{r.Checkpoints, r.Spares} {
+			for i := range l {
+				if !yield(&l[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// newestFirst are the kept checkpoints and the spares by falling id; of one id the kept one is first.
+func (r *record) newestFirst() []entry {
+	var l []entry
+	for e := range r.all() {
+		l = append(l, *e)
+	}
+	slices.SortStableFunc(l, func(a, b entry) int { return cmp.Compare(b.ID, a.ID) })
+	return l
 }
 
 // entry is one committed checkpoint.
@@ -104,11 +134,21 @@ func decodeRecord(b []byte, name string) (*record, error) {
 	case len(r.Checkpoints) >= r.Slots:
 		return bad("checkpoints", "%d in %d slots, one of which must be free", len(r.Checkpoints), r.Slots)
 	}
-	slots := map[int]bool{}
+	newest := int32(0)
 	for i, e := range r.Checkpoints {
-		switch {
-		case e.ID < 1 || i > 0 && e.ID <= r.Checkpoints[i-1].ID:
+		if e.ID <= newest {
 			return bad("id", "%d after %d", e.ID, r.Checkpoints[max(i-1, 0)].ID)
+		}
+		newest = e.ID
+	}
+	for _, e := range r.Spares {
+		if e.ID < 1 || e.ID > newest {
+			return bad("id", "%d of a spare, want 1 to %d", e.ID, newest)
+		}
+	}
+	slots := map[int]bool{}
+	for e := range r.all() {
+		switch {
 		case e.Slot < 0 || e.Slot >= r.Slots || slots[e.Slot]:
 			return bad("slot", "%d of checkpoint %d, of %d slots, or twice", e.Slot, e.ID, r.Slots)
 		case e.Data < 0 || e.Files < 0 || e.Vars < 0:
@@ -137,15 +177,15 @@ func readRecord(fsys vfs.FS, dir string) (*record, error) {
 // clone is a copy whose list can be changed.
 func (r *record) clone() *record {
 	v := *r
-	v.Checkpoints = slices.Clone(r.Checkpoints)
+	v.Checkpoints, v.Spares = slices.Clone(r.Checkpoints), slices.Clone(r.Spares)
 	return &v
 }
 
-// entry finds a checkpoint.
+// entry finds a checkpoint: a kept one, or else a spare.
 func (r *record) entry(dir string, id int32) (*entry, error) {
 	if r != nil {
-		for i := range r.Checkpoints {
-			if e := &r.Checkpoints[i]; e.ID == id {
+		for e := range r.all() {
+			if e.ID == id {
 				return e, nil
 			}
 		}
@@ -203,14 +243,17 @@ type Info struct {
 	Slot  int       `json:"slot"`
 }
 
-// list are the checkpoints as callers see them, oldest first.
+// list are the kept checkpoints as callers see them, oldest first.
 func (r *record) list() []Info {
 	if r == nil {
 		return nil
 	}
+	return r.infos(r.Checkpoints)
+}
+
+func (r *record) infos(entries []entry) []Info {
 	var l []Info
-	for i := range r.Checkpoints {
-		e := &r.Checkpoints[i]
+	for _, e := range entries {
 		l = append(l, Info{ID: e.ID, Time: time.Unix(0, e.Time).UTC(), Ranks: r.Ranks, Vars: e.Vars, Data: e.Data, Bytes: e.Files, Slot: e.Slot})
 	}
 	return l

@@ -14,27 +14,37 @@ import (
 
 // Recover fills the protected variables of all ranks from the newest checkpoint that is
 // sound on all of them, and returns its id. Newer ones that are not are told in skipped,
-// one error each, and make way for the next checkpoint. Stored and protected variables must
-// be the same, with the same sizes (SizeError; nothing is read then, see Stored).
+// one error each, and make way for the next checkpoint. When no kept one is sound, the checkpoint
+// in the free slot will do: the one before those that are kept, or a copy that CatchUp made, if
+// every byte of it is still what was committed. Stored and protected variables must be the same,
+// with the same sizes (SizeError; nothing is read then: ask Stored, Protect, and call RecoverID).
 //
-// With an error the memory may hold parts of checkpoints: there is none to go on from.
-// ErrMissing: nothing was ever committed.
+// With an error the memory may hold parts of checkpoints: there is none to go on from. The error
+// names the damage of all that were tried. ErrMissing: nothing was ever committed.
 func (s *Store) Recover(ctx context.Context) (id int32, skipped []error, err error) {
-	list := s.committed()
-	for _, e := range slices.Backward(list) {
-		err := s.recover(ctx, &e)
+	list := s.newestFirst()
+	for _, e := range list {
+		damaged, err := s.recover(ctx, &e)
 		if err == nil {
 			return e.ID, skipped, nil
 		}
-		if !damage(err) || ctx.Err() != nil {
+		if !damaged {
+			if errors.As(err, new(*SizeError)) && len(skipped) > 0 {
+				err = fmt.Errorf("%w: Stored, Protect and RecoverID recover checkpoint %d", err, e.ID)
+			}
+			if len(skipped) > 0 {
+				err = fmt.Errorf("%w; and what is newer is damaged: %w", err, errors.Join(skipped...))
+			}
 			return 0, skipped, err
 		}
-		skipped = append(skipped, fmt.Errorf("ffstore: checkpoint %d: %w", e.ID, err))
+		skipped = append(skipped, fmt.Errorf("ffstore: checkpoint %d in slot %d: %w", e.ID, e.Slot, err))
 	}
 	if len(list) == 0 {
 		return 0, nil, fmt.Errorf("ffstore: %s: no checkpoint: %w", s.dir, ErrMissing)
 	}
-	return 0, skipped, fmt.Errorf("ffstore: none of %d checkpoints can be recovered: %w", len(list), errors.Join(skipped...))
+	return 0, skipped, fmt.Errorf("ffstore: %s: no checkpoint can be recovered: %w; \"blobio ff check %[1]s\" lists all damage, "+
+		"\"blobio ff rebuild -n --force %[1]s\" looks for whole checkpoints that the record does not have, RecoverVar reads single variables",
+		s.dir, errors.Join(skipped...))
 }
 
 // damage says that a checkpoint is not sound, and not that it could not be read just now: a
@@ -54,20 +64,51 @@ func damage(err error) bool {
 }
 
 // RecoverID is Recover of this checkpoint and no other. The program goes on from it: newer
-// checkpoints stay until the next one is committed.
+// checkpoints stay until the next one is committed. One that is not kept, but still in the free
+// slot, can be recovered, too; the next checkpoint is then written over a newer one.
 func (s *Store) RecoverID(ctx context.Context, id int32) error {
-	e, err := s.rec.entry(s.dir, id)
+	_, err := s.rec.entry(s.dir, id)
 	if err := comm.Agree(ctx, s.c, err); err != nil {
 		return err
 	}
-	return s.recover(ctx, e)
+	var tried []error
+	for _, e := range s.newestFirst() {
+		if e.ID != id {
+			continue
+		}
+		damaged, err := s.recover(ctx, &e)
+		if err == nil {
+			return nil
+		}
+		if tried = append(tried, err); !damaged {
+			break
+		}
+	}
+	return errors.Join(tried...)
+}
+
+// agreeDamage is comm.Agree of what ranks say of a checkpoint. damaged, the same on all ranks: it is not
+// sound, and that is all that is wrong.
+func (s *Store) agreeDamage(ctx context.Context, err error) (damaged bool, _ error) {
+	const other, unsound, sound = 0, 1, 2
+	verdict := int64(sound)
+	switch {
+	case err == nil:
+	case damage(err) && ctx.Err() == nil:
+		verdict = unsound
+	default:
+		verdict = other
+	}
+	v, err := comm.AgreeMin(ctx, s.c, err, verdict)
+	return v != nil && v[0] == unsound, err
 }
 
 // recover reads one checkpoint on all ranks, or fails on all. Sizes are compared on all
-// ranks before the memory of any is touched.
-func (s *Store) recover(ctx context.Context, e *entry) error {
+// ranks before the memory of any is touched. damaged as in agreeDamage.
+func (s *Store) recover(ctx context.Context, e *entry) (damaged bool, err error) {
 	var r *RankReader
-	err := s.err
+	var other error // about sizes
+	err = s.err
 	switch {
 	case err != nil:
 	case s.busy:
@@ -77,9 +118,9 @@ func (s *Store) recover(ctx context.Context, e *entry) error {
 			if r, err = openRank(s.o.FS, s.dir, e, s.c.Rank()); err != nil {
 				return err
 			}
-			err = s.sizes(e, r.File())
+			other = s.sizes(e, r.File())
 			if s.local > s.o.MaxOpen { // it is opened again when it is read
-				err = errors.Join(err, r.Close())
+				err = r.Close()
 				r = nil
 			}
 			return err
@@ -88,10 +129,13 @@ func (s *Store) recover(ctx context.Context, e *entry) error {
 	if r != nil {
 		defer r.Close()
 	}
-	if err := comm.Agree(ctx, s.c, err); err != nil {
-		return err
+	if damaged, err := s.agreeDamage(ctx, err); err != nil {
+		return damaged, err
 	}
-	err = comm.Agree(ctx, s.c, s.within(ctx, func() error {
+	if err := comm.Agree(ctx, s.c, other); err != nil {
+		return false, err
+	}
+	damaged, err = s.agreeDamage(ctx, s.within(ctx, func() error {
 		err := s.read(ctx, e, r)
 		if err != nil && ctx.Err() == nil {
 			s.slots[e.Slot].digests = nil // they vouch for bytes that are not there
@@ -100,10 +144,13 @@ func (s *Store) recover(ctx context.Context, e *entry) error {
 	}))
 	if err != nil {
 		s.adopted = false // nor must the side files
-		return err
+		return damaged, err
 	}
-	s.last = e.ID
-	return nil
+	s.last, s.base = e.ID, nil
+	if slices.ContainsFunc(s.rec.Spares, func(x entry) bool { return x.Slot == e.Slot }) {
+		s.base = e
+	}
+	return false, nil
 }
 
 // read fills the memory of this rank.
@@ -171,6 +218,9 @@ func (s *Store) reader(id int32) (*RankReader, error) {
 	e, err := s.rec.entry(s.dir, id)
 	if err != nil {
 		return nil, err
+	}
+	if s.base != nil && s.base.ID == id {
+		e = s.base
 	}
 	return openRank(s.o.FS, s.dir, e, s.c.Rank())
 }

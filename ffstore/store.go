@@ -38,9 +38,10 @@ type Store struct {
 	order []int32 // of protection
 	data  map[int32][]byte
 
-	last    int32 // the checkpoint that the memory goes on from; ids of new ones are higher
-	adopted bool  // the logs are those of these nodes, and say no more than the ranks know
-	busy    bool  // an incremental checkpoint is under way
+	last    int32  // the checkpoint that the memory goes on from; ids of new ones are higher
+	base    *entry // that checkpoint, if Recover found it in a spare
+	adopted bool   // the logs are those of these nodes, and say no more than the ranks know
+	busy    bool   // an incremental checkpoint is under way
 	err     error
 }
 
@@ -108,8 +109,8 @@ func (s *Store) readRecord(ctx context.Context) (slots int, err error) {
 		if t.Rec, t.Slots, err = s.find(); err == nil {
 			if s.rec = t.Rec; s.rec != nil {
 				t.Rec = s.rec.clone()
-				for i := range t.Rec.Checkpoints {
-					t.Rec.Checkpoints[i].Sums = nil
+				for e := range t.Rec.all() {
+					e.Sums = nil
 				}
 			}
 			b, err = json.Marshal(t)
@@ -129,8 +130,8 @@ func (s *Store) readRecord(ctx context.Context) (slots int, err error) {
 	if s.c.Rank() == 0 {
 		sums = make([][]byte, s.c.Size())
 		for r := range min(len(sums), s.rec.Ranks) {
-			for i := range s.rec.Checkpoints {
-				sums[r] = append(sums[r], s.rec.Checkpoints[i].of(r).own...)
+			for e := range s.rec.all() {
+				sums[r] = append(sums[r], e.of(r).own...)
 			}
 		}
 	} else {
@@ -140,9 +141,10 @@ func (s *Store) readRecord(ctx context.Context) (slots int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	for i := range s.rec.Checkpoints {
-		if len(got[0]) >= (i+1)*sumLen { // else the number of ranks is another
-			s.rec.Checkpoints[i].own = slices.Clone(got[0][i*sumLen : (i+1)*sumLen])
+	own := got[0]
+	for e := range s.rec.all() {
+		if len(own) >= sumLen { // else the number of ranks is another
+			e.own, own = slices.Clone(own[:sumLen]), own[sumLen:]
 		}
 	}
 	return t.Slots, nil
@@ -354,7 +356,7 @@ func (s *Store) inspect(digests map[int][]*ffformat.Digests) error {
 			return err
 		}
 	}
-	for _, e := range slices.Backward(s.committed()) {
+	for _, e := range s.newestFirst() {
 		if f := files[e.Slot]; f != nil && e.match(f) == nil && s.w.Resume(f) == nil {
 			break
 		}
@@ -383,6 +385,24 @@ func (s *Store) committed() []entry {
 	return s.rec.Checkpoints
 }
 
+// newestFirst are the kept checkpoints and the spares.
+func (s *Store) newestFirst() []entry {
+	if s.rec == nil {
+		return nil
+	}
+	return s.rec.newestFirst()
+}
+
+// line are the checkpoints that the memory comes from and that are whole as far as is known, oldest
+// first: the kept ones up to the last, or up to the spare that was recovered in the place of one.
+func (s *Store) line() []entry {
+	l := slices.DeleteFunc(slices.Clone(s.committed()), func(e entry) bool { return e.ID > s.last || s.base != nil && e.ID == s.base.ID })
+	if s.base != nil {
+		l = append(l, *s.base)
+	}
+	return l
+}
+
 // Protect names the memory of a variable, as FTI_Protect does: it is read by each checkpoint and
 // filled by Recover. Protecting it again changes size and place. The slice stays the
 // caller's. It is not collective; ranks may have different variables.
@@ -397,7 +417,7 @@ func (s *Store) Protect(id int32, data []byte) error {
 	return nil
 }
 
-// List are the committed checkpoints, oldest first. It is not collective.
+// List are the committed checkpoints that are kept, oldest first. It is not collective.
 func (s *Store) List() []Info { return s.rec.list() }
 
 // Close releases the files and lets others write to the directory. Nothing that is committed

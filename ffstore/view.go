@@ -55,8 +55,13 @@ func IsStore(dir string, fsys vfs.FS) bool {
 	return false
 }
 
-// List are the committed checkpoints, oldest first.
+// List are the committed checkpoints that are kept, oldest first.
 func (v *View) List() []Info { return v.rec.list() }
+
+// Spares are what Recover falls back to, oldest first: checkpoints that were committed and are not kept
+// any more, and copies of kept ones that CatchUp made. They are in slots that are written next, so one may be
+// torn; Reader finds that it is not the one that was committed, or ReadVars that its bytes are not.
+func (v *View) Spares() []Info { return v.rec.infos(v.rec.Spares) }
 
 // Ranks is how many ranks wrote the store.
 func (v *View) Ranks() int { return v.rec.Ranks }
@@ -70,7 +75,7 @@ func (v *View) Layout() ffformat.Layout { return layoutByName[v.rec.Layout] }
 // Fast says that the files have hashes that FTI refuses.
 func (v *View) Fast() bool { return v.rec.Hash == "fast" }
 
-// Reader opens the file of a rank in a checkpoint.
+// Reader opens the file of a rank in a checkpoint that is kept, or else in a spare.
 func (v *View) Reader(id int32, rank int) (*RankReader, error) {
 	e, err := v.rec.entry(v.dir, id)
 	if err != nil {

@@ -237,11 +237,11 @@ func TestFFDump(t *testing.T) {
 
 func TestFFCheck(t *testing.T) {
 	dir, one, two := ffToys(t)
-	if out := good(t, "ff", "check", one); out != one+": good\n" {
+	if out := good(t, "ff", "check", one); out != one+": good, 1 note (--notes shows them)\n" {
 		t.Errorf("ff check: %q", out)
 	}
 	out := good(t, "ff", "check", two)
-	if !strings.Contains(out, "only the writer's rule gives") || !strings.HasSuffix(out, ": 0 errors, 1 warning\n") {
+	if !strings.Contains(out, "only the writer's rule gives") || !strings.HasSuffix(out, ": 0 errors, 1 warning, 1 note (--notes shows them)\n") {
 		t.Errorf("the writer's checksum:\n%s", out)
 	}
 	bad(t, exitFindings, "", "ff", "check", "--strict", two)
@@ -254,7 +254,7 @@ func TestFFCheck(t *testing.T) {
 	if r.code != exitFindings || !strings.Contains(r.out, "error: "+broken+": 0x0: block 0, container 0 of variable 1: MD5") {
 		t.Errorf("%d\n%s", r.code, r.out)
 	}
-	if out := good(t, "ff", "check", "--quick", broken); out != broken+": good; data not read\n" {
+	if out := good(t, "ff", "check", "--quick", broken); out != broken+": good, 1 note (--notes shows them); data not read\n" {
 		t.Errorf("--quick: %q", out)
 	}
 	var d struct {
@@ -273,7 +273,7 @@ func TestFFCheck(t *testing.T) {
 		t.Errorf("%d %+v", r.code, d)
 	}
 	r = blobio(t, "ff", "check", filepath.Join(dir, "nix.fti"), one) // the other is still looked at
-	if r.code != exitFailed || !strings.Contains(r.err, "nix.fti") || r.out != one+": good\n" {
+	if r.code != exitFailed || !strings.Contains(r.err, "nix.fti") || r.out != one+": good, 1 note (--notes shows them)\n" {
 		t.Errorf("%d %q %q", r.code, r.out, r.err)
 	}
 }

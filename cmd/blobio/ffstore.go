@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -68,9 +69,9 @@ func (p *ffPlace) files(all bool) ([]string, error) {
 	if p.newest && len(list) > 0 {
 		p.checkpoint = list[len(list)-1].ID
 	}
-	var have []string
-	for _, x := range list {
-		have = append(have, strconv.Itoa(int(x.ID)))
+	var have []int
+	for _, x := range append(list, v.Spares()...) {
+		have = append(have, int(x.ID))
 		if x.ID != p.checkpoint {
 			continue
 		}
@@ -98,7 +99,9 @@ func (p *ffPlace) files(all bool) ([]string, error) {
 	if len(have) == 0 {
 		return nil, fmt.Errorf("no checkpoint in %s", p.dir)
 	}
-	return nil, fmt.Errorf("no checkpoint %d in %s, there are %s", p.checkpoint, p.dir, strings.Join(have, ", "))
+	slices.Sort(have)
+	ids := strings.Trim(fmt.Sprint(slices.Compact(have)), "[]")
+	return nil, fmt.Errorf("no checkpoint %d in %s, there are %s", p.checkpoint, p.dir, strings.ReplaceAll(ids, " ", ", "))
 }
 
 // ffStoreDesc is a store, as JSON has it.
@@ -111,6 +114,7 @@ type ffStoreDesc struct {
 	Bytes       int64          `json:"bytes"`
 	Files       int            `json:"files"`
 	Checkpoints []ffstore.Info `json:"checkpoints"`
+	Spares      []ffstore.Info `json:"spares,omitempty"`
 }
 
 func describeFFStore(dir string) (*ffStoreDesc, error) {
@@ -118,7 +122,7 @@ func describeFFStore(dir string) (*ffStoreDesc, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &ffStoreDesc{Path: dir, Layout: v.Layout().String(), Hash: "md5", Ranks: v.Ranks(), Slots: v.Slots(), Checkpoints: v.List()}
+	d := &ffStoreDesc{Path: dir, Layout: v.Layout().String(), Hash: "md5", Ranks: v.Ranks(), Slots: v.Slots(), Checkpoints: v.List(), Spares: v.Spares()}
 	if v.Fast() {
 		d.Hash = "fast"
 	}
@@ -151,6 +155,9 @@ func (e *env) printFFStore(d *ffStoreDesc) {
 		t.row(c.ID, c.Time.UTC().Format("2006-01-02 15:04:05 UTC"), c.Vars, humanBytes(c.Data), humanBytes(c.Bytes), c.Slot)
 	}
 	t.flush()
+	for _, c := range d.Spares {
+		fmt.Fprintf(e.out, "spare: checkpoint %d in slot %d, which may be written any time; Recover falls back to it while it is whole\n", c.ID, c.Slot)
+	}
 }
 
 // ffFound is a finding about a file, or about a store.

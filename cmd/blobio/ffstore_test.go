@@ -80,7 +80,13 @@ func TestFFStore(t *testing.T) {
 	for _, verb := range []string{"convert", "compact", "repair"} { // a file of the store is not replaced by itself
 		bad(t, exitFailed, "input and output are one file", "ff", verb, "--force", dir+"@5/1", ffstore.FileName(dir, 2, 1))
 	}
-	bad(t, exitFailed, "no checkpoint 3 in "+dir+", there are 4, 5", "ff", "ls", dir+"@3")
+	if !strings.Contains(out, "\nspare: checkpoint 3 in slot 0, ") {
+		t.Errorf("ff ls names no spare:\n%s", out)
+	}
+	if out := good(t, "ff", "dump", "--var", "7", "--type", "u1", "--elements", "3", "--plain", dir+"@3/1"); out != "3\n" {
+		t.Errorf("ff dump of a spare: %q", out)
+	}
+	bad(t, exitFailed, "no checkpoint 2 in "+dir+", there are 3, 4, 5", "ff", "ls", dir+"@2")
 	bad(t, exitFailed, "no rank 2", "ff", "dump", dir+"@4/2")
 	bad(t, exitFailed, "no such file", "ff", "dump", dir+"@x")
 

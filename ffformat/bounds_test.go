@@ -1,0 +1,123 @@
+package ffformat
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+)
+
+// claims says what is more than the file has in what an opened file tells of its variables.
+func claims(f *File) (bad []VarInfo) {
+	size, reserved := int64(0), int64(0)
+	for _, v := range f.Vars() {
+		size, reserved = addSat(size, v.Size), addSat(reserved, v.Reserved)
+		if v.Size < 0 || v.Reserved < 0 || size > f.Size || reserved > max(f.Size, f.FB.FileSize) {
+			bad = append(bad, v)
+		}
+	}
+	return bad
+}
+
+// TestBoundsEveryBit flips each bit of the metadata of a small file: one that can be opened tells no
+// variable that is larger than it, nor has lenient reading a size that is.
+func TestBoundsEveryBit(t *testing.T) {
+	for _, k := range kinds {
+		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
+			good, b := build(t, k.layout, k.hash, 512, seven)
+			pieces, err := good.Encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			opened, refused, n := 0, 0, 0
+			for _, p := range pieces {
+				for at := p.Off; at < p.Off+int64(len(p.Data)); at++ {
+					for bit := range 8 {
+						b[at] ^= 1 << bit
+						r, err := NewReader(bytes.NewReader(b), int64(len(b)), "x", nil)
+						if err == nil {
+							opened++
+							if bad := claims(r.File()); bad != nil {
+								t.Errorf("byte %#x bit %d: %v in %d bytes", at, bit, bad, len(b))
+							}
+						} else {
+							refused++
+						}
+						if n++; n%9 != 0 {
+							b[at] ^= 1 << bit
+							continue
+						}
+						if r, err = NewReader(bytes.NewReader(b), int64(len(b)), "x", &DecodeOptions{Lenient: true}); err == nil {
+							for _, v := range r.File().Vars() {
+								if n, err := r.VarSize(v.ID); err == nil && (n < 0 || n > int64(len(b))) {
+									t.Errorf("byte %#x bit %d: lenient: variable %d has %d bytes", at, bit, v.ID, n)
+								}
+							}
+						}
+						b[at] ^= 1 << bit
+					}
+				}
+			}
+			if opened == 0 || refused == 0 {
+				t.Errorf("%d opened, %d refused", opened, refused)
+			}
+		})
+	}
+}
+
+// TestBounds: sizes that the file cannot have are refused where it is opened, with the field; Check and
+// Repair still take such a file.
+func TestBounds(t *testing.T) {
+	for _, n := range []struct {
+		field  string
+		change func(c *Container)
+	}{
+		{"variable 4: chunksize", func(c *Container) { c.ChunkSize = c.ContainerSize + 1 }},
+		{"variable 4: chunksize", func(c *Container) { c.ChunkSize = -1 }},
+		{"variable 4: chunksize", func(c *Container) { c.ChunkSize = math.MaxInt32 }},
+		{"variable 4: containersize", func(c *Container) { c.ContainerSize = -1 }},
+		{"variable 4: containersize", func(c *Container) { c.ContainerSize, c.ChunkSize = math.MaxInt32, math.MaxInt32 }},
+	} {
+		for _, k := range kinds {
+			f, b := build(t, k.layout, k.hash, 512, seven)
+			c := f.at(1, 0)
+			n.change(c)
+			reseal(t, f, b)
+			_, err := NewReader(bytes.NewReader(b), int64(len(b)), "x", nil)
+			var fe *FormatError
+			if !errors.As(err, &fe) || !errors.Is(err, ErrCorrupt) || !strings.HasSuffix(fe.Field, n.field) || fe.File != "x" ||
+				fe.Offset <= f.recordOffset(1, 0) || fe.Offset >= f.recordOffset(1, 1) || !strings.Contains(fe.Msg, "want 0 to") {
+				t.Errorf("%s: %s: %v", k.name, n.field, err)
+			}
+			if r, err := NewReader(bytes.NewReader(b), int64(len(b)), "x", &DecodeOptions{Lenient: true}); err != nil {
+				t.Errorf("%s: lenient: %v", k.name, err)
+			} else if _, err := r.VarSize(4); err == nil {
+				t.Errorf("%s: lenient: variable 4 has a size", k.name)
+			} else if n, err := r.VarSize(1); err != nil || n != 400 {
+				t.Errorf("%s: lenient: variable 1: %d, %v", k.name, n, err)
+			}
+		}
+	}
+	// cut off: what is left is less than the variable
+	for _, l := range []Layout{LayoutA, LayoutB} {
+		_, b := build(t, l, MD5, 0, [][]spec{{{1, 5000, 5000}}})
+		r, err := NewReader(bytes.NewReader(b[:400]), 400, "x", &DecodeOptions{Lenient: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := r.VarSize(1); err == nil {
+			t.Errorf("%v: %d bytes in a file of 400", l, n)
+		}
+	}
+	// all together: each fits, the sum does not
+	f, b := build(t, LayoutF, MD5, 0, seven)
+	for _, i := range []int{0, 1} {
+		f.at(2, i).ContainerSize = f.FB.DataSize / 2
+	}
+	reseal(t, f, b)
+	if _, err := NewReader(bytes.NewReader(b), int64(len(b)), "x", nil); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("the sum: %v", err)
+	}
+}

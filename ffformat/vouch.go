@@ -1,0 +1,118 @@
+package ffformat
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// In MD5 files of B to F no hash covers the records (in A the checksum does, which only Check computes), and the growth rule contradicts a wrong id only
+// where the variable has several containers. FTI reads neither the pad of the file block nor the
+// timestamp. Files that this package writes have ownMark in the low 16 bits of the timestamp, and in
+// the first byte of the pad a CRC-8 of all metadata with this byte as 0. Convert, Compact and Repair keep the timestamp, and
+// so make such files of such files.
+const ownMark = 0xb10b
+
+// OwnTime is the first time from ns on, in ns since 1970, that a file can have as its timestamp
+// if the ids in it are to be covered by a sum; a Writer stores it in the place of ns. It is at most 65,535 ns later.
+func OwnTime(ns int64) int64 {
+	own := ns&^0xffff | ownMark
+	if own < ns {
+		own += 1 << 16
+	}
+	return own
+}
+
+// canVouch says that a reader needs the sum: Check has the checksum of A and the hash of Fast files, and the latter is
+// compared whenever one is opened.
+func (f *File) canVouch() bool { return f.Hash == MD5 && !f.Parity }
+
+// vouched says that the pad is the sum.
+func (f *File) vouched() bool { return f.canVouch() && uint16(f.FB.Timestamp) == ownMark }
+
+// vouch makes f a file whose pad is the sum, where that can be; seal computes it.
+func (f *File) vouch() {
+	if f.canVouch() {
+		f.FB.Timestamp = OwnTime(f.FB.Timestamp)
+	}
+}
+
+// padSum is what the pad must be.
+func (f *File) padSum() (byte, error) {
+	g := *f
+	g.FB.Pad[0] = 0
+	pieces, err := g.Encode()
+	if err != nil {
+		return 0, err
+	}
+	crc := byte(0xff)
+	for _, p := range pieces {
+		for _, b := range p.Data {
+			crc = crc8[crc^b]
+		}
+	}
+	return ^crc, nil
+}
+
+// crc8 is the table of the CRC-8 with polynomial 0x2f (initial value and final xor 0xff).
+var crc8 = func() (t [256]byte) {
+	for i := range t {
+		c := byte(i)
+		for range 8 {
+			if c&0x80 != 0 {
+				c = c<<1 ^ 0x2f
+			} else {
+				c <<= 1
+			}
+		}
+		t[i] = c
+	}
+	return t
+}()
+
+// ids holds the records against the sum in the pad. If it is wrong and nothing else tells why, any id that
+// nothing else vouches for may be wrong: those variables are lost, by that name.
+func (s *structure) ids(single []place) {
+	f := s.f
+	if !f.vouched() || f.Damaged != nil {
+		return
+	}
+	sum, err := f.padSum()
+	if err != nil || sum == f.FB.Pad[0] {
+		return
+	}
+	told := slices.ContainsFunc(s.flaws, func(x Finding) bool { return x.Severity == Error }) || f.Layout.atEnd() && f.FB.Checksum != readerChecksum(f.Blocks)
+	t := f.Layout.table()
+	s.add(s.finding(Warning, f.fbOffset()+int64(t.fb.pad.off), "FB.pad", "%#02x, but the CRC-8 of the metadata is %#02x: a record, ckptId or the pad is damaged", f.FB.Pad[0], sum))
+	if told {
+		return
+	}
+	s.doubtful = map[int32]bool{}
+	for _, p := range single {
+		s.doubtful[p.ID] = true
+		s.at(p, t.vmd.id, "id", true, "%d is doubtful: only the CRC-8 in the pad of the file block covers it, and that does not fit", p.ID)
+	}
+}
+
+// uncovered is a note that names the variables whose ids nothing vouches for; "": there are none.
+func (f *File) uncovered() string {
+	if f.Layout == LayoutA || !f.canVouch() || f.vouched() {
+		return ""
+	}
+	var ids []string
+	for _, v := range f.Vars() {
+		if v.Containers == 1 {
+			ids = append(ids, fmt.Sprint(v.ID))
+		}
+	}
+	if len(ids) == 0 {
+		return ""
+	}
+	const most = 10
+	more := ""
+	if len(ids) > most {
+		more = fmt.Sprintf(" and %d more", len(ids)-most)
+	}
+	return fmt.Sprintf("ids of variables with one container, %s%s: no hash covers them; were one damaged, its variable would appear under another id",
+		strings.Join(ids[:min(most, len(ids))], ", "), more)
+}

@@ -1,0 +1,243 @@
+package ffformat
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"blobio/internal/vfs"
+)
+
+// ownFile is a file that a Writer made: two variables of one container, two that grew, one that shrank.
+func ownFile(t testing.TB, o WriterOptions) []byte {
+	t.Helper()
+	o.BlockSize, o.Workers = 512, 1
+	w, err := NewWriter(&o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mem := vfs.NewMem()
+	f, err := mem.Create("f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ckpt, sizes := range [][]int{{30, 40, 700}, {30, 90, 700, 50}, {30, 95, 300, 50}} {
+		uo := UpdateOptions{CkptID: int32(ckpt + 1), Timestamp: 1700000000123456789, Differential: ckpt > 0}
+		var vars []VarBuf
+		for i, n := range sizes {
+			b := make([]byte, n)
+			fill(b, int32(i+10), 0)
+			vars = append(vars, VarBuf{int32(i + 10), b})
+			uo.Vars = append(uo.Vars, VarSize{int32(i + 10), int64(n)})
+		}
+		u, err := w.Begin(f, uo)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := u.AddAll(t.Context(), vars); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := u.Finish(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := vfs.ReadFile(mem, "f", 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// image is what a reader gets of a file: all variables that it gives, with their ids.
+func image(t testing.TB, b []byte) map[int32]string {
+	r, err := NewReader(bytes.NewReader(b), int64(len(b)), "", nil)
+	if err != nil {
+		return nil
+	}
+	m := map[int32]string{}
+	for _, v := range r.File().Vars() {
+		p := make([]byte, v.Size)
+		if r.ReadVar(t.Context(), v.ID, p) == nil {
+			m[v.ID] = string(p)
+		}
+	}
+	return m
+}
+
+// TestOwnEveryBit flips every bit of a file of our own. Check tells each that changes data, an id or any
+// other field; no reader gives a variable with other bytes, or under another id.
+func TestOwnEveryBit(t *testing.T) {
+	for _, k := range kinds {
+		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
+			b := ownFile(t, WriterOptions{Layout: k.layout, Hash: k.hash})
+			f, err := decodeBytes(b, "", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for x := range Check(t.Context(), bytes.NewReader(b), int64(len(b)), "", nil) {
+				if k.hash != Fast {
+					t.Errorf("sound: %v", x)
+				}
+			}
+			want := image(t, b)
+			if len(want) != 4 {
+				t.Fatalf("%d variables", len(want))
+			}
+			dead, n := 0, 0
+			for _, e := range f.Extents() {
+				for at := e.Off; at < e.End(); at++ {
+					for bit := range 8 {
+						// All bits of all layouts take a minute, and find no more.
+						if n++; e.Kind != ExtentMeta && n%37 != 0 || k.name != "F" && n%5 != 0 {
+							continue
+						}
+						b[at] ^= 1 << bit
+						wrong := slices.ContainsFunc(findings(t, b, "", nil), func(f Finding) bool { return f.Severity != Note })
+						pad := k.hash == Fast && at == f.Size-1 // of the file block
+						if !wrong && e.Kind != ExtentEmpty && !pad {
+							t.Errorf("byte %#x (%v) bit %d: not found", at, e.Kind, bit)
+						}
+						if !wrong {
+							dead++
+						}
+						for id, p := range image(t, b) {
+							if p != want[id] {
+								t.Errorf("byte %#x (%v) bit %d: variable %d is another", at, e.Kind, bit, id)
+							}
+						}
+						b[at] ^= 1 << bit
+					}
+				}
+			}
+			if dead == 0 && k.layout != LayoutA { // its checksum covers all
+				t.Error("no dead space was hit")
+			}
+		})
+	}
+}
+
+// TestOwnRepair: where the sum alone is wrong, the variables that only it vouches for are dropped by default,
+// and kept if that is asked for; the new file is sound.
+func TestOwnRepair(t *testing.T) {
+	b := ownFile(t, WriterOptions{})
+	want := image(t, b)
+	f, err := decodeBytes(b, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	b[f.recordOffset(0, 0)+1] ^= 1 // variable 266
+	var ids []int32
+	for _, x := range findings(t, b, "", nil) {
+		if x.HasVar {
+			ids = append(ids, x.Var)
+			if !errors.Is(x.Err, ErrCorrupt) || !strings.Contains(x.Msg, "doubtful") {
+				t.Error(x)
+			}
+		}
+	}
+	if fmt.Sprint(ids) != "[266 12 13]" {
+		t.Errorf("doubtful are %v", ids)
+	}
+	for _, bad := range []BadChunks{DropBad, KeepBad} {
+		mem := vfs.NewMem()
+		dst, err := mem.Create("new")
+		if err != nil {
+			t.Fatal(err)
+		}
+		rep, err := Repair(context.Background(), bytes.NewReader(b), int64(len(b)), "old", dst, &RepairOptions{Bad: bad})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := vfs.ReadFile(mem, "new", 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for x := range Check(t.Context(), bytes.NewReader(got), int64(len(got)), "", nil) {
+			t.Errorf("%v", x)
+		}
+		m := image(t, got)
+		if bad == DropBad && (len(rep.Bad) != 3 || len(m) != 1 || m[11] != want[11]) || bad == KeepBad && (len(m) != 4 || m[266] != want[10] || m[13] != want[13]) {
+			t.Errorf("%v: bad %v, %d variables", bad, rep.Bad, len(m))
+		}
+	}
+}
+
+// TestUncoveredIDs: of a file that FTI wrote Check says, as a note, which ids nothing covers; Convert
+// keeps the kind.
+func TestUncoveredIDs(t *testing.T) {
+	for _, k := range kinds {
+		f, b := build(t, k.layout, k.hash, 512, seven)
+		note := ""
+		for x := range Check(t.Context(), bytes.NewReader(b), int64(len(b)), "", nil) {
+			if x.Field == "id" && x.Severity == Note {
+				note += x.Msg
+			}
+		}
+		if covered := k.layout == LayoutA || k.hash == Fast; covered != (note == "") || !covered && !strings.Contains(note, "one container, 1, 4, 5:") {
+			t.Errorf("%s: %q", k.name, note)
+		}
+		if f.vouched() {
+			t.Errorf("%s is vouched for", k.name)
+		}
+	}
+	b := ownFile(t, WriterOptions{})
+	for _, l := range Layouts() {
+		mem := vfs.NewMem()
+		dst, err := mem.Create("new")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := NewReader(bytes.NewReader(b), int64(len(b)), "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := Convert(t.Context(), r, dst, &ConvertOptions{Layout: l})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !f.vouched() {
+			t.Errorf("to %v: not vouched for", l)
+		}
+	}
+}
+
+func TestOwnTime(t *testing.T) {
+	for _, ns := range []int64{0, 1, ownMark, ownMark + 1, 1700000000123456789, -5} {
+		if own := OwnTime(ns); own < ns || own-ns > 65535 || uint16(own) != ownMark || OwnTime(own) != own {
+			t.Errorf("%d: %d", ns, own)
+		}
+	}
+	crc := byte(0xff) // the check value of this CRC-8
+	for _, c := range []byte("123456789") {
+		crc = crc8[crc^c]
+	}
+	if ^crc != 0xdf {
+		t.Errorf("%#x", ^crc)
+	}
+}
+
+// TestOwnOtherDamage: where another flaw tells why the sum is wrong, ids are not doubted.
+func TestOwnOtherDamage(t *testing.T) {
+	for name, change := range map[string]func(tb *vmdTable, record []byte){
+		"dptr": func(tb *vmdTable, record []byte) { record[tb.dptr.off] ^= 1 },
+		"hash": func(tb *vmdTable, record []byte) { record[tb.hash.off] ^= 1 },
+	} {
+		b := ownFile(t, WriterOptions{})
+		want := image(t, b)
+		f, err := decodeBytes(b, "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(&f.Layout.table().vmd, b[f.recordOffset(2, 0):]) // of variable 11
+		got := image(t, b)
+		if _, ok := got[11]; ok || len(got) != 3 || got[10] != want[10] || got[13] != want[13] {
+			t.Errorf("%s: %d variables can be read", name, len(got))
+		}
+	}
+}

@@ -1,0 +1,313 @@
+package ffstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"blobio/comm"
+	"blobio/ffformat"
+	"blobio/internal/vfs"
+)
+
+// hurt spoils the file of a rank in the slot of the newest checkpoint.
+func hurt(t testing.TB, mem *vfs.Mem, rank int, how string) {
+	t.Helper()
+	l := mustView(t, mem).List()
+	hurtSlot(t, mem, l[len(l)-1].Slot, rank, how)
+}
+
+func hurtSlot(t testing.TB, mem *vfs.Mem, slot, rank int, how string) {
+	t.Helper()
+	name := FileName("d", slot, rank)
+	b := readAll(t, mem, name)
+	switch how {
+	case "data":
+		b[300] ^= 4
+	case "metadata":
+		b[len(b)-60] ^= 4
+	case "cut":
+		b = b[:len(b)/2]
+	case "gone":
+		mem.Remove(name)
+		return
+	}
+	writeAll(t, mem, name, b)
+}
+
+// recovers demands that Recover gives checkpoint want with its bytes on all ranks, and names n
+// damaged ones.
+func (m mode) recovers(fsys vfs.FS, want int32, n int) error {
+	return m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {
+		return m.recoverStep(ctx, c, s, want, n)
+	})
+}
+
+func (m mode) recoverStep(ctx context.Context, c comm.Comm, s *Store, want int32, n int) error {
+	for _, id := range varsAt(int(want)) {
+		if err := s.Protect(id, make([]byte, len(content(c.Rank(), id, int(want))))); err != nil {
+			return err
+		}
+	}
+	id, skipped, err := s.Recover(ctx)
+	if err != nil || id != want || len(skipped) != n {
+		return fmt.Errorf("recovered %d, want %d, skipped %v: %w", id, want, skipped, err)
+	}
+	for _, v := range varsAt(int(want)) {
+		if !bytes.Equal(s.data[v], content(c.Rank(), v, int(want))) {
+			return fmt.Errorf("rank %d: variable %d of checkpoint %d has wrong bytes", c.Rank(), v, want)
+		}
+	}
+	return nil
+}
+
+// TestSpare: with one checkpoint kept, damage to it ends in the one before, which is still in the
+// other slot, on all ranks. The next checkpoint is written over the damaged one, and whenever the
+// power fails meanwhile there is a whole one.
+func TestSpare(t *testing.T) {
+	for _, layout := range []ffformat.Layout{ffformat.LayoutA, ffformat.LayoutB, ffformat.LayoutE, ffformat.LayoutF} {
+		for _, how := range []string{"data", "metadata", "cut", "gone"} {
+			t.Run(fmt.Sprintf("%v/%s", layout, how), func(t *testing.T) {
+				m := mode{ranks: 3, diff: true, o: Options{Layout: layout}}
+				mem := vfs.NewMem()
+				m.steps(t, mem, 4, 4)
+				m.steps(t, mem, 16, 16) // the same sizes
+				hurt(t, mem, 1, how)
+				whole := false
+				for f := range Check(context.Background(), "d", &CheckOptions{FS: mem}) {
+					whole = whole || f.CkptID == 4 && strings.Contains(f.Msg, "falls back")
+				}
+				if !whole {
+					t.Error("Check does not tell that checkpoint 4 is whole")
+				}
+				if err := m.recovers(mem, 4, 1); err != nil {
+					t.Fatal(err)
+				}
+				var mu sync.Mutex
+				var cuts []*vfs.Mem
+				armed := false
+				fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+					mu.Lock()
+					defer mu.Unlock()
+					if armed && op.Kind.Changes() {
+						if cuts = append(cuts, mem.CrashClone(vfs.CrashOptions{})); !long && len(cuts)%3 != 0 {
+							cuts = cuts[:len(cuts)-1]
+						}
+					}
+					return nil
+				})
+				if err := m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {
+					if err := m.recoverStep(ctx, c, s, 4, 1); err != nil {
+						return err
+					}
+					mu.Lock()
+					armed = true
+					mu.Unlock()
+					_, err := m.step(ctx, c, s, 16)
+					if l := s.List(); err == nil && (len(l) != 1 || l[0].ID != 16) {
+						err = fmt.Errorf("%v", l)
+					}
+					if err == nil {
+						if _, err = m.step(ctx, c, s, 17); err == nil && len(s.slots) != 2 {
+							err = fmt.Errorf("%d slots", len(s.slots))
+						}
+					}
+					return err
+				}); err != nil {
+					t.Fatal(err)
+				}
+				for i, cut := range cuts {
+					var all error
+					whole := false
+					for _, x := range []struct {
+						id      int32
+						skipped int
+					}{{4, 1}, {16, 0}, {17, 0}} {
+						err := m.recovers(cut, x.id, x.skipped)
+						whole, all = whole || err == nil, errors.Join(all, err)
+					}
+					if !whole {
+						t.Fatalf("power cut %d of %d: %v", i, len(cuts), all)
+					}
+				}
+				checkClean(t, mem)
+				if l := mustView(t, mem).Spares(); len(l) != 1 || l[0].ID != 16 {
+					t.Errorf("spares %v", l)
+				}
+				m.steps(t, mem, 18, 19)
+				m.holds(t, mem, 19)
+				checkClean(t, mem)
+			})
+		}
+	}
+}
+
+// TestSpareNotWhole: where the other slot is damaged, too, the error names both and says what to run.
+func TestSpareNotWhole(t *testing.T) {
+	m := mode{ranks: 2, diff: true}
+	mem := vfs.NewMem()
+	m.steps(t, mem, 4, 4)
+	m.steps(t, mem, 16, 16)
+	hurtSlot(t, mem, 0, 0, "data")
+	hurtSlot(t, mem, 1, 1, "data")
+	err := m.recovers(mem, 4, 2)
+	if !errors.Is(err, ErrChecksum) {
+		t.Fatal(err)
+	}
+	for _, want := range []string{FileName("d", 0, 0), FileName("d", 1, 1), "checkpoint 4 in slot 0", "checkpoint 16 in slot 1", "blobio ff check d", "blobio ff rebuild"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in %v", want, err)
+		}
+	}
+}
+
+// TestSpareSizes: where the sizes of the older checkpoint are others, the error names the damage of the
+// newer one beside them, and the older one can be recovered with its sizes.
+func TestSpareSizes(t *testing.T) {
+	for _, keep := range []int{1, 2} {
+		m := mode{ranks: 2, diff: true, o: Options{Keep: keep}}
+		mem := vfs.NewMem()
+		m.steps(t, mem, 4, 5)
+		hurt(t, mem, 0, "data")
+		if err := m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
+			if err := protectStep(s, c.Rank(), 5); err != nil {
+				return err
+			}
+			_, skipped, err := s.Recover(ctx)
+			var se *SizeError
+			if !errors.As(err, &se) || se.CkptID != 4 || !errors.Is(err, ErrChecksum) || len(skipped) != 1 ||
+				!strings.Contains(err.Error(), FileName("d", 1, 0)) || !strings.Contains(err.Error(), "RecoverID recover checkpoint 4") {
+				return fmt.Errorf("skipped %v: %w", skipped, err)
+			}
+			vars, err := s.Stored(se.CkptID)
+			if err != nil {
+				return err
+			}
+			for _, v := range vars {
+				s.Protect(v.ID, make([]byte, v.Size))
+			}
+			if err := s.RecoverID(ctx, se.CkptID); err != nil {
+				return err
+			}
+			for _, v := range vars {
+				if !bytes.Equal(s.data[v.ID], content(c.Rank(), v.ID, 4)) {
+					return fmt.Errorf("variable %d", v.ID)
+				}
+			}
+			_, err = m.step(ctx, c, s, 6)
+			return err
+		}); err != nil {
+			t.Fatalf("keep %d: %v", keep, err)
+		}
+		m.holds(t, mem, 6)
+	}
+}
+
+// TestSpareOtherRanks: one rank finds the newest checkpoint damaged, another that its sizes are others:
+// they go on to the older one together. And an error of I/O on any rank stops all of them.
+func TestSpareOtherRanks(t *testing.T) {
+	eio := errors.New("input/output error")
+	for _, broken := range []bool{false, true} {
+		m := mode{ranks: 2, diff: true}
+		mem := vfs.NewMem()
+		m.steps(t, mem, 4, 5)
+		hurt(t, mem, 0, "gone")
+		var fsys vfs.FS = mem
+		if broken {
+			var opened bool
+			var mu sync.Mutex
+			fsys = vfs.NewFault(mem, func(op vfs.Op) error {
+				mu.Lock()
+				defer mu.Unlock()
+				if op.Name == FileName("d", 1, 1) && op.Kind == vfs.OpOpen {
+					if opened { // the second time: not in Open
+						return eio
+					}
+					opened = true
+				}
+				return nil
+			})
+		}
+		err := m.recovers(fsys, 4, 1)
+		if !broken && err != nil || broken && !errors.Is(err, eio) {
+			t.Errorf("I/O fails %v: %v", broken, err)
+		}
+	}
+}
+
+// TestSpareNoMixture: a checkpoint is cut short anywhere while it is written over the spare, and the
+// newest one is damaged: what was the spare is recovered as it was committed, or not at all.
+func TestSpareNoMixture(t *testing.T) {
+	m := mode{ranks: 2, diff: true}
+	base := vfs.NewMem()
+	m.steps(t, base, 4, 4)
+	m.steps(t, base, 16, 16)
+	died := errors.New("killed")
+	older, none := 0, 0
+	for at := int64(1); ; at++ {
+		mem := base.CrashClone(vfs.CrashOptions{})
+		err := m.run(vfs.FailFrom(mem, at, died), func(ctx context.Context, c comm.Comm, s *Store) error {
+			_, err := m.step(ctx, c, s, 28) // the same sizes, others bytes
+			return err
+		})
+		if l := mustView(t, mem).List(); l[0].ID != 16 {
+			break // committed
+		}
+		if err == nil {
+			t.Fatal("killed, and no error")
+		}
+		hurt(t, mem, 0, "data")
+		switch err := m.recovers(mem, 4, 1); {
+		case err == nil:
+			older++
+		case strings.Contains(err.Error(), "wrong bytes"):
+			t.Fatalf("killed at %d: %v", at, err)
+		default:
+			none++
+		}
+	}
+	if older == 0 || none == 0 {
+		t.Errorf("recovered %d times, refused %d times: want both", older, none)
+	}
+}
+
+// TestSpareOfAnotherLine: a spare that came after the checkpoint from which the program goes on is none any more:
+// the next checkpoint may have its id.
+func TestSpareOfAnotherLine(t *testing.T) {
+	mem := vfs.NewMem()
+	m := mode{ranks: 2, diff: true, o: Options{Keep: 3}}
+	back := func(to int) {
+		t.Helper()
+		if err := m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
+			if err := protectStep(s, c.Rank(), to); err != nil {
+				return err
+			}
+			if err := s.RecoverID(ctx, int32(to)); err != nil {
+				return err
+			}
+			_, err := m.step(ctx, c, s, to+1)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.steps(t, mem, 1, 7)
+	back(5)
+	m.steps(t, mem, 7, 9)
+	m.o.Keep = 1
+	m.steps(t, mem, 10, 10)
+	m.o.Keep = 2
+	if l := mustView(t, mem).Spares(); len(l) != 3 || l[0].ID != 7 {
+		t.Fatalf("spares %v", l)
+	}
+	back(7)
+	if v := mustView(t, mem); len(v.Spares()) != 0 || len(v.List()) != 2 {
+		t.Errorf("kept %v, spares %v", v.List(), v.Spares())
+	}
+	m.holds(t, mem, 8)
+	checkClean(t, mem)
+}

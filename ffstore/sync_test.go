@@ -1,0 +1,158 @@
+package ffstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+// lateErrors is a file system that writes later: of a write that fails then, only the next Sync tells
+// those who still have the file open. Who closes it before is not told.
+type lateErrors struct {
+	name string // of the file whose first write fails
+	err  error
+
+	mu    sync.Mutex
+	wrote bool
+	owed  bool
+}
+
+func (l *lateErrors) hook(op vfs.Op) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if op.Name != l.name {
+		return nil
+	}
+	switch op.Kind {
+	case vfs.OpWrite:
+		l.owed = l.owed || !l.wrote
+		l.wrote = true
+	case vfs.OpSync:
+		if l.owed {
+			l.owed = false
+			return l.err
+		}
+	case vfs.OpClose:
+		l.owed = false
+	}
+	return nil
+}
+
+// TestParkSyncs: a file that is closed between two Adds, because too many would be open, is synced
+// before: an error of its writes reaches Commit, on all ranks, and nothing is committed.
+func TestParkSyncs(t *testing.T) {
+	late := &lateErrors{name: FileName("d", 0, 1), err: errors.New("input/output error")}
+	mem := vfs.NewMem()
+	m := mode{ranks: 3, diff: true, incr: true, o: Options{MaxOpen: 1}}
+	if err := m.run(vfs.NewFault(mem, late.hook), func(ctx context.Context, c comm.Comm, s *Store) error {
+		if err := protectStep(s, c.Rank(), 1); err != nil {
+			return err
+		}
+		inc, err := s.Begin(ctx, 1, true)
+		if err != nil {
+			return err
+		}
+		var added error
+		for _, id := range varsAt(1) {
+			added = errors.Join(added, inc.Add(ctx, id))
+		}
+		if _, err := inc.Commit(ctx); err == nil || c.Rank() == 1 && !errors.Is(added, late.err) {
+			return fmt.Errorf("rank %d: Add: %v, Commit: %v", c.Rank(), added, err)
+		}
+		if len(s.List()) != 0 {
+			return errors.New("it is committed")
+		}
+		_, err = m.step(ctx, c, s, 1)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if !late.wrote {
+		t.Error("the write was not seen")
+	}
+	m.holds(t, mem, 1)
+}
+
+// TestDigestsAreDurable: what a checkpoint or CatchUp appends to the side files survives a power loss behind it,
+// so that the next checkpoint is not a full one.
+func TestDigestsAreDurable(t *testing.T) {
+	for _, catch := range []bool{false, true} {
+		mem := vfs.NewMem()
+		m := mode{ranks: 3, diff: true, catch: catch}
+		m.steps(t, mem, 1, 4)
+		after := mem.CrashClone(vfs.CrashOptions{})
+		if err := m.run(after, func(ctx context.Context, c comm.Comm, s *Store) error {
+			st, err := m.step(ctx, c, s, 5)
+			if err == nil && st.Dirty >= st.Blocks {
+				err = fmt.Errorf("%+v: nothing was spared", st)
+			}
+			if err == nil && catch && st.Dirty*512 > st.Changed+512*15 {
+				err = fmt.Errorf("%+v: more was written than changed", st)
+			}
+			return err
+		}); err != nil {
+			t.Errorf("CatchUp %v: %v", catch, err)
+		}
+	}
+}
+
+// TestExportNowhere: a directory that is not there, or is none, is named as such; nothing is written.
+func TestExportNowhere(t *testing.T) {
+	mem := vfs.NewMem()
+	m := mode{ranks: 2, diff: true}
+	m.steps(t, mem, 1, 1)
+	writeAll(t, mem, "file", []byte("x"))
+	if err := m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
+		for to, want := range map[string]string{"out": "out: the directory to export to is not there", "file": "file is not a directory"} {
+			for _, err := range []error{s.Export(ctx, 1, to), mustView(t, mem).Export(ctx, 1, to)} {
+				if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "partial") {
+					t.Errorf("%v, want %q", err, want)
+				}
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := mem.Stat(filepath.Join("out", "Ckpt1-Rank0.fti")); err == nil {
+		t.Error("something was written")
+	}
+}
+
+// TestDirectoryNotShared: ranks whose node has a directory of its own under the name of the store's are
+// told so.
+func TestDirectoryNotShared(t *testing.T) {
+	mem := vfs.NewMem()
+	if err := mem.Mkdir("n1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := mem.Mkdir("n1/d"); err != nil {
+		t.Fatal(err)
+	}
+	err := comm.Run(context.Background(), 2, &comm.Options{RanksPerNode: 1}, func(ctx context.Context, c comm.Comm) error {
+		var fsys vfs.FS = mem
+		if c.Rank() == 1 {
+			fsys = vfs.NewBind(mem, []vfs.Bind{{At: "d", To: "n1/d"}})
+		}
+		s, err := Open(ctx, c, "d", mode{}.options(fsys))
+		if err != nil {
+			return err
+		}
+		s.Protect(1, make([]byte, 100))
+		_, err = s.Checkpoint(ctx, 1)
+		if err == nil || !strings.Contains(err.Error(), "all ranks must see the directory") {
+			return fmt.Errorf("rank %d: %v", c.Rank(), err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
