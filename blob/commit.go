@@ -40,7 +40,7 @@ func (w *Writer) commit(ctx context.Context, records int64) error {
 				err = cerr
 			}
 		}
-		if err := comm.Agree(ctx, w.c, err); err != nil {
+		if err := comm.Agree(ctx, w.c, w.unfinished(err)); err != nil {
 			return w.unfinished(err)
 		}
 	}
@@ -50,14 +50,16 @@ func (w *Writer) commit(ctx context.Context, records int64) error {
 			err = subfile.RemoveStale(w.opt.fs, w.base, m, w.ten.by())
 		}
 	}
-	if err = comm.Agree(ctx, w.c, err); err != nil {
-		return w.unfinished(err)
-	}
-	return nil
+	return w.unfinished(comm.Agree(ctx, w.c, w.unfinished(err)))
 }
 
-// unfinished says of an error behind the commit what it means.
-func (w *Writer) unfinished(err error) error { return &UnfinishedError{w.base, err} }
+// unfinished says of an error behind the commit what it means, before ranks agree on it, and again for those that only get its text.
+func (w *Writer) unfinished(err error) error {
+	if err == nil || errors.As(err, new(*UnfinishedError)) {
+		return err
+	}
+	return &UnfinishedError{w.base, err}
+}
 
 // lastCall is the guard before the record is written. If it is the agreement
 // itself that breaks, rank 0 may have heard everybody and write the record, so
@@ -85,13 +87,13 @@ func (w *Writer) record(ctx context.Context, all [][]byte, records int64, sync b
 		if err = w.ten.explain(err); err != nil {
 			state = recordTaken
 			if rerr := subfile.DropNext(w.opt.fs, w.base, w.ten.tag()); rerr != nil {
-				state, err = recordUnknown, errors.Join(err, rerr)
+				state, err = recordUnknown, &InDoubtError{w.base, errors.Join(err, rerr)}
 			}
 		}
 	}
 	v, err := comm.AgreeMin(ctx, w.c, err, state)
 	w.committed = v == nil || v[0] != recordTaken // nil: it broke
-	if err != nil && w.committed {
+	if err != nil && w.committed && !errors.As(err, new(*InDoubtError)) {
 		err = &InDoubtError{w.base, err}
 	}
 	return m, err

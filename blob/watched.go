@@ -16,6 +16,11 @@ type watched struct {
 
 func (w watched) Open(name string) (vfs.File, error) {
 	f, err := w.FS.Open(name)
+	if isGone(err) {
+		if err := w.r.replaced(name); err != nil {
+			return nil, err
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
