@@ -39,6 +39,9 @@ type Checkpoint struct {
 	recs     []scanned // of each block
 	tree     *amr.Tree
 	man      *manifest
+	sums     bool  // man has a checksum of each dataset
+	sumAt    []int // place in manifest.Datasets of each column
+	heads    []headSum
 	template *h5.Template // see scanner
 	listAt   []int32      // place of each block in its list
 

@@ -78,6 +78,12 @@ func (k *Checkpoint) head(ctx context.Context, win *window, ahead, i int) (*amr.
 	if err != nil {
 		return nil, err
 	}
+	if !ok {
+		stamp = nil
+	}
+	if err := k.compareGroup(i, stamp); err != nil {
+		return nil, err
+	}
 	if ok {
 		k.stampedAttrs(b, stampAttrs(k.template, stamp), i)
 		if shared { // its bytes will be others
@@ -256,6 +262,9 @@ func (k *Checkpoint) data(i int, b *amr.Block) error {
 				return nil, err
 			}
 		}
+		if err := k.compareData(i, c, p); err != nil {
+			return nil, err
+		}
 		if hostBig != k.cols[c].big {
 			swap(p, p, k.cols[c].typ.Size())
 		}
@@ -365,6 +374,9 @@ func (k *Checkpoint) Field(ctx context.Context, i int, name string, dst []byte) 
 			err = k.readAt(info.File, dst, e.off, info.Name+" "+col.name)
 		} else {
 			dst, err = k.column(i, c)
+		}
+		if err == nil {
+			err = k.compareData(i, c, dst)
 		}
 		if err != nil {
 			return nil, err

@@ -26,6 +26,7 @@ type scanned struct {
 	count int64
 	data  []extent // by column of the schema
 	known bool     // index was read
+	span  int64    // bytes of the group, if there is a manifest
 }
 
 // extent is where a dataset lies.
@@ -70,6 +71,9 @@ type scanner struct {
 	template *h5.Template // of groups as this module writes them; nil: none can be
 	root     rootValues   // of the file of that block
 	listB    []byte       // check.file_list
+	man      *manifest    // nil: there is none, or see manErr
+	manErr   error
+	unsure   error // why first cannot be trusted
 }
 
 func (f *scannedFile) find(s Severity, block, field string, err error, effect, format string, args ...any) {

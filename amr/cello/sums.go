@@ -45,13 +45,19 @@ func (v *verifier) bytes() (n int64) {
 
 // sum is the CRC-32 of bytes of a file.
 func (v *verifier) sum(ctx context.Context, file int, off, n int64) (uint32, error) {
+	return sumOf(poolReader{v.k.pool, v.k.path(file)}, off, n, func(p []byte) error {
+		if v.o.Progress != nil {
+			v.o.Progress(v.done.Add(int64(len(p))), v.total)
+		}
+		return ctx.Err()
+	})
+}
+
+// sumOf is the CRC-32 of bytes of a file; each, if it is given, sees them, and may end it.
+func sumOf(r poolReader, off, n int64, each func(p []byte) error) (uint32, error) {
 	buf := make([]byte, min(n, 1<<20))
-	r := poolReader{v.k.pool, v.k.path(file)}
 	c := uint32(0)
 	for n > 0 {
-		if err := ctx.Err(); err != nil {
-			return 0, err
-		}
 		p := buf[:min(n, int64(len(buf)))]
 		if k, err := r.ReadAt(p, off); k < len(p) {
 			if err == nil || errors.Is(err, io.EOF) {
@@ -60,8 +66,10 @@ func (v *verifier) sum(ctx context.Context, file int, off, n int64) (uint32, err
 			return 0, err
 		}
 		c = crc32.Update(c, crc32.IEEETable, p)
-		if v.o.Progress != nil {
-			v.o.Progress(v.done.Add(int64(len(p))), v.total)
+		if each != nil {
+			if err := each(p); err != nil {
+				return 0, err
+			}
 		}
 		off, n = off+int64(len(p)), n-int64(len(p))
 	}

@@ -90,6 +90,9 @@ func (v *verifier) run(ctx context.Context) {
 		return
 	}
 	v.strays()
+	if !v.o.NoManifest {
+		s.loadManifest()
+	}
 	if err := s.headers(ctx, nil); err != nil {
 		fatal("", err, "")
 		return
