@@ -74,7 +74,7 @@ func TestCheck(t *testing.T) {
 		spoil(t, name, c.variable, c.at, c.b...)
 		hit := false
 		for f := range Check(t.Context(), name, nil) {
-			if strings.Contains(f.Msg, c.want) {
+			if strings.Contains(f.String(), c.want) {
 				hit = true
 				if (f.Severity == blob.Warning) != c.warning {
 					t.Errorf("%s: %v", c.variable, f)

@@ -17,12 +17,28 @@ func (v *verifier) heads(ctx context.Context) {
 			part.find(Error, "", "", err, aborts, "")
 		} else if got != uint32(e.Head) {
 			part.find(Error, "", "metadata", ErrChecksum, runsWrong, "the first %d bytes sum to %08x, the manifest says %08x", e.Meta, got, uint32(e.Head))
+			v.groups(ctx, i, part)
 		}
 		finds[i] = part.finds
 	})
 	for _, l := range finds {
 		for _, d := range l {
 			v.tell(d)
+		}
+	}
+}
+
+// groups says which groups of a file are not what was written.
+func (v *verifier) groups(ctx context.Context, i int, part *scannedFile) {
+	f, e := v.s.files[i], &v.k.man.Files[i]
+	for n := range e.Groups {
+		b := &f.blocks[n]
+		if b.addr < 0 || b.span <= 0 || b.addr > e.Meta-b.span || ctx.Err() != nil {
+			continue // its place is not known
+		}
+		got, err := sumOf(poolReader{v.k.pool, v.k.path(i)}, b.addr, b.span, nil)
+		if err == nil && got != e.Groups[n] {
+			part.find(Error, b.name, "", ErrChecksum, runsWrong, "the group sums to %08x, the manifest says %08x", got, e.Groups[n])
 		}
 	}
 }

@@ -116,6 +116,12 @@ func (v *verifier) run(ctx context.Context) {
 		fatal("", err, "")
 		return
 	}
+	if k.man != nil {
+		s.spans(k.man)
+		if k.man.Unverified {
+			v.add(Warning, ManifestName, "", "unverified", nil, "does not know", "made from data that were not compared with their checksums, and may be damaged: the checksums here are those of what was read")
+		}
+	}
 	v.roots()
 	v.blocks()
 	v.fields()
