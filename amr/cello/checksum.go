@@ -37,6 +37,10 @@ func (k *Checkpoint) compareData(i, c int, p []byte) error {
 // compareGroup compares the group of block i; b are its bytes, if they were read. The metadata of a
 // manifest without sums of groups are compared at once for all blocks of the file.
 func (k *Checkpoint) compareGroup(i int, b []byte) error {
+	if rec := &k.recs[i]; rec.damaged { // NoVerify or not
+		info := &k.blocks[i]
+		return bad(k.path(info.File), rec.addr, info.Name, ErrChecksum, "the group is not what was written, and cannot be read")
+	}
 	if !k.compares() {
 		return nil
 	}
@@ -75,6 +79,39 @@ func compareBytes(r poolReader, off, n int64, field string, want uint32) error {
 		err = differs(r.name, off, field, got, want)
 	}
 	return err
+}
+
+// spare says whether what is wrong with block n of a file comes from its group not being what was written, which
+// lies from at to end: then the block is marked, and the others can be read all the same.
+func (s *scanner) spare(file, n int, at, end int64) bool {
+	f := s.files[file]
+	if s.man == nil || file >= len(s.man.Files) || len(s.man.Files[file].Groups) != len(f.list) {
+		return false
+	}
+	e, b := &s.man.Files[file], &f.blocks[n]
+	if at < 0 || end <= at || end > e.Meta {
+		return false
+	}
+	got, err := sumOf(poolReader{s.pool, s.path(f.name + dataSuffix)}, at, end-at, nil)
+	if err != nil || got == e.Groups[n] {
+		return false
+	}
+	b.addr, b.known, b.damaged, b.order, b.count = at, false, true, -1, -1
+	b.data = make([]extent, len(s.schema))
+	return true
+}
+
+// end is where the group of block n of a file ends, by the names in the file; -1 if they do not say.
+func (s *scanner) end(file, n int, links map[string]h5.Link) int64 {
+	f := s.files[file]
+	if n+1 < len(f.list) {
+		if l, ok := links[f.list[n+1].name]; ok {
+			return l.Addr()
+		}
+	} else if s.man != nil && file < len(s.man.Files) {
+		return s.man.Files[file].Meta
+	}
+	return -1
 }
 
 // spans fills in how long the groups of each file are: they follow each other up to the end of

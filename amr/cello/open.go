@@ -214,11 +214,25 @@ func (k *Checkpoint) arrange(s *scanner) error {
 	}
 	k.tree.Grow(n)
 	k.recs = make([]scanned, 0, n)
+	np := make([]int64, len(m.Particles))
 	k.listAt = make([]int32, 0, n)
 	for _, f := range s.files {
 		for i := range f.blocks {
 			b := &f.blocks[i]
-			if d := checkIndex(m, b); d != nil {
+			d := checkIndex(m, b)
+			if err := k.particleCounts(b, np); err != nil && d == nil {
+				d = &Finding{Block: b.name, Msg: err.Error(), Err: ErrCorrupt}
+			}
+			if d != nil && (b.damaged || s.spare(int(b.file), i, b.addr, b.addr+b.span)) {
+				// Its name is right, or the list would not be what was written.
+				x, _, err := amr.ParseName(b.name, m.Roots, b.level)
+				if err != nil {
+					return s.located(&Finding{File: f.name + listSuffix, Block: b.name, Msg: err.Error(), Err: errors.Join(ErrCorrupt, err)})
+				}
+				b.index = x
+				d = checkIndex(m, b)
+			}
+			if d != nil {
 				d.File = f.name + dataSuffix
 				return s.located(d)
 			}
@@ -240,13 +254,10 @@ func (k *Checkpoint) arrange(s *scanner) error {
 	}
 	recs, at := make([]scanned, n), make([]int32, n)
 	k.blocks = make([]BlockInfo, n)
-	np := make([]int64, len(m.Particles))
 	for i, p := range place {
 		b := &k.recs[p]
 		recs[i], at[i] = *b, k.listAt[p]
-		if err := k.particleCounts(b, np); err != nil {
-			return s.located(&Finding{File: k.files[b.file].name + dataSuffix, Block: b.name, Msg: err.Error(), Err: ErrCorrupt})
-		}
+		_ = k.particleCounts(b, np) // that they agree was seen above
 		info := BlockInfo{Index: b.index, Name: b.name, Level: b.level, File: int(b.file), Order: b.order, Leaf: k.tree.Leaf(b.index)}
 		for c := range k.cols {
 			info.Bytes += k.cols[c].size(np)

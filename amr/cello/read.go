@@ -361,6 +361,9 @@ func (k *Checkpoint) Field(ctx context.Context, i int, name string, dst []byte) 
 			continue
 		}
 		info, rec := &k.blocks[i], &k.recs[i]
+		if rec.damaged {
+			return nil, k.compareGroup(i, nil)
+		}
 		if k.Scrambled(col.place) && !k.opt.AcceptScrambled {
 			return nil, bad(k.path(info.File), -1, info.Name+" "+col.name, ErrScrambled, "blocks of %v cells were written without ghosts", k.meta.Block)
 		}

@@ -31,7 +31,7 @@ func (v *verifier) heads(ctx context.Context) {
 // groups says which groups of a file are not what was written.
 func (v *verifier) groups(ctx context.Context, i int, part *scannedFile) {
 	f, e := v.s.files[i], &v.k.man.Files[i]
-	for n := range e.Groups {
+	for n := range min(len(e.Groups), len(f.blocks)) {
 		b := &f.blocks[n]
 		if b.addr < 0 || b.span <= 0 || b.addr > e.Meta-b.span || ctx.Err() != nil {
 			continue // its place is not known
