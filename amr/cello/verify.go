@@ -45,14 +45,15 @@ func Verify(ctx context.Context, dir string, o *VerifyOptions) iter.Seq[Finding]
 }
 
 type verifier struct {
-	s     *scanner
-	o     *VerifyOptions
-	k     *Checkpoint // as far as it could be made
-	yield func(Finding) bool
-	stop  bool
-	done  atomic.Int64 // bytes compared, of total
-	total int64
-	late  []Finding // told after those of the tree, from which they may follow
+	s      *scanner
+	o      *VerifyOptions
+	k      *Checkpoint // as far as it could be made
+	yield  func(Finding) bool
+	stop   bool
+	done   atomic.Int64 // bytes compared, of total
+	total  int64
+	late   []Finding // told after those of the tree, from which they may follow
+	survey *amr.Survey
 	// partial: not all lists could be read, so which blocks there are is not known.
 	partial bool
 }
@@ -122,6 +123,7 @@ func (v *verifier) run(ctx context.Context) {
 			v.add(Warning, ManifestName, "", "unverified", nil, "does not know", "made from data that were not compared with their checksums, and may be damaged: the checksums here are those of what was read")
 		}
 	}
+	v.survey = amr.NewSurvey(&k.meta)
 	v.roots()
 	v.blocks()
 	v.fields()
@@ -129,13 +131,14 @@ func (v *verifier) run(ctx context.Context) {
 		return
 	}
 	v.attributes(ctx)
+	v.total = v.bytes()
 	if k.man != nil && !v.stop {
-		v.total = v.bytes()
 		v.heads(ctx)
-		if !v.o.StructureOnly {
-			v.sums(ctx)
-		}
 	}
+	if !v.o.StructureOnly && !v.stop {
+		v.data(ctx)
+	}
+	v.odd()
 	if err := ctx.Err(); err != nil {
 		fatal("", err, "")
 	}
@@ -192,12 +195,14 @@ func (v *verifier) fields() {
 	if enzo != k.enzo {
 		v.add(Error, "", "", "enzo_dt", ErrCorrupt, runsWrong, "%v, the program has %v", k.enzo, enzo)
 	}
+	if !k.Dump() {
+		for _, d := range k.Unfit() {
+			v.tell(d)
+		}
+	}
 	for i := range k.meta.Fields {
 		f := &k.meta.Fields[i]
 		name := fieldPrefix + f.Name
-		if k.Scrambled(i) {
-			v.add(Error, "", "", name, ErrScrambled, "aborts when it restarts", "blocks of %v cells written without ghosts: the cells are in the wrong places, in every block, and cannot be put right", k.meta.Shape(f, false))
-		}
 		switch {
 		case f.Type.Float() && f.Type != enzo:
 			v.add(Error, "", "", name, ErrCorrupt, runsWrong, "%v, but enzo_float is %v", f.Type, enzo)
