@@ -114,8 +114,20 @@ func part(x any, from, n int64) any {
 }
 
 func (d *Dataset) read(ctx context.Context, lo, hi int, data bool) ([]*amr.Block, error) {
+	out, rows, err := d.readRows(ctx, lo, hi, data)
+	if err == nil && data {
+		err = d.compare(ctx, lo, hi, rows)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// readRows is read without comparing the data; it gives their rows, too, by variable.
+func (d *Dataset) readRows(ctx context.Context, lo, hi int, data bool) ([]*amr.Block, map[string][]byte, error) {
 	if lo < 0 || hi > len(d.infos) || lo >= hi {
-		return nil, usageErr("blocks %d to %d of %d", lo, hi, len(d.infos))
+		return nil, nil, usageErr("blocks %d to %d of %d", lo, hi, len(d.infos))
 	}
 	out := make([]*amr.Block, hi-lo)
 	for i := range out {
@@ -123,24 +135,19 @@ func (d *Dataset) read(ctx context.Context, lo, hi int, data bool) ([]*amr.Block
 		out[i] = &amr.Block{Index: x.Index, Leaf: x.Leaf, Cycle: x.Cycle, Time: x.Time, Dt: x.Dt, Cost: x.Cost}
 	}
 	if err := d.compareTables(ctx, lo, hi); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	rows := map[string][]byte{} // that were read, by variable
+	rows := map[string][]byte{}
 	if err := d.readFields(ctx, out, lo, hi, data, rows); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := d.readParticles(ctx, out, lo, hi, data, rows); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := d.readAttrs(ctx, out, lo, hi, rows); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if data {
-		if err := d.compare(ctx, lo, hi, rows); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	return out, rows, nil
 }
 
 func (d *Dataset) readFields(ctx context.Context, out []*amr.Block, lo, hi int, data bool, rows map[string][]byte) error {

@@ -38,7 +38,7 @@ func Check(ctx context.Context, name string, o *blob.CheckOptions) iter.Seq[blob
 			return
 		}
 		if d.check(ctx, yield) && (o == nil || !o.Quick) {
-			d.checkSums(ctx, yield)
+			d.checkData(ctx, yield)
 		}
 	}
 }

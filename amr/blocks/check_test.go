@@ -38,7 +38,8 @@ func TestCheck(t *testing.T) {
 		name := temp(t)
 		writeToy(t, name, m, deal(blocks, 3, 0), &Options{Form: form, Durability: blob.DurableNone})
 		for f := range Check(t.Context(), name, nil) {
-			if f.Severity != blob.Note && !strings.Contains(f.Msg, "more than one level") {
+			random := strings.Contains(f.Msg, "values in leaves") || strings.Contains(f.Msg, "positions in leaves")
+			if f.Severity != blob.Note && !strings.Contains(f.Msg, "more than one level") && !random {
 				t.Errorf("%v: %v", form, f)
 			}
 		}

@@ -134,6 +134,9 @@ func (d *Dataset) Ghosts(field string) bool {
 	return false
 }
 
+// HasSums says whether there are checksums of the blocks.
+func (d *Dataset) HasSums() bool { return d.hasSums }
+
 // Particles is the number of particles of a type in a block.
 func (d *Dataset) Particles(i int, name string) int64 {
 	if l := d.lists["particle_"+name]; l != nil {

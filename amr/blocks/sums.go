@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"blobio/amr"
 	"blobio/blob"
 	"blobio/cdf5"
 )
@@ -58,15 +59,15 @@ func sumRow(crc uint32, row []byte, width int, big []byte) uint32 {
 	return crc
 }
 
-// checkSums reads all data, some blocks at a time, and compares the checksums.
-func (d *Dataset) checkSums(ctx context.Context, yield func(blob.Finding) bool) {
+// checkData reads all data, some blocks at a time, compares the checksums, and looks at the values.
+func (d *Dataset) checkData(ctx context.Context, yield func(blob.Finding) bool) {
 	finding := func(sev blob.Severity, field string, class error, format string, args ...any) bool {
 		return yield(blob.Finding{Severity: sev, File: d.r.Base(), Offset: -1, Field: field, Msg: sprintf(format, args...), Err: class})
 	}
-	if _, ok := d.r.Schema().VarID(crcName); !ok {
-		finding(blob.Note, crcName, nil, "not there: the data cannot be checked")
+	if !d.hasSums && !finding(blob.Note, crcName, nil, "not there: whether data are those that were written cannot be told") {
 		return
 	}
+	survey := amr.NewSurvey(&d.meta)
 	const hold = 8 << 20
 	for lo := 0; lo < d.Len(); {
 		hi, size := lo, int64(0)
@@ -74,7 +75,11 @@ func (d *Dataset) checkSums(ctx context.Context, yield func(blob.Finding) bool) 
 			size += d.Bytes(hi) + 1024
 			hi++
 		}
-		got, want, err := d.sums(ctx, lo, hi, nil)
+		list, rows, err := d.readRows(ctx, lo, hi, true)
+		var got, want []uint32
+		if err == nil && d.hasSums {
+			got, want, err = d.sums(ctx, lo, hi, rows)
+		}
 		if err != nil {
 			if !errors.Is(err, context.Canceled) {
 				finding(blob.Error, "", err, "blocks %d to %d: %v", lo, hi-1, err)
@@ -86,7 +91,19 @@ func (d *Dataset) checkSums(ctx context.Context, yield func(blob.Finding) bool) 
 				return
 			}
 		}
+		for _, b := range list {
+			survey.Block(b)
+		}
 		lo = hi
+	}
+	for _, o := range survey.Oddities() {
+		field := o.What
+		if o.Field {
+			field = "field_" + field
+		}
+		if !finding(blob.Warning, field, nil, "block %s: %s", d.name(o.Block), o.Msg) {
+			return
+		}
 	}
 }
 
