@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"blobio/amr"
@@ -96,6 +97,9 @@ func Open(ctx context.Context, name string, o *OpenOptions) (*Dataset, error) {
 func whole(ctx context.Context, r *blob.Reader) error {
 	if r.Layout() != blob.Canonical || len(r.Files()) != 1 {
 		return nil
+	}
+	if n := r.Records(); n != 0 && !slices.ContainsFunc(r.Schema().Vars(), func(v blob.Variable) bool { return v.Record }) {
+		return corrupt(r.Base(), "numrecs", "%d records, but no variable has any", n) // they are walked over one by one
 	}
 	size := r.Files()[0].Size
 	for x, err := range r.Extents(ctx) {
