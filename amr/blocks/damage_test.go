@@ -228,3 +228,21 @@ func TestMarks(t *testing.T) {
 		}
 	}
 }
+
+// TestRecords: a number of records that no variable has is damage of the header, and is not counted through.
+func TestRecords(t *testing.T) {
+	m, list := toy(5, 1)
+	name := temp(t)
+	writeToy(t, name, m, deal(list, 1, 0), &Options{Durability: blob.DurableNone})
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.WriteAt([]byte{0, 0, 1}, 4) // numrecs is 8 bytes behind the magic number
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), name, nil); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("%v", err)
+	}
+}

@@ -109,7 +109,7 @@ func (k *Checkpoint) HasManifest() bool { return k.man != nil }
 
 // Scrambled says whether the cells of a field are in the wrong places: written without
 // ghosts by the real program, which gives HDF5 the shape of a field in memory in reverse.
-// That is right only where the shape is the same both ways, so for cubic blocks.
+// That is right only where the shape is the same both ways, so for cubic blocks. Meta().Fields have the mark, too.
 func (k *Checkpoint) Scrambled(field int) bool {
 	if k.man != nil && !k.man.Broken {
 		return false

@@ -186,5 +186,5 @@ func (s *scanner) describes(file int, root *h5.Group, list []listEntry, n int) e
 
 // damaged says that a checkpoint would be described by what is damaged.
 func damaged(err error) error {
-	return fmt.Errorf("cello: the mesh cannot be described: %w", err)
+	return fmt.Errorf("the mesh cannot be described: %w", err)
 }

@@ -1,9 +1,12 @@
 package cello
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -212,5 +215,47 @@ func TestOldManifest(t *testing.T) {
 	}
 	if _, err := k.Block(ctx, 0); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestDamagedDescription: what describes the mesh is taken from a file in which it is whole; if there is none, it is not
+// described wrongly.
+func TestDamagedDescription(t *testing.T) {
+	ctx := context.Background()
+	c := tiny().build(t)
+	for _, apart := range []bool{false, true} {
+		mem := memDir(t)
+		must(c.write(ctx, 1, false, "c", &Options{Files: 2, fs: mem}))
+		open := func(o OpenOptions) (errs [2]error, times [2]float64) {
+			o.fs = mem
+			_ = comm.Run(ctx, 2, nil, func(ctx context.Context, co comm.Comm) error {
+				r := co.Rank()
+				if apart {
+					co = comm.Isolate(co)
+				}
+				k, err := OpenComm(ctx, co, "c", &o)
+				if errs[r] = err; err == nil {
+					times[r] = k.Meta().Time
+					return k.Close()
+				}
+				return nil
+			})
+			return errs, times
+		}
+		for i, file := range []string{"c/block_data-0.h5", "c/block_data-1.h5"} {
+			b, err := vfs.ReadFile(mem, file, 1<<20)
+			must(err)
+			at := bytes.Index(b, binary.LittleEndian.AppendUint64(nil, math.Float64bits(c.meta.Time))) // of "/"
+			flip(mem, file, int64(at), 3)
+			errs, times := open(OpenOptions{})
+			for r := range errs {
+				if i == 0 && (errs[r] != nil || times[r] != c.meta.Time) || i == 1 && (!errors.Is(errs[r], ErrChecksum) || !strings.Contains(errs[r].Error(), "the mesh cannot be described")) {
+					t.Errorf("apart %v, %d files damaged: rank %d: %v, time %v", apart, i+1, r, errs[r], times[r])
+				}
+			}
+		}
+		if errs, times := open(OpenOptions{NoVerify: true}); errs[0] != nil || times[0] == c.meta.Time {
+			t.Errorf("not compared: %v", errs[0])
+		}
 	}
 }

@@ -26,7 +26,8 @@ func (k *Checkpoint) Find(name string, level int) (int, bool) {
 	return 0, false
 }
 
-// Block reads block i of Blocks with all its data. Attributes that do not
+// Block reads block i of Blocks with all its data, and compares them with the manifest, see
+// OpenOptions.NoVerify: ErrChecksum names file, block, dataset and both sums. Attributes that do not
 // follow from the rest are kept in Attrs: what is junk in files of the real program (bounds on
 // axes beyond the rank), and any that are not of the format.
 func (k *Checkpoint) Block(ctx context.Context, i int) (*amr.Block, error) {

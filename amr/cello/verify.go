@@ -13,21 +13,21 @@ import (
 
 // VerifyOptions for Verify. nil means the defaults.
 type VerifyOptions struct {
-	// StructureOnly leaves the data unread: no checksums of them.
+	// StructureOnly leaves the data unread: no checksums of them, no look at values.
 	StructureOnly bool
 	// EnzoFloat is that of the program that is to restart from it; default (0): that
 	// of the attributes.
 	EnzoFloat amr.Type
 	// MaxLevel is the finest level of the run that is to restart from it; default (nil): the attribute max_level.
 	MaxLevel *int
-	// Progress is called with the bytes that were compared with their checksums, often and by
+	// Progress is called with the bytes that were read to be summed up and looked at, often and by
 	// several goroutines.
 	Progress func(done, total int64)
 	OpenOptions
 }
 
 // Verify looks for everything that is wrong with a checkpoint: files, lists, groups, attributes,
-// datasets, the tree, checksums. It never stops at the first finding, only where nothing
+// datasets, the tree, checksums, values that no run leaves behind (amr.Survey). It never stops at the first finding, only where nothing
 // more can be read. What the real program does not check, and hangs, crashes or runs wrong on, is
 // found here, and Finding.Effect says so.
 func Verify(ctx context.Context, dir string, o *VerifyOptions) iter.Seq[Finding] {
