@@ -259,3 +259,42 @@ func TestDamagedDescription(t *testing.T) {
 		}
 	}
 }
+
+// TestNoVerifyManifest: with NoVerify a manifest that is damaged, or does not fit the lists, keeps nobody from reading.
+func TestNoVerifyManifest(t *testing.T) {
+	ctx := context.Background()
+	c := tiny().build(t)
+	mem := memDir(t)
+	must(c.write(ctx, 1, false, "c", &Options{Files: 2, fs: mem}))
+	for _, d := range []struct {
+		file string
+		add  string
+	}{{ManifestName, " "}, {fileListName, "\n"}, {"block_data-1" + listSuffix, "\n"}} {
+		name := "c/" + d.file
+		b, err := vfs.ReadFile(mem, name, 1<<20)
+		must(err)
+		must(mem.Remove(name))
+		must(vfs.WriteFile(mem, name, append(b[:len(b):len(b)], d.add...)))
+		if _, err := Open(ctx, "c", &OpenOptions{fs: mem}); !errors.Is(err, ErrChecksum) {
+			t.Errorf("%s: %v", d.file, err)
+		}
+		if err := c.holds(ctx, "c", &OpenOptions{fs: mem, NoVerify: true}); err == nil || !strings.Contains(err.Error(), "Unverified:true") {
+			t.Errorf("%s, not compared: %v", d.file, err) // all as it was but for the mark
+		}
+		k, err := Open(ctx, "c", &OpenOptions{fs: mem, NoVerify: true})
+		must(err)
+		for i := range k.Blocks() {
+			b, err := k.Block(ctx, i)
+			must(err)
+			if err := same(c.meta, b, c.blocks[i]); err != nil {
+				t.Error(err)
+			}
+		}
+		k.Close()
+		must(mem.Remove(name))
+		must(vfs.WriteFile(mem, name, b))
+	}
+	if err := c.holds(ctx, "c", &OpenOptions{fs: mem}); err != nil {
+		t.Error(err)
+	}
+}
