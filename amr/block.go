@@ -7,6 +7,9 @@ type FieldSpec struct {
 	Name     string
 	Type     Type
 	Centered [3]bool // face-centred along the axis: one element more
+	// Scrambled: the program that wrote it put the cells in the wrong places, and nothing can put
+	// them right. What is copied stays so: every form keeps the mark.
+	Scrambled bool
 }
 
 // ParticleSpec is a type of particles and its attributes.
@@ -60,6 +63,8 @@ type Meta struct {
 	Fields    []FieldSpec
 	Particles []ParticleSpec
 	Attrs     map[string]any // further attributes of the whole, kept
+	// Unverified: somebody has read the data without comparing them with their checksums. Copies keep the mark.
+	Unverified bool
 }
 
 // Validate checks geometry and specifications. The error is of class ErrUsage.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"reflect"
 	"strings"
 	"syscall"
 
@@ -18,7 +19,8 @@ import (
 // all return an error. A rank that gave one gets it back; the others get the
 // one of the lowest failing rank, as a *RankError. (A failing rank gets that one too, in the
 // same chain, if it is another's.) The Comm stays usable after it: an agreed
-// error breaks nothing.
+// error breaks nothing. An error that the ranks of c have agreed upon before keeps its
+// rank: agreed upon again, it reads as it did.
 //
 // errors.Is finds what the failing rank's error wraps on every rank. Ranks without a
 // common heap get its text, and errors.Is holds for the sentinels of this
@@ -50,26 +52,35 @@ func AgreeMin(ctx context.Context, c Comm, err error, v ...int64) ([]int64, erro
 
 // tellError tells all ranks the error of root.
 func tellError(ctx context.Context, c Comm, root int, err error) error {
-	shared, e := c.Share(ctx, err)
+	told, rank := err, c.Rank()
+	if re, ok := err.(*RankError); ok && sameComm(re.in, c) {
+		told, rank = re.Err, re.Rank
+	}
+	shared, e := c.Share(ctx, told)
 	if e != nil {
 		return with(err, e)
 	}
 	var b []byte
 	if c.Rank() == root {
-		b = EncodeError(err)
+		b = append(binary.LittleEndian.AppendUint64(nil, uint64(rank)), EncodeError(told)...)
 	}
 	if b, e = c.Bcast(ctx, root, b); e != nil {
 		return with(err, e)
 	}
 	cause, ok := shared[root].(error)
 	if !ok {
-		cause = DecodeError(b)
+		cause = DecodeError(b[8:])
 	}
-	re := &RankError{root, cause}
+	re := &RankError{int(binary.LittleEndian.Uint64(b)), cause, c}
 	if c.Rank() == root {
 		return re
 	}
 	return with(err, re)
+}
+
+// sameComm says whether two Comms are the same one.
+func sameComm(a, b Comm) bool {
+	return a != nil && reflect.TypeOf(a).Comparable() && a == b
 }
 
 // with returns other, together with the rank's own error if there is one, which may have heard of other before.

@@ -30,6 +30,8 @@ var (
 type RankError struct {
 	Rank int
 	Err  error
+
+	in Comm // of which the ranks have agreed upon it; nil: of none
 }
 
 // Error implements error.

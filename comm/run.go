@@ -112,7 +112,7 @@ func (w *world) note(rank int, err error) {
 			w.distinct = map[string]bool{}
 		}
 		w.distinct[text] = true
-		w.failed = append(w.failed, RankError{rank, err})
+		w.failed = append(w.failed, RankError{Rank: rank, Err: err})
 	}
 }
 

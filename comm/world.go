@@ -120,7 +120,7 @@ func (w *world) failCtx(rank int, ctx context.Context) {
 		w.failParent()
 		return
 	}
-	w.fail(&failure{err: &RankError{rank, ctxError(ctx)}, ctxErr: ctx.Err(), rank: rank})
+	w.fail(&failure{err: &RankError{Rank: rank, Err: ctxError(ctx)}, ctxErr: ctx.Err(), rank: rank})
 }
 
 // failParent breaks the communication because the context of the run was cancelled.
@@ -220,7 +220,7 @@ func (w *world) leave(rank int, err error) {
 	}
 	var re *RankError
 	if !errors.As(err, &re) || error(re) != err {
-		re = &RankError{rank, err}
+		re = &RankError{Rank: rank, Err: err}
 	}
 	w.mu.Lock()
 	w.numFailed++

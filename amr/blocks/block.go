@@ -24,13 +24,13 @@ func (d *Dataset) Heads(ctx context.Context, lo, hi int) ([]*amr.Block, error) {
 }
 
 // Range reads blocks lo, lo+1, ... below hi. Each variable is read at once, and the
-// blocks share its memory.
+// blocks share its memory. A block that is not what was written is ErrChecksum, see OpenOptions.
 func (d *Dataset) Range(ctx context.Context, lo, hi int) ([]*amr.Block, error) {
 	return d.read(ctx, lo, hi, true)
 }
 
 // Field reads a field of one block into dst, in the byte order of the host; len(dst) is what
-// amr.Geometry.FieldBytes says.
+// amr.Geometry.FieldBytes says. It is compared with no checksum: there is one of whole blocks only.
 func (d *Dataset) Field(ctx context.Context, i int, name string, dst []byte) error {
 	if i < 0 || i >= len(d.infos) {
 		return usageErr("block %d of %d", i, len(d.infos))
@@ -114,24 +114,43 @@ func part(x any, from, n int64) any {
 }
 
 func (d *Dataset) read(ctx context.Context, lo, hi int, data bool) ([]*amr.Block, error) {
+	out, rows, err := d.readRows(ctx, lo, hi, data)
+	if err == nil && data {
+		err = d.compare(ctx, lo, hi, rows)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// readRows is read without comparing the data; it gives their rows, too, by variable.
+func (d *Dataset) readRows(ctx context.Context, lo, hi int, data bool) ([]*amr.Block, map[string][]byte, error) {
 	if lo < 0 || hi > len(d.infos) || lo >= hi {
-		return nil, usageErr("blocks %d to %d of %d", lo, hi, len(d.infos))
+		return nil, nil, usageErr("blocks %d to %d of %d", lo, hi, len(d.infos))
 	}
 	out := make([]*amr.Block, hi-lo)
 	for i := range out {
 		x := &d.infos[lo+i]
 		out[i] = &amr.Block{Index: x.Index, Leaf: x.Leaf, Cycle: x.Cycle, Time: x.Time, Dt: x.Dt, Cost: x.Cost}
 	}
-	if err := d.readFields(ctx, out, lo, hi, data); err != nil {
-		return nil, err
+	if err := d.compareTables(ctx, lo, hi); err != nil {
+		return nil, nil, err
 	}
-	if err := d.readParticles(ctx, out, lo, hi, data); err != nil {
-		return nil, err
+	rows := map[string][]byte{}
+	if err := d.readFields(ctx, out, lo, hi, data, rows); err != nil {
+		return nil, nil, err
 	}
-	return out, d.readAttrs(ctx, out, lo, hi)
+	if err := d.readParticles(ctx, out, lo, hi, data, rows); err != nil {
+		return nil, nil, err
+	}
+	if err := d.readAttrs(ctx, out, lo, hi, rows); err != nil {
+		return nil, nil, err
+	}
+	return out, rows, nil
 }
 
-func (d *Dataset) readFields(ctx context.Context, out []*amr.Block, lo, hi int, data bool) error {
+func (d *Dataset) readFields(ctx context.Context, out []*amr.Block, lo, hi int, data bool, rows map[string][]byte) error {
 	for k := range d.fields {
 		f := &d.fields[k]
 		var all []byte
@@ -140,6 +159,7 @@ func (d *Dataset) readFields(ctx context.Context, out []*amr.Block, lo, hi int, 
 			if all, err = d.fieldRows(ctx, f, lo, hi); err != nil {
 				return err
 			}
+			rows["field_"+f.spec.Name] = all
 		}
 		n := len(all) / len(out)
 		for i, b := range out {
@@ -153,7 +173,7 @@ func (d *Dataset) readFields(ctx context.Context, out []*amr.Block, lo, hi int, 
 	return nil
 }
 
-func (d *Dataset) readParticles(ctx context.Context, out []*amr.Block, lo, hi int, data bool) error {
+func (d *Dataset) readParticles(ctx context.Context, out []*amr.Block, lo, hi int, data bool, rows map[string][]byte) error {
 	for k := range d.meta.Particles {
 		spec := &d.meta.Particles[k]
 		l := d.lists["particle_"+spec.Name]
@@ -177,6 +197,7 @@ func (d *Dataset) readParticles(ctx context.Context, out []*amr.Block, lo, hi in
 				return err
 			}
 			all, size := bytesOf(x), int64(spec.Attrs[c].Type.Size())
+			rows[col] = all
 			for i, b := range out {
 				from := (l.start[lo+i] - l.start[lo]) * size
 				to := from + max(l.count[lo+i], 0)*size
@@ -187,13 +208,14 @@ func (d *Dataset) readParticles(ctx context.Context, out []*amr.Block, lo, hi in
 	return nil
 }
 
-func (d *Dataset) readAttrs(ctx context.Context, out []*amr.Block, lo, hi int) error {
+func (d *Dataset) readAttrs(ctx context.Context, out []*amr.Block, lo, hi int, rows map[string][]byte) error {
 	if d.adapt != nil {
 		l := d.lists["adapt"]
 		x, err := d.listRows(ctx, "adapt", cdf5.UByte, l, lo, hi)
 		if err != nil {
 			return err
 		}
+		rows["adapt"] = bytesOf(x)
 		for i, b := range out {
 			if d.adapt[lo+i] >= 0 {
 				b.Adapt = make([]byte, d.adapt[lo+i])
@@ -214,6 +236,7 @@ func (d *Dataset) readAttrs(ctx context.Context, out []*amr.Block, lo, hi int) e
 			if err != nil {
 				return err
 			}
+			rows[a.v] = bytesOf(x)
 			for i, b := range out {
 				if n := a.list.count[lo+i]; n >= 0 {
 					set(b, part(x, a.list.start[lo+i]-a.list.start[lo], n))
@@ -229,6 +252,7 @@ func (d *Dataset) readAttrs(ctx context.Context, out []*amr.Block, lo, hi int) e
 		if err := d.r.Read(ctx, a.v, start, count, x); err != nil {
 			return err
 		}
+		rows[a.v] = bytesOf(x)
 		for i, b := range out {
 			set(b, part(x, int64(i)*a.n, a.n))
 		}

@@ -176,9 +176,7 @@ func writeRows(ctx context.Context, f vfs.File, h *cdf5.Header, l *layout, list 
 		var crc uint32
 		for k := range l.vars {
 			v := &l.vars[k]
-			if k == len(l.vars)-1 {
-				p.crc = crc
-			}
+			p.summed(v, crc)
 			row, err := rowOf(l, v, scratch, p)
 			if err != nil {
 				return err

@@ -6,6 +6,7 @@ import (
 
 	"blobio/amr"
 	"blobio/blob"
+	"blobio/cdf5"
 )
 
 // Check looks for everything that is wrong with a dataset of blocks: what blob.Check
@@ -25,7 +26,7 @@ func Check(ctx context.Context, name string, o *blob.CheckOptions) iter.Seq[blob
 				return
 			}
 		}
-		d, err := Open(ctx, name, nil)
+		d, err := Open(ctx, name, &OpenOptions{NoVerify: true})
 		if err != nil {
 			if !bad {
 				yield(blob.Finding{Severity: blob.Error, File: name, Offset: -1, Msg: err.Error(), Err: err})
@@ -33,8 +34,11 @@ func Check(ctx context.Context, name string, o *blob.CheckOptions) iter.Seq[blob
 			return
 		}
 		defer d.Close()
+		if err := d.compareMeta(); err != nil && !yield(blob.Finding{Severity: blob.Error, File: name, Offset: -1, Field: metaCRC, Msg: err.Error(), Err: ErrChecksum}) {
+			return
+		}
 		if d.check(ctx, yield) && (o == nil || !o.Quick) {
-			d.checkSums(ctx, yield)
+			d.checkData(ctx, yield)
 		}
 	}
 }
@@ -50,6 +54,14 @@ func (d *Dataset) check(ctx context.Context, yield func(blob.Finding) bool) bool
 			}
 			more = yield(f)
 		}
+	}
+	for i := range d.meta.Fields {
+		if f := &d.meta.Fields[i]; f.Scrambled {
+			found(blob.Error, "field_"+f.Name, "the cells are in the wrong places, in every block, and cannot be put right: the program that wrote them has scrambled them")
+		}
+	}
+	if cdf5.FindAtt(d.r.Schema().Attributes(), unverifiedAtt) != nil {
+		found(blob.Warning, unverifiedAtt, "made from data that were not compared with their checksums, and may be damaged: the checksums here are those of what was read")
 	}
 	n := len(d.infos)
 	level, order := make([]int32, n), make([]int64, n)

@@ -38,7 +38,8 @@ func TestCheck(t *testing.T) {
 		name := temp(t)
 		writeToy(t, name, m, deal(blocks, 3, 0), &Options{Form: form, Durability: blob.DurableNone})
 		for f := range Check(t.Context(), name, nil) {
-			if f.Severity != blob.Note && !strings.Contains(f.Msg, "more than one level") {
+			random := strings.Contains(f.Msg, "values in leaves") || strings.Contains(f.Msg, "positions in leaves")
+			if f.Severity != blob.Note && !strings.Contains(f.Msg, "more than one level") && !random {
 				t.Errorf("%v: %v", form, f)
 			}
 		}
@@ -74,7 +75,7 @@ func TestCheck(t *testing.T) {
 		spoil(t, name, c.variable, c.at, c.b...)
 		hit := false
 		for f := range Check(t.Context(), name, nil) {
-			if strings.Contains(f.Msg, c.want) {
+			if strings.Contains(f.String(), c.want) {
 				hit = true
 				if (f.Severity == blob.Warning) != c.warning {
 					t.Errorf("%s: %v", c.variable, f)

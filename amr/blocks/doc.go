@@ -23,9 +23,13 @@
 //	cycle                      int
 //	time, dt, redshift         double
 //	particle_types             char     names, separated by spaces
+//	unverified                 int      1: made from data that were not compared with their
+//	                                    checksums; absent otherwise
 //	meta_X, metascalar_X,
 //	metastrings_X              any      a further attribute X of the tree: numbers, one
 //	                                    number or text, texts that end in a zero byte
+//	blobio_amr_crc             uint     CRC-32 (IEEE) of these attributes and of the variables
+//	                                    as they are described here, see below
 //
 // Variables; axis is 3, and the order of dimensions C's, the last one fastest:
 //
@@ -39,10 +43,13 @@
 //	block_upper(block, axis)   double   corners, redundant
 //	block_cycle(block)         int
 //	block_time, block_dt(block) double
-//	block_crc(block)           uint     CRC-32 (IEEE) of the block's rows in all other
-//	                                    variables, in their order, big endian
+//	block_table_crc(block)     uint     CRC-32 (IEEE) of the block's rows in the tables, which are
+//	                                    the variables before it, in their order, big endian
+//	block_crc(block)           uint     the same of all variables before it; the last one. What
+//	                                    others add behind it is not looked at
 //	field_F(block, z, y, x)    any      a field; as many axes as rank. Attributes face_centered
-//	                                    int[3], ghosts int. Axes with one element more are
+//	                                    int[3], ghosts int, scrambled int 1 if the cells are in
+//	                                    the wrong places (absent otherwise). Axes with one element more are
 //	                                    called x_face, those with ghosts x_ghost, x_face_ghost
 //	particle_T_A(n_particle_T) any      attribute A of the particles T of all blocks; attributes
 //	                                    particle_type, particle_attribute
@@ -59,6 +66,21 @@
 //	block_adapt_size(block)    int      bytes with the zeros, -1: no adapt_buffer
 //
 // A list without rows has one, which is nobody's, since CDF has no empty dimensions.
+//
+// # Checksums
+//
+// Whoever reads a block whole compares it with block_crc, whoever reads its rows in the tables
+// alone with block_table_crc, and Open the description of the mesh with blobio_amr_crc; a damaged
+// block does not keep anybody from the others. blobio_amr_crc is the CRC-32 of
+//
+//	for each global attribute of the list above that is there, by name:
+//	  name, a zero byte, its type as CDF-5 numbers it (a byte), its values
+//	for each variable up to block_crc, in their order:
+//	  name, a zero byte, type, the lengths of its dimensions (8 bytes each);
+//	  its attributes of those named here but long_name, as above
+//
+// all big endian. So other attributes, such as history, may be added. Files without one of
+// the three are as good, but nothing tells whether they are as they were written.
 //
 // # Decomposition
 //

@@ -49,6 +49,7 @@ type placed struct {
 	pos    int64   // row
 	parent int64   // row of the parent, -1
 	at     []int64 // first row in each list
+	tables uint32  // CRC of the rows of the tables
 	crc    uint32  // of the rows of all variables but block_crc
 }
 
@@ -129,6 +130,7 @@ func newLayout(m *amr.Meta, s *summary, totals []int64) (*layout, error) {
 			return nil, usageErr("variable %q of %g elements", v.name, elems)
 		}
 	}
+	l.atts = append(l.atts, att(metaCRC, l.metaSum()))
 	return l, nil
 }
 
@@ -218,6 +220,9 @@ func metaAtts(m *amr.Meta) ([]cdf5.Att, error) {
 		types = append(types, p.Name)
 	}
 	atts = append(atts, att("particle_types", strings.Join(types, " ")))
+	if m.Unverified {
+		atts = append(atts, att(unverifiedAtt, int32(1)))
+	}
 	for _, name := range sortedKeys(m.Attrs) {
 		x, t, k, ok := toSlice(m.Attrs[name])
 		if !ok {
@@ -279,6 +284,7 @@ func (l *layout) addTables(block int, s *summary) {
 			return i32(b, int32(len(p.Adapt)))
 		})
 	}
+	add(tableCRC, cdf5.UInt, "CRC-32 of the block's rows in the variables before this one, in their order, big endian", nil, func(b []byte, p *placed) []byte { return native.AppendUint32(b, p.tables) })
 }
 
 // addField adds a field: blocks x nz x ny x nx, as many axes as the tree has.
@@ -306,8 +312,11 @@ func (l *layout) addField(block, i int, f *fieldOf) {
 		ghosts = 1
 	}
 	want := l.meta.FieldBytes(&f.Spec, f.Ghosts)
-	l.vars = append(l.vars, variable{name: "field_" + f.Spec.Name, typ: fileTypes[f.Spec.Type], dims: dims, list: -1,
-		atts: []cdf5.Att{att("face_centered", centered), att("ghosts", ghosts)},
+	atts := []cdf5.Att{att("face_centered", centered), att("ghosts", ghosts)}
+	if f.Spec.Scrambled {
+		atts = append(atts, att(scrambledAtt, int32(1)))
+	}
+	l.vars = append(l.vars, variable{name: "field_" + f.Spec.Name, typ: fileTypes[f.Spec.Type], dims: dims, list: -1, atts: atts,
 		row: func(_ []byte, p *placed) ([]byte, error) {
 			if d := p.Fields[i].Data; int64(len(d)) == want {
 				return d, nil

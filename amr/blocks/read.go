@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"blobio/amr"
@@ -31,6 +32,19 @@ type Dataset struct {
 	cols   [][]string // variables of each type of particles
 	attrs  []storedAttr
 	adapt  []int32 // sizes with the zeros, nil if there are none
+
+	hasSums  bool // there is a checksum of each block
+	noVerify bool
+	sum      tableSums
+}
+
+// OpenOptions of Open. The zero value, or nil, means the defaults.
+type OpenOptions struct {
+	Blob blob.OpenOptions
+	// NoVerify reads without comparing with checksums, for those who rescue what is left.
+	// Meta().Unverified is set then, and what is written of it is marked. Default: a block that is not what
+	// was written is ErrChecksum, and so is the description of the mesh.
+	NoVerify bool
 }
 
 type storedField struct {
@@ -54,21 +68,28 @@ type storedAttr struct {
 
 // Open opens a dataset of any form and reads its tables. It returns an error of class
 // ErrNotFormat for datasets that are not of blocks, ErrCorrupt when the tables
-// contradict each other. o may be nil.
-func Open(ctx context.Context, name string, o *blob.OpenOptions) (*Dataset, error) {
-	r, err := blob.Open(ctx, name, o)
+// contradict each other, ErrChecksum when the description of the mesh is not what was written. o may be nil.
+func Open(ctx context.Context, name string, o *OpenOptions) (*Dataset, error) {
+	if o == nil {
+		o = &OpenOptions{}
+	}
+	r, err := blob.Open(ctx, name, &o.Blob)
 	if err != nil {
 		return nil, err
 	}
-	if err := whole(ctx, r); err != nil {
+	d := &Dataset{r: r, lists: map[string]*stored{}, noVerify: o.NoVerify}
+	if err = whole(ctx, r); err == nil {
+		err = d.load(ctx)
+	}
+	if err == nil && !o.NoVerify {
+		err = d.compareMeta()
+	}
+	if err != nil {
 		r.Close()
 		return nil, err
 	}
-	d := &Dataset{r: r, lists: map[string]*stored{}}
-	if err := d.load(ctx); err != nil {
-		r.Close()
-		return nil, err
-	}
+	_, d.hasSums = r.Schema().VarID(crcName)
+	d.meta.Unverified = d.meta.Unverified || d.hasSums && o.NoVerify
 	return d, nil
 }
 
@@ -76,6 +97,9 @@ func Open(ctx context.Context, name string, o *blob.OpenOptions) (*Dataset, erro
 func whole(ctx context.Context, r *blob.Reader) error {
 	if r.Layout() != blob.Canonical || len(r.Files()) != 1 {
 		return nil
+	}
+	if n := r.Records(); n != 0 && !slices.ContainsFunc(r.Schema().Vars(), func(v blob.Variable) bool { return v.Record }) {
+		return corrupt(r.Base(), "numrecs", "%d records, but no variable has any", n) // they are walked over one by one
 	}
 	size := r.Files()[0].Size
 	for x, err := range r.Extents(ctx) {
@@ -113,6 +137,9 @@ func (d *Dataset) Ghosts(field string) bool {
 	}
 	return false
 }
+
+// HasSums says whether there are checksums of the blocks.
+func (d *Dataset) HasSums() bool { return d.hasSums }
 
 // Particles is the number of particles of a type in a block.
 func (d *Dataset) Particles(i int, name string) int64 {
@@ -266,6 +293,7 @@ func (d *Dataset) loadMeta() error {
 	if err := m.Geometry.Validate(); err != nil {
 		return d.bad("geometry", "%v", err)
 	}
+	m.Unverified = number(atts, unverifiedAtt) != 0
 	if a := cdf5.FindAtt(atts, "particle_types"); a != nil {
 		text, _ := a.Value.(string)
 		for _, name := range strings.Fields(text) {
@@ -358,6 +386,7 @@ func (d *Dataset) addField(v *blob.Variable, shape []int64, n int64) error {
 		}
 	}
 	f.ghosts = number(v.Atts, "ghosts") != 0
+	spec.Scrambled = number(v.Atts, scrambledAtt) != 0
 	want := d.meta.Shape(&spec, f.ghosts)
 	ok := shape[0] == n && len(shape) == d.meta.Rank+1
 	for a := range d.meta.Rank {

@@ -3,31 +3,49 @@ package blocks
 import (
 	"context"
 	"errors"
+	"fmt"
 	"hash/crc32"
+	"slices"
+	"strings"
+	"sync"
 
+	"blobio/amr"
 	"blobio/blob"
 	"blobio/cdf5"
 )
 
-// crcName is the variable of checksums, the last one.
-const crcName = "block_crc"
+const (
+	crcName  = "block_crc"       // checksums of all rows of a block, the last variable
+	tableCRC = "block_table_crc" // of those in the tables, the last of these
+)
 
 // sum computes the checksums of blocks that are in memory.
 func sum(l *layout, list []placed) error {
 	scratch, big := make([]byte, 0, 64), make([]byte, 32<<10)
 	for i := range list {
 		p := &list[i]
-		p.crc = 0
-		for k := range l.vars[:len(l.vars)-1] {
+		crc := uint32(0)
+		for k := range l.vars {
 			v := &l.vars[k]
+			p.summed(v, crc)
 			row, err := rowOf(l, v, scratch, p)
 			if err != nil {
 				return err
 			}
-			p.crc = sumRow(p.crc, row, v.typ.Size(), big)
+			crc = sumRow(crc, row, v.typ.Size(), big)
 		}
 	}
 	return nil
+}
+
+// summed keeps the checksum of the rows before those of a variable, if that is what it holds.
+func (p *placed) summed(v *variable, crc uint32) {
+	switch v.name {
+	case tableCRC:
+		p.tables = crc
+	case crcName:
+		p.crc = crc
+	}
 }
 
 // sumRow adds a row of the order of the host to a checksum.
@@ -41,20 +59,15 @@ func sumRow(crc uint32, row []byte, width int, big []byte) uint32 {
 	return crc
 }
 
-// checkSums reads all data, some blocks at a time, and compares the checksums.
-func (d *Dataset) checkSums(ctx context.Context, yield func(blob.Finding) bool) {
+// checkData reads all data, some blocks at a time, compares the checksums, and looks at the values.
+func (d *Dataset) checkData(ctx context.Context, yield func(blob.Finding) bool) {
 	finding := func(sev blob.Severity, field string, class error, format string, args ...any) bool {
 		return yield(blob.Finding{Severity: sev, File: d.r.Base(), Offset: -1, Field: field, Msg: sprintf(format, args...), Err: class})
 	}
-	want := make([]uint32, d.Len())
-	if _, ok := d.r.Schema().VarID(crcName); !ok {
-		finding(blob.Note, crcName, nil, "not there: the data cannot be checked")
+	if !d.hasSums && !finding(blob.Note, crcName, nil, "not there: whether data are those that were written cannot be told") {
 		return
 	}
-	if err := d.table(ctx, crcName, want); err != nil {
-		finding(blob.Error, crcName, err, "%v", err)
-		return
-	}
+	survey := amr.NewSurvey(&d.meta)
 	const hold = 8 << 20
 	for lo := 0; lo < d.Len(); {
 		hi, size := lo, int64(0)
@@ -62,7 +75,11 @@ func (d *Dataset) checkSums(ctx context.Context, yield func(blob.Finding) bool) 
 			size += d.Bytes(hi) + 1024
 			hi++
 		}
-		got, err := d.sums(ctx, lo, hi)
+		list, rows, err := d.readRows(ctx, lo, hi, true)
+		var got, want []uint32
+		if err == nil && d.hasSums {
+			got, want, err = d.sums(ctx, lo, hi, rows)
+		}
 		if err != nil {
 			if !errors.Is(err, context.Canceled) {
 				finding(blob.Error, "", err, "blocks %d to %d: %v", lo, hi-1, err)
@@ -70,53 +87,189 @@ func (d *Dataset) checkSums(ctx context.Context, yield func(blob.Finding) bool) 
 			return
 		}
 		for i, c := range got {
-			if c != want[lo+i] && !finding(blob.Error, crcName, ErrChecksum, "block %d (%s): the rows have %08x, want %08x: checksum mismatch", lo+i, d.name(d.infos[lo+i].Index), c, want[lo+i]) {
+			if c != want[i] && !finding(blob.Error, crcName, ErrChecksum, "block %d (%s): the rows have %08x, want %08x", lo+i, d.name(d.infos[lo+i].Index), c, want[i]) {
 				return
 			}
 		}
+		for _, b := range list {
+			survey.Block(b)
+		}
 		lo = hi
+	}
+	for _, o := range survey.Oddities() {
+		field := o.What
+		if o.Field {
+			field = "field_" + field
+		}
+		if !finding(blob.Warning, field, nil, "block %s: %s", d.name(o.Block), o.Msg) {
+			return
+		}
 	}
 }
 
-// sums computes the checksums of some blocks from what is in the files.
-func (d *Dataset) sums(ctx context.Context, lo, hi int) ([]uint32, error) {
-	out := make([]uint32, hi-lo)
-	big := make([]byte, 32<<10)
-	s := d.r.Schema()
-	for id, v := range s.Vars() {
-		if v.Name == crcName || v.Record {
-			continue
+// tableSums are the checksums of the tables, which are read again for them, all at once.
+type tableSums struct {
+	mu   sync.Mutex
+	done bool
+	next int      // the first variable that is no table
+	crc  []uint32 // of the rows before it, by block
+	bad  map[int]error
+	want []uint32 // block_crc
+}
+
+// tableRows is how many rows of a table are read at once.
+const tableRows = 1 << 16
+
+// tables sums up the tables, and compares them with block_table_crc.
+func (d *Dataset) tables(ctx context.Context) (*tableSums, error) {
+	t := &d.sum
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.done {
+		return t, nil
+	}
+	n := d.Len()
+	t.next, t.crc, t.bad, t.want = 0, make([]uint32, n), map[int]error{}, make([]uint32, n)
+	if err := d.table(ctx, crcName, t.want); err != nil {
+		return nil, err
+	}
+	var crcs []uint32
+	for id, v := range d.r.Schema().Vars() {
+		if !strings.HasPrefix(v.Name, "block_") || v.Name == crcName || v.Record {
+			break
 		}
-		shape := s.Shape(blob.VarID(id))
-		start, count := make([]int64, len(shape)), append([]int64(nil), shape...)
-		rows := int64(1)
-		for _, n := range shape[1:] {
-			rows *= n
-		}
-		l := d.listOf(v.Name)
-		from := func(i int) int64 { return int64(i) }
-		if l != nil {
-			from = func(i int) int64 {
-				if i == d.Len() {
-					return l.start[i-1] + max(l.count[i-1], 0)
-				}
-				return l.start[i]
+		if v.Name == tableCRC {
+			crcs = make([]uint32, n)
+			if err := d.table(ctx, tableCRC, crcs); err != nil {
+				return nil, err
 			}
-		} else if shape[0] != int64(d.Len()) {
+			for i, want := range crcs {
+				if got := t.crc[i]; got != want {
+					t.bad[i] = d.differs(i, tableCRC, got, want)
+				}
+			}
+		}
+		for lo := 0; lo < n; lo += tableRows {
+			hi := min(lo+tableRows, n)
+			if err := d.sumVariable(ctx, id, lo, hi, nil, t.crc[lo:hi]); err != nil {
+				return nil, err
+			}
+		}
+		t.next = id + 1
+	}
+	t.done = true
+	return t, nil
+}
+
+// differs is the error of a block whose rows are not those that were written.
+func (d *Dataset) differs(i int, sum string, got, want uint32) error {
+	what := "all variables"
+	if sum == tableCRC {
+		what = "the tables"
+	}
+	return &FormatError{Pkg: "blocks", File: d.r.Base(), Offset: -1, Field: sprintf("block %d (%s)", i, d.name(d.infos[i].Index)),
+		Msg: sprintf("the rows in %s sum to %08x, %s says %08x", what, got, sum, want), Err: ErrChecksum}
+}
+
+// compareTables says whether the rows of blocks in the tables are those that were written.
+func (d *Dataset) compareTables(ctx context.Context, lo, hi int) error {
+	if !d.compares() {
+		return nil
+	}
+	t, err := d.tables(ctx)
+	if err != nil {
+		return err
+	}
+	for i := lo; i < hi && len(t.bad) > 0; i++ {
+		if err := t.bad[i]; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compare says whether the rows of blocks are those that were written. rows are those that
+// were read, by variable, in the order of the host.
+func (d *Dataset) compare(ctx context.Context, lo, hi int, rows map[string][]byte) error {
+	if !d.compares() {
+		return nil
+	}
+	got, want, err := d.sums(ctx, lo, hi, rows)
+	if err != nil {
+		return err
+	}
+	for i := range got {
+		if got[i] != want[i] {
+			return d.differs(lo+i, crcName, got[i], want[i])
+		}
+	}
+	return nil
+}
+
+// compares says whether what is read is compared with checksums.
+func (d *Dataset) compares() bool { return d.hasSums && !d.noVerify }
+
+// sums are the checksums of some blocks, as they are and as block_crc says. Of rows that were read and are
+// not in rows nothing is read again.
+func (d *Dataset) sums(ctx context.Context, lo, hi int, rows map[string][]byte) (got, want []uint32, err error) {
+	t, err := d.tables(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	got = slices.Clone(t.crc[lo:hi])
+	for id, v := range d.r.Schema().Vars() {
+		if v.Name == crcName { // what comes behind it was added by somebody else
+			break
+		}
+		if id < t.next || v.Record {
 			continue
 		}
-		start[0], count[0] = from(lo), from(hi)-from(lo)
-		if count[0] == 0 {
-			continue
+		if err := d.sumVariable(ctx, id, lo, hi, rows[v.Name], got); err != nil {
+			return nil, nil, err
+		}
+	}
+	return got, t.want[lo:hi], nil
+}
+
+// sumVariable adds the rows of blocks in a variable to their checksums: those in b, in the order of the host, or
+// what is in the files.
+func (d *Dataset) sumVariable(ctx context.Context, id, lo, hi int, b []byte, out []uint32) error {
+	v, shape := d.r.Schema().Vars()[id], d.r.Schema().Shape(blob.VarID(id))
+	start, count := make([]int64, len(shape)), append([]int64(nil), shape...)
+	rows := int64(1)
+	for _, n := range shape[1:] {
+		rows *= n
+	}
+	l := d.listOf(v.Name)
+	from := func(i int) int64 { return int64(i) }
+	if l != nil {
+		from = func(i int) int64 {
+			if i == d.Len() {
+				return l.start[i-1] + max(l.count[i-1], 0)
+			}
+			return l.start[i]
+		}
+	} else if shape[0] != int64(d.Len()) {
+		return nil
+	}
+	start[0], count[0] = from(lo), from(hi)-from(lo)
+	if count[0] == 0 {
+		return nil
+	}
+	size := rows * int64(v.Type.Size())
+	if int64(len(b)) != size*count[0] {
+		if count[0] > maxSlice/size {
+			return fmt.Errorf("blocks: %d rows of %s at once: %w", count[0], v.Name, ErrTooLarge)
 		}
 		x := cdf5.NewSlice(v.Type, int(rows*count[0]))
 		if err := d.r.Read(ctx, v.Name, start, count, x); err != nil {
-			return nil, err
+			return err
 		}
-		b, size := bytesOf(x), rows*int64(v.Type.Size())
-		for i := lo; i < hi; i++ {
-			out[i-lo] = sumRow(out[i-lo], b[(from(i)-start[0])*size:(from(i+1)-start[0])*size], v.Type.Size(), big)
-		}
+		b = bytesOf(x)
 	}
-	return out, nil
+	big := make([]byte, min(int64(32<<10), (size+7)&^7))
+	for i := lo; i < hi; i++ {
+		out[i-lo] = sumRow(out[i-lo], b[(from(i)-start[0])*size:(from(i+1)-start[0])*size], v.Type.Size(), big)
+	}
+	return nil
 }

@@ -39,6 +39,9 @@ type Checkpoint struct {
 	recs     []scanned // of each block
 	tree     *amr.Tree
 	man      *manifest
+	sums     bool  // man has a checksum of each dataset
+	sumAt    []int // place in manifest.Datasets of each column
+	heads    []headSum
 	template *h5.Template // see scanner
 	listAt   []int32      // place of each block in its list
 
@@ -106,7 +109,7 @@ func (k *Checkpoint) HasManifest() bool { return k.man != nil }
 
 // Scrambled says whether the cells of a field are in the wrong places: written without
 // ghosts by the real program, which gives HDF5 the shape of a field in memory in reverse.
-// That is right only where the shape is the same both ways, so for cubic blocks.
+// That is right only where the shape is the same both ways, so for cubic blocks. Meta().Fields have the mark, too.
 func (k *Checkpoint) Scrambled(field int) bool {
 	if k.man != nil && !k.man.Broken {
 		return false
@@ -115,12 +118,51 @@ func (k *Checkpoint) Scrambled(field int) bool {
 }
 
 func scrambled(g *amr.Geometry, f *amr.FieldSpec, ghosts bool) bool {
-	if ghosts || g.Ghost == [3]int{} || g.Rank == 1 {
-		return false
-	}
-	n := g.Shape(f, false)
+	return !ghosts && g.Ghost != [3]int{} && turned(g, f, false)
+}
+
+// turned says whether a field has another shape when its axes are taken in reverse.
+func turned(g *amr.Geometry, f *amr.FieldSpec, ghosts bool) bool {
+	n := g.Shape(f, ghosts)
 	last := g.Rank - 1
 	return n[0] != n[last] || g.Ghost[0] != g.Ghost[last]
+}
+
+// Unfit says which fields keep the real program from restarting, or make it go on with wrong data: it takes the
+// shape of a dataset, too, with its axes in reverse. It may be right here all the same. What a
+// program other than Enzo-E does with them is another matter.
+func (k *Checkpoint) Unfit() (l []Finding) {
+	g := &k.meta.Geometry
+	for i := range k.meta.Fields {
+		f := &k.meta.Fields[i]
+		if g.Ghost == [3]int{} || !turned(g, f, k.ghosts[i]) {
+			continue
+		}
+		d := Finding{Severity: Error, Field: fieldPrefix + f.Name, Err: ErrUnfit}
+		shape := k.meta.Shape(f, k.ghosts[i])
+		switch {
+		case k.ghosts[i]:
+			d.Msg = sprintf("%v elements of each block, with ghosts: not the same from both ends", shape[:g.Rank])
+			d.Effect = aborts + " when it restarts"
+		case k.Scrambled(i):
+			d.Err = ErrScrambled
+			d.Msg = sprintf("%v elements of each block, written without ghosts: the cells are in the wrong places, in every block, and cannot be put right", shape[:g.Rank])
+			d.Effect = k.goesWrong()
+		default:
+			d.Msg = sprintf("%v elements of each block, without ghosts: right here, but not the same from both ends", shape[:g.Rank])
+			d.Effect = k.goesWrong()
+		}
+		l = append(l, d)
+	}
+	return l
+}
+
+// goesWrong is what the real program does with fields that it takes for others.
+func (k *Checkpoint) goesWrong() string {
+	if len(k.meta.Particles) > 0 {
+		return "goes on with wrong fields, and aborts when a particle is out of bounds"
+	}
+	return "ends with exit code 0 and wrong fields, and says nothing"
 }
 
 // file returns an open file with its cached metadata.

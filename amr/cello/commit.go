@@ -95,9 +95,11 @@ func (j *job) owned() error {
 // commit writes the lists of the whole and the manifest, and gives the
 // directory its name. Every file is durable when it is called. It runs on rank 0.
 func (j *job) commit(_ context.Context, all [][]byte) error {
-	m := &manifest{ID: j.id, Dump: j.o.dump(), Broken: j.o.broken, Costs: j.costs}
+	m := &manifest{ID: j.id, Dump: j.o.dump(), Unverified: j.m.Unverified, Costs: j.costs}
 	for i := range j.cols {
 		m.Datasets = append(m.Datasets, j.cols[i].name)
+		// What is copied does not become right by that.
+		m.Broken = m.Broken || j.cols[i].field != nil && j.cols[i].field.Scrambled
 	}
 	for _, b := range all { // ranks write ascending files
 		var l []manifestFile

@@ -12,6 +12,7 @@
 //	Open, OpenComm      lists and headers; then any block or field by itself
 //	Restart             the restart protocol, phase by phase, on any number of ranks
 //	Verify              all that is wrong, and what the original would do with it
+//	Checkpoint.Unfit    the fields that keep the original from restarting
 //	WriteYT             for yt
 //	DirName             names of directories by pattern
 //	DecodeAdapt, Synthesize   the attribute adapt_buffer

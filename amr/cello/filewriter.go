@@ -34,6 +34,7 @@ type fileWriter struct {
 	dataAt int64
 
 	meta  []byte // stamps that are not written yet
+	group []byte // the last one
 	iov   [][]byte
 	data  int64    // bytes in iov
 	sum   [][]byte // datasets whose checksums are still to be made
@@ -71,6 +72,7 @@ func (j *job) newFileWriter(file int) (*fileWriter, error) {
 	w.stamps = b.Root().Stamps()
 	w.entry = manifestFile{Name: w.name, Size: l.Size, Blocks: int(w.count)}
 	w.entry.Data = make(subfile.CRCs, 0, w.count*int64(len(j.cols)))
+	w.entry.Groups = make(subfile.CRCs, 0, w.count)
 	w.dataAt = l.Reserved
 	w.meta = make([]byte, 0, min(meta, flushMeta+1<<13))
 	if w.f, err = j.fs.Create(j.path(w.name + dataSuffix)); err != nil {
@@ -81,6 +83,7 @@ func (j *job) newFileWriter(file int) (*fileWriter, error) {
 			return w, err
 		}
 		w.entry.Head = subfile.CRC(crc32.ChecksumIEEE(p.Data))
+		w.entry.Root = w.entry.Head
 		w.metaAt = p.Off + int64(len(p.Data))
 	}
 	return w, w.f.Truncate(l.Size)
@@ -145,6 +148,7 @@ func (w *fileWriter) stamp() (*shapeTemplate, []byte, error) {
 	at0, n0 := len(w.meta), int(t.Len())
 	w.meta = slices.Grow(w.meta, n0)[:at0+n0]
 	dst := w.meta[at0:]
+	w.group = dst
 	s := w.stamps[w.next]
 	s.Encode(dst)
 	n := len(w.np)
@@ -226,6 +230,7 @@ func (w *fileWriter) addImage(msg []byte) ([]byte, error) {
 
 func (w *fileWriter) done() error {
 	w.next++
+	w.entry.Groups = append(w.entry.Groups, crc32.ChecksumIEEE(w.group))
 	if w.data >= flushBytes {
 		if err := w.writeData(); err != nil {
 			return err

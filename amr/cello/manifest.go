@@ -23,24 +23,30 @@ const (
 // and a second with the CRC-32 (IEEE) of the first, its line feed included.
 // Other programs do not look at it.
 type manifest struct {
-	Version  int            `json:"blobio_cello"`
-	ID       string         `json:"id"`               // random, 32 hex digits
-	Dump     bool           `json:"dump,omitempty"`   // chosen fields, levels or leaves: no checkpoint
-	Broken   bool           `json:"broken,omitempty"` // copied from a checkpoint whose cells are scrambled
-	Datasets []string       `json:"datasets"`         // of every block, in the order of its checksums and of its data
-	List     subfile.CRC    `json:"file_list"`        // CRC-32 of check.file_list
-	Costs    bool           `json:"costs,omitempty"`  // each file has the cost of each block
-	Files    []manifestFile `json:"files"`
+	Version int    `json:"blobio_cello"`
+	ID      string `json:"id"`               // random, 32 hex digits
+	Dump    bool   `json:"dump,omitempty"`   // chosen fields, levels or leaves: no checkpoint
+	Broken  bool   `json:"broken,omitempty"` // copied from a checkpoint whose cells are scrambled
+	// Unverified: made with NoVerify, or of what was. The sums are those of what was read.
+	Unverified bool           `json:"unverified,omitempty"`
+	Datasets   []string       `json:"datasets"`        // of every block, in the order of its checksums and of its data
+	List       subfile.CRC    `json:"file_list"`       // CRC-32 of check.file_list
+	Costs      bool           `json:"costs,omitempty"` // each file has the cost of each block
+	Files      []manifestFile `json:"files"`
 }
 
 // manifestFile describes a file and its block list.
 type manifestFile struct {
-	Name   string       `json:"name"` // without suffix
-	Size   int64        `json:"size"` // bytes of the HDF5 file
-	Blocks int          `json:"blocks"`
-	List   subfile.CRC  `json:"list"` // CRC-32 of the block list
-	Meta   int64        `json:"meta"` // bytes of metadata, at the start of the file
-	Head   subfile.CRC  `json:"head"` // CRC-32 of them
+	Name   string      `json:"name"` // without suffix
+	Size   int64       `json:"size"` // bytes of the HDF5 file
+	Blocks int         `json:"blocks"`
+	List   subfile.CRC `json:"list"` // CRC-32 of the block list
+	Meta   int64       `json:"meta"` // bytes of metadata, at the start of the file
+	Head   subfile.CRC `json:"head"` // CRC-32 of them
+	// Groups and Root are CRC-32 of the parts of it: the group of each block, and what is before
+	// the first one. Manifests of earlier writers do not have them.
+	Groups subfile.CRCs `json:"groups,omitempty"`
+	Root   subfile.CRC  `json:"root,omitempty"`
 	Data   subfile.CRCs `json:"data"` // CRC-32 of each dataset, block by block
 	Costs  []float64    `json:"costs,omitempty"`
 }
@@ -82,6 +88,8 @@ func decodeManifest(b []byte, file string) (*manifest, error) {
 			return nil, bad(file, -1, fmt.Sprintf("files[%d]", i), ErrCorrupt, "%d blocks, %d bytes of metadata in %d", f.Blocks, f.Meta, f.Size)
 		case int64(len(f.Data)) != int64(f.Blocks)*int64(len(m.Datasets)):
 			return nil, bad(file, -1, fmt.Sprintf("files[%d].data", i), ErrCorrupt, "%d checksums for %d blocks of %d datasets", len(f.Data), f.Blocks, len(m.Datasets))
+		case len(f.Groups) != 0 && len(f.Groups) != f.Blocks:
+			return nil, bad(file, -1, fmt.Sprintf("files[%d].groups", i), ErrCorrupt, "%d checksums for %d blocks", len(f.Groups), f.Blocks)
 		case m.Costs && len(f.Costs) != f.Blocks:
 			return nil, bad(file, -1, fmt.Sprintf("files[%d].costs", i), ErrCorrupt, "%d costs for %d blocks", len(f.Costs), f.Blocks)
 		}

@@ -18,11 +18,15 @@ type OpenOptions struct {
 	// MaxOpen is the number of files kept open; default (0) 256.
 	MaxOpen int
 	// AcceptScrambled reads fields whose cells the real program has put in the wrong
-	// places, as they are in the file. Default: ErrScrambled. A copy that WriteFrom makes of Share or
-	// All keeps the mark; one of blocks that were read and then given to Write does not.
+	// places, as they are in the file. Default: ErrScrambled. The fields of Meta are marked, and so is what
+	// is written with that Meta.
 	AcceptScrambled bool
 	// NoManifest opens as if there were no manifest.
 	NoManifest bool
+	// NoVerify reads without comparing with the checksums of the manifest, if there is one, for those
+	// who rescue what is left. Meta().Unverified is set then, and what is written of it is marked.
+	// Default: a group or a dataset that is not what was written is ErrChecksum.
+	NoVerify bool
 
 	fs vfs.FS
 }
@@ -80,6 +84,9 @@ func (s *scanner) open(ctx context.Context, o *OpenOptions) (*Checkpoint, error)
 	if err := s.lists(ctx, nil); err != nil {
 		return nil, err
 	}
+	if o == nil || !o.NoManifest {
+		s.loadManifest()
+	}
 	if err := s.headers(ctx, nil); err != nil {
 		return nil, err
 	}
@@ -115,11 +122,22 @@ func (s *scanner) checkpoint(o *OpenOptions) (*Checkpoint, error) {
 	if o != nil {
 		k.opt = *o
 	}
-	if !k.opt.NoManifest {
-		var err error
-		if k.man, err = s.manifest(); err != nil {
-			return nil, err
+	man, err := s.manifest()
+	switch {
+	case err == nil && man != nil:
+		k.man = man
+		s.spans(man)
+	case err == nil:
+	case !k.opt.NoVerify:
+		return nil, err
+	default: // what it says of the whole may still be true
+		k.man = &manifest{}
+		if s.man != nil {
+			k.man.Dump, k.man.Broken = s.man.Dump, s.man.Broken
 		}
+	}
+	if s.unsure != nil && !k.opt.NoVerify {
+		return nil, damaged(s.unsure)
 	}
 	if err := s.describe(k); err != nil {
 		return nil, err
@@ -127,21 +145,41 @@ func (s *scanner) checkpoint(o *OpenOptions) (*Checkpoint, error) {
 	if err := k.arrange(s); err != nil {
 		return nil, err
 	}
+	if man != nil {
+		if err := k.matchDatasets(s.path(ManifestName)); err != nil && !k.opt.NoVerify {
+			return nil, err
+		}
+	}
+	k.mark()
 	return k, nil
 }
 
-// manifest reads the manifest; nil if there is none.
-func (s *scanner) manifest() (*manifest, error) {
+// mark says in Meta what is known of the data.
+func (k *Checkpoint) mark() {
+	k.meta.Unverified = k.man != nil && (k.man.Unverified || k.opt.NoVerify)
+	for f := range k.meta.Fields {
+		k.meta.Fields[f].Scrambled = k.Scrambled(f)
+	}
+}
+
+// loadManifest reads the manifest, if there is one.
+func (s *scanner) loadManifest() {
 	b, err := vfs.ReadFile(s.fs, s.path(ManifestName), maxManifest)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return
 	}
-	if err != nil {
-		return nil, err
+	if err == nil {
+		s.man, err = decodeManifest(b, s.path(ManifestName))
 	}
-	m, err := decodeManifest(b, s.path(ManifestName))
-	if err != nil {
-		return nil, err
+	s.manErr = err
+}
+
+// manifest returns the manifest that was loaded, nil if there is none, after it was held against the
+// lists and the files.
+func (s *scanner) manifest() (*manifest, error) {
+	m := s.man
+	if m == nil {
+		return nil, s.manErr
 	}
 	if got := checksum(s.listB); got != uint32(m.List) {
 		return nil, bad(s.path(fileListName), 0, "checksum", ErrChecksum, "%08x, the manifest says %08x", got, uint32(m.List))
@@ -176,11 +214,25 @@ func (k *Checkpoint) arrange(s *scanner) error {
 	}
 	k.tree.Grow(n)
 	k.recs = make([]scanned, 0, n)
+	np := make([]int64, len(m.Particles))
 	k.listAt = make([]int32, 0, n)
 	for _, f := range s.files {
 		for i := range f.blocks {
 			b := &f.blocks[i]
-			if d := checkIndex(m, b); d != nil {
+			d := checkIndex(m, b)
+			if err := k.particleCounts(b, np); err != nil && d == nil {
+				d = &Finding{Block: b.name, Msg: err.Error(), Err: ErrCorrupt}
+			}
+			if d != nil && (b.damaged || s.spare(int(b.file), i, b.addr, b.addr+b.span)) {
+				// Its name is right, or the list would not be what was written.
+				x, _, err := amr.ParseName(b.name, m.Roots, b.level)
+				if err != nil {
+					return s.located(&Finding{File: f.name + listSuffix, Block: b.name, Msg: err.Error(), Err: errors.Join(ErrCorrupt, err)})
+				}
+				b.index = x
+				d = checkIndex(m, b)
+			}
+			if d != nil {
 				d.File = f.name + dataSuffix
 				return s.located(d)
 			}
@@ -202,13 +254,10 @@ func (k *Checkpoint) arrange(s *scanner) error {
 	}
 	recs, at := make([]scanned, n), make([]int32, n)
 	k.blocks = make([]BlockInfo, n)
-	np := make([]int64, len(m.Particles))
 	for i, p := range place {
 		b := &k.recs[p]
 		recs[i], at[i] = *b, k.listAt[p]
-		if err := k.particleCounts(b, np); err != nil {
-			return s.located(&Finding{File: k.files[b.file].name + dataSuffix, Block: b.name, Msg: err.Error(), Err: ErrCorrupt})
-		}
+		_ = k.particleCounts(b, np) // that they agree was seen above
 		info := BlockInfo{Index: b.index, Name: b.name, Level: b.level, File: int(b.file), Order: b.order, Leaf: k.tree.Leaf(b.index)}
 		for c := range k.cols {
 			info.Bytes += k.cols[c].size(np)

@@ -60,13 +60,16 @@ func (s *scanner) openComm(ctx context.Context, c comm.Comm, o *OpenOptions) (*C
 		err = s.lists(ctx, mine)
 	}
 	if err == nil && leader == c.Rank() {
+		if o == nil || !o.NoManifest {
+			s.loadManifest()
+		}
 		err = s.findSchema()
 	}
 	if err = comm.Agree(ctx, c, err); err != nil {
 		return nil, err
 	}
 	if l := here[leader].(*scanner); l != s {
-		s.schema, s.byName, s.first, s.root, s.template = l.schema, l.byName, l.first, l.root, l.template
+		s.schema, s.byName, s.first, s.root, s.template, s.man = l.schema, l.byName, l.first, l.root, l.template, l.man
 	}
 	if err = s.headers(ctx, mine); err == nil {
 		err = s.firstError()
@@ -140,7 +143,7 @@ func (s *scanner) encode() (b []byte) {
 			e := &f.blocks[k]
 			num(int64(len(e.name)))
 			b = append(b, e.name...)
-			for _, v := range [...]int64{int64(e.level), e.addr, int64(e.index[0]), int64(e.index[1]), int64(e.index[2]), e.order, e.count} {
+			for _, v := range [...]int64{int64(e.level), e.addr, int64(e.index[0]), int64(e.index[1]), int64(e.index[2]), e.order, e.count, oneIf(e.damaged)} {
 				num(v)
 			}
 			last := int64(0)
@@ -154,6 +157,13 @@ func (s *scanner) encode() (b []byte) {
 		}
 	}
 	return b
+}
+
+func oneIf(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // decode adds what another rank has scanned; it ran the same program.
@@ -180,6 +190,8 @@ func (s *scanner) decode(b []byte) {
 			e.level, e.addr = int(num()), num()
 			e.index = amr.Index{int32(num()), int32(num()), int32(num())}
 			e.order, e.count = num(), num()
+			e.damaged = num() != 0
+			e.known = !e.damaged
 			f.list[k] = listEntry{name: e.name, level: e.level}
 			e.data = make([]extent, len(s.schema))
 			last := int64(0)

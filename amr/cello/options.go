@@ -62,9 +62,8 @@ type Options struct {
 	Memory     int64
 	Durability Durability
 
-	fs     vfs.FS
-	yt     string // write the yt form of that name instead
-	broken bool   // the source is scrambled
+	fs vfs.FS
+	yt string // write the yt form of that name instead
 }
 
 // dump says whether the options ask for a dump.

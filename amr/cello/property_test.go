@@ -44,7 +44,7 @@ func TestPropertyTrees(t *testing.T) {
 		if err := c.holds(ctx, "c", &OpenOptions{fs: o.fs}); err != nil {
 			rt.Fatal(err)
 		}
-		if l := errorsOf(findings(o.fs, "c", nil)); len(l) > 0 {
+		if l := wrongHere(errorsOf(findings(o.fs, "c", nil))); len(l) > 0 {
 			rt.Fatal(l)
 		}
 		ro := &RestartOptions{Placement: Placement(rapid.IntRange(0, 2).Draw(rt, "placement"))}
@@ -83,7 +83,7 @@ func TestDump(t *testing.T) {
 			if err := c.write(ctx, 3, false, "c", &o); err != nil {
 				t.Fatal(err)
 			}
-			if l := errorsOf(findings(mem, "c", nil)); len(l) > 0 {
+			if l := wrongHere(errorsOf(findings(mem, "c", nil))); len(l) > 0 {
 				t.Fatal(l)
 			}
 			k, err := Open(ctx, "c", &OpenOptions{fs: mem})

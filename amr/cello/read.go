@@ -26,7 +26,8 @@ func (k *Checkpoint) Find(name string, level int) (int, bool) {
 	return 0, false
 }
 
-// Block reads block i of Blocks with all its data. Attributes that do not
+// Block reads block i of Blocks with all its data, and compares them with the manifest, see
+// OpenOptions.NoVerify: ErrChecksum names file, block, dataset and both sums. Attributes that do not
 // follow from the rest are kept in Attrs: what is junk in files of the real program (bounds on
 // axes beyond the rank), and any that are not of the format.
 func (k *Checkpoint) Block(ctx context.Context, i int) (*amr.Block, error) {
@@ -76,6 +77,12 @@ func (k *Checkpoint) head(ctx context.Context, win *window, ahead, i int) (*amr.
 	}
 	stamp, ok, err := win.group(rec.addr, ahead)
 	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		stamp = nil
+	}
+	if err := k.compareGroup(i, stamp); err != nil {
 		return nil, err
 	}
 	if ok {
@@ -256,6 +263,9 @@ func (k *Checkpoint) data(i int, b *amr.Block) error {
 				return nil, err
 			}
 		}
+		if err := k.compareData(i, c, p); err != nil {
+			return nil, err
+		}
 		if hostBig != k.cols[c].big {
 			swap(p, p, k.cols[c].typ.Size())
 		}
@@ -352,6 +362,9 @@ func (k *Checkpoint) Field(ctx context.Context, i int, name string, dst []byte) 
 			continue
 		}
 		info, rec := &k.blocks[i], &k.recs[i]
+		if rec.damaged {
+			return nil, k.compareGroup(i, nil)
+		}
 		if k.Scrambled(col.place) && !k.opt.AcceptScrambled {
 			return nil, bad(k.path(info.File), -1, info.Name+" "+col.name, ErrScrambled, "blocks of %v cells were written without ghosts", k.meta.Block)
 		}
@@ -365,6 +378,9 @@ func (k *Checkpoint) Field(ctx context.Context, i int, name string, dst []byte) 
 			err = k.readAt(info.File, dst, e.off, info.Name+" "+col.name)
 		} else {
 			dst, err = k.column(i, c)
+		}
+		if err == nil {
+			err = k.compareData(i, c, dst)
 		}
 		if err != nil {
 			return nil, err

@@ -91,7 +91,8 @@ func (k *Checkpoint) place(ranks int, how Placement) (owner []int, w []float64) 
 // rank reads the data of its own blocks, one block at a time. It is collective.
 //
 // What makes a restart of the original hang, crash or go wrong for want of blocks is an error
-// before anything is created: the tree must be whole. A dump is ErrDump.
+// before anything is created: the tree must be whole. A dump is ErrDump. Data that are not those
+// of the manifest, if there is one, are ErrChecksum, see OpenOptions.NoVerify; no Restorer gets them.
 func Restart(ctx context.Context, c comm.Comm, dir string, r Restorer, o *RestartOptions) (err error) {
 	if o == nil {
 		o = &RestartOptions{}

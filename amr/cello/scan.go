@@ -26,6 +26,9 @@ type scanned struct {
 	count int64
 	data  []extent // by column of the schema
 	known bool     // index was read
+	span  int64    // bytes of the group, if there is a manifest
+	// damaged: the group is not what was written, and cannot be read. The index is that of the name.
+	damaged bool
 }
 
 // extent is where a dataset lies.
@@ -70,6 +73,9 @@ type scanner struct {
 	template *h5.Template // of groups as this module writes them; nil: none can be
 	root     rootValues   // of the file of that block
 	listB    []byte       // check.file_list
+	man      *manifest    // nil: there is none, or see manErr
+	manErr   error
+	unsure   error // why first cannot be trusted
 }
 
 func (f *scannedFile) find(s Severity, block, field string, err error, effect, format string, args ...any) {
@@ -220,7 +226,11 @@ func (s *scanner) headers(ctx context.Context, mine func(file int) bool) error {
 			if ctx.Err() != nil || !s.deep && part.bad() {
 				break
 			}
+			before := len(part.finds)
 			s.block(win, w.to-i-1, h5s[w.file], part, s.files[w.file].list[i], links[w.file], &s.files[w.file].blocks[i])
+			if !s.deep && part.bad() && s.spare(w.file, i, links[w.file][s.files[w.file].list[i].name].Addr(), s.end(w.file, i, links[w.file])) {
+				part.finds = part.finds[:before]
+			}
 			s.files[w.file].blocks[i].file = int32(w.file)
 		}
 		finds[k] = part.finds

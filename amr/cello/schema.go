@@ -1,6 +1,7 @@
 package cello
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"slices"
@@ -30,13 +31,16 @@ type firstBlock struct {
 }
 
 // findSchema takes datasets and geometry from the first block that can be
-// read: the same one on all ranks that scan the directory together. Errors are those of I/O;
+// read, and matches the manifest; if none does, from one that does not, and says so in unsure. It is the
+// same one on all ranks that scan the directory together. Errors are those of I/O;
 // what is wrong with a file is told when it is scanned.
 func (s *scanner) findSchema() error {
-	for _, f := range s.files {
-		found, err := s.schemaOf(f)
-		if found || err != nil && !ofFormat(err) {
-			return err
+	for _, sure := range [...]bool{true, false} {
+		for i, f := range s.files {
+			found, err := s.schemaOf(i, f, sure)
+			if found || err != nil && !ofFormat(err) {
+				return err
+			}
 		}
 	}
 	return nil
@@ -52,7 +56,7 @@ func ofFormat(err error) bool {
 	return false
 }
 
-func (s *scanner) schemaOf(f *scannedFile) (found bool, err error) {
+func (s *scanner) schemaOf(i int, f *scannedFile, sure bool) (found bool, err error) {
 	list := f.list
 	if f.other { // of another rank
 		if list, _, err = s.blockList(f.name); err != nil {
@@ -70,11 +74,26 @@ func (s *scanner) schemaOf(f *scannedFile) (found bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	if sure {
+		if err := s.describes(i, root, list, -1); err != nil {
+			s.unsure = cmp.Or(s.unsure, err)
+			return false, err
+		}
+	}
 	// One from level 0 on is preferred: its bounds tell how many root blocks there are.
 	for _, negative := range [...]bool{false, true} {
-		for _, e := range list {
+		for n, e := range list {
 			if (e.level < 0) != negative {
 				continue
+			}
+			if sure {
+				if err := s.describes(i, root, list, n); err != nil {
+					s.unsure = cmp.Or(s.unsure, err)
+					if !ofFormat(err) {
+						return false, err
+					}
+					continue
+				}
 			}
 			o, err := root.Lookup(e.name)
 			if err == nil {
@@ -82,6 +101,9 @@ func (s *scanner) schemaOf(f *scannedFile) (found bool, err error) {
 					part := &scannedFile{name: f.name}
 					s.rootAttrs(part, root)
 					s.root = part.root
+					if sure {
+						s.unsure = nil
+					}
 					return true, nil
 				}
 			}

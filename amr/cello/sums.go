@@ -5,6 +5,8 @@ import (
 	"errors"
 	"hash/crc32"
 	"io"
+
+	"blobio/amr"
 )
 
 // heads compares the checksums of the metadata of each file.
@@ -13,10 +15,11 @@ func (v *verifier) heads(ctx context.Context) {
 	_ = v.s.each(ctx, len(v.s.files), func(i int) {
 		f, e := v.s.files[i], &v.k.man.Files[i]
 		part := &scannedFile{name: f.name}
-		if got, err := v.sum(ctx, i, 0, e.Meta); err != nil {
+		if got, err := v.sum(ctx, i, 0, e.Meta, nil); err != nil {
 			part.find(Error, "", "", err, aborts, "")
 		} else if got != uint32(e.Head) {
 			part.find(Error, "", "metadata", ErrChecksum, runsWrong, "the first %d bytes sum to %08x, the manifest says %08x", e.Meta, got, uint32(e.Head))
+			v.groups(ctx, i, part)
 		}
 		finds[i] = part.finds
 	})
@@ -27,10 +30,27 @@ func (v *verifier) heads(ctx context.Context) {
 	}
 }
 
-// bytes is what heads and sums read.
+// groups says which groups of a file are not what was written.
+func (v *verifier) groups(ctx context.Context, i int, part *scannedFile) {
+	f, e := v.s.files[i], &v.k.man.Files[i]
+	for n := range min(len(e.Groups), len(f.blocks)) {
+		b := &f.blocks[n]
+		if b.addr < 0 || b.span <= 0 || b.addr > e.Meta-b.span || ctx.Err() != nil {
+			continue // its place is not known
+		}
+		got, err := sumOf(poolReader{v.k.pool, v.k.path(i)}, b.addr, b.span, nil)
+		if err == nil && got != e.Groups[n] {
+			part.find(Error, b.name, "", ErrChecksum, runsWrong, "the group sums to %08x, the manifest says %08x", got, e.Groups[n])
+		}
+	}
+}
+
+// bytes is what heads and data read.
 func (v *verifier) bytes() (n int64) {
 	for i, f := range v.s.files {
-		n += v.k.man.Files[i].Meta
+		if v.k.man != nil {
+			n += v.k.man.Files[i].Meta
+		}
 		if v.o.StructureOnly {
 			continue
 		}
@@ -44,14 +64,23 @@ func (v *verifier) bytes() (n int64) {
 }
 
 // sum is the CRC-32 of bytes of a file.
-func (v *verifier) sum(ctx context.Context, file int, off, n int64) (uint32, error) {
+func (v *verifier) sum(ctx context.Context, file int, off, n int64, look func(p []byte)) (uint32, error) {
+	return sumOf(poolReader{v.k.pool, v.k.path(file)}, off, n, func(p []byte) error {
+		if look != nil {
+			look(p)
+		}
+		if v.o.Progress != nil {
+			v.o.Progress(v.done.Add(int64(len(p))), v.total)
+		}
+		return ctx.Err()
+	})
+}
+
+// sumOf is the CRC-32 of bytes of a file; each, if it is given, sees them, and may end it.
+func sumOf(r poolReader, off, n int64, each func(p []byte) error) (uint32, error) {
 	buf := make([]byte, min(n, 1<<20))
-	r := poolReader{v.k.pool, v.k.path(file)}
 	c := uint32(0)
 	for n > 0 {
-		if err := ctx.Err(); err != nil {
-			return 0, err
-		}
 		p := buf[:min(n, int64(len(buf)))]
 		if k, err := r.ReadAt(p, off); k < len(p) {
 			if err == nil || errors.Is(err, io.EOF) {
@@ -60,57 +89,90 @@ func (v *verifier) sum(ctx context.Context, file int, off, n int64) (uint32, err
 			return 0, err
 		}
 		c = crc32.Update(c, crc32.IEEETable, p)
-		if v.o.Progress != nil {
-			v.o.Progress(v.done.Add(int64(len(p))), v.total)
+		if each != nil {
+			if err := each(p); err != nil {
+				return 0, err
+			}
 		}
 		off, n = off+int64(len(p)), n-int64(len(p))
 	}
 	return c, nil
 }
 
-// sums compares the checksums of all datasets.
-func (v *verifier) sums(ctx context.Context) {
+// sumColumns is the place in the schema of each dataset of the manifest; nil if they do not fit each other, which
+// is told.
+func (v *verifier) sumColumns() []int {
 	m := v.k.man
-	cols := make([]int, len(m.Datasets)) // in the schema
+	cols := make([]int, len(m.Datasets))
 	for i, name := range m.Datasets {
 		c, ok := v.s.byName[name]
 		if !ok {
 			v.add(Error, ManifestName, "", name, ErrCorrupt, "", "no block has that dataset")
-			return
+			return nil
 		}
 		cols[i] = c
 	}
 	if len(cols) != len(v.s.schema) {
 		v.add(Error, ManifestName, "", "datasets", ErrCorrupt, "", "%d, but blocks have %d", len(cols), len(v.s.schema))
-		return
+		return nil
 	}
-	finds := make([][]Finding, len(v.s.files))
-	_ = v.s.each(ctx, len(v.s.files), func(i int) {
-		f, e := v.s.files[i], &m.Files[i]
-		part := &scannedFile{name: f.name}
-		for n := range f.blocks {
+	return cols
+}
+
+// data reads all datasets, looks at their values, and compares their checksums if there are any.
+func (v *verifier) data(ctx context.Context) {
+	var cols []int
+	if v.k.man != nil {
+		if cols = v.sumColumns(); cols == nil {
+			return
+		}
+	}
+	at := make([]int, len(v.s.schema)) // of each in the manifest
+	for i, c := range cols {
+		at[c] = i
+	}
+	v.each(ctx, func(w chunk, part *portion) {
+		f := v.s.files[w.file]
+		for n := w.from; n < w.to; n++ {
 			b := &f.blocks[n]
 			if b.data == nil || ctx.Err() != nil {
 				continue
 			}
-			for c, s := range cols {
+			for c := range v.k.cols {
+				s := v.k.colAt[c]
 				x := b.data[s]
 				if x.elems < 0 || x.elems > 0 && x.off < 0 {
 					continue // told before; or repacked in another layout, which the metadata tell
 				}
-				got, err := v.sum(ctx, i, x.off, x.elems*v.s.schema[s].typ.Size())
+				got, err := v.sum(ctx, w.file, x.off, x.elems*v.s.schema[s].typ.Size(), v.looker(part.survey, b, c))
 				if err != nil {
 					part.find(Error, b.name, v.s.schema[s].name, err, aborts, "")
-				} else if want := e.Data[n*len(cols)+c]; got != want {
-					part.find(Error, b.name, v.s.schema[s].name, ErrChecksum, runsWrong, "data sum to %08x, the manifest says %08x", got, want)
+				} else if cols != nil {
+					if want := v.k.man.Files[w.file].Data[n*len(cols)+at[s]]; got != want {
+						part.find(Error, b.name, v.s.schema[s].name, ErrChecksum, runsWrong, "data sum to %08x, the manifest says %08x", got, want)
+					}
 				}
 			}
 		}
-		finds[i] = part.finds
 	})
-	for _, l := range finds {
-		for _, d := range l {
-			v.tell(d)
+}
+
+// looker shows a Survey the pieces of a dataset of a leaf, one after the other; nil: there is nothing to be seen.
+func (v *verifier) looker(survey *amr.Survey, b *scanned, c int) func(p []byte) {
+	col := &v.k.cols[c]
+	if !b.known || !v.k.tree.Has(b.index) || !v.k.tree.Leaf(b.index) || b.level < 0 || !col.typ.Float() {
+		return nil
+	}
+	at := int64(0)
+	return func(p []byte) {
+		if hostBig != col.big {
+			swap(p, p, col.typ.Size())
 		}
+		if col.field != nil {
+			survey.Field(b.index, col.place, v.k.ghosts[col.place], at, p)
+		} else {
+			survey.Positions(b.index, col.ptype, col.attr, p)
+		}
+		at += int64(len(p) / col.typ.Size())
 	}
 }

@@ -13,21 +13,21 @@ import (
 
 // VerifyOptions for Verify. nil means the defaults.
 type VerifyOptions struct {
-	// StructureOnly leaves the data unread: no checksums of them.
+	// StructureOnly leaves the data unread: no checksums of them, no look at values.
 	StructureOnly bool
 	// EnzoFloat is that of the program that is to restart from it; default (0): that
 	// of the attributes.
 	EnzoFloat amr.Type
 	// MaxLevel is the finest level of the run that is to restart from it; default (nil): the attribute max_level.
 	MaxLevel *int
-	// Progress is called with the bytes that were compared with their checksums, often and by
+	// Progress is called with the bytes that were read to be summed up and looked at, often and by
 	// several goroutines.
 	Progress func(done, total int64)
 	OpenOptions
 }
 
 // Verify looks for everything that is wrong with a checkpoint: files, lists, groups, attributes,
-// datasets, the tree, checksums. It never stops at the first finding, only where nothing
+// datasets, the tree, checksums, values that no run leaves behind (amr.Survey). It never stops at the first finding, only where nothing
 // more can be read. What the real program does not check, and hangs, crashes or runs wrong on, is
 // found here, and Finding.Effect says so.
 func Verify(ctx context.Context, dir string, o *VerifyOptions) iter.Seq[Finding] {
@@ -45,14 +45,15 @@ func Verify(ctx context.Context, dir string, o *VerifyOptions) iter.Seq[Finding]
 }
 
 type verifier struct {
-	s     *scanner
-	o     *VerifyOptions
-	k     *Checkpoint // as far as it could be made
-	yield func(Finding) bool
-	stop  bool
-	done  atomic.Int64 // bytes compared, of total
-	total int64
-	late  []Finding // told after those of the tree, from which they may follow
+	s      *scanner
+	o      *VerifyOptions
+	k      *Checkpoint // as far as it could be made
+	yield  func(Finding) bool
+	stop   bool
+	done   atomic.Int64 // bytes compared, of total
+	total  int64
+	late   []Finding // told after those of the tree, from which they may follow
+	survey *amr.Survey
 	// partial: not all lists could be read, so which blocks there are is not known.
 	partial bool
 }
@@ -90,6 +91,9 @@ func (v *verifier) run(ctx context.Context) {
 		return
 	}
 	v.strays()
+	if !v.o.NoManifest {
+		s.loadManifest()
+	}
 	if err := s.headers(ctx, nil); err != nil {
 		fatal("", err, "")
 		return
@@ -113,6 +117,13 @@ func (v *verifier) run(ctx context.Context) {
 		fatal("", err, "")
 		return
 	}
+	if k.man != nil {
+		s.spans(k.man)
+		if k.man.Unverified {
+			v.add(Warning, ManifestName, "", "unverified", nil, "does not know", "made from data that were not compared with their checksums, and may be damaged: the checksums here are those of what was read")
+		}
+	}
+	v.survey = amr.NewSurvey(&k.meta)
 	v.roots()
 	v.blocks()
 	v.fields()
@@ -120,13 +131,14 @@ func (v *verifier) run(ctx context.Context) {
 		return
 	}
 	v.attributes(ctx)
+	v.total = v.bytes()
 	if k.man != nil && !v.stop {
-		v.total = v.bytes()
 		v.heads(ctx)
-		if !v.o.StructureOnly {
-			v.sums(ctx)
-		}
 	}
+	if !v.o.StructureOnly && !v.stop {
+		v.data(ctx)
+	}
+	v.odd()
 	if err := ctx.Err(); err != nil {
 		fatal("", err, "")
 	}
@@ -183,12 +195,14 @@ func (v *verifier) fields() {
 	if enzo != k.enzo {
 		v.add(Error, "", "", "enzo_dt", ErrCorrupt, runsWrong, "%v, the program has %v", k.enzo, enzo)
 	}
+	if !k.Dump() {
+		for _, d := range k.Unfit() {
+			v.tell(d)
+		}
+	}
 	for i := range k.meta.Fields {
 		f := &k.meta.Fields[i]
 		name := fieldPrefix + f.Name
-		if k.Scrambled(i) {
-			v.add(Error, "", "", name, ErrScrambled, "aborts when it restarts", "blocks of %v cells written without ghosts: the cells are in the wrong places, in every block, and cannot be put right", k.meta.Shape(f, false))
-		}
 		switch {
 		case f.Type.Float() && f.Type != enzo:
 			v.add(Error, "", "", name, ErrCorrupt, runsWrong, "%v, but enzo_float is %v", f.Type, enzo)

@@ -13,38 +13,69 @@ import (
 
 // attributes looks at every attribute of every block.
 func (v *verifier) attributes(ctx context.Context) {
-	var work []chunk
-	for i, f := range v.s.files {
-		for from := 0; from < len(f.blocks); from += 256 {
-			work = append(work, chunk{i, from, min(from+256, len(f.blocks))})
-		}
-	}
-	finds := make([][]Finding, len(work))
 	v.k.tree.Sorted()
 	for i := range v.s.files {
 		v.k.files = append(v.k.files, fileInfo{name: v.s.files[i].name, size: v.s.files[i].size})
 	}
-	_ = v.s.each(ctx, len(work), func(n int) {
-		w := work[n]
+	v.each(ctx, func(w chunk, part *portion) {
 		f := v.s.files[w.file]
-		part := &scannedFile{name: f.name}
 		win := &window{r: poolReader{v.s.pool, v.k.path(w.file)}, t: v.s.template, end: f.size}
 		for i := w.from; i < w.to && ctx.Err() == nil; i++ {
 			if b := &f.blocks[i]; b.addr >= 0 {
 				v.block(win, w.to-i-1, part, f, w.file, b)
 			}
 		}
-		finds[n] = part.finds
 	})
-	for _, l := range finds {
-		for _, d := range l {
-			v.tell(d)
+}
+
+// portion is what was found in a chunk.
+type portion struct {
+	scannedFile
+	survey *amr.Survey
+}
+
+// each does something with all blocks, in chunks of which a few are in work at a time, and tells what was found in
+// the order of the blocks.
+func (v *verifier) each(ctx context.Context, do func(w chunk, part *portion)) {
+	var work []chunk
+	for i, f := range v.s.files {
+		for from := 0; from < len(f.blocks); from += 256 {
+			work = append(work, chunk{i, from, min(from+256, len(f.blocks))})
+		}
+	}
+	const batch = 64
+	for ; len(work) > 0 && !v.stop && ctx.Err() == nil; work = work[min(batch, len(work)):] {
+		parts := make([]portion, min(batch, len(work)))
+		_ = v.s.each(ctx, len(parts), func(n int) {
+			parts[n].name = v.s.files[work[n].file].name
+			parts[n].survey = amr.NewSurvey(&v.k.meta)
+			do(work[n], &parts[n])
+		})
+		for n := range parts {
+			for _, d := range parts[n].finds {
+				v.tell(d)
+			}
+			if parts[n].survey != nil {
+				v.survey.Merge(parts[n].survey)
+			}
 		}
 	}
 }
 
+// odd tells what is implausible.
+func (v *verifier) odd() {
+	m := &v.k.meta
+	for _, o := range v.survey.Oddities() {
+		field := o.What
+		if o.Field {
+			field = fieldPrefix + field
+		}
+		v.add(Warning, "", o.Block.Name(m.Rank, m.Roots), field, nil, "takes them as they are", "%s", o.Msg)
+	}
+}
+
 // block looks at the attributes of one block.
-func (v *verifier) block(win *window, ahead int, out, f *scannedFile, file int, b *scanned) {
+func (v *verifier) block(win *window, ahead int, out *portion, f *scannedFile, file int, b *scanned) {
 	k := v.k
 	np := make([]int64, len(k.meta.Particles))
 	if b.data != nil {
@@ -89,7 +120,7 @@ func (v *verifier) block(win *window, ahead int, out, f *scannedFile, file int, 
 			good = false
 			continue
 		}
-		good = v.s.attrShape(out, b.name, a, d, d.typ(k.enzo)) && good
+		good = v.s.attrShape(&out.scannedFile, b.name, a, d, d.typ(k.enzo)) && good
 	}
 	if !good || !inTree {
 		return
@@ -104,7 +135,7 @@ func (v *verifier) block(win *window, ahead int, out, f *scannedFile, file int, 
 }
 
 // values holds the attributes of a block against what follows from its index.
-func (v *verifier) values(out, f *scannedFile, b *scanned, r *rawAttrs) {
+func (v *verifier) values(out *portion, f *scannedFile, b *scanned, r *rawAttrs) {
 	k, g := v.k, &v.k.meta.Geometry
 	lo, hi := b.index.Bounds(g)
 	var width [3]float64
@@ -146,6 +177,12 @@ func (v *verifier) values(out, f *scannedFile, b *scanned, r *rawAttrs) {
 			out.find(Error, b.name, blockAttrs[n].name, ErrCorrupt, crashes, "%d, want a number from 0 on", got)
 		}
 	}
+	if b.level >= 0 {
+		out.survey.Number(b.index, blockAttrs[attrNumField].name, float64(r.ints(attrNumField)[0]))
+		for _, n := range [...]int{attrDt, attrEnzoDt, attrRedshift} {
+			out.survey.Number(b.index, blockAttrs[n].name, r.floats(n)[0])
+		}
+	}
 	if f.root.ok && b.level >= 0 {
 		exact(attrCycle, Warning, "takes that of the first file", f.root.cycle)
 		if t := r.floats(attrTime)[0]; t != f.root.time {
@@ -155,7 +192,7 @@ func (v *verifier) values(out, f *scannedFile, b *scanned, r *rawAttrs) {
 }
 
 // adapt holds the adapt_buffer of a block against its neighbours.
-func (v *verifier) adapt(out *scannedFile, b *scanned, raw []byte) {
+func (v *verifier) adapt(out *portion, b *scanned, raw []byte) {
 	const field = "adapt_buffer"
 	t := v.k.tree
 	a, err := DecodeAdapt(raw)

@@ -75,11 +75,6 @@ func (j *job) prepare(_ context.Context, o *Options) (err error) {
 		return err
 	}
 	j.fs = j.o.fs
-	if s, ok := j.src.(*shareOf); ok { // what is copied does not become right by that
-		for i := range s.k.meta.Fields {
-			j.o.broken = j.o.broken || s.k.Scrambled(i)
-		}
-	}
 	if err := j.m.Validate(); err != nil {
 		return err
 	}

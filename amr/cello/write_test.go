@@ -68,7 +68,7 @@ func TestManySmall(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			if l := errorsOf(findings(mem, "c", nil)); len(l) > 0 {
+			if l := wrongHere(errorsOf(findings(mem, "c", nil))); len(l) > 0 {
 				t.Fatal(l[0])
 			}
 			all := slices.Concat(local...)

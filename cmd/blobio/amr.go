@@ -54,6 +54,8 @@ func amrHint(cmd *cobra.Command, err error) string {
 		return "a directory is never replaced: remove it, or take another name"
 	case errors.Is(err, blob.ErrExist) && cmd.Flags().Lookup("force") != nil:
 		return "--force replaces it"
+	case errors.Is(err, blob.ErrChecksum) && cmd.Flags().Lookup("no-verify") != nil:
+		return "blobio amr check lists everything that is wrong; --no-verify takes it as it is"
 	case errors.Is(err, cello.ErrScrambled) && cmd.Flags().Lookup("accept-scrambled") != nil:
 		return "the real program has put the cells of these blocks in the wrong places; --accept-scrambled takes them as they are"
 	case isFormatError(err) && cmd.Name() != "check":
@@ -99,6 +101,23 @@ func (m *amrMesh) close() {
 	}
 }
 
+// warn says what is known of the data that somebody may rely on.
+func (m *amrMesh) warn(e *env, what string, t amrTrust) {
+	if t.noVerify && m.meta.Unverified {
+		fmt.Fprintf(e.stderr, "blobio: warning: %s: not compared with its checksums: %s may hold damaged data\n", m.path, what)
+	}
+}
+
+// refuseScrambled is the error of fields of a dataset that are marked, unless they are taken as they are.
+func (m *amrMesh) refuseScrambled(t amrTrust) error {
+	for i := range m.meta.Fields {
+		if f := &m.meta.Fields[i]; f.Scrambled && m.native != nil && !t.scrambled {
+			return fmt.Errorf("%s: field %s: %w", m.path, f.Name, cello.ErrScrambled)
+		}
+	}
+	return nil
+}
+
 func (m *amrMesh) name(i int) string { return m.blocks[i].index.Name(m.meta.Rank, m.meta.Roots) }
 
 func (m *amrMesh) indexes() []amr.Index {
@@ -130,21 +149,31 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// openAmr opens a checkpoint or dataset: lists, headers and tables only.
-func openAmr(ctx context.Context, path string) (*amrMesh, error) {
-	return openAmrAs(ctx, path, false)
+// amrTrust says what is taken as it is.
+type amrTrust struct {
+	scrambled bool // fields whose cells are in the wrong places
+	noVerify  bool // data that are not compared with their checksums
 }
 
-// openAmrAs is openAmr; scrambled takes fields whose cells are in the wrong places.
-func openAmrAs(ctx context.Context, path string, scrambled bool) (*amrMesh, error) {
+func (t *amrTrust) add(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&t.noVerify, "no-verify", false, "do not compare what is read with its checksums, to rescue what is left of damaged data")
+}
+
+// openAmr opens a checkpoint or dataset: lists, headers and tables only.
+func openAmr(ctx context.Context, path string) (*amrMesh, error) {
+	return openAmrAs(ctx, path, amrTrust{})
+}
+
+// openAmrAs is openAmr with some trust.
+func openAmrAs(ctx context.Context, path string, t amrTrust) (*amrMesh, error) {
 	name, isCello, err := amrPath(ctx, path)
 	if err != nil {
 		return nil, err
 	}
 	if isCello {
-		return openCello(ctx, name, scrambled)
+		return openCello(ctx, name, t)
 	}
-	d, err := blocks.Open(ctx, name, nil)
+	d, err := blocks.Open(ctx, name, &blocks.OpenOptions{NoVerify: t.noVerify})
 	if errors.Is(err, blob.ErrNotFormat) {
 		var fe *blocks.FormatError
 		if errors.As(err, &fe) && fe.Pkg == "blocks" {

@@ -10,8 +10,8 @@ import (
 )
 
 // openCello opens a checkpoint directory.
-func openCello(ctx context.Context, dir string, scrambled bool) (*amrMesh, error) {
-	k, err := cello.Open(ctx, dir, &cello.OpenOptions{AcceptScrambled: scrambled})
+func openCello(ctx context.Context, dir string, t amrTrust) (*amrMesh, error) {
+	k, err := cello.Open(ctx, dir, &cello.OpenOptions{AcceptScrambled: t.scrambled, NoVerify: t.noVerify})
 	if err != nil {
 		return nil, err
 	}

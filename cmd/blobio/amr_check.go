@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -31,12 +34,15 @@ any. Of a Cello checkpoint it is told what Enzo-E does with what it does not che
 itself: hang, crash, or run on with wrong data. Nothing is changed.
 
 An error means that data are lost or that a restart goes wrong; a warning that
-something is not as it should be; a note (with --notes) that it is worth knowing.
+something is not as it should be; a note (with --notes) that it is worth knowing. Of a
+kind 20 are printed, and how many more there are. Values in leaves are looked at, too: NaN,
+infinity, negative densities and energies, particles far from their block, and blocks whose
+time step is not that of the others are warnings.
 
 Exit codes: 0 nothing found, 1 errors (with --strict: or warnings), 2 could not
 look at a path at all.
 
-JSON: {"meshes": [{path, form, errors, warnings, notes, findings: [{severity, file,
+JSON: {"meshes": [{path, form, errors, warnings, notes, checksums, findings: [{severity, file,
 block, field, message, effect}]}]}.`,
 		Example: `  blobio amr check Check-10
   blobio amr check --quick Check-*       # without reading the data
@@ -65,7 +71,13 @@ type (
 		Path string `json:"path"`
 		Form string `json:"form"`
 		tally
+		Sums     bool         `json:"checksums"` // there are some
 		Findings []amrFinding `json:"findings"`
+		kinds    map[string]*amrKind
+	}
+	amrKind struct {
+		n  int
+		of amrFinding
 	}
 	amrFinding struct {
 		Severity string `json:"severity"`
@@ -78,9 +90,39 @@ type (
 	}
 )
 
+// mostOfKind is how many findings of a kind are kept: those of one severity about one attribute, dataset or table.
+const mostOfKind = 20
+
 func (c *amrChecked) add(x amrFinding) {
 	c.count(x.Severity)
-	c.Findings = append(c.Findings, x)
+	kind := x.Severity + " " + x.Field + " " + x.Effect
+	if c.kinds == nil {
+		c.kinds = map[string]*amrKind{}
+	}
+	k := c.kinds[kind]
+	if k == nil {
+		k = &amrKind{of: x}
+		c.kinds[kind] = k
+	}
+	if k.n++; k.n <= mostOfKind {
+		c.Findings = append(c.Findings, x)
+	}
+}
+
+// rest says how many findings of each kind were not kept.
+func (c *amrChecked) rest() {
+	for _, name := range slices.Sorted(maps.Keys(c.kinds)) {
+		k := c.kinds[name]
+		if k.n <= mostOfKind {
+			continue
+		}
+		x := amrFinding{Severity: k.of.Severity, Field: k.of.Field, Effect: k.of.Effect, Msg: fmt.Sprintf("%d more findings like these", k.n-mostOfKind)}
+		x.line = x.Severity + ": " + x.Msg
+		if x.Field != "" {
+			x.line = x.Severity + ": " + x.Field + ": " + x.Msg
+		}
+		c.Findings = append(c.Findings, x)
+	}
 }
 
 func (f *amrCheckFlags) run(cmd *cobra.Command, e *env, paths []string) error {
@@ -99,6 +141,7 @@ func (f *amrCheckFlags) one(ctx context.Context, e *env, path string) (*amrCheck
 	c := &amrChecked{Path: name, Findings: []amrFinding{}}
 	if isCello {
 		c.Form = formCello
+		c.Sums = exists(filepath.Join(name, cello.ManifestName))
 		o := &cello.VerifyOptions{StructureOnly: f.quick, EnzoFloat: map[string]amr.Type{"f32": amr.Float32, "f64": amr.Float64}[f.enzoFloat]}
 		if f.levelSet {
 			o.MaxLevel = &f.maxLevel
@@ -109,11 +152,12 @@ func (f *amrCheckFlags) one(ctx context.Context, e *env, path string) (*amrCheck
 		for x := range cello.Verify(ctx, name, o) {
 			c.add(amrFinding{x.Severity.String(), x.File, x.Block, x.Field, x.Msg, x.Effect, x.String()})
 		}
+		c.rest()
 		return c, ctx.Err()
 	}
-	m, err := openAmr(ctx, name)
+	m, err := openAmrAs(ctx, name, amrTrust{noVerify: true})
 	if err == nil {
-		c.Form = m.form
+		c.Form, c.Sums = m.form, m.native.HasSums()
 		m.close()
 	} else if !isFormatError(err) || !blobDataset(ctx, name) {
 		return nil, err
@@ -123,6 +167,7 @@ func (f *amrCheckFlags) one(ctx context.Context, e *env, path string) (*amrCheck
 	for x := range blocks.Check(ctx, name, &blob.CheckOptions{Quick: f.quick, Progress: func(done, total int64) { p.at("check "+name, done, total) }}) {
 		c.add(amrFinding{x.Severity.String(), x.File, "", x.Field, x.Msg, "", x.String()})
 	}
+	c.rest()
 	return c, ctx.Err()
 }
 
@@ -150,6 +195,9 @@ func (f *amrCheckFlags) print(e *env, c *amrChecked) {
 	verdict := c.verdict(f.notes)
 	if f.quick {
 		verdict += "; data not read"
+	}
+	if !c.Sums {
+		verdict += "; there are no checksums: whether values are those that were written cannot be told"
 	}
 	fmt.Fprintf(e.out, "%s: %s\n", c.Path, verdict)
 }

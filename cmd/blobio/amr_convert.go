@@ -19,13 +19,13 @@ import (
 )
 
 type amrConvertFlags struct {
-	out       amrOutput
-	order     string
-	leaves    bool
-	levels    string
-	fields    []string
-	bare      bool
-	scrambled bool
+	out    amrOutput
+	order  string
+	leaves bool
+	levels string
+	fields []string
+	bare   bool
+	trust  amrTrust
 }
 
 func newAmrConvert(e *env) *cobra.Command {
@@ -36,7 +36,9 @@ func newAmrConvert(e *env) *cobra.Command {
 		Long: `Write the blocks of a checkpoint in another form: from a Cello checkpoint to the native
 one (the default), from the native form to a Cello checkpoint, or the same form with other
 files, order, blocks or fields. State and data of all blocks stay as they are, bit for
-bit. Memory is bounded; the output appears under its name when it is whole.
+bit. Memory is bounded; the output appears under its name when it is whole. What is
+read is compared with its checksums, if there are any; with --no-verify it is not, and
+the output is marked as made of such data. So is one with scrambled cells.
 
 Enzo-E restarts from a checkpoint that has all blocks and fields: any number and cut of
 files will do. --leaves, --levels and --fields make a dump, which is good for
@@ -64,7 +66,8 @@ JSON: {path, form, blocks, leaves, files, bytes, seconds, mib_per_second}.`,
 	fl.StringVar(&f.levels, "levels", "", "these levels only: FIRST:LAST (either may be left out), or one number")
 	varsFlagAs(cmd, &f.fields, "fields", "these fields only, such as density,pressure")
 	fl.BoolVar(&f.bare, "no-ghosts", false, "leave ghost zones out")
-	fl.BoolVar(&f.scrambled, "accept-scrambled", false, "take fields although the real program has put their cells in the wrong places")
+	fl.BoolVar(&f.trust.scrambled, "accept-scrambled", false, "take fields although the real program has put their cells in the wrong places")
+	f.trust.add(cmd)
 	f.out.add(cmd, "canonical")
 	return cmd
 }
@@ -104,7 +107,7 @@ func (f *amrConvertFlags) run(cmd *cobra.Command, e *env, in, out string) error 
 	if err := f.out.check(cmd, out); err != nil {
 		return err
 	}
-	m, err := openAmrAs(ctx, in, f.scrambled)
+	m, err := openAmrAs(ctx, in, f.trust)
 	if err != nil {
 		return err
 	}
@@ -112,6 +115,10 @@ func (f *amrConvertFlags) run(cmd *cobra.Command, e *env, in, out string) error 
 	if err := m.hasFields(f.fields); err != nil {
 		return err
 	}
+	if err := m.refuseScrambled(f.trust); err != nil {
+		return err
+	}
+	m.warn(e, "the output", f.trust)
 	lo, hi := 0, 0
 	for i := range m.blocks {
 		l := m.blocks[i].index.Level()

@@ -17,7 +17,7 @@ import (
 type amrDumpFlags struct {
 	field     string
 	particles string
-	scrambled bool
+	trust     amrTrust
 	asJSON    bool
 }
 
@@ -33,6 +33,9 @@ without ghosts; NaN are counted apart). BLOCK is a name (B01:1_10:0), with
 
 --field prints all values of a field, a row of x to a line, --particles a table of the
 particles of a type.
+
+The block is compared with its checksums, if there are any: one that is damaged is an
+error, unless --no-verify is given.
 
 JSON: {block, name, level, index, array, leaf, parent, file, lower, upper, cycle, time,
 dt, cost, bytes, attributes: {}, fields: [{name, type, shape, ghosts, min, max,
@@ -51,7 +54,8 @@ nan, values}]}]}; values are there when asked for.`,
 	fl := cmd.Flags()
 	fl.StringVarP(&f.field, "field", "f", "", "print the values of this field")
 	fl.StringVarP(&f.particles, "particles", "p", "", "print the particles of this type")
-	fl.BoolVar(&f.scrambled, "accept-scrambled", false, "show fields although the real program has put their cells in the wrong places")
+	f.trust.add(cmd)
+	fl.BoolVar(&f.trust.scrambled, "accept-scrambled", false, "show fields although the real program has put their cells in the wrong places")
 	jsonFlag(cmd, &f.asJSON)
 	return cmd
 }
@@ -110,7 +114,7 @@ func (x jsonFloat) MarshalJSON() ([]byte, error) {
 }
 
 func (f *amrDumpFlags) run(ctx context.Context, e *env, path, word string) error {
-	m, err := openAmrAs(ctx, path, f.scrambled)
+	m, err := openAmrAs(ctx, path, f.trust)
 	if err != nil {
 		return err
 	}
@@ -128,10 +132,14 @@ func (f *amrDumpFlags) run(ctx context.Context, e *env, path, word string) error
 	if err != nil {
 		return err
 	}
+	if err := m.refuseScrambled(f.trust); err != nil {
+		return err
+	}
 	list, err := m.src.Range(ctx, i, i+1)
 	if err != nil {
 		return err
 	}
+	m.warn(e, "what is printed", f.trust)
 	d := f.describe(m, i, list[0])
 	if f.asJSON {
 		return e.printJSON(d)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,6 +23,7 @@ type amrGenFlags struct {
 	at                                float64
 	blocks                            int
 	order                             string
+	periodic                          string
 	out                               amrOutput
 }
 
@@ -40,11 +42,12 @@ measuring a file system.
 
 Values are a function of seed, field and place, so that no two cells agree. The
 output is a Cello checkpoint directory, or with --to a native dataset. Enzo-E restarts
-from it if its parameter file has the same mesh and fields.
+from it if its parameter file has the same mesh and fields, and the same borders: with
+periodic ones in the parameter file it hangs on a mesh that is not (--periodic).
 
 JSON: {path, form, blocks, leaves, files, bytes, seconds, mib_per_second}.`,
 		Example: `  blobio amr gen shock Check-00                          # 2-D, 4 x 4 root blocks, levels -2 to 2
-  blobio amr gen sphere --rank 3 --files 4 Check-3d
+  blobio amr gen sphere --rank 3 --periodic all --files 4 Check-3d
   blobio amr gen uniform --rank 3 --roots 16 --levels 0 --files 16 big
   blobio amr gen random --blocks 100000 --levels 8 --cells 4 --to canonical mesh.nc`,
 		Args:      exactArgs(2, "a kind of mesh (uniform, sphere, shock, random) and the name of the output"),
@@ -66,6 +69,7 @@ JSON: {path, form, blocks, leaves, files, bytes, seconds, mib_per_second}.`,
 	fl.Float64Var(&f.at, "at", 0.5, "shock: how far it has come, 0 to 1")
 	fl.IntVar(&f.blocks, "blocks", 200, "random: number of blocks")
 	choiceFlag(cmd, &f.order, "order", "morton", "order of the blocks", "morton", "hilbert", "roots")
+	fl.StringVar(&f.periodic, "periodic", "", "axes on which the domain is periodic: all, or letters such as xy (as the Boundary of the parameter file says)")
 	f.out.add(cmd, formCello)
 	return cmd
 }
@@ -93,6 +97,9 @@ func (f *amrGenFlags) run(cmd *cobra.Command, e *env, kind, out string) error {
 		return usagef("--at %v, want 0 to 1", f.at)
 	case f.blocks < 1 || f.blocks > 1<<26:
 		return usagef("--blocks %d, want 1 to 2^26", f.blocks)
+	}
+	if axes := "xyz"[:f.rank]; f.periodic != "all" && strings.Trim(f.periodic, axes) != "" {
+		return usagef("--periodic %q, want all, or some of the axes %s", f.periodic, axes)
 	}
 	if err := f.out.check(cmd, out); err != nil {
 		return err
@@ -122,6 +129,9 @@ func (f *amrGenFlags) run(cmd *cobra.Command, e *env, kind, out string) error {
 // set makes the mesh.
 func (f *amrGenFlags) set(kind string) (*gen.Set, error) {
 	g := gen.Geometry(f.rank, f.roots, f.cells, f.ghost, f.levels)
+	for a := range f.rank {
+		g.Periodic[a] = f.periodic == "all" || strings.Contains(f.periodic, "xyz"[a:a+1])
+	}
 	var tree *amr.Tree
 	var err error
 	middle := [3]float64{0.5, 0.5, 0.5}

@@ -15,6 +15,7 @@ import (
 type amrLsFlags struct {
 	blocks, asJSON bool
 	ranks          []int
+	trust          amrTrust
 }
 
 func newAmrLs(e *env) *cobra.Command {
@@ -32,7 +33,7 @@ lie between ranks.
 
 JSON: {"meshes": [{path, form, rank, root_blocks, block_cells, ghost_cells,
 periodic, lower, upper, min_level, max_level, cycle, time, dt, order, bytes,
-fields: [{name, type, shape, ghosts}], particles: [{name, count, attributes}],
+fields: [{name, type, shape, ghosts, scrambled}], particles: [{name, count, attributes}],
 levels: [{level, blocks, leaves, cells, share, bytes}], files: [{name, bytes,
 blocks, leaves, data, cost}], balance: {most, mean, efficiency}, plans: [{ranks, by,
 most, mean, efficiency, surface}], blocks: [{block, name, level, file, leaf,
@@ -48,6 +49,7 @@ bytes, cost}]}]}. shape is slowest first; blocks are there with --blocks.`,
 	}
 	fl := cmd.Flags()
 	fl.BoolVarP(&f.blocks, "blocks", "b", false, "list every block")
+	f.trust.add(cmd)
 	fl.IntSliceVar(&f.ranks, "ranks", nil, "how even the blocks would be on so many ranks, such as 8,64")
 	jsonFlag(cmd, &f.asJSON)
 	return cmd
@@ -87,6 +89,8 @@ type (
 		Type   string `json:"type"`
 		Shape  []int  `json:"shape"`
 		Ghosts bool   `json:"ghosts"`
+		// Scrambled: the cells are in the wrong places, see amr.FieldSpec.
+		Scrambled bool `json:"scrambled,omitempty"`
 	}
 	amrParticles struct {
 		Name  string   `json:"name"`
@@ -165,7 +169,7 @@ func (f *amrLsFlags) run(cmd *cobra.Command, e *env, paths []string) error {
 }
 
 func (f *amrLsFlags) one(ctx context.Context, path string) (*amrDesc, error) {
-	m, err := openAmr(ctx, path)
+	m, err := openAmrAs(ctx, path, f.trust)
 	if err != nil {
 		return nil, err
 	}
@@ -295,7 +299,7 @@ func (d *amrDesc) describeData(ctx context.Context, m *amrMesh) error {
 	}
 	for i := range m.meta.Fields {
 		f := &m.meta.Fields[i]
-		x := amrField{f.Name, f.Type.String(), []int{}, ghosts[f.Name]}
+		x := amrField{f.Name, f.Type.String(), []int{}, ghosts[f.Name], f.Scrambled}
 		shape := m.meta.Shape(f, x.Ghosts)
 		for a := m.meta.Rank - 1; a >= 0; a-- {
 			x.Shape = append(x.Shape, shape[a])
@@ -392,6 +396,9 @@ func (e *env) printMesh(d *amrDesc) {
 		s := f.Name + " " + f.Type
 		if f.Ghosts {
 			s += " with ghosts"
+		}
+		if f.Scrambled {
+			s += " scrambled"
 		}
 		fields = append(fields, s)
 	}

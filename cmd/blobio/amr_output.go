@@ -149,6 +149,16 @@ func blockBytes(ctx context.Context, src blocks.Source) int64 {
 	return n
 }
 
+// warnUnfit says that Enzo-E cannot restart from what was written.
+func (o *amrOutput) warnUnfit(e *env, m *amrMesh) {
+	if m.cello == nil || m.cello.Dump() {
+		return
+	}
+	for _, d := range m.cello.Unfit() {
+		fmt.Fprintf(e.stderr, "blobio: warning: %s: Enzo-E cannot restart from this: %s: %s; it %s\n", m.path, d.Field, d.Msg, d.Effect)
+	}
+}
+
 // report tells what was written.
 func (o *amrOutput) report(ctx context.Context, e *env, out string, took time.Duration) error {
 	m, err := openAmr(ctx, out)
@@ -168,6 +178,7 @@ func (o *amrOutput) report(ctx context.Context, e *env, out string, took time.Du
 	}
 	rate := float64(size) / (1 << 20) / max(took.Seconds(), 1e-9)
 	if o.asJSON {
+		o.warnUnfit(e, m)
 		return e.printJSON(map[string]any{"path": out, "form": m.form, "blocks": len(m.blocks), "leaves": leaves, "files": len(m.files), "bytes": size,
 			"seconds": took.Seconds(), "mib_per_second": rate})
 	}
@@ -178,6 +189,7 @@ func (o *amrOutput) report(ctx context.Context, e *env, out string, took time.Du
 	if m.form != formCello {
 		form = "blocks, " + m.form
 	}
+	o.warnUnfit(e, m)
 	fmt.Fprintf(e.out, "%s: %s, %s (%d leaves), %s, %s in %.2f s, %.0f MiB/s\n", out, form, plural(len(m.blocks), "block"), leaves, plural(len(m.files), "file"), humanBytes(size), took.Seconds(), rate)
 	return nil
 }

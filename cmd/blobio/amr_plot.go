@@ -29,6 +29,7 @@ type amrPlotFlags struct {
 	noNums  bool
 	force   bool
 	asJSON  bool
+	trust   amrTrust
 }
 
 func newAmrPlot(e *env) *cobra.Command {
@@ -68,6 +69,7 @@ JSON: {path, bytes, by, drawn, leaves, axis, at}.`,
 	fl.BoolVar(&f.noCurve, "no-curve", false, "without the curve")
 	fl.BoolVar(&f.noNums, "no-numbers", false, "without the numbers of the blocks")
 	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
+	f.trust.add(cmd)
 	jsonFlag(cmd, &f.asJSON)
 	_ = cmd.MarkFlagFilename("output", "png", "svg")
 	return cmd
@@ -86,11 +88,15 @@ func (f *amrPlotFlags) run(ctx context.Context, e *env, path string) error {
 	if err := checkRanks(f.ranks); err != nil {
 		return err
 	}
-	m, err := openAmr(ctx, path)
+	m, err := openAmrAs(ctx, path, f.trust)
 	if err != nil {
 		return err
 	}
 	defer m.close()
+	if err := m.compareHeads(ctx); err != nil {
+		return err
+	}
+	m.warn(e, "the picture", f.trust)
 	if err := f.sort(m); err != nil {
 		return err
 	}
@@ -132,6 +138,17 @@ func (f *amrPlotFlags) run(ctx context.Context, e *env, path string) error {
 		return e.printJSON(d)
 	}
 	fmt.Fprintf(e.out, "%s: %d of %s by %s, %s\n", f.out, drawn, plural(leaves, "leaf block"), f.by, humanBytes(n))
+	return nil
+}
+
+// compareHeads reads what is not data of all blocks, which compares it with its checksums.
+func (m *amrMesh) compareHeads(ctx context.Context) error {
+	const chunk = 1024
+	for lo := 0; lo < m.src.Len(); lo += chunk {
+		if _, err := m.src.Heads(ctx, lo, min(lo+chunk, m.src.Len())); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -214,6 +214,14 @@ func testAgree(t *testing.T, run Runner) {
 			if in != nil && !errors.Is(got, in) {
 				return fmt.Errorf("rank %d lost its own error: %v", c.Rank(), got.Error())
 			}
+			// Ranks pass it on to each other as often as they like: it reads as before.
+			again := got
+			for range 3 {
+				again = comm.Agree(ctx, c, again)
+			}
+			if again.Error() != got.Error() || !errors.As(again, &re) || re.Rank != lowest || strings.Count(again.Error(), "rank ") != 1 {
+				return fmt.Errorf("agreed upon again, %q is %q", got, again)
+			}
 		}
 		return c.Barrier(ctx) // still usable
 	})

@@ -35,7 +35,7 @@ func (e *FormatError) Error() string {
 	if e.Msg != "" {
 		b.WriteString(": " + e.Msg)
 	}
-	if e.Err != nil {
+	if e.Err != nil && !strings.HasSuffix(e.Msg, e.Err.Error()) { // what was said is not said again
 		b.WriteString(" (" + e.Err.Error() + ")")
 	}
 	return b.String()

@@ -1,0 +1,300 @@
+package cello
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"blobio/amr"
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+// flip changes a bit of a file; doing it again puts it back.
+func flip(fsys vfs.FS, name string, off int64, bit int) {
+	f, err := fsys.OpenRW(name)
+	must(err)
+	b := make([]byte, 1)
+	_, err = f.ReadAt(b, off)
+	must(err)
+	b[0] ^= 1 << bit
+	_, err = f.WriteAt(b, off)
+	must(err)
+	must(f.Close())
+}
+
+// TestDamage: a changed bit in any file of a checkpoint with a manifest is an error of a restart and of a copy, which
+// leaves nothing then; or it is of no consequence.
+func TestDamage(t *testing.T) {
+	ctx := context.Background()
+	s := tiny()
+	s.costs = true
+	c := s.build(t)
+	mem := memDir(t)
+	must(c.write(ctx, 2, false, "c", &Options{Files: 2, fs: mem}))
+	want := map[amr.Index]*amr.Block{}
+	for _, b := range c.blocks {
+		want[b.Index] = b
+	}
+	step := int64(701)
+	if long {
+		step = 17
+	}
+	refused, all := 0, 0
+	for _, name := range names(mem, "c") {
+		f, err := mem.Open("c/" + name)
+		must(err)
+		size, err := f.Size()
+		must(err)
+		must(f.Close())
+		for off := int64(len(name)); off < size; off += min(step, size/4+1) {
+			bit := int(off % 8)
+			flip(mem, "c/"+name, off, bit)
+			all++
+			at := fmt.Sprintf("%s, bit %d of byte %d", name, bit, off)
+			o := &RestartOptions{}
+			o.fs = mem
+			apps, err := restartAll(ctx, 2, off%2 == 0, "c", o, nil)
+			if err != nil {
+				refused++
+			} else {
+				for _, a := range apps {
+					for x, b := range a.blocks {
+						if err := same(c.meta, b, want[x]); err != nil {
+							t.Errorf("%s: restarted with other data: %v", at, err)
+						}
+					}
+				}
+			}
+			k, oerr := Open(ctx, "c", &OpenOptions{fs: mem})
+			if oerr == nil {
+				oerr = WriteFrom(ctx, comm.Self(), "copy", k.Meta(), k.All(), &Options{fs: mem})
+				k.Close()
+			}
+			if (oerr == nil) != (err == nil) {
+				t.Errorf("%s: the restart says %v, the copy %v", at, err, oerr)
+			}
+			if oerr == nil {
+				if err := c.holds(ctx, "copy", &OpenOptions{fs: mem}); err != nil {
+					t.Errorf("%s: the copy holds other data: %v", at, err)
+				}
+				must(removePartial(mem, "copy"))
+			} else if l := names(mem, "."); len(l) != 1 {
+				t.Errorf("%s: the copy failed and left %v", at, l)
+			}
+			flip(mem, "c/"+name, off, bit)
+		}
+	}
+	if refused < all/2 {
+		t.Errorf("%d of %d were refused", refused, all)
+	}
+}
+
+// TestDamagedBlock: damage of one block is told with file, block, dataset and sums, and the other blocks can be read.
+// With NoVerify it can, as far as it can be read at all, and what is made of it is marked.
+func TestDamagedBlock(t *testing.T) {
+	ctx := context.Background()
+	c := tiny().build(t)
+	mem := memDir(t)
+	must(c.write(ctx, 1, false, "c", &Options{Files: 2, fs: mem}))
+	k, err := Open(ctx, "c", &OpenOptions{fs: mem})
+	must(err)
+	const hit = 3
+	rec, file := k.recs[hit], "c/"+k.files[k.recs[hit].file].name+dataSuffix
+	first, firstFile := k.recs[1], "c/"+k.files[k.recs[1].file].name+dataSuffix // it describes the mesh
+	data := rec.data[k.colAt[0]]
+	k.Close()
+	for _, d := range []struct {
+		what  string
+		file  string
+		off   int64
+		block int
+		words []string
+	}{
+		{"data", file, data.off + 5, hit, []string{"c/block_data-0.h5", rec.name + " field_", "bytes sum to ", "the manifest says "}},
+		{"group", file, rec.addr + rec.span - 9, hit, []string{"c/block_data-0.h5", rec.name, "bytes sum to "}},
+		{"header of the group", file, rec.addr, hit, []string{rec.name, "the group is not what was written"}},
+		{"first group", firstFile, first.addr, 1, []string{first.name, "the group is not what was written"}},
+		{"end of the first group", firstFile, first.addr + first.span - 9, 1, []string{first.name, "bytes sum to "}},
+	} {
+		for bit := range 8 {
+			flip(mem, d.file, d.off, bit)
+			k, err := Open(ctx, "c", &OpenOptions{fs: mem})
+			if err != nil {
+				t.Fatalf("%s, bit %d: %v", d.what, bit, err)
+			}
+			for i := range k.Blocks() {
+				b, err := k.Block(ctx, i)
+				if i != d.block {
+					if err != nil {
+						t.Errorf("%s, bit %d: block %d cannot be read: %v", d.what, bit, i, err)
+					} else if err := same(c.meta, b, c.blocks[i]); err != nil {
+						t.Errorf("%s, bit %d: %v", d.what, bit, err)
+					}
+					continue
+				}
+				if !errors.Is(err, ErrChecksum) {
+					t.Errorf("%s, bit %d: %v", d.what, bit, err)
+					continue
+				}
+				if strings.Count(err.Error(), "checksum mismatch") != 1 {
+					t.Errorf("%v", err)
+				}
+				for _, w := range d.words {
+					if bit == 0 && !strings.Contains(err.Error(), w) {
+						t.Errorf("%s: %v, want %q", d.what, err, w)
+					}
+				}
+				if _, err := k.Field(ctx, i, "density", nil); d.what == "data" && !errors.Is(err, ErrChecksum) {
+					t.Errorf("Field: %v", err)
+				}
+			}
+			k.Close()
+			if k, err = Open(ctx, "c", &OpenOptions{fs: mem, NoVerify: true}); err != nil {
+				t.Fatal(err)
+			}
+			_, err = k.Block(ctx, d.block)
+			if unreadable := strings.Contains(strings.Join(d.words, " "), "is not what was written"); (err != nil) != unreadable {
+				t.Errorf("%s, bit %d, not compared: %v", d.what, bit, err)
+			} else if err == nil {
+				must(WriteFrom(ctx, comm.Self(), "copy", k.Meta(), k.All(), &Options{fs: mem}))
+				marked := 0
+				for _, f := range findings(mem, "copy", nil) {
+					if f.Field == "unverified" && f.Severity == Warning {
+						marked++
+					}
+				}
+				if marked != 1 {
+					t.Errorf("%s: Verify says nothing of the rescued copy", d.what)
+				}
+				must(removePartial(mem, "copy"))
+			}
+			k.Close()
+			flip(mem, d.file, d.off, bit)
+		}
+	}
+}
+
+// TestOldManifest: one without sums of groups, as earlier versions wrote it, is good, and the metadata are compared as a whole.
+func TestOldManifest(t *testing.T) {
+	ctx := context.Background()
+	c := tiny().build(t)
+	mem := memDir(t)
+	must(c.write(ctx, 1, false, "c", &Options{Files: 2, fs: mem}))
+	b, err := vfs.ReadFile(mem, "c/"+ManifestName, 1<<20)
+	must(err)
+	m, err := decodeManifest(b, "")
+	must(err)
+	for i := range m.Files {
+		m.Files[i].Groups, m.Files[i].Root = nil, 0
+	}
+	b, err = m.encode()
+	must(err)
+	must(mem.Remove("c/" + ManifestName))
+	must(vfs.WriteFile(mem, "c/"+ManifestName, b))
+	if err := c.holds(ctx, "c", &OpenOptions{fs: mem}); err != nil {
+		t.Fatal(err)
+	}
+	k, err := Open(ctx, "c", &OpenOptions{fs: mem})
+	must(err)
+	last := len(k.blocks) - 1
+	rec := k.recs[last]
+	file := "c/" + k.files[rec.file].name + dataSuffix
+	k.Close()
+	flip(mem, file, rec.addr+rec.span-9, 0)
+	k, err = Open(ctx, "c", &OpenOptions{fs: mem})
+	must(err)
+	defer k.Close()
+	if _, err := k.Block(ctx, last); !errors.Is(err, ErrChecksum) || !strings.Contains(err.Error(), "metadata") {
+		t.Errorf("%v", err)
+	}
+	if _, err := k.Block(ctx, 0); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDamagedDescription: what describes the mesh is taken from a file in which it is whole; if there is none, it is not
+// described wrongly.
+func TestDamagedDescription(t *testing.T) {
+	ctx := context.Background()
+	c := tiny().build(t)
+	for _, apart := range []bool{false, true} {
+		mem := memDir(t)
+		must(c.write(ctx, 1, false, "c", &Options{Files: 2, fs: mem}))
+		open := func(o OpenOptions) (errs [2]error, times [2]float64) {
+			o.fs = mem
+			_ = comm.Run(ctx, 2, nil, func(ctx context.Context, co comm.Comm) error {
+				r := co.Rank()
+				if apart {
+					co = comm.Isolate(co)
+				}
+				k, err := OpenComm(ctx, co, "c", &o)
+				if errs[r] = err; err == nil {
+					times[r] = k.Meta().Time
+					return k.Close()
+				}
+				return nil
+			})
+			return errs, times
+		}
+		for i, file := range []string{"c/block_data-0.h5", "c/block_data-1.h5"} {
+			b, err := vfs.ReadFile(mem, file, 1<<20)
+			must(err)
+			at := bytes.Index(b, binary.LittleEndian.AppendUint64(nil, math.Float64bits(c.meta.Time))) // of "/"
+			flip(mem, file, int64(at), 3)
+			errs, times := open(OpenOptions{})
+			for r := range errs {
+				if i == 0 && (errs[r] != nil || times[r] != c.meta.Time) || i == 1 && (!errors.Is(errs[r], ErrChecksum) || !strings.Contains(errs[r].Error(), "the mesh cannot be described")) {
+					t.Errorf("apart %v, %d files damaged: rank %d: %v, time %v", apart, i+1, r, errs[r], times[r])
+				}
+			}
+		}
+		if errs, times := open(OpenOptions{NoVerify: true}); errs[0] != nil || times[0] == c.meta.Time {
+			t.Errorf("not compared: %v", errs[0])
+		}
+	}
+}
+
+// TestNoVerifyManifest: with NoVerify a manifest that is damaged, or does not fit the lists, keeps nobody from reading.
+func TestNoVerifyManifest(t *testing.T) {
+	ctx := context.Background()
+	c := tiny().build(t)
+	mem := memDir(t)
+	must(c.write(ctx, 1, false, "c", &Options{Files: 2, fs: mem}))
+	for _, d := range []struct {
+		file string
+		add  string
+	}{{ManifestName, " "}, {fileListName, "\n"}, {"block_data-1" + listSuffix, "\n"}} {
+		name := "c/" + d.file
+		b, err := vfs.ReadFile(mem, name, 1<<20)
+		must(err)
+		must(mem.Remove(name))
+		must(vfs.WriteFile(mem, name, append(b[:len(b):len(b)], d.add...)))
+		if _, err := Open(ctx, "c", &OpenOptions{fs: mem}); !errors.Is(err, ErrChecksum) {
+			t.Errorf("%s: %v", d.file, err)
+		}
+		if err := c.holds(ctx, "c", &OpenOptions{fs: mem, NoVerify: true}); err == nil || !strings.Contains(err.Error(), "Unverified:true") {
+			t.Errorf("%s, not compared: %v", d.file, err) // all as it was but for the mark
+		}
+		k, err := Open(ctx, "c", &OpenOptions{fs: mem, NoVerify: true})
+		must(err)
+		for i := range k.Blocks() {
+			b, err := k.Block(ctx, i)
+			must(err)
+			if err := same(c.meta, b, c.blocks[i]); err != nil {
+				t.Error(err)
+			}
+		}
+		k.Close()
+		must(mem.Remove(name))
+		must(vfs.WriteFile(mem, name, b))
+	}
+	if err := c.holds(ctx, "c", &OpenOptions{fs: mem}); err != nil {
+		t.Error(err)
+	}
+}

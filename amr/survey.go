@@ -1,0 +1,290 @@
+package amr
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+)
+
+// A Survey counts values that a run does not leave behind: what is no number, negative densities
+// and energies, particles far from their block, and numbers of one block that are not those of all others. It is
+// all that can be said of files without checksums. It holds a few counters, however many blocks it is shown, and
+// is for one goroutine.
+type Survey struct {
+	m      *Meta
+	fields []fieldSurvey
+	far    []count // by type of particles
+	states []spread
+}
+
+type fieldSurvey struct {
+	values             int64
+	nan, inf, negative count
+}
+
+// count is how many values of a kind there are, and where the first one is.
+type count struct {
+	n     int64
+	first Index
+	at    string
+}
+
+func (c *count) add(x Index, at func() string) {
+	if c.n++; c.n == 1 {
+		c.first, c.at = x, at()
+	}
+}
+
+func (c *count) merge(o *count) {
+	if c.n == 0 {
+		c.first, c.at = o.first, o.at
+	}
+	c.n += o.n
+}
+
+// spread is the different values of a number of blocks, as long as there are few.
+type spread struct {
+	name   string
+	values []spreadValue
+	many   bool
+}
+
+type spreadValue struct {
+	bits  uint64
+	n     int64
+	first Index
+}
+
+// maxSpread is how many different values of a number are told apart: of a number that has more, each
+// block has its own.
+const maxSpread = 16
+
+// NewSurvey returns a Survey of blocks of m.
+func NewSurvey(m *Meta) *Survey {
+	return &Survey{m: m, fields: make([]fieldSurvey, len(m.Fields)), far: make([]count, len(m.Particles))}
+}
+
+// signed says that a field may be negative: all but densities and energies.
+func signed(name string) bool {
+	switch name {
+	case "density", "internal_energy", "total_energy":
+		return false
+	}
+	return !strings.HasSuffix(name, "_density")
+}
+
+// Field looks at elements of field f of a leaf, from number first on, in the byte order of the
+// host. Those in ghost zones are passed over.
+func (s *Survey) Field(x Index, f int, ghosts bool, first int64, data []byte) {
+	spec := &s.m.Fields[f]
+	size := int64(spec.Type.Size())
+	if !spec.Type.Float() {
+		return
+	}
+	shape := s.m.Shape(spec, ghosts)
+	var ghost [3]int64
+	if ghosts {
+		for i := range s.m.Rank {
+			ghost[i] = int64(s.m.Ghost[i])
+		}
+	}
+	nx, ny, nz := int64(shape[0]), int64(shape[1]), int64(shape[2])
+	to := func(i int, n int64) int64 { return n - ghost[i] }
+	c, free := &s.fields[f], signed(spec.Name)
+	end := first + int64(len(data))/size
+	for i := first; i < end; {
+		row := i / nx
+		y, z := row%ny, row/ny
+		lo, hi := max(i, row*nx+ghost[0]), min(end, row*nx+to(0, nx))
+		i = min(end, (row+1)*nx)
+		if y < ghost[1] || y >= to(1, ny) || z < ghost[2] || z >= to(2, nz) || lo >= hi {
+			continue
+		}
+		c.values += hi - lo
+		look(data[(lo-first)*size:(hi-first)*size], spec.Type, free, func(k int64, v float64) {
+			at := func() string {
+				cell := []int64{lo + k - row*nx - ghost[0], y - ghost[1], z - ghost[2]}
+				return fmt.Sprint(cell[:s.m.Rank])
+			}
+			switch {
+			case v != v:
+				c.nan.add(x, at)
+			case math.IsInf(v, 0):
+				c.inf.add(x, at)
+			default:
+				c.negative.add(x, at)
+			}
+		})
+	}
+}
+
+// look calls strange for elements that are no finite numbers, and for negative ones if these are not free.
+func look(data []byte, t Type, free bool, strange func(i int64, v float64)) {
+	n := binary.NativeEndian
+	if t == Float32 {
+		for i := int64(0); len(data) >= 4; i, data = i+1, data[4:] {
+			if v := math.Float32frombits(n.Uint32(data)); v-v != 0 || !free && v < 0 {
+				strange(i, float64(v))
+			}
+		}
+		return
+	}
+	for i := int64(0); len(data) >= 8; i, data = i+1, data[8:] {
+		if v := math.Float64frombits(n.Uint64(data)); v-v != 0 || !free && v < 0 {
+			strange(i, v)
+		}
+	}
+}
+
+// Positions looks at values of attribute a of particles p of a leaf, in the byte order of the host. Of those
+// called x, y and z that are no integers it wants to know whether they lie within one width of the block.
+func (s *Survey) Positions(x Index, p, a int, data []byte) {
+	spec := &s.m.Particles[p].Attrs[a]
+	axis := strings.Index("xyz", spec.Name)
+	if len(spec.Name) != 1 || axis < 0 || axis >= s.m.Rank || !spec.Type.Float() {
+		return
+	}
+	lo, hi := x.Bounds(&s.m.Geometry)
+	w := hi[axis] - lo[axis]
+	size := spec.Type.Size()
+	for i := range len(data) / size {
+		var v float64
+		if size == 4 {
+			v = float64(math.Float32frombits(binary.NativeEndian.Uint32(data[4*i:])))
+		} else {
+			v = math.Float64frombits(binary.NativeEndian.Uint64(data[8*i:]))
+		}
+		if !(v >= lo[axis]-w && v <= hi[axis]+w) {
+			s.far[p].add(x, func() string {
+				return fmt.Sprintf("%s = %g, the block is from %g to %g", spec.Name, v, lo[axis], hi[axis])
+			})
+		}
+	}
+}
+
+// Block looks at all of a block that is a leaf, and at the time step of any other from level 0 on.
+func (s *Survey) Block(b *Block) {
+	if b.Index.Level() < 0 {
+		return
+	}
+	s.Number(b.Index, "dt", b.Dt)
+	if !b.Leaf {
+		return
+	}
+	for i := range b.Fields {
+		for f := range s.m.Fields {
+			if s.m.Fields[f].Name == b.Fields[i].Spec.Name {
+				s.Field(b.Index, f, b.Fields[i].Ghosts, 0, b.Fields[i].Data)
+			}
+		}
+	}
+	for i := range b.Particles {
+		for p := range s.m.Particles {
+			if s.m.Particles[p].Name != b.Particles[i].Spec.Name {
+				continue
+			}
+			for a := range b.Particles[i].Data {
+				s.Positions(b.Index, p, a, b.Particles[i].Data[a])
+			}
+		}
+	}
+}
+
+// Number looks at a number that all blocks should have alike, such as the time step.
+func (s *Survey) Number(x Index, name string, v float64) {
+	s.number(name, spreadValue{math.Float64bits(v), 1, x})
+}
+
+func (s *Survey) number(name string, v spreadValue) {
+	at := -1
+	for i := range s.states {
+		if s.states[i].name == name {
+			at = i
+		}
+	}
+	if at < 0 {
+		at = len(s.states)
+		s.states = append(s.states, spread{name: name})
+	}
+	p := &s.states[at]
+	for i := range p.values {
+		if p.values[i].bits == v.bits {
+			p.values[i].n += v.n
+			return
+		}
+	}
+	if len(p.values) == maxSpread {
+		p.many = true
+		return
+	}
+	p.values = append(p.values, v)
+}
+
+// Merge adds what another Survey of the same Meta has seen, later.
+func (s *Survey) Merge(o *Survey) {
+	for i := range s.fields {
+		a, b := &s.fields[i], &o.fields[i]
+		a.values += b.values
+		a.nan.merge(&b.nan)
+		a.inf.merge(&b.inf)
+		a.negative.merge(&b.negative)
+	}
+	for i := range s.far {
+		s.far[i].merge(&o.far[i])
+	}
+	for i := range o.states {
+		p := &o.states[i]
+		for _, v := range p.values {
+			s.number(p.name, v)
+		}
+		for k := range s.states {
+			s.states[k].many = s.states[k].many || s.states[k].name == p.name && p.many
+		}
+	}
+}
+
+// Oddity is something implausible that a Survey has found.
+type Oddity struct {
+	Block Index  // the first one that has it
+	What  string // a field, particles of a type, or a number of blocks
+	Field bool   // What is a field
+	Msg   string
+}
+
+// Oddities returns what was found: at most three lines for each field, and one for each type of particles and
+// each value of a number that the most blocks do not have.
+func (s *Survey) Oddities() (l []Oddity) {
+	for i := range s.fields {
+		c := &s.fields[i]
+		for _, k := range []struct {
+			c    *count
+			what string
+		}{{&c.nan, "not-a-number"}, {&c.inf, "infinite"}, {&c.negative, "negative"}} {
+			if k.c.n > 0 {
+				l = append(l, Oddity{k.c.first, s.m.Fields[i].Name, true, fmt.Sprintf("%d of %d values in leaves are %s, the first in cell %s", k.c.n, c.values, k.what, k.c.at)})
+			}
+		}
+	}
+	for i := range s.far {
+		if c := &s.far[i]; c.n > 0 {
+			l = append(l, Oddity{c.first, s.m.Particles[i].Name, false, fmt.Sprintf("%d positions in leaves are more than a block away from the block, the first %s", c.n, c.at)})
+		}
+	}
+	for i := range s.states {
+		p := &s.states[i]
+		most, all := 0, int64(0)
+		for k := range p.values {
+			all += p.values[k].n
+			if p.values[k].n > p.values[most].n {
+				most = k
+			}
+		}
+		for k, v := range p.values {
+			if k != most && !p.many && 2*p.values[most].n > all {
+				l = append(l, Oddity{v.first, p.name, false, fmt.Sprintf("%v in %d of %d blocks, but %v in %d", math.Float64frombits(v.bits), v.n, all, math.Float64frombits(p.values[most].bits), p.values[most].n)})
+			}
+		}
+	}
+	return l
+}

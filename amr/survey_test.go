@@ -1,0 +1,125 @@
+package amr
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+)
+
+func surveyed() *Meta {
+	m := &Meta{Geometry: Geometry{Rank: 2, Roots: [3]int{2, 2, 1}, Block: [3]int{4, 2, 1}, Ghost: [3]int{1, 1, 0}, Upper: [3]float64{1, 1, 1}}}
+	m.Fields = []FieldSpec{{Name: "density", Type: Float64}, {Name: "velocity_x", Type: Float32}, {Name: "dark_density", Type: Float32}, {Name: "flag", Type: Int32}}
+	m.Particles = []ParticleSpec{{Name: "dark", Attrs: []AttrSpec{{Name: "x", Type: Float64}, {Name: "mass", Type: Float64}}}}
+	return m
+}
+
+func doubles(v ...float64) (b []byte) {
+	for _, x := range v {
+		b = binary.NativeEndian.AppendUint64(b, math.Float64bits(x))
+	}
+	return b
+}
+
+func singles(v ...float32) (b []byte) {
+	for _, x := range v {
+		b = binary.NativeEndian.AppendUint32(b, math.Float32bits(x))
+	}
+	return b
+}
+
+func told(s *Survey) string {
+	var l []string
+	for _, o := range s.Oddities() {
+		l = append(l, fmt.Sprintf("%s: %s", o.What, o.Msg))
+	}
+	return strings.Join(l, "\n")
+}
+
+// TestSurvey: what is implausible is counted, with the first place; and nothing else is.
+func TestSurvey(t *testing.T) {
+	m := surveyed()
+	nan, inf := math.NaN(), math.Inf(-1)
+	x, y := At(0, [3]int{0, 0, 0}), At(0, [3]int{1, 1, 0})
+	s := NewSurvey(m)
+	s.Field(x, 0, false, 0, doubles(1, 2, 0, math.MaxFloat64, 5e-324, 6, 7, 8))
+	s.Field(x, 1, false, 0, singles(-1, -2, 3, 4, -math.MaxFloat32, 6, 7, 8))
+	s.Field(x, 3, false, 0, make([]byte, 32))
+	s.Positions(x, 0, 0, doubles(0, 0.5, -0.4, 0.9))
+	s.Positions(x, 0, 1, doubles(-1e9, nan))
+	for range 5 {
+		s.Number(x, "dt", 0.5)
+	}
+	if got := told(s); got != "" {
+		t.Errorf("nothing is wrong, but: %s", got)
+	}
+	s.Field(y, 0, false, 0, doubles(1, nan, -1, 2))
+	s.Field(y, 0, false, 4, doubles(nan, inf, 3, -0.25)) // the second piece
+	s.Field(y, 2, false, 0, singles(-1, 1, 1, 1, 1, 1, 1, 1))
+	s.Positions(y, 0, 0, doubles(1e9, 0.7))
+	s.Number(y, "dt", 0.25)
+	const want = `density: 2 of 16 values in leaves are not-a-number, the first in cell [1 0]
+density: 1 of 16 values in leaves are infinite, the first in cell [1 1]
+density: 2 of 16 values in leaves are negative, the first in cell [2 0]
+dark_density: 1 of 8 values in leaves are negative, the first in cell [0 0]
+dark: 1 positions in leaves are more than a block away from the block, the first x = 1e+09, the block is from 0.5 to 1
+dt: 0.25 in 1 of 6 blocks, but 0.5 in 5`
+	if got := told(s); got != want {
+		t.Errorf("told\n%s\nwant\n%s", got, want)
+	}
+	// Two Surveys of the halves say the same.
+	a, b := NewSurvey(m), NewSurvey(m)
+	a.Field(x, 0, false, 0, doubles(1, nan, 1, 1, 1, 1, 1, 1))
+	b.Field(y, 0, false, 0, doubles(1, nan, nan, 1, 1, 1, 1, 1))
+	a.Number(x, "dt", 1)
+	a.Number(x, "dt", 1)
+	b.Number(y, "dt", 2)
+	a.Merge(b)
+	if got := told(a); got != "density: 3 of 16 values in leaves are not-a-number, the first in cell [1 0]\ndt: 2 in 1 of 3 blocks, but 1 in 2" {
+		t.Errorf("merged: %s", got)
+	}
+}
+
+// TestSurveyGhosts: ghost zones may hold anything, whatever the pieces are in which a field is shown.
+func TestSurveyGhosts(t *testing.T) {
+	m := surveyed()
+	shape := m.Shape(&m.Fields[0], true)
+	v := make([]float64, shape[0]*shape[1])
+	for i := range v {
+		x, y := i%shape[0], i/shape[0]
+		v[i] = math.NaN()
+		if x >= 1 && x < 5 && y >= 1 && y < 3 {
+			v[i] = float64(i)
+		}
+	}
+	for piece := 1; piece <= len(v); piece++ {
+		s := NewSurvey(m)
+		show := func() {
+			for i := 0; i < len(v); i += piece {
+				s.Field(At(0, [3]int{}), 0, true, int64(i), doubles(v[i:min(i+piece, len(v))]...))
+			}
+		}
+		show()
+		if got := told(s); got != "" {
+			t.Fatalf("pieces of %d: %s", piece, got)
+		}
+		v[2*shape[0]+4] = -1
+		show()
+		if got := told(s); got != "density: 1 of 16 values in leaves are negative, the first in cell [3 1]" {
+			t.Fatalf("pieces of %d: %s", piece, got)
+		}
+		v[2*shape[0]+4] = 1
+	}
+}
+
+// TestSurveyBounded: numbers that every block has for itself are not told of, and take no room.
+func TestSurveyBounded(t *testing.T) {
+	s := NewSurvey(surveyed())
+	for i := range 1000 {
+		s.Number(At(0, [3]int{}), "dt", float64(i))
+	}
+	if got := told(s); got != "" || len(s.states[0].values) > maxSpread {
+		t.Errorf("%d values, %s", len(s.states[0].values), got)
+	}
+}
