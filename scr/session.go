@@ -186,6 +186,13 @@ func (s *Session) prepare(ctx context.Context) error {
 	if err := s.agree(ctx, err); err != nil {
 		return fmt.Errorf("scr: open: %w", err)
 	}
+	unlocked, err := s.flag(ctx, s.prefix.Lock == kvtree.NoLock)
+	if err != nil {
+		return err
+	}
+	if unlocked { // rank 0 has found out
+		s.prefix.Lock = kvtree.NoLock
+	}
 	s.event(runlog.Entry{Event: runlog.Start, Procs: runlog.Num(int64(s.c.Size())), Nodes: runlog.Num(int64(s.node.count))})
 	return nil
 }

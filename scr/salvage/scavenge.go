@@ -108,6 +108,9 @@ func Scavenge(ctx context.Context, o ScavengeOptions) (*Copied, error) {
 	if c.Safe, err = p.announce(ctx, c.Dataset); err != nil || c.Safe {
 		return c, err
 	}
+	ds := c.Dataset
+	ds.ID = o.ID
+	p.claims = &claims{ds: ds}
 	if h.Old {
 		return c, p.copyOld(ctx, o, h, c)
 	}
@@ -296,6 +299,9 @@ func (p place) copyUser(ctx context.Context, from vfs.FS, f cachedir.MapFile, s 
 			err = &sourceError{err}
 		}
 	} else {
+		if err := p.makeWay(ctx, rel); err != nil {
+			return err
+		}
 		if err := p.makeParent(rel); err != nil {
 			return err
 		}
