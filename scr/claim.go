@@ -37,18 +37,16 @@ func (s *Session) claim(w *writing, abs string, take bool) error {
 
 // foresee is an error if a file of output that goes to the cache could not be flushed: Complete would be too late to learn it.
 func (s *Session) foresee(w *writing, abs string) error {
-	if !w.ds.Output {
+	if !w.ds.Output || s.p.containers {
 		return nil
 	}
-	for _, name := range []string{abs, abs + prefixdir.ZstdSuffix} {
-		if _, err := vfs.Lstat(s.cfg.FS, name); err != nil {
-			continue // not there, or told by the flush
-		}
-		if err := s.claim(w, name, false); err != nil {
-			return err
-		}
+	if s.cfg.Zstd {
+		abs += prefixdir.ZstdSuffix
 	}
-	return nil
+	if _, err := vfs.Lstat(s.cfg.FS, abs); err != nil {
+		return nil // not there, or told by the flush
+	}
+	return s.claim(w, abs, false)
 }
 
 // take makes the datasets incomplete that have files which are about to be written.

@@ -94,7 +94,7 @@ func checkInfo(name string, info fs.FileInfo, access Access) error {
 		return nil
 	}
 	if me := effectiveUser(); uid != me && uid != 0 {
-		return &OwnerError{name, fmt.Sprintf("belongs to user %d, want %d (this process) or 0", uid, me)}
+		return &OwnerError{name, fmt.Sprintf("belongs to user %d, want %s", uid, trusted(me))}
 	}
 	if access == AnyMode {
 		return nil
@@ -107,6 +107,14 @@ func checkInfo(name string, info fs.FileInfo, access Access) error {
 		return &OwnerError{name, fmt.Sprintf("mode %v: others than its owner may write there", mode)}
 	}
 	return nil
+}
+
+// trusted names the users that are.
+func trusted(me uint32) string {
+	if me == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%d (this process) or 0", me)
 }
 
 // CheckWay is CheckOwner of a folder, with OwnOnly, and of those that it lies in, up to the first that is root's: nobody
@@ -132,7 +140,7 @@ func CheckWay(fsys FS, dir string) error {
 		}
 		if info.Mode()&fs.ModeSymlink != 0 {
 			if me := effectiveUser(); uid != me && uid != 0 {
-				return &OwnerError{at, fmt.Sprintf("a link of user %d, want %d (this process) or 0", uid, me)}
+				return &OwnerError{at, fmt.Sprintf("a link of user %d, want %s", uid, trusted(me))}
 			}
 			if links++; links > 40 {
 				return &OwnerError{at, "too many links"}
