@@ -137,9 +137,6 @@ func (s *Session) open(ctx context.Context) (err error) {
 func (s *Session) prepare(ctx context.Context) error {
 	err := func() error {
 		if s.c.Rank() == 0 {
-			if err := s.prefix.CheckOwner(); err != nil {
-				return err
-			}
 			if err := s.prefix.Create(); err != nil {
 				return err
 			}

@@ -82,8 +82,12 @@ func Open(fsys vfs.FS, prefix string) *Dir {
 	return d
 }
 
-// Create makes the folder of the metadata, durably.
+// Create makes the folder of the metadata, durably, if CheckOwner has nothing against it. All that changes the prefix
+// directory begins with it.
 func (d *Dir) Create() error {
+	if err := d.CheckOwner(); err != nil {
+		return err
+	}
 	if err := d.FS.MkdirAll(d.File("")); err != nil {
 		return err
 	}
