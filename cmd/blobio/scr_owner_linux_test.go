@@ -150,6 +150,9 @@ func TestScrTransferOfAnotherUser(t *testing.T) {
 	check(t, os.Symlink(filepath.Join(control, "transfer.scrinfo"), filepath.Join(mine, "scr.2", "transfer.scrinfo")))
 	unhurt("a link to the file", u.as(victim, append(serve, filepath.Join(mine, "scr.2"))...))
 
+	unhurt("a command through a link", u.as(victim, "scr", "transfer", "--command", "stop", filepath.Join(mine, "scr.2")))
+	unhurt("the status through a link", u.as(victim, "scr", "transfer", "--status", filepath.Join(mine, "scr.2")))
+
 	// One that everybody could write to, though it is the victim's.
 	open := filepath.Join(mine, "scr.3")
 	u.mkdir(victim, open)
