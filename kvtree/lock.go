@@ -2,6 +2,7 @@ package kvtree
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,7 +36,9 @@ type UpdateOptions struct {
 	// It also lets Update cut off what follows the record. Default: both are errors and the file stays as it is. The
 	// reference goes on.
 	Replace bool
-	Read    *Options
+	// Perm are the permissions of a file that Update makes, under the umask; 0: 0666.
+	Perm fs.FileMode
+	Read *Options
 }
 
 // Validate returns an error that wraps ErrUsage if a field is out of range.
@@ -141,7 +144,7 @@ func ReadLocked(ctx context.Context, fsys vfs.FS, name string, o *UpdateOptions)
 // file before the lock was got, it begins again.
 func lockFile(ctx context.Context, fsys vfs.FS, name string, o *UpdateOptions, exclusive bool) (vfs.File, error) {
 	for {
-		f, err := openFile(fsys, name, exclusive)
+		f, err := openFile(fsys, name, exclusive, o.Perm)
 		if err != nil || o.Lock == NoLock {
 			return f, err
 		}
@@ -161,7 +164,7 @@ func lockFile(ctx context.Context, fsys vfs.FS, name string, o *UpdateOptions, e
 }
 
 // openFile opens a file; for writing also when it is not there.
-func openFile(fsys vfs.FS, name string, write bool) (f vfs.File, err error) {
+func openFile(fsys vfs.FS, name string, write bool, perm fs.FileMode) (f vfs.File, err error) {
 	if !write {
 		return fsys.Open(name)
 	}
@@ -169,7 +172,7 @@ func openFile(fsys vfs.FS, name string, write bool) (f vfs.File, err error) {
 		if f, err = fsys.OpenRW(name); !errors.Is(err, fs.ErrNotExist) {
 			return f, err
 		}
-		if f, err = fsys.Create(name); !errors.Is(err, fs.ErrExist) {
+		if f, err = vfs.CreateMode(fsys, name, cmp.Or(perm, 0o666)); !errors.Is(err, fs.ErrExist) {
 			return f, err
 		}
 	}

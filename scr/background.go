@@ -82,8 +82,9 @@ type flight struct {
 	d     *cachedSet
 	began time.Time
 	stop  context.CancelFunc
-	done  chan struct{} // this rank is done; on rank 0: the flush is
-	err   error         // valid after done
+	files map[string]bool // that this rank writes
+	done  chan struct{}   // this rank is done; on rank 0: the flush is
+	err   error           // valid after done
 }
 
 // ended waits until a flight is over on this rank. The next begins after it: the limits are for what is copied in the
@@ -173,7 +174,19 @@ func (b *background) start(ctx context.Context, d *cachedSet) error {
 		return fmt.Errorf("scr: flush of %s: %w", d.Dataset.Name, err)
 	}
 	s.event(runlog.Entry{Event: runlog.AsyncFlushStart, Dset: runlog.Num(int64(d.ID)), Name: d.Dataset.Name})
-	f := &flight{d: d, began: s.cfg.Clock(), done: make(chan struct{})}
+	f := &flight{d: d, began: s.cfg.Clock(), files: map[string]bool{}, done: make(chan struct{})}
+	var same []int // flights that write files of the same names
+	for _, j := range jobs {
+		f.files[j.Dst] = j.Dst != ""
+	}
+	for _, e := range b.flights {
+		for name := range f.files {
+			if e.files[name] {
+				same = append(same, e.d.ID)
+				break
+			}
+		}
+	}
 	copying, stop := context.WithCancel(b.ctx)
 	f.stop = stop
 	before := b.last
@@ -183,6 +196,9 @@ func (b *background) start(ctx context.Context, d *cachedSet) error {
 		defer close(f.done)
 		defer stop()
 		err := before.ended(copying)
+		if err == nil && s.c.Rank() != 0 { // on rank 0 it is over when it is listed
+			err = b.listed(copying, same)
+		}
 		var files []prefixdir.File
 		if err == nil {
 			files, err = s.copyOut(copying, d, jobs, true)
@@ -332,6 +348,33 @@ func (b *background) await(id, head int) (*kvtree.Tree, error) {
 			return nil, b.ctx.Err()
 		}
 	}
+}
+
+// listed waits until rank 0 has listed datasets whose files are to be written again, or given them up: what is listed must
+// have its own bytes at that moment. Rank 0 says so in the flush file.
+func (b *background) listed(ctx context.Context, ids []int) error {
+	pause := time.Millisecond
+	for _, id := range ids {
+		for {
+			if err := b.s.step("listed"); err != nil {
+				return err
+			}
+			f, err := b.s.prefix.ReadFlush()
+			if err != nil {
+				return err
+			}
+			if e, ok := f.Entry(id); !ok || e.Location&(prefixdir.Flushing|prefixdir.SyncFlushing) == 0 {
+				break
+			}
+			select {
+			case <-time.After(pause):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			pause = min(2*pause, 250*time.Millisecond)
+		}
+	}
+	return nil
 }
 
 func (b *background) flight(id int) *flight {

@@ -4,7 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
+
+	"blobio/internal/vfs"
 )
 
 // TestBypassFlippedByte: with bypass the files are in the prefix directory alone, and the caches know what should be in them: a byte
@@ -66,4 +71,91 @@ func TestBypassSameNames(t *testing.T) {
 		}
 		return err
 	})
+}
+
+// TestBypassDurable: what Complete lists is on the disk, also if the program has not synced it.
+func TestBypassDurable(t *testing.T) {
+	cl := fourNodes(t).set("SCR_CACHE_BYPASS", "1", "SCR_FLUSH", "1")
+	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+		if err := s.Start(ctx, "ckpt.1", Checkpoint); err != nil {
+			return err
+		}
+		for i := range cl.files {
+			name, err := s.Route(fileName(1, rank, i))
+			if err != nil {
+				return err
+			}
+			f, err := cl.fs.Create(name)
+			if err != nil {
+				return err
+			}
+			_, err = f.WriteAt(content(1, rank, i), 0)
+			if err = errors.Join(err, f.Close()); err != nil {
+				return err
+			}
+		}
+		return s.Complete(ctx, true)
+	})
+	after := *cl
+	after.fs = cl.fs.(*vfs.Mem).CrashClone(vfs.CrashOptions{})
+	if all, err := listedWhole(after.fs); err != nil || len(all) != 1 {
+		t.Error(all, err)
+	}
+	after.mustRestart(1)
+	after.lose("node0", "node1", "node2", "node3")
+	after.mustRestart(1)
+}
+
+// TestBypassFlushAgain: a flush that failed is made again; a byte that has changed meanwhile is not listed as right.
+func TestBypassFlushAgain(t *testing.T) {
+	cl := fourNodes(t).set("SCR_CACHE_BYPASS", "1", "SCR_FLUSH", "1")
+	mem := cl.fs
+	for _, n := range cl.nodes {
+		mkdirs(t, mem, "/nodes/"+n+"/local")
+	}
+	cl.ready, cl.conf = true, mem
+	var sick atomic.Bool
+	sick.Store(true)
+	cl.fs = vfs.NewFault(mem, func(op vfs.Op) error {
+		if sick.Load() && op.Kind == vfs.OpRename && strings.HasSuffix(op.New, "/summary.scr") {
+			return syscall.EIO
+		}
+		return nil
+	})
+	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+		if err := cl.write(ctx, s, rank, 1); err == nil {
+			t.Error("the flush was made")
+		}
+		if err := s.c.Barrier(ctx); err != nil {
+			return err
+		}
+		if rank == 0 {
+			sick.Store(false)
+			flip(t, mem, testPrefix+"/"+fileName(1, 2, 0), 100)
+		}
+		if err := s.c.Barrier(ctx); err != nil {
+			return err
+		}
+		if err := s.Flush(ctx, "ckpt.1"); !errors.Is(err, ErrChecksum) {
+			t.Errorf("%v", err)
+		}
+		return nil
+	})
+	if all, err := listedWhole(mem); err != nil || len(all) != 0 {
+		t.Error(all, err)
+	}
+}
+
+// TestInPlaceFlippedByte: a restart that reads in the prefix directory compares every byte with its checksum, too.
+func TestInPlaceFlippedByte(t *testing.T) {
+	for _, how := range []string{"SCR_FETCH_BYPASS", "SCR_GLOBAL_RESTART"} {
+		for _, bypass := range []string{"0", "1"} {
+			cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_CACHE_BYPASS", bypass)
+			must(t, cl.checkpoints(1, 2))
+			cl.lose("node0", "node1", "node2", "node3")
+			cl.set(how, "1").mustRestart(2)
+			flip(t, cl.fs, testPrefix+"/"+fileName(2, 3, 0), 100)
+			cl.mustRestart(1)
+		}
+	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"blobio/internal/vfs"
 	"blobio/scr/config"
+	"blobio/scr/prefixdir"
 )
 
 // Flags say what a dataset is for.
@@ -59,6 +60,9 @@ type Config struct {
 	// DaemonWait is how long a background flush waits for a transfer process that is not there, before or in the midst of it;
 	// then it fails with ErrNoDaemon. One that is there may take as long as it needs. 0: 30 s; negative: for ever.
 	DaemonWait time.Duration
+	// Shared lets the group of the prefix directory write to it, and others if it is sticky. By default Open refuses one that
+	// anybody but its owner may write to: see docs/security.md. BLOBIO_SHARED=1 in the environment has the same effect.
+	Shared bool
 	// Zstd compresses files on their way to the prefix directory. The reference cannot read them.
 	Zstd bool
 
@@ -80,6 +84,9 @@ func (c *Config) withDefaults() Config {
 	}
 	if d.FS == vfs.OS && os.Getenv(runloopTransfer) == "1" {
 		d.Daemon = true
+	}
+	if d.FS == vfs.OS && os.Getenv(prefixdir.EnvShared) == "1" {
+		d.Shared = true
 	}
 	if d.Node == "" {
 		if d.Node, _ = os.Hostname(); d.Node == "" {

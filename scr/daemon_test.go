@@ -32,7 +32,7 @@ func TestDaemon(t *testing.T) {
 		go func() {
 			defer wg.Done()
 			err := transfer.Serve(ctx, transfer.ServeOptions{
-				File: filepath.Join(dir, "nodes", node, "local/user1/scr.77", transfer.FileName), Poll: 5 * time.Millisecond,
+				File: filepath.Join(dir, "nodes", node, "local/user1/scr.77", transfer.FileName), Prefix: filepath.Join(dir, "prefix"), Poll: 5 * time.Millisecond,
 			})
 			if err != nil && ctx.Err() == nil {
 				t.Errorf("%s: %v", node, err)
@@ -83,7 +83,7 @@ func TestDaemon(t *testing.T) {
 	}))
 	for _, node := range []string{"node0", "node1"} {
 		must(t, transfer.Serve(context.Background(), transfer.ServeOptions{
-			File: filepath.Join(dir, "nodes", node, "local/user1/scr.77", transfer.FileName), Once: true,
+			File: filepath.Join(dir, "nodes", node, "local/user1/scr.77", transfer.FileName), Prefix: filepath.Join(dir, "prefix"), Once: true,
 		}))
 	}
 	for rank := range 4 {
@@ -121,7 +121,7 @@ func TestDaemonContainers(t *testing.T) {
 	for _, node := range []string{"node0", "node1"} {
 		wg.Go(func() {
 			err := transfer.Serve(ctx, transfer.ServeOptions{
-				File: filepath.Join(dir, "nodes", node, "local/user1/scr.77", transfer.FileName), Poll: 5 * time.Millisecond,
+				File: filepath.Join(dir, "nodes", node, "local/user1/scr.77", transfer.FileName), Prefix: filepath.Join(dir, "prefix"), Poll: 5 * time.Millisecond,
 			})
 			if err != nil && ctx.Err() == nil {
 				t.Errorf("%s: %v", node, err)
@@ -174,6 +174,7 @@ func TestDaemonMissing(t *testing.T) {
 		for _, node := range nodes {
 			wg.Go(func() {
 				o := o
+				o.Prefix = filepath.Join(dir, "prefix")
 				o.File, o.Poll = filepath.Join(dir, "nodes", node, "local/user1/scr.77", transfer.FileName), 5*time.Millisecond
 				if err := transfer.Serve(ctx, o); err != nil && ctx.Err() == nil {
 					t.Errorf("%s: %v", node, err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"blobio/scr/cachedir"
+	"blobio/scr/prefixdir"
 	"blobio/scr/record"
 	"blobio/scr/runlog"
 )
@@ -21,11 +22,13 @@ type writing struct {
 	byOrig  map[string]string // absolute name of the application -> name in the cache
 	reserve []string          // files that keep names in the cache for this rank
 	older   map[string]bool   // bypass: files that were there before this dataset
+	claims  *prefixdir.Claims // read when a file is found to be there
 }
 
 // Start begins a dataset, a collective (SCR_Start_output): from now on Route tells where its files are to be written.
 // The oldest datasets of the store make room. name is unique in the prefix directory, "" for a default; a dataset of
-// the same name there is replaced when this one is flushed.
+// the same name there is replaced when this one is flushed. Other datasets of the prefix directory that have files of the
+// same names are not complete any more once this one's are written; if they are output, it is an error (ErrExist).
 func (s *Session) Start(ctx context.Context, name string, flags Flags) error {
 	if err := s.need("Start", Idle); err != nil {
 		return err
@@ -75,6 +78,11 @@ func (s *Session) Start(ctx context.Context, name string, flags Flags) error {
 	i, err := s.level(next.ckpt, flags)
 	if err != nil {
 		return err
+	}
+	if s.levels[i].Bypass { // what is written now must find what those in the background have written
+		if err := s.async.settleAll(ctx); err != nil {
+			return err
+		}
 	}
 	w, err := s.begin(ctx, ds, i, s.levels[i].Bypass)
 	if err != nil {

@@ -66,6 +66,8 @@
 //	       catalogues: COMPLETE              some nodes may say so: then it is complete, for redundancy was
 //	       flush file                        commands outside do not know of it; the next run does
 //	Flush: index: dataset, not complete      it is still in the caches
+//	       those whose files it takes over:  they are not complete; it is still in the caches
+//	       not complete (bypass: in Route)
 //	       files, each whole under its name
 //	       map, summary
 //	       index: COMPLETE, CURRENT          the dataset is in the prefix directory
@@ -86,6 +88,8 @@
 //   - A scheme that cannot be had, because there are too few nodes, is said aloud (Config.Strict: refused).
 //   - Checksums are always made and always checked.
 //   - Files of equal base names are kept apart in the cache.
+//   - Files of output are not overwritten by other datasets, and of checkpoints not without a word (ErrExist, Route).
+//   - Directories of other users are refused (docs/security.md).
 //   - The index is replaced atomically, and made again from the summaries when it is lost.
 //   - A flush in the background needs no calls to make progress.
 //

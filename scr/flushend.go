@@ -29,6 +29,11 @@ func (s *Session) finishFlush(ctx context.Context, ds record.Dataset, parts [][]
 	if err := s.step("map"); err != nil {
 		return err
 	}
+	if s.prefix.Lock == kvtree.NoLock { // other ranks have left that to this one
+		if err := s.prefix.Demote(ctx); err != nil {
+			return err
+		}
+	}
 	err := s.prefix.WriteMap(ds.ID, len(parts), func(rank int) ([]prefixdir.File, error) {
 		t, err := kvtree.Unpack(parts[rank], nil)
 		if err != nil {

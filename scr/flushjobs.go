@@ -115,6 +115,9 @@ func (s *Session) copyOut(ctx context.Context, d *cachedSet, jobs []transfer.Job
 		return nil, err
 	}
 	var res []transfer.Result
+	if err := s.clear(ctx, d, jobs, true); err != nil {
+		return nil, err
+	}
 	if d.Bypass {
 		for _, f := range d.maps.Files() {
 			if d.summed {

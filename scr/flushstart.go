@@ -112,6 +112,9 @@ func (s *Session) beginFlush(ctx context.Context, d *cachedSet, at prefixdir.Loc
 	if jobs, err = s.flushJobs(ctx, d); err != nil {
 		return nil, err
 	}
+	if err := s.agree(ctx, s.clear(ctx, d, jobs, false)); err != nil {
+		return nil, err
+	}
 	return jobs, s.sweepPrefix(ctx, jobs)
 }
 

@@ -25,6 +25,10 @@ import (
 // in the cache, or with bypass in the prefix directory. The file must lie below the prefix directory (ErrOutside); a
 // relative name starts in Config.Dir. Equal base names in different folders are kept apart.
 //
+// With bypass the program writes to the prefix directory itself. If the file is there and belongs to a dataset that is listed
+// as complete, that one is marked as not complete before Route returns, with a warning; if it is output, Route fails with
+// ErrExist. So it does for the files of output that is not written with bypass: it is flushed in any case.
+//
 // Between StartRestart and CompleteRestart it returns the name by which the file can be read; see RouteOwned for files
 // of other ranks. In other states the name is returned unchanged.
 func (s *Session) Route(name string) (string, error) {
@@ -86,9 +90,14 @@ func (s *Session) routeWrite(name string) (string, error) {
 		if err := mkdirDurable(s.cfg.FS, path.Dir(abs)); err != nil {
 			return "", fmt.Errorf("scr: %w", err)
 		}
-		if _, err := s.cfg.FS.Stat(abs); err == nil {
+		if _, err := vfs.Lstat(s.cfg.FS, abs); err == nil {
 			w.older[abs] = true
+			if err := s.claim(w, abs, true); err != nil {
+				return "", err
+			}
 		}
+	} else if err := s.foresee(w, abs); err != nil {
+		return "", err
 	} else if at, err = s.cacheName(w, abs); err != nil {
 		return "", err
 	}

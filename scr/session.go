@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"path"
 	"sync"
@@ -18,6 +19,7 @@ import (
 	"blobio/scr/config"
 	"blobio/scr/prefixdir"
 	"blobio/scr/runlog"
+	"blobio/scr/transfer"
 )
 
 // Session is one rank's part of a run that takes checkpoints. There may be any number of sessions in a process, one
@@ -100,7 +102,7 @@ func (s *Session) open(ctx context.Context) (err error) {
 		return err
 	}
 	s.prefix = prefixdir.Open(s.cfg.FS, s.p.prefix)
-	s.prefix.Logger = s.log
+	s.prefix.Logger, s.prefix.Shared = s.log, s.cfg.Shared
 	if err := s.formLevels(ctx); err != nil {
 		return err
 	}
@@ -159,18 +161,48 @@ func (s *Session) prepare(ctx context.Context) error {
 			}
 		}
 		if s.node.c.Rank() == 0 {
-			if err := mkdirDurable(s.fs, s.p.control); err != nil {
+			if err := s.own(s.p.control, false); err != nil {
 				return err
 			}
+			for _, name := range []string{s.cindex(), path.Join(s.p.control, transfer.FileName)} {
+				if err := vfs.CheckOwner(s.cfg.FS, s.bind.Real(name), vfs.AnyMode); err != nil && !errors.Is(err, fs.ErrNotExist) {
+					return err
+				}
+			}
 			s.leftScratch()
+		}
+		for i := range s.levels {
+			if l := &s.levels[i]; l.Enabled && l.dc.Rank() == 0 {
+				if err := s.own(l.dir, l.shared); err != nil {
+					return err
+				}
+			}
 		}
 		return s.stopDaemon(ctx)
 	}()
 	if err := s.agree(ctx, err); err != nil {
 		return fmt.Errorf("scr: open: %w", err)
 	}
+	unlocked, err := s.flag(ctx, s.prefix.Lock == kvtree.NoLock)
+	if err != nil {
+		return err
+	}
+	if unlocked { // rank 0 has found out
+		s.prefix.Lock = kvtree.NoLock
+	}
 	s.event(runlog.Entry{Event: runlog.Start, Procs: runlog.Num(int64(s.c.Size())), Nodes: runlog.Num(int64(s.node.count))})
 	return nil
+}
+
+// own makes a folder of this node for the user alone, if it is not there, and checks that nobody else can change what is in it.
+// The folders above one that all nodes share are the site's.
+func (s *Session) own(dir string, shared bool) error {
+	real := s.bind.Real(dir)
+	err := vfs.MkdirOwn(s.cfg.FS, real)
+	if err == nil && !shared {
+		err = vfs.CheckWay(s.cfg.FS, real)
+	}
+	return err
 }
 
 // writeAppConf tells commands outside of the run what the program has set. Rank 0.

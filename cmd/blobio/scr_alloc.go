@@ -75,6 +75,7 @@ func (a *scrAlloc) load(local bool, more ...string) error {
 		return err
 	}
 	a.dir = prefixdir.Open(nil, a.params.Prefix())
+	a.dir.Shared = os.Getenv(prefixdir.EnvShared) == "1"
 	if err := needDir(a.dir.Path); err != nil {
 		return err
 	}

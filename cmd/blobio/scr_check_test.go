@@ -293,3 +293,28 @@ func TestScrHelp(t *testing.T) {
 		}
 	}
 }
+
+// TestScrCheckUnlisted: a catalogue that lists nothing, beside folders of datasets, is not good.
+func TestScrCheckUnlisted(t *testing.T) {
+	_, controls := ownCluster(t, nil)
+	_, here, _ := strings.Cut(controls[0], "=")
+	good(t, "scr", "check", "--control", controls[0])
+	catalog := filepath.Join(here, "cindex.scrinfo")
+	for _, what := range []string{"no bytes", "no entries", "gone"} {
+		switch what {
+		case "no bytes":
+			check(t, os.Truncate(catalog, 0))
+		case "no entries":
+			check(t, kvtree.WriteFile(nil, catalog, kvtree.New()))
+		default:
+			check(t, os.Remove(catalog))
+		}
+		r := blobio(t, "scr", "check", "--control", controls[0])
+		if r.code != exitGood || strings.Contains(r.out, "good") || !strings.Contains(r.out, "scr.dataset.2 is there") || !strings.Contains(r.out, "1 dataset") {
+			t.Errorf("%s: %+v", what, r)
+		}
+		if r := blobio(t, "scr", "check", "--strict", "--control", controls[0]); r.code != exitFindings {
+			t.Errorf("%s: %+v", what, r)
+		}
+	}
+}

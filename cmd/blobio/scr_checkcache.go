@@ -20,6 +20,10 @@ import (
 
 // node looks at the metadata in the caches of a node, and makes jobs of the files.
 func (f *scrCheckFlags) node(c *scrChecked, n salvage.Node) error {
+	// A catalogue that is lost, or empty, says nothing of what lies beside it.
+	if beside := path.Dir(n.Catalog); !slices.Contains(n.Caches, beside) {
+		n.Caches = append(slices.Clone(n.Caches), beside)
+	}
 	held, err := salvage.Survey(n)
 	if err != nil {
 		if !isTreeDamage(err) {

@@ -24,6 +24,7 @@ func scrPrefix(args []string) (*prefixdir.Dir, error) {
 		return nil, err
 	}
 	d := prefixdir.Open(nil, path)
+	d.Shared = os.Getenv(prefixdir.EnvShared) == "1"
 	for _, name := range []string{prefixdir.MetaDir, "index.scr"} {
 		switch _, err := vfs.OS.Stat(filepath.Join(path, name)); {
 		case err == nil:

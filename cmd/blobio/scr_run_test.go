@@ -23,6 +23,13 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if dir := os.Getenv("BLOBIO_TEST_OPEN"); dir != "" {
+		if err := openSession(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if os.Getenv("BLOBIO_TEST_MAIN") != "" {
 		main()
 	}

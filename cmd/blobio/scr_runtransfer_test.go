@@ -110,7 +110,7 @@ func TestScrRunTransfer(t *testing.T) {
 	// Nobody serves it any more.
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	if err := transfer.Serve(ctx, transfer.ServeOptions{File: found, Poll: time.Millisecond}); err != nil {
+	if err := transfer.Serve(ctx, transfer.ServeOptions{File: found, Prefix: filepath.Dir(found), Poll: time.Millisecond}); err != nil {
 		t.Error(err)
 	}
 }

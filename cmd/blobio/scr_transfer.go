@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,12 +15,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/kvtree"
+	"blobio/scr/prefixdir"
 	"blobio/scr/transfer"
 )
 
 // scrTransfer are the flags of "scr transfer".
 type scrTransfer struct {
 	file    string
+	prefix  string
+	shared  bool
 	status  bool
 	command string
 	add     []string
@@ -46,6 +50,11 @@ and waits when it is STOP. It ends when it is EXIT. Each file is compared with i
 checksum, if there is one, and gets its name when it is whole and durable. If the
 process is killed, start it again: it goes on with what is missing.
 
+Nothing is written outside of the prefix directory: that of --prefix, of SCR_PREFIX, or
+the working directory. The control directory must belong to the user, or to root, with
+no room for others to write to it, and so must the prefix directory (--shared: its group
+may, and others if it is sticky).
+
 With --status it only tells how far the copies are, with --add and --command it only
 changes the file: it lists copies, and says what the process is to do.
 
@@ -53,14 +62,14 @@ Exit codes: 0 good, 1 a file could not be copied (--once, --status), 2 could not
 
 With --status, JSON: {file, command, state, done, failed, bw, percent, files: [{source,
 destination, size, written, whole, crc, zstd, error}]}.`,
-		Example: `  blobio scr transfer /dev/shm/user1/scr.1145655 &        # the process of a node
-  blobio scr transfer --bw 200M --cpu 5 /dev/shm/user1/scr.1145655 &
+		Example: `  blobio scr transfer --prefix /p/sim /dev/shm/user1/scr.1145655 &   # the process of a node
+  blobio scr transfer --prefix /p/sim --bw 200M --cpu 5 /dev/shm/user1/scr.1145655 &
   blobio scr transfer --status /dev/shm/user1/scr.1145655
   blobio scr transfer --command exit /dev/shm/user1/scr.1145655
 
   # a list of two copies, worked off now
   blobio scr transfer --add /ssd/a=/p/sim/a --add /ssd/b=/p/sim/b --command run ctl
-  blobio scr transfer --once ctl`,
+  blobio scr transfer --once --prefix /p/sim ctl`,
 		Args: exactArgs(1, "a control directory, or a transfer file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(cmd, args[0]); err != nil {
@@ -80,6 +89,8 @@ destination, size, written, whole, crc, zstd, error}]}.`,
 	choiceFlag(cmd, &f.command, "command", "", "tell the process what to do", "run", "stop", "exit")
 	fl.StringArrayVar(&f.add, "add", nil, "list the copy of a file, `FROM=TO`; may be repeated")
 	fl.BoolVar(&f.zstd, "zstd", false, "with --add: compress, to TO.zst")
+	fl.StringVar(&f.prefix, "prefix", "", "write below this `DIR` only (default: SCR_PREFIX, or the working directory)")
+	fl.BoolVar(&f.shared, "shared", false, "the prefix directory may be writable by its group, and by others if it is sticky (also: BLOBIO_SHARED=1)")
 	fl.BoolVar(&f.once, "once", false, "end when there is nothing to do now")
 	fl.Var(bytesValue{&f.bw}, "bw", "copy at most so many bytes per second (default: as the file says)")
 	fl.Float64Var(&f.cpu, "cpu", 0, "copy for at most this part of the time, in percent of a core (default: as the file says)")
@@ -107,7 +118,7 @@ func (f *scrTransfer) check(cmd *cobra.Command, control string) error {
 	case f.poll < time.Millisecond:
 		return usagef("--poll %v, want at least 1ms", f.poll)
 	}
-	for _, name := range []string{"once", "bw", "cpu", "files", "poll", "verbose"} {
+	for _, name := range []string{"prefix", "shared", "once", "bw", "cpu", "files", "poll", "verbose"} {
 		if cmd.Flags().Changed(name) && (f.status || changes) {
 			return usagef("--%s is for the process that copies", name)
 		}
@@ -165,7 +176,7 @@ func (f *scrTransfer) change(ctx context.Context) error {
 		}
 		items = append(items, transfer.Item{Src: from, Dst: to, Size: info.Size(), Zstd: f.zstd, Meta: true})
 	}
-	if err := os.MkdirAll(filepath.Dir(f.file), 0o777); err != nil { // a run may come later
+	if err := transfer.MakeControl(nil, f.file); err != nil { // a run may come later
 		return err
 	}
 	return transfer.UpdateFile(ctx, nil, f.file, kvtree.Flock, func(t *transfer.File) error {
@@ -181,11 +192,15 @@ func (f *scrTransfer) change(ctx context.Context) error {
 }
 
 func (e *env) scrTransferServe(ctx context.Context, f *scrTransfer) error {
-	o := transfer.ServeOptions{File: f.file, Once: f.once, Rate: float64(f.bw), CPU: f.cpu, Files: f.files, Poll: f.poll}
+	prefix, err := filepath.Abs(cmp.Or(f.prefix, os.Getenv("SCR_PREFIX"), "."))
+	if err != nil {
+		return err
+	}
+	o := transfer.ServeOptions{File: f.file, Prefix: prefix, Shared: f.shared || os.Getenv(prefixdir.EnvShared) == "1", Once: f.once, Rate: float64(f.bw), CPU: f.cpu, Files: f.files, Poll: f.poll}
 	if f.verbose {
 		o.Logger = slog.New(slog.NewTextHandler(e.stderr, nil))
 	}
-	err := transfer.Serve(ctx, o)
+	err = transfer.Serve(ctx, o)
 	var failed *transfer.FailedError
 	switch {
 	case errors.Is(err, transfer.ErrInUse):
@@ -215,6 +230,9 @@ type scrTransferItem struct {
 func (e *env) scrTransferStatus(ctx context.Context, f *scrTransfer) error {
 	if _, err := os.Stat(f.file); err != nil {
 		return &hinted{err, "nothing was given to a transfer process here"}
+	}
+	if err := transfer.CheckControl(nil, f.file); err != nil {
+		return err
 	}
 	t, err := transfer.ReadFile(ctx, nil, f.file, kvtree.Flock)
 	if err != nil {

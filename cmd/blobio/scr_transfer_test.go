@@ -14,6 +14,9 @@ import (
 // transferDo runs "blobio scr transfer".
 func transferDo(t *testing.T, args ...string) result {
 	t.Helper()
+	if i := len(args) - 1; i >= 0 {
+		t.Setenv("SCR_PREFIX", filepath.Dir(args[i]))
+	}
 	return blobio(t, append([]string{"scr", "transfer"}, args...)...)
 }
 

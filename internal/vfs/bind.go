@@ -135,3 +135,21 @@ func (b *BindFS) FileMeta(name string) (Meta, error) { return MetaOf(b.under, b.
 
 // SetFileMeta implements MetaFS.
 func (b *BindFS) SetFileMeta(name string, m Meta) error { return SetMeta(b.under, b.Real(name), m) }
+
+// Lstat implements OwnerFS.
+func (b *BindFS) Lstat(name string) (fs.FileInfo, error) { return Lstat(b.under, b.Real(name)) }
+
+// CreateMode implements OwnerFS.
+func (b *BindFS) CreateMode(name string, perm fs.FileMode) (File, error) {
+	return b.file(name, func(real string) (File, error) { return CreateMode(b.under, real, perm) })
+}
+
+// OpenRWSelf implements OwnerFS.
+func (b *BindFS) OpenRWSelf(name string) (File, error) {
+	return b.file(name, func(real string) (File, error) { return OpenRWSelf(b.under, real) })
+}
+
+// MkdirMode implements OwnerFS.
+func (b *BindFS) MkdirMode(name string, perm fs.FileMode) error {
+	return mkdirMode(b.under, b.Real(name), perm)
+}

@@ -27,6 +27,20 @@ func (osFS) Mkdir(name string) error                    { return os.Mkdir(name, 
 func (osFS) MkdirAll(name string) error                 { return os.MkdirAll(name, 0o777) }
 func (osFS) SyncDir(name string) error                  { return syncDir(name) }
 
+// Lstat implements OwnerFS.
+func (osFS) Lstat(name string) (fs.FileInfo, error) { return os.Lstat(name) }
+
+// CreateMode implements OwnerFS. No link is followed: O_EXCL takes none for a free name.
+func (osFS) CreateMode(name string, perm fs.FileMode) (File, error) {
+	return wrap(os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm))
+}
+
+// OpenRWSelf implements OwnerFS.
+func (osFS) OpenRWSelf(name string) (File, error) { return wrap(open(name, os.O_RDWR|noFollow)) }
+
+// MkdirMode implements OwnerFS.
+func (osFS) MkdirMode(name string, perm fs.FileMode) error { return os.Mkdir(name, perm) }
+
 // open opens what is there, but no pipe: that would wait for somebody at its other end, and has no positions.
 func open(name string, flag int) (*os.File, error) {
 	if info, err := os.Stat(name); err == nil && info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0 {

@@ -64,6 +64,8 @@ type Dir struct {
 	// Location is the time zone of the times in the index: the reference writes local time without a zone. nil: time.Local.
 	Location *time.Location
 	Logger   *slog.Logger // what was repaired; nil: nothing is said
+	// Shared lets the group write to the prefix directory, and others if it is sticky: CheckOwner.
+	Shared bool
 
 	mu sync.Mutex // changes of the index
 }
@@ -80,12 +82,45 @@ func Open(fsys vfs.FS, prefix string) *Dir {
 	return d
 }
 
-// Create makes the folder of the metadata, durably.
+// Create makes the folder of the metadata, durably, if CheckOwner has nothing against it. All that changes the prefix
+// directory begins with it.
 func (d *Dir) Create() error {
+	if err := d.CheckOwner(); err != nil {
+		return err
+	}
 	if err := d.FS.MkdirAll(d.File("")); err != nil {
 		return err
 	}
 	return d.FS.SyncDir(d.Path)
+}
+
+// EnvShared is 1 in the environment of programs and commands for which Dir.Shared is to be set.
+const EnvShared = "BLOBIO_SHARED"
+
+// CheckOwner says whether the prefix directory can be written to on behalf of the user: it and the folder of its metadata
+// belong to the effective user or to root, and nobody else may write there, but for what Shared allows. What is not there
+// yet is as it should be. The error is a *vfs.OwnerError, which wraps fs.ErrPermission.
+func (d *Dir) CheckOwner() error {
+	root, access := d.Path, vfs.OwnOnly
+	if d.Shared {
+		access = vfs.Shared
+	}
+	if d.FS == vfs.OS { // the user may have named a link
+		real, err := filepath.EvalSymlinks(root)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		root = real
+	}
+	for _, dir := range []string{root, filepath.Join(root, MetaDir)} {
+		if err := vfs.CheckOwner(d.FS, dir, access); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("prefixdir: %w", err)
+		}
+	}
+	return nil
 }
 
 // CheckLocks finds out whether the file system has the locks that Lock asks for. Without them Lock is NoLock from now on, and the

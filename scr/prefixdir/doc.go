@@ -33,5 +33,6 @@
 //
 // UpdateIndex with Add(ds, false); the files; WriteMap; WriteSummary; UpdateIndex with
 // Add(ds, true), MarkFlushed, SetCurrent. A crash at any point leaves a dataset that is
-// not complete in the index, or one that is and has all its files.
+// not complete in the index, or one that is and has all its files. Files that are there already and belong to another dataset
+// are claimed before (Dir.Claims): that one is not complete any more, or the flush must not be made.
 package prefixdir

@@ -5,12 +5,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"blobio/scr/config"
+	"blobio/scr/prefixdir"
 	"blobio/scr/transfer"
 )
 
@@ -24,6 +26,8 @@ const EnvTransfer = "BLOBIO_TRANSFER"
 type Transfers struct {
 	// Command is what runs blobio with these arguments on a node, whose transfer file is the last of them.
 	Command func(node string, args ...string) []string
+	Prefix  string        // the prefix directory: they write there alone
+	Shared  bool          // as transfer.ServeOptions.Shared
 	Poll    time.Duration // how often they look at their files; 0: 100 ms
 	Grace   time.Duration // from asking one to end until it is ended; 0: 10 s
 	Exec    Exec          // of short commands; nil: RunCommand
@@ -46,7 +50,7 @@ func TransfersOf(p *config.Set, local *Local, shell *Shell, blobio ...string) (*
 	if err != nil {
 		return nil, err
 	}
-	return &Transfers{Command: func(node string, args ...string) []string {
+	return &Transfers{Prefix: p.Prefix(), Shared: os.Getenv(prefixdir.EnvShared) == "1", Command: func(node string, args ...string) []string {
 		dir := control
 		if shell == nil && local != nil && local.Root != "" {
 			dir = filepath.Join(local.NodeDir(node), below(control))
@@ -107,7 +111,11 @@ func (t *Transfers) Start(ctx context.Context, nodes []string) {
 		if poll == 0 {
 			poll = 100 * time.Millisecond
 		}
-		argv := t.Command(node, "--poll", poll.String())
+		args := []string{"--poll", poll.String(), "--prefix", t.Prefix}
+		if t.Shared {
+			args = append(args, "--shared")
+		}
+		argv := t.Command(node, args...)
 		cmd := exec.Command(argv[0], argv[1:]...)
 		cmd.Stderr = oneWriter(t.Stderr)
 		p := &transferProcess{p: &process{cmd: cmd, node: node}, done: make(chan struct{})}

@@ -88,7 +88,11 @@ func copyFile(ctx context.Context, from vfs.FS, src string, to vfs.FS, dst strin
 	defer f.Close()
 	// Nodes that share their caches may copy the same file at once.
 	temp := fmt.Sprintf("%s%s%08x%s", dst, tempMark, rand.Uint32(), tempEnd)
-	out, err := to.Create(temp)
+	perm := fs.FileMode(0o666)
+	if st, err := from.Stat(src); err == nil {
+		perm = st.Mode().Perm() | 0o600 // nobody may do more with the copy
+	}
+	out, err := vfs.CreateMode(to, temp, perm)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -106,9 +110,7 @@ func copyFile(ctx context.Context, from vfs.FS, src string, to vfs.FS, dst strin
 	}
 	err = errors.Join(err, out.Close())
 	if err == nil {
-		if m, merr := vfs.MetaOf(from, src); merr == nil { // mode and times are a courtesy
-			_ = vfs.SetMeta(to, temp, m)
-		}
+		_ = vfs.CopyMeta(from, src, to, temp) // a courtesy
 		err = to.Rename(temp, dst)
 	}
 	if err != nil {

@@ -24,6 +24,8 @@ type place struct {
 	was  string // what it was called when the dataset was written
 	meta string // folder of the metadata
 
+	claims *claims // of the dataset that is being written
+
 	links bool // the prefix directory was not moved, but links may lead to it: it has other names
 }
 

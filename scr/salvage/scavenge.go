@@ -80,6 +80,9 @@ func Scavenge(ctx context.Context, o ScavengeOptions) (*Copied, error) {
 	if o.FS == nil {
 		o.FS = vfs.OS
 	}
+	if err := o.checkOwner(); err != nil {
+		return nil, err
+	}
 	all, err := Survey(o.Node)
 	if err != nil && !(isDamage(err) && len(all) > 0) {
 		return nil, err
@@ -105,10 +108,30 @@ func Scavenge(ctx context.Context, o ScavengeOptions) (*Copied, error) {
 	if c.Safe, err = p.announce(ctx, c.Dataset); err != nil || c.Safe {
 		return c, err
 	}
+	ds := c.Dataset
+	ds.ID = o.ID
+	p.claims = &claims{ds: ds}
 	if h.Old {
 		return c, p.copyOld(ctx, o, h, c)
 	}
 	return c, p.copyRanks(ctx, o, h, c)
+}
+
+// checkOwner says whether the node and the prefix directory are those of the user: what other users could write to is not
+// believed, and nothing is written where they could lay links.
+func (o *ScavengeOptions) checkOwner() error {
+	if err := o.Prefix.CheckOwner(); err != nil {
+		return err
+	}
+	for _, dir := range append([]string{path.Dir(o.Catalog)}, o.Caches...) {
+		if err := vfs.CheckOwner(o.FS, dir, vfs.OwnOnly); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("salvage: %w", err)
+		}
+	}
+	if err := vfs.CheckOwner(o.FS, o.Catalog, vfs.AnyMode); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("salvage: %w", err)
+	}
+	return nil
 }
 
 // announce lists the dataset as incomplete, unless it is complete already.
@@ -276,6 +299,9 @@ func (p place) copyUser(ctx context.Context, from vfs.FS, f cachedir.MapFile, s 
 			err = &sourceError{err}
 		}
 	} else {
+		if err := p.makeWay(ctx, rel); err != nil {
+			return err
+		}
 		if err := p.makeParent(rel); err != nil {
 			return err
 		}

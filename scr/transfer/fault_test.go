@@ -98,7 +98,7 @@ func TestFaultAtEachOperation(t *testing.T) {
 
 // A device that dies leaves unfinished files, but no final name that lies.
 func TestFaultDeviceDies(t *testing.T) {
-	for n := int64(1); n < 60; n++ {
+	for n := int64(1); n < 80; n++ {
 		mem, jobs, data := setup(t)
 		_, err := engine(t, Options{FS: vfs.FailFrom(mem, n, errBoom), BufSize: 4096, Files: 1, Sync: true}).CopyAll(context.Background(), jobs)
 		wholeOrNot(t, mem, jobs, data, fmt.Sprintf("dead from %d", n))

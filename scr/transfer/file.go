@@ -121,7 +121,7 @@ func ReadFile(ctx context.Context, fsys vfs.FS, name string, lock kvtree.LockKin
 // honour; it is made if it is not there. If change returns an error, nothing is written. A file that a crash in the
 // middle of a change left damaged is taken as an empty one: what it said is asked for again.
 func UpdateFile(ctx context.Context, fsys vfs.FS, name string, lock kvtree.LockKind, change func(f *File) error) error {
-	return kvtree.Update(ctx, fsys, name, &kvtree.UpdateOptions{Lock: lock, Replace: true}, func(t *kvtree.Tree) error {
+	return kvtree.Update(ctx, fsys, name, &kvtree.UpdateOptions{Lock: lock, Replace: true, Perm: 0o600}, func(t *kvtree.Tree) error {
 		f, err := Parse(t, name)
 		if err != nil {
 			return err

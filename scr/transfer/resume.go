@@ -3,6 +3,8 @@ package transfer
 import (
 	"context"
 	"errors"
+
+	"blobio/internal/vfs"
 )
 
 // resume copies one file unless it is there. found is called with the size of one that is, report as by copy.
@@ -22,7 +24,7 @@ func (b *batch) resume(ctx context.Context, j *Job, found, report func(int64)) (
 func (b *batch) there(ctx context.Context, j *Job) (Result, bool) {
 	e := b.e
 	if j.Out == nil {
-		st, err := e.o.DstFS.Stat(j.Dst)
+		st, err := vfs.Lstat(e.o.DstFS, j.Dst) // a link is replaced
 		if err != nil || !st.Mode().IsRegular() || !j.Compress && j.Size >= 0 && st.Size() != j.Size {
 			return Result{}, false
 		}

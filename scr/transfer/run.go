@@ -57,6 +57,9 @@ func (s *server) copy(ctx context.Context, i Item, written *atomic.Int64) (crc u
 	if err := j.Validate(); err != nil {
 		return 0, err
 	}
+	if err := s.within(&j); err != nil {
+		return 0, err
+	}
 	b := s.e.newBatch([]Job{j})
 	b.climb, b.owner = true, s.owner
 	count := func(n int64) { written.Add(n) }

@@ -20,7 +20,11 @@ type ServeOptions struct {
 	DstFS vfs.FS // of destinations; nil: FS
 	File  string // the transfer file; its folder is made if it is not there
 	Lock  kvtree.LockKind
-	Poll  time.Duration // how often the file is looked at, at least 1 ms; 0: 1 s
+	// Prefix is the prefix directory, absolute: no file is written anywhere else, whatever the transfer file says. Shared
+	// lets others write there too: the group, and all if it is sticky.
+	Prefix string
+	Shared bool
+	Poll   time.Duration // how often the file is looked at, at least 1 ms; 0: 1 s
 	// Rate (bytes/s) and CPU (percent) are limits besides those of the file; the lower one holds. 0: none.
 	Rate, CPU float64
 	Files     int // as in Options; 0: 1
@@ -49,8 +53,8 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := s.o.FS.MkdirAll(filepath.Dir(o.File)); err != nil {
-		return err
+	if err := MakeControl(s.o.FS, s.o.File); err != nil {
+		return fmt.Errorf("transfer: %w", err)
 	}
 	if o.Lock == kvtree.NoLock {
 		return s.loop(ctx)
@@ -58,7 +62,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	wait, cancel := context.WithTimeout(ctx, lockTime)
 	defer cancel()
 	entered := false
-	err = kvtree.Update(wait, s.o.FS, o.File+lockSuffix, &kvtree.UpdateOptions{Lock: o.Lock, Replace: true}, func(*kvtree.Tree) error {
+	err = kvtree.Update(wait, s.o.FS, o.File+lockSuffix, &kvtree.UpdateOptions{Lock: o.Lock, Replace: true, Perm: 0o600}, func(*kvtree.Tree) error {
 		entered = true
 		return s.loop(ctx)
 	})
@@ -109,6 +113,8 @@ func newServer(o ServeOptions) (*server, error) {
 	switch {
 	case o.File == "":
 		return nil, fmt.Errorf("transfer: %w", usage("ServeOptions.File is empty"))
+	case !filepath.IsAbs(o.Prefix):
+		return nil, fmt.Errorf("transfer: %w", usage("ServeOptions.Prefix is %q, want an absolute name", o.Prefix))
 	case o.Poll != 0 && o.Poll < time.Millisecond:
 		return nil, fmt.Errorf("transfer: %w", usage("ServeOptions.Poll is %v", o.Poll))
 	}
@@ -193,6 +199,9 @@ func (s *server) reap() {
 
 // look reads the file, does what it says and writes how far that is. It returns false when there is nothing more to do.
 func (s *server) look(ctx context.Context) (again bool, err error) {
+	if err := checkFiles(s.o.FS, s.o.File); err != nil {
+		return false, fmt.Errorf("transfer: %w", err)
+	}
 	f, err := ReadFile(ctx, s.o.FS, s.o.File, s.o.Lock)
 	var damage *FormatError
 	switch {

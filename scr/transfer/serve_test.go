@@ -106,7 +106,7 @@ func (n *node) whole(f *File) {
 
 // serve runs a transfer process until the test ends or stop is called, which returns its error.
 func (n *node) serve(o ServeOptions) (stop func() error) {
-	o.File, o.Poll = n.file, time.Millisecond
+	o.File, o.Prefix, o.Poll = n.file, n.root, time.Millisecond
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- Serve(ctx, o) }()
@@ -126,7 +126,7 @@ func (n *node) serve(o ServeOptions) (stop func() error) {
 func TestServeOnce(t *testing.T) {
 	n := newNode(t)
 	n.fill(10, 50_000, CommandRun)
-	if err := Serve(context.Background(), ServeOptions{File: n.file, Once: true, Files: 2, Poll: time.Millisecond}); err != nil {
+	if err := Serve(context.Background(), ServeOptions{Prefix: n.root, File: n.file, Once: true, Files: 2, Poll: time.Millisecond}); err != nil {
 		t.Fatal(err)
 	}
 	f := n.read()
@@ -142,7 +142,7 @@ func TestServeOnce(t *testing.T) {
 	noGoroutines(t)
 	// Once more there is nothing to do: no file is read or written.
 	c := vfs.Count(vfs.OS)
-	if err := Serve(context.Background(), ServeOptions{File: n.file, FS: c, DstFS: c, Once: true, Lock: kvtree.NoLock}); err != nil {
+	if err := Serve(context.Background(), ServeOptions{Prefix: n.root, File: n.file, FS: c, DstFS: c, Once: true, Lock: kvtree.NoLock}); err != nil {
 		t.Fatal(err)
 	}
 	if r := c.Bytes(vfs.OpRead); r > 20_000 {
@@ -152,7 +152,7 @@ func TestServeOnce(t *testing.T) {
 
 func TestServeNothing(t *testing.T) {
 	n := newNode(t)
-	if err := Serve(context.Background(), ServeOptions{File: n.file, Once: true}); err != nil {
+	if err := Serve(context.Background(), ServeOptions{Prefix: n.root, File: n.file, Once: true}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(n.file); !errors.Is(err, fs.ErrNotExist) {
@@ -229,7 +229,7 @@ func TestServeFailures(t *testing.T) {
 	if err := os.Remove(items[1].Src); err != nil {
 		t.Fatal(err)
 	}
-	once := ServeOptions{File: n.file, Once: true}
+	once := ServeOptions{Prefix: n.root, File: n.file, Once: true}
 	err := Serve(context.Background(), once)
 	var failed *FailedError
 	if !errors.As(err, &failed) || len(failed.Items) != 2 {
@@ -280,7 +280,7 @@ func TestServeKilled(t *testing.T) {
 		n := newMemNode(t)
 		n.fill(4, 9000, CommandRun)
 		c := vfs.Count(n.fs)
-		if err := Serve(ctx, ServeOptions{FS: n.fs, Lock: n.lock, File: n.file, DstFS: c, Once: true, BufSize: 4096}); err != nil {
+		if err := Serve(ctx, ServeOptions{FS: n.fs, Lock: n.lock, Prefix: n.root, File: n.file, DstFS: c, Once: true, BufSize: 4096}); err != nil {
 			t.Fatal(err)
 		}
 		return c.Ops()
@@ -289,7 +289,7 @@ func TestServeKilled(t *testing.T) {
 		n := newMemNode(t)
 		n.fill(4, 9000, CommandRun)
 		// Of a device that dies nothing can be cleaned up, as by a process that was killed.
-		_ = Serve(ctx, ServeOptions{FS: n.fs, Lock: n.lock, File: n.file, DstFS: vfs.FailFrom(n.fs, k, errBoom), Once: true, BufSize: 4096})
+		_ = Serve(ctx, ServeOptions{FS: n.fs, Lock: n.lock, Prefix: n.root, File: n.file, DstFS: vfs.FailFrom(n.fs, k, errBoom), Once: true, BufSize: 4096})
 		done := map[string]time.Time{}
 		for dst := range n.data {
 			if st, err := n.fs.Stat(dst); err == nil {
@@ -297,7 +297,7 @@ func TestServeKilled(t *testing.T) {
 			}
 		}
 		n.set(func(f *File) { f.State = StateRunning })
-		if err := Serve(ctx, ServeOptions{FS: n.fs, Lock: n.lock, File: n.file, Once: true}); err != nil {
+		if err := Serve(ctx, ServeOptions{FS: n.fs, Lock: n.lock, Prefix: n.root, File: n.file, Once: true}); err != nil {
 			t.Fatal(err)
 		}
 		for dst, at := range done {
@@ -323,7 +323,7 @@ func TestServeWrittenButGone(t *testing.T) {
 			f.Items[i].Written = f.Items[i].Size
 		}
 	})
-	if err := Serve(context.Background(), ServeOptions{File: n.file, Once: true}); err != nil {
+	if err := Serve(context.Background(), ServeOptions{Prefix: n.root, File: n.file, Once: true}); err != nil {
 		t.Fatal(err)
 	}
 	n.whole(n.read())
@@ -332,7 +332,7 @@ func TestServeWrittenButGone(t *testing.T) {
 func TestServeEmptyFile(t *testing.T) {
 	n := newNode(t)
 	n.fill(1, 0, CommandRun)
-	if err := Serve(context.Background(), ServeOptions{File: n.file, Once: true}); err != nil {
+	if err := Serve(context.Background(), ServeOptions{Prefix: n.root, File: n.file, Once: true}); err != nil {
 		t.Fatal(err)
 	}
 	if st, err := os.Stat(n.read().Items[0].Dst); err != nil || st.Size() != 0 || !n.read().Done {
@@ -345,13 +345,13 @@ func TestServeInUse(t *testing.T) {
 	n.fill(1, 10, CommandRun)
 	stop := n.serve(ServeOptions{})
 	n.until("done", func(f *File) bool { return f.Done })
-	if err := Serve(context.Background(), ServeOptions{File: n.file, Once: true}); !errors.Is(err, ErrInUse) {
+	if err := Serve(context.Background(), ServeOptions{Prefix: n.root, File: n.file, Once: true}); !errors.Is(err, ErrInUse) {
 		t.Error(err)
 	}
 	if err := stop(); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if err := Serve(context.Background(), ServeOptions{File: n.file, Once: true}); err != nil {
+	if err := Serve(context.Background(), ServeOptions{Prefix: n.root, File: n.file, Once: true}); err != nil {
 		t.Error(err)
 	}
 }
@@ -363,7 +363,7 @@ func TestServeDamaged(t *testing.T) {
 	b := get(t, vfs.OS, n.file)
 	put(t, vfs.OS, n.file, b[:len(b)-3])
 	var fe *FormatError
-	if err := Serve(context.Background(), ServeOptions{File: n.file, Once: true}); !errors.As(err, &fe) {
+	if err := Serve(context.Background(), ServeOptions{Prefix: n.root, File: n.file, Once: true}); !errors.As(err, &fe) {
 		t.Error(err)
 	}
 	if got := get(t, vfs.OS, n.file); !bytes.Equal(got, b[:len(b)-3]) {
@@ -403,7 +403,7 @@ func TestServeLimits(t *testing.T) {
 			slept += d
 		}
 	}
-	if err := Serve(context.Background(), ServeOptions{FS: mem, File: "/cntl/t", Lock: kvtree.NoLock, Once: true, Clock: c, Poll: time.Hour}); err != nil {
+	if err := Serve(context.Background(), ServeOptions{FS: mem, Prefix: "/", File: "/cntl/t", Lock: kvtree.NoLock, Once: true, Clock: c, Poll: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(get(t, mem, "/g"), data) {
@@ -415,7 +415,11 @@ func TestServeLimits(t *testing.T) {
 }
 
 func TestServeOptions(t *testing.T) {
-	for _, o := range []ServeOptions{{}, {File: "f", Poll: 1}, {File: "f", Rate: -1}, {File: "f", CPU: -1}, {File: "f", Files: -1}, {File: "f", BufSize: 1}} {
+	root := t.TempDir()
+	for _, o := range []ServeOptions{
+		{}, {File: "f"}, {File: "f", Prefix: "p"}, {File: "f", Prefix: root, Poll: 1}, {File: "f", Prefix: root, Rate: -1},
+		{File: "f", Prefix: root, CPU: -1}, {File: "f", Prefix: root, Files: -1}, {File: "f", Prefix: root, BufSize: 1},
+	} {
 		if err := Serve(context.Background(), o); !errors.Is(err, ErrUsage) {
 			t.Errorf("%+v: %v", o, err)
 		}
@@ -429,7 +433,7 @@ func TestServeWrittenWhenDurable(t *testing.T) {
 		t.Fatal(err)
 	}
 	early := 0
-	o := ServeOptions{File: n.file, Once: true, Poll: time.Millisecond, BufSize: 4096}
+	o := ServeOptions{Prefix: n.root, File: n.file, Once: true, Poll: time.Millisecond, BufSize: 4096}
 	o.DstFS = vfs.NewFault(vfs.OS, func(op vfs.Op) error {
 		if op.Kind == vfs.OpSync || op.Kind == vfs.OpRename || op.Kind == vfs.OpSyncDir {
 			f := n.until("all is copied", func(f *File) bool { return f.Items[0].Written >= f.Items[0].Size-1 })
@@ -452,7 +456,7 @@ func TestServeWrittenWhenDurable(t *testing.T) {
 func TestServeCommandMeanwhile(t *testing.T) {
 	n := newMemNode(t)
 	n.fill(1, 100, CommandStop)
-	s, err := newServer(ServeOptions{FS: n.fs, File: n.file, Lock: n.lock})
+	s, err := newServer(ServeOptions{FS: n.fs, Prefix: n.root, File: n.file, Lock: n.lock})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -503,7 +507,7 @@ func TestServeAskedMeanwhile(t *testing.T) {
 	for count := 1; count <= 2; count++ { // a file of 0 bytes, and another one
 		n := newMemNode(t)
 		items := n.fill(count, 0, CommandRun)
-		s, err := newServer(ServeOptions{FS: n.fs, File: n.file, Lock: n.lock})
+		s, err := newServer(ServeOptions{FS: n.fs, Prefix: n.root, File: n.file, Lock: n.lock})
 		if err != nil {
 			t.Fatal(err)
 		}

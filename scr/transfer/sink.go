@@ -68,7 +68,7 @@ func (b *batch) file(name string) (vfs.File, error) {
 	}
 	fsys := b.e.o.DstFS
 	for try := 0; ; try++ {
-		f, err := fsys.OpenRW(name)
+		f, err := vfs.OpenRWSelf(fsys, name)
 		if errors.Is(err, fs.ErrNotExist) {
 			if f, err = fsys.Create(name); err == nil {
 				b.named(name)
@@ -183,7 +183,7 @@ func (b *batch) openSink(j *Job) (sink, error) {
 	if j.Out != nil {
 		return &segments{b: b, rest: j.Out}, nil
 	}
-	f, err := b.createTemp(j.Dst)
+	f, err := b.createTemp(j)
 	if err != nil {
 		return nil, err
 	}
@@ -235,16 +235,12 @@ func (t *tempFile) commit() (int64, error) {
 	return t.size, nil
 }
 
-// meta gives the file what the source has besides its bytes.
+// meta gives the file what the source has besides its bytes, but no rights that a file that is made here does not get.
 func (t *tempFile) meta(name string) error {
 	if !t.j.Meta || t.j.In != nil {
 		return nil
 	}
-	m, err := vfs.MetaOf(t.b.e.o.FS, t.j.Src)
-	if err != nil {
-		return err
-	}
-	return vfs.SetMeta(t.b.e.o.DstFS, name, m)
+	return vfs.CopyMeta(t.b.e.o.FS, t.j.Src, t.b.e.o.DstFS, name)
 }
 
 func (t *tempFile) abort() {

@@ -236,7 +236,7 @@ func TestSweep(t *testing.T) {
 	mem := vfs.NewMem()
 	data := noise(1, 10_000)
 	put(t, mem, "/src/f", data)
-	dead := vfs.FailFrom(mem, 8, errBoom)
+	dead := vfs.FailFrom(mem, 10, errBoom)
 	if _, err := engine(t, Options{FS: dead, BufSize: 4096}).Copy(context.Background(), job("/src/f", "/dst/g", data)); err == nil {
 		t.Fatal("no error")
 	}

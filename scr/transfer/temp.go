@@ -56,9 +56,23 @@ func Sweep(fsys vfs.FS, dir string, before time.Time) (int, error) {
 
 // createTemp makes a file in the folder of a destination, and the folder if it is not there. The name is new, unless the
 // batch has an owner: then it is that of the owner and the destination, and what an owner that was killed left there is
-// replaced.
-func (b *batch) createTemp(dst string) (vfs.File, error) {
-	e, dir := b.e, filepath.Dir(dst)
+// replaced. Nobody may do more with the file than with its source, and with what it replaces.
+func (b *batch) createTemp(j *Job) (vfs.File, error) {
+	e, dst, dir := b.e, j.Dst, filepath.Dir(j.Dst)
+	perm := fs.FileMode(0o666)
+	if j.In == nil {
+		st, err := e.o.FS.Stat(j.Src)
+		if err != nil {
+			return nil, err
+		}
+		perm = st.Mode().Perm() | 0o600
+	}
+	switch st, err := vfs.Lstat(e.o.DstFS, dst); {
+	case err == nil && st.Mode().IsRegular():
+		perm &= st.Mode().Perm() | 0o600
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
 	for try := 0; ; try++ {
 		id := rand.Uint64()
 		if b.owner != "" {
@@ -67,7 +81,7 @@ func (b *batch) createTemp(dst string) (vfs.File, error) {
 			id = h.Sum64()
 		}
 		name := filepath.Join(dir, fmt.Sprintf("%s%016x%s", tempPrefix, id, tempSuffix))
-		f, err := e.o.DstFS.Create(name)
+		f, err := vfs.CreateMode(e.o.DstFS, name, perm)
 		switch {
 		case err == nil || try == 3:
 			return f, err

@@ -1,0 +1,23 @@
+//go:build !windows && !plan9 && !js && !wasip1
+
+package vfs
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// noFollow makes an open of a link fail.
+const noFollow = syscall.O_NOFOLLOW
+
+// ownerOf tells who owns a file, if the system's own record says so.
+func ownerOf(info fs.FileInfo) (uid, gid uint32, ok bool) {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, 0, false
+	}
+	return s.Uid, s.Gid, true
+}
+
+func effectiveUser() uint32 { return uint32(os.Geteuid()) }

@@ -1,0 +1,142 @@
+//go:build !windows && !plan9 && !js && !wasip1
+
+package vfs
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// closed is a folder that nobody else may write to, whatever the umask.
+func closed(t *testing.T) string {
+	tmp := t.TempDir()
+	must(t, os.Chmod(tmp, 0o700))
+	dir := filepath.Join(tmp, "d")
+	must(t, os.Mkdir(dir, 0o700))
+	return dir
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func isOwner(err error) bool {
+	var o *OwnerError
+	return errors.As(err, &o) && errors.Is(err, fs.ErrPermission)
+}
+
+func TestCheckOwner(t *testing.T) {
+	dir := closed(t)
+	me, group := os.Geteuid(), os.Getegid()
+	for _, x := range []struct {
+		mode   fs.FileMode
+		access Access
+		ok     bool
+	}{
+		{0o700, OwnOnly, true}, {0o755, OwnOnly, true}, {0o777, OwnOnly, false}, {0o777 | fs.ModeSticky, OwnOnly, false},
+		{0o702, OwnOnly, false}, {0o770, Shared, true}, {0o777, Shared, false}, {0o777 | fs.ModeSticky, Shared, true},
+		{0o770, OwnOnly, me == group}, {0o777, AnyMode, true},
+	} {
+		must(t, os.Chmod(dir, x.mode))
+		if err := CheckOwner(OS, dir, x.access); (err == nil) != x.ok || err != nil && !isOwner(err) {
+			t.Errorf("mode %v, access %d: %v", x.mode, x.access, err)
+		}
+	}
+	must(t, os.Chmod(dir, 0o700))
+	link := filepath.Join(filepath.Dir(dir), "link")
+	must(t, os.Symlink(dir, link))
+	if err := CheckOwner(OS, link, AnyMode); !isOwner(err) {
+		t.Errorf("a link: %v", err)
+	}
+	if err := CheckOwner(OS, filepath.Join(dir, "none"), OwnOnly); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("nothing there: %v", err)
+	}
+	if f, err := OpenRWSelf(OS, link); err == nil {
+		t.Error("a link was opened", f.Name())
+	}
+	if me != 0 {
+		return
+	}
+	must(t, os.Chown(dir, 2001, 2001))
+	for _, a := range []Access{OwnOnly, Shared, AnyMode} {
+		if err := CheckOwner(OS, dir, a); !isOwner(err) {
+			t.Errorf("root obeys user 2001: %v", err)
+		}
+	}
+	must(t, os.Chown(dir, 0, 2001))
+	must(t, os.Chmod(dir, 0o770))
+	if err := CheckOwner(OS, dir, OwnOnly); !isOwner(err) {
+		t.Errorf("the group is another one: %v", err)
+	}
+}
+
+// TestCheckWay: a folder in one that others may write to can be replaced by them, unless that is sticky.
+func TestCheckWay(t *testing.T) {
+	dir := closed(t)
+	sub := filepath.Join(dir, "a", "b")
+	must(t, MkdirOwn(OS, sub))
+	if info, err := os.Stat(sub); err != nil || info.Mode().Perm() != 0o700 {
+		t.Error(info.Mode(), err)
+	}
+	must(t, CheckWay(OS, sub))
+	must(t, MkdirOwn(NewMem(), "/x/y"))
+	must(t, CheckWay(NewMem(), "/"))
+	above := filepath.Dir(sub)
+	for mode, ok := range map[fs.FileMode]bool{0o777: false, 0o777 | fs.ModeSticky: true, 0o755: true} {
+		must(t, os.Chmod(above, mode))
+		if err := CheckWay(OS, sub); (err == nil) != ok || err != nil && !isOwner(err) {
+			t.Errorf("below %v: %v", mode, err)
+		}
+	}
+	// A link of the user on the way is his; what it leads to counts. In the place of the folder it is refused.
+	link := filepath.Join(dir, "link")
+	must(t, os.Symlink(above, link))
+	must(t, CheckWay(OS, filepath.Join(link, "b")))
+	if err := CheckWay(OS, link); !isOwner(err) {
+		t.Errorf("a link: %v", err)
+	}
+	must(t, os.Chmod(above, 0o777))
+	if err := CheckWay(OS, filepath.Join(link, "b")); !isOwner(err) {
+		t.Errorf("a link to what others may write to: %v", err)
+	}
+	if err := MkdirOwn(OS, above); !isOwner(err) {
+		t.Errorf("one that was there, and open: %v", err)
+	}
+	if os.Geteuid() != 0 {
+		return
+	}
+	must(t, os.Chmod(above, 0o755))
+	must(t, os.Lchown(link, 2001, 2001))
+	if err := CheckWay(OS, filepath.Join(link, "b")); !isOwner(err) {
+		t.Errorf("a link of another user: %v", err)
+	}
+	must(t, os.Chown(above, 2001, 2001))
+	if err := CheckWay(OS, sub); !isOwner(err) {
+		t.Errorf("in the folder of another user: %v", err)
+	}
+}
+
+// TestCopyMeta: a copy gets the mode of its source, but no more than the umask lets through.
+func TestCopyMeta(t *testing.T) {
+	dir := closed(t)
+	src, dst := filepath.Join(dir, "src"), filepath.Join(dir, "dst")
+	must(t, os.WriteFile(src, nil, 0o600))
+	must(t, os.Chmod(src, 0o666|fs.ModeSetuid))
+	defer syscall.Umask(syscall.Umask(0o027))
+	f, err := CreateMode(OS, dst, 0o666)
+	must(t, err)
+	must(t, f.Close())
+	must(t, CopyMeta(OS, src, OS, dst))
+	info, err := os.Stat(dst)
+	must(t, err)
+	if info.Mode() != 0o640 {
+		t.Errorf("mode %v, want -rw-r-----", info.Mode())
+	}
+}

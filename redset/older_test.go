@@ -1,0 +1,192 @@
+package redset
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"blobio/internal/vfs"
+)
+
+// TestEncodeDurable: when Encode has returned, a power loss takes nothing away.
+func TestEncodeDurable(t *testing.T) {
+	for _, o := range schemes {
+		cl := newCluster(t, o, even[:5])
+		cl.fs = durable(t, cl.fs)
+		if err := cl.encode("shared", cl.own); err != nil {
+			t.Fatal(err)
+		}
+		same(t, fromMem(t, cl.fs.(*vfs.Mem).CrashClone(vfs.CrashOptions{}), "."), fromMem(t, cl.fs, "."))
+	}
+}
+
+// replace makes these the content of a file.
+func replace(t *testing.T, fsys vfs.FS, name string, b []byte) {
+	t.Helper()
+	if err := remove(fsys, name); err != nil {
+		t.Fatal(err)
+	}
+	if err := vfs.WriteFile(fsys, name, b); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRebuiltIsCompared: what is rebuilt is compared with the checksum that the neighbours keep of it: one that is another is
+// an error, and nothing is changed.
+func TestRebuiltIsCompared(t *testing.T) {
+	for _, o := range []Options{{Scheme: XOR, SetSize: 4}, {Scheme: RS, SetSize: 4, K: 2}} {
+		for _, mode := range []string{"shared", "isolated"} {
+			cl := newCluster(t, o, even[:4])
+			if err := cl.encode("shared", cl.own); err != nil {
+				t.Fatal(err)
+			}
+			cl.lose(t, 1)
+			for r := range cl.n {
+				if r == 1 {
+					continue
+				}
+				name := fmt.Sprintf("n%d/rs.%d%s", r, r, sumSuffix)
+				b, err := vfs.ReadFile(cl.fs, name, 1<<20)
+				if err != nil {
+					t.Fatal(err)
+				}
+				tree, _, err := decodeTree(name, b)
+				if err != nil {
+					t.Fatal(err)
+				}
+				mt := tree.At("MEMBER", "1")
+				if mt == nil {
+					continue
+				}
+				crc, err := mt.At("FILE", "0", "CRC").CRC32("0")
+				if err != nil {
+					t.Fatal(err)
+				}
+				putCRC(mt, crc^1, "FILE", "0", "CRC", "0")
+				if b, err = encodeTree(tree); err != nil {
+					t.Fatal(err)
+				}
+				replace(t, cl.fs, name, b)
+			}
+			before := fromMem(t, cl.fs, ".")
+			_, err := cl.recover(mode, cl.own)
+			var lost *LostError
+			if !errors.As(err, &lost) || !strings.Contains(lost.Detail, "does not match its checksum") {
+				t.Errorf("%s %s: %v", o.label(), mode, err)
+			}
+			same(t, fromMem(t, cl.fs, "."), before)
+		}
+	}
+}
+
+// again makes other files of the same names and sizes, later.
+func (cl *cluster) again(t *testing.T) {
+	t.Helper()
+	for _, names := range cl.files {
+		for _, name := range names {
+			b, err := vfs.ReadFile(cl.fs, name, 1<<20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range b {
+				b[i] ^= byte(i%7) + 1
+			}
+			replace(t, cl.fs, name, b)
+			m, err := vfs.MetaOf(cl.fs, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m.Mtime = m.Mtime.Add(time.Hour)
+			if err := vfs.SetMeta(cl.fs, name, m); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// ending returns the files whose names end so.
+func ending(all map[string][]byte, with ...string) map[string][]byte {
+	out := maps.Clone(all)
+	maps.DeleteFunc(out, func(name string, _ []byte) bool {
+		for _, w := range with {
+			if strings.HasSuffix(name, w) {
+				return false
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// TestOlderSums: checksums of an older encode, beside redundancy files of another program that makes none, count for nothing: good files
+// are not taken for damaged.
+func TestOlderSums(t *testing.T) {
+	for _, o := range []Options{{Scheme: XOR, SetSize: 4}, {Scheme: RS, SetSize: 4, K: 2}, {Scheme: Partner, SetSize: 4}} {
+		cl := newCluster(t, o, even[:4])
+		if err := cl.encode("shared", cl.own); err != nil {
+			t.Fatal(err)
+		}
+		older := ending(fromMem(t, cl.fs, "."), sumSuffix)
+		cl.again(t)
+		cl.o.NoSums = true
+		if err := cl.encode("shared", cl.own); err != nil {
+			t.Fatal(err)
+		}
+		for name, b := range older {
+			replace(t, cl.fs, name, b)
+		}
+		whole := fromMem(t, cl.fs, ".")
+		reps, err := cl.recover("isolated", cl.own)
+		if err != nil {
+			t.Errorf("%s: %v", o.label(), err)
+			continue
+		}
+		for r, rep := range reps {
+			if len(rep.Corrupt)+len(rep.Rebuilt) > 0 || rep.Verified {
+				t.Errorf("%s: rank %d: %+v", o.label(), r, rep)
+			}
+		}
+		same(t, fromMem(t, cl.fs, "."), whole)
+	}
+}
+
+// TestOlderRedundancy: redundancy files of an older encode with another scheme, which came back beside the newer ones, are not used.
+func TestOlderRedundancy(t *testing.T) {
+	cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, even[:4])
+	if err := cl.encode("shared", cl.own); err != nil {
+		t.Fatal(err)
+	}
+	xor := fromMem(t, cl.fs, ".")
+	maps.DeleteFunc(xor, func(name string, _ []byte) bool { return !strings.Contains(name, ".xor.") })
+	if len(xor) != cl.n {
+		t.Fatal(len(xor))
+	}
+	cl.again(t)
+	cl.o = Options{Scheme: RS, SetSize: 4, K: 2}
+	if err := cl.encode("shared", cl.own); err != nil {
+		t.Fatal(err)
+	}
+	whole := fromMem(t, cl.fs, ".")
+	for name, b := range xor {
+		replace(t, cl.fs, name, b)
+	}
+	for _, name := range cl.files[1] {
+		if err := cl.fs.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	flip(t, cl.fs, "n2/f0", 5)
+	if _, err := cl.recover("isolated", cl.own); err != nil {
+		t.Fatal(err)
+	}
+	got := fromMem(t, cl.fs, ".")
+	for name, b := range whole {
+		if !bytes.Equal(got[name], b) {
+			t.Errorf("%s is not what it was", name)
+		}
+	}
+}

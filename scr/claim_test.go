@@ -1,0 +1,249 @@
+package scr
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand"
+	"path"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"blobio/internal/vfs"
+	"blobio/scr/prefixdir"
+)
+
+// listedWhole is an error if a dataset that index and summary of the prefix directory call complete has other bytes than it says.
+func listedWhole(fsys vfs.FS) (complete []string, err error) {
+	d := prefixdir.Open(fsys, testPrefix)
+	x, _, _, err := d.LoadIndex()
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range x.Entries() {
+		p, err := d.Locate(e)
+		if !e.Complete || err != nil {
+			continue
+		}
+		s, err := d.ReadSummary(p)
+		if err != nil {
+			return nil, err
+		}
+		if !s.Complete {
+			continue
+		}
+		m, err := d.ReadMap(p)
+		if err != nil {
+			return nil, err
+		}
+		for r, files := range m.Files {
+			for _, f := range files {
+				crc, size, err := sumFile(fsys, path.Join(p.Data, f.Path))
+				if err != nil || size != f.Size || crc != f.CRC {
+					return nil, fmt.Errorf("%s is listed as complete, and %s of rank %d is not what it was: %d bytes, %#x, %v", e.Name, f.Path, r, size, crc, err)
+				}
+			}
+		}
+		complete = append(complete, e.Name)
+	}
+	return complete, nil
+}
+
+// overwrite is what a program does that always writes the same file: not removed first.
+func overwrite(fsys vfs.FS, name string, b []byte) error {
+	f, err := fsys.OpenRW(name)
+	if err != nil {
+		return put(fsys, name, b)
+	}
+	_, err = f.WriteAt(b, 0)
+	if err == nil {
+		err = f.Truncate(int64(len(b)))
+	}
+	return errors.Join(err, f.Close())
+}
+
+// same takes checkpoint n, with the same names of files each time.
+func (cl *cluster) same(ctx context.Context, s *Session, rank, n int, flags Flags) error {
+	if err := s.Start(ctx, fmt.Sprint("ckpt.", n), flags); err != nil {
+		return err
+	}
+	for i := range cl.files {
+		name, err := s.Route(fmt.Sprintf("state.%d.%d", rank, i))
+		if err != nil {
+			return errors.Join(err, s.Complete(ctx, false))
+		}
+		if err := overwrite(cl.fs, name, content(n, rank, i)); err != nil {
+			return err
+		}
+	}
+	return s.Complete(ctx, true)
+}
+
+// TestSameNamesCrash cuts the power before each operation of a checkpoint that has the files of an older one, which is in the prefix
+// directory: written there by the program, or flushed. Whatever is listed as complete then has its bytes.
+func TestSameNamesCrash(t *testing.T) {
+	for _, bypass := range []string{"0", "1"} {
+		t.Run("bypass "+bypass, func(t *testing.T) {
+			base := newCluster(t, "node0", "node1").set("SCR_CACHE_BYPASS", bypass, "SCR_FLUSH", "1", "SCR_COPY_TYPE", "SINGLE")
+			take := func(cl *cluster, n int) error {
+				return cl.run(func(ctx context.Context, s *Session, rank int) error { return cl.same(ctx, s, rank, n, Checkpoint) })
+			}
+			must(t, take(base, 1))
+			start := base.fs.(*vfs.Mem)
+			if all, err := listedWhole(start); err != nil || len(all) != 1 {
+				t.Fatal(all, err)
+			}
+			again := func(fsys vfs.FS, hook func(int, string) error) error {
+				cl := *base
+				cl.fs, cl.conf, cl.ready, cl.hook = fsys, start, true, hook
+				return take(&cl, 2)
+			}
+			// Between operations that change nothing a power cut finds the same.
+			var changes, first atomic.Int64
+			until := func(under vfs.FS, n int64) vfs.FS {
+				changes.Store(0)
+				return vfs.NewFault(under, func(op vfs.Op) error {
+					k := changes.Load()
+					if op.Kind.Changes() {
+						k = changes.Add(1)
+					}
+					if k >= n {
+						return errKilled
+					}
+					return nil
+				})
+			}
+			whole := start.CrashClone(vfs.CrashOptions{})
+			must(t, again(until(whole, math.MaxInt64), func(_ int, step string) error {
+				if step == "start" {
+					first.CompareAndSwap(0, changes.Load())
+				}
+				return nil
+			}))
+			last := changes.Load()
+			if all, err := listedWhole(whole); err != nil || len(all) != 1 || all[0] != "ckpt.2" {
+				t.Fatal(all, err)
+			}
+			x, err := prefixdir.Open(whole, testPrefix).ReadIndex()
+			must(t, err)
+			if e, ok := x.Entry("ckpt.1"); !ok || e.Complete {
+				t.Errorf("in the index: %+v %v", e, ok)
+			}
+			for n := first.Load(); n <= last; n++ {
+				m := start.CrashClone(vfs.CrashOptions{})
+				_ = again(until(m, n), nil)
+				for seed := range int64(3) {
+					o := vfs.CrashOptions{}
+					if seed > 0 {
+						o.Rand = rand.New(rand.NewSource(seed))
+					}
+					if _, err := listedWhole(m.CrashClone(o)); err != nil {
+						t.Fatalf("operation %d, seed %d: %v", n, seed, err)
+					}
+				}
+				if _, err := listedWhole(m); err != nil {
+					t.Fatalf("operation %d: %v", n, err)
+				}
+			}
+		})
+	}
+}
+
+// TestSameNamesAsync: flushes in the background that follow each other on a rank do not write the files of one that rank 0 is about to
+// list. Rank 0 is held up there until rank 1 waits for it, or has written the files of the next checkpoint.
+func TestSameNamesAsync(t *testing.T) {
+	cl := newCluster(t, "node0", "node1").set("SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0", "SCR_CACHE_SIZE", "4")
+	var maps, copies atomic.Int64
+	waits := make(chan struct{})
+	var once sync.Once
+	cl.hook = func(rank int, step string) error {
+		switch {
+		case rank == 1 && step == "listed":
+			if maps.Load() == 2 {
+				once.Do(func() { close(waits) })
+			}
+		case rank == 0 && step == "map" && maps.Add(1) == 2:
+			for {
+				select {
+				case <-waits:
+					return nil
+				case <-time.After(time.Millisecond):
+				}
+				b, err := vfs.ReadFile(cl.fs, testPrefix+"/state.1.0", 1<<20)
+				if err == nil && bytes.Equal(b, content(3, 1, 0)) {
+					return nil
+				}
+			}
+		case rank == 0 && step == "copy" && copies.Add(1) == 3:
+			if all, err := listedWhole(cl.fs); err != nil {
+				t.Error(all, err)
+			}
+		}
+		return nil
+	}
+	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+		for n := 1; n <= 3; n++ {
+			if err := cl.same(ctx, s, rank, n, Checkpoint); err != nil {
+				return err
+			}
+		}
+		return s.WaitFlush(ctx, "")
+	})
+	if all, err := listedWhole(cl.fs); err != nil || len(all) != 1 || all[0] != "ckpt.3" {
+		t.Error(all, err)
+	}
+}
+
+// TestSameNamesOutput: output is not overwritten, by whatever way: the error names the file and the dataset that it belongs to. A dataset of
+// its own name replaces it.
+func TestSameNamesOutput(t *testing.T) {
+	for _, bypass := range []string{"0", "1"} {
+		for _, second := range []Flags{Output, Checkpoint, Checkpoint | Output} {
+			cl := newCluster(t, "node0", "node1").set("SCR_CACHE_BYPASS", bypass, "SCR_FLUSH", "1", "SCR_CACHE_SIZE", "4")
+			each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+				return cl.same(ctx, s, rank, 1, Output)
+			})
+			each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+				err := cl.same(ctx, s, rank, 2, second)
+				if !errors.Is(err, ErrExist) || !strings.Contains(err.Error(), "state.") || !strings.Contains(err.Error(), `dataset 1 "ckpt.1"`) {
+					t.Errorf("bypass %s, flags %d: %v", bypass, second, err)
+				}
+				return nil
+			})
+			if all, err := listedWhole(cl.fs); err != nil || len(all) != 1 || all[0] != "ckpt.1" {
+				t.Errorf("bypass %s, flags %d: %v %v", bypass, second, all, err)
+			}
+			cl.lose("node0", "node1")
+			each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+				return cl.same(ctx, s, rank, 1, second)
+			})
+			if all, err := listedWhole(cl.fs); err != nil || len(all) != 1 {
+				t.Errorf("bypass %s, flags %d: replaced: %v %v", bypass, second, all, err)
+			}
+		}
+	}
+}
+
+// TestSameNamesOlder: a checkpoint of the caches that is flushed late does not take the files of a newer one.
+func TestSameNamesOlder(t *testing.T) {
+	cl := newCluster(t, "node0", "node1").set("SCR_FLUSH", "2", "SCR_CACHE_SIZE", "4")
+	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+		for n := 1; n <= 2; n++ {
+			if err := cl.same(ctx, s, rank, n, Checkpoint); err != nil {
+				return err
+			}
+		}
+		if err := s.Flush(ctx, "ckpt.1"); !errors.Is(err, ErrExist) || !strings.Contains(err.Error(), "newer") {
+			t.Errorf("%v", err)
+		}
+		return nil
+	})
+	if all, err := listedWhole(cl.fs); err != nil || len(all) != 1 || all[0] != "ckpt.2" {
+		t.Error(all, err)
+	}
+}

@@ -1,0 +1,57 @@
+package prefixdir
+
+import (
+	"fmt"
+	"math/rand"
+	"strings"
+	"testing"
+
+	"blobio/internal/vfs"
+)
+
+// TestRemoveSummaryDurable: a dataset that is not finished any more is not finished after a power loss either.
+func TestRemoveSummaryDurable(t *testing.T) {
+	d := memDir()
+	must(t, flush(t.Context(), d, ckpt(1)))
+	must(t, d.RemoveSummary(d.Place(1)))
+	after := at(d.FS.(*vfs.Mem).CrashClone(vfs.CrashOptions{}))
+	if s, err := after.ReadSummary(after.Place(1)); err == nil {
+		t.Errorf("the summary is back: %+v", s)
+	}
+}
+
+// TestMapReplacedCrash cuts the power while a map of several parts is written anew: afterwards it is the old one, the new one, or none,
+// and not parts of both.
+func TestMapReplacedCrash(t *testing.T) {
+	write := func(fsys vfs.FS, what string) error {
+		d := at(fsys)
+		if err := d.CreateDataset(1); err != nil {
+			return err
+		}
+		w := mapWriter{d: d, dir: d.DatasetDir(1), ranks: 4, bytes: mapBytes, entries: 2}
+		return w.write(func(rank int) ([]File, error) { return []File{{Path: fmt.Sprint(what, rank)}}, nil })
+	}
+	start := memDir().FS.(*vfs.Mem)
+	must(t, write(start, "old"))
+	start = start.CrashClone(vfs.CrashOptions{})
+	count := vfs.Count(start.CrashClone(vfs.CrashOptions{}))
+	must(t, write(count, "new"))
+	for n := int64(1); n <= count.Ops(); n++ {
+		m := start.CrashClone(vfs.CrashOptions{})
+		_ = write(vfs.FailFrom(m, n, errPower), "new")
+		for seed := range int64(64) {
+			d := at(m.CrashClone(vfs.CrashOptions{Rand: rand.New(rand.NewSource(seed))}))
+			all, err := d.ReadMap(d.Place(1))
+			if err != nil {
+				continue
+			}
+			found := ""
+			for _, name := range all.Paths() {
+				found += name[:3]
+			}
+			if found != strings.Repeat("old", 4) && found != strings.Repeat("new", 4) {
+				t.Fatalf("operation %d, seed %d: files %s", n, seed, found)
+			}
+		}
+	}
+}
