@@ -144,11 +144,6 @@ func (b *BindFS) CreateMode(name string, perm fs.FileMode) (File, error) {
 	return b.file(name, func(real string) (File, error) { return CreateMode(b.under, real, perm) })
 }
 
-// OpenRWSelf implements OwnerFS.
-func (b *BindFS) OpenRWSelf(name string) (File, error) {
-	return b.file(name, func(real string) (File, error) { return OpenRWSelf(b.under, real) })
-}
-
 // MkdirMode implements OwnerFS.
 func (b *BindFS) MkdirMode(name string, perm fs.FileMode) error {
 	return mkdirMode(b.under, b.Real(name), perm)

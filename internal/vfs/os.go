@@ -35,9 +35,6 @@ func (osFS) CreateMode(name string, perm fs.FileMode) (File, error) {
 	return wrap(os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm))
 }
 
-// OpenRWSelf implements OwnerFS.
-func (osFS) OpenRWSelf(name string) (File, error) { return wrap(open(name, os.O_RDWR|noFollow)) }
-
 // MkdirMode implements OwnerFS.
 func (osFS) MkdirMode(name string, perm fs.FileMode) error { return os.Mkdir(name, perm) }
 

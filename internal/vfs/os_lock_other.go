@@ -2,7 +2,5 @@
 
 package vfs
 
-const noFollow = 0
-
 // Lock implements Locker.
 func (f *osFile) Lock(bool) error { return f.pathError("lock", ErrNoLocks) }

@@ -9,9 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// noFollow keeps OpenRW from following a symbolic link: what somebody else has planted is not written through.
-const noFollow = unix.O_NOFOLLOW
-
 // Lock implements Locker.
 func (f *osFile) Lock(exclusive bool) error {
 	how := unix.LOCK_SH

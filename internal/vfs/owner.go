@@ -12,7 +12,6 @@ import (
 type OwnerFS interface {
 	Lstat(name string) (fs.FileInfo, error)                 // of the name itself: a link is not followed
 	CreateMode(name string, perm fs.FileMode) (File, error) // Create with these permissions, under the umask
-	OpenRWSelf(name string) (File, error)                   // OpenRW that fails if the name is a link
 	MkdirMode(name string, perm fs.FileMode) error          // Mkdir with these permissions, under the umask
 }
 
@@ -43,14 +42,6 @@ func CreateMode(fsys FS, name string, perm fs.FileMode) (File, error) {
 		return o.CreateMode(name, perm)
 	}
 	return fsys.Create(name)
-}
-
-// OpenRWSelf is OpenRW that fails if the name is a link.
-func OpenRWSelf(fsys FS, name string) (File, error) {
-	if o, ok := fsys.(OwnerFS); ok {
-		return o.OpenRWSelf(name)
-	}
-	return fsys.OpenRW(name)
 }
 
 func mkdirMode(fsys FS, name string, perm fs.FileMode) error {

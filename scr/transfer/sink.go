@@ -68,7 +68,7 @@ func (b *batch) file(name string) (vfs.File, error) {
 	}
 	fsys := b.e.o.DstFS
 	for try := 0; ; try++ {
-		f, err := vfs.OpenRWSelf(fsys, name)
+		f, err := fsys.OpenRW(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			if f, err = fsys.Create(name); err == nil {
 				b.named(name)
