@@ -59,7 +59,7 @@ func (c *checker) maps(parts []*checkPart) []*decomp.Map {
 					}
 				}
 				return b.Set(p.first+j, reqs)
-			}, func(err error) { c.add(findingOf(Error, p.name, err)) })
+			}, func(err error) { c.add(findingOf(Error, p.name, err)) }, nil)
 			if err != nil {
 				c.add(findingOf(Error, p.name, err))
 			}

@@ -22,6 +22,8 @@ type OpenOptions struct {
 	Workers      int   // concurrent reads, up to 65,536; default GOMAXPROCS
 	MaxOpen      int   // open files; default 256
 
+	Verify Verification // which checksums reading compares; default VerifyWhole
+
 	fs vfs.FS
 }
 
@@ -32,6 +34,8 @@ func (o *OpenOptions) Validate() error {
 		return nil
 	case o.Memory != 0 && o.Memory < 1<<20:
 		return usageErr("OpenOptions.Memory %d, want at least 1 MiB", o.Memory)
+	case o.Verify > VerifyNever:
+		return usageErr("OpenOptions.Verify %d is unknown", o.Verify)
 	case o.Workers < 0 || o.Workers > maxWorkers || o.MaxOpen < 0:
 		return usageErr("OpenOptions.Workers %d and MaxOpen %d, want 0 to %d and >= 0", o.Workers, o.MaxOpen, maxWorkers)
 	}
@@ -70,6 +74,7 @@ type Reader struct {
 	pending  bool
 	sets     []*set
 	maps     []lazyMap
+	known    *known      // with VerifyOnce
 	zstd     *codec.Zstd // for chunks of so many bytes
 	chunk    int64
 	refs     int       // by OpenComm: closed when the last rank closes
@@ -99,7 +104,7 @@ func Open(ctx context.Context, path string, o *OpenOptions) (*Reader, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	r := &Reader{opt: o.withDefaults(), refs: 1}
+	r := &Reader{opt: o.withDefaults(), refs: 1, known: newKnown()}
 	fsys := r.opt.fs
 	found, err := subfile.Find(fsys, path)
 	if err != nil {
@@ -166,7 +171,7 @@ func (r *Reader) open(found *subfile.Set) error {
 				if err != nil {
 					return err
 				}
-				s.parts = append(s.parts, &filePart{r: r, index: i, info: &si.Subfiles[i], name: name})
+				s.parts = append(s.parts, &filePart{r: r, index: i, info: &si.Subfiles[i], since: si.First, name: name})
 			}
 			r.sets = append(r.sets, s)
 		}

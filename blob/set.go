@@ -57,7 +57,7 @@ func (r *Reader) readSet(ctx context.Context, s *set) error {
 	}
 	r.parallel(len(s.parts), func(i int) {
 		if p := s.parts[i]; p.place != nil && p.place.layout != Canonical {
-			errs[i] = p.loadTable()
+			errs[i] = p.loadTable(s.records)
 		}
 	})
 	for _, err := range errs {

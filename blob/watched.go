@@ -16,16 +16,24 @@ type watched struct {
 
 func (w watched) Open(name string) (vfs.File, error) {
 	f, err := w.FS.Open(name)
-	if err != nil || w.r.manifest == nil || w.r.manifest.ID == "" {
+	if err != nil {
 		return f, err
 	}
-	id, err := subfile.PeekID(w.FS, w.r.base)
-	if err == nil && id != "" && id != w.r.manifest.ID {
-		err = formatErr(name, -1, "file", ErrBroken, "of another dataset: %s was replaced since it was opened", w.r.base)
-	}
-	if err != nil {
+	if err := w.r.replaced(name); err != nil {
 		f.Close()
 		return nil, err
 	}
 	return f, nil
+}
+
+// replaced says so if a subfile's name may be that of another dataset by now.
+func (r *Reader) replaced(name string) error {
+	if r.manifest == nil || r.manifest.ID == "" {
+		return nil
+	}
+	id, err := subfile.PeekID(r.opt.fs, r.base)
+	if err == nil && id != "" && id != r.manifest.ID {
+		err = formatErr(name, -1, "file", ErrBroken, "of another dataset: %s was replaced since it was opened", r.base)
+	}
+	return err
 }

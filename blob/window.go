@@ -18,6 +18,8 @@ const (
 type form struct {
 	big  bool // byte order
 	zero bool // what no blob covers becomes zeros, not fill values
+
+	known *known // not nil: every piece is compared with its checksum, but for those that are known
 }
 
 var hostForm = form{big: hostBig}
@@ -48,7 +50,6 @@ func (r *Reader) raw(ctx context.Context, v VarID, rec, lo, hi int64, dst []byte
 		return err
 	}
 	sv := &r.schema.vars[v]
-	size := int64(sv.Type.Size())
 	id, err := s.variable(v, sv)
 	if err != nil {
 		return err
@@ -56,6 +57,16 @@ func (r *Reader) raw(ctx context.Context, v VarID, rec, lo, hi int64, dst []byte
 	if sv.Decomp != 0 {
 		return r.scatter(ctx, s, id, sv, srec, lo, hi, dst, fm)
 	}
+	pf := r.proof(s, id, srec, int64(len(dst)), fm)
+	if err := r.flat(ctx, s, id, sv, rec, srec, lo, dst, fm, pf); err != nil {
+		return err
+	}
+	return pf.judge(ctx)
+}
+
+// flat is raw for a variable that is not decomposed; srec is the record of the set.
+func (r *Reader) flat(ctx context.Context, s *set, id VarID, sv *Variable, rec, srec, lo int64, dst []byte, fm form, pf *proof) error {
+	size := int64(sv.Type.Size())
 	p := s.firstPart() // every subfile has a copy
 	if p == nil {
 		fm.fill(dst, sv)
@@ -92,6 +103,7 @@ func (r *Reader) raw(ctx context.Context, v VarID, rec, lo, hi int64, dst []byte
 		if err := readFull(f, b, off+lo*size+at, p.name, fmt.Sprintf("variable %q record %d", sv.Name, rec)); err != nil {
 			return err
 		}
+		pf.take(p, lo*size+at, b)
 		if p.place.big != fm.big {
 			cdf5.Swap(b, b, int(size))
 		}
@@ -152,6 +164,7 @@ func (r *Reader) scatter(ctx context.Context, s *set, id VarID, sv *Variable, re
 		fm.fill(dst, sv)
 	}
 	size := int64(sv.Type.Size())
+	pf := r.proof(s, id, rec, int64(len(dst)), fm)
 	batches := r.batches(s, m, id, rec, lo, hi, size)
 	workers := r.opt.Workers
 	if cov.Overlapped > 0 {
@@ -166,14 +179,14 @@ func (r *Reader) scatter(ctx context.Context, s *set, id VarID, sv *Variable, re
 		}
 		buf := r.buffer()
 		defer r.giveBack(buf)
-		errs[k] = r.scatterBatch(m, id, sv, rec, batches[k], dst, lo, fm, buf)
+		errs[k] = r.scatterBatch(m, id, sv, rec, batches[k], dst, lo, fm, buf, pf)
 	})
 	for _, err := range errs {
 		if err != nil {
 			return err
 		}
 	}
-	return nil
+	return pf.judge(ctx)
 }
 
 // batches lists the spans that [lo, hi) touches, grouped into reads.
@@ -232,7 +245,7 @@ func posRange(m *decomp.Map, rank int, lo, hi int64) (from, to int64) {
 	return from, to
 }
 
-func (r *Reader) scatterBatch(m *decomp.Map, id VarID, sv *Variable, rec int64, spans []span, dst []byte, lo int64, fm form, buf *[]byte) error {
+func (r *Reader) scatterBatch(m *decomp.Map, id VarID, sv *Variable, rec int64, spans []span, dst []byte, lo int64, fm form, buf *[]byte, pf *proof) error {
 	size := int64(sv.Type.Size())
 	p := spans[0].p
 	at := func(sp span, pos int64) int64 {
@@ -253,6 +266,14 @@ func (r *Reader) scatterBatch(m *decomp.Map, id VarID, sv *Variable, rec int64, 
 	if err := readFull(f, b, start, p.name, fmt.Sprintf("variable %q", sv.Name)); err != nil {
 		return err
 	}
+	if pf != nil { // what lies in the extent as it does in the file is summed at once
+		for i := 0; i < len(spans); {
+			off, pos := at(spans[i], spans[i].from), p.posOf(id, spans[i])
+			for i++; i < len(spans) && at(spans[i], spans[i].from)-off == p.posOf(id, spans[i])-pos; i++ {
+			}
+			pf.take(p, pos, b[off-start:at(spans[i-1], spans[i-1].to)-start])
+		}
+	}
 	for _, sp := range spans {
 		a := at(sp, sp.from) - start
 		src := b[a : a+(sp.to-sp.from)*size]
@@ -262,6 +283,12 @@ func (r *Reader) scatterBatch(m *decomp.Map, id VarID, sv *Variable, rec int64, 
 		m.Scatter(dst, lo, src, sp.from, p.first+sp.j, int(size))
 	}
 	return nil
+}
+
+// posOf is where the bytes of a span begin in the extent of the variable's record.
+func (p *filePart) posOf(id VarID, sp span) int64 {
+	_, _, at := p.place.spot(p.table, sp.j, int32(id), 0)
+	return at + sp.from*int64(p.place.schema.vars[id].Type.Size())
 }
 
 // buffer returns memory to read into, that of an earlier read if there is any.
