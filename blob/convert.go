@@ -42,6 +42,7 @@ type ConvertOptions struct {
 
 	fs    vfs.FS
 	chunk int64 // as Options.chunk
+	piece int64 // as Options.piece
 }
 
 // Range is the records First, First+1, ... below End.

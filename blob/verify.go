@@ -3,6 +3,7 @@ package blob
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -225,5 +226,9 @@ func (e extent) equal(at, n int64, crc, want uint32) error {
 	if err := e.p.r.replaced(e.p.name); err != nil {
 		return err
 	}
-	return formatErr(e.p.name, e.offset(at), e.field(), ErrChecksum, "bytes %d to %d of it sum to %08x, the manifest says %08x", at, at+n-1, crc, want)
+	what := "sums"
+	if n < e.bytes() {
+		what = fmt.Sprintf("bytes %d to %d of it sum", at, at+n-1)
+	}
+	return formatErr(e.p.name, e.offset(at), e.field(), ErrChecksum, "%s to %08x, the manifest says %08x", what, crc, want)
 }
