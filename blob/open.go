@@ -265,6 +265,9 @@ func (r *Reader) openFirst(found *subfile.Set) error {
 			}
 		}
 		s.records = r.records
+		if err := lead.place.roomForRecords(lead.name, r.records); err != nil && !r.opt.AllowMissing {
+			return err
+		}
 	}
 	for _, s := range r.sets {
 		s.vars = make([]VarID, len(r.schema.vars))

@@ -65,6 +65,13 @@ func (r *Reader) readSet(ctx context.Context, s *set) error {
 			return err
 		}
 	}
+	if r.manifest == nil {
+		for d := range r.schema.decomps {
+			if err := s.plausible(d); err != nil {
+				return err
+			}
+		}
+	}
 	if err := r.alignSet(ctx, s); err != nil {
 		return err
 	}
