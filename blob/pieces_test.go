@@ -346,3 +346,56 @@ func TestLargeExtents(t *testing.T) {
 		r.Close()
 	}
 }
+
+// TestConvertInParts: a record that is converted in several parts, none of which takes the whole of a piece, is compared with
+// its checksums all the same.
+func TestConvertInParts(t *testing.T) {
+	const elems, stride = 1 << 21, 1 << 10 // 8 MiB of int
+	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+		for _, piece := range []int64{0, 1 << 40} { // of 1 MiB, none
+			m := vfs.NewMem()
+			s := NewSchema()
+			x := s.Dim("x", elems)
+			d := s.Decomp(x)
+			id := s.Var("A", cdf5.Int, []DimID{x}, Decomposed(d))
+			if err := comm.Run(t.Context(), 2, nil, func(ctx context.Context, c comm.Comm) error {
+				var runs []decomp.Req
+				var data []int32
+				for at := int64(c.Rank()) * stride; at < elems; at += 2 * stride {
+					runs = append(runs, decomp.Req{Offset: at, Length: stride})
+					for k := range int32(stride) {
+						data = append(data, int32(at)+k)
+					}
+				}
+				w, err := Create(ctx, c, sampleBase, s, []Part{{d, runs}}, &Options{Layout: layout, Durability: DurableNone, piece: piece, fs: m})
+				if err != nil {
+					return err
+				}
+				if err := Put(w, id, 0, data); err != nil {
+					return err
+				}
+				return w.Close(ctx)
+			}); err != nil {
+				t.Fatal(err)
+			}
+			files := memFiles(t, m)
+			e := whereIs(t, files)[1].Extent
+			for _, damaged := range []bool{false, true} {
+				if damaged {
+					files[e.File] = flipped(files[e.File], e.Offset+e.Bytes/2, 0)
+				}
+				for _, blobs := range []bool{false, true} {
+					r, err := Open(t.Context(), sampleBase, &OpenOptions{fs: memOf(t, files)})
+					if err != nil {
+						t.Fatal(err)
+					}
+					err = Convert(t.Context(), r, "out.nc", &ConvertOptions{Blobs: blobs, Ranks: 5, Memory: 8 << 20, Workers: 2, Durability: DurableNone})
+					if damaged && !errors.Is(err, ErrChecksum) || !damaged && err != nil {
+						t.Errorf("%v, pieces of %d, to blobs %v, damaged %v: %v", layout, piece, blobs, damaged, err)
+					}
+					r.Close()
+				}
+			}
+		}
+	}
+}

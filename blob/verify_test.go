@@ -573,3 +573,26 @@ func TestOldManifest(t *testing.T) {
 		}
 	}
 }
+
+// TestTable: what says where the blobs lie is compared with its checksums before anything is read by it, even if its numbers agree.
+func TestTable(t *testing.T) {
+	s := newSample(t, VariableCentric, 1, true)
+	name := s.subfile(0)
+	pl, tab := s.place(t, name)
+	file := slices.Clone(s.files[name])
+	put := func(m, j int, v int64) {
+		off, n := pl.mapPiece(0, m, tab, j)
+		putInt(file[off:], s.order(), n, v)
+	}
+	put(mapCount, 0, tab.count[0]-1) // an element goes to the next
+	put(mapStart, 1, tab.start[1]-1)
+	put(mapCount, 1, tab.count[1]+1)
+	r, err := Open(t.Context(), sampleBase, &OpenOptions{fs: memOf(t, s.with(name, file))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if err := r.Read(t.Context(), "scale", nil, nil, make([]float32, toyLev)); !errors.Is(err, ErrChecksum) {
+		t.Errorf("%v, want %v", err, ErrChecksum)
+	}
+}

@@ -121,6 +121,8 @@ func hint(cmd *cobra.Command, err error) string {
 		return amrHint(cmd, err)
 	case inVersions(cmd):
 		return versionsHint(cmd, err)
+	case errors.Is(err, blob.ErrChecksum) && has("no-verify") && ofVariable(err):
+		return "blobio check lists everything that is wrong; --no-verify takes the data as they are"
 	case errors.Is(err, blob.ErrExist) && has("force"):
 		return "--force replaces it"
 	case inFF(cmd) && (isFormatError(err) || errors.Is(err, blob.ErrMissing) || errors.Is(err, blob.ErrNotCommitted)):
@@ -150,6 +152,12 @@ func hint(cmd *cobra.Command, err error) string {
 		return "the disk is full; nothing was left under the final name"
 	}
 	return ""
+}
+
+// ofVariable says that an error is about the data of a variable.
+func ofVariable(err error) bool {
+	var fe *blob.FormatError
+	return errors.As(err, &fe) && strings.HasPrefix(fe.Field, "variable ")
 }
 
 // inScr says that a command is a verb of scr.
