@@ -585,8 +585,8 @@ func TestTable(t *testing.T) {
 		putInt(file[off:], s.order(), n, v)
 	}
 	put(mapCount, 0, tab.count[0]-1) // an element goes to the next
-	put(mapStart, 1, tab.start[1]-1)
-	put(mapCount, 1, tab.count[1]+1)
+	put(mapStart, 1, tab.start[pl.nd()]-1)
+	put(mapCount, 1, tab.count[pl.nd()]+1)
 	r, err := Open(t.Context(), sampleBase, &OpenOptions{fs: memOf(t, s.with(name, file))})
 	if err != nil {
 		t.Fatal(err)
