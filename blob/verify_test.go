@@ -116,13 +116,11 @@ var readings = []struct {
 			if err != nil {
 				return nil, err
 			}
-			x := make([]float64, len(b.Runs))
 			raw, _ := cdf5.Bytes(b.Data)
 			n, typ, _ := cdf5.SliceLen(b.Data)
-			if x = make([]float64, n); n > 0 {
-				if err := cdf5.FromFile(x, raw, hostBig, typ); err != nil {
-					return nil, err
-				}
+			x := make([]float64, n)
+			if err := cdf5.FromFile(x, raw, hostBig, typ); err != nil {
+				return nil, err
 			}
 			out = append(out, x...)
 		}
@@ -286,6 +284,9 @@ func leftovers(t testing.TB, m *vfs.Mem, name string) (out []string) {
 // what the bit is not in can still be read.
 func TestFlips(t *testing.T) {
 	for k, h := range histories() {
+		if raceEnabled && !long && k%4 != 0 {
+			continue
+		}
 		t.Run(h.name, func(t *testing.T) {
 			t.Parallel()
 			files := h.write(t)

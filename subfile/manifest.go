@@ -25,18 +25,18 @@ const maxManifest = 1 << 30
 // object and a line feed, then a second object with the CRC-32 (IEEE) of all
 // bytes of the first, and a line feed; a file cut short anywhere fails.
 type Manifest struct {
-	Version  int       `json:"blobio_manifest"`    // ManifestVersion
-	Prepared bool      `json:"prepared"`           // every byte that it describes is durable
-	ID       string    `json:"id"`                 // random, one per Create: 32 hex digits
-	Layout   string    `json:"layout"`             // "variable-centric" or "process-centric"
-	Base     string    `json:"base"`               // base name without directory
-	Records  int64     `json:"records"`            // committed records, of all sets together
-	Ranks    int       `json:"ranks"`              // ranks that wrote it
-	Maps     []string  `json:"maps,omitempty"`     // fingerprint of each decomposition map, D1 first, see the package comment
-	Codec    string    `json:"codec,omitempty"`    // compression; empty: none
-	Piece    int64     `json:"piece,omitempty"`    // bytes of a piece of Subfile.Pieces; 0: there are none
-	Unverified bool `json:"unverified,omitempty"` // made from data that were not compared with their checksums
-	Sets     []SetInfo `json:"sets"`               // one for Create, one more for each append of a process-centric dataset
+	Version    int       `json:"blobio_manifest"`      // ManifestVersion
+	Prepared   bool      `json:"prepared"`             // every byte that it describes is durable
+	ID         string    `json:"id"`                   // random, one per Create: 32 hex digits
+	Layout     string    `json:"layout"`               // "variable-centric" or "process-centric"
+	Base       string    `json:"base"`                 // base name without directory
+	Records    int64     `json:"records"`              // committed records, of all sets together
+	Ranks      int       `json:"ranks"`                // ranks that wrote it
+	Maps       []string  `json:"maps,omitempty"`       // fingerprint of each decomposition map, D1 first, see the package comment
+	Codec      string    `json:"codec,omitempty"`      // compression; empty: none
+	Piece      int64     `json:"piece,omitempty"`      // bytes of a piece of Subfile.Pieces; 0: there are none
+	Unverified bool      `json:"unverified,omitempty"` // made from data that were not compared with their checksums
+	Sets       []SetInfo `json:"sets"`                 // one for Create, one more for each append of a process-centric dataset
 }
 
 // SetInfo describes the subfiles of one set.
