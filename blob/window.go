@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	readBatch = 4 << 20 // bytes read at once
-	readGap   = 8 << 10 // bytes that are read and dropped rather than starting a new read
+	readBatch = 4 << 20   // bytes read at once
+	readGap   = 8 << 10   // bytes that are read and dropped rather than starting a new read
+	sumStep   = 256 << 10 // bytes that are summed at a time, so that they are still in the cache when they are used
 )
 
 // form says how elements are wanted.
@@ -266,21 +267,33 @@ func (r *Reader) scatterBatch(m *decomp.Map, id VarID, sv *Variable, rec int64, 
 	if err := readFull(f, b, start, p.name, fmt.Sprintf("variable %q", sv.Name)); err != nil {
 		return err
 	}
-	if pf != nil { // what lies in the extent as it does in the file is summed at once
-		for i := 0; i < len(spans); {
-			off, pos := at(spans[i], spans[i].from), p.posOf(id, spans[i])
-			for i++; i < len(spans) && at(spans[i], spans[i].from)-off == p.posOf(id, spans[i])-pos; i++ {
+	for len(spans) > 0 { // what lies in the extent as it does in the file, in the cache from summing to scattering
+		n, off, pos := 1, at(spans[0], spans[0].from), int64(0)
+		if pf != nil {
+			pos = p.posOf(id, spans[0])
+		}
+		stop := at(spans[0], spans[0].to)
+		for ; pf != nil && n < len(spans); n++ {
+			next := at(spans[n], spans[n].from)
+			if next-off != p.posOf(id, spans[n])-pos {
+				break
 			}
-			pf.take(p, pos, b[off-start:at(spans[i-1], spans[i-1].to)-start])
+			if next-off > sumStep {
+				stop = next // what lies between is in no other part
+				break
+			}
+			stop = at(spans[n], spans[n].to)
 		}
-	}
-	for _, sp := range spans {
-		a := at(sp, sp.from) - start
-		src := b[a : a+(sp.to-sp.from)*size]
-		if p.place.big != fm.big {
-			cdf5.Swap(src, src, int(size))
+		pf.take(p, pos, b[off-start:stop-start])
+		for _, sp := range spans[:n] {
+			a := at(sp, sp.from) - start
+			src := b[a : a+(sp.to-sp.from)*size]
+			if p.place.big != fm.big {
+				cdf5.Swap(src, src, int(size))
+			}
+			m.Scatter(dst, lo, src, sp.from, p.first+sp.j, int(size))
 		}
-		m.Scatter(dst, lo, src, sp.from, p.first+sp.j, int(size))
+		spans = spans[n:]
 	}
 	return nil
 }
