@@ -597,3 +597,50 @@ func TestTable(t *testing.T) {
 		t.Errorf("%v, want %v", err, ErrChecksum)
 	}
 }
+
+// TestReplacedBeforeDamaged: bytes that differ because another dataset has taken the name are not called damage.
+func TestReplacedBeforeDamaged(t *testing.T) {
+	s := newSample(t, VariableCentric, 1, true)
+	name, manifest := s.subfile(0), subfile.ManifestName(sampleBase)
+	m := memOf(t, s.files)
+	r, err := Open(t.Context(), sampleBase, &OpenOptions{fs: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	scale := make([]float32, toyLev)
+	if err := r.Read(t.Context(), "scale", nil, nil, scale); err != nil {
+		t.Fatal(err)
+	}
+	damage := func(file string, b []byte, off int64) {
+		f, err := m.OpenRW(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if _, err := f.WriteAt(b, off); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, e := range whereIs(t, s.files) {
+		if e.Name == "scale" {
+			damage(name, []byte{1, 2, 3}, e.Offset)
+		}
+	}
+	if err := r.Read(t.Context(), "scale", nil, nil, scale); !errors.Is(err, ErrChecksum) {
+		t.Errorf("damaged: %v, want %v", err, ErrChecksum)
+	}
+	other, err := subfile.Decode(s.files[manifest], manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.ID = strings.Repeat("5", len(other.ID))
+	b, err := other.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	damage(manifest, b, 0)
+	if err := r.Read(t.Context(), "scale", nil, nil, scale); !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), "was replaced") {
+		t.Errorf("replaced: %v, want that it was replaced", err)
+	}
+}
