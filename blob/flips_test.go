@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
 )
 
 // TestFlips: no flipped bit of any subfile gives wrong values without an error, in no way to read, convert or compare; and
@@ -158,4 +157,3 @@ func (w whereabouts) at(file string, off int64) (holder, bool) {
 	}
 	return holder{}, false
 }
-

@@ -275,4 +275,3 @@ func leftovers(t testing.TB, m *vfs.Mem, name string) (out []string) {
 	}
 	return out
 }
-
