@@ -60,6 +60,9 @@ func Append(ctx context.Context, c comm.Comm, name string, parts []Part, o *Opti
 		}
 	}
 	w.info.old = r.manifest
+	if r.manifest.Piece != 0 {
+		w.opt.piece = r.manifest.Piece
+	}
 	if w.opt.Subfiles == 0 && w.opt.Grouping != subfile.ByNode {
 		w.opt.Subfiles = len(r.sets[0].parts)
 	}

@@ -20,6 +20,8 @@ type bulk struct {
 	engines []*engine
 	world   [][]int // by subfile: world rank of each sub rank
 	w       Writer  // its commit helpers need a name, options and info only
+
+	unverified bool // the data were not compared with their checksums
 }
 
 func newBulk(base string, s *Schema, maps []*decomp.Map, ranks int, o *Options) (*bulk, error) {
@@ -178,6 +180,7 @@ func (b *bulk) commit(ctx context.Context, records int64) error {
 		return err
 	}
 	m := b.w.newManifest(records, subs)
+	m.Unverified = b.unverified
 	if err := subfile.WriteNext(b.opt.fs, b.base, m, sync, b.w.ten.byIf(b.w.mayCommit)); err != nil {
 		if derr := subfile.DropNext(b.opt.fs, b.base, b.w.ten.tag()); derr != nil {
 			b.w.committed = true

@@ -176,6 +176,9 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 	} else if st.Writing {
 		c.say(Warning, subfile.NextName(found.Base), -1, "commit", nil, "a writer is at work on this dataset, or died; the manifest before it is in force")
 	}
+	if st.Manifest != nil && st.Manifest.Unverified {
+		c.say(Warning, subfile.ManifestName(found.Base), -1, "unverified", nil, "made from data that were not compared with their checksums: the checksums vouch for what was copied, not for what was copied from")
+	}
 	if st.Pending {
 		c.say(Warning, subfile.NextName(found.Base), -1, "commit", nil, "complete, but cut short during the renames; Recover, or the next writer, finishes them")
 	}

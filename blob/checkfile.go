@@ -93,7 +93,7 @@ func (c *checker) sizes(p *checkPart) {
 	}
 	want := pl.fileSize(records)
 	last, least := pl.lastPiece(records) // the last pad may be missing: other programs do not write it
-	if pl.layout == Canonical && p.size >= last && p.size < least {
+	if pl.layout == Canonical && p.size >= last && p.size < least && pl.mayLack(least-p.size) {
 		c.say(Warning, p.name, p.size, "file", nil, "%d bytes of the last variable are not there: never written (programs without fill mode leave them out) or lost; they read as zeros", least-p.size)
 		return
 	}
@@ -148,28 +148,27 @@ func (c *checker) data(p *checkPart) {
 	defer done()
 	pl := p.place
 	want := int64(0)
-	report := func(ext int64, v int, rec int64, crc uint32) {
-		want = max(want, ext+1)
-		field := fieldOf(pl, v, rec+p.set.First)
-		off := int64(-1)
-		if pl.layout == VariableCentric {
-			off, _ = pl.at.Extent(v, rec)
+	report := func(x extentSum) {
+		want = max(want, x.ext+1)
+		field := fieldOf(pl, x.v, x.rec+p.set.First)
+		if x.ext >= int64(len(p.info.Extents)) {
+			c.say(Error, p.name, -1, field, ErrChecksum, "the manifest has no checksum of it")
+			return
 		}
-		switch {
-		case ext >= int64(len(p.info.Extents)):
-			c.say(Error, p.name, off, field, ErrChecksum, "the manifest has no checksum of it")
-		case p.info.Extents[ext] != crc:
-			c.say(Error, p.name, off, field, ErrChecksum, "sums to %08x, the manifest says %08x", crc, p.info.Extents[ext])
-		}
+		c.extent(p, x, field, p.info.Extents[x.ext])
 	}
 	if p.un != nil {
 		err = c.sumPacked(p, f.(unpackedFile).File, func(ext int64, v int, rec int64, crc uint32, good bool) {
 			if want = max(want, ext+1); good && p.info != nil {
-				report(ext, v, rec, crc)
+				report(extentSum{ext: ext, v: v, rec: rec, crc: crc})
 			}
 		})
-	} else {
-		err = sumExtents(c.ctx, f, pl, p.table, p.name, p.set.Records, report, func(n int64) {
+	} else if err = p.indexPieces(p.set.Records); err == nil {
+		piece := int64(0)
+		if p.fine != nil {
+			piece = p.fine.size
+		}
+		err = sumExtents(c.ctx, f, pl, p.table, p.name, p.set.Records, piece, report, func(n int64) {
 			if d := c.done.Add(n); c.o.Progress != nil {
 				c.o.Progress(d, c.total)
 			}
@@ -187,6 +186,32 @@ func (c *checker) data(p *checkPart) {
 		c.add(findingOf(Error, p.name, err))
 	case n > want:
 		c.say(Error, p.name, -1, "extents", ErrCorrupt, "the manifest has %d checksums, the file %d extents", n, want)
+	}
+}
+
+// extent compares an extent with what the manifest says of it and of its pieces.
+func (c *checker) extent(p *checkPart, x extentSum, field string, want uint32) {
+	var pieces []uint32
+	if p.fine != nil {
+		pieces = p.fine.of(p.info.Pieces, p.place.hdr, x.v, x.rec)
+	}
+	bad := 0
+	for k, crc := range pieces {
+		if k >= len(x.pieces) || x.pieces[k] == crc {
+			continue
+		}
+		bad++
+		lo := int64(k) * p.fine.size
+		e := extent{p.filePart, x.v, x.rec}
+		hi := min(lo+p.fine.size, e.bytes())
+		c.say(Error, p.name, e.offset(lo), field, ErrChecksum, "bytes %d to %d of it sum to %08x, the manifest says %08x", lo, hi-1, x.pieces[k], crc)
+	}
+	if x.crc != want && bad == 0 {
+		off := int64(-1)
+		if p.place.layout == VariableCentric {
+			off, _ = p.place.at.Extent(x.v, x.rec)
+		}
+		c.say(Error, p.name, off, field, ErrChecksum, "sums to %08x, the manifest says %08x", x.crc, want)
 	}
 }
 

@@ -59,7 +59,7 @@ func (c *checker) maps(parts []*checkPart) []*decomp.Map {
 					}
 				}
 				return b.Set(p.first+j, reqs)
-			}, func(err error) { c.add(findingOf(Error, p.name, err)) })
+			}, func(err error) { c.add(findingOf(Error, p.name, err)) }, nil)
 			if err != nil {
 				c.add(findingOf(Error, p.name, err))
 			}
@@ -143,6 +143,10 @@ func (c *checker) coverage(parts []*checkPart, maps []*decomp.Map) {
 			c.say(Error, "", -1, fmt.Sprintf("D%d", d+1), ErrCorrupt, "%v", err)
 			continue
 		}
+		if err := implausible(parts, d); err != nil && !lost {
+			c.add(findingOf(Error, "", err))
+			continue
+		}
 		name := fmt.Sprintf("D%d", d+1)
 		if cov.Overlapped > 0 {
 			c.say(Error, "", -1, name, ErrCorrupt, "%d elements are owned by several ranks%s", cov.Overlapped, overlapExample(parts, cov))
@@ -154,6 +158,18 @@ func (c *checker) coverage(parts []*checkPart, maps []*decomp.Map) {
 			c.say(Note, "", -1, name, nil, "%d of %d elements are owned by no rank and read as fill values", cov.Uncovered, m.Elems())
 		}
 	}
+}
+
+// implausible says what is wrong with the dimensions of map d, if no manifest vouches for the headers.
+func implausible(parts []*checkPart, d int) error {
+	s := new(set)
+	for _, p := range parts {
+		if p.info != nil {
+			return nil
+		}
+		s.parts = append(s.parts, p.filePart)
+	}
+	return s.plausible(d)
 }
 
 // overlapExample names the first overlap by subfile and blob.

@@ -160,7 +160,7 @@ func (w *Writer) newManifest(records int64, subs []subfile.Subfile) *subfile.Man
 		if old.Codec != "" {
 			m.Codec = old.Codec
 		}
-		m.ID = old.ID
+		m.ID, m.Unverified = old.ID, old.Unverified
 		if w.opt.Layout == ProcessCentric {
 			set.Base = filepath.Base(subfile.SetBase(w.base, len(old.Sets)))
 			set.First, set.Records = w.first, records-w.first
@@ -168,6 +168,7 @@ func (w *Writer) newManifest(records int64, subs []subfile.Subfile) *subfile.Man
 		}
 	}
 	m.Sets = append(m.Sets, set)
+	limitPieces(m, w.opt.piece)
 	return m
 }
 

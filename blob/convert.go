@@ -42,6 +42,7 @@ type ConvertOptions struct {
 
 	fs    vfs.FS
 	chunk int64 // as Options.chunk
+	piece int64 // as Options.piece
 }
 
 // Range is the records First, First+1, ... below End.
@@ -114,15 +115,16 @@ type conversion struct {
 	first   int64   // first record that is converted
 	records int64   // how many
 
-	ten  *tenure // of root: that of the output
-	room []byte  // of scratch
+	ten   *tenure // of root: that of the output
+	room  []byte  // of scratch
+	known *known  // what was compared with its checksum
 
 	done, total atomic.Int64
 }
 
 // Convert writes a dataset, or part of it, in another layout: as an ordinary
 // netCDF file (the default), or as blobs for any number of ranks and
-// subfiles. The output appears under its name when it is whole and durable;
+// subfiles. All that it takes is compared with the source's checksums (ErrChecksum), unless the Reader has VerifyNever. The output appears under its name when it is whole and durable;
 // a conversion that was cut short is simply started again. Memory is bounded
 // by Options.Memory, plus the maps.
 func Convert(ctx context.Context, r *Reader, out string, o *ConvertOptions) error {
@@ -134,7 +136,7 @@ func Convert(ctx context.Context, r *Reader, out string, o *ConvertOptions) erro
 // same dataset. ConvertOptions.Memory and Workers are those of each rank, Progress tells
 // of its own part. The output is the same, byte for byte. Collective.
 func ConvertComm(ctx context.Context, c comm.Comm, r *Reader, out string, o *ConvertOptions) error {
-	v := &conversion{c: c, r: r, out: out}
+	v := &conversion{c: c, r: r, out: out, known: newKnown()}
 	if err := v.agree(ctx, v.prepare(o)); err != nil {
 		return err
 	}

@@ -53,8 +53,11 @@ func (c *conversion) newBulk(ctx context.Context) (*bulk, error) {
 	}
 	b, err := newBulk(c.out, c.schema, maps, ranks, &Options{Layout: c.o.Layout, Grouping: c.o.Grouping, Subfiles: c.o.Subfiles,
 		Force: c.o.Force, Workers: c.o.Workers, Durability: c.o.Durability, Records: c.records, fs: c.o.fs,
-		WideMaps: c.o.WideMaps || c.r.wideMaps(), Compress: c.o.Compress, chunk: c.o.chunk,
+		WideMaps: c.o.WideMaps || c.r.wideMaps(), Compress: c.o.Compress, chunk: c.o.chunk, piece: c.o.piece,
 		Buffer: int(min(defaultBuffer, max(c.o.Memory/16, 64<<10)))})
+	if err == nil && c.r.manifest != nil {
+		b.unverified = c.r.opt.Verify == VerifyNever || c.r.manifest.Unverified
+	}
 	if err == nil && filepath.Clean(c.out) == filepath.Clean(c.r.base) {
 		err = usageErr("convert: the output %s is the source", c.out)
 	}
@@ -209,7 +212,7 @@ func (c *conversion) fillLarge(ctx context.Context, b *bulk, u unit, limit int64
 						return
 					}
 				}
-			}, data[k], form{hostBig, c.o.ZeroFill}); err != nil {
+			}, data[k], c.form(hostBig)); err != nil {
 				return err
 			}
 		}

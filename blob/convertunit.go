@@ -162,8 +162,11 @@ func (c *conversion) read(ctx context.Context, u unit, dst []byte, big bool) err
 	if c.r.schema.vars[src].Record {
 		rec += c.first
 	}
-	return c.r.raw(ctx, src, rec, u.lo, u.hi, dst, form{big, c.o.ZeroFill})
+	return c.r.raw(ctx, src, rec, u.lo, u.hi, dst, c.form(big))
 }
+
+// form is how elements are wanted: each compared with its checksum.
+func (c *conversion) form(big bool) form { return form{big: big, zero: c.o.ZeroFill, known: c.known} }
 
 // expect adds units to what progress is measured by.
 func (c *conversion) expect(units work) { c.total.Add(units.bytes()) }

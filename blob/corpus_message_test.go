@@ -109,7 +109,7 @@ func TestMessages(t *testing.T) {
 		{"header bit", sealed, field(sealed, 0, "attribute value", "np", 5),
 			`blob: d.nc.0000: 0x0: header: sums to 8fc4d747, the manifest says 26743fae (checksum mismatch)`},
 		{"data bit", sealed, sealed.with("d.nc.0000", flipped(sealed.files["d.nc.0000"], data, 0)),
-			`error: d.nc.0000: 0x1a20: variable "T" record 1: sums to 2d9f48f6, the manifest says c040b40f (checksum mismatch)`},
+			`blob: d.nc.0000: 0x1a20: variable "T" record 1: sums to 2d9f48f6, the manifest says c040b40f (checksum mismatch)`},
 	} {
 		o := c.s.look(t, c.name, c.files)
 		got := "nothing"

@@ -229,7 +229,11 @@ func TestCorpusOverlap(t *testing.T) {
 		if i < 0 || !strings.Contains(o.faults[i].Msg, "blob 0 of "+name) || !strings.Contains(o.faults[i].Msg, "blob 1 of "+name) {
 			t.Errorf("%s: no finding of both owners: %v", s.name, o.faults)
 		}
-		if len(o.errs) > 0 || !slices.Contains(o.wrong, "area") {
+		if s.manifest {
+			if len(o.errs) == 0 || !errors.Is(o.errs[0], ErrChecksum) {
+				t.Errorf("%s: want a checksum mismatch of the map, got %v", s.name, o.errs)
+			}
+		} else if len(o.errs) > 0 || !slices.Contains(o.wrong, "area") {
 			t.Errorf("%s: want the other owner's values, got %v and %v", s.name, o.errs, o.wrong)
 		}
 	}
@@ -244,7 +248,11 @@ func TestCorpusZeroLength(t *testing.T) {
 		file := patched(s.files[name], off, s.number(4, 2))
 		file = patched(file, off+4, s.number(4, 0)) // the neighbour's element is taken over
 		o := s.run(t, faulty{name: "zero length", files: s.with(name, file), at: -1})
-		if len(o.errs) > 0 {
+		if s.manifest {
+			if len(o.errs) == 0 || !errors.Is(o.errs[0], ErrChecksum) {
+				t.Errorf("%s: want a checksum mismatch of the map, got %v", s.name, o.errs)
+			}
+		} else if len(o.errs) > 0 {
 			t.Errorf("%s: %v", s.name, o.errs)
 		}
 	}

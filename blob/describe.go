@@ -90,6 +90,7 @@ func (e *engine) describe(records int64, old *subfile.Manifest) (*subfile.Subfil
 	}
 	sf.HeaderCRC = subfile.CRC(crc)
 	grow := old != nil && e.place.layout == VariableCentric
+	fine := true // whether all extents can have checksums of pieces
 	var fixed, recs []int
 	for v := range e.place.hdr.Vars {
 		if e.place.hdr.IsRecord(v) {
@@ -108,17 +109,23 @@ func (e *engine) describe(records int64, old *subfile.Manifest) (*subfile.Subfil
 			return nil
 		}
 		n := e.place.extentLen(v)
-		crc, ok := e.sums.whole(ext, n)
+		crc, pieces, ok := e.sums.whole(ext, n)
 		if !ok {
-			if crc, ok = e.loose(ext, v, n); !ok {
+			if crc, pieces, ok = e.loose(ext, v, n); !ok {
 				return fmt.Errorf("blob: %s: variable %q: its bytes were not all written", e.name, e.place.hdr.Vars[v].Name)
 			}
 		}
 		sf.Extents = append(sf.Extents, crc)
+		if fine {
+			sf.Pieces = append(sf.Pieces, pieces...)
+		}
 		return nil
 	}
 	if grow {
-		sf.Extents = append(sf.Extents, old.Sets[0].Subfiles[e.index].Extents...)
+		was := &old.Sets[0].Subfiles[e.index]
+		sf.Extents = append(sf.Extents, was.Extents...)
+		sf.Pieces = append(sf.Pieces, was.Pieces...)
+		fine = int64(len(was.Pieces)) == e.place.pieces(e.table, e.sums.piece).total(old.Records) // an older program left them out
 	} else {
 		for k, v := range fixed {
 			if err := add(int64(k), v, 0); err != nil {
@@ -139,21 +146,22 @@ func (e *engine) describe(records int64, old *subfile.Manifest) (*subfile.Subfil
 // loose returns the checksum of extents that are not the sum of the ranks'
 // pieces: the lists of a process-centric map, whose rows have no padding, and
 // the one element of a map that is empty in this subfile.
-func (e *engine) loose(ext int64, v int, n int64) (uint32, bool) {
+func (e *engine) loose(ext int64, v int, n int64) (crc uint32, pieces []uint32, ok bool) {
 	e.sums.mu.Lock()
 	defer e.sums.mu.Unlock()
 	l := e.sums.ext[ext]
 	isList := v < e.place.nd()*mapVars && v%mapVars >= mapOffsets
 	if len(l) == 0 && isList && e.place.layout == ProcessCentric && e.place.shape.maxReqs[v/mapVars] == 0 {
-		return 0, true // the sum of nothing
+		return 0, nil, true // the sum of nothing
 	}
 	if len(l) == 0 {
-		return crccat.Zeros(n), e.place.layout == VariableCentric && e.emptyMapVar(v)
+		return crccat.Zeros(n), nil, e.place.layout == VariableCentric && e.emptyMapVar(v)
 	}
-	if e.place.layout == ProcessCentric && isList && len(l) == 1 && l[0].at == 0 {
-		return l[0].crc, true
+	if e.place.layout == ProcessCentric && isList {
+		crc, pieces, n = e.sums.joined(ext)
+		return crc, pieces, n > 0
 	}
-	return 0, false
+	return 0, nil, false
 }
 
 func (e *engine) emptyMapVar(v int) bool {

@@ -24,7 +24,7 @@ type DiffOptions struct {
 // Diff compares two datasets of any layouts: metadata, then values in
 // canonical order. It reports one finding per difference in metadata, and one
 // per variable with different values, which counts them and names the first.
-// NaN equals NaN. An error that ends it is a finding with Err set.
+// NaN equals NaN. All values are compared with their checksums first (see Verification). An error that ends it is a finding with Err set.
 func Diff(ctx context.Context, a, b *Reader, o *DiffOptions) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
 		var opt DiffOptions
@@ -52,7 +52,7 @@ func Diff(ctx context.Context, a, b *Reader, o *DiffOptions) iter.Seq[Finding] {
 				}
 			}
 		}
-		d := &differ{ctx: ctx, a: a, b: b, o: opt}
+		d := &differ{ctx: ctx, a: a, b: b, o: opt, form: form{big: hostBig, known: newKnown()}}
 		for v := range a.schema.vars {
 			name := a.schema.vars[v].Name
 			w, ok := b.schema.VarID(name)
@@ -88,6 +88,7 @@ type differ struct {
 	ctx  context.Context
 	a, b *Reader
 	o    DiffOptions
+	form form
 	read int64
 
 	count, total int64
@@ -115,10 +116,10 @@ func (d *differ) variable(v, w VarID) error {
 		for lo := int64(0); lo < n; lo += step {
 			hi := min(n, lo+step)
 			x, y := ab[:(hi-lo)*asz], bb[:(hi-lo)*bsz]
-			if err := d.a.raw(d.ctx, v, rec, lo, hi, x, hostForm); err != nil {
+			if err := d.a.raw(d.ctx, v, rec, lo, hi, x, d.form); err != nil {
 				return err
 			}
-			if err := d.b.raw(d.ctx, w, rec, lo, hi, y, hostForm); err != nil {
+			if err := d.b.raw(d.ctx, w, rec, lo, hi, y, d.form); err != nil {
 				return err
 			}
 			d.total += hi - lo

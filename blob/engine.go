@@ -53,7 +53,7 @@ type engine struct {
 
 func (e *engine) init() {
 	e.recount()
-	e.sums = newSums()
+	e.sums = newSums(e.opt.piece)
 	e.done = newDoneSet(e.table.id, e.schema)
 }
 
@@ -108,28 +108,7 @@ func (e *engine) spot(i int, p *pend) (off, n, at int64) {
 
 // spotOf is spot for entry i of any table.
 func (e *engine) spotOf(t *ranks, i int, v int32, rec int64) (off, n, at int64) {
-	nd := e.place.nd()
-	if v >= 0 {
-		off, n = e.place.piece(VarID(v), rec-e.recBase(), t, i)
-		if d := e.schema.vars[v].Decomp; d != 0 {
-			at = t.start[i*nd+int(d)-1] * int64(e.schema.vars[v].Type.Size())
-		}
-		return off, n, at
-	}
-	d, m := int(-1-v)/mapVars, int(-1-v)%mapVars
-	off, n = e.place.mapPiece(d, m, t, i)
-	j := int64(t.id[i])
-	switch {
-	case m < mapOffsets:
-		at = n * j
-	case e.place.layout == VariableCentric:
-		at = n * j // padded rows
-	case m == mapOffsets:
-		at = e.place.offsetSize(d) * t.reqs[i*nd+d]
-	default:
-		at = 4 * t.reqs[i*nd+d]
-	}
-	return off, n, at
+	return e.place.spot(t, i, v, rec-e.recBase())
 }
 
 // recBase is subtracted from a record number to get the record in the file: a

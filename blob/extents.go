@@ -7,17 +7,24 @@ import (
 	"hash/crc32"
 	"io"
 
-	"blobio/internal/crccat"
 	"blobio/subfile"
 )
 
+// extentSum is what an extent sums to.
+type extentSum struct {
+	ext    int64 // index in the manifest (subfile.ExtentIndex)
+	v      int   // variable of the header
+	rec    int64 // of the file
+	crc    uint32
+	pieces []uint32 // of an extent that is longer than a piece
+}
+
 // sumExtents reads all data of a subfile in file order and calls report with
-// the checksum of each extent, under the index that manifests use
-// (subfile.ExtentIndex). records bounds what is read of a variable-centric
+// the checksums of each extent and of its pieces. records bounds what is read of a variable-centric
 // file. progress gets the bytes as they are read.
-func sumExtents(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name string, records int64, report func(ext int64, fileVar int, rec int64, crc uint32), progress func(n int64)) error {
+func sumExtents(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name string, records, piece int64, report func(extentSum), progress func(n int64)) error {
 	if pl.layout == ProcessCentric {
-		return sumBlobs(ctx, f, pl, t, name, report, progress)
+		return sumBlobs(ctx, f, pl, t, name, piece, report, progress)
 	}
 	fixed, recs := kinds(pl)
 	most := int64(1)
@@ -27,8 +34,8 @@ func sumExtents(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name st
 	buf := make([]byte, min(readBatch, most))
 	one := func(ext int64, v int, rec int64) error {
 		off, n := pl.at.Extent(v, rec)
-		crc := uint32(0)
-		for n > 0 {
+		s := newSums(piece)
+		for at, size := int64(0), n; n > 0; {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -36,11 +43,12 @@ func sumExtents(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name st
 			if err := readFull(f, b, off, name, fmt.Sprintf("variable %q record %d", pl.hdr.Vars[v].Name, rec)); err != nil {
 				return err
 			}
-			crc = crc32.Update(crc, crc32.IEEETable, b)
-			off, n = off+int64(len(b)), n-int64(len(b))
+			s.sum(ext, at, b)
+			off, at, n = off+int64(len(b)), at+int64(len(b)), size-at-int64(len(b))
 			progress(int64(len(b)))
 		}
-		report(ext, v, rec, crc)
+		crc, pieces, _ := s.joined(ext)
+		report(extentSum{ext, v, rec, crc, pieces})
 		return nil
 	}
 	for k, v := range fixed {
@@ -79,6 +87,25 @@ func (s *Schema) canSum(records int64) error {
 	return nil
 }
 
+// extentOrder says of each header variable how many of its kind come before it.
+type extentOrder struct {
+	fixed, recs int // variables
+	pos         []int
+}
+
+func (p *place) extentOrder() *extentOrder {
+	o := &extentOrder{pos: make([]int, len(p.hdr.Vars))}
+	for v := range p.hdr.Vars {
+		n := &o.fixed
+		if p.hdr.IsRecord(v) {
+			n = &o.recs
+		}
+		o.pos[v] = *n
+		*n++
+	}
+	return o
+}
+
 // kinds lists the header's fixed and record variables, in definition order.
 func kinds(pl *place) (fixed, recs []int) {
 	for v := range pl.hdr.Vars {
@@ -93,7 +120,7 @@ func kinds(pl *place) (fixed, recs []int) {
 
 // sumBlobs sums a process-centric subfile blob by blob: an extent is what all
 // blobs hold of a variable's record, in the order of the blobs.
-func sumBlobs(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name string, report func(ext int64, fileVar int, rec int64, crc uint32), progress func(n int64)) error {
+func sumBlobs(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name string, piece int64, report func(extentSum), progress func(n int64)) error {
 	fixed, recs := kinds(pl)
 	nmap := pl.nd() * mapVars
 	records := pl.records
@@ -103,8 +130,8 @@ func sumBlobs(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name stri
 	if records > maxExtents/int64(max(len(recs), 1)) {
 		return formatErr(name, pl.hdrOff+numrecsAt, "numrecs", ErrTooLarge, "%d records of %d variables, want at most %d checksums", records, len(recs), maxExtents)
 	}
-	total := int64(len(fixed)) + records*int64(len(recs))
-	sums := make([]uint32, total)
+	short := make([]uint32, int64(len(fixed))+records*int64(len(recs)))
+	long := newSums(piece) // of extents of several pieces
 	pos := make([]int, len(pl.hdr.Vars))
 	for k, v := range fixed {
 		pos[v] = k
@@ -112,15 +139,20 @@ func sumBlobs(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name stri
 	for k, v := range recs {
 		pos[v] = k
 	}
-	var join crccat.Joiner
 	in := &blobStream{f: f, name: name, buf: make([]byte, min(readBatch, max(pl.dataLen, 1)))}
-	take := func(ext, n int64, field string) error {
+	take := func(ext, n int64, v int) error {
+		field := pl.hdr.Vars[v].Name
+		pieces := numPieces(pl.extentBytes(v, t), piece) > 0
 		for n > 0 {
 			b, err := in.next(n, field)
 			if err != nil {
 				return err
 			}
-			sums[ext] = join.Cat(sums[ext], crc32.ChecksumIEEE(b), int64(len(b)))
+			if pieces {
+				long.sum(ext, long.end(ext), b)
+			} else {
+				short[ext] = crc32.Update(short[ext], crc32.IEEETable, b)
+			}
 			n -= int64(len(b))
 		}
 		return nil
@@ -133,7 +165,7 @@ func sumBlobs(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name stri
 		in.seek(t.blob[j], pl.dataOff+pl.dataLen)
 		for v := range nmap {
 			_, n := pl.mapPiece(v/mapVars, v%mapVars, t, j)
-			if err := take(int64(pos[v]), n, pl.hdr.Vars[v].Name); err != nil {
+			if err := take(int64(pos[v]), n, v); err != nil {
 				return err
 			}
 		}
@@ -149,20 +181,27 @@ func sumBlobs(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name stri
 			for rec := range nrec {
 				_, n := pl.piece(VarID(i), rec, t, j)
 				ext := subfile.ExtentIndex(len(fixed), len(recs), pos[v], pl.schema.vars[i].Record, rec)
-				if err := take(ext, n, pl.hdr.Vars[v].Name); err != nil {
+				if err := take(ext, n, v); err != nil {
 					return err
 				}
 			}
 		}
 		progress(size)
 	}
+	tell := func(ext int64, v int, rec int64) {
+		x := extentSum{ext: ext, v: v, rec: rec, crc: short[ext]}
+		if long.end(ext) > 0 {
+			x.crc, x.pieces, _ = long.joined(ext)
+		}
+		report(x)
+	}
 	for _, v := range fixed {
-		report(int64(pos[v]), v, 0, sums[pos[v]])
+		tell(int64(pos[v]), v, 0)
 	}
 	for rec := range records {
 		for _, v := range recs {
 			ext := subfile.ExtentIndex(len(fixed), len(recs), pos[v], true, rec)
-			report(ext, v, rec, sums[ext])
+			tell(ext, v, rec)
 		}
 	}
 	return nil
@@ -216,9 +255,10 @@ func adopt(ctx context.Context, base string, o *Options, ten *tenure) (id string
 	if err := r.loadSet(ctx, s); err != nil {
 		return "", err
 	}
-	w := &Writer{schema: r.schema, base: base, ten: ten, opt: Options{Layout: r.layout}, info: datasetInfo{subfiles: len(s.parts)}}
+	w := &Writer{schema: r.schema, base: base, ten: ten, opt: Options{Layout: r.layout, piece: o.piece}, info: datasetInfo{subfiles: len(s.parts)}}
 	if s.parts[0].place.packed != nil {
 		w.opt.Compress.Method = AutoCompression // for the manifest to say so
+		w.opt.piece = 0                         // chunks have their own checksums
 	}
 	prints := make([]int64, len(r.schema.decomps))
 	subs := make([]subfile.Subfile, len(s.parts))
@@ -247,11 +287,9 @@ func adopt(ctx context.Context, base string, o *Options, ten *tenure) (id string
 		if err != nil {
 			return "", err
 		}
-		err = sumExtents(ctx, f, p.place, p.table, p.name, r.records, func(ext int64, _ int, _ int64, crc uint32) {
-			for int64(len(sf.Extents)) <= ext {
-				sf.Extents = append(sf.Extents, 0)
-			}
-			sf.Extents[ext] = crc
+		err = sumExtents(ctx, f, p.place, p.table, p.name, r.records, w.opt.piece, func(x extentSum) { // in the order of the extents
+			sf.Extents = append(sf.Extents, x.crc)
+			sf.Pieces = append(sf.Pieces, x.pieces...)
 		}, func(int64) {})
 		done()
 		if err != nil {

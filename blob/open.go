@@ -22,6 +22,8 @@ type OpenOptions struct {
 	Workers      int   // concurrent reads, up to 65,536; default GOMAXPROCS
 	MaxOpen      int   // open files; default 256
 
+	Verify Verification // which checksums reading compares; default VerifyWhole
+
 	fs vfs.FS
 }
 
@@ -32,6 +34,8 @@ func (o *OpenOptions) Validate() error {
 		return nil
 	case o.Memory != 0 && o.Memory < 1<<20:
 		return usageErr("OpenOptions.Memory %d, want at least 1 MiB", o.Memory)
+	case o.Verify > VerifyNever:
+		return usageErr("OpenOptions.Verify %d is unknown", o.Verify)
 	case o.Workers < 0 || o.Workers > maxWorkers || o.MaxOpen < 0:
 		return usageErr("OpenOptions.Workers %d and MaxOpen %d, want 0 to %d and >= 0", o.Workers, o.MaxOpen, maxWorkers)
 	}
@@ -71,6 +75,7 @@ type Reader struct {
 	foreign  bool // subfiles without a manifest
 	sets     []*set
 	maps     []lazyMap
+	known    *known      // with VerifyOnce
 	zstd     *codec.Zstd // for chunks of so many bytes
 	chunk    int64
 	refs     int       // by OpenComm: closed when the last rank closes
@@ -128,7 +133,7 @@ func isState(err error) bool {
 const maxOpens = 1000
 
 func openOnce(path string, opt OpenOptions) (*Reader, standing, error) {
-	r := &Reader{opt: opt, refs: 1}
+	r := &Reader{opt: opt, refs: 1, known: newKnown()}
 	found, st := look(opt.fs, path)
 	if st.err != nil {
 		return nil, st, st.err
@@ -222,7 +227,7 @@ func (r *Reader) open(found *subfile.Set, st standing) error {
 				if err != nil {
 					return err
 				}
-				s.parts = append(s.parts, &filePart{r: r, index: i, info: &si.Subfiles[i], name: name})
+				s.parts = append(s.parts, &filePart{r: r, index: i, info: &si.Subfiles[i], since: si.First, name: name})
 			}
 			r.sets = append(r.sets, s)
 		}
@@ -317,6 +322,9 @@ func (r *Reader) openFirst(found *subfile.Set) error {
 			}
 		}
 		s.records = r.records
+		if err := lead.place.roomForRecords(lead.name, r.records); err != nil && !r.opt.AllowMissing {
+			return err
+		}
 	}
 	for _, s := range r.sets {
 		s.vars = make([]VarID, len(r.schema.vars))

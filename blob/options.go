@@ -105,6 +105,7 @@ type Options struct {
 	spread   bool  // Buffer is a default, so that a small flush may be cut smaller
 	syncMin  int64 // see syncDue; 0 means the default, tests set others
 	chunk    int64 // of compressed data, a multiple of 8; 0 means the default, tests set others
+	piece    int64 // of an extent that has a checksum of its own; 0 means the default, tests and old manifests set others
 
 	lease durable.LeaseOptions // tests set others
 	fs    vfs.FS               // default the operating system's; tests set others
@@ -163,6 +164,9 @@ func (o *Options) withDefaults() Options {
 	v.Buffer &^= 7 // elements are never cut
 	if v.chunk == 0 {
 		v.chunk = defaultChunk
+	}
+	if v.piece == 0 {
+		v.piece = defaultPiece
 	}
 	if v.Workers == 0 {
 		v.Workers = runtime.GOMAXPROCS(0)

@@ -30,9 +30,12 @@ type filePart struct {
 	size    int64 // of the file
 	records int64 // that the header tells
 
-	first int       // blobs of all parts before this one; set with table
-	table *ranks    // of all blobs
-	un    *unpacker // of a compressed file; set with table
+	first int          // blobs of all parts before this one; set with table
+	order *extentOrder // set with table
+	since int64        // first record of its set
+	fine  *pieceIndex  // of the manifest's checksums of pieces, nil if there are none; set with table
+	table *ranks       // of all blobs
+	un    *unpacker    // of a compressed file; set with table
 }
 
 func (p *filePart) wanted() string {

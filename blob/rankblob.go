@@ -32,7 +32,7 @@ func (r *Reader) RankBlob(ctx context.Context, name string, rec int64, rank int)
 	}
 	for _, p := range s.parts {
 		if p.place != nil && rank >= p.first && rank < p.first+p.place.shape.nblobs {
-			return p.blob(m, id, sv, srec, rank-p.first)
+			return p.blob(ctx, s, m, id, sv, srec, rank-p.first, hostForm)
 		}
 	}
 	if rank >= 0 && rank < m.Ranks() {

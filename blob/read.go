@@ -173,12 +173,13 @@ func (r *Reader) Blobs(ctx context.Context, name string, rec int64) iter.Seq2[Bl
 			yield(Blob{}, err)
 			return
 		}
+		fm := form{known: newKnown()} // so that no blob is given out whose extent is damaged
 		for _, p := range s.parts {
 			if p.place == nil {
 				continue
 			}
 			for j := range p.place.shape.nblobs {
-				b, err := p.blob(m, id, sv, srec, j)
+				b, err := p.blob(ctx, s, m, id, sv, srec, j, fm)
 				if err == nil {
 					err = ctx.Err()
 				}
@@ -190,19 +191,24 @@ func (r *Reader) Blobs(ctx context.Context, name string, rec int64) iter.Seq2[Bl
 	}
 }
 
-func (p *filePart) blob(m *decomp.Map, id VarID, sv *Variable, rec int64, j int) (Blob, error) {
+func (p *filePart) blob(ctx context.Context, s *set, m *decomp.Map, id VarID, sv *Variable, rec int64, j int, fm form) (Blob, error) {
 	f, done, err := p.file()
 	if err != nil {
 		return Blob{}, err
 	}
 	defer done()
 	rank := p.first + j
-	off, n := p.place.piece(id, rec, p.table, j)
+	off, n, at := p.place.spot(p.table, j, int32(id), rec)
 	if err := p.place.backs(f, off, n, p.name, fmt.Sprintf("variable %q of blob %d", sv.Name, j)); err != nil {
 		return Blob{}, err
 	}
 	data, raw := newSlice(sv.Type, m.Count(rank))
 	if err := readFull(f, raw, off, p.name, fmt.Sprintf("variable %q of blob %d", sv.Name, j)); err != nil {
+		return Blob{}, err
+	}
+	pf := p.r.proof(s, id, rec, n, fm)
+	pf.take(p, at, raw)
+	if err := pf.judge(ctx); err != nil {
 		return Blob{}, err
 	}
 	if p.place.big != hostBig {

@@ -41,7 +41,20 @@ func (p *filePart) readRequests(ctx context.Context, d, workers int, set func(j 
 		return err
 	}
 	defer done()
-	return readRequests(ctx, f, p.place, p.table, p.name, d, workers, set, nil)
+	var s *sums
+	if p.proven() {
+		s = newSums(0)
+	}
+	if err := readRequests(ctx, f, p.place, p.table, p.name, d, workers, set, nil, s); err != nil || s == nil {
+		return err
+	}
+	for m := mapOffsets; m <= mapLengths; m++ {
+		crc, _, n := s.joined(int64(m))
+		if err := (extent{p, d*mapVars + m, 0}).compareWhole(n, crc); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // rowBatch is how many bytes of rows of a map are read at once.
@@ -49,8 +62,8 @@ const rowBatch = 4 << 20
 
 // readRequests does the work. report, if it is not nil, is called with every fault, from
 // several goroutines, and the other blobs are still read; otherwise the first
-// fault is returned.
-func readRequests(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name string, d, workers int, set func(j int, reqs []decomp.Req) error, report func(error)) error {
+// fault is returned. sums gets what was read of the two lists, as extents mapOffsets and mapLengths; it may be nil.
+func readRequests(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name string, d, workers int, set func(j int, reqs []decomp.Req) error, report func(error), sums *sums) error {
 	if err := pl.roomForLists(t, d, name); err != nil {
 		return err
 	}
@@ -73,13 +86,23 @@ func readRequests(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name 
 				return nil, err
 			}
 			b := make([]byte, n)
-			return b, readFull(f, b, at, name, field)
+			if err := readFull(f, b, at, name, field); err != nil {
+				return nil, err
+			}
+			if sums != nil {
+				_, _, pos := pl.spot(t, j, int32(-1-(d*mapVars+m)), 0)
+				sums.sum(int64(m), pos, b)
+			}
+			return b, nil
 		}
 		osz := pl.offsetSize(d)
 		var err error
 		if pl.layout == VariableCentric { // rows of equal width, one after the other
 			rows := int64(hi - lo)
 			last := t.nreqs[(hi-1)*nd+d]
+			if sums != nil {
+				last = width // what is not used is in the sum
+			}
 			if offs, err = read(mapOffsets, lo, osz*((rows-1)*width+last)); err == nil {
 				lens, err = read(mapLengths, lo, 4*((rows-1)*width+last))
 			}

@@ -16,6 +16,7 @@ type fetch struct {
 	p       *filePart
 	off, to int64
 	n       int64
+	at      int64 // of the piece in its extent
 }
 
 // fetchChunk is how many pieces are looked up before they are read.
@@ -31,19 +32,20 @@ func (r *Reader) rawRuns(ctx context.Context, v VarID, rec int64, runs iter.Seq2
 	}
 	sv := &r.schema.vars[v]
 	size := int64(sv.Type.Size())
+	id, err := s.variable(v, sv)
+	if err != nil {
+		return err
+	}
+	pf := r.proof(s, id, srec, int64(len(dst)), fm)
 	to := int64(0)
 	if sv.Decomp == 0 {
 		for off, n := range runs {
-			if err := r.raw(ctx, v, rec, off, off+n, dst[to:to+n*size], fm); err != nil {
+			if err := r.flat(ctx, s, id, sv, rec, srec, off, dst[to:to+n*size], fm, pf); err != nil {
 				return err
 			}
 			to += n * size
 		}
-		return nil
-	}
-	id, err := s.variable(v, sv)
-	if err != nil {
-		return err
+		return pf.judge(ctx)
 	}
 	ix, err := r.mapIndex(ctx, sv.Decomp)
 	if err != nil {
@@ -63,18 +65,21 @@ func (r *Reader) rawRuns(ctx context.Context, v VarID, rec int64, runs iter.Seq2
 			if p.place == nil {
 				continue
 			}
-			a, _ := p.place.piece(id, srec, p.table, j)
-			list = append(list, fetch{p, a + o.Pos*size, to + (o.Off-off)*size, o.Len * size})
+			a, _, at := p.place.spot(p.table, j, int32(id), srec)
+			list = append(list, fetch{p, a + o.Pos*size, to + (o.Off-off)*size, o.Len * size, at + o.Pos*size})
 		}
 		to += n * size
 		if len(list) >= fetchChunk {
-			if err := r.fetchAll(ctx, list, dst, fm, sv); err != nil {
+			if err := r.fetchAll(ctx, list, dst, fm, sv, pf); err != nil {
 				return err
 			}
 			list = list[:0]
 		}
 	}
-	return r.fetchAll(ctx, list, dst, fm, sv)
+	if err := r.fetchAll(ctx, list, dst, fm, sv, pf); err != nil {
+		return err
+	}
+	return pf.judge(ctx)
 }
 
 // owner returns the part and the blob in it of a rank of the map. The part may
@@ -85,7 +90,7 @@ func (s *set) owner(rank int) (*filePart, int) {
 }
 
 // fetchAll reads the pieces in the order of the files, near ones together.
-func (r *Reader) fetchAll(ctx context.Context, list []fetch, dst []byte, fm form, sv *Variable) error {
+func (r *Reader) fetchAll(ctx context.Context, list []fetch, dst []byte, fm form, sv *Variable, pf *proof) error {
 	slices.SortFunc(list, func(a, b fetch) int {
 		return cmp.Or(cmp.Compare(a.p.index, b.p.index), cmp.Compare(a.off, b.off))
 	})
@@ -105,7 +110,7 @@ func (r *Reader) fetchAll(ctx context.Context, list []fetch, dst []byte, fm form
 		if c+1 < len(cuts) {
 			end = cuts[c+1]
 		}
-		errs[c] = fetchRun(list[cuts[c]:end], dst, fm, sv)
+		errs[c] = fetchRun(list[cuts[c]:end], dst, fm, sv, pf)
 	})
 	for _, err := range errs {
 		if err != nil {
@@ -115,7 +120,7 @@ func (r *Reader) fetchAll(ctx context.Context, list []fetch, dst []byte, fm form
 	return nil
 }
 
-func fetchRun(list []fetch, dst []byte, fm form, sv *Variable) error {
+func fetchRun(list []fetch, dst []byte, fm form, sv *Variable, pf *proof) error {
 	p := list[0].p
 	f, done, err := p.file()
 	if err != nil {
@@ -128,6 +133,7 @@ func fetchRun(list []fetch, dst []byte, fm form, sv *Variable) error {
 		if err := readFull(f, b, list[0].off, p.name, field); err != nil {
 			return err
 		}
+		pf.take(p, list[0].at, b)
 		if p.place.big != fm.big {
 			cdf5.Swap(b, b, sv.Type.Size())
 		}
@@ -141,6 +147,15 @@ func fetchRun(list []fetch, dst []byte, fm form, sv *Variable) error {
 	buf := make([]byte, end-start)
 	if err := readFull(f, buf, start, p.name, field); err != nil {
 		return err
+	}
+	if pf != nil { // what lies in the extent as it does in the file is summed at once
+		for i := 0; i < len(list); {
+			x, last := list[i], list[i].off+list[i].n
+			for i++; i < len(list) && list[i].off-x.off == list[i].at-x.at; i++ {
+				last = max(last, list[i].off+list[i].n)
+			}
+			pf.take(p, x.at, buf[x.off-start:last-start])
+		}
 	}
 	for _, x := range list {
 		b := dst[x.to : x.to+x.n]

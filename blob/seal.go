@@ -3,7 +3,6 @@ package blob
 import (
 	"context"
 	"encoding/binary"
-	"hash/crc32"
 
 	"blobio/internal/vfs"
 )
@@ -98,7 +97,7 @@ func (e *engine) resum(t *ranks, records int64) error {
 			if k, err := f.ReadAt(b, off); k < len(b) {
 				return err
 			}
-			e.sums.add(e.extent(p), seg{at, int64(len(b)), crc32.ChecksumIEEE(b)})
+			e.sums.sum(e.extent(p), at, b)
 			off, at, n = off+int64(len(b)), at+int64(len(b)), n-int64(len(b))
 		}
 		return nil

@@ -57,12 +57,19 @@ func (r *Reader) readSet(ctx context.Context, s *set) error {
 	}
 	r.parallel(len(s.parts), func(i int) {
 		if p := s.parts[i]; p.place != nil && p.place.layout != Canonical {
-			errs[i] = p.loadTable()
+			errs[i] = p.loadTable(s.records)
 		}
 	})
 	for _, err := range errs {
 		if err != nil {
 			return err
+		}
+	}
+	if r.manifest == nil {
+		for d := range r.schema.decomps {
+			if err := s.plausible(d); err != nil {
+				return err
+			}
 		}
 	}
 	if err := r.alignSet(ctx, s); err != nil {

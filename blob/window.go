@@ -10,14 +10,17 @@ import (
 )
 
 const (
-	readBatch = 4 << 20 // bytes read at once
-	readGap   = 8 << 10 // bytes that are read and dropped rather than starting a new read
+	readBatch = 4 << 20   // bytes read at once
+	readGap   = 8 << 10   // bytes that are read and dropped rather than starting a new read
+	sumStep   = 256 << 10 // bytes that are summed at a time, so that they are still in the cache when they are used
 )
 
 // form says how elements are wanted.
 type form struct {
 	big  bool // byte order
 	zero bool // what no blob covers becomes zeros, not fill values
+
+	known *known // not nil: every piece is compared with its checksum, but for those that are known
 }
 
 var hostForm = form{big: hostBig}
@@ -48,7 +51,6 @@ func (r *Reader) raw(ctx context.Context, v VarID, rec, lo, hi int64, dst []byte
 		return err
 	}
 	sv := &r.schema.vars[v]
-	size := int64(sv.Type.Size())
 	id, err := s.variable(v, sv)
 	if err != nil {
 		return err
@@ -56,6 +58,16 @@ func (r *Reader) raw(ctx context.Context, v VarID, rec, lo, hi int64, dst []byte
 	if sv.Decomp != 0 {
 		return r.scatter(ctx, s, id, sv, srec, lo, hi, dst, fm)
 	}
+	pf := r.proof(s, id, srec, int64(len(dst)), fm)
+	if err := r.flat(ctx, s, id, sv, rec, srec, lo, dst, fm, pf); err != nil {
+		return err
+	}
+	return pf.judge(ctx)
+}
+
+// flat is raw for a variable that is not decomposed; srec is the record of the set.
+func (r *Reader) flat(ctx context.Context, s *set, id VarID, sv *Variable, rec, srec, lo int64, dst []byte, fm form, pf *proof) error {
+	size := int64(sv.Type.Size())
 	p := s.firstPart() // every subfile has a copy
 	if p == nil {
 		fm.fill(dst, sv)
@@ -78,7 +90,7 @@ func (r *Reader) raw(ctx context.Context, v VarID, rec, lo, hi int64, dst []byte
 		}
 		b := dst[at:min(at+readBatch, int64(len(dst)))]
 		if end := p.place.fileLen - off - lo*size - at; p.place.layout == Canonical && end < int64(len(b)) {
-			if last, _ := p.place.lastPiece(r.records); off == last {
+			if last, stop := p.place.lastPiece(r.records); off == last && p.place.mayLack(stop-p.place.fileLen) {
 				clear(b[max(end, 0):]) // never written, see lastPiece
 			} else if r.opt.AllowMissing {
 				fm.fill(b[max(end, 0):], sv)
@@ -92,6 +104,7 @@ func (r *Reader) raw(ctx context.Context, v VarID, rec, lo, hi int64, dst []byte
 		if err := readFull(f, b, off+lo*size+at, p.name, fmt.Sprintf("variable %q record %d", sv.Name, rec)); err != nil {
 			return err
 		}
+		pf.take(p, lo*size+at, b)
 		if p.place.big != fm.big {
 			cdf5.Swap(b, b, int(size))
 		}
@@ -152,6 +165,7 @@ func (r *Reader) scatter(ctx context.Context, s *set, id VarID, sv *Variable, re
 		fm.fill(dst, sv)
 	}
 	size := int64(sv.Type.Size())
+	pf := r.proof(s, id, rec, int64(len(dst)), fm)
 	batches := r.batches(s, m, id, rec, lo, hi, size)
 	workers := r.opt.Workers
 	if cov.Overlapped > 0 {
@@ -166,14 +180,14 @@ func (r *Reader) scatter(ctx context.Context, s *set, id VarID, sv *Variable, re
 		}
 		buf := r.buffer()
 		defer r.giveBack(buf)
-		errs[k] = r.scatterBatch(m, id, sv, rec, batches[k], dst, lo, fm, buf)
+		errs[k] = r.scatterBatch(m, id, sv, rec, batches[k], dst, lo, fm, buf, pf)
 	})
 	for _, err := range errs {
 		if err != nil {
 			return err
 		}
 	}
-	return nil
+	return pf.judge(ctx)
 }
 
 // batches lists the spans that [lo, hi) touches, grouped into reads.
@@ -232,7 +246,7 @@ func posRange(m *decomp.Map, rank int, lo, hi int64) (from, to int64) {
 	return from, to
 }
 
-func (r *Reader) scatterBatch(m *decomp.Map, id VarID, sv *Variable, rec int64, spans []span, dst []byte, lo int64, fm form, buf *[]byte) error {
+func (r *Reader) scatterBatch(m *decomp.Map, id VarID, sv *Variable, rec int64, spans []span, dst []byte, lo int64, fm form, buf *[]byte, pf *proof) error {
 	size := int64(sv.Type.Size())
 	p := spans[0].p
 	at := func(sp span, pos int64) int64 {
@@ -253,15 +267,41 @@ func (r *Reader) scatterBatch(m *decomp.Map, id VarID, sv *Variable, rec int64, 
 	if err := readFull(f, b, start, p.name, fmt.Sprintf("variable %q", sv.Name)); err != nil {
 		return err
 	}
-	for _, sp := range spans {
-		a := at(sp, sp.from) - start
-		src := b[a : a+(sp.to-sp.from)*size]
-		if p.place.big != fm.big {
-			cdf5.Swap(src, src, int(size))
+	for len(spans) > 0 { // what lies in the extent as it does in the file, in the cache from summing to scattering
+		n, off, pos := 1, at(spans[0], spans[0].from), int64(0)
+		if pf != nil {
+			pos = p.posOf(id, spans[0])
 		}
-		m.Scatter(dst, lo, src, sp.from, p.first+sp.j, int(size))
+		stop := at(spans[0], spans[0].to)
+		for ; pf != nil && n < len(spans); n++ {
+			next := at(spans[n], spans[n].from)
+			if next-off != p.posOf(id, spans[n])-pos {
+				break
+			}
+			if next-off > sumStep {
+				stop = next // what lies between is in no other part
+				break
+			}
+			stop = at(spans[n], spans[n].to)
+		}
+		pf.take(p, pos, b[off-start:stop-start])
+		for _, sp := range spans[:n] {
+			a := at(sp, sp.from) - start
+			src := b[a : a+(sp.to-sp.from)*size]
+			if p.place.big != fm.big {
+				cdf5.Swap(src, src, int(size))
+			}
+			m.Scatter(dst, lo, src, sp.from, p.first+sp.j, int(size))
+		}
+		spans = spans[n:]
 	}
 	return nil
+}
+
+// posOf is where the bytes of a span begin in the extent of the variable's record.
+func (p *filePart) posOf(id VarID, sp span) int64 {
+	_, _, at := p.place.spot(p.table, sp.j, int32(id), 0)
+	return at + sp.from*int64(p.place.schema.vars[id].Type.Size())
 }
 
 // buffer returns memory to read into, that of an earlier read if there is any.

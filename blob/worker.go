@@ -186,14 +186,19 @@ func (e *engine) fillElems(b []byte, i int, p *pend, from, to int64) error {
 	return toFile(b, e.place.big, v.Type, p.mem, p.raw[from/size*msize:to/size*msize])
 }
 
-// addSum sums bytes of an extent. Bytes that follow on join the running sum.
+// addSum sums bytes of an extent. Bytes that follow on in the same piece join the running sum.
 func (w *worker) addSum(ext, at int64, b []byte) {
-	if ext != w.ext || at != w.sum.at+w.sum.n {
-		w.endSum()
-		w.ext, w.sum = ext, seg{at: at}
+	s := w.q.e.sums
+	for len(b) > 0 {
+		if ext != w.ext || at != w.sum.at+w.sum.n || s.border(at) {
+			w.endSum()
+			w.ext, w.sum = ext, seg{at: at}
+		}
+		n := s.within(at, int64(len(b)))
+		w.sum.crc = crc32.Update(w.sum.crc, crc32.IEEETable, b[:n])
+		w.sum.n += n
+		at, b = at+n, b[n:]
 	}
-	w.sum.crc = crc32.Update(w.sum.crc, crc32.IEEETable, b)
-	w.sum.n += int64(len(b))
 }
 
 func (w *worker) endSum() {

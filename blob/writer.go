@@ -202,8 +202,8 @@ func sameOnAll(ctx context.Context, c comm.Comm, s *Schema, name string, o *Opti
 
 // hash is of what all ranks must pass alike: what they do together depends on it.
 func (o *Options) hash(name string) int64 {
-	return int64(crc32.ChecksumIEEE(fmt.Appendf(nil, "%q %v %v %d %d %v %v %v %v %v %d %d %v %d %v %v %d", name, o.Layout, o.Grouping, o.Subfiles, o.Records, o.Retain,
-		o.Durability, o.CommitMode, o.Force, o.WideMaps, o.Buffer, o.Aggregators, o.Stripe, o.ownMin, o.messages, o.Compress, o.chunk)))
+	return int64(crc32.ChecksumIEEE(fmt.Appendf(nil, "%q %v %v %d %d %v %v %v %v %v %d %d %v %d %v %v %d %d", name, o.Layout, o.Grouping, o.Subfiles, o.Records, o.Retain,
+		o.Durability, o.CommitMode, o.Force, o.WideMaps, o.Buffer, o.Aggregators, o.Stripe, o.ownMin, o.messages, o.Compress, o.chunk, o.piece)))
 }
 
 // guard ends a collective: all ranks learn of any rank's error, and a writer

@@ -45,6 +45,7 @@
 //	            by record all record variables: ExtentIndex
 //	            variable-centric: bytes of the file, without the pad behind
 //	            process-centric:  the pieces of all blobs, joined in their order
+//	pieces      of each longer extent, Manifest.Piece bytes at a time: those of one extent after the other
 //	maps        for subfile s and sub rank j: h = s<<32 ^ j ^ 0x9e3779b97f4a7c15, then
 //	            h = mix(h^offset), h = mix(h^length) for each request; the sum of mix(h)
 //	            over all ranks modulo 2^64, as 16 hex digits. mix(x) is twice x ^= x>>32,

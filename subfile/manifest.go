@@ -26,17 +26,19 @@ const maxManifest = 1 << 30
 // object and a line feed, then a second object with the CRC-32 (IEEE) of all
 // bytes of the first, and a line feed; a file cut short anywhere fails.
 type Manifest struct {
-	Version  int       `json:"blobio_manifest"`  // ManifestVersion
-	Prepared bool      `json:"prepared"`         // every byte that it describes is durable
-	ID       string    `json:"id"`               // random, one per Create: 32 hex digits
-	Writer   string    `json:"writer,omitempty"` // tag of the writer that committed this record: it is in the names of partial subfiles; empty: they have none
-	Layout   string    `json:"layout"`           // "variable-centric" or "process-centric"
-	Base     string    `json:"base"`             // base name without directory
-	Records  int64     `json:"records"`          // committed records, of all sets together
-	Ranks    int       `json:"ranks"`            // ranks that wrote it
-	Maps     []string  `json:"maps,omitempty"`   // fingerprint of each decomposition map, D1 first, see the package comment
-	Codec    string    `json:"codec,omitempty"`  // compression; empty: none
-	Sets     []SetInfo `json:"sets"`             // one for Create, one more for each append of a process-centric dataset
+	Version    int       `json:"blobio_manifest"`      // ManifestVersion
+	Prepared   bool      `json:"prepared"`             // every byte that it describes is durable
+	ID         string    `json:"id"`                   // random, one per Create: 32 hex digits
+	Writer     string    `json:"writer,omitempty"`     // tag of the writer that committed this record: it is in the names of partial subfiles; empty: they have none
+	Layout     string    `json:"layout"`               // "variable-centric" or "process-centric"
+	Base       string    `json:"base"`                 // base name without directory
+	Records    int64     `json:"records"`              // committed records, of all sets together
+	Ranks      int       `json:"ranks"`                // ranks that wrote it
+	Maps       []string  `json:"maps,omitempty"`       // fingerprint of each decomposition map, D1 first, see the package comment
+	Codec      string    `json:"codec,omitempty"`      // compression; empty: none
+	Piece      int64     `json:"piece,omitempty"`      // bytes of a piece of Subfile.Pieces; 0: there are none
+	Unverified bool      `json:"unverified,omitempty"` // made from data that were not compared with their checksums
+	Sets       []SetInfo `json:"sets"`                 // one for Create, one more for each append of a process-centric dataset
 }
 
 // SetInfo describes the subfiles of one set.
@@ -49,12 +51,13 @@ type SetInfo struct {
 
 // Subfile describes one file.
 type Subfile struct {
-	Size      int64   `json:"size"`            // bytes that belong to the dataset; a longer file has an unfinished append behind them
-	HeaderOff int64   `json:"header_off"`      // offset of the header (CDF-5 header, or header_blob) in the file
-	HeaderLen int64   `json:"header_len"`      // its bytes
-	HeaderCRC CRC     `json:"header_crc"`      // CRC-32 of the header with numrecs as zeros, which an append changes
-	Blobs     []int64 `json:"blobs,omitempty"` // process-centric: file offset of each rank's blob, and the end of the last
-	Extents   CRCs    `json:"extents"`         // CRC-32 of each extent, see ExtentIndex
+	Size      int64   `json:"size"`             // bytes that belong to the dataset; a longer file has an unfinished append behind them
+	HeaderOff int64   `json:"header_off"`       // offset of the header (CDF-5 header, or header_blob) in the file
+	HeaderLen int64   `json:"header_len"`       // its bytes
+	HeaderCRC CRC     `json:"header_crc"`       // CRC-32 of the header with numrecs as zeros, which an append changes
+	Blobs     []int64 `json:"blobs,omitempty"`  // process-centric: file offset of each rank's blob, and the end of the last
+	Extents   CRCs    `json:"extents"`          // CRC-32 of each extent, see ExtentIndex
+	Pieces    CRCs    `json:"pieces,omitempty"` // CRC-32 of each Manifest.Piece bytes of each extent that is longer than that, in the order of the extents; the last of an extent may be shorter. Empty: of none
 }
 
 // ExtentIndex returns the place of a variable's record in Subfile.Extents:
@@ -184,6 +187,9 @@ func (m *Manifest) validate(name string) error {
 	if len(m.Sets) == 0 {
 		return corrupt("sets", "none, want at least one")
 	}
+	if m.Piece < 0 {
+		return corrupt("piece", "%d, want at least 0", m.Piece)
+	}
 	recs := int64(0)
 	for i := range m.Sets {
 		s := &m.Sets[i]
@@ -211,6 +217,9 @@ func (m *Manifest) validate(name string) error {
 			}
 			if len(f.Blobs) > 0 && m.Layout == "variable-centric" {
 				return corrupt(fmt.Sprintf("%ssubfiles[%d].blobs", set, k), "%d offsets, want none in a variable-centric dataset", len(f.Blobs))
+			}
+			if len(f.Pieces) > 0 && m.Piece == 0 {
+				return corrupt(fmt.Sprintf("%ssubfiles[%d].pieces", set, k), "%d checksums of pieces of 0 bytes", len(f.Pieces))
 			}
 			most := f.Size
 			if m.Codec != "" { // offsets are those of the plain file

@@ -125,6 +125,8 @@ func hint(cmd *cobra.Command, err error) string {
 		return amrHint(cmd, err)
 	case inVersions(cmd):
 		return versionsHint(cmd, err)
+	case errors.Is(err, blob.ErrChecksum) && has("no-verify") && ofVariable(err):
+		return "blobio check lists everything that is wrong; --no-verify takes the data as they are"
 	case errors.Is(err, blob.ErrExist) && has("force"):
 		return "--force replaces it"
 	case inFF(cmd) && (isFormatError(err) || errors.Is(err, blob.ErrMissing) || errors.Is(err, blob.ErrNotCommitted)):
@@ -159,6 +161,12 @@ func hint(cmd *cobra.Command, err error) string {
 // isUnfinished says of an error that the output is, or may be, committed.
 func isUnfinished(err error) bool {
 	return errors.As(err, new(*blob.UnfinishedError)) || errors.As(err, new(*blob.InDoubtError))
+}
+
+// ofVariable says that an error is about the data of a variable.
+func ofVariable(err error) bool {
+	var fe *blob.FormatError
+	return errors.As(err, &fe) && strings.HasPrefix(fe.Field, "variable ")
 }
 
 // inScr says that a command is a verb of scr.

@@ -17,12 +17,14 @@ type sourceFlags struct {
 	missing bool
 	memory  int64
 	workers int
+	rescue  bool
 }
 
 func (s *sourceFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&s.missing, "allow-missing", false, "go on although subfiles are missing (what they held reads as fill values) or have fewer records than others (those that all have are read)")
 	f.Var(bytesValue{&s.memory}, "memory", "cap of buffers, such as 256M or 1G (default 256M)")
+	f.BoolVar(&s.rescue, "no-verify", false, "do not compare the data with their checksums, to save what is left of damaged ones")
 	f.IntVar(&s.workers, "workers", 0, "concurrent reads (default: number of CPUs)")
 }
 
@@ -40,9 +42,16 @@ func (s *sourceFlags) open(ctx context.Context, e *env, path string) (*blob.Read
 	case s.memory != 0 && s.memory < leastMemory:
 		return nil, usagef("--memory %d, want at least %s", s.memory, humanBytes(leastMemory))
 	}
-	r, err := blob.Open(ctx, path, &blob.OpenOptions{AllowMissing: s.missing, Memory: s.memory, Workers: s.workers})
+	o := &blob.OpenOptions{AllowMissing: s.missing, Memory: s.memory, Workers: s.workers, Verify: blob.VerifyOnce}
+	if s.rescue {
+		o.Verify = blob.VerifyNever
+	}
+	r, err := blob.Open(ctx, path, o)
 	if err != nil {
 		return nil, err
+	}
+	if s.rescue && r.Manifest() != nil && e.root() {
+		fmt.Fprintf(e.stderr, "blobio: note: the data of %s are not compared with their checksums: damage passes unseen\n", r.Base())
 	}
 	if gone := r.Missing(); len(gone) > 0 {
 		lost, err := lostElements(ctx, r)

@@ -1,0 +1,159 @@
+package blob
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestFlips: no flipped bit of any subfile gives wrong values without an error, in no way to read, convert or compare; and
+// what the bit is not in can still be read.
+func TestFlips(t *testing.T) {
+	for k, h := range histories() {
+		if raceEnabled && !long && k%4 != 0 {
+			continue
+		}
+		t.Run(h.name, func(t *testing.T) {
+			t.Parallel()
+			files := h.write(t)
+			want, errs := readout(t, files)
+			if err := errors.Join(errs...); err != nil {
+				t.Fatal(err)
+			}
+			ways, slabs := labels(t, files)
+			canonical, err := convertTo(t, files, false, OpenOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			places := whereIs(t, files)
+			for _, name := range slices.Sorted(maps.Keys(files)) {
+				if !strings.HasPrefix(name, sampleBase+".0") && !strings.HasPrefix(name, sampleBase+"+") {
+					continue
+				}
+				for _, at := range places.sample(name, len(files[name]), k) {
+					what := fmt.Sprintf("byte %#x of %s", at, name)
+					bad := maps.Clone(files)
+					bad[name] = flipped(files[name], int64(at), uint(at%8))
+					in, isData := places.at(name, int64(at))
+					got, errs := readout(t, bad)
+					if len(got) == 0 && isData {
+						t.Fatalf("%s: a bit of %v, but nothing can be opened: %v", what, in, errs[0])
+					}
+					missed := 0
+					for i := range got {
+						mine := isData && in.name == slabs[i].name && in.rec == slabs[i].rec
+						switch {
+						case errs[i] == nil && !slices.Equal(got[i], want[i]):
+							t.Errorf("%s (of %v): %s of %v: wrong values, no error", what, in, ways[i], slabs[i])
+						case errs[i] != nil && isData && !mine:
+							t.Errorf("%s (of %v): %s of %v: %v", what, in, ways[i], slabs[i], errs[i])
+						case errs[i] != nil && isData && !errors.Is(errs[i], ErrChecksum):
+							t.Errorf("%s (of %v): %s of %v: %v, want %v", what, in, ways[i], slabs[i], errs[i], ErrChecksum)
+						case errs[i] == nil && mine && ways[i] == "whole" && !in.copy:
+							missed++
+						}
+					}
+					if missed > 0 {
+						t.Errorf("%s (of %v): read as a whole without an error", what, in)
+					}
+					for _, blobs := range []bool{false, true} {
+						out, err := convertTo(t, bad, blobs, OpenOptions{})
+						if err == nil && !bytes.Equal(out, canonical) && !blobs {
+							t.Errorf("%s (of %v): the conversion differs", what, in)
+						}
+						if err == nil && isData && !in.copy {
+							t.Errorf("%s (of %v): converted (to blobs: %v) without an error", what, in, blobs)
+						}
+					}
+					if d := diffOf(t, files, bad); len(d) > 0 && (d[0].Err == nil || len(d) > 1) {
+						t.Errorf("%s (of %v): differences instead of an error: %v", what, in, d)
+					}
+				}
+			}
+		})
+	}
+}
+
+func diffOf(t testing.TB, a, b map[string][]byte) []Finding {
+	t.Helper()
+	x, err := Open(t.Context(), sampleBase, &OpenOptions{fs: memOf(t, a)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	y, err := Open(t.Context(), sampleBase, &OpenOptions{fs: memOf(t, b)})
+	if err != nil {
+		return nil
+	}
+	defer y.Close()
+	return slices.Collect(Diff(t.Context(), x, y, nil))
+}
+
+// whereabouts says what lies where in the files of a dataset.
+type whereabouts []struct {
+	Extent
+	copied bool
+}
+
+// holder is what a byte belongs to.
+type holder struct {
+	name string
+	rec  int64
+	copy bool // a copy of a variable that is not decomposed, which nobody reads
+}
+
+func whereIs(t testing.TB, files map[string][]byte) (w whereabouts) {
+	t.Helper()
+	r, err := Open(t.Context(), sampleBase, &OpenOptions{fs: memOf(t, files)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for e, err := range r.Extents(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Map || e.Name == "header" {
+			continue
+		}
+		v, _ := r.schema.VarID(e.Name)
+		w = append(w, struct {
+			Extent
+			copied bool
+		}{e, r.schema.vars[v].Decomp == 0 && e.Subfile > 0})
+	}
+	return w
+}
+
+// sample chooses bytes of a file: of the extents of data, and of all else. k is different for each dataset.
+func (w whereabouts) sample(name string, size, k int) (list []int) {
+	step, some := 401, 4
+	if raceEnabled {
+		step, some = 4*step, 4*some
+	}
+	if long {
+		step, some = 1, 1
+	}
+	for at := k % step; at < size; at += step {
+		list = append(list, at)
+	}
+	for i, e := range w {
+		if e.File == name && e.Bytes > 0 && i%some == k%some {
+			list = append(list, int(e.Offset+int64(k*7+i)%e.Bytes))
+		}
+	}
+	return list
+}
+
+func (w whereabouts) at(file string, off int64) (holder, bool) {
+	for _, e := range w {
+		if e.File == file && off >= e.Offset && off < e.Offset+e.Bytes {
+			return holder{e.Name, max(e.Record, 0), e.copied}, true
+		}
+	}
+	return holder{}, false
+}

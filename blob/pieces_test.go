@@ -1,0 +1,406 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"blobio/cdf5"
+	"blobio/comm"
+	"blobio/decomp"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// pieceSums computes the checksums of a manifest from the files: of the extents, and of pieces of so many bytes, by subfile.
+func pieceSums(t testing.TB, files map[string][]byte, piece int64) (extents, pieces map[string]subfile.CRCs) {
+	t.Helper()
+	r, err := Open(t.Context(), sampleBase, &OpenOptions{fs: memOf(t, files)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	bytesOf := map[string][][]byte{} // by file and extent
+	for e, err := range r.Extents(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Name == "header" {
+			continue
+		}
+		p := r.sets[e.Set].parts[e.Subfile]
+		v := p.place.hdr.VarIndex(e.Name)
+		o := p.place.extentOrder()
+		x := subfile.ExtentIndex(o.fixed, o.recs, o.pos[v], p.place.hdr.IsRecord(v), e.Record-r.sets[e.Set].first)
+		for int64(len(bytesOf[p.name])) <= x {
+			bytesOf[p.name] = append(bytesOf[p.name], nil)
+		}
+		bytesOf[p.name][x] = append(bytesOf[p.name][x], files[p.name][e.Offset:e.Offset+e.Bytes]...)
+	}
+	extents, pieces = map[string]subfile.CRCs{}, map[string]subfile.CRCs{}
+	for name, list := range bytesOf {
+		for _, b := range list {
+			extents[name] = append(extents[name], crc32.ChecksumIEEE(b))
+			for rest := b; int64(len(b)) > piece && len(rest) > 0; rest = rest[min(int(piece), len(rest)):] {
+				pieces[name] = append(pieces[name], crc32.ChecksumIEEE(rest[:min(int(piece), len(rest))]))
+			}
+		}
+	}
+	return extents, pieces
+}
+
+// TestPieces: whatever wrote a dataset, its manifest has the checksums of what lies in the files.
+func TestPieces(t *testing.T) {
+	ways := map[string]func(o *Options){
+		"windows":  func(o *Options) {},
+		"own":      func(o *Options) { o.ownMin = 1 },
+		"messages": func(o *Options) { o.messages = true },
+		"stripes":  func(o *Options) { o.messages, o.Stripe = true, Stripe{Size: 4096} },
+		"small":    func(o *Options) { o.Buffer = 64 << 10 },
+		"copies":   func(o *Options) { o.Retain = CopyOnPut },
+		"unknown":  func(o *Options) { o.Records = 0 },
+	}
+	n := 0
+	for _, way := range slices.Sorted(maps.Keys(ways)) {
+		for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+			for _, ranks := range []int{1, 3, 4} {
+				for _, separate := range []bool{false, true} {
+					n++
+					piece := []int64{7, 64, 100, 333}[n%4]
+					again, async := n%3 == 0, n%5 < 2
+					what := fmt.Sprintf("%s, %v, %d ranks, separate %v, pieces of %d, again %v, async %v", way, layout, ranks, separate, piece, again, async)
+					m, toy := vfs.NewMem(), newToy(ranks)
+					o := Options{Layout: layout, Subfiles: 1 + ranks/4, Records: 3, Durability: DurableNone, piece: piece, fs: m}
+					ways[way](&o)
+					records := func(ctx context.Context, w *Writer, rank int, from, to int64) error {
+						for rec := from; rec < to; rec++ {
+							if err := toy.put(w, rank, rec, rec == 0); err != nil {
+								return err
+							}
+							flush := w.Flush
+							if async {
+								flush = w.FlushAsync
+							}
+							if err := flush(ctx); err != nil {
+								return err
+							}
+							if again && rank%2 == 0 {
+								if err := toy.put(w, rank, rec, false); err != nil {
+									return err
+								}
+							}
+						}
+						return w.Close(ctx)
+					}
+					if err := comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
+						if separate {
+							c = comm.Isolate(c)
+						}
+						w, err := Create(ctx, c, sampleBase, toy.s, toy.parts(c.Rank()), &o)
+						if err != nil {
+							return err
+						}
+						if err := records(ctx, w, c.Rank(), 0, 3); err != nil {
+							return err
+						}
+						p := o
+						p.Records, p.piece = 2*min(o.Records, 1), 0 // as in the manifest
+						if w, err = Append(ctx, c, sampleBase, toy.parts(c.Rank()), &p); err != nil {
+							return err
+						}
+						return records(ctx, w, c.Rank(), 3, 5)
+					}); err != nil {
+						t.Fatalf("%s: %v", what, err)
+					}
+					samePieces(t, what, memFiles(t, m), piece)
+				}
+			}
+		}
+	}
+}
+
+// samePieces compares the checksums in a manifest with those of the files.
+func samePieces(t *testing.T, what string, files map[string][]byte, piece int64) {
+	t.Helper()
+	name := subfile.ManifestName(sampleBase)
+	m, err := subfile.Decode(files[name], name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Piece != piece {
+		t.Errorf("%s: the manifest has pieces of %d bytes", what, m.Piece)
+	}
+	extents, pieces := pieceSums(t, files, piece)
+	for _, s := range m.Sets {
+		for k, f := range s.Subfiles {
+			name := subfile.Name(s.Base, k)
+			if !slices.Equal(f.Extents, extents[name]) {
+				t.Errorf("%s: %s: checksums %08x, those of the file are %08x", what, name, f.Extents, extents[name])
+			}
+			if !slices.Equal(f.Pieces, pieces[name]) {
+				t.Errorf("%s: %s: checksums of pieces %08x, those of the file are %08x", what, name, f.Pieces, pieces[name])
+			}
+		}
+	}
+	for f := range Check(t.Context(), sampleBase, &CheckOptions{fs: memOf(t, files)}) {
+		if f.Severity != Note {
+			t.Errorf("%s: %v", what, f)
+		}
+	}
+}
+
+// TestPiecesOfConversion: those of ranks that convert together, and of an adopted dataset.
+func TestPiecesOfConversion(t *testing.T) {
+	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+		for _, ranks := range []int{1, 3} {
+			m, toy := vfs.NewMem(), newToy(3)
+			if err := comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
+				return toy.write(ctx, c, "in.nc", 3, &Options{Durability: DurableNone, fs: m})
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if err := comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
+				r, err := Open(ctx, "in.nc", &OpenOptions{fs: m})
+				if err != nil {
+					return err
+				}
+				defer r.Close()
+				return ConvertComm(ctx, comm.Isolate(c), r, sampleBase, &ConvertOptions{Blobs: true, Layout: layout, piece: 100})
+			}); err != nil {
+				t.Fatal(err)
+			}
+			files := memFiles(t, m)
+			samePieces(t, fmt.Sprintf("%v by %d", layout, ranks), files, 100)
+			delete(files, subfile.ManifestName(sampleBase))
+			m = memOf(t, files)
+			o := &Options{Durability: DurableNone, piece: 64, fs: m}
+			ten, err := hold(t.Context(), o, sampleBase)
+			if err == nil {
+				_, err = adopt(t.Context(), sampleBase, o, ten)
+			}
+			if err = errors.Join(err, ten.release()); err != nil {
+				t.Fatal(err)
+			}
+			samePieces(t, fmt.Sprintf("%v adopted", layout), memFiles(t, m), 64)
+		}
+	}
+}
+
+// TestCheckPieces: Check names the piece that is damaged, and a manifest that contradicts itself.
+func TestCheckPieces(t *testing.T) {
+	for _, h := range histories() {
+		if h.o.piece == 0 {
+			continue
+		}
+		files := h.write(t)
+		for _, x := range whereIs(t, files) {
+			if x.Name != "T" || x.Bytes < 3*h.o.piece || x.Rank > 0 {
+				continue
+			}
+			bad := maps.Clone(files)
+			bad[x.File] = flipped(flipped(files[x.File], x.Offset+h.o.piece+3, 3), x.Offset+h.o.piece+30, 1)
+			var said []Finding
+			for f := range Check(t.Context(), sampleBase, &CheckOptions{fs: memOf(t, bad)}) {
+				if f.Severity == Error {
+					said = append(said, f)
+				}
+			}
+			if len(said) != 1 || said[0].Offset != x.Offset+h.o.piece || said[0].Err != ErrChecksum || !strings.Contains(said[0].Msg, "bytes 100 to 199 of it sum to") {
+				t.Errorf("%s: damage behind %#x: %v", h.name, x.Offset+h.o.piece, said)
+			}
+		}
+		name := subfile.ManifestName(sampleBase)
+		m, err := subfile.Decode(files[name], name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, change := range map[string]func(f *subfile.Subfile){
+			"another": func(f *subfile.Subfile) { f.Pieces[len(f.Pieces)-1]++ },
+			"fewer":   func(f *subfile.Subfile) { f.Pieces = f.Pieces[1:] },
+			"more":    func(f *subfile.Subfile) { f.Pieces = append(f.Pieces, 0) },
+		} {
+			c, err := subfile.Decode(files[name], name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			change(&c.Sets[0].Subfiles[0])
+			bad := maps.Clone(files)
+			if bad[name], err = c.Encode(); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.ContainsFunc(slices.Collect(Check(t.Context(), sampleBase, &CheckOptions{fs: memOf(t, bad)})), func(f Finding) bool { return f.Severity == Error }) {
+				t.Errorf("%s: %s checksum: Check finds nothing", h.name, what)
+			}
+			if _, errs := readout(t, bad); errors.Join(errs...) == nil {
+				t.Errorf("%s: %s checksum: all can be read", h.name, what)
+			}
+		}
+		m.Piece = 1 << 62
+		bad := maps.Clone(files)
+		if bad[name], err = m.Encode(); err != nil {
+			t.Fatal(err)
+		}
+		if _, errs := readout(t, bad); errors.Join(errs...) == nil {
+			t.Errorf("%s: pieces of 2^62 bytes: all can be read", h.name)
+		}
+	}
+}
+
+// counted counts the bytes that are read.
+type counted struct {
+	vfs.FS
+	n *atomic.Int64
+}
+
+type countedFile struct {
+	vfs.File
+	n *atomic.Int64
+}
+
+func (c counted) Open(name string) (vfs.File, error) {
+	f, err := c.FS.Open(name)
+	return countedFile{f, c.n}, err
+}
+
+func (f countedFile) ReadAt(b []byte, off int64) (int, error) {
+	f.n.Add(int64(len(b)))
+	return f.File.ReadAt(b, off)
+}
+
+// TestLargeExtents: in extents of several MiB damage is seen where it is, and a hyperslab costs its pieces, not its extent.
+func TestLargeExtents(t *testing.T) {
+	const elems = 1200000 // 4.6 MiB of int
+	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+		m := vfs.NewMem()
+		s := NewSchema()
+		x := s.Dim("x", elems)
+		d := s.Decomp(x)
+		id := s.Var("A", cdf5.Int, []DimID{x}, Decomposed(d))
+		if err := comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
+			n := int64(elems / 3)
+			lo := int64(c.Rank()) * n
+			w, err := Create(ctx, c, sampleBase, s, []Part{{d, []decomp.Req{{Offset: lo, Length: n}}}}, &Options{Layout: layout, Durability: DurableNone, fs: m})
+			if err != nil {
+				return err
+			}
+			data := make([]int32, n)
+			for i := range data {
+				data[i] = int32(lo) + int32(i)
+			}
+			if err := Put(w, id, 0, data); err != nil {
+				return err
+			}
+			return w.Close(ctx)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		files := memFiles(t, m)
+		samePieces(t, layout.String(), files, defaultPiece)
+		e := whereIs(t, files)[1].Extent // of rank 1
+		e.Offset += 4000
+		element := int64(elems/3 + 1000)
+		piece := element * 4 / defaultPiece
+		files[e.File] = flipped(files[e.File], e.Offset, 0)
+		fs := memOf(t, files)
+		for _, verify := range []Verification{VerifyAlways, VerifyOnce} {
+			n := new(atomic.Int64)
+			r, err := Open(t.Context(), sampleBase, &OpenOptions{fs: counted{fs, n}, Verify: verify})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for k := int64(0); k*defaultPiece < elems*4; k++ {
+				for i := range int64(3) {
+					at := min(k*defaultPiece/4+100+i*70000, elems-1)
+					got := []int32{0}
+					before := n.Load()
+					err := r.Read(t.Context(), "A", []int64{at}, []int64{1}, got)
+					cost := n.Load() - before
+					if bad := k == piece; bad && !errors.Is(err, ErrChecksum) || !bad && (err != nil || got[0] != int32(at)) {
+						t.Errorf("%v: element %d, of piece %d (%d is damaged): %v, %v", layout, at, k, piece, got, err)
+					}
+					most := int64(defaultPiece + 100000) // and headers and maps, at first
+					if verify == VerifyOnce && i > 0 && k != piece {
+						most = 4
+					}
+					if cost > most {
+						t.Errorf("%v: element %d: %d bytes were read", layout, at, cost)
+					}
+				}
+			}
+			// All but the damaged piece, and what an open without the option sees of it.
+			got := make([]int32, elems)
+			if err := r.Read(t.Context(), "A", nil, nil, got); !errors.Is(err, ErrChecksum) {
+				t.Errorf("%v: whole: %v", layout, err)
+			}
+			r.Close()
+		}
+		r, err := Open(t.Context(), sampleBase, &OpenOptions{fs: fs})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make([]int32, 2*defaultPiece/4) // a whole piece at least
+		if err := r.Read(t.Context(), "A", []int64{piece*defaultPiece/4 - 1000}, []int64{int64(len(got))}, got); !errors.Is(err, ErrChecksum) {
+			t.Errorf("%v: a slab with the whole of the damaged piece: %v", layout, err)
+		}
+		r.Close()
+	}
+}
+
+// TestConvertInParts: a record that is converted in several parts, none of which takes the whole of a piece, is compared with
+// its checksums all the same.
+func TestConvertInParts(t *testing.T) {
+	const elems, stride = 1 << 21, 1 << 10 // 8 MiB of int
+	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+		for _, piece := range []int64{0, 1 << 40} { // of 1 MiB, none
+			m := vfs.NewMem()
+			s := NewSchema()
+			x := s.Dim("x", elems)
+			d := s.Decomp(x)
+			id := s.Var("A", cdf5.Int, []DimID{x}, Decomposed(d))
+			if err := comm.Run(t.Context(), 2, nil, func(ctx context.Context, c comm.Comm) error {
+				var runs []decomp.Req
+				var data []int32
+				for at := int64(c.Rank()) * stride; at < elems; at += 2 * stride {
+					runs = append(runs, decomp.Req{Offset: at, Length: stride})
+					for k := range int32(stride) {
+						data = append(data, int32(at)+k)
+					}
+				}
+				w, err := Create(ctx, c, sampleBase, s, []Part{{d, runs}}, &Options{Layout: layout, Durability: DurableNone, piece: piece, fs: m})
+				if err != nil {
+					return err
+				}
+				if err := Put(w, id, 0, data); err != nil {
+					return err
+				}
+				return w.Close(ctx)
+			}); err != nil {
+				t.Fatal(err)
+			}
+			files := memFiles(t, m)
+			e := whereIs(t, files)[1].Extent
+			for _, damaged := range []bool{false, true} {
+				if damaged {
+					files[e.File] = flipped(files[e.File], e.Offset+e.Bytes/2, 0)
+				}
+				for _, blobs := range []bool{false, true} {
+					r, err := Open(t.Context(), sampleBase, &OpenOptions{fs: memOf(t, files)})
+					if err != nil {
+						t.Fatal(err)
+					}
+					err = Convert(t.Context(), r, "out.nc", &ConvertOptions{Blobs: blobs, Ranks: 5, Memory: 8 << 20, Workers: 2, Durability: DurableNone})
+					if damaged && !errors.Is(err, ErrChecksum) || !damaged && err != nil {
+						t.Errorf("%v, pieces of %d, to blobs %v, damaged %v: %v", layout, piece, blobs, damaged, err)
+					}
+					r.Close()
+				}
+			}
+		}
+	}
+}

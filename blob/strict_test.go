@@ -1,0 +1,175 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"blobio/cdf5"
+	"blobio/comm"
+	"blobio/decomp"
+	"blobio/internal/vfs"
+)
+
+// TestAppendOtherMaps: an append with other maps than those of the files is refused, and changes nothing.
+func TestAppendOtherMaps(t *testing.T) {
+	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+		m, toy := vfs.NewMem(), newToy(3)
+		o := &Options{Layout: layout, Durability: DurableNone, fs: m}
+		if err := comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
+			return toy.write(ctx, c, sampleBase, 2, o)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		before := memFiles(t, m)
+		for what, change := range map[string]func(rank int, parts []Part) []Part{
+			"ranks 0 and 1 exchanged": func(rank int, _ []Part) []Part { return toy.parts([]int{1, 0, 2}[rank]) },
+			"another order":           func(rank int, p []Part) []Part { slices.Reverse(p[1].Runs); return p },
+			"one element less": func(rank int, p []Part) []Part {
+				if rank == 1 {
+					p[0].Runs = p[0].Runs[1:]
+				}
+				return p
+			},
+		} {
+			errs := make([]error, 3)
+			if err := comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
+				w, err := Append(ctx, c, sampleBase, change(c.Rank(), toy.parts(c.Rank())), o)
+				if errs[c.Rank()] = err; err == nil {
+					w.Abort()
+				}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			for rank, err := range errs {
+				if !errors.Is(err, ErrMapMismatch) {
+					t.Errorf("%v, %s: rank %d: %v, want ErrMapMismatch", layout, what, rank, err)
+				}
+			}
+			after := memFiles(t, m)
+			for name, b := range before {
+				if !slices.Equal(b, after[name]) {
+					t.Errorf("%v, %s: %s is changed", layout, what, name)
+				}
+			}
+		}
+	}
+}
+
+// lateFS lets the first large read of a file end only after two more have begun, or, if they wait for it, after a while.
+type lateFS struct {
+	vfs.FS
+	least int64 // of a large read
+
+	mu    sync.Mutex
+	begun int
+	third chan struct{}
+}
+
+type lateFile struct {
+	vfs.File
+	fs *lateFS
+}
+
+func (l *lateFS) Open(name string) (vfs.File, error) {
+	f, err := l.FS.Open(name)
+	return lateFile{f, l}, err
+}
+
+func (f lateFile) ReadAt(b []byte, off int64) (int, error) {
+	if int64(len(b)) >= f.fs.least {
+		f.fs.mu.Lock()
+		f.fs.begun++
+		k := f.fs.begun
+		if k == 3 {
+			close(f.fs.third)
+		}
+		f.fs.mu.Unlock()
+		if k == 1 {
+			select {
+			case <-f.fs.third:
+			case <-time.After(50 * time.Millisecond): // one reader alone: nobody else will come
+			}
+		}
+	}
+	return f.File.ReadAt(b, off)
+}
+
+// TestOverlapOrder: of several owners of an element the highest rank's value is read, however many workers there are: here
+// the blob of rank 0 arrives after that of rank 1 if they are read at the same time.
+func TestOverlapOrder(t *testing.T) {
+	const n = readBatch / 4 // elements: a read for each blob
+	m := vfs.NewMem()
+	s := NewSchema()
+	x := s.Dim("x", 2*n)
+	d := s.Decomp(x)
+	id := s.Var("A", cdf5.Int, []DimID{x}, Decomposed(d))
+	if err := comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
+		lo := []int64{0, 0, n}[c.Rank()]
+		w, err := Create(ctx, c, sampleBase, s, []Part{{d, []decomp.Req{{Offset: lo, Length: n}}}}, &Options{Durability: DurableNone, fs: m})
+		if err != nil {
+			return err
+		}
+		data := make([]int32, n)
+		for i := range data {
+			data[i] = int32(c.Rank())
+		}
+		if err := Put(w, id, 0, data); err != nil {
+			return err
+		}
+		return w.Close(ctx)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(t.Context(), sampleBase, &OpenOptions{fs: &lateFS{FS: m, least: readBatch, third: make(chan struct{})}, Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	got := make([]int32, 2*n)
+	if err := r.Read(t.Context(), "A", nil, nil, got); err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range got {
+		if want := int32(1 + i/n); v != want {
+			t.Fatalf("element %d is that of rank %d, want %d", i, v, want)
+		}
+	}
+}
+
+// TestRunBounds: a run that goes beyond the end of the array is refused, in each way to read.
+func TestRunBounds(t *testing.T) {
+	const elems = toyLev * toyCol
+	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+		s := newSample(t, layout, 1, true)
+		r, err := Open(t.Context(), sampleBase, &OpenOptions{fs: memOf(t, s.files)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, runs := range [][]decomp.Req{
+			{{Offset: elems - 1, Length: 2}},
+			{{Offset: 0, Length: elems + 1}},
+			{{Offset: elems, Length: 1}},
+			{{Offset: 0, Length: 1}, {Offset: elems - 2, Length: 3}}, // far apart: each looked up
+			{{Offset: 1, Length: 1<<63 - 1}},
+			{{Offset: -1, Length: 1}},
+			{{Offset: 1, Length: -1}},
+		} {
+			n := int64(0)
+			for _, q := range runs {
+				n += max(0, min(q.Length, elems+1))
+			}
+			if err := r.ReadRuns(t.Context(), "T", 1, runs, make([]float32, n)); !errors.Is(err, ErrUsage) {
+				t.Errorf("%v: %v: %v, want ErrUsage", layout, runs, err)
+			}
+		}
+		if err := r.ReadRuns(t.Context(), "T", 1, []decomp.Req{{Offset: elems, Length: 0}, {Offset: elems - 1, Length: 1}}, make([]float32, 1)); err != nil {
+			t.Errorf("%v: runs up to the end: %v", layout, err)
+		}
+		r.Close()
+	}
+}

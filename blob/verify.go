@@ -1,0 +1,234 @@
+package blob
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"blobio/subfile"
+)
+
+// Verification says which checksums are compared when data are read. A difference is an ErrChecksum of
+// the read that met it; everything else can still be read. Datasets without a manifest have no checksums; chunks of compressed
+// files, headers and what a reader needs to find the blobs are compared whatever is chosen, but for the maps with VerifyNever.
+type Verification uint8
+
+const (
+	// VerifyWhole compares the checksum of each piece that is read as a whole: of each extent (what a
+	// subfile holds of a variable, of one record) or, where the manifest has them, of each 1 MiB of it. A read
+	// that takes less of a piece does not read the rest of it, and does not see damage.
+	VerifyWhole Verification = iota
+	// VerifyOnce compares every piece that a read takes bytes of, and reads the rest of it for that; once for
+	// the time that the dataset is open. Convert and Diff do so for themselves, if not VerifyNever is chosen.
+	VerifyOnce
+	// VerifyAlways is VerifyOnce at each read.
+	VerifyAlways
+	// VerifyNever compares nothing, for saving what is left of damaged data. Convert marks the dataset that it makes:
+	// see subfile.Manifest.Unverified.
+	VerifyNever
+)
+
+// proven says whether the part's maps are compared with their checksums.
+func (p *filePart) proven() bool {
+	return p.info != nil && p.un == nil && p.r.opt.Verify != VerifyNever
+}
+
+// known are pieces that were compared with their checksums although they were read in part.
+type known struct {
+	mu   sync.Mutex
+	good map[extent]*knownExtent
+}
+
+type knownExtent struct {
+	mu     sync.Mutex // held while pieces are read and compared, so that only one reader does
+	pieces map[int64]bool
+}
+
+const maxKnown = 1 << 18 // extents
+
+func newKnown() *known { return &known{good: map[extent]*knownExtent{}} }
+
+func (k *known) extent(e extent) *knownExtent {
+	if k == nil {
+		return &knownExtent{pieces: map[int64]bool{}}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	x := k.good[e]
+	if x == nil {
+		if len(k.good) > maxKnown {
+			clear(k.good) // they are compared again
+		}
+		x = &knownExtent{pieces: map[int64]bool{}}
+		k.good[e] = x
+	}
+	return x
+}
+
+// proof compares what one read takes of a record of a variable with the manifest's checksums. A nil one compares nothing.
+type proof struct {
+	all   bool   // pieces that are read in part too
+	known *known // those that need no look; may be nil
+	v     int    // variable of the header
+	rec   int64  // of the set
+
+	mu    sync.Mutex
+	parts map[*filePart]*sums
+}
+
+// proof returns what a read of so many bytes of variable id of a set needs, nil if nothing can be compared.
+func (r *Reader) proof(s *set, id VarID, rec, bytes int64, fm form) *proof {
+	lead := s.firstPart()
+	if r.manifest == nil || r.opt.Verify == VerifyNever || lead == nil || lead.un != nil {
+		return nil
+	}
+	p := &proof{v: lead.place.fileVar(id), rec: rec, known: fm.known}
+	switch {
+	case fm.known != nil || r.opt.Verify == VerifyAlways:
+		p.all = true
+	case r.opt.Verify == VerifyOnce:
+		p.all, p.known = true, r.known
+	case !slices.ContainsFunc(s.parts, func(q *filePart) bool { return q.place != nil && bytes >= q.least(p.v) }):
+		return nil // no piece is that small
+	}
+	p.parts = map[*filePart]*sums{}
+	return p
+}
+
+// least is the length of the shortest piece of an extent, the last of several aside.
+func (p *filePart) least(v int) int64 {
+	n := p.place.extentBytes(v, p.table)
+	if p.fine != nil {
+		n = min(n, p.fine.size)
+	}
+	return max(n, 1)
+}
+
+// of returns the sums of what is read of a part.
+func (p *proof) of(part *filePart) *sums {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.parts[part]
+	if s == nil {
+		s = newSums(0)
+		if part.fine != nil {
+			s.piece = part.fine.size
+		}
+		s.keep = true
+		p.parts[part] = s
+	}
+	return s
+}
+
+// take tells of bytes of the extent of a part that were read: as they lie in the file, from byte at of the extent on.
+func (p *proof) take(part *filePart, at int64, b []byte) {
+	if p != nil {
+		p.of(part).sum(0, at, b)
+	}
+}
+
+// judge compares all that was taken.
+func (p *proof) judge(ctx context.Context) error {
+	if p == nil {
+		return nil
+	}
+	parts := make([]*filePart, 0, len(p.parts))
+	for part := range p.parts {
+		parts = append(parts, part)
+	}
+	slices.SortFunc(parts, func(a, b *filePart) int { return cmp.Compare(a.index, b.index) })
+	for _, part := range parts {
+		if err := p.judgePart(ctx, part, p.parts[part]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *proof) judgePart(ctx context.Context, part *filePart, s *sums) error {
+	e := extent{part, p.v, p.rec}
+	size := e.bytes()
+	piece := max(s.piece, 1)
+	if s.piece == 0 {
+		piece = max(size, 1)
+	}
+	var open []int64 // pieces that were not read as a whole
+	for _, g := range s.ext[0] {
+		k := g.at / piece
+		if g.at != k*piece || g.n != min(piece, size-g.at) {
+			if n := len(open); n == 0 || open[n-1] != k {
+				open = append(open, k)
+			}
+			continue
+		}
+		if err := e.compare(k*piece, g.n, g.crc); err != nil {
+			return err
+		}
+	}
+	if !p.all || len(open) == 0 {
+		return nil
+	}
+	x := p.known.extent(e)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	open = slices.DeleteFunc(open, func(k int64) bool { return x.pieces[k] })
+	if len(open) == 0 {
+		return nil
+	}
+	f, done, err := part.file()
+	if err != nil {
+		return err
+	}
+	defer done()
+	for _, k := range open {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		lo, hi := k*piece, min((k+1)*piece, size)
+		if err := s.complete(e, f, lo, hi); err != nil {
+			return err
+		}
+		i, _ := slices.BinarySearchFunc(s.ext[0], lo, func(g seg, at int64) int { return cmp.Compare(g.at, at) })
+		if err := e.compare(lo, hi-lo, s.ext[0][i].crc); err != nil {
+			return err
+		}
+		x.pieces[k] = true
+	}
+	return nil
+}
+
+// compare holds what n bytes of an extent, from at on, sum to against the manifest. They are a piece of it, or all of it.
+func (e extent) compare(at, n int64, crc uint32) error {
+	if e.p.fine != nil {
+		if l := e.p.fine.of(e.p.info.Pieces, e.p.place.hdr, e.v, e.rec); len(l) > 0 {
+			return e.equal(at, n, crc, l[at/e.p.fine.size])
+		}
+	}
+	return e.compareWhole(n, crc)
+}
+
+// compareWhole is compare for all n bytes of the extent.
+func (e extent) compareWhole(n int64, crc uint32) error {
+	o := e.p.order
+	ext := subfile.ExtentIndex(o.fixed, o.recs, o.pos[e.v], e.p.place.hdr.IsRecord(e.v), e.rec)
+	if ext >= int64(len(e.p.info.Extents)) {
+		return formatErr(e.p.name, e.offset(0), e.field(), ErrChecksum, "the manifest has no checksum of it")
+	}
+	return e.equal(0, n, crc, e.p.info.Extents[ext])
+}
+
+func (e extent) equal(at, n int64, crc, want uint32) error {
+	if crc == want {
+		return nil
+	}
+	if err := e.p.r.replaced(e.p.name); err != nil {
+		return err
+	}
+	what := "sums"
+	if n < e.bytes() {
+		what = fmt.Sprintf("bytes %d to %d of it sum", at, at+n-1)
+	}
+	return formatErr(e.p.name, e.offset(at), e.field(), ErrChecksum, "%s to %08x, the manifest says %08x", what, crc, want)
+}

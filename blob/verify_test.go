@@ -1,0 +1,231 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"blobio/comm"
+	"blobio/subfile"
+)
+
+// TestSaving: what is damaged can be had all the same, and is not called good.
+func TestSaving(t *testing.T) {
+	for _, h := range histories() {
+		files := h.write(t)
+		var e Extent
+		for _, x := range whereIs(t, files) {
+			if x.Name == "T" && x.Bytes > 0 {
+				e = x.Extent
+				break
+			}
+		}
+		files[e.File] = flipped(files[e.File], e.Offset, 3)
+		fs := memOf(t, files)
+		r, err := Open(t.Context(), sampleBase, &OpenOptions{fs: fs, Verify: VerifyNever})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range slabsOf(r) {
+			if _, err := readWhole(t.Context(), r, s); err != nil {
+				t.Errorf("%s: %v: %v", h.name, s, err)
+			}
+		}
+		for _, base := range []string{"once.nc", "twice.nc"} {
+			if err := Convert(t.Context(), r, base, &ConvertOptions{Blobs: true, Ranks: 2, DropUncovered: true}); err != nil {
+				t.Fatalf("%s: %v", h.name, err)
+			}
+			r.Close()
+			if r, err = Open(t.Context(), base, &OpenOptions{fs: fs}); err != nil {
+				t.Fatal(err)
+			}
+			if !r.Manifest().Unverified {
+				t.Errorf("%s: %s: not marked", h.name, base)
+			}
+			said := slices.Collect(Check(t.Context(), base, &CheckOptions{fs: fs}))
+			if !slices.ContainsFunc(said, func(f Finding) bool { return f.Severity == Warning && f.Field == "unverified" }) {
+				t.Errorf("%s: %s: Check does not warn: %v", h.name, base, said)
+			}
+		}
+		r.Close()
+	}
+}
+
+// TestAppendToDamaged: an append gives nothing that was committed a new checksum.
+func TestAppendToDamaged(t *testing.T) {
+	for _, h := range histories() {
+		if h.first == 3 {
+			continue
+		}
+		files := h.write(t)
+		for _, x := range whereIs(t, files) {
+			if x.Bytes == 0 || x.Rank > 0 {
+				continue
+			}
+			bad := maps.Clone(files)
+			bad[x.File] = flipped(files[x.File], x.Offset, 3)
+			fs := memOf(t, bad)
+			toy, o := newToy(3), h.o
+			o.Durability, o.fs = DurableNone, fs
+			if err := comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
+				w, err := Append(ctx, c, sampleBase, toy.parts(c.Rank()), &o)
+				if err != nil {
+					return err
+				}
+				if err := toy.put(w, c.Rank(), 3, false); err != nil {
+					return err
+				}
+				return w.Close(ctx)
+			}); err != nil {
+				t.Fatalf("%s: %v", h.name, err)
+			}
+			var faults []Finding
+			for f := range Check(t.Context(), sampleBase, &CheckOptions{fs: fs}) {
+				if f.Severity == Error {
+					faults = append(faults, f)
+				}
+			}
+			if len(faults) != 1 || faults[0].Err != ErrChecksum || !strings.Contains(faults[0].Field, `"`+x.Name+`"`) {
+				t.Errorf("%s: a bit of %s of record %d: %v", h.name, x.Name, x.Record, faults)
+			}
+		}
+	}
+}
+
+// TestOldManifest: a manifest without checksums of pieces is compared by whole extents, and an append leaves it so.
+func TestOldManifest(t *testing.T) {
+	for _, h := range histories() {
+		if h.o.piece == 0 || h.first == 3 {
+			continue
+		}
+		files := h.write(t)
+		name := subfile.ManifestName(sampleBase)
+		m, err := subfile.Decode(files[name], name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Piece != h.o.piece {
+			t.Fatalf("%s: pieces of %d bytes", h.name, m.Piece)
+		}
+		m.Piece = 0
+		for i := range m.Sets {
+			for k := range m.Sets[i].Subfiles {
+				m.Sets[i].Subfiles[k].Pieces = nil
+			}
+		}
+		if files[name], err = m.Encode(); err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(files[name], []byte("piece")) {
+			t.Fatalf("%s: an old manifest has no such field: %s", h.name, files[name])
+		}
+		fs := memOf(t, files)
+		toy, o := newToy(3), h.o
+		o.Durability, o.fs = DurableNone, fs
+		if err := comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
+			w, err := Append(ctx, c, sampleBase, toy.parts(c.Rank()), &o)
+			if err != nil {
+				return err
+			}
+			if err := toy.put(w, c.Rank(), 3, false); err != nil {
+				return err
+			}
+			return w.Close(ctx)
+		}); err != nil {
+			t.Fatalf("%s: %v", h.name, err)
+		}
+		for f := range Check(t.Context(), sampleBase, &CheckOptions{fs: fs}) {
+			if f.Severity != Note {
+				t.Errorf("%s: %v", h.name, f)
+			}
+		}
+		files = memFiles(t, fs)
+		if _, errs := readout(t, files); errors.Join(errs...) != nil {
+			t.Errorf("%s: %v", h.name, errors.Join(errs...))
+		}
+		for _, x := range whereIs(t, files) {
+			if x.Name != "T" || x.Bytes == 0 {
+				continue
+			}
+			bad := maps.Clone(files)
+			bad[x.File] = flipped(files[x.File], x.Offset+x.Bytes-1, 6)
+			if _, errs := readout(t, bad); !errors.Is(errors.Join(errs...), ErrChecksum) {
+				t.Errorf("%s: a bit of T of record %d: %v", h.name, x.Record, errs)
+			}
+		}
+	}
+}
+
+// TestTable: what says where the blobs lie is compared with its checksums before anything is read by it, even if its numbers agree.
+func TestTable(t *testing.T) {
+	s := newSample(t, VariableCentric, 1, true)
+	name := s.subfile(0)
+	pl, tab := s.place(t, name)
+	file := slices.Clone(s.files[name])
+	put := func(m, j int, v int64) {
+		off, n := pl.mapPiece(0, m, tab, j)
+		putInt(file[off:], s.order(), n, v)
+	}
+	put(mapCount, 0, tab.count[0]-1) // an element goes to the next
+	put(mapStart, 1, tab.start[pl.nd()]-1)
+	put(mapCount, 1, tab.count[pl.nd()]+1)
+	r, err := Open(t.Context(), sampleBase, &OpenOptions{fs: memOf(t, s.with(name, file))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if err := r.Read(t.Context(), "scale", nil, nil, make([]float32, toyLev)); !errors.Is(err, ErrChecksum) {
+		t.Errorf("%v, want %v", err, ErrChecksum)
+	}
+}
+
+// TestReplacedBeforeDamaged: bytes that differ because another dataset has taken the name are not called damage.
+func TestReplacedBeforeDamaged(t *testing.T) {
+	s := newSample(t, VariableCentric, 1, true)
+	name, manifest := s.subfile(0), subfile.ManifestName(sampleBase)
+	m := memOf(t, s.files)
+	r, err := Open(t.Context(), sampleBase, &OpenOptions{fs: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	scale := make([]float32, toyLev)
+	if err := r.Read(t.Context(), "scale", nil, nil, scale); err != nil {
+		t.Fatal(err)
+	}
+	damage := func(file string, b []byte, off int64) {
+		f, err := m.OpenRW(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if _, err := f.WriteAt(b, off); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, e := range whereIs(t, s.files) {
+		if e.Name == "scale" {
+			damage(name, []byte{1, 2, 3}, e.Offset)
+		}
+	}
+	if err := r.Read(t.Context(), "scale", nil, nil, scale); !errors.Is(err, ErrChecksum) {
+		t.Errorf("damaged: %v, want %v", err, ErrChecksum)
+	}
+	other, err := subfile.Decode(s.files[manifest], manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.ID = strings.Repeat("5", len(other.ID))
+	b, err := other.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	damage(manifest, b, 0)
+	if err := r.Read(t.Context(), "scale", nil, nil, scale); !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), "was replaced") {
+		t.Errorf("replaced: %v, want that it was replaced", err)
+	}
+}
