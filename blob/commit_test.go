@@ -1,0 +1,154 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+// TestRecordInDoubt: the record is written, its name does not become durable, and it cannot be taken back. Then it may be
+// in force, so no rank removes what it names, and all say so.
+func TestRecordInDoubt(t *testing.T) {
+	for _, cc := range crashCases() {
+		t.Run(cc.name, func(t *testing.T) {
+			was, now := tinyModel(2, 1), tinyModel(1, 2)
+			mem := vfs.NewMem()
+			was.writeTo(t, mem, &Options{fs: mem, Subfiles: 2})
+			named := false // the prepared record has its name
+			fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+				switch {
+				case op.Kind == vfs.OpRename && strings.HasSuffix(op.New, ".manifest.next"):
+					b, err := slurp(mem, op.Name)
+					named = named || err == nil && bytes.Contains(b, []byte(`"prepared":true`))
+				case named && (op.Kind == vfs.OpSyncDir || op.Kind == vfs.OpRename):
+					return &fs.PathError{Op: op.Kind.String(), Path: op.Name, Err: errDisk}
+				}
+				return nil
+			})
+			o := cc.with(fsys, true)
+			o.Durability = DurableCommit
+			told := make([]error, now.ranks)
+			_ = run(now.ranks, func(ctx context.Context, c comm.Comm) error {
+				told[c.Rank()] = now.create(ctx, cc.comm(c), "d.nc", o)
+				return told[c.Rank()]
+			})
+			for r, err := range told {
+				var doubt *InDoubtError
+				if !errors.As(err, &doubt) || !strings.Contains(err.Error(), errDisk.Error()) {
+					t.Errorf("rank %d: %v", r, err)
+				}
+			}
+			if got, err := canonicalOf(mem, "d.nc"); err != nil || !bytes.Equal(got, now.canonical(false)) {
+				t.Fatalf("what the record names is not there: %v\nfiles: %v", err, names(mem, "."))
+			}
+		})
+	}
+}
+
+// deaf is a Comm whose rank does not hear the result of one reduction, though all others do.
+type deaf struct {
+	comm.Comm
+	at int // the calls to go
+}
+
+var errDeaf = errors.New("the network is down")
+
+func (d *deaf) AllreduceInt64(ctx context.Context, v []int64, op comm.Op) ([]int64, error) {
+	all, err := d.Comm.AllreduceInt64(ctx, v, op)
+	if d.at--; d.at == 0 {
+		return nil, errDeaf
+	}
+	return all, err
+}
+
+// TestDeafRank: an agreement breaks on one rank while the others, rank 0 among them, have heard everybody. What they commit
+// then is whole: the rank has not removed its part of it.
+func TestDeafRank(t *testing.T) {
+	for _, mode := range []CommitMode{CommitRename, CommitManifestOnly} {
+		for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+			was, now := tinyModel(2, 1), tinyModel(1, 1)
+			start := vfs.NewMem()
+			was.writeTo(t, start, &Options{fs: start, Subfiles: 2})
+			counts := map[string]int{}
+			for at := 1; ; at++ {
+				mem := start.CrashClone(vfs.CrashOptions{})
+				heard := 0
+				first := errors.New("rank 0 has not ended")
+				_ = run(now.ranks, func(ctx context.Context, c comm.Comm) error {
+					if c.Rank() == 1 {
+						d := &deaf{c, at}
+						defer func() { heard = d.at }()
+						c = d
+					}
+					err := now.create(ctx, c, "d.nc", &Options{fs: mem, Force: true, Layout: layout, CommitMode: mode, Subfiles: 4, Workers: 1})
+					if c.Rank() == 0 {
+						first = err
+					}
+					return err
+				})
+				if heard > 0 {
+					break // beyond the last reduction
+				}
+				state := seen(t, crash{fs: mem, when: fmt.Sprintf("%v, deaf at %d (rank 0: %v)", layout, at, first), last: first == nil}, "d.nc",
+					was.canonical(false), now.canonical(false))
+				counts[state]++
+			}
+			if counts["was"] == 0 || counts["now"] == 0 {
+				t.Errorf("%v: states %v: the test sees one side only", layout, counts)
+			}
+		}
+	}
+}
+
+// TestCutAppendCountsRecords: an append that was cut short before the headers tell of its records. The next one to open the
+// dataset for writing mends them, though it adds nothing.
+func TestCutAppendCountsRecords(t *testing.T) {
+	was := tinyModel(1, 1)
+	now := was.upTo(3)
+	start := vfs.NewMem()
+	was.writeTo(t, start, &Options{fs: start, Subfiles: 2})
+	counts := func(fsys *vfs.Mem) (l []int64) {
+		for _, n := range []string{"d.nc.0000", "d.nc.0001"} {
+			b, err := slurp(fsys, n)
+			must(err)
+			l = append(l, int64(binary.BigEndian.Uint64(b[numrecsAt:])))
+		}
+		return l
+	}
+	mended := 0
+	for _, c := range crashes(t, start, 1, 2, func(fsys vfs.FS) error {
+		return run(now.ranks, func(ctx context.Context, c comm.Comm) error {
+			return now.add(ctx, c, "d.nc", &Options{fs: fsys, Subfiles: 2})
+		})
+	}) {
+		if seen(t, c, "d.nc", was.canonical(false), now.canonical(false)) != "now" {
+			continue
+		}
+		before := fmt.Sprint(counts(c.fs))
+		if err := run(now.ranks, func(ctx context.Context, co comm.Comm) error {
+			w, err := Append(ctx, co, "d.nc", now.parts(co.Rank()), &Options{fs: c.fs, Subfiles: 2})
+			if err != nil {
+				return err
+			}
+			return w.Close(ctx)
+		}); err != nil {
+			t.Fatalf("%s: %v", c.when, err)
+		}
+		if after := fmt.Sprint(counts(c.fs)); after != "[3 3]" {
+			t.Fatalf("%s: the headers tell of %s records, then of %s; want 3", c.when, before, after)
+		} else if before != after {
+			mended++
+		}
+	}
+	if mended == 0 {
+		t.Error("no append was cut short between its commit and its headers")
+	}
+}
