@@ -101,6 +101,9 @@ func (r *runner) run(ctx context.Context, m *mutation) (*result, error) {
 		}
 	}
 	res.Verdict = survived
+	if !r.whole {
+		res.By = "(only the named tests were run)"
+	}
 	return res, nil
 }
 
