@@ -67,7 +67,7 @@ func parse(room string, b []byte) ([]*mutation, error) {
 		case m == nil:
 			return nil
 		case m.why == "" || len(m.tests) == 0 || len(m.edits) == 0:
-			return fmt.Errorf("%d: %s: want why:, test: and file:", m.line, m.name)
+			return fmt.Errorf("%d: %s: want lines why:, test: and file: of it", m.line, m.name)
 		case seen[m.name]:
 			return fmt.Errorf("%d: %s: twice", m.line, m.name)
 		}
@@ -98,7 +98,7 @@ func parse(room string, b []byte) ([]*mutation, error) {
 		}
 		if strings.ContainsRune(" +-", rune(text[0])) {
 			if len(m.edits) == 0 {
-				return nil, fmt.Errorf("%d: a line of source before file:", n)
+				return nil, fmt.Errorf("%d: a line of source, want file: first", n)
 			}
 			e, line := &m.edits[len(m.edits)-1], strings.TrimSpace(text[1:])
 			if text[0] != '+' {

@@ -37,8 +37,8 @@ func TestParse(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"why: w\n":                    `1: "why: w" before the first entry`,
-		"= a\nwhy: w\n":               "1: a: want why:, test: and file:",
-		"= a\n-x\n":                   "2: a line of source before file:",
+		"= a\nwhy: w\n":               "1: a: want lines why:, test: and file: of it",
+		"= a\n-x\n":                   "2: a line of source, want file: first",
 		head:                          "1: a: nothing changes in f.go",
 		head + "-x\n+x\n":             "1: a: nothing changes in f.go",
 		head + "+x\n":                 "1: a: nothing changes in f.go",
