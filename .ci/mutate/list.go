@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"sort"
 	"strings"
 )
@@ -28,6 +29,32 @@ type suite struct{ pkg, pattern string }
 type edit struct {
 	file     string
 	old, new []string // without the white space at their ends
+}
+
+var testFunc = regexp.MustCompile(`(?m)^func (Test\w*)\(`)
+
+// matches tells whether the package has tests, and one that the pattern matches.
+func (s suite) matches(root string) error {
+	pattern, err := regexp.Compile(s.pattern)
+	if err != nil {
+		return err
+	}
+	files, err := filepath.Glob(filepath.Join(root, s.pkg, "*_test.go"))
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			return err
+		}
+		for _, name := range testFunc.FindAllSubmatch(b, -1) {
+			if pattern.Match(name[1]) {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("no test of %s matches %q", s.pkg, s.pattern)
 }
 
 func (m *mutation) id() string { return m.room + "/" + m.name }

@@ -195,7 +195,13 @@ func check(root string, list []*mutation, w io.Writer) (left int) {
 		if n[m.room]++; n[m.room] == 1 {
 			rooms = append(rooms, m.room)
 		}
-		if _, err := m.apply(root); err != nil {
+		_, err := m.apply(root)
+		for _, s := range m.tests {
+			if err == nil {
+				err = s.matches(root)
+			}
+		}
+		if err != nil {
 			fmt.Fprintf(w, "%s.txt:%d: %s: %v\n", m.room, m.line, m.name, err)
 			left++
 		}
