@@ -159,6 +159,34 @@ func TestIsolatedValues(t *testing.T) {
 	}
 }
 
+// partly is a Comm of ranks of which one shares no heap with the others.
+type partly struct{ comm.Comm }
+
+func (p partly) Share(ctx context.Context, v any) ([]any, error) {
+	all, err := p.Comm.Share(ctx, v)
+	for r := range all {
+		if (r == 2) != (p.Rank() == 2) {
+			all = slices.Clone(all)
+			all[r] = nil
+		}
+	}
+	return all, err
+}
+
+// TestMemoryOfSome: memory that not all ranks can have in common is had by none.
+func TestMemoryOfSome(t *testing.T) {
+	err := inProcess(t, 3, 3, func(ctx context.Context, c comm.Comm) error {
+		m, err := comm.SharedMemory(ctx, partly{c}, 8)
+		if m != nil {
+			err = fmt.Errorf("rank %d has memory", c.Rank())
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // TestGoneBefore: who comes when a rank has returned is told so, not that it is a deadlock.
 func TestGoneBefore(t *testing.T) {
 	for name, late := range map[string]func(ctx context.Context, c comm.Comm) error{

@@ -239,6 +239,19 @@ func TestHilbertKeys(t *testing.T) {
 	}
 }
 
+// TestWeightsOutOfRange: a weight that is no finite number from 0 on counts as 0.
+func TestWeightsOutOfRange(t *testing.T) {
+	want := sfc.ByWeight([]float64{3, 0, 1, 1, 1}, 3)
+	for _, x := range []float64{math.Inf(1), math.Inf(-1), math.NaN(), -1} {
+		if got := sfc.ByWeight([]float64{3, x, 1, 1, 1}, 3); !slices.Equal(got, want) {
+			t.Errorf("%v: %v, want %v", x, got, want)
+		}
+	}
+	if got := sfc.ByWeight([]float64{math.MaxFloat64, math.MaxFloat64, math.MaxFloat64, math.MaxFloat64}, 2); !slices.Equal(got, []int{0, 2, 4}) {
+		t.Errorf("the largest weights: %v", got)
+	}
+}
+
 // TestKeyOrder: a key is a number of 96 bits.
 func TestKeyOrder(t *testing.T) {
 	keys := []sfc.Key{{}, {Lo: 1}, {Lo: math.MaxUint64}, {Hi: 1}, {Hi: 1, Lo: 5}, {Hi: 2}, {Hi: 2, Lo: 1}}
