@@ -129,7 +129,7 @@ func (o *options) mutate(ctx context.Context, w io.Writer) (left int, err error)
 	results := make([]*result, len(list))
 	todo := make(chan int, len(list))
 	for i, m := range list {
-		if r := done[m.id()]; r != nil && r.Sum == m.sum() && (r.Verdict == noticed || r.Verdict == survived && !o.again) {
+		if r := done[m.id()]; r != nil && r.Sum == m.sum() && (r.Verdict == noticed || r.Verdict == survived && !o.again && (o.fast || r.By == "")) {
 			results[i] = r
 			continue
 		}
