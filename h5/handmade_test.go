@@ -217,3 +217,89 @@ func TestNamesOfOnePlace(t *testing.T) {
 		t.Errorf("%d names: %v", len(names), err)
 	}
 }
+
+// TestExtArrayBlocks: chunks are found in the index block, in data blocks that it lists, and in those of secondary blocks.
+func TestExtArrayBlocks(t *testing.T) {
+	const (
+		inIndex, minData, minPtrs = 4, 16, 4
+		n                         = 4 + 16 + 32 + 2*32 + 2*64 + 4*64
+	)
+	addr := func(i int) uint64 { return uint64(100000 + i) }
+	b := append([]byte("EAHD"), 0, 0, 8, 32, inIndex, minData, minPtrs, 10)
+	b = append(b, make([]byte, 6*8)...)
+	b = le.AppendUint64(b, uint64(len(b)+12))
+	seal := func(from int) { b = le.AppendUint32(b, lookup3(b[from:])) }
+	seal(0)
+	begin := func(magic string) int {
+		at := len(b)
+		b = append(b, magic+"\x00\x00"...)
+		b = le.AppendUint64(b, 0) // where the header is
+		return at
+	}
+	index := begin("EAIB")
+	for i := range inIndex {
+		b = le.AppendUint64(b, addr(i))
+	}
+	blocks := len(b) // six data blocks, then 25 secondary ones
+	for range 6 + 25 {
+		b = le.AppendUint64(b, ^uint64(0))
+	}
+	b = append(b, 0, 0, 0, 0)
+	next := inIndex
+	dataBlock := func(slot, entries int) {
+		le.PutUint64(b[slot:], uint64(len(b)))
+		at := begin("EADB")
+		b = append(b, 0, 0, 0, 0) // its offset in the array
+		for range entries {
+			b = le.AppendUint64(b, addr(next))
+			next++
+		}
+		seal(at)
+	}
+	for i, entries := range []int{16, 32, 32, 32, 64, 64} {
+		dataBlock(blocks+8*i, entries)
+	}
+	le.PutUint64(b[blocks+8*6:], uint64(len(b)))
+	second := begin("EASB")
+	b = append(b, 0, 0, 0, 0)
+	slots := len(b)
+	for range 4 {
+		b = le.AppendUint64(b, ^uint64(0))
+	}
+	b = append(b, 0, 0, 0, 0)
+	end := len(b)
+	for i := range 4 {
+		dataBlock(slots+8*i, 64)
+	}
+	le.PutUint32(b[end-4:], lookup3(b[second:end-4]))
+	le.PutUint32(b[blocks+8*31:], lookup3(b[index:blocks+8*31]))
+
+	d := &Dataset{Object: &Object{f: bare(b), h: &header{}}, typ: Int8, space: space{dims: []int64{n}, max: []int64{Unlimited}},
+		lay: layout{chunk: []int64{1}, elem: 1}}
+	for i := range n {
+		if ref, ok, err := (&extIndex{d: d}).find([]int64{int64(i)}); err != nil || !ok || ref.addr != int64(addr(i)) {
+			t.Fatalf("chunk %d: %+v %v %v", i, ref, ok, err)
+		}
+	}
+	if _, ok, err := (&extIndex{d: d}).find([]int64{n}); ok || err != nil {
+		t.Errorf("a chunk of a block that is not there: %v %v", ok, err)
+	}
+}
+
+// TestAttrLongerThanItsMessage: an attribute takes no bytes of what follows it.
+func TestAttrLongerThanItsMessage(t *testing.T) {
+	body, err := encodeAttr("a", Int64, []int64{3}, []int64{1, 2, 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for cut, good := range map[int]bool{0: true, 1: false, 8: false, 24: false} {
+		c := bare(nil).over(append(bytes.Clone(body), 9, 9, 9, 9)[:len(body)-cut], 0)
+		a := c.decodeAttr()
+		if c.err != nil {
+			t.Fatal(c.err)
+		}
+		if v, err := a.Int64s(); (err == nil) != good || good && !slices.Equal(v, []int64{1, 2, 3}) || !good && !errors.Is(err, ErrCorrupt) {
+			t.Errorf("cut by %d bytes: %v %v", cut, v, err)
+		}
+	}
+}
