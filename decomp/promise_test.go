@@ -94,6 +94,62 @@ func TestSumOfElements(t *testing.T) {
 	}
 }
 
+// TestEqualByLengths: maps that differ in how elements are split among runs only are not equal, alone and repeated.
+func TestEqualByLengths(t *testing.T) {
+	for _, n := range []int64{1, 100} {
+		var a, b []Req
+		for i := range n {
+			o := 30 * i
+			a = append(a, Req{o, 2}, Req{o + 10, 3}, Req{o + 20, 1})
+			b = append(b, Req{o, 3}, Req{o + 10, 2}, Req{o + 20, 1})
+		}
+		x, y := holds(t, 30*n, a), holds(t, 30*n, b)
+		if x.Equal(y) || !x.Equal(holds(t, 30*n, a)) || x.Fingerprint() == y.Fingerprint() {
+			t.Errorf("%d times: Equal %v, of itself %v, fingerprints %x and %x", n, x.Equal(y), x.Equal(holds(t, 30*n, a)), x.Fingerprint(), y.Fingerprint())
+		}
+	}
+	a := (&naive{dims: []int64{2, 3}, reqs: [][]Req{{{0, 6}}}}).build(t)
+	b := (&naive{dims: []int64{3, 2}, reqs: [][]Req{{{0, 6}}}}).build(t)
+	if a.Equal(b) || a.Fingerprint() == b.Fingerprint() {
+		t.Error("maps of transposed arrays are equal")
+	}
+}
+
+// TestRegularParts: the first ranks have one element more.
+func TestRegularParts(t *testing.T) {
+	m := Regular([]int64{11}, 4)
+	for r, want := range []int64{3, 3, 3, 2} {
+		if lo, hi := m.Bounds(r); m.Count(r) != want || hi-lo != want {
+			t.Errorf("rank %d has [%d, %d), want %d elements", r, lo, hi, want)
+		}
+	}
+}
+
+// TestBlocksOutOfOrder: what stands behind runs that are out of reach is found.
+func TestBlocksOutOfOrder(t *testing.T) {
+	var list []Req
+	for i := range int64(100) {
+		list = append(list, Req{5000 + 10*i, 3})
+	}
+	for i := range int64(100) {
+		list = append(list, Req{7 * i, 2})
+	}
+	n := &naive{dims: []int64{6000}, reqs: [][]Req{list}}
+	m := n.build(t)
+	blob := fill(500, 1)
+	got, want := make([]byte, 700), make([]byte, 700)
+	for _, p := range n.clip(0, 0, 700) {
+		copy(want[p.Off:p.Off+p.Len], blob[p.Pos:])
+	}
+	m.Scatter(got, 0, blob, 0, 0, 1)
+	if !slices.Equal(got, want) {
+		t.Error("Scatter of the first part of the array")
+	}
+	if got := slices.Collect(m.Clip(0, 0, 700)); !slices.Equal(got, n.clip(0, 0, 700)) {
+		t.Errorf("Clip: %d pieces, want %d", len(got), len(n.clip(0, 0, 700)))
+	}
+}
+
 // TestIndexOfLongRun: a run of more than 2^31 elements is one, with its positions.
 func TestIndexOfLongRun(t *testing.T) {
 	const n = 1 << 34
