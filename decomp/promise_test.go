@@ -184,6 +184,9 @@ func TestIndexOfOverlappingPatterns(t *testing.T) {
 			lists = append(lists, shapes[(r+shift)%len(shapes)])
 		}
 		lists = append(lists, append(slices.Clone(lists[0]), every(5, 11, 3, 400)...)) // of one rank
+		if shift%2 == 1 {
+			lists = lists[:2] // few lanes, which are not expanded
+		}
 		m := holds(t, elems, lists...)
 		ix, err := m.Index()
 		if err != nil {
