@@ -238,10 +238,13 @@ func TestWriteErrors(t *testing.T) {
 		if err := write(&all); err != nil {
 			t.Fatal(err)
 		}
-		for n := range all.Len() {
+		for n := 0; n < all.Len(); n += 1 + all.Len()/200 {
 			if err := write(&room{n}); !errors.Is(err, errFull) {
 				t.Fatalf("%s: room for %d of %d bytes: %v", name, n, all.Len(), err)
 			}
+		}
+		if err := write(&room{all.Len() - 1}); !errors.Is(err, errFull) {
+			t.Errorf("%s: without room for the last byte: %v", name, err)
 		}
 	}
 }
