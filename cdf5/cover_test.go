@@ -60,3 +60,30 @@ func TestCover(t *testing.T) {
 		}
 	})
 }
+
+// TestCoverIsBounded: scattered writes are told to be too many ranges, of one variable and of all together.
+func TestCoverIsBounded(t *testing.T) {
+	c := newCover(maxRanges/maxRangesVar + 2)
+	for i := range int64(maxRangesVar) {
+		if c.full(0) {
+			t.Fatalf("full with %d ranges", i)
+		}
+		c.add(0, 2*i, 2*i+1)
+	}
+	if !c.full(0) {
+		t.Errorf("not full with %d ranges of a variable", maxRangesVar)
+	}
+	for v := range len(c.vars) - 1 {
+		for i := range int64(maxRangesVar) {
+			c.add(v, 2*i, 2*i+1)
+		}
+	}
+	last := len(c.vars) - 1
+	c.add(last, 0, 1)
+	if c.full(last) {
+		t.Error("one range cannot be joined with others")
+	}
+	if c.add(last, 2, 3); !c.full(last) {
+		t.Errorf("not full with %d ranges of all variables", c.total)
+	}
+}

@@ -59,6 +59,7 @@ func TestFaults(t *testing.T) {
 		{"cdf1", "begin < 0", []patch{{0x70, "800000d0"}}, 0x70, `var "mask" begin`, cdf5.ErrCorrupt},
 		{"cdf1", "begin inside another variable", []patch{{0xa4, "000000d0"}}, 0xa4, `var "p0" begin`, cdf5.ErrCorrupt},
 		{"cdf1", "fixed variable behind the records", []patch{{0x70, "000000f0"}}, 0xcc, `var "u" begin`, cdf5.ErrCorrupt},
+		{"cdf1", "records inside a fixed variable", []patch{{0xcc, "000000d8"}}, 0xcc, `var "u" begin`, cdf5.ErrCorrupt},
 		{"cdf5", "numrecs < 0", []patch{{4, "fffffffffffffffe"}}, 4, "numrecs", cdf5.ErrCorrupt},
 		{"cdf5", "numrecs past 2^63", []patch{{4, "7fffffffffffffff"}}, 4, "numrecs", cdf5.ErrCorrupt},
 		{"cdf5", "absurd number of dims", []patch{{0x10, "7fffffffffffffff"}}, 0x10, "dim_list nelems", cdf5.ErrTruncated},

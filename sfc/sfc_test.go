@@ -1,6 +1,9 @@
 package sfc_test
 
 import (
+	"cmp"
+	"encoding/binary"
+	"hash/crc32"
 	"math"
 	"slices"
 	"testing"
@@ -217,6 +220,67 @@ func TestQuality(t *testing.T) {
 	between, all := sfc.Surface([]int{0, 0, 1}, func(yield func(int, int) bool) { _ = yield(0, 1) && yield(1, 2) })
 	if between != 1 || all != 2 {
 		t.Errorf("surface %d of %d", between, all)
+	}
+}
+
+// TestHilbertKeys: the curve is always the same one. The sums are CRC-32 of the places of all points of 16 per axis.
+func TestHilbertKeys(t *testing.T) {
+	for rank, want := range []uint32{1: 0x973df723, 2: 0x7c15764a, 3: 0xc5ef81f0} {
+		if rank == 0 {
+			continue
+		}
+		var b []byte
+		for _, p := range points(rank, 4) {
+			b = binary.LittleEndian.AppendUint64(b, sfc.Hilbert(rank, 4, p).Lo)
+		}
+		if sum := crc32.ChecksumIEEE(b); sum != want {
+			t.Errorf("rank %d: %#x, want %#x", rank, sum, want)
+		}
+	}
+}
+
+// TestWeightsOutOfRange: a weight that is no finite number from 0 on counts as 0.
+func TestWeightsOutOfRange(t *testing.T) {
+	want := sfc.ByWeight([]float64{3, 0, 1, 1, 1}, 3)
+	for _, x := range []float64{math.Inf(1), math.Inf(-1), math.NaN(), -1} {
+		if got := sfc.ByWeight([]float64{3, x, 1, 1, 1}, 3); !slices.Equal(got, want) {
+			t.Errorf("%v: %v, want %v", x, got, want)
+		}
+	}
+	if got := sfc.ByWeight([]float64{math.MaxFloat64, math.MaxFloat64, math.MaxFloat64, math.MaxFloat64}, 2); !slices.Equal(got, []int{0, 2, 4}) {
+		t.Errorf("the largest weights: %v", got)
+	}
+}
+
+// TestKeyOrder: a key is a number of 96 bits.
+func TestKeyOrder(t *testing.T) {
+	keys := []sfc.Key{{}, {Lo: 1}, {Lo: math.MaxUint64}, {Hi: 1}, {Hi: 1, Lo: 5}, {Hi: 2}, {Hi: 2, Lo: 1}}
+	for i, k := range keys {
+		for j, l := range keys {
+			if k.Less(l) != (i < j) || k.Compare(l) != cmp.Compare(i, j) {
+				t.Errorf("%v and %v: Less %v, Compare %d", k, l, k.Less(l), k.Compare(l))
+			}
+		}
+	}
+}
+
+// TestBitsOutOfRange: bits of a point above those asked for do not count, nor does a depth above them.
+func TestBitsOutOfRange(t *testing.T) {
+	for rank := 1; rank <= 3; rank++ {
+		p, q := [3]uint32{5, 2, 7}, [3]uint32{5, 2, 7}
+		for i := range q {
+			if i >= rank {
+				p[i], q[i] = 0, 0
+			} else {
+				q[i] |= 1 << 3
+			}
+		}
+		if a, b := sfc.Morton(rank, 3, p), sfc.Morton(rank, 3, q); a != b {
+			t.Errorf("rank %d: Morton %v and %v", rank, a, b)
+		}
+		if a, b := sfc.Hilbert(rank, 3, p), sfc.HilbertPrefix(rank, 3, 9, p); a != b {
+			t.Errorf("rank %d: Hilbert %v and %v", rank, a, b)
+		}
 	}
 }
 

@@ -126,6 +126,7 @@ func TestRefusesBadMaps(t *testing.T) {
 		{"nreqs too small", patch(t, data, at, 0), ErrCorrupt, "the sum of D1.nreqs"},
 		{"nreqs negative", patch(t, data, at, 1<<31), ErrCorrupt, "D1.nreqs[0]"},
 		{"fill start", patch(t, data, at+12, 99), ErrCorrupt, "D1.fill_starts[0]: 99"},
+		{"fill start one too large", patch(t, data, at+12, 3), ErrCorrupt, "D1.fill_starts[0]: 3"},
 		{"offset", patch(t, data, reqs, 24), ErrRange, "D1.offsets[0]"},
 		{"negative offset", patch(t, data, reqs+4, 1<<31), ErrRange, "rank 0: request 1"},
 		{"no processes", bytes.Replace(data, []byte("decomp_nprocs"), []byte("nothing_procs"), 1), ErrNotFormat, "decomp_nprocs"},

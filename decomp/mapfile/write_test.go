@@ -3,6 +3,7 @@ package mapfile
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"slices"
 	"testing"
@@ -214,3 +215,36 @@ var errFull = errors.New("disk full")
 type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, errFull }
+
+// room is a writer that takes some bytes and no more.
+type room struct{ left int }
+
+func (w *room) Write(b []byte) (int, error) {
+	if w.left -= len(b); w.left < 0 {
+		return 0, errFull
+	}
+	return len(b), nil
+}
+
+// TestWriteErrors: wherever the writer fails, it is told.
+func TestWriteErrors(t *testing.T) {
+	f := small(t)
+	for name, write := range map[string]func(w io.Writer) error{
+		"CDF":  func(w io.Writer) error { return WriteCDF(w, f, nil) },
+		"HDF5": func(w io.Writer) error { return WriteHDF5(w, f, nil) },
+		"text": func(w io.Writer) error { return WriteDat(w, &f.Maps[0]) },
+	} {
+		var all bytes.Buffer
+		if err := write(&all); err != nil {
+			t.Fatal(err)
+		}
+		for n := 0; n < all.Len(); n += 1 + all.Len()/200 {
+			if err := write(&room{n}); !errors.Is(err, errFull) {
+				t.Fatalf("%s: room for %d of %d bytes: %v", name, n, all.Len(), err)
+			}
+		}
+		if err := write(&room{all.Len() - 1}); !errors.Is(err, errFull) {
+			t.Errorf("%s: without room for the last byte: %v", name, err)
+		}
+	}
+}

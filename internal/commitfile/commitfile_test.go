@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io/fs"
 	"testing"
 
 	"blobio/internal/fault"
@@ -76,6 +77,13 @@ func TestDamage(t *testing.T) {
 	if _, err := decode([]byte("[1]\ncrc32 0\n")); !errors.Is(err, fault.ErrNotFormat) {
 		t.Errorf("other JSON: %v", err)
 	}
+	another := Kind{"pkg", "another format", kind.Version}
+	if b, err = another.Encode(&sample{another.Head(1), nil}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := decode(b); !errors.Is(err, fault.ErrNotFormat) {
+		t.Errorf("another format: %v", err)
+	}
 }
 
 func FuzzDecode(f *testing.F) {
@@ -89,7 +97,7 @@ func FuzzDecode(f *testing.F) {
 }
 
 // TestReplace: at each operation that fails, and after a power cut at each, the content is the
-// old or the new one; where Replace is sure, it is the old one.
+// old or the new one; where Replace is sure, it is the old one, and nothing else is there. What a writer that died left is no obstacle.
 func TestReplace(t *testing.T) {
 	for _, names := range [][]string{{"c"}, {"c", "d"}} {
 		testReplace(t, names)
@@ -103,10 +111,15 @@ func testReplace(t *testing.T, names []string) {
 		if _, err := ReplaceAll(mem, names, []byte("old"), true, true); err != nil {
 			t.Fatal(err)
 		}
+		if err := vfs.WriteFile(mem, "c.next", []byte("half of anoth")); err != nil {
+			t.Fatal(err)
+		}
 		n := 0
-		fsys := vfs.NewFault(mem, func(vfs.Op) error {
+		kind := vfs.OpStat
+		fsys := vfs.NewFault(mem, func(op vfs.Op) error {
 			n++
 			if n == at+1 {
+				kind = op.Kind
 				return boom
 			}
 			return nil
@@ -126,8 +139,11 @@ func testReplace(t *testing.T, names []string) {
 			}
 			break
 		}
-		if err != nil && !errors.Is(err, boom) {
-			t.Fatal(err)
+		if !errors.Is(err, boom) {
+			t.Fatalf("%v fails: %v", kind, err)
+		}
+		if _, serr := mem.Stat("c.next"); !unsure && kind != vfs.OpRemove && !errors.Is(serr, fs.ErrNotExist) {
+			t.Errorf("%v fails: c.next is there: %v", kind, serr)
 		}
 	}
 }

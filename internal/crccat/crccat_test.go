@@ -32,6 +32,23 @@ func TestZeros(t *testing.T) {
 	}
 }
 
+// TestLongLengths: factors of lengths that differ in their upper bits only differ, and lengths over 4 GiB are not cut.
+func TestLongLengths(t *testing.T) {
+	for n := int64(1); n < 1<<45; n *= 2 {
+		if got, want := Zeros(2*n), Cat(Zeros(n), Zeros(n), n); got != want {
+			t.Errorf("Zeros(%d) = %08x, want %08x", 2*n, got, want)
+		}
+	}
+	var j Joiner
+	for range 2 {
+		for _, n := range []int64{1, 1 + 1<<8, 1 + 1<<16, 1 + 1<<32, 1 + 1<<40} {
+			if got, want := j.Cat(1, 2, n), Cat(1, 2, n); got != want {
+				t.Errorf("Joiner.Cat of %d bytes = %08x, want %08x", n, got, want)
+			}
+		}
+	}
+}
+
 func BenchmarkJoiner(b *testing.B) {
 	var j Joiner
 	var c uint32

@@ -75,6 +75,16 @@ func TestFailNth(t *testing.T) {
 	ok(t, program(FailNth(NewMem(), c.Ops()+1, errIO)))
 }
 
+func TestFailFrom(t *testing.T) {
+	fsys := FailFrom(NewMem(), 2, errIO)
+	ok(t, fsys.Mkdir("a"))
+	for range 3 {
+		if err := fsys.Mkdir("b"); !errors.Is(err, errIO) {
+			t.Errorf("%v, want %v", err, errIO)
+		}
+	}
+}
+
 func TestFailOn(t *testing.T) {
 	for _, k := range []struct {
 		kind    OpKind

@@ -252,6 +252,50 @@ func TestModel(t *testing.T) {
 	})
 }
 
+// TestCrashTail: what was written behind the size that a crash leaves is not there when the file grows again.
+func TestCrashTail(t *testing.T) {
+	m := NewMem()
+	f, err := m.Create("f")
+	ok(t, err)
+	_, err = f.WriteAt([]byte("0123456789"), 0)
+	ok(t, err)
+	ok(t, f.Sync())
+	ok(t, m.SyncDir("."))
+	_, err = f.WriteAt([]byte("abcdefghijklmnopqrst"), 0)
+	ok(t, err)
+	sizes := map[int64]bool{}
+	for seed := range int64(100) {
+		c := m.CrashClone(CrashOptions{Rand: rand.New(rand.NewSource(seed))})
+		g, err := c.OpenRW("f")
+		ok(t, err)
+		size, err := g.Size()
+		ok(t, err)
+		sizes[size] = true
+		ok(t, g.Truncate(30))
+		b := make([]byte, 30)
+		_, err = g.ReadAt(b, 0)
+		ok(t, err)
+		if tail := b[size:]; !bytes.Equal(tail, make([]byte, len(tail))) {
+			t.Fatalf("seed %d: %d bytes, then %q", seed, size, tail)
+		}
+	}
+	if !sizes[10] || !sizes[20] {
+		t.Errorf("sizes %v, want 10 and 20 among them", sizes)
+	}
+}
+
+// TestRemoveOfFullFolder: one file in it is enough to keep a folder.
+func TestRemoveOfFullFolder(t *testing.T) {
+	m := NewMem()
+	ok(t, m.Mkdir("d"))
+	ok(t, WriteFile(m, "d/f", nil))
+	if err := m.Remove("d"); err == nil {
+		t.Error("a folder with a file in it was removed")
+	}
+	ok(t, m.Remove("d/f"))
+	ok(t, m.Remove("d"))
+}
+
 func BenchmarkMemWrite(b *testing.B) {
 	f, err := NewMem().Create("f")
 	if err != nil {

@@ -5,7 +5,8 @@ import "testing"
 // TestNoSync: what is written through it is there, and nothing of it outlives a power loss.
 func TestNoSync(t *testing.T) {
 	m := NewMem()
-	n := NoSync(m)
+	c := Count(m)
+	n := NoSync(c)
 	if err := WriteFile(n, "/a", []byte("x")); err != nil {
 		t.Fatal(err)
 	}
@@ -27,6 +28,9 @@ func TestNoSync(t *testing.T) {
 	}
 	if _, err := MetaOf(n, "/a"); err != nil {
 		t.Error(err)
+	}
+	if c.Kind(OpSync) != 0 || c.Kind(OpSyncDir) != 0 {
+		t.Errorf("%d files and %d folders were synced", c.Kind(OpSync), c.Kind(OpSyncDir))
 	}
 	if _, err := m.CrashClone(CrashOptions{}).Stat("/a"); err == nil {
 		t.Error("it outlived the power loss")

@@ -1,0 +1,209 @@
+package comm_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"blobio/comm"
+)
+
+// TestAlltoallvSlices: what is received can be appended to, and a wrong number of slices is told.
+func TestAlltoallvSlices(t *testing.T) {
+	err := inProcess(t, 3, 3, func(ctx context.Context, c comm.Comm) error {
+		var send [][]byte
+		for to := range c.Size() {
+			send = append(send, []byte{byte(c.Rank()), byte(to)})
+		}
+		got, err := c.Alltoallv(ctx, send)
+		if err != nil {
+			return err
+		}
+		if err := c.Barrier(ctx); err != nil {
+			return err
+		}
+		for i := range got {
+			got[i] = append(got[i], 99)
+		}
+		if err := c.Barrier(ctx); err != nil {
+			return err
+		}
+		for from, b := range got {
+			if want := []byte{byte(from), byte(c.Rank()), 99}; !bytes.Equal(b, want) {
+				return fmt.Errorf("rank %d has %v from %d, want %v", c.Rank(), b, from, want)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	for _, n := range []int{1, 4} {
+		err := inProcess(t, 3, 3, func(ctx context.Context, c comm.Comm) error {
+			_, err := c.Alltoallv(ctx, make([][]byte, n))
+			return err
+		})
+		if !errors.Is(err, comm.ErrUsage) {
+			t.Errorf("%d slices of 3 ranks: %v", n, err)
+		}
+	}
+}
+
+// TestLogicalOps: any number but 0 is true.
+func TestLogicalOps(t *testing.T) {
+	acc := []int64{1, 2, 0, 4, 0}
+	comm.LAnd.CombineInt64(acc, []int64{2, 4, 1, 0, 0})
+	if want := []int64{1, 1, 0, 0, 0}; !slices.Equal(acc, want) {
+		t.Errorf("LAnd %v, want %v", acc, want)
+	}
+	acc = []int64{1, 2, 0, 4, 0}
+	comm.LOr.CombineInt64(acc, []int64{2, 4, 8, 0, 0})
+	if want := []int64{1, 1, 1, 1, 0}; !slices.Equal(acc, want) {
+		t.Errorf("LOr %v, want %v", acc, want)
+	}
+}
+
+// TestCompareAndSwapOfZero: nothing is swapped where the window does not have what is expected, which may be 0.
+func TestCompareAndSwapOfZero(t *testing.T) {
+	err := inProcess(t, 2, 2, func(ctx context.Context, c comm.Comm) error {
+		w, err := c.NewWindow(ctx, make([]byte, 8))
+		if err != nil {
+			return err
+		}
+		me := c.Rank()
+		if was, err := w.CompareAndSwapInt64(ctx, me, 0, 0, 7); err != nil || was != 0 {
+			return fmt.Errorf("was %d: %v", was, err)
+		}
+		for range 2 {
+			if was, err := w.CompareAndSwapInt64(ctx, me, 0, 0, 8); err != nil || was != 7 {
+				return fmt.Errorf("was %d, want 7: %v", was, err)
+			}
+		}
+		return w.Free(ctx)
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFloatLengths: ranks that reduce different numbers of floating-point elements are told, whoever has more.
+func TestFloatLengths(t *testing.T) {
+	for more := range 2 {
+		err := inProcess(t, 2, 2, func(ctx context.Context, c comm.Comm) error {
+			n := 2
+			if c.Rank() == more {
+				n = 3
+			}
+			_, err := comm.Allreduce(ctx, c, make([]float64, n), comm.Sum)
+			return err
+		})
+		if !errors.Is(err, comm.ErrMismatch) {
+			t.Errorf("rank %d has more: %v", more, err)
+		}
+	}
+}
+
+// TestIsolatedValues: what isolated ranks get is their own, in groups too.
+func TestIsolatedValues(t *testing.T) {
+	err := isolated(t, 4, 2, func(ctx context.Context, c comm.Comm) error {
+		node, err := c.SplitNode(ctx)
+		if err != nil {
+			return err
+		}
+		half, err := c.Split(ctx, c.Rank()%2, 0)
+		if err != nil {
+			return err
+		}
+		for name, g := range map[string]comm.Comm{"all": c, "node": node, "half": half} {
+			if !comm.Apart(g) {
+				return fmt.Errorf("%s: the ranks are not apart", name)
+			}
+		}
+		for _, g := range []comm.Comm{c, node, half} {
+			v, err := g.Share(ctx, c.Rank())
+			if err != nil {
+				return err
+			}
+			for r, x := range v {
+				if (x != nil) != (r == g.Rank()) {
+					return fmt.Errorf("rank %d has the value of rank %d: %v", g.Rank(), r, x)
+				}
+			}
+			all, err := g.Allgather(ctx, []byte{1})
+			if err != nil {
+				return err
+			}
+			if err := g.Barrier(ctx); err != nil {
+				return err
+			}
+			for r := range all {
+				all[r][0] += byte(g.Rank())
+			}
+			if err := g.Barrier(ctx); err != nil {
+				return err
+			}
+			for r := range all {
+				if want := byte(1 + g.Rank()); all[r][0] != want {
+					return fmt.Errorf("rank %d has %d of rank %d, want %d: another rank has changed it", g.Rank(), all[r][0], r, want)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// partly is a Comm of ranks of which one shares no heap with the others.
+type partly struct{ comm.Comm }
+
+func (p partly) Share(ctx context.Context, v any) ([]any, error) {
+	all, err := p.Comm.Share(ctx, v)
+	for r := range all {
+		if (r == 2) != (p.Rank() == 2) {
+			all = slices.Clone(all)
+			all[r] = nil
+		}
+	}
+	return all, err
+}
+
+// TestMemoryOfSome: memory that not all ranks can have in common is had by none.
+func TestMemoryOfSome(t *testing.T) {
+	err := inProcess(t, 3, 3, func(ctx context.Context, c comm.Comm) error {
+		m, err := comm.SharedMemory(ctx, partly{c}, 8)
+		if m != nil {
+			err = fmt.Errorf("rank %d has memory", c.Rank())
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestGoneBefore: who comes when a rank has returned is told so, not that it is a deadlock.
+func TestGoneBefore(t *testing.T) {
+	for name, late := range map[string]func(ctx context.Context, c comm.Comm) error{
+		"Barrier": func(ctx context.Context, c comm.Comm) error { return c.Barrier(ctx) },
+		"Recv":    func(ctx context.Context, c comm.Comm) error { _, err := c.Recv(ctx, 0, 1); return err },
+	} {
+		var told error
+		err := inProcess(t, 2, 2, func(ctx context.Context, c comm.Comm) error {
+			if c.Rank() == 0 {
+				return nil
+			}
+			comm.AwaitGone(c, 1)
+			told = late(ctx, c)
+			return told
+		})
+		if !errors.Is(told, comm.ErrExited) || !errors.Is(err, comm.ErrExited) || !strings.Contains(told.Error(), "rank 0") {
+			t.Errorf("%s: %v, of the run %v", name, told, err)
+		}
+	}
+}

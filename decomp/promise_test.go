@@ -1,0 +1,228 @@
+package decomp
+
+import (
+	"errors"
+	"math/bits"
+	"slices"
+	"testing"
+)
+
+// holds builds a map of lists of requests and compares it with them.
+func holds(t *testing.T, elems int64, lists ...[]Req) *Map {
+	t.Helper()
+	m := (&naive{dims: []int64{elems}, reqs: lists}).build(t)
+	for r, want := range lists {
+		if got := m.AppendReqs(nil, r); !slices.Equal(got, want) {
+			for i := range min(len(got), len(want)) {
+				if got[i] != want[i] {
+					t.Fatalf("rank %d: request %d is %v, want %v", r, i, got[i], want[i])
+				}
+			}
+			t.Fatalf("rank %d: %d requests, want %d", r, len(got), len(want))
+		}
+	}
+	return m
+}
+
+// TestRepetitionEnds: what goes on with the same steps and other lengths is no repetition, wherever that begins.
+func TestRepetitionEnds(t *testing.T) {
+	for _, other := range []int{3, 63, 64, 65, 127, 150, 299} {
+		var list []Req
+		for i := range 300 {
+			q := Req{int64(i) * 10, 3}
+			if i >= other {
+				q.Length = 4
+			}
+			list = append(list, q)
+		}
+		holds(t, 3000, list)
+		var pairs []Req
+		for _, q := range list {
+			pairs = append(pairs, Req{q.Offset, 2}, Req{q.Offset + 5, q.Length})
+		}
+		holds(t, 3010, pairs)
+	}
+}
+
+// TestWidePatterns: runs further apart than 32 bits say, alone and repeated.
+func TestWidePatterns(t *testing.T) {
+	const far = 1 << 33
+	var repeated, single []Req
+	for i := range int64(100) {
+		repeated = append(repeated, Req{10 * i, 3}, Req{far + 10*i, 3})
+		single = append(single, Req{i * i * far / 16, 1})
+	}
+	holds(t, 1<<50, repeated, single)
+}
+
+// TestPatternsOfOneHash: two patterns that have the same hash stay two.
+func TestPatternsOfOneHash(t *testing.T) {
+	step := func(h uint64, rel, end int32) uint64 { // as Builder.keep
+		return bits.RotateLeft64(h^(uint64(uint32(rel))<<32|uint64(uint32(end))), 29) * 0xbf58476d1ce4e5b9
+	}
+	const d, e = 1000, 12 // the first pattern: 5 elements at 0, 7 at 1000
+	h := step(2, 0, 5)
+	for n := int32(1); n < 10000; n++ {
+		if n == 5 {
+			continue
+		}
+		x := uint64(d)<<32 | e
+		x ^= h ^ step(2, 0, n)
+		rel, end := int32(x>>32), int32(x)
+		if rel <= n || end <= n || end > maxPattern || rel > maxPattern {
+			continue
+		}
+		if step(h, d, e) != step(step(2, 0, n), rel, end) {
+			t.Fatal("this is no longer the hash of Builder.keep")
+		}
+		holds(t, 1<<40, []Req{{0, 5}, {d, e - 5}}, []Req{{0, int64(n)}, {int64(rel), int64(end - n)}})
+		return
+	}
+	t.Fatal("no second pattern")
+}
+
+// TestSumOfElements: the number of elements of all ranks together is bounded too.
+func TestSumOfElements(t *testing.T) {
+	b := NewBuilder([]int64{1 << 62}, 2)
+	for r := range 2 {
+		if err := b.Set(r, []Req{{0, 1 << 62}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if m, err := b.Map(); !errors.Is(err, ErrUsage) {
+		t.Errorf("%d elements: %v", m.Total(), err)
+	}
+}
+
+// TestEqualByLengths: maps that differ in how elements are split among runs only are not equal, alone and repeated.
+func TestEqualByLengths(t *testing.T) {
+	for _, n := range []int64{1, 100} {
+		var a, b []Req
+		for i := range n {
+			o := 30 * i
+			a = append(a, Req{o, 2}, Req{o + 10, 3}, Req{o + 20, 1})
+			b = append(b, Req{o, 3}, Req{o + 10, 2}, Req{o + 20, 1})
+		}
+		x, y := holds(t, 30*n, a), holds(t, 30*n, b)
+		if x.Equal(y) || !x.Equal(holds(t, 30*n, a)) || x.Fingerprint() == y.Fingerprint() {
+			t.Errorf("%d times: Equal %v, of itself %v, fingerprints %x and %x", n, x.Equal(y), x.Equal(holds(t, 30*n, a)), x.Fingerprint(), y.Fingerprint())
+		}
+	}
+	a := (&naive{dims: []int64{2, 3}, reqs: [][]Req{{{0, 6}}}}).build(t)
+	b := (&naive{dims: []int64{3, 2}, reqs: [][]Req{{{0, 6}}}}).build(t)
+	if a.Equal(b) || a.Fingerprint() == b.Fingerprint() {
+		t.Error("maps of transposed arrays are equal")
+	}
+}
+
+// TestRegularParts: the first ranks have one element more.
+func TestRegularParts(t *testing.T) {
+	m := Regular([]int64{11}, 4)
+	for r, want := range []int64{3, 3, 3, 2} {
+		if lo, hi := m.Bounds(r); m.Count(r) != want || hi-lo != want {
+			t.Errorf("rank %d has [%d, %d), want %d elements", r, lo, hi, want)
+		}
+	}
+}
+
+// TestBlocksOutOfOrder: what stands behind runs that are out of reach is found.
+func TestBlocksOutOfOrder(t *testing.T) {
+	var list []Req
+	for i := range int64(100) {
+		list = append(list, Req{5000 + 10*i, 3})
+	}
+	for i := range int64(100) {
+		list = append(list, Req{7 * i, 2})
+	}
+	n := &naive{dims: []int64{6000}, reqs: [][]Req{list}}
+	m := n.build(t)
+	blob := fill(500, 1)
+	got, want := make([]byte, 700), make([]byte, 700)
+	for _, p := range n.clip(0, 0, 700) {
+		copy(want[p.Off:p.Off+p.Len], blob[p.Pos:])
+	}
+	m.Scatter(got, 0, blob, 0, 0, 1)
+	if !slices.Equal(got, want) {
+		t.Error("Scatter of the first part of the array")
+	}
+	if got := slices.Collect(m.Clip(0, 0, 700)); !slices.Equal(got, n.clip(0, 0, 700)) {
+		t.Errorf("Clip: %d pieces, want %d", len(got), len(n.clip(0, 0, 700)))
+	}
+}
+
+// TestIndexOfLongRun: a run of more than 2^31 elements is one, with its positions.
+func TestIndexOfLongRun(t *testing.T) {
+	const n = 1 << 34
+	m := holds(t, n, []Req{{0, n}})
+	ix, err := m.Index()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []int64{0, 1<<31 - 2, 1<<31 - 1, 1 << 31, 1 << 32, 3 << 32, n - 1} {
+		if o, ok := ix.At(at); !ok || o.Off != at || o.Pos != at || o.Rank != 0 {
+			t.Errorf("element %d: %+v %v", at, o, ok)
+		}
+	}
+}
+
+// TestIndexOfOverlappingPatterns: of patterns that repeat in different ways and overlap, the highest rank owns an element, and of its
+// own the last.
+func TestIndexOfOverlappingPatterns(t *testing.T) {
+	every := func(first, step, length, n int64) (l []Req) {
+		for i := range n {
+			l = append(l, Req{first + i*step, length})
+		}
+		return l
+	}
+	const elems = 5000
+	shapes := [][]Req{
+		every(0, 10, 7, 450), every(3, 7, 4, 600), every(100, 13, 5, 300), every(2000, 1, 1, 40),
+	}
+	for shift := range shapes {
+		var lists [][]Req
+		for r := range shapes {
+			lists = append(lists, shapes[(r+shift)%len(shapes)])
+		}
+		lists = append(lists, append(slices.Clone(lists[0]), every(5, 11, 3, 400)...)) // of one rank
+		if shift%2 == 1 {
+			lists = lists[:2] // few lanes, which are not expanded
+		}
+		m := holds(t, elems, lists...)
+		ix, err := m.Index()
+		if err != nil {
+			t.Fatal(err)
+		}
+		type owner struct {
+			rank int
+			pos  int64
+		}
+		want := make([]owner, elems)
+		for i := range want {
+			want[i].rank = -1
+		}
+		for r, l := range lists {
+			pos := int64(0)
+			for _, q := range l {
+				for i := range q.Length {
+					want[q.Offset+i] = owner{r, pos + i}
+				}
+				pos += q.Length
+			}
+		}
+		for i, w := range want {
+			o, ok := ix.At(int64(i))
+			if ok != (w.rank >= 0) || ok && (o.Rank != w.rank || o.Pos != w.pos) {
+				t.Fatalf("shift %d, element %d: %+v %v, want %+v", shift, i, o, ok, w)
+			}
+		}
+		at := int64(0)
+		for o := range ix.Range(0, elems) {
+			for i := range o.Len {
+				if w := want[o.Off+i]; o.Off < at || w.rank != o.Rank || w.pos != o.Pos+i {
+					t.Fatalf("shift %d, element %d of %+v: want %+v", shift, o.Off+i, o, w)
+				}
+			}
+			at = o.Off + o.Len
+		}
+	}
+}

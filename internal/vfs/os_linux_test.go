@@ -1,0 +1,59 @@
+package vfs
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestSyncOfClosed: Sync asks the system.
+func TestSyncOfClosed(t *testing.T) {
+	f, err := OS.Create(filepath.Join(t.TempDir(), "f"))
+	ok(t, err)
+	ok(t, f.Sync())
+	ok(t, f.Close())
+	if err := f.Sync(); err == nil {
+		t.Error("a closed file was synced")
+	}
+}
+
+// TestInterrupted: a call that a signal has ended is made again.
+func TestInterrupted(t *testing.T) {
+	f, err := OS.Create(filepath.Join(t.TempDir(), "f"))
+	ok(t, err)
+	defer f.Close()
+	calls := 0
+	err = f.(*osFile).system("test", func(int) error {
+		if calls++; calls < 3 {
+			return syscall.EINTR
+		}
+		return syscall.EIO
+	})
+	if calls != 3 || !errors.Is(err, syscall.EIO) {
+		t.Errorf("%d calls: %v", calls, err)
+	}
+}
+
+// TestAllocateTooMuch: more than a tmpfs has room for is told before anything is written.
+func TestAllocateTooMuch(t *testing.T) {
+	var st unix.Statfs_t
+	if err := unix.Statfs("/dev/shm", &st); err != nil || int64(st.Type) != unix.TMPFS_MAGIC || st.Blocks == 0 {
+		t.Skip("/dev/shm is no tmpfs with a limit")
+	}
+	dir, err := os.MkdirTemp("/dev/shm", "blobio")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer os.RemoveAll(dir)
+	f, err := OS.Create(filepath.Join(dir, "f"))
+	ok(t, err)
+	defer f.Close()
+	ok(t, f.Allocate(0, 1))
+	if err := f.Allocate(0, 1<<60); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("2^60 bytes: %v", err)
+	}
+}

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package kvtree_test
+
+import "runtime"
+
+const locksHere = runtime.GOOS != "windows"
