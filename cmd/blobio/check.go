@@ -76,6 +76,11 @@ func (f *checkFlags) run(cmd *cobra.Command, e *env, paths []string) error {
 func (f *checkFlags) one(ctx context.Context, e *env, path string) (*checked, error) {
 	set, err := subfile.Find(vfs.OS, path)
 	if err != nil {
+		if left := leftOf(ctx, path); errors.Is(err, fs.ErrNotExist) && len(left) > 0 {
+			c := &checked{Path: path, Findings: left}
+			c.Errors = len(left)
+			return c, nil
+		}
 		return nil, err
 	}
 	path = set.Base
@@ -91,6 +96,16 @@ func (f *checkFlags) one(ctx context.Context, e *env, path string) (*checked, er
 		c.Findings = append(c.Findings, x)
 	}
 	return c, ctx.Err()
+}
+
+// leftOf finds what an unfinished writer or conversion left of an output that is not there.
+func leftOf(ctx context.Context, path string) (left []blob.Finding) {
+	steps, _ := blob.Recover(ctx, path, &blob.RecoverOptions{DryRun: true}) // that the output is not there is the error to tell
+	for _, s := range steps {
+		left = append(left, blob.Finding{Severity: blob.Error, File: s.File, Offset: -1, Field: "commit",
+			Msg: "the output was never finished (blobio recover: " + s.What + ")", Err: blob.ErrNotCommitted})
+	}
+	return left
 }
 
 func (f *checkFlags) print(e *env, c *checked) {

@@ -123,8 +123,12 @@ func lsPath(ctx context.Context, path string) (found []*dataset, isDir bool, err
 		if err != nil {
 			return nil, true, err
 		}
-		if len(sets) != 1 {
-			found, err := lsDir(ctx, path, sets)
+		left, err := blob.Unfinished(path)
+		if err != nil {
+			return nil, true, err
+		}
+		if len(sets) != 1 || slices.ContainsFunc(left, func(name string) bool { return name != sets[0].Base }) {
+			found, err := lsDir(ctx, path, sets, left)
 			return found, true, err
 		}
 	}
@@ -133,8 +137,8 @@ func lsPath(ctx context.Context, path string) (found []*dataset, isDir bool, err
 }
 
 // lsDir describes all datasets of a directory. What is none is left out; one
-// that cannot be read is listed with the reason as its state.
-func lsDir(ctx context.Context, dir string, sets []*subfile.Set) ([]*dataset, error) {
+// that cannot be read is listed with the reason as its state. left are the names of outputs that are not finished.
+func lsDir(ctx context.Context, dir string, sets []*subfile.Set, left []string) ([]*dataset, error) {
 	var out []*dataset
 	for _, s := range sets {
 		d, err := lsOne(ctx, s.Base)
@@ -154,10 +158,6 @@ func lsDir(ctx context.Context, dir string, sets []*subfile.Set) ([]*dataset, er
 			d = &dataset{Path: s.Base, State: why}
 		}
 		out = append(out, d)
-	}
-	left, err := blob.Unfinished(dir)
-	if err != nil {
-		return nil, err
 	}
 	for _, name := range left {
 		if !slices.ContainsFunc(out, func(d *dataset) bool { return d.Path == name }) {

@@ -73,7 +73,7 @@ func recoverPaths(cmd *cobra.Command, e *env, args []string, dry, asJSON bool) e
 		steps += len(r.Steps)
 		if r.Error != "" {
 			failed++
-			fmt.Fprintf(e.stderr, "blobio recover: %s\n", plain(r.Error))
+			fmt.Fprintf(e.stderr, "blobio: %s\n", plain(r.Error))
 		}
 		if !asJSON {
 			e.printRecovered(r, dry)
@@ -86,9 +86,9 @@ func recoverPaths(cmd *cobra.Command, e *env, args []string, dry, asJSON bool) e
 	}
 	switch {
 	case failed > 0:
-		e.code = 2
+		e.code = exitFailed
 	case dry && steps > 0:
-		e.code = 1
+		e.code = exitFindings
 	}
 	return nil
 }
