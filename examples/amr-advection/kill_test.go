@@ -18,7 +18,7 @@ import (
 // BLOBIO_KILLS says how often (default 50).
 func TestKilled(t *testing.T) {
 	if os.Getenv("BLOBIO_LONG") == "" {
-		t.Skip("SKIPPED: BLOBIO_LONG=1 runs it")
+		t.Skip("takes long: set BLOBIO_LONG=1")
 	}
 	kills := 50
 	if n, err := strconv.Atoi(os.Getenv("BLOBIO_KILLS")); err == nil {
