@@ -114,8 +114,7 @@ type conversion struct {
 	first   int64   // first record that is converted
 	records int64   // how many
 
-	ten  *tenure // of root: that of the output
-	room []byte  // of scratch
+	room []byte // of scratch
 
 	done, total atomic.Int64
 }
