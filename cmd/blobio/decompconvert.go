@@ -10,8 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"blobio/blob"
 	"blobio/decomp/mapfile"
+	"blobio/internal/durable"
+	"blobio/internal/vfs"
 )
 
 // mapOutput is how map files are written.
@@ -82,8 +83,8 @@ func (o *mapOutput) write(ctx context.Context, e *env, name string, f *mapfile.F
 			}
 		}
 		for _, n := range names { // all or none
-			if _, serr := os.Lstat(n); serr == nil && !o.force {
-				return fmt.Errorf("the output %s %w", n, blob.ErrExist)
+			if err := durable.Free(vfs.OS, n, o.force); err != nil {
+				return err
 			}
 		}
 		for k := range f.Maps {

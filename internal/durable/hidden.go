@@ -14,10 +14,15 @@ const (
 	hiddenSuffix = ".partial"
 )
 
-// HiddenName returns the name under which the holder with that ID writes the output name.
+// HiddenName returns the name under which the holder with that ID writes the output name. No number stands in it, for
+// that would be a subfile's.
 func HiddenName(name, id string) string {
 	dir, base := filepath.Split(name)
-	return dir + "." + base + "." + id[:hiddenDigits] + hiddenSuffix
+	tag := id[:hiddenDigits]
+	if strings.Trim(tag, "0123456789") == "" {
+		tag = "a" + tag[1:]
+	}
+	return dir + "." + base + "." + tag + hiddenSuffix
 }
 
 // HiddenOf says to which output a hidden file belongs, for names without a directory.

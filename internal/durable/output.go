@@ -29,6 +29,7 @@ type Output struct {
 	o     OutputOptions
 	lease *Lease
 	file  vfs.File // nil: closed
+	named bool     // it has its name
 	ended bool
 	err   error // of Commit
 }
@@ -120,6 +121,7 @@ func (o *Output) commit() (err error) {
 		}
 		return &UnsureError{Name: o.name, Err: err} // on some file systems a rename that failed has happened
 	}
+	o.named = true
 	if !o.o.NoSync && !o.o.NoSyncDir {
 		if err := vfs.SyncParent(o.fsys, o.name); err != nil {
 			return &UnsureError{Name: o.name, Renamed: true, Err: err}
@@ -143,8 +145,10 @@ func (o *Output) end() {
 		_ = o.file.Close()
 		o.file = nil
 	}
-	_ = o.fsys.Remove(o.temp) // gone if it has its name
-	_ = o.lease.Release()     // one that could not be removed ends with the process
+	if !o.named {
+		_ = o.fsys.Remove(o.temp) // gone if it has its name after all
+	}
+	_ = o.lease.Release() // one that could not be removed ends with the process
 }
 
 // An UnsureError says that an output has got its name, or may have, but that this may not outlive a power failure.

@@ -118,6 +118,21 @@ func TestOutputNames(t *testing.T) {
 	}
 }
 
+// TestHidden: names of hidden files lead back to their output, and are no subfile's.
+func TestHidden(t *testing.T) {
+	for id, want := range map[string]string{"0123abcd9": "d/.x.0123abcd.partial", "0123456789": "d/.x.a1234567.partial"} {
+		got := HiddenName("d/x", id)
+		if of, ok := HiddenOf(filepath.Base(got)); got != want || !ok || of != "x" {
+			t.Errorf("%s: %s, of %q %v", id, got, of, ok)
+		}
+	}
+	for _, n := range []string{"", ".partial", "..partial", "..0123abcd.partial", "x.0123abcd.partial", ".x.0123abc.partial", ".x.0123abcg.partial", ".x.0123abcd"} {
+		if of, ok := HiddenOf(n); ok {
+			t.Errorf("%q: of %q", n, of)
+		}
+	}
+}
+
 // TestOutputMeanwhile: what another program puts under the name while the output is written is not replaced.
 func TestOutputMeanwhile(t *testing.T) {
 	mem := vfs.NewMem()
