@@ -137,7 +137,7 @@ func (f *ffConvertFlags) run(cmd *cobra.Command, e *env, compact bool, in, out s
 	o.Progress = func(done, total int64) { p.at(stage, done, total) }
 	start := time.Now()
 	var made *ffformat.File
-	err = writeOutput(ctx, out, durable.OutputOptions{Force: f.force, NoSync: f.noSync}, func(dst vfs.File) (bool, error) {
+	err = writeOutput(ctx, vfs.OS, out, durable.OutputOptions{Force: f.force, NoSync: f.noSync}, func(dst vfs.File) (bool, error) {
 		made, err = write(ctx, r, dst, o)
 		return err == nil, err
 	})

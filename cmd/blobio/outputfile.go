@@ -10,8 +10,8 @@ import (
 
 // writeOutput lets f write a file that appears under its name when it is whole. f may leave the file out by
 // returning false.
-func writeOutput(ctx context.Context, name string, o durable.OutputOptions, f func(dst vfs.File) (bool, error)) error {
-	out, err := durable.NewOutput(ctx, vfs.OS, name, o)
+func writeOutput(ctx context.Context, fsys vfs.FS, name string, o durable.OutputOptions, f func(dst vfs.File) (bool, error)) error {
+	out, err := durable.NewOutput(ctx, fsys, name, o)
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func writeOutput(ctx context.Context, name string, o durable.OutputOptions, f fu
 
 // writeFile is writeOutput of a stream. It returns the bytes that were written.
 func writeFile(ctx context.Context, name string, force bool, f func(w io.Writer) error) (size int64, err error) {
-	err = writeOutput(ctx, name, durable.OutputOptions{Force: force}, func(dst vfs.File) (bool, error) {
+	err = writeOutput(ctx, vfs.OS, name, durable.OutputOptions{Force: force}, func(dst vfs.File) (bool, error) {
 		w := io.NewOffsetWriter(dst, 0)
 		if err := f(w); err != nil {
 			return false, err

@@ -41,7 +41,7 @@ func HiddenFiles(fsys vfs.FS, name string) (list []string, err error) {
 	dir, base := filepath.Split(name)
 	entries, err := fsys.ReadDir(filepath.Dir(name))
 	for _, e := range entries {
-		if of, ok := HiddenOf(e.Name()); ok && of == base {
+		if of, ok := HiddenOf(e.Name()); ok && of == base && !e.IsDir() {
 			list = append(list, dir+e.Name())
 		}
 	}

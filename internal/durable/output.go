@@ -170,7 +170,12 @@ func (e *UnsureError) Error() string {
 func (e *UnsureError) Unwrap() error { return e.Err }
 
 // ErrKept is met beside ErrExist where Force changes nothing.
-var ErrKept = errors.New("only an ordinary file or a link is replaced")
+var ErrKept = errors.New("no ordinary file, and never replaced")
+
+type keptError struct{ text string }
+
+func (e *keptError) Error() string   { return e.text }
+func (e *keptError) Unwrap() []error { return []error{fault.ErrExist, ErrKept} }
 
 // Free returns ErrExist if an output may not take that name: something is there, be it a link to nothing, and is not
 // to be replaced. Force replaces ordinary files and links, not what a link leads to, and nothing else (ErrKept).
@@ -181,8 +186,10 @@ func Free(fsys vfs.FS, name string, force bool) error {
 		return nil
 	case err != nil:
 		return err
+	case mode.IsDir():
+		return &keptError{"the output " + name + " is a directory, want the name of a file"}
 	case !mode.IsRegular() && mode&fs.ModeSymlink == 0:
-		return fmt.Errorf("the output %s %w: %w", name, fault.ErrExist, ErrKept)
+		return &keptError{"the output " + name + " is there, and no ordinary file"}
 	case !force:
 		return fmt.Errorf("the output %s %w", name, fault.ErrExist)
 	}
