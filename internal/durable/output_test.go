@@ -338,6 +338,22 @@ func TestOutputZombie(t *testing.T) {
 	}
 }
 
+// TestOutputLost: who has lost the lease does not commit, even if its hidden file is there, as when it was made after the sweep
+// of who has the lease now.
+func TestOutputLost(t *testing.T) {
+	mem := vfs.NewMem()
+	o := begin(t, mem, "d.nc", true)
+	fill(t, o, "new")
+	must(t, mem.Remove(LockName("d.nc")))
+	var in *InUseError
+	if err := o.Commit(); !errors.As(err, &in) || !in.Lost {
+		t.Errorf("Commit: %v", err)
+	}
+	if l := listing(t, mem, "d.nc"); l != "[]" {
+		t.Error(l)
+	}
+}
+
 // TestOutputLinks: links in the place of the name and of leftovers are replaced or removed; what they lead to stays.
 func TestOutputLinks(t *testing.T) {
 	for _, there := range []bool{true, false} {
