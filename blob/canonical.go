@@ -5,142 +5,94 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"sync"
 
 	"blobio/cdf5"
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
 
 // toCanonical writes one ordinary netCDF file, variable by variable.
-func (c *conversion) toCanonical(ctx context.Context) error {
+func (c *conversion) toCanonical(ctx context.Context) (err error) {
 	hdr := c.schema.canonicalHeader(c.o.Version)
 	hdr.NumRecs = c.records
-	var f vfs.File
-	var tmp string
-	var err error
-	if c.root() {
-		if c.ten, err = hold(ctx, &Options{fs: c.o.fs}, c.out); err == nil {
-			tmp, f, err = c.begin(hdr)
+	if err = hdr.Layout(nil); err != nil {
+		err = fmt.Errorf("blob: convert to %s: %w", c.out, err)
+	}
+	var out *durable.Output // of root
+	var temp string
+	if c.root() && err == nil {
+		if out, err = c.begin(ctx, hdr); err == nil {
+			temp = out.Temp()
 		}
-	} else {
-		err = hdr.Layout(nil)
+		defer func() { out.Discard() }()
 	}
-	b, err := c.told(ctx, []byte(tmp), err)
-	if err == nil && !c.root() {
-		f, err = c.o.fs.OpenRW(string(b))
+	b, err := c.told(ctx, []byte(temp), err)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		err = c.stream(ctx, f, hdr)
-	}
-	if err == nil && c.o.Durability != DurableNone {
-		err = f.Sync()
-	}
-	if f != nil {
-		if cerr := f.Close(); err == nil {
-			err = cerr
-		} else {
-			err = errors.Join(err, cerr)
+	err = c.fill(ctx, out, string(b), hdr)
+	if err = c.agree(ctx, err); err == nil && c.root() {
+		if err = out.Commit(); err != nil {
+			err = fmt.Errorf("blob: convert: %w", err)
 		}
-	}
-	err = c.agree(ctx, err)
-	if c.root() {
-		if err == nil {
-			err = c.publish(tmp)
-		}
-		if err != nil && tmp != "" {
-			_ = c.o.fs.Remove(tmp) // gone if it was published
-		}
-		_ = c.ten.release() // a lease that could not be removed ends with the process
 	}
 	return c.agree(ctx, err)
 }
 
-// begin makes the canonical file under a name of its own.
-func (c *conversion) begin(hdr *cdf5.Header) (tmp string, f vfs.File, err error) {
-	if err := hdr.Layout(nil); err != nil {
-		return "", nil, fmt.Errorf("blob: convert to %s: %w", c.out, err)
-	}
+// begin makes the canonical file.
+func (c *conversion) begin(ctx context.Context, hdr *cdf5.Header) (*durable.Output, error) {
 	hb, err := hdr.AppendTo(nil, orderOf(true), false)
 	if err != nil {
-		return "", nil, fmt.Errorf("blob: convert to %s: %w", c.out, err)
+		return nil, fmt.Errorf("blob: convert to %s: %w", c.out, err)
 	}
-	if err := c.free(); err != nil {
-		return "", nil, err
+	out, err := durable.NewOutput(ctx, c.o.fs, c.out, durable.OutputOptions{Force: c.o.Force, Also: c.free,
+		NoSync: c.o.Durability == DurableNone, NoSyncDir: c.o.Durability != DurableCommit})
+	if err != nil {
+		return nil, fmt.Errorf("blob: convert: %w", err)
 	}
-	if err := c.sweep(); err != nil {
-		return "", nil, err
-	}
-	dir, base := filepath.Split(c.out)
-	tmp = dir + tempPrefix(base) + c.ten.id[:tempDigits] + tempSuffix
-	if f, err = c.o.fs.Create(tmp); err != nil {
-		return "", nil, err
-	}
-	size := hdr.FileSize(c.records)
+	f, size := out.File(), hdr.FileSize(c.records)
 	if err = f.Allocate(0, size); err == nil {
 		if err = f.Truncate(size); err == nil {
 			_, err = f.WriteAt(hb, 0)
 		}
 	}
-	return tmp, f, err
+	if err != nil {
+		out.Discard()
+		return nil, err
+	}
+	return out, nil
 }
 
-// publish gives the output its name.
-func (c *conversion) publish(tmp string) error {
-	if err := errors.Join(c.ten.check(), c.free()); err != nil { // somebody may have made it meanwhile
+// free checks that no dataset of subfiles has the name: one file cannot take its place, for whoever opens the name would get those.
+func (c *conversion) free() error {
+	set, err := subfile.Find(c.o.fs, c.out)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
 		return err
-	}
-	if err := c.o.fs.Rename(tmp, c.out); err != nil {
-		return err
-	}
-	if c.o.Durability == DurableCommit {
-		return c.o.fs.SyncDir(subfile.Dir(c.out))
+	case !set.Single:
+		return fmt.Errorf("a dataset of subfiles of the name %s is there: %w", c.out, ErrExist)
 	}
 	return nil
 }
 
-// A canonical output is written under a hidden name: ".F.nc.1a2b3c4d.partial".
-const (
-	tempDigits = 8
-	tempSuffix = ".partial"
-)
-
-func tempPrefix(base string) string { return "." + base + "." }
-
-// sweep removes what conversions to the same output left that were cut short.
-// The lease of the output says that none of them is at work; one that is after all fails at its rename.
-func (c *conversion) sweep() error {
-	temps, err := canonicalTemps(c.o.fs, c.out)
+// fill writes this rank's part; other ranks than root open the file by its hidden name.
+func (c *conversion) fill(ctx context.Context, out *durable.Output, temp string, hdr *cdf5.Header) error {
+	if c.root() {
+		return c.stream(ctx, out.File(), hdr)
+	}
+	f, err := c.o.fs.OpenRW(temp)
 	if err != nil {
 		return err
 	}
-	for _, t := range temps {
-		if err := c.o.fs.Remove(t); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+	err = c.stream(ctx, f, hdr)
+	if err == nil && c.o.Durability != DurableNone {
+		err = f.Sync()
 	}
-	return nil
-}
-
-// free checks that the output may take its name.
-func (c *conversion) free() error {
-	info, err := c.o.fs.Stat(c.out)
-	if err == nil && info.IsDir() {
-		return fmt.Errorf("blob: convert to %s: it is a directory: %w", c.out, ErrExist)
-	}
-	switch set, err := subfile.Find(c.o.fs, c.out); {
-	case errors.Is(err, fs.ErrNotExist):
-		_, err := c.o.fs.Stat(subfile.Dir(c.out))
-		return err
-	case err != nil:
-		return err
-	case !set.Single: // one file cannot take the place of several: whoever opens the name would get those
-		return fmt.Errorf("blob: convert to %s: a dataset of subfiles of this name is there: %w", c.out, ErrExist)
-	case !c.o.Force:
-		return fmt.Errorf("blob: convert to %s: the file is there (ConvertOptions.Force replaces it): %w", c.out, ErrExist)
-	}
-	return nil
+	return errors.Join(err, f.Close())
 }
 
 // stream copies this rank's units to the canonical file.

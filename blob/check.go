@@ -139,7 +139,7 @@ func (c *checker) run(path string) {
 
 // leftovers reports what conversions to this name, and dead writers, left.
 func (c *checker) leftovers(base string) {
-	temps, err := canonicalTemps(c.o.fs, base)
+	temps, err := durable.HiddenFiles(c.o.fs, base)
 	if err != nil {
 		c.add(findingOf(Warning, subfile.Dir(base), err))
 	}
@@ -154,7 +154,7 @@ func (c *checker) leftovers(base string) {
 	}
 	for _, t := range temps {
 		if writer == nil || writer.State != "writing" {
-			c.say(Warning, t, -1, "file", nil, "of a conversion that did not come to its end")
+			c.say(Warning, t, -1, "file", nil, "of an output that did not come to its end")
 		}
 	}
 }

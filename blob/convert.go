@@ -115,9 +115,8 @@ type conversion struct {
 	first   int64   // first record that is converted
 	records int64   // how many
 
-	ten   *tenure // of root: that of the output
-	room  []byte  // of scratch
-	known *known  // what was compared with its checksum
+	room  []byte // of scratch
+	known *known // what was compared with its checksum
 
 	done, total atomic.Int64
 }

@@ -3,7 +3,6 @@ package blob
 import (
 	"context"
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -31,7 +30,7 @@ type Step struct {
 }
 
 // Recover finishes what a dead writer of the dataset base left: it carries out the renames of a commit that was cut short, and removes
-// files that belong to no committed state, those of conversions to a file of this name too. What is committed
+// files that belong to no committed state, those of an unfinished output of this name too. What is committed
 // stays as it is. It returns what it did. A dataset that somebody is writing is ErrInUse, and one that another program wrote
 // without a manifest has nothing to finish.
 //
@@ -81,7 +80,7 @@ func Recover(ctx context.Context, base string, o *RecoverOptions) (steps []Step,
 			return nil, err
 		}
 	}
-	temps, err := canonicalTemps(v.fs, base)
+	temps, err := durable.HiddenFiles(v.fs, base)
 	for _, t := range temps {
 		err = errors.Join(err, v.fs.Remove(t))
 	}
@@ -95,12 +94,12 @@ func leaseStep(base string, h *durable.Holder) Step {
 // toRecover lists what there is to do for a dataset.
 func toRecover(fsys vfs.FS, base string) (steps []Step, err error) {
 	add := func(file, what string) { steps = append(steps, Step{file, what}) }
-	temps, err := canonicalTemps(fsys, base)
+	temps, err := durable.HiddenFiles(fsys, base)
 	if err != nil {
 		return nil, err
 	}
 	for _, t := range temps {
-		add(t, "remove: of a conversion that did not come to its end")
+		add(t, "remove: of an output that did not come to its end")
 	}
 	st, err := subfile.ReadState(fsys, base)
 	never := errors.Is(err, ErrNotCommitted)
@@ -202,29 +201,6 @@ func settle(fsys vfs.FS, base string, m *subfile.Manifest, ten *tenure) error {
 	})
 }
 
-// canonicalTemps lists the files of unfinished conversions to an ordinary file.
-func canonicalTemps(fsys vfs.FS, out string) (list []string, err error) {
-	dir, base := subfile.Dir(out), filepath.Base(out)
-	entries, err := fsys.ReadDir(dir)
-	for _, e := range entries {
-		if of, ok := canonicalTemp(e.Name()); ok && of == base {
-			list = append(list, filepath.Join(dir, e.Name()))
-		}
-	}
-	return list, err
-}
-
-// canonicalTemp says to which output the file of an unfinished conversion belongs.
-func canonicalTemp(name string) (out string, ok bool) {
-	rest, ok := strings.CutSuffix(name, tempSuffix)
-	dot := strings.LastIndexByte(rest, '.')
-	if !ok || dot < 2 || rest[0] != '.' || len(rest)-dot-1 != tempDigits {
-		return "", false
-	}
-	_, err := hex.DecodeString(rest[dot+1:])
-	return rest[1:dot], err == nil
-}
-
 // Unfinished returns the names in a directory for which Recover has something to do, or that somebody is writing.
 func Unfinished(dir string) ([]string, error) { return unfinishedIn(vfs.OS, dir) }
 
@@ -235,7 +211,7 @@ func unfinishedIn(fsys vfs.FS, dir string) (names []string, err error) {
 	}
 	for _, e := range entries {
 		name := e.Name()
-		if out, ok := canonicalTemp(name); ok {
+		if out, ok := durable.HiddenOf(name); ok {
 			names = append(names, out)
 		} else if out, ok := durable.LockOf(name); ok {
 			names = append(names, out)

@@ -10,6 +10,7 @@ import (
 
 	"blobio/comm"
 	"blobio/ffformat"
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
 
@@ -58,10 +59,6 @@ func exportRank(ctx context.Context, fsys vfs.FS, dir string, e *entry, rank int
 	case !info.IsDir():
 		return usageErr("export: %s is not a directory", to)
 	}
-	name := ExportName(to, e.ID, rank)
-	if _, err := fsys.Stat(name); err == nil {
-		return fmt.Errorf("ffstore: %s: %w", name, fs.ErrExist)
-	}
 	r, err := openRank(fsys, dir, e, rank)
 	if err != nil {
 		return err
@@ -72,22 +69,11 @@ func exportRank(ctx context.Context, fsys vfs.FS, dir string, e *entry, rank int
 			return f.AsError()
 		}
 	}
-	part := name + ".partial"
-	if err := fsys.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	dst, err := fsys.Create(part)
+	out, err := durable.NewOutput(ctx, fsys, ExportName(to, e.ID, rank), durable.OutputOptions{NoSyncDir: true}) // all are synced at once
 	if err != nil {
-		return err
+		return fmt.Errorf("ffstore: %w", err)
 	}
-	defer func() {
-		if dst != nil {
-			err = errors.Join(err, dst.Close())
-		}
-		if err != nil {
-			fsys.Remove(part) //nolint:errcheck // it does not count, and the next one removes it
-		}
-	}()
+	defer out.Discard()
 	buf := make([]byte, 1<<20)
 	for off := int64(0); off < r.File().Size; off += int64(len(buf)) {
 		if err := ctx.Err(); err != nil {
@@ -97,17 +83,9 @@ func exportRank(ctx context.Context, fsys vfs.FS, dir string, e *entry, rank int
 		if err != nil && (!errors.Is(err, io.EOF) || n == 0) {
 			return err
 		}
-		if _, err := dst.WriteAt(buf[:n], off); err != nil {
+		if _, err := out.File().WriteAt(buf[:n], off); err != nil {
 			return err
 		}
 	}
-	if err := dst.Sync(); err != nil {
-		return err
-	}
-	err = dst.Close()
-	dst = nil
-	if err != nil {
-		return err
-	}
-	return fsys.Rename(part, name)
+	return out.Commit()
 }

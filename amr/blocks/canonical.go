@@ -4,85 +4,80 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"hash/crc32"
-	"io/fs"
 
 	"blobio/blob"
 	"blobio/cdf5"
 	"blobio/comm"
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
-	"blobio/subfile"
 )
 
 // loader gives a block with its data.
 type loader func(ctx context.Context, p *placed) (*placed, error)
 
-// writeCanonical writes one CDF-5 file: rank 0 makes it under a partial name, each
-// rank writes the rows of its blocks, rank 0 writes the header, last, and renames it.
-// A block is loaded once; at most Buffer bytes of each variable are held. Collective.
+// output begins the canonical file, on rank 0.
+func output(ctx context.Context, name string, o *Options) (*durable.Output, error) {
+	out, err := durable.NewOutput(ctx, o.fs, name, durable.OutputOptions{Force: o.Force,
+		NoSync: o.Durability == blob.DurableNone, NoSyncDir: o.Durability != blob.DurableCommit})
+	if err != nil {
+		return nil, fmt.Errorf("blocks: %w", err)
+	}
+	return out, nil
+}
+
+// writeCanonical writes one CDF-5 file. Collective.
 func writeCanonical(ctx context.Context, c comm.Comm, name string, l *layout, list []placed, load loader, o *Options) error {
-	h := l.header()
-	if err := h.Layout(nil); err != nil {
-		return err
-	}
-	if o.Durability == blob.DurableNone {
-		own := *o // the workers of a conversion share o
-		own.fs = vfs.NoSync(o.fs)
-		o = &own
-	}
-	part := subfile.Partial(name)
+	var out *durable.Output
 	var err error
 	if c.Rank() == 0 {
-		err = create(o.fs, part)
+		out, err = output(ctx, name, o)
+		defer func() { out.Discard() }()
 	}
 	if err := comm.Agree(ctx, c, err); err != nil {
 		return err
 	}
-	f, mine, err := open(ctx, c, o.fs, part)
+	if err = fill(ctx, c, out, l, list, load, o); err == nil && c.Rank() == 0 {
+		err = out.Commit()
+	}
+	return comm.Agree(ctx, c, err)
+}
+
+// fill writes the file that rank 0 has begun: each rank the rows of its blocks, rank 0 the header, last.
+// A block is loaded once; at most Buffer bytes of each variable are held. Collective.
+func fill(ctx context.Context, c comm.Comm, out *durable.Output, l *layout, list []placed, load loader, o *Options) error {
+	h := l.header()
+	if err := h.Layout(nil); err != nil {
+		return err
+	}
+	f, mine, err := open(ctx, c, out, o.fs)
 	if err != nil {
 		return err
 	}
 	err = writeRows(ctx, f, h, l, list, load, o)
-	err = comm.Agree(ctx, c, err)
+	if mine && err == nil && o.Durability != blob.DurableNone {
+		err = f.Sync()
+	}
+	err = comm.Agree(ctx, c, err) // another rank may use what this one closes
+	if mine {
+		err = errors.Join(err, f.Close())
+	}
 	if err == nil && c.Rank() == 0 {
 		err = writeHeader(f, h)
 	}
-	if err = comm.Agree(ctx, c, err); err == nil && mine {
-		err = f.Sync()
-	}
-	err = comm.Agree(ctx, c, err)
-	if mine {
-		if cerr := f.Close(); err == nil {
-			err = cerr
-		}
-	}
-	if err = comm.Agree(ctx, c, err); err == nil && c.Rank() == 0 {
-		err = commit(o, part, name)
-	}
-	err = comm.Agree(ctx, c, err)
-	if err != nil && c.Rank() == 0 {
-		_ = o.fs.Remove(part)
-	}
-	return err
+	return comm.Agree(ctx, c, err)
 }
 
-// create makes an empty file; what an interrupted writer left is replaced.
-func create(fsys vfs.FS, name string) error {
-	f, err := fsys.Create(name)
-	if errors.Is(err, fs.ErrExist) {
-		if err := fsys.Remove(name); err != nil {
-			return err
-		}
-		f, err = fsys.Create(name)
+// open opens the file once in each process; mine says that this rank did, and closes it. Rank 0 has it open. Collective.
+func open(ctx context.Context, c comm.Comm, out *durable.Output, fsys vfs.FS) (f vfs.File, mine bool, err error) {
+	var temp []byte
+	if c.Rank() == 0 {
+		f, temp = out.File(), []byte(out.Temp())
 	}
-	if err != nil {
-		return err
+	if temp, err = c.Bcast(ctx, 0, temp); err != nil {
+		return nil, false, err
 	}
-	return f.Close()
-}
-
-// open opens the file once in each process; mine tells that this rank did. Collective.
-func open(ctx context.Context, c comm.Comm, fsys vfs.FS, name string) (f vfs.File, mine bool, err error) {
 	peers, err := c.Share(ctx, c.Rank())
 	if err != nil {
 		return nil, false, err
@@ -91,39 +86,24 @@ func open(ctx context.Context, c comm.Comm, fsys vfs.FS, name string) (f vfs.Fil
 	for peers[first] == nil {
 		first++
 	}
-	if mine = first == c.Rank(); mine {
-		f, err = fsys.OpenRW(name)
+	if mine = first == c.Rank() && f == nil; mine {
+		f, err = fsys.OpenRW(string(temp))
 	}
-	if err := comm.Agree(ctx, c, err); err != nil {
-		if f != nil {
-			f.Close()
-		}
-		return nil, false, err
+	if err = comm.Agree(ctx, c, err); err != nil {
+		return nil, false, closed(f, mine, err)
 	}
 	files, err := c.Share(ctx, f)
 	if err != nil {
-		if f != nil {
-			f.Close()
-		}
-		return nil, false, err
+		return nil, false, closed(f, mine, err)
 	}
 	return files[first].(vfs.File), mine, nil
 }
 
-// commit gives the file its name.
-func commit(o *Options, part, name string) error {
-	if !o.Force {
-		if err := free(o.fs, name, Canonical); err != nil {
-			return err
-		}
+func closed(f vfs.File, mine bool, err error) error {
+	if mine && f != nil {
+		_ = f.Close() // the error before is the one to tell
 	}
-	if err := o.fs.Rename(part, name); err != nil {
-		return err
-	}
-	if o.Durability != blob.DurableCommit {
-		return nil
-	}
-	return vfs.SyncParent(o.fs, name)
+	return err
 }
 
 // writeHeader makes the file a CDF file. What no block has at its end is a hole.

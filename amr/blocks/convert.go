@@ -12,12 +12,12 @@ import (
 	"blobio/blob"
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/subfile"
+	"blobio/internal/durable"
 )
 
 // Convert writes the blocks of a source as one dataset. Each worker holds a few
 // blocks at a time. With the defaults the order of the source stays. A form with blobs is made
-// by way of a canonical file beside it, which needs as much room again for a while.
+// by way of a hidden canonical file beside it, which needs as much room again for a while.
 func Convert(ctx context.Context, src Source, name string, o *Options) error {
 	if err := o.Validate(); err != nil {
 		return err
@@ -35,26 +35,43 @@ func Convert(ctx context.Context, src Source, name string, o *Options) error {
 		}
 	}
 	if f.Form == Canonical {
-		return convert(ctx, src, name, &f)
+		out, err := output(ctx, name, &f)
+		if err != nil {
+			return err
+		}
+		defer out.Discard()
+		if err := convert(ctx, src, out, &f); err != nil {
+			return err
+		}
+		return out.Commit()
 	}
 	if o.fs != nil {
 		return usageErr("a file system is for the canonical form")
 	}
+	l, err := durable.Acquire(ctx, f.fs, name, durable.LeaseOptions{})
+	if err != nil {
+		return fmt.Errorf("blocks: %w", err)
+	}
+	defer func() { _ = l.Release() }() // one that could not be removed ends with the process
 	canon := f
 	canon.Form, canon.Durability, canon.Force = Canonical, blob.DurableNone, true
-	between := subfile.Partial(name + ".canonical")
-	defer func() { _ = f.fs.Remove(between) }()
+	between, err := output(ctx, name+".canonical", &canon)
+	if err != nil {
+		return err
+	}
+	defer between.Discard()
 	if err := convert(ctx, src, between, &canon); err != nil {
 		return err
 	}
-	return toBlobs(ctx, between, name, &f)
+	_ = l.Release() // what writes the blobs takes it
+	return toBlobs(ctx, between.Temp(), name, &f)
 }
 
 // maxHold is how many bytes of blocks a worker reads at once.
 const maxHold = 4 << 20
 
 // convert writes the canonical file with several workers, each of which has a part of the source.
-func convert(ctx context.Context, src Source, name string, o *Options) error {
+func convert(ctx context.Context, src Source, out *durable.Output, o *Options) error {
 	workers := max(min(o.Workers, src.Len()), 1)
 	var done atomic.Int64
 	total := int64(src.Len())
@@ -78,7 +95,7 @@ func convert(ctx context.Context, src Source, name string, o *Options) error {
 			row[b] = lo + i
 		}
 		w := window{src: src, end: hi}
-		return writeCanonical(ctx, c, name, l, list, func(ctx context.Context, p *placed) (*placed, error) {
+		return fill(ctx, c, out, l, list, func(ctx context.Context, p *placed) (*placed, error) {
 			b, err := w.get(ctx, row[p.Block])
 			if err != nil {
 				return nil, err

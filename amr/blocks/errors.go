@@ -17,6 +17,7 @@ var (
 	ErrNotFormat = fault.ErrNotFormat // a dataset, but not of blocks
 	ErrVersion   = fault.ErrVersion   // of a later version of this form
 	ErrExist     = fault.ErrExist     // the name is taken
+	ErrInUse     = fault.ErrInUse     // somebody is writing it
 	ErrMissing   = fault.ErrMissing   // no field of this name
 	ErrTooLarge  = fault.ErrTooLarge  // over a cap
 	ErrUsage     = fault.ErrUsage     // an argument is wrong

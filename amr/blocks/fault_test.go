@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math/rand"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 	"blobio/amr"
 	"blobio/blob"
 	"blobio/comm"
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
 
@@ -127,7 +129,7 @@ func TestFaults(t *testing.T) {
 						if !there {
 							t.Fatalf("%s: no error, and no dataset", when)
 						}
-						if op != nil && op.Kind != vfs.OpClose && op.Kind != vfs.OpStat && op.Kind != vfs.OpRemove && op.Kind != vfs.OpReadDir {
+						if op != nil && op.Kind != vfs.OpClose && op.Kind != vfs.OpStat && op.Kind != vfs.OpRemove && op.Kind != vfs.OpReadDir && op.Name != durable.LockName("d") {
 							t.Fatalf("%s: no error", when)
 						}
 						continue
@@ -248,7 +250,8 @@ func TestConvertFaults(t *testing.T) {
 				t.Fatalf("%s: %v", when, err)
 			case err == nil && !there:
 				t.Fatalf("%s: no error, and no dataset", when)
-			case err == nil && op != nil && op.Kind != vfs.OpClose && op.Kind != vfs.OpStat && op.Kind != vfs.OpRemove && op.Kind != vfs.OpReadDir:
+			case err == nil && op != nil && op.Kind != vfs.OpClose && op.Kind != vfs.OpStat && op.Kind != vfs.OpRemove && op.Kind != vfs.OpReadDir &&
+				op.Name != durable.LockName("d") && op.Name != durable.LockName("d.canonical"):
 				t.Fatalf("%s: no error", when)
 			}
 		}
@@ -352,6 +355,86 @@ func TestReadFaults(t *testing.T) {
 				if t.Failed() {
 					t.FailNow()
 				}
+			}
+		}
+	}
+}
+
+// TestSecondWriter: while a dataset is written nobody else can write it, and whoever tries changes nothing; what dead writers
+// of it left goes; and nothing is written through a link that somebody has planted.
+func TestSecondWriter(t *testing.T) {
+	m, blocks := small()
+	for _, form := range []Form{Canonical, VariableCentric, ProcessCentric} {
+		for _, apart := range []bool{false, true} {
+			mem := vfs.NewMem()
+			if err := vfs.WriteFile(mem, ".d.0123abcd.partial", nil); err != nil {
+				t.Fatal(err)
+			}
+			var once atomic.Bool
+			fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+				if op.Kind != vfs.OpRename || once.Swap(true) {
+					return nil
+				}
+				was := fmt.Sprint(namesIn(mem))
+				l, err := durable.Acquire(context.Background(), mem, "d", durable.LeaseOptions{})
+				if !errors.Is(err, ErrInUse) {
+					t.Errorf("%v: in the middle: %v", form, err)
+					_ = l.Release()
+				}
+				if now := fmt.Sprint(namesIn(mem)); now != was {
+					t.Errorf("%v: %s became %s", form, was, now)
+				}
+				return nil
+			})
+			if _, err := writeOn(fsys, form, apart, m, blocks, Options{}); err != nil {
+				t.Fatal(form, err)
+			}
+			if !once.Load() || !state(t, mem, "d", form.String(), m, blocks) {
+				t.Fatal(form, namesIn(mem))
+			}
+			if l := fmt.Sprint(namesIn(mem)); form == Canonical && l != "[d]" || strings.Contains(l, ".lock") {
+				t.Errorf("%v: left: %s", form, l)
+			}
+			l, err := durable.Acquire(context.Background(), mem, "d", durable.LeaseOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			was := fmt.Sprint(namesIn(mem))
+			errs, _ := writeOn(mem, form, apart, m, blocks, Options{Force: true})
+			for r, err := range errs {
+				if !errors.Is(err, ErrInUse) {
+					t.Errorf("%v, apart %v: rank %d: %v", form, apart, r, err)
+				}
+			}
+			if now := fmt.Sprint(namesIn(mem)); now != was {
+				t.Errorf("%v: %s became %s", form, was, now)
+			}
+			_ = l.Release()
+		}
+	}
+}
+
+// TestPlantedLink: no name that somebody can guess is opened for writing.
+func TestPlantedLink(t *testing.T) {
+	m, blocks := small()
+	for _, form := range []Form{Canonical, VariableCentric} {
+		dir := t.TempDir()
+		victim, name := filepath.Join(dir, "victim"), filepath.Join(dir, "d.nc")
+		if err := os.WriteFile(victim, []byte("keep"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		for _, planted := range []string{".partial", ".canonical.partial"} {
+			if err := os.Symlink(victim, name+planted); err != nil {
+				t.Skip(err)
+			}
+		}
+		src := &Memory{m, blocks}
+		if err := Convert(context.Background(), src, name, &Options{Form: form, Durability: blob.DurableNone}); err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range []string{victim, name + ".partial", name + ".canonical.partial"} {
+			if b, err := os.ReadFile(n); err != nil || string(b) != "keep" {
+				t.Errorf("%v: %s: %q %v", form, n, b, err)
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -19,16 +20,19 @@ import (
 // path is the name of a file while it is being written.
 func (j *job) path(name string) string { return filepath.Join(j.tmp, name) }
 
-// begin makes the temporary directory, in the place of one that a dead writer
-// left. It runs on rank 0, and leaves nothing behind if it fails.
-func (j *job) begin() error {
+// begin takes the lease of the directory, and makes the temporary one, in the place of one that a dead writer
+// left. It runs on rank 0; if it fails it leaves nothing behind but the lease.
+func (j *job) begin(ctx context.Context) (err error) {
+	if j.lease, err = durable.Acquire(ctx, j.fs, j.dir, durable.LeaseOptions{}); err != nil {
+		return fmt.Errorf("cello: %w", err)
+	}
 	switch _, err := j.fs.Stat(j.dir); {
 	case err == nil:
 		return fmt.Errorf("cello: %s: %w", j.dir, ErrExist)
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	err := j.fs.Mkdir(j.tmp)
+	err = j.fs.Mkdir(j.tmp)
 	if errors.Is(err, fs.ErrExist) {
 		if err = removePartial(j.fs, j.tmp); err == nil {
 			err = j.fs.Mkdir(j.tmp)
@@ -80,8 +84,16 @@ func (j *job) abandon() {
 	}
 }
 
-// owned finds out whether the temporary directory is still this writer's.
+// release ends the lease, on rank 0.
+func (j *job) release() {
+	_ = j.lease.Release() // one that could not be removed ends with the process
+}
+
+// owned finds out whether name and temporary directory are still this writer's.
 func (j *job) owned() error {
+	if err := j.lease.Check(); err != nil {
+		return fmt.Errorf("cello: %w", err)
+	}
 	b, err := vfs.ReadFile(j.fs, j.path(lockName), 1024)
 	if err == nil && strings.TrimSpace(string(b)) == j.id {
 		return nil

@@ -6,12 +6,16 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand"
+	"os"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"blobio/amr"
 	"blobio/comm"
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
 
@@ -26,6 +30,11 @@ func names(fsys vfs.FS, dir string) (l []string) {
 		l = append(l, e.Name())
 	}
 	return l
+}
+
+// noLease leaves out the file of the lease: what could not be removed of it, durably, ends with the process.
+func noLease(l []string) []string {
+	return slices.DeleteFunc(l, func(n string) bool { return n == durable.LockName("c") })
 }
 
 // state says whether a checkpoint is whole or absent; anything else fails the test.
@@ -103,7 +112,7 @@ func TestCrash(t *testing.T) {
 				t.Fatalf("%s: written again: %v (%v)", s.when, err, names(s.fs, "."))
 			}
 			after := s.fs.CrashClone(vfs.CrashOptions{})
-			if !state(t, c, after, "c", s.when+", written again") || len(names(after, ".")) != 1 {
+			if !state(t, c, after, "c", s.when+", written again") || len(noLease(names(after, "."))) != 1 {
 				t.Fatalf("%s: written again: %v", s.when, names(after, "."))
 			}
 		}
@@ -165,7 +174,7 @@ func TestFaults(t *testing.T) {
 				if err == nil && !there {
 					t.Fatalf("%s: no error, and no checkpoint", when)
 				}
-				if err == nil && op != nil && op.Kind != vfs.OpClose {
+				if err == nil && op != nil && op.Kind != vfs.OpClose && op.Name != durable.LockName("c") {
 					t.Fatalf("%s: no error", when)
 				}
 				if err == nil {
@@ -277,6 +286,50 @@ func TestTwoWriters(t *testing.T) {
 	}
 	if len(names(mem, "c"+partialSuffix)) == 0 {
 		t.Fatal("the other writer's files are gone")
+	}
+}
+
+// TestSecondWriter: while a checkpoint is written, another writer of it is told by whom, and changes nothing.
+func TestSecondWriter(t *testing.T) {
+	c := tiny().build(t)
+	mem := vfs.NewMem()
+	asked := false
+	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+		if op.Kind != vfs.OpCreate || op.Name != "c"+partialSuffix+"/"+ManifestName {
+			return nil
+		}
+		asked = true
+		was := fmt.Sprint(names(mem, "."), names(mem, "c"+partialSuffix))
+		err := c.write(context.Background(), 2, false, "c", &Options{fs: mem})
+		if !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), fmt.Sprintf("process %d, since", os.Getpid())) {
+			t.Error(err)
+		}
+		if now := fmt.Sprint(names(mem, "."), names(mem, "c"+partialSuffix)); now != was {
+			t.Errorf("%s became %s", was, now)
+		}
+		return nil
+	})
+	must(c.write(context.Background(), 2, false, "c", &Options{fs: fsys}))
+	if !state(t, c, mem, "c", "after it") || !asked || len(names(mem, ".")) != 1 {
+		t.Fatal(asked, names(mem, "."))
+	}
+}
+
+// TestTakenOver: who has lost the lease of the checkpoint meanwhile does not commit, and leaves the other's files alone.
+func TestTakenOver(t *testing.T) {
+	c := tiny().build(t)
+	mem := vfs.NewMem()
+	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+		if op.Kind == vfs.OpCreate && op.Name == "c"+partialSuffix+"/"+ManifestName {
+			must(mem.Remove(durable.LockName("c")))
+		}
+		return nil
+	})
+	if err := c.write(context.Background(), 2, false, "c", &Options{fs: fsys}); !errors.Is(err, ErrInUse) {
+		t.Fatal(err)
+	}
+	if l := names(mem, "."); fmt.Sprint(l) != "[c"+partialSuffix+"]" {
+		t.Fatal(l)
 	}
 }
 

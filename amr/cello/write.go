@@ -8,6 +8,7 @@ import (
 
 	"blobio/amr"
 	"blobio/comm"
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
 
@@ -32,6 +33,7 @@ type job struct {
 	synth     *synth // nil until a block has no adapt_buffer
 	costs     bool
 	id        string
+	lease     *durable.Lease // of dir, on rank 0
 
 	err error // of this rank, agreed upon later
 }
@@ -43,7 +45,7 @@ type job struct {
 // those of levels below 0 too (these may be left out).
 //
 // Everything is written into dir.partial, which is synced and then renamed: dir
-// is absent or whole at any time. ErrExist: dir is there already. Errors
+// is absent or whole at any time. ErrExist: dir is there already; ErrInUse: somebody is writing it. Errors
 // are the same on all ranks, and leave nothing behind (if the file system still works).
 func Write(ctx context.Context, c comm.Comm, dir string, m *amr.Meta, local []*amr.Block, o *Options) error {
 	return WriteFrom(ctx, c, dir, m, blocks(local), o)
@@ -214,7 +216,8 @@ func (j *job) writerOf(file int) int {
 func (j *job) write(ctx context.Context) error {
 	var err error
 	if j.c.Rank() == 0 {
-		err = j.begin()
+		err = j.begin(ctx)
+		defer j.release()
 	}
 	if err = comm.Agree(ctx, j.c, err); err != nil {
 		return err // begin has cleaned up

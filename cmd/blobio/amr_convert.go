@@ -16,6 +16,8 @@ import (
 	"blobio/amr"
 	"blobio/amr/blocks"
 	"blobio/amr/cello"
+	"blobio/internal/durable"
+	"blobio/internal/vfs"
 )
 
 type amrConvertFlags struct {
@@ -281,8 +283,17 @@ func (f *amrConvertFlags) toYT(cmd *cobra.Command, e *env, m *amrMesh, out strin
 		if err != nil {
 			return err
 		}
-		between := out + ".cello.partial"
-		defer os.RemoveAll(between)
+		l, err := durable.Acquire(ctx, vfs.OS, out, durable.LeaseOptions{})
+		if err != nil {
+			return err
+		}
+		defer l.Release()
+		dir, err := os.MkdirTemp(filepath.Dir(out), "."+filepath.Base(out)+".*.partial")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		between := filepath.Join(dir, "mesh")
 		o := cello.Options{Files: 1, Ghosts: with > 0 && without == 0, Durability: cello.DurableNone}
 		w := f.out
 		w.to = formCello
@@ -293,6 +304,9 @@ func (f *amrConvertFlags) toYT(cmd *cobra.Command, e *env, m *amrMesh, out strin
 			return err
 		}
 		defer k.Close()
+		if err := l.Release(); err != nil { // what writes the directory takes it
+			return err
+		}
 	}
 	if err := cello.WriteYT(ctx, k, out, &cello.YTOptions{NoGhosts: f.bare, Fields: f.fields, Durability: durability}); err != nil {
 		return err

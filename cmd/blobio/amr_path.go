@@ -11,6 +11,7 @@ import (
 
 	"blobio/amr/cello"
 	"blobio/blob"
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -27,13 +28,19 @@ func amrPath(ctx context.Context, path string) (name string, isCello bool, err e
 		if part := subfile.Partial(path); exists(part) {
 			return "", false, unfinished(path, part)
 		}
+		if l, _ := durable.HiddenFiles(vfs.OS, path); len(l) > 0 {
+			return "", false, unfinished(path, l[0])
+		}
 		return "", false, fmt.Errorf("%s: no file, directory or dataset of this name: %w", path, fs.ErrNotExist)
 	}
 	if err != nil {
 		return "", false, err
 	}
-	if whole, is := strings.CutSuffix(path, subfile.Partial("")); is && (!info.IsDir() || cello.Writing(path)) {
+	if whole, is := strings.CutSuffix(path, subfile.Partial("")); is && info.IsDir() && cello.Writing(path) {
 		return "", false, unfinished(whole, path)
+	}
+	if whole, is := durable.HiddenOf(filepath.Base(path)); is && !info.IsDir() {
+		return "", false, unfinished(filepath.Join(filepath.Dir(path), whole), path)
 	}
 	if !info.IsDir() {
 		base := filepath.Base(path)
@@ -87,6 +94,9 @@ func amrPath(ctx context.Context, path string) (name string, isCello bool, err e
 func unfinished(whole, part string) error {
 	if info, err := os.Stat(part); err == nil && info.IsDir() && !cello.Writing(part) && exists(filepath.Join(part, celloList)) {
 		return &hinted{fmt.Errorf("%s is not there, but %s is: all of it was written, only the new name is missing", whole, part), fmt.Sprintf("mv %s %s", part, whole)}
+	}
+	if w, err := blob.WriterOf(whole); err == nil && w != nil && w.State == "writing" {
+		return &hinted{fmt.Errorf("%s is half of %s, which is in use by %s", part, filepath.Base(whole), w.Holder), "wait until it is whole"}
 	}
 	hint := fmt.Sprintf("remove it if no program writes it any more, or write %s again, which replaces it", whole)
 	if exists(whole) {

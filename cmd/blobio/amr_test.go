@@ -415,14 +415,14 @@ func TestAmrUnfinished(t *testing.T) {
 	check(t, os.CopyFS(at("late.partial"), os.DirFS(check1)))
 	b, err := os.ReadFile(native)
 	check(t, err)
-	check(t, os.WriteFile(at("half.nc.partial"), b[:200], 0o666))
+	check(t, os.WriteFile(at(".half.nc.0123abcd.partial"), b[:200], 0o666))
 	for _, verb := range [][]string{{"ls"}, {"check"}, {"dump", "0"}, {"convert", at("out.nc")}} {
 		for name, want := range map[string]string{
-			"dead":            ".partial is half of dead: a program is writing it, or died before it was whole (remove it if no program writes it any more, or write " + at("dead") + " again, which replaces it)",
-			"dead.partial":    at("dead.partial") + " is half of dead",
-			"half.nc":         at("half.nc.partial") + " is half of half.nc",
-			"half.nc.partial": at("half.nc.partial") + " is half of half.nc",
-			"late":            "all of it was written, only the new name is missing (mv " + at("late.partial") + " " + at("late") + ")",
+			"dead":                      ".partial is half of dead: a program is writing it, or died before it was whole (remove it if no program writes it any more, or write " + at("dead") + " again, which replaces it)",
+			"dead.partial":              at("dead.partial") + " is half of dead",
+			"half.nc":                   at(".half.nc.0123abcd.partial") + " is half of half.nc: a program is writing it, or died",
+			".half.nc.0123abcd.partial": at(".half.nc.0123abcd.partial") + " is half of half.nc",
+			"late":                      "all of it was written, only the new name is missing (mv " + at("late.partial") + " " + at("late") + ")",
 		} {
 			bad(t, exitFailed, want, append([]string{"amr", verb[0], at(name)}, verb[1:]...)...)
 		}

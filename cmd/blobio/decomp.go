@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"math/rand/v2"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -84,42 +81,4 @@ func mapsOf(ctx context.Context, r *blob.Reader) (*mapSource, error) {
 		return nil, err
 	}
 	return &mapSource{file, r.Layout().String() + " dataset"}, nil
-}
-
-// writeFile lets f write a file that appears under its name when it is whole.
-func writeFile(ctx context.Context, name string, force bool, f func(w io.Writer) error) (size int64, err error) {
-	if _, err := os.Lstat(name); err == nil && !force {
-		return 0, fmt.Errorf("the output %s %w", name, blob.ErrExist)
-	}
-	hidden := fmt.Sprintf(".%s.%08x.partial", filepath.Base(name), rand.Uint32())
-	tmp, err := os.OpenFile(filepath.Join(filepath.Dir(name), hidden), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666) // less the umask
-	if err != nil {
-		return 0, err
-	}
-	defer func() {
-		if err != nil {
-			tmp.Close()
-			os.Remove(tmp.Name())
-		}
-	}()
-	if err = f(tmp); err != nil {
-		return 0, err
-	}
-	if err = ctx.Err(); err != nil {
-		return 0, err
-	}
-	info, err := tmp.Stat()
-	if err != nil {
-		return 0, err
-	}
-	if err = tmp.Sync(); err != nil {
-		return 0, err
-	}
-	if err = tmp.Close(); err != nil {
-		return 0, err
-	}
-	if err = os.Rename(tmp.Name(), name); err != nil {
-		return 0, err
-	}
-	return info.Size(), nil
 }

@@ -4,13 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"blobio/blob"
 	"blobio/decomp/mapfile"
 )
 
@@ -47,56 +45,28 @@ func (o *mapOutput) form(name string) (string, error) {
 	return "", usagef("the extension of %q does not say which form is wanted: .dat, .nc or .h5, or --format", name)
 }
 
-// written is one file that was written.
-type written struct {
-	Path  string `json:"path"`
-	Bytes int64  `json:"bytes"`
-}
-
 // write writes the maps under a name; several as text under several names.
 func (o *mapOutput) write(ctx context.Context, e *env, name string, f *mapfile.File) error {
 	form, err := o.form(name)
 	if err != nil {
 		return err
 	}
-	var done []written
-	put := func(name string, w func(io.Writer) error) error {
-		n, err := writeFile(ctx, name, o.force, w)
-		if err == nil {
-			done = append(done, written{name, n})
-		}
-		return err
-	}
+	names := []string{name}
 	wo := &mapfile.WriteOptions{Wide: o.wide, NoElems: o.noRaw}
+	put := func(_ int, w io.Writer) error { return mapfile.WriteCDF(w, f, wo) }
 	switch form {
-	case "cdf":
-		err = put(name, func(w io.Writer) error { return mapfile.WriteCDF(w, f, wo) })
 	case "hdf5":
-		err = put(name, func(w io.Writer) error { return mapfile.WriteHDF5(w, f, wo) })
-	default:
-		names := []string{name}
+		put = func(_ int, w io.Writer) error { return mapfile.WriteHDF5(w, f, wo) }
+	case "dat":
 		if ext := filepath.Ext(name); len(f.Maps) > 1 {
 			names = nil
 			for k := range f.Maps {
 				names = append(names, fmt.Sprintf("%s.D%d%s", strings.TrimSuffix(name, ext), k+1, ext))
 			}
 		}
-		for _, n := range names { // all or none
-			if _, serr := os.Lstat(n); serr == nil && !o.force {
-				return fmt.Errorf("the output %s %w", n, blob.ErrExist)
-			}
-		}
-		for k := range f.Maps {
-			if err = put(names[k], func(w io.Writer) error { return mapfile.WriteDat(w, &f.Maps[k]) }); err != nil {
-				break
-			}
-		}
-		if err != nil && !o.force { // what was replaced is gone in any case
-			for _, d := range done {
-				os.Remove(d.Path)
-			}
-		}
+		put = func(k int, w io.Writer) error { return mapfile.WriteDat(w, &f.Maps[k]) }
 	}
+	done, err := writeFiles(ctx, names, o.force, put)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/blob"
+	"blobio/internal/durable"
 )
 
 // usageError is a wrong command line.
@@ -46,7 +47,7 @@ var (
 
 // errorLine says an error in one line, with a hint where its cause is typical.
 func errorLine(cmd *cobra.Command, err error) string {
-	if errors.Is(err, context.Canceled) && !isUnfinished(err) {
+	if errors.Is(err, context.Canceled) && !isUnfinished(err) && !errors.As(err, new(*durable.UnsureError)) {
 		return "interrupted; nothing was left half-written"
 	}
 	msg := errorText(err)
@@ -119,6 +120,10 @@ func hint(cmd *cobra.Command, err error) string {
 		return h.hint
 	case isUnfinished(err):
 		return "blobio recover finishes it, with -n it only says what there is to do; do not remove any file of it"
+	case errors.As(err, new(*durable.UnsureError)):
+		return "look whether the file under this name is the new one, and sync its file system; or write it again"
+	case errors.Is(err, durable.ErrKept):
+		return ""
 	case errors.Is(err, blob.ErrInUse) && !inScr(cmd) && !inFF(cmd):
 		return "wait for it, or end it; what a dead writer left is taken over"
 	case inAmr(cmd):

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -194,59 +193,6 @@ func ffVars(list []string, files ...*ffformat.File) ([]int32, error) {
 // ffVarsFlag adds --vars.
 func ffVarsFlag(cmd *cobra.Command, p *[]string, usage string) {
 	cmd.Flags().StringSliceVarP(p, "vars", "v", nil, usage)
-}
-
-// writeFF lets f write a file that appears under its name when it is whole. f may
-// leave the file out by returning false.
-func writeFF(ctx context.Context, fsys vfs.FS, name string, force, sync bool, f func(dst vfs.File) (bool, error)) (err error) {
-	if err := ffFree(name, force); err != nil {
-		return err
-	}
-	hidden := filepath.Join(filepath.Dir(name), fmt.Sprintf(".%s.%08x.partial", filepath.Base(name), rand.Uint32()))
-	dst, err := fsys.Create(hidden)
-	if err != nil {
-		return err
-	}
-	keep := false
-	defer func() {
-		if err != nil || !keep {
-			dst.Close()
-			fsys.Remove(hidden)
-		}
-	}()
-	if keep, err = f(dst); err != nil || !keep {
-		return err
-	}
-	if err = ctx.Err(); err != nil {
-		return err
-	}
-	if sync {
-		if err = dst.Sync(); err != nil {
-			return err
-		}
-	}
-	if err = dst.Close(); err != nil {
-		return err
-	}
-	if err = fsys.Rename(hidden, name); err != nil {
-		return err
-	}
-	if sync {
-		return vfs.SyncParent(fsys, name)
-	}
-	return nil
-}
-
-// ffFree tells that the output is there already.
-func ffFree(name string, force bool) error {
-	info, err := os.Lstat(name)
-	switch {
-	case err == nil && info.IsDir():
-		return fmt.Errorf("%s is a directory, the output wants the name of a file", name)
-	case err == nil && !force:
-		return fmt.Errorf("the output %s %w", name, blob.ErrExist)
-	}
-	return nil
 }
 
 // sameFile tells that two names are of one file, which must not be read and replaced at once.

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/ffformat"
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
 
@@ -136,7 +137,7 @@ func (f *ffConvertFlags) run(cmd *cobra.Command, e *env, compact bool, in, out s
 	o.Progress = func(done, total int64) { p.at(stage, done, total) }
 	start := time.Now()
 	var made *ffformat.File
-	err = writeFF(ctx, vfs.OS, out, f.force, !f.noSync, func(dst vfs.File) (bool, error) {
+	err = writeOutput(ctx, vfs.OS, out, durable.OutputOptions{Force: f.force, NoSync: f.noSync}, func(dst vfs.File) (bool, error) {
 		made, err = write(ctx, r, dst, o)
 		return err == nil, err
 	})

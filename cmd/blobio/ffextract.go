@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/ffformat"
+	"blobio/internal/durable"
+	"blobio/internal/vfs"
 )
 
 // jsonText is s as JSON has it.
@@ -91,7 +93,7 @@ func (f *ffExtractFlags) run(cmd *cobra.Command, e *env, path string) error {
 	name := func(id int32) string { return filepath.Join(f.out, fmt.Sprintf("var%d.raw", id)) }
 	var total int64
 	for _, id := range ids {
-		if err := ffFree(name(id), f.force); err != nil { // before anything is written
+		if err := durable.Free(vfs.OS, name(id), f.force); err != nil { // before anything is written
 			return err
 		}
 		if n, err := r.VarSize(id); err == nil {

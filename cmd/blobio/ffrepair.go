@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/ffformat"
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
 
@@ -118,7 +119,7 @@ func (f *ffRepairFlags) run(cmd *cobra.Command, e *env, in, out string) error {
 	if f.dry {
 		rep, err = ffformat.Repair(ctx, file, file.size, in, nil, o)
 	} else {
-		err = writeFF(ctx, vfs.OS, out, f.force, !f.noSync, func(dst vfs.File) (bool, error) {
+		err = writeOutput(ctx, vfs.OS, out, durable.OutputOptions{Force: f.force, NoSync: f.noSync}, func(dst vfs.File) (bool, error) {
 			rep, err = ffformat.Repair(ctx, file, file.size, in, dst, o)
 			return err == nil && rep.File != nil, err
 		})

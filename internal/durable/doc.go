@@ -20,4 +20,8 @@
 //
 // So a rename of a former holder either came before its file was removed, and is seen, or it fails: if the file was
 // created after the removal, Check came after the change of holders, and failed.
+//
+// # Outputs
+//
+// An Output is one file that is written by this protocol. What is a directory, or several files, follows it with a Lease.
 package durable

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"blobio/internal/durable"
+	"blobio/internal/vfs"
+)
+
+// outputs are command lines, by the name of what they make, which is their last argument.
+func outputs(t *testing.T) (dir string, lines map[string][]string) {
+	dir, canon, _, _ := toys(t)
+	ck := filepath.Join(dir, "Ck")
+	mesh := filepath.Join(dir, "mesh.nc")
+	good(t, "amr", "gen", "shock", "--no-sync", "--cells", "4", ck)
+	good(t, "amr", "convert", "--no-sync", ck, mesh)
+	maps := filepath.Join(dir, "maps.nc")
+	good(t, "decomp", "gen", "I", maps, "--lat", "8", "--lon", "12", "--ranks", "3")
+	dat := filepath.Join(dir, "m.D1.dat")
+	good(t, "decomp", "convert", maps, filepath.Join(dir, "m.dat"))
+	ff := ffWrite(t, filepath.Join(dir, "Ckpt1-Rank0.fti"), 1, []ffPart{{1, 0, 0, 3000, bytes.Repeat([]byte("abc"), 1000)}})
+	return dir, map[string][]string{
+		"out.nc":    {"decomp", "gen", "I", "--lat", "8", "--lon", "12", "--ranks", "3"},
+		"out.dat":   {"decomp", "convert", dat},
+		"out.svg":   {"decomp", "plot", maps, "-o"},
+		"mesh.svg":  {"amr", "plot", mesh, "-o"},
+		"canon.nc":  {"convert", "--no-sync", canon},
+		"blobs.nc":  {"convert", "--no-sync", "--to", "variable-centric", "--ranks", "2", canon},
+		"amr.nc":    {"amr", "convert", "--no-sync", ck},
+		"amr.h5":    {"amr", "convert", "--no-sync", "--to", "process-centric", ck},
+		"Check":     {"amr", "convert", "--no-sync", "--to", "cello", mesh},
+		"Yt":        {"amr", "convert", "--no-sync", "--to", "yt", mesh},
+		"YtOfCello": {"amr", "convert", "--no-sync", "--to", "yt", ck},
+		"ff.fti":    {"ff", "convert", "--layout", "A", ff},
+		"small.fti": {"ff", "compact", ff},
+	}
+}
+
+// TestSecondWriter: who makes an output that somebody is making is told who that is, and changes nothing. What dead writers of it
+// left does not hold it off, and goes.
+func TestSecondWriter(t *testing.T) {
+	dir, lines := outputs(t)
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for name, l := range lines {
+		args := append(l, at(name))
+		first, err := durable.NewOutput(t.Context(), vfs.OS, at(name), durable.OutputOptions{})
+		check(t, err)
+		was := names(t, dir)
+		bad(t, exitFailed, fmt.Sprintf("%s: in use by", at(name)), args...)
+		bad(t, exitFailed, fmt.Sprintf("process %d, since", os.Getpid()), args...)
+		if now := names(t, dir); now != was {
+			t.Errorf("%v: %s became %s", args, was, now)
+		}
+		first.Discard()
+		good(t, args...)
+		if now := names(t, dir); strings.Contains(now, "partial") || strings.Contains(now, ".lock") || !strings.Contains(now, name) {
+			t.Errorf("%v: left: %s", args, now)
+		}
+		if blobio(t, args...).code != exitFailed {
+			t.Errorf("%v: a second time: no error", args)
+		}
+	}
+}
+
+// TestSeveralOutputs: of several files none appears while somebody writes one of them.
+func TestSeveralOutputs(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	good(t, "decomp", "gen", "I", at("maps.nc"), "--lat", "8", "--lon", "12", "--ranks", "3")
+	last, err := durable.NewOutput(t.Context(), vfs.OS, at("m.D5.dat"), durable.OutputOptions{})
+	check(t, err)
+	was := names(t, dir)
+	bad(t, exitFailed, at("m.D5.dat")+": in use by", "decomp", "convert", at("maps.nc"), at("m.dat"))
+	if now := names(t, dir); now != was {
+		t.Errorf("%s became %s", was, now)
+	}
+	check(t, last.Commit())
+	bad(t, exitFailed, at("m.D5.dat")+" already exists", "decomp", "convert", at("maps.nc"), at("m.dat"))
+	good(t, "decomp", "convert", "--force", at("maps.nc"), at("m.dat"))
+	if now := names(t, dir); now != "m.D1.dat m.D2.dat m.D3.dat m.D4.dat m.D5.dat maps.nc" {
+		t.Error(now)
+	}
+}
+
+// TestDeadWriter: the hidden files of dead writers are found and removed by recover, and by the next writer; ordinary files stay.
+func TestDeadWriter(t *testing.T) {
+	dir := t.TempDir()
+	out, hidden := filepath.Join(dir, "maps.nc"), filepath.Join(dir, ".maps.nc.0123abcd.partial")
+	gen := []string{"decomp", "gen", "I", "--lat", "8", "--lon", "12", "--ranks", "3", "--force", out}
+	for _, there := range []bool{false, true} {
+		check(t, os.WriteFile(hidden, []byte("half"), 0o666))
+		if r := blobio(t, "recover", "-n", dir); r.code != exitFindings || !strings.Contains(r.out, hidden) {
+			t.Errorf("recover -n: %+v", r)
+		}
+		good(t, "recover", dir)
+		if want, got := map[bool]string{true: "maps.nc"}[there], names(t, dir); got != want {
+			t.Errorf("after recover: %q, want %q", got, want)
+		}
+		check(t, os.WriteFile(hidden, []byte("half"), 0o666))
+		good(t, gen...)
+		if got := names(t, dir); got != "maps.nc" {
+			t.Errorf("after the next writer: %q", got)
+		}
+	}
+}
+
+// TestUnsureHint: behind the rename nothing says that there was no rename.
+func TestUnsureHint(t *testing.T) {
+	for _, renamed := range []bool{false, true} {
+		err := &durable.UnsureError{Name: "x.nc", Renamed: renamed, Err: errors.Join(syscall.ENOSPC)}
+		text := errorLine(newRoot(&env{}), err)
+		if strings.Contains(text, "nothing was left") || !strings.Contains(text, "look whether the file") || !strings.Contains(text, "x.nc") {
+			t.Error(text)
+		}
+	}
+}

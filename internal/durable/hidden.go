@@ -1,0 +1,49 @@
+package durable
+
+import (
+	"encoding/hex"
+	"path/filepath"
+	"strings"
+
+	"blobio/internal/vfs"
+)
+
+// An output is written under a hidden name: ".NAME.1a2b3c4d.partial".
+const (
+	hiddenDigits = 8
+	hiddenSuffix = ".partial"
+)
+
+// HiddenName returns the name under which the holder with that ID writes the output name. No number stands in it, for
+// that would be a subfile's.
+func HiddenName(name, id string) string {
+	dir, base := filepath.Split(name)
+	tag := id[:hiddenDigits]
+	if strings.Trim(tag, "0123456789") == "" {
+		tag = "a" + tag[1:]
+	}
+	return dir + "." + base + "." + tag + hiddenSuffix
+}
+
+// HiddenOf says to which output a hidden file belongs, for names without a directory.
+func HiddenOf(file string) (name string, ok bool) {
+	rest, ok := strings.CutSuffix(file, hiddenSuffix)
+	dot := strings.LastIndexByte(rest, '.')
+	if !ok || dot < 2 || rest[0] != '.' || len(rest)-dot-1 != hiddenDigits {
+		return "", false
+	}
+	_, err := hex.DecodeString(rest[dot+1:])
+	return rest[1:dot], err == nil
+}
+
+// HiddenFiles lists the hidden files of the output name: of a writer at work, and of those that died.
+func HiddenFiles(fsys vfs.FS, name string) (list []string, err error) {
+	dir, base := filepath.Split(name)
+	entries, err := fsys.ReadDir(filepath.Dir(name))
+	for _, e := range entries {
+		if of, ok := HiddenOf(e.Name()); ok && of == base && !e.IsDir() {
+			list = append(list, dir+e.Name())
+		}
+	}
+	return list, err
+}
