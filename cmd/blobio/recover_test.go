@@ -71,7 +71,7 @@ func TestRecover(t *testing.T) {
 	}
 	was := names(t, dead)
 	r := blobio(t, "recover", "-n", dead)
-	for _, want := range []string{"dead: ", ".manifest.next: remove", ".partial: remove", ".lock: remove", ".c.nc.0123abcd.partial: remove: of a conversion"} {
+	for _, want := range []string{"dead: ", ".manifest.next: remove", ".partial: remove", ".lock: remove", ".c.nc.0123abcd.partial: remove: of an output"} {
 		if r.code != exitFindings || !strings.Contains(r.out, want) {
 			t.Errorf("recover -n: %d, want %q in\n%s%s", r.code, want, r.out, r.err)
 		}
