@@ -69,7 +69,7 @@ func (c *conversion) begin(hdr *cdf5.Header) (tmp string, f vfs.File, err error)
 	if err := c.free(); err != nil {
 		return "", nil, err
 	}
-	if err := c.sweep(); err != nil {
+	if err := errors.Join(c.sweep(), c.ten.secure(nil, false)); err != nil {
 		return "", nil, err
 	}
 	dir, base := filepath.Split(c.out)

@@ -76,6 +76,9 @@ func Recover(ctx context.Context, base string, o *RecoverOptions) (steps []Step,
 	if err != nil {
 		return nil, err
 	}
+	if err := ten.secure(m, true); err != nil {
+		return nil, err
+	}
 	if m != nil && m.Layout == VariableCentric.String() {
 		if err := settle(v.fs, base, m, ten); err != nil {
 			return nil, err

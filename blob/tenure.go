@@ -110,6 +110,17 @@ func (w *Writer) serve(words []int64) {
 	}
 }
 
+// secure makes what a former holder of the lease may still have open no part of the dataset any more, if there was one that may be alive. m is
+// the manifest in force, nil if there is none.
+func (t *tenure) secure(m *subfile.Manifest, sync bool) error {
+	if t.lease.Unsure() && m != nil && m.Layout == VariableCentric.String() {
+		if err := subfile.Rehome(t.fsys, t.name, m, t.by(), sync); err != nil {
+			return err
+		}
+	}
+	return t.lease.Settle()
+}
+
 // leave ends the part of a process that does not hold the lease.
 func (t *tenure) leave() error {
 	if t == nil {

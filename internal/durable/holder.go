@@ -27,6 +27,8 @@ type Holder struct {
 	PID   int       `json:"pid"`
 	Since time.Time `json:"since"` // by the clock of Host
 	Beat  int64     `json:"beat"`  // counts heartbeats
+	// Unsure says that the one before may be alive, and that Settle has not been called since.
+	Unsure bool `json:"unsure,omitempty"`
 }
 
 // String is "HOST, process PID, since TIME".

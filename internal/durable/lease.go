@@ -42,8 +42,7 @@ type Lease struct {
 	stop chan struct{} // ends the heartbeat; nil: none
 	done chan struct{}
 
-	dead   *Holder // from whom it was taken over
-	unsure bool
+	dead *Holder // from whom it was taken over
 }
 
 // tries bounds the attempts of Acquire to get a lease that keeps changing hands.
@@ -118,13 +117,13 @@ func (l *Lease) try(ctx context.Context, o LeaseOptions) (again bool, err error)
 		}
 		return false, held
 	}
-	l.dead, l.unsure = nil, false
+	l.dead, l.me.Unsure = nil, false
 	was, raw, err := readHolder(f)
 	if err != nil {
 		return false, err
 	}
 	if len(raw) > 0 {
-		l.dead, l.unsure = was, !local || !locked
+		l.dead, l.me.Unsure = was, !local || !locked || was != nil && was.Unsure
 	}
 	// A lock that was to be had says that its holder is dead if it can have been on this machine only.
 	if len(raw) > 0 && !(locked && (local || was != nil && was.Boot != "" && was.Boot == l.me.Boot)) {
@@ -272,8 +271,23 @@ func (l *Lease) Tag() string { return TagOf(l.me.ID) }
 func (l *Lease) Dead() *Holder { return l.dead }
 
 // Unsure says that the lease was taken over from a holder that may not be dead: what it had open it may still
-// write to.
-func (l *Lease) Unsure() bool { return l.unsure }
+// write to. That remains so for the next holder, until one has called Settle: Release then leaves the file.
+func (l *Lease) Unsure() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.me.Unsure
+}
+
+// Settle says that whatever a former holder may have open is no part any more of what the lease is for.
+func (l *Lease) Settle() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.me.Unsure {
+		return nil
+	}
+	l.me.Unsure = false
+	return put(l.file, l.me.encode(), true)
+}
 
 // Check returns an InUseError if the lease is no longer ours.
 func (l *Lease) Check() error { return CheckHolder(l.fsys, l.name, l.me.ID) }
@@ -344,11 +358,11 @@ func removeLast(fsys vfs.FS, name, id string, f vfs.File) error {
 }
 
 func removeOwn(fsys vfs.FS, name, id string) error {
-	err := CheckHolder(fsys, name, id)
-	if err == nil {
-		err = fsys.Remove(LockName(name))
+	h, _, err := holderOf(fsys, LockName(name))
+	if err != nil || h == nil || h.ID != id || h.Unsure {
+		return err
 	}
-	if errors.As(err, new(*InUseError)) || errors.Is(err, fs.ErrNotExist) {
+	if err = fsys.Remove(LockName(name)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return err
