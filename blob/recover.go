@@ -240,8 +240,11 @@ func unfinishedIn(fsys vfs.FS, dir string) (names []string, err error) {
 		name := e.Name()
 		if out, ok := canonicalTemp(name); ok {
 			names = append(names, out)
-		} else if out, ok := durable.LockOf(name); ok {
-			names = append(names, out)
+		} else if out, ok := durable.LockOf(name); ok && e.Type().IsRegular() {
+			// Other programs have files of such names too. One that cannot be read, or says nothing of a holder, is not named.
+			if h, _, err := durable.Inspect(fsys, filepath.Join(dir, out)); err == nil && h != nil {
+				names = append(names, out)
+			}
 		} else if _, _, partial := subfile.Final(name); partial || strings.HasSuffix(name, subfile.NextName("")) {
 			if b := subfile.Base(name); b != name {
 				names = append(names, b)
