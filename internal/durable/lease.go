@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"sync"
@@ -82,31 +81,31 @@ func Acquire(ctx context.Context, fsys vfs.FS, name string, o LeaseOptions) (*Le
 // try makes one attempt. again: somebody else changed the file meanwhile.
 func (l *Lease) try(ctx context.Context, o LeaseOptions) (again bool, err error) {
 	f, err := l.fsys.OpenRW(l.lock)
+	made, foreign := false, false
 	if errors.Is(err, fs.ErrNotExist) {
 		if f, err = l.fsys.Create(l.lock); errors.Is(err, fs.ErrExist) {
 			return true, nil
 		}
-		defer func() {
-			if err == nil || f == nil {
-				return
-			}
-			if _, b, herr := holderOf(l.fsys, l.lock); herr == nil && b != nil && len(b) == 0 { // as we made it
-				_ = l.fsys.Remove(l.lock) // the error before is the one to tell
-			}
-		}()
-	}
-	if errors.Is(err, fs.ErrPermission) {
-		if h, _, herr := holderOf(l.fsys, l.lock); herr == nil && h != nil {
-			return false, fmt.Errorf("%w; its lock %s is another user's: %w", &InUseError{Name: l.name, Holder: h}, l.lock, err)
+		made = true
+	} else if errors.Is(err, fs.ErrPermission) {
+		// Another user's: it can be locked, and be replaced, by who may do so in its directory.
+		if r, rerr := l.fsys.Open(l.lock); rerr == nil {
+			f, err, foreign = r, nil, true
 		}
 	}
 	if err != nil {
 		return false, err
 	}
 	defer func() {
-		if l.file != f {
-			err = errors.Join(err, f.Close())
+		if l.file == f {
+			return
 		}
+		if made && err != nil && !errors.Is(vfs.Lock(f, true), vfs.ErrLocked) { // with the lock, nobody else is about to fill it
+			if _, b, herr := holderOf(l.fsys, l.lock); herr == nil && b != nil && len(b) == 0 { // as we made it
+				_ = l.fsys.Remove(l.lock) // the error before is the one to tell
+			}
+		}
+		err = errors.Join(err, f.Close())
 	}()
 	local := l.fsys.Local(l.name)
 	held, locked := l.exclude(f)
@@ -122,16 +121,17 @@ func (l *Lease) try(ctx context.Context, o LeaseOptions) (again bool, err error)
 	if err != nil {
 		return false, err
 	}
-	if len(raw) > 0 {
+	fresh := made && len(raw) == 0 // who made an empty file may be about to fill it
+	if !fresh {
 		l.dead, l.me.Unsure = was, !local || !locked || was != nil && was.Unsure
 	}
 	// A lock that was to be had says that its holder is dead if it can have been on this machine only.
-	if len(raw) > 0 && !(locked && (local || was != nil && was.Boot != "" && was.Boot == l.me.Boot)) {
+	if !fresh && !(locked && (local || was != nil && was.Boot != "" && was.Boot == l.me.Boot)) {
 		if again, err := l.watch(ctx, raw, o.Patience); again || err != nil {
 			return again, err
 		}
 	}
-	if locked && local || len(raw) == 0 {
+	if !foreign && (locked && local || fresh) {
 		if err := put(f, l.me.encode(), !local); err != nil {
 			return false, errors.Join(err, removeLast(l.fsys, l.name, l.me.ID, f))
 		}

@@ -1,0 +1,72 @@
+package durable
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"testing"
+
+	"blobio/internal/fault"
+	"blobio/internal/vfs"
+)
+
+// stranger is a user who may not write to a file that is there before it makes its own.
+type stranger struct {
+	vfs.FS
+	own map[string]bool
+}
+
+func (s stranger) Create(name string) (vfs.File, error) {
+	f, err := s.FS.Create(name)
+	s.own[name] = err == nil
+	return f, err
+}
+
+func (s stranger) OpenRW(name string) (vfs.File, error) {
+	if _, err := s.Stat(name); err == nil && !s.own[name] {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
+	}
+	return s.FS.OpenRW(name)
+}
+
+// TestOtherUser: the lease of another user's dead process is taken over by who may change the directory, that of a living
+// one is not.
+func TestOtherUser(t *testing.T) {
+	mem := vfs.NewMem()
+	me := stranger{mem, map[string]bool{}}
+	a := take(t, mem, "d.nc")
+	var in *InUseError
+	if _, err := Acquire(context.Background(), me, "d.nc", quick); !errors.As(err, &in) || in.Holder.ID != a.ID() {
+		t.Fatalf("a living one: %v", err)
+	}
+	must(t, a.file.Close()) // as if it were killed
+	b := take(t, me, "d.nc")
+	if b.Dead() == nil || b.Dead().ID != a.ID() || b.Unsure() {
+		t.Errorf("dead %v, unsure %v", b.Dead(), b.Unsure())
+	}
+	if _, err := Acquire(context.Background(), mem, "d.nc", quick); !errors.Is(err, fault.ErrInUse) {
+		t.Errorf("a third: %v", err)
+	}
+	must(t, b.Release())
+	if l, err := mem.ReadDir("."); err != nil || len(l) > 0 {
+		t.Errorf("left: %v %v", l, err)
+	}
+}
+
+// TestEmptyLock: where locks do not reach, an empty file may be about to be filled by another, so it is not written to.
+func TestEmptyLock(t *testing.T) {
+	sh := shared{vfs.NewMem()}
+	f, err := sh.Create(LockName("d.nc"))
+	must(t, err)
+	b := take(t, sh, "d.nc")
+	if !b.Unsure() {
+		t.Error("sure of one that has not said who it is")
+	}
+	_, err = f.WriteAt([]byte(`{"id":"late"}`), 0)
+	must(t, errors.Join(err, b.Check(), b.Settle(), b.Release(), f.Close()))
+}
+
+// shared may belong to several machines.
+type shared struct{ vfs.FS }
+
+func (shared) Local(string) bool { return false }
