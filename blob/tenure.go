@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 
 	"blobio/comm"
@@ -97,6 +98,11 @@ func serve(fsys vfs.FS, name, id string, apart bool) (*tenure, error) {
 
 // acquire takes the lease of the dataset, on world rank 0.
 func (w *Writer) acquire(ctx context.Context, base string) (err error) {
+	// The longest name of all: where it is too long for the file system, nothing must be begun.
+	longest := subfile.PartialBy(subfile.NextName(base), durable.TagOf(durable.NewID()))
+	if _, err := w.opt.fs.Stat(longest); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("blob: a writer of this dataset needs names that are %d bytes longer: %w", len(longest)-len(base), err)
+	}
 	if w.ten, err = hold(ctx, &w.opt, base); err == nil && comm.Apart(w.c) {
 		err = w.ten.lease.Share()
 	}
