@@ -108,8 +108,7 @@ var thisMachine = sync.OnceValues(func() (host, boot string) {
 	if err != nil {
 		host = "unknown"
 	}
-	b, _ := vfs.ReadStream("/proc/sys/kernel/random/boot_id", 128) // absent on other systems than Linux
-	return host, strings.TrimSpace(string(b))
+	return host, vfs.BootID()
 })
 
 func (h *Holder) encode() []byte {
