@@ -340,10 +340,12 @@ func (l *Lease) Release() error {
 	if l.file == nil {
 		return nil
 	}
-	err := removeLast(l.fsys, l.name, l.me.ID, l.file)
-	err = errors.Join(err, l.file.Close())
+	f := l.file
 	l.file = nil
-	return err
+	if errors.Is(vfs.Lock(f, true), vfs.ErrNoLocks) { // as on Windows, where no open file can be removed
+		return errors.Join(f.Close(), removeOwn(l.fsys, l.name, l.me.ID))
+	}
+	return errors.Join(removeLast(l.fsys, l.name, l.me.ID, f), f.Close())
 }
 
 // removeLast removes the file of the lease, unless it is another holder's now, or other processes of this one live: the

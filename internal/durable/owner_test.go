@@ -70,3 +70,49 @@ func TestEmptyLock(t *testing.T) {
 type shared struct{ vfs.FS }
 
 func (shared) Local(string) bool { return false }
+
+// busy has no locks, and removes no file that is open.
+type busy struct {
+	shared
+	open map[string]int
+}
+
+type busyFile struct {
+	vfs.File
+	fs busy
+}
+
+func (b busy) file(f vfs.File, err error) (vfs.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	b.open[f.Name()]++
+	return &busyFile{f, b}, nil
+}
+
+func (b busy) Create(name string) (vfs.File, error) { return b.file(b.FS.Create(name)) }
+func (b busy) Open(name string) (vfs.File, error)   { return b.file(b.FS.Open(name)) }
+func (b busy) OpenRW(name string) (vfs.File, error) { return b.file(b.FS.OpenRW(name)) }
+func (b busy) Remove(name string) error {
+	if b.open[name] > 0 {
+		return errors.New("it is open")
+	}
+	return b.FS.Remove(name)
+}
+
+func (f *busyFile) Lock(bool) error { return vfs.ErrNoLocks }
+func (f *busyFile) Close() error {
+	f.fs.open[f.Name()]--
+	return f.File.Close()
+}
+
+// TestReleaseOfOpen: a lease is given back where a file that is open cannot be removed.
+func TestReleaseOfOpen(t *testing.T) {
+	fsys := busy{shared{vfs.NewMem()}, map[string]int{}}
+	l, err := Acquire(context.Background(), fsys, "d.nc", LeaseOptions{})
+	must(t, err)
+	must(t, l.Release())
+	if l, err := fsys.ReadDir("."); err != nil || len(l) > 0 {
+		t.Errorf("left: %v %v", l, err)
+	}
+}
