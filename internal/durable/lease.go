@@ -123,15 +123,14 @@ func (l *Lease) try(ctx context.Context, o LeaseOptions) (again bool, err error)
 	}
 	fresh := made && len(raw) == 0 // who made an empty file may be about to fill it
 	if !fresh {
-		l.dead, l.me.Unsure = was, !local || !locked || was != nil && was.Unsure
+		l.dead, l.me.Unsure = was, !local || !locked || was.elsewhere(&l.me) || was != nil && was.Unsure
 	}
-	// A lock that was to be had says that its holder is dead if it can have been on this machine only.
-	if !fresh && !(locked && (local || was != nil && was.Boot != "" && was.Boot == l.me.Boot)) {
+	if !fresh && !(locked && was.ended(&l.me, local)) {
 		if again, err := l.watch(ctx, raw, o.Patience); again || err != nil {
 			return again, err
 		}
 	}
-	if !foreign && (locked && local || fresh) {
+	if !foreign && (locked && local && !l.me.Unsure || fresh) {
 		if err := put(f, l.me.encode(), !local); err != nil {
 			return false, errors.Join(err, removeLast(l.fsys, l.name, l.me.ID, f))
 		}

@@ -116,3 +116,25 @@ func TestReleaseOfOpen(t *testing.T) {
 		t.Errorf("left: %v %v", l, err)
 	}
 }
+
+// TestExported: a holder that calls itself another machine may have mounted what is local here, so a free lock says nothing.
+func TestExported(t *testing.T) {
+	mem := vfs.NewMem()
+	h := Holder{ID: NewID(), Host: "another.machine", Boot: "another", PID: 1}
+	f, err := mem.Create(LockName("d.nc"))
+	must(t, err)
+	must(t, errors.Join(put(f, h.encode(), false), f.Close()))
+	if _, state, err := Inspect(mem, "d.nc"); err != nil || state != HolderUnsure {
+		t.Errorf("Inspect: %v, %v", state, err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Acquire(ctx, mem, "d.nc", LeaseOptions{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("without waiting: %v", err)
+	}
+	l := take(t, mem, "d.nc")
+	if !l.Unsure() || l.Dead() == nil || l.Dead().ID != h.ID {
+		t.Errorf("unsure %v, dead %v", l.Unsure(), l.Dead())
+	}
+	must(t, errors.Join(l.Settle(), l.Release()))
+}
