@@ -134,11 +134,9 @@ func (w *Writer) prepareAppend(ctx context.Context, name string) error {
 	}
 	if m != nil {
 		w.info.was = m.ID
-		if m.Layout == VariableCentric.String() && w.ten.lease.Unsure() {
-			if err := subfile.Rehome(o.fs, found.Base, m, w.ten.by(), o.Durability == DurableCommit); err != nil {
-				return err
-			}
-		}
+	}
+	if err := w.ten.secure(m, o.Durability == DurableCommit); err != nil {
+		return err
 	}
 	if m == nil && len(found.Members) == 0 {
 		return fmt.Errorf("blob: append to %s: %w", name, ErrNotCommitted)

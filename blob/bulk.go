@@ -193,6 +193,9 @@ func (b *bulk) commit(ctx context.Context, records int64) error {
 	if err == nil && b.w.info.replace {
 		err = subfile.RemoveStale(b.opt.fs, b.base, m, b.w.ten.by())
 	}
+	if err == nil {
+		err = b.w.ten.lease.Settle() // a former writer's files are gone
+	}
 	if err != nil {
 		return b.w.unfinished(err)
 	}

@@ -49,6 +49,9 @@ func (w *Writer) commit(ctx context.Context, records int64) error {
 		if err = subfile.Finish(w.opt.fs, w.base, m, sync, w.ten.by()); err == nil && w.info.replace {
 			err = subfile.RemoveStale(w.opt.fs, w.base, m, w.ten.by())
 		}
+		if err == nil {
+			err = w.ten.lease.Settle() // a former writer's files are gone
+		}
 	}
 	return w.unfinished(comm.Agree(ctx, w.c, w.unfinished(err)))
 }

@@ -109,7 +109,7 @@ func (w *Writer) claim() error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		_, err := fsys.Stat(subfile.Dir(w.base))
-		return err
+		return errors.Join(err, w.ten.secure(nil, false))
 	case err != nil:
 		return err
 	case !w.opt.Force:

@@ -75,6 +75,9 @@ func Recover(ctx context.Context, base string, o *RecoverOptions) (steps []Step,
 	if err != nil {
 		return nil, err
 	}
+	if err := ten.secure(m, true); err != nil {
+		return nil, err
+	}
 	if m != nil && m.Layout == VariableCentric.String() {
 		if err := settle(v.fs, base, m, ten); err != nil {
 			return nil, err
@@ -213,8 +216,11 @@ func unfinishedIn(fsys vfs.FS, dir string) (names []string, err error) {
 		name := e.Name()
 		if out, ok := durable.HiddenOf(name); ok {
 			names = append(names, out)
-		} else if out, ok := durable.LockOf(name); ok {
-			names = append(names, out)
+		} else if out, ok := durable.LockOf(name); ok && e.Type().IsRegular() {
+			// Other programs have files of such names too. One that cannot be read, or says nothing of a holder, is not named.
+			if h, _, err := durable.Inspect(fsys, filepath.Join(dir, out)); err == nil && h != nil {
+				names = append(names, out)
+			}
 		} else if _, _, partial := subfile.Final(name); partial || strings.HasSuffix(name, subfile.NextName("")) {
 			if b := subfile.Base(name); b != name {
 				names = append(names, b)

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 
 	"blobio/comm"
@@ -97,6 +98,11 @@ func serve(fsys vfs.FS, name, id string, apart bool) (*tenure, error) {
 
 // acquire takes the lease of the dataset, on world rank 0.
 func (w *Writer) acquire(ctx context.Context, base string) (err error) {
+	// The longest name of all: where it is too long for the file system, nothing must be begun.
+	longest := subfile.PartialBy(subfile.NextName(base), durable.TagOf(durable.NewID()))
+	if _, err := w.opt.fs.Stat(longest); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("blob: a writer of this dataset needs names that are %d bytes longer: %w", len(longest)-len(base), err)
+	}
 	if w.ten, err = hold(ctx, &w.opt, base); err == nil && comm.Apart(w.c) {
 		err = w.ten.lease.Share()
 	}
@@ -108,6 +114,17 @@ func (w *Writer) serve(words []int64) {
 	if w.c.Rank() != 0 {
 		w.ten, w.joined = serve(w.opt.fs, w.base, idOf(words), comm.Apart(w.c))
 	}
+}
+
+// secure makes what a former holder of the lease may still have open no part of the dataset any more, if there was one that may be alive. m is
+// the manifest in force, nil if there is none.
+func (t *tenure) secure(m *subfile.Manifest, sync bool) error {
+	if t.lease.Unsure() && m != nil && m.Layout == VariableCentric.String() {
+		if err := subfile.Rehome(t.fsys, t.name, m, t.by(), sync); err != nil {
+			return err
+		}
+	}
+	return t.lease.Settle()
 }
 
 // leave ends the part of a process that does not hold the lease.

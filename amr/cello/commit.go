@@ -48,7 +48,7 @@ func (j *job) begin(ctx context.Context) (err error) {
 		_ = removePartial(j.fs, j.tmp)
 		return err
 	}
-	return nil
+	return j.lease.Settle() // what a former writer has open has no name any more
 }
 
 // removePartial removes a temporary directory with what a writer puts into it;

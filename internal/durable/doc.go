@@ -21,6 +21,9 @@
 // So a rename of a former holder either came before its file was removed, and is seen, or it fails: if the file was
 // created after the removal, Check came after the change of holders, and failed.
 //
+// What changes in place is given new files by who takes over from a holder that may be alive (Lease.Unsure). Until
+// that is done (Lease.Settle), the file of the lease stays even after Release, so that the next holder knows.
+//
 // # Outputs
 //
 // An Output is one file that is written by this protocol. What is a directory, or several files, follows it with a Lease.

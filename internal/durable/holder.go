@@ -27,6 +27,8 @@ type Holder struct {
 	PID   int       `json:"pid"`
 	Since time.Time `json:"since"` // by the clock of Host
 	Beat  int64     `json:"beat"`  // counts heartbeats
+	// Unsure says that the one before may be alive, and that Settle has not been called since.
+	Unsure bool `json:"unsure,omitempty"`
 }
 
 // String is "HOST, process PID, since TIME".
@@ -84,6 +86,18 @@ func LockOf(file string) (name string, ok bool) {
 	return name[1:], true
 }
 
+// ended says whether the holder is dead, since a lock of its file was to be had by me: it can have been on this machine only. local: the
+// file system belongs to one machine.
+func (h *Holder) ended(me *Holder, local bool) bool {
+	return h != nil && h.Boot != "" && h.Boot == me.Boot || local && !h.elsewhere(me)
+}
+
+// elsewhere says whether the holder calls itself another machine: a local file system may be exported, and the locks of
+// those who mount it do not meet those of its own machine.
+func (h *Holder) elsewhere(me *Holder) bool {
+	return h != nil && h.Host != me.Host && (h.Boot == "" || h.Boot != me.Boot)
+}
+
 // maxHolder bounds what is read of a lease's file.
 const maxHolder = 4096
 
@@ -106,8 +120,7 @@ var thisMachine = sync.OnceValues(func() (host, boot string) {
 	if err != nil {
 		host = "unknown"
 	}
-	b, _ := vfs.ReadStream("/proc/sys/kernel/random/boot_id", 128) // absent on other systems than Linux
-	return host, strings.TrimSpace(string(b))
+	return host, vfs.BootID()
 })
 
 func (h *Holder) encode() []byte {

@@ -35,8 +35,10 @@ func Inspect(fsys vfs.FS, name string) (*Holder, HolderState, error) {
 	switch err := vfs.Lock(f, true); {
 	case errors.Is(err, vfs.ErrLocked):
 		return h, HolderHere, nil
-	case err == nil && (fsys.Local(name) || h != nil && h.Boot != "" && h.Boot == me().Boot):
-		return h, HolderDead, nil
+	case err == nil:
+		if here := me(); h.ended(&here, fsys.Local(name)) {
+			return h, HolderDead, nil
+		}
 	}
 	return h, HolderUnsure, nil
 }

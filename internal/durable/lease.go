@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"sync"
@@ -42,8 +41,7 @@ type Lease struct {
 	stop chan struct{} // ends the heartbeat; nil: none
 	done chan struct{}
 
-	dead   *Holder // from whom it was taken over
-	unsure bool
+	dead *Holder // from whom it was taken over
 }
 
 // tries bounds the attempts of Acquire to get a lease that keeps changing hands.
@@ -83,31 +81,31 @@ func Acquire(ctx context.Context, fsys vfs.FS, name string, o LeaseOptions) (*Le
 // try makes one attempt. again: somebody else changed the file meanwhile.
 func (l *Lease) try(ctx context.Context, o LeaseOptions) (again bool, err error) {
 	f, err := l.fsys.OpenRW(l.lock)
+	made, foreign := false, false
 	if errors.Is(err, fs.ErrNotExist) {
 		if f, err = l.fsys.Create(l.lock); errors.Is(err, fs.ErrExist) {
 			return true, nil
 		}
-		defer func() {
-			if err == nil || f == nil {
-				return
-			}
-			if _, b, herr := holderOf(l.fsys, l.lock); herr == nil && b != nil && len(b) == 0 { // as we made it
-				_ = l.fsys.Remove(l.lock) // the error before is the one to tell
-			}
-		}()
-	}
-	if errors.Is(err, fs.ErrPermission) {
-		if h, _, herr := holderOf(l.fsys, l.lock); herr == nil && h != nil {
-			return false, fmt.Errorf("%w; its lock %s is another user's: %w", &InUseError{Name: l.name, Holder: h}, l.lock, err)
+		made = true
+	} else if errors.Is(err, fs.ErrPermission) {
+		// Another user's: it can be locked, and be replaced, by who may do so in its directory.
+		if r, rerr := l.fsys.Open(l.lock); rerr == nil {
+			f, err, foreign = r, nil, true
 		}
 	}
 	if err != nil {
 		return false, err
 	}
 	defer func() {
-		if l.file != f {
-			err = errors.Join(err, f.Close())
+		if l.file == f {
+			return
 		}
+		if made && err != nil && !errors.Is(vfs.Lock(f, true), vfs.ErrLocked) { // with the lock, nobody else is about to fill it
+			if _, b, herr := holderOf(l.fsys, l.lock); herr == nil && b != nil && len(b) == 0 { // as we made it
+				_ = l.fsys.Remove(l.lock) // the error before is the one to tell
+			}
+		}
+		err = errors.Join(err, f.Close())
 	}()
 	local := l.fsys.Local(l.name)
 	held, locked := l.exclude(f)
@@ -118,21 +116,21 @@ func (l *Lease) try(ctx context.Context, o LeaseOptions) (again bool, err error)
 		}
 		return false, held
 	}
-	l.dead, l.unsure = nil, false
+	l.dead, l.me.Unsure = nil, false
 	was, raw, err := readHolder(f)
 	if err != nil {
 		return false, err
 	}
-	if len(raw) > 0 {
-		l.dead, l.unsure = was, !local || !locked
+	fresh := made && len(raw) == 0 // who made an empty file may be about to fill it
+	if !fresh {
+		l.dead, l.me.Unsure = was, !local || !locked || was.elsewhere(&l.me) || was != nil && was.Unsure
 	}
-	// A lock that was to be had says that its holder is dead if it can have been on this machine only.
-	if len(raw) > 0 && !(locked && (local || was != nil && was.Boot != "" && was.Boot == l.me.Boot)) {
+	if !fresh && !(locked && was.ended(&l.me, local)) {
 		if again, err := l.watch(ctx, raw, o.Patience); again || err != nil {
 			return again, err
 		}
 	}
-	if locked && local || len(raw) == 0 {
+	if !foreign && (locked && local && !l.me.Unsure || fresh) {
 		if err := put(f, l.me.encode(), !local); err != nil {
 			return false, errors.Join(err, removeLast(l.fsys, l.name, l.me.ID, f))
 		}
@@ -272,8 +270,23 @@ func (l *Lease) Tag() string { return TagOf(l.me.ID) }
 func (l *Lease) Dead() *Holder { return l.dead }
 
 // Unsure says that the lease was taken over from a holder that may not be dead: what it had open it may still
-// write to.
-func (l *Lease) Unsure() bool { return l.unsure }
+// write to. That remains so for the next holder, until one has called Settle: Release then leaves the file.
+func (l *Lease) Unsure() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.me.Unsure
+}
+
+// Settle says that whatever a former holder may have open is no part any more of what the lease is for.
+func (l *Lease) Settle() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.me.Unsure {
+		return nil
+	}
+	l.me.Unsure = false
+	return put(l.file, l.me.encode(), true)
+}
 
 // Check returns an InUseError if the lease is no longer ours.
 func (l *Lease) Check() error { return CheckHolder(l.fsys, l.name, l.me.ID) }
@@ -326,10 +339,12 @@ func (l *Lease) Release() error {
 	if l.file == nil {
 		return nil
 	}
-	err := removeLast(l.fsys, l.name, l.me.ID, l.file)
-	err = errors.Join(err, l.file.Close())
+	f := l.file
 	l.file = nil
-	return err
+	if errors.Is(vfs.Lock(f, true), vfs.ErrNoLocks) { // as on Windows, where no open file can be removed
+		return errors.Join(f.Close(), removeOwn(l.fsys, l.name, l.me.ID))
+	}
+	return errors.Join(removeLast(l.fsys, l.name, l.me.ID, f), f.Close())
 }
 
 // removeLast removes the file of the lease, unless it is another holder's now, or other processes of this one live: the
@@ -344,11 +359,11 @@ func removeLast(fsys vfs.FS, name, id string, f vfs.File) error {
 }
 
 func removeOwn(fsys vfs.FS, name, id string) error {
-	err := CheckHolder(fsys, name, id)
-	if err == nil {
-		err = fsys.Remove(LockName(name))
+	h, _, err := holderOf(fsys, LockName(name))
+	if err != nil || h == nil || h.ID != id || h.Unsure {
+		return err
 	}
-	if errors.As(err, new(*InUseError)) || errors.Is(err, fs.ErrNotExist) {
+	if err = fsys.Remove(LockName(name)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return err

@@ -190,6 +190,38 @@ func TestOtherMachine(t *testing.T) {
 	}
 }
 
+// TestUnsureStays: that a former holder may be alive is known to all who follow, until one has settled it.
+func TestUnsureStays(t *testing.T) {
+	all := crashtest.NewMachines(vfs.NewMem())
+	one, two := all.Machine(false), all.Machine(true)
+	a := takeOn(t, one, "one")
+	<-one.StopAt(1)
+	for range 2 {
+		b := takeOn(t, two, "two")
+		if !b.Unsure() {
+			t.Fatal("forgotten")
+		}
+		must(t, b.Share())
+		m, err := Join(two, "d.nc", b.ID())
+		must(t, err)
+		must(t, b.Release())
+		must(t, m.Leave()) // the last
+	}
+	b := takeOn(t, two, "two")
+	must(t, b.Settle())
+	if b.Unsure() || b.Check() != nil {
+		t.Errorf("settled: %v, %v", b.Unsure(), b.Check())
+	}
+	must(t, b.Release())
+	c := takeOn(t, two, "two")
+	if c.Unsure() || c.Dead() != nil {
+		t.Errorf("after it: %v, %v", c.Unsure(), c.Dead())
+	}
+	must(t, c.Release())
+	one.Go()
+	must(t, a.Release())
+}
+
 // TestWaitEnds: who waits for a silent holder gives up with ctx.
 func TestWaitEnds(t *testing.T) {
 	all := crashtest.NewMachines(vfs.NewMem())

@@ -51,6 +51,9 @@ func NewOutput(ctx context.Context, fsys vfs.FS, name string, o OutputOptions) (
 		err = out.free()
 	}
 	if err == nil {
+		err = l.Settle() // what a former holder has open can only be a hidden file that is gone
+	}
+	if err == nil {
 		out.file, err = fsys.Create(out.temp)
 	}
 	if err != nil {

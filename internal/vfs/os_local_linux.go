@@ -3,6 +3,7 @@ package vfs
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -26,4 +27,10 @@ func (osFS) Local(name string) bool {
 		return false
 	}
 	return slices.Contains(localTypes, int64(uint32(st.Type)))
+}
+
+// BootID names the start of this machine's kernel, "" if it is not known.
+func BootID() string {
+	b, _ := ReadStream("/proc/sys/kernel/random/boot_id", 128) // absent where /proc is
+	return strings.TrimSpace(string(b))
 }

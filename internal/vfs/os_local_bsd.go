@@ -1,0 +1,24 @@
+//go:build darwin || freebsd || dragonfly
+
+package vfs
+
+import (
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// Local implements FS.
+func (osFS) Local(name string) bool {
+	var st unix.Statfs_t
+	return unix.Statfs(filepath.Dir(name), &st) == nil && st.Flags&unix.MNT_LOCAL != 0
+}
+
+// BootID names the start of this machine's kernel, "" if it is not known.
+func BootID() string {
+	id, err := unix.Sysctl("kern.bootsessionuuid") // of darwin
+	if err != nil {
+		return ""
+	}
+	return id
+}
