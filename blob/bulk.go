@@ -98,7 +98,8 @@ func (b *bulk) create(ctx context.Context, records int64) error {
 	if err := b.w.claim(); err != nil {
 		return err
 	}
-	rename := b.w.info.replace || b.opt.CommitMode == CommitRename || b.opt.CommitMode == CommitAuto && len(b.engines) <= maxAutoRenames
+	rename := b.w.renames()
+	b.w.info.rename = rename
 	if err := b.w.announce(); err != nil {
 		return err
 	}

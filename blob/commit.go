@@ -177,7 +177,7 @@ func (w *Writer) newManifest(records int64, subs []subfile.Subfile) *subfile.Man
 
 // intent is the unprepared manifest that announces a writer.
 func (w *Writer) intent() *subfile.Manifest {
-	return &subfile.Manifest{ID: durable.NewID(), Writer: w.ten.tag(), Layout: w.opt.Layout.String(), Base: filepath.Base(w.base), Ranks: w.info.ranks,
+	return &subfile.Manifest{ID: durable.NewID(), Writer: w.ten.tag(), Finals: !w.info.rename, Layout: w.opt.Layout.String(), Base: filepath.Base(w.base), Ranks: w.info.ranks,
 		Sets: []subfile.SetInfo{{Base: filepath.Base(w.base), Subfiles: make([]subfile.Subfile, w.info.subfiles)}}}
 }
 

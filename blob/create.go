@@ -23,6 +23,7 @@ func (w *Writer) create(ctx context.Context, err error) error {
 			if w.info.replace {
 				replace = -1
 			}
+			w.info.rename = w.renames()
 			err = w.announce()
 		}
 	}
@@ -33,9 +34,13 @@ func (w *Writer) create(ctx context.Context, err error) error {
 	}
 	w.serve(v)
 	w.info.replace = v[2] != 0
-	w.info.rename = w.info.replace || w.opt.CommitMode == CommitRename ||
-		w.opt.CommitMode == CommitAuto && w.info.subfiles <= maxAutoRenames
+	w.info.rename = w.renames()
 	return w.makeFiles(ctx, w.base)
+}
+
+// renames says whether the subfiles of a new dataset get partial names.
+func (w *Writer) renames() bool {
+	return w.info.replace || w.opt.CommitMode == CommitRename || w.opt.CommitMode == CommitAuto && w.info.subfiles <= maxAutoRenames
 }
 
 // makeFiles creates the subfiles of the set base.
@@ -123,7 +128,12 @@ func (w *Writer) claim() error {
 	if m != nil {
 		w.info.was = m.ID
 	}
-	w.info.foreign = m == nil && len(set.Members) > 0 && !set.Next // with it, they were a dead writer's, and are gone
+	if err == nil && m == nil { // what a dead writer left is gone; what is still there is another program's
+		if set, err = subfile.Find(fsys, w.base); errors.Is(err, fs.ErrNotExist) {
+			set, err = &subfile.Set{}, nil
+		}
+		w.info.foreign = err == nil && len(set.Members) > 0
+	}
 	w.info.replace = m != nil || w.info.foreign
 	return err
 }

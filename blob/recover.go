@@ -117,7 +117,7 @@ func toRecover(fsys vfs.FS, base string) (steps []Step, err error) {
 	} else if st.Writing {
 		add(subfile.NextName(base), "remove: announces a writer that did not commit")
 	}
-	if never {
+	if never && !st.Partial() {
 		m = new(subfile.Manifest)
 	}
 	partials, err := subfile.Partials(fsys, base)

@@ -16,6 +16,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/durable"
 	"blobio/internal/vfs"
+	"blobio/subfile"
 )
 
 // TestSecondWriter: whoever comes while a dataset is being written is told by whom, and changes nothing.
@@ -277,6 +278,42 @@ func TestPlantedLinks(t *testing.T) {
 					t.Fatalf("%s, force %v: %q, %v", planted, force, b, err)
 				}
 			}
+		}
+	}
+}
+
+// TestForeignBesideAnnouncement: a writer died before it committed, and another program has written a dataset of that name
+// since. It is not taken for the dead writer's, whoever comes next.
+func TestForeignBesideAnnouncement(t *testing.T) {
+	ctx := context.Background()
+	foreign, next := tinyModel(1, 2), tinyModel(2, 1)
+	for _, how := range []string{"recover", "replace"} {
+		mem := vfs.NewMem()
+		dead, err := hold(ctx, &Options{fs: mem}, "d.nc")
+		must(err)
+		announced := &subfile.Manifest{ID: durable.NewID(), Writer: dead.tag(), Layout: VariableCentric.String(), Base: "d.nc", Ranks: 1,
+			Sets: []subfile.SetInfo{{Base: "d.nc", Subfiles: make([]subfile.Subfile, 1)}}}
+		other := vfs.NewMem()
+		foreign.writeTo(t, other, &Options{fs: other, Subfiles: 2})
+		for _, n := range []string{"d.nc.0000", "d.nc.0001"} {
+			b, err := slurp(other, n)
+			must(err)
+			must(vfs.WriteFile(mem, n, b))
+		}
+		must(subfile.WriteNext(mem, "d.nc", announced, false, subfile.By{}))
+		must(mem.SyncDir("."))
+		must(dead.release())
+		want := foreign
+		if how == "recover" {
+			if _, err := Recover(ctx, "d.nc", &RecoverOptions{fs: mem}); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			want = next
+			next.writeTo(t, mem, &Options{fs: mem, Force: true})
+		}
+		if got, err := canonicalOf(mem, "d.nc"); err != nil || !bytes.Equal(got, want.canonical(false)) {
+			t.Fatalf("%s: %v\nfiles: %v", how, err, names(mem, "."))
 		}
 	}
 }

@@ -214,7 +214,7 @@ func Recover(fsys vfs.FS, base string, by By) (*Manifest, error) {
 		}
 	}
 	m := st.Manifest // of another program's dataset: nil
-	if never {
+	if never && !st.Partial() {
 		m = &Manifest{} // lists nothing
 	}
 	if m != nil {

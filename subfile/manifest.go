@@ -37,6 +37,7 @@ type Manifest struct {
 	Maps       []string  `json:"maps,omitempty"`       // fingerprint of each decomposition map, D1 first, see the package comment
 	Codec      string    `json:"codec,omitempty"`      // compression; empty: none
 	Piece      int64     `json:"piece,omitempty"`      // bytes of a piece of Subfile.Pieces; 0: there are none
+	Finals     bool      `json:"finals,omitempty"`     // of an announcement: subfiles are written under their final names
 	Unverified bool      `json:"unverified,omitempty"` // made from data that were not compared with their checksums
 	Sets       []SetInfo `json:"sets"`                 // one for Create, one more for each append of a process-centric dataset
 }
@@ -268,12 +269,17 @@ func readManifest(fsys vfs.FS, name string) (*Manifest, error) {
 	return Decode(b, name)
 }
 
+// Partial says of a dataset that was never finished that its writer gave all subfiles partial names: then what has a final
+// name is of another program.
+func (s *State) Partial() bool { return s.Intent != nil && s.Intent.Writer != "" && !s.Intent.Finals }
+
 // A State is what the manifests of a dataset say, see the package comment.
 type State struct {
 	Manifest *Manifest // the record in force; nil for a foreign dataset
 	Pending  bool      // it is a prepared .manifest.next whose commit was cut short
 	NextErr  error     // what is wrong with the .manifest.next that is ignored; nil if there is none
 	Writing  bool      // an unprepared or torn .manifest.next is there: a writer is at work, or died
+	Intent   *Manifest // that record, if it is not torn
 }
 
 // ReadState reads the manifests of the dataset base. A dataset without any
@@ -291,7 +297,7 @@ func ReadState(fsys vfs.FS, base string) (*State, error) {
 	case nerr != nil && !errors.As(nerr, new(*FormatError)):
 		return nil, nerr // it may be a commit; taking it for none would undo it
 	default:
-		st.Writing, st.NextErr = true, nerr
+		st.Writing, st.NextErr, st.Intent = true, nerr, next
 	}
 	m, err := readManifest(fsys, ManifestName(base))
 	switch {
