@@ -96,6 +96,7 @@ func TestCheckWay(t *testing.T) {
 		}
 	}
 	// A link of the user on the way is his; what it leads to counts. In the place of the folder it is refused.
+	must(t, os.Chmod(above, 0o755))
 	link := filepath.Join(dir, "link")
 	must(t, os.Symlink(above, link))
 	must(t, CheckWay(OS, filepath.Join(link, "b")))
