@@ -1,0 +1,381 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"blobio/amr"
+	"blobio/amr/cello"
+	"blobio/blob"
+	"blobio/cdf5"
+	"blobio/comm"
+	"blobio/decomp"
+	"blobio/ffstore"
+	"blobio/versioned"
+)
+
+// flipVerb is something that reads files of a form: a command line, or a program that restarts. OUT is
+// where output goes, WHOLE where the undamaged files are.
+type flipVerb struct {
+	name string
+	args []string
+	do   func(t *testing.T) result
+}
+
+// flipForm is files that have checksums, below a directory.
+type flipForm struct {
+	name  string
+	files []string // that get damage
+	verbs []flipVerb
+}
+
+// cmdVerbs makes verbs of command lines.
+func cmdVerbs(lines ...string) (l []flipVerb) {
+	for _, line := range lines {
+		args := strings.Fields(line)
+		name := args[0]
+		if slices.Contains([]string{"amr", "ff", "versions", "scr"}, name) {
+			name += " " + args[1]
+		}
+		l = append(l, flipVerb{name: name, args: args})
+	}
+	return l
+}
+
+// flipForms makes the forms in dir/whole. Verbs name them below dir/work, where they are copied to.
+func flipForms(t *testing.T, dir string) (forms []flipForm) {
+	whole := filepath.Join(dir, "whole")
+	check(t, os.Mkdir(whole, 0o777))
+	at := func(name string) string { return filepath.Join(whole, name) }
+	canon := toy(t, dir)
+	blobVerbs := func(name string) []flipVerb {
+		return cmdVerbs("dump -p 9,17 "+name, "dump --json "+name, "convert --no-sync "+name+" OUT",
+			"convert --no-sync --to variable-centric --ranks 2 "+name+" OUT", "convert --no-sync --to process-centric --compress zstd "+name+" OUT",
+			"diff "+name+" WHOLE/"+name, "diff WHOLE/"+name+" "+name, "check "+name)
+	}
+	add := func(name string, verbs []flipVerb) {
+		files, err := filepath.Glob(at(name) + "*")
+		check(t, err)
+		f := flipForm{name: name, verbs: verbs}
+		for _, file := range files {
+			check(t, filepath.WalkDir(file, func(path string, d fs.DirEntry, err error) error {
+				if info, ierr := os.Stat(path); ierr == nil && !d.IsDir() && info.Size() > 0 {
+					rel, _ := filepath.Rel(whole, path)
+					f.files = append(f.files, rel)
+				}
+				return err
+			}))
+		}
+		if len(f.files) == 0 {
+			t.Fatalf("%s has no files", name)
+		}
+		forms = append(forms, f)
+	}
+	good(t, "convert", "--no-sync", "--to", "variable-centric", "--ranks", "3", "--subfiles", "2", canon, at("variable.nc"))
+	add("variable.nc", blobVerbs("variable.nc"))
+	good(t, "convert", "--no-sync", "--to", "process-centric", "--ranks", "3", "--subfiles", "2", canon, at("process.h5"))
+	add("process.h5", blobVerbs("process.h5"))
+	good(t, "convert", "--no-sync", "--to", "process-centric", "--compress", "shuffle+zstd", "--ranks", "3", "--subfiles", "2", canon, at("packed.h5"))
+	add("packed.h5", blobVerbs("packed.h5"))
+	for name, layout := range map[string]blob.Layout{"grown.nc": blob.VariableCentric, "grown.h5": blob.ProcessCentric} {
+		check(t, grow(t.Context(), at(name), layout))
+	}
+	add("grown.nc", blobVerbs("grown.nc"))
+	add("grown.h5", blobVerbs("grown.h5"))
+
+	store, key := versionStore(t)
+	check(t, os.CopyFS(at("store"), os.DirFS(store)))
+	check(t, os.Rename(key, filepath.Join(dir, "key")))
+	add("store", append(cmdVerbs("versions dump store/rho", "versions dump store/rho --version 1 -o OUT", "versions dump --key-file KEY store/n", "versions dump store/amr.level1",
+		"versions dump store/amr.level0 --box 0 -o OUT", "versions dump store/amr.global --values", "versions diff store/rho --from 1 --to 3", "versions check --key-file KEY store/n", "versions check store"),
+		flipVerb{name: "restart", do: func(t *testing.T) result { return versionsRestart(t.Context(), "store") }}))
+
+	check(t, os.CopyFS(at("ckpts"), os.DirFS(ffStore(t))))
+	ffVerbs := func(name, whole string) []flipVerb {
+		return cmdVerbs("ff extract "+name+" -o OUT", "ff convert --no-sync --layout B "+name+" OUT", "ff convert --no-sync --hash md5 "+name+" OUT", "ff diff "+name+" WHOLE/"+whole, "ff check "+name)
+	}
+	add("ckpts", append(append(ffVerbs("ckpts@5/1", "ckpts@5/1"), ffVerbs("ckpts@4/0", "ckpts@4/0")...),
+		append(cmdVerbs("ff check ckpts"), flipVerb{name: "restart", do: func(t *testing.T) result { return ffRestart(t.Context(), "ckpts") }})...))
+	_, one, _ := ffToys(t)
+	check(t, os.Rename(one, at("toy.fti")))
+	add("toy.fti", ffVerbs("toy.fti", "toy.fti"))
+
+	amrVerbs := func(name string) []flipVerb {
+		return cmdVerbs("amr convert --no-sync "+name+" OUT", "amr convert --no-sync --to cello "+name+" OUT", "amr convert --no-sync --to yt "+name+" OUT",
+			"amr dump --json "+name+" 0", "amr dump --field density --json "+name+" 3", "amr check "+name)
+	}
+	good(t, "amr", "gen", "sphere", "--no-sync", "--roots", "2", "--cells", "4", "--levels", "1", "--fields", "2", "--particles", "3", "--files", "2", at("Check"))
+	add("Check", append(amrVerbs("Check"), flipVerb{name: "restart", do: func(t *testing.T) result { return celloRestart(t.Context(), "Check") }}))
+	good(t, "amr", "convert", "--no-sync", at("Check"), at("mesh.nc"))
+	add("mesh.nc", amrVerbs("mesh.nc"))
+	good(t, "amr", "convert", "--no-sync", "--to", "variable-centric", "--ranks", "3", "--subfiles", "2", at("Check"), at("blocks"))
+	add("blocks", amrVerbs("blocks"))
+
+	check(t, os.CopyFS(at("prefix"), os.DirFS(scrSets(t, 2))))
+	add("prefix", cmdVerbs("scr check prefix", "scr print prefix/.scr/index.scr", "scr print prefix/.scr/scr.dataset.1/summary.scr", "scr index --json prefix"))
+	return forms
+}
+
+// grow writes a dataset of two ranks by a writer and two that append.
+func grow(ctx context.Context, path string, layout blob.Layout) error {
+	s := blob.NewSchema()
+	tm, col := s.Dim("time", blob.Unlimited), s.Dim("ncol", 6)
+	s.Var("T", cdf5.Double, []blob.DimID{tm, col}, blob.Decomposed(s.Decomp(col)))
+	s.Var("time", cdf5.Double, []blob.DimID{tm})
+	o := &blob.Options{Layout: layout, Durability: blob.DurableNone}
+	for rec := range int64(3) {
+		err := comm.Run(ctx, 2, nil, func(ctx context.Context, c comm.Comm) error {
+			parts := []blob.Part{{Decomp: 1, Runs: []decomp.Req{{Offset: int64(3 * c.Rank()), Length: 3}}}}
+			w, err := blob.Create(ctx, c, path, s, parts, o)
+			if rec > 0 {
+				w, err = blob.Append(ctx, c, path, parts, o)
+			}
+			if err != nil {
+				return err
+			}
+			x := float64(100*rec + int64(10*c.Rank()))
+			err = blob.Put(w, 0, rec, []float64{x, x + 1, x + 2})
+			err = errors.Join(err, blob.Put(w, 1, rec, []float64{x}))
+			return errors.Join(err, w.Close(ctx))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restarted is the result of a program that restarts; told is what it was told of damage.
+func restarted(state string, told []error, err error) result {
+	r := result{out: state}
+	for _, e := range told {
+		r.err += "warning: " + e.Error() + "\n"
+	}
+	if err != nil {
+		r = result{exitFailed, "", "blobio: " + err.Error()}
+	}
+	return r
+}
+
+func versionsRestart(ctx context.Context, dir string) result {
+	x := make([]float64, 24)
+	err := comm.Run(ctx, 1, nil, func(ctx context.Context, c comm.Comm) error {
+		a, err := versioned.Open(ctx, c, &versioned.Store{Dir: dir}, "rho", &versioned.Options{Durability: versioned.DurableNone})
+		if err != nil {
+			return err
+		}
+		return errors.Join(versioned.Get(ctx, a, []int64{0, 0, 0}, []int64{2, 3, 4}, x), a.Close(ctx))
+	})
+	return restarted(fmt.Sprint(x), nil, err)
+}
+
+func ffRestart(ctx context.Context, dir string) result {
+	var data [2][1000]byte
+	var id int32
+	var skipped []error
+	err := comm.Run(ctx, 2, nil, func(ctx context.Context, c comm.Comm) error {
+		s, err := ffstore.Open(ctx, c, dir, &ffstore.Options{Keep: 2, Durability: ffstore.DurableNone})
+		if err != nil {
+			return err
+		}
+		defer s.Close(ctx)
+		if err := s.Protect(7, data[c.Rank()][:]); err != nil {
+			return err
+		}
+		n, skip, err := s.Recover(ctx)
+		if c.Rank() == 0 {
+			id, skipped = n, skip
+		}
+		return err
+	})
+	return restarted(fmt.Sprint(id, data), skipped, err)
+}
+
+// restorer keeps what it is given, as text.
+type restorer struct{ strings.Builder }
+
+func (r *restorer) Create(context.Context, int, []cello.BlockInfo) error { return nil }
+func (r *restorer) LevelDone(_ context.Context, level, n, m int) error {
+	fmt.Fprintln(r, level, n, m)
+	return nil
+}
+func (r *restorer) Data(_ context.Context, b *amr.Block) error {
+	x := *b
+	for _, f := range b.Fields {
+		fmt.Fprintf(r, "%+v %v %x\n", *f.Spec, f.Ghosts, f.Data)
+	}
+	for _, p := range b.Particles {
+		spec := p.Spec
+		p.Spec = nil
+		fmt.Fprintf(r, "%+v %+v\n", *spec, p)
+	}
+	x.Fields, x.Particles = nil, nil
+	fmt.Fprintf(r, "%+v\n", x)
+	return nil
+}
+
+func celloRestart(ctx context.Context, dir string) result {
+	var r restorer
+	err := cello.Restart(ctx, comm.Self(), dir, &r, nil)
+	return restarted(r.String(), nil, err)
+}
+
+// manifestIDs are what differs in the manifests of two equal datasets.
+var manifestIDs = regexp.MustCompile(`"(id|writer|crc32)": ?"[^"]*"`)
+
+// flipped is what a verb printed and wrote.
+type flipped struct {
+	result
+	made map[string]string
+}
+
+// run runs a verb in the working directory and takes its output away.
+func (v *flipVerb) run(t *testing.T, dir string) (f flipped) {
+	out := filepath.Join(dir, "out")
+	if v.do != nil {
+		f.result = v.do(t)
+	} else {
+		args := slices.Clone(v.args)
+		for i, a := range args {
+			a = strings.Replace(strings.Replace(a, "WHOLE", filepath.Join(dir, "whole"), 1), "KEY", filepath.Join(dir, "key"), 1)
+			if a == "OUT" {
+				a = filepath.Join(out, "made")
+			}
+			args[i] = a
+		}
+		check(t, os.MkdirAll(out, 0o777))
+		f.result = blobio(t, args...)
+	}
+	f.made = map[string]string{}
+	check(t, os.MkdirAll(out, 0o777))
+	check(t, filepath.WalkDir(out, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if strings.HasSuffix(path, ".manifest") {
+			b = manifestIDs.ReplaceAll(b, nil)
+		}
+		f.made[path] = string(b)
+		return err
+	}))
+	check(t, os.RemoveAll(out))
+	f.out = flipTimes.ReplaceAllString(f.out, "")
+	return f
+}
+
+// flipTimes is what no two runs print alike.
+var flipTimes = regexp.MustCompile(`[0-9.]+ (ns|µs|ms|s)\b|[0-9.]+ [KMG]iB/s`)
+
+// told is how findings and warnings begin.
+var told = regexp.MustCompile(`(?m)(^|: )(error|warning|note): `)
+
+// TestFlips: a changed byte in any file of any form that has checksums is noticed by whatever reads, converts, compares or restarts
+// from it, or it is of no consequence: the same comes out. BLOBIO_FLIPS is how many there are.
+func TestFlips(t *testing.T) {
+	n := 44
+	if v, err := strconv.Atoi(os.Getenv("BLOBIO_FLIPS")); err == nil {
+		n = v
+	}
+	dir := t.TempDir()
+	forms := flipForms(t, dir)
+	work := filepath.Join(dir, "work")
+	check(t, os.Mkdir(work, 0o777))
+	t.Chdir(work)
+	fresh := func(f *flipForm) {
+		old, err := os.ReadDir(work)
+		check(t, err)
+		for _, e := range old {
+			check(t, os.RemoveAll(e.Name()))
+		}
+		for _, name := range f.files {
+			b, err := os.ReadFile(filepath.Join(dir, "whole", name))
+			check(t, err)
+			check(t, os.MkdirAll(filepath.Dir(name), 0o777))
+			check(t, os.WriteFile(name, b, 0o666))
+		}
+	}
+	counts := map[[3]string]int{}
+	wholes := map[string][]flipped{}
+	for i := range n {
+		f := &forms[i%len(forms)]
+		if wholes[f.name] == nil {
+			fresh(f)
+			for _, v := range f.verbs {
+				w := v.run(t, dir)
+				if w.code != exitGood {
+					t.Fatalf("%s, %s of whole files: exit code %d\n%s%s", f.name, v.name, w.code, w.out, w.err)
+				}
+				if again := v.run(t, dir); again.out != w.out || !sameFiles(again.made, w.made, true) {
+					t.Fatalf("%s, %s of whole files: no two outputs are the same:\n%.300s\n%.300s", f.name, v.name, w.out, again.out)
+				}
+				wholes[f.name] = append(wholes[f.name], w)
+			}
+		}
+		fresh(f)
+		rnd := rand.New(rand.NewPCG(uint64(i), 15))
+		name := f.files[rnd.IntN(len(f.files))]
+		b, err := os.ReadFile(name)
+		check(t, err)
+		off, with := rnd.IntN(len(b)), byte(1+rnd.IntN(255))
+		b[off] ^= with
+		check(t, os.WriteFile(name, b, 0o666))
+		for k, v := range f.verbs {
+			got, whole := v.run(t, dir), wholes[f.name][k]
+			what := "silent"
+			switch {
+			case got.code == exitGood && got.out == whole.out && sameFiles(got.made, whole.made, true):
+				what = "the same"
+			case got.code != exitGood && sameFiles(got.made, whole.made, false):
+				what = "refused"
+			case got.code == exitGood && (told.MatchString(got.out) || told.MatchString(got.err)):
+				what = "told"
+			default:
+				t.Errorf("flip %d, byte %d of %s by %#x: %s: exit code %d, and something else comes out\n%s%s", i, off, name, with, strings.Join(append([]string{v.name}, v.args...), " "), got.code, got.out[:min(len(got.out), 300)], got.err)
+			}
+			counts[[3]string{f.name, v.name, what}]++
+		}
+	}
+	t.Logf("%d flips:\n%s", n, flipTable(forms, counts))
+}
+
+// sameFiles says whether two sets of files are the same; else, of what is there all is the same.
+func sameFiles(got, want map[string]string, all bool) bool {
+	for name, b := range got {
+		if w, ok := want[name]; !ok || w != b {
+			return false
+		}
+	}
+	return !all || len(got) == len(want)
+}
+
+func flipTable(forms []flipForm, counts map[[3]string]int) string {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%-14s%-16s%10s%10s%10s%10s\n", "", "", "refused", "told", "the same", "silent")
+	for _, f := range forms {
+		var seen []string
+		for _, v := range f.verbs {
+			if slices.Contains(seen, v.name) {
+				continue
+			}
+			seen = append(seen, v.name)
+			fmt.Fprintf(&b, "%-14s%-16s", f.name, v.name)
+			for _, what := range []string{"refused", "told", "the same", "silent"} {
+				fmt.Fprintf(&b, "%10d", counts[[3]string{f.name, v.name, what}])
+			}
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
