@@ -130,13 +130,13 @@ func flipForms(t *testing.T, dir string) (forms []flipForm) {
 // grow writes a dataset of two ranks by a writer and two that append.
 func grow(ctx context.Context, path string, layout blob.Layout) error {
 	s := blob.NewSchema()
-	tm, col := s.Dim("time", blob.Unlimited), s.Dim("ncol", 6)
+	tm, col := s.Dim("time", blob.Unlimited), s.Dim("ncol", 400)
 	s.Var("T", cdf5.Double, []blob.DimID{tm, col}, blob.Decomposed(s.Decomp(col)))
 	s.Var("time", cdf5.Double, []blob.DimID{tm})
 	o := &blob.Options{Layout: layout, Durability: blob.DurableNone}
 	for rec := range int64(3) {
 		err := comm.Run(ctx, 2, nil, func(ctx context.Context, c comm.Comm) error {
-			parts := []blob.Part{{Decomp: 1, Runs: []decomp.Req{{Offset: int64(3 * c.Rank()), Length: 3}}}}
+			parts := []blob.Part{{Decomp: 1, Runs: []decomp.Req{{Offset: int64(200 * c.Rank()), Length: 200}}}}
 			w, err := blob.Create(ctx, c, path, s, parts, o)
 			if rec > 0 {
 				w, err = blob.Append(ctx, c, path, parts, o)
@@ -144,9 +144,11 @@ func grow(ctx context.Context, path string, layout blob.Layout) error {
 			if err != nil {
 				return err
 			}
-			x := float64(100*rec + int64(10*c.Rank()))
-			err = blob.Put(w, 0, rec, []float64{x, x + 1, x + 2})
-			err = errors.Join(err, blob.Put(w, 1, rec, []float64{x}))
+			x := make([]float64, 200)
+			for i := range x {
+				x[i] = float64(1000*rec+int64(200*c.Rank()+i)) / 8
+			}
+			err = errors.Join(blob.Put(w, 0, rec, x), blob.Put(w, 1, rec, x[:1]))
 			return errors.Join(err, w.Close(ctx))
 		})
 		if err != nil {

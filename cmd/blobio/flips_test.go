@@ -112,6 +112,9 @@ func TestFlips(t *testing.T) {
 		b, err := os.ReadFile(name)
 		check(t, err)
 		off, with := rnd.IntN(len(b)), byte(1+rnd.IntN(255))
+		if i/len(forms)%2 == 0 { // where small files have their data, as a rule
+			off = len(b) - 1 - off/5
+		}
 		b[off] ^= with
 		check(t, os.WriteFile(name, b, 0o666))
 		seen := false
