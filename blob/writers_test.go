@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -110,67 +112,83 @@ func TestSecondWriter(t *testing.T) {
 }
 
 // TestOpenWhileReplaced: whoever opens a dataset that is replaced all the time gets one whole dataset, old or new,
-// whatever is asked for.
+// whatever is asked for. BLOBIO_OPENS is how many opens there are at least, in memory and in a directory.
 func TestOpenWhileReplaced(t *testing.T) {
-	ctx := context.Background()
-	const base = "d.nc"
+	atLeast, _ := strconv.ParseInt(os.Getenv("BLOBIO_OPENS"), 10, 64)
 	for _, missing := range []bool{false, true} {
 		t.Run(fmt.Sprintf("AllowMissing=%v", missing), func(t *testing.T) {
-			mem := vfs.NewMem()
-			models := []*model{tinyModel(1, 1), tinyModel(2, 2), tinyModel(3, 1)}
-			write := func(k int) error {
-				m := models[k%len(models)]
-				o := &Options{fs: mem, Force: true, Subfiles: 1 + k%3, Layout: Layout(k / 3 % 2)}
-				return run(m.ranks, func(ctx context.Context, c comm.Comm) error { return m.create(ctx, c, base, o) })
-			}
-			must(write(0))
-			var opens, replaced, stale atomic.Int64
-			stop := make(chan struct{})
-			var wg sync.WaitGroup
-			for range 2 {
-				wg.Go(func() {
-					for {
-						select {
-						case <-stop:
-							return
-						default:
-						}
-						r, err := Open(ctx, base, &OpenOptions{fs: mem, AllowMissing: missing, Workers: 1})
-						if err != nil {
-							t.Errorf("open %d: %v", opens.Load(), err)
-							return
-						}
-						opens.Add(1)
-						got, err := convertBytes(ctx, r, &ConvertOptions{Workers: 1})
-						r.Close()
-						if errors.Is(err, ErrBroken) {
-							stale.Add(1) // it was replaced between Open and the first read
-							continue
-						}
-						if err != nil {
-							t.Errorf("read %d: %v", opens.Load(), err)
-							return
-						}
-						one := false
-						for _, m := range models {
-							one = one || bytes.Equal(got, m.canonical(false))
-						}
-						if !one {
-							t.Errorf("open %d: no dataset that was ever committed", opens.Load())
-							return
-						}
-					}
-				})
-			}
-			for k := range times(150, 3000) {
-				must(write(k))
-				replaced.Add(1)
-			}
-			close(stop)
-			wg.Wait()
-			t.Logf("%d opens during %d replacements, %d of them replaced before the first read", opens.Load(), replaced.Load(), stale.Load())
+			x := replacedTest{fs: vfs.NewMem(), base: "d.nc", missing: missing, replacements: times(150, 3000), opens: atLeast}
+			x.run(t)
+		})
+		t.Run(fmt.Sprintf("AllowMissing=%v-system", missing), func(t *testing.T) {
+			x := replacedTest{fs: vfs.OS, base: filepath.Join(t.TempDir(), "d.nc"), missing: missing, replacements: times(50, 1000), opens: atLeast}
+			x.run(t)
 		})
 	}
+}
+
+// replacedTest opens a dataset while it is replaced: at least so many replacements and opens.
+type replacedTest struct {
+	fs           vfs.FS
+	base         string
+	missing      bool
+	replacements int
+	opens        int64
+}
+
+func (x *replacedTest) run(t *testing.T) {
+	models := []*model{tinyModel(1, 1), tinyModel(2, 2), tinyModel(3, 1)}
+	var may [][]byte
+	for _, m := range models {
+		may = append(may, m.canonical(false))
+	}
+	write := func(k int) error {
+		m := models[k%len(models)]
+		o := &Options{fs: x.fs, Force: true, Subfiles: 1 + k%3, Layout: Layout(k / 3 % 2)}
+		if x.fs == vfs.OS {
+			o.Durability = DurableNone // what is seen in between does not depend on it
+		}
+		return run(m.ranks, func(ctx context.Context, c comm.Comm) error { return m.create(ctx, c, x.base, o) })
+	}
+	must(write(0))
+	var opens, stale atomic.Int64
+	ctx, stop := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				r, err := Open(context.Background(), x.base, &OpenOptions{fs: x.fs, AllowMissing: x.missing, Workers: 1})
+				if err != nil {
+					t.Errorf("open %d: %v", opens.Load(), err)
+					stop()
+					return
+				}
+				opens.Add(1)
+				got, err := convertBytes(context.Background(), r, &ConvertOptions{Workers: 1})
+				r.Close()
+				switch {
+				case errors.Is(err, ErrBroken):
+					stale.Add(1) // it was replaced between Open and the first read
+					continue
+				case err != nil:
+					t.Errorf("read %d: %v", opens.Load(), err)
+				case !slices.ContainsFunc(may, func(b []byte) bool { return bytes.Equal(got, b) }):
+					t.Errorf("open %d: no dataset that was ever committed", opens.Load())
+				default:
+					continue
+				}
+				stop()
+				return
+			}
+		})
+	}
+	k := 0
+	for ; ctx.Err() == nil && (k < x.replacements || opens.Load() < x.opens); k++ {
+		must(write(k))
+	}
+	stop()
+	wg.Wait()
+	t.Logf("%d opens during %d replacements, %d of them replaced before the first read", opens.Load(), k, stale.Load())
 }
 
 // TestRecover: what a dead writer left at any operation is listed, finished, and gone.

@@ -510,3 +510,15 @@ func TestFFVectors(t *testing.T) {
 	}
 	bad(t, exitFailed, "unsupported", "ff", "convert", parity, filepath.Join(tmp, "p"))
 }
+
+// TestFFExtractDoubtful: a record that another number stands in is not extracted in silence.
+func TestFFExtractDoubtful(t *testing.T) {
+	dir, one, _ := ffToys(t)
+	fast := filepath.Join(dir, "fast.fti")
+	good(t, "ff", "convert", "--no-sync", "--hash", "fast", one, fast)
+	flipByte(t, fast, 840+12) // behind the data: dbsize, numvars, and the id of variable 1
+	r := blobio(t, "ff", "extract", "-o", filepath.Join(dir, "out"), fast)
+	if !strings.Contains(r.err, "blobio: warning: ") || !strings.Contains(r.err, "FB.myHash") {
+		t.Errorf("exit code %d\n%s%s", r.code, r.out, r.err)
+	}
+}

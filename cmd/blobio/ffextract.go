@@ -38,7 +38,8 @@ func newFFExtract(e *env) *cobra.Command {
 		Short: "Write the bytes of variables to files",
 		Long: `Write the bytes of each variable to a file of its own, DIR/var<id>.raw, and verify
 them on the way. Of a damaged file all variables that are whole are written, and
-the others are named.
+the others are named. A warning tells what is wrong with its metadata: a variable
+may then have another's number.
 
 Exit codes: 0 all written, 1 some variables are damaged, 2 could not run.
 
@@ -77,6 +78,9 @@ func (f *ffExtractFlags) run(cmd *cobra.Command, e *env, path string) error {
 		return err
 	}
 	defer file.Close()
+	if d := r.File().Damaged; d != nil { // which variable is which may be part of it
+		fmt.Fprintf(e.stderr, "blobio: warning: %s\n", errorText(d))
+	}
 	ids, err := ffVars(f.vars, r.File())
 	if err != nil {
 		return err

@@ -1,0 +1,309 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+const envRace = "BLOBIO_TEST_RACE" // a racer in JSON, for the process that it is
+
+// racer is one of several processes that write the same dataset.
+type racer struct {
+	Name, Source string
+	Do           string // "replace", "append", "to blobs", "to canonical"
+	Seed         int64  // of its values
+	Records      int64
+	Layout       Layout
+	Subfiles     int
+	Mode         CommitMode
+	Packed       bool   // compressed, if the layout can be
+	Apart        bool   // its ranks share no heap
+	Delays       uint64 // seed of the delays; 0: none
+	Pace         int    // a delay is up to so many ms
+	KillAt       int64  // it kills itself before this operation; 0: never
+
+	killAfter  time.Duration // its parent kills it; 0: never
+	start, end int64         // on the clock of the race: it was let go, it was gone
+	outcome    raceOutcome
+}
+
+func (j *racer) String() string {
+	return fmt.Sprintf("%s (seed %d, %v, %d subfiles, kill at %d or after %v): %s %s", j.Do, j.Seed, j.Layout, j.Subfiles, j.KillAt, j.killAfter, j.outcome.What, j.outcome.Err)
+}
+
+// raceOutcome is what a racer says at its end.
+type raceOutcome struct {
+	What   string // "committed", "unfinished", "in doubt", "in use", "exists", "not there", "error"; of its parent: "killed"
+	Err    string
+	Record int64 // that was appended
+}
+
+// committed says whether the racer's work is in force: for sure, or perhaps.
+func (o raceOutcome) committed() (sure, perhaps bool) {
+	switch o.What {
+	case "committed", "unfinished":
+		return true, true
+	case "in doubt", "killed":
+		return false, true
+	}
+	return false, false
+}
+
+func outcomeOf(err error) raceOutcome {
+	o := raceOutcome{What: "committed"}
+	if err == nil {
+		return o
+	}
+	o.Err, o.What = err.Error(), "error"
+	switch {
+	case errors.As(err, new(*UnfinishedError)):
+		o.What = "unfinished"
+	case errors.As(err, new(*InDoubtError)):
+		o.What = "in doubt"
+	case errors.Is(err, ErrInUse):
+		o.What = "in use"
+	case errors.Is(err, ErrExist):
+		o.What = "exists"
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, ErrNotCommitted):
+		o.What = "not there"
+	}
+	return o
+}
+
+// slow is the file system of a racer: it waits before each operation, longer where races are lost.
+func (j *racer) slow() vfs.FS {
+	if j.Delays == 0 {
+		return vfs.OS
+	}
+	var mu sync.Mutex
+	rnd := rand.New(rand.NewPCG(j.Delays, 1))
+	return vfs.NewFault(vfs.OS, func(op vfs.Op) error {
+		if op.Seq == j.KillAt {
+			if p, err := os.FindProcess(os.Getpid()); err == nil {
+				_ = p.Kill()
+				select {} // nothing is done any more
+			}
+		}
+		mu.Lock()
+		d := time.Duration(rnd.IntN(1000*j.Pace)) * time.Microsecond
+		switch op.Kind {
+		case vfs.OpLock, vfs.OpSync, vfs.OpRename, vfs.OpWrite:
+			if rnd.IntN(6) == 0 {
+				d *= 6
+			}
+		}
+		mu.Unlock()
+		time.Sleep(d)
+		return nil
+	})
+}
+
+// work is what a racer does.
+func (j *racer) work(ctx context.Context) (appended int64, err error) {
+	m := tinyModel(j.Seed, j.Records)
+	o := &Options{fs: j.slow(), Layout: j.Layout, Subfiles: j.Subfiles, Grouping: subfile.Blocks, CommitMode: j.Mode, Workers: 1}
+	if j.Packed && j.Layout == ProcessCentric && j.Do != "to canonical" {
+		o.Compress, o.chunk = Compress{Method: ShuffleZstd}, 8
+	}
+	ranks := func(f func(ctx context.Context, c comm.Comm) error) error {
+		return run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+			if j.Apart {
+				c = comm.Isolate(c)
+			}
+			return f(ctx, c)
+		})
+	}
+	switch j.Do {
+	case "replace":
+		o.Force = true
+		return 0, ranks(func(ctx context.Context, c comm.Comm) error { return m.create(ctx, c, j.Name, o) })
+	case "append":
+		var first atomic.Int64
+		o.Layout, o.Subfiles, o.Compress, o.chunk = 0, 0, Compress{}, 0 // of the dataset
+		err := ranks(func(ctx context.Context, c comm.Comm) error {
+			w, err := Append(ctx, c, j.Name, m.parts(c.Rank()), o)
+			if err != nil {
+				return err
+			}
+			if c.Rank() == 0 {
+				first.Store(w.Records())
+			}
+			if err := m.putRecord(w, w.Records(), c.Rank(), false); err != nil {
+				w.Abort()
+				return err
+			}
+			return w.Close(ctx)
+		})
+		return first.Load(), err
+	}
+	r, err := Open(ctx, j.Source, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	return 0, Convert(ctx, r, j.Name, &ConvertOptions{Blobs: j.Do == "to blobs", Layout: j.Layout, Grouping: subfile.Blocks, Subfiles: j.Subfiles, Compress: o.Compress, chunk: o.chunk, Force: true, Workers: 1, fs: o.fs})
+}
+
+// raceMain is a racer's process: it says that it is ready, waits to be let go, works, and says what came of it. It does
+// not outlive its parent.
+func raceMain(job string) {
+	var j racer
+	must(json.Unmarshal([]byte(job), &j))
+	fmt.Println("ready")
+	if _, err := io.ReadFull(os.Stdin, make([]byte, 1)); err != nil {
+		os.Exit(3)
+	}
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(3)
+	}()
+	rec, err := j.work(context.Background())
+	o := outcomeOf(err)
+	o.Record = rec
+	must(json.NewEncoder(os.Stdout).Encode(o))
+	os.Exit(0)
+}
+
+// process is a racer that is ready to be let go.
+type raceProcess struct {
+	*racer
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	out  *bytes.Buffer
+	errs bytes.Buffer
+	read chan error
+}
+
+// begin starts the process of a racer. It ends with ctx.
+func (j *racer) begin(ctx context.Context) (*raceProcess, error) {
+	job, err := json.Marshal(j)
+	if err != nil {
+		return nil, err
+	}
+	p := &raceProcess{racer: j, cmd: exec.CommandContext(ctx, os.Args[0], "-test.run=^TestRaces$"), out: new(bytes.Buffer), read: make(chan error, 1)}
+	p.cmd.Env = append(os.Environ(), envRace+"="+string(job))
+	p.cmd.Stderr = &p.errs
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	var ready [6]byte
+	if _, err := io.ReadFull(out, ready[:]); err != nil || string(ready[:]) != "ready\n" {
+		_ = p.cmd.Process.Kill()
+		return nil, errors.Join(fmt.Errorf("%q: %w", ready, err), p.cmd.Wait())
+	}
+	go func() {
+		_, err := io.Copy(p.out, out)
+		p.read <- err
+	}()
+	return p, nil
+}
+
+// finish lets the process go, kills it if that is its fate, and waits for its end.
+func (p *raceProcess) finish(ctx context.Context, clock *atomic.Int64) error {
+	p.start = clock.Add(1)
+	if _, err := p.in.Write([]byte{1}); err != nil {
+		return err
+	}
+	var doomed atomic.Bool
+	if p.killAfter > 0 {
+		t := time.AfterFunc(p.killAfter, func() {
+			doomed.Store(true)
+			_ = p.cmd.Process.Kill() // it may have come to its end
+		})
+		defer t.Stop()
+	}
+	err := errors.Join(<-p.read, p.cmd.Wait())
+	_ = p.in.Close()
+	p.end = clock.Add(1)
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s: it hangs: %w", p.racer, ctx.Err())
+	}
+	if p.out.Len() > 0 { // it had come to its end before the signal
+		return json.Unmarshal(p.out.Bytes(), &p.outcome)
+	}
+	if !doomed.Load() && p.KillAt == 0 || p.cmd.ProcessState.Exited() || p.errs.Len() > 0 {
+		return fmt.Errorf("%s: %w\n%s", p.racer, err, p.errs.String())
+	}
+	p.outcome.What = "killed"
+	return nil
+}
+
+// TestRaces: processes write one dataset at once, slowly, and one of them may be killed. What is read, meanwhile and in the
+// end, is what those that say so have committed in some order; who is refused is told by whom; and
+// nothing is left over. BLOBIO_RACES is how many races of two and of three there are.
+func TestRaces(t *testing.T) {
+	if job := os.Getenv(envRace); job != "" {
+		raceMain(job)
+	}
+	if !vfs.OS.Local(filepath.Join(t.TempDir(), "d.nc")) {
+		t.Skip("the directory for temporary files is not known to be this machine's alone")
+	}
+	n := 10
+	if v, err := strconv.Atoi(os.Getenv("BLOBIO_RACES")); err == nil {
+		n = v
+	}
+	sources := raceSources(t)
+	for _, racers := range []int{2, 3} {
+		t.Run(fmt.Sprintf("%d", racers), func(t *testing.T) {
+			table := raceTable{}
+			turns := make(chan int)
+			var wg sync.WaitGroup
+			for range 4 { // they wait more than they work
+				wg.Go(func() {
+					for k := range turns {
+						t.Run(fmt.Sprintf("%04d", k), func(t *testing.T) {
+							r := newRace(t.TempDir(), sources, racers, k)
+							if err := r.run(t.Context()); err != nil {
+								t.Fatalf("%v\n%s", err, r)
+							}
+							table.add(r)
+						})
+					}
+				})
+			}
+			for k := range n {
+				turns <- k
+			}
+			close(turns)
+			wg.Wait()
+			t.Logf("%d races of %d:\n%s", n, racers, &table)
+		})
+	}
+}
+
+// raceSources writes what is converted, a dataset for each racer of a race.
+func raceSources(t *testing.T) (names []string) {
+	for k := range 5 {
+		j := racer{Name: filepath.Join(t.TempDir(), "source.nc"), Do: "replace", Seed: int64(10 + k), Records: int64(1 + k%2), Layout: Layout(k % 2), Subfiles: 1 + k%3}
+		if _, err := j.work(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, j.Name)
+	}
+	return names
+}

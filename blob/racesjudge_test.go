@@ -1,0 +1,289 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// race is several racers of one dataset.
+type race struct {
+	seed  int
+	base  string
+	start *racer // made what was there; nil: nothing was
+	all   []*racer
+	late  *racer // comes when the first of them is gone; may be nil
+	pids  []int
+	clock atomic.Int64
+}
+
+func (r *race) String() string {
+	s := fmt.Sprintf("race %d, at first: %v\n", r.seed, r.first())
+	for _, j := range r.all {
+		s += "  " + j.String() + "\n"
+	}
+	return s + fmt.Sprintf("files: %v", names(vfs.OS, filepath.Dir(r.base)))
+}
+
+func (r *race) first() *raceState {
+	if r.start == nil {
+		return nil
+	}
+	s, _ := r.start.after(nil)
+	return s
+}
+
+// newRace draws a race of n.
+func newRace(dir string, sources []string, n, seed int) *race {
+	rnd := rand.New(rand.NewPCG(uint64(seed), uint64(n)))
+	r := &race{seed: seed, base: filepath.Join(dir, "d.nc")}
+	draw := func(k int, verbs ...string) *racer {
+		j := &racer{Name: r.base, Source: sources[k], Do: verbs[rnd.IntN(len(verbs))], Seed: int64(10 + k), Records: int64(1 + k%2),
+			Layout: Layout(rnd.IntN(2)), Subfiles: 1 + rnd.IntN(3), Mode: CommitMode(rnd.IntN(3)), Packed: rnd.IntN(3) == 0, Apart: rnd.IntN(3) == 0,
+			Delays: 1 + rnd.Uint64()>>1, Pace: 1 + rnd.IntN(3)}
+		if j.Do == "to canonical" { // it needs few operations
+			j.Pace *= 4
+		}
+		return j
+	}
+	verbs := []string{"replace", "append", "append", "to blobs"}
+	switch rnd.IntN(8) {
+	case 0: // nothing is there
+		verbs = []string{"replace", "to blobs", "to canonical"}
+	case 1: // an ordinary file is
+		verbs = []string{"to canonical", "to canonical", "to canonical", "replace"}
+		r.start = draw(3, "to canonical")
+	default:
+		r.start = draw(3, "replace")
+	}
+	for k := range n {
+		r.all = append(r.all, draw(k, verbs...))
+	}
+	if r.start != nil {
+		r.start.Delays = 0
+	}
+	switch victim := r.all[rnd.IntN(n)]; rnd.IntN(4) {
+	case 0:
+		victim.KillAt = 1 + rnd.Int64N(120)
+	case 1:
+		victim.killAfter = time.Duration(1+rnd.IntN(250)) * time.Millisecond
+	}
+	if rnd.IntN(2) == 0 {
+		r.late = draw(4, verbs...)
+		r.all = append(r.all, r.late)
+	}
+	return r
+}
+
+// raceLimit ends what hangs.
+const raceLimit = 3 * time.Minute
+
+// run lets the racers go and judges what comes of it.
+func (r *race) run(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, raceLimit)
+	defer cancel()
+	if r.start != nil {
+		if _, err := r.start.work(ctx); err != nil {
+			return err
+		}
+	}
+	var ready []*raceProcess
+	for _, j := range r.all {
+		p, err := j.begin(ctx)
+		if err != nil {
+			cancel() // the others end with it
+			for _, p := range ready {
+				_ = errors.Join(<-p.read, p.cmd.Wait())
+			}
+			return err
+		}
+		ready = append(ready, p)
+		r.pids = append(r.pids, p.cmd.Process.Pid)
+	}
+	watching, stop := context.WithCancel(ctx)
+	reads := make(chan error, 1)
+	var saw [][]byte
+	go func() { reads <- r.watch(watching, &saw) }()
+	errs := make([]error, len(ready))
+	var wg sync.WaitGroup
+	gone, once := make(chan struct{}), sync.Once{}
+	for i, p := range ready {
+		wg.Go(func() {
+			if p.racer == r.late {
+				<-gone
+			}
+			errs[i] = p.finish(ctx, &r.clock)
+			once.Do(func() { close(gone) })
+		})
+	}
+	wg.Wait()
+	stop()
+	err := errors.Join(append(errs, <-reads)...)
+	if err == nil {
+		err = r.judge(ctx, saw)
+	}
+	return err
+}
+
+// watch reads the dataset again and again, and keeps what it sees.
+func (r *race) watch(ctx context.Context, saw *[][]byte) error {
+	for ctx.Err() == nil {
+		b, err := r.look()
+		switch {
+		case errors.Is(err, ErrBroken): // replaced since it was opened
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, ErrNotCommitted):
+			if r.start != nil {
+				return fmt.Errorf("while they write: %w", err)
+			}
+		case err != nil:
+			return fmt.Errorf("while they write: %w", err)
+		case len(*saw) == 0 || !bytes.Equal(b, (*saw)[len(*saw)-1]):
+			*saw = append(*saw, b)
+		}
+	}
+	return nil
+}
+
+// look reads the dataset, if it is there.
+func (r *race) look() ([]byte, error) { return canonicalOf(vfs.OS, r.base) }
+
+// judge looks at what the racers said and at what they left.
+func (r *race) judge(ctx context.Context, saw [][]byte) error {
+	ever, final := map[string]bool{}, map[string]bool{}
+	r.orders(func(s *raceState, all bool) {
+		b := string(s.canonical())
+		ever[b] = true
+		if all {
+			final[b] = true
+		}
+	})
+	if len(final) == 0 {
+		return errors.New("in no order can all have succeeded that say so")
+	}
+	for _, b := range saw {
+		if !ever[string(b)] {
+			return errors.New("while they wrote, something was read that nobody had committed")
+		}
+	}
+	if err := r.refused(); err != nil {
+		return err
+	}
+	got, err := r.look()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrNotCommitted) {
+		return fmt.Errorf("in the end: %w", err)
+	}
+	if !final[string(got)] {
+		return fmt.Errorf("in the end: not what those that say so have committed, in any order (%d bytes, %w)", len(got), err)
+	}
+	if got != nil {
+		if bad := checkErrors(vfs.OS, r.base); len(bad) > 0 {
+			return fmt.Errorf("in the end: Check finds %v", bad)
+		}
+	}
+	if _, err := Recover(ctx, r.base, nil); err != nil {
+		return fmt.Errorf("Recover: %w", err)
+	}
+	if again, err := Recover(ctx, r.base, &RecoverOptions{DryRun: true}); err != nil || len(again) > 0 {
+		return fmt.Errorf("after Recover: %v, %w", again, err)
+	}
+	return r.recovered(got)
+}
+
+// refused looks at those that have committed nothing: each says why, and is right.
+func (r *race) refused() error {
+	somebody, killed, legal := false, false, false
+	for _, j := range r.all {
+		o := j.outcome
+		_, perhaps := o.committed()
+		somebody, killed = somebody || perhaps, killed || o.What == "killed"
+		_, ok := j.after(r.first())
+		legal = legal || ok || j.Do == "append"
+		others := func(f func(o *racer) bool) bool {
+			return slices.ContainsFunc(r.all, func(o *racer) bool { return o != j && f(o) })
+		}
+		if strings.Contains(o.Err, "taken over") {
+			return fmt.Errorf("%s: but locks work here, and it lives", j)
+		}
+		switch o.What {
+		case "in use":
+			if !others(func(o *racer) bool { return o.start < j.end && j.start < o.end }) {
+				return fmt.Errorf("%s: but nobody was there", j)
+			}
+			// Whoever has just taken over has not said so in the file yet: then it names the one before.
+			if !slices.ContainsFunc(r.pids, func(pid int) bool { return strings.Contains(o.Err, fmt.Sprintf("process %d,", pid)) }) &&
+				!strings.Contains(o.Err, "a writer that has not said who it is") {
+				return fmt.Errorf("%s: it does not say by whom", j)
+			}
+		case "exists": // one file and several cannot replace each other
+			other := func(o *racer) bool {
+				_, perhaps := o.outcome.committed()
+				return perhaps && (o.Do == "to canonical") != (j.Do == "to canonical")
+			}
+			if !others(other) && (r.start == nil || (r.start.Do == "to canonical") == (j.Do == "to canonical")) {
+				return fmt.Errorf("%s: but there was nothing of another kind", j)
+			}
+		case "error", "not there", "unfinished", "in doubt": // nothing fails here, and nobody takes over from the living
+			return fmt.Errorf("%s: want another error", j)
+		}
+	}
+	if legal && !somebody && !killed {
+		return errors.New("nobody has committed, and nobody was killed")
+	}
+	return nil
+}
+
+// recovered looks at what is left after Recover.
+func (r *race) recovered(was []byte) error {
+	var want []string
+	if was != nil {
+		got, err := r.look()
+		if err != nil || !bytes.Equal(got, was) {
+			return fmt.Errorf("after Recover, it is another one: %s, %w", firstDiff(got, was), err)
+		}
+		for f := range Check(context.Background(), r.base, &CheckOptions{Workers: 1}) {
+			if f.Severity != Note {
+				return fmt.Errorf("after Recover, Check finds %v", f)
+			}
+		}
+		found, st := look(vfs.OS, r.base)
+		if st.err != nil {
+			return st.err
+		}
+		if found.Single {
+			want = append(want, filepath.Base(r.base))
+		} else {
+			want = append(want, filepath.Base(subfile.ManifestName(r.base)))
+			for _, s := range st.Manifest.Sets {
+				for i := range s.Subfiles {
+					want = append(want, subfile.Name(s.Base, i))
+				}
+			}
+		}
+	}
+	entries, err := os.ReadDir(filepath.Dir(r.base))
+	if err != nil {
+		return err
+	}
+	var left []string
+	for _, e := range entries {
+		left = append(left, e.Name())
+	}
+	slices.Sort(want)
+	if !slices.Equal(left, want) {
+		return fmt.Errorf("after Recover, there is %v, want %v", left, want)
+	}
+	return nil
+}

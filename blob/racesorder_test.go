@@ -1,0 +1,111 @@
+package blob
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// raceState is what is there under a name; nil is nothing.
+type raceState struct {
+	single  bool    // one ordinary file
+	creator int64   // seed of the fixed variables
+	seeds   []int64 // by record
+}
+
+func (s *raceState) String() string {
+	if s == nil {
+		return "nothing"
+	}
+	return fmt.Sprintf("one file %v, seed %d, records of %v", s.single, s.creator, s.seeds)
+}
+
+// canonical is the ordinary file of the state.
+func (s *raceState) canonical() []byte {
+	if s == nil {
+		return nil
+	}
+	m := tinyModel(s.creator, int64(len(s.seeds)))
+	return m.canonicalOf(func(v VarID, rec int64) []byte {
+		if m.s.vars[v].Record {
+			return tinyModel(s.seeds[rec], m.records).bytes(v, rec, false)
+		}
+		return m.bytes(v, rec, false)
+	})
+}
+
+// after is what the racer makes of a state. ok is false if it cannot have succeeded then.
+func (j *racer) after(s *raceState) (_ *raceState, ok bool) {
+	if j.Do == "append" {
+		if s == nil || s.single || j.outcome.What == "committed" && j.outcome.Record != int64(len(s.seeds)) {
+			return nil, false
+		}
+		return &raceState{false, s.creator, append(slices.Clone(s.seeds), j.Seed)}, true
+	}
+	now := &raceState{j.Do == "to canonical", j.Seed, slices.Repeat([]int64{j.Seed}, int(j.Records))}
+	return now, s == nil || s.single == now.single
+}
+
+// orders calls f with every state that the racers can have made, and whether all that say so have committed by then. A racer
+// that began when another was gone comes after it.
+func (r *race) orders(f func(s *raceState, all bool)) {
+	used := map[*racer]bool{}
+	var next func(s *raceState)
+	next = func(s *raceState) {
+		all := true
+		for _, j := range r.all {
+			sure, _ := j.outcome.committed()
+			all = all && (used[j] || !sure)
+		}
+		f(s, all)
+		for _, j := range r.all {
+			_, perhaps := j.outcome.committed()
+			too := slices.ContainsFunc(r.all, func(o *racer) bool { return used[o] && j.end < o.start })
+			if used[j] || !perhaps || too {
+				continue
+			}
+			if now, ok := j.after(s); ok {
+				used[j] = true
+				next(now)
+				used[j] = false
+			}
+		}
+	}
+	next(r.first())
+}
+
+// raceTable counts outcomes by what racers did.
+type raceTable struct {
+	mu    sync.Mutex
+	count map[[2]string]int
+	done  int
+}
+
+func (t *raceTable) add(r *race) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.count == nil {
+		t.count = map[[2]string]int{}
+	}
+	t.done++
+	for _, j := range r.all {
+		t.count[[2]string{j.Do, j.outcome.What}]++
+	}
+}
+
+func (t *raceTable) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	columns := []string{"committed", "unfinished", "in doubt", "in use", "exists", "killed"}
+	s := fmt.Sprintf("%-14s", "")
+	for _, c := range columns {
+		s += fmt.Sprintf("%12s", c)
+	}
+	for _, do := range []string{"replace", "append", "to blobs", "to canonical"} {
+		s += fmt.Sprintf("\n%-14s", do)
+		for _, c := range columns {
+			s += fmt.Sprintf("%12d", t.count[[2]string{do, c}])
+		}
+	}
+	return fmt.Sprintf("%s\n%d races as they must be", s, t.done)
+}
