@@ -3,6 +3,7 @@ package subfile
 import (
 	"errors"
 	"fmt"
+	"math/rand"
 	"slices"
 	"strings"
 	"testing"
@@ -184,6 +185,29 @@ func TestFinishShared(t *testing.T) {
 	}
 	if got, err := readManifest(m, ManifestName("d")); err != nil || got.Writer != mine {
 		t.Errorf("the manifest: %+v, %v", got, err)
+	}
+}
+
+// TestFinishSharedCrash: wherever the power is cut, the commit stays one.
+func TestFinishSharedCrash(t *testing.T) {
+	start := vfs.NewMem()
+	for i := range 2 {
+		must(t, vfs.WriteFile(start, PartialBy(Name("d", i), mine), []byte("data")))
+	}
+	must(t, WriteNext(start, "d", record("d", true), true, By{Tag: mine}))
+	boom := errors.New("power")
+	for n := int64(1); ; n++ {
+		m := start.CrashClone(vfs.CrashOptions{})
+		err := Finish(vfs.FailFrom(m, n, boom), "d", record("d", true), true, By{Tag: mine, Shared: true})
+		for seed := range int64(16) {
+			after := m.CrashClone(vfs.CrashOptions{Rand: rand.New(rand.NewSource(seed))})
+			if st, serr := ReadState(after, "d"); serr != nil || st.Manifest == nil || st.Manifest.Writer != mine || err == nil && st.Pending {
+				t.Fatalf("operation %d, seed %d: %+v, %v, %v", n, seed, st, serr, names(t, after))
+			}
+		}
+		if err == nil {
+			return
+		}
 	}
 }
 
