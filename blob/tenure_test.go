@@ -1,12 +1,15 @@
 package blob
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"blobio/comm"
+	"blobio/internal/crashtest"
 	"blobio/internal/durable"
 	"blobio/internal/vfs"
 	"blobio/subfile"
@@ -130,6 +133,63 @@ func TestRecoverDurable(t *testing.T) {
 			if todo, err := Recover(ctx, "d.nc", &RecoverOptions{fs: after, DryRun: true}); err != nil || len(todo) > 0 {
 				t.Fatalf("%v, %s: after a power cut: %v %v", layout, c.when, todo, err)
 			}
+		}
+	}
+}
+
+// TestAppendBesideFormer: what a former holder on another machine writes to the files that it has open is in no dataset that
+// was appended to after it.
+func TestAppendBesideFormer(t *testing.T) {
+	ctx := context.Background()
+	mem := vfs.NewMem()
+	was := tinyModel(1, 1)
+	was.writeTo(t, mem, &Options{fs: mem})
+	all := crashtest.NewMachines(mem)
+	one, two := all.Machine(true), all.Machine(true)
+	quiet := func(boot string) durable.LeaseOptions {
+		return durable.LeaseOptions{Beat: time.Hour, Patience: 2 * time.Millisecond, Boot: boot}
+	}
+	former, err := durable.Acquire(ctx, one, "d.nc", quiet("one"))
+	must(err)
+	f, err := one.OpenRW(subfile.Name("d.nc", 0))
+	must(err)
+	size, err := f.Size()
+	must(err)
+	grown := was.upTo(2)
+	must(run(grown.ranks, func(ctx context.Context, c comm.Comm) error {
+		return grown.add(ctx, c, "d.nc", &Options{fs: two, lease: quiet("two")})
+	}))
+	_, err = f.WriteAt(bytes.Repeat([]byte("former"), int(size)), 0)
+	must(errors.Join(err, f.Sync(), f.Close(), former.Release()))
+	expect(t, crash{fs: mem, when: "after a write of the former holder"}, "appended", grown)
+}
+
+// TestAbandonBesideHeir: a writer that was taken over from, and gives up, removes no files under final names.
+func TestAbandonBesideHeir(t *testing.T) {
+	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+		mem := vfs.NewMem()
+		m := tinyModel(1, 1)
+		final := subfile.Name("d.nc", 0)
+		err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+			w, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &Options{fs: mem, Layout: layout, CommitMode: CommitManifestOnly, Subfiles: 1})
+			if err != nil {
+				return err
+			}
+			err = m.putRecord(w, 0, c.Rank(), true)
+			if c.Rank() == 0 {
+				takenOver(t, mem)
+				err = errors.Join(err, mem.Remove(final), vfs.WriteFile(mem, final, []byte("theirs")))
+			}
+			if err = comm.Agree(ctx, c, err); err != nil {
+				return err
+			}
+			return w.Close(ctx)
+		})
+		if !errors.Is(err, ErrInUse) {
+			t.Errorf("%v: %v", layout, err)
+		}
+		if b, err := vfs.ReadFile(mem, final, 1<<20); err != nil || string(b) != "theirs" {
+			t.Errorf("%v: the file of the new writer: %q, %v", layout, b, err)
 		}
 	}
 }

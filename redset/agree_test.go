@@ -211,3 +211,37 @@ func TestMixedSets(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherChunk: a header whose chunk is not that of its files is refused, larger or smaller, though all of them say so.
+func TestOtherChunk(t *testing.T) {
+	for _, by := range []int64{-1, 1} {
+		cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, [][]int{{1200}, {1200}, {1200}, {1200}})
+		if err := cl.encode("shared", cl.own); err != nil {
+			t.Fatal(err)
+		}
+		for r := range cl.n {
+			all, err := list(cl.fs, fmt.Sprintf("n%d/rs.", r))
+			if err != nil || len(all) != 1 {
+				t.Fatal(all, err)
+			}
+			h, err := readHeader(cl.fs, all[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			whole := fromMem(t, cl.fs, ".")[all[0].name]
+			was, err := h.encode()
+			if err != nil || !bytes.HasPrefix(whole, was) {
+				t.Fatal("the header is not what it was", err)
+			}
+			h.chunk += by
+			now, err := h.encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			replace(t, cl.fs, all[0].name, append(now, whole[len(was):]...))
+		}
+		if _, err := cl.recover("shared", cl.own); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "CHUNK") {
+			t.Errorf("by %d: %v", by, err)
+		}
+	}
+}
