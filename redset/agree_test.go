@@ -245,3 +245,27 @@ func TestOtherChunk(t *testing.T) {
 		}
 	}
 }
+
+// TestMixedForms: a rank whose files are of an encode with other sets is told so, and nothing is changed.
+func TestMixedForms(t *testing.T) {
+	cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, even[:8])
+	second := &cluster{n: cl.n, o: Options{Scheme: XOR, SetSize: 2}, files: cl.files, fs: copyFS(t, cl.fs)}
+	if err := errors.Join(cl.encode("shared", cl.own), second.encode("shared", second.own)); err != nil {
+		t.Fatal(err)
+	}
+	for name := range fromMem(t, cl.fs, "n7") {
+		if strings.Contains(name, "/rs.") {
+			if err := cl.fs.Remove(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for name, b := range fromMem(t, second.fs, "n7") {
+		replace(t, cl.fs, name, b)
+	}
+	before := fromMem(t, cl.fs, ".")
+	if _, err := cl.recover("shared", cl.own); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "its files say") {
+		t.Error(err)
+	}
+	same(t, fromMem(t, cl.fs, "."), before)
+}
