@@ -269,3 +269,74 @@ func TestMixedForms(t *testing.T) {
 	}
 	same(t, fromMem(t, cl.fs, "."), before)
 }
+
+// TestOlderForm: redundancy files of an older encode with other sets, which came back, do not say where a rank belongs.
+func TestOlderForm(t *testing.T) {
+	cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, even[:8])
+	if err := cl.encode("shared", cl.own); err != nil {
+		t.Fatal(err)
+	}
+	older := fromMem(t, cl.fs, ".")
+	cl.again(t)
+	cl.o.SetSize = 2
+	if err := cl.encode("shared", cl.own); err != nil {
+		t.Fatal(err)
+	}
+	whole := fromMem(t, cl.fs, ".")
+	for name, b := range older {
+		if _, ok := whole[name]; !ok {
+			replace(t, cl.fs, name, b)
+		}
+	}
+	for name := range whole {
+		if strings.HasPrefix(name, "n7/rs.") && strings.Contains(name, ".grp_") {
+			if err := cl.fs.Remove(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if _, err := cl.recover("shared", cl.own); err != nil {
+		t.Fatal(err)
+	}
+	got := fromMem(t, cl.fs, ".")
+	for name, b := range whole {
+		if !bytes.Equal(got[name], b) {
+			t.Errorf("%s is not what it was", name)
+		}
+	}
+}
+
+// TestDamageWhileRecovering: a file that is damaged further while it is being made anew from its good parts is an error, or good
+// in the end.
+func TestDamageWhileRecovering(t *testing.T) {
+	cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, [][]int{{1200}, {1200}, {1200}, {1200}})
+	if err := cl.encode("shared", cl.own); err != nil {
+		t.Fatal(err)
+	}
+	whole := fromMem(t, cl.fs, ".")["n1/f0"]
+	flip(t, cl.fs, "n1/f0", 5)
+	start, refused := cl.fs, 0
+	for n := 1; ; n++ {
+		cl.fs = copyFS(t, start)
+		reads := 0
+		_, err := cl.recover("isolated", cl.on(1, vfs.NewFault(cl.fs, func(op vfs.Op) error {
+			if op.Kind == vfs.OpRead && op.Name == "n1/f0" {
+				if reads++; reads == n {
+					flip(t, cl.fs, "n1/f0", 1100)
+				}
+			}
+			return nil
+		})))
+		if reads < n {
+			break
+		}
+		if err != nil {
+			refused++
+		} else if got := fromMem(t, cl.fs, ".")["n1/f0"]; !bytes.Equal(got, whole) {
+			t.Errorf("read %d: the file is not what it was", n)
+		}
+	}
+	if refused == 0 {
+		t.Error("it was never noticed: the test does not see the second reading")
+	}
+}
