@@ -155,6 +155,61 @@ func TestLogScan(t *testing.T) {
 	}
 }
 
+// scanOf scans these bytes.
+func scanOf(t *testing.T, b []byte) (*scanned, error) {
+	t.Helper()
+	mem := vfs.NewMem()
+	writeAll(t, mem, "l", b)
+	f, err := mem.Open("l")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	return scanLog(f)
+}
+
+// TestLogEveryBit: a wrong bit in the front is an error, and in a record the end of those that count.
+func TestLogEveryBit(t *testing.T) {
+	b := sampleLog()
+	whole, err := scanOf(t, b)
+	if err != nil || whole.end != int64(len(b)) {
+		t.Fatal(whole, err)
+	}
+	for at := range b {
+		for bit := range 8 {
+			b[at] ^= 1 << bit
+			s, err := scanOf(t, b)
+			b[at] ^= 1 << bit
+			var fe *FormatError
+			if at < logFront && !errors.As(err, &fe) || at >= logFront && (err != nil || s.end > int64(at)) {
+				t.Fatalf("byte %d bit %d: %+v, %v", at, bit, s, err)
+			}
+		}
+	}
+}
+
+// TestLogReplaced: after a power cut a log that was replaced does not come back, unless nothing at all is to be durable.
+func TestLogReplaced(t *testing.T) {
+	for _, d := range []Durability{DurableCommit, DurableData} {
+		mem := vfs.NewMem()
+		for k := range uint32(2) {
+			l := &nodeLog{fsys: mem, name: "l", d: d, epochs: epochs{k}}
+			if err := l.rewrite(nil); err != nil {
+				t.Fatal(err)
+			}
+			f, err := mem.CrashClone(vfs.CrashOptions{}).Open("l")
+			if err != nil {
+				t.Fatalf("%v: %v", d, err)
+			}
+			s, err := scanLog(f)
+			if err != nil || s.epochs[0] != k {
+				t.Errorf("%v: epoch %d: %+v, %v", d, k, s, err)
+			}
+			f.Close()
+		}
+	}
+}
+
 // FuzzLog: any bytes are scanned without harm, and what counts lies in the file.
 func FuzzLog(f *testing.F) {
 	f.Add(sampleLog(), true)
