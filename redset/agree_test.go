@@ -340,3 +340,67 @@ func TestDamageWhileRecovering(t *testing.T) {
 		t.Error("it was never noticed: the test does not see the second reading")
 	}
 }
+
+// TestFileGrew: a file that has become longer is not what it was, and is made anew.
+func TestFileGrew(t *testing.T) {
+	for _, o := range schemes {
+		cl := newCluster(t, o, even[:5])
+		if err := cl.encode("shared", cl.own); err != nil {
+			t.Fatal(err)
+		}
+		whole := fromMem(t, cl.fs, ".")
+		replace(t, cl.fs, "n1/f0", append(bytes.Clone(whole["n1/f0"]), 0))
+		if _, err := cl.recover("shared", cl.own); err != nil {
+			t.Errorf("%s: %v", o.label(), err)
+		}
+		same(t, fromMem(t, cl.fs, "."), whole)
+	}
+}
+
+// TestHeaderRefuses: a header that is not of the member in its file's name, and numbers that cannot be.
+func TestHeaderRefuses(t *testing.T) {
+	for _, o := range schemes {
+		cl := newCluster(t, o, even[:5])
+		if err := cl.encode("shared", cl.own); err != nil {
+			t.Fatal(err)
+		}
+		all, err := list(cl.fs, "n1/rs.")
+		if err != nil || len(all) != 1 {
+			t.Fatal(all, err)
+		}
+		b, _, err := readRecord(cl.fs, all[0].name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := parseHeader(all[0].name, all[0].place, b); err != nil {
+			t.Fatal(err)
+		}
+		for what, change := range map[string]func(p *place){
+			"rank": func(p *place) { p.rank++ }, "n": func(p *place) { p.n++ }, "set": func(p *place) { p.set++ },
+			"world": func(p *place) { p.world++ }, "sets": func(p *place) { p.sets++ },
+		} {
+			p := all[0].place
+			if change(&p); p.gen != GenC && what != "n" {
+				continue // the name alone says it, or nothing
+			}
+			if _, err := parseHeader(all[0].name, p, b); !errors.Is(err, ErrCorrupt) {
+				t.Errorf("%s: another %s: %v", o.label(), what, err)
+			}
+		}
+	}
+	good := place{gen: GenC, scheme: XOR, k: 1, sets: 2, n: 4, worlds: 8}
+	for what, change := range map[string]func(p *place){
+		"": func(*place) {}, "rank": func(p *place) { p.rank = 4 }, "set": func(p *place) { p.set = 2 }, "world": func(p *place) { p.world = 8 },
+	} {
+		p := good
+		if change(&p); (p.check() == nil) != (what == "") {
+			t.Errorf("%s out of range: %v", what, p.check())
+		}
+	}
+	for _, n := range []int{1, 2} {
+		_, err := parseDesc(good.newDescTree([]file{{"a", vfs.Meta{Size: maxBytes}}, {"b", vfs.Meta{Size: maxBytes}}}[:n]))
+		if (err == nil) != (n == 1) {
+			t.Errorf("%d files of %d bytes: %v", n, int64(maxBytes), err)
+		}
+	}
+}
