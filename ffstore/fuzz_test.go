@@ -210,6 +210,33 @@ func TestLogReplaced(t *testing.T) {
 	}
 }
 
+// TestLogFailedAppend: what an append has left that was told to have failed does not count.
+func TestLogFailedAppend(t *testing.T) {
+	mem, failing, errSync := vfs.NewMem(), false, errors.New("not synced")
+	l := &nodeLog{name: "l", d: DurableCommit, fsys: vfs.NewFault(mem, func(op vfs.Op) error {
+		if op.Kind == vfs.OpSync && failing {
+			return errSync
+		}
+		return nil
+	})}
+	one := appendRecord(nil, rankSlot{0, 0}, 1, 0, []byte("one"))
+	if err := l.rewrite(nil); err != nil {
+		t.Fatal(err)
+	}
+	failing = true
+	if err := l.append(appendRecord(one, rankSlot{1, 0}, 1, 0, []byte("two"))); !errors.Is(err, errSync) {
+		t.Fatal(err)
+	}
+	failing = false
+	if err := l.append(one); err != nil {
+		t.Fatal(err)
+	}
+	s, err := scanOf(t, readAll(t, mem, "l"))
+	if err != nil || len(s.ranks) != 1 || !s.ranks[0] || s.end != logFront+int64(len(one)) {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
 // FuzzLog: any bytes are scanned without harm, and what counts lies in the file.
 func FuzzLog(f *testing.F) {
 	f.Add(sampleLog(), true)
