@@ -121,3 +121,75 @@ func TestBounds(t *testing.T) {
 		t.Errorf("the sum: %v", err)
 	}
 }
+
+// TestFileBlockSizes: a size in the file block that contradicts the file is told, also under a right checksum.
+func TestFileBlockSizes(t *testing.T) {
+	for _, k := range kinds {
+		if !k.layout.atEnd() {
+			continue
+		}
+		f, b := build(t, k.layout, k.hash, 512, seven)
+		f.FB.MetaSize--
+		reseal(t, f, b)
+		_, err := decodeBytes(b, "x", nil)
+		var fe *FormatError
+		if !errors.As(err, &fe) || !errors.Is(err, ErrCorrupt) || fe.Field != "FB.metaSize" {
+			t.Errorf("%s: %v", k.name, err)
+		}
+	}
+}
+
+// TestMetadataCap: no layout has more metadata than is allowed.
+func TestMetadataCap(t *testing.T) {
+	for _, k := range kinds {
+		f, b := build(t, k.layout, k.hash, 512, seven)
+		pieces, err := f.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := int64(0)
+		for _, p := range pieces {
+			n += int64(len(p.Data))
+		}
+		if _, err := decodeBytes(b, "x", &DecodeOptions{MaxMeta: n}); err != nil {
+			t.Errorf("%s: as much as there is: %v", k.name, err)
+		}
+		less := n - 1 // where records are read one by one, all of them count
+		if k.layout.atEnd() {
+			less = k.layout.fbSize() + 8
+		}
+		if _, err := decodeBytes(b, "x", &DecodeOptions{MaxMeta: less}); !errors.Is(err, ErrTooLarge) {
+			t.Errorf("%s: %v", k.name, err)
+		}
+	}
+}
+
+// hiccup fails once, at the n-th read.
+type hiccup struct {
+	b []byte
+	n *int
+}
+
+func (h hiccup) ReadAt(p []byte, off int64) (int, error) {
+	if *h.n--; *h.n == 0 {
+		return 0, errDisk
+	}
+	return bytes.NewReader(h.b).ReadAt(p, off)
+}
+
+// TestPassingReadError: an error of the disk that passes is told as it is, and not as damage of the file.
+func TestPassingReadError(t *testing.T) {
+	for _, k := range kinds {
+		_, b := build(t, k.layout, k.hash, 512, seven)
+		for n := 1; ; n++ {
+			left := n
+			f, err := Decode(hiccup{b, &left}, int64(len(b)), "x", &DecodeOptions{Lenient: true})
+			if left > 0 {
+				break
+			}
+			if !errors.Is(err, errDisk) || f != nil {
+				t.Errorf("%s: read %d: %v", k.name, n, err)
+			}
+		}
+	}
+}

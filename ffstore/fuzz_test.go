@@ -155,6 +155,88 @@ func TestLogScan(t *testing.T) {
 	}
 }
 
+// scanOf scans these bytes.
+func scanOf(t *testing.T, b []byte) (*scanned, error) {
+	t.Helper()
+	mem := vfs.NewMem()
+	writeAll(t, mem, "l", b)
+	f, err := mem.Open("l")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	return scanLog(f)
+}
+
+// TestLogEveryBit: a wrong bit in the front is an error, and in a record the end of those that count.
+func TestLogEveryBit(t *testing.T) {
+	b := sampleLog()
+	whole, err := scanOf(t, b)
+	if err != nil || whole.end != int64(len(b)) {
+		t.Fatal(whole, err)
+	}
+	for at := range b {
+		for bit := range 8 {
+			b[at] ^= 1 << bit
+			s, err := scanOf(t, b)
+			b[at] ^= 1 << bit
+			var fe *FormatError
+			if at < logFront && !errors.As(err, &fe) || at >= logFront && (err != nil || s.end > int64(at)) {
+				t.Fatalf("byte %d bit %d: %+v, %v", at, bit, s, err)
+			}
+		}
+	}
+}
+
+// TestLogReplaced: after a power cut a log that was replaced does not come back, unless nothing at all is to be durable.
+func TestLogReplaced(t *testing.T) {
+	for _, d := range []Durability{DurableCommit, DurableData} {
+		mem := vfs.NewMem()
+		for k := range uint32(2) {
+			l := &nodeLog{fsys: mem, name: "l", d: d, epochs: epochs{k}}
+			if err := l.rewrite(nil); err != nil {
+				t.Fatal(err)
+			}
+			f, err := mem.CrashClone(vfs.CrashOptions{}).Open("l")
+			if err != nil {
+				t.Fatalf("%v: %v", d, err)
+			}
+			s, err := scanLog(f)
+			if err != nil || s.epochs[0] != k {
+				t.Errorf("%v: epoch %d: %+v, %v", d, k, s, err)
+			}
+			f.Close()
+		}
+	}
+}
+
+// TestLogFailedAppend: what an append has left that was told to have failed does not count.
+func TestLogFailedAppend(t *testing.T) {
+	mem, failing, errSync := vfs.NewMem(), false, errors.New("not synced")
+	l := &nodeLog{name: "l", d: DurableCommit, fsys: vfs.NewFault(mem, func(op vfs.Op) error {
+		if op.Kind == vfs.OpSync && failing {
+			return errSync
+		}
+		return nil
+	})}
+	one := appendRecord(nil, rankSlot{0, 0}, 1, 0, []byte("one"))
+	if err := l.rewrite(nil); err != nil {
+		t.Fatal(err)
+	}
+	failing = true
+	if err := l.append(appendRecord(one, rankSlot{1, 0}, 1, 0, []byte("two"))); !errors.Is(err, errSync) {
+		t.Fatal(err)
+	}
+	failing = false
+	if err := l.append(one); err != nil {
+		t.Fatal(err)
+	}
+	s, err := scanOf(t, readAll(t, mem, "l"))
+	if err != nil || len(s.ranks) != 1 || !s.ranks[0] || s.end != logFront+int64(len(one)) {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
 // FuzzLog: any bytes are scanned without harm, and what counts lies in the file.
 func FuzzLog(f *testing.F) {
 	f.Add(sampleLog(), true)

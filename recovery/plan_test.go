@@ -34,6 +34,20 @@ func TestSubcyclingOrder(t *testing.T) {
 	}
 }
 
+// Hierarchies of too many steps are refused, also where the number of steps overflows an int.
+func TestSubcyclingBounds(t *testing.T) {
+	for _, s := range []Subcycling{{0, 2}, {21, 1}, {2, 0}, {20, 4}, {2, maxSteps + 1}, {3, 1 << 16}, {3, maxSteps}, {4, 1 << 16}} {
+		if err := s.Validate(); !errors.Is(err, ErrUsage) {
+			t.Errorf("%+v: %v", s, err)
+		}
+	}
+	for _, s := range []Subcycling{{1, 1}, {20, 2}, {2, maxSteps}, {20, 1}} {
+		if err := s.Validate(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func planner(c ...int) *Planner { return &Planner{Subcycling: four, Cadence: c} }
 
 // The vectors of rule R.
@@ -183,6 +197,17 @@ func TestTemporaryLoss(t *testing.T) {
 		if !slices.Equal(lp.Owners[l], deep[l]) {
 			t.Errorf("level %d moved: %v", l, lp.Owners[l])
 		}
+	}
+	fine := Owners{{0}, {0}, {0}, {3}}
+	lp, err = planner(1, 1, 1, 1).TemporaryLoss(at, fine, 4, []int{3})
+	if err != nil || lp.Scope != Levels || lp.From != at.Step || levels(lp.Redo) != "3" {
+		t.Errorf("the level of the step: %+v %s, %v", lp, levels(lp.Redo), err)
+	}
+	// Level 3 has not begun a step of its own since level 1 began this one.
+	at1 := Moment{Step: Step{1, 1}}
+	lp, err = planner(1, 1, 1, 1).TemporaryLoss(at1, fine, 4, []int{3})
+	if err != nil || lp.Scope != Levels || lp.From != at1.Step || levels(lp.Redo) != "1" || !slices.Equal(lp.Refetch, []int{3}) {
+		t.Errorf("a finer level than that of the step: %+v %s, %v", lp, levels(lp.Redo), err)
 	}
 	lp, err = planner(1, 1, 0, 0).TemporaryLoss(at, deep, 4, []int{3})
 	if err != nil || lp.From != (Step{1, 1}) || levels(lp.Redo) != "1233" {

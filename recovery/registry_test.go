@@ -48,6 +48,11 @@ func TestMostSpecific(t *testing.T) {
 	on("deep, first", "", 5, Is("kind", "data"), AtLeast("level", 2))
 	on("urgent", "", 9, Is("kind", "data"))
 	on("phi", "phi", 0)
+	on("io, urgent", "", 5, Is("kind", "io"))
+	on("io", "", 0, Is("kind", "io"))
+	on("io, later", "", 0, Is("kind", "io"))
+	on("tie", "", 0, Is("kind", "tie"))
+	on("tie, later", "", 0, Is("kind", "tie"))
 	for _, v := range []struct {
 		e    Event
 		want string
@@ -57,6 +62,8 @@ func TestMostSpecific(t *testing.T) {
 		{Event{Kind: "data", Level: 3}, "deep, first"},
 		{Event{Kind: "data", Level: 3, Array: "phi"}, "phi"}, // its array beats any number of terms
 		{Event{Kind: "data", Level: 3, Array: "psi"}, "deep, first"},
+		{Event{Kind: "io"}, "io, urgent"}, // the order of registration counts among those of one priority only
+		{Event{Kind: "tie"}, "tie, later"},
 	} {
 		if _, err := r.Raise(bg, v.e); err != nil || got != v.want {
 			t.Errorf("%+v: %q, %v, want %q", v.e, got, err, v.want)
@@ -258,6 +265,23 @@ func TestResume(t *testing.T) {
 		t.Error("it waits for ever")
 	}
 	if err := r.Enter(bg, "phi"); err != nil {
+		t.Errorf("after: %v", err)
+	}
+}
+
+// While an event of all arrays is being handled, no array is accessed but by its handler.
+func TestResumeAll(t *testing.T) {
+	r := NewRegistry()
+	r.On("", nil, 0, func(ctx context.Context, e Event) error {
+		if err := r.Enter(bg, "psi"); !errors.Is(err, ErrRecovering) {
+			t.Errorf("an access from outside: %v", err)
+		}
+		return r.Enter(ctx, "psi")
+	})
+	if _, err := r.Raise(bg, Event{Kind: "data"}); err != nil {
+		t.Error(err)
+	}
+	if err := r.Enter(bg, "psi"); err != nil {
 		t.Errorf("after: %v", err)
 	}
 }

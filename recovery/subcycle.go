@@ -30,9 +30,10 @@ func (s Subcycling) Validate() error {
 	}
 	n := 1
 	for range s.Levels - 1 {
-		if n *= s.Ratio; n > maxSteps {
+		if n > maxSteps/s.Ratio {
 			return fmt.Errorf("recovery: %w: %d levels of ratio %d: more than %d fine steps in a coarse one", ErrUsage, s.Levels, s.Ratio, maxSteps)
 		}
+		n *= s.Ratio
 	}
 	return nil
 }

@@ -171,6 +171,11 @@ func TestOlderRedundancy(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole := fromMem(t, cl.fs, ".")
+	for name := range whole {
+		if strings.Contains(name, ".xor.") {
+			t.Errorf("%s is left of the older encode", name)
+		}
+	}
 	for name, b := range xor {
 		replace(t, cl.fs, name, b)
 	}

@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"math"
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -108,6 +109,13 @@ func TestManifestRefuses(t *testing.T) {
 	good, err := goodManifest().Encode()
 	if err != nil {
 		t.Fatal(err)
+	}
+	line := string(good[:bytes.IndexByte(good, '\n')])
+	for _, v := range []int{ManifestVersion - 1, ManifestVersion + 1} {
+		other := strings.Replace(line, fmt.Sprintf(`"blobio_manifest":%d`, ManifestVersion), fmt.Sprintf(`"blobio_manifest":%d`, v), 1)
+		if _, err := Decode(sealed(other), "m"); other == line || !errors.Is(err, ErrVersion) {
+			t.Errorf("version %d: %v", v, err)
+		}
 	}
 	for n := range len(good) {
 		if _, err := Decode(good[:n], "m"); !errors.Is(err, ErrChecksum) {

@@ -11,6 +11,36 @@ import (
 	"blobio/internal/vfs"
 )
 
+// A file that is asked for again while it is idle is in use: whoever else needs room does not close it.
+func TestPoolKeepsWhatIsUsed(t *testing.T) {
+	m := vfs.NewMem()
+	touch(t, m, "a", "b", "c")
+	p := NewPool(m, 1)
+	var f vfs.File
+	for range 2 {
+		if f != nil {
+			p.Put("a")
+		}
+		var err error
+		if f, err = p.Get("a", false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"b", "c"} {
+		if _, err := p.Get(name, false); err != nil {
+			t.Fatal(err)
+		}
+		p.Put(name)
+	}
+	if _, err := f.Size(); err != nil {
+		t.Errorf("the file in use: %v", err)
+	}
+	p.Put("a")
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestPoolKeepsTheCap(t *testing.T) {
 	m := vfs.NewMem()
 	var open, most atomic.Int64

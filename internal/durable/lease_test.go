@@ -258,6 +258,10 @@ func TestMembers(t *testing.T) {
 	if _, err := Join(mem, "d.nc", a.ID()); !errors.Is(err, fault.ErrInUse) {
 		t.Errorf("to join a lease that is another's: %v", err)
 	}
+	must(t, b.Share())
+	if _, err := Join(mem, "d.nc", a.ID()); !errors.Is(err, fault.ErrInUse) {
+		t.Errorf("to join one that another shares: %v", err)
+	}
 	must(t, b.Release())
 }
 

@@ -211,6 +211,13 @@ func TestSurvey(t *testing.T) {
 	if !slices.Equal(r[0].Files, []string{dir + "/a", dir + "/3/b"}) || r[0].Check() != nil || !errors.Is(r[1].Check(), ErrMissing) {
 		t.Fatalf("files %v", r[0].Files)
 	}
+	half := meta(4)
+	half.Complete = false
+	incomplete := RankHolding{Map: NewFilemap()}
+	incomplete.Map.Put(MapFile{dir + "/a", half})
+	if incomplete.look(m); incomplete.Whole() || len(incomplete.Files) != 0 || !errors.Is(incomplete.Check(), ErrMissing) {
+		t.Fatalf("a file that was not completed: %+v", incomplete)
+	}
 	write(t, m, "/short", "a")
 	must(t, m.Rename("/short", dir+"/a"))
 	if r := look()[0].Ranks[0]; r.Whole() || !slices.Equal(r.Missing, []string{dir + "/a"}) || !errors.Is(r.Check(), ErrMissing) {
@@ -233,6 +240,32 @@ func TestSurvey(t *testing.T) {
 	}
 }
 
+// TestRebuild: a catalogue is made anew of datasets that were complete and protected, and of no others.
+func TestRebuild(t *testing.T) {
+	m := vfs.NewMem()
+	put := func(id, state int, complete bool, says string) {
+		dir := fmt.Sprintf("/c/scr.dataset.%d", id)
+		must(t, m.MkdirAll(MetaDir(dir)))
+		e := Cached{ID: id, Path: says, Dataset: record.Dataset{Name: "d", Complete: complete}}
+		if says == "" {
+			e.Path = dir
+		}
+		must(t, writeState(m, dir, MapGroup, state, e.tree()))
+	}
+	put(1, StateEncoded, true, "")
+	put(2, StateEncoded, false, "")
+	put(3, StateCorrupt, true, "")
+	put(4, StateEncoded, true, "/c/scr.dataset.1")
+	c, unknown, err := Rebuild(m, "/c", "/not/there")
+	must(t, err)
+	if e, ok := c.Entry(1); !ok || c.Len() != 1 || e.Path != "/c/scr.dataset.1" {
+		t.Errorf("%+v", c.Entries())
+	}
+	if want := []string{"/c/scr.dataset.2", "/c/scr.dataset.3", "/c/scr.dataset.4"}; !slices.Equal(unknown, want) {
+		t.Errorf("unknown: %v", unknown)
+	}
+}
+
 func TestRefused(t *testing.T) {
 	tree := func(keys ...string) *kvtree.Tree {
 		t := kvtree.New()
@@ -247,10 +280,12 @@ func TestRefused(t *testing.T) {
 			t.Errorf("catalogue %v: %v", x.At("DSET").Keys(), err)
 		}
 	}
-	other := tree("DSET", "1", "PATH", "/a")
-	other.SetAt(nil, "DSET", "1", "DSETDESC", "ID", "2")
-	if _, err := ParseCatalog(other, "f"); !errors.Is(err, ErrCorrupt) {
-		t.Errorf("another number: %v", err)
+	for _, id := range []string{"1", "3"} {
+		other := tree("DSET", "2", "PATH", "/a")
+		other.SetAt(nil, "DSET", "2", "DSETDESC", "ID", id)
+		if _, err := ParseCatalog(other, "f"); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("the record of dataset %s for 2: %v", id, err)
+		}
 	}
 	for _, x := range []*kvtree.Tree{tree("FILE", ""), tree("FILE", "/a", "META", "SIZE", "-1"), tree("FILE", "/a", "META", "COMPLETE", "x")} {
 		if _, err := ParseFilemap(x, "f"); !isDamage(err) {
@@ -259,7 +294,7 @@ func TestRefused(t *testing.T) {
 	}
 	m := vfs.NewMem()
 	must(t, m.MkdirAll("/d/.scr"))
-	for _, x := range []*kvtree.Tree{tree("STATE", "3"), tree(), tree("STATE", "x"), tree("RANK", "x"), tree("RANK", "1", "FILE", "/a"), tree("RANK", "1", "FILES", "x")} {
+	for _, x := range []*kvtree.Tree{tree("STATE", "3"), tree(), tree("STATE", "x"), tree("RANK", "x"), tree("RANK", "1", "FILE", "/a"), tree("RANK", "1", "FILES", "x"), tree("RANK", "1", "FILES", "1")} {
 		must(t, kvtree.WriteFile(m, "/d/.scr/gshuffile", x))
 		must(t, kvtree.WriteFile(m, "/d/.scr/ger", x))
 		_, err := ReadShuffile(m, "/d", "g")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -50,6 +51,10 @@ func TestIndexSearch(t *testing.T) {
 	must(t, x.Add(out, true))
 	if got := names(x.Candidates()); got != "ckpt.6 ckpt.4 ckpt.3 ckpt.2 ckpt.1" {
 		t.Errorf("all: %s", got)
+	}
+	must(t, x.SetCurrent("ckpt.2"))
+	if got := names(x.Candidates()); got != "ckpt.2 ckpt.1" {
+		t.Errorf("up to the current one: %s", got)
 	}
 	must(t, x.SetCurrent("ckpt.4"))
 	must(t, x.MarkFailed("ckpt.3", day))
@@ -419,6 +424,23 @@ func TestSummary5(t *testing.T) {
 	must(t, kvtree.WriteFile(d.FS, "p/ckpt5/.scr/summary.scr", s))
 	if _, err := d.ReadMap(p); !errors.Is(err, ErrMissing) {
 		t.Errorf("a file too few: %v", err)
+	}
+}
+
+// TestSummaryVersion: a summary of a version that is not known is not read.
+func TestSummaryVersion(t *testing.T) {
+	d := memDir()
+	must(t, flush(t.Context(), d, ckpt(1)))
+	p := d.Place(1)
+	name := filepath.Join(p.Meta, summaryName)
+	for version, want := range map[int]error{summaryVersion: nil, summaryVersion + 1: ErrVersion, summaryOld - 1: ErrVersion} {
+		s, err := kvtree.ReadFile(d.FS, name, nil)
+		must(t, err)
+		s.SetInt("VERSION", version)
+		must(t, kvtree.WriteFile(d.FS, name, s))
+		if _, err := d.ReadSummary(p); !errors.Is(err, want) {
+			t.Errorf("version %d: %v, want %v", version, err, want)
+		}
 	}
 }
 

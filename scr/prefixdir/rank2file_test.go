@@ -161,7 +161,19 @@ func TestMapDamaged(t *testing.T) {
 			t.Errorf("%s: %v, want %v", what, err, c.want)
 		}
 	}
+	// An empty part adds nothing that would be there twice, so many references to few of them would take for ever.
 	d := fresh()
+	edit(d, mapName+".0.2", func(t *kvtree.Tree) { t.Get("RANK").Unset("2"); t.Get("RANK").Unset("3") })
+	edit(d, mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "0").SetStr("FILE", ".0.2") })
+	if _, err := d.ReadMap(d.Place(1)); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "twice") {
+		t.Errorf("an empty part twice: %v", err)
+	}
+	d = fresh()
+	edit(d, mapName, func(t *kvtree.Tree) { t.SetInt("LEVEL", 2) })
+	if _, err := d.ReadMap(d.Place(1)); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "LEVEL: 0, want 1") {
+		t.Errorf("a part of a level that is too low: %v", err)
+	}
+	d = fresh()
 	must(t, d.FS.Remove(filepath.Join(d.DatasetDir(1), mapName+".0.2")))
 	if _, err := d.ReadMap(d.Place(1)); !errors.Is(err, ErrMissing) || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("part gone: %v", err)

@@ -1,0 +1,195 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"blobio/comm"
+	"blobio/internal/crashtest"
+	"blobio/internal/durable"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// takenOver ends the lease of d.nc without asking its holder.
+func takenOver(t *testing.T, mem *vfs.Mem) *tenure {
+	t.Helper()
+	must(mem.Remove(durable.LockName("d.nc")))
+	next, err := hold(context.Background(), &Options{fs: mem}, "d.nc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return next
+}
+
+// TestHeldFiles: a writer that was taken over from opens no file under a final name again, for it may be the new writer's.
+func TestHeldFiles(t *testing.T) {
+	mem := vfs.NewMem()
+	ten, err := hold(context.Background(), &Options{fs: mem}, "d.nc")
+	must(err)
+	h := held{mem, new(process)}
+	h.proc.tenure.Store(ten)
+	final, own := subfile.Name("d.nc", 0), subfile.PartialBy(subfile.Name("d.nc", 1), ten.tag())
+	must(errors.Join(vfs.WriteFile(mem, final, []byte("theirs")), vfs.WriteFile(mem, own, []byte("ours"))))
+	opens := func(name string, want error) {
+		t.Helper()
+		f, err := h.OpenRW(name)
+		if !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", name, err, want)
+		}
+		if err == nil {
+			must(f.Close())
+		}
+	}
+	opens(final, nil)
+	opens(own, nil)
+	next := takenOver(t, mem)
+	opens(final, ErrInUse)
+	opens(own, nil)
+	must(errors.Join(ten.release(), next.check(), next.release()))
+}
+
+// TestJoinedProcess: the lease lasts while another process of the writer lives.
+func TestJoinedProcess(t *testing.T) {
+	ctx := context.Background()
+	for _, apart := range []bool{false, true} {
+		mem := vfs.NewMem()
+		ten, err := hold(ctx, &Options{fs: mem}, "d.nc")
+		must(err)
+		must(ten.lease.Share())
+		other, err := serve(mem, "d.nc", idOf(ten.words()), apart)
+		must(err)
+		must(ten.release())
+		third, err := hold(ctx, &Options{fs: mem}, "d.nc")
+		if apart && !errors.Is(err, ErrInUse) || !apart && err != nil {
+			t.Errorf("apart %v: %v", apart, err)
+		}
+		must(other.leave())
+		if apart {
+			if third, err = hold(ctx, &Options{fs: mem}, "d.nc"); err != nil {
+				t.Error(err)
+			}
+		}
+		if _, err := serve(mem, "d.nc", other.id, true); !errors.Is(err, ErrInUse) {
+			t.Errorf("to join what is another's: %v", err)
+		}
+		must(third.release())
+	}
+}
+
+// TestAnotherProgram: what a program that knows no leases has put in the place of a dataset meanwhile is not replaced.
+func TestAnotherProgram(t *testing.T) {
+	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+		mem := vfs.NewMem()
+		was, now, theirs := tinyModel(1, 1), tinyModel(2, 1), tinyModel(3, 1)
+		o := func(fsys vfs.FS) *Options { return &Options{fs: fsys, Layout: layout, Force: true} }
+		was.writeTo(t, mem, o(mem))
+		elsewhere := vfs.NewMem()
+		theirs.writeTo(t, elsewhere, o(elsewhere))
+		manifest, err := vfs.ReadFile(elsewhere, subfile.ManifestName("d.nc"), 1<<20)
+		must(err)
+		err = run(now.ranks, func(ctx context.Context, c comm.Comm) error {
+			w, err := Create(ctx, c, "d.nc", now.s, now.parts(c.Rank()), o(mem))
+			if err != nil {
+				return err
+			}
+			if err := errors.Join(now.putRecord(w, 0, c.Rank(), true), w.Flush(ctx)); err != nil {
+				return err
+			}
+			if c.Rank() == 0 {
+				err = errors.Join(mem.Remove(subfile.ManifestName("d.nc")), vfs.WriteFile(mem, subfile.ManifestName("d.nc"), manifest))
+			}
+			return errors.Join(comm.Agree(ctx, c, err), w.Close(ctx))
+		})
+		if !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), "another program has replaced the dataset") {
+			t.Errorf("%v: %v", layout, err)
+		}
+		if b, err := vfs.ReadFile(mem, subfile.ManifestName("d.nc"), 1<<20); err != nil || string(b) != string(manifest) {
+			t.Errorf("%v: their manifest is gone: %v", layout, err)
+		}
+	}
+}
+
+// TestRecoverDurable: what Recover has put right stays so after a power cut.
+func TestRecoverDurable(t *testing.T) {
+	ctx := context.Background()
+	was := tinyModel(1, 1)
+	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+		o := func(fsys vfs.FS) *Options { return &Options{fs: fsys, Layout: layout, Durability: DurableCommit} }
+		start := vfs.NewMem()
+		was.writeTo(t, start, o(start))
+		for _, c := range crashes(t, start, 5, 1, func(fsys vfs.FS) error {
+			grown := was.upTo(2)
+			return run(grown.ranks, func(ctx context.Context, c comm.Comm) error { return grown.add(ctx, c, "d.nc", o(fsys)) })
+		}) {
+			if _, err := Recover(ctx, "d.nc", &RecoverOptions{fs: c.fs}); err != nil {
+				t.Fatalf("%s: %v", c.when, err)
+			}
+			after := c.fs.CrashClone(vfs.CrashOptions{})
+			if todo, err := Recover(ctx, "d.nc", &RecoverOptions{fs: after, DryRun: true}); err != nil || len(todo) > 0 {
+				t.Fatalf("%v, %s: after a power cut: %v %v", layout, c.when, todo, err)
+			}
+		}
+	}
+}
+
+// TestAppendBesideFormer: what a former holder on another machine writes to the files that it has open is in no dataset that
+// was appended to after it.
+func TestAppendBesideFormer(t *testing.T) {
+	ctx := context.Background()
+	mem := vfs.NewMem()
+	was := tinyModel(1, 1)
+	was.writeTo(t, mem, &Options{fs: mem})
+	all := crashtest.NewMachines(mem)
+	one, two := all.Machine(true), all.Machine(true)
+	quiet := func(boot string) durable.LeaseOptions {
+		return durable.LeaseOptions{Beat: time.Hour, Patience: 2 * time.Millisecond, Boot: boot}
+	}
+	former, err := durable.Acquire(ctx, one, "d.nc", quiet("one"))
+	must(err)
+	f, err := one.OpenRW(subfile.Name("d.nc", 0))
+	must(err)
+	size, err := f.Size()
+	must(err)
+	grown := was.upTo(2)
+	must(run(grown.ranks, func(ctx context.Context, c comm.Comm) error {
+		return grown.add(ctx, c, "d.nc", &Options{fs: two, lease: quiet("two")})
+	}))
+	_, err = f.WriteAt(bytes.Repeat([]byte("former"), int(size)), 0)
+	must(errors.Join(err, f.Sync(), f.Close(), former.Release()))
+	expect(t, crash{fs: mem, when: "after a write of the former holder"}, "appended", grown)
+}
+
+// TestAbandonBesideHeir: a writer that was taken over from, and gives up, removes no files under final names.
+func TestAbandonBesideHeir(t *testing.T) {
+	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+		mem := vfs.NewMem()
+		m := tinyModel(1, 1)
+		final := subfile.Name("d.nc", 0)
+		err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+			w, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &Options{fs: mem, Layout: layout, CommitMode: CommitManifestOnly, Subfiles: 1})
+			if err != nil {
+				return err
+			}
+			err = m.putRecord(w, 0, c.Rank(), true)
+			if c.Rank() == 0 {
+				takenOver(t, mem)
+				err = errors.Join(err, mem.Remove(final), vfs.WriteFile(mem, final, []byte("theirs")))
+			}
+			if err = comm.Agree(ctx, c, err); err != nil {
+				return err
+			}
+			return w.Close(ctx)
+		})
+		if !errors.Is(err, ErrInUse) {
+			t.Errorf("%v: %v", layout, err)
+		}
+		if b, err := vfs.ReadFile(mem, final, 1<<20); err != nil || string(b) != "theirs" {
+			t.Errorf("%v: the file of the new writer: %q, %v", layout, b, err)
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package durable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+	"time"
+
+	"blobio/internal/crashtest"
+	"blobio/internal/fault"
+	"blobio/internal/vfs"
+)
+
+// still has no heartbeat while a test runs.
+var still = LeaseOptions{Beat: time.Hour, Patience: time.Millisecond}
+
+func takeStill(t *testing.T, fsys vfs.FS, boot string) *Lease {
+	t.Helper()
+	o := still
+	o.Boot = boot
+	l, err := Acquire(context.Background(), fsys, "d.nc", o)
+	must(t, err)
+	return l
+}
+
+// die ends a holder as the end of its process does.
+func die(t *testing.T, l *Lease) {
+	t.Helper()
+	close(l.stop)
+	<-l.done
+	l.stop = nil
+	must(t, l.file.Close())
+}
+
+// TestHeartbeat: on a file system that machines share the file of a lease keeps changing.
+func TestHeartbeat(t *testing.T) {
+	m := crashtest.NewMachines(vfs.NewMem()).Machine(true)
+	a := take(t, m, "d.nc")
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for beat := int64(0); beat < 3; {
+		h, _, err := holderOf(m, LockName("d.nc"))
+		must(t, err)
+		if h != nil { // it may be read while it is written
+			beat = h.Beat
+		}
+		must(t, ctx.Err())
+	}
+	must(t, a.Release())
+}
+
+// TestDeadHere: where locks do not reach other machines, they still tell at once that a holder on this one is dead.
+func TestDeadHere(t *testing.T) {
+	m := crashtest.NewMachines(vfs.NewMem()).Machine(true)
+	a := takeStill(t, m, "here")
+	die(t, a)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // so it must not wait
+	b, err := Acquire(ctx, m, "d.nc", LeaseOptions{Beat: time.Hour, Patience: time.Hour, Boot: "here"})
+	if err != nil || b.Dead() == nil || b.Dead().ID != a.ID() {
+		t.Fatal(err)
+	}
+	must(t, b.Release())
+	if me().Boot == "" {
+		t.Skip("the system does not tell when it was started")
+	}
+	a = takeStill(t, m, "")
+	die(t, a)
+	if h, state, err := Inspect(m, "d.nc"); err != nil || h == nil || h.ID != a.ID() || state != HolderDead {
+		t.Errorf("%v %v %v", h, state, err)
+	}
+}
+
+// TestInspectOtherMachine: of a holder on a machine that locks do not reach nobody says that it is dead.
+func TestInspectOtherMachine(t *testing.T) {
+	for _, locks := range []bool{true, false} {
+		all := crashtest.NewMachines(vfs.NewMem())
+		two := all.Machine(locks)
+		if h, state, err := Inspect(two, "d.nc"); err != nil || h != nil || state != NoHolder {
+			t.Errorf("nobody: %v %v %v", h, state, err)
+		}
+		a := takeStill(t, all.Machine(locks), "one")
+		if h, state, err := Inspect(two, "d.nc"); err != nil || h == nil || h.ID != a.ID() || state != HolderUnsure {
+			t.Errorf("locks %v: %v %v %v", locks, h, state, err)
+		}
+		must(t, a.Check())
+		must(t, a.Release())
+	}
+}
+
+// TestHeartbeatOfFormer: what a former holder, stopped in the middle of a heartbeat, then writes is not the lease of the
+// new one.
+func TestHeartbeatOfFormer(t *testing.T) {
+	for _, locks := range []bool{true, false} {
+		all := crashtest.NewMachines(vfs.NewMem())
+		a := takeStill(t, all.Machine(locks), "one")
+		b := takeStill(t, all.Machine(locks), "two")
+		must(t, put(a.file, a.me.encode(), true))
+		must(t, b.Check())
+		must(t, a.Release())
+		must(t, b.Check())
+		must(t, b.Release())
+	}
+}
+
+// TestHeirs: of two that take over from a dead holder the first one keeps the lease.
+func TestHeirs(t *testing.T) {
+	all := crashtest.NewMachines(vfs.NewMem())
+	takeStill(t, all.Machine(false), "one")
+	two, three := all.Machine(false), all.Machine(false)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var first *Lease
+	opens := 0
+	slow := vfs.NewFault(three, func(op vfs.Op) error {
+		if op.Kind == vfs.OpOpen && op.Name == LockName("d.nc") {
+			if opens++; opens == 2 { // it has seen the dead holder's file, and looks again
+				first = takeStill(t, two, "two")
+				cancel()
+			}
+		}
+		return nil
+	})
+	_, err := Acquire(ctx, slow, "d.nc", LeaseOptions{Beat: time.Hour, Patience: 1, Boot: "three"})
+	if err == nil || first == nil {
+		t.Fatalf("%v, the first %v", err, first)
+	}
+	must(t, first.Check())
+	must(t, first.Release())
+}
+
+// TestRemovedLease: a file that its holder removes while another locks it is not the lease.
+func TestRemovedLease(t *testing.T) {
+	mem := vfs.NewMem()
+	a := take(t, mem, "d.nc")
+	once := false
+	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+		if op.Kind == vfs.OpLock && !once {
+			once = true
+			return a.Release()
+		}
+		return nil
+	})
+	b := take(t, fsys, "d.nc")
+	must(t, b.Check())
+	if _, err := Acquire(context.Background(), mem, "d.nc", quick); !errors.Is(err, fault.ErrInUse) {
+		t.Errorf("a third: %v", err)
+	}
+	must(t, mem.Remove(LockName("d.nc")))
+	var in *InUseError
+	if err := b.Check(); !errors.As(err, &in) || !in.Lost || in.Holder != nil {
+		t.Errorf("gone: %v", err)
+	}
+	must(t, b.Release())
+}
+
+// denied does not let files be changed.
+type denied struct{ vfs.FS }
+
+func (d denied) OpenRW(name string) (vfs.File, error) {
+	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
+}
+
+// TestLeasePermission: who may not write to a lease is told whose it is.
+func TestLeasePermission(t *testing.T) {
+	mem := vfs.NewMem()
+	a := take(t, mem, "d.nc")
+	_, err := Acquire(context.Background(), denied{mem}, "d.nc", quick)
+	var in *InUseError
+	if !errors.Is(err, fs.ErrPermission) || !errors.As(err, &in) || in.Holder.ID != a.ID() || in.Lost {
+		t.Error(err)
+	}
+	must(t, a.Release())
+}
+
+// TestHolderBounds: what is read of a large file in the place of a lease is bounded.
+func TestHolderBounds(t *testing.T) {
+	mem := vfs.NewMem()
+	must(t, vfs.WriteFile(mem, LockName("d.nc"), []byte(strings.Repeat("x", 3*maxHolder))))
+	if h, b, err := holderOf(mem, LockName("d.nc")); err != nil || h != nil || len(b) != maxHolder {
+		t.Errorf("%v, %d bytes, %v", h, len(b), err)
+	}
+}
+
+func TestTag(t *testing.T) {
+	if tag := TagOf(NewID()); !IsTag(tag) {
+		t.Errorf("%q", tag)
+	}
+	for id, want := range map[string]string{"0123456789abcdef": "w01234567", "01234567": "w01234567", "0123456": "", "": ""} {
+		if got := TagOf(id); got != want {
+			t.Errorf("tag of %q: %q, want %q", id, got, want)
+		}
+	}
+	for _, s := range []string{"", "w", "000000001", "w0123456", "w012345678", "w0123456g", "wABCDEF01", "wwritings"} {
+		if IsTag(s) {
+			t.Errorf("%q is a tag", s)
+		}
+	}
+}
+
+func TestLockName(t *testing.T) {
+	for name, want := range map[string]string{"d.nc": ".d.nc.lock", "a/d.nc": "a/.d.nc.lock", "/d": "/.d.lock"} {
+		if got := LockName(name); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	for _, file := range []string{"", ".lock", "..lock", "d.lock", ".d.locks", ".d"} {
+		if name, ok := LockOf(file); ok {
+			t.Errorf("%q is the lease of %q", file, name)
+		}
+	}
+	if name, ok := LockOf(".d.nc.lock"); !ok || name != "d.nc" {
+		t.Error(fmt.Sprint(name, ok))
+	}
+}

@@ -1,0 +1,246 @@
+package subfile
+
+import (
+	"errors"
+	"fmt"
+	"math/rand"
+	"slices"
+	"strings"
+	"testing"
+
+	"blobio/internal/fault"
+	"blobio/internal/vfs"
+)
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func names(t *testing.T, fsys vfs.FS) (list []string) {
+	t.Helper()
+	entries, err := fsys.ReadDir(".")
+	must(t, err)
+	for _, e := range entries {
+		list = append(list, e.Name())
+	}
+	return list
+}
+
+const (
+	mine   = "w00000001"
+	theirs = "w00000002"
+)
+
+// record describes a dataset of two subfiles in the current directory.
+func record(base string, prepared bool) *Manifest {
+	return &Manifest{ID: base + mine, Writer: mine, Layout: "process-centric", Base: base, Ranks: 2, Prepared: prepared,
+		Sets: []SetInfo{{Base: base, Subfiles: make([]Subfile, 2)}}}
+}
+
+func content(t *testing.T, fsys vfs.FS, name string) string {
+	t.Helper()
+	b, err := vfs.ReadFile(fsys, name, 1<<20)
+	must(t, err)
+	return string(b)
+}
+
+// TestRecoverLeavesOthers: of several datasets in a directory only the files of the one are removed, whatever they are
+// called; and all that a dead writer left of that one are.
+func TestRecoverLeavesOthers(t *testing.T) {
+	others := []string{"e.nc.0000", "e.nc.0003", "e.nc.0001." + theirs + ".partial", "e.nc.0002.partial", "e.nc.manifest.next." + theirs + ".partial",
+		"d.nc", "d.nc2.0000", "d.nc2.0000.partial", "d.nc.x.0000", "dd.nc.0000." + theirs + ".partial", "d.n.0000"}
+	own := []string{"d.nc.0000", "d.nc.0007", "d.nc+1.0000", "d.nc.0000.partial", "d.nc.0001." + theirs + ".partial", "d.nc+1.0002.partial",
+		"d.nc.manifest.next." + theirs + ".partial", "d.nc.manifest.partial"}
+	for _, shared := range []bool{false, true} {
+		m := vfs.NewMem()
+		touch(t, m, others...)
+		touch(t, m, own...)
+		must(t, WriteNext(m, "d.nc", record("d.nc", false), false, By{})) // announced and never committed
+		if got, err := Recover(m, "d.nc", By{Tag: mine, Shared: shared}); err != nil || got != nil {
+			t.Fatalf("%v %v", got, err)
+		}
+		want := slices.Sorted(slices.Values(others))
+		if got := names(t, m); !slices.Equal(got, want) {
+			t.Errorf("shared %v: left\n%v, want\n%v", shared, got, want)
+		}
+	}
+}
+
+// TestLeftoverRecord: the record that a dead writer was writing is in nobody's way, and is not written through.
+func TestLeftoverRecord(t *testing.T) {
+	m := vfs.NewMem()
+	touch(t, m, PartialBy(NextName("d"), mine))
+	must(t, WriteNext(m, "d", record("d", true), true, By{Tag: mine}))
+	if got, want := names(t, m), []string{NextName("d")}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// losing is a By whose lease is lost at the n-th check, before which at runs.
+func losing(n int, at func()) By {
+	return By{Tag: mine, Shared: true, Check: func() error {
+		if n--; n == 0 {
+			at()
+			return fault.ErrInUse
+		}
+		return nil
+	}}
+}
+
+// TestDiscard: a file that may be another writer's by now is not removed.
+func TestDiscard(t *testing.T) {
+	for n := 1; n <= 3; n++ {
+		m := vfs.NewMem()
+		must(t, vfs.WriteFile(m, "d.0000", []byte("theirs")))
+		err := losing(n, func() {}).discard(m, "d.0000")
+		if n <= 2 {
+			if !errors.Is(err, fault.ErrInUse) || content(t, m, "d.0000") != "theirs" || len(names(t, m)) != 1 {
+				t.Errorf("lost at check %d: %v, %v", n, err, names(t, m))
+			}
+		} else if err != nil || len(names(t, m)) != 0 {
+			t.Errorf("held: %v, %v", err, names(t, m))
+		}
+	}
+	m := vfs.NewMem()
+	must(t, By{Tag: mine}.discard(m, "d.0000")) // not there
+	touch(t, m, "d.0000", PartialBy("d.0001", mine))
+	must(t, By{}.discard(m, "d.0000"))
+	must(t, losing(1, func() { t.Error("what nobody else has is looked after") }).discard(m, PartialBy("d.0001", mine)))
+	if l := names(t, m); len(l) != 0 {
+		t.Errorf("left: %v", l)
+	}
+}
+
+// TestNextOfAnother: who has lost the lease puts no record in force, and takes back only its own.
+func TestNextOfAnother(t *testing.T) {
+	m := vfs.NewMem()
+	if err := WriteNext(m, "d", record("d", true), true, losing(1, func() {})); !errors.Is(err, fault.ErrInUse) || len(names(t, m)) != 0 {
+		t.Errorf("%v, %v", err, names(t, m))
+	}
+	other := record("d", true)
+	other.ID, other.Writer = "other", theirs
+	must(t, WriteNext(m, "d", other, true, By{Tag: theirs}))
+	next := content(t, m, NextName("d"))
+	must(t, DropNext(m, "d", mine))
+	if l := names(t, m); len(l) != 1 || content(t, m, NextName("d")) != next {
+		t.Errorf("%v", l)
+	}
+	must(t, DropNext(m, "d", theirs))
+	must(t, DropNext(m, "d", theirs))
+	if l := names(t, m); len(l) != 0 {
+		t.Errorf("%v", l)
+	}
+	must(t, vfs.WriteFile(m, NextName("d"), []byte("torn")))
+	must(t, DropNext(m, "d", mine))
+	if l := names(t, m); len(l) != 0 {
+		t.Errorf("what cannot be read stays: %v", l)
+	}
+}
+
+// TestFinishShared: where the lease may be lost without notice, the manifest is a copy of our own record, and the
+// announcement of whoever took over stays.
+func TestFinishShared(t *testing.T) {
+	make := func() *vfs.Mem {
+		m := vfs.NewMem()
+		touch(t, m, PartialBy("d.0000", mine), PartialBy("d.0001", mine))
+		must(t, WriteNext(m, "d", record("d", true), true, By{Tag: mine}))
+		return m
+	}
+	m := make()
+	must(t, Finish(m, "d", record("d", true), true, By{Tag: mine, Shared: true}))
+	whole := []string{"d.0000", "d.0001", "d.manifest"}
+	if l := names(t, m); !slices.Equal(l, whole) {
+		t.Errorf("%v, want %v", l, whole)
+	}
+	after := m.CrashClone(vfs.CrashOptions{})
+	if l := names(t, after); !slices.Equal(l, whole) {
+		t.Errorf("after a power cut %v, want %v", l, whole)
+	}
+	for n := 1; n <= 2; n++ {
+		m := make()
+		if err := Finish(m, "d", record("d", true), true, losing(n, func() {})); !errors.Is(err, fault.ErrInUse) {
+			t.Errorf("check %d: %v", n, err)
+		}
+		if l := names(t, m); slices.Contains(l, "d.manifest") || strings.Contains(fmt.Sprint(l), "partial") {
+			t.Errorf("check %d: %v", n, l)
+		}
+	}
+	// Another writer announces itself while the manifest gets its name.
+	m = make()
+	other := record("d", false)
+	other.ID, other.Writer = "other", theirs
+	fsys := vfs.NewFault(m, func(op vfs.Op) error {
+		if op.Kind == vfs.OpRename && strings.HasSuffix(op.Name, "d.manifest."+mine+".partial") {
+			return WriteNext(m, "d", other, true, By{Tag: theirs})
+		}
+		return nil
+	})
+	must(t, Finish(fsys, "d", record("d", true), true, By{Tag: mine, Shared: true}))
+	got, err := readManifest(m, NextName("d"))
+	if err != nil || got.Writer != theirs {
+		t.Errorf("the announcement of the other writer: %+v, %v", got, err)
+	}
+	if got, err := readManifest(m, ManifestName("d")); err != nil || got.Writer != mine {
+		t.Errorf("the manifest: %+v, %v", got, err)
+	}
+}
+
+// TestFinishSharedCrash: wherever the power is cut, the commit stays one.
+func TestFinishSharedCrash(t *testing.T) {
+	start := vfs.NewMem()
+	for i := range 2 {
+		must(t, vfs.WriteFile(start, PartialBy(Name("d", i), mine), []byte("data")))
+	}
+	must(t, WriteNext(start, "d", record("d", true), true, By{Tag: mine}))
+	boom := errors.New("power")
+	for n := int64(1); ; n++ {
+		m := start.CrashClone(vfs.CrashOptions{})
+		err := Finish(vfs.FailFrom(m, n, boom), "d", record("d", true), true, By{Tag: mine, Shared: true})
+		for seed := range int64(16) {
+			after := m.CrashClone(vfs.CrashOptions{Rand: rand.New(rand.NewSource(seed))})
+			if st, serr := ReadState(after, "d"); serr != nil || st.Manifest == nil || st.Manifest.Writer != mine || err == nil && st.Pending {
+				t.Fatalf("operation %d, seed %d: %+v, %v, %v", n, seed, st, serr, names(t, after))
+			}
+		}
+		if err == nil {
+			return
+		}
+	}
+}
+
+// TestRehome: the subfiles get new files with the committed bytes, durable when it returns, and not the tail of an append that
+// was cut short.
+func TestRehome(t *testing.T) {
+	m := vfs.NewMem()
+	d := record("d", true)
+	for i := range d.Sets[0].Subfiles {
+		must(t, vfs.WriteFile(m, Name("d", i), fmt.Appendf(nil, "committed %d and a tail", i)))
+		d.Sets[0].Subfiles[i].Size = int64(len("committed 0"))
+	}
+	must(t, m.SyncDir("."))
+	old, err := m.OpenRW("d.0001") // as a writer that is not dead has it
+	must(t, err)
+	must(t, Rehome(m, "d", d, By{Tag: mine}, true))
+	_, err = old.WriteAt([]byte("XXXX"), 0)
+	must(t, errors.Join(err, old.Sync(), old.Close()))
+	for _, fsys := range []vfs.FS{m, m.CrashClone(vfs.CrashOptions{})} {
+		for i := range 2 {
+			if got, want := content(t, fsys, Name("d", i)), fmt.Sprintf("committed %d", i); got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		}
+		if l := names(t, fsys); len(l) != 2 {
+			t.Errorf("%v", l)
+		}
+	}
+	if err := Rehome(m, "d", d, losing(1, func() {}), true); !errors.Is(err, fault.ErrInUse) || content(t, m, "d.0000") != "committed 0" {
+		t.Errorf("the lease is lost: %v", err)
+	}
+	d.Sets[0].Subfiles[0].Size++
+	if err := Rehome(m, "d", d, By{Tag: theirs}, true); err == nil || content(t, m, "d.0000") != "committed 0" || strings.Contains(fmt.Sprint(names(t, m)), theirs) {
+		t.Errorf("a file that is shorter than the manifest says: %v, %v", err, names(t, m))
+	}
+}
