@@ -183,6 +183,7 @@ func TestOtherMachine(t *testing.T) {
 			if err := a.Check(); !errors.As(err, &in) || !in.Lost || in.Holder.ID != b.ID() {
 				t.Errorf("the former holder: %v", err)
 			}
+			must(t, b.Settle())
 			must(t, a.Release())
 			must(t, b.Check()) // it has not taken the other's file
 			must(t, b.Release())
