@@ -58,7 +58,9 @@ func TestRecoverLeavesOthers(t *testing.T) {
 		m := vfs.NewMem()
 		touch(t, m, others...)
 		touch(t, m, own...)
-		must(t, WriteNext(m, "d.nc", record("d.nc", false), false, By{})) // announced and never committed
+		announced := record("d.nc", false) // and never committed
+		announced.Finals = true
+		must(t, WriteNext(m, "d.nc", announced, false, By{}))
 		if got, err := Recover(m, "d.nc", By{Tag: mine, Shared: shared}); err != nil || got != nil {
 			t.Fatalf("%v %v", got, err)
 		}
