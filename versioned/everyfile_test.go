@@ -2,7 +2,6 @@ package versioned
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -29,7 +28,11 @@ func goOn(ctx context.Context, c comm.Comm, st *Store) (snapshot int64, err erro
 	got := make([]float64, 16)
 	for l := range h.Levels() {
 		lo, hi := h.now[l].place(0)
-		if err := h.Array(l).GetBytes(ctx, []int64{lo}, []int64{hi}, Bytes(got)); err != nil || !slices.Equal(got, levelState(l, step)) {
+		err := h.Array(l).GetBytes(ctx, []int64{lo}, []int64{hi}, Bytes(got))
+		if hostBig { // a level is an array of bytes, which hold its elements little-endian
+			swap(Bytes(got), 8)
+		}
+		if err != nil || !slices.Equal(got, levelState(l, step)) {
 			return 0, fmt.Errorf("WRONG: level %d at step %d: %v, %v", l, step, got, err)
 		}
 		if err := c.Barrier(ctx); err != nil { // all have looked
@@ -52,9 +55,6 @@ func goOn(ctx context.Context, c comm.Comm, st *Store) (snapshot int64, err erro
 // Each file of a store is flipped, cut or deleted: no byte is ever another, and where only a record is damaged the hierarchy goes on where it was; the
 // next commit mends the record.
 func TestEveryFile(t *testing.T) {
-	if binary.NativeEndian.Uint16([]byte{0, 1}) == 1 {
-		t.Skip("an open defect: on big-endian machines OpenHierarchyAt gives bytes in the wrong order")
-	}
 	mem, st := memStore(t)
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error { return restart(ctx, c, st) })
 	for _, d := range []string{".", "d", "d/amr.level0", "d/amr.level1", "d/amr.global"} {
