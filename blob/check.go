@@ -152,7 +152,11 @@ func (c *checker) leftovers(base string) {
 	case writer != nil:
 		c.say(Note, durable.LockName(base), -1, "writer", nil, "%s: %s", writer.State, writer.Holder)
 	}
-	for _, t := range temps {
+	records, err := subfile.Records(c.o.fs, base)
+	if err != nil {
+		c.add(findingOf(Warning, subfile.Dir(base), err))
+	}
+	for _, t := range append(temps, records...) {
 		if writer == nil || writer.State != "writing" {
 			c.say(Warning, t, -1, "file", nil, "of an output that did not come to its end")
 		}

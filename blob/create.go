@@ -113,7 +113,7 @@ func (w *Writer) claim() error {
 	set, err := subfile.Find(fsys, w.base)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		_, err := fsys.Stat(subfile.Dir(w.base))
+		_, err := subfile.Recover(fsys, w.base, w.ten.by()) // of a writer that died at its first record
 		return errors.Join(err, w.ten.secure(nil, false))
 	case err != nil:
 		return err

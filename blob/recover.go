@@ -120,6 +120,13 @@ func toRecover(fsys vfs.FS, base string) (steps []Step, err error) {
 	if never && !st.Partial() {
 		m = new(subfile.Manifest)
 	}
+	records, err := subfile.Records(fsys, base)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range records {
+		add(r, "remove: a record that was not committed")
+	}
 	partials, err := subfile.Partials(fsys, base)
 	if err != nil {
 		return nil, err

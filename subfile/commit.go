@@ -227,24 +227,41 @@ func Recover(fsys vfs.FS, base string, by By) (*Manifest, error) {
 	return st.Manifest, removePartials(fsys, base, by)
 }
 
-// removeRecords removes records that have not got their name yet.
+// removeRecords removes records that have not got their name yet, for good.
 func removeRecords(fsys vfs.FS, base string, by By) error {
-	dir, next, manifest := dirOf(base), filepath.Base(NextName(base)), filepath.Base(ManifestName(base))
-	entries, err := fsys.ReadDir(dir)
+	records, err := Records(fsys, base)
 	if err != nil {
 		return err
 	}
+	removed := false
+	for _, name := range records {
+		if _, tag, _ := Final(name); tag != "" && tag == by.Tag {
+			continue
+		}
+		if err := by.check(); err != nil {
+			return err
+		}
+		if err := removeIfThere(fsys, name); err != nil {
+			return err
+		}
+		removed = true
+	}
+	if !removed {
+		return nil
+	}
+	return fsys.SyncDir(dirOf(base))
+}
+
+// Records returns the records of base that have not got their name yet, of all writers.
+func Records(fsys vfs.FS, base string) (list []string, err error) {
+	dir, next, manifest := dirOf(base), filepath.Base(NextName(base)), filepath.Base(ManifestName(base))
+	entries, err := fsys.ReadDir(dir)
 	for _, e := range entries {
-		if final, tag, ok := Final(e.Name()); ok && (final == next || final == manifest) && (tag == "" || tag != by.Tag) {
-			if err := by.check(); err != nil {
-				return err
-			}
-			if err := removeIfThere(fsys, filepath.Join(dir, e.Name())); err != nil {
-				return err
-			}
+		if final, _, ok := Final(e.Name()); ok && (final == next || final == manifest) {
+			list = append(list, filepath.Join(dir, e.Name()))
 		}
 	}
-	return nil
+	return list, err
 }
 
 // RemoveStale removes what Stale lists, for good.
