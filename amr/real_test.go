@@ -11,7 +11,7 @@ import (
 
 	"blobio/amr"
 	"blobio/h5"
-	"blobio/internal/sharedtest"
+	"blobio/internal/testfiles"
 	"blobio/sfc"
 )
 
@@ -29,7 +29,7 @@ type realBlock struct {
 }
 
 func readReal(t testing.TB, dir string) []realBlock {
-	path := sharedtest.Dir(t, "vectors", "cello", dir)
+	path := testfiles.Dir(t, "cello", dir)
 	list, err := os.ReadFile(filepath.Join(path, "check.file_list"))
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ func same(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
 
 // domain returns the attributes lower and upper of the first file.
 func domain(t testing.TB, dir string) (lower, upper [3]float64) {
-	f, err := os.Open(filepath.Join(sharedtest.Dir(t, "vectors", "cello", dir), "block_data-0.h5"))
+	f, err := os.Open(filepath.Join(testfiles.Dir(t, "cello", dir), "block_data-0.h5"))
 	if err != nil {
 		t.Fatal(err)
 	}

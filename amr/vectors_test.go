@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"blobio/amr"
-	"blobio/internal/sharedtest"
+	"blobio/internal/testfiles"
 )
 
 // vector is one tree of cello_order_vectors.txt.
@@ -34,7 +34,7 @@ func (v *vector) geometry() *amr.Geometry {
 }
 
 func readVectors(t testing.TB) []*vector {
-	f, err := os.Open(sharedtest.Dir(t, "vectors", "cello", "cello_order_vectors.txt"))
+	f, err := os.Open(testfiles.Dir(t, "cello", "cello_order_vectors.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"blobio/cdf5"
 	"blobio/decomp"
-	"blobio/internal/sharedtest"
+	"blobio/internal/testfiles"
 )
 
 // intVars reads all int variables of a small CDF file.
@@ -37,7 +37,7 @@ func intVars(t testing.TB, path string) map[string][]int32 {
 // file, as they are, without gap fillers.
 func capturedLists(t testing.TB, file string, k int) [][]decomp.Req {
 	t.Helper()
-	v := intVars(t, sharedtest.Dir(t, "maps", file))
+	v := intVars(t, testfiles.Captured(t, "maps", file))
 	d := fmt.Sprintf("D%d.", k)
 	offs, lens := v[d+"offsets"], v[d+"lengths"]
 	lists := make([][]decomp.Req, len(v[d+"nreqs"]))
@@ -54,7 +54,7 @@ func capturedLists(t testing.TB, file string, k int) [][]decomp.Req {
 // oldLists are those of a file of the older schema: off_NNNNN, len_NNNNN.
 func oldLists(t testing.TB, file string, ranks int) [][]decomp.Req {
 	t.Helper()
-	v := intVars(t, sharedtest.Dir(t, "maps", file))
+	v := intVars(t, testfiles.Captured(t, "maps", file))
 	lists := make([][]decomp.Req, ranks)
 	for r := range lists {
 		for i, o := range v[fmt.Sprintf("off_%05d", r)] {

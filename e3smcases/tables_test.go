@@ -11,7 +11,7 @@ import (
 
 	"blobio/cdf5"
 	"blobio/decomp"
-	"blobio/internal/sharedtest"
+	"blobio/internal/testfiles"
 )
 
 // refCase is a table as written by the tool that read the reference's files.
@@ -70,7 +70,7 @@ func refAtts(t *testing.T, list [][3]any) []cdf5.Att {
 }
 
 func TestTablesEqualReference(t *testing.T) {
-	dir := sharedtest.Dir(t, "e3sm_cases")
+	dir := testfiles.Captured(t, "e3sm_cases")
 	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {
 			b, err := os.ReadFile(dir + "/" + name + ".json")

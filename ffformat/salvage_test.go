@@ -7,7 +7,7 @@ import (
 	"os"
 	"testing"
 
-	"blobio/internal/sharedtest"
+	"blobio/internal/testfiles"
 )
 
 // intact demands that a damaged file is refused, and that leniently
@@ -188,7 +188,7 @@ func TestLooksLikeRecords(t *testing.T) {
 	}
 	for _, c := range []string{"f", "g", "i"} {
 		for _, ext := range []string{"h5", "nc4"} {
-			b, err := os.ReadFile(sharedtest.Dir(t, "maps", "map_"+c+"_case_16p."+ext))
+			b, err := os.ReadFile(testfiles.Captured(t, "maps", "map_"+c+"_case_16p."+ext))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/sharedtest"
+	"blobio/internal/testfiles"
 )
 
 // manifestEntry is what an independent decoder found in a file of the vectors.
@@ -40,7 +40,7 @@ type manifestEntry struct {
 // vectors reads the manifest. Its layouts are named by the version of FTI.
 func vectors(t testing.TB) (dir string, m map[string]*manifestEntry) {
 	t.Helper()
-	dir = sharedtest.Dir(t, "vectors", "fti")
+	dir = testfiles.Dir(t, "fti")
 	b, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
 	if err != nil {
 		t.Fatal(err)

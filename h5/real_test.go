@@ -11,19 +11,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"blobio/internal/sharedtest"
+	"blobio/internal/testfiles"
 )
 
-// shared returns the paths that match a pattern below ../shared; it skips the
-// test when there are none.
-func shared(t testing.TB, pattern string) []string {
+// matching returns the paths below a folder that match a pattern.
+func matching(t testing.TB, dir, pattern string) []string {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(sharedtest.Dir(t), filepath.FromSlash(pattern)))
+	paths, err := filepath.Glob(filepath.Join(dir, filepath.FromSlash(pattern)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(paths) == 0 {
-		t.Skipf("SKIPPED: ../shared/%s is absent", pattern)
+		t.Fatalf("%s: nothing matches %s", dir, pattern)
 	}
 	return paths
 }
@@ -32,7 +31,7 @@ func shared(t testing.TB, pattern string) []string {
 func unzstd(t testing.TB, path string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), strings.TrimSuffix(filepath.Base(path), ".zst"))
-	if err := os.WriteFile(out, sharedtest.Unzstd(t, path), 0o666); err != nil {
+	if err := os.WriteFile(out, testfiles.Unzstd(t, path), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	return out
@@ -40,12 +39,8 @@ func unzstd(t testing.TB, path string) string {
 
 // TestProcessCentric: facts of formats/e3sm_blob.md, section 4.
 func TestProcessCentric(t *testing.T) {
-	paths := shared(t, "vectors/e3sm/*_hdf5_blob/*/*.zst")
-	if len(paths) < 17 {
-		t.Errorf("%d files, want at least 17", len(paths))
-	}
-	for _, path := range paths {
-		f := openBytes(t, sharedtest.Unzstd(t, path))
+	for _, path := range matching(t, testfiles.Dir(t, "e3sm"), "*_hdf5_blob/*/*.zst") {
+		f := openBytes(t, testfiles.Unzstd(t, path))
 		root, err := f.Root()
 		if err != nil {
 			t.Fatal(err)
@@ -89,7 +84,7 @@ func TestProcessCentric(t *testing.T) {
 func TestMaps(t *testing.T) {
 	want := map[string][]int64{"f": {47, 866, 62352}}
 	maps := map[string]int{"f": 3, "g": 6, "i": 5}
-	for _, path := range append(shared(t, "maps/*.h5"), shared(t, "maps/*.nc4")...) {
+	for _, path := range append(matching(t, testfiles.Captured(t, "maps"), "*.h5"), matching(t, testfiles.Captured(t, "maps"), "*.nc4")...) {
 		f := openPath(t, path)
 		letter := strings.Split(filepath.Base(path), "_")[1]
 		for k := 1; k <= maps[letter]; k++ {
@@ -136,7 +131,7 @@ func TestMaps(t *testing.T) {
 
 // TestCheckpoints: facts of formats/cello.md, section 6.
 func TestCheckpoints(t *testing.T) {
-	for _, path := range shared(t, "vectors/cello/*/*.h5") {
+	for _, path := range matching(t, testfiles.Dir(t, "cello"), "*/*.h5") {
 		f := openPath(t, path)
 		list, err := os.ReadFile(strings.TrimSuffix(path, ".h5") + ".block_list")
 		if err != nil {
@@ -230,18 +225,16 @@ func pyList(dims []int64) string {
 	return strings.ReplaceAll(fmt.Sprint(dims), " ", ", ")
 }
 
-// TestJudgeShared: every dataset and attribute of every vector and map is
+// TestJudgeReal: every dataset and attribute of the real programs' files is
 // what h5py reads.
-func TestJudgeShared(t *testing.T) {
+func TestJudgeReal(t *testing.T) {
 	python := h5py(t)
-	var paths []string
-	for _, p := range []string{"maps/*.h5", "maps/*.nc4", "vectors/cello/*/*.h5", "vectors/e3sm/*_hdf5_blob/np5_r3/*.zst"} {
-		for _, path := range shared(t, p) {
-			if strings.HasSuffix(path, ".zst") {
-				path = unzstd(t, path)
-			}
-			paths = append(paths, path)
-		}
+	paths := matching(t, testfiles.Dir(t, "cello"), "*/*.h5")
+	for _, path := range matching(t, testfiles.Dir(t, "e3sm"), "*_hdf5_blob/np4*/*.zst") {
+		paths = append(paths, unzstd(t, path))
+	}
+	for _, p := range []string{"*.h5", "*.nc4"} {
+		paths = append(paths, matching(t, testfiles.Captured(t, "maps"), p)...)
 	}
 	lines := strings.Split(strings.TrimSpace(run(t, python, append([]string{"testdata/digest.py"}, paths...)...)), "\n")
 	var want []string

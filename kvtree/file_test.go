@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"blobio/internal/sharedtest"
+	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
 	"blobio/kvtree"
 )
@@ -338,7 +338,7 @@ func TestLocksThatDoNotWork(t *testing.T) {
 }
 
 func TestGatherVectors(t *testing.T) {
-	dir := sharedtest.Dir(t, "vectors", "kvtree")
+	dir := testfiles.Dir(t, "kvtree")
 	for name, perFile := range map[string]int{"gather_one": 0, "gather_two": 2} {
 		t.Run(name, func(t *testing.T) {
 			prefix := filepath.Join(dir, name, "rank2file")

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/sharedtest"
+	"blobio/internal/testfiles"
 	"blobio/kvtree"
 )
 
@@ -92,7 +92,7 @@ func nested(t *kvtree.Tree) {
 }
 
 func TestVectorsReadPrintRewrite(t *testing.T) {
-	dir := sharedtest.Dir(t, "vectors", "kvtree")
+	dir := testfiles.Dir(t, "kvtree")
 	files, err := filepath.Glob(filepath.Join(dir, "*.rewrite.kvt"))
 	if err != nil || len(files) < 11 {
 		t.Fatalf("%d vectors, %v", len(files), err)
@@ -179,7 +179,7 @@ var malformed = map[string]struct {
 }
 
 func TestMalformedVectors(t *testing.T) {
-	dir := sharedtest.Dir(t, "vectors", "kvtree_malformed")
+	dir := testfiles.Dir(t, "kvtree_malformed")
 	var manifest map[string]json.RawMessage
 	if err := json.Unmarshal(read(t, filepath.Join(dir, "manifest.json")), &manifest); err != nil {
 		t.Fatal(err)
@@ -243,7 +243,7 @@ func TestRealFiles(t *testing.T) {
 	for _, folder := range []string{"scr", "redset"} {
 		t.Run(folder, func(t *testing.T) {
 			var files, payloads int
-			dir := sharedtest.Dir(t, "vectors", folder)
+			dir := testfiles.Dir(t, folder)
 			err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 				if err != nil || !e.Type().IsRegular() {
 					return err

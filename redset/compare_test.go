@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/sharedtest"
+	"blobio/internal/testfiles"
 )
 
 // dropSums removes the files of checksums, which the reference does not make.
@@ -180,7 +180,7 @@ func TestCompare(t *testing.T) {
 // TestVectorsAgree: files and redundancy of the real redset agree; of RS with two elements to spare a wrong byte is mended.
 func TestVectorsAgree(t *testing.T) {
 	for _, v := range vectorCases {
-		want := load(t, sharedtest.Dir(t, "vectors", "redset", v.name, "orig"))
+		want := load(t, testfiles.Dir(t, "redset", v.name, "orig"))
 		fsys := toMem(t, want)
 		got, err := Compare(context.Background(), []Held{{FS: fsys, Prefix: "rs."}})
 		if single := strings.HasPrefix(v.name, "single"); err != nil || len(got.Wrong) != 0 || (got.Sets > 0) == single || (got.Others > 0) != single {

@@ -19,7 +19,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/crccat"
-	"blobio/internal/sharedtest"
+	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
 	"blobio/kvtree"
 )
@@ -502,7 +502,7 @@ func TestRealCache(t *testing.T) {
 	}{{"xor_1_after_crash", []int{3, 4}}, {"partner_1_after_crash", []int{3, 4}}} {
 		for _, id := range k.ids {
 			for _, kind := range []string{"reddesc", "reddescmap"} {
-				whole := load(t, sharedtest.Dir(t, "vectors", "scr", k.name, "nodes"))
+				whole := load(t, testfiles.Dir(t, "scr", k.name, "nodes"))
 				dir := fmt.Sprintf("user1/scr.1145655/scr.dataset.%d/", id)
 				at := func(rank int, name string) string {
 					_, rest, _ := strings.Cut(name, "/nodelocal/")

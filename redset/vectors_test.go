@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/sharedtest"
+	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
 )
 
@@ -139,7 +139,7 @@ func run(t testing.TB, mode string, n int, f func(ctx context.Context, c comm.Co
 // TestVectorsEncode: redundancy files are those of the reference, byte for byte.
 func TestVectorsEncode(t *testing.T) {
 	for _, v := range vectorCases {
-		want := load(t, sharedtest.Dir(t, "vectors", "redset", v.name, "orig"))
+		want := load(t, testfiles.Dir(t, "redset", v.name, "orig"))
 		meta := vectorMeta(t, want)
 		data := map[string][]byte{}
 		for name, b := range want {
@@ -185,8 +185,8 @@ func TestVectorsRecover(t *testing.T) {
 		for loss, fine := range v.losses {
 			for _, mode := range []string{"shared", "isolated", "offline"} {
 				t.Run(v.name+"/"+loss+"/"+mode, func(t *testing.T) {
-					before := load(t, sharedtest.Dir(t, "vectors", "redset", v.name, "lost_"+loss))
-					want := load(t, sharedtest.Dir(t, "vectors", "redset", v.name, "orig"))
+					before := load(t, testfiles.Dir(t, "redset", v.name, "lost_"+loss))
+					want := load(t, testfiles.Dir(t, "redset", v.name, "orig"))
 					fsys := &metaFS{FS: toMem(t, before), set: map[string]Meta{}}
 					var err error
 					if mode == "offline" {

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/sharedtest"
+	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
 	"blobio/kvtree"
 )
@@ -20,7 +20,7 @@ const vectorPrefix = "/p/lscratchb/user1/simulation123"
 
 // realCluster is what a run of the real SCR left, as a cluster on which a run can go on.
 func realCluster(t *testing.T, name string, nodes ...string) *cluster {
-	dir := sharedtest.Dir(t, "vectors", "scr", name)
+	dir := testfiles.Dir(t, "scr", name)
 	cl := newCluster(t, nodes...)
 	cl.set("SCR_PREFIX", vectorPrefix, "SCR_CACHE_BASE", "/nodelocal", "SCR_CNTL_BASE", "/nodelocal", "SCR_JOB_ID", "1145655",
 		"SCR_JOB_NAME", "simulation123")

@@ -9,7 +9,7 @@ import (
 	"blobio/amr/cello"
 	"blobio/amr/gen"
 	"blobio/blob"
-	"blobio/internal/sharedtest"
+	"blobio/internal/testfiles"
 )
 
 func openCello(t testing.TB, dir string) *cello.Checkpoint {
@@ -48,7 +48,7 @@ func sameSources(t *testing.T, got, want Source) {
 func TestRealCheckpoints(t *testing.T) {
 	for _, name := range []string{"CheckA-10", "CheckE-05", "CheckP2-05"} {
 		t.Run(name, func(t *testing.T) {
-			k := openCello(t, sharedtest.Dir(t, "vectors", "cello", name))
+			k := openCello(t, testfiles.Dir(t, "cello", name))
 			src := FromCello(k)
 			for _, form := range []Form{Canonical, VariableCentric, ProcessCentric} {
 				file := filepath.Join(t.TempDir(), "mesh")

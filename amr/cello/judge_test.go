@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"blobio/amr"
-	"blobio/internal/sharedtest"
+	"blobio/internal/testfiles"
 )
 
 // absent skips the test because a judge is not installed; with BLOBIO_JUDGES=1 it fails.
@@ -73,7 +73,7 @@ func onDisk(t *testing.T, c *testCase, ranks int, o *Options) string {
 // equal to h5diff, file by file, attributes and all.
 func TestJudgeH5diff(t *testing.T) {
 	for _, name := range realCheckpoints {
-		dir := sharedtest.Dir(t, "vectors", "cello", name)
+		dir := testfiles.Dir(t, "cello", name)
 		out := filepath.Join(t.TempDir(), "copy")
 		rewriteReal(t, context.Background(), dir, out, 2, 3)
 		for i := range 3 {
@@ -228,7 +228,7 @@ func TestJudgeYT(t *testing.T) {
 	}
 	t.Run("real", func(t *testing.T) {
 		for _, name := range []string{"CheckA-10", "CheckP2-05"} {
-			k, err := Open(ctx, sharedtest.Dir(t, "vectors", "cello", name), nil)
+			k, err := Open(ctx, testfiles.Dir(t, "cello", name), nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,7 +13,7 @@ import (
 	"blobio/amr"
 	"blobio/comm"
 	"blobio/h5"
-	"blobio/internal/sharedtest"
+	"blobio/internal/testfiles"
 )
 
 var realCheckpoints = []string{"CheckA-10", "CheckE-05", "CheckP2-05"}
@@ -24,7 +24,7 @@ func TestRealSynthesis(t *testing.T) {
 	ctx := context.Background()
 	leaves := 0
 	for _, name := range realCheckpoints {
-		k, err := Open(ctx, sharedtest.Dir(t, "vectors", "cello", name), nil)
+		k, err := Open(ctx, testfiles.Dir(t, "cello", name), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +79,7 @@ func diffAdapt(got, want *Adapt) string {
 func TestRealRewrite(t *testing.T) {
 	ctx := context.Background()
 	for _, name := range realCheckpoints {
-		dir := sharedtest.Dir(t, "vectors", "cello", name)
+		dir := testfiles.Dir(t, "cello", name)
 		for _, files := range []int{3, 1, 200} {
 			for _, ranks := range []int{1, 3} {
 				out := filepath.Join(t.TempDir(), "copy")
@@ -187,7 +187,7 @@ func TestRealMeta(t *testing.T) {
 		{"CheckE-05", 2, 5, [3]int{2, 2, 1}, -1, 0, [3]bool{true, true, true}, 3, 1, 64},
 		{"CheckP2-05", 3, 17, [3]int{2, 2, 2}, -1, 1, [3]bool{true, true, true}, 10, 1, 0},
 	} {
-		k, err := Open(ctx, sharedtest.Dir(t, "vectors", "cello", c.name), nil)
+		k, err := Open(ctx, testfiles.Dir(t, "cello", c.name), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,7 @@ import (
 
 	"blobio/amr"
 	"blobio/h5"
-	"blobio/internal/sharedtest"
+	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
 )
 
@@ -80,7 +80,7 @@ func TestSeedAttributes(t *testing.T) {
 			t.Run("own", func(t *testing.T) { seedRow(t, mem, "c", r.where, r.name, r.typ, r.n, r.value) })
 			t.Run("real", func(t *testing.T) {
 				for _, name := range []string{"CheckE-05", "CheckP2-05"} {
-					seedRow(t, nil, sharedtest.Dir(t, "vectors", "cello", name), r.where, r.name, r.typ, r.n, r.value)
+					seedRow(t, nil, testfiles.Dir(t, "cello", name), r.where, r.name, r.typ, r.n, r.value)
 				}
 			})
 		})

@@ -13,7 +13,7 @@ import (
 	"blobio/amr"
 	"blobio/comm"
 	"blobio/h5"
-	"blobio/internal/sharedtest"
+	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
 )
 
@@ -426,7 +426,7 @@ func TestVerifyStates(t *testing.T) {
 // TestVerifyReal: the real checkpoints are without fault.
 func TestVerifyReal(t *testing.T) {
 	for _, n := range realCheckpoints {
-		for f := range Verify(context.Background(), sharedtest.Dir(t, "vectors", "cello", n), nil) {
+		for f := range Verify(context.Background(), testfiles.Dir(t, "cello", n), nil) {
 			if f.Severity != Note {
 				t.Error(n, f)
 			}

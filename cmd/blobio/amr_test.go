@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/sharedtest"
+	"blobio/internal/testfiles"
 )
 
 // mesh makes a checkpoint directory and a native dataset of the same blocks.
@@ -189,7 +189,7 @@ func TestAmrReal(t *testing.T) {
 		t.Skip("SKIPPED: h5diff is not installed")
 	}
 	for _, name := range []string{"CheckA-10", "CheckE-05", "CheckP2-05"} {
-		dir := sharedtest.Dir(t, "vectors", "cello", name)
+		dir := testfiles.Dir(t, "cello", name)
 		good(t, "amr", "check", dir)
 		tmp := t.TempDir()
 		native, back := filepath.Join(tmp, "mesh.nc"), filepath.Join(tmp, "back")

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/sharedtest"
+	"blobio/internal/testfiles"
 )
 
 // ffPart is a container of a checkpoint file made for a test.
@@ -486,7 +486,7 @@ func TestFFWrongFiles(t *testing.T) {
 
 // Files that FTI itself wrote, through every verb.
 func TestFFVectors(t *testing.T) {
-	dir := sharedtest.Dir(t, "vectors", "fti")
+	dir := testfiles.Dir(t, "fti")
 	tmp := t.TempDir()
 	seven := filepath.Join(dir, "tiny", "v1.3", "l1", "cp7__node0-Ckpt7-Rank0.fti")
 	mended := filepath.Join(tmp, "Ckpt7-Rank0.fti")

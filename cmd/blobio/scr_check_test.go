@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/sharedtest"
+	"blobio/internal/testfiles"
 	"blobio/kvtree"
 	"blobio/scr/prefixdir"
 )
@@ -129,7 +129,7 @@ func TestScrCheckWarnings(t *testing.T) {
 // What SCR 3 wrote has neither sizes nor checksums: only the number of files and the sum of their sizes are known.
 func TestScrCheckVectors(t *testing.T) {
 	for _, name := range []string{"xor_1_after_crash", "partner_1_after_crash", "xor_2_restarted_finalized"} {
-		root := sharedtest.Dir(t, "vectors", "scr", name)
+		root := testfiles.Dir(t, "scr", name)
 		if got := good(t, "scr", "check", "--notes", filepath.Join(root, "prefix")); !strings.Contains(got, "there are no checksums") {
 			t.Errorf("%s: %s", name, got)
 		}
@@ -195,7 +195,7 @@ func TestScrCheckCache(t *testing.T) {
 func TestDefect4TruncatedPayload(t *testing.T) {
 	for _, set := range []string{"xor_1_after_crash", "partner_1_after_crash"} {
 		root := t.TempDir()
-		check(t, os.CopyFS(root, os.DirFS(sharedtest.Dir(t, "vectors", "scr", set, "nodes", "node0"))))
+		check(t, os.CopyFS(root, os.DirFS(testfiles.Dir(t, "scr", set, "nodes", "node0"))))
 		names, err := filepath.Glob(filepath.Join(root, "user1/scr.1145655/scr.dataset.4/.scr/reddesc.er.0.*.mem_*"))
 		check(t, err)
 		if len(names) != 1 {

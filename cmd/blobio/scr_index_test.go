@@ -14,7 +14,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"blobio/internal/sharedtest"
+	"blobio/internal/testfiles"
 	"blobio/kvtree"
 	"blobio/scr/prefixdir"
 )
@@ -110,7 +110,7 @@ DSET  VALID   FLUSHED              CUR  CKPT  FILES  SIZE  NAME
 }
 
 func TestScrIndexVectors(t *testing.T) {
-	dir := sharedtest.Dir(t, "vectors", "scr", "xor_2_restarted_finalized", "prefix")
+	dir := testfiles.Dir(t, "scr", "xor_2_restarted_finalized", "prefix")
 	want := `
 DSET  VALID  FLUSHED              CUR  CKPT  FILES      SIZE  NAME
    6  YES    2026-11-21T01:46:23  *       6      8  8.25 KiB  ckpt.6
@@ -318,7 +318,7 @@ func TestScrPrint(t *testing.T) {
 }
 
 func TestScrPrintRedundancy(t *testing.T) {
-	dir := sharedtest.Dir(t, "vectors", "scr", "xor_1_after_crash", "nodes", "node0", "user1", "scr.1145655", "scr.dataset.4", ".scr")
+	dir := testfiles.Dir(t, "scr", "xor_1_after_crash", "nodes", "node0", "user1", "scr.1145655", "scr.dataset.4", ".scr")
 	got := good(t, "scr", "print", filepath.Join(dir, "reddesc.er.0.xor.grp_1_of_1.mem_1_of_4.redset"))
 	if !strings.Contains(got, "1745 bytes, crc 0x6e7ac76c; then payload, 741 bytes from offset 1745 (1 chunk of 741)\n  CHUNK = 741\n  DESC\n") {
 		t.Error(got[:200])
@@ -328,7 +328,7 @@ func TestScrPrintRedundancy(t *testing.T) {
 // The reader of the reference reads behind the end, crashes, or takes all memory for five kinds of damage, even where the
 // CRC is right.
 func TestDefect3DamagedTrees(t *testing.T) {
-	dir := sharedtest.Dir(t, "vectors", "kvtree_malformed")
+	dir := testfiles.Dir(t, "kvtree_malformed")
 	list, err := os.ReadDir(dir)
 	check(t, err)
 	n := 0

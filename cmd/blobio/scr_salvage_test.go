@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/internal/sharedtest"
+	"blobio/internal/testfiles"
 	"blobio/scr/config"
 )
 
@@ -23,7 +23,7 @@ func scrDo(t *testing.T, args ...string) result {
 // scrCluster copies a real prefix directory and its nodes. It returns where they are.
 func scrCluster(t *testing.T) (prefix string, control func(node int) string) {
 	t.Helper()
-	from, to := sharedtest.Dir(t, "vectors", "scr", "xor_1_after_crash"), t.TempDir()
+	from, to := testfiles.Dir(t, "scr", "xor_1_after_crash"), t.TempDir()
 	check(t, filepath.WalkDir(from, func(name string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"blobio/decomp"
-	"blobio/internal/sharedtest"
+	"blobio/internal/testfiles"
 )
 
 func readText(s string) (*File, error) {
@@ -148,7 +148,7 @@ func FuzzDat(f *testing.F) {
 }
 
 func BenchmarkReadDat(b *testing.B) {
-	data, err := os.ReadFile(sharedtest.Dir(b, "maps", datNames[2]))
+	data, err := os.ReadFile(testfiles.Captured(b, "maps", datNames[2]))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -4,18 +4,19 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"blobio/cdf5"
 	"blobio/decomp"
-	"blobio/internal/sharedtest"
+	"blobio/internal/testfiles"
 )
 
 func openShared(t testing.TB, names ...string) *File {
 	t.Helper()
 	var paths []string
 	for _, n := range names {
-		paths = append(paths, sharedtest.Dir(t, "maps", n))
+		paths = append(paths, testfiles.Captured(t, "maps", n))
 	}
 	f, err := Open(paths...)
 	if err != nil {
@@ -152,57 +153,82 @@ func TestSlicesOfTheICase(t *testing.T) {
 	}
 }
 
+// mapsCase is a run of the real program.
+type mapsCase struct {
+	run, file    string // below the folder of its case, without its number
+	ranks, nodes int
+	slice        Slice
+}
+
 // The maps that the real program wrote must come out of its map files.
 func TestMapsOfTheReference(t *testing.T) {
-	for _, c := range []struct {
-		vector, file string
-		config       string
-		ranks, nodes int
-		slice        Slice
-	}{
-		{"F", "F_h0.nc", "np16_r3", 16, 1, Correct},
-		{"F", "F_h0.nc", "np4_r3", 4, 1, Correct},
-		{"F", "F_h1.nc", "np5_r3", 5, 1, Correct},
-		{"F", "F_h1.nc", "np16_r3_nodes2block", 16, 2, Correct},
-		{"G", "G.nc", "np16_r3", 16, 1, Correct},
-		{"G", "G.nc", "np4_r3", 4, 1, Correct},
-		{"G", "G.nc", "np5_r3", 5, 1, Correct},
-		{"G", "G.nc", "np16_r3_nodes2block", 16, 2, Correct},
-		{"I", "I_h1.nc", "np16_r3", 16, 1, Reference},
+	for letter, m := range map[string]string{"F": "f_ne2_lev8_np6.nc", "G": "g_cells120_lev6_np6.nc", "I": "i_lat24_lon36_np6.nc"} {
+		file := map[string]string{"F": "F_h1.nc", "G": "G.nc", "I": "I_h0.nc"}[letter]
+		f, err := Open(testfiles.Dir(t, "e3sm", "maps", m))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []mapsCase{{"np6_nodes1", file, 6, 1, Reference}, {"np4_nodes1", file, 4, 1, Reference}, {"np6_nodes2", file, 6, 2, Reference}} {
+			c.compare(t, f, testfiles.Dir(t, "e3sm", letter+"_pnetcdf_blob", c.run))
+		}
+	}
+}
+
+func TestCapturedMapsOfTheReference(t *testing.T) {
+	for letter, cases := range map[string][]mapsCase{
+		"F": {
+			{"np16_r3", "F_h0.nc", 16, 1, Correct},
+			{"np4_r3", "F_h0.nc", 4, 1, Correct},
+			{"np5_r3", "F_h1.nc", 5, 1, Correct},
+			{"np16_r3_nodes2block", "F_h1.nc", 16, 2, Correct},
+		},
+		"G": {
+			{"np16_r3", "G.nc", 16, 1, Correct},
+			{"np4_r3", "G.nc", 4, 1, Correct},
+			{"np5_r3", "G.nc", 5, 1, Correct},
+			{"np16_r3_nodes2block", "G.nc", 16, 2, Correct},
+		},
+		"I": {{"np16_r3", "I_h1.nc", 16, 1, Reference}},
 	} {
-		dir := sharedtest.Dir(t, "vectors", "e3sm", c.vector+"_pnetcdf_blob", c.config)
-		maps := openShared(t, "map_"+string(c.vector[0]|0x20)+"_case_16p.nc")
-		for node := range c.nodes {
-			name := fmt.Sprintf("%s.%04d.zst", c.file, node)
-			data := sharedtest.Unzstd(t, filepath.Join(dir, name))
-			v := blobVars(t, data)
-			n := c.ranks / c.nodes
-			for k := range maps.Maps {
-				m, err := maps.Maps[k].Map(c.ranks, Options{Slice: c.slice})
-				if err != nil {
-					t.Fatal(err)
+		f := openShared(t, "map_"+strings.ToLower(letter)+"_case_16p.nc")
+		for _, c := range cases {
+			c.compare(t, f, testfiles.Captured(t, "vectors", "e3sm", letter+"_pnetcdf_blob", c.run))
+		}
+	}
+}
+
+// compare holds the maps of a run's files, in dir, against those of the map file.
+func (c mapsCase) compare(t *testing.T, maps *File, dir string) {
+	for node := range c.nodes {
+		name := fmt.Sprintf("%s.%04d.zst", c.file, node)
+		data := testfiles.Unzstd(t, filepath.Join(dir, name))
+		v := blobVars(t, data)
+		n := c.ranks / c.nodes
+		for k := range maps.Maps {
+			m, err := maps.Maps[k].Map(c.ranks, Options{Slice: c.slice})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sub := m.Sub(node*n, n)
+			p := fmt.Sprintf("D%d.", k+1)
+			rows := int64(len(v[p+"offsets"])) / int64(n)
+			if rows != sub.MaxReqs() {
+				t.Errorf("%s/%s %s: max_nreqs %d, want %d", c.run, name, p, sub.MaxReqs(), rows)
+			}
+			start := int64(0)
+			for r := range n {
+				reqs := sub.AppendReqs(nil, r)
+				if v[p+"nreqs"][r] != int64(len(reqs)) || v[p+"blob_count"][r] != sub.Count(r) || v[p+"blob_start"][r] != start {
+					t.Errorf("%s/%s %s rank %d: %d requests, %d elements from %d, want %d, %d, %d", c.run, name, p, r,
+						len(reqs), sub.Count(r), start, v[p+"nreqs"][r], v[p+"blob_count"][r], v[p+"blob_start"][r])
+					continue
 				}
-				sub := m.Sub(node*n, n)
-				p := fmt.Sprintf("D%d.", k+1)
-				rows := int64(len(v[p+"offsets"])) / int64(n)
-				if rows != sub.MaxReqs() {
-					t.Errorf("%s/%s %s: max_nreqs %d, want %d", c.config, name, p, sub.MaxReqs(), rows)
-				}
-				start := int64(0)
-				for r := range n {
-					reqs := sub.AppendReqs(nil, r)
-					if v[p+"nreqs"][r] != int64(len(reqs)) || v[p+"blob_count"][r] != sub.Count(r) || v[p+"blob_start"][r] != start {
-						t.Errorf("%s/%s %s rank %d: %d requests, %d elements from %d, want %d, %d, %d", c.config, name, p, r,
-							len(reqs), sub.Count(r), start, v[p+"nreqs"][r], v[p+"blob_count"][r], v[p+"blob_start"][r])
-						continue
-					}
-					start += sub.Count(r)
-					for i, q := range reqs {
-						at := int64(r)*rows + int64(i)
-						if v[p+"offsets"][at] != q.Offset || v[p+"lengths"][at] != q.Length {
-							t.Errorf("%s/%s %s rank %d request %d: %v, want %d, %d", c.config, name, p, r, i, q, v[p+"offsets"][at], v[p+"lengths"][at])
-							break
-						}
+				start += sub.Count(r)
+				for i, q := range reqs {
+					at := int64(r)*rows + int64(i)
+					if v[p+"offsets"][at] != q.Offset || v[p+"lengths"][at] != q.Length {
+						t.Errorf("%s/%s %s rank %d request %d: %v, want %d, %d", c.run, name, p, r, i, q, v[p+"offsets"][at], v[p+"lengths"][at])
+						break
 					}
 				}
 			}

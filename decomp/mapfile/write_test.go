@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"blobio/decomp"
-	"blobio/internal/sharedtest"
+	"blobio/internal/testfiles"
 )
 
 func writeCDF(t testing.TB, f *File, o *WriteOptions) []byte {
@@ -41,7 +41,7 @@ func TestWriteCDFEqualsShipped(t *testing.T) {
 		}
 		f.CommandLine = openShared(t, c.out).CommandLine
 		got := writeCDF(t, f, nil)
-		want, err := os.ReadFile(sharedtest.Dir(t, "maps", c.out))
+		want, err := os.ReadFile(testfiles.Captured(t, "maps", c.out))
 		if err != nil {
 			t.Fatal(err)
 		}

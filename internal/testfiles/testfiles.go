@@ -1,7 +1,7 @@
-// Package sharedtest finds the folder `shared` beside the module, which holds
-// files made by the reference programs, and opens the files in it. Tests that
-// need it are skipped where it is absent.
-package sharedtest
+// Package testfiles finds the files that the reference programs wrote, for tests: those in testdata at the top of
+// the module, and the captured decomposition maps and what was written with them, which lie in the folder `shared`
+// beside the module and are not everywhere.
+package testfiles
 
 import (
 	"bufio"
@@ -19,10 +19,33 @@ import (
 // maxVector caps what Unzstd makes, in bytes.
 const maxVector = 1 << 30
 
-// Dir returns the path of ../shared/<elem...>, seen from the root of the
-// module that holds the working directory. It skips the test when there is no
-// such file or folder.
+// Dir returns the path of testdata/<elem...> at the top of the module.
 func Dir(t testing.TB, elem ...string) string {
+	t.Helper()
+	path := filepath.Join(append([]string{root(t), "testdata"}, elem...)...)
+	if _, err := os.Stat(path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Captured returns the path of ../shared/<elem...>, seen from the root of the
+// module. It skips the test when there is no such file or folder.
+func Captured(t testing.TB, elem ...string) string {
+	t.Helper()
+	shared := filepath.Join(filepath.Dir(root(t)), "shared")
+	if _, err := os.Stat(shared); err != nil {
+		t.Skip("SKIPPED: ../shared is absent (captured maps)")
+	}
+	path := filepath.Join(append([]string{shared}, elem...)...)
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("SKIPPED: ../shared/%s is absent", strings.Join(elem, "/"))
+	}
+	return path
+}
+
+// root returns the folder of the module that holds the working directory.
+func root(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
 	if err != nil {
@@ -30,23 +53,14 @@ func Dir(t testing.TB, elem ...string) string {
 	}
 	for {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
+			return dir
 		}
 		up := filepath.Dir(dir)
 		if up == dir {
-			t.Skip("SKIPPED: no go.mod above the working directory, so ../shared cannot be found")
+			t.Fatal("no go.mod above the working directory, so testdata cannot be found")
 		}
 		dir = up
 	}
-	shared := filepath.Join(filepath.Dir(dir), "shared")
-	if _, err := os.Stat(shared); err != nil {
-		t.Skip("SKIPPED: ../shared is absent (files of the reference programs)")
-	}
-	path := filepath.Join(append([]string{shared}, elem...)...)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("SKIPPED: ../shared/%s is absent", strings.Join(elem, "/"))
-	}
-	return path
 }
 
 // Unzstd returns the decompressed bytes of a .zst file. When the sha256.txt

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/sharedtest"
+	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
 	"blobio/kvtree"
 	"blobio/kvtree/kvcomm"
@@ -169,7 +169,7 @@ func TestGatherScatter(t *testing.T) {
 
 // TestGatherLikeSCR scatters what real SCR gathered and gathers it again: the same bytes.
 func TestGatherLikeSCR(t *testing.T) {
-	prefix := filepath.Join(sharedtest.Dir(t, "vectors", "scr", "xor_1_after_crash"), "prefix", ".scr", "scr.dataset.3", "rank2file")
+	prefix := filepath.Join(testfiles.Dir(t, "scr", "xor_1_after_crash"), "prefix", ".scr", "scr.dataset.3", "rank2file")
 	out := filepath.Join(t.TempDir(), "rank2file")
 	run(t, 4, func(ctx context.Context, c comm.Comm) error {
 		tree, err := kvcomm.Scatter(ctx, c, nil, prefix, nil)

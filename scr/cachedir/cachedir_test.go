@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"blobio/internal/sharedtest"
+	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
 	"blobio/kvtree"
 	"blobio/scr/record"
@@ -57,7 +57,7 @@ const (
 // node returns a real node of the vectors, as it sees itself.
 func node(t testing.TB, vector string, n int) (*vfs.Mem, vfs.FS) {
 	m := vfs.NewMem()
-	load(t, m, sharedtest.Dir(t, "vectors", "scr", vector, "nodes", fmt.Sprintf("node%d", n)), "/n")
+	load(t, m, testfiles.Dir(t, "scr", vector, "nodes", fmt.Sprintf("node%d", n)), "/n")
 	return m, vfs.NewBind(m, []vfs.Bind{{At: "/nodelocal", To: "/n"}})
 }
 
@@ -78,7 +78,7 @@ func sameTree(t *testing.T, fsys vfs.FS, a, b string) {
 func TestVectors(t *testing.T) {
 	for _, vector := range []string{"xor_1_after_crash", "xor_2_restarted_finalized", "partner_1_after_crash"} {
 		for n := range 5 {
-			dir := filepath.Join(sharedtest.Dir(t, "vectors", "scr", vector, "nodes"), fmt.Sprintf("node%d", n))
+			dir := filepath.Join(testfiles.Dir(t, "scr", vector, "nodes"), fmt.Sprintf("node%d", n))
 			if _, err := os.Stat(dir); err != nil {
 				continue
 			}

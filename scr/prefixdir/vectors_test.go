@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"blobio/internal/sharedtest"
+	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
 	"blobio/kvtree"
 	"blobio/scr/cadence"
@@ -17,7 +17,7 @@ import (
 var cases = []string{"xor_1_after_crash", "xor_2_restarted_finalized", "partner_1_after_crash"}
 
 func vector(t testing.TB, name string) *Dir {
-	return Open(nil, filepath.Join(sharedtest.Dir(t, "vectors", "scr", name), "prefix"))
+	return Open(nil, filepath.Join(testfiles.Dir(t, "scr", name), "prefix"))
 }
 
 // inMem copies a prefix directory into memory.
@@ -222,7 +222,7 @@ func must(t testing.TB, err error) {
 // TestGathers reads the maps that the library of the reference wrote, of one part and of two, with sizes and CRCs.
 func TestGathers(t *testing.T) {
 	for _, name := range []string{"gather_one", "gather_two"} {
-		dir := sharedtest.Dir(t, "vectors", "kvtree", name)
+		dir := testfiles.Dir(t, "kvtree", name)
 		d := Open(nil, dir)
 		m, err := d.ReadMap(Place{Meta: dir, Data: dir})
 		must(t, err)

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"blobio/internal/sharedtest"
+	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
 	"blobio/kvtree"
 
@@ -17,7 +17,7 @@ import (
 var sameTree = cmp.Comparer(func(a, b *kvtree.Tree) bool { return a.Len() == b.Len() && a.Equal(b) })
 
 func TestDatasetVector(t *testing.T) {
-	file := filepath.Join(sharedtest.Dir(t, "vectors", "scr", "xor_1_after_crash"), "prefix/.scr/scr.dataset.3/summary.scr")
+	file := filepath.Join(testfiles.Dir(t, "scr", "xor_1_after_crash"), "prefix/.scr/scr.dataset.3/summary.scr")
 	tree, err := kvtree.ReadFile(nil, file, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ func TestDatasetVector(t *testing.T) {
 }
 
 func TestMetaVector(t *testing.T) {
-	file := filepath.Join(sharedtest.Dir(t, "vectors", "scr", "xor_1_after_crash"),
+	file := filepath.Join(testfiles.Dir(t, "scr", "xor_1_after_crash"),
 		"nodes/node1/user1/scr.1145655/scr.dataset.4/.scr/filemap_1")
 	tree, err := kvtree.ReadFile(nil, file, nil)
 	if err != nil {

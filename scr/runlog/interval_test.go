@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"blobio/internal/sharedtest"
+	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
 
 	"pgregory.net/rapid"
@@ -113,7 +113,7 @@ func TestAnalyzeNothing(t *testing.T) {
 }
 
 func TestAnalyzeVectors(t *testing.T) {
-	l, err := ReadFile(vfs.OS, sharedtest.Dir(t, "vectors", "scr", "xor_2_restarted_finalized", "prefix", ".scr", "log"))
+	l, err := ReadFile(vfs.OS, testfiles.Dir(t, "scr", "xor_2_restarted_finalized", "prefix", ".scr", "log"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"blobio/internal/sharedtest"
+	"blobio/internal/testfiles"
 
 	"pgregory.net/rapid"
 )
@@ -128,7 +128,7 @@ func TestControlCharacters(t *testing.T) {
 
 // Logs of the real SCR 3.1: every line is read and written again the same.
 func TestVectors(t *testing.T) {
-	root := sharedtest.Dir(t, "vectors", "scr")
+	root := testfiles.Dir(t, "scr")
 	logs, err := filepath.Glob(filepath.Join(root, "*", "prefix", ".scr", "log"))
 	if err != nil || len(logs) == 0 {
 		t.Fatalf("no logs: %v", err)

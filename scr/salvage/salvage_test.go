@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"blobio/internal/sharedtest"
+	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
 	"blobio/scr/cachedir"
 	"blobio/scr/prefixdir"
@@ -40,7 +40,7 @@ type cluster struct{ *vfs.Mem }
 func load(t testing.TB, vector string) cluster {
 	t.Helper()
 	m := vfs.NewMem()
-	from := sharedtest.Dir(t, "vectors", "scr", vector)
+	from := testfiles.Dir(t, "scr", vector)
 	must(t, filepath.WalkDir(from, func(name string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
