@@ -81,22 +81,24 @@ func (w *Writer) lastCall(ctx context.Context, err error) error {
 // where even this fails it may be on disk or not, so no rank removes anything,
 // and the next writer finds out.
 func (w *Writer) record(ctx context.Context, all [][]byte, records int64, sync bool) (m *subfile.Manifest, err error) {
-	state := int64(recordUnknown)
+	var part func() error
 	if w.c.Rank() == 0 {
-		state = recordWritten
-		if m, err = w.manifest(all, records); err == nil {
-			err = subfile.WriteNext(w.opt.fs, w.base, m, sync, w.ten.byIf(w.mayCommit))
-		}
-		if err = w.ten.explain(err); err != nil {
-			state = recordTaken
-			if rerr := subfile.DropNext(w.opt.fs, w.base, w.ten.tag()); rerr != nil {
-				state, err = recordUnknown, &InDoubtError{w.base, errors.Join(err, rerr)}
+		part = func() error {
+			var err error
+			if m, err = w.manifest(all, records); err == nil {
+				err = subfile.WriteNext(w.opt.fs, w.base, m, sync, w.ten.byIf(w.mayCommit))
 			}
+			if err = w.ten.explain(err); err != nil {
+				if rerr := subfile.DropNext(w.opt.fs, w.base, w.ten.tag()); rerr != nil {
+					err = &InDoubtError{w.base, errors.Join(err, rerr)}
+				}
+			}
+			return err
 		}
 	}
-	v, err := comm.AgreeMin(ctx, w.c, err, state)
-	w.committed = v == nil || v[0] != recordTaken // nil: it broke
-	if err != nil && w.committed && !errors.As(err, new(*InDoubtError)) {
+	outcome, err := comm.Commit(ctx, w.c, part)
+	w.committed = outcome != comm.NotDone
+	if outcome == comm.InDoubt && !errors.As(err, new(*InDoubtError)) {
 		err = &InDoubtError{w.base, err}
 	}
 	return m, err
@@ -112,13 +114,6 @@ func (w *Writer) mayCommit() error {
 	}
 	return fmt.Errorf("blob: %s: another program has replaced the dataset while it was being written: %w", w.base, ErrInUse)
 }
-
-// What became of the prepared manifest.
-const (
-	recordWritten = iota
-	recordTaken
-	recordUnknown // the greatest: the other ranks say so
-)
 
 // manifest puts the subfiles' descriptions together, on world rank 0.
 func (w *Writer) manifest(all [][]byte, records int64) (*subfile.Manifest, error) {

@@ -3,6 +3,7 @@ package blob
 import (
 	"fmt"
 
+	"blobio/internal/durable"
 	"blobio/internal/fault"
 )
 
@@ -62,6 +63,9 @@ func (e *InDoubtError) Error() string {
 
 // Unwrap returns what was met.
 func (e *InDoubtError) Unwrap() error { return e.Err }
+
+// Is implements errors.Is.
+func (e *InDoubtError) Is(target error) bool { return target == durable.ErrUnsure }
 
 // formatErr builds a FormatError of this package.
 func formatErr(file string, off int64, field string, class error, format string, args ...any) error {

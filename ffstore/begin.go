@@ -100,7 +100,7 @@ func (s *Store) free() int {
 // has lost its record is not taken for a new one.
 func (s *Store) begin(ctx context.Context) error {
 	rec := &record{
-		Head: records.Head(1), Ranks: s.c.Size(), Layout: s.o.Layout.String(), Hash: hashName(s.o.Hash), Slots: s.o.Keep + 1,
+		SealHead: records.Head(1), Ranks: s.c.Size(), Layout: s.o.Layout.String(), Hash: hashName(s.o.Hash), Slots: s.o.Keep + 1,
 	}
 	return s.replaceRecord(ctx, rec)
 }

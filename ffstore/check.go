@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"blobio/ffformat"
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
 
@@ -151,9 +152,12 @@ func (v *View) checkSpares(ctx context.Context, o *ffformat.CheckOptions, say fu
 
 // checkRest looks at what is there beside the checkpoints.
 func (v *View) checkRest(say func(ffformat.Severity, error) bool) bool {
-	next := filepath.Join(v.dir, recordName+".next")
-	if _, err := v.fsys.Stat(next); err == nil {
-		if !say(ffformat.Note, formatErr(next, -1, "", nil, "left by a commit that was cut short, or one is under way")) {
+	entries, err := v.fsys.ReadDir(v.dir)
+	if err != nil {
+		return say(ffformat.Warning, err)
+	}
+	for _, e := range entries {
+		if durable.IsTemp(e.Name()) && !say(ffformat.Note, formatErr(filepath.Join(v.dir, e.Name()), -1, "", nil, "left by a commit that was cut short, or one is under way")) {
 			return false
 		}
 	}

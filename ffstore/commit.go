@@ -101,43 +101,23 @@ func (s *Store) next(e entry) *record {
 	return rec
 }
 
-// What rank 0 tells the others of a replacement.
-const (
-	notReplaced = iota
-	replaced
-	inDoubt
-)
-
 // replaceRecord commits on rank 0, unless somebody else has since we looked, and tells all ranks.
 // When it is not known which record is in force, the Store is broken.
 func (s *Store) replaceRecord(ctx context.Context, rec *record) error {
-	var err error
-	outcome := []byte{notReplaced}
+	var commit func() error
 	if s.c.Rank() == 0 {
-		if err = s.unchanged(); err == nil {
-			var doubt bool
-			switch doubt, err = rec.commit(s.o.FS, s.dir, s.o.Durability); {
-			case err == nil:
-				outcome[0] = replaced
-			case doubt:
-				outcome[0] = inDoubt
+		commit = func() error {
+			if err := s.unchanged(); err != nil {
+				return err
 			}
+			return rec.commit(s.o.FS, s.dir, s.o.Durability)
 		}
 	}
-	told, berr := s.c.Bcast(ctx, 0, outcome)
-	switch {
-	case berr != nil && (s.c.Rank() != 0 || outcome[0] != notReplaced):
-		outcome[0], err = inDoubt, berr
-	case berr != nil:
-		return berr
-	case told[0] == replaced:
+	outcome, err := comm.Commit(ctx, s.c, commit)
+	switch outcome {
+	case comm.Done:
 		s.rec = rec
-		return nil
-	default:
-		outcome = told
-		err = s.agree(ctx, err)
-	}
-	if outcome[0] == inDoubt {
+	case comm.InDoubt:
 		s.err = fmt.Errorf("ffstore: %s: whether commit %d is in force is not known, open the store again: %w: %w", s.dir, rec.Seq, ErrBroken, err)
 		return s.err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"blobio/comm"
 	"blobio/ffformat"
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
 
@@ -519,7 +520,7 @@ func TestCheckFinds(t *testing.T) {
 		"missing":     func(mem *vfs.Mem) { mem.Remove(FileName("d", 1, 1)) },
 		"no record":   func(mem *vfs.Mem) { mem.Remove(filepath.Join("d", recordName)) },
 		"side file":   func(mem *vfs.Mem) { mem.Remove(nodeLogName("d", 0)) },
-		"left record": func(mem *vfs.Mem) { writeAll(t, mem, "d/"+recordName+".next", nil) },
+		"left record": func(mem *vfs.Mem) { writeAll(t, mem, durable.TempName("d/"+recordName, writer), nil) },
 		"slot 9":      func(mem *vfs.Mem) { mem.Mkdir("d/slot9") },
 		"metadata": func(mem *vfs.Mem) {
 			b := readAll(t, mem, FileName("d", 1, 1))

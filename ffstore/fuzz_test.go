@@ -17,7 +17,7 @@ import (
 
 func sampleRecord() *record {
 	return &record{
-		Head: records.Head(7), Ranks: 2, Layout: "F", Hash: "md5", Slots: 3,
+		SealHead: records.Head(7), Ranks: 2, Layout: "F", Hash: "md5", Slots: 3,
 		Checkpoints: []entry{
 			{ID: 3, Slot: 2, Time: 5, Data: 10, Files: 20, Vars: 2, Sums: bytes.Repeat([]byte{1}, 16)},
 			{ID: 9, Slot: 0, Time: 6, Data: 10, Files: 20, Vars: 2, Sums: bytes.Repeat([]byte{2}, 16)},

@@ -16,7 +16,7 @@ import (
 	"strings"
 
 	"blobio/ffformat"
-	"blobio/internal/commitfile"
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
 
@@ -291,7 +291,7 @@ func (l *nodeLog) rewrite(records []byte) error {
 		d = DurableCommit // the log that it replaces may vouch for what is overwritten next
 	}
 	l.known = false
-	if _, err := commitfile.Replace(l.fsys, l.name, append(l.epochs.front(), records...), d != DurableNone, d == DurableCommit); err != nil {
+	if err := durable.Replace(l.fsys, l.name, append(l.epochs.front(), records...), replacing(d)); err != nil {
 		return err
 	}
 	l.known, l.end = true, logFront

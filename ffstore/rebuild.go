@@ -107,7 +107,7 @@ func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (list []Info, l
 			return nil, left, err
 		}
 	}
-	if _, err := rec.commit(b.FS, dir, DurableCommit); err != nil {
+	if err := rec.commit(b.FS, dir, DurableCommit); err != nil {
 		return nil, left, err
 	}
 	return rec.list(), left, nil
@@ -291,7 +291,7 @@ func (b *rebuild) record() (rec *record, left []error) {
 	}
 	last := b.found[len(b.found)-1]
 	rec = &record{
-		Head: records.Head(1 + max(0, last.Time/int64(time.Second))), Ranks: last.ranks,
+		SealHead: records.Head(1 + max(0, last.Time/int64(time.Second))), Ranks: last.ranks,
 		Layout: last.layout.String(), Hash: hashName(last.hash), Slots: 2,
 	}
 	for _, x := range b.found {

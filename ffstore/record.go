@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"blobio/ffformat"
-	"blobio/internal/commitfile"
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
 
@@ -20,7 +20,7 @@ import (
 const recordName = "checkpoints"
 
 // records are told from other files by this.
-var records = commitfile.Kind{Pkg: "ffstore", Format: "blobio ff checkpoints", Version: 1}
+var records = durable.Seal{Pkg: "ffstore", Format: "blobio ff checkpoints", Version: 1}
 
 const (
 	maxKeep  = 64 // of Options.Keep
@@ -34,7 +34,7 @@ const (
 // record is the commit record: which checkpoints there are, and in which slot. It is there
 // before the first file of a slot is.
 type record struct {
-	commitfile.Head
+	durable.SealHead
 	Ranks  int    `json:"ranks"`
 	Layout string `json:"layout"`
 	Hash   string `json:"hash"`
@@ -108,13 +108,13 @@ func hashName(h ffformat.Hash) string {
 	return "md5"
 }
 
-// encode returns the file. One of 64 checkpoints of 300,000 ranks has less than commitfile.Most bytes.
+// encode returns the file. One of 64 checkpoints of 300,000 ranks has less than durable.MaxSeal bytes.
 func (r *record) encode() ([]byte, error) { return records.Encode(r) }
 
 // decodeRecord reads what encode wrote and holds every field against what it can be.
 func decodeRecord(b []byte, name string) (*record, error) {
 	var r record
-	if err := records.Decode(b, name, &r, &r.Head); err != nil {
+	if err := records.Decode(b, name, &r, &r.SealHead); err != nil {
 		return nil, err
 	}
 	bad := func(field, format string, args ...any) (*record, error) {
@@ -164,7 +164,7 @@ func decodeRecord(b []byte, name string) (*record, error) {
 // readRecord returns nil if there is none.
 func readRecord(fsys vfs.FS, dir string) (*record, error) {
 	name := filepath.Join(dir, recordName)
-	b, err := vfs.ReadFile(fsys, name, commitfile.Most)
+	b, err := vfs.ReadFile(fsys, name, durable.MaxSeal)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -193,14 +193,21 @@ func (r *record) entry(dir string, id int32) (*entry, error) {
 	return nil, fmt.Errorf("ffstore: %s: checkpoint %d: %w", dir, id, ErrMissing)
 }
 
-// commit replaces the record. After an error uncertain says that the new one may be
+// commit replaces the record. After an UnsureError the new one may be
 // what a reader finds, now or after a crash.
-func (r *record) commit(fsys vfs.FS, dir string, d Durability) (uncertain bool, err error) {
+func (r *record) commit(fsys vfs.FS, dir string, d Durability) error {
 	b, err := r.encode()
 	if err != nil {
-		return false, err
+		return err
 	}
-	return commitfile.Replace(fsys, filepath.Join(dir, recordName), b, d != DurableNone, d == DurableCommit)
+	return durable.Replace(fsys, filepath.Join(dir, recordName), b, replacing(d))
+}
+
+// writer is the owner of what is written to replace the record and the logs: it holds the lock of the store.
+const writer = "ffstore"
+
+func replacing(d Durability) durable.ReplaceOptions {
+	return durable.ReplaceOptions{Owner: writer, Sync: d != DurableNone, SyncDir: d == DurableCommit}
 }
 
 // match says whether a file is the one of this checkpoint and rank.

@@ -14,6 +14,7 @@ import (
 
 	"blobio/comm"
 	"blobio/ffformat"
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
 
@@ -267,7 +268,7 @@ func TestLock(t *testing.T) {
 	if err := c.Close(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, recordName+".next")); err == nil {
+	if _, err := os.Stat(durable.TempName(filepath.Join(dir, recordName), writer)); err == nil {
 		t.Error("a record is left")
 	}
 }

@@ -6,11 +6,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 
 	"blobio/comm"
 	"blobio/ffformat"
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
 
@@ -453,7 +455,7 @@ func TestStoreOtherContainers(t *testing.T) {
 	if err := write(mem, 1, 1000, false); err != nil {
 		t.Fatal(err)
 	}
-	if err := write(vfs.NewFault(mem, vfs.FailOn(vfs.OpCreate, recordName+".next", 0, died)), 2, 3000, true); !errors.Is(err, died) {
+	if err := write(vfs.NewFault(mem, vfs.FailOn(vfs.OpCreate, filepath.Base(durable.TempName(recordName, writer)), 0, died)), 2, 3000, true); !errors.Is(err, died) {
 		t.Fatal(err)
 	}
 	if err := write(mem, 2, 2000, true); err != nil {

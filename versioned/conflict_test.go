@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
 
@@ -142,7 +142,7 @@ func TestNoRoomForRecord(t *testing.T) {
 	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
 		mu.Lock()
 		defer mu.Unlock()
-		if full && op.Kind == vfs.OpCreate && strings.HasSuffix(op.Name, ".next") {
+		if full && op.Kind == vfs.OpCreate && durable.IsTemp(op.Name) {
 			return errors.New("no space left")
 		}
 		return nil

@@ -8,11 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
 
@@ -243,7 +243,7 @@ func passedOver(op vfs.Op, copies bool) bool {
 	case vfs.OpReadDir:
 		return true
 	case vfs.OpClose:
-		return !strings.HasSuffix(base, ".next")
+		return !durable.IsTemp(base)
 	}
 	return (slices.Contains(recordNames, base) || copies && isData(base)) && !op.Kind.Changes() && op.Kind != vfs.OpSync
 }

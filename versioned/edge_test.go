@@ -229,7 +229,7 @@ func TestHugeBoxes(t *testing.T) {
 // A record that a reader would need all memory for.
 func TestHugeRecord(t *testing.T) {
 	base := func() *record {
-		return &record{Head: records.Head(1), Order: "little",
+		return &record{SealHead: records.Head(1), Order: "little",
 			Spec:        spec{Name: "a", Type: "int8", Shape: []int64{maxElems}, Chunk: 512},
 			Generations: []geometry{{ID: 1, Capacity: maxElems, Seg: maxElems, Segs: 1}},
 			Versions:    []verInfo{{Gen: 1, Shape: []int64{maxElems}}}}

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/commitfile"
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
 
@@ -149,7 +149,7 @@ func TestRecordOfOlderPrograms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := commitfile.Replace(mem, "d/a/"+recordName, b, true, true); err != nil {
+	if err := durable.Replace(mem, "d/a/"+recordName, b, durable.ReplaceOptions{Sync: true, SyncDir: true}); err != nil {
 		t.Fatal(err)
 	}
 	remove(t, mem, "d/a/"+secondName)

@@ -16,7 +16,7 @@ func (s *salvage) record(ctx context.Context) (*record, error) {
 			last = f.about
 		}
 	}
-	rec := &record{Head: records.Head(last.Seq + 1), Spec: last.Spec, Order: last.Order, Key: last.Key}
+	rec := &record{SealHead: records.Head(last.Seq + 1), Spec: last.Spec, Order: last.Order, Key: last.Key}
 	versions, gens := map[int64]verInfo{}, map[int]geometry{}
 	use := s.files[:0]
 	for _, f := range s.files {

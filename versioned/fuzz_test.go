@@ -13,7 +13,7 @@ import (
 
 // What is accepted as a record is written as one that says the same.
 func FuzzRecord(f *testing.F) {
-	r := &record{Head: records.Head(3), Order: "little", Spec: spec{Name: "a", Type: "float64", Shape: []int64{2, 100}, Chunk: 512},
+	r := &record{SealHead: records.Head(3), Order: "little", Spec: spec{Name: "a", Type: "float64", Shape: []int64{2, 100}, Chunk: 512},
 		Generations: []geometry{newGeometry(1, 200, 3, 64), newGeometry(4, 300, 2, 64)},
 		Files:       []fileInfo{{Name: dataName(1, 1, 0), Gen: 1, Born: 1, Size: 900, Sum: strings.Repeat("0a", 16), Segs: []int{0, 2}}},
 		Versions:    []verInfo{{Gen: 1, Shape: []int64{2, 100}}, {Number: 7, Label: "x", Gen: 4, Shape: []int64{3, 100}, Changed: 1, Written: 2}}}

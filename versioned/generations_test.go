@@ -223,7 +223,7 @@ func TestByteOrders(t *testing.T) {
 		}
 		b, err := rec.encode()
 		if err == nil {
-			_, err = writeRecord(mem, "d/a", b, true)
+			err = writeRecord(mem, "d/a", b, true)
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"blobio/internal/commitfile"
+	"blobio/internal/durable"
 )
 
 // bytesOf is the length of a version of an array of bytes, of which level and global arrays are.
@@ -56,7 +56,7 @@ func (v *View) Snapshot(ctx context.Context, version int64) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n == 0 || n > commitfile.Most {
+	if n == 0 || n > durable.MaxSeal {
 		return nil, formatErr(v.spec.Name, -1, "global", ErrNotFormat, "%d bytes", n)
 	}
 	b := make([]byte, n)

@@ -191,7 +191,7 @@ func (a *Array) firstRecord(ctx context.Context, seq int64) (*record, error) {
 	if err := a.checkGeometry(&g); err != nil {
 		return nil, err
 	}
-	rec := &record{Head: records.Head(seq), Order: hostOrder(), Generations: []geometry{g},
+	rec := &record{SealHead: records.Head(seq), Order: hostOrder(), Generations: []geometry{g},
 		Spec: spec{a.spec.Name, a.spec.Type.String(), a.spec.Shape, a.spec.Chunk, a.spec.Extra, a.spec.EveryRegrid, a.spec.Keep}}
 	mine, err := json.Marshal(rec) // what all ranks have to agree on
 	if err != nil {
@@ -234,27 +234,27 @@ func (a *Array) writeRecords(ctx context.Context, rec *record, next bool) error 
 		return nil
 	}
 	b, err := rec.encode()
-	there, conflict := false, false // whether the new record is, or may be, somewhere
-	if err == nil && a.keeper && (!a.shared || a.c.Rank() == 0) {
-		if next {
-			var seq int64
-			if seq, err = lastSeq(a.store.fs, a.store.dir); err == nil && seq >= rec.Seq {
-				conflict, err = true, fmt.Errorf("versioned: array %s: commit %d of another program is there: %w", a.spec.Name, seq, ErrConflict)
+	var commit func() error
+	if a.keeper && (!a.shared || a.c.Rank() == 0) {
+		commit = func() error {
+			if err != nil {
+				return err
 			}
-		}
-		if err == nil {
-			there, err = writeRecord(a.store.fs, a.store.dir, b, a.opt.Durability == DurableCommit)
-			there = there || err == nil
+			if next {
+				if seq, err := lastSeq(a.store.fs, a.store.dir); err != nil {
+					return err
+				} else if seq >= rec.Seq {
+					return fmt.Errorf("versioned: array %s: commit %d of another program is there: %w", a.spec.Name, seq, ErrConflict)
+				}
+			}
+			return writeRecord(a.store.fs, a.store.dir, b, a.opt.Durability == DurableCommit)
 		}
 	}
-	all, err := comm.AgreeMin(ctx, a.c, err, -btoi(there), -btoi(conflict))
-	if err == nil || all == nil {
-		return err
-	}
+	outcome, err := comm.Commit(ctx, a.c, commit)
 	switch {
-	case all[0] != 0: // which one counts is known when it is read again
+	case outcome == comm.InDoubt: // which one counts is known when it is read again
 		a.broken = fmt.Errorf("versioned: array %s: it is not known which version a power loss would leave; open it again: %w: %w", a.spec.Name, err, ErrBroken)
-	case all[1] != 0: // what this one has written is left alone: it may have the name of a file of the other
+	case errors.Is(err, ErrConflict): // what this one has written is left alone: it may have the name of a file of the other
 		a.broken = fmt.Errorf("versioned: array %s: open it again: %w: %w", a.spec.Name, err, ErrBroken)
 	default:
 		return err

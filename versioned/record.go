@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"blobio/internal/commitfile"
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
 
@@ -23,11 +23,11 @@ const (
 var recordNames = []string{recordName, secondName}
 
 // records are told from other files by this.
-var records = commitfile.Kind{Pkg: "versioned", Format: "blobio versions", Version: 1}
+var records = durable.Seal{Pkg: "versioned", Format: "blobio versions", Version: 1}
 
 // record is all that is known of an array beside the chunks.
 type record struct {
-	commitfile.Head
+	durable.SealHead
 	Spec  spec   `json:"array"`
 	Order string `json:"byte_order"` // of the elements: little or big
 	Key   string `json:"key,omitempty"`
@@ -121,7 +121,7 @@ func (r *record) encode() ([]byte, error) {
 
 func decodeRecord(b []byte, name string) (*record, error) {
 	var r record
-	if err := records.Decode(b, name, &r, &r.Head); err != nil {
+	if err := records.Decode(b, name, &r, &r.SealHead); err != nil {
 		return nil, err
 	}
 	return &r, r.check(name)
@@ -213,7 +213,7 @@ func readRecords(fsys vfs.FS, dir string) (best *record, bad []error) {
 	var recs []*record
 	for _, n := range recordNames {
 		name := filepath.Join(dir, n)
-		b, err := vfs.ReadFile(fsys, name, commitfile.Most)
+		b, err := vfs.ReadFile(fsys, name, durable.MaxSeal)
 		var r *record
 		if err == nil {
 			r, err = decodeRecord(b, name)
@@ -264,7 +264,7 @@ func seqOf(fsys vfs.FS, name string) (int64, error) {
 	if _, err := fmt.Sscanf(string(b[:n]), `{"format":"`+records.Format+`","version":`+strconv.Itoa(records.Version)+`,"seq":%d,`, &seq); err == nil {
 		return seq, nil
 	}
-	if b, err = vfs.ReadFile(fsys, name, commitfile.Most); err != nil {
+	if b, err = vfs.ReadFile(fsys, name, durable.MaxSeal); err != nil {
 		return 0, err
 	}
 	rec, err := decodeRecord(b, name) // of another writer, which may put the fields in another order
@@ -277,12 +277,16 @@ func seqOf(fsys vfs.FS, name string) (int64, error) {
 	return 0, err
 }
 
-// writeRecord replaces the record, both files of it. unsure says that the rename was tried, so
-// that nobody knows which one a power loss would leave.
-func writeRecord(fsys vfs.FS, dir string, b []byte, durable bool) (unsure bool, err error) {
+// recordWriter is the owner of what is written to replace the record. Programs that write an array at once are told apart by the numbers of
+// their commits.
+const recordWriter = "versioned"
+
+// writeRecord replaces the record, both files of it. After an UnsureError
+// nobody knows which one a power loss would leave.
+func writeRecord(fsys vfs.FS, dir string, b []byte, sync bool) error {
 	names := make([]string, len(recordNames))
 	for i, n := range recordNames {
 		names[i] = filepath.Join(dir, n)
 	}
-	return commitfile.ReplaceAll(fsys, names, b, durable, durable)
+	return durable.ReplaceAll(fsys, names, b, durable.ReplaceOptions{Owner: recordWriter, Sync: sync, SyncDir: sync})
 }

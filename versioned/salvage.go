@@ -222,7 +222,7 @@ func (s *salvage) write(rec *record) error {
 		if _, err := s.fsys.Stat(d); errors.Is(err, fs.ErrNotExist) && len(s.dirs) > 1 {
 			continue
 		}
-		if _, err := writeRecord(s.fsys, d, b, true); err != nil {
+		if err := writeRecord(s.fsys, d, b, true); err != nil {
 			return err
 		}
 	}

@@ -282,7 +282,7 @@ func TestSumOfVersions(t *testing.T) {
 	rec.Files = slices.Delete(rec.Files, 1, 2)
 	b, err := rec.encode()
 	if err == nil {
-		_, err = writeRecord(mem, "d/a", b, true)
+		err = writeRecord(mem, "d/a", b, true)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"blobio/comm"
-	"blobio/internal/commitfile"
+	"blobio/internal/durable"
 )
 
 // ErrNotSynchronised: the levels do not stand at one time.
@@ -108,7 +108,7 @@ func (h *Hierarchy) readGlobal(ctx context.Context, version int64) (*globalRecor
 	if n == 0 {
 		return nil, fmt.Errorf("versioned: array %s: no snapshot was taken: %w", h.global.spec.Name, ErrNoVersion)
 	}
-	if n > commitfile.Most {
+	if n > durable.MaxSeal {
 		return nil, formatErr(h.global.spec.Name, 0, "global", ErrTooLarge, "%d bytes", n)
 	}
 	b := make([]byte, n)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"blobio/ffformat"
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
 
@@ -210,7 +211,7 @@ func (v *View) Check(ctx context.Context, progress func(done, total int64)) iter
 				}
 				if !isData(e.Name()) && !isRedundancy(e.Name()) {
 					text = "is not of this array"
-					if slices.Contains(recordNames, strings.TrimSuffix(e.Name(), ".next")) {
+					if durable.IsTemp(e.Name()) {
 						text = "a commit that did not come to its end; the next one replaces it"
 					}
 				}
@@ -438,7 +439,7 @@ func (v *View) Drop(ctx context.Context, versions ...int64) error {
 		if _, err := v.fsys.Stat(d); errors.Is(err, fs.ErrNotExist) && len(v.dirs) > 1 {
 			continue
 		}
-		if _, err := writeRecord(v.fsys, d, b, true); err != nil {
+		if err := writeRecord(v.fsys, d, b, true); err != nil {
 			return err
 		}
 	}

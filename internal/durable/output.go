@@ -169,6 +169,20 @@ func (e *UnsureError) Error() string {
 	return e.Name + ": it is not known whether the file has got its name: " + e.Err.Error()
 }
 
+// ErrUnsure is what errors are that say that something may be in force, or not: those of other rooms too.
+var ErrUnsure = errors.New("not known whether it is in force")
+
+// Is implements errors.Is.
+func (e *UnsureError) Is(target error) bool { return target == ErrUnsure }
+
+// unsure makes an UnsureError of err, unless it is one.
+func unsure(name string, renamed bool, err error) error {
+	if errors.As(err, new(*UnsureError)) {
+		return err
+	}
+	return &UnsureError{Name: name, Renamed: renamed, Err: err}
+}
+
 // Unwrap returns what was met.
 func (e *UnsureError) Unwrap() error { return e.Err }
 

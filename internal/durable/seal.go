@@ -1,4 +1,4 @@
-package commitfile
+package durable
 
 import (
 	"bytes"
@@ -9,53 +9,59 @@ import (
 	"blobio/internal/fault"
 )
 
-// Most is how many bytes such a file may have.
-const Most = 256 << 20
+// MaxSeal is how many bytes a seal may have.
+const MaxSeal = 256 << 20
 
-// Head is what each record begins with. It is embedded in it.
-type Head struct {
+// SealHead is what the content of each seal begins with. It is embedded in it.
+type SealHead struct {
 	Format string `json:"format"`
 	Ver    int    `json:"version"`
 	Seq    int64  `json:"seq"` // number of the commit, ascending
 }
 
-// A Kind is a kind of records.
-type Kind struct {
+// A Seal is a kind of small files whose replacement commits something: one line of JSON, which begins with a SealHead,
+// and one line with the CRC-32 (IEEE) of the first, its newline included.
+//
+//	{"format":"blobio versions","version":1,"seq":3,...}
+//	crc32 1b2c3d4e
+//
+// Such a file is replaced as a whole: see Replace.
+type Seal struct {
 	Pkg     string // stands before errors
 	Format  string
 	Version int
 }
 
 // Head is that of commit seq.
-func (k Kind) Head(seq int64) Head { return Head{k.Format, k.Version, seq} }
+func (k Seal) Head(seq int64) SealHead { return SealHead{k.Format, k.Version, seq} }
 
-// Encode returns the file of a record. ErrTooLarge: it has more than Most bytes.
-func (k Kind) Encode(record any) ([]byte, error) {
-	b, err := json.Marshal(record)
+// Encode returns the file of a content. ErrTooLarge: it has more than MaxSeal bytes.
+func (k Seal) Encode(content any) ([]byte, error) {
+	b, err := json.Marshal(content)
 	if err != nil {
 		return nil, err
 	}
 	b = append(b, '\n')
 	b = fmt.Appendf(b, "crc32 %08x\n", crc32.ChecksumIEEE(b))
-	if len(b) > Most {
-		return nil, fmt.Errorf("%s: record of %d bytes, want at most %d: keep fewer: %w", k.Pkg, len(b), Most, fault.ErrTooLarge)
+	if len(b) > MaxSeal {
+		return nil, fmt.Errorf("%s: seal of %d bytes, want at most %d: keep fewer: %w", k.Pkg, len(b), MaxSeal, fault.ErrTooLarge)
 	}
 	return b, nil
 }
 
-// Decode reads what Encode wrote. head is that of the record. The other fields are for the
+// Decode reads what Encode wrote. head is that of the content. The other fields are for the
 // caller to check. Errors are FormatErrors of the classes ErrTruncated, ErrNotFormat,
 // ErrChecksum and ErrVersion.
-func (k Kind) Decode(b []byte, name string, record any, head *Head) error {
+func (k Seal) Decode(b []byte, name string, content any, head *SealHead) error {
 	bad := func(off int, field string, class error, format string, args ...any) error {
 		return &fault.FormatError{Pkg: k.Pkg, File: name, Offset: int64(off), Field: field, Msg: fmt.Sprintf(format, args...), Err: class}
 	}
 	n := bytes.IndexByte(b, '\n') + 1
 	if n == 0 {
-		return bad(len(b), "record", fault.ErrTruncated, "no line of JSON")
+		return bad(len(b), "seal", fault.ErrTruncated, "no line of JSON")
 	}
 	line, rest := b[:n], b[n:]
-	if err := json.Unmarshal(line, record); err != nil || head.Format != k.Format {
+	if err := json.Unmarshal(line, content); err != nil || head.Format != k.Format {
 		return bad(0, "format", fault.ErrNotFormat, "%q, want %q", head.Format, k.Format)
 	}
 	if want := fmt.Sprintf("crc32 %08x\n", crc32.ChecksumIEEE(line)); string(rest) != want {

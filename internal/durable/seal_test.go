@@ -1,21 +1,19 @@
-package commitfile
+package durable
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io/fs"
 	"testing"
 
 	"blobio/internal/fault"
-	"blobio/internal/vfs"
 )
 
-var kind = Kind{Pkg: "pkg", Format: "some format", Version: 2}
+var kind = Seal{Pkg: "pkg", Format: "some format", Version: 2}
 
 type sample struct {
-	Head
+	SealHead
 	Names []string `json:"names"`
 }
 
@@ -30,7 +28,7 @@ func encode(t testing.TB, seq int64, names ...string) []byte {
 
 func decode(b []byte) (*sample, error) {
 	var s sample
-	return &s, kind.Decode(b, "f", &s, &s.Head)
+	return &s, kind.Decode(b, "f", &s, &s.SealHead)
 }
 
 func TestEncode(t *testing.T) {
@@ -67,7 +65,7 @@ func TestDamage(t *testing.T) {
 	if _, err := decode(append(bytes.Clone(b), 'x')); !errors.Is(err, fault.ErrChecksum) {
 		t.Errorf("a byte more: %v", err)
 	}
-	other, err := Kind{"pkg", "some format", 3}.Encode(&sample{Kind{"pkg", "some format", 3}.Head(1), nil})
+	other, err := Seal{"pkg", "some format", 3}.Encode(&sample{Seal{"pkg", "some format", 3}.Head(1), nil})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +75,7 @@ func TestDamage(t *testing.T) {
 	if _, err := decode([]byte("[1]\ncrc32 0\n")); !errors.Is(err, fault.ErrNotFormat) {
 		t.Errorf("other JSON: %v", err)
 	}
-	another := Kind{"pkg", "another format", kind.Version}
+	another := Seal{"pkg", "another format", kind.Version}
 	if b, err = another.Encode(&sample{another.Head(1), nil}); err != nil {
 		t.Fatal(err)
 	}
@@ -94,56 +92,4 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("%+v", s)
 		}
 	})
-}
-
-// TestReplace: at each operation that fails, and after a power cut at each, the content is the
-// old or the new one; where Replace is sure, it is the old one, and nothing else is there. What a writer that died left is no obstacle.
-func TestReplace(t *testing.T) {
-	for _, names := range [][]string{{"c"}, {"c", "d"}} {
-		testReplace(t, names)
-	}
-}
-
-func testReplace(t *testing.T, names []string) {
-	boom := errors.New("boom")
-	for at := 0; ; at++ {
-		mem := vfs.NewMem()
-		if _, err := ReplaceAll(mem, names, []byte("old"), true, true); err != nil {
-			t.Fatal(err)
-		}
-		if err := vfs.WriteFile(mem, "c.next", []byte("half of anoth")); err != nil {
-			t.Fatal(err)
-		}
-		n := 0
-		kind := vfs.OpStat
-		fsys := vfs.NewFault(mem, func(op vfs.Op) error {
-			n++
-			if n == at+1 {
-				kind = op.Kind
-				return boom
-			}
-			return nil
-		})
-		unsure, err := ReplaceAll(fsys, names, []byte("new"), true, true)
-		for _, from := range []vfs.FS{mem, mem.CrashClone(vfs.CrashOptions{})} {
-			for _, name := range names {
-				b, rerr := vfs.ReadFile(from, name, 100)
-				if rerr != nil || string(b) != "new" && (string(b) != "old" || err == nil) || err != nil && !unsure && string(b) != "old" {
-					t.Fatalf("operation %d fails: %s is %q, %v, unsure %v: %v", at, name, b, rerr, unsure, err)
-				}
-			}
-		}
-		if n <= at {
-			if err != nil {
-				t.Fatal(err)
-			}
-			break
-		}
-		if !errors.Is(err, boom) {
-			t.Fatalf("%v fails: %v", kind, err)
-		}
-		if _, serr := mem.Stat("c.next"); !unsure && kind != vfs.OpRemove && !errors.Is(serr, fs.ErrNotExist) {
-			t.Errorf("%v fails: c.next is there: %v", kind, serr)
-		}
-	}
 }

@@ -1,0 +1,41 @@
+package comm
+
+import (
+	"context"
+	"errors"
+
+	"blobio/internal/durable"
+)
+
+// Outcome says what has become of a commit.
+type Outcome uint8
+
+const (
+	// NotDone: what was in force before still is.
+	NotDone Outcome = iota
+	// Done: what was committed is in force.
+	Done
+	// InDoubt: it is not known which of the two a reader finds, now or after a crash.
+	InDoubt
+)
+
+// Commit is a collective that commits something and tells all ranks what has become of it. Each rank gives its part, nil if it has none. The commit is
+// in doubt when a part is: it says so by an error that is durable.ErrUnsure; when parts of some ranks are done and
+// others are not; and when the ranks could not hear of each other. The error is that of Agree; with Done it is nil.
+func Commit(ctx context.Context, c Comm, part func() error) (Outcome, error) {
+	var err error
+	there := int64(0) // what is committed is, or may be, what this rank's readers find
+	if part != nil {
+		if err = part(); err == nil || errors.Is(err, durable.ErrUnsure) {
+			there = 1
+		}
+	}
+	v, err := AgreeMin(ctx, c, err, -there)
+	switch {
+	case err == nil:
+		return Done, nil
+	case v == nil || v[0] != 0:
+		return InDoubt, err
+	}
+	return NotDone, err
+}

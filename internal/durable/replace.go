@@ -1,0 +1,89 @@
+package durable
+
+import (
+	"path/filepath"
+
+	"blobio/internal/vfs"
+)
+
+// ReplaceOptions of Replace. The zero value syncs nothing.
+type ReplaceOptions struct {
+	Owner   string // see TempOptions
+	Sync    bool   // the content is durable before it has its name
+	SyncDir bool   // the name is durable when Replace returns
+}
+
+// Replace gives a name new content, whole or not at all. After an UnsureError
+// nobody knows which content a reader finds, now or after a crash; after any other it is the old one.
+func Replace(fsys vfs.FS, name string, b []byte, o ReplaceOptions) error {
+	return ReplaceAll(fsys, []string{name}, b, o)
+}
+
+// ReplaceAll is Replace of several names in one directory, which get the same content: at each instant
+// each of them has the old content or the new one, none has the new one before all of it is
+// written for all, and the first one has it first.
+func ReplaceAll(fsys vfs.FS, names []string, b []byte, o ReplaceOptions) error {
+	var g Group
+	defer g.Discard()
+	for _, name := range names {
+		t, err := CreateTemp(fsys, name, TempOptions{Owner: o.Owner, Sync: o.Sync})
+		if err != nil {
+			return err
+		}
+		g.Add(t)
+		if _, err := t.WriteAt(b, 0); err != nil {
+			return err
+		}
+	}
+	return g.Commit(o.SyncDir)
+}
+
+// A Group is files that get their names one after the other, in the order in which they were added, once all are whole.
+type Group struct{ temps []*Temp }
+
+// Add adds a file.
+func (g *Group) Add(t *Temp) { g.temps = append(g.temps, t) }
+
+// Commit finishes all files, gives them their names, and syncs their directories if syncDirs. After an UnsureError
+// some of them may have their names; after any other error none has. Discard removes those that have not.
+func (g *Group) Commit(syncDirs bool) error {
+	for _, t := range g.temps {
+		if err := t.Finish(); err != nil {
+			return err
+		}
+	}
+	for i, t := range g.temps {
+		if err := t.Rename(); err != nil {
+			if i > 0 {
+				err = unsure(g.temps[0].name, true, err)
+			}
+			return err
+		}
+	}
+	if !syncDirs {
+		return nil
+	}
+	return g.syncDirs()
+}
+
+func (g *Group) syncDirs() error {
+	seen := map[string]bool{}
+	for _, t := range g.temps {
+		dir := filepath.Dir(t.name)
+		if seen[dir] {
+			continue
+		}
+		seen[dir] = true
+		if err := t.fsys.SyncDir(dir); err != nil {
+			return unsure(t.name, true, err)
+		}
+	}
+	return nil
+}
+
+// Discard removes the files that have not got their names.
+func (g *Group) Discard() {
+	for _, t := range g.temps {
+		t.Discard()
+	}
+}
