@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"blobio/internal/durable"
 	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
 	"blobio/kvtree"
@@ -74,7 +75,7 @@ func TestWriteFileCrashAndFault(t *testing.T) {
 		}
 		names, err := fsys.ReadDir(".")
 		for _, e := range names {
-			if e.Name() != "f" && !kvtree.IsTemp(e.Name()) {
+			if e.Name() != "f" && !durable.IsTemp(e.Name()) {
 				t.Errorf("%s: file %s left", what, e.Name())
 			}
 		}

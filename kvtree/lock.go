@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
 
@@ -163,12 +164,15 @@ func lockFile(ctx context.Context, fsys vfs.FS, name string, o *UpdateOptions, e
 	}
 }
 
+// openTries is how often a file is looked for that others make and take away.
+const openTries = 8
+
 // openFile opens a file; for writing also when it is not there.
 func openFile(fsys vfs.FS, name string, write bool, perm fs.FileMode) (f vfs.File, err error) {
 	if !write {
 		return fsys.Open(name)
 	}
-	for range tries {
+	for range openTries {
 		if f, err = fsys.OpenRW(name); !errors.Is(err, fs.ErrNotExist) {
 			return f, err
 		}
@@ -289,16 +293,13 @@ func Locked(fsys vfs.FS, name string, kind LockKind) (bool, error) {
 // ErrNoLocks if they do not.
 func CheckLocks(fsys vfs.FS, dir string, kind LockKind) error {
 	fsys = orOS(fsys)
-	name, err := writeTemp(fsys, filepath.Join(dir, "locks"), nil)
+	f, err := durable.CreateTemp(fsys, filepath.Join(dir, "locks"), durable.TempOptions{})
 	if err != nil {
 		return err
 	}
-	f, err := fsys.OpenRW(name)
-	if err == nil {
-		if err = tryLock(f, name, kind, true); err == nil {
-			err = tryTwice(fsys, f, name, kind)
-		}
-		err = errors.Join(err, f.Close())
+	defer f.Discard()
+	if err := tryLock(f.File, f.Name(), kind, true); err != nil {
+		return err
 	}
-	return errors.Join(err, fsys.Remove(name))
+	return tryTwice(fsys, f.File, f.Name(), kind)
 }

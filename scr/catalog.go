@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 	"blobio/scr/cachedir"
 	"blobio/scr/salvage"
@@ -108,7 +109,7 @@ func (s *Session) makeDir(l *level, dir string) error {
 	if l.dc.Rank() != 0 {
 		return nil
 	}
-	if err := mkdirDurable(s.fs, cachedir.MetaDir(dir)); err != nil {
+	if err := durable.MkdirAll(s.fs, cachedir.MetaDir(dir), true); err != nil {
 		return fmt.Errorf("scr: cache: %w", err)
 	}
 	return vfs.SyncParent(s.fs, cachedir.MetaDir(dir))

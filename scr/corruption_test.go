@@ -13,9 +13,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 	"blobio/scr/prefixdir"
-	"blobio/scr/transfer"
 )
 
 // clone is a copy of the cluster as it is now.
@@ -175,7 +175,7 @@ func TestLeftovers(t *testing.T) {
 	left.Store(-1 << 40)
 	unfinished := func() (n int) {
 		for name := range tree(t, cl.fs, testPrefix+"/ckpt.1") {
-			if transfer.IsTemp(path.Base(name)) {
+			if durable.IsTemp(path.Base(name)) {
 				n++
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 
+	"blobio/internal/durable"
 	"blobio/kvtree"
 	"blobio/scr/prefixdir"
 	"blobio/scr/record"
@@ -35,7 +36,7 @@ func (s *Session) sweepPrefix(ctx context.Context, jobs []transfer.Job) error {
 		delete(dirs, string(b))
 	}
 	for d := range dirs {
-		if _, err := transfer.Sweep(s.cfg.FS, d, s.opened); err != nil {
+		if _, err := durable.Sweep(s.cfg.FS, d, s.opened); err != nil {
 			s.log.Warn("scr: leftovers of a flush", "dir", d, "err", err)
 		}
 	}

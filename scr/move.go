@@ -10,6 +10,7 @@ import (
 	"path"
 	"strconv"
 
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 	"blobio/kvtree"
 	"blobio/scr/cachedir"
@@ -186,22 +187,17 @@ func parseList(b []byte, dir string) ([]cachedir.MapFile, error) {
 // recvFile receives one file and gives it its name when it is whole. Only errors of the communication are returned;
 // those of the disk go to failed, and the rest of the file is received without being written.
 func (s *Session) recvFile(ctx context.Context, from int, name string, m record.Meta, failed *error) error {
-	tmp := path.Join(path.Dir(name), ".moving."+strconv.Itoa(s.c.Rank())+"."+path.Base(name))
-	var f vfs.File
+	var f *durable.Temp
 	fail := func(err error) {
 		if err != nil && *failed == nil {
 			*failed = fmt.Errorf("scr: cache: %w", err)
 		}
 	}
 	if *failed == nil {
-		if err := mkdirDurable(s.fs, path.Dir(name)); err != nil {
-			fail(err)
-		} else {
-			_ = s.fs.Remove(tmp) // of a crashed run
-			var err error
-			f, err = s.fs.Create(tmp)
-			fail(err)
-		}
+		var err error
+		f, err = durable.CreateTemp(s.fs, name, durable.TempOptions{Owner: "scr rank " + strconv.Itoa(s.c.Rank()), Mkdir: true, Sync: true})
+		fail(err)
+		defer f.Discard() // of none, too
 	}
 	crc := crc32.NewIEEE()
 	for off := int64(0); off < m.Size; off += movePiece { // the sender cuts it in the same way, whatever is in the pieces
@@ -228,22 +224,18 @@ func (s *Session) recvFile(ctx context.Context, from int, name string, m record.
 	if f == nil {
 		return nil
 	}
-	good := len(sum) == 4 && binary.BigEndian.Uint32(sum) == crc.Sum32()
-	if good && *failed == nil {
-		fail(f.Sync())
+	if *failed != nil || len(sum) != 4 || binary.BigEndian.Uint32(sum) != crc.Sum32() {
+		return nil
 	}
-	fail(f.Close())
-	if good && *failed == nil {
-		if err := vfs.SetMeta(s.fs, tmp, m.Stat); err != nil {
+	fail(f.Finish())
+	if *failed == nil {
+		if err := vfs.SetMeta(s.fs, f.Name(), m.Stat); err != nil {
 			s.log.Warn("scr: metadata of a file", "file", name, "err", err)
 		}
-		if err := s.fs.Rename(tmp, name); err == nil {
-			fail(vfs.SyncParent(s.fs, name))
-			return nil
-		} else {
-			fail(err)
-		}
+		fail(f.Rename())
 	}
-	_ = s.fs.Remove(tmp)
+	if *failed == nil {
+		fail(vfs.SyncParent(s.fs, name))
+	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/spf13/cobra"
 
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 	"blobio/kvtree"
 	"blobio/scr/prefixdir"
@@ -435,7 +436,7 @@ func (f *scrCheckFlags) others(ctx context.Context, c *scrChecked, d *prefixdir.
 		return err
 	}
 	for _, en := range list {
-		if kvtree.IsTemp(en.Name()) {
+		if durable.IsTemp(en.Name()) {
 			c.say(sevNote, 0, d.File(en.Name()), "", "a file that was not finished (a crash left it, or it is being written)", "")
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"blobio/kvtree"
+	"blobio/internal/durable"
 )
 
 // Names in the control folder of a node and in the folder D of a cached dataset.
@@ -38,7 +38,7 @@ func GroupFile(dir, group, end string) string { return path.Join(MetaDir(dir), g
 // RankOf tells whose file a name in MetaDir is: a file map, or a redundancy file of either group. ok is false of files
 // that belong to the device, and of unfinished ones.
 func RankOf(name string) (rank int, ok bool) {
-	if kvtree.IsTemp(name) {
+	if durable.IsTemp(name) {
 		return 0, false
 	}
 	if text, ok := strings.CutPrefix(name, filemapPrefix); ok {

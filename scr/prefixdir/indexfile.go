@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"blobio/internal/durable"
 	"blobio/kvtree"
 )
 
@@ -277,7 +278,7 @@ func (d *Dir) Clean() error {
 		return err
 	}
 	for _, e := range list {
-		if !e.IsDir() && kvtree.IsTemp(e.Name()) {
+		if !e.IsDir() && durable.IsTemp(e.Name()) {
 			if err := d.FS.Remove(d.File(e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"blobio/internal/durable"
 	"blobio/kvtree"
 	"blobio/scr/record"
 )
@@ -37,7 +38,7 @@ func ourMeta(name string) bool {
 			return true
 		}
 	}
-	return kvtree.IsTemp(name) || strings.HasSuffix(name, ".scrfilemap")
+	return durable.IsTemp(name) || strings.HasSuffix(name, ".scrfilemap")
 }
 
 // ReadMap reads the map of a dataset of any generation, all its files. One that is missing wraps fs.ErrNotExist.

@@ -7,10 +7,9 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
-	"math/rand/v2"
-	"path"
 	"strings"
 
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
 
@@ -86,77 +85,39 @@ func copyFile(ctx context.Context, from vfs.FS, src string, to vfs.FS, dst strin
 		return 0, 0, &sourceError{err}
 	}
 	defer f.Close()
-	// Nodes that share their caches may copy the same file at once.
-	temp := fmt.Sprintf("%s%s%08x%s", dst, tempMark, rand.Uint32(), tempEnd)
 	perm := fs.FileMode(0o666)
 	if st, err := from.Stat(src); err == nil {
 		perm = st.Mode().Perm() | 0o600 // nobody may do more with the copy
 	}
-	out, err := vfs.CreateMode(to, temp, perm)
+	// Nodes that share their caches may copy the same file at once: hence no owner.
+	out, err := durable.CreateTemp(to, dst, durable.TempOptions{Perm: perm, Sync: true})
 	if err != nil {
 		return 0, 0, err
 	}
+	defer out.Discard()
 	size, crc, err = pass(ctx, f, func(b []byte, off int64) error {
 		_, err := out.WriteAt(b, off)
 		return err
 	})
-	if err == nil {
-		if cerr := want.check(src, size, crc); cerr != nil {
-			err = &sourceError{cerr}
-		}
-	}
-	if err == nil {
-		err = out.Sync()
-	}
-	err = errors.Join(err, out.Close())
-	if err == nil {
-		_ = vfs.CopyMeta(from, src, to, temp) // a courtesy
-		err = to.Rename(temp, dst)
-	}
 	if err != nil {
-		_ = remove(to, temp)
+		return size, crc, err
 	}
-	return size, crc, err
+	if err := want.check(src, size, crc); err != nil {
+		return size, crc, &sourceError{err}
+	}
+	if err := out.Finish(); err != nil {
+		return size, crc, err
+	}
+	_ = vfs.CopyMeta(from, src, to, out.Name()) // a courtesy
+	return size, crc, out.Rename()
 }
 
 // putFile makes a file of some bytes, as copyFile.
 func putFile(fsys vfs.FS, name string, b []byte) error {
-	temp := fmt.Sprintf("%s%s%08x%s", name, tempMark, rand.Uint32(), tempEnd)
-	err := vfs.WriteFile(fsys, temp, b)
-	if err == nil {
-		err = fsys.Rename(temp, name)
-	}
-	if err != nil {
-		_ = remove(fsys, temp)
-	}
-	return err
+	return durable.Replace(fsys, name, b, durable.ReplaceOptions{Sync: true})
 }
 
 // isLeft says whether a name is one of a file that a crash left.
 func isLeft(name string) bool {
-	return strings.HasSuffix(name, damagedSuffix) || strings.HasSuffix(name, tempEnd) && strings.Contains(name, tempMark)
-}
-
-// remove removes a file if it is there.
-func remove(fsys vfs.FS, name string) error {
-	if err := fsys.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
-
-// makeDir makes a folder with its parents, from one that is there on, durably.
-func makeDir(fsys vfs.FS, base, dir string) error {
-	if _, err := fsys.Stat(dir); err == nil {
-		return nil
-	}
-	if err := fsys.MkdirAll(dir); err != nil {
-		return err
-	}
-	for d := dir; len(d) > len(base); d = path.Dir(d) {
-		if err := fsys.SyncDir(path.Dir(d)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return strings.HasSuffix(name, damagedSuffix) || durable.IsTemp(name)
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 	"blobio/kvtree"
 	"blobio/scr/prefixdir"
@@ -107,7 +108,7 @@ func (p place) filemap(rank int) string  { return p.metaFile("filemap_" + strcon
 func (p place) sums(rank int) string     { return p.metaFile(sumsPrefix + strconv.Itoa(rank)) }
 func (p place) syncDir(rel string) error { return p.fs.SyncDir(path.Dir(p.file(rel))) }
 func (p place) makeParent(rel string) error {
-	return makeDir(p.fs, p.root, path.Dir(p.file(rel)))
+	return durable.MkdirAll(p.fs, path.Dir(p.file(rel)), true)
 }
 
 // The record of what was copied of a rank is ours: the file maps and the redundancy files have to stay as they are,

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"blobio/internal/durable"
 	"blobio/kvtree"
 	"blobio/redset"
 	"blobio/scr/cachedir"
@@ -323,7 +324,7 @@ func (r *rebuilder) finish(ctx context.Context, s *Scan) error {
 		}
 	}
 	for _, name := range r.aside {
-		if err := remove(r.fs, name+damagedSuffix); err != nil {
+		if err := durable.Remove(r.fs, name+damagedSuffix); err != nil {
 			return err
 		}
 	}
@@ -370,9 +371,8 @@ func (r *rebuilder) clean(dir string, ours map[string]bool) error {
 	}
 	for _, e := range list {
 		n := e.Name()
-		base, _, _ := strings.Cut(n, tempMark)
-		if isLeft(n) && (ours == nil || ours[base] && !ours[n]) || ours == nil && kvtree.IsTemp(n) {
-			if err := remove(r.fs, path.Join(dir, n)); err != nil {
+		if durable.IsTemp(n) && !ours[n] || ours == nil && isLeft(n) {
+			if err := durable.Remove(r.fs, path.Join(dir, n)); err != nil {
 				return err
 			}
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 // Copy copies one file. Nothing is under the name Dst unless it is whole, and what Size and CRC say: it is written under
-// another name in the same folder (see IsTemp), synced, and renamed; after a failure that other file is removed. Missing
+// another name in the same folder (durable.IsTemp), synced, and renamed; after a failure that other file is removed. Missing
 // folders are made. With Options.Sync all that is durable when Copy returns; an error after the renaming leaves the
 // whole file there.
 func (e *Engine) Copy(ctx context.Context, j Job) (Result, error) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
 
@@ -79,7 +80,7 @@ func noTemps(t testing.TB, fsys vfs.FS, dir string) {
 		name := dir + "/" + d.Name()
 		if d.IsDir() {
 			noTemps(t, fsys, name)
-		} else if IsTemp(name) {
+		} else if durable.IsTemp(name) {
 			t.Errorf("%s was left", name)
 		}
 	}

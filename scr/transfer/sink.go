@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
 
@@ -81,7 +82,7 @@ func (b *batch) file(name string) (vfs.File, error) {
 		case try == 3:
 			return nil, err
 		case errors.Is(err, fs.ErrNotExist):
-			if err := b.e.mkdirAll(filepath.Dir(name)); err != nil {
+			if err := durable.MkdirAll(fsys, filepath.Dir(name), b.e.o.Sync); err != nil {
 				return nil, err
 			}
 		case !errors.Is(err, fs.ErrExist):
@@ -205,7 +206,7 @@ func (b *batch) openSink(j *Job) (sink, error) {
 type tempFile struct {
 	b    *batch
 	j    *Job
-	f    vfs.File // nil when closed
+	f    *durable.Temp
 	size int64
 }
 
@@ -217,18 +218,11 @@ func (t *tempFile) Write(p []byte) (int, error) {
 }
 
 func (t *tempFile) commit() (int64, error) {
-	e, name := t.b.e, t.f.Name()
-	err := t.meta(name)
-	if err == nil && e.o.Sync {
-		err = t.f.Sync()
+	if err := t.meta(t.f.Name()); err != nil {
+		t.f.Discard()
+		return 0, err
 	}
-	err = errors.Join(err, t.f.Close())
-	t.f = nil
-	if err == nil {
-		err = e.o.DstFS.Rename(name, t.j.Dst)
-	}
-	if err != nil {
-		_ = e.o.DstFS.Remove(name)
+	if err := t.f.Commit(); err != nil {
 		return 0, err
 	}
 	t.b.named(t.j.Dst)
@@ -243,15 +237,7 @@ func (t *tempFile) meta(name string) error {
 	return vfs.CopyMeta(t.b.e.o.FS, t.j.Src, t.b.e.o.DstFS, name)
 }
 
-func (t *tempFile) abort() {
-	if t.f == nil {
-		return
-	}
-	name := t.f.Name()
-	_ = t.f.Close()
-	t.f = nil
-	_ = t.b.e.o.DstFS.Remove(name)
-}
+func (t *tempFile) abort() { t.f.Discard() }
 
 // packed is a tempFile of a zstd stream.
 type packed struct {

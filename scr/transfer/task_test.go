@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
 
@@ -241,14 +242,14 @@ func TestSweep(t *testing.T) {
 		t.Fatal("no error")
 	}
 	put(t, mem, "/dst/keep", data)
-	if n, err := Sweep(mem, "/dst", time.Now().Add(-time.Hour)); n != 0 || err != nil {
+	if n, err := durable.Sweep(mem, "/dst", time.Now().Add(-time.Hour)); n != 0 || err != nil {
 		t.Error(n, err)
 	}
-	if n, err := Sweep(mem, "/dst", time.Now().Add(time.Hour)); n != 1 || err != nil {
+	if n, err := durable.Sweep(mem, "/dst", time.Now().Add(time.Hour)); n != 1 || err != nil {
 		t.Error(n, err)
 	}
 	noTemps(t, mem, "/dst")
-	if n, err := Sweep(mem, "/none", time.Now()); n != 0 || err != nil {
+	if n, err := durable.Sweep(mem, "/none", time.Now()); n != 0 || err != nil {
 		t.Error(n, err)
 	}
 	if _, err := mem.Stat("/dst/keep"); err != nil {
