@@ -106,6 +106,33 @@ func WriteFile(fsys FS, name string, data []byte) error {
 // SyncParent makes the entry of name durable: SyncDir of the directory it is in.
 func SyncParent(fsys FS, name string) error { return fsys.SyncDir(filepath.Dir(name)) }
 
+// MkdirDurable is MkdirAll, and makes the names of the directories that it made durable.
+func MkdirDurable(fsys FS, dir string) error {
+	var missing []string
+	for d := filepath.Clean(dir); ; d = filepath.Dir(d) {
+		_, err := fsys.Stat(d)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, fs.ErrNotExist) || filepath.Dir(d) == d {
+			return err
+		}
+		missing = append(missing, d)
+	}
+	if err := fsys.MkdirAll(dir); err != nil {
+		return err
+	}
+	for i := len(missing) - 1; i >= 0; i-- {
+		if err := SyncParent(fsys, missing[i]); err != nil {
+			for _, d := range missing { // the next call has to find them missing
+				_ = fsys.Remove(d)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
 // writevLoop is WritevAt where nothing better is at hand.
 func writevLoop(w io.WriterAt, bufs [][]byte, off int64) (int64, error) {
 	var total int64
