@@ -198,7 +198,7 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 			c.say(Note, "", -1, "manifest", nil, "none: written by another program; data have no checksums")
 		}
 		var parts []*checkPart
-		members := found.Members
+		members := withoutStrays(c.o.fs, found).Members
 		if len(members) == 0 {
 			members = found.Partials
 		}
@@ -233,7 +233,7 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 		}
 		sets = append(sets, parts)
 	}
-	stale, err := subfile.Stale(c.o.fs, found.Base, st.Manifest)
+	stale, err := subfile.Stale(c.o.fs, found.Base, st.Manifest, holdsSubfile(c.o.fs), st.Intent, st.Old)
 	if err != nil {
 		c.add(findingOf(Warning, subfile.Dir(found.Base), fmt.Errorf("cannot be listed, subfiles that are left over would not be seen: %w", err)))
 	}

@@ -112,7 +112,7 @@ func (w *Writer) claim() error {
 	}
 	set, err := subfile.Find(fsys, w.base)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), err == nil && w.free(set):
 		_, err := subfile.Recover(fsys, w.base, w.ten.by()) // of a writer that died at its first record
 		return errors.Join(err, w.ten.secure(nil, false))
 	case err != nil:
@@ -126,16 +126,29 @@ func (w *Writer) claim() error {
 	}
 	m, err := subfile.Recover(fsys, w.base, w.ten.by())
 	if m != nil {
-		w.info.was = m.ID
+		w.info.was, w.info.replaced = m.ID, m
 	}
 	if err == nil && m == nil { // what a dead writer left is gone; what is still there is another program's
 		if set, err = subfile.Find(fsys, w.base); errors.Is(err, fs.ErrNotExist) {
 			set, err = &subfile.Set{}, nil
 		}
-		w.info.foreign = err == nil && len(set.Members) > 0
+		w.info.foreign = err == nil && !w.free(set)
 	}
 	w.info.replace = m != nil || w.info.foreign
 	return err
+}
+
+// free says of files that have names of subfiles, without a manifest beside them, that they are nobody's and not in the way.
+func (w *Writer) free(set *subfile.Set) bool {
+	if set.Manifest || set.Next || len(set.Partials) > 0 {
+		return false
+	}
+	for i, name := range set.Members {
+		if i < w.info.subfiles || blobHeader(w.opt.fs, name) != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // place gives every rank's blob its place in a process-centric subfile, once

@@ -233,6 +233,9 @@ func (r *Reader) open(found *subfile.Set, st standing) error {
 		}
 	default:
 		s := &set{}
+		if !found.Single {
+			found = withoutStrays(r.opt.fs, found)
+		}
 		if n := found.Len(); n > len(found.Members)+maxMissing {
 			return formatErr(found.Members[n-1], -1, "subfile number", ErrMissing, "%d, but only %d subfiles are here", n-1, len(found.Members))
 		}

@@ -142,7 +142,7 @@ func toRecover(fsys vfs.FS, base string) (steps []Step, err error) {
 	if m == nil {
 		return steps, nil
 	}
-	stale, err := subfile.Stale(fsys, base, m)
+	stale, err := subfile.Stale(fsys, base, m, holdsSubfile(fsys), st.Intent, st.Old)
 	for _, s := range stale {
 		add(s, "remove: of no committed state")
 	}

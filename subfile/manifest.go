@@ -277,6 +277,7 @@ func (s *State) Partial() bool { return s.Intent != nil && s.Intent.Writer != ""
 type State struct {
 	Manifest *Manifest // the record in force; nil for a foreign dataset
 	Pending  bool      // it is a prepared .manifest.next whose commit was cut short
+	Old      *Manifest // of a pending one: the record that it replaces; nil if there is none that can be read
 	NextErr  error     // what is wrong with the .manifest.next that is ignored; nil if there is none
 	Writing  bool      // an unprepared or torn .manifest.next is there: a writer is at work, or died
 	Intent   *Manifest // that record, if it is not torn
@@ -292,6 +293,7 @@ func ReadState(fsys vfs.FS, base string) (*State, error) {
 	switch {
 	case nerr == nil && next.Prepared:
 		st.Manifest, st.Pending = next, true
+		st.Old, _ = readManifest(fsys, ManifestName(base)) // not in force: what is wrong with it does not matter
 		return st, nil
 	case errors.Is(nerr, fs.ErrNotExist):
 	case nerr != nil && !errors.As(nerr, new(*FormatError)):
