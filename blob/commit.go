@@ -201,7 +201,7 @@ func (w *Writer) abandon() {
 	if w.c.Rank() != 0 || !w.claimed || w.info.foreign {
 		return
 	}
-	if w.files != filesNone && !w.info.rename && w.info.old == nil && !w.removeFinals() {
+	if w.files != filesNone && !w.info.rename && !w.removeFinals() {
 		return
 	}
 	_ = subfile.DropNext(w.opt.fs, w.base, w.ten.tag())

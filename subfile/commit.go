@@ -15,7 +15,7 @@ type By struct {
 	// Shared says that the lease may be lost between Check and what follows, since locks do not reach all machines.
 	Shared bool
 	// Holds says of a file with the name of subfile i whether it is one, by what is in it; nil: none is.
-	Holds func(name string, i int) bool
+	Holds func(name string, i int) (bool, error)
 }
 
 func (b By) check() error {
@@ -210,6 +210,10 @@ func Recover(fsys vfs.FS, base string, by By) (*Manifest, error) {
 	if err != nil && !never {
 		return nil, err
 	}
+	known, err := st.Known(fsys, base)
+	if err != nil {
+		return nil, err
+	}
 	if st.Pending {
 		if err := Finish(fsys, base, st.Manifest, true, by); err != nil {
 			return nil, err
@@ -222,7 +226,7 @@ func Recover(fsys vfs.FS, base string, by By) (*Manifest, error) {
 	if m != nil {
 		// Without the record of the unfinished commit its subfiles would look like a
 		// dataset of another program, so they go first.
-		if err := RemoveStale(fsys, base, m, by, st.Intent, st.Old); err != nil {
+		if err := RemoveStale(fsys, base, m, by, known...); err != nil {
 			return nil, err
 		}
 	}
@@ -362,7 +366,7 @@ func copyFile(fsys vfs.FS, from, to string, n int64, sync bool) error {
 // Stale returns the final names of base that the manifest m does not list: what a wider dataset of the same name, replaced by this
 // one, left behind, or a dead writer that did not use partial names. A file of such a name may be anybody's ("F.nc.2024"). It counts
 // only if another record lists it (known, of which some may be nil), or holds says that it is a subfile.
-func Stale(fsys vfs.FS, base string, m *Manifest, holds func(name string, i int) bool, known ...*Manifest) ([]string, error) {
+func Stale(fsys vfs.FS, base string, m *Manifest, holds func(name string, i int) (bool, error), known ...*Manifest) ([]string, error) {
 	dir, name := dirOf(base), filepath.Base(base)
 	entries, err := fsys.ReadDir(dir)
 	if err != nil {
@@ -379,11 +383,23 @@ func Stale(fsys vfs.FS, base string, m *Manifest, holds func(name string, i int)
 		if !ok || filepath.Ext(e.Name()) == partialSuffix || Base(e.Name()) != name || keep[e.Name()] || !isFile(fsys, dir, e) {
 			continue
 		}
-		if file := filepath.Join(dir, e.Name()); listed[e.Name()] || holds != nil && holds(file, i) {
+		file, is := filepath.Join(dir, e.Name()), listed[e.Name()]
+		if !is && holds != nil {
+			if is, err = holds(file, i); err != nil {
+				return nil, err
+			}
+		}
+		if is {
 			stale = append(stale, file)
 		}
 	}
 	return stale, nil
+}
+
+// Lists says whether a file, named without directory, is one of the record's.
+func (m *Manifest) Lists(name string) (is bool) {
+	m.eachName(func(n string) { is = is || n == name })
+	return is
 }
 
 // eachName calls f with the names of all subfiles, without directory.

@@ -273,11 +273,29 @@ func readManifest(fsys vfs.FS, name string) (*Manifest, error) {
 // name is of another program.
 func (s *State) Partial() bool { return s.Intent != nil && s.Intent.Writer != "" && !s.Intent.Finals }
 
+// Known returns the records besides the one in force that list files of the dataset: the announcement, and the record that a pending
+// commit replaces.
+func (s *State) Known(fsys vfs.FS, base string) (known []*Manifest, err error) {
+	if s.Intent != nil {
+		known = append(known, s.Intent)
+	}
+	if !s.Pending {
+		return known, nil
+	}
+	old, err := readManifest(fsys, ManifestName(base))
+	switch {
+	case err == nil:
+		known = append(known, old)
+	case errors.Is(err, fs.ErrNotExist), errors.As(err, new(*FormatError)): // it is not in force, so it may be damaged
+		err = nil
+	}
+	return known, err
+}
+
 // A State is what the manifests of a dataset say, see the package comment.
 type State struct {
 	Manifest *Manifest // the record in force; nil for a foreign dataset
 	Pending  bool      // it is a prepared .manifest.next whose commit was cut short
-	Old      *Manifest // of a pending one: the record that it replaces; nil if there is none that can be read
 	NextErr  error     // what is wrong with the .manifest.next that is ignored; nil if there is none
 	Writing  bool      // an unprepared or torn .manifest.next is there: a writer is at work, or died
 	Intent   *Manifest // that record, if it is not torn
@@ -293,7 +311,6 @@ func ReadState(fsys vfs.FS, base string) (*State, error) {
 	switch {
 	case nerr == nil && next.Prepared:
 		st.Manifest, st.Pending = next, true
-		st.Old, _ = readManifest(fsys, ManifestName(base)) // not in force: what is wrong with it does not matter
 		return st, nil
 	case errors.Is(nerr, fs.ErrNotExist):
 	case nerr != nil && !errors.As(nerr, new(*FormatError)):

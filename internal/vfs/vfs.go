@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"syscall"
 )
@@ -129,6 +130,34 @@ func MkdirDurable(fsys FS, dir string) error {
 			}
 			return err
 		}
+	}
+	return nil
+}
+
+// RemoveAll removes a file, or a directory with all that is in it; links are removed and not followed. What is not there is no
+// error.
+func RemoveAll(fsys FS, name string) error {
+	if fsys == OS {
+		return os.RemoveAll(name) // safe from who puts a link in the place of a directory meanwhile
+	}
+	info, err := Lstat(fsys, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		list, err := fsys.ReadDir(name)
+		for _, e := range list {
+			err = errors.Join(err, RemoveAll(fsys, filepath.Join(name, e.Name())))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := fsys.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	return nil
 }
