@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"path/filepath"
 
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
 
@@ -148,7 +149,7 @@ func (m *member) prepare() error {
 			continue
 		}
 		name := m.paths[i]
-		if err := m.fs.MkdirAll(filepath.Dir(name)); err != nil {
+		if err := durable.MkdirAll(m.fs, filepath.Dir(name), true); err != nil {
 			return err
 		}
 		f, err := createTemp(m.fs, name)
@@ -175,7 +176,7 @@ func (m *member) prepare() error {
 		return err
 	}
 	name := m.newHeader().dataName(m.prefix)
-	if err := m.fs.MkdirAll(filepath.Dir(name)); err != nil {
+	if err := durable.MkdirAll(m.fs, filepath.Dir(name), true); err != nil {
 		return err
 	}
 	f, err := createTemp(m.fs, name)
@@ -324,7 +325,7 @@ func (m *member) finishRest() error {
 
 // small writes a small file under its temporary name.
 func (m *member) small(name string, b []byte) error {
-	if err := m.fs.MkdirAll(filepath.Dir(name)); err != nil {
+	if err := durable.MkdirAll(m.fs, filepath.Dir(name), true); err != nil {
 		return err
 	}
 	if err := remove(m.fs, name+tempSuffix); err != nil {
