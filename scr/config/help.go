@@ -83,8 +83,9 @@ FILES
   CKPT=0 INTERVAL=1 TYPE=XOR SET_SIZE=16
 
 A line holds one entry; further pairs on the line belong to it. A value ends at a blank,
-"=", "#" or the end of the line; a backslash takes the next of these literally. $NAME and
-${NAME} come from the environment. Keys are case-insensitive.
+"=", "#" or the end of the line; a backslash makes a blank, "=", "#" or "$" part of it.
+$NAME and ${NAME} come from the environment. Keys are case-insensitive. Paths are written
+with "/", on Windows too.
 
   flag      an integer; 0 is no
   integer   decimal
