@@ -97,7 +97,7 @@ func TestReplayUnderMPI(t *testing.T) {
 			args := append([]string{"replay", "--no-sync"}, c.args...)
 			want := good(t, append(args, "--out", one, "--ranks", fmt.Sprint(c.ranks))...)
 			got, code := underMPI(t, c.ranks, append(args, "--out", many)...)
-			if code != exitGood || strings.Count(got, "elements are what and where they must be") != 1 {
+			if code != exitGood || strings.Count(got, "elements: all correct") != 1 {
 				t.Fatalf("exit code %d\n%s", code, got)
 			}
 			sameFiles(t, many, one)
