@@ -192,7 +192,7 @@ func (b *bulk) commit(ctx context.Context, records int64) error {
 	b.w.committed = true
 	err := subfile.Finish(b.opt.fs, b.base, m, sync, b.w.ten.by())
 	if err == nil && b.w.info.replace {
-		err = subfile.RemoveStale(b.opt.fs, b.base, m, b.w.ten.by())
+		err = subfile.RemoveStale(b.opt.fs, b.base, m, b.w.ten.by(), b.w.info.replaced)
 	}
 	if err == nil {
 		err = b.w.ten.lease.Settle() // a former writer's files are gone

@@ -198,7 +198,11 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 			c.say(Note, "", -1, "manifest", nil, "none: written by another program; data have no checksums")
 		}
 		var parts []*checkPart
-		members := found.Members
+		set, err := withoutStrays(c.o.fs, found)
+		if err != nil {
+			c.add(findingOf(Error, subfile.Dir(found.Base), err))
+		}
+		members := set.Members
 		if len(members) == 0 {
 			members = found.Partials
 		}
@@ -233,7 +237,11 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 		}
 		sets = append(sets, parts)
 	}
-	stale, err := subfile.Stale(c.o.fs, found.Base, st.Manifest)
+	var stale []string
+	known, err := st.Known(c.o.fs, found.Base)
+	if err == nil {
+		stale, err = subfile.Stale(c.o.fs, found.Base, st.Manifest, holdsSubfile(c.o.fs), known...)
+	}
 	if err != nil {
 		c.add(findingOf(Warning, subfile.Dir(found.Base), fmt.Errorf("cannot be listed, subfiles that are left over would not be seen: %w", err)))
 	}

@@ -47,7 +47,7 @@ func (w *Writer) commit(ctx context.Context, records int64) error {
 	err = w.ten.leave() // this rank touches no file any more
 	if w.c.Rank() == 0 && err == nil {
 		if err = subfile.Finish(w.opt.fs, w.base, m, sync, w.ten.by()); err == nil && w.info.replace {
-			err = subfile.RemoveStale(w.opt.fs, w.base, m, w.ten.by())
+			err = subfile.RemoveStale(w.opt.fs, w.base, m, w.ten.by(), w.info.replaced)
 		}
 		if err == nil {
 			err = w.ten.lease.Settle() // a former writer's files are gone
@@ -177,8 +177,12 @@ func (w *Writer) newManifest(records int64, subs []subfile.Subfile) *subfile.Man
 
 // intent is the unprepared manifest that announces a writer.
 func (w *Writer) intent() *subfile.Manifest {
+	set := w.base
+	if w.info.old != nil {
+		set = subfile.SetBase(w.base, len(w.info.old.Sets))
+	}
 	return &subfile.Manifest{ID: durable.NewID(), Writer: w.ten.tag(), Finals: !w.info.rename, Layout: w.opt.Layout.String(), Base: filepath.Base(w.base), Ranks: w.info.ranks,
-		Sets: []subfile.SetInfo{{Base: filepath.Base(w.base), Subfiles: make([]subfile.Subfile, w.info.subfiles)}}}
+		Sets: []subfile.SetInfo{{Base: filepath.Base(set), Subfiles: make([]subfile.Subfile, w.info.subfiles)}}}
 }
 
 // abandon removes what this rank made: the partial subfile, and on world rank
@@ -197,7 +201,7 @@ func (w *Writer) abandon() {
 	if w.c.Rank() != 0 || !w.claimed || w.info.foreign {
 		return
 	}
-	if w.files != filesNone && !w.info.rename && w.info.old == nil && !w.removeFinals() {
+	if w.files != filesNone && !w.info.rename && !w.removeFinals() {
 		return
 	}
 	_ = subfile.DropNext(w.opt.fs, w.base, w.ten.tag())

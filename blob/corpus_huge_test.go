@@ -202,13 +202,13 @@ func TestHugeClaims(t *testing.T) {
 	}
 }
 
-// TestStrayNumber has a file whose name is that of a subfile with a large number.
+// TestStrayNumber has a file whose name is that of a subfile with a large number, and which is none.
 func TestStrayNumber(t *testing.T) {
 	for _, manifest := range []bool{true, false} {
 		s := newSample(t, VariableCentric, 2, manifest)
 		for _, n := range []int{9, 4000, 20261121, 999999999} {
 			o := s.run(t, faulty{name: fmt.Sprintf("stray %d", n), files: addFile(s, s.subfile(n), []byte("?")), at: -1})
-			if manifest != (len(o.errs) == 0) || manifest != (len(o.faults) == 0) || len(o.findings) > 5000 {
+			if len(o.errs) > 0 || len(o.faults) > 0 {
 				t.Errorf("stray %d: %v, %d findings", n, o.errs, len(o.findings))
 			}
 		}

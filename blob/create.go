@@ -111,8 +111,12 @@ func (w *Writer) claim() error {
 		return fmt.Errorf("blob: %s: %s of this name is there, which subfiles cannot replace: %w", w.base, what, ErrExist)
 	}
 	set, err := subfile.Find(fsys, w.base)
+	free := errors.Is(err, fs.ErrNotExist)
+	if err == nil {
+		free, err = w.free(set)
+	}
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case free:
 		_, err := subfile.Recover(fsys, w.base, w.ten.by()) // of a writer that died at its first record
 		return errors.Join(err, w.ten.secure(nil, false))
 	case err != nil:
@@ -126,16 +130,35 @@ func (w *Writer) claim() error {
 	}
 	m, err := subfile.Recover(fsys, w.base, w.ten.by())
 	if m != nil {
-		w.info.was = m.ID
+		w.info.was, w.info.replaced = m.ID, m
 	}
 	if err == nil && m == nil { // what a dead writer left is gone; what is still there is another program's
 		if set, err = subfile.Find(fsys, w.base); errors.Is(err, fs.ErrNotExist) {
 			set, err = &subfile.Set{}, nil
 		}
-		w.info.foreign = err == nil && len(set.Members) > 0
+		if err == nil {
+			free, err = w.free(set)
+		}
+		w.info.foreign = err == nil && !free
 	}
 	w.info.replace = m != nil || w.info.foreign
 	return err
+}
+
+// free says of files that have names of subfiles, without a manifest beside them, that they are nobody's and not in the way.
+func (w *Writer) free(set *subfile.Set) (bool, error) {
+	if set.Manifest || set.Next || len(set.Partials) > 0 {
+		return false, nil
+	}
+	for i, name := range set.Members {
+		if i < w.info.subfiles {
+			return false, nil
+		}
+		if pl, err := blobHeader(w.opt.fs, name); pl != nil || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // place gives every rank's blob its place in a process-centric subfile, once

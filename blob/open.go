@@ -233,6 +233,12 @@ func (r *Reader) open(found *subfile.Set, st standing) error {
 		}
 	default:
 		s := &set{}
+		if !found.Single {
+			var err error
+			if found, err = withoutStrays(r.opt.fs, found); err != nil {
+				return err
+			}
+		}
 		if n := found.Len(); n > len(found.Members)+maxMissing {
 			return formatErr(found.Members[n-1], -1, "subfile number", ErrMissing, "%d, but only %d subfiles are here", n-1, len(found.Members))
 		}

@@ -34,6 +34,9 @@ type Step struct {
 // stays as it is. It returns what it did. A dataset that somebody is writing is ErrInUse, and one that another program wrote
 // without a manifest has nothing to finish.
 //
+// The name of a subfile means its dataset. But what lies under exactly the name that is given goes first: a dataset or an
+// unfinished output "F.0001" is recovered, and not a dataset "F" beside it; and a file F.0001 that is no subfile has nothing to finish.
+//
 // With DryRun nothing is changed, and what a writer at work has is listed as if it were dead.
 func Recover(ctx context.Context, base string, o *RecoverOptions) (steps []Step, err error) {
 	var v RecoverOptions
@@ -43,13 +46,16 @@ func Recover(ctx context.Context, base string, o *RecoverOptions) (steps []Step,
 	if v.fs == nil {
 		v.fs = vfs.OS
 	}
-	if set, err := subfile.Find(v.fs, base); err == nil {
-		base = set.Base
-	} else if !errors.Is(err, fs.ErrNotExist) {
+	if base, err = recoverable(v.fs, base); err != nil {
+		return nil, err
+	}
+	taking, err := durable.Leftovers(v.fs, base)
+	if err != nil {
 		return nil, err
 	}
 	if v.DryRun {
 		steps, err := toRecover(v.fs, base)
+		steps = append(steps, takingSteps(taking)...)
 		h, state, herr := durable.Inspect(v.fs, base)
 		if state != durable.NoHolder {
 			steps = append(steps, leaseStep(base, h))
@@ -68,6 +74,12 @@ func Recover(ctx context.Context, base string, o *RecoverOptions) (steps []Step,
 	if steps, err = toRecover(v.fs, base); err != nil {
 		return nil, err
 	}
+	steps = append(steps, takingSteps(taking)...)
+	for _, t := range taking { // a new lease leaves them
+		if err := v.fs.Remove(t); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
 	if d := ten.lease.Dead(); d != nil {
 		steps = append(steps, leaseStep(base, d))
 	}
@@ -83,11 +95,64 @@ func Recover(ctx context.Context, base string, o *RecoverOptions) (steps []Step,
 			return nil, err
 		}
 	}
-	temps, err := durable.HiddenFiles(v.fs, base)
-	for _, t := range temps {
-		err = errors.Join(err, v.fs.Remove(t))
+	return steps, durable.SweepHidden(v.fs, base)
+}
+
+// recoverable returns the name that a path means to Recover, see there.
+func recoverable(fsys vfs.FS, path string) (string, error) {
+	path = filepath.Clean(path)
+	hidden, err := durable.HiddenFiles(fsys, path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
 	}
-	return steps, err
+	own := len(hidden) > 0
+	for _, n := range []string{durable.LockName(path), subfile.NextName(path), subfile.ManifestName(path)} {
+		if _, err := fsys.Stat(n); err == nil {
+			own = true
+		}
+	}
+	if own {
+		return path, nil
+	}
+	set, err := subfile.Find(fsys, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return path, nil
+	} else if err != nil {
+		return "", err
+	}
+	if _, i, ok := subfile.Split(path); ok && set.Base != path && set.Members[i] == path {
+		is, err := isPart(fsys, path, i)
+		if err != nil || !is {
+			return path, err
+		}
+	}
+	return set.Base, nil
+}
+
+// isPart says whether a file with the name of subfile i is a part of its dataset: it is listed, or holds a subfile.
+func isPart(fsys vfs.FS, name string, i int) (bool, error) {
+	if is, err := holdsSubfile(fsys)(name, i); is || err != nil {
+		return is, err
+	}
+	base := subfile.Base(name)
+	st, err := subfile.ReadState(fsys, base)
+	if err != nil && !errors.Is(err, ErrNotCommitted) {
+		return true, nil // nothing is known; Recover tells why
+	}
+	known, err := st.Known(fsys, base)
+	for _, m := range append(known, st.Manifest) {
+		if m != nil && m.Lists(filepath.Base(name)) {
+			return true, err
+		}
+	}
+	return false, err
+}
+
+func takingSteps(list []string) (steps []Step) {
+	for _, name := range list {
+		steps = append(steps, Step{name, "remove: of a writer that died while it took over the lease"})
+	}
+	return steps
 }
 
 func leaseStep(base string, h *durable.Holder) Step {
@@ -142,7 +207,11 @@ func toRecover(fsys vfs.FS, base string) (steps []Step, err error) {
 	if m == nil {
 		return steps, nil
 	}
-	stale, err := subfile.Stale(fsys, base, m)
+	known, err := st.Known(fsys, base)
+	if err != nil {
+		return nil, err
+	}
+	stale, err := subfile.Stale(fsys, base, m, holdsSubfile(fsys), known...)
 	for _, s := range stale {
 		add(s, "remove: of no committed state")
 	}
@@ -222,6 +291,8 @@ func unfinishedIn(fsys vfs.FS, dir string) (names []string, err error) {
 	for _, e := range entries {
 		name := e.Name()
 		if out, ok := durable.HiddenOf(name); ok {
+			names = append(names, out)
+		} else if out, ok := durable.LeftoverOf(name); ok && e.Type().IsRegular() {
 			names = append(names, out)
 		} else if out, ok := durable.LockOf(name); ok && e.Type().IsRegular() {
 			// Other programs have files of such names too. One that cannot be read, or says nothing of a holder, is not named.

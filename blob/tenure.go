@@ -50,7 +50,7 @@ func (t *tenure) by() subfile.By { return t.byIf(t.check) }
 
 // byIf is by with a check of its own.
 func (t *tenure) byIf(check func() error) subfile.By {
-	return subfile.By{Tag: t.tag(), Check: check, Shared: !t.fsys.Local(t.name)}
+	return subfile.By{Tag: t.tag(), Check: check, Shared: !t.fsys.Local(t.name), Holds: holdsSubfile(t.fsys)}
 }
 
 // explain adds to an error that the dataset was taken over, if it was: then files are missing, or are another's.

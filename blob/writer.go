@@ -70,9 +70,10 @@ type datasetInfo struct {
 	prints          []string          // fingerprints of the maps
 	old             *subfile.Manifest // of the dataset that is appended to
 	replace         bool
-	foreign         bool   // what is replaced has no manifest
-	was             string // ID of the record that was in force when the writer began, on world rank 0
-	rename          bool   // subfiles are written under partial names
+	replaced        *subfile.Manifest // of what is replaced, on world rank 0; nil if it has none
+	foreign         bool              // what is replaced has no manifest
+	was             string            // ID of the record that was in force when the writer began, on world rank 0
+	rename          bool              // subfiles are written under partial names
 }
 
 // Create begins a dataset. Every rank of c calls it with the same name, schema and

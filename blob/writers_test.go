@@ -235,6 +235,8 @@ func TestRecoverConversion(t *testing.T) {
 	f, err := mem.Create(".out.nc.0123abcd.partial")
 	must(err)
 	must(f.Close())
+	must(mem.MkdirAll(".out.nc.4567cdef.partial/mesh")) // of an output that is a directory
+	must(vfs.WriteFile(mem, ".out.nc.4567cdef.partial/mesh/data", []byte("x")))
 	if l, err := unfinishedIn(mem, "."); err != nil || fmt.Sprint(l) != "[out.nc]" {
 		t.Fatalf("%v %v", l, err)
 	}
@@ -245,9 +247,60 @@ func TestRecoverConversion(t *testing.T) {
 	}
 	must(l.Release())
 	steps, err := Recover(ctx, "out.nc", &RecoverOptions{fs: mem})
-	if err != nil || len(steps) != 1 || len(names(mem, ".")) != 0 {
+	if err != nil || len(steps) != 2 || len(names(mem, ".")) != 0 {
 		t.Fatalf("%v %v %v", steps, err, names(mem, "."))
 	}
+}
+
+// TestRecoverNamed: what is recovered is what was named, where the name could be that of a subfile of another dataset.
+func TestRecoverNamed(t *testing.T) {
+	ctx := context.Background()
+	tag := durable.TagOf(durable.NewID())
+	start := vfs.NewMem()
+	m := tinyModel(1, 1)
+	m.writeTo(t, start, &Options{fs: start, Subfiles: 2})
+	of := func(name string, files ...string) {
+		t.Helper()
+		mem := start.CrashClone(vfs.CrashOptions{})
+		for _, n := range append(files, "d.nc.0000."+tag+".partial") { // something to do for d.nc
+			must(vfs.WriteFile(mem, n, []byte("x")))
+		}
+		steps, err := Recover(ctx, name, &RecoverOptions{fs: mem, DryRun: true})
+		must(err)
+		again, err := Recover(ctx, name, &RecoverOptions{fs: mem})
+		must(err)
+		if fmt.Sprint(again) != fmt.Sprint(steps) {
+			t.Errorf("%s: %v were to be done, and %v were", name, steps, again)
+		}
+		var got []string
+		for _, s := range steps {
+			got = append(got, s.File)
+		}
+		var want []string
+		if len(files) == 0 || name == "d.nc" {
+			want = append(want, "d.nc.0000."+tag+".partial")
+		}
+		if len(files) > 0 {
+			want = append(want, files[1:]...)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s beside %v: %v, want %v", name, files, got, want)
+		}
+		for _, n := range want {
+			if _, err := mem.Stat(n); err == nil {
+				t.Errorf("%s: %s is still there", name, n)
+			}
+		}
+	}
+	must(start.SyncDir("."))
+	of("d.nc")
+	of("d.nc.0000")
+	of("d.nc.0000." + tag + ".partial")
+	of("d.nc.0007", "d.nc.0007") // a file, and no subfile: there is nothing to do
+	of("d.nc.0001", "other", ".d.nc.0001.0123abcd.partial")
+	of("d.nc.0007", "d.nc.0007", ".d.nc.0007.0123abcd.partial")
+	of("d.nc.0009", "d.nc.0009.0000", "d.nc.0009.manifest.next", "d.nc.0009.0000.partial")
+	of("d.nc", "other", ".d.nc.lock."+tag)
 }
 
 // TestErrorsBehindTheCommit: what fails when the new dataset is in force already says so.

@@ -261,6 +261,10 @@ BLOBIO_API int blobio_abort(blobio_file *file);
 /* Opens a dataset: path is its name without number, one of its subfiles, an ordinary netCDF file (CDF-1, 2, 5), or a
  * directory with one dataset. The content decides what it is. options is NULL or
  *   allow_missing=yes  although subfiles are missing: their elements read as fill values
+ *   verify=whole       compares the checksums of what is read as a whole (the default); BLOBIO_ECHECKSUM if one differs
+ *   verify=once        of every piece that a read takes bytes of, and reads the rest of it for that, once while the file is open
+ *   verify=always      the same at each read
+ *   verify=never       of nothing, to save what is left of damaged data
  *   memory=SIZE        cap of buffers, at least 1M, default 256M
  *   workers=N  max_open=N
  * Reading is local, whatever opened it. */

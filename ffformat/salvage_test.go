@@ -92,7 +92,9 @@ func TestMyHash(t *testing.T) {
 	for _, k := range kinds {
 		f, b := build(t, k.layout, k.hash, 512, six)
 		b[f.fbOffset()+myHashOff] ^= 1
-		intact(t, b, k.layout, ErrChecksum)
+		if k.hash != Fast { // see TestFastDoubt
+			intact(t, b, k.layout, ErrChecksum)
+		}
 		_, err := decodeBytes(b, "", nil)
 		var fe *FormatError
 		if !errors.As(err, &fe) || fe.Field != "FB.myHash" || fe.Offset != f.fbOffset()+myHashOff {

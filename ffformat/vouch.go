@@ -1,6 +1,7 @@
 package ffformat
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,8 +24,7 @@ func OwnTime(ns int64) int64 {
 	return own
 }
 
-// canVouch says that a reader needs the sum: Check has the checksum of A and the hash of Fast files, and the latter is
-// compared whenever one is opened.
+// canVouch says that a reader needs the sum: Check has the checksum of A, and the hash of Fast files covers the records.
 func (f *File) canVouch() bool { return f.Hash == MD5 && !f.Parity }
 
 // vouched says that the pad is the sum.
@@ -70,27 +70,40 @@ var crc8 = func() (t [256]byte) {
 	return t
 }()
 
-// ids holds the records against the sum in the pad. If it is wrong and nothing else tells why, any id that
-// nothing else vouches for may be wrong: those variables are lost, by that name.
+// ids holds the records against what alone covers all of them: the sum in the pad, or the hash of a Fast file, which a lenient
+// reader opens in spite of it. If that is wrong and nothing else tells why, any id that nothing else vouches for may be
+// wrong: those variables are lost, by that name.
 func (s *structure) ids(single []place) {
 	f := s.f
-	if !f.vouched() || f.Damaged != nil {
+	told := slices.ContainsFunc(s.flaws, func(x Finding) bool { return x.Severity == Error })
+	by := ""
+	switch {
+	case f.Hash == Fast:
+		if !slices.ContainsFunc(split(f.Damaged), func(err error) bool {
+			fe := (*FormatError)(nil)
+			return errors.As(err, &fe) && fe.Field == "FB.myHash"
+		}) {
+			return // it fits, or it is torn or gone, which says nothing against the records
+		}
+		by = "FB.myHash"
+	case f.vouched() && f.Damaged == nil:
+		sum, err := f.padSum()
+		if err != nil || sum == f.FB.Pad[0] {
+			return
+		}
+		told = told || f.Layout.atEnd() && f.FB.Checksum != readerChecksum(f.Blocks)
+		s.add(s.finding(Warning, f.fbOffset()+int64(f.Layout.table().fb.pad.off), "FB.pad", "%#02x, but the CRC-8 of the metadata is %#02x: a record, ckptId or the pad is damaged", f.FB.Pad[0], sum))
+		by = "the CRC-8 in the pad of the file block"
+	default:
 		return
 	}
-	sum, err := f.padSum()
-	if err != nil || sum == f.FB.Pad[0] {
-		return
-	}
-	told := slices.ContainsFunc(s.flaws, func(x Finding) bool { return x.Severity == Error }) || f.Layout.atEnd() && f.FB.Checksum != readerChecksum(f.Blocks)
-	t := f.Layout.table()
-	s.add(s.finding(Warning, f.fbOffset()+int64(t.fb.pad.off), "FB.pad", "%#02x, but the CRC-8 of the metadata is %#02x: a record, ckptId or the pad is damaged", f.FB.Pad[0], sum))
 	if told {
 		return
 	}
 	s.doubtful = map[int32]bool{}
 	for _, p := range single {
 		s.doubtful[p.ID] = true
-		s.at(p, t.vmd.id, "id", true, "%d is doubtful: only the CRC-8 in the pad of the file block covers it, and that does not fit", p.ID)
+		s.at(p, f.Layout.table().vmd.id, "id", true, "%d is doubtful: only %s covers it, and that does not fit", p.ID, by)
 	}
 }
 

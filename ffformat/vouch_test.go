@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -164,6 +165,49 @@ func TestOwnRepair(t *testing.T) {
 		m := image(t, got)
 		if bad == DropBad && (len(rep.Bad) != 3 || len(m) != 1 || m[11] != want[11]) || bad == KeepBad && (len(m) != 4 || m[266] != want[10] || m[13] != want[13]) {
 			t.Errorf("%v: bad %v, %d variables", bad, rep.Bad, len(m))
+		}
+	}
+}
+
+// TestFastDoubt: a Fast file that is opened in spite of its hash has the doubtful ids that a file of our own has whose sum is wrong; if
+// another flaw tells why the hash is wrong, none is doubted.
+func TestFastDoubt(t *testing.T) {
+	for what, c := range map[string]struct {
+		flip func(f *File) int64
+		want string
+	}{
+		"id":        {func(f *File) int64 { return f.recordOffset(0, 0) + 1 }, "[266 12 13]"},
+		"myHash":    {func(f *File) int64 { return f.fbOffset() + myHashOff }, "[10 12 13]"},
+		"dptr":      {func(f *File) int64 { return f.recordOffset(2, 0) + int64(f.Layout.table().vmd.dptr.off) }, "[]"},
+		"pad":       {func(f *File) int64 { return f.fbOffset() + int64(f.Layout.table().fb.pad.off) }, "[]"},
+		"timestamp": {func(f *File) int64 { return f.fbOffset() + int64(f.Layout.table().fb.timestamp.off) }, "[10 12 13]"},
+	} {
+		b := ownFile(t, WriterOptions{Layout: LayoutF, Hash: Fast})
+		f, err := decodeBytes(b, "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b[c.flip(f)] ^= 1
+		ids := []int32{}
+		for _, x := range findings(t, b, "", nil) {
+			if strings.Contains(x.Msg, "doubtful") {
+				ids = append(ids, x.Var)
+			}
+		}
+		if fmt.Sprint(ids) != c.want {
+			t.Errorf("%s: doubtful are %v, want %s", what, ids, c.want)
+		}
+		if f, err = decodeBytes(b, "", &DecodeOptions{Lenient: true}); err != nil {
+			t.Fatal(err)
+		}
+		r := newReader(bytes.NewReader(b), f)
+		for _, id := range ids {
+			if err := r.CopyVar(t.Context(), id, io.Discard); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "doubtful") {
+				t.Errorf("%s: variable %d is read: %v", what, id, err)
+			}
+		}
+		if _, err := NewReader(bytes.NewReader(b), int64(len(b)), "", nil); (err == nil) != (what == "pad") {
+			t.Errorf("%s: opened as if it were whole: %v", what, err)
 		}
 	}
 }

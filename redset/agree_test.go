@@ -95,14 +95,8 @@ func TestRecoverDurable(t *testing.T) {
 			t.Fatal(err)
 		}
 		whole := fromMem(t, cl.fs, ".")
-		for name := range fromMem(t, cl.fs, "n1") { // the directory stays
-			if err := cl.fs.Remove(name); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := cl.fs.SyncDir("n1"); err != nil {
-			t.Fatal(err)
-		}
+		cl.lose(t, 1) // and its directory
+		cl.fs = durable(t, cl.fs)
 		if _, err := cl.recover("shared", cl.own); err != nil {
 			t.Fatal(err)
 		}

@@ -148,7 +148,7 @@ func (m *member) prepare() error {
 			continue
 		}
 		name := m.paths[i]
-		if err := m.fs.MkdirAll(filepath.Dir(name)); err != nil {
+		if err := vfs.MkdirDurable(m.fs, filepath.Dir(name)); err != nil {
 			return err
 		}
 		f, err := createTemp(m.fs, name)
@@ -175,7 +175,7 @@ func (m *member) prepare() error {
 		return err
 	}
 	name := m.newHeader().dataName(m.prefix)
-	if err := m.fs.MkdirAll(filepath.Dir(name)); err != nil {
+	if err := vfs.MkdirDurable(m.fs, filepath.Dir(name)); err != nil {
 		return err
 	}
 	f, err := createTemp(m.fs, name)
@@ -324,7 +324,7 @@ func (m *member) finishRest() error {
 
 // small writes a small file under its temporary name.
 func (m *member) small(name string, b []byte) error {
-	if err := m.fs.MkdirAll(filepath.Dir(name)); err != nil {
+	if err := vfs.MkdirDurable(m.fs, filepath.Dir(name)); err != nil {
 		return err
 	}
 	if err := remove(m.fs, name+tempSuffix); err != nil {

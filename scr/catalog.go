@@ -108,7 +108,7 @@ func (s *Session) makeDir(l *level, dir string) error {
 	if l.dc.Rank() != 0 {
 		return nil
 	}
-	if err := mkdirDurable(s.fs, cachedir.MetaDir(dir)); err != nil {
+	if err := vfs.MkdirDurable(s.fs, cachedir.MetaDir(dir)); err != nil {
 		return fmt.Errorf("scr: cache: %w", err)
 	}
 	return vfs.SyncParent(s.fs, cachedir.MetaDir(dir))

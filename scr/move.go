@@ -194,7 +194,7 @@ func (s *Session) recvFile(ctx context.Context, from int, name string, m record.
 		}
 	}
 	if *failed == nil {
-		if err := mkdirDurable(s.fs, path.Dir(name)); err != nil {
+		if err := vfs.MkdirDurable(s.fs, path.Dir(name)); err != nil {
 			fail(err)
 		} else {
 			_ = s.fs.Remove(tmp) // of a crashed run

@@ -87,7 +87,7 @@ func (s *Session) routeWrite(name string) (string, error) {
 	}
 	at := abs
 	if w.Bypass {
-		if err := mkdirDurable(s.cfg.FS, path.Dir(abs)); err != nil {
+		if err := vfs.MkdirDurable(s.cfg.FS, path.Dir(abs)); err != nil {
 			return "", fmt.Errorf("scr: %w", err)
 		}
 		if _, err := vfs.Lstat(s.cfg.FS, abs); err == nil {
@@ -152,7 +152,7 @@ func (s *Session) cacheName(w *writing, abs string) (string, error) {
 	if at = s.ownName(w, base); at == "" {
 		return "", fmt.Errorf("scr: cache: %w: too many files %s", ErrUsage, base)
 	}
-	if err := mkdirDurable(s.fs, path.Dir(at)); err != nil {
+	if err := vfs.MkdirDurable(s.fs, path.Dir(at)); err != nil {
 		return "", fmt.Errorf("scr: cache: %w", err)
 	}
 	return at, nil
@@ -215,7 +215,7 @@ func (s *Session) rename(w *writing, f cachedir.MapFile, moved bool) error {
 	if f.Name = s.ownName(w, path.Base(old)); f.Name == "" {
 		return fmt.Errorf("scr: cache: %w: too many files %s", ErrUsage, path.Base(old))
 	}
-	if err := mkdirDurable(s.fs, path.Dir(f.Name)); err != nil {
+	if err := vfs.MkdirDurable(s.fs, path.Dir(f.Name)); err != nil {
 		return fmt.Errorf("scr: cache: %w", err)
 	}
 	w.maps.Put(f)

@@ -448,32 +448,6 @@ func storeNames(stores []config.Store) []string {
 	return out
 }
 
-// mkdirDurable makes a directory and its parents, and their names durable.
-func mkdirDurable(fsys vfs.FS, dir string) error {
-	var made []string
-	for d := dir; ; d = path.Dir(d) {
-		if _, err := fsys.Stat(d); err == nil {
-			break
-		}
-		made = append(made, d)
-		if d == path.Dir(d) {
-			break
-		}
-	}
-	if len(made) == 0 {
-		return nil
-	}
-	if err := fsys.MkdirAll(dir); err != nil {
-		return err
-	}
-	for i := len(made) - 1; i >= 0; i-- {
-		if err := vfs.SyncParent(fsys, made[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // level is a redundancy descriptor and what a rank needs for it.
 type level struct {
 	config.Descriptor

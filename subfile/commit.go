@@ -14,6 +14,8 @@ type By struct {
 	Check func() error // says whether it still holds the lease; nil: nobody else can write
 	// Shared says that the lease may be lost between Check and what follows, since locks do not reach all machines.
 	Shared bool
+	// Holds says of a file with the name of subfile i whether it is one, by what is in it; nil: none is.
+	Holds func(name string, i int) (bool, error)
 }
 
 func (b By) check() error {
@@ -195,7 +197,7 @@ func finishShared(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error
 // Recover brings a dataset to a clean state before it is written again: a
 // prepared commit is finished, an unprepared one is removed with the
 // subfiles that belong to it, and so are subfiles that the manifest does not
-// list. The dataset of another program stays as it is. It returns the manifest in force, nil if none.
+// list (see Stale). The dataset of another program stays as it is. It returns the manifest in force, nil if none.
 //
 // The caller, by, holds the lease of base.
 func Recover(fsys vfs.FS, base string, by By) (*Manifest, error) {
@@ -206,6 +208,10 @@ func Recover(fsys vfs.FS, base string, by By) (*Manifest, error) {
 	st, err := ReadState(fsys, base)
 	never := errors.Is(err, ErrNotCommitted)
 	if err != nil && !never {
+		return nil, err
+	}
+	known, err := st.Known(fsys, base)
+	if err != nil {
 		return nil, err
 	}
 	if st.Pending {
@@ -220,7 +226,7 @@ func Recover(fsys vfs.FS, base string, by By) (*Manifest, error) {
 	if m != nil {
 		// Without the record of the unfinished commit its subfiles would look like a
 		// dataset of another program, so they go first.
-		if err := RemoveStale(fsys, base, m, by); err != nil {
+		if err := RemoveStale(fsys, base, m, by, known...); err != nil {
 			return nil, err
 		}
 	}
@@ -265,8 +271,8 @@ func Records(fsys vfs.FS, base string) (list []string, err error) {
 }
 
 // RemoveStale removes what Stale lists, for good.
-func RemoveStale(fsys vfs.FS, base string, m *Manifest, by By) error {
-	stale, err := Stale(fsys, base, m)
+func RemoveStale(fsys vfs.FS, base string, m *Manifest, by By, known ...*Manifest) error {
+	stale, err := Stale(fsys, base, m, by.Holds, known...)
 	if err != nil || len(stale) == 0 {
 		return err
 	}
@@ -357,28 +363,55 @@ func copyFile(fsys vfs.FS, from, to string, n int64, sync bool) error {
 	return err
 }
 
-// Stale returns the final names of base that a manifest does not list: what a
-// wider dataset of the same name, replaced by this one, left behind, or a dead
-// writer that did not use partial names.
-func Stale(fsys vfs.FS, base string, m *Manifest) ([]string, error) {
+// Stale returns the final names of base that the manifest m does not list: what a wider dataset of the same name, replaced by this
+// one, left behind, or a dead writer that did not use partial names. A file of such a name may be anybody's ("F.nc.2024"). It counts
+// only if another record lists it (known, of which some may be nil), or holds says that it is a subfile.
+func Stale(fsys vfs.FS, base string, m *Manifest, holds func(name string, i int) (bool, error), known ...*Manifest) ([]string, error) {
 	dir, name := dirOf(base), filepath.Base(base)
 	entries, err := fsys.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
-	keep := map[string]bool{}
-	for _, s := range m.Sets {
-		for i := range s.Subfiles {
-			keep[Name(s.Base, i)] = true
-		}
+	keep, listed := map[string]bool{}, map[string]bool{}
+	m.eachName(func(name string) { keep[name] = true })
+	for _, k := range known {
+		k.eachName(func(name string) { listed[name] = true })
 	}
 	var stale []string
 	for _, e := range entries {
-		if _, _, ok := Split(e.Name()); ok && filepath.Ext(e.Name()) != partialSuffix && Base(e.Name()) == name && !keep[e.Name()] {
-			stale = append(stale, filepath.Join(dir, e.Name()))
+		_, i, ok := Split(e.Name())
+		if !ok || filepath.Ext(e.Name()) == partialSuffix || Base(e.Name()) != name || keep[e.Name()] || !isFile(fsys, dir, e) {
+			continue
+		}
+		file, is := filepath.Join(dir, e.Name()), listed[e.Name()]
+		if !is && holds != nil {
+			if is, err = holds(file, i); err != nil {
+				return nil, err
+			}
+		}
+		if is {
+			stale = append(stale, file)
 		}
 	}
 	return stale, nil
+}
+
+// Lists says whether a file, named without directory, is one of the record's.
+func (m *Manifest) Lists(name string) (is bool) {
+	m.eachName(func(n string) { is = is || n == name })
+	return is
+}
+
+// eachName calls f with the names of all subfiles, without directory.
+func (m *Manifest) eachName(f func(name string)) {
+	if m == nil {
+		return
+	}
+	for _, s := range m.Sets {
+		for i := range s.Subfiles {
+			f(Name(s.Base, i))
+		}
+	}
 }
 
 // Dir returns the directory that holds the dataset base, never empty.

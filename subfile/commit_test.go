@@ -51,7 +51,7 @@ func content(t *testing.T, fsys vfs.FS, name string) string {
 // called; and all that a dead writer left of that one are.
 func TestRecoverLeavesOthers(t *testing.T) {
 	others := []string{"e.nc.0000", "e.nc.0003", "e.nc.0001." + theirs + ".partial", "e.nc.0002.partial", "e.nc.manifest.next." + theirs + ".partial",
-		"d.nc", "d.nc2.0000", "d.nc2.0000.partial", "d.nc.x.0000", "dd.nc.0000." + theirs + ".partial", "d.n.0000"}
+		"d.nc", "d.nc2.0000", "d.nc2.0000.partial", "d.nc.x.0000", "dd.nc.0000." + theirs + ".partial", "d.n.0000", "d.nc.2024", "d.nc+1.2024"}
 	own := []string{"d.nc.0000", "d.nc.0007", "d.nc+1.0000", "d.nc.0000.partial", "d.nc.0001." + theirs + ".partial", "d.nc+1.0002.partial",
 		"d.nc.manifest.next." + theirs + ".partial", "d.nc.manifest.partial"}
 	for _, shared := range []bool{false, true} {
@@ -59,9 +59,9 @@ func TestRecoverLeavesOthers(t *testing.T) {
 		touch(t, m, others...)
 		touch(t, m, own...)
 		announced := record("d.nc", false) // and never committed
-		announced.Finals = true
+		announced.Finals = true            // it lists d.nc.0000 and .0001
 		must(t, WriteNext(m, "d.nc", announced, false, By{}))
-		if got, err := Recover(m, "d.nc", By{Tag: mine, Shared: shared}); err != nil || got != nil {
+		if got, err := Recover(m, "d.nc", By{Tag: mine, Shared: shared, Holds: func(_ string, i int) (bool, error) { return i < 10, nil }}); err != nil || got != nil {
 			t.Fatalf("%v %v", got, err)
 		}
 		want := slices.Sorted(slices.Values(others))

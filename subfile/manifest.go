@@ -273,6 +273,25 @@ func readManifest(fsys vfs.FS, name string) (*Manifest, error) {
 // name is of another program.
 func (s *State) Partial() bool { return s.Intent != nil && s.Intent.Writer != "" && !s.Intent.Finals }
 
+// Known returns the records besides the one in force that list files of the dataset: the announcement, and the record that a pending
+// commit replaces.
+func (s *State) Known(fsys vfs.FS, base string) (known []*Manifest, err error) {
+	if s.Intent != nil {
+		known = append(known, s.Intent)
+	}
+	if !s.Pending {
+		return known, nil
+	}
+	old, err := readManifest(fsys, ManifestName(base))
+	switch {
+	case err == nil:
+		known = append(known, old)
+	case errors.Is(err, fs.ErrNotExist), errors.As(err, new(*FormatError)): // it is not in force, so it may be damaged
+		err = nil
+	}
+	return known, err
+}
+
 // A State is what the manifests of a dataset say, see the package comment.
 type State struct {
 	Manifest *Manifest // the record in force; nil for a foreign dataset

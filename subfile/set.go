@@ -31,7 +31,8 @@ func (s *Set) Len() int {
 }
 
 // Find looks for the dataset that path means: a base name, one of its files,
-// an ordinary file, or a directory that holds exactly one dataset.
+// an ordinary file, or a directory that holds exactly one dataset. Names decide, and no file is opened: a name with a
+// number at its end means the dataset of which it could be a subfile, even if it is none, or is the name of a dataset itself.
 func Find(fsys vfs.FS, path string) (*Set, error) {
 	info, err := fsys.Stat(path)
 	switch {

@@ -51,6 +51,32 @@ func (j *job) begin(ctx context.Context) (err error) {
 	return j.lease.Settle() // what a former writer has open has no name any more
 }
 
+// Recover removes what a writer of the directory dir left that died: the temporary one, whose path it returns, "" if there is
+// none that is not whole. A directory that somebody is writing is ErrInUse. dry: it stays, whoever may be writing it.
+func Recover(ctx context.Context, dir string, dry bool) (left string, err error) {
+	tmp := filepath.Clean(dir) + partialSuffix
+	if !Writing(tmp) {
+		return "", nil
+	}
+	if dry {
+		return tmp, nil
+	}
+	l, err := durable.Acquire(ctx, vfs.OS, filepath.Clean(dir), durable.LeaseOptions{})
+	if err != nil {
+		return "", fmt.Errorf("cello: %w", err)
+	}
+	if Writing(tmp) { // still
+		if err = removePartial(vfs.OS, tmp); err == nil {
+			err = vfs.SyncParent(vfs.OS, tmp)
+		}
+		left = tmp
+	}
+	if err == nil {
+		err = l.Settle()
+	}
+	return left, errors.Join(err, l.Release())
+}
+
 // removePartial removes a temporary directory with what a writer puts into it;
 // one with anything else in it is not ours: ErrExist.
 func removePartial(fsys vfs.FS, dir string) error {

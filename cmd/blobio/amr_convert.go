@@ -277,19 +277,22 @@ func (f *amrConvertFlags) toYT(cmd *cobra.Command, e *env, m *amrMesh, out strin
 	}
 	start := time.Now()
 	durability := f.out.celloOptions().Durability
+	l, err := durable.Acquire(ctx, vfs.OS, out, durable.LeaseOptions{})
+	if err != nil {
+		return err
+	}
+	defer l.Release()
+	if err := durable.SweepHidden(vfs.OS, out); err != nil {
+		return err
+	}
 	k := m.cello
 	if k == nil {
 		with, without, err := m.ghosts(ctx, f.fields)
 		if err != nil {
 			return err
 		}
-		l, err := durable.Acquire(ctx, vfs.OS, out, durable.LeaseOptions{})
-		if err != nil {
-			return err
-		}
-		defer l.Release()
-		dir, err := os.MkdirTemp(filepath.Dir(out), "."+filepath.Base(out)+".*.partial")
-		if err != nil {
+		dir := durable.HiddenName(out, l.ID())
+		if err := os.Mkdir(dir, 0o700); err != nil {
 			return err
 		}
 		defer os.RemoveAll(dir)
@@ -304,9 +307,9 @@ func (f *amrConvertFlags) toYT(cmd *cobra.Command, e *env, m *amrMesh, out strin
 			return err
 		}
 		defer k.Close()
-		if err := l.Release(); err != nil { // what writes the directory takes it
-			return err
-		}
+	}
+	if err := l.Release(); err != nil { // what writes the directory takes it
+		return err
 	}
 	if err := cello.WriteYT(ctx, k, out, &cello.YTOptions{NoGhosts: f.bare, Fields: f.fields, Durability: durability}); err != nil {
 		return err

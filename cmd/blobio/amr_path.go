@@ -39,7 +39,7 @@ func amrPath(ctx context.Context, path string) (name string, isCello bool, err e
 	if whole, is := strings.CutSuffix(path, subfile.Partial("")); is && info.IsDir() && cello.Writing(path) {
 		return "", false, unfinished(whole, path)
 	}
-	if whole, is := durable.HiddenOf(filepath.Base(path)); is && !info.IsDir() {
+	if whole, is := durable.HiddenOf(filepath.Base(path)); is {
 		return "", false, unfinished(filepath.Join(filepath.Dir(path), whole), path)
 	}
 	if !info.IsDir() {

@@ -4,10 +4,15 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"blobio/amr/cello"
 	"blobio/blob"
+	"blobio/subfile"
 )
 
 func newRecover(e *env) *cobra.Command {
@@ -17,7 +22,8 @@ func newRecover(e *env) *cobra.Command {
 		Short: "Finish what a dead writer left",
 		Long: `Finish what a writer that died left of datasets and conversions: a commit that
 was cut short is completed, and files that belong to no committed state are
-removed. What is committed stays as it is. A directory means all names in it.
+removed, unfinished directories of "amr convert" among them. What is committed
+stays as it is. A directory means all names in it, and its own.
 
 Nothing is done to what somebody is writing. On a file system that several
 machines share, a writer on another machine counts as dead when it has not
@@ -56,7 +62,7 @@ func recoverPaths(cmd *cobra.Command, e *env, args []string, dry, asJSON bool) e
 			names = append(names, a)
 			continue
 		}
-		in, err := blob.Unfinished(a)
+		in, err := unfinishedNames(a)
 		if err != nil {
 			return err
 		}
@@ -93,6 +99,37 @@ func recoverPaths(cmd *cobra.Command, e *env, args []string, dry, asJSON bool) e
 	return nil
 }
 
+// unfinishedNames returns the names in a directory for which there may be something to do, and its own if it is such an output.
+func unfinishedNames(dir string) (names []string, err error) {
+	dir = filepath.Clean(dir)
+	if whole, is := strings.CutSuffix(dir, subfile.Partial("")); is && cello.Writing(dir) {
+		return []string{whole}, nil
+	}
+	for _, d := range []string{filepath.Dir(dir), dir} {
+		in, err := blob.Unfinished(d)
+		if err != nil && d == dir {
+			return nil, err
+		}
+		list, err := os.ReadDir(d)
+		if err != nil && d == dir {
+			return nil, err
+		}
+		for _, e := range list {
+			name := filepath.Join(d, e.Name())
+			if whole, is := strings.CutSuffix(name, subfile.Partial("")); is && cello.Writing(name) {
+				in = append(in, whole)
+			}
+		}
+		for _, n := range in {
+			if d == dir || n == dir {
+				names = append(names, n)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
 func recoverOne(ctx context.Context, name string, dry bool) recovered {
 	r := recovered{Path: name, Steps: []blob.Step{}}
 	var err error
@@ -100,6 +137,12 @@ func recoverOne(ctx context.Context, name string, dry bool) recovered {
 		var steps []blob.Step
 		steps, err = blob.Recover(ctx, name, &blob.RecoverOptions{DryRun: dry})
 		r.Steps = append(r.Steps, steps...)
+	}
+	if err == nil {
+		var left string
+		if left, err = cello.Recover(ctx, name, dry); left != "" {
+			r.Steps = append(r.Steps, blob.Step{File: left, What: "remove: of a checkpoint that did not come to its end"})
+		}
 	}
 	if err != nil {
 		r.Error = packagePrefix.ReplaceAllString(err.Error(), "")

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -144,7 +145,7 @@ func picture(bars []bar) string {
 	p(`<svg xmlns="http://www.w3.org/2000/svg" width="%g" height="%g" viewBox="0 0 %g %g" font-family="sans-serif">`, width, height, width, height)
 	p(`<rect width="100%%" height="100%%" fill="#fff"/>`)
 	p(`<text x="24" y="32" font-size="17" font-weight="bold" fill="#22262c">One coarse step with data corruption in its last fine step</text>`)
-	p(`<text x="24" y="51" font-size="11" fill="#686e78">upper bar measured (median of %d; the line: fastest to slowest), lower bar the cost model with times measured alone</text>`, repeats)
+	p(`<text x="24" y="51" font-size="11" fill="#686e78">upper bar: measured (median of %d, the line from fastest to slowest); lower bar: the model; %d cores, %s</text>`, repeats, runtime.NumCPU(), runtime.GOARCH)
 	names := []string{"save", "lost work", "reconfigure"}
 	colors := []string{"#2878be", "#d66e20", "#0e825c"}
 	at := left

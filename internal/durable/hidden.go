@@ -2,6 +2,7 @@ package durable
 
 import (
 	"encoding/hex"
+	"errors"
 	"path/filepath"
 	"strings"
 
@@ -36,14 +37,25 @@ func HiddenOf(file string) (name string, ok bool) {
 	return rest[1:dot], err == nil
 }
 
-// HiddenFiles lists the hidden files of the output name: of a writer at work, and of those that died.
+// HiddenFiles lists the hidden files of the output name, and hidden directories of outputs that are made of several files: of a
+// writer at work, and of those that died.
 func HiddenFiles(fsys vfs.FS, name string) (list []string, err error) {
 	dir, base := filepath.Split(name)
 	entries, err := fsys.ReadDir(filepath.Dir(name))
 	for _, e := range entries {
-		if of, ok := HiddenOf(e.Name()); ok && of == base && !e.IsDir() {
+		if of, ok := HiddenOf(e.Name()); ok && of == base {
 			list = append(list, dir+e.Name())
 		}
 	}
 	return list, err
+}
+
+// SweepHidden removes what HiddenFiles lists, directories with all that is in them. It is for who holds the lease of name: one
+// that is alive after all fails at its rename.
+func SweepHidden(fsys vfs.FS, name string) error {
+	list, err := HiddenFiles(fsys, name)
+	for _, t := range list {
+		err = errors.Join(err, vfs.RemoveAll(fsys, t))
+	}
+	return err
 }

@@ -1,7 +1,6 @@
 package durable
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -38,8 +37,8 @@ type Lease struct {
 
 	mu   sync.Mutex // of file, and for writing to it
 	file vfs.File
-	stop chan struct{} // ends the heartbeat; nil: none
-	done chan struct{}
+	stop chan struct{} // ends the heartbeat; nil: none, or told already
+	done chan struct{} // closed when it has ended; nil: there was none
 
 	dead *Holder // from whom it was taken over
 }
@@ -81,7 +80,7 @@ func Acquire(ctx context.Context, fsys vfs.FS, name string, o LeaseOptions) (*Le
 // try makes one attempt. again: somebody else changed the file meanwhile.
 func (l *Lease) try(ctx context.Context, o LeaseOptions) (again bool, err error) {
 	f, err := l.fsys.OpenRW(l.lock)
-	made, foreign := false, false
+	made, foreign, shut := false, false, false
 	if errors.Is(err, fs.ErrNotExist) {
 		if f, err = l.fsys.Create(l.lock); errors.Is(err, fs.ErrExist) {
 			return true, nil
@@ -105,7 +104,9 @@ func (l *Lease) try(ctx context.Context, o LeaseOptions) (again bool, err error)
 				_ = l.fsys.Remove(l.lock) // the error before is the one to tell
 			}
 		}
-		err = errors.Join(err, f.Close())
+		if !shut {
+			err = errors.Join(err, f.Close())
+		}
 	}()
 	local := l.fsys.Local(l.name)
 	held, locked := l.exclude(f)
@@ -135,16 +136,29 @@ func (l *Lease) try(ctx context.Context, o LeaseOptions) (again bool, err error)
 			return false, errors.Join(err, removeLast(l.fsys, l.name, l.me.ID, f))
 		}
 		l.file = f
-	} else if again, err = l.succeed(raw); again || err != nil {
-		return again, err
+	} else {
+		if !locked { // then it keeps nobody off, and on Windows no file that is open can be replaced
+			shut = true
+			if err := f.Close(); err != nil {
+				return false, err
+			}
+		}
+		if again, err = l.succeed(raw, was, locked); again || err != nil {
+			return again, err
+		}
 	}
 	// The name may have come to mean another file since it was opened.
 	h, _, err := holderOf(l.fsys, l.lock)
 	if err == nil && h != nil && h.ID == l.me.ID {
-		return false, nil
+		if !fresh {
+			err = l.sweep()
+		}
+		if err == nil {
+			return false, nil
+		}
 	}
 	if err != nil {
-		_ = removeLast(l.fsys, l.name, l.me.ID, l.file) // what could not be read is the error to tell
+		_ = removeLast(l.fsys, l.name, l.me.ID, l.file) // the first error is the one to tell
 	}
 	if l.file != f {
 		err = errors.Join(err, l.file.Close())
@@ -174,55 +188,6 @@ func (l *Lease) exclude(f vfs.File) (err error, locked bool) {
 	return err, err == nil
 }
 
-// watch waits until the file has been silent for so long. again: it is another one.
-func (l *Lease) watch(ctx context.Context, was []byte, patience time.Duration) (again bool, err error) {
-	t := time.NewTicker(max(min(patience/20, time.Second/2), 1))
-	defer t.Stop()
-	for from := time.Now(); time.Since(from) < patience; { // by the monotonic clock
-		select {
-		case <-ctx.Done():
-			return false, ctx.Err()
-		case <-t.C:
-		}
-		h, now, err := holderOf(l.fsys, l.lock)
-		switch {
-		case err != nil:
-			return false, err
-		case now == nil:
-			return true, nil // released
-		case !bytes.Equal(now, was):
-			return false, &InUseError{Name: l.name, Holder: h}
-		}
-	}
-	return false, nil
-}
-
-// succeed puts a file of our own in the place of a dead holder's. On this machine, whoever else could do so needs the lock
-// of that file, which we have.
-func (l *Lease) succeed(was []byte) (again bool, err error) {
-	if _, now, err := holderOf(l.fsys, l.lock); err != nil || !bytes.Equal(now, was) {
-		return err == nil, err
-	}
-	tmp := l.lock + "." + l.Tag()
-	f, err := l.fsys.Create(tmp)
-	if err != nil {
-		return false, err
-	}
-	if err = put(f, l.me.encode(), true); err == nil {
-		if err = vfs.Lock(f, true); errors.Is(err, vfs.ErrNoLocks) {
-			err = nil
-		}
-	}
-	if err == nil {
-		err = l.fsys.Rename(tmp, l.lock)
-	}
-	if err != nil {
-		return false, errors.Join(err, f.Close(), l.fsys.Remove(tmp))
-	}
-	l.file = f
-	return false, nil
-}
-
 // put makes b the content of f, for others to read; shared: on any machine.
 func put(f vfs.File, b []byte, shared bool) error {
 	if _, err := f.WriteAt(b, 0); err != nil {
@@ -237,14 +202,15 @@ func put(f vfs.File, b []byte, shared bool) error {
 
 // beat begins the heartbeat.
 func (l *Lease) beat(every time.Duration) {
-	l.stop, l.done = make(chan struct{}), make(chan struct{})
+	stop, done := make(chan struct{}), make(chan struct{})
+	l.stop, l.done = stop, done
 	go func() {
-		defer close(l.done)
+		defer close(done)
 		t := time.NewTicker(every)
 		defer t.Stop()
 		for {
 			select {
-			case <-l.stop:
+			case <-stop:
 				return
 			case <-t.C:
 			}
@@ -329,10 +295,15 @@ func (l *Lease) Release() error {
 	if l == nil {
 		return nil
 	}
-	if l.stop != nil {
-		close(l.stop)
-		<-l.done
-		l.stop = nil
+	l.mu.Lock()
+	stop, done := l.stop, l.done
+	l.stop = nil // one of those who call it ends the heartbeat, and all wait for its end
+	l.mu.Unlock()
+	if stop != nil {
+		close(stop)
+	}
+	if done != nil {
+		<-done
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -47,7 +47,7 @@ func NewOutput(ctx context.Context, fsys vfs.FS, name string, o OutputOptions) (
 	}
 	out = &Output{fsys: fsys, name: name, temp: HiddenName(name, l.ID()), o: o, lease: l}
 	// The order is that of the package comment: which state is in force is looked at when no former holder can change it.
-	if err = out.sweep(); err == nil {
+	if err = SweepHidden(fsys, name); err == nil {
 		err = out.free()
 	}
 	if err == nil {
@@ -68,17 +68,6 @@ func (o *Output) File() vfs.File { return o.file }
 
 // Temp returns the hidden name, for other ranks to open. No name but this one may be opened for writing.
 func (o *Output) Temp() string { return o.temp }
-
-// sweep removes what dead writers of this output left. One that is alive after all fails at its rename.
-func (o *Output) sweep() error {
-	list, err := HiddenFiles(o.fsys, o.name)
-	for _, t := range list {
-		if rerr := o.fsys.Remove(t); rerr != nil && !errors.Is(rerr, fs.ErrNotExist) {
-			err = errors.Join(err, rerr)
-		}
-	}
-	return err
-}
 
 func (o *Output) free() error {
 	if o.o.Also != nil {

@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
+	"blobio/internal/crashtest"
 	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
@@ -71,7 +75,7 @@ type shared struct{ vfs.FS }
 
 func (shared) Local(string) bool { return false }
 
-// busy has no locks, and removes no file that is open.
+// busy has no locks, and removes and renames no file that is open, as Windows.
 type busy struct {
 	shared
 	open map[string]int
@@ -100,6 +104,13 @@ func (b busy) Remove(name string) error {
 	return b.FS.Remove(name)
 }
 
+func (b busy) Rename(from, to string) error {
+	if b.open[from]+b.open[to] > 0 {
+		return errors.New("it is open")
+	}
+	return b.FS.Rename(from, to)
+}
+
 func (f *busyFile) Lock(bool) error { return vfs.ErrNoLocks }
 func (f *busyFile) Close() error {
 	f.fs.open[f.Name()]--
@@ -114,6 +125,93 @@ func TestReleaseOfOpen(t *testing.T) {
 	must(t, l.Release())
 	if l, err := fsys.ReadDir("."); err != nil || len(l) > 0 {
 		t.Errorf("left: %v %v", l, err)
+	}
+}
+
+// TestTakeoverOfOpen: a dead holder's lease is taken over where a file that is open cannot be replaced; if somebody has it open for
+// good, the error says what to do, and nothing is left.
+func TestTakeoverOfOpen(t *testing.T) {
+	fsys := busy{shared{vfs.NewMem()}, map[string]int{}}
+	h := Holder{ID: NewID(), Host: "here", PID: 1}
+	must(t, vfs.WriteFile(fsys, LockName("d.nc"), h.encode()))
+	still := LeaseOptions{Beat: time.Hour, Patience: 1}
+	reader, err := fsys.Open(LockName("d.nc"))
+	must(t, err)
+	if l, err := Acquire(context.Background(), fsys, "d.nc", still); err == nil || !strings.Contains(err.Error(), "delete the file") || !strings.Contains(err.Error(), LockName("d.nc")) {
+		t.Fatalf("%v %v", l, err)
+	}
+	if l, err := fsys.ReadDir("."); err != nil || len(l) != 1 {
+		t.Errorf("left: %v %v", l, err)
+	}
+	must(t, reader.Close())
+	l, err := Acquire(context.Background(), fsys, "d.nc", still)
+	must(t, err)
+	must(t, errors.Join(l.Check(), l.Settle(), l.Release()))
+	if l, err := fsys.ReadDir("."); err != nil || len(l) > 0 {
+		t.Errorf("left: %v %v", l, err)
+	}
+}
+
+// TestTakeoverKilled: what is left of a writer that died while it took over goes with the next holder, and nothing else does.
+func TestTakeoverKilled(t *testing.T) {
+	for _, locks := range []bool{true, false} {
+		killed := 0
+		for n := int64(1); takeoverKilled(t, locks, n, &killed); n++ {
+		}
+		if killed == 0 {
+			t.Error("nobody was killed between making the file and giving it its name")
+		}
+	}
+}
+
+// takeoverKilled says whether there is an operation n for a writer to be killed at.
+func takeoverKilled(t *testing.T, locks bool, n int64, killed *int) bool {
+	mem := vfs.NewMem()
+	all := crashtest.NewMachines(mem)
+	h := Holder{ID: NewID(), Host: "another.machine", Boot: "another", PID: 1}
+	others := []string{".d.nc.lock.w1234567", ".d.nc.lock.x12345678", ".e.nc.lock.w12345678", "d.nc.lock.w12345678"}
+	for _, name := range append(others, LockName("d.nc")) {
+		must(t, vfs.WriteFile(mem, name, h.encode()))
+	}
+	dead := false
+	_, err := Acquire(context.Background(), vfs.NewFault(all.Machine(locks), func(op vfs.Op) error {
+		if dead = dead || op.Seq == n; dead {
+			return errors.New("killed")
+		}
+		return nil
+	}), "d.nc", LeaseOptions{Beat: time.Hour, Patience: 1, Boot: "one"})
+	left, lerr := Leftovers(mem, "d.nc")
+	must(t, lerr)
+	if len(left) > 0 {
+		*killed++
+	}
+	if !dead {
+		must(t, err)
+		return false
+	}
+	l := takeStill(t, all.Machine(locks), "two")
+	must(t, errors.Join(l.Settle(), l.Release()))
+	if list, err := mem.ReadDir("."); err != nil || len(list) != len(others) {
+		t.Errorf("locks %v, operation %d: left %v, %v", locks, n, list, err)
+	}
+	return true
+}
+
+// TestReleaseTwice: any number of goroutines may give a lease back.
+func TestReleaseTwice(t *testing.T) {
+	fsys := shared{vfs.NewMem()}
+	for range 50 {
+		l := take(t, fsys, "d.nc") // with a heartbeat
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				if err := l.Release(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		must(t, take(t, fsys, "d.nc").Release())
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"syscall"
 )
@@ -105,6 +106,61 @@ func WriteFile(fsys FS, name string, data []byte) error {
 
 // SyncParent makes the entry of name durable: SyncDir of the directory it is in.
 func SyncParent(fsys FS, name string) error { return fsys.SyncDir(filepath.Dir(name)) }
+
+// MkdirDurable is MkdirAll, and makes the names of the directories that it made durable.
+func MkdirDurable(fsys FS, dir string) error {
+	var missing []string
+	for d := filepath.Clean(dir); ; d = filepath.Dir(d) {
+		_, err := fsys.Stat(d)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, fs.ErrNotExist) || filepath.Dir(d) == d {
+			return err
+		}
+		missing = append(missing, d)
+	}
+	if err := fsys.MkdirAll(dir); err != nil {
+		return err
+	}
+	for i := len(missing) - 1; i >= 0; i-- {
+		if err := SyncParent(fsys, missing[i]); err != nil {
+			for _, d := range missing { // the next call has to find them missing
+				_ = fsys.Remove(d)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// RemoveAll removes a file, or a directory with all that is in it; links are removed and not followed. What is not there is no
+// error.
+func RemoveAll(fsys FS, name string) error {
+	if fsys == OS {
+		return os.RemoveAll(name) // safe from who puts a link in the place of a directory meanwhile
+	}
+	info, err := Lstat(fsys, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		list, err := fsys.ReadDir(name)
+		for _, e := range list {
+			err = errors.Join(err, RemoveAll(fsys, filepath.Join(name, e.Name())))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := fsys.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
 
 // writevLoop is WritevAt where nothing better is at hand.
 func writevLoop(w io.WriterAt, bufs [][]byte, off int64) (int64, error) {

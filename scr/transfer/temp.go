@@ -101,29 +101,8 @@ func (b *batch) createTemp(j *Job) (vfs.File, error) {
 
 // mkdirAll makes a folder and its missing parents, durably if the copies are to be.
 func (e *Engine) mkdirAll(dir string) error {
-	fsys := e.o.DstFS
-	var missing []string
-	for d := filepath.Clean(dir); ; d = filepath.Dir(d) {
-		_, err := fsys.Stat(d)
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, fs.ErrNotExist) || filepath.Dir(d) == d {
-			return err
-		}
-		missing = append(missing, d)
+	if !e.o.Sync {
+		return e.o.DstFS.MkdirAll(dir)
 	}
-	if err := fsys.MkdirAll(dir); err != nil || !e.o.Sync {
-		return err
-	}
-	for i := len(missing) - 1; i >= 0; i-- {
-		if err := vfs.SyncParent(fsys, missing[i]); err != nil {
-			// The next try has to find them missing.
-			for _, d := range missing {
-				_ = fsys.Remove(d)
-			}
-			return err
-		}
-	}
-	return nil
+	return vfs.MkdirDurable(e.o.DstFS, dir)
 }

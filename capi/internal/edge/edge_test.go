@@ -140,8 +140,15 @@ func TestOptions(t *testing.T) {
 			t.Errorf("ConvertOptions(%q): %v, want ErrUsage", s, err)
 		}
 	}
-	if _, err := ReadOptions("memory=1"); !errors.Is(err, fault.ErrUsage) {
-		t.Errorf("ReadOptions: %v", err)
+	for _, s := range []string{"memory=1", "verify=yes", "verify=", "verify=never verify=whole"} {
+		if _, err := ReadOptions(s); !errors.Is(err, fault.ErrUsage) {
+			t.Errorf("ReadOptions(%q): %v, want ErrUsage", s, err)
+		}
+	}
+	for s, want := range map[string]blob.Verification{"": blob.VerifyWhole, "verify=whole": blob.VerifyWhole, "verify=once": blob.VerifyOnce, "verify=always": blob.VerifyAlways, "verify=never workers=1": blob.VerifyNever} {
+		if o, err := ReadOptions(s); err != nil || o.Verify != want {
+			t.Errorf("ReadOptions(%q): %+v %v", s, o, err)
+		}
 	}
 	if o, err := CheckOptions("quick=1"); err != nil || !o.Quick {
 		t.Errorf("CheckOptions: %+v %v", o, err)

@@ -1,0 +1,85 @@
+package blob
+
+import (
+	"errors"
+	"io/fs"
+
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// A name like F.nc.2024 may be that of a subfile, and of any other file. What is in it decides, where no manifest does.
+
+// blobHeader returns what the header of a file says if that of a subfile is in it, nil otherwise.
+func blobHeader(fsys vfs.FS, name string) (*place, error) {
+	if info, err := fsys.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return nil, nil
+	}
+	f, err := fsys.Open(name)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) { // of another user
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		return nil, err
+	}
+	pl, _, err := decodePlace(f, size, name)
+	switch {
+	case err == nil && pl.layout != Canonical:
+		return pl, nil
+	case err == nil:
+		return nil, nil
+	}
+	for _, class := range []error{ErrNotFormat, ErrTruncated, ErrCorrupt, ErrVersion, ErrUnsupported, ErrTooLarge, ErrChecksum} {
+		if errors.Is(err, class) {
+			return nil, nil
+		}
+	}
+	return nil, err // it could not be read
+}
+
+// holdsSubfile says whether subfile i of a dataset is in a file of that name.
+func holdsSubfile(fsys vfs.FS) func(name string, i int) (bool, error) {
+	return func(name string, i int) (bool, error) {
+		pl, err := blobHeader(fsys, name)
+		return pl != nil && i < pl.shape.subfiles, err
+	}
+}
+
+// withoutStrays returns what there is of a dataset without manifest: the first subfile says of how many, and what has a number
+// beyond them must look like a subfile to count. With an error it is all that was found.
+func withoutStrays(fsys vfs.FS, found *subfile.Set) (*subfile.Set, error) {
+	first := -1
+	for i := range found.Members {
+		if first < 0 || i < first {
+			first = i
+		}
+	}
+	if first < 0 {
+		return found, nil
+	}
+	pl, err := blobHeader(fsys, found.Members[first])
+	if err != nil || pl == nil { // nil: reading it tells why
+		return found, err
+	}
+	set := *found
+	set.Members = map[int]string{}
+	for i, name := range found.Members {
+		in := i < pl.shape.subfiles
+		if !in {
+			own, err := blobHeader(fsys, name)
+			if err != nil {
+				return found, err
+			}
+			in = own != nil
+		}
+		if in {
+			set.Members[i] = name
+		}
+	}
+	return &set, nil
+}
