@@ -42,12 +42,20 @@ func TestCloseFails(t *testing.T) {
 	})
 }
 
-// TestCommittedSurvives: what is told as committed is there after a power loss: the record under both names, and the files that it names.
+// TestCommittedSurvives: what is told as committed is there after a power loss: the record under both names, and the files that it names. These are there
+// before the record is: of two names in one directory either may survive alone.
 func TestCommittedSurvives(t *testing.T) {
 	mem, st := memStore(t)
 	if err := mem.SyncDir("."); err != nil {
 		t.Fatal(err)
 	}
+	var before *vfs.Mem // what a power loss would leave when the first record gets its name
+	st.FS = vfs.NewFault(mem, func(op vfs.Op) error {
+		if op.Kind == vfs.OpRename && before == nil {
+			before = mem.CrashClone(vfs.CrashOptions{})
+		}
+		return nil
+	})
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
 		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{128}, Chunk: 512}, nil)
 		if err != nil {
@@ -57,8 +65,14 @@ func TestCommittedSurvives(t *testing.T) {
 			if err := Put(ctx, a, []int64{0}, []int64{128}, seq(0, 128, float64(v))); err != nil {
 				return err
 			}
+			before = nil
 			if _, err := a.Inc(ctx, 1, ""); err != nil {
 				return err
+			}
+			for _, f := range a.cat.record().Files {
+				if info, err := before.Stat("d/a/" + f.Name); err != nil || info.Size() != f.Size {
+					return fmt.Errorf("version %d, a power loss when the record gets its name: %s: %w", v, f.Name, err)
+				}
 			}
 			left := mem.CrashClone(vfs.CrashOptions{})
 			for i, n := range recordNames {

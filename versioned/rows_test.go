@@ -253,6 +253,38 @@ func TestWhatIsVerified(t *testing.T) {
 	}
 }
 
+// A rank whose part of a version is damaged ends the Restore of all.
+func TestRestoreOfDamaged(t *testing.T) {
+	for hit := range 3 {
+		mem, st := memStore(t)
+		if err := comm.Run(bg, 3, &comm.Options{RanksPerNode: 1}, func(ctx context.Context, c comm.Comm) error {
+			a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{192}, Chunk: 512}, nil)
+			if err != nil {
+				return err
+			}
+			lo := int64(c.Rank()) * 64
+			if err := Put(ctx, a, []int64{lo}, []int64{lo + 64}, seq(1, 64, 1)); err != nil {
+				return err
+			}
+			if _, err := a.Inc(ctx, 1, ""); err != nil {
+				return err
+			}
+			if c.Rank() == hit {
+				spoil(t, mem, "d/a/"+dataName(1, 1, hit))
+			}
+			if err := c.Barrier(ctx); err != nil {
+				return err
+			}
+			if err := a.Restore(ctx, 1); !errors.Is(err, ErrChecksum) {
+				return fmt.Errorf("rank %d is damaged: %w", hit, err)
+			}
+			return nil
+		}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // Without a shared heap, what another process keeps in its memory or on its disk cannot be read; what is in a directory
 // that all see can.
 func TestRemote(t *testing.T) {
