@@ -259,7 +259,7 @@ func (s *Session) CompleteRestart(ctx context.Context, valid bool) error {
 		if verdict == nil || fatal(ctx, err) {
 			return err
 		}
-		verdict = errors.Join(verdict, err) // it must not be offered again in this run, whether or not it is marked
+		verdict = errors.Join(verdict, err) // what is offered next is older, whether or not this one is marked
 	}
 	if verdict == nil {
 		s.computed = s.cfg.Clock()

@@ -49,7 +49,7 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// TestRefusedOnce: what the application could not use is not offered again in this run, also if the index cannot be told of it.
+// TestRefusedOnce: after a checkpoint that the application could not use an older one is offered, also if the index cannot be told.
 func TestRefusedOnce(t *testing.T) {
 	for _, global := range []string{"0", "1"} {
 		cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_GLOBAL_RESTART", global) // the caches have it too
