@@ -46,7 +46,7 @@ func underMPI(t *testing.T, ranks int, args ...string) (string, int) {
 	return out, 0
 }
 
-// sameFiles compares the files of two directories. Manifests have an ID of their own.
+// sameDirs compares the files of two directories. Manifests have an ID of their own.
 func sameDirs(t *testing.T, got, want string) {
 	t.Helper()
 	list := func(dir string) (names []string) {
