@@ -101,13 +101,12 @@ func (p *page) rows(workload, fs string) (table, *Results) {
 
 func (p *page) write() error {
 	p.printf("# Performance\n\nMade by `blobio bench report` from the results in %s; `blobio bench run` makes those.\n\n", filepath.ToSlash(filepath.Base(p.o.Results)))
-	p.printf(`Each figure is the median of several runs, with the slowest and the fastest. What is compared took turns. Beside
-each row stands, measured in the same run, what plain positional writes or reads of the same
-bytes take: the best of several block sizes, into a fresh file or one whose space is reserved first,
-that time included. The clock runs from open to close; checksums and the manifest are inside it,
-starting MPI, reading maps and making data are outside, for everybody. Values are unlike at
-every place. Nothing is synced unless a row says so; what was written before is on its device before a clock starts. Ranks are goroutines of one process or
-processes of mpirun, as the rows say.
+	p.printf(`Each figure is the median of several runs, with the fastest and the slowest. Rows that are compared took turns. Each row also
+shows, from the same run, the time of plain positional writes or reads of the same bytes: the best of several block sizes, into
+a fresh file or one with its space reserved first, that time included. The clock runs from open to close and includes checksums
+and the manifest; it excludes starting MPI, reading maps and making data, for the peers too. Every value differs from
+all others. Nothing is synced unless a row says so; earlier output is flushed to its device before a clock starts. Ranks are
+goroutines of one process or processes of mpirun, as the rows say.
 
 `)
 	p.printf("To repeat it:\n\n```\nbench/peers/install-debian                       # as root: MPI and the libraries that are compared with\n"+
@@ -155,7 +154,7 @@ func (p *page) hosts() {
 
 // marks are those of every file system that has what they need.
 func (p *page) marks() {
-	p.printf("## Marks\n\nWhat is aimed at, and what was measured. Ratios are of one run. Behind the rates beside a peer stands how many times its rate the raw write of our bytes reached in that run.\n\n| what | mark | measured | reached | on |\n|---|---|---|---|---|\n")
+	p.printf("## Marks\n\nAims and measurements. Each ratio is of one run. In parentheses beside a peer: both rates, and the raw write rate of the same run relative to the peer.\n\n| what | mark | measured | reached | on |\n|---|---|---|---|---|\n")
 	systems := p.systems()
 	var all [][]Mark
 	for _, fs := range systems {

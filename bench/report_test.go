@@ -70,7 +70,7 @@ func TestMarks(t *testing.T) {
 
 func TestReport(t *testing.T) {
 	dir := t.TempDir()
-	out := filepath.Join(dir, "docs", "performance.md")
+	out := filepath.Join(dir, "pages", "performance.md")
 	o := ReportOptions{Results: dir, Out: out}
 	if _, err := Report(o); err == nil {
 		t.Error("a report of nothing")

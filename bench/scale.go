@@ -22,7 +22,7 @@ type ScaleCase struct {
 	sizes []int64 // mean bytes of each of these, of one record
 }
 
-// How blobio writes where ranks share no heap and nodes have shared memory: see "ranks that share no heap" in
+// How blobio writes where ranks share no heap and nodes have shared memory: see "Ranks without a common heap" in
 // docs/architecture.md.
 const (
 	ownLeast   = 4 << 10   // mean bytes from which on each rank writes its own pieces, or process-centric its blob

@@ -10,7 +10,7 @@ import (
 )
 
 // From these mean sizes on, in bytes, each rank writes its own: of the ranks' pieces of a variable (or with the
-// process-centric layout of all that they put). Measured with processes on two cores and tmpfs, see docs/architecture.md:
+// process-centric layout of all that they put). Measured with processes on two cores and tmpfs:
 // from 4 KiB on one's own are as fast as windows or faster, but for one case in twelve. For messages see BenchmarkIsolated.
 const (
 	ownMinShared   = 4 << 10

@@ -1,7 +1,7 @@
 /* blobio.h: parallel I/O in blob layouts, for C and C++.
  *
  * What many ranks hold of decomposed arrays goes to files as a few large extents, and
- * comes back in canonical order, to any number of ranks. docs/c-api.md is the guide.
+ * comes back in canonical order, to any number of ranks. docs/guide-c.md is the guide.
  *
  *   writing   create -> def_dim, def_decomp, def_var, put_att -> enddef -> put, flush ... -> close
  *   adding    append -> def_decomp -> enddef -> put, flush ... -> close

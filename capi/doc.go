@@ -1,6 +1,6 @@
 // Command capi is the C library: built with -buildmode=c-shared it is
 // libblobio.so, with -buildmode=c-archive libblobio.a. blobio.h is its
-// interface, fortran/blobio.f90 the module for Fortran, docs/c-api.md the guide.
+// interface, fortran/blobio.f90 the module for Fortran, docs/guide-c.md the guide.
 //
 //	make -C capi                    # build/libblobio.so and .a
 //	make -C capi MPI=ompi           # build/libblobio_mpi.so and .a, with Open MPI (or MPI=mpich)

@@ -29,7 +29,7 @@
 //   - G: a geodesic Voronoi mesh with the land taken out, cut by recursive
 //     bisection. It is similar to MPAS-Ocean's, no more.
 //
-// docs/maps.md compares them with the captured maps in figures.
+// bench/results/maps.md compares them with the captured maps in figures.
 //
 // # Values
 //

@@ -11,12 +11,12 @@ import (
 	"blobio/decomp"
 )
 
-var update = flag.Bool("update", false, "write docs/maps.md anew")
+var update = flag.Bool("update", false, "write bench/results/maps.md anew")
 
 const pageHead = `# Generated decompositions beside captured ones
 
 ` + "`e3smcases`" + ` makes decomposition maps of the F, G and I cases at any size. This page compares them with
-maps captured from E3SM runs, at the same size and number of ranks. It is written by
+maps captured from E3SM runs, for equal sizes and ranks. It is written by
 
     go test ./e3smcases -run TestMapsPage -update
 
@@ -48,7 +48,7 @@ Per rank: min / mean / max. "Run" is the mean number of elements of a request. "
 
 `
 
-// mapsPage makes docs/maps.md.
+// mapsPage makes bench/results/maps.md.
 func mapsPage(t *testing.T) string {
 	var w strings.Builder
 	w.WriteString(pageHead)
@@ -118,7 +118,7 @@ func TestMapsPage(t *testing.T) {
 		t.Skip("makes maps of production size")
 	}
 	page := mapsPage(t)
-	path := filepath.Join("..", "docs", "maps.md")
+	path := filepath.Join("..", "bench", "results", "maps.md")
 	if *update {
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			t.Fatal(err)
@@ -132,6 +132,6 @@ func TestMapsPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := strings.ReplaceAll(string(b), "\r\n", "\n"); got != page {
-		t.Error("docs/maps.md is not what the maps are now; run with -update")
+		t.Error("bench/results/maps.md is not what the maps are now; run with -update")
 	}
 }

@@ -329,6 +329,20 @@ func TestWriterRefuses(t *testing.T) {
 	if _, err := u.Finish(context.Background()); !errors.Is(err, ErrBroken) {
 		t.Errorf("after an error: %v", err)
 	}
+	for _, l := range Layouts() {
+		if w, err = NewWriter(&WriterOptions{Layout: l}); err != nil {
+			t.Fatal(err)
+		}
+		if u, err = w.Begin(s.f, UpdateOptions{Vars: []VarSize{{1, 10}}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := u.Add(context.Background(), 1, make([]byte, 10)); err != nil {
+			t.Fatal(err)
+		}
+		if err := u.Add(context.Background(), 1, make([]byte, 10)); !errors.Is(err, ErrUsage) {
+			t.Errorf("layout %v: a variable twice: %v", l, err)
+		}
+	}
 }
 
 // TestWriterLayoutEIsSmall: over 2 GiB is refused before anything is written.

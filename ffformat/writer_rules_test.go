@@ -1,8 +1,10 @@
 package ffformat
 
 import (
+	"bytes"
 	"context"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"blobio/internal/vfs"
@@ -95,6 +97,30 @@ func TestUpdateOtherHash(t *testing.T) {
 			s.prev = update(t, b, s.f, UpdateOptions{CkptID: 2, Prev: prev}, vars).Digests
 			s.holds(t, want, 2)
 		}
+	}
+}
+
+// TestUpdateOtherBlocks: a file is updated with another block size. Bytes that are at another place by now, where digests of the
+// old size have what the new one has here, are written.
+func TestUpdateOtherBlocks(t *testing.T) {
+	a, b, c := bytes.Repeat([]byte{1}, 512), bytes.Repeat([]byte{2}, 512), bytes.Repeat([]byte{3}, 512)
+	vars := []VarBuf{{1, slices.Concat(a, b, c)}}
+	w, err := NewWriter(&WriterOptions{BlockSize: 1024})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSlot(t, vfs.NewMem(), "f")
+	res := update(t, w, s.f, UpdateOptions{CkptID: 1}, vars)
+	if w, err = NewWriter(&WriterOptions{BlockSize: 512}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Resume(res.File); err != nil {
+		t.Fatal(err)
+	}
+	vars[0].Data = slices.Concat(a, c, c) // the second block of 1024 was c alone
+	for _, prev := range []*Digests{res.Digests, marshalled(t, res.Digests)} {
+		s.prev = update(t, w, s.f, UpdateOptions{CkptID: 2, Prev: prev, Recent: prev, Differential: true}, vars).Digests
+		s.holds(t, map[int32][]byte{1: vars[0].Data}, 2)
 	}
 }
 

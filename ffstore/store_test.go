@@ -199,22 +199,24 @@ func TestStoreRefuses(t *testing.T) {
 		if l := s.List(); len(l) != 1 || l[0].ID != 5 {
 			return fmt.Errorf("%v", l)
 		}
-		// sizes that do not fit: nothing is read, on no rank
-		if c.Rank() == 1 {
-			s.Protect(1, make([]byte, 3))
-		}
-		before := bytes.Clone(s.data[2])
-		clear(s.data[2])
-		_, _, err = s.Recover(ctx)
-		var se *SizeError
-		if err := want("other sizes", err, ErrUsage); err != nil {
-			return err
-		}
-		if c.Rank() == 1 && (!errors.As(err, &se) || len(se.Vars) != 1 || se.Vars[0].Stored != int64(len(content(1, 1, 5)))) {
-			return fmt.Errorf("%v", err)
-		}
-		if len(before) > 0 && bytes.Equal(before, s.data[2]) {
-			return errors.New("variable 2 was read though the sizes of 1 do not fit")
+		// sizes that do not fit, too small or too large: nothing is read, on no rank
+		stored := int64(len(content(1, 1, 5)))
+		for _, n := range []int64{3, stored + 1} {
+			if c.Rank() == 1 {
+				s.Protect(1, make([]byte, n))
+			}
+			clear(s.data[2])
+			_, _, err = s.Recover(ctx)
+			var se *SizeError
+			if err := want("other sizes", err, ErrUsage); err != nil {
+				return err
+			}
+			if c.Rank() == 1 && (!errors.As(err, &se) || len(se.Vars) != 1 || se.Vars[0] != SizeMismatch{1, stored, n}) {
+				return fmt.Errorf("%d bytes: %w", n, err)
+			}
+			if b := content(c.Rank(), 2, 5); len(b) > 0 && bytes.Equal(b, s.data[2]) {
+				return errors.New("variable 2 was read though the sizes of 1 do not fit")
+			}
 		}
 		// the stored sizes are there to be asked for
 		vars, err := s.Stored(5)
@@ -236,9 +238,11 @@ func TestStoreRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.ranks = 3
-	if err := m.run(mem, func(context.Context, comm.Comm, *Store) error { return nil }); !errors.Is(err, ErrUsage) {
-		t.Errorf("three ranks open what two wrote: %v", err)
+	for _, n := range []int{1, 3} {
+		m.ranks = n
+		if err := m.run(mem, func(context.Context, comm.Comm, *Store) error { return nil }); !errors.Is(err, ErrUsage) {
+			t.Errorf("%d ranks open what two wrote: %v", n, err)
+		}
 	}
 	m.ranks, m.o.Hash = 2, ffformat.Fast
 	if err := m.run(mem, func(context.Context, comm.Comm, *Store) error { return nil }); !errors.Is(err, ErrUsage) {

@@ -106,8 +106,18 @@ func TestBypassDurable(t *testing.T) {
 	after.mustRestart(1)
 }
 
-// TestBypassFlushAgain: a flush that failed is made again; a byte that has changed meanwhile is not listed as right.
+// TestBypassFlushAgain: a flush that failed is made again; a byte that has changed meanwhile, or a file that was cut, is not
+// listed as right.
 func TestBypassFlushAgain(t *testing.T) {
+	bypassFlushAgain(t, "CRC-32", ErrChecksum, func(fsys vfs.FS, name string) { flip(t, fsys, name, 100) })
+	bypassFlushAgain(t, "100 bytes, at Complete it had", ErrCorrupt, func(fsys vfs.FS, name string) {
+		f, err := fsys.OpenRW(name)
+		must(t, err)
+		must(t, errors.Join(f.Truncate(100), f.Close()))
+	})
+}
+
+func bypassFlushAgain(t *testing.T, says string, class error, hurt func(fsys vfs.FS, name string)) {
 	cl := fourNodes(t).set("SCR_CACHE_BYPASS", "1", "SCR_FLUSH", "1")
 	mem := cl.fs
 	for _, n := range cl.nodes {
@@ -131,12 +141,12 @@ func TestBypassFlushAgain(t *testing.T) {
 		}
 		if rank == 0 {
 			sick.Store(false)
-			flip(t, mem, testPrefix+"/"+fileName(1, 2, 0), 100)
+			hurt(mem, testPrefix+"/"+fileName(1, 2, 0))
 		}
 		if err := s.c.Barrier(ctx); err != nil {
 			return err
 		}
-		if err := s.Flush(ctx, "ckpt.1"); !errors.Is(err, ErrChecksum) {
+		if err := s.Flush(ctx, "ckpt.1"); !errors.Is(err, class) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v", err)
 		}
 		return nil

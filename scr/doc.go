@@ -93,5 +93,5 @@
 //   - The index is replaced atomically, and made again from the summaries when it is lost.
 //   - A flush in the background needs no calls to make progress.
 //
-// The developer guide of SCR describes the original; docs/scr.md has its capabilities with the tests that show them.
+// The developer guide of SCR describes the original; internal/rooms/promises.txt has its capabilities with the tests that show them.
 package scr

@@ -222,3 +222,23 @@ func TestAsyncCrash(t *testing.T) {
 		}
 	}
 }
+
+// TestFlushOutside: what a run with another prefix directory left in the caches is not flushed to that, also if its name begins as
+// that of this one.
+func TestFlushOutside(t *testing.T) {
+	cl := fourNodes(t).set("SCR_FLUSH", "0", "SCR_PREFIX", testPrefix+"2")
+	mkdirs(t, cl.fs, testPrefix+"2")
+	must(t, cl.checkpoints(1, 1))
+	cl.set("SCR_PREFIX", testPrefix)
+	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+		if err := s.Flush(ctx, "ckpt.1"); !errors.Is(err, ErrOutside) {
+			t.Errorf("rank %d: %v", rank, err)
+		}
+		return nil
+	})
+	for name := range tree(t, cl.fs, testPrefix+"2") {
+		if strings.HasPrefix(name, "ckpt.") {
+			t.Errorf("%s was written", name)
+		}
+	}
+}

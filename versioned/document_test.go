@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -58,45 +57,5 @@ func TestDocument(t *testing.T) {
 	}
 	if !strings.Contains(string(doc), dump.String()) {
 		t.Errorf("the bytes in the document are others; they are\n%s", dump.String())
-	}
-}
-
-// TestDocumentedTests: the tests that docs/gvr.md names are there.
-func TestDocumentedTests(t *testing.T) {
-	doc, err := os.ReadFile("../docs/gvr.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	have := map[string]bool{}
-	def := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)\w+)\(`)
-	for _, dir := range []string{".", "../recovery", "../examples/amr-advection", "../cmd/blobio", "levels"} {
-		list, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, e := range list {
-			if !strings.HasSuffix(e.Name(), "_test.go") {
-				continue
-			}
-			b, err := os.ReadFile(dir + "/" + e.Name())
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, m := range def.FindAllStringSubmatch(string(b), -1) {
-				have[m[1]] = true
-			}
-		}
-	}
-	names := regexp.MustCompile(`\b(?:Test|Fuzz|Benchmark)[A-Z]\w*`).FindAllString(string(doc), -1)
-	for _, n := range names {
-		if !have[n] {
-			t.Errorf("docs/gvr.md names %s, which is not there", n)
-		}
-	}
-	for _, row := range strings.Fields("V1 V2 V3 V4 V5 V6 V7 V8 V9 V10 V11 V12 V13 V14 V15 A1 A2 A3 A4 A5 A6 A7 A8 A9 A10 E1 E2 E3 E4 E5 E6 F1 F2 F3 F4") {
-		line := regexp.MustCompile(`(?m)^\| ` + row + ` \|.*$`).FindString(string(doc))
-		if !regexp.MustCompile(`\bTest[A-Z]\w*`).MatchString(line) {
-			t.Errorf("docs/gvr.md has no row %s with a test", row)
-		}
 	}
 }

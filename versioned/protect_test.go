@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"blobio/comm"
@@ -182,6 +185,47 @@ func dataFiles(t testing.TB, disks ...*vfs.Mem) (out []string) {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// A file that was cut while there was no redundancy is not protected as what it is now: the opening that begins to protect says what is wrong,
+// on all ranks.
+func TestCutFileIsNotProtected(t *testing.T) {
+	for _, node := range []int{0, 2} {
+		disks := nodesOf(t, 3)
+		plain := func(st *Store) *Store { s := *st; s.Redundancy = nil; return &s }
+		o := redset.Options{Scheme: redset.XOR}
+		if err := onNodes(disks, o, false, func(ctx context.Context, c comm.Comm, st *Store) error {
+			return story(ctx, c, plain(st), nil, func(int64) {})
+		}); err != nil {
+			t.Fatal(err)
+		}
+		list, err := disks[node].ReadDir("d/a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := slices.IndexFunc(list, func(e fs.DirEntry) bool { return isData(e.Name()) })
+		f, err := disks[node].OpenRW("d/a/" + list[k].Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		size, err := f.Size()
+		if err := errors.Join(err, f.Truncate(size-1), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		var fails atomic.Int64
+		if err := onNodes(disks, o, false, func(ctx context.Context, c comm.Comm, st *Store) error {
+			if _, err := Open(ctx, c, st, "a", nil); !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), list[k].Name()) {
+				return fmt.Errorf("file of node %d is cut: %w", node, err)
+			}
+			fails.Add(1)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if fails.Load() != 6 {
+			t.Errorf("%d ranks have an error", fails.Load())
+		}
+	}
 }
 
 // A store is not left with more than the record names, and what is dropped takes its redundancy with it.

@@ -271,7 +271,7 @@ func seqOf(fsys vfs.FS, name string) (int64, error) {
 	switch {
 	case err == nil:
 		return rec.Seq, nil
-	case damaged(err): // what is written next mends it
+	case damaged(err) && !errors.Is(err, ErrVersion): // what is written next mends it; that of a newer program is whole
 		return 0, nil
 	}
 	return 0, err

@@ -253,6 +253,92 @@ func TestWhatIsVerified(t *testing.T) {
 	}
 }
 
+// What an array has beyond a smaller length, or beyond that of a version that was restored, is zeros when it grows again.
+func TestShrunkIsZeros(t *testing.T) {
+	_, st := memStore(t)
+	for _, st := range []*Store{nil, st} {
+		for _, small := range []int64{0, 1, 63, 64, 65, 100, 129} {
+			name := fmt.Sprint("a", small)
+			ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
+				const n = 130
+				a, err := Create(ctx, c, st, Spec{Name: name, Type: Float64, Shape: []int64{small}, Chunk: 512, Extra: n}, nil)
+				if err != nil {
+					return err
+				}
+				if _, err := a.Inc(ctx, 1, ""); err != nil { // of the smaller length
+					return err
+				}
+				got := make([]float64, n)
+				for _, how := range []string{"Reserve", "Restore"} {
+					again, err := a.Reserve(ctx, n)
+					if err == nil && again && small > 0 {
+						err = errors.New("it was made anew: the test sees nothing")
+					}
+					if err == nil && c.Rank() == 0 {
+						err = Put(ctx, a, []int64{0}, []int64{n}, seq(1, n, 1))
+					}
+					if err := comm.Agree(ctx, c, err); err != nil {
+						return err
+					}
+					if err := a.Fence(ctx); err != nil {
+						return err
+					}
+					if how == "Reserve" {
+						_, err = a.Reserve(ctx, small)
+					} else {
+						err = a.Restore(ctx, 1)
+					}
+					if err != nil {
+						return err
+					}
+					if _, err := a.Reserve(ctx, n); err != nil {
+						return err
+					}
+					if err := Get(ctx, a, []int64{0}, []int64{n}, got); err != nil || !slices.Equal(got[small:], make([]float64, n-small)) {
+						return fmt.Errorf("%s of %d elements: %v, %w", how, small, got, err)
+					}
+					if err := c.Barrier(ctx); err != nil {
+						return err
+					}
+				}
+				return a.Close(ctx)
+			})
+		}
+	}
+}
+
+// A rank whose part of a version is damaged ends the Restore of all.
+func TestRestoreOfDamaged(t *testing.T) {
+	for hit := range 3 {
+		mem, st := memStore(t)
+		if err := comm.Run(bg, 3, &comm.Options{RanksPerNode: 1}, func(ctx context.Context, c comm.Comm) error {
+			a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{192}, Chunk: 512}, nil)
+			if err != nil {
+				return err
+			}
+			lo := int64(c.Rank()) * 64
+			if err := Put(ctx, a, []int64{lo}, []int64{lo + 64}, seq(1, 64, 1)); err != nil {
+				return err
+			}
+			if _, err := a.Inc(ctx, 1, ""); err != nil {
+				return err
+			}
+			if c.Rank() == hit {
+				spoil(t, mem, "d/a/"+dataName(1, 1, hit))
+			}
+			if err := c.Barrier(ctx); err != nil {
+				return err
+			}
+			if err := a.Restore(ctx, 1); !errors.Is(err, ErrChecksum) {
+				return fmt.Errorf("rank %d is damaged: %w", hit, err)
+			}
+			return nil
+		}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // Without a shared heap, what another process keeps in its memory or on its disk cannot be read; what is in a directory
 // that all see can.
 func TestRemote(t *testing.T) {

@@ -431,7 +431,11 @@ func (v *View) Drop(ctx context.Context, versions ...int64) error {
 		return err
 	}
 	for _, d := range v.dirs {
-		if seq, err := lastSeq(v.fsys, d); err == nil && seq >= rec.Seq {
+		seq, err := lastSeq(v.fsys, d)
+		if err != nil {
+			return err
+		}
+		if seq >= rec.Seq {
 			return fmt.Errorf("versioned: %s: commit %d of another program is there: %w", d, seq, ErrConflict)
 		}
 	}

@@ -163,6 +163,51 @@ func TestDamagedBlock(t *testing.T) {
 	}
 }
 
+// TestNoVerifyBlobs: with NoVerify the checksums of a manifest are not compared either.
+func TestNoVerifyBlobs(t *testing.T) {
+	m, list := toy(21, 2)
+	for _, form := range []Form{VariableCentric, ProcessCentric} {
+		name := temp(t)
+		writeToy(t, name, m, deal(list, 1, 0), &Options{Form: form, Durability: blob.DurableNone})
+		r, err := blob.Open(t.Context(), name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hit := false
+		for x, err := range r.Extents(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if x.Name != "field_fint8" || hit {
+				continue
+			}
+			hit = true
+			b, err := os.ReadFile(x.File)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b[x.Offset+2] ^= 0x77
+			if err := os.WriteFile(x.File, b, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.Close()
+		for _, no := range []bool{false, true} {
+			d, err := Open(t.Context(), name, &OpenOptions{NoVerify: no})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := d.Range(t.Context(), 0, d.Len()); errors.Is(err, ErrChecksum) == no || no && err != nil {
+				t.Errorf("%v, NoVerify %v: %v", form, no, err)
+			}
+			d.Close()
+		}
+		if !hit {
+			t.Error("nothing was damaged")
+		}
+	}
+}
+
 // TestNoSums: datasets of earlier versions, without some checksums, are read.
 func TestNoSums(t *testing.T) {
 	m, list := toy(21, 2)

@@ -73,7 +73,11 @@ func Open(ctx context.Context, name string, o *OpenOptions) (*Dataset, error) {
 	if o == nil {
 		o = &OpenOptions{}
 	}
-	r, err := blob.Open(ctx, name, &o.Blob)
+	under := o.Blob
+	if o.NoVerify {
+		under.Verify = blob.VerifyNever
+	}
+	r, err := blob.Open(ctx, name, &under)
 	if err != nil {
 		return nil, err
 	}

@@ -289,6 +289,32 @@ func TestTwoWriters(t *testing.T) {
 	}
 }
 
+// TestMarkGoesLast: when the mark of an unfinished directory goes, all else that is in it survives a power loss: a directory without the mark
+// is whole.
+func TestMarkGoesLast(t *testing.T) {
+	c := tiny().build(t)
+	mem := vfs.NewMem()
+	const tmp = "c" + partialSuffix
+	var left *vfs.Mem
+	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+		if op.Kind == vfs.OpRemove && op.Name == tmp+"/"+lockName {
+			must(mem.SyncDir(".")) // the name of the directory itself may be there or not
+			left = mem.CrashClone(vfs.CrashOptions{})
+		}
+		return nil
+	})
+	must(c.write(context.Background(), 2, false, "c", &Options{Files: 2, fs: fsys}))
+	if left == nil {
+		t.Fatal("nothing removes the mark")
+	}
+	if err := left.Remove(tmp + "/" + lockName); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	if !state(t, c, left, tmp, "without the mark") {
+		t.Fatal(names(left, "."))
+	}
+}
+
 // TestSecondWriter: while a checkpoint is written, another writer of it is told by whom, and changes nothing.
 func TestSecondWriter(t *testing.T) {
 	c := tiny().build(t)

@@ -218,6 +218,32 @@ func TestOldManifest(t *testing.T) {
 	}
 }
 
+// TestManifestCounts: a manifest with as many sums or costs as there are blocks is good; with another number of them, or of a file that
+// cannot be, it is refused, though its own sum is right.
+func TestManifestCounts(t *testing.T) {
+	for what, spoil := range map[string]func(m *manifest, f *manifestFile){
+		"":                       func(*manifest, *manifestFile) {},
+		"too few sums":           func(_ *manifest, f *manifestFile) { f.Data = f.Data[1:] },
+		"no sums":                func(_ *manifest, f *manifestFile) { f.Data = nil },
+		"too many sums":          func(_ *manifest, f *manifestFile) { f.Data = append(f.Data, 1) },
+		"another dataset":        func(m *manifest, _ *manifestFile) { m.Datasets = append(m.Datasets, "field_c") },
+		"too few groups":         func(_ *manifest, f *manifestFile) { f.Groups = f.Groups[1:] },
+		"too few costs":          func(_ *manifest, f *manifestFile) { f.Costs = f.Costs[1:] },
+		"blocks below 0":         func(_ *manifest, f *manifestFile) { f.Blocks = -1 },
+		"metadata beyond a file": func(_ *manifest, f *manifestFile) { f.Meta = f.Size + 1 },
+		"a path":                 func(_ *manifest, f *manifestFile) { f.Name = "../a" },
+	} {
+		m := manifest{Datasets: []string{"field_a", "field_b"}, Costs: true, Files: []manifestFile{
+			{Name: "a", Size: 10, Meta: 5, Blocks: 3, Data: make([]uint32, 6), Groups: make([]uint32, 3), Costs: make([]float64, 3)}}}
+		spoil(&m, &m.Files[0])
+		b, err := m.encode()
+		must(err)
+		if _, err := decodeManifest(b, "x"); errors.Is(err, ErrCorrupt) != (what != "") {
+			t.Errorf("%q: %v", what, err)
+		}
+	}
+}
+
 // TestDamagedDescription: what describes the mesh is taken from a file in which it is whole; if there is none, it is not
 // described wrongly.
 func TestDamagedDescription(t *testing.T) {

@@ -26,6 +26,21 @@ func TestFileNames(t *testing.T) {
 	}
 }
 
+// TestFileList: what is no list of files of the directory itself, each once, is refused.
+func TestFileList(t *testing.T) {
+	for text, want := range map[string]error{
+		"2\na\nb\n": nil, " 2 a\tb": nil,
+		"": ErrTruncated, "2\na\n": ErrTruncated, "99999\na\n": ErrTruncated,
+		"0\n": ErrCorrupt, "a\n": ErrCorrupt, "1\na\nb\n": ErrCorrupt, "3\na\nb\na\n": ErrCorrupt,
+		"1\n..\n": ErrCorrupt, "1\n.\n": ErrCorrupt, "1\n../a\n": ErrCorrupt, "1\n/a\n": ErrCorrupt, "1\na\\b\n": ErrCorrupt, "1\na\x00\n": ErrCorrupt,
+	} {
+		names, err := decodeFileList([]byte(text), "x")
+		if !errors.Is(err, want) || want == nil && !reflect.DeepEqual(names, []string{"a", "b"}) {
+			t.Errorf("%q: %q, %v, want %v", text, names, err, want)
+		}
+	}
+}
+
 // TestFileRule: the two forms of the rule agree.
 func TestFileRule(t *testing.T) {
 	if got := []int64{FileStart(0, 4, 10), FileStart(1, 4, 10), FileStart(2, 4, 10), FileStart(3, 4, 10)}; !reflect.DeepEqual(got, []int64{0, 3, 5, 8}) {

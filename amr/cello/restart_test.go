@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 
 	"blobio/amr"
 	"blobio/comm"
+	"blobio/internal/vfs"
 )
 
 // memory is an application that keeps its blocks.
@@ -171,9 +173,60 @@ func TestRestartErrors(t *testing.T) {
 			}
 		}
 	}
-	bad := &RestartOptions{Owner: func(k *Checkpoint, ranks int) ([]int, error) { return make([]int, 3), nil }, OpenOptions: OpenOptions{fs: mem}}
-	if _, err := restartAll(ctx, 2, false, "c", bad, nil); !errors.Is(err, ErrUsage) {
-		t.Errorf("wrong placement: %v", err)
+	for what, owner := range map[string]func(k *Checkpoint, ranks int) ([]int, error){
+		"too few":         func(*Checkpoint, int) ([]int, error) { return make([]int, 3), nil },
+		"below the ranks": func(k *Checkpoint, _ int) ([]int, error) { return slices.Repeat([]int{-1}, len(k.Blocks())), nil },
+		"beyond the ranks": func(k *Checkpoint, ranks int) ([]int, error) {
+			return slices.Repeat([]int{ranks}, len(k.Blocks())), nil
+		},
+		"one of all beyond": func(k *Checkpoint, ranks int) ([]int, error) {
+			return append(make([]int, len(k.Blocks())-1), ranks), nil
+		},
+	} {
+		o := &RestartOptions{Owner: owner, OpenOptions: OpenOptions{fs: mem}}
+		if _, err := restartAll(ctx, 2, false, "c", o, nil); !errors.Is(err, ErrUsage) {
+			t.Errorf("wrong placement, %s: %v", what, err)
+		}
+	}
+}
+
+// TestRestartLosesNone: blocks that each rank leaves to another are missed, whatever the ranks say.
+func TestRestartLosesNone(t *testing.T) {
+	c := tiny().build(t)
+	mem := memDir(t)
+	must(c.write(context.Background(), 2, false, "c", &Options{Files: 2, fs: mem}))
+	for _, apart := range []bool{false, true} {
+		err := comm.Run(context.Background(), 2, nil, func(ctx context.Context, co comm.Comm) error {
+			if apart {
+				co = comm.Isolate(co)
+			}
+			o := &RestartOptions{OpenOptions: OpenOptions{fs: mem}, Owner: func(k *Checkpoint, ranks int) ([]int, error) {
+				return slices.Repeat([]int{1 - co.Rank()}, len(k.Blocks())), nil
+			}}
+			err := Restart(ctx, co, "c", &memory{blocks: map[amr.Index]*amr.Block{}, all: &sync.Map{}}, o)
+			if !errors.Is(err, ErrProtocol) {
+				t.Errorf("rank %d: %v", co.Rank(), err)
+			}
+			return err
+		})
+		if !errors.Is(err, ErrProtocol) {
+			t.Error(err)
+		}
+	}
+}
+
+// TestRestartCounts: where a block says of how many it is one, and there are more or fewer, nothing is restarted.
+func TestRestartCounts(t *testing.T) {
+	c, mem := flat(t)
+	for _, n := range []int{len(c.blocks) - 1, len(c.blocks) + 1} {
+		r := loadRaw(t, mem, "good")
+		r.files[1].groups[0].attr("count_order").value = []int64{int64(n)}
+		bad := vfs.NewMem()
+		r.store(bad, "bad")
+		apps, err := restartAll(context.Background(), 2, false, "bad", &RestartOptions{OpenOptions: OpenOptions{fs: bad}}, nil)
+		if !errors.Is(err, ErrCorrupt) || len(apps[0].levels)+len(apps[1].levels) > 0 {
+			t.Errorf("count_order %d of %d blocks: %v, phases %v", n, len(c.blocks), err, apps[0].levels)
+		}
 	}
 }
 

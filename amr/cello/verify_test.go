@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -114,6 +115,20 @@ func TestVerify(t *testing.T) {
 			v[adaptNeighbour/4+1] ^= 1 << 20
 			r.group(leaf).attr("adapt_buffer").value = v
 		}, "the list of neighbours", Error, true},
+		{"adapt_buffer with a wrong level of a neighbour", func(r *raw) {
+			a := r.group(leaf).attr("adapt_buffer")
+			b, err := binary.Append(nil, binary.LittleEndian, a.value)
+			must(err)
+			info, err := DecodeAdapt(b)
+			must(err)
+			info.Neighbours[len(info.Neighbours)-1].Now++
+			b, err = info.Encode()
+			must(err)
+			v := make([]int32, len(b)/4)
+			_, err = binary.Decode(b, binary.LittleEndian, v)
+			must(err)
+			a.value = v
+		}, "the list of neighbours", Error, true},
 		{"attribute missing", func(r *raw) { r.group(leaf).drop("enzo_redshift") }, "enzo_redshift: attribute is missing (the original: aborts)", Error, true},
 		{"index missing", func(r *raw) { r.group(leaf).drop("index") }, "index: attribute is missing", Error, false},
 		{"root attribute missing", func(r *raw) { r.files[1].attrs = r.files[1].attrs[1:] }, "block_data-1.h5: rank: attribute is missing", Error, false},
@@ -182,6 +197,8 @@ func TestVerify(t *testing.T) {
 			}
 		}, "level: 2, want at most max_level 1 (the original: crashes)", Error, true},
 		{"bounds", func(r *raw) { r.group(leaf).attr("lower").value = []float64{9, 9, 9} }, "lower: [9 9], want", Warning, true},
+		{"bounds, by a little", func(r *raw) { r.group(leaf).attr("upper").value.([]float64)[1] += 1e-5 }, "upper: ", Warning, true},
+		{"no bounds", func(r *raw) { r.group(leaf).attr("lower").value.([]float64)[0] = math.NaN() }, "lower: [NaN ", Warning, true},
 		{"grid", func(r *raw) { r.group(leaf).attr("enzo_GridDimension").value = []int32{4, 4, 1} }, "enzo_GridDimension: [4 4 1], want [8 8 1]", Error, true},
 		{"array", func(r *raw) { r.group(leaf).attr("array").value = []int32{3, 3, 3} }, "array: [3 3 3], want", Warning, true},
 		{"time of a block", func(r *raw) { r.group(leaf).attr("time").value = []float64{2} }, "time: 2, want 1.25", Warning, true},

@@ -1,5 +1,5 @@
 ! blobio: parallel I/O in blob layouts, for Fortran 2003. The library is libblobio, or libblobio_mpi for
-! ranks that are MPI processes; docs/c-api.md is the guide, blobio.h says all about each function.
+! ranks that are MPI processes; docs/guide-c.md is the guide, blobio.h says all about each function.
 !
 ! Every function returns blobio_ok (0), or a negative code as in blobio.h; blobio_last_error() then says more.
 !

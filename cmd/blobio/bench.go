@@ -31,7 +31,7 @@ with blobio and are built when mpicc, make, pkg-config and the libraries are the
 		Example: `  blobio bench list
   blobio bench run ne30 read convert --dir /dev/shm
   blobio bench run peers --dir /dev/shm --maps maps --runs 7 --out bench/results
-  blobio bench report --results bench/results --out docs/performance.md`,
+  blobio bench report --results bench/results --out bench/results/performance.md`,
 	}
 	asGroup(cmd)
 	cmd.AddCommand(newBenchList(e), newBenchRun(e), newBenchProduction(e), newBenchScale(e), newBenchShow(e), newBenchReport(e), asTogether(newBenchWorker(e)))
@@ -370,7 +370,7 @@ measured, the marks that are aimed at, where the time goes. Plots (PNG and SVG) 
 the results. Results of quick runs are left out.
 
 JSON: {"files": [...]}, the names of what was made.`,
-		Example: "  blobio bench report --results bench/results --out docs/performance.md",
+		Example: "  blobio bench report --results bench/results --out bench/results/performance.md",
 		Args:    exactArgs(0, "no arguments, only options"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			made, err := bench.Report(o)
@@ -388,7 +388,7 @@ JSON: {"files": [...]}, the names of what was made.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&o.Results, "results", "bench/results", "directory with files of results")
-	fl.StringVar(&o.Out, "out", "docs/performance.md", "the page")
+	fl.StringVar(&o.Out, "out", "bench/results/performance.md", "the page")
 	fl.BoolVar(&o.Quick, "quick", false, "take results of quick runs as well (to try the report)")
 	jsonFlag(cmd, &asJSON)
 	return cmd

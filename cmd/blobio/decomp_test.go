@@ -91,7 +91,7 @@ func TestDecompPlot(t *testing.T) {
 func TestReplay(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	out := good(t, "replay", "--ne", "1", "--lev", "3", "--ranks", "3", "--no-sync")
-	for _, w := range []string{"F_h0  variable-centric", "F_h1  process-centric", "are what and where they must be"} {
+	for _, w := range []string{"F_h0  variable-centric", "F_h1  process-centric", "elements: all correct"} {
 		if !strings.Contains(out, w) {
 			t.Errorf("replay has no %q:\n%s", w, out)
 		}

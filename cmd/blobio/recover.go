@@ -22,7 +22,8 @@ func newRecover(e *env) *cobra.Command {
 		Short: "Finish what a dead writer left",
 		Long: `Finish what a writer that died left of datasets and conversions: a commit that
 was cut short is completed, and files that belong to no committed state are
-removed. What is committed stays as it is. A directory means all names in it.
+removed, unfinished directories of "amr convert" among them. What is committed
+stays as it is. A directory means all names in it, and its own.
 
 Nothing is done to what somebody is writing. On a file system that several
 machines share, a writer on another machine counts as dead when it has not

@@ -94,3 +94,67 @@ func TestRecover(t *testing.T) {
 	}
 	good(t, "diff", filepath.Join(dead, "toy.nc"), canon)
 }
+
+// TestRecoverDirectories: what is left of outputs that are directories is named, and removed by the next run of the same output and by
+// recover, whichever of its names is given.
+func TestRecoverDirectories(t *testing.T) {
+	dir, check1, native := mesh(t)
+	at := func(name string) string { return filepath.Join(dir, name) }
+	hidden := func(name string) {
+		t.Helper()
+		left := at("." + name + ".0123abcd.partial")
+		check(t, os.MkdirAll(filepath.Join(left, "mesh.partial"), 0o777))
+		check(t, os.WriteFile(filepath.Join(left, "mesh.partial", "mesh.h5"), []byte("x"), 0o666))
+	}
+	was := names(t, dir)
+	gone := func(what string) {
+		t.Helper()
+		if now := names(t, dir); now != was {
+			t.Errorf("%s: left %q, want %q", what, now, was)
+		}
+	}
+	for _, in := range []string{native, check1} {
+		hidden("out")
+		good(t, "amr", "convert", "--no-sync", "--to", "yt", in, at("out"))
+		check(t, os.RemoveAll(at("out")))
+		gone("the next run from " + in)
+	}
+	for _, name := range []string{"", "out"} {
+		hidden("out")
+		if r := blobio(t, "recover", "-n", at(name)); r.code != exitFindings || !strings.Contains(r.out, at(".out.0123abcd.partial")+": remove") {
+			t.Errorf("recover -n %q: %d\n%s%s", name, r.code, r.out, r.err)
+		}
+		if out := good(t, "ls", dir); !strings.Contains(out, at("out")+" ") || !strings.Contains(out, "unfinished (blobio recover)") {
+			t.Errorf("ls:\n%s", out)
+		}
+		good(t, "recover", at(name))
+		gone("recover " + name)
+	}
+	hidden("out")
+	check(t, os.Mkdir(at("out"), 0o777)) // it is there, of a run before
+	check(t, os.WriteFile(at("out/of.me"), nil, 0o666))
+	good(t, "recover", at("out"))
+	if b := names(t, at("out")); b != "of.me" {
+		t.Errorf("in the directory: %q", b)
+	}
+	check(t, os.RemoveAll(at("out")))
+	gone("recover of what is there")
+
+	for _, name := range []string{"", "dead", "dead.partial"} {
+		check(t, os.CopyFS(at("dead.partial"), os.DirFS(check1)))
+		check(t, os.Remove(at("dead.partial/check.file_list")))
+		check(t, os.WriteFile(at("dead.partial/blobio.writing"), []byte("id\n"), 0o666))
+		if r := blobio(t, "recover", "-n", at(name)); r.code != exitFindings || !strings.Contains(r.out, at("dead.partial")+": remove") || !exists(at("dead.partial")) {
+			t.Errorf("recover -n %q: %d\n%s%s", name, r.code, r.out, r.err)
+		}
+		good(t, "recover", at(name))
+		gone("recover " + name)
+	}
+	check(t, os.Mkdir(at("mine.partial"), 0o777))
+	check(t, os.WriteFile(at("mine.partial/blobio.writing"), nil, 0o666))
+	check(t, os.WriteFile(at("mine.partial/notes"), nil, 0o666))
+	bad(t, exitFailed, "notes in it is not of a writer", "recover", at("mine"))
+	if !exists(at("mine.partial/notes")) {
+		t.Error("a file that is not of a writer is gone")
+	}
+}

@@ -319,7 +319,7 @@ func (f *replayFlags) print(_ context.Context, e *env, results []bench.Result) {
 	}
 	t.flush()
 	if f.verify {
-		fmt.Fprintf(e.out, "\nall %d elements are what and where they must be\n", verified)
+		fmt.Fprintf(e.out, "\nverified %d elements: all correct\n", verified)
 	}
 }
 

@@ -20,7 +20,7 @@ func newBenchScale(e *env) *cobra.Command {
 extrapolated, and by a simulation of nodes and of the servers of a parallel file system.
 The simulation is fitted to the rates of E3SM-IO on Cori that its authors published; those on
 Summit stand beside what it says of that machine, so that its error shows. None of its figures is a
-measurement of blobio. docs/scale.md has the assumptions.
+measurement of blobio. bench/results/scale.md lists the assumptions.
 
 JSON: {params, fit: [{system, case, layout, nodes, bytes, published, model}], other, counts, rows, files, aggregators};
 rates in GiB/s, times in seconds.`,

@@ -12,8 +12,8 @@ import (
 )
 
 type scrParamsFlags struct {
-	set, long, asJSON  bool
-	user, system, from string
+	set, long, manual, asJSON bool
+	user, system, from        string
 }
 
 func newScrParams(e *env) *cobra.Command {
@@ -28,7 +28,8 @@ A NAME is a parameter, or a part of some: flush lists SCR_FLUSH, SCR_FLUSH_ASYNC
 
 Lines of stores, groups and redundancy descriptors follow, as far as there are any.
 Settings that have no effect, and values that make no sense, are told with the line
-of their file.
+of their file. --manual explains where parameters are set, the syntax of the files, all
+parameters and all descriptors.
 
 Exit codes: 0 good, 1 a value makes no sense, 2 could not run (a file cannot be read,
 no such parameter).
@@ -39,16 +40,21 @@ generations, help}], "lines": [{line, source, file, number}], "notes": [...],
 		Example: `  blobio scr params                      # all of them
   blobio scr params --set                # what is not as by default
   blobio scr params --long flush crc     # with their meaning
+  blobio scr params --manual | less      # parameters, files and descriptors explained
   SCR_FLUSH=5 blobio scr params SCR_FLUSH
   blobio scr params --user-file job.conf --system-file /etc/scr.conf`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.manual {
+				return config.WriteManual(e.out)
+			}
 			return f.run(e, args)
 		},
 	}
 	fl := cmd.Flags()
 	fl.BoolVarP(&f.set, "set", "s", false, "only those that something sets")
 	fl.BoolVarP(&f.long, "long", "l", false, "with kind, default and meaning")
+	fl.BoolVar(&f.manual, "manual", false, "explain parameters, files and descriptors, and do nothing else")
 	fl.StringVar(&f.user, "user-file", "", "user `FILE`, instead of the one that SCR would take")
 	fl.StringVar(&f.system, "system-file", config.DefaultSystemFile, "system `FILE`; it need not be there")
 	fl.StringVar(&f.from, "dir", "", "`DIR` where relative names start, and the prefix directory if SCR_PREFIX is not set (default: the working directory)")

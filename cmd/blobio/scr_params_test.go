@@ -61,6 +61,9 @@ CKPT=0 INTERVAL=1 TYPE=PARTNER  USER:4
 		t.Errorf("JSON: %d parameters of %d, %d lines", len(out.Params), len(config.Params()), len(out.Lines))
 	}
 	bad(t, exitFailed, `no parameter "frob"`, args("frob")...)
+	if got := good(t, args("--manual")...); !strings.Contains(got, "  SCR_FLUSH=10 ") || !strings.Contains(got, "CKPT=NUMBER") {
+		t.Errorf("--manual: %s", got)
+	}
 }
 
 func TestScrParamsFaults(t *testing.T) {

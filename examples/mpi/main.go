@@ -97,7 +97,7 @@ func verify(ctx context.Context, c comm.Comm, name string) error {
 		return err
 	}
 	if n, ranks := r.Subfiles(); c.Rank() == 0 {
-		fmt.Printf("%s: %d records by %d processes in %d subfiles, as they must be\n", name, r.Records(), ranks, n)
+		fmt.Printf("%s: %d records by %d processes in %d subfiles, all correct\n", name, r.Records(), ranks, n)
 	}
 	return nil
 }

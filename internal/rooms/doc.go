@@ -1,4 +1,4 @@
-// Package rooms holds the direction of imports: a room may import rooms of
-// lower layers and, without cycles, of its own layer, never of a higher one.
-// It has no code of its own, only the test.
+// Package rooms holds the rules of the house as tests: a room imports rooms of lower layers and, without cycles, of its own
+// layer, never of a higher one; links and names of pages lead somewhere; the tests that promises.txt names exist.
+// It has no code of its own.
 package rooms

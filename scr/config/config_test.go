@@ -109,9 +109,11 @@ func TestUserFilePlace(t *testing.T) {
 			t.Errorf("%s: %v, want %s", c.environ, err, c.want)
 		}
 	}
-	_, err := Load(Sources{Environ: []string{"SCR_CONF_FILE=no.conf"}, Dir: abs("/d"), FS: m})
-	if !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a file that is named must be there: %v", err)
+	for _, o := range []Sources{{Environ: []string{"SCR_CONF_FILE=no.conf"}}, {Environ: []string{}, UserFile: "no.conf"}} {
+		o.Dir, o.FS = abs("/d"), m
+		if _, err := Load(o); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("a file that is named must be there: %v", err)
+		}
 	}
 	s, err := Load(Sources{Environ: []string{"SCR_CONF_FILE=no.conf"}, UserFile: "rel.conf", Dir: abs("/d"), FS: m})
 	if err != nil || s.Get("SCR_FLUSH") != "4" {

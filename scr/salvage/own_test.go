@@ -251,3 +251,18 @@ func TestOwnBypassGone(t *testing.T) {
 		t.Fatalf("%+v", rep)
 	}
 }
+
+// A file in the prefix directory that was cut is lost, for the node that wrote it too: its sum is not noted as what it should be.
+func TestOwnBypassCut(t *testing.T) {
+	o := ours{scheme: redset.XOR, nodes: 3, perNode: 1, bypass: true}
+	m := o.make(t)
+	name := path.Join(ownPrefix, ownName(1))
+	f, err := m.OpenRW(name)
+	must(t, err)
+	must(t, errors.Join(f.Truncate(100), f.Close()))
+	got, err := Scavenge(context.Background(), ScavengeOptions{Node: o.node(m, 1), Prefix: prefixdir.Open(m, ownPrefix), ID: 2})
+	must(t, err)
+	if r := got.Ranks[0]; len(r.Files) != 0 || !strings.Contains(r.Lost[name], "100 bytes, want ") {
+		t.Errorf("%+v", r)
+	}
+}

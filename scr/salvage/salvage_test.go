@@ -18,6 +18,7 @@ import (
 
 	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
+	"blobio/redset"
 	"blobio/scr/cachedir"
 	"blobio/scr/prefixdir"
 )
@@ -390,6 +391,40 @@ func TestDamagedCache(t *testing.T) {
 	}
 }
 
+// A byte that changed in the cache before it was copied, of files without checksums: the redundancy tells that something is wrong
+// and not what, so nothing is listed. TestFlips is of changes after the copy.
+func TestRebuildDoubt(t *testing.T) {
+	c := load(t, "xor_1_after_crash")
+	flip(t, c, "/nodes/node2/user1/scr.1145655/scr.dataset.4/rank_2.0.ckpt", 57)
+	var doubt *redset.DoubtError
+	if err := salvageAll(context.Background(), c, 0, 1, 2, 3); !errors.As(err, &doubt) {
+		t.Errorf("%v, want a DoubtError", err)
+	}
+	if e := entry(t, prefixdir.Open(c, prefix), "ckpt.4"); e.Complete {
+		t.Errorf("%+v", e)
+	}
+}
+
+// All files that the maps list are there, but the record of the dataset has more, or more bytes.
+func TestRebuildTotals(t *testing.T) {
+	ctx := context.Background()
+	c := load(t, "xor_1_after_crash")
+	d := prefixdir.Open(c, prefix)
+	must(t, scavengeAll(ctx, c, 0, 1, 2, 3))
+	res, err := Rebuild(ctx, Options{Prefix: d, ID: 4})
+	must(t, err)
+	for want, change := range map[error]func(ds *prefixdir.Dataset){
+		ErrMissing: func(ds *prefixdir.Dataset) { ds.Files++ },
+		ErrCorrupt: func(ds *prefixdir.Dataset) { ds.Size++ },
+	} {
+		ds := res.Dataset
+		change(&ds)
+		if _, err := Rebuild(ctx, Options{Prefix: d, ID: 4, Dataset: ds}); !errors.Is(err, want) {
+			t.Errorf("%d files and %d bytes: %v, want %v", ds.Files, ds.Size, err, want)
+		}
+	}
+}
+
 func TestScavengeRules(t *testing.T) {
 	ctx := context.Background()
 	c := load(t, "xor_1_after_crash")
@@ -403,10 +438,13 @@ func TestScavengeRules(t *testing.T) {
 	if !got.Stale || len(got.Ranks) != 0 {
 		t.Errorf("another dataset of the number: %+v", got)
 	}
-	got, err = Scavenge(ctx, ScavengeOptions{Node: n, Prefix: d, ID: 3})
-	must(t, err)
-	if !got.Safe || len(got.Ranks) != 0 {
-		t.Errorf("complete already: %+v", got)
+	for _, current := range []string{"ckpt.3", ""} {
+		must(t, d.UpdateIndex(ctx, func(x *prefixdir.Index) error { return x.SetCurrent(current) }))
+		got, err = Scavenge(ctx, ScavengeOptions{Node: n, Prefix: d, ID: 3})
+		must(t, err)
+		if !got.Safe || len(got.Ranks) != 0 {
+			t.Errorf("complete already, current is %q: %+v", current, got)
+		}
 	}
 	got, err = Scavenge(ctx, ScavengeOptions{Node: n, Prefix: d, ID: 77})
 	must(t, err)
@@ -441,6 +479,54 @@ func TestScavengeRules(t *testing.T) {
 	cancel()
 	if _, err := Scavenge(done, ScavengeOptions{Node: n, Prefix: d, ID: 4}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// What Scavenge says it has copied is there after a power cut, before anything else is done with it: the nodes may be gone then.
+func TestScavengeDurable(t *testing.T) {
+	for _, v := range vectors {
+		c := load(t, v.name)
+		must(t, scavengeAll(context.Background(), c, 0, 1, 2, 3))
+		if err := intact(c.CrashClone(vfs.CrashOptions{}), 4, v.files); err != nil {
+			t.Errorf("%s: %v", v.name, err)
+		}
+	}
+}
+
+// A dataset that is being salvaged again has no summary meanwhile: an index that is made anew would list it as complete.
+func TestScavengeRemovesSummary(t *testing.T) {
+	ctx := context.Background()
+	c := load(t, "xor_1_after_crash")
+	must(t, salvageAll(ctx, c, 0, 1, 2, 3))
+	d := prefixdir.Open(c, prefix)
+	must(t, d.UpdateIndex(ctx, func(x *prefixdir.Index) error { return x.SetComplete("ckpt.4", false) }))
+	must(t, scavengeAll(ctx, c, 1))
+	after := prefixdir.Open(c.CrashClone(vfs.CrashOptions{}), prefix)
+	x, _, err := after.Rebuild()
+	must(t, err)
+	if e, _ := x.Entry("ckpt.4"); e.Complete {
+		t.Errorf("made anew, the index has %+v", e)
+	}
+}
+
+// A file of which the application never said that it is complete is not copied as one that is.
+func TestScavengeIncompleteFile(t *testing.T) {
+	c := load(t, "xor_1_after_crash")
+	n := nodeOn(c, 1)
+	name := cachedir.FilemapName("/nodelocal/user1/scr.1145655/scr.dataset.4", 1)
+	m, err := cachedir.ReadFilemap(n.FS, name)
+	must(t, err)
+	f := m.Files()[0]
+	f.Meta.Complete = false
+	m.Put(f)
+	must(t, m.Write(n.FS, name))
+	got, err := Scavenge(context.Background(), ScavengeOptions{Node: n, Prefix: prefixdir.Open(c, prefix), ID: 4})
+	must(t, err)
+	if r := got.Ranks[0]; len(r.Files) != 1 || r.Lost[f.Name] == "" {
+		t.Errorf("%+v", r)
+	}
+	if _, err := c.Stat(path.Join(prefix, "ckpt.4", f.Meta.Name)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s was copied: %v", f.Meta.Name, err)
 	}
 }
 

@@ -1,0 +1,150 @@
+package rooms
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const root = "../.."
+
+// texts calls f with every file of the project whose name ends in one of ext; names are relative to the top, with slashes.
+func texts(t *testing.T, f func(name, text string), ext ...string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == ".git" || d.Name() == "testdata"), d.IsDir() && p == filepath.Join(root, "capi", "build"):
+			return fs.SkipDir
+		case !d.Type().IsRegular() || !slices.ContainsFunc(ext, func(e string) bool { return strings.HasSuffix(p, e) }):
+			return nil
+		}
+		b, err := os.ReadFile(p)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(root, p)
+		if err == nil {
+			f(filepath.ToSlash(name), strings.ReplaceAll(string(b), "\r\n", "\n"))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// anchors are the names that a link can have behind #, for the headings of a page. Headings of the same text are counted.
+func anchors(page string) map[string]bool {
+	have, code := map[string]bool{}, false
+	for line := range strings.Lines(page) {
+		if strings.HasPrefix(line, "```") {
+			code = !code
+		}
+		h := strings.TrimLeft(line, "#")
+		if code || h == line || !strings.HasPrefix(h, " ") {
+			continue
+		}
+		h = strings.ToLower(strings.TrimSpace(regexp.MustCompile(`\]\([^)]*\)`).ReplaceAllString(h, "]")))
+		h = regexp.MustCompile(`[^\p{L}\p{N}_\- ]`).ReplaceAllString(h, "")
+		h = strings.ReplaceAll(h, " ", "-")
+		name := h
+		for n := 1; have[name]; n++ {
+			name = fmt.Sprintf("%s-%d", h, n)
+		}
+		have[name] = true
+	}
+	return have
+}
+
+// TestLinks: whatever a page links to within the project is there, headings too.
+func TestLinks(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^()\s]+)\)`)
+	code := regexp.MustCompile("(?s)```.*?```|`[^`\n]*`")
+	texts(t, func(name, text string) {
+		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(text, ""), -1) {
+			to, anchor, _ := strings.Cut(m[1], "#")
+			if strings.Contains(m[1], "://") || strings.HasPrefix(m[1], "mailto:") {
+				continue
+			}
+			target := text
+			if to != "" {
+				file := filepath.Join(root, path.Dir(name), to)
+				if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+					t.Errorf("%s: link to %s, which is not there", name, m[1])
+					continue
+				}
+				if anchor == "" {
+					continue
+				}
+				b, err := os.ReadFile(file)
+				if err != nil {
+					t.Error(err)
+				}
+				target = strings.ReplaceAll(string(b), "\r\n", "\n")
+			}
+			if !anchors(target)[anchor] {
+				t.Errorf("%s: link to %s: no such heading", name, m[1])
+			}
+		}
+	}, ".md")
+}
+
+// TestPagesNamed: pages that code, comments and scripts name are there.
+func TestPagesNamed(t *testing.T) {
+	page := regexp.MustCompile(`\b(?:docs|bench/results)/[\w-]+\.(?:md|svg)\b`)
+	texts(t, func(name, text string) {
+		for _, p := range page.FindAllString(text, -1) {
+			if _, err := os.Stat(filepath.Join(root, p)); err != nil {
+				t.Errorf("%s names %s, which is not there", name, p)
+			}
+		}
+	}, ".go", ".h", ".c", ".f90", ".F90", ".sh", "/run", "Makefile")
+}
+
+// TestPromises: the tests that promises.txt names are there.
+func TestPromises(t *testing.T) {
+	have := map[string]bool{}
+	def := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)[A-Z]\w*)\(`)
+	texts(t, func(_, text string) {
+		for _, m := range def.FindAllStringSubmatch(text, -1) {
+			have[m[1]] = true
+		}
+	}, "_test.go")
+	b, err := os.ReadFile("promises.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]bool{}
+	for line := range strings.Lines(string(b)) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		f := strings.Split(line, " | ")
+		if len(f) != 3 || f[2] == "" {
+			t.Errorf("want row | promise | tests: %s", line)
+			continue
+		}
+		if rows[f[0]] {
+			t.Errorf("row %s is there twice", f[0])
+		}
+		rows[f[0]] = true
+		for _, n := range strings.Fields(f[2]) {
+			if !have[n] {
+				t.Errorf("row %s names %s, which is not there", f[0], n)
+			}
+		}
+	}
+	if len(rows) == 0 {
+		t.Error("no promises")
+	}
+}

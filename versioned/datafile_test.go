@@ -1,0 +1,149 @@
+package versioned
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+// TestCloseFails: a data file whose close fails is no part of a version, and the next try is.
+func TestCloseFails(t *testing.T) {
+	mem, _ := memStore(t)
+	var fail atomic.Bool
+	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+		if op.Kind == vfs.OpClose && isData(filepath.Base(op.Name)) && fail.CompareAndSwap(true, false) {
+			return errors.New("data lost")
+		}
+		return nil
+	})
+	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
+		a, err := Create(ctx, c, &Store{Dir: "d", FS: fsys}, Spec{Name: "a", Type: Float64, Shape: []int64{64}, Chunk: 512}, nil)
+		if err != nil {
+			return err
+		}
+		if err := Put(ctx, a, []int64{0}, []int64{64}, seq(1, 64, 1)); err != nil {
+			return err
+		}
+		fail.Store(true)
+		if n, err := a.Inc(ctx, 1, ""); err == nil || a.Newest() != 0 {
+			return fmt.Errorf("close failed: %d, %v, newest %d", n, err, a.Newest())
+		}
+		if n, err := a.Inc(ctx, 1, ""); n != 1 || err != nil {
+			return fmt.Errorf("again: %d, %w", n, err)
+		}
+		return a.Close(ctx)
+	})
+}
+
+// TestCommittedSurvives: what is told as committed is there after a power loss: the record under both names, and the files that it names. These are there
+// before the record is: of two names in one directory either may survive alone.
+func TestCommittedSurvives(t *testing.T) {
+	mem, st := memStore(t)
+	if err := mem.SyncDir("."); err != nil {
+		t.Fatal(err)
+	}
+	var before *vfs.Mem // what a power loss would leave when the first record gets its name
+	st.FS = vfs.NewFault(mem, func(op vfs.Op) error {
+		if op.Kind == vfs.OpRename && before == nil {
+			before = mem.CrashClone(vfs.CrashOptions{})
+		}
+		return nil
+	})
+	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
+		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{128}, Chunk: 512}, nil)
+		if err != nil {
+			return err
+		}
+		for v := int64(1); v <= 3; v++ {
+			if err := Put(ctx, a, []int64{0}, []int64{128}, seq(0, 128, float64(v))); err != nil {
+				return err
+			}
+			before = nil
+			if _, err := a.Inc(ctx, 1, ""); err != nil {
+				return err
+			}
+			for _, f := range a.cat.record().Files {
+				if info, err := before.Stat("d/a/" + f.Name); err != nil || info.Size() != f.Size {
+					return fmt.Errorf("version %d, a power loss when the record gets its name: %s: %w", v, f.Name, err)
+				}
+			}
+			left := mem.CrashClone(vfs.CrashOptions{})
+			for i, n := range recordNames {
+				if rec, bad := readRecords(left, "d/a"); rec == nil || rec.Seq != a.cat.record().Seq || bad[i] != nil {
+					return fmt.Errorf("version %d, after a power loss: %s: %w", v, n, bad[i])
+				}
+			}
+			b, err := Open(ctx, c, &Store{Dir: "d", FS: left}, "a", nil)
+			if err != nil {
+				return fmt.Errorf("version %d, after a power loss: %w", v, err)
+			}
+			got := make([]float64, 128)
+			if err := GetAt(ctx, b, v, []int64{0}, []int64{128}, got); err != nil || !slices.Equal(got, seq(0, 128, float64(v))) {
+				return fmt.Errorf("version %d, after a power loss: %v, %w", v, got, err)
+			}
+			if err := b.Close(ctx); err != nil {
+				return err
+			}
+		}
+		return a.Close(ctx)
+	})
+}
+
+// TestRunsOfFiles: chunks that follow each other, but are in two files at places that would follow each other too, are read from both.
+func TestRunsOfFiles(t *testing.T) {
+	_, st := memStore(t)
+	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
+		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{256}, Chunk: 512}, nil)
+		if err != nil {
+			return err
+		}
+		want := seq(0, 256, 1)
+		if err := Put(ctx, a, []int64{0}, []int64{256}, want); err != nil {
+			return err
+		}
+		if _, err := a.Inc(ctx, 1, ""); err != nil {
+			return err
+		}
+		for _, lo := range []int64{0, 128} { // chunks 0 and 2: the second one is where chunk 1 is in the other file
+			copy(want[lo:], seq(1000+int(lo), 64, 1))
+			if err := Put(ctx, a, []int64{lo}, []int64{lo + 64}, want[lo:lo+64]); err != nil {
+				return err
+			}
+		}
+		if _, err := a.Inc(ctx, 1, ""); err != nil {
+			return err
+		}
+		for _, r := range [][2]int64{{0, 256}, {3, 100}, {60, 200}} {
+			got := make([]float64, r[1]-r[0])
+			if err := GetAt(ctx, a, 2, []int64{r[0]}, []int64{r[1]}, got); err != nil || !slices.Equal(got, want[r[0]:r[1]]) {
+				return fmt.Errorf("%v: %v, %w", r, got, err)
+			}
+		}
+		return a.Close(ctx)
+	})
+}
+
+// TestInstallOlder: of records that ranks of a process install, the newest one stays.
+func TestInstallOlder(t *testing.T) {
+	older, newer := soundRecord(), soundRecord()
+	newer.Seq++
+	newer.Files = nil
+	c, err := newCatalog(older, Float64, nil, 0, &Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	for _, rec := range []*record{newer, older, newer} {
+		gone := c.install(rec)
+		if c.record() != newer || len(c.ids) != 0 || len(gone) != 1 || gone[0].Name != older.Files[0].Name {
+			t.Errorf("after record %d: record %d, %d files, gone %v", rec.Seq, c.record().Seq, len(c.ids), gone)
+		}
+	}
+}
