@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"blobio/comm"
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
 
@@ -27,7 +28,7 @@ func (cl *cluster) on(rank int, fsys vfs.FS) func(int) vfs.FS {
 func noRedundancy(t *testing.T, what string, cl *cluster) {
 	t.Helper()
 	for name := range fromMem(t, cl.fs, ".") {
-		if strings.Contains(name, ".grp_") || strings.HasSuffix(name, tempSuffix) {
+		if strings.Contains(name, ".grp_") || durable.IsTemp(name) {
 			t.Errorf("%s: %s is there", what, name)
 		}
 	}
@@ -96,7 +97,7 @@ func TestRecoverDurable(t *testing.T) {
 		}
 		whole := fromMem(t, cl.fs, ".")
 		cl.lose(t, 1) // and its directory
-		cl.fs = durable(t, cl.fs)
+		cl.fs = afterCut(t, cl.fs)
 		if _, err := cl.recover("shared", cl.own); err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +122,7 @@ func TestRecoverLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name := range fromMem(t, cl.fs, ".") {
-		if strings.HasSuffix(name, tempSuffix) {
+		if durable.IsTemp(name) {
 			t.Errorf("%s is left", name)
 		}
 	}

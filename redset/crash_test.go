@@ -9,13 +9,14 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
 
 var errDied = errors.New("the device died")
 
-// durable is a copy of a file system in which everything is synced.
-func durable(t testing.TB, fsys vfs.FS) *vfs.Mem {
+// afterCut is a copy of a file system in which everything is synced.
+func afterCut(t testing.TB, fsys vfs.FS) *vfs.Mem {
 	m := toMem(t, fromMem(t, fsys, "."))
 	for name := range fromMem(t, m, ".") {
 		if err := errors.Join(m.SyncDir(filepath.Dir(name)), m.SyncDir(".")); err != nil {
@@ -79,12 +80,12 @@ func TestCrashInEncode(t *testing.T) {
 	crashRuns(t, func(t *testing.T, o Options, way crashWay) {
 		base := newCluster(t, o, way.sizes)
 		whole := fromMem(t, base.fs, ".")
-		c := vfs.Count(way.see(durable(t, base.fs)))
+		c := vfs.Count(way.see(afterCut(t, base.fs)))
 		if err := base.encode("shared", func(int) vfs.FS { return c }); err != nil {
 			t.Fatal(err)
 		}
 		for n := int64(1); n <= c.Ops(); n += way.step {
-			m := durable(t, base.fs)
+			m := afterCut(t, base.fs)
 			dying := vfs.FailFrom(way.see(m), n, errDied)
 			if err := base.encode("shared", func(int) vfs.FS { return dying }); err == nil && n < c.Ops()-8 {
 				t.Fatalf("operation %d of %d: nobody noticed", n, c.Ops())
@@ -115,12 +116,12 @@ func TestCrashInRecover(t *testing.T) {
 		whole := fromMem(t, base.fs, ".")
 		base.lose(t, 2)
 		start := base.fs
-		c := vfs.Count(way.see(durable(t, start)))
+		c := vfs.Count(way.see(afterCut(t, start)))
 		if _, err := base.recover("shared", func(int) vfs.FS { return c }); err != nil {
 			t.Fatal(err)
 		}
 		for n := int64(1); n <= c.Ops(); n += way.step {
-			m := durable(t, start)
+			m := afterCut(t, start)
 			dying := vfs.FailFrom(way.see(m), n, errDied)
 			_, _ = base.recover("shared", func(int) vfs.FS { return dying })
 			for i, left := range crashes(m, n) {
@@ -132,7 +133,7 @@ func TestCrashInRecover(t *testing.T) {
 				}
 				got := fromMem(t, left, ".")
 				for name := range got {
-					if strings.HasSuffix(name, tempSuffix) {
+					if durable.IsTemp(name) {
 						delete(got, name) // of the one that died; the next of the same name replaces it
 					}
 				}
@@ -148,7 +149,7 @@ func TestFaultInEncode(t *testing.T) {
 		crashRuns(t, func(t *testing.T, o Options, way crashWay) {
 			base := newCluster(t, o, way.sizes)
 			whole := fromMem(t, base.fs, ".")
-			m := way.see(durable(t, base.fs))
+			m := way.see(afterCut(t, base.fs))
 			ops := vfs.Count(m)
 			one := func(f, m vfs.FS) func(int) vfs.FS {
 				return func(r int) vfs.FS {
@@ -162,7 +163,7 @@ func TestFaultInEncode(t *testing.T) {
 				t.Fatal(err)
 			}
 			for n := int64(1); n <= ops.Ops(); n++ {
-				m := way.see(durable(t, base.fs))
+				m := way.see(afterCut(t, base.fs))
 				var failed vfs.Op
 				f := vfs.NewFault(m, func(op vfs.Op) error {
 					if op.Seq == n {
@@ -200,12 +201,12 @@ func TestFaultInRecover(t *testing.T) {
 			whole := fromMem(t, base.fs, ".")
 			base.lose(t, 1)
 			start := base.fs
-			ops := vfs.Count(way.see(durable(t, start)))
+			ops := vfs.Count(way.see(afterCut(t, start)))
 			if _, err := base.recover(mode, func(int) vfs.FS { return ops }); err != nil {
 				t.Fatal(err)
 			}
 			for n := int64(1 + i); n <= ops.Ops(); n += 2 * way.step {
-				m := way.see(durable(t, start))
+				m := way.see(afterCut(t, start))
 				_, err := base.recover(mode, func(int) vfs.FS { return vfs.FailNth(m, n, errDied) })
 				userFiles(t, fmt.Sprint(o.label(), mode, n), m, whole, "n1/")
 				cl := &cluster{n: base.n, o: o, files: base.files, fs: m}
@@ -214,7 +215,7 @@ func TestFaultInRecover(t *testing.T) {
 				}
 				got := fromMem(t, m, ".")
 				for name := range got {
-					if strings.HasSuffix(name, tempSuffix) {
+					if durable.IsTemp(name) {
 						delete(got, name)
 					}
 				}

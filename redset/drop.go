@@ -1,6 +1,9 @@
 package redset
 
-import "blobio/internal/vfs"
+import (
+	"blobio/internal/durable"
+	"blobio/internal/vfs"
+)
 
 // Files returns the names of the redundancy files of a world rank that are there: descriptors, checksums, and the one with
 // header and payload, of any scheme and generation.
@@ -42,7 +45,7 @@ func Drop(fsys vfs.FS, prefix string, rank int) error {
 		return err
 	}
 	for i := range names { // the redundancy file first: without it nothing is trusted
-		if err := remove(fsys, names[len(names)-1-i]); err != nil {
+		if err := durable.Remove(fsys, names[len(names)-1-i]); err != nil {
 			return err
 		}
 	}

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"blobio/comm"
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 	"blobio/kvtree"
 )
@@ -26,7 +28,7 @@ type encoding struct {
 	h     *header
 	store *store
 	eng   *engine
-	temps []string // made so far: names without tempSuffix, in the order in which they come into place
+	temps durable.Group // made so far
 }
 
 // Encode is a collective over the Comm of the set: it makes the redundancy files of all ranks. files are
@@ -87,7 +89,7 @@ func (e *encoding) prepare(files []string) error {
 		return err
 	}
 	for _, name := range e.s.p.names(e.prefix) {
-		if err := errors.Join(remove(e.fs, name), remove(e.fs, name+tempSuffix)); err != nil {
+		if err := errors.Join(durable.Remove(e.fs, name), durable.Remove(e.fs, durable.TempName(name, writer))); err != nil {
 			return err
 		}
 	}
@@ -191,7 +193,7 @@ func (e *encoding) begin() error {
 	if err != nil {
 		return err
 	}
-	e.temps = append(e.temps, name)
+	e.temps.Add(f)
 	e.store.payOut, e.store.payOutOff = &output{File: f}, int64(len(b))
 	_, err = f.WriteAt(b, 0)
 	return err
@@ -266,11 +268,11 @@ func (e *encoding) finish() error {
 
 // temp writes a small file under its temporary name. The redundancy file, made first, comes into place last.
 func (e *encoding) temp(name string, b []byte) error {
-	if err := remove(e.fs, name+tempSuffix); err != nil {
-		return err
+	t, err := small(e.fs, name, b)
+	if err == nil {
+		e.temps.AddFirst(t)
 	}
-	e.temps = append([]string{name}, e.temps...)
-	return vfs.WriteFile(e.fs, name+tempSuffix, b)
+	return err
 }
 
 // gather puts the sums together, of this member and its left neighbours.
@@ -296,23 +298,16 @@ func (e *encoding) gather() ([]*memberSums, error) {
 }
 
 // commit gives all files their names.
-func (e *encoding) commit() error {
-	for _, name := range e.temps {
-		if err := e.fs.Rename(name+tempSuffix, name); err != nil {
-			return err
-		}
-	}
-	return e.fs.SyncDir(dirOf(e.prefix))
-}
+func (e *encoding) commit() error { return e.temps.Commit(true) }
 
 // undo removes everything that was made.
 func (e *encoding) undo() {
 	_ = e.store.close()
-	for _, name := range e.s.p.names(e.prefix) {
-		_ = remove(e.fs, name+tempSuffix)
-	}
-	for i := range e.temps { // the redundancy file first: without it nothing is trusted
-		_ = remove(e.fs, e.temps[len(e.temps)-1-i])
+	e.temps.Discard()
+	names := e.temps.Names()
+	slices.Reverse(names) // the redundancy file first: without it nothing is trusted
+	for _, name := range names {
+		_ = durable.Remove(e.fs, name)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"hash/crc32"
-	"path/filepath"
 
 	"blobio/internal/durable"
 	"blobio/internal/vfs"
@@ -19,11 +18,12 @@ type member struct {
 	paths  []string // of its files, for fs
 
 	store   *store
-	partBad []bool   // files to be rebuilt
-	found   []bool   // files that are there, of the right size
-	extBad  []bool   // extents to be rebuilt
-	extGood []bool   // extents that were looked at alone
-	temps   []string // what was made, without tempSuffix
+	partBad []bool // files to be rebuilt
+	found   []bool // files that are there, of the right size
+	extBad  []bool // extents to be rebuilt
+	extGood []bool // extents that were looked at alone
+	temps   durable.Group
+	payload *durable.Temp // of the redundancy file, which gets its name last
 	rebuilt []string
 	corrupt []string
 }
@@ -149,15 +149,12 @@ func (m *member) prepare() error {
 			continue
 		}
 		name := m.paths[i]
-		if err := durable.MkdirAll(m.fs, filepath.Dir(name), true); err != nil {
-			return err
-		}
 		f, err := createTemp(m.fs, name)
 		if err != nil {
 			return err
 		}
-		m.temps = append(m.temps, name)
-		m.store.out.parts[i].name = name + tempSuffix
+		m.temps.Add(f)
+		m.store.out.parts[i].name = f.Name()
 		if err := f.Close(); err != nil {
 			return err
 		}
@@ -176,13 +173,11 @@ func (m *member) prepare() error {
 		return err
 	}
 	name := m.newHeader().dataName(m.prefix)
-	if err := durable.MkdirAll(m.fs, filepath.Dir(name), true); err != nil {
-		return err
-	}
 	f, err := createTemp(m.fs, name)
 	if err != nil {
 		return err
 	}
+	m.payload = f
 	m.store.payOut, m.store.payOutOff = &output{File: f}, int64(len(b))
 	m.rebuilt = append(m.rebuilt, name)
 	if m.store.pay != nil {
@@ -318,48 +313,28 @@ func (m *member) finishRest() error {
 		}
 	}
 	if m.store.payOut != nil {
-		m.temps = append(m.temps, h.dataName(m.prefix))
+		m.temps.Add(m.payload)
 	}
 	return nil
 }
 
-// small writes a small file under its temporary name.
+// small makes a small file.
 func (m *member) small(name string, b []byte) error {
-	if err := durable.MkdirAll(m.fs, filepath.Dir(name), true); err != nil {
+	t, err := small(m.fs, name, b)
+	if err != nil {
 		return err
 	}
-	if err := remove(m.fs, name+tempSuffix); err != nil {
-		return err
-	}
-	m.temps = append(m.temps, name)
+	m.temps.Add(t)
 	m.rebuilt = append(m.rebuilt, name)
-	return vfs.WriteFile(m.fs, name+tempSuffix, b)
+	return nil
 }
 
 // commit gives the temporary files their names: user files first, the redundancy file last.
-func (m *member) commit() error {
-	dirs := map[string]bool{}
-	for _, name := range m.temps {
-		if err := m.fs.Rename(name+tempSuffix, name); err != nil {
-			return err
-		}
-		dirs[filepath.Dir(name)] = true
-	}
-	for dir := range dirs {
-		if err := m.fs.SyncDir(dir); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func (m *member) commit() error { return m.temps.Commit(true) }
 
 // undo removes the temporary files.
 func (m *member) undo() {
 	_ = m.store.close()
-	for _, name := range m.temps {
-		_ = remove(m.fs, name+tempSuffix)
-	}
-	if m.r.descs[m.rank] != nil {
-		_ = remove(m.fs, m.newHeader().dataName(m.prefix)+tempSuffix)
-	}
+	m.temps.Discard()
+	m.payload.Discard()
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
 
@@ -16,8 +17,8 @@ import (
 // end in .redset, .scr or .xor only.
 const sumSuffix = ".redsum"
 
-// tempSuffix ends the name of a file that is being made.
-const tempSuffix = ".redset.tmp"
+// writer is the owner of files that are being made.
+const writer = "redset"
 
 // place is where a member stands, as headers and names tell it.
 type place struct {
@@ -137,18 +138,22 @@ func exists(fsys vfs.FS, name string) bool {
 	return err == nil
 }
 
-// remove removes a file if it is there.
-func remove(fsys vfs.FS, name string) error {
-	if err := fsys.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+// createTemp makes an empty file for what will be name, in place of one that a crash left.
+func createTemp(fsys vfs.FS, name string) (*durable.Temp, error) {
+	return durable.CreateTemp(fsys, name, durable.TempOptions{Owner: writer, Mkdir: true, Sync: true})
 }
 
-// createTemp makes an empty file for what will be name, in place of one that a crash left.
-func createTemp(fsys vfs.FS, name string) (vfs.File, error) {
-	if err := remove(fsys, name+tempSuffix); err != nil {
+// small makes a small file for what will be name.
+func small(fsys vfs.FS, name string, b []byte) (*durable.Temp, error) {
+	t, err := createTemp(fsys, name)
+	if err != nil {
 		return nil, err
 	}
-	return fsys.Create(name + tempSuffix)
+	if _, err = t.WriteAt(b, 0); err == nil {
+		err = t.Finish()
+	}
+	if err != nil {
+		t.Discard()
+	}
+	return t, err
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestEncodeDurable(t *testing.T) {
 	for _, o := range schemes {
 		cl := newCluster(t, o, even[:5])
-		cl.fs = durable(t, cl.fs)
+		cl.fs = afterCut(t, cl.fs)
 		if err := cl.encode("shared", cl.own); err != nil {
 			t.Fatal(err)
 		}
@@ -27,7 +28,7 @@ func TestEncodeDurable(t *testing.T) {
 // replace makes these the content of a file.
 func replace(t *testing.T, fsys vfs.FS, name string, b []byte) {
 	t.Helper()
-	if err := remove(fsys, name); err != nil {
+	if err := durable.Remove(fsys, name); err != nil {
 		t.Fatal(err)
 	}
 	if err := vfs.WriteFile(fsys, name, b); err != nil {

@@ -33,8 +33,19 @@ func (m *metaFS) FileMeta(name string) (Meta, error) {
 func (m *metaFS) SetFileMeta(name string, v Meta) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.set[strings.TrimSuffix(filepath.Base(name), tempSuffix)] = v
+	m.set[filepath.Base(name)] = v
 	return nil
+}
+
+// Rename takes what was set along.
+func (m *metaFS) Rename(from, to string) error {
+	m.mu.Lock()
+	if v, ok := m.set[filepath.Base(from)]; ok {
+		delete(m.set, filepath.Base(from))
+		m.set[filepath.Base(to)] = v
+	}
+	m.mu.Unlock()
+	return m.FS.Rename(from, to)
 }
 
 type vector struct {

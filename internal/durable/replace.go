@@ -2,6 +2,7 @@ package durable
 
 import (
 	"path/filepath"
+	"slices"
 
 	"blobio/internal/vfs"
 )
@@ -43,6 +44,17 @@ type Group struct{ temps []*Temp }
 
 // Add adds a file.
 func (g *Group) Add(t *Temp) { g.temps = append(g.temps, t) }
+
+// AddFirst adds a file that gets its name before the others.
+func (g *Group) AddFirst(t *Temp) { g.temps = slices.Insert(g.temps, 0, t) }
+
+// Names returns the names that the files get, in that order.
+func (g *Group) Names() (list []string) {
+	for _, t := range g.temps {
+		list = append(list, t.name)
+	}
+	return list
+}
 
 // Commit finishes all files, gives them their names, and syncs their directories if syncDirs. After an UnsureError
 // some of them may have their names; after any other error none has. Discard removes those that have not.

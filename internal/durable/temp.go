@@ -88,6 +88,16 @@ func (t *Temp) Name() string { return t.temp }
 // Final returns the name that the file gets.
 func (t *Temp) Final() string { return t.name }
 
+// Close implements io.Closer; it may be called again.
+func (t *Temp) Close() error {
+	if t.File == nil {
+		return nil
+	}
+	f := t.File
+	t.File = nil
+	return f.Close()
+}
+
 // Finish ends the writing: the content is synced, if that was asked for, and the file closed.
 func (t *Temp) Finish() (err error) {
 	if t.File == nil {
@@ -96,9 +106,7 @@ func (t *Temp) Finish() (err error) {
 	if t.sync {
 		err = t.File.Sync()
 	}
-	err = errors.Join(err, t.File.Close())
-	t.File = nil
-	return err
+	return errors.Join(err, t.Close())
 }
 
 // Rename gives the file, which is finished, its name. The directory is not synced. After an error the caller calls Discard; an UnsureError says
@@ -133,10 +141,7 @@ func (t *Temp) Discard() {
 		return
 	}
 	t.gone = true
-	if t.File != nil {
-		_ = t.File.Close()
-		t.File = nil
-	}
+	_ = t.Close()
 	_ = t.fsys.Remove(t.temp)
 }
 
