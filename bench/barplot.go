@@ -5,7 +5,7 @@ import (
 	"image/color"
 	"math"
 
-	"blobio/internal/draw"
+	"blobio/internal/chart"
 )
 
 // barPlot is a picture of rates: groups of horizontal bars, with a line from the
@@ -47,7 +47,7 @@ var (
 )
 
 // page lays the picture out.
-func (p *barPlot) page() *draw.Page {
+func (p *barPlot) page() *chart.Page {
 	top, height := 0.0, barTop+barFoot
 	for _, g := range p.groups {
 		height += barGroupHead + barGroupLn + float64(len(g.bars))*(barHeight+barGap)
@@ -59,31 +59,31 @@ func (p *barPlot) page() *draw.Page {
 		top = 1
 	}
 	top *= 1.02
-	return &draw.Page{Width: barWidth, Height: height, Draw: func(d *draw.Pen) { p.draw(d, top, height-barFoot) }}
+	return &chart.Page{Width: barWidth, Height: height, Draw: func(d *chart.Pen) { p.draw(d, top, height-barFoot) }}
 }
 
 // draw draws bars up to top, the axis of which is at bottom.
-func (p *barPlot) draw(d *draw.Pen, top, bottom float64) {
-	d.Write(p.title, 24, 34, 0, draw.Style{Size: 17, Bold: true, Color: draw.Ink})
-	d.Write(p.subtitle, 24, 53, 0, draw.Style{Size: 10.5, Color: draw.Soft})
+func (p *barPlot) draw(d *chart.Pen, top, bottom float64) {
+	d.Write(p.title, 24, 34, 0, chart.Style{Size: 17, Bold: true, Color: chart.Ink})
+	d.Write(p.subtitle, 24, 53, 0, chart.Style{Size: 10.5, Color: chart.Soft})
 	key := "line: slowest to fastest run"
-	d.Line(draw.Ink, 1.2, 24, 68, 44, 68)
-	d.Write(key, 50, 71.5, 0, draw.Style{Size: 10, Color: draw.Soft})
+	d.Line(chart.Ink, 1.2, 24, 68, 44, 68)
+	d.Write(key, 50, 71.5, 0, chart.Style{Size: 10, Color: chart.Soft})
 	if p.ceiling != "" {
-		x := 70 + d.Width(key, draw.Style{Size: 10})
+		x := 70 + d.Width(key, chart.Style{Size: 10})
 		d.Line(barRaw, 2.2, x, 62, x, 74)
-		d.Write(p.ceiling, x+7, 71.5, 0, draw.Style{Size: 10, Color: draw.Soft})
+		d.Write(p.ceiling, x+7, 71.5, 0, chart.Style{Size: 10, Color: chart.Soft})
 	}
 	x := func(v float64) float64 { return barLeft + v/top*(barWidth-barLeft-barRight) }
 	for _, v := range roundTicks(top) {
-		d.Line(draw.Grid, 0.6, x(v), barTop, x(v), bottom)
-		d.Write(fmt.Sprintf("%g", v), x(v), bottom+13, 0, draw.Style{Size: 10, Color: draw.Soft, Align: 0.5})
+		d.Line(chart.Grid, 0.6, x(v), barTop, x(v), bottom)
+		d.Write(fmt.Sprintf("%g", v), x(v), bottom+13, 0, chart.Style{Size: 10, Color: chart.Soft, Align: 0.5})
 	}
-	d.Write("MiB/s", barWidth-24, bottom+13, 0, draw.Style{Size: 10, Color: draw.Soft, Align: 1})
+	d.Write("MiB/s", barWidth-24, bottom+13, 0, chart.Style{Size: 10, Color: chart.Soft, Align: 1})
 	y := barTop
 	for _, g := range p.groups {
 		y += barGroupHead
-		d.Write(g.label, 24, y-6, 0, draw.Style{Size: 11, Bold: true, Color: draw.Ink})
+		d.Write(g.label, 24, y-6, 0, chart.Style{Size: 11, Bold: true, Color: chart.Ink})
 		for _, b := range g.bars {
 			hue, ok := barHues[b.name]
 			for name, h := range barHues { // "variable-centric, 2 processes"
@@ -94,14 +94,14 @@ func (p *barPlot) draw(d *draw.Pen, top, bottom float64) {
 			if !ok {
 				hue = barOther
 			}
-			d.Write(b.name, barLeft-8, y+barHeight-3, 0, draw.Style{Size: 10, Color: draw.Ink, Align: 1})
-			d.Fill(hue, draw.Between(barLeft, y, x(b.median), y+barHeight))
+			d.Write(b.name, barLeft-8, y+barHeight-3, 0, chart.Style{Size: 10, Color: chart.Ink, Align: 1})
+			d.Fill(hue, chart.Between(barLeft, y, x(b.median), y+barHeight))
 			mid := y + barHeight/2
-			d.Line(draw.Ink, 1.2, x(b.low), mid, x(b.top), mid)
+			d.Line(chart.Ink, 1.2, x(b.low), mid, x(b.top), mid)
 			if b.raw > 0 {
 				d.Line(barRaw, 2.2, x(b.raw), y-1, x(b.raw), y+barHeight+1)
 			}
-			d.Write(fmt.Sprintf("%.0f", b.median), barWidth-24, y+barHeight-3, 0, draw.Style{Size: 10, Color: draw.Soft, Align: 1})
+			d.Write(fmt.Sprintf("%.0f", b.median), barWidth-24, y+barHeight-3, 0, chart.Style{Size: 10, Color: chart.Soft, Align: 1})
 			y += barHeight + barGap
 		}
 		y += barGroupLn

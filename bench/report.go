@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"blobio/internal/draw"
+	"blobio/internal/chart"
 )
 
 // remarks are what the results cannot say themselves: why a mark is missed.
@@ -355,7 +355,7 @@ func (p *page) plot(w Workload, fs string, t table, r *Results) error {
 }
 
 // picture writes both files of a picture beside the results, and puts it into the page.
-func (p *page) picture(w Workload, fs, day string, b draw.Picture) error {
+func (p *page) picture(w Workload, fs, day string, b chart.Picture) error {
 	base := filepath.Join(p.o.Results, fmt.Sprintf("%s-%s-%s", day, w.Name, strings.NewReplacer(" ", "-", "/", "-").Replace(fs)))
 	for ext, write := range map[string]func(*bytes.Buffer) error{
 		".svg": func(o *bytes.Buffer) error { return b.SVG(o) },

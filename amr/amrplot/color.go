@@ -3,7 +3,7 @@ package amrplot
 import (
 	"image/color"
 
-	"blobio/internal/draw"
+	"blobio/internal/chart"
 )
 
 var (
@@ -27,7 +27,7 @@ func levels(n int) []color.RGBA {
 		if n > 1 {
 			t = float64(i) / float64(n-1)
 		}
-		out[i] = draw.OKLCH(0.94-0.30*t, 0.05+0.08*t, 105+165*t)
+		out[i] = chart.OKLCH(0.94-0.30*t, 0.05+0.08*t, 105+165*t)
 	}
 	return out
 }
@@ -38,12 +38,12 @@ func owners(n int) []color.RGBA {
 	out := make([]color.RGBA, n)
 	for i := range out {
 		if n <= few {
-			out[i] = draw.OKLCH([3]float64{0.78, 0.86, 0.70}[i%3], [3]float64{0.12, 0.095, 0.125}[i%3], 250+goldenAngle*float64(i))
+			out[i] = chart.OKLCH([3]float64{0.78, 0.86, 0.70}[i%3], [3]float64{0.12, 0.095, 0.125}[i%3], 250+goldenAngle*float64(i))
 			continue
 		}
 		t := float64(i) / float64(n-1)
 		l := 0.58 + 0.28*t + [4]float64{-0.06, 0.05, -0.02, 0.08}[i%4]
-		out[i] = draw.OKLCH(l, [4]float64{0.13, 0.10, 0.15, 0.09}[i%4], 300-260*t+[4]float64{-9, 11, 4, -4}[i%4])
+		out[i] = chart.OKLCH(l, [4]float64{0.13, 0.10, 0.15, 0.09}[i%4], 300-260*t+[4]float64{-9, 11, 4, -4}[i%4])
 	}
 	return out
 }

@@ -4,18 +4,18 @@ import (
 	"fmt"
 	"image/color"
 
-	"blobio/internal/draw"
+	"blobio/internal/chart"
 )
 
 // drawAxes labels the corners of the domain, below and at the left. y is the lower edge.
-func (p *Plot) drawAxes(d *draw.Pen, y float64) float64 {
-	st := draw.Style{Size: 8.5, Color: draw.Soft}
+func (p *Plot) drawAxes(d *chart.Pen, y float64) float64 {
+	st := chart.Style{Size: 8.5, Color: chart.Soft}
 	g := p.geometry
 	a := p.plane.axes[0]
 	for k, v := range []float64{g.Lower[a], (g.Lower[a] + g.Upper[a]) / 2, g.Upper[a]} {
 		st.Align = float64(k) / 2
 		x := p.area.X + st.Align*p.area.W
-		d.Line(draw.Soft, 0.7, x, y, x, y+3)
+		d.Line(chart.Soft, 0.7, x, y, x, y+3)
 		name := fmt.Sprintf("%.4g", v)
 		if k == 1 {
 			name = fmt.Sprintf("%c = %s", 'x'+rune(a), name)
@@ -32,7 +32,7 @@ func (p *Plot) drawAxes(d *draw.Pen, y float64) float64 {
 	}
 	for k, v := range []float64{g.Upper[a], (g.Lower[a] + g.Upper[a]) / 2, g.Lower[a]} {
 		at := p.area.Y + float64(k)/2*p.area.H
-		d.Line(draw.Soft, 0.7, p.area.X-3, at, p.area.X, at)
+		d.Line(chart.Soft, 0.7, p.area.X-3, at, p.area.X, at)
 		name := fmt.Sprintf("%.4g", v)
 		if k == 1 {
 			name = fmt.Sprintf("%c = %s", 'x'+rune(a), name)
@@ -43,9 +43,9 @@ func (p *Plot) drawAxes(d *draw.Pen, y float64) float64 {
 }
 
 // legend says what the colours mean, and returns where it ends.
-func (p *Plot) legend(d *draw.Pen, y float64) float64 {
+func (p *Plot) legend(d *chart.Pen, y float64) float64 {
 	const pitch, box = 17.0, 11.0
-	st := draw.Style{Size: 9, Color: draw.Ink}
+	st := chart.Style{Size: 9, Color: chart.Ink}
 	left, right := margin, p.width-margin
 	x := left
 	entry := func(text string, swatch func(x, y float64)) {
@@ -59,8 +59,8 @@ func (p *Plot) legend(d *draw.Pen, y float64) float64 {
 	}
 	swatch := func(c color.RGBA) func(x, y float64) {
 		return func(x, y float64) {
-			d.Fill(c, draw.Box(x, y, box, box))
-			d.Frame(draw.Darker(c, 0.72), 0.7, draw.Box(x, y, box, box))
+			d.Fill(c, chart.Box(x, y, box, box))
+			d.Frame(chart.Darker(c, 0.72), 0.7, chart.Box(x, y, box, box))
 		}
 	}
 	switch {
@@ -76,16 +76,16 @@ func (p *Plot) legend(d *draw.Pen, y float64) float64 {
 			entry(fmt.Sprintf("%s: %s", name, plural(n, "block")), swatch(p.colors[g]))
 		}
 		if p.none > 0 {
-			entry(fmt.Sprintf("no %v: %s", p.kind, plural(p.none, "block")), swatch(draw.Dead))
+			entry(fmt.Sprintf("no %v: %s", p.kind, plural(p.none, "block")), swatch(chart.Dead))
 		}
 		y += pitch
 	default:
 		w := right - left
 		n := min(p.groups, int(w))
 		for i := range n {
-			d.Fill(p.colors[i*p.groups/n], draw.Box(left+w*float64(i)/float64(n), y, w/float64(n)+0.2, box))
+			d.Fill(p.colors[i*p.groups/n], chart.Box(left+w*float64(i)/float64(n), y, w/float64(n)+0.2, box))
 		}
-		d.Frame(draw.Line, 0.7, draw.Box(left, y, w, box))
+		d.Frame(chart.Line, 0.7, chart.Box(left, y, w, box))
 		for k := range 5 {
 			t := st
 			t.Align = float64(k) / 4

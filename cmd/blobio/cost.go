@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"blobio/internal/draw"
+	"blobio/internal/chart"
 	"blobio/recovery"
 )
 
@@ -125,7 +125,7 @@ type (
 func (f *costFlags) run(cmd *cobra.Command, e *env) error {
 	given := cmd.Flags().Changed
 	switch {
-	case given("plot") && !draw.Known(f.plot):
+	case given("plot") && !chart.Known(f.plot):
 		return checkPicture("plot", f.plot)
 	case f.width < minCurveWidth || f.width > maxCurveWidth:
 		return usagef("--width %d, want %d to %d", f.width, minCurveWidth, maxCurveWidth)

@@ -6,7 +6,7 @@ import (
 	"math"
 	"strconv"
 
-	"blobio/internal/draw"
+	"blobio/internal/chart"
 	"blobio/recovery"
 )
 
@@ -99,7 +99,7 @@ func (c *costLines) y(cost float64) float64 {
 	return c.height - curveBottom - (c.height-curveTop-curveBottom)*cost/c.top
 }
 
-func (c *costLines) picture() *draw.Page {
+func (c *costLines) picture() *chart.Page {
 	for _, l := range c.lines {
 		c.top = max(c.top, l.save+l.each*c.most)
 	}
@@ -112,16 +112,16 @@ func (c *costLines) picture() *draw.Page {
 func (c *costLines) draw() {
 	left, right, bottom := curveLeft, c.width-curveRight, c.height-curveBottom
 	for _, v := range ticks(c.top) {
-		c.pen.Line(draw.Grid, 0.6, left, c.y(v), right, c.y(v))
-		c.pen.Write(strconv.FormatFloat(float64(float32(v)), 'g', 4, 32)+" s", left-6, c.y(v)+3.5, 0, draw.Style{Size: 10, Color: draw.Soft, Align: 1})
+		c.pen.Line(chart.Grid, 0.6, left, c.y(v), right, c.y(v))
+		c.pen.Write(strconv.FormatFloat(float64(float32(v)), 'g', 4, 32)+" s", left-6, c.y(v)+3.5, 0, chart.Style{Size: 10, Color: chart.Soft, Align: 1})
 	}
 	for _, v := range ticks(c.most) {
-		c.pen.Line(draw.Grid, 0.6, c.x(v), curveTop, c.x(v), bottom)
-		c.pen.Line(draw.Soft, 0.8, c.x(v), bottom, c.x(v), bottom+4)
-		c.pen.Write(strconv.FormatFloat(float64(float32(v)), 'g', 4, 32), c.x(v), bottom+16, 0, draw.Style{Size: 10, Color: draw.Soft, Align: 0.5})
+		c.pen.Line(chart.Grid, 0.6, c.x(v), curveTop, c.x(v), bottom)
+		c.pen.Line(chart.Soft, 0.8, c.x(v), bottom, c.x(v), bottom+4)
+		c.pen.Write(strconv.FormatFloat(float64(float32(v)), 'g', 4, 32), c.x(v), bottom+16, 0, chart.Style{Size: 10, Color: chart.Soft, Align: 0.5})
 	}
-	c.pen.Line(draw.Ink, 0.9, left, bottom, right, bottom)
-	c.pen.Write("errors per coarse step", (left+right)/2, bottom+35, 0, draw.Style{Size: 10.5, Color: draw.Ink, Align: 0.5})
+	c.pen.Line(chart.Ink, 0.9, left, bottom, right, bottom)
+	c.pen.Write("errors per coarse step", (left+right)/2, bottom+35, 0, chart.Style{Size: 10.5, Color: chart.Ink, Align: 0.5})
 	c.keys()
 
 	for _, l := range c.lines {
@@ -130,7 +130,7 @@ func (c *costLines) draw() {
 	c.pen.Dashed(0, bestDash, func() {
 		for i := 1; i < len(c.best); i++ {
 			a, b := c.best[i-1], c.best[i]
-			c.pen.Line(draw.Ink, 1.4, c.x(a[0]), c.y(a[1]), c.x(b[0]), c.y(b[1]))
+			c.pen.Line(chart.Ink, 1.4, c.x(a[0]), c.y(a[1]), c.x(b[0]), c.y(b[1]))
 		}
 	})
 	for i, m := range c.even {
@@ -139,16 +139,16 @@ func (c *costLines) draw() {
 		}
 		x, y := c.x(m.at), c.y(m.cost)
 		c.pen.Dashed(0, []float64{4, 4}, func() { c.pen.Line(m.color, 1, x, y, x, bottom) })
-		c.pen.Dot(draw.Paper, x, y, 5.4)
+		c.pen.Dot(chart.Paper, x, y, 5.4)
 		c.pen.Dot(m.color, x, y, 4.2)
 		name := fmt.Sprintf("break-even %.4g", m.at)
-		w := c.pen.Width(name, draw.Style{Size: 11, Bold: true})
+		w := c.pen.Width(name, chart.Style{Size: 11, Bold: true})
 		tx, ty := x+9, bottom-10-17*float64(i%6)
 		if tx+w > right {
 			tx = x - 9 - w
 		}
-		c.pen.Fill(draw.Paper, draw.Box(tx-3, ty-11, w+6, 15))
-		c.pen.Write(name, tx, ty, 0, draw.Style{Size: 11, Bold: true, Color: m.color})
+		c.pen.Fill(chart.Paper, chart.Box(tx-3, ty-11, w+6, 15))
+		c.pen.Write(name, tx, ty, 0, chart.Style{Size: 11, Bold: true, Color: m.color})
 	}
 }
 
@@ -163,11 +163,11 @@ func (c *costLines) keys() {
 		list = append(list, key{"cadence " + l.name, l.color})
 	}
 	if len(c.best) > 0 {
-		list = append(list, key{"best cadence", draw.Ink})
+		list = append(list, key{"best cadence", chart.Ink})
 	}
 	size, gap, total := 10.5, 20.0, -20.0
 	for _, k := range list {
-		total += 26 + c.pen.Width(k.name, draw.Style{Size: size}) + gap
+		total += 26 + c.pen.Width(k.name, chart.Style{Size: size}) + gap
 	}
 	shrink := min(1, (c.width-curveLeft-curveRight)/total)
 	x := curveLeft
@@ -178,7 +178,7 @@ func (c *costLines) keys() {
 		} else {
 			line()
 		}
-		c.pen.Write(k.name, x+26*shrink, curveTop-14.5, 0, draw.Style{Size: size * shrink, Color: draw.Ink})
-		x += shrink * (26 + c.pen.Width(k.name, draw.Style{Size: size}) + gap)
+		c.pen.Write(k.name, x+26*shrink, curveTop-14.5, 0, chart.Style{Size: size * shrink, Color: chart.Ink})
+		x += shrink * (26 + c.pen.Width(k.name, chart.Style{Size: size}) + gap)
 	}
 }

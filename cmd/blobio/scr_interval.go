@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"blobio/internal/draw"
+	"blobio/internal/chart"
 	"blobio/internal/vfs"
 	"blobio/scr/runlog"
 )
@@ -273,7 +273,7 @@ func (f *scrIntervalFlags) source(cmd *cobra.Command, args []string) (*paceLog, 
 func (f *scrIntervalFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	given := cmd.Flags().Changed
 	switch {
-	case given("plot") && !draw.Known(f.plot):
+	case given("plot") && !chart.Known(f.plot):
 		return checkPicture("plot", f.plot)
 	case given("cost") && f.cost <= 0, given("mtbf") && f.mtbf <= 0:
 		return usagef("--cost and --mtbf want more than 0")

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"blobio/internal/draw"
+	"blobio/internal/chart"
 )
 
 const (
@@ -24,7 +24,7 @@ const (
 var (
 	curveWrite = color.RGBA{40, 120, 190, 255}
 	curveFail  = color.RGBA{214, 110, 32, 255}
-	curveMarks = map[string]color.RGBA{"Young": {122, 70, 170, 255}, "Daly": {14, 130, 92, 255}, "so far": draw.Soft}
+	curveMarks = map[string]color.RGBA{"Young": {122, 70, 170, 255}, "Daly": {14, 130, 92, 255}, "so far": chart.Soft}
 )
 
 // curve is a picture of the overhead over the interval, with intervals marked.
@@ -69,7 +69,7 @@ func (c *curve) y(overhead float64) float64 {
 	return c.height - curveBottom - (c.height-curveTop-curveBottom)*overhead/c.top
 }
 
-func (c *curve) picture() *draw.Page {
+func (c *curve) picture() *chart.Page {
 	c.scale()
 	return c.page(c.draw)
 }
@@ -83,41 +83,41 @@ func (c *curve) draw() {
 func (c *curve) axes() {
 	left, right, bottom := curveLeft, c.width-curveRight, c.height-curveBottom
 	for _, v := range ticks(c.top) {
-		c.pen.Line(draw.Grid, 0.6, left, c.y(v), right, c.y(v))
-		c.pen.Write(strconv.FormatFloat(float64(float32(100*v)), 'f', -1, 32)+" %", left-6, c.y(v)+3.5, 0, draw.Style{Size: 10, Color: draw.Soft, Align: 1})
+		c.pen.Line(chart.Grid, 0.6, left, c.y(v), right, c.y(v))
+		c.pen.Write(strconv.FormatFloat(float64(float32(100*v)), 'f', -1, 32)+" %", left-6, c.y(v)+3.5, 0, chart.Style{Size: 10, Color: chart.Soft, Align: 1})
 	}
 	last := math.Inf(-1)
 	for _, t := range spanTicks(c.lo, c.hi) {
 		x, name := c.x(t), tickText(t)
-		w := c.pen.Width(name, draw.Style{Size: 10})
+		w := c.pen.Width(name, chart.Style{Size: 10})
 		if x-w/2 < last+8 || x+w/2 > c.width-6 {
 			continue
 		}
 		last = x + w/2
-		c.pen.Line(draw.Grid, 0.6, x, curveTop, x, bottom)
-		c.pen.Line(draw.Soft, 0.8, x, bottom, x, bottom+4)
-		c.pen.Write(name, x, bottom+16, 0, draw.Style{Size: 10, Color: draw.Soft, Align: 0.5})
+		c.pen.Line(chart.Grid, 0.6, x, curveTop, x, bottom)
+		c.pen.Line(chart.Soft, 0.8, x, bottom, x, bottom+4)
+		c.pen.Write(name, x, bottom+16, 0, chart.Style{Size: 10, Color: chart.Soft, Align: 0.5})
 	}
-	c.pen.Line(draw.Ink, 0.9, left, bottom, right, bottom)
-	c.pen.Write("time of computing between two checkpoints", (left+right)/2, bottom+35, 0, draw.Style{Size: 10.5, Color: draw.Ink, Align: 0.5})
+	c.pen.Line(chart.Ink, 0.9, left, bottom, right, bottom)
+	c.pen.Write("time of computing between two checkpoints", (left+right)/2, bottom+35, 0, chart.Style{Size: 10.5, Color: chart.Ink, Align: 0.5})
 
 	// the key: one row over the plot
 	key := []struct {
 		name  string
 		color color.Color
 		width float64
-	}{{"expected overhead", draw.Ink, 2.2}, {"by checkpoints", curveWrite, 1.4}, {"by failures and restarts", curveFail, 1.4}}
+	}{{"expected overhead", chart.Ink, 2.2}, {"by checkpoints", curveWrite, 1.4}, {"by failures and restarts", curveFail, 1.4}}
 	size, gap := 10.5, 22.0
 	total := -gap
 	for _, k := range key {
-		total += 26 + c.pen.Width(k.name, draw.Style{Size: size}) + gap
+		total += 26 + c.pen.Width(k.name, chart.Style{Size: size}) + gap
 	}
 	shrink := min(1, (right-left)/total)
 	x := left
 	for _, k := range key {
 		c.pen.Line(k.color, k.width, x, curveTop-18, x+20*shrink, curveTop-18)
-		c.pen.Write(k.name, x+26*shrink, curveTop-14.5, 0, draw.Style{Size: size * shrink, Color: draw.Ink})
-		x += shrink * (26 + c.pen.Width(k.name, draw.Style{Size: size}) + gap)
+		c.pen.Write(k.name, x+26*shrink, curveTop-14.5, 0, chart.Style{Size: size * shrink, Color: chart.Ink})
+		x += shrink * (26 + c.pen.Width(k.name, chart.Style{Size: size}) + gap)
 	}
 }
 
@@ -131,7 +131,7 @@ func (c *curve) curves() {
 			parts[k] = append(parts[k], [2]float64{t, v})
 		}
 	}
-	for k, col := range []color.Color{curveWrite, curveFail, draw.Ink} {
+	for k, col := range []color.Color{curveWrite, curveFail, chart.Ink} {
 		width := 1.4
 		if k == 2 {
 			width = 2.2
@@ -186,7 +186,7 @@ func (c *curve) marks() {
 	for i, r := range c.shown {
 		if x := c.x(r.Seconds); r.all <= c.top {
 			size := []float64{5.4, 2.8, 3.4}[min(i, 2)]
-			c.pen.Dot(draw.Paper, x, c.y(r.all), size+1)
+			c.pen.Dot(chart.Paper, x, c.y(r.all), size+1)
 			c.pen.Dot(curveMarks[r.Method], x, c.y(r.all), size)
 		}
 	}
@@ -198,7 +198,7 @@ func (c *curve) marks() {
 // name writes what a mark is beside it.
 func (c *curve) name(r paceRow, leftFirst bool) {
 	name, value := r.Method+"  "+spanText(span(r.Seconds)), "overhead "+overheadText(r.all)
-	w := max(c.pen.Width(name, draw.Style{Size: 11, Bold: true}), c.pen.Width(value, draw.Style{Size: 10}))
+	w := max(c.pen.Width(name, chart.Style{Size: 11, Bold: true}), c.pen.Width(value, chart.Style{Size: 10}))
 	var left, y float64
 	const rows, pitch = 6, 36.0
 	for i := range 2 * rows {
@@ -214,9 +214,9 @@ func (c *curve) name(r paceRow, leftFirst bool) {
 		}
 	}
 	c.placed = append(c.placed, [4]float64{left - 3, y - 11, left + w + 3, y + 18})
-	c.pen.Fill(draw.Paper, draw.Box(left-3, y-11, w+6, 29))
-	c.pen.Write(name, left, y, 0, draw.Style{Size: 11, Bold: true, Color: curveMarks[r.Method]})
-	c.pen.Write(value, left, y+14, 0, draw.Style{Size: 10, Color: draw.Ink})
+	c.pen.Fill(chart.Paper, chart.Box(left-3, y-11, w+6, 29))
+	c.pen.Write(name, left, y, 0, chart.Style{Size: 11, Bold: true, Color: curveMarks[r.Method]})
+	c.pen.Write(value, left, y+14, 0, chart.Style{Size: 10, Color: chart.Ink})
 }
 
 // free tells whether a box is in the plot, beside the curve and beside the names so far.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"blobio/internal/draw"
+	"blobio/internal/chart"
 	"blobio/versioned"
 )
 
@@ -145,7 +145,7 @@ func (b *versionBars) bar(n float64) float64 {
 	return b.height - barsBottom - room*math.Log(n/b.lo)/math.Log(b.top/b.lo)
 }
 
-func (b *versionBars) picture() *draw.Page {
+func (b *versionBars) picture() *chart.Page {
 	b.scale()
 	return b.page(b.draw)
 }
@@ -154,27 +154,27 @@ func (b *versionBars) draw() {
 	b.key(barsLeft, 76, []string{"whole state", "changed", "written"}, []color.RGBA{barState, barChanged, barWritten})
 	left, right, bottom := barsLeft, b.width-barsRight, b.height-barsBottom
 	for _, t := range b.ticks() {
-		b.pen.Line(draw.Grid, 0.6, left, b.bar(t), right, b.bar(t))
-		b.pen.Write(tickBytes(t), left-6, b.bar(t)+3.5, 0, draw.Style{Size: 10, Color: draw.Soft, Align: 1})
+		b.pen.Line(chart.Grid, 0.6, left, b.bar(t), right, b.bar(t))
+		b.pen.Write(tickBytes(t), left-6, b.bar(t)+3.5, 0, chart.Style{Size: 10, Color: chart.Soft, Align: 1})
 	}
 	pitch := (right - left) / float64(len(b.rows))
 	wide := min(0.8*pitch, 46)
 	widest := 0.0
 	for _, r := range b.rows {
-		widest = max(widest, b.pen.Width(strconv.FormatInt(r.Number, 10), draw.Style{Size: 10}))
+		widest = max(widest, b.pen.Width(strconv.FormatInt(r.Number, 10), chart.Style{Size: 10}))
 	}
 	stride := int(math.Ceil((widest + 6) / pitch))
 	for i, r := range b.rows {
 		x := left + pitch*(float64(i)+0.5)
 		rect := func(x, w float64, n int64, c color.Color) {
 			if y := b.bar(float64(n)); n > 0 && bottom > y {
-				b.pen.Fill(c, draw.Box(x, y, w, bottom-y))
+				b.pen.Fill(c, chart.Box(x, y, w, bottom-y))
 			}
 		}
 		rect(x-wide*0.48, wide*0.47, r.Changed, barChanged)
 		rect(x+wide*0.01, wide*0.47, r.Written, barWritten)
 		if i%stride == 0 {
-			b.pen.Write(strconv.FormatInt(r.Number, 10), x, bottom+15, 0, draw.Style{Size: 10, Color: draw.Soft, Align: 0.5})
+			b.pen.Write(strconv.FormatInt(r.Number, 10), x, bottom+15, 0, chart.Style{Size: 10, Color: chart.Soft, Align: 0.5})
 		}
 		y := b.bar(float64(b.state[i]))
 		b.pen.Line(barState, 1.6, x-pitch/2, y, x+pitch/2, y)
@@ -182,8 +182,8 @@ func (b *versionBars) draw() {
 			b.pen.Line(barState, 1.6, x-pitch/2, b.bar(float64(b.state[i-1])), x-pitch/2, y)
 		}
 	}
-	b.pen.Line(draw.Ink, 0.9, left, bottom, right, bottom)
-	b.pen.Write("version", (left+right)/2, bottom+34, 0, draw.Style{Size: 10.5, Color: draw.Ink, Align: 0.5})
+	b.pen.Line(chart.Ink, 0.9, left, bottom, right, bottom)
+	b.pen.Write("version", (left+right)/2, bottom+34, 0, chart.Style{Size: 10.5, Color: chart.Ink, Align: 0.5})
 }
 
 // ticks are round numbers of bytes.

@@ -4,7 +4,7 @@ import (
 	"image/color"
 	"math"
 
-	"blobio/internal/draw"
+	"blobio/internal/chart"
 )
 
 var (
@@ -28,7 +28,7 @@ func palette(ranks int) []color.RGBA {
 		t := float64(r) / float64(ranks-1)
 		l := 0.50 + 0.34*t + [4]float64{-0.07, 0.05, -0.02, 0.09}[r%4]
 		c := [4]float64{0.14, 0.11, 0.16, 0.09}[r%4]
-		out[r] = draw.Fit(l, c, 300-260*t+[4]float64{-9, 11, 4, -4}[r%4], 0.94)
+		out[r] = chart.Fit(l, c, 300-260*t+[4]float64{-9, 11, 4, -4}[r%4], 0.94)
 	}
 	return out
 }
@@ -49,7 +49,7 @@ func distinct(n int) []color.RGBA {
 			}
 			for h := 0.0; h < 360; h += 12 {
 				a, b := c*math.Cos(h*math.Pi/180), c*math.Sin(h*math.Pi/180)
-				if rgb, fits := draw.Oklab(l, a, b); fits {
+				if rgb, fits := chart.Oklab(l, a, b); fits {
 					// lightness counts less than hue: areas of one hue look like one thing
 					all = append(all, candidate{[3]float64{0.7 * l, a, b}, rgb, math.Inf(1)})
 				}
@@ -83,4 +83,4 @@ func distinct(n int) []color.RGBA {
 }
 
 // border is the colour of a border between areas.
-func border(c color.RGBA) color.RGBA { return draw.Darker(c, 0.62) }
+func border(c color.RGBA) color.RGBA { return chart.Darker(c, 0.62) }

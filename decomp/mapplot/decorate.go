@@ -5,37 +5,37 @@ import (
 	"image/color"
 	"math"
 
-	"blobio/internal/draw"
+	"blobio/internal/chart"
 )
 
 // box is an area whose border is drawn from its lower left corner on.
-func box(x, y, w, h float64) draw.Rect { return draw.Box(x, y+h, w, -h) }
+func box(x, y, w, h float64) chart.Rect { return chart.Box(x, y+h, w, -h) }
 
 // decorate draws all but the map: title, frame, graticule, legend.
-func (p *Plot) decorate(d *draw.Pen) {
+func (p *Plot) decorate(d *chart.Pen) {
 	w := float64(p.width - 2*margin)
 	y := float64(margin)
 	if p.title != "" {
 		y += titleHeight
-		d.Write(p.title, margin, y-8, w, draw.Style{Size: 17, Bold: true, Color: draw.Ink})
+		d.Write(p.title, margin, y-8, w, chart.Style{Size: 17, Bold: true, Color: chart.Ink})
 	}
 	y += subtitleHeight
-	d.Write(p.subtitle, margin, y-9, w, draw.Style{Size: 10.5, Color: draw.Soft})
+	d.Write(p.subtitle, margin, y-9, w, chart.Style{Size: 10.5, Color: chart.Soft})
 
 	x0, y0 := float64(p.picture.Min.X), float64(p.picture.Min.Y)
 	h := float64(p.picture.Dy())
 	if p.view == nil {
-		d.Frame(draw.Line, 0.75, box(x0, y0, w, h))
+		d.Frame(chart.Line, 0.75, box(x0, y0, w, h))
 	} else {
 		p.graticule(d, x0, y0, w, h)
 	}
 	y = y0 + h + noteHeight - noteGap
-	d.Write(p.note, margin, y, w, draw.Style{Size: 8.5, Color: draw.Soft})
+	d.Write(p.note, margin, y, w, chart.Style{Size: 8.5, Color: chart.Soft})
 	p.legend(d, y+noteGap)
 }
 
 // graticule draws meridians and parallels, and the outline of the globe.
-func (p *Plot) graticule(d *draw.Pen, x0, y0, w, h float64) {
+func (p *Plot) graticule(d *chart.Pen, x0, y0, w, h float64) {
 	v := p.view
 	faint := color.NRGBA{20, 24, 30, 70}
 	at := func(lon, lat float64) [2]float64 {
@@ -68,7 +68,7 @@ func (p *Plot) graticule(d *draw.Pen, x0, y0, w, h float64) {
 	for i := range east {
 		outline = append(outline, east[len(east)-1-i])
 	}
-	d.Lines(draw.Soft, 1, append(outline, outline[0]))
+	d.Lines(chart.Soft, 1, append(outline, outline[0]))
 }
 
 // perRow is the number of legend entries in a row.
@@ -86,13 +86,13 @@ func (p *Plot) legendHeight() int {
 }
 
 // legend says which colour is which rank, below y.
-func (p *Plot) legend(d *draw.Pen, y float64) {
+func (p *Plot) legend(d *chart.Pen, y float64) {
 	w := float64(p.width - 2*margin)
-	small := draw.Style{Size: 9, Color: draw.Ink}
+	small := chart.Style{Size: 9, Color: chart.Ink}
 	if p.ranks <= few {
 		y += 12
 		if p.ranks > 0 {
-			d.Write("rank", margin, y+9, entryLead-4, draw.Style{Size: 9, Color: draw.Soft})
+			d.Write("rank", margin, y+9, entryLead-4, chart.Style{Size: 9, Color: chart.Soft})
 		}
 		for r, c := range p.colors {
 			x := margin + entryLead + float64(r%p.perRow())*entryWidth
@@ -109,7 +109,7 @@ func (p *Plot) legend(d *draw.Pen, y float64) {
 			x := w * float64(i) / float64(n)
 			d.Fill(p.colors[i*p.ranks/n], box(margin+x, y, w/float64(n)+0.2, 11))
 		}
-		d.Frame(draw.Line, 0.75, box(margin, y, w, 11))
+		d.Frame(chart.Line, 0.75, box(margin, y, w, 11))
 		for k := range 5 {
 			r := (p.ranks - 1) * k / 4
 			t := small
@@ -124,9 +124,9 @@ func (p *Plot) legend(d *draw.Pen, y float64) {
 	}
 	x := float64(margin)
 	for _, k := range p.keys {
-		if k.color != draw.Paper {
+		if k.color != chart.Paper {
 			d.Fill(k.color, box(x, y+5, 11, 11))
-			d.Frame(draw.Line, 0.75, box(x, y+5, 11, 11))
+			d.Frame(chart.Line, 0.75, box(x, y+5, 11, 11))
 			x += 15
 		}
 		d.Write(k.text, x, y+14, w-x+margin, small)

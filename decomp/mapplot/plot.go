@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"blobio/decomp"
-	"blobio/internal/draw"
+	"blobio/internal/chart"
 )
 
 // A Plot is a picture of a map, ready to be written. It is immutable.
@@ -17,7 +17,7 @@ type Plot struct {
 	title, subtitle, note string
 	width, height         int // of the picture, in points
 	picture               image.Rectangle
-	img                   *image.RGBA // the map itself, draw.Scale pixels to a point
+	img                   *image.RGBA // the map itself, chart.Scale pixels to a point
 	colors                []color.RGBA
 	ranks                 int
 	view                  *view // nil for the index space
@@ -80,7 +80,7 @@ func Draw(m *decomp.Map, o *Options) (*Plot, error) {
 		return nil, err
 	}
 	p.img = r.image(p.colors, !o.NoBorders && r.calm())
-	p.picture = image.Rect(margin, top, margin+w, top+r.h/draw.Scale)
+	p.picture = image.Rect(margin, top, margin+w, top+r.h/chart.Scale)
 	p.addKeys(&cover, r)
 	p.height = p.picture.Max.Y + noteHeight + p.legendHeight() + margin/2
 	return p, nil
@@ -98,7 +98,7 @@ func (p *Plot) drawGlobe(m *decomp.Map, ix *decomp.Index, o *Options, w int) (*r
 		return nil, err
 	}
 	p.view = newView(o.Projection, o.Lon, o.Lat)
-	r := newRaster(w*draw.Scale, heightOf(w, p.view.wide))
+	r := newRaster(w*chart.Scale, heightOf(w, p.view.wide))
 	p.view.draw(r, newTree(o.Lon, o.Lat), own)
 	p.note = "Each point has the colour of the nearest element."
 	if planes > 1 {
@@ -157,13 +157,13 @@ func (p *Plot) drawIndexSpace(m *decomp.Map, ix *decomp.Index, o *Options, w int
 	if g.planes > 1 {
 		p.note = fmt.Sprintf("Plane %d of %s. %s", o.Plane, group(g.planes), p.note)
 	}
-	r := newRaster(w*draw.Scale, heightOf(w, min(max(wide, 1.3), 3.6)))
+	r := newRaster(w*chart.Scale, heightOf(w, min(max(wide, 1.3), 3.6)))
 	g.draw(r, newOwners(ix, g.base, g.n), o.Up)
 	return r, nil
 }
 
 // heightOf returns the height of a raster that is w points wide, in pixels.
-func heightOf(w int, wide float64) int { return draw.Scale * max(1, int(math.Round(float64(w)/wide))) }
+func heightOf(w int, wide float64) int { return chart.Scale * max(1, int(math.Round(float64(w)/wide))) }
 
 func (p *Plot) addKeys(c *decomp.Coverage, r *raster) {
 	if c.Uncovered > 0 {
@@ -176,7 +176,7 @@ func (p *Plot) addKeys(c *decomp.Coverage, r *raster) {
 		}
 	}
 	if c.Overlapped > 0 {
-		p.keys = append(p.keys, key{draw.Paper, fmt.Sprintf("%s elements have several owners; the highest rank is shown", group(c.Overlapped))})
+		p.keys = append(p.keys, key{chart.Paper, fmt.Sprintf("%s elements have several owners; the highest rank is shown", group(c.Overlapped))})
 	}
 }
 
@@ -235,6 +235,6 @@ func (p *Plot) PNG(w io.Writer) error { return p.page().PNG(w) }
 // embedded image.
 func (p *Plot) SVG(w io.Writer) error { return p.page().SVG(w) }
 
-func (p *Plot) page() *draw.Page {
-	return &draw.Page{Owner: "mapplot", Width: float64(p.width), Height: float64(p.height), Draw: p.decorate, Under: p.img, At: p.picture.Min}
+func (p *Plot) page() *chart.Page {
+	return &chart.Page{Owner: "mapplot", Width: float64(p.width), Height: float64(p.height), Draw: p.decorate, Under: p.img, At: p.picture.Min}
 }

@@ -3,7 +3,7 @@ package ffplot
 import (
 	"image/color"
 
-	"blobio/internal/draw"
+	"blobio/internal/chart"
 )
 
 var (
@@ -20,7 +20,7 @@ func palette(n int) []color.RGBA {
 	out := make([]color.RGBA, n)
 	for i := range out {
 		l := [3]float64{0.70, 0.79, 0.62}[i%3]
-		out[i] = draw.OKLCH(l, [3]float64{0.125, 0.11, 0.13}[i%3], 250+goldenAngle*float64(i))
+		out[i] = chart.OKLCH(l, [3]float64{0.125, 0.11, 0.13}[i%3], 250+goldenAngle*float64(i))
 	}
 	return out
 }

@@ -1,4 +1,4 @@
-// Package draw is what all pictures of this module have in common: a pen whose
+// Package chart is what all pictures of this module have in common: a pen whose
 // coordinates are points (1/72 inch) from the upper left corner, the colours of
 // paper, text and lines, series of colours by the OKLCH space, and a page that is
 // written as PNG or SVG.
@@ -7,4 +7,4 @@
 // measures, so that the same function tells how high a picture becomes. Colours
 // are of sRGB. The font is Liberation Sans, which is in the module: pictures are
 // the same on every machine.
-package draw
+package chart
