@@ -85,7 +85,7 @@ func (p *Plot) legend(d *chart.Pen, y float64) float64 {
 		for i := range n {
 			d.Fill(p.colors[i*p.groups/n], chart.Box(left+w*float64(i)/float64(n), y, w/float64(n)+0.2, box))
 		}
-		d.Frame(chart.Line, 0.7, chart.Box(left, y, w, box))
+		d.Frame(chart.Rule, 0.7, chart.Box(left, y, w, box))
 		for k := range 5 {
 			t := st
 			t.Align = float64(k) / 4

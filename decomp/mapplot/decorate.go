@@ -25,7 +25,7 @@ func (p *Plot) decorate(d *chart.Pen) {
 	x0, y0 := float64(p.picture.Min.X), float64(p.picture.Min.Y)
 	h := float64(p.picture.Dy())
 	if p.view == nil {
-		d.Frame(chart.Line, 0.75, box(x0, y0, w, h))
+		d.Frame(chart.Rule, 0.75, box(x0, y0, w, h))
 	} else {
 		p.graticule(d, x0, y0, w, h)
 	}
@@ -109,7 +109,7 @@ func (p *Plot) legend(d *chart.Pen, y float64) {
 			x := w * float64(i) / float64(n)
 			d.Fill(p.colors[i*p.ranks/n], box(margin+x, y, w/float64(n)+0.2, 11))
 		}
-		d.Frame(chart.Line, 0.75, box(margin, y, w, 11))
+		d.Frame(chart.Rule, 0.75, box(margin, y, w, 11))
 		for k := range 5 {
 			r := (p.ranks - 1) * k / 4
 			t := small
@@ -126,7 +126,7 @@ func (p *Plot) legend(d *chart.Pen, y float64) {
 	for _, k := range p.keys {
 		if k.color != chart.Paper {
 			d.Fill(k.color, box(x, y+5, 11, 11))
-			d.Frame(chart.Line, 0.75, box(x, y+5, 11, 11))
+			d.Frame(chart.Rule, 0.75, box(x, y+5, 11, 11))
 			x += 15
 		}
 		d.Write(k.text, x, y+14, w-x+margin, small)

@@ -246,7 +246,7 @@ func (p *Plot) legend(d *chart.Pen, y float64) float64 {
 			x, y = margin, y+pitch
 		}
 		e.draw(x, y, box, box)
-		d.Frame(chart.Line, 0.5, chart.Box(x, y, box, box))
+		d.Frame(chart.Rule, 0.5, chart.Box(x, y, box, box))
 		d.Write(text, x+box+5, y+box-2, p.width-margin-x-box-5, st)
 		x += width + 20
 	}

@@ -10,7 +10,7 @@ var (
 	Paper = color.RGBA{255, 255, 255, 255}
 	Ink   = color.RGBA{34, 38, 44, 255}    // text, axes
 	Soft  = color.RGBA{104, 110, 120, 255} // secondary text
-	Line  = color.RGBA{188, 193, 200, 255} // frames
+	Rule  = color.RGBA{188, 193, 200, 255} // frames
 	Grid  = color.RGBA{228, 230, 234, 255} // lines of a grid, behind the data
 	Empty = color.RGBA{240, 241, 243, 255} // where there are no data
 	Dead  = color.RGBA{205, 208, 212, 255} // data of nobody
