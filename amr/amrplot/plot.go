@@ -7,6 +7,7 @@ import (
 	"image/color"
 	"io"
 	"maps"
+	"math"
 	"slices"
 
 	"blobio/amr"
@@ -69,7 +70,7 @@ func Draw(g *amr.Geometry, blocks []amr.Index, o *Options) (*Plot, error) {
 func (p *Plot) group(o *Options) {
 	if p.kind == ByLevel {
 		p.groups = p.plane.hi - p.plane.lo + 1
-		p.colors = levels(p.groups - p.plane.above)
+		p.colors = chart.Shades(p.groups - p.plane.above)
 		for range p.plane.above { // refined everywhere: no block shows it
 			p.colors = append([]color.RGBA{chart.Dead}, p.colors...)
 		}
@@ -111,17 +112,7 @@ func (p *Plot) picture() *chart.Page {
 // draw draws everything and returns the height.
 func (p *Plot) draw(d *chart.Pen) float64 {
 	w := p.width - 2*margin
-	y := margin
-	if p.title != "" {
-		y += 14
-		d.Write(p.title, margin, y, w, chart.Style{Size: 17, Bold: true, Color: chart.Ink})
-		y += 6
-	}
-	y += 12
-	d.Write(p.mesh, margin, y, w, chart.Style{Size: 10.5, Color: chart.Soft})
-	y += 14
-	d.Write(p.seen, margin, y, w, chart.Style{Size: 10.5, Color: chart.Soft})
-	y += 12
+	y := d.Heading(margin, margin-10, w, p.title, p.mesh, p.seen) + 7
 
 	wide, tall := w-axisLead, (w-axisLead)/p.plane.wide
 	if most := maxTall * wide; tall > most {
@@ -134,10 +125,8 @@ func (p *Plot) draw(d *chart.Pen) float64 {
 	if p.curve {
 		p.drawCurve(d)
 	}
-	d.Frame(chart.Soft, 0.9, p.area)
-	y = p.drawAxes(d, y+tall)
-	y = p.legend(d, y+16)
-	return y + margin/2
+	y = p.legend(d, p.drawAxes(d)+10)
+	return math.Ceil(y + margin/2)
 }
 
 // onPage returns where a part of the domain is drawn.

@@ -20,29 +20,11 @@ type Plot struct {
 	img                   *image.RGBA // the map itself, chart.Scale pixels to a point
 	colors                []color.RGBA
 	ranks                 int
-	view                  *view // nil for the index space
-	keys                  []key
+	view                  *view       // nil for the index space
+	keys                  []chart.Key // of what is not a rank
 }
 
-// key is an entry of the legend that is not a rank.
-type key struct {
-	color color.RGBA
-	text  string
-}
-
-const (
-	margin = 24 // points
-	// heights of what is above and below the map, in points
-	titleHeight    = 22
-	subtitleHeight = 20
-	noteHeight     = 20
-	rowHeight      = 18
-	stripHeight    = 34
-	keyHeight      = 22
-	entryWidth     = 36
-	entryLead      = 32 // the word before the entries
-	noteGap        = 6
-)
+const margin = 24 // points
 
 // Draw makes a picture of the owners of a map. Errors are of the class ErrUsage.
 func Draw(m *decomp.Map, o *Options) (*Plot, error) {
@@ -65,10 +47,7 @@ func Draw(m *decomp.Map, o *Options) (*Plot, error) {
 	}
 	cover := ix.Coverage()
 	p.subtitle = describe(m)
-	top := margin + subtitleHeight
-	if p.title != "" {
-		top += titleHeight
-	}
+	top := p.heading(chart.Measure())
 	w := p.width - 2*margin
 	var r *raster
 	if o.Lon != nil {
@@ -82,7 +61,7 @@ func Draw(m *decomp.Map, o *Options) (*Plot, error) {
 	p.img = r.image(p.colors, !o.NoBorders && r.calm())
 	p.picture = image.Rect(margin, top, margin+w, top+r.h/chart.Scale)
 	p.addKeys(&cover, r)
-	p.height = p.picture.Max.Y + noteHeight + p.legendHeight() + margin/2
+	p.height = int(math.Ceil(p.decorate(chart.Measure()))) + margin/2
 	return p, nil
 }
 
@@ -167,16 +146,16 @@ func heightOf(w int, wide float64) int { return chart.Scale * max(1, int(math.Ro
 
 func (p *Plot) addKeys(c *decomp.Coverage, r *raster) {
 	if c.Uncovered > 0 {
-		p.keys = append(p.keys, key{colorUncovered, fmt.Sprintf("no owner: %s of %s elements (%s)", group(c.Uncovered), group(c.Elems), percent(c.Uncovered, c.Elems))})
+		p.keys = append(p.keys, chart.Area(fmt.Sprintf("no owner: %s of %s elements (%s)", group(c.Uncovered), group(c.Elems), percent(c.Uncovered, c.Elems)), colorUncovered))
 	}
 	for _, v := range r.pix {
 		if v == pixNone {
-			p.keys = append(p.keys, key{colorNone, "no elements here"})
+			p.keys = append(p.keys, chart.Area("no elements here", colorNone))
 			break
 		}
 	}
 	if c.Overlapped > 0 {
-		p.keys = append(p.keys, key{chart.Paper, fmt.Sprintf("%s elements have several owners; the highest rank is shown", group(c.Overlapped))})
+		p.keys = append(p.keys, chart.Key{Text: fmt.Sprintf("%s elements have several owners; the highest rank is shown", group(c.Overlapped))})
 	}
 }
 
@@ -236,5 +215,5 @@ func (p *Plot) PNG(w io.Writer) error { return p.page().PNG(w) }
 func (p *Plot) SVG(w io.Writer) error { return p.page().SVG(w) }
 
 func (p *Plot) page() *chart.Page {
-	return &chart.Page{Owner: "mapplot", Width: float64(p.width), Height: float64(p.height), Draw: p.decorate, Under: p.img, At: p.picture.Min}
+	return &chart.Page{Owner: "mapplot", Width: float64(p.width), Height: float64(p.height), Draw: func(d *chart.Pen) { p.decorate(d) }, Under: p.img, At: p.picture.Min}
 }

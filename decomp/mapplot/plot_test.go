@@ -231,39 +231,6 @@ func TestPNGAndSVG(t *testing.T) {
 	}
 }
 
-// Colours of all ranks of a legend, and of neighbours in a strip, can be told apart.
-func TestPalette(t *testing.T) {
-	far := func(a, b color.RGBA) float64 {
-		d := func(x, y uint8) float64 { return float64(x) - float64(y) }
-		return math.Sqrt(d(a.R, b.R)*d(a.R, b.R) + d(a.G, b.G)*d(a.G, b.G) + d(a.B, b.B)*d(a.B, b.B))
-	}
-	c := palette(few)
-	for i := range c {
-		for j := range i {
-			if far(c[i], c[j]) < 28 {
-				t.Errorf("ranks %d and %d: %v, %v", i, j, c[i], c[j])
-			}
-		}
-		for _, g := range []color.RGBA{colorUncovered, colorNone, chart.Paper} {
-			if far(c[i], g) < 24 {
-				t.Errorf("rank %d: %v is like %v", i, c[i], g)
-			}
-		}
-	}
-	for _, n := range []int{few + 1, 1000, 21600} {
-		c := palette(n)
-		for r := 1; r < n; r++ {
-			if far(c[r-1], c[r]) < 15 {
-				t.Errorf("%d ranks: %d and %d: %v, %v", n, r-1, r, c[r-1], c[r])
-				break
-			}
-		}
-	}
-	if len(palette(0)) != 0 || len(palette(1)) != 1 {
-		t.Error("palettes of 0 and 1")
-	}
-}
-
 func TestTree(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{1, 2, 3, 7, 500} {

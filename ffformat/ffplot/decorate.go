@@ -13,14 +13,8 @@ import (
 // draw draws everything and returns the height. A pen without a canvas only measures.
 func (p *Plot) draw(d *chart.Pen) float64 {
 	w := p.width - 2*margin
-	y := margin - 6
-	if p.title != "" {
-		y += 22
-		d.Write(p.title, margin, y-4, w, chart.Style{Size: 17, Bold: true, Color: chart.Ink})
-	}
-	y += 18
-	d.Write(p.subtitle, margin, y-4, w, chart.Style{Size: 10.5, Color: chart.Soft})
-	y = p.drawFile(d, y+20)
+	y := d.Heading(margin, margin-10, w, p.title, p.subtitle)
+	y = p.drawFile(d, y+14)
 	if len(p.shown) > 0 {
 		y = p.drawVars(d, y+30)
 	}
@@ -114,8 +108,7 @@ func (p *Plot) drawRun(d *chart.Pen, r run, left, top float64) {
 	case ffformat.ExtentOverlap:
 		d.Fill(colorOverlap, chart.Box(x, top, w, barHeight))
 	case ffformat.ExtentLost:
-		d.Fill(colorLost, chart.Box(x, top, w, barHeight))
-		hatch(d, x, top, w, barHeight, chart.Mix(colorLost, colorOverlap, 0.8))
+		drawLost(d, x, top, w, barHeight)
 	}
 	if w < 3 {
 		return
@@ -211,44 +204,38 @@ func (p *Plot) drawVar(d *chart.Pen, v *variable, y, step float64) {
 
 // legend tells what the colours are that are not variables.
 func (p *Plot) legend(d *chart.Pen, y float64) float64 {
-	type entry struct {
-		kind ffformat.ExtentKind
-		text string
-		draw func(x, y, w, h float64)
-	}
 	first := color.RGBA{150, 160, 175, 255}
 	if len(p.vars) > 0 {
 		first = p.vars[0].color
 	}
-	list := []entry{
-		{ffformat.ExtentContent, "content", func(x, y, w, h float64) { d.Fill(first, chart.Box(x, y, w, h)) }},
-		{ffformat.ExtentEmpty, "dead: reserved, not in use", func(x, y, w, h float64) { p.drawEmpty(d, x, y, w, h, first) }},
-		{ffformat.ExtentGap, "dead: of no container", func(x, y, w, h float64) { d.Fill(chart.Dead, chart.Box(x, y, w, h)) }},
-		{ffformat.ExtentMeta, "metadata", func(x, y, w, h float64) { d.Fill(colorMeta, chart.Box(x, y, w, h)) }},
-		{ffformat.ExtentParity, "parity", func(x, y, w, h float64) { d.Fill(colorParity, chart.Box(x, y, w, h)) }},
-		{ffformat.ExtentOverlap, "claimed twice", func(x, y, w, h float64) { d.Fill(colorOverlap, chart.Box(x, y, w, h)) }},
-		{ffformat.ExtentLost, "behind the end of the file", func(x, y, w, h float64) {
-			d.Fill(colorLost, chart.Box(x, y, w, h))
-			hatch(d, x, y, w, h, chart.Mix(colorLost, colorOverlap, 0.8))
-		}},
+	fill := func(c color.RGBA) func(*chart.Pen, chart.Rect) {
+		return func(d *chart.Pen, r chart.Rect) { d.Fill(c, r) }
 	}
-	const pitch, box = 18.0, 11.0
-	x := margin
-	st := chart.Style{Size: 9, Color: chart.Ink}
-	for _, e := range list {
-		n := p.usage[e.kind]
-		if n == 0 {
-			continue
+	var l chart.Legend
+	for _, e := range []struct {
+		kind   ffformat.ExtentKind
+		text   string
+		sample func(*chart.Pen, chart.Rect)
+	}{
+		{ffformat.ExtentContent, "content", fill(first)},
+		{ffformat.ExtentEmpty, "dead: reserved, not in use", func(d *chart.Pen, r chart.Rect) { p.drawEmpty(d, r.X, r.Y, r.W, r.H, first) }},
+		{ffformat.ExtentGap, "dead: of no container", fill(chart.Dead)},
+		{ffformat.ExtentMeta, "metadata", fill(colorMeta)},
+		{ffformat.ExtentParity, "parity", fill(colorParity)},
+		{ffformat.ExtentOverlap, "claimed twice", fill(colorOverlap)},
+		{ffformat.ExtentLost, "behind the end of the file", func(d *chart.Pen, r chart.Rect) { drawLost(d, r.X, r.Y, r.W, r.H) }},
+	} {
+		if n := p.usage[e.kind]; n > 0 {
+			l.Keys = append(l.Keys, chart.Key{Text: fmt.Sprintf("%s: %s, %s", e.text, bytesText(n), percent(n, p.total)), Sample: func(d *chart.Pen, r chart.Rect) {
+				e.sample(d, r)
+				d.Frame(chart.Rule, 0.5, r)
+			}})
 		}
-		text := fmt.Sprintf("%s: %s, %s", e.text, bytesText(n), percent(n, p.total))
-		width := box + 5 + d.Width(text, st)
-		if x > margin && x+width > p.width-margin {
-			x, y = margin, y+pitch
-		}
-		e.draw(x, y, box, box)
-		d.Frame(chart.Rule, 0.5, chart.Box(x, y, box, box))
-		d.Write(text, x+box+5, y+box-2, p.width-margin-x-box-5, st)
-		x += width + 20
 	}
-	return y + pitch
+	return l.Draw(d, margin, y, p.width-2*margin)
+}
+
+func drawLost(d *chart.Pen, x, y, w, h float64) {
+	d.Fill(colorLost, chart.Box(x, y, w, h))
+	hatch(d, x, y, w, h, chart.Mix(colorLost, colorOverlap, 0.8))
 }

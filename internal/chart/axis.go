@@ -45,7 +45,7 @@ func (a *Axis) ends(values []float64) (lo, hi float64, ok bool) {
 	}
 	lo, hi = min(lo, 0), max(hi, 0)
 	if lo == hi {
-		hi = 1
+		return 0, 1, true
 	}
 	const room = 0.05
 	more := room * (hi/2 - lo/2) * 2
@@ -180,6 +180,3 @@ func (s *scale) across(d *Pen) []tick {
 	}
 	return list
 }
-
-// upwards are the ticks of an axis from the bottom to the top.
-func (s *scale) upwards() []tick { return s.ticks(min(int(math.Abs(s.to-s.from)/26), 8)) }

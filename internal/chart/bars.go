@@ -104,13 +104,7 @@ func (b *Bars) draw(d *Pen, r Rect, left, right float64) {
 	if b.X.Label != "" {
 		bottom -= axisLabel
 	}
-	st := tickStyle
-	st.Align = 0.5
-	for _, t := range x.across(d) {
-		d.Line(Grid, 0.6, t.at, r.Y, t.at, bottom)
-		d.Write(t.text, t.at, bottom+16, 0, st)
-	}
-	d.Write(b.X.Label, (x.from+x.to)/2, bottom+34, 0, Style{Size: 10.5, Color: Ink, Align: 0.5})
+	x.below(d, Between(x.from, r.Y, x.to, bottom), true)
 	d.Line(Ink, 0.9, x.from, bottom, x.to, bottom)
 	y := r.Y
 	for _, g := range b.Groups {
@@ -123,17 +117,18 @@ func (b *Bars) draw(d *Pen, r Rect, left, right float64) {
 			d.Write(g.Title, r.X, y-6, r.W, head)
 		}
 		for i := range g.Bars {
-			g.Bars[i].draw(d, &x, y, r.X+r.W)
+			g.Bars[i].draw(d, &x, y, left-8, right-8)
 			y += barPitch
 		}
 		y += groupTail
 	}
 }
 
-func (b *Bar) draw(d *Pen, x *scale, y, right float64) {
+// draw draws the bar; left and right is the room for texts beside it.
+func (b *Bar) draw(d *Pen, x *scale, y, left, right float64) {
 	st := keyStyle
 	st.Align = 1
-	d.Write(b.Name, x.from-8, y+barHeight-3, 0, st)
+	d.Write(b.Name, x.from-8, y+barHeight-3, left, st)
 	at := 0.0
 	for _, p := range b.Parts {
 		if x.axis.drawable(p.Value) && p.Value > 0 {
@@ -150,7 +145,7 @@ func (b *Bar) draw(d *Pen, x *scale, y, right float64) {
 		d.Line(limitColor, 2.2, x.clamp(b.Limit), y-1, x.clamp(b.Limit), y+barHeight+1)
 	}
 	st.Color = Soft
-	d.Write(b.Text, right, y+barHeight-3, 0, st)
+	d.Write(b.Text, x.to+8+right, y+barHeight-3, right, st)
 }
 
 // spread draws the line from the least to the greatest of some measurements, to be seen on any colour.

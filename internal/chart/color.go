@@ -18,12 +18,9 @@ var (
 
 // OKLCH converts a colour given by lightness (0 to 1), chroma and hue (degrees) of
 // Oklab, in which equal steps look equal, to sRGB, with less chroma where it does not fit.
-func OKLCH(l, c, h float64) color.RGBA { return Fit(l, c, h, 0.95) }
-
-// Fit is OKLCH that takes the share step of the chroma until the colour fits.
-func Fit(l, c, h, step float64) color.RGBA {
+func OKLCH(l, c, h float64) color.RGBA {
 	sin, cos := math.Sincos(h * math.Pi / 180)
-	for ; ; c *= step {
+	for ; ; c *= 0.95 {
 		if rgb, fits := Oklab(l, c*cos, c*sin); fits || c < 0.005 {
 			return rgb
 		}

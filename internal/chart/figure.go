@@ -67,6 +67,7 @@ func (f *Figure) draw(d *Pen) float64 {
 	across := min(max(f.Across, 1), max(len(f.Panels), 1))
 	const apart = 30
 	wide := (width - apart*float64(across-1)) / float64(across)
+	left, right = min(left, 0.45*wide), min(right, 0.3*wide)
 	for i := 0; i < len(f.Panels); i += across {
 		tall := 0.0
 		for k, p := range f.Panels[i:min(i+across, len(f.Panels))] {

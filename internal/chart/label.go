@@ -109,8 +109,8 @@ func (f *rooms) cost(r Rect, own float64) (c float64) {
 	return c
 }
 
-// drawEnds writes the ends of lines beside the area, one below the other.
-func (p *Plot) drawEnds(d *Pen, y *scale, area Rect) {
+// drawEnds writes the ends of lines beside the area, one below the other, at most so many points wide.
+func (p *Plot) drawEnds(d *Pen, y *scale, area Rect, most float64) {
 	type end struct {
 		at   float64
 		line *Line
@@ -135,6 +135,6 @@ func (p *Plot) drawEnds(d *Pen, y *scale, area Rect) {
 	for _, e := range all {
 		st := endStyle
 		st.Color = e.line.Color
-		d.Write(e.line.End, area.X+area.W+7, e.at+3.4, 0, st)
+		d.Write(e.line.End, area.X+area.W+7, e.at+3.4, most, st)
 	}
 }

@@ -61,8 +61,11 @@ func (l *Legend) Draw(d *Pen, x, y, width float64) float64 {
 	if len(l.Keys) == 0 {
 		return y
 	}
-	const near, apart = 5, 18
-	right := x + width
+	const near = 5
+	apart, right := 18.0, x+width
+	if l.Even {
+		apart = 9
+	}
 	if l.Lead != "" {
 		st := keyStyle
 		st.Color = Soft

@@ -8,12 +8,12 @@ import (
 // Series are the colours of lines and bars that are compared, in order. Readers who do not see red or green apart
 // tell them by lightness.
 var Series = [...]color.RGBA{
-	{40, 120, 190, 255}, // blue
-	{214, 110, 32, 255}, // orange
-	{14, 130, 92, 255},  // green
-	{122, 70, 170, 255}, // purple
-	{190, 40, 80, 255},  // crimson
-	{90, 96, 105, 255},  // grey
+	{40, 120, 190, 255},  // blue
+	{214, 110, 32, 255},  // orange
+	{14, 130, 92, 255},   // green
+	{107, 16, 150, 255},  // purple
+	{197, 122, 246, 255}, // lilac
+	{76, 43, 36, 255},    // brown
 }
 
 // Few is the number of things up to which Colors gives each a colour that differs
@@ -21,7 +21,7 @@ var Series = [...]color.RGBA{
 // tells high from low ones, and lightness tells neighbours apart.
 const Few = 32
 
-// Colors are those of n areas that lie side by side; least is the lightness of the darkest (0 to 1).
+// Colors are those of n areas that lie side by side; least is about the lightness of the darkest (0 to 1).
 func Colors(n int, least float64) []color.RGBA {
 	if n <= Few {
 		return distinct(n, least)
@@ -29,7 +29,7 @@ func Colors(n int, least float64) []color.RGBA {
 	out := make([]color.RGBA, n)
 	for i := range out {
 		t := float64(i) / float64(n-1)
-		l := least + 0.07 + (0.84-least)*t + [4]float64{-0.07, 0.05, -0.02, 0.08}[i%4]
+		l := least + 0.05 + (0.80-least)*t + [4]float64{-0.07, 0.05, -0.02, 0.09}[i%4]
 		out[i] = OKLCH(l, [4]float64{0.14, 0.11, 0.16, 0.09}[i%4], 300-260*t+[4]float64{-9, 11, 4, -4}[i%4])
 	}
 	return out

@@ -149,17 +149,9 @@ func (p *Plot) draw(d *Pen, r Rect, left, right float64) {
 	st.Align = 1
 	for _, t := range y.upwards() {
 		d.Line(Grid, 0.6, area.X, t.at, area.X+area.W, t.at)
-		d.Write(t.text, area.X-6, t.at+3.5, 0, st)
+		d.Write(t.text, area.X-6, t.at+3.5, left-6, st)
 	}
-	st.Align = 0.5
-	for _, t := range x.across(d) {
-		if len(p.X.Names) == 0 {
-			d.Line(Grid, 0.6, t.at, area.Y, t.at, bottom)
-			d.Line(Soft, 0.8, t.at, bottom, t.at, bottom+4)
-		}
-		d.Write(t.text, t.at, bottom+16, 0, st)
-	}
-	d.Write(p.X.Label, area.X+area.W/2, bottom+34, area.W, Style{Size: 10.5, Color: Ink, Align: 0.5})
+	x.below(d, area, true)
 	p.drawColumns(d, &x, &y)
 	d.Line(Ink, 0.9, area.X, bottom, area.X+area.W, bottom)
 	rooms := &rooms{area: area}
@@ -167,7 +159,7 @@ func (p *Plot) draw(d *Pen, r Rect, left, right float64) {
 		rooms.lines = append(rooms.lines, p.Lines[i].draw(d, &x, &y, area)...)
 	}
 	p.drawMarks(d, &x, &y, rooms)
-	p.drawEnds(d, &y, area)
+	p.drawEnds(d, &y, area, right-7)
 }
 
 func (p *Plot) drawColumns(d *Pen, x, y *scale) {

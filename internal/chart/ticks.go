@@ -58,11 +58,14 @@ func linear(lo, hi float64, n int) (out []float64) {
 	}
 	const slack = 1e-9 // an end that is round is one of them
 	for i := math.Ceil(lo/step - slack); i <= hi/step+slack; i++ {
-		if v := i*step + 0; len(out) == 0 || v > out[len(out)-1] {
-			out = append(out, v)
-		} else {
-			break // the step is less than what a number of this size can tell
+		v := i*step + 0
+		if n := len(out); v < lo-slack*step || v > hi+slack*step || n > 0 && v <= out[n-1] {
+			break // the step is near to what a number of this size can tell
 		}
+		out = append(out, v)
+	}
+	if len(out) == 0 {
+		return []float64{lo, hi}
 	}
 	return out
 }
@@ -91,7 +94,12 @@ func powers(base, lo, hi float64, n int) (out []float64) {
 	if to-from < 1 {
 		return linear(lo, hi, n)
 	}
-	stride := math.Ceil((to - from + 1) / float64(n))
+	stride := 1.0
+	for _, m := range []float64{1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500} {
+		if stride = m; (to-from+1)/m <= float64(n) {
+			break
+		}
+	}
 	for e := math.Ceil(from/stride) * stride; e <= to; e += stride {
 		out = append(out, math.Pow(base, e))
 	}
@@ -139,24 +147,29 @@ func texts(u Unit, suffix string, values []float64) []string {
 	return out
 }
 
-// digitsOf is how many digits the values want so that all are told exactly enough.
+// digitsOf is how many digits the values want so that each is told exactly enough, and apart from its neighbours.
 func digitsOf(values []float64) int {
-	gap := math.Inf(1)
-	for i := 1; i < len(values); i++ {
-		gap = min(gap, values[i]-values[i-1])
+	wrong := func(i, digits int) bool {
+		v, gap := values[i], math.Inf(1)
+		if i > 0 {
+			gap = v - values[i-1]
+		}
+		if i+1 < len(values) {
+			gap = min(gap, values[i+1]-v)
+		}
+		r, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
+		return math.Abs(r-v) > 1e-6*gap
 	}
-	if math.IsInf(gap, 0) {
-		return 6
-	}
-	for n := 1; n < 17; n++ {
-		if !slices.ContainsFunc(values, func(v float64) bool {
-			r, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', n, 64), 64)
-			return math.Abs(r-v) > 1e-6*gap
-		}) {
-			return n
+	most := 1
+	for i := range values {
+		for most < 17 && len(values) > 1 && wrong(i, most) {
+			most++
 		}
 	}
-	return 17
+	if len(values) == 1 {
+		return 6
+	}
+	return most
 }
 
 // number writes a value with at most so many digits that count, and a minus sign that is one.

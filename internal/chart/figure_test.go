@@ -1,0 +1,315 @@
+package chart
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"image/color"
+	"io"
+	"math"
+	"strings"
+	"testing"
+)
+
+// drawn is a figure with plain panels as SVG, its texts, and PNG.
+func drawn(t *testing.T, f *Figure) (svg string, texts []string, png []byte) {
+	t.Helper()
+	var b, p bytes.Buffer
+	if err := f.SVG(&b); err != nil {
+		t.Fatal(err)
+	}
+	svg = b.String()
+	if err := f.PNG(&p); err != nil {
+		t.Fatal(err)
+	}
+	d := xml.NewDecoder(&b)
+	in := false
+	for {
+		x, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return svg, texts, p.Bytes()
+		}
+		if err != nil {
+			t.Fatalf("the SVG is not well formed: %v", err)
+		}
+		switch x := x.(type) {
+		case xml.StartElement:
+			in = x.Name.Local == "text"
+		case xml.EndElement:
+			in = false
+		case xml.CharData:
+			if in {
+				texts = append(texts, strings.TrimSpace(string(x)))
+			}
+		}
+	}
+}
+
+func has(texts []string, s string) int {
+	n := 0
+	for _, x := range texts {
+		if x == s {
+			n++
+		}
+	}
+	return n
+}
+
+// everything uses all that a figure has.
+func everything() *Figure {
+	line := Line{Name: "line", Color: Series[0], Points: [][2]float64{{0, 1}, {1, 3}, {2, 2}}, Dots: true, End: "end"}
+	return &Figure{Title: "A title", Lines: []string{"about it"}, Across: 2, Keys: []Key{Spot("spot", Ink), {Text: "words"}},
+		Panels: []Panel{
+			&Plot{Title: "one", X: Axis{Label: "x", Names: []string{"a", "b", "c"}}, Y: Axis{Suffix: " s"}, Lines: []Line{line},
+				Columns: []Columns{{Name: "columns", Color: Series[1], Values: []float64{2, 1, 0.5}}}, Marks: []Mark{{X: 1, Y: 2, Head: "mark", Text: "of it", Color: Series[3]}}},
+			&Plot{Title: "two", X: Axis{Log: true}, Y: Axis{Log: true, Unit: Binary, Suffix: "B"}, Lines: []Line{{Name: "line", Color: Series[0], Steps: true, Dash: []float64{3, 2}, Points: [][2]float64{{1, 1}, {10, 500}}}}},
+			&Bars{X: Axis{Label: "MiB/s"}, Spread: "spread", Limit: "limit", Groups: []BarGroup{{Title: "group", Bars: []Bar{{Name: "bar", Parts: []Part{{3, Series[0]}, {1, Series[1]}}, Low: 3.5, High: 5, Limit: 6, Text: "4"}}}}},
+		}}
+}
+
+// Each text of a description is in the picture; a name that several panels have is once in the legend.
+func TestFigure(t *testing.T) {
+	_, texts, _ := drawn(t, everything())
+	for _, s := range []string{"A title", "about it", "spot", "words", "one", "two", "x", "a", "b", "c", "line", "columns", "mark", "of it", "end",
+		"MiB/s", "spread", "limit", "group", "bar", "4", "0 s", "1 B", "256 B"} {
+		if n := has(texts, s); n != 1 && s != "4" {
+			t.Errorf("%q is there %d times in %q", s, n, texts)
+		}
+	}
+}
+
+// The same description gives the same bytes, in both forms.
+func TestSameBytes(t *testing.T) {
+	svg, _, png := drawn(t, everything())
+	for range 3 {
+		if s, _, p := drawn(t, everything()); s != svg || !bytes.Equal(p, png) {
+			t.Fatal("other bytes")
+		}
+	}
+}
+
+func TestEscaped(t *testing.T) {
+	const odd = `a <b> & "c" ]]> é µ`
+	f := &Figure{Title: odd, Lines: []string{odd}, Panels: []Panel{&Plot{Title: odd, X: Axis{Label: odd, Names: []string{odd}}, Lines: []Line{{Name: odd, Points: [][2]float64{{0, 1}}, End: odd}}}}}
+	if _, texts, _ := drawn(t, f); has(texts, odd) != 7 {
+		t.Errorf("%q", texts)
+	}
+	drawn(t, &Figure{Title: "no \x00 text \xff\x1b[31m"}) // is well formed
+}
+
+// pixels counts those of a colour.
+func pixels(f *Figure, c color.RGBA) (n int) {
+	if f.Width == 0 {
+		f.Width = 300
+	}
+	img := f.Page().Image()
+	for y := range img.Bounds().Dy() {
+		for x := range img.Bounds().Dx() {
+			if rgba(img.At(x, y)) == c {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// What cannot be drawn is left out, and the rest is drawn.
+func TestNoNumbers(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	for _, log := range []bool{false, true} {
+		odd := [][2]float64{{nan, 1}, {1, nan}, {1, inf}, {1, -inf}, {inf, 1}, {-inf, -inf}}
+		if log {
+			odd = append(odd, [2]float64{0, 1}, [2]float64{1, 0}, [2]float64{-1, 1}, [2]float64{1, -1})
+		}
+		for name, f := range map[string]*Figure{
+			"nothing":    {Panels: []Panel{&Plot{X: Axis{Log: log}, Y: Axis{Log: log}}}},
+			"odd":        {Panels: []Panel{&Plot{X: Axis{Log: log}, Y: Axis{Log: log}, Lines: []Line{{Points: odd, Color: red, End: "end"}}}}},
+			"an empty":   {Panels: []Panel{&Plot{X: Axis{Log: log}, Y: Axis{Log: log}, Lines: []Line{{Color: red}}, Columns: []Columns{{Color: red}}}}},
+			"odd marks":  {Panels: []Panel{&Plot{X: Axis{Log: log}, Y: Axis{Log: log}, Marks: []Mark{{X: nan, Y: 1, Head: "h", Color: red}}}}},
+			"no bars":    {Panels: []Panel{&Bars{Groups: []BarGroup{{Title: "none"}}}}},
+			"odd limits": {Panels: []Panel{&Bars{X: Axis{Log: true}, Groups: []BarGroup{{Bars: []Bar{{Parts: []Part{{nan, red}, {inf, red}, {-1, red}}, Low: nan, High: inf}}}}}}},
+		} {
+			if _, texts, _ := drawn(t, f); has(texts, "no data") != 1 || pixels(f, red) != 0 {
+				t.Errorf("%s, log %v: %q", name, log, texts)
+			}
+		}
+		good := &Plot{Height: 100, X: Axis{Log: log}, Y: Axis{Log: log}, Lines: []Line{{Points: append(odd, [2]float64{1, 1}, [2]float64{2, 2}, odd[0], [2]float64{3, 3}), Color: red}}}
+		if n := pixels(&Figure{Panels: []Panel{good}}, red); n < 100 {
+			t.Errorf("log %v: the part of the line that can be drawn has %d pixels", log, n)
+		}
+	}
+	if _, texts, _ := drawn(t, &Figure{Panels: []Panel{&Plot{Empty: "not measured"}}}); has(texts, "not measured") != 1 {
+		t.Errorf("%q", texts)
+	}
+}
+
+// A single point, a single column and a single bar are seen.
+func TestOne(t *testing.T) {
+	for name, p := range map[string]Panel{
+		"point":      &Plot{Lines: []Line{{Points: [][2]float64{{3, 7}}, Color: red}}},
+		"at 0":       &Plot{Lines: []Line{{Points: [][2]float64{{0, 0}}, Color: red}}},
+		"log":        &Plot{X: Axis{Log: true}, Y: Axis{Log: true}, Lines: []Line{{Points: [][2]float64{{3, 7}}, Color: red}}},
+		"alone":      &Plot{Lines: []Line{{Points: [][2]float64{{3, 7}, {4, math.NaN()}, {5, 6}}, Color: red}}},
+		"column":     &Plot{X: Axis{Names: []string{"a"}}, Columns: []Columns{{Values: []float64{5}, Color: red}}},
+		"log column": &Plot{X: Axis{Names: []string{"a"}}, Y: Axis{Log: true, Unit: Binary}, Columns: []Columns{{Values: []float64{4096}, Color: red}}},
+		"bar":        &Bars{Groups: []BarGroup{{Bars: []Bar{{Parts: []Part{{1e-9, red}}}}}}},
+		"huge bar":   &Bars{Groups: []BarGroup{{Bars: []Bar{{Parts: []Part{{math.MaxFloat64, red}}}}}}},
+		"far apart":  &Plot{Lines: []Line{{Points: [][2]float64{{-1e308, -1e308}, {1e308, 1e308}}, Color: red}}},
+		"far, log":   &Plot{X: Axis{Log: true}, Y: Axis{Log: true}, Lines: []Line{{Points: [][2]float64{{5e-324, 5e-324}, {1.7e308, 1.7e308}}, Color: red}}},
+	} {
+		if n := pixels(&Figure{Panels: []Panel{p}}, red); n < 20 {
+			t.Errorf("%s: %d pixels", name, n)
+		}
+	}
+}
+
+// The axis goes to the data: bars of twice the value are twice as long, and parts follow each other.
+func TestLengths(t *testing.T) {
+	b := &Bars{Groups: []BarGroup{{Bars: []Bar{{Parts: []Part{{2, red}, {4, Series[0]}}}}}}}
+	f := &Figure{Panels: []Panel{b}}
+	one, two := pixels(f, red), pixels(f, Series[0])
+	if r := float64(two) / float64(one); r < 1.95 || r > 2.05 {
+		t.Errorf("%d and %d pixels", one, two)
+	}
+	c := &Figure{Panels: []Panel{&Plot{X: Axis{Names: []string{"a", "b"}}, Columns: []Columns{{Values: []float64{3, 0}, Color: red}, {Values: []float64{6, 0}, Color: Series[0]}}}}}
+	one, two = pixels(c, red), pixels(c, Series[0])
+	if r := float64(two) / float64(one); r < 1.95 || r > 2.05 {
+		t.Errorf("columns: %d and %d pixels", one, two)
+	}
+}
+
+// Lines beyond the axes are cut off at them, and guides do not stretch them.
+func TestCutOff(t *testing.T) {
+	p := &Plot{X: Axis{Max: 10}, Y: Axis{Max: 10}, Lines: []Line{{Points: [][2]float64{{-5, -5}, {15, 15}, {20, -100}, {5, 5}}, Color: red}}}
+	f := &Figure{Panels: []Panel{p}}
+	img := f.Page().Image()
+	x, y, _ := p.scales()
+	left, right := p.margins(Measure())
+	for py := range img.Bounds().Dy() {
+		for px := range img.Bounds().Dx() {
+			if rgba(img.At(px, py)) == red && (float64(px) < Scale*(figureMargin+left)-4 || float64(px) > Scale*(720-figureMargin-right)+4) {
+				t.Fatalf("a line at %d %d", px, py)
+			}
+		}
+	}
+	if x.hi != 10 || y.hi != 10 {
+		t.Errorf("axes to %v and %v", x.hi, y.hi)
+	}
+	g := &Plot{Lines: []Line{{Points: [][2]float64{{0, 1}, {1, 1}}}, {Guide: true, Points: [][2]float64{{0, 0}, {100, 1000}}}}}
+	if x, y, ok := g.scales(); !ok || x.hi > 2 || y.hi > 2 {
+		t.Errorf("a guide stretches the axes to %v and %v", x.hi, y.hi)
+	}
+	for _, c := range []struct {
+		a, b [2]float64
+		want string
+	}{
+		{[2]float64{1, 1}, [2]float64{9, 9}, "[1 1] [9 9] true"},
+		{[2]float64{-10, 5}, [2]float64{20, 5}, "[0 5] [10 5] true"},
+		{[2]float64{5, 20}, [2]float64{5, 5}, "[5 10] [5 5] true"},
+		{[2]float64{-5, -5}, [2]float64{-1, 20}, "false"},
+		{[2]float64{11, 0}, [2]float64{11, 5}, "false"},
+	} {
+		from, to, ok := clip(c.a, c.b, Box(0, 0, 10, 10))
+		round := func(p [2]float64) [2]float64 { return [2]float64{math.Round(p[0]) + 0, math.Round(p[1]) + 0} }
+		if got := fmt.Sprint(round(from), " ", round(to), " ", ok); !strings.HasSuffix(got, c.want) {
+			t.Errorf("%v to %v: %s, want %s", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+// Texts of marks are in the plot, and in the way of no other one nor of a line, while there is room.
+func TestMarks(t *testing.T) {
+	area := Box(50, 20, 500, 300)
+	r := &rooms{area: area, marks: []float64{300, 303, 306}, lines: [][][2]float64{{{50, 40}, {550, 40}}, {{50, 300}, {550, 120}}}}
+	var all []Rect
+	for _, x := range r.marks {
+		b := r.find(x, 80, 30)
+		if b.X < area.X || b.Y < area.Y || b.X+b.W > area.X+area.W || b.Y+b.H > area.Y+area.H {
+			t.Errorf("%+v is outside", b)
+		}
+		for _, o := range all {
+			if b.X < o.X+o.W && o.X < b.X+b.W && b.Y < o.Y+o.H && o.Y < b.Y+b.H {
+				t.Errorf("%+v and %+v are in one place", b, o)
+			}
+		}
+		for _, l := range r.lines {
+			if _, _, ok := clip(l[0], l[1], b); ok {
+				t.Errorf("a line goes through %+v", b)
+			}
+		}
+		all = append(all, b)
+	}
+	many := &Plot{Height: 120, X: Axis{Max: 10}, Y: Axis{Max: 10}}
+	for i := range 40 { // more than there is room for
+		many.Marks = append(many.Marks, Mark{X: float64(i) / 4, Y: 5, Head: strings.Repeat("wide ", 30), Text: "text", Color: red})
+	}
+	drawn(t, &Figure{Width: 240, Panels: []Panel{many}})
+}
+
+// Long names leave room for the data, and stay on the page.
+func TestLongNames(t *testing.T) {
+	long := strings.Repeat("long name ", 60)
+	for name, p := range map[string]Panel{
+		"bars": &Bars{Groups: []BarGroup{{Title: long, Bars: []Bar{{Name: long, Text: long, Parts: []Part{{1, red}}}}}}},
+		"plot": &Plot{Title: long, X: Axis{Label: long}, Y: Axis{Suffix: long}, Lines: []Line{{Color: red, Points: [][2]float64{{0, 1}, {1, 1}}, End: long}}},
+	} {
+		f := &Figure{Title: long, Lines: []string{long}, Keys: []Key{Area(long, Series[0])}, Panels: []Panel{p}}
+		if n := pixels(f, red); n < 100 {
+			t.Errorf("%s: %d pixels of data", name, n)
+		}
+		img := f.Page().Image()
+		for y := range img.Bounds().Dy() {
+			for _, x := range []int{2, img.Bounds().Dx() - 3} {
+				if rgba(img.At(x, y)) != Paper {
+					t.Fatalf("%s: something is at the edge of the page, %d %d", name, x, y)
+				}
+			}
+		}
+	}
+}
+
+// Keys that do not fit go on in the next line, and nothing is wider than the page.
+func TestLegend(t *testing.T) {
+	d := Measure()
+	var l Legend
+	for i := range 20 {
+		l.Keys = append(l.Keys, Area(fmt.Sprint("the key number ", i), red))
+	}
+	one, many := l.Draw(d, 0, 10, 1e4), l.Draw(d, 0, 10, 300)
+	if one != 10+keyPitch || many < 10+7*keyPitch {
+		t.Errorf("ends at %v on a wide page, %v on a narrow one", one, many)
+	}
+	if (&Legend{}).Draw(d, 0, 10, 100) != 10 || (&Strip{}).Draw(d, 0, 10, 100) != 10 {
+		t.Error("an empty legend takes room")
+	}
+	var names []int
+	s := Strip{Colors: Colors(100, 0.5), Name: func(i int) string { names = append(names, i); return fmt.Sprint(i) }}
+	(&Page{Width: 300, Height: 60, Draw: func(d *Pen) { s.Draw(d, 10, 10, 280) }}).Image()
+	if fmt.Sprint(names) != "[0 24 49 74 99]" {
+		t.Errorf("numbers of the strip: %v", names)
+	}
+	if got := d.wrap("some words that are too long for it", 60, Style{Size: 10}); len(got) < 3 || strings.Join(got, " ") != "some words that are too long for it" {
+		t.Errorf("%q", got)
+	}
+}
+
+// A frame has the ends of its axes, and names.
+func TestFrame(t *testing.T) {
+	var end float64
+	p := &Page{Width: 300, Height: 200, Draw: func(d *Pen) {
+		end = Frame(d, Box(60, 20, 200, 100), &Axis{Label: "x", Min: -1, Max: 1}, &Axis{Label: "y", Names: []string{"low", "high"}}, 50)
+	}}
+	var b bytes.Buffer
+	if err := p.SVG(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []string{"−1", "0", "1", "low", "high", ">x<", ">y<"} {
+		if !strings.Contains(b.String(), s) {
+			t.Errorf("no %q", s)
+		}
+	}
+	if end != 120+axisNames+axisLabel {
+		t.Errorf("ends at %v", end)
+	}
+}
