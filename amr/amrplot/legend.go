@@ -19,7 +19,7 @@ func (p *Plot) drawAxes(d *chart.Pen) float64 {
 			up.Names = append(up.Names, "level "+number(l))
 		}
 	}
-	return chart.Frame(d, p.area, axis(p.plane.axes[0]), up, axisLead+margin-8)
+	return chart.Axes(d, p.area, axis(p.plane.axes[0]), up, axisLead+margin-8)
 }
 
 // legend says what the colours mean, and returns where it ends.

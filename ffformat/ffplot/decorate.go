@@ -14,7 +14,7 @@ import (
 func (p *Plot) draw(d *chart.Pen) float64 {
 	w := p.width - 2*margin
 	y := d.Heading(margin, margin-10, w, p.title, p.subtitle)
-	y = p.drawFile(d, y+14)
+	y = p.drawFile(d, y+20)
 	if len(p.shown) > 0 {
 		y = p.drawVars(d, y+30)
 	}

@@ -147,16 +147,17 @@ func TestNoNumbers(t *testing.T) {
 // A single point, a single column and a single bar are seen.
 func TestOne(t *testing.T) {
 	for name, p := range map[string]Panel{
-		"point":      &Plot{Lines: []Line{{Points: [][2]float64{{3, 7}}, Color: red}}},
-		"at 0":       &Plot{Lines: []Line{{Points: [][2]float64{{0, 0}}, Color: red}}},
-		"log":        &Plot{X: Axis{Log: true}, Y: Axis{Log: true}, Lines: []Line{{Points: [][2]float64{{3, 7}}, Color: red}}},
-		"alone":      &Plot{Lines: []Line{{Points: [][2]float64{{3, 7}, {4, math.NaN()}, {5, 6}}, Color: red}}},
-		"column":     &Plot{X: Axis{Names: []string{"a"}}, Columns: []Columns{{Values: []float64{5}, Color: red}}},
-		"log column": &Plot{X: Axis{Names: []string{"a"}}, Y: Axis{Log: true, Unit: Binary}, Columns: []Columns{{Values: []float64{4096}, Color: red}}},
-		"bar":        &Bars{Groups: []BarGroup{{Bars: []Bar{{Parts: []Part{{1e-9, red}}}}}}},
-		"huge bar":   &Bars{Groups: []BarGroup{{Bars: []Bar{{Parts: []Part{{math.MaxFloat64, red}}}}}}},
-		"far apart":  &Plot{Lines: []Line{{Points: [][2]float64{{-1e308, -1e308}, {1e308, 1e308}}, Color: red}}},
-		"far, log":   &Plot{X: Axis{Log: true}, Y: Axis{Log: true}, Lines: []Line{{Points: [][2]float64{{5e-324, 5e-324}, {1.7e308, 1.7e308}}, Color: red}}},
+		"point":       &Plot{Lines: []Line{{Points: [][2]float64{{3, 7}}, Color: red}}},
+		"at 0":        &Plot{Lines: []Line{{Points: [][2]float64{{0, 0}}, Color: red}}},
+		"log":         &Plot{X: Axis{Log: true}, Y: Axis{Log: true}, Lines: []Line{{Points: [][2]float64{{3, 7}}, Color: red}}},
+		"alone":       &Plot{Lines: []Line{{Points: [][2]float64{{2, math.NaN()}, {3, 7}, {4, math.NaN()}}, Color: red}}},
+		"column":      &Plot{X: Axis{Names: []string{"a"}}, Columns: []Columns{{Values: []float64{5}, Color: red}}},
+		"log column":  &Plot{X: Axis{Names: []string{"a"}}, Y: Axis{Log: true, Unit: Binary}, Columns: []Columns{{Values: []float64{4096}, Color: red}}},
+		"and not one": &Plot{X: Axis{Names: []string{"a", "b"}}, Columns: []Columns{{Values: []float64{math.NaN(), 5, math.Inf(1), 7}, Color: red}}},
+		"bar":         &Bars{Groups: []BarGroup{{Bars: []Bar{{Parts: []Part{{1e-9, red}}}}}}},
+		"huge bar":    &Bars{Groups: []BarGroup{{Bars: []Bar{{Parts: []Part{{math.MaxFloat64, red}}}}}}},
+		"far apart":   &Plot{Lines: []Line{{Points: [][2]float64{{-1e308, -1e308}, {1e308, 1e308}}, Color: red}}},
+		"far, log":    &Plot{X: Axis{Log: true}, Y: Axis{Log: true}, Lines: []Line{{Points: [][2]float64{{5e-324, 5e-324}, {1.7e308, 1.7e308}}, Color: red}}},
 	} {
 		if n := pixels(&Figure{Panels: []Panel{p}}, red); n < 20 {
 			t.Errorf("%s: %d pixels", name, n)

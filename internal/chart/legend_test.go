@@ -83,11 +83,11 @@ func TestLegend(t *testing.T) {
 	}
 }
 
-// A frame has the ends of its axes, and names.
-func TestFrame(t *testing.T) {
+// Axes around an area have their ends, names and labels.
+func TestAxes(t *testing.T) {
 	var end float64
 	p := &Page{Width: 300, Height: 200, Draw: func(d *Pen) {
-		end = Frame(d, Box(60, 20, 200, 100), &Axis{Label: "x", Min: -1, Max: 1}, &Axis{Label: "y", Names: []string{"low", "high"}}, 50)
+		end = Axes(d, Box(60, 20, 200, 100), &Axis{Label: "x", Min: -1, Max: 1}, &Axis{Label: "y", Names: []string{"low", "high"}}, 50)
 	}}
 	var b bytes.Buffer
 	if err := p.SVG(&b); err != nil {

@@ -91,6 +91,23 @@ const (
 	axisLabel  = 18.0
 )
 
+// inside is the height of the area of the data.
+func (p *Plot) inside() float64 {
+	h := p.height() - p.top() - axisNames
+	if p.X.Label != "" {
+		h -= axisLabel
+	}
+	return max(h, 1)
+}
+
+// top is what is above that area.
+func (p *Plot) top() float64 {
+	if p.Title != "" {
+		return panelTitle
+	}
+	return 4
+}
+
 // margins is what is left and right of the area of the data.
 func (p *Plot) margins(d *Pen) (left, right float64) {
 	right = 14
@@ -101,7 +118,7 @@ func (p *Plot) margins(d *Pen) (left, right float64) {
 	if !ok {
 		return 0, right
 	}
-	y.from, y.to = p.height(), 0
+	y.from = p.inside()
 	for _, t := range y.upwards() {
 		left = max(left, d.Width(t.text, tickStyle)+8)
 	}
@@ -124,17 +141,9 @@ func (p *Plot) keys() (out []Key) {
 
 // draw draws the plot; left and right are its margins.
 func (p *Plot) draw(d *Pen, r Rect, left, right float64) {
-	top := r.Y + 4
-	if p.Title != "" {
-		d.Write(p.Title, r.X, r.Y+11, r.W, Style{Size: 11, Bold: true, Color: Ink})
-		top = r.Y + panelTitle
-	}
+	d.Write(p.Title, r.X, r.Y+11, r.W, Style{Size: 11, Bold: true, Color: Ink})
 	x, y, ok := p.scales()
-	area := Between(r.X+left, top, r.X+r.W-right, r.Y+r.H-axisNames)
-	if p.X.Label != "" {
-		area.H -= axisLabel
-	}
-	area.W, area.H = max(area.W, 1), max(area.H, 1)
+	area := Box(r.X+left, r.Y+p.top(), max(r.W-left-right, 1), p.inside())
 	if !ok {
 		text := p.Empty
 		if text == "" {
@@ -172,7 +181,7 @@ func (p *Plot) drawColumns(d *Pen, x, y *scale) {
 	for i := range p.Columns {
 		c := &p.Columns[i]
 		for k, v := range c.Values {
-			if math.IsNaN(v) {
+			if !y.axis.drawable(v) || float64(k) > x.hi {
 				continue
 			}
 			left, top := x.at(float64(k))+wide*(float64(i)-float64(len(p.Columns))/2), y.clamp(v)
@@ -203,8 +212,11 @@ func (l *Line) draw(d *Pen, x, y *scale, area Rect) [][][2]float64 {
 		}
 	}
 	var last [2]float64
+	seen := func(i int) bool {
+		return i < len(l.Points) && x.axis.drawable(l.Points[i][0]) && y.axis.drawable(l.Points[i][1])
+	}
 	for i, v := range l.Points {
-		if !x.axis.drawable(v[0]) || !y.axis.drawable(v[1]) {
+		if !seen(i) {
 			joined = false
 			continue
 		}
@@ -222,7 +234,7 @@ func (l *Line) draw(d *Pen, x, y *scale, area Rect) [][][2]float64 {
 		if joined {
 			join(last, at)
 		}
-		if l.Dots || len(l.Points) == 1 || i == len(l.Points)-1 && !joined {
+		if l.Dots || !joined && !seen(i+1) { // a point alone is no line
 			if _, _, ok := clip(at, at, area); ok {
 				d.Dot(l.Color, at[0], at[1], 1.4*l.width())
 			}

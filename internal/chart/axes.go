@@ -2,10 +2,10 @@ package chart
 
 import "math"
 
-// Frame draws two axes around an area whose contents the caller draws, and returns where they end below.
+// Axes draws two axes around an area whose contents the caller draws, and returns where they end below.
 // Both axes have ends or names of their own. The values and the label of y stand within room points at
 // the left of the area.
-func Frame(d *Pen, area Rect, x, y *Axis, room float64) float64 {
+func Axes(d *Pen, area Rect, x, y *Axis, room float64) float64 {
 	d.Frame(Soft, 0.9, area)
 	bottom := area.Y + area.H
 	if lo, hi, ok := x.ends(nil); ok {
