@@ -211,6 +211,9 @@ func TestStrayNumber(t *testing.T) {
 			if len(o.errs) > 0 || len(o.faults) > 0 {
 				t.Errorf("stray %d: %v, %d findings", n, o.errs, len(o.findings))
 			}
+			if manifest && !slices.ContainsFunc(o.findings, func(f Finding) bool { return f.Severity == Warning && f.File == s.subfile(n) }) {
+				t.Errorf("stray %d: no warning: %v", n, o.findings)
+			}
 		}
 	}
 }

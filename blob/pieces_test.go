@@ -424,3 +424,39 @@ func TestConvertInParts(t *testing.T) {
 		}
 	}
 }
+
+// TestConvertLargeRecords: a range of records each of which is converted in several parts begins with the first of the range.
+func TestConvertLargeRecords(t *testing.T) {
+	const elems = 5 << 19
+	m := vfs.NewMem()
+	s := NewSchema()
+	tm, x := s.Dim("time", Unlimited), s.Dim("x", elems)
+	d := s.Decomp(x)
+	id := s.Var("A", cdf5.Short, []DimID{tm, x}, Decomposed(d))
+	want := make([]int16, elems)
+	for i := range want {
+		want[i] = int16(i % 10007)
+	}
+	w, err := Create(t.Context(), comm.Self(), sampleBase, s, []Part{{d, []decomp.Req{{Offset: 0, Length: elems}}}}, &Options{Retain: LendUntilClose, Durability: DurableNone, fs: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	must(errors.Join(Put(w, id, 0, make([]int16, elems)), Put(w, id, 1, want), w.Close(t.Context())))
+	r, err := Open(t.Context(), sampleBase, &OpenOptions{fs: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if err := Convert(t.Context(), r, "out.nc", &ConvertOptions{Blobs: true, Ranks: 3, Records: &Range{1, 2}, Memory: 8 << 20, Durability: DurableNone}); err != nil {
+		t.Fatal(err)
+	}
+	out, err := Open(t.Context(), "out.nc", &OpenOptions{fs: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	got := make([]int16, elems)
+	if err := out.Read(t.Context(), "A", nil, nil, got); err != nil || !slices.Equal(got, want) {
+		t.Errorf("record 1 is not what was converted: %v", err)
+	}
+}
