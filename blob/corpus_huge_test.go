@@ -202,7 +202,7 @@ func TestHugeClaims(t *testing.T) {
 	}
 }
 
-// TestStrayNumber has a file whose name is that of a subfile with a large number, and which is none.
+// TestStrayNumber has a file whose name is that of a subfile with a large number, and which is none: it is anybody's.
 func TestStrayNumber(t *testing.T) {
 	for _, manifest := range []bool{true, false} {
 		s := newSample(t, VariableCentric, 2, manifest)
@@ -210,9 +210,6 @@ func TestStrayNumber(t *testing.T) {
 			o := s.run(t, faulty{name: fmt.Sprintf("stray %d", n), files: addFile(s, s.subfile(n), []byte("?")), at: -1})
 			if len(o.errs) > 0 || len(o.faults) > 0 {
 				t.Errorf("stray %d: %v, %d findings", n, o.errs, len(o.findings))
-			}
-			if manifest && !slices.ContainsFunc(o.findings, func(f Finding) bool { return f.Severity == Warning && f.File == s.subfile(n) }) {
-				t.Errorf("stray %d: no warning: %v", n, o.findings)
 			}
 		}
 	}
