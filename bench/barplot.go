@@ -3,119 +3,58 @@ package bench
 import (
 	"fmt"
 	"image/color"
-	"math"
+	"strings"
 
-	"blobio/internal/draw"
-)
-
-// barPlot is a picture of rates: groups of horizontal bars, with a line from the
-// rate of the slowest run to that of the fastest, and a mark where the raw ceiling is.
-type barPlot struct {
-	title, subtitle string
-	groups          []barGroup
-	ceiling         string // what the mark is; "": there is none
-}
-
-type barGroup struct {
-	label string
-	bars  []bar
-}
-
-// bar in MiB/s. raw 0 has no mark.
-type bar struct {
-	name             string
-	median, low, top float64
-	raw              float64
-}
-
-// Places, in points from the upper left corner.
-const (
-	barWidth                 = 820.0
-	barLeft, barRight        = 300.0, 70.0
-	barTop, barFoot          = 92.0, 34.0
-	barHeight, barGap        = 13.0, 3.0
-	barGroupHead, barGroupLn = 20.0, 10.0
+	"blobio/internal/chart"
 )
 
 var (
-	barRaw  = color.RGBA{200, 40, 60, 255}
-	barHues = map[string]color.RGBA{
-		"variable-centric": {40, 120, 190, 255},
-		"process-centric":  {14, 130, 92, 255},
-	}
-	barOther = color.RGBA{168, 172, 180, 255} // the work of others
+	layoutHues = map[string]color.RGBA{"variable-centric": chart.Series[0], "process-centric": chart.Series[2]}
+	otherHue   = color.RGBA{168, 172, 180, 255} // the work of others
 )
 
-// page lays the picture out.
-func (p *barPlot) page() *draw.Page {
-	top, height := 0.0, barTop+barFoot
-	for _, g := range p.groups {
-		height += barGroupHead + barGroupLn + float64(len(g.bars))*(barHeight+barGap)
-		for _, b := range g.bars {
-			top = max(top, b.top, b.raw)
+// hueOf is the colour of who did something, as "variable-centric, 2 processes".
+func hueOf(who string) color.RGBA {
+	for name, h := range layoutHues {
+		if strings.HasPrefix(who, name) {
+			return h
 		}
 	}
-	if top <= 0 {
-		top = 1
-	}
-	top *= 1.02
-	return &draw.Page{Width: barWidth, Height: height, Draw: func(d *draw.Pen) { p.draw(d, top, height-barFoot) }}
+	return otherHue
 }
 
-// draw draws bars up to top, the axis of which is at bottom.
-func (p *barPlot) draw(d *draw.Pen, top, bottom float64) {
-	d.Write(p.title, 24, 34, 0, draw.Style{Size: 17, Bold: true, Color: draw.Ink})
-	d.Write(p.subtitle, 24, 53, 0, draw.Style{Size: 10.5, Color: draw.Soft})
-	key := "line: slowest to fastest run"
-	d.Line(draw.Ink, 1.2, 24, 68, 44, 68)
-	d.Write(key, 50, 71.5, 0, draw.Style{Size: 10, Color: draw.Soft})
-	if p.ceiling != "" {
-		x := 70 + d.Width(key, draw.Style{Size: 10})
-		d.Line(barRaw, 2.2, x, 62, x, 74)
-		d.Write(p.ceiling, x+7, 71.5, 0, draw.Style{Size: 10, Color: draw.Soft})
-	}
-	x := func(v float64) float64 { return barLeft + v/top*(barWidth-barLeft-barRight) }
-	for _, v := range roundTicks(top) {
-		d.Line(draw.Grid, 0.6, x(v), barTop, x(v), bottom)
-		d.Write(fmt.Sprintf("%g", v), x(v), bottom+13, 0, draw.Style{Size: 10, Color: draw.Soft, Align: 0.5})
-	}
-	d.Write("MiB/s", barWidth-24, bottom+13, 0, draw.Style{Size: 10, Color: draw.Soft, Align: 1})
-	y := barTop
-	for _, g := range p.groups {
-		y += barGroupHead
-		d.Write(g.label, 24, y-6, 0, draw.Style{Size: 11, Bold: true, Color: draw.Ink})
-		for _, b := range g.bars {
-			hue, ok := barHues[b.name]
-			for name, h := range barHues { // "variable-centric, 2 processes"
-				if len(b.name) > len(name) && b.name[:len(name)] == name {
-					hue, ok = h, true
-				}
-			}
-			if !ok {
-				hue = barOther
-			}
-			d.Write(b.name, barLeft-8, y+barHeight-3, 0, draw.Style{Size: 10, Color: draw.Ink, Align: 1})
-			d.Fill(hue, draw.Between(barLeft, y, x(b.median), y+barHeight))
-			mid := y + barHeight/2
-			d.Line(draw.Ink, 1.2, x(b.low), mid, x(b.top), mid)
-			if b.raw > 0 {
-				d.Line(barRaw, 2.2, x(b.raw), y-1, x(b.raw), y+barHeight+1)
-			}
-			d.Write(fmt.Sprintf("%.0f", b.median), barWidth-24, y+barHeight-3, 0, draw.Style{Size: 10, Color: draw.Soft, Align: 1})
-			y += barHeight + barGap
+// bars draws the rates of the rows that have one; nil: none has. named says with how many ranks each was.
+func (t table) bars(named bool) *chart.Bars {
+	b := &chart.Bars{X: chart.Axis{Label: "MiB/s"}, Spread: "slowest to fastest run"}
+	for i := range t {
+		row := &t[i]
+		if row.Bytes == 0 {
+			continue
 		}
-		y += barGroupLn
+		label := row.Data + ": " + row.What
+		if n := len(b.Groups); n == 0 || b.Groups[n-1].Title != label {
+			b.Groups = append(b.Groups, chart.BarGroup{Title: label})
+		}
+		mib := float64(row.Bytes) / (1 << 20)
+		low, top := row.Range()
+		rate := mib / row.Median()
+		x := chart.Bar{Name: row.Who, Parts: []chart.Part{{Value: rate, Color: hueOf(row.Who)}},
+			Low: mib / top, High: mib / low, Text: fmt.Sprintf("%.0f", rate)}
+		if named {
+			x.Name += ", " + ranksText(row.Ranks, row.As)
+		}
+		if s, ok := row.OfRaw(); ok {
+			x.Limit = rate / s
+			b.Limit = "plain writes of the same bytes, best way"
+			if row.Bound("raw write") == nil {
+				b.Limit = "plain reads of the same bytes, best way"
+			}
+		}
+		g := &b.Groups[len(b.Groups)-1]
+		g.Bars = append(g.Bars, x)
 	}
-}
-
-// roundTicks are some round numbers from 0 up to top.
-func roundTicks(top float64) (out []float64) {
-	step := math.Pow(10, math.Floor(math.Log10(top)))
-	for top/step < 4 {
-		step /= 2
+	if len(b.Groups) == 0 {
+		return nil
 	}
-	for v := 0.0; v <= top; v += step {
-		out = append(out, v)
-	}
-	return out
+	return b
 }

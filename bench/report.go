@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"blobio/internal/draw"
+	"blobio/internal/chart"
 )
 
 // remarks are what the results cannot say themselves: why a mark is missed.
@@ -317,50 +317,24 @@ func (p *page) plot(w Workload, fs string, t table, r *Results) error {
 	day, _, _ := strings.Cut(r.Date, "T")
 	if w.Name == "curve" {
 		p.growths(r)
-		c := &curvePlot{t: t, growth: r.Growth}
-		c.title, c.subtitle = "What ranks cost", fmt.Sprintf("F h1, the same 10 MB of data for any number of ranks; %s; %s, %s; runs: %d", r.Host.CPU, fs, day, r.Runs)
-		return p.picture(w, fs, day, c.page())
+		return p.picture(w, fs, day, &chart.Figure{Title: "What ranks cost", Width: 860, Across: 2, Panels: t.curves(r.Growth),
+			Lines: []string{fmt.Sprintf("F h1, the same 10 MB of data for any number of ranks; %s; %s, %s; runs: %d", r.Host.CPU, fs, day, r.Runs),
+				"at the end of a line: the exponent of its growth between the last two sizes"}})
 	}
-	b := &barPlot{title: "blobio bench: " + w.Name, subtitle: fmt.Sprintf("%s; %s, %s; medians of %d runs", r.Host, fs, day, r.Runs)}
-	for i := range t {
-		row := &t[i]
-		if row.Bytes == 0 {
-			continue
-		}
-		label := row.Data + ": " + row.What
-		if n := len(b.groups); n == 0 || b.groups[n-1].label != label {
-			b.groups = append(b.groups, barGroup{label: label})
-		}
-		g := &b.groups[len(b.groups)-1]
-		mib := float64(row.Bytes) / (1 << 20)
-		low, top := row.Range()
-		x := bar{name: row.Who, median: mib / row.Median(), low: mib / top, top: mib / low}
-		if w.Name == "peers" || w.Name == "processes" || w.Name == "canonical" {
-			x.name = row.Who + ", " + ranksText(row.Ranks, row.As)
-		}
-		if s, ok := row.OfRaw(); ok {
-			x.raw = x.median / s
-			b.ceiling = "plain writes of the same bytes, best way"
-			if row.Bound("raw write") == nil {
-				b.ceiling = "plain reads of the same bytes, best way"
-			}
-		}
-		g.bars = append(g.bars, x)
-	}
-	if len(b.groups) == 0 {
+	b := t.bars(w.Name == "peers" || w.Name == "processes" || w.Name == "canonical")
+	if b == nil {
 		return nil
 	}
-	return p.picture(w, fs, day, b.page())
+	return p.picture(w, fs, day, &chart.Figure{Title: "blobio bench: " + w.Name, Width: 820, Panels: []chart.Panel{b},
+		Lines: []string{fmt.Sprintf("%s; %s, %s; medians of %d runs", r.Host, fs, day, r.Runs)}})
 }
 
 // picture writes both files of a picture beside the results, and puts it into the page.
-func (p *page) picture(w Workload, fs, day string, b draw.Picture) error {
+func (p *page) picture(w Workload, fs, day string, f *chart.Figure) error {
 	base := filepath.Join(p.o.Results, fmt.Sprintf("%s-%s-%s", day, w.Name, strings.NewReplacer(" ", "-", "/", "-").Replace(fs)))
-	for ext, write := range map[string]func(*bytes.Buffer) error{
-		".svg": func(o *bytes.Buffer) error { return b.SVG(o) },
-		".png": func(o *bytes.Buffer) error { return b.PNG(o) }} {
+	for _, ext := range []string{".png", ".svg"} {
 		var o bytes.Buffer
-		if err := write(&o); err != nil {
+		if err := chart.Write(&o, ext, f); err != nil {
 			return err
 		}
 		if err := os.WriteFile(base+ext, o.Bytes(), 0o666); err != nil {

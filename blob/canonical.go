@@ -134,5 +134,8 @@ func (c *conversion) stream(ctx context.Context, f vfs.File, hdr *cdf5.Header) e
 		}
 		c.progress(n)
 	})
-	return context.Cause(ctx)
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	return c.settle(ctx)
 }

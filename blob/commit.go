@@ -65,14 +65,16 @@ func (w *Writer) unfinished(err error) error {
 }
 
 // lastCall is the guard before the record is written. If it is the agreement
-// itself that breaks, rank 0 may have heard everybody and write the record, so
+// itself that breaks, rank 0 may have heard that all is well and write the record, so
 // the other ranks leave their files; the next writer finds out.
 func (w *Writer) lastCall(ctx context.Context, err error) error {
 	v, agreed := comm.AgreeMin(ctx, w.c, err, 0)
 	if agreed == nil {
 		return nil
 	}
-	w.committed = w.c.Rank() != 0 && v == nil
+	if w.committed = w.c.Rank() != 0 && v == nil && err == nil; w.committed {
+		agreed = &InDoubtError{w.base, agreed}
+	}
 	w.fail(agreed)
 	return agreed
 }

@@ -70,7 +70,7 @@ func (d *deaf) AllreduceInt64(ctx context.Context, v []int64, op comm.Op) ([]int
 }
 
 // TestDeafRank: an agreement breaks on one rank while the others, rank 0 among them, have heard everybody. What they commit
-// then is whole: the rank has not removed its part of it.
+// then is whole: the rank has not removed its part of it, and does not say that it was not committed.
 func TestDeafRank(t *testing.T) {
 	for _, mode := range []CommitMode{CommitRename, CommitManifestOnly} {
 		for _, layout := range []Layout{VariableCentric, ProcessCentric} {
@@ -82,6 +82,7 @@ func TestDeafRank(t *testing.T) {
 				mem := start.CrashClone(vfs.CrashOptions{})
 				heard := 0
 				first := errors.New("rank 0 has not ended")
+				var told error
 				_ = run(now.ranks, func(ctx context.Context, c comm.Comm) error {
 					if c.Rank() == 1 {
 						d := &deaf{c, at}
@@ -89,8 +90,11 @@ func TestDeafRank(t *testing.T) {
 						c = d
 					}
 					err := now.create(ctx, c, "d.nc", &Options{fs: mem, Force: true, Layout: layout, CommitMode: mode, Subfiles: 4, Workers: 1})
-					if c.Rank() == 0 {
+					switch c.Rank() {
+					case 0:
 						first = err
+					case 1:
+						told = err
 					}
 					return err
 				})
@@ -100,6 +104,9 @@ func TestDeafRank(t *testing.T) {
 				state := seen(t, crash{fs: mem, when: fmt.Sprintf("%v, deaf at %d (rank 0: %v)", layout, at, first), last: first == nil}, "d.nc",
 					was.canonical(false), now.canonical(false))
 				counts[state]++
+				if state == "now" && !errors.As(told, new(*InDoubtError)) && !errors.As(told, new(*UnfinishedError)) {
+					t.Errorf("%v, deaf at %d: committed, and the deaf rank says %v", layout, at, told)
+				}
 			}
 			if counts["was"] == 0 || counts["now"] == 0 {
 				t.Errorf("%v: states %v: the test sees one side only", layout, counts)

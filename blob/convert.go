@@ -3,6 +3,7 @@ package blob
 import (
 	"context"
 	"runtime"
+	"sync"
 	"sync/atomic"
 
 	"blobio/cdf5"
@@ -118,6 +119,9 @@ type conversion struct {
 	room  []byte // of scratch
 	known *known // what was compared with its checksum
 
+	lateMu sync.Mutex
+	late   map[unit]*late // by record that is read in several units, with lo and hi 0
+
 	done, total atomic.Int64
 }
 
@@ -135,7 +139,7 @@ func Convert(ctx context.Context, r *Reader, out string, o *ConvertOptions) erro
 // same dataset. ConvertOptions.Memory and Workers are those of each rank, Progress tells
 // of its own part. The output is the same, byte for byte. Collective.
 func ConvertComm(ctx context.Context, c comm.Comm, r *Reader, out string, o *ConvertOptions) error {
-	v := &conversion{c: c, r: r, out: out, known: newKnown()}
+	v := &conversion{c: c, r: r, out: out, known: newKnown(), late: map[unit]*late{}}
 	if err := v.agree(ctx, v.prepare(o)); err != nil {
 		return err
 	}

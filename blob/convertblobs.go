@@ -194,6 +194,8 @@ func (c *conversion) fillLarge(ctx context.Context, b *bulk, u unit, limit int64
 	if sv.Record {
 		rec += c.first
 	}
+	fm := c.form(hostBig)
+	fm.later = &late{}
 	for from := 0; from < b.ranks; {
 		to, sum := from, int64(0)
 		for to < b.ranks && (to == from || sum+m.Count(to)*size <= limit) {
@@ -212,7 +214,7 @@ func (c *conversion) fillLarge(ctx context.Context, b *bulk, u unit, limit int64
 						return
 					}
 				}
-			}, data[k], c.form(hostBig)); err != nil {
+			}, data[k], fm); err != nil {
 				return err
 			}
 		}
@@ -226,5 +228,5 @@ func (c *conversion) fillLarge(ctx context.Context, b *bulk, u unit, limit int64
 		}
 		from = to
 	}
-	return nil
+	return fm.later.settle(ctx)
 }

@@ -156,13 +156,48 @@ func (c *conversion) units(limit int64) work {
 	return w
 }
 
-// read reads one unit of the source.
+// read reads one unit of the source. Of a record of several units it may compare with checksums only when all are read, or in
+// settle: nothing may be committed before.
 func (c *conversion) read(ctx context.Context, u unit, dst []byte, big bool) error {
 	src, rec := c.src[u.v], u.rec
 	if c.r.schema.vars[src].Record {
 		rec += c.first
 	}
-	return c.r.raw(ctx, src, rec, u.lo, u.hi, dst, c.form(big))
+	fm := c.form(big)
+	record := unit{v: u.v, rec: u.rec}
+	if whole := (unit{u.v, u.rec, 0, c.schema.Elems(u.v)}); u != whole {
+		c.lateMu.Lock()
+		if fm.later = c.late[record]; fm.later == nil {
+			fm.later = &late{left: c.bytesOf(whole)}
+			c.late[record] = fm.later
+		}
+		c.lateMu.Unlock()
+	}
+	if err := c.r.raw(ctx, src, rec, u.lo, u.hi, dst, fm); err != nil || fm.later == nil {
+		return err
+	}
+	c.lateMu.Lock()
+	fm.later.left -= c.bytesOf(u)
+	done := fm.later.left == 0
+	if done {
+		delete(c.late, record)
+	}
+	c.lateMu.Unlock()
+	if done {
+		return fm.later.settle(ctx)
+	}
+	return nil
+}
+
+// settle compares what this rank has read of records that it shares with others.
+func (c *conversion) settle(ctx context.Context) error {
+	for u, l := range c.late {
+		delete(c.late, u)
+		if err := l.settle(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // form is how elements are wanted: each compared with its checksum.

@@ -202,7 +202,7 @@ func TestHugeClaims(t *testing.T) {
 	}
 }
 
-// TestStrayNumber has a file whose name is that of a subfile with a large number, and which is none.
+// TestStrayNumber has a file whose name is that of a subfile with a large number, and which is none: it is anybody's.
 func TestStrayNumber(t *testing.T) {
 	for _, manifest := range []bool{true, false} {
 		s := newSample(t, VariableCentric, 2, manifest)

@@ -325,6 +325,12 @@ func TestCorpusSets(t *testing.T) {
 				case len(o.faults) == 0:
 					t.Errorf("%s: %s: no finding", s.name, c.name)
 				}
+				for i := range 2 {
+					if _, there := c.files[s.subfile(i)]; c.class == ErrMissing && !there &&
+						!slices.ContainsFunc(o.faults, func(f Finding) bool { return f.Err == ErrMissing && f.File == s.subfile(i) }) {
+						t.Errorf("%s: %s: it is not said that %s is missing: %v", s.name, c.name, s.subfile(i), o.faults)
+					}
+				}
 			}
 			// Other values of the same schema, or subfiles in another order: only the manifest can tell.
 			pl, tab := s.place(t, s.subfile(0))
@@ -522,6 +528,8 @@ func TestCorpusManifest(t *testing.T) {
 			"absurd blobs":      func(m *subfile.Manifest) { m.Sets[0].Subfiles[0].Blobs = make([]int64, 1<<16) },
 			"blobs beyond":      func(m *subfile.Manifest) { m.Sets[0].Subfiles[0].Blobs = []int64{0, math.MaxInt64} },
 			"negative blobs":    func(m *subfile.Manifest) { m.Sets[0].Subfiles[0].Blobs = []int64{-5} },
+			"an earlier blob":   func(m *subfile.Manifest) { b := firstBlob(m); *b-- },
+			"a later blob":      func(m *subfile.Manifest) { b := firstBlob(m); *b++ },
 			"map prints absent": func(m *subfile.Manifest) { m.Maps = nil },
 			"map prints":        func(m *subfile.Manifest) { m.Maps[1] = "0" },
 		} {
@@ -562,6 +570,15 @@ func TestCorpusManifest(t *testing.T) {
 			t.Errorf("only a torn next: %v", o.errs)
 		}
 	}
+}
+
+// firstBlob is where the manifest has the first blob; of a layout that has no such list there is one then.
+func firstBlob(m *subfile.Manifest) *int64 {
+	sf := &m.Sets[0].Subfiles[0]
+	if len(sf.Blobs) == 0 {
+		sf.Blobs = []int64{4096}
+	}
+	return &sf.Blobs[0]
 }
 
 // TestCorpusReadDamage holds what a reader gets where a disk gives an error.

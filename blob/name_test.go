@@ -31,6 +31,14 @@ func TestNamesAreNotShared(t *testing.T) {
 		if err := Convert(ctx, r, dir, &ConvertOptions{Force: force}); !errors.Is(err, ErrExist) {
 			t.Errorf("canonical file over a directory, force %v: %v", force, err)
 		}
+		if err := Convert(ctx, r, filepath.Join(dir, "c.nc.0000"), &ConvertOptions{Force: force}); !errors.Is(err, ErrUsage) {
+			t.Errorf("canonical file under the name of a subfile, force %v: %v", force, err)
+		}
+		for _, same := range []string{base, dir + "/./a.nc"} {
+			if err := Convert(ctx, r, same, &ConvertOptions{Blobs: true, Force: force}); !errors.Is(err, ErrUsage) {
+				t.Errorf("subfiles over those that are converted, force %v: %v", force, err)
+			}
+		}
 	}
 	plain := filepath.Join(dir, "b.nc")
 	if err := os.WriteFile(plain, []byte("x"), 0o666); err != nil {

@@ -353,7 +353,7 @@ func TestLargeExtents(t *testing.T) {
 }
 
 // TestConvertInParts: a record that is converted in several parts, none of which takes the whole of a piece, is compared with
-// its checksums all the same.
+// its checksums all the same, and nothing is read twice for that by a rank that converts all of it.
 func TestConvertInParts(t *testing.T) {
 	const elems, stride = 1 << 21, 1 << 10 // 8 MiB of int
 	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
@@ -389,18 +389,74 @@ func TestConvertInParts(t *testing.T) {
 				if damaged {
 					files[e.File] = flipped(files[e.File], e.Offset+e.Bytes/2, 0)
 				}
-				for _, blobs := range []bool{false, true} {
-					r, err := Open(t.Context(), sampleBase, &OpenOptions{fs: memOf(t, files)})
+				for k := range 4 {
+					blobs, ranks := k%2 == 1, 1+k/2*2
+					what := fmt.Sprintf("%v, pieces of %d, to blobs %v by %d ranks, damaged %v", layout, piece, blobs, ranks, damaged)
+					fs := memOf(t, files)
+					convert := func(v Verification) (read int64, err error) {
+						n := new(atomic.Int64)
+						err = comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
+							r, err := Open(ctx, sampleBase, &OpenOptions{fs: counted{fs, n}, Verify: v})
+							if err != nil {
+								return err
+							}
+							defer r.Close()
+							return ConvertComm(ctx, comm.Isolate(c), r, "out.nc", &ConvertOptions{Blobs: blobs, Ranks: 5, Memory: 8 << 20, Workers: 2, Durability: DurableNone, Force: true})
+						})
+						return n.Load(), err
+					}
+					read, err := convert(VerifyWhole)
+					if damaged && !errors.Is(err, ErrChecksum) || !damaged && err != nil {
+						t.Errorf("%s: %v", what, err)
+					}
+					if damaged || ranks > 1 {
+						continue
+					}
+					least, err := convert(VerifyNever)
 					if err != nil {
 						t.Fatal(err)
 					}
-					err = Convert(t.Context(), r, "out.nc", &ConvertOptions{Blobs: blobs, Ranks: 5, Memory: 8 << 20, Workers: 2, Durability: DurableNone})
-					if damaged && !errors.Is(err, ErrChecksum) || !damaged && err != nil {
-						t.Errorf("%v, pieces of %d, to blobs %v, damaged %v: %v", layout, piece, blobs, damaged, err)
+					if most := least + 1<<17; read > most {
+						t.Errorf("%s: %d bytes are read, want at most %d", what, read, most)
 					}
-					r.Close()
 				}
 			}
 		}
+	}
+}
+
+// TestConvertLargeRecords: a range of records each of which is converted in several parts begins with the first of the range.
+func TestConvertLargeRecords(t *testing.T) {
+	const elems = 5 << 19
+	m := vfs.NewMem()
+	s := NewSchema()
+	tm, x := s.Dim("time", Unlimited), s.Dim("x", elems)
+	d := s.Decomp(x)
+	id := s.Var("A", cdf5.Short, []DimID{tm, x}, Decomposed(d))
+	want := make([]int16, elems)
+	for i := range want {
+		want[i] = int16(i % 10007)
+	}
+	w, err := Create(t.Context(), comm.Self(), sampleBase, s, []Part{{d, []decomp.Req{{Offset: 0, Length: elems}}}}, &Options{Retain: LendUntilClose, Durability: DurableNone, fs: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	must(errors.Join(Put(w, id, 0, make([]int16, elems)), Put(w, id, 1, want), w.Close(t.Context())))
+	r, err := Open(t.Context(), sampleBase, &OpenOptions{fs: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if err := Convert(t.Context(), r, "out.nc", &ConvertOptions{Blobs: true, Ranks: 3, Records: &Range{1, 2}, Memory: 8 << 20, Durability: DurableNone}); err != nil {
+		t.Fatal(err)
+	}
+	out, err := Open(t.Context(), "out.nc", &OpenOptions{fs: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	got := make([]int16, elems)
+	if err := out.Read(t.Context(), "A", nil, nil, got); err != nil || !slices.Equal(got, want) {
+		t.Errorf("record 1 is not what was converted: %v", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/internal/vfs"
 )
 
 // TestPutAfterPutAt: a whole put takes the place of the parts put before it,
@@ -110,4 +111,90 @@ func TestWideMapsAreKept(t *testing.T) {
 			r.Close()
 		}
 	}
+}
+
+// TestPutRefused: what cannot be put is an error of the Put itself, and nothing of it gets into the file.
+func TestPutRefused(t *testing.T) {
+	ctx := t.Context()
+	for _, l := range []Layout{VariableCentric, ProcessCentric} {
+		for _, fixed := range []int64{0, 2} {
+			mem := vfs.NewMem()
+			s := NewSchema()
+			tm, x := s.Dim("t", Unlimited), s.Dim("x", 4)
+			d := s.Decomp(x)
+			a := s.Var("a", cdf5.Short, []DimID{tm, x}, Decomposed(d))
+			b := s.Var("b", cdf5.Int, []DimID{x})
+			parts := []Part{{d, []decomp.Req{{Offset: 0, Length: 4}}}}
+			refused := func(what string, got, want error) {
+				t.Helper()
+				if !errors.Is(got, want) {
+					t.Errorf("%v, Records %d: %s: %v, want %v", l, fixed, what, got, want)
+				}
+			}
+			w, err := Create(ctx, comm.Self(), "d.nc", s, parts, &Options{Layout: l, Records: fixed, fs: mem})
+			if err != nil {
+				t.Fatal(err)
+			}
+			must(errors.Join(Put(w, a, 0, []int16{1, 2, 3, 4}), Put(w, b, 0, []int32{10, 20, 30, 40}), Put(w, a, 1, []int16{5, 6, 7, 8})))
+			for n := range 7 {
+				if n != 4 {
+					refused(fmt.Sprintf("%d elements of 4", n), Put(w, a, 1, make([]int16, n)), ErrUsage)
+					refused(fmt.Sprintf("%d elements of 4, not decomposed", n), Put(w, b, 0, make([]int32, n)), ErrUsage)
+				}
+			}
+			for _, q := range []struct{ start, count, n int64 }{{2, 3, 3}, {4, 1, 1}, {5, 0, 0}, {-1, 2, 2}, {0, -1, 0}, {0, 5, 5}, {1, 1<<63 - 1, 0}, {1, 2, 3}, {1, 2, 1}} {
+				refused(fmt.Sprintf("%d from %d on, %d elements", q.count, q.start, q.n), PutAt(w, b, 0, []int64{q.start}, []int64{q.count}, make([]int32, q.n)), ErrUsage)
+			}
+			refused("a value out of range", Put(w, a, 1, []float64{0, 0, 40000, 0}), ErrRange)
+			refused("a value out of range, in part", PutAt(w, b, 0, []int64{1}, []int64{1}, []float64{1e10}), ErrRange)
+			refused("a record below 0", Put(w, a, -1, make([]int16, 4)), ErrUsage)
+			refused("a record far beyond", Put(w, a, 2+maxRecordGap+1, make([]int16, 4)), ErrUsage)
+			refused("a record of a fixed variable", Put(w, b, 1, make([]int32, 4)), ErrUsage)
+			if l == ProcessCentric && fixed > 0 {
+				refused("a record too many", Put(w, a, fixed, make([]int16, 4)), ErrUsage)
+			}
+			must(w.Close(ctx))
+
+			w, err = Append(ctx, comm.Self(), "d.nc", parts, &Options{Records: fixed / 2, fs: mem})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a, err = varID(w, "a"); err != nil {
+				t.Fatal(err)
+			}
+			must(Put(w, a, 2, []int16{9, 10, 11, 12}))
+			for rec := range int64(2) {
+				refused("a committed record", Put(w, a, rec, make([]int16, 4)), ErrUsage)
+			}
+			if b, err := varID(w, "b"); err == nil {
+				refused("a fixed variable of an append", Put(w, b, 0, make([]int32, 4)), ErrUsage)
+			}
+			if l == ProcessCentric && fixed > 0 {
+				refused("a record too many of an append", Put(w, a, 3, make([]int16, 4)), ErrUsage)
+			}
+			must(w.Close(ctx))
+
+			if bad := checkErrors(mem, "d.nc"); len(bad) > 0 {
+				t.Errorf("%v, Records %d: %v", l, fixed, bad)
+			}
+			r, err := Open(ctx, "d.nc", &OpenOptions{fs: mem})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, fix := make([]int16, 12), make([]int32, 4)
+			if err := errors.Join(r.Read(ctx, "a", nil, nil, got), r.Read(ctx, "b", nil, nil, fix)); err != nil || fmt.Sprint(got, fix) != "[1 2 3 4 5 6 7 8 9 10 11 12] [10 20 30 40]" {
+				t.Errorf("%v, Records %d: %v %v, %v", l, fixed, got, fix, err)
+			}
+			r.Close()
+		}
+	}
+}
+
+// varID is the id that a variable has in a writer.
+func varID(w *Writer, name string) (VarID, error) {
+	v, ok := w.Schema().VarID(name)
+	if !ok {
+		return 0, fmt.Errorf("no variable %q", name)
+	}
+	return v, nil
 }

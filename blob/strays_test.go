@@ -68,10 +68,23 @@ func TestStrays(t *testing.T) {
 			}
 			was.writeTo(t, mem, subfiles(4))
 			holds("create", was, 4)
+			left, err := slurp(mem, "d.nc.0003")
+			must(err)
 			force := subfiles(2)
 			force.Force = true
 			now.writeTo(t, mem, force)
 			holds("replace", now, 2)
+			// A subfile of the dataset before is one that the manifest does not list: check says so, and recover removes it.
+			must(vfs.WriteFile(mem, "d.nc.0003", left))
+			if !slices.ContainsFunc(slices.Collect(Check(ctx, "d.nc", &CheckOptions{fs: mem})), func(f Finding) bool {
+				return f.Severity == Warning && f.File == "d.nc.0003"
+			}) {
+				t.Error("a subfile that is left over: no warning")
+			}
+			if steps, err := Recover(ctx, "d.nc", &RecoverOptions{fs: mem}); err != nil || len(steps) != 1 {
+				t.Errorf("a subfile that is left over: %v, %v", steps, err)
+			}
+			holds("recovered", now, 2)
 			now = now.upTo(2)
 			must(run(now.ranks, func(ctx context.Context, c comm.Comm) error { return now.add(ctx, c, "d.nc", subfiles(2)) }))
 			holds("append", now, 2)

@@ -167,9 +167,93 @@ func TestRunBounds(t *testing.T) {
 				t.Errorf("%v: %v: %v, want ErrUsage", layout, runs, err)
 			}
 		}
+		for name, recs := range map[string][]int64{"T": {-1, 2, 3, 1 << 62}, "area": {-1, 1}, "scale": {1}} {
+			for _, rec := range recs {
+				if err := r.ReadRuns(t.Context(), name, rec, []decomp.Req{{Offset: 0, Length: 1}}, make([]float64, 1)); !errors.Is(err, ErrUsage) {
+					t.Errorf("%v: record %d of %s: %v, want ErrUsage", layout, rec, name, err)
+				}
+			}
+		}
 		if err := r.ReadRuns(t.Context(), "T", 1, []decomp.Req{{Offset: elems, Length: 0}, {Offset: elems - 1, Length: 1}}, make([]float32, 1)); err != nil {
 			t.Errorf("%v: runs up to the end: %v", layout, err)
 		}
 		r.Close()
+	}
+}
+
+// TestAppendOtherShape: an append by another number of ranks, or to another number of subfiles, is refused, though there are no maps that tell.
+func TestAppendOtherShape(t *testing.T) {
+	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+		m := vfs.NewMem()
+		s := NewSchema()
+		id := s.Var("x", cdf5.Int, []DimID{s.Dim("time", Unlimited)})
+		if err := comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
+			w, err := Create(ctx, c, sampleBase, s, nil, &Options{Layout: layout, Subfiles: 2, Durability: DurableNone, fs: m})
+			if err != nil {
+				return err
+			}
+			if err := Put(w, id, 0, []int32{7}); err != nil {
+				return err
+			}
+			return w.Close(ctx)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		before := memFiles(t, m)
+		for _, x := range []struct{ ranks, subfiles int }{{2, 2}, {4, 2}, {2, 0}, {3, 1}, {3, 3}} {
+			errs := make([]error, x.ranks)
+			if err := comm.Run(t.Context(), x.ranks, nil, func(ctx context.Context, c comm.Comm) error {
+				w, err := Append(ctx, c, sampleBase, nil, &Options{Subfiles: x.subfiles, Durability: DurableNone, fs: m})
+				if errs[c.Rank()] = err; err == nil {
+					w.Abort()
+				}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			for rank, err := range errs {
+				if !errors.Is(err, ErrMapMismatch) {
+					t.Errorf("%v, %d ranks and %d subfiles: rank %d: %v, want ErrMapMismatch", layout, x.ranks, x.subfiles, rank, err)
+				}
+			}
+			after := memFiles(t, m)
+			for name, b := range before {
+				if !slices.Equal(b, after[name]) {
+					t.Errorf("%v, %d ranks and %d subfiles: %s is changed", layout, x.ranks, x.subfiles, name)
+				}
+			}
+		}
+	}
+}
+
+// TestRunsByIndex: runs that are far apart are looked up each by itself. They may be of several ranks, and a rank's piece
+// may be the only one of its file.
+func TestRunsByIndex(t *testing.T) {
+	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+		for _, subfiles := range []int{1, 4} {
+			s := writeSample(t, newToy(4), layout, subfiles, true, 2)
+			r, err := Open(t.Context(), sampleBase, &OpenOptions{fs: memOf(t, s.files)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, runs := range [][]decomp.Req{
+				{{Offset: 0, Length: 1}, {Offset: 4*toyCol + 1, Length: 1}}, // of the first two ranks
+				{{Offset: 1, Length: 5}, {Offset: 4*toyCol + 30, Length: 7}},
+				{{Offset: 4*toyCol + 7, Length: 4}, {Offset: 3, Length: 3}},
+			} {
+				for rec := range int64(2) {
+					var want []float64
+					for _, q := range runs {
+						at := rec*toyLev*toyCol + q.Offset
+						want = append(want, s.want["T"][at:at+q.Length]...)
+					}
+					got := make([]float64, len(want))
+					if err := r.ReadRuns(t.Context(), "T", rec, runs, got); err != nil || !slices.Equal(got, want) {
+						t.Errorf("%v, %d subfiles: %v of record %d: %v, %v, want %v", layout, subfiles, runs, rec, got, err, want)
+					}
+				}
+			}
+			r.Close()
+		}
 	}
 }

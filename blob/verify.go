@@ -71,6 +71,7 @@ func (k *known) extent(e extent) *knownExtent {
 type proof struct {
 	all   bool   // pieces that are read in part too
 	known *known // those that need no look; may be nil
+	later *late  // not nil: takes pieces that are read in part
 	v     int    // variable of the header
 	rec   int64  // of the set
 
@@ -84,7 +85,7 @@ func (r *Reader) proof(s *set, id VarID, rec, bytes int64, fm form) *proof {
 	if r.manifest == nil || r.opt.Verify == VerifyNever || lead == nil || lead.un != nil {
 		return nil
 	}
-	p := &proof{v: lead.place.fileVar(id), rec: rec, known: fm.known}
+	p := &proof{v: lead.place.fileVar(id), rec: rec, known: fm.known, later: fm.later}
 	switch {
 	case fm.known != nil || r.opt.Verify == VerifyAlways:
 		p.all = true
@@ -158,7 +159,9 @@ func (p *proof) judgePart(ctx context.Context, part *filePart, s *sums) error {
 	for _, g := range s.ext[0] {
 		k := g.at / piece
 		if g.at != k*piece || g.n != min(piece, size-g.at) {
-			if n := len(open); n == 0 || open[n-1] != k {
+			if p.later != nil {
+				p.later.take(p, part, g)
+			} else if n := len(open); n == 0 || open[n-1] != k {
 				open = append(open, k)
 			}
 			continue
@@ -198,6 +201,28 @@ func (p *proof) judgePart(ctx context.Context, part *filePart, s *sums) error {
 	}
 	return nil
 }
+
+// late is what several reads take of one record of a variable in part. Pieces that one begins and another ends are read
+// once; what nobody has read of a piece is read when settle compares them.
+type late struct {
+	left int64 // bytes of the record that are still to be read, of whoever counts them
+
+	mu  sync.Mutex
+	all *proof
+}
+
+// take keeps what a read has summed of a piece of a part.
+func (l *late) take(p *proof, part *filePart, g seg) {
+	l.mu.Lock()
+	if l.all == nil {
+		l.all = &proof{all: true, known: p.known, v: p.v, rec: p.rec, parts: map[*filePart]*sums{}}
+	}
+	l.mu.Unlock()
+	l.all.of(part).add(0, g)
+}
+
+// settle compares all pieces. Nobody reads any more.
+func (l *late) settle(ctx context.Context) error { return l.all.judge(ctx) }
 
 // compare holds what n bytes of an extent, from at on, sum to against the manifest. They are a piece of it, or all of it.
 func (e extent) compare(at, n int64, crc uint32) error {

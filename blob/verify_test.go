@@ -51,6 +51,36 @@ func TestSaving(t *testing.T) {
 				t.Errorf("%s: %s: Check does not warn: %v", h.name, base, said)
 			}
 		}
+		var runs [2][]Part // of the last one, by rank
+		for d := range r.Schema().decomps {
+			m, err := r.Map(t.Context(), DecompID(d+1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for rank := range runs {
+				runs[rank] = append(runs[rank], Part{DecompID(d + 1), m.AppendReqs(nil, rank)})
+			}
+		}
+		r.Close()
+		if err := comm.Run(t.Context(), 2, nil, func(ctx context.Context, c comm.Comm) error {
+			w, err := Append(ctx, c, "twice.nc", runs[c.Rank()], &Options{fs: fs})
+			if err != nil {
+				return err
+			}
+			v, _ := w.Schema().VarID("time")
+			if err := Put(w, v, 3, []float64{3}); err != nil {
+				return err
+			}
+			return w.Close(ctx)
+		}); err != nil {
+			t.Fatalf("%s: append: %v", h.name, err)
+		}
+		if r, err = Open(t.Context(), "twice.nc", &OpenOptions{fs: fs}); err != nil {
+			t.Fatal(err)
+		}
+		if !r.Manifest().Unverified || r.Records() != 4 {
+			t.Errorf("%s: appended: %d records, not marked", h.name, r.Records())
+		}
 		r.Close()
 	}
 }

@@ -21,6 +21,7 @@ type form struct {
 	zero bool // what no blob covers becomes zeros, not fill values
 
 	known *known // not nil: every piece is compared with its checksum, but for those that are known
+	later *late  // not nil: those that are read in part are compared when it is settled
 }
 
 var hostForm = form{big: hostBig}

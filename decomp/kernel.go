@@ -14,7 +14,7 @@ const (
 	flatMax  = 124
 	flatStep = 4
 	// shortRun is the mean length of runs, in elements, up to which flattening pays.
-	shortRun = 6
+	shortRun = 10
 )
 
 // tile is a number of whole repetitions of a pattern. Lengths in elements.

@@ -2,110 +2,57 @@ package amrplot
 
 import (
 	"fmt"
-	"image/color"
 
-	"blobio/internal/draw"
+	"blobio/internal/chart"
 )
 
-// drawAxes labels the corners of the domain, below and at the left. y is the lower edge.
-func (p *Plot) drawAxes(d *draw.Pen, y float64) float64 {
-	st := draw.Style{Size: 8.5, Color: draw.Soft}
-	g := p.geometry
-	a := p.plane.axes[0]
-	for k, v := range []float64{g.Lower[a], (g.Lower[a] + g.Upper[a]) / 2, g.Upper[a]} {
-		st.Align = float64(k) / 2
-		x := p.area.X + st.Align*p.area.W
-		d.Line(draw.Soft, 0.7, x, y, x, y+3)
-		name := fmt.Sprintf("%.4g", v)
-		if k == 1 {
-			name = fmt.Sprintf("%c = %s", 'x'+rune(a), name)
-		}
-		d.Write(name, x, y+12, 0, st)
+// drawAxes draws the ends of the domain around it, and returns where they end.
+func (p *Plot) drawAxes(d *chart.Pen) float64 {
+	axis := func(a int) *chart.Axis {
+		return &chart.Axis{Label: string('x' + rune(a)), Min: p.geometry.Lower[a], Max: p.geometry.Upper[a]}
 	}
-	st.Align = 1
-	if a = p.plane.axes[1]; a < 0 {
-		n := p.plane.hi - p.plane.lo + 1
-		for l := range n {
-			d.Write("level "+number(p.plane.lo+l), p.area.X-4, p.area.Y+p.area.H*(1-(float64(l)+0.5)/float64(n))+3, axisLead+margin-8, st)
+	up := &chart.Axis{}
+	if a := p.plane.axes[1]; a >= 0 {
+		up = axis(a)
+	} else {
+		for l := p.plane.lo; l <= p.plane.hi; l++ {
+			up.Names = append(up.Names, "level "+number(l))
 		}
-		return y + 14
 	}
-	for k, v := range []float64{g.Upper[a], (g.Lower[a] + g.Upper[a]) / 2, g.Lower[a]} {
-		at := p.area.Y + float64(k)/2*p.area.H
-		d.Line(draw.Soft, 0.7, p.area.X-3, at, p.area.X, at)
-		name := fmt.Sprintf("%.4g", v)
-		if k == 1 {
-			name = fmt.Sprintf("%c = %s", 'x'+rune(a), name)
-		}
-		d.Write(name, p.area.X-5, at+[3]float64{6, 3, 0}[k], axisLead+margin-10, st)
-	}
-	return y + 14
+	return chart.Axes(d, p.area, axis(p.plane.axes[0]), up, axisLead+margin-8)
 }
 
 // legend says what the colours mean, and returns where it ends.
-func (p *Plot) legend(d *draw.Pen, y float64) float64 {
-	const pitch, box = 17.0, 11.0
-	st := draw.Style{Size: 9, Color: draw.Ink}
-	left, right := margin, p.width-margin
-	x := left
-	entry := func(text string, swatch func(x, y float64)) {
-		w := box + 5 + d.Width(text, st)
-		if x > left && x+w > right {
-			x, y = left, y+pitch
-		}
-		swatch(x, y)
-		d.Write(text, x+box+5, y+box-2, right-x-box-5, st)
-		x += w + 16
-	}
-	swatch := func(c color.RGBA) func(x, y float64) {
-		return func(x, y float64) {
-			d.Fill(c, draw.Box(x, y, box, box))
-			d.Frame(draw.Darker(c, 0.72), 0.7, draw.Box(x, y, box, box))
-		}
-	}
-	switch {
-	case p.groups <= few:
-		for g, n := range p.counts {
-			name := fmt.Sprintf("%v %d", p.kind, g)
-			if p.kind == ByLevel {
-				if n == 0 {
-					continue // refined everywhere, or not in the plane
-				}
-				name = "level " + number(p.plane.lo+g)
+func (p *Plot) legend(d *chart.Pen, y float64) float64 {
+	width := p.width - 2*margin
+	if p.groups > chart.Few {
+		s := chart.Strip{Colors: p.colors, Name: func(i int) string {
+			if i == 0 {
+				return fmt.Sprintf("%v 0", p.kind)
 			}
-			entry(fmt.Sprintf("%s: %s", name, plural(n, "block")), swatch(p.colors[g]))
-		}
-		if p.none > 0 {
-			entry(fmt.Sprintf("no %v: %s", p.kind, plural(p.none, "block")), swatch(draw.Dead))
-		}
-		y += pitch
-	default:
-		w := right - left
-		n := min(p.groups, int(w))
-		for i := range n {
-			d.Fill(p.colors[i*p.groups/n], draw.Box(left+w*float64(i)/float64(n), y, w/float64(n)+0.2, box))
-		}
-		d.Frame(draw.Line, 0.7, draw.Box(left, y, w, box))
-		for k := range 5 {
-			t := st
-			t.Align = float64(k) / 4
-			name := fmt.Sprint((p.groups - 1) * k / 4)
-			if k == 0 {
-				name = fmt.Sprintf("%v 0", p.kind)
-			}
-			d.Write(name, left+w*t.Align, y+box+11, 0, t)
-		}
-		y += 2*pitch - 4
+			return fmt.Sprint(i)
+		}}
+		y = s.Draw(d, margin, y, width)
 	}
+	var groups, curve chart.Legend
+	for g, n := range p.counts {
+		switch {
+		case p.groups > chart.Few:
+		case p.kind != ByLevel:
+			groups.Keys = append(groups.Keys, chart.Area(fmt.Sprintf("%v %d: %s", p.kind, g, plural(n, "block")), p.colors[g]))
+		case n > 0: // else it is refined everywhere, or not in the plane
+			groups.Keys = append(groups.Keys, chart.Area(fmt.Sprintf("level %s: %s", number(p.plane.lo+g), plural(n, "block")), p.colors[g]))
+		}
+	}
+	if p.none > 0 {
+		groups.Keys = append(groups.Keys, chart.Area(fmt.Sprintf("no %v: %s", p.kind, plural(p.none, "block")), chart.Dead))
+	}
+	y = groups.Draw(d, margin, y, width)
 	if p.curve && len(p.plane.cells) > 0 {
-		x = left
-		entry("first block", func(x, y float64) { dot(d, x+box/2, y+box/2, 4, colorStart) })
-		entry("last", func(x, y float64) { dot(d, x+box/2, y+box/2, 4, colorEnd) })
-		entry("order of the blocks", func(x, y float64) { d.Line(colorCurve, 1.5, x, y+box/2, x+box, y+box/2) })
+		curve.Keys = []chart.Key{chart.Spot("first block", colorStart), chart.Spot("last", colorEnd), chart.Stroke("order of the blocks", colorCurve, 1.5)}
 		if p.plane.normal >= 0 {
-			entry("by blocks outside of the plane", func(x, y float64) { d.Line(colorJump, 1, x, y+box/2, x+box, y+box/2) })
+			curve.Keys = append(curve.Keys, chart.Stroke("by blocks outside of the plane", colorJump, 1))
 		}
-		y += pitch
 	}
-	return y
+	return curve.Draw(d, margin, y, width)
 }

@@ -7,17 +7,18 @@ import (
 	"image/color"
 	"io"
 	"maps"
+	"math"
 	"slices"
 
 	"blobio/amr"
-	"blobio/internal/draw"
+	"blobio/internal/chart"
 )
 
 // A Plot is a picture of the blocks of a plane, ready to be written. It is immutable.
 type Plot struct {
 	title, mesh, seen string
-	width, height     float64   // points
-	area              draw.Rect // of the domain
+	width, height     float64    // points
+	area              chart.Rect // of the domain
 	kind              Color
 	plane             *plane
 	geometry          *amr.Geometry
@@ -61,7 +62,7 @@ func Draw(g *amr.Geometry, blocks []amr.Index, o *Options) (*Plot, error) {
 	}
 	p.mesh, p.seen = describe(g, len(blocks), p.plane)
 	p.group(o)
-	p.height = p.draw(draw.Measure())
+	p.height = p.draw(chart.Measure())
 	return p, nil
 }
 
@@ -69,9 +70,9 @@ func Draw(g *amr.Geometry, blocks []amr.Index, o *Options) (*Plot, error) {
 func (p *Plot) group(o *Options) {
 	if p.kind == ByLevel {
 		p.groups = p.plane.hi - p.plane.lo + 1
-		p.colors = levels(p.groups - p.plane.above)
+		p.colors = chart.Shades(p.groups - p.plane.above)
 		for range p.plane.above { // refined everywhere: no block shows it
-			p.colors = append([]color.RGBA{draw.Dead}, p.colors...)
+			p.colors = append([]color.RGBA{chart.Dead}, p.colors...)
 		}
 	} else {
 		for _, g := range o.Groups {
@@ -104,49 +105,37 @@ func (p *Plot) PNG(w io.Writer) error { return p.picture().PNG(w) }
 // SVG writes the picture as SVG, all of it vectors.
 func (p *Plot) SVG(w io.Writer) error { return p.picture().SVG(w) }
 
-func (p *Plot) picture() *draw.Page {
-	return &draw.Page{Owner: "amrplot", Width: p.width, Height: p.height, Draw: func(d *draw.Pen) { p.draw(d) }}
+func (p *Plot) picture() *chart.Page {
+	return &chart.Page{Owner: "amrplot", Width: p.width, Height: p.height, Draw: func(d *chart.Pen) { p.draw(d) }}
 }
 
 // draw draws everything and returns the height.
-func (p *Plot) draw(d *draw.Pen) float64 {
+func (p *Plot) draw(d *chart.Pen) float64 {
 	w := p.width - 2*margin
-	y := margin
-	if p.title != "" {
-		y += 14
-		d.Write(p.title, margin, y, w, draw.Style{Size: 17, Bold: true, Color: draw.Ink})
-		y += 6
-	}
-	y += 12
-	d.Write(p.mesh, margin, y, w, draw.Style{Size: 10.5, Color: draw.Soft})
-	y += 14
-	d.Write(p.seen, margin, y, w, draw.Style{Size: 10.5, Color: draw.Soft})
-	y += 12
+	y := d.Heading(margin, margin-10, w, p.title, p.mesh, p.seen) + 7
 
 	wide, tall := w-axisLead, (w-axisLead)/p.plane.wide
 	if most := maxTall * wide; tall > most {
 		wide, tall = max(wide*most/tall, 20), most
 	}
 	tall = max(tall, 20)
-	p.area = draw.Box(margin+axisLead, y, wide, tall)
-	d.Fill(draw.Empty, p.area)
+	p.area = chart.Box(margin+axisLead, y, wide, tall)
+	d.Fill(chart.Empty, p.area)
 	p.drawCells(d)
 	if p.curve {
 		p.drawCurve(d)
 	}
-	d.Frame(draw.Soft, 0.9, p.area)
-	y = p.drawAxes(d, y+tall)
-	y = p.legend(d, y+16)
-	return y + margin/2
+	y = p.legend(d, p.drawAxes(d)+10)
+	return math.Ceil(y + margin/2)
 }
 
 // onPage returns where a part of the domain is drawn.
-func (p *Plot) onPage(c *cell) draw.Rect {
-	return draw.Box(p.area.X+c.X*p.area.W, p.area.Y+(1-c.Y-c.H)*p.area.H, c.W*p.area.W, c.H*p.area.H)
+func (p *Plot) onPage(c *cell) chart.Rect {
+	return chart.Box(p.area.X+c.X*p.area.W, p.area.Y+(1-c.Y-c.H)*p.area.H, c.W*p.area.W, c.H*p.area.H)
 }
 
-func (p *Plot) drawCells(d *draw.Pen) {
-	of := map[int][]draw.Rect{}
+func (p *Plot) drawCells(d *chart.Pen) {
+	of := map[int][]chart.Rect{}
 	small := p.area.W
 	for i := range p.plane.cells {
 		c := &p.plane.cells[i]
@@ -156,18 +145,18 @@ func (p *Plot) drawCells(d *draw.Pen) {
 	}
 	line := min(0.8, small/7)
 	for _, g := range slices.SortedFunc(maps.Keys(of), cmp.Compare[int]) {
-		c := draw.Dead
+		c := chart.Dead
 		if g >= 0 {
 			c = p.colors[g]
 		}
 		d.Fill(c, of[g]...)
-		d.Frame(draw.Darker(c, 0.72), line, of[g]...)
+		d.Frame(chart.Darker(c, 0.72), line, of[g]...)
 	}
 	p.drawNumbers(d)
 }
 
 // dot draws a small octagon.
-func dot(d *draw.Pen, x, y, r float64, c color.Color) {
+func dot(d *chart.Pen, x, y, r float64, c color.Color) {
 	var p [8][2]float64
 	for i, k := range [8][2]float64{{1, .414}, {.414, 1}, {-.414, 1}, {-1, .414}, {-1, -.414}, {-.414, -1}, {.414, -1}, {1, -.414}} {
 		p[i] = [2]float64{x + r*k[0], y + r*k[1]}
@@ -177,11 +166,11 @@ func dot(d *draw.Pen, x, y, r float64, c color.Color) {
 
 // drawNumbers writes the number of each block along the curve, if all that are drawn have
 // room for it.
-func (p *Plot) drawNumbers(d *draw.Pen) {
+func (p *Plot) drawNumbers(d *chart.Pen) {
 	if !p.numbers || p.plane.leaves > 2000 {
 		return
 	}
-	st := draw.Style{Size: 6.5}
+	st := chart.Style{Size: 6.5}
 	most := d.Width(fmt.Sprint(p.plane.leaves), st)
 	for i := range p.plane.cells {
 		if r := p.onPage(&p.plane.cells[i]); r.W < 2*most+8 || r.H < 24 {
@@ -191,16 +180,16 @@ func (p *Plot) drawNumbers(d *draw.Pen) {
 	for i := range p.plane.cells {
 		c := &p.plane.cells[i]
 		r := p.onPage(c)
-		st.Color = draw.Ink
+		st.Color = chart.Ink
 		if c.group >= 0 {
-			st.Color = draw.InkOn(p.colors[c.group])
+			st.Color = chart.InkOn(p.colors[c.group])
 		}
 		d.Write(fmt.Sprint(c.nth), r.X+2.5, r.Y+r.H-2.5, 0, st)
 	}
 }
 
 // drawCurve draws the way through the centres, and where it begins and ends.
-func (p *Plot) drawCurve(d *draw.Pen) {
+func (p *Plot) drawCurve(d *chart.Pen) {
 	cells := slices.Clone(p.plane.cells)
 	if len(cells) == 0 {
 		return
@@ -245,7 +234,7 @@ func (p *Plot) drawCurve(d *draw.Pen) {
 	r := min(max(mean/6, 2), 4.5)
 	for k, c := range []color.Color{colorStart, colorEnd} {
 		x := at[k*(len(at)-1)]
-		dot(d, x[0], x[1], r+0.9, draw.Paper)
+		dot(d, x[0], x[1], r+0.9, chart.Paper)
 		dot(d, x[0], x[1], r, c)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"blobio/amr"
-	"blobio/internal/draw"
+	"blobio/internal/chart"
 )
 
 // mesh is a tree refined around a sphere, in Morton order, parents first.
@@ -63,7 +63,7 @@ func geometry(rank, roots, minLevel int) *amr.Geometry {
 func at(t *testing.T, p *Plot, x, y float64) color.RGBA {
 	t.Helper()
 	r := p.area
-	c := p.Image().At(int((r.X+x*r.W)*draw.Scale), int((r.Y+(1-y)*r.H)*draw.Scale))
+	c := p.Image().At(int((r.X+x*r.W)*chart.Scale), int((r.Y+(1-y)*r.H)*chart.Scale))
 	return color.RGBAModel.Convert(c).(color.RGBA)
 }
 
@@ -119,13 +119,13 @@ func TestColors(t *testing.T) {
 				leaves++
 				want := p.colors[x.Level()+2]
 				if by != ByLevel {
-					if want = draw.Dead; groups[i] >= 0 {
+					if want = chart.Dead; groups[i] >= 0 {
 						want = p.colors[groups[i]]
 					}
 				}
 				lo, hi := x.Bounds(g)
 				r := p.area
-				got := color.RGBAModel.Convert(img.At(int((r.X+(lo[0]+hi[0])/2*r.W)*draw.Scale), int((r.Y+(1-(lo[1]+hi[1])/2)*r.H)*draw.Scale)))
+				got := color.RGBAModel.Convert(img.At(int((r.X+(lo[0]+hi[0])/2*r.W)*chart.Scale), int((r.Y+(1-(lo[1]+hi[1])/2)*r.H)*chart.Scale)))
 				if got != want {
 					t.Errorf("block %d (level %d): %v, want %v", i, x.Level(), got, want)
 				}
@@ -194,7 +194,7 @@ func TestOneDimension(t *testing.T) {
 	for _, c := range []struct {
 		x, y float64
 		want color.RGBA
-	}{{0.125, 0.25, p.colors[0]}, {0.3, 0.25, draw.Empty}, {0.3, 0.75, p.colors[1]}, {0.45, 0.75, p.colors[1]}, {0.9, 0.75, draw.Empty}} {
+	}{{0.125, 0.25, p.colors[0]}, {0.3, 0.25, chart.Empty}, {0.3, 0.75, p.colors[1]}, {0.45, 0.75, p.colors[1]}, {0.9, 0.75, chart.Empty}} {
 		if got := at(t, p, c.x, c.y); got != c.want {
 			t.Errorf("at %v %v: %v, want %v", c.x, c.y, got, c.want)
 		}
@@ -231,7 +231,7 @@ func TestWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	w, h := p.Size()
-	if s := img.Bounds().Size(); s.X != int(w)*draw.Scale || math.Abs(float64(s.Y)-h*draw.Scale) > 1 {
+	if s := img.Bounds().Size(); s.X != int(w)*chart.Scale || math.Abs(float64(s.Y)-h*chart.Scale) > 1 {
 		t.Errorf("the PNG is of size %v, want %v by %v points", s, w, h)
 	}
 	b.Reset()

@@ -4,12 +4,12 @@ import (
 	"fmt"
 
 	"blobio/amr"
-	"blobio/internal/draw"
+	"blobio/internal/chart"
 )
 
 // cell is a leaf block that the plane cuts.
 type cell struct {
-	draw.Rect  // in the domain, 0 to 1, y up
+	chart.Rect // in the domain, 0 to 1, y up
 	level, pos int
 	group      int // what the colour stands for
 	nth        int // number among the leaves, along the curve

@@ -603,6 +603,39 @@ static int on_finding(void *user, const blobio_finding *found) {
 	return found->severity == 2; /* and no further */
 }
 
+/* A changed byte is noticed as far as verify= asks for it. The last 8 bytes of the file are the name of the last record. */
+static void verified(void) {
+	char file[4200], got[8];
+	snprintf(file, sizeof file, "%s.0000", in_dir("variable"));
+	FILE *raw = fopen(file, "r+b");
+	if (!raw || fseek(raw, -7, SEEK_END) || fputc('E', raw) != 'E' || fclose(raw)) {
+		FAIL("change %s", file);
+		return;
+	}
+	const struct {
+		const char *options;
+		int part, whole;
+	} all[] = {
+		{NULL, BLOBIO_OK, BLOBIO_ECHECKSUM},
+		{"verify=whole", BLOBIO_OK, BLOBIO_ECHECKSUM},
+		{"verify=once", BLOBIO_ECHECKSUM, BLOBIO_ECHECKSUM},
+		{"verify=always", BLOBIO_ECHECKSUM, BLOBIO_ECHECKSUM},
+		{"verify=never", BLOBIO_OK, BLOBIO_OK},
+	};
+	for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+		blobio_file *f;
+		int id;
+		int64_t start[2] = {RECORDS - 1, 0}, part[2] = {1, 1}, whole[2] = {1, 8};
+		OK(blobio_open(in_dir("variable"), all[k].options, &f));
+		OK(blobio_inq_varid(f, "name", &id));
+		EQ(blobio_get_vara(f, id, start, part, BLOBIO_CHAR, got, 1), all[k].part);
+		EQ(blobio_get_vara(f, id, start, whole, BLOBIO_CHAR, got, 8), all[k].whole);
+		OK(blobio_close(f));
+	}
+	blobio_file *f;
+	NOT(BLOBIO_EINVAL, blobio_open(in_dir("variable"), "verify=yes", &f));
+}
+
 /* A file that was cut short is told with its name and offset. */
 static void damage(void) {
 	blobio_file *f;
@@ -693,6 +726,7 @@ int main(int argc, char **argv) {
 	pio();
 	threads();
 	forked();
+	verified();
 	damage();
 	printf("%d failures\n", failures);
 	return failures != 0;

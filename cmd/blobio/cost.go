@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"blobio/internal/draw"
+	"blobio/internal/chart"
 	"blobio/recovery"
 )
 
@@ -79,7 +79,7 @@ of a cadence are for one error in the last fine step; null: no break-even.`,
 	fl.StringVar(&f.plot, "plot", "", "draw the cost over the rate of errors into this file, .png or .svg")
 	fl.BoolVar(&f.last, "last", false, "--plot: errors in the last fine step, as in the paper (default: in a random one)")
 	fl.Float64Var(&f.most, "most", 0, "--plot: end of the axis of errors (default: so that the break-even is in the middle)")
-	fl.IntVar(&f.width, "width", defaultCurveWidth, "--plot: width in points (a PNG has twice as many pixels)")
+	fl.IntVar(&f.width, "width", defaultPictureWidth, "--plot: width in points (a PNG has twice as many pixels)")
 	fl.StringVar(&f.title, "title", "What saving and errors cost", "--plot: title")
 	fl.BoolVar(&f.force, "force", false, "--plot: replace the picture if it is there")
 	jsonFlag(cmd, &f.asJSON)
@@ -125,10 +125,10 @@ type (
 func (f *costFlags) run(cmd *cobra.Command, e *env) error {
 	given := cmd.Flags().Changed
 	switch {
-	case given("plot") && !draw.Known(f.plot):
+	case given("plot") && !chart.Known(f.plot):
 		return checkPicture("plot", f.plot)
-	case f.width < minCurveWidth || f.width > maxCurveWidth:
-		return usagef("--width %d, want %d to %d", f.width, minCurveWidth, maxCurveWidth)
+	case f.width < minPictureWidth || f.width > maxPictureWidth:
+		return usagef("--width %d, want %d to %d", f.width, minPictureWidth, maxPictureWidth)
 	case given("most") && !(f.most > 0 && f.most < 1e9):
 		return usagef("--most %v, want more than 0", f.most)
 	}
@@ -358,13 +358,13 @@ func (f *costFlags) print(e *env, cm *costModel, m *recovery.Model, paper bool, 
 }
 
 func (f *costFlags) draw(ctx context.Context, m *recovery.Model, rows []*costRow, evens []costEven, paper bool) (int64, error) {
-	c := newCostLines(m, rows, evens, f.last, f.most, float64(f.width))
-	c.title = f.title
-	if paper {
-		c.subtitle = "numbers of the paper, 512 cores; " + c.subtitle
-	}
-	if err := c.envelope(m); err != nil {
+	fig, err := costFigure(m, rows, evens, f.last, f.most, float64(f.width))
+	if err != nil {
 		return 0, err
 	}
-	return writePicture(ctx, f.plot, f.force, c.picture())
+	fig.Title = f.title
+	if paper {
+		fig.Lines[0] = "numbers of the paper, 512 cores; " + fig.Lines[0]
+	}
+	return writePicture(ctx, f.plot, f.force, fig)
 }

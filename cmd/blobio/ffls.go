@@ -15,7 +15,7 @@ import (
 
 	"blobio/ffformat"
 	"blobio/ffformat/ffplot"
-	"blobio/internal/draw"
+	"blobio/internal/chart"
 )
 
 type ffLsFlags struct {
@@ -133,7 +133,7 @@ type (
 func (f *ffLsFlags) run(cmd *cobra.Command, e *env, paths []string) error {
 	ctx := cmd.Context()
 	switch {
-	case f.plot != "" && !draw.Known(f.plot):
+	case f.plot != "" && !chart.Known(f.plot):
 		return checkPicture("plot", f.plot)
 	case f.plot != "" && len(paths) != 1:
 		return usagef("--plot draws one file, there are %d", len(paths))

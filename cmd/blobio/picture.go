@@ -5,44 +5,28 @@ import (
 	"image/color"
 	"io"
 
-	"blobio/internal/draw"
+	"blobio/internal/chart"
+)
+
+// Widths of figures, in points, and their height by it.
+const (
+	defaultPictureWidth              = 720
+	minPictureWidth, maxPictureWidth = 400, 4000
+	pictureShape                     = 0.6
 )
 
 // checkPicture holds the name of a picture against what can be written.
 func checkPicture(flag, name string) error {
-	if !draw.Known(name) {
+	if !chart.Known(name) {
 		return usagef("--%s %q, want a name that ends in .png or .svg", flag, name)
 	}
 	return nil
 }
 
 // writePicture writes a picture in the form that the name tells, and returns its bytes.
-func writePicture(ctx context.Context, name string, force bool, p draw.Picture) (int64, error) {
-	return writeFile(ctx, name, force, func(w io.Writer) error { return draw.Write(w, name, p) })
+func writePicture(ctx context.Context, name string, force bool, p chart.Picture) (int64, error) {
+	return writeFile(ctx, name, force, func(w io.Writer) error { return chart.Write(w, name, p) })
 }
 
-// sheet is a picture with a title and a line below it.
-type sheet struct {
-	title, subtitle string
-	width, height   float64 // points
-	pen             *draw.Pen
-}
-
-// page is the picture; f draws all but the titles.
-func (s *sheet) page(f func()) *draw.Page {
-	return &draw.Page{Width: s.width, Height: s.height, Draw: func(d *draw.Pen) {
-		s.pen = d
-		d.Write(s.title, 24, 34, s.width-32, draw.Style{Size: 17, Bold: true, Color: draw.Ink})
-		d.Write(s.subtitle, 24, 53, s.width-32, draw.Style{Size: 10.5, Color: draw.Soft})
-		f()
-	}}
-}
-
-// key writes what the colours mean, from x on.
-func (s *sheet) key(x, y float64, names []string, colors []color.RGBA) {
-	for i, n := range names {
-		s.pen.Fill(colors[i], draw.Box(x, y-8, 12, 9))
-		s.pen.Write(n, x+17, y, 0, draw.Style{Size: 10.5, Color: draw.Ink})
-		x += 17 + s.pen.Width(n, draw.Style{Size: 10.5}) + 20
-	}
-}
+// seriesColor is the colour of the line with a number.
+func seriesColor(i int) color.RGBA { return chart.Series[i%len(chart.Series)] }

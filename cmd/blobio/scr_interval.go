@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"blobio/internal/draw"
+	"blobio/internal/chart"
 	"blobio/internal/vfs"
 	"blobio/scr/runlog"
 )
@@ -63,7 +63,7 @@ overheads as fractions, absent where they are beyond measure.`,
 	fl.Var(spanValue{&f.mtbf}, "mtbf", "mean time between failures (default: from the log)")
 	fl.Var(spanValue{&f.restart}, "restart", "how long it takes after a failure until the program computes again (default: from the log, else 0)")
 	fl.StringVar(&f.plot, "plot", "", "draw the overhead over the interval into this file, .png or .svg")
-	fl.IntVar(&f.width, "width", defaultCurveWidth, "--plot: width in points (a PNG has twice as many pixels)")
+	fl.IntVar(&f.width, "width", defaultPictureWidth, "--plot: width in points (a PNG has twice as many pixels)")
 	fl.StringVar(&f.title, "title", "How often to checkpoint", "--plot: title")
 	fl.BoolVar(&f.force, "force", false, "--plot: replace the picture if it is there")
 	jsonFlag(cmd, &f.asJSON)
@@ -273,12 +273,12 @@ func (f *scrIntervalFlags) source(cmd *cobra.Command, args []string) (*paceLog, 
 func (f *scrIntervalFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	given := cmd.Flags().Changed
 	switch {
-	case given("plot") && !draw.Known(f.plot):
+	case given("plot") && !chart.Known(f.plot):
 		return checkPicture("plot", f.plot)
 	case given("cost") && f.cost <= 0, given("mtbf") && f.mtbf <= 0:
 		return usagef("--cost and --mtbf want more than 0")
-	case f.width < minCurveWidth || f.width > maxCurveWidth:
-		return usagef("--width %d, want %d to %d", f.width, minCurveWidth, maxCurveWidth)
+	case f.width < minPictureWidth || f.width > maxPictureWidth:
+		return usagef("--width %d, want %d to %d", f.width, minPictureWidth, maxPictureWidth)
 	}
 	for _, name := range []string{"width", "title", "force"} {
 		if f.plot == "" && given(name) {
@@ -393,7 +393,8 @@ func (f *scrIntervalFlags) print(e *env, l *paceLog, p pace, rows []paceRow) {
 }
 
 func (f *scrIntervalFlags) draw(ctx context.Context, p pace, rows []paceRow) (int64, error) {
-	c := &curve{p: p, rows: rows, sheet: sheet{title: f.title, width: float64(f.width),
-		subtitle: fmt.Sprintf("cost of a checkpoint %s, mean time between failures %s, restart %s", spanText(f.cost), spanText(f.mtbf), spanText(f.restart))}}
-	return writePicture(ctx, f.plot, f.force, c.picture())
+	fig := paceFigure(p, rows, float64(f.width))
+	fig.Title = f.title
+	fig.Lines = []string{fmt.Sprintf("cost of a checkpoint %s, mean time between failures %s, restart %s", spanText(f.cost), spanText(f.mtbf), spanText(f.restart))}
+	return writePicture(ctx, f.plot, f.force, fig)
 }

@@ -150,7 +150,7 @@ func TestScrIntervalPlot(t *testing.T) {
 			}
 		}
 		for _, m := range []string{"Young", "Daly"} {
-			if c := curveMarks[m]; colors[[3]uint32{uint32(c.R), uint32(c.G), uint32(c.B)}] < 50 {
+			if c := paceMarks[m]; colors[[3]uint32{uint32(c.R), uint32(c.G), uint32(c.B)}] < 50 {
 				t.Errorf("%v: %s is not to be seen", args, m)
 			}
 		}

@@ -5,37 +5,30 @@ import (
 	"image/color"
 	"math"
 
-	"blobio/internal/draw"
+	"blobio/internal/chart"
 )
 
-// box is an area whose border is drawn from its lower left corner on.
-func box(x, y, w, h float64) draw.Rect { return draw.Box(x, y+h, w, -h) }
+// heading writes what is above the map, and returns where it ends, in whole points.
+func (p *Plot) heading(d *chart.Pen) int {
+	return int(math.Ceil(d.Heading(margin, margin-10, float64(p.width-2*margin), p.title, p.subtitle))) + 3
+}
 
-// decorate draws all but the map: title, frame, graticule, legend.
-func (p *Plot) decorate(d *draw.Pen) {
-	w := float64(p.width - 2*margin)
-	y := float64(margin)
-	if p.title != "" {
-		y += titleHeight
-		d.Write(p.title, margin, y-8, w, draw.Style{Size: 17, Bold: true, Color: draw.Ink})
-	}
-	y += subtitleHeight
-	d.Write(p.subtitle, margin, y-9, w, draw.Style{Size: 10.5, Color: draw.Soft})
-
+// decorate draws all but the map, and returns where it ends: heading, frame, graticule, legend.
+func (p *Plot) decorate(d *chart.Pen) float64 {
+	p.heading(d)
 	x0, y0 := float64(p.picture.Min.X), float64(p.picture.Min.Y)
-	h := float64(p.picture.Dy())
+	w, h := float64(p.picture.Dx()), float64(p.picture.Dy())
 	if p.view == nil {
-		d.Frame(draw.Line, 0.75, box(x0, y0, w, h))
+		d.Frame(chart.Rule, 0.75, chart.Box(x0, y0, w, h))
 	} else {
 		p.graticule(d, x0, y0, w, h)
 	}
-	y = y0 + h + noteHeight - noteGap
-	d.Write(p.note, margin, y, w, draw.Style{Size: 8.5, Color: draw.Soft})
-	p.legend(d, y+noteGap)
+	d.Write(p.note, margin, y0+h+14, w, chart.Style{Size: 9, Color: chart.Soft})
+	return p.legend(d, y0+h+26, w)
 }
 
 // graticule draws meridians and parallels, and the outline of the globe.
-func (p *Plot) graticule(d *draw.Pen, x0, y0, w, h float64) {
+func (p *Plot) graticule(d *chart.Pen, x0, y0, w, h float64) {
 	v := p.view
 	faint := color.NRGBA{20, 24, 30, 70}
 	at := func(lon, lat float64) [2]float64 {
@@ -68,68 +61,26 @@ func (p *Plot) graticule(d *draw.Pen, x0, y0, w, h float64) {
 	for i := range east {
 		outline = append(outline, east[len(east)-1-i])
 	}
-	d.Lines(draw.Soft, 1, append(outline, outline[0]))
+	d.Lines(chart.Soft, 1, append(outline, outline[0]))
 }
 
-// perRow is the number of legend entries in a row.
-func (p *Plot) perRow() int { return max(1, (p.width-2*margin-entryLead)/entryWidth) }
-
-func (p *Plot) legendHeight() int {
-	h := stripHeight
-	if p.ranks <= few {
-		h = 12 + (p.ranks+p.perRow()-1)/p.perRow()*rowHeight
-	}
-	if len(p.keys) > 0 {
-		h += keyHeight
-	}
-	return h
-}
-
-// legend says which colour is which rank, below y.
-func (p *Plot) legend(d *draw.Pen, y float64) {
-	w := float64(p.width - 2*margin)
-	small := draw.Style{Size: 9, Color: draw.Ink}
-	if p.ranks <= few {
-		y += 12
-		if p.ranks > 0 {
-			d.Write("rank", margin, y+9, entryLead-4, draw.Style{Size: 9, Color: draw.Soft})
-		}
+// legend says below y which colour is which rank, and returns where it ends.
+func (p *Plot) legend(d *chart.Pen, y, w float64) float64 {
+	if p.ranks <= chart.Few {
+		l := chart.Legend{Lead: "rank", Even: true}
 		for r, c := range p.colors {
-			x := margin + entryLead + float64(r%p.perRow())*entryWidth
-			top := y + float64(r/p.perRow())*rowHeight
-			d.Fill(c, box(x, top, 11, 11))
-			d.Frame(border(c), 0.75, box(x, top, 11, 11))
-			d.Write(fmt.Sprint(r), x+15, top+9, entryWidth-17, small)
+			l.Keys = append(l.Keys, chart.Area(fmt.Sprint(r), c))
 		}
-		y += float64((p.ranks + p.perRow() - 1) / p.perRow() * rowHeight)
+		y = l.Draw(d, margin, y, w)
 	} else {
-		y += 8
-		n := min(p.ranks, int(w))
-		for i := range n {
-			x := w * float64(i) / float64(n)
-			d.Fill(p.colors[i*p.ranks/n], box(margin+x, y, w/float64(n)+0.2, 11))
-		}
-		d.Frame(draw.Line, 0.75, box(margin, y, w, 11))
-		for k := range 5 {
-			r := (p.ranks - 1) * k / 4
-			t := small
-			t.Align = float64(k) / 4
-			name := group(int64(r))
-			if k == 0 {
-				name = "rank 0"
+		s := chart.Strip{Colors: p.colors, Name: func(r int) string {
+			if r == 0 {
+				return "rank 0"
 			}
-			d.Write(name, margin+w*t.Align, y+22, 0, t)
-		}
-		y += stripHeight - 8
+			return group(int64(r))
+		}}
+		y = s.Draw(d, margin, y, w)
 	}
-	x := float64(margin)
-	for _, k := range p.keys {
-		if k.color != draw.Paper {
-			d.Fill(k.color, box(x, y+5, 11, 11))
-			d.Frame(draw.Line, 0.75, box(x, y+5, 11, 11))
-			x += 15
-		}
-		d.Write(k.text, x, y+14, w-x+margin, small)
-		x += d.Width(k.text, small) + 18
-	}
+	l := chart.Legend{Keys: p.keys}
+	return l.Draw(d, margin, y, w)
 }

@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"blobio/decomp"
-	"blobio/internal/draw"
+	"blobio/internal/chart"
 )
 
 // A Plot is a picture of a map, ready to be written. It is immutable.
@@ -17,32 +17,14 @@ type Plot struct {
 	title, subtitle, note string
 	width, height         int // of the picture, in points
 	picture               image.Rectangle
-	img                   *image.RGBA // the map itself, draw.Scale pixels to a point
+	img                   *image.RGBA // the map itself, chart.Scale pixels to a point
 	colors                []color.RGBA
 	ranks                 int
-	view                  *view // nil for the index space
-	keys                  []key
+	view                  *view       // nil for the index space
+	keys                  []chart.Key // of what is not a rank
 }
 
-// key is an entry of the legend that is not a rank.
-type key struct {
-	color color.RGBA
-	text  string
-}
-
-const (
-	margin = 24 // points
-	// heights of what is above and below the map, in points
-	titleHeight    = 22
-	subtitleHeight = 20
-	noteHeight     = 20
-	rowHeight      = 18
-	stripHeight    = 34
-	keyHeight      = 22
-	entryWidth     = 36
-	entryLead      = 32 // the word before the entries
-	noteGap        = 6
-)
+const margin = 24 // points
 
 // Draw makes a picture of the owners of a map. Errors are of the class ErrUsage.
 func Draw(m *decomp.Map, o *Options) (*Plot, error) {
@@ -65,10 +47,7 @@ func Draw(m *decomp.Map, o *Options) (*Plot, error) {
 	}
 	cover := ix.Coverage()
 	p.subtitle = describe(m)
-	top := margin + subtitleHeight
-	if p.title != "" {
-		top += titleHeight
-	}
+	top := p.heading(chart.Measure())
 	w := p.width - 2*margin
 	var r *raster
 	if o.Lon != nil {
@@ -80,9 +59,9 @@ func Draw(m *decomp.Map, o *Options) (*Plot, error) {
 		return nil, err
 	}
 	p.img = r.image(p.colors, !o.NoBorders && r.calm())
-	p.picture = image.Rect(margin, top, margin+w, top+r.h/draw.Scale)
+	p.picture = image.Rect(margin, top, margin+w, top+r.h/chart.Scale)
 	p.addKeys(&cover, r)
-	p.height = p.picture.Max.Y + noteHeight + p.legendHeight() + margin/2
+	p.height = int(math.Ceil(p.decorate(chart.Measure()))) + margin/2
 	return p, nil
 }
 
@@ -98,7 +77,7 @@ func (p *Plot) drawGlobe(m *decomp.Map, ix *decomp.Index, o *Options, w int) (*r
 		return nil, err
 	}
 	p.view = newView(o.Projection, o.Lon, o.Lat)
-	r := newRaster(w*draw.Scale, heightOf(w, p.view.wide))
+	r := newRaster(w*chart.Scale, heightOf(w, p.view.wide))
 	p.view.draw(r, newTree(o.Lon, o.Lat), own)
 	p.note = "Each point has the colour of the nearest element."
 	if planes > 1 {
@@ -157,26 +136,26 @@ func (p *Plot) drawIndexSpace(m *decomp.Map, ix *decomp.Index, o *Options, w int
 	if g.planes > 1 {
 		p.note = fmt.Sprintf("Plane %d of %s. %s", o.Plane, group(g.planes), p.note)
 	}
-	r := newRaster(w*draw.Scale, heightOf(w, min(max(wide, 1.3), 3.6)))
+	r := newRaster(w*chart.Scale, heightOf(w, min(max(wide, 1.3), 3.6)))
 	g.draw(r, newOwners(ix, g.base, g.n), o.Up)
 	return r, nil
 }
 
 // heightOf returns the height of a raster that is w points wide, in pixels.
-func heightOf(w int, wide float64) int { return draw.Scale * max(1, int(math.Round(float64(w)/wide))) }
+func heightOf(w int, wide float64) int { return chart.Scale * max(1, int(math.Round(float64(w)/wide))) }
 
 func (p *Plot) addKeys(c *decomp.Coverage, r *raster) {
 	if c.Uncovered > 0 {
-		p.keys = append(p.keys, key{colorUncovered, fmt.Sprintf("no owner: %s of %s elements (%s)", group(c.Uncovered), group(c.Elems), percent(c.Uncovered, c.Elems))})
+		p.keys = append(p.keys, chart.Area(fmt.Sprintf("no owner: %s of %s elements (%s)", group(c.Uncovered), group(c.Elems), percent(c.Uncovered, c.Elems)), colorUncovered))
 	}
 	for _, v := range r.pix {
 		if v == pixNone {
-			p.keys = append(p.keys, key{colorNone, "no elements here"})
+			p.keys = append(p.keys, chart.Area("no elements here", colorNone))
 			break
 		}
 	}
 	if c.Overlapped > 0 {
-		p.keys = append(p.keys, key{draw.Paper, fmt.Sprintf("%s elements have several owners; the highest rank is shown", group(c.Overlapped))})
+		p.keys = append(p.keys, chart.Key{Text: fmt.Sprintf("%s elements have several owners; the highest rank is shown", group(c.Overlapped))})
 	}
 }
 
@@ -235,6 +214,6 @@ func (p *Plot) PNG(w io.Writer) error { return p.page().PNG(w) }
 // embedded image.
 func (p *Plot) SVG(w io.Writer) error { return p.page().SVG(w) }
 
-func (p *Plot) page() *draw.Page {
-	return &draw.Page{Owner: "mapplot", Width: float64(p.width), Height: float64(p.height), Draw: p.decorate, Under: p.img, At: p.picture.Min}
+func (p *Plot) page() *chart.Page {
+	return &chart.Page{Owner: "mapplot", Width: float64(p.width), Height: float64(p.height), Draw: func(d *chart.Pen) { p.decorate(d) }, Under: p.img, At: p.picture.Min}
 }

@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"blobio/decomp"
-	"blobio/internal/draw"
+	"blobio/internal/chart"
 )
 
 func mapOf(t testing.TB, dims []int64, reqs ...[]decomp.Req) *decomp.Map {
@@ -80,7 +80,7 @@ func TestFolded(t *testing.T) {
 		}
 	}
 	// what is behind the last element is paper
-	if got := colorAt(p, int(g.rows), int(g.cols), int(g.rows)-1, int(g.cols)-1); g.rows*g.cols > 10 && got != draw.Paper {
+	if got := colorAt(p, int(g.rows), int(g.cols), int(g.rows)-1, int(g.cols)-1); g.rows*g.cols > 10 && got != chart.Paper {
 		t.Errorf("behind the end: %v", got)
 	}
 }
@@ -115,7 +115,7 @@ func TestGlobe(t *testing.T) {
 				t.Errorf("projection %d at %v %v: %v, want %v", pr, s.x, s.y, got, s.want)
 			}
 		}
-		if corner := p.img.RGBAAt(1, 1); (corner == draw.Paper) != (pr == Mollweide) {
+		if corner := p.img.RGBAAt(1, 1); (corner == chart.Paper) != (pr == Mollweide) {
 			t.Errorf("projection %d: corner %v", pr, corner)
 		}
 	}
@@ -198,11 +198,11 @@ func TestPNGAndSVG(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if img.Bounds() != image.Rect(0, 0, w*draw.Scale, h*draw.Scale) {
+		if img.Bounds() != image.Rect(0, 0, w*chart.Scale, h*chart.Scale) {
 			t.Errorf("%v, want %d x %d points", img.Bounds(), w, h)
 		}
 		// the map is in its place, below the frame
-		at := p.picture.Min.Mul(draw.Scale).Add(image.Pt(40, 40))
+		at := p.picture.Min.Mul(chart.Scale).Add(image.Pt(40, 40))
 		if got := color.RGBAModel.Convert(img.At(at.X, at.Y)); got != p.img.RGBAAt(40, 40) {
 			t.Errorf("%d ranks: %v at %v, want %v", ranks, got, at, p.img.RGBAAt(40, 40))
 		}
@@ -228,39 +228,6 @@ func TestPNGAndSVG(t *testing.T) {
 		if img, err := png.Decode(bytes.NewReader(raw)); err != nil || img.Bounds() != p.img.Bounds() {
 			t.Errorf("%d ranks: embedded PNG: %v", ranks, err)
 		}
-	}
-}
-
-// Colours of all ranks of a legend, and of neighbours in a strip, can be told apart.
-func TestPalette(t *testing.T) {
-	far := func(a, b color.RGBA) float64 {
-		d := func(x, y uint8) float64 { return float64(x) - float64(y) }
-		return math.Sqrt(d(a.R, b.R)*d(a.R, b.R) + d(a.G, b.G)*d(a.G, b.G) + d(a.B, b.B)*d(a.B, b.B))
-	}
-	c := palette(few)
-	for i := range c {
-		for j := range i {
-			if far(c[i], c[j]) < 28 {
-				t.Errorf("ranks %d and %d: %v, %v", i, j, c[i], c[j])
-			}
-		}
-		for _, g := range []color.RGBA{colorUncovered, colorNone, draw.Paper} {
-			if far(c[i], g) < 24 {
-				t.Errorf("rank %d: %v is like %v", i, c[i], g)
-			}
-		}
-	}
-	for _, n := range []int{few + 1, 1000, 21600} {
-		c := palette(n)
-		for r := 1; r < n; r++ {
-			if far(c[r-1], c[r]) < 15 {
-				t.Errorf("%d ranks: %d and %d: %v, %v", n, r-1, r, c[r-1], c[r])
-				break
-			}
-		}
-	}
-	if len(palette(0)) != 0 || len(palette(1)) != 1 {
-		t.Error("palettes of 0 and 1")
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"image/color"
 
 	"blobio/decomp"
-	"blobio/internal/draw"
+	"blobio/internal/chart"
 )
 
 // A pixel of a raster is a rank, or one of these.
@@ -38,7 +38,7 @@ func (r *raster) image(colors []color.RGBA, borders bool) *image.RGBA {
 
 func (r *raster) color(x, y int, colors []color.RGBA, borders bool) color.RGBA {
 	p := r.pix[y*r.w+x]
-	c := draw.Paper
+	c := chart.Paper
 	switch {
 	case p >= 0:
 		c = colors[p]

@@ -28,6 +28,7 @@ import (
 	"time"
 
 	"blobio/comm"
+	"blobio/internal/chart"
 	"blobio/recovery"
 	"blobio/versioned"
 )
@@ -52,11 +53,14 @@ func story(args []string, out io.Writer) error {
 	coarse := f.Int64("coarse", -1, "coarse step of the failure (default: the middle)")
 	at := f.String("at", "", "LEVEL:STEP of it in the coarse step (default: the last fine step)")
 	rank := f.Int("rank", 1, "rank that is struck; for data, the box")
-	plot := f.String("plot", "", "measure saves, lost work and reconfiguration beside the cost model, and draw them to this SVG file")
+	plot := f.String("plot", "", "measure saves, lost work and reconfiguration beside the cost model, and draw them into this file, .png or .svg")
 	dir := f.String("dir", "", "directory of the versions, a store for each mode (default: memory)")
 	store := f.String("store", "", strings.Join(homes, ", ")+": the job dies in the failure's step and a node's directory below -dir is gone; then it goes on")
 	if err := f.Parse(args); err != nil {
 		return err
+	}
+	if *plot != "" && !chart.Known(*plot) {
+		return fmt.Errorf("-plot %s: want a name that ends in .png or .svg", *plot)
 	}
 	o := settings{sub: recovery.Subcycling{Levels: *levels, Ratio: ratio}, steps: *steps, regrid: *regrid}
 	if f.NArg() > 0 || *levels < 1 || *levels > 6 || *steps < 1 || *regrid < 1 || *ranks < 1 {

@@ -1,10 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"runtime"
 	"slices"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"blobio/comm"
+	"blobio/internal/chart"
 	"blobio/recovery"
 )
 
@@ -71,13 +72,17 @@ func measure(ctx context.Context, c comm.Comm, o settings, file string, out io.W
 			return err
 		}
 		bars = append(bars, b)
-		fmt.Fprintf(out, "%-12s %-7v %28s   %28s   %.2f (%.2f ... %.2f) ms\n", strings.Trim(strings.ReplaceAll(fmt.Sprint(cadence), " ", ","), "[]"), scope,
+		fmt.Fprintf(out, "%-12s %-7v %28s   %28s   %.2f (%.2f ... %.2f) ms\n", digits(cadence), scope,
 			cost(b.measured), cost(b.model), 1e3*b.measured.Total(), 1e3*b.low, 1e3*b.high)
 	}
 	if c.Rank() != 0 {
 		return nil
 	}
-	return os.WriteFile(file, []byte(picture(bars)), 0o666)
+	var b bytes.Buffer
+	if err := chart.Write(&b, file, picture(bars)); err != nil {
+		return err
+	}
+	return os.WriteFile(file, b.Bytes(), 0o666)
 }
 
 func cost(c recovery.Cost) string {
@@ -131,51 +136,30 @@ func parts(ctx context.Context, c comm.Comm, o settings, every recovery.Cadence)
 	return m, s.h.Close(ctx)
 }
 
-// picture draws for each cadence two bars: measured and by the model.
-func picture(bars []bar) string {
-	const width, left, right, top, row = 720.0, 150.0, 80.0, 92.0, 64.0
-	most := 1e-6 // seconds
-	for _, b := range bars {
-		most = max(most, b.high, b.model.Total())
-	}
-	height := top + row*float64(len(bars)) + 46
-	x := func(v float64) float64 { return left + (width-left-right)*v/most }
-	var s strings.Builder
-	p := func(format string, a ...any) { fmt.Fprintf(&s, format+"\n", a...) }
-	p(`<svg xmlns="http://www.w3.org/2000/svg" width="%g" height="%g" viewBox="0 0 %g %g" font-family="sans-serif">`, width, height, width, height)
-	p(`<rect width="100%%" height="100%%" fill="#fff"/>`)
-	p(`<text x="24" y="32" font-size="17" font-weight="bold" fill="#22262c">One coarse step with data corruption in its last fine step</text>`)
-	p(`<text x="24" y="51" font-size="11" fill="#686e78">upper bar: measured (median of %d, the line from fastest to slowest); lower bar: the model; %d cores, %s</text>`, repeats, runtime.NumCPU(), runtime.GOARCH)
-	names := []string{"save", "lost work", "reconfigure"}
-	colors := []string{"#2878be", "#d66e20", "#0e825c"}
-	at := left
-	for i, n := range names {
-		p(`<rect x="%g" y="64" width="12" height="12" fill="%s"/><text x="%g" y="74.5" font-size="11" fill="#22262c">%s</text>`, at, colors[i], at+17, n)
-		at += 100
-	}
-	for i, b := range bars {
-		y := top + row*float64(i)
-		p(`<text x="%g" y="%g" font-size="12" text-anchor="end" fill="#22262c">cadence %s</text>`, left-10, y+20, strings.Trim(strings.ReplaceAll(fmt.Sprint(b.cadence), " ", ","), "[]"))
-		p(`<text x="%g" y="%g" font-size="11" text-anchor="end" fill="#686e78">%s</text>`, left-10, y+36, b.scope)
-		for k, c := range []recovery.Cost{b.measured, b.model} {
-			from := 0.0
-			for j, v := range []float64{c.Save, c.Lost, c.Reconfig} {
-				p(`<rect x="%.2f" y="%.2f" width="%.2f" height="20" fill="%s" fill-opacity="%g"/>`, x(from), y+4+float64(k)*22, x(v)-left, colors[j], 1-0.45*float64(k))
-				from += v
-			}
-			p(`<text x="%.2f" y="%.2f" font-size="10" fill="#22262c">%.2f ms</text>`, min(max(x(from), float64(1-k)*x(b.high))+6, width-48), y+18+float64(k)*22, 1e3*c.Total())
+// picture draws for each cadence two bars, measured and by the model, made of what is saved, lost and reconfigured.
+func picture(bars []bar) *chart.Figure {
+	p := &chart.Bars{X: chart.Axis{Label: "milliseconds"}, Spread: "fastest to slowest run"}
+	parts := func(c recovery.Cost, pale float64) (out []chart.Part) {
+		for i, v := range []float64{c.Save, c.Lost, c.Reconfig} {
+			out = append(out, chart.Part{Value: 1e3 * v, Color: chart.Mix(chart.Series[i], chart.Paper, pale)})
 		}
-		p(`<line x1="%.2f" x2="%.2f" y1="%.2f" y2="%.2f" stroke="#22262c"/>`, x(b.low), x(b.high), y+14, y+14)
+		return out
 	}
-	bottom := top + row*float64(len(bars)) + 6
-	p(`<line x1="%g" x2="%g" y1="%g" y2="%g" stroke="#22262c"/>`, left, width-right, bottom, bottom)
-	step := math.Pow(10, math.Floor(math.Log10(most)))
-	for most/step < 4 {
-		step /= 2
+	text := func(c recovery.Cost) string { return fmt.Sprintf("%.2f ms", 1e3*c.Total()) }
+	for _, b := range bars {
+		p.Groups = append(p.Groups, chart.BarGroup{Title: fmt.Sprintf("cadence %s, scope %v", digits(b.cadence), b.scope), Bars: []chart.Bar{
+			{Name: "measured", Parts: parts(b.measured, 0), Low: 1e3 * b.low, High: 1e3 * b.high, Text: text(b.measured)},
+			{Name: "by the model", Parts: parts(b.model, 0.45), Text: text(b.model)}}})
 	}
-	for v := 0.0; v <= most; v += step {
-		p(`<text x="%.2f" y="%g" font-size="10" text-anchor="middle" fill="#686e78">%g</text>`, x(v), bottom+15, math.Round(1e6*v)/1e3)
+	f := &chart.Figure{Title: "One coarse step with data corruption in its last fine step", Panels: []chart.Panel{p},
+		Lines: []string{fmt.Sprintf("measured: median of %d; by the model: with times measured alone; %d cores, %s", repeats, runtime.NumCPU(), runtime.GOARCH)}}
+	for i, name := range []string{"save", "lost work", "reconfigure"} {
+		f.Keys = append(f.Keys, chart.Area(name, chart.Series[i]))
 	}
-	p(`<text x="%g" y="%g" font-size="11" text-anchor="middle" fill="#22262c">milliseconds</text></svg>`, (left+width-right)/2, bottom+32)
-	return s.String()
+	return f
+}
+
+// digits writes a cadence as flags have it.
+func digits(c recovery.Cadence) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(c), " ", ","), "[]")
 }

@@ -3,7 +3,7 @@ package ffplot
 import (
 	"image/color"
 
-	"blobio/internal/draw"
+	"blobio/internal/chart"
 )
 
 var (
@@ -13,14 +13,12 @@ var (
 	colorLost    = color.RGBA{255, 236, 233, 255}
 )
 
-// palette returns n colours of variables. The hue turns by the golden angle, so
-// that those which follow each other, as variables do in a file, differ most.
+// palette returns n colours of variables. They come again where there are more than can be told apart.
 func palette(n int) []color.RGBA {
-	const goldenAngle = 137.508
+	few := chart.Colors(min(n, chart.Few), 0.68)
 	out := make([]color.RGBA, n)
 	for i := range out {
-		l := [3]float64{0.70, 0.79, 0.62}[i%3]
-		out[i] = draw.OKLCH(l, [3]float64{0.125, 0.11, 0.13}[i%3], 250+goldenAngle*float64(i))
+		out[i] = few[i%len(few)]
 	}
 	return out
 }

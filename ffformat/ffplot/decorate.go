@@ -7,19 +7,13 @@ import (
 	"strconv"
 
 	"blobio/ffformat"
-	"blobio/internal/draw"
+	"blobio/internal/chart"
 )
 
 // draw draws everything and returns the height. A pen without a canvas only measures.
-func (p *Plot) draw(d *draw.Pen) float64 {
+func (p *Plot) draw(d *chart.Pen) float64 {
 	w := p.width - 2*margin
-	y := margin - 6
-	if p.title != "" {
-		y += 22
-		d.Write(p.title, margin, y-4, w, draw.Style{Size: 17, Bold: true, Color: draw.Ink})
-	}
-	y += 18
-	d.Write(p.subtitle, margin, y-4, w, draw.Style{Size: 10.5, Color: draw.Soft})
+	y := d.Heading(margin, margin-10, w, p.title, p.subtitle)
 	y = p.drawFile(d, y+20)
 	if len(p.shown) > 0 {
 		y = p.drawVars(d, y+30)
@@ -28,14 +22,14 @@ func (p *Plot) draw(d *draw.Pen) float64 {
 }
 
 // heading writes a heading and what is to be known.
-func (p *Plot) heading(d *draw.Pen, y float64, head, note string) {
-	st := draw.Style{Size: 11, Bold: true, Color: draw.Ink}
+func (p *Plot) heading(d *chart.Pen, y float64, head, note string) {
+	st := chart.Style{Size: 11, Bold: true, Color: chart.Ink}
 	d.Write(head, margin, y, 0, st)
 	x := margin + d.Width(head, st) + 8
-	d.Write(note, x, y, p.width-margin-x, draw.Style{Size: 9, Color: draw.Soft})
+	d.Write(note, x, y, p.width-margin-x, chart.Style{Size: 9, Color: chart.Soft})
 }
 
-func (p *Plot) drawFile(d *draw.Pen, y float64) float64 {
+func (p *Plot) drawFile(d *chart.Pen, y float64) float64 {
 	p.heading(d, y, "The file", fmt.Sprintf("%s in a line; in the bars: variable · container", bytesText(p.page.perLine)))
 	y += 8
 	for i := range p.page.lines {
@@ -46,18 +40,18 @@ func (p *Plot) drawFile(d *draw.Pen, y float64) float64 {
 }
 
 // drawLine draws a line of the page: above the bar the blocks, and the bar.
-func (p *Plot) drawLine(d *draw.Pen, l *line, y float64) {
+func (p *Plot) drawLine(d *chart.Pen, l *line, y float64) {
 	left := margin + offsetLead
 	top := y + rowPitch - barHeight
 	digits := len(strconv.FormatInt(p.page.lines[len(p.page.lines)-1].off, 16))
-	d.Write(fmt.Sprintf("0x%0*x", digits, l.off), left-8, top+barHeight/2+3, offsetLead-10, draw.Style{Size: 8.5, Color: draw.Soft, Align: 1})
-	d.Fill(draw.Empty, draw.Box(left, top, p.page.width, barHeight))
+	d.Write(fmt.Sprintf("0x%0*x", digits, l.off), left-8, top+barHeight/2+3, offsetLead-10, chart.Style{Size: 8.5, Color: chart.Soft, Align: 1})
+	d.Fill(chart.Empty, chart.Box(left, top, p.page.width, barHeight))
 	for _, r := range l.runs {
 		p.drawRun(d, r, left, top)
 	}
 	for _, r := range l.meta {
-		d.Fill(colorMeta, draw.Box(left+r.x0, top, r.x1-r.x0, barHeight))
-		s := draw.Style{Size: 7.5, Color: draw.Paper, Align: 0.5}
+		d.Fill(colorMeta, chart.Box(left+r.x0, top, r.x1-r.x0, barHeight))
+		s := chart.Style{Size: 7.5, Color: chart.Paper, Align: 0.5}
 		if d.Width("metadata", s)+6 < r.x1-r.x0 {
 			d.Write("metadata", left+(r.x0+r.x1)/2, top+barHeight/2+2.7, 0, s)
 		}
@@ -66,79 +60,78 @@ func (p *Plot) drawLine(d *draw.Pen, l *line, y float64) {
 		x0, x1 := left+r.x0, left+r.x1
 		if !r.cutLeft {
 			x0 += 0.8
-			d.Line(draw.Soft, 0.7, x0, top-2, x0, top-5)
+			d.Line(chart.Soft, 0.7, x0, top-2, x0, top-5)
 		}
 		if !r.cutRight {
 			x1 -= 0.8
-			d.Line(draw.Soft, 0.7, x1, top-2, x1, top-5)
+			d.Line(chart.Soft, 0.7, x1, top-2, x1, top-5)
 		}
 		if x1-x0 < 1.5 {
 			continue
 		}
-		s := draw.Style{Size: 7, Color: draw.Soft, Align: 0.5}
+		s := chart.Style{Size: 7, Color: chart.Soft, Align: 0.5}
 		name := fmt.Sprintf("block %d", r.ext.Block)
 		if n := d.Width(name, s) + 6; n+6 < x1-x0 {
 			mid := (x0 + x1) / 2
-			d.Line(draw.Soft, 0.7, x0, top-5, mid-n/2, top-5)
-			d.Line(draw.Soft, 0.7, mid+n/2, top-5, x1, top-5)
+			d.Line(chart.Soft, 0.7, x0, top-5, mid-n/2, top-5)
+			d.Line(chart.Soft, 0.7, mid+n/2, top-5, x1, top-5)
 			d.Write(name, mid, top-3, 0, s)
 		} else {
-			d.Line(draw.Soft, 0.7, x0, top-5, x1, top-5)
+			d.Line(chart.Soft, 0.7, x0, top-5, x1, top-5)
 		}
 	}
 }
 
-func (p *Plot) drawRun(d *draw.Pen, r run, left, top float64) {
+func (p *Plot) drawRun(d *chart.Pen, r run, left, top float64) {
 	x, w := left+r.x0, r.x1-r.x0
 	name := ""
-	var ink color.Color = draw.Ink
+	var ink color.Color = chart.Ink
 	switch v := p.byID[r.ext.ID]; r.ext.Kind {
 	case ffformat.ExtentContent:
-		d.Fill(v.color, draw.Box(x, top, w, barHeight))
-		ink, name = draw.InkOn(v.color), fmt.Sprintf("%d · %d", v.id, p.number[at{r.ext.Block, r.ext.Container}])
+		d.Fill(v.color, chart.Box(x, top, w, barHeight))
+		ink, name = chart.InkOn(v.color), fmt.Sprintf("%d · %d", v.id, p.number[at{r.ext.Block, r.ext.Container}])
 	case ffformat.ExtentEmpty:
 		p.drawEmpty(d, x, top, w, barHeight, v.color)
 		if key := (at{r.ext.Block, r.ext.Container}); p.empty[key] {
-			name, ink = fmt.Sprintf("%d · %d", v.id, p.number[key]), draw.Mix(v.color, draw.Ink, 0.6)
-			if n := d.Width(name, draw.Style{Size: 8}) + 6; n+2 < w {
-				d.Fill(draw.Mix(v.color, draw.Paper, 0.84), draw.Box(x+(w-n)/2, top+3, n, barHeight-6))
+			name, ink = fmt.Sprintf("%d · %d", v.id, p.number[key]), chart.Mix(v.color, chart.Ink, 0.6)
+			if n := d.Width(name, chart.Style{Size: 8}) + 6; n+2 < w {
+				d.Fill(chart.Mix(v.color, chart.Paper, 0.84), chart.Box(x+(w-n)/2, top+3, n, barHeight-6))
 			}
 		}
 	case ffformat.ExtentMeta:
-		d.Fill(colorMeta, draw.Box(x, top, w, barHeight))
+		d.Fill(colorMeta, chart.Box(x, top, w, barHeight))
 	case ffformat.ExtentGap:
-		d.Fill(draw.Dead, draw.Box(x, top, w, barHeight))
+		d.Fill(chart.Dead, chart.Box(x, top, w, barHeight))
 	case ffformat.ExtentParity:
-		d.Fill(colorParity, draw.Box(x, top, w, barHeight))
-		ink, name = draw.Paper, "parity"
+		d.Fill(colorParity, chart.Box(x, top, w, barHeight))
+		ink, name = chart.Paper, "parity"
 	case ffformat.ExtentOverlap:
-		d.Fill(colorOverlap, draw.Box(x, top, w, barHeight))
+		d.Fill(colorOverlap, chart.Box(x, top, w, barHeight))
 	case ffformat.ExtentLost:
-		d.Fill(colorLost, draw.Box(x, top, w, barHeight))
-		hatch(d, x, top, w, barHeight, draw.Mix(colorLost, colorOverlap, 0.8))
+		drawLost(d, x, top, w, barHeight)
 	}
 	if w < 3 {
 		return
 	}
 	if !r.cutLeft { // a thin line between neighbours
-		d.Line(draw.Paper, 0.8, x, top, x, top+barHeight)
+		d.Line(chart.Paper, 0.8, x, top, x, top+barHeight)
 	}
-	s := draw.Style{Size: 8, Color: ink, Align: 0.5}
+	s := chart.Style{Size: 8, Color: ink, Align: 0.5}
 	if name != "" && d.Width(name, s)+5 < w {
 		d.Write(name, x+w/2, top+barHeight/2+2.9, 0, s)
 	}
 }
 
-func (p *Plot) drawEmpty(d *draw.Pen, x, y, w, h float64, c color.RGBA) {
-	d.Fill(draw.Mix(c, draw.Paper, 0.84), draw.Box(x, y, w, h))
+func (p *Plot) drawEmpty(d *chart.Pen, x, y, w, h float64, c color.RGBA) {
+	d.Fill(chart.Mix(c, chart.Paper, 0.84), chart.Box(x, y, w, h))
 	if w > 1.2 {
-		hatch(d, x, y, w, h, draw.Mix(c, draw.Paper, 0.35))
+		hatch(d, x, y, w, h, chart.Mix(c, chart.Paper, 0.35))
 	}
 }
 
 // hatch draws diagonals through a rectangle. They are in step over the whole
 // picture, so that neighbours match.
-func hatch(d *draw.Pen, x, y, w, h float64, c color.Color) {
+func hatch(d *chart.Pen, x, y, w, h float64, c color.Color) {
 	const step = 5.0
 	first := int((x + y) / step)
 	for k := first; float64(k)*step < x+w+y+h; k++ {
@@ -151,7 +144,7 @@ func hatch(d *draw.Pen, x, y, w, h float64, c color.Color) {
 }
 
 // drawVars draws a line for each variable.
-func (p *Plot) drawVars(d *draw.Pen, y float64) float64 {
+func (p *Plot) drawVars(d *chart.Pen, y float64) float64 {
 	widest := int64(1)
 	for _, v := range p.shown {
 		widest = max(widest, v.room)
@@ -171,10 +164,10 @@ func (p *Plot) drawVars(d *draw.Pen, y float64) float64 {
 }
 
 // drawVar draws the containers of a variable, step points for each byte.
-func (p *Plot) drawVar(d *draw.Pen, v *variable, y, step float64) {
+func (p *Plot) drawVar(d *chart.Pen, v *variable, y, step float64) {
 	left := margin + varLead
 	mid := y + varBar/2 + 3
-	d.Write(fmt.Sprint(v.id), left-8, mid, varLead-12, draw.Style{Size: 9.5, Bold: true, Color: draw.Ink, Align: 1})
+	d.Write(fmt.Sprint(v.id), left-8, mid, varLead-12, chart.Style{Size: 9.5, Bold: true, Color: chart.Ink, Align: 1})
 	var at int64
 	x := left
 	for _, t := range v.parts {
@@ -185,70 +178,64 @@ func (p *Plot) drawVar(d *draw.Pen, v *variable, y, step float64) {
 			continue // too narrow: the next one draws it, too
 		}
 		x0 = min(x0, max(x, x0-0.5))
-		d.Fill(v.color, draw.Box(x0, y, max(full-x0, 0), varBar))
+		d.Fill(v.color, chart.Box(x0, y, max(full-x0, 0), varBar))
 		if full < x1 {
 			p.drawEmpty(d, full, y, x1-full, varBar, v.color)
 		}
 		if x > left && x1-x > 2 {
-			d.Line(draw.Paper, 1.1, x0, y-1, x0, y+varBar+1)
+			d.Line(chart.Paper, 1.1, x0, y-1, x0, y+varBar+1)
 		}
 		x = x1
-		s := draw.Style{Size: 7.5, Color: draw.InkOn(v.color), Align: 0.5}
+		s := chart.Style{Size: 7.5, Color: chart.InkOn(v.color), Align: 0.5}
 		if name := fmt.Sprint(t.block); full-x0 > d.Width(name, s)+4 {
 			d.Write(name, (x0+full)/2, y+varBar/2+2.7, 0, s)
 		}
 	}
 	if v.room > 0 {
-		d.Frame(draw.Mix(v.color, draw.Ink, 0.35), 0.6, draw.Box(left, y, max(float64(v.room)*step, 0.7), varBar))
+		d.Frame(chart.Mix(v.color, chart.Ink, 0.35), 0.6, chart.Box(left, y, max(float64(v.room)*step, 0.7), varBar))
 	}
 	text := bytesText(v.size)
 	if v.size < v.room {
 		text += " of " + bytesText(v.room)
 	}
 	text += ", " + plural(len(v.parts), "container")
-	d.Write(text, p.width-margin-varTail+12, mid, varTail-12, draw.Style{Size: 9, Color: draw.Ink})
+	d.Write(text, p.width-margin-varTail+12, mid, varTail-12, chart.Style{Size: 9, Color: chart.Ink})
 }
 
 // legend tells what the colours are that are not variables.
-func (p *Plot) legend(d *draw.Pen, y float64) float64 {
-	type entry struct {
-		kind ffformat.ExtentKind
-		text string
-		draw func(x, y, w, h float64)
-	}
+func (p *Plot) legend(d *chart.Pen, y float64) float64 {
 	first := color.RGBA{150, 160, 175, 255}
 	if len(p.vars) > 0 {
 		first = p.vars[0].color
 	}
-	list := []entry{
-		{ffformat.ExtentContent, "content", func(x, y, w, h float64) { d.Fill(first, draw.Box(x, y, w, h)) }},
-		{ffformat.ExtentEmpty, "dead: reserved, not in use", func(x, y, w, h float64) { p.drawEmpty(d, x, y, w, h, first) }},
-		{ffformat.ExtentGap, "dead: of no container", func(x, y, w, h float64) { d.Fill(draw.Dead, draw.Box(x, y, w, h)) }},
-		{ffformat.ExtentMeta, "metadata", func(x, y, w, h float64) { d.Fill(colorMeta, draw.Box(x, y, w, h)) }},
-		{ffformat.ExtentParity, "parity", func(x, y, w, h float64) { d.Fill(colorParity, draw.Box(x, y, w, h)) }},
-		{ffformat.ExtentOverlap, "claimed twice", func(x, y, w, h float64) { d.Fill(colorOverlap, draw.Box(x, y, w, h)) }},
-		{ffformat.ExtentLost, "behind the end of the file", func(x, y, w, h float64) {
-			d.Fill(colorLost, draw.Box(x, y, w, h))
-			hatch(d, x, y, w, h, draw.Mix(colorLost, colorOverlap, 0.8))
-		}},
+	fill := func(c color.RGBA) func(*chart.Pen, chart.Rect) {
+		return func(d *chart.Pen, r chart.Rect) { d.Fill(c, r) }
 	}
-	const pitch, box = 18.0, 11.0
-	x := margin
-	st := draw.Style{Size: 9, Color: draw.Ink}
-	for _, e := range list {
-		n := p.usage[e.kind]
-		if n == 0 {
-			continue
+	var l chart.Legend
+	for _, e := range []struct {
+		kind   ffformat.ExtentKind
+		text   string
+		sample func(*chart.Pen, chart.Rect)
+	}{
+		{ffformat.ExtentContent, "content", fill(first)},
+		{ffformat.ExtentEmpty, "dead: reserved, not in use", func(d *chart.Pen, r chart.Rect) { p.drawEmpty(d, r.X, r.Y, r.W, r.H, first) }},
+		{ffformat.ExtentGap, "dead: of no container", fill(chart.Dead)},
+		{ffformat.ExtentMeta, "metadata", fill(colorMeta)},
+		{ffformat.ExtentParity, "parity", fill(colorParity)},
+		{ffformat.ExtentOverlap, "claimed twice", fill(colorOverlap)},
+		{ffformat.ExtentLost, "behind the end of the file", func(d *chart.Pen, r chart.Rect) { drawLost(d, r.X, r.Y, r.W, r.H) }},
+	} {
+		if n := p.usage[e.kind]; n > 0 {
+			l.Keys = append(l.Keys, chart.Key{Text: fmt.Sprintf("%s: %s, %s", e.text, bytesText(n), percent(n, p.total)), Sample: func(d *chart.Pen, r chart.Rect) {
+				e.sample(d, r)
+				d.Frame(chart.Rule, 0.5, r)
+			}})
 		}
-		text := fmt.Sprintf("%s: %s, %s", e.text, bytesText(n), percent(n, p.total))
-		width := box + 5 + d.Width(text, st)
-		if x > margin && x+width > p.width-margin {
-			x, y = margin, y+pitch
-		}
-		e.draw(x, y, box, box)
-		d.Frame(draw.Line, 0.5, draw.Box(x, y, box, box))
-		d.Write(text, x+box+5, y+box-2, p.width-margin-x-box-5, st)
-		x += width + 20
 	}
-	return y + pitch
+	return l.Draw(d, margin, y, p.width-2*margin)
+}
+
+func drawLost(d *chart.Pen, x, y, w, h float64) {
+	d.Fill(colorLost, chart.Box(x, y, w, h))
+	hatch(d, x, y, w, h, chart.Mix(colorLost, colorOverlap, 0.8))
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"blobio/ffformat"
-	"blobio/internal/draw"
+	"blobio/internal/chart"
 )
 
 // A Plot is the picture of a file's map, ready to be written. It is immutable.
@@ -82,7 +82,7 @@ func Draw(f *ffformat.File, o *Options) (*Plot, error) {
 	p.choose(max(most, 0))
 	p.subtitle = describe(f, p.usage)
 	p.page = newPage(extents, p.total, p.width-2*margin-offsetLead)
-	p.height = p.draw(draw.Measure())
+	p.height = p.draw(chart.Measure())
 	return p, nil
 }
 
@@ -211,6 +211,6 @@ func (p *Plot) PNG(w io.Writer) error { return p.picture().PNG(w) }
 // SVG writes the picture as SVG, all of it vectors.
 func (p *Plot) SVG(w io.Writer) error { return p.picture().SVG(w) }
 
-func (p *Plot) picture() *draw.Page {
-	return &draw.Page{Owner: "ffplot", Width: p.width, Height: p.height, Draw: func(d *draw.Pen) { p.draw(d) }}
+func (p *Plot) picture() *chart.Page {
+	return &chart.Page{Owner: "ffplot", Width: p.width, Height: p.height, Draw: func(d *chart.Pen) { p.draw(d) }}
 }

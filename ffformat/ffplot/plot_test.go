@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"blobio/ffformat"
-	"blobio/internal/draw"
+	"blobio/internal/chart"
 )
 
 // fileOf makes a file of layout F with these containers, one block for each list.
@@ -171,7 +171,7 @@ func TestDraw(t *testing.T) {
 		}
 	}
 	c := palette(2)
-	one, two, dead := count[c[0]], count[c[1]], count[draw.Mix(c[1], draw.Paper, 0.84)]
+	one, two, dead := count[c[0]], count[c[1]], count[chart.Mix(c[1], chart.Paper, 0.84)]
 	if ratio := float64(one) / float64(two); ratio < 1.4 || ratio > 2.6 {
 		t.Errorf("variable 1 has %d pixels, variable 2 %d: want two to one", one, two)
 	}

@@ -110,7 +110,7 @@ func SyncParent(fsys FS, name string) error { return fsys.SyncDir(filepath.Dir(n
 // RemoveAll removes a file, or a directory with all that is in it; links are removed and not followed. What is not there is no
 // error.
 func RemoveAll(fsys FS, name string) error {
-	if fsys == OS {
+	if _, ok := fsys.(osFS); ok {
 		return os.RemoveAll(name) // safe from who puts a link in the place of a directory meanwhile
 	}
 	info, err := Lstat(fsys, name)

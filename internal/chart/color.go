@@ -1,4 +1,4 @@
-package draw
+package chart
 
 import (
 	"image/color"
@@ -10,7 +10,7 @@ var (
 	Paper = color.RGBA{255, 255, 255, 255}
 	Ink   = color.RGBA{34, 38, 44, 255}    // text, axes
 	Soft  = color.RGBA{104, 110, 120, 255} // secondary text
-	Line  = color.RGBA{188, 193, 200, 255} // frames
+	Rule  = color.RGBA{188, 193, 200, 255} // frames
 	Grid  = color.RGBA{228, 230, 234, 255} // lines of a grid, behind the data
 	Empty = color.RGBA{240, 241, 243, 255} // where there are no data
 	Dead  = color.RGBA{205, 208, 212, 255} // data of nobody
@@ -18,12 +18,9 @@ var (
 
 // OKLCH converts a colour given by lightness (0 to 1), chroma and hue (degrees) of
 // Oklab, in which equal steps look equal, to sRGB, with less chroma where it does not fit.
-func OKLCH(l, c, h float64) color.RGBA { return Fit(l, c, h, 0.95) }
-
-// Fit is OKLCH that takes the share step of the chroma until the colour fits.
-func Fit(l, c, h, step float64) color.RGBA {
+func OKLCH(l, c, h float64) color.RGBA {
 	sin, cos := math.Sincos(h * math.Pi / 180)
-	for ; ; c *= step {
+	for ; ; c *= 0.95 {
 		if rgb, fits := Oklab(l, c*cos, c*sin); fits || c < 0.005 {
 			return rgb
 		}

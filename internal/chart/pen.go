@@ -1,8 +1,10 @@
-package draw
+package chart
 
 import (
 	"image/color"
 	"math"
+	"strings"
+	"unicode"
 
 	xfont "golang.org/x/image/font"
 	"gonum.org/v1/plot/font"
@@ -165,7 +167,17 @@ func (d *Pen) style(st Style) text.Style {
 // Width is that of text as Write would draw it.
 func (d *Pen) Width(s string, st Style) float64 {
 	t := d.style(st)
-	return float64(t.Width(s))
+	return float64(t.Width(printable(s)))
+}
+
+// printable is text without what an SVG cannot hold: control characters, and bytes that are no text.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == 0xFFFE || r == 0xFFFF {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
 }
 
 // Write puts text with its base line at y, made smaller if it is wider than most;
@@ -177,5 +189,5 @@ func (d *Pen) Write(s string, x, y, most float64, st Style) {
 	if w := d.Width(s, st); most > 0 && w > most {
 		st.Size *= most / w
 	}
-	d.hand.Draw(d.c, s, d.style(st), d.point(x, y))
+	d.hand.Draw(d.c, printable(s), d.style(st), d.point(x, y))
 }

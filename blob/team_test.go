@@ -1,0 +1,87 @@
+package blob
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+// TestAggregators: on each node as many as asked for, spread over its ranks, and with few servers an equal number for each.
+func TestAggregators(t *testing.T) {
+	homes := []int64{0, 0, 0, 0, 0, 5, 5, 5, 8}
+	for _, tc := range []struct {
+		o    Options
+		want []int
+	}{
+		{Options{}, []int{0, 5, 8}},
+		{Options{Aggregators: 1}, []int{0, 5, 8}},
+		{Options{Aggregators: 2}, []int{0, 2, 5, 6, 8}},
+		{Options{Aggregators: 3}, []int{0, 1, 3, 5, 6, 7, 8}},
+		{Options{Aggregators: 9}, []int{0, 1, 2, 3, 4, 5, 6, 7, 8}},
+		{Options{Aggregators: 2, Stripe: Stripe{Size: 4096, Count: 2}}, []int{0, 2, 5, 6}},
+		{Options{Aggregators: 2, Stripe: Stripe{Size: 4096, Count: 3}}, []int{0, 2, 6}},
+	} {
+		tm := &team{c: comm.Self()}
+		tm.choose(homes, &tc.o)
+		if !slices.Equal(tm.aggs, tc.want) || tm.slot != 0 {
+			t.Errorf("%d on each node, %d servers: %v, want %v; rank 0 is number %d", tc.o.Aggregators, tc.o.Stripe.Count, tm.aggs, tc.want, tm.slot)
+		}
+	}
+}
+
+// TestRoomIsReserved: a flush reserves the room of all that it writes, so that a full disk is found before the data are cut short.
+func TestRoomIsReserved(t *testing.T) {
+	m := tinyModel(1, 2)
+	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+		for _, apart := range []bool{false, true} {
+			var mu sync.Mutex
+			reserved, written := map[string]int64{}, map[string]int64{} // up to where, by file
+			fsys := vfs.NewFault(vfs.NewMem(), func(op vfs.Op) error {
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case !strings.HasPrefix(op.Name, "d.nc.0"):
+				case op.Kind == vfs.OpAllocate:
+					reserved[op.Name] = max(reserved[op.Name], op.Off+op.N)
+				case op.Kind == vfs.OpWrite:
+					written[op.Name] = max(written[op.Name], op.Off+op.N)
+				}
+				return nil
+			})
+			if err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+				if apart {
+					c = comm.Isolate(c)
+				}
+				w, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &Options{Layout: layout, Subfiles: 2, Records: m.records, fs: fsys})
+				if err != nil {
+					return err
+				}
+				defer w.Abort()
+				for rec := range m.records {
+					if err := m.putRecord(w, rec, c.Rank(), rec == 0); err != nil {
+						return err
+					}
+					if err := w.Flush(ctx); err != nil {
+						return err
+					}
+				}
+				return c.Barrier(ctx)
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if len(written) != 2 {
+				t.Errorf("%v, apart %v: written to %v", layout, apart, written)
+			}
+			for name, end := range written {
+				if reserved[name] < end {
+					t.Errorf("%v, apart %v: %s is written up to %d, reserved up to %d", layout, apart, name, end, reserved[name])
+				}
+			}
+		}
+	}
+}

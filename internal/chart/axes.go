@@ -1,0 +1,63 @@
+package chart
+
+import "math"
+
+// Axes draws two axes around an area whose contents the caller draws, and returns where they end below.
+// Both axes have ends or names of their own. The values and the label of y stand within room points at
+// the left of the area.
+func Axes(d *Pen, area Rect, x, y *Axis, room float64) float64 {
+	d.Frame(Soft, 0.9, area)
+	bottom := area.Y + area.H
+	if lo, hi, ok := x.ends(nil); ok {
+		s := scale{x, lo, hi, area.X, area.X + area.W}
+		bottom = s.below(d, area, false)
+	}
+	lo, hi, ok := y.ends(nil)
+	if !ok {
+		return bottom
+	}
+	s := scale{y, lo, hi, area.Y + area.H, area.Y}
+	st := tickStyle
+	st.Align = 1
+	widest := 0.0
+	list := s.upwards()
+	for _, t := range list {
+		widest = max(widest, d.Width(t.text, st))
+		d.Line(Soft, 0.8, area.X-4, t.at, area.X, t.at)
+	}
+	label := Style{Size: 10.5, Color: Ink, Align: 1}
+	if y.Label != "" {
+		room -= d.Width(y.Label, label) + 6
+	}
+	widest = min(widest, max(room-7, 1))
+	for _, t := range list {
+		d.Write(t.text, area.X-7, t.at+3.5, widest, st)
+	}
+	d.Write(y.Label, area.X-13-widest, area.Y+area.H/2+3.5, 0, label)
+	return bottom
+}
+
+// below draws the values and the label of an axis under an area, and returns where they end; with a grid
+// in the area.
+func (s *scale) below(d *Pen, area Rect, grid bool) float64 {
+	st := tickStyle
+	st.Align = 0.5
+	bottom := area.Y + area.H
+	for _, t := range s.across(d) {
+		if len(s.axis.Names) == 0 {
+			if grid {
+				d.Line(Grid, 0.6, t.at, area.Y, t.at, bottom)
+			}
+			d.Line(Soft, 0.8, t.at, bottom, t.at, bottom+4)
+		}
+		d.Write(t.text, t.at, bottom+16, 0, st)
+	}
+	if s.axis.Label == "" {
+		return bottom + axisNames
+	}
+	d.Write(s.axis.Label, area.X+area.W/2, bottom+34, area.W, Style{Size: 10.5, Color: Ink, Align: 0.5})
+	return bottom + axisNames + axisLabel
+}
+
+// upwards are the ticks of an axis from the bottom to the top.
+func (s *scale) upwards() []tick { return s.ticks(min(int(math.Abs(s.to-s.from)/26), 8)) }

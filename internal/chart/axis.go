@@ -1,0 +1,182 @@
+package chart
+
+import "math"
+
+// An Axis of a plot. Its zero value is linear and goes from 0 to the data.
+type Axis struct {
+	Label string
+	// Min and Max are its ends. If not Min < Max, they follow from the data:
+	// a linear axis has 0 in it, a logarithmic one ends at round numbers.
+	Min, Max float64
+	Log      bool // it begins above 0
+	Unit     Unit
+	Suffix   string               // behind each value, as " s"
+	Text     func(float64) string // writes a value. nil: by Unit and Suffix
+	Names    []string             // of the places 0, 1, 2, ..., instead of values
+}
+
+// ends is where an axis of values begins and ends.
+func (a *Axis) ends(values []float64) (lo, hi float64, ok bool) {
+	if n := len(a.Names); n > 0 {
+		return -0.5, float64(n) - 0.5, true
+	}
+	if a.Min < a.Max && a.drawable(a.Min) && a.drawable(a.Max) {
+		return a.Min, a.Max, true
+	}
+	lo, hi = math.Inf(1), math.Inf(-1)
+	for _, v := range values {
+		if a.drawable(v) {
+			lo, hi = min(lo, v), max(hi, v)
+		}
+	}
+	switch {
+	case lo > hi:
+		return 0, 0, false
+	case a.Log:
+		if a.Unit == Binary {
+			lo, hi = math.Exp2(math.Floor(math.Log2(lo))), math.Exp2(min(math.Ceil(math.Log2(hi)), 1023))
+		} else {
+			lo, hi = roundBelow(lo), roundAbove(hi)
+		}
+		if lo >= hi {
+			lo, hi = max(lo/2, math.SmallestNonzeroFloat64), min(hi*2, math.MaxFloat64)
+		}
+		return lo, hi, true
+	}
+	lo, hi = min(lo, 0), max(hi, 0)
+	if lo == hi {
+		return 0, 1, true
+	}
+	const room = 0.05
+	more := room * (hi/2 - lo/2) * 2
+	if hi > 0 {
+		hi = min(hi+more, math.MaxFloat64)
+	}
+	if lo < 0 {
+		lo = max(lo-more, -math.MaxFloat64)
+	}
+	return lo, hi, true
+}
+
+// drawable says whether a value has a place on an axis of this kind.
+func (a *Axis) drawable(v float64) bool {
+	return !math.IsNaN(v) && !math.IsInf(v, 0) && (!a.Log || v > 0)
+}
+
+// roundBelow is the greatest of 1, 2 and 5 times a power of ten that is not above v > 0.
+func roundBelow(v float64) float64 {
+	p := math.Pow(10, math.Floor(math.Log10(v)))
+	for _, m := range []float64{5, 2, 1, 0.5} {
+		if r := m * p; r > 0 && r <= v*(1+1e-9) {
+			return r
+		}
+	}
+	return v
+}
+
+// roundAbove is the least of them that is not below v.
+func roundAbove(v float64) float64 {
+	p := math.Pow(10, math.Floor(math.Log10(v)))
+	for _, m := range []float64{1, 2, 5, 10} {
+		if r := m * p; r >= v*(1-1e-9) && !math.IsInf(r, 0) {
+			return r
+		}
+	}
+	return v
+}
+
+// scale is where values are on paper.
+type scale struct {
+	axis     *Axis
+	lo, hi   float64 // values
+	from, to float64 // points
+}
+
+func (s *scale) at(v float64) float64 {
+	t := 0.0
+	if s.axis.Log {
+		lo := math.Log(s.lo)
+		t = (math.Log(v) - lo) / (math.Log(s.hi) - lo)
+	} else {
+		t = (v/2 - s.lo/2) / (s.hi/2 - s.lo/2)
+	}
+	return s.from + t*(s.to-s.from)
+}
+
+// clamp is at for a value that may be beyond the ends, or not be drawable at all.
+func (s *scale) clamp(v float64) float64 {
+	if math.IsNaN(v) || v < s.lo {
+		v = s.lo
+	}
+	return s.at(min(v, s.hi))
+}
+
+// tick is a place on paper and the text there.
+type tick struct {
+	at   float64
+	text string
+}
+
+func (s *scale) ticks(n int) []tick {
+	if len(s.axis.Names) > 0 {
+		out := make([]tick, len(s.axis.Names))
+		for i, name := range s.axis.Names {
+			out[i] = tick{s.at(float64(i)), name}
+		}
+		return out
+	}
+	values := ticks(s.axis.Unit, s.axis.Log, s.lo, s.hi, n)
+	names := texts(s.axis.Unit, s.axis.Suffix, values)
+	out := make([]tick, len(values))
+	for i, v := range values {
+		if s.axis.Text != nil {
+			names[i] = s.axis.Text(v)
+		}
+		out[i] = tick{s.at(v), names[i]}
+	}
+	return out
+}
+
+var tickStyle = Style{Size: 10, Color: Soft}
+
+// across are the ticks of an axis from left to right whose texts do not touch each
+// other: fewer values, or every second, third, ... name.
+func (s *scale) across(d *Pen) []tick {
+	const gap = 8
+	clear := func(list []tick) bool {
+		for i := 1; i < len(list); i++ {
+			if list[i].at-list[i-1].at < (d.Width(list[i].text, tickStyle)+d.Width(list[i-1].text, tickStyle))/2+gap {
+				return false
+			}
+		}
+		return true
+	}
+	most := int(math.Abs(s.to-s.from) / 40)
+	for n := min(max(most, 2), 12); n >= 2; n-- {
+		if list := s.ticks(n); clear(list) {
+			return list
+		} else if len(s.axis.Names) > 0 {
+			break
+		}
+	}
+	all := s.ticks(2)
+	if len(s.axis.Names) > 0 {
+		for stride := 2; stride < len(all); stride++ {
+			var list []tick
+			for i := 0; i < len(all); i += stride {
+				list = append(list, all[i])
+			}
+			if clear(list) {
+				return list
+			}
+		}
+		return all[:1]
+	}
+	var list []tick
+	for _, t := range all {
+		if clear(append(list[:len(list):len(list)], t)) {
+			list = append(list, t)
+		}
+	}
+	return list
+}

@@ -1,0 +1,80 @@
+package chart
+
+import (
+	"io"
+	"math"
+)
+
+// A Figure is a sheet with a heading, a legend and panels.
+type Figure struct {
+	Title  string
+	Lines  []string // about what is seen, below the title
+	Width  float64  // points. 0: 720
+	Panels []Panel
+	Across int   // panels side by side. 0: 1
+	Keys   []Key // of the legend, behind those of the panels
+}
+
+// A Panel is a *Plot or *Bars.
+type Panel interface {
+	height() float64
+	margins(d *Pen) (left, right float64)
+	keys() []Key
+	draw(d *Pen, r Rect, left, right float64)
+}
+
+const figureMargin = 24.0
+
+// Page lays the figure out.
+func (f *Figure) Page() *Page {
+	p := &Page{Width: f.Width, Draw: func(d *Pen) { f.draw(d) }}
+	if p.Width == 0 {
+		p.Width = 720
+	}
+	p.Height = math.Ceil(f.draw(Measure()))
+	return p
+}
+
+// PNG writes the figure as PNG.
+func (f *Figure) PNG(w io.Writer) error { return f.Page().PNG(w) }
+
+// SVG writes the figure as SVG.
+func (f *Figure) SVG(w io.Writer) error { return f.Page().SVG(w) }
+
+// draw draws the figure and returns its height.
+func (f *Figure) draw(d *Pen) float64 {
+	width := f.Width
+	if width == 0 {
+		width = 720
+	}
+	width -= 2 * figureMargin
+	y := d.Heading(figureMargin, 14, width, f.Title, f.Lines...)
+	var legend Legend
+	named := map[string]bool{}
+	left, right := 0.0, 0.0
+	for _, p := range f.Panels {
+		for _, k := range p.keys() {
+			if !named[k.Text] {
+				legend.Keys = append(legend.Keys, k)
+			}
+			named[k.Text] = true
+		}
+		l, r := p.margins(d)
+		left, right = max(left, l), max(right, r)
+	}
+	legend.Keys = append(legend.Keys, f.Keys...)
+	y = legend.Draw(d, figureMargin, y+7, width) + 7
+	across := min(max(f.Across, 1), max(len(f.Panels), 1))
+	const apart = 30
+	wide := (width - apart*float64(across-1)) / float64(across)
+	left, right = min(left, 0.45*wide), min(right, 0.3*wide)
+	for i := 0; i < len(f.Panels); i += across {
+		tall := 0.0
+		for k, p := range f.Panels[i:min(i+across, len(f.Panels))] {
+			p.draw(d, Box(figureMargin+float64(k)*(wide+apart), y, wide, p.height()), left, right)
+			tall = max(tall, p.height())
+		}
+		y += tall + 14
+	}
+	return y
+}

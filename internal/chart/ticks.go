@@ -1,0 +1,185 @@
+package chart
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Unit says how an axis is divided and how its values are written.
+type Unit uint8
+
+const (
+	// Number: 0, 0.5, 1, 1.5.
+	Number Unit = iota
+	// Metric: 200 m, 1, 10 k, 5 M, with the suffix of the axis.
+	Metric
+	// Binary: 512, 64 Ki, 1 Mi, with the suffix of the axis; powers of two on a logarithmic axis.
+	Binary
+	// Clock: seconds; minutes, hours and days divide a logarithmic axis.
+	Clock
+)
+
+// ticks returns round values from lo to hi in ascending order, some n of them or fewer.
+// Both are finite, lo < hi, and 0 < lo on a logarithmic axis.
+func ticks(u Unit, log bool, lo, hi float64, n int) []float64 {
+	n = min(max(n, 2), 100)
+	switch {
+	case log && u == Clock:
+		return clock(lo, hi)
+	case log && u == Binary:
+		return powers(2, lo, hi, n)
+	case log:
+		return decades(lo, hi, n)
+	case u == Binary:
+		unit := math.Pow(1024, max(0, math.Floor(math.Log2(max(-lo, hi))/10)))
+		out := linear(lo/unit, hi/unit, n)
+		for i := range out {
+			out[i] *= unit
+		}
+		return out
+	}
+	return linear(lo, hi, n)
+}
+
+// linear steps by 1, 2, 2.5 or 5 times a power of ten.
+func linear(lo, hi float64, n int) (out []float64) {
+	least := (hi/2 - lo/2) / float64(n) * 2 // by halves: the difference may be beyond the greatest number
+	power := math.Pow(10, math.Floor(math.Log10(least)))
+	step := 0.0
+	for _, m := range []float64{1, 2, 2.5, 5, 10} {
+		if step = power * m; step >= least*(1-1e-9) {
+			break
+		}
+	}
+	if !(step > 0) || math.IsInf(step, 0) {
+		return []float64{lo, hi}
+	}
+	const slack = 1e-9 // an end that is round is one of them
+	for i := math.Ceil(lo/step - slack); i <= hi/step+slack; i++ {
+		v := i*step + 0
+		if n := len(out); v < lo-slack*step || v > hi+slack*step || n > 0 && v <= out[n-1] {
+			break // the step is near to what a number of this size can tell
+		}
+		out = append(out, v)
+	}
+	if len(out) == 0 {
+		return []float64{lo, hi}
+	}
+	return out
+}
+
+// decades are 1, 2 and 5 of each power of ten, powers of ten, or every second, third, ... of them.
+func decades(lo, hi float64, n int) (out []float64) {
+	for e := math.Floor(math.Log10(lo)); e <= math.Log10(hi); e++ {
+		for _, m := range []float64{1, 2, 5} {
+			if v := m * math.Pow(10, e); v >= lo*(1-1e-9) && v <= hi*(1+1e-9) {
+				out = append(out, v)
+			}
+		}
+	}
+	switch {
+	case len(out) < 3:
+		return linear(lo, hi, n)
+	case len(out) > n:
+		return powers(10, lo, hi, n)
+	}
+	return out
+}
+
+// powers are those of a base, every second, third, ... of them if they are many.
+func powers(base, lo, hi float64, n int) (out []float64) {
+	from, to := math.Ceil(math.Log(lo)/math.Log(base)-1e-9), math.Floor(math.Log(hi)/math.Log(base)+1e-9)
+	if to-from < 1 {
+		return linear(lo, hi, n)
+	}
+	stride := 1.0
+	for _, m := range []float64{1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500} {
+		if stride = m; (to-from+1)/m <= float64(n) {
+			break
+		}
+	}
+	for e := math.Ceil(from/stride) * stride; e <= to; e += stride {
+		out = append(out, math.Pow(base, e))
+	}
+	return out
+}
+
+// clock are times in seconds that clocks show, and 1, 2 and 5 of the powers of ten of seconds and days.
+func clock(lo, hi float64) (out []float64) {
+	const day = 86400
+	var all []float64
+	for e := -300.0; e < 0; e++ {
+		all = append(all, math.Pow(10, e), 2*math.Pow(10, e), 5*math.Pow(10, e))
+	}
+	all = append(all, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, day/6, day/3, day/2, day, 2*day, 4*day)
+	for e := 1.0; e < 300; e++ {
+		all = append(all, day*math.Pow(10, e), 2*day*math.Pow(10, e), 5*day*math.Pow(10, e))
+	}
+	return slices.DeleteFunc(all, func(t float64) bool { return t < lo || t > hi })
+}
+
+// texts writes the values of an axis.
+func texts(u Unit, suffix string, values []float64) []string {
+	out := make([]string, len(values))
+	switch u {
+	case Metric, Binary:
+		base, names := 1000.0, []string{"n", "µ", "m", "", "k", "M", "G", "T", "P", "E"}
+		first := -3
+		if u == Binary {
+			base, names, first = 1024, []string{"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"}, 0
+		}
+		for i, v := range values {
+			k := 0
+			if v != 0 {
+				k = int(math.Floor(math.Log(math.Abs(v))/math.Log(base) + 1e-9))
+			}
+			k = min(max(k, first), first+len(names)-1)
+			out[i] = strings.TrimSpace(number(v/math.Pow(base, float64(k)), 6) + " " + names[k-first] + suffix)
+		}
+	default:
+		digits := digitsOf(values)
+		for i, v := range values {
+			out[i] = number(v, digits) + suffix
+		}
+	}
+	return out
+}
+
+// digitsOf is how many digits the values want so that each is told exactly enough, and apart from its neighbours.
+func digitsOf(values []float64) int {
+	wrong := func(i, digits int) bool {
+		v, gap := values[i], math.Inf(1)
+		if i > 0 {
+			gap = v - values[i-1]
+		}
+		if i+1 < len(values) {
+			gap = min(gap, values[i+1]-v)
+		}
+		r, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
+		return math.Abs(r-v) > 1e-6*gap
+	}
+	most := 1
+	for i := range values {
+		for most < 17 && len(values) > 1 && wrong(i, most) {
+			most++
+		}
+	}
+	if len(values) == 1 {
+		return 6
+	}
+	return most
+}
+
+// number writes a value with at most so many digits that count, and a minus sign that is one.
+func number(v float64, digits int) string {
+	s := strconv.FormatFloat(v, 'g', digits, 64)
+	if a := math.Abs(v); a == 0 || a >= 1e-4 && a < 1e7 {
+		r, _ := strconv.ParseFloat(s, 64)
+		s = strconv.FormatFloat(r, 'f', -1, 64)
+	} else {
+		s = strings.NewReplacer("e+0", "e", "e-0", "e-", "e+", "e").Replace(strconv.FormatFloat(v, 'e', digits-1, 64))
+	}
+	return strings.ReplaceAll(s, "-", "−")
+}
