@@ -1,0 +1,156 @@
+package durable
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"blobio/internal/vfs"
+)
+
+// tries bounds the attempts of Acquire to get a lease that keeps changing hands.
+const tries = 100
+
+// Acquire takes the lease of name, of a file or directory that need not be there. Its directory must be.
+// One that somebody holds is an InUseError; that of a dead holder is taken over, for which
+// Acquire waits on file systems that machines share (see the package comment), until ctx is done.
+func Acquire(ctx context.Context, fsys vfs.FS, name string, o LeaseOptions) (*Lease, error) {
+	l := &Lease{fsys: fsys, name: name, lock: LockName(name), me: me()}
+	o = o.withDefaults()
+	if o.Boot != "" {
+		l.me.Boot = o.Boot
+	}
+	if _, err := fsys.Stat(filepath.Dir(name)); err != nil {
+		return nil, err
+	}
+	for range tries {
+		again, err := l.try(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		if !again {
+			if !fsys.Local(name) {
+				l.beat(o.Beat)
+			}
+			return l, nil
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+	h, _, err := holderOf(fsys, l.lock)
+	return nil, errors.Join(&InUseError{Name: name, Holder: h}, err)
+}
+
+// try makes one attempt. again: somebody else changed the file meanwhile.
+func (l *Lease) try(ctx context.Context, o LeaseOptions) (again bool, err error) {
+	f, err := l.fsys.OpenRW(l.lock)
+	made, foreign, shut := false, false, false
+	if errors.Is(err, fs.ErrNotExist) {
+		if f, err = l.fsys.Create(l.lock); errors.Is(err, fs.ErrExist) {
+			return true, nil
+		}
+		made = true
+	} else if errors.Is(err, fs.ErrPermission) {
+		// Another user's: it can be locked, and be replaced, by who may do so in its directory.
+		if r, rerr := l.fsys.Open(l.lock); rerr == nil {
+			f, err, foreign = r, nil, true
+		}
+	}
+	if err != nil {
+		return false, err
+	}
+	defer func() {
+		if l.file == f {
+			return
+		}
+		if made && err != nil && !errors.Is(vfs.Lock(f, true), vfs.ErrLocked) { // with the lock, nobody else is about to fill it
+			if _, b, herr := holderOf(l.fsys, l.lock); herr == nil && b != nil && len(b) == 0 { // as we made it
+				_ = l.fsys.Remove(l.lock) // the error before is the one to tell
+			}
+		}
+		if !shut {
+			err = errors.Join(err, f.Close())
+		}
+	}()
+	local := l.fsys.Local(l.name)
+	held, locked := l.exclude(f)
+	if held != nil {
+		h, _, herr := readHolder(f)
+		if errors.Is(held, vfs.ErrLocked) {
+			return false, errors.Join(&InUseError{Name: l.name, Holder: h}, herr)
+		}
+		return false, held
+	}
+	l.dead, l.me.Unsure = nil, false
+	was, raw, err := readHolder(f)
+	if err != nil {
+		return false, err
+	}
+	fresh := made && len(raw) == 0 // who made an empty file may be about to fill it
+	if !fresh {
+		l.dead, l.me.Unsure = was, !local || !locked || was.elsewhere(&l.me) || was != nil && was.Unsure
+	}
+	if !fresh && !(locked && was.ended(&l.me, local)) {
+		if again, err := l.watch(ctx, raw, o.Patience); again || err != nil {
+			return again, err
+		}
+	}
+	if !foreign && (locked && local && !l.me.Unsure || fresh) {
+		if err := put(f, l.me.encode(), !local); err != nil {
+			return false, errors.Join(err, removeLast(l.fsys, l.name, l.me.ID, f))
+		}
+		l.file = f
+	} else {
+		if !locked { // then it keeps nobody off, and on Windows no file that is open can be replaced
+			shut = true
+			if err := f.Close(); err != nil {
+				return false, err
+			}
+		}
+		if again, err = l.succeed(raw, was, locked); again || err != nil {
+			return again, err
+		}
+	}
+	// The name may have come to mean another file since it was opened.
+	h, _, err := holderOf(l.fsys, l.lock)
+	if err == nil && h != nil && h.ID == l.me.ID {
+		if !fresh {
+			err = l.sweep()
+		}
+		if err == nil {
+			return false, nil
+		}
+	}
+	if err != nil {
+		_ = removeLast(l.fsys, l.name, l.me.ID, l.file) // the first error is the one to tell
+	}
+	if l.file != f {
+		err = errors.Join(err, l.file.Close())
+	}
+	l.file = nil
+	return true, err
+}
+
+// lockTries and lockPause are for the moments in which others look whether a lease is held, or a writer of several
+// processes is about to end.
+const (
+	lockTries = 20
+	lockPause = 5 * time.Millisecond
+)
+
+// exclude locks f alone. Without locks the file alone says who holds the lease.
+func (l *Lease) exclude(f vfs.File) (err error, locked bool) {
+	for range lockTries {
+		if err = vfs.Lock(f, true); !errors.Is(err, vfs.ErrLocked) {
+			break
+		}
+		time.Sleep(lockPause)
+	}
+	if errors.Is(err, vfs.ErrNoLocks) {
+		return nil, false
+	}
+	return err, err == nil
+}
