@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"blobio/ffformat"
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
 
@@ -103,7 +104,7 @@ func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (list []Info, l
 	}
 	name := filepath.Join(dir, recordName)
 	if damaged {
-		if err := b.FS.Rename(name, name+".damaged"); err != nil {
+		if err := durable.Rename(b.FS, name, name+".damaged"); err != nil {
 			return nil, left, err
 		}
 	}

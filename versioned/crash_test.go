@@ -90,6 +90,48 @@ func holds(fsys []vfs.FS, n int64, copies int) error {
 	})
 }
 
+// TestNewStoreDurable: the directories of an array are durable when a version is, those that were missing above them and those of a node that has lost its
+// store included.
+func TestNewStoreDurable(t *testing.T) {
+	disks := []*vfs.Mem{vfs.NewMem(), vfs.NewMem()}
+	run := func(f func(ctx context.Context, c comm.Comm, st *Store) error) {
+		t.Helper()
+		if err := comm.Run(bg, 4, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
+			return f(ctx, c, &Store{Dir: "p/d", FS: disks[c.Rank()/2], Private: true, Copies: 1})
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	powerCut := func() {
+		for i := range disks {
+			disks[i] = disks[i].CrashClone(vfs.CrashOptions{})
+			if _, err := disks[i].Stat("p/d/a/" + recordName); err != nil {
+				t.Errorf("node %d: %v", i, err)
+			}
+		}
+	}
+	run(func(ctx context.Context, c comm.Comm, st *Store) error {
+		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{640}, Chunk: 512}, nil)
+		if err != nil {
+			return err
+		}
+		return a.Close(ctx)
+	})
+	powerCut()
+	disks[1] = vfs.NewMem()
+	run(func(ctx context.Context, c comm.Comm, st *Store) error {
+		a, err := Open(ctx, c, st, "a", nil)
+		if err != nil {
+			return err
+		}
+		if _, err := a.Inc(ctx, 1, ""); err != nil {
+			return err
+		}
+		return a.Close(ctx)
+	})
+	powerCut()
+}
+
 // V12: the power is cut before every operation that changes something.
 func TestCrash(t *testing.T) {
 	for _, nodes := range []int{1, 2} {

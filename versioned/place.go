@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"blobio/comm"
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
 
@@ -216,15 +217,22 @@ func (a *Array) firstRecord(ctx context.Context, seq int64) (*record, error) {
 	}
 	rec.Versions = []verInfo{v}
 	if a.keeper && (!a.shared || a.c.Rank() == 0) {
-		err = a.store.fs.MkdirAll(a.store.dir)
-		if err == nil && a.opt.Durability == DurableCommit {
-			err = vfs.SyncParent(a.store.fs, a.store.dir)
-		}
+		err = a.makeStore()
 	}
 	if err := comm.Agree(ctx, a.c, err); err != nil {
 		return nil, err
 	}
 	return rec, a.writeRecords(ctx, rec, false)
+}
+
+// makeStore makes the directory of this node.
+func (a *Array) makeStore() error {
+	sync := a.opt.Durability == DurableCommit
+	err := durable.MkdirAll(a.store.fs, a.store.dir, sync)
+	if err == nil && sync {
+		err = vfs.SyncParent(a.store.fs, a.store.dir) // one that is there may be what a killed process left
+	}
+	return err
 }
 
 // writeRecords replaces the record on every node that keeps one. It is collective. Where the record is the next one after that which was read, one that
@@ -272,7 +280,7 @@ func (a *Array) removeStray(ctx context.Context, rec *record) error {
 		sure := here == nil || here.Seq == rec.Seq && errors.Join(bad...) == nil
 		list, err = a.store.fs.ReadDir(a.store.dir)
 		if errors.Is(err, fs.ErrNotExist) {
-			err = a.store.fs.MkdirAll(a.store.dir) // a node that is new, or has lost its store
+			err = a.makeStore() // a node that is new, or has lost its store
 		}
 		for _, e := range list {
 			if n := e.Name(); n == rebuildDir && e.IsDir() {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"blobio/comm"
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 	"blobio/redset"
 )
@@ -62,11 +63,7 @@ func renewed(rec *record, members int) (out []protection) {
 // rebuildSets is rebuild for those that lead a process. It returns 0 if nothing was lost, 1 if all is as it was, 2 if the redundancy was
 // made by others than before: that of all files is made anew then.
 func (a *Array) rebuildSets(ctx context.Context, rec *record) (int, error) {
-	err := a.store.fs.MkdirAll(a.store.dir)
-	if err == nil {
-		err = vfs.SyncParent(a.store.fs, a.store.dir)
-	}
-	if err := comm.Agree(ctx, a.lead, err); err != nil {
+	if err := comm.Agree(ctx, a.lead, a.makeStore()); err != nil {
 		return 0, err
 	}
 	changed, again := 0, false
@@ -211,11 +208,8 @@ func (a *Array) gather(ctx context.Context, rec *record, p *protection) error {
 		_, bad = redset.Offline(ctx, fsys, filepath.Join(tmp, p.Prefix), &redset.RecoverOptions{Root: tmp})
 		for _, n := range lost {
 			if bad == nil {
-				bad = fsys.Rename(filepath.Join(tmp, n), filepath.Join(a.store.dir, n))
+				bad = durable.Rename(fsys, filepath.Join(tmp, n), filepath.Join(a.store.dir, n))
 			}
-		}
-		if bad == nil {
-			bad = fsys.SyncDir(a.store.dir)
 		}
 		if bad != nil {
 			bad = fmt.Errorf("versioned: array %s: version %d: %w", a.spec.Name, p.Born, bad)

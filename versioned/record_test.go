@@ -20,7 +20,7 @@ func soundRecord() *record {
 		Files:       []fileInfo{{Name: dataName(1, 1, 0), Gen: 1, Born: 1, From: 1, Size: 9, Sum: "00112233445566778899aabbccddeeff", Segs: []int{0, 1}}},
 		Versions:    []verInfo{{Number: 1, Gen: 1, Shape: []int64{100}}, {Number: 2, Gen: 3, Shape: []int64{90}}},
 	}
-	r.Head = records.Head(4)
+	r.SealHead = records.Head(4)
 	return r
 }
 
@@ -194,7 +194,7 @@ func TestRecordOfNewerProgram(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if _, err := writeRecord(mem, "d/a", b, true); err != nil {
+			if err := writeRecord(mem, "d/a", b, true); err != nil {
 				return err
 			}
 		}

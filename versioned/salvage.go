@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"blobio/ffformat"
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
 
@@ -90,7 +91,7 @@ func Rebuild(ctx context.Context, dirs []string, o *RebuildOptions) (*Rebuilt, e
 		return out, nil
 	}
 	for _, f := range s.left { // nobody removes it
-		if err := s.fsys.Rename(f.File, filepath.Join(filepath.Dir(f.File), leftPrefix+filepath.Base(f.File))); err != nil {
+		if err := durable.Rename(s.fsys, f.File, filepath.Join(filepath.Dir(f.File), leftPrefix+filepath.Base(f.File))); err != nil {
 			return nil, err
 		}
 	}

@@ -180,12 +180,10 @@ func (j *job) commit(_ context.Context, all [][]byte) error {
 	}
 	err := j.fs.SyncDir(j.tmp)
 	if err == nil {
-		err = j.fs.Rename(j.tmp, j.dir)
+		err = durable.Rename(j.fs, j.tmp, j.dir)
 	}
 	if err != nil {
-		_ = removePartial(j.fs, j.tmp) // without its lock abandon would not
-		return err
+		_ = removePartial(j.fs, j.tmp) // without its lock abandon would not; after an UnsureError it may be gone
 	}
-	// The checkpoint is there, and whole; an error says that it may not survive a power loss.
-	return vfs.SyncParent(j.fs, j.dir)
+	return err
 }

@@ -153,9 +153,9 @@ type UnsureError struct {
 // Error implements error.
 func (e *UnsureError) Error() string {
 	if e.Renamed {
-		return e.Name + ": the file is whole and has its name, which a power failure may undo: " + e.Err.Error()
+		return e.Name + ": it is whole and has its name, which a power failure may undo: " + e.Err.Error()
 	}
-	return e.Name + ": it is not known whether the file has got its name: " + e.Err.Error()
+	return e.Name + ": it is not known whether it has got its name: " + e.Err.Error()
 }
 
 // ErrUnsure is what errors are that say that something may be in force, or not: those of other rooms too.

@@ -39,6 +39,34 @@ func ReplaceAll(fsys vfs.FS, names []string, b []byte, o ReplaceOptions) error {
 	return g.Commit(o.SyncDir)
 }
 
+// Rename gives a file or a directory another name, durably: a directory that is whole gets its name, a damaged file is set aside. What
+// is in it is not synced. After an UnsureError nobody knows which of the two it has, now or after a crash; after any other it has the first.
+func Rename(fsys vfs.FS, from, to string) error {
+	if err := rename(fsys, from, to); err != nil {
+		return err
+	}
+	err := vfs.SyncParent(fsys, to)
+	if err == nil && filepath.Dir(from) != filepath.Dir(to) {
+		err = vfs.SyncParent(fsys, from)
+	}
+	if err != nil {
+		return unsure(to, true, err)
+	}
+	return nil
+}
+
+// rename tells a rename that failed from one of which that is not known: on some file systems one that failed has happened.
+func rename(fsys vfs.FS, from, to string) error {
+	err := fsys.Rename(from, to)
+	if err == nil {
+		return nil
+	}
+	if _, serr := fsys.Stat(from); serr == nil {
+		return err // it still has its first name
+	}
+	return &UnsureError{Name: to, Err: err}
+}
+
 // A Group is files that get their names one after the other, in the order in which they were added, once all are whole.
 type Group struct{ temps []*Temp }
 

@@ -3,9 +3,8 @@ package durable
 import (
 	"errors"
 	"io/fs"
-	"strings"
+	"slices"
 	"testing"
-	"time"
 
 	"blobio/internal/vfs"
 )
@@ -117,96 +116,68 @@ func TestGroup(t *testing.T) {
 	noTemps(t, mem)
 }
 
-// TestTempNames: names are as long as names can be, are new, or are those of the owner.
-func TestTempNames(t *testing.T) {
+// TestGroupOrder: files get their names in the order in which they were added, after one that is added first.
+func TestGroupOrder(t *testing.T) {
 	mem := vfs.NewMem()
-	must := func(x *Temp, err error) *Temp {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
+	var got []string
+	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
+		if op.Kind == vfs.OpRename {
+			got = append(got, op.New)
 		}
-		return x
+		return nil
+	})
+	var g Group
+	defer g.Discard()
+	for i, name := range []string{"b", "c", "a"} {
+		x, err := CreateTemp(fsys, name, TempOptions{})
+		must(t, err)
+		if i < 2 {
+			g.Add(x)
+		} else {
+			g.AddFirst(x)
+		}
 	}
-	long := strings.Repeat("n", 255)
-	a, b := must(CreateTemp(mem, long, TempOptions{})), must(CreateTemp(mem, long, TempOptions{}))
-	if a.Name() == b.Name() || !IsTemp(a.Name()) || len(a.Name()) > 100 || a.Final() != long {
-		t.Errorf("%q, %q", a.Name(), b.Name())
-	}
-	c := must(CreateTemp(mem, "x", TempOptions{Owner: "o"}))
-	if _, err := c.WriteAt([]byte("first"), 0); err != nil {
-		t.Fatal(err)
-	}
-	d, other := must(CreateTemp(mem, "x", TempOptions{Owner: "o"})), must(CreateTemp(mem, "y", TempOptions{Owner: "o"}))
-	if c.Name() != d.Name() || other.Name() == c.Name() {
-		t.Errorf("%q, %q, %q", c.Name(), d.Name(), other.Name())
-	}
-	if err := d.Commit(); err != nil {
-		t.Fatal(err)
-	}
-	if b, err := vfs.ReadFile(mem, "x", 10); err != nil || len(b) != 0 {
-		t.Errorf("%q %v", b, err)
-	}
-	d.Discard() // it has its name
-	if _, err := mem.Stat("x"); err != nil {
-		t.Error(err)
-	}
-	for _, x := range []*Temp{a, b, other} {
-		x.Discard()
-		x.Discard()
-	}
-	noTemps(t, mem)
-	(*Temp)(nil).Discard()
-	if _, err := CreateTemp(mem, "no/x", TempOptions{}); !errors.Is(err, fs.ErrNotExist) {
-		t.Error(err)
-	}
-	e := must(CreateTemp(mem, "new/dir/x", TempOptions{Mkdir: true, Sync: true}))
-	if err := e.Commit(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := mem.CrashClone(vfs.CrashOptions{}).Stat("new/dir"); err != nil {
-		t.Error("the directories do not outlive a power cut:", err)
+	must(t, g.Commit(true))
+	if want := []string{"a", "b", "c"}; !slices.Equal(got, want) || !slices.Equal(g.Names(), want) {
+		t.Errorf("%q, of %q", got, g.Names())
 	}
 }
 
-// TestMkdirAll: what was made, and could not be made durable, is made again.
-func TestMkdirAll(t *testing.T) {
-	for at := range int64(6) {
-		mem := vfs.NewMem()
-		_ = MkdirAll(vfs.FailNth(mem, at, errors.New("boom")), "a/b", true)
-		if err := MkdirAll(mem, "a/b", true); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := mem.CrashClone(vfs.CrashOptions{}).Stat("a/b"); err != nil {
-			t.Errorf("operation %d failed at first: %v", at, err)
+// TestRename: whatever fails, and after a power cut, a file or a directory has the old name or the new one; where Rename has
+// succeeded, or is sure that it has not, it is known which.
+func TestRename(t *testing.T) {
+	boom := errors.New("boom")
+	there := func(fsys vfs.FS, name string) bool {
+		_, err := fsys.Stat(name)
+		return err == nil
+	}
+	for _, names := range [][2]string{{"a/f", "a/g"}, {"a/f", "b/f"}, {"a", "c"}} {
+		from, to := names[0], names[1]
+		for done, at := false, int64(1); !done; at++ {
+			mem := vfs.NewMem()
+			must(t, errors.Join(MkdirAll(mem, "a", true), MkdirAll(mem, "b", true), Replace(mem, "a/f", []byte("f"), ReplaceOptions{Sync: true, SyncDir: true})))
+			kind := vfs.OpStat
+			done = true
+			err := Rename(vfs.NewFault(mem, func(op vfs.Op) error {
+				if op.Seq != at {
+					return nil
+				}
+				done, kind = false, op.Kind
+				return boom
+			}), from, to)
+			unsure := errors.Is(err, ErrUnsure)
+			if done != (err == nil) || unsure != (err != nil && kind != vfs.OpRename) {
+				t.Fatalf("%s to %s: %v fails: %v", from, to, kind, err)
+			}
+			for _, fsys := range []vfs.FS{mem, mem.CrashClone(vfs.CrashOptions{})} {
+				old, now := there(fsys, from), there(fsys, to)
+				if !old && !now || !unsure && now != (err == nil) || !unsure && old != (err != nil) {
+					t.Errorf("%s to %s: %v fails: the old name is there %v, the new one %v: %v", from, to, kind, old, now, err)
+				}
+			}
 		}
 	}
-	if err := MkdirAll(vfs.NewMem(), "a/b", false); err != nil {
+	if err := Rename(renamed{vfs.NewMem()}, "x", "y"); !errors.Is(err, ErrUnsure) {
 		t.Error(err)
-	}
-}
-
-func TestSweep(t *testing.T) {
-	dir := t.TempDir()
-	x, err := CreateTemp(vfs.OS, dir+"/x", TempOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := x.Finish(); err != nil {
-		t.Fatal(err)
-	}
-	if err := vfs.WriteFile(vfs.OS, dir+"/x", nil); err != nil {
-		t.Fatal(err)
-	}
-	if n, err := Sweep(vfs.OS, dir, time.Now().Add(-time.Hour)); n != 0 || err != nil {
-		t.Error(n, err)
-	}
-	if n, err := Sweep(vfs.OS, dir, time.Now().Add(time.Hour)); n != 1 || err != nil {
-		t.Error(n, err)
-	}
-	if list, err := vfs.OS.ReadDir(dir); err != nil || len(list) != 1 || list[0].Name() != "x" {
-		t.Error(list, err)
-	}
-	if n, err := Sweep(vfs.OS, dir+"/no", time.Now()); n != 0 || err != nil {
-		t.Error(n, err)
 	}
 }

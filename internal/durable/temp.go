@@ -112,15 +112,9 @@ func (t *Temp) Finish() (err error) {
 // Rename gives the file, which is finished, its name. The directory is not synced. After an error the caller calls Discard; an UnsureError says
 // that the file may have its name.
 func (t *Temp) Rename() error {
-	err := t.fsys.Rename(t.temp, t.name)
-	if err == nil {
-		t.gone = true
-		return nil
-	}
-	if _, serr := t.fsys.Stat(t.temp); serr == nil {
-		return err // it still has its temporary name
-	}
-	return &UnsureError{Name: t.name, Err: err} // on some file systems a rename that failed has happened
+	err := rename(t.fsys, t.temp, t.name)
+	t.gone = err == nil
+	return err
 }
 
 // Commit is Finish and Rename; what fails is discarded.

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 	"blobio/kvtree"
 	"blobio/scr/record"
@@ -211,10 +212,7 @@ func (d *Dir) remove(name string) error {
 // keepDamaged renames a file that cannot be read, so that it can be looked at later.
 func (d *Dir) keepDamaged(name string, cause error) error {
 	d.warn("damaged file set aside", "file", d.File(name), "as", name+damagedSuffix, "err", cause)
-	if err := d.FS.Rename(d.File(name), d.File(name+damagedSuffix)); err != nil {
-		return err
-	}
-	return vfs.SyncParent(d.FS, d.File(name))
+	return durable.Rename(d.FS, d.File(name), d.File(name+damagedSuffix))
 }
 
 func (d *Dir) warn(msg string, args ...any) {

@@ -15,8 +15,6 @@ import (
 
 const (
 	bufSize       = 1 << 20
-	tempMark      = ".salvage-" // a copy that is not finished: <name>.salvage-<random>.tmp
-	tempEnd       = ".tmp"
 	damagedSuffix = ".salvage-damaged" // a copy that is not what was copied any more
 )
 

@@ -185,12 +185,9 @@ func (r *rebuilder) putAside(s *Scan) error {
 }
 
 func (r *rebuilder) rename(name string) error {
-	if err := r.fs.Rename(name, name+damagedSuffix); err != nil {
-		return err
-	}
 	delete(r.seen, name)
 	r.aside = append(r.aside, name)
-	return r.fs.SyncDir(path.Dir(name))
+	return durable.Rename(r.fs, name, name+damagedSuffix)
 }
 
 // offline rebuilds a group. More losses than it makes up for are returned as lost: perhaps all files are there.
