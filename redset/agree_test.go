@@ -40,7 +40,6 @@ func isPayload(name string) bool {
 }
 
 // TestEncodeNotices: a file that changes, cannot be read, or is not written to its end makes Encode fail on all ranks,
-
 // and none of them has a redundancy file then.
 func TestEncodeNotices(t *testing.T) {
 	for what, hook := range map[string]func(m vfs.FS, op vfs.Op) error{

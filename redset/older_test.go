@@ -25,6 +25,29 @@ func TestEncodeDurable(t *testing.T) {
 	}
 }
 
+// TestEncodeOrder: a redundancy file is trusted when it has its name, so it gets it after the files that belong to it.
+func TestEncodeOrder(t *testing.T) {
+	for _, o := range schemes {
+		cl := newCluster(t, o, even[:5])
+		last := make([]string, cl.n)
+		if err := cl.encode("shared", func(rank int) vfs.FS {
+			return vfs.NewFault(cl.fs, func(op vfs.Op) error {
+				if op.Kind == vfs.OpRename {
+					last[rank] = op.New
+				}
+				return nil
+			})
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for r, name := range last {
+			if name == "" || strings.HasSuffix(name, sumSuffix) || strings.HasSuffix(name, fmt.Sprintf("/rs.%d.redset", r)) {
+				t.Errorf("%v: the last file of rank %d is %q", o.Scheme, r, name)
+			}
+		}
+	}
+}
+
 // replace makes these the content of a file.
 func replace(t *testing.T, fsys vfs.FS, name string, b []byte) {
 	t.Helper()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand"
 	"os"
 	"path/filepath"
@@ -130,6 +131,35 @@ func TestNewStoreDurable(t *testing.T) {
 		return a.Close(ctx)
 	})
 	powerCut()
+}
+
+// TestUnfinishedFileGoes: what a killed writer had not finished is removed when the array is opened, be it of the redundancy of a version that never was.
+func TestUnfinishedFileGoes(t *testing.T) {
+	mem, st := memStore(t)
+	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
+		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{64}, Chunk: 512}, nil)
+		if err != nil {
+			return err
+		}
+		return a.Close(ctx)
+	})
+	left, err := durable.CreateTemp(mem, "d/a/"+protectionPrefix(1, 7, 7)+"0.redset", durable.TempOptions{})
+	if err == nil {
+		err = left.Finish()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
+		a, err := Open(ctx, c, st, "a", nil)
+		if err != nil {
+			return err
+		}
+		return a.Close(ctx)
+	})
+	if _, err := mem.Stat(left.Name()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s: %v", left.Name(), err)
+	}
 }
 
 // V12: the power is cut before every operation that changes something.

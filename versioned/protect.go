@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"blobio/comm"
+	"blobio/internal/durable"
 	"blobio/redset"
 )
 
@@ -29,10 +30,10 @@ func protectionPrefix(gen int, born, seq int64) string {
 }
 
 func isRedundancy(name string) bool {
-	return name[0] == 'g' && (strings.HasSuffix(name, ".redset") || strings.HasSuffix(name, ".redsum") || strings.HasSuffix(name, ".redset.tmp"))
+	return name[0] == 'g' && (strings.HasSuffix(name, ".redset") || strings.HasSuffix(name, ".redsum"))
 }
 
-// stray says whether a file is one of an array, but not one that the record names.
+// stray says whether a file is one of an array, but not one that the record names: one that was not finished is neither.
 func (r *record) stray(name string) bool {
 	switch {
 	case isData(name):
@@ -40,7 +41,7 @@ func (r *record) stray(name string) bool {
 	case isRedundancy(name):
 		return !slices.ContainsFunc(r.Sets, func(p protection) bool { return strings.HasPrefix(name, p.Prefix) })
 	}
-	return false
+	return durable.IsTemp(name)
 }
 
 // leaders makes the Comm of those that write files, one of each process, and their sets.

@@ -209,11 +209,11 @@ func (v *View) Check(ctx context.Context, progress func(done, total int64)) iter
 				if isRedundancy(e.Name()) && !v.rec.stray(e.Name()) {
 					continue
 				}
-				if !isData(e.Name()) && !isRedundancy(e.Name()) {
+				switch {
+				case durable.IsTemp(e.Name()):
+					text = "a file that was not finished; the next Open removes it"
+				case !isData(e.Name()) && !isRedundancy(e.Name()):
 					text = "is not of this array"
-					if durable.IsTemp(e.Name()) {
-						text = "a commit that did not come to its end; the next one replaces it"
-					}
 				}
 				if !known[e.Name()] && !yield(Finding{File: filepath.Join(d, e.Name()), Text: text, Note: true}) {
 					return

@@ -27,4 +27,17 @@
 // # Outputs
 //
 // An Output is one file that is written by this protocol. What is a directory, or several files, follows it with a Lease.
+//
+// # Replacing
+//
+// What is written at once needs no lease. A Temp is a file under a temporary name that gets its name when it is whole; a Group is several that get
+// theirs one after the other. Replace and ReplaceAll do this for bytes. Rename and MkdirAll change names alone. Each of them can sync what it
+// changes, and then an error leaves one of two states: the old one, or (UnsureError) one of the two, it is not known which.
+//
+// A crash may leave a temporary file. It never counts (IsTemp). The next one of the same owner and name replaces it, and Sweep removes those that nobody writes any more.
+// Replacing keeps nobody else off: two that replace one file at once both succeed, and the later one counts.
+//
+// # Seals
+//
+// A Seal is a small file with a checksum of itself, whose replacement commits what it names.
 package durable

@@ -9,7 +9,7 @@
 // # What holds of a copy
 //
 //   - Under the name of a destination there is at each moment, and after a crash at each moment, what was there before,
-//     or the whole copy. It is written as .xfer.<16 hex digits>.tmp in the same folder, synced, renamed, and the folder
+//     or the whole copy. It is written as .blobio.<16 hex digits>.tmp in the same folder, synced, renamed, and the folder
 //     synced. A failure or a cancel removes that file; a crash leaves it (durable.IsTemp, durable.Sweep).
 //   - The CRC-32 of the data is computed as they pass, and they are compared with Size and CRC before the renaming. A
 //     source that grows or shrinks while it is read is an error.
