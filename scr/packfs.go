@@ -3,12 +3,14 @@ package scr
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 	"blobio/scr/cachedir"
 )
@@ -18,11 +20,14 @@ import (
 // one file of the node (cachedir.Packed), which pack writes and unpack reads. Redundancy with payload is on the disk.
 type packFS struct {
 	vfs.FS
-	mu   sync.Mutex
-	dirs map[string]*vfs.Mem // by MetaDir of packed datasets
+	mu    sync.Mutex
+	dirs  map[string]*vfs.Mem // by MetaDir of packed datasets
+	temps map[string]string   // of temporary files the names that they get
 }
 
-func newPackFS(under vfs.FS) *packFS { return &packFS{FS: under, dirs: map[string]*vfs.Mem{}} }
+func newPackFS(under vfs.FS) *packFS {
+	return &packFS{FS: under, dirs: map[string]*vfs.Mem{}, temps: map[string]string{}}
+}
 
 // add makes the metadata of a dataset folder packed, empty at first.
 func (p *packFS) add(dir string) {
@@ -37,11 +42,32 @@ func (p *packFS) add(dir string) {
 func (p *packFS) forget(dir string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.dirs, cachedir.MetaDir(dir))
+	meta := cachedir.MetaDir(dir)
+	delete(p.dirs, meta)
+	maps.DeleteFunc(p.temps, func(temp, _ string) bool { return path.Dir(temp) == meta })
 }
 
-// onDisk are the names in the metadata folder that stay there: redundancy with payload, under its own name or one of
-// the time before, the file of the node itself, and what keeps names.
+// WillBe implements vfs.TempFS.
+func (p *packFS) WillBe(temp, name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dirs[path.Dir(name)] != nil {
+		p.temps[temp] = name
+	}
+}
+
+// done forgets a temporary file that is gone.
+func (p *packFS) done(temp string, err error) error {
+	if err == nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.temps, temp)
+	}
+	return err
+}
+
+// onDisk are the names in the metadata folder that stay there: redundancy with payload, the file of the node itself, and
+// what keeps names. So are temporary files of which nothing is known: those that a run left that was killed.
 var onDisk = regexp.MustCompile(`reddesc\.er\.\d+\.(partner|xor|rs)\.grp_|^node\.scrinfo|^name\.`)
 
 // at returns where a name is: the file system and the name in it.
@@ -51,10 +77,14 @@ func (p *packFS) at(name string) (vfs.FS, string) {
 	if len(p.dirs) == 0 {
 		return p.FS, name
 	}
-	if m := p.dirs[path.Dir(name)]; m != nil && !onDisk.MatchString(path.Base(name)) {
-		return m, path.Join("/", path.Base(name))
+	m, final := p.dirs[path.Dir(name)], name
+	if durable.IsTemp(name) {
+		final = p.temps[name]
 	}
-	return p.FS, name
+	if m == nil || final == "" || onDisk.MatchString(path.Base(final)) {
+		return p.FS, name
+	}
+	return m, path.Join("/", path.Base(name))
 }
 
 func (p *packFS) mem(dir string) *vfs.Mem {
@@ -73,7 +103,7 @@ func (p *packFS) Open(name string) (vfs.File, error) { f, n := p.at(name); retur
 func (p *packFS) OpenRW(name string) (vfs.File, error) { f, n := p.at(name); return f.OpenRW(n) }
 
 // Remove implements vfs.FS.
-func (p *packFS) Remove(name string) error { f, n := p.at(name); return f.Remove(n) }
+func (p *packFS) Remove(name string) error { f, n := p.at(name); return p.done(name, f.Remove(n)) }
 
 // Stat implements vfs.FS.
 func (p *packFS) Stat(name string) (fs.FileInfo, error) { f, n := p.at(name); return f.Stat(n) }
@@ -87,14 +117,14 @@ func (p *packFS) SetFileMeta(name string, m vfs.Meta) error {
 	return vfs.SetMeta(f, n, m)
 }
 
-// Rename implements vfs.FS. Both names are on the same side, for a temporary name holds the final one.
+// Rename implements vfs.FS. Both names are on the same side: a temporary file is where it will be under its name.
 func (p *packFS) Rename(oldname, newname string) error {
 	a, from := p.at(oldname)
 	b, to := p.at(newname)
 	if a != b {
 		return &fs.PathError{Op: "rename", Path: oldname, Err: fs.ErrInvalid}
 	}
-	return a.Rename(from, to)
+	return p.done(oldname, a.Rename(from, to))
 }
 
 // ReadDir implements vfs.FS.

@@ -51,6 +51,9 @@ func CreateTemp(fsys vfs.FS, name string, o TempOptions) (*Temp, error) {
 	dir := filepath.Dir(name)
 	for try := 0; ; try++ {
 		temp := TempName(name, o.Owner)
+		if p, ok := fsys.(vfs.TempFS); ok {
+			p.WillBe(temp, name)
+		}
 		f, err := vfs.CreateMode(fsys, temp, o.Perm)
 		switch {
 		case err == nil:
