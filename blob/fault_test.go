@@ -82,7 +82,7 @@ func faultTest(t *testing.T, start *vfs.Mem, cc crashCase, was, now *model, work
 	before := runtime.NumGoroutine()
 	for k, fault := range faults {
 		for n := int64(1); n <= count.Ops(); n++ {
-			if (n+int64(k))%int64(times(len(faults), 2)) != 0 || raceEnabled && n%5 != 0 {
+			if (n+int64(k))%int64(times(len(faults), 1)) != 0 || raceEnabled && n%5 != 0 {
 				continue
 			}
 			mem := start.CrashClone(vfs.CrashOptions{})
