@@ -2,7 +2,9 @@ package blob
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"blobio/comm"
@@ -16,7 +18,7 @@ import (
 // was committed stays readable, and is what is read, until Close. Collective.
 //
 // A variable-centric dataset grows in place; a process-centric one gets one
-// more set of subfiles. A dataset that another program wrote is taken over:
+// more set of subfiles (ErrExist if another file has the name of one). A dataset that another program wrote is taken over:
 // it gets a manifest first.
 func Append(ctx context.Context, c comm.Comm, name string, parts []Part, o *Options) (_ *Writer, err error) {
 	opt := o.withDefaults()
@@ -33,8 +35,10 @@ func Append(ctx context.Context, c comm.Comm, name string, parts []Part, o *Opti
 		err = w.prepareAppend(ctx, name)
 	}
 	defer func() {
-		if err != nil {
-			err = w.ten.explain(err)
+		if err != nil && w.err == nil { // a writer that failed has given the dataset back
+			if c.Rank() == 0 { // to the others this one's release would look like a loss
+				err = w.ten.explain(err)
+			}
 			_ = w.ten.release() // the error before is the one to tell
 		}
 	}()
@@ -159,6 +163,20 @@ func (s *Schema) recordsOnly() *Schema {
 	return &t
 }
 
+// vacant returns ErrExist if a file has the name of a subfile of a set to be appended: what a dead writer left is gone, so it is
+// somebody else's.
+func (w *Writer) vacant(set string) error {
+	for i := range w.info.subfiles {
+		name := subfile.Name(set, i)
+		if _, err := w.opt.fs.Stat(name); err == nil {
+			return fmt.Errorf("blob: append to %s: %s is there, which is not of this dataset: %w", w.base, name, ErrExist)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
 // reopen gets the subfiles ready for the new records. Collective.
 func (w *Writer) reopen(ctx context.Context, r *Reader) error {
 	e := w.eng
@@ -168,14 +186,17 @@ func (w *Writer) reopen(ctx context.Context, r *Reader) error {
 	}
 	if w.opt.Layout == ProcessCentric {
 		w.info.rename = w.opt.CommitMode != CommitManifestOnly && w.info.subfiles <= maxAutoRenames || w.opt.CommitMode == CommitRename
+		set := subfile.SetBase(w.base, len(w.info.old.Sets))
 		var err error
 		if w.c.Rank() == 0 {
-			err = w.announce()
+			if err = w.vacant(set); err == nil {
+				err = w.announce()
+			}
 		}
-		if err := comm.Agree(ctx, w.c, err); err != nil {
+		if err := comm.Agree(ctx, w.c, w.ten.explain(err)); err != nil {
 			return err
 		}
-		return w.makeFiles(ctx, subfile.SetBase(w.base, len(w.info.old.Sets)))
+		return w.makeFiles(ctx, set)
 	}
 	var err error
 	if w.lead {
@@ -196,5 +217,5 @@ func (w *Writer) reopen(ctx context.Context, r *Reader) error {
 			}
 		}
 	}
-	return comm.Agree(ctx, w.c, err)
+	return comm.Agree(ctx, w.c, w.ten.explain(err))
 }

@@ -160,7 +160,7 @@ func (c *conversion) prepare(o *ConvertOptions) error {
 		return usageErr("convert: output %s: a file of this name would be taken for one of the dataset %s", c.out, b)
 	}
 	if o != nil && o.Blobs {
-		if err := checkName(c.out); err != nil {
+		if err := checkNew(c.out); err != nil {
 			return err
 		}
 	}

@@ -445,7 +445,7 @@ func sameFiles(a, b vfs.FS, base string) error {
 }
 
 func checks(t *testing.T, quick int) {
-	n := times(quick, 20*quick)
+	n := times(quick, 10*quick)
 	if raceEnabled {
 		n = max(n/10, 3)
 	}

@@ -167,3 +167,99 @@ func TestStraysUnfinished(t *testing.T) {
 		}
 	}
 }
+
+// TestStraysInTheWay: what has a name that an unfinished writer wanted is not that writer's, if its own files had partial names; and an append
+// replaces no file.
+func TestStraysInTheWay(t *testing.T) {
+	notes := []byte("notes")
+	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+		start := vfs.NewMem()
+		m := tinyModel(1, 1)
+		m.writeTo(t, start, &Options{fs: start, Layout: layout, Subfiles: 1})
+		must(vfs.WriteFile(start, "d.nc.0001", notes))
+		f, err := start.OpenRW("d.nc.0001")
+		must(err)
+		must(errors.Join(f.Sync(), f.Close(), start.SyncDir(".")))
+		kept := 0
+		for _, c := range crashes(t, start, 3, 1, func(fsys vfs.FS) error {
+			return run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+				return m.create(ctx, c, "d.nc", &Options{fs: fsys, Layout: layout, Subfiles: 2, Force: true})
+			})
+		}) {
+			if r, err := Open(context.Background(), "d.nc", &OpenOptions{fs: c.fs}); err != nil {
+				t.Fatalf("%s: %v", c.when, err)
+			} else if n := len(r.sets[0].parts); r.Close() != nil || n == 2 {
+				continue // committed
+			}
+			kept++
+			if _, err := Recover(context.Background(), "d.nc", &RecoverOptions{fs: c.fs}); err != nil {
+				t.Fatalf("%s: %v", c.when, err)
+			}
+			if b, err := slurp(c.fs, "d.nc.0001"); err != nil || !bytes.Equal(b, notes) {
+				t.Fatalf("%v, %s: %v", layout, c.when, err)
+			}
+		}
+		if kept == 0 {
+			t.Errorf("%v: no writer died before its commit", layout)
+		}
+	}
+	for _, mode := range []CommitMode{CommitRename, CommitManifestOnly} {
+		mem := vfs.NewMem()
+		m := tinyModel(1, 1)
+		o := &Options{fs: mem, Layout: ProcessCentric, Subfiles: 2, CommitMode: mode}
+		m.writeTo(t, mem, o)
+		must(vfs.WriteFile(mem, "d.nc+1.0001", notes))
+		err := run(m.ranks, func(ctx context.Context, c comm.Comm) error { return m.upTo(2).add(ctx, c, "d.nc", o) })
+		if !errors.Is(err, ErrExist) || errors.Is(err, ErrInUse) {
+			t.Errorf("append over a file: %v", err)
+		}
+		if b, err := slurp(mem, "d.nc+1.0001"); err != nil || !bytes.Equal(b, notes) {
+			t.Errorf("append over a file: %v", err)
+		}
+		if got, err := canonicalOf(mem, "d.nc"); err != nil || !bytes.Equal(got, m.canonical(false)) {
+			t.Errorf("append over a file: %v", err)
+		}
+	}
+}
+
+// TestNameOfAppendedSet: no new dataset gets the name of a set that may be appended to another; one that has it is its own all the same.
+func TestNameOfAppendedSet(t *testing.T) {
+	mem := vfs.NewMem()
+	a, b := tinyModel(1, 1), tinyModel(2, 1)
+	o := &Options{fs: mem, Layout: ProcessCentric, Subfiles: 2}
+	if err := run(b.ranks, func(ctx context.Context, c comm.Comm) error { return b.create(ctx, c, "d.nc+1", o) }); !errors.Is(err, ErrUsage) {
+		t.Errorf("create: %v", err)
+	}
+	a.writeTo(t, mem, o)
+	r, err := Open(context.Background(), "d.nc", &OpenOptions{fs: mem})
+	must(err)
+	defer r.Close()
+	if err := Convert(context.Background(), r, "d.nc+1", &ConvertOptions{Blobs: true, fs: mem}); !errors.Is(err, ErrUsage) {
+		t.Errorf("convert: %v", err)
+	}
+	// As older versions could make it.
+	for i := range 2 {
+		content, err := slurp(mem, subfile.Name("d.nc", i))
+		must(err)
+		must(vfs.WriteFile(mem, subfile.Name("d.nc+1", i), content))
+	}
+	st, err := subfile.ReadState(mem, "d.nc")
+	must(err)
+	m := *st.Manifest
+	m.Base = "d.nc+1"
+	m.Sets[0].Base = m.Base
+	content, err := m.Encode()
+	must(err)
+	must(vfs.WriteFile(mem, subfile.ManifestName(m.Base), content))
+	must(vfs.WriteFile(mem, "d.nc+1.0002.w1a2b3c4d.partial", nil)) // of its next writer
+	before := names(mem, ".")
+	if steps, err := Recover(context.Background(), "d.nc", &RecoverOptions{fs: mem}); err != nil || len(steps) > 0 {
+		t.Errorf("recover: %v, %v", steps, err)
+	}
+	if after := names(mem, "."); !slices.Equal(after, before) {
+		t.Errorf("recover: %v, want %v", after, before)
+	}
+	if got, err := canonicalOf(mem, m.Base); err != nil || !bytes.Equal(got, a.canonical(false)) {
+		t.Errorf("the other dataset: %v", err)
+	}
+}

@@ -112,7 +112,7 @@ func checkCreate(name string, s *Schema, parts []Part, o *Options) ([][]decomp.R
 	if name == "" {
 		return nil, usageErr("empty name")
 	}
-	if err := checkName(name); err != nil {
+	if err := checkNew(name); err != nil {
 		return nil, err
 	}
 	if s == nil {
@@ -135,6 +135,14 @@ func checkName(base string) error {
 		return usageErr("name %q: it is no valid UTF-8, as which the manifest has it", n)
 	}
 	return nil
+}
+
+// checkNew refuses names that a new dataset must not have: its subfiles would be those of an appended set of another.
+func checkNew(base string) error {
+	if of := filepath.Base(subfile.Base(subfile.Name(base, 0))); of != filepath.Base(base) {
+		return usageErr("name %q: it is that of a set appended to a dataset %s", filepath.Base(base), of)
+	}
+	return checkName(base)
 }
 
 // checkParts sorts the parts by decomposition and checks the ranges that the

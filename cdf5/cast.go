@@ -25,6 +25,12 @@ func cast[D, S number](dst []D, src []S) int {
 			dst[i] = D(v)
 		}
 	case toFloat:
+		if math.MaxInt == math.MaxInt32 && !isFloat64[D]() {
+			for i, v := range src {
+				dst[i] = D(nearest(v))
+			}
+			break
+		}
 		for i, v := range src {
 			dst[i] = D(v)
 		}
@@ -38,6 +44,22 @@ func cast[D, S number](dst []D, src []S) int {
 		}
 	}
 	return -1
+}
+
+// nearest returns the float32 nearest to the integer v. It stands for Go's own
+// conversion where that is software: on 32-bit machines, integers between
+// 2^46 and 2^47 come out one unit off (runtime.uint64tofloat32 of Go 1.26).
+func nearest[S number](v S) float32 {
+	u, sign := uint64(v), 1.0
+	if v < 0 {
+		u, sign = -uint64(int64(v)), -1
+	}
+	// Cut to the 53 bits of a float64. The last of them says whether any bit
+	// after it is set, so that the float32 is rounded once, not twice.
+	if cut := u & (1<<11 - 1); u > 1<<53 && cut != 0 {
+		u = u&^(1<<11-1) | 1<<11
+	}
+	return float32(sign * float64(u))
 }
 
 // narrow is float64 to float32. Infinities and NaN pass.

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"strings"
 
+	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
 
@@ -303,8 +305,9 @@ func removePartials(fsys vfs.FS, base string, by By) error {
 func Partials(fsys vfs.FS, base string) (list []string, err error) {
 	dir, name := dirOf(base), filepath.Base(base)
 	entries, err := fsys.ReadDir(dir)
+	others := othersIn(entries, name)
 	for _, e := range entries {
-		if _, _, ok := Split(e.Name()); ok && filepath.Ext(e.Name()) == partialSuffix && Base(e.Name()) == name {
+		if set, _, ok := Split(e.Name()); ok && filepath.Ext(e.Name()) == partialSuffix && Base(e.Name()) == name && !others[set] {
 			list = append(list, filepath.Join(dir, e.Name()))
 		}
 	}
@@ -365,7 +368,8 @@ func copyFile(fsys vfs.FS, from, to string, n int64, sync bool) error {
 
 // Stale returns the final names of base that the manifest m does not list: what a wider dataset of the same name, replaced by this
 // one, left behind, or a dead writer that did not use partial names. A file of such a name may be anybody's ("F.nc.2024"). It counts
-// only if another record lists it (known, of which some may be nil), or holds says that it is a subfile.
+// only if another record lists it (known, of which some may be nil), or holds says that it is a subfile. What is of a dataset "F.nc+1"
+// that has a record of its own does not count.
 func Stale(fsys vfs.FS, base string, m *Manifest, holds func(name string, i int) (bool, error), known ...*Manifest) ([]string, error) {
 	dir, name := dirOf(base), filepath.Base(base)
 	entries, err := fsys.ReadDir(dir)
@@ -378,9 +382,10 @@ func Stale(fsys vfs.FS, base string, m *Manifest, holds func(name string, i int)
 		k.eachName(func(name string) { listed[name] = true })
 	}
 	var stale []string
+	others := othersIn(entries, name)
 	for _, e := range entries {
-		_, i, ok := Split(e.Name())
-		if !ok || filepath.Ext(e.Name()) == partialSuffix || Base(e.Name()) != name || keep[e.Name()] || !isFile(fsys, dir, e) {
+		set, i, ok := Split(e.Name())
+		if !ok || filepath.Ext(e.Name()) == partialSuffix || Base(e.Name()) != name || keep[e.Name()] || others[set] || !isFile(fsys, dir, e) {
 			continue
 		}
 		file, is := filepath.Join(dir, e.Name()), listed[e.Name()]
@@ -394,6 +399,24 @@ func Stale(fsys vfs.FS, base string, m *Manifest, holds func(name string, i int)
 		}
 	}
 	return stale, nil
+}
+
+// othersIn returns the names of datasets in a directory that have records, or a writer, of their own: "F.nc+1" may be one, and is then
+// no appended set of "F.nc".
+func othersIn(entries []fs.DirEntry, name string) map[string]bool {
+	others := map[string]bool{}
+	for _, e := range entries {
+		b, is := durable.LockOf(e.Name())
+		for _, suffix := range []string{nextSuffix, manifestSuffix} {
+			if !is {
+				b, is = strings.CutSuffix(e.Name(), suffix)
+			}
+		}
+		if is && b != name {
+			others[b] = true
+		}
+	}
+	return others
 }
 
 // Lists says whether a file, named without directory, is one of the record's.

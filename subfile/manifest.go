@@ -269,14 +269,14 @@ func readManifest(fsys vfs.FS, name string) (*Manifest, error) {
 	return Decode(b, name)
 }
 
-// Partial says of a dataset that was never finished that its writer gave all subfiles partial names: then what has a final
-// name is of another program.
+// Partial says of a writer that did not commit that it gave all subfiles partial names: then what has a final name is not its
+// own.
 func (s *State) Partial() bool { return s.Intent != nil && s.Intent.Writer != "" && !s.Intent.Finals }
 
-// Known returns the records besides the one in force that list files of the dataset: the announcement, and the record that a pending
-// commit replaces.
+// Known returns the records besides the one in force that list files of the dataset: the announcement, if its writer gives files their
+// final names before its commit, and the record that a pending commit replaces.
 func (s *State) Known(fsys vfs.FS, base string) (known []*Manifest, err error) {
-	if s.Intent != nil {
+	if s.Intent != nil && !s.Partial() {
 		known = append(known, s.Intent)
 	}
 	if !s.Pending {

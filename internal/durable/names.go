@@ -3,6 +3,7 @@ package durable
 import (
 	"encoding/hex"
 	"errors"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -51,11 +52,14 @@ func HiddenFiles(fsys vfs.FS, name string) (list []string, err error) {
 }
 
 // SweepHidden removes what HiddenFiles lists, directories with all that is in them. It is for who holds the lease of name: one
-// that is alive after all fails at its rename.
+// that is alive after all fails at its rename. What may not be removed, in a directory where each user removes only
+// what is his own, stays: such a file keeps nobody from writing, and its owner could give it that name at any time.
 func SweepHidden(fsys vfs.FS, name string) error {
 	list, err := HiddenFiles(fsys, name)
 	for _, t := range list {
-		err = errors.Join(err, vfs.RemoveAll(fsys, t))
+		if rerr := vfs.RemoveAll(fsys, t); !errors.Is(rerr, fs.ErrPermission) {
+			err = errors.Join(err, rerr)
+		}
 	}
 	return err
 }

@@ -428,3 +428,30 @@ func TestOutputKilled(t *testing.T) {
 		t.Error(l)
 	}
 }
+
+// TestHiddenOfAnotherUser: what another user left, or planted, under a hidden name of the output, and only he may remove, keeps nobody from
+// writing.
+func TestHiddenOfAnotherUser(t *testing.T) {
+	mem := vfs.NewMem()
+	const theirs = ".x.nc.deadbeef.partial"
+	if err := vfs.WriteFile(mem, theirs, []byte("theirs")); err != nil {
+		t.Fatal(err)
+	}
+	fsys := vfs.NewFault(mem, vfs.FailOn(vfs.OpRemove, theirs, 0, fs.ErrPermission))
+	out, err := NewOutput(context.Background(), fsys, "x.nc", OutputOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.File().WriteAt([]byte("ours"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := vfs.ReadFile(mem, "x.nc", 10); err != nil || string(b) != "ours" {
+		t.Errorf("%q, %v", b, err)
+	}
+	if b, err := vfs.ReadFile(mem, theirs, 10); err != nil || string(b) != "theirs" {
+		t.Errorf("%q, %v", b, err)
+	}
+}
