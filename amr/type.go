@@ -39,14 +39,3 @@ func (t Type) String() string {
 	}
 	return typeNames[t]
 }
-
-// ParseType is the inverse of String. It takes "f32", "i64" and so on too.
-func ParseType(s string) (Type, error) {
-	for t := Float32; t <= Int64; t++ {
-		short := fmt.Sprintf("%c%d", t.String()[0], t.Size()*8)
-		if s == t.String() || s == short {
-			return t, nil
-		}
-	}
-	return 0, fmt.Errorf("amr: type %q, want float32, float64, int8, int16, int32 or int64: %w", s, ErrUsage)
-}

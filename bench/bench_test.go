@@ -7,52 +7,61 @@ import (
 	"testing"
 
 	"blobio/blob"
-	"blobio/cdf5"
-	"blobio/e3smcases"
+	"blobio/comm"
 )
 
-// small is the F case at ne=8 (3,458 columns, 67 MB in float) on 16 ranks.
-func small(b *testing.B) *rates {
+// sample is the F case at ne=8 (3,458 columns, 67 MB in float) on 16 ranks.
+type sample struct {
+	*task
+	data []rankData
+	dir  string
+	size int64 // bytes of the data
+}
+
+func small(b *testing.B) *sample {
 	b.Helper()
-	r := &rates{o: RatesOptions{Dir: b.TempDir(), Ne: 8, Ranks: 16}}
-	var err error
-	if r.maps, err = e3smcases.GenF(8, 72, 16); err != nil {
-		b.Fatal(err)
-	}
-	c, err := e3smcases.Load("F_h0")
+	j := Job{Case: "F_h0", Ranks: 16, Float: true, FileMem: true, Maps: MapSource{Ne: 8}}
+	t, err := j.load()
 	if err != nil {
 		b.Fatal(err)
 	}
-	if r.c, err = c.WithMapDims(r.maps); err != nil {
+	r := &sample{task: t, dir: b.TempDir()}
+	if r.data, err = t.fillAll(); err != nil {
 		b.Fatal(err)
 	}
-	if r.s, err = r.c.Schema(true); err != nil {
-		b.Fatal(err)
-	}
-	if err := r.fill(); err != nil {
-		b.Fatal(err)
+	for _, d := range r.data {
+		r.size += d.bytes()
 	}
 	return r
 }
 
-func bytesOf(r *rates) (n int64) {
-	for _, vars := range r.data {
-		for _, d := range vars {
-			raw, _ := cdf5.Bytes(d)
-			n += int64(len(raw))
+func (r *sample) write(ctx context.Context, l blob.Layout, name string) error {
+	o := &blob.Options{Layout: l, Force: true, Durability: blob.DurableNone, Retain: blob.LendUntilClose}
+	return comm.Run(ctx, r.Ranks, nil, func(ctx context.Context, c comm.Comm) error {
+		w, err := blob.Create(ctx, c, name, r.s, r.parts(c), o)
+		if err != nil {
+			return err
 		}
-	}
-	return n
+		for v, recs := range r.data[c.Rank()] {
+			if recs[0] == nil {
+				continue
+			}
+			if err := putAny(w, blob.VarID(v), 0, recs[0]); err != nil {
+				return err
+			}
+		}
+		return w.Close(ctx)
+	})
 }
 
 func BenchmarkWrite(b *testing.B) {
 	r := small(b)
 	for _, l := range []blob.Layout{blob.VariableCentric, blob.ProcessCentric} {
 		b.Run(l.String(), func(b *testing.B) {
-			b.SetBytes(bytesOf(r))
+			b.SetBytes(r.size)
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := r.write(context.Background(), l, filepath.Join(r.o.Dir, "w"+l.String())); err != nil {
+				if err := r.write(context.Background(), l, filepath.Join(r.dir, "w"+l.String())); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -64,7 +73,7 @@ func BenchmarkRead(b *testing.B) {
 	r := small(b)
 	ctx := context.Background()
 	for _, l := range []blob.Layout{blob.VariableCentric, blob.ProcessCentric} {
-		name := filepath.Join(r.o.Dir, "r"+l.String())
+		name := filepath.Join(r.dir, "r"+l.String())
 		if err := r.write(ctx, l, name); err != nil {
 			b.Fatal(err)
 		}
@@ -100,7 +109,7 @@ func BenchmarkConvert(b *testing.B) {
 	r := small(b)
 	ctx := context.Background()
 	for _, l := range []blob.Layout{blob.VariableCentric, blob.ProcessCentric} {
-		name := filepath.Join(r.o.Dir, "c"+l.String())
+		name := filepath.Join(r.dir, "c"+l.String())
 		if err := r.write(ctx, l, name); err != nil {
 			b.Fatal(err)
 		}
@@ -115,10 +124,10 @@ func BenchmarkConvert(b *testing.B) {
 					b.Fatal(err)
 				}
 				defer d.Close()
-				b.SetBytes(bytesOf(r))
+				b.SetBytes(r.size)
 				o.Force, o.Durability = true, blob.DurableNone
 				for b.Loop() {
-					if err := blob.Convert(ctx, d, filepath.Join(r.o.Dir, "out.nc"), &o); err != nil {
+					if err := blob.Convert(ctx, d, filepath.Join(r.dir, "out.nc"), &o); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -131,12 +140,12 @@ func BenchmarkCheck(b *testing.B) {
 	r := small(b)
 	ctx := context.Background()
 	for _, l := range []blob.Layout{blob.VariableCentric, blob.ProcessCentric} {
-		name := filepath.Join(r.o.Dir, "k"+l.String())
+		name := filepath.Join(r.dir, "k"+l.String())
 		if err := r.write(ctx, l, name); err != nil {
 			b.Fatal(err)
 		}
 		b.Run(l.String(), func(b *testing.B) {
-			b.SetBytes(bytesOf(r))
+			b.SetBytes(r.size)
 			for b.Loop() {
 				for f := range blob.Check(ctx, name, nil) {
 					b.Fatal(f)

@@ -3,7 +3,6 @@ package bench
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -12,36 +11,6 @@ import (
 
 // ceilingBlocks are the sizes of write tried for the raw ceiling, in bytes.
 var ceilingBlocks = []int{256 << 10, 1 << 20, 4 << 20}
-
-// WriteCeiling is the least time in which size bytes reach a fresh file by
-// plain positional writes of the given number of writers: the best of several
-// block sizes, each with and without reserving the space first (whose time counts). The
-// data come from a buffer that stays in the cache, so nothing that also has
-// to fetch its data can be faster. The file is removed.
-func WriteCeiling(dir string, size int64, writers int) (time.Duration, error) {
-	return writeCeiling(dir, size, writers, false)
-}
-
-// SyncCeiling is WriteCeiling with a sync of the file at the end.
-func SyncCeiling(dir string, size int64, writers int) (time.Duration, error) {
-	return writeCeiling(dir, size, writers, true)
-}
-
-func writeCeiling(dir string, size int64, writers int, sync bool) (time.Duration, error) {
-	best := time.Duration(-1)
-	for _, block := range ceilingBlocks {
-		for _, reserve := range []bool{false, true} {
-			d, err := rawWrite(filepath.Join(dir, ".ceiling"), size, block, writers, reserve, sync)
-			if err != nil {
-				return 0, err
-			}
-			if best < 0 || d < best {
-				best = d
-			}
-		}
-	}
-	return best, nil
-}
 
 func rawWrite(name string, size int64, block, writers int, reserve, sync bool) (time.Duration, error) {
 	bufs := make([][]byte, writers)
@@ -138,37 +107,6 @@ func plainRead(name string, block, readers int) (int64, error) {
 		}
 		return nil
 	})
-}
-
-// ReadIntoCeiling is the time in which the file is read by plain positional reads into
-// memory of its size, given in parts: like ReadCeiling, but the bytes end where somebody wants
-// them, and not in a buffer that stays in the cache.
-func ReadIntoCeiling(name string, readers int, parts [][]byte) (time.Duration, error) {
-	f, err := vfs.OS.Open(name)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	best := time.Duration(-1)
-	for _, block := range ceilingBlocks {
-		start := time.Now()
-		off := int64(0)
-		for _, p := range parts {
-			if err := striped(int64(len(p)), block, readers, func(_ int, at int64, n int) error {
-				if k, err := f.ReadAt(p[at:at+int64(n)], off+at); k < n {
-					return fmt.Errorf("bench: read of %s at %d: %w", name, off+at, err)
-				}
-				return nil
-			}); err != nil {
-				return 0, err
-			}
-			off += int64(len(p))
-		}
-		if d := time.Since(start); best < 0 || d < best {
-			best = d
-		}
-	}
-	return best, nil
 }
 
 // striped gives blocks to workers in turn and waits for all.

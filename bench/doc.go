@@ -4,8 +4,6 @@
 //
 //	Replay      one case, verified
 //	Workloads   the named measurements of blobio bench; Run runs some, Report makes a page of them
-//	Rates       the short measurement of bench/results/rates.md
-//	FFRates, SCRRates, SCRFlushRates   checkpoints and redundancy
 //
 // # How Run measures
 //

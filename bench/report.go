@@ -294,7 +294,7 @@ func (p *page) table(t table) {
 // phaseText lists the phases in the order of time.
 func phaseText(phases map[string][]float64) string {
 	var out []string
-	for _, n := range append(slices.Clone(writePhases), "open", "define", "post", "write", "convert") {
+	for _, n := range append(slices.Clone(writePhases), "open", "define", "post", "write", "complete", "convert") {
 		if v, ok := phases[n]; ok {
 			out = append(out, fmt.Sprintf("%s %.1f", n, 1e3*median(v)))
 		}

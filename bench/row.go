@@ -101,6 +101,14 @@ func (r *Row) bound(what string, bytes int64, seconds float64) {
 	b.Seconds = append(b.Seconds, seconds)
 }
 
+func median(v []float64) float64 {
+	if len(v) == 0 {
+		return math.NaN()
+	}
+	s := slices.Sorted(slices.Values(v))
+	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+}
+
 func medianInt(v []int64) int64 {
 	if len(v) == 0 {
 		return 0

@@ -47,6 +47,8 @@ func Workloads() []Workload {
 		{"convert", "convert in each direction, and on one core", (*session).convert},
 		{"check", "check a dataset", (*session).check},
 		{"compress", "process-centric files with and without compression: smooth fields, noise, fields with fill values", (*session).compress},
+		{"fti", "checkpoints of FTI-FF: full, differential, recovered; 1 GiB of one rank, with and without fsync", (*session).fti},
+		{"scr", "files of four ranks protected by redset and rebuilt; a checkpoint without and with a flush", (*session).scr},
 		{"open", "open and list datasets of 16, 512 and 21,600 ranks", (*session).open},
 		{"curve", "what ranks cost: the same few data from 16 to 100,000 ranks, and how each cost grows", (*session).curve},
 		{"memory", "peak memory of a write, and allocations for each put", (*session).memory},
@@ -149,6 +151,14 @@ func (s *session) path(name string) string { return filepath.Join(s.dir, name) }
 func (s *session) skip(what string, err error) {
 	s.res.Skipped = append(s.res.Skipped, fmt.Sprintf("%s: %v", what, err))
 	s.Log(fmt.Sprintf("%s: skipped: %v", what, err))
+}
+
+// syncs are without and with waiting for the device; a quick run has the first only.
+func (s *session) syncs() []bool {
+	if s.Quick {
+		return []bool{false}
+	}
+	return []bool{false, true}
 }
 
 // room is an error if the file system lacks the bytes.

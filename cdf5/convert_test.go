@@ -317,6 +317,10 @@ func TestFill(t *testing.T) {
 	if string(b) != "\x80\x01\x80\x01" {
 		t.Errorf("a fill value of another type: % x, want the default one", b)
 	}
+	cdf5.FillBytes(b, cdf5.Short, nil, &cdf5.Att{Name: "_FillValue", Type: cdf5.Short, Value: []int16{1, 2}})
+	if string(b) != "\x80\x01\x80\x01" {
+		t.Errorf("two fill values: % x, want the default one", b)
+	}
 	if b := make([]byte, 4); true {
 		cdf5.FillBytes(b, cdf5.Float, nil, nil)
 		if string(b) != "\x7c\xf0\x00\x00" {

@@ -1,8 +1,10 @@
-// Package cdf5 reads and writes the classic netCDF formats: CDF-1 (classic),
-// CDF-2 (64-bit offset) and CDF-5 (64-bit data), and the little-endian copy of
-// a CDF-5 header that the process-centric blob layout keeps in its dataset
-// header_blob. Not here: netCDF-4, which is HDF5 (ErrUnsupported), and changing
-// a file in place (a file is written once, then read).
+// Package cdf5 decodes, encodes and lays out headers of the classic netCDF
+// formats CDF-1 (classic), CDF-2 (64-bit offset) and CDF-5 (64-bit data),
+// converts between memory and file elements, and does the same for the
+// little-endian copy of a CDF-5 header that the process-centric blob layout
+// keeps in its dataset header_blob. Header.Extent says where the elements of a
+// variable lie. Not here: reading and writing data, which package blob does,
+// and netCDF-4, which is HDF5 (ErrUnsupported).
 //
 // The sources of the format facts are the netCDF Classic Format Specification
 // and the CDF-5 specification of PnetCDF; what they leave open was settled by
@@ -118,8 +120,8 @@
 //
 // The pad after the last variable of the file may be missing. Pads in the data
 // section hold the variable's fill value in files that were filled, and are
-// undefined otherwise; Writer puts zeros. Pads in the header are zeros when
-// written; others are read, with a note.
+// undefined otherwise. Pads in the header are zeros when written; others are
+// read, with a note.
 //
 // # Limits
 //
@@ -151,11 +153,6 @@
 // grows only with bytes that were really read. Sums and products that pass 2^63
 // are errors, so no method of a decoded Header overflows. Errors are
 // *FormatError with the offset of the field at fault.
-//
-// Reader reads what is asked for and little else: contiguous runs are joined,
-// gaps of up to a page are read over, and nothing is read in pieces larger than
-// 1 MiB. Large runs without conversion go straight into the caller's slice and
-// are swapped there.
 //
 // # Conversion
 //

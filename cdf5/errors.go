@@ -19,7 +19,6 @@ var (
 	ErrTooLarge    = fault.ErrTooLarge    // a header over DecodeOptions.MaxHeader; a value over the limits of the version
 	ErrRange       = fault.ErrRange       // a value does not fit the external type
 	ErrUsage       = fault.ErrUsage       // a wrong argument
-	ErrBroken      = fault.ErrBroken      // a Writer after a failed write
 )
 
 // RangeError tells which element of a conversion does not fit its target.

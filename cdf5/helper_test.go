@@ -4,10 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"math"
 	"reflect"
-	"sync"
+	"slices"
 	"testing"
 
 	"blobio/cdf5"
@@ -21,83 +20,6 @@ func typesOf(v cdf5.Version) []cdf5.Type {
 		return allTypes
 	}
 	return allTypes[:6]
-}
-
-// memFile is a file in memory. It counts the reads.
-type memFile struct {
-	mu    sync.Mutex
-	b     []byte
-	reads int
-	bytes int64
-}
-
-func (f *memFile) WriteAt(p []byte, off int64) (int, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if n := off + int64(len(p)); n > int64(len(f.b)) {
-		f.b = append(f.b, make([]byte, n-int64(len(f.b)))...)
-	}
-	return copy(f.b[off:], p), nil
-}
-
-func (f *memFile) ReadAt(p []byte, off int64) (int, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.reads++
-	f.bytes += int64(len(p))
-	return bytes.NewReader(f.b).ReadAt(p, off)
-}
-
-func (f *memFile) open(t testing.TB) *cdf5.Reader {
-	t.Helper()
-	r, err := cdf5.NewReader(f, int64(len(f.b)), "mem.nc")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-// sparseFile is a file in memory of any size that keeps only the pages that
-// were written to.
-type sparseFile struct {
-	pages map[int64][]byte
-	size  int64
-}
-
-const sparsePage = 64 << 10
-
-func (f *sparseFile) WriteAt(p []byte, off int64) (int, error) {
-	if f.pages == nil {
-		f.pages = map[int64][]byte{}
-	}
-	for n := 0; n < len(p); {
-		at := off + int64(n)
-		page := f.pages[at/sparsePage]
-		if page == nil {
-			page = make([]byte, sparsePage)
-			f.pages[at/sparsePage] = page
-		}
-		n += copy(page[at%sparsePage:], p[n:])
-	}
-	f.size = max(f.size, off+int64(len(p)))
-	return len(p), nil
-}
-
-func (f *sparseFile) ReadAt(p []byte, off int64) (int, error) {
-	for n := 0; n < len(p); {
-		at := off + int64(n)
-		if at >= f.size {
-			return n, io.EOF
-		}
-		k := int(min(sparsePage-at%sparsePage, int64(len(p)-n), f.size-at))
-		if page := f.pages[at/sparsePage]; page != nil {
-			copy(p[n:n+k], page[at%sparsePage:])
-		} else {
-			clear(p[n : n+k])
-		}
-		n += k
-	}
-	return len(p), nil
 }
 
 // pattern returns n values of type t, a different one for each seed and
@@ -127,9 +49,6 @@ func pattern(t cdf5.Type, seed, n int) any {
 	}
 	return s
 }
-
-// cut returns s[lo:hi] of any slice.
-func cut(s any, lo, hi int) any { return reflect.ValueOf(s).Slice(lo, hi).Interface() }
 
 // sampleAtts has one attribute of every type of the version, and odd lengths.
 func sampleAtts(v cdf5.Version) []cdf5.Att {
@@ -182,4 +101,34 @@ func encode(t testing.TB, h *cdf5.Header) []byte {
 
 func decode(b []byte, o *cdf5.DecodeOptions) (*cdf5.Header, int64, error) {
 	return cdf5.DecodeHeader(bytes.NewReader(b), int64(len(b)), o)
+}
+
+// same tells whether two headers mean the same: all but VSize and Begin, values bit by bit.
+func same(a, b *cdf5.Header) bool {
+	var enc [2][]byte
+	for i, h := range []*cdf5.Header{a, b} {
+		c := *h
+		c.Vars = slices.Clone(h.Vars)
+		for v := range c.Vars {
+			c.Vars[v].VSize = 0
+		}
+		var err error
+		if enc[i], err = c.AppendTo(nil, binary.BigEndian, true); err != nil {
+			return false
+		}
+	}
+	return bytes.Equal(enc[0], enc[1])
+}
+
+// patterns returns the pattern of every variable's index, for all records.
+func patterns(h *cdf5.Header) []any {
+	values := make([]any, len(h.Vars))
+	for v := range h.Vars {
+		n := h.Elems(v)
+		if h.IsRecord(v) {
+			n *= h.NumRecs
+		}
+		values[v] = pattern(h.Vars[v].Type, v, int(n))
+	}
+	return values
 }

@@ -129,36 +129,3 @@ func view[T number](s []T) []byte {
 	var x T
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(x)))
 }
-
-// slicePart returns v[lo:hi].
-func slicePart(v any, lo, hi int) any {
-	switch s := v.(type) {
-	case string:
-		return s[lo:hi]
-	case []int8:
-		return s[lo:hi]
-	case []int16:
-		return s[lo:hi]
-	case []int32:
-		return s[lo:hi]
-	case []int64:
-		return s[lo:hi]
-	case []int:
-		return s[lo:hi]
-	case []uint8:
-		return s[lo:hi]
-	case []uint16:
-		return s[lo:hi]
-	case []uint32:
-		return s[lo:hi]
-	case []uint64:
-		return s[lo:hi]
-	case []uint:
-		return s[lo:hi]
-	case []float32:
-		return s[lo:hi]
-	case []float64:
-		return s[lo:hi]
-	}
-	return nil
-}

@@ -128,19 +128,6 @@ func (w *Writer) Resume(f *File) error {
 	return nil
 }
 
-// Vars are the variables that have containers, in the order of their first one.
-func (w *Writer) Vars() []int32 {
-	var ids []int32
-	for i := range w.g.blocks {
-		for j := range w.g.blocks[i].Containers {
-			if c := &w.g.blocks[i].Containers[j]; c.ContainerID == 0 {
-				ids = append(ids, c.ID)
-			}
-		}
-	}
-	return ids
-}
-
 // FileSize is the size in bytes of the file that an update with these variables would make.
 func (w *Writer) FileSize(vars []VarSize) (int64, error) {
 	g := w.g.clone()

@@ -57,11 +57,4 @@
 //	Double                     six decimals, as %f of C
 //
 // Unlike the reference, which reads as far as there are digits, text that is not a number, or does not fit, is an error.
-//
-// # Gathers
-//
-// One tree per rank, in few files (rank2file of SCR). <prefix>, and below it <prefix>.<level>.<writer>:
-//
-//	level 0    LEVEL 0, RANKS n, RANK/<rank>/<its tree>
-//	level >= 1 LEVEL l, RANKS n, RANK/<writer>/{FILE .<l-1>.<writer>, OFFSET 0}; the highest is <prefix> itself
 package kvtree

@@ -106,34 +106,6 @@ func TestElementsOfAllNodes(t *testing.T) {
 	}
 }
 
-// TestGatherOfOtherRanks: parts of a gather of another number of ranks, and ranks that it does not have.
-func TestGatherOfOtherRanks(t *testing.T) {
-	ranks := kvtree.New()
-	for r := range 5 {
-		ranks.Set(strconv.Itoa(r), counter(r))
-	}
-	for name, damage := range map[string]func(fsys vfs.FS) error{
-		"part of six ranks": edit("g.0.2", func(t *kvtree.Tree) { t.SetInt("RANKS", 6) }),
-		"rank 5 of 5":       edit("g.0.4", func(t *kvtree.Tree) { t.SetKV("RANK", "5") }),
-	} {
-		mem := vfs.NewMem()
-		if err := errors.Join(kvtree.WriteGather(mem, "g", ranks, 5, 2), damage(mem)); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := kvtree.ReadGather(mem, "g", nil); !errors.Is(err, kvtree.ErrCorrupt) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	mem := vfs.NewMem()
-	index := errors.Join(kvtree.WriteGather(mem, "g", ranks, 5, 2), edit("g.0.4", func(t *kvtree.Tree) { t.SetKV("RANK", "5") })(mem))
-	if index != nil {
-		t.Fatal(index)
-	}
-	if _, err := kvtree.ReadGatherFile(mem, "g", kvtree.GatherRef{File: ".0.4"}, nil); !errors.Is(err, kvtree.ErrCorrupt) {
-		t.Errorf("a part with rank 5 of 5: %v", err)
-	}
-}
-
 // twoFaced gives other bytes from the second read on.
 type twoFaced struct {
 	first, later []byte

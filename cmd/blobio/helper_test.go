@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"blobio/cdf5"
+	"blobio/internal/cdftest"
 )
 
 // result of one command line.
@@ -66,7 +67,7 @@ func check(t *testing.T, err error) {
 // toy writes a small ordinary netCDF file with one variable of every kind.
 func toy(t *testing.T, dir string) string {
 	t.Helper()
-	h := &cdf5.Header{Version: cdf5.CDF5,
+	h := &cdf5.Header{Version: cdf5.CDF5, NumRecs: 3,
 		Dims: []cdf5.Dim{{Name: "time"}, {Name: "lev", Len: 2}, {Name: "ncol", Len: 6}, {Name: "chars", Len: 8}},
 		Atts: []cdf5.Att{{Name: "title", Type: cdf5.Char, Value: "toy"}, {Name: "np", Type: cdf5.Int, Value: []int32{4}}},
 		Vars: []cdf5.Var{
@@ -77,29 +78,26 @@ func toy(t *testing.T, dir string) string {
 			{Name: "date_written", Type: cdf5.Char, Dims: []int{0, 3}},
 			{Name: "count", Type: cdf5.Int64, Dims: []int{0, 2}},
 		}}
-	path := filepath.Join(dir, "toy.nc")
-	f, err := os.Create(path)
-	check(t, err)
-	defer f.Close()
-	w, err := cdf5.NewWriter(f, h, nil)
-	check(t, err)
-	check(t, w.Write(0, nil, nil, []float64{-90, -54, -18, 18, 54, 90}))
-	check(t, w.Write(1, nil, nil, []float64{100000}))
-	for rec := range int64(3) {
-		x, n := make([]float32, 12), make([]int64, 6)
-		for i := range x {
-			x[i] = float32(rec*100) + float32(i) + 0.5
+	var (
+		x    []float32
+		time []float64
+		date string
+		n    []int64
+	)
+	for rec := range h.NumRecs {
+		for i := range 12 {
+			x = append(x, float32(rec*100)+float32(i)+0.5)
 		}
-		for i := range n {
-			n[i] = 1<<40 + rec*10 + int64(i)
+		x[rec*12+5] = -1
+		for i := range int64(6) {
+			n = append(n, 1<<40+rec*10+i)
 		}
-		x[5] = -1
-		check(t, w.Write(2, []int64{rec, 0, 0}, []int64{1, 2, 6}, x))
-		check(t, w.Write(3, []int64{rec}, []int64{1}, []float64{float64(rec) / 4}))
-		check(t, w.Write(4, []int64{rec, 0}, []int64{1, 8}, "day 000"+string(rune('0'+rec))))
-		check(t, w.Write(5, []int64{rec, 0}, []int64{1, 6}, n))
+		time = append(time, float64(rec)/4)
+		date += "day 000" + string(rune('0'+rec))
 	}
-	check(t, w.Close())
+	path := filepath.Join(dir, "toy.nc")
+	file := cdftest.Build(t, h, false, []float64{-90, -54, -18, 18, 54, 90}, []float64{100000}, x, time, date, n)
+	check(t, os.WriteFile(path, file, 0o666))
 	return path
 }
 

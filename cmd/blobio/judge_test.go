@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"blobio/cdf5"
+	"blobio/internal/cdftest"
 )
 
 // zoo writes a file with every type, rank and kind of attribute that CDL treats in its own way.
@@ -38,23 +39,15 @@ func zoo(t *testing.T, path string) {
 	add("never", cdf5.Double, 1)
 	h.Vars[10].Atts = []cdf5.Att{{Name: "_FillValue", Type: h.Vars[10].Type, Value: "b"}}
 	h.Vars[1].Atts = []cdf5.Att{att("_FillValue", []int8{7})}
-	f, err := os.Create(path)
-	check(t, err)
-	defer f.Close()
-	w, err := cdf5.NewWriter(f, h, &cdf5.WriterOptions{Fill: true})
-	check(t, err)
+	h.NumRecs = 3
+	values := make([]any, len(h.Vars))
 	for i, v := range h.Vars {
 		if v.Name == "never" {
 			continue
 		}
-		n, start, count := int64(1), []int64{}, []int64{}
-		for _, d := range v.Dims {
-			k := h.Dims[d].Len
-			if k == 0 {
-				k = 3
-			}
-			n *= k
-			start, count = append(start, 0), append(count, k)
+		n := h.Elems(i)
+		if h.IsRecord(i) {
+			n *= h.NumRecs
 		}
 		if v.Type == cdf5.Char {
 			b := make([]byte, n)
@@ -63,7 +56,7 @@ func zoo(t *testing.T, path string) {
 					b[j] = "ab'd\n\"xx"[j%8]
 				}
 			}
-			check(t, w.Write(i, start, count, b))
+			values[i] = b
 			continue
 		}
 		x := make([]float64, n)
@@ -79,9 +72,9 @@ func zoo(t *testing.T, path string) {
 				}
 			}
 		}
-		check(t, w.Write(i, start, count, x))
+		values[i] = x
 	}
-	check(t, w.Close())
+	check(t, os.WriteFile(path, cdftest.Build(t, h, true, values...), 0o666))
 }
 
 func tool(t *testing.T, name string, args ...string) string {

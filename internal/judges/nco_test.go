@@ -3,11 +3,13 @@ package judges
 import (
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"testing"
 
 	"blobio/blob"
 	"blobio/cdf5"
+	"blobio/internal/cdftest"
 )
 
 // fieldOf is a field of horizontal and one of horizontal times level dimensions of a case.
@@ -92,16 +94,11 @@ func cut(t *testing.T, path, name string) []byte {
 	if i < 0 {
 		t.Fatalf("%s: no variable %q", path, name)
 	}
-	v := cdf5.NewSlice(h.Vars[i].Type, int(h.Elems(i)))
-	f := openFile(t, path)
-	cr, err := cdf5.NewReader(f, f.size, path)
+	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cr.Read(i, nil, nil, nil, v); err != nil {
-		t.Fatal(err)
-	}
-	return little(t, h.Vars[i].Type, v)
+	return little(t, h.Vars[i].Type, cdftest.Values(t, b, i))
 }
 
 // near says that a tool's mean is ours: both are sums of up to 10^4 values, and

@@ -6,15 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"blobio/comm"
-	"blobio/internal/testfiles"
-	"blobio/internal/vfs"
 	"blobio/kvtree"
 	"blobio/kvtree/kvcomm"
 )
@@ -120,144 +116,6 @@ func TestMessages(t *testing.T) {
 		}
 		return nil
 	})
-}
-
-func TestGatherScatter(t *testing.T) {
-	for _, tc := range []struct {
-		ranks, bytes int
-		segment      int64
-		levels, max  int
-	}{
-		{1, 10, 0, 1, 3}, {4, 10, 0, 1, 3}, {9, 0, 0, 1, 3}, {40, 1000, 4096, 1, 16}, {250, 5000, 4096, 2, 260},
-	} {
-		t.Run(fmt.Sprintf("%d ranks of %d bytes", tc.ranks, tc.bytes), func(t *testing.T) {
-			fsys := vfs.NewMem()
-			tree := func(rank int) *kvtree.Tree {
-				t := treeOf(rank, 0)
-				t.SetStr("long", strings.Repeat("z", tc.bytes))
-				return t
-			}
-			run(t, tc.ranks, func(ctx context.Context, c comm.Comm) error {
-				if err := kvcomm.Gather(ctx, c, fsys, "rank2file", tree(c.Rank()), &kvcomm.GatherOptions{Segment: tc.segment}); err != nil {
-					return err
-				}
-				got, err := kvcomm.Scatter(ctx, c, fsys, "rank2file", nil)
-				if err == nil && !got.Equal(tree(c.Rank())) {
-					err = fmt.Errorf("rank %d has another tree", c.Rank())
-				}
-				return err
-			})
-			root, err := kvtree.ReadGatherFile(fsys, "rank2file", kvtree.GatherRef{}, nil)
-			if err != nil || root.Level != tc.levels || root.Ranks != tc.ranks {
-				t.Errorf("root %+v, %v, want level %d", root, err, tc.levels)
-			}
-			all, err := kvtree.ReadGather(fsys, "rank2file", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for rank := range tc.ranks {
-				if !all.Get(strconv.Itoa(rank)).Equal(tree(rank)) {
-					t.Errorf("rank %d has another tree", rank)
-				}
-			}
-			if names, err := fsys.ReadDir("."); err != nil || len(names) > tc.max || len(names) < 2 {
-				t.Errorf("%d files, %v, want up to %d", len(names), err, tc.max)
-			}
-		})
-	}
-}
-
-// TestGatherLikeSCR scatters what real SCR gathered and gathers it again: the same bytes.
-func TestGatherLikeSCR(t *testing.T) {
-	prefix := filepath.Join(testfiles.Dir(t, "scr", "xor_1_after_crash"), "prefix", ".scr", "scr.dataset.3", "rank2file")
-	out := filepath.Join(t.TempDir(), "rank2file")
-	run(t, 4, func(ctx context.Context, c comm.Comm) error {
-		tree, err := kvcomm.Scatter(ctx, c, nil, prefix, nil)
-		if err != nil {
-			return err
-		}
-		if tree.Get("FILE").Len() != 2 {
-			return fmt.Errorf("rank %d has %d files", c.Rank(), tree.Get("FILE").Len())
-		}
-		return kvcomm.Gather(ctx, c, nil, out, tree, nil)
-	})
-	for _, suffix := range []string{"", ".0.0"} {
-		want, err := os.ReadFile(prefix + suffix)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, err := os.ReadFile(out + suffix); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("rank2file%s differs (%v)", suffix, err)
-		}
-	}
-}
-
-func TestScatterErrorsReachAll(t *testing.T) {
-	fsys := vfs.NewMem()
-	run(t, 6, func(ctx context.Context, c comm.Comm) error {
-		tree := treeOf(c.Rank(), 0)
-		tree.SetStr("long", strings.Repeat("z", 5000))
-		return kvcomm.Gather(ctx, c, fsys, "g", tree, &kvcomm.GatherOptions{Segment: 4096})
-	})
-	expect := func(name string, ranks int, class error) {
-		t.Helper()
-		run(t, ranks, func(ctx context.Context, c comm.Comm) error {
-			if _, err := kvcomm.Scatter(ctx, c, fsys, name, nil); !errors.Is(err, class) {
-				return fmt.Errorf("rank %d: %v, want %v", c.Rank(), err, class)
-			}
-			return nil
-		})
-	}
-	expect("none", 6, os.ErrNotExist)
-	expect("g", 5, kvtree.ErrUsage)
-	expect("g.0.2", 6, kvtree.ErrCorrupt)
-	if err := fsys.Rename("g.0.3", "away"); err != nil {
-		t.Fatal(err)
-	}
-	expect("g", 6, kvtree.ErrMissing)
-	empty := &kvtree.GatherFile{Ranks: 6}
-	if err := kvtree.WriteFile(fsys, "g.0.3", empty.Tree()); err != nil {
-		t.Fatal(err)
-	}
-	expect("g", 6, kvtree.ErrMissing)
-}
-
-// TestGatherFault fails each operation of the file system once: all ranks hear of it, and there is no index of a gather
-// that is not whole.
-func TestGatherFault(t *testing.T) {
-	gather := func(fsys vfs.FS) error {
-		return comm.Run(context.Background(), 3, nil, func(ctx context.Context, c comm.Comm) error {
-			tree := treeOf(c.Rank(), 0)
-			tree.SetStr("long", strings.Repeat("z", 5000))
-			err := kvcomm.Gather(ctx, c, fsys, "g", tree, &kvcomm.GatherOptions{Segment: 4096})
-			if all, _ := comm.AllreduceOne(ctx, c, btoi(err != nil), comm.Sum); all != 0 && all != 3 {
-				t.Errorf("%d of 3 ranks failed", all)
-			}
-			return err
-		})
-	}
-	counter := vfs.Count(vfs.NewMem())
-	if err := gather(counter); err != nil {
-		t.Fatal(err)
-	}
-	for n := int64(1); n <= counter.Ops(); n++ {
-		mem := vfs.NewMem()
-		if err := gather(vfs.FailNth(mem, n, errors.New("injected"))); err == nil {
-			t.Errorf("operation %d: no error", n)
-		}
-		if _, err := mem.Stat("g"); err == nil {
-			if _, err := kvtree.ReadGather(mem, "g", nil); err != nil {
-				t.Errorf("operation %d: index of %v", n, err)
-			}
-		}
-	}
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func BenchmarkExchange(b *testing.B) {

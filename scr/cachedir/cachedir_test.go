@@ -369,7 +369,8 @@ func TestPacked(t *testing.T) {
 		!slices.Equal(got.Maps[3].Tree().Get("FILE").Keys(), p.Maps[3].Tree().Get("FILE").Keys()) || !got.Copies[2].Tree().Equal(p.Copies[2].Tree()) {
 		t.Fatalf("%+v", got)
 	}
-	h := LookAt(m, Cached{ID: 7, Path: dir, Packed: true})
+	h := Holding{Cached: Cached{ID: 7, Path: dir, Packed: true}}
+	h.look(m)
 	if len(h.Ranks) != 3 || !h.Ranks[1].Whole() || len(h.Ranks[1].Files) != 2 || !h.Ranks[0].Copy || h.Ranks[0].Whole() || h.Ranks[0].Map.Len() != 1 {
 		t.Fatalf("%+v", h)
 	}
@@ -390,7 +391,8 @@ func TestPacked(t *testing.T) {
 	bad := kvtree.New()
 	bad.SetInt("VERSION", 2)
 	must(t, kvtree.WriteFile(m, PackedName(dir), bad))
-	if h := LookAt(m, Cached{ID: 7, Path: dir}); !isDamage(h.Err) {
+	h = Holding{Cached: Cached{ID: 7, Path: dir}}
+	if h.look(m); !isDamage(h.Err) {
 		t.Fatalf("version 2: %v", h.Err)
 	}
 	must(t, Delete(m, dir))

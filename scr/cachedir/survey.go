@@ -98,13 +98,6 @@ func listed(fsys vfs.FS, name string) ([]Holding, error) {
 	return all, nil
 }
 
-// LookAt is Survey of one folder of generation C.
-func LookAt(fsys vfs.FS, e Cached) Holding {
-	h := Holding{Cached: e, Listed: true}
-	h.look(fsys)
-	return h
-}
-
 // look fills in what is in the folder.
 func (h *Holding) look(fsys vfs.FS) {
 	list, err := fsys.ReadDir(MetaDir(h.Path))

@@ -13,7 +13,12 @@ import (
 	"blobio/scr/record"
 )
 
-// Names and keys of the files of the map.
+// The map is a gather: one tree per rank in few files, rank2file and below it rank2file.<level>.<writer>.
+//
+//	level 0    LEVEL 0, RANKS n, RANK/<rank>/<its tree>
+//	level >= 1 LEVEL l, RANKS n, RANK/<writer>/{FILE .<l-1>.<writer>, OFFSET 0}; the highest is rank2file itself
+//
+// Names and keys of its files.
 const (
 	mapName    = "rank2file"
 	mapSuffix  = ".scr" // of the names in generations A and B
@@ -236,7 +241,9 @@ func (w *mapWriter) write(files func(rank int) ([]File, error)) error {
 		p := part{level: level, tree: kvtree.New()}
 		var next []part
 		for _, ref := range refs {
-			entry := kvtree.GatherRef{File: partName(ref)}.Entry()
+			entry := kvtree.New() // its keys, and those of writePart, in the order of the reference
+			entry.SetBytes(keyOffset, 0)
+			entry.SetStr(keyFile, partName(ref))
 			if err := w.put(&p, ref.first, entry, &next); err != nil {
 				return err
 			}
@@ -279,8 +286,11 @@ func (w *mapWriter) flush(p part, done *[]part) error {
 func partName(p part) string { return fmt.Sprintf(".%d.%d", p.level, p.first) }
 
 func (w *mapWriter) writePart(name string, p part) error {
-	g := kvtree.GatherFile{Level: p.level, Ranks: w.ranks, Entries: p.tree}
-	return kvtree.WriteFile(w.d.FS, filepath.Join(w.dir, name), g.Tree())
+	t := kvtree.New()
+	t.Set(keyRank, p.tree)
+	t.SetInt(keyLevel, p.level)
+	t.SetInt(keyRanks, w.ranks)
+	return kvtree.WriteFile(w.d.FS, filepath.Join(w.dir, name), t)
 }
 
 // removeOld removes the files of an earlier map, the root first.

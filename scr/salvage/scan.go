@@ -54,11 +54,6 @@ type RankScan struct {
 	Err        error             // why the map cannot be used
 }
 
-// Whole says whether the map and all files that it lists are there.
-func (r RankScan) Whole() bool {
-	return r.Map != nil && r.Err == nil && !slices.ContainsFunc(r.Files, func(f FileScan) bool { return f.State < Present })
-}
-
 // Scan is what the prefix directory has of a dataset that was scavenged.
 type Scan struct {
 	ID      int
