@@ -1,44 +1,50 @@
-package main
+package check
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"hash/crc32"
-	"io"
 	"io/fs"
-	"runtime"
-	"sync"
-	"sync/atomic"
 
-	"blobio/blob"
-	"blobio/internal/vfs"
+	"blobio/internal/fault"
 	"blobio/kvtree"
 )
 
-// Severities of findings of scr check.
+// Severity of a finding.
+type Severity = fault.Severity
+
+// Severities.
 const (
-	sevError   = "error"
-	sevWarning = "warning"
-	sevNote    = "note"
+	Note    = fault.Note    // worth knowing
+	Warning = fault.Warning // not as it should be
+	Error   = fault.Error   // data or their protection are lost, or cannot be trusted
 )
 
-// scrFinding is something that scr check found.
-type scrFinding struct {
-	Severity string `json:"severity"`
-	Dataset  int    `json:"dataset,omitempty"`
-	File     string `json:"file"`
-	Field    string `json:"field,omitempty"`
-	Found    string `json:"found"`
-	Wanted   string `json:"wanted,omitempty"`
-	Class    string `json:"class,omitempty"`
+// Finding is something that Prefix or Caches found.
+type Finding struct {
+	Severity Severity
+	Node     int    // which of the nodes; 0 for a prefix directory
+	Dataset  int    // its number; 0 if it is about none, or about all
+	File     string // on a node: as the node calls it
+	Offset   int64  // in the file, in bytes; -1 if it has none
+	Field    string
+	Found    string // what there is
+	Wanted   string // what there should be; may be ""
+	Err      error  // the class, for errors.Is; may be nil. *LookError ends a check that could not be done
 }
 
-// String is the finding on a line.
-func (f scrFinding) String() string {
-	s := f.Severity + ": " + clean(f.File)
-	if f.Field != "" {
-		s += ": " + f.Field
+// Where is the offset and the field; "" if there are none.
+func (f Finding) Where() string {
+	if f.Offset >= 0 {
+		return fmt.Sprintf("%#x: %s", f.Offset, f.Field)
+	}
+	return f.Field
+}
+
+// String is the finding on a line: severity, file, field, what was found and what is wanted.
+func (f Finding) String() string {
+	s := f.Severity.String() + ": " + fault.Quoted(f.File)
+	if where := f.Where(); where != "" {
+		s += ": " + where
 	}
 	s += ": " + f.Found
 	if f.Wanted != "" {
@@ -47,22 +53,31 @@ func (f scrFinding) String() string {
 	return s
 }
 
-// classOf names the class of an error.
-func classOf(err error) string {
-	for _, c := range []error{blob.ErrTruncated, blob.ErrChecksum, blob.ErrCorrupt, blob.ErrNotFormat, blob.ErrMissing, kvtree.ErrVersion} {
+// LookError says why something could not be looked at, or not to the end: it is not there, or the context ended.
+type LookError struct{ Err error }
+
+// Error implements error.
+func (e *LookError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *LookError) Unwrap() error { return e.Err }
+
+// classOf is the class of an error; nil if it has none.
+func classOf(err error) error {
+	for _, c := range []error{fault.ErrTruncated, fault.ErrChecksum, fault.ErrCorrupt, fault.ErrNotFormat, fault.ErrMissing, fault.ErrVersion} {
 		if errors.Is(err, c) {
-			return c.Error()
+			return c
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return blob.ErrMissing.Error()
+		return fault.ErrMissing
 	}
-	return ""
+	return nil
 }
 
 // findingOf makes a finding of an error about a file.
-func findingOf(sev string, id int, file string, err error) scrFinding {
-	f := scrFinding{Severity: sev, Dataset: id, File: file, Class: classOf(err)}
+func findingOf(sev Severity, id int, file string, err error) Finding {
+	f := Finding{Severity: sev, Dataset: id, File: file, Offset: -1, Err: classOf(err)}
 	var fe *kvtree.FormatError
 	var pe *fs.PathError
 	switch {
@@ -70,10 +85,7 @@ func findingOf(sev string, id int, file string, err error) scrFinding {
 		if fe.File != "" {
 			f.File = fe.File
 		}
-		f.Field, f.Found = fe.Field, fe.Msg
-		if fe.Offset >= 0 {
-			f.Field = fmt.Sprintf("%#x: %s", fe.Offset, fe.Field)
-		}
+		f.Offset, f.Field, f.Found = fe.Offset, fe.Field, fe.Msg
 		if f.Found == "" && fe.Err != nil {
 			f.Found = fe.Err.Error()
 		}
@@ -83,85 +95,12 @@ func findingOf(sev string, id int, file string, err error) scrFinding {
 		}
 		f.Found, f.Wanted = "absent", "a file"
 	default:
-		f.Found = errorText(err)
+		f.Found = err.Error()
 	}
 	return f
 }
 
-// scrJob is a file that is to be read.
-type scrJob struct {
-	size int64
-	sums bool // do compares all of it with checksums
-	do   func(ctx context.Context, read func(n int)) []scrFinding
-}
-
-// runJobs does jobs at once, with a bar over their bytes. Findings are in the order of the jobs; verified are the bytes that match
-// checksums.
-func (e *env) runJobs(ctx context.Context, stage string, workers int, jobs []scrJob) (out []scrFinding, verified int64, err error) {
-	if workers <= 0 {
-		workers = min(runtime.NumCPU(), 16)
-	}
-	var total int64
-	for _, j := range jobs {
-		total += j.size
-	}
-	p := e.newProgress()
-	defer p.end()
-	var done, next atomic.Int64
-	found := make([][]scrFinding, len(jobs))
-	var wg sync.WaitGroup
-	for range min(workers, len(jobs)) {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(jobs) || ctx.Err() != nil {
-					return
-				}
-				found[i] = jobs[i].do(ctx, func(n int) { p.at(stage, done.Add(int64(n)), total) })
-			}
-		}()
-	}
-	wg.Wait()
-	for i, f := range found {
-		if jobs[i].sums && len(f) == 0 {
-			verified += jobs[i].size
-		}
-		out = append(out, f...)
-	}
-	return out, verified, ctx.Err()
-}
-
-// section reads a file once, from an offset to an end, and counts what it reads.
-type section struct {
-	ctx  context.Context
-	f    vfs.File
-	at   int64
-	end  int64
-	read func(n int)
-}
-
-func (s *section) Read(b []byte) (int, error) {
-	if err := s.ctx.Err(); err != nil {
-		return 0, err
-	}
-	if s.at >= s.end {
-		return 0, io.EOF
-	}
-	b = b[:min(int64(len(b)), s.end-s.at)]
-	n, err := s.f.ReadAt(b, s.at)
-	s.at += int64(n)
-	s.read(n)
-	if n > 0 && err == io.EOF {
-		err = nil
-	}
-	return n, err
-}
-
-// crcOf is the CRC-32 and the length of a stream.
-func crcOf(r io.Reader) (uint32, int64, error) {
-	h := crc32.NewIEEE()
-	n, err := io.CopyBuffer(struct{ io.Writer }{h}, struct{ io.Reader }{r}, make([]byte, 1<<20))
-	return h.Sum32(), n, err
+// differs is a finding about bytes that are not what they have to be.
+func differs(id int, file string, off int64, field string, found, wanted any, class error) Finding {
+	return Finding{Severity: Error, Dataset: id, File: file, Offset: off, Field: field, Found: fmt.Sprint(found), Wanted: fmt.Sprint(wanted), Err: class}
 }
