@@ -157,6 +157,7 @@ func TestPrefixStreams(t *testing.T) {
 	dir := prefix(t, 2)
 	must(t, os.Remove(filepath.Join(dir, "ckpt.1", "f0")))
 	must(t, os.Remove(filepath.Join(dir, "ckpt.2", "f0")))
+	must(t, os.Remove(filepath.Join(dir, "ckpt.2", "f3")))
 	read := false
 	o := &check.Options{Progress: func(int, int64, int64) { read = true }, Seen: func(int, check.Seen) { t.Error("told of the end of what was not looked at to its end") }}
 	n := 0
