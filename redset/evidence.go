@@ -60,6 +60,10 @@ func readPlaces(fsys vfs.FS, name string) (map[int]place, error) {
 	if err != nil {
 		return nil, err
 	}
+	return parsePlaces(name, b)
+}
+
+func parsePlaces(name string, b []byte) (map[int]place, error) {
 	t, _, err := decodeTree(name, b)
 	if err != nil {
 		return nil, err

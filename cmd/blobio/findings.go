@@ -2,6 +2,13 @@ package main
 
 import "github.com/spf13/cobra"
 
+// Severities of findings.
+const (
+	sevError   = "error"
+	sevWarning = "warning"
+	sevNote    = "note"
+)
+
 // tally counts findings by severity.
 type tally struct {
 	Errors   int `json:"errors"`

@@ -208,39 +208,6 @@ func TestDefect4TruncatedPayload(t *testing.T) {
 	}
 }
 
-// A flipped byte in the parity of what this library wrote does not match the checksums beside it.
-func TestScrCheckParity(t *testing.T) {
-	tree := kvtree.New()
-	tree.SetInt("CHUNK", 10)
-	tree.SetInt("RANK", 1)
-	d := tree.Touch("DESC", "1", "DESC")
-	d.SetStr("TYPE", "RS")
-	d.SetInt("CKSUM", 2)
-	parts, err := payloadParts("x/reddesc.er.5.rs.grp_1_of_2.mem_2_of_4.redset", tree)
-	check(t, err)
-	sums := kvtree.New()
-	m := sums.Touch("MEMBER", "1")
-	m.SetCRC32("HEADER", 77)
-	m.Touch("ROW").SetCRC32("1", 99)
-	if len(parts) != 2 || parts[1].length != 10 {
-		t.Fatalf("%+v", parts)
-	}
-	if crc, ok := parts[1].sum(sums, 77); !ok || crc != 99 {
-		t.Errorf("sum of row 1: %d %v", crc, ok)
-	}
-	if _, ok := parts[1].sum(sums, 78); ok {
-		t.Error("the sums of another header were taken")
-	}
-	if _, ok := parts[0].sum(sums, 77); ok {
-		t.Error("a sum that is not there")
-	}
-	for _, name := range []string{"reddesc.er.5.rs.grp_1_of_2.mem_5_of_4.redset", "reddesc.er.5.rs.grp_1_of_2.mem_99999999999999999999_of_4.redset"} {
-		if _, err := payloadParts(name, tree); err == nil {
-			t.Errorf("%s was taken", name)
-		}
-	}
-}
-
 func TestScrCheckUsage(t *testing.T) {
 	p := scrSets(t, 1)
 	bad(t, exitFailed, "--cache goes with --control", "scr", "check", "--cache", p)

@@ -210,7 +210,7 @@ func (f *scrIndexFlags) change(ctx context.Context, e *env, d *prefixdir.Dir, ve
 				return err
 			}
 			if !en.Restartable() {
-				return fmt.Errorf("no run can start from dataset %d %s: it is %s", en.ID, clean(en.Name), scrWhyNot(en))
+				return fmt.Errorf("no run can start from dataset %d %s: it is %s", en.ID, clean(en.Name), en.Unfit())
 			}
 			name = en.Name
 		}
@@ -291,27 +291,6 @@ func forgetFlush(d *prefixdir.Dir, id int) error {
 	return d.WriteFlush(flush)
 }
 
-// scrWhole says whether a dataset that was found is whole, by its summary.
-func scrWhole(s prefixdir.Found) string {
-	if s.Summary.Complete {
-		return "whole"
-	}
-	return "not complete"
-}
-
-// scrWhyNot says why no run can start from a dataset.
-func scrWhyNot(en prefixdir.Entry) string {
-	switch {
-	case !en.Complete:
-		return "not complete"
-	case !en.Failed.IsZero():
-		return "one that failed on " + scrStamp(en.Failed)
-	case !en.Dataset.Checkpoint:
-		return "no checkpoint"
-	}
-	return "not usable"
-}
-
 // scrIndexRow is a dataset, as JSON has it.
 type scrIndexRow struct {
 	ID         int      `json:"id"`
@@ -383,7 +362,7 @@ func (f *scrIndexFlags) print(e *env, d *prefixdir.Dir) error {
 		f.table(e, x)
 	}
 	for _, s := range lost {
-		fmt.Fprintf(e.out, "dataset %d %s is %s, but not listed (scr index --add %d lists it)\n", s.ID, clean(s.Summary.Dataset.Name), scrWhole(s), s.ID)
+		fmt.Fprintf(e.out, "dataset %d %s is %s, but not listed (scr index --add %d lists it)\n", s.ID, clean(s.Summary.Dataset.Name), s.State(), s.ID)
 	}
 	return nil
 }

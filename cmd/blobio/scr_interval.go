@@ -145,17 +145,6 @@ func spanText(d time.Duration) string {
 	}
 }
 
-// pace is what the overhead of checkpoints depends on; in seconds.
-type pace struct{ cost, mtbf, restart float64 }
-
-// overhead is what is expected on top of the time that the computing takes, as a fraction
-// of it, with checkpoints every t seconds of it; and the part that writing them takes.
-// Failures come at random, during checkpoints and restarts, too: J. T. Daly, "A higher
-// order estimate of the optimum checkpoint interval for restart dumps", 2006.
-func (p pace) overhead(t float64) (all, checkpoints float64) {
-	return p.mtbf*math.Exp(p.restart/p.mtbf)*math.Expm1((t+p.cost)/p.mtbf)/t - 1, p.cost / t
-}
-
 // beyond is from where on an overhead is not told: such a run never ends.
 const beyond = 1e4
 
@@ -184,7 +173,7 @@ type paceRow struct {
 	all, writing float64
 }
 
-func (r *paceRow) text(p pace) []any {
+func (r *paceRow) text(p runlog.Pace) []any {
 	return []any{r.Method, spanText(span(r.Seconds)), overheadText(r.all), overheadText(r.writing), overheadText(r.all - r.writing)}
 }
 
@@ -195,9 +184,9 @@ func span(s float64) time.Duration {
 	return time.Duration(s * 1e9)
 }
 
-func (p pace) row(method string, d time.Duration) paceRow {
+func newPaceRow(p runlog.Pace, method string, d time.Duration) paceRow {
 	r := paceRow{Method: method, Seconds: d.Seconds()}
-	r.all, r.writing = p.overhead(r.Seconds)
+	r.all, r.writing = p.Overhead(r.Seconds)
 	if r.all < beyond && r.writing < beyond {
 		failures := r.all - r.writing
 		r.Overhead, r.Checkpoints, r.Failures = &r.all, &r.writing, &failures
@@ -209,9 +198,7 @@ func (p pace) row(method string, d time.Duration) paceRow {
 type paceLog struct {
 	name       string
 	stats      runlog.Stats
-	skipped    int           // lines that make no sense
-	restart    time.Duration // mean of RESTART_SUCCESS
-	computed   time.Duration // mean of COMPUTE_END
+	skipped    int // lines that make no sense
 	cost, mtbf time.Duration
 	costErr    error
 	mtbfErr    error
@@ -226,20 +213,6 @@ func readPaceLog(name string) (*paceLog, error) {
 		return nil, fmt.Errorf("%s is no log of SCR: none of its %s makes sense", name, plural(l.Skipped, "line"))
 	}
 	p := &paceLog{name: name, stats: runlog.Analyze(l.Entries), skipped: l.Skipped}
-	var restarts, computed time.Duration
-	for i := range l.Entries {
-		switch e := &l.Entries[i]; {
-		case e.Took == nil:
-		case e.Event == runlog.RestartSuccess:
-			p.restart += *e.Took
-			restarts++
-		case e.Event == runlog.ComputeEnd:
-			p.computed += *e.Took
-			computed++
-		}
-	}
-	p.restart /= max(restarts, 1)
-	p.computed /= max(computed, 1)
 	p.cost, p.costErr = p.stats.Blocked()
 	p.mtbf, p.mtbfErr = p.stats.MTBF()
 	return p, nil
@@ -305,16 +278,16 @@ func (f *scrIntervalFlags) run(cmd *cobra.Command, e *env, args []string) error 
 			}
 		}
 		if !given("restart") {
-			f.restart = l.restart
+			f.restart = l.stats.Restart
 		}
 	}
-	p := pace{f.cost.Seconds(), f.mtbf.Seconds(), f.restart.Seconds()}
-	rows := []paceRow{p.row("Young", runlog.Young(f.cost, f.mtbf)), p.row("Daly", runlog.Daly(f.cost, f.mtbf))}
+	p := runlog.Pace{Cost: f.cost.Seconds(), MTBF: f.mtbf.Seconds(), Restart: f.restart.Seconds()}
+	rows := []paceRow{newPaceRow(p, "Young", runlog.Young(f.cost, f.mtbf)), newPaceRow(p, "Daly", runlog.Daly(f.cost, f.mtbf))}
 	if rows[0].Seconds <= 0 || rows[1].Seconds <= 0 {
 		return fmt.Errorf("a cost of %v and an MTBF of %v are too short for an interval", f.cost, f.mtbf)
 	}
-	if l != nil && l.computed > 0 {
-		rows = append(rows, p.row("so far", l.computed))
+	if l != nil && l.stats.Computed > 0 {
+		rows = append(rows, newPaceRow(p, "so far", l.stats.Computed))
 	}
 	var drawn int64
 	if f.plot != "" { // before anything is printed: it may fail
@@ -362,7 +335,7 @@ func (f *scrIntervalFlags) json(l *paceLog, rows []paceRow) map[string]any {
 	return out
 }
 
-func (f *scrIntervalFlags) print(e *env, l *paceLog, p pace, rows []paceRow) {
+func (f *scrIntervalFlags) print(e *env, l *paceLog, p runlog.Pace, rows []paceRow) {
 	if l != nil {
 		s := l.stats
 		fmt.Fprintf(e.out, "%s: %s, %s long, %s, %s", l.name, plural(s.Runs, "run"), spanText(s.Lasted), plural(s.Failures, "failure"), plural(s.Checkpoints, "checkpoint"))
@@ -385,14 +358,14 @@ func (f *scrIntervalFlags) print(e *env, l *paceLog, p pace, rows []paceRow) {
 	if daly := rows[1].Seconds; daly >= 1 {
 		fmt.Fprintf(e.out, "\nSCR_CHECKPOINT_SECONDS=%.0f asks for Daly's\n", math.Round(daly))
 	} else {
-		fmt.Fprintf(e.out, "\nSCR_CHECKPOINT_OVERHEAD=%.3g asks for Daly's\n", 100*p.cost/(daly+p.cost))
+		fmt.Fprintf(e.out, "\nSCR_CHECKPOINT_OVERHEAD=%.3g asks for Daly's\n", 100*p.Cost/(daly+p.Cost))
 	}
-	if p.cost >= p.mtbf {
+	if p.Cost >= p.MTBF {
 		fmt.Fprintln(e.out, "a checkpoint takes longer than the time between failures: such a run hardly gets on; cheaper checkpoints are wanted first")
 	}
 }
 
-func (f *scrIntervalFlags) draw(ctx context.Context, p pace, rows []paceRow) (int64, error) {
+func (f *scrIntervalFlags) draw(ctx context.Context, p runlog.Pace, rows []paceRow) (int64, error) {
 	fig := paceFigure(p, rows, float64(f.width))
 	fig.Title = f.title
 	fig.Lines = []string{fmt.Sprintf("cost of a checkpoint %s, mean time between failures %s, restart %s", spanText(f.cost), spanText(f.mtbf), spanText(f.restart))}

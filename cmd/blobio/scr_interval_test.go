@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"blobio/scr/runlog"
 )
 
 // scrLog writes a log: runs of so many checkpoints each, the last one halted.
@@ -93,10 +95,10 @@ func TestScrIntervalFromLog(t *testing.T) {
 // TestPaceOptimum: the interval of Daly is the minimum of the overhead, where the cost is small.
 func TestPaceOptimum(t *testing.T) {
 	for _, c := range []struct{ cost, mtbf, restart float64 }{{1, 1000, 0}, {45, 21600, 100}, {60, 86400, 3600}} {
-		p := pace{c.cost, c.mtbf, c.restart}
+		p := runlog.Pace{Cost: c.cost, MTBF: c.mtbf, Restart: c.restart}
 		best, at := math.Inf(1), 0.0
 		for x := 1.0; x < c.mtbf; x *= 1.001 {
-			if all, _ := p.overhead(x); all < best {
+			if all, _ := p.Overhead(x); all < best {
 				best, at = all, x
 			}
 		}

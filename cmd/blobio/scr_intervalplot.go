@@ -5,19 +5,20 @@ import (
 	"math"
 
 	"blobio/internal/chart"
+	"blobio/scr/runlog"
 )
 
 var paceMarks = map[string]color.RGBA{"Young": chart.Series[3], "Daly": chart.Series[2], "so far": chart.Soft}
 
 // paceFigure draws the overhead over the interval, with the intervals of rows marked: first the optima.
-func paceFigure(p pace, rows []paceRow, width float64) *chart.Figure {
+func paceFigure(p runlog.Pace, rows []paceRow, width float64) *chart.Figure {
 	lo, hi, top := paceEnds(rows)
 	parts := []chart.Line{{Name: "by checkpoints", Color: chart.Series[0], Width: 1.4}, {Name: "by failures and restarts", Color: chart.Series[1], Width: 1.4},
 		{Name: "expected overhead", Color: chart.Ink, Width: 2.2}}
 	const steps = 600
 	for i := range steps + 1 {
 		t := lo * math.Pow(hi/lo, float64(i)/steps)
-		all, writing := p.overhead(t)
+		all, writing := p.Overhead(t)
 		for k, v := range [3]float64{writing, all - writing, all} {
 			parts[k].Points = append(parts[k].Points, [2]float64{t, 100 * v})
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/scr/prefixdir"
 )
@@ -109,11 +110,4 @@ func scrStamp(t time.Time) string {
 }
 
 // clean makes a name from a file fit for a line of a terminal.
-func clean(s string) string {
-	for _, r := range s {
-		if !strconv.IsPrint(r) || r == '\uFFFD' {
-			return strconv.Quote(s)
-		}
-	}
-	return s
-}
+func clean(s string) string { return fault.Quoted(s) }

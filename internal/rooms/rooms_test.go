@@ -37,6 +37,7 @@ var layers = map[string]int{
 	"blobio/versioned":       3,
 	"blobio/scr":             3,
 	"blobio/scr/salvage":     3,
+	"blobio/scr/check":       3,
 	"blobio/scr/runloop":     4,
 	"blobio/e3smcases":       4,
 	"blobio/bench":           4,

@@ -65,6 +65,19 @@ func (e Entry) Restartable() bool {
 	return e.Complete && e.Failed.IsZero() && e.Dataset.Checkpoint && !e.Copy
 }
 
+// Unfit says what a dataset is that is not Restartable.
+func (e Entry) Unfit() string {
+	switch {
+	case !e.Complete:
+		return "not complete"
+	case !e.Failed.IsZero():
+		return "one that failed on " + e.Failed.Local().Format(timeLayout)
+	case !e.Dataset.Checkpoint:
+		return "no checkpoint"
+	}
+	return "not usable"
+}
+
 // NewIndex returns an empty index.
 func (d *Dir) NewIndex() *Index {
 	t := kvtree.New()

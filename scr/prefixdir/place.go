@@ -56,6 +56,14 @@ type Found struct {
 	Err     error     // why the summary cannot be used: the dataset was not finished, or is damaged
 }
 
+// State says by its summary, of which there is one, whether the dataset is "whole" or "not complete".
+func (f Found) State() string {
+	if f.Summary.Complete {
+		return "whole"
+	}
+	return "not complete"
+}
+
 // Survey looks for datasets without the help of the index: each folder .scr/scr.dataset.<id> [B,C], and the summary in
 // each folder of the prefix directory [A]. They are ordered by number. A folder without a summary is a dataset that was
 // not finished, with an Err that wraps ErrMissing.

@@ -71,9 +71,9 @@ func TestAnalyze(t *testing.T) {
 	log := []Entry{
 		at(0, RunStart),
 		at(10, Start), // fails after 1000 s
-		at(100, CheckpointEnd, 4), at(110, FlushSuccess, 6), at(500, CheckpointEnd, 8), at(1010, ComputeStart),
+		at(100, CheckpointEnd, 4), at(110, FlushSuccess, 6), at(480, ComputeEnd, 300), at(490, ComputeEnd), at(500, CheckpointEnd, 8), at(1010, ComputeStart),
 		at(1100, Start), // fails at 3100, told by the run loop and by the node
-		at(1110, RestartSuccess, 3), at(1200, CheckpointEnd, 6), at(3000, ComputeStart),
+		at(1110, RestartSuccess, 3), at(1190, ComputeEnd, 100), at(1200, CheckpointEnd, 6), at(3000, ComputeStart),
 		at(3100, RunEnd), at(3101, NodeFail), at(3160, ScavengeStart), at(3200, ScavengeEnd), at(3290, RunStart),
 		at(3300, Start), // ends well after 600 s
 		at(3800, CheckpointEnd, 6), at(3850, AsyncFlushSuccess, 99), at(3900, Halt), at(3901, RunEnd),
@@ -81,7 +81,7 @@ func TestAnalyze(t *testing.T) {
 	}
 	s := Analyze(log)
 	want := Stats{Checkpoints: 4, Cost: 6 * time.Second, FlushCost: 1500 * time.Millisecond,
-		Runs: 4, Failures: 2, Lasted: (1000 + 2000 + 601 + 400) * time.Second, Restarts: 1, NodeFails: 1}
+		Runs: 4, Failures: 2, Lasted: (1000 + 2000 + 601 + 400) * time.Second, Restarts: 1, NodeFails: 1, Restart: 3 * time.Second, Computed: 200 * time.Second}
 	if s != want {
 		t.Errorf("\n%+v, want\n%+v", s, want)
 	}
@@ -95,6 +95,23 @@ func TestAnalyze(t *testing.T) {
 	}
 	if got := Young(c, m).Seconds(); math.Abs(got-math.Sqrt(2*7.5*2000.5)) > 1e-6 {
 		t.Errorf("Young %f", got)
+	}
+}
+
+func TestOverhead(t *testing.T) {
+	for _, c := range []struct {
+		p                Pace
+		t                float64
+		all, checkpoints float64 // worked out by hand
+	}{
+		{Pace{10, 100, 0}, 90, 100*(math.E-1)/90 - 1, 1. / 9},          // (90+10)/100 = 1
+		{Pace{10, 100, 100}, 90, 100*math.E*(math.E-1)/90 - 1, 1. / 9}, // each failure costs a restart of one MTBF, which fails, too
+		{Pace{1, 1e12, 0}, 100, 0.01, 0.01},                            // no failures
+		{Pace{1, 1e-3, 0}, 100, math.Inf(1), 0.01},
+	} {
+		if all, part := c.p.Overhead(c.t); all != c.all && !(math.Abs(all-c.all) < 1e-3*c.all) || math.Abs(part-c.checkpoints) > 1e-12 {
+			t.Errorf("%+v: %v, %v, want %v, %v", c, all, part, c.all, c.checkpoints)
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
-package main
+package check
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,7 +13,7 @@ import (
 
 // compare compares cached files that have no checksums, as SCR 3 writes them, with their redundancy, which is on other nodes. What
 // is found is told with the node that has the file, or else with the first that has something of the dataset.
-func (f *scrCheckFlags) compare(ctx context.Context, nodes []salvage.Node, out []*scrChecked) error {
+func (r *run) compare(nodes []salvage.Node, all []*checked) error {
 	type set struct {
 		at    []redset.Held
 		first int    // of nodes
@@ -25,10 +24,10 @@ func (f *scrCheckFlags) compare(ctx context.Context, nodes []salvage.Node, out [
 	for i, n := range nodes {
 		held, err := salvage.Survey(n)
 		if err != nil {
-			continue // node tells
+			continue // survey tells
 		}
 		for _, h := range held {
-			if h.Old || h.Packed || h.Gone || h.Bypass || f.id > 0 && f.id != h.ID {
+			if h.Old || h.Packed || h.Gone || h.Bypass || r.skips(h.ID) {
 				continue
 			}
 			if state, err := cachedir.ReadState(n.FS, h.Path, cachedir.DataGroup); err != nil || state != cachedir.StateEncoded {
@@ -40,29 +39,33 @@ func (f *scrCheckFlags) compare(ctx context.Context, nodes []salvage.Node, out [
 				sets[h.ID] = s
 			}
 			s.at = append(s.at, redset.Held{FS: n.FS, Prefix: cachedir.GroupFile(h.Path, cachedir.DataGroup, "")})
-			for _, r := range h.Ranks {
-				s.home[r.Rank] = i
+			for _, x := range h.Ranks {
+				s.home[x.Rank] = i
 			}
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(sets)) {
 		s := sets[id]
-		c := out[s.first]
-		res, err := redset.Compare(ctx, s.at)
+		c := all[s.first]
+		res, err := redset.Compare(r.ctx, s.at)
 		if err != nil && !errors.Is(err, redset.ErrCorrupt) {
 			return err
 		}
 		if err != nil {
-			bad := findingOf(sevError, id, s.path, err)
-			bad.Field = "redundancy"
+			bad := findingOf(Error, id, s.path, err)
+			bad.Offset, bad.Field = -1, "redundancy"
 			c.add(bad)
 			continue
 		}
 		for _, w := range res.Wrong {
-			out[s.home[w.Rank]].add(scrFinding{sevError, id, w.Name, "", "not what the other files and their redundancy make of it", "", classOf(redset.ErrCorrupt)})
+			all[s.home[w.Rank]].add(differs(id, w.Name, -1, "", "not what the other files and their redundancy make of it", "", redset.ErrCorrupt))
 		}
 		if res.Sets > 0 && len(res.Wrong) == 0 {
-			c.say(sevNote, id, s.path, "redundancy", fmt.Sprintf("agrees with the files, which have no checksums (%s)", plural(res.Sets, "set")), "")
+			sets := "1 set"
+			if res.Sets > 1 {
+				sets = fmt.Sprintf("%d sets", res.Sets)
+			}
+			c.say(Note, id, s.path, "redundancy", "agrees with the files, which have no checksums ("+sets+")", "")
 		}
 	}
 	return nil

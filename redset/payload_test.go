@@ -1,0 +1,153 @@
+package redset
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"path"
+	"testing"
+
+	"blobio/internal/vfs"
+)
+
+// The payload is as long as the header says, and each part of it has the checksum of its bytes.
+func TestReadPayload(t *testing.T) {
+	for _, o := range []Options{
+		{Scheme: Single}, {Scheme: Partner, SetSize: 4}, {Scheme: Partner, SetSize: 4, Replicas: 2}, {Scheme: XOR, SetSize: 4}, {Scheme: RS, SetSize: 4, K: 2},
+		{Scheme: XOR, SetSize: 4, Generation: GenA}, {Scheme: XOR, SetSize: 4, Generation: GenB},
+	} {
+		cl := newCluster(t, o, [][]int{{100, 0, 33}, {70}, {}, {1, 200}})
+		if err := cl.encode("shared", cl.own); err != nil {
+			t.Fatal(err)
+		}
+		for r := range 4 {
+			prefix := fmt.Sprintf("n%d/rs.", r)
+			dir, err := cl.fs.ReadDir(path.Dir(prefix))
+			if err != nil {
+				t.Fatal(err)
+			}
+			payloads := 0
+			for _, e := range dir {
+				name := path.Join(path.Dir(prefix), e.Name())
+				if e.Name()[0] == 'f' { // of the user
+					continue
+				}
+				p, err := ReadPayload(cl.fs, prefix, name, nil)
+				if err != nil {
+					t.Fatalf("%+v: %v", o, err)
+				}
+				b, err := vfs.ReadFile(cl.fs, name, 1<<20)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if p.Offset+p.Length != int64(len(b)) {
+					t.Errorf("%+v: %s: %d bytes after the %d of the header, there are %d", o, name, p.Length, p.Offset, len(b))
+				}
+				if !HasPayload(prefix, name) {
+					if p.Length != 0 {
+						t.Errorf("%s has a payload of %d bytes", name, p.Length)
+					}
+					continue
+				}
+				payloads++
+				at := p.Offset
+				for _, x := range p.Parts {
+					if want := crc32.ChecksumIEEE(b[x.Offset : x.Offset+x.Length]); x.Offset != at || !x.HasCRC || x.CRC != want {
+						t.Errorf("%+v: %s: %+v, want offset %d and CRC-32 %#x", o, name, x, at, want)
+					}
+					at += x.Length
+				}
+				if at != p.Offset+p.Length {
+					t.Errorf("%+v: %s: parts end at %d, the payload at %d", o, name, at, p.Offset+p.Length)
+				}
+			}
+			if payloads != 1 {
+				t.Errorf("%+v: %d redundancy files of rank %d, want one", o, payloads, r)
+			}
+		}
+	}
+}
+
+// Checksums count only beside the header that they were made with, and may be kept elsewhere.
+func TestReadPayloadSums(t *testing.T) {
+	cl := newCluster(t, Options{Scheme: RS, SetSize: 4, K: 2}, [][]int{{100}, {70}, {5}, {200}})
+	if err := cl.encode("shared", cl.own); err != nil {
+		t.Fatal(err)
+	}
+	const prefix, name, sums = "n1/rs.", "n1/rs.1.rs.grp_1_of_1.mem_2_of_4.redset", "n1/rs.1.redsum"
+	known := func(kept map[string][]byte) (n int) {
+		t.Helper()
+		p, err := ReadPayload(cl.fs, prefix, name, kept)
+		if err != nil || len(p.Parts) != 2 {
+			t.Fatal(p, err)
+		}
+		for _, x := range p.Parts {
+			if x.HasCRC {
+				n++
+			}
+		}
+		return n
+	}
+	own, err := vfs.ReadFile(cl.fs, sums, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := known(nil); n != 2 {
+		t.Errorf("%d checksums, want 2", n)
+	}
+	if err := cl.fs.Remove(sums); err != nil {
+		t.Fatal(err)
+	}
+	if n := known(nil); n != 0 {
+		t.Errorf("%d checksums of a file that is not there", n)
+	}
+	if n := known(map[string][]byte{path.Base(sums): own}); n != 2 {
+		t.Errorf("%d checksums of a file that is kept elsewhere, want 2", n)
+	}
+	// The sums of an encode before this one.
+	replace(t, cl.fs, "n1/f0", make([]byte, 71))
+	if err := cl.encode("shared", cl.own); err != nil {
+		t.Fatal(err)
+	}
+	replace(t, cl.fs, sums, own)
+	if n := known(nil); n != 0 {
+		t.Errorf("%d checksums that are of another header", n)
+	}
+}
+
+// Of a name that is none of ours nothing can be said, and of a header that contradicts its name neither.
+func TestReadPayloadBad(t *testing.T) {
+	cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, [][]int{{100}, {70}, {5}, {200}})
+	if err := cl.encode("shared", cl.own); err != nil {
+		t.Fatal(err)
+	}
+	const name = "n1/rs.1.xor.grp_1_of_1.mem_2_of_4.redset"
+	b, err := vfs.ReadFile(cl.fs, name, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{"n1/rs.1.xor.grp_1_of_1.mem_5_of_4.redset", "n1/rs.1.xor.grp_1_of_1.mem_99999999999999999999_of_4.redset",
+		"n1/rs.1.xor.grp_1_of_1.mem_3_of_4.redset", "n1/rs.1.rs.grp_1_of_1.mem_2_of_4.redset"} {
+		if err := vfs.WriteFile(cl.fs, bad, b); err != nil {
+			t.Fatal(err)
+		}
+		p, err := ReadPayload(cl.fs, "n1/rs.", bad, nil)
+		var fe *FormatError
+		if !errors.As(err, &fe) || !errors.Is(err, ErrCorrupt) || fe.File != bad {
+			t.Errorf("%s: %+v, %v", bad, p, err)
+		}
+	}
+	if _, err := ReadPayload(cl.fs, "n1/rs.", "n1/rs.9.redset", nil); err == nil {
+		t.Error("a file that is not there")
+	}
+	b, err = vfs.ReadFile(cl.fs, "n1/rs.1.redset", 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := Schemes("x", b); err != nil || len(s) != 2 || s[0] != XOR || s[1] != XOR {
+		t.Errorf("schemes %v, %v", s, err)
+	}
+	if s, err := Schemes("x", b[:30]); !errors.Is(err, ErrTruncated) {
+		t.Errorf("schemes %v, %v", s, err)
+	}
+}

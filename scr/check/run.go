@@ -1,0 +1,147 @@
+package check
+
+import (
+	"context"
+	"iter"
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// Options of Prefix and Caches. The zero value, or nil, looks at everything.
+type Options struct {
+	Quick   bool // metadata and sizes only: files are not read
+	Dataset int  // look at the files of the dataset of this number only; 0: of all
+	Workers int  // files read at once, default the number of CPUs, at most 16
+	// Progress is told of the bytes that are read of a node, or of the prefix directory; called often, by several goroutines.
+	Progress func(node int, done, total int64)
+	// Seen is told what was looked at of a node, or of the prefix directory (0), after the last finding about it.
+	Seen func(node int, s Seen)
+}
+
+// Seen is what was looked at.
+type Seen struct {
+	Datasets int
+	Files    int
+	Bytes    int64 // of the files
+	Verified int64 // of these: those that match a checksum
+}
+
+// run is a check under way.
+type run struct {
+	ctx   context.Context
+	o     Options
+	yield func(Finding) bool
+	done  bool // nobody listens any more
+}
+
+// check makes a sequence of what look finds. An error of look is told as a *LookError.
+func check(ctx context.Context, what string, o *Options, look func(*run) error) iter.Seq[Finding] {
+	return func(yield func(Finding) bool) {
+		r := &run{ctx: ctx, yield: yield}
+		if o != nil {
+			r.o = *o
+		}
+		if r.o.Workers <= 0 {
+			r.o.Workers = min(runtime.NumCPU(), 16)
+		}
+		if err := look(r); err != nil && !r.done {
+			yield(Finding{Severity: Error, File: what, Offset: -1, Found: err.Error(), Err: &LookError{err}})
+		}
+	}
+}
+
+// checked is what is looked at: the prefix directory, or a node.
+type checked struct {
+	*run
+	node int
+	seen Seen
+	jobs []job
+}
+
+func (c *checked) add(f Finding) {
+	f.Node = c.node
+	if !c.done {
+		c.done = !c.yield(f)
+	}
+}
+
+func (c *checked) say(sev Severity, id int, file, field, found, wanted string) {
+	c.add(Finding{Severity: sev, Dataset: id, File: file, Offset: -1, Field: field, Found: found, Wanted: wanted})
+}
+
+// skips says that a dataset is not asked for.
+func (r *run) skips(id int) bool { return r.done || r.o.Dataset > 0 && r.o.Dataset != id }
+
+// job is a file, or a part of one, that is to be read.
+type job struct {
+	size int64
+	sums bool // do compares all of it with checksums
+	do   func(ctx context.Context, read func(n int)) []Finding
+}
+
+// read does the jobs of a place, several at once, and tells what they find in their order, each as soon as those before it
+// are done.
+func (c *checked) read() error {
+	ctx, cancel := context.WithCancel(c.ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	var total int64
+	found := make([]chan []Finding, len(c.jobs))
+	for i, j := range c.jobs {
+		total += j.size
+		found[i] = make(chan []Finding, 1)
+	}
+	var bytes, next atomic.Int64
+	count := func(n int) {
+		if done := bytes.Add(int64(n)); c.o.Progress != nil {
+			c.o.Progress(c.node, done, total)
+		}
+	}
+	for range min(c.o.Workers, len(c.jobs)) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(c.jobs); i = int(next.Add(1)) - 1 {
+				if ctx.Err() != nil {
+					return
+				}
+				found[i] <- c.jobs[i].do(ctx, count)
+			}
+		})
+	}
+	for i, j := range c.jobs {
+		var list []Finding
+		select {
+		case list = <-found[i]:
+		case <-ctx.Done():
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if j.sums && len(list) == 0 {
+			c.seen.Verified += j.size
+		}
+		for _, f := range list {
+			c.add(f)
+		}
+		if c.done {
+			return nil
+		}
+	}
+	return nil
+}
+
+// end does the jobs of a place and closes its account.
+func (c *checked) end() error {
+	if c.done {
+		return nil
+	}
+	err := c.read()
+	if err == nil {
+		err = c.ctx.Err()
+	}
+	if err == nil && c.o.Seen != nil && !c.done {
+		c.o.Seen(c.node, c.seen)
+	}
+	return err
+}
