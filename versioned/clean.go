@@ -3,43 +3,10 @@ package versioned
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
 	"blobio/comm"
 )
-
-// retained lists the numbers of the versions that stay when number (0 or more; -1: none) is added, ascending. Those of
-// pins, ascending, stay in any case.
-func retained(versions []verInfo, number int64, keep Retention, pins []int64) []int64 {
-	var all []int64
-	for _, v := range versions {
-		all = append(all, v.Number)
-	}
-	if number >= 0 {
-		all = append(all, number)
-	}
-	if keep.Last == 0 {
-		return all
-	}
-	from := max(len(all)-keep.Last, 0)
-	var out []int64
-	for i, n := range all {
-		_, pinned := slices.BinarySearch(pins, n)
-		if i >= from || keep.Every > 0 && n%keep.Every == 0 || pinned {
-			out = append(out, n)
-		}
-	}
-	return out
-}
-
-// inGen keeps the numbers of the versions of one generation; those that are not in the record belong to it.
-func inGen(rec *record, numbers []int64, gen int) []int64 {
-	return slices.DeleteFunc(slices.Clone(numbers), func(n int64) bool {
-		v, ok := rec.version(n)
-		return ok && v.Gen != gen
-	})
-}
 
 // usage is how much of a file is needed.
 type usage struct {
@@ -50,11 +17,11 @@ type usage struct {
 // usages are the files of some segments, ascending by id.
 type usages struct {
 	ids  []int32
-	of   []usage
+	all  []usage
 	last int // where the search before has ended: what follows each other in an index is often so in files too
 }
 
-// find returns the place of a file; false: where it belongs.
+// find returns where a file is; false: where it belongs.
 func (u *usages) find(id int32) (int, bool) {
 	for i := u.last; i < min(u.last+2, len(u.ids)); i++ {
 		if u.ids[i] == id {
@@ -69,33 +36,43 @@ func (u *usages) find(id int32) (int, bool) {
 
 func (u *usages) add(id int32, info *fileInfo) {
 	if i, ok := u.find(id); !ok {
-		u.ids, u.of = slices.Insert(u.ids, i, id), slices.Insert(u.of, i, usage{info: info})
+		u.ids, u.all = slices.Insert(u.ids, i, id), slices.Insert(u.all, i, usage{info: info})
 	}
 }
 
-// at is the one of a file that was added.
-func (u *usages) at(id int32) *usage {
+// file is the one of a file that was added.
+func (u *usages) file(id int32) *usage {
 	i, _ := u.find(id)
-	return &u.of[i]
+	return &u.all[i]
 }
 
-// clean finds the files of this process that no version will need when this one is committed. Where files
+// cleaner finds the files of one process that no version needs when the versions are those of stay.
+type cleaner struct {
+	cat    *catalog
+	geo    *geometry // of the current generation
+	keep   Retention
+	lead   comm.Comm // if files are protected together: those who decide on them
+	number int64     // the version that is written then; -1: none is, by a Drop
+	stay   []int64   // ascending
+	dead   []string  // what was found
+}
+
+// current looks at the files of the current generation. Where files
 // hold so much that nobody needs that together they are over the limit, what is needed of the emptiest of
 // them is written again, with this version, and they go too. The limit is one size of the data
 // more than the versions that are kept could take.
-func (a *Array) clean(ctx context.Context, w *written, keep []int64, parts []*part) error {
-	c := a.cat
-	if a.spec.Keep.Last == 0 && w.info.Born >= 0 && a.protected == nil {
+func (w *cleaner) current(ctx context.Context, sets []*changeSet) error {
+	c := w.cat
+	if w.keep.Last == 0 && w.number >= 0 && w.lead == nil {
 		return nil // nothing goes
 	}
-	rec := c.record()
-	keep = inGen(rec, keep, a.geo.ID)
+	stay := inGen(c.record(), w.stay, w.geo.ID)
 	uses := &usages{}
-	idx := make([]*segIndex, len(parts))
+	idx := make([]*segIndex, len(sets))
 	total, full := int64(0), int64(0)
 	var bad error
-	for i, p := range parts {
-		x, err := c.index(ctx, &a.geo, p.rank)
+	for i, p := range sets {
+		x, err := c.index(ctx, w.geo, p.rank)
 		if err == nil {
 			err = x.err
 		}
@@ -107,18 +84,18 @@ func (a *Array) clean(ctx context.Context, w *written, keep []int64, parts []*pa
 		total += int64(len(p.dirty)) * c.chunk
 		full += int64(len(p.local))
 		c.mu.RLock()
-		for _, l := range x.at {
+		for _, l := range x.chunks {
 			for _, e := range l {
 				uses.add(e.file, c.files[e.file])
 			}
 		}
-		x.live(keep, p.dirty, w.info.Born, func(e place) { uses.at(e.file).live += e.stored })
+		x.live(stay, p.dirty, w.number, func(e fileEntry) { uses.file(e.file).live += e.stored })
 		c.mu.RUnlock()
 	}
-	limit := int64(len(keep)+1) * full
-	if a.protected != nil {
+	limit := int64(len(stay)+1) * full
+	if w.lead != nil {
 		own := func(f *fileInfo) bool {
-			return f != nil && f.Gen == a.geo.ID && slices.ContainsFunc(parts, func(p *part) bool { return slices.Contains(f.Segs, p.rank) })
+			return f != nil && f.Gen == w.geo.ID && slices.ContainsFunc(sets, func(p *changeSet) bool { return slices.Contains(f.Segs, p.rank) })
 		}
 		c.mu.RLock()
 		for id, f := range c.files { // those that stay for the sake of others
@@ -127,14 +104,14 @@ func (a *Array) clean(ctx context.Context, w *written, keep []int64, parts []*pa
 			}
 		}
 		c.mu.RUnlock()
-		return a.cleanTogether(ctx, w, keep, parts, idx, uses, total, limit, bad)
+		return w.together(ctx, stay, sets, idx, uses, total, limit, bad)
 	}
 	if bad != nil {
 		return bad
 	}
 	var order []int32
 	for i, id := range uses.ids {
-		u := &uses.of[i]
+		u := &uses.all[i]
 		if u.info == nil {
 			continue
 		}
@@ -145,16 +122,16 @@ func (a *Array) clean(ctx context.Context, w *written, keep []int64, parts []*pa
 		total += u.info.Size
 		order = append(order, id)
 	}
-	if a.spec.Keep.Last == 0 || total <= limit || w.info.Born < 0 { // a Drop writes nothing
+	if w.keep.Last == 0 || total <= limit || w.number < 0 { // a Drop writes nothing
 		return nil
 	}
 	slices.SortFunc(order, func(x, y int32) int {
-		ux, uy := uses.at(x), uses.at(y)
+		ux, uy := uses.file(x), uses.file(y)
 		return cmp.Or(cmp.Compare(float64(ux.live)/float64(ux.info.Size), float64(uy.live)/float64(uy.info.Size)), cmp.Compare(x, y))
 	})
 	move := map[int32]bool{}
 	for _, id := range order {
-		u := uses.at(id)
+		u := uses.file(id)
 		if total <= limit || u.live > u.info.Size*9/10 {
 			break
 		}
@@ -162,9 +139,9 @@ func (a *Array) clean(ctx context.Context, w *written, keep []int64, parts []*pa
 		total += u.live - u.info.Size
 		w.dead = append(w.dead, u.info.Name)
 	}
-	for i, p := range parts {
+	for i, p := range sets {
 		c.mu.RLock()
-		idx[i].live(keep, p.dirty, w.info.Born, func(e place) {
+		idx[i].live(stay, p.dirty, w.number, func(e fileEntry) {
 			if move[e.file] {
 				p.moved = append(p.moved, e)
 			}
@@ -174,17 +151,17 @@ func (a *Array) clean(ctx context.Context, w *written, keep []int64, parts []*pa
 	return nil
 }
 
-// cleanOlder finds the files of older generations that no version needs when only those of keep are left. mine says of which files this rank
+// older looks at the files of older generations. mine says of which files this rank
 // decides; what it cannot read the tables of stays.
-func (a *Array) cleanOlder(ctx context.Context, w *written, keep []int64, mine func(f *fileInfo) bool) error {
-	c := a.cat
+func (w *cleaner) older(ctx context.Context, mine func(f *fileInfo) bool) error {
+	c := w.cat
 	rec := c.record()
-	if len(rec.Generations) == 1 && rec.Generations[0].ID == a.geo.ID || len(keep) > len(rec.Versions) { // no version goes
+	if len(rec.Generations) == 1 && rec.Generations[0].ID == w.geo.ID || len(w.stay) > len(rec.Versions) { // no version goes
 		return nil
 	}
 	for i := range rec.Generations {
 		g := &rec.Generations[i]
-		if g.ID == a.geo.ID {
+		if g.ID == w.geo.ID {
 			continue
 		}
 		var stay []int64
@@ -193,7 +170,7 @@ func (a *Array) cleanOlder(ctx context.Context, w *written, keep []int64, mine f
 			if v.Gen != g.ID {
 				continue
 			}
-			if _, ok := slices.BinarySearch(keep, v.Number); ok {
+			if _, ok := slices.BinarySearch(w.stay, v.Number); ok {
 				stay = append(stay, v.Number)
 			} else {
 				goes = true
@@ -231,7 +208,7 @@ func (a *Array) cleanOlder(ctx context.Context, w *written, keep []int64, mine f
 						}
 					}
 				} else {
-					x.live(stay, nil, -1, func(p place) {
+					x.live(stay, nil, -1, func(p fileEntry) {
 						if f := c.files[p.file]; f != nil {
 							needed[f.Name] = true
 						}
@@ -249,23 +226,14 @@ func (a *Array) cleanOlder(ctx context.Context, w *written, keep []int64, mine f
 	return nil
 }
 
-// keeps says whether this process decides of a file of an older generation: that of the node that has it, or of the nodes in turn.
-func (a *Array) keeps(f *fileInfo) bool {
-	node := f.Node
-	if a.shared && len(f.Segs) > 0 {
-		node = f.Segs[0] % a.nodes
-	}
-	return a.keeper && node == a.nodeID
-}
-
-// cleanTogether is the end of clean where files are protected together: all processes take the same decision on the files of one version, over the
+// together is the end of current where files are protected together: all processes take the same decision on the files of one version, over the
 // sums of all, and none goes before the others can.
-func (a *Array) cleanTogether(ctx context.Context, w *written, keep []int64, parts []*part, idx []*segIndex, uses *usages, total, limit int64, bad error) error {
-	if err := comm.Agree(ctx, a.lead, bad); err != nil {
+func (w *cleaner) together(ctx context.Context, stay []int64, sets []*changeSet, idx []*segIndex, uses *usages, total, limit int64, bad error) error {
+	if err := comm.Agree(ctx, w.lead, bad); err != nil {
 		return err
 	}
 	mine := map[int64][2]int64{} // live and stored bytes by version
-	for _, u := range uses.of {
+	for _, u := range uses.all {
 		if u.info != nil {
 			m := mine[u.info.Born]
 			mine[u.info.Born] = [2]int64{m[0] + u.live, m[1] + u.info.Size}
@@ -275,7 +243,7 @@ func (a *Array) cleanTogether(ctx context.Context, w *written, keep []int64, par
 	for born, m := range mine {
 		v = append(v, born, m[0], m[1])
 	}
-	all, err := a.lead.Allgather(ctx, Bytes(v))
+	all, err := w.lead.Allgather(ctx, Bytes(v))
 	if err != nil {
 		return err
 	}
@@ -305,99 +273,25 @@ func (a *Array) cleanTogether(ctx context.Context, w *written, keep []int64, par
 	})
 	for _, born := range order {
 		m := sums[born]
-		if a.spec.Keep.Last == 0 || w.info.Born < 0 || total <= limit || m[0] > m[1]*9/10 {
+		if w.keep.Last == 0 || w.number < 0 || total <= limit || m[0] > m[1]*9/10 {
 			break
 		}
 		gone[born], move[born] = true, true
 		total += m[0] - m[1]
 	}
-	for _, u := range uses.of {
+	for _, u := range uses.all {
 		if u.info != nil && gone[u.info.Born] {
 			w.dead = append(w.dead, u.info.Name)
 		}
 	}
-	a.cat.mu.RLock()
-	defer a.cat.mu.RUnlock()
-	for i, p := range parts {
-		idx[i].live(keep, p.dirty, w.info.Born, func(e place) {
-			if move[uses.at(e.file).info.Born] {
+	w.cat.mu.RLock()
+	defer w.cat.mu.RUnlock()
+	for i, p := range sets {
+		idx[i].live(stay, p.dirty, w.number, func(e fileEntry) {
+			if move[uses.file(e.file).info.Born] {
 				p.moved = append(p.moved, e)
 			}
 		})
 	}
 	return nil
-}
-
-// Drop forgets a committed version that is not the newest one. The others stay as they are. It is collective.
-func (a *Array) Drop(ctx context.Context, version int64) error {
-	bad := a.broken
-	old := a.cat.record()
-	rec := old.clone()
-	if bad == nil {
-		n := len(rec.Versions)
-		if _, ok := rec.version(version); !ok {
-			bad = fmt.Errorf("versioned: array %s: version %d: %w", a.spec.Name, version, ErrNoVersion)
-		} else if rec.Versions[n-1].Number == version {
-			bad = usageErr("array %s: version %d is the newest one", a.spec.Name, version)
-		} else if _, pinned := slices.BinarySearch(a.pins, version); pinned {
-			bad = usageErr("array %s: version %d belongs to a snapshot; drop that", a.spec.Name, version)
-		}
-	}
-	if err := comm.Agree(ctx, a.c, bad); err != nil {
-		return err
-	}
-	rec.Seq++
-	rec.Versions = slices.DeleteFunc(rec.Versions, func(v verInfo) bool { return v.Number == version })
-	var keep []int64
-	for _, v := range rec.Versions {
-		keep = append(keep, v.Number)
-	}
-	got, err := a.node.Share(ctx, &part{rank: a.c.Rank()})
-	if err != nil {
-		return err
-	}
-	dead := []byte(nil)
-	if a.node.Rank() == 0 {
-		var parts []*part
-		for _, v := range got {
-			if v != nil {
-				parts = append(parts, v.(*part))
-			}
-		}
-		w := &written{info: fileInfo{Born: -1}}
-		if err = a.clean(ctx, w, keep, parts); err == nil {
-			err = a.cleanOlder(ctx, w, keep, a.keeps)
-		}
-		if err == nil {
-			for _, n := range w.dead {
-				dead = append(append(dead, n...), 0)
-			}
-		}
-	}
-	if err := comm.Agree(ctx, a.c, err); err != nil {
-		return err
-	}
-	all, err := a.c.Allgather(ctx, dead)
-	if err != nil {
-		return err
-	}
-	names := map[string]bool{}
-	for _, b := range all {
-		for _, n := range splitZero(b) {
-			names[n] = true
-		}
-	}
-	rec.prune(names)
-	if err := a.writeRecords(ctx, rec, true); err != nil {
-		return err
-	}
-	return a.adopt(ctx, rec)
-}
-
-func splitZero(b []byte) (out []string) {
-	for len(b) > 0 {
-		i := slices.Index(b, 0)
-		out, b = append(out, string(b[:i])), b[i+1:]
-	}
-	return out
 }

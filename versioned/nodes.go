@@ -1,50 +1,67 @@
 package versioned
 
 import (
-	"bytes"
 	"context"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"blobio/comm"
 	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
 
-// connect finds nodes and stores.
-func (a *Array) connect(ctx context.Context, st *Store) error {
-	node, err := a.c.SplitNode(ctx)
+// nodes says how the ranks lie on nodes and in processes, and where each node keeps versions.
+type nodes struct {
+	c       comm.Comm
+	process comm.Comm // ranks of one process on one node, which write one file
+	array   string
+
+	count  int          // of nodes
+	own    int          // number of this rank's node
+	keeper bool         // lowest rank of its node: it writes the record of a private store, and takes copies
+	store  *nodeStore   // of this rank's node
+	stores []*nodeStore // by node; nil: out of reach of this process
+	copies int          // on so many next nodes
+	shared bool         // all nodes see one directory
+	memory bool         // the store is memory: no record outlives the processes, so none is written
+	remote bool         // some rank cannot read the stores of all nodes
+	sync   bool         // what is committed survives a power loss
+}
+
+// connect finds nodes and stores. It is collective.
+func connect(ctx context.Context, c comm.Comm, st *Store, array string, d Durability) (*nodes, error) {
+	if st == nil {
+		st = &Store{}
+	}
+	n := &nodes{c: c, array: array, copies: st.Copies, memory: st.Dir == "" && st.FS == nil}
+	n.sync = d == DurableCommit && !n.memory
+	node, err := c.SplitNode(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	// Ranks of one process: those that share a value.
-	vals, err := a.c.Share(ctx, a.c.Rank())
+	vals, err := c.Share(ctx, c.Rank())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	heap := slices.IndexFunc(vals, func(v any) bool { return v != nil })
-	if a.node, err = node.Split(ctx, heap, 0); err != nil {
-		return err
+	if n.process, err = node.Split(ctx, heap, 0); err != nil {
+		return nil, err
 	}
-	memory := st == nil || st.Dir == "" && st.FS == nil
-	if a.memory = memory; memory {
-		a.opt.Durability = DurableNone
+	if n.memory {
+		node = n.process // other processes cannot see it
 	}
-	if memory {
-		node = a.node // other processes cannot see it
-	}
-	lead, err := node.Bcast(ctx, 0, fmt.Append(nil, a.c.Rank()))
+	lead, err := node.Bcast(ctx, 0, fmt.Append(nil, c.Rank()))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	all, err := a.c.Allgather(ctx, lead)
+	all, err := c.Allgather(ctx, lead)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var leaders []string
 	for _, b := range all {
@@ -52,274 +69,217 @@ func (a *Array) connect(ctx context.Context, st *Store) error {
 			leaders = append(leaders, string(b))
 		}
 	}
-	a.nodes, a.nodeID = len(leaders), slices.Index(leaders, string(lead))
-	a.keeper = node.Rank() == 0
-
-	var bad error
-	a.store, a.shared, bad = a.place(st)
-	if bad == nil && st != nil && (st.Copies < 0 || st.Copies > maxCopies) {
-		bad = usageErr("Store.Copies %d, want 0 to %d", st.Copies, maxCopies)
-	}
-	if bad == nil && st != nil && st.Redundancy != nil {
-		if bad = st.Redundancy.Validate(); bad == nil && (!st.Private || memory || st.Copies > 0) {
-			bad = usageErr("Store.Redundancy without Private and Dir, or with Copies")
-		}
-	}
-	if memory { // one for the ranks of a node, made by the first of them
-		mine := a.store
-		got, err := node.Share(ctx, mine)
+	n.count, n.own = len(leaders), slices.Index(leaders, string(lead))
+	n.keeper = node.Rank() == 0
+	bad := n.openStore(st)
+	if n.memory { // one for the ranks of a node, made by the first of them
+		got, err := node.Share(ctx, n.store)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, v := range got {
 			if v != nil {
-				a.store = v.(*nodeStore)
+				n.store = v.(*nodeStore)
 				break
 			}
 		}
 	}
-	return comm.Agree(ctx, a.c, bad)
+	return n, comm.Agree(ctx, c, bad)
 }
 
-func (a *Array) place(st *Store) (*nodeStore, bool, error) {
-	if st == nil || st.Dir == "" && st.FS == nil {
-		return &nodeStore{fs: vfs.NewMem(), dir: a.spec.Name}, false, nil
-	}
-	if st.Dir == "" {
-		return nil, false, usageErr("Store.FS without Dir")
-	}
-	fsys := st.FS
-	if fsys == nil {
-		fsys = vfs.OS
-	}
-	return &nodeStore{fs: fsys, dir: filepath.Join(st.Dir, a.spec.Name)}, !st.Private, nil
-}
-
-// shareStores tells this process of the stores that it can reach, by node.
-func (a *Array) shareStores(ctx context.Context) ([]*nodeStore, error) {
-	type own struct {
-		node int
-		st   *nodeStore
-	}
-	vals, err := a.c.Share(ctx, own{a.nodeID, a.store})
-	if err != nil {
-		return nil, err
-	}
-	out := make([]*nodeStore, a.nodes)
-	for _, v := range vals {
-		if v != nil {
-			o := v.(own)
-			out[o.node] = o.st
+// openStore names the directory of the array on this node.
+func (n *nodes) openStore(st *Store) error {
+	switch {
+	case n.memory:
+		n.store = &nodeStore{fs: vfs.NewMem(), dir: n.array}
+	case st.Dir == "":
+		return usageErr("Store.FS without Dir")
+	default:
+		fsys := st.FS
+		if fsys == nil {
+			fsys = vfs.OS
 		}
+		n.store, n.shared = &nodeStore{fs: fsys, dir: filepath.Join(st.Dir, n.array)}, !st.Private
 	}
-	if a.shared {
-		for i := range out {
-			out[i] = a.store
-		}
+	if st.Copies < 0 || st.Copies > maxCopies {
+		return usageErr("Store.Copies %d, want 0 to %d", st.Copies, maxCopies)
 	}
-	n, err := comm.AllreduceOne(ctx, a.c, btoi(slices.Contains(out, nil)), comm.Max)
-	a.remote = n != 0
-	return out, err
-}
-
-// loadRecord reads the newest record of all nodes, or makes the first one.
-func (a *Array) loadRecord(ctx context.Context, create bool) (*record, error) {
-	var mine []byte
-	var err, lost error
-	before := int64(0) // commit of an empty array whose place it takes
-	if a.keeper && (!a.shared || a.c.Rank() == 0) {
-		var rec *record
-		rec, err = readRecord(a.store.fs, a.store.dir)
-		switch {
-		case err == nil && create && a.again && rec.empty():
-			before = rec.Seq
-		case err == nil && create:
-			err = fmt.Errorf("versioned: %s: an array of this name is there: %w", a.store.dir, ErrExist)
-		case err == nil:
-			mine, err = rec.encode()
-		case errors.Is(err, ErrMissing) && (create || !a.shared):
-			err = nil // another node may have it
-		case !errors.Is(err, fs.ErrNotExist) && !create && !a.shared && damaged(err):
-			err, lost = nil, err // likewise
-		}
+	if st.Redundancy == nil {
+		return nil
 	}
-	if err := comm.Agree(ctx, a.c, err); err != nil {
-		return nil, err
-	}
-	if create {
-		if before, err = comm.AllreduceOne(ctx, a.c, before, comm.Max); err != nil {
-			return nil, err
-		}
-		return a.firstRecord(ctx, before+1)
-	}
-	all, err := a.c.Allgather(ctx, mine)
-	if err != nil {
-		return nil, err
-	}
-	var best *record
-	for _, b := range all {
-		if len(b) == 0 {
-			continue
-		}
-		r, err := decodeRecord(b, filepath.Join(a.store.dir, recordName))
-		if err != nil {
-			return nil, err // the same on all ranks
-		}
-		if best == nil || r.Seq > best.Seq {
-			best = r
-		}
-	}
-	if best != nil {
-		return best, nil
-	}
-	if err := comm.Agree(ctx, a.c, lost); err != nil {
-		return nil, err
-	}
-	return nil, fmt.Errorf("versioned: %s: no array of this name: %w", a.store.dir, ErrMissing)
-}
-
-func damaged(err error) bool {
-	var fe *FormatError
-	return errors.As(err, &fe)
-}
-
-// firstRecord makes the directories and the record with version 0: zeros.
-func (a *Array) firstRecord(ctx context.Context, seq int64) (*record, error) {
-	if elems(a.spec.Shape) > 0 && a.c.Size() < 1 {
-		return nil, usageErr("no ranks")
-	}
-	g := newGeometry(1, a.capacity(0, elems(a.spec.Shape)), a.c.Size(), a.chunkElems())
-	if err := a.checkGeometry(&g); err != nil {
-		return nil, err
-	}
-	rec := &record{SealHead: records.Head(seq), Order: hostOrder(), Generations: []geometry{g},
-		Spec: spec{a.spec.Name, a.spec.Type.String(), a.spec.Shape, a.spec.Chunk, a.spec.Extra, a.spec.EveryRegrid, a.spec.Keep}}
-	mine, err := json.Marshal(rec) // what all ranks have to agree on
-	if err != nil {
-		return nil, err
-	}
-	var now []byte
-	if a.c.Rank() == 0 {
-		now = fmt.Appendf(nil, "%d %s\n%s", a.opt.Clock().UnixNano(), keyCheck(&a.opt), mine)
-	}
-	now, err = a.c.Bcast(ctx, 0, now)
-	if err != nil {
-		return nil, err
-	}
-	v := verInfo{Gen: 1, Shape: a.spec.Shape}
-	line, first, _ := bytes.Cut(now, []byte("\n"))
-	fmt.Sscan(string(line), &v.Time, &rec.Key)
-	if err = keyFits(rec, &a.opt); err == nil && !bytes.Equal(first, mine) {
-		err = usageErr("array %s: rank %d wants %s, rank 0 %s", a.spec.Name, a.c.Rank(), mine, first)
-	}
-	if err := comm.Agree(ctx, a.c, err); err != nil { // before anything is there
-		return nil, err
-	}
-	rec.Versions = []verInfo{v}
-	if a.keeper && (!a.shared || a.c.Rank() == 0) {
-		err = a.makeStore()
-	}
-	if err := comm.Agree(ctx, a.c, err); err != nil {
-		return nil, err
-	}
-	return rec, a.writeRecords(ctx, rec, false)
-}
-
-// makeStore makes the directory of this node.
-func (a *Array) makeStore() error {
-	sync := a.opt.Durability == DurableCommit
-	err := durable.MkdirAll(a.store.fs, a.store.dir, sync)
-	if err == nil && sync {
-		err = vfs.SyncParent(a.store.fs, a.store.dir) // one that is there may be what a killed process left
+	err := st.Redundancy.Validate()
+	if err == nil && (!st.Private || n.memory || st.Copies > 0) {
+		err = usageErr("Store.Redundancy without Private and Dir, or with Copies")
 	}
 	return err
 }
 
-// writeRecords replaces the record on every node that keeps one. It is collective. Where the record is the next one after that which was read, one that
-// another program has written in between is noticed: then nothing more can be done with the array.
-func (a *Array) writeRecords(ctx context.Context, rec *record, next bool) error {
-	if a.memory {
-		return nil
+// shareStores tells this process of the stores that it can reach. It is collective.
+func (n *nodes) shareStores(ctx context.Context) error {
+	type own struct {
+		node int
+		st   *nodeStore
 	}
-	b, err := rec.encode()
-	var commit func() error
-	if a.keeper && (!a.shared || a.c.Rank() == 0) {
-		commit = func() error {
-			if err != nil {
-				return err
-			}
-			if next {
-				if seq, err := lastSeq(a.store.fs, a.store.dir); err != nil {
-					return err
-				} else if seq >= rec.Seq {
-					return fmt.Errorf("versioned: array %s: commit %d of another program is there: %w", a.spec.Name, seq, ErrConflict)
-				}
-			}
-			return writeRecord(a.store.fs, a.store.dir, b, a.opt.Durability == DurableCommit)
-		}
-	}
-	outcome, err := comm.Commit(ctx, a.c, commit)
-	switch {
-	case outcome == comm.InDoubt: // which one counts is known when it is read again
-		a.broken = fmt.Errorf("versioned: array %s: it is not known which version a power loss would leave; open it again: %w: %w", a.spec.Name, err, ErrBroken)
-	case errors.Is(err, ErrConflict): // what this one has written is left alone: it may have the name of a file of the other
-		a.broken = fmt.Errorf("versioned: array %s: open it again: %w: %w", a.spec.Name, err, ErrBroken)
-	default:
-		return err
-	}
-	return a.broken
-}
-
-// removeStray removes files of this array that no record knows: what a writer left that died. Unless both records are those that the array is
-// opened with: an older one may need the files, and is all there is if the other is lost before the next commit.
-func (a *Array) removeStray(ctx context.Context, rec *record) error {
-	var err error
-	if a.keeper && (!a.shared || a.c.Rank() == 0) {
-		var list []fs.DirEntry
-		here, bad := readRecords(a.store.fs, a.store.dir)
-		sure := here == nil || here.Seq == rec.Seq && errors.Join(bad...) == nil
-		list, err = a.store.fs.ReadDir(a.store.dir)
-		if errors.Is(err, fs.ErrNotExist) {
-			err = a.makeStore() // a node that is new, or has lost its store
-		}
-		for _, e := range list {
-			if n := e.Name(); n == rebuildDir && e.IsDir() {
-				if rerr := clearDir(a.store.fs, filepath.Join(a.store.dir, n)); rerr != nil && err == nil {
-					err = rerr
-				}
-			} else if sure && rec.stray(n) {
-				if rerr := a.store.fs.Remove(filepath.Join(a.store.dir, n)); rerr != nil && err == nil {
-					err = rerr
-				}
-			}
-		}
-	}
-	return comm.Agree(ctx, a.c, err)
-}
-
-// keyCheck is a value by which the right key is known; "" without one.
-func keyCheck(o *Options) string {
-	c, err := aead(o.Key)
-	if err != nil || c == nil {
-		return ""
-	}
-	return hex.EncodeToString((&coder{seal: c}).encode(nil, make([]byte, 16)))
-}
-
-func keyFits(rec *record, o *Options) error {
-	if rec.Key == "" && len(o.Key) == 0 {
-		return nil
-	}
-	c, err := aead(o.Key)
+	vals, err := n.c.Share(ctx, own{n.own, n.store})
 	if err != nil {
 		return err
 	}
-	b, err := hex.DecodeString(rec.Key)
-	if c == nil || err != nil || len(b) < nonceLen {
-		return fmt.Errorf("versioned: array %s: %w", rec.Spec.Name, ErrKey)
+	n.stores = make([]*nodeStore, n.count)
+	for _, v := range vals {
+		if v != nil {
+			o := v.(own)
+			n.stores[o.node] = o.st
+		}
 	}
-	if _, err := c.Open(nil, b[:nonceLen], b[nonceLen:], nil); err != nil {
-		return fmt.Errorf("versioned: array %s: %w", rec.Spec.Name, ErrKey)
+	if n.shared {
+		for i := range n.stores {
+			n.stores[i] = n.store
+		}
+	}
+	far, err := comm.AllreduceOne(ctx, n.c, btoi(slices.Contains(n.stores, nil)), comm.Max)
+	n.remote = far != 0
+	return err
+}
+
+// file is the path of a file of the array in this node's store.
+func (n *nodes) file(name string) string { return n.store.path(name) }
+
+// copied says whether other nodes keep copies.
+func (n *nodes) copied() bool { return n.copies > 0 && !n.shared && n.count > 1 }
+
+// keepsRecord says whether this rank writes a record.
+func (n *nodes) keepsRecord() bool { return n.keeper && (!n.shared || n.c.Rank() == 0) }
+
+// decides says whether this process decides of a file of an older generation: that of the node that has it, or of the nodes in turn.
+func (n *nodes) decides(f *fileInfo) bool {
+	node := f.Node
+	if n.shared && len(f.Segs) > 0 {
+		node = f.Segs[0] % n.count
+	}
+	return n.keeper && node == n.own
+}
+
+// makeDir makes the directory of this node.
+func (n *nodes) makeDir() error {
+	err := durable.MkdirAll(n.store.fs, n.store.dir, n.sync)
+	if err == nil && n.sync {
+		err = vfs.SyncParent(n.store.fs, n.store.dir) // one that is there may be what a killed process left
+	}
+	return err
+}
+
+// create makes a file of a version that is not committed. One of that name is left from an attempt that failed, and
+// could not be removed then; or it is of a version that another program has committed.
+func (n *nodes) create(base string) (vfs.File, error) {
+	fsys, name := n.store.fs, n.file(base)
+	f, err := fsys.Create(name)
+	if !errors.Is(err, fs.ErrExist) {
+		return f, err
+	}
+	rec, rerr := readRecord(fsys, n.store.dir)
+	if rerr == nil && slices.ContainsFunc(rec.Files, func(f fileInfo) bool { return f.Name == base }) {
+		return nil, fmt.Errorf("versioned: array %s: another program has committed %s: %w", n.array, name, ErrConflict)
+	}
+	if rerr != nil && !errors.Is(rerr, ErrMissing) && !n.memory {
+		return nil, errors.Join(err, rerr)
+	}
+	if err = fsys.Remove(name); err == nil {
+		f, err = fsys.Create(name)
+	}
+	return f, err
+}
+
+// listing is what each rank of c has in its directory: sizes by name. Where several share a directory all of them
+// have its files.
+func (n *nodes) listing(ctx context.Context, c comm.Comm, sizes bool) ([]map[string]int64, error) {
+	var b []byte
+	list, err := n.store.fs.ReadDir(n.store.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	for _, e := range list {
+		if e.IsDir() || !isData(e.Name()) && !isRedundancy(e.Name()) {
+			continue
+		}
+		size := int64(0)
+		if sizes {
+			info, ierr := e.Info()
+			if ierr != nil {
+				continue // it is gone
+			}
+			size = info.Size()
+		}
+		b = fmt.Appendf(b, "%d %s\n", size, e.Name())
+	}
+	if err := comm.Agree(ctx, c, err); err != nil {
+		return nil, err
+	}
+	all, err := c.Allgather(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]map[string]int64, len(all))
+	for r, b := range all {
+		out[r] = map[string]int64{}
+		for line := range strings.Lines(string(b)) {
+			var size int64
+			var name string
+			if _, err := fmt.Sscanf(line, "%d %s", &size, &name); err == nil {
+				out[r][name] = size
+			}
+		}
+	}
+	return out, nil
+}
+
+// locate notes in the record on which node each file of a private store is now: the nodes may have other numbers than when it was written. It
+// is collective.
+func (n *nodes) locate(ctx context.Context, rec *record) error {
+	if n.shared {
+		return nil
+	}
+	have, err := n.listing(ctx, n.c, false)
+	if err != nil {
+		return err
+	}
+	ids, err := n.c.Allgather(ctx, fmt.Append(nil, n.own))
+	if err != nil {
+		return err
+	}
+	on := make([]map[string]int64, n.count)
+	for r := range have {
+		var node int
+		if _, err := fmt.Sscan(string(ids[r]), &node); err == nil && node >= 0 && node < len(on) {
+			on[node] = have[r]
+		}
+	}
+	for i := range rec.Files {
+		f := &rec.Files[i]
+		if f.Node < len(on) {
+			if _, ok := on[f.Node][f.Name]; ok {
+				continue
+			}
+		}
+		if node := slices.IndexFunc(on, func(l map[string]int64) bool { _, ok := l[f.Name]; return ok }); node >= 0 {
+			f.Node = node
+		}
 	}
 	return nil
+}
+
+// clearDir removes a directory of files.
+func clearDir(fsys vfs.FS, dir string) error {
+	list, err := fsys.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		if err := fsys.Remove(filepath.Join(dir, e.Name())); err != nil {
+			return err
+		}
+	}
+	return fsys.Remove(dir)
 }

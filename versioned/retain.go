@@ -1,0 +1,76 @@
+package versioned
+
+import "slices"
+
+// retained lists the numbers of the versions that stay when number (0 or more; -1: none) is added, ascending. Those of
+// pins, ascending, stay in any case.
+func retained(versions []verInfo, number int64, keep Retention, pins []int64) []int64 {
+	var all []int64
+	for _, v := range versions {
+		all = append(all, v.Number)
+	}
+	if number >= 0 {
+		all = append(all, number)
+	}
+	if keep.Last == 0 {
+		return all
+	}
+	from := max(len(all)-keep.Last, 0)
+	var out []int64
+	for i, n := range all {
+		_, pinned := slices.BinarySearch(pins, n)
+		if i >= from || keep.Every > 0 && n%keep.Every == 0 || pinned {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// inGen keeps the numbers of the versions of one generation; those that are not in the record belong to it.
+func inGen(rec *record, numbers []int64, gen int) []int64 {
+	return slices.DeleteFunc(slices.Clone(numbers), func(n int64) bool {
+		v, ok := rec.version(n)
+		return ok && v.Gen != gen
+	})
+}
+
+// add adds a version, and takes those away that are not among keep, ascending.
+func (r *record) add(v verInfo, keep []int64) {
+	r.Versions = append(r.Versions, v)
+	if len(keep) < len(r.Versions) {
+		r.Versions = slices.DeleteFunc(r.Versions, func(v verInfo) bool { return !slices.Contains(keep, v.Number) })
+	}
+}
+
+// needed lists the generations that have versions, and the current one.
+func (r *record) needed() []geometry {
+	out := make([]geometry, 0, len(r.Generations))
+	for i, g := range r.Generations {
+		if i == len(r.Generations)-1 || slices.ContainsFunc(r.Versions, func(v verInfo) bool { return v.Gen == g.ID }) {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// prune drops files that are not needed: those named, and all of generations without versions.
+func (r *record) prune(dead map[string]bool) {
+	r.Generations = r.needed()
+	gens := map[int]bool{}
+	for _, g := range r.Generations {
+		gens[g.ID] = true
+	}
+	for _, p := range r.Sets { // what is protected together goes together
+		if slices.ContainsFunc(r.Files, func(f fileInfo) bool { return p.covers(&f) && !dead[f.Name] }) {
+			for i := range r.Files {
+				if p.covers(&r.Files[i]) {
+					delete(dead, r.Files[i].Name)
+				}
+			}
+		}
+	}
+	r.Files = slices.DeleteFunc(r.Files, func(f fileInfo) bool { return dead[f.Name] || !gens[f.Gen] })
+	r.Sets = slices.DeleteFunc(r.Sets, func(p protection) bool {
+		return !slices.ContainsFunc(r.Files, func(f fileInfo) bool { return p.covers(&f) })
+	})
+}
