@@ -16,13 +16,13 @@ type Array struct {
 	spec Spec
 	opt  Options
 
-	nodes   *nodes
-	red     *redundancy
-	cat     *catalog // shared by the ranks of the process
-	first   bool     // the lowest rank of the process: it closes cat
-	windows *windows
-	state   *state
-	changes changes
+	nodes   *nodes      // who is where, and the stores
+	red     *redundancy // over the files of a version; nil: none
+	cat     *catalog    // where the chunks of versions are; shared by the ranks of the process
+	first   bool        // the lowest rank of the process: it closes cat
+	windows *windows    // on versions that others cannot reach; nil: none
+	state   *state      // the current state, of one generation
+	changes changes     // of the state since the newest version
 
 	direct bool   // all ranks are of one process and the store is its memory, without copies: versions are kept as they are, see direct.go
 	free   []byte // likewise, room for those of the next version

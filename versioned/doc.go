@@ -18,7 +18,7 @@
 // is in the memory of the ranks, a comm.Window. A generation is an array of one size on one set of ranks: growing over the
 // capacity starts a new one, and so does Open.
 //
-// A version is committed in this order:
+// A version is committed in this order (commit.go):
 //
 //  1. a fence: all puts are in
 //  2. each rank hashes its chunks (XXH3-128) and finds those that the newest version does not have; the sum over all digests is that of the version

@@ -67,7 +67,7 @@ type fileInfo struct {
 	Sum  string `json:"sum"` // of its metadata, hex
 	Segs []int  `json:"segments"`
 
-	block *block // what is in it, if it is no file: see block.go
+	block *block // what is in it, if it is no file: see direct.go
 }
 
 // verInfo is one committed version.

@@ -1,6 +1,11 @@
 package versioned
 
-import "slices"
+import (
+	"slices"
+	"strings"
+
+	"blobio/internal/durable"
+)
 
 // retained lists the numbers of the versions that stay when number (0 or more; -1: none) is added, ascending. Those of
 // pins, ascending, stay in any case.
@@ -73,4 +78,18 @@ func (r *record) prune(dead map[string]bool) {
 	r.Sets = slices.DeleteFunc(r.Sets, func(p protection) bool {
 		return !slices.ContainsFunc(r.Files, func(f fileInfo) bool { return p.covers(&f) })
 	})
+}
+
+// covers says whether a file is of it.
+func (p *protection) covers(f *fileInfo) bool { return f.Gen == p.Gen && f.Born == p.Born }
+
+// stray says whether a file is one of an array, but not one that the record names: one that was not finished is neither.
+func (r *record) stray(name string) bool {
+	switch {
+	case isData(name):
+		return !slices.ContainsFunc(r.Files, func(f fileInfo) bool { return f.Name == name })
+	case isRedundancy(name):
+		return !slices.ContainsFunc(r.Sets, func(p protection) bool { return strings.HasPrefix(name, p.Prefix) })
+	}
+	return durable.IsTemp(name)
 }
