@@ -5,15 +5,84 @@ import (
 	"fmt"
 	"path"
 
+	"blobio/internal/durable"
+	"blobio/internal/vfs"
 	"blobio/scr/cachedir"
+	"blobio/scr/record"
 )
+
+// counters are the numbers of the last dataset and the last checkpoint.
+type counters struct{ set, ckpt int }
+
+// cachedSet is a dataset in the caches, as all ranks know it.
+type cachedSet struct {
+	cachedir.Cached
+	level  *level                    // nil: it is in no store of this configuration
+	maps   *cachedir.Filemap         // of this rank
+	held   []holding                 // what the devices had before the ranks were given theirs
+	copies map[int]*cachedir.Filemap // that this device keeps of maps of other ranks, as it was found [packed]
+	usable bool                      // rebuilt, or made, in this run: all its files are there
+	summed bool                      // bypass: the checksums in the map were made just now
+}
+
+// cache is the datasets in the caches of this run. All ranks know the same.
+type cache struct {
+	*job
+	levels    levels
+	catalog   *catalog
+	flushFile *flushFile
+	flushes   flushes
+	sets      []*cachedSet // oldest first
+	ids       counters
+}
+
+// flushes is what the cache has to know of flushes before it deletes something. Its methods are collectives.
+type flushes interface {
+	busy(ctx context.Context, id int) (bool, error)  // whether the dataset is being flushed in the background
+	settle(ctx context.Context, d *cachedSet) error  // wait until it is not
+	abandon(ctx context.Context, d *cachedSet) error // end its flush
+	now(ctx context.Context, d *cachedSet) error     // flush it, if it is not in the prefix directory
+}
+
+// newest is the newest usable checkpoint in the caches, or nil.
+func (ca *cache) newest() *cachedSet {
+	for i := len(ca.sets) - 1; i >= 0; i-- {
+		if d := ca.sets[i]; d.usable && d.Dataset.Checkpoint {
+			return d
+		}
+	}
+	return nil
+}
+
+// find is the dataset of a name in the caches, or nil.
+func (ca *cache) find(name string) *cachedSet {
+	for _, d := range ca.sets {
+		if d.Dataset.Name == name {
+			return d
+		}
+	}
+	return nil
+}
+
+// outdated deletes the datasets of the caches that are newer than the one that the run goes on from: what it will write
+// has their names.
+func (ca *cache) outdated(ctx context.Context, id int) error {
+	for _, d := range append([]*cachedSet(nil), ca.sets...) {
+		if d.ID > id && d.Dataset.Checkpoint {
+			if err := ca.drop(ctx, d); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
 
 // makeRoom deletes the oldest datasets of a store until another one may come. What is being flushed is kept as long as
 // there is something else to delete, and waited for otherwise.
-func (s *Session) makeRoom(ctx context.Context, l *level) error {
+func (ca *cache) makeRoom(ctx context.Context, l *level) error {
 	for {
 		var in []*cachedSet
-		for _, d := range s.cached {
+		for _, d := range ca.sets {
 			if path.Dir(d.Path) == l.dir {
 				in = append(in, d)
 			}
@@ -21,20 +90,20 @@ func (s *Session) makeRoom(ctx context.Context, l *level) error {
 		if int64(len(in)) < max(l.count, 1) {
 			return nil
 		}
-		victim, err := s.victim(ctx, in)
+		victim, err := ca.victim(ctx, in)
 		if err != nil {
 			return err
 		}
-		if err := s.async.settle(ctx, victim); err != nil {
+		if err := ca.flushes.settle(ctx, victim); err != nil {
 			return err
 		}
 		if victim.usable && victim.Dataset.Output {
 			// Its flush failed, or the run died before it. It is wanted, and here is the only copy.
-			if err := s.flushSync(ctx, victim); err != nil {
+			if err := ca.flushes.now(ctx, victim); err != nil {
 				return fmt.Errorf("scr: no room in %s: output is in the caches alone: %w", l.dir, err)
 			}
 		}
-		if err := s.drop(ctx, victim); err != nil {
+		if err := ca.drop(ctx, victim); err != nil {
 			return err
 		}
 	}
@@ -42,15 +111,15 @@ func (s *Session) makeRoom(ctx context.Context, l *level) error {
 
 // victim is the dataset to delete: one that is of no use, else the oldest that is not being flushed, but not the newest
 // checkpoint as long as another one can be waited for.
-func (s *Session) victim(ctx context.Context, in []*cachedSet) (*cachedSet, error) {
+func (ca *cache) victim(ctx context.Context, in []*cachedSet) (*cachedSet, error) {
 	for _, d := range in {
 		if !d.usable {
 			return d, nil
 		}
 	}
-	newest := s.newest()
+	newest := ca.newest()
 	for _, d := range in {
-		busy, err := s.async.busy(ctx, d.ID)
+		busy, err := ca.flushes.busy(ctx, d.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -62,40 +131,40 @@ func (s *Session) victim(ctx context.Context, in []*cachedSet) (*cachedSet, erro
 }
 
 // drop deletes a dataset from the caches: the files before the entry in the catalogue.
-func (s *Session) drop(ctx context.Context, d *cachedSet) error {
+func (ca *cache) drop(ctx context.Context, d *cachedSet) error {
 	// Nobody deletes anything unless all are here: the error that led to this may be that somebody died.
-	if err := s.c.Barrier(ctx); err != nil {
+	if err := ca.c.Barrier(ctx); err != nil {
 		return err
 	}
-	if err := s.step("delete"); err != nil {
+	if err := ca.step("delete"); err != nil {
 		return err
 	}
-	if err := s.async.abandon(ctx, d); err != nil {
+	if err := ca.flushes.abandon(ctx, d); err != nil {
 		return err
 	}
-	if s.p.crcDelete && d.usable && d.maps != nil {
-		if err := s.agree(ctx, s.checkFiles(d, true)); err != nil {
+	if ca.p.crcDelete && d.usable && d.maps != nil {
+		if err := ca.agree(ctx, ca.checkFiles(d, true)); err != nil {
 			if fatal(ctx, err) {
 				return err
 			}
-			s.warn("scr: a dataset to be deleted is damaged", "dataset", d.Dataset.Name, "err", err)
+			ca.warn("scr: a dataset to be deleted is damaged", "dataset", d.Dataset.Name, "err", err)
 		}
 	}
 	d.usable = false // also if it can be deleted in part only
-	err := s.removeDir(&s.levels[d.level], d.Path)
-	if err := s.agree(ctx, err); err != nil {
+	err := ca.removeDir(d.level, d.Path)
+	if err := ca.agree(ctx, err); err != nil {
 		return fmt.Errorf("scr: delete %s: %w", d.Path, err)
 	}
-	err = s.list(func(c *cachedir.Catalog) { c.Remove(d.ID) })
+	err = ca.catalog.change(func(c *cachedir.Catalog) { c.Remove(d.ID) })
 	if err == nil {
-		err = s.flushFile(ctx, func(f *flushEdit) error { return f.clear(d.ID) })
+		err = ca.flushFile.setDropped(d.ID)
 	}
-	if err := s.agree(ctx, err); err != nil {
+	if err := ca.agree(ctx, err); err != nil {
 		return err
 	}
-	for i, e := range s.cached {
+	for i, e := range ca.sets {
 		if e == d {
-			s.cached = append(s.cached[:i:i], s.cached[i+1:]...)
+			ca.sets = append(ca.sets[:i:i], ca.sets[i+1:]...)
 			break
 		}
 	}
@@ -103,10 +172,31 @@ func (s *Session) drop(ctx context.Context, d *cachedSet) error {
 }
 
 // removeDir deletes the folder of a dataset; the first rank of the device does.
-func (s *Session) removeDir(l *level, dir string) error {
-	s.fs.forget(dir)
+func (ca *cache) removeDir(l *level, dir string) error {
+	ca.fs.forget(dir)
 	if l.dc.Rank() != 0 {
 		return nil
 	}
-	return cachedir.Delete(s.bind, dir)
+	return cachedir.Delete(ca.bind, dir)
+}
+
+// makeDir makes the folder of a cached dataset. The first rank of the device calls it.
+func (ca *cache) makeDir(l *level, dir string) error {
+	if l.dc.Rank() != 0 {
+		return nil
+	}
+	if err := durable.MkdirAll(ca.fs, cachedir.MetaDir(dir), true); err != nil {
+		return fmt.Errorf("scr: cache: %w", err)
+	}
+	return vfs.SyncParent(ca.fs, cachedir.MetaDir(dir))
+}
+
+// commit enters a dataset as complete in the catalogues of all nodes: from then on a restart may use it.
+func (ca *cache) commit(ctx context.Context, d *cachedSet, ds record.Dataset) error {
+	if err := ca.step("commit"); err != nil {
+		return err
+	}
+	d.Dataset = ds
+	err := ca.catalog.change(func(c *cachedir.Catalog) { c.Put(d.Cached) })
+	return ca.agree(ctx, err)
 }

@@ -2,7 +2,9 @@ package scr
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"path/filepath"
 
@@ -10,103 +12,17 @@ import (
 	"blobio/scr/transfer"
 )
 
-// routeRead finds a file of the checkpoint that is being read.
-func (s *Session) routeRead(name string) (string, error) {
-	if err := s.step("route"); err != nil {
-		return "", err
-	}
-	r := s.restart
-	abs, err := s.absolute(name)
-	if err != nil {
-		return "", err
-	}
-	if r.place != nil {
-		return s.routeInPlace(r, abs)
-	}
-	var found, base string
-	same := 0
-	for _, f := range r.set.maps.Files() {
-		if path.Join(f.Meta.Path, f.Meta.Name) == abs {
-			found = f.Name
-			break
-		}
-		if f.Meta.Name == path.Base(abs) {
-			same++
-			base = f.Name
-		}
-	}
-	if found == "" && same == 1 {
-		// The prefix directory may be elsewhere now: the base name decides, as in the reference.
-		found = base
-	}
-	if found == "" {
-		return "", fmt.Errorf("scr: checkpoint %s has no file %s of rank %d: %w", r.Name, name, s.c.Rank(), ErrMissing)
-	}
-	if _, err := s.fileFS(r.set).Stat(found); err != nil {
-		return "", fmt.Errorf("scr: checkpoint %s: %w", r.Name, err)
-	}
-	return s.real(r.set, found), nil
-}
-
-// Files lists the files of the checkpoint that is being read, absolute, by the rank that wrote them: with InPlace of all
-// ranks, otherwise of this one. It is not collective.
-func (s *Session) Files() (map[int][]string, error) {
-	if err := s.need("Files", Restoring); err != nil {
-		return nil, err
-	}
-	out := map[int][]string{}
-	if p := s.restart.place; p != nil {
-		for r, files := range p.m.Files {
-			for _, f := range files {
-				if !f.NoFetch {
-					out[r] = append(out[r], path.Join(p.at.Data, f.Path))
-				}
-			}
-		}
-		return out, nil
-	}
-	for _, f := range s.restart.set.maps.Files() {
-		out[s.c.Rank()] = append(out[s.c.Rank()], path.Join(f.Meta.Path, f.Meta.Name))
-	}
-	return out, nil
-}
-
-// Owner tells which rank wrote a file of the checkpoint that is being read, for restarts on another number of ranks.
-func (s *Session) Owner(name string) (rank int, ok bool, err error) {
-	if err := s.need("Owner", Restoring); err != nil {
-		return 0, false, err
-	}
-	abs, err := s.absolute(name)
-	if err != nil {
-		return 0, false, err
-	}
-	if p := s.restart.place; p != nil {
-		rel, err := s.relative(abs)
-		if err != nil {
-			return 0, false, err
-		}
-		rank, _, ok := p.m.Owner(rel)
-		return rank, ok, nil
-	}
-	for _, f := range s.restart.set.maps.Files() {
-		if path.Join(f.Meta.Path, f.Meta.Name) == abs {
-			return s.c.Rank(), true, nil
-		}
-	}
-	return 0, false, nil
-}
-
 // inPlace is a checkpoint that is read in the prefix directory.
 type inPlace struct {
-	m  *prefixdir.Map
-	at prefixdir.Place
+	m   *prefixdir.Map
+	dir prefixdir.Place
 }
 
 // routeInPlace returns where a file is, or a copy of it if it lies compressed or in containers. Its bytes were checked
 // when the checkpoint was offered.
-func (s *Session) routeInPlace(r *restoring, abs string) (string, error) {
-	p := r.place
-	rel, err := s.relative(abs)
+func (fe *fetcher) routeInPlace(r *offer, abs string) (string, error) {
+	p := r.inPlace
+	rel, err := fe.relative(abs)
 	if err != nil {
 		return "", err
 	}
@@ -115,21 +31,21 @@ func (s *Session) routeInPlace(r *restoring, abs string) (string, error) {
 		return "", fmt.Errorf("scr: checkpoint %s has no file %s: %w", r.Name, abs, ErrMissing)
 	}
 	if f.Zstd == 0 && f.Segments == nil {
-		at := path.Join(p.at.Data, f.Path)
-		if _, err := s.cfg.FS.Stat(at); err != nil {
+		at := path.Join(p.dir.Data, f.Path)
+		if _, err := fe.cfg.FS.Stat(at); err != nil {
 			return "", fmt.Errorf("scr: checkpoint %s: %w", r.Name, err)
 		}
 		return at, nil
 	}
-	at := path.Join(s.scratch(s.c.Rank()), rel)
-	e, err := transfer.New(transfer.Options{FS: s.cfg.FS, DstFS: s.fs, Files: 1})
+	at := path.Join(fe.scratch.dir(), rel)
+	e, err := transfer.New(transfer.Options{FS: fe.cfg.FS, DstFS: fe.fs, Files: 1})
 	if err != nil {
 		return "", err
 	}
-	if _, err := e.Copy(context.Background(), fetchJob(p.at, f, at)); err != nil {
+	if _, err := e.Copy(context.Background(), fetchJob(p.dir, f, at)); err != nil {
 		return "", fmt.Errorf("scr: checkpoint %s: %w", r.Name, err)
 	}
-	return s.bind.Real(at), nil
+	return fe.bind.Real(at), nil
 }
 
 // fetchJob is the copy of a file of the prefix directory to a name.
@@ -142,4 +58,46 @@ func fetchJob(at prefixdir.Place, f prefixdir.File, to string) transfer.Job {
 		j.In = append(j.In, transfer.Segment{File: path.Join(at.Data, seg.File), Offset: seg.Offset, Length: seg.Length})
 	}
 	return j
+}
+
+// verifyInPlace compares the files of a dataset in the prefix directory with their checksums; the ranks share the work.
+func (fe *fetcher) verifyInPlace(ctx context.Context, p *inPlace) error {
+	e, err := transfer.New(transfer.Options{FS: fe.cfg.FS, DstFS: fe.fs, Files: 1})
+	if err := fe.agree(ctx, err); err != nil {
+		return err
+	}
+	n := 0
+	var bad error
+	for _, r := range sortedRanks(p.m) {
+		for _, f := range p.m.Files[r] {
+			if f.NoFetch {
+				continue
+			}
+			if n++; n%fe.c.Size() != fe.c.Rank() || bad != nil {
+				continue
+			}
+			if err := ctx.Err(); err != nil {
+				bad = err
+				continue
+			}
+			if f.Zstd > 0 || f.Segments != nil {
+				tmp := path.Join(fe.scratch.dir(), "verify")
+				_, bad = e.Copy(ctx, fetchJob(p.dir, f, tmp))
+				_ = fe.fs.Remove(tmp)
+				continue
+			}
+			crc, size, err := sumFile(fe.cfg.FS, path.Join(p.dir.Data, f.Path))
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				bad = fmt.Errorf("scr: %s: %w", f.Path, ErrMissing)
+			case err != nil:
+				bad = err
+			case f.HasSize && size != f.Size:
+				bad = fmt.Errorf("scr: %s: %w: %d bytes, the map says %d", f.Path, ErrCorrupt, size, f.Size)
+			case f.HasCRC && crc != f.CRC:
+				bad = fmt.Errorf("scr: %s: %w: CRC-32 %#x, the map says %#x", f.Path, ErrChecksum, crc, f.CRC)
+			}
+		}
+	}
+	return fe.agree(ctx, bad)
 }
