@@ -45,7 +45,7 @@ func (s *Session) Start(ctx context.Context, name string, flags Flags) error {
 	if err := s.step("start"); err != nil {
 		return err
 	}
-	next := s.ids
+	next := s.cache.ids
 	next.set++
 	if flags&Checkpoint != 0 {
 		next.ckpt++
@@ -56,8 +56,8 @@ func (s *Session) Start(ctx context.Context, name string, flags Flags) error {
 	if err := s.sameName(ctx, name, flags); err != nil {
 		return err
 	}
-	if d := s.find(name); d != nil {
-		if err := s.drop(ctx, d); err != nil {
+	if d := s.cache.find(name); d != nil {
+		if err := s.cache.drop(ctx, d); err != nil {
 			return err
 		}
 	}
@@ -75,26 +75,26 @@ func (s *Session) Start(ctx context.Context, name string, flags Flags) error {
 	}
 	us, _ := strconv.ParseInt(string(now), 10, 64)
 	ds.Created = time.UnixMicro(us)
-	i, err := s.level(next.ckpt, flags)
+	l, err := s.cache.levels.choose(next.ckpt, flags)
 	if err != nil {
 		return err
 	}
-	if s.levels[i].Bypass { // what is written now must find what those in the background have written
-		if err := s.async.settleAll(ctx); err != nil {
+	if l.Bypass { // what is written now must find what those in the background have written
+		if err := s.flush.settleAll(ctx); err != nil {
 			return err
 		}
 	}
-	w, err := s.begin(ctx, ds, i, s.levels[i].Bypass)
+	w, err := s.writer.begin(ctx, ds, l, l.Bypass)
 	if err != nil {
 		return err
 	}
-	s.ids, s.cur, s.state = next, w, Writing
+	s.cache.ids, s.cur, s.state = next, w, Writing
 	ev := runlog.OutputStart
 	if ds.Checkpoint {
 		ev = runlog.CheckpointStart
 		s.pacer.Start(s.cfg.Clock())
 	}
-	s.event(runlog.Entry{Event: ev, Note: s.levels[i].Store, Dset: runlog.Num(int64(ds.ID)), Name: ds.Name})
+	s.event(runlog.Entry{Event: ev, Note: l.Store, Dset: runlog.Num(int64(ds.ID)), Name: ds.Name})
 	return nil
 }
 
@@ -109,7 +109,7 @@ func (s *Session) sameName(ctx context.Context, name string, flags Flags) error 
 		err = fmt.Errorf("scr: %w: dataset %q here, %q on rank 0", ErrUsage, name, b[1:])
 	case path.IsAbs(name) || path.Clean(name) != name || name == "." || name == ".." || strings.HasPrefix(name, "../") || len(name) > 1023 || hasControl(name):
 		err = fmt.Errorf("scr: %w: %q is no name of a dataset", ErrUsage, name)
-	case s.find(name) != nil && s.find(name).usable:
+	case s.cache.find(name) != nil && s.cache.find(name).usable:
 		err = fmt.Errorf("scr: %w: dataset %q is in the cache", ErrUsage, name)
 	}
 	return s.agree(ctx, err)
@@ -124,32 +124,39 @@ func hasControl(s string) bool {
 	return false
 }
 
+// writer takes the files of a dataset into the cache, from Route to the entry in the catalogues.
+type writer struct {
+	*job
+	index      *index
+	cache      *cache
+	redundancy *redundancy
+}
+
 // begin makes room and the folder of a dataset, and enters it in the catalogues as incomplete.
-func (s *Session) begin(ctx context.Context, ds record.Dataset, lv int, bypass bool) (*writing, error) {
-	l := &s.levels[lv]
-	if err := s.makeRoom(ctx, l); err != nil {
+func (wr *writer) begin(ctx context.Context, ds record.Dataset, l *level, bypass bool) (*writing, error) {
+	if err := wr.cache.makeRoom(ctx, l); err != nil {
 		return nil, err
 	}
 	d := &cachedSet{
-		Cached: cachedir.Cached{ID: ds.ID, Dataset: ds, Path: path.Join(l.dir, record.DefaultName(ds.ID)), Bypass: bypass, Packed: s.cfg.Packed},
-		level:  lv, maps: cachedir.NewFilemap(),
+		Cached: cachedir.Cached{ID: ds.ID, Dataset: ds, Path: path.Join(l.dir, record.DefaultName(ds.ID)), Bypass: bypass, Packed: wr.cfg.Packed},
+		level:  l, maps: cachedir.NewFilemap(),
 	}
 	// A crashed run may have left a folder of this number.
-	err := s.removeDir(l, d.Path)
-	if err := s.agree(ctx, err); err != nil {
+	err := wr.cache.removeDir(l, d.Path)
+	if err := wr.agree(ctx, err); err != nil {
 		return nil, err
 	}
-	err = s.list(func(c *cachedir.Catalog) { c.Put(d.Cached) })
-	if err := s.agree(ctx, err); err != nil {
+	err = wr.cache.catalog.change(func(c *cachedir.Catalog) { c.Put(d.Cached) })
+	if err := wr.agree(ctx, err); err != nil {
 		return nil, fmt.Errorf("scr: catalogue: %w", err)
 	}
-	err = s.makeDir(l, d.Path)
-	if err := s.agree(ctx, err); err != nil {
+	err = wr.cache.makeDir(l, d.Path)
+	if err := wr.agree(ctx, err); err != nil {
 		return nil, err
 	}
 	if d.Packed {
-		s.fs.add(d.Path)
+		wr.fs.add(d.Path)
 	}
-	s.cached = append(s.cached, d)
-	return &writing{cachedSet: d, ds: ds, began: s.cfg.Clock(), byOrig: map[string]string{}, older: map[string]bool{}}, nil
+	wr.cache.sets = append(wr.cache.sets, d)
+	return &writing{cachedSet: d, ds: ds, began: wr.cfg.Clock(), byOrig: map[string]string{}, older: map[string]bool{}}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"blobio/internal/fault"
+	"blobio/kvtree"
 )
 
 // Classes of errors, re-exported.
@@ -94,4 +95,9 @@ func (s *Session) need(call string, want State) error {
 		e.Want = "CompleteRestart comes before"
 	}
 	return e
+}
+
+func isFormat(err error) bool {
+	var e *kvtree.FormatError
+	return errors.As(err, &e)
 }

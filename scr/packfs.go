@@ -70,8 +70,8 @@ func (p *packFS) done(temp string, err error) error {
 // what keeps names. So are temporary files of which nothing is known: those that a run left that was killed.
 var onDisk = regexp.MustCompile(`reddesc\.er\.\d+\.(partner|xor|rs)\.grp_|^node\.scrinfo|^name\.`)
 
-// at returns where a name is: the file system and the name in it.
-func (p *packFS) at(name string) (vfs.FS, string) {
+// resolve returns where a name is: the file system and the name in it.
+func (p *packFS) resolve(name string) (vfs.FS, string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.dirs) == 0 {
@@ -94,33 +94,36 @@ func (p *packFS) mem(dir string) *vfs.Mem {
 }
 
 // Create implements vfs.FS.
-func (p *packFS) Create(name string) (vfs.File, error) { f, n := p.at(name); return f.Create(n) }
+func (p *packFS) Create(name string) (vfs.File, error) { f, n := p.resolve(name); return f.Create(n) }
 
 // Open implements vfs.FS.
-func (p *packFS) Open(name string) (vfs.File, error) { f, n := p.at(name); return f.Open(n) }
+func (p *packFS) Open(name string) (vfs.File, error) { f, n := p.resolve(name); return f.Open(n) }
 
 // OpenRW implements vfs.FS.
-func (p *packFS) OpenRW(name string) (vfs.File, error) { f, n := p.at(name); return f.OpenRW(n) }
+func (p *packFS) OpenRW(name string) (vfs.File, error) { f, n := p.resolve(name); return f.OpenRW(n) }
 
 // Remove implements vfs.FS.
-func (p *packFS) Remove(name string) error { f, n := p.at(name); return p.done(name, f.Remove(n)) }
+func (p *packFS) Remove(name string) error { f, n := p.resolve(name); return p.done(name, f.Remove(n)) }
 
 // Stat implements vfs.FS.
-func (p *packFS) Stat(name string) (fs.FileInfo, error) { f, n := p.at(name); return f.Stat(n) }
+func (p *packFS) Stat(name string) (fs.FileInfo, error) { f, n := p.resolve(name); return f.Stat(n) }
 
 // FileMeta implements vfs.MetaFS.
-func (p *packFS) FileMeta(name string) (vfs.Meta, error) { f, n := p.at(name); return vfs.MetaOf(f, n) }
+func (p *packFS) FileMeta(name string) (vfs.Meta, error) {
+	f, n := p.resolve(name)
+	return vfs.MetaOf(f, n)
+}
 
 // SetFileMeta implements vfs.MetaFS.
 func (p *packFS) SetFileMeta(name string, m vfs.Meta) error {
-	f, n := p.at(name)
+	f, n := p.resolve(name)
 	return vfs.SetMeta(f, n, m)
 }
 
 // Rename implements vfs.FS. Both names are on the same side: a temporary file is where it will be under its name.
 func (p *packFS) Rename(oldname, newname string) error {
-	a, from := p.at(oldname)
-	b, to := p.at(newname)
+	a, from := p.resolve(oldname)
+	b, to := p.resolve(newname)
 	if a != b {
 		return &fs.PathError{Op: "rename", Path: oldname, Err: fs.ErrInvalid}
 	}

@@ -12,9 +12,6 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/vfs"
-	"blobio/scr/cachedir"
-	"blobio/scr/cadence"
-	"blobio/scr/record"
 	"blobio/scr/runlog"
 )
 
@@ -26,7 +23,7 @@ func (s *Session) Complete(ctx context.Context, valid bool) error {
 	if err := s.need("Complete", Writing); err != nil {
 		return err
 	}
-	defer s.async.launch()
+	defer s.flush.launch()
 	d, err := s.complete(ctx, valid)
 	s.computed = s.cfg.Clock()
 	s.event(runlog.Entry{Event: runlog.ComputeStart})
@@ -42,7 +39,7 @@ func (s *Session) complete(ctx context.Context, valid bool) (*cachedSet, error) 
 		return nil, err
 	}
 	s.state, s.cur = Idle, nil
-	err := s.seal(ctx, w, valid)
+	err := s.writer.seal(ctx, w, valid)
 	if w.ds.Checkpoint {
 		s.pacer.Done(s.cfg.Clock())
 	}
@@ -50,18 +47,18 @@ func (s *Session) complete(ctx context.Context, valid bool) (*cachedSet, error) 
 		if fatal(ctx, err) {
 			return nil, err
 		}
-		return nil, errors.Join(err, s.discard(ctx, w))
+		return nil, errors.Join(err, s.writer.discard(ctx, w))
 	}
 	w.usable = true
-	s.logComplete(w)
-	err = s.flushFile(ctx, func(f *flushEdit) error { return f.cached(w.Dataset) })
+	s.writer.logEnd(w)
+	err = s.flushFile.setCached(w.Dataset)
 	if err == nil && s.c.Rank() == 0 && w.ds.Checkpoint {
-		err = s.countdown(ctx)
+		err = s.halts.countdown(ctx)
 	}
 	if err = s.agree(ctx, err); err != nil {
 		return w.cachedSet, err
 	}
-	if err := s.flushDue(ctx, w.cachedSet); err != nil {
+	if err := s.flush.due(ctx, w.cachedSet); err != nil {
 		return w.cachedSet, err
 	}
 	return w.cachedSet, nil
@@ -69,32 +66,23 @@ func (s *Session) complete(ctx context.Context, valid bool) (*cachedSet, error) 
 
 // discard deletes what a failed dataset left, but with bypass not what was there before it: nobody knows whether the
 // application has written to that.
-func (s *Session) discard(ctx context.Context, w *writing) error {
+func (wr *writer) discard(ctx context.Context, w *writing) error {
 	if w.Bypass {
 		for _, f := range w.maps.Files() {
 			if w.older[f.Name] {
 				continue
 			}
-			if err := s.cfg.FS.Remove(f.Name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				s.warn("scr: delete", "file", f.Name, "err", err)
+			if err := wr.cfg.FS.Remove(f.Name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				wr.warn("scr: delete", "file", f.Name, "err", err)
 			}
 		}
 	}
-	return s.drop(ctx, w.cachedSet)
-}
-
-// countdown takes the checkpoint off the halt file.
-func (s *Session) countdown(ctx context.Context) error {
-	h, err := s.readHalt(ctx)
-	if err != nil || !h.Countdown(1) {
-		return err
-	}
-	return s.prefix.UpdateHalt(ctx, func(h *cadence.Halt) error { h.Countdown(1); return nil })
+	return wr.cache.drop(ctx, w.cachedSet)
 }
 
 // seal measures the files, protects them and commits the dataset in the caches.
-func (s *Session) seal(ctx context.Context, w *writing, valid bool) error {
-	verdict, err := s.unanimous(ctx, valid, "dataset "+w.ds.Name)
+func (wr *writer) seal(ctx context.Context, w *writing, valid bool) error {
+	verdict, err := wr.unanimous(ctx, valid, "dataset "+w.ds.Name)
 	if err == nil {
 		err = verdict
 	}
@@ -104,7 +92,7 @@ func (s *Session) seal(ctx context.Context, w *writing, valid bool) error {
 	var mine error
 	var size, count int64
 	for _, f := range w.maps.Files() {
-		m, err := vfs.MetaOf(s.fileFS(w.cachedSet), f.Name)
+		m, err := vfs.MetaOf(wr.fileFS(w.cachedSet), f.Name)
 		if err != nil {
 			if mine == nil {
 				mine = fmt.Errorf("scr: dataset %s: %s: %w", w.ds.Name, f.Meta.Orig, err)
@@ -115,41 +103,41 @@ func (s *Session) seal(ctx context.Context, w *writing, valid bool) error {
 		w.maps.Put(f)
 		size, count = size+m.Size, count+1
 	}
-	if err := s.agree(ctx, mine); err != nil {
+	if err := wr.agree(ctx, mine); err != nil {
 		return err
 	}
-	total, err := s.c.AllreduceInt64(ctx, []int64{size, count}, comm.Sum)
+	total, err := wr.c.AllreduceInt64(ctx, []int64{size, count}, comm.Sum)
 	if err != nil {
 		return err
 	}
 	w.ds.Size, w.ds.Files, w.ds.Complete = total[0], total[1], true
 	for _, n := range w.reserve {
-		if err := s.fs.Remove(n); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := wr.fs.Remove(n); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			mine = err
 		}
 	}
-	if err := s.agree(ctx, mine); err != nil {
+	if err := wr.agree(ctx, mine); err != nil {
 		return err
 	}
 	if !w.Bypass {
-		if err := s.apart(ctx, w, true); err != nil {
+		if err := wr.separateNames(ctx, w, true); err != nil {
 			return err
 		}
 	}
-	began := s.cfg.Clock()
-	if err := s.protect(ctx, w.cachedSet, w.ds); err != nil {
+	began := wr.cfg.Clock()
+	if err := wr.redundancy.protect(ctx, w.cachedSet, w.ds); err != nil {
 		return err
 	}
-	if err := s.sameContent(ctx, w); err != nil {
+	if err := wr.sameContent(ctx, w); err != nil {
 		return err
 	}
-	s.xfer(runlog.Encode, s.levels[w.level].Store, w.Path, w.ds, "", began)
-	return s.commit(ctx, w.cachedSet, w.ds)
+	wr.xfer(runlog.Encode, w.level.Store, w.Path, w.ds, "", began)
+	return wr.cache.commit(ctx, w.cachedSet, w.ds)
 }
 
 // sameContent is a collective: an error if several ranks have written different bytes to files that are one in the prefix
 // directory. In the cache each has its own; a flush could keep but one of them.
-func (s *Session) sameContent(ctx context.Context, w *writing) error {
+func (wr *writer) sameContent(ctx context.Context, w *writing) error {
 	if w.Bypass {
 		return nil
 	}
@@ -164,7 +152,7 @@ func (s *Session) sameContent(ctx context.Context, w *writing) error {
 		mine = binary.BigEndian.AppendUint64(mine, uint64(f.Meta.Size))
 		mine = binary.BigEndian.AppendUint32(mine, f.Meta.CRC)
 	}
-	all, err := s.c.Allgather(ctx, mine)
+	all, err := wr.c.Allgather(ctx, mine)
 	if err != nil {
 		return err
 	}
@@ -185,15 +173,16 @@ func (s *Session) sameContent(ctx context.Context, w *writing) error {
 			err = fmt.Errorf("scr: dataset %s: %s: %w: ranks %d and %d have written different bytes to it", w.ds.Name, f.Meta.Orig, ErrUsage, first[h].rank, r)
 		}
 	}
-	return s.agree(ctx, err)
+	return wr.agree(ctx, err)
 }
 
-// commit enters a dataset as complete in the catalogues of all nodes: from then on a restart may use it.
-func (s *Session) commit(ctx context.Context, d *cachedSet, ds record.Dataset) error {
-	if err := s.step("commit"); err != nil {
-		return err
+// logEnd logs the end of a dataset.
+func (wr *writer) logEnd(w *writing) {
+	ev, kind := runlog.OutputEnd, runlog.Output
+	if w.ds.Checkpoint {
+		ev, kind = runlog.CheckpointEnd, runlog.Checkpoint
 	}
-	d.Dataset = ds
-	err := s.list(func(c *cachedir.Catalog) { c.Put(d.Cached) })
-	return s.agree(ctx, err)
+	store := w.level.Store
+	wr.event(runlog.Entry{Event: ev, Note: store, Dset: runlog.Num(int64(w.ds.ID)), Name: w.ds.Name, Took: wr.took(w.began)})
+	wr.xfer(kind, store, w.Path, w.ds, w.ds.Name, w.began)
 }
