@@ -14,23 +14,11 @@ import (
 	"blobio/subfile"
 )
 
-// expansion is how many times the bytes of its file a piece may have before its content is looked at.
-const expansion = 64
-
 // backs says whether a file has n bytes at off, before they are allocated. Compressed ones that
 // are far more than the file are decompressed, bit by bit, to know.
 func (p *place) backs(f io.ReaderAt, off, n int64, name, field string) error {
-	if p.packed == nil {
-		if off < 0 || n > p.fileLen-off {
-			return formatErr(name, off, field, ErrTruncated, "%d bytes, but the file ends at %d", n, p.fileLen)
-		}
-		return nil
-	}
-	if off < 0 || n < 0 || n > p.dataOff+p.dataLen-off {
-		return formatErr(name, -1, field, ErrCorrupt, "%d bytes of content, but the blobs have %d", n, p.dataLen)
-	}
-	if n/expansion < p.fileLen {
-		return nil
+	if sure, err := p.how.backed(p, off, n, name, field); sure || err != nil {
+		return err
 	}
 	b := make([]byte, p.packed.chunk)
 	for at := off; at < off+n; at += int64(len(b)) {
@@ -39,32 +27,6 @@ func (p *place) backs(f io.ReaderAt, off, n int64, name, field string) error {
 		}
 	}
 	return nil
-}
-
-// requestBytes is what one request takes while a map is read: in both lists, as a decomp.Req, and in the map.
-const requestBytes = 32
-
-// roomForLists says whether the lists of map d of all blobs may be held in memory. Those of a plain file are in it, byte by byte; lists
-// of a compressed one may be 32,768 times as long as what they are stored in, and no limit follows from the file.
-func (p *place) roomForLists(t *ranks, d int, name string) error {
-	if p.packed == nil || len(t.id) == 0 {
-		return nil
-	}
-	k := (len(t.id)-1)*p.nd() + d
-	n := t.reqs[k] + t.nreqs[k]
-	if size := p.offsetSize(d) + 4; n/expansion < p.fileLen/size || n <= p.packed.memory/requestBytes {
-		return nil
-	}
-	return formatErr(name, p.tableAt(d, mapNreqs, 0), fmt.Sprintf("D%d.nreqs", d+1), ErrTooLarge,
-		"%d requests of all blobs in a file of %d bytes: want at most %d, or more OpenOptions.Memory", n, p.fileLen, p.packed.memory/requestBytes)
-}
-
-// shown is the offset to name for what is at off of the plain file: none in a compressed one.
-func (p *place) shown(off int64) int64 {
-	if p.packed != nil {
-		return -1
-	}
-	return off
 }
 
 // all calls f for each piece of all blobs, in the order of the entries, as long as it returns true. v is the

@@ -99,11 +99,11 @@ func (u *unpacker) some(f io.ReaderAt, b []byte, at int64) (int, error) {
 	}
 	rel = at - u.t.blob[j]
 	nv := len(u.pl.schema.vars)
-	v := sort.Search(nv, func(v int) bool { return u.pl.varOff(VarID(v+1), u.t, j) > rel })
+	v := sort.Search(nv, func(v int) bool { return u.pl.varOff(v+1, u.t, j) > rel })
 	if v == nv {
 		return 0, io.EOF
 	}
-	rel -= u.pl.varOff(VarID(v), u.t, j)
+	rel -= u.pl.varOff(v, u.t, j)
 	_, n, size := u.x.piece(v, 0, j)
 	if n == 0 {
 		return 0, io.EOF // not reached: the variable would hold no byte

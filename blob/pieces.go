@@ -14,22 +14,6 @@ type pieceIndex struct {
 	rec   int64   // of all record variables, in a record
 }
 
-// extentBytes is the length in bytes of an extent of a header variable; t holds all blobs.
-func (p *place) extentBytes(v int, t *ranks) int64 {
-	if d, m := v/mapVars, v%mapVars; p.layout == ProcessCentric && d < p.nd() && m >= mapOffsets {
-		k := (len(t.id)-1)*p.nd() + d // the lists of all blobs, without padding
-		if k < 0 {
-			return 0
-		}
-		n := t.reqs[k] + t.nreqs[k]
-		if m == mapOffsets {
-			return n * p.offsetSize(d)
-		}
-		return 4 * n
-	}
-	return p.extentLen(v)
-}
-
 // pieces returns the index for pieces of so many bytes.
 func (p *place) pieces(t *ranks, size int64) *pieceIndex {
 	x := &pieceIndex{size: size, first: make([]int64, len(p.hdr.Vars)), count: make([]int64, len(p.hdr.Vars))}

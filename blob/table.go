@@ -1,7 +1,6 @@
 package blob
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -99,15 +98,7 @@ func readTable(f io.ReaderAt, pl *place, name string, report func(error)) (*rank
 	for j := range nb {
 		t.id[j] = j
 	}
-	var err error
-	switch {
-	case pl.layout == VariableCentric:
-		err = readVarTable(f, pl, name, t)
-	case pl.packed != nil:
-		err = readPackedTable(f, pl, name, t)
-	default:
-		err = walkBlobs(f, pl, name, t)
-	}
+	err := pl.how.readTable(pl, f, name, t)
 	if err != nil {
 		return nil, err
 	}
@@ -115,13 +106,7 @@ func readTable(f io.ReaderAt, pl *place, name string, report func(error)) (*rank
 		start, reqs := int64(0), int64(0)
 		for j := range nb {
 			k := j*nd + d
-			at := func(m int) int64 {
-				if pl.packed != nil {
-					return pl.tableAt(d, m, j)
-				}
-				off, _ := pl.mapPiece(d, m, t, j)
-				return off
-			}
+			at := func(m int) int64 { return pl.how.tableAt(pl, d, m, t, j) }
 			field := func(m int) string { return fmt.Sprintf("D%d.%s[%d]", d+1, mapVarDefs[m].name, j) }
 			if n := t.nreqs[k]; n < 0 || n > pl.shape.maxReqs[d] {
 				if fault(at(mapNreqs), field(mapNreqs), ErrCorrupt, "%d, want 0..%d (D%d.max_nreqs)", n, pl.shape.maxReqs[d], d+1) {
@@ -158,71 +143,4 @@ func readTable(f io.ReaderAt, pl *place, name string, report func(error)) (*rank
 		}
 	}
 	return t, nil
-}
-
-func readVarTable(f io.ReaderAt, pl *place, name string, t *ranks) error {
-	nd, nb := pl.nd(), pl.shape.nblobs
-	buf := make([]byte, 8*min(nb, 1<<16))
-	for d := range nd {
-		for m, col := range [][]int64{mapNreqs: t.nreqs, mapStart: t.start, mapCount: t.count} {
-			width := mapVarDefs[m].typ.Size()
-			off, _ := pl.at.Extent(d*mapVars+m, 0)
-			for j := 0; j < nb; {
-				b := buf[:width*min(nb-j, 1<<16)]
-				if err := readFull(f, b, off+int64(j*width), name, fmt.Sprintf("D%d.%s[%d]", d+1, mapVarDefs[m].name, j)); err != nil {
-					return err
-				}
-				for ; len(b) > 0; b, j = b[width:], j+1 {
-					if width == 4 {
-						col[j*nd+d] = int64(int32(binary.BigEndian.Uint32(b)))
-					} else {
-						col[j*nd+d] = int64(binary.BigEndian.Uint64(b))
-					}
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// walkBlobs finds the blobs of a process-centric subfile one after the other:
-// the place of each follows only from the sizes of those before.
-func walkBlobs(f io.ReaderAt, pl *place, name string, t *ranks) error {
-	order := orderOf(pl.big)
-	nd, nb := pl.nd(), pl.shape.nblobs
-	off, end := pl.dataOff, pl.dataOff+pl.dataLen
-	var b [20]byte
-	for j := range nb {
-		t.blob[j] = off
-		for d := range nd {
-			field := func(m int) string { return fmt.Sprintf("D%d.%s[%d]", d+1, mapVarDefs[m].name, j) }
-			at, _ := pl.mapPiece(d, mapNreqs, t, j)
-			if at > end-20 {
-				return formatErr(name, at, field(mapNreqs), ErrTruncated, "the map variables go beyond the end of %s at %#x", dataBlob, end)
-			}
-			if err := readFull(f, b[:], at, name, field(mapNreqs)); err != nil {
-				return err
-			}
-			k := j*nd + d
-			t.nreqs[k] = int64(int32(order.Uint32(b[:])))
-			t.start[k] = int64(order.Uint64(b[4:]))
-			t.count[k] = int64(order.Uint64(b[12:]))
-			// The next place depends on these, so a wrong one ends the walk.
-			if n := t.nreqs[k]; n < 0 || n > pl.shape.maxReqs[d] {
-				return formatErr(name, at, field(mapNreqs), ErrCorrupt, "%d, want 0..%d (D%d.max_nreqs)", n, pl.shape.maxReqs[d], d+1)
-			}
-			if n := t.count[k]; n < 0 || n > pl.shape.nelems[d] {
-				return formatErr(name, at+12, field(mapCount), ErrCorrupt, "%d, want 0..%d (D%d.nelems)", n, pl.shape.nelems[d], d+1)
-			}
-		}
-		size := pl.blobSize(t, j)
-		if size > end-off {
-			return formatErr(name, off, fmt.Sprintf("%s of blob %d", dataBlob, j), ErrTruncated, "%d bytes by its own map variables, but %s ends at %#x", size, dataBlob, end)
-		}
-		off += size
-	}
-	if off != end {
-		return formatErr(name, off, dataBlob, ErrCorrupt, "%d bytes behind the last of %d blobs", end-off, nb)
-	}
-	return nil
 }
