@@ -14,13 +14,13 @@ type byBlob struct{}
 
 func (byBlob) traits() traits { return traits{byRank: true} }
 
-func (byBlob) piece(p *place, v int, rec int64, r *ranks, i int) (off, n int64) {
+func (byBlob) piece(p *where, v int, rec int64, r *ranks, i int) (off, n int64) {
 	_, count := p.mine(v, r, i)
 	n = count * p.vars[v].size
 	return r.blob[i] + p.varOff(v, r, i) + rec*n, n
 }
 
-func (byBlob) mapPiece(p *place, d, m int, r *ranks, i int) (off, n int64) {
+func (byBlob) mapPiece(p *where, d, m int, r *ranks, i int) (off, n int64) {
 	nd := p.nd()
 	off = r.blob[i]
 	for e, n := range r.nreqs[i*nd : i*nd+d] {
@@ -41,15 +41,15 @@ func (byBlob) mapPiece(p *place, d, m int, r *ranks, i int) (off, n int64) {
 	return off, p.listSize(d, m) * q
 }
 
-func (byBlob) listAt(p *place, d, m int, r *ranks, i int) int64 {
+func (byBlob) listAt(p *where, d, m int, r *ranks, i int) int64 {
 	return p.listSize(d, m) * r.reqs[i*p.nd()+d]
 }
 
 func (byBlob) rows() bool { return false }
 
-func (byBlob) whole(*place, int, int64) (off int64, ok bool) { return 0, false }
+func (byBlob) whole(*where, int, int64) (off int64, ok bool) { return 0, false }
 
-func (l byBlob) extentBytes(p *place, v int, t *ranks) int64 {
+func (l byBlob) extentBytes(p *where, v int, t *ranks) int64 {
 	if d, m := v/mapVars, v%mapVars; d < p.nd() && m >= mapOffsets {
 		k := (len(t.id)-1)*p.nd() + d // the lists of all blobs, without padding
 		if k < 0 {
@@ -61,17 +61,17 @@ func (l byBlob) extentBytes(p *place, v int, t *ranks) int64 {
 }
 
 // elems leaves out the element of an empty map, which is not there.
-func (byBlob) elems(p *place, v int) int64 {
+func (byBlob) elems(p *where, v int) int64 {
 	if i := v - p.nd()*mapVars; i >= 0 && p.vars[i].decomp != 0 {
 		return p.shape.nelems[p.vars[i].decomp-1]
 	}
 	return p.hdr.Elems(v)
 }
 
-func (byBlob) pad(*place, int) int64 { return 0 }
+func (byBlob) pad(*where, int) int64 { return 0 }
 
 // each goes by blob, and in it by variable.
-func (byBlob) each(p *place, records int64, visit func(v int, rec int64, j int) bool) {
+func (byBlob) each(p *where, records int64, visit func(v int, rec int64, j int) bool) {
 	for j := range p.shape.nblobs {
 		for v := range p.hdr.Vars {
 			if !p.hdr.IsRecord(v) {
@@ -89,7 +89,7 @@ func (byBlob) each(p *place, records int64, visit func(v int, rec int64, j int) 
 	}
 }
 
-func (byBlob) bind(*place) {}
+func (byBlob) bind(*where) {}
 
 func (byBlob) appendHeader(h *cdf5.Header, b []byte) ([]byte, error) {
 	return h.AppendTo(b, binary.LittleEndian, true)
@@ -97,7 +97,7 @@ func (byBlob) appendHeader(h *cdf5.Header, b []byte) ([]byte, error) {
 
 // readTable finds the blobs one after the other:
 // the place of each follows only from the sizes of those before.
-func (byBlob) readTable(pl *place, f io.ReaderAt, name string, t *ranks) error {
+func (byBlob) readTable(pl *where, f io.ReaderAt, name string, t *ranks) error {
 	order := orderOf(pl.big)
 	nd, nb := pl.nd(), pl.shape.nblobs
 	off, end := pl.dataOff, pl.dataOff+pl.dataLen
@@ -137,13 +137,13 @@ func (byBlob) readTable(pl *place, f io.ReaderAt, name string, t *ranks) error {
 	return nil
 }
 
-func (l byBlob) tableAt(p *place, d, m int, t *ranks, j int) int64 {
+func (l byBlob) tableAt(p *where, d, m int, t *ranks, j int) int64 {
 	off, _ := l.mapPiece(p, d, m, t, j)
 	return off
 }
 
 // setRecords fixes how many records a blob has, and with it the place of every variable in it.
-func (p *place) setRecords(n int64) {
+func (p *where) setRecords(n int64) {
 	p.records = n
 	nd := p.nd()
 	p.before = make([]int64, (len(p.vars)+1)*(nd+1))
@@ -163,14 +163,14 @@ func (p *place) setRecords(n int64) {
 	}
 }
 
-func (byBlob) holds(p *place, name string, have, want int64) error {
+func (byBlob) holds(p *where, name string, have, want int64) error {
 	if have != want {
 		return formatErr(name, p.hdrOff+numrecsAt, "numrecs", ErrCorrupt, "%d, want %d", have, want)
 	}
 	return nil
 }
 
-func (l byBlob) recordBytes(p *place) (size int64) {
+func (l byBlob) recordBytes(p *where) (size int64) {
 	for i := range p.vars {
 		v := &p.vars[i]
 		if v.record && (v.decomp == 0 || p.shape.nelems[v.decomp-1] > 1) { // 1 may stand for none
@@ -180,10 +180,10 @@ func (l byBlob) recordBytes(p *place) (size int64) {
 	return size
 }
 
-func (byBlob) fileSize(p *place, _ int64) int64 { return p.dataOff + p.dataLen }
+func (byBlob) fileSize(p *where, _ int64) int64 { return p.dataOff + p.dataLen }
 
 // container lays out the HDF5 file around data_blob.
-func (byBlob) container(p *place, dataLen int64) (*h5.Layout, error) {
+func (byBlob) container(p *where, dataLen int64) (*h5.Layout, error) {
 	// An empty dataset cannot be told from one that was never written, and
 	// libhdf5 gives it no address; blobs are never empty in fact (20 bytes per map),
 	// but a schema without maps and data is.
@@ -197,7 +197,7 @@ func (byBlob) container(p *place, dataLen int64) (*h5.Layout, error) {
 	return l, err
 }
 
-func (byBlob) settle(p *place, all *ranks, records int64) (*h5.Layout, error) {
+func (byBlob) settle(p *where, all *ranks, records int64) (*h5.Layout, error) {
 	p.setRecords(records)
 	total := int64(0)
 	for i := range all.id {
@@ -211,7 +211,7 @@ func (byBlob) settle(p *place, all *ranks, records int64) (*h5.Layout, error) {
 	return meta, err
 }
 
-func (byBlob) blobs(p *place, at []int64) []int64 {
+func (byBlob) blobs(p *where, at []int64) []int64 {
 	return append(append([]int64(nil), at...), p.dataOff+p.dataLen)
 }
 
@@ -219,16 +219,16 @@ func (byBlob) shown(off int64) int64 { return off }
 
 func (byBlob) gap() int64 { return readGap }
 
-func (byBlob) backed(p *place, off, n int64, name, field string) (bool, error) {
+func (byBlob) backed(p *where, off, n int64, name, field string) (bool, error) {
 	return true, p.within(off, n, name, field)
 }
 
-func (byBlob) roomForLists(*place, *ranks, int, string) error { return nil }
+func (byBlob) roomForLists(*where, *ranks, int, string) error { return nil }
 
-func (byBlob) mayLack(*place, int64) bool { return false }
+func (byBlob) mayLack(*where, int64) bool { return false }
 
 // mapBytes is the size of all map variables in the blob of entry i.
-func (p *place) mapBytes(r *ranks, i int) int64 {
+func (p *where) mapBytes(r *ranks, i int) int64 {
 	n := int64(0)
 	for d, q := range r.nreqs[i*p.nd() : (i+1)*p.nd()] {
 		n += 20 + (4+p.offsetSize(d))*q
@@ -237,7 +237,7 @@ func (p *place) mapBytes(r *ranks, i int) int64 {
 }
 
 // varOff is the offset of variable v in the blob of entry i; v may be one past the last.
-func (p *place) varOff(v int, r *ranks, i int) int64 {
+func (p *where) varOff(v int, r *ranks, i int) int64 {
 	nd := p.nd()
 	row := p.before[v*(nd+1) : (v+1)*(nd+1)]
 	n := p.mapBytes(r, i)
@@ -251,4 +251,4 @@ func (p *place) varOff(v int, r *ranks, i int) int64 {
 }
 
 // blobSize is the length of the blob of entry i, in bytes.
-func (p *place) blobSize(r *ranks, i int) int64 { return p.varOff(len(p.vars), r, i) }
+func (p *where) blobSize(r *ranks, i int) int64 { return p.varOff(len(p.vars), r, i) }

@@ -5,7 +5,7 @@ type canonical struct{ variable }
 
 func (canonical) traits() traits { return traits{plain: true} }
 
-func (canonical) piece(p *place, v int, rec int64, _ *ranks, _ int) (off, n int64) {
+func (canonical) piece(p *where, v int, rec int64, _ *ranks, _ int) (off, n int64) {
 	return p.at.Extent(v, rec)
 }
 
@@ -14,6 +14,6 @@ const (
 	fewUnwritten = 1 << 30 // or so many bytes
 )
 
-func (canonical) mayLack(p *place, n int64) bool {
+func (canonical) mayLack(p *where, n int64) bool {
 	return n <= fewUnwritten || n/unwritten <= p.fileLen
 }

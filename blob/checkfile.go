@@ -45,7 +45,7 @@ func (c *checker) structure(p *checkPart) {
 			}
 		}
 	}
-	t, err := readTable(f, pl, p.name, func(err error) { c.add(findingOf(Error, p.name, err)) })
+	t, err := readTable(f, &pl.where, p.name, func(err error) { c.add(findingOf(Error, p.name, err)) })
 	if err != nil {
 		c.add(findingOf(Error, p.name, err))
 		return
@@ -93,7 +93,7 @@ func (c *checker) sizes(p *checkPart) {
 	}
 	want := pl.fileSize(records)
 	last, least := pl.lastPiece(records) // the last pad may be missing: other programs do not write it
-	if p.size >= last && p.size < least && pl.how.mayLack(pl, least-p.size) {
+	if p.size >= last && p.size < least && pl.mayLack(least-p.size) {
 		c.say(Warning, p.name, p.size, "file", nil, "%d bytes of the last variable are not there: never written (programs without fill mode leave them out) or lost; they read as zeros", least-p.size)
 		return
 	}

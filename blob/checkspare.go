@@ -18,13 +18,8 @@ func (c *checker) container(p *checkPart, f vfs.File) {
 	if u, ok := f.(unpackedFile); ok {
 		f = u.File
 	}
-	own := *p.place
-	dataLen := own.dataLen
-	if own.packed != nil {
-		pk := *own.packed
-		own.packed = &pk
-	}
-	meta, err := own.container(dataLen)
+	own := p.place.clone()
+	meta, err := own.container(own.dataLen)
 	if err != nil || own.hdrOff != p.place.hdrOff || own.dataOff != p.place.dataOff || own.packed != nil && own.packed.idxOff != p.place.packed.idxOff {
 		return
 	}
@@ -89,7 +84,7 @@ func (c *checker) pads(p *checkPart, f io.ReaderAt) {
 	if p.info == nil || !pl.grows {
 		return
 	}
-	fixed, recs := kinds(pl)
+	fixed, recs := pl.kinds()
 	bad := 0
 	one := func(v int, rec int64) bool {
 		off, n := pl.at.Extent(v, rec)

@@ -11,26 +11,26 @@ import (
 type compressed struct{ byBlob }
 
 // bind makes room for what is known of the compressed data.
-func (compressed) bind(p *place) {
+func (compressed) bind(p *where) {
 	if p.packed == nil {
 		p.packed = &packed{chunk: p.shape.chunk}
 	}
 }
 
-func (compressed) readTable(p *place, f io.ReaderAt, name string, t *ranks) error {
+func (compressed) readTable(p *where, f io.ReaderAt, name string, t *ranks) error {
 	return readPackedTable(f, p, name, t)
 }
 
 // tableAt is in the index.
-func (compressed) tableAt(p *place, d, m int, _ *ranks, j int) int64 { return p.tableAt(d, m, j) }
+func (compressed) tableAt(p *where, d, m int, _ *ranks, j int) int64 { return p.tableAt(d, m, j) }
 
 // recordBytes is nothing: how much a record is compressed to, its header does not tell.
-func (compressed) recordBytes(*place) int64 { return 0 }
+func (compressed) recordBytes(*where) int64 { return 0 }
 
-func (compressed) fileSize(p *place, _ int64) int64 { return p.packed.idxOff + p.packed.idxLen }
+func (compressed) fileSize(p *where, _ int64) int64 { return p.packed.idxOff + p.packed.idxLen }
 
 // container comes twice: while it is not known how much there is, the offsets of header and data are, which come first.
-func (compressed) container(p *place, dataLen int64) (*h5.Layout, error) {
+func (compressed) container(p *where, dataLen int64) (*h5.Layout, error) {
 	pk := p.packed
 	b := h5.NewBuilder()
 	g := b.Root()
@@ -53,7 +53,7 @@ func (compressed) gap() int64 { return 0 }
 // expansion is how many times the bytes of its file a piece may have before its content is looked at.
 const expansion = 64
 
-func (compressed) backed(p *place, off, n int64, name, field string) (sure bool, err error) {
+func (compressed) backed(p *where, off, n int64, name, field string) (sure bool, err error) {
 	if off < 0 || n < 0 || n > p.dataOff+p.dataLen-off {
 		return true, formatErr(name, -1, field, ErrCorrupt, "%d bytes of content, but the blobs have %d", n, p.dataLen)
 	}
@@ -65,7 +65,7 @@ const requestBytes = 32
 
 // roomForLists says whether the lists of map d of all blobs may be held in memory. Those of a plain file are in it, byte by byte; lists
 // of a compressed one may be 32,768 times as long as what they are stored in, and no limit follows from the file.
-func (compressed) roomForLists(p *place, t *ranks, d int, name string) error {
+func (compressed) roomForLists(p *where, t *ranks, d int, name string) error {
 	if len(t.id) == 0 {
 		return nil
 	}

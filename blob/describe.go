@@ -91,7 +91,7 @@ func (e *engine) describe(records int64, old *subfile.Manifest) (*subfile.Subfil
 			sf.Extents = append(sf.Extents, crc)
 			return nil
 		}
-		n := e.place.how.elems(e.place, v) * int64(e.place.hdr.Vars[v].Type.Size())
+		n := e.place.elems(v) * int64(e.place.hdr.Vars[v].Type.Size())
 		crc, pieces, ok := e.sums.whole(ext, n)
 		if !ok {
 			if crc, pieces, ok = e.loose(ext, v, n); !ok {

@@ -26,7 +26,7 @@ func sumExtents(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name st
 	if pl.byRank {
 		return sumBlobs(ctx, f, pl, t, name, piece, report, progress)
 	}
-	fixed, recs := kinds(pl)
+	fixed, recs := pl.kinds()
 	most := int64(1)
 	for v := range pl.hdr.Vars {
 		most = max(most, pl.hdr.Bytes(v))
@@ -90,7 +90,7 @@ func (s *Schema) canSum(records int64) error {
 // sumBlobs sums a process-centric subfile blob by blob: an extent is what all
 // blobs hold of a variable's record, in the order of the blobs.
 func sumBlobs(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name string, piece int64, report func(extentSum), progress func(n int64)) error {
-	fixed, recs := kinds(pl)
+	fixed, recs := pl.kinds()
 	nmap := pl.nd() * mapVars
 	records := pl.records
 	if len(recs) == 0 {

@@ -129,7 +129,7 @@ func (p *filePart) extents(ctx context.Context, k int, s *set, yield func(Extent
 		return send(e, v, max(rec, 0), j)
 	}
 	more := true
-	pl.how.each(pl, records, func(v int, rec int64, j int) bool {
+	pl.each(records, func(v int, rec int64, j int) bool {
 		if err := ctx.Err(); err != nil {
 			yield(Extent{}, err)
 			more = false

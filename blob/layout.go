@@ -1,6 +1,10 @@
 package blob
 
-import "fmt"
+import (
+	"fmt"
+
+	"blobio/cdf5"
+)
 
 // Layout says how the elements of a dataset lie in its files.
 type Layout uint8
@@ -39,3 +43,68 @@ func ParseLayout(s string) (Layout, error) {
 	}
 	return 0, usageErr("layout %q, want variable-centric, process-centric or canonical", s)
 }
+
+// schemes of the layouts, not compressed and compressed.
+var schemes = [...][2]scheme{
+	VariableCentric: {variable{}, nil},
+	ProcessCentric:  {byBlob{}, compressed{}},
+	Canonical:       {canonical{}, nil},
+}
+
+// traits of a layout; those of no layout for one that is unknown.
+func (l Layout) traits() (t traits) {
+	if int(l) < len(schemes) {
+		t = schemes[l][0].traits()
+	}
+	return t
+}
+
+// scheme of a layout, which can be compressed if that is asked for: see Compress.fits.
+func (l Layout) scheme(compress bool) scheme {
+	if compress {
+		return schemes[l][1]
+	}
+	return schemes[l][0]
+}
+
+// layoutGrows says whether the layout of this name in a manifest does.
+func layoutGrows(name string) bool {
+	for l, n := range layoutNames {
+		if n == name {
+			return Layout(l).traits().grows
+		}
+	}
+	return false
+}
+
+// place says where everything of one subfile lies, and of what schema it is.
+type place struct {
+	where
+	layout Layout
+	schema *Schema
+}
+
+// newPlace is of a file of so many bytes, or one that is written. Its header is still to be set.
+func newPlace(l Layout, compressed bool, size int64) *place {
+	return &place{where: newWhere(l.scheme(compressed), size), layout: l}
+}
+
+// setHeader sets what a header says. It is n bytes long.
+func (p *place) setHeader(h *cdf5.Header, n int64, s *Schema, sh *subShape) {
+	vars := make([]varShape, len(s.vars))
+	for i := range s.vars {
+		v := &s.vars[i]
+		vars[i] = varShape{size: int64(v.Type.Size()), elems: s.Elems(VarID(i)), decomp: int(v.Decomp), record: v.Record}
+	}
+	p.schema = s
+	p.where.setHeader(h, n, sh, len(s.decomps), vars)
+}
+
+// piece returns where entry i's part of a variable's record lies: file offset
+// and bytes. A variable that is not decomposed is a piece of sub rank 0.
+func (p *place) piece(v VarID, rec int64, r *ranks, i int) (off, n int64) {
+	return p.where.piece(int(v), rec, r, i)
+}
+
+// fileVar is the index in the header of variable v of the schema.
+func (p *place) fileVar(v VarID) int { return p.where.fileVar(int(v)) }

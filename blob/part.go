@@ -276,7 +276,7 @@ func decodeH5(f io.ReaderAt, size int64, name string) (*place, int64, error) {
 	p.setHeader(h, hlen, s, sh)
 	if p.packed != nil {
 		p.packed.stored, p.dataLen = p.dataLen, 0
-		if err := parsePacked(f, p, name); err != nil {
+		if err := parsePacked(f, &p.where, name); err != nil {
 			return nil, 0, err
 		}
 		p.schema.atts = slices.DeleteFunc(slices.Clone(p.schema.atts), func(a cdf5.Att) bool { return a.Name == attPacked })

@@ -13,13 +13,11 @@ type varShape struct {
 	record bool
 }
 
-// place says where everything of one subfile lies. It is immutable after the
+// where says where everything of one subfile lies. It is immutable after the
 // ranks' table is filled, and shared by all that read or write the subfile.
-type place struct {
+type where struct {
 	traits
 	how     scheme
-	layout  Layout
-	schema  *Schema
 	vars    []varShape // of the schema
 	maps    int        // of the schema
 	hdr     *cdf5.Header
@@ -42,20 +40,14 @@ type place struct {
 	before []int64
 }
 
-// newPlace is of a file of so many bytes, or one that is written. Its header is still to be set.
-func newPlace(l Layout, compressed bool, size int64) *place {
-	how := l.scheme(compressed)
-	return &place{traits: how.traits(), how: how, layout: l, fileLen: size}
+// newWhere is of a file of so many bytes, or one that is written. Its header is still to be set.
+func newWhere(how scheme, size int64) where {
+	return where{traits: how.traits(), how: how, fileLen: size}
 }
 
-// setHeader sets what a header says.
-func (p *place) setHeader(h *cdf5.Header, n int64, s *Schema, sh *subShape) {
-	p.hdr, p.hdrLen, p.schema, p.shape = h, n, s, sh
-	p.vars, p.maps = make([]varShape, len(s.vars)), len(s.decomps)
-	for i := range s.vars {
-		v := &s.vars[i]
-		p.vars[i] = varShape{size: int64(v.Type.Size()), elems: s.Elems(VarID(i)), decomp: int(v.Decomp), record: v.Record}
-	}
+// setHeader sets what a header says. It is n bytes long.
+func (p *where) setHeader(h *cdf5.Header, n int64, sh *subShape, maps int, vars []varShape) {
+	p.hdr, p.hdrLen, p.shape, p.maps, p.vars = h, n, sh, maps, vars
 	p.how.bind(p)
 }
 
@@ -75,10 +67,10 @@ func newRanks(n, nd int) *ranks {
 	return &ranks{id: make([]int, n), nreqs: all[:n*nd], start: all[n*nd : 2*n*nd], count: all[2*n*nd : 3*n*nd], reqs: all[3*n*nd : 4*n*nd], blob: all[4*n*nd:]}
 }
 
-func (p *place) nd() int { return p.maps }
+func (p *where) nd() int { return p.maps }
 
 // offsetSize is the size of an entry of Dk.offsets in bytes, d from 0.
-func (p *place) offsetSize(d int) int64 {
+func (p *where) offsetSize(d int) int64 {
 	if p.shape.wide != nil && p.shape.wide[d] {
 		return 8
 	}
@@ -86,7 +78,7 @@ func (p *place) offsetSize(d int) int64 {
 }
 
 // listSize is the size of an element of list m, offsets or lengths, of map d from 0.
-func (p *place) listSize(d, m int) int64 {
+func (p *where) listSize(d, m int) int64 {
 	if m == mapOffsets {
 		return p.offsetSize(d)
 	}
@@ -95,12 +87,12 @@ func (p *place) listSize(d, m int) int64 {
 
 // piece returns where entry i's part of a variable's record lies: file offset
 // and bytes. A variable that is not decomposed is a piece of sub rank 0.
-func (p *place) piece(v VarID, rec int64, r *ranks, i int) (off, n int64) {
-	return p.how.piece(p, int(v), rec, r, i)
+func (p *where) piece(v int, rec int64, r *ranks, i int) (off, n int64) {
+	return p.how.piece(p, v, rec, r, i)
 }
 
 // mine returns which elements of a variable's record entry i has, as a range of those of the subfile.
-func (p *place) mine(v int, r *ranks, i int) (start, count int64) {
+func (p *where) mine(v int, r *ranks, i int) (start, count int64) {
 	if d := p.vars[v].decomp; d != 0 {
 		k := i*p.maps + d - 1
 		return r.start[k], r.count[k]
@@ -113,15 +105,15 @@ func (p *place) mine(v int, r *ranks, i int) (start, count int64) {
 
 // mapPiece returns where entry i's part of variable m of map d (from 0) lies.
 // For the lists in the variable-centric layout n is the whole padded row.
-func (p *place) mapPiece(d, m int, r *ranks, i int) (off, n int64) {
+func (p *where) mapPiece(d, m int, r *ranks, i int) (off, n int64) {
 	return p.how.mapPiece(p, d, m, r, i)
 }
 
 // fileVar is the index in the header of variable v of the schema.
-func (p *place) fileVar(v VarID) int { return p.nd()*mapVars + int(v) }
+func (p *where) fileVar(v int) int { return p.maps*mapVars + v }
 
 // pendVar is the number that puts and queues have for a variable of the header.
-func (p *place) pendVar(v int) int32 {
+func (p *where) pendVar(v int) int32 {
 	if nmap := p.nd() * mapVars; v >= nmap {
 		return int32(v - nmap)
 	}
@@ -130,7 +122,7 @@ func (p *place) pendVar(v int) int32 {
 
 // spot says where entry i's part of a variable's record in the file lies: file offset, bytes, and the offset of those bytes in their
 // extent. v is that of a pend.
-func (p *place) spot(t *ranks, i int, v int32, rec int64) (off, n, at int64) {
+func (p *where) spot(t *ranks, i int, v int32, rec int64) (off, n, at int64) {
 	if v >= 0 {
 		off, n = p.how.piece(p, int(v), rec, t, i)
 		if d := p.vars[v].decomp; d != 0 {
@@ -147,13 +139,13 @@ func (p *place) spot(t *ranks, i int, v int32, rec int64) (off, n, at int64) {
 }
 
 // whole returns where the extent of a header variable's record begins in the file, if it is there in one piece.
-func (p *place) whole(v int, rec int64) (off int64, ok bool) { return p.how.whole(p, v, rec) }
+func (p *where) whole(v int, rec int64) (off int64, ok bool) { return p.how.whole(p, v, rec) }
 
 // extentBytes is the length in bytes of an extent of a header variable; t holds all blobs.
-func (p *place) extentBytes(v int, t *ranks) int64 { return p.how.extentBytes(p, v, t) }
+func (p *where) extentBytes(v int, t *ranks) int64 { return p.how.extentBytes(p, v, t) }
 
 // pad is how many zeros follow on an extent of a header variable.
-func (p *place) pad(v int) int64 { return p.how.pad(p, v) }
+func (p *where) pad(v int) int64 { return p.how.pad(p, v) }
 
 // extentOrder says of each header variable how many of its kind come before it.
 type extentOrder struct {
@@ -161,7 +153,7 @@ type extentOrder struct {
 	pos         []int
 }
 
-func (p *place) extentOrder() *extentOrder {
+func (p *where) extentOrder() *extentOrder {
 	o := &extentOrder{pos: make([]int, len(p.hdr.Vars))}
 	for v := range p.hdr.Vars {
 		n := &o.fixed
@@ -175,9 +167,9 @@ func (p *place) extentOrder() *extentOrder {
 }
 
 // kinds lists the header's fixed and record variables, in definition order.
-func kinds(pl *place) (fixed, recs []int) {
-	for v := range pl.hdr.Vars {
-		if pl.hdr.IsRecord(v) {
+func (p *where) kinds() (fixed, recs []int) {
+	for v := range p.hdr.Vars {
+		if p.hdr.IsRecord(v) {
 			recs = append(recs, v)
 		} else {
 			fixed = append(fixed, v)
@@ -187,10 +179,10 @@ func kinds(pl *place) (fixed, recs []int) {
 }
 
 // fileSize is what the finished subfile measures.
-func (p *place) fileSize(records int64) int64 { return p.how.fileSize(p, records) }
+func (p *where) fileSize(records int64) int64 { return p.how.fileSize(p, records) }
 
 // headerBytes returns the header as it is in the file, with its record count.
-func (p *place) headerBytes(records int64) ([]byte, error) {
+func (p *where) headerBytes(records int64) ([]byte, error) {
 	h := *p.hdr
 	h.NumRecs = records
 	return p.how.appendHeader(&h, make([]byte, 0, h.EncodedLen()))
@@ -198,29 +190,86 @@ func (p *place) headerBytes(records int64) ([]byte, error) {
 
 // holds says whether a subfile can hold as many records as its set has; have is
 // what its header says. The exact end is looked at when it is read.
-func (p *place) holds(name string, have, want int64) error { return p.how.holds(p, name, have, want) }
+func (p *where) holds(name string, have, want int64) error { return p.how.holds(p, name, have, want) }
 
 // settle gives the blobs of all ranks their places, once the number of records is known. It returns the metadata around them.
-func (p *place) settle(all *ranks, records int64) (*h5.Layout, error) {
+func (p *where) settle(all *ranks, records int64) (*h5.Layout, error) {
 	return p.how.settle(p, all, records)
 }
 
 // container lays out what is around data of so many bytes, and sets where header and data lie; nil if there is nothing but a header.
-func (p *place) container(dataLen int64) (*h5.Layout, error) { return p.how.container(p, dataLen) }
+func (p *where) container(dataLen int64) (*h5.Layout, error) { return p.how.container(p, dataLen) }
 
 // manifestBlobs is what the manifest lists of the places of blobs; at are those of all ranks.
-func (p *place) manifestBlobs(at []int64) []int64 { return p.how.blobs(p, at) }
+func (p *where) manifestBlobs(at []int64) []int64 { return p.how.blobs(p, at) }
 
 // gap is how many bytes are read and dropped rather than starting a new read.
-func (p *place) gap() int64 { return p.how.gap() }
+func (p *where) gap() int64 { return p.how.gap() }
 
 // shown is the offset to name for what is at off of the plain file: none in a compressed one.
-func (p *place) shown(off int64) int64 { return p.how.shown(off) }
+func (p *where) shown(off int64) int64 { return p.how.shown(off) }
 
 // within says so if a file ends before n bytes from off on.
-func (p *place) within(off, n int64, name, field string) error {
+func (p *where) within(off, n int64, name, field string) error {
 	if off < 0 || n > p.fileLen-off {
 		return formatErr(name, off, field, ErrTruncated, "%d bytes, but the file ends at %d", n, p.fileLen)
 	}
 	return nil
+}
+
+// rows says whether the lists of a map are rows of equal width, one after the other.
+func (p *where) rows() bool { return p.how.rows() }
+
+// elems is how many elements an extent of a header variable has; lists with the padding of their rows.
+func (p *where) elems(v int) int64 { return p.how.elems(p, v) }
+
+// each visits all pieces in the order of the file, as long as visit returns true. rec is -1 of what has no records.
+func (p *where) each(records int64, visit func(v int, rec int64, j int) bool) {
+	p.how.each(p, records, visit)
+}
+
+// recordBytes is how many bytes the file must have for each record; 0: none.
+func (p *where) recordBytes() int64 { return p.how.recordBytes(p) }
+
+// backed says whether a file has n bytes at off. If it is not sure they are to be read before they are believed.
+func (p *where) backed(off, n int64, name, field string) (sure bool, err error) {
+	return p.how.backed(p, off, n, name, field)
+}
+
+// roomForLists says whether the lists of map d of all blobs may be held in memory.
+func (p *where) roomForLists(t *ranks, d int, name string) error {
+	return p.how.roomForLists(p, t, d, name)
+}
+
+// mayLack says whether n bytes of the last variable can have been left unwritten.
+func (p *where) mayLack(n int64) bool { return p.how.mayLack(p, n) }
+
+// clone returns a copy whose container may be laid out anew.
+func (p *where) clone() *where {
+	q := *p
+	if q.packed != nil {
+		pk := *q.packed
+		q.packed = &pk
+	}
+	return &q
+}
+
+// lastPiece returns the file offset of the last variable (of the last record)
+// of a CDF file, and where its data end. A canonical file that is written
+// without fill mode, as PnetCDF does by default, ends behind the last element that somebody
+// wrote: what lacks of its last piece was never written, and is zero like every other hole in the file.
+func (p *where) lastPiece(records int64) (off, end int64) {
+	for v := range p.hdr.Vars {
+		rec := int64(0)
+		if p.hdr.IsRecord(v) {
+			if records == 0 {
+				continue
+			}
+			rec = records - 1
+		}
+		if o, n := p.at.Extent(v, rec); o >= off {
+			off, end = o, o+n
+		}
+	}
+	return off, end
 }

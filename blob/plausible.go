@@ -48,7 +48,7 @@ func (p *place) dense(name string, d int, owned int64) error {
 
 // roomForRecords says so if a file cannot hold as many records as its header says; the last may be cut.
 func (p *place) roomForRecords(name string, records int64) error {
-	size := p.how.recordBytes(p)
+	size := p.recordBytes()
 	if size > 0 && records-1 > p.fileLen/size {
 		return formatErr(name, p.hdrOff+numrecsAt, "numrecs", ErrTruncated, "%d records of %d bytes, but the file ends at %d", records, size, p.fileLen)
 	}

@@ -64,7 +64,7 @@ const rowBatch = 4 << 20
 // several goroutines, and the other blobs are still read; otherwise the first
 // fault is returned. sums gets what was read of the two lists, as extents mapOffsets and mapLengths; it may be nil.
 func readRequests(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name string, d, workers int, set func(j int, reqs []decomp.Req) error, report func(error), sums *sums) error {
-	if err := pl.how.roomForLists(pl, t, d, name); err != nil {
+	if err := pl.roomForLists(t, d, name); err != nil {
 		return err
 	}
 	nb, nd := pl.shape.nblobs, pl.nd()
@@ -97,7 +97,7 @@ func readRequests(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name 
 		}
 		osz := pl.offsetSize(d)
 		var err error
-		if pl.how.rows() { // rows of equal width, one after the other
+		if pl.rows() { // rows of equal width, one after the other
 			rows := int64(hi - lo)
 			last := t.nreqs[(hi-1)*nd+d]
 			if sums != nil {
@@ -119,7 +119,7 @@ func readRequests(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name 
 		for j := lo; j < hi; j++ {
 			q := t.nreqs[j*nd+d]
 			o, l := offs, lens
-			if pl.how.rows() {
+			if pl.rows() {
 				o, l = offs[int64(j-lo)*width*osz:], lens[int64(j-lo)*width*4:]
 			} else if o, err = read(mapOffsets, j, osz*q); err == nil {
 				l, err = read(mapLengths, j, 4*q)

@@ -19,71 +19,38 @@ type scheme interface {
 	traits() traits
 
 	// Place: see the methods of place.
-	piece(p *place, v int, rec int64, r *ranks, i int) (off, n int64)
-	mapPiece(p *place, d, m int, r *ranks, i int) (off, n int64)
-	listAt(p *place, d, m int, r *ranks, i int) int64 // where entry i's list is in its extent
-	whole(p *place, v int, rec int64) (off int64, ok bool)
-	extentBytes(p *place, v int, t *ranks) int64
+	piece(p *where, v int, rec int64, r *ranks, i int) (off, n int64)
+	mapPiece(p *where, d, m int, r *ranks, i int) (off, n int64)
+	listAt(p *where, d, m int, r *ranks, i int) int64 // where entry i's list is in its extent
+	whole(p *where, v int, rec int64) (off int64, ok bool)
+	extentBytes(p *where, v int, t *ranks) int64
 	rows() bool                  // lists of a map are rows of equal width, one after the other
-	elems(p *place, v int) int64 // of an extent of a header variable; lists with their rows' padding
-	pad(p *place, v int) int64
-	each(p *place, records int64, visit func(v int, rec int64, j int) bool) // all pieces, in the order of the file
+	elems(p *where, v int) int64 // of an extent of a header variable; lists with their rows' padding
+	pad(p *where, v int) int64
+	each(p *where, records int64, visit func(v int, rec int64, j int) bool) // all pieces, in the order of the file
 
 	// Header.
-	bind(p *place) // completes a place whose header is set
+	bind(p *where) // completes a place whose header is set
 	appendHeader(h *cdf5.Header, b []byte) ([]byte, error)
 
 	// Table: what the file says of its blobs.
-	readTable(p *place, f io.ReaderAt, name string, t *ranks) error
-	tableAt(p *place, d, m int, t *ranks, j int) int64 // where it says so
+	readTable(p *where, f io.ReaderAt, name string, t *ranks) error
+	tableAt(p *where, d, m int, t *ranks, j int) int64 // where it says so
 
 	// Records.
-	holds(p *place, name string, have, want int64) error
-	recordBytes(p *place) int64 // of which the file must have as many as there are records; 0: of none
+	holds(p *where, name string, have, want int64) error
+	recordBytes(p *where) int64 // of which the file must have as many as there are records; 0: of none
 
 	// Seal: what surrounds the data of a complete file.
-	fileSize(p *place, records int64) int64
-	container(p *place, dataLen int64) (*h5.Layout, error)
-	settle(p *place, all *ranks, records int64) (*h5.Layout, error) // gives the blobs of all ranks their places; the metadata around them
-	blobs(p *place, at []int64) []int64                             // the manifest's list of the blobs' places, at of which are those of all ranks
+	fileSize(p *where, records int64) int64
+	container(p *where, dataLen int64) (*h5.Layout, error)
+	settle(p *where, all *ranks, records int64) (*h5.Layout, error) // gives the blobs of all ranks their places; the metadata around them
+	blobs(p *where, at []int64) []int64                             // the manifest's list of the blobs' places, at of which are those of all ranks
 
 	// Reading.
 	shown(off int64) int64 // offset to name for what is at off; -1: none
 	gap() int64
-	backed(p *place, off, n int64, name, field string) (sure bool, err error) // whether the file has n bytes at off; not sure: they are to be read
-	roomForLists(p *place, t *ranks, d int, name string) error
-	mayLack(p *place, n int64) bool // whether so many bytes of the last variable can have been left unwritten
-}
-
-// schemes of the layouts, not compressed and compressed.
-var schemes = [...][2]scheme{
-	VariableCentric: {variable{}, nil},
-	ProcessCentric:  {byBlob{}, compressed{}},
-	Canonical:       {canonical{}, nil},
-}
-
-// traits of a layout; those of no layout for one that is unknown.
-func (l Layout) traits() (t traits) {
-	if int(l) < len(schemes) {
-		t = schemes[l][0].traits()
-	}
-	return t
-}
-
-// scheme of a layout, which can be compressed if that is asked for: see Compress.fits.
-func (l Layout) scheme(compress bool) scheme {
-	if compress {
-		return schemes[l][1]
-	}
-	return schemes[l][0]
-}
-
-// layoutGrows says whether the layout of this name in a manifest does.
-func layoutGrows(name string) bool {
-	for l, n := range layoutNames {
-		if n == name {
-			return Layout(l).traits().grows
-		}
-	}
-	return false
+	backed(p *where, off, n int64, name, field string) (sure bool, err error) // whether the file has n bytes at off; not sure: they are to be read
+	roomForLists(p *where, t *ranks, d int, name string) error
+	mayLack(p *where, n int64) bool // whether so many bytes of the last variable can have been left unwritten
 }

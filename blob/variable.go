@@ -14,14 +14,14 @@ type variable struct{}
 
 func (variable) traits() traits { return traits{grows: true} }
 
-func (variable) piece(p *place, v int, rec int64, r *ranks, i int) (off, n int64) {
+func (variable) piece(p *where, v int, rec int64, r *ranks, i int) (off, n int64) {
 	start, count := p.mine(v, r, i)
 	size := p.vars[v].size
 	off, _ = p.at.Extent(p.maps*mapVars+v, rec)
 	return off + start*size, count * size
 }
 
-func (variable) mapPiece(p *place, d, m int, r *ranks, i int) (off, n int64) {
+func (variable) mapPiece(p *where, d, m int, r *ranks, i int) (off, n int64) {
 	off, _ = p.at.Extent(d*mapVars+m, 0)
 	switch m {
 	case mapNreqs:
@@ -35,25 +35,25 @@ func (variable) mapPiece(p *place, d, m int, r *ranks, i int) (off, n int64) {
 }
 
 // listAt counts padded rows.
-func (variable) listAt(p *place, d, m int, r *ranks, i int) int64 {
+func (variable) listAt(p *where, d, m int, r *ranks, i int) int64 {
 	return p.listSize(d, m) * atLeast1(p.shape.maxReqs[d]) * int64(r.id[i])
 }
 
 func (variable) rows() bool { return true }
 
-func (variable) whole(p *place, v int, rec int64) (off int64, ok bool) {
+func (variable) whole(p *where, v int, rec int64) (off int64, ok bool) {
 	off, _ = p.at.Extent(v, rec)
 	return off, true
 }
 
-func (l variable) extentBytes(p *place, v int, _ *ranks) int64 {
+func (l variable) extentBytes(p *where, v int, _ *ranks) int64 {
 	return l.elems(p, v) * int64(p.hdr.Vars[v].Type.Size())
 }
 
-func (variable) elems(p *place, v int) int64 { return p.hdr.Elems(v) }
+func (variable) elems(p *where, v int) int64 { return p.hdr.Elems(v) }
 
 // pad ends at the next multiple of 4. A lone record variable has none.
-func (l variable) pad(p *place, v int) int64 {
+func (l variable) pad(p *where, v int) int64 {
 	if p.lone && p.hdr.IsRecord(v) {
 		return 0
 	}
@@ -61,8 +61,8 @@ func (l variable) pad(p *place, v int) int64 {
 }
 
 // each goes by record, and in it by variable.
-func (variable) each(p *place, records int64, visit func(v int, rec int64, j int) bool) {
-	list, recs := kinds(p)
+func (variable) each(p *where, records int64, visit func(v int, rec int64, j int) bool) {
+	list, recs := p.kinds()
 	for rec := int64(-1); rec < records; rec++ {
 		for _, v := range list {
 			for j := range p.shape.nblobs {
@@ -75,8 +75,8 @@ func (variable) each(p *place, records int64, visit func(v int, rec int64, j int
 	}
 }
 
-func (variable) bind(p *place) {
-	_, recs := kinds(p)
+func (variable) bind(p *where) {
+	_, recs := p.kinds()
 	p.big, p.at, p.lone = true, p.hdr.Places(), len(recs) == 1
 }
 
@@ -85,7 +85,7 @@ func (variable) appendHeader(h *cdf5.Header, b []byte) ([]byte, error) {
 }
 
 // readTable reads the columns of all maps.
-func (variable) readTable(pl *place, f io.ReaderAt, name string, t *ranks) error {
+func (variable) readTable(pl *where, f io.ReaderAt, name string, t *ranks) error {
 	nd, nb := pl.nd(), pl.shape.nblobs
 	buf := make([]byte, 8*min(nb, 1<<16))
 	for d := range nd {
@@ -110,38 +110,38 @@ func (variable) readTable(pl *place, f io.ReaderAt, name string, t *ranks) error
 	return nil
 }
 
-func (l variable) tableAt(p *place, d, m int, t *ranks, j int) int64 {
+func (l variable) tableAt(p *where, d, m int, t *ranks, j int) int64 {
 	off, _ := l.mapPiece(p, d, m, t, j)
 	return off
 }
 
 // settle changes nothing: where a record lies does not depend on how many there are.
-func (variable) settle(*place, *ranks, int64) (*h5.Layout, error) { return nil, nil }
+func (variable) settle(*where, *ranks, int64) (*h5.Layout, error) { return nil, nil }
 
 // holds lets the header's number differ: while a commit is under way the manifest is right.
-func (variable) holds(p *place, name string, have, want int64) error {
+func (variable) holds(p *where, name string, have, want int64) error {
 	if size := p.at.RecSize(); have != want && size > 0 && want > (p.fileLen+3)/size {
 		return formatErr(name, numrecsAt, "numrecs", ErrTruncated, "%d records of %d bytes, but the file ends at %d", want, size, p.fileLen)
 	}
 	return nil
 }
 
-func (variable) recordBytes(p *place) int64 { return p.at.RecSize() }
+func (variable) recordBytes(p *where) int64 { return p.at.RecSize() }
 
-func (variable) fileSize(p *place, records int64) int64 { return p.hdr.FileSize(records) }
+func (variable) fileSize(p *where, records int64) int64 { return p.hdr.FileSize(records) }
 
-func (variable) container(*place, int64) (*h5.Layout, error) { return nil, nil }
+func (variable) container(*where, int64) (*h5.Layout, error) { return nil, nil }
 
-func (variable) blobs(*place, []int64) []int64 { return nil }
+func (variable) blobs(*where, []int64) []int64 { return nil }
 
 func (variable) shown(off int64) int64 { return off }
 
 func (variable) gap() int64 { return readGap }
 
-func (variable) backed(p *place, off, n int64, name, field string) (bool, error) {
+func (variable) backed(p *where, off, n int64, name, field string) (bool, error) {
 	return true, p.within(off, n, name, field)
 }
 
-func (variable) roomForLists(*place, *ranks, int, string) error { return nil }
+func (variable) roomForLists(*where, *ranks, int, string) error { return nil }
 
-func (variable) mayLack(*place, int64) bool { return false }
+func (variable) mayLack(*where, int64) bool { return false }

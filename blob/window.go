@@ -86,7 +86,7 @@ func (r *Reader) flat(ctx context.Context, s *set, id VarID, sv *Variable, rec, 
 		}
 		b := dst[at:min(at+readBatch, int64(len(dst)))]
 		if end := p.place.fileLen - off - lo*size - at; p.place.plain && end < int64(len(b)) {
-			if last, stop := p.place.lastPiece(r.records); off == last && p.place.how.mayLack(p.place, stop-p.place.fileLen) {
+			if last, stop := p.place.lastPiece(r.records); off == last && p.place.mayLack(stop-p.place.fileLen) {
 				clear(b[max(end, 0):]) // never written, see lastPiece
 			} else if r.opt.AllowMissing {
 				fm.fill(b[max(end, 0):], sv)
