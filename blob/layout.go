@@ -54,7 +54,7 @@ var schemes = [...][2]scheme{
 // traits of a layout; those of no layout for one that is unknown.
 func (l Layout) traits() (t traits) {
 	if int(l) < len(schemes) {
-		t = schemes[l][0].traits()
+		t = traitsOf(schemes[l][0])
 	}
 	return t
 }

@@ -7,6 +7,9 @@ import (
 	"blobio/h5"
 )
 
+// readGap is how many bytes are read and dropped rather than starting a new read.
+const readGap = 8 << 10
+
 // traits are what is to be known of a layout where there is no file yet.
 type traits struct {
 	plain  bool // an ordinary file: one, without maps and blobs
@@ -54,3 +57,6 @@ type scheme interface {
 	roomForLists(p *where, t *ranks, d int, name string) error
 	mayLack(p *where, n int64) bool // whether so many bytes of the last variable can have been left unwritten
 }
+
+// traitsOf returns what is to be known of a layout where there is no file yet.
+func traitsOf(how scheme) traits { return how.traits() }

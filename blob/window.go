@@ -11,7 +11,6 @@ import (
 
 const (
 	readBatch = 4 << 20   // bytes read at once
-	readGap   = 8 << 10   // bytes that are read and dropped rather than starting a new read
 	sumStep   = 256 << 10 // bytes that are summed at a time, so that they are still in the cache when they are used
 )
 
