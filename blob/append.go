@@ -55,7 +55,7 @@ func Append(ctx context.Context, c comm.Comm, name string, parts []Part, o *Opti
 	w.serve(words)
 	w.opt.Layout, w.opt.Force = r.layout, false
 	w.opt.WideMaps = slices.Contains(r.sets[0].parts[0].place.shape.wide, true) // as in the files, whatever is asked for
-	if w.opt.Layout == VariableCentric {
+	if w.opt.Layout.traits().grows {
 		w.opt.Records = 0
 	} else {
 		w.schema = r.schema.recordsOnly()
@@ -77,7 +77,7 @@ func Append(ctx context.Context, c comm.Comm, name string, parts []Part, o *Opti
 	if err == nil {
 		err = w.opt.Compress.fits(r.layout)
 	}
-	if err == nil && r.layout == ProcessCentric {
+	if err == nil && r.layout.traits().byRank {
 		err = r.schema.canSum(w.opt.Records)
 	}
 	if err == nil && r.manifest.Ranks != c.Size() {
@@ -184,7 +184,7 @@ func (w *Writer) reopen(ctx context.Context, r *Reader) error {
 		e.first = w.first
 		e.proc.tenure.Store(w.ten)
 	}
-	if w.opt.Layout == ProcessCentric {
+	if !w.opt.Layout.traits().grows {
 		w.info.rename = w.opt.CommitMode != CommitManifestOnly && w.info.subfiles <= maxAutoRenames || w.opt.CommitMode == CommitRename
 		set := subfile.SetBase(w.base, len(w.info.old.Sets))
 		var err error

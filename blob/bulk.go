@@ -117,10 +117,8 @@ func (b *bulk) create(ctx context.Context, records int64) error {
 		if err := f.Close(); err != nil {
 			return err
 		}
-		if b.opt.Layout == ProcessCentric {
-			if err := e.settlePlaces(records); err != nil {
-				return err
-			}
+		if err := e.settle(records); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -169,9 +167,7 @@ func (b *bulk) commit(ctx context.Context, records int64) error {
 		if errs[k] = err; err != nil {
 			return
 		}
-		if b.opt.Layout == ProcessCentric {
-			sf.Blobs = append(append([]int64(nil), e.table.blob...), e.place.dataOff+e.place.dataLen)
-		}
+		sf.Blobs = e.place.manifestBlobs(e.table.blob)
 		subs[k] = *sf
 	})
 	if err := errors.Join(errs...); err != nil {

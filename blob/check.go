@@ -126,7 +126,7 @@ func (c *checker) run(path string) {
 	n := len(c.found)
 	for _, parts := range sets {
 		for _, p := range parts {
-			if p.table != nil || p.place != nil && p.place.layout == Canonical {
+			if p.table != nil || p.place != nil && p.place.plain {
 				c.total += max(p.size-p.place.hdrLen, 0)
 			}
 		}
@@ -276,7 +276,7 @@ func (c *checker) together(found *subfile.Set, parts []*checkPart, set int) {
 		return
 	}
 	sh := lead.place.shape
-	if lead.place.layout == Canonical {
+	if lead.place.plain {
 		if !found.Single {
 			c.say(Error, lead.name, 0, "header", ErrNotFormat, "an ordinary netCDF file under the name of a subfile")
 		}

@@ -34,10 +34,10 @@ func (c *checker) structure(p *checkPart) {
 	if why := pl.hdr.OddName(); why != "" {
 		c.say(Warning, p.name, pl.hdrOff, "header", nil, "%s: netCDF libraries accept no such name in a new file, and convert makes none with it", why)
 	}
-	if pl.layout == Canonical {
+	if pl.plain {
 		return
 	}
-	if pl.layout == ProcessCentric {
+	if pl.byRank {
 		for v := range pl.hdr.Vars {
 			if b := pl.hdr.Vars[v].Begin; b != 0 {
 				c.say(Note, p.name, -1, fmt.Sprintf("variable %q begin", pl.hdr.Vars[v].Name), nil, "%d, the reference writes 0", b)
@@ -45,7 +45,7 @@ func (c *checker) structure(p *checkPart) {
 			}
 		}
 	}
-	t, err := readTable(f, pl, p.name, func(err error) { c.add(findingOf(Error, p.name, err)) })
+	t, err := readTable(f, &pl.where, p.name, func(err error) { c.add(findingOf(Error, p.name, err)) })
 	if err != nil {
 		c.add(findingOf(Error, p.name, err))
 		return
@@ -54,7 +54,7 @@ func (c *checker) structure(p *checkPart) {
 	p.table = t
 	p.unpack()
 	c.index(p, f)
-	if p.info != nil && pl.layout == ProcessCentric {
+	if p.info != nil && pl.byRank {
 		if n := len(p.info.Blobs); n != len(t.blob)+1 {
 			c.say(Error, p.name, -1, "blobs", ErrCorrupt, "the manifest has %d offsets, want %d for %d blobs and the end of the last", n, len(t.blob)+1, len(t.blob))
 		} else if end := pl.dataOff + pl.dataLen; p.info.Blobs[n-1] != end {
@@ -82,18 +82,18 @@ func (c *checker) sizes(p *checkPart) {
 			c.say(Error, p.name, -1, "file", ErrCorrupt, "%d bytes by its header and %d records, the manifest says %d", n, p.set.Records, p.info.Size)
 		}
 	}
-	if p.info != nil && pl.layout == VariableCentric {
+	if p.info != nil && pl.grows {
 		records = p.set.Records
 		if p.records != records {
 			c.say(Warning, p.name, numrecsAt, "numrecs", nil, "%d, the manifest says %d: a commit was cut short, the manifest is right", p.records, records)
 		}
 	}
-	if pl.layout == ProcessCentric {
+	if pl.byRank {
 		return // the datasets' extents were checked when they were found
 	}
 	want := pl.fileSize(records)
 	last, least := pl.lastPiece(records) // the last pad may be missing: other programs do not write it
-	if pl.layout == Canonical && p.size >= last && p.size < least && pl.mayLack(least-p.size) {
+	if p.size >= last && p.size < least && pl.mayLack(least-p.size) {
 		c.say(Warning, p.name, p.size, "file", nil, "%d bytes of the last variable are not there: never written (programs without fill mode leave them out) or lost; they read as zeros", least-p.size)
 		return
 	}
@@ -124,7 +124,7 @@ func (c *checker) manifest(p *checkPart) {
 		c.say(Error, p.name, p.place.hdrOff, "header", ErrCorrupt, "%d bytes at %#x, the manifest says %d at %#x", p.place.hdrLen, p.place.hdrOff, p.info.HeaderLen, p.info.HeaderOff)
 		return
 	}
-	if p.place.layout != Canonical {
+	if !p.place.plain {
 		crc, err := p.headerCRC()
 		if err != nil {
 			c.add(findingOf(Error, p.name, err))
@@ -207,9 +207,9 @@ func (c *checker) extent(p *checkPart, x extentSum, field string, want uint32) {
 		c.say(Error, p.name, e.offset(lo), field, ErrChecksum, "bytes %d to %d of it sum to %08x, the manifest says %08x", lo, hi-1, x.pieces[k], crc)
 	}
 	if x.crc != want && bad == 0 {
-		off := int64(-1)
-		if p.place.layout == VariableCentric {
-			off, _ = p.place.at.Extent(x.v, x.rec)
+		off, ok := p.place.whole(x.v, x.rec)
+		if !ok {
+			off = -1
 		}
 		c.say(Error, p.name, off, field, ErrChecksum, "sums to %08x, the manifest says %08x", x.crc, want)
 	}

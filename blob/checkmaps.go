@@ -63,7 +63,7 @@ func (c *checker) maps(parts []*checkPart) []*decomp.Map {
 			if err != nil {
 				c.add(findingOf(Error, p.name, err))
 			}
-			if p.place.layout == VariableCentric {
+			if p.place.rows() {
 				c.padding(p, f, d)
 			}
 			done()

@@ -12,19 +12,14 @@ import (
 // that blobio writes: HDF5 metadata, which other programs read more of than this one does, and the gaps. What another
 // program wrote, before it got a manifest, has its datasets at other places, and is not compared.
 func (c *checker) container(p *checkPart, f vfs.File) {
-	if p.info == nil || p.place.layout != ProcessCentric {
+	if p.info == nil || !p.place.byRank {
 		return
 	}
 	if u, ok := f.(unpackedFile); ok {
 		f = u.File
 	}
-	own := *p.place
-	dataLen := own.dataLen
-	if own.packed != nil {
-		pk := *own.packed
-		own.packed = &pk
-	}
-	meta, err := own.container(dataLen)
+	own := p.place.clone()
+	meta, err := own.container(own.dataLen)
 	if err != nil || own.hdrOff != p.place.hdrOff || own.dataOff != p.place.dataOff || own.packed != nil && own.packed.idxOff != p.place.packed.idxOff {
 		return
 	}
@@ -86,14 +81,14 @@ func (c *checker) spare(p *checkPart, f io.ReaderAt, off, n int64, behind string
 // pads checks the bytes between the extents of a variable-centric subfile.
 func (c *checker) pads(p *checkPart, f io.ReaderAt) {
 	pl := p.place
-	if p.info == nil || pl.layout != VariableCentric {
+	if p.info == nil || !pl.grows {
 		return
 	}
-	fixed, recs := kinds(pl)
+	fixed, recs := pl.kinds()
 	bad := 0
 	one := func(v int, rec int64) bool {
 		off, n := pl.at.Extent(v, rec)
-		if k := -n & 3; k > 0 && !c.spare(p, f, off+n, k, fieldOf(pl, v, rec+p.set.First)) {
+		if k := pl.pad(v); k > 0 && !c.spare(p, f, off+n, k, fieldOf(pl, v, rec+p.set.First)) {
 			bad++
 		}
 		return bad < maxListed && c.ctx.Err() == nil
@@ -103,11 +98,8 @@ func (c *checker) pads(p *checkPart, f io.ReaderAt) {
 			return
 		}
 	}
-	if len(recs) == 1 {
-		return // not padded
-	}
 	for _, v := range recs {
-		if _, n := pl.at.Extent(v, 0); n&3 == 0 {
+		if pl.pad(v) == 0 {
 			continue
 		}
 		for rec := range p.set.Records {

@@ -118,7 +118,8 @@ func craft(t *testing.T, layout Layout, s *Schema, sh *subShape, records int64, 
 	if err != nil {
 		return nil, err
 	}
-	p := &place{layout: layout, hdr: h, schema: s, shape: sh, hdrLen: int64(len(hb))}
+	p := newPlace(layout, false, 0)
+	p.setHeader(h, int64(len(hb)), s, sh)
 	l, err := p.container(int64(extra))
 	if err != nil {
 		t.Fatal(err)

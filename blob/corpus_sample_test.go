@@ -230,7 +230,7 @@ func (s *sample) place(t testing.TB, name string) (*place, *ranks) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tab, err := readTable(f, pl, name, nil)
+	tab, err := readTable(f, &pl.where, name, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

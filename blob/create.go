@@ -76,7 +76,7 @@ func (w *Writer) makeFiles(ctx context.Context, base string) error {
 		return err
 	}
 	w.files = filesAll
-	if w.opt.Layout != ProcessCentric || w.limit == 0 {
+	if w.limit == 0 || !w.unplaced() {
 		return nil
 	}
 	if w.apart() {
@@ -161,10 +161,13 @@ func (w *Writer) free(set *subfile.Set) (bool, error) {
 	return true, nil
 }
 
+// unplaced says that it is still to be known where the blobs of ranks begin.
+func (w *Writer) unplaced() bool { return w.opt.Layout.traits().byRank && !w.placed }
+
 // place gives every rank's blob its place in a process-centric subfile, once
 // the number of records is known. Collective.
 func (w *Writer) place(ctx context.Context, records int64) error {
-	if w.opt.Layout != ProcessCentric || w.placed {
+	if !w.unplaced() {
 		return nil
 	}
 	w.placed = true

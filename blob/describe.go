@@ -59,26 +59,9 @@ func (w *Writer) describe(told [][]byte, records int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if w.opt.Layout == ProcessCentric {
-		sf.Blobs = append(blobs, e.place.dataOff+e.place.dataLen)
-	}
+	sf.Blobs = e.place.manifestBlobs(blobs)
 	d.Subfile = sf
 	return json.Marshal(d)
-}
-
-// extentLen is the length in bytes of extent k (fixed and map variables, then
-// one record after the other) as ExtentIndex counts, and its name.
-func (p *place) extentLen(fileVar int) int64 {
-	h := p.hdr
-	if p.layout == ProcessCentric {
-		// the padding of rows, and the element of an empty map, are not there
-		if fileVar >= p.nd()*mapVars {
-			if d := p.schema.vars[fileVar-p.nd()*mapVars].Decomp; d != 0 {
-				return p.shape.nelems[d-1] * int64(h.Vars[fileVar].Type.Size())
-			}
-		}
-	}
-	return h.Elems(fileVar) * int64(h.Vars[fileVar].Type.Size())
 }
 
 // describe returns the manifest's entry of a complete subfile.
@@ -89,7 +72,7 @@ func (e *engine) describe(records int64, old *subfile.Manifest) (*subfile.Subfil
 		return nil, err
 	}
 	sf.HeaderCRC = subfile.CRC(crc)
-	grow := old != nil && e.place.layout == VariableCentric
+	grow := old != nil && e.place.grows
 	fine := true // whether all extents can have checksums of pieces
 	var fixed, recs []int
 	for v := range e.place.hdr.Vars {
@@ -108,7 +91,7 @@ func (e *engine) describe(records int64, old *subfile.Manifest) (*subfile.Subfil
 			sf.Extents = append(sf.Extents, crc)
 			return nil
 		}
-		n := e.place.extentLen(v)
+		n := e.place.elems(v) * int64(e.place.hdr.Vars[v].Type.Size())
 		crc, pieces, ok := e.sums.whole(ext, n)
 		if !ok {
 			if crc, pieces, ok = e.loose(ext, v, n); !ok {
@@ -151,13 +134,13 @@ func (e *engine) loose(ext int64, v int, n int64) (crc uint32, pieces []uint32, 
 	defer e.sums.mu.Unlock()
 	l := e.sums.ext[ext]
 	isList := v < e.place.nd()*mapVars && v%mapVars >= mapOffsets
-	if len(l) == 0 && isList && e.place.layout == ProcessCentric && e.place.shape.maxReqs[v/mapVars] == 0 {
+	if len(l) == 0 && isList && e.place.byRank && e.place.shape.maxReqs[v/mapVars] == 0 {
 		return 0, nil, true // the sum of nothing
 	}
 	if len(l) == 0 {
-		return crccat.Zeros(n), nil, e.place.layout == VariableCentric && e.emptyMapVar(v)
+		return crccat.Zeros(n), nil, !e.place.byRank && e.emptyMapVar(v)
 	}
-	if e.place.layout == ProcessCentric && isList {
+	if e.place.byRank && isList {
 		crc, pieces, n = e.sums.joined(ext)
 		return crc, pieces, n > 0
 	}

@@ -114,10 +114,16 @@ func (e *engine) spotOf(t *ranks, i int, v int32, rec int64) (off, n, at int64) 
 // recBase is subtracted from a record number to get the record in the file: a
 // variable-centric file holds all records, an appended process-centric set only its own.
 func (e *engine) recBase() int64 {
-	if e.place.layout == ProcessCentric {
-		return e.first
+	if e.place.grows {
+		return 0
 	}
-	return 0
+	return e.first
+}
+
+// settle gives every blob its place; all ranks of the subfile are local.
+func (e *engine) settle(records int64) (err error) {
+	e.meta, err = e.place.settle(e.table, records)
+	return err
 }
 
 // flush writes what the local ranks have posted. The parts are those of sub rank
@@ -126,7 +132,7 @@ func (e *engine) flush(ctx context.Context, h *handoffs) error {
 	if err := e.assemble(h.lists, h.parts); err != nil {
 		return err
 	}
-	if e.place.layout == ProcessCentric && e.opt.Records == 0 {
+	if e.opt.keeps() {
 		return e.keep(h.lists, h.copied)
 	}
 	if !slices.ContainsFunc(h.lists, func(l []pend) bool { return len(l) > 0 }) {

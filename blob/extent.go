@@ -35,8 +35,7 @@ func (e extent) blob(at int64) int {
 
 // offset returns where byte at of the extent lies in the file.
 func (e extent) offset(at int64) int64 {
-	if e.p.place.layout == VariableCentric {
-		off, _ := e.p.place.at.Extent(e.v, e.rec)
+	if off, ok := e.p.place.whole(e.v, e.rec); ok {
 		return off + at
 	}
 	off, _, begin := e.spot(max(e.blob(at), 0))
@@ -58,8 +57,8 @@ func (e extent) read(f io.ReaderAt, lo, hi int64, use func(at int64, b []byte)) 
 		}
 		return nil
 	}
-	if pl.layout == VariableCentric {
-		return part(e.offset(lo), hi-lo)
+	if off, ok := pl.whole(e.v, e.rec); ok {
+		return part(off+lo, hi-lo)
 	}
 	for j := max(e.blob(lo), 0); lo < hi && j < pl.shape.nblobs; j++ {
 		off, n, at := e.spot(j)
@@ -68,39 +67,4 @@ func (e extent) read(f io.ReaderAt, lo, hi int64, use func(at int64, b []byte)) 
 		}
 	}
 	return nil
-}
-
-// pendVar is the number that puts and queues have for a variable of the header.
-func (p *place) pendVar(v int) int32 {
-	if nmap := p.nd() * mapVars; v >= nmap {
-		return int32(v - nmap)
-	}
-	return int32(-1 - v)
-}
-
-// spot says where entry i's part of a variable's record in the file lies: file offset, bytes, and the offset of those bytes in their
-// extent. v is that of a pend.
-func (p *place) spot(t *ranks, i int, v int32, rec int64) (off, n, at int64) {
-	nd := p.nd()
-	if v >= 0 {
-		off, n = p.piece(VarID(v), rec, t, i)
-		if d := p.schema.vars[v].Decomp; d != 0 {
-			at = t.start[i*nd+int(d)-1] * int64(p.schema.vars[v].Type.Size())
-		}
-		return off, n, at
-	}
-	d, m := int(-1-v)/mapVars, int(-1-v)%mapVars
-	off, n = p.mapPiece(d, m, t, i)
-	j := int64(t.id[i])
-	switch {
-	case m < mapOffsets:
-		at = n * j
-	case p.layout == VariableCentric:
-		at = n * j // padded rows
-	case m == mapOffsets:
-		at = p.offsetSize(d) * t.reqs[i*nd+d]
-	default:
-		at = 4 * t.reqs[i*nd+d]
-	}
-	return off, n, at
 }

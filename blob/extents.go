@@ -23,10 +23,10 @@ type extentSum struct {
 // the checksums of each extent and of its pieces. records bounds what is read of a variable-centric
 // file. progress gets the bytes as they are read.
 func sumExtents(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name string, records, piece int64, report func(extentSum), progress func(n int64)) error {
-	if pl.layout == ProcessCentric {
+	if pl.byRank {
 		return sumBlobs(ctx, f, pl, t, name, piece, report, progress)
 	}
-	fixed, recs := kinds(pl)
+	fixed, recs := pl.kinds()
 	most := int64(1)
 	for v := range pl.hdr.Vars {
 		most = max(most, pl.hdr.Bytes(v))
@@ -87,41 +87,10 @@ func (s *Schema) canSum(records int64) error {
 	return nil
 }
 
-// extentOrder says of each header variable how many of its kind come before it.
-type extentOrder struct {
-	fixed, recs int // variables
-	pos         []int
-}
-
-func (p *place) extentOrder() *extentOrder {
-	o := &extentOrder{pos: make([]int, len(p.hdr.Vars))}
-	for v := range p.hdr.Vars {
-		n := &o.fixed
-		if p.hdr.IsRecord(v) {
-			n = &o.recs
-		}
-		o.pos[v] = *n
-		*n++
-	}
-	return o
-}
-
-// kinds lists the header's fixed and record variables, in definition order.
-func kinds(pl *place) (fixed, recs []int) {
-	for v := range pl.hdr.Vars {
-		if pl.hdr.IsRecord(v) {
-			recs = append(recs, v)
-		} else {
-			fixed = append(fixed, v)
-		}
-	}
-	return fixed, recs
-}
-
 // sumBlobs sums a process-centric subfile blob by blob: an extent is what all
 // blobs hold of a variable's record, in the order of the blobs.
 func sumBlobs(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name string, piece int64, report func(extentSum), progress func(n int64)) error {
-	fixed, recs := kinds(pl)
+	fixed, recs := pl.kinds()
 	nmap := pl.nd() * mapVars
 	records := pl.records
 	if len(recs) == 0 {
@@ -267,7 +236,7 @@ func adopt(ctx context.Context, base string, o *Options, ten *tenure) (id string
 		sf := &subs[k]
 		*sf = subfile.Subfile{Size: p.place.fileSize(r.records), HeaderOff: p.place.hdrOff, HeaderLen: p.place.hdrLen}
 		if p.size < sf.Size {
-			if p.place.layout != VariableCentric {
+			if !p.place.grows {
 				return "", formatErr(p.name, p.size, "file", ErrTruncated, "%d bytes, the header promises %d", p.size, sf.Size)
 			}
 			if _, end := p.place.lastPiece(r.records); p.size < end {
@@ -280,9 +249,7 @@ func adopt(ctx context.Context, base string, o *Options, ten *tenure) (id string
 		if sf.HeaderCRC, err = p.headerCRC(); err != nil {
 			return "", err
 		}
-		if r.layout == ProcessCentric {
-			sf.Blobs = append(append(sf.Blobs, p.table.blob...), p.place.dataOff+p.place.dataLen)
-		}
+		sf.Blobs = p.place.manifestBlobs(p.table.blob)
 		f, done, err := p.file()
 		if err != nil {
 			return "", err

@@ -43,7 +43,8 @@ func addSeeds(f *testing.F, layout Layout) {
 	} else {
 		b, err := h.AppendTo(nil, orderOf(false), true)
 		must(err)
-		p := &place{layout: layout, hdr: h, schema: tiny, hdrLen: int64(len(b))}
+		p := newPlace(layout, false, 0)
+		p.setHeader(h, int64(len(b)), tiny, new(subShape))
 		le := []byte{1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 1, 0, 2, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 		l, err := p.container(int64(len(le)))
 		must(err)

@@ -120,11 +120,6 @@ func (p *filePart) extents(ctx context.Context, k int, s *set, yield func(Extent
 		}
 		sv := &pl.schema.vars[v-nmap]
 		e.Name = sv.Name
-		if pl.layout == Canonical {
-			e.Rank = -1
-			e.Offset, e.Bytes = pl.at.Extent(v, max(rec, 0))
-			return send(e, v, rec, j)
-		}
 		if sv.Decomp == 0 {
 			if e.Rank = -1; j > 0 {
 				return true
@@ -133,47 +128,17 @@ func (p *filePart) extents(ctx context.Context, k int, s *set, yield func(Extent
 		e.Offset, e.Bytes = pl.piece(VarID(v-nmap), max(rec, 0), p.table, j)
 		return send(e, v, max(rec, 0), j)
 	}
-	if pl.layout == ProcessCentric {
-		for j := range pl.shape.nblobs {
-			for v := range pl.hdr.Vars {
-				if v < nmap || !pl.schema.vars[v-nmap].Record {
-					if !blob(v, -1, j) {
-						return false
-					}
-					continue
-				}
-				for rec := range records {
-					if !blob(v, rec, j) {
-						return false
-					}
-				}
-			}
-			if err := ctx.Err(); err != nil {
-				yield(Extent{}, err)
-				return false
-			}
+	more := true
+	pl.each(records, func(v int, rec int64, j int) bool {
+		if err := ctx.Err(); err != nil {
+			yield(Extent{}, err)
+			more = false
+		} else {
+			more = blob(v, rec, j)
 		}
-		return true
-	}
-	fixed, recs := kinds(pl)
-	for rec := int64(-1); rec < records; rec++ {
-		list := recs
-		if rec < 0 {
-			list = fixed
-		}
-		for _, v := range list {
-			for j := range pl.shape.nblobs {
-				if !blob(v, rec, j) {
-					return false
-				}
-			}
-			if err := ctx.Err(); err != nil {
-				yield(Extent{}, err)
-				return false
-			}
-		}
-	}
-	return true
+		return more
+	})
+	return more
 }
 
 // DecompDimIDs returns the dimensions of decomposition d, slowest first. The

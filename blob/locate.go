@@ -33,13 +33,16 @@ func attLen(a *cdf5.Att) int64 {
 	return hdrName(a.Name) + hdrTag + hdrCount + pad4(int64(a.Len())*int64(a.Type.Size()))
 }
 
-func (p *place) locate() locator { return locator{p.hdr, p.hdrOff} }
+func (p *where) locate() locator { return locator{p.hdr, p.hdrOff} }
 
 // blobsAt is where the length of the dimension nblobs is.
-func (p *place) blobsAt() int64 { return p.locate().dimLen(len(p.schema.dims)) }
+func (p *where) blobsAt() int64 { return p.locate().dimLen(p.blobsDim()) }
 
 // nelemsAt is where the length of the dimension Dk.nelems is, d from 0.
-func (p *place) nelemsAt(d int) int64 { return p.locate().dimLen(len(p.schema.dims) + 1 + d) }
+func (p *where) nelemsAt(d int) int64 { return p.locate().dimLen(p.blobsDim() + 1 + d) }
+
+// blobsDim is the dimension nblobs; behind it are two of each map.
+func (p *where) blobsDim() int { return len(p.hdr.Dims) - 1 - 2*p.maps }
 
 // dims is where the list of dimensions begins.
 func (l locator) dims() int64 { return l.base + hdrStart }

@@ -291,13 +291,13 @@ func (r *Reader) openFirst(found *subfile.Set) error {
 		return err
 	}
 	r.layout, r.schema = lead.place.layout, lead.place.schema
-	if r.layout == Canonical && !found.Single {
+	if lead.place.plain && !found.Single {
 		return formatErr(lead.name, 0, "header", ErrNotFormat, "an ordinary netCDF file, not a blob subfile")
 	}
 	if r.manifest != nil && r.layout.String() != r.manifest.Layout {
 		return formatErr(lead.name, lead.place.hdrOff, "header", ErrCorrupt, "%v, the manifest says %s", r.layout, r.manifest.Layout)
 	}
-	if n := lead.place.shape.subfiles; r.manifest == nil && r.layout != Canonical {
+	if n := lead.place.shape.subfiles; r.manifest == nil && !lead.place.plain {
 		if found.Single && n != 1 {
 			return fmt.Errorf("blob: %s: the file says that it is one of %d subfiles, but its name has no subfile number: %w", lead.name, n, ErrMissing)
 		}
@@ -315,7 +315,7 @@ func (r *Reader) openFirst(found *subfile.Set) error {
 		r.records = r.manifest.Records
 	} else {
 		r.records = lead.records
-		if r.opt.AllowMissing && r.layout == VariableCentric {
+		if r.opt.AllowMissing && lead.place.grows {
 			r.parallel(len(s.parts), func(i int) {
 				if p := s.parts[i]; !p.gone() {
 					_ = p.load() // kept, and told when the part is read
@@ -376,7 +376,7 @@ func (r *Reader) Missing() (names []string) {
 // Unwritten returns how many bytes of the last variable a canonical file does
 // not hold: they were never written, or are lost, and read as zeros.
 func (r *Reader) Unwritten() int64 {
-	if p := r.sets[0].parts[0]; r.layout == Canonical && p.place != nil {
+	if p := r.sets[0].parts[0]; p.place != nil && p.place.plain {
 		if last, end := p.place.lastPiece(r.records); p.place.fileLen >= last && p.place.fileLen < end {
 			return end - p.place.fileLen
 		}

@@ -146,6 +146,9 @@ func (o *Options) Validate() error {
 	return nil
 }
 
+// keeps says whether puts are kept until Close, since their places follow from the number of records.
+func (o *Options) keeps() bool { return o.Layout.traits().byRank && o.Records == 0 }
+
 // maxWorkers bounds what has an entry for each worker, whether it is ever used or not.
 const maxWorkers = 1 << 16
 

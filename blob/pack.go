@@ -104,7 +104,7 @@ func (e *packEntry) fault(n, stored int64) string {
 // packIndex says which entries a piece has. They are ordered by variable and record, then by blob:
 // the lists of the maps (D1.offsets, D1.lengths, D2...), then the variables as in the header.
 type packIndex struct {
-	pl    *place
+	pl    *where
 	t     *ranks
 	chunk int64
 	cum   [][]int64 // by class: chunks of the blobs before; nil if no variable is of that class
@@ -129,7 +129,7 @@ func sizeClass(d int, size int64) int {
 
 func chunksOf(n, chunk int64) int64 { return n/chunk + (n%chunk+chunk-1)/chunk }
 
-func newPackIndex(pl *place, t *ranks, chunk int64) (*packIndex, error) {
+func newPackIndex(pl *where, t *ranks, chunk int64) (*packIndex, error) {
 	nd := pl.nd()
 	x := &packIndex{pl: pl, t: t, chunk: chunk, cum: make([][]int64, nd*packClasses), lists: make([]int64, 2*nd)}
 	class := func(c int, bytes func(i int) int64) int64 {
@@ -149,21 +149,21 @@ func newPackIndex(pl *place, t *ranks, chunk int64) (*packIndex, error) {
 			x.total += class(d*packClasses+4+w, func(i int) int64 { return size * t.nreqs[i*nd+d] })
 		}
 	}
-	for v := range pl.schema.vars {
-		sv := &pl.schema.vars[v]
-		size, recs := int64(sv.Type.Size()), int64(1)
-		if sv.Record {
+	for v := range pl.vars {
+		sv := &pl.vars[v]
+		size, recs := sv.size, int64(1)
+		if sv.record {
 			recs = pl.records
 		}
 		n := int64(0)
-		if d := int(sv.Decomp) - 1; d >= 0 {
+		if d := sv.decomp - 1; d >= 0 {
 			n = class(sizeClass(d, size), func(i int) int64 { return size * t.count[i*nd+d] })
 		} else if len(t.id) > 0 && t.id[0] == 0 {
-			n = chunksOf(pl.schema.Elems(VarID(v))*size, chunk)
+			n = chunksOf(sv.elems*size, chunk)
 		}
 		x.vars, x.step = append(x.vars, x.total), append(x.step, n)
 		if n > 0 && recs > (math.MaxInt64/indexEntryLen/2-x.total)/n {
-			return nil, fmt.Errorf("%d records of variable %q need too many entries", recs, sv.Name)
+			return nil, fmt.Errorf("%d records of variable %q need too many entries", recs, pl.hdr.Vars[pl.fileVar(v)].Name)
 		}
 		x.total += n * recs
 	}
@@ -187,14 +187,14 @@ func (x *packIndex) list(d, w, i int) (first, n, size int64) {
 // piece returns the first entry of blob i's part of a variable's record (counted in this file), its
 // bytes and the size of an element.
 func (x *packIndex) piece(v int, rec int64, i int) (first, n, size int64) {
-	sv := &x.pl.schema.vars[v]
-	size = int64(sv.Type.Size())
+	sv := &x.pl.vars[v]
+	size = sv.size
 	first = x.vars[v] + rec*x.step[v]
-	if d := int(sv.Decomp) - 1; d >= 0 {
+	if d := sv.decomp - 1; d >= 0 {
 		return first + x.cum[sizeClass(d, size)][i], size * x.t.count[i*x.pl.nd()+d], size
 	}
 	if x.t.id[i] == 0 {
-		n = x.pl.schema.Elems(VarID(v)) * size
+		n = sv.elems * size
 	}
 	return first, n, size
 }
@@ -207,9 +207,9 @@ func (x *packIndex) each(i int, f func(first, n int64)) {
 			f(first, n)
 		}
 	}
-	for v := range x.pl.schema.vars {
+	for v := range x.pl.vars {
 		recs := int64(1)
-		if x.pl.schema.vars[v].Record {
+		if x.pl.vars[v].record {
 			recs = x.pl.records
 		}
 		for rec := range recs {
@@ -220,10 +220,10 @@ func (x *packIndex) each(i int, f func(first, n int64)) {
 }
 
 // tableLen is the length of the table of the blobs in the index.
-func (p *place) tableLen() int64 { return indexRow * int64(p.nd()) * int64(p.shape.nblobs) }
+func (p *where) tableLen() int64 { return indexRow * int64(p.nd()) * int64(p.shape.nblobs) }
 
 // tableAt is where the index says of map d of blob j: variable m.
-func (p *place) tableAt(d, m, j int) int64 {
+func (p *where) tableAt(d, m, j int) int64 {
 	return p.packed.idxOff + indexHead + indexRow*(int64(j)*int64(p.nd())+int64(d)) + [...]int64{mapNreqs: 0, mapStart: 4, mapCount: 12}[m]
 }
 
@@ -298,4 +298,43 @@ func (x *packIndex) sum(fileVar int, rec int64) (uint32, error) {
 // packedAtt is the attribute that tells that a header is of a compressed subfile.
 func packedAtt(chunk int64) cdf5.Att {
 	return cdf5.Att{Name: attPacked, Type: cdf5.Int, Value: []int32{packedVersion, int32(chunk)}}
+}
+
+// all calls f for each piece of all blobs, in the order of the entries, as long as it returns true. v is the
+// index of the variable in the header, rec its record in this file.
+func (x *packIndex) all(f func(v int, rec int64, i int, first, n int64) bool) {
+	for d := range x.pl.nd() {
+		for w := range 2 {
+			for i := range x.t.id {
+				if first, n, _ := x.list(d, w, i); n > 0 && !f(d*mapVars+mapOffsets+w, 0, i, first, n) {
+					return
+				}
+			}
+		}
+	}
+	for v := range x.pl.vars {
+		recs := int64(1)
+		if x.pl.vars[v].record {
+			recs = x.pl.records
+		}
+		if x.step[v] == 0 {
+			continue
+		}
+		for rec := range recs {
+			for i := range x.t.id {
+				if first, n, _ := x.piece(v, rec, i); n > 0 && !f(x.pl.fileVar(v), rec, i, first, n) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// name says what a piece is.
+func (x *packIndex) name(v int, rec int64, i int) string {
+	s := fmt.Sprintf("variable %q", x.pl.hdr.Vars[v].Name)
+	if x.pl.hdr.IsRecord(v) {
+		s += fmt.Sprintf(" record %d", rec)
+	}
+	return s + fmt.Sprintf(" of blob %d", x.t.id[i])
 }

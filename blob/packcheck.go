@@ -14,23 +14,11 @@ import (
 	"blobio/subfile"
 )
 
-// expansion is how many times the bytes of its file a piece may have before its content is looked at.
-const expansion = 64
-
 // backs says whether a file has n bytes at off, before they are allocated. Compressed ones that
 // are far more than the file are decompressed, bit by bit, to know.
 func (p *place) backs(f io.ReaderAt, off, n int64, name, field string) error {
-	if p.packed == nil {
-		if off < 0 || n > p.fileLen-off {
-			return formatErr(name, off, field, ErrTruncated, "%d bytes, but the file ends at %d", n, p.fileLen)
-		}
-		return nil
-	}
-	if off < 0 || n < 0 || n > p.dataOff+p.dataLen-off {
-		return formatErr(name, -1, field, ErrCorrupt, "%d bytes of content, but the blobs have %d", n, p.dataLen)
-	}
-	if n/expansion < p.fileLen {
-		return nil
+	if sure, err := p.backed(off, n, name, field); sure || err != nil {
+		return err
 	}
 	b := make([]byte, p.packed.chunk)
 	for at := off; at < off+n; at += int64(len(b)) {
@@ -39,71 +27,6 @@ func (p *place) backs(f io.ReaderAt, off, n int64, name, field string) error {
 		}
 	}
 	return nil
-}
-
-// requestBytes is what one request takes while a map is read: in both lists, as a decomp.Req, and in the map.
-const requestBytes = 32
-
-// roomForLists says whether the lists of map d of all blobs may be held in memory. Those of a plain file are in it, byte by byte; lists
-// of a compressed one may be 32,768 times as long as what they are stored in, and no limit follows from the file.
-func (p *place) roomForLists(t *ranks, d int, name string) error {
-	if p.packed == nil || len(t.id) == 0 {
-		return nil
-	}
-	k := (len(t.id)-1)*p.nd() + d
-	n := t.reqs[k] + t.nreqs[k]
-	if size := p.offsetSize(d) + 4; n/expansion < p.fileLen/size || n <= p.packed.memory/requestBytes {
-		return nil
-	}
-	return formatErr(name, p.tableAt(d, mapNreqs, 0), fmt.Sprintf("D%d.nreqs", d+1), ErrTooLarge,
-		"%d requests of all blobs in a file of %d bytes: want at most %d, or more OpenOptions.Memory", n, p.fileLen, p.packed.memory/requestBytes)
-}
-
-// shown is the offset to name for what is at off of the plain file: none in a compressed one.
-func (p *place) shown(off int64) int64 {
-	if p.packed != nil {
-		return -1
-	}
-	return off
-}
-
-// all calls f for each piece of all blobs, in the order of the entries, as long as it returns true. v is the
-// index of the variable in the header, rec its record in this file.
-func (x *packIndex) all(f func(v int, rec int64, i int, first, n int64) bool) {
-	for d := range x.pl.nd() {
-		for w := range 2 {
-			for i := range x.t.id {
-				if first, n, _ := x.list(d, w, i); n > 0 && !f(d*mapVars+mapOffsets+w, 0, i, first, n) {
-					return
-				}
-			}
-		}
-	}
-	for v := range x.pl.schema.vars {
-		recs := int64(1)
-		if x.pl.schema.vars[v].Record {
-			recs = x.pl.records
-		}
-		if x.step[v] == 0 {
-			continue
-		}
-		for rec := range recs {
-			for i := range x.t.id {
-				if first, n, _ := x.piece(v, rec, i); n > 0 && !f(x.pl.fileVar(VarID(v)), rec, i, first, n) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// name says what a piece is.
-func (x *packIndex) name(v int, rec int64, i int) string {
-	s := fmt.Sprintf("variable %q", x.pl.hdr.Vars[v].Name)
-	if x.pl.hdr.IsRecord(v) {
-		s += fmt.Sprintf(" record %d", rec)
-	}
-	return s + fmt.Sprintf(" of blob %d", x.t.id[i])
 }
 
 // index checks the index of a compressed file: its checksum, each entry, and that no two
@@ -180,8 +103,8 @@ func (c *checker) index(p *checkPart, f io.ReaderAt) {
 // sumPacked is sumExtents for compressed files: it decompresses every chunk, once, compares both its checksums,
 // and joins those of the contents. All that is wrong is found; of an extent that has a fault nothing is reported.
 func (c *checker) sumPacked(p *checkPart, f io.ReaderAt, report func(ext int64, v int, rec int64, crc uint32, good bool)) error {
-	pl, x := p.place, p.un.x
-	fixed, recs := kinds(pl)
+	pl := p.place
+	fixed, recs := pl.kinds()
 	records := pl.records
 	if len(recs) == 0 {
 		records = 0 // whatever the header says
@@ -209,7 +132,7 @@ func (c *checker) sumPacked(p *checkPart, f io.ReaderAt, report func(ext int64, 
 			return
 		}
 		_, v, rec := key(k)
-		crc, stored, err := x.verify(p.un, f, v, rec, func(err error) {
+		crc, stored, err := p.un.verify(f, v, rec, func(err error) {
 			if faults.Add(1) <= maxListed {
 				c.add(findingOf(Error, p.name, err))
 			}
@@ -231,7 +154,8 @@ func (c *checker) sumPacked(p *checkPart, f io.ReaderAt, report func(ext int64, 
 
 // verify decompresses what all blobs hold of a header variable's record and returns the checksum of that. Each
 // fault goes to report, and the last one is returned.
-func (x *packIndex) verify(u *unpacker, f io.ReaderAt, v int, rec int64, report func(error)) (crc uint32, stored int64, last error) {
+func (u *unpacker) verify(f io.ReaderAt, v int, rec int64, report func(error)) (crc uint32, stored int64, last error) {
+	x := u.x
 	nmap := x.pl.nd() * mapVars
 	if v < nmap && v%mapVars < mapOffsets {
 		crc, last = x.sum(v, rec)

@@ -177,8 +177,8 @@ func TestCompressedSmallFileLargePromise(t *testing.T) {
 		&subShape{ranks: 1, subfiles: 1, nblobs: 1, nelems: []int64{n}, maxReqs: []int64{1}, wide: []bool{false}},
 		[]*rankRow{{runs: [][]decomp.Req{m.AppendReqs(nil, 0)}, counts: []int64{n}, nreqs: []int64{1}, below: []int64{0, 0}}})
 	must(err)
-	must(e.settlePlaces(0))
-	x, err := newPackIndex(e.place, e.table, maxChunk)
+	must(e.settle(0))
+	x, err := newPackIndex(&e.place.where, e.table, maxChunk)
 	must(err)
 	x.ents = make([]packEntry, x.total)
 	data := make([]byte, 600)
@@ -511,8 +511,8 @@ func TestCompressedListsOfNothing(t *testing.T) {
 	e, err := newEngine(&o, newProcess(&o), s, &subShape{ranks: 1, subfiles: 1, nblobs: 1, nelems: []int64{n}, maxReqs: []int64{nreqs}, wide: []bool{false}},
 		[]*rankRow{{runs: [][]decomp.Req{{{Offset: 0, Length: n}}}, counts: []int64{n}, nreqs: []int64{nreqs}, below: []int64{0, 0}}})
 	must(err)
-	must(e.settlePlaces(0))
-	x, err := newPackIndex(e.place, e.table, maxChunk)
+	must(e.settle(0))
+	x, err := newPackIndex(&e.place.where, e.table, maxChunk)
 	must(err)
 	x.ents = make([]packEntry, x.total)
 	mem := vfs.NewMem()

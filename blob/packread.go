@@ -1,7 +1,6 @@
 package blob
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -9,7 +8,6 @@ import (
 	"sort"
 	"sync"
 
-	"blobio/cdf5"
 	"blobio/h5"
 	"blobio/internal/codec"
 	"blobio/internal/vfs"
@@ -18,7 +16,7 @@ import (
 // unpacker gives a compressed subfile as the plain one that it stands for: header at the same place,
 // data_blob at place.dataOff. What it gives of the data was checked against its checksum.
 type unpacker struct {
-	pl    *place
+	pl    *where
 	t     *ranks
 	x     *packIndex
 	name  string
@@ -35,7 +33,7 @@ const (
 	cacheBytes = 4 << 20 // of contents that were read in part
 )
 
-func newUnpacker(pl *place, t *ranks, x *packIndex, name string, z *codec.Zstd) *unpacker {
+func newUnpacker(pl *where, t *ranks, x *packIndex, name string, z *codec.Zstd) *unpacker {
 	return &unpacker{pl: pl, t: t, x: x, name: name, zstd: z, pages: map[int64][]byte{}, cache: map[int64][]byte{}}
 }
 
@@ -98,12 +96,12 @@ func (u *unpacker) some(f io.ReaderAt, b []byte, at int64) (int, error) {
 		}
 	}
 	rel = at - u.t.blob[j]
-	nv := len(u.pl.schema.vars)
-	v := sort.Search(nv, func(v int) bool { return u.pl.varOff(VarID(v+1), u.t, j) > rel })
+	nv := len(u.pl.vars)
+	v := sort.Search(nv, func(v int) bool { return u.pl.varOff(v+1, u.t, j) > rel })
 	if v == nv {
 		return 0, io.EOF
 	}
-	rel -= u.pl.varOff(VarID(v), u.t, j)
+	rel -= u.pl.varOff(v, u.t, j)
 	_, n, size := u.x.piece(v, 0, j)
 	if n == 0 {
 		return 0, io.EOF // not reached: the variable would hold no byte
@@ -272,11 +270,9 @@ func (e *engine) readBack(f vfs.File) vfs.File {
 	if e.pack == nil {
 		return f
 	}
-	pl := *e.place
-	pk := *pl.packed
-	pk.stored = e.pack.end
-	pl.packed = &pk
-	return unpackedFile{f, newUnpacker(&pl, e.table, e.pack.x, e.name, e.proc.zstd)}
+	pl := e.place.clone()
+	pl.packed.stored = e.pack.end
+	return unpackedFile{f, newUnpacker(pl, e.table, e.pack.x, e.name, e.proc.zstd)}
 }
 
 // unpack makes what the part's data are read through.
@@ -285,7 +281,7 @@ func (p *filePart) unpack() {
 		if p.place.packed.memory = p.r.opt.Memory; p.place.packed.memory == 0 { // of Check
 			p.place.packed.memory = defaultReadMemory
 		}
-		p.un = newUnpacker(p.place, p.table, p.place.packed.x, p.name, p.r.codec(p.place.packed.chunk))
+		p.un = newUnpacker(&p.place.where, p.table, p.place.packed.x, p.name, p.r.codec(p.place.packed.chunk))
 	}
 }
 
@@ -319,102 +315,4 @@ func findH5(hf *h5.File) (hd, dd, xd *h5.Dataset, herr, derr error) {
 	}
 	xd, derr = hf.Dataset("/" + indexPacked)
 	return h, dd, xd, nil, derr
-}
-
-// parsePacked takes the attribute that says how a header's data are compressed out of the header's list for
-// the schema, and checks the head of the index.
-func parsePacked(f io.ReaderAt, p *place, name string) error {
-	pk := p.packed
-	at := p.locate()
-	a := cdf5.FindAtt(p.hdr.Atts, attPacked)
-	if a == nil {
-		return formatErr(name, at.atts(), "attribute "+attPacked, ErrCorrupt, "not there, but the data are in %s", dataPacked)
-	}
-	v, ok := a.Value.([]int32)
-	if !ok || len(v) < 2 {
-		return formatErr(name, at.globalAtt(attPacked), "attribute "+attPacked, ErrCorrupt, "%v of type %v, want version and bytes of a chunk", a.Value, a.Type)
-	}
-	if v[0] != packedVersion {
-		return formatErr(name, at.globalAtt(attPacked), "attribute "+attPacked, ErrVersion, "version %d, want %d", v[0], packedVersion)
-	}
-	if len(v) != 2 || v[1] < 8 || v[1] > maxChunk || v[1]%8 != 0 {
-		return formatErr(name, at.globalAtt(attPacked), "attribute "+attPacked, ErrCorrupt, "chunks of %v bytes, want a multiple of 8 up to %d", v[1:], maxChunk)
-	}
-	pk.chunk = int64(v[1])
-	if p.big {
-		return formatErr(name, p.hdrOff, "header", ErrUnsupported, "big endian, with compression")
-	}
-	bad := func(at int64, field, format string, args ...any) error {
-		return formatErr(name, pk.idxOff+at, field+" of "+indexPacked, ErrCorrupt, format, args...)
-	}
-	if pk.idxLen < indexHead {
-		return formatErr(name, pk.idxOff, indexPacked, ErrTruncated, "%d bytes, want at least %d", pk.idxLen, indexHead)
-	}
-	var h [indexHead]byte
-	if err := readFull(f, h[:], pk.idxOff, name, indexPacked); err != nil {
-		return err
-	}
-	le := binary.LittleEndian
-	if sum := crc32.ChecksumIEEE(h[:28]); string(h[:8]) != indexMagic {
-		return bad(0, "magic", "%q, want %q", h[:8], indexMagic)
-	} else if want := le.Uint32(h[28:]); sum != want {
-		return formatErr(name, pk.idxOff, "head of "+indexPacked, ErrChecksum, "sums to %08x, it says %08x", sum, want)
-	}
-	if n := le.Uint32(h[8:]); n != packedVersion {
-		return formatErr(name, pk.idxOff+8, "version of "+indexPacked, ErrVersion, "%d, want %d", n, packedVersion)
-	}
-	if n := int64(le.Uint32(h[12:])); n != pk.chunk {
-		return bad(12, "chunk", "%d bytes, the header says %d", n, pk.chunk)
-	}
-	if n, room := le.Uint64(h[16:]), pk.idxLen-indexHead; n > uint64(room)/indexEntryLen || int64(n)*indexEntryLen+p.tableLen() != room {
-		return bad(16, "entries", "%d, but %s has %d bytes, for the table of %d blobs too", n, indexPacked, pk.idxLen, p.shape.nblobs)
-	}
-	return nil
-}
-
-// readPackedTable is walkBlobs for compressed files: the maps of all blobs are in the index.
-func readPackedTable(f io.ReaderAt, pl *place, name string, t *ranks) error {
-	pk := pl.packed
-	nd, nb := pl.nd(), pl.shape.nblobs
-	const batch = 1 << 12
-	buf := make([]byte, indexRow*nd*min(nb, batch))
-	off := pl.dataOff
-	for lo := 0; lo < nb; lo += batch {
-		b := buf[:indexRow*nd*min(nb-lo, batch)]
-		if err := readFull(f, b, pl.tableAt(0, mapNreqs, lo), name, indexPacked); err != nil {
-			return err
-		}
-		for j := lo; j < min(nb, lo+batch); j++ {
-			for d := range nd {
-				k := j*nd + d
-				t.nreqs[k] = int64(int32(binary.LittleEndian.Uint32(b)))
-				t.start[k] = int64(binary.LittleEndian.Uint64(b[4:]))
-				t.count[k] = int64(binary.LittleEndian.Uint64(b[12:]))
-				b = b[indexRow:]
-				// Places and sizes depend on these, so a wrong one ends it.
-				if n := t.nreqs[k]; n < 0 || n > pl.shape.maxReqs[d] {
-					return formatErr(name, pl.tableAt(d, mapNreqs, j), fmt.Sprintf("D%d.nreqs[%d]", d+1, j), ErrCorrupt, "%d, want 0..%d (D%d.max_nreqs)", n, pl.shape.maxReqs[d], d+1)
-				}
-				if n := t.count[k]; n < 0 || n > pl.shape.nelems[d] {
-					return formatErr(name, pl.tableAt(d, mapCount, j), fmt.Sprintf("D%d.blob_count[%d]", d+1, j), ErrCorrupt, "%d, want 0..%d (D%d.nelems)", n, pl.shape.nelems[d], d+1)
-				}
-			}
-			t.blob[j] = off
-			size := pl.blobSize(t, j)
-			if size < 0 || size > 1<<62-off {
-				return formatErr(name, pl.tableAt(0, mapCount, j), fmt.Sprintf("blob %d", j), ErrCorrupt, "the blobs up to it are over the limit of 2^62 bytes")
-			}
-			off += size
-		}
-	}
-	pl.dataLen = off - pl.dataOff
-	x, err := newPackIndex(pl, t, pk.chunk)
-	if err != nil {
-		return formatErr(name, pl.hdrOff+numrecsAt, "numrecs", ErrCorrupt, "%v", err)
-	}
-	if n := (pk.idxLen - indexHead - pl.tableLen()) / indexEntryLen; n != x.total {
-		return formatErr(name, pk.idxOff+16, "entries of "+indexPacked, ErrCorrupt, "%d, want %d for what the blobs hold", n, x.total)
-	}
-	pk.x = x
-	return nil
 }

@@ -39,7 +39,7 @@ func (e *engine) packRows() []byte {
 
 // gatherPacked makes the index of all blobs on the first rank of a team.
 func (e *engine) gatherPacked(rows [][]byte) (*packIndex, error) {
-	x, err := newPackIndex(e.place, e.team.all, e.pack.chunk)
+	x, err := newPackIndex(&e.place.where, e.team.all, e.pack.chunk)
 	if err != nil {
 		return nil, err
 	}

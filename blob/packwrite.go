@@ -27,7 +27,7 @@ func (e *engine) packPiece(i int, p *pend) (first, n, size int64) {
 // packQueue lists what is written, in order. Of the maps only the lists are pieces: the rest is in the index.
 func (e *engine) packQueue(lists [][]pend) (*queue, error) {
 	if e.pack.x == nil {
-		x, err := newPackIndex(e.place, e.table, e.pack.chunk)
+		x, err := newPackIndex(&e.place.where, e.table, e.pack.chunk)
 		if err != nil {
 			return nil, fmt.Errorf("blob: %s: %w", e.name, err)
 		}

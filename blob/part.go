@@ -116,7 +116,7 @@ func (p *filePart) decode() error {
 		if pl.hdrLen != p.info.HeaderLen {
 			return formatErr(p.name, pl.hdrOff, "header", ErrCorrupt, "%d bytes long, the manifest says %d", pl.hdrLen, p.info.HeaderLen)
 		}
-		if pl.layout != Canonical { // lengths of dimensions and types are believed only if they are those that were written
+		if !pl.plain { // lengths of dimensions and types are believed only if they are those that were written
 			crc, err := headerCRC(f, pl, p.name)
 			if err != nil {
 				return err
@@ -181,21 +181,24 @@ func decodeCDF(f io.ReaderAt, size int64, name string) (*place, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	p := &place{layout: Canonical, hdr: h, hdrLen: n, big: true, fileLen: size}
 	if isBlobHeader(h) {
-		p.layout = VariableCentric
 		if h.Version != cdf5.CDF5 {
 			return nil, 0, formatErr(name, 3, "version", ErrVersion, "%v, want CDF-5 for a blob subfile", h.Version)
 		}
-		p.schema, p.shape, err = parseBlobHeader(h, name, 0)
-	} else {
-		p.schema, err = parseCanonical(h, name)
-		p.shape = &subShape{ranks: 1, subfiles: 1, nblobs: 1}
+		s, sh, err := parseBlobHeader(h, name, 0)
+		if err != nil {
+			return nil, 0, err
+		}
+		p := newPlace(VariableCentric, false, size)
+		p.setHeader(h, n, s, sh)
+		return p, h.Records(size), nil
 	}
+	s, err := parseCanonical(h, name)
 	if err != nil {
 		return nil, 0, err
 	}
-	p.at = h.Places()
+	p := newPlace(Canonical, false, size)
+	p.setHeader(h, n, s, &subShape{ranks: 1, subfiles: 1, nblobs: 1})
 	return p, h.Records(size), nil
 }
 
@@ -240,7 +243,7 @@ func decodeH5(f io.ReaderAt, size int64, name string) (*place, int64, error) {
 		}
 		return off, dims[0], nil
 	}
-	p := &place{layout: ProcessCentric, fileLen: size}
+	p := newPlace(ProcessCentric, xd != nil, size)
 	if xd != nil {
 		p.packed = new(packed)
 		if p.packed.idxOff, p.packed.idxLen, err = extent(xd, indexPacked); err != nil {
@@ -262,17 +265,18 @@ func decodeH5(f io.ReaderAt, size int64, name string) (*place, int64, error) {
 	if n != hlen {
 		return nil, 0, formatErr(name, p.hdrOff+n, headerBlob, ErrCorrupt, "the header ends after %d bytes, the dataset after %d", n, hlen)
 	}
-	p.hdr, p.hdrLen = h, hlen
 	if p.big, err = headerIsBig(f, p.hdrOff, name); err != nil {
 		return nil, 0, err
 	}
 	empty := emptyMapDims(h)
-	if p.schema, p.shape, err = parseBlobHeader(h, name, p.hdrOff); err != nil {
+	s, sh, err := parseBlobHeader(h, name, p.hdrOff)
+	if err != nil {
 		return nil, 0, err
 	}
+	p.setHeader(h, hlen, s, sh)
 	if p.packed != nil {
 		p.packed.stored, p.dataLen = p.dataLen, 0
-		if err := parsePacked(f, p, name); err != nil {
+		if err := parsePacked(f, &p.where, name); err != nil {
 			return nil, 0, err
 		}
 		p.schema.atts = slices.DeleteFunc(slices.Clone(p.schema.atts), func(a cdf5.Att) bool { return a.Name == attPacked })
@@ -342,7 +346,7 @@ func sameDataset(a, b *place, manifest bool) error {
 		return fmt.Errorf("%s and %s are %d and %d, there %d and %d", attNprocs, attSubfiles,
 			b.shape.ranks, b.shape.subfiles, a.shape.ranks, a.shape.subfiles)
 	}
-	if a.layout != VariableCentric && a.hdr.NumRecs != b.hdr.NumRecs && !manifest { // of those, sameRecords tells more
+	if !a.grows && a.hdr.NumRecs != b.hdr.NumRecs && !manifest { // of those, sameRecords tells more
 		return fmt.Errorf("%d records, there %d", b.hdr.NumRecs, a.hdr.NumRecs)
 	}
 	if err := sameMaps(a.schema, b.schema); err != nil {
@@ -366,7 +370,7 @@ func sameDataset(a, b *place, manifest bool) error {
 // sameRecords says whether two variable-centric subfiles hold as many records. The
 // program that wrote them may have ended when only some of its nodes had written the last ones.
 func (p *filePart) sameRecords(lead *filePart) error {
-	if p.place.layout != VariableCentric || p.records == lead.records {
+	if !p.place.grows || p.records == lead.records {
 		return nil
 	}
 	return fmt.Errorf("%d records, %s has %d: written by a run that did not end, or not of one dataset", p.records, lead.name, lead.records)

@@ -49,9 +49,9 @@ func (e *engine) newPlan(sets [][]varRec) *plan {
 		return p
 	}
 	var segs []chunk
-	if common && t.block && e.place.layout == VariableCentric && !striped {
+	if common && t.block && !e.place.byRank && !striped {
 		segs = p.blockSegs(sets[0])
-	} else if common && e.place.layout == ProcessCentric && !p.ownAll {
+	} else if common && e.place.byRank && !p.ownAll {
 		segs = p.runSegs()
 	} else {
 		segs = p.pieceSegs(sets)
@@ -80,14 +80,14 @@ func (p *plan) chooseOwn(keys []varRec) {
 		}
 		size := t.total[sv.Decomp-1] * int64(sv.Type.Size())
 		sum += size
-		if e.place.layout == VariableCentric && size/n >= least {
+		if !e.place.byRank && size/n >= least {
 			if p.own == nil {
 				p.own = map[varRec]bool{}
 			}
 			p.own[k] = true
 		}
 	}
-	p.ownAll = e.place.layout == ProcessCentric && sum/n >= least
+	p.ownAll = e.place.byRank && sum/n >= least
 }
 
 func (p *plan) isOwn(k varRec) bool { return p.ownAll || p.own[k] }
@@ -228,7 +228,7 @@ func (p *plan) ownRange(i int, k varRec, off, n int64) (lo, hi int64) {
 		return off, off + n
 	}
 	from, to := off, off+n
-	if e.place.layout == ProcessCentric {
+	if e.place.byRank {
 		from = e.team.all.blob[i]
 		to = from + e.place.blobSize(e.team.all, i)
 	}

@@ -6,10 +6,8 @@ import "fmt"
 // an endless array of fill values or zeros out of a small file.
 
 const (
-	sparse       = 1024    // an array may have so many times the elements that its blobs hold
-	fewElements  = 1 << 20 // or so many
-	unwritten    = 64      // a canonical file may lack so many times its bytes of its last variable, never written
-	fewUnwritten = 1 << 30 // or so many bytes
+	sparse      = 1024    // an array may have so many times the elements that its blobs hold
+	fewElements = 1 << 20 // or so many
 )
 
 // plausible says what is wrong with map d, from 0, of a set without checksums.
@@ -48,25 +46,9 @@ func (p *place) dense(name string, d int, owned int64) error {
 		"%d: D%d has %d elements then, want at most %d times the %d that the blobs hold", dim.Len, d+1, elems, sparse, owned)
 }
 
-// mayLack says whether so many bytes of the last variable of a canonical file can have been left unwritten.
-func (p *place) mayLack(n int64) bool {
-	return n <= fewUnwritten || n/unwritten <= p.fileLen
-}
-
 // roomForRecords says so if a file cannot hold as many records as its header says; the last may be cut.
 func (p *place) roomForRecords(name string, records int64) error {
-	size := int64(0)
-	switch {
-	case p.at != nil:
-		size = p.at.RecSize()
-	case p.packed == nil:
-		for v := range p.schema.vars {
-			sv := &p.schema.vars[v]
-			if sv.Record && (sv.Decomp == 0 || p.shape.nelems[sv.Decomp-1] > 1) { // 1 may stand for none
-				size += min(p.extentLen(p.fileVar(VarID(v))), p.fileLen+1)
-			}
-		}
-	}
+	size := p.recordBytes()
 	if size > 0 && records-1 > p.fileLen/size {
 		return formatErr(name, p.hdrOff+numrecsAt, "numrecs", ErrTruncated, "%d records of %d bytes, but the file ends at %d", records, size, p.fileLen)
 	}

@@ -90,7 +90,7 @@ func Recover(ctx context.Context, base string, o *RecoverOptions) (steps []Step,
 	if err := ten.secure(m, true); err != nil {
 		return nil, err
 	}
-	if m != nil && m.Layout == VariableCentric.String() {
+	if m != nil && layoutGrows(m.Layout) {
 		if err := settle(v.fs, base, m, ten); err != nil {
 			return nil, err
 		}
@@ -215,7 +215,7 @@ func toRecover(fsys vfs.FS, base string) (steps []Step, err error) {
 	for _, s := range stale {
 		add(s, "remove: of no committed state")
 	}
-	if err != nil || m.Layout != VariableCentric.String() {
+	if err != nil || !layoutGrows(m.Layout) {
 		return steps, err
 	}
 	return steps, eachGrown(fsys, base, m, func(name string, records, size, want int64) error {

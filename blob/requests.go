@@ -97,7 +97,7 @@ func readRequests(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name 
 		}
 		osz := pl.offsetSize(d)
 		var err error
-		if pl.layout == VariableCentric { // rows of equal width, one after the other
+		if pl.rows() { // rows of equal width, one after the other
 			rows := int64(hi - lo)
 			last := t.nreqs[(hi-1)*nd+d]
 			if sums != nil {
@@ -119,7 +119,7 @@ func readRequests(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name 
 		for j := lo; j < hi; j++ {
 			q := t.nreqs[j*nd+d]
 			o, l := offs, lens
-			if pl.layout == VariableCentric {
+			if pl.rows() {
 				o, l = offs[int64(j-lo)*width*osz:], lens[int64(j-lo)*width*4:]
 			} else if o, err = read(mapOffsets, j, osz*q); err == nil {
 				l, err = read(mapLengths, j, 4*q)

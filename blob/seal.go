@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 
+	"blobio/h5"
 	"blobio/internal/vfs"
 )
 
@@ -144,5 +145,26 @@ func setRecords(f vfs.File, records int64) error {
 	var b [numrecsLen]byte
 	binary.BigEndian.PutUint64(b[:], uint64(records))
 	_, err := f.WriteAt(b[:], numrecsAt)
+	return err
+}
+
+// writeContainer writes everything but the ranks' data: the header, and
+// the HDF5 metadata. The file gets its exact size.
+func (e *engine) writeContainer(f vfs.File, meta *h5.Layout, records int64) error {
+	hb, err := e.place.headerBytes(records)
+	if err != nil {
+		return err
+	}
+	if meta != nil {
+		for _, p := range meta.Pieces {
+			if _, err := f.WriteAt(p.Data, p.Off); err != nil {
+				return err
+			}
+		}
+	}
+	if err := f.Truncate(e.place.fileSize(records)); err != nil {
+		return err
+	}
+	_, err = f.WriteAt(hb, e.place.hdrOff)
 	return err
 }

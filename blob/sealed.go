@@ -27,7 +27,7 @@ type extSeg struct {
 
 // of takes what an engine knows. The first rank of the subfile keeps its checksums.
 func (o *sealed) of(e *engine, first bool) {
-	if e.place.layout == ProcessCentric {
+	if e.place.byRank {
 		for i, id := range e.table.id {
 			o.ids = append(o.ids, int64(id))
 			o.blobs = append(o.blobs, e.table.blob[i])

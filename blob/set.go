@@ -56,7 +56,7 @@ func (r *Reader) readSet(ctx context.Context, s *set) error {
 		s.blobs += p.place.shape.nblobs
 	}
 	r.parallel(len(s.parts), func(i int) {
-		if p := s.parts[i]; p.place != nil && p.place.layout != Canonical {
+		if p := s.parts[i]; p.place != nil && !p.place.plain {
 			errs[i] = p.loadTable(s.records)
 		}
 	})
@@ -75,7 +75,7 @@ func (r *Reader) readSet(ctx context.Context, s *set) error {
 	if err := r.alignSet(ctx, s); err != nil {
 		return err
 	}
-	if lead != nil && r.layout != Canonical && s.blobs != lead.place.shape.ranks && !r.opt.AllowMissing {
+	if lead != nil && !lead.place.plain && s.blobs != lead.place.shape.ranks && !r.opt.AllowMissing {
 		return formatErr(lead.name, lead.place.locate().globalAtt(attNprocs), "attribute "+attNprocs, ErrCorrupt, "%d, but the subfiles hold %d blobs", lead.place.shape.ranks, s.blobs)
 	}
 	if s.schema == nil && lead != nil {
@@ -148,21 +148,6 @@ func (r *Reader) sameBlobs(ctx context.Context, s *set) error {
 		if !slices.Equal(p.table.count, q.table.count) || !slices.Equal(p.table.nreqs, q.table.nreqs) {
 			return formatErr(p.name, p.place.dataOff, "maps", ErrMapMismatch, "requests or elements of the blobs are not those of %s", q.name)
 		}
-	}
-	return nil
-}
-
-// holds says whether a subfile can hold as many records as its set has; have is
-// what its header says. The exact end is looked at when it is read.
-func (p *place) holds(name string, have, want int64) error {
-	if p.layout == ProcessCentric {
-		if have != want {
-			return formatErr(name, p.hdrOff+numrecsAt, "numrecs", ErrCorrupt, "%d, want %d", have, want)
-		}
-		return nil
-	}
-	if size := p.at.RecSize(); have != want && size > 0 && want > (p.fileLen+3)/size {
-		return formatErr(name, numrecsAt, "numrecs", ErrTruncated, "%d records of %d bytes, but the file ends at %d", want, size, p.fileLen)
 	}
 	return nil
 }

@@ -155,13 +155,8 @@ func newEngine(o *Options, proc *process, s *Schema, sh *subShape, rows []*rankR
 	if err := hdr.Layout(nil); err != nil {
 		return nil, err
 	}
-	e.place = &place{layout: o.Layout, schema: s, hdr: hdr, shape: sh, hdrLen: hdr.EncodedLen()}
-	if e.place.big = o.Layout == VariableCentric; e.place.big {
-		e.place.at = hdr.Places()
-	}
-	if e.pack != nil {
-		e.place.packed = &packed{chunk: o.chunk}
-	}
+	e.place = newPlace(o.Layout, e.pack != nil, 0)
+	e.place.setHeader(hdr, hdr.EncodedLen(), s, sh)
 	e.init()
 	return e, nil
 }

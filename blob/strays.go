@@ -29,7 +29,7 @@ func blobHeader(fsys vfs.FS, name string) (*place, error) {
 	}
 	pl, _, err := decodePlace(f, size, name)
 	switch {
-	case err == nil && pl.layout != Canonical:
+	case err == nil && !pl.plain:
 		return pl, nil
 	case err == nil:
 		return nil, nil

@@ -166,11 +166,3 @@ func (s *sums) end(ext int64) int64 {
 	}
 	return 0
 }
-
-// numPieces is how many checksums of pieces an extent of n bytes has.
-func numPieces(n, piece int64) int64 {
-	if piece == 0 || n <= piece {
-		return 0
-	}
-	return (n-1)/piece + 1
-}

@@ -163,26 +163,16 @@ func (t *team) choose(homes []int64, o *Options) {
 
 // placeApart is place without communication: the sizes of all blobs follow from what setup told.
 func (w *Writer) placeApart(records int64) error {
-	if w.opt.Layout != ProcessCentric || w.placed {
+	if !w.unplaced() {
 		return nil
 	}
 	w.placed = true
 	e, all := w.eng, w.eng.team.all
-	e.place.setRecords(records - w.first)
-	total := int64(0)
-	for j := range all.id {
-		all.blob[j] = total
-		total += e.place.blobSize(all, j)
-	}
 	var err error
-	if e.meta, err = e.place.container(total); err != nil {
-		return err
+	if e.meta, err = e.place.settle(all, records-w.first); err == nil {
+		e.table.blob[0] = all.blob[w.sub.Rank()]
 	}
-	for j := range all.blob {
-		all.blob[j] += e.place.dataOff
-	}
-	e.table.blob[0] = all.blob[w.sub.Rank()]
-	return nil
+	return err
 }
 
 // flushTeam writes what this rank has posted, together with the team. keys are what is put,
@@ -191,7 +181,7 @@ func (w *Writer) placeApart(records int64) error {
 func (e *engine) flushTeam(ctx context.Context, h *handoff, keys []varRec, same alike) error {
 	lists := [][]pend{h.pending}
 	err := e.assemble(lists, h.parts)
-	if e.place.layout == ProcessCentric && e.opt.Records == 0 {
+	if e.opt.keeps() {
 		if err == nil {
 			err = e.keep(lists, h.copied)
 		}
@@ -279,13 +269,12 @@ func (e *engine) allocateFor(sets [][]varRec) error {
 
 // extentEnd is where the file must reach for a variable's record of all ranks.
 func (e *engine) extentEnd(k varRec) int64 {
-	if e.place.layout == ProcessCentric {
-		return e.place.dataOff + e.place.dataLen
-	}
 	v := int(-1 - k.v)
 	if k.v >= 0 {
 		v = e.place.fileVar(VarID(k.v))
 	}
-	off, n := e.place.at.Extent(v, k.rec)
-	return off + n
+	if off, ok := e.place.whole(v, k.rec); ok {
+		return off + e.place.extentBytes(v, nil)
+	}
+	return e.place.fileSize(0)
 }

@@ -11,7 +11,6 @@ import (
 
 const (
 	readBatch = 4 << 20   // bytes read at once
-	readGap   = 8 << 10   // bytes that are read and dropped rather than starting a new read
 	sumStep   = 256 << 10 // bytes that are summed at a time, so that they are still in the cache when they are used
 )
 
@@ -74,12 +73,7 @@ func (r *Reader) flat(ctx context.Context, s *set, id VarID, sv *Variable, rec, 
 		fm.fill(dst, sv)
 		return nil
 	}
-	off := int64(0)
-	if p.place.layout == ProcessCentric {
-		off, _ = p.place.piece(id, srec, p.table, 0)
-	} else {
-		off, _ = p.place.at.Extent(p.place.fileVar(id), srec)
-	}
+	off, _ := p.place.piece(id, srec, p.table, 0)
 	f, done, err := p.file()
 	if err != nil {
 		return err
@@ -90,7 +84,7 @@ func (r *Reader) flat(ctx context.Context, s *set, id VarID, sv *Variable, rec, 
 			return err
 		}
 		b := dst[at:min(at+readBatch, int64(len(dst)))]
-		if end := p.place.fileLen - off - lo*size - at; p.place.layout == Canonical && end < int64(len(b)) {
+		if end := p.place.fileLen - off - lo*size - at; p.place.plain && end < int64(len(b)) {
 			if last, stop := p.place.lastPiece(r.records); off == last && p.place.mayLack(stop-p.place.fileLen) {
 				clear(b[max(end, 0):]) // never written, see lastPiece
 			} else if r.opt.AllowMissing {

@@ -94,18 +94,12 @@ func (w *worker) piece(i int, p *pend, off, at, from, to int64) error {
 // of CDF, up to the next multiple of 4 behind an extent, which are written as
 // zeros; and not data of somebody else, who may have written them already.
 func (w *worker) isPadding(off int64) bool {
-	e := w.q.e
-	if e.place.layout != VariableCentric || off != (w.end+3)&^3 {
-		return false
-	}
+	pl := w.q.e.place
 	v := int(-1 - w.last.v)
 	if w.last.v >= 0 {
-		v = e.place.fileVar(VarID(w.last.v))
+		v = pl.fileVar(VarID(w.last.v))
 	}
-	if e.recN == 1 && e.place.hdr.IsRecord(v) {
-		return false // a lone record variable is not padded
-	}
-	return w.lastAt == e.place.extentLen(v)
+	return off == (w.end+3)&^3 && pl.pad(v) > 0 && w.lastAt == pl.extentBytes(v, nil)
 }
 
 // direct says whether the memory already is what the file holds.

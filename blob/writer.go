@@ -84,7 +84,7 @@ func Create(ctx context.Context, c comm.Comm, name string, s *Schema, parts []Pa
 	w := &Writer{c: c, schema: s, base: name, opt: o.withDefaults()}
 	runs, err := checkCreate(name, s, parts, o)
 	w.limit = w.opt.Records
-	if w.opt.Layout == VariableCentric {
+	if w.opt.Layout.traits().grows {
 		w.limit, w.opt.Records = 0, 0
 	}
 	if err := sameOnAll(ctx, c, s, name, &w.opt, err); err != nil {
@@ -121,7 +121,7 @@ func checkCreate(name string, s *Schema, parts []Part, o *Options) ([][]decomp.R
 	if s.err != nil {
 		return nil, s.err
 	}
-	if o != nil && o.Layout == ProcessCentric {
+	if o != nil && o.Layout.traits().byRank {
 		if err := s.canSum(o.Records); err != nil {
 			return nil, err
 		}
@@ -292,7 +292,7 @@ func (w *Writer) Close(ctx context.Context) error {
 func (w *Writer) complete(ctx context.Context, records int64) error {
 	if !w.apart() {
 		var err error
-		if w.opt.Layout == ProcessCentric {
+		if w.unplaced() {
 			if err = w.guard(ctx, w.place(ctx, records)); err != nil {
 				return err
 			}
@@ -304,7 +304,7 @@ func (w *Writer) complete(ctx context.Context, records int64) error {
 	}
 	e := w.eng
 	perr := w.placeApart(records)
-	kept := e.place.layout == ProcessCentric && e.opt.Records == 0
+	kept := e.opt.keeps()
 	list := e.missing(records)[0]
 	keys, alike := []varRec(nil), allAlike
 	if kept {
