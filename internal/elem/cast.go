@@ -1,12 +1,12 @@
-package cdf5
+package elem
 
 import "math"
 
 // cast converts src to dst, which are equally long, and returns the index of
 // the first element that is out of range, or -1.
-func cast[D, S number](dst []D, src []S) int {
+func cast[D, S Number](dst []D, src []S) int {
 	dst = dst[:len(src)]
-	fromFloat, toFloat := isFloat[S](), isFloat[D]()
+	fromFloat, toFloat := IsFloat[S](), IsFloat[D]()
 	switch {
 	case fromFloat && toFloat:
 		if isFloat64[S]() && !isFloat64[D]() {
@@ -49,7 +49,7 @@ func cast[D, S number](dst []D, src []S) int {
 // nearest returns the float32 nearest to the integer v. It stands for Go's own
 // conversion where that is software: on 32-bit machines, integers between
 // 2^46 and 2^47 come out one unit off (runtime.uint64tofloat32 of Go 1.26).
-func nearest[S number](v S) float32 {
+func nearest[S Number](v S) float32 {
 	u, sign := uint64(v), 1.0
 	if v < 0 {
 		u, sign = -uint64(int64(v)), -1
@@ -63,7 +63,7 @@ func nearest[S number](v S) float32 {
 }
 
 // narrow is float64 to float32. Infinities and NaN pass.
-func narrow[D, S number](dst []D, src []S) int {
+func narrow[D, S Number](dst []D, src []S) int {
 	dst = dst[:len(src)]
 	for i, v := range src {
 		f := float64(v)
@@ -77,91 +77,36 @@ func narrow[D, S number](dst []D, src []S) int {
 
 // checkNarrow is narrow without the conversion. As bits without the sign,
 // finite values are in order, below infinity and NaN.
-func checkNarrow(src []float64) error {
+func checkNarrow(src []float64) (bad int) {
 	const (
 		most = 0x47EFFFFFE0000000 // the greatest float32
 		inf  = 0x7FF0000000000000
 	)
 	for i, v := range src {
 		if x := math.Float64bits(v) &^ (1 << 63); x > most && x < inf {
-			return &RangeError{Index: int64(i), Value: v, Type: Float}
+			return i
 		}
 	}
-	return nil
-}
-
-func isFloat[T number]() bool {
-	x := T(1)
-	return x/2 != 0
+	return -1
 }
 
 // isFloat64 tells float64 from the others.
-func isFloat64[T number]() bool {
+func isFloat64[T Number]() bool {
 	var x T
 	_, ok := any(x).(float64)
 	return ok
 }
 
-// limits returns the least and the greatest float64 that the integer type T
-// holds. The greatest of the 64-bit types are below 2^63 and 2^64.
-func limits[T number]() (lo, hi float64) {
-	const (
-		maxInt64  = 1<<63 - 1<<10
-		maxUint64 = 1<<64 - 1<<11
-	)
-	var x T
-	switch any(x).(type) {
-	case int8:
-		return math.MinInt8, math.MaxInt8
-	case int16:
-		return math.MinInt16, math.MaxInt16
-	case int32:
-		return math.MinInt32, math.MaxInt32
-	case int64:
-		return math.MinInt64, maxInt64
-	case uint8:
-		return 0, math.MaxUint8
-	case uint16:
-		return 0, math.MaxUint16
-	case uint32:
-		return 0, math.MaxUint32
-	case uint64:
-		return 0, maxUint64
-	case int:
-		return math.MinInt, min(math.MaxInt, maxInt64)
-	case uint:
-		return 0, min(math.MaxUint, maxUint64)
+// limits returns the least and the greatest float64 that the integer type T holds.
+func limits[T Number]() (lo, hi float64) {
+	bits := 8 * len(Bytes([]T{0}))
+	least, most := uint64(0), uint64(math.MaxUint64)>>(64-bits)
+	if IsSigned[T]() {
+		least, most = ^uint64(0)<<(bits-1), most>>1
 	}
-	return 0, 0
-}
-
-// elem returns v[i].
-func elem(v any, i int) any {
-	switch s := v.(type) {
-	case []int8:
-		return s[i]
-	case []int16:
-		return s[i]
-	case []int32:
-		return s[i]
-	case []int64:
-		return s[i]
-	case []int:
-		return s[i]
-	case []uint8:
-		return s[i]
-	case []uint16:
-		return s[i]
-	case []uint32:
-		return s[i]
-	case []uint64:
-		return s[i]
-	case []uint:
-		return s[i]
-	case []float32:
-		return s[i]
-	case []float64:
-		return s[i]
+	lo, hi = float64(T(least)), float64(T(most))
+	if bits == 64 {
+		hi = math.Nextafter(hi, 0) // it was rounded up to a power of two
 	}
-	return nil
+	return lo, hi
 }

@@ -1,4 +1,4 @@
-package cdf5
+package elem
 
 import (
 	"encoding/binary"
