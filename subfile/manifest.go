@@ -1,12 +1,9 @@
 package subfile
 
 import (
-	"bytes"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"slices"
@@ -121,42 +118,20 @@ func (c *CRCs) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// trailer is the second object of the file.
-type trailer struct {
-	CRC CRC `json:"crc32"`
-}
+// manifests are told from other files by this.
+var manifests = durable.Manifest{Pkg: "subfile", Field: "blobio_manifest", Version: ManifestVersion}
 
 // Encode returns the bytes of the manifest's file.
 func (m *Manifest) Encode() ([]byte, error) {
 	m.Version = ManifestVersion
-	b, err := json.Marshal(m)
-	if err != nil {
-		return nil, err
-	}
-	b = append(b, '\n')
-	return fmt.Appendf(b, "{\"crc32\":\"%08x\"}\n", crc32.ChecksumIEEE(b)), nil
+	return manifests.Encode(m)
 }
 
 // Decode is the reverse of Encode. name is used in errors.
 func Decode(b []byte, name string) (*Manifest, error) {
-	line := bytes.IndexByte(b, '\n') + 1
-	var t trailer
-	if line == 0 || json.Unmarshal(b[line:], &t) != nil || len(b) == 0 || b[len(b)-1] != '\n' {
-		at := int64(line)
-		if line == 0 {
-			at = int64(len(b))
-		}
-		return nil, bad(name, at, "crc32", ErrChecksum, "no closing checksum: the manifest was not written to its end")
-	}
-	if got := crc32.ChecksumIEEE(b[:line]); got != uint32(t.CRC) {
-		return nil, bad(name, int64(line), "crc32", ErrChecksum, "bytes sum to %08x, the file says %08x", got, uint32(t.CRC))
-	}
 	m := new(Manifest)
-	if err := json.Unmarshal(b[:line], m); err != nil {
-		return nil, bad(name, 0, "manifest", ErrCorrupt, "%v", err)
-	}
-	if m.Version != ManifestVersion {
-		return nil, bad(name, 0, "blobio_manifest", ErrVersion, "%d, want %d", m.Version, ManifestVersion)
+	if err := manifests.Decode(b, name, m, &m.Version); err != nil {
+		return nil, err
 	}
 	if err := m.validate(name); err != nil {
 		return nil, err
