@@ -79,6 +79,21 @@ func (b *background) wait(ctx context.Context, id int) error {
 	return errors.Join(errs...)
 }
 
+// waitFor waits until a dataset is flushed, or all are (name ""), and returns what went wrong, also with flushes that ended before; a
+// collective.
+func (b *background) waitFor(ctx context.Context, name string) error {
+	earlier := b.failures(name)
+	if name == "" {
+		return errors.Join(earlier, b.wait(ctx, 0))
+	}
+	for _, f := range b.flights {
+		if f.d.Dataset.Name == name {
+			return b.wait(ctx, f.d.ID)
+		}
+	}
+	return earlier
+}
+
 // remove forgets a flight.
 func (b *background) remove(f *flight) {
 	for i, e := range b.flights {

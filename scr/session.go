@@ -83,12 +83,6 @@ func (s *Session) open(ctx context.Context) (err error) {
 	if err := lo.load(ctx); err != nil {
 		return err
 	}
-	if err := lo.salvager.adopt(ctx); err != nil {
-		return err
-	}
-	if err := lo.loadIDs(ctx); err != nil {
-		return err
-	}
 	if s.p.flushRestart {
 		if err := s.flush.rebuilt(ctx); err != nil {
 			return err
