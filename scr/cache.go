@@ -186,7 +186,7 @@ func (ca *cache) drop(ctx context.Context, d *cachedSet) error {
 
 // removeDir deletes the folder of a dataset; the first rank of the device does.
 func (ca *cache) removeDir(l *level, dir string) error {
-	ca.fs.forget(dir)
+	ca.fs.Forget(dir)
 	if l.dc.Rank() != 0 {
 		return nil
 	}

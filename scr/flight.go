@@ -69,7 +69,7 @@ func (fl *flusher) start(ctx context.Context, d *cachedSet) error {
 		return err
 	}
 	if fl.c.Rank() == 0 {
-		err = fl.outcomes.reset(d.ID)
+		err = fl.outcomes.Reset(d.ID)
 	}
 	err = fl.agree(ctx, err)
 	var jobs []transfer.Job
@@ -89,13 +89,13 @@ func (fl *flusher) start(ctx context.Context, d *cachedSet) error {
 		if err == nil {
 			files, err = fl.copyOut(ctx, d, jobs, true)
 		}
-		fl.outcomes.deliver(d.ID, files, err)
+		fl.outcomes.Deliver(d.ID, files, err)
 		switch fl.c.Rank() {
 		case 0:
 			err = fl.conclude(d)
 			fl.logEnd(d.Dataset, d.Path, err == nil, true, f.began)
-		case fl.outcomes.hub.head: // of another process
-			err = errors.Join(err, fl.outcomes.post(fl.ctx, d.ID))
+		case fl.outcomes.Head(): // of another process
+			err = errors.Join(err, fl.outcomes.Post(fl.ctx, d.ID))
 		}
 		return err
 	})
@@ -104,14 +104,14 @@ func (fl *flusher) start(ctx context.Context, d *cachedSet) error {
 
 // conclude waits for what all ranks have delivered, also after the copying here was told to stop, and publishes it. Rank 0.
 func (fl *flusher) conclude(d *cachedSet) error {
-	parts, err := fl.outcomes.all(fl.ctx, d.ID)
+	parts, err := fl.outcomes.All(fl.ctx, d.ID)
 	if err == nil {
 		err = fl.publish(fl.ctx, d.Dataset, parts)
 	}
 	if err != nil {
 		err = errors.Join(err, fl.flushFile.setFlushed(d.ID, false))
 	}
-	fl.outcomes.remove(d.ID)
+	fl.outcomes.Remove(d.ID)
 	return err
 }
 

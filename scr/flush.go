@@ -10,6 +10,7 @@ import (
 	"blobio/internal/fault"
 	"blobio/kvtree"
 	"blobio/scr/cadence"
+	"blobio/scr/internal/outcome"
 	"blobio/scr/prefixdir"
 	"blobio/scr/record"
 	"blobio/scr/runlog"
@@ -22,7 +23,7 @@ import (
 //	copyOut  files, on each rank
 //	publish  map, summary, index: complete; on rank 0
 //
-// In the background no rank talks to another after begin: what they wrote comes to rank 0 by outcomes.
+// In the background no rank talks to another after begin: what they wrote comes to rank 0 by package outcome.
 type flusher struct {
 	*job
 	*background
@@ -30,7 +31,7 @@ type flusher struct {
 	flushFile  *flushFile
 	cache      *cache
 	redundancy *redundancy
-	outcomes   *outcomes
+	outcomes   *outcome.Exchange
 	courier    *courier
 }
 

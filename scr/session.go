@@ -13,6 +13,7 @@ import (
 	"blobio/kvtree"
 	"blobio/scr/cadence"
 	"blobio/scr/config"
+	"blobio/scr/internal/outcome"
 	"blobio/scr/prefixdir"
 	"blobio/scr/runlog"
 	"blobio/scr/transfer"
@@ -77,7 +78,7 @@ func (s *Session) open(ctx context.Context) (err error) {
 		return err
 	}
 	s.pacer = cadence.NewPacer(s.p.pace, s.cfg.Clock())
-	if s.flush.outcomes, err = newOutcomes(ctx, s.job, s.index.dir); err != nil {
+	if s.flush.outcomes, err = outcome.New(ctx, s.c, s.cfg.FS, s.index.dir); err != nil {
 		return err
 	}
 	if err := lo.load(ctx); err != nil {

@@ -126,7 +126,7 @@ func (wr *writer) begin(ctx context.Context, ds record.Dataset, l *level, bypass
 		return nil, err
 	}
 	if d.Packed {
-		wr.fs.add(d.Path)
+		wr.fs.Add(d.Path)
 	}
 	wr.cache.sets = append(wr.cache.sets, d)
 	return &writing{cachedSet: d, ds: ds, began: wr.cfg.Clock(), byOrig: map[string]string{}, older: map[string]bool{}}, nil
