@@ -87,7 +87,7 @@ func (fl *flusher) start(ctx context.Context, d *cachedSet) error {
 		}
 		var files []prefixdir.File
 		if err == nil {
-			files, err = fl.copyOut(ctx, d, jobs, true)
+			files, err = fl.copier.copyOut(ctx, d, jobs, true)
 		}
 		fl.outcomes.Deliver(d.ID, files, err)
 		switch fl.c.Rank() {

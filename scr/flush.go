@@ -32,7 +32,7 @@ type flusher struct {
 	cache      *cache
 	redundancy *redundancy
 	outcomes   *outcome.Exchange
-	courier    *courier
+	copier     *copier
 }
 
 // due flushes a new dataset if it is time: output always, what was written there at once too (only what is known
@@ -78,7 +78,7 @@ func (fl *flusher) now(ctx context.Context, d *cachedSet) error {
 
 // run is a flush of now: it copies, where a file is damaged once more.
 func (fl *flusher) run(ctx context.Context, d *cachedSet) error {
-	there, err := fl.bypassed(ctx, d)
+	there, err := fl.copier.bypassed(ctx, d)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (fl *flusher) run(ctx context.Context, d *cachedSet) error {
 	var files []prefixdir.File
 	for again := false; ; again = true {
 		err = fl.window(ctx, fl.p.flushWidth, func() (err error) {
-			files, err = fl.copyOut(ctx, d, jobs, false)
+			files, err = fl.copier.copyOut(ctx, d, jobs, false)
 			return err
 		})
 		if err == nil || again || d.Bypass || fatal(ctx, err) {
@@ -110,7 +110,7 @@ func (fl *flusher) run(ctx context.Context, d *cachedSet) error {
 	}
 	var parts [][]byte
 	if err == nil {
-		parts, err = fl.gatherFiles(ctx, files)
+		parts, err = fl.copier.gatherFiles(ctx, files)
 	}
 	if err == nil && fl.c.Rank() == 0 {
 		err = fl.publish(ctx, d.Dataset, parts)
@@ -131,13 +131,13 @@ func (fl *flusher) begin(ctx context.Context, d *cachedSet, how prefixdir.Locati
 	if err := fl.agree(ctx, fl.announce(ctx, d, how, there)); err != nil {
 		return nil, err
 	}
-	if jobs, err = fl.jobs(ctx, d); err != nil {
+	if jobs, err = fl.copier.jobs(ctx, d); err != nil {
 		return nil, err
 	}
-	if err := fl.agree(ctx, fl.makeWay(ctx, d, jobs, false)); err != nil {
+	if err := fl.agree(ctx, fl.copier.makeWay(ctx, d, jobs, false)); err != nil {
 		return nil, err
 	}
-	return jobs, fl.sweep(ctx, jobs)
+	return jobs, fl.copier.sweep(ctx, jobs)
 }
 
 // announce enters the dataset in index and flush file before the first byte is written. there are files of it that are

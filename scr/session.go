@@ -107,7 +107,7 @@ func (s *Session) assemble(ctx context.Context, levels levels) *loader {
 	s.cache = &cache{job: s.job, levels: levels, catalog: cat, flushFile: s.flushFile}
 	back := newBackground(ctx, s.job)
 	s.flush = &flusher{job: s.job, background: back, index: s.index, flushFile: s.flushFile, cache: s.cache, redundancy: red,
-		courier: &courier{job: s.job, run: back.ctx}}
+		copier: &copier{job: s.job, index: s.index, courier: &courier{job: s.job, run: back.ctx}}}
 	s.cache.flushes = s.flush
 	s.writer = &writer{job: s.job, index: s.index, cache: s.cache, redundancy: red}
 	s.fetch = &fetcher{job: s.job, index: s.index, flushFile: s.flushFile, cache: s.cache, writer: s.writer, redundancy: red, scratch: s.scratch}
@@ -160,7 +160,7 @@ func (s *Session) prepare(ctx context.Context) error {
 				}
 			}
 		}
-		return s.flush.courier.stop(ctx)
+		return s.flush.copier.courier.stop(ctx)
 	}()
 	if err := s.agree(ctx, err); err != nil {
 		return fmt.Errorf("scr: open: %w", err)
