@@ -198,15 +198,6 @@ func (fe *fetcher) shareMap(ctx context.Context, m *prefixdir.Map, at prefixdir.
 	return out, at, ds, fe.agree(ctx, err)
 }
 
-func sortedRanks(m *prefixdir.Map) []int {
-	var out []int
-	for r := range m.Files {
-		out = append(out, r)
-	}
-	slices.Sort(out)
-	return out
-}
-
 // toCache copies the files of this rank into the cache and protects them, as if they had just been written.
 func (fe *fetcher) toCache(ctx context.Context, ds record.Dataset, at prefixdir.Place, files []prefixdir.File) (*cachedSet, error) {
 	l, err := fe.cache.levels.choose(max(ds.Ckpt, 1), Checkpoint)

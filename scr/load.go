@@ -104,15 +104,6 @@ func (lo *loader) merged(ctx context.Context) ([]*cachedSet, error) {
 	return out, lo.agree(ctx, lo.dropStale(own, byID, listed))
 }
 
-// better orders records of datasets of the same number: complete ones first, then the latest. A number is used again
-// if the run that used it first died before all nodes knew.
-func better(a, b record.Dataset) bool {
-	if a.Complete != b.Complete {
-		return a.Complete
-	}
-	return a.Created.After(b.Created)
-}
-
 // sameDataset says whether two records are of one dataset.
 func sameDataset(a, b record.Dataset) bool {
 	return a.ID == b.ID && a.Name == b.Name && a.Created.Equal(b.Created)
