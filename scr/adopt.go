@@ -58,7 +58,7 @@ func (sv *salvager) adopt(ctx context.Context) error {
 	slices.Sort(ids)
 	newest := sv.cache.ids.set
 	for _, ds := range found { // their folders stay, so their numbers are not used again
-		sv.cache.ids.set, sv.cache.ids.ckpt = max(sv.cache.ids.set, ds.ID), max(sv.cache.ids.ckpt, ds.Ckpt)
+		sv.cache.ids.atLeast(ds.ID, ds.Ckpt)
 	}
 	for _, id := range slices.Backward(ids) {
 		ds := found[id]

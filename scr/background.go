@@ -6,6 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
+
+	"blobio/internal/par"
+	"blobio/scr/transfer"
 )
 
 // background is the flushes in the background of a rank, one after the other: a goroutine copies the files of the rank, and on rank 0
@@ -77,6 +81,21 @@ func (b *background) wait(ctx context.Context, id int) error {
 		b.remove(f)
 	}
 	return errors.Join(errs...)
+}
+
+// waitFor waits until a dataset is flushed, or all are (name ""), and returns what went wrong, also with flushes that ended before; a
+// collective.
+func (b *background) waitFor(ctx context.Context, name string) error {
+	earlier := b.failures(name)
+	if name == "" {
+		return errors.Join(earlier, b.wait(ctx, 0))
+	}
+	for _, f := range b.flights {
+		if f.d.Dataset.Name == name {
+			return b.wait(ctx, f.d.ID)
+		}
+	}
+	return earlier
 }
 
 // remove forgets a flight.
@@ -166,4 +185,51 @@ func (b *background) stop() {
 		<-f.task.Done()
 	}
 	b.flights = nil
+}
+
+// flight is a flush of one dataset in the background. Its task ends when this rank is done; on rank 0 when the flush is.
+type flight struct {
+	d     *cachedSet
+	began time.Time
+	files map[string]bool // that this rank writes
+	task  *par.Task
+}
+
+// ended waits until a flight, if there is one, is over on this rank. The next begins after it: the limits are for what is copied in the
+// background altogether, and an application that always writes the same files must end with those of its last dataset.
+func (f *flight) ended(ctx context.Context) error {
+	if f == nil {
+		return nil
+	}
+	return f.task.Wait(ctx)
+}
+
+// add enters a flight of a dataset, which launch begins. fly is called with the context of the copying, the flight before, and the
+// numbers of datasets with files of the same names that are under way.
+func (b *background) add(d *cachedSet, jobs []transfer.Job, fly func(ctx context.Context, f, before *flight, same []int) error) {
+	f := &flight{d: d, began: b.cfg.Clock(), files: map[string]bool{}}
+	var same []int
+	for _, j := range jobs {
+		f.files[j.Dst] = j.Dst != ""
+	}
+	for _, e := range b.flights {
+		for name := range f.files {
+			if e.files[name] {
+				same = append(same, e.d.ID)
+				break
+			}
+		}
+	}
+	before := b.last
+	f.task = par.NewTask(b.ctx, func(ctx context.Context) error { return fly(ctx, f, before, same) })
+	b.flights, b.last = append(b.flights, f), f
+	delete(b.failed, d.Dataset.Name)
+}
+
+// launch begins the flights that were added: as the last thing of a call, for they take the processors away
+// from what the ranks still have to tell each other.
+func (b *background) launch() {
+	for _, f := range b.flights {
+		f.task.Go()
+	}
 }

@@ -14,6 +14,19 @@ import (
 // counters are the numbers of the last dataset and the last checkpoint.
 type counters struct{ set, ckpt int }
 
+// count takes in a new dataset.
+func (n *counters) count(ds record.Dataset) {
+	n.set = ds.ID
+	if ds.Checkpoint {
+		n.ckpt = ds.Ckpt
+	}
+}
+
+// atLeast takes in numbers that are in use.
+func (n *counters) atLeast(set, ckpt int) {
+	n.set, n.ckpt = max(n.set, set), max(n.ckpt, ckpt)
+}
+
 // cachedSet is a dataset in the caches, as all ranks know it.
 type cachedSet struct {
 	cachedir.Cached
@@ -173,7 +186,7 @@ func (ca *cache) drop(ctx context.Context, d *cachedSet) error {
 
 // removeDir deletes the folder of a dataset; the first rank of the device does.
 func (ca *cache) removeDir(l *level, dir string) error {
-	ca.fs.forget(dir)
+	ca.fs.Forget(dir)
 	if l.dc.Rank() != 0 {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	"blobio/internal/vfs"
 	"blobio/scr/cachedir"
+	"blobio/scr/record"
 	"blobio/scr/salvage"
 )
 
@@ -108,4 +109,13 @@ func (cat *catalog) setAside(dir string) (string, error) {
 			return "", err
 		}
 	}
+}
+
+// better orders records of datasets of the same number: complete ones first, then the latest. A number is used again
+// if the run that used it first died before all nodes knew.
+func better(a, b record.Dataset) bool {
+	if a.Complete != b.Complete {
+		return a.Complete
+	}
+	return a.Created.After(b.Created)
 }

@@ -12,47 +12,54 @@ import (
 	"blobio/scr/transfer"
 )
 
+// copier is what one rank does in a flush: it copies its files to the prefix directory, or has them copied.
+type copier struct {
+	*job
+	index   *index
+	courier *courier
+}
+
 // jobs are the copies that this rank has to make, all of them to the prefix directory; a collective. Bypassed files are where
 // they belong already.
-func (fl *flusher) jobs(ctx context.Context, d *cachedSet) ([]transfer.Job, error) {
+func (cp *copier) jobs(ctx context.Context, d *cachedSet) ([]transfer.Job, error) {
 	var jobs []transfer.Job
 	var outside error // what the caches hold may be of a run with another prefix directory
 	for _, f := range d.maps.Files() {
 		j := transfer.Job{Src: f.Name, Dst: path.Join(f.Meta.Path, f.Meta.Name), Size: f.Meta.Size, CRC: f.Meta.CRC, HasCRC: f.Meta.HasCRC,
-			Meta: fl.p.metadata}
-		if _, err := fl.relative(j.Dst); err != nil && outside == nil {
+			Meta: cp.p.metadata}
+		if _, err := cp.relative(j.Dst); err != nil && outside == nil {
 			outside = err
 		}
-		if fl.cfg.Zstd {
+		if cp.cfg.Zstd {
 			j.Compress, j.Dst = true, j.Dst+prefixdir.ZstdSuffix
 		}
 		jobs = append(jobs, j)
 	}
-	if err := fl.agree(ctx, outside); err != nil {
+	if err := cp.agree(ctx, outside); err != nil {
 		return nil, err
 	}
-	if !fl.p.containers || d.Bypass {
+	if !cp.p.containers || d.Bypass {
 		return jobs, nil
 	}
-	return jobs, fl.containers(ctx, d, jobs)
+	return jobs, cp.containers(ctx, d, jobs)
 }
 
 // copyOut copies the files of this rank to the prefix directory and returns what the map is to say of them. In the
 // background there are limits of bandwidth and CPU time.
-func (fl *flusher) copyOut(ctx context.Context, d *cachedSet, jobs []transfer.Job, background bool) ([]prefixdir.File, error) {
-	if err := fl.step("copy"); err != nil {
+func (cp *copier) copyOut(ctx context.Context, d *cachedSet, jobs []transfer.Job, background bool) ([]prefixdir.File, error) {
+	if err := cp.step("copy"); err != nil {
 		return nil, err
 	}
-	if err := fl.makeWay(ctx, d, jobs, true); err != nil {
+	if err := cp.makeWay(ctx, d, jobs, true); err != nil {
 		return nil, err
 	}
-	res, err := fl.copied(ctx, d, jobs, background)
+	res, err := cp.copied(ctx, d, jobs, background)
 	if err != nil {
 		return nil, err
 	}
 	var out []prefixdir.File
 	for i, f := range d.maps.Files() {
-		rel, err := fl.relative(path.Join(f.Meta.Path, f.Meta.Name))
+		rel, err := cp.relative(path.Join(f.Meta.Path, f.Meta.Name))
 		if err != nil {
 			return nil, err
 		}
@@ -62,7 +69,7 @@ func (fl *flusher) copyOut(ctx context.Context, d *cachedSet, jobs []transfer.Jo
 		}
 		if !d.Bypass && jobs[i].Out != nil {
 			for _, seg := range jobs[i].Out {
-				at, err := fl.relative(seg.File)
+				at, err := cp.relative(seg.File)
 				if err != nil {
 					return nil, err
 				}
@@ -75,16 +82,16 @@ func (fl *flusher) copyOut(ctx context.Context, d *cachedSet, jobs []transfer.Jo
 }
 
 // copied copies files, or has them copied. Bypassed ones, which the application has written, it compares with what they were at Complete.
-func (fl *flusher) copied(ctx context.Context, d *cachedSet, jobs []transfer.Job, background bool) ([]transfer.Result, error) {
+func (cp *copier) copied(ctx context.Context, d *cachedSet, jobs []transfer.Job, background bool) ([]transfer.Result, error) {
 	switch {
 	case d.Bypass:
-		return fl.compareBypassed(d)
-	case background && fl.cfg.Daemon:
-		return fl.courier.copy(ctx, jobs)
+		return cp.compareBypassed(d)
+	case background && cp.cfg.Daemon:
+		return cp.courier.copy(ctx, jobs)
 	}
-	o := transfer.Options{FS: fl.fs, DstFS: fl.cfg.FS, Files: 1, Sync: !fl.cfg.NoSync}
+	o := transfer.Options{FS: cp.fs, DstFS: cp.cfg.FS, Files: 1, Sync: !cp.cfg.NoSync}
 	if background {
-		o.Rate, o.CPU = float64(fl.p.rate)/float64(fl.c.Size()), fl.p.percent
+		o.Rate, o.CPU = float64(cp.p.rate)/float64(cp.c.Size()), cp.p.percent
 	}
 	e, err := transfer.New(o)
 	if err != nil {
@@ -94,14 +101,14 @@ func (fl *flusher) copied(ctx context.Context, d *cachedSet, jobs []transfer.Job
 	return e.Start(ctx, jobs).Wait(ctx)
 }
 
-func (fl *flusher) compareBypassed(d *cachedSet) ([]transfer.Result, error) {
+func (cp *copier) compareBypassed(d *cachedSet) ([]transfer.Result, error) {
 	var res []transfer.Result
 	for _, f := range d.maps.Files() {
 		if d.summed {
 			res = append(res, transfer.Result{Size: f.Meta.Size, CRC: f.Meta.CRC, Stored: f.Meta.Size})
 			continue
 		}
-		crc, size, err := syncFile(fl.cfg.FS, f.Name)
+		crc, size, err := syncFile(cp.cfg.FS, f.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -119,36 +126,36 @@ func (fl *flusher) compareBypassed(d *cachedSet) ([]transfer.Result, error) {
 
 // makeWay makes way for the files of this rank before the first of them is written. Without take it is only asked whether
 // they may be.
-func (fl *flusher) makeWay(ctx context.Context, d *cachedSet, jobs []transfer.Job, take bool) error {
+func (cp *copier) makeWay(ctx context.Context, d *cachedSet, jobs []transfer.Job, take bool) error {
 	if d.Bypass {
 		return nil // Route did
 	}
 	ds := d.Dataset
-	files, err := fl.standing(jobs)
+	files, err := cp.standing(jobs)
 	if err != nil || len(files) == 0 {
 		return err
 	}
-	c, err := fl.index.dir.Claims(ds)
+	c, err := cp.index.dir.Claims(ds)
 	if err != nil {
 		return err
 	}
 	if !take {
 		return c.Check(files...)
 	}
-	return fl.index.takeOver(ctx, c, ds, files...)
+	return cp.index.takeOver(ctx, c, ds, files...)
 }
 
 // standing lists the files that a flush is to write and that are in the prefix directory already, by their names there.
-func (fl *flusher) standing(jobs []transfer.Job) ([]string, error) {
+func (cp *copier) standing(jobs []transfer.Job) ([]string, error) {
 	var files []string
 	for _, j := range jobs {
 		if j.Dst == "" {
 			continue // in a container of the dataset's own
 		}
-		if _, err := vfs.Lstat(fl.cfg.FS, j.Dst); err != nil {
+		if _, err := vfs.Lstat(cp.cfg.FS, j.Dst); err != nil {
 			continue
 		}
-		rel, err := fl.relative(path.Clean(j.Dst))
+		rel, err := cp.relative(path.Clean(j.Dst))
 		if err != nil {
 			return nil, err
 		}
@@ -159,7 +166,7 @@ func (fl *flusher) standing(jobs []transfer.Job) ([]string, error) {
 
 // sweep removes what killed flushes left unfinished in the folders that this rank writes to; where all ranks write to one
 // folder, rank 0 does.
-func (fl *flusher) sweep(ctx context.Context, jobs []transfer.Job) error {
+func (cp *copier) sweep(ctx context.Context, jobs []transfer.Job) error {
 	dirs := map[string]bool{}
 	for _, j := range jobs {
 		if j.Dst != "" {
@@ -172,16 +179,16 @@ func (fl *flusher) sweep(ctx context.Context, jobs []transfer.Job) error {
 			first = d
 		}
 	}
-	b, err := fl.c.Bcast(ctx, 0, []byte(first))
+	b, err := cp.c.Bcast(ctx, 0, []byte(first))
 	if err != nil {
 		return err
 	}
-	if fl.c.Rank() != 0 {
+	if cp.c.Rank() != 0 {
 		delete(dirs, string(b))
 	}
 	for d := range dirs {
-		if _, err := durable.Sweep(fl.cfg.FS, d, fl.opened); err != nil {
-			fl.log.Warn("scr: leftovers of a flush", "dir", d, "err", err)
+		if _, err := durable.Sweep(cp.cfg.FS, d, cp.opened); err != nil {
+			cp.log.Warn("scr: leftovers of a flush", "dir", d, "err", err)
 		}
 	}
 	return nil
@@ -189,7 +196,7 @@ func (fl *flusher) sweep(ctx context.Context, jobs []transfer.Job) error {
 
 // bypassed brings to rank 0 the names of the files that the ranks have written to the prefix directory at once; a
 // collective.
-func (fl *flusher) bypassed(ctx context.Context, d *cachedSet) (map[string]bool, error) {
+func (cp *copier) bypassed(ctx context.Context, d *cachedSet) (map[string]bool, error) {
 	if !d.Bypass {
 		return nil, nil
 	}
@@ -197,15 +204,15 @@ func (fl *flusher) bypassed(ctx context.Context, d *cachedSet) (map[string]bool,
 	var err error
 	for _, f := range d.maps.Files() {
 		var rel string
-		if rel, err = fl.relative(path.Join(f.Meta.Path, f.Meta.Name)); err != nil {
+		if rel, err = cp.relative(path.Join(f.Meta.Path, f.Meta.Name)); err != nil {
 			break
 		}
 		files = append(files, prefixdir.File{Path: rel})
 	}
-	if err := fl.agree(ctx, err); err != nil {
+	if err := cp.agree(ctx, err); err != nil {
 		return nil, err
 	}
-	parts, err := fl.gatherFiles(ctx, files)
+	parts, err := cp.gatherFiles(ctx, files)
 	if err != nil {
 		return nil, err
 	}
@@ -222,18 +229,18 @@ func (fl *flusher) bypassed(ctx context.Context, d *cachedSet) (map[string]bool,
 			names[f.Path] = true
 		}
 	}
-	return names, fl.agree(ctx, err)
+	return names, cp.agree(ctx, err)
 }
 
 // gatherFiles brings what the map is to say to rank 0: the packed trees, by rank.
-func (fl *flusher) gatherFiles(ctx context.Context, files []prefixdir.File) ([][]byte, error) {
+func (cp *copier) gatherFiles(ctx context.Context, files []prefixdir.File) ([][]byte, error) {
 	t, err := prefixdir.FilesTree(files)
 	var b []byte
 	if err == nil {
 		b, err = t.Pack()
 	}
-	if err := fl.agree(ctx, err); err != nil {
+	if err := cp.agree(ctx, err); err != nil {
 		return nil, err
 	}
-	return fl.c.Gather(ctx, 0, b)
+	return cp.c.Gather(ctx, 0, b)
 }

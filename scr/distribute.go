@@ -166,3 +166,12 @@ func (mv *mover) sweep(d *cachedSet) error {
 	}
 	return nil
 }
+
+// ranksError: the dataset was written by another number of ranks.
+type ranksError struct{ ranks, now int }
+
+func (e *ranksError) Error() string {
+	return fmt.Sprintf("scr: dataset of %d ranks, here are %d", e.ranks, e.now)
+}
+
+func (e *ranksError) Unwrap() error { return ErrMissing }

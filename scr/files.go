@@ -6,8 +6,10 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
+	"path"
 
 	"blobio/internal/vfs"
+	"blobio/scr/cachedir"
 )
 
 const sumPiece = 1 << 20
@@ -89,3 +91,6 @@ func (j *job) checkFiles(d *cachedSet, sums bool) error {
 	}
 	return nil
 }
+
+// groupPrefix begins the names of the redundancy files of a group.
+func groupPrefix(dir, group string) string { return path.Join(cachedir.MetaDir(dir), group) }

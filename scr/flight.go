@@ -6,58 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"blobio/internal/par"
 	"blobio/scr/prefixdir"
 	"blobio/scr/runlog"
 	"blobio/scr/transfer"
 )
-
-// flight is a flush of one dataset in the background. Its task ends when this rank is done; on rank 0 when the flush is.
-type flight struct {
-	d     *cachedSet
-	began time.Time
-	files map[string]bool // that this rank writes
-	task  *par.Task
-}
-
-// ended waits until a flight, if there is one, is over on this rank. The next begins after it: the limits are for what is copied in the
-// background altogether, and an application that always writes the same files must end with those of its last dataset.
-func (f *flight) ended(ctx context.Context) error {
-	if f == nil {
-		return nil
-	}
-	return f.task.Wait(ctx)
-}
-
-// add enters a flight of a dataset, which launch begins. fly is called with the context of the copying, the flight before, and the
-// numbers of datasets with files of the same names that are under way.
-func (b *background) add(d *cachedSet, jobs []transfer.Job, fly func(ctx context.Context, f, before *flight, same []int) error) {
-	f := &flight{d: d, began: b.cfg.Clock(), files: map[string]bool{}}
-	var same []int
-	for _, j := range jobs {
-		f.files[j.Dst] = j.Dst != ""
-	}
-	for _, e := range b.flights {
-		for name := range f.files {
-			if e.files[name] {
-				same = append(same, e.d.ID)
-				break
-			}
-		}
-	}
-	before := b.last
-	f.task = par.NewTask(b.ctx, func(ctx context.Context) error { return fly(ctx, f, before, same) })
-	b.flights, b.last = append(b.flights, f), f
-	delete(b.failed, d.Dataset.Name)
-}
-
-// launch begins the flights that were added: as the last thing of a call, for they take the processors away
-// from what the ranks still have to tell each other.
-func (b *background) launch() {
-	for _, f := range b.flights {
-		f.task.Go()
-	}
-}
 
 // start prepares to flush a dataset in the background; a collective. Nothing is copied before launch.
 func (fl *flusher) start(ctx context.Context, d *cachedSet) error {
@@ -69,7 +21,7 @@ func (fl *flusher) start(ctx context.Context, d *cachedSet) error {
 		return err
 	}
 	if fl.c.Rank() == 0 {
-		err = fl.outcomes.reset(d.ID)
+		err = fl.outcomes.Reset(d.ID)
 	}
 	err = fl.agree(ctx, err)
 	var jobs []transfer.Job
@@ -87,15 +39,15 @@ func (fl *flusher) start(ctx context.Context, d *cachedSet) error {
 		}
 		var files []prefixdir.File
 		if err == nil {
-			files, err = fl.copyOut(ctx, d, jobs, true)
+			files, err = fl.copier.copyOut(ctx, d, jobs, true)
 		}
-		fl.outcomes.deliver(d.ID, files, err)
+		fl.outcomes.Deliver(d.ID, files, err)
 		switch fl.c.Rank() {
 		case 0:
 			err = fl.conclude(d)
 			fl.logEnd(d.Dataset, d.Path, err == nil, true, f.began)
-		case fl.outcomes.hub.head: // of another process
-			err = errors.Join(err, fl.outcomes.post(fl.ctx, d.ID))
+		case fl.outcomes.Head(): // of another process
+			err = errors.Join(err, fl.outcomes.Post(fl.ctx, d.ID))
 		}
 		return err
 	})
@@ -104,14 +56,14 @@ func (fl *flusher) start(ctx context.Context, d *cachedSet) error {
 
 // conclude waits for what all ranks have delivered, also after the copying here was told to stop, and publishes it. Rank 0.
 func (fl *flusher) conclude(d *cachedSet) error {
-	parts, err := fl.outcomes.all(fl.ctx, d.ID)
+	parts, err := fl.outcomes.All(fl.ctx, d.ID)
 	if err == nil {
 		err = fl.publish(fl.ctx, d.Dataset, parts)
 	}
 	if err != nil {
 		err = errors.Join(err, fl.flushFile.setFlushed(d.ID, false))
 	}
-	fl.outcomes.remove(d.ID)
+	fl.outcomes.Remove(d.ID)
 	return err
 }
 

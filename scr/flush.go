@@ -10,6 +10,7 @@ import (
 	"blobio/internal/fault"
 	"blobio/kvtree"
 	"blobio/scr/cadence"
+	"blobio/scr/internal/outcome"
 	"blobio/scr/prefixdir"
 	"blobio/scr/record"
 	"blobio/scr/runlog"
@@ -22,7 +23,7 @@ import (
 //	copyOut  files, on each rank
 //	publish  map, summary, index: complete; on rank 0
 //
-// In the background no rank talks to another after begin: what they wrote comes to rank 0 by outcomes.
+// In the background no rank talks to another after begin: what they wrote comes to rank 0 by package outcome.
 type flusher struct {
 	*job
 	*background
@@ -30,8 +31,8 @@ type flusher struct {
 	flushFile  *flushFile
 	cache      *cache
 	redundancy *redundancy
-	outcomes   *outcomes
-	courier    *courier
+	outcomes   *outcome.Exchange
+	copier     *copier
 }
 
 // due flushes a new dataset if it is time: output always, what was written there at once too (only what is known
@@ -77,7 +78,7 @@ func (fl *flusher) now(ctx context.Context, d *cachedSet) error {
 
 // run is a flush of now: it copies, where a file is damaged once more.
 func (fl *flusher) run(ctx context.Context, d *cachedSet) error {
-	there, err := fl.bypassed(ctx, d)
+	there, err := fl.copier.bypassed(ctx, d)
 	if err != nil {
 		return err
 	}
@@ -88,7 +89,7 @@ func (fl *flusher) run(ctx context.Context, d *cachedSet) error {
 	var files []prefixdir.File
 	for again := false; ; again = true {
 		err = fl.window(ctx, fl.p.flushWidth, func() (err error) {
-			files, err = fl.copyOut(ctx, d, jobs, false)
+			files, err = fl.copier.copyOut(ctx, d, jobs, false)
 			return err
 		})
 		if err == nil || again || d.Bypass || fatal(ctx, err) {
@@ -109,7 +110,7 @@ func (fl *flusher) run(ctx context.Context, d *cachedSet) error {
 	}
 	var parts [][]byte
 	if err == nil {
-		parts, err = fl.gatherFiles(ctx, files)
+		parts, err = fl.copier.gatherFiles(ctx, files)
 	}
 	if err == nil && fl.c.Rank() == 0 {
 		err = fl.publish(ctx, d.Dataset, parts)
@@ -130,13 +131,13 @@ func (fl *flusher) begin(ctx context.Context, d *cachedSet, how prefixdir.Locati
 	if err := fl.agree(ctx, fl.announce(ctx, d, how, there)); err != nil {
 		return nil, err
 	}
-	if jobs, err = fl.jobs(ctx, d); err != nil {
+	if jobs, err = fl.copier.jobs(ctx, d); err != nil {
 		return nil, err
 	}
-	if err := fl.agree(ctx, fl.makeWay(ctx, d, jobs, false)); err != nil {
+	if err := fl.agree(ctx, fl.copier.makeWay(ctx, d, jobs, false)); err != nil {
 		return nil, err
 	}
-	return jobs, fl.sweep(ctx, jobs)
+	return jobs, fl.copier.sweep(ctx, jobs)
 }
 
 // announce enters the dataset in index and flush file before the first byte is written. there are files of it that are

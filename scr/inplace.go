@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"slices"
 
 	"blobio/scr/prefixdir"
 	"blobio/scr/transfer"
@@ -100,4 +101,13 @@ func (fe *fetcher) verifyInPlace(ctx context.Context, p *inPlace) error {
 		}
 	}
 	return fe.agree(ctx, bad)
+}
+
+func sortedRanks(m *prefixdir.Map) []int {
+	var out []int
+	for r := range m.Files {
+		out = append(out, r)
+	}
+	slices.Sort(out)
+	return out
 }

@@ -10,6 +10,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/vfs"
 	"blobio/scr/config"
+	"blobio/scr/internal/packfs"
 	"blobio/scr/runlog"
 )
 
@@ -22,7 +23,7 @@ type job struct {
 	p      *params
 	node   nodes
 	bind   *vfs.BindFS // the disks of this rank
-	fs     *packFS     // the same, with packed metadata as files
+	fs     *packfs.FS  // the same, with packed metadata as files
 	log    *slog.Logger
 	runs   *runlog.Logger // rank 0; nil: off
 	opened time.Time      // by the clock of the system, as the times of files are
@@ -178,7 +179,7 @@ func (j *job) join(ctx context.Context) error {
 		under = vfs.NoSync(under)
 	}
 	j.bind = vfs.NewBind(under, binds)
-	j.fs = newPackFS(j.bind)
+	j.fs = packfs.New(j.bind)
 	return nil
 }
 

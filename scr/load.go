@@ -25,16 +25,28 @@ type loader struct {
 	salvager   *salvager
 }
 
-// load finds what the caches of the nodes hold, and makes it whole again: newest dataset first, its files are
-// brought to the nodes where their ranks are now, and what was lost is rebuilt. What cannot be is deleted.
+// load fills the cache with what the caches of the nodes hold, saves what other runs left, and goes on counting from there; a
+// collective.
 func (lo *loader) load(ctx context.Context) error {
+	if err := lo.loadCaches(ctx); err != nil {
+		return err
+	}
+	if err := lo.salvager.adopt(ctx); err != nil {
+		return err
+	}
+	return lo.loadIDs(ctx)
+}
+
+// loadCaches finds what the caches of the nodes hold, and makes it whole again: newest dataset first, its files are
+// brought to the nodes where their ranks are now, and what was lost is rebuilt. What cannot be is deleted.
+func (lo *loader) loadCaches(ctx context.Context) error {
 	found, err := lo.merged(ctx)
 	if err != nil {
 		return err
 	}
 	for i := len(found) - 1; i >= 0; i-- {
 		d := found[i]
-		lo.cache.ids.set, lo.cache.ids.ckpt = max(lo.cache.ids.set, d.ID), max(lo.cache.ids.ckpt, d.Dataset.Ckpt)
+		lo.cache.ids.atLeast(d.ID, d.Dataset.Ckpt)
 		keep, err := lo.revive(ctx, d)
 		if err != nil {
 			return err
@@ -92,15 +104,6 @@ func (lo *loader) merged(ctx context.Context) ([]*cachedSet, error) {
 	return out, lo.agree(ctx, lo.dropStale(own, byID, listed))
 }
 
-// better orders records of datasets of the same number: complete ones first, then the latest. A number is used again
-// if the run that used it first died before all nodes knew.
-func better(a, b record.Dataset) bool {
-	if a.Complete != b.Complete {
-		return a.Complete
-	}
-	return a.Created.After(b.Created)
-}
-
 // sameDataset says whether two records are of one dataset.
 func sameDataset(a, b record.Dataset) bool {
 	return a.ID == b.ID && a.Name == b.Name && a.Created.Equal(b.Created)
@@ -154,25 +157,23 @@ func (lo *loader) onDevice(d *cachedSet, listed []*cachedir.Catalog) bool {
 
 // loadIDs makes the numbers go on after all that is in caches or prefix directory.
 func (lo *loader) loadIDs(ctx context.Context) error {
-	var v [2]int64
 	var err error
 	if lo.c.Rank() == 0 {
 		var x *prefixdir.Index
 		if x, _, _, err = lo.index.dir.LoadIndex(); err == nil {
 			var id int
 			if id, err = lo.index.dir.LastID(x); err == nil {
-				v = [2]int64{int64(id), int64(x.LastCkpt())}
+				lo.cache.ids.atLeast(id, x.LastCkpt())
 			}
 		}
 	}
 	for _, d := range lo.cache.sets {
-		v[0], v[1] = max(v[0], int64(d.ID)), max(v[1], int64(d.Dataset.Ckpt))
+		lo.cache.ids.atLeast(d.ID, d.Dataset.Ckpt)
 	}
-	v[0], v[1] = max(v[0], int64(lo.cache.ids.set)), max(v[1], int64(lo.cache.ids.ckpt))
 	if err := lo.agree(ctx, err); err != nil {
 		return fmt.Errorf("scr: index: %w", err)
 	}
-	out, err := lo.c.AllreduceInt64(ctx, v[:], comm.Max)
+	out, err := lo.c.AllreduceInt64(ctx, []int64{int64(lo.cache.ids.set), int64(lo.cache.ids.ckpt)}, comm.Max)
 	if err != nil {
 		return err
 	}

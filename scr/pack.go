@@ -14,6 +14,7 @@ import (
 	"blobio/kvtree/kvcomm"
 	"blobio/redset"
 	"blobio/scr/cachedir"
+	"blobio/scr/internal/packfs"
 )
 
 // packer keeps the metadata of packed datasets.
@@ -99,7 +100,7 @@ func (pk *packer) packed(d *cachedSet, copies map[int]*cachedir.Filemap) (*kvtre
 		return nil, err
 	}
 	for _, n := range names {
-		if onDisk.MatchString(path.Base(n)) {
+		if packfs.OnDisk(path.Base(n)) {
 			continue
 		}
 		b, err := vfs.ReadFile(pk.fs, n, 1<<28)
@@ -145,8 +146,8 @@ func (pk *packer) writePacked(e cachedir.Cached, parts [][]byte) error {
 // unpack makes the metadata of a device visible to its ranks, as files; a collective. What is damaged is lost.
 func (pk *packer) unpack(ctx context.Context, d *cachedSet) error {
 	l := d.level
-	pk.fs.forget(d.Path)
-	pk.fs.add(d.Path)
+	pk.fs.Forget(d.Path)
+	pk.fs.Add(d.Path)
 	var b []byte
 	var err error
 	d.copies = nil

@@ -166,15 +166,6 @@ func (lo *loader) relist(ctx context.Context, d *cachedSet) error {
 	return lo.agree(ctx, err)
 }
 
-// ranksError: the dataset was written by another number of ranks.
-type ranksError struct{ ranks, now int }
-
-func (e *ranksError) Error() string {
-	return fmt.Sprintf("scr: dataset of %d ranks, here are %d", e.ranks, e.now)
-}
-
-func (e *ranksError) Unwrap() error { return ErrMissing }
-
 // beyondRepair tells what will never get better from what may.
 func beyondRepair(err error) bool {
 	var lost *redset.LostError

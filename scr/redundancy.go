@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -212,6 +211,3 @@ func parseNames(parts [][]byte) (map[int][]string, error) {
 	}
 	return out, nil
 }
-
-// groupPrefix begins the names of the redundancy files of a group.
-func groupPrefix(dir, group string) string { return path.Join(cachedir.MetaDir(dir), group) }

@@ -13,6 +13,7 @@ import (
 	"blobio/kvtree"
 	"blobio/scr/cadence"
 	"blobio/scr/config"
+	"blobio/scr/internal/outcome"
 	"blobio/scr/prefixdir"
 	"blobio/scr/runlog"
 	"blobio/scr/transfer"
@@ -77,16 +78,10 @@ func (s *Session) open(ctx context.Context) (err error) {
 		return err
 	}
 	s.pacer = cadence.NewPacer(s.p.pace, s.cfg.Clock())
-	if s.flush.outcomes, err = newOutcomes(ctx, s.job, s.index.dir); err != nil {
+	if s.flush.outcomes, err = outcome.New(ctx, s.c, s.cfg.FS, s.index.dir); err != nil {
 		return err
 	}
 	if err := lo.load(ctx); err != nil {
-		return err
-	}
-	if err := lo.salvager.adopt(ctx); err != nil {
-		return err
-	}
-	if err := lo.loadIDs(ctx); err != nil {
 		return err
 	}
 	if s.p.flushRestart {
@@ -112,7 +107,7 @@ func (s *Session) assemble(ctx context.Context, levels levels) *loader {
 	s.cache = &cache{job: s.job, levels: levels, catalog: cat, flushFile: s.flushFile}
 	back := newBackground(ctx, s.job)
 	s.flush = &flusher{job: s.job, background: back, index: s.index, flushFile: s.flushFile, cache: s.cache, redundancy: red,
-		courier: &courier{job: s.job, run: back.ctx}}
+		copier: &copier{job: s.job, index: s.index, courier: &courier{job: s.job, run: back.ctx}}}
 	s.cache.flushes = s.flush
 	s.writer = &writer{job: s.job, index: s.index, cache: s.cache, redundancy: red}
 	s.fetch = &fetcher{job: s.job, index: s.index, flushFile: s.flushFile, cache: s.cache, writer: s.writer, redundancy: red, scratch: s.scratch}
@@ -165,7 +160,7 @@ func (s *Session) prepare(ctx context.Context) error {
 				}
 			}
 		}
-		return s.flush.courier.stop(ctx)
+		return s.flush.copier.courier.stop(ctx)
 	}()
 	if err := s.agree(ctx, err); err != nil {
 		return fmt.Errorf("scr: open: %w", err)

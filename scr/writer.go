@@ -7,77 +7,129 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/zeebo/xxh3"
 
 	"blobio/comm"
 	"blobio/internal/vfs"
+	"blobio/scr/cachedir"
+	"blobio/scr/prefixdir"
+	"blobio/scr/record"
 	"blobio/scr/runlog"
 )
 
-// Complete ends a dataset, a collective (SCR_Complete_output): valid says whether the files of this rank are good. If
-// all are, they are protected by redundancy, and flushed when it is time. If not, the dataset is deleted and the error
-// is ErrInvalid on all ranks. A rank may have no files. After an error the dataset is gone, unless the error is that of
-// a flush: then it stays in the caches.
-func (s *Session) Complete(ctx context.Context, valid bool) error {
-	if err := s.need("Complete", Writing); err != nil {
-		return err
-	}
-	defer s.flush.launch()
-	d, err := s.complete(ctx, valid)
-	s.computed = s.cfg.Clock()
-	s.event(runlog.Entry{Event: runlog.ComputeStart})
-	if err != nil || d == nil {
-		return err
-	}
-	return s.c.Barrier(ctx)
+// writer takes the files of a dataset into the cache, from Route to the entry in the catalogues.
+type writer struct {
+	*job
+	index      *index
+	cache      *cache
+	redundancy *redundancy
 }
 
-func (s *Session) complete(ctx context.Context, valid bool) (*cachedSet, error) {
-	w := s.cur
-	if err := s.step("complete"); err != nil {
+// writing is the dataset between Start and Complete.
+type writing struct {
+	*cachedSet
+	ds      record.Dataset
+	began   time.Time
+	byOrig  map[string]string // absolute name of the application -> name in the cache
+	reserve []string          // files that keep names in the cache for this rank
+	older   map[string]bool   // bypass: files that were there before this dataset
+	claims  *prefixdir.Claims // read when a file is found to be there
+}
+
+// plan makes the record of a new dataset, the same on all ranks, and chooses its level; a collective. One of the same name in the cache
+// that is of no use is deleted.
+func (wr *writer) plan(ctx context.Context, name string, flags Flags) (ds record.Dataset, l *level, err error) {
+	next := wr.cache.ids
+	next.set++
+	if flags&Checkpoint != 0 {
+		next.ckpt++
+	}
+	if name == "" {
+		name = record.DefaultName(next.set)
+	}
+	if err = wr.sameName(ctx, name, flags); err != nil {
+		return ds, nil, err
+	}
+	if d := wr.cache.find(name); d != nil {
+		if err = wr.cache.drop(ctx, d); err != nil {
+			return ds, nil, err
+		}
+	}
+	ckpt := 0
+	if flags&Checkpoint != 0 {
+		ckpt = next.ckpt
+	}
+	ds = record.Dataset{
+		ID: next.set, Name: name, User: wr.p.user, JobName: wr.p.jobName, JobID: wr.p.jobID, Cluster: wr.p.cluster,
+		Created: wr.cfg.Clock().Truncate(time.Microsecond), Ckpt: ckpt, Checkpoint: flags&Checkpoint != 0, Output: flags&Output != 0,
+	}
+	now, err := wr.c.Bcast(ctx, 0, []byte(strconv.FormatInt(ds.Created.UnixMicro(), 10)))
+	if err != nil {
+		return ds, nil, err
+	}
+	us, _ := strconv.ParseInt(string(now), 10, 64)
+	ds.Created = time.UnixMicro(us)
+	l, err = wr.cache.levels.choose(next.ckpt, flags)
+	return ds, l, err
+}
+
+// sameName checks that all ranks gave the same name, and that it is one.
+func (wr *writer) sameName(ctx context.Context, name string, flags Flags) error {
+	b, err := wr.c.Bcast(ctx, 0, append([]byte{byte(flags)}, name...))
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(b) == 0 || string(b[1:]) != name || b[0] != byte(flags):
+		err = fmt.Errorf("scr: %w: dataset %q here, %q on rank 0", ErrUsage, name, b[1:])
+	case path.IsAbs(name) || path.Clean(name) != name || name == "." || name == ".." || strings.HasPrefix(name, "../") || len(name) > 1023 || hasControl(name):
+		err = fmt.Errorf("scr: %w: %q is no name of a dataset", ErrUsage, name)
+	case wr.cache.find(name) != nil && wr.cache.find(name).usable:
+		err = fmt.Errorf("scr: %w: dataset %q is in the cache", ErrUsage, name)
+	}
+	return wr.agree(ctx, err)
+}
+
+func hasControl(s string) bool {
+	for _, r := range s {
+		if r < ' ' || r == 0x7f {
+			return true
+		}
+	}
+	return false
+}
+
+// begin makes room and the folder of a dataset, and enters it in the catalogues as incomplete.
+func (wr *writer) begin(ctx context.Context, ds record.Dataset, l *level, bypass bool) (*writing, error) {
+	if err := wr.cache.makeRoom(ctx, l); err != nil {
 		return nil, err
 	}
-	s.state, s.cur = Idle, nil
-	err := s.writer.seal(ctx, w, valid)
-	if w.ds.Checkpoint {
-		s.pacer.Done(s.cfg.Clock())
+	d := &cachedSet{
+		Cached: cachedir.Cached{ID: ds.ID, Dataset: ds, Path: path.Join(l.dir, record.DefaultName(ds.ID)), Bypass: bypass, Packed: wr.cfg.Packed},
+		level:  l, maps: cachedir.NewFilemap(),
 	}
-	if err != nil {
-		if fatal(ctx, err) {
-			return nil, err
-		}
-		return nil, errors.Join(err, s.writer.discard(ctx, w))
+	// A crashed run may have left a folder of this number.
+	err := wr.cache.removeDir(l, d.Path)
+	if err := wr.agree(ctx, err); err != nil {
+		return nil, err
 	}
-	w.usable = true
-	s.writer.logEnd(w)
-	err = s.flushFile.setCached(w.Dataset)
-	if err == nil && s.c.Rank() == 0 && w.ds.Checkpoint {
-		err = s.halts.countdown(ctx)
+	err = wr.cache.catalog.change(func(c *cachedir.Catalog) { c.Put(d.Cached) })
+	if err := wr.agree(ctx, err); err != nil {
+		return nil, fmt.Errorf("scr: catalogue: %w", err)
 	}
-	if err = s.agree(ctx, err); err != nil {
-		return w.cachedSet, err
+	err = wr.cache.makeDir(l, d.Path)
+	if err := wr.agree(ctx, err); err != nil {
+		return nil, err
 	}
-	if err := s.flush.due(ctx, w.cachedSet); err != nil {
-		return w.cachedSet, err
+	if d.Packed {
+		wr.fs.Add(d.Path)
 	}
-	return w.cachedSet, nil
-}
-
-// discard deletes what a failed dataset left, but with bypass not what was there before it: nobody knows whether the
-// application has written to that.
-func (wr *writer) discard(ctx context.Context, w *writing) error {
-	if w.Bypass {
-		for _, f := range w.maps.Files() {
-			if w.older[f.Name] {
-				continue
-			}
-			if err := wr.cfg.FS.Remove(f.Name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				wr.warn("scr: delete", "file", f.Name, "err", err)
-			}
-		}
-	}
-	return wr.cache.drop(ctx, w.cachedSet)
+	wr.cache.sets = append(wr.cache.sets, d)
+	return &writing{cachedSet: d, ds: ds, began: wr.cfg.Clock(), byOrig: map[string]string{}, older: map[string]bool{}}, nil
 }
 
 // seal measures the files, protects them and commits the dataset in the caches.
@@ -185,4 +237,20 @@ func (wr *writer) logEnd(w *writing) {
 	store := w.level.Store
 	wr.event(runlog.Entry{Event: ev, Note: store, Dset: runlog.Num(int64(w.ds.ID)), Name: w.ds.Name, Took: wr.took(w.began)})
 	wr.xfer(kind, store, w.Path, w.ds, w.ds.Name, w.began)
+}
+
+// discard deletes what a failed dataset left, but with bypass not what was there before it: nobody knows whether the
+// application has written to that.
+func (wr *writer) discard(ctx context.Context, w *writing) error {
+	if w.Bypass {
+		for _, f := range w.maps.Files() {
+			if w.older[f.Name] {
+				continue
+			}
+			if err := wr.cfg.FS.Remove(f.Name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				wr.warn("scr: delete", "file", f.Name, "err", err)
+			}
+		}
+	}
+	return wr.cache.drop(ctx, w.cachedSet)
 }

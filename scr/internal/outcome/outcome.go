@@ -1,4 +1,7 @@
-package scr
+// Package outcome brings what the flushes of the ranks in the background come to, which files they wrote or why they could not, to
+// rank 0, without a call of the application: messages between ranks belong to those. Ranks of one process leave it in a hub in memory;
+// each other process puts it into a file of the dataset's metadata folder, part.<rank>.
+package outcome
 
 import (
 	"context"
@@ -12,15 +15,16 @@ import (
 	"time"
 
 	"blobio/comm"
+	"blobio/internal/fault"
+	"blobio/internal/vfs"
 	"blobio/kvtree"
 	"blobio/scr/prefixdir"
 )
 
-// outcomes brings what the flushes of the ranks in the background come to, which files they wrote or why they could not, to rank 0,
-// without a call of the application: messages belong to those. Ranks of one process leave it in a hub in memory; each other process
-// puts it into a file of the dataset's metadata folder, part.<rank>.
-type outcomes struct {
-	*job
+// Exchange is a rank's end. Its methods but New communicate with nobody, and may be called by any goroutine.
+type Exchange struct {
+	c     comm.Comm
+	fs    vfs.FS
 	dir   *prefixdir.Dir
 	hub   *hub
 	heads []int // the lowest rank of each process
@@ -67,11 +71,11 @@ func (h *hub) forget(id int) {
 	delete(h.sets, id)
 }
 
-// newOutcomes finds who shares a process; a collective.
-func newOutcomes(ctx context.Context, j *job, dir *prefixdir.Dir) (*outcomes, error) {
-	oc := &outcomes{job: j, dir: dir}
-	mine := &hub{head: j.c.Rank(), sets: map[int]*delivery{}}
-	all, err := j.c.Share(ctx, mine)
+// New finds who shares a process; a collective.
+func New(ctx context.Context, c comm.Comm, fsys vfs.FS, dir *prefixdir.Dir) (*Exchange, error) {
+	x := &Exchange{c: c, fs: fsys, dir: dir}
+	mine := &hub{head: c.Rank(), sets: map[int]*delivery{}}
+	all, err := c.Share(ctx, mine)
 	if err != nil {
 		return nil, err
 	}
@@ -80,10 +84,10 @@ func newOutcomes(ctx context.Context, j *job, dir *prefixdir.Dir) (*outcomes, er
 		if !ok {
 			continue
 		}
-		if oc.hub == nil {
-			oc.hub = h
+		if x.hub == nil {
+			x.hub = h
 		}
-		if r == j.c.Rank() && oc.hub == mine {
+		if r == c.Rank() && x.hub == mine {
 			for _, w := range all {
 				if _, ok := w.(*hub); ok {
 					mine.ranks++
@@ -91,7 +95,7 @@ func newOutcomes(ctx context.Context, j *job, dir *prefixdir.Dir) (*outcomes, er
 			}
 		}
 	}
-	heads, err := j.c.Allgather(ctx, []byte(strconv.Itoa(oc.hub.head)))
+	heads, err := c.Allgather(ctx, []byte(strconv.Itoa(x.hub.head)))
 	if err != nil {
 		return nil, err
 	}
@@ -103,29 +107,32 @@ func newOutcomes(ctx context.Context, j *job, dir *prefixdir.Dir) (*outcomes, er
 			if err != nil {
 				return nil, err
 			}
-			oc.heads = append(oc.heads, n)
+			x.heads = append(x.heads, n)
 		}
 	}
-	return oc, nil
+	return x, nil
 }
+
+// Head is the lowest rank of this process. Unless it is 0 it has to Post.
+func (x *Exchange) Head() int { return x.hub.head }
 
 // partFile is where the process whose lowest rank is head leaves what its ranks deliver.
-func (oc *outcomes) partFile(id, head int) string {
-	return path.Join(oc.dir.DatasetDir(id), "part."+strconv.Itoa(head))
+func (x *Exchange) partFile(id, head int) string {
+	return path.Join(x.dir.DatasetDir(id), "part."+strconv.Itoa(head))
 }
 
-// reset removes what a crashed run has left of a dataset. Rank 0.
-func (oc *outcomes) reset(id int) (err error) {
-	for _, h := range oc.heads {
-		if rerr := oc.cfg.FS.Remove(oc.partFile(id, h)); rerr != nil && !errors.Is(rerr, fs.ErrNotExist) {
+// Reset removes what a crashed run has left of a dataset; before a flush of it begins. Rank 0.
+func (x *Exchange) Reset(id int) (err error) {
+	for _, h := range x.heads {
+		if rerr := x.fs.Remove(x.partFile(id, h)); rerr != nil && !errors.Is(rerr, fs.ErrNotExist) {
 			err = rerr
 		}
 	}
 	return err
 }
 
-// deliver hands what this rank wrote, or why it could not, to the hub.
-func (oc *outcomes) deliver(id int, files []prefixdir.File, err error) {
+// Deliver says which files of a dataset this rank wrote, or why it could not.
+func (x *Exchange) Deliver(id int, files []prefixdir.File, err error) {
 	t := kvtree.New()
 	if err == nil {
 		if ft, ferr := prefixdir.FilesTree(files); ferr != nil {
@@ -143,28 +150,28 @@ func (oc *outcomes) deliver(id int, files []prefixdir.File, err error) {
 		t.SetStr("ERROR", hex.EncodeToString(comm.EncodeError(perr)))
 		p, _ = t.Pack()
 	}
-	oc.hub.put(id, oc.c.Rank(), p)
+	x.hub.put(id, x.c.Rank(), p)
 }
 
-// post leaves the parts of a process other than that of rank 0 in a file.
-func (oc *outcomes) post(ctx context.Context, id int) error {
-	t, err := oc.collect(ctx, id)
+// Post waits until all ranks of this process have delivered, and leaves the parts of a process other than that of rank 0 in a file.
+func (x *Exchange) Post(ctx context.Context, id int) error {
+	t, err := x.collect(ctx, id)
 	if err != nil {
 		return err
 	}
-	return kvtree.WriteFile(oc.cfg.FS, oc.partFile(id, oc.hub.head), t)
+	return kvtree.WriteFile(x.fs, x.partFile(id, x.hub.head), t)
 }
 
-// all waits for what every rank has delivered of a dataset, and returns it by rank for the map: packed trees. Rank 0.
-func (oc *outcomes) all(ctx context.Context, id int) ([][]byte, error) {
-	parts := make([][]byte, oc.c.Size())
-	for _, h := range oc.heads {
+// All waits for what every rank has delivered of a dataset, and returns it by rank for the map: packed trees. Rank 0.
+func (x *Exchange) All(ctx context.Context, id int) ([][]byte, error) {
+	parts := make([][]byte, x.c.Size())
+	for _, h := range x.heads {
 		var t *kvtree.Tree
 		var err error
-		if h == oc.hub.head {
-			t, err = oc.collect(ctx, id)
+		if h == x.hub.head {
+			t, err = x.collect(ctx, id)
 		} else {
-			t, err = oc.await(ctx, id, h)
+			t, err = x.await(ctx, id, h)
 		}
 		if err != nil {
 			return nil, err
@@ -172,7 +179,7 @@ func (oc *outcomes) all(ctx context.Context, id int) ([][]byte, error) {
 		for key, p := range t.Get("RANK").All() {
 			r, err := strconv.Atoi(key)
 			if err != nil || r < 0 || r >= len(parts) {
-				return nil, fmt.Errorf("scr: %s: %w: rank %q of %d", oc.partFile(id, h), ErrCorrupt, key, len(parts))
+				return nil, fmt.Errorf("scr: %s: %w: rank %q of %d", x.partFile(id, h), fault.ErrCorrupt, key, len(parts))
 			}
 			if p.Has("ERROR") {
 				msg, _ := p.Str("ERROR")
@@ -186,15 +193,15 @@ func (oc *outcomes) all(ctx context.Context, id int) ([][]byte, error) {
 	}
 	for r, p := range parts {
 		if p == nil {
-			return nil, fmt.Errorf("scr: %w: no part of rank %d", ErrMissing, r)
+			return nil, fmt.Errorf("scr: %w: no part of rank %d", fault.ErrMissing, r)
 		}
 	}
 	return parts, nil
 }
 
 // collect waits for the parts of the ranks of this process.
-func (oc *outcomes) collect(ctx context.Context, id int) (*kvtree.Tree, error) {
-	l := oc.hub.delivery(id)
+func (x *Exchange) collect(ctx context.Context, id int) (*kvtree.Tree, error) {
+	l := x.hub.delivery(id)
 	select {
 	case <-l.full:
 	case <-ctx.Done():
@@ -208,15 +215,15 @@ func (oc *outcomes) collect(ctx context.Context, id int) (*kvtree.Tree, error) {
 		}
 		out.SetAt(t, "RANK", strconv.Itoa(r))
 	}
-	oc.hub.forget(id)
+	x.hub.forget(id)
 	return out, nil
 }
 
 // await waits for the file in which another process leaves its parts.
-func (oc *outcomes) await(ctx context.Context, id, head int) (*kvtree.Tree, error) {
-	name := oc.partFile(id, head)
+func (x *Exchange) await(ctx context.Context, id, head int) (*kvtree.Tree, error) {
+	name := x.partFile(id, head)
 	for pause := time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
-		t, err := kvtree.ReadFile(oc.cfg.FS, name, nil)
+		t, err := kvtree.ReadFile(x.fs, name, nil)
 		if err == nil || !errors.Is(err, fs.ErrNotExist) {
 			return t, err
 		}
@@ -228,9 +235,9 @@ func (oc *outcomes) await(ctx context.Context, id, head int) (*kvtree.Tree, erro
 	}
 }
 
-// remove removes the files of a dataset: its flush is over. Rank 0.
-func (oc *outcomes) remove(id int) {
-	for _, h := range oc.heads {
-		_ = oc.cfg.FS.Remove(oc.partFile(id, h))
+// Remove removes the files of a dataset: its flush is over. Rank 0.
+func (x *Exchange) Remove(id int) {
+	for _, h := range x.heads {
+		_ = x.fs.Remove(x.partFile(id, h))
 	}
 }

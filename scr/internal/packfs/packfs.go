@@ -1,4 +1,5 @@
-package scr
+// Package packfs keeps the small metadata files of packed datasets in memory.
+package packfs
 
 import (
 	"errors"
@@ -15,22 +16,23 @@ import (
 	"blobio/scr/cachedir"
 )
 
-// packFS is the file system of a node in which the small metadata files of packed datasets are in memory only: to those
+// FS is the file system of a node in which the small metadata files of packed datasets are in memory only: to those
 // who read and write them they look as in the layout of the reference. Between the calls of the session they stand in
-// one file of the node (cachedir.Packed), which pack writes and unpack reads. Redundancy with payload is on the disk.
-type packFS struct {
+// one file of the node (cachedir.Packed), which package scr writes and reads. Redundancy with payload is on the disk.
+type FS struct {
 	vfs.FS
 	mu    sync.Mutex
 	dirs  map[string]*vfs.Mem // by MetaDir of packed datasets
 	temps map[string]string   // of temporary files the names that they get
 }
 
-func newPackFS(under vfs.FS) *packFS {
-	return &packFS{FS: under, dirs: map[string]*vfs.Mem{}, temps: map[string]string{}}
+// New returns a file system without packed datasets.
+func New(under vfs.FS) *FS {
+	return &FS{FS: under, dirs: map[string]*vfs.Mem{}, temps: map[string]string{}}
 }
 
-// add makes the metadata of a dataset folder packed, empty at first.
-func (p *packFS) add(dir string) {
+// Add makes the metadata of a dataset folder packed, empty at first.
+func (p *FS) Add(dir string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if meta := cachedir.MetaDir(dir); p.dirs[meta] == nil {
@@ -38,8 +40,8 @@ func (p *packFS) add(dir string) {
 	}
 }
 
-// forget drops what is in memory of a dataset folder.
-func (p *packFS) forget(dir string) {
+// Forget drops what is in memory of a dataset folder.
+func (p *FS) Forget(dir string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	meta := cachedir.MetaDir(dir)
@@ -48,7 +50,7 @@ func (p *packFS) forget(dir string) {
 }
 
 // WillBe implements vfs.TempFS.
-func (p *packFS) WillBe(temp, name string) {
+func (p *FS) WillBe(temp, name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.dirs[path.Dir(name)] != nil {
@@ -57,7 +59,7 @@ func (p *packFS) WillBe(temp, name string) {
 }
 
 // done forgets a temporary file that is gone.
-func (p *packFS) done(temp string, err error) error {
+func (p *FS) done(temp string, err error) error {
 	if err == nil {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -66,12 +68,15 @@ func (p *packFS) done(temp string, err error) error {
 	return err
 }
 
-// onDisk are the names in the metadata folder that stay there: redundancy with payload, the file of the node itself, and
+// onDisk matches the names in the metadata folder that stay there: redundancy with payload, the file of the node itself, and
 // what keeps names. So are temporary files of which nothing is known: those that a run left that was killed.
 var onDisk = regexp.MustCompile(`reddesc\.er\.\d+\.(partner|xor|rs)\.grp_|^node\.scrinfo|^name\.`)
 
+// OnDisk says whether a file of the metadata folder stays on the disk, by its base name.
+func OnDisk(base string) bool { return onDisk.MatchString(base) }
+
 // resolve returns where a name is: the file system and the name in it.
-func (p *packFS) resolve(name string) (vfs.FS, string) {
+func (p *FS) resolve(name string) (vfs.FS, string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.dirs) == 0 {
@@ -87,41 +92,41 @@ func (p *packFS) resolve(name string) (vfs.FS, string) {
 	return m, path.Join("/", path.Base(name))
 }
 
-func (p *packFS) mem(dir string) *vfs.Mem {
+func (p *FS) mem(dir string) *vfs.Mem {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.dirs[dir]
 }
 
 // Create implements vfs.FS.
-func (p *packFS) Create(name string) (vfs.File, error) { f, n := p.resolve(name); return f.Create(n) }
+func (p *FS) Create(name string) (vfs.File, error) { f, n := p.resolve(name); return f.Create(n) }
 
 // Open implements vfs.FS.
-func (p *packFS) Open(name string) (vfs.File, error) { f, n := p.resolve(name); return f.Open(n) }
+func (p *FS) Open(name string) (vfs.File, error) { f, n := p.resolve(name); return f.Open(n) }
 
 // OpenRW implements vfs.FS.
-func (p *packFS) OpenRW(name string) (vfs.File, error) { f, n := p.resolve(name); return f.OpenRW(n) }
+func (p *FS) OpenRW(name string) (vfs.File, error) { f, n := p.resolve(name); return f.OpenRW(n) }
 
 // Remove implements vfs.FS.
-func (p *packFS) Remove(name string) error { f, n := p.resolve(name); return p.done(name, f.Remove(n)) }
+func (p *FS) Remove(name string) error { f, n := p.resolve(name); return p.done(name, f.Remove(n)) }
 
 // Stat implements vfs.FS.
-func (p *packFS) Stat(name string) (fs.FileInfo, error) { f, n := p.resolve(name); return f.Stat(n) }
+func (p *FS) Stat(name string) (fs.FileInfo, error) { f, n := p.resolve(name); return f.Stat(n) }
 
 // FileMeta implements vfs.MetaFS.
-func (p *packFS) FileMeta(name string) (vfs.Meta, error) {
+func (p *FS) FileMeta(name string) (vfs.Meta, error) {
 	f, n := p.resolve(name)
 	return vfs.MetaOf(f, n)
 }
 
 // SetFileMeta implements vfs.MetaFS.
-func (p *packFS) SetFileMeta(name string, m vfs.Meta) error {
+func (p *FS) SetFileMeta(name string, m vfs.Meta) error {
 	f, n := p.resolve(name)
 	return vfs.SetMeta(f, n, m)
 }
 
 // Rename implements vfs.FS. Both names are on the same side: a temporary file is where it will be under its name.
-func (p *packFS) Rename(oldname, newname string) error {
+func (p *FS) Rename(oldname, newname string) error {
 	a, from := p.resolve(oldname)
 	b, to := p.resolve(newname)
 	if a != b {
@@ -131,7 +136,7 @@ func (p *packFS) Rename(oldname, newname string) error {
 }
 
 // ReadDir implements vfs.FS.
-func (p *packFS) ReadDir(name string) ([]fs.DirEntry, error) {
+func (p *FS) ReadDir(name string) ([]fs.DirEntry, error) {
 	list, err := p.FS.ReadDir(name)
 	m := p.mem(path.Clean(name))
 	if m == nil {

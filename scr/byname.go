@@ -2,7 +2,6 @@ package scr
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -132,14 +131,5 @@ func (s *Session) WaitFlush(ctx context.Context, name string) error {
 	if err := s.need("WaitFlush", Idle); err != nil {
 		return err
 	}
-	earlier := s.flush.failures(name)
-	if name == "" {
-		return errors.Join(earlier, s.flush.wait(ctx, 0))
-	}
-	for _, f := range s.flush.flights {
-		if f.d.Dataset.Name == name {
-			return s.flush.wait(ctx, f.d.ID)
-		}
-	}
-	return earlier
+	return s.flush.waitFor(ctx, name)
 }
