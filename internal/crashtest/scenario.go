@@ -202,6 +202,7 @@ func Dies(err error) Way {
 type Fault struct {
 	Mem  []*vfs.Mem
 	N    int64 // number of the operation, from 1
+	Of   int64 // so many had the run without a fault
 	Op   *vfs.Op
 	Way  Way
 	Err  error // what Run returned
@@ -247,6 +248,7 @@ func (s *Scenario) Faults(t testing.TB, ways ...Way) iter.Seq[*Fault] {
 					continue
 				}
 				if f := s.fault(way, n, only); f.Op != nil {
+					f.Of = total
 					shown++
 					if !yield(f) {
 						return
