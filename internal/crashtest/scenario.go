@@ -33,6 +33,8 @@ type Disks struct {
 // Scenario is a program that is set against disks that fail.
 type Scenario struct {
 	Start []*vfs.Mem // what the disks hold before; not changed; nil: one empty disk
+	// On are the disks themselves, for Cuts: nothing is copied before Run, what is not synced is there. Start is not looked at.
+	On []*vfs.Mem
 	// Run is the program. It may have many ranks. Cuts runs it once, Faults once for each fault and once more.
 	Run func(d *Disks) error
 	See func(m *vfs.Mem) vfs.FS // between the disk and what fails; nil: nothing
@@ -111,6 +113,9 @@ func (s *Scenario) Cuts(t testing.TB) (cuts []*Cut) {
 		only = func(op vfs.Op) bool { return op.Kind.Changes() }
 	}
 	d := s.disks()
+	if s.On != nil {
+		d.Mem = s.On
+	}
 	in, rnd := s.draw(), rand.New(rand.NewSource(s.Seed))
 	var mu sync.Mutex
 	points := 0
@@ -197,6 +202,7 @@ func Dies(err error) Way {
 type Fault struct {
 	Mem  []*vfs.Mem
 	N    int64 // number of the operation, from 1
+	Of   int64 // so many had the run without a fault
 	Op   *vfs.Op
 	Way  Way
 	Err  error // what Run returned
@@ -242,6 +248,7 @@ func (s *Scenario) Faults(t testing.TB, ways ...Way) iter.Seq[*Fault] {
 					continue
 				}
 				if f := s.fault(way, n, only); f.Op != nil {
+					f.Of = total
 					shown++
 					if !yield(f) {
 						return
