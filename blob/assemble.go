@@ -12,7 +12,7 @@ import (
 // that are not decomposed made into whole records.
 func (e *engine) assemble(lists [][]pend, parts []part) error {
 	if len(parts) > 0 {
-		i := slices.Index(e.table.id, 0)
+		i := slices.Index(e.table.ID, 0)
 		if err := e.assembleParts(&lists[i], parts); err != nil {
 			return err
 		}
@@ -111,7 +111,7 @@ func (e *engine) image(list []pend, p *part) ([]byte, error) {
 	if ok, err := find(list); ok || err != nil {
 		return img, err
 	}
-	i := slices.Index(e.table.id, 0)
+	i := slices.Index(e.table.ID, 0)
 	if e.kept != nil {
 		if ok, err := find(e.kept[i]); ok || err != nil {
 			return img, err
@@ -126,7 +126,7 @@ func (e *engine) image(list []pend, p *part) ([]byte, error) {
 		if _, err := e.readBack(f).ReadAt(img, off); err != nil {
 			return nil, err
 		}
-		if e.place.big != hostBig {
+		if e.place.Big != hostBig {
 			cdf5.Swap(img, img, sv.Type.Size())
 		}
 		return img, nil

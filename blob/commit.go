@@ -33,8 +33,8 @@ func (w *Writer) commit(ctx context.Context, records int64) error {
 	}
 	// From here on the new dataset is the one that is read, whatever fails.
 	err = nil
-	if w.info.old != nil && w.opt.Layout.traits().grows {
-		if w.lead && w.eng.table.id[0] == 0 {
+	if w.info.old != nil && w.opt.Layout.traits().Grows {
+		if w.lead && w.eng.table.ID[0] == 0 {
 			err = w.eng.moveRecords(records, w.opt.Durability != DurableNone)
 			if cerr := w.eng.proc.pool.CloseFile(w.eng.name); err == nil {
 				err = cerr
@@ -161,7 +161,7 @@ func (w *Writer) newManifest(records int64, subs []subfile.Subfile) *subfile.Man
 			m.Codec = old.Codec
 		}
 		m.ID, m.Unverified = old.ID, old.Unverified
-		if !w.opt.Layout.traits().grows {
+		if !w.opt.Layout.traits().Grows {
 			set.Base = filepath.Base(subfile.SetBase(w.base, len(old.Sets)))
 			set.First, set.Records = w.first, records-w.first
 			m.Sets = append(m.Sets, old.Sets...)

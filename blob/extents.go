@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"io"
 
+	"blobio/blob/internal/layout"
 	"blobio/subfile"
 )
 
@@ -22,25 +23,25 @@ type extentSum struct {
 // sumExtents reads all data of a subfile in file order and calls report with
 // the checksums of each extent and of its pieces. records bounds what is read of a variable-centric
 // file. progress gets the bytes as they are read.
-func sumExtents(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name string, records, piece int64, report func(extentSum), progress func(n int64)) error {
-	if pl.byRank {
+func sumExtents(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks, name string, records, piece int64, report func(extentSum), progress func(n int64)) error {
+	if pl.ByRank {
 		return sumBlobs(ctx, f, pl, t, name, piece, report, progress)
 	}
-	fixed, recs := pl.kinds()
+	fixed, recs := pl.Kinds()
 	most := int64(1)
-	for v := range pl.hdr.Vars {
-		most = max(most, pl.hdr.Bytes(v))
+	for v := range pl.Header.Vars {
+		most = max(most, pl.Header.Bytes(v))
 	}
 	buf := make([]byte, min(readBatch, most))
 	one := func(ext int64, v int, rec int64) error {
-		off, n := pl.at.Extent(v, rec)
+		off, n := pl.At.Extent(v, rec)
 		s := newSums(piece)
 		for at, size := int64(0), n; n > 0; {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 			b := buf[:min(n, int64(len(buf)))]
-			if err := readFull(f, b, off, name, fmt.Sprintf("variable %q record %d", pl.hdr.Vars[v].Name, rec)); err != nil {
+			if err := layout.ReadFull(f, b, off, name, fmt.Sprintf("variable %q record %d", pl.Header.Vars[v].Name, rec)); err != nil {
 				return err
 			}
 			s.sum(ext, at, b)
@@ -89,29 +90,29 @@ func (s *Schema) canSum(records int64) error {
 
 // sumBlobs sums a process-centric subfile blob by blob: an extent is what all
 // blobs hold of a variable's record, in the order of the blobs.
-func sumBlobs(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name string, piece int64, report func(extentSum), progress func(n int64)) error {
-	fixed, recs := pl.kinds()
-	nmap := pl.nd() * mapVars
-	records := pl.records
+func sumBlobs(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks, name string, piece int64, report func(extentSum), progress func(n int64)) error {
+	fixed, recs := pl.Kinds()
+	nmap := pl.NumMaps() * layout.MapVars
+	records := pl.Records
 	if len(recs) == 0 {
 		records = 0 // whatever the header says
 	}
 	if records > maxExtents/int64(max(len(recs), 1)) {
-		return formatErr(name, pl.hdrOff+numrecsAt, "numrecs", ErrTooLarge, "%d records of %d variables, want at most %d checksums", records, len(recs), maxExtents)
+		return formatErr(name, pl.HeaderOff+layout.NumrecsAt, "numrecs", ErrTooLarge, "%d records of %d variables, want at most %d checksums", records, len(recs), maxExtents)
 	}
 	short := make([]uint32, int64(len(fixed))+records*int64(len(recs)))
 	long := newSums(piece) // of extents of several pieces
-	pos := make([]int, len(pl.hdr.Vars))
+	pos := make([]int, len(pl.Header.Vars))
 	for k, v := range fixed {
 		pos[v] = k
 	}
 	for k, v := range recs {
 		pos[v] = k
 	}
-	in := &blobStream{f: f, name: name, buf: make([]byte, min(readBatch, max(pl.dataLen, 1)))}
+	in := &blobStream{f: f, name: name, buf: make([]byte, min(readBatch, max(pl.DataLen, 1)))}
 	take := func(ext, n int64, v int) error {
-		field := pl.hdr.Vars[v].Name
-		pieces := numPieces(pl.extentBytes(v, t), piece) > 0
+		field := pl.Header.Vars[v].Name
+		pieces := layout.NumPieces(pl.ExtentBytes(v, t), piece) > 0
 		for n > 0 {
 			b, err := in.next(n, field)
 			if err != nil {
@@ -126,14 +127,14 @@ func sumBlobs(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name stri
 		}
 		return nil
 	}
-	for j := range pl.shape.nblobs {
+	for j := range pl.Shape.Blobs {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		size := pl.blobSize(t, j)
-		in.seek(t.blob[j], pl.dataOff+pl.dataLen)
+		size := pl.BlobSize(t, j)
+		in.seek(t.Blob[j], pl.DataOff+pl.DataLen)
 		for v := range nmap {
-			_, n := pl.mapPiece(v/mapVars, v%mapVars, t, j)
+			_, n := pl.MapPiece(v/layout.MapVars, v%layout.MapVars, t, j)
 			if err := take(int64(pos[v]), n, v); err != nil {
 				return err
 			}
@@ -197,10 +198,10 @@ func (s *blobStream) next(n int64, field string) ([]byte, error) {
 	if s.off == s.end {
 		k := min(int64(len(s.buf)), s.stop-s.off)
 		if k <= 0 {
-			return nil, formatErr(s.name, s.off, field, ErrTruncated, "beyond the end of %s", dataBlob)
+			return nil, formatErr(s.name, s.off, field, ErrTruncated, "beyond the end of %s", layout.DataBlob)
 		}
 		// The tail of the buffer holds the bytes, so that end-off is what is left.
-		if err := readFull(s.f, s.buf[int64(len(s.buf))-k:], s.off, s.name, field); err != nil {
+		if err := layout.ReadFull(s.f, s.buf[int64(len(s.buf))-k:], s.off, s.name, field); err != nil {
 			return nil, err
 		}
 		s.end = s.off + k
@@ -225,21 +226,21 @@ func adopt(ctx context.Context, base string, o *Options, ten *tenure) (id string
 		return "", err
 	}
 	w := &Writer{schema: r.schema, base: base, ten: ten, opt: Options{Layout: r.layout, piece: o.piece}, info: datasetInfo{subfiles: len(s.parts)}}
-	if s.parts[0].place.packed != nil {
+	if s.parts[0].place.Packed != nil {
 		w.opt.Compress.Method = AutoCompression // for the manifest to say so
 		w.opt.piece = 0                         // chunks have their own checksums
 	}
 	prints := make([]int64, len(r.schema.decomps))
 	subs := make([]subfile.Subfile, len(s.parts))
 	for k, p := range s.parts {
-		w.info.ranks = p.place.shape.ranks
+		w.info.ranks = p.place.Shape.Ranks
 		sf := &subs[k]
-		*sf = subfile.Subfile{Size: p.place.fileSize(r.records), HeaderOff: p.place.hdrOff, HeaderLen: p.place.hdrLen}
+		*sf = subfile.Subfile{Size: p.place.FileSize(r.records), HeaderOff: p.place.HeaderOff, HeaderLen: p.place.HeaderLen}
 		if p.size < sf.Size {
-			if !p.place.grows {
+			if !p.place.Grows {
 				return "", formatErr(p.name, p.size, "file", ErrTruncated, "%d bytes, the header promises %d", p.size, sf.Size)
 			}
-			if _, end := p.place.lastPiece(r.records); p.size < end {
+			if _, end := p.place.LastPiece(r.records); p.size < end {
 				return "", formatErr(p.name, p.size, "file", ErrTruncated, "%d bytes, the header promises %d", p.size, sf.Size)
 			}
 			if err := addPad(o, p.name, sf.Size); err != nil {
@@ -249,7 +250,7 @@ func adopt(ctx context.Context, base string, o *Options, ten *tenure) (id string
 		if sf.HeaderCRC, err = p.headerCRC(); err != nil {
 			return "", err
 		}
-		sf.Blobs = p.place.manifestBlobs(p.table.blob)
+		sf.Blobs = p.place.ManifestBlobs(p.table.Blob)
 		f, done, err := p.file()
 		if err != nil {
 			return "", err
@@ -267,7 +268,7 @@ func adopt(ctx context.Context, base string, o *Options, ten *tenure) (id string
 			if err != nil {
 				return "", err
 			}
-			prints[d] += mapPrint(m.Sub(p.first, p.place.shape.nblobs), p.table, p.index)
+			prints[d] += mapPrint(m.Sub(p.first, p.place.Shape.Blobs), p.table, p.index)
 		}
 	}
 	for _, v := range prints {
@@ -306,10 +307,10 @@ func (p *filePart) headerCRC() (subfile.CRC, error) {
 
 // headerCRC sums the header's bytes in the file, with numrecs as zeros.
 func headerCRC(f io.ReaderAt, pl *place, name string) (subfile.CRC, error) {
-	b := make([]byte, pl.hdrLen) // decoded once, so it is in the file
-	if err := readFull(f, b, pl.hdrOff, name, "header"); err != nil {
+	b := make([]byte, pl.HeaderLen) // decoded once, so it is in the file
+	if err := layout.ReadFull(f, b, pl.HeaderOff, name, "header"); err != nil {
 		return 0, err
 	}
-	clear(b[numrecsAt : numrecsAt+numrecsLen])
+	clear(b[layout.NumrecsAt : layout.NumrecsAt+layout.NumrecsLen])
 	return subfile.CRC(crc32.ChecksumIEEE(b)), nil
 }

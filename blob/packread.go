@@ -8,6 +8,7 @@ import (
 	"sort"
 	"sync"
 
+	"blobio/blob/internal/layout"
 	"blobio/h5"
 	"blobio/internal/codec"
 	"blobio/internal/vfs"
@@ -16,9 +17,9 @@ import (
 // unpacker gives a compressed subfile as the plain one that it stands for: header at the same place,
 // data_blob at place.dataOff. What it gives of the data was checked against its checksum.
 type unpacker struct {
-	pl    *where
-	t     *ranks
-	x     *packIndex
+	pl    *layout.Place
+	t     *layout.Ranks
+	x     *layout.Index
 	name  string
 	zstd  *codec.Zstd
 	bufs  sync.Pool // *[]byte of a chunk
@@ -33,7 +34,7 @@ const (
 	cacheBytes = 4 << 20 // of contents that were read in part
 )
 
-func newUnpacker(pl *where, t *ranks, x *packIndex, name string, z *codec.Zstd) *unpacker {
+func newUnpacker(pl *layout.Place, t *layout.Ranks, x *layout.Index, name string, z *codec.Zstd) *unpacker {
 	return &unpacker{pl: pl, t: t, x: x, name: name, zstd: z, pages: map[int64][]byte{}, cache: map[int64][]byte{}}
 }
 
@@ -46,8 +47,8 @@ type unpackedFile struct {
 func (f unpackedFile) ReadAt(b []byte, off int64) (int, error) { return f.u.readAt(f.File, b, off) }
 
 func (u *unpacker) readAt(f io.ReaderAt, b []byte, off int64) (n int, err error) {
-	if off < u.pl.dataOff {
-		k := min(int64(len(b)), u.pl.dataOff-off)
+	if off < u.pl.DataOff {
+		k := min(int64(len(b)), u.pl.DataOff-off)
 		if n, err = f.ReadAt(b[:k], off); int64(n) < k {
 			return n, err
 		}
@@ -57,7 +58,7 @@ func (u *unpacker) readAt(f io.ReaderAt, b []byte, off int64) (n int, err error)
 	}
 	for n < len(b) {
 		at := off + int64(n)
-		if at >= u.pl.dataOff+u.pl.dataLen {
+		if at >= u.pl.DataOff+u.pl.DataLen {
 			return n, io.EOF
 		}
 		k, err := u.some(f, b[n:], at)
@@ -70,43 +71,43 @@ func (u *unpacker) readAt(f io.ReaderAt, b []byte, off int64) (n int, err error)
 
 // some reads what one piece has of the bytes from at on.
 func (u *unpacker) some(f io.ReaderAt, b []byte, at int64) (int, error) {
-	j := sort.Search(len(u.t.blob), func(i int) bool { return u.t.blob[i] > at }) - 1
+	j := sort.Search(len(u.t.Blob), func(i int) bool { return u.t.Blob[i] > at }) - 1
 	if j < 0 {
 		return 0, io.EOF
 	}
-	rel := at - u.t.blob[j]
-	nd := u.pl.nd()
+	rel := at - u.t.Blob[j]
+	nd := u.pl.NumMaps()
 	for d := range nd {
 		k := j*nd + d
 		if rel < 20 {
 			var head [20]byte
-			order := orderOf(u.pl.big)
-			order.PutUint32(head[:], uint32(u.t.nreqs[k]))
-			order.PutUint64(head[4:], uint64(u.t.start[k]))
-			order.PutUint64(head[12:], uint64(u.t.count[k]))
+			order := orderOf(u.pl.Big)
+			order.PutUint32(head[:], uint32(u.t.Nreqs[k]))
+			order.PutUint64(head[4:], uint64(u.t.Start[k]))
+			order.PutUint64(head[12:], uint64(u.t.Count[k]))
 			return copy(b, head[rel:]), nil
 		}
 		rel -= 20
 		for w := range 2 {
-			first, n, size := u.x.list(d, w, j)
+			first, n, size := u.x.List(d, w, j)
 			if rel < n {
 				return u.piece(f, b, first, n, size, rel)
 			}
 			rel -= n
 		}
 	}
-	rel = at - u.t.blob[j]
-	nv := len(u.pl.vars)
-	v := sort.Search(nv, func(v int) bool { return u.pl.varOff(v+1, u.t, j) > rel })
+	rel = at - u.t.Blob[j]
+	nv := len(u.pl.Vars)
+	v := sort.Search(nv, func(v int) bool { return u.pl.VarOff(v+1, u.t, j) > rel })
 	if v == nv {
 		return 0, io.EOF
 	}
-	rel -= u.pl.varOff(v, u.t, j)
-	_, n, size := u.x.piece(v, 0, j)
+	rel -= u.pl.VarOff(v, u.t, j)
+	_, n, size := u.x.Piece(v, 0, j)
 	if n == 0 {
 		return 0, io.EOF // not reached: the variable would hold no byte
 	}
-	first, _, _ := u.x.piece(v, rel/n, j)
+	first, _, _ := u.x.Piece(v, rel/n, j)
 	return u.piece(f, b, first, n, size, rel%n)
 }
 
@@ -116,9 +117,9 @@ func (u *unpacker) piece(f io.ReaderAt, b []byte, first, n, size, from int64) (i
 	done := 0
 	for done < len(b) {
 		at := from + int64(done)
-		k := at / u.x.chunk
-		begin := k * u.x.chunk
-		m := min(u.x.chunk, n-begin)
+		k := at / u.x.Chunk
+		begin := k * u.x.Chunk
+		m := min(u.x.Chunk, n-begin)
 		if at == begin && int64(len(b)-done) >= m {
 			if err := u.chunk(f, first+k, size, b[done:done+int(m)]); err != nil {
 				return done, err
@@ -153,7 +154,7 @@ func (u *unpacker) cached(f io.ReaderAt, k, size, n int64) ([]byte, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for old := range u.cache {
-		if int64(len(u.cache)) < max(2, cacheBytes/u.x.chunk) {
+		if int64(len(u.cache)) < max(2, cacheBytes/u.x.Chunk) {
 			break
 		}
 		delete(u.cache, old)
@@ -166,33 +167,33 @@ func (u *unpacker) cached(f io.ReaderAt, k, size, n int64) ([]byte, error) {
 func (u *unpacker) plausible(f io.ReaderAt, k, n int64) error {
 	e, err := u.entry(f, k)
 	if err == nil {
-		if msg := e.fault(n, u.pl.packed.stored); msg != "" {
-			err = formatErr(u.name, u.entryAt(k), fmt.Sprintf("entry %d of %s", k, indexPacked), ErrCorrupt, "%s", msg)
+		if msg := e.Fault(n, u.pl.Packed.Stored); msg != "" {
+			err = formatErr(u.name, u.entryAt(k), fmt.Sprintf("entry %d of %s", k, layout.IndexPacked), ErrCorrupt, "%s", msg)
 		}
 	}
 	return err
 }
 
 func (u *unpacker) entryAt(k int64) int64 {
-	return u.pl.packed.idxOff + indexHead + u.pl.tableLen() + k*indexEntryLen
+	return u.pl.Packed.IndexOff + layout.IndexHead + u.pl.TableLen() + k*layout.IndexEntryLen
 }
 
 // entry returns entry k.
-func (u *unpacker) entry(f io.ReaderAt, k int64) (packEntry, error) {
-	if k < 0 || k >= u.x.total {
-		return packEntry{}, formatErr(u.name, -1, indexPacked, ErrCorrupt, "entry %d of %d", k, u.x.total)
+func (u *unpacker) entry(f io.ReaderAt, k int64) (layout.Entry, error) {
+	if k < 0 || k >= u.x.Total {
+		return layout.Entry{}, formatErr(u.name, -1, layout.IndexPacked, ErrCorrupt, "entry %d of %d", k, u.x.Total)
 	}
-	if u.x.ents != nil {
-		return u.x.ents[k], nil
+	if u.x.Entries != nil {
+		return u.x.Entries[k], nil
 	}
 	page := k / entryPage
 	u.mu.Lock()
 	b := u.pages[page]
 	u.mu.Unlock()
 	if b == nil {
-		b = make([]byte, indexEntryLen*min(entryPage, u.x.total-page*entryPage))
-		if err := readFull(f, b, u.entryAt(page*entryPage), u.name, indexPacked); err != nil {
-			return packEntry{}, err
+		b = make([]byte, layout.IndexEntryLen*min(entryPage, u.x.Total-page*entryPage))
+		if err := layout.ReadFull(f, b, u.entryAt(page*entryPage), u.name, layout.IndexPacked); err != nil {
+			return layout.Entry{}, err
 		}
 		u.mu.Lock()
 		for old := range u.pages {
@@ -204,9 +205,9 @@ func (u *unpacker) entry(f io.ReaderAt, k int64) (packEntry, error) {
 		u.pages[page] = b
 		u.mu.Unlock()
 	}
-	e, zeros := parseEntry(b[k%entryPage*indexEntryLen:])
+	e, zeros := layout.ParseEntry(b[k%entryPage*layout.IndexEntryLen:])
 	if !zeros {
-		return e, formatErr(u.name, u.entryAt(k)+13, fmt.Sprintf("entry %d of %s", k, indexPacked), ErrCorrupt, "its last three bytes of form are not zeros")
+		return e, formatErr(u.name, u.entryAt(k)+13, fmt.Sprintf("entry %d of %s", k, layout.IndexPacked), ErrCorrupt, "its last three bytes of form are not zeros")
 	}
 	return e, nil
 }
@@ -220,39 +221,39 @@ func (u *unpacker) chunk(f io.ReaderAt, k, size int64, dst []byte) error {
 	if err != nil {
 		return err
 	}
-	at := u.pl.dataOff + e.off
-	field := fmt.Sprintf("chunk %d of %s", k, dataPacked)
-	if e.form == formRaw {
-		if err := readFull(f, dst, at, u.name, field); err != nil {
+	at := u.pl.DataOff + e.Off
+	field := fmt.Sprintf("chunk %d of %s", k, layout.DataPacked)
+	if e.Form == layout.FormRaw {
+		if err := layout.ReadFull(f, dst, at, u.name, field); err != nil {
 			return err
 		}
-		if sum := crc32.ChecksumIEEE(dst); sum != e.sum {
-			return formatErr(u.name, at, field, ErrChecksum, "%d stored bytes sum to %08x, the index says %08x", e.stored, sum, e.sum)
+		if sum := crc32.ChecksumIEEE(dst); sum != e.Sum {
+			return formatErr(u.name, at, field, ErrChecksum, "%d stored bytes sum to %08x, the index says %08x", e.Stored, sum, e.Sum)
 		}
 	} else {
 		in, flat := u.buffer(), dst
 		defer u.bufs.Put(in)
-		src := (*in)[:e.stored]
-		if err := readFull(f, src, at, u.name, field); err != nil {
+		src := (*in)[:e.Stored]
+		if err := layout.ReadFull(f, src, at, u.name, field); err != nil {
 			return err
 		}
-		if sum := crc32.ChecksumIEEE(src); sum != e.sum {
-			return formatErr(u.name, at, field, ErrChecksum, "%d stored bytes sum to %08x, the index says %08x", e.stored, sum, e.sum)
+		if sum := crc32.ChecksumIEEE(src); sum != e.Sum {
+			return formatErr(u.name, at, field, ErrChecksum, "%d stored bytes sum to %08x, the index says %08x", e.Stored, sum, e.Sum)
 		}
-		if e.form == formPlane {
+		if e.Form == layout.FormPlane {
 			out := u.buffer()
 			defer u.bufs.Put(out)
 			flat = (*out)[:len(dst)]
 		}
 		if err := u.zstd.Decode(flat, src); err != nil {
-			return formatErr(u.name, at, field, ErrCorrupt, "%d bytes cannot be decompressed: %v", e.stored, err)
+			return formatErr(u.name, at, field, ErrCorrupt, "%d bytes cannot be decompressed: %v", e.Stored, err)
 		}
-		if e.form == formPlane {
+		if e.Form == layout.FormPlane {
 			codec.Unshuffle(dst, flat, int(size))
 		}
 	}
-	if sum := crc32.ChecksumIEEE(dst); sum != e.content {
-		return formatErr(u.name, at, field, ErrChecksum, "its content sums to %08x, the index says %08x", sum, e.content)
+	if sum := crc32.ChecksumIEEE(dst); sum != e.Content {
+		return formatErr(u.name, at, field, ErrChecksum, "its content sums to %08x, the index says %08x", sum, e.Content)
 	}
 	return nil
 }
@@ -261,7 +262,7 @@ func (u *unpacker) buffer() *[]byte {
 	if b, ok := u.bufs.Get().(*[]byte); ok {
 		return b
 	}
-	b := make([]byte, u.x.chunk)
+	b := make([]byte, u.x.Chunk)
 	return &b
 }
 
@@ -270,18 +271,18 @@ func (e *engine) readBack(f vfs.File) vfs.File {
 	if e.pack == nil {
 		return f
 	}
-	pl := e.place.clone()
-	pl.packed.stored = e.pack.end
+	pl := e.place.Clone()
+	pl.Packed.Stored = e.pack.end
 	return unpackedFile{f, newUnpacker(pl, e.table, e.pack.x, e.name, e.proc.zstd)}
 }
 
 // unpack makes what the part's data are read through.
 func (p *filePart) unpack() {
-	if p.place != nil && p.place.packed != nil && p.table != nil {
-		if p.place.packed.memory = p.r.opt.Memory; p.place.packed.memory == 0 { // of Check
-			p.place.packed.memory = defaultReadMemory
+	if p.place != nil && p.place.Packed != nil && p.table != nil {
+		if p.place.Packed.Memory = p.r.opt.Memory; p.place.Packed.Memory == 0 { // of Check
+			p.place.Packed.Memory = defaultReadMemory
 		}
-		p.un = newUnpacker(&p.place.where, p.table, p.place.packed.x, p.name, p.r.codec(p.place.packed.chunk))
+		p.un = newUnpacker(&p.place.Place, p.table, p.place.Packed.Index, p.name, p.r.codec(p.place.Packed.Chunk))
 	}
 }
 
@@ -298,21 +299,21 @@ func (r *Reader) codec(chunk int64) *codec.Zstd {
 
 // findH5 finds the datasets of header and data, and the index of a compressed file.
 func findH5(hf *h5.File) (hd, dd, xd *h5.Dataset, herr, derr error) {
-	hd, herr = hf.Dataset("/" + headerBlob)
-	dd, derr = hf.Dataset("/" + dataBlob)
+	hd, herr = hf.Dataset("/" + layout.HeaderBlob)
+	dd, derr = hf.Dataset("/" + layout.DataBlob)
 	if !errors.Is(herr, h5.ErrMissing) || !errors.Is(derr, h5.ErrMissing) {
 		return hd, dd, nil, herr, derr
 	}
-	h, herr2 := hf.Dataset("/" + headerPacked)
+	h, herr2 := hf.Dataset("/" + layout.HeaderPacked)
 	if errors.Is(herr2, h5.ErrMissing) {
 		return hd, dd, nil, herr, derr
 	}
 	if herr2 != nil {
 		return nil, nil, nil, herr2, nil
 	}
-	if dd, derr = hf.Dataset("/" + dataPacked); derr != nil {
+	if dd, derr = hf.Dataset("/" + layout.DataPacked); derr != nil {
 		return h, nil, nil, nil, derr
 	}
-	xd, derr = hf.Dataset("/" + indexPacked)
+	xd, derr = hf.Dataset("/" + layout.IndexPacked)
 	return h, dd, xd, nil, derr
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"blobio/blob/internal/layout"
 	"blobio/cdf5"
 	"blobio/h5"
 	"blobio/internal/vfs"
@@ -30,12 +31,12 @@ type filePart struct {
 	size    int64 // of the file
 	records int64 // that the header tells
 
-	first int          // blobs of all parts before this one; set with table
-	order *extentOrder // set with table
-	since int64        // first record of its set
-	fine  *pieceIndex  // of the manifest's checksums of pieces, nil if there are none; set with table
-	table *ranks       // of all blobs
-	un    *unpacker    // of a compressed file; set with table
+	first int                 // blobs of all parts before this one; set with table
+	order *layout.ExtentOrder // set with table
+	since int64               // first record of its set
+	fine  *layout.PieceIndex  // of the manifest's checksums of pieces, nil if there are none; set with table
+	table *layout.Ranks       // of all blobs
+	un    *unpacker           // of a compressed file; set with table
 }
 
 func (p *filePart) wanted() string {
@@ -113,16 +114,16 @@ func (p *filePart) decode() error {
 		if p.size < p.info.Size {
 			return formatErr(p.name, p.size, "file", ErrTruncated, "%d bytes, the manifest says %d", p.size, p.info.Size)
 		}
-		if pl.hdrLen != p.info.HeaderLen {
-			return formatErr(p.name, pl.hdrOff, "header", ErrCorrupt, "%d bytes long, the manifest says %d", pl.hdrLen, p.info.HeaderLen)
+		if pl.HeaderLen != p.info.HeaderLen {
+			return formatErr(p.name, pl.HeaderOff, "header", ErrCorrupt, "%d bytes long, the manifest says %d", pl.HeaderLen, p.info.HeaderLen)
 		}
-		if !pl.plain { // lengths of dimensions and types are believed only if they are those that were written
+		if !pl.Plain { // lengths of dimensions and types are believed only if they are those that were written
 			crc, err := headerCRC(f, pl, p.name)
 			if err != nil {
 				return err
 			}
 			if crc != p.info.HeaderCRC {
-				return formatErr(p.name, pl.hdrOff, "header", ErrChecksum, "sums to %08x, the manifest says %08x", uint32(crc), uint32(p.info.HeaderCRC))
+				return formatErr(p.name, pl.HeaderOff, "header", ErrChecksum, "sums to %08x, the manifest says %08x", uint32(crc), uint32(p.info.HeaderCRC))
 			}
 		}
 	}
@@ -198,7 +199,7 @@ func decodeCDF(f io.ReaderAt, size int64, name string) (*place, int64, error) {
 		return nil, 0, err
 	}
 	p := newPlace(Canonical, false, size)
-	p.setHeader(h, n, s, &subShape{ranks: 1, subfiles: 1, nblobs: 1})
+	p.setHeader(h, n, s, &layout.Shape{Ranks: 1, Subfiles: 1, Blobs: 1})
 	return p, h.Records(size), nil
 }
 
@@ -218,11 +219,11 @@ func decodeH5(f io.ReaderAt, size int64, name string) (*place, int64, error) {
 				return nil, 0, err
 			}
 		}
-		lacks := headerBlob
+		lacks := layout.HeaderBlob
 		if herr == nil {
-			lacks = dataBlob
+			lacks = layout.DataBlob
 		} else if derr != nil {
-			lacks += " and no " + dataBlob
+			lacks += " and no " + layout.DataBlob
 		}
 		return nil, 0, formatErr(name, -1, "root group", ErrNotFormat, "no %s: an HDF5 file, but not a process-centric blob file", lacks)
 	}
@@ -245,51 +246,51 @@ func decodeH5(f io.ReaderAt, size int64, name string) (*place, int64, error) {
 	}
 	p := newPlace(ProcessCentric, xd != nil, size)
 	if xd != nil {
-		p.packed = new(packed)
-		if p.packed.idxOff, p.packed.idxLen, err = extent(xd, indexPacked); err != nil {
+		p.Packed = new(layout.Packed)
+		if p.Packed.IndexOff, p.Packed.IndexLen, err = extent(xd, layout.IndexPacked); err != nil {
 			return nil, 0, err
 		}
 	}
 	hlen := int64(0)
-	if p.hdrOff, hlen, err = extent(hd, headerBlob); err != nil {
+	if p.HeaderOff, hlen, err = extent(hd, layout.HeaderBlob); err != nil {
 		return nil, 0, err
 	}
-	if p.dataOff, p.dataLen, err = extent(dd, dataBlob); err != nil {
+	if p.DataOff, p.DataLen, err = extent(dd, layout.DataBlob); err != nil {
 		return nil, 0, err
 	}
-	h, n, err := cdf5.DecodeHeader(io.NewSectionReader(f, p.hdrOff, hlen), hlen,
-		&cdf5.DecodeOptions{File: name, Base: p.hdrOff, Order: cdf5.AutoOrder, NoBegins: true, ZeroDims: true})
+	h, n, err := cdf5.DecodeHeader(io.NewSectionReader(f, p.HeaderOff, hlen), hlen,
+		&cdf5.DecodeOptions{File: name, Base: p.HeaderOff, Order: cdf5.AutoOrder, NoBegins: true, ZeroDims: true})
 	if err != nil {
 		return nil, 0, err
 	}
 	if n != hlen {
-		return nil, 0, formatErr(name, p.hdrOff+n, headerBlob, ErrCorrupt, "the header ends after %d bytes, the dataset after %d", n, hlen)
+		return nil, 0, formatErr(name, p.HeaderOff+n, layout.HeaderBlob, ErrCorrupt, "the header ends after %d bytes, the dataset after %d", n, hlen)
 	}
-	if p.big, err = headerIsBig(f, p.hdrOff, name); err != nil {
+	if p.Big, err = headerIsBig(f, p.HeaderOff, name); err != nil {
 		return nil, 0, err
 	}
 	empty := emptyMapDims(h)
-	s, sh, err := parseBlobHeader(h, name, p.hdrOff)
+	s, sh, err := parseBlobHeader(h, name, p.HeaderOff)
 	if err != nil {
 		return nil, 0, err
 	}
 	p.setHeader(h, hlen, s, sh)
-	if p.packed != nil {
-		p.packed.stored, p.dataLen = p.dataLen, 0
-		if err := parsePacked(f, &p.where, name); err != nil {
+	if p.Packed != nil {
+		p.Packed.Stored, p.DataLen = p.DataLen, 0
+		if err := layout.ParsePacked(f, &p.Place, name); err != nil {
 			return nil, 0, err
 		}
-		p.schema.atts = slices.DeleteFunc(slices.Clone(p.schema.atts), func(a cdf5.Att) bool { return a.Name == attPacked })
+		p.schema.atts = slices.DeleteFunc(slices.Clone(p.schema.atts), func(a cdf5.Att) bool { return a.Name == layout.AttPacked })
 	}
 	for _, d := range empty {
-		if d -= len(p.schema.dims) + 1; d < p.nd() {
-			p.shape.nelems[d] = 0
+		if d -= len(p.schema.dims) + 1; d < p.NumMaps() {
+			p.Shape.Elems[d] = 0
 		} else {
-			p.shape.maxReqs[d-p.nd()] = 0
+			p.Shape.MaxReqs[d-p.NumMaps()] = 0
 		}
 	}
 	if h.NumRecs < 0 {
-		return nil, 0, formatErr(name, p.hdrOff+numrecsAt, "numrecs", ErrCorrupt, "%d, want >= 0", h.NumRecs)
+		return nil, 0, formatErr(name, p.HeaderOff+layout.NumrecsAt, "numrecs", ErrCorrupt, "%d, want >= 0", h.NumRecs)
 	}
 	// The size of a blob is at most the sum of the header's variables. If that
 	// stays within a half of the numbers, no offset in a blob can wrap.
@@ -298,15 +299,15 @@ func decodeH5(f io.ReaderAt, size int64, name string) (*place, int64, error) {
 		n := h.Bytes(v)
 		if h.IsRecord(v) && h.NumRecs > 0 {
 			if n > left/h.NumRecs {
-				return nil, 0, formatErr(name, p.hdrOff+numrecsAt, "numrecs", ErrCorrupt, "%d records of %q are over the limit of 2^62 bytes", h.NumRecs, h.Vars[v].Name)
+				return nil, 0, formatErr(name, p.HeaderOff+layout.NumrecsAt, "numrecs", ErrCorrupt, "%d records of %q are over the limit of 2^62 bytes", h.NumRecs, h.Vars[v].Name)
 			}
 			n *= h.NumRecs
 		}
 		if left -= n; left < 0 {
-			return nil, 0, formatErr(name, locator{h, p.hdrOff}.dimIDs(v), fmt.Sprintf("variable %q", h.Vars[v].Name), ErrCorrupt, "the variables up to it are over the limit of 2^62 bytes")
+			return nil, 0, formatErr(name, layout.NewLocator(h, p.HeaderOff).DimIDs(v), fmt.Sprintf("variable %q", h.Vars[v].Name), ErrCorrupt, "the variables up to it are over the limit of 2^62 bytes")
 		}
 	}
-	p.setRecords(h.NumRecs)
+	p.SetRecords(h.NumRecs)
 	return p, h.NumRecs, nil
 }
 
@@ -316,7 +317,7 @@ func decodeH5(f io.ReaderAt, size int64, name string) (*place, int64, error) {
 // returns their ids. Any other second dimension of length 0 is left for the
 // checks that follow, which refuse it.
 func emptyMapDims(h *cdf5.Header) (ids []int) {
-	blobs := h.DimIndex(dimBlobs)
+	blobs := h.DimIndex(layout.DimBlobs)
 	for d := range h.Dims {
 		if blobs >= 0 && d > blobs && h.Dims[d].Len == 0 {
 			h.Dims[d].Len = 1
@@ -329,8 +330,8 @@ func emptyMapDims(h *cdf5.Header) (ids []int) {
 // headerIsBig tells the byte order by the first tag: NC_DIMENSION is 10.
 func headerIsBig(f io.ReaderAt, off int64, name string) (bool, error) {
 	var b [4]byte
-	if _, err := f.ReadAt(b[:], off+numrecsAt+numrecsLen); err != nil {
-		return false, formatErr(name, off+numrecsAt+numrecsLen, "first tag", ErrTruncated, "%v", err)
+	if _, err := f.ReadAt(b[:], off+layout.NumrecsAt+layout.NumrecsLen); err != nil {
+		return false, formatErr(name, off+layout.NumrecsAt+layout.NumrecsLen, "first tag", ErrTruncated, "%v", err)
 	}
 	return b[3] != 0, nil
 }
@@ -342,12 +343,12 @@ func sameDataset(a, b *place, manifest bool) error {
 	if a.layout != b.layout {
 		return fmt.Errorf("one is %v, the other %v", a.layout, b.layout)
 	}
-	if a.shape.ranks != b.shape.ranks || a.shape.subfiles != b.shape.subfiles {
+	if a.Shape.Ranks != b.Shape.Ranks || a.Shape.Subfiles != b.Shape.Subfiles {
 		return fmt.Errorf("%s and %s are %d and %d, there %d and %d", attNprocs, attSubfiles,
-			b.shape.ranks, b.shape.subfiles, a.shape.ranks, a.shape.subfiles)
+			b.Shape.Ranks, b.Shape.Subfiles, a.Shape.Ranks, a.Shape.Subfiles)
 	}
-	if !a.grows && a.hdr.NumRecs != b.hdr.NumRecs && !manifest { // of those, sameRecords tells more
-		return fmt.Errorf("%d records, there %d", b.hdr.NumRecs, a.hdr.NumRecs)
+	if !a.Grows && a.Header.NumRecs != b.Header.NumRecs && !manifest { // of those, sameRecords tells more
+		return fmt.Errorf("%d records, there %d", b.Header.NumRecs, a.Header.NumRecs)
 	}
 	if err := sameMaps(a.schema, b.schema); err != nil {
 		return err
@@ -370,7 +371,7 @@ func sameDataset(a, b *place, manifest bool) error {
 // sameRecords says whether two variable-centric subfiles hold as many records. The
 // program that wrote them may have ended when only some of its nodes had written the last ones.
 func (p *filePart) sameRecords(lead *filePart) error {
-	if !p.place.grows || p.records == lead.records {
+	if !p.place.Grows || p.records == lead.records {
 		return nil
 	}
 	return fmt.Errorf("%d records, %s has %d: written by a run that did not end, or not of one dataset", p.records, lead.name, lead.records)

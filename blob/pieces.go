@@ -1,6 +1,7 @@
 package blob
 
 import (
+	"blobio/blob/internal/layout"
 	"blobio/subfile"
 )
 
@@ -9,9 +10,9 @@ func (p *filePart) indexPieces(records int64) error {
 	if p.info == nil || p.un != nil || p.table == nil || len(p.info.Pieces) == 0 {
 		return nil
 	}
-	x := p.place.pieces(p.table, p.r.manifest.Piece)
-	if n := x.total(records); n != int64(len(p.info.Pieces)) {
-		return formatErr(p.name, -1, "pieces", ErrCorrupt, "the manifest has %d checksums of pieces of %d bytes, want %d", len(p.info.Pieces), x.size, n)
+	x := p.place.Pieces(p.table, p.r.manifest.Piece)
+	if n := x.Total(records); n != int64(len(p.info.Pieces)) {
+		return formatErr(p.name, -1, "pieces", ErrCorrupt, "the manifest has %d checksums of pieces of %d bytes, want %d", len(p.info.Pieces), x.Size, n)
 	}
 	p.fine = x
 	return nil
@@ -25,7 +26,7 @@ func limitPieces(m *subfile.Manifest, size int64) {
 			n += len(m.Sets[i].Subfiles[k].Pieces)
 		}
 	}
-	if n > maxPieceSums {
+	if n > layout.MaxPieceSums {
 		subs := m.Sets[len(m.Sets)-1].Subfiles
 		for k := range subs {
 			n -= len(subs[k].Pieces)

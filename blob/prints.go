@@ -3,12 +3,13 @@ package blob
 import (
 	"fmt"
 
+	"blobio/blob/internal/layout"
 	"blobio/decomp"
 )
 
 // fingerprint returns bytes that are equal for equal schemas.
 func (s *Schema) fingerprint() ([]byte, error) {
-	sh := &subShape{ranks: 1, subfiles: 1, nblobs: 1, nelems: make([]int64, len(s.decomps)), maxReqs: make([]int64, len(s.decomps))}
+	sh := &layout.Shape{Ranks: 1, Subfiles: 1, Blobs: 1, Elems: make([]int64, len(s.decomps)), MaxReqs: make([]int64, len(s.decomps))}
 	h := s.blobHeader(sh)
 	return h.AppendTo(make([]byte, 0, h.EncodedLen()), orderOf(false), true)
 }
@@ -34,9 +35,9 @@ func printTexts(sums []int64) (texts []string) {
 	return texts
 }
 
-func mapPrint(m *decomp.Map, t *ranks, index int) int64 {
+func mapPrint(m *decomp.Map, t *layout.Ranks, index int) int64 {
 	var sum uint64
-	for i, id := range t.id {
+	for i, id := range t.ID {
 		h := uint64(index)<<32 ^ uint64(id) ^ 0x9e3779b97f4a7c15
 		for q := range m.Reqs(i) {
 			h = mix(h ^ uint64(q.Offset))

@@ -100,9 +100,9 @@ func (r *Reader) proof(s *set, id VarID, rec, bytes int64, fm form) *proof {
 
 // least is the length of the shortest piece of an extent, the last of several aside.
 func (p *filePart) least(v int) int64 {
-	n := p.place.extentBytes(v, p.table)
+	n := p.place.ExtentBytes(v, p.table)
 	if p.fine != nil {
-		n = min(n, p.fine.size)
+		n = min(n, p.fine.Size)
 	}
 	return max(n, 1)
 }
@@ -115,7 +115,7 @@ func (p *proof) of(part *filePart) *sums {
 	if s == nil {
 		s = newSums(0)
 		if part.fine != nil {
-			s.piece = part.fine.size
+			s.piece = part.fine.Size
 		}
 		s.keep = true
 		p.parts[part] = s
@@ -227,8 +227,8 @@ func (l *late) settle(ctx context.Context) error { return l.all.judge(ctx) }
 // compare holds what n bytes of an extent, from at on, sum to against the manifest. They are a piece of it, or all of it.
 func (e extent) compare(at, n int64, crc uint32) error {
 	if e.p.fine != nil {
-		if l := e.p.fine.of(e.p.info.Pieces, e.p.place.hdr, e.v, e.rec); len(l) > 0 {
-			return e.equal(at, n, crc, l[at/e.p.fine.size])
+		if l := e.p.fine.Of(e.p.info.Pieces, e.p.place.Header, e.v, e.rec); len(l) > 0 {
+			return e.equal(at, n, crc, l[at/e.p.fine.Size])
 		}
 	}
 	return e.compareWhole(n, crc)
@@ -237,7 +237,7 @@ func (e extent) compare(at, n int64, crc uint32) error {
 // compareWhole is compare for all n bytes of the extent.
 func (e extent) compareWhole(n int64, crc uint32) error {
 	o := e.p.order
-	ext := subfile.ExtentIndex(o.fixed, o.recs, o.pos[e.v], e.p.place.hdr.IsRecord(e.v), e.rec)
+	ext := subfile.ExtentIndex(o.Fixed, o.Recs, o.Pos[e.v], e.p.place.Header.IsRecord(e.v), e.rec)
 	if ext >= int64(len(e.p.info.Extents)) {
 		return formatErr(e.p.name, e.offset(0), e.field(), ErrChecksum, "the manifest has no checksum of it")
 	}

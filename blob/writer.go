@@ -84,7 +84,7 @@ func Create(ctx context.Context, c comm.Comm, name string, s *Schema, parts []Pa
 	w := &Writer{c: c, schema: s, base: name, opt: o.withDefaults()}
 	runs, err := checkCreate(name, s, parts, o)
 	w.limit = w.opt.Records
-	if w.opt.Layout.traits().grows {
+	if w.opt.Layout.traits().Grows {
 		w.limit, w.opt.Records = 0, 0
 	}
 	if err := sameOnAll(ctx, c, s, name, &w.opt, err); err != nil {
@@ -121,7 +121,7 @@ func checkCreate(name string, s *Schema, parts []Part, o *Options) ([][]decomp.R
 	if s.err != nil {
 		return nil, s.err
 	}
-	if o != nil && o.Layout.traits().byRank {
+	if o != nil && o.Layout.traits().ByRank {
 		if err := s.canSum(o.Records); err != nil {
 			return nil, err
 		}
