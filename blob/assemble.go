@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"blobio/cdf5"
+	"blobio/internal/vfs"
 )
 
 // assemble brings the lists into the form that is written: at most one put of
@@ -133,4 +134,14 @@ func (e *engine) image(list []pend, p *part) ([]byte, error) {
 	}
 	cdf5.FillBytes(img, sv.Type, hostOrder, sv.fillAtt())
 	return img, nil
+}
+
+// readBack is the subfile that is being written, as it is read: what was flushed.
+func (e *engine) readBack(f vfs.File) vfs.File {
+	if e.pack == nil {
+		return f
+	}
+	pl := e.place.Clone()
+	pl.Packed.Stored = e.pack.end
+	return unpackedFile{f, newUnpacker(pl, e.table, e.pack.x, e.name, e.proc.zstd)}
 }

@@ -216,12 +216,3 @@ func (c *checker) extent(p *checkPart, x extentSum, field string, want uint32) {
 		c.say(Error, p.name, off, field, ErrChecksum, "sums to %08x, the manifest says %08x", x.crc, want)
 	}
 }
-
-// fieldOf names a header variable, and its record of the dataset.
-func fieldOf(pl *place, v int, rec int64) string {
-	s := fmt.Sprintf("variable %q", pl.Header.Vars[v].Name)
-	if pl.Header.IsRecord(v) {
-		s += fmt.Sprintf(" record %d", rec)
-	}
-	return s
-}

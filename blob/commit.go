@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"blobio/blob/internal/layout"
 	"blobio/comm"
 	"blobio/internal/durable"
 	"blobio/subfile"
@@ -229,4 +230,24 @@ func (w *Writer) removeFinals() bool {
 		}
 	}
 	return w.opt.fs.SyncDir(subfile.Dir(w.base)) == nil
+}
+
+// limitPieces completes a manifest whose last set may have checksums of pieces of so many bytes.
+func limitPieces(m *subfile.Manifest, size int64) {
+	n := 0
+	for i := range m.Sets {
+		for k := range m.Sets[i].Subfiles {
+			n += len(m.Sets[i].Subfiles[k].Pieces)
+		}
+	}
+	if n > layout.MaxPieceSums {
+		subs := m.Sets[len(m.Sets)-1].Subfiles
+		for k := range subs {
+			n -= len(subs[k].Pieces)
+			subs[k].Pieces = nil
+		}
+	}
+	if n > 0 {
+		m.Piece = size
+	}
 }

@@ -1,6 +1,7 @@
 package blob
 
 import (
+	"fmt"
 	"io"
 	"sort"
 
@@ -69,4 +70,13 @@ func (e extent) read(f io.ReaderAt, lo, hi int64, use func(at int64, b []byte)) 
 		}
 	}
 	return nil
+}
+
+// fieldOf names a header variable, and its record of the dataset.
+func fieldOf(pl *place, v int, rec int64) string {
+	s := fmt.Sprintf("variable %q", pl.Header.Vars[v].Name)
+	if pl.Header.IsRecord(v) {
+		s += fmt.Sprintf(" record %d", rec)
+	}
+	return s
 }

@@ -438,3 +438,6 @@ func (r *Reader) Subfiles() (n, ranks int) {
 
 // isGone says whether a stat error means that the file is not there.
 func isGone(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
+// parallel calls f(0..n-1) from the reader's workers and waits for all.
+func (r *Reader) parallel(n int, f func(i int)) { inParallel(r.opt.Workers, n, f) }

@@ -2,33 +2,15 @@ package blob
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
-	"math"
 	"slices"
 	"sync/atomic"
 
 	"blobio/blob/internal/layout"
-	"blobio/internal/crccat"
 	"blobio/subfile"
 )
-
-// backs says whether a file has n bytes at off, before they are allocated. Compressed ones that
-// are far more than the file are decompressed, bit by bit, to know.
-func (p *place) backs(f io.ReaderAt, off, n int64, name, field string) error {
-	if sure, err := p.Backed(off, n, name, field); sure || err != nil {
-		return err
-	}
-	b := make([]byte, p.Packed.Chunk)
-	for at := off; at < off+n; at += int64(len(b)) {
-		if err := layout.ReadFull(f, b[:min(int64(len(b)), off+n-at)], at, name, field); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // index checks the index of a compressed file: its checksum, each entry, and that no two
 // chunks have bytes in common.
@@ -151,80 +133,4 @@ func (c *checker) sumPacked(p *checkPart, f io.ReaderAt, report func(ext int64, 
 		report(ext, v, rec, r.crc, r.good)
 	}
 	return c.ctx.Err()
-}
-
-// verify decompresses what all blobs hold of a header variable's record and returns the checksum of that. Each
-// fault goes to report, and the last one is returned.
-func (u *unpacker) verify(f io.ReaderAt, v int, rec int64, report func(error)) (crc uint32, stored int64, last error) {
-	x := u.x
-	nmap := x.Place.NumMaps() * layout.MapVars
-	if v < nmap && v%layout.MapVars < layout.MapOffsets {
-		crc, last = x.Sum(v, rec)
-		return crc, 0, last
-	}
-	var join crccat.Joiner
-	var buf []byte
-	for i := range x.Table.ID {
-		var first, n, size int64
-		if v < nmap {
-			first, n, size = x.List(v/layout.MapVars, v%layout.MapVars-layout.MapOffsets, i)
-		} else {
-			first, n, size = x.Piece(v-nmap, rec, i)
-		}
-		for k := first; n > 0; k++ {
-			m := min(n, x.Chunk)
-			n -= m
-			err := u.plausible(f, k, m)
-			if err == nil {
-				if int64(len(buf)) < m {
-					buf = make([]byte, m)
-				}
-				err = u.chunk(f, k, size, buf[:m])
-			}
-			if err != nil {
-				var bad *FormatError
-				if errors.As(err, &bad) {
-					named := *bad
-					named.Field += ": " + x.Name(v, rec, i)
-					err = &named
-				}
-				report(err)
-				last = err
-				continue
-			}
-			e, _ := u.entry(f, k)
-			stored += int64(e.Stored)
-			crc = join.Cat(crc, e.Content, m)
-		}
-	}
-	return crc, stored, last
-}
-
-// stored is where blob j's piece of a header variable's record lies compressed: offset in the file, bytes and form.
-func (u *unpacker) stored(f io.ReaderAt, v int, rec int64, j int) (off, n, content int64, form string, err error) {
-	nmap := u.pl.NumMaps() * layout.MapVars
-	var first int64
-	switch {
-	case v < nmap && v%layout.MapVars < layout.MapOffsets:
-		n = int64(layout.MapVarDefs[v%layout.MapVars].Type.Size())
-		return u.pl.TableAt(v/layout.MapVars, v%layout.MapVars, j), n, n, layout.FormNames[layout.FormRaw], nil
-	case v < nmap:
-		first, content, _ = u.x.List(v/layout.MapVars, v%layout.MapVars-layout.MapOffsets, j)
-	default:
-		first, content, _ = u.x.Piece(v-nmap, rec, j)
-	}
-	off = int64(math.MaxInt64)
-	best := uint8(layout.FormNone)
-	for k, left := first, content; left > 0; k++ {
-		left -= min(left, u.x.Chunk)
-		e, err := u.entry(f, k)
-		if err != nil {
-			return 0, 0, 0, "", err
-		}
-		off, n, best = min(off, u.pl.DataOff+e.Off), n+int64(e.Stored), max(best, e.Form)
-	}
-	if content == 0 {
-		off = u.pl.DataOff
-	}
-	return off, n, content, layout.FormNames[min(best, layout.FormCount-1)], nil
 }

@@ -14,20 +14,6 @@ func (s *Schema) fingerprint() ([]byte, error) {
 	return h.AppendTo(make([]byte, 0, h.EncodedLen()), orderOf(false), true)
 }
 
-// prints are this process's part of the fingerprints of the maps, by which an append can tell
-// whether it is given the same ones. They are sums over ranks of a hash of each
-// rank's requests and number, so the ranks need not meet in one place. World ranks are not known
-// here, so the key is (subfile, sub rank), which an append has as well.
-func (w *Writer) prints() []int64 {
-	sums := make([]int64, len(w.schema.decomps))
-	if w.lead {
-		for d := range sums {
-			sums[d] = mapPrint(w.eng.maps[d], w.eng.table, w.eng.index)
-		}
-	}
-	return sums
-}
-
 func printTexts(sums []int64) (texts []string) {
 	for _, v := range sums {
 		texts = append(texts, fmt.Sprintf("%016x", uint64(v)))

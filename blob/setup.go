@@ -12,16 +12,6 @@ import (
 	"blobio/subfile"
 )
 
-// leader returns the lowest rank whose value is there: of the ranks that share memory.
-func leader(vals []any) int {
-	for i, v := range vals {
-		if v != nil {
-			return i
-		}
-	}
-	return -1
-}
-
 // setup deals ranks to subfiles and works out where everything lies. Collective: broken
 // is an error of the communication, err may be one of this rank alone.
 func (w *Writer) setup(ctx context.Context, runs [][]decomp.Req) (broken, err error) {
@@ -106,24 +96,6 @@ type rankRow struct {
 	counts []int64
 	nreqs  []int64
 	below  []int64 // counts, then nreqs, summed over the lower sub ranks
-}
-
-// shareOne makes a value on the lowest rank of each process and returns it on all.
-func shareOne[T any](ctx context.Context, c comm.Comm, make func() *T) (*T, error) {
-	here, err := c.Share(ctx, true)
-	if err != nil {
-		return nil, err
-	}
-	lead := leader(here)
-	var v *T
-	if lead == c.Rank() {
-		v = make()
-	}
-	all, err := c.Share(ctx, v)
-	if err != nil {
-		return nil, err
-	}
-	return all[lead].(*T), nil
 }
 
 func newEngine(o *Options, proc *process, s *Schema, sh *layout.Shape, rows []*rankRow) (*engine, error) {

@@ -43,3 +43,16 @@ func (p *filePart) proveTable() error {
 	}
 	return nil
 }
+
+// indexPieces finds the manifest's checksums of pieces, of a set of so many records.
+func (p *filePart) indexPieces(records int64) error {
+	if p.info == nil || p.un != nil || p.table == nil || len(p.info.Pieces) == 0 {
+		return nil
+	}
+	x := p.place.Pieces(p.table, p.r.manifest.Piece)
+	if n := x.Total(records); n != int64(len(p.info.Pieces)) {
+		return formatErr(p.name, -1, "pieces", ErrCorrupt, "the manifest has %d checksums of pieces of %d bytes, want %d", len(p.info.Pieces), x.Size, n)
+	}
+	p.fine = x
+	return nil
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"sync"
 
@@ -256,4 +257,28 @@ func (e extent) equal(at, n int64, crc, want uint32) error {
 		what = fmt.Sprintf("bytes %d to %d of it sum", at, at+n-1)
 	}
 	return formatErr(e.p.name, e.offset(at), e.field(), ErrChecksum, "%s to %08x, the manifest says %08x", what, crc, want)
+}
+
+// complete sums what is not yet summed of bytes [lo, hi) of extent 0, which are within a piece, from the file.
+func (s *sums) complete(e extent, f io.ReaderAt, lo, hi int64) error {
+	var holes []seg
+	at := lo
+	for _, g := range s.ext[0] {
+		if g.at+g.n <= lo || g.at >= hi {
+			continue
+		}
+		if g.at > at {
+			holes = append(holes, seg{at: at, n: g.at - at})
+		}
+		at = g.at + g.n
+	}
+	if at < hi {
+		holes = append(holes, seg{at: at, n: hi - at})
+	}
+	for _, h := range holes {
+		if err := e.read(f, h.at, h.at+h.n, func(at int64, b []byte) { s.sum(0, at, b) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -1,7 +1,6 @@
 package blob
 
 import (
-	"encoding/binary"
 	"hash/crc32"
 
 	"blobio/blob/internal/layout"
@@ -256,12 +255,4 @@ func (e *engine) mapBytes(b []byte, i, d, m int, from int64) {
 		pos += int(size)
 	}
 	clear(b[pos:])
-}
-
-func putInt(b []byte, order binary.ByteOrder, size, v int64) {
-	if size == 8 {
-		order.PutUint64(b, uint64(v))
-	} else {
-		order.PutUint32(b, uint32(v))
-	}
 }

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math"
 	"sort"
 	"sync"
 
 	"blobio/blob/internal/layout"
-	"blobio/h5"
 	"blobio/internal/codec"
+	"blobio/internal/crccat"
 	"blobio/internal/vfs"
 )
 
@@ -266,54 +267,93 @@ func (u *unpacker) buffer() *[]byte {
 	return &b
 }
 
-// readBack is the subfile that is being written, as it is read: what was flushed.
-func (e *engine) readBack(f vfs.File) vfs.File {
-	if e.pack == nil {
-		return f
+// verify decompresses what all blobs hold of a header variable's record and returns the checksum of that. Each
+// fault goes to report, and the last one is returned.
+func (u *unpacker) verify(f io.ReaderAt, v int, rec int64, report func(error)) (crc uint32, stored int64, last error) {
+	x := u.x
+	nmap := x.Place.NumMaps() * layout.MapVars
+	if v < nmap && v%layout.MapVars < layout.MapOffsets {
+		crc, last = x.Sum(v, rec)
+		return crc, 0, last
 	}
-	pl := e.place.Clone()
-	pl.Packed.Stored = e.pack.end
-	return unpackedFile{f, newUnpacker(pl, e.table, e.pack.x, e.name, e.proc.zstd)}
-}
-
-// unpack makes what the part's data are read through.
-func (p *filePart) unpack() {
-	if p.place != nil && p.place.Packed != nil && p.table != nil {
-		if p.place.Packed.Memory = p.r.opt.Memory; p.place.Packed.Memory == 0 { // of Check
-			p.place.Packed.Memory = defaultReadMemory
+	var join crccat.Joiner
+	var buf []byte
+	for i := range x.Table.ID {
+		var first, n, size int64
+		if v < nmap {
+			first, n, size = x.List(v/layout.MapVars, v%layout.MapVars-layout.MapOffsets, i)
+		} else {
+			first, n, size = x.Piece(v-nmap, rec, i)
 		}
-		p.un = newUnpacker(&p.place.Place, p.table, p.place.Packed.Index, p.name, p.r.codec(p.place.Packed.Chunk))
+		for k := first; n > 0; k++ {
+			m := min(n, x.Chunk)
+			n -= m
+			err := u.plausible(f, k, m)
+			if err == nil {
+				if int64(len(buf)) < m {
+					buf = make([]byte, m)
+				}
+				err = u.chunk(f, k, size, buf[:m])
+			}
+			if err != nil {
+				var bad *FormatError
+				if errors.As(err, &bad) {
+					named := *bad
+					named.Field += ": " + x.Name(v, rec, i)
+					err = &named
+				}
+				report(err)
+				last = err
+				continue
+			}
+			e, _ := u.entry(f, k)
+			stored += int64(e.Stored)
+			crc = join.Cat(crc, e.Content, m)
+		}
 	}
+	return crc, stored, last
 }
 
-// codec is what all files of the dataset are decompressed with.
-func (r *Reader) codec(chunk int64) *codec.Zstd {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.zstd == nil || r.chunk < chunk {
-		r.chunk = chunk
-		r.zstd = codec.NewZstd(codec.Options{Concurrency: r.opt.Workers, MaxContent: int(chunk)})
+// stored is where blob j's piece of a header variable's record lies compressed: offset in the file, bytes and form.
+func (u *unpacker) stored(f io.ReaderAt, v int, rec int64, j int) (off, n, content int64, form string, err error) {
+	nmap := u.pl.NumMaps() * layout.MapVars
+	var first int64
+	switch {
+	case v < nmap && v%layout.MapVars < layout.MapOffsets:
+		n = int64(layout.MapVarDefs[v%layout.MapVars].Type.Size())
+		return u.pl.TableAt(v/layout.MapVars, v%layout.MapVars, j), n, n, layout.FormNames[layout.FormRaw], nil
+	case v < nmap:
+		first, content, _ = u.x.List(v/layout.MapVars, v%layout.MapVars-layout.MapOffsets, j)
+	default:
+		first, content, _ = u.x.Piece(v-nmap, rec, j)
 	}
-	return r.zstd
+	off = int64(math.MaxInt64)
+	best := uint8(layout.FormNone)
+	for k, left := first, content; left > 0; k++ {
+		left -= min(left, u.x.Chunk)
+		e, err := u.entry(f, k)
+		if err != nil {
+			return 0, 0, 0, "", err
+		}
+		off, n, best = min(off, u.pl.DataOff+e.Off), n+int64(e.Stored), max(best, e.Form)
+	}
+	if content == 0 {
+		off = u.pl.DataOff
+	}
+	return off, n, content, layout.FormNames[min(best, layout.FormCount-1)], nil
 }
 
-// findH5 finds the datasets of header and data, and the index of a compressed file.
-func findH5(hf *h5.File) (hd, dd, xd *h5.Dataset, herr, derr error) {
-	hd, herr = hf.Dataset("/" + layout.HeaderBlob)
-	dd, derr = hf.Dataset("/" + layout.DataBlob)
-	if !errors.Is(herr, h5.ErrMissing) || !errors.Is(derr, h5.ErrMissing) {
-		return hd, dd, nil, herr, derr
+// backs says whether a file has n bytes at off, before they are allocated. Compressed ones that
+// are far more than the file are decompressed, bit by bit, to know.
+func (p *place) backs(f io.ReaderAt, off, n int64, name, field string) error {
+	if sure, err := p.Backed(off, n, name, field); sure || err != nil {
+		return err
 	}
-	h, herr2 := hf.Dataset("/" + layout.HeaderPacked)
-	if errors.Is(herr2, h5.ErrMissing) {
-		return hd, dd, nil, herr, derr
+	b := make([]byte, p.Packed.Chunk)
+	for at := off; at < off+n; at += int64(len(b)) {
+		if err := layout.ReadFull(f, b[:min(int64(len(b)), off+n-at)], at, name, field); err != nil {
+			return err
+		}
 	}
-	if herr2 != nil {
-		return nil, nil, nil, herr2, nil
-	}
-	if dd, derr = hf.Dataset("/" + layout.DataPacked); derr != nil {
-		return h, nil, nil, nil, derr
-	}
-	xd, derr = hf.Dataset("/" + layout.IndexPacked)
-	return h, dd, xd, nil, derr
+	return nil
 }
