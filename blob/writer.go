@@ -11,6 +11,7 @@ import (
 
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/internal/durable"
 	"blobio/subfile"
 )
 
@@ -209,10 +210,13 @@ func sameOnAll(ctx context.Context, c comm.Comm, s *Schema, name string, o *Opti
 	return nil
 }
 
-// hash is of what all ranks must pass alike: what they do together depends on it.
+// hash is of what all ranks must pass alike, since what they do together depends on it: the name and all options but those that are each
+// process's own.
 func (o *Options) hash(name string) int64 {
-	return int64(crc32.ChecksumIEEE(fmt.Appendf(nil, "%q %v %v %d %d %v %v %v %v %v %d %d %v %d %v %v %d %d", name, o.Layout, o.Grouping, o.Subfiles, o.Records, o.Retain,
-		o.Durability, o.CommitMode, o.Force, o.WideMaps, o.Buffer, o.Aggregators, o.Stripe, o.ownMin, o.messages, o.Compress, o.chunk, o.piece)))
+	v := *o
+	v.Memory, v.Workers, v.MaxOpen = 0, 0, 0
+	v.spread, v.syncMin, v.lease, v.fs = false, 0, durable.LeaseOptions{}, nil
+	return int64(crc32.ChecksumIEEE(fmt.Appendf(nil, "%q %+v", name, v)))
 }
 
 // guard ends a collective: all ranks learn of any rank's error, and a writer
