@@ -69,7 +69,7 @@ func (c *conversion) merge(ctx context.Context, b *bulk, units work, err error) 
 		sv := &c.schema.vars[u.v]
 		p := pend{v: int32(u.v), rec: u.rec}
 		for _, e := range b.engines {
-			for i, id := range e.table.id {
+			for i, id := range e.table.ID {
 				if sv.Decomp != 0 || id == 0 {
 					e.done.set(i, &p, sv.Record)
 				}

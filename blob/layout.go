@@ -3,6 +3,7 @@ package blob
 import (
 	"fmt"
 
+	"blobio/blob/internal/layout"
 	"blobio/cdf5"
 )
 
@@ -45,22 +46,22 @@ func ParseLayout(s string) (Layout, error) {
 }
 
 // schemes of the layouts, not compressed and compressed.
-var schemes = [...][2]scheme{
-	VariableCentric: {variable{}, nil},
-	ProcessCentric:  {byBlob{}, compressed{}},
-	Canonical:       {canonical{}, nil},
+var schemes = [...][2]layout.Scheme{
+	VariableCentric: {layout.Variable{}, nil},
+	ProcessCentric:  {layout.Process{}, layout.Compressed{}},
+	Canonical:       {layout.Canonical{}, nil},
 }
 
 // traits of a layout; those of no layout for one that is unknown.
-func (l Layout) traits() (t traits) {
+func (l Layout) traits() (t layout.Traits) {
 	if int(l) < len(schemes) {
-		t = traitsOf(schemes[l][0])
+		t = layout.TraitsOf(schemes[l][0])
 	}
 	return t
 }
 
 // scheme of a layout, which can be compressed if that is asked for: see Compress.fits.
-func (l Layout) scheme(compress bool) scheme {
+func (l Layout) scheme(compress bool) layout.Scheme {
 	if compress {
 		return schemes[l][1]
 	}
@@ -71,7 +72,7 @@ func (l Layout) scheme(compress bool) scheme {
 func layoutGrows(name string) bool {
 	for l, n := range layoutNames {
 		if n == name {
-			return Layout(l).traits().grows
+			return Layout(l).traits().Grows
 		}
 	}
 	return false
@@ -79,32 +80,32 @@ func layoutGrows(name string) bool {
 
 // place says where everything of one subfile lies, and of what schema it is.
 type place struct {
-	where
+	layout.Place
 	layout Layout
 	schema *Schema
 }
 
 // newPlace is of a file of so many bytes, or one that is written. Its header is still to be set.
 func newPlace(l Layout, compressed bool, size int64) *place {
-	return &place{where: newWhere(l.scheme(compressed), size), layout: l}
+	return &place{Place: layout.New(l.scheme(compressed), size), layout: l}
 }
 
 // setHeader sets what a header says. It is n bytes long.
-func (p *place) setHeader(h *cdf5.Header, n int64, s *Schema, sh *subShape) {
-	vars := make([]varShape, len(s.vars))
+func (p *place) setHeader(h *cdf5.Header, n int64, s *Schema, sh *layout.Shape) {
+	vars := make([]layout.Var, len(s.vars))
 	for i := range s.vars {
 		v := &s.vars[i]
-		vars[i] = varShape{size: int64(v.Type.Size()), elems: s.Elems(VarID(i)), decomp: int(v.Decomp), record: v.Record}
+		vars[i] = layout.Var{Size: int64(v.Type.Size()), Elems: s.Elems(VarID(i)), Decomp: int(v.Decomp), Record: v.Record}
 	}
 	p.schema = s
-	p.where.setHeader(h, n, sh, len(s.decomps), vars)
+	p.Place.SetHeader(h, n, sh, len(s.decomps), vars)
 }
 
 // piece returns where entry i's part of a variable's record lies: file offset
 // and bytes. A variable that is not decomposed is a piece of sub rank 0.
-func (p *place) piece(v VarID, rec int64, r *ranks, i int) (off, n int64) {
-	return p.where.piece(int(v), rec, r, i)
+func (p *place) piece(v VarID, rec int64, r *layout.Ranks, i int) (off, n int64) {
+	return p.Place.Piece(int(v), rec, r, i)
 }
 
 // fileVar is the index in the header of variable v of the schema.
-func (p *place) fileVar(v VarID) int { return p.where.fileVar(int(v)) }
+func (p *place) fileVar(v VarID) int { return p.Place.FileVar(int(v)) }

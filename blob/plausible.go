@@ -1,6 +1,10 @@
 package blob
 
-import "fmt"
+import (
+	"fmt"
+
+	"blobio/blob/internal/layout"
+)
 
 // What a header without a checksum promises is held against what the file holds: a bit of a length must not make
 // an endless array of fill values or zeros out of a small file.
@@ -15,13 +19,13 @@ func (s *set) plausible(d int) error {
 	var lead *filePart
 	here, owned := int64(0), int64(0)
 	for _, p := range s.parts {
-		if p.table == nil || d >= p.place.nd() {
+		if p.table == nil || d >= p.place.NumMaps() {
 			continue
 		}
 		if here++; lead == nil {
 			lead = p
 		}
-		owned += p.place.shape.nelems[d]
+		owned += p.place.Shape.Elems[d]
 	}
 	if lead == nil {
 		return nil
@@ -42,15 +46,15 @@ func (p *place) dense(name string, d int, owned int64) error {
 		}
 	}
 	dim := &p.schema.dims[longest]
-	return formatErr(name, p.locate().dimLen(int(longest)), fmt.Sprintf("dimension %q", dim.Name), ErrCorrupt,
+	return formatErr(name, p.Locate().DimLen(int(longest)), fmt.Sprintf("dimension %q", dim.Name), ErrCorrupt,
 		"%d: D%d has %d elements then, want at most %d times the %d that the blobs hold", dim.Len, d+1, elems, sparse, owned)
 }
 
 // roomForRecords says so if a file cannot hold as many records as its header says; the last may be cut.
 func (p *place) roomForRecords(name string, records int64) error {
-	size := p.recordBytes()
-	if size > 0 && records-1 > p.fileLen/size {
-		return formatErr(name, p.hdrOff+numrecsAt, "numrecs", ErrTruncated, "%d records of %d bytes, but the file ends at %d", records, size, p.fileLen)
+	size := p.RecordBytes()
+	if size > 0 && records-1 > p.FileLen/size {
+		return formatErr(name, p.HeaderOff+layout.NumrecsAt, "numrecs", ErrTruncated, "%d records of %d bytes, but the file ends at %d", records, size, p.FileLen)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"blobio/blob/internal/layout"
 	"blobio/internal/durable"
 	"blobio/internal/vfs"
 	"blobio/subfile"
@@ -241,10 +242,10 @@ func eachGrown(fsys vfs.FS, base string, m *subfile.Manifest, f func(name string
 		if err != nil {
 			return err
 		}
-		var b [numrecsLen]byte
+		var b [layout.NumrecsLen]byte
 		size, err := file.Size()
 		if err == nil {
-			err = readFull(file, b[:], numrecsAt, name, "numrecs")
+			err = layout.ReadFull(file, b[:], layout.NumrecsAt, name, "numrecs")
 		}
 		if err = errors.Join(err, file.Close()); err != nil {
 			return err

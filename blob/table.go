@@ -1,6 +1,10 @@
 package blob
 
-import "hash/crc32"
+import (
+	"hash/crc32"
+
+	"blobio/blob/internal/layout"
+)
 
 // loadTable reads what the file says of each of its blobs: number of requests,
 // first element, number of elements; and for the process-centric layout where each blob lies.
@@ -11,11 +15,11 @@ func (p *filePart) loadTable(records int64) error {
 		return err
 	}
 	defer done()
-	if p.table, err = readTable(f, &p.place.where, p.name, nil); err != nil {
+	if p.table, err = layout.ReadTable(f, &p.place.Place, p.name, nil); err != nil {
 		return err
 	}
 	p.unpack()
-	p.order = p.place.extentOrder()
+	p.order = p.place.ExtentOrder()
 	if err := p.indexPieces(records); err != nil || !p.proven() {
 		return err
 	}
@@ -24,18 +28,31 @@ func (p *filePart) loadTable(records int64) error {
 
 // proveTable compares the checksums of all that readTable reads. The numbers are what the file's bytes say, so their bytes are those.
 func (p *filePart) proveTable() error {
-	t, order := p.table, orderOf(p.place.big)
-	for d := range p.place.nd() {
-		for m, col := range [][]int64{mapNreqs: t.nreqs, mapStart: t.start, mapCount: t.count} {
-			size := int64(mapVarDefs[m].typ.Size())
-			b := make([]byte, int64(len(t.id))*size)
-			for j := range t.id {
-				putInt(b[int64(j)*size:], order, size, col[j*p.place.nd()+d])
+	t, order := p.table, orderOf(p.place.Big)
+	for d := range p.place.NumMaps() {
+		for m, col := range [][]int64{layout.MapNreqs: t.Nreqs, layout.MapStart: t.Start, layout.MapCount: t.Count} {
+			size := int64(layout.MapVarDefs[m].Type.Size())
+			b := make([]byte, int64(len(t.ID))*size)
+			for j := range t.ID {
+				putInt(b[int64(j)*size:], order, size, col[j*p.place.NumMaps()+d])
 			}
-			if err := (extent{p, d*mapVars + m, 0}).compareWhole(int64(len(b)), crc32.ChecksumIEEE(b)); err != nil {
+			if err := (extent{p, d*layout.MapVars + m, 0}).compareWhole(int64(len(b)), crc32.ChecksumIEEE(b)); err != nil {
 				return err
 			}
 		}
 	}
+	return nil
+}
+
+// indexPieces finds the manifest's checksums of pieces, of a set of so many records.
+func (p *filePart) indexPieces(records int64) error {
+	if p.info == nil || p.un != nil || p.table == nil || len(p.info.Pieces) == 0 {
+		return nil
+	}
+	x := p.place.Pieces(p.table, p.r.manifest.Piece)
+	if n := x.Total(records); n != int64(len(p.info.Pieces)) {
+		return formatErr(p.name, -1, "pieces", ErrCorrupt, "the manifest has %d checksums of pieces of %d bytes, want %d", len(p.info.Pieces), x.Size, n)
+	}
+	p.fine = x
 	return nil
 }

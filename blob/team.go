@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"blobio/blob/internal/layout"
 	"blobio/comm"
 	"blobio/subfile"
 )
@@ -49,13 +50,13 @@ func (o *Options) aggregators(n int) int {
 // What is large each rank writes itself.
 type team struct {
 	c       comm.Comm
-	all     *ranks  // of every rank of the subfile
-	members []int   // sub ranks, by rank of c, ascending
-	total   []int64 // elements of all members, by map from 0
-	block   bool    // the members are consecutive
-	aggs    []int   // ranks of c that are aggregators
-	slot    int     // which of them this one is, or -1
-	window  int64   // bytes of a window at most
+	all     *layout.Ranks // of every rank of the subfile
+	members []int         // sub ranks, by rank of c, ascending
+	total   []int64       // elements of all members, by map from 0
+	block   bool          // the members are consecutive
+	aggs    []int         // ranks of c that are aggregators
+	slot    int           // which of them this one is, or -1
+	window  int64         // bytes of a window at most
 
 	asked   bool // for shared memory
 	mem     comm.Memory
@@ -85,7 +86,7 @@ func (w *Writer) setupApart(ctx context.Context, grp subfile.Group, row *rankRow
 	if err != nil {
 		return err, nil
 	}
-	t := &team{c: node, all: newRanks(len(rows), nd), total: make([]int64, nd), slot: -1}
+	t := &team{c: node, all: layout.NewRanks(len(rows), nd), total: make([]int64, nd), slot: -1}
 	if w.opt.Stripe.Size > 0 || w.opt.Compress.on() {
 		t.c = w.sub
 	}
@@ -100,11 +101,11 @@ func (w *Writer) setupApart(ctx context.Context, grp subfile.Group, row *rankRow
 		if member {
 			t.members, homes = append(t.members, j), append(homes, value(2*nd))
 		}
-		t.all.id[j] = j
+		t.all.ID[j] = j
 		for d := range nd {
 			k := j*nd + d
-			t.all.count[k], t.all.nreqs[k] = value(d), value(nd+d)
-			t.all.start[k], t.all.reqs[k] = below[d], below[nd+d]
+			t.all.Count[k], t.all.Nreqs[k] = value(d), value(nd+d)
+			t.all.Start[k], t.all.Reqs[k] = below[d], below[nd+d]
 			below[d], below[nd+d] = below[d]+value(d), below[nd+d]+value(nd+d)
 			most[d] = max(most[d], value(nd+d))
 			if member {
@@ -169,8 +170,8 @@ func (w *Writer) placeApart(records int64) error {
 	w.placed = true
 	e, all := w.eng, w.eng.team.all
 	var err error
-	if e.meta, err = e.place.settle(all, records-w.first); err == nil {
-		e.table.blob[0] = all.blob[w.sub.Rank()]
+	if e.meta, err = e.place.Settle(all, records-w.first); err == nil {
+		e.table.Blob[0] = all.Blob[w.sub.Rank()]
 	}
 	return err
 }
@@ -245,7 +246,7 @@ func (e *engine) exchangeTeam(ctx context.Context, list []pend, keys []varRec, s
 // allocateFor reserves the space up to the end of what is written, on the first rank of the subfile.
 func (e *engine) allocateFor(sets [][]varRec) error {
 	end := int64(0)
-	if e.table.id[0] == 0 {
+	if e.table.ID[0] == 0 {
 		for _, keys := range sets {
 			for _, k := range keys {
 				end = max(end, e.extentEnd(k))
@@ -273,8 +274,8 @@ func (e *engine) extentEnd(k varRec) int64 {
 	if k.v >= 0 {
 		v = e.place.fileVar(VarID(k.v))
 	}
-	if off, ok := e.place.whole(v, k.rec); ok {
-		return off + e.place.extentBytes(v, nil)
+	if off, ok := e.place.Whole(v, k.rec); ok {
+		return off + e.place.ExtentBytes(v, nil)
 	}
-	return e.place.fileSize(0)
+	return e.place.FileSize(0)
 }

@@ -1,11 +1,11 @@
-package blob
+package layout
 
 import "blobio/cdf5"
 
 // Names of the two datasets of a process-centric subfile.
 const (
-	headerBlob = "header_blob"
-	dataBlob   = "data_blob"
+	HeaderBlob = "header_blob"
+	DataBlob   = "data_blob"
 )
 
 // dataAlign is where data_blob begins: at a page, so that direct I/O is possible.
@@ -17,26 +17,26 @@ const indexAlign = 8
 // numrecsAt is the offset of the record count in a CDF-5 header, after the
 // magic; it is 8 bytes long.
 const (
-	numrecsAt  = 4
-	numrecsLen = 8
+	NumrecsAt  = 4
+	NumrecsLen = 8
 )
 
-// dimBlobs is the dimension behind the canonical ones, how many blobs there are; those of the maps follow.
-const dimBlobs = "nblobs"
+// DimBlobs is the dimension behind the canonical ones, how many blobs there are; those of the maps follow.
+const DimBlobs = "nblobs"
 
 // The five variables of a map, in order: Dk.nreqs, Dk.blob_start, ...
 const (
-	mapNreqs = iota
-	mapStart
-	mapCount
-	mapOffsets
-	mapLengths
-	mapVars // how many
+	MapNreqs = iota
+	MapStart
+	MapCount
+	MapOffsets
+	MapLengths
+	MapVars // how many
 )
 
-var mapVarDefs = [mapVars]struct {
-	name, descr string
-	typ         cdf5.Type
+var MapVarDefs = [MapVars]struct {
+	Name, Descr string
+	Type        cdf5.Type
 }{
 	{"nreqs", "Number of noncontiguous requests in individual blobs", cdf5.Int},
 	{"blob_start", "Starting array indices of individual blobs stored in a variable", cdf5.Int64},
@@ -45,18 +45,18 @@ var mapVarDefs = [mapVars]struct {
 	{"lengths", "Number of elements of flattened canonical noncontiguous requests of individual blobs", cdf5.Int},
 }
 
-// shape of one subfile: what its header says beyond the schema.
-type subShape struct {
-	ranks    int     // world size
-	subfiles int     // of the dataset
-	nblobs   int     // of this subfile
-	nelems   []int64 // by map from 0: elements in this subfile; the dimension is at least 1
-	maxReqs  []int64 // by map from 0: most requests of a blob; the dimension is at least 1
-	wide     []bool  // by map from 0: Dk.offsets is int64
-	chunk    int64   // of a compressed subfile: bytes of a chunk; else 0
+// Shape of one subfile: what its header says beyond the schema.
+type Shape struct {
+	Ranks    int     // world size
+	Subfiles int     // of the dataset
+	Blobs    int     // of this subfile
+	Elems    []int64 // by map from 0: elements in this subfile; the dimension is at least 1
+	MaxReqs  []int64 // by map from 0: most requests of a blob; the dimension is at least 1
+	Wide     []bool  // by map from 0: Dk.offsets is int64
+	Chunk    int64   // of a compressed subfile: bytes of a chunk; else 0
 }
 
 // Header lengths of 0 would mean "unlimited" in CDF, so a subfile that holds
 // nothing of a map gets dimensions of length 1. blob_count and nreqs say that
 // the one element is not there. (The reference aborts, or writes 0.)
-func atLeast1(n int64) int64 { return max(n, 1) }
+func AtLeast1(n int64) int64 { return max(n, 1) }
