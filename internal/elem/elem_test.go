@@ -48,6 +48,8 @@ func TestTypes(t *testing.T) {
 		copy(odd, b)
 		if v := e.View(odd[:len(b)+e.Size()-1]); !reflect.DeepEqual(v, s) {
 			t.Errorf("%v: a view of bytes that are not aligned is %v, want %v", e, v, s)
+		} else if e.Align() > 1 && &must(elem.Of(v))[0] == &odd[0] {
+			t.Errorf("%v at an odd address", e)
 		}
 		x := elem.At(s, 1)
 		if one, ok := elem.One(x); !ok || !reflect.DeepEqual(elem.At(one, 0), x) || reflect.TypeOf(one) != reflect.TypeOf(s) {
