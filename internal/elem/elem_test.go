@@ -48,6 +48,15 @@ func TestTypes(t *testing.T) {
 		copy(odd, b)
 		if v := e.View(odd[:len(b)+e.Size()-1]); !reflect.DeepEqual(v, s) {
 			t.Errorf("%v: a view of bytes that are not aligned is %v, want %v", e, v, s)
+		} else if e.Align() > 1 && &must(elem.Of(v))[0] == &odd[0] {
+			t.Errorf("%v at an odd address", e)
+		}
+		sub := elem.Sub(s, 1, 3)
+		if m := must(elem.Of(sub)); &m[0] != &b[e.Size()] || len(m) != 2*e.Size() || !reflect.DeepEqual(elem.At(sub, 1), elem.At(s, 2)) {
+			t.Errorf("%v: elements 1 and 2 of %v: %v", e, s, sub)
+		}
+		if none := elem.Sub(s, 3, 3); reflect.TypeOf(none) != reflect.TypeOf(s) || len(must(elem.Of(none))) != 0 {
+			t.Errorf("%v: no elements: %#v", e, none)
 		}
 		x := elem.At(s, 1)
 		if one, ok := elem.One(x); !ok || !reflect.DeepEqual(elem.At(one, 0), x) || reflect.TypeOf(one) != reflect.TypeOf(s) {

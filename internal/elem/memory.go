@@ -111,6 +111,12 @@ func (t Type) View(b []byte) any {
 	return kinds[t].view(b)
 }
 
+// Sub returns elements [lo, hi) of a slice of numbers, as a slice of the same memory.
+func Sub(slice any, lo, hi int) any {
+	t, b, _ := Of(slice)
+	return t.View(b[lo*t.Size() : hi*t.Size() : hi*t.Size()])
+}
+
 // At returns element i of a slice.
 func At(slice any, i int) any { return reflect.ValueOf(slice).Index(i).Interface() }
 

@@ -84,7 +84,7 @@ func TestBound(t *testing.T) {
 func TestFirstErrorByNumber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var began [10]bool
-		second, fourth := make(chan struct{}), make(chan struct{})
+		second, third, fourth := make(chan struct{}), make(chan struct{}), make(chan struct{})
 		bad2, bad4 := errors.New("item 2"), errors.New("item 4")
 		var cause5 error
 		res := make(chan error)
@@ -104,6 +104,7 @@ func TestFirstErrorByNumber(t *testing.T) {
 				case 5:
 					<-ctx.Done() // item 4 fails beside it
 					cause5 = context.Cause(ctx)
+					<-third
 					return ctx.Err()
 				case 0, 1, 3:
 					if i == 0 {
@@ -118,6 +119,8 @@ func TestFirstErrorByNumber(t *testing.T) {
 		close(fourth)
 		synctest.Wait()
 		close(second)
+		synctest.Wait()
+		close(third)
 		if err := <-res; err != bad2 || cause5 != bad4 {
 			t.Errorf("%v, item 5 ends by %v", err, cause5)
 		}
