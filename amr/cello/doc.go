@@ -34,3 +34,15 @@ package cello
 // The data of a block are its datasets, one after the other, each at a multiple of
 // 8 bytes. Blocks of ranks of the writer's process are taken from where they are;
 // those of others come in rounds that every rank works out from the same plan.
+//
+// A restart counts:
+//
+//	phase            counted by the reader of a file     then, over all files
+//	startup                                              readers = files
+//	level 0, create  blocks up to level 0                full files = files
+//	level 0, init    the same, with their data           full files = files
+//	level k, create  blocks of level k                   full files = files
+//	level k, init    the same, with their data           full files = files
+//	cleanup
+//
+// A file that has no blocks of a level is full at once.
