@@ -80,7 +80,7 @@ func ParseType(name string) (Type, error) {
 type Version uint8
 
 // The versions of the format. They differ in the width of counts and offsets
-// and in the types they know; doc.go has the table.
+// and in the types they know; docs/format-cdf5.md has the table.
 const (
 	CDF1 Version = 1 // 32-bit counts, 32-bit offsets
 	CDF2 Version = 2 // 32-bit counts, 64-bit offsets
