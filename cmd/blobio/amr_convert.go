@@ -239,7 +239,7 @@ func (m *amrMesh) ghosts(ctx context.Context, fields []string) (with, without in
 	}
 	for _, x := range list[0].Fields {
 		switch {
-		case fields != nil && !contains(fields, x.Spec.Name):
+		case fields != nil && !slices.Contains(fields, x.Spec.Name):
 		case x.Ghosts:
 			with++
 		default:

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -103,16 +102,6 @@ type (
 	}
 )
 
-// jsonFloat is a number; what JSON has no number for is null.
-type jsonFloat float64
-
-func (x jsonFloat) MarshalJSON() ([]byte, error) {
-	if v := float64(x); !math.IsNaN(v) && !math.IsInf(v, 0) {
-		return strconv.AppendFloat(nil, v, 'g', -1, 64), nil
-	}
-	return []byte("null"), nil
-}
-
 func (f *amrDumpFlags) run(ctx context.Context, e *env, path, word string) error {
 	m, err := openAmrAs(ctx, path, f.trust)
 	if err != nil {
@@ -146,15 +135,15 @@ func (f *amrDumpFlags) run(ctx context.Context, e *env, path, word string) error
 	}
 	switch {
 	case f.field != "":
-		e.printField(m, list[0].Field(f.field))
+		printField(e, m, list[0].Field(f.field))
 	case f.particles != "":
 		for k := range d.Particles {
 			if d.Particles[k].Name == f.particles {
-				e.printParticles(&d.Particles[k])
+				printParticles(e, &d.Particles[k])
 			}
 		}
 	default:
-		e.printBlock(d)
+		printBlock(e, d)
 	}
 	return nil
 }
@@ -331,7 +320,7 @@ func inner(g *amr.Geometry, f *amr.Field, values []any) []any {
 	return out
 }
 
-func (e *env) printBlock(d *amrDump) {
+func printBlock(e *env, d *amrDump) {
 	kind := "refined"
 	if d.Leaf {
 		kind = "leaf"
@@ -392,7 +381,7 @@ func attrNames(m map[string]any) (out []string) {
 }
 
 // printField prints rows of x; planes are apart.
-func (e *env) printField(m *amrMesh, f *amr.Field) {
+func printField(e *env, m *amrMesh, f *amr.Field) {
 	shape := m.meta.Shape(f.Spec, f.Ghosts)
 	values := numbers(f.Spec.Type, f.Data)
 	for i := 0; i < len(values); i += shape[0] {
@@ -410,7 +399,7 @@ func (e *env) printField(m *amrMesh, f *amr.Field) {
 	}
 }
 
-func (e *env) printParticles(p *amrDumpParts) {
+func printParticles(e *env, p *amrDumpParts) {
 	heads := []string{">#"}
 	for _, a := range p.Attrs {
 		heads = append(heads, ">"+strings.ToUpper(a.Name))

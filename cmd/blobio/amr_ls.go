@@ -158,7 +158,7 @@ func (f *amrLsFlags) run(cmd *cobra.Command, e *env, paths []string) error {
 			if len(out) > 0 {
 				fmt.Fprintln(e.out)
 			}
-			e.printMesh(d)
+			printMesh(e, d)
 		}
 		out = append(out, d)
 	}
@@ -362,7 +362,7 @@ func times(n []int) string {
 	return strings.Join(s, " × ")
 }
 
-func (e *env) printMesh(d *amrDesc) {
+func printMesh(e *env, d *amrDesc) {
 	form := "Cello checkpoint"
 	if d.Form != formCello {
 		form = "blocks, " + d.Form
@@ -412,7 +412,7 @@ func (e *env) printMesh(d *amrDesc) {
 		t.row(l.Level, l.Blocks, l.Leaves, l.Cells, fmt.Sprintf("%.1f %%", 100*l.Share), humanBytes(l.Bytes))
 	}
 	t.flush()
-	e.printMeshFiles(d)
+	printMeshFiles(e, d)
 	if len(d.Plans) > 0 {
 		fmt.Fprintln(e.out)
 		t := e.newTable("", ">RANKS", "DEALT BY", ">MOST", ">MEAN", ">EFFICIENCY", ">SURFACE")
@@ -443,7 +443,7 @@ func orNone(list []string) string {
 }
 
 // printMeshFiles prints a line for each file, of many only the balance.
-func (e *env) printMeshFiles(d *amrDesc) {
+func printMeshFiles(e *env, d *amrDesc) {
 	const most = 64
 	if len(d.Files) <= most {
 		fmt.Fprintln(e.out)

@@ -188,3 +188,13 @@ func versionText() string {
 	}
 	return fmt.Sprintf("%s (%s, %s/%s%s)", version.Number, runtime.Version(), runtime.GOOS, runtime.GOARCH, rev)
 }
+
+// maxArgs allows no more than n arguments.
+func maxArgs(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > n {
+			return usagef("%s wants %s, there is %q too many", cmd.CommandPath(), what, args[n])
+		}
+		return nil
+	}
+}

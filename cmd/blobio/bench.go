@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -207,7 +208,7 @@ func (f *benchFlags) run(ctx context.Context, e *env, names []string) (err error
 			if i > 0 {
 				fmt.Fprintln(e.out)
 			}
-			e.printBench(res)
+			printBench(e, res)
 		}
 		if err != nil { // what was done is shown, but not kept: a report would take it for all
 			if !f.asJSON {
@@ -281,11 +282,11 @@ func builtWithMPI() bool {
 			cgo = s.Value == "1"
 		}
 	}
-	return cgo && contains(strings.Split(tags, ","), "mpi")
+	return cgo && slices.Contains(strings.Split(tags, ","), "mpi")
 }
 
 // printBench prints a table of the rows.
-func (e *env) printBench(r *bench.Results) {
+func printBench(e *env, r *bench.Results) {
 	fmt.Fprintf(e.out, "%s, %s, %s\n", r.Host, r.FileSystem, strings.Join(r.Workloads, ", "))
 	if r.Quick {
 		fmt.Fprintln(e.out, "quick: the figures mean nothing")
@@ -297,7 +298,7 @@ func (e *env) printBench(r *bench.Results) {
 	if len(r.Rows) > 0 {
 		t.flush()
 	}
-	e.printGrowth(r.Growth)
+	printGrowth(e, r.Growth)
 	for _, p := range r.Profiles {
 		fmt.Fprintf(e.out, "\n%s\n", p.What)
 		for _, l := range p.Lines {
@@ -347,7 +348,7 @@ JSON: {"results": [...]}, each as "bench run --json" prints it.`,
 				if i > 0 {
 					fmt.Fprintln(e.out)
 				}
-				e.printBench(r)
+				printBench(e, r)
 			}
 			if asJSON {
 				return e.printJSON(map[string]any{"results": all})
@@ -411,7 +412,7 @@ func newBenchWorker(e *env) *cobra.Command {
 				return err
 			}
 			if tell {
-				w.At = e.tellProgress()
+				w.At = tellProgress(e)
 			}
 			engine := bench.Goroutines(max(w.Job.Ranks, 1))
 			if e.procs != nil {
@@ -429,7 +430,7 @@ func newBenchWorker(e *env) *cobra.Command {
 }
 
 // tellProgress is for a process that reads it.
-func (e *env) tellProgress() func(done, total int64) {
+func tellProgress(e *env) func(done, total int64) {
 	var mu sync.Mutex
 	var last time.Time
 	return func(done, total int64) {

@@ -147,18 +147,6 @@ func appendPoint(b []byte, x float64, digits int) []byte {
 	return append(b, '.')
 }
 
-func appendFloat(b []byte, x float64, digits int) []byte {
-	switch {
-	case math.IsNaN(x):
-		return append(b, "NaN"...)
-	case math.IsInf(x, 1):
-		return append(b, "Infinity"...)
-	case math.IsInf(x, -1):
-		return append(b, "-Infinity"...)
-	}
-	return strconv.AppendFloat(b, x, 'g', digits, 64)
-}
-
 // appendText writes a string of CDL; a line feed ends a piece, the next one
 // follows after a comma and newline.
 func appendText(b []byte, s, newline string) []byte {

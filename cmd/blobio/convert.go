@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -181,18 +181,6 @@ func (f *convertFlags) run(cmd *cobra.Command, e *env, in, out string) error {
 	return f.report(ctx, e, r, out, took)
 }
 
-// isFree tells early and in plain words that the output is there already.
-func isFree(out string, blobs bool) error {
-	exists := func(name string) bool { _, err := os.Lstat(name); return err == nil }
-	if info, err := os.Stat(out); err == nil && info.IsDir() {
-		return fmt.Errorf("%s is a directory, the output wants the name of a file", out)
-	}
-	if exists(out) || blobs && (exists(subfile.Name(out, 0)) || exists(subfile.ManifestName(out))) {
-		return fmt.Errorf("the output %s %w", out, blob.ErrExist)
-	}
-	return nil
-}
-
 func (f *convertFlags) report(ctx context.Context, e *env, in *blob.Reader, out string, took time.Duration) error {
 	w, err := blob.Open(ctx, out, nil)
 	if err != nil {
@@ -271,7 +259,7 @@ func parseGrouping(s string) (subfile.Grouping, error) {
 // output needs: those that one of its variables uses.
 func mapOf(name string, maps []*decomp.Map, r *blob.Reader, vars []string) (func(*blob.Variable) int, []*decomp.Map, error) {
 	s := r.Schema()
-	want := func(v string) bool { return len(vars) == 0 || contains(vars, v) }
+	want := func(v string) bool { return len(vars) == 0 || slices.Contains(vars, v) }
 	byName := map[string]int{} // variable → map, from 1
 	if name != "" {
 		c, err := e3smcases.Load(name)
@@ -324,13 +312,4 @@ func mapOf(name string, maps []*decomp.Map, r *blob.Reader, vars []string) (func
 		}
 		return 0
 	}, keep, nil
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }

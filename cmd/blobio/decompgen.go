@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -39,7 +40,7 @@ func (g *genFlags) add(cmd *cobra.Command) {
 func (g *genFlags) stray(cmd *cobra.Command, letter string) error {
 	of := map[string][]string{"F": {"ne", "lev", "map-order"}, "G": {"cells", "lev", "seed"}, "I": {"lat", "lon", "levels", "seed"}}
 	for _, name := range []string{"ne", "lev", "cells", "lat", "lon", "levels", "seed", "map-order"} {
-		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && !contains(of[letter], name) {
+		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && !slices.Contains(of[letter], name) {
 			return usagef("--%s does not belong to the %s case", name, letter)
 		}
 	}
@@ -103,7 +104,7 @@ JSON: {format, maps, ranks, files: [{path, bytes}]}.`,
 		Args:      exactArgs(2, "a case (F, G or I) and the name of the output"),
 		ValidArgs: []string{"F", "G", "I"},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := g.stray(cmd, args[0]); err != nil && contains([]string{"F", "G", "I"}, args[0]) {
+			if err := g.stray(cmd, args[0]); err != nil && slices.Contains([]string{"F", "G", "I"}, args[0]) {
 				return err
 			}
 			if _, err := o.form(args[1]); err != nil {

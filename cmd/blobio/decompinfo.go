@@ -108,7 +108,7 @@ func decompInfo(cmd *cobra.Command, e *env, paths []string, how *mapFlags, ranks
 			if len(out) > 1 {
 				fmt.Fprintln(e.out)
 			}
-			e.printMaps(info)
+			printMaps(e, info)
 		}
 	}
 	if asJSON {
@@ -163,7 +163,7 @@ func newMapInfo(k int, m *decomp.Map) (mapInfo, error) {
 	return mi, nil
 }
 
-func (e *env) printMaps(info *mapsInfo) {
+func printMaps(e *env, info *mapsInfo) {
 	fmt.Fprintf(e.out, "%s: %s, %s, %s\n", info.Path, info.Format, plural(len(info.Maps), "map"), plural(info.Processes, "rank"))
 	t := e.newTable("", "MAP", "DIMS", ">RANKS", ">REQUESTS", ">REQUESTS/RANK", ">ELEMENTS", ">ELEMENTS/RANK", ">IMBALANCE", ">RUN LENGTH", ">COVERED", ">OWNED TWICE")
 	for _, m := range info.Maps {
@@ -176,11 +176,11 @@ func (e *env) printMaps(info *mapsInfo) {
 	}
 	t.flush()
 	fmt.Fprintln(e.out, "\nnumber of requests by their length in elements (a/b/c above: least, mean, most):")
-	e.printRuns(info.Maps)
+	printRuns(e, info.Maps)
 }
 
 // printRuns prints how many requests have which length.
-func (e *env) printRuns(maps []mapInfo) {
+func printRuns(e *env, maps []mapInfo) {
 	var from []int64
 	label := map[int64]string{}
 	for _, m := range maps {

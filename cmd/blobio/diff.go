@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -71,7 +72,7 @@ func (f *diffFlags) run(ctx context.Context, e *env, pathA, pathB string) error 
 	defer b.Close()
 	total := int64(0)
 	for i, v := range a.Schema().Vars() {
-		if len(f.vars) > 0 && !contains(f.vars, v.Name) {
+		if len(f.vars) > 0 && !slices.Contains(f.vars, v.Name) {
 			continue
 		}
 		n := a.Schema().Elems(blob.VarID(i)) * int64(v.Type.Size())
@@ -126,10 +127,6 @@ func (f *diffFlags) run(ctx context.Context, e *env, pathA, pathB string) error 
 	}
 	return nil
 }
-
-// diffLines is how many differences are printed: two datasets that have
-// nothing in common differ in thousands of attributes.
-const diffLines = 40
 
 // concerns tells whether a difference in metadata is about what --vars asks
 // for: dimensions and global attributes are not.

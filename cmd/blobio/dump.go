@@ -243,8 +243,3 @@ func (f *dumpFlags) jsonData(ctx context.Context, w *cdlWriter, r *blob.Reader, 
 		return nil
 	})
 }
-
-// appendShortest writes the shortest text that is read back as the same number.
-func appendShortest(b []byte, x float64, bits int) []byte {
-	return strconv.AppendFloat(b, x, 'g', -1, bits)
-}

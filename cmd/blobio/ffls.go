@@ -160,7 +160,7 @@ func (f *ffLsFlags) run(cmd *cobra.Command, e *env, paths []string) error {
 				if len(out)+len(stores) > 0 {
 					fmt.Fprintln(e.out)
 				}
-				e.printFFStore(d)
+				printFFStore(e, d)
 			}
 			stores = append(stores, d)
 			continue
@@ -196,7 +196,7 @@ func (f *ffLsFlags) run(cmd *cobra.Command, e *env, paths []string) error {
 				fmt.Fprintln(e.out)
 			}
 			if isDir {
-				e.printFFDir(path, found, len(paths) > 1)
+				printFFDir(e, path, found, len(paths) > 1)
 			} else if err := f.print(e, found[0]); err != nil {
 				return err
 			}
@@ -348,7 +348,7 @@ func ffShare(n, of int64) string {
 	return fmt.Sprintf("%.3g %%", 100*float64(n)/float64(of))
 }
 
-func (e *env) printFFDir(dir string, list []*ffDesc, head bool) {
+func printFFDir(e *env, dir string, list []*ffDesc, head bool) {
 	if head {
 		fmt.Fprintf(e.out, "%s:\n", dir)
 	}

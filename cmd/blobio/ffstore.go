@@ -143,7 +143,7 @@ func describeFFStore(dir string) (*ffStoreDesc, error) {
 	return d, err
 }
 
-func (e *env) printFFStore(d *ffStoreDesc) {
+func printFFStore(e *env, d *ffStoreDesc) {
 	what := ""
 	if d.Hash == "fast" {
 		what = ", fast hashes (blobio's own: FTI refuses them)"

@@ -77,3 +77,7 @@ func (k *checking[T]) run(cmd *cobra.Command, e *env, paths []string) error {
 	}
 	return nil
 }
+
+// diffLines is how many differences are printed: two datasets that have
+// nothing in common differ in thousands of attributes.
+const diffLines = 40

@@ -103,9 +103,9 @@ func ls(cmd *cobra.Command, e *env, paths []string, long, asJSON bool) error {
 				fmt.Fprintln(e.out)
 			}
 			if isDir {
-				e.printDir(path, found, len(paths) > 1)
+				printDir(e, path, found, len(paths) > 1)
 			} else {
-				e.printDataset(found[0], long)
+				printDataset(e, found[0], long)
 			}
 		}
 		out = append(out, found...)
@@ -246,7 +246,7 @@ func (d *dataset) summary() string {
 	return strings.Join(append(parts, plural(d.Records, "record"), humanBytes(d.Bytes)), ", ")
 }
 
-func (e *env) printDir(dir string, sets []*dataset, head bool) {
+func printDir(e *env, dir string, sets []*dataset, head bool) {
 	if head {
 		fmt.Fprintf(e.out, "%s:\n", plain(dir))
 	}
@@ -261,7 +261,7 @@ func (e *env) printDir(dir string, sets []*dataset, head bool) {
 	t.flush()
 }
 
-func (e *env) printDataset(d *dataset, long bool) {
+func printDataset(e *env, d *dataset, long bool) {
 	fmt.Fprintf(e.out, "%s: %s\n", plain(d.Path), d.summary())
 	fmt.Fprintf(e.out, "state: %s\n", plain(d.State))
 	for _, m := range d.Missing {

@@ -124,7 +124,7 @@ func (f *productionFlags) run(ctx context.Context, e *env) (err error) {
 				return perr
 			}
 		} else {
-			e.printProduction(res)
+			printProduction(e, res)
 		}
 		switch {
 		case err != nil: // what was done is shown, but not kept: a report would take it for all
@@ -150,7 +150,7 @@ func (f *productionFlags) run(ctx context.Context, e *env) (err error) {
 }
 
 // printProduction prints a table for each dataset.
-func (e *env) printProduction(r *bench.Results) {
+func printProduction(e *env, r *bench.Results) {
 	fmt.Fprintf(e.out, "%s, %s\n", r.Host, r.FileSystem)
 	for i := 0; i < len(r.Rows); {
 		first := &r.Rows[i]
@@ -190,7 +190,7 @@ func (e *env) printProduction(r *bench.Results) {
 }
 
 // printGrowth prints how costs grow with the number of ranks.
-func (e *env) printGrowth(list []bench.Growth) {
+func printGrowth(e *env, list []bench.Growth) {
 	if len(list) == 0 {
 		return
 	}

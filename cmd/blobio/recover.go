@@ -82,7 +82,7 @@ func recoverPaths(cmd *cobra.Command, e *env, args []string, dry, asJSON bool) e
 			fmt.Fprintf(e.stderr, "blobio: %s\n", plain(r.Error))
 		}
 		if !asJSON {
-			e.printRecovered(r, dry)
+			printRecovered(e, r, dry)
 		}
 	}
 	if asJSON {
@@ -150,7 +150,7 @@ func recoverOne(ctx context.Context, name string, dry bool) recovered {
 	return r
 }
 
-func (e *env) printRecovered(r recovered, dry bool) {
+func printRecovered(e *env, r recovered, dry bool) {
 	if r.Error != "" {
 		return
 	}

@@ -34,7 +34,7 @@ rates in GiB/s, times in seconds.`,
 			if dir == "" {
 				dir = os.TempDir()
 			}
-			return e.benchScale(cmd.Context(), dir, asJSON)
+			return benchScale(e, cmd.Context(), dir, asJSON)
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "directory for a small dataset (default: that of temporary files)")
@@ -42,7 +42,7 @@ rates in GiB/s, times in seconds.`,
 	return cmd
 }
 
-func (e *env) benchScale(ctx context.Context, dir string, asJSON bool) error {
+func benchScale(e *env, ctx context.Context, dir string, asJSON bool) error {
 	s, err := bench.NewScale(ctx, dir)
 	if err != nil {
 		return err

@@ -125,7 +125,7 @@ func (f *scrFlushFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	}
 	switch verb {
 	case "":
-		e.printFlush(d, flush, rows)
+		printFlush(e, d, flush, rows)
 	case "location", "name":
 		for _, en := range rows {
 			if verb == "name" {
@@ -165,7 +165,7 @@ func scrFlushRows(flush *prefixdir.Flush, entries []prefixdir.FlushEntry) []scrF
 	return rows
 }
 
-func (e *env) printFlush(d *prefixdir.Dir, flush *prefixdir.Flush, entries []prefixdir.FlushEntry) {
+func printFlush(e *env, d *prefixdir.Dir, flush *prefixdir.Flush, entries []prefixdir.FlushEntry) {
 	if len(entries) == 0 {
 		fmt.Fprintf(e.out, "%s: no datasets since the allocation began\n", d.Path)
 		return

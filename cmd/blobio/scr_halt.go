@@ -232,7 +232,7 @@ func (f *scrHaltFlags) run(cmd *cobra.Command, e *env, args []string) error {
 		}
 		return nil
 	}
-	e.printHalt(h, l, v, now)
+	printHalt(e, h, l, v, now)
 	return nil
 }
 
@@ -292,7 +292,7 @@ func scrHaltJSON(prefix string, h cadence.Halt, v cadence.Verdict) scrHaltDesc {
 	return d
 }
 
-func (e *env) printHalt(h cadence.Halt, l cadence.Limits, v cadence.Verdict, now time.Time) {
+func printHalt(e *env, h cadence.Halt, l cadence.Limits, v cadence.Verdict, now time.Time) {
 	t := e.newTable("", "CONDITION", "VALUE", "")
 	number := func(name string, x cadence.Field, note string) {
 		if x.Set {

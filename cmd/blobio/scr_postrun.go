@@ -77,7 +77,7 @@ not be copied from.`,
 			}
 			all := []scrRebuilt{}
 			for _, t := range rep.Tried {
-				r := e.scrRebuilt(t.ID, t.Result, t.Err)
+				r := rebuiltOf(e, t.ID, t.Result, t.Err)
 				r.Name = cmp.Or(r.Name, t.Dataset.Name)
 				all = append(all, r)
 			}
@@ -103,7 +103,7 @@ not be copied from.`,
 			}
 			if len(all) == 0 {
 				fmt.Fprintln(e.out, "there is nothing to save")
-			} else if err := e.printRebuilt(all, false); err != nil {
+			} else if err := printRebuilt(e, all, false); err != nil {
 				return err
 			}
 			if rep.Current != "" {

@@ -41,16 +41,6 @@ func scrPrefix(args []string) (*prefixdir.Dir, error) {
 	return nil, &hinted{fmt.Errorf("%s: no %s in this directory", path, prefixdir.MetaDir), hint}
 }
 
-// maxArgs allows no more than n arguments.
-func maxArgs(n int, what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) > n {
-			return usagef("%s wants %s, there is %q too many", cmd.CommandPath(), what, args[n])
-		}
-		return nil
-	}
-}
-
 // onlyOne demands that at most one of some flags is given, and returns it.
 func onlyOne(cmd *cobra.Command, names ...string) (given string, err error) {
 	for _, n := range names {

@@ -55,9 +55,9 @@ JSON: {"datasets": [{id, name, ok, safe, ranks, files, bytes, verified, rebuilt:
 				if cmd.Context().Err() != nil {
 					return err
 				}
-				all = append(all, e.scrRebuilt(id, res, err))
+				all = append(all, rebuiltOf(e, id, res, err))
 			}
-			return e.printRebuilt(all, f.asJSON)
+			return printRebuilt(e, all, f.asJSON)
 		},
 	}
 	f.flags(cmd, "rebuild this dataset only (default: all)")
@@ -81,7 +81,7 @@ type scrRebuilt struct {
 	Error    string   `json:"error,omitempty"`
 }
 
-func (e *env) scrRebuilt(id int, res *salvage.Result, err error) scrRebuilt {
+func rebuiltOf(e *env, id int, res *salvage.Result, err error) scrRebuilt {
 	r := scrRebuilt{ID: id, Rebuilt: []string{}, Damaged: []string{}}
 	if err != nil {
 		e.code = exitFindings
@@ -94,7 +94,7 @@ func (e *env) scrRebuilt(id int, res *salvage.Result, err error) scrRebuilt {
 	return r
 }
 
-func (e *env) printRebuilt(all []scrRebuilt, asJSON bool) error {
+func printRebuilt(e *env, all []scrRebuilt, asJSON bool) error {
 	if asJSON {
 		return e.printJSON(map[string]any{"datasets": all})
 	}

@@ -106,7 +106,7 @@ JSON: {"datasets": [{id, name, ranks, files, bytes, indexed, verified, missing:
 			if err != nil {
 				return err
 			}
-			return e.scrScan(cmd.Context(), d, ids, &f, quick, tree)
+			return scrScan(e, cmd.Context(), d, ids, &f, quick, tree)
 		},
 	}
 	f.flags(cmd, "look at this dataset only (default: all)")
@@ -137,7 +137,7 @@ type scrScanned struct {
 	outside bool // files have names outside of the prefix directory
 }
 
-func (e *env) scrScan(ctx context.Context, d *prefixdir.Dir, ids []int, f *scrSaved, quick, tree bool) error {
+func scrScan(e *env, ctx context.Context, d *prefixdir.Dir, ids []int, f *scrSaved, quick, tree bool) error {
 	x, _, _, err := d.LoadIndex()
 	if err != nil {
 		return err

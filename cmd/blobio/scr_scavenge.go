@@ -61,9 +61,9 @@ copied from.`,
 				return err
 			}
 			if f.id > 0 {
-				return e.scrCopy(cmd.Context(), d, nodes, &f)
+				return scrCopy(e, cmd.Context(), d, nodes, &f)
 			}
-			return e.scrSave(cmd.Context(), d, nodes, &f)
+			return scrSave(e, cmd.Context(), d, nodes, &f)
 		},
 	}
 	f.flags(cmd, "copy this dataset, and do no more")
@@ -134,7 +134,7 @@ type scrCopiedRank struct {
 }
 
 // scrCopy copies one dataset from nodes.
-func (e *env) scrCopy(ctx context.Context, d *prefixdir.Dir, nodes []salvage.Node, f *scrSaved) error {
+func scrCopy(e *env, ctx context.Context, d *prefixdir.Dir, nodes []salvage.Node, f *scrSaved) error {
 	all := []scrCopied{}
 	for _, n := range nodes {
 		c, err := salvage.Scavenge(ctx, salvage.ScavengeOptions{Node: n, Prefix: d, Was: f.was, ID: f.id})
@@ -195,7 +195,7 @@ func sortedNames(m map[string]string) []string {
 }
 
 // scrSave does all that follows the end of a run.
-func (e *env) scrSave(ctx context.Context, d *prefixdir.Dir, nodes []salvage.Node, f *scrSaved) error {
+func scrSave(e *env, ctx context.Context, d *prefixdir.Dir, nodes []salvage.Node, f *scrSaved) error {
 	rep, err := salvage.Run(ctx, salvage.RunOptions{Prefix: d, Was: f.was, Nodes: nodes})
 	if err != nil {
 		return err
@@ -204,7 +204,7 @@ func (e *env) scrSave(ctx context.Context, d *prefixdir.Dir, nodes []salvage.Nod
 	var notes []string
 	failed := []map[string]any{}
 	for _, t := range rep.Tried {
-		r := e.scrRebuilt(t.ID, t.Result, t.Err)
+		r := rebuiltOf(e, t.ID, t.Result, t.Err)
 		r.Name = cmp.Or(r.Name, t.Dataset.Name)
 		all = append(all, r)
 		for _, n := range nodes {
@@ -222,7 +222,7 @@ func (e *env) scrSave(ctx context.Context, d *prefixdir.Dir, nodes []salvage.Nod
 	}
 	if len(all) == 0 {
 		fmt.Fprintln(e.out, "there is nothing to save")
-	} else if err := e.printRebuilt(all, false); err != nil {
+	} else if err := printRebuilt(e, all, false); err != nil {
 		return err
 	}
 	if len(notes) == 0 && slices.ContainsFunc(rep.Tried, func(t salvage.Outcome) bool { return errors.Is(t.Err, salvage.ErrMissing) }) {

@@ -77,11 +77,11 @@ destination, size, written, whole, crc, zstd, error}]}.`,
 			}
 			switch {
 			case f.status:
-				return e.scrTransferStatus(cmd.Context(), &f)
+				return scrTransferStatus(e, cmd.Context(), &f)
 			case len(f.add) > 0 || f.command != "":
 				return f.change(cmd.Context())
 			}
-			return e.scrTransferServe(cmd.Context(), &f)
+			return scrTransferServe(e, cmd.Context(), &f)
 		},
 	}
 	fl := cmd.Flags()
@@ -191,7 +191,7 @@ func (f *scrTransfer) change(ctx context.Context) error {
 	})
 }
 
-func (e *env) scrTransferServe(ctx context.Context, f *scrTransfer) error {
+func scrTransferServe(e *env, ctx context.Context, f *scrTransfer) error {
 	prefix, err := filepath.Abs(cmp.Or(f.prefix, os.Getenv("SCR_PREFIX"), "."))
 	if err != nil {
 		return err
@@ -227,7 +227,7 @@ type scrTransferItem struct {
 	Error       string `json:"error,omitempty"`
 }
 
-func (e *env) scrTransferStatus(ctx context.Context, f *scrTransfer) error {
+func scrTransferStatus(e *env, ctx context.Context, f *scrTransfer) error {
 	if _, err := os.Stat(f.file); err != nil {
 		return &hinted{err, "nothing was given to a transfer process here"}
 	}

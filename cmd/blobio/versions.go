@@ -225,8 +225,6 @@ func extentText(shape []int64) string {
 
 func nanosText(ns int64) string { return time.Unix(0, ns).UTC().Format("2006-01-02 15:04:05 UTC") }
 
-func numberText(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
-
 // labelText is a label on one line.
 func labelText(s string) string {
 	if s == "" {

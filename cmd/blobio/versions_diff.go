@@ -151,13 +151,6 @@ func larger(a, b float64) float64 {
 	return max(a, b)
 }
 
-func finite(x float64) *float64 {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return nil
-	}
-	return &x
-}
-
 func (f *versionsDiffFlags) run(ctx context.Context, e *env, dirs []string) error {
 	if f.quiet && f.asJSON {
 		return usagef("--quiet prints nothing, and excludes --json")

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"math"
+	"strconv"
+)
+
+// appendShortest writes the shortest text that is read back as the same number.
+func appendShortest(b []byte, x float64, bits int) []byte {
+	return strconv.AppendFloat(b, x, 'g', -1, bits)
+}
+
+// appendFloat writes a number as CDL does.
+func appendFloat(b []byte, x float64, digits int) []byte {
+	switch {
+	case math.IsNaN(x):
+		return append(b, "NaN"...)
+	case math.IsInf(x, 1):
+		return append(b, "Infinity"...)
+	case math.IsInf(x, -1):
+		return append(b, "-Infinity"...)
+	}
+	return strconv.AppendFloat(b, x, 'g', digits, 64)
+}
+
+// numberText writes the shortest text of a number.
+func numberText(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+// finite is a number for JSON, which has no NaN and no infinities.
+func finite(x float64) *float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return &x
+}
+
+// jsonFloat is a number; what JSON has no number for is null.
+type jsonFloat float64
+
+func (x jsonFloat) MarshalJSON() ([]byte, error) {
+	if v := float64(x); !math.IsNaN(v) && !math.IsInf(v, 0) {
+		return strconv.AppendFloat(nil, v, 'g', -1, 64), nil
+	}
+	return []byte("null"), nil
+}
