@@ -44,9 +44,6 @@ dataset. What it is, its content decides.`,
 	return cmd
 }
 
-// inAmr says that a command is a verb of amr.
-func inAmr(cmd *cobra.Command) bool { return cmd.Parent() != nil && cmd.Parent().Name() == "amr" }
-
 // amrHint says what to do about an error of the verbs of amr.
 func amrHint(cmd *cobra.Command, err error) string {
 	switch {

@@ -13,16 +13,6 @@ import (
 	"blobio/internal/testfiles"
 )
 
-// mesh makes a checkpoint directory and a native dataset of the same blocks.
-func mesh(t *testing.T, args ...string) (dir, check, native string) {
-	t.Helper()
-	dir = t.TempDir()
-	check1, native1 := filepath.Join(dir, "Check-00"), filepath.Join(dir, "mesh.nc")
-	good(t, append([]string{"amr", "gen", "shock", "--no-sync", "--cells", "4", "--files", "3", check1}, args...)...)
-	good(t, "amr", "convert", "--no-sync", check1, native1)
-	return dir, check1, native1
-}
-
 var sizeAndFile = regexp.MustCompile(`(?m)^.* (Cello checkpoint|blocks, canonical), (.*), \d+ files?, .*$`)
 
 func TestAmrLs(t *testing.T) {

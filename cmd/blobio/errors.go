@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -46,7 +44,7 @@ var (
 )
 
 // errorLine says an error in one line, with a hint where its cause is typical.
-func errorLine(cmd *cobra.Command, err error) string {
+func (e *env) errorLine(cmd *cobra.Command, err error) string {
 	if errors.Is(err, context.Canceled) && !isUnfinished(err) && !errors.As(err, new(*durable.UnsureError)) {
 		return "interrupted; nothing was left half-written"
 	}
@@ -55,7 +53,7 @@ func errorLine(cmd *cobra.Command, err error) string {
 	if errors.As(err, &u) {
 		return fmt.Sprintf("%s (see '%s --help')", msg, cmd.CommandPath())
 	}
-	if h := hint(cmd, err); h != "" {
+	if h := e.hintOf(cmd, err); h != "" {
 		msg += " (" + h + ")"
 	}
 	return msg
@@ -109,11 +107,13 @@ func errorText(err error) string {
 	return strings.TrimSuffix(strings.ReplaceAll(msg, blob.ErrUsage.Error()+": ", ""), ": "+blob.ErrUsage.Error())
 }
 
-func hint(cmd *cobra.Command, err error) string {
-	has := func(flag string) bool { // and could help, since it was not given yet
-		f := cmd.Flags().Lookup(flag)
-		return f != nil && (!f.Changed || f.Value.Type() != "bool")
-	}
+// isUnfinished says of an error that the output is, or may be, committed.
+func isUnfinished(err error) bool {
+	return errors.As(err, new(*blob.UnfinishedError)) || errors.As(err, new(*blob.InDoubtError))
+}
+
+// hintOf is what to do about an error, or nothing.
+func (e *env) hintOf(cmd *cobra.Command, err error) string {
 	var h *hinted
 	switch {
 	case errors.As(err, &h):
@@ -122,60 +122,17 @@ func hint(cmd *cobra.Command, err error) string {
 		return "blobio recover finishes it, with -n it only says what there is to do; do not remove any file of it"
 	case errors.As(err, new(*durable.UnsureError)):
 		return "look whether the file under this name is the new one, and sync its file system; or write it again"
-	case errors.Is(err, durable.ErrKept):
+	case errors.Is(err, durable.ErrKept), e.hint == nil:
 		return ""
-	case errors.Is(err, blob.ErrInUse) && !inScr(cmd) && !inFF(cmd):
-		return "wait for it, or end it; what a dead writer left is taken over"
-	case inAmr(cmd):
-		return amrHint(cmd, err)
-	case inVersions(cmd):
-		return versionsHint(cmd, err)
-	case errors.Is(err, blob.ErrChecksum) && has("no-verify") && ofVariable(err):
-		return "blobio check lists everything that is wrong; --no-verify takes the data as they are"
-	case errors.Is(err, blob.ErrExist) && has("force"):
-		return "--force replaces it"
-	case inFF(cmd) && (isFormatError(err) || errors.Is(err, blob.ErrMissing) || errors.Is(err, blob.ErrNotCommitted)):
-		return ffHint(cmd, err)
-	case inScr(cmd):
-		if errors.Is(err, fs.ErrPermission) {
-			return "look at the permissions of the file and its directory"
-		}
-		return ""
-	case errors.Is(err, blob.ErrMissing) && has("allow-missing"):
-		return "--allow-missing reads the rest; what is lost reads as fill values"
-	case errors.Is(err, blob.ErrMissing):
-		return "blobio check tells what is there"
-	case errors.Is(err, blob.ErrNotCommitted):
-		return "its writer did not finish, or is still at work; blobio check tells what is there"
-	case errors.Is(err, blob.ErrNotFormat):
-		return "blobio reads CDF-1, -2 and -5 files and the blob layouts of PnetCDF and HDF5"
-	case errors.Is(err, blob.ErrTruncated), errors.Is(err, blob.ErrCorrupt), errors.Is(err, blob.ErrChecksum):
-		if cmd.Name() != "check" && cmd.Parent() != nil && cmd.Parent().Name() != "decomp" {
-			return "blobio check lists everything that is wrong"
-		}
-	case errors.Is(err, blob.ErrTooLarge) && has("memory"):
-		return "--memory raises it"
-	case errors.Is(err, fs.ErrPermission):
-		return "look at the permissions of the file and its directory"
-	case errors.Is(err, syscall.ENOSPC):
-		return "the disk is full; nothing was left under the final name"
 	}
-	return ""
+	return e.hint(cmd, err)
 }
 
-// isUnfinished says of an error that the output is, or may be, committed.
-func isUnfinished(err error) bool {
-	return errors.As(err, new(*blob.UnfinishedError)) || errors.As(err, new(*blob.InDoubtError))
+// couldHelp says that a verb has a flag that was not given yet.
+func couldHelp(cmd *cobra.Command, flag string) bool {
+	f := cmd.Flags().Lookup(flag)
+	return f != nil && (!f.Changed || f.Value.Type() != "bool")
 }
-
-// ofVariable says that an error is about the data of a variable.
-func ofVariable(err error) bool {
-	var fe *blob.FormatError
-	return errors.As(err, &fe) && strings.HasPrefix(fe.Field, "variable ")
-}
-
-// inScr says that a command is a verb of scr.
-func inScr(cmd *cobra.Command) bool { return cmd.Parent() != nil && cmd.Parent().Name() == "scr" }
 
 // isFormatError says that err is about the content of a file.
 func isFormatError(err error) bool {

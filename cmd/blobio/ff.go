@@ -202,23 +202,23 @@ func sameFile(a, b string) bool {
 	return err1 == nil && err2 == nil && os.SameFile(x, y)
 }
 
-// inFF says that a command is a verb of ff.
-func inFF(cmd *cobra.Command) bool { return cmd.Parent() != nil && cmd.Parent().Name() == "ff" }
-
 const ffRebuildHint = "blobio ff rebuild makes the record of a store from its files; with -n it only tells what it finds"
 
 // ffHint says what can be done about a damaged file, or a store whose record is lost or damaged.
-func ffHint(cmd *cobra.Command, err error) string {
+func ffHint(cmd *cobra.Command, err error) (hint string, known bool) {
+	if !isFormatError(err) && !errors.Is(err, blob.ErrMissing) && !errors.Is(err, blob.ErrNotCommitted) {
+		return "", false
+	}
 	var fe *ffformat.FormatError
 	switch {
 	case errors.As(err, &fe) && ffstore.IsRecord(fe.File):
 		_, serr := os.Stat(fe.File)
 		if cmd.Name() == "rebuild" || serr == nil && errors.Is(err, ffstore.ErrNotCommitted) {
-			return "" // there is nothing to make one of
+			return "", true // there is nothing to make one of
 		}
-		return ffRebuildHint
+		return ffRebuildHint, true
 	case cmd.Name() == "check", cmd.Name() == "repair", cmd.Name() == "rebuild", errors.Is(err, blob.ErrNotFormat), !isFormatError(err):
-		return ""
+		return "", true
 	}
-	return "blobio ff check lists everything that is wrong, ff repair saves what is good"
+	return "blobio ff check lists everything that is wrong, ff repair saves what is good", true
 }

@@ -1,44 +1,14 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"blobio/comm"
 	"blobio/ffstore"
 )
-
-// ffStore makes a store of two ranks with checkpoints 4 and 5.
-func ffStore(t *testing.T) string {
-	t.Helper()
-	dir := filepath.Join(t.TempDir(), "store")
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	check(t, comm.Run(t.Context(), 2, nil, func(ctx context.Context, c comm.Comm) error {
-		s, err := ffstore.Open(ctx, c, dir, &ffstore.Options{Keep: 2, Durability: ffstore.DurableNone, Clock: func() time.Time { return now }})
-		if err != nil {
-			return err
-		}
-		defer s.Close(ctx)
-		for _, id := range []int32{3, 4, 5} {
-			data := bytes.Repeat([]byte{byte(c.Rank() + 1)}, 1000)
-			data[id] = byte(id)
-			if err := s.Protect(7, data); err != nil {
-				return err
-			}
-			if _, err := s.CheckpointDiff(ctx, id); err != nil {
-				return err
-			}
-		}
-		return nil
-	}))
-	return dir
-}
 
 func TestFFStore(t *testing.T) {
 	dir := ffStore(t)

@@ -6,7 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"blobio/cdf5"
 	"blobio/internal/cdftest"
@@ -126,3 +128,24 @@ func names(t *testing.T, dir string) string {
 	}
 	return strings.Join(out, " ")
 }
+
+// stopCtx is cancelled after its error was asked for a number of times.
+type stopCtx struct {
+	context.Context
+	left atomic.Int64
+	done chan struct{}
+}
+
+func (c *stopCtx) Err() error {
+	switch n := c.left.Add(-1); {
+	case n > 0:
+		return nil
+	case n == 0:
+		close(c.done)
+	}
+	return context.Canceled
+}
+
+// Done and Deadline are those of a context.
+func (c *stopCtx) Done() <-chan struct{}       { return c.done }
+func (c *stopCtx) Deadline() (time.Time, bool) { return time.Time{}, false }

@@ -2,14 +2,10 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"os"
 
-	"blobio/blob"
 	"blobio/internal/durable"
 	"blobio/internal/vfs"
-	"blobio/subfile"
 )
 
 // writeOutput lets f write a file that appears under its name when it is whole. f may leave the file out by
@@ -80,16 +76,4 @@ func writeFile(ctx context.Context, name string, force bool, f func(w io.Writer)
 		return 0, err
 	}
 	return done[0].Bytes, nil
-}
-
-// isFree tells early and in plain words that the output is there already.
-func isFree(out string, blobs bool) error {
-	exists := func(name string) bool { _, err := os.Lstat(name); return err == nil }
-	if info, err := os.Stat(out); err == nil && info.IsDir() {
-		return fmt.Errorf("%s is a directory, the output wants the name of a file", out)
-	}
-	if exists(out) || blobs && (exists(subfile.Name(out, 0)) || exists(subfile.ManifestName(out))) {
-		return fmt.Errorf("the output %s %w", out, blob.ErrExist)
-	}
-	return nil
 }

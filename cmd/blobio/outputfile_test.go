@@ -115,7 +115,8 @@ func TestDeadWriter(t *testing.T) {
 func TestUnsureHint(t *testing.T) {
 	for _, renamed := range []bool{false, true} {
 		err := &durable.UnsureError{Name: "x.nc", Renamed: renamed, Err: errors.Join(syscall.ENOSPC)}
-		text := errorLine(newRoot(&env{}), err)
+		e := &env{}
+		text := e.errorLine(newRoot(e), err)
 		if strings.Contains(text, "nothing was left") || !strings.Contains(text, "look whether the file") || !strings.Contains(text, "x.nc") {
 			t.Error(text)
 		}

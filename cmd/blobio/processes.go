@@ -47,7 +47,7 @@ func (e *env) aloneAmongOthers(cmd *cobra.Command) error {
 	if s == "" {
 		return nil
 	}
-	return fmt.Errorf("%s: this is %s, and each would write the same output: %s; %s=0 says that each is meant to work alone", cmd.CommandPath(), s, joinAdvice, launcher.Variable)
+	return fmt.Errorf("%s: this is %s, and each would write the same output: %s; %s=0 says that each is meant to work alone", cmd.CommandPath(), s, e.joinAdvice, launcher.Variable)
 }
 
 // root says whether this process prints, and does what only one may do.

@@ -1,7 +1,12 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
+
 	"github.com/spf13/cobra"
+
+	"blobio/internal/fault"
 )
 
 func newScr(e *env) *cobra.Command {
@@ -29,4 +34,15 @@ else the working directory.`,
 	cmd.AddCommand(newScrHostlist(e), newScrParams(e), newScrInterval(e))
 	cmd.AddCommand(newScrPrerun(e), newScrRun(e), newScrPostrun(e), newScrCheckNode(e), newScrSelftest(e))
 	return cmd
+}
+
+// scrHint says what to do about an error of the verbs of scr.
+func scrHint(cmd *cobra.Command, err error) string {
+	switch {
+	case errors.Is(err, fault.ErrExist) && couldHelp(cmd, "force"):
+		return "--force replaces it"
+	case errors.Is(err, fs.ErrPermission):
+		return "look at the permissions of the file and its directory"
+	}
+	return ""
 }

@@ -15,18 +15,6 @@ import (
 	"blobio/scr/prefixdir"
 )
 
-// flipByte changes a byte of a file; from the end for negative at.
-func flipByte(t *testing.T, name string, at int) {
-	t.Helper()
-	b, err := os.ReadFile(name)
-	check(t, err)
-	if at < 0 {
-		at += len(b)
-	}
-	b[at] ^= 0x10
-	check(t, os.WriteFile(name, b, 0o666))
-}
-
 // finds runs scr check, which must find errors, one of which is on a line that has all of the words.
 func finds(t *testing.T, args []string, words ...string) {
 	t.Helper()

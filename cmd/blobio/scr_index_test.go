@@ -12,64 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
-
 	"blobio/internal/testfiles"
 	"blobio/kvtree"
 	"blobio/scr/prefixdir"
 )
-
-// scrMade is the time of all datasets that scrSets makes.
-var scrMade = time.Date(2026, 11, 21, 6, 30, 0, 0, time.Local)
-
-// scrSets makes a prefix directory with datasets 1 ... n of two ranks, the last one current. Rank 0 has a plain file and a
-// compressed one, rank 1 a plain one that is named like the dataset and one that lies in two containers.
-func scrSets(t *testing.T, n int) string {
-	t.Helper()
-	d := prefixdir.Open(nil, t.TempDir())
-	check(t, d.Create())
-	for id := 1; id <= n; id++ {
-		name := fmt.Sprintf("ckpt.%d", id)
-		put := func(file string, b []byte) {
-			file = filepath.Join(d.Path, file)
-			check(t, os.MkdirAll(filepath.Dir(file), 0o777))
-			check(t, os.WriteFile(file, b, 0o666))
-		}
-		data := func(seed int) []byte { return []byte(strings.Repeat(fmt.Sprintf("%d.%d ", id, seed), 50)) }
-		a, b, c := data(0), data(1), data(2)
-		z, err := zstd.NewWriter(nil)
-		check(t, err)
-		packed := z.EncodeAll(b, nil)
-		check(t, d.CreateDataset(id))
-		put(name+"/a", a)
-		put(name+"/b.zst", packed)
-		put(name+"/c", c)
-		put(name+"/ctr.0", append([]byte("head"), c[:100]...))
-		put(name+"/ctr.1", c[100:])
-		file := func(path string, b []byte) prefixdir.File {
-			return prefixdir.File{Path: name + "/" + path, Size: int64(len(b)), HasSize: true, CRC: crc32.ChecksumIEEE(b), HasCRC: true}
-		}
-		fa, fb, fc, fs := file("a", a), file("b", b), file("c", c), file("s", c)
-		fb.Zstd = int64(len(packed))
-		fs.Segments = []prefixdir.Segment{{File: name + "/ctr.0", Offset: 4, Length: 100}, {File: name + "/ctr.1", Length: int64(len(c)) - 100}}
-		ds := prefixdir.Dataset{ID: id, Name: name, Ckpt: id, Checkpoint: true, Files: 4, Size: int64(len(a) + len(b) + 2*len(c)), Complete: true, User: "u", JobID: "77", Created: scrMade}
-		check(t, d.WriteMap(id, 2, func(rank int) ([]prefixdir.File, error) {
-			return [][]prefixdir.File{{fa, fb}, {fc, fs}}[rank], nil
-		}))
-		check(t, d.WriteSummary(ds, true))
-		check(t, os.Chtimes(filepath.Join(d.DatasetDir(id), "summary.scr"), scrMade, scrMade)) // what a rebuilt index takes for FLUSHED
-		check(t, d.UpdateIndex(t.Context(), func(x *prefixdir.Index) error {
-			if err := x.Add(ds, true); err != nil {
-				return err
-			}
-			if err := x.MarkFlushed(name, scrMade); err != nil {
-				return err
-			}
-			return x.SetCurrent(name)
-		}))
-	}
-	return d.Path
-}
 
 func TestScrIndexTable(t *testing.T) {
 	p := scrSets(t, 3)

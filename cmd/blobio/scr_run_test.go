@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	if os.Getenv("BLOBIO_TEST_MAIN") != "" {
-		main()
+		Main()
 	}
 	if os.Getenv("BLOBIO_SELFTEST_DIR") != "" {
 		os.Exit(run(context.Background(), &env{stdout: os.Stdout, stderr: os.Stderr, args: os.Args[1:]}))

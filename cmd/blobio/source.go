@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -169,4 +170,16 @@ func completeVars(at int) cobra.CompletionFunc {
 func varsFlag(cmd *cobra.Command, p *[]string, short, usage string) {
 	cmd.Flags().StringSliceVarP(p, "vars", short, nil, usage)
 	_ = cmd.RegisterFlagCompletionFunc("vars", completeVars(0))
+}
+
+// isFree tells early and in plain words that the output is there already.
+func isFree(out string, blobs bool) error {
+	exists := func(name string) bool { _, err := os.Lstat(name); return err == nil }
+	if info, err := os.Stat(out); err == nil && info.IsDir() {
+		return fmt.Errorf("%s is a directory, the output wants the name of a file", out)
+	}
+	if exists(out) || blobs && (exists(subfile.Name(out, 0)) || exists(subfile.ManifestName(out))) {
+		return fmt.Errorf("the output %s %w", out, blob.ErrExist)
+	}
+	return nil
 }

@@ -43,20 +43,6 @@ func TestNamesOnTerminals(t *testing.T) {
 	}
 }
 
-func TestErrorTextIsShort(t *testing.T) {
-	var list []error
-	for i := range 100 {
-		list = append(list, errors.New("line "+string(rune('a'+i%26))+strings.Repeat("b", i/26)))
-	}
-	same := errors.Join(errors.New("disk full"), errors.New("disk full"))
-	if got := errorText(same); got != "disk full" {
-		t.Errorf("twice the same: %q", got)
-	}
-	if got := errorText(errors.Join(list...)); !strings.HasSuffix(got, "; line h; and 92 more") {
-		t.Errorf("a hundred: %q", got)
-	}
-}
-
 // full is a standard output without room.
 type full struct{}
 

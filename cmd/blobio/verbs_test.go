@@ -6,9 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 )
 
 func TestLs(t *testing.T) {
@@ -316,25 +314,6 @@ func TestConvert(t *testing.T) {
 		t.Errorf("what was lost reads as if it were there: %d %s%s", r.code, r.out, r.err)
 	}
 }
-
-// stopCtx is cancelled after its error was asked for a number of times.
-type stopCtx struct {
-	context.Context
-	left atomic.Int64
-	done chan struct{}
-}
-
-func (c *stopCtx) Err() error {
-	switch n := c.left.Add(-1); {
-	case n > 0:
-		return nil
-	case n == 0:
-		close(c.done)
-	}
-	return context.Canceled
-}
-func (c *stopCtx) Done() <-chan struct{}       { return c.done }
-func (c *stopCtx) Deadline() (time.Time, bool) { return time.Time{}, false }
 
 // Wherever it is interrupted, a conversion leaves nothing, or is whole.
 func TestInterrupted(t *testing.T) {

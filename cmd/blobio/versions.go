@@ -69,10 +69,6 @@ func versionsHint(cmd *cobra.Command, err error) string {
 	return ""
 }
 
-func inVersions(cmd *cobra.Command) bool {
-	return cmd.Parent() != nil && cmd.Parent().Name() == "versions"
-}
-
 // versionsKey is the flag of the key of an encrypted store.
 type versionsKey struct{ file string }
 

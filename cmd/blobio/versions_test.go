@@ -4,96 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"blobio/comm"
-	"blobio/recovery"
 	"blobio/versioned"
 )
-
-// versionStore writes a store: rho (2x3x4 float64, three versions), n (5 int16, encrypted), and a hierarchy of two levels.
-func versionStore(t *testing.T) (dir, key string) {
-	t.Helper()
-	dir = filepath.Join(t.TempDir(), "store")
-	key = filepath.Join(filepath.Dir(dir), "key")
-	check(t, os.Mkdir(dir, 0o777))
-	check(t, os.WriteFile(key, []byte("000102030405060708090a0b0c0d0e0f\n"), 0o600))
-	secret := make([]byte, 16)
-	for i := range secret {
-		secret[i] = byte(i)
-	}
-	st := &versioned.Store{Dir: dir}
-	check(t, comm.Run(t.Context(), 2, nil, func(ctx context.Context, c comm.Comm) error {
-		o := &versioned.Options{Durability: versioned.DurableNone}
-		a, err := versioned.Create(ctx, c, st, versioned.Spec{Name: "rho", Type: versioned.Float64, Shape: []int64{2, 3, 4}, Chunk: 512}, o)
-		if err != nil {
-			return err
-		}
-		for v := 1; v <= 3; v++ {
-			if c.Rank() == 0 {
-				x := make([]float64, 24)
-				for i := range x {
-					x[i] = float64(i) / 2
-				}
-				if v == 3 {
-					x[5], x[6], x[23] = -0.5, math.NaN(), 100
-				}
-				if err := versioned.Put(ctx, a, []int64{0, 0, 0}, []int64{2, 3, 4}, x); err != nil {
-					return err
-				}
-			}
-			if _, err := a.Inc(ctx, int64(v), "step "+string(rune('0'+v))); err != nil { // 1, 3, 6
-				return err
-			}
-		}
-		n, err := versioned.Create(ctx, c, st, versioned.Spec{Name: "n", Type: versioned.Int16, Shape: []int64{5}}, &versioned.Options{Durability: versioned.DurableNone, Key: secret})
-		if err != nil {
-			return err
-		}
-		if c.Rank() == 0 {
-			if err := versioned.Put(ctx, n, []int64{0}, []int64{5}, []int16{-1, 2, -3, 4, -5}); err != nil {
-				return err
-			}
-		}
-		if _, err := n.Inc(ctx, 1, ""); err != nil {
-			return err
-		}
-		h, err := versioned.CreateHierarchy(ctx, c, st, versioned.HierarchySpec{Name: "amr", Dim: 2, Comps: []string{"u", "v"}, Dx: 0.5, Chunk: 512,
-			Subcycling: recovery.Subcycling{Levels: 2, Ratio: 2}, Config: recovery.Config{Cadence: recovery.Cadence{1, 1}}}, o)
-		if err != nil {
-			return err
-		}
-		for save := range 4 {
-			for l := range 2 {
-				if save%3 == 0 {
-					boxes := []versioned.BoxInfo{{Lo: [3]int32{0, 4}, Hi: [3]int32{2, 7}}, {Lo: [3]int32{int32(save), 0}, Hi: [3]int32{int32(save), 0}, Owner: 1}}
-					if _, err := h.Regrid(ctx, l, boxes); err != nil {
-						return err
-					}
-				}
-				own := map[int][]float64{0: make([]float64, 24)}
-				own[0][13] = float64(save / 2)
-				if c.Rank() == 1 {
-					own = map[int][]float64{1: {7, 8}}
-				}
-				if _, err := h.Save(ctx, l, float64(save)/4, 0.25, int64(save), own); err != nil {
-					return err
-				}
-			}
-			if save == 1 {
-				if _, err := h.Snapshot(ctx); err != nil {
-					return err
-				}
-			}
-		}
-		return h.Close(ctx)
-	}))
-	return dir, key
-}
 
 func TestVersionsLs(t *testing.T) {
 	dir, key := versionStore(t)
