@@ -174,9 +174,9 @@ func openAmrAs(ctx context.Context, path string, t amrTrust) (*amrMesh, error) {
 	if errors.Is(err, blob.ErrNotFormat) {
 		var fe *blocks.FormatError
 		if errors.As(err, &fe) && fe.Pkg == "blocks" {
-			return nil, &hinted{fmt.Errorf("%s is a dataset, but not one of AMR blocks", name), "blobio ls shows it"}
+			return nil, withHint(fmt.Errorf("%s is a dataset, but not one of AMR blocks", name), "blobio ls shows it")
 		}
-		return nil, &hinted{err, "want a checkpoint directory of Enzo-E, or a dataset of blocks as blobio amr convert makes it"}
+		return nil, withHint(err, "want a checkpoint directory of Enzo-E, or a dataset of blocks as blobio amr convert makes it")
 	}
 	if err != nil {
 		return nil, err
@@ -233,7 +233,7 @@ func (m *amrMesh) findBlock(word string) (int, error) {
 			found = i
 		}
 		if found < 0 {
-			return 0, &hinted{fmt.Errorf("%s: no block %q", m.path, word), "blobio amr ls --blocks shows them"}
+			return 0, withHint(fmt.Errorf("%s: no block %q", m.path, word), "blobio amr ls --blocks shows them")
 		}
 		return found, nil
 	}

@@ -157,7 +157,7 @@ func (f *amrConvertFlags) toCello(ctx context.Context, e *env, m *amrMesh, out s
 		return err
 	}
 	if with > 0 && without > 0 && !f.bare {
-		return &hinted{fmt.Errorf("%s: some fields have ghost zones, others have none: a checkpoint has them for all or none", m.path), "--no-ghosts leaves them out"}
+		return withHint(fmt.Errorf("%s: some fields have ghost zones, others have none: a checkpoint has them for all or none", m.path), "--no-ghosts leaves them out")
 	}
 	c := f.out.celloOptions()
 	c.Ghosts = with > 0 && !f.bare
@@ -227,8 +227,8 @@ func (m *amrMesh) whole() error {
 	for _, l := range slices.Sorted(maps.Keys(levels)) {
 		of = append(of, fmt.Sprintf("%d of level %d", levels[l], l))
 	}
-	return &hinted{fmt.Errorf("%s has %s, and no program can restart from that: %s missing (%s), such as %s", m.path, kind, plural(len(missing), "block"), strings.Join(of, ", "), t.Name(first)),
-		fmt.Sprintf("convert the checkpoint that it was made from; or say %s, which makes a dump for analysis", flags)}
+	return withHint(fmt.Errorf("%s has %s, and no program can restart from that: %s missing (%s), such as %s", m.path, kind, plural(len(missing), "block"), strings.Join(of, ", "), t.Name(first)),
+		fmt.Sprintf("convert the checkpoint that it was made from; or say %s, which makes a dump for analysis", flags))
 }
 
 // ghosts counts the fields with and without ghost zones.

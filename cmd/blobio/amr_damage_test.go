@@ -68,7 +68,7 @@ func TestAmrDamage(t *testing.T) {
 					printed = r.out
 				}
 				for _, name := range []string{out, out + ".svg"} {
-					if exists(name) {
+					if there(name) {
 						made += contents(t, name)
 						check(t, os.RemoveAll(name))
 					}

@@ -45,7 +45,7 @@ func TestAmrScrambled(t *testing.T) {
 	real(t, at("Real"))
 	const hint = "--accept-scrambled takes them as they are"
 	bad(t, exitFailed, hint, "amr", "convert", at("Real"), at("no"))
-	if exists(at("no")) {
+	if there(at("no")) {
 		t.Error("there is an output")
 	}
 	convert := func(args ...string) {

@@ -49,7 +49,7 @@ func amrPath(ctx context.Context, path string) (name string, isCello bool, err e
 		case base == celloList:
 			return dir, true, nil
 		case strings.HasSuffix(base, ".block_list"), strings.HasSuffix(base, ".h5") && exists(filepath.Join(dir, celloList)):
-			return "", false, &hinted{fmt.Errorf("%s is one file of a checkpoint", path), "name the directory: " + dir}
+			return "", false, withHint(fmt.Errorf("%s is one file of a checkpoint", path), "name the directory: "+dir)
 		}
 		return path, false, nil
 	}
@@ -65,7 +65,7 @@ func amrPath(ctx context.Context, path string) (name string, isCello bool, err e
 	}
 	for _, d := range list {
 		if strings.HasSuffix(d.Name(), ".block_list") {
-			return "", false, &hinted{fmt.Errorf("%s has block lists, but no %s", path, celloList), "its writer did not get far, or files were lost"}
+			return "", false, withHint(fmt.Errorf("%s has block lists, but no %s", path, celloList), "its writer did not get far, or files were lost")
 		}
 	}
 	if sets, err := subfile.ListAll(vfs.OS, path); err == nil && len(sets) == 1 {
@@ -84,23 +84,23 @@ func amrPath(ctx context.Context, path string) (name string, isCello bool, err e
 		}
 	}
 	if len(inside) > 0 {
-		return "", false, &hinted{fmt.Errorf("%s is a directory of %s", path, plural(len(inside), "checkpoint")), "name one of them: " + strings.Join(inside[:min(3, len(inside))], ", ")}
+		return "", false, withHint(fmt.Errorf("%s is a directory of %s", path, plural(len(inside), "checkpoint")), "name one of them: "+strings.Join(inside[:min(3, len(inside))], ", "))
 	}
-	return "", false, &hinted{fmt.Errorf("%s has no %s: it is no checkpoint directory", path, celloList), "blobio ls shows datasets of other kinds"}
+	return "", false, withHint(fmt.Errorf("%s has no %s: it is no checkpoint directory", path, celloList), "blobio ls shows datasets of other kinds")
 }
 
 // unfinished says what part is, under which the checkpoint or dataset whole is being
 // written, or was.
 func unfinished(whole, part string) error {
 	if info, err := os.Stat(part); err == nil && info.IsDir() && !cello.Writing(part) && exists(filepath.Join(part, celloList)) {
-		return &hinted{fmt.Errorf("%s is not there, but %s is: all of it was written, only the new name is missing", whole, part), fmt.Sprintf("mv %s %s", part, whole)}
+		return withHint(fmt.Errorf("%s is not there, but %s is: all of it was written, only the new name is missing", whole, part), fmt.Sprintf("mv %s %s", part, whole))
 	}
 	if w, err := blob.WriterOf(whole); err == nil && w != nil && w.State == "writing" {
-		return &hinted{fmt.Errorf("%s is half of %s, which is in use by %s", part, filepath.Base(whole), w.Holder), "wait until it is whole"}
+		return withHint(fmt.Errorf("%s is half of %s, which is in use by %s", part, filepath.Base(whole), w.Holder), "wait until it is whole")
 	}
 	hint := fmt.Sprintf("remove it if no program writes it any more, or write %s again, which replaces it", whole)
 	if exists(whole) {
 		hint = fmt.Sprintf("%s is whole; remove %s if no program writes it any more", whole, part)
 	}
-	return &hinted{fmt.Errorf("%s is half of %s: a program is writing it, or died before it was whole", part, filepath.Base(whole)), hint}
+	return withHint(fmt.Errorf("%s is half of %s: a program is writing it, or died before it was whole", part, filepath.Base(whole)), hint)
 }

@@ -340,7 +340,7 @@ func TestAmrRefuses(t *testing.T) {
 	} {
 		bad(t, exitFailed, c.words, strings.Fields(c.args)...)
 	}
-	if exists(out) {
+	if there(out) {
 		t.Error("something was written")
 	}
 }
@@ -384,7 +384,7 @@ func TestAmrInterrupted(t *testing.T) {
 					t.Errorf("cancelled at look %d: %s", n, r.err)
 				}
 			}
-			if exists(out) {
+			if there(out) {
 				good(t, "amr", "check", out)
 				check(t, os.RemoveAll(out))
 			}

@@ -65,7 +65,7 @@ type standardOutput struct{ w io.Writer }
 func (s standardOutput) Write(b []byte) (int, error) {
 	n, err := s.w.Write(b)
 	if err != nil {
-		err = &hinted{fmt.Errorf("standard output: %w", err), ""}
+		err = withHint(fmt.Errorf("standard output: %w", err), "")
 	}
 	return n, err
 }

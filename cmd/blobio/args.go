@@ -33,7 +33,7 @@ func asGroup(cmd *cobra.Command) {
 		if s := cmd.SuggestionsFor(args[0]); len(s) > 0 {
 			msg += ", did you mean " + strings.Join(s, " or ") + "?"
 		}
-		return &usageError{errors.New(msg)}
+		return asUsage(errors.New(msg))
 	}
 	cmd.SuggestionsMinimumDistance = 2
 }

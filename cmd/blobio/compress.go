@@ -15,7 +15,7 @@ func compressFlag(cmd *cobra.Command, to *string) {
 func parseCompress(s string) (blob.Compress, error) {
 	c, err := blob.ParseCompress(s)
 	if err != nil {
-		return c, &usageError{err}
+		return c, asUsage(err)
 	}
 	return c, nil
 }

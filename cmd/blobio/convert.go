@@ -99,7 +99,7 @@ func (f *convertFlags) run(cmd *cobra.Command, e *env, in, out string) error {
 		Version: map[string]cdf5.Version{"cdf1": cdf5.CDF1, "cdf2": cdf5.CDF2, "cdf5": cdf5.CDF5}[f.format]}
 	var err error
 	if o.Layout, err = blob.ParseLayout(f.to); err != nil {
-		return &usageError{err}
+		return asUsage(err)
 	}
 	o.Blobs = o.Layout != blob.Canonical
 	if o.Compress, err = parseCompress(f.compress); err != nil {
@@ -109,7 +109,7 @@ func (f *convertFlags) run(cmd *cobra.Command, e *env, in, out string) error {
 		return usagef("--compress is for --to process-centric: CDF-5, in which the variable-centric layout is, has no compressed data")
 	}
 	if o.Grouping, err = parseGrouping(f.grouping); err != nil {
-		return &usageError{err}
+		return asUsage(err)
 	}
 	if f.noSync {
 		o.Durability = blob.DurableNone
@@ -171,7 +171,7 @@ func (f *convertFlags) run(cmd *cobra.Command, e *env, in, out string) error {
 	p.end()
 	if err != nil {
 		if !o.Blobs && o.Version != cdf5.CDF5 && (errors.Is(err, blob.ErrUsage) || errors.Is(err, blob.ErrTooLarge)) {
-			return &hinted{err, "--format cdf5 holds everything"}
+			return withHint(err, "--format cdf5 holds everything")
 		}
 		return err
 	}

@@ -136,7 +136,7 @@ func readCostModel(name string) (costModel, error) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&m); err != nil {
-		return m, &hinted{fmt.Errorf("%s: %w", name, err), "blobio cost --help shows what it holds"}
+		return m, withHint(fmt.Errorf("%s: %w", name, err), "blobio cost --help shows what it holds")
 	}
 	if m.Levels == 0 {
 		m.Levels = len(m.Step)

@@ -57,7 +57,7 @@ func openMaps(ctx context.Context, paths ...string) (*mapSource, error) {
 		if errors.Is(err, blob.ErrNotFormat) && blobErr != nil && !errors.Is(blobErr, blob.ErrNotFormat) {
 			err = blobErr // a damaged or unfinished dataset
 		} else if errors.Is(err, blob.ErrNotFormat) {
-			err = &hinted{err, "neither a map file nor a dataset of blobs"}
+			err = withHint(err, "neither a map file nor a dataset of blobs")
 		}
 		return nil, err
 	}

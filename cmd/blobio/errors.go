@@ -24,6 +24,12 @@ func (e *usageError) Unwrap() error { return e.err }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
+// asUsage makes an error that of a wrong command line.
+func asUsage(err error) error { return &usageError{err} }
+
+// withHint adds what to do about an error.
+func withHint(err error, hint string) error { return &hinted{err, hint} }
+
 // hinted adds what to do about an error.
 type hinted struct {
 	err  error

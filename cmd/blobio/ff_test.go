@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"crypto/md5"
 	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"image/png"
 	"math"
@@ -466,4 +468,61 @@ func TestFFExtractDoubtful(t *testing.T) {
 	if !strings.Contains(r.err, "blobio: warning: ") || !strings.Contains(r.err, "FB.myHash") {
 		t.Errorf("exit code %d\n%s%s", r.code, r.out, r.err)
 	}
+}
+
+// ffPart is a container of a checkpoint file made for a test.
+type ffPart struct {
+	id, number int32
+	dptr, room int64
+	data       []byte // nil: without content
+}
+
+// ffWrite writes a checkpoint file of layout F, by the format's description alone. The checksum
+// is by the writer's rule, which FTI's reader refuses if a container is empty.
+func ffWrite(t *testing.T, path string, ckpt int32, blocks ...[]ffPart) string {
+	t.Helper()
+	le := binary.LittleEndian
+	var data, meta []byte
+	all := md5.New()
+	for _, b := range blocks {
+		head := le.AppendUint32(nil, uint32(len(b)))
+		size, records := uint64(0), []byte(nil)
+		for _, c := range b {
+			r := le.AppendUint32(nil, uint32(c.id))
+			r = le.AppendUint32(r, uint32(c.number))
+			has := byte(0)
+			if c.data != nil {
+				has = 1
+			}
+			r = append(r, has, 0)
+			for _, v := range []int64{c.dptr, int64(len(data)), int64(len(c.data)), c.room} {
+				r = le.AppendUint64(r, uint64(v))
+			}
+			sum := md5.Sum(c.data)
+			all.Write(sum[:])
+			records = append(records, append(r, sum[:]...)...)
+			data = append(append(data, c.data...), make([]byte, c.room-int64(len(c.data)))...)
+			size += uint64(c.room)
+		}
+		meta = append(append(meta, le.AppendUint64(head, size)...), records...)
+	}
+	total := uint64(len(data) + len(meta) + 106)
+	checksum := append([]byte(hex.EncodeToString(all.Sum(nil))), 0)
+	stamp := le.AppendUint32(nil, 123456789)
+	sizes := le.AppendUint64(nil, total)
+	sizes = le.AppendUint64(sizes, uint64(len(meta)+106))
+	sizes = le.AppendUint64(sizes, uint64(len(data)))
+	sizes = le.AppendUint64(sizes, total)
+	none := le.AppendUint64(nil, math.MaxUint64)
+	my := md5.New()
+	for _, p := range [][]byte{checksum, stamp, sizes, none, none} {
+		my.Write(p)
+	}
+	fb := append(checksum, my.Sum(nil)...)
+	fb = le.AppendUint32(fb, uint32(ckpt))
+	for _, p := range [][]byte{sizes, none, none, stamp, {0}} {
+		fb = append(fb, p...)
+	}
+	check(t, os.WriteFile(path, append(append(data, meta...), fb...), 0o666))
+	return path
 }

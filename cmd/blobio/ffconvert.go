@@ -27,7 +27,7 @@ func (f *ffConvertFlags) add(cmd *cobra.Command) {
 	choiceFlag(cmd, &f.layout, "layout", "same", "layout of the output: same, A (FTI v1.1), B (v1.2), C0, C (v1.3), D (v1.4), E (v1.5, v1.6) or F (newer)",
 		append([]string{"same"}, ffLayouts()...)...)
 	choiceFlag(cmd, &f.hash, "hash", "same", "hashes of the output: same, md5 (FTI restarts from it) or fast (blobio's own, layout F)", "same", "md5", "fast")
-	fl.Var(bytesValue{&f.blockSize}, "block-size", "--hash fast: bytes of a hashed block (default 16K)")
+	fl.Var(sizeFlag(&f.blockSize), "block-size", "--hash fast: bytes of a hashed block (default 16K)")
 	fl.Int32Var(&f.checkpoint, "checkpoint", 0, "number of the checkpoint, if the input does not have it (layouts A, B, C0)")
 	fl.IntVar(&f.workers, "workers", 0, "chunks copied at once (default: number of CPUs)")
 	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")

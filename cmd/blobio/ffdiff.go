@@ -38,7 +38,7 @@ JSON: {a, b, equal, differences: [{variable, size_a, size_b, bytes, ranges:
 	}
 	fl := cmd.Flags()
 	ffVarsFlag(cmd, &f.vars, "compare these variables only, such as 1,4")
-	fl.Var(bytesValue{&f.gap}, "gap", "equal bytes at most between parts of a range (default 63: lines of a cache)")
+	fl.Var(sizeFlag(&f.gap), "gap", "equal bytes at most between parts of a range (default 63: lines of a cache)")
 	f.gap = 63
 	fl.BoolVarP(&f.all, "all", "a", false, fmt.Sprintf("print all ranges, not only the first %d of a variable", ffDiffRanges))
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "print nothing, only set the exit code")

@@ -41,7 +41,7 @@ JSON: {store, written, checkpoints: [...], left: [...]}.`,
 			list, left, err := ffstore.Rebuild(cmd.Context(), args[0], &o)
 			if err != nil {
 				if errors.Is(err, ffstore.ErrExist) {
-					return &hinted{err, "ff check looks at it; --force replaces it"}
+					return withHint(err, "ff check looks at it; --force replaces it")
 				}
 				return errors.Join(append(left, err)...)
 			}

@@ -127,7 +127,7 @@ func (f *ffRepairFlags) run(cmd *cobra.Command, e *env, in, out string) error {
 	p.end()
 	if err != nil {
 		if errors.Is(err, ffformat.ErrMissing) && rep != nil {
-			return &hinted{err, "--bad keep or --bad zero keeps them as they are or with zeros; ff check tells what is wrong"}
+			return withHint(err, "--bad keep or --bad zero keeps them as they are or with zeros; ff check tells what is wrong")
 		}
 		return err
 	}

@@ -33,7 +33,9 @@ func TestFFWriteIsWhole(t *testing.T) {
 			f, err := openFF(torn)
 			check(t, err)
 			defer f.Close()
-			rep, err := ffformat.Repair(ctx, f, f.size, torn, dst, &ffformat.RepairOptions{Workers: 1})
+			size, err := f.Size()
+			check(t, err)
+			rep, err := ffformat.Repair(ctx, f, size, torn, dst, &ffformat.RepairOptions{Workers: 1})
 			return err == nil && rep.File != nil, err
 		},
 	}

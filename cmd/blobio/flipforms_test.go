@@ -180,7 +180,7 @@ func restarted(state string, told []error, err error) result {
 		r.err += "warning: " + e.Error() + "\n"
 	}
 	if err != nil {
-		r = result{exitFailed, "", "blobio: " + err.Error()}
+		r = result{code: exitFailed, out: "", err: "blobio: " + err.Error()}
 	}
 	return r
 }

@@ -3,9 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/md5"
-	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"hash/crc32"
 	"math"
@@ -202,57 +199,4 @@ func flipByte(t *testing.T, name string, at int) {
 	}
 	b[at] ^= 0x10
 	check(t, os.WriteFile(name, b, 0o666))
-}
-
-// ffWrite writes a checkpoint file of layout F, by the format's description alone. The checksum
-// is by the writer's rule, which FTI's reader refuses if a container is empty.
-func ffWrite(t *testing.T, path string, ckpt int32, blocks ...[]ffPart) string {
-	t.Helper()
-	le := binary.LittleEndian
-	var data, meta []byte
-	all := md5.New()
-	for _, b := range blocks {
-		head := le.AppendUint32(nil, uint32(len(b)))
-		size, records := uint64(0), []byte(nil)
-		for _, c := range b {
-			r := le.AppendUint32(nil, uint32(c.id))
-			r = le.AppendUint32(r, uint32(c.number))
-			r = append(r, byte(bit(c.data != nil)), 0)
-			for _, v := range []int64{c.dptr, int64(len(data)), int64(len(c.data)), c.room} {
-				r = le.AppendUint64(r, uint64(v))
-			}
-			sum := md5.Sum(c.data)
-			all.Write(sum[:])
-			records = append(records, append(r, sum[:]...)...)
-			data = append(append(data, c.data...), make([]byte, c.room-int64(len(c.data)))...)
-			size += uint64(c.room)
-		}
-		meta = append(append(meta, le.AppendUint64(head, size)...), records...)
-	}
-	total := uint64(len(data) + len(meta) + 106)
-	checksum := append([]byte(hex.EncodeToString(all.Sum(nil))), 0)
-	stamp := le.AppendUint32(nil, 123456789)
-	sizes := le.AppendUint64(nil, total)
-	sizes = le.AppendUint64(sizes, uint64(len(meta)+106))
-	sizes = le.AppendUint64(sizes, uint64(len(data)))
-	sizes = le.AppendUint64(sizes, total)
-	none := le.AppendUint64(nil, math.MaxUint64)
-	my := md5.New()
-	for _, p := range [][]byte{checksum, stamp, sizes, none, none} {
-		my.Write(p)
-	}
-	fb := append(checksum, my.Sum(nil)...)
-	fb = le.AppendUint32(fb, uint32(ckpt))
-	for _, p := range [][]byte{sizes, none, none, stamp, {0}} {
-		fb = append(fb, p...)
-	}
-	check(t, os.WriteFile(path, append(append(data, meta...), fb...), 0o666))
-	return path
-}
-
-// ffPart is a container of a checkpoint file made for a test.
-type ffPart struct {
-	id, number int32
-	dptr, room int64
-	data       []byte // nil: without content
 }

@@ -28,7 +28,7 @@ func blobio(t *testing.T, args ...string) result {
 func blobioCtx(ctx context.Context, args ...string) result {
 	var out, errs bytes.Buffer
 	code := run(ctx, &env{stdout: &out, stderr: &errs, args: args})
-	return result{code, out.String(), errs.String()}
+	return result{code: code, out: out.String(), err: errs.String()}
 }
 
 // good runs a command that must succeed, and returns what it prints.
@@ -149,3 +149,9 @@ func (c *stopCtx) Err() error {
 // Done and Deadline are those of a context.
 func (c *stopCtx) Done() <-chan struct{}       { return c.done }
 func (c *stopCtx) Deadline() (time.Time, bool) { return time.Time{}, false }
+
+// there says that a file or directory of this name is there.
+func there(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}

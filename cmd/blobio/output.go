@@ -127,6 +127,9 @@ func (v bytesValue) Set(s string) (err error) {
 	return err
 }
 
+// sizeFlag is the value of a flag of a size.
+func sizeFlag(p *int64) bytesValue { return bytesValue{p} }
+
 // choice is a flag that takes one of some words.
 type choice struct {
 	p     *string

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -25,7 +24,7 @@ func outputs(t *testing.T) (dir string, lines map[string][]string) {
 	good(t, "decomp", "gen", "I", maps, "--lat", "8", "--lon", "12", "--ranks", "3")
 	dat := filepath.Join(dir, "m.D1.dat")
 	good(t, "decomp", "convert", maps, filepath.Join(dir, "m.dat"))
-	ff := ffWrite(t, filepath.Join(dir, "Ckpt1-Rank0.fti"), 1, []ffPart{{1, 0, 0, 3000, bytes.Repeat([]byte("abc"), 1000)}})
+	ff := ffStore(t) + "@5/1"
 	return dir, map[string][]string{
 		"out.nc":    {"decomp", "gen", "I", "--lat", "8", "--lon", "12", "--ranks", "3"},
 		"out.dat":   {"decomp", "convert", dat},

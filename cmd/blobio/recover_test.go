@@ -144,7 +144,7 @@ func TestRecoverDirectories(t *testing.T) {
 		check(t, os.CopyFS(at("dead.partial"), os.DirFS(check1)))
 		check(t, os.Remove(at("dead.partial/check.file_list")))
 		check(t, os.WriteFile(at("dead.partial/blobio.writing"), []byte("id\n"), 0o666))
-		if r := blobio(t, "recover", "-n", at(name)); r.code != exitFindings || !strings.Contains(r.out, at("dead.partial")+": remove") || !exists(at("dead.partial")) {
+		if r := blobio(t, "recover", "-n", at(name)); r.code != exitFindings || !strings.Contains(r.out, at("dead.partial")+": remove") || !there(at("dead.partial")) {
 			t.Errorf("recover -n %q: %d\n%s%s", name, r.code, r.out, r.err)
 		}
 		good(t, "recover", at(name))
@@ -154,7 +154,7 @@ func TestRecoverDirectories(t *testing.T) {
 	check(t, os.WriteFile(at("mine.partial/blobio.writing"), nil, 0o666))
 	check(t, os.WriteFile(at("mine.partial/notes"), nil, 0o666))
 	bad(t, exitFailed, "notes in it is not of a writer", "recover", at("mine"))
-	if !exists(at("mine.partial/notes")) {
+	if !there(at("mine.partial/notes")) {
 		t.Error("a file that is not of a writer is gone")
 	}
 }

@@ -98,7 +98,7 @@ canonical, canonical_bytes, convert_seconds}]}.`,
 	fl.BoolVar(&f.verify, "verify", true, "read back and compare every element")
 	fl.BoolVar(&f.convert, "convert", true, "convert to ordinary netCDF, too")
 	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the files are on the disk")
-	fl.Var(bytesValue{&f.memory}, "memory", "cap of the data that all ranks hold before a flush (default 1G)")
+	fl.Var(sizeFlag(&f.memory), "memory", "cap of the data that all ranks hold before a flush (default 1G)")
 	compressFlag(cmd, &f.compress)
 	jsonFlag(cmd, &f.asJSON)
 	return cmd
@@ -138,15 +138,15 @@ func (f *replayFlags) options(cmd *cobra.Command, e *env) (o bench.ReplayOptions
 		return o, usagef("--keep is for the temporary directory: files of --out are kept in any case")
 	}
 	if o.Grouping, err = parseGrouping(f.grouping); err != nil {
-		return o, &usageError{err}
+		return o, asUsage(err)
 	}
 	if o.Pattern, err = e3smcases.ParsePattern(f.pattern); err != nil {
-		return o, &usageError{err}
+		return o, asUsage(err)
 	}
 	if f.layout != "both" {
 		l, err := blob.ParseLayout(f.layout)
 		if err != nil {
-			return o, &usageError{err}
+			return o, asUsage(err)
 		}
 		o.Layouts = []blob.Layout{l}
 	}

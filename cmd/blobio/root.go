@@ -46,7 +46,7 @@ Exit codes: 0 good, 1 findings or differences, 2 could not run.`,
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return e.aloneAmongOthers(cmd) }
 	root.SetVersionTemplate("blobio {{.Version}}\n")
 	root.PersistentFlags().BoolVar(&e.noProgress, "no-progress", false, "no progress bars (they are only shown on a terminal)")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &usageError{flagError(err)} })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return asUsage(flagError(err)) })
 	asGroup(root)
 	root.AddCommand(newLs(e), newDump(e), newCheck(e), asWriter(newRecover(e)), asTogether(newConvert(e)), newDiff(e), newDecomp(e), newFF(e), newScr(e), newAmr(e), asTogether(newReplay(e)), newBench(e))
 	root.AddCommand(newVersions(e), newCost(e))

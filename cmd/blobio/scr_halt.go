@@ -211,7 +211,7 @@ func (f *scrHaltFlags) run(cmd *cobra.Command, e *env, args []string) error {
 	if err != nil {
 		var damage *prefixdir.FormatError
 		if errors.As(err, &damage) {
-			return &hinted{err, "its conditions are lost; scr halt --remove, or setting new ones, writes it anew"}
+			return withHint(err, "its conditions are lost; scr halt --remove, or setting new ones, writes it anew")
 		}
 		return scrLockHint(err)
 	}
@@ -258,7 +258,7 @@ func (f *scrHaltFlags) change(ctx context.Context, e *env, d *prefixdir.Dir, edi
 // scrLockHint says what to do where files cannot be locked.
 func scrLockHint(err error) error {
 	if errors.Is(err, kvtree.ErrNoLocks) {
-		return &hinted{err, "the halt file is changed under a lock, so it must be on a file system that has flock; see its mount options"}
+		return withHint(err, "the halt file is changed under a lock, so it must be on a file system that has flock; see its mount options")
 	}
 	return err
 }

@@ -157,7 +157,7 @@ func expandHosts(text string) ([]string, error) {
 	hosts, err := hostlist.Expand(text)
 	var bad *hostlist.SyntaxError
 	if errors.As(err, &bad) && errors.Is(err, hostlist.ErrUsage) {
-		return nil, &usageError{err}
+		return nil, asUsage(err)
 	}
 	return hosts, err
 }

@@ -42,7 +42,7 @@ func hostlistIn(t *testing.T, in string, args ...string) result {
 	var out, errs bytes.Buffer
 	e := &env{stdin: strings.NewReader(in), stdout: &out, stderr: &errs, args: append([]string{"scr", "hostlist"}, args...)}
 	code := run(t.Context(), e)
-	return result{code, out.String(), errs.String()}
+	return result{code: code, out: out.String(), err: errs.String()}
 }
 
 func TestScrHostlistJSON(t *testing.T) {

@@ -117,7 +117,7 @@ func scrDataset(x *prefixdir.Index, s string) (prefixdir.Entry, error) {
 			}
 		}
 	}
-	return prefixdir.Entry{}, &hinted{fmt.Errorf("no dataset %q in the index", s), "scr index lists them"}
+	return prefixdir.Entry{}, withHint(fmt.Errorf("no dataset %q in the index", s), "scr index lists them")
 }
 
 // scrFilesKnown is an error if the map of a dataset is damaged: what to remove is not known then.
@@ -128,8 +128,8 @@ func scrFilesKnown(d *prefixdir.Dir, en prefixdir.Entry) error {
 	}
 	var damage *kvtree.FormatError
 	if _, err := d.ReadMap(at); errors.As(err, &damage) {
-		return &hinted{fmt.Errorf("the files of dataset %d %s are not known: %w", en.ID, clean(en.Name), err),
-			fmt.Sprintf("nothing is removed; remove them and %s by hand, and then take it off the list: scr index --drop %d", at.Meta, en.ID)}
+		return withHint(fmt.Errorf("the files of dataset %d %s are not known: %w", en.ID, clean(en.Name), err),
+			fmt.Sprintf("nothing is removed; remove them and %s by hand, and then take it off the list: scr index --drop %d", at.Meta, en.ID))
 	}
 	return nil
 }
@@ -162,7 +162,7 @@ func (f *scrIndexFlags) change(ctx context.Context, e *env, d *prefixdir.Dir, ve
 				continue
 			}
 			if s.Err != nil {
-				return &hinted{s.Err, "scr scan tells what is there of it, scr rebuild makes it whole if it was scavenged"}
+				return withHint(s.Err, "scr scan tells what is there of it, scr rebuild makes it whole if it was scavenged")
 			}
 			if s.Summary.Dropped { // it is asked for now; what else is in the summary stays
 				s.Summary.Tree.Unset("DROPPED")

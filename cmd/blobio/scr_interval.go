@@ -177,7 +177,7 @@ func (f *scrIntervalFlags) source(cmd *cobra.Command, args []string) (*paceLog, 
 	}
 	name := d.File("log")
 	if _, err := vfs.OS.Stat(name); errors.Is(err, fs.ErrNotExist) {
-		return nil, &hinted{fmt.Errorf("%s: no log there", name), "runs write one where SCR_LOG_ENABLE=1; or give --cost and --mtbf"}
+		return nil, withHint(fmt.Errorf("%s: no log there", name), "runs write one where SCR_LOG_ENABLE=1; or give --cost and --mtbf")
 	}
 	return readPaceLog(name)
 }
@@ -205,10 +205,10 @@ func (f *scrIntervalFlags) run(cmd *cobra.Command, e *env, args []string) error 
 		if !given("cost") {
 			f.cost, err = l.cost, l.costErr
 			if err != nil {
-				return &hinted{fmt.Errorf("%s: the log holds no checkpoint, so that its cost is not known", l.name), "--cost says it"}
+				return withHint(fmt.Errorf("%s: the log holds no checkpoint, so that its cost is not known", l.name), "--cost says it")
 			}
 			if f.cost <= 0 {
-				return &hinted{fmt.Errorf("%s: the checkpoints took less time than the log can tell", l.name), "--cost says how much"}
+				return withHint(fmt.Errorf("%s: the checkpoints took less time than the log can tell", l.name), "--cost says how much")
 			}
 		}
 		if !given("mtbf") {
@@ -249,19 +249,19 @@ func (l *paceLog) noFailure() (time.Duration, error) {
 	s := l.stats
 	switch {
 	case errors.Is(l.mtbfErr, runlog.ErrNoFailure) && s.Runs == 0:
-		return 0, &hinted{fmt.Errorf("%s: the log holds no run, so that the mean time between failures is not known", l.name), "--mtbf says it"}
+		return 0, withHint(fmt.Errorf("%s: the log holds no run, so that the mean time between failures is not known", l.name), "--mtbf says it")
 	case errors.Is(l.mtbfErr, runlog.ErrNoFailure):
 		err := fmt.Errorf("%s: the log holds no failure in %s of %s, so that the mean time between failures is not known", l.name, spanText(s.Lasted), plural(s.Runs, "run"))
 		hint := "--mtbf 12h, for instance, says it"
 		if s.Lasted > 0 {
 			hint = fmt.Sprintf("--mtbf says it; it is hardly less than %s", spanText(s.Lasted))
 		}
-		return 0, &hinted{err, hint}
+		return 0, withHint(err, hint)
 	case l.mtbfErr != nil:
 		return 0, l.mtbfErr
 	case l.mtbf <= 0:
-		return 0, &hinted{fmt.Errorf("%s: the log holds %s, but the runs were over within a second, and its times are to the second", l.name, plural(s.Failures, "failure")),
-			"--mtbf says the mean time between failures"}
+		return 0, withHint(fmt.Errorf("%s: the log holds %s, but the runs were over within a second, and its times are to the second", l.name, plural(s.Failures, "failure")),
+			"--mtbf says the mean time between failures")
 	}
 	return l.mtbf, nil
 }

@@ -42,7 +42,7 @@ JSON: {"prefix", "nodes"}; null if it is not known.`,
 			}
 			n, ok, err := d.ReadNodes()
 			if err != nil {
-				return &hinted{err, "scr nodes --set writes it anew"}
+				return withHint(err, "scr nodes --set writes it anew")
 			}
 			if !ok {
 				e.code = exitFindings

@@ -70,7 +70,7 @@ func (u *users) run(uid uint32, env string, args ...string) result {
 	if err != nil && !errors.As(err, &exit) {
 		u.t.Skipf("SKIPPED: %v", err)
 	}
-	return result{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
+	return result{code: cmd.ProcessState.ExitCode(), out: out.String(), err: errs.String()}
 }
 
 func (u *users) as(uid uint32, args ...string) result {

@@ -162,7 +162,7 @@ func (f *scrParamsFlags) choose(all []config.Setting, names []string) ([]scrPara
 	for i, n := range names {
 		match[i] = strings.ToUpper(n)
 		if _, exact := config.Find(match[i]); !exact && !slices.ContainsFunc(all, func(s config.Setting) bool { return strings.Contains(s.Name, match[i]) }) {
-			return nil, &hinted{fmt.Errorf("no parameter %q", n), "scr params lists them"}
+			return nil, withHint(fmt.Errorf("no parameter %q", n), "scr params lists them")
 		}
 	}
 	rows := []scrParam{}

@@ -38,7 +38,7 @@ func scrPrefix(args []string) (*prefixdir.Dir, error) {
 	if len(args) == 0 {
 		hint = "name a prefix directory, or set SCR_PREFIX"
 	}
-	return nil, &hinted{fmt.Errorf("%s: no %s in this directory", path, prefixdir.MetaDir), hint}
+	return nil, withHint(fmt.Errorf("%s: no %s in this directory", path, prefixdir.MetaDir), hint)
 }
 
 // onlyOne demands that at most one of some flags is given, and returns it.

@@ -275,7 +275,7 @@ func launchFailed(l runloop.Launcher, rep *runloop.Report) error {
 		if l.Name() == "local" {
 			what = "is the program there?"
 		}
-		return &hinted{rep.Err, what}
+		return withHint(rep.Err, what)
 	}
 	return rep.Err
 }

@@ -139,7 +139,7 @@ func scrCopy(e *env, ctx context.Context, d *prefixdir.Dir, nodes []salvage.Node
 	for _, n := range nodes {
 		c, err := salvage.Scavenge(ctx, salvage.ScavengeOptions{Node: n, Prefix: d, Was: f.was, ID: f.id})
 		if errors.Is(err, salvage.ErrOutside) {
-			err = &hinted{err, "was PREFIX moved? see --was"}
+			err = withHint(err, "was PREFIX moved? see --was")
 		}
 		if err != nil {
 			return err

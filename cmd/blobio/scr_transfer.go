@@ -92,7 +92,7 @@ destination, size, written, whole, crc, zstd, error}]}.`,
 	fl.StringVar(&f.prefix, "prefix", "", "write below this `DIR` only (default: SCR_PREFIX, or the working directory)")
 	fl.BoolVar(&f.shared, "shared", false, "the prefix directory may be writable by its group, and by others if it is sticky (also: BLOBIO_SHARED=1)")
 	fl.BoolVar(&f.once, "once", false, "end when there is nothing to do now")
-	fl.Var(bytesValue{&f.bw}, "bw", "copy at most so many bytes per second (default: as the file says)")
+	fl.Var(sizeFlag(&f.bw), "bw", "copy at most so many bytes per second (default: as the file says)")
 	fl.Float64Var(&f.cpu, "cpu", 0, "copy for at most this part of the time, in percent of a core (default: as the file says)")
 	fl.IntVar(&f.files, "files", 1, "files copied at once")
 	fl.DurationVar(&f.poll, "poll", time.Second, "how often to look at the transfer file")
@@ -127,7 +127,7 @@ func (f *scrTransfer) check(cmd *cobra.Command, control string) error {
 	if info, err := os.Stat(control); err == nil && info.IsDir() {
 		f.file = filepath.Join(control, transfer.FileName)
 	} else if errors.Is(err, fs.ErrNotExist) && filepath.Ext(control) != filepath.Ext(transfer.FileName) {
-		return &hinted{err, "want a control directory, or a transfer file in one"}
+		return withHint(err, "want a control directory, or a transfer file in one")
 	}
 	return notTransfer(f.file)
 }
@@ -137,7 +137,7 @@ func notTransfer(name string) error {
 	t, err := kvtree.ReadFile(nil, name, nil)
 	switch {
 	case errors.Is(err, kvtree.ErrNotFormat):
-		return &hinted{err, "this is no transfer file, and stays as it is"}
+		return withHint(err, "this is no transfer file, and stays as it is")
 	case err != nil || t.Len() == 0:
 		return nil // it is told, or mended, where it is used
 	}
@@ -146,7 +146,7 @@ func notTransfer(name string) error {
 			return nil
 		}
 	}
-	return &hinted{fmt.Errorf("%s is a key/value file, but no transfer file", name), "blobio scr print shows it"}
+	return withHint(fmt.Errorf("%s is a key/value file, but no transfer file", name), "blobio scr print shows it")
 }
 
 // change lists copies and sets the command.
@@ -204,7 +204,7 @@ func scrTransferServe(e *env, ctx context.Context, f *scrTransfer) error {
 	var failed *transfer.FailedError
 	switch {
 	case errors.Is(err, transfer.ErrInUse):
-		return &hinted{err, "another process serves it; --command exit ends that one"}
+		return withHint(err, "another process serves it; --command exit ends that one")
 	case errors.As(err, &failed):
 		e.code = exitFindings
 		for _, i := range failed.Items {
@@ -229,7 +229,7 @@ type scrTransferItem struct {
 
 func scrTransferStatus(e *env, ctx context.Context, f *scrTransfer) error {
 	if _, err := os.Stat(f.file); err != nil {
-		return &hinted{err, "nothing was given to a transfer process here"}
+		return withHint(err, "nothing was given to a transfer process here")
 	}
 	if err := transfer.CheckControl(nil, f.file); err != nil {
 		return err

@@ -24,7 +24,7 @@ type sourceFlags struct {
 func (s *sourceFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&s.missing, "allow-missing", false, "go on although subfiles are missing (what they held reads as fill values) or have fewer records than others (those that all have are read)")
-	f.Var(bytesValue{&s.memory}, "memory", "cap of buffers, such as 256M or 1G (default 256M)")
+	f.Var(sizeFlag(&s.memory), "memory", "cap of buffers, such as 256M or 1G (default 256M)")
 	f.BoolVar(&s.rescue, "no-verify", false, "do not compare the data with their checksums, to save what is left of damaged ones")
 	f.IntVar(&s.workers, "workers", 0, "concurrent reads (default: number of CPUs)")
 }
@@ -134,7 +134,7 @@ func checkVars(r *blob.Reader, names []string) error {
 				return usagef("%s has no variable %q, but %q", r.Base(), n, v.Name)
 			}
 		}
-		return &hinted{fmt.Errorf("%s has no variable %q", r.Base(), n), fmt.Sprintf("'blobio ls %s' lists them", r.Base())}
+		return withHint(fmt.Errorf("%s has no variable %q", r.Base(), n), fmt.Sprintf("'blobio ls %s' lists them", r.Base()))
 	}
 	return nil
 }

@@ -135,7 +135,7 @@ func storeArrays(dirs []string) ([]string, error) {
 		if last != nil {
 			return nil, last
 		}
-		return nil, &hinted{fmt.Errorf("%s: no array there", strings.Join(dirs, ", ")), "want the directory of a store (versioned.Store.Dir), or that of an array in it"}
+		return nil, withHint(fmt.Errorf("%s: no array there", strings.Join(dirs, ", ")), "want the directory of a store (versioned.Store.Dir), or that of an array in it")
 	}
 	slices.SortFunc(out, func(a, b string) int { // level10 after level9
 		na, la := levelOf(a)
@@ -163,7 +163,7 @@ func (k *versionsKey) one(dirs []string) (*versioned.View, error) {
 	}
 	if !isArrayDir(dirs) {
 		if list, err := storeArrays(dirs); err == nil {
-			return nil, &hinted{fmt.Errorf("%s is a store of %s, want one of them", dirs[0], plural(len(list), "array")), "for instance " + filepath.Join(dirs[0], list[0])}
+			return nil, withHint(fmt.Errorf("%s is a store of %s, want one of them", dirs[0], plural(len(list), "array")), "for instance "+filepath.Join(dirs[0], list[0]))
 		}
 	}
 	return openVersions(dirs, key)

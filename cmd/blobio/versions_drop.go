@@ -171,7 +171,7 @@ func withoutSnapshots(ctx context.Context, dirs []string, v *versioned.View, lis
 	}
 	defer g.Close()
 	if g.Encrypted() {
-		return nil, nil, &hinted{fmt.Errorf("%s is encrypted: what its snapshots need is not known", g.Spec().Name), "--force drops versions all the same"}
+		return nil, nil, withHint(fmt.Errorf("%s is encrypted: what its snapshots need is not known", g.Spec().Name), "--force drops versions all the same")
 	}
 	of := map[int64]bool{}
 	for _, x := range g.Versions() {

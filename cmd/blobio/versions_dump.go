@@ -206,7 +206,7 @@ func (f *versionsDumpFlags) dumpBox(ctx context.Context, e *env, v *versioned.Vi
 	}
 	t, err := v.Table(ctx, x.Number)
 	if errors.Is(err, versioned.ErrNotFormat) {
-		return &hinted{fmt.Errorf("%s version %d has no boxes: it is not the array of a level, or from before its first save", v.Spec().Name, x.Number), ""}
+		return withHint(fmt.Errorf("%s version %d has no boxes: it is not the array of a level, or from before its first save", v.Spec().Name, x.Number), "")
 	}
 	if err != nil {
 		return err

@@ -62,7 +62,7 @@ func (f *versionsPlotFlags) run(ctx context.Context, e *env, dirs []string) erro
 	defer v.Close()
 	fig, drawn := versionsFigure(v, f.log, float64(f.width))
 	if drawn == 0 {
-		return &hinted{fmt.Errorf("array %s has no version but 0, which is empty", v.Spec().Name), ""}
+		return withHint(fmt.Errorf("array %s has no version but 0, which is empty", v.Spec().Name), "")
 	}
 	if f.title != "" {
 		fig.Title = f.title
