@@ -1,3 +1,7 @@
 package main
 
-func main() { Main() }
+import (
+	"blobio/cmd/blobio/internal/verbs"
+)
+
+func main() { verbs.Main() }
