@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"blobio/blob/internal/layout"
 	"blobio/internal/durable"
 	"blobio/internal/vfs"
 	"blobio/subfile"
@@ -126,8 +127,8 @@ func (c *checker) run(path string) {
 	n := len(c.found)
 	for _, parts := range sets {
 		for _, p := range parts {
-			if p.table != nil || p.place != nil && p.place.layout == Canonical {
-				c.total += max(p.size-p.place.hdrLen, 0)
+			if p.table != nil || p.place != nil && p.place.Plain {
+				c.total += max(p.size-p.place.HeaderLen, 0)
 			}
 		}
 	}
@@ -263,37 +264,37 @@ func (c *checker) together(found *subfile.Set, parts []*checkPart, set int) {
 			missing = true
 			continue
 		}
-		blobs += p.place.shape.nblobs
+		blobs += p.place.Shape.Blobs
 		if lead == nil {
 			lead = p
 		} else if err := sameDataset(lead.place, p.place, p.info != nil); err != nil {
-			c.say(Error, p.name, p.place.hdrOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", lead.name, err)
+			c.say(Error, p.name, p.place.HeaderOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", lead.name, err)
 		} else if err := p.sameRecords(lead.filePart); err != nil && p.info == nil {
-			c.say(Error, p.name, numrecsAt, "numrecs", ErrCorrupt, "%v", err)
+			c.say(Error, p.name, layout.NumrecsAt, "numrecs", ErrCorrupt, "%v", err)
 		}
 	}
 	if lead == nil {
 		return
 	}
-	sh := lead.place.shape
-	if lead.place.layout == Canonical {
+	sh := lead.place.Shape
+	if lead.place.Plain {
 		if !found.Single {
 			c.say(Error, lead.name, 0, "header", ErrNotFormat, "an ordinary netCDF file under the name of a subfile")
 		}
 		return
 	}
-	for i := len(parts); i < sh.subfiles; i++ {
+	for i := len(parts); i < sh.Subfiles; i++ {
 		missing = true
-		if i == len(parts)+maxListed && i < sh.subfiles-1 {
-			c.say(Error, subfile.Name(parts[0].base, i), -1, "subfile", ErrMissing, "not there, nor are the %d subfiles after it", sh.subfiles-1-i)
+		if i == len(parts)+maxListed && i < sh.Subfiles-1 {
+			c.say(Error, subfile.Name(parts[0].base, i), -1, "subfile", ErrMissing, "not there, nor are the %d subfiles after it", sh.Subfiles-1-i)
 			break
 		}
-		c.say(Error, subfile.Name(parts[0].base, i), -1, "subfile", ErrMissing, "not there, %s of %s is %d", attSubfiles, lead.name, sh.subfiles)
+		c.say(Error, subfile.Name(parts[0].base, i), -1, "subfile", ErrMissing, "not there, %s of %s is %d", attSubfiles, lead.name, sh.Subfiles)
 	}
-	if len(parts) > sh.subfiles {
-		c.say(Error, lead.name, lead.place.locate().globalAtt(attSubfiles), "attribute "+attSubfiles, ErrCorrupt, "%d, but there are %d subfiles", sh.subfiles, len(parts))
+	if len(parts) > sh.Subfiles {
+		c.say(Error, lead.name, lead.place.Locate().GlobalAtt(attSubfiles), "attribute "+attSubfiles, ErrCorrupt, "%d, but there are %d subfiles", sh.Subfiles, len(parts))
 	}
-	if !missing && blobs != sh.ranks {
-		c.say(Error, lead.name, lead.place.locate().globalAtt(attNprocs), "attribute "+attNprocs, ErrCorrupt, "%d, but the subfiles hold %d blobs", sh.ranks, blobs)
+	if !missing && blobs != sh.Ranks {
+		c.say(Error, lead.name, lead.place.Locate().GlobalAtt(attNprocs), "attribute "+attNprocs, ErrCorrupt, "%d, but the subfiles hold %d blobs", sh.Ranks, blobs)
 	}
 }

@@ -31,7 +31,7 @@ type Manifest struct {
 	Base       string    `json:"base"`                 // base name without directory
 	Records    int64     `json:"records"`              // committed records, of all sets together
 	Ranks      int       `json:"ranks"`                // ranks that wrote it
-	Maps       []string  `json:"maps,omitempty"`       // fingerprint of each decomposition map, D1 first, see the package comment
+	Maps       []string  `json:"maps,omitempty"`       // fingerprint of each decomposition map, D1 first: docs/format-manifest.md
 	Codec      string    `json:"codec,omitempty"`      // compression; empty: none
 	Piece      int64     `json:"piece,omitempty"`      // bytes of a piece of Subfile.Pieces; 0: there are none
 	Finals     bool      `json:"finals,omitempty"`     // of an announcement: subfiles are written under their final names
@@ -267,7 +267,7 @@ func (s *State) Known(fsys vfs.FS, base string) (known []*Manifest, err error) {
 	return known, err
 }
 
-// A State is what the manifests of a dataset say, see the package comment.
+// A State is what the manifests of a dataset say: which one is in force, and whether a writer is at work.
 type State struct {
 	Manifest *Manifest // the record in force; nil for a foreign dataset
 	Pending  bool      // it is a prepared .manifest.next whose commit was cut short
