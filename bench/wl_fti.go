@@ -13,7 +13,7 @@ import (
 
 	"blobio/comm"
 	"blobio/ffformat"
-	"blobio/ffstore"
+	"blobio/ffformat/ffstore"
 )
 
 // ftiStore is a store of checkpoints of one rank, with files of one kind.

@@ -16,7 +16,7 @@ import (
 )
 
 // layered are the packages whose files use each other in one direction, so that each can be read with what is below it.
-var layered = []string{"versioned", "ffstore"}
+var layered = []string{"versioned", "ffformat/ffstore"}
 
 // noImports stands for all other packages: names of a package are found without them.
 type noImports struct{}

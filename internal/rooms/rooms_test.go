@@ -31,7 +31,7 @@ var layers = map[string]int{
 	"blobio/scr/transfer":         2,
 	"blobio/blob":                 3,
 	"blobio/blob/internal/layout": 1,
-	"blobio/ffstore":              3,
+	"blobio/ffformat/ffstore":     3,
 	"blobio/amr":                  3,
 	"blobio/amr/amrplot":          4,
 	"blobio/redset":               3,

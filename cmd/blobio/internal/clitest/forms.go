@@ -15,7 +15,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"blobio/comm"
-	"blobio/ffstore"
+	"blobio/ffformat/ffstore"
 	"blobio/recovery"
 	"blobio/scr/prefixdir"
 	"blobio/versioned"

@@ -14,7 +14,7 @@ import (
 
 	"blobio/blob"
 	"blobio/ffformat"
-	"blobio/ffstore"
+	"blobio/ffformat/ffstore"
 	"blobio/internal/cli"
 	"blobio/internal/vfs"
 )

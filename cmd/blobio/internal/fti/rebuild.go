@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"blobio/ffstore"
+	"blobio/ffformat/ffstore"
 	"blobio/internal/cli"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"blobio/cmd/blobio/internal/verbs"
 	"blobio/comm"
-	"blobio/ffstore"
+	"blobio/ffformat/ffstore"
 	"blobio/internal/cli"
 )
 

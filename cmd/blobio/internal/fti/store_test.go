@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"blobio/cmd/blobio/internal/clitest"
-	"blobio/ffstore"
+	"blobio/ffformat/ffstore"
 	"blobio/internal/cli"
 )
 

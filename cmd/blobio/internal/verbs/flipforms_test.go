@@ -18,7 +18,7 @@ import (
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/ffstore"
+	"blobio/ffformat/ffstore"
 	"blobio/internal/cli"
 	"blobio/versioned"
 )

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"blobio/comm"
-	"blobio/ffstore"
+	"blobio/ffformat/ffstore"
 )
 
 // A solver of the heat equation on four ranks, which takes a differential checkpoint every 100

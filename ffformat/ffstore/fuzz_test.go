@@ -280,7 +280,7 @@ func FuzzLog(f *testing.F) {
 
 // TestDocument: the record in docs/format-fti-store.md is one.
 func TestDocument(t *testing.T) {
-	b, err := os.ReadFile("../docs/format-fti-store.md")
+	b, err := os.ReadFile("../../docs/format-fti-store.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +300,7 @@ func TestDocument(t *testing.T) {
 // TestSideFileBytes: the side file has its fields where the tables of docs/format-fti-store.md have
 // them, and the tables are those.
 func TestSideFileBytes(t *testing.T) {
-	doc, err := os.ReadFile("../docs/format-fti-store.md")
+	doc, err := os.ReadFile("../../docs/format-fti-store.md")
 	if err != nil {
 		t.Fatal(err)
 	}
