@@ -12,6 +12,7 @@ import (
 
 	"blobio/ffformat"
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -116,7 +117,7 @@ type salvaged struct {
 
 func (s *salvage) leave(name, format string, args ...any) {
 	for _, p := range s.paths[name] {
-		s.left = append(s.left, Finding{File: p, Text: fmt.Sprintf(format, args...)})
+		s.left = append(s.left, Finding{Severity: fault.Error, File: p, Offset: -1, Msg: fault.Text(fmt.Errorf(format, args...))})
 	}
 }
 

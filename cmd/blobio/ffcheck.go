@@ -59,13 +59,13 @@ offset, field, message, class, var}]}]}; in a store, findings have ckpt and rank
 type ffChecked struct {
 	Path string `json:"path"`
 	tally
-	Findings []ffFound `json:"findings"`
+	Findings []ffformat.Finding `json:"findings"`
 }
 
-// add counts a finding; as is what JSON has.
-func (c *ffChecked) add(x ffformat.Finding, as any) {
+// add counts a finding.
+func (c *ffChecked) add(x ffformat.Finding) {
 	c.count(x.Severity.String())
-	c.Findings = append(c.Findings, ffFound{x, as})
+	c.Findings = append(c.Findings, x)
 }
 
 func (f *ffCheckFlags) run(cmd *cobra.Command, e *env, paths []string) error {
@@ -113,9 +113,9 @@ func (f *ffCheckFlags) one(ctx context.Context, e *env, path string) (*ffChecked
 	if err != nil {
 		return nil, err
 	}
-	c := &ffChecked{Path: path, Findings: []ffFound{}}
+	c := &ffChecked{Path: path, Findings: []ffformat.Finding{}}
 	for _, x := range list {
-		c.add(x, x)
+		c.add(x)
 	}
 	return c, nil
 }
@@ -123,7 +123,7 @@ func (f *ffCheckFlags) one(ctx context.Context, e *env, path string) (*ffChecked
 func (f *ffCheckFlags) print(e *env, c *ffChecked) {
 	for _, x := range c.Findings {
 		if x.Severity != ffformat.Note || f.notes {
-			fmt.Fprintln(e.out, plain(x.Finding.String()))
+			fmt.Fprintln(e.out, plain(x.String()))
 		}
 	}
 	verdict := c.verdict(f.notes)

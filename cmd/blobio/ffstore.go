@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -160,26 +159,17 @@ func (e *env) printFFStore(d *ffStoreDesc) {
 	}
 }
 
-// ffFound is a finding about a file, or about a store.
-type ffFound struct {
-	ffformat.Finding
-	as any // what JSON has
-}
-
-// MarshalJSON gives the finding as its package has it.
-func (f ffFound) MarshalJSON() ([]byte, error) { return json.Marshal(f.as) }
-
 // checkFFStore looks at a whole store.
 func (f *ffCheckFlags) store(ctx context.Context, e *env, dir string) (*ffChecked, error) {
 	p := e.newProgress()
 	defer p.end()
-	c := &ffChecked{Path: dir, Findings: []ffFound{}}
+	c := &ffChecked{Path: dir, Findings: []ffformat.Finding{}}
 	for x := range ffstore.Check(ctx, dir, &ffstore.CheckOptions{Quick: f.quick, Workers: f.workers,
 		Progress: func(done, total int64) { p.at("check "+dir, done, total) }}) {
 		if errors.Is(x.Err, fs.ErrPermission) || errors.Is(x.Err, blob.ErrNotCommitted) {
 			return nil, x.AsError()
 		}
-		c.add(x.Finding, x)
+		c.add(x)
 	}
 	return c, ctx.Err()
 }

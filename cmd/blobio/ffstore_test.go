@@ -106,13 +106,13 @@ func TestFFStore(t *testing.T) {
 		Files []struct {
 			Errors   int
 			Findings []struct {
-				Ckpt, Rank, Var int
-				Severity        string
+				Dataset, Rank, Var int
+				Severity           string
 			}
 		}
 	}
 	check(t, json.Unmarshal([]byte(r.out), &c))
-	if r.code != exitFindings || c.Files[0].Errors != 2 || c.Files[0].Findings[0].Ckpt != 4 || c.Files[0].Findings[0].Rank != 1 || c.Files[0].Findings[0].Var != 7 {
+	if r.code != exitFindings || c.Files[0].Errors != 2 || c.Files[0].Findings[0].Dataset != 4 || c.Files[0].Findings[0].Rank != 1 || c.Files[0].Findings[0].Var != 7 {
 		t.Errorf("ff check of a damaged store: %d\n%s", r.code, r.out)
 	}
 	check(t, os.Remove(filepath.Join(dir, "checkpoints")))

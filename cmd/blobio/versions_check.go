@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"blobio/internal/fault"
 	"blobio/versioned"
 )
 
@@ -51,11 +53,10 @@ JSON: {"arrays": [{array, directories, versions, errors, notes, findings: [{file
 
 // versionsChecked is what was found in an array.
 type versionsChecked struct {
-	Array    string              `json:"array"`
-	Dirs     []string            `json:"directories"`
-	Versions int                 `json:"versions"`
-	Errors   int                 `json:"errors"`
-	Notes    int                 `json:"notes"`
+	Array    string   `json:"array"`
+	Dirs     []string `json:"directories"`
+	Versions int      `json:"versions"`
+	tally
 	Findings []versioned.Finding `json:"findings"`
 }
 
@@ -107,12 +108,8 @@ func (f *versionsCheckFlags) run(cmd *cobra.Command, e *env, dirs []string) erro
 func (f *versionsCheckFlags) one(ctx context.Context, e *env, dirs []string, key []byte, members []versioned.MemberFinding) (*versionsChecked, error) {
 	c := &versionsChecked{Array: filepath.Base(filepath.Clean(dirs[0])), Dirs: dirs, Findings: []versioned.Finding{}}
 	add := func(x versioned.Finding) {
-		if x.Note {
-			c.Notes++
-		} else {
-			c.Errors++
-		}
-		x.Text = errorText(fmt.Errorf("%s", x.Text)) // one line, without names of packages
+		c.count(x.Severity.String())
+		x.Msg = errorText(errors.New(x.Msg)) // one line
 		c.Findings = append(c.Findings, x)
 	}
 	for _, m := range members {
@@ -125,7 +122,7 @@ func (f *versionsCheckFlags) one(ctx context.Context, e *env, dirs []string, key
 	}
 	v, err := openVersions(dirs, key)
 	if isFormatError(err) { // the record is lost
-		add(versioned.Finding{Text: err.Error(), Err: err})
+		add(fault.Of(fault.Error, "", err))
 		return c, nil
 	}
 	if err != nil {
@@ -144,7 +141,7 @@ func (f *versionsCheckFlags) one(ctx context.Context, e *env, dirs []string, key
 				continue
 			}
 			if _, err := v.Table(ctx, x.Number); err != nil && otherwise(err) != nil {
-				add(versioned.Finding{Text: fmt.Sprintf("version %d: table of the boxes: %v", x.Number, err)})
+				add(fault.Finding{Severity: fault.Error, Offset: -1, Msg: fmt.Sprintf("version %d: table of the boxes: %s", x.Number, fault.Text(err)), Err: err})
 			}
 		}
 	}
@@ -153,9 +150,7 @@ func (f *versionsCheckFlags) one(ctx context.Context, e *env, dirs []string, key
 
 func (f *versionsCheckFlags) print(e *env, c *versionsChecked) {
 	for _, x := range c.Findings {
-		if !x.Note {
-			fmt.Fprintln(e.out, "error: "+x.String())
-		} else if f.notes {
+		if x.Severity != fault.Note || f.notes {
 			fmt.Fprintln(e.out, x)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"blobio/internal/fault"
 	"blobio/versioned"
 )
 
@@ -142,8 +143,8 @@ func (f *versionsLsFlags) run(ctx context.Context, e *env, dirs []string) error 
 	}
 	hs := hierarchies(all, members)
 	for _, m := range members {
-		if damage == nil && !m.Note {
-			damage = fmt.Errorf("%s: %s: %w", m.Array, m.Text, versioned.ErrMissing)
+		if damage == nil && m.Severity == fault.Error {
+			damage = fmt.Errorf("%s: %s: %w", m.Array, m.Msg, versioned.ErrMissing)
 		}
 	}
 	if len(all) == 0 {

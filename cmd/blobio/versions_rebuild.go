@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -73,7 +74,7 @@ func (f *versionsRebuildFlags) run(cmd *cobra.Command, e *env, dirs []string) er
 
 func (f *versionsRebuildFlags) print(e *env, dir string, r *versioned.Rebuilt) {
 	for _, x := range r.Left {
-		fmt.Fprintf(e.out, "left out: %s: %s\n", x.File, errorText(fmt.Errorf("%s", x.Text)))
+		fmt.Fprintf(e.out, "left out: %s: %s\n", x.File, errorText(errors.New(x.Msg)))
 	}
 	what := "the record is whole"
 	switch {

@@ -20,7 +20,7 @@ type Collector struct {
 }
 
 // Collect is the sequence of what look adds. look runs in the goroutine of the reader, and ends soon after it has stopped to
-// read or ctx has ended: the context of the collector tells. progress, which may be nil, is told what Did says, by several
+// read or ctx has ended: the context of the collector tells. If ctx has ended, the last finding says so. progress, which may be nil, is told what Did says, by several
 // goroutines.
 func Collect(ctx context.Context, progress func(done, total int64), look func(c *Collector)) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
@@ -28,6 +28,9 @@ func Collect(ctx context.Context, progress func(done, total int64), look func(c 
 		c.ctx, c.end = context.WithCancel(ctx)
 		defer c.end()
 		look(c)
+		if err := ctx.Err(); err != nil {
+			c.Add(Of(Error, "", err))
+		}
 	}
 }
 

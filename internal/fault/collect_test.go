@@ -101,7 +101,8 @@ func TestCollectContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	n := 0
-	for range Collect(ctx, nil, func(c *Collector) {
+	var last Finding
+	for last = range Collect(ctx, nil, func(c *Collector) {
 		c.Each(1000, 3, func(i int, add func(Finding) bool) {
 			for k := 0; add(found(i, k)); k++ {
 			}
@@ -111,8 +112,8 @@ func TestCollectContext(t *testing.T) {
 			cancel()
 		}
 	}
-	if n < 5 || n > 5+maxWaiting {
-		t.Errorf("%d findings", n)
+	if n < 5 || n > 6+maxWaiting || last.Err != context.Canceled {
+		t.Errorf("%d findings, the last is %v", n, last)
 	}
 }
 

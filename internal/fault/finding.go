@@ -19,11 +19,8 @@ type Finding struct {
 	Wanted   string // what there should be
 	Effect   string // what the program that the format is of does with it, if that is known
 	Err      error  // the class, or the error met, for errors.Is; may be nil
-	Subject
-}
 
-// Subject is what a finding is about, beside a place in a file.
-type Subject struct {
+	// What it is about, beside a place in a file.
 	Rank    Number // that wrote it, or that needs it
 	Node    Number // of a list of nodes
 	Dataset Number // of a dataset of SCR, a checkpoint of FTI
@@ -101,15 +98,9 @@ func (f *Finding) class() string {
 
 // String is the finding on a line, fit for a terminal: severity, file, offset, block, field, message, class and effect.
 func (f Finding) String() string {
-	e := FormatError{Pkg: f.Severity.String(), File: f.File, Offset: f.Offset, Field: f.Field}
-	if f.Block != "" {
-		e.Field = strings.TrimSuffix(f.Block+": "+f.Field, ": ")
-	}
-	s := e.where()
+	e := FormatError{Pkg: f.Severity.String(), File: f.File, Offset: f.Offset, Field: joined(f.Block, f.Field)}
 	msg := f.message()
-	if msg != "" {
-		s += ": " + msg
-	}
+	s := joined(e.where(), msg)
 	if c := f.class(); c != "" && !strings.HasSuffix(msg, c) && !strings.HasSuffix(msg, "("+c+")") {
 		s += " (" + c + ")"
 	}
@@ -119,9 +110,9 @@ func (f Finding) String() string {
 	return Printable(s)
 }
 
-// AsError is the finding as an error of a package.
-func (f Finding) AsError(p Pkg) error {
-	return &FormatError{Pkg: string(p), File: f.File, Offset: f.Offset, Field: strings.TrimSpace(f.Block + " " + f.Field),
+// AsError is the finding as an error.
+func (f Finding) AsError() error {
+	return &FormatError{File: f.File, Offset: f.Offset, Field: strings.TrimSpace(f.Block + " " + f.Field),
 		Msg: f.message(), Found: f.Found, Wanted: f.Wanted, Err: f.Err}
 }
 

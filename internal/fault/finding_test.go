@@ -16,10 +16,10 @@ func TestFinding(t *testing.T) {
 			"error: f: 0x10: magic: 3, want 5 (corrupt)",
 			`{"severity":"error","file":"f","offset":16,"field":"magic","message":"3, want 5","found":"3","wanted":"5","class":"corrupt"}`},
 		{Finding{Severity: Note, Offset: -1, Msg: "bad\x1b"}, `note: bad\x1b`, `{"severity":"note","message":"bad\u001b"}`},
-		{Finding{Severity: Warning, File: "d", Offset: 0, Found: "1", Wanted: "2", Subject: Subject{Rank: Num(0), Node: Num(2), Dataset: Num(7), Var: Num(-3)}},
+		{Finding{Severity: Warning, File: "d", Offset: 0, Found: "1", Wanted: "2", Rank: Num(0), Node: Num(2), Dataset: Num(7), Var: Num(-3)},
 			"warning: d: 0x0: 1, want 2",
 			`{"severity":"warning","file":"d","offset":0,"rank":0,"node":2,"dataset":7,"var":-3,"message":"1, want 2","found":"1","wanted":"2"}`},
-		{Finding{Severity: Error, File: "d", Offset: -1, Field: "index", Msg: "gone", Effect: "hangs", Err: ErrMissing, Subject: Subject{Block: "B0"}},
+		{Finding{Severity: Error, File: "d", Offset: -1, Field: "index", Msg: "gone", Effect: "hangs", Err: ErrMissing, Block: "B0"},
 			"error: d: B0: index: gone (missing) (the original: hangs)",
 			`{"severity":"error","file":"d","block":"B0","field":"index","message":"gone","class":"missing","effect":"hangs"}`},
 		{Of(Error, "", &fs.PathError{Op: "open", Path: "f", Err: fs.ErrNotExist}), "error: f: open f: file does not exist (missing)",
@@ -40,8 +40,8 @@ func TestFinding(t *testing.T) {
 }
 
 func TestFindingAsError(t *testing.T) {
-	f := Finding{File: "f", Offset: 4, Field: "x", Found: "1", Wanted: "2", Err: ErrCorrupt, Subject: Subject{Block: "B0"}}
-	if got, want := f.AsError("cello").Error(), "cello: f: 0x4: B0 x: 1, want 2 (corrupt)"; got != want {
+	f := Finding{File: "f", Offset: 4, Field: "x", Found: "1", Wanted: "2", Err: ErrCorrupt, Block: "B0"}
+	if got, want := f.AsError().Error(), "f: 0x4: B0 x: 1, want 2 (corrupt)"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -2,6 +2,7 @@ package fault
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -23,10 +24,7 @@ type FormatError struct {
 
 // Error implements error.
 func (e *FormatError) Error() string {
-	s := e.where()
-	if e.Msg != "" {
-		s += ": " + e.Msg
-	}
+	s := joined(e.where(), e.Msg)
 	if e.Err != nil && !strings.HasSuffix(e.Msg, e.Err.Error()) { // what was said is not said again
 		s += " (" + e.Err.Error() + ")"
 	}
@@ -35,17 +33,16 @@ func (e *FormatError) Error() string {
 
 // where is the package, and the place.
 func (e *FormatError) where() string {
-	s := e.Pkg
-	if e.File != "" {
-		s += ": " + e.File
-	}
+	off := ""
 	if e.Offset >= 0 {
-		s += fmt.Sprintf(": %#x", e.Offset)
+		off = fmt.Sprintf("%#x", e.Offset)
 	}
-	if e.Field != "" {
-		s += ": " + e.Field
-	}
-	return s
+	return joined(e.Pkg, e.File, off, e.Field)
+}
+
+// joined are the parts that are there.
+func joined(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ": ")
 }
 
 // Unwrap returns the class of the error.
