@@ -35,12 +35,14 @@ something is not as it should be, but all data can be read; a note (shown with
 Exit codes: 0 nothing found, 1 errors (with --strict: or warnings), 2 could not
 look at a path at all.
 
-JSON: {"datasets": [{path, errors, warnings, notes, findings: [{severity, file,
-offset, field, message, class}]}]}.`,
+JSON: {"version": 1, "checked": [{path, errors, warnings, notes, findings: [...]}],
+"failed": [{path, error}]}. A finding, and the error of a path that could not be
+looked at, has severity and message, and what is known of file, offset, rank, node,
+dataset, var, block, field, found, wanted, class and effect.`,
 		Example: `  blobio check F_h0.nc
   blobio check --quick run/*.manifest    # structure and maps, without reading the data
   blobio check --notes F_h0.nc           # elements that no rank owns, foreign files, ...
-  blobio check --json F_h0.nc | jq '.datasets[].findings[]'`,
+  blobio check --json F_h0.nc | jq '.checked[].findings[]'`,
 		Args: minArgs(1, "a dataset"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, e, args)
@@ -67,7 +69,7 @@ func (f *checkFlags) run(cmd *cobra.Command, e *env, paths []string) error {
 		return usagef("--workers %d, want a positive number", f.workers)
 	}
 	ctx := cmd.Context()
-	k := checking[*checked]{count: len(paths), strict: f.strict, asJSON: f.asJSON, key: "datasets",
+	k := checking[*checked]{count: len(paths), strict: f.strict, asJSON: f.asJSON,
 		one:   func(path string) (*checked, error) { return f.one(ctx, e, path) },
 		print: func(c *checked) { f.print(e, c) }}
 	return k.run(cmd, e, paths)
@@ -92,7 +94,7 @@ func (f *checkFlags) one(ctx context.Context, e *env, path string) (*checked, er
 		if errors.Is(x.Err, fs.ErrPermission) || errors.Is(x.Err, fs.ErrNotExist) {
 			return nil, x.Err
 		}
-		c.count(x.Severity.String())
+		c.count(x.Severity)
 		c.Findings = append(c.Findings, x)
 	}
 	return c, ctx.Err()
@@ -111,7 +113,7 @@ func leftOf(ctx context.Context, path string) (left []blob.Finding) {
 func (f *checkFlags) print(e *env, c *checked) {
 	for _, x := range c.Findings {
 		if x.Severity != blob.Note || f.notes {
-			fmt.Fprintln(e.out, plain(x.String()))
+			fmt.Fprintln(e.out, x)
 		}
 	}
 	verdict := c.verdict(f.notes)

@@ -108,7 +108,7 @@ func (f *diffFlags) run(ctx context.Context, e *env, pathA, pathB string) error 
 	switch {
 	case f.quiet:
 	case f.asJSON:
-		return e.printJSON(map[string]any{"a": a.Base(), "b": b.Base(), "equal": len(found) == 0, "differences": found})
+		return e.printJSON(map[string]any{"version": 1, "a": a.Base(), "b": b.Base(), "equal": len(found) == 0, "differences": found})
 	case len(found) == 0:
 		fmt.Fprintf(e.out, "%s and %s are equal\n", a.Base(), b.Base())
 	default:

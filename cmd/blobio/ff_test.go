@@ -258,7 +258,7 @@ func TestFFCheck(t *testing.T) {
 		t.Errorf("--quick: %q", out)
 	}
 	var d struct {
-		Files []struct {
+		Checked []struct {
 			Path     string
 			Errors   int
 			Findings []struct {
@@ -269,7 +269,7 @@ func TestFFCheck(t *testing.T) {
 	}
 	r = blobio(t, "ff", "check", "--json", dir)
 	check(t, json.Unmarshal([]byte(r.out), &d))
-	if r.code != exitFindings || len(d.Files) != 3 || d.Files[2].Errors != 1 || *d.Files[2].Findings[0].Var != 1 || d.Files[2].Findings[0].Class != "checksum mismatch" {
+	if r.code != exitFindings || len(d.Checked) != 3 || d.Checked[2].Errors != 1 || *d.Checked[2].Findings[0].Var != 1 || d.Checked[2].Findings[0].Class != "checksum mismatch" {
 		t.Errorf("%d %+v", r.code, d)
 	}
 	r = blobio(t, "ff", "check", filepath.Join(dir, "nix.fti"), one) // the other is still looked at

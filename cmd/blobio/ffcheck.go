@@ -35,12 +35,12 @@ something is not as it should be, but all data can be read; a note (shown with
 Exit codes: 0 nothing found, 1 errors (with --strict: or warnings), 2 could not
 look at a path at all.
 
-JSON: {"files": [{path, errors, warnings, notes, findings: [{severity, file,
-offset, field, message, class, var}]}]}; in a store, findings have ckpt and rank, too.`,
+JSON: {"version": 1, "checked": [{path, errors, warnings, notes, findings: [...]}]};
+findings are those of blobio check: var is the id of a variable, dataset a checkpoint.`,
 		Example: `  blobio ff check Ckpt7-Rank0.fti
   blobio ff check --quick global/l4        # metadata only
   blobio ff check --notes dCPFile-Rank0.fti
-  blobio ff check --json l1/*.fti | jq '.files[].findings[]'`,
+  blobio ff check --json l1/*.fti | jq '.checked[].findings[]'`,
 		Args: minArgs(1, "a checkpoint file or a directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, e, args)
@@ -64,7 +64,7 @@ type ffChecked struct {
 
 // add counts a finding.
 func (c *ffChecked) add(x ffformat.Finding) {
-	c.count(x.Severity.String())
+	c.count(x.Severity)
 	c.Findings = append(c.Findings, x)
 }
 
@@ -89,7 +89,7 @@ func (f *ffCheckFlags) run(cmd *cobra.Command, e *env, paths []string) error {
 		}
 		files = append(files, list...)
 	}
-	k := checking[*ffChecked]{count: max(count, len(files)), strict: f.strict, asJSON: f.asJSON, key: "files",
+	k := checking[*ffChecked]{count: max(count, len(files)), strict: f.strict, asJSON: f.asJSON,
 		one:   func(path string) (*ffChecked, error) { return f.one(ctx, e, path) },
 		print: func(c *ffChecked) { f.print(e, c) }}
 	return k.run(cmd, e, files)
@@ -123,7 +123,7 @@ func (f *ffCheckFlags) one(ctx context.Context, e *env, path string) (*ffChecked
 func (f *ffCheckFlags) print(e *env, c *ffChecked) {
 	for _, x := range c.Findings {
 		if x.Severity != ffformat.Note || f.notes {
-			fmt.Fprintln(e.out, plain(x.String()))
+			fmt.Fprintln(e.out, x)
 		}
 	}
 	verdict := c.verdict(f.notes)

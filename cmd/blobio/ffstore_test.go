@@ -103,7 +103,7 @@ func TestFFStore(t *testing.T) {
 	}
 	r = blobio(t, "ff", "check", "--json", dir)
 	var c struct {
-		Files []struct {
+		Checked []struct {
 			Errors   int
 			Findings []struct {
 				Dataset, Rank, Var int
@@ -112,7 +112,7 @@ func TestFFStore(t *testing.T) {
 		}
 	}
 	check(t, json.Unmarshal([]byte(r.out), &c))
-	if r.code != exitFindings || c.Files[0].Errors != 2 || c.Files[0].Findings[0].Dataset != 4 || c.Files[0].Findings[0].Rank != 1 || c.Files[0].Findings[0].Var != 7 {
+	if r.code != exitFindings || c.Checked[0].Errors != 2 || c.Checked[0].Findings[0].Dataset != 4 || c.Checked[0].Findings[0].Rank != 1 || c.Checked[0].Findings[0].Var != 7 {
 		t.Errorf("ff check of a damaged store: %d\n%s", r.code, r.out)
 	}
 	check(t, os.Remove(filepath.Join(dir, "checkpoints")))

@@ -1,13 +1,27 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
 
-// Severities of findings.
-const (
-	sevError   = "error"
-	sevWarning = "warning"
-	sevNote    = "note"
+	"blobio/internal/fault"
 )
+
+// report is the JSON of all verbs that check. The version changes when a field goes, or means something else.
+type report struct {
+	Version int          `json:"version"`
+	Checked any          `json:"checked"`
+	Failed  []failedPath `json:"failed,omitempty"`
+}
+
+// failedPath is a path that could not be looked at.
+type failedPath struct {
+	Path  string        `json:"path"`
+	Error fault.Finding `json:"error"`
+}
+
+func failure(path string, err error) failedPath {
+	return failedPath{path, fault.Of(fault.Error, "", err)}
+}
 
 // tally counts findings by severity.
 type tally struct {
@@ -16,11 +30,11 @@ type tally struct {
 	Notes    int `json:"notes"`
 }
 
-func (t *tally) count(severity string) {
+func (t *tally) count(severity fault.Severity) {
 	switch severity {
-	case sevError:
+	case fault.Error:
 		t.Errors++
-	case sevWarning:
+	case fault.Warning:
 		t.Warnings++
 	default:
 		t.Notes++
@@ -48,19 +62,20 @@ func (t *tally) verdict(notes bool) string {
 type checking[T interface{ failed(strict bool) bool }] struct {
 	count          int
 	strict, asJSON bool
-	key            string // of the list in JSON
 	one            func(path string) (T, error)
 	print          func(T)
 }
 
 // run looks at all paths, prints, and sets the exit code.
 func (k *checking[T]) run(cmd *cobra.Command, e *env, paths []string) error {
-	out := []T{}
+	out, failed := []T{}, []failedPath{}
+	var last error
 	for _, path := range paths {
 		c, err := k.one(path)
 		if err != nil {
-			if err := e.pathFailed(cmd.Context(), cmd, k.count, err); err != nil {
-				return err
+			failed = append(failed, failure(path, err))
+			if last = e.pathFailed(cmd.Context(), cmd, k.count, err); last != nil {
+				break
 			}
 			continue
 		}
@@ -73,7 +88,9 @@ func (k *checking[T]) run(cmd *cobra.Command, e *env, paths []string) error {
 		}
 	}
 	if k.asJSON {
-		return e.printJSON(map[string]any{k.key: out})
+		if err := e.printJSON(report{1, out, failed}); err != nil {
+			return err
+		}
 	}
-	return nil
+	return last
 }

@@ -40,8 +40,8 @@ something is worth knowing.
 
 Exit codes: 0 nothing found, 1 errors (with --strict: or warnings), 2 could not run.
 
-JSON: {"checked": [{path, datasets, files, bytes, verified, errors, warnings, notes,
-findings: [{severity, dataset, file, field, found, wanted, class}]}]}; verified are
+JSON: {"version": 1, "checked": [{path, datasets, files, bytes, verified, errors,
+warnings, notes, findings: [...]}]}; findings are those of blobio check, verified are
 the bytes that match a checksum.`,
 		Example: `  blobio scr check /p/sim
   blobio scr check --quick /p/sim           # do not read the files of the application
@@ -102,7 +102,7 @@ func (f *scrCheckFlags) run(ctx context.Context, e *env, args []string) error {
 		}
 	}
 	if f.asJSON {
-		return e.printJSON(map[string]any{"checked": slices.Concat(all...)})
+		return e.printJSON(report{1, slices.Concat(all...), nil})
 	}
 	return nil
 }
@@ -128,7 +128,8 @@ func (f *scrCheckFlags) check(e *env, all []*scrChecked, look func(o *scrcheck.O
 		if why := (*scrcheck.LookError)(nil); errors.As(x.Err, &why) {
 			return why.Err
 		}
-		all[x.Node].add(x)
+		node, _ := x.Node.Get()
+		all[node].add(x)
 	}
 	return nil
 }

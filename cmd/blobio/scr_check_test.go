@@ -100,7 +100,15 @@ func TestScrCheckPrefix(t *testing.T) {
 	flipByte(t, data("a"), 3)
 	good(t, "scr", "check", "--quick", p)
 	good(t, "scr", "check", "--id", "1", p)
-	var out struct{ Checked []scrChecked }
+	var out struct {
+		Checked []struct {
+			Errors, Bytes, Verified int
+			Findings                []struct {
+				Class   string
+				Dataset int
+			}
+		}
+	}
 	r := blobio(t, "scr", "check", "--json", p)
 	check(t, json.Unmarshal([]byte(r.out), &out))
 	if c := out.Checked[0]; r.code != exitFindings || c.Errors != 1 || c.Bytes != 1600 || c.Verified != 1400 || c.Findings[0].Class != "checksum mismatch" || c.Findings[0].Dataset != 2 {

@@ -15,42 +15,26 @@ type scrChecked struct {
 	Bytes    int64  `json:"bytes"`
 	Verified int64  `json:"verified"`
 	tally
-	Findings []scrFinding `json:"findings"`
-}
-
-// scrFinding is something that was found, as JSON has it.
-type scrFinding struct {
-	Severity string `json:"severity"`
-	Dataset  int    `json:"dataset,omitempty"`
-	File     string `json:"file"`
-	Field    string `json:"field,omitempty"`
-	Found    string `json:"found"`
-	Wanted   string `json:"wanted,omitempty"`
-	Class    string `json:"class,omitempty"`
-	line     string
+	Findings []scrcheck.Finding `json:"findings"`
 }
 
 func newScrChecked(paths ...string) (all []*scrChecked) {
 	for _, p := range paths {
-		all = append(all, &scrChecked{Path: p, Findings: []scrFinding{}})
+		all = append(all, &scrChecked{Path: p, Findings: []scrcheck.Finding{}})
 	}
 	return all
 }
 
 func (c *scrChecked) add(x scrcheck.Finding) {
 	x.Found = errorText(errors.New(x.Found))
-	f := scrFinding{Severity: x.Severity.String(), Dataset: x.Dataset, File: x.File, Field: x.Where(), Found: x.Found, Wanted: x.Wanted, line: x.String()}
-	if x.Err != nil {
-		f.Class = x.Err.Error()
-	}
-	c.count(f.Severity)
-	c.Findings = append(c.Findings, f)
+	c.count(x.Severity)
+	c.Findings = append(c.Findings, x)
 }
 
 func (f *scrCheckFlags) print(e *env, c *scrChecked) {
 	for _, x := range c.Findings {
-		if x.Severity != sevNote || f.notes {
-			fmt.Fprintln(e.out, x.line)
+		if x.Severity != scrcheck.Note || f.notes {
+			fmt.Fprintln(e.out, x)
 		}
 	}
 	verdict := c.verdict(f.notes)

@@ -232,16 +232,30 @@ func TestCheck(t *testing.T) {
 	if r := blobio(t, "check", "--quick", process); r.code != 0 {
 		t.Errorf("check --quick of a flipped bit of data: %d\n%s%s", r.code, r.out, r.err)
 	}
-	var d struct{ Datasets []checked }
 	r = blobio(t, "check", "--json", process)
-	var raw map[string][]struct {
-		Path     string
-		Errors   int
-		Findings []map[string]any
+	var raw struct {
+		Version int
+		Checked []struct {
+			Path     string
+			Errors   int
+			Findings []map[string]any
+		}
+		Failed []struct {
+			Path  string
+			Error map[string]any
+		}
 	}
 	check(t, json.Unmarshal([]byte(r.out), &raw))
-	if r.code != exitFindings || raw["datasets"][0].Errors != 1 || raw["datasets"][0].Findings[0]["severity"] != "error" {
-		t.Errorf("check --json: %d %+v %+v", r.code, raw, d)
+	if r.code != exitFindings || raw.Version != 1 || raw.Checked[0].Errors != 1 || raw.Checked[0].Findings[0]["severity"] != "error" || raw.Failed != nil {
+		t.Errorf("check --json: %d %+v", r.code, raw)
+	}
+	gone := filepath.Join(dir, "gone.nc")
+	for _, paths := range [][]string{{gone}, {process, gone}} { // what could not be looked at stands beside what could
+		r = blobio(t, append([]string{"check", "--json"}, paths...)...)
+		check(t, json.Unmarshal([]byte(r.out), &raw))
+		if r.code != exitFailed || len(raw.Checked) != len(paths)-1 || len(raw.Failed) != 1 || raw.Failed[0].Path != gone || raw.Failed[0].Error["class"] != "missing" {
+			t.Errorf("check --json %s: %d %+v", paths, r.code, raw)
+		}
 	}
 	// Foreign: a note, which is shown when asked for.
 	check(t, os.Remove(variable+".manifest"))

@@ -34,12 +34,13 @@ beyond it or (notes) not.
 
 Exit codes: 0 nothing found, 1 findings, 2 could not look at an array at all.
 
-JSON: {"arrays": [{array, directories, versions, errors, notes, findings: [{file, text, note}]}]}.`,
+JSON: {"version": 1, "checked": [{path, array, directories, versions, errors, warnings,
+notes, findings: [...]}], "failed": [{path, error}]}; findings are those of blobio check.`,
 		Example: `  blobio versions check store
   blobio versions check store/rho
   blobio versions check node0/store node1/store      # private stores of two nodes
   blobio versions check --key-file key --notes store
-  blobio versions check --json store | jq '.arrays[].findings[]'`,
+  blobio versions check --json store | jq '.checked[].findings[]'`,
 		Args: minArgs(1, "the directory of a store or of an array"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, e, args)
@@ -53,6 +54,7 @@ JSON: {"arrays": [{array, directories, versions, errors, notes, findings: [{file
 
 // versionsChecked is what was found in an array.
 type versionsChecked struct {
+	Path     string   `json:"path"`
 	Array    string   `json:"array"`
 	Dirs     []string `json:"directories"`
 	Versions int      `json:"versions"`
@@ -81,11 +83,17 @@ func (f *versionsCheckFlags) run(cmd *cobra.Command, e *env, dirs []string) erro
 			}
 		}
 	}
-	out := []*versionsChecked{}
+	out, failed := []*versionsChecked{}, []failedPath{}
 	for _, a := range arrays {
 		c, err := f.one(ctx, e, a, key, members)
 		if err != nil {
+			failed = append(failed, failure(filepath.Clean(a[0]), err))
 			if err := e.pathFailed(ctx, cmd, len(arrays), err); err != nil {
+				if f.asJSON {
+					if err := e.printJSON(report{1, out, failed}); err != nil {
+						return err
+					}
+				}
 				return err
 			}
 			continue
@@ -99,16 +107,16 @@ func (f *versionsCheckFlags) run(cmd *cobra.Command, e *env, dirs []string) erro
 		}
 	}
 	if f.asJSON {
-		return e.printJSON(map[string]any{"arrays": out})
+		return e.printJSON(report{1, out, failed})
 	}
 	return nil
 }
 
 // one checks an array. members are findings of hierarchies.
 func (f *versionsCheckFlags) one(ctx context.Context, e *env, dirs []string, key []byte, members []versioned.MemberFinding) (*versionsChecked, error) {
-	c := &versionsChecked{Array: filepath.Base(filepath.Clean(dirs[0])), Dirs: dirs, Findings: []versioned.Finding{}}
+	c := &versionsChecked{Path: filepath.Clean(dirs[0]), Array: filepath.Base(filepath.Clean(dirs[0])), Dirs: dirs, Findings: []versioned.Finding{}}
 	add := func(x versioned.Finding) {
-		c.count(x.Severity.String())
+		c.count(x.Severity)
 		x.Msg = errorText(errors.New(x.Msg)) // one line
 		c.Findings = append(c.Findings, x)
 	}

@@ -28,7 +28,7 @@ programs do not say what they are of.
 
 Exit codes: 0 all is whole now, 1 files were left out, 2 could not do it for some array.
 
-JSON: {"arrays": [{array, whole, from_twin, versions, left: [{file, text, note}]}], "written"}.`,
+JSON: {"arrays": [{array, whole, from_twin, versions, left: [{file, message}]}], "written"}.`,
 		Example: `  blobio versions rebuild -n store          # what would be done
   blobio versions rebuild store
   blobio versions rebuild store/rho

@@ -2,6 +2,7 @@ package fault
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"sync"
 	"sync/atomic"
@@ -14,13 +15,14 @@ type Collector struct {
 	end      context.CancelFunc
 	yield    func(Finding) bool
 	stopped  bool // the reader wants no more; set by the goroutine that yields
+	ended    bool // a finding says that the context has ended
 	progress func(done, total int64)
 	done     atomic.Int64
 	total    atomic.Int64
 }
 
 // Collect is the sequence of what look adds. look runs in the goroutine of the reader, and ends soon after it has stopped to
-// read or ctx has ended: the context of the collector tells. If ctx has ended, the last finding says so. progress, which may be nil, is told what Did says, by several
+// read or ctx has ended: the context of the collector tells. If ctx has ended, a finding says so. progress, which may be nil, is told what Did says, by several
 // goroutines.
 func Collect(ctx context.Context, progress func(done, total int64), look func(c *Collector)) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
@@ -28,7 +30,7 @@ func Collect(ctx context.Context, progress func(done, total int64), look func(c 
 		c.ctx, c.end = context.WithCancel(ctx)
 		defer c.end()
 		look(c)
-		if err := ctx.Err(); err != nil {
+		if err := ctx.Err(); err != nil && !c.ended {
 			c.Add(Of(Error, "", err))
 		}
 	}
@@ -42,6 +44,9 @@ func (c *Collector) Stopped() bool { return c.stopped }
 
 // Add hands a finding on, and says whether more are wanted. It is for the goroutine of look; what Each runs has its own.
 func (c *Collector) Add(f Finding) bool {
+	if why := c.ctx.Err(); why != nil && errors.Is(f.Err, why) {
+		c.ended = true
+	}
 	if !c.stopped && !c.yield(f) {
 		c.stopped = true
 		c.end()

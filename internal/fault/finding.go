@@ -96,12 +96,12 @@ func (f *Finding) class() string {
 	return ""
 }
 
-// String is the finding on a line, fit for a terminal: severity, file, offset, block, field, message, class and effect.
+// String is the finding on a line, fit for a terminal: severity, file, offset, block, field, message, and the effect, or if none is known the class.
 func (f Finding) String() string {
 	e := FormatError{Pkg: f.Severity.String(), File: f.File, Offset: f.Offset, Field: joined(f.Block, f.Field)}
 	msg := f.message()
 	s := joined(e.where(), msg)
-	if c := f.class(); c != "" && !strings.HasSuffix(msg, c) && !strings.HasSuffix(msg, "("+c+")") {
+	if c := f.class(); c != "" && f.Effect == "" && !strings.HasSuffix(msg, c) && !strings.HasSuffix(msg, "("+c+")") {
 		s += " (" + c + ")"
 	}
 	if f.Effect != "" {
