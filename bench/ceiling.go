@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"fmt"
 	"os"
 	"sync"
 	"time"
@@ -73,7 +72,7 @@ func ReadCeiling(name string, readers int) (time.Duration, error) {
 		start := time.Now()
 		if err := striped(size, block, readers, func(w int, off int64, n int) error {
 			if k, err := f.ReadAt(bufs[w][:n], off); k < n {
-				return fmt.Errorf("bench: read of %s at %d: %w", name, off, err)
+				return pkg.Errorf("read of %s at %d: %w", name, off, err)
 			}
 			return nil
 		}); err != nil {
@@ -103,7 +102,7 @@ func plainRead(name string, block, readers int) (int64, error) {
 	}
 	return size, striped(size, block, readers, func(w int, off int64, n int) error {
 		if k, err := f.ReadAt(bufs[w][:n], off); k < n {
-			return fmt.Errorf("bench: read of %s at %d: %w", name, off, err)
+			return pkg.Errorf("read of %s at %d: %w", name, off, err)
 		}
 		return nil
 	})

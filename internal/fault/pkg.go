@@ -88,27 +88,27 @@ func Text(err error) string { return text(err, false) }
 
 // text is Text, with ErrUsage if usage.
 func text(err error, usage bool) string {
-	switch e := err.(type) {
-	case *bareError:
+	if e, ok := err.(*bareError); ok {
 		return text(e.err, usage)
-	case *classError:
-		if s := text(e.err, usage); e.class == ErrUsage && !usage {
-			return s
-		} else {
-			return s + ": " + e.class.Error()
-		}
 	}
 	s := err.Error()
 	if e, ok := err.(interface{ Package() string }); ok {
 		s = strings.TrimPrefix(s, e.Package()+": ")
 	}
 	for _, x := range unwrap(err) {
-		if x != nil {
+		switch {
+		case x == nil:
+		case x == ErrUsage && !usage:
+			s = withoutUsage.Replace(s)
+		default:
 			s = strings.Replace(s, x.Error(), text(x, usage), 1)
 		}
 	}
 	return s
 }
+
+// withoutUsage takes ErrUsage from the text of an error that wraps it.
+var withoutUsage = strings.NewReplacer(": "+ErrUsage.Error(), "", ErrUsage.Error()+": ", "", " ("+ErrUsage.Error()+")", "")
 
 // unwrap is what an error holds.
 func unwrap(err error) []error {

@@ -32,6 +32,10 @@ func TestText(t *testing.T) {
 		{errors.Join(at, p.Usage("x")), "cdf5: f.nc: 0x10: magic: 3, want 5 (corrupt)\nblob: x: wrong argument", "f.nc: 0x10: magic: 3, want 5 (corrupt)\nx"},
 		{p.Errorf("a: %w", &own{q.Errorf("b")}), "blob: a: lost: b", "a: lost: b"},
 		{p.In("f", "x", nil, "%v", at), "blob: f: x: f.nc: 0x10: magic: 3, want 5 (corrupt)", "f: x: f.nc: 0x10: magic: 3, want 5 (corrupt)"},
+		{fmt.Errorf("%w: no rank", ErrUsage), "wrong argument: no rank", "no rank"},
+		{p.Errorf("no rank (%w)", ErrUsage), "blob: no rank (wrong argument)", "no rank"},
+		{p.In("f", "", ErrUsage, "no rank"), "blob: f: no rank (wrong argument)", "f: no rank"},
+		{ErrUsage, "wrong argument", "wrong argument"},
 		{io.EOF, "EOF", "EOF"},
 		{fmt.Errorf("blob: said by hand"), "blob: said by hand", "blob: said by hand"},
 	} {
