@@ -13,22 +13,6 @@ import (
 	"blobio/internal/fault"
 )
 
-// Finding is something that Check found: an error, or a note if nothing is lost.
-type Finding = fault.Finding
-
-// findingOf is an error as a finding about a file.
-func findingOf(file string, err error) Finding { return fault.Of(fault.Error, file, err) }
-
-// wordsOf is an error as a finding with all of its words.
-func wordsOf(err error) Finding {
-	return Finding{Severity: fault.Error, Offset: -1, Msg: fault.Text(err), Err: err}
-}
-
-// noteOf is a finding of which nothing is lost.
-func noteOf(file, text string) Finding {
-	return Finding{Severity: fault.Note, File: file, Offset: -1, Msg: text}
-}
-
 // Check looks for all that is wrong with the store: files that are absent or not those that were committed, every
 // byte of them, chunks that no longer have their digests, redundancy files that are absent or damaged; and notes what is there besides. progress, if
 // not nil, gets bytes done and in all.
