@@ -127,19 +127,35 @@ func (e *engine) settle(records int64) (err error) {
 	return err
 }
 
-// flush writes what the local ranks have posted. The parts are those of sub rank
-// 0, if it is local.
-func (e *engine) flush(ctx context.Context, h *handoffs) error {
-	if err := e.assemble(h.lists, h.parts); err != nil {
+// flush writes what the local ranks have posted, or launches that. The parts are those of sub rank 0, if it is local. b says what others of
+// a team put; a rank of one that has met an error takes part with nothing to write, and it is still to be agreed.
+func (e *engine) flush(ctx context.Context, h *handoff, b flushing, background bool) error {
+	err := e.assemble(h.lists, h.parts)
+	if err != nil && (e.team == nil || e.opt.keeps()) {
 		return err
 	}
-	if e.opt.keeps() {
-		return e.keep(h.lists, h.copied)
+	do := func(copied int64, work func(ctx context.Context) (int64, error)) error {
+		if background {
+			e.launch(ctx, copied, work)
+			return nil
+		}
+		_, err := work(ctx)
+		return err
 	}
-	if !slices.ContainsFunc(h.lists, func(l []pend) bool { return len(l) > 0 }) {
+	switch {
+	case e.opt.keeps():
+		return do(0, func(context.Context) (int64, error) { return 0, e.keep(h.lists, h.copied) })
+	case e.team == nil && !slices.ContainsFunc(h.lists, func(l []pend) bool { return len(l) > 0 }):
 		return nil // the maps go with the first data, which lie between them
+	case e.team == nil:
+		return do(h.copied, func(ctx context.Context) (int64, error) { return e.write(ctx, h.lists) })
+	case !background:
+		return e.writeTeam(ctx, h.lists[0], b.keys, b.alike, nil, err)
 	}
-	_, err := e.write(ctx, h.lists)
+	l := newLater(e.proc)
+	e.launch(ctx, h.copied, l.run)
+	err = e.writeTeam(ctx, h.lists[0], b.keys, b.alike, l, err)
+	l.close(err)
 	return err
 }
 
