@@ -1,9 +1,9 @@
 package bench
 
 import (
+	"context"
 	"fmt"
 	"strings"
-	"sync"
 
 	"blobio/blob"
 	"blobio/cdf5"
@@ -11,6 +11,7 @@ import (
 	"blobio/decomp"
 	"blobio/decomp/mapfile"
 	"blobio/e3smcases"
+	"blobio/internal/par"
 )
 
 // MapSource says where the maps of a job come from: files, or a generator.
@@ -177,25 +178,12 @@ func (t *task) fill(rank int) (rankData, error) {
 // fillAll makes the data of all ranks, on all cores.
 func (t *task) fillAll() ([]rankData, error) {
 	out := make([]rankData, t.Ranks)
-	errs := make([]error, t.Ranks)
-	next := make(chan int)
-	var wg sync.WaitGroup
-	for range cores() {
-		wg.Go(func() {
-			for r := range next {
-				out[r], errs[r] = t.fill(r)
-			}
-		})
-	}
-	for r := range t.Ranks {
-		next <- r
-	}
-	close(next)
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
+	err := par.Each(context.Background(), cores(), t.Ranks, func(_ context.Context, r int) (err error) {
+		out[r], err = t.fill(r)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	return out, nil
 }

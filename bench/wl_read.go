@@ -6,11 +6,11 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"sync"
 	"time"
 
 	"blobio/blob"
 	"blobio/cdf5"
+	"blobio/internal/par"
 )
 
 // datasets writes the job once, by goroutines, and returns the base name of each layout.
@@ -217,19 +217,15 @@ func (t *task) gather(ctx context.Context, r *blob.Reader, file string, v int) (
 			}
 			to += n
 		}
-		var wg sync.WaitGroup
-		for w := range cores() {
-			wg.Go(func() {
-				for r := w; r < len(reqs); r += cores() {
-					from := src[at[r]:]
-					for _, q := range reqs[r] {
-						copy(dst[q[0]:q[0]+q[1]], from[:q[1]])
-						from = from[q[1]:]
-					}
+		par.Do(cores(), cores(), func(w int) {
+			for r := w; r < len(reqs); r += cores() {
+				from := src[at[r]:]
+				for _, q := range reqs[r] {
+					copy(dst[q[0]:q[0]+q[1]], from[:q[1]])
+					from = from[q[1]:]
 				}
-			})
-		}
-		wg.Wait()
+			}
+		})
 		return nil
 	}
 	start := time.Now()

@@ -30,7 +30,7 @@ type chunk struct {
 	woff   int64 // place in the window
 }
 
-// keyRun is keys [from, to) of a plan's keys, of which the pieces of sub rank i follow one on the other.
+// keyRun is a range [from, to) of a plan's keys whose pieces are contiguous in the blob of sub rank i.
 type keyRun struct{ i, from, to int }
 
 // newPlan makes the plan for the keys of each member, or for one list that all have.

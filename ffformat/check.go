@@ -11,7 +11,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
+
+	"blobio/internal/par"
 )
 
 // CheckOptions are options of Check. nil is the default.
@@ -174,12 +175,15 @@ func (c *checker) data(ctx context.Context, s *structure) {
 	}
 	var sum string
 	var sumErr error
-	var wg sync.WaitGroup
-	if !c.f.Layout.atEnd() {
-		wg.Go(func() { sum, sumErr = c.sumInline(ctx, jobs) })
-	}
-	res, err := c.rd.hashChunks(ctx, jobs, c.Workers)
-	wg.Wait()
+	var res []chunkResult
+	var err error
+	par.Do(2, 2, func(i int) {
+		if i == 0 {
+			res, err = c.rd.hashChunks(ctx, jobs, c.Workers)
+		} else if !c.f.Layout.atEnd() {
+			sum, sumErr = c.sumInline(ctx, jobs)
+		}
+	})
 	if err != nil {
 		c.report(findingOf(Error, c.name, err))
 		return

@@ -67,7 +67,7 @@ func Check(ctx context.Context, dir string, o *CheckOptions) iter.Seq[Finding] {
 					opt.Progress(done, total)
 				}
 				done++
-				r, err := openRank(v.fsys, v.dir, e.of(rank), rank)
+				r, err := openRank(v.fsys, v.dir, e.forRank(rank), rank)
 				if err != nil {
 					bad = true
 					if !say(ffformat.Error, e, rank, err) {
@@ -125,7 +125,7 @@ func (v *View) checkSpares(ctx context.Context, o *ffformat.CheckOptions, say fu
 		var bad error
 		for rank := 0; rank < v.rec.Ranks && bad == nil; rank++ {
 			var r *RankReader
-			if r, bad = openRank(v.fsys, v.dir, e.of(rank), rank); bad != nil {
+			if r, bad = openRank(v.fsys, v.dir, e.forRank(rank), rank); bad != nil {
 				break
 			}
 			r.Close()

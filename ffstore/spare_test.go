@@ -112,8 +112,8 @@ func TestSpare(t *testing.T) {
 						err = fmt.Errorf("%v", l)
 					}
 					if err == nil {
-						if _, err = m.step(ctx, c, s, 17); err == nil && len(s.slots) != 2 {
-							err = fmt.Errorf("%d slots", len(s.slots))
+						if _, err = m.step(ctx, c, s, 17); err == nil && len(s.files.slots) != 2 {
+							err = fmt.Errorf("%d slots", len(s.files.slots))
 						}
 					}
 					return err

@@ -15,17 +15,17 @@ import (
 // adopt looks for caches that SCR 1 or 2 left on the nodes (generations A and B). The newest checkpoint in them that can be made
 // whole is brought to the prefix directory, as after a crash, from where it is restarted like any other; unless there is one
 // that is newer, there or in the caches. The old caches are left as they are.
-func (s *Session) adopt(ctx context.Context) error {
-	node := salvage.Node{Name: s.node.name, FS: s.bind, Catalog: s.cindex()}
+func (sv *salvager) adopt(ctx context.Context) error {
+	node := salvage.Node{Name: sv.node.name, FS: sv.bind, Catalog: sv.catalog.file()}
 	var mine []byte
 	var err error
-	if s.node.c.Rank() == 0 && !s.p.cachePurge && s.p.distribute {
-		if mine, err = s.oldSets(node); err != nil {
-			s.log.Warn("scr: caches of an older SCR cannot be read", "node", s.node.name, "err", err)
+	if sv.node.c.Rank() == 0 && !sv.p.cachePurge && sv.p.distribute {
+		if mine, err = sv.oldSets(node); err != nil {
+			sv.log.Warn("scr: caches of an older SCR cannot be read", "node", sv.node.name, "err", err)
 			mine, err = nil, nil
 		}
 	}
-	all, err := s.c.Allgather(ctx, mine)
+	all, err := sv.c.Allgather(ctx, mine)
 	if err != nil {
 		return err
 	}
@@ -56,9 +56,9 @@ func (s *Session) adopt(ctx context.Context) error {
 		ids = append(ids, id)
 	}
 	slices.Sort(ids)
-	newest := s.ids.set
+	newest := sv.cache.ids.set
 	for _, ds := range found { // their folders stay, so their numbers are not used again
-		s.ids.set, s.ids.ckpt = max(s.ids.set, ds.ID), max(s.ids.ckpt, ds.Ckpt)
+		sv.cache.ids.atLeast(ds.ID, ds.Ckpt)
 	}
 	for _, id := range slices.Backward(ids) {
 		ds := found[id]
@@ -66,17 +66,17 @@ func (s *Session) adopt(ctx context.Context) error {
 			continue
 		}
 		newer := false
-		if s.c.Rank() == 0 {
-			newer, err = s.haveFrom(id)
+		if sv.c.Rank() == 0 {
+			newer, err = sv.index.hasFrom(id)
 		}
-		if err := s.agree(ctx, err); err != nil {
+		if err := sv.agree(ctx, err); err != nil {
 			return fmt.Errorf("scr: index: %w", err)
 		}
-		if newer, err = s.flag(ctx, newer); err != nil || newer {
+		if newer, err = sv.rootSays(ctx, newer); err != nil || newer {
 			return err
 		}
-		s.warn("scr: a checkpoint in caches of an older SCR is brought to the prefix directory", "dataset", ds.Name, "id", id)
-		ok, err := s.save(ctx, node, ds)
+		sv.warn("scr: a checkpoint in caches of an older SCR is brought to the prefix directory", "dataset", ds.Name, "id", id)
+		ok, err := sv.save(ctx, node, ds)
 		if err != nil || ok {
 			return err
 		}
@@ -85,8 +85,8 @@ func (s *Session) adopt(ctx context.Context) error {
 }
 
 // oldSets lists the datasets of generations A and B of a node.
-func (s *Session) oldSets(node salvage.Node) ([]byte, error) {
-	if all, err := cachedir.Survey(s.fs, path.Join(s.p.control, cachedir.MasterName)); err == nil && len(all) == 0 {
+func (sv *salvager) oldSets(node salvage.Node) ([]byte, error) {
+	if all, err := cachedir.Survey(sv.fs, path.Join(sv.p.control, cachedir.MasterName)); err == nil && len(all) == 0 {
 		return nil, nil // as a rule; what the caches have otherwise need not be looked at again
 	}
 	all, err := salvage.Survey(node)
@@ -100,18 +100,4 @@ func (s *Session) oldSets(node salvage.Node) ([]byte, error) {
 		return nil, err
 	}
 	return t.Pack()
-}
-
-// haveFrom says whether the prefix directory has a complete checkpoint of this number or a later one. Rank 0.
-func (s *Session) haveFrom(id int) (bool, error) {
-	x, _, _, err := s.prefix.LoadIndex()
-	if err != nil {
-		return false, err
-	}
-	for _, e := range x.Entries() {
-		if e.ID >= id && e.Complete && e.Dataset.Checkpoint {
-			return true, nil
-		}
-	}
-	return false, nil
 }

@@ -7,56 +7,63 @@ import (
 	"path"
 	"slices"
 
-	"blobio/internal/durable"
 	"blobio/internal/vfs"
 	"blobio/scr/cachedir"
+	"blobio/scr/record"
 	"blobio/scr/salvage"
 )
 
-// cindex is the name of the catalogue of this node.
-func (s *Session) cindex() string { return path.Join(s.p.control, cachedir.CatalogName) }
+// catalog is the catalogue of the datasets that this node has in its caches.
+type catalog struct {
+	*job
+	levels levels
+	remade *cachedir.Catalog // if the one on disk could not be used; first rank of the node
+}
 
-// list changes the catalogue of this node. The first rank of the node calls it; the others return at once.
-func (s *Session) list(change func(c *cachedir.Catalog)) error {
-	if s.node.c.Rank() != 0 {
+// file is the name of the catalogue of this node.
+func (cat *catalog) file() string { return path.Join(cat.p.control, cachedir.CatalogName) }
+
+// change changes the catalogue of this node. The first rank of the node calls it; the others return at once.
+func (cat *catalog) change(edit func(c *cachedir.Catalog)) error {
+	if cat.node.c.Rank() != 0 {
 		return nil
 	}
-	c, err := cachedir.ReadCatalog(s.fs, s.cindex())
-	if err != nil && s.remade != nil {
-		c, err = s.remade, nil // what cannot be read is replaced
+	c, err := cachedir.ReadCatalog(cat.fs, cat.file())
+	if err != nil && cat.remade != nil {
+		c, err = cat.remade, nil // what cannot be read is replaced
 	}
 	if err != nil {
 		return err
 	}
-	change(c)
-	return c.Write(s.fs, s.cindex())
+	edit(c)
+	return c.Write(cat.fs, cat.file())
 }
 
-// findCatalog reads the catalogue of this node. One that is lost, damaged or unreadable is made again from what is in the
+// find reads the catalogue of this node. One that is lost, damaged or unreadable is made again from what is in the
 // caches; folders there of which nothing is known are set aside, for a person to look at, and not used: they may be of
 // an older dataset of the same number. Whatever else is lost with the catalogue the other nodes make up for. The first rank of the
 // node calls it.
-func (s *Session) findCatalog() (*cachedir.Catalog, error) {
-	_, serr := s.fs.Stat(s.cindex())
-	c, err := cachedir.ReadCatalog(s.fs, s.cindex())
+func (cat *catalog) find() (*cachedir.Catalog, error) {
+	_, serr := cat.fs.Stat(cat.file())
+	c, err := cachedir.ReadCatalog(cat.fs, cat.file())
 	if err == nil && !errors.Is(serr, fs.ErrNotExist) {
 		return c, nil
 	}
 	if err != nil {
-		s.log.Warn("scr: the catalogue of a node cannot be used", "node", s.node.name, "err", err)
+		cat.log.Warn("scr: the catalogue of a node cannot be used", "node", cat.node.name, "err", err)
 	}
 	var dirs []string
-	for i := range s.levels {
-		if l := &s.levels[i]; l.Enabled && !l.shared && s.ownDevice(l) && !slices.Contains(dirs, l.dir) {
+	for _, l := range cat.levels {
+		if l.Enabled && !l.shared && cat.ownDevice(l) && !slices.Contains(dirs, l.dir) {
 			dirs = append(dirs, l.dir)
 		}
 	}
-	c, unknown, err := cachedir.Rebuild(s.fs, dirs...)
+	c, unknown, err := cachedir.Rebuild(cat.fs, dirs...)
 	if err != nil {
 		return nil, err
 	}
 	old := map[string]bool{} // folders of SCR 1 and 2, which have maps of their own
-	if all, err := salvage.Survey(salvage.Node{FS: s.fs, Catalog: s.cindex()}); err == nil || isFormat(err) {
+	if all, err := salvage.Survey(salvage.Node{FS: cat.fs, Catalog: cat.file()}); err == nil || isFormat(err) {
 		for _, h := range all {
 			old[path.Clean(h.Path)] = old[path.Clean(h.Path)] || h.Old
 		}
@@ -65,24 +72,24 @@ func (s *Session) findCatalog() (*cachedir.Catalog, error) {
 		if old[dir] {
 			continue
 		}
-		to, err := s.setAside(dir)
+		to, err := cat.setAside(dir)
 		if err != nil {
 			return nil, err
 		}
-		s.log.Warn("scr: a cached dataset that no catalogue lists is set aside; delete it when nobody needs it", "node", s.node.name, "folder", dir, "now", to)
+		cat.log.Warn("scr: a cached dataset that no catalogue lists is set aside; delete it when nobody needs it", "node", cat.node.name, "folder", dir, "now", to)
 	}
 	if c.Len() == 0 && serr != nil && errors.Is(serr, fs.ErrNotExist) {
 		return c, nil // a node that is new
 	}
-	s.log.Warn("scr: the catalogue of a node is made again from its caches", "node", s.node.name, "datasets", c.Len())
-	s.remade = c
-	return c, c.Write(s.fs, s.cindex())
+	cat.log.Warn("scr: the catalogue of a node is made again from its caches", "node", cat.node.name, "datasets", c.Len())
+	cat.remade = c
+	return c, c.Write(cat.fs, cat.file())
 }
 
 // ownDevice says whether only ranks of this node have the device of a store: otherwise another catalogue may list what is there.
-func (s *Session) ownDevice(l *level) bool {
+func (cat *catalog) ownDevice(l *level) bool {
 	for r, d := range l.devices {
-		if d == l.device && s.node.names[r] != s.node.name {
+		if d == l.device && cat.node.names[r] != cat.node.name {
 			return false
 		}
 	}
@@ -90,30 +97,25 @@ func (s *Session) ownDevice(l *level) bool {
 }
 
 // setAside gives the folder of a dataset a name under which nobody looks for one.
-func (s *Session) setAside(dir string) (string, error) {
+func (cat *catalog) setAside(dir string) (string, error) {
 	for n := 1; ; n++ {
 		to := path.Join(path.Dir(dir), fmt.Sprintf("unlisted.%d.%s", n, path.Base(dir)))
-		if _, err := s.fs.Stat(to); errors.Is(err, fs.ErrNotExist) {
-			if err := s.bind.Rename(dir, to); err != nil {
+		if _, err := cat.fs.Stat(to); errors.Is(err, fs.ErrNotExist) {
+			if err := cat.bind.Rename(dir, to); err != nil {
 				return "", err
 			}
-			return to, vfs.SyncParent(s.fs, to)
+			return to, vfs.SyncParent(cat.fs, to)
 		} else if err != nil {
 			return "", err
 		}
 	}
 }
 
-// makeDir makes the folder of a cached dataset. The first rank of the device calls it.
-func (s *Session) makeDir(l *level, dir string) error {
-	if l.dc.Rank() != 0 {
-		return nil
+// better orders records of datasets of the same number: complete ones first, then the latest. A number is used again
+// if the run that used it first died before all nodes knew.
+func better(a, b record.Dataset) bool {
+	if a.Complete != b.Complete {
+		return a.Complete
 	}
-	if err := durable.MkdirAll(s.fs, cachedir.MetaDir(dir), true); err != nil {
-		return fmt.Errorf("scr: cache: %w", err)
-	}
-	return vfs.SyncParent(s.fs, cachedir.MetaDir(dir))
+	return a.Created.After(b.Created)
 }
-
-// groupPrefix begins the names of the redundancy files of a group.
-func groupPrefix(dir, group string) string { return path.Join(cachedir.MetaDir(dir), group) }

@@ -121,7 +121,7 @@ func (cl *cluster) run(f func(ctx context.Context, s *Session, rank int) error) 
 		if err != nil {
 			return err
 		}
-		defer s.async.stop()
+		defer s.stop()
 		return f(ctx, s, c.Rank())
 	})
 }

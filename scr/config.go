@@ -118,17 +118,6 @@ type hookError struct{ err error }
 func (e *hookError) Error() string { return e.err.Error() }
 func (e *hookError) Unwrap() error { return e.err }
 
-// step calls the hook of tests.
-func (s *Session) step(name string) error {
-	if s.cfg.hook == nil {
-		return nil
-	}
-	if err := s.cfg.hook(name); err != nil {
-		return &hookError{err}
-	}
-	return nil
-}
-
 // fatal tells an error after which the ranks cannot go on together from one that all of them have met alike.
 func fatal(ctx context.Context, err error) bool {
 	var h *hookError

@@ -207,8 +207,8 @@ func TestDefect2TornIndex(t *testing.T) {
 		if err := cl.write(ctx, s, rank, 4); err != nil {
 			return err
 		}
-		if s.ids.set != 4 {
-			t.Errorf("number %d", s.ids.set)
+		if s.cache.ids.set != 4 {
+			t.Errorf("number %d", s.cache.ids.set)
 		}
 		return nil
 	}))

@@ -13,29 +13,35 @@ import (
 	"blobio/scr/transfer"
 )
 
-// transferFile is where this node's transfer process is told what to do: its name in Config.FS, and its lock.
-func (s *Session) transferFile() (name string, lock kvtree.LockKind) {
-	lock = kvtree.Flock
-	if s.cfg.FS != vfs.OS {
-		lock = kvtree.NoLock
-	}
-	return s.bind.Real(path.Join(s.p.control, transfer.FileName)), lock
+// courier has the transfer process of the node copy what is flushed in the background (Config.Daemon).
+type courier struct {
+	*job
+	run context.Context // of flushes in the background: done when the session is closed
 }
 
-// byDaemon has the transfer process of the node copy files, and waits. Several ranks of a node put theirs into the same
+// file is where this node's transfer process is told what to do: its name in Config.FS, and its lock.
+func (co *courier) file() (name string, lock kvtree.LockKind) {
+	lock = kvtree.Flock
+	if co.cfg.FS != vfs.OS {
+		lock = kvtree.NoLock
+	}
+	return co.bind.Real(path.Join(co.p.control, transfer.FileName)), lock
+}
+
+// copy has the transfer process of the node copy files, and waits. Several ranks of a node put theirs into the same
 // transfer file.
-func (s *Session) byDaemon(ctx context.Context, jobs []transfer.Job) (res []transfer.Result, err error) {
-	name, lock := s.transferFile()
+func (co *courier) copy(ctx context.Context, jobs []transfer.Job) (res []transfer.Result, err error) {
+	name, lock := co.file()
 	mine := map[string]int{}
 	defer func() {
 		// Files that nobody waits for any more must not be copied later, unless the run just ends: then the process goes on.
-		if s.async.ctx.Err() == nil {
-			err = errors.Join(err, s.recall(mine))
+		if co.run.Err() == nil {
+			err = errors.Join(err, co.recall(mine))
 		}
 	}()
-	err = transfer.UpdateFile(ctx, s.cfg.FS, name, lock, func(f *transfer.File) error {
+	err = transfer.UpdateFile(ctx, co.cfg.FS, name, lock, func(f *transfer.File) error {
 		for i, j := range jobs {
-			src := s.bind.Real(j.Src)
+			src := co.bind.Real(j.Src)
 			mine[src] = i
 			it := transfer.Item{Src: src, Dst: j.Dst, Size: j.Size, CRC: j.CRC, HasCRC: j.HasCRC, Zstd: j.Compress, Meta: j.Meta, Out: j.Out}
 			if j.Out != nil {
@@ -46,21 +52,21 @@ func (s *Session) byDaemon(ctx context.Context, jobs []transfer.Job) (res []tran
 		if len(f.Items) > 0 {
 			f.Command, f.Done, f.Failed = transfer.CommandRun, false, false
 		}
-		f.BW, f.Percent = float64(s.p.rate)/float64(s.node.count), s.p.percent
+		f.BW, f.Percent = float64(co.p.rate)/float64(co.node.count), co.p.percent
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	res = make([]transfer.Result, len(jobs))
-	served := s.pulse(name, lock)
+	served := co.pulse(name, lock)
 	for left := len(jobs); left > 0; {
 		select {
 		case <-time.After(20 * time.Millisecond):
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		f, err := transfer.ReadFile(ctx, s.cfg.FS, name, lock)
+		f, err := transfer.ReadFile(ctx, co.cfg.FS, name, lock)
 		if err != nil {
 			return nil, err
 		}
@@ -85,7 +91,7 @@ func (s *Session) byDaemon(ctx context.Context, jobs []transfer.Job) (res []tran
 			if jobs[i].HasCRC && it.CRC != jobs[i].CRC {
 				return nil, fmt.Errorf("scr: %s: %w: CRC-32 %#x, want %#x", it.Src, ErrChecksum, it.CRC, jobs[i].CRC)
 			}
-			st, err := s.cfg.FS.Stat(it.Dst)
+			st, err := co.cfg.FS.Stat(it.Dst)
 			if err != nil {
 				if errors.Is(err, fs.ErrNotExist) {
 					continue
@@ -108,17 +114,17 @@ func (s *Session) byDaemon(ctx context.Context, jobs []transfer.Job) (res []tran
 // pulse returns what is to be called with the transfer file again and again while somebody waits for the transfer process: it
 // fails when there has been none for Config.DaemonWait. The lock that the process holds says that there is one, however
 // slow it is; where there are no locks, only what it writes does.
-func (s *Session) pulse(name string, lock kvtree.LockKind) func(f *transfer.File) error {
+func (co *courier) pulse(name string, lock kvtree.LockKind) func(f *transfer.File) error {
 	const every = 100 * time.Millisecond
 	alive := time.Now() // of the machine: Config.Clock may be that of a simulation
 	asked, last := alive, ""
 	return func(f *transfer.File) error {
 		now := time.Now()
-		if s.cfg.DaemonWait < 0 || now.Sub(asked) < every {
+		if co.cfg.DaemonWait < 0 || now.Sub(asked) < every {
 			return nil
 		}
 		asked = now
-		held, err := transfer.Served(s.cfg.FS, name, lock)
+		held, err := transfer.Served(co.cfg.FS, name, lock)
 		if errors.Is(err, kvtree.ErrNoLocks) {
 			said := fmt.Sprint(f.State, f.Done, f.Failed)
 			for _, it := range f.Items {
@@ -131,17 +137,17 @@ func (s *Session) pulse(name string, lock kvtree.LockKind) func(f *transfer.File
 			return err
 		case held:
 			alive = now
-		case now.Sub(alive) >= s.cfg.DaemonWait:
-			return fmt.Errorf("scr: %s: %w: nobody serves it for %v; start blobio scr transfer %s on %s", name, ErrNoDaemon, s.cfg.DaemonWait, path.Dir(name), s.cfg.Node)
+		case now.Sub(alive) >= co.cfg.DaemonWait:
+			return fmt.Errorf("scr: %s: %w: nobody serves it for %v; start blobio scr transfer %s on %s", name, ErrNoDaemon, co.cfg.DaemonWait, path.Dir(name), co.cfg.Node)
 		}
 		return nil
 	}
 }
 
 // recall takes files out of the transfer file again: nobody waits for them any more.
-func (s *Session) recall(mine map[string]int) error {
-	name, lock := s.transferFile()
-	return transfer.UpdateFile(context.Background(), s.cfg.FS, name, lock, func(f *transfer.File) error {
+func (co *courier) recall(mine map[string]int) error {
+	name, lock := co.file()
+	return transfer.UpdateFile(context.Background(), co.cfg.FS, name, lock, func(f *transfer.File) error {
 		var keep []transfer.Item
 		for _, it := range f.Items {
 			if _, ok := mine[it.Src]; !ok {
@@ -153,14 +159,14 @@ func (s *Session) recall(mine map[string]int) error {
 	})
 }
 
-// stopDaemon ends what the transfer process of the node does for an earlier run, as at the start of the original. The
+// stop ends what the transfer process of the node does for an earlier run, as at the start of the original. The
 // first rank of the node calls it.
-func (s *Session) stopDaemon(ctx context.Context) error {
-	if !s.cfg.Daemon || s.node.c.Rank() != 0 {
+func (co *courier) stop(ctx context.Context) error {
+	if !co.cfg.Daemon || co.node.c.Rank() != 0 {
 		return nil
 	}
-	name, lock := s.transferFile()
-	return transfer.UpdateFile(ctx, s.cfg.FS, name, lock, func(f *transfer.File) error {
+	name, lock := co.file()
+	return transfer.UpdateFile(ctx, co.cfg.FS, name, lock, func(f *transfer.File) error {
 		f.Items, f.Command = nil, transfer.CommandStop
 		return nil
 	})

@@ -69,7 +69,7 @@ func TestDaemon(t *testing.T) {
 		if err := cl.write(ctx, s, rank, 4); err != nil {
 			return err
 		}
-		name, lock := s.transferFile()
+		name, lock := s.flush.copier.courier.file()
 		for {
 			f, err := transfer.ReadFile(ctx, s.cfg.FS, name, lock)
 			if err != nil {

@@ -2,28 +2,11 @@ package scr
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"path"
-	"strconv"
-	"strings"
-	"time"
 
-	"blobio/scr/cachedir"
-	"blobio/scr/prefixdir"
-	"blobio/scr/record"
 	"blobio/scr/runlog"
 )
-
-// writing is the dataset between Start and Complete.
-type writing struct {
-	*cachedSet
-	ds      record.Dataset
-	began   time.Time
-	byOrig  map[string]string // absolute name of the application -> name in the cache
-	reserve []string          // files that keep names in the cache for this rank
-	older   map[string]bool   // bypass: files that were there before this dataset
-	claims  *prefixdir.Claims // read when a file is found to be there
-}
 
 // Start begins a dataset, a collective (SCR_Start_output): from now on Route tells where its files are to be written.
 // The oldest datasets of the store make room. name is unique in the prefix directory, "" for a default; a dataset of
@@ -45,111 +28,75 @@ func (s *Session) Start(ctx context.Context, name string, flags Flags) error {
 	if err := s.step("start"); err != nil {
 		return err
 	}
-	next := s.ids
-	next.set++
-	if flags&Checkpoint != 0 {
-		next.ckpt++
-	}
-	if name == "" {
-		name = record.DefaultName(next.set)
-	}
-	if err := s.sameName(ctx, name, flags); err != nil {
+	ds, l, err := s.writer.plan(ctx, name, flags)
+	if err != nil {
 		return err
 	}
-	if d := s.find(name); d != nil {
-		if err := s.drop(ctx, d); err != nil {
+	if l.Bypass { // what is written now must find what those in the background have written
+		if err := s.flush.settleAll(ctx); err != nil {
 			return err
 		}
 	}
-	ckpt := 0
-	if flags&Checkpoint != 0 {
-		ckpt = next.ckpt
-	}
-	ds := record.Dataset{
-		ID: next.set, Name: name, User: s.p.user, JobName: s.p.jobName, JobID: s.p.jobID, Cluster: s.p.cluster,
-		Created: s.cfg.Clock().Truncate(time.Microsecond), Ckpt: ckpt, Checkpoint: flags&Checkpoint != 0, Output: flags&Output != 0,
-	}
-	now, err := s.c.Bcast(ctx, 0, []byte(strconv.FormatInt(ds.Created.UnixMicro(), 10)))
+	w, err := s.writer.begin(ctx, ds, l, l.Bypass)
 	if err != nil {
 		return err
 	}
-	us, _ := strconv.ParseInt(string(now), 10, 64)
-	ds.Created = time.UnixMicro(us)
-	i, err := s.level(next.ckpt, flags)
-	if err != nil {
-		return err
-	}
-	if s.levels[i].Bypass { // what is written now must find what those in the background have written
-		if err := s.async.settleAll(ctx); err != nil {
-			return err
-		}
-	}
-	w, err := s.begin(ctx, ds, i, s.levels[i].Bypass)
-	if err != nil {
-		return err
-	}
-	s.ids, s.cur, s.state = next, w, Writing
+	s.cache.ids.count(ds)
+	s.cur, s.state = w, Writing
 	ev := runlog.OutputStart
 	if ds.Checkpoint {
 		ev = runlog.CheckpointStart
 		s.pacer.Start(s.cfg.Clock())
 	}
-	s.event(runlog.Entry{Event: ev, Note: s.levels[i].Store, Dset: runlog.Num(int64(ds.ID)), Name: ds.Name})
+	s.event(runlog.Entry{Event: ev, Note: l.Store, Dset: runlog.Num(int64(ds.ID)), Name: ds.Name})
 	return nil
 }
 
-// sameName checks that all ranks gave the same name, and that it is one.
-func (s *Session) sameName(ctx context.Context, name string, flags Flags) error {
-	b, err := s.c.Bcast(ctx, 0, append([]byte{byte(flags)}, name...))
-	if err != nil {
+// Complete ends a dataset, a collective (SCR_Complete_output): valid says whether the files of this rank are good. If
+// all are, they are protected by redundancy, and flushed when it is time. If not, the dataset is deleted and the error
+// is ErrInvalid on all ranks. A rank may have no files. After an error the dataset is gone, unless the error is that of
+// a flush: then it stays in the caches.
+func (s *Session) Complete(ctx context.Context, valid bool) error {
+	if err := s.need("Complete", Writing); err != nil {
 		return err
 	}
-	switch {
-	case len(b) == 0 || string(b[1:]) != name || b[0] != byte(flags):
-		err = fmt.Errorf("scr: %w: dataset %q here, %q on rank 0", ErrUsage, name, b[1:])
-	case path.IsAbs(name) || path.Clean(name) != name || name == "." || name == ".." || strings.HasPrefix(name, "../") || len(name) > 1023 || hasControl(name):
-		err = fmt.Errorf("scr: %w: %q is no name of a dataset", ErrUsage, name)
-	case s.find(name) != nil && s.find(name).usable:
-		err = fmt.Errorf("scr: %w: dataset %q is in the cache", ErrUsage, name)
+	defer s.flush.launch()
+	d, err := s.complete(ctx, valid)
+	s.computed = s.cfg.Clock()
+	s.event(runlog.Entry{Event: runlog.ComputeStart})
+	if err != nil || d == nil {
+		return err
 	}
-	return s.agree(ctx, err)
+	return s.c.Barrier(ctx)
 }
 
-func hasControl(s string) bool {
-	for _, r := range s {
-		if r < ' ' || r == 0x7f {
-			return true
+func (s *Session) complete(ctx context.Context, valid bool) (*cachedSet, error) {
+	w := s.cur
+	if err := s.step("complete"); err != nil {
+		return nil, err
+	}
+	s.state, s.cur = Idle, nil
+	err := s.writer.seal(ctx, w, valid)
+	if w.ds.Checkpoint {
+		s.pacer.Done(s.cfg.Clock())
+	}
+	if err != nil {
+		if fatal(ctx, err) {
+			return nil, err
 		}
+		return nil, errors.Join(err, s.writer.discard(ctx, w))
 	}
-	return false
-}
-
-// begin makes room and the folder of a dataset, and enters it in the catalogues as incomplete.
-func (s *Session) begin(ctx context.Context, ds record.Dataset, lv int, bypass bool) (*writing, error) {
-	l := &s.levels[lv]
-	if err := s.makeRoom(ctx, l); err != nil {
-		return nil, err
+	w.usable = true
+	s.writer.logEnd(w)
+	err = s.flushFile.setCached(w.Dataset)
+	if err == nil && s.c.Rank() == 0 && w.ds.Checkpoint {
+		err = s.halts.countdown(ctx)
 	}
-	d := &cachedSet{
-		Cached: cachedir.Cached{ID: ds.ID, Dataset: ds, Path: path.Join(l.dir, record.DefaultName(ds.ID)), Bypass: bypass, Packed: s.cfg.Packed},
-		level:  lv, maps: cachedir.NewFilemap(),
+	if err = s.agree(ctx, err); err != nil {
+		return w.cachedSet, err
 	}
-	// A crashed run may have left a folder of this number.
-	err := s.removeDir(l, d.Path)
-	if err := s.agree(ctx, err); err != nil {
-		return nil, err
+	if err := s.flush.due(ctx, w.cachedSet); err != nil {
+		return w.cachedSet, err
 	}
-	err = s.list(func(c *cachedir.Catalog) { c.Put(d.Cached) })
-	if err := s.agree(ctx, err); err != nil {
-		return nil, fmt.Errorf("scr: catalogue: %w", err)
-	}
-	err = s.makeDir(l, d.Path)
-	if err := s.agree(ctx, err); err != nil {
-		return nil, err
-	}
-	if d.Packed {
-		s.fs.add(d.Path)
-	}
-	s.cached = append(s.cached, d)
-	return &writing{cachedSet: d, ds: ds, began: s.cfg.Clock(), byOrig: map[string]string{}, older: map[string]bool{}}, nil
+	return w.cachedSet, nil
 }

@@ -13,16 +13,19 @@ import (
 // ErrBroken: the communication of the ranks broke.
 var ErrBroken = fault.ErrBroken
 
+// mover brings what the nodes have of a dataset to where its ranks are now.
+type mover struct{ *job }
+
 // distribute brings the files of each rank to the device where the rank is now. A device that has them may be one on
 // which other ranks are now. All ranks make the same plan of moves, one file tree of a rank after the other, in rounds
 // in which nobody takes part twice; a file gets its name when it is whole. The copies left behind are deleted (sweep)
 // when the dataset is whole again.
-func (s *Session) distribute(ctx context.Context, d *cachedSet) error {
-	l := &s.levels[d.level]
-	if err := s.step("distribute"); err != nil {
+func (mv *mover) distribute(ctx context.Context, d *cachedSet) error {
+	l := d.level
+	if err := mv.step("distribute"); err != nil {
 		return err
 	}
-	held, err := s.held(ctx, d, l)
+	held, err := mv.held(ctx, d, l)
 	if err != nil {
 		return err
 	}
@@ -36,8 +39,8 @@ func (s *Session) distribute(ctx context.Context, d *cachedSet) error {
 	if ranks == 0 {
 		return fmt.Errorf("scr: dataset %s: %w: no node has a file of it", d.Dataset.Name, ErrMissing)
 	}
-	if ranks != s.c.Size() {
-		return &ranksError{ranks, s.c.Size()}
+	if ranks != mv.c.Size() {
+		return &ranksError{ranks, mv.c.Size()}
 	}
 	if l.shared {
 		return nil // all is where all are
@@ -47,13 +50,13 @@ func (s *Session) distribute(ctx context.Context, d *cachedSet) error {
 		return fmt.Errorf("scr: dataset %s: %w", d.Dataset.Name, err)
 	}
 	for _, round := range moves {
-		err := s.moveRound(ctx, d, round)
-		if err := s.agree(ctx, err); err != nil {
+		err := mv.moveRound(ctx, d, round)
+		if err := mv.agree(ctx, err); err != nil {
 			return err
 		}
 	}
 	d.held = held
-	return s.step("distributed")
+	return mv.step("distributed")
 }
 
 // collide finds moves by which files of two ranks would get one name. Ours have names of their own (apart), but the
@@ -67,26 +70,26 @@ func collide(held []holding, moves [][]move, devices []int) error {
 			}
 		}
 	}
-	type place struct {
+	type deviceName struct {
 		device int
 		name   uint64
 	}
-	owner := map[place]int{}
+	owner := map[deviceName]int{}
 	for _, h := range held {
 		for j, r := range h.ranks {
 			for _, n := range h.names[j] {
-				owner[place{h.device, n}] = r
+				owner[deviceName{h.device, n}] = r
 			}
 		}
 	}
 	for _, round := range moves {
 		for _, m := range round {
 			for _, n := range names[m.rank] {
-				at := place{devices[m.rank], n}
-				if r, ok := owner[at]; ok && r != m.rank {
+				to := deviceName{devices[m.rank], n}
+				if r, ok := owner[to]; ok && r != m.rank {
 					return fmt.Errorf("%w: files of ranks %d and %d have one name in the cache, and the ranks are on one node now", ErrCorrupt, r, m.rank)
 				}
-				owner[at] = m.rank
+				owner[to] = m.rank
 			}
 		}
 	}
@@ -140,7 +143,8 @@ func plan(held []holding, devices []int) [][]move {
 
 // sweep deletes what a device had of ranks that are elsewhere now: each device keeps the files of its own ranks. The
 // first rank of the device calls it.
-func (s *Session) sweep(d *cachedSet, l *level) error {
+func (mv *mover) sweep(d *cachedSet) error {
+	l := d.level
 	for _, h := range d.held {
 		if h.device != l.device || l.dc.Rank() != 0 {
 			continue
@@ -149,12 +153,12 @@ func (s *Session) sweep(d *cachedSet, l *level) error {
 			if r < len(l.devices) && l.devices[r] == l.device {
 				continue
 			}
-			names, err := ranksIn(s.fs, d.Path)
+			names, err := ranksIn(mv.fs, d.Path)
 			if err != nil {
 				return err
 			}
-			for _, n := range append(s.userFiles(d.Path, r), names[r]...) {
-				if err := s.fs.Remove(n); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			for _, n := range append(mv.userFiles(d.Path, r), names[r]...) {
+				if err := mv.fs.Remove(n); err != nil && !errors.Is(err, fs.ErrNotExist) {
 					return err
 				}
 			}
@@ -162,3 +166,12 @@ func (s *Session) sweep(d *cachedSet, l *level) error {
 	}
 	return nil
 }
+
+// ranksError: the dataset was written by another number of ranks.
+type ranksError struct{ ranks, now int }
+
+func (e *ranksError) Error() string {
+	return fmt.Sprintf("scr: dataset of %d ranks, here are %d", e.ranks, e.now)
+}
+
+func (e *ranksError) Unwrap() error { return ErrMissing }

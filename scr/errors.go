@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"blobio/internal/fault"
+	"blobio/kvtree"
 )
 
 // Classes of errors, re-exported.
@@ -18,7 +19,7 @@ var (
 
 // Kinds of misuse and of failure of this package.
 var (
-	// ErrState: a call that is not allowed now; see the table in the package comment.
+	// ErrState: a call that is not allowed now; see State.
 	ErrState = errors.New("call not allowed in this state")
 	// ErrDisabled: SCR_ENABLE is 0; every call but Close fails with it.
 	ErrDisabled = errors.New("SCR_ENABLE is 0")
@@ -48,7 +49,18 @@ func (e *StateError) Error() string {
 // Unwrap returns ErrState.
 func (e *StateError) Unwrap() error { return ErrState }
 
-// State is where a session is between its calls.
+// State is where a session is between its calls. It says which calls are allowed; any other is a
+// *StateError and changes nothing.
+//
+//	call                                            idle   writing  restoring  closed
+//	NeedCheckpoint, ShouldExit, HaveRestart,        yes    error    error      error
+//	Current, Drop, Delete, Flush
+//	Start                                           -> writing
+//	Complete                                        error  -> idle  error      error
+//	StartRestart                                    -> restoring
+//	CompleteRestart                                 error  error    -> idle    error
+//	Route                                           the name is returned unchanged; while writing or restoring, where the file is
+//	Close                                           -> closed, from any state
 type State uint8
 
 // The states.
@@ -94,4 +106,9 @@ func (s *Session) need(call string, want State) error {
 		e.Want = "CompleteRestart comes before"
 	}
 	return e
+}
+
+func isFormat(err error) bool {
+	var e *kvtree.FormatError
+	return errors.As(err, &e)
 }

@@ -18,105 +18,117 @@ import (
 	"blobio/scr/transfer"
 )
 
+// fetcher finds checkpoints of the prefix directory and brings them into the caches, or has them read where they are.
+type fetcher struct {
+	*job
+	index      *index
+	flushFile  *flushFile
+	cache      *cache
+	writer     *writer
+	redundancy *redundancy
+	scratch    *scratch
+}
+
 // fetch brings a checkpoint of the prefix directory into the caches, or checks it where it is if it is to be read there.
 // Every byte is compared with its checksum. A checkpoint that cannot be fetched is marked as failed.
-func (s *Session) fetch(ctx context.Context, e prefixdir.Entry) (*offer, error) {
-	if err := s.step("fetch"); err != nil {
+func (fe *fetcher) fetch(ctx context.Context, e prefixdir.Entry) (*offer, error) {
+	if err := fe.step("fetch"); err != nil {
 		return nil, err
 	}
-	began := s.cfg.Clock()
-	s.event(runlog.Entry{Event: runlog.FetchStart, Dset: runlog.Num(int64(e.ID)), Name: e.Name})
-	o, err := s.fetchFiles(ctx, e)
+	began := fe.cfg.Clock()
+	fe.event(runlog.Entry{Event: runlog.FetchStart, Dset: runlog.Num(int64(e.ID)), Name: e.Name})
+	o, err := fe.open(ctx, e)
 	ev := runlog.FetchSuccess
 	if err != nil {
 		ev = runlog.FetchFail
 	}
-	s.event(runlog.Entry{Event: ev, Dset: runlog.Num(int64(e.ID)), Name: e.Name, Took: s.took(began)})
+	fe.event(runlog.Entry{Event: ev, Dset: runlog.Num(int64(e.ID)), Name: e.Name, Took: fe.took(began)})
 	if err != nil {
 		if fatal(ctx, err) {
 			return nil, err
 		}
 		// Marked only if the dataset is at fault, not the disk of a node.
 		var merr error
-		if s.c.Rank() == 0 && beyondRepair(err) || s.c.Rank() == 0 && isFormat(err) {
-			merr = s.noteRestart(ctx, e.Name, false)
+		if fe.c.Rank() == 0 && beyondRepair(err) || fe.c.Rank() == 0 && isFormat(err) {
+			merr = fe.index.markRestart(ctx, e.Name, false)
 		}
-		return nil, errors.Join(err, s.agree(ctx, merr))
+		return nil, errors.Join(err, fe.agree(ctx, merr))
 	}
-	s.xfer(runlog.Fetch, s.p.prefix, "", e.Dataset, e.Name, began)
-	return o, s.step("fetched")
+	fe.xfer(runlog.Fetch, fe.p.prefix, "", e.Dataset, e.Name, began)
+	return o, fe.step("fetched")
 }
 
-func (s *Session) fetchFiles(ctx context.Context, e prefixdir.Entry) (*offer, error) {
-	var place prefixdir.Place
-	var m *prefixdir.Map
-	var ds record.Dataset
-	err := func() (err error) {
-		if s.c.Rank() != 0 {
-			return nil
-		}
-		if place, err = s.prefix.Locate(e); err != nil {
-			return err
-		}
-		sum, err := s.prefix.ReadSummary(place)
-		if err != nil {
-			return err
-		}
-		if ds = sum.Dataset; !sum.Complete || ds.ID == 0 {
-			return fmt.Errorf("scr: %s: %w: the summary says it is not complete", e.Name, ErrMissing)
-		}
-		if m, err = s.prefix.ReadMap(place); err != nil {
-			if errors.Is(err, fs.ErrNotExist) {
-				err = fmt.Errorf("%w: %w", ErrMissing, err)
-			}
-			return err
-		}
-		if err := m.Check(ds); err != nil {
-			return err
-		}
-		if err := s.prefix.UpdateIndex(ctx, func(x *prefixdir.Index) error { return x.MarkFetched(e.Name, s.cfg.Clock()) }); err != nil {
-			s.log.Warn("scr: the index cannot be told of the fetch", "err", err) // a prefix directory that is only read
-		}
-		return nil
-	}()
-	if err := s.agree(ctx, err); err != nil {
+// open makes an offer of a checkpoint of the prefix directory.
+func (fe *fetcher) open(ctx context.Context, e prefixdir.Entry) (*offer, error) {
+	m, dir, ds, err := fe.locate(ctx, e)
+	if err := fe.agree(ctx, err); err != nil {
 		return nil, err
 	}
-	if m, place, ds, err = s.shareMap(ctx, m, place, ds); err != nil {
+	if m, dir, ds, err = fe.shareMap(ctx, m, dir, ds); err != nil {
 		return nil, err
 	}
-	o := &offer{Restart: Restart{ID: e.ID, Ckpt: ds.Ckpt, Name: e.Name, Ranks: m.Ranks}, entry: e}
-	if m.Ranks != s.c.Size() || s.p.global || s.p.fetchBypass {
-		o.InPlace, o.place = true, &inPlace{m, place}
-		return o, s.verifyInPlace(ctx, o.place)
+	o := &offer{Restart: Restart{ID: e.ID, Ckpt: ds.Ckpt, Name: e.Name, Ranks: m.Ranks}}
+	if m.Ranks != fe.c.Size() || fe.p.global || fe.p.fetchBypass {
+		o.InPlace, o.inPlace = true, &inPlace{m, dir}
+		return o, fe.verifyInPlace(ctx, o.inPlace)
 	}
-	if s.costs(e, ds) {
+	if fe.costs(e, ds) {
 		// What a fetch that fails would have cost is still there then.
-		if err := s.verifyInPlace(ctx, &inPlace{m, place}); err != nil {
+		if err := fe.verifyInPlace(ctx, &inPlace{m, dir}); err != nil {
 			return nil, err
 		}
 	}
-	if d := s.find(e.Name); d != nil {
-		if err := s.drop(ctx, d); err != nil {
+	if d := fe.cache.find(e.Name); d != nil {
+		if err := fe.cache.drop(ctx, d); err != nil {
 			return nil, err
 		}
 	}
-	o.set, err = s.fetchToCache(ctx, ds, place, m.Files[s.c.Rank()])
+	o.set, err = fe.toCache(ctx, ds, dir, m.Files[fe.c.Rank()])
 	return o, err
+}
+
+// locate reads summary and map of a dataset. Rank 0; the others get nothing.
+func (fe *fetcher) locate(ctx context.Context, e prefixdir.Entry) (m *prefixdir.Map, dir prefixdir.Place, ds record.Dataset, err error) {
+	if fe.c.Rank() != 0 {
+		return nil, dir, ds, nil
+	}
+	if dir, err = fe.index.dir.Locate(e); err != nil {
+		return nil, dir, ds, err
+	}
+	sum, err := fe.index.dir.ReadSummary(dir)
+	if err != nil {
+		return nil, dir, ds, err
+	}
+	if ds = sum.Dataset; !sum.Complete || ds.ID == 0 {
+		return nil, dir, ds, fmt.Errorf("scr: %s: %w: the summary says it is not complete", e.Name, ErrMissing)
+	}
+	if m, err = fe.index.dir.ReadMap(dir); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w: %w", ErrMissing, err)
+		}
+		return nil, dir, ds, err
+	}
+	if err := m.Check(ds); err != nil {
+		return nil, dir, ds, err
+	}
+	if err := fe.index.dir.UpdateIndex(ctx, func(x *prefixdir.Index) error { return x.MarkFetched(e.Name, fe.cfg.Clock()) }); err != nil {
+		fe.log.Warn("scr: the index cannot be told of the fetch", "err", err) // a prefix directory that is only read
+	}
+	return m, dir, ds, nil
 }
 
 // costs says whether a checkpoint of the caches that could serve has to go for the one that is to be fetched: that of its
 // name, or one that makes room. The same on all ranks.
-func (s *Session) costs(e prefixdir.Entry, ds record.Dataset) bool {
-	if d := s.find(e.Name); d != nil && d.usable {
+func (fe *fetcher) costs(e prefixdir.Entry, ds record.Dataset) bool {
+	if d := fe.cache.find(e.Name); d != nil && d.usable {
 		return true
 	}
-	i, err := s.level(max(ds.Ckpt, 1), Checkpoint)
+	l, err := fe.cache.levels.choose(max(ds.Ckpt, 1), Checkpoint)
 	if err != nil {
 		return false
 	}
-	l, n, serve := &s.levels[i], int64(0), false
-	for _, d := range s.cached {
+	n, serve := int64(0), false
+	for _, d := range fe.cache.sets {
 		if path.Dir(d.Path) == l.dir {
 			n, serve = n+1, serve || d.usable && d.Dataset.Checkpoint
 		}
@@ -125,10 +137,10 @@ func (s *Session) costs(e prefixdir.Entry, ds record.Dataset) bool {
 }
 
 // shareMap gives the map to all ranks. Each needs its own files only, but a restart in place those of all.
-func (s *Session) shareMap(ctx context.Context, m *prefixdir.Map, at prefixdir.Place, ds record.Dataset) (*prefixdir.Map, prefixdir.Place, record.Dataset, error) {
+func (fe *fetcher) shareMap(ctx context.Context, m *prefixdir.Map, at prefixdir.Place, ds record.Dataset) (*prefixdir.Map, prefixdir.Place, record.Dataset, error) {
 	var b []byte
 	var err error
-	if s.c.Rank() == 0 {
+	if fe.c.Rank() == 0 {
 		t := kvtree.New()
 		t.SetInt("RANKS", m.Ranks)
 		t.SetStr("META", at.Meta)
@@ -146,14 +158,14 @@ func (s *Session) shareMap(ctx context.Context, m *prefixdir.Map, at prefixdir.P
 			b, err = t.Pack()
 		}
 	}
-	if err := s.agree(ctx, err); err != nil {
+	if err := fe.agree(ctx, err); err != nil {
 		return nil, at, ds, err
 	}
-	if b, err = s.c.Bcast(ctx, 0, b); err != nil {
+	if b, err = fe.c.Bcast(ctx, 0, b); err != nil {
 		return m, at, ds, err
 	}
-	if s.c.Rank() == 0 {
-		return m, at, ds, s.agree(ctx, nil)
+	if fe.c.Rank() == 0 {
+		return m, at, ds, fe.agree(ctx, nil)
 	}
 	out := &prefixdir.Map{Files: map[int][]prefixdir.File{}}
 	err = func() error {
@@ -183,137 +195,81 @@ func (s *Session) shareMap(ctx context.Context, m *prefixdir.Map, at prefixdir.P
 		}
 		return nil
 	}()
-	return out, at, ds, s.agree(ctx, err)
+	return out, at, ds, fe.agree(ctx, err)
 }
 
-// verifyInPlace compares the files of a dataset in the prefix directory with their checksums; the ranks share the work.
-func (s *Session) verifyInPlace(ctx context.Context, p *inPlace) error {
-	e, err := transfer.New(transfer.Options{FS: s.cfg.FS, DstFS: s.fs, Files: 1})
-	if err := s.agree(ctx, err); err != nil {
-		return err
-	}
-	n := 0
-	var bad error
-	for _, r := range sortedRanks(p.m) {
-		for _, f := range p.m.Files[r] {
-			if f.NoFetch {
-				continue
-			}
-			if n++; n%s.c.Size() != s.c.Rank() || bad != nil {
-				continue
-			}
-			if err := ctx.Err(); err != nil {
-				bad = err
-				continue
-			}
-			if f.Zstd > 0 || f.Segments != nil {
-				tmp := path.Join(s.p.control, "restart."+strconv.Itoa(s.c.Rank()), "verify")
-				_, bad = e.Copy(ctx, fetchJob(p.at, f, tmp))
-				_ = s.fs.Remove(tmp)
-				continue
-			}
-			crc, size, err := sumFile(s.cfg.FS, path.Join(p.at.Data, f.Path))
-			switch {
-			case errors.Is(err, fs.ErrNotExist):
-				bad = fmt.Errorf("scr: %s: %w", f.Path, ErrMissing)
-			case err != nil:
-				bad = err
-			case f.HasSize && size != f.Size:
-				bad = fmt.Errorf("scr: %s: %w: %d bytes, the map says %d", f.Path, ErrCorrupt, size, f.Size)
-			case f.HasCRC && crc != f.CRC:
-				bad = fmt.Errorf("scr: %s: %w: CRC-32 %#x, the map says %#x", f.Path, ErrChecksum, crc, f.CRC)
-			}
-		}
-	}
-	return s.agree(ctx, bad)
-}
-
-func sortedRanks(m *prefixdir.Map) []int {
-	var out []int
-	for r := range m.Files {
-		out = append(out, r)
-	}
-	slices.Sort(out)
-	return out
-}
-
-// fetchToCache copies the files of this rank into the cache and protects them, as if they had just been written.
-func (s *Session) fetchToCache(ctx context.Context, ds record.Dataset, at prefixdir.Place, files []prefixdir.File) (*cachedSet, error) {
-	lv, err := s.level(max(ds.Ckpt, 1), Checkpoint)
-	if err := s.agree(ctx, err); err != nil {
+// toCache copies the files of this rank into the cache and protects them, as if they had just been written.
+func (fe *fetcher) toCache(ctx context.Context, ds record.Dataset, at prefixdir.Place, files []prefixdir.File) (*cachedSet, error) {
+	l, err := fe.cache.levels.choose(max(ds.Ckpt, 1), Checkpoint)
+	if err := fe.agree(ctx, err); err != nil {
 		return nil, err
 	}
-	w, err := s.begin(ctx, ds, lv, false)
+	w, err := fe.writer.begin(ctx, ds, l, false)
 	if err != nil {
 		return nil, err
 	}
-	err = s.fetchAll(ctx, w, at, files)
+	err = fe.copyIn(ctx, w, at, files)
 	if err == nil {
-		err = s.protect(ctx, w.cachedSet, w.ds)
+		err = fe.redundancy.protect(ctx, w.cachedSet, w.ds)
 	}
 	if err == nil {
 		ds.Complete = true
-		err = s.commit(ctx, w.cachedSet, ds)
+		err = fe.cache.commit(ctx, w.cachedSet, ds)
 	}
 	if err == nil {
-		err = s.agree(ctx, s.flushFile(ctx, func(f *flushEdit) error {
-			if err := f.cached(ds); err != nil {
-				return err
-			}
-			return f.moved(ds.ID, true)
-		}))
+		err = fe.agree(ctx, fe.flushFile.setFetched(ds))
 	}
 	if err != nil {
 		if fatal(ctx, err) {
 			return nil, err
 		}
-		return nil, errors.Join(err, s.drop(ctx, w.cachedSet))
+		return nil, errors.Join(err, fe.cache.drop(ctx, w.cachedSet))
 	}
 	w.usable = true
 	// An older dataset than others in the cache: they stay in the order of their numbers.
-	slices.SortFunc(s.cached, func(a, b *cachedSet) int { return a.ID - b.ID })
+	slices.SortFunc(fe.cache.sets, func(a, b *cachedSet) int { return a.ID - b.ID })
 	return w.cachedSet, nil
 }
 
-func (s *Session) fetchAll(ctx context.Context, w *writing, at prefixdir.Place, files []prefixdir.File) error {
+func (fe *fetcher) copyIn(ctx context.Context, w *writing, at prefixdir.Place, files []prefixdir.File) error {
 	err := func() error {
 		for _, f := range files {
 			if f.NoFetch {
 				continue
 			}
-			abs := path.Join(s.p.prefix, f.Path)
-			name, err := s.cacheName(w, abs)
+			abs := path.Join(fe.p.prefix, f.Path)
+			name, err := fe.writer.cacheName(w, abs)
 			if err != nil {
 				return err
 			}
 			w.maps.Put(cachedir.MapFile{Name: name, Meta: record.Meta{Orig: f.Path, Path: path.Dir(abs), Name: path.Base(abs),
-				Ranks: s.c.Size(), Size: f.Size, Complete: true}})
+				Ranks: fe.c.Size(), Size: f.Size, Complete: true}})
 		}
 		return nil
 	}()
-	if err := s.agree(ctx, err); err != nil {
+	if err := fe.agree(ctx, err); err != nil {
 		return err
 	}
-	if err := s.apart(ctx, w, false); err != nil {
+	if err := fe.writer.separateNames(ctx, w, false); err != nil {
 		return err
 	}
-	err = w.maps.Write(s.fs, cachedir.FilemapName(w.Path, s.c.Rank()))
-	if err := s.agree(ctx, err); err != nil {
+	err = w.maps.Write(fe.fs, cachedir.FilemapName(w.Path, fe.c.Rank()))
+	if err := fe.agree(ctx, err); err != nil {
 		return err
 	}
 	for _, n := range w.reserve {
-		if rerr := s.fs.Remove(n); rerr != nil && err == nil {
+		if rerr := fe.fs.Remove(n); rerr != nil && err == nil {
 			err = rerr
 		}
 	}
-	if err := s.agree(ctx, err); err != nil {
+	if err := fe.agree(ctx, err); err != nil {
 		return err
 	}
-	err = s.window(ctx, s.p.fetchWidth, func() error {
-		if err := s.step("fetch copy"); err != nil {
+	err = fe.window(ctx, fe.p.fetchWidth, func() error {
+		if err := fe.step("fetch copy"); err != nil {
 			return err
 		}
-		e, err := transfer.New(transfer.Options{FS: s.cfg.FS, DstFS: s.fs, Files: 1})
+		e, err := transfer.New(transfer.Options{FS: fe.cfg.FS, DstFS: fe.fs, Files: 1})
 		if err != nil {
 			return err
 		}
@@ -325,7 +281,7 @@ func (s *Session) fetchAll(ctx context.Context, w *writing, at prefixdir.Place, 
 		list := w.maps.Files()
 		for _, f := range list {
 			j := fetchJob(at, source[f.Meta.Orig], f.Name)
-			j.Meta = s.p.metadata
+			j.Meta = fe.p.metadata
 			jobs = append(jobs, j)
 		}
 		res, err := e.CopyAll(ctx, jobs)
@@ -336,7 +292,7 @@ func (s *Session) fetchAll(ctx context.Context, w *writing, at prefixdir.Place, 
 			return err
 		}
 		for i, f := range list {
-			m, err := vfs.MetaOf(s.fs, f.Name)
+			m, err := vfs.MetaOf(fe.fs, f.Name)
 			if err != nil {
 				return err
 			}

@@ -1,10 +1,15 @@
 package scr
 
 import (
+	"errors"
+	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
+	"path"
 
 	"blobio/internal/vfs"
+	"blobio/scr/cachedir"
 )
 
 const sumPiece = 1 << 20
@@ -57,3 +62,35 @@ func syncFile(fsys vfs.FS, name string) (uint32, int64, error) {
 	}
 	return crc, size, vfs.SyncParent(fsys, name)
 }
+
+// checkFiles compares the files of this rank with its file map; with sums their bytes too, where the map knows them.
+func (j *job) checkFiles(d *cachedSet, sums bool) error {
+	fsys := j.fileFS(d)
+	for _, f := range d.maps.Files() {
+		st, err := fsys.Stat(f.Name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return fmt.Errorf("scr: %s: %w", f.Name, ErrMissing)
+		case err != nil:
+			return err
+		case st.Size() != f.Meta.Size:
+			return fmt.Errorf("scr: %s: %w: %d bytes, the file map says %d", f.Name, ErrCorrupt, st.Size(), f.Meta.Size)
+		case !f.Meta.Complete:
+			return fmt.Errorf("scr: %s: %w: not complete", f.Name, ErrMissing)
+		}
+		if !sums || !f.Meta.HasCRC {
+			continue
+		}
+		crc, _, err := sumFile(fsys, f.Name)
+		if err != nil {
+			return err
+		}
+		if crc != f.Meta.CRC {
+			return fmt.Errorf("scr: %s: %w: CRC-32 %#x, the file map says %#x", f.Name, ErrChecksum, crc, f.Meta.CRC)
+		}
+	}
+	return nil
+}
+
+// groupPrefix begins the names of the redundancy files of a group.
+func groupPrefix(dir, group string) string { return path.Join(cachedir.MetaDir(dir), group) }

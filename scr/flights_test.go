@@ -86,7 +86,7 @@ func TestOutputKept(t *testing.T) {
 						if err := s.Start(ctx, "ckpt.1", Checkpoint); !errors.Is(err, fs.ErrPermission) {
 							t.Errorf("rank %d: the only copy of output makes room: %v", rank, err)
 						}
-						if d := s.find("out"); d == nil || !d.usable {
+						if d := s.cache.find("out"); d == nil || !d.usable {
 							t.Errorf("rank %d: output is gone", rank)
 						}
 					}
@@ -147,7 +147,7 @@ func TestFlightsInTurn(t *testing.T) {
 				return nil
 			}
 			select {
-			case <-s.async.flights[0].done:
+			case <-s.flush.flights[0].task.Done():
 			default:
 				t.Errorf("rank %d copies two datasets at once", rank)
 			}
@@ -207,8 +207,8 @@ func TestFlightAbandoned(t *testing.T) {
 						return err
 					}
 				}
-				if len(s.async.flights) != 1 {
-					t.Fatalf("%d flushes are under way", len(s.async.flights))
+				if len(s.flush.flights) != 1 {
+					t.Fatalf("%d flushes are under way", len(s.flush.flights))
 				}
 				if how == "older" {
 					if err := s.Current(ctx, "ckpt.1"); err != nil {
@@ -222,7 +222,7 @@ func TestFlightAbandoned(t *testing.T) {
 						return fmt.Errorf("rank %d: %w", rank, err)
 					}
 				}
-				if s.find("ckpt.2") != nil || len(s.async.flights) != 0 {
+				if s.cache.find("ckpt.2") != nil || len(s.flush.flights) != 0 {
 					t.Errorf("%s, rank %d: the flush of what is gone goes on", how, rank)
 				}
 				if n, err := cl.read(ctx, s, rank); n != 1 || err != nil {

@@ -5,173 +5,245 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"blobio/internal/fault"
-	"blobio/redset"
-	"blobio/scr/cachedir"
+	"blobio/kvtree"
 	"blobio/scr/cadence"
+	"blobio/scr/internal/outcome"
 	"blobio/scr/prefixdir"
+	"blobio/scr/record"
 	"blobio/scr/runlog"
+	"blobio/scr/transfer"
 )
 
-// flushDue flushes a new dataset if it is time: output always, what was written there at once too (only what is known
+// flusher writes datasets of the cache to the prefix directory: now, while the application waits, or in the background. Either way
+//
+//	begin    index: dataset, not complete; flush file; what this rank has to copy
+//	copyOut  files, on each rank
+//	publish  map, summary, index: complete; on rank 0
+//
+// In the background no rank talks to another after begin: what they wrote comes to rank 0 by package outcome.
+type flusher struct {
+	*job
+	*background
+	index      *index
+	flushFile  *flushFile
+	cache      *cache
+	redundancy *redundancy
+	outcomes   *outcome.Exchange
+	copier     *copier
+}
+
+// due flushes a new dataset if it is time: output always, what was written there at once too (only what is known
 // of it is missing), checkpoints by their number.
-func (s *Session) flushDue(ctx context.Context, d *cachedSet) error {
-	if err := s.async.reap(ctx); err != nil {
+func (fl *flusher) due(ctx context.Context, d *cachedSet) error {
+	if err := fl.reap(ctx); err != nil {
 		return err
 	}
-	due := d.Bypass || d.Dataset.Output || (d.Dataset.Checkpoint && cadence.FlushDue(int64(d.Dataset.Ckpt), s.p.flush))
+	due := d.Bypass || d.Dataset.Output || (d.Dataset.Checkpoint && cadence.FlushDue(int64(d.Dataset.Ckpt), fl.p.flush))
 	switch {
 	case !due:
 		return nil
-	case s.p.async && !d.Bypass:
-		return s.async.start(ctx, d)
+	case fl.p.async && !d.Bypass:
+		return fl.start(ctx, d)
 	}
-	return s.flushSync(ctx, d)
+	return fl.now(ctx, d)
 }
 
-// Flush writes a cached dataset to the prefix directory now, if it is not there; a collective.
-func (s *Session) Flush(ctx context.Context, name string) error {
-	if err := s.need("Flush", Idle); err != nil {
-		return err
-	}
-	d := s.find(name)
-	var err error
-	if d == nil || !d.usable {
-		err = fmt.Errorf("scr: dataset %q is not in the cache: %w", name, ErrMissing)
-	}
-	if err := s.agree(ctx, err); err != nil {
-		return err
-	}
-	return s.flushSync(ctx, d)
-}
-
-// CancelFlush ends the background flush of a dataset, a collective; ok says whether there was one. What was copied stays:
-// Flush goes on from there.
-func (s *Session) CancelFlush(ctx context.Context, name string) (ok bool, err error) {
-	if err := s.need("CancelFlush", Idle); err != nil {
-		return false, err
-	}
-	return s.async.cancelFlight(ctx, name)
-}
-
-// WaitFlush waits for the background flush of a dataset, or of all (name ""), a collective, and returns what went wrong,
-// also if the flush ended before.
-func (s *Session) WaitFlush(ctx context.Context, name string) error {
-	if err := s.need("WaitFlush", Idle); err != nil {
-		return err
-	}
-	earlier := s.async.failures(name)
-	if name == "" {
-		return errors.Join(earlier, s.async.wait(ctx, 0))
-	}
-	for _, f := range s.async.flights {
-		if f.d.Dataset.Name == name {
-			return s.async.wait(ctx, f.d.ID)
-		}
-	}
-	return earlier
-}
-
-// flushCached flushes the newest checkpoint that was rebuilt, and all rebuilt output.
-func (s *Session) flushCached(ctx context.Context) error {
-	newest := s.newest()
-	for _, d := range s.cached {
-		if d.usable && (d == newest || d.Dataset.Output) {
-			if err := s.flushSync(ctx, d); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// flushed says whether a dataset is in the prefix directory; the same on all ranks.
-func (s *Session) flushed(ctx context.Context, d *cachedSet) (bool, error) {
-	var in bool
-	var err error
-	if s.c.Rank() == 0 {
-		var x *prefixdir.Index
-		if x, _, _, err = s.prefix.LoadIndex(); err == nil {
-			e, ok := x.Entry(d.Dataset.Name)
-			in = ok && e.ID == d.ID && e.Complete && e.Failed.IsZero()
-		}
-	}
-	if err := s.agree(ctx, err); err != nil {
-		return false, err
-	}
-	return s.flag(ctx, in)
-}
-
-// flushSync writes a dataset to the prefix directory while the application waits. A file that is not any more what was
+// now writes a dataset to the prefix directory while the application waits. A file that is not any more what was
 // written is rebuilt from the redundancy first.
-func (s *Session) flushSync(ctx context.Context, d *cachedSet) error {
+func (fl *flusher) now(ctx context.Context, d *cachedSet) error {
 	// Those of others too: they may have the same files in the prefix directory.
-	if err := s.async.settleAll(ctx); err != nil {
+	if err := fl.settleAll(ctx); err != nil {
 		return err
 	}
-	in, err := s.flushed(ctx, d)
+	in, err := fl.index.holds(ctx, d)
 	if err != nil || in {
 		return err
 	}
-	if err := s.step("flush"); err != nil {
+	if err := fl.step("flush"); err != nil {
 		return err
 	}
-	began := s.cfg.Clock()
-	s.event(runlog.Entry{Event: runlog.FlushStart, Dset: runlog.Num(int64(d.ID)), Name: d.Dataset.Name})
-	err = s.flushFiles(ctx, d)
-	s.logFlush(d.Dataset, d.Path, err == nil, false, began)
+	began := fl.cfg.Clock()
+	fl.event(runlog.Entry{Event: runlog.FlushStart, Dset: runlog.Num(int64(d.ID)), Name: d.Dataset.Name})
+	err = fl.run(ctx, d)
+	fl.logEnd(d.Dataset, d.Path, err == nil, false, began)
 	if err != nil {
 		return fmt.Errorf("scr: flush of %s: %w", d.Dataset.Name, err)
 	}
-	delete(s.async.failed, d.Dataset.Name)
-	return s.step("flushed")
+	delete(fl.failed, d.Dataset.Name)
+	return fl.step("flushed")
 }
 
-func (s *Session) flushFiles(ctx context.Context, d *cachedSet) error {
-	there, err := s.bypassed(ctx, d)
+// run is a flush of now: it copies, where a file is damaged once more.
+func (fl *flusher) run(ctx context.Context, d *cachedSet) error {
+	there, err := fl.copier.bypassed(ctx, d)
 	if err != nil {
 		return err
 	}
-	jobs, err := s.beginFlush(ctx, d, prefixdir.SyncFlushing, there)
+	jobs, err := fl.begin(ctx, d, prefixdir.SyncFlushing, there)
 	if err != nil {
 		return err
 	}
 	var files []prefixdir.File
 	for again := false; ; again = true {
-		err = s.window(ctx, s.p.flushWidth, func() (err error) {
-			files, err = s.copyOut(ctx, d, jobs, false)
+		err = fl.window(ctx, fl.p.flushWidth, func() (err error) {
+			files, err = fl.copier.copyOut(ctx, d, jobs, false)
 			return err
 		})
 		if err == nil || again || d.Bypass || fatal(ctx, err) {
 			break
 		}
-		repair, aerr := s.any(ctx, damaged(err))
+		repair, aerr := fl.anyRank(ctx, damaged(err))
 		if aerr != nil {
 			return errors.Join(err, aerr)
 		}
 		if !repair {
 			break
 		}
-		s.warn("scr: a cached file is damaged; rebuilding it", "dataset", d.Dataset.Name, "err", err)
-		if _, rerr := redset.Recover(ctx, s.c, s.fs, groupPrefix(d.Path, cachedir.DataGroup), nil); rerr != nil {
+		fl.warn("scr: a cached file is damaged; rebuilding it", "dataset", d.Dataset.Name, "err", err)
+		if _, rerr := fl.redundancy.recoverFiles(ctx, d); rerr != nil {
 			err = errors.Join(err, rerr)
 			break
 		}
 	}
 	var parts [][]byte
 	if err == nil {
-		parts, err = s.gatherFiles(ctx, files)
+		parts, err = fl.copier.gatherFiles(ctx, files)
 	}
-	if err == nil && s.c.Rank() == 0 {
-		err = s.finishFlush(ctx, d.Dataset, parts)
-	} else if s.c.Rank() == 0 {
-		err = errors.Join(err, s.flushFile(ctx, func(f *flushEdit) error { return f.moved(d.ID, false) }))
+	if err == nil && fl.c.Rank() == 0 {
+		err = fl.publish(ctx, d.Dataset, parts)
+	} else if fl.c.Rank() == 0 {
+		err = errors.Join(err, fl.flushFile.setFlushed(d.ID, false))
 	}
-	return s.agree(ctx, err)
+	return fl.agree(ctx, err)
+}
+
+// begin announces a flush and finds what this rank has to copy; a collective. If it cannot begin after all, the flush
+// file does not say any more that it does.
+func (fl *flusher) begin(ctx context.Context, d *cachedSet, how prefixdir.Location, there map[string]bool) (jobs []transfer.Job, err error) {
+	defer func() {
+		if err != nil && !fatal(ctx, err) { // rank 0 alone, after the last message
+			err = errors.Join(err, fl.flushFile.setFlushed(d.ID, false))
+		}
+	}()
+	if err := fl.agree(ctx, fl.announce(ctx, d, how, there)); err != nil {
+		return nil, err
+	}
+	if jobs, err = fl.copier.jobs(ctx, d); err != nil {
+		return nil, err
+	}
+	if err := fl.agree(ctx, fl.copier.makeWay(ctx, d, jobs, false)); err != nil {
+		return nil, err
+	}
+	return jobs, fl.copier.sweep(ctx, jobs)
+}
+
+// announce enters the dataset in index and flush file before the first byte is written. there are files of it that are
+// in the prefix directory already. Rank 0.
+func (fl *flusher) announce(ctx context.Context, d *cachedSet, how prefixdir.Location, there map[string]bool) error {
+	if fl.c.Rank() != 0 {
+		return nil
+	}
+	if err := fl.index.replace(ctx, d.Dataset, there); err != nil {
+		return err
+	}
+	if err := fl.index.dir.CreateDataset(d.ID); err != nil {
+		return err
+	}
+	if err := fl.index.dir.UpdateIndex(ctx, func(x *prefixdir.Index) error { return x.Add(d.Dataset, false) }); err != nil {
+		return err
+	}
+	return fl.flushFile.setFlushing(d.ID, how)
+}
+
+// publish writes map, summary and index: the dataset is in the prefix directory. Rank 0.
+func (fl *flusher) publish(ctx context.Context, ds record.Dataset, parts [][]byte) error {
+	if err := fl.step("map"); err != nil {
+		return err
+	}
+	if fl.index.dir.Lock == kvtree.NoLock { // other ranks have left that to this one
+		if err := fl.index.dir.Demote(ctx); err != nil {
+			return err
+		}
+	}
+	err := fl.index.dir.WriteMap(ds.ID, len(parts), func(rank int) ([]prefixdir.File, error) {
+		t, err := kvtree.Unpack(parts[rank], nil)
+		if err != nil {
+			return nil, err
+		}
+		return prefixdir.ParseFiles(t, fmt.Sprintf("rank %d", rank))
+	})
+	if err != nil {
+		return err
+	}
+	if err := fl.step("summary"); err != nil {
+		return err
+	}
+	if err := fl.index.dir.WriteSummary(ds, true); err != nil {
+		return err
+	}
+	if err := fl.step("index"); err != nil {
+		return err
+	}
+	err = fl.index.dir.UpdateIndex(ctx, func(x *prefixdir.Index) error {
+		if err := x.Add(ds, true); err != nil {
+			return err
+		}
+		if err := x.MarkFlushed(ds.Name, fl.cfg.Clock()); err != nil {
+			return err
+		}
+		if !ds.Checkpoint {
+			return nil
+		}
+		if e, ok := x.Entry(x.Current()); ok && e.ID > ds.ID {
+			return nil // an older one may be flushed later
+		}
+		return x.SetCurrent(ds.Name)
+	})
+	if err != nil {
+		return err
+	}
+	if err := fl.flushFile.setFlushed(ds.ID, true); err != nil {
+		return err
+	}
+	return fl.index.slide(ctx)
+}
+
+func (fl *flusher) logEnd(ds record.Dataset, from string, ok, async bool, began time.Time) {
+	ev, kind := runlog.FlushFail, runlog.FlushSync
+	switch {
+	case ok && async:
+		ev = runlog.AsyncFlushSuccess
+	case ok:
+		ev = runlog.FlushSuccess
+	case async:
+		ev = runlog.AsyncFlushFail
+	}
+	if async {
+		kind = runlog.FlushAsync
+	}
+	fl.event(runlog.Entry{Event: ev, Dset: runlog.Num(int64(ds.ID)), Name: ds.Name, Took: fl.took(began)})
+	if ok {
+		fl.xfer(kind, from, fl.p.prefix, ds, ds.Name, began)
+	}
 }
 
 // damaged says that a cached file is not what it was at Complete.
 func damaged(err error) bool {
 	return errors.Is(err, ErrChecksum) || errors.Is(err, ErrCorrupt) || errors.Is(err, fault.ErrTruncated) || errors.Is(err, fs.ErrNotExist)
+}
+
+// rebuilt flushes the newest checkpoint that was rebuilt, and all rebuilt output.
+func (fl *flusher) rebuilt(ctx context.Context) error {
+	newest := fl.cache.newest()
+	for _, d := range fl.cache.sets {
+		if d.usable && (d == newest || d.Dataset.Output) {
+			if err := fl.now(ctx, d); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -119,7 +119,7 @@ func TestCancelFlush(t *testing.T) {
 			if ok, err := s.CancelFlush(ctx, "ckpt.1"); !ok || err != nil {
 				t.Errorf("%v %v", ok, err)
 			}
-			if in, err := s.flushed(ctx, s.find("ckpt.1")); in || err != nil {
+			if in, err := s.index.holds(ctx, s.cache.find("ckpt.1")); in || err != nil {
 				t.Errorf("flushed: %v %v", in, err)
 			}
 			if err := s.Flush(ctx, "ckpt.1"); err != nil {

@@ -4,28 +4,14 @@ import (
 	"context"
 
 	"blobio/scr/cadence"
+	"blobio/scr/prefixdir"
 	"blobio/scr/runlog"
 )
 
-// haltNow asks the halt file and the clock whether the run is to end. Rank 0.
-func (s *Session) haltNow(ctx context.Context) (cadence.Verdict, error) {
-	h, err := s.readHalt(ctx)
-	if err != nil {
-		return cadence.Verdict{}, err
-	}
-	return cadence.Limits{Halt: h, HaltSeconds: s.p.haltSeconds, EndTime: s.p.endTime}.Check(s.cfg.Clock()), nil
-}
-
-// readHalt reads the halt file. One that somebody who died left damaged ends no run: it is set aside, with a warning. Rank 0.
-func (s *Session) readHalt(ctx context.Context) (cadence.Halt, error) {
-	h, err := s.prefix.ReadHalt(ctx)
-	if !isFormat(err) {
-		return h, err
-	}
-	if err := s.prefix.UpdateHalt(ctx, func(*cadence.Halt) error { return nil }); err != nil {
-		return h, err
-	}
-	return s.prefix.ReadHalt(ctx)
+// halts is the halt file: when the run is to end, and why. Rank 0 asks and changes it.
+type halts struct {
+	*job
+	dir *prefixdir.Dir
 }
 
 // ShouldExit is a collective: whether the run should end now, and why (one of the reasons of package cadence, or what
@@ -38,9 +24,9 @@ func (s *Session) ShouldExit(ctx context.Context) (bool, string, error) {
 	var v cadence.Verdict
 	var err error
 	if s.c.Rank() == 0 {
-		v, err = s.haltNow(ctx)
+		v, err = s.halts.verdict(ctx)
 		if err == nil && v.Halt && v.Write {
-			err = s.prefix.UpdateHalt(ctx, func(h *cadence.Halt) error { h.ExitReason = v.Reason; return nil })
+			err = s.halts.setReason(ctx, v.Reason, true)
 		}
 		if err == nil && v.Halt {
 			s.event(runlog.Entry{Event: runlog.Halt, Note: v.Reason})
@@ -70,12 +56,52 @@ func (s *Session) NeedCheckpoint(ctx context.Context) (bool, error) {
 	var err error
 	if s.c.Rank() == 0 {
 		var v cadence.Verdict
-		if v, err = s.haltNow(ctx); err == nil {
+		if v, err = s.halts.verdict(ctx); err == nil {
 			why = s.pacer.Need(s.cfg.Clock(), v.Halt)
 		}
 	}
 	if err := s.agree(ctx, err); err != nil {
 		return false, err
 	}
-	return s.flag(ctx, why != cadence.NotNeeded)
+	return s.rootSays(ctx, why != cadence.NotNeeded)
+}
+
+// verdict asks the halt file and the clock whether the run is to end.
+func (ha *halts) verdict(ctx context.Context) (cadence.Verdict, error) {
+	h, err := ha.read(ctx)
+	if err != nil {
+		return cadence.Verdict{}, err
+	}
+	return cadence.Limits{Halt: h, HaltSeconds: ha.p.haltSeconds, EndTime: ha.p.endTime}.Check(ha.cfg.Clock()), nil
+}
+
+// read reads the halt file. One that somebody who died left damaged ends no run: it is set aside, with a warning.
+func (ha *halts) read(ctx context.Context) (cadence.Halt, error) {
+	h, err := ha.dir.ReadHalt(ctx)
+	if !isFormat(err) {
+		return h, err
+	}
+	if err := ha.dir.UpdateHalt(ctx, func(*cadence.Halt) error { return nil }); err != nil {
+		return h, err
+	}
+	return ha.dir.ReadHalt(ctx)
+}
+
+// countdown takes a checkpoint off the halt file.
+func (ha *halts) countdown(ctx context.Context) error {
+	h, err := ha.read(ctx)
+	if err != nil || !h.Countdown(1) {
+		return err
+	}
+	return ha.dir.UpdateHalt(ctx, func(h *cadence.Halt) error { h.Countdown(1); return nil })
+}
+
+// setReason writes why the run ends. Unless force is set a reason that is there stays.
+func (ha *halts) setReason(ctx context.Context, reason string, force bool) error {
+	return ha.dir.UpdateHalt(ctx, func(h *cadence.Halt) error {
+		if force || h.ExitReason == "" {
+			h.ExitReason = reason
+		}
+		return nil
+	})
 }

@@ -25,22 +25,22 @@ type holding struct {
 }
 
 // held lists what each device has; the same on all ranks.
-func (s *Session) held(ctx context.Context, d *cachedSet, l *level) ([]holding, error) {
+func (mv *mover) held(ctx context.Context, d *cachedSet, l *level) ([]holding, error) {
 	var mine []byte
 	var err error
 	if l.dc.Rank() == 0 {
 		var names map[int][]string
-		if names, err = ranksIn(s.fs, d.Path); err == nil {
+		if names, err = ranksIn(mv.fs, d.Path); err == nil {
 			for r := range names {
 				// Redundancy without the map: a restart died before it wrote the packed metadata of what it had moved here.
 				// Where the ranks were before, all is still there.
-				if _, serr := s.fs.Stat(cachedir.FilemapName(d.Path, r)); d.Packed && serr != nil {
+				if _, serr := mv.fs.Stat(cachedir.FilemapName(d.Path, r)); d.Packed && serr != nil {
 					delete(names, r)
 				}
 			}
-			mine = binary.BigEndian.AppendUint32(mine, uint32(s.worldOf(d.Path, names)))
+			mine = binary.BigEndian.AppendUint32(mine, uint32(mv.worldOf(d.Path, names)))
 			for _, r := range slices.Sorted(maps.Keys(names)) {
-				files := s.userFiles(d.Path, r)
+				files := mv.userFiles(d.Path, r)
 				mine = binary.BigEndian.AppendUint32(mine, uint32(r))
 				mine = binary.BigEndian.AppendUint32(mine, uint32(len(files)))
 				for _, n := range files {
@@ -49,10 +49,10 @@ func (s *Session) held(ctx context.Context, d *cachedSet, l *level) ([]holding, 
 			}
 		}
 	}
-	if err := s.agree(ctx, err); err != nil {
+	if err := mv.agree(ctx, err); err != nil {
 		return nil, fmt.Errorf("scr: cache: %w", err)
 	}
-	parts, err := s.c.Allgather(ctx, mine)
+	parts, err := mv.c.Allgather(ctx, mine)
 	if err != nil {
 		return nil, err
 	}
@@ -77,29 +77,6 @@ func (s *Session) held(ctx context.Context, d *cachedSet, l *level) ([]holding, 
 	return out, nil
 }
 
-// distinct is the same for what is going to be rebuilt: no two ranks of a device may have files of one name.
-func (s *Session) distinct(ctx context.Context, d *cachedSet) error {
-	var mine []byte
-	for _, f := range d.maps.Files() {
-		mine = binary.BigEndian.AppendUint64(mine, xxh3.HashString(f.Name))
-	}
-	all, err := s.levels[d.level].dc.Allgather(ctx, mine)
-	if err != nil {
-		return err
-	}
-	seen := map[uint64]bool{}
-	for _, b := range all {
-		for ; len(b) >= 8; b = b[8:] {
-			n := binary.BigEndian.Uint64(b)
-			if seen[n] {
-				err = fmt.Errorf("scr: dataset %s: %w: files of ranks that are on one node now have one name in the cache", d.Dataset.Name, ErrCorrupt)
-			}
-			seen[n] = true
-		}
-	}
-	return s.agree(ctx, err)
-}
-
 // ranksIn lists the files of the metadata folder of a dataset by the rank whose they are.
 func ranksIn(fsys vfs.FS, dir string) (map[int][]string, error) {
 	list, err := fsys.ReadDir(cachedir.MetaDir(dir))
@@ -119,9 +96,9 @@ func ranksIn(fsys vfs.FS, dir string) (map[int][]string, error) {
 }
 
 // worldOf finds in the file maps how many ranks wrote a dataset; 0 if none says.
-func (s *Session) worldOf(dir string, names map[int][]string) int {
+func (mv *mover) worldOf(dir string, names map[int][]string) int {
 	for r := range names {
-		m, err := cachedir.ReadFilemap(s.fs, cachedir.FilemapName(dir, r))
+		m, err := cachedir.ReadFilemap(mv.fs, cachedir.FilemapName(dir, r))
 		if err != nil {
 			continue
 		}
@@ -137,8 +114,8 @@ func (s *Session) worldOf(dir string, names map[int][]string) int {
 // userFiles lists the files of the application that a device has of a rank: those in its file map and those in the
 // list of the device, as far as they lie in the folder. A file that the list says is another rank's is not of this one,
 // whatever its map says: names may be the same (see collide).
-func (s *Session) userFiles(dir string, rank int) []string {
-	list, err := cachedir.ReadShuffile(s.fs, dir, cachedir.DataGroup)
+func (mv *mover) userFiles(dir string, rank int) []string {
+	list, err := cachedir.ReadShuffile(mv.fs, dir, cachedir.DataGroup)
 	if err != nil {
 		list = nil
 	}
@@ -158,11 +135,11 @@ func (s *Session) userFiles(dir string, rank int) []string {
 			return
 		}
 		seen[name] = true
-		if _, err := s.fs.Stat(name); err == nil {
+		if _, err := mv.fs.Stat(name); err == nil {
 			out = append(out, name)
 		}
 	}
-	if m, err := cachedir.ReadFilemap(s.fs, cachedir.FilemapName(dir, rank)); err == nil {
+	if m, err := cachedir.ReadFilemap(mv.fs, cachedir.FilemapName(dir, rank)); err == nil {
 		for _, f := range m.Files() {
 			add(f.Name)
 		}

@@ -5,28 +5,45 @@ import (
 	"fmt"
 	"path"
 
+	"blobio/comm"
 	"blobio/redset"
+	"blobio/scr/cachedir"
 	"blobio/scr/cadence"
 	"blobio/scr/config"
 )
 
+// level is a redundancy descriptor and what a rank needs for it.
+type level struct {
+	config.Descriptor
+	count   int64       // datasets kept in its store
+	dir     string      // cache directory of its store
+	shared  bool        // all ranks share the store
+	device  int         // number of the store's device of this rank: ranks of equal numbers share it
+	devices []int       // that of each rank, by rank
+	dc      comm.Comm   // the ranks of the device
+	set     *redset.Set // of the scheme
+}
+
+// levels are those of all descriptors, in their order.
+type levels []*level
+
 // formLevels forms the redundancy sets of all descriptors. It is collective.
-func (s *Session) formLevels(ctx context.Context) error {
+func formLevels(ctx context.Context, j *job) (levels, error) {
 	var desc []config.Descriptor
 	var groups *config.Groups
 	stores := map[string]config.Store{}
 	err := func() (err error) {
-		if desc, err = s.set.Descriptors(); err != nil {
+		if desc, err = j.set.Descriptors(); err != nil {
 			return err
 		}
-		all, err := s.set.Stores()
+		all, err := j.set.Stores()
 		if err != nil {
 			return err
 		}
 		for _, st := range all {
 			stores[path.Clean(st.Name)] = st
 		}
-		if groups, err = s.set.Groups(); err != nil {
+		if groups, err = j.set.Groups(); err != nil {
 			return err
 		}
 		for _, d := range desc {
@@ -42,30 +59,31 @@ func (s *Session) formLevels(ctx context.Context) error {
 		}
 		return nil
 	}()
-	if err := s.agree(ctx, err); err != nil {
-		return fmt.Errorf("scr: descriptors: %w", err)
+	if err := j.agree(ctx, err); err != nil {
+		return nil, fmt.Errorf("scr: descriptors: %w", err)
 	}
+	var out levels
 	for _, d := range desc {
-		l := level{Descriptor: d}
+		l := &level{Descriptor: d}
 		if d.Enabled {
-			if err := s.formLevel(ctx, &l, stores[path.Clean(d.Store)], groups); err != nil {
-				return fmt.Errorf("scr: descriptor %d: %w", d.Index, err)
+			if err := l.form(ctx, j, stores[path.Clean(d.Store)], groups); err != nil {
+				return nil, fmt.Errorf("scr: descriptor %d: %w", d.Index, err)
 			}
 		}
-		s.levels = append(s.levels, l)
+		out = append(out, l)
 	}
-	return nil
+	return out, nil
 }
 
-func (s *Session) formLevel(ctx context.Context, l *level, st config.Store, groups *config.Groups) error {
+func (l *level) form(ctx context.Context, j *job, st config.Store, groups *config.Groups) error {
 	l.count = st.Count
-	dir, derr := s.set.CacheDir(st.Name)
+	dir, derr := j.set.CacheDir(st.Name)
 	l.dir = dir
 	l.shared = st.Group == "WORLD"
 
 	// The device: ranks with the same value of the store's group, numbered by their first rank.
 	device := map[string]int{}
-	for r, host := range s.node.names {
+	for r, host := range j.node.names {
 		v, ok := groups.Value(host, st.Group)
 		if !ok {
 			v = "rank " + fmt.Sprint(r)
@@ -75,9 +93,9 @@ func (s *Session) formLevel(ctx context.Context, l *level, st config.Store, grou
 		}
 		l.devices = append(l.devices, device[v])
 	}
-	l.device = l.devices[s.c.Rank()]
+	l.device = l.devices[j.c.Rank()]
 	var err error
-	if l.dc, err = s.c.Split(ctx, l.device, s.c.Rank()); err != nil {
+	if l.dc, err = j.c.Split(ctx, l.device, j.c.Rank()); err != nil {
 		return err
 	}
 
@@ -85,38 +103,60 @@ func (s *Session) formLevel(ctx context.Context, l *level, st config.Store, grou
 	if err == nil {
 		err = derr
 	}
-	host, ok := groups.Value(s.node.name, l.Group)
+	host, ok := groups.Value(j.node.name, l.Group)
 	if err == nil && !ok {
-		err = fmt.Errorf("%w: node %s is in no group %s", ErrUsage, s.node.name, l.Group)
+		err = fmt.Errorf("%w: node %s is in no group %s", ErrUsage, j.node.name, l.Group)
 	}
-	if err := s.agree(ctx, err); err != nil {
+	if err := j.agree(ctx, err); err != nil {
 		return err
 	}
-	l.set, err = redset.New(ctx, s.c, redset.Options{
+	l.set, err = redset.New(ctx, j.c, redset.Options{
 		Scheme: scheme, Group: "group " + host, SetSize: int(l.SetSize), Replicas: int(max(l.Replicas, 1)), K: int(max(l.SetFailures, 1)),
-		Downgrade: !s.cfg.Strict,
+		Downgrade: !j.cfg.Strict,
 	})
 	if err != nil {
 		return err
 	}
 	if l.set.Downgraded() {
-		s.note("scr: too few failure groups for %s: checkpoints are not protected against the loss of a node (SINGLE)", l.Type)
+		j.remark("scr: too few failure groups for %s: checkpoints are not protected against the loss of a node (SINGLE)", l.Type)
 	}
 	return nil
 }
 
-// level returns the descriptor for a dataset.
-func (s *Session) level(ckpt int, f Flags) (int, error) {
-	if f&Checkpoint != 0 {
-		return cadence.Select(config.Levels(s.descriptors()), int64(ckpt))
+// choose returns the level of a dataset: by its number that of a checkpoint.
+func (ls levels) choose(ckpt int, f Flags) (*level, error) {
+	desc := make([]config.Descriptor, len(ls))
+	for i, l := range ls {
+		desc[i] = l.Descriptor
 	}
-	return cadence.SelectOutput(config.Levels(s.descriptors()))
+	var i int
+	var err error
+	if f&Checkpoint != 0 {
+		i, err = cadence.Select(config.Levels(desc), int64(ckpt))
+	} else {
+		i, err = cadence.SelectOutput(config.Levels(desc))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return ls[i], nil
 }
 
-func (s *Session) descriptors() []config.Descriptor {
-	out := make([]config.Descriptor, len(s.levels))
-	for i := range s.levels {
-		out[i] = s.levels[i].Descriptor
+// forCached is the level by which a cached dataset is handled: the one that would be chosen for it now, or another
+// one of the store in which it lies; nil if there is none.
+func (ls levels) forCached(e cachedir.Cached) *level {
+	f := Output
+	if e.Dataset.Checkpoint {
+		f = Checkpoint
 	}
-	return out
+	dir := path.Dir(e.Path)
+	if l, err := ls.choose(max(e.Dataset.Ckpt, 1), f); err == nil && l.dir == dir {
+		return l
+	}
+	for _, l := range ls {
+		if l.Enabled && l.dir == dir {
+			return l
+		}
+	}
+	return nil
 }

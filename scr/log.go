@@ -8,66 +8,54 @@ import (
 	"blobio/scr/runlog"
 )
 
-// openLog opens the log, if there is to be one. Rank 0.
-func (s *Session) openLog() error {
-	if !s.p.logOn {
+// openLog opens the log, if there is to be one; name is that of the text. Rank 0.
+func (j *job) openLog(name string) error {
+	if !j.p.logOn {
 		return nil
 	}
 	var sinks []runlog.Sink
-	if s.p.logText {
-		name := s.prefix.File("log")
+	if j.p.logText {
 		var t *runlog.Text
 		var err error
-		if s.cfg.FS == vfs.OS {
+		if j.cfg.FS == vfs.OS {
 			t, err = runlog.OpenText(name)
 		} else {
-			t, err = runlog.OpenTextFS(s.cfg.FS, name)
+			t, err = runlog.OpenTextFS(j.cfg.FS, name)
 		}
 		if err != nil {
 			return err
 		}
 		sinks = append(sinks, t)
 	}
-	if s.p.logSyslog && runlog.HaveSyslog && s.cfg.FS == vfs.OS {
+	if j.p.logSyslog && runlog.HaveSyslog && j.cfg.FS == vfs.OS {
 		if l, err := runlog.OpenSyslog(); err == nil {
 			sinks = append(sinks, l)
 		} else {
-			s.log.Warn("scr: no syslog", "err", err)
+			j.log.Warn("scr: no syslog", "err", err)
 		}
 	}
 	if len(sinks) > 0 {
-		s.runs = runlog.New(runlog.Options{Host: s.node.name, JobID: s.p.jobID, Clock: s.cfg.Clock, Sinks: sinks})
+		j.runs = runlog.New(runlog.Options{Host: j.node.name, JobID: j.p.jobID, Clock: j.cfg.Clock, Sinks: sinks})
 	}
 	return nil
 }
 
 // event writes to the log. A run goes on when its log cannot be written.
-func (s *Session) event(e runlog.Entry) {
-	if s.runs == nil {
+func (j *job) event(e runlog.Entry) {
+	if j.runs == nil {
 		return
 	}
-	if err := s.runs.Put(e); err != nil {
-		s.log.Warn("scr: log", "err", err)
+	if err := j.runs.Put(e); err != nil {
+		j.log.Warn("scr: log", "err", err)
 	}
 }
 
-func (s *Session) took(since time.Time) *time.Duration {
-	return runlog.Num(s.cfg.Clock().Sub(since))
+func (j *job) took(since time.Time) *time.Duration {
+	return runlog.Num(j.cfg.Clock().Sub(since))
 }
 
 // xfer logs a transfer of a dataset.
-func (s *Session) xfer(kind, from, to string, ds record.Dataset, name string, began time.Time) {
-	s.event(runlog.Entry{Xfer: kind, From: from, To: to, Dset: runlog.Num(int64(ds.ID)), Name: name,
-		Took: s.took(began), Bytes: runlog.Num(ds.Size), Files: runlog.Num(ds.Files)})
-}
-
-// logComplete logs the end of a dataset.
-func (s *Session) logComplete(w *writing) {
-	ev, kind := runlog.OutputEnd, runlog.Output
-	if w.ds.Checkpoint {
-		ev, kind = runlog.CheckpointEnd, runlog.Checkpoint
-	}
-	store := s.levels[w.level].Store
-	s.event(runlog.Entry{Event: ev, Note: store, Dset: runlog.Num(int64(w.ds.ID)), Name: w.ds.Name, Took: s.took(w.began)})
-	s.xfer(kind, store, w.Path, w.ds, w.ds.Name, w.began)
+func (j *job) xfer(kind, from, to string, ds record.Dataset, name string, began time.Time) {
+	j.event(runlog.Entry{Xfer: kind, From: from, To: to, Dset: runlog.Num(int64(ds.ID)), Name: name,
+		Took: j.took(began), Bytes: runlog.Num(ds.Size), Files: runlog.Num(ds.Files)})
 }

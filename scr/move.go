@@ -28,13 +28,13 @@ const movePiece = 1 << 20
 
 // moveRound does the moves of a round in which this rank takes part, in at most one of them. It must come to the same
 // end on both sides of a move, so an error of a disk is sent to the other side.
-func (s *Session) moveRound(ctx context.Context, d *cachedSet, round []move) error {
+func (mv *mover) moveRound(ctx context.Context, d *cachedSet, round []move) error {
 	for _, m := range round {
-		switch s.c.Rank() {
+		switch mv.c.Rank() {
 		case m.from:
-			return s.sendFiles(ctx, d, m.rank)
+			return mv.sendFiles(ctx, d, m.rank)
 		case m.rank:
-			return s.recvFiles(ctx, d, m.from)
+			return mv.recvFiles(ctx, d, m.from)
 		}
 	}
 	return nil
@@ -42,20 +42,20 @@ func (s *Session) moveRound(ctx context.Context, d *cachedSet, round []move) err
 
 // sendFiles sends all that this device has of a rank. Files that cannot be read are left out: the other side rebuilds
 // them as if they were lost.
-func (s *Session) sendFiles(ctx context.Context, d *cachedSet, rank int) error {
-	names, err := ranksIn(s.fs, d.Path)
+func (mv *mover) sendFiles(ctx context.Context, d *cachedSet, rank int) error {
+	names, err := ranksIn(mv.fs, d.Path)
 	if err != nil {
-		s.log.Warn("scr: cache", "err", err)
+		mv.log.Warn("scr: cache", "err", err)
 	}
-	files := s.userFiles(d.Path, rank)
+	files := mv.userFiles(d.Path, rank)
 	files = append(files, names[rank]...)
 	t := kvtree.New()
 	var list []string
 	var sizes []int64
 	for _, n := range files {
-		m, err := vfs.MetaOf(s.fs, n)
+		m, err := vfs.MetaOf(mv.fs, n)
 		if err != nil {
-			s.log.Warn("scr: a cached file cannot be read", "file", n, "err", err)
+			mv.log.Warn("scr: a cached file cannot be read", "file", n, "err", err)
 			continue
 		}
 		t.SetAt(record.Meta{Size: m.Size, Stat: m, HasStat: true}.Tree(), strconv.Itoa(len(list)), n)
@@ -65,25 +65,25 @@ func (s *Session) sendFiles(ctx context.Context, d *cachedSet, rank int) error {
 	if bad != nil {
 		b = nil // tells the other side, which waits for a list, that there is none
 	}
-	if err := s.c.Send(ctx, rank, tagList, b); err != nil {
+	if err := mv.c.Send(ctx, rank, tagList, b); err != nil {
 		return err
 	}
 	// Nothing is sent before the other side has said that it can read the list.
-	ok, err := s.c.Recv(ctx, rank, tagAck)
+	ok, err := mv.c.Recv(ctx, rank, tagAck)
 	if err != nil || bad != nil {
 		return errors.Join(bad, err)
 	}
 	if len(ok) != 1 || ok[0] != 1 {
 		return nil // it has the error
 	}
-	o := outbox{s: s, to: rank, buf: make([]byte, movePiece)}
+	o := outbox{j: mv.job, to: rank, buf: make([]byte, movePiece)}
 	for i, name := range list {
 		if err := o.file(ctx, name, sizes[i]); err != nil {
 			return err
 		}
 	}
 	for ; o.acked < o.sent; o.acked++ {
-		if _, err := s.c.Recv(ctx, rank, tagAck); err != nil {
+		if _, err := mv.c.Recv(ctx, rank, tagAck); err != nil {
 			return err
 		}
 	}
@@ -92,7 +92,7 @@ func (s *Session) sendFiles(ctx context.Context, d *cachedSet, rank int) error {
 
 // outbox sends files to a rank, one after the other: there may be more than a process may have open.
 type outbox struct {
-	s           *Session
+	j           *job
 	to          int
 	buf         []byte
 	sent, acked int // pieces
@@ -101,7 +101,7 @@ type outbox struct {
 // file sends one file. Only errors of the communication are returned: of a file that cannot be read, or is shorter than
 // it was, follows what is not data, and the wrong sum says so.
 func (o *outbox) file(ctx context.Context, name string, size int64) error {
-	f, bad := o.s.fs.Open(name)
+	f, bad := o.j.fs.Open(name)
 	if bad == nil {
 		defer f.Close()
 	}
@@ -118,27 +118,27 @@ func (o *outbox) file(ctx context.Context, name string, size int64) error {
 		}
 		clear(b[n:])
 		crc.Write(b)
-		if err := o.s.c.Send(ctx, o.to, tagData, b); err != nil {
+		if err := o.j.c.Send(ctx, o.to, tagData, b); err != nil {
 			return err
 		}
 		off += int64(len(b))
 		for o.sent++; o.sent-o.acked > 2; o.acked++ {
-			if _, err := o.s.c.Recv(ctx, o.to, tagAck); err != nil {
+			if _, err := o.j.c.Recv(ctx, o.to, tagAck); err != nil {
 				return err
 			}
 		}
 	}
 	sum := crc.Sum32()
 	if bad != nil {
-		o.s.log.Warn("scr: a cached file cannot be read", "file", name, "err", bad)
+		o.j.log.Warn("scr: a cached file cannot be read", "file", name, "err", bad)
 		sum = ^sum
 	}
-	return o.s.c.Send(ctx, o.to, tagData, binary.BigEndian.AppendUint32(nil, sum))
+	return o.j.c.Send(ctx, o.to, tagData, binary.BigEndian.AppendUint32(nil, sum))
 }
 
 // recvFiles receives the files of this rank. An error of the disk is returned when the sender has said everything.
-func (s *Session) recvFiles(ctx context.Context, d *cachedSet, from int) error {
-	b, err := s.c.Recv(ctx, from, tagList)
+func (mv *mover) recvFiles(ctx context.Context, d *cachedSet, from int) error {
+	b, err := mv.c.Recv(ctx, from, tagList)
 	if err != nil {
 		return err
 	}
@@ -147,12 +147,12 @@ func (s *Session) recvFiles(ctx context.Context, d *cachedSet, from int) error {
 	if bad != nil {
 		ok[0] = 0
 	}
-	if err := s.c.Send(ctx, from, tagAck, ok); err != nil || bad != nil {
+	if err := mv.c.Send(ctx, from, tagAck, ok); err != nil || bad != nil {
 		return errors.Join(bad, err)
 	}
 	var failed error
 	for _, f := range list {
-		if err := s.recvFile(ctx, from, f.Name, f.Meta, &failed); err != nil {
+		if err := mv.recvFile(ctx, from, f.Name, f.Meta, &failed); err != nil {
 			return err
 		}
 	}
@@ -186,7 +186,7 @@ func parseList(b []byte, dir string) ([]cachedir.MapFile, error) {
 
 // recvFile receives one file and gives it its name when it is whole. Only errors of the communication are returned;
 // those of the disk go to failed, and the rest of the file is received without being written.
-func (s *Session) recvFile(ctx context.Context, from int, name string, m record.Meta, failed *error) error {
+func (mv *mover) recvFile(ctx context.Context, from int, name string, m record.Meta, failed *error) error {
 	var f *durable.Temp
 	fail := func(err error) {
 		if err != nil && *failed == nil {
@@ -195,13 +195,13 @@ func (s *Session) recvFile(ctx context.Context, from int, name string, m record.
 	}
 	if *failed == nil {
 		var err error
-		f, err = durable.CreateTemp(s.fs, name, durable.TempOptions{Owner: "scr rank " + strconv.Itoa(s.c.Rank()), Mkdir: true, Sync: true})
+		f, err = durable.CreateTemp(mv.fs, name, durable.TempOptions{Owner: "scr rank " + strconv.Itoa(mv.c.Rank()), Mkdir: true, Sync: true})
 		fail(err)
 		defer f.Discard() // of none, too
 	}
 	crc := crc32.NewIEEE()
 	for off := int64(0); off < m.Size; off += movePiece { // the sender cuts it in the same way, whatever is in the pieces
-		b, err := s.c.Recv(ctx, from, tagData)
+		b, err := mv.c.Recv(ctx, from, tagData)
 		if err != nil {
 			return err
 		}
@@ -213,11 +213,11 @@ func (s *Session) recvFile(ctx context.Context, from int, name string, m record.
 			_, err := f.WriteAt(b, off)
 			fail(err)
 		}
-		if err := s.c.Send(ctx, from, tagAck, nil); err != nil {
+		if err := mv.c.Send(ctx, from, tagAck, nil); err != nil {
 			return err
 		}
 	}
-	sum, err := s.c.Recv(ctx, from, tagData)
+	sum, err := mv.c.Recv(ctx, from, tagData)
 	if err != nil {
 		return err
 	}
@@ -229,13 +229,13 @@ func (s *Session) recvFile(ctx context.Context, from int, name string, m record.
 	}
 	fail(f.Finish())
 	if *failed == nil {
-		if err := vfs.SetMeta(s.fs, f.Name(), m.Stat); err != nil {
-			s.log.Warn("scr: metadata of a file", "file", name, "err", err)
+		if err := vfs.SetMeta(mv.fs, f.Name(), m.Stat); err != nil {
+			mv.log.Warn("scr: metadata of a file", "file", name, "err", err)
 		}
 		fail(f.Rename())
 	}
 	if *failed == nil {
-		fail(vfs.SyncParent(s.fs, name))
+		fail(vfs.SyncParent(mv.fs, name))
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ func TestMoveFile(t *testing.T) {
 	const name, size = "/local/user1/scr.77/scr.dataset.1/f", 1000
 	data := content(1, 0, 0)[:size]
 	send := func(ctx context.Context, s *Session) error {
-		o := outbox{s: s, to: 1, buf: make([]byte, movePiece)}
+		o := outbox{j: s.job, to: 1, buf: make([]byte, movePiece)}
 		if err := o.file(ctx, name, size); err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func TestMoveFile(t *testing.T) {
 					return from(ctx, s)
 				}
 				var failed error
-				err := s.recvFile(ctx, 0, name, record.Meta{Size: size, Stat: vfs.Meta{Mode: 0o600}}, &failed)
+				err := (&mover{s.job}).recvFile(ctx, 0, name, record.Meta{Size: size, Stat: vfs.Meta{Mode: 0o600}}, &failed)
 				if failed != nil {
 					t.Errorf("%v", failed)
 				}

@@ -48,9 +48,9 @@ func TestMoveErrors(t *testing.T) {
 			})
 		})
 	}
-	send := func(ctx context.Context, s *Session) error { return s.sendFiles(ctx, d, 1) }
+	send := func(ctx context.Context, s *Session) error { return (&mover{s.job}).sendFiles(ctx, d, 1) }
 	recv := func(ctx context.Context, s *Session) error {
-		if err := s.recvFiles(ctx, d, 0); err == nil {
+		if err := (&mover{s.job}).recvFiles(ctx, d, 0); err == nil {
 			t.Error("no error on the side that receives")
 		}
 		return nil
@@ -159,10 +159,10 @@ func TestAnnounceFailed(t *testing.T) {
 			if err := cl.write(ctx, s, rank, 1); err != nil {
 				return err
 			}
-			d := s.find("ckpt.1")
-			err := s.flushSync(ctx, d)
+			d := s.cache.find("ckpt.1")
+			err := s.flush.now(ctx, d)
 			if async == "1" {
-				err = s.async.start(ctx, d)
+				err = s.flush.start(ctx, d)
 			}
 			if !errors.Is(err, fs.ErrPermission) && rank == 0 || err == nil {
 				t.Errorf("%v", err)

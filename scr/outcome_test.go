@@ -151,11 +151,11 @@ func TestFlushMixedErrors(t *testing.T) {
 			return err
 		}
 		if rank == 2 {
-			f := s.cached[0].maps.Files()[0]
-			flip(t, cl.fs, s.real(s.cached[0], f.Name), 5)
+			f := s.cache.sets[0].maps.Files()[0]
+			flip(t, cl.fs, s.real(s.cache.sets[0], f.Name), 5)
 		}
 		if rank == 1 {
-			f := s.cached[0].maps.Files()[0]
+			f := s.cache.sets[0].maps.Files()[0]
 			must(t, cl.fs.MkdirAll(f.Meta.Path+"/"+f.Meta.Name)) // in the way
 		}
 		err := s.Flush(ctx, "ckpt.1")

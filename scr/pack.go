@@ -14,7 +14,11 @@ import (
 	"blobio/kvtree/kvcomm"
 	"blobio/redset"
 	"blobio/scr/cachedir"
+	"blobio/scr/internal/packfs"
 )
+
+// packer keeps the metadata of packed datasets.
+type packer struct{ *job }
 
 // tolerates is how many left neighbours' file maps a rank keeps a copy of: as many losses as its set survives.
 func (l *level) tolerates() int {
@@ -32,13 +36,13 @@ func (l *level) tolerates() int {
 }
 
 // copies brings the file map of this rank to its right neighbours in the set, and those of its left ones here, for parseMaps.
-func (s *Session) copies(ctx context.Context, l *level, m *cachedir.Filemap) (*kvtree.Tree, error) {
+func (pk *packer) copies(ctx context.Context, l *level, m *cachedir.Filemap) (*kvtree.Tree, error) {
 	p := l.set.Place()
 	send := kvtree.New()
 	for i := 1; i <= l.tolerates(); i++ {
 		send.SetAt(m.Tree().Clone(), strconv.Itoa(p.Ranks[(p.Rank+i)%len(p.Ranks)]))
 	}
-	return kvcomm.Exchange(ctx, s.c, send, nil)
+	return kvcomm.Exchange(ctx, pk.c, send, nil)
 }
 
 func parseMaps(t *kvtree.Tree) (map[int]*cachedir.Filemap, error) {
@@ -56,22 +60,22 @@ func parseMaps(t *kvtree.Tree) (map[int]*cachedir.Filemap, error) {
 }
 
 // pack writes the metadata of the ranks of a device into its one file; a collective.
-func (s *Session) pack(ctx context.Context, d *cachedSet, e cachedir.Cached) error {
-	l := &s.levels[d.level]
-	got, err := s.copies(ctx, l, d.maps)
+func (pk *packer) pack(ctx context.Context, d *cachedSet, e cachedir.Cached) error {
+	l := d.level
+	got, err := pk.copies(ctx, l, d.maps)
 	if err != nil {
 		return fmt.Errorf("scr: file maps: %w", err)
 	}
 	copies, err := parseMaps(got)
 	var t *kvtree.Tree
 	if err == nil {
-		t, err = s.packed(d, copies)
+		t, err = pk.packed(d, copies)
 	}
 	var b []byte
 	if err == nil {
 		b, err = t.Pack()
 	}
-	if err := s.agree(ctx, err); err != nil {
+	if err := pk.agree(ctx, err); err != nil {
 		return fmt.Errorf("scr: metadata: %w", err)
 	}
 	parts, err := l.dc.Gather(ctx, 0, b)
@@ -79,27 +83,27 @@ func (s *Session) pack(ctx context.Context, d *cachedSet, e cachedir.Cached) err
 		return err
 	}
 	if l.dc.Rank() == 0 {
-		err = s.writePacked(e, parts)
+		err = pk.writePacked(e, parts)
 	}
-	return s.agree(ctx, err)
+	return pk.agree(ctx, err)
 }
 
 // packed is what this rank has to put into the file: its map, the copies that it keeps, and its small files.
-func (s *Session) packed(d *cachedSet, copies map[int]*cachedir.Filemap) (*kvtree.Tree, error) {
+func (pk *packer) packed(d *cachedSet, copies map[int]*cachedir.Filemap) (*kvtree.Tree, error) {
 	t := kvtree.New()
-	t.SetAt(d.maps.Tree().Clone(), "MAP", strconv.Itoa(s.c.Rank()))
+	t.SetAt(d.maps.Tree().Clone(), "MAP", strconv.Itoa(pk.c.Rank()))
 	for r, m := range copies {
 		t.SetAt(m.Tree().Clone(), "COPY", strconv.Itoa(r))
 	}
-	names, err := redset.Files(s.fs, groupPrefix(d.Path, cachedir.DataGroup), s.c.Rank())
+	names, err := redset.Files(pk.fs, groupPrefix(d.Path, cachedir.DataGroup), pk.c.Rank())
 	if err != nil {
 		return nil, err
 	}
 	for _, n := range names {
-		if onDisk.MatchString(path.Base(n)) {
+		if packfs.OnDisk(path.Base(n)) {
 			continue
 		}
-		b, err := vfs.ReadFile(s.fs, n, 1<<28)
+		b, err := vfs.ReadFile(pk.fs, n, 1<<28)
 		if err != nil {
 			return nil, err
 		}
@@ -108,7 +112,7 @@ func (s *Session) packed(d *cachedSet, copies map[int]*cachedir.Filemap) (*kvtre
 	return t, nil
 }
 
-func (s *Session) writePacked(e cachedir.Cached, parts [][]byte) error {
+func (pk *packer) writePacked(e cachedir.Cached, parts [][]byte) error {
 	p := &cachedir.Packed{Entry: &e, Maps: map[int]*cachedir.Filemap{}, Copies: map[int]*cachedir.Filemap{}, State: cachedir.StateEncoded, Files: map[string][]byte{}}
 	for _, b := range parts {
 		t, err := kvtree.Unpack(b, nil)
@@ -136,30 +140,30 @@ func (s *Session) writePacked(e cachedir.Cached, parts [][]byte) error {
 			}
 		}
 	}
-	return p.Write(s.bind, e.Path)
+	return p.Write(pk.bind, e.Path)
 }
 
 // unpack makes the metadata of a device visible to its ranks, as files; a collective. What is damaged is lost.
-func (s *Session) unpack(ctx context.Context, d *cachedSet) error {
-	l := &s.levels[d.level]
-	s.fs.forget(d.Path)
-	s.fs.add(d.Path)
+func (pk *packer) unpack(ctx context.Context, d *cachedSet) error {
+	l := d.level
+	pk.fs.Forget(d.Path)
+	pk.fs.Add(d.Path)
 	var b []byte
 	var err error
 	d.copies = nil
 	if l.dc.Rank() == 0 {
-		b, err = vfs.ReadFile(s.bind, cachedir.PackedName(d.Path), 1<<30)
+		b, err = vfs.ReadFile(pk.bind, cachedir.PackedName(d.Path), 1<<30)
 		if errors.Is(err, fs.ErrNotExist) {
 			err = nil
 		}
 		if err == nil && b != nil {
-			if _, perr := cachedir.ReadPacked(s.bind, d.Path); perr != nil {
-				s.log.Warn("scr: metadata of a dataset on a node is damaged", "node", s.node.name, "err", perr)
+			if _, perr := cachedir.ReadPacked(pk.bind, d.Path); perr != nil {
+				pk.log.Warn("scr: metadata of a dataset on a node is damaged", "node", pk.node.name, "err", perr)
 				b = nil
 			}
 		}
 	}
-	if err := s.agree(ctx, err); err != nil {
+	if err := pk.agree(ctx, err); err != nil {
 		return fmt.Errorf("scr: cache: %w", err)
 	}
 	if b, err = l.dc.Bcast(ctx, 0, b); err != nil {
@@ -181,30 +185,30 @@ func (s *Session) unpack(ctx context.Context, d *cachedSet) error {
 			return err
 		}
 		for r, m := range p.Maps {
-			if err := m.Write(s.fs, cachedir.FilemapName(d.Path, r)); err != nil {
+			if err := m.Write(pk.fs, cachedir.FilemapName(d.Path, r)); err != nil {
 				return err
 			}
 		}
 		for name, b := range p.Files {
-			if err := vfs.WriteFile(s.fs, path.Join(cachedir.MetaDir(d.Path), name), b); err != nil {
+			if err := vfs.WriteFile(pk.fs, path.Join(cachedir.MetaDir(d.Path), name), b); err != nil {
 				return err
 			}
 		}
 		d.copies = p.Copies
 		return nil
 	}()
-	return s.agree(ctx, err)
+	return pk.agree(ctx, err)
 }
 
 // lostMaps gets the file maps of ranks that have none from the copies that neighbours keep; a collective.
-func (s *Session) lostMaps(ctx context.Context, d *cachedSet) error {
-	l := &s.levels[d.level]
-	name := cachedir.FilemapName(d.Path, s.c.Rank())
+func (pk *packer) lostMaps(ctx context.Context, d *cachedSet) error {
+	l := d.level
+	name := cachedir.FilemapName(d.Path, pk.c.Rank())
 	have := []byte{1}
-	if _, err := cachedir.ReadFilemap(s.fs, name); err != nil {
+	if _, err := cachedir.ReadFilemap(pk.fs, name); err != nil {
 		have[0] = 0
 	}
-	all, err := s.c.Allgather(ctx, have)
+	all, err := pk.c.Allgather(ctx, have)
 	if err != nil {
 		return err
 	}
@@ -216,20 +220,20 @@ func (s *Session) lostMaps(ctx context.Context, d *cachedSet) error {
 			}
 		}
 	}
-	got, err := kvcomm.Exchange(ctx, s.c, send, nil)
+	got, err := kvcomm.Exchange(ctx, pk.c, send, nil)
 	if err != nil {
 		return err
 	}
 	if have[0] == 0 {
-		err = fmt.Errorf("scr: file map of rank %d: %w: no neighbour has a copy", s.c.Rank(), ErrMissing)
+		err = fmt.Errorf("scr: file map of rank %d: %w: no neighbour has a copy", pk.c.Rank(), ErrMissing)
 		maps, perr := parseMaps(got)
 		if perr != nil {
 			err = perr
 		}
 		for _, m := range maps {
-			err = m.Write(s.fs, name)
+			err = m.Write(pk.fs, name)
 			break
 		}
 	}
-	return s.agree(ctx, err)
+	return pk.agree(ctx, err)
 }

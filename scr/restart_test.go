@@ -99,7 +99,7 @@ func TestGoesOnFromOlder(t *testing.T) {
 				return s.Current(ctx, "ckpt.2")
 			}
 			// Another run could not read what is newer than 2; it is still in the caches.
-			s.cached[2].usable, s.cached[3].usable = false, false
+			s.cache.sets[2].usable, s.cache.sets[3].usable = false, false
 			n, err := cl.read(ctx, s, rank)
 			if n != 2 {
 				t.Errorf("restarted from %d", n)
@@ -248,8 +248,8 @@ func TestManage(t *testing.T) {
 		if err := cl.write(ctx, s, rank, 3); err != nil {
 			return err
 		}
-		if s.ids.set != 5 {
-			t.Errorf("number %d", s.ids.set)
+		if s.cache.ids.set != 5 {
+			t.Errorf("number %d", s.cache.ids.set)
 		}
 		if err := s.Drop(ctx, "ckpt.1"); err != nil {
 			return err

@@ -2,22 +2,14 @@ package scr
 
 import (
 	"context"
-	"encoding/binary"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path"
-	"path/filepath"
-	"regexp"
-
-	"github.com/zeebo/xxh3"
 
 	"blobio/internal/durable"
 	"blobio/internal/vfs"
 	"blobio/scr/cachedir"
 	"blobio/scr/prefixdir"
 	"blobio/scr/record"
-	"blobio/scr/spath"
 )
 
 // Route tells where a file is to be written, or read. It is not collective.
@@ -37,205 +29,174 @@ func (s *Session) Route(name string) (string, error) {
 	case s.off:
 		return "", fmt.Errorf("scr: Route: %w", ErrDisabled)
 	case s.state == Writing:
-		return s.routeWrite(name)
+		return s.writer.route(s.cur, name)
 	case s.state == Restoring:
-		return s.routeRead(name)
+		return s.fetch.route(s.restart, name)
 	}
 	return name, nil
 }
 
-// absolute is the absolute, clean form of a name of the application, below the prefix directory.
-func (s *Session) absolute(name string) (string, error) {
-	if name == "" || len(name) > 4095 {
-		return "", fmt.Errorf("scr: %w: file name of %d bytes", ErrUsage, len(name))
-	}
-	abs := filepath.ToSlash(name)
-	if !path.IsAbs(abs) && !filepath.IsAbs(name) {
-		abs = path.Join(filepath.ToSlash(s.cfg.Dir), abs)
-	}
-	abs = path.Clean(abs)
-	in := spath.IsChild(s.p.prefix, abs)
-	if !in && s.cfg.FS == vfs.OS {
-		// The way there may lead through links.
-		ok, err := spath.Inside(s.p.prefix, abs)
-		if err != nil {
-			return "", fmt.Errorf("scr: %w", err)
-		}
-		if ok {
-			return "", fmt.Errorf("scr: %s: %w %s by that name: links lead there", name, ErrOutside, s.p.prefix)
-		}
-	}
-	if in && spath.IsChild(s.prefix.File(""), abs) {
-		in = false
-	}
-	if !in {
-		return "", fmt.Errorf("scr: %s: %w %s", name, ErrOutside, s.p.prefix)
-	}
-	return abs, nil
-}
-
-func (s *Session) routeWrite(name string) (string, error) {
-	if err := s.step("route"); err != nil {
+// route enters a file in the dataset that is being written.
+func (wr *writer) route(w *writing, name string) (string, error) {
+	if err := wr.step("route"); err != nil {
 		return "", err
 	}
-	abs, err := s.absolute(name)
+	abs, err := wr.absolute(name)
 	if err != nil {
 		return "", err
 	}
-	w := s.cur
 	if at, ok := w.byOrig[abs]; ok {
-		return s.real(w.cachedSet, at), nil
+		return wr.real(w.cachedSet, at), nil
 	}
 	at := abs
 	if w.Bypass {
-		if err := durable.MkdirAll(s.cfg.FS, path.Dir(abs), true); err != nil {
+		if err := durable.MkdirAll(wr.cfg.FS, path.Dir(abs), true); err != nil {
 			return "", fmt.Errorf("scr: %w", err)
 		}
-		if _, err := vfs.Lstat(s.cfg.FS, abs); err == nil {
+		if _, err := vfs.Lstat(wr.cfg.FS, abs); err == nil {
 			w.older[abs] = true
-			if err := s.claim(w, abs, true); err != nil {
+			if err := wr.claim(w, abs, true); err != nil {
 				return "", err
 			}
 		}
-	} else if err := s.foresee(w, abs); err != nil {
+	} else if err := wr.foresee(w, abs); err != nil {
 		return "", err
-	} else if at, err = s.cacheName(w, abs); err != nil {
+	} else if at, err = wr.cacheName(w, abs); err != nil {
 		return "", err
 	}
-	w.maps.Put(cachedir.MapFile{Name: at, Meta: record.Meta{Orig: name, Path: path.Dir(abs), Name: path.Base(abs), Ranks: s.c.Size()}})
+	w.maps.Put(cachedir.MapFile{Name: at, Meta: record.Meta{Orig: name, Path: path.Dir(abs), Name: path.Base(abs), Ranks: wr.c.Size()}})
 	// On disk before the file is: what is in the map may exist, and what is not in it does not.
-	if err := w.maps.Write(s.fs, cachedir.FilemapName(w.Path, s.c.Rank())); err != nil {
+	if err := w.maps.Write(wr.fs, cachedir.FilemapName(w.Path, wr.c.Rank())); err != nil {
 		w.maps.Remove(at)
 		return "", fmt.Errorf("scr: file map: %w", err)
 	}
 	w.byOrig[abs] = at
-	return s.real(w.cachedSet, at), nil
+	return wr.real(w.cachedSet, at), nil
 }
 
-// real is the name in Config.FS of a file of a dataset.
-func (s *Session) real(d *cachedSet, name string) string {
-	if d.Bypass {
-		return name
+// route finds a file of the checkpoint that is being read.
+func (fe *fetcher) route(r *offer, name string) (string, error) {
+	if err := fe.step("route"); err != nil {
+		return "", err
 	}
-	return s.bind.Real(name)
+	abs, err := fe.absolute(name)
+	if err != nil {
+		return "", err
+	}
+	if r.inPlace != nil {
+		return fe.routeInPlace(r, abs)
+	}
+	var found, base string
+	same := 0
+	for _, f := range r.set.maps.Files() {
+		if path.Join(f.Meta.Path, f.Meta.Name) == abs {
+			found = f.Name
+			break
+		}
+		if f.Meta.Name == path.Base(abs) {
+			same++
+			base = f.Name
+		}
+	}
+	if found == "" && same == 1 {
+		// The prefix directory may be elsewhere now: the base name decides, as in the reference.
+		found = base
+	}
+	if found == "" {
+		return "", fmt.Errorf("scr: checkpoint %s has no file %s of rank %d: %w", r.Name, name, fe.c.Rank(), ErrMissing)
+	}
+	if _, err := fe.fileFS(r.set).Stat(found); err != nil {
+		return "", fmt.Errorf("scr: checkpoint %s: %w", r.Name, err)
+	}
+	return fe.real(r.set, found), nil
 }
 
-// cacheName finds a free name for a file in the folder of the dataset: its base name, as the reference, unless another
-// file has that already; then in a folder of this rank. Ranks that share the folder find out by files whose names can
-// be made only once.
-func (s *Session) cacheName(w *writing, abs string) (string, error) {
-	l := &s.levels[w.level]
-	base := path.Base(abs)
-	if len(base) > maxBase {
-		return "", fmt.Errorf("scr: cache: %w: the name of the file has %d bytes, want at most %d; it begins with %.80q", ErrUsage, len(base), maxBase, base)
+// Files lists the files of the checkpoint that is being read, absolute, by the rank that wrote them: with InPlace of all
+// ranks, otherwise of this one. It is not collective.
+func (s *Session) Files() (map[int][]string, error) {
+	if err := s.need("Files", Restoring); err != nil {
+		return nil, err
 	}
-	at := path.Join(w.Path, base)
-	_, taken := w.maps.File(at)
-	free := base != prefixdir.MetaDir && !taken && !rankFolder.MatchString(base)
-	if free && l.dc.Size() > 1 {
-		keep := path.Join(cachedir.MetaDir(w.Path), "name."+base)
-		f, err := s.fs.Create(keep)
-		switch {
-		case err == nil:
-			w.reserve = append(w.reserve, keep)
-			if err := f.Close(); err != nil {
-				return "", err
+	return s.restart.files(s.c.Rank()), nil
+}
+
+// files lists the files of an offer by the rank that wrote them, as far as rank may read them.
+func (o *offer) files(rank int) map[int][]string {
+	out := map[int][]string{}
+	if p := o.inPlace; p != nil {
+		for r, files := range p.m.Files {
+			for _, f := range files {
+				if !f.NoFetch {
+					out[r] = append(out[r], path.Join(p.dir.Data, f.Path))
+				}
 			}
-		case errors.Is(err, fs.ErrExist):
-			free = false
-		default:
-			return "", fmt.Errorf("scr: cache: %w", err)
 		}
+		return out
 	}
-	if free {
-		return at, nil
+	for _, f := range o.set.maps.Files() {
+		out[rank] = append(out[rank], path.Join(f.Meta.Path, f.Meta.Name))
 	}
-	if at = s.ownName(w, base); at == "" {
-		return "", fmt.Errorf("scr: cache: %w: too many files %s", ErrUsage, base)
-	}
-	if err := durable.MkdirAll(s.fs, path.Dir(at), true); err != nil {
-		return "", fmt.Errorf("scr: cache: %w", err)
-	}
-	return at, nil
+	return out
 }
 
-// maxBase is the longest base name of a file in the cache, in bytes. File systems know 255; files that are moved, rebuilt or
-// saved have longer names until they are whole.
-const maxBase = 220
-
-// rankFolder matches the folders of ownName.
-var rankFolder = regexp.MustCompile(`^rank\.\d+\.\d+$`)
-
-// ownName is a free name for a file in a folder that no other rank uses.
-func (s *Session) ownName(w *writing, base string) string {
-	for n := range 1 << 20 {
-		at := path.Join(w.Path, fmt.Sprintf("rank.%d.%d", s.c.Rank(), n), base)
-		if _, taken := w.maps.File(at); !taken {
-			return at
+// Owner tells which rank wrote a file of the checkpoint that is being read, for restarts on another number of ranks.
+func (s *Session) Owner(name string) (rank int, ok bool, err error) {
+	if err := s.need("Owner", Restoring); err != nil {
+		return 0, false, err
+	}
+	abs, err := s.absolute(name)
+	if err != nil {
+		return 0, false, err
+	}
+	if p := s.restart.inPlace; p != nil {
+		rel, err := s.relative(abs)
+		if err != nil {
+			return 0, false, err
+		}
+		rank, _, ok := p.m.Owner(rel)
+		return rank, ok, nil
+	}
+	for _, f := range s.restart.set.maps.Files() {
+		if path.Join(f.Meta.Path, f.Meta.Name) == abs {
+			return s.c.Rank(), true, nil
 		}
 	}
-	return ""
+	return 0, false, nil
 }
 
-// apart gives files that have the name of a file of another rank, on whichever node, names of their own: ranks that are
-// brought together by a restart share a folder. moved says that the files are there already.
-func (s *Session) apart(ctx context.Context, w *writing, moved bool) error {
-	if s.cfg.together {
-		return nil
-	}
-	var mine []byte
-	for _, f := range w.maps.Files() {
-		if path.Dir(f.Name) == w.Path {
-			mine = binary.BigEndian.AppendUint64(mine, xxh3.HashString(path.Base(f.Name)))
-		}
-	}
-	all, err := s.c.Allgather(ctx, mine)
+// claim makes way for a file of the prefix directory that is there already; see prefixdir.Claims. Without take it is only
+// asked whether the file may be written.
+func (wr *writer) claim(w *writing, abs string, take bool) error {
+	rel, err := wr.relative(abs)
 	if err != nil {
 		return err
 	}
-	count := map[uint64]int{}
-	for _, b := range all {
-		for ; len(b) >= 8; b = b[8:] {
-			count[binary.BigEndian.Uint64(b)]++
+	if w.claims == nil {
+		if w.claims, err = wr.index.dir.Claims(w.ds); err != nil {
+			return fmt.Errorf("scr: %w", err)
 		}
 	}
-	for _, f := range w.maps.Files() {
-		if path.Dir(f.Name) != w.Path || count[xxh3.HashString(path.Base(f.Name))] < 2 {
-			continue
-		}
-		if err = s.rename(w, f, moved); err != nil {
-			break
-		}
+	if !take {
+		err = w.claims.Check(rel)
+	} else {
+		err = wr.index.takeOver(context.Background(), w.claims, w.ds, rel)
 	}
-	return s.agree(ctx, err)
-}
-
-// rename gives a file of the cache a name of this rank's own. Both names are in the map on disk meanwhile.
-func (s *Session) rename(w *writing, f cachedir.MapFile, moved bool) error {
-	old := f.Name
-	if f.Name = s.ownName(w, path.Base(old)); f.Name == "" {
-		return fmt.Errorf("scr: cache: %w: too many files %s", ErrUsage, path.Base(old))
+	if err != nil {
+		return fmt.Errorf("scr: %w", err)
 	}
-	if err := durable.MkdirAll(s.fs, path.Dir(f.Name), true); err != nil {
-		return fmt.Errorf("scr: cache: %w", err)
-	}
-	w.maps.Put(f)
-	if moved {
-		if err := w.maps.Write(s.fs, cachedir.FilemapName(w.Path, s.c.Rank())); err != nil {
-			return fmt.Errorf("scr: file map: %w", err)
-		}
-		if err := s.fs.Rename(old, f.Name); err != nil {
-			return fmt.Errorf("scr: cache: %w", err)
-		}
-	}
-	w.maps.Remove(old)
 	return nil
 }
 
-// fileFS is where the files of a dataset are.
-func (s *Session) fileFS(d *cachedSet) vfs.FS {
-	if d.Bypass {
-		return s.cfg.FS
+// foresee is an error if a file of output that goes to the cache could not be flushed: Complete would be too late to learn it.
+func (wr *writer) foresee(w *writing, abs string) error {
+	if !w.ds.Output || wr.p.containers {
+		return nil
 	}
-	return s.fs
+	if wr.cfg.Zstd {
+		abs += prefixdir.ZstdSuffix
+	}
+	if _, err := vfs.Lstat(wr.cfg.FS, abs); err != nil {
+		return nil // not there, or told by the flush
+	}
+	return wr.claim(w, abs, false)
 }

@@ -267,8 +267,8 @@ func TestCacheSize(t *testing.T) {
 				if err := cl.write(ctx, s, rank, n); err != nil {
 					return err
 				}
-				if len(s.cached) != min(n, size) || s.ids.set != n {
-					t.Errorf("size %d: %d datasets after %d", size, len(s.cached), n)
+				if len(s.cache.sets) != min(n, size) || s.cache.ids.set != n {
+					t.Errorf("size %d: %d datasets after %d", size, len(s.cache.sets), n)
 				}
 			}
 			return nil

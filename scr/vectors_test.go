@@ -130,8 +130,8 @@ func TestRealRestart(t *testing.T) {
 				if err := cl.write(ctx, s, rank, c.want+1); err != nil {
 					return err
 				}
-				if s.ids.ckpt != c.want+1 && c.want != 3 {
-					t.Errorf("checkpoint number %d after %d", s.ids.ckpt, c.want)
+				if s.cache.ids.ckpt != c.want+1 && c.want != 3 {
+					t.Errorf("checkpoint number %d after %d", s.cache.ids.ckpt, c.want)
 				}
 				return s.Close(ctx)
 			}))

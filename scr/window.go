@@ -12,14 +12,14 @@ const (
 // window calls f on each rank, on at most width of them at once, rank 0 among them like any other: it admits the others
 // while it does its own. f must not communicate. After a failure the ranks that were not admitted yet are told to skip.
 // The outcome is the same on all ranks.
-func (s *Session) window(ctx context.Context, width int, f func() error) error {
-	n := s.c.Size()
+func (j *job) window(ctx context.Context, width int, f func() error) error {
+	n := j.c.Size()
 	if width >= n {
-		return s.agree(ctx, f())
+		return j.agree(ctx, f())
 	}
 	var mine error
-	if s.c.Rank() != 0 {
-		b, err := s.c.Recv(ctx, 0, tagGo)
+	if j.c.Rank() != 0 {
+		b, err := j.c.Recv(ctx, 0, tagGo)
 		if err != nil {
 			return err
 		}
@@ -29,10 +29,10 @@ func (s *Session) window(ctx context.Context, width int, f func() error) error {
 				ok[0] = 0
 			}
 		}
-		if err := s.c.Send(ctx, 0, tagDone, ok); err != nil {
+		if err := j.c.Send(ctx, 0, tagDone, ok); err != nil {
 			return err
 		}
-		return s.agree(ctx, mine)
+		return j.agree(ctx, mine)
 	}
 	done := make(chan error, 1)
 	go func() { done <- f() }()
@@ -49,7 +49,7 @@ func (s *Session) window(ctx context.Context, width int, f func() error) error {
 			b[0] = 1
 		}
 		next++
-		return s.c.Send(ctx, next-1, tagGo, b)
+		return j.c.Send(ctx, next-1, tagGo, b)
 	}
 	for next < n && next < width {
 		if err := admit(); err != nil {
@@ -62,7 +62,7 @@ func (s *Session) window(ctx context.Context, width int, f func() error) error {
 			good = good && mine == nil
 			return nil
 		}
-		b, err := s.c.Recv(ctx, rank, tagDone)
+		b, err := j.c.Recv(ctx, rank, tagDone)
 		good = good && len(b) == 1 && b[0] == 1
 		return err
 	}
@@ -76,5 +76,5 @@ func (s *Session) window(ctx context.Context, width int, f func() error) error {
 			}
 		}
 	}
-	return s.agree(ctx, mine)
+	return j.agree(ctx, mine)
 }

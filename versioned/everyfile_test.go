@@ -27,7 +27,7 @@ func goOn(ctx context.Context, c comm.Comm, st *Store) (snapshot int64, err erro
 	step := h.Info(0).Step
 	got := make([]float64, 16)
 	for l := range h.Levels() {
-		lo, hi := h.now[l].place(0)
+		lo, hi := h.now[l].dataRange(0)
 		err := h.Array(l).GetBytes(ctx, []int64{lo}, []int64{hi}, Bytes(got))
 		if hostBig { // a level is an array of bytes, which hold its elements little-endian
 			swap(Bytes(got), 8)

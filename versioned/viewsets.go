@@ -60,7 +60,7 @@ func (v *View) gather(p *protection) (*gathered, error) {
 	}
 	files := map[string]bool{}
 	for i := range v.rec.Files {
-		if f := &v.rec.Files[i]; p.of(f) {
+		if f := &v.rec.Files[i]; p.covers(f) {
 			files[f.Name] = true
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"blobio/amr"
 	"blobio/h5"
+	"blobio/internal/par"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -355,4 +356,13 @@ func (s *scanner) rootAttrs(f *scannedFile, root *h5.Group) {
 		f.find(Error, "", "max_level", ErrCorrupt, crashes, "%d, want 0 to %d", r.maxLevel, amr.MaxDepth)
 		r.ok = false
 	}
+}
+
+// each calls work for 0 to n-1 on a few goroutines, and waits.
+func (s *scanner) each(ctx context.Context, n int, work func(i int)) error {
+	_ = par.Each(ctx, par.Workers(0), n, func(_ context.Context, i int) error {
+		work(i)
+		return nil
+	})
+	return ctx.Err()
 }

@@ -10,6 +10,7 @@ import (
 // not listed fails the test, so that a new room is given its place.
 var layers = map[string]int{
 	"blobio/internal":             0,
+	"blobio/internal/cli":         4,
 	"blobio/cdf5":                 1,
 	"blobio/h5":                   1,
 	"blobio/decomp":               1,

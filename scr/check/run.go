@@ -4,8 +4,9 @@ import (
 	"context"
 	"iter"
 	"runtime"
-	"sync"
 	"sync/atomic"
+
+	"blobio/internal/par"
 )
 
 // Options of Prefix and Caches. The zero value, or nil, looks at everything.
@@ -83,43 +84,20 @@ type job struct {
 // read does the jobs of a place, several at once, and tells what they find in their order, each as soon as those before it
 // are done.
 func (c *checked) read() error {
-	ctx, cancel := context.WithCancel(c.ctx)
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	defer cancel()
 	var total int64
-	found := make([]chan []Finding, len(c.jobs))
-	for i, j := range c.jobs {
+	for _, j := range c.jobs {
 		total += j.size
-		found[i] = make(chan []Finding, 1)
 	}
-	var bytes, next atomic.Int64
+	var bytes atomic.Int64
 	count := func(n int) {
 		if done := bytes.Add(int64(n)); c.o.Progress != nil {
 			c.o.Progress(c.node, done, total)
 		}
 	}
-	for range min(c.o.Workers, len(c.jobs)) {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(c.jobs); i = int(next.Add(1)) - 1 {
-				if ctx.Err() != nil {
-					return
-				}
-				found[i] <- c.jobs[i].do(ctx, count)
-			}
-		})
-	}
-	for i, j := range c.jobs {
-		var list []Finding
-		select {
-		case list = <-found[i]:
-		case <-ctx.Done():
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if j.sums && len(list) == 0 {
-			c.seen.Verified += j.size
+	do := func(ctx context.Context, i int) []Finding { return c.jobs[i].do(ctx, count) }
+	for i, list := range par.Ordered(c.ctx, c.o.Workers, len(c.jobs), do) {
+		if c.jobs[i].sums && len(list) == 0 {
+			c.seen.Verified += c.jobs[i].size
 		}
 		for _, f := range list {
 			c.add(f)
@@ -128,7 +106,7 @@ func (c *checked) read() error {
 			return nil
 		}
 	}
-	return nil
+	return c.ctx.Err()
 }
 
 // end does the jobs of a place and closes its account.

@@ -1,0 +1,73 @@
+package scrtools
+
+import (
+	"errors"
+	"fmt"
+
+	"blobio/internal/cli"
+	scrcheck "blobio/scr/check"
+)
+
+// scrChecked is what was found in a prefix directory or on a node.
+type scrChecked struct {
+	Path     string `json:"path"`
+	Datasets int    `json:"datasets"`
+	Files    int    `json:"files"`
+	Bytes    int64  `json:"bytes"`
+	Verified int64  `json:"verified"`
+	cli.Tally
+	Findings []scrFinding `json:"findings"`
+}
+
+// scrFinding is something that was found, as JSON has it.
+type scrFinding struct {
+	Severity string `json:"severity"`
+	Dataset  int    `json:"dataset,omitempty"`
+	File     string `json:"file"`
+	Field    string `json:"field,omitempty"`
+	Found    string `json:"found"`
+	Wanted   string `json:"wanted,omitempty"`
+	Class    string `json:"class,omitempty"`
+	line     string
+}
+
+func newScrChecked(paths ...string) (all []*scrChecked) {
+	for _, p := range paths {
+		all = append(all, &scrChecked{Path: p, Findings: []scrFinding{}})
+	}
+	return all
+}
+
+func (c *scrChecked) add(x scrcheck.Finding) {
+	x.Found = cli.ErrorText(errors.New(x.Found))
+	f := scrFinding{Severity: x.Severity.String(), Dataset: x.Dataset, File: x.File, Field: x.Where(), Found: x.Found, Wanted: x.Wanted, line: x.String()}
+	if x.Err != nil {
+		f.Class = x.Err.Error()
+	}
+	c.Count(f.Severity)
+	c.Findings = append(c.Findings, f)
+}
+
+func (f *scrCheckFlags) print(e *cli.Env, c *scrChecked) {
+	for _, x := range c.Findings {
+		if x.Severity != cli.SevNote || f.notes {
+			fmt.Fprintln(e.Out, x.line)
+		}
+	}
+	verdict := c.Verdict(f.notes)
+	verdict += fmt.Sprintf("; %s, %s, %s", cli.Plural(c.Datasets, "dataset"), cli.Plural(c.Files, "file"), cli.HumanBytes(c.Bytes))
+	switch {
+	case f.quick:
+		verdict += ", data not read"
+	case c.Bytes == 0:
+	case c.Verified == c.Bytes && c.Errors > 0:
+		verdict += ", what was read matches checksums"
+	case c.Verified == c.Bytes:
+		verdict += ", all of it matches checksums"
+	case c.Verified == 0:
+		verdict += ", there are no checksums"
+	default:
+		verdict += fmt.Sprintf(", checksums of %s", cli.HumanBytes(c.Verified))
+	}
+	fmt.Fprintf(e.Out, "%s: %s\n", c.Path, verdict)
+}

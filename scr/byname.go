@@ -1,0 +1,135 @@
+package scr
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"blobio/scr/prefixdir"
+)
+
+// Current tells which checkpoint the run starts from when the application found and read it itself, or wants another
+// one than the newest; a collective, before HaveRestart. Newer checkpoints of the caches are deleted.
+func (s *Session) Current(ctx context.Context, name string) error {
+	if err := s.need("Current", Idle); err != nil {
+		return err
+	}
+	s.offer, s.below = nil, 0
+	var err error
+	id := 0
+	if d := s.cache.find(name); d != nil {
+		id = d.ID
+	}
+	if s.c.Rank() == 0 {
+		err = s.index.dir.UpdateIndex(ctx, func(x *prefixdir.Index) error {
+			e, ok := x.Entry(name)
+			if !ok {
+				if id != 0 {
+					return nil
+				}
+				return fmt.Errorf("scr: dataset %q: %w", name, ErrMissing)
+			}
+			id = e.ID
+			if !e.Failed.IsZero() {
+				if err := x.ClearFailed(name); err != nil {
+					return err
+				}
+			}
+			return x.SetCurrent(name)
+		})
+	}
+	if err := s.agree(ctx, err); err != nil {
+		return err
+	}
+	b, err := s.c.Bcast(ctx, 0, []byte(strconv.Itoa(id)))
+	if err != nil {
+		return err
+	}
+	if id, err = strconv.Atoi(string(b)); err != nil {
+		return err
+	}
+	return s.cache.outdated(ctx, id)
+}
+
+// Drop takes a dataset out of the index; a collective. Its files stay, in the prefix directory and in the caches.
+func (s *Session) Drop(ctx context.Context, name string) error {
+	if err := s.need("Drop", Idle); err != nil {
+		return err
+	}
+	s.offer = nil
+	if d := s.cache.find(name); d != nil { // a flush that ends later would list it again
+		if err := s.flush.settle(ctx, d); err != nil {
+			return err
+		}
+	}
+	var err error
+	if s.c.Rank() == 0 {
+		err = s.index.dir.Drop(ctx, name)
+	}
+	return s.agree(ctx, err)
+}
+
+// Delete deletes a dataset from the caches and from the prefix directory, with the folders that are empty then; a
+// collective.
+func (s *Session) Delete(ctx context.Context, name string) error {
+	if err := s.need("Delete", Idle); err != nil {
+		return err
+	}
+	s.offer = nil
+	// What is being flushed may have files of the same names, and is not in the index yet.
+	if err := s.flush.settleAll(ctx); err != nil {
+		return err
+	}
+	d := s.cache.find(name)
+	if d != nil {
+		if err := s.cache.drop(ctx, d); err != nil {
+			return err
+		}
+	}
+	var err error
+	if s.c.Rank() == 0 {
+		var x *prefixdir.Index
+		if x, _, _, err = s.index.dir.LoadIndex(); err == nil {
+			if _, ok := x.Entry(name); ok {
+				err = s.index.dir.Delete(ctx, name)
+			} else if d == nil {
+				err = fmt.Errorf("scr: dataset %q: %w", name, ErrMissing)
+			}
+		}
+	}
+	return s.agree(ctx, err)
+}
+
+// Flush writes a cached dataset to the prefix directory now, if it is not there; a collective.
+func (s *Session) Flush(ctx context.Context, name string) error {
+	if err := s.need("Flush", Idle); err != nil {
+		return err
+	}
+	d := s.cache.find(name)
+	var err error
+	if d == nil || !d.usable {
+		err = fmt.Errorf("scr: dataset %q is not in the cache: %w", name, ErrMissing)
+	}
+	if err := s.agree(ctx, err); err != nil {
+		return err
+	}
+	return s.flush.now(ctx, d)
+}
+
+// CancelFlush ends the background flush of a dataset, a collective; ok says whether there was one. What was copied stays:
+// Flush goes on from there.
+func (s *Session) CancelFlush(ctx context.Context, name string) (ok bool, err error) {
+	if err := s.need("CancelFlush", Idle); err != nil {
+		return false, err
+	}
+	return s.flush.cancelFlights(ctx, name)
+}
+
+// WaitFlush waits for the background flush of a dataset, or of all (name ""), a collective, and returns what went wrong,
+// also if the flush ended before.
+func (s *Session) WaitFlush(ctx context.Context, name string) error {
+	if err := s.need("WaitFlush", Idle); err != nil {
+		return err
+	}
+	return s.flush.waitFor(ctx, name)
+}

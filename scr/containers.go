@@ -1,0 +1,92 @@
+package scr
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"blobio/comm"
+	"blobio/internal/fault"
+	"blobio/internal/vfs"
+	"blobio/scr/prefixdir"
+	"blobio/scr/transfer"
+)
+
+// containers sends the files to containers: one after the other, by node, rank and file, cut at the container size.
+func (cp *copier) containers(ctx context.Context, d *cachedSet, jobs []transfer.Job) error {
+	var mine int64
+	for i := range jobs {
+		if jobs[i].Compress {
+			jobs[i].Compress, jobs[i].Dst = false, strings.TrimSuffix(jobs[i].Dst, prefixdir.ZstdSuffix)
+		}
+		mine += jobs[i].Size
+	}
+	// Order: nodes by their first rank, then ranks.
+	sizes, err := comm.Allreduce(ctx, cp.c, oneHot(cp.c.Size(), cp.c.Rank(), mine), comm.Sum)
+	if err != nil {
+		return err
+	}
+	var at, total int64
+	seen := map[string]bool{}
+	var order []int
+	for _, name := range cp.node.names {
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		for q, other := range cp.node.names {
+			if other == name {
+				order = append(order, q)
+			}
+		}
+	}
+	for _, r := range order {
+		if r == cp.c.Rank() {
+			at = total
+		}
+		total += sizes[r]
+	}
+	name := func(n int64) string {
+		return path.Join(cp.index.dir.DatasetDir(d.ID), fmt.Sprintf("ctr.%d.scr", n))
+	}
+	var cerr error
+	if cp.p.containerMax > 0 && total/cp.p.containerMax >= maxContainers {
+		cerr = fmt.Errorf("SCR_CONTAINER_SIZE: %w: %d bytes in containers of %d", fault.ErrTooLarge, total, cp.p.containerMax)
+	}
+	for i := range jobs {
+		if cerr != nil {
+			break
+		}
+		if jobs[i].Size == 0 {
+			continue // an empty file has no place in a container: it is made as a file
+		}
+		if jobs[i].Out, cerr = transfer.Pack(cp.p.containerMax, at, jobs[i].Size, name); cerr != nil {
+			cerr = fmt.Errorf("SCR_CONTAINER_SIZE: %w", cerr)
+		}
+		jobs[i].Dst = ""
+		at += jobs[i].Size
+	}
+	if err := cp.agree(ctx, cerr); err != nil {
+		return err
+	}
+	if cp.c.Rank() == 0 {
+		for n := int64(0); n*cp.p.containerMax < total && cerr == nil; n++ {
+			_ = cp.cfg.FS.Remove(name(n))
+			cerr = vfs.WriteFile(cp.cfg.FS, name(n), nil)
+		}
+		if cerr == nil {
+			cerr = cp.cfg.FS.SyncDir(cp.index.dir.DatasetDir(d.ID))
+		}
+	}
+	return cp.agree(ctx, cerr)
+}
+
+// maxContainers of a dataset: a container size that is far too small is a mistake.
+const maxContainers = 1 << 20
+
+func oneHot(n, i int, v int64) []int64 {
+	out := make([]int64, n)
+	out[i] = v
+	return out
+}

@@ -1,0 +1,246 @@
+package scr
+
+import (
+	"context"
+	"fmt"
+	"path"
+
+	"blobio/internal/durable"
+	"blobio/internal/vfs"
+	"blobio/kvtree"
+	"blobio/scr/prefixdir"
+	"blobio/scr/transfer"
+)
+
+// copier is what one rank does in a flush: it copies its files to the prefix directory, or has them copied.
+type copier struct {
+	*job
+	index   *index
+	courier *courier
+}
+
+// jobs are the copies that this rank has to make, all of them to the prefix directory; a collective. Bypassed files are where
+// they belong already.
+func (cp *copier) jobs(ctx context.Context, d *cachedSet) ([]transfer.Job, error) {
+	var jobs []transfer.Job
+	var outside error // what the caches hold may be of a run with another prefix directory
+	for _, f := range d.maps.Files() {
+		j := transfer.Job{Src: f.Name, Dst: path.Join(f.Meta.Path, f.Meta.Name), Size: f.Meta.Size, CRC: f.Meta.CRC, HasCRC: f.Meta.HasCRC,
+			Meta: cp.p.metadata}
+		if _, err := cp.relative(j.Dst); err != nil && outside == nil {
+			outside = err
+		}
+		if cp.cfg.Zstd {
+			j.Compress, j.Dst = true, j.Dst+prefixdir.ZstdSuffix
+		}
+		jobs = append(jobs, j)
+	}
+	if err := cp.agree(ctx, outside); err != nil {
+		return nil, err
+	}
+	if !cp.p.containers || d.Bypass {
+		return jobs, nil
+	}
+	return jobs, cp.containers(ctx, d, jobs)
+}
+
+// copyOut copies the files of this rank to the prefix directory and returns what the map is to say of them. In the
+// background there are limits of bandwidth and CPU time.
+func (cp *copier) copyOut(ctx context.Context, d *cachedSet, jobs []transfer.Job, background bool) ([]prefixdir.File, error) {
+	if err := cp.step("copy"); err != nil {
+		return nil, err
+	}
+	if err := cp.makeWay(ctx, d, jobs, true); err != nil {
+		return nil, err
+	}
+	res, err := cp.copied(ctx, d, jobs, background)
+	if err != nil {
+		return nil, err
+	}
+	var out []prefixdir.File
+	for i, f := range d.maps.Files() {
+		rel, err := cp.relative(path.Join(f.Meta.Path, f.Meta.Name))
+		if err != nil {
+			return nil, err
+		}
+		pf := prefixdir.File{Path: rel, Size: res[i].Size, HasSize: true, CRC: res[i].CRC, HasCRC: true}
+		if !d.Bypass && jobs[i].Compress {
+			pf.Zstd = res[i].Stored
+		}
+		if !d.Bypass && jobs[i].Out != nil {
+			for _, seg := range jobs[i].Out {
+				at, err := cp.relative(seg.File)
+				if err != nil {
+					return nil, err
+				}
+				pf.Segments = append(pf.Segments, prefixdir.Segment{File: at, Offset: seg.Offset, Length: seg.Length})
+			}
+		}
+		out = append(out, pf)
+	}
+	return out, nil
+}
+
+// copied copies files, or has them copied. Bypassed ones, which the application has written, it compares with what they were at Complete.
+func (cp *copier) copied(ctx context.Context, d *cachedSet, jobs []transfer.Job, background bool) ([]transfer.Result, error) {
+	switch {
+	case d.Bypass:
+		return cp.compareBypassed(d)
+	case background && cp.cfg.Daemon:
+		return cp.courier.copy(ctx, jobs)
+	}
+	o := transfer.Options{FS: cp.fs, DstFS: cp.cfg.FS, Files: 1, Sync: !cp.cfg.NoSync}
+	if background {
+		o.Rate, o.CPU = float64(cp.p.rate)/float64(cp.c.Size()), cp.p.percent
+	}
+	e, err := transfer.New(o)
+	if err != nil {
+		return nil, err
+	}
+	// What an earlier flush of the dataset left whole is not copied again.
+	return e.Start(ctx, jobs).Wait(ctx)
+}
+
+func (cp *copier) compareBypassed(d *cachedSet) ([]transfer.Result, error) {
+	var res []transfer.Result
+	for _, f := range d.maps.Files() {
+		if d.summed {
+			res = append(res, transfer.Result{Size: f.Meta.Size, CRC: f.Meta.CRC, Stored: f.Meta.Size})
+			continue
+		}
+		crc, size, err := syncFile(cp.cfg.FS, f.Name)
+		if err != nil {
+			return nil, err
+		}
+		if size != f.Meta.Size {
+			return nil, fmt.Errorf("%s: %w: %d bytes, at Complete it had %d", f.Name, ErrCorrupt, size, f.Meta.Size)
+		}
+		if f.Meta.HasCRC && crc != f.Meta.CRC {
+			return nil, fmt.Errorf("%s: %w: CRC-32 %#x, at Complete it had %#x", f.Name, ErrChecksum, crc, f.Meta.CRC)
+		}
+		res = append(res, transfer.Result{Size: size, CRC: crc, Stored: size})
+	}
+	d.summed = false
+	return res, nil
+}
+
+// makeWay makes way for the files of this rank before the first of them is written. Without take it is only asked whether
+// they may be.
+func (cp *copier) makeWay(ctx context.Context, d *cachedSet, jobs []transfer.Job, take bool) error {
+	if d.Bypass {
+		return nil // Route did
+	}
+	ds := d.Dataset
+	files, err := cp.standing(jobs)
+	if err != nil || len(files) == 0 {
+		return err
+	}
+	c, err := cp.index.dir.Claims(ds)
+	if err != nil {
+		return err
+	}
+	if !take {
+		return c.Check(files...)
+	}
+	return cp.index.takeOver(ctx, c, ds, files...)
+}
+
+// standing lists the files that a flush is to write and that are in the prefix directory already, by their names there.
+func (cp *copier) standing(jobs []transfer.Job) ([]string, error) {
+	var files []string
+	for _, j := range jobs {
+		if j.Dst == "" {
+			continue // in a container of the dataset's own
+		}
+		if _, err := vfs.Lstat(cp.cfg.FS, j.Dst); err != nil {
+			continue
+		}
+		rel, err := cp.relative(path.Clean(j.Dst))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, rel)
+	}
+	return files, nil
+}
+
+// sweep removes what killed flushes left unfinished in the folders that this rank writes to; where all ranks write to one
+// folder, rank 0 does.
+func (cp *copier) sweep(ctx context.Context, jobs []transfer.Job) error {
+	dirs := map[string]bool{}
+	for _, j := range jobs {
+		if j.Dst != "" {
+			dirs[path.Dir(j.Dst)] = true
+		}
+	}
+	first := ""
+	for d := range dirs {
+		if first == "" || d < first {
+			first = d
+		}
+	}
+	b, err := cp.c.Bcast(ctx, 0, []byte(first))
+	if err != nil {
+		return err
+	}
+	if cp.c.Rank() != 0 {
+		delete(dirs, string(b))
+	}
+	for d := range dirs {
+		if _, err := durable.Sweep(cp.cfg.FS, d, cp.opened); err != nil {
+			cp.log.Warn("scr: leftovers of a flush", "dir", d, "err", err)
+		}
+	}
+	return nil
+}
+
+// bypassed brings to rank 0 the names of the files that the ranks have written to the prefix directory at once; a
+// collective.
+func (cp *copier) bypassed(ctx context.Context, d *cachedSet) (map[string]bool, error) {
+	if !d.Bypass {
+		return nil, nil
+	}
+	var files []prefixdir.File
+	var err error
+	for _, f := range d.maps.Files() {
+		var rel string
+		if rel, err = cp.relative(path.Join(f.Meta.Path, f.Meta.Name)); err != nil {
+			break
+		}
+		files = append(files, prefixdir.File{Path: rel})
+	}
+	if err := cp.agree(ctx, err); err != nil {
+		return nil, err
+	}
+	parts, err := cp.gatherFiles(ctx, files)
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
+	for r, b := range parts { // on rank 0
+		var t *kvtree.Tree
+		if t, err = kvtree.Unpack(b, nil); err == nil {
+			files, err = prefixdir.ParseFiles(t, fmt.Sprintf("rank %d", r))
+		}
+		if err != nil {
+			break
+		}
+		for _, f := range files {
+			names[f.Path] = true
+		}
+	}
+	return names, cp.agree(ctx, err)
+}
+
+// gatherFiles brings what the map is to say to rank 0: the packed trees, by rank.
+func (cp *copier) gatherFiles(ctx context.Context, files []prefixdir.File) ([][]byte, error) {
+	t, err := prefixdir.FilesTree(files)
+	var b []byte
+	if err == nil {
+		b, err = t.Pack()
+	}
+	if err := cp.agree(ctx, err); err != nil {
+		return nil, err
+	}
+	return cp.c.Gather(ctx, 0, b)
+}

@@ -1,0 +1,195 @@
+package scr
+
+import (
+	"context"
+	"slices"
+
+	"blobio/kvtree"
+	"blobio/scr/config"
+	"blobio/scr/prefixdir"
+	"blobio/scr/record"
+)
+
+// index is what rank 0 tells the prefix directory, and asks it, of its datasets. What it changes there is said under a lock of the
+// directory, since flushes in the background do so too. All but holds are for rank 0.
+type index struct {
+	*job
+	dir *prefixdir.Dir
+}
+
+// purge deletes all datasets of the prefix directory. Rank 0.
+func (ix *index) purge(ctx context.Context) error {
+	x, _, _, err := ix.dir.LoadIndex()
+	if err != nil {
+		return err
+	}
+	for _, e := range x.Entries() {
+		if err := ix.dir.Delete(ctx, e.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeAppConf tells commands outside of the run what the program has set. Rank 0.
+func (ix *index) writeAppConf() error {
+	t := kvtree.New()
+	for p := range ix.set.Paths(config.Program) {
+		t.Touch(p...)
+	}
+	return ix.dir.WriteAppConf(t)
+}
+
+// holds says whether a dataset is in the prefix directory; a collective.
+func (ix *index) holds(ctx context.Context, d *cachedSet) (bool, error) {
+	var in bool
+	var err error
+	if ix.c.Rank() == 0 {
+		var x *prefixdir.Index
+		if x, _, _, err = ix.dir.LoadIndex(); err == nil {
+			e, ok := x.Entry(d.Dataset.Name)
+			in = ok && e.ID == d.ID && e.Complete && e.Failed.IsZero()
+		}
+	}
+	if err := ix.agree(ctx, err); err != nil {
+		return false, err
+	}
+	return ix.rootSays(ctx, in)
+}
+
+// replace deletes an older dataset of the same name from the prefix directory, but for what the new one has there
+// already. Rank 0.
+func (ix *index) replace(ctx context.Context, ds record.Dataset, there map[string]bool) error {
+	x, _, _, err := ix.dir.LoadIndex()
+	if err != nil {
+		return err
+	}
+	if e, ok := x.Entry(ds.Name); ok && e.ID != ds.ID {
+		ix.log.Info("scr: a dataset of the prefix directory is replaced", "name", ds.Name, "old", e.ID, "new", ds.ID)
+		return ix.dir.DeleteExcept(ctx, ds.Name, there)
+	}
+	return nil
+}
+
+// slide deletes the oldest checkpoints of the prefix directory beyond SCR_PREFIX_SIZE. Those that failed do not count. Output
+// stays. Rank 0.
+func (ix *index) slide(ctx context.Context) error {
+	if ix.p.prefixSize <= 0 {
+		return nil
+	}
+	x, _, _, err := ix.dir.LoadIndex()
+	if err != nil {
+		return err
+	}
+	var kept int64
+	for _, e := range x.Entries() {
+		if !e.Dataset.Checkpoint || e.Dataset.Output || !e.Complete {
+			continue
+		}
+		if kept >= ix.p.prefixSize && !e.Current {
+			if err := ix.dir.Delete(ctx, e.Name); err != nil {
+				return err
+			}
+			continue
+		}
+		if e.Failed.IsZero() {
+			kept++
+		}
+	}
+	return nil
+}
+
+// hasNewer says whether the prefix directory has a newer checkpoint to start from. What is left in the caches, after a
+// power cut of one that was being deleted, must not take its place.
+func (ix *index) hasNewer(id int) bool {
+	x, _, _, err := ix.dir.LoadIndex()
+	if err != nil {
+		return false // told by whoever needs it
+	}
+	return slices.ContainsFunc(x.Candidates(), func(e prefixdir.Entry) bool { return e.ID > id })
+}
+
+// hasFrom says whether the prefix directory has a complete checkpoint of this number or a later one. Rank 0.
+func (ix *index) hasFrom(id int) (bool, error) {
+	x, _, _, err := ix.dir.LoadIndex()
+	if err != nil {
+		return false, err
+	}
+	for _, e := range x.Entries() {
+		if e.ID >= id && e.Complete && e.Dataset.Checkpoint {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// markRestart tells the index how a restart went. Rank 0.
+func (ix *index) markRestart(ctx context.Context, name string, ok bool) error {
+	x, _, _, err := ix.dir.LoadIndex()
+	if err != nil {
+		return err
+	}
+	if _, in := x.Entry(name); !in {
+		return nil
+	}
+	return ix.dir.UpdateIndex(ctx, func(x *prefixdir.Index) error {
+		if ok {
+			return x.SetCurrent(name)
+		}
+		if x.Current() == name {
+			if err := x.SetCurrent(""); err != nil {
+				return err
+			}
+		}
+		return x.MarkFailed(name, ix.cfg.Clock())
+	})
+}
+
+func (ix *index) choose(ctx context.Context, d *cachedSet, tried map[string]bool, below int) (prefixdir.Entry, bool, error) {
+	x, rebuilt, found, err := ix.dir.LoadIndex()
+	if err != nil {
+		return prefixdir.Entry{}, false, err
+	}
+	if rebuilt && len(found) > 0 {
+		ix.log.Warn("scr: the index was lost or damaged and is made again from the summaries")
+		if err := ix.dir.UpdateIndex(ctx, func(*prefixdir.Index) error { return nil }); err != nil {
+			return prefixdir.Entry{}, false, err
+		}
+		if x, _, _, err = ix.dir.LoadIndex(); err != nil {
+			return prefixdir.Entry{}, false, err
+		}
+	}
+	if ix.p.current != "" && !tried["\x00"] {
+		tried["\x00"] = true // once
+		if _, ok := x.Entry(ix.p.current); ok {
+			if err := x.SetCurrent(ix.p.current); err != nil {
+				return prefixdir.Entry{}, false, err
+			}
+		} else {
+			ix.log.Warn("scr: SCR_CURRENT is not in the index", "name", ix.p.current)
+		}
+	}
+	for _, e := range x.Candidates() {
+		if tried[e.Name] || below > 0 && e.ID >= below {
+			continue // what is newer than the current one, which failed, somebody has given up
+		}
+		if d != nil && e.ID < d.ID {
+			return e, false, nil
+		}
+		if d != nil && e.ID == d.ID && !ix.p.global && !ix.p.fetchBypass {
+			return e, false, nil
+		}
+		return e, true, nil
+	}
+	return prefixdir.Entry{}, false, nil
+}
+
+// takeOver makes the datasets incomplete that have files which are about to be written.
+func (ix *index) takeOver(ctx context.Context, c *prefixdir.Claims, ds record.Dataset, files ...string) error {
+	lost, err := c.Claim(ctx, ix.c.Rank() == 0 || ix.dir.Lock != kvtree.NoLock, files...)
+	for _, e := range lost {
+		ix.log.Warn("scr: a dataset of the prefix directory is not complete any more: another one has files of the same names",
+			"dataset", e.Name, "id", e.ID, "new", ds.Name, "rank", ix.c.Rank(), "files", len(files), "first", files[0])
+	}
+	return err
+}

@@ -1,0 +1,113 @@
+package scr
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"blobio/scr/prefixdir"
+	"blobio/scr/transfer"
+)
+
+// inPlace is a checkpoint that is read in the prefix directory.
+type inPlace struct {
+	m   *prefixdir.Map
+	dir prefixdir.Place
+}
+
+// routeInPlace returns where a file is, or a copy of it if it lies compressed or in containers. Its bytes were checked
+// when the checkpoint was offered.
+func (fe *fetcher) routeInPlace(r *offer, abs string) (string, error) {
+	p := r.inPlace
+	rel, err := fe.relative(abs)
+	if err != nil {
+		return "", err
+	}
+	_, f, ok := p.m.Owner(rel)
+	if !ok {
+		return "", fmt.Errorf("scr: checkpoint %s has no file %s: %w", r.Name, abs, ErrMissing)
+	}
+	if f.Zstd == 0 && f.Segments == nil {
+		at := path.Join(p.dir.Data, f.Path)
+		if _, err := fe.cfg.FS.Stat(at); err != nil {
+			return "", fmt.Errorf("scr: checkpoint %s: %w", r.Name, err)
+		}
+		return at, nil
+	}
+	at := path.Join(fe.scratch.dir(), rel)
+	e, err := transfer.New(transfer.Options{FS: fe.cfg.FS, DstFS: fe.fs, Files: 1})
+	if err != nil {
+		return "", err
+	}
+	if _, err := e.Copy(context.Background(), fetchJob(p.dir, f, at)); err != nil {
+		return "", fmt.Errorf("scr: checkpoint %s: %w", r.Name, err)
+	}
+	return fe.bind.Real(at), nil
+}
+
+// fetchJob is the copy of a file of the prefix directory to a name.
+func fetchJob(at prefixdir.Place, f prefixdir.File, to string) transfer.Job {
+	j := transfer.Job{Src: path.Join(at.Data, filepath.FromSlash(f.StoredPath())), Dst: to, Size: -1, CRC: f.CRC, HasCRC: f.HasCRC, Expand: f.Zstd > 0}
+	if f.HasSize {
+		j.Size = f.Size
+	}
+	for _, seg := range f.Segments {
+		j.In = append(j.In, transfer.Segment{File: path.Join(at.Data, seg.File), Offset: seg.Offset, Length: seg.Length})
+	}
+	return j
+}
+
+// verifyInPlace compares the files of a dataset in the prefix directory with their checksums; the ranks share the work.
+func (fe *fetcher) verifyInPlace(ctx context.Context, p *inPlace) error {
+	e, err := transfer.New(transfer.Options{FS: fe.cfg.FS, DstFS: fe.fs, Files: 1})
+	if err := fe.agree(ctx, err); err != nil {
+		return err
+	}
+	n := 0
+	var bad error
+	for _, r := range sortedRanks(p.m) {
+		for _, f := range p.m.Files[r] {
+			if f.NoFetch {
+				continue
+			}
+			if n++; n%fe.c.Size() != fe.c.Rank() || bad != nil {
+				continue
+			}
+			if err := ctx.Err(); err != nil {
+				bad = err
+				continue
+			}
+			if f.Zstd > 0 || f.Segments != nil {
+				tmp := path.Join(fe.scratch.dir(), "verify")
+				_, bad = e.Copy(ctx, fetchJob(p.dir, f, tmp))
+				_ = fe.fs.Remove(tmp)
+				continue
+			}
+			crc, size, err := sumFile(fe.cfg.FS, path.Join(p.dir.Data, f.Path))
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				bad = fmt.Errorf("scr: %s: %w", f.Path, ErrMissing)
+			case err != nil:
+				bad = err
+			case f.HasSize && size != f.Size:
+				bad = fmt.Errorf("scr: %s: %w: %d bytes, the map says %d", f.Path, ErrCorrupt, size, f.Size)
+			case f.HasCRC && crc != f.CRC:
+				bad = fmt.Errorf("scr: %s: %w: CRC-32 %#x, the map says %#x", f.Path, ErrChecksum, crc, f.CRC)
+			}
+		}
+	}
+	return fe.agree(ctx, bad)
+}
+
+func sortedRanks(m *prefixdir.Map) []int {
+	var out []int
+	for r := range m.Files {
+		out = append(out, r)
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,243 @@
+// Package outcome brings what the flushes of the ranks in the background come to, which files they wrote or why they could not, to
+// rank 0, without a call of the application: messages between ranks belong to those. Ranks of one process leave it in a hub in memory;
+// each other process puts it into a file of the dataset's metadata folder, part.<rank>.
+package outcome
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"sync"
+	"time"
+
+	"blobio/comm"
+	"blobio/internal/fault"
+	"blobio/internal/vfs"
+	"blobio/kvtree"
+	"blobio/scr/prefixdir"
+)
+
+// Exchange is a rank's end. Its methods but New communicate with nobody, and may be called by any goroutine.
+type Exchange struct {
+	c     comm.Comm
+	fs    vfs.FS
+	dir   *prefixdir.Dir
+	hub   *hub
+	heads []int // the lowest rank of each process
+}
+
+// hub is shared by the ranks of one process.
+type hub struct {
+	head  int // lowest rank
+	ranks int
+	mu    sync.Mutex
+	sets  map[int]*delivery
+}
+
+// delivery collects the parts of the ranks of a process of one dataset.
+type delivery struct {
+	parts map[int][]byte
+	full  chan struct{}
+}
+
+func (h *hub) delivery(id int) *delivery {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.sets[id]
+	if l == nil {
+		l = &delivery{parts: map[int][]byte{}, full: make(chan struct{})}
+		h.sets[id] = l
+	}
+	return l
+}
+
+func (h *hub) put(id, rank int, part []byte) {
+	l := h.delivery(id)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l.parts[rank] = part
+	if len(l.parts) == h.ranks {
+		close(l.full)
+	}
+}
+
+func (h *hub) forget(id int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.sets, id)
+}
+
+// New finds who shares a process; a collective.
+func New(ctx context.Context, c comm.Comm, fsys vfs.FS, dir *prefixdir.Dir) (*Exchange, error) {
+	x := &Exchange{c: c, fs: fsys, dir: dir}
+	mine := &hub{head: c.Rank(), sets: map[int]*delivery{}}
+	all, err := c.Share(ctx, mine)
+	if err != nil {
+		return nil, err
+	}
+	for r, v := range all {
+		h, ok := v.(*hub)
+		if !ok {
+			continue
+		}
+		if x.hub == nil {
+			x.hub = h
+		}
+		if r == c.Rank() && x.hub == mine {
+			for _, w := range all {
+				if _, ok := w.(*hub); ok {
+					mine.ranks++
+				}
+			}
+		}
+	}
+	heads, err := c.Allgather(ctx, []byte(strconv.Itoa(x.hub.head)))
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{}
+	for _, h := range heads {
+		if !seen[string(h)] {
+			seen[string(h)] = true
+			n, err := strconv.Atoi(string(h))
+			if err != nil {
+				return nil, err
+			}
+			x.heads = append(x.heads, n)
+		}
+	}
+	return x, nil
+}
+
+// Head is the lowest rank of this process. Unless it is 0 it has to Post.
+func (x *Exchange) Head() int { return x.hub.head }
+
+// partFile is where the process whose lowest rank is head leaves what its ranks deliver.
+func (x *Exchange) partFile(id, head int) string {
+	return path.Join(x.dir.DatasetDir(id), "part."+strconv.Itoa(head))
+}
+
+// Reset removes what a crashed run has left of a dataset; before a flush of it begins. Rank 0.
+func (x *Exchange) Reset(id int) (err error) {
+	for _, h := range x.heads {
+		if rerr := x.fs.Remove(x.partFile(id, h)); rerr != nil && !errors.Is(rerr, fs.ErrNotExist) {
+			err = rerr
+		}
+	}
+	return err
+}
+
+// Deliver says which files of a dataset this rank wrote, or why it could not.
+func (x *Exchange) Deliver(id int, files []prefixdir.File, err error) {
+	t := kvtree.New()
+	if err == nil {
+		if ft, ferr := prefixdir.FilesTree(files); ferr != nil {
+			err = ferr
+		} else {
+			t.SetAt(ft, "MAP")
+		}
+	}
+	if err != nil {
+		t.SetStr("ERROR", hex.EncodeToString(comm.EncodeError(err))) // with its classes
+	}
+	p, perr := t.Pack()
+	if perr != nil {
+		t = kvtree.New()
+		t.SetStr("ERROR", hex.EncodeToString(comm.EncodeError(perr)))
+		p, _ = t.Pack()
+	}
+	x.hub.put(id, x.c.Rank(), p)
+}
+
+// Post waits until all ranks of this process have delivered, and leaves the parts of a process other than that of rank 0 in a file.
+func (x *Exchange) Post(ctx context.Context, id int) error {
+	t, err := x.collect(ctx, id)
+	if err != nil {
+		return err
+	}
+	return kvtree.WriteFile(x.fs, x.partFile(id, x.hub.head), t)
+}
+
+// All waits for what every rank has delivered of a dataset, and returns it by rank for the map: packed trees. Rank 0.
+func (x *Exchange) All(ctx context.Context, id int) ([][]byte, error) {
+	parts := make([][]byte, x.c.Size())
+	for _, h := range x.heads {
+		var t *kvtree.Tree
+		var err error
+		if h == x.hub.head {
+			t, err = x.collect(ctx, id)
+		} else {
+			t, err = x.await(ctx, id, h)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for key, p := range t.Get("RANK").All() {
+			r, err := strconv.Atoi(key)
+			if err != nil || r < 0 || r >= len(parts) {
+				return nil, fmt.Errorf("scr: %s: %w: rank %q of %d", x.partFile(id, h), fault.ErrCorrupt, key, len(parts))
+			}
+			if p.Has("ERROR") {
+				msg, _ := p.Str("ERROR")
+				b, _ := hex.DecodeString(msg) // DecodeError tells of one that cannot be decoded
+				return nil, fmt.Errorf("scr: rank %d: %w", r, comm.DecodeError(b))
+			}
+			if parts[r], err = p.Get("MAP").Pack(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for r, p := range parts {
+		if p == nil {
+			return nil, fmt.Errorf("scr: %w: no part of rank %d", fault.ErrMissing, r)
+		}
+	}
+	return parts, nil
+}
+
+// collect waits for the parts of the ranks of this process.
+func (x *Exchange) collect(ctx context.Context, id int) (*kvtree.Tree, error) {
+	l := x.hub.delivery(id)
+	select {
+	case <-l.full:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	out := kvtree.New()
+	for r, p := range l.parts {
+		t, err := kvtree.Unpack(p, nil)
+		if err != nil {
+			return nil, err
+		}
+		out.SetAt(t, "RANK", strconv.Itoa(r))
+	}
+	x.hub.forget(id)
+	return out, nil
+}
+
+// await waits for the file in which another process leaves its parts.
+func (x *Exchange) await(ctx context.Context, id, head int) (*kvtree.Tree, error) {
+	name := x.partFile(id, head)
+	for pause := time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
+		t, err := kvtree.ReadFile(x.fs, name, nil)
+		if err == nil || !errors.Is(err, fs.ErrNotExist) {
+			return t, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// Remove removes the files of a dataset: its flush is over. Rank 0.
+func (x *Exchange) Remove(id int) {
+	for _, h := range x.heads {
+		_ = x.fs.Remove(x.partFile(id, h))
+	}
+}

@@ -1,0 +1,170 @@
+package scr
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"regexp"
+
+	"github.com/zeebo/xxh3"
+
+	"blobio/internal/durable"
+	"blobio/internal/vfs"
+	"blobio/scr/cachedir"
+	"blobio/scr/prefixdir"
+	"blobio/scr/spath"
+)
+
+// absolute is the absolute, clean form of a name of the application, below the prefix directory.
+func (j *job) absolute(name string) (string, error) {
+	if name == "" || len(name) > 4095 {
+		return "", fmt.Errorf("scr: %w: file name of %d bytes", ErrUsage, len(name))
+	}
+	abs := filepath.ToSlash(name)
+	if !path.IsAbs(abs) && !filepath.IsAbs(name) {
+		abs = path.Join(filepath.ToSlash(j.cfg.Dir), abs)
+	}
+	abs = path.Clean(abs)
+	in := spath.IsChild(j.p.prefix, abs)
+	if !in && j.cfg.FS == vfs.OS {
+		// The way there may lead through links.
+		ok, err := spath.Inside(j.p.prefix, abs)
+		if err != nil {
+			return "", fmt.Errorf("scr: %w", err)
+		}
+		if ok {
+			return "", fmt.Errorf("scr: %s: %w %s by that name: links lead there", name, ErrOutside, j.p.prefix)
+		}
+	}
+	if in && spath.IsChild(filepath.Join(j.p.prefix, prefixdir.MetaDir), abs) {
+		in = false
+	}
+	if !in {
+		return "", fmt.Errorf("scr: %s: %w %s", name, ErrOutside, j.p.prefix)
+	}
+	return abs, nil
+}
+
+// relative is the name of a file as the map has it.
+func (j *job) relative(name string) (string, error) {
+	if !spath.IsChild(j.p.prefix, name) {
+		return "", fmt.Errorf("scr: %s: %w %s", name, ErrOutside, j.p.prefix)
+	}
+	return spath.Relative(j.p.prefix, name)
+}
+
+// cacheName finds a free name for a file in the folder of the dataset: its base name, as the reference, unless another
+// file has that already; then in a folder of this rank. Ranks that share the folder find out by files whose names can
+// be made only once.
+func (wr *writer) cacheName(w *writing, abs string) (string, error) {
+	l := w.level
+	base := path.Base(abs)
+	if len(base) > maxBase {
+		return "", fmt.Errorf("scr: cache: %w: the name of the file has %d bytes, want at most %d; it begins with %.80q", ErrUsage, len(base), maxBase, base)
+	}
+	at := path.Join(w.Path, base)
+	_, taken := w.maps.File(at)
+	free := base != prefixdir.MetaDir && !taken && !rankFolder.MatchString(base)
+	if free && l.dc.Size() > 1 {
+		keep := path.Join(cachedir.MetaDir(w.Path), "name."+base)
+		f, err := wr.fs.Create(keep)
+		switch {
+		case err == nil:
+			w.reserve = append(w.reserve, keep)
+			if err := f.Close(); err != nil {
+				return "", err
+			}
+		case errors.Is(err, fs.ErrExist):
+			free = false
+		default:
+			return "", fmt.Errorf("scr: cache: %w", err)
+		}
+	}
+	if free {
+		return at, nil
+	}
+	if at = wr.ownName(w, base); at == "" {
+		return "", fmt.Errorf("scr: cache: %w: too many files %s", ErrUsage, base)
+	}
+	if err := durable.MkdirAll(wr.fs, path.Dir(at), true); err != nil {
+		return "", fmt.Errorf("scr: cache: %w", err)
+	}
+	return at, nil
+}
+
+// maxBase is the longest base name of a file in the cache, in bytes. File systems know 255; files that are moved, rebuilt or
+// saved have longer names until they are whole.
+const maxBase = 220
+
+// rankFolder matches the folders of ownName.
+var rankFolder = regexp.MustCompile(`^rank\.\d+\.\d+$`)
+
+// ownName is a free name for a file in a folder that no other rank uses.
+func (wr *writer) ownName(w *writing, base string) string {
+	for n := range 1 << 20 {
+		at := path.Join(w.Path, fmt.Sprintf("rank.%d.%d", wr.c.Rank(), n), base)
+		if _, taken := w.maps.File(at); !taken {
+			return at
+		}
+	}
+	return ""
+}
+
+// separateNames gives files that have the name of a file of another rank, on whichever node, names of their own: ranks that are
+// brought together by a restart share a folder. moved says that the files are there already.
+func (wr *writer) separateNames(ctx context.Context, w *writing, moved bool) error {
+	if wr.cfg.together {
+		return nil
+	}
+	var mine []byte
+	for _, f := range w.maps.Files() {
+		if path.Dir(f.Name) == w.Path {
+			mine = binary.BigEndian.AppendUint64(mine, xxh3.HashString(path.Base(f.Name)))
+		}
+	}
+	all, err := wr.c.Allgather(ctx, mine)
+	if err != nil {
+		return err
+	}
+	count := map[uint64]int{}
+	for _, b := range all {
+		for ; len(b) >= 8; b = b[8:] {
+			count[binary.BigEndian.Uint64(b)]++
+		}
+	}
+	for _, f := range w.maps.Files() {
+		if path.Dir(f.Name) != w.Path || count[xxh3.HashString(path.Base(f.Name))] < 2 {
+			continue
+		}
+		if err = wr.rename(w, f, moved); err != nil {
+			break
+		}
+	}
+	return wr.agree(ctx, err)
+}
+
+// rename gives a file of the cache a name of this rank's own. Both names are in the map on disk meanwhile.
+func (wr *writer) rename(w *writing, f cachedir.MapFile, moved bool) error {
+	old := f.Name
+	if f.Name = wr.ownName(w, path.Base(old)); f.Name == "" {
+		return fmt.Errorf("scr: cache: %w: too many files %s", ErrUsage, path.Base(old))
+	}
+	if err := durable.MkdirAll(wr.fs, path.Dir(f.Name), true); err != nil {
+		return fmt.Errorf("scr: cache: %w", err)
+	}
+	w.maps.Put(f)
+	if moved {
+		if err := w.maps.Write(wr.fs, cachedir.FilemapName(w.Path, wr.c.Rank())); err != nil {
+			return fmt.Errorf("scr: file map: %w", err)
+		}
+		if err := wr.fs.Rename(old, f.Name); err != nil {
+			return fmt.Errorf("scr: cache: %w", err)
+		}
+	}
+	w.maps.Remove(old)
+	return nil
+}

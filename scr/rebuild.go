@@ -1,0 +1,174 @@
+package scr
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"path"
+
+	"github.com/zeebo/xxh3"
+
+	"blobio/comm"
+	"blobio/redset"
+	"blobio/scr/cachedir"
+	"blobio/scr/record"
+	"blobio/scr/runlog"
+)
+
+// revive makes one dataset whole, and says whether it stays in the caches; if it is usable it may be restarted from. Only
+// an error of the communication or of the local disks is one of this function.
+func (lo *loader) revive(ctx context.Context, d *cachedSet) (bool, error) {
+	if d.level == nil {
+		lo.warn("scr: a cached dataset is in no store of this configuration; left alone", "dataset", d.Dataset.Name, "path", d.Path)
+		return false, nil
+	}
+	if d.Path != path.Join(d.level.dir, record.DefaultName(d.ID)) {
+		lo.warn("scr: a cached dataset has another folder than its number says; left alone", "dataset", d.Dataset.Name, "path", d.Path)
+		return false, nil
+	}
+	if !d.Dataset.Complete || lo.p.cachePurge || !lo.p.distribute {
+		return false, lo.forget(ctx, d)
+	}
+	began := lo.cfg.Clock()
+	lo.event(runlog.Entry{Event: runlog.RebuildStart, Dset: runlog.Num(int64(d.ID)), Name: d.Dataset.Name})
+	err := lo.rebuild(ctx, d)
+	if err == nil {
+		d.usable = true
+		lo.event(runlog.Entry{Event: runlog.RebuildSuccess, Dset: runlog.Num(int64(d.ID)), Name: d.Dataset.Name, Took: lo.took(began)})
+		return true, lo.relist(ctx, d)
+	}
+	lo.event(runlog.Entry{Event: runlog.RebuildFail, Dset: runlog.Num(int64(d.ID)), Name: d.Dataset.Name, Took: lo.took(began)})
+	if fatal(ctx, err) {
+		return false, err
+	}
+	var other *ranksError
+	ranks := int64(0)
+	if errors.As(err, &other) {
+		ranks = int64(other.ranks)
+	}
+	by, rerr := lo.c.AllreduceInt64(ctx, []int64{ranks}, comm.Max)
+	if rerr != nil {
+		return false, rerr
+	}
+	if by[0] > 0 {
+		ok, serr := lo.salvager.salvage(ctx, d, int(by[0]))
+		if serr != nil {
+			return false, serr
+		}
+		if ok {
+			return false, lo.forget(ctx, d)
+		}
+		// It stays for a run of as many ranks as wrote it.
+		lo.warn("scr: left in the caches", "dataset", d.Dataset.Name, "id", d.ID, "err", err)
+		return false, nil
+	}
+	lo.warn("scr: cached dataset cannot be rebuilt", "dataset", d.Dataset.Name, "id", d.ID, "err", err)
+	// It stays, without being offered: what could not be read now may be well again in the next run. It is deleted when
+	// the run goes on from an older one, or when there is no room.
+	return true, nil
+}
+
+// rebuild distributes the files of a dataset and rebuilds what is lost.
+func (lo *loader) rebuild(ctx context.Context, d *cachedSet) error {
+	err := lo.catalog.change(func(c *cachedir.Catalog) { c.Put(d.Cached) })
+	if err == nil {
+		err = lo.cache.makeDir(d.level, d.Path)
+	}
+	if err := lo.agree(ctx, err); err != nil {
+		return err
+	}
+	if d.Packed {
+		if err := lo.redundancy.packer.unpack(ctx, d); err != nil {
+			return err
+		}
+	}
+	if err := lo.mover.distribute(ctx, d); err != nil {
+		return err
+	}
+	if err := lo.step("rebuild"); err != nil {
+		return err
+	}
+	if err := lo.redundancy.recoverMaps(ctx, d); err != nil {
+		return err
+	}
+	mapName := cachedir.FilemapName(d.Path, lo.c.Rank())
+	d.maps, err = cachedir.ReadFilemap(lo.fs, mapName)
+	if err == nil {
+		for _, f := range d.maps.Files() {
+			if f.Meta.Ranks != 0 && f.Meta.Ranks != lo.c.Size() {
+				err = &ranksError{f.Meta.Ranks, lo.c.Size()}
+			}
+		}
+	}
+	if err := lo.agree(ctx, err); err != nil {
+		return err
+	}
+	if !d.Bypass {
+		if err := lo.distinct(ctx, d); err != nil {
+			return err
+		}
+		rep, err := lo.redundancy.recoverFiles(ctx, d)
+		if err != nil {
+			return fmt.Errorf("scr: files: %w", err)
+		}
+		if n := len(rep.Rebuilt); n > 0 {
+			lo.log.Info("scr: rebuilt", "dataset", d.Dataset.Name, "rank", lo.c.Rank(), "files", n, "corrupt", len(rep.Corrupt))
+		}
+		// Made by the reference: existence and sizes are all that is known, unless a checksum stands in the map.
+		if err := lo.agree(ctx, lo.checkFiles(d, !rep.Verified)); err != nil {
+			return err
+		}
+	} else if err := lo.agree(ctx, lo.checkFiles(d, true)); err != nil {
+		return err
+	}
+	if err := lo.redundancy.reseal(ctx, d); err != nil {
+		return err
+	}
+	return lo.agree(ctx, lo.mover.sweep(d))
+}
+
+// distinct is the same for what is going to be rebuilt: no two ranks of a device may have files of one name.
+func (lo *loader) distinct(ctx context.Context, d *cachedSet) error {
+	var mine []byte
+	for _, f := range d.maps.Files() {
+		mine = binary.BigEndian.AppendUint64(mine, xxh3.HashString(f.Name))
+	}
+	all, err := d.level.dc.Allgather(ctx, mine)
+	if err != nil {
+		return err
+	}
+	seen := map[uint64]bool{}
+	for _, b := range all {
+		for ; len(b) >= 8; b = b[8:] {
+			n := binary.BigEndian.Uint64(b)
+			if seen[n] {
+				err = fmt.Errorf("scr: dataset %s: %w: files of ranks that are on one node now have one name in the cache", d.Dataset.Name, ErrCorrupt)
+			}
+			seen[n] = true
+		}
+	}
+	return lo.agree(ctx, err)
+}
+
+// forget deletes a dataset that is not among those of the cache.
+func (lo *loader) forget(ctx context.Context, d *cachedSet) error {
+	lo.cache.sets = append(lo.cache.sets, d)
+	return lo.cache.drop(ctx, d)
+}
+
+// relist enters a dataset that was rebuilt in the catalogue of this node and in the flush file.
+func (lo *loader) relist(ctx context.Context, d *cachedSet) error {
+	err := lo.catalog.change(func(c *cachedir.Catalog) { c.Put(d.Cached) })
+	if err == nil {
+		err = lo.flushFile.setFound(d.Dataset)
+	}
+	return lo.agree(ctx, err)
+}
+
+// beyondRepair tells what will never get better from what may.
+func beyondRepair(err error) bool {
+	var lost *redset.LostError
+	return errors.As(err, &lost) || errors.Is(err, redset.ErrNone) || errors.Is(err, ErrMissing) || errors.Is(err, ErrCorrupt) ||
+		errors.Is(err, ErrChecksum) || errors.Is(err, redset.ErrTruncated)
+}

@@ -1,0 +1,213 @@
+package scr
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"blobio/internal/fault"
+	"blobio/internal/vfs"
+	"blobio/kvtree"
+	"blobio/redset"
+	"blobio/scr/cachedir"
+	"blobio/scr/record"
+)
+
+// redundancy protects the datasets of the cache against losses, and makes up for them.
+type redundancy struct {
+	*job
+	packer *packer
+}
+
+// protect makes the redundancy of a dataset: first of the files, of which that also tells the checksums, then of the
+// file maps that hold these. With bypass the files are in the prefix directory and only the maps are protected.
+func (rd *redundancy) protect(ctx context.Context, d *cachedSet, ds record.Dataset) error {
+	if err := rd.step("encode"); err != nil {
+		return err
+	}
+	l, entry := d.level, d.Cached
+	entry.Dataset = ds
+	entry.Dataset.Complete = true // it is when all of this is there
+	if !d.Bypass {
+		var names []string
+		for _, f := range d.maps.Files() {
+			names = append(names, f.Name)
+		}
+		if err := rd.encode(ctx, l, entry, cachedir.DataGroup, names); err != nil {
+			return err
+		}
+		sums := l.set.Sums()
+		for _, f := range d.maps.Files() {
+			if crc, ok := sums[f.Name]; ok {
+				f.Meta.CRC, f.Meta.HasCRC = crc, true
+				d.maps.Put(f)
+			}
+		}
+	} else if err := rd.sumBypassed(ctx, d); err != nil {
+		return fmt.Errorf("scr: %w", err)
+	}
+	name := cachedir.FilemapName(d.Path, rd.c.Rank())
+	err := d.maps.Write(rd.fs, name)
+	if err := rd.agree(ctx, err); err != nil {
+		return fmt.Errorf("scr: file map: %w", err)
+	}
+	if d.Packed {
+		return rd.packer.pack(ctx, d, entry)
+	}
+	return rd.encode(ctx, l, entry, cachedir.MapGroup, []string{name})
+}
+
+// sumBypassed enters the checksums of files that are in the prefix directory already in the file maps, and makes them durable; a
+// collective. A restart that finds the maps in the caches compares the files with them.
+func (rd *redundancy) sumBypassed(ctx context.Context, d *cachedSet) error {
+	return rd.window(ctx, rd.p.flushWidth, func() error {
+		for _, f := range d.maps.Files() {
+			crc, size, err := syncFile(rd.cfg.FS, f.Name)
+			if err != nil {
+				return err
+			}
+			if size != f.Meta.Size {
+				return fmt.Errorf("%s: %w: %d bytes, before it had %d", f.Name, ErrCorrupt, size, f.Meta.Size)
+			}
+			f.Meta.CRC, f.Meta.HasCRC = crc, true
+			d.maps.Put(f)
+		}
+		d.summed = true
+		return nil
+	})
+}
+
+// encode protects the files of one group.
+func (rd *redundancy) encode(ctx context.Context, l *level, e cachedir.Cached, group string, names []string) error {
+	var err error
+	if l.dc.Rank() == 0 {
+		err = cachedir.WriteState(rd.fs, e.Path, group, cachedir.StateCorrupt)
+	}
+	if err := rd.agree(ctx, err); err != nil {
+		return fmt.Errorf("scr: redundancy: %w", err)
+	}
+	if err := l.set.Encode(ctx, rd.fs, names, groupPrefix(e.Path, group)); err != nil {
+		return fmt.Errorf("scr: redundancy: %w", err)
+	}
+	return rd.sealGroup(ctx, l, e, group, names)
+}
+
+// sealGroup writes which files of which ranks the device has of a group, and that the group is whole. e is the dataset as
+// the catalogue is to have it.
+func (rd *redundancy) sealGroup(ctx context.Context, l *level, e cachedir.Cached, group string, names []string) error {
+	parts, err := rd.gatherNames(ctx, l, e.Path, group, names)
+	if err != nil {
+		return err
+	}
+	if l.dc.Rank() == 0 {
+		var list map[int][]string
+		if list, err = parseNames(parts); err == nil {
+			err = cachedir.WriteShuffile(rd.fs, e.Path, group, list)
+		}
+		switch {
+		case err != nil:
+		case group == cachedir.MapGroup: // made last
+			err = cachedir.WriteEncoded(rd.fs, group, e)
+		default:
+			err = cachedir.WriteState(rd.fs, e.Path, group, cachedir.StateEncoded)
+		}
+		if err == nil {
+			err = vfs.SyncParent(rd.fs, cachedir.MetaDir(e.Path))
+		}
+	}
+	return rd.agree(ctx, err)
+}
+
+// recoverMaps rebuilds the file maps of a dataset that are lost or damaged; a collective.
+func (rd *redundancy) recoverMaps(ctx context.Context, d *cachedSet) error {
+	if d.Packed {
+		return rd.packer.lostMaps(ctx, d)
+	}
+	_, err := redset.Recover(ctx, rd.c, rd.fs, groupPrefix(d.Path, cachedir.MapGroup), &redset.RecoverOptions{Sure: true, Lost: rd.damagedMap})
+	if err != nil {
+		return fmt.Errorf("scr: file maps: %w", err)
+	}
+	return nil
+}
+
+// damagedMap says that a file map is there, and is not what was written: it has a checksum of its own.
+func (rd *redundancy) damagedMap(name string) bool {
+	_, err := cachedir.ReadFilemap(rd.fs, name)
+	var f *fault.FormatError
+	return errors.As(err, &f)
+}
+
+// recoverFiles rebuilds the files of a dataset that are lost or damaged; a collective.
+func (rd *redundancy) recoverFiles(ctx context.Context, d *cachedSet) (*redset.Report, error) {
+	return redset.Recover(ctx, rd.c, rd.fs, groupPrefix(d.Path, cachedir.DataGroup), nil)
+}
+
+// reseal writes for a dataset that was rebuilt what protect writes after the redundancy; a collective.
+func (rd *redundancy) reseal(ctx context.Context, d *cachedSet) error {
+	if !d.Bypass {
+		var names []string
+		for _, f := range d.maps.Files() {
+			names = append(names, f.Name)
+		}
+		if err := rd.sealGroup(ctx, d.level, d.Cached, cachedir.DataGroup, names); err != nil {
+			return err
+		}
+	}
+	if d.Packed {
+		return rd.packer.pack(ctx, d, d.Cached)
+	}
+	return rd.sealGroup(ctx, d.level, d.Cached, cachedir.MapGroup, []string{cachedir.FilemapName(d.Path, rd.c.Rank())})
+}
+
+// gatherNames brings the files of the ranks of a device to its first rank, for parseNames: those of the group, and their
+// redundancy files.
+func (rd *redundancy) gatherNames(ctx context.Context, l *level, dir, group string, names []string) ([][]byte, error) {
+	red, err := redset.Files(rd.fs, groupPrefix(dir, group), rd.c.Rank())
+	if err := rd.agree(ctx, err); err != nil {
+		return nil, err
+	}
+	t := kvtree.New()
+	t.SetInt("RANK", rd.c.Rank())
+	files := t.SetAt(kvtree.New(), "FILE")
+	i := 0
+	for _, n := range slices.Concat(names, red) {
+		if strings.HasSuffix(n, ".redsum") {
+			continue // ours: in the list of the reference is what the reference writes
+		}
+		files.SetAt(kvtree.New(), strconv.Itoa(i), n)
+		i++
+	}
+	b, err := t.Pack()
+	if err := rd.agree(ctx, err); err != nil {
+		return nil, err
+	}
+	return l.dc.Gather(ctx, 0, b)
+}
+
+// parseNames reads what gatherNames sends. What is wrong only the first rank of the device sees, so the error has to be
+// agreed on.
+func parseNames(parts [][]byte) (map[int][]string, error) {
+	out := map[int][]string{}
+	for _, p := range parts {
+		t, err := kvtree.Unpack(p, nil)
+		if err != nil {
+			return nil, err
+		}
+		r, err := t.Int("RANK")
+		if err != nil {
+			return nil, err
+		}
+		at := t.Get("FILE")
+		for i := range at.Len() {
+			n, _ := at.Get(strconv.Itoa(i)).First()
+			out[r] = append(out[r], n)
+		}
+		if out[r] == nil {
+			out[r] = []string{}
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,256 @@
+package scr
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/zeebo/xxh3"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+	"blobio/scr/cachedir"
+	"blobio/scr/prefixdir"
+	"blobio/scr/record"
+	"blobio/scr/runlog"
+)
+
+// writer takes the files of a dataset into the cache, from Route to the entry in the catalogues.
+type writer struct {
+	*job
+	index      *index
+	cache      *cache
+	redundancy *redundancy
+}
+
+// writing is the dataset between Start and Complete.
+type writing struct {
+	*cachedSet
+	ds      record.Dataset
+	began   time.Time
+	byOrig  map[string]string // absolute name of the application -> name in the cache
+	reserve []string          // files that keep names in the cache for this rank
+	older   map[string]bool   // bypass: files that were there before this dataset
+	claims  *prefixdir.Claims // read when a file is found to be there
+}
+
+// plan makes the record of a new dataset, the same on all ranks, and chooses its level; a collective. One of the same name in the cache
+// that is of no use is deleted.
+func (wr *writer) plan(ctx context.Context, name string, flags Flags) (ds record.Dataset, l *level, err error) {
+	next := wr.cache.ids
+	next.set++
+	if flags&Checkpoint != 0 {
+		next.ckpt++
+	}
+	if name == "" {
+		name = record.DefaultName(next.set)
+	}
+	if err = wr.sameName(ctx, name, flags); err != nil {
+		return ds, nil, err
+	}
+	if d := wr.cache.find(name); d != nil {
+		if err = wr.cache.drop(ctx, d); err != nil {
+			return ds, nil, err
+		}
+	}
+	ckpt := 0
+	if flags&Checkpoint != 0 {
+		ckpt = next.ckpt
+	}
+	ds = record.Dataset{
+		ID: next.set, Name: name, User: wr.p.user, JobName: wr.p.jobName, JobID: wr.p.jobID, Cluster: wr.p.cluster,
+		Created: wr.cfg.Clock().Truncate(time.Microsecond), Ckpt: ckpt, Checkpoint: flags&Checkpoint != 0, Output: flags&Output != 0,
+	}
+	now, err := wr.c.Bcast(ctx, 0, []byte(strconv.FormatInt(ds.Created.UnixMicro(), 10)))
+	if err != nil {
+		return ds, nil, err
+	}
+	us, _ := strconv.ParseInt(string(now), 10, 64)
+	ds.Created = time.UnixMicro(us)
+	l, err = wr.cache.levels.choose(next.ckpt, flags)
+	return ds, l, err
+}
+
+// sameName checks that all ranks gave the same name, and that it is one.
+func (wr *writer) sameName(ctx context.Context, name string, flags Flags) error {
+	b, err := wr.c.Bcast(ctx, 0, append([]byte{byte(flags)}, name...))
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(b) == 0 || string(b[1:]) != name || b[0] != byte(flags):
+		err = fmt.Errorf("scr: %w: dataset %q here, %q on rank 0", ErrUsage, name, b[1:])
+	case path.IsAbs(name) || path.Clean(name) != name || name == "." || name == ".." || strings.HasPrefix(name, "../") || len(name) > 1023 || hasControl(name):
+		err = fmt.Errorf("scr: %w: %q is no name of a dataset", ErrUsage, name)
+	case wr.cache.find(name) != nil && wr.cache.find(name).usable:
+		err = fmt.Errorf("scr: %w: dataset %q is in the cache", ErrUsage, name)
+	}
+	return wr.agree(ctx, err)
+}
+
+func hasControl(s string) bool {
+	for _, r := range s {
+		if r < ' ' || r == 0x7f {
+			return true
+		}
+	}
+	return false
+}
+
+// begin makes room and the folder of a dataset, and enters it in the catalogues as incomplete.
+func (wr *writer) begin(ctx context.Context, ds record.Dataset, l *level, bypass bool) (*writing, error) {
+	if err := wr.cache.makeRoom(ctx, l); err != nil {
+		return nil, err
+	}
+	d := &cachedSet{
+		Cached: cachedir.Cached{ID: ds.ID, Dataset: ds, Path: path.Join(l.dir, record.DefaultName(ds.ID)), Bypass: bypass, Packed: wr.cfg.Packed},
+		level:  l, maps: cachedir.NewFilemap(),
+	}
+	// A crashed run may have left a folder of this number.
+	err := wr.cache.removeDir(l, d.Path)
+	if err := wr.agree(ctx, err); err != nil {
+		return nil, err
+	}
+	err = wr.cache.catalog.change(func(c *cachedir.Catalog) { c.Put(d.Cached) })
+	if err := wr.agree(ctx, err); err != nil {
+		return nil, fmt.Errorf("scr: catalogue: %w", err)
+	}
+	err = wr.cache.makeDir(l, d.Path)
+	if err := wr.agree(ctx, err); err != nil {
+		return nil, err
+	}
+	if d.Packed {
+		wr.fs.Add(d.Path)
+	}
+	wr.cache.sets = append(wr.cache.sets, d)
+	return &writing{cachedSet: d, ds: ds, began: wr.cfg.Clock(), byOrig: map[string]string{}, older: map[string]bool{}}, nil
+}
+
+// seal measures the files, protects them and commits the dataset in the caches.
+func (wr *writer) seal(ctx context.Context, w *writing, valid bool) error {
+	verdict, err := wr.unanimous(ctx, valid, "dataset "+w.ds.Name)
+	if err == nil {
+		err = verdict
+	}
+	if err != nil {
+		return err
+	}
+	var mine error
+	var size, count int64
+	for _, f := range w.maps.Files() {
+		m, err := vfs.MetaOf(wr.fileFS(w.cachedSet), f.Name)
+		if err != nil {
+			if mine == nil {
+				mine = fmt.Errorf("scr: dataset %s: %s: %w", w.ds.Name, f.Meta.Orig, err)
+			}
+			continue
+		}
+		f.Meta.Size, f.Meta.Complete, f.Meta.Stat, f.Meta.HasStat = m.Size, true, m, true
+		w.maps.Put(f)
+		size, count = size+m.Size, count+1
+	}
+	if err := wr.agree(ctx, mine); err != nil {
+		return err
+	}
+	total, err := wr.c.AllreduceInt64(ctx, []int64{size, count}, comm.Sum)
+	if err != nil {
+		return err
+	}
+	w.ds.Size, w.ds.Files, w.ds.Complete = total[0], total[1], true
+	for _, n := range w.reserve {
+		if err := wr.fs.Remove(n); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			mine = err
+		}
+	}
+	if err := wr.agree(ctx, mine); err != nil {
+		return err
+	}
+	if !w.Bypass {
+		if err := wr.separateNames(ctx, w, true); err != nil {
+			return err
+		}
+	}
+	began := wr.cfg.Clock()
+	if err := wr.redundancy.protect(ctx, w.cachedSet, w.ds); err != nil {
+		return err
+	}
+	if err := wr.sameContent(ctx, w); err != nil {
+		return err
+	}
+	wr.xfer(runlog.Encode, w.level.Store, w.Path, w.ds, "", began)
+	return wr.cache.commit(ctx, w.cachedSet, w.ds)
+}
+
+// sameContent is a collective: an error if several ranks have written different bytes to files that are one in the prefix
+// directory. In the cache each has its own; a flush could keep but one of them.
+func (wr *writer) sameContent(ctx context.Context, w *writing) error {
+	if w.Bypass {
+		return nil
+	}
+	type sum struct {
+		rank int
+		size int64
+		crc  uint32
+	}
+	var mine []byte
+	for _, f := range w.maps.Files() {
+		mine = binary.BigEndian.AppendUint64(mine, xxh3.HashString(path.Join(f.Meta.Path, f.Meta.Name)))
+		mine = binary.BigEndian.AppendUint64(mine, uint64(f.Meta.Size))
+		mine = binary.BigEndian.AppendUint32(mine, f.Meta.CRC)
+	}
+	all, err := wr.c.Allgather(ctx, mine)
+	if err != nil {
+		return err
+	}
+	first, other := map[uint64]sum{}, map[uint64]int{}
+	for r, b := range all {
+		for ; len(b) >= 20; b = b[20:] {
+			h, x := binary.BigEndian.Uint64(b), sum{r, int64(binary.BigEndian.Uint64(b[8:])), binary.BigEndian.Uint32(b[16:])}
+			if a, ok := first[h]; !ok {
+				first[h] = x
+			} else if a.size != x.size || a.crc != x.crc {
+				other[h] = r
+			}
+		}
+	}
+	for _, f := range w.maps.Files() {
+		h := xxh3.HashString(path.Join(f.Meta.Path, f.Meta.Name))
+		if r, ok := other[h]; ok && err == nil {
+			err = fmt.Errorf("scr: dataset %s: %s: %w: ranks %d and %d have written different bytes to it", w.ds.Name, f.Meta.Orig, ErrUsage, first[h].rank, r)
+		}
+	}
+	return wr.agree(ctx, err)
+}
+
+// logEnd logs the end of a dataset.
+func (wr *writer) logEnd(w *writing) {
+	ev, kind := runlog.OutputEnd, runlog.Output
+	if w.ds.Checkpoint {
+		ev, kind = runlog.CheckpointEnd, runlog.Checkpoint
+	}
+	store := w.level.Store
+	wr.event(runlog.Entry{Event: ev, Note: store, Dset: runlog.Num(int64(w.ds.ID)), Name: w.ds.Name, Took: wr.took(w.began)})
+	wr.xfer(kind, store, w.Path, w.ds, w.ds.Name, w.began)
+}
+
+// discard deletes what a failed dataset left, but with bypass not what was there before it: nobody knows whether the
+// application has written to that.
+func (wr *writer) discard(ctx context.Context, w *writing) error {
+	if w.Bypass {
+		for _, f := range w.maps.Files() {
+			if w.older[f.Name] {
+				continue
+			}
+			if err := wr.cfg.FS.Remove(f.Name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				wr.warn("scr: delete", "file", f.Name, "err", err)
+			}
+		}
+	}
+	return wr.cache.drop(ctx, w.cachedSet)
+}
