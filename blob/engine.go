@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"blobio/blob/internal/checksum"
 	"blobio/blob/internal/layout"
 	"blobio/decomp"
 	"blobio/h5"
@@ -34,7 +35,7 @@ type engine struct {
 
 	first    int64 // first record that this session may write
 	appended bool  // fixed variables and maps are in the file already
-	sums     *sums
+	sums     *checksum.Set
 	done     *doneSet
 	kept     [][]pend    // process-centric, records unknown: puts by local rank
 	mapsOut  bool        // the map variables are written
@@ -54,7 +55,7 @@ type engine struct {
 
 func (e *engine) init() {
 	e.recount()
-	e.sums = newSums(e.opt.piece)
+	e.sums = checksum.New(e.opt.piece)
 	e.done = newDoneSet(e.table.ID, e.schema)
 }
 
@@ -229,7 +230,7 @@ func (e *engine) note(lists [][]pend) {
 	for i, l := range lists {
 		for k := range l {
 			if e.done.set(i, &l[k], e.schema.vars[l[k].v].Record) && e.pack == nil {
-				e.sums.again(e.extent(&l[k]))
+				e.sums.Again(e.extent(&l[k]))
 			}
 		}
 	}
