@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"time"
 
@@ -74,7 +73,7 @@ func ReadCeiling(name string, readers int) (time.Duration, error) {
 		start := time.Now()
 		if err := striped(size, block, readers, func(w int, off int64, n int) error {
 			if k, err := f.ReadAt(bufs[w][:n], off); k < n {
-				return fmt.Errorf("bench: read of %s at %d: %w", name, off, err)
+				return pkg.Errorf("read of %s at %d: %w", name, off, err)
 			}
 			return nil
 		}); err != nil {
@@ -104,7 +103,7 @@ func plainRead(name string, block, readers int) (int64, error) {
 	}
 	return size, striped(size, block, readers, func(w int, off int64, n int) error {
 		if k, err := f.ReadAt(bufs[w][:n], off); k < n {
-			return fmt.Errorf("bench: read of %s at %d: %w", name, off, err)
+			return pkg.Errorf("read of %s at %d: %w", name, off, err)
 		}
 		return nil
 	})

@@ -10,7 +10,7 @@ import (
 // structure checks one file on its own: header, size, table of blobs.
 func (c *checker) structure(p *checkPart) {
 	if p.name == "" || p.gone() {
-		if c.missing.Add(1) <= maxListed {
+		if c.state.missing.Add(1) <= maxListed {
 			c.say(Error, p.wanted(), -1, "subfile", ErrMissing, "not there")
 		}
 		p.name = ""
@@ -171,11 +171,7 @@ func (c *checker) data(p *checkPart) {
 		if p.fine != nil {
 			piece = p.fine.Size
 		}
-		err = sumExtents(c.ctx, f, pl, p.table, p.name, p.set.Records, piece, report, func(n int64) {
-			if d := c.done.Add(n); c.o.Progress != nil {
-				c.o.Progress(d, c.total)
-			}
-		})
+		err = sumExtents(c.ctx, f, pl, p.table, p.name, p.set.Records, piece, report, c.col.Did)
 	}
 	c.pads(p, f)
 	if p.info == nil {

@@ -134,7 +134,7 @@ func (c *checker) padding(p *checkPart, f vfs.File, d int) {
 
 // coverage reports elements that several ranks own, or none.
 func (c *checker) coverage(parts []*checkPart, maps []*decomp.Map) {
-	lost := slices.ContainsFunc(c.found, func(f Finding) bool { return errors.Is(f.Err, ErrMissing) })
+	lost := c.state.lost.Load()
 	for d, m := range maps {
 		if m == nil {
 			continue

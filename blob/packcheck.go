@@ -110,6 +110,7 @@ func (c *checker) sumPacked(p *checkPart, f io.ReaderAt, report func(ext int64, 
 		return subfile.ExtentIndex(len(fixed), len(recs), k%len(recs), true, rec), recs[k%len(recs)], rec
 	}
 	var faults atomic.Int64
+	told := make([][]error, n) // by extent: workers meet them in any order
 	inParallel(c.o.Workers, n, func(k int) {
 		if c.ctx.Err() != nil {
 			return
@@ -117,14 +118,15 @@ func (c *checker) sumPacked(p *checkPart, f io.ReaderAt, report func(ext int64, 
 		_, v, rec := key(k)
 		crc, stored, err := p.un.Verify(f, v, rec, func(err error) {
 			if faults.Add(1) <= maxListed {
-				c.add(findingOf(Error, p.name, err))
+				told[k] = append(told[k], err)
 			}
 		})
 		results[k] = result{crc, err == nil}
-		if d := c.done.Add(stored); c.o.Progress != nil {
-			c.o.Progress(d, c.total)
-		}
+		c.col.Did(stored)
 	})
+	for _, err := range slices.Concat(told...) {
+		c.add(findingOf(Error, p.name, err))
+	}
 	if more := faults.Load() - maxListed; more > 0 {
 		c.say(Error, p.name, -1, layout.DataPacked, ErrChecksum, "%d more chunks are not right", more)
 	}

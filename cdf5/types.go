@@ -73,7 +73,7 @@ func ParseType(name string) (Type, error) {
 			return t, nil
 		}
 	}
-	return 0, fmt.Errorf("cdf5: %w: no type is named %q", ErrUsage, name)
+	return 0, pkg.Errorf("%w: no type is named %q", ErrUsage, name)
 }
 
 // Version is the fourth byte of a file.

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"blobio/internal/par"
+
+	"blobio/internal/fault"
 )
 
 // CheckOptions are options of Check. nil is the default.
@@ -231,7 +233,7 @@ func (c *checker) chunk(ctx context.Context, p place, res chunkResult) {
 			if c.odd++; c.odd > maxFlaws {
 				return
 			}
-			c.report(Finding{Severity: Note, File: c.name, Offset: p.offset, Field: p.field() + ": hash", HasVar: true, Var: p.ID,
+			c.report(Finding{Severity: Note, File: c.name, Offset: p.offset, Field: p.field() + ": hash", Var: fault.Num(p.ID),
 				Msg: "of a chunk without bytes: not that of nothing"})
 		}
 		return

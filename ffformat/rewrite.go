@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/md5"
 	"errors"
-	"fmt"
 	"hash"
 	"io"
 	"iter"
@@ -130,7 +129,7 @@ func (w *rewriting) copy(ctx context.Context) error {
 		}
 	}
 	if len(list) != len(w.from) {
-		return fmt.Errorf("ffformat: %d chunks for %d containers: %w", len(w.from), len(list), ErrBroken)
+		return pkg.Errorf("%d chunks for %d containers: %w", len(w.from), len(list), ErrBroken)
 	}
 	errs := make([]error, len(list))
 	_ = par.Crew(ctx, par.Workers(w.workers), len(list), func(ctx context.Context, chunks iter.Seq[int]) error {

@@ -79,7 +79,7 @@ func TestSpare(t *testing.T) {
 				hurt(t, mem, 1, how)
 				whole := false
 				for f := range Check(context.Background(), "d", &CheckOptions{FS: mem}) {
-					whole = whole || f.CkptID == 4 && strings.Contains(f.Msg, "falls back")
+					whole = whole || f.Dataset.Is(4) && strings.Contains(f.Msg, "falls back")
 				}
 				if !whole {
 					t.Error("Check does not tell that checkpoint 4 is whole")

@@ -12,6 +12,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -75,7 +76,7 @@ func TestEveryFile(t *testing.T) {
 					v := openOne(t, m, name)
 					bad := 0
 					for f := range v.Check(bg, nil) {
-						bad += int(btoi(!f.Note))
+						bad += int(btoi(f.Severity == fault.Error))
 					}
 					v.Close()
 					if (bad > 0) != (name == array) {
@@ -158,7 +159,7 @@ func TestRecordOfOlderPrograms(t *testing.T) {
 	}
 	v := openOne(t, mem, "a")
 	for f := range v.Check(bg, nil) {
-		if !f.Note {
+		if f.Severity == fault.Error {
 			t.Error(f)
 		}
 	}

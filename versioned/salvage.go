@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"blobio/ffformat"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -30,7 +31,7 @@ type salvaged struct {
 
 func (s *salvage) leave(name, format string, args ...any) {
 	for _, p := range s.paths[name] {
-		s.left = append(s.left, Finding{File: p, Text: fmt.Sprintf(format, args...)})
+		s.left = append(s.left, Finding{Severity: fault.Error, File: p, Offset: -1, Msg: fault.Text(fmt.Errorf(format, args...))})
 	}
 }
 

@@ -7,29 +7,26 @@ import (
 	"io/fs"
 	"iter"
 	"path/filepath"
-	"strings"
 
 	"blobio/ffformat"
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 )
 
-// Finding is something that Check found.
-type Finding struct {
-	File string `json:"file,omitempty"`
-	Text string `json:"text"`
-	Err  error  `json:"-"`
-	Note bool   `json:"note"` // nothing is lost
+// Finding is something that Check found: an error, or a note if nothing is lost.
+type Finding = fault.Finding
+
+// findingOf is an error as a finding about a file.
+func findingOf(file string, err error) Finding { return fault.Of(fault.Error, file, err) }
+
+// wordsOf is an error as a finding with all of its words.
+func wordsOf(err error) Finding {
+	return Finding{Severity: fault.Error, Offset: -1, Msg: fault.Text(err), Err: err}
 }
 
-func (f Finding) String() string {
-	s := f.Text
-	if f.File != "" {
-		s = f.File + ": " + s
-	}
-	if f.Note {
-		s = "note: " + s
-	}
-	return s
+// noteOf is a finding of which nothing is lost.
+func noteOf(file, text string) Finding {
+	return Finding{Severity: fault.Note, File: file, Offset: -1, Msg: text}
 }
 
 // Check looks for all that is wrong with the store: files that are absent or not those that were committed, every
@@ -53,7 +50,7 @@ func (v *View) Check(ctx context.Context, progress func(done, total int64)) iter
 				if k > 0 && errors.Is(err, fs.ErrNotExist) {
 					continue // not all nodes keep copies
 				}
-				if err != nil && !yield(Finding{File: name, Text: strings.TrimPrefix(err.Error(), "versioned: "), Err: err}) {
+				if err != nil && !yield(findingOf(name, err)) {
 					return
 				}
 			}
@@ -62,7 +59,7 @@ func (v *View) Check(ctx context.Context, progress func(done, total int64)) iter
 			}
 		}
 		if v.sealed {
-			if !yield(Finding{Text: "elements are encrypted, and were not looked at without the key; the hashes of the files were", Note: true}) {
+			if !yield(noteOf("", "elements are encrypted, and were not looked at without the key; the hashes of the files were")) {
 				return
 			}
 		} else if !v.checkChunks(ctx, yield) {
@@ -88,7 +85,7 @@ func (v *View) Check(ctx context.Context, progress func(done, total int64)) iter
 				case !isData(e.Name()) && !isRedundancy(e.Name()):
 					text = "is not of this array"
 				}
-				if !known[e.Name()] && !yield(Finding{File: filepath.Join(d, e.Name()), Text: text, Note: true}) {
+				if !known[e.Name()] && !yield(noteOf(filepath.Join(d, e.Name()), text)) {
 					return
 				}
 			}
@@ -106,19 +103,19 @@ func (v *View) checkRecords(yield func(Finding) bool) bool {
 			}
 		}
 		for i, err := range bad {
-			f := Finding{File: filepath.Join(d, recordNames[i]), Err: err}
+			f := Finding{Severity: fault.Error, File: filepath.Join(d, recordNames[i]), Offset: -1, Err: err}
 			var fe *FormatError
 			switch {
 			case err == nil && best.Seq == v.rec.Seq:
 				continue
 			case err == nil || errors.As(err, &fe) && fe.Field == "seq":
-				f.Text, f.Note = "an older record, of a commit that did not come to its end; the next one replaces it", true
+				f.Severity, f.Msg = fault.Note, "an older record, of a commit that did not come to its end; the next one replaces it"
 			case errors.Is(err, fs.ErrNotExist) && i > 0 && best != nil && !best.Twice:
-				f.Text, f.Note = "absent: the store was written without a second record; the next commit adds it", true
+				f.Severity, f.Msg = fault.Note, "absent: the store was written without a second record; the next commit adds it"
 			case errors.Is(err, fs.ErrNotExist):
-				f.Text = "the record is absent; the next commit makes it anew from the other one"
+				f.Msg = "the record is absent; the next commit makes it anew from the other one"
 			default:
-				f.Text = strings.TrimPrefix(err.Error(), "versioned: ") + "; the next commit makes it anew from the other one"
+				f.Msg = fault.Text(err) + "; the next commit makes it anew from the other one"
 			}
 			if !yield(f) {
 				return false
@@ -140,8 +137,8 @@ func (v *View) checkFile(ctx context.Context, node int, f *fileInfo) error {
 		return err
 	}
 	for fd := range ffformat.Check(ctx, x.f, size, x.f.Name(), nil) {
-		if err := fd.AsError(); err != nil && fd.Severity.String() == "error" {
-			return err
+		if fd.Severity == fault.Error {
+			return fd.AsError()
 		}
 	}
 	return nil
@@ -177,7 +174,7 @@ func (v *View) checkChunks(ctx context.Context, yield func(Finding) bool) bool {
 				err = v.newChunks(ctx, x, ver, last, g, int(seg))
 			}
 			good = good && err == nil
-			if err != nil && ctx.Err() == nil && !yield(Finding{Text: strings.ReplaceAll(err.Error(), "versioned: ", ""), Err: err}) {
+			if err != nil && ctx.Err() == nil && !yield(wordsOf(err)) {
 				return false
 			}
 		}
@@ -186,7 +183,7 @@ func (v *View) checkChunks(ctx context.Context, yield func(Finding) bool) bool {
 		}
 		if _, same, err := v.cat.stateOf(ctx, g, ver); err == nil && !same {
 			err := formatErr(v.spec.Name, -1, "sum", ErrCorrupt, "version %d: the chunks are not those that were committed, want %s", ver.Number, ver.Sum)
-			if !yield(Finding{Text: strings.TrimPrefix(err.Error(), "versioned: "), Err: err}) {
+			if !yield(wordsOf(err)) {
 				return false
 			}
 		}

@@ -1,13 +1,33 @@
 package cli
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
 
-// Severities of findings.
-const (
-	sevError   = "error"
-	sevWarning = "warning"
-	SevNote    = "note"
+	"blobio/internal/fault"
 )
+
+// report is the JSON of all verbs that check. The version changes when a field goes, or means something else.
+type report struct {
+	Version int          `json:"version"`
+	Checked any          `json:"checked"`
+	Failed  []FailedPath `json:"failed,omitempty"`
+}
+
+// PrintReport prints what was checked, a list, and what could not be looked at, as JSON.
+func (e *Env) PrintReport(checked any, failed []FailedPath) error {
+	return e.PrintJSON(report{1, checked, failed})
+}
+
+// FailedPath is a path that could not be looked at.
+type FailedPath struct {
+	Path  string        `json:"path"`
+	Error fault.Finding `json:"error"`
+}
+
+// Failure says that path could not be looked at, and why.
+func Failure(path string, err error) FailedPath {
+	return FailedPath{path, fault.Of(fault.Error, "", err)}
+}
 
 // Tally counts findings by severity.
 type Tally struct {
@@ -16,17 +36,19 @@ type Tally struct {
 	Notes    int `json:"notes"`
 }
 
-func (t *Tally) Count(severity string) {
+// Count counts one finding.
+func (t *Tally) Count(severity fault.Severity) {
 	switch severity {
-	case sevError:
+	case fault.Error:
 		t.Errors++
-	case sevWarning:
+	case fault.Warning:
 		t.Warnings++
 	default:
 		t.Notes++
 	}
 }
 
+// Failing says whether what was found makes the exit code 1.
 func (t *Tally) Failing(strict bool) bool { return t.Errors > 0 || strict && t.Warnings > 0 }
 
 // Verdict says what was found; notes says that notes were printed.
@@ -44,23 +66,24 @@ func (t *Tally) Verdict(notes bool) string {
 	return v
 }
 
-// Checking is what a verb does with each of its paths, of which there are count.
+// Checking is what a verb does with each of its paths, of which there are Count.
 type Checking[T interface{ Failing(strict bool) bool }] struct {
 	Count          int
 	Strict, AsJSON bool
-	Key            string // of the list in JSON
 	One            func(path string) (T, error)
 	Print          func(T)
 }
 
 // Run looks at all paths, prints, and sets the exit code.
 func (k *Checking[T]) Run(cmd *cobra.Command, e *Env, paths []string) error {
-	out := []T{}
+	out, failed := []T{}, []FailedPath{}
+	var last error
 	for _, path := range paths {
 		c, err := k.One(path)
 		if err != nil {
-			if err := e.PathFailed(cmd.Context(), cmd, k.Count, err); err != nil {
-				return err
+			failed = append(failed, Failure(path, err))
+			if last = e.PathFailed(cmd.Context(), cmd, k.Count, err); last != nil {
+				break
 			}
 			continue
 		}
@@ -73,9 +96,11 @@ func (k *Checking[T]) Run(cmd *cobra.Command, e *Env, paths []string) error {
 		}
 	}
 	if k.AsJSON {
-		return e.PrintJSON(map[string]any{k.Key: out})
+		if err := e.PrintReport(out, failed); err != nil {
+			return err
+		}
 	}
-	return nil
+	return last
 }
 
 // DiffLines is how many differences are printed: two datasets that have

@@ -36,12 +36,14 @@ something is not as it should be, but all data can be read; a note (shown with
 Exit codes: 0 nothing found, 1 errors (with --strict: or warnings), 2 could not
 look at a path at all.
 
-JSON: {"datasets": [{path, errors, warnings, notes, findings: [{severity, file,
-offset, field, message, class}]}]}.`,
+JSON: {"version": 1, "checked": [{path, errors, warnings, notes, findings: [...]}],
+"failed": [{path, error}]}. A finding, and the error of a path that could not be
+looked at, has severity and message, and what is known of file, offset, rank, node,
+dataset, var, block, field, found, wanted, class and effect.`,
 		Example: `  blobio check F_h0.nc
   blobio check --quick run/*.manifest    # structure and maps, without reading the data
   blobio check --notes F_h0.nc           # elements that no rank owns, foreign files, ...
-  blobio check --json F_h0.nc | jq '.datasets[].findings[]'`,
+  blobio check --json F_h0.nc | jq '.checked[].findings[]'`,
 		Args: cli.MinArgs(1, "a dataset"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, e, args)
@@ -68,7 +70,7 @@ func (f *checkFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error {
 		return cli.Usagef("--workers %d, want a positive number", f.workers)
 	}
 	ctx := cmd.Context()
-	k := cli.Checking[*checked]{Count: len(paths), Strict: f.strict, AsJSON: f.asJSON, Key: "datasets",
+	k := cli.Checking[*checked]{Count: len(paths), Strict: f.strict, AsJSON: f.asJSON,
 		One:   func(path string) (*checked, error) { return f.one(ctx, e, path) },
 		Print: func(c *checked) { f.print(e, c) }}
 	return k.Run(cmd, e, paths)
@@ -93,7 +95,7 @@ func (f *checkFlags) one(ctx context.Context, e *cli.Env, path string) (*checked
 		if errors.Is(x.Err, fs.ErrPermission) || errors.Is(x.Err, fs.ErrNotExist) {
 			return nil, x.Err
 		}
-		c.Count(x.Severity.String())
+		c.Count(x.Severity)
 		c.Findings = append(c.Findings, x)
 	}
 	return c, ctx.Err()
@@ -112,7 +114,7 @@ func leftOf(ctx context.Context, path string) (left []blob.Finding) {
 func (f *checkFlags) print(e *cli.Env, c *checked) {
 	for _, x := range c.Findings {
 		if x.Severity != blob.Note || f.notes {
-			fmt.Fprintln(e.Out, cli.Plain(x.String()))
+			fmt.Fprintln(e.Out, x)
 		}
 	}
 	verdict := c.Verdict(f.notes)

@@ -110,7 +110,7 @@ func (f *diffFlags) run(ctx context.Context, e *cli.Env, pathA, pathB string) er
 	switch {
 	case f.quiet:
 	case f.asJSON:
-		return e.PrintJSON(map[string]any{"a": a.Base(), "b": b.Base(), "equal": len(found) == 0, "differences": found})
+		return e.PrintJSON(map[string]any{"version": 1, "a": a.Base(), "b": b.Base(), "equal": len(found) == 0, "differences": found})
 	case len(found) == 0:
 		fmt.Fprintf(e.Out, "%s and %s are equal\n", a.Base(), b.Base())
 	default:

@@ -234,16 +234,30 @@ func TestCheck(t *testing.T) {
 	if r := clitest.Blobio(t, "check", "--quick", process); r.Code != 0 {
 		t.Errorf("check --quick of a flipped bit of data: %d\n%s%s", r.Code, r.Out, r.Err)
 	}
-	var d struct{ Datasets []dataset.Checked }
 	r = clitest.Blobio(t, "check", "--json", process)
-	var raw map[string][]struct {
-		Path     string
-		Errors   int
-		Findings []map[string]any
+	var raw struct {
+		Version int
+		Checked []struct {
+			Path     string
+			Errors   int
+			Findings []map[string]any
+		}
+		Failed []struct {
+			Path  string
+			Error map[string]any
+		}
 	}
 	clitest.Check(t, json.Unmarshal([]byte(r.Out), &raw))
-	if r.Code != cli.Findings || raw["datasets"][0].Errors != 1 || raw["datasets"][0].Findings[0]["severity"] != "error" {
-		t.Errorf("check --json: %d %+v %+v", r.Code, raw, d)
+	if r.Code != cli.Findings || raw.Version != 1 || raw.Checked[0].Errors != 1 || raw.Checked[0].Findings[0]["severity"] != "error" || raw.Failed != nil {
+		t.Errorf("check --json: %d %+v", r.Code, raw)
+	}
+	gone := filepath.Join(dir, "gone.nc")
+	for _, paths := range [][]string{{gone}, {process, gone}} { // what could not be looked at stands beside what could
+		r = clitest.Blobio(t, append([]string{"check", "--json"}, paths...)...)
+		clitest.Check(t, json.Unmarshal([]byte(r.Out), &raw))
+		if r.Code != cli.Failed || len(raw.Checked) != len(paths)-1 || len(raw.Failed) != 1 || raw.Failed[0].Path != gone || raw.Failed[0].Error["class"] != "missing" {
+			t.Errorf("check --json %s: %d %+v", paths, r.Code, raw)
+		}
 	}
 	// Foreign: a note, which is shown when asked for.
 	clitest.Check(t, os.Remove(variable+".manifest"))

@@ -36,12 +36,12 @@ something is not as it should be, but all data can be read; a note (shown with
 Exit codes: 0 nothing found, 1 errors (with --strict: or warnings), 2 could not
 look at a path at all.
 
-JSON: {"files": [{path, errors, warnings, notes, findings: [{severity, file,
-offset, field, message, class, var}]}]}; in a store, findings have ckpt and rank, too.`,
+JSON: {"version": 1, "checked": [{path, errors, warnings, notes, findings: [...]}]};
+findings are those of blobio check: var is the id of a variable, dataset a checkpoint.`,
 		Example: `  blobio ff check Ckpt7-Rank0.fti
   blobio ff check --quick global/l4        # metadata only
   blobio ff check --notes dCPFile-Rank0.fti
-  blobio ff check --json l1/*.fti | jq '.files[].findings[]'`,
+  blobio ff check --json l1/*.fti | jq '.checked[].findings[]'`,
 		Args: cli.MinArgs(1, "a checkpoint file or a directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, e, args)
@@ -60,13 +60,13 @@ offset, field, message, class, var}]}]}; in a store, findings have ckpt and rank
 type ffChecked struct {
 	Path string `json:"path"`
 	cli.Tally
-	Findings []ffFound `json:"findings"`
+	Findings []ffformat.Finding `json:"findings"`
 }
 
-// add counts a finding; as is what JSON has.
-func (c *ffChecked) add(x ffformat.Finding, as any) {
-	c.Count(x.Severity.String())
-	c.Findings = append(c.Findings, ffFound{x, as})
+// add counts a finding.
+func (c *ffChecked) add(x ffformat.Finding) {
+	c.Count(x.Severity)
+	c.Findings = append(c.Findings, x)
 }
 
 func (f *ffCheckFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error {
@@ -90,7 +90,7 @@ func (f *ffCheckFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error
 		}
 		files = append(files, list...)
 	}
-	k := cli.Checking[*ffChecked]{Count: max(count, len(files)), Strict: f.strict, AsJSON: f.asJSON, Key: "files",
+	k := cli.Checking[*ffChecked]{Count: max(count, len(files)), Strict: f.strict, AsJSON: f.asJSON,
 		One:   func(path string) (*ffChecked, error) { return f.one(ctx, e, path) },
 		Print: func(c *ffChecked) { f.print(e, c) }}
 	return k.Run(cmd, e, files)
@@ -114,9 +114,9 @@ func (f *ffCheckFlags) one(ctx context.Context, e *cli.Env, path string) (*ffChe
 	if err != nil {
 		return nil, err
 	}
-	c := &ffChecked{Path: path, Findings: []ffFound{}}
+	c := &ffChecked{Path: path, Findings: []ffformat.Finding{}}
 	for _, x := range list {
-		c.add(x, x)
+		c.add(x)
 	}
 	return c, nil
 }
@@ -124,7 +124,7 @@ func (f *ffCheckFlags) one(ctx context.Context, e *cli.Env, path string) (*ffChe
 func (f *ffCheckFlags) print(e *cli.Env, c *ffChecked) {
 	for _, x := range c.Findings {
 		if x.Severity != ffformat.Note || f.notes {
-			fmt.Fprintln(e.Out, cli.Plain(x.Finding.String()))
+			fmt.Fprintln(e.Out, x)
 		}
 	}
 	verdict := c.Verdict(f.notes)

@@ -208,7 +208,7 @@ func TestFFCheck(t *testing.T) {
 		t.Errorf("--quick: %q", out)
 	}
 	var d struct {
-		Files []struct {
+		Checked []struct {
 			Path     string
 			Errors   int
 			Findings []struct {
@@ -219,7 +219,7 @@ func TestFFCheck(t *testing.T) {
 	}
 	r = clitest.Blobio(t, "ff", "check", "--json", dir)
 	clitest.Check(t, json.Unmarshal([]byte(r.Out), &d))
-	if r.Code != cli.Findings || len(d.Files) != 3 || d.Files[2].Errors != 1 || *d.Files[2].Findings[0].Var != 1 || d.Files[2].Findings[0].Class != "checksum mismatch" {
+	if r.Code != cli.Findings || len(d.Checked) != 3 || d.Checked[2].Errors != 1 || *d.Checked[2].Findings[0].Var != 1 || d.Checked[2].Findings[0].Class != "checksum mismatch" {
 		t.Errorf("%d %+v", r.Code, d)
 	}
 	r = clitest.Blobio(t, "ff", "check", filepath.Join(dir, "nix.fti"), one) // the other is still looked at

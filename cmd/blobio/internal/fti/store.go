@@ -2,7 +2,6 @@ package fti
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -161,26 +160,17 @@ func printFFStore(e *cli.Env, d *ffStoreDesc) {
 	}
 }
 
-// ffFound is a finding about a file, or about a store.
-type ffFound struct {
-	ffformat.Finding
-	as any // what JSON has
-}
-
-// MarshalJSON gives the finding as its package has it.
-func (f ffFound) MarshalJSON() ([]byte, error) { return json.Marshal(f.as) }
-
 // checkFFStore looks at a whole store.
 func (f *ffCheckFlags) store(ctx context.Context, e *cli.Env, dir string) (*ffChecked, error) {
 	p := e.NewProgress()
 	defer p.End()
-	c := &ffChecked{Path: dir, Findings: []ffFound{}}
+	c := &ffChecked{Path: dir, Findings: []ffformat.Finding{}}
 	for x := range ffstore.Check(ctx, dir, &ffstore.CheckOptions{Quick: f.quick, Workers: f.workers,
 		Progress: func(done, total int64) { p.At("check "+dir, done, total) }}) {
 		if errors.Is(x.Err, fs.ErrPermission) || errors.Is(x.Err, blob.ErrNotCommitted) {
 			return nil, x.AsError()
 		}
-		c.add(x.Finding, x)
+		c.add(x)
 	}
 	return c, ctx.Err()
 }

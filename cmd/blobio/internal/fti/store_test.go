@@ -75,16 +75,16 @@ func TestFFStore(t *testing.T) {
 	}
 	r = clitest.Blobio(t, "ff", "check", "--json", dir)
 	var c struct {
-		Files []struct {
+		Checked []struct {
 			Errors   int
 			Findings []struct {
-				Ckpt, Rank, Var int
-				Severity        string
+				Dataset, Rank, Var int
+				Severity           string
 			}
 		}
 	}
 	clitest.Check(t, json.Unmarshal([]byte(r.Out), &c))
-	if r.Code != cli.Findings || c.Files[0].Errors != 2 || c.Files[0].Findings[0].Ckpt != 4 || c.Files[0].Findings[0].Rank != 1 || c.Files[0].Findings[0].Var != 7 {
+	if r.Code != cli.Findings || c.Checked[0].Errors != 2 || c.Checked[0].Findings[0].Dataset != 4 || c.Checked[0].Findings[0].Rank != 1 || c.Checked[0].Findings[0].Var != 7 {
 		t.Errorf("ff check of a damaged store: %d\n%s", r.Code, r.Out)
 	}
 	clitest.Check(t, os.Remove(filepath.Join(dir, "checkpoints")))

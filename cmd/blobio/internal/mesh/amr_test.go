@@ -213,13 +213,13 @@ func TestAmrCheck(t *testing.T) {
 		t.Errorf("amr check without a line of a list: %d\n%s%s", r.Code, r.Out, r.Err)
 	}
 	var d struct {
-		Meshes []struct {
+		Checked []struct {
 			Errors   int
 			Findings []struct{ Severity, File, Message string }
 		}
 	}
 	clitest.Check(t, json.Unmarshal([]byte(clitest.Blobio(t, "amr", "check", "--json", dir).Out), &d))
-	if len(d.Meshes) != 1 || d.Meshes[0].Errors == 0 || d.Meshes[0].Findings[0].Message == "" {
+	if len(d.Checked) != 1 || d.Checked[0].Errors == 0 || d.Checked[0].Findings[0].Message == "" {
 		t.Errorf("amr check --json: %+v", d)
 	}
 	clitest.Bad(t, cli.Failed, "blobio amr check lists everything", "amr", "dump", dir, "0")

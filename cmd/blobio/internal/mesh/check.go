@@ -14,6 +14,7 @@ import (
 	"blobio/amr/cello"
 	"blobio/blob"
 	"blobio/internal/cli"
+	"blobio/internal/fault"
 )
 
 type amrCheckFlags struct {
@@ -43,12 +44,12 @@ time step is not that of the others are warnings.
 Exit codes: 0 nothing found, 1 errors (with --strict: or warnings), 2 could not
 look at a path at all.
 
-JSON: {"meshes": [{path, form, errors, warnings, notes, checksums, findings: [{severity, file,
-block, field, message, effect}]}]}.`,
+JSON: {"version": 1, "checked": [{path, form, errors, warnings, notes, checksums,
+findings: [...]}]}; findings are those of blobio check.`,
 		Example: `  blobio amr check Check-10
   blobio amr check --quick Check-*       # without reading the data
   blobio amr check --enzo-float f64 --max-level 4 Check-10   # for a restart with these
-  blobio amr check --json mesh.nc | jq '.meshes[].findings[]'`,
+  blobio amr check --json mesh.nc | jq '.checked[].findings[]'`,
 		Args: cli.MinArgs(1, "a checkpoint directory or a dataset"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.levelSet = cmd.Flags().Changed("max-level"); f.levelSet && (f.maxLevel < 0 || f.maxLevel > amr.MaxDepth) {
@@ -72,31 +73,22 @@ type (
 		Path string `json:"path"`
 		Form string `json:"form"`
 		cli.Tally
-		Sums     bool         `json:"checksums"` // there are some
-		Findings []amrFinding `json:"findings"`
+		Sums     bool            `json:"checksums"` // there are some
+		Findings []fault.Finding `json:"findings"`
 		kinds    map[string]*amrKind
 	}
 	amrKind struct {
 		n  int
-		of amrFinding
-	}
-	amrFinding struct {
-		Severity string `json:"severity"`
-		File     string `json:"file,omitempty"`
-		Block    string `json:"block,omitempty"`
-		Field    string `json:"field,omitempty"`
-		Msg      string `json:"message"`
-		Effect   string `json:"effect,omitempty"`
-		line     string
+		of fault.Finding
 	}
 )
 
 // mostOfKind is how many findings of a kind are kept: those of one severity about one attribute, dataset or table.
 const mostOfKind = 20
 
-func (c *amrChecked) add(x amrFinding) {
+func (c *amrChecked) add(x fault.Finding) {
 	c.Count(x.Severity)
-	kind := x.Severity + " " + x.Field + " " + x.Effect
+	kind := x.Severity.String() + " " + x.Field + " " + x.Effect
 	if c.kinds == nil {
 		c.kinds = map[string]*amrKind{}
 	}
@@ -117,18 +109,14 @@ func (c *amrChecked) rest() {
 		if k.n <= mostOfKind {
 			continue
 		}
-		x := amrFinding{Severity: k.of.Severity, Field: k.of.Field, Effect: k.of.Effect, Msg: fmt.Sprintf("%d more findings like these", k.n-mostOfKind)}
-		x.line = x.Severity + ": " + x.Msg
-		if x.Field != "" {
-			x.line = x.Severity + ": " + x.Field + ": " + x.Msg
-		}
+		x := fault.Finding{Severity: k.of.Severity, Offset: -1, Field: k.of.Field, Effect: k.of.Effect, Msg: fmt.Sprintf("%d more findings like these", k.n-mostOfKind)}
 		c.Findings = append(c.Findings, x)
 	}
 }
 
 func (f *amrCheckFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error {
 	ctx := cmd.Context()
-	k := cli.Checking[*amrChecked]{Count: len(paths), Strict: f.strict, AsJSON: f.asJSON, Key: "meshes",
+	k := cli.Checking[*amrChecked]{Count: len(paths), Strict: f.strict, AsJSON: f.asJSON,
 		One:   func(path string) (*amrChecked, error) { return f.one(ctx, e, path) },
 		Print: func(c *amrChecked) { f.print(e, c) }}
 	return k.Run(cmd, e, paths)
@@ -139,7 +127,7 @@ func (f *amrCheckFlags) one(ctx context.Context, e *cli.Env, path string) (*amrC
 	if err != nil {
 		return nil, err
 	}
-	c := &amrChecked{Path: name, Findings: []amrFinding{}}
+	c := &amrChecked{Path: name, Findings: []fault.Finding{}}
 	if isCello {
 		c.Form = formCello
 		c.Sums = exists(filepath.Join(name, cello.ManifestName))
@@ -151,7 +139,7 @@ func (f *amrCheckFlags) one(ctx context.Context, e *cli.Env, path string) (*amrC
 		defer p.End()
 		o.Progress = func(done, total int64) { p.At("check "+name, done, total) }
 		for x := range cello.Verify(ctx, name, o) {
-			c.add(amrFinding{x.Severity.String(), x.File, x.Block, x.Field, x.Msg, x.Effect, x.String()})
+			c.add(x)
 		}
 		c.rest()
 		return c, ctx.Err()
@@ -166,7 +154,7 @@ func (f *amrCheckFlags) one(ctx context.Context, e *cli.Env, path string) (*amrC
 	p := e.NewProgress()
 	defer p.End()
 	for x := range blocks.Check(ctx, name, &blob.CheckOptions{Quick: f.quick, Progress: func(done, total int64) { p.At("check "+name, done, total) }}) {
-		c.add(amrFinding{x.Severity.String(), x.File, "", x.Field, x.Msg, "", x.String()})
+		c.add(x)
 	}
 	c.rest()
 	return c, ctx.Err()
@@ -189,8 +177,8 @@ func blobDataset(ctx context.Context, name string) bool {
 
 func (f *amrCheckFlags) print(e *cli.Env, c *amrChecked) {
 	for _, x := range c.Findings {
-		if x.Severity != cli.SevNote || f.notes {
-			fmt.Fprintln(e.Out, cli.Plain(x.line))
+		if x.Severity != fault.Note || f.notes {
+			fmt.Fprintln(e.Out, x)
 		}
 	}
 	verdict := c.Verdict(f.notes)

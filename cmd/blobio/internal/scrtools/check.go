@@ -41,8 +41,8 @@ something is worth knowing.
 
 Exit codes: 0 nothing found, 1 errors (with --strict: or warnings), 2 could not run.
 
-JSON: {"checked": [{path, datasets, files, bytes, verified, errors, warnings, notes,
-findings: [{severity, dataset, file, field, found, wanted, class}]}]}; verified are
+JSON: {"version": 1, "checked": [{path, datasets, files, bytes, verified, errors,
+warnings, notes, findings: [...]}]}; findings are those of blobio check, verified are
 the bytes that match a checksum.`,
 		Example: `  blobio scr check /p/sim
   blobio scr check --quick /p/sim           # do not read the files of the application
@@ -103,7 +103,7 @@ func (f *scrCheckFlags) run(ctx context.Context, e *cli.Env, args []string) erro
 		}
 	}
 	if f.asJSON {
-		return e.PrintJSON(map[string]any{"checked": slices.Concat(all...)})
+		return e.PrintReport(slices.Concat(all...), nil)
 	}
 	return nil
 }
@@ -129,7 +129,8 @@ func (f *scrCheckFlags) check(e *cli.Env, all []*scrChecked, look func(o *scrche
 		if why := (*scrcheck.LookError)(nil); errors.As(x.Err, &why) {
 			return why.Err
 		}
-		all[x.Node].add(x)
+		node, _ := x.Node.Get()
+		all[node].add(x)
 	}
 	return nil
 }

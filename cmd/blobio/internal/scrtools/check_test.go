@@ -91,7 +91,15 @@ func TestScrCheckPrefix(t *testing.T) {
 	clitest.FlipByte(t, data("a"), 3)
 	clitest.Good(t, "scr", "check", "--quick", p)
 	clitest.Good(t, "scr", "check", "--id", "1", p)
-	var out struct{ Checked []scrtools.ScrChecked }
+	var out struct {
+		Checked []struct {
+			Errors, Bytes, Verified int
+			Findings                []struct {
+				Class   string
+				Dataset int
+			}
+		}
+	}
 	r := clitest.Blobio(t, "scr", "check", "--json", p)
 	clitest.Check(t, json.Unmarshal([]byte(r.Out), &out))
 	if c := out.Checked[0]; r.Code != cli.Findings || c.Errors != 1 || c.Bytes != 1600 || c.Verified != 1400 || c.Findings[0].Class != "checksum mismatch" || c.Findings[0].Dataset != 2 {

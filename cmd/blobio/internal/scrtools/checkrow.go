@@ -16,42 +16,26 @@ type scrChecked struct {
 	Bytes    int64  `json:"bytes"`
 	Verified int64  `json:"verified"`
 	cli.Tally
-	Findings []scrFinding `json:"findings"`
-}
-
-// scrFinding is something that was found, as JSON has it.
-type scrFinding struct {
-	Severity string `json:"severity"`
-	Dataset  int    `json:"dataset,omitempty"`
-	File     string `json:"file"`
-	Field    string `json:"field,omitempty"`
-	Found    string `json:"found"`
-	Wanted   string `json:"wanted,omitempty"`
-	Class    string `json:"class,omitempty"`
-	line     string
+	Findings []scrcheck.Finding `json:"findings"`
 }
 
 func newScrChecked(paths ...string) (all []*scrChecked) {
 	for _, p := range paths {
-		all = append(all, &scrChecked{Path: p, Findings: []scrFinding{}})
+		all = append(all, &scrChecked{Path: p, Findings: []scrcheck.Finding{}})
 	}
 	return all
 }
 
 func (c *scrChecked) add(x scrcheck.Finding) {
 	x.Found = cli.ErrorText(errors.New(x.Found))
-	f := scrFinding{Severity: x.Severity.String(), Dataset: x.Dataset, File: x.File, Field: x.Where(), Found: x.Found, Wanted: x.Wanted, line: x.String()}
-	if x.Err != nil {
-		f.Class = x.Err.Error()
-	}
-	c.Count(f.Severity)
-	c.Findings = append(c.Findings, f)
+	c.Count(x.Severity)
+	c.Findings = append(c.Findings, x)
 }
 
 func (f *scrCheckFlags) print(e *cli.Env, c *scrChecked) {
 	for _, x := range c.Findings {
-		if x.Severity != cli.SevNote || f.notes {
-			fmt.Fprintln(e.Out, x.line)
+		if x.Severity != scrcheck.Note || f.notes {
+			fmt.Fprintln(e.Out, x)
 		}
 	}
 	verdict := c.Verdict(f.notes)

@@ -2,12 +2,14 @@ package versions
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"blobio/internal/cli"
+	"blobio/internal/fault"
 	"blobio/versioned"
 )
 
@@ -33,12 +35,13 @@ beyond it or (notes) not.
 
 Exit codes: 0 nothing found, 1 findings, 2 could not look at an array at all.
 
-JSON: {"arrays": [{array, directories, versions, errors, notes, findings: [{file, text, note}]}]}.`,
+JSON: {"version": 1, "checked": [{path, array, directories, versions, errors, warnings,
+notes, findings: [...]}], "failed": [{path, error}]}; findings are those of blobio check.`,
 		Example: `  blobio versions check store
   blobio versions check store/rho
   blobio versions check node0/store node1/store      # private stores of two nodes
   blobio versions check --key-file key --notes store
-  blobio versions check --json store | jq '.arrays[].findings[]'`,
+  blobio versions check --json store | jq '.checked[].findings[]'`,
 		Args: cli.MinArgs(1, "the directory of a store or of an array"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, e, args)
@@ -52,11 +55,11 @@ JSON: {"arrays": [{array, directories, versions, errors, notes, findings: [{file
 
 // versionsChecked is what was found in an array.
 type versionsChecked struct {
-	Array    string              `json:"array"`
-	Dirs     []string            `json:"directories"`
-	Versions int                 `json:"versions"`
-	Errors   int                 `json:"errors"`
-	Notes    int                 `json:"notes"`
+	Path     string   `json:"path"`
+	Array    string   `json:"array"`
+	Dirs     []string `json:"directories"`
+	Versions int      `json:"versions"`
+	cli.Tally
 	Findings []versioned.Finding `json:"findings"`
 }
 
@@ -81,11 +84,17 @@ func (f *versionsCheckFlags) run(cmd *cobra.Command, e *cli.Env, dirs []string) 
 			}
 		}
 	}
-	out := []*versionsChecked{}
+	out, failed := []*versionsChecked{}, []cli.FailedPath{}
 	for _, a := range arrays {
 		c, err := f.one(ctx, e, a, key, members)
 		if err != nil {
+			failed = append(failed, cli.Failure(filepath.Clean(a[0]), err))
 			if err := e.PathFailed(ctx, cmd, len(arrays), err); err != nil {
+				if f.asJSON {
+					if err := e.PrintReport(out, failed); err != nil {
+						return err
+					}
+				}
 				return err
 			}
 			continue
@@ -99,21 +108,17 @@ func (f *versionsCheckFlags) run(cmd *cobra.Command, e *cli.Env, dirs []string) 
 		}
 	}
 	if f.asJSON {
-		return e.PrintJSON(map[string]any{"arrays": out})
+		return e.PrintReport(out, failed)
 	}
 	return nil
 }
 
 // one checks an array. members are findings of hierarchies.
 func (f *versionsCheckFlags) one(ctx context.Context, e *cli.Env, dirs []string, key []byte, members []versioned.MemberFinding) (*versionsChecked, error) {
-	c := &versionsChecked{Array: filepath.Base(filepath.Clean(dirs[0])), Dirs: dirs, Findings: []versioned.Finding{}}
+	c := &versionsChecked{Path: filepath.Clean(dirs[0]), Array: filepath.Base(filepath.Clean(dirs[0])), Dirs: dirs, Findings: []versioned.Finding{}}
 	add := func(x versioned.Finding) {
-		if x.Note {
-			c.Notes++
-		} else {
-			c.Errors++
-		}
-		x.Text = cli.ErrorText(fmt.Errorf("%s", x.Text)) // one line, without names of packages
+		c.Count(x.Severity)
+		x.Msg = cli.ErrorText(errors.New(x.Msg)) // one line
 		c.Findings = append(c.Findings, x)
 	}
 	for _, m := range members {
@@ -126,7 +131,7 @@ func (f *versionsCheckFlags) one(ctx context.Context, e *cli.Env, dirs []string,
 	}
 	v, err := openVersions(dirs, key)
 	if cli.IsFormatError(err) { // the record is lost
-		add(versioned.Finding{Text: err.Error(), Err: err})
+		add(fault.Of(fault.Error, "", err))
 		return c, nil
 	}
 	if err != nil {
@@ -145,7 +150,7 @@ func (f *versionsCheckFlags) one(ctx context.Context, e *cli.Env, dirs []string,
 				continue
 			}
 			if _, err := v.Table(ctx, x.Number); err != nil && otherwise(err) != nil {
-				add(versioned.Finding{Text: fmt.Sprintf("version %d: table of the boxes: %v", x.Number, err)})
+				add(fault.Finding{Severity: fault.Error, Offset: -1, Msg: fmt.Sprintf("version %d: table of the boxes: %s", x.Number, fault.Text(err)), Err: err})
 			}
 		}
 	}
@@ -154,9 +159,7 @@ func (f *versionsCheckFlags) one(ctx context.Context, e *cli.Env, dirs []string,
 
 func (f *versionsCheckFlags) print(e *cli.Env, c *versionsChecked) {
 	for _, x := range c.Findings {
-		if !x.Note {
-			fmt.Fprintln(e.Out, "error: "+x.String())
-		} else if f.notes {
+		if x.Severity != fault.Note || f.notes {
 			fmt.Fprintln(e.Out, x)
 		}
 	}

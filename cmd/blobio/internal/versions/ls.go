@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/internal/cli"
+	"blobio/internal/fault"
 	"blobio/versioned"
 )
 
@@ -143,8 +144,8 @@ func (f *versionsLsFlags) run(ctx context.Context, e *cli.Env, dirs []string) er
 	}
 	hs := hierarchies(all, members)
 	for _, m := range members {
-		if damage == nil && !m.Note {
-			damage = fmt.Errorf("%s: %s: %w", m.Array, m.Text, versioned.ErrMissing)
+		if damage == nil && m.Severity == fault.Error {
+			damage = fmt.Errorf("%s: %s: %w", m.Array, m.Msg, versioned.ErrMissing)
 		}
 	}
 	if len(all) == 0 {

@@ -1,6 +1,7 @@
 package versions
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -28,7 +29,7 @@ programs do not say what they are of.
 
 Exit codes: 0 all is whole now, 1 files were left out, 2 could not do it for some array.
 
-JSON: {"arrays": [{array, whole, from_twin, versions, left: [{file, text, note}]}], "written"}.`,
+JSON: {"arrays": [{array, whole, from_twin, versions, left: [{file, message}]}], "written"}.`,
 		Example: `  blobio versions rebuild -n store          # what would be done
   blobio versions rebuild store
   blobio versions rebuild store/rho
@@ -74,7 +75,7 @@ func (f *versionsRebuildFlags) run(cmd *cobra.Command, e *cli.Env, dirs []string
 
 func (f *versionsRebuildFlags) print(e *cli.Env, dir string, r *versioned.Rebuilt) {
 	for _, x := range r.Left {
-		fmt.Fprintf(e.Out, "left out: %s: %s\n", x.File, cli.ErrorText(fmt.Errorf("%s", x.Text)))
+		fmt.Fprintf(e.Out, "left out: %s: %s\n", x.File, cli.ErrorText(errors.New(x.Msg)))
 	}
 	what := "the record is whole"
 	switch {
