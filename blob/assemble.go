@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"blobio/blob/internal/unpack"
 	"blobio/cdf5"
 	"blobio/internal/vfs"
 )
@@ -143,5 +144,5 @@ func (e *engine) readBack(f vfs.File) vfs.File {
 	}
 	pl := e.place.Clone()
 	pl.Packed.Stored = e.pack.end
-	return unpackedFile{f, newUnpacker(pl, e.table, e.pack.x, e.name, e.proc.zstd)}
+	return unpack.New(pl, e.table, e.pack.x, e.name, e.proc.zstd).File(f)
 }

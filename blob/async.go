@@ -36,27 +36,8 @@ func (w *Writer) FlushAsync(ctx context.Context) error {
 	if w.closed {
 		return usageErr("flush after Close")
 	}
-	b, err := w.begin(ctx)
-	if err != nil || b.idle {
-		return err
-	}
-	w.flying = true
-	if w.apart() {
-		err = w.eng.alone(func() error { return w.eng.startTeam(ctx, &handoff{w.pending, w.parts, w.copied}, b.keys, b.alike) })
-	} else {
-		var h *handoffs
-		h, err = w.collect(ctx)
-		if err == nil && w.lead {
-			err = w.eng.alone(func() error { return w.eng.start(ctx, h) })
-		}
-	}
-	w.copied = 0 // the flight releases them, or counts what stays
-	if err = w.guard(ctx, err); err != nil {
-		return err
-	}
-	w.pending, w.away = w.away[:0], w.pending
-	w.parts, w.seen = nil, w.seen[:0]
-	return nil
+	_, err := w.post(ctx, true)
+	return err
 }
 
 // Wait returns when what the last FlushAsync began is written, with its error: then it is as after Flush.
@@ -116,19 +97,6 @@ type flight struct {
 
 // errStopped is why a flight ends early.
 var errStopped = fmt.Errorf("blob: the flush in the background was stopped: %w", ErrBroken)
-
-// start begins a flush of the local ranks.
-func (e *engine) start(ctx context.Context, h *handoffs) error {
-	if err := e.assemble(h.lists, h.parts); err != nil {
-		return err
-	}
-	if e.opt.keeps() {
-		e.launch(ctx, 0, func(context.Context) (int64, error) { return 0, e.keep(h.lists, h.copied) })
-		return nil
-	}
-	e.launch(ctx, h.copied, func(ctx context.Context) (int64, error) { return e.write(ctx, h.lists) })
-	return nil
-}
 
 // launch runs work in the background, which returns how many bytes it wrote to the file; copied bytes are
 // released when it has ended. e.mu is held, and the flight before has landed.
@@ -233,24 +201,6 @@ func (e *engine) flown() []*flight {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Clone(e.flights)
-}
-
-// startTeam is start for a rank that works in a team: it exchanges with the others what goes to
-// aggregators, and launches the writing.
-func (e *engine) startTeam(ctx context.Context, h *handoff, keys []varRec, same alike) error {
-	lists := [][]pend{h.pending}
-	err := e.assemble(lists, h.parts)
-	if e.opt.keeps() {
-		if err == nil {
-			e.launch(ctx, 0, func(context.Context) (int64, error) { return 0, e.keep(lists, h.copied) })
-		}
-		return err
-	}
-	l := newLater(e.proc)
-	e.launch(ctx, h.copied, l.run)
-	err = e.exchangeTeam(ctx, lists[0], keys, same, l, err)
-	l.close(err)
-	return err
 }
 
 // later is what one flush of a team leaves to the background: what this rank writes itself, and

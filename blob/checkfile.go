@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"blobio/blob/internal/layout"
+	"blobio/blob/internal/unpack"
 )
 
 // structure checks one file on its own: header, size, table of blobs.
@@ -160,7 +161,7 @@ func (c *checker) data(p *checkPart) {
 		c.extent(p, x, field, p.info.Extents[x.ext])
 	}
 	if p.un != nil {
-		err = c.sumPacked(p, f.(unpackedFile).File, func(ext int64, v int, rec int64, crc uint32, good bool) {
+		err = c.sumPacked(p, f.(unpack.File).File, func(ext int64, v int, rec int64, crc uint32, good bool) {
 			if want = max(want, ext+1); good && p.info != nil {
 				report(extentSum{ext: ext, v: v, rec: rec, crc: crc})
 			}

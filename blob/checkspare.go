@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"blobio/blob/internal/layout"
+	"blobio/blob/internal/unpack"
 	"blobio/internal/vfs"
 )
 
@@ -16,7 +17,7 @@ func (c *checker) container(p *checkPart, f vfs.File) {
 	if p.info == nil || !p.place.ByRank {
 		return
 	}
-	if u, ok := f.(unpackedFile); ok {
+	if u, ok := f.(unpack.File); ok {
 		f = u.File
 	}
 	own := p.place.Clone()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"blobio/blob/internal/checksum"
 	"blobio/comm"
 	"blobio/subfile"
 )
@@ -101,9 +102,9 @@ const sumWords = 5
 // appendSums appends the checksums of this process, as numbers of 8 bytes little-endian.
 func (b *bulk) appendSums(dst []byte) []byte {
 	for k, e := range b.engines {
-		for ext, list := range e.sums.ext {
+		for ext, list := range e.sums.Ext {
 			for _, s := range list {
-				for _, n := range [sumWords]int64{int64(k), ext, s.at, s.n, int64(s.crc)} {
+				for _, n := range [sumWords]int64{int64(k), ext, s.At, s.N, int64(s.CRC)} {
 					dst = binary.LittleEndian.AppendUint64(dst, uint64(n))
 				}
 			}
@@ -122,7 +123,7 @@ func (b *bulk) addSums(src []byte) error {
 		if n[0] < 0 || n[0] >= int64(len(b.engines)) {
 			return fmt.Errorf("blob: subfile %d of %d", n[0], len(b.engines))
 		}
-		b.engines[n[0]].sums.add(n[1], seg{n[2], n[3], uint32(n[4])})
+		b.engines[n[0]].sums.Add(n[1], checksum.Seg{At: n[2], N: n[3], CRC: uint32(n[4])})
 	}
 	if len(src) != 0 {
 		return fmt.Errorf("blob: %d bytes left over", len(src))

@@ -34,10 +34,10 @@ func (w *Writer) describe(told [][]byte, records int64) ([]byte, error) {
 			d.Prints[k] += o.prints[k]
 		}
 		for _, x := range o.redo {
-			e.sums.again(x)
+			e.sums.Again(x)
 		}
 		for _, s := range o.segs {
-			e.sums.add(s.ext, s.seg)
+			e.sums.Add(s.ext, s.Seg)
 		}
 		rows = append(rows, o.rows)
 		for i, id := range o.ids {
@@ -93,7 +93,7 @@ func (e *engine) describe(records int64, old *subfile.Manifest) (*subfile.Subfil
 			return nil
 		}
 		n := e.place.Elems(v) * int64(e.place.Header.Vars[v].Type.Size())
-		crc, pieces, ok := e.sums.whole(ext, n)
+		crc, pieces, ok := e.sums.Whole(ext, n)
 		if !ok {
 			if crc, pieces, ok = e.loose(ext, v, n); !ok {
 				return fmt.Errorf("blob: %s: variable %q: its bytes were not all written", e.name, e.place.Header.Vars[v].Name)
@@ -109,7 +109,7 @@ func (e *engine) describe(records int64, old *subfile.Manifest) (*subfile.Subfil
 		was := &old.Sets[0].Subfiles[e.index]
 		sf.Extents = append(sf.Extents, was.Extents...)
 		sf.Pieces = append(sf.Pieces, was.Pieces...)
-		fine = int64(len(was.Pieces)) == e.place.Pieces(e.table, e.sums.piece).Total(old.Records) // an older program left them out
+		fine = int64(len(was.Pieces)) == e.place.Pieces(e.table, e.sums.Piece).Total(old.Records) // an older program left them out
 	} else {
 		for k, v := range fixed {
 			if err := add(int64(k), v, 0); err != nil {
@@ -131,9 +131,9 @@ func (e *engine) describe(records int64, old *subfile.Manifest) (*subfile.Subfil
 // pieces: the lists of a process-centric map, whose rows have no padding, and
 // the one element of a map that is empty in this subfile.
 func (e *engine) loose(ext int64, v int, n int64) (crc uint32, pieces []uint32, ok bool) {
-	e.sums.mu.Lock()
-	defer e.sums.mu.Unlock()
-	l := e.sums.ext[ext]
+	e.sums.Mu.Lock()
+	defer e.sums.Mu.Unlock()
+	l := e.sums.Ext[ext]
 	isList := v < e.place.NumMaps()*layout.MapVars && v%layout.MapVars >= layout.MapOffsets
 	if len(l) == 0 && isList && e.place.ByRank && e.place.Shape.MaxReqs[v/layout.MapVars] == 0 {
 		return 0, nil, true // the sum of nothing
@@ -142,7 +142,7 @@ func (e *engine) loose(ext int64, v int, n int64) (crc uint32, pieces []uint32, 
 		return crccat.Zeros(n), nil, !e.place.ByRank && e.emptyMapVar(v)
 	}
 	if e.place.ByRank && isList {
-		crc, pieces, n = e.sums.joined(ext)
+		crc, pieces, n = e.sums.Joined(ext)
 		return crc, pieces, n > 0
 	}
 	return 0, nil, false

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"blobio/blob/internal/checksum"
 	"blobio/blob/internal/layout"
 	"blobio/decomp"
 	"blobio/h5"
@@ -34,7 +35,7 @@ type engine struct {
 
 	first    int64 // first record that this session may write
 	appended bool  // fixed variables and maps are in the file already
-	sums     *sums
+	sums     *checksum.Set
 	done     *doneSet
 	kept     [][]pend    // process-centric, records unknown: puts by local rank
 	mapsOut  bool        // the map variables are written
@@ -54,7 +55,7 @@ type engine struct {
 
 func (e *engine) init() {
 	e.recount()
-	e.sums = newSums(e.opt.piece)
+	e.sums = checksum.New(e.opt.piece)
 	e.done = newDoneSet(e.table.ID, e.schema)
 }
 
@@ -127,19 +128,35 @@ func (e *engine) settle(records int64) (err error) {
 	return err
 }
 
-// flush writes what the local ranks have posted. The parts are those of sub rank
-// 0, if it is local.
-func (e *engine) flush(ctx context.Context, h *handoffs) error {
-	if err := e.assemble(h.lists, h.parts); err != nil {
+// flush writes what the local ranks have posted, or launches that. The parts are those of sub rank 0, if it is local. b says what others of
+// a team put; a rank of one that has met an error takes part with nothing to write, and it is still to be agreed.
+func (e *engine) flush(ctx context.Context, h *handoff, b flushing, background bool) error {
+	err := e.assemble(h.lists, h.parts)
+	if err != nil && (e.team == nil || e.opt.keeps()) {
 		return err
 	}
-	if e.opt.keeps() {
-		return e.keep(h.lists, h.copied)
+	do := func(copied int64, work func(ctx context.Context) (int64, error)) error {
+		if background {
+			e.launch(ctx, copied, work)
+			return nil
+		}
+		_, err := work(ctx)
+		return err
 	}
-	if !slices.ContainsFunc(h.lists, func(l []pend) bool { return len(l) > 0 }) {
+	switch {
+	case e.opt.keeps():
+		return do(0, func(context.Context) (int64, error) { return 0, e.keep(h.lists, h.copied) })
+	case e.team == nil && !slices.ContainsFunc(h.lists, func(l []pend) bool { return len(l) > 0 }):
 		return nil // the maps go with the first data, which lie between them
+	case e.team == nil:
+		return do(h.copied, func(ctx context.Context) (int64, error) { return e.write(ctx, h.lists) })
+	case !background:
+		return e.writeTeam(ctx, h.lists[0], b.keys, b.alike, nil, err)
 	}
-	_, err := e.write(ctx, h.lists)
+	l := newLater(e.proc)
+	e.launch(ctx, h.copied, l.run)
+	err = e.writeTeam(ctx, h.lists[0], b.keys, b.alike, l, err)
+	l.close(err)
 	return err
 }
 
@@ -213,7 +230,7 @@ func (e *engine) note(lists [][]pend) {
 	for i, l := range lists {
 		for k := range l {
 			if e.done.set(i, &l[k], e.schema.vars[l[k].v].Record) && e.pack == nil {
-				e.sums.again(e.extent(&l[k]))
+				e.sums.Again(e.extent(&l[k]))
 			}
 		}
 	}

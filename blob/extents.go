@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"io"
 
+	"blobio/blob/internal/checksum"
 	"blobio/blob/internal/layout"
 	"blobio/subfile"
 )
@@ -34,7 +35,7 @@ func sumExtents(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks, 
 	buf := make([]byte, min(readBatch, most))
 	one := func(ext int64, v int, rec int64) error {
 		off, n := pl.At.Extent(v, rec)
-		s := newSums(piece)
+		s := checksum.New(piece)
 		for at, size := int64(0), n; n > 0; {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -43,11 +44,11 @@ func sumExtents(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks, 
 			if err := layout.ReadFull(f, b, off, name, fmt.Sprintf("variable %q record %d", pl.Header.Vars[v].Name, rec)); err != nil {
 				return err
 			}
-			s.sum(ext, at, b)
+			s.Sum(ext, at, b)
 			off, at, n = off+int64(len(b)), at+int64(len(b)), size-at-int64(len(b))
 			progress(int64(len(b)))
 		}
-		crc, pieces, _ := s.joined(ext)
+		crc, pieces, _ := s.Joined(ext)
 		report(extentSum{ext, v, rec, crc, pieces})
 		return nil
 	}
@@ -82,7 +83,7 @@ func sumBlobs(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks, na
 		return formatErr(name, pl.HeaderOff+layout.NumrecsAt, "numrecs", ErrTooLarge, "%d records of %d variables, want at most %d checksums", records, len(recs), maxExtents)
 	}
 	short := make([]uint32, int64(len(fixed))+records*int64(len(recs)))
-	long := newSums(piece) // of extents of several pieces
+	long := checksum.New(piece) // of extents of several pieces
 	pos := make([]int, len(pl.Header.Vars))
 	for k, v := range fixed {
 		pos[v] = k
@@ -100,7 +101,7 @@ func sumBlobs(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks, na
 				return err
 			}
 			if pieces {
-				long.sum(ext, long.end(ext), b)
+				long.Sum(ext, long.End(ext), b)
 			} else {
 				short[ext] = crc32.Update(short[ext], crc32.IEEETable, b)
 			}
@@ -141,8 +142,8 @@ func sumBlobs(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks, na
 	}
 	tell := func(ext int64, v int, rec int64) {
 		x := extentSum{ext: ext, v: v, rec: rec, crc: short[ext]}
-		if long.end(ext) > 0 {
-			x.crc, x.pieces, _ = long.joined(ext)
+		if long.End(ext) > 0 {
+			x.crc, x.pieces, _ = long.Joined(ext)
 		}
 		report(x)
 	}

@@ -14,7 +14,7 @@ func (w *Writer) Flush(ctx context.Context) error {
 	if w.closed {
 		return usageErr("flush after Close")
 	}
-	_, err := w.flush(ctx)
+	_, err := w.post(ctx, false)
 	return err
 }
 
@@ -63,57 +63,58 @@ func (w *Writer) begin(ctx context.Context) (b flushing, err error) {
 	return b, nil
 }
 
-// flush returns the most records that any rank knows of.
-func (w *Writer) flush(ctx context.Context) (records int64, err error) {
+// post brings everything that was put to the file, or begins to if that is left to the background. It returns the most records that any
+// rank knows of. Collective.
+func (w *Writer) post(ctx context.Context, background bool) (records int64, err error) {
 	b, err := w.begin(ctx)
 	if err != nil || b.idle {
 		return b.records, err
 	}
-	switch {
-	case w.apart():
-		err = w.eng.alone(func() error { return w.eng.flushTeam(ctx, &handoff{w.pending, w.parts, w.copied}, b.keys, b.alike) })
-	default:
-		var h *handoffs
-		h, err = w.collect(ctx)
-		if err == nil && w.lead {
-			err = w.eng.alone(func() error { return w.eng.flush(ctx, h) })
-		}
+	w.flying = background
+	h, err := w.collect(ctx)
+	if err == nil && w.lead {
+		err = w.eng.alone(func() error { return w.eng.flush(ctx, h, b, background) })
+	}
+	if background {
+		w.copied = 0 // the flight releases them, or counts what stays
 	}
 	if err = w.guard(ctx, err); err != nil {
 		return 0, err
 	}
-	w.settle()
+	if background {
+		w.pending, w.away = w.away[:0], w.pending
+	} else {
+		w.settle()
+	}
+	w.parts, w.seen = nil, w.seen[:0]
 	return b.records, nil
 }
 
 // apart says whether no ranks share a heap: each has its own engine, which works with others in a team.
 func (w *Writer) apart() bool { return w.eng != nil && w.eng.team != nil }
 
-// handoff is what a rank has posted since the last flush.
+// handoff is what ranks have posted since the last flush.
 type handoff struct {
-	pending []pend
-	parts   []part
-	copied  int64 // bytes of it that were reserved
-}
-
-// handoffs is what the ranks of a process have.
-type handoffs struct {
 	lists  [][]pend // by local rank
 	parts  []part
-	copied int64
+	copied int64 // bytes of it that were reserved
 }
 
 // collect hands the puts of the ranks of this process to their leader.
-func (w *Writer) collect(ctx context.Context) (*handoffs, error) {
-	vals, err := w.sub.Share(ctx, &handoff{w.pending, w.parts, w.copied})
+func (w *Writer) collect(ctx context.Context) (*handoff, error) {
+	h := &handoff{[][]pend{w.pending}, w.parts, w.copied}
+	if w.apart() {
+		return h, nil
+	}
+	vals, err := w.sub.Share(ctx, h)
 	if err != nil || !w.lead {
 		return nil, err
 	}
-	h := &handoffs{}
+	h = &handoff{}
 	for _, v := range vals {
 		if v != nil {
 			o := v.(*handoff)
-			h.lists = append(h.lists, o.pending)
+			h.lists = append(h.lists, o.lists...)
 			h.parts = append(h.parts, o.parts...)
 			h.copied += o.copied
 		}
@@ -133,5 +134,5 @@ func (w *Writer) settle() {
 	}
 	w.copied = 0
 	clear(w.pending)
-	w.pending, w.parts, w.seen = w.pending[:0], nil, w.seen[:0]
+	w.pending = w.pending[:0]
 }

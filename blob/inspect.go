@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"blobio/blob/internal/layout"
+	"blobio/blob/internal/unpack"
 	"blobio/cdf5"
 	"blobio/internal/vfs"
 )
@@ -96,13 +97,13 @@ func (p *filePart) extents(ctx context.Context, k int, s *set, yield func(Extent
 			return false
 		}
 		defer done()
-		f = file.(unpackedFile).File
+		f = file.(unpack.File).File
 	}
 	send := func(e Extent, v int, rec int64, j int) bool {
 		e.Content = e.Bytes
 		if f != nil {
 			var err error
-			if e.Offset, e.Bytes, e.Content, e.Codec, err = p.un.stored(f, v, rec, j); err != nil {
+			if e.Offset, e.Bytes, e.Content, e.Codec, err = p.un.Stored(f, v, rec, j); err != nil {
 				yield(Extent{}, err)
 				return false
 			}

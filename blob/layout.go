@@ -2,6 +2,7 @@ package blob
 
 import (
 	"fmt"
+	"io"
 
 	"blobio/blob/internal/layout"
 	"blobio/cdf5"
@@ -109,3 +110,18 @@ func (p *place) piece(v VarID, rec int64, r *layout.Ranks, i int) (off, n int64)
 
 // fileVar is the index in the header of variable v of the schema.
 func (p *place) fileVar(v VarID) int { return p.Place.FileVar(int(v)) }
+
+// backs says whether a file has n bytes at off, before they are allocated. Compressed ones that
+// are far more than the file are decompressed, bit by bit, to know.
+func (p *place) backs(f io.ReaderAt, off, n int64, name, field string) error {
+	if sure, err := p.Backed(off, n, name, field); sure || err != nil {
+		return err
+	}
+	b := make([]byte, p.Packed.Chunk)
+	for at := off; at < off+n; at += int64(len(b)) {
+		if err := layout.ReadFull(f, b[:min(int64(len(b)), off+n-at)], at, name, field); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -3,6 +3,7 @@ package blob
 import (
 	"runtime"
 
+	"blobio/blob/internal/checksum"
 	"blobio/blob/internal/layout"
 	"blobio/internal/durable"
 	"blobio/internal/vfs"
@@ -170,7 +171,7 @@ func (o *Options) withDefaults() Options {
 		v.chunk = layout.DefaultChunk
 	}
 	if v.piece == 0 {
-		v.piece = defaultPiece
+		v.piece = checksum.DefaultPiece
 	}
 	if v.Workers == 0 {
 		v.Workers = runtime.GOMAXPROCS(0)

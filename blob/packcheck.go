@@ -45,14 +45,14 @@ func (c *checker) index(p *checkPart, f io.ReaderAt) {
 	var spans []span
 	faults := 0
 	used := int64(0)
-	u.x.All(func(v int, rec int64, i int, first, n int64) bool {
+	u.Index.All(func(v int, rec int64, i int, first, n int64) bool {
 		for k := first; n > 0; k++ {
-			m := min(n, u.x.Chunk)
+			m := min(n, u.Index.Chunk)
 			n -= m
-			e, err := u.entry(f, k)
+			e, err := u.Entry(f, k)
 			if err == nil {
 				if msg := e.Fault(m, pk.Stored); msg != "" {
-					err = formatErr(p.name, u.entryAt(k), fmt.Sprintf("entry %d of %s: %s", k, layout.IndexPacked, u.x.Name(v, rec, i)), ErrCorrupt, "%s", msg)
+					err = formatErr(p.name, u.EntryAt(k), fmt.Sprintf("entry %d of %s: %s", k, layout.IndexPacked, u.Index.Name(v, rec, i)), ErrCorrupt, "%s", msg)
 				}
 			}
 			if err != nil {
@@ -116,7 +116,7 @@ func (c *checker) sumPacked(p *checkPart, f io.ReaderAt, report func(ext int64, 
 			return
 		}
 		_, v, rec := key(k)
-		crc, stored, err := p.un.verify(f, v, rec, func(err error) {
+		crc, stored, err := p.un.Verify(f, v, rec, func(err error) {
 			if faults.Add(1) <= maxListed {
 				told[k] = append(told[k], err)
 			}

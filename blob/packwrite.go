@@ -65,7 +65,7 @@ func (e *engine) writePacked(ctx context.Context, lists [][]pend) (int64, error)
 	return n, nil
 }
 
-// writePackedTeam is exchangeTeam for compressed files: each rank compresses what it has, tells the others how
+// writePackedTeam is writeTeam for compressed files: each rank compresses what it has, tells the others how
 // much it is, and writes it, or leaves that to l. What does not fit Options.Memory is compressed twice rather than kept.
 func (e *engine) writePackedTeam(ctx context.Context, list []pend, l *later, err error) error {
 	p := e.pack

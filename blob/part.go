@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"blobio/blob/internal/layout"
+	"blobio/blob/internal/unpack"
 	"blobio/internal/codec"
 	"blobio/internal/vfs"
 	"blobio/subfile"
@@ -31,7 +32,7 @@ type filePart struct {
 	since int64               // first record of its set
 	fine  *layout.PieceIndex  // of the manifest's checksums of pieces, nil if there are none; set with table
 	table *layout.Ranks       // of all blobs
-	un    *unpacker           // of a compressed file; set with table
+	un    *unpack.Unpacker    // of a compressed file; set with table
 }
 
 func (p *filePart) wanted() string {
@@ -75,7 +76,7 @@ func (p *filePart) file() (f vfs.File, done func(), err error) {
 		return nil, nil, err
 	}
 	if p.un != nil {
-		f = unpackedFile{f, p.un}
+		f = p.un.File(f)
 	}
 	return f, func() { p.r.pool.Put(name) }, nil
 }
@@ -214,7 +215,7 @@ func (p *filePart) unpack() {
 		if p.place.Packed.Memory = p.r.opt.Memory; p.place.Packed.Memory == 0 { // of Check
 			p.place.Packed.Memory = defaultReadMemory
 		}
-		p.un = newUnpacker(&p.place.Place, p.table, p.place.Packed.Index, p.name, p.r.codec(p.place.Packed.Chunk))
+		p.un = unpack.New(&p.place.Place, p.table, p.place.Packed.Index, p.name, p.r.codec(p.place.Packed.Chunk))
 	}
 }
 

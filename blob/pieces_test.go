@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"blobio/blob/internal/checksum"
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
@@ -301,11 +302,11 @@ func TestLargeExtents(t *testing.T) {
 			t.Fatal(err)
 		}
 		files := memFiles(t, m)
-		samePieces(t, layout.String(), files, defaultPiece)
+		samePieces(t, layout.String(), files, checksum.DefaultPiece)
 		e := whereIs(t, files)[1].Extent // of rank 1
 		e.Offset += 4000
 		element := int64(elems/3 + 1000)
-		piece := element * 4 / defaultPiece
+		piece := element * 4 / checksum.DefaultPiece
 		files[e.File] = flipped(files[e.File], e.Offset, 0)
 		fs := memOf(t, files)
 		for _, verify := range []Verification{VerifyAlways, VerifyOnce} {
@@ -314,9 +315,9 @@ func TestLargeExtents(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for k := int64(0); k*defaultPiece < elems*4; k++ {
+			for k := int64(0); k*checksum.DefaultPiece < elems*4; k++ {
 				for i := range int64(3) {
-					at := min(k*defaultPiece/4+100+i*70000, elems-1)
+					at := min(k*checksum.DefaultPiece/4+100+i*70000, elems-1)
 					got := []int32{0}
 					before := n.Load()
 					err := r.Read(t.Context(), "A", []int64{at}, []int64{1}, got)
@@ -324,7 +325,7 @@ func TestLargeExtents(t *testing.T) {
 					if bad := k == piece; bad && !errors.Is(err, ErrChecksum) || !bad && (err != nil || got[0] != int32(at)) {
 						t.Errorf("%v: element %d, of piece %d (%d is damaged): %v, %v", layout, at, k, piece, got, err)
 					}
-					most := int64(defaultPiece + 100000) // and headers and maps, at first
+					most := int64(checksum.DefaultPiece + 100000) // and headers and maps, at first
 					if verify == VerifyOnce && i > 0 && k != piece {
 						most = 4
 					}
@@ -344,8 +345,8 @@ func TestLargeExtents(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := make([]int32, 2*defaultPiece/4) // a whole piece at least
-		if err := r.Read(t.Context(), "A", []int64{piece*defaultPiece/4 - 1000}, []int64{int64(len(got))}, got); !errors.Is(err, ErrChecksum) {
+		got := make([]int32, 2*checksum.DefaultPiece/4) // a whole piece at least
+		if err := r.Read(t.Context(), "A", []int64{piece*checksum.DefaultPiece/4 - 1000}, []int64{int64(len(got))}, got); !errors.Is(err, ErrChecksum) {
 			t.Errorf("%v: a slab with the whole of the damaged piece: %v", layout, err)
 		}
 		r.Close()

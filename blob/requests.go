@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"blobio/blob/internal/checksum"
 	"blobio/blob/internal/layout"
 	"blobio/decomp"
 )
@@ -42,15 +43,15 @@ func (p *filePart) readRequests(ctx context.Context, d, workers int, set func(j 
 		return err
 	}
 	defer done()
-	var s *sums
+	var s *checksum.Set
 	if p.proven() {
-		s = newSums(0)
+		s = checksum.New(0)
 	}
 	if err := readRequests(ctx, f, p.place, p.table, p.name, d, workers, set, nil, s); err != nil || s == nil {
 		return err
 	}
 	for m := layout.MapOffsets; m <= layout.MapLengths; m++ {
-		crc, _, n := s.joined(int64(m))
+		crc, _, n := s.Joined(int64(m))
 		if err := (extent{p, d*layout.MapVars + m, 0}).compareWhole(n, crc); err != nil {
 			return err
 		}
@@ -64,7 +65,7 @@ const rowBatch = 4 << 20
 // readRequests does the work. report, if it is not nil, is called with every fault, from
 // several goroutines, and the other blobs are still read; otherwise the first
 // fault is returned. sums gets what was read of the two lists, as extents mapOffsets and mapLengths; it may be nil.
-func readRequests(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks, name string, d, workers int, set func(j int, reqs []decomp.Req) error, report func(error), sums *sums) error {
+func readRequests(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks, name string, d, workers int, set func(j int, reqs []decomp.Req) error, report func(error), sums *checksum.Set) error {
 	if err := pl.RoomForLists(t, d, name); err != nil {
 		return err
 	}
@@ -92,7 +93,7 @@ func readRequests(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks
 			}
 			if sums != nil {
 				_, _, pos := pl.Spot(t, j, int32(-1-(d*layout.MapVars+m)), 0)
-				sums.sum(int64(m), pos, b)
+				sums.Sum(int64(m), pos, b)
 			}
 			return b, nil
 		}

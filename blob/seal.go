@@ -81,7 +81,7 @@ func (e *engine) sealLocal(records int64, first, sync bool) error {
 // resum sums anew the extents that were put more than once, from the file: the pieces of the
 // ranks of t.
 func (e *engine) resum(t *layout.Ranks, records int64) error {
-	if len(e.sums.redo) == 0 {
+	if len(e.sums.Redo) == 0 {
 		return nil
 	}
 	f, done, err := e.file()
@@ -89,8 +89,8 @@ func (e *engine) resum(t *layout.Ranks, records int64) error {
 		return err
 	}
 	defer done()
-	redo := e.sums.redo
-	e.sums.redo = map[int64]bool{}
+	redo := e.sums.Redo
+	e.sums.Redo = map[int64]bool{}
 	buf := make([]byte, 1<<20)
 	one := func(i int, p *pend) error {
 		off, n, at := e.spotOf(t, i, p.v, p.rec)
@@ -99,7 +99,7 @@ func (e *engine) resum(t *layout.Ranks, records int64) error {
 			if k, err := f.ReadAt(b, off); k < len(b) {
 				return err
 			}
-			e.sums.sum(e.extent(p), at, b)
+			e.sums.Sum(e.extent(p), at, b)
 			off, at, n = off+int64(len(b)), at+int64(len(b)), n-int64(len(b))
 		}
 		return nil

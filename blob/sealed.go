@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 
+	"blobio/blob/internal/checksum"
 	"blobio/comm"
 )
 
@@ -22,7 +23,7 @@ type sealed struct {
 // extSeg is a seg of an extent.
 type extSeg struct {
 	ext int64
-	seg
+	checksum.Seg
 }
 
 // of takes what an engine knows. The first rank of the subfile keeps its checksums.
@@ -39,10 +40,10 @@ func (o *sealed) of(e *engine, first bool) {
 	if first {
 		return
 	}
-	for x := range e.sums.redo {
+	for x := range e.sums.Redo {
 		o.redo = append(o.redo, x)
 	}
-	for x, list := range e.sums.ext {
+	for x, list := range e.sums.Ext {
 		for _, g := range list {
 			o.segs = append(o.segs, extSeg{x, g})
 		}
@@ -68,8 +69,8 @@ func (o *sealed) bytes() []byte {
 	num(o.redo...)
 	num(int64(len(o.segs)))
 	for _, s := range o.segs {
-		num(s.ext, s.at, s.n)
-		b = binary.LittleEndian.AppendUint32(b, s.crc)
+		num(s.ext, s.At, s.N)
+		b = binary.LittleEndian.AppendUint32(b, s.CRC)
 	}
 	num(int64(len(o.ids)))
 	num(o.ids...)
@@ -109,11 +110,11 @@ func (o *sealed) parse(b []byte) error {
 	}
 	o.redo = list(num())
 	for n := num(); ok && n > 0; n-- {
-		s := extSeg{num(), seg{at: num(), n: num()}}
+		s := extSeg{num(), checksum.Seg{At: num(), N: num()}}
 		if len(b) < 4 {
 			return errSealed
 		}
-		s.crc = binary.LittleEndian.Uint32(b)
+		s.CRC = binary.LittleEndian.Uint32(b)
 		b = b[4:]
 		o.segs = append(o.segs, s)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"blobio/blob/internal/checksum"
 	"blobio/blob/internal/layout"
 )
 
@@ -29,14 +30,14 @@ func TestSums(t *testing.T) {
 			slices.Sort(cuts)
 			cuts = slices.Compact(cuts)
 			order := rnd.Perm(len(cuts) - 1)
-			s := newSums(piece)
+			s := checksum.New(piece)
 			for k, i := range order {
-				if _, _, ok := s.whole(ext, n); ok {
+				if _, _, ok := s.Whole(ext, n); ok {
 					t.Fatalf("pieces of %d, cut at %v, order %v: complete before the bytes of number %d", piece, cuts, order, k)
 				}
-				s.sum(ext, cuts[i], b[cuts[i]:cuts[i+1]])
+				s.Sum(ext, cuts[i], b[cuts[i]:cuts[i+1]])
 			}
-			crc, pieces, ok := s.whole(ext, n)
+			crc, pieces, ok := s.Whole(ext, n)
 			if !ok || crc != crc32.ChecksumIEEE(b) || !slices.Equal(pieces, want) {
 				t.Fatalf("pieces of %d, cut at %v, order %v: %08x, %08x, %v", piece, cuts, order, crc, pieces, ok)
 			}
@@ -47,11 +48,11 @@ func TestSums(t *testing.T) {
 // TestSumsOfHoles: what has a hole, or lacks its begin, has no checksum.
 func TestSumsOfHoles(t *testing.T) {
 	for _, at := range [][]int64{{0, 20}, {5}, {5, 30}, {0, 10, 40}} {
-		s := newSums(0)
+		s := checksum.New(0)
 		for _, at := range at {
-			s.sum(0, at, make([]byte, 10))
+			s.Sum(0, at, make([]byte, 10))
 		}
-		if crc, pieces, n := s.joined(0); n != 0 || crc != 0 || pieces != nil {
+		if crc, pieces, n := s.Joined(0); n != 0 || crc != 0 || pieces != nil {
 			t.Errorf("10 bytes at each of %v: %08x, %v, of %d bytes", at, crc, pieces, n)
 		}
 	}
@@ -61,19 +62,19 @@ func TestSumsOfHoles(t *testing.T) {
 func TestSumsOfOverlaps(t *testing.T) {
 	b := []byte("0123456789")
 	for _, keep := range []bool{false, true} {
-		for _, again := range []seg{{at: 0, n: 10}, {at: 2, n: 4}, {at: 0, n: 3}, {at: 4, n: 2}, {at: 5, n: 3}, {at: 2, n: 1}} {
-			s := newSums(0)
-			s.keep = keep
-			s.sum(0, 2, b[2:6])
-			s.sum(0, again.at, make([]byte, again.n))
-			s.sum(0, 0, b[:2])
-			s.sum(0, 6, b[6:])
-			crc, _, ok := s.whole(0, 10)
-			if !keep && (ok || !s.redo[0]) {
-				t.Errorf("bytes %d to %d again: sums to %08x, anew: %v", again.at, again.at+again.n-1, crc, s.redo[0])
+		for _, again := range []checksum.Seg{{At: 0, N: 10}, {At: 2, N: 4}, {At: 0, N: 3}, {At: 4, N: 2}, {At: 5, N: 3}, {At: 2, N: 1}} {
+			s := checksum.New(0)
+			s.Keep = keep
+			s.Sum(0, 2, b[2:6])
+			s.Sum(0, again.At, make([]byte, again.N))
+			s.Sum(0, 0, b[:2])
+			s.Sum(0, 6, b[6:])
+			crc, _, ok := s.Whole(0, 10)
+			if !keep && (ok || !s.Redo[0]) {
+				t.Errorf("bytes %d to %d again: sums to %08x, anew: %v", again.At, again.At+again.N-1, crc, s.Redo[0])
 			}
 			if keep && (!ok || crc != crc32.ChecksumIEEE(b)) {
-				t.Errorf("the first count, bytes %d to %d again: %08x, %v", again.at, again.at+again.n-1, crc, ok)
+				t.Errorf("the first count, bytes %d to %d again: %08x, %v", again.At, again.At+again.N-1, crc, ok)
 			}
 		}
 	}

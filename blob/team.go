@@ -176,29 +176,10 @@ func (w *Writer) placeApart(records int64) error {
 	return err
 }
 
-// flushTeam writes what this rank has posted, together with the team. keys are what is put,
-// by this rank or by another of its subfile for it; same says what others put. Collective; an
-// error is of this rank alone, and is still to be agreed.
-func (e *engine) flushTeam(ctx context.Context, h *handoff, keys []varRec, same alike) error {
-	lists := [][]pend{h.pending}
-	err := e.assemble(lists, h.parts)
-	if e.opt.keeps() {
-		if err == nil {
-			err = e.keep(lists, h.copied)
-		}
-		return err
-	}
-	return e.writeTeam(ctx, lists[0], keys, same, err)
-}
-
-// writeTeam brings puts to the file, and the map variables before the first. A rank that has met
-// an error takes part with nothing to write, and so all others can go on.
-func (e *engine) writeTeam(ctx context.Context, list []pend, keys []varRec, same alike, err error) error {
-	return e.exchangeTeam(ctx, list, keys, same, nil, err)
-}
-
-// exchangeTeam is writeTeam that leaves the writing to l, if it is there.
-func (e *engine) exchangeTeam(ctx context.Context, list []pend, keys []varRec, same alike, l *later, err error) error {
+// writeTeam brings puts to the file, and the map variables before the first; it leaves the writing to l, if it is there. keys are what is put,
+// by this rank or by another of its subfile for it; same says what others put. A rank that has met
+// an error takes part with nothing to write, and so all others can go on. Collective.
+func (e *engine) writeTeam(ctx context.Context, list []pend, keys []varRec, same alike, l *later, err error) error {
 	if e.pack != nil {
 		return e.writePackedTeam(ctx, list, l, err)
 	}

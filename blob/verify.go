@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"blobio/blob/internal/checksum"
 	"blobio/subfile"
 )
 
@@ -77,7 +78,7 @@ type proof struct {
 	rec   int64  // of the set
 
 	mu    sync.Mutex
-	parts map[*filePart]*sums
+	parts map[*filePart]*checksum.Set
 }
 
 // proof returns what a read of so many bytes of variable id of a set needs, nil if nothing can be compared.
@@ -95,7 +96,7 @@ func (r *Reader) proof(s *set, id VarID, rec, bytes int64, fm form) *proof {
 	case !slices.ContainsFunc(s.parts, func(q *filePart) bool { return q.place != nil && bytes >= q.least(p.v) }):
 		return nil // no piece is that small
 	}
-	p.parts = map[*filePart]*sums{}
+	p.parts = map[*filePart]*checksum.Set{}
 	return p
 }
 
@@ -109,16 +110,16 @@ func (p *filePart) least(v int) int64 {
 }
 
 // of returns the sums of what is read of a part.
-func (p *proof) of(part *filePart) *sums {
+func (p *proof) of(part *filePart) *checksum.Set {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.parts[part]
 	if s == nil {
-		s = newSums(0)
+		s = checksum.New(0)
 		if part.fine != nil {
-			s.piece = part.fine.Size
+			s.Piece = part.fine.Size
 		}
-		s.keep = true
+		s.Keep = true
 		p.parts[part] = s
 	}
 	return s
@@ -127,7 +128,7 @@ func (p *proof) of(part *filePart) *sums {
 // take tells of bytes of the extent of a part that were read: as they lie in the file, from byte at of the extent on.
 func (p *proof) take(part *filePart, at int64, b []byte) {
 	if p != nil {
-		p.of(part).sum(0, at, b)
+		p.of(part).Sum(0, at, b)
 	}
 }
 
@@ -149,17 +150,17 @@ func (p *proof) judge(ctx context.Context) error {
 	return nil
 }
 
-func (p *proof) judgePart(ctx context.Context, part *filePart, s *sums) error {
+func (p *proof) judgePart(ctx context.Context, part *filePart, s *checksum.Set) error {
 	e := extent{part, p.v, p.rec}
 	size := e.bytes()
-	piece := max(s.piece, 1)
-	if s.piece == 0 {
+	piece := max(s.Piece, 1)
+	if s.Piece == 0 {
 		piece = max(size, 1)
 	}
 	var open []int64 // pieces that were not read as a whole
-	for _, g := range s.ext[0] {
-		k := g.at / piece
-		if g.at != k*piece || g.n != min(piece, size-g.at) {
+	for _, g := range s.Ext[0] {
+		k := g.At / piece
+		if g.At != k*piece || g.N != min(piece, size-g.At) {
 			if p.later != nil {
 				p.later.take(p, part, g)
 			} else if n := len(open); n == 0 || open[n-1] != k {
@@ -167,7 +168,7 @@ func (p *proof) judgePart(ctx context.Context, part *filePart, s *sums) error {
 			}
 			continue
 		}
-		if err := e.compare(k*piece, g.n, g.crc); err != nil {
+		if err := e.compare(k*piece, g.N, g.CRC); err != nil {
 			return err
 		}
 	}
@@ -191,11 +192,11 @@ func (p *proof) judgePart(ctx context.Context, part *filePart, s *sums) error {
 			return err
 		}
 		lo, hi := k*piece, min((k+1)*piece, size)
-		if err := s.complete(e, f, lo, hi); err != nil {
+		if err := complete(s, e, f, lo, hi); err != nil {
 			return err
 		}
-		i, _ := slices.BinarySearchFunc(s.ext[0], lo, func(g seg, at int64) int { return cmp.Compare(g.at, at) })
-		if err := e.compare(lo, hi-lo, s.ext[0][i].crc); err != nil {
+		i, _ := slices.BinarySearchFunc(s.Ext[0], lo, func(g checksum.Seg, at int64) int { return cmp.Compare(g.At, at) })
+		if err := e.compare(lo, hi-lo, s.Ext[0][i].CRC); err != nil {
 			return err
 		}
 		x.pieces[k] = true
@@ -213,13 +214,13 @@ type late struct {
 }
 
 // take keeps what a read has summed of a piece of a part.
-func (l *late) take(p *proof, part *filePart, g seg) {
+func (l *late) take(p *proof, part *filePart, g checksum.Seg) {
 	l.mu.Lock()
 	if l.all == nil {
-		l.all = &proof{all: true, known: p.known, v: p.v, rec: p.rec, parts: map[*filePart]*sums{}}
+		l.all = &proof{all: true, known: p.known, v: p.v, rec: p.rec, parts: map[*filePart]*checksum.Set{}}
 	}
 	l.mu.Unlock()
-	l.all.of(part).add(0, g)
+	l.all.of(part).Add(0, g)
 }
 
 // settle compares all pieces. Nobody reads any more.
@@ -260,23 +261,23 @@ func (e extent) equal(at, n int64, crc, want uint32) error {
 }
 
 // complete sums what is not yet summed of bytes [lo, hi) of extent 0, which are within a piece, from the file.
-func (s *sums) complete(e extent, f io.ReaderAt, lo, hi int64) error {
-	var holes []seg
+func complete(s *checksum.Set, e extent, f io.ReaderAt, lo, hi int64) error {
+	var holes []checksum.Seg
 	at := lo
-	for _, g := range s.ext[0] {
-		if g.at+g.n <= lo || g.at >= hi {
+	for _, g := range s.Ext[0] {
+		if g.At+g.N <= lo || g.At >= hi {
 			continue
 		}
-		if g.at > at {
-			holes = append(holes, seg{at: at, n: g.at - at})
+		if g.At > at {
+			holes = append(holes, checksum.Seg{At: at, N: g.At - at})
 		}
-		at = g.at + g.n
+		at = g.At + g.N
 	}
 	if at < hi {
-		holes = append(holes, seg{at: at, n: hi - at})
+		holes = append(holes, checksum.Seg{At: at, N: hi - at})
 	}
 	for _, h := range holes {
-		if err := e.read(f, h.at, h.at+h.n, func(at int64, b []byte) { s.sum(0, at, b) }); err != nil {
+		if err := e.read(f, h.At, h.At+h.N, func(at int64, b []byte) { s.Sum(0, at, b) }); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package blob
 import (
 	"hash/crc32"
 
+	"blobio/blob/internal/checksum"
 	"blobio/blob/internal/layout"
 	"blobio/cdf5"
 	"blobio/internal/vfs"
@@ -29,12 +30,12 @@ type worker struct {
 	vec    [][]byte // its parts: slices of buf and of callers' memory
 
 	ext int64 // extent of the bytes being summed
-	sum seg
+	sum checksum.Seg
 }
 
 // do writes one task.
 func (w *worker) do(t task) error {
-	w.used, w.off, w.end, w.vec, w.ext, w.sum = 0, 0, 0, w.vec[:0], -1, seg{}
+	w.used, w.off, w.end, w.vec, w.ext, w.sum = 0, 0, 0, w.vec[:0], -1, checksum.Seg{}
 	for k := t.from; k < t.to; k++ {
 		r := w.q.refs[k]
 		p := w.q.pend(r)
@@ -184,22 +185,22 @@ func (e *engine) fillElems(b []byte, i int, p *pend, from, to int64) error {
 func (w *worker) addSum(ext, at int64, b []byte) {
 	s := w.q.e.sums
 	for len(b) > 0 {
-		if ext != w.ext || at != w.sum.at+w.sum.n || s.border(at) {
+		if ext != w.ext || at != w.sum.At+w.sum.N || s.Border(at) {
 			w.endSum()
-			w.ext, w.sum = ext, seg{at: at}
+			w.ext, w.sum = ext, checksum.Seg{At: at}
 		}
-		n := s.within(at, int64(len(b)))
-		w.sum.crc = crc32.Update(w.sum.crc, crc32.IEEETable, b[:n])
-		w.sum.n += n
+		n := s.Within(at, int64(len(b)))
+		w.sum.CRC = crc32.Update(w.sum.CRC, crc32.IEEETable, b[:n])
+		w.sum.N += n
 		at, b = at+n, b[n:]
 	}
 }
 
 func (w *worker) endSum() {
 	if w.ext >= 0 {
-		w.q.e.sums.add(w.ext, w.sum)
+		w.q.e.sums.Add(w.ext, w.sum)
 	}
-	w.ext, w.sum = -1, seg{}
+	w.ext, w.sum = -1, checksum.Seg{}
 }
 
 func (w *worker) flush() error {

@@ -270,7 +270,7 @@ func (w *Writer) Close(ctx context.Context) error {
 	if w.closed {
 		return usageErr("close after Close")
 	}
-	records, err := w.flush(ctx)
+	records, err := w.post(ctx, false)
 	w.closed = true
 	if err != nil {
 		w.abandon()
@@ -329,7 +329,7 @@ func (w *Writer) complete(ctx context.Context, records int64) error {
 		}
 		alike = alikeOf(v)
 	}
-	err := e.alone(func() error { return e.writeTeam(ctx, list, keys, alike, perr) })
+	err := e.alone(func() error { return e.writeTeam(ctx, list, keys, alike, nil, perr) })
 	return w.guard(ctx, err)
 }
 

@@ -4,6 +4,7 @@ import (
 	"blobio/cdf5"
 	"blobio/h5"
 	"blobio/internal/fault"
+	"encoding/binary"
 )
 
 // Var is what the places in a file depend on of a variable.
@@ -273,4 +274,12 @@ func (p *Place) LastPiece(records int64) (off, end int64) {
 		}
 	}
 	return off, end
+}
+
+// Order is the byte order of the data.
+func (p *Place) Order() binary.ByteOrder {
+	if p.Big {
+		return binary.BigEndian
+	}
+	return binary.LittleEndian
 }

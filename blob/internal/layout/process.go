@@ -99,7 +99,7 @@ func (Process) appendHeader(h *cdf5.Header, b []byte) ([]byte, error) {
 // readTable finds the blobs one after the other:
 // the place of each follows only from the sizes of those before.
 func (Process) readTable(pl *Place, f io.ReaderAt, name string, t *Ranks) error {
-	order := orderOf(pl.Big)
+	order := pl.Order()
 	nd, nb := pl.NumMaps(), pl.Shape.Blobs
 	off, end := pl.DataOff, pl.DataOff+pl.DataLen
 	var b [20]byte
