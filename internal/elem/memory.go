@@ -31,7 +31,7 @@ func View[T Number](b []byte) []T {
 	var x T
 	n := len(b) / int(unsafe.Sizeof(x))
 	if n == 0 {
-		return nil
+		return []T{}
 	}
 	p := unsafe.Pointer(unsafe.SliceData(b))
 	if uintptr(p)%unsafe.Alignof(x) == 0 {
