@@ -12,10 +12,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unsafe"
 
 	"blobio/comm"
 	"blobio/ffformat"
+	"blobio/internal/elem"
 	"blobio/internal/vfs"
 )
 
@@ -436,9 +436,4 @@ func (s *Store) Close(ctx context.Context) error {
 }
 
 // Bytes views a slice of numbers as its memory, for Protect.
-func Bytes[T comm.Number](v []T) []byte {
-	if len(v) == 0 {
-		return nil
-	}
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(v[0])))
-}
+func Bytes[T comm.Number](v []T) []byte { return elem.Bytes(v) }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"blobio/internal/elem"
 )
 
 // absent skips the test because a tool is not here; where the judges are
@@ -75,7 +77,7 @@ func TestXarray(t *testing.T) {
 	if py == "" {
 		absent(t, "no python3 has the modules xarray and netCDF4")
 	}
-	if bigHost {
+	if elem.HostBig {
 		t.Skip("SKIPPED: the script writes little-endian numbers")
 	}
 	m, blocks := toy(2, 3)
