@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"sync"
+
+	"blobio/internal/elem"
 )
 
 // catalog is what the ranks of one process share of an array: the record, where chunks are, open files. It needs
@@ -203,7 +205,7 @@ func (c *catalog) read(ctx context.Context, rec *record, v *verInfo, off, n int6
 		return c.readSeg(x, v.Number, seg, at*c.size, dst[pos*c.size:(pos+k)*c.size], verify)
 	})
 	if err == nil && rec.order(g) != hostOrder() {
-		swap(dst, int(c.size))
+		elem.Swap(dst, dst, int(c.size))
 	}
 	return err
 }

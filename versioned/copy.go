@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"blobio/comm"
+	"blobio/internal/elem"
 	"blobio/internal/vfs"
 )
 
@@ -36,7 +37,7 @@ func (a *Array) copyFile(ctx context.Context, w *written) error {
 	keeper := make([]int, a.nodes)
 	most := int64(0)
 	for r, b := range all {
-		v := view[int64](b[:24])
+		v := elem.View[int64](b[:24])
 		peers[r] = peer{v[0], int(v[1]), string(b[24:])}
 		if v[2] != 0 {
 			keeper[v[1]] = r

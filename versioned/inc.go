@@ -6,10 +6,10 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"sync"
 	"unicode/utf8"
 
 	"blobio/comm"
+	"blobio/internal/par"
 )
 
 // part is what one rank has for a version: which chunks, and where they lie in its memory.
@@ -173,9 +173,5 @@ func (a *Array) hash(sums []digest) {
 		part(0, len(sums))
 		return
 	}
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Go(func() { part(len(sums)*w/workers, len(sums)*(w+1)/workers) })
-	}
-	wg.Wait()
+	par.Do(workers, workers, func(w int) { part(len(sums)*w/workers, len(sums)*(w+1)/workers) })
 }
