@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"blobio/cdf5"
+	"blobio/internal/elem"
 )
 
 // assemble brings the lists into the form that is written: at most one put of
@@ -131,6 +132,6 @@ func (e *engine) image(list []pend, p *part) ([]byte, error) {
 		}
 		return img, nil
 	}
-	cdf5.FillBytes(img, sv.Type, hostOrder, sv.fillAtt())
+	cdf5.FillBytes(img, sv.Type, elem.HostOrder(), sv.fillAtt())
 	return img, nil
 }

@@ -5,17 +5,11 @@ import (
 	"iter"
 
 	"blobio/cdf5"
+	"blobio/internal/elem"
 )
 
 // hostBig says whether this machine stores the high byte first.
-var hostBig = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
-
-var hostOrder = func() binary.ByteOrder {
-	if hostBig {
-		return binary.BigEndian
-	}
-	return binary.LittleEndian
-}()
+var hostBig = elem.HostBig
 
 func orderOf(big bool) binary.ByteOrder {
 	if big {
@@ -28,7 +22,7 @@ func orderOf(big bool) binary.ByteOrder {
 // dst holds as many elements as raw.
 func toFile(dst []byte, big bool, t, mem cdf5.Type, raw []byte) error {
 	if !sameType(mem, t) {
-		return cdf5.ToFile(dst, big, t, typed(mem, raw))
+		return cdf5.ToFile(dst, big, t, cdf5.View(mem, raw))
 	}
 	if big == hostBig || t.Size() == 1 {
 		copy(dst, raw)

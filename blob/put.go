@@ -3,9 +3,9 @@ package blob
 import (
 	"fmt"
 	"slices"
-	"unsafe"
 
 	"blobio/cdf5"
+	"blobio/internal/elem"
 )
 
 // Number is an element type of memory that can be put and read.
@@ -215,68 +215,9 @@ func sameType(mem, file cdf5.Type) bool {
 
 // memType is the file type that holds T exactly.
 func memType[T Number]() cdf5.Type {
-	var z T
-	switch any(z).(type) {
-	case int8:
-		return cdf5.Byte
-	case uint8:
-		return cdf5.UByte
-	case int16:
-		return cdf5.Short
-	case uint16:
-		return cdf5.UShort
-	case int32:
-		return cdf5.Int
-	case uint32:
-		return cdf5.UInt
-	case int64:
-		return cdf5.Int64
-	case uint64:
-		return cdf5.UInt64
-	case float32:
-		return cdf5.Float
-	}
-	return cdf5.Double
+	_, t, _ := cdf5.SliceLen([]T(nil))
+	return t
 }
 
 // asBytes views a slice of numbers as its bytes in host order.
-func asBytes[T Number](s []T) []byte {
-	if len(s) == 0 {
-		return nil
-	}
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(s[0])))
-}
-
-// typed views bytes in host order as a slice of the type; the reverse of
-// asBytes. The bytes are those of such a slice, so they are aligned.
-func typed(t cdf5.Type, b []byte) any {
-	switch t {
-	case cdf5.Byte:
-		return fromBytes[int8](b)
-	case cdf5.Short:
-		return fromBytes[int16](b)
-	case cdf5.UShort:
-		return fromBytes[uint16](b)
-	case cdf5.Int:
-		return fromBytes[int32](b)
-	case cdf5.UInt:
-		return fromBytes[uint32](b)
-	case cdf5.Int64:
-		return fromBytes[int64](b)
-	case cdf5.UInt64:
-		return fromBytes[uint64](b)
-	case cdf5.Float:
-		return fromBytes[float32](b)
-	case cdf5.Double:
-		return fromBytes[float64](b)
-	}
-	return b // char, ubyte
-}
-
-func fromBytes[T Number](b []byte) []T {
-	if len(b) == 0 {
-		return nil
-	}
-	var z T
-	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(z)))
-}
+func asBytes[T Number](s []T) []byte { return elem.Bytes(s) }
