@@ -1,8 +1,6 @@
 package bench
 
 import (
-	"unsafe"
-
 	"blobio/blob"
 	"blobio/cdf5"
 )
@@ -99,29 +97,10 @@ func (t *task) walk(p *portion, arena []byte, rank int, first bool, f func(v int
 			continue
 		}
 		n := t.maps[cv.Map-1].Count(rank) * int64(mem.Size())
-		if err := f(v, view(arena[at:at+n], mem)); err != nil {
+		if err := f(v, cdf5.View(mem, arena[at:at+n])); err != nil {
 			return err
 		}
 		at += (n + 7) &^ 7
 	}
 	return nil
-}
-
-// view is memory as a slice of a type.
-func view(b []byte, t cdf5.Type) any {
-	if len(b) == 0 {
-		return cdf5.NewSlice(t, 0)
-	}
-	p := unsafe.Pointer(unsafe.SliceData(b))
-	switch t {
-	case cdf5.Float:
-		return unsafe.Slice((*float32)(p), len(b)/4)
-	case cdf5.Double:
-		return unsafe.Slice((*float64)(p), len(b)/8)
-	case cdf5.Int:
-		return unsafe.Slice((*int32)(p), len(b)/4)
-	case cdf5.Int64:
-		return unsafe.Slice((*int64)(p), len(b)/8)
-	}
-	return b
 }

@@ -3,7 +3,6 @@ package bench
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"time"
 
 	"blobio/blob"
@@ -11,6 +10,7 @@ import (
 	"blobio/comm"
 	"blobio/decomp"
 	"blobio/e3smcases"
+	"blobio/internal/elem"
 )
 
 // verifyWindow is how many elements are compared at once.
@@ -108,10 +108,7 @@ func (p *replay) expect(want any, v int, rec, lo, hi int64, ix *decomp.Index, ho
 	if fill != nil && fill.Type != t {
 		fill = nil
 	}
-	order := binary.ByteOrder(binary.LittleEndian)
-	if binary.NativeEndian.Uint16([]byte{0, 1}) == 1 {
-		order = binary.BigEndian
-	}
+	order := elem.HostOrder()
 	at := lo
 	gap := func(to int64) {
 		if to > at {

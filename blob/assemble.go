@@ -6,6 +6,7 @@ import (
 
 	"blobio/blob/internal/unpack"
 	"blobio/cdf5"
+	"blobio/internal/elem"
 	"blobio/internal/vfs"
 )
 
@@ -133,7 +134,7 @@ func (e *engine) image(list []pend, p *part) ([]byte, error) {
 		}
 		return img, nil
 	}
-	cdf5.FillBytes(img, sv.Type, hostOrder, sv.fillAtt())
+	cdf5.FillBytes(img, sv.Type, elem.HostOrder(), sv.fillAtt())
 	return img, nil
 }
 

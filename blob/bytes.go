@@ -4,20 +4,13 @@ import (
 	"encoding/binary"
 	"fmt"
 	"iter"
-	"unsafe"
 
 	"blobio/cdf5"
+	"blobio/internal/elem"
 )
 
 // hostBig says whether this machine stores the high byte first.
-var hostBig = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
-
-var hostOrder = func() binary.ByteOrder {
-	if hostBig {
-		return binary.BigEndian
-	}
-	return binary.LittleEndian
-}()
+var hostBig = elem.HostBig
 
 func orderOf(big bool) binary.ByteOrder {
 	if big {
@@ -30,7 +23,7 @@ func orderOf(big bool) binary.ByteOrder {
 // dst holds as many elements as raw.
 func toFile(dst []byte, big bool, t, mem cdf5.Type, raw []byte) error {
 	if !sameType(mem, t) {
-		return cdf5.ToFile(dst, big, t, typed(mem, raw))
+		return cdf5.ToFile(dst, big, t, cdf5.View(mem, raw))
 	}
 	if big == hostBig || t.Size() == 1 {
 		copy(dst, raw)
@@ -111,71 +104,12 @@ func sameType(mem, file cdf5.Type) bool {
 
 // memType is the file type that holds T exactly.
 func memType[T Number]() cdf5.Type {
-	var z T
-	switch any(z).(type) {
-	case int8:
-		return cdf5.Byte
-	case uint8:
-		return cdf5.UByte
-	case int16:
-		return cdf5.Short
-	case uint16:
-		return cdf5.UShort
-	case int32:
-		return cdf5.Int
-	case uint32:
-		return cdf5.UInt
-	case int64:
-		return cdf5.Int64
-	case uint64:
-		return cdf5.UInt64
-	case float32:
-		return cdf5.Float
-	}
-	return cdf5.Double
+	_, t, _ := cdf5.SliceLen([]T(nil))
+	return t
 }
 
 // asBytes views a slice of numbers as its bytes in host order.
-func asBytes[T Number](s []T) []byte {
-	if len(s) == 0 {
-		return nil
-	}
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(s[0])))
-}
-
-// typed views bytes in host order as a slice of the type; the reverse of
-// asBytes. The bytes are those of such a slice, so they are aligned.
-func typed(t cdf5.Type, b []byte) any {
-	switch t {
-	case cdf5.Byte:
-		return fromBytes[int8](b)
-	case cdf5.Short:
-		return fromBytes[int16](b)
-	case cdf5.UShort:
-		return fromBytes[uint16](b)
-	case cdf5.Int:
-		return fromBytes[int32](b)
-	case cdf5.UInt:
-		return fromBytes[uint32](b)
-	case cdf5.Int64:
-		return fromBytes[int64](b)
-	case cdf5.UInt64:
-		return fromBytes[uint64](b)
-	case cdf5.Float:
-		return fromBytes[float32](b)
-	case cdf5.Double:
-		return fromBytes[float64](b)
-	}
-	return b // char, ubyte
-}
-
-func fromBytes[T Number](b []byte) []T {
-	if len(b) == 0 {
-		return nil
-	}
-	var z T
-	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(z)))
-}
+func asBytes[T Number](s []T) []byte { return elem.Bytes(s) }
 
 func putInt(b []byte, order binary.ByteOrder, size, v int64) {
 	if size == 8 {

@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"hash/crc32"
+	"iter"
+	"math"
 	"sync"
 
 	"blobio/blob/internal/layout"
 	"blobio/internal/codec"
+	"blobio/internal/par"
 	"blobio/internal/vfs"
 )
 
@@ -24,7 +27,7 @@ type packJob struct {
 	cond sync.Cond
 	next int   // the batch whose place is the next to be known
 	end  int64 // of what has a place
-	fail bool
+	fail int   // the first batch that failed; those before it go on
 }
 
 // packBatch begins at a chunk of a piece and ends where the next one begins.
@@ -35,7 +38,7 @@ type packBatch struct {
 
 func newPackJob(q *queue) *packJob {
 	e := q.e
-	j := &packJob{q: q, end: e.pack.end}
+	j := &packJob{q: q, end: e.pack.end, fail: math.MaxInt}
 	j.cond.L = &j.mu
 	limit := max(int64(e.opt.Buffer)-e.pack.chunk, 0)
 	sum := int64(0)
@@ -66,42 +69,25 @@ func (j *packJob) run(ctx context.Context, done func(f vfs.File, k int, b []byte
 		return err
 	}
 	defer giveBack()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	stop := func(err error) {
-		cancel(err)
-		j.mu.Lock()
-		j.fail = true
-		j.cond.Broadcast()
-		j.mu.Unlock()
-	}
-	next := 0
-	var mu sync.Mutex
-	take := func() (int, bool) {
-		mu.Lock()
-		defer mu.Unlock()
-		if next == len(j.batches) || ctx.Err() != nil {
-			return 0, false
-		}
-		next++
-		return next - 1, true
-	}
-	var wg sync.WaitGroup
-	for range min(e.opt.Workers, len(j.batches)) {
-		wg.Go(func() {
-			buf := e.proc.buffer(int64(e.opt.Buffer))
-			defer func() { e.proc.giveBack(buf) }()
-			w := &packWorker{e: e}
-			for k, ok := take(); ok; k, ok = take() {
-				if err := j.one(w, f, k, buf, done); err != nil {
-					stop(err)
-					return
-				}
+	return par.Crew(ctx, e.opt.Workers, len(j.batches), func(_ context.Context, batches iter.Seq[int]) error {
+		buf := e.proc.buffer(int64(e.opt.Buffer))
+		defer func() { e.proc.giveBack(buf) }()
+		w := &packWorker{e: e}
+		at, whole := 0, false
+		defer func() {
+			if !whole { // by an error or a panic
+				j.failAt(at)
 			}
-		})
-	}
-	wg.Wait()
-	return context.Cause(ctx)
+		}()
+		for k := range batches {
+			at = k
+			if err := j.one(w, f, k, buf, done); err != nil {
+				return err
+			}
+		}
+		whole = true
+		return nil
+	})
 }
 
 // one makes batch k, if it is not held, and gives it to done.
@@ -121,15 +107,23 @@ func (j *packJob) one(w *packWorker, f vfs.File, k int, buf []byte, done func(f 
 	return done(f, k, b)
 }
 
+// failAt ends the wait of the batches after k.
+func (j *packJob) failAt(k int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.fail = min(j.fail, k)
+	j.cond.Broadcast()
+}
+
 // place waits until all batches before have their places, takes the next one and writes the bytes there.
 func (j *packJob) place(f vfs.File, k int, b []byte) error {
 	j.mu.Lock()
-	for j.next != k && !j.fail {
+	for j.next != k && j.fail >= k {
 		j.cond.Wait()
 	}
-	if j.fail {
+	if j.fail < k {
 		j.mu.Unlock()
-		return context.Canceled // the cause is another's
+		return context.Canceled // the error is that of an earlier one
 	}
 	j.at[k] = j.end
 	j.end += int64(len(b))

@@ -3,9 +3,10 @@ package blob
 import (
 	"cmp"
 	"context"
+	"iter"
 	"slices"
-	"sync"
 
+	"blobio/internal/par"
 	"blobio/internal/vfs"
 )
 
@@ -199,33 +200,16 @@ func (q *queue) run(ctx context.Context) error {
 	if err := q.allocate(f); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var next int
-	var mu sync.Mutex
-	take := func() (task, bool) {
-		mu.Lock()
-		defer mu.Unlock()
-		if next == len(q.tasks) || ctx.Err() != nil {
-			return task{}, false
-		}
-		next++
-		return q.tasks[next-1], true
-	}
-	var wg sync.WaitGroup
-	for range min(q.e.opt.Workers, len(q.tasks)) {
-		wg.Go(func() {
-			w := worker{q: q, f: f, buf: q.e.proc.buffer(min(q.size, q.bytes))}
-			defer func() { q.e.proc.giveBack(w.buf) }()
-			for t, ok := take(); ok; t, ok = take() {
-				if err := w.do(t); err != nil {
-					cancel(err)
-				}
+	return par.Crew(ctx, q.e.opt.Workers, len(q.tasks), func(_ context.Context, tasks iter.Seq[int]) error {
+		w := worker{q: q, f: f, buf: q.e.proc.buffer(min(q.size, q.bytes))}
+		defer func() { q.e.proc.giveBack(w.buf) }()
+		for k := range tasks {
+			if err := w.do(q.tasks[k]); err != nil {
+				return err
 			}
-		})
-	}
-	wg.Wait()
-	return context.Cause(ctx)
+		}
+		return nil
+	})
 }
 
 // allocate reserves the space up to the end of the last piece, so that a full

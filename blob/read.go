@@ -17,6 +17,22 @@ import (
 // not fit is an error that names its index. Elements that no rank wrote are
 // the variable's _FillValue, or netCDF's default; Coverage tells how many.
 func (r *Reader) Read(ctx context.Context, name string, start, count []int64, dst any) error {
+	return r.read(ctx, name, start, count, hostForm, func(file cdf5.Type, n int64) (*target, error) { return newTarget(dst, file, n) })
+}
+
+// ReadBytes is Read of elements as they are, of the variable's type and high byte first if big, into bytes of exactly that
+// length.
+func (r *Reader) ReadBytes(ctx context.Context, name string, start, count []int64, dst []byte, big bool) error {
+	return r.read(ctx, name, start, count, form{big: big}, func(file cdf5.Type, n int64) (*target, error) {
+		size := int64(file.Size())
+		if int64(len(dst)) != n*size {
+			return nil, fmt.Errorf("into %d bytes, want %d: %w", len(dst), n*size, ErrUsage)
+		}
+		return &target{raw: dst, size: size, file: file}, nil
+	})
+}
+
+func (r *Reader) read(ctx context.Context, name string, start, count []int64, fm form, into func(file cdf5.Type, n int64) (*target, error)) error {
 	v, ok := r.schema.VarID(name)
 	if !ok {
 		return usageErr("%s: no variable %q", r.base, name)
@@ -39,7 +55,7 @@ func (r *Reader) Read(ctx context.Context, name string, start, count []int64, ds
 		start, count = start[1:], count[1:]
 	}
 	n := product(count)
-	out, err := newTarget(dst, sv.Type, recs*n)
+	out, err := into(sv.Type, recs*n)
 	if err != nil {
 		return fmt.Errorf("blob: %s: read of %q: %w", r.base, name, err)
 	}
@@ -48,7 +64,7 @@ func (r *Reader) Read(ctx context.Context, name string, start, count []int64, ds
 	}
 	for k := range recs {
 		b := out.bytes(k*n, n)
-		if err := r.slab(ctx, v, rec0+k, shape, start, count, b); err != nil {
+		if err := r.slab(ctx, v, rec0+k, shape, start, count, b, fm); err != nil {
 			return err
 		}
 		if err := out.convert(k*n, n); err != nil {
@@ -58,9 +74,9 @@ func (r *Reader) Read(ctx context.Context, name string, start, count []int64, ds
 	return nil
 }
 
-// slab reads a hyperslab of one record as host-order bytes of the file type. It chooses
+// slab reads a hyperslab of one record as bytes of the file type. It chooses
 // between reading the whole window around it and looking up each of its runs.
-func (r *Reader) slab(ctx context.Context, v VarID, rec int64, shape, start, count []int64, dst []byte) error {
+func (r *Reader) slab(ctx context.Context, v VarID, rec int64, shape, start, count []int64, dst []byte, fm form) error {
 	lo, hi, runs := int64(-1), int64(0), 0
 	for off, n := range slabRuns(shape, start, count) {
 		if lo < 0 {
@@ -71,11 +87,11 @@ func (r *Reader) slab(ctx context.Context, v VarID, rec int64, shape, start, cou
 	}
 	size := int64(r.schema.vars[v].Type.Size())
 	if runs == 1 {
-		return r.raw(ctx, v, rec, lo, hi, dst, hostForm)
+		return r.raw(ctx, v, rec, lo, hi, dst, fm)
 	}
 	if w := (hi - lo) * size; int64(len(dst)) >= w/4 && w <= r.opt.Memory {
 		win := make([]byte, w)
-		if err := r.raw(ctx, v, rec, lo, hi, win, hostForm); err != nil {
+		if err := r.raw(ctx, v, rec, lo, hi, win, fm); err != nil {
 			return err
 		}
 		for off, n := range slabRuns(shape, start, count) {
@@ -83,7 +99,7 @@ func (r *Reader) slab(ctx context.Context, v VarID, rec int64, shape, start, cou
 		}
 		return nil
 	}
-	return r.rawRuns(ctx, v, rec, slabRuns(shape, start, count), dst, hostForm)
+	return r.rawRuns(ctx, v, rec, slabRuns(shape, start, count), dst, fm)
 }
 
 // ReadRuns reads one record of a variable as a decomposition wants it: the

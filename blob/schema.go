@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"blobio/cdf5"
+	"blobio/internal/elem"
 )
 
 // Unlimited is the length of the record dimension.
@@ -224,26 +225,10 @@ func attOf(name string, value any) (cdf5.Att, error) {
 			return cdf5.Att{Name: name, Type: cdf5.Int64, Value: []int64{int64(x)}}, nil
 		}
 		value = []int32{int32(x)}
-	case int8:
-		value = []int8{x}
-	case int16:
-		value = []int16{x}
-	case int32:
-		value = []int32{x}
-	case int64:
-		value = []int64{x}
-	case uint8:
-		value = []uint8{x}
-	case uint16:
-		value = []uint16{x}
-	case uint32:
-		value = []uint32{x}
-	case uint64:
-		value = []uint64{x}
-	case float32:
-		value = []float32{x}
-	case float64:
-		value = []float64{x}
+	default:
+		if one, ok := elem.One(value); ok {
+			value = one
+		}
 	}
 	_, t, ok := cdf5.SliceLen(value)
 	if !ok {

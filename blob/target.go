@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"blobio/cdf5"
+	"blobio/internal/elem"
 )
 
 // target is the caller's slice of a read: elements of the file's type go into
@@ -56,35 +57,7 @@ func (t *target) convert(at, n int64) error {
 	return cdf5.FromFile(subslice(t.dst, at, n), t.buf, hostBig, t.file)
 }
 
-func subslice(s any, at, n int64) any {
-	switch x := s.(type) {
-	case []int8:
-		return x[at : at+n]
-	case []uint8:
-		return x[at : at+n]
-	case []int16:
-		return x[at : at+n]
-	case []uint16:
-		return x[at : at+n]
-	case []int32:
-		return x[at : at+n]
-	case []uint32:
-		return x[at : at+n]
-	case []int64:
-		return x[at : at+n]
-	case []uint64:
-		return x[at : at+n]
-	case []float32:
-		return x[at : at+n]
-	case []float64:
-		return x[at : at+n]
-	case []int:
-		return x[at : at+n]
-	case []uint:
-		return x[at : at+n]
-	}
-	return nil
-}
+func subslice(s any, at, n int64) any { return elem.Sub(elem.Fixed(s), int(at), int(at+n)) }
 
 // newSlice makes a slice of n elements of a file type, and its bytes.
 func newSlice(t cdf5.Type, n int64) (any, []byte) {

@@ -25,6 +25,10 @@ func SliceLen(v any) (n int, t Type, ok bool) {
 // t: []byte for Char and UByte. It is nil for an unknown type.
 func NewSlice(t Type, n int) any { return t.elem().Make(n) }
 
+// View returns memory in the order of the machine as a slice of the Go type that matches t, the reverse of Bytes. It is
+// a copy where b is not aligned for that type, and nil for an unknown type.
+func View(t Type, b []byte) any { return t.elem().View(b) }
+
 // Bytes returns the memory of a slice as bytes in the order of the machine,
 // without a copy: writing to one writes to the other. ok is false for a string
 // (its memory is read-only) and for what SliceLen does not know.

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"math"
 	"unsafe"
+
+	"blobio/internal/elem"
 )
 
 // Number is an element of the typed helpers.
@@ -16,7 +18,7 @@ type Number interface {
 // Floating-point elements are combined in double precision in the order of the ranks, so
 // that the result does not change from run to run; ops Sum, Prod, Max, Min.
 func Allreduce[T Number](ctx context.Context, c Comm, v []T, op Op) ([]T, error) {
-	if isFloat[T]() {
+	if elem.IsFloat[T]() {
 		return reduceFloat(ctx, c, v, op, false)
 	}
 	r, err := c.AllreduceInt64(ctx, toInt64(v, op), op)
@@ -29,7 +31,7 @@ func Allreduce[T Number](ctx context.Context, c Comm, v []T, op Op) ([]T, error)
 // Exscan is Comm.ExscanInt64 for any number, as Allreduce is; rank 0 gets the
 // identity of op in T (Max: the smallest T).
 func Exscan[T Number](ctx context.Context, c Comm, v []T, op Op) ([]T, error) {
-	if isFloat[T]() {
+	if elem.IsFloat[T]() {
 		return reduceFloat(ctx, c, v, op, true)
 	}
 	r, err := c.ExscanInt64(ctx, toInt64(v, op), op)
@@ -64,19 +66,9 @@ func ExscanOne[T Number](ctx context.Context, c Comm, v T, op Op) (T, error) {
 	return r[0], nil
 }
 
-func isFloat[T Number]() bool {
-	one := T(1)
-	return one/2 != 0
-}
-
-func isSigned[T Number]() bool {
-	zero := T(0)
-	return zero-1 < zero
-}
-
 // flip maps uint64 to int64 in order, for Max and Min; other ops and types need no mapping.
 func flip[T Number](op Op) uint64 {
-	if !isSigned[T]() && unsafe.Sizeof(T(0)) == 8 && (op == Max || op == Min) {
+	if !elem.IsSigned[T]() && unsafe.Sizeof(T(0)) == 8 && (op == Max || op == Min) {
 		return 1 << 63
 	}
 	return 0
@@ -104,11 +96,11 @@ func fromInt64[T Number](v []int64, op Op) []T {
 func identity[T Number](op Op) T {
 	bits := 8 * unsafe.Sizeof(T(0))
 	switch {
-	case op == Max && isSigned[T]():
+	case op == Max && elem.IsSigned[T]():
 		return T(int64(-1) << (bits - 1))
 	case op == Max:
 		return 0
-	case op == Min && isSigned[T]():
+	case op == Min && elem.IsSigned[T]():
 		return T(int64(math.MaxInt64) >> (64 - bits))
 	case op == Min:
 		return T(uint64(math.MaxUint64) >> (64 - bits))

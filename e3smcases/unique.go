@@ -6,6 +6,7 @@ import (
 
 	"blobio/cdf5"
 	"blobio/decomp"
+	"blobio/internal/elem"
 )
 
 // number is every memory type of the patterns but text.
@@ -128,29 +129,9 @@ func letters(dst []byte, s stream, runs iter.Seq[decomp.Req]) int {
 
 // fits returns an error unless dst is a slice whose type holds all values of t.
 func fits(dst any, t cdf5.Type) error {
-	ok := false
-	switch dst.(type) {
-	case []byte:
-		ok = t == cdf5.Char || t == cdf5.UByte
-	case []int8:
-		ok = t == cdf5.Byte
-	case []int16:
-		ok = t == cdf5.Short || t == cdf5.Byte || t == cdf5.UByte
-	case []uint16:
-		ok = t == cdf5.UShort || t == cdf5.UByte
-	case []int32:
-		ok = t == cdf5.Int || t == cdf5.Short || t == cdf5.Byte || t == cdf5.UShort || t == cdf5.UByte
-	case []uint32:
-		ok = t == cdf5.UInt || t == cdf5.UShort || t == cdf5.UByte
-	case []int64:
-		ok = t == cdf5.Int64 || t == cdf5.Int || t == cdf5.UInt || t == cdf5.Short || t == cdf5.Byte || t == cdf5.UShort || t == cdf5.UByte
-	case []uint64:
-		ok = t == cdf5.UInt64 || t == cdf5.UInt || t == cdf5.UShort || t == cdf5.UByte
-	case []float32:
-		ok = t == cdf5.Float
-	case []float64:
-		ok = t == cdf5.Double || t == cdf5.Float
-	}
+	mem, _, ok := elem.Of(dst)
+	file, _, known := elem.Of(cdf5.NewSlice(t, 0))
+	ok = ok && known && mem.Holds(file) && (t != cdf5.Char || mem == elem.Uint8)
 	if !ok {
 		return fmt.Errorf("memory %T does not hold all values of file type %v", dst, t)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 
 	"blobio/comm"
+	"blobio/internal/elem"
 )
 
 // Put stores src in the box [lo, hi) of the current state, row-major, whoever owns it. src is of the type of the array. It
@@ -74,12 +75,12 @@ func Accumulate[T comm.Number](ctx context.Context, a *Array, lo, hi []int64, sr
 	return a.overBox(lo, hi, Bytes(src), func(seg int, at int64, b []byte) error {
 		switch t {
 		case Int64:
-			return a.state.win.AccumulateInt64(ctx, seg, at, view[int64](b), op)
+			return a.state.win.AccumulateInt64(ctx, seg, at, elem.View[int64](b), op)
 		case Float64:
-			return a.state.win.AccumulateFloat64(ctx, seg, at, view[float64](b), op)
+			return a.state.win.AccumulateFloat64(ctx, seg, at, elem.View[float64](b), op)
 		}
 		for i := 0; i < len(b); i += size {
-			v := view[T](b[i : i+size])[0]
+			v := elem.View[T](b[i : i+size])[0]
 			if _, err := update(ctx, a.state.win, seg, at+int64(i), size, func(old T) T { return combine(old, v, op) }); err != nil {
 				return err
 			}
@@ -130,7 +131,7 @@ func update[T comm.Number](ctx context.Context, w comm.Window, seg int, at int64
 		return old, err
 	}
 	for {
-		old = view[T](b[in : in+size])[0]
+		old = elem.View[T](b[in : in+size])[0]
 		n = b
 		copy(n[in:], Bytes([]T{f(old)}))
 		was := int64(binary.NativeEndian.Uint64(b[:]))
@@ -178,7 +179,7 @@ func combine[T comm.Number](a, b T, op comm.Op) T {
 			x[i] ^= y[i]
 		}
 	}
-	return view[T](x)[0]
+	return elem.View[T](x)[0]
 }
 
 // Fence ends an epoch: what was put before it is seen by all after it. It is collective.

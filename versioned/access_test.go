@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/elem"
 )
 
 // shared is the memory of one rank, of which another one changes some just before it is swapped.
@@ -27,7 +28,7 @@ func (s *shared) CompareAndSwapInt64(_ context.Context, _ int, _, old, v int64) 
 		s.word[s.other[0]]++
 		s.other = s.other[1:]
 	}
-	was := view[int64](s.word[:])[0]
+	was := elem.View[int64](s.word[:])[0]
 	if was == old {
 		copy(s.word[:], Bytes([]int64{v}))
 	}

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"blobio/comm"
+	"blobio/internal/elem"
 )
 
 // V5: each operation on each type, by Accumulate and by GetAccumulate, against the arithmetic of Go; what wraps around, NaN and zeros of
@@ -104,11 +105,11 @@ func alike[T comm.Number](a, b []T) bool {
 func wide[T comm.Number](x T) uint64 {
 	var b [8]byte
 	copy(b[:], Bytes([]T{x}))
-	return view[uint64](b[:])[0]
+	return elem.View[uint64](b[:])[0]
 }
 
 func narrow[T comm.Number](u uint64) T {
-	return view[T](Bytes([]uint64{u}))[0]
+	return elem.View[T](Bytes([]uint64{u}))[0]
 }
 
 // V5: ranks accumulate at once into small elements that share words, put to others beside them, and swap; nothing is lost.

@@ -2,7 +2,8 @@ package versioned
 
 import (
 	"runtime"
-	"sync"
+
+	"blobio/internal/par"
 )
 
 // changes finds which chunks of the own segment the newest version of the generation does not have.
@@ -83,9 +84,5 @@ func (d *changes) hash(sums []digest, local []byte) {
 		some(0, len(sums))
 		return
 	}
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Go(func() { some(len(sums)*w/workers, len(sums)*(w+1)/workers) })
-	}
-	wg.Wait()
+	par.Do(workers, workers, func(w int) { some(len(sums)*w/workers, len(sums)*(w+1)/workers) })
 }

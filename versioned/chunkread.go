@@ -3,6 +3,8 @@ package versioned
 import (
 	"context"
 	"fmt"
+
+	"blobio/internal/elem"
 )
 
 // get reads a box of a version. A commit meanwhile may take files away and have what the version needs of them elsewhere: then it is
@@ -50,7 +52,7 @@ func (c *catalog) read(ctx context.Context, rec *record, v *verInfo, off, n int6
 		return c.readSeg(x, v.Number, seg, at*c.size, dst[pos*c.size:(pos+k)*c.size], verify)
 	})
 	if err == nil && rec.order(g) != hostOrder() {
-		swap(dst, int(c.size))
+		elem.Swap(dst, dst, int(c.size))
 	}
 	return err
 }

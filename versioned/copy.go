@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"blobio/comm"
+	"blobio/internal/elem"
 	"blobio/internal/vfs"
 )
 
@@ -33,7 +34,7 @@ func (n *nodes) copyFile(ctx context.Context, f *fileInfo) error {
 	keeper := make([]int, n.count)
 	most := int64(0)
 	for r, b := range all {
-		v := view[int64](b[:24])
+		v := elem.View[int64](b[:24])
 		peers[r] = peer{v[0], int(v[1]), string(b[24:])}
 		if v[2] != 0 {
 			keeper[v[1]] = r

@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"blobio/comm"
+	"blobio/internal/elem"
 	"blobio/internal/vfs"
 )
 
 // TestDocument: the store whose bytes docs/format-versions.md shows is the one that is written.
 func TestDocument(t *testing.T) {
-	if hostBig {
+	if elem.HostBig {
 		t.Skip("SKIPPED: the document shows what a little-endian machine writes")
 	}
 	mem, st := memStore(t)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/elem"
 	"blobio/internal/vfs"
 )
 
@@ -168,7 +169,7 @@ func TestByteOrders(t *testing.T) {
 	mem, st := memStore(t)
 	first := seq(1, n, 0.5)
 	swapped := slices.Clone(first)
-	swap(Bytes(swapped), 8)
+	elem.Swap(Bytes(swapped), Bytes(swapped), 8)
 	for job := range 4 {
 		ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
 			var a *Array
@@ -218,7 +219,7 @@ func TestByteOrders(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if rec.Order = "big"; hostBig {
+		if rec.Order = "big"; elem.HostBig {
 			rec.Order = "little"
 		}
 		b, err := rec.encode()

@@ -1,5 +1,7 @@
 package versioned
 
+import "blobio/internal/elem"
+
 // geometry of one generation of an array: its capacity, cut into equal segments of whole chunks, one for each
 // rank. Arrays that are made anew, and those that are opened again, start a new one.
 type geometry struct {
@@ -15,7 +17,7 @@ type geometry struct {
 
 // hostOrder is the byte order of this machine, as a record has it.
 func hostOrder() string {
-	if hostBig {
+	if elem.HostBig {
 		return "big"
 	}
 	return "little"

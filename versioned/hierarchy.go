@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"blobio/comm"
+	"blobio/internal/elem"
 	"blobio/recovery"
 )
 
@@ -129,9 +130,9 @@ func (h *Hierarchy) put(ctx context.Context, level, box int, data []float64) err
 // littleEndian is the data as bytes: a view of them, or a copy on machines of the other order.
 func littleEndian(data []float64) []byte {
 	b := Bytes(data)
-	if hostBig {
+	if elem.HostBig {
 		b = slices.Clone(b)
-		swap(b, 8)
+		elem.Swap(b, b, 8)
 	}
 	return b
 }
@@ -221,8 +222,8 @@ func (h *Hierarchy) Box(ctx context.Context, level int, version int64, table *Le
 	if err := h.levels[level].GetBytesAt(ctx, version, []int64{lo}, []int64{hi}, Bytes(dst)); err != nil {
 		return err
 	}
-	if hostBig {
-		swap(Bytes(dst), 8)
+	if elem.HostBig {
+		elem.Swap(Bytes(dst), Bytes(dst), 8)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/elem"
 	"blobio/internal/vfs"
 	"blobio/recovery"
 )
@@ -150,8 +151,8 @@ func TestHierarchy(t *testing.T) {
 			lo, hi := l.dataRange(i)
 			got := make([]float64, (hi-lo)/8)
 			err := h.levels[1].GetBytes(ctx, []int64{lo}, []int64{hi}, Bytes(got))
-			if hostBig { // the array is bytes, numbers are little endian
-				swap(Bytes(got), 8)
+			if elem.HostBig { // the array is bytes, numbers are little endian
+				elem.Swap(Bytes(got), Bytes(got), 8)
 			}
 			if err != nil || !slices.Equal(got, boxData(&l, i, 2)) {
 				return fmt.Errorf("box %d: %v", i, err)

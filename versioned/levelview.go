@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"blobio/internal/durable"
+	"blobio/internal/elem"
 )
 
 // bytesOf is the length of a version of an array of bytes, of which level and global arrays are.
@@ -43,8 +44,8 @@ func (v *View) Box(ctx context.Context, version int64, table *LevelInfo, box int
 	if err := v.Get(ctx, version, []int64{lo}, []int64{hi}, Bytes(dst)); err != nil {
 		return err
 	}
-	if hostBig {
-		swap(Bytes(dst), 8)
+	if elem.HostBig {
+		elem.Swap(Bytes(dst), Bytes(dst), 8)
 	}
 	return nil
 }

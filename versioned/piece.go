@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"blobio/comm"
+	"blobio/internal/elem"
 )
 
 // Piece is what one rank holds of a version, for stores of other kinds: package levels keeps versions in an scr.Session by them.
@@ -81,8 +82,8 @@ func CreateFrom(ctx context.Context, c comm.Comm, st *Store, pieces []*Piece, o 
 	}
 	if err == nil {
 		for _, p := range pieces {
-			if p.Order == "big" != hostBig {
-				swap(p.Data, s.Type.Size())
+			if p.Order == "big" != elem.HostBig {
+				elem.Swap(p.Data, p.Data, s.Type.Size())
 			}
 		}
 	}
@@ -114,7 +115,7 @@ func wholeOf(all [][]byte) (*Piece, Spec, error) {
 	var ps []*Piece
 	var lens []int64
 	for _, b := range all {
-		n := view[int64](b[:8])[0]
+		n := elem.View[int64](b[:8])[0]
 		if n == 0 {
 			continue
 		}

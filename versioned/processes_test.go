@@ -9,6 +9,7 @@ import (
 
 	"blobio/comm"
 	"blobio/ffformat"
+	"blobio/internal/elem"
 	"blobio/internal/vfs"
 	"blobio/redset"
 )
@@ -147,8 +148,8 @@ func TestHierarchyOfProcesses(t *testing.T) {
 					got := make([]float64, 128)
 					lo, hi := info.dataRange(b)
 					err := h.Array(l).GetBytes(ctx, []int64{lo}, []int64{hi}, Bytes(got))
-					if hostBig { // levels are little-endian everywhere
-						swap(Bytes(got), 8)
+					if elem.HostBig { // levels are little-endian everywhere
+						elem.Swap(Bytes(got), Bytes(got), 8)
 					}
 					if err != nil || !slices.Equal(got, boxData(&info, b, save)) {
 						return fmt.Errorf("%s: level %d, box %d: %v", kind, l, b, err)

@@ -5,6 +5,7 @@ import (
 
 	"blobio/amr"
 	"blobio/cdf5"
+	"blobio/internal/elem"
 )
 
 // Block reads one block with all its data.
@@ -42,7 +43,7 @@ func (d *Dataset) Field(ctx context.Context, i int, name string, dst []byte) err
 		if want := d.meta.FieldBytes(f.spec, f.ghosts); int64(len(dst)) != want {
 			return usageErr("%d bytes for field %q, want %d", len(dst), name, want)
 		}
-		x, err := d.fieldRows(ctx, f, i, i+1)
+		x, err := d.fieldRows(ctx, f, i, i+1, elem.HostBig)
 		if err != nil {
 			return err
 		}
@@ -53,7 +54,7 @@ func (d *Dataset) Field(ctx context.Context, i int, name string, dst []byte) err
 }
 
 // fieldRows reads a field of some blocks.
-func (d *Dataset) fieldRows(ctx context.Context, f *storedField, lo, hi int) ([]byte, error) {
+func (d *Dataset) fieldRows(ctx context.Context, f *storedField, lo, hi int, big bool) ([]byte, error) {
 	elems := int64(hi - lo)
 	start, count := []int64{int64(lo)}, []int64{int64(hi - lo)}
 	for _, n := range f.shape {
@@ -63,15 +64,12 @@ func (d *Dataset) fieldRows(ctx context.Context, f *storedField, lo, hi int) ([]
 	if elems > maxSlice/int64(f.typ.Size()) {
 		return nil, pkg.Errorf("%d blocks of field %q at once: %w", hi-lo, f.spec.Name, ErrTooLarge)
 	}
-	x := cdf5.NewSlice(f.typ, int(elems))
-	if err := d.r.Read(ctx, "field_"+f.spec.Name, start, count, x); err != nil {
-		return nil, err
-	}
-	return bytesOf(x), nil
+	x := bytesOf(cdf5.NewSlice(f.typ, int(elems)))
+	return x, d.r.ReadBytes(ctx, "field_"+f.spec.Name, start, count, x, big)
 }
 
 // listRows reads the rows of some blocks in a list.
-func (d *Dataset) listRows(ctx context.Context, name string, t cdf5.Type, l *stored, lo, hi int) (any, error) {
+func (d *Dataset) listRows(ctx context.Context, name string, t cdf5.Type, l *stored, lo, hi int, big bool) (any, error) {
 	first := l.start[lo]
 	n := l.start[hi-1] + max(l.count[hi-1], 0) - first
 	if n > maxSlice/int64(t.Size()) {
@@ -81,39 +79,14 @@ func (d *Dataset) listRows(ctx context.Context, name string, t cdf5.Type, l *sto
 	if n == 0 {
 		return x, nil
 	}
-	return x, d.r.Read(ctx, name, []int64{first}, []int64{n}, x)
+	return x, d.r.ReadBytes(ctx, name, []int64{first}, []int64{n}, bytesOf(x), big)
 }
 
 // part is elements of a slice: those of one block.
-func part(x any, from, n int64) any {
-	to := from + n
-	switch x := x.(type) {
-	case []int8:
-		return x[from:to:to]
-	case []int16:
-		return x[from:to:to]
-	case []int32:
-		return x[from:to:to]
-	case []int64:
-		return x[from:to:to]
-	case []uint8:
-		return x[from:to:to]
-	case []uint16:
-		return x[from:to:to]
-	case []uint32:
-		return x[from:to:to]
-	case []uint64:
-		return x[from:to:to]
-	case []float32:
-		return x[from:to:to]
-	case []float64:
-		return x[from:to:to]
-	}
-	return nil
-}
+func part(x any, from, n int64) any { return elem.Sub(x, int(from), int(from+n)) }
 
 func (d *Dataset) read(ctx context.Context, lo, hi int, data bool) ([]*amr.Block, error) {
-	out, rows, err := d.readRows(ctx, lo, hi, data)
+	out, rows, err := d.readRows(ctx, lo, hi, data, data && d.compares())
 	if err == nil && data {
 		err = d.compare(ctx, lo, hi, rows)
 	}
@@ -123,8 +96,28 @@ func (d *Dataset) read(ctx context.Context, lo, hi int, data bool) ([]*amr.Block
 	return out, nil
 }
 
-// readRows is read without comparing the data; it gives their rows, too, by variable.
-func (d *Dataset) readRows(ctx context.Context, lo, hi int, data bool) ([]*amr.Block, map[string][]byte, error) {
+// rows are rows that were read, by variable.
+type rows map[string]*row
+
+type row struct {
+	b    []byte
+	size int  // of an element
+	big  bool // high byte first, to be summed; else in the order of the host
+}
+
+// host turns rows into the order of the host.
+func (r rows) host() {
+	for _, x := range r {
+		if x.big {
+			elem.Reorder(x.b, x.b, x.size, true)
+			x.big = false
+		}
+	}
+}
+
+// readRows is read without comparing the data; it gives the rows, too. If they are to be summed, those of fields and
+// particles are big-endian: what sums makes host order of them, or rows.host.
+func (d *Dataset) readRows(ctx context.Context, lo, hi int, data, summed bool) ([]*amr.Block, rows, error) {
 	if lo < 0 || hi > len(d.infos) || lo >= hi {
 		return nil, nil, usageErr("blocks %d to %d of %d", lo, hi, len(d.infos))
 	}
@@ -136,29 +129,29 @@ func (d *Dataset) readRows(ctx context.Context, lo, hi int, data bool) ([]*amr.B
 	if err := d.compareTables(ctx, lo, hi); err != nil {
 		return nil, nil, err
 	}
-	rows := map[string][]byte{}
-	if err := d.readFields(ctx, out, lo, hi, data, rows); err != nil {
+	r, big := rows{}, summed || elem.HostBig
+	if err := d.readFields(ctx, out, lo, hi, data, big, r); err != nil {
 		return nil, nil, err
 	}
-	if err := d.readParticles(ctx, out, lo, hi, data, rows); err != nil {
+	if err := d.readParticles(ctx, out, lo, hi, data, big, r); err != nil {
 		return nil, nil, err
 	}
-	if err := d.readAttrs(ctx, out, lo, hi, rows); err != nil {
+	if err := d.readAttrs(ctx, out, lo, hi, r); err != nil {
 		return nil, nil, err
 	}
-	return out, rows, nil
+	return out, r, nil
 }
 
-func (d *Dataset) readFields(ctx context.Context, out []*amr.Block, lo, hi int, data bool, rows map[string][]byte) error {
+func (d *Dataset) readFields(ctx context.Context, out []*amr.Block, lo, hi int, data, big bool, rows rows) error {
 	for k := range d.fields {
 		f := &d.fields[k]
 		var all []byte
 		if data {
 			var err error
-			if all, err = d.fieldRows(ctx, f, lo, hi); err != nil {
+			if all, err = d.fieldRows(ctx, f, lo, hi, big); err != nil {
 				return err
 			}
-			rows["field_"+f.spec.Name] = all
+			rows["field_"+f.spec.Name] = &row{all, f.typ.Size(), big && !elem.HostBig}
 		}
 		n := len(all) / len(out)
 		for i, b := range out {
@@ -172,7 +165,7 @@ func (d *Dataset) readFields(ctx context.Context, out []*amr.Block, lo, hi int, 
 	return nil
 }
 
-func (d *Dataset) readParticles(ctx context.Context, out []*amr.Block, lo, hi int, data bool, rows map[string][]byte) error {
+func (d *Dataset) readParticles(ctx context.Context, out []*amr.Block, lo, hi int, data, big bool, rows rows) error {
 	for k := range d.meta.Particles {
 		spec := &d.meta.Particles[k]
 		l := d.lists["particle_"+spec.Name]
@@ -191,12 +184,12 @@ func (d *Dataset) readParticles(ctx context.Context, out []*amr.Block, lo, hi in
 			continue
 		}
 		for c, col := range d.cols[k] {
-			x, err := d.listRows(ctx, col, fileTypes[spec.Attrs[c].Type], l, lo, hi)
+			x, err := d.listRows(ctx, col, fileTypes[spec.Attrs[c].Type], l, lo, hi, big)
 			if err != nil {
 				return err
 			}
 			all, size := bytesOf(x), int64(spec.Attrs[c].Type.Size())
-			rows[col] = all
+			rows[col] = &row{all, int(size), big && !elem.HostBig}
 			for i, b := range out {
 				from := (l.start[lo+i] - l.start[lo]) * size
 				to := from + max(l.count[lo+i], 0)*size
@@ -207,14 +200,14 @@ func (d *Dataset) readParticles(ctx context.Context, out []*amr.Block, lo, hi in
 	return nil
 }
 
-func (d *Dataset) readAttrs(ctx context.Context, out []*amr.Block, lo, hi int, rows map[string][]byte) error {
+func (d *Dataset) readAttrs(ctx context.Context, out []*amr.Block, lo, hi int, rows rows) error {
 	if d.adapt != nil {
 		l := d.lists["adapt"]
-		x, err := d.listRows(ctx, "adapt", cdf5.UByte, l, lo, hi)
+		x, err := d.listRows(ctx, "adapt", cdf5.UByte, l, lo, hi, elem.HostBig)
 		if err != nil {
 			return err
 		}
-		rows["adapt"] = bytesOf(x)
+		rows["adapt"] = &row{b: bytesOf(x), size: 1}
 		for i, b := range out {
 			if d.adapt[lo+i] >= 0 {
 				b.Adapt = make([]byte, d.adapt[lo+i])
@@ -231,11 +224,11 @@ func (d *Dataset) readAttrs(ctx context.Context, out []*amr.Block, lo, hi int, r
 			b.Attrs[a.name] = fromSlice(x, a.typ, a.kind)
 		}
 		if a.list != nil {
-			x, err := d.listRows(ctx, a.v, a.typ, a.list, lo, hi)
+			x, err := d.listRows(ctx, a.v, a.typ, a.list, lo, hi, elem.HostBig)
 			if err != nil {
 				return err
 			}
-			rows[a.v] = bytesOf(x)
+			rows[a.v] = &row{b: bytesOf(x), size: a.typ.Size()}
 			for i, b := range out {
 				if n := a.list.count[lo+i]; n >= 0 {
 					set(b, part(x, a.list.start[lo+i]-a.list.start[lo], n))
@@ -251,7 +244,7 @@ func (d *Dataset) readAttrs(ctx context.Context, out []*amr.Block, lo, hi int, r
 		if err := d.r.Read(ctx, a.v, start, count, x); err != nil {
 			return err
 		}
-		rows[a.v] = bytesOf(x)
+		rows[a.v] = &row{b: bytesOf(x), size: a.typ.Size()}
 		for i, b := range out {
 			set(b, part(x, int64(i)*a.n, a.n))
 		}

@@ -10,6 +10,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/internal/durable"
+	"blobio/internal/elem"
 	"blobio/internal/vfs"
 )
 
@@ -220,21 +221,10 @@ func add(f vfs.File, q *pending, row []byte, width, most int, crc *uint32) error
 			n := min(free, len(row))
 			at := len(q.buf)
 			q.buf = q.buf[:at+n]
-			toBig(q.buf[at:], row[:n], width)
+			elem.Reorder(q.buf[at:], row[:n], width, true)
 			*crc = crc32.Update(*crc, crc32.IEEETable, q.buf[at:])
 			row = row[n:]
 		}
 	}
 	return nil
-}
-
-var bigHost = native.Uint16([]byte{0, 1}) == 1
-
-// toBig copies elements of the order of the host as big-endian ones.
-func toBig(dst, src []byte, width int) {
-	if bigHost || width == 1 {
-		copy(dst, src)
-		return
-	}
-	cdf5.Swap(dst, src, width)
 }

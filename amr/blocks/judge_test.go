@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/internal/elem"
 	"blobio/internal/testfiles"
 )
 
@@ -71,7 +72,7 @@ func TestXarray(t *testing.T) {
 	if py == "" {
 		absent(t, "no python3 has the modules xarray and netCDF4")
 	}
-	if bigHost {
+	if elem.HostBig {
 		t.Skip("SKIPPED: the script writes little-endian numbers")
 	}
 	m, blocks := toy(2, 3)

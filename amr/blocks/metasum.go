@@ -8,6 +8,7 @@ import (
 
 	"blobio/blob"
 	"blobio/cdf5"
+	"blobio/internal/elem"
 )
 
 // Names of attributes that are there only if there is something to say.
@@ -51,7 +52,7 @@ func (m *metaSum) atts(list []cdf5.Att, ours func(name string) bool) {
 		v := bytesOf(a.Value)
 		at := len(m.b)
 		m.b = append(m.b, v...)
-		toBig(m.b[at:], v, a.Type.Size())
+		elem.Reorder(m.b[at:], v, a.Type.Size(), true)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"blobio/amr"
 	"blobio/blob"
-	"blobio/cdf5"
+	"blobio/internal/elem"
 )
 
 const (
@@ -20,7 +20,7 @@ const (
 
 // sum computes the checksums of blocks that are in memory.
 func sum(l *layout, list []placed) error {
-	scratch, big := make([]byte, 0, 64), make([]byte, 32<<10)
+	scratch, big := make([]byte, 0, 64), make([]byte, sumBuffer)
 	for i := range list {
 		p := &list[i]
 		crc := uint32(0)
@@ -37,6 +37,9 @@ func sum(l *layout, list []placed) error {
 	return nil
 }
 
+// sumBuffer is how many bytes are turned into big-endian order at a time: they and their source stay in the first-level cache.
+const sumBuffer = int64(8 << 10)
+
 // summed keeps the checksum of the rows before those of a variable, if that is what it holds.
 func (p *placed) summed(v *variable, crc uint32) {
 	switch v.name {
@@ -51,7 +54,7 @@ func (p *placed) summed(v *variable, crc uint32) {
 func sumRow(crc uint32, row []byte, width int, big []byte) uint32 {
 	for len(row) > 0 {
 		n := min(len(row), len(big))
-		toBig(big, row[:n], width)
+		elem.Reorder(big, row[:n], width, true)
 		crc = crc32.Update(crc, crc32.IEEETable, big[:n])
 		row = row[n:]
 	}
@@ -74,11 +77,12 @@ func (d *Dataset) checkData(ctx context.Context, yield func(blob.Finding) bool) 
 			size += d.Bytes(hi) + 1024
 			hi++
 		}
-		list, rows, err := d.readRows(ctx, lo, hi, true)
+		list, rows, err := d.readRows(ctx, lo, hi, true, d.hasSums)
 		var got, want []uint32
 		if err == nil && d.hasSums {
 			got, want, err = d.sums(ctx, lo, hi, rows)
 		}
+		rows.host()
 		if err != nil {
 			if !errors.Is(err, context.Canceled) {
 				finding(blob.Error, "", err, "blocks %d to %d: %v", lo, hi-1, err)
@@ -188,8 +192,9 @@ func (d *Dataset) compareTables(ctx context.Context, lo, hi int) error {
 }
 
 // compare says whether the rows of blocks are those that were written. rows are those that
-// were read, by variable, in the order of the host.
-func (d *Dataset) compare(ctx context.Context, lo, hi int, rows map[string][]byte) error {
+// were read, which are in the order of the host then.
+func (d *Dataset) compare(ctx context.Context, lo, hi int, rows rows) error {
+	defer rows.host()
 	if !d.compares() {
 		return nil
 	}
@@ -210,7 +215,7 @@ func (d *Dataset) compares() bool { return d.hasSums && !d.noVerify }
 
 // sums are the checksums of some blocks, as they are and as block_crc says. Of rows that were read and are
 // not in rows nothing is read again.
-func (d *Dataset) sums(ctx context.Context, lo, hi int, rows map[string][]byte) (got, want []uint32, err error) {
+func (d *Dataset) sums(ctx context.Context, lo, hi int, rows rows) (got, want []uint32, err error) {
 	t, err := d.tables(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -230,9 +235,9 @@ func (d *Dataset) sums(ctx context.Context, lo, hi int, rows map[string][]byte) 
 	return got, t.want[lo:hi], nil
 }
 
-// sumVariable adds the rows of blocks in a variable to their checksums: those in b, in the order of the host, or
-// what is in the files.
-func (d *Dataset) sumVariable(ctx context.Context, id, lo, hi int, b []byte, out []uint32) error {
+// sumVariable adds the rows of blocks in a variable to their checksums: those that were read, if they are all of them, or
+// what is in the files. Each row is turned into the order of the host when it is summed, while it is in the cache.
+func (d *Dataset) sumVariable(ctx context.Context, id, lo, hi int, read *row, out []uint32) error {
 	v, shape := d.r.Schema().Vars()[id], d.r.Schema().Shape(blob.VarID(id))
 	start, count := make([]int64, len(shape)), append([]int64(nil), shape...)
 	rows := int64(1)
@@ -256,19 +261,30 @@ func (d *Dataset) sumVariable(ctx context.Context, id, lo, hi int, b []byte, out
 		return nil
 	}
 	size := rows * int64(v.Type.Size())
-	if int64(len(b)) != size*count[0] {
+	if read == nil || int64(len(read.b)) != size*count[0] {
 		if count[0] > maxSlice/size {
 			return pkg.Errorf("%d rows of %s at once: %w", count[0], v.Name, ErrTooLarge)
 		}
-		x := cdf5.NewSlice(v.Type, int(rows*count[0]))
-		if err := d.r.Read(ctx, v.Name, start, count, x); err != nil {
+		read = &row{b: make([]byte, size*count[0]), size: 1, big: true}
+		if err := d.r.ReadBytes(ctx, v.Name, start, count, read.b, true); err != nil {
 			return err
 		}
-		b = bytesOf(x)
 	}
-	big := make([]byte, min(int64(32<<10), (size+7)&^7))
+	var big []byte
+	if !read.big {
+		big = make([]byte, min(sumBuffer, (size+7)&^7))
+	}
 	for i := lo; i < hi; i++ {
-		out[i-lo] = sumRow(out[i-lo], b[(from(i)-start[0])*size:(from(i+1)-start[0])*size], v.Type.Size(), big)
+		b := read.b[(from(i)-start[0])*size : (from(i+1)-start[0])*size]
+		if !read.big {
+			out[i-lo] = sumRow(out[i-lo], b, read.size, big)
+			continue
+		}
+		out[i-lo] = crc32.Update(out[i-lo], crc32.IEEETable, b)
+		if read.size > 1 {
+			elem.Reorder(b, b, read.size, true)
+		}
 	}
+	read.big = false
 	return nil
 }

@@ -6,21 +6,14 @@ import (
 
 	"blobio/amr"
 	"blobio/cdf5"
+	"blobio/internal/elem"
 )
 
 // fileTypes are the types of CDF-5 for those of fields and particles.
-var fileTypes = map[amr.Type]cdf5.Type{amr.Float32: cdf5.Float, amr.Float64: cdf5.Double, amr.Int8: cdf5.Byte,
-	amr.Int16: cdf5.Short, amr.Int32: cdf5.Int, amr.Int64: cdf5.Int64}
+var fileTypes = [...]cdf5.Type{0, amr.Float32: cdf5.Float, amr.Float64: cdf5.Double, amr.Int8: cdf5.Byte, amr.Int16: cdf5.Short, amr.Int32: cdf5.Int, amr.Int64: cdf5.Int64}
 
 // typeOf is the reverse; 0 if there is none.
-func typeOf(t cdf5.Type) amr.Type {
-	for a, c := range fileTypes {
-		if c == t {
-			return a
-		}
-	}
-	return 0
-}
+func typeOf(t cdf5.Type) amr.Type { return amr.Type(max(slices.Index(fileTypes[:], t), 0)) }
 
 // kind says what a value was before it became a slice.
 type kind int32
@@ -34,26 +27,6 @@ const (
 // toSlice makes a slice that cdf5 knows of the value of a further attribute.
 func toSlice(v any) (s any, t cdf5.Type, k kind, ok bool) {
 	switch v := v.(type) {
-	case int8:
-		return []int8{v}, cdf5.Byte, isScalar, true
-	case int16:
-		return []int16{v}, cdf5.Short, isScalar, true
-	case int32:
-		return []int32{v}, cdf5.Int, isScalar, true
-	case int64:
-		return []int64{v}, cdf5.Int64, isScalar, true
-	case uint8:
-		return []uint8{v}, cdf5.UByte, isScalar, true
-	case uint16:
-		return []uint16{v}, cdf5.UShort, isScalar, true
-	case uint32:
-		return []uint32{v}, cdf5.UInt, isScalar, true
-	case uint64:
-		return []uint64{v}, cdf5.UInt64, isScalar, true
-	case float32:
-		return []float32{v}, cdf5.Float, isScalar, true
-	case float64:
-		return []float64{v}, cdf5.Double, isScalar, true
 	case string:
 		return []byte(v), cdf5.Char, isScalar, true
 	case []string:
@@ -65,11 +38,11 @@ func toSlice(v any) (s any, t cdf5.Type, k kind, ok bool) {
 	case []int, []uint, nil:
 		return nil, 0, 0, false // not the same on all machines
 	}
-	_, t, ok = cdf5.SliceLen(v)
-	if _, is := v.([]byte); is {
-		t = cdf5.UByte
+	if s, ok := elem.One(v); ok {
+		v, k = s, isScalar
 	}
-	return v, t, isSlice, ok
+	_, t, ok = cdf5.SliceLen(v)
+	return v, t, k, ok
 }
 
 // fromSlice is the reverse of toSlice.
@@ -84,30 +57,8 @@ func fromSlice(s any, t cdf5.Type, k kind) any {
 	if k != isScalar {
 		return s
 	}
-	if n, _, ok := cdf5.SliceLen(s); !ok || n != 1 {
-		return s
-	}
-	switch s := s.(type) {
-	case []int8:
-		return s[0]
-	case []int16:
-		return s[0]
-	case []int32:
-		return s[0]
-	case []int64:
-		return s[0]
-	case []uint8:
-		return s[0]
-	case []uint16:
-		return s[0]
-	case []uint32:
-		return s[0]
-	case []uint64:
-		return s[0]
-	case []float32:
-		return s[0]
-	case []float64:
-		return s[0]
+	if t, b, ok := elem.Of(s); ok && len(b) == t.Size() {
+		return elem.At(s, 0)
 	}
 	return s
 }

@@ -11,6 +11,7 @@ import (
 
 	"blobio/amr"
 	"blobio/h5"
+	"blobio/internal/elem"
 )
 
 // attrKind is the type of a standard attribute.
@@ -208,88 +209,33 @@ func extras(attrs map[string]any) ([]extra, error) {
 	var l []extra
 	for _, name := range slices.Sorted(maps.Keys(attrs)) {
 		e := extra{name: name, val: attrs[name]}
-		switch v := e.val.(type) {
-		case []int8:
-			e.typ, e.n = h5.Int8, int64(len(v))
-		case []int16:
-			e.typ, e.n = h5.Int16, int64(len(v))
-		case []int32:
-			e.typ, e.n = h5.Int32, int64(len(v))
-		case []int64:
-			e.typ, e.n = h5.Int64, int64(len(v))
-		case []uint8:
-			e.typ, e.n = h5.Uint8, int64(len(v))
-		case []uint16:
-			e.typ, e.n = h5.Uint16, int64(len(v))
-		case []uint32:
-			e.typ, e.n = h5.Uint32, int64(len(v))
-		case []uint64:
-			e.typ, e.n = h5.Uint64, int64(len(v))
-		case []float32:
-			e.typ, e.n = h5.Float32, int64(len(v))
-		case []float64:
-			e.typ, e.n = h5.Float64, int64(len(v))
-		case []string:
+		var ok bool
+		if e.typ, e.n, ok = h5.SliceType(e.val); !ok {
+			v, ok := e.val.([]string)
+			if !ok {
+				return nil, usage("attribute %q is a %T, want a slice of numbers or strings", name, e.val)
+			}
 			most := 0
 			for _, s := range v {
 				most = max(most, len(s))
 			}
 			e.typ, e.n = h5.FixedString(most+1), int64(len(v))
-		default:
-			return nil, usage("attribute %q is a %T, want a slice of numbers or strings", name, v)
 		}
 		l = append(l, e)
 	}
 	return l, nil
 }
 
-// putExtra writes the little-endian value of a numeric attribute.
+// putExtra writes the little-endian value of an attribute.
 func putExtra(dst []byte, v any) {
-	le := binary.LittleEndian
-	switch v := v.(type) {
-	case []int8:
-		for i, x := range v {
-			dst[i] = byte(x)
-		}
-	case []uint8:
-		copy(dst, v)
-	case []int16:
-		for i, x := range v {
-			le.PutUint16(dst[2*i:], uint16(x))
-		}
-	case []uint16:
-		for i, x := range v {
-			le.PutUint16(dst[2*i:], x)
-		}
-	case []int32:
-		for i, x := range v {
-			le.PutUint32(dst[4*i:], uint32(x))
-		}
-	case []uint32:
-		for i, x := range v {
-			le.PutUint32(dst[4*i:], x)
-		}
-	case []int64:
-		for i, x := range v {
-			le.PutUint64(dst[8*i:], uint64(x))
-		}
-	case []uint64:
-		for i, x := range v {
-			le.PutUint64(dst[8*i:], x)
-		}
-	case []float32:
-		for i, x := range v {
-			le.PutUint32(dst[4*i:], math.Float32bits(x))
-		}
-	case []float64:
-		for i, x := range v {
-			le.PutUint64(dst[8*i:], math.Float64bits(x))
-		}
-	case []string:
-		w := len(dst) / max(len(v), 1)
-		for i, s := range v {
-			copy(dst[i*w:(i+1)*w], s)
-		}
+	if t, b, ok := elem.Of(v); ok {
+		elem.Reorder(dst, b, t.Size(), false)
+		return
+	}
+	list, _ := v.([]string)
+	w := len(dst) / max(len(list), 1)
+	for i, s := range list {
+		copy(dst[i*w:(i+1)*w], s)
 	}
 }
 
@@ -350,31 +296,19 @@ func parseSignature(enzo amr.Type, sig string) []attrShape {
 	return attrShapes(enzo, l)
 }
 
-// h5Type is the HDF5 type of an element.
+// h5Types are the HDF5 types of elements; Float64 is the default.
+var h5Types = [...]h5.Type{h5.Float64, amr.Float32: h5.Float32, amr.Float64: h5.Float64, amr.Int8: h5.Int8, amr.Int16: h5.Int16, amr.Int32: h5.Int32, amr.Int64: h5.Int64}
+
 func h5Type(t amr.Type) h5.Type {
-	switch t {
-	case amr.Float32:
-		return h5.Float32
-	case amr.Int8:
-		return h5.Int8
-	case amr.Int16:
-		return h5.Int16
-	case amr.Int32:
-		return h5.Int32
-	case amr.Int64:
-		return h5.Int64
+	if !t.Valid() {
+		t = 0
 	}
-	return h5.Float64
+	return h5Types[t]
 }
 
 // amrType is the reverse; 0 if there is none.
 func amrType(t h5.Type) amr.Type {
-	for k := amr.Float32; k <= amr.Int64; k++ {
-		if h5Type(k) == t.Little() {
-			return k
-		}
-	}
-	return 0
+	return amr.Type(slices.Index(h5Types[1:], t.Little()) + 1)
 }
 
 // dims is the shape of a dataset, slowest dimension first, as the original

@@ -8,6 +8,7 @@ import (
 
 	"blobio/amr"
 	"blobio/h5"
+	"blobio/internal/elem"
 )
 
 // Groups that were written from a template are read by comparing their bytes with
@@ -52,7 +53,7 @@ func decodedAttrs(at [numBlockAttrs]*h5.Attr) (r rawAttrs, err error) {
 		}
 		if a.Type.BigEndian() {
 			raw = append([]byte(nil), raw...)
-			swap(raw, raw, int(a.Type.Size()))
+			elem.Swap(raw, raw, int(a.Type.Size()))
 		}
 		r[i] = raw
 	}

@@ -1,17 +1,13 @@
 package cello
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math/bits"
 	"slices"
 
 	"blobio/amr"
 	"blobio/h5"
+	"blobio/internal/elem"
 )
-
-// hostBig tells whether this machine stores the high byte first.
-var hostBig = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
 
 // column is one dataset of every block: a field, or an attribute of a type of particles.
 type column struct {
@@ -146,9 +142,9 @@ func (j *job) piece(c *column, b *amr.Block, np []int64, a *arena) ([]byte, erro
 			}
 		}
 	}
-	if hostBig && c.typ.Size() > 1 {
+	if elem.HostBig && c.typ.Size() > 1 {
 		out := a.take(int64(len(data)))
-		swap(out, data, c.typ.Size())
+		elem.Swap(out, data, c.typ.Size())
 		data = out
 	}
 	return data, nil
@@ -193,27 +189,6 @@ func widen(dst, src []byte, m, n, g [3]int, size int) {
 				at := ((clamp(z, 2)*n[1]+clamp(y, 1))*n[0] + clamp(x, 0)) * size
 				copy(dst[((z*m[1]+y)*m[0]+x)*size:][:size], src[at:])
 			}
-		}
-	}
-}
-
-// swap reverses the bytes of each element; dst and src may be the same.
-func swap(dst, src []byte, size int) {
-	le, be := binary.LittleEndian, binary.BigEndian
-	switch size {
-	case 1:
-		copy(dst, src)
-	case 2:
-		for i := 0; i+2 <= len(src); i += 2 {
-			be.PutUint16(dst[i:], le.Uint16(src[i:]))
-		}
-	case 4:
-		for i := 0; i+4 <= len(src); i += 4 {
-			be.PutUint32(dst[i:], le.Uint32(src[i:]))
-		}
-	case 8:
-		for i := 0; i+8 <= len(src); i += 8 {
-			le.PutUint64(dst[i:], bits.ReverseBytes64(le.Uint64(src[i:])))
 		}
 	}
 }

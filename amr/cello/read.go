@@ -10,6 +10,7 @@ import (
 
 	"blobio/amr"
 	"blobio/h5"
+	"blobio/internal/elem"
 )
 
 func joinPath(dir, name string) string { return filepath.Join(dir, name) }
@@ -265,8 +266,8 @@ func (k *Checkpoint) data(i int, b *amr.Block) error {
 		if err := k.compareData(i, c, p); err != nil {
 			return nil, err
 		}
-		if hostBig != k.cols[c].big {
-			swap(p, p, k.cols[c].typ.Size())
+		if elem.HostBig != k.cols[c].big {
+			elem.Swap(p, p, k.cols[c].typ.Size())
 		}
 		return p, nil
 	}
@@ -384,8 +385,8 @@ func (k *Checkpoint) Field(ctx context.Context, i int, name string, dst []byte) 
 		if err != nil {
 			return nil, err
 		}
-		if hostBig != col.big {
-			swap(dst, dst, col.typ.Size())
+		if elem.HostBig != col.big {
+			elem.Swap(dst, dst, col.typ.Size())
 		}
 		return dst, nil
 	}

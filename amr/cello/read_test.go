@@ -10,6 +10,7 @@ import (
 
 	"blobio/amr"
 	"blobio/h5"
+	"blobio/internal/elem"
 )
 
 // TestByteOrders: of data of either byte order the same is read.
@@ -22,7 +23,7 @@ func TestByteOrders(t *testing.T) {
 		for _, d := range g.data {
 			if d.typ == h5.Float64 {
 				b := d.value.([]byte)
-				swap(b, bytes.Clone(b), 8)
+				elem.Swap(b, bytes.Clone(b), 8)
 			}
 		}
 	})

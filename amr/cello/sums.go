@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"blobio/amr"
+	"blobio/internal/elem"
 )
 
 // heads compares the checksums of the metadata of each file.
@@ -165,8 +166,8 @@ func (v *verifier) looker(survey *amr.Survey, b *scanned, c int) func(p []byte) 
 	}
 	at := int64(0)
 	return func(p []byte) {
-		if hostBig != col.big {
-			swap(p, p, col.typ.Size())
+		if elem.HostBig != col.big {
+			elem.Swap(p, p, col.typ.Size())
 		}
 		if col.field != nil {
 			survey.Field(b.index, col.place, v.k.ghosts[col.place], at, p)

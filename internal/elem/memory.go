@@ -27,11 +27,11 @@ func Bytes[T Real](s []T) []byte {
 
 // View returns memory as numbers, the reverse of Bytes. Bytes after the last whole number are left out. It is a copy
 // where b is not aligned for T.
-func View[T Number](b []byte) []T {
+func View[T Real](b []byte) []T {
 	var x T
 	n := len(b) / int(unsafe.Sizeof(x))
 	if n == 0 {
-		return nil
+		return []T{}
 	}
 	p := unsafe.Pointer(unsafe.SliceData(b))
 	if uintptr(p)%unsafe.Alignof(x) == 0 {

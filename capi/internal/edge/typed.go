@@ -2,11 +2,13 @@ package edge
 
 import (
 	"fmt"
+	"reflect"
 	"unsafe"
 
 	"blobio/blob"
 	"blobio/cdf5"
 	"blobio/decomp"
+	"blobio/internal/elem"
 )
 
 // View returns n elements of type t at address p as a slice of the Go type that
@@ -16,27 +18,13 @@ func View(t cdf5.Type, p uintptr, n int64) (any, error) {
 	if !t.Valid() {
 		return nil, Usage("type %d, want 1..11", t)
 	}
-	switch t {
-	case cdf5.Byte:
-		return Slice[int8](p, n)
-	case cdf5.Short:
-		return Slice[int16](p, n)
-	case cdf5.Int:
-		return Slice[int32](p, n)
-	case cdf5.Float:
-		return Slice[float32](p, n)
-	case cdf5.Double:
-		return Slice[float64](p, n)
-	case cdf5.UShort:
-		return Slice[uint16](p, n)
-	case cdf5.UInt:
-		return Slice[uint32](p, n)
-	case cdf5.Int64:
-		return Slice[int64](p, n)
-	case cdf5.UInt64:
-		return Slice[uint64](p, n)
+	v := cdf5.NewSlice(t, 0)
+	align := uintptr(reflect.TypeOf(v).Elem().Align())
+	b, err := memory(p, n, int64(t.Size()), align)
+	if err != nil || len(b) == 0 {
+		return v, err
 	}
-	return Slice[byte](p, n)
+	return cdf5.View(t, b), nil
 }
 
 // firstPage is below any address that a process can have data at.
@@ -45,20 +33,28 @@ const firstPage = 4096
 // Slice is View for a type known when this is built.
 func Slice[T any](p uintptr, n int64) ([]T, error) {
 	var z T
-	size := int64(unsafe.Sizeof(z))
+	b, err := memory(p, n, int64(unsafe.Sizeof(z)), unsafe.Alignof(z))
+	if err != nil || len(b) == 0 {
+		return []T{}, err
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), int(n)), nil
+}
+
+// memory returns n elements of size bytes at address p.
+func memory(p uintptr, n, size int64, align uintptr) ([]byte, error) {
 	switch {
 	case n < 0:
 		return nil, Usage("%d elements, want >= 0", n)
 	case n == 0:
-		return []T{}, nil
+		return nil, nil
 	case p == 0:
 		return nil, Usage("NULL, but %d elements are announced", n)
-	case p < firstPage || int64(int(n)) != n || uint64(n) > uint64(^p)/uint64(size):
+	case p < firstPage || n > int64(^uint(0)>>1)/size || uint64(n) > uint64(^p)/uint64(size):
 		return nil, fmt.Errorf("%d elements at %#x: %w", n, p, ErrFault)
-	case p%unsafe.Alignof(z) != 0:
+	case p%align != 0:
 		return nil, Usage("address %#x is not aligned for elements of %d bytes", p, size)
 	}
-	return unsafe.Slice((*T)(pointer(p)), int(n)), nil
+	return unsafe.Slice((*byte)(pointer(p)), int(n*size)), nil
 }
 
 // pointer makes a pointer of a foreign address. Foreign memory does not move, and
@@ -129,27 +125,7 @@ func Make(t cdf5.Type, n int64) (any, error) {
 	} else if n < 0 || n > int64(^uint(0)>>1)/size {
 		return nil, fmt.Errorf("%d elements of %d bytes: %w", n, size, blob.ErrTooLarge)
 	}
-	switch t {
-	case cdf5.Byte:
-		return make([]int8, n), nil
-	case cdf5.Short:
-		return make([]int16, n), nil
-	case cdf5.Int:
-		return make([]int32, n), nil
-	case cdf5.Float:
-		return make([]float32, n), nil
-	case cdf5.Double:
-		return make([]float64, n), nil
-	case cdf5.UShort:
-		return make([]uint16, n), nil
-	case cdf5.UInt:
-		return make([]uint32, n), nil
-	case cdf5.Int64:
-		return make([]int64, n), nil
-	case cdf5.UInt64:
-		return make([]uint64, n), nil
-	}
-	return make([]byte, n), nil
+	return cdf5.NewSlice(t, int(n)), nil
 }
 
 // Put is blob.Put of a slice that View returned.
@@ -219,7 +195,7 @@ func Convert(dst, src any, text bool) error {
 		return Usage("%d elements, want %d", m, n)
 	}
 	if !text {
-		return cdf5.FromFile(dst, Bytes(src), hostBig, t)
+		return cdf5.FromFile(dst, Bytes(src), elem.HostBig, t)
 	}
 	d, ok := dst.([]byte)
 	if !ok {
@@ -233,8 +209,6 @@ func Convert(dst, src any, text bool) error {
 	}
 	return nil
 }
-
-var hostBig = func() bool { one := uint16(1); return *(*byte)(unsafe.Pointer(&one)) == 0 }()
 
 // Runs makes requests of offsets and lengths.
 func Runs(offsets, lengths []int64) []decomp.Req {
