@@ -57,7 +57,7 @@ func (c *Cursor) Next() error { return c.move(1) }
 // ToNewest goes to the newest version.
 func (c *Cursor) ToNewest() { c.number = c.a.Newest() }
 
-// Dec goes n versions back. It is the older name for moving a handle.
+// Dec goes n versions back, as GVR calls it.
 func (c *Cursor) Dec(n int) error { return c.move(-n) }
 
 // Number of the version.
