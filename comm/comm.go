@@ -69,7 +69,9 @@ type Comm interface {
 type Window interface {
 	// Len is the length in bytes of the part of a rank.
 	Len(rank int) int64
+	// Put copies b to the part of a rank, from byte off on.
 	Put(ctx context.Context, rank int, off int64, b []byte) error
+	// Get fills b from the part of a rank, from byte off on.
 	Get(ctx context.Context, rank int, off int64, b []byte) error
 	// AccumulateInt64 combines each element at off (8 bytes each, in the byte order of
 	// the host) with v by op, atomically for each element; Replace stores v.
