@@ -137,8 +137,8 @@ func look(data []byte, t Type, free bool, strange func(i int64, v float64)) {
 	}
 }
 
-// Positions looks at values of attribute a of particles p of a leaf, in the byte order of the host. Of those
-// called x, y and z that are no integers it wants to know whether they lie within one width of the block.
+// Positions looks at values of attribute a of particles p of a leaf, in the byte order of the host. Values
+// called x, y and z, unless they are integers, should lie within one width of the block.
 func (s *Survey) Positions(x Index, p, a int, data []byte) {
 	spec := &s.m.Particles[p].Attrs[a]
 	axis := strings.Index("xyz", spec.Name)
@@ -191,7 +191,8 @@ func (s *Survey) Block(b *Block) {
 	}
 }
 
-// Number looks at a number that all blocks should have alike, such as the time step.
+// Number looks at a number that should be the same for all blocks, such as the time
+// step.
 func (s *Survey) Number(x Index, name string, v float64) {
 	s.number(name, spreadValue{math.Float64bits(v), 1, x})
 }
@@ -253,7 +254,7 @@ type Oddity struct {
 }
 
 // Oddities returns what was found: at most three lines for each field, and one for each type of particles and
-// each value of a number that the most blocks do not have.
+// for each value of a number that most blocks do not have.
 func (s *Survey) Oddities() (l []Oddity) {
 	for i := range s.fields {
 		c := &s.fields[i]

@@ -53,7 +53,7 @@ func inFreshFile(name string, work func(f vfs.File) error) (took time.Duration, 
 	return time.Since(start), err
 }
 
-// ReadCeiling is the time in which the file is read by plain positional reads, the best of the block sizes.
+// ReadCeiling returns the time that plain positional reads of the file take, with the best block size.
 func ReadCeiling(name string, readers int) (time.Duration, error) {
 	f, err := vfs.OS.Open(name)
 	if err != nil {

@@ -111,7 +111,8 @@ func (r *Results) save(fsys vfs.FS, dir string) (string, error) {
 	}
 }
 
-// CanSave says before a long run whether results can be kept in a directory, which is made.
+// CanSave makes a directory and says whether results can be kept there, for use before a
+// long run.
 func CanSave(dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err

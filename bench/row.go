@@ -144,7 +144,7 @@ func (r *Row) Doubtful() bool {
 	return false
 }
 
-// Seconds says a time in a unit that suits it.
+// Seconds formats a time in a unit that suits it.
 func Seconds(s float64) string {
 	switch {
 	case s < 1e-3:

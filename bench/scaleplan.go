@@ -4,7 +4,7 @@ import (
 	"context"
 )
 
-// What the simulation takes for granted, of no machine in particular.
+// What the simulation assumes of any machine.
 const (
 	ScaleStream  = 0.5  // GiB/s of one writing process
 	ScaleLock    = 1e-3 // seconds for a lock to go to another node

@@ -22,8 +22,8 @@ type CheckOptions struct {
 	Workers  int                     // default GOMAXPROCS
 	MaxOpen  int                     // default 256
 	Progress func(done, total int64) // bytes; called often, by several goroutines
-	// AcrossRows says that requests of the maps go on over the ends of rows by intention:
-	// not a warning then.
+	// AcrossRows says that requests cross the ends of rows on purpose, which is then no
+	// warning.
 	AcrossRows bool
 
 	fs vfs.FS

@@ -20,7 +20,8 @@ const (
 	// Zstd compresses with zstd.
 	Zstd
 	// ShuffleZstd brings the bytes of numbers into planes first: all first bytes, all second ones, and
-	// so on. Mostly better for fields of floating-point numbers, worse where many values are equal.
+	// so on. It is usually better for fields of floating-point numbers, and worse where many values
+	// are equal.
 	ShuffleZstd
 )
 
@@ -34,9 +35,8 @@ func (m Method) String() string {
 	return fmt.Sprintf("Method(%d)", uint8(m))
 }
 
-// Compress says whether and how data are compressed. Files with compression are blobio's alone: no
-// other program reads them, nor does blobio before it knew how. Lossless: what is read is, bit by
-// bit, what was put.
+// Compress says whether and how data are compressed. Only blobio reads compressed files.
+// Compression is lossless: what is read is, bit by bit, what was put.
 type Compress struct {
 	Method Method
 	// Level of zstd from 1, the fastest, to 4, the smallest. 0: with AutoCompression 1 or 2, whichever pays

@@ -125,11 +125,10 @@ type conversion struct {
 	done, total atomic.Int64
 }
 
-// Convert writes a dataset, or part of it, in another layout: as an ordinary
-// netCDF file (the default), or as blobs for any number of ranks and
-// subfiles. All that it takes is compared with the source's checksums (ErrChecksum), unless the Reader has VerifyNever. The output appears under its name when it is whole and durable;
-// a conversion that was cut short is simply started again. Memory is bounded
-// by Options.Memory, plus the maps.
+// Convert writes a dataset, or part of it, in another layout: as an ordinary netCDF file (the default), or as blobs for
+// any number of ranks and subfiles. All that it takes is compared with the source's checksums (ErrChecksum), unless the
+// Reader has VerifyNever. The output appears under its name when it is whole and durable; a conversion that was cut
+// short is simply started again. Memory is bounded by ConvertOptions.Memory, plus the maps.
 func Convert(ctx context.Context, r *Reader, out string, o *ConvertOptions) error {
 	return ConvertComm(ctx, comm.Self(), r, out, o)
 }

@@ -50,8 +50,8 @@ func (e *UnfinishedError) Error() string {
 // Unwrap returns what was met.
 func (e *UnfinishedError) Unwrap() error { return e.Err }
 
-// An InDoubtError is met while the commit is made: the ranks no longer hear each other, or there is a second
-// error while the commit is taken back. Which dataset is in force, nobody knows before the files are looked at. No file is removed.
+// An InDoubtError is met while the commit is made: the ranks no longer hear each other, or there is a second error
+// while the commit is taken back. Only a look at the files tells which dataset is in force. No file is removed.
 type InDoubtError struct {
 	Base string
 	Err  error

@@ -17,7 +17,7 @@ import (
 
 // OpenOptions of Open. The zero value, or nil, means the defaults.
 type OpenOptions struct {
-	AllowMissing bool  // open a dataset although subfiles are missing, or a canonical file that ends early; their elements read as fill values, and Missing tells which subfiles. Variable-centric subfiles without a manifest may have different numbers of records: those that all have are read
+	AllowMissing bool  // open a dataset of which subfiles are missing (Reader.Missing), or a canonical file that ends early: what is not there reads as fill values. Of variable-centric subfiles without a manifest that differ in their number of records, those that all have are read
 	Memory       int64 // cap of buffers for reading, in bytes, at least 1 MiB; default 256 MiB. Maps and results are not counted, but for maps of compressed files that would be more than 64 times as long as the file
 	Workers      int   // concurrent reads, up to 65,536; default GOMAXPROCS
 	MaxOpen      int   // open files; default 256
@@ -95,9 +95,9 @@ type set struct {
 	err            error
 }
 
-// Open opens the dataset that path means: a base name, one of its subfiles, an
-// ordinary netCDF file, or a directory with one dataset. The content of the
-// files decides what they are. Of the subfiles only the first is read.
+// Open opens a dataset; path is a base name, one of its subfiles, an ordinary
+// netCDF file, or a directory with one dataset. The content of the files
+// decides what they are. Of the subfiles only the first is read.
 func Open(ctx context.Context, path string, o *OpenOptions) (*Reader, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err

@@ -61,12 +61,12 @@ const (
 	maxAutoRenames = 64
 )
 
-// Stripe tells what a file system locks. It is of use where ranks of several nodes
-// write one subfile: with a Size no two nodes write into the same unit, but for the header,
-// which the first rank of the subfile writes.
+// Stripe tells what a file system locks. It helps where ranks of several nodes write one
+// subfile: with a Size, no two nodes write into the same unit, except for the header, which
+// the first rank of the subfile writes.
 type Stripe struct {
 	// Size of a unit in bytes, a multiple of 8 from 4 KiB to 1 GiB: the stripe size of Lustre, the block size of
-	// GPFS. 0 (default): ranks of other nodes are not heeded, each node writes what its ranks have.
+	// GPFS. 0 (default): each node writes what its ranks have, whatever other nodes do.
 	Size int64
 	// Count is the number of servers that the units are dealt to in turn, Lustre's stripe count: an aggregator
 	// then writes units of as few servers as can be. 0: not known.
@@ -89,16 +89,16 @@ type Options struct {
 	CommitMode CommitMode // default CommitAuto
 	Force      bool       // replace a dataset of the same name; it stays readable until the new one is whole
 	WideMaps   bool       // int64 offsets for maps of more than 2^31-1 elements; only blobio reads such files
-	Compress   Compress   // process-centric only, default off; only blobio reads such files. Stripe and Aggregators are then not heeded: each rank writes what it has compressed
+	Compress   Compress   // process-centric only, default off; only blobio reads such files. Stripe and Aggregators then have no effect: each rank writes what it has compressed
 
 	Memory  int64 // cap of data kept in copies by one process, in bytes; default 2 GiB. Over it Put fails with ErrTooLarge, Flush too if it has to copy
 	Buffer  int   // bytes that a worker gathers and writes at a time, 64 KiB to 1 GiB; default up to 4 MiB: less in a small flush, 256 KiB in processes that share a node
 	Workers int   // concurrent writers of one process, up to 65,536; default GOMAXPROCS
 	MaxOpen int   // open files of one process; default 256
 
-	// Aggregators is how many processes of each node write what is small, for ranks that share no
-	// heap (MPI). 0: one of each 4, but at least 1 and at most 4, which was the best or near it where it was
-	// measured (writes to one file exclude each other in most kernels; a parallel file system may want more).
+	// Aggregators is how many processes of each node write small pieces, for ranks that share no heap (MPI).
+	// 0: one for each 4 processes, at least 1 and at most 4. (Writes to one file exclude each other in most
+	// kernels; a parallel file system may want more.)
 	Aggregators int
 	Stripe      Stripe // of the file system; default none
 

@@ -281,7 +281,8 @@ func settle(fsys vfs.FS, base string, m *subfile.Manifest, ten *tenure) error {
 	})
 }
 
-// Unfinished returns the names in a directory for which Recover has something to do, or that somebody is writing.
+// Unfinished returns the names in a directory for which Recover has something to do, or that somebody is writing
+// to.
 func Unfinished(dir string) ([]string, error) { return unfinishedIn(vfs.OS, dir) }
 
 func unfinishedIn(fsys vfs.FS, dir string) (names []string, err error) {

@@ -23,7 +23,8 @@ const (
 	// that takes less of a piece does not read the rest of it, and does not see damage.
 	VerifyWhole Verification = iota
 	// VerifyOnce compares every piece that a read takes bytes of, and reads the rest of it for that; once for
-	// the time that the dataset is open. Convert and Diff do so for themselves, if not VerifyNever is chosen.
+	// the time that the dataset is open. Convert and Diff always verify like this, unless VerifyNever is
+	// chosen.
 	VerifyOnce
 	// VerifyAlways is VerifyOnce at each read.
 	VerifyAlways

@@ -174,10 +174,9 @@ func (h *Header) RecSize() int64 {
 	return sum
 }
 
-// Extent returns the file offset and the unpadded length, in bytes, of a
-// fixed variable (rec is ignored) or of one record of a record variable. It
-// walks all variables for the record size: loops over many records are better
-// served by Places.
+// Extent returns the file offset and the unpadded length, in bytes, of a fixed
+// variable (rec is ignored) or of one record of a record variable. Each call
+// walks over all variables for the record size; for many records use Places.
 func (h *Header) Extent(v int, rec int64) (off, n int64) {
 	off, n = h.Vars[v].Begin, h.Bytes(v)
 	if h.IsRecord(v) {
@@ -218,7 +217,7 @@ func (p *Places) Extent(v int, rec int64) (off, n int64) {
 	return q.begin + rec*q.stride, q.bytes
 }
 
-// FirstRecord returns the file offset of the record section, the least begin
+// FirstRecord returns the file offset of the record section, the smallest begin
 // of the record variables, or -1 when there is none.
 func (h *Header) FirstRecord() int64 {
 	first := int64(-1)

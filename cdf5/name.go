@@ -42,9 +42,9 @@ func oddName(s string) string {
 	return ""
 }
 
-// OddName tells of the first name in the header that the netCDF libraries read,
-// but do not accept in a new file: not UTF-8, too long, begun by a sign, or ended by a space. It
-// returns "" when there is none.
+// OddName describes the first name in the header that netCDF libraries read, but do not accept
+// in a new file: not UTF-8, too long, beginning with a sign, or ending with a space. It returns
+// "" when there is none.
 func (h *Header) OddName() string {
 	odd := func(kind, name, of string) string {
 		if why := oddName(name); why != "" {

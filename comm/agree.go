@@ -32,9 +32,9 @@ func Agree(ctx context.Context, c Comm, err error) error {
 	return err
 }
 
-// AgreeMin is Agree and, in the same step, AllreduceInt64 of v by Min. (The minimum of ^x is ^ of the
-// maximum of x.) The minima are there with an agreed error too. They are nil, and no
-// rank need have heard of an error, if the Comm broke in that step.
+// AgreeMin is Agree and, in the same step, AllreduceInt64 of v by Min. (For a maximum of x, pass ^x:
+// the minimum of ^x is ^ of the maximum of x.) The minima are returned with an agreed error, too. If
+// the Comm breaks in that step they are nil, and other ranks may not have heard of err.
 func AgreeMin(ctx context.Context, c Comm, err error, v ...int64) ([]int64, error) {
 	first := int64(math.MaxInt64)
 	if err != nil {

@@ -13,7 +13,7 @@ import "context"
 //
 // Any error of a method means that the communication of the whole run is broken:
 // the pending calls of all other ranks fail with the same cause, and later calls
-// with an error that wraps fault.ErrBroken and the cause. Nobody is left waiting.
+// with an error that wraps ErrBroken and the cause. Nobody is left waiting.
 type Comm interface {
 	Rank() int // 0 ... Size-1
 	Size() int
@@ -64,15 +64,17 @@ type Comm interface {
 // other rank does. Each access is complete when it returns: its buffer may be
 // reused.
 //
-// An access beyond the part of a rank gives an error that wraps fault.ErrRange,
+// An access beyond the part of a rank gives an error that wraps ErrRange,
 // changes nothing and breaks nothing.
 type Window interface {
 	// Len is the length in bytes of the part of a rank.
 	Len(rank int) int64
+	// Put copies b to the part of a rank, from byte off on.
 	Put(ctx context.Context, rank int, off int64, b []byte) error
+	// Get fills b from the part of a rank, from byte off on.
 	Get(ctx context.Context, rank int, off int64, b []byte) error
 	// AccumulateInt64 combines each element at off (8 bytes each, in the byte order of
-	// the host) with v by op, atomically per element; Replace stores.
+	// the host) with v by op, atomically for each element; Replace stores v.
 	AccumulateInt64(ctx context.Context, rank int, off int64, v []int64, op Op) error
 	// AccumulateFloat64 is the same for IEEE doubles; ops Sum, Prod, Max, Min,
 	// Replace. The order among ranks is not fixed, so sums may differ in rounding.

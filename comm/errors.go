@@ -28,8 +28,9 @@ var (
 	ErrDeadlock = errors.New("deadlock")
 )
 
-// RankError is an error that one rank met, as the others see it. Rank counts in
-// the whole run; from Agree, in the Comm given to it.
+// RankError is an error that one rank met, as the others see it. Rank is the
+// number of the rank in the whole run; in an error of Agree, in the Comm given
+// to it.
 type RankError struct {
 	Rank int
 	Err  error

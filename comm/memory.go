@@ -4,18 +4,20 @@ import "context"
 
 // Memory is memory that the ranks of a Comm have in common.
 type Memory interface {
-	// Bytes is the memory, the same of all ranks. What a rank stores is seen by another after
-	// a Fence that both took part in; what the other may change meanwhile must not be touched.
+	// Bytes is the memory, the same for all ranks. What a rank stores is visible to another
+	// after a Fence in which both took part. Between two fences a rank must not touch what
+	// another one may change.
 	Bytes() []byte
-	// Fence is collective: what was stored before it is seen by all after it.
+	// Fence is collective: what was stored before it is visible to all ranks
+	// after it.
 	Fence(ctx context.Context) error
 }
 
-// SharedMemory returns n bytes that all ranks of c have in common, n the same on all of them;
-// nil, on all ranks, if they have none (ranks of different nodes). The memory lives as long as
-// the Comm. An engine may give the same memory again to a later call for as much or less: it is the
-// caller's until the next collective of his that all ranks leave after their last use of
-// it. Its content at the start is undefined. Collective.
+// SharedMemory returns n bytes that all ranks of c have in common, n the same on all of them; nil,
+// on all ranks, if they have none (ranks of different nodes). The memory lives as long as the Comm.
+// An engine may give the same memory to a later call for as much or less: before that call, all
+// ranks must have met in a collective after their last use of it. Its content at the start is
+// undefined. Collective.
 func SharedMemory(ctx context.Context, c Comm, n int) (Memory, error) {
 	if s, ok := c.(interface {
 		SharedMemory(ctx context.Context, n int) (Memory, error)
@@ -52,8 +54,8 @@ type heap struct {
 func (h *heap) Bytes() []byte                   { return h.b }
 func (h *heap) Fence(ctx context.Context) error { return h.c.Barrier(ctx) }
 
-// Apart says whether it is known without asking that no two ranks of c share a Go heap. It is the
-// same on all ranks, and for all Comms made from c.
+// Apart says whether it is known, without communication, that no two ranks of c share a Go heap.
+// It is the same on all ranks, and for all Comms made from c.
 func Apart(c Comm) bool {
 	a, ok := c.(interface{ Apart() bool })
 	return ok && a.Apart()

@@ -21,8 +21,8 @@ type Builder struct {
 	err   error
 }
 
-// MaxRanks is the greatest number of ranks of a map, that of comm.Run, too: by a
-// greater one, which is a mistake, too much memory would be taken.
+// MaxRanks is the largest number of ranks of a map, and of comm.Run. A larger
+// one is taken for a mistake, which would cost too much memory.
 const MaxRanks = 1 << 24
 
 // NewBuilder returns a Builder of a map over dims, slowest first, and a number

@@ -7,8 +7,8 @@ import "math/bits"
 // request starts a new one if its offset is a multiple of last, the length of
 // the fastest dimension, or if it is beyond the end of the current one.
 // Otherwise its length is added to the current one, even if they overlap. This
-// is what E3SM-IO does (docs of the E3SM blob format, section 2.4), so merged
-// requests never cross the end of a row. With last <= 0 there are no rows.
+// is what E3SM-IO does (docs/format-maps.md), so merged requests never cross
+// the end of a row. With last <= 0 there are no rows.
 func SortCoalesce(reqs []Req, last int64) []Req {
 	sortByOffset(reqs)
 	return coalesce(reqs, last)

@@ -31,8 +31,8 @@ type Overlap struct {
 // Full reports whether each element has exactly one owner.
 func (c *Coverage) Full() bool { return c.Uncovered == 0 && c.Overlapped == 0 }
 
-// Coverage counts covered, uncovered and overlapped elements. It makes an
-// Index for that; who has one already calls its Coverage.
+// Coverage counts covered, uncovered and overlapped elements. It makes an Index
+// for that; if you have one already, call its Coverage.
 func (m *Map) Coverage() (Coverage, error) {
 	ix, err := m.Index()
 	if err != nil {

@@ -79,7 +79,7 @@ func (ix *Index) At(off int64) (Owned, bool) {
 	return best.Owned, found
 }
 
-// MemSize returns the bytes that the index occupies, about.
+// MemSize returns about how many bytes the index occupies.
 func (ix *Index) MemSize() int64 {
 	n := int64(cap(ix.sources)) * 24
 	for _, l := range ix.lanes {

@@ -126,8 +126,8 @@ func (m *Map) AppendReqs(dst []Req, rank int) []Req {
 	return dst
 }
 
-// MemSize returns the bytes that the map occupies, about. Maps made by Sub
-// share storage; each of them counts it whole.
+// MemSize returns about how many bytes the map occupies. Maps made by Sub share
+// storage; each of them counts it whole.
 func (m *Map) MemSize() int64 {
 	s := m.store
 	return int64(cap(m.dims))*8 + int64(cap(m.ranks))*rankSize +

@@ -1,8 +1,8 @@
 package decomp
 
 // Regular returns the map that cuts the array into as many equal parts of the
-// canonical order as there are ranks (the first ones have one element more,
-// if it does not divide). Requests end at the end of the fastest dimension.
+// canonical order as there are ranks (the first ones have one element more if
+// they cannot be equal). Requests end at the end of the fastest dimension.
 // Wrong arguments (see NewBuilder) give a map without elements or ranks.
 func Regular(dims []int64, ranks int) *Map {
 	b := NewBuilder(dims, max(ranks, 0))

@@ -46,7 +46,8 @@ func (e *VarError) Error() string { return fmt.Sprintf("variable %d: %v", e.ID, 
 // Unwrap returns Err.
 func (e *VarError) Unwrap() error { return e.Err }
 
-// BadVars are the ids of the variables that err names, in its order, each once.
+// BadVars returns the ids of the variables that err names, in its order, each
+// once.
 func BadVars(err error) []int32 {
 	var ids []int32
 	seen := map[int32]bool{}

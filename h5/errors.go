@@ -15,7 +15,7 @@ type FormatError = fault.FormatError
 
 // Classes of errors, for errors.Is.
 var (
-	// ErrTruncated: the file ends before its own metadata says so.
+	// ErrTruncated: the file ends before the end that its metadata tell.
 	ErrTruncated = fault.ErrTruncated
 	// ErrChecksum: a metadata block, or a chunk with the fletcher32 filter, does not match its checksum.
 	ErrChecksum = fault.ErrChecksum

@@ -44,10 +44,11 @@ func readFile(f vfs.File, name string, o *Options) (*Record, error) {
 	return ReadRecord(f, 0, size, &named)
 }
 
-// WriteFile makes the record of t the content of a file: what is there afterwards, also after a crash, is either
-// the old content or the new, whole. It writes and syncs a temporary file in the same folder (durable.IsTemp), renames it, and
-// syncs the folder. A crash may leave that file. When the name is locked by Update, use Update: a
-// rename takes the file away under the lock. After a *durable.UnsureError it is not known which content is there.
+// WriteFile makes the record of t the content of a file: what is there afterwards, also after a crash, is either the
+// old content or the new, whole. It writes and syncs a hidden temporary file in the same folder, renames it, and syncs
+// the folder. A crash may leave the temporary file. Do not use it for a file that Update locks: the rename would take
+// the file away under the lock. After an error of the rename or of the folder's sync it may not be known which
+// content is there; the error then says so. fsys nil is the file system of the operating system.
 func WriteFile(fsys vfs.FS, name string, t *Tree) error {
 	b, err := Encode(t)
 	if err != nil {

@@ -268,8 +268,9 @@ func tryTwice(fsys vfs.FS, f vfs.File, name string, kind LockKind) error {
 	}
 }
 
-// Locked says whether another descriptor has the exclusive lock of a file now, as the one in which Update runs. It does not
-// wait. A file that is not there is not locked. The error wraps ErrNoLocks where that cannot be known.
+// Locked says whether another descriptor has the exclusive lock of a file now, such as that of an Update that is
+// running. It does not wait. A file that is not there is not locked. The error wraps ErrNoLocks where that cannot be
+// known.
 func Locked(fsys vfs.FS, name string, kind LockKind) (bool, error) {
 	if kind == NoLock {
 		return false, fmt.Errorf("kvtree: %s: no kind of lock: %w", name, ErrNoLocks)

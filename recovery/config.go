@@ -21,7 +21,7 @@ const (
 	PerBox                  // each box as soon as it is computed; only if every step of every level is saved
 )
 
-// Systemic says what follows when recomputing does not help.
+// OnSystemic says what follows when recomputing does not help.
 type OnSystemic uint8
 
 const (

@@ -101,8 +101,8 @@ func (m *Model) StepTime() float64 {
 	return t
 }
 
-// Cost is that of one coarse step in which data of a box of level at.Level turn out wrong after step
-// at. Allocation is charged in full, as the paper does.
+// Cost returns the cost of a coarse step in which data of a box of level at.Level turn out to be
+// wrong after step at. The allocation is charged in full, as the paper does.
 func (m *Model) Cost(p *Planner, at Step) (Cost, error) {
 	save, err := m.SaveTime(p.Cadence)
 	if err != nil {
@@ -251,9 +251,9 @@ func (m *Model) CanTry() bool {
 	return true
 }
 
-// BestCadence is the cadence with the least expected cost at perr errors per coarse step,
-// among those that save level 0 at every coarse step and each finer level never or at every
-// Ratio^k-th step. Of equals the first, fewest saves in front, wins. Of hierarchies that would take long that is ErrUsage: see CanTry.
+// BestCadence returns the cadence with the least expected cost at perr errors per coarse step, among those that save
+// level 0 at every coarse step and each finer level never or at every Ratio^k-th step. Of equal ones the first wins;
+// those with fewest saves come first. ErrUsage: the hierarchy has too many cadences to try, see CanTry.
 func (m *Model) BestCadence(perr float64) (Cadence, Cost, error) {
 	s := m.Subcycling()
 	if err := m.Validate(); err != nil {

@@ -15,8 +15,8 @@ import (
 	"blobio/scr/config"
 )
 
-// Four ranks on four nodes take a checkpoint and die; a node is lost with its cache. The next run rebuilds what was on it, restarts, and
-// ends well: the checkpoint is then in the prefix directory.
+// Three ranks on three nodes take a checkpoint and die; a node is lost with its cache. The next run rebuilds what was on
+// it, restarts, and ends well: the checkpoint is then in the prefix directory.
 func Example() {
 	tmp, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -30,9 +30,9 @@ func Example() {
 	node := func(rank int) string { return filepath.Join(tmp, fmt.Sprint("node", rank)) }
 
 	run := func(f func(ctx context.Context, s *scr.Session, file string, rank int) error) error {
-		return comm.Run(context.Background(), 4, nil, func(ctx context.Context, c comm.Comm) error {
+		return comm.Run(context.Background(), 3, nil, func(ctx context.Context, c comm.Comm) error {
 			p, err := config.Load(config.Sources{Dir: prefix, Environ: []string{"SCR_USER_NAME=user", "SCR_JOB_ID=1",
-				"SCR_CNTL_BASE=/cntl", "SCR_CACHE_BASE=/cache", "SCR_COPY_TYPE=XOR", "SCR_SET_SIZE=4", "SCR_CACHE_BYPASS=0"}})
+				"SCR_CNTL_BASE=/cntl", "SCR_CACHE_BASE=/cache", "SCR_COPY_TYPE=XOR", "SCR_SET_SIZE=3", "SCR_CACHE_BYPASS=0"}})
 			if err != nil {
 				return err
 			}

@@ -13,8 +13,8 @@ type Restart struct {
 	Ckpt  int
 	Name  string
 	Ranks int // of the run that wrote it
-	// InPlace: the files are read where they are in the prefix directory, and each rank may read those of all; see
-	// Owned. Otherwise each rank reads its own.
+	// InPlace: the files are read where they are in the prefix directory, and any rank may Route any of them;
+	// Files and Owner tell whose they are. Otherwise each rank reads its own.
 	InPlace bool
 }
 

@@ -18,12 +18,13 @@ import (
 // in the cache, or with bypass in the prefix directory. The file must lie below the prefix directory (ErrOutside); a
 // relative name starts in Config.Dir. Equal base names in different folders are kept apart.
 //
-// With bypass the program writes to the prefix directory itself. If the file is there and belongs to a dataset that is listed
-// as complete, that one is marked as not complete before Route returns, with a warning; if it is output, Route fails with
-// ErrExist. So it does for the files of output that is not written with bypass: it is flushed in any case.
+// With bypass (SCR_CACHE_BYPASS, which is on by default as in SCR 3) the program writes to the prefix directory itself.
+// If the file is there and belongs to a dataset that is listed as complete, that one is marked as not complete before
+// Route returns, with a warning; if it is output, Route fails with ErrExist. So it does for the files of output that is
+// not written with bypass: it is flushed in any case.
 //
-// Between StartRestart and CompleteRestart it returns the name by which the file can be read; see RouteOwned for files
-// of other ranks. In other states the name is returned unchanged.
+// Between StartRestart and CompleteRestart it returns the name by which the file can be read: of this rank, or with
+// Restart.InPlace of any. In other states the name is returned unchanged.
 func (s *Session) Route(name string) (string, error) {
 	switch {
 	case s.off:

@@ -226,7 +226,7 @@ func (s *Session) stop() {
 	}
 }
 
-// Params are the parameters in effect, for questions.
+// Params returns the parameters in effect, to ask for their values.
 func (s *Session) Params() *config.Set { return s.set }
 
 // Notes are warnings of Open that nobody should miss, such as a scheme that cannot be had.

@@ -72,7 +72,8 @@ func ByBytes(sizes []int64, parts int) []int {
 	return ByWeight(w, parts)
 }
 
-// Owners returns the part of each unit.
+// Owners returns the part of each unit of a cut, whose starts are as of
+// ByCount.
 func Owners(starts []int) []int {
 	owner := make([]int, starts[len(starts)-1])
 	for p := range len(starts) - 1 {

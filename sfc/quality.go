@@ -37,7 +37,9 @@ func Measure(w []float64, owner []int, parts int) Quality {
 	return q
 }
 
-// Surface counts faces: pairs yields each face between two units once.
+// Surface counts faces: pairs yields each face between two units once, owner is
+// the part of each unit. It returns how many faces lie between different parts,
+// and how many there are.
 func Surface(owner []int, pairs iter.Seq2[int, int]) (between, all int64) {
 	for i, j := range pairs {
 		all++

@@ -99,8 +99,8 @@ func writeRecord(fsys vfs.FS, name string, b []byte, sync bool) error {
 	return err
 }
 
-// DropNext takes back what WriteNext wrote for the writer with this tag. The record of another writer stays: so
-// it is looked at under a name that nobody else uses before it is removed.
+// DropNext takes back what WriteNext wrote for the writer with this tag. The record of another writer stays. To
+// be sure, it is renamed to a name that nobody else uses and looked at before it is removed.
 func DropNext(fsys vfs.FS, base, writer string) error {
 	return dropNext(fsys, base, writer, func(m *Manifest) bool { return m.Writer == writer })
 }
@@ -366,10 +366,10 @@ func copyFile(fsys vfs.FS, from, to string, n int64, sync bool) error {
 	return err
 }
 
-// Stale returns the final names of base that the manifest m does not list: what a wider dataset of the same name, replaced by this
-// one, left behind, or a dead writer that did not use partial names. A file of such a name may be anybody's ("F.nc.2024"). It counts
-// only if another record lists it (known, of which some may be nil), or holds says that it is a subfile. What is of a dataset "F.nc+1"
-// that has a record of its own does not count.
+// Stale returns the final names of base that the manifest m does not list: what a wider dataset of the same name,
+// replaced by this one, left behind, or a dead writer that did not use partial names. A file of such a name may be
+// anybody's ("F.nc.2024"): it counts only if another record lists it (known, of which some may be nil), or holds says
+// that it is a subfile. Files of a dataset "F.nc+1" that has a record of its own do not count.
 func Stale(fsys vfs.FS, base string, m *Manifest, holds func(name string, i int) (bool, error), known ...*Manifest) ([]string, error) {
 	dir, name := dirOf(base), filepath.Base(base)
 	entries, err := fsys.ReadDir(dir)

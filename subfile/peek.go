@@ -13,9 +13,9 @@ import (
 // peekBytes hold the first fields of a manifest.
 const peekBytes = 512
 
-// PeekID returns the ID of the record in force, from the beginning of its file: "" if there is no record, or none with an ID.
-// Who has opened a file of a dataset and then finds the ID that it knows, has opened a file of that
-// dataset: another one announces itself before it takes the names.
+// PeekID returns the ID of the record in force, from the beginning of its file: "" if there is no record, or none with
+// an ID. A reader that has opened a file and then finds the ID that it knows has a file of that dataset, since another
+// one announces itself before it takes the names.
 func PeekID(fsys vfs.FS, base string) (string, error) {
 	for _, name := range []string{NextName(base), ManifestName(base)} { // in this order: the one becomes the other
 		f, err := fsys.Open(name)

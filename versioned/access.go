@@ -8,9 +8,9 @@ import (
 	"blobio/internal/elem"
 )
 
-// Put stores src in the box [lo, hi) of the current state, row-major, whoever owns it. src is of the type of the array. It
-// is complete when it returns; other ranks are sure to see it after a Fence. Where ranks
-// put to the same element between two fences one of the values remains, whole.
+// Put stores src in the box [lo, hi) of the current state, row-major, whoever owns it. T must be the type of the array.
+// The put is complete when Put returns; other ranks are sure to see it after a Fence. Where ranks put to the same
+// element between two fences, one of the values remains, whole.
 func Put[T comm.Number](ctx context.Context, a *Array, lo, hi []int64, src []T) error {
 	if t := TypeOf[T](); t != a.spec.Type {
 		return usageErr("array %s: Put of %v, it is %v", a.spec.Name, t, a.spec.Type)

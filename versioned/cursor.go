@@ -20,7 +20,7 @@ type Cursor struct {
 	number int64
 }
 
-// Cursor returns one at the newest version.
+// Cursor returns a Cursor at the newest version.
 func (a *Array) Cursor() Cursor { return Cursor{a, a.Newest()} }
 
 // move goes n versions on, n < 0 back. Beyond the ends it stays where it is.
@@ -49,13 +49,13 @@ func (c *Cursor) Next() error { return c.move(1) }
 // ToNewest goes to the newest version.
 func (c *Cursor) ToNewest() { c.number = c.a.Newest() }
 
-// Dec goes n versions back. It is the older name for moving a handle.
+// Dec goes n versions back, as GVR calls it.
 func (c *Cursor) Dec(n int) error { return c.move(-n) }
 
 // Number of the version.
 func (c *Cursor) Number() int64 { return c.number }
 
-// Info of the version: ErrNoVersion if it was dropped.
+// Info describes the version; ErrNoVersion if it was dropped.
 func (c *Cursor) Info() (VersionInfo, error) {
 	v, ok := c.a.cat.record().version(c.number)
 	if !ok {

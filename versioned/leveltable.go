@@ -59,10 +59,10 @@ func (b *BoxInfo) Cells() int64 {
 
 // LevelInfo is what a level array says of itself, in one version.
 type LevelInfo struct {
-	Level, Dim, Comps int
-	Time, Dt, Dx      float64
-	Step, Epoch       int64
-	Ratio             int
+	Level, Dim, Comps int     // 0 is the coarsest; dimensions; components of a cell
+	Time, Dt, Dx      float64 // in the units of the program; Dx is the size of a cell
+	Step, Epoch       int64   // the step of the level that begins here; the regrid that made the table
+	Ratio             int     // of refinement, to the next finer level
 	Boxes             []BoxInfo
 	Offsets           []int64 // float64s before each box; one more than boxes
 }

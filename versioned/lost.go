@@ -47,9 +47,10 @@ type hierarchyView struct {
 	out    []MemberFinding
 }
 
-// CheckHierarchies looks for what the arrays of a store, each by itself, cannot tell: levels that are absent, snapshots that are, and versions that
-// snapshots name and levels do not have. Only metadata are read; what cannot be read is not said again. dirs are those of the store, of all nodes. Findings come by
-// hierarchy and level. Of an encrypted store without its key only what the names of the arrays tell is known.
+// CheckHierarchies looks for what the arrays of a store, each by itself, cannot tell: levels that are absent, snapshots
+// that are, and versions that snapshots name and levels do not have. Only metadata are read; arrays that cannot be read
+// are left to View.Check. dirs are those of the store, of all nodes. Findings come by hierarchy and level. Of an
+// encrypted store without its key only what the names of the arrays tell is known.
 func CheckHierarchies(ctx context.Context, dirs []string, o *ViewOptions) ([]MemberFinding, error) {
 	var fsys vfs.FS
 	if o != nil {

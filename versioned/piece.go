@@ -59,8 +59,8 @@ func (a *Array) Piece(ctx context.Context, version int64) (*Piece, error) {
 	return p, a.cat.read(ctx, rec, v, p.First, n, p.Data, true)
 }
 
-// CreateFrom makes an array, with one version besides 0, from the pieces of that version: each rank passes those that it has, in any order,
-// and together they have all. It is collective. The store must have no array of the name.
+// CreateFrom makes an array, with one version besides 0, from the pieces of that version: each rank passes those that
+// it has, in any order; all ranks together must pass all. It is collective. The store must have no array of the name.
 func CreateFrom(ctx context.Context, c comm.Comm, st *Store, pieces []*Piece, o *Options) (*Array, error) {
 	var mine []byte
 	var err error

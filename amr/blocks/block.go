@@ -30,7 +30,8 @@ func (d *Dataset) Range(ctx context.Context, lo, hi int) ([]*amr.Block, error) {
 }
 
 // Field reads a field of one block into dst, in the byte order of the host; len(dst) is what
-// amr.Geometry.FieldBytes says. It is compared with no checksum: there is one of whole blocks only.
+// amr.Geometry.FieldBytes says. It is not compared with a checksum, since only whole blocks have
+// one.
 func (d *Dataset) Field(ctx context.Context, i int, name string, dst []byte) error {
 	if i < 0 || i >= len(d.infos) {
 		return usageErr("block %d of %d", i, len(d.infos))

@@ -52,7 +52,8 @@ func (s *celloSource) each(lo, hi int, get func(i int) (*amr.Block, error)) ([]*
 	return out, nil
 }
 
-// Given is an ordering that was found somewhere: that of the blocks of a source.
+// Given is an ordering that is given as a list, such as that of the blocks of a
+// source.
 type Given []amr.Index
 
 // Name implements amr.Ordering.

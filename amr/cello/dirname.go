@@ -10,7 +10,7 @@ type DirState struct {
 	Cycle int64
 	Time  float64
 	Count int64 // how many checkpoints the run has written before
-	Proc  int64 // rank of the process; 0 in all that is used by more than one
+	Proc  int64 // rank of the process; 0 in the name of a directory that several processes write
 }
 
 // DirName makes a directory name as Method:check:dir does: a printf format,

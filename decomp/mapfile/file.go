@@ -40,7 +40,7 @@ type Raw struct {
 }
 
 // FromMaps returns the File of maps, whose ranks become the map processes. All
-// must have as many ranks.
+// must have the same number of ranks.
 func FromMaps(maps ...*decomp.Map) (*File, error) {
 	if len(maps) == 0 {
 		return nil, usageErr("no maps")

@@ -44,7 +44,8 @@ func WriteEncoded(fsys vfs.FS, group string, e Cached) error {
 	return writeState(fsys, e.Path, group, StateEncoded, e.tree())
 }
 
-// ReadState reads it. A file that is not there wraps fs.ErrNotExist.
+// ReadState reads what WriteState wrote, StateCorrupt or StateEncoded. If there
+// is no such file the error wraps fs.ErrNotExist.
 func ReadState(fsys vfs.FS, dir, group string) (int, error) {
 	name := GroupFile(dir, group, stateName)
 	t, err := kvtree.ReadFile(fsys, name, nil)
@@ -81,7 +82,8 @@ func WriteShuffile(fsys vfs.FS, dir, group string, files map[int][]string) error
 	return kvtree.WriteFile(fsys, GroupFile(dir, group, shuffileName), t)
 }
 
-// ReadShuffile reads it. A file that is not there wraps fs.ErrNotExist.
+// ReadShuffile reads what WriteShuffile wrote: files by rank. If there is no
+// such file the error wraps fs.ErrNotExist.
 func ReadShuffile(fsys vfs.FS, dir, group string) (map[int][]string, error) {
 	name := GroupFile(dir, group, shuffileName)
 	t, err := kvtree.ReadFile(fsys, name, nil)

@@ -88,7 +88,7 @@ func (p *Pacer) overheadLow(since time.Duration) bool {
 	return 100*c/(t+c) < p.pace.Overhead
 }
 
-// Start notes the begin of a checkpoint.
+// Start notes the beginning of a checkpoint.
 func (p *Pacer) Start(now time.Time) { p.started = now }
 
 // Done notes the end of the checkpoint begun by Start. A checkpoint that

@@ -324,7 +324,7 @@ func (x *Index) MarkFailed(name string, at time.Time) error {
 	return x.mark(name, keyFailed, at, false)
 }
 
-// ClearFailed takes that back.
+// ClearFailed takes back what MarkFailed said.
 func (x *Index) ClearFailed(name string) error {
 	return x.edit(name, func(t *kvtree.Tree) { t.Unset(keyFailed) })
 }

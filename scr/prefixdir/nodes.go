@@ -39,7 +39,7 @@ func (d *Dir) WriteNodes(n int) error {
 // They are a tree of parameters: NAME/value/... as in a configuration file.
 func (d *Dir) ReadAppConf() (*kvtree.Tree, error) { return d.read(appConfName) }
 
-// WriteAppConf replaces them.
+// WriteAppConf replaces the settings of the application.
 func (d *Dir) WriteAppConf(t *kvtree.Tree) error { return d.write(appConfName, t) }
 
 // Prerun removes the flush file and the nodes file, as is done at the start of an allocation: its caches are empty.

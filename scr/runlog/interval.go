@@ -146,8 +146,9 @@ func Young(c, m time.Duration) time.Duration {
 	return seconds(math.Sqrt(2 * c.Seconds() * m.Seconds()))
 }
 
-// Daly returns the same with the higher-order terms of Daly's formula, which
-// matter where c is not small beside m.
+// Daly is Young with the higher-order terms of Daly's formula, which matter
+// where c is not small beside m: sqrt(2cm) * (1 + sqrt(c/2m)/3 + c/18m) - c for
+// c < 2m, else m.
 func Daly(c, m time.Duration) time.Duration {
 	if c <= 0 || m <= 0 {
 		return 0

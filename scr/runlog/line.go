@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// TimeFormat of the begin of each line; local time.
+// TimeFormat is the format of the time at the beginning of each line; local
+// time.
 const TimeFormat = "2006-01-02T15:04:05"
 
 // AppendLine appends the line of e without the newline.

@@ -38,8 +38,8 @@ func OpenText(name string) (*Text, error) {
 	return t, nil
 }
 
-// OpenTextFS does the same in any file system, for one writer at a time: each
-// entry is written at the size that the file has.
+// OpenTextFS is OpenText in any file system, for one writer at a time: each
+// entry is written at the end that the file then has.
 func OpenTextFS(fsys vfs.FS, name string) (*Text, error) {
 	f, err := fsys.OpenRW(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -38,9 +38,9 @@ func (l *Local) NodeDir(node string) string {
 	return filepath.Join(l.Root, node)
 }
 
-// Prepare makes the private directories of nodes. It is to be called once, at
-// the begin of an allocation: a directory that vanishes later is that of a node
-// that was lost.
+// Prepare makes the private directories of nodes. Call it once, at the
+// beginning of an allocation: a directory that vanishes later is that of a lost
+// node.
 func (l *Local) Prepare(nodes []string) error {
 	if l.Root == "" {
 		return nil

@@ -12,10 +12,10 @@ import (
 	"blobio/internal/vfs"
 )
 
-// Copy copies one file. Nothing is under the name Dst unless it is whole, and what Size and CRC say: it is written under
-// another name in the same folder (durable.IsTemp), synced, and renamed; after a failure that other file is removed. Missing
-// folders are made. With Options.Sync all that is durable when Copy returns; an error after the renaming leaves the
-// whole file there.
+// Copy copies one file. Nothing is under the name Dst unless it is whole, and what Size and CRC say: it is written
+// under another name in the same folder (.blobio.<16 hex digits>.tmp), synced, and renamed; after a failure that other
+// file is removed. Missing folders are made. With Options.Sync all that is durable when Copy returns; an error after
+// the renaming leaves the whole file there.
 func (e *Engine) Copy(ctx context.Context, j Job) (Result, error) {
 	if err := j.Validate(); err != nil {
 		return Result{}, fmt.Errorf("transfer: %s: %w", j, err)

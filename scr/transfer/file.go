@@ -28,7 +28,7 @@ const (
 	CommandExit Command = "EXIT"
 )
 
-// State is what that process does.
+// State is what the transfer process of a node does.
 type State string
 
 // The states. No state: it never ran.

@@ -1,0 +1,33 @@
+package bench_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+
+	"blobio/bench"
+	"blobio/blob"
+	"blobio/e3smcases"
+)
+
+// A history file of the atmosphere, on a small grid, is written by four ranks, read back and verified.
+func ExampleReplay() {
+	tmp, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(tmp)
+	maps, err := e3smcases.F{Ne: 2, Levels: 4, Ranks: 4}.Maps()
+	if err != nil {
+		log.Fatal(err)
+	}
+	res, err := bench.Replay(context.Background(), bench.ReplayOptions{Case: "F_h1", Maps: maps, Dir: tmp, Verify: true,
+		Layouts: []blob.Layout{blob.VariableCentric}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	r := res[0]
+	fmt.Println(r.Case, r.Layout, r.Vars, "variables,", r.Verified > 0)
+	// Output: F_h1 variable-centric 51 variables, true
+}
