@@ -200,28 +200,15 @@ func TestOutputFaults(t *testing.T) {
 		}
 		return o.Commit()
 	}
-	start := func() *vfs.Mem {
-		mem := vfs.NewMem()
-		must(t, vfs.WriteFile(mem, "d.nc", []byte("old")))
-		must(t, vfs.WriteFile(mem, ".d.nc.0123abcd.partial", nil))
-		must(t, mem.SyncDir("."))
-		return mem
-	}
-	count := vfs.Count(start())
-	must(t, write(count))
+	mem := vfs.NewMem()
+	must(t, vfs.WriteFile(mem, "d.nc", []byte("old")))
+	must(t, vfs.WriteFile(mem, ".d.nc.0123abcd.partial", nil))
+	must(t, mem.SyncDir("."))
 	boom := errors.New("boom")
 	unsure := 0
-	for n := int64(1); n <= count.Ops(); n++ {
-		mem := start()
-		var hit vfs.Op
-		err := write(vfs.NewFault(mem, func(op vfs.Op) error {
-			if op.Seq != n {
-				return nil
-			}
-			hit = op
-			return boom
-		}))
-		when := fmt.Sprintf("operation %d, %v", n, hit)
+	sc := crashtest.Scenario{Start: []*vfs.Mem{mem}, Run: crashtest.One(write)}
+	for f := range sc.Faults(t, crashtest.Fails(boom)) {
+		mem, hit, err, when := f.Mem[0], f.Op, f.Err, f.When
 		var u *UnsureError
 		got := content(t, mem, "d.nc")
 		switch {
