@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/internal/crashtest"
 	"blobio/scr/runloop"
 )
 
@@ -36,7 +37,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("BLOBIO_SELFTEST_DIR") != "" {
 		os.Exit(run(context.Background(), &env{stdout: os.Stdout, stderr: os.Stderr, args: os.Args[1:]}))
 	}
-	os.Exit(m.Run())
+	crashtest.Main(m)
 }
 
 // allocation has no resource manager, and sh.
