@@ -460,7 +460,7 @@ func checks(t *testing.T, quick int) {
 // TestMetamorphic: however a dataset is written, read and converted, it is the
 // same canonical file, byte for byte.
 func TestMetamorphic(t *testing.T) {
-	checks(t, 200)
+	checks(t, 150)
 	rapid.Check(t, func(t *rapid.T) {
 		ctx := context.Background()
 		m := drawModel(t, 0)

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"blobio/internal/crashtest"
 	"blobio/internal/durable"
 	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
@@ -83,18 +84,14 @@ func TestWriteFileCrashAndFault(t *testing.T) {
 			t.Errorf("%s: %d files, %v", what, len(names), err)
 		}
 	}
-	count := vfs.Count(setup())
-	if err := kvtree.WriteFile(count, "f", counter(2)); err != nil {
-		t.Fatal(err)
-	}
-	for n := int64(1); n <= count.Ops(); n++ {
-		mem := setup()
-		if err := kvtree.WriteFile(vfs.FailNth(mem, n, errors.New("injected")), "f", counter(2)); err == nil {
-			t.Errorf("operation %d failed: no error", n)
+	sc := crashtest.Scenario{Start: []*vfs.Mem{setup()}, Run: crashtest.One(func(fsys vfs.FS) error { return kvtree.WriteFile(fsys, "f", counter(2)) })}
+	for f := range sc.Faults(t, crashtest.Fails(errors.New("injected"))) {
+		if f.Err == nil {
+			t.Errorf("%s: no error", f.When)
 		}
-		check(fmt.Sprintf("operation %d failed", n), mem, false)
+		check(f.When, f.Mem[0], false)
 		for seed := range int64(20) {
-			check(fmt.Sprintf("power lost after operation %d", n), mem.CrashClone(vfs.CrashOptions{Rand: rand.New(rand.NewSource(seed))}), false)
+			check(fmt.Sprintf("%s, then a power cut", f.When), f.Mem[0].CrashClone(vfs.CrashOptions{Rand: rand.New(rand.NewSource(seed))}), false)
 		}
 	}
 	mem := setup()
@@ -234,18 +231,14 @@ func TestUpdateCrashAndFault(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	count := vfs.Count(setup())
-	if err := kvtree.Update(context.Background(), count, "f", o, change); err != nil {
-		t.Fatal(err)
-	}
-	for n := int64(1); n <= count.Ops(); n++ {
-		mem := setup()
-		if err := kvtree.Update(context.Background(), vfs.FailNth(mem, n, errors.New("injected")), "f", o, change); err == nil {
-			t.Errorf("operation %d failed: no error", n)
+	sc := crashtest.Scenario{Start: []*vfs.Mem{setup()}, Run: crashtest.One(func(fsys vfs.FS) error { return kvtree.Update(context.Background(), fsys, "f", o, change) })}
+	for f := range sc.Faults(t, crashtest.Fails(errors.New("injected"))) {
+		if f.Err == nil {
+			t.Errorf("%s: no error", f.When)
 		}
-		check(fmt.Sprintf("operation %d failed", n), mem)
+		check(f.When, f.Mem[0])
 		for seed := range int64(20) {
-			check(fmt.Sprintf("power lost after operation %d", n), mem.CrashClone(vfs.CrashOptions{Rand: rand.New(rand.NewSource(seed))}))
+			check(fmt.Sprintf("%s, then a power cut", f.When), f.Mem[0].CrashClone(vfs.CrashOptions{Rand: rand.New(rand.NewSource(seed))}))
 		}
 	}
 }

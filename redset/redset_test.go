@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/crashtest"
 	"blobio/internal/vfs"
 
 	"pgregory.net/rapid"
@@ -211,7 +212,7 @@ func testLosses(t *testing.T, sizes [][]int, strict bool) {
 				encoded := cl.fs
 				rnd := rand.New(rand.NewSource(1))
 				for mask := 1; mask < 1<<n; mask++ {
-					if n > 5 && rnd.Intn(40) > 0 {
+					if n > 5 && rnd.Intn(crashtest.Times(80, 40)) > 0 {
 						continue
 					}
 					lost := map[int]bool{}
@@ -319,7 +320,7 @@ func TestFlippedByte(t *testing.T) {
 			encoded := cl.fs
 			rnd := rand.New(rand.NewSource(2))
 			for name, b := range whole {
-				for range 3 {
+				for range crashtest.Times(1, 3) {
 					if len(b) == 0 {
 						continue
 					}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand"
 	"path"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"blobio/internal/crashtest"
 	"blobio/internal/vfs"
 	"blobio/scr/prefixdir"
 )
@@ -111,29 +111,8 @@ func TestSameNamesCrash(t *testing.T) {
 				cl.fs, cl.conf, cl.ready, cl.hook = fsys, start, true, hook
 				return take(&cl, 2)
 			}
-			// Between operations that change nothing a power cut finds the same.
-			var changes, first atomic.Int64
-			until := func(under vfs.FS, n int64) vfs.FS {
-				changes.Store(0)
-				return vfs.NewFault(under, func(op vfs.Op) error {
-					k := changes.Load()
-					if op.Kind.Changes() {
-						k = changes.Add(1)
-					}
-					if k >= n {
-						return errKilled
-					}
-					return nil
-				})
-			}
 			whole := start.CrashClone(vfs.CrashOptions{})
-			must(t, again(until(whole, math.MaxInt64), func(_ int, step string) error {
-				if step == "start" {
-					first.CompareAndSwap(0, changes.Load())
-				}
-				return nil
-			}))
-			last := changes.Load()
+			must(t, again(whole, nil))
 			if all, err := listedWhole(whole); err != nil || len(all) != 1 || all[0] != "ckpt.2" {
 				t.Fatal(all, err)
 			}
@@ -142,9 +121,20 @@ func TestSameNamesCrash(t *testing.T) {
 			if e, ok := x.Entry("ckpt.1"); !ok || e.Complete {
 				t.Errorf("in the index: %+v %v", e, ok)
 			}
-			for n := first.Load(); n <= last; n++ {
-				m := start.CrashClone(vfs.CrashOptions{})
-				_ = again(until(m, n), nil)
+			// Between operations that change nothing a power cut finds the same.
+			var started atomic.Bool
+			sc := crashtest.Scenario{Start: []*vfs.Mem{start}, Every: crashtest.Times(2, 1), Only: func(op vfs.Op) bool { return started.Load() && op.Kind.Changes() },
+				Run: crashtest.One(func(fsys vfs.FS) error {
+					started.Store(false)
+					return again(fsys, func(_ int, step string) error {
+						if step == "start" {
+							started.Store(true)
+						}
+						return nil
+					})
+				})}
+			for f := range sc.Faults(t, crashtest.Dies(errKilled)) {
+				n, m := f.N, f.Mem[0]
 				for seed := range int64(3) {
 					o := vfs.CrashOptions{}
 					if seed > 0 {

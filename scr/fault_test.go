@@ -3,65 +3,54 @@ package scr
 import (
 	"context"
 	"errors"
-	"os"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
 
+	"blobio/internal/crashtest"
 	"blobio/internal/vfs"
 )
 
 // TestFaults fails each operation of the file system in turn, for once or from then on: the run ends without an error or
 // with one on all ranks, nothing hangs, and a new run on the same disks, well again, finds what was completed.
 func TestFaults(t *testing.T) {
-	long := os.Getenv("BLOBIO_LONG") != ""
-	story := func(cl *cluster, p *progress) error { return cl.matrixRun(p) }
-	count := fourNodes(t).set("SCR_FLUSH", "2")
-	counter := vfs.Count(count.fs)
-	count.fs = counter
 	var p progress
-	must(t, story(count, &p))
-	total := counter.Ops()
-	step := int64(97)
-	if long {
-		step = 3
+	at := func(fsys vfs.FS) *cluster {
+		cl := fourNodes(t).set("SCR_FLUSH", "2")
+		cl.fs, cl.ready = fsys, true
+		return cl
 	}
-	t.Logf("%d operations", total)
-	for _, dies := range []bool{false, true} {
-		for n := int64(1); n <= total; n += step {
-			cl := fourNodes(t).set("SCR_FLUSH", "2")
-			mem := cl.fs
-			for _, node := range cl.nodes {
-				mkdirs(t, mem, "/nodes/"+node+"/local")
-			}
-			cl.ready, cl.conf = true, mem
-			var ops atomic.Int64
-			cl.fs = vfs.NewFault(mem, func(op vfs.Op) error {
-				k := ops.Add(1)
-				if k == n || dies && k > n {
-					if k%2 == 0 {
-						return syscall.ENOSPC
-					}
-					return syscall.EIO
-				}
-				return nil
-			})
-			var p progress
-			err := story(cl, &p)
-			if err != nil && !errors.Is(err, syscall.EIO) && !errors.Is(err, syscall.ENOSPC) && !strings.Contains(err.Error(), "error") {
-				t.Logf("operation %d: %v", n, err)
-			}
-			next := *cl
-			next.fs = mem
-			got, rerr := next.restart()
-			if rerr != nil {
-				t.Errorf("operation %d (dies: %v): the next run: %v", n, dies, rerr)
-				continue
-			}
-			if got < p.done || got > max(p.began, matrixLast) {
-				t.Errorf("operation %d (dies: %v): restarted from %d, %d were completed; the run said %v", n, dies, got, p.done, err)
-			}
+	start := fourNodes(t).fs.(*vfs.Mem)
+	for _, node := range fourNodes(t).nodes {
+		mkdirs(t, start, "/nodes/"+node+"/local")
+	}
+	sc := crashtest.Scenario{Start: []*vfs.Mem{start}, Every: crashtest.Times(97, 3), Run: func(d *crashtest.Disks) error {
+		p = progress{}
+		cl := at(d.FS[0])
+		cl.conf = d.Mem[0]
+		return cl.matrixRun(&p)
+	}}
+	full := crashtest.Fails(syscall.ENOSPC)
+	mixed := crashtest.Dies(syscall.EIO)
+	var k atomic.Int64
+	mixed.Hook = func(vfs.Op) error {
+		if k.Add(1)%2 == 0 {
+			return syscall.ENOSPC
+		}
+		return syscall.EIO
+	}
+	for f := range sc.Faults(t, full, mixed) {
+		if err := f.Err; err != nil && !errors.Is(err, syscall.EIO) && !errors.Is(err, syscall.ENOSPC) && !strings.Contains(err.Error(), "error") {
+			t.Logf("%s: %v", f.When, err)
+		}
+		got, err := at(f.Mem[0]).restart()
+		if err != nil {
+			t.Errorf("%s: the next run: %v", f.When, err)
+			continue
+		}
+		if got < p.done || got > max(p.began, matrixLast) {
+			t.Errorf("%s: restarted from %d, %d were completed; the run said %v", f.When, got, p.done, f.Err)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/internal/crashtest"
 	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
@@ -198,17 +199,16 @@ func TestFinishSharedCrash(t *testing.T) {
 	}
 	must(t, WriteNext(start, "d", record("d", true), true, By{Tag: mine}))
 	boom := errors.New("power")
-	for n := int64(1); ; n++ {
-		m := start.CrashClone(vfs.CrashOptions{})
-		err := Finish(vfs.FailFrom(m, n, boom), "d", record("d", true), true, By{Tag: mine, Shared: true})
+	must(t, start.SyncDir("."))
+	sc := crashtest.Scenario{Start: []*vfs.Mem{start}, Run: crashtest.One(func(fsys vfs.FS) error {
+		return Finish(fsys, "d", record("d", true), true, By{Tag: mine, Shared: true})
+	})}
+	for f := range sc.Faults(t, crashtest.Dies(boom)) {
 		for seed := range int64(16) {
-			after := m.CrashClone(vfs.CrashOptions{Rand: rand.New(rand.NewSource(seed))})
-			if st, serr := ReadState(after, "d"); serr != nil || st.Manifest == nil || st.Manifest.Writer != mine || err == nil && st.Pending {
-				t.Fatalf("operation %d, seed %d: %+v, %v, %v", n, seed, st, serr, names(t, after))
+			after := f.Mem[0].CrashClone(vfs.CrashOptions{Rand: rand.New(rand.NewSource(seed))})
+			if st, serr := ReadState(after, "d"); serr != nil || st.Manifest == nil || st.Manifest.Writer != mine || f.Err == nil && st.Pending {
+				t.Fatalf("%s, seed %d: %+v, %v, %v", f.When, seed, st, serr, names(t, after))
 			}
-		}
-		if err == nil {
-			return
 		}
 	}
 }

@@ -6,18 +6,18 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand"
-	"os"
 	"path/filepath"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/crashtest"
 	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
 
-var long = os.Getenv("BLOBIO_LONG") != ""
+var long = crashtest.Long()
 
 const storySteps = 6
 
@@ -166,142 +166,70 @@ func TestUnfinishedFileGoes(t *testing.T) {
 func TestCrash(t *testing.T) {
 	for _, nodes := range []int{1, 2} {
 		t.Run(fmt.Sprintf("%d stores", nodes), func(t *testing.T) {
-			rng := rand.New(rand.NewSource(int64(nodes)))
-			var mu sync.Mutex
-			mems := make([]*vfs.Mem, nodes)
-			fss := make([]vfs.FS, nodes)
-			type crash struct {
-				mems []vfs.FS
-				step int64
-				what string
+			var now atomic.Int64
+			sc := storyScenario(t, nodes, &now, nil)
+			sc.Torn, sc.Every, sc.Seed = 1, crashtest.Times(7, 1), int64(nodes)
+			sc.Always = func(op vfs.Op) bool { return op.Kind == vfs.OpSyncDir } // a name that was not synced is lost
+			cuts := sc.Cuts(t)
+			if len(cuts) < 20 {
+				t.Fatalf("%d cuts", len(cuts))
 			}
-			var crashes []crash
-			now, points, every := int64(0), 0, 1
-			if !long {
-				every = 5
-			}
-			for i := range mems {
-				mems[i] = vfs.NewMem()
-				if err := mems[i].MkdirAll("d"); err != nil {
-					t.Fatal(err)
-				}
-				if err := mems[i].SyncDir("."); err != nil {
-					t.Fatal(err)
+			for _, c := range cuts {
+				if err := holds(filesystems(c.Mem), c.Mark, nodes-1); err != nil {
+					t.Fatalf("%s: %v", c.When, err)
 				}
 			}
-			for i := range mems {
-				fss[i] = vfs.NewFault(mems[i], func(op vfs.Op) error {
-					if !op.Kind.Changes() && op.Kind != vfs.OpSync {
-						return nil
-					}
-					mu.Lock()
-					defer mu.Unlock()
-					if points++; points%every != 0 && op.Kind != vfs.OpSyncDir { // a name that was not synced is lost
-						return nil
-					}
-					for _, how := range []string{"", " torn"} {
-						var o vfs.CrashOptions
-						if how != "" {
-							o.Rand = rng
-						}
-						cr := crash{step: now, what: fmt.Sprint(op.String(), how, " on ", i)}
-						for _, m := range mems {
-							cr.mems = append(cr.mems, m.CrashClone(o))
-						}
-						crashes = append(crashes, cr)
-					}
-					return nil
-				})
-			}
-			err := comm.Run(bg, 4, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
-				st := &Store{Dir: "d", FS: fss[c.Rank()/2%nodes], Private: nodes > 1, Copies: nodes - 1}
-				return story(ctx, c, st, nil, func(n int64) {
-					mu.Lock()
-					now = n
-					mu.Unlock()
-				})
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(crashes) < 20 {
-				t.Fatalf("%d crashes", len(crashes))
-			}
-			for _, c := range crashes {
-				if err := holds(c.mems, c.step, nodes-1); err != nil {
-					t.Fatalf("cut before %s: %v", c.what, err)
-				}
-			}
-			t.Logf("%d crashes", len(crashes))
 		})
 	}
+}
+
+// storyScenario is the story on as many stores, with the version that has begun as the mark. errs are those of the ranks, which
+// do not end the run; nil: they do.
+func storyScenario(t *testing.T, nodes int, now *atomic.Int64, errs []error) *crashtest.Scenario {
+	return &crashtest.Scenario{Start: nodesOf(t, nodes), Mark: now.Load, Run: func(d *crashtest.Disks) error {
+		now.Store(0)
+		return comm.Run(bg, 4, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
+			st := &Store{Dir: "d", FS: d.FS[c.Rank()/2%nodes], Private: nodes > 1, Copies: nodes - 1}
+			err := story(ctx, c, st, nil, now.Store)
+			if errs != nil {
+				errs[c.Rank()], err = err, nil
+			}
+			return err
+		})
+	}}
+}
+
+// filesystems are disks as Stores have them.
+func filesystems(disks []*vfs.Mem) (l []vfs.FS) {
+	for _, m := range disks {
+		l = append(l, m)
+	}
+	return l
 }
 
 // Every operation fails once: the error comes back on every rank, and nothing committed is lost.
 func TestFaults(t *testing.T) {
 	for _, nodes := range []int{1, 2} {
-		run := func(fail int64) (int64, error) {
-			mems, fss := make([]vfs.FS, nodes), make([]vfs.FS, nodes)
-			var mu sync.Mutex
-			n := int64(0)
-			var hit vfs.Op
-			for i := range mems {
-				m := vfs.NewMem()
-				if err := m.MkdirAll("d"); err != nil {
-					return 0, err
-				}
-				mems[i] = m
-				fss[i] = vfs.NewFault(m, func(op vfs.Op) error {
-					mu.Lock()
-					defer mu.Unlock()
-					if n++; n == fail {
-						hit = op
-						return errors.New("injected")
-					}
-					return nil
-				})
-			}
-			now := int64(0)
-			errs := make([]error, 4)
-			err := comm.Run(bg, 4, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
-				st := &Store{Dir: "d", FS: fss[c.Rank()/2%nodes], Private: nodes > 1, Copies: nodes - 1}
-				errs[c.Rank()] = story(ctx, c, st, nil, func(v int64) {
-					mu.Lock()
-					now = v
-					mu.Unlock()
-				})
-				return nil
-			})
-			if err != nil {
-				return n, err
+		var now atomic.Int64
+		errs := make([]error, 4)
+		sc := storyScenario(t, nodes, &now, errs)
+		sc.Every = crashtest.Times(9, 1)
+		for f := range sc.Faults(t, crashtest.Fails(errors.New("injected"))) {
+			if f.Err != nil {
+				t.Fatalf("%d stores, %s: %v", nodes, f.When, f.Err)
 			}
 			for r, e := range errs {
 				if (e == nil) != (errs[0] == nil) {
-					return n, fmt.Errorf("rank %d: %v, rank 0: %v", r, e, errs[0])
+					t.Fatalf("%d stores, %s: rank %d: %v, rank 0: %v", nodes, f.When, r, e, errs[0])
 				}
 			}
-			if fail > 0 && errs[0] == nil && !passedOver(hit, nodes > 1) {
-				return n, fmt.Errorf("no rank has an error of %v", hit)
+			if errs[0] == nil && !passedOver(*f.Op, nodes > 1) {
+				t.Fatalf("%d stores, %s: no rank has an error", nodes, f.When)
 			}
-			if err := holds(mems, max(now, 1), nodes-1); err != nil {
-				return n, fmt.Errorf("after %v: %w", errs[0], err)
-			}
-			return n, nil
-		}
-		total, err := run(0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		every := int64(1)
-		if !long {
-			every = 7
-		}
-		for k := int64(1); k <= total; k += every {
-			if _, err := run(k); err != nil {
-				t.Fatalf("%d stores, operation %d of %d: %v", nodes, k, total, err)
+			if err := holds(filesystems(f.Mem), max(now.Load(), 1), nodes-1); err != nil {
+				t.Fatalf("%d stores, %s: after %v: %v", nodes, f.When, errs[0], err)
 			}
 		}
-		t.Logf("%d stores: %d operations", nodes, total)
 	}
 }
 

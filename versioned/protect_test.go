@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/crashtest"
 	"blobio/internal/vfs"
 	"blobio/redset"
 )
@@ -291,66 +291,28 @@ func TestRedundancyGoes(t *testing.T) {
 func TestRedundancyCrash(t *testing.T) {
 	const nodes = 3
 	o := redset.Options{Scheme: redset.XOR}
-	rng := rand.New(rand.NewSource(3))
-	disks := nodesOf(t, nodes)
-	var mu sync.Mutex
-	type crash struct {
-		disks []*vfs.Mem
-		step  int64
-		what  string
-	}
-	var crashes []crash
-	now, points, every := int64(0), 0, 1
-	if !long {
-		every = 7
-	}
-	fss := make([]vfs.FS, nodes)
-	for i := range disks {
-		fss[i] = vfs.NewFault(disks[i], func(op vfs.Op) error {
-			if !op.Kind.Changes() && op.Kind != vfs.OpSync {
-				return nil
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			if points++; points%every != 0 {
-				return nil
-			}
-			cr := crash{step: now, what: fmt.Sprint(op.String(), " on ", i)}
-			for _, m := range disks {
-				c := vfs.CrashOptions{}
-				if points%2 == 0 {
-					c.Rand = rng
-				}
-				cr.disks = append(cr.disks, m.CrashClone(c))
-			}
-			crashes = append(crashes, cr)
-			return nil
-		})
-	}
-	if err := onFS(fss, o, false, func(ctx context.Context, c comm.Comm, st *Store) error {
-		return story(ctx, c, st, nil, func(n int64) {
-			mu.Lock()
-			now = n
-			mu.Unlock()
-		})
-	}); err != nil {
-		t.Fatal(err)
-	}
-	for k, cr := range crashes {
-		if lost := k % (nodes + 1); lost < nodes {
-			cr.what += fmt.Sprint(", and node ", lost, " is lost")
-			cr.disks[lost] = nodesOf(t, 1)[0]
+	var now atomic.Int64
+	sc := crashtest.Scenario{Start: nodesOf(t, nodes), Torn: 1, Every: crashtest.Times(9, 1), Mark: now.Load, Run: func(d *crashtest.Disks) error {
+		return onFS(d.FS, o, false, func(ctx context.Context, c comm.Comm, st *Store) error { return story(ctx, c, st, nil, now.Store) })
+	}}
+	for k, cr := range sc.Cuts(t) {
+		if cr.Strict != (k/2%2 == 0) { // one of the two states of each cut
+			continue
 		}
-		err := onNodes(cr.disks, o, false, func(ctx context.Context, c comm.Comm, st *Store) error {
+		if lost := k / 2 % (nodes + 1); lost < nodes {
+			cr.When += fmt.Sprint(", and node ", lost, " is lost")
+			cr.Mem[lost] = nodesOf(t, 1)[0]
+		}
+		err := onNodes(cr.Mem, o, false, func(ctx context.Context, c comm.Comm, st *Store) error {
 			a, err := Open(ctx, c, st, "a", nil)
-			if errors.Is(err, ErrMissing) && cr.step <= 1 {
+			if errors.Is(err, ErrMissing) && cr.Mark <= 1 {
 				return nil
 			}
 			if err != nil {
 				return err
 			}
-			if v := a.Newest(); v != cr.step && v != cr.step-1 {
-				return fmt.Errorf("version %d in step %d", v, cr.step)
+			if v := a.Newest(); v != cr.Mark && v != cr.Mark-1 {
+				return fmt.Errorf("version %d in step %d", v, cr.Mark)
 			}
 			if err := sameVersions(ctx, a, a.Newest(), false); err != nil {
 				return err
@@ -361,48 +323,34 @@ func TestRedundancyCrash(t *testing.T) {
 			return story(ctx, c, st, nil, func(int64) {})
 		})
 		if err != nil {
-			t.Fatalf("cut before %s: %v", cr.what, err)
+			t.Fatalf("%s: %v", cr.When, err)
 		}
 	}
-	t.Logf("%d crashes", len(crashes))
 }
 
 // Every operation of a protected store fails once: an error on every rank, and the same versions after it.
 func TestRedundancyFaults(t *testing.T) {
 	o := redset.Options{Scheme: redset.XOR}
-	run := func(fail int64) int64 {
-		disks := nodesOf(t, 3)
-		fss := make([]vfs.FS, 3)
-		var mu sync.Mutex
-		n := int64(0)
-		for i := range disks {
-			fss[i] = vfs.NewFault(disks[i], func(vfs.Op) error {
-				mu.Lock()
-				defer mu.Unlock()
-				if n++; n == fail {
-					return errors.New("injected")
-				}
-				return nil
-			})
-		}
-		now := int64(1)
-		errs := make([]error, 6)
-		if err := onFS(fss, o, false, func(ctx context.Context, c comm.Comm, st *Store) error {
-			errs[c.Rank()] = story(ctx, c, st, nil, func(v int64) {
-				mu.Lock()
-				now = v
-				mu.Unlock()
-			})
+	var now atomic.Int64
+	errs := make([]error, 6)
+	sc := crashtest.Scenario{Start: nodesOf(t, 3), Every: crashtest.Times(31, 1), Run: func(d *crashtest.Disks) error {
+		now.Store(1)
+		return onFS(d.FS, o, false, func(ctx context.Context, c comm.Comm, st *Store) error {
+			errs[c.Rank()] = story(ctx, c, st, nil, now.Store)
 			return nil
-		}); err != nil {
-			t.Fatalf("operation %d: %v", fail, err)
+		})
+	}}
+	for f := range sc.Faults(t, crashtest.Fails(errors.New("injected"))) {
+		if f.Err != nil {
+			t.Fatalf("%s: %v", f.When, f.Err)
 		}
 		for r, e := range errs {
 			if (e == nil) != (errs[0] == nil) {
-				t.Fatalf("operation %d: rank %d: %v, rank 0: %v", fail, r, e, errs[0])
+				t.Fatalf("%s: rank %d: %v, rank 0: %v", f.When, r, e, errs[0])
 			}
 		}
-		if err := onNodes(disks, o, false, func(ctx context.Context, c comm.Comm, st *Store) error {
+		now := now.Load()
+		if err := onNodes(f.Mem, o, false, func(ctx context.Context, c comm.Comm, st *Store) error {
 			a, err := Open(ctx, c, st, "a", nil)
 			if errors.Is(err, ErrMissing) && now <= 1 {
 				return nil
@@ -415,17 +363,7 @@ func TestRedundancyFaults(t *testing.T) {
 			}
 			return errors.Join(sameVersions(ctx, a, a.Newest(), false), a.Close(ctx))
 		}); err != nil {
-			t.Fatalf("operation %d failed with %v; then: %v", fail, errs[0], err)
+			t.Fatalf("%s: %v; then: %v", f.When, errs[0], err)
 		}
-		return n
 	}
-	total := run(0)
-	every := int64(1)
-	if !long {
-		every = 23
-	}
-	for k := int64(1); k <= total; k += every {
-		run(k)
-	}
-	t.Logf("%d operations", total)
 }

@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand"
 	"slices"
-	"sync"
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/crashtest"
 	"blobio/internal/vfs"
 	"blobio/recovery"
 )
@@ -107,60 +106,31 @@ func committed(fsys vfs.FS, dirs ...string) []string {
 // A program that a power cut stops at any operation, before its first snapshot or after it, goes on when it is started again, on
 // another number of ranks; nothing that was committed is lost by that.
 func TestRestart(t *testing.T) {
-	var crashes []*vfs.Mem
-	var what []string
-	var mu sync.Mutex
-	rng := rand.New(rand.NewSource(1))
-	mem := vfs.NewMem()
-	if err := errors.Join(mem.MkdirAll("d"), mem.SyncDir(".")); err != nil {
-		t.Fatal(err)
-	}
 	n := 0
-	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
-		if !op.Kind.Changes() && op.Kind != vfs.OpSync {
-			return nil
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		n++
-		for k, how := range []string{"power cut", "power cut, torn"} {
-			if !long && n > 60 && (n+k)%5 != 0 { // most are before the first snapshot
-				continue
-			}
-			o := vfs.CrashOptions{}
-			if k == 1 {
-				o.Rand = rng
-			}
-			crashes, what = append(crashes, mem.CrashClone(o)), append(what, fmt.Sprint(how, " before ", op))
-		}
-		return nil
-	})
-	ranks(t, 3, func(ctx context.Context, c comm.Comm) error { return restart(ctx, c, &Store{Dir: "d", FS: fsys}) })
-	for i, m := range crashes {
+	sc := crashtest.Scenario{Start: nodesOf(t, 1), Torn: 1, Seed: 1, Every: crashtest.Times(5, 1),
+		Always: func(vfs.Op) bool { n++; return n <= 60 }, // most are before the first snapshot
+		Run: crashtest.One(func(fsys vfs.FS) error {
+			return comm.Run(bg, 3, nil, func(ctx context.Context, c comm.Comm) error { return restart(ctx, c, &Store{Dir: "d", FS: fsys}) })
+		})}
+	for _, c := range sc.Cuts(t) {
+		m := c.Mem[0]
 		before := committed(m, "d")
 		if err := comm.Run(bg, 2, nil, func(ctx context.Context, c comm.Comm) error { return restart(ctx, c, &Store{Dir: "d", FS: m}) }); err != nil {
-			t.Fatalf("%s: started again: %v", what[i], err)
+			t.Fatalf("%s: started again: %v", c.When, err)
 		}
 		after := committed(m, "d")
 		for _, v := range before {
 			if !slices.Contains(after, v) {
-				t.Fatalf("%s: %s is gone; there were %v, there are %v", what[i], v, before, after)
+				t.Fatalf("%s: %s is gone; there were %v, there are %v", c.When, v, before, after)
 			}
 		}
 	}
-	t.Logf("%d crashes", len(crashes))
 }
 
 // Every operation fails once, or it and all after it, which is what a kill leaves; the program that is started again goes on. Directories are one for
 // all, or one for each node.
 func TestRestartFaults(t *testing.T) {
 	for _, private := range []bool{false, true} {
-		every := int64(3)
-		if long {
-			every = 1
-		} else if private {
-			every = 7
-		}
 		store := func(c comm.Comm, fsys vfs.FS) *Store {
 			if !private {
 				return &Store{Dir: "d", FS: fsys}
@@ -171,42 +141,32 @@ func TestRestartFaults(t *testing.T) {
 		if private {
 			dirs, again = []string{"d0", "d1"}, 2
 		}
-		for k := int64(1); ; k += every {
-			enough := true
-			for _, kill := range []bool{false, true} {
-				mem, _ := memStore(t)
-				for _, d := range dirs {
-					if err := mem.MkdirAll(d); err != nil {
-						t.Fatal(err)
-					}
-				}
-				var mu sync.Mutex
-				n := int64(0)
-				fsys := vfs.NewFault(mem, func(vfs.Op) error {
-					mu.Lock()
-					defer mu.Unlock()
-					if n++; n == k || kill && n > k {
-						return errors.New("injected")
-					}
-					return nil
-				})
-				o := &comm.Options{RanksPerNode: 1}
-				first := comm.Run(bg, 2, o, func(ctx context.Context, c comm.Comm) error { return restart(ctx, c, store(c, fsys)) })
-				before := committed(mem, dirs...)
-				if err := comm.Run(bg, again, o, func(ctx context.Context, c comm.Comm) error { return restart(ctx, c, store(c, mem)) }); err != nil {
-					t.Fatalf("private %v: operation %d fails, kill %v: %v; started again: %v", private, k, kill, first, err)
-				}
-				after := committed(mem, dirs...)
-				for _, v := range before {
-					if !slices.Contains(after, v) {
-						t.Fatalf("private %v: operation %d fails, kill %v: %s is gone", private, k, kill, v)
-					}
-				}
-				enough = enough && n < k
+		start := vfs.NewMem()
+		for _, d := range dirs {
+			if err := errors.Join(start.MkdirAll(d), start.SyncDir(".")); err != nil {
+				t.Fatal(err)
 			}
-			if enough {
-				t.Logf("private %v: %d operations", private, k)
-				break
+		}
+		every := 4
+		if private {
+			every = 9
+		}
+		o := &comm.Options{RanksPerNode: 1}
+		sc := crashtest.Scenario{Start: []*vfs.Mem{start}, Every: crashtest.Times(every, 1), Run: crashtest.One(func(fsys vfs.FS) error {
+			return comm.Run(bg, 2, o, func(ctx context.Context, c comm.Comm) error { return restart(ctx, c, store(c, fsys)) })
+		})}
+		injected := errors.New("injected")
+		for f := range sc.Faults(t, crashtest.Fails(injected), crashtest.Dies(injected)) {
+			mem := f.Mem[0]
+			before := committed(mem, dirs...)
+			if err := comm.Run(bg, again, o, func(ctx context.Context, c comm.Comm) error { return restart(ctx, c, store(c, mem)) }); err != nil {
+				t.Fatalf("private %v: %s: %v; started again: %v", private, f.When, f.Err, err)
+			}
+			after := committed(mem, dirs...)
+			for _, v := range before {
+				if !slices.Contains(after, v) {
+					t.Fatalf("private %v: %s: %s is gone", private, f.When, v)
+				}
 			}
 		}
 	}

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand"
 	"path/filepath"
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/crashtest"
 	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
@@ -49,13 +49,6 @@ func TestViewDropCrash(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		rng := rand.New(rand.NewSource(int64(nodes)))
-		clone := func(from []*vfs.Mem, o vfs.CrashOptions) (out []*vfs.Mem) {
-			for _, m := range from {
-				out = append(out, m.CrashClone(o))
-			}
-			return out
-		}
 		var dirs []string
 		for k := range nodes {
 			dirs = append(dirs, fmt.Sprintf("n%d/d/a", k))
@@ -86,54 +79,17 @@ func TestViewDropCrash(t *testing.T) {
 				t.Fatalf("%d nodes, %s: %v", nodes, what, err)
 			}
 		}
-		// Cuts.
-		type crash struct {
-			disks []*vfs.Mem
-			what  string
+		sc := crashtest.Scenario{Start: base, Torn: 1, Seed: int64(nodes), Run: func(d *crashtest.Disks) error { return drop(d.FS) }}
+		cuts := sc.Cuts(t)
+		if len(cuts) < 8 {
+			t.Fatalf("%d cuts", len(cuts))
 		}
-		var crashes []crash
-		work := clone(base, vfs.CrashOptions{})
-		var fss []vfs.FS
-		total := 0
-		for _, m := range work {
-			fss = append(fss, vfs.NewFault(m, func(op vfs.Op) error {
-				total++
-				if op.Kind.Changes() || op.Kind == vfs.OpSync {
-					crashes = append(crashes, crash{clone(work, vfs.CrashOptions{}), "cut before " + op.String()}, crash{clone(work, vfs.CrashOptions{Rand: rng}), "torn before " + op.String()})
-				}
-				return nil
-			}))
+		for _, c := range cuts {
+			sound(c.Mem, c.When)
 		}
-		if err := drop(fss); err != nil {
-			t.Fatal(err)
+		sc.Every = crashtest.Times(3, 1)
+		for f := range sc.Faults(t, crashtest.Fails(errors.New("injected"))) {
+			sound(f.Mem, fmt.Sprintf("%s: %v", f.When, f.Err))
 		}
-		if len(crashes) < 8 {
-			t.Fatalf("%d crashes", len(crashes))
-		}
-		for _, c := range crashes {
-			sound(c.disks, c.what)
-		}
-		// Failures.
-		every := 3
-		if long {
-			every = 1
-		}
-		for fail := 1; fail <= total; fail += every {
-			work := clone(base, vfs.CrashOptions{})
-			var fss []vfs.FS
-			n, what := 0, ""
-			for _, m := range work {
-				fss = append(fss, vfs.NewFault(m, func(op vfs.Op) error {
-					if n++; n == fail {
-						what = op.String()
-						return errors.New("injected")
-					}
-					return nil
-				}))
-			}
-			err := drop(fss)
-			sound(work, fmt.Sprintf("%s failed: %v", what, err))
-		}
-		t.Logf("%d nodes: %d crashes, %d operations", nodes, len(crashes), total)
 	}
 }

@@ -5,23 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
 	"blobio/amr"
 	"blobio/blob"
 	"blobio/comm"
+	"blobio/internal/crashtest"
 	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
 
 // long says that faults happen at every call, not at a part of them: BLOBIO_LONG=1.
-var long = os.Getenv("BLOBIO_LONG") != ""
+var long = crashtest.Long()
 
 // errDisk is of a class that ranks without a common heap can tell.
 var errDisk = fmt.Errorf("the disk is on fire: %w", fs.ErrPermission)
@@ -97,39 +96,25 @@ func TestFaults(t *testing.T) {
 	for _, form := range []Form{Canonical, VariableCentric, ProcessCentric} {
 		for _, apart := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%v/apart=%v", form, apart), func(t *testing.T) {
-				count := vfs.Count(vfs.NewMem())
-				if _, err := writeOn(count, form, apart, m, blocks, Options{Buffer: minBuffer}); err != nil {
-					t.Fatal(err)
+				var errs [3]error
+				run := func(fsys vfs.FS) (err error) {
+					errs, err = writeOn(fsys, form, apart, m, blocks, Options{Buffer: minBuffer})
+					return err
 				}
-				step := int64(1)
-				if !long {
-					step = max(count.Ops()/40, 1)
-				}
+				// each of the commit
+				sc := crashtest.Scenario{Run: crashtest.One(run), Every: crashtest.Times(12, 1), Last: 12}
 				failed := 0
-				for n := int64(1); n <= count.Ops(); n += step {
-					if n > count.Ops()-12 && n < count.Ops() { // each call of the commit
-						step = 1
+				for f := range sc.Faults(t, crashtest.Fails(errDisk), crashtest.ShortWrite(errDisk)) {
+					if f.Way.Only != nil && !f.Way.Only(*f.Op) {
+						continue // as without
 					}
-					mem := vfs.NewMem()
-					var hit atomic.Pointer[vfs.Op]
-					errs, err := writeOn(vfs.NewFault(mem, func(op vfs.Op) error {
-						if op.Seq != n {
-							return nil
-						}
-						hit.Store(&op)
-						if op.Kind == vfs.OpWrite && n%2 == 0 {
-							return &vfs.ShortWrite{N: op.N / 2, Err: errDisk}
-						}
-						return errDisk
-					}), form, apart, m, blocks, Options{Buffer: minBuffer})
-					op := hit.Load()
-					when := fmt.Sprintf("fault at %v", op)
+					op, mem, err, when := f.Op, f.Mem[0], f.Err, f.When
 					there := state(t, mem, "d", when, m, blocks)
 					if err == nil {
 						if !there {
 							t.Fatalf("%s: no error, and no dataset", when)
 						}
-						if op != nil && op.Kind != vfs.OpClose && op.Kind != vfs.OpStat && op.Kind != vfs.OpRemove && op.Kind != vfs.OpReadDir && op.Name != durable.LockName("d") {
+						if op.Kind != vfs.OpClose && op.Kind != vfs.OpStat && op.Kind != vfs.OpRemove && op.Kind != vfs.OpReadDir && op.Name != durable.LockName("d") {
 							t.Fatalf("%s: no error", when)
 						}
 						continue
@@ -153,7 +138,7 @@ func TestFaults(t *testing.T) {
 					}
 				}
 				if failed < 10 {
-					t.Errorf("%d faults of %d calls were seen", failed, count.Ops())
+					t.Errorf("%d faults were seen", failed)
 				}
 			})
 		}
@@ -164,38 +149,23 @@ func TestFaults(t *testing.T) {
 func TestCrash(t *testing.T) {
 	m, blocks := small()
 	for _, form := range []Form{Canonical, VariableCentric, ProcessCentric} {
-		mem := vfs.NewMem()
-		var mu sync.Mutex
-		type moment struct {
-			fs   *vfs.Mem
-			when string
-		}
-		var l []moment
-		fsys := vfs.NewFault(mem, func(op vfs.Op) error {
-			if op.Kind.Changes() && (long || op.Kind != vfs.OpWrite || op.Seq%8 == 0) {
-				mu.Lock()
-				defer mu.Unlock()
-				l = append(l, moment{mem.CrashClone(vfs.CrashOptions{}), "before " + op.String()},
-					moment{mem.CrashClone(vfs.CrashOptions{Rand: rand.New(rand.NewSource(op.Seq))}), "before " + op.String() + ", by chance"})
-			}
-			return nil
-		})
-		if _, err := writeOn(fsys, form, false, m, blocks, Options{Buffer: minBuffer}); err != nil {
-			t.Fatal(err)
-		}
-		there := 0
+		sc := crashtest.Scenario{Torn: 1, Every: crashtest.Times(8, 1), Always: func(op vfs.Op) bool { return op.Kind != vfs.OpWrite },
+			Run: crashtest.One(func(fsys vfs.FS) error {
+				_, err := writeOn(fsys, form, false, m, blocks, Options{Buffer: minBuffer})
+				return err
+			})}
+		l, there := sc.Cuts(t), 0
 		for _, k := range l {
-			if state(t, k.fs, "d", fmt.Sprint(form, ": ", k.when), m, blocks) {
+			is := state(t, k.Mem[0], "d", fmt.Sprint(form, ": ", k.When), m, blocks)
+			if is {
 				there++
+			} else if k.Last {
+				t.Errorf("%v: lost after the commit", form)
 			}
-		}
-		if !state(t, mem.CrashClone(vfs.CrashOptions{}), "d", "at the end", m, blocks) {
-			t.Errorf("%v: lost after the commit", form)
 		}
 		if there == len(l) {
-			t.Errorf("%v: all of %d moments have it", form, len(l))
+			t.Errorf("%v: all of %d states have it", form, len(l))
 		}
-		t.Logf("%v: %d moments, %d with the dataset", form, len(l), there)
 	}
 }
 
@@ -223,34 +193,20 @@ func TestConvertFaults(t *testing.T) {
 			on(fsys, func() { err = Convert(context.Background(), s, "d", o) })
 			return err
 		}
-		count := vfs.Count(vfs.NewMem())
 		calls := &failing{Source: src}
-		if err := run(count, calls); err != nil {
+		if err := run(vfs.NewMem(), calls); err != nil {
 			t.Fatal(err)
 		}
-		step := int64(1)
-		if !long {
-			step = max(count.Ops()/40, 1)
-		}
-		for n := int64(1); n <= count.Ops(); n += step {
-			mem := vfs.NewMem()
-			var hit atomic.Pointer[vfs.Op]
-			err := run(vfs.NewFault(mem, func(op vfs.Op) error {
-				if op.Seq != n {
-					return nil
-				}
-				hit.Store(&op)
-				return errDisk
-			}), src)
-			op := hit.Load()
-			when := fmt.Sprintf("%v: fault at %v", form, op)
-			there := state(t, mem, "d", when, m, blocks)
+		sc := crashtest.Scenario{Every: crashtest.Times(4, 1), Run: crashtest.One(func(fsys vfs.FS) error { return run(fsys, src) })}
+		for f := range sc.Faults(t, crashtest.Fails(errDisk)) {
+			op, when := f.Op, fmt.Sprint(form, ": ", f.When)
+			there := state(t, f.Mem[0], "d", when, m, blocks)
 			switch {
-			case err != nil && !errors.Is(err, errDisk) && op.Kind != vfs.OpStat:
-				t.Fatalf("%s: %v", when, err)
-			case err == nil && !there:
+			case f.Err != nil && !errors.Is(f.Err, errDisk) && op.Kind != vfs.OpStat:
+				t.Fatalf("%s: %v", when, f.Err)
+			case f.Err == nil && !there:
 				t.Fatalf("%s: no error, and no dataset", when)
-			case err == nil && op != nil && op.Kind != vfs.OpClose && op.Kind != vfs.OpStat && op.Kind != vfs.OpRemove && op.Kind != vfs.OpReadDir &&
+			case f.Err == nil && op.Kind != vfs.OpClose && op.Kind != vfs.OpStat && op.Kind != vfs.OpRemove && op.Kind != vfs.OpReadDir &&
 				op.Name != durable.LockName("d") && op.Name != durable.LockName("d.canonical"):
 				t.Fatalf("%s: no error", when)
 			}

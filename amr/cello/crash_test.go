@@ -5,16 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand"
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
 	"blobio/amr"
 	"blobio/comm"
+	"blobio/internal/crashtest"
 	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
@@ -61,66 +60,41 @@ func state(t *testing.T, c *testCase, fsys vfs.FS, dir, when string) (there bool
 func TestCrash(t *testing.T) {
 	ctx := context.Background()
 	c := tiny().build(t)
-	mem := vfs.NewMem()
-	type crash struct {
-		fs   *vfs.Mem
-		when string
-		last bool
-	}
-	var mu sync.Mutex
-	var l []crash
-	rnd := rand.New(rand.NewSource(1))
-	snap := func(when string, last bool) {
-		mu.Lock()
-		defer mu.Unlock()
-		l = append(l, crash{mem.CrashClone(vfs.CrashOptions{}), when, last})
-		for range 2 {
-			l = append(l, crash{mem.CrashClone(vfs.CrashOptions{Rand: rand.New(rand.NewSource(rnd.Int63()))}), when + " (by chance)", last})
-		}
-	}
-	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
-		if op.Kind.Changes() {
-			snap("before "+op.String(), false)
-		}
-		return nil
-	})
-	if err := c.write(ctx, 3, false, "c", &Options{Files: 3, fs: fsys}); err != nil {
-		t.Fatal(err)
-	}
-	snap("after the end", true)
+	sc := crashtest.Scenario{Torn: crashtest.Times(1, 2), Seed: 1, Run: crashtest.One(func(fsys vfs.FS) error {
+		return c.write(ctx, 3, false, "c", &Options{Files: 3, fs: fsys})
+	})}
+	l := sc.Cuts(t)
 	there := 0
 	for i, s := range l {
-		if !long && i%3 == 2 && !s.last {
-			continue // the second time by chance
-		}
-		ok := state(t, c, s.fs, "c", s.when)
-		if s.last && !ok {
-			t.Fatalf("%s: it is not there", s.when)
+		mem := s.Mem[0]
+		ok := state(t, c, mem, "c", s.When)
+		if s.Last && !ok {
+			t.Fatalf("%s: it is not there", s.When)
 		}
 		if ok {
 			there++
 			continue
 		}
-		if _, err := Open(ctx, "c"+partialSuffix, &OpenOptions{fs: s.fs}); err == nil {
+		if _, err := Open(ctx, "c"+partialSuffix, &OpenOptions{fs: mem}); err == nil {
 			// Only when all is in it: the rename alone was missing.
-			if !state(t, c, s.fs, "c"+partialSuffix, s.when) {
-				t.Fatalf("%s: half a checkpoint opens", s.when)
+			if !state(t, c, mem, "c"+partialSuffix, s.When) {
+				t.Fatalf("%s: half a checkpoint opens", s.When)
 			}
 		}
 		if i%2 == 0 {
-			if err := c.write(ctx, 2, false, "c", &Options{Files: 2, fs: s.fs}); err != nil {
-				t.Fatalf("%s: written again: %v (%v)", s.when, err, names(s.fs, "."))
+			if err := c.write(ctx, 2, false, "c", &Options{Files: 2, fs: mem}); err != nil {
+				t.Fatalf("%s: written again: %v (%v)", s.When, err, names(mem, "."))
 			}
-			after := s.fs.CrashClone(vfs.CrashOptions{})
-			if !state(t, c, after, "c", s.when+", written again") || len(noLease(names(after, "."))) != 1 {
-				t.Fatalf("%s: written again: %v", s.when, names(after, "."))
+			after := mem.CrashClone(vfs.CrashOptions{})
+			if !state(t, c, after, "c", s.When+", written again") || len(noLease(names(after, "."))) != 1 {
+				t.Fatalf("%s: written again: %v", s.When, names(after, "."))
 			}
 		}
 	}
 	if there == 0 || there == len(l) {
 		t.Fatalf("%d of %d are there: the test sees one side only", there, len(l))
 	}
-	t.Logf("%d moments, of those looked at %d with the checkpoint", len(l), there)
+	t.Logf("%d with the checkpoint", there)
 }
 
 // errDisk is of a class that ranks without a common heap can tell.
@@ -132,9 +106,10 @@ func TestFaults(t *testing.T) {
 	ctx := context.Background()
 	c := tiny().build(t)
 	for _, apart := range []bool{false, true} {
-		run := func(fsys vfs.FS) (errs [3]error, err error) {
+		var errs [3]error
+		sc := crashtest.Scenario{Run: crashtest.One(func(fsys vfs.FS) error {
 			local := c.split(3, 5)
-			err = comm.Run(ctx, 3, nil, func(ctx context.Context, co comm.Comm) error {
+			return comm.Run(ctx, 3, nil, func(ctx context.Context, co comm.Comm) error {
 				r := co.Rank()
 				if apart {
 					co = comm.Isolate(co)
@@ -142,53 +117,33 @@ func TestFaults(t *testing.T) {
 				errs[r] = Write(ctx, co, "c", c.meta, local[r], &Options{Files: 2, fs: fsys, Memory: minMemory})
 				return errs[r]
 			})
-			return errs, err
+		})}
+		if apart {
+			sc.Every = crashtest.Times(2, 1)
 		}
-		count := vfs.Count(vfs.NewMem())
-		if _, err := run(count); err != nil {
-			t.Fatal(err)
-		}
-		for n := int64(1); n <= count.Ops(); n++ {
-			for _, short := range []bool{false, true} {
-				if !long && apart && (n%2 == 0) != short {
-					continue
+		for f := range sc.Faults(t, crashtest.Fails(errDisk), crashtest.ShortWrite(errDisk)) {
+			if f.Way.Only != nil && !f.Way.Only(*f.Op) {
+				continue // as without
+			}
+			mem, err, when := f.Mem[0], f.Err, f.When
+			there := state(t, c, mem, "c", when)
+			if err == nil && !there {
+				t.Fatalf("%s: no error, and no checkpoint", when)
+			}
+			if err == nil && f.Op.Kind != vfs.OpClose && f.Op.Name != durable.LockName("c") {
+				t.Fatalf("%s: no error", when)
+			}
+			if err == nil {
+				continue
+			}
+			for r, e := range errs {
+				if !errors.Is(e, fs.ErrPermission) {
+					t.Fatalf("%s: rank %d: %v", when, r, e)
 				}
-				mem := vfs.NewMem()
-				var hit atomic.Pointer[vfs.Op]
-				errs, err := run(vfs.NewFault(mem, func(op vfs.Op) error {
-					if op.Seq != n {
-						return nil
-					}
-					hit.Store(&op)
-					if short && op.Kind == vfs.OpWrite {
-						return &vfs.ShortWrite{N: op.N / 2, Err: errDisk}
-					}
-					return errDisk
-				}))
-				op := hit.Load()
-				when := fmt.Sprintf("fault at %v", op)
-				if short && (op == nil || op.Kind != vfs.OpWrite) {
-					continue // as without
-				}
-				there := state(t, c, mem, "c", when)
-				if err == nil && !there {
-					t.Fatalf("%s: no error, and no checkpoint", when)
-				}
-				if err == nil && op != nil && op.Kind != vfs.OpClose && op.Name != durable.LockName("c") {
-					t.Fatalf("%s: no error", when)
-				}
-				if err == nil {
-					continue
-				}
-				for r, e := range errs {
-					if !errors.Is(e, fs.ErrPermission) {
-						t.Fatalf("%s: rank %d: %v", when, r, e)
-					}
-				}
-				if !there {
-					if err := c.write(ctx, 2, false, "c", &Options{Files: 2, fs: mem}); err != nil {
-						t.Fatalf("%s: written again: %v", when, err)
-					}
+			}
+			if !there {
+				if err := c.write(ctx, 2, false, "c", &Options{Files: 2, fs: mem}); err != nil {
+					t.Fatalf("%s: written again: %v", when, err)
 				}
 			}
 		}

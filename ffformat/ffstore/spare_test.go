@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"blobio/comm"
 	"blobio/ffformat"
+	"blobio/internal/crashtest"
 	"blobio/internal/vfs"
 )
 
@@ -87,51 +89,38 @@ func TestSpare(t *testing.T) {
 				if err := m.recovers(mem, 4, 1); err != nil {
 					t.Fatal(err)
 				}
-				var mu sync.Mutex
-				var cuts []*vfs.Mem
-				armed := false
-				fsys := vfs.NewFault(mem, func(op vfs.Op) error {
-					mu.Lock()
-					defer mu.Unlock()
-					if armed && op.Kind.Changes() {
-						if cuts = append(cuts, mem.CrashClone(vfs.CrashOptions{})); !long && len(cuts)%3 != 0 {
-							cuts = cuts[:len(cuts)-1]
-						}
-					}
-					return nil
-				})
-				if err := m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {
-					if err := m.recoverStep(ctx, c, s, 4, 1); err != nil {
-						return err
-					}
-					mu.Lock()
-					armed = true
-					mu.Unlock()
-					_, err := m.step(ctx, c, s, 16)
-					if l := s.List(); err == nil && (len(l) != 1 || l[0].ID != 16) {
-						err = fmt.Errorf("%v", l)
-					}
-					if err == nil {
-						if _, err = m.step(ctx, c, s, 17); err == nil && len(s.files.slots) != 2 {
-							err = fmt.Errorf("%d slots", len(s.files.slots))
-						}
-					}
-					return err
-				}); err != nil {
-					t.Fatal(err)
-				}
-				for i, cut := range cuts {
+				var armed atomic.Bool
+				sc := crashtest.Scenario{On: []*vfs.Mem{mem}, Every: crashtest.Times(3, 1), Only: func(op vfs.Op) bool { return armed.Load() && op.Kind.Changes() },
+					Run: crashtest.One(func(fsys vfs.FS) error {
+						return m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {
+							if err := m.recoverStep(ctx, c, s, 4, 1); err != nil {
+								return err
+							}
+							armed.Store(true)
+							_, err := m.step(ctx, c, s, 16)
+							if l := s.List(); err == nil && (len(l) != 1 || l[0].ID != 16) {
+								err = fmt.Errorf("%v", l)
+							}
+							if err == nil {
+								if _, err = m.step(ctx, c, s, 17); err == nil && len(s.files.slots) != 2 {
+									err = fmt.Errorf("%d slots", len(s.files.slots))
+								}
+							}
+							return err
+						})
+					})}
+				for _, cut := range sc.Cuts(t) {
 					var all error
 					whole := false
 					for _, x := range []struct {
 						id      int32
 						skipped int
 					}{{4, 1}, {16, 0}, {17, 0}} {
-						err := m.recovers(cut, x.id, x.skipped)
+						err := m.recovers(cut.Mem[0], x.id, x.skipped)
 						whole, all = whole || err == nil, errors.Join(all, err)
 					}
 					if !whole {
-						t.Fatalf("power cut %d of %d: %v", i, len(cuts), all)
+						t.Fatalf("%s: %v", cut.When, all)
 					}
 				}
 				checkClean(t, mem)
@@ -248,16 +237,18 @@ func TestSpareNoMixture(t *testing.T) {
 	m.steps(t, base, 16, 16)
 	died := errors.New("killed")
 	older, none := 0, 0
-	for at := int64(1); ; at++ {
-		mem := base.CrashClone(vfs.CrashOptions{})
-		err := m.run(vfs.FailFrom(mem, at, died), func(ctx context.Context, c comm.Comm, s *Store) error {
+	sc := crashtest.Scenario{Start: []*vfs.Mem{base}, Run: crashtest.One(func(fsys vfs.FS) error {
+		return m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {
 			_, err := m.step(ctx, c, s, 28) // the same sizes, others bytes
 			return err
 		})
+	})}
+	for f := range sc.Faults(t, crashtest.Dies(died)) {
+		mem := f.Mem[0]
 		if l := mustView(t, mem).List(); l[0].ID != 16 {
 			break // committed
 		}
-		if err == nil {
+		if f.Err == nil {
 			t.Fatal("killed, and no error")
 		}
 		hurt(t, mem, 0, "data")
@@ -265,7 +256,7 @@ func TestSpareNoMixture(t *testing.T) {
 		case err == nil:
 			older++
 		case strings.Contains(err.Error(), "wrong bytes"):
-			t.Fatalf("killed at %d: %v", at, err)
+			t.Fatalf("%s: %v", f.When, err)
 		default:
 			none++
 		}

@@ -171,6 +171,8 @@ type Way struct {
 	Hook func(op vfs.Op) error
 	Err  error // the errors of Hook are this one
 	Dies bool  // all operations after it fail, too
+	// Only are the operations that can fail so; nil: any. Others are not tried.
+	Only func(op vfs.Op) bool
 }
 
 // Fails has an operation fail with err.
@@ -188,6 +190,13 @@ func Short(err error) Way {
 		}
 		return fail(op)
 	}
+	return w
+}
+
+// ShortWrite has a write do a half and then fail with err.
+func ShortWrite(err error) Way {
+	w := Short(err)
+	w.Name, w.Only = "short write", func(op vfs.Op) bool { return op.Kind == vfs.OpWrite }
 	return w
 }
 
@@ -218,24 +227,22 @@ func (s *Scenario) Faults(t testing.TB, ways ...Way) iter.Seq[*Fault] {
 	if only == nil {
 		only = func(vfs.Op) bool { return true }
 	}
-	always := map[int64]bool{}
 	var mu sync.Mutex
-	total := int64(0)
+	var ops []vfs.Op
 	d := s.disks()
 	s.hook(d, func(_ int, op vfs.Op) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if only(op) {
-			total++
-			if s.Always != nil && s.Always(op) {
-				always[total] = true
-			}
+			ops = append(ops, op)
 		}
 		return nil
 	})
 	if err := s.Run(d); err != nil {
 		t.Fatalf("without any fault: %v", err)
 	}
+	total := int64(len(ops))
+	always := func(op vfs.Op) bool { return s.Always != nil && s.Always(op) }
 	return func(yield func(*Fault) bool) {
 		t.Helper()
 		shown := 0
@@ -244,7 +251,8 @@ func (s *Scenario) Faults(t testing.TB, ways ...Way) iter.Seq[*Fault] {
 			o := *s
 			o.Seed += int64(k)
 			for n, in := int64(1), o.draw(); n <= total; n++ {
-				if drawn := in(); !drawn && !always[n] && n <= total-s.Last {
+				op := ops[n-1]
+				if drawn := in(); !drawn && !always(op) && n <= total-s.Last || way.Only != nil && !way.Only(op) {
 					continue
 				}
 				if f := s.fault(way, n, only); f.Op != nil {

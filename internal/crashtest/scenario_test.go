@@ -162,11 +162,16 @@ func TestWays(t *testing.T) {
 		}
 		return st.Size()
 	}
-	s := &Scenario{Run: One(saver{}.run), Only: func(op vfs.Op) bool { return op.Kind == vfs.OpWrite }}
-	for f := range s.Faults(t, Short(errBoom)) {
-		if n := size(f.Mem[0]); n != 6000 || f.N != 1 {
-			t.Errorf("%s: %d bytes", f.When, n)
+	s := &Scenario{Run: One(saver{}.run)}
+	tried := 0
+	for f := range s.Faults(t, ShortWrite(errBoom)) {
+		if n := size(f.Mem[0]); n != 6000 || f.N != 2 || f.Of != 6 {
+			t.Errorf("%s of %d: %d bytes", f.When, f.Of, n)
 		}
+		tried++
+	}
+	if tried != 1 {
+		t.Errorf("%d short writes", tried)
 	}
 	s = &Scenario{Run: func(d *Disks) error {
 		err := saver{}.run(d.FS[0])

@@ -326,18 +326,18 @@ func TestPlanted(t *testing.T) {
 
 // TestAcquireFaults: at each operation that fails there is an error or a lease, and no lock that holds others off.
 func TestAcquireFaults(t *testing.T) {
-	count := vfs.Count(vfs.NewMem())
-	must(t, take(t, count, "d.nc").Release())
 	boom := errors.New("boom")
-	for n := int64(1); n <= count.Ops(); n++ {
-		mem := vfs.NewMem()
-		l, err := Acquire(context.Background(), vfs.FailNth(mem, n, boom), "d.nc", quick)
+	sc := crashtest.Scenario{Run: crashtest.One(func(fsys vfs.FS) error {
+		l, err := Acquire(context.Background(), fsys, "d.nc", quick)
 		if err == nil {
 			err = l.Release()
 		}
-		if err != nil && !errors.Is(err, boom) {
-			t.Errorf("operation %d: %v", n, err)
+		return err
+	})}
+	for f := range sc.Faults(t, crashtest.Fails(boom)) {
+		if f.Err != nil && !errors.Is(f.Err, boom) {
+			t.Errorf("%s: %v", f.When, f.Err)
 		}
-		must(t, take(t, mem, "d.nc").Release())
+		must(t, take(t, f.Mem[0], "d.nc").Release())
 	}
 }

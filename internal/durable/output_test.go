@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -168,25 +167,21 @@ func TestOutputCrash(t *testing.T) {
 			must(t, vfs.WriteFile(mem, "d.nc", []byte(old)))
 			must(t, mem.SyncDir("."))
 		}
-		var clones []*vfs.Mem
 		write := func(fsys vfs.FS) {
 			o := begin(t, fsys, "d.nc", true)
 			fill(t, o, "new")
 			must(t, o.Commit())
 		}
-		write(vfs.NewFault(mem, func(vfs.Op) error {
-			clones = append(clones, mem.CrashClone(vfs.CrashOptions{}), mem.CrashClone(vfs.CrashOptions{Rand: rand.New(rand.NewSource(int64(len(clones))))}))
-			return nil
-		}))
-		clones = append(clones, mem.CrashClone(vfs.CrashOptions{}))
-		for i, c := range clones {
+		sc := crashtest.Scenario{Start: []*vfs.Mem{mem}, Torn: 2, Run: crashtest.One(func(fsys vfs.FS) error { write(fsys); return nil })}
+		for _, cut := range sc.Cuts(t) {
+			c := cut.Mem[0]
 			got := content(t, c, "d.nc")
-			if got != old && got != "new" || i == len(clones)-1 && got != "new" {
-				t.Fatalf("crash %d of %d: %q", i, len(clones), got)
+			if got != old && got != "new" || cut.Last && got != "new" {
+				t.Fatalf("%s: %q", cut.When, got)
 			}
 			write(c)
 			if got := content(t, c, "d.nc"); got != "new" || listing(t, c, "d.nc") != "[d.nc]" {
-				t.Fatalf("after crash %d: %q, %s", i, got, listing(t, c, "d.nc"))
+				t.Fatalf("after %s: %q, %s", cut.When, got, listing(t, c, "d.nc"))
 			}
 		}
 	}
@@ -205,28 +200,15 @@ func TestOutputFaults(t *testing.T) {
 		}
 		return o.Commit()
 	}
-	start := func() *vfs.Mem {
-		mem := vfs.NewMem()
-		must(t, vfs.WriteFile(mem, "d.nc", []byte("old")))
-		must(t, vfs.WriteFile(mem, ".d.nc.0123abcd.partial", nil))
-		must(t, mem.SyncDir("."))
-		return mem
-	}
-	count := vfs.Count(start())
-	must(t, write(count))
+	mem := vfs.NewMem()
+	must(t, vfs.WriteFile(mem, "d.nc", []byte("old")))
+	must(t, vfs.WriteFile(mem, ".d.nc.0123abcd.partial", nil))
+	must(t, mem.SyncDir("."))
 	boom := errors.New("boom")
 	unsure := 0
-	for n := int64(1); n <= count.Ops(); n++ {
-		mem := start()
-		var hit vfs.Op
-		err := write(vfs.NewFault(mem, func(op vfs.Op) error {
-			if op.Seq != n {
-				return nil
-			}
-			hit = op
-			return boom
-		}))
-		when := fmt.Sprintf("operation %d, %v", n, hit)
+	sc := crashtest.Scenario{Start: []*vfs.Mem{mem}, Run: crashtest.One(write)}
+	for f := range sc.Faults(t, crashtest.Fails(boom)) {
+		mem, hit, err, when := f.Mem[0], f.Op, f.Err, f.When
 		var u *UnsureError
 		got := content(t, mem, "d.nc")
 		switch {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"blobio/internal/crashtest"
 	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
 	"blobio/kvtree"
@@ -316,14 +317,15 @@ func TestRefused(t *testing.T) {
 // Delete again after a crash at every operation: at last nothing is left, and never metadata without telling that
 // files may be gone, that is files without their map.
 func TestDeleteCrash(t *testing.T) {
-	for n := int64(1); ; n++ {
-		m := vfs.NewMem()
-		dir := cached(t, m)
-		write(t, m, "/elsewhere", "stays")
-		for _, d := range []string{"/", "/c", dir, dir + "/3", dir + "/.scr"} {
-			must(t, m.SyncDir(d))
-		}
-		err := Delete(vfs.FailFrom(m, n, errors.New("dead")), dir)
+	start := vfs.NewMem()
+	dir := cached(t, start)
+	write(t, start, "/elsewhere", "stays")
+	for _, d := range []string{"/", "/c", dir, dir + "/3", dir + "/.scr"} {
+		must(t, start.SyncDir(d))
+	}
+	sc := crashtest.Scenario{Start: []*vfs.Mem{start}, Run: crashtest.One(func(fsys vfs.FS) error { return Delete(fsys, dir) })}
+	for f := range sc.Faults(t, crashtest.Dies(errors.New("dead"))) {
+		n, m := f.N, f.Mem[0]
 		for seed := range int64(4) {
 			after := m.CrashClone(vfs.CrashOptions{Rand: rand.New(rand.NewSource(seed + n))})
 			if _, e := after.Stat(FilemapName(dir, 3)); e != nil {
@@ -339,16 +341,13 @@ func TestDeleteCrash(t *testing.T) {
 				t.Fatal(e)
 			}
 		}
-		if err == nil {
-			must(t, Delete(m, dir))
-			if _, e := m.CrashClone(vfs.CrashOptions{}).Stat(dir); !errors.Is(e, fs.ErrNotExist) {
-				t.Fatalf("not durable: %v", e)
-			}
-			if n < 10 {
-				t.Fatalf("only %d operations", n)
-			}
-			return
+		if f.Of < 10 {
+			t.Fatalf("only %d operations", f.Of)
 		}
+	}
+	must(t, Delete(start, dir))
+	if _, e := start.CrashClone(vfs.CrashOptions{}).Stat(dir); !errors.Is(e, fs.ErrNotExist) {
+		t.Fatalf("not durable: %v", e)
 	}
 }
 

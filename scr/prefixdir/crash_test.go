@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"blobio/internal/crashtest"
 	"blobio/internal/vfs"
 )
 
@@ -26,15 +27,13 @@ func TestCrash(t *testing.T) {
 	must(t, flush(ctx, base, ckpt(1)))
 	must(t, flush(ctx, base, ckpt(2)))
 	start := base.FS.(*vfs.Mem)
-	count := vfs.Count(start.CrashClone(vfs.CrashOptions{}))
-	must(t, story(at(count)))
-	for n := int64(1); n <= count.Ops()+1; n++ {
+	sc := crashtest.Scenario{Start: []*vfs.Mem{start}, Run: crashtest.One(func(fsys vfs.FS) error { return story(at(fsys)) })}
+	for f := range sc.Faults(t, crashtest.Dies(errPower)) {
+		n, m := f.N, f.Mem[0]
+		if !errors.Is(f.Err, errPower) {
+			t.Fatalf("%s: %v", f.When, f.Err)
+		}
 		for seed := range int64(4) {
-			m := start.CrashClone(vfs.CrashOptions{})
-			err := story(at(vfs.FailFrom(m, n, errPower)))
-			if (err == nil) != (n > count.Ops()) && !errors.Is(err, errPower) {
-				t.Fatalf("operation %d: %v", n, err)
-			}
 			o := vfs.CrashOptions{Rand: rand.New(rand.NewSource(seed))}
 			if seed == 0 {
 				o.Rand = nil
@@ -72,11 +71,9 @@ func at(fsys vfs.FS) *Dir {
 // TestFaults fails each operation of a flush once: an error is told, or all is well.
 func TestFaults(t *testing.T) {
 	ctx := t.Context()
-	count := vfs.Count(vfs.NewMem())
-	must(t, flush(ctx, at(count), ckpt(1)))
-	for n := int64(1); n <= count.Ops(); n++ {
-		m := vfs.NewMem()
-		err := flush(ctx, at(vfs.FailNth(m, n, errPower)), ckpt(1))
+	sc := crashtest.Scenario{Run: crashtest.One(func(fsys vfs.FS) error { return flush(ctx, at(fsys), ckpt(1)) })}
+	for f := range sc.Faults(t, crashtest.Fails(errPower)) {
+		n, m, err := f.N, f.Mem[0], f.Err
 		d := at(m)
 		x, _, _, lerr := d.LoadIndex()
 		if lerr != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/internal/crashtest"
 	"blobio/internal/vfs"
 )
 
@@ -33,12 +34,9 @@ func TestMapReplacedCrash(t *testing.T) {
 	}
 	start := memDir().FS.(*vfs.Mem)
 	must(t, write(start, "old"))
-	start = start.CrashClone(vfs.CrashOptions{})
-	count := vfs.Count(start.CrashClone(vfs.CrashOptions{}))
-	must(t, write(count, "new"))
-	for n := int64(1); n <= count.Ops(); n++ {
-		m := start.CrashClone(vfs.CrashOptions{})
-		_ = write(vfs.FailFrom(m, n, errPower), "new")
+	sc := crashtest.Scenario{Start: []*vfs.Mem{start}, Run: crashtest.One(func(fsys vfs.FS) error { return write(fsys, "new") })}
+	for f := range sc.Faults(t, crashtest.Dies(errPower)) {
+		n, m := f.N, f.Mem[0]
 		for seed := range int64(64) {
 			d := at(m.CrashClone(vfs.CrashOptions{Rand: rand.New(rand.NewSource(seed))}))
 			all, err := d.ReadMap(d.Place(1))

@@ -12,10 +12,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"blobio/internal/crashtest"
 	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
 	"blobio/redset"
@@ -227,37 +227,19 @@ func TestCrash(t *testing.T) {
 	ctx := context.Background()
 	for i, v := range vectors {
 		start := load(t, v.name)
-		// dying fails all operations from the n-th change on.
-		dying := func(under vfs.FS, n int64, changes *int64) vfs.FS {
-			dead := false
-			var mu sync.Mutex
-			return vfs.NewFault(under, func(op vfs.Op) error {
-				mu.Lock()
-				defer mu.Unlock()
-				if op.Kind.Changes() {
-					*changes++
-				}
-				if dead = dead || *changes >= n; dead {
-					return &fs.PathError{Op: op.Kind.String(), Path: op.Name, Err: errors.New("dead")}
-				}
-				return nil
-			})
-		}
-		var total, changes int64
-		must(t, salvageAll(ctx, dying(start.CrashClone(vfs.CrashOptions{}), 1<<30, &total), 0, 1, 3))
-		step := int64(2) // the odd ones of the one, the even ones of the other
+		every := crashtest.Times(2, 1)
 		if testing.Short() {
-			step = 8
+			every = 8
 		}
-		for n := int64(1 + i%2); n <= total; n += step {
-			m := start.CrashClone(vfs.CrashOptions{})
-			changes = 0
-			_ = salvageAll(ctx, dying(m, n, &changes), 0, 1, 3)
+		sc := crashtest.Scenario{Start: []*vfs.Mem{start.Mem}, Every: every, Seed: int64(i), Only: func(op vfs.Op) bool { return op.Kind.Changes() },
+			Run: crashtest.One(func(fsys vfs.FS) error { return salvageAll(ctx, fsys, 0, 1, 3) })}
+		for f := range sc.Faults(t, crashtest.Dies(errors.New("dead"))) {
+			n := f.N
 			o := vfs.CrashOptions{}
 			if n/2%2 == 0 {
 				o.Rand = rand.New(rand.NewSource(n))
 			}
-			after := m.CrashClone(o)
+			after := f.Mem[0].CrashClone(o)
 			d := prefixdir.Open(after, prefix)
 			if e := entry(t, d, "ckpt.4"); e.Complete {
 				if err := intact(after, 4, v.files); err != nil {
@@ -282,7 +264,6 @@ func TestCrash(t *testing.T) {
 				}
 			}
 		}
-		t.Logf("%s: %d changes", v.name, total)
 	}
 }
 
@@ -622,13 +603,10 @@ func TestFaults(t *testing.T) {
 	ctx := context.Background()
 	for i, v := range vectors {
 		start := load(t, v.name)
-		count := vfs.Count(start.CrashClone(vfs.CrashOptions{}))
-		must(t, salvageAll(ctx, count, 0, 1, 3))
-		step := count.Ops()/60 + 1
+		sc := crashtest.Scenario{Start: []*vfs.Mem{start.Mem}, Every: 16, Seed: int64(i), Run: crashtest.One(func(fsys vfs.FS) error { return salvageAll(ctx, fsys, 0, 1, 3) })}
 		told := 0
-		for n := int64(1 + i); n <= count.Ops(); n += step {
-			m := start.CrashClone(vfs.CrashOptions{})
-			err := salvageAll(ctx, vfs.FailNth(m, n, errors.New("no luck")), 0, 1, 3)
+		for f := range sc.Faults(t, crashtest.Fails(errors.New("no luck"))) {
+			n, m, err := f.N, f.Mem[0], f.Err
 			e := entry(t, prefixdir.Open(m, prefix), "ckpt.4")
 			if err == nil && !e.Complete {
 				t.Fatalf("%s: operation %d: no error, and not complete", v.name, n)
@@ -641,7 +619,7 @@ func TestFaults(t *testing.T) {
 				t.Fatalf("%s: operation %d: %v", v.name, n, err)
 			}
 		}
-		t.Logf("%s: %d operations, %d of the errors tried were told", v.name, count.Ops(), told)
+		t.Logf("%s: %d of the errors tried were told", v.name, told)
 	}
 }
 

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand"
 	"testing"
 
+	"blobio/internal/crashtest"
 	"blobio/internal/vfs"
 )
 
@@ -111,55 +111,28 @@ func TestFaultDeviceDies(t *testing.T) {
 
 func TestCrashAtEachOperation(t *testing.T) {
 	ctx := context.Background()
-	count := func() int64 {
-		mem, jobs, _ := setup(t)
-		c := vfs.Count(mem)
-		if _, err := engine(t, Options{FS: c, BufSize: 4096, Files: 1, Sync: true}).CopyAll(ctx, jobs); err != nil {
-			t.Fatal(err)
-		}
-		return c.Ops()
-	}()
-	for n := int64(1); n <= count+1; n++ {
-		mem, jobs, data := setup(t)
-		var clones []*vfs.Mem
-		seq := int64(0)
-		crash := func() {
-			clones = append(clones, mem.CrashClone(vfs.CrashOptions{}))
-			for seed := range int64(4) {
-				clones = append(clones, mem.CrashClone(vfs.CrashOptions{Rand: rand.New(rand.NewSource(n*8 + seed))}))
-			}
-		}
-		_, err := engine(t, Options{BufSize: 4096, Files: 1, Sync: true, FS: vfs.NewFault(mem, func(vfs.Op) error {
-			if seq++; seq == n {
-				crash()
-			}
-			return nil
-		})}).CopyAll(ctx, jobs)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n > count {
-			crash()
-		}
-		for k, c := range clones {
-			when := fmt.Sprintf("crash before operation %d, %d", n, k)
-			wholeOrNot(t, c, jobs, data, when)
-			if n > count {
-				for i, j := range jobs {
-					if b, _ := content(t, c, j); !bytes.Equal(b, data[i]) {
-						t.Errorf("job %d was reported and is not durable", i)
-					}
+	mem, jobs, data := setup(t)
+	sc := crashtest.Scenario{On: []*vfs.Mem{mem}, Torn: 4, Run: crashtest.One(func(fsys vfs.FS) error {
+		_, err := engine(t, Options{BufSize: 4096, Files: 1, Sync: true, FS: fsys}).CopyAll(ctx, jobs)
+		return err
+	})}
+	for _, cut := range sc.Cuts(t) {
+		c, when := cut.Mem[0], cut.When
+		wholeOrNot(t, c, jobs, data, when)
+		if cut.Last {
+			for i, j := range jobs {
+				if b, _ := content(t, c, j); !bytes.Equal(b, data[i]) {
+					t.Errorf("job %d was reported and is not durable", i)
 				}
 			}
 		}
 		// The run after the crash finishes the copies.
-		c := clones[len(clones)-1]
 		if _, err := engine(t, Options{FS: c, Sync: true}).Start(ctx, jobs).Wait(ctx); err != nil {
 			t.Fatal(err)
 		}
 		for i, j := range jobs {
 			if b, _ := content(t, c, j); !bytes.Equal(b, data[i]) {
-				t.Errorf("crash before operation %d: job %d was not resumed", n, i)
+				t.Errorf("%s: job %d was not resumed", when, i)
 			}
 		}
 	}

@@ -3,15 +3,12 @@ package levels
 import (
 	"errors"
 	"fmt"
-	"math/rand"
-	"os"
 	"sync"
 	"testing"
 
+	"blobio/internal/crashtest"
 	"blobio/internal/vfs"
 )
-
-var long = os.Getenv("BLOBIO_LONG") != ""
 
 const storySteps = 3
 
@@ -46,91 +43,63 @@ func TestCrash(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	type crash struct {
-		fs   *vfs.Mem
-		step int64
-		what string
-	}
+	now := int64(0)
 	var mu sync.Mutex
-	var crashes []crash
-	rng := rand.New(rand.NewSource(5))
-	now, points, every := int64(0), 0, 1
-	if !long {
-		every = 71
-	}
 	cl.begins = func(v int64) {
 		mu.Lock()
 		defer mu.Unlock()
 		now = v
 	}
-	cl.fs = vfs.NewFault(mem, func(op vfs.Op) error {
-		if !op.Kind.Changes() && op.Kind != vfs.OpSync {
-			return nil
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		if points++; points%every != 0 || now == 0 {
-			return nil
-		}
-		for _, o := range []vfs.CrashOptions{{}, {Rand: rng}} {
-			crashes = append(crashes, crash{mem.CrashClone(o), now, fmt.Sprintf("cut before %s, torn: %v", op.String(), o.Rand != nil)})
-		}
-		return nil
-	})
-	if _, err := cl.program(storySteps); err != nil {
-		t.Fatal(err)
+	sc := crashtest.Scenario{Start: []*vfs.Mem{mem}, Torn: 1, Seed: 5, Every: crashtest.Times(97, 11), // each of 1,500 operations takes minutes
+		Mark: func() int64 {
+			mu.Lock()
+			defer mu.Unlock()
+			return now - 1
+		},
+		Run: crashtest.One(func(fsys vfs.FS) error {
+			cl.fs = fsys
+			_, err := cl.program(storySteps)
+			return err
+		})}
+	cuts := sc.Cuts(t)
+	if len(cuts) < 10 {
+		t.Fatalf("%d cuts", len(cuts))
 	}
-	if len(crashes) < 10 {
-		t.Fatalf("%d crashes", len(crashes))
+	for _, c := range cuts {
+		goesOn(t, c.Mem[0], c.Mark+1, c.When)
 	}
-	for _, c := range crashes {
-		goesOn(t, c.fs, c.step, c.what)
-	}
-	t.Logf("%d crashes at %d operations", len(crashes), points)
 }
 
 // Every operation fails once: all ranks get an error or none does, and what was committed is there.
 func TestFaults(t *testing.T) {
-	run := func(fail int64) (n int64) {
+	var mu sync.Mutex
+	var now int64
+	var errs []error
+	sc := crashtest.Scenario{Every: crashtest.Times(151, 17)}
+	start := newCluster(t, 1).fs.(*vfs.Mem)
+	if err := errors.Join(start.SyncDir("/p"), start.SyncDir("/")); err != nil {
+		t.Fatal(err)
+	}
+	sc.Start = []*vfs.Mem{start}
+	sc.Run = crashtest.One(func(fsys vfs.FS) error {
 		cl := newCluster(t, 1)
-		mem := cl.fs
-		var mu sync.Mutex
-		now := int64(0)
-		what := ""
-		cl.fs = vfs.NewFault(mem, func(op vfs.Op) error {
-			mu.Lock()
-			defer mu.Unlock()
-			if n++; n == fail {
-				what = op.String()
-				return errors.New("injected")
-			}
-			return nil
-		})
+		cl.fs = fsys
+		now, errs = 0, make([]error, len(cl.nodes))
 		cl.begins = func(v int64) {
 			mu.Lock()
 			defer mu.Unlock()
 			now = v
 		}
-		errs := make([]error, len(cl.nodes))
 		cl.ended = func(rank int, err error) { errs[rank] = err }
-		if _, err := cl.program(storySteps); err != nil && what == "" {
-			t.Fatal(err)
-		}
+		_, err := cl.program(storySteps)
+		return err
+	})
+	for f := range sc.Faults(t, crashtest.Fails(errors.New("injected"))) {
 		for r, e := range errs {
 			if (e == nil) != (errs[0] == nil) {
-				t.Fatalf("operation %d, %s: rank %d: %v, rank 0: %v", fail, what, r, e, errs[0])
+				t.Fatalf("%s: rank %d: %v, rank 0: %v", f.When, r, e, errs[0])
 			}
 		}
-		goesOn(t, mem, max(now, 1), fmt.Sprintf("operation %d, %s, failed with %v", fail, what, errs[0]))
-		return n
+		goesOn(t, f.Mem[0], max(now, 1), fmt.Sprintf("%s: %v", f.When, errs[0]))
 	}
-	total := run(0)
-	every := int64(1)
-	if !long {
-		every = 131
-	}
-	for k := int64(1); k <= total; k += every {
-		run(k)
-	}
-	t.Logf("%d operations", total)
 }

@@ -285,7 +285,9 @@ func TestDefect3DamagedTrees(t *testing.T) {
 		if !strings.HasSuffix(en.Name(), ".kvt") && !strings.HasSuffix(en.Name(), ".scr") && !strings.HasSuffix(en.Name(), ".bin") {
 			continue
 		}
-		n++
+		if n++; strings.HasPrefix(en.Name(), "deep") && os.Getenv("BLOBIO_JUDGES") == "" {
+			continue // 400 MB of indentation
+		}
 		name := filepath.Join(dir, en.Name())
 		_, want := kvtree.ReadFile(nil, name, nil)
 		r := clitest.Blobio(t, "scr", "print", name)

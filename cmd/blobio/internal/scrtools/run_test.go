@@ -15,6 +15,7 @@ import (
 	"blobio/cmd/blobio/internal/scrtools"
 	"blobio/cmd/blobio/internal/verbs"
 	"blobio/internal/cli"
+	"blobio/internal/crashtest"
 	"blobio/scr/runloop"
 )
 
@@ -40,7 +41,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("BLOBIO_SELFTEST_DIR") != "" {
 		os.Exit(verbs.Run(context.Background(), &cli.Env{Stdout: os.Stdout, Stderr: os.Stderr, Args: os.Args[1:]}))
 	}
-	os.Exit(m.Run())
+	crashtest.Main(m)
 }
 
 // allocation has no resource manager, and sh.
