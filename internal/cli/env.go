@@ -59,6 +59,14 @@ func (e *Env) Run(ctx context.Context, root *cobra.Command) int {
 	return e.Code
 }
 
+// Refuse ends a command line that is not carried out.
+func (e *Env) Refuse(root *cobra.Command, err error) int {
+	if e.Root() {
+		fmt.Fprintln(e.Stderr, "blobio: "+e.ErrorLine(root, err))
+	}
+	return Failed
+}
+
 // standardOutput says of its errors where they come from.
 type standardOutput struct{ w io.Writer }
 

@@ -36,6 +36,9 @@ something is not as it should be, but all data can be read; a note (shown with
 Exit codes: 0 nothing found, 1 errors (with --strict: or warnings), 2 could not
 look at a path at all.
 
+Paths of other kinds are known by their content, and taken by the verbs of their
+family, with their flags: see "blobio --help".
+
 JSON: {"datasets": [{path, errors, warnings, notes, findings: [{severity, file,
 offset, field, message, class}]}]}.`,
 		Example: `  blobio check F_h0.nc

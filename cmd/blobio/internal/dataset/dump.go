@@ -40,6 +40,9 @@ canonical order, fill values as _. ncgen reads the output. Memory is bounded.
 the headers, the maps and each blob of each variable.
 --raw prints the blobs of one variable as they are, in map order.
 
+Paths of other kinds are known by their content, and taken by the verbs of their
+family, with their flags: see "blobio --help".
+
 JSON: {name, dims, variables: [{..., data: [...]}], attributes}, values in
 canonical order, fill values null; with --layout {"extents": [{set, subfile,
 file, name, rank, record, offset, bytes}]}, of compressed files {content, codec} too; rank and record -1 where there is

@@ -28,6 +28,9 @@ so that this is quick for datasets of any size.
 
 A directory with several datasets gives a line for each.
 
+Paths of other kinds are known by their content, and taken by the verbs of their
+family, with their flags: see "blobio --help".
+
 JSON: {"datasets": [{path, layout, format, compressed, state, records, ranks, subfiles,
 bytes, missing, dims: [{name, length, unlimited}], maps: [{name, dims, shape}],
 variables: [{name, type, dims, shape, map, record, bytes, attributes}]}]}.
