@@ -51,9 +51,9 @@ offset, field, message, class}]}]}.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.BoolVarP(&f.quick, "quick", "q", false, "structure and maps only: do not read the data")
+	fl.BoolVar(&f.quick, "quick", false, "structure and maps only: do not read the data")
 	fl.BoolVar(&f.strict, "strict", false, "warnings count as errors in the exit code")
-	fl.BoolVarP(&f.notes, "notes", "n", false, "print notes, too")
+	fl.BoolVar(&f.notes, "notes", false, "print notes, too")
 	fl.IntVar(&f.workers, "workers", 0, "concurrent reads (default: number of CPUs)")
 	cli.JsonFlag(cmd, &f.asJSON)
 	return cmd

@@ -42,7 +42,7 @@ type convertFlags struct {
 }
 
 func NewConvert(e *cli.Env) *cobra.Command {
-	f := convertFlags{blobFlags: []string{"ranks", "subfiles", "grouping", "map", "slice", "unsorted", "case", "drop-uncovered", "wide-maps", "compress"}}
+	f := convertFlags{blobFlags: []string{"ranks", "subfiles", "grouping", "map", "slice", "no-sort", "case", "drop-uncovered", "wide-maps", "compress"}}
 	cmd := &cobra.Command{
 		Use:   "convert IN OUT",
 		Short: "Write a dataset in another layout",

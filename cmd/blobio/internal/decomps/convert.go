@@ -97,7 +97,7 @@ map file, in the order given. Several maps as text are several files: maps.dat
 becomes maps.D1.dat, maps.D2.dat, ...
 
 Maps are written as they are read, fillers included. With --ranks, --slice or
---unsorted they are first dealt to ranks, sorted and merged, as in a dataset.
+--no-sort they are first dealt to ranks, sorted and merged, as in a dataset.
 
 JSON: {format, maps, ranks, files: [{path, bytes}]}.`,
 		Example: `  blobio decomp convert piodecomp_514.dat piodecomp_516.dat piodecomp_548.dat map.nc
@@ -118,7 +118,7 @@ JSON: {format, maps, ranks, files: [{path, bytes}]}.`,
 				return err
 			}
 			f := src.file
-			if fl := cmd.Flags(); fl.Changed("ranks") || fl.Changed("slice") || fl.Changed("unsorted") {
+			if fl := cmd.Flags(); fl.Changed("ranks") || fl.Changed("slice") || fl.Changed("no-sort") {
 				maps, err := how.deal(f, ranks)
 				if err != nil {
 					return err

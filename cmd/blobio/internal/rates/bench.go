@@ -112,9 +112,10 @@ profiles, skipped}`,
 	fl.StringVar(&f.peerBin, "peer-bin", "", "a build of E3SM-IO's e3sm_io, to be timed as well")
 	fl.BoolVar(&f.noTune, "no-tune", false, "run the peers with one setting of MPI-IO, without looking for the best")
 	fl.StringVar(&f.mpiBin, "mpi-bin", "", "a blobio that was built with -tags mpi")
-	fl.StringVar(&f.out, "out", "", "directory for the files of results (default: bench-results; none with --quick)")
+	fl.StringVarP(&f.out, "output", "o", "", "directory for the files of results (default: bench-results; none with --quick)")
+	cli.OldName(cmd, "out", "output")
 	cli.JsonFlag(cmd, &f.asJSON)
-	fl.BoolVarP(&f.verbose, "verbose", "v", false, "tell on standard error what is done")
+	fl.BoolVar(&f.verbose, "verbose", false, "tell on standard error what is done")
 	return cmd
 }
 
@@ -390,7 +391,8 @@ JSON: {"files": [...]}, the names of what was made.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&o.Results, "results", "bench/results", "directory with files of results")
-	fl.StringVar(&o.Out, "out", "bench/results/performance.md", "the page")
+	fl.StringVarP(&o.Out, "output", "o", "bench/results/performance.md", "the page")
+	cli.OldName(cmd, "out", "output")
 	fl.BoolVar(&o.Quick, "quick", false, "take results of quick runs as well (to try the report)")
 	cli.JsonFlag(cmd, &asJSON)
 	return cmd

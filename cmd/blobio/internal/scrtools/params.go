@@ -53,7 +53,7 @@ generations, help}], "lines": [{line, source, file, number}], "notes": [...],
 		},
 	}
 	fl := cmd.Flags()
-	fl.BoolVarP(&f.set, "set", "s", false, "only those that something sets")
+	fl.BoolVar(&f.set, "set", false, "only those that something sets")
 	fl.BoolVarP(&f.long, "long", "l", false, "with kind, default and meaning")
 	fl.BoolVar(&f.manual, "manual", false, "explain parameters, files and descriptors, and do nothing else")
 	fl.StringVar(&f.user, "user-file", "", "user `FILE`, instead of the one that SCR would take")

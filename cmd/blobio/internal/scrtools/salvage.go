@@ -111,7 +111,7 @@ JSON: {"datasets": [{id, name, ranks, files, bytes, indexed, verified, missing:
 		},
 	}
 	f.flags(cmd, "look at this dataset only (default: all)")
-	cmd.Flags().BoolVarP(&quick, "quick", "q", false, "look at sizes only: do not read the files")
+	cmd.Flags().BoolVar(&quick, "quick", false, "look at sizes only: do not read the files")
 	cmd.Flags().BoolVar(&tree, "tree", false, "print all that was found, as a key/value tree")
 	return cmd
 }

@@ -80,7 +80,7 @@ JSON: {"steps": [{name, ok, saw, reached}]}.`,
 	fl.StringArrayVar(&f.launcherArgs, "launcher-arg", nil, "argument for mpirun, mpiexec or srun, as often as needed")
 	fl.StringVar(&f.prefix, "work", "", "`DIR` that all nodes see, for files of the test (default: a temporary one)")
 	fl.DurationVar(&limit, "limit", 0, "time for each step (default: 2m, or 15m if somebody has to switch off a node)")
-	fl.BoolVarP(&verbose, "verbose", "v", false, "tell on standard error what the loop does")
+	fl.BoolVar(&verbose, "verbose", false, "tell on standard error what the loop does")
 	fl.BoolVar(&rank, "rank", false, "be a process of the test")
 	fl.Lookup("rank").Hidden = true
 	cli.JsonFlag(cmd, &f.asJSON)

@@ -44,7 +44,7 @@ JSON: {"arrays": [{array, directories, versions, errors, notes, findings: [{file
 			return f.run(cmd, e, args)
 		},
 	}
-	cmd.Flags().BoolVarP(&f.notes, "notes", "n", false, "print notes, too")
+	cmd.Flags().BoolVar(&f.notes, "notes", false, "print notes, too")
 	f.key.add(cmd)
 	cli.JsonFlag(cmd, &f.asJSON)
 	return cmd

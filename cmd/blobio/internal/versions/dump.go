@@ -47,7 +47,7 @@ version, level, dim, components, time, dt, dx, step, epoch, ratio, boxes: [{lo, 
 (null: not a number);
 of snapshots what the array holds; with -o {path, bytes}.`,
 		Example: `  blobio versions dump store/rho                         # the newest version
-  blobio versions dump store/rho --version 3 --range 0:10,5,:
+  blobio versions dump store/rho --version 3 --elements 0:10,5,:
   blobio versions dump store/rho --version 3 -o rho3.bin
   blobio versions dump store/amr.level2                  # its boxes
   blobio versions dump store/amr.level2 --box 7
@@ -59,7 +59,7 @@ of snapshots what the array holds; with -o {path, bytes}.`,
 	}
 	fl := cmd.Flags()
 	fl.Var(versionValue{&f.version}, "version", "version (default: the newest)")
-	fl.StringVarP(&f.span, "range", "r", "", "lo:hi of each dimension, hi not in it; one index, or : for all")
+	fl.StringVar(&f.span, "elements", "", "FIRST:END of each dimension (END not included; either may be left out), or one number: 0:10,5,:")
 	fl.IntVar(&f.box, "box", -1, "data of this box of a level")
 	fl.BoolVar(&f.values, "values", false, "elements, also of levels and snapshots")
 	fl.StringVarP(&f.out, "output", "o", "", "write the elements to this file, raw")
@@ -73,8 +73,8 @@ func (f *versionsDumpFlags) run(cmd *cobra.Command, e *cli.Env, dirs []string) e
 	ctx := cmd.Context()
 	given := cmd.Flags().Changed
 	switch {
-	case given("box") && (given("range") || f.values):
-		return cli.Usagef("--box goes with neither --range nor --values")
+	case given("box") && (given("elements") || f.values):
+		return cli.Usagef("--box goes with neither --elements nor --values")
 	case given("box") && f.box < 0:
 		return cli.Usagef("--box %d, want the number of a box", f.box)
 	case f.force && f.out == "":
@@ -92,7 +92,7 @@ func (f *versionsDumpFlags) run(cmd *cobra.Command, e *cli.Env, dirs []string) e
 	if given("box") {
 		return f.dumpBox(ctx, e, v, x)
 	}
-	if name, level := levelOf(v.Spec().Name); name != "" && !f.values && !given("range") && f.out == "" && x.Number > 0 {
+	if name, level := levelOf(v.Spec().Name); name != "" && !f.values && !given("elements") && f.out == "" && x.Number > 0 {
 		if level < 0 {
 			s, err := v.Snapshot(ctx, x.Number)
 			if err == nil {

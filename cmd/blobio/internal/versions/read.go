@@ -90,7 +90,7 @@ func parseRange(s string, shape []int64) (lo, hi []int64, err error) {
 	}
 	parts := strings.Split(s, ",")
 	if len(parts) != len(shape) {
-		return nil, nil, cli.Usagef("--range %q has %s, the array has %d", s, cli.Plural(len(parts), "dimension"), len(shape))
+		return nil, nil, cli.Usagef("--elements %q has %s, the array has %d", s, cli.Plural(len(parts), "dimension"), len(shape))
 	}
 	for d, p := range parts {
 		a, b, isRange := strings.Cut(p, ":")
@@ -109,10 +109,10 @@ func parseRange(s string, shape []int64) (lo, hi []int64, err error) {
 			hi[d] = lo[d] + 1
 		}
 		if !ok {
-			return nil, nil, cli.Usagef("--range %q, want lo:hi for each dimension, as in 0:10,5,:", s)
+			return nil, nil, cli.Usagef("--elements %q, want lo:hi for each dimension, as in 0:10,5,:", s)
 		}
 		if lo[d] < 0 || hi[d] < lo[d] || hi[d] > shape[d] {
-			return nil, nil, cli.Usagef("--range %q: dimension %d goes from 0 to %d", s, d, shape[d])
+			return nil, nil, cli.Usagef("--elements %q: dimension %d goes from 0 to %d", s, d, shape[d])
 		}
 	}
 	return lo, hi, nil

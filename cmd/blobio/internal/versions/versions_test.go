@@ -68,13 +68,13 @@ func TestVersionsLs(t *testing.T) {
 func TestVersionsDump(t *testing.T) {
 	dir, key := clitest.VersionStore(t)
 	rho, level := filepath.Join(dir, "rho"), filepath.Join(dir, "amr.level1")
-	if out := clitest.Good(t, "versions", "dump", rho, "--range", "0,1:3,:"); out != "[0,1,0] 2 -0.5 NaN 3.5\n[0,2,0] 4 4.5 5 5.5\n" {
+	if out := clitest.Good(t, "versions", "dump", rho, "--elements", "0,1:3,:"); out != "[0,1,0] 2 -0.5 NaN 3.5\n[0,2,0] 4 4.5 5 5.5\n" {
 		t.Error(out)
 	}
-	if out := clitest.Good(t, "versions", "dump", rho, "--version", "1", "--range", "1,2,1:"); out != "[1,2,1] 10.5 11 11.5\n" {
+	if out := clitest.Good(t, "versions", "dump", rho, "--version", "1", "--elements", "1,2,1:"); out != "[1,2,1] 10.5 11 11.5\n" {
 		t.Error(out)
 	}
-	if out := clitest.Good(t, "versions", "dump", rho, "--json", "--range", "0,1,1:3"); out != `{"array": "rho", "version": 6, "type": "float64", "lo": [0,1,1], "hi": [1,2,3], "values": [-0.5, "NaN"]}`+"\n" {
+	if out := clitest.Good(t, "versions", "dump", rho, "--json", "--elements", "0,1,1:3"); out != `{"array": "rho", "version": 6, "type": "float64", "lo": [0,1,1], "hi": [1,2,3], "values": [-0.5, "NaN"]}`+"\n" {
 		t.Error(out)
 	}
 	if out := clitest.Good(t, "versions", "dump", "--key-file", key, filepath.Join(dir, "n")); out != "[0] -1 2 -3 4 -5\n" {
@@ -107,7 +107,7 @@ func TestVersionsDump(t *testing.T) {
 	if out := clitest.Good(t, "versions", "dump", filepath.Join(dir, "amr.global")); !strings.Contains(out, `"Time": 0.25`) {
 		t.Error(out)
 	}
-	if out := clitest.Good(t, "versions", "dump", level, "--values", "--range", "0:8"); out != "[0] 66 76 79 66 76 86 76 49\n" {
+	if out := clitest.Good(t, "versions", "dump", level, "--values", "--elements", "0:8"); out != "[0] 66 76 79 66 76 86 76 49\n" {
 		t.Error(out)
 	}
 }
@@ -282,9 +282,9 @@ func TestVersionsRefuses(t *testing.T) {
 		{"is a store of 5 arrays, want one of them", "dump " + dir},
 		{"version 4: no such version", "dump --version 4 " + rho},
 		{"want the number of a version", "dump --version x " + rho},
-		{"has 1 dimension, the array has 3", "dump --range 0 " + rho},
-		{"dimension 2 goes from 0 to 4", "dump --range 0,0,0:5 " + rho},
-		{"want lo:hi", "dump --range 0,0,x " + rho},
+		{"has 1 dimension, the array has 3", "dump --elements 0 " + rho},
+		{"dimension 2 goes from 0 to 4", "dump --elements 0,0,0:5 " + rho},
+		{"want lo:hi", "dump --elements 0,0,x " + rho},
 		{"has no boxes", "dump --box 0 " + rho},
 		{"the level has 2 boxes", "dump --box 2 " + dir + "/amr.level0"},
 		{"--box goes with neither", "dump --box 2 --values " + dir + "/amr.level0"},
