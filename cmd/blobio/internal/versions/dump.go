@@ -122,7 +122,7 @@ func (f *versionsDumpFlags) dumpValues(ctx context.Context, e *cli.Env, v *versi
 	}
 	if f.out != "" {
 		return f.write(ctx, e, func(w io.Writer) error {
-			return eachPiece(ctx, v, x.Number, lo, hi, func(_, _ []int64, b []byte) error {
+			return v.Pieces(ctx, x.Number, lo, hi, versionsPiece, func(_, _ []int64, b []byte) error {
 				littleEndian(b, t.Size())
 				_, err := w.Write(b)
 				return err
@@ -130,14 +130,14 @@ func (f *versionsDumpFlags) dumpValues(ctx context.Context, e *cli.Env, v *versi
 		})
 	}
 	if !f.asJSON {
-		return eachPiece(ctx, v, x.Number, lo, hi, func(lo, hi []int64, b []byte) error { return printPiece(e.Out, t, lo, hi, b) })
+		return v.Pieces(ctx, x.Number, lo, hi, versionsPiece, func(lo, hi []int64, b []byte) error { return printPiece(e.Out, t, lo, hi, b) })
 	}
 	fmt.Fprintf(e.Out, "{\"array\": %q, \"version\": %d, \"type\": %q, \"lo\": %s, \"hi\": %s, \"values\": [", v.Spec().Name, x.Number, t, indexText(lo), indexText(hi))
 	sep := ""
-	err = eachPiece(ctx, v, x.Number, lo, hi, func(_, _ []int64, b []byte) error {
+	err = v.Pieces(ctx, x.Number, lo, hi, versionsPiece, func(_, _ []int64, b []byte) error {
 		for ; len(b) > 0; b = b[t.Size():] {
 			s := element(t, b)
-			if math.IsNaN(asFloat(t, b)) || math.IsInf(asFloat(t, b), 0) {
+			if s == "NaN" || strings.HasSuffix(s, "Inf") {
 				s = `"` + s + `"`
 			}
 			if _, err := io.WriteString(e.Out, sep+s); err != nil {
@@ -215,7 +215,8 @@ func (f *versionsDumpFlags) dumpBox(ctx context.Context, e *cli.Env, v *versione
 	if f.box >= len(t.Boxes) {
 		return cli.Usagef("--box %d, the level has %s", f.box, boxCount(len(t.Boxes)))
 	}
-	lo, hi := boxPlace(t, f.box)
+	at := t.DataOffset()
+	lo, hi := at+8*t.Offsets[f.box], at+8*t.Offsets[f.box+1]
 	r := &bytesReader{ctx, v, x.Number, lo, hi}
 	if f.out != "" {
 		return f.write(ctx, e, func(w io.Writer) error {
