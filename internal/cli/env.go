@@ -23,9 +23,9 @@ type Env struct {
 	Stderr io.Writer
 	Args   []string // without the name of the program
 
-	// hint says what to do about an error of a verb, or nothing.
+	// Hint says what to do about an error of a verb, or nothing.
 	Hint func(cmd *cobra.Command, err error) string
-	// joinAdvice is how processes come to know of each other.
+	// JoinAdvice is how processes come to know of each other.
 	JoinAdvice string
 	Procs      *Processes    // that run the command line together, or nil
 	Out        *bufio.Writer // in front of stdout

@@ -83,7 +83,7 @@ of a cadence are for one error in the last fine step; null: no break-even.`,
 	fl.IntVar(&f.width, "width", cli.DefaultPictureWidth, "--output: width in points (a PNG has twice as many pixels)")
 	fl.StringVar(&f.title, "title", "What saving and errors cost", "--output: title")
 	fl.BoolVar(&f.force, "force", false, "--output: replace the picture if it is there")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	_ = cmd.MarkFlagFilename("output", "png", "svg")
 	_ = cmd.MarkFlagFilename("model", "json")
 	return cmd

@@ -55,7 +55,7 @@ offset, field, message, class}]}]}.`,
 	fl.BoolVar(&f.strict, "strict", false, "warnings count as errors in the exit code")
 	fl.BoolVar(&f.notes, "notes", false, "print notes, too")
 	fl.IntVar(&f.workers, "workers", 0, "concurrent reads (default: number of CPUs)")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 

@@ -53,7 +53,7 @@ JSON: {a, b, equal, differences: [{severity, field, message}]}.`,
 	fl.BoolVarP(&f.all, "all", "a", false, fmt.Sprintf("print all differences, not only the first %d", cli.DiffLines))
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "print nothing, only set the exit code")
 	f.source.add(cmd)
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 

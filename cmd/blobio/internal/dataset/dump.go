@@ -70,7 +70,7 @@ none; with --raw {"blobs": [{record, subfile, rank, runs: [[offset, length]], da
 	fl.StringVar(&f.recs, "records", "", "with --layout and --raw: these records only: FIRST:END (END not included; either may be left out), or one number (--raw: default 0)")
 	fl.IntVar(&f.blob, "blob", -1, "with --layout and --raw: this rank's blob only (counted through all subfiles)")
 	f.source.add(cmd)
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 

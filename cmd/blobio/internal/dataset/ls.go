@@ -46,7 +46,7 @@ bytes of a variable are those of all its records in canonical form.`,
 		},
 	}
 	cmd.Flags().BoolVarP(&long, "long", "l", false, "long names and units of variables")
-	cli.JsonFlag(cmd, &asJSON)
+	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }
 

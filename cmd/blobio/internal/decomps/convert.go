@@ -27,7 +27,7 @@ func (o *mapOutput) add(cmd *cobra.Command) {
 	cli.ChoiceFlag(cmd, &o.format, "format", "auto", "form of the output: dat (PIO text), cdf, hdf5; auto goes by the extension (.dat, .nc, .h5)", "auto", "dat", "cdf", "hdf5")
 	fl.BoolVar(&o.force, "force", false, "replace the output if it is there")
 	fl.BoolVar(&o.wide, "wide", false, "64-bit offsets, which E3SM-IO cannot read, for arrays of more than 2^31-1 elements")
-	cli.JsonFlag(cmd, &o.asJSON)
+	cli.JSONFlag(cmd, &o.asJSON)
 }
 
 // form returns dat, cdf or hdf5.

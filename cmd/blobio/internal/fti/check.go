@@ -52,7 +52,7 @@ offset, field, message, class, var}]}]}; in a store, findings have ckpt and rank
 	fl.BoolVar(&f.strict, "strict", false, "warnings count as errors in the exit code")
 	fl.BoolVar(&f.notes, "notes", false, "print notes, too")
 	fl.IntVar(&f.workers, "workers", 0, "chunks hashed at once (default: number of CPUs)")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 

@@ -296,7 +296,7 @@ variable 3: only in ` + two + `, 800 bytes
 
 func TestFFConvertAndCompact(t *testing.T) {
 	dir, _, two := ffToys(t)
-	for _, l := range append(fti.FfLayouts(), "fast") {
+	for _, l := range append(fti.FFLayouts(), "fast") {
 		args := []string{"--no-sync", "--layout", l}
 		if l == "fast" {
 			args = []string{"--no-sync", "--hash", "fast", "--block-size", "1K"}

@@ -59,7 +59,7 @@ checkpoints: [{id, time, ranks, vars, data, bytes, slot}]}]}.`,
 	fl.BoolVarP(&f.long, "long", "l", false, "print every container")
 	fl.BoolVar(&f.noMap, "no-map", false, "do not print the map")
 	fl.IntVar(&f.columns, "columns", 64, "characters of a line of the map")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 

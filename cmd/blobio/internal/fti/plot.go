@@ -38,7 +38,7 @@ JSON: {path, bytes, file}.`,
 	fl.IntVar(&f.width, "width", 860, "width in points (a PNG has twice as many pixels)")
 	fl.StringVar(&f.title, "title", "", "title (default: the name of the file)")
 	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	_ = cmd.MarkFlagFilename("output", "png", "svg")
 	return cmd
 }

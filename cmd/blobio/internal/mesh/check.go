@@ -63,7 +63,7 @@ block, field, message, effect}]}]}.`,
 	fl.BoolVar(&f.notes, "notes", false, "print notes, too")
 	cli.ChoiceFlag(cmd, &f.enzoFloat, "enzo-float", "auto", "Cello: floating-point type of the program that is to restart (auto: that of the attributes enzo_*)", "auto", "f32", "f64")
 	fl.IntVar(&f.maxLevel, "max-level", 0, "Cello: finest level of the run that is to restart (default: that of the checkpoint)")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 

@@ -53,7 +53,7 @@ bytes, cost}]}]}. shape is slowest first; blocks are there with --blocks.`,
 	fl.BoolVarP(&f.blocks, "blocks", "b", false, "list every block")
 	f.trust.add(cmd)
 	fl.IntSliceVar(&f.ranks, "ranks", nil, "how even the blocks would be on so many ranks, such as 8,64")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 

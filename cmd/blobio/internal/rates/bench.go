@@ -68,7 +68,7 @@ func newBenchList(e *cli.Env) *cobra.Command {
 			return nil
 		},
 	}
-	cli.JsonFlag(cmd, &asJSON)
+	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }
 
@@ -114,7 +114,7 @@ profiles, skipped}`,
 	fl.StringVar(&f.mpiBin, "mpi-bin", "", "a blobio that was built with -tags mpi")
 	fl.StringVarP(&f.out, "output", "o", "", "directory for the files of results (default: bench-results; none with --quick)")
 	cli.OldName(cmd, "out", "output")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	fl.BoolVar(&f.verbose, "verbose", false, "tell on standard error what is done")
 	return cmd
 }
@@ -358,7 +358,7 @@ JSON: {"results": [...]}, each as "bench run --json" prints it.`,
 			return nil
 		},
 	}
-	cli.JsonFlag(cmd, &asJSON)
+	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }
 
@@ -394,7 +394,7 @@ JSON: {"files": [...]}, the names of what was made.`,
 	fl.StringVarP(&o.Out, "output", "o", "bench/results/performance.md", "the page")
 	cli.OldName(cmd, "out", "output")
 	fl.BoolVar(&o.Quick, "quick", false, "take results of quick runs as well (to try the report)")
-	cli.JsonFlag(cmd, &asJSON)
+	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }
 

@@ -63,7 +63,7 @@ data, what, who, ranks, seconds, bytes, bounds, ...}]}, as in the files that "be
 	fl.StringVarP(&f.out, "output", "o", "", "directory for the file of results (default: none is kept)")
 	cli.OldName(cmd, "out", "output")
 	fl.BoolVar(&f.verbose, "verbose", false, "tell on standard error what is done")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 

@@ -105,7 +105,7 @@ canonical, canonical_bytes, convert_seconds}]}.`,
 	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the files are on the disk")
 	fl.Var(cli.SizeFlag(&f.memory), "memory", "cap of the data that all ranks hold before a flush (default 1G)")
 	dataset.CompressFlag(cmd, &f.compress)
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 

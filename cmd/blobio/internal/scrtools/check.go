@@ -62,7 +62,7 @@ the bytes that match a checksum.`,
 	fl.IntVar(&f.id, "id", 0, "look at the files of this dataset only")
 	fl.StringArrayVar(&f.control, "control", nil, "control `DIR` of a node, or THERE=HERE; as often as there are nodes")
 	fl.StringArrayVar(&f.cache, "cache", nil, "cache `DIR`, or THERE=HERE, of all these nodes")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 

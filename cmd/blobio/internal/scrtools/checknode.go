@@ -83,7 +83,7 @@ wrong stands in list, capacity and write, sizes are in bytes, -1 is not known. W
 	fl := cmd.Flags()
 	fl.StringArrayVar(&dirs, "dir", nil, "look at `DIR`, or DIR=SIZE (64g), as often as needed")
 	fl.BoolVarP(&all, "all", "a", false, "test all nodes of the allocation from here")
-	cli.JsonFlag(cmd, &asJSON)
+	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }
 

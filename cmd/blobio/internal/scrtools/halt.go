@@ -83,7 +83,7 @@ set; halt says that a condition holds (with --retries: for another run).`,
 	fl.BoolVar(&f.remove, "remove", false, "take all conditions back")
 	fl.BoolVarP(&f.list, "list", "l", false, "list the conditions (as without flags)")
 	fl.BoolVar(&f.retry, "retries", false, "exit with 0 if no other run may start, with 1 if one may")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	_ = cmd.RegisterFlagCompletionFunc("unset", cobra.FixedCompletions(scrHaltWords, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }

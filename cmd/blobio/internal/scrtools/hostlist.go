@@ -64,7 +64,7 @@ JSON: {"compressed", "count", "hosts": [...]}; with --nth {"host"}.`,
 	fl.BoolVar(&f.sort, "sort", false, "sort by machine and number")
 	fl.StringVar(&f.sep, "separator", "\n", "--expand: what stands between two hosts")
 	fl.Lookup("separator").DefValue = "newline"
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 

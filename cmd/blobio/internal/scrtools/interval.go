@@ -65,7 +65,7 @@ overheads as fractions, absent where they are beyond measure.`,
 	fl.IntVar(&f.width, "width", cli.DefaultPictureWidth, "--output: width in points (a PNG has twice as many pixels)")
 	fl.StringVar(&f.title, "title", "How often to checkpoint", "--output: title")
 	fl.BoolVar(&f.force, "force", false, "--output: replace the picture if it is there")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	_ = cmd.MarkFlagFilename("output", "png", "svg")
 	return cmd
 }

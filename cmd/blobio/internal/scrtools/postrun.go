@@ -116,7 +116,7 @@ not be copied from.`,
 	a.flags(cmd)
 	cmd.Flags().Lookup("prefix").Hidden = true
 	cmd.Flags().BoolVar(&noTests, "no-tests", false, "test no node: use all but those of --down and --exclude")
-	cli.JsonFlag(cmd, &asJSON)
+	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }
 

@@ -77,7 +77,7 @@ JSON: {"prefix", "did": [...], "nodes", "down": [{node, test, reason}], "skipped
 	a.flags(cmd)
 	cmd.Flags().Lookup("prefix").Hidden = true
 	cmd.Flags().StringArrayVar(&need, "need", nil, "`COMMAND` that must be there, as often as needed")
-	cli.JsonFlag(cmd, &asJSON)
+	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }
 

@@ -48,7 +48,7 @@ a value is a key with nothing below it: "SIZE": {"1024": {}}.`,
 	cli.ChoiceFlag(cmd, &f.form, "form", "keyval", "keyval (KEY = value) or tree (each key on a line of its own)", "keyval", "tree")
 	cmd.Flags().BoolVar(&f.sorted, "sort", false, "keys in order, instead of that of the file")
 	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "do not print the keys, only whether the file is good")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 

@@ -102,7 +102,7 @@ hung, down: [{node, test, reason}]}], "down": [...], "skipped": [{test, why}],
 	fl.BoolVar(&f.transfer, "transfer", false, "start a transfer process on each node, which copies in the background (SCR_FLUSH_ASYNC) and outlives a run")
 	fl.BoolVar(&f.noSalvage, "no-salvage", false, "do not save what is only in caches at the end")
 	fl.BoolVarP(&f.dryRun, "dry-run", "n", false, "print what would be done, and do not start anything")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 

@@ -28,7 +28,7 @@ func (f *scrSaved) flags(cmd *cobra.Command, id string) {
 	fl := cmd.Flags()
 	fl.IntVar(&f.id, "id", 0, id)
 	fl.StringVar(&f.was, "was", "", "the path that PREFIX had when the datasets were written, if it was moved")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 }
 
 func (f *scrSaved) open(args []string) (*prefixdir.Dir, error) {

@@ -83,7 +83,7 @@ JSON: {"steps": [{name, ok, saw, reached}]}.`,
 	fl.BoolVar(&verbose, "verbose", false, "tell on standard error what the loop does")
 	fl.BoolVar(&rank, "rank", false, "be a process of the test")
 	fl.Lookup("rank").Hidden = true
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 

@@ -98,7 +98,7 @@ destination, size, written, whole, crc, zstd, error}]}.`,
 	fl.IntVar(&f.files, "files", 1, "files copied at once")
 	fl.DurationVar(&f.poll, "poll", time.Second, "how often to look at the transfer file")
 	fl.BoolVar(&f.verbose, "verbose", false, "tell what is done, on standard error")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 

@@ -24,7 +24,7 @@ func TestFamilies(t *testing.T) {
 	clitest.Good(t, "decomp", "convert", maps, text)
 	text = filepath.Join(dir, "f.D1.dat")
 	prefix := clitest.ScrSets(t, 2)
-	fti := clitest.FfStore(t)
+	fti := clitest.FFStore(t)
 	tree := testfiles.Dir(t, "kvtree", "nested.kvt")
 	node := testfiles.Dir(t, "scr", "partner_1_after_crash", "nodes", "node0", "user1", "scr.1145655")
 	const no = "-"

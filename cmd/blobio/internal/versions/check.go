@@ -46,7 +46,7 @@ JSON: {"arrays": [{array, directories, versions, errors, notes, findings: [{file
 	}
 	cmd.Flags().BoolVar(&f.notes, "notes", false, "print notes, too")
 	f.key.add(cmd)
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 

@@ -51,7 +51,7 @@ in them; more of them were left out (--all has all).`,
 	fl.BoolVar(&f.values, "values", false, "compare elements, also those of levels")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "print nothing, only set the exit code")
 	f.key.add(cmd)
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 

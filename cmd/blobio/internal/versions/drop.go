@@ -53,7 +53,7 @@ JSON: {array, dropped, kept_for_snapshots, bytes, files, dry_run}.`,
 	fl.Int64Var(&f.every, "every", 0, "--keep: and but those whose number is a multiple of this")
 	fl.BoolVarP(&f.dry, "dry-run", "n", false, "change nothing, tell what would be freed")
 	fl.BoolVar(&f.force, "force", false, "also versions that belong to snapshots of a hierarchy")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 

@@ -65,7 +65,7 @@ of snapshots what the array holds; with -o {path, bytes}.`,
 	fl.StringVarP(&f.out, "output", "o", "", "write the elements to this file, raw")
 	fl.BoolVar(&f.force, "force", false, "--output: replace the file if it is there")
 	f.key.add(cmd)
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 
@@ -180,8 +180,8 @@ func (f *versionsDumpFlags) dumpTable(e *cli.Env, v *versioned.View, x versioned
 			b := &t.Boxes[i]
 			boxes = append(boxes, boxDesc{b.Lo[:t.Dim], b.Hi[:t.Dim], b.Owner, b.Cells(), t.Offsets[i]})
 		}
-		return e.PrintJSON(map[string]any{"array": v.Spec().Name, "version": x.Number, "level": t.Level, "dim": t.Dim, "components": t.Comps, "time": cli.JsonFloat(t.Time),
-			"dt": cli.JsonFloat(t.Dt), "dx": cli.JsonFloat(t.Dx), "step": t.Step, "epoch": t.Epoch, "ratio": t.Ratio, "boxes": boxes})
+		return e.PrintJSON(map[string]any{"array": v.Spec().Name, "version": x.Number, "level": t.Level, "dim": t.Dim, "components": t.Comps, "time": cli.JSONFloat(t.Time),
+			"dt": cli.JSONFloat(t.Dt), "dx": cli.JSONFloat(t.Dx), "step": t.Step, "epoch": t.Epoch, "ratio": t.Ratio, "boxes": boxes})
 	}
 	fmt.Fprintf(e.Out, "%s version %d: level %d, %s, %s, time %s, dt %s, step %d, dx %s, ratio %d, regrid %d, %s\n\n", v.Spec().Name, x.Number, t.Level, cli.Plural(t.Dim, "dimension"),
 		cli.Plural(t.Comps, "component"), cli.NumberText(t.Time), cli.NumberText(t.Dt), t.Step, cli.NumberText(t.Dx), t.Ratio, t.Epoch, boxCount(len(t.Boxes)))

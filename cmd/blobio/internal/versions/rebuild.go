@@ -39,7 +39,7 @@ JSON: {"arrays": [{array, whole, from_twin, versions, left: [{file, text, note}]
 		},
 	}
 	cmd.Flags().BoolVarP(&f.dry, "dry-run", "n", false, "change nothing, tell what would be done")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 
