@@ -23,9 +23,9 @@ type Env struct {
 	Stderr io.Writer
 	Args   []string // without the name of the program
 
-	// hint says what to do about an error of a verb, or nothing.
+	// Hint says what to do about an error of a verb, or nothing.
 	Hint func(cmd *cobra.Command, err error) string
-	// joinAdvice is how processes come to know of each other.
+	// JoinAdvice is how processes come to know of each other.
 	JoinAdvice string
 	Procs      *Processes    // that run the command line together, or nil
 	Out        *bufio.Writer // in front of stdout
@@ -57,6 +57,14 @@ func (e *Env) Run(ctx context.Context, root *cobra.Command) int {
 		return Failed
 	}
 	return e.Code
+}
+
+// Refuse ends a command line that is not carried out.
+func (e *Env) Refuse(root *cobra.Command, err error) int {
+	if e.Root() {
+		fmt.Fprintln(e.Stderr, "blobio: "+e.ErrorLine(root, err))
+	}
+	return Failed
 }
 
 // standardOutput says of its errors where they come from.

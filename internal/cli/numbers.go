@@ -34,10 +34,10 @@ func Finite(x float64) *float64 {
 	return &x
 }
 
-// JsonFloat is a number; what JSON has no number for is null.
-type JsonFloat float64
+// JSONFloat is a number; what JSON has no number for is null.
+type JSONFloat float64
 
-func (x JsonFloat) MarshalJSON() ([]byte, error) {
+func (x JSONFloat) MarshalJSON() ([]byte, error) {
 	if v := float64(x); !math.IsNaN(v) && !math.IsInf(v, 0) {
 		return strconv.AppendFloat(nil, v, 'g', -1, 64), nil
 	}

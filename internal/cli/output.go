@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// JsonFlag adds --json.
-func JsonFlag(cmd *cobra.Command, p *bool) {
+// JSONFlag adds --json.
+func JSONFlag(cmd *cobra.Command, p *bool) {
 	cmd.Flags().BoolVar(p, "json", false, "print JSON (field names are stable, sizes in bytes)")
 }
 

@@ -31,8 +31,8 @@ func Mesh(t *testing.T, args ...string) (dir, check, native string) {
 	return dir, check1, native1
 }
 
-// FfStore makes a store of two ranks with checkpoints 4 and 5.
-func FfStore(t *testing.T) string {
+// FFStore makes a store of two ranks with checkpoints 4 and 5.
+func FFStore(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "store")
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -56,7 +56,7 @@ of a cadence are for one error in the last fine step; null: no break-even.`,
   blobio cost --cadence 1,0,0,0 --cadence 1,1,2,4 --cadence 1,1,1,1
   blobio cost --levels 3 --put 0.2 --step 4,3,2 --box 1ms --reconfig 0.5 --alloc 0
   blobio cost --model mine.json --errors 0.01,0.1,1
-  blobio cost --plot cost.png --force               # or cost.svg
+  blobio cost -o cost.png --force               # or cost.svg
   blobio cost --json | jq '.break_even[0].random'`,
 		Args: cli.MaxArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -77,14 +77,14 @@ of a cadence are for one error in the last fine step; null: no break-even.`,
 	fl.BoolVar(&f.given.Anywhere, "anywhere", false, "errors strike in the steps of all levels")
 	fl.StringArrayVarP(&f.cadences, "cadence", "c", nil, "cadence, as in 1,1,2,4; repeat it (default: only level 0, and all at every step)")
 	fl.StringVar(&f.errors, "errors", "0.01,0.1,0.5,1,2", "errors per coarse step to look at")
-	fl.StringVar(&f.plot, "plot", "", "draw the cost over the rate of errors into this file, .png or .svg")
-	fl.BoolVar(&f.last, "last", false, "--plot: errors in the last fine step, as in the paper (default: in a random one)")
-	fl.Float64Var(&f.most, "most", 0, "--plot: end of the axis of errors (default: so that the break-even is in the middle)")
-	fl.IntVar(&f.width, "width", cli.DefaultPictureWidth, "--plot: width in points (a PNG has twice as many pixels)")
-	fl.StringVar(&f.title, "title", "What saving and errors cost", "--plot: title")
-	fl.BoolVar(&f.force, "force", false, "--plot: replace the picture if it is there")
-	cli.JsonFlag(cmd, &f.asJSON)
-	_ = cmd.MarkFlagFilename("plot", "png", "svg")
+	fl.StringVarP(&f.plot, "output", "o", "", "draw the cost over the rate of errors into this file, .png or .svg")
+	fl.BoolVar(&f.last, "last", false, "--output: errors in the last fine step, as in the paper (default: in a random one)")
+	fl.Float64Var(&f.most, "most", 0, "--output: end of the axis of errors (default: so that the break-even is in the middle)")
+	fl.IntVar(&f.width, "width", cli.DefaultPictureWidth, "--output: width in points (a PNG has twice as many pixels)")
+	fl.StringVar(&f.title, "title", "What saving and errors cost", "--output: title")
+	fl.BoolVar(&f.force, "force", false, "--output: replace the picture if it is there")
+	cli.JSONFlag(cmd, &f.asJSON)
+	_ = cmd.MarkFlagFilename("output", "png", "svg")
 	_ = cmd.MarkFlagFilename("model", "json")
 	return cmd
 }
@@ -126,8 +126,8 @@ type (
 func (f *costFlags) run(cmd *cobra.Command, e *cli.Env) error {
 	given := cmd.Flags().Changed
 	switch {
-	case given("plot") && !chart.Known(f.plot):
-		return cli.CheckPicture("plot", f.plot)
+	case given("output") && !chart.Known(f.plot):
+		return cli.CheckPicture("output", f.plot)
 	case f.width < cli.MinPictureWidth || f.width > cli.MaxPictureWidth:
 		return cli.Usagef("--width %d, want %d to %d", f.width, cli.MinPictureWidth, cli.MaxPictureWidth)
 	case given("most") && !(f.most > 0 && f.most < 1e9):
@@ -135,7 +135,7 @@ func (f *costFlags) run(cmd *cobra.Command, e *cli.Env) error {
 	}
 	for _, name := range []string{"width", "title", "force", "last", "most"} {
 		if f.plot == "" && given(name) {
-			return cli.Usagef("--%s goes with --plot", name)
+			return cli.Usagef("--%s goes with --output", name)
 		}
 	}
 	cm, paper, err := f.model(cmd)

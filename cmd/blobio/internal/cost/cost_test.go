@@ -57,12 +57,12 @@ func TestCost(t *testing.T) {
 	}
 	for _, pic := range []string{"c.png", "c.svg"} {
 		pic = filepath.Join(filepath.Dir(name), pic)
-		clitest.Good(t, "cost", "--plot", pic)
-		clitest.Good(t, "cost", "--plot", pic, "--force", "--last", "-c", "1,0,0,0", "-c", "1,1,2,4", "-c", "1,1,1,1")
+		clitest.Good(t, "cost", "-o", pic)
+		clitest.Good(t, "cost", "-o", pic, "--force", "--last", "-c", "1,0,0,0", "-c", "1,1,2,4", "-c", "1,1,1,1")
 		if b, err := os.ReadFile(pic); err != nil || len(b) < 2000 || strings.HasSuffix(pic, "svg") && !strings.Contains(string(b), "break-even 0.3476") {
 			t.Errorf("%s: %d bytes, %v", pic, len(b), err)
 		}
-		clitest.Bad(t, cli.Failed, "--force replaces it", "cost", "--plot", pic)
+		clitest.Bad(t, cli.Failed, "--force replaces it", "cost", "-o", pic)
 	}
 }
 
@@ -83,9 +83,9 @@ func TestCostRefuses(t *testing.T) {
 		{"want a number for each level", "--cadence 1,0,0,x"},
 		{"level 0 is saved at its beginning", "--cadence 0,0,0,1"},
 		{"want numbers of errors", "--errors 1,-1"},
-		{"ends in .png or .svg", "--plot x.pdf"},
-		{"--last goes with --plot", "--last"},
-		{"--width 3", "--plot x.png --width 3"},
+		{"ends in .png or .svg", "--output x.pdf"},
+		{"--last goes with --output", "--last"},
+		{"--width 3", "--output x.png --width 3"},
 		{"there are -1 levels", "--levels -1 --put 1 --step 1"},
 	} {
 		clitest.Bad(t, cli.Failed, c.words, append([]string{"cost"}, strings.Fields(c.args)...)...)

@@ -36,6 +36,9 @@ something is not as it should be, but all data can be read; a note (shown with
 Exit codes: 0 nothing found, 1 errors (with --strict: or warnings), 2 could not
 look at a path at all.
 
+Paths of other kinds are known by their content, and taken by the verbs of their
+family, with their flags: see "blobio --help".
+
 JSON: {"version": 1, "checked": [{path, errors, warnings, notes, findings: [...]}],
 "failed": [{path, error}]}. A finding, and the error of a path that could not be
 looked at, has severity and message, and what is known of file, offset, rank, node,
@@ -50,11 +53,11 @@ dataset, var, block, field, found, wanted, class and effect.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.BoolVarP(&f.quick, "quick", "q", false, "structure and maps only: do not read the data")
+	fl.BoolVar(&f.quick, "quick", false, "structure and maps only: do not read the data")
 	fl.BoolVar(&f.strict, "strict", false, "warnings count as errors in the exit code")
-	fl.BoolVarP(&f.notes, "notes", "n", false, "print notes, too")
+	fl.BoolVar(&f.notes, "notes", false, "print notes, too")
 	fl.IntVar(&f.workers, "workers", 0, "concurrent reads (default: number of CPUs)")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 

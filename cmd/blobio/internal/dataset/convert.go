@@ -42,7 +42,7 @@ type convertFlags struct {
 }
 
 func NewConvert(e *cli.Env) *cobra.Command {
-	f := convertFlags{blobFlags: []string{"ranks", "subfiles", "grouping", "map", "slice", "unsorted", "case", "drop-uncovered", "wide-maps", "compress"}}
+	f := convertFlags{blobFlags: []string{"ranks", "subfiles", "grouping", "map", "slice", "no-sort", "case", "drop-uncovered", "wide-maps", "compress"}}
 	cmd := &cobra.Command{
 		Use:   "convert IN OUT",
 		Short: "Write a dataset in another layout",
@@ -90,7 +90,7 @@ subfiles missing {missing: [name], lost: [{map, elements, of}]}.`,
 	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
 	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the output is on the disk")
 	f.source.add(cmd)
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 

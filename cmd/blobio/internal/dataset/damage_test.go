@@ -40,7 +40,7 @@ func TestDamage(t *testing.T) {
 		clitest.Check(t, os.Mkdir(out, 0o777))
 		flipData(t, path, "T")
 		for _, args := range [][]string{
-			{"dump", path}, {"dump", "-v", "T", path}, {"dump", "--json", path}, {"dump", "--raw", "-v", "T", "--rec", "2", path},
+			{"dump", path}, {"dump", "-v", "T", path}, {"dump", "--json", path}, {"dump", "--raw", "-v", "T", "--records", "2", path},
 			{"diff", path, canon}, {"diff", canon, path},
 			{"convert", path, filepath.Join(out, "c.nc")},
 			{"convert", "--to", "process-centric", path, filepath.Join(out, "p.h5")},

@@ -32,6 +32,9 @@ values differ. NaN equals NaN.
 
 Exit codes: 0 equal, 1 different, 2 could not compare.
 
+Paths of other kinds are known by their content, and taken by the verbs of their
+family, with their flags: see "blobio --help".
+
 JSON: {a, b, equal, differences: [{severity, field, message}]}.`,
 		Example: `  blobio diff F_h0.nc F_h0.h5                   # both layouts of one run
   blobio diff --vars T,PS --rel 1e-6 a.nc b.nc
@@ -50,7 +53,7 @@ JSON: {a, b, equal, differences: [{severity, field, message}]}.`,
 	fl.BoolVarP(&f.all, "all", "a", false, fmt.Sprintf("print all differences, not only the first %d", cli.DiffLines))
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "print nothing, only set the exit code")
 	f.source.add(cmd)
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 

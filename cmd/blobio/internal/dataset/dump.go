@@ -22,7 +22,7 @@ type dumpFlags struct {
 	vars        []string
 	precision   string
 	layout, raw bool
-	rec         int64
+	recs        string
 	blob        int
 	asJSON      bool
 }
@@ -40,16 +40,19 @@ canonical order, fill values as _. ncgen reads the output. Memory is bounded.
 the headers, the maps and each blob of each variable.
 --raw prints the blobs of one variable as they are, in map order.
 
+Paths of other kinds are known by their content, and taken by the verbs of their
+family, with their flags: see "blobio --help".
+
 JSON: {name, dims, variables: [{..., data: [...]}], attributes}, values in
 canonical order, fill values null; with --layout {"extents": [{set, subfile,
 file, name, rank, record, offset, bytes}]}, of compressed files {content, codec} too; rank and record -1 where there is
-none; with --raw {"blobs": [{subfile, rank, runs: [[offset, length]], data}]}.`,
+none; with --raw {"blobs": [{record, subfile, rank, runs: [[offset, length]], data}]}.`,
 		Example: `  blobio dump -h F_h0.nc                     # header only
   blobio dump -v T850,PS F_h1.nc             # header and the values of two variables
   blobio dump -p 9,17 -v lat F_h1.nc         # as many digits as the types hold
   blobio dump F_h1.nc | ncgen -k cdf5 -o again.nc
-  blobio dump --layout -v U --rec 0 F_h1.nc  # which bytes are U's first record
-  blobio dump --raw -v U --rec 0 --blob 3 F_h1.nc`,
+  blobio dump --layout -v U --records 0 F_h1.nc  # which bytes are U's first record
+  blobio dump --raw -v U --records 0 --blob 3 F_h1.nc`,
 		Args: cli.ExactArgs(1, "one dataset"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, e, args[0])
@@ -64,10 +67,10 @@ none; with --raw {"blobs": [{subfile, rank, runs: [[offset, length]], data}]}.`,
 	fl.StringVarP(&f.precision, "precision", "p", "7,15", "significant digits of float and double values")
 	fl.BoolVar(&f.layout, "layout", false, "print where everything lies")
 	fl.BoolVar(&f.raw, "raw", false, "print the blobs of the variable of -v, in map order")
-	fl.Int64Var(&f.rec, "rec", -1, "with --layout and --raw: this record only (--raw: default 0)")
+	fl.StringVar(&f.recs, "records", "", "with --layout and --raw: these records only: FIRST:END (END not included; either may be left out), or one number (--raw: default 0)")
 	fl.IntVar(&f.blob, "blob", -1, "with --layout and --raw: this rank's blob only (counted through all subfiles)")
 	f.source.add(cmd)
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 
@@ -85,10 +88,10 @@ func (f *dumpFlags) run(cmd *cobra.Command, e *cli.Env, path string) error {
 		return cli.Usagef("--header prints no values: without --vars, --coords, --layout and --raw")
 	case f.coords && len(f.vars) > 0:
 		return cli.Usagef("--coords and --vars exclude each other")
-	case (f.rec >= 0 || f.blob >= 0) && !f.layout && !f.raw:
-		return cli.Usagef("--rec and --blob go with --layout or --raw")
-	case cmd.Flags().Changed("rec") && f.rec < 0, cmd.Flags().Changed("blob") && f.blob < 0:
-		return cli.Usagef("--rec and --blob count from 0")
+	case (f.recs != "" || f.blob >= 0) && !f.layout && !f.raw:
+		return cli.Usagef("--records and --blob go with --layout or --raw")
+	case cmd.Flags().Changed("blob") && f.blob < 0:
+		return cli.Usagef("--blob counts from 0")
 	case f.raw && len(f.vars) != 1:
 		return cli.Usagef("--raw wants one variable, by --vars")
 	}

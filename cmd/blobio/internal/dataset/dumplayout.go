@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -40,6 +41,10 @@ func (f *dumpFlags) dumpLayout(ctx context.Context, e *cli.Env, r *blob.Reader) 
 			return checkVars(r, []string{name})
 		}
 	}
+	recs, err := parseRecords(f.recs, r.Records())
+	if err != nil {
+		return err
+	}
 	heads := []string{"FILE", "NAME", ">RECORD", ">RANK", ">OFFSET", ">HEX", ">BYTES"}
 	if r.Compressed() {
 		heads = append(heads, ">CONTENT", "CODEC")
@@ -54,7 +59,7 @@ func (f *dumpFlags) dumpLayout(ctx context.Context, e *cli.Env, r *blob.Reader) 
 			return err
 		}
 		if len(f.vars) > 0 && !slices.Contains(f.vars, x.Name) ||
-			f.rec >= 0 && x.Record >= 0 && x.Record != f.rec || f.blob >= 0 && x.Rank >= 0 && x.Rank != f.blob {
+			recs != nil && x.Record >= 0 && (x.Record < recs.First || x.Record >= recs.End) || f.blob >= 0 && x.Rank >= 0 && x.Rank != f.blob {
 			continue
 		}
 		found = true
@@ -100,7 +105,7 @@ func (f *dumpFlags) dumpLayout(ctx context.Context, e *cli.Env, r *blob.Reader) 
 	} else if found {
 		t.Flush()
 	}
-	if !found && len(f.vars)+int(f.rec)+f.blob > -2 {
+	if !found && (len(f.vars) > 0 || recs != nil || f.blob >= 0) {
 		return fmt.Errorf("%s: nothing of that name, record and blob", r.Base())
 	}
 	return nil
@@ -114,50 +119,55 @@ func (f *dumpFlags) dumpRaw(ctx context.Context, w *cdlWriter, r *blob.Reader) e
 	if sv.Decomp == 0 {
 		return fmt.Errorf("%s: variable %q is not decomposed, it has no blobs", r.Base(), name)
 	}
-	rec := max(f.rec, 0)
 	n := int64(1)
 	if sv.Record {
 		n = r.Records()
 	}
-	if rec >= n {
-		return fmt.Errorf("%s: variable %q has no record %d, it has %d", r.Base(), name, rec, n)
+	recs, err := parseRecords(cmp.Or(f.recs, "0"), n)
+	if err != nil {
+		return err
 	}
 	out := w.e.Out
 	if f.asJSON {
 		fmt.Fprint(out, "{\n  \"blobs\": [")
 	}
 	found := 0
-	for b, err := range r.Blobs(ctx, name, rec) {
-		if err != nil {
-			return err
+	for rec := recs.First; rec < recs.End; rec++ {
+		if !f.asJSON && recs.End > recs.First+1 {
+			fmt.Fprintf(out, "record %d\n", rec)
 		}
-		if f.blob >= 0 && b.Rank != f.blob {
-			continue
-		}
-		if f.asJSON {
-			if found > 0 {
-				fmt.Fprint(out, ",")
+		for b, err := range r.Blobs(ctx, name, rec) {
+			if err != nil {
+				return err
 			}
-			fmt.Fprintf(out, "\n    {\"subfile\":%d,\"rank\":%d,\"runs\":[", b.Subfile, b.Rank)
-			for i, q := range b.Runs {
-				if i > 0 {
-					out.WriteByte(',')
+			if f.blob >= 0 && b.Rank != f.blob {
+				continue
+			}
+			if f.asJSON {
+				if found > 0 {
+					fmt.Fprint(out, ",")
 				}
-				fmt.Fprintf(out, "[%d,%d]", q.Offset, q.Length)
-			}
-			fmt.Fprint(out, `],"data":[`)
-			k, _, _ := cdf5.SliceLen(b.Data)
-			for i := range k {
-				if i > 0 {
-					out.WriteByte(',')
+				fmt.Fprintf(out, "\n    {\"record\":%d,\"subfile\":%d,\"rank\":%d,\"runs\":[", rec, b.Subfile, b.Rank)
+				for i, q := range b.Runs {
+					if i > 0 {
+						out.WriteByte(',')
+					}
+					fmt.Fprintf(out, "[%d,%d]", q.Offset, q.Length)
 				}
-				out.Write(appendJSONValue(nil, b.Data, i, nil))
+				fmt.Fprint(out, `],"data":[`)
+				k, _, _ := cdf5.SliceLen(b.Data)
+				for i := range k {
+					if i > 0 {
+						out.WriteByte(',')
+					}
+					out.Write(appendJSONValue(nil, b.Data, i, nil))
+				}
+				fmt.Fprint(out, "]}")
+			} else if err := w.rawBlob(b); err != nil {
+				return err
 			}
-			fmt.Fprint(out, "]}")
-		} else if err := w.rawBlob(b); err != nil {
-			return err
+			found++
 		}
-		found++
 	}
 	if f.asJSON {
 		fmt.Fprint(out, "\n  ]\n}\n")

@@ -28,6 +28,9 @@ so that this is quick for datasets of any size.
 
 A directory with several datasets gives a line for each.
 
+Paths of other kinds are known by their content, and taken by the verbs of their
+family, with their flags: see "blobio --help".
+
 JSON: {"datasets": [{path, layout, format, compressed, state, records, ranks, subfiles,
 bytes, missing, dims: [{name, length, unlimited}], maps: [{name, dims, shape}],
 variables: [{name, type, dims, shape, map, record, bytes, attributes}]}]}.
@@ -43,7 +46,7 @@ bytes of a variable are those of all its records in canonical form.`,
 		},
 	}
 	cmd.Flags().BoolVarP(&long, "long", "l", false, "long names and units of variables")
-	cli.JsonFlag(cmd, &asJSON)
+	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }
 

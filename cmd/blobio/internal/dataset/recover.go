@@ -43,7 +43,7 @@ error}]}.`,
 		},
 	}
 	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "say what there is to do, and change nothing")
-	cli.JsonFlag(cmd, &asJSON)
+	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }
 

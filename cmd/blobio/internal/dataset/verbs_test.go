@@ -162,7 +162,7 @@ func TestDumpRaw(t *testing.T) {
   6: 106.5 107.5
 `
 	for _, path := range []string{variable, process} {
-		if got := clitest.Good(t, "dump", "--raw", "-v", "T", "--rec", "1", "--blob", "1", path); got != want {
+		if got := clitest.Good(t, "dump", "--raw", "-v", "T", "--records", "1", "--blob", "1", path); got != want {
 			t.Errorf("dump --raw %s:\n%s", path, got)
 		}
 		var d struct {
@@ -207,7 +207,7 @@ func TestDumpLayout(t *testing.T) {
 			}
 		}
 	}
-	out := clitest.Good(t, "dump", "--layout", "-v", "T", "--rec", "2", "--blob", "0", variable)
+	out := clitest.Good(t, "dump", "--layout", "-v", "T", "--records", "2", "--blob", "0", variable)
 	if strings.Count(out, "\n") != 2 {
 		t.Errorf("dump --layout of one blob:\n%s", out)
 	}

@@ -27,7 +27,7 @@ func (o *mapOutput) add(cmd *cobra.Command) {
 	cli.ChoiceFlag(cmd, &o.format, "format", "auto", "form of the output: dat (PIO text), cdf, hdf5; auto goes by the extension (.dat, .nc, .h5)", "auto", "dat", "cdf", "hdf5")
 	fl.BoolVar(&o.force, "force", false, "replace the output if it is there")
 	fl.BoolVar(&o.wide, "wide", false, "64-bit offsets, which E3SM-IO cannot read, for arrays of more than 2^31-1 elements")
-	cli.JsonFlag(cmd, &o.asJSON)
+	cli.JSONFlag(cmd, &o.asJSON)
 }
 
 // form returns dat, cdf or hdf5.
@@ -97,7 +97,7 @@ map file, in the order given. Several maps as text are several files: maps.dat
 becomes maps.D1.dat, maps.D2.dat, ...
 
 Maps are written as they are read, fillers included. With --ranks, --slice or
---unsorted they are first dealt to ranks, sorted and merged, as in a dataset.
+--no-sort they are first dealt to ranks, sorted and merged, as in a dataset.
 
 JSON: {format, maps, ranks, files: [{path, bytes}]}.`,
 		Example: `  blobio decomp convert piodecomp_514.dat piodecomp_516.dat piodecomp_548.dat map.nc
@@ -118,7 +118,7 @@ JSON: {format, maps, ranks, files: [{path, bytes}]}.`,
 				return err
 			}
 			f := src.file
-			if fl := cmd.Flags(); fl.Changed("ranks") || fl.Changed("slice") || fl.Changed("unsorted") {
+			if fl := cmd.Flags(); fl.Changed("ranks") || fl.Changed("slice") || fl.Changed("no-sort") {
 				maps, err := how.deal(f, ranks)
 				if err != nil {
 					return err

@@ -113,7 +113,7 @@ func TestReplay(t *testing.T) {
 		}
 	}
 	args := []string{"replay", "--case", "G", "--cells", "60", "--lev", "2", "--ranks", "5", "--nodes", "2", "--placement", "roundrobin",
-		"--records", "3", "--flush", "2", "--layout", "process", "--pattern", "smooth", "--no-sync", "--convert=false", "--json", "--out", dir}
+		"--records", "3", "--flush", "2", "--layout", "process", "--pattern", "smooth", "--no-sync", "--no-convert", "--json", "--out", dir}
 	clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, args...)), &res))
 	if len(res.Results) != 1 || res.Results[0].Subfiles != 2 || res.Results[0].Verified == 0 || !res.Kept {
 		t.Errorf("replay --json: %+v", res)

@@ -40,7 +40,7 @@ to, requests}], covered, uncovered, overlapped}]}]}.`,
 	}
 	cmd.Flags().IntVar(&ranks, "ranks", 0, "deal the map processes to this many ranks")
 	how.addHow(cmd)
-	cli.JsonFlag(cmd, &asJSON)
+	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }
 

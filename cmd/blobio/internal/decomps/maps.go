@@ -25,7 +25,7 @@ func (f *MapFlags) Add(cmd *cobra.Command) {
 
 func (f *MapFlags) addHow(cmd *cobra.Command) {
 	cli.ChoiceFlag(cmd, &f.slice, "slice", "correct", "requests of maps with fillers (I case): correct, reference (as E3SM-IO without -u) or fillers (with -u)", "correct", "reference", "fillers")
-	cmd.Flags().BoolVar(&f.unsorted, "unsorted", false, "keep requests as they are in the map file, neither sorted nor merged (-q of E3SM-IO)")
+	cmd.Flags().BoolVar(&f.unsorted, "no-sort", false, "keep requests as they are in the map file, neither sorted nor merged (-q of E3SM-IO)")
 }
 
 func (f *MapFlags) options() mapfile.Options {

@@ -69,7 +69,7 @@ JSON: {path, bytes, map, dims, ranks, positions}.`,
 	fl.Int64Var(&f.seed, "seed", 0, "G: seed that the map was made with")
 	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
 	f.how.addHow(cmd)
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	_ = cmd.MarkFlagFilename("output", "png", "svg")
 	return cmd
 }

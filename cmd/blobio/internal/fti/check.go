@@ -48,11 +48,11 @@ findings are those of blobio check: var is the id of a variable, dataset a check
 		},
 	}
 	fl := cmd.Flags()
-	fl.BoolVarP(&f.quick, "quick", "q", false, "metadata only: do not read the data")
+	fl.BoolVar(&f.quick, "quick", false, "metadata only: do not read the data")
 	fl.BoolVar(&f.strict, "strict", false, "warnings count as errors in the exit code")
-	fl.BoolVarP(&f.notes, "notes", "n", false, "print notes, too")
+	fl.BoolVar(&f.notes, "notes", false, "print notes, too")
 	fl.IntVar(&f.workers, "workers", 0, "chunks hashed at once (default: number of CPUs)")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 

@@ -33,7 +33,7 @@ func (f *ffConvertFlags) add(cmd *cobra.Command) {
 	fl.IntVar(&f.workers, "workers", 0, "chunks copied at once (default: number of CPUs)")
 	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
 	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the output is on the disk")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 }
 
 const ffConvertJSON = `JSON: {in, out, layout, hash, fti, variables, containers, bytes, dead, seconds,

@@ -43,7 +43,7 @@ JSON: {a, b, equal, differences: [{variable, size_a, size_b, bytes, ranges:
 	f.gap = 63
 	fl.BoolVarP(&f.all, "all", "a", false, fmt.Sprintf("print all ranges, not only the first %d of a variable", ffDiffRanges))
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "print nothing, only set the exit code")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 

@@ -56,7 +56,7 @@ infinities null.`,
 	fl.StringVar(&f.elements, "elements", "", "FIRST:END, elements from 0 (END not included; either may be left out), or one number")
 	fl.BoolVar(&f.big, "big-endian", false, "the values are big-endian")
 	fl.BoolVar(&f.plain, "plain", false, "one value in a line, and nothing else")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 

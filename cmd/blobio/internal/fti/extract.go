@@ -56,7 +56,7 @@ JSON: {path, variables: [{variable, bytes, file, error}]}.`,
 	fl.StringVarP(&f.out, "output", "o", "", "directory for the files; it is made if it is not there")
 	ffVarsFlag(cmd, &f.vars, "write these variables only, such as 1,4")
 	fl.BoolVar(&f.force, "force", false, "replace files that are there")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	_ = cmd.MarkFlagDirname("output")
 	return cmd
 }

@@ -95,34 +95,33 @@ map: a character is 4 B, # metadata, . reserved, not in use
 func TestFFPlot(t *testing.T) {
 	dir, one, two := ffToys(t)
 	pic := filepath.Join(dir, "map.png")
-	clitest.Good(t, "ff", "ls", "--plot", pic, "--width", "400", two)
+	clitest.Good(t, "ff", "plot", "-o", pic, "--width", "400", two)
 	f, err := os.Open(pic)
 	clitest.Check(t, err)
 	defer f.Close()
 	if img, err := png.Decode(f); err != nil || img.Bounds().Dx() != 800 {
 		t.Errorf("picture: %v", err)
 	}
-	clitest.Bad(t, cli.Failed, "--force replaces it", "ff", "ls", "--plot", pic, two)
-	for _, args := range [][]string{{"--plot", pic}, {"--plot", pic, "--json"}, {"--plot", filepath.Join(dir, "nix", "map.png")}, {"--plot", pic, "--force", "--width", "5"}} {
-		if r := clitest.Blobio(t, append([]string{"ff", "ls", two}, args...)...); r.Code != cli.Failed || r.Out != "" {
+	clitest.Bad(t, cli.Failed, "--force replaces it", "ff", "plot", "-o", pic, two)
+	for _, args := range [][]string{{"-o", pic}, {"-o", pic, "--json"}, {"-o", filepath.Join(dir, "nix", "map.png")}, {"-o", pic, "--force", "--width", "5"}} {
+		if r := clitest.Blobio(t, append([]string{"ff", "plot", two}, args...)...); r.Code != cli.Failed || r.Out != "" {
 			t.Errorf("%v: code %d, printed before it failed:\n%s", args, r.Code, r.Out)
 		}
 	}
 	odd := filepath.Join(dir, "odd.png")
 	clitest.Check(t, os.Link(two, odd))
-	clitest.Bad(t, cli.Failed, "the checkpoint file itself", "ff", "ls", "--force", "--plot", odd, two)
+	clitest.Bad(t, cli.Failed, "the checkpoint file itself", "ff", "plot", "--force", "-o", odd, two)
 	clitest.Check(t, os.Remove(odd))
-	clitest.Good(t, "ff", "ls", "--plot", pic, "--force", one)
+	clitest.Good(t, "ff", "plot", "-o", pic, "--force", one)
 	svg := filepath.Join(dir, "map.svg")
-	clitest.Good(t, "ff", "ls", "--plot", svg, "--title", "A title", two)
+	clitest.Good(t, "ff", "plot", "-o", svg, "--title", "A title", two)
 	if b, err := os.ReadFile(svg); err != nil || !bytes.Contains(b, []byte("A title")) {
 		t.Errorf("SVG: %v", err)
 	}
-	clitest.Bad(t, cli.Failed, ".png or .svg", "ff", "ls", "--plot", filepath.Join(dir, "map.jpg"), two)
-	clitest.Bad(t, cli.Failed, "draws one file", "ff", "ls", "--plot", pic, one, two)
-	clitest.Bad(t, cli.Failed, "is a directory", "ff", "ls", "--plot", pic, dir)
-	clitest.Bad(t, cli.Failed, "goes with --plot", "ff", "ls", "--width", "500", two)
-	clitest.Bad(t, cli.Failed, "width 5", "ff", "ls", "--force", "--plot", pic, "--width", "5", two)
+	clitest.Bad(t, cli.Failed, ".png or .svg", "ff", "plot", "-o", filepath.Join(dir, "map.jpg"), two)
+	clitest.Bad(t, cli.Failed, "wants a checkpoint file, there is", "ff", "plot", "-o", pic, one, two)
+	clitest.Bad(t, cli.Failed, "is a directory", "ff", "plot", "-o", pic, dir)
+	clitest.Bad(t, cli.Failed, "width 5", "ff", "plot", "--force", "-o", pic, "--width", "5", two)
 	if list := clitest.Names(t, dir); list != "Ckpt1-Rank0.fti Ckpt2-Rank0.fti map.png map.svg" {
 		t.Errorf("left behind: %s", list)
 	}
@@ -297,7 +296,7 @@ variable 3: only in ` + two + `, 800 bytes
 
 func TestFFConvertAndCompact(t *testing.T) {
 	dir, _, two := ffToys(t)
-	for _, l := range append(fti.FfLayouts(), "fast") {
+	for _, l := range append(fti.FFLayouts(), "fast") {
 		args := []string{"--no-sync", "--layout", l}
 		if l == "fast" {
 			args = []string{"--no-sync", "--hash", "fast", "--block-size", "1K"}

@@ -15,14 +15,12 @@ import (
 
 	"blobio/ffformat"
 	"blobio/ffformat/ffplot"
-	"blobio/internal/chart"
 	"blobio/internal/cli"
 )
 
 type ffLsFlags struct {
-	long, noMap, asJSON, force bool
-	plot, title                string
-	width, columns             int
+	long, noMap, asJSON bool
+	columns             int
 }
 
 func newFFLs(e *cli.Env) *cobra.Command {
@@ -36,7 +34,7 @@ variable they are of, or . for space that is reserved and not in use. Only
 metadata are read (the state is that of them alone: ff check reads the data),
 and damaged files are shown as far as their records are there.
 
---plot draws the map as a picture. A directory gives a line for each of its
+"blobio ff plot" draws the map. A directory gives a line for each of its
 files that end in .fti, a store of checkpoints one for each checkpoint, and
 store@7 one for each rank of checkpoint 7.
 
@@ -50,7 +48,6 @@ of size. Of stores {"stores": [{path, layout, hash, ranks, slots, bytes, files,
 checkpoints: [{id, time, ranks, vars, data, bytes, slot}]}]}.`,
 		Example: `  blobio ff ls Ckpt7-Rank0.fti
   blobio ff ls -l Ckpt7-Rank0.fti              # every container
-  blobio ff ls --plot map.png Ckpt7-Rank0.fti  # or map.svg
   blobio ff ls global/l4                       # a directory
   blobio ff ls --json Ckpt7-Rank0.fti | jq '.files[].variables[]'`,
 		Args: cli.MinArgs(1, "a checkpoint file or a directory"),
@@ -62,12 +59,7 @@ checkpoints: [{id, time, ranks, vars, data, bytes, slot}]}]}.`,
 	fl.BoolVarP(&f.long, "long", "l", false, "print every container")
 	fl.BoolVar(&f.noMap, "no-map", false, "do not print the map")
 	fl.IntVar(&f.columns, "columns", 64, "characters of a line of the map")
-	fl.StringVar(&f.plot, "plot", "", "draw the map into this file, .png or .svg")
-	fl.IntVar(&f.width, "width", 860, "--plot: width in points (a PNG has twice as many pixels)")
-	fl.StringVar(&f.title, "title", "", "--plot: title (default: the name of the file)")
-	fl.BoolVar(&f.force, "force", false, "--plot: replace the picture if it is there")
-	cli.JsonFlag(cmd, &f.asJSON)
-	_ = cmd.MarkFlagFilename("plot", "png", "svg")
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 
@@ -133,23 +125,13 @@ type (
 
 func (f *ffLsFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error {
 	ctx := cmd.Context()
-	switch {
-	case f.plot != "" && !chart.Known(f.plot):
-		return cli.CheckPicture("plot", f.plot)
-	case f.plot != "" && len(paths) != 1:
-		return cli.Usagef("--plot draws one file, there are %d", len(paths))
-	case f.columns < 8 || f.columns > 1000:
+	if f.columns < 8 || f.columns > 1000 {
 		return cli.Usagef("--columns %d, want 8 to 1000", f.columns)
-	}
-	for _, name := range []string{"width", "title", "force"} {
-		if f.plot == "" && cmd.Flags().Changed(name) {
-			return cli.Usagef("--%s goes with --plot", name)
-		}
 	}
 	out := []*ffDesc{}
 	stores := []*ffStoreDesc{}
 	for _, path := range paths {
-		if isFFStore(path) && f.plot == "" {
+		if isFFStore(path) {
 			d, err := describeFFStore(path)
 			if err != nil {
 				if err := e.PathFailed(ctx, cmd, len(paths), err); err != nil {
@@ -167,9 +149,6 @@ func (f *ffLsFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error {
 			continue
 		}
 		files, isDir, err := ffPaths(path)
-		if err == nil && isDir && f.plot != "" {
-			return cli.Usagef("--plot draws one file, %s is a directory", path)
-		}
 		var found []*ffDesc
 		for _, name := range files {
 			if err != nil {
@@ -186,12 +165,6 @@ func (f *ffLsFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error {
 			}
 			continue
 		}
-		var drawn int64
-		if f.plot != "" { // before anything is printed: it may fail
-			if drawn, err = f.draw(ctx, found[0]); err != nil {
-				return err
-			}
-		}
 		if !f.asJSON {
 			if len(out)+len(stores) > 0 {
 				fmt.Fprintln(e.Out)
@@ -200,9 +173,6 @@ func (f *ffLsFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error {
 				printFFDir(e, path, found, len(paths) > 1)
 			} else if err := f.print(e, found[0]); err != nil {
 				return err
-			}
-			if f.plot != "" {
-				fmt.Fprintf(e.Out, "\n%s: map of %s, %s\n", f.plot, path, cli.HumanBytes(drawn))
 			}
 		}
 		out = append(out, found...)
@@ -413,20 +383,4 @@ func (f *ffLsFlags) print(e *cli.Env, d *ffDesc) error {
 	}
 	fmt.Fprintln(e.Out)
 	return ffplot.Text(e.Out, d.file, &ffplot.TextOptions{Columns: f.columns})
-}
-
-// draw writes the picture, and returns its size in bytes.
-func (f *ffLsFlags) draw(ctx context.Context, d *ffDesc) (int64, error) {
-	if sameFile(f.plot, d.Path) {
-		return 0, cli.Usagef("--plot %s is the checkpoint file itself", f.plot)
-	}
-	title := f.title
-	if title == "" {
-		title = filepath.Base(d.Path)
-	}
-	p, err := ffplot.Draw(d.file, &ffplot.Options{Title: title, Width: f.width})
-	if err != nil {
-		return 0, err
-	}
-	return cli.WritePicture(ctx, f.plot, f.force, p)
 }

@@ -74,6 +74,6 @@ JSON: {store, written, checkpoints: [...], left: [...]}.`,
 	fl.BoolVarP(&o.DryRun, "dry-run", "n", false, "only tell which checkpoints there are")
 	fl.BoolVar(&o.Force, "force", false, "replace a sound record, too")
 	fl.IntVar(&o.Workers, "workers", 0, "chunks read at once (default: number of CPUs)")
-	cli.JsonFlag(cmd, &asJSON)
+	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }

@@ -68,7 +68,7 @@ bad: [{variable, bytes, bad_bytes, ranges: [{offset, bytes}], fate, error}]}.`,
 	fl.IntVar(&f.workers, "workers", 0, "chunks read at once (default: number of CPUs)")
 	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
 	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the output is on the disk")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 func TestFFStore(t *testing.T) {
-	dir := clitest.FfStore(t)
+	dir := clitest.FFStore(t)
 	out := clitest.Good(t, "ff", "ls", dir)
 	for _, w := range []string{dir + ": store of checkpoints, FTI-FF layout F, 2 ranks, 3 slots, ", "\n         4  2026-01-02 03:04:05 UTC          2  1.95 KiB  ", "\n         5  "} {
 		if !strings.Contains(out, w) {

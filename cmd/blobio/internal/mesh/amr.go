@@ -126,6 +126,14 @@ func (m *amrMesh) indexes() []amr.Index {
 	return out
 }
 
+// weights are the bytes and the costs of the blocks.
+func (m *amrMesh) weights() (bytes []int64, cost []float64) {
+	for i := range m.blocks {
+		bytes, cost = append(bytes, m.blocks[i].bytes), append(cost, m.blocks[i].cost)
+	}
+	return bytes, cost
+}
+
 // tree is the structure of the mesh; blocks that are there twice are an error.
 func (m *amrMesh) tree() (*amr.Tree, error) {
 	t := amr.NewTree(&m.meta.Geometry)

@@ -59,12 +59,12 @@ findings: [...]}]}; findings are those of blobio check.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.BoolVarP(&f.quick, "quick", "q", false, "lists, headers and tables only: do not read the data")
+	fl.BoolVar(&f.quick, "quick", false, "lists, headers and tables only: do not read the data")
 	fl.BoolVar(&f.strict, "strict", false, "warnings count as errors in the exit code")
-	fl.BoolVarP(&f.notes, "notes", "n", false, "print notes, too")
+	fl.BoolVar(&f.notes, "notes", false, "print notes, too")
 	cli.ChoiceFlag(cmd, &f.enzoFloat, "enzo-float", "auto", "Cello: floating-point type of the program that is to restart (auto: that of the attributes enzo_*)", "auto", "f32", "f64")
 	fl.IntVar(&f.maxLevel, "max-level", 0, "Cello: finest level of the run that is to restart (default: that of the checkpoint)")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 

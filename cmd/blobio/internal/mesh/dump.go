@@ -56,7 +56,7 @@ nan, values}]}]}; values are there when asked for.`,
 	fl.StringVarP(&f.particles, "particles", "p", "", "print the particles of this type")
 	f.trust.add(cmd)
 	fl.BoolVar(&f.trust.scrambled, "accept-scrambled", false, "show fields although the real program has put their cells in the wrong places")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 
@@ -84,9 +84,9 @@ type (
 	amrStats struct {
 		Name   string        `json:"name"`
 		Type   string        `json:"type"`
-		Min    cli.JsonFloat `json:"min"`
-		Max    cli.JsonFloat `json:"max"`
-		Mean   cli.JsonFloat `json:"mean"`
+		Min    cli.JSONFloat `json:"min"`
+		Max    cli.JSONFloat `json:"max"`
+		Mean   cli.JSONFloat `json:"mean"`
 		NaN    int           `json:"nan"`
 		Values []any         `json:"values,omitempty"`
 		n      int
@@ -208,7 +208,7 @@ func toFloat(v any) float64 {
 
 // stats are the figures of some values; keep keeps these.
 func stats(name string, t amr.Type, values []any, keep bool) amrStats {
-	s := amrStats{Name: name, Type: t.String(), Min: cli.JsonFloat(math.Inf(1)), Max: cli.JsonFloat(math.Inf(-1)), n: len(values)}
+	s := amrStats{Name: name, Type: t.String(), Min: cli.JSONFloat(math.Inf(1)), Max: cli.JSONFloat(math.Inf(-1)), n: len(values)}
 	sum, n := 0.0, 0
 	for _, v := range values {
 		x := toFloat(v)
@@ -216,12 +216,12 @@ func stats(name string, t amr.Type, values []any, keep bool) amrStats {
 			s.NaN++
 			continue
 		}
-		s.Min, s.Max = min(s.Min, cli.JsonFloat(x)), max(s.Max, cli.JsonFloat(x))
+		s.Min, s.Max = min(s.Min, cli.JSONFloat(x)), max(s.Max, cli.JSONFloat(x))
 		sum += x
 		n++
 	}
-	if s.Mean = cli.JsonFloat(sum / float64(n)); n == 0 {
-		s.Min, s.Max = cli.JsonFloat(math.NaN()), cli.JsonFloat(math.NaN())
+	if s.Mean = cli.JSONFloat(sum / float64(n)); n == 0 {
+		s.Min, s.Max = cli.JSONFloat(math.NaN()), cli.JSONFloat(math.NaN())
 	}
 	if keep {
 		for _, v := range values {
@@ -278,21 +278,21 @@ func (f *amrDumpFlags) describe(m *amrMesh, i int, b *amr.Block) *amrDump {
 func safeJSON(v any) any {
 	switch v := v.(type) {
 	case []float64:
-		out := make([]cli.JsonFloat, len(v))
+		out := make([]cli.JSONFloat, len(v))
 		for i, x := range v {
-			out[i] = cli.JsonFloat(x)
+			out[i] = cli.JSONFloat(x)
 		}
 		return out
 	case []float32:
-		out := make([]cli.JsonFloat, len(v))
+		out := make([]cli.JSONFloat, len(v))
 		for i, x := range v {
-			out[i] = cli.JsonFloat(x)
+			out[i] = cli.JSONFloat(x)
 		}
 		return out
 	case float64:
-		return cli.JsonFloat(v)
+		return cli.JSONFloat(v)
 	case float32:
-		return cli.JsonFloat(v)
+		return cli.JSONFloat(v)
 	case []byte:
 		return slices.Collect(func(yield func(int) bool) {
 			for _, b := range v {
@@ -366,7 +366,7 @@ func printBlock(e *cli.Env, d *amrDump) {
 	}
 }
 
-func figure(x cli.JsonFloat) string {
+func figure(x cli.JSONFloat) string {
 	if math.IsNaN(float64(x)) {
 		return "-"
 	}

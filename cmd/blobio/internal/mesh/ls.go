@@ -53,36 +53,36 @@ bytes, cost}]}]}. shape is slowest first; blocks are there with --blocks.`,
 	fl.BoolVarP(&f.blocks, "blocks", "b", false, "list every block")
 	f.trust.add(cmd)
 	fl.IntSliceVar(&f.ranks, "ranks", nil, "how even the blocks would be on so many ranks, such as 8,64")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 
 // Descriptions of a mesh, as JSON has them.
 type (
 	amrDesc struct {
-		Path      string         `json:"path"`
-		Form      string         `json:"form"`
-		Rank      int            `json:"rank"`
-		Roots     []int          `json:"root_blocks"`
-		Cells     []int          `json:"block_cells"`
-		Ghost     []int          `json:"ghost_cells"`
-		Periodic  []bool         `json:"periodic"`
-		Lower     []float64      `json:"lower"`
-		Upper     []float64      `json:"upper"`
-		MinLevel  int            `json:"min_level"`
-		MaxLevel  int            `json:"max_level"`
-		Cycle     int32          `json:"cycle"`
-		Time      float64        `json:"time"`
-		Dt        float64        `json:"dt"`
-		Order     string         `json:"order"`
-		Bytes     int64          `json:"bytes"`
-		Fields    []amrField     `json:"fields"`
-		Particles []amrParticles `json:"particles"`
-		Levels    []amrLevel     `json:"levels"`
-		Files     []amrFileDesc  `json:"files"`
-		Balance   amrBalance     `json:"balance"`
-		Plans     []amrPlan      `json:"plans,omitempty"`
-		Blocks    []amrBlockDesc `json:"blocks,omitempty"`
+		Path      string                `json:"path"`
+		Form      string                `json:"form"`
+		Rank      int                   `json:"rank"`
+		Roots     []int                 `json:"root_blocks"`
+		Cells     []int                 `json:"block_cells"`
+		Ghost     []int                 `json:"ghost_cells"`
+		Periodic  []bool                `json:"periodic"`
+		Lower     []float64             `json:"lower"`
+		Upper     []float64             `json:"upper"`
+		MinLevel  int                   `json:"min_level"`
+		MaxLevel  int                   `json:"max_level"`
+		Cycle     int32                 `json:"cycle"`
+		Time      float64               `json:"time"`
+		Dt        float64               `json:"dt"`
+		Order     string                `json:"order"`
+		Bytes     int64                 `json:"bytes"`
+		Fields    []amrField            `json:"fields"`
+		Particles []amrParticles        `json:"particles"`
+		Levels    []amr.LevelStatistics `json:"levels"`
+		Files     []amrFileDesc         `json:"files"`
+		Balance   amr.Balance           `json:"balance"`
+		Plans     []amr.Plan            `json:"plans,omitempty"`
+		Blocks    []amrBlockDesc        `json:"blocks,omitempty"`
 		count     int
 		leaves    int
 	}
@@ -99,14 +99,6 @@ type (
 		Count int64    `json:"count"` // in leaf blocks
 		Attrs []string `json:"attributes"`
 	}
-	amrLevel struct {
-		Level  int     `json:"level"`
-		Blocks int     `json:"blocks"`
-		Leaves int     `json:"leaves"`
-		Cells  int64   `json:"cells"` // of leaf blocks
-		Share  float64 `json:"share"` // of the domain
-		Bytes  int64   `json:"bytes"`
-	}
 	amrFileDesc struct {
 		Name   string  `json:"name"`
 		Bytes  int64   `json:"bytes"` // of the file
@@ -114,17 +106,6 @@ type (
 		Leaves int     `json:"leaves"`
 		Data   int64   `json:"data"`
 		Cost   float64 `json:"cost"`
-	}
-	amrBalance struct {
-		Most float64 `json:"most"`
-		Mean float64 `json:"mean"`
-		Eff  float64 `json:"efficiency"`
-	}
-	amrPlan struct {
-		Ranks int    `json:"ranks"`
-		By    string `json:"by"`
-		amrBalance
-		Surface float64 `json:"surface"`
 	}
 	amrBlockDesc struct {
 		Block int     `json:"block"`
@@ -184,8 +165,9 @@ func (f *amrLsFlags) one(ctx context.Context, path string) (*amrDesc, error) {
 	if err != nil {
 		return nil, err
 	}
+	bytes, cost := m.weights()
 	for _, n := range f.ranks {
-		d.Plans = append(d.Plans, plansOf(m, tree, n)...)
+		d.Plans = append(d.Plans, amr.PlansOf(tree, m.indexes(), bytes, cost, n)...)
 	}
 	if f.blocks {
 		for i := range m.blocks {
@@ -208,7 +190,7 @@ func describeMesh(ctx context.Context, m *amrMesh, tree *amr.Tree) (*amrDesc, er
 	g := &m.meta.Geometry
 	d := &amrDesc{Path: m.path, Form: m.form, Rank: g.Rank, Roots: g.Roots[:g.Rank], Cells: g.Block[:g.Rank], Ghost: g.Ghost[:g.Rank],
 		Periodic: g.Periodic[:g.Rank], Lower: g.Lower[:g.Rank], Upper: g.Upper[:g.Rank], MinLevel: g.MinLevel, MaxLevel: g.MaxLevel,
-		Cycle: m.meta.Cycle, Time: m.meta.Time, Dt: m.meta.Dt, Order: orderName(m, tree), Fields: []amrField{}, Particles: []amrParticles{}, count: len(m.blocks)}
+		Cycle: m.meta.Cycle, Time: m.meta.Time, Dt: m.meta.Dt, Order: amr.OrderOf(tree, m.indexes()), Fields: []amrField{}, Particles: []amrParticles{}, count: len(m.blocks)}
 	for _, f := range m.files {
 		d.Bytes += f.bytes
 		d.Files = append(d.Files, amrFileDesc{Name: f.name, Bytes: f.bytes})
@@ -216,25 +198,13 @@ func describeMesh(ctx context.Context, m *amrMesh, tree *amr.Tree) (*amrDesc, er
 	if err := d.describeData(ctx, m); err != nil {
 		return nil, err
 	}
-	lo, hi := tree.Levels()
-	per := int64(1)
-	for a := range g.Rank {
-		per *= int64(g.Block[a])
-	}
-	for l := lo; l <= hi; l++ {
-		d.Levels = append(d.Levels, amrLevel{Level: l})
-	}
+	bytes, _ := m.weights()
+	d.Levels = amr.LevelsOf(tree, g, m.indexes(), bytes)
 	for i := range m.blocks {
 		b := &m.blocks[i]
-		l := &d.Levels[b.index.Level()-lo]
-		l.Blocks++
-		l.Bytes += b.bytes
 		leaf := tree.Leaf(b.index)
 		if leaf {
-			l.Leaves++
 			d.leaves++
-			l.Cells += per
-			l.Share += shareOf(g, b.index)
 		}
 		if b.file >= 0 && b.file < len(d.Files) {
 			f := &d.Files[b.file]
@@ -251,19 +221,8 @@ func describeMesh(ctx context.Context, m *amrMesh, tree *amr.Tree) (*amrDesc, er
 	for i := range d.Files {
 		w[i], owner[i] = float64(d.Files[i].Data), i
 	}
-	q := sfc.Measure(w, owner, max(len(w), 1))
-	d.Balance = amrBalance{q.Max, q.Mean, q.Eff}
+	d.Balance = amr.BalanceOf(sfc.Measure(w, owner, max(len(w), 1)))
 	return d, nil
-}
-
-// shareOf is the part of the domain that a block covers.
-func shareOf(g *amr.Geometry, x amr.Index) float64 {
-	lo, hi := x.Bounds(g)
-	s := 1.0
-	for a := range g.Rank {
-		s *= (hi[a] - lo[a]) / (g.Upper[a] - g.Lower[a])
-	}
-	return s
 }
 
 // describeData tells of fields and particles. Particles are counted in leaf blocks: those of
@@ -316,43 +275,6 @@ func (d *amrDesc) describeData(ctx context.Context, m *amrMesh) error {
 		d.Particles = append(d.Particles, x)
 	}
 	return nil
-}
-
-// orderName tells along which curve the blocks are.
-func orderName(m *amrMesh, tree *amr.Tree) string {
-	index := m.indexes()
-	for _, o := range []amr.Ordering{amr.Morton{}, amr.Hilbert{}, amr.RootBlocks{}} {
-		if slices.Equal(index, o.Order(tree)) {
-			return strings.TrimPrefix(o.Name(), "order_")
-		}
-	}
-	return "other"
-}
-
-// plansOf deals the blocks to ranks in all ways that there are data for.
-func plansOf(m *amrMesh, tree *amr.Tree, ranks int) (out []amrPlan) {
-	n := len(m.blocks)
-	size, cost := make([]float64, n), make([]float64, n)
-	some := false
-	for i := range m.blocks {
-		size[i], cost[i] = float64(m.blocks[i].bytes), m.blocks[i].cost
-		some = some || cost[i] > 0
-	}
-	index := m.indexes()
-	add := func(by string, starts []int, w []float64) {
-		q := amr.Quality(tree, index, starts, w)
-		p := amrPlan{Ranks: ranks, By: by, amrBalance: amrBalance{q.Max, q.Mean, q.Eff}}
-		if q.Faces > 0 {
-			p.Surface = float64(q.Surface) / float64(q.Faces)
-		}
-		out = append(out, p)
-	}
-	add("blocks", sfc.ByCount(n, ranks), nil)
-	add("bytes", sfc.ByWeight(size, ranks), size)
-	if some {
-		add("cost", sfc.ByWeight(cost, ranks), cost)
-	}
-	return out
 }
 
 // times writes 4 × 4 × 2.
@@ -423,7 +345,7 @@ func printMesh(e *cli.Env, d *amrDesc) {
 			if p.By == "bytes" {
 				most, mean = cli.HumanBytes(int64(p.Most)), cli.HumanBytes(int64(p.Mean))
 			}
-			t.Row(p.Ranks, p.By, most, mean, fmt.Sprintf("%.3f", p.Eff), fmt.Sprintf("%.1f %%", 100*p.Surface))
+			t.Row(p.Ranks, p.By, most, mean, fmt.Sprintf("%.3f", p.Efficiency), fmt.Sprintf("%.1f %%", 100*p.Surface))
 		}
 		t.Flush()
 	}
@@ -460,6 +382,6 @@ func printMeshFiles(e *cli.Env, d *amrDesc) {
 		t.Flush()
 	}
 	if len(d.Files) > 1 {
-		fmt.Fprintf(e.Out, "\nfiles: at most %s of data, mean %s, efficiency %.3f\n", cli.HumanBytes(int64(d.Balance.Most)), cli.HumanBytes(int64(d.Balance.Mean)), d.Balance.Eff)
+		fmt.Fprintf(e.Out, "\nfiles: at most %s of data, mean %s, efficiency %.3f\n", cli.HumanBytes(int64(d.Balance.Most)), cli.HumanBytes(int64(d.Balance.Mean)), d.Balance.Efficiency)
 	}
 }

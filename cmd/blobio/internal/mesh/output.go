@@ -54,7 +54,7 @@ func (o *amrOutput) add(cmd *cobra.Command, def string) {
 	if def == formCello {
 		fl.BoolVar(&o.ghosts, "ghosts", false, "fields with their ghost zones")
 	}
-	cli.JsonFlag(cmd, &o.asJSON)
+	cli.JSONFlag(cmd, &o.asJSON)
 }
 
 // check refuses flags that do not belong to the form, and outputs that are there.

@@ -72,7 +72,7 @@ JSON: {path, bytes, by, drawn, leaves, axis, at}.`,
 	fl.BoolVar(&f.noNums, "no-numbers", false, "without the numbers of the blocks")
 	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
 	f.trust.add(cmd)
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	_ = cmd.MarkFlagFilename("output", "png", "svg")
 	return cmd
 }

@@ -68,7 +68,7 @@ func newBenchList(e *cli.Env) *cobra.Command {
 			return nil
 		},
 	}
-	cli.JsonFlag(cmd, &asJSON)
+	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }
 
@@ -112,9 +112,10 @@ profiles, skipped}`,
 	fl.StringVar(&f.peerBin, "peer-bin", "", "a build of E3SM-IO's e3sm_io, to be timed as well")
 	fl.BoolVar(&f.noTune, "no-tune", false, "run the peers with one setting of MPI-IO, without looking for the best")
 	fl.StringVar(&f.mpiBin, "mpi-bin", "", "a blobio that was built with -tags mpi")
-	fl.StringVar(&f.out, "out", "", "directory for the files of results (default: bench-results; none with --quick)")
-	cli.JsonFlag(cmd, &f.asJSON)
-	fl.BoolVarP(&f.verbose, "verbose", "v", false, "tell on standard error what is done")
+	fl.StringVarP(&f.out, "output", "o", "", "directory for the files of results (default: bench-results; none with --quick)")
+	cli.OldName(cmd, "out", "output")
+	cli.JSONFlag(cmd, &f.asJSON)
+	fl.BoolVar(&f.verbose, "verbose", false, "tell on standard error what is done")
 	return cmd
 }
 
@@ -357,7 +358,7 @@ JSON: {"results": [...]}, each as "bench run --json" prints it.`,
 			return nil
 		},
 	}
-	cli.JsonFlag(cmd, &asJSON)
+	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }
 
@@ -390,9 +391,10 @@ JSON: {"files": [...]}, the names of what was made.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&o.Results, "results", "bench/results", "directory with files of results")
-	fl.StringVar(&o.Out, "out", "bench/results/performance.md", "the page")
+	fl.StringVarP(&o.Out, "output", "o", "bench/results/performance.md", "the page")
+	cli.OldName(cmd, "out", "output")
 	fl.BoolVar(&o.Quick, "quick", false, "take results of quick runs as well (to try the report)")
-	cli.JsonFlag(cmd, &asJSON)
+	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }
 

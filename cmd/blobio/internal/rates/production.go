@@ -60,9 +60,10 @@ data, what, who, ranks, seconds, bytes, bounds, ...}]}, as in the files that "be
 	fl.StringVar(&f.o.Dir, "dir", "", "directory on the file system to be measured (default: that of temporary files)")
 	fl.BoolVar(&f.o.Keep, "keep", false, "leave the datasets")
 	fl.BoolVar(&f.o.Profile, "profile", false, "tell where the processor time goes (wants Go)")
-	fl.StringVar(&f.out, "out", "", "directory for the file of results (default: none is kept)")
-	fl.BoolVarP(&f.verbose, "verbose", "v", false, "tell on standard error what is done")
-	cli.JsonFlag(cmd, &f.asJSON)
+	fl.StringVarP(&f.out, "output", "o", "", "directory for the file of results (default: none is kept)")
+	cli.OldName(cmd, "out", "output")
+	fl.BoolVar(&f.verbose, "verbose", false, "tell on standard error what is done")
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 

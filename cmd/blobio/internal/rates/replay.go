@@ -37,8 +37,8 @@ type replayFlags struct {
 	out          string
 	keep         bool
 	force        bool
-	verify       bool
-	convert      bool
+	noVerify     bool
+	noConvert    bool
 	noSync       bool
 	memory       int64
 	compress     string
@@ -61,7 +61,7 @@ Values are a hash of variable, record and place, so that a wrong place shows
 (--pattern unique), the rank of the owner as E3SM-IO writes it (reference), or
 fields that look like those of the models (smooth).
 
-Files go to a temporary directory that is removed, unless --out or --keep is given.
+Files go to a temporary directory that is removed, unless -o or --keep is given.
 
 Under mpirun or srun (blobio-mpi) each process is a rank.
 
@@ -69,11 +69,11 @@ JSON: {dir, kept, results: [{case, layout, path, ranks, subfiles, variables, rec
 bytes, write_seconds, verified_elements, uncovered_elements, read_seconds,
 canonical, canonical_bytes, convert_seconds}]}.`,
 		Example: `  blobio replay
-  blobio replay --case G --ranks 64 --subfiles 4 --out run
-  blobio replay --case F --ne 30 --ranks 512 --history h1 --records 4 --float
-  blobio replay --case I --map map_i_case_16p.nc --slice reference --pattern reference --out i
+  blobio replay --case G --ranks 64 --subfiles 4 -o run
+  blobio replay --case F --ne 30 --ranks 512 --history h1 --num-records 4 --float
+  blobio replay --case I --map map_i_case_16p.nc --slice reference --pattern reference -o i
   blobio replay --pattern smooth --float --compress auto
-  blobio replay --nodes 2 --placement roundrobin --flush 2 --records 5`,
+  blobio replay --nodes 2 --placement roundrobin --flush 2 --num-records 5`,
 		Args: cli.ExactArgs(0, "no arguments, only options"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, e)
@@ -90,20 +90,22 @@ canonical, canonical_bytes, convert_seconds}]}.`,
 	fl.IntVar(&f.nodes, "nodes", 0, "number of nodes that the ranks are spread over (default 1)")
 	fl.IntVar(&f.ranksPerNode, "ranks-per-node", 0, "ranks that share a node, instead of --nodes")
 	cli.ChoiceFlag(cmd, &f.placement, "placement", "block", "how ranks are placed on nodes", "block", "roundrobin")
-	fl.Int64Var(&f.records, "records", 1, "records of the histories that have more than one (F_h1, G, I_h0)")
+	fl.Int64Var(&f.records, "num-records", 1, "records of the histories that have more than one (F_h1, G, I_h0)")
+	cli.OldName(cmd, "records", "num-records")
 	fl.IntVar(&f.flush, "flush", 1, "records between flushes; -1: one flush at the end")
 	fl.BoolVar(&f.async, "async", false, "flush in the background, while the next data are made")
 	fl.BoolVar(&f.float, "float", false, "record variables are float in the file (-j of E3SM-IO)")
 	cli.ChoiceFlag(cmd, &f.pattern, "pattern", "unique", "values", "unique", "reference", "smooth")
-	fl.StringVar(&f.out, "out", "", "directory of the files, made if it is not there (default: a temporary one that is removed)")
+	fl.StringVarP(&f.out, "output", "o", "", "directory of the files, made if it is not there (default: a temporary one that is removed)")
+	cli.OldName(cmd, "out", "output")
 	fl.BoolVar(&f.keep, "keep", false, "keep the temporary directory")
 	fl.BoolVar(&f.force, "force", false, "replace datasets of the same name")
-	fl.BoolVar(&f.verify, "verify", true, "read back and compare every element")
-	fl.BoolVar(&f.convert, "convert", true, "convert to ordinary netCDF, too")
+	fl.BoolVar(&f.noVerify, "no-verify", false, "do not read back and compare every element")
+	fl.BoolVar(&f.noConvert, "no-convert", false, "do not convert to ordinary netCDF")
 	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the files are on the disk")
 	fl.Var(cli.SizeFlag(&f.memory), "memory", "cap of the data that all ranks hold before a flush (default 1G)")
 	dataset.CompressFlag(cmd, &f.compress)
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 
@@ -121,7 +123,7 @@ func histories() (out []string) {
 func (f *replayFlags) options(cmd *cobra.Command, e *cli.Env) (o bench.ReplayOptions, err error) {
 	letter, _, single := strings.Cut(f.caseName, "_")
 	o = bench.ReplayOptions{Case: f.caseName, Base: letter, Records: f.records, Flush: f.flush, Async: f.async, Float: f.float,
-		Subfiles: f.subfiles, Verify: f.verify, Convert: f.convert, Force: f.force, Buffer: f.memory}
+		Subfiles: f.subfiles, Verify: !f.noVerify, Convert: !f.noConvert, Force: f.force, Buffer: f.memory}
 	if f.history != "both" {
 		if single || letter == "G" {
 			return o, cli.Usagef("--history %s: case %s has one history only", f.history, f.caseName)
@@ -130,7 +132,7 @@ func (f *replayFlags) options(cmd *cobra.Command, e *cli.Env) (o bench.ReplayOpt
 	}
 	switch {
 	case f.records < 1:
-		return o, cli.Usagef("--records %d, want a positive number", f.records)
+		return o, cli.Usagef("--num-records %d, want a positive number", f.records)
 	case f.flush == 0 || f.flush < -1:
 		return o, cli.Usagef("--flush %d, want a positive number, or -1", f.flush)
 	case f.subfiles < 0 || f.nodes < 0 || f.ranksPerNode < 0:
@@ -138,7 +140,7 @@ func (f *replayFlags) options(cmd *cobra.Command, e *cli.Env) (o bench.ReplayOpt
 	case f.nodes > 0 && f.ranksPerNode > 0:
 		return o, cli.Usagef("--nodes and --ranks-per-node exclude each other")
 	case f.out != "" && f.keep:
-		return o, cli.Usagef("--keep is for the temporary directory: files of --out are kept in any case")
+		return o, cli.Usagef("--keep is for the temporary directory: files of -o are kept in any case")
 	}
 	if o.Grouping, err = dataset.ParseGrouping(f.grouping); err != nil {
 		return o, cli.AsUsage(err)
@@ -199,7 +201,7 @@ func (f *replayFlags) options(cmd *cobra.Command, e *cli.Env) (o bench.ReplayOpt
 
 func (f *replayFlags) loadMaps(cmd *cobra.Command, letter string) ([]*decomp.Map, error) {
 	if len(f.maps.Files) == 0 {
-		for _, name := range []string{"slice", "unsorted"} {
+		for _, name := range []string{"slice", "no-sort"} {
 			if cmd.Flags().Changed(name) {
 				return nil, cli.Usagef("--%s is for maps of --map", name)
 			}
@@ -281,7 +283,7 @@ func (f *replayFlags) makeDir(ctx context.Context, e *cli.Env) (string, error) {
 			return "", err
 		}
 		if node.Size() != e.Comm().Size() {
-			return "", cli.Usagef("--out is needed: a directory that all nodes see")
+			return "", cli.Usagef("-o is needed: a directory that all nodes see")
 		}
 	}
 	dir := f.out
@@ -301,27 +303,27 @@ func (f *replayFlags) makeDir(ctx context.Context, e *cli.Env) (string, error) {
 
 func (f *replayFlags) print(_ context.Context, e *cli.Env, results []bench.Result) {
 	heads := []string{"CASE", "LAYOUT", ">RANKS", ">SUBFILES", ">VARS", ">RECORDS", ">SIZE", ">WRITE", ">RATE"}
-	if f.verify {
+	if !f.noVerify {
 		heads = append(heads, ">READ", ">RATE", ">VERIFIED", ">UNOWNED")
 	}
-	if f.convert {
+	if !f.noConvert {
 		heads = append(heads, ">CONVERT", ">RATE")
 	}
 	t := e.NewTable("", heads...)
 	verified := int64(0)
 	for _, r := range results {
 		row := []any{r.Case, r.Layout, r.Ranks, r.Subfiles, r.Vars, r.Records, cli.HumanBytes(r.Bytes), seconds(r.Write), rate(r.Bytes, r.Write)}
-		if f.verify {
+		if !f.noVerify {
 			row = append(row, seconds(r.Read), rate(r.Bytes, r.Read), r.Verified, r.Uncovered)
 			verified += r.Verified
 		}
-		if f.convert {
+		if !f.noConvert {
 			row = append(row, seconds(r.Convert), rate(r.CanBytes, r.Convert))
 		}
 		t.Row(row...)
 	}
 	t.Flush()
-	if f.verify {
+	if !f.noVerify {
 		fmt.Fprintf(e.Out, "\nverified %d elements: all correct\n", verified)
 	}
 }

@@ -55,14 +55,14 @@ the bytes that match a checksum.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.BoolVarP(&f.quick, "quick", "q", false, "metadata and sizes only: do not read the files")
+	fl.BoolVar(&f.quick, "quick", false, "metadata and sizes only: do not read the files")
 	fl.BoolVar(&f.strict, "strict", false, "warnings count as errors in the exit code")
-	fl.BoolVarP(&f.notes, "notes", "n", false, "print notes, too")
+	fl.BoolVar(&f.notes, "notes", false, "print notes, too")
 	fl.IntVar(&f.workers, "workers", 0, "files read at once (default: number of CPUs, at most 16)")
 	fl.IntVar(&f.id, "id", 0, "look at the files of this dataset only")
 	fl.StringArrayVar(&f.control, "control", nil, "control `DIR` of a node, or THERE=HERE; as often as there are nodes")
 	fl.StringArrayVar(&f.cache, "cache", nil, "cache `DIR`, or THERE=HERE, of all these nodes")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 

@@ -42,7 +42,7 @@ wrong stands in list, capacity and write, sizes are in bytes, -1 is not known. W
   blobio scr check-node --all --json | jq '.down[]'`,
 		Args: cli.ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if all || a.nodes != "" {
+			if all || a.Nodes != "" {
 				if len(dirs) > 0 {
 					return cli.Usagef("--dir is for this node; nodes are tested with what CNTLDIR and CACHEDIR say")
 				}
@@ -58,7 +58,7 @@ wrong stands in list, capacity and write, sizes are in bytes, -1 is not known. W
 			}
 			checked := []runloop.DirCheck{}
 			for _, d := range list {
-				c := runloop.CheckDir(vfs.OS, nil, d, a.free)
+				c := runloop.CheckDir(vfs.OS, nil, d, a.Free)
 				if c.Err() != nil {
 					e.Code = cli.Findings
 				}
@@ -83,7 +83,7 @@ wrong stands in list, capacity and write, sizes are in bytes, -1 is not known. W
 	fl := cmd.Flags()
 	fl.StringArrayVar(&dirs, "dir", nil, "look at `DIR`, or DIR=SIZE (64g), as often as needed")
 	fl.BoolVarP(&all, "all", "a", false, "test all nodes of the allocation from here")
-	cli.JsonFlag(cmd, &asJSON)
+	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }
 
@@ -101,7 +101,7 @@ func (a *scrAlloc) checkDirs(dirs []string) (out []config.Capacity, err error) {
 		if err := a.load(true); err != nil {
 			return nil, err
 		}
-		return runloop.Bases(a.params)
+		return runloop.Bases(a.Params)
 	}
 	for _, d := range dirs {
 		c := config.Capacity{Dir: d}
@@ -124,11 +124,11 @@ func (a *scrAlloc) checkNodes(cmd *cobra.Command, e *cli.Env, asJSON bool) error
 	if err := a.load(false); err != nil {
 		return err
 	}
-	checker, err := a.checker()
+	checker, err := a.Checker()
 	if err != nil {
 		return err
 	}
-	down, skipped, err := checker.Check(cmd.Context(), a.source.Nodes)
+	down, skipped, err := checker.Check(cmd.Context(), a.Source.Nodes)
 	if err != nil {
 		return err
 	}
@@ -136,9 +136,9 @@ func (a *scrAlloc) checkNodes(cmd *cobra.Command, e *cli.Env, asJSON bool) error
 		e.Code = cli.Findings
 	}
 	if asJSON {
-		return e.PrintJSON(map[string]any{"nodes": a.source.Nodes, "down": append([]runloop.Down{}, down...), "skipped": append([]runloop.Skipped{}, skipped...)})
+		return e.PrintJSON(map[string]any{"nodes": a.Source.Nodes, "down": append([]runloop.Down{}, down...), "skipped": append([]runloop.Skipped{}, skipped...)})
 	}
 	fmt.Fprintf(e.Out, "tests: %s\n", strings.Join(testNames(checker), ", "))
-	printTests(e, a.source.Nodes, down, skipped)
+	printTests(e, a.Source.Nodes, down, skipped)
 	return nil
 }

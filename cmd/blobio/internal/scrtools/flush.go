@@ -52,7 +52,7 @@ output, files, bytes}]}, with a flag of those that it is about.`,
 	fl.BoolVar(&f.listOutput, "list-output", false, "print the numbers of all output, oldest first")
 	fl.BoolVar(&f.listCkpt, "list-ckpt", false, "print the numbers of all checkpoints, newest first")
 	fl.IntVar(&f.before, "before", 0, "with --latest and the lists: only those with a number below `ID`")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 

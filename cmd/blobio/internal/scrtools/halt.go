@@ -76,14 +76,14 @@ set; halt says that a condition holds (with --retries: for another run).`,
 	fl.Int64VarP(&f.checkpoints, "checkpoints", "c", 0, "end after `N` more checkpoints")
 	fl.StringVarP(&f.before, "before", "b", "", "end before `TIME`")
 	fl.StringVarP(&f.after, "after", "a", "", "end at the first chance after `TIME`")
-	fl.Int64VarP(&f.seconds, "seconds", "s", 0, "end when no more than `N` seconds remain of the allocation; 0: whatever remains")
+	fl.Int64Var(&f.seconds, "seconds", 0, "end when no more than `N` seconds remain of the allocation; 0: whatever remains")
 	fl.StringVarP(&f.reason, "reason", "r", "", "end at the next chance, for reason `TEXT`")
 	fl.BoolVarP(&f.immediate, "immediate", "i", false, "end at the next chance; same as --reason "+reasonHalted)
 	fl.StringSliceVarP(&f.unset, "unset", "u", nil, "take a condition back: "+strings.Join(scrHaltWords, ", ")+"; may be repeated")
 	fl.BoolVar(&f.remove, "remove", false, "take all conditions back")
 	fl.BoolVarP(&f.list, "list", "l", false, "list the conditions (as without flags)")
 	fl.BoolVar(&f.retry, "retries", false, "exit with 0 if no other run may start, with 1 if one may")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	_ = cmd.RegisterFlagCompletionFunc("unset", cobra.FixedCompletions(scrHaltWords, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }

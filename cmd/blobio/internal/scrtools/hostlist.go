@@ -57,14 +57,14 @@ JSON: {"compressed", "count", "hosts": [...]}; with --nth {"host"}.`,
 	fl.BoolVarP(&f.expand, "expand", "e", false, "print every host, one on a line")
 	fl.BoolVarP(&f.compress, "compress", "C", false, "print the compressed form (as without flags)")
 	fl.BoolVarP(&f.count, "count", "c", false, "print how many hosts there are")
-	fl.IntVarP(&f.nth, "nth", "n", 0, "print the `N`-th host, from 1; from -1 backwards")
+	fl.IntVar(&f.nth, "nth", 0, "print the `N`-th host, from 1; from -1 backwards")
 	fl.StringVarP(&f.minus, "minus", "m", "", "hosts of A that are not in B: `A:B`")
 	fl.StringVarP(&f.intersection, "intersection", "i", "", "hosts of A that are in B, too: `A:B`")
 	fl.BoolVarP(&f.union, "union", "u", false, "each host once")
-	fl.BoolVarP(&f.sort, "sort", "s", false, "sort by machine and number")
+	fl.BoolVar(&f.sort, "sort", false, "sort by machine and number")
 	fl.StringVar(&f.sep, "separator", "\n", "--expand: what stands between two hosts")
 	fl.Lookup("separator").DefValue = "newline"
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 

@@ -76,7 +76,7 @@ complete, current, checkpoint, output, ckpt, files, bytes, created, flushed, fet
 	fl.IntVarP(&f.build, "build", "b", 0, "rebuild scavenged dataset `ID`, and list it (see scr rebuild)")
 	fl.StringVar(&f.was, "was", "", "--build: the path that PREFIX had when the dataset was written, if it was moved")
 	fl.BoolVar(&f.rebuild, "rebuild", false, "put the list together from the summaries; what is listed already stays")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 

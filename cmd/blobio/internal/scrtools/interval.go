@@ -49,7 +49,7 @@ overheads as fractions, absent where they are beyond measure.`,
 		Example: `  blobio scr interval /p/sim
   blobio scr interval --mtbf 12h /p/sim                 # the log holds no failure yet
   blobio scr interval --cost 45s --mtbf 6h              # without a log
-  blobio scr interval --plot cost.png /p/sim            # or cost.svg
+  blobio scr interval -o cost.png /p/sim            # or cost.svg
   blobio scr interval --json /p/sim | jq '.intervals[] | select(.method == "Daly").seconds'`,
 		Args: cli.MaxArgs(1, "one prefix directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -61,12 +61,12 @@ overheads as fractions, absent where they are beyond measure.`,
 	fl.Var(spanValue{&f.cost}, "cost", "cost of a checkpoint (default: from the log)")
 	fl.Var(spanValue{&f.mtbf}, "mtbf", "mean time between failures (default: from the log)")
 	fl.Var(spanValue{&f.restart}, "restart", "how long it takes after a failure until the program computes again (default: from the log, else 0)")
-	fl.StringVar(&f.plot, "plot", "", "draw the overhead over the interval into this file, .png or .svg")
-	fl.IntVar(&f.width, "width", cli.DefaultPictureWidth, "--plot: width in points (a PNG has twice as many pixels)")
-	fl.StringVar(&f.title, "title", "How often to checkpoint", "--plot: title")
-	fl.BoolVar(&f.force, "force", false, "--plot: replace the picture if it is there")
-	cli.JsonFlag(cmd, &f.asJSON)
-	_ = cmd.MarkFlagFilename("plot", "png", "svg")
+	fl.StringVarP(&f.plot, "output", "o", "", "draw the overhead over the interval into this file, .png or .svg")
+	fl.IntVar(&f.width, "width", cli.DefaultPictureWidth, "--output: width in points (a PNG has twice as many pixels)")
+	fl.StringVar(&f.title, "title", "How often to checkpoint", "--output: title")
+	fl.BoolVar(&f.force, "force", false, "--output: replace the picture if it is there")
+	cli.JSONFlag(cmd, &f.asJSON)
+	_ = cmd.MarkFlagFilename("output", "png", "svg")
 	return cmd
 }
 
@@ -186,8 +186,8 @@ func (f *scrIntervalFlags) source(cmd *cobra.Command, args []string) (*paceLog, 
 func (f *scrIntervalFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	given := cmd.Flags().Changed
 	switch {
-	case given("plot") && !chart.Known(f.plot):
-		return cli.CheckPicture("plot", f.plot)
+	case given("output") && !chart.Known(f.plot):
+		return cli.CheckPicture("output", f.plot)
 	case given("cost") && f.cost <= 0, given("mtbf") && f.mtbf <= 0:
 		return cli.Usagef("--cost and --mtbf want more than 0")
 	case f.width < cli.MinPictureWidth || f.width > cli.MaxPictureWidth:
@@ -195,7 +195,7 @@ func (f *scrIntervalFlags) run(cmd *cobra.Command, e *cli.Env, args []string) er
 	}
 	for _, name := range []string{"width", "title", "force"} {
 		if f.plot == "" && given(name) {
-			return cli.Usagef("--%s goes with --plot", name)
+			return cli.Usagef("--%s goes with --output", name)
 		}
 	}
 	l, err := f.source(cmd, args)

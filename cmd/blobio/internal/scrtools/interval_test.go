@@ -127,8 +127,8 @@ func TestScrIntervalUnknown(t *testing.T) {
 	clitest.Check(t, os.WriteFile(text, []byte("no log\nat all\n"), 0o666))
 	clitest.Bad(t, cli.Failed, "is no log of SCR", "scr", "interval", "--log", text)
 	clitest.Bad(t, cli.Failed, "no such file", "scr", "interval", "--log", text+"x")
-	for _, c := range [][]string{{"do not go together", "--log", text, empty}, {".png or .svg", "--plot", "x.pdf"}, {"--force goes with --plot", "--force"}, {"want 90s", "--cost", "5q"},
-		{"more than 0", "--cost", "0"}, {"want 90s", "--mtbf", "-5"}, {"want 90s", "--mtbf", "NaN"}, {"too many", "a", "b"}, {"--width 10", "--plot", "x.png", "--width", "10"}} {
+	for _, c := range [][]string{{"do not go together", "--log", text, empty}, {".png or .svg", "-o", "x.pdf"}, {"--force goes with --output", "--force"}, {"want 90s", "--cost", "5q"},
+		{"more than 0", "--cost", "0"}, {"want 90s", "--mtbf", "-5"}, {"want 90s", "--mtbf", "NaN"}, {"too many", "a", "b"}, {"--width 10", "-o", "x.png", "--width", "10"}} {
 		clitest.Bad(t, cli.Failed, c[0], append([]string{"scr", "interval"}, c[1:]...)...)
 	}
 }
@@ -140,7 +140,7 @@ func TestScrIntervalPlot(t *testing.T) {
 		{"--cost", "45s", "--mtbf", "6h", "--restart", "365d"}, {"--width", "400", "--cost", "45s", "--mtbf", "6h"}, {scrLog(t, 4, 6, 5)},
 	} {
 		name := filepath.Join(dir, fmt.Sprintf("%d.png", i))
-		out := clitest.Good(t, append([]string{"scr", "interval", "--plot", name}, args...)...)
+		out := clitest.Good(t, append([]string{"scr", "interval", "-o", name}, args...)...)
 		b, err := os.ReadFile(name)
 		clitest.Check(t, err)
 		img, err := png.Decode(bytes.NewReader(b))
@@ -160,11 +160,11 @@ func TestScrIntervalPlot(t *testing.T) {
 			}
 		}
 	}
-	clitest.Bad(t, cli.Failed, "--force replaces it", "scr", "interval", "--cost", "1", "--mtbf", "9", "--plot", filepath.Join(dir, "0.png"))
-	clitest.Good(t, "scr", "interval", "--cost", "1", "--mtbf", "9", "--force", "--plot", filepath.Join(dir, "0.png"))
+	clitest.Bad(t, cli.Failed, "--force replaces it", "scr", "interval", "--cost", "1", "--mtbf", "9", "-o", filepath.Join(dir, "0.png"))
+	clitest.Good(t, "scr", "interval", "--cost", "1", "--mtbf", "9", "--force", "-o", filepath.Join(dir, "0.png"))
 
 	name := filepath.Join(dir, "x.svg")
-	clitest.Good(t, "scr", "interval", "--cost", "1", "--mtbf", "9", "--title", "a <b> & c", "--plot", name)
+	clitest.Good(t, "scr", "interval", "--cost", "1", "--mtbf", "9", "--title", "a <b> & c", "-o", name)
 	f, err := os.Open(name)
 	clitest.Check(t, err)
 	defer f.Close()

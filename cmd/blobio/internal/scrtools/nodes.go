@@ -63,6 +63,6 @@ JSON: {"prefix", "nodes"}; null if it is not known.`,
 		},
 	}
 	cmd.Flags().IntVar(&set, "set", 0, "set it to `N`")
-	cli.JsonFlag(cmd, &asJSON)
+	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }

@@ -53,13 +53,13 @@ generations, help}], "lines": [{line, source, file, number}], "notes": [...],
 		},
 	}
 	fl := cmd.Flags()
-	fl.BoolVarP(&f.set, "set", "s", false, "only those that something sets")
+	fl.BoolVar(&f.set, "set", false, "only those that something sets")
 	fl.BoolVarP(&f.long, "long", "l", false, "with kind, default and meaning")
 	fl.BoolVar(&f.manual, "manual", false, "explain parameters, files and descriptors, and do nothing else")
 	fl.StringVar(&f.user, "user-file", "", "user `FILE`, instead of the one that SCR would take")
 	fl.StringVar(&f.system, "system-file", config.DefaultSystemFile, "system `FILE`; it need not be there")
 	fl.StringVar(&f.from, "dir", "", "`DIR` where relative names start, and the prefix directory if SCR_PREFIX is not set (default: the working directory)")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	_ = cmd.MarkFlagFilename("user-file")
 	return cmd
 }

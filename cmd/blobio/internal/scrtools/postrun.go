@@ -39,32 +39,32 @@ not be copied from.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			if len(args) > 0 {
-				a.prefix = args[0]
+				a.Prefix = args[0]
 			}
 			if noTests {
-				a.tests = "none"
+				a.Tests = "none"
 			}
 			if err := a.load(false); err != nil {
 				return err
 			}
-			if a.reach == nil {
+			if a.Reach == nil {
 				return cli.Usagef("--remote none: nothing can be saved from nodes that are not reached")
 			}
-			if on, err := a.params.Flag("SCR_ENABLE"); err != nil {
+			if on, err := a.Params.Flag("SCR_ENABLE"); err != nil {
 				return err
 			} else if !on {
 				fmt.Fprintln(e.Stderr, "blobio: SCR_ENABLE is 0: nothing to do")
 				return nil
 			}
-			checker, err := a.checker()
+			checker, err := a.Checker()
 			if err != nil {
 				return err
 			}
-			down, skipped, err := checker.Check(ctx, a.source.Nodes)
+			down, skipped, err := checker.Check(ctx, a.Source.Nodes)
 			if err != nil {
 				return err
 			}
-			up := hostlist.Diff(a.source.Nodes, checker.DownNodes())
+			up := hostlist.Diff(a.Source.Nodes, checker.DownNodes())
 			if len(up) == 0 && len(down) > 0 { // the reasons would be lost with the error
 				more := ""
 				if n := len(down) - 1; n > 0 {
@@ -72,7 +72,7 @@ not be copied from.`,
 				}
 				return fmt.Errorf("no node is up: %v%s", down[0], more)
 			}
-			rep, err := a.salvage(ctx, up)
+			rep, err := a.Salvage(ctx, up)
 			if err != nil {
 				return err
 			}
@@ -91,10 +91,10 @@ not be copied from.`,
 						}
 					}
 				}
-				return e.PrintJSON(map[string]any{"nodes": a.source.Nodes, "down": append([]runloop.Down{}, down...),
+				return e.PrintJSON(map[string]any{"nodes": a.Source.Nodes, "down": append([]runloop.Down{}, down...),
 					"datasets": all, "current": rep.Current, "checkpoint": rep.Safe, "failed": failed})
 			}
-			printTests(e, a.source.Nodes, down, skipped)
+			printTests(e, a.Source.Nodes, down, skipped)
 			for _, t := range rep.Tried {
 				for _, n := range up {
 					if err := t.Nodes[n]; err != nil {
@@ -116,7 +116,7 @@ not be copied from.`,
 	a.flags(cmd)
 	cmd.Flags().Lookup("prefix").Hidden = true
 	cmd.Flags().BoolVar(&noTests, "no-tests", false, "test no node: use all but those of --down and --exclude")
-	cli.JsonFlag(cmd, &asJSON)
+	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }
 

@@ -33,7 +33,7 @@ JSON: {"prefix", "did": [...], "nodes", "down": [{node, test, reason}], "skipped
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			if len(args) > 0 {
-				a.prefix = args[0]
+				a.Prefix = args[0]
 			}
 			for _, name := range need {
 				if _, err := exec.LookPath(name); err != nil {
@@ -43,20 +43,20 @@ JSON: {"prefix", "did": [...], "nodes", "down": [{node, test, reason}], "skipped
 			if err := a.load(false); err != nil {
 				return err
 			}
-			checker, err := a.checker()
+			checker, err := a.Checker()
 			if err != nil {
 				return err
 			}
-			did, err := runloop.Prerun(ctx, a.dir)
+			did, err := runloop.Prerun(ctx, a.Dir)
 			if err != nil {
 				return err
 			}
-			if a.root != "" {
-				if err := a.local.Prepare(a.source.Nodes); err != nil {
+			if a.NodeRoot != "" {
+				if err := a.Local.Prepare(a.Source.Nodes); err != nil {
 					return err
 				}
 			}
-			down, skipped, err := checker.Check(ctx, a.source.Nodes)
+			down, skipped, err := checker.Check(ctx, a.Source.Nodes)
 			if err != nil {
 				return err
 			}
@@ -64,20 +64,20 @@ JSON: {"prefix", "did": [...], "nodes", "down": [{node, test, reason}], "skipped
 				e.Code = cli.Findings
 			}
 			if asJSON {
-				return e.PrintJSON(map[string]any{"prefix": a.dir.Path, "did": did, "nodes": a.source.Nodes,
+				return e.PrintJSON(map[string]any{"prefix": a.Dir.Path, "did": did, "nodes": a.Source.Nodes,
 					"down": append([]runloop.Down{}, down...), "skipped": append([]runloop.Skipped{}, skipped...)})
 			}
 			for _, s := range did {
 				fmt.Fprintln(e.Out, s)
 			}
-			printTests(e, a.source.Nodes, down, skipped)
+			printTests(e, a.Source.Nodes, down, skipped)
 			return nil
 		},
 	}
 	a.flags(cmd)
 	cmd.Flags().Lookup("prefix").Hidden = true
 	cmd.Flags().StringArrayVar(&need, "need", nil, "`COMMAND` that must be there, as often as needed")
-	cli.JsonFlag(cmd, &asJSON)
+	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }
 

@@ -15,9 +15,9 @@ import (
 )
 
 type scrPrintFlags struct {
-	form   string
-	sorted bool
-	asJSON bool
+	form          string
+	sorted, quiet bool
+	asJSON        bool
 }
 
 func newScrPrint(e *cli.Env) *cobra.Command {
@@ -46,8 +46,9 @@ a value is a key with nothing below it: "SIZE": {"1024": {}}.`,
 		},
 	}
 	cli.ChoiceFlag(cmd, &f.form, "form", "keyval", "keyval (KEY = value) or tree (each key on a line of its own)", "keyval", "tree")
-	cmd.Flags().BoolVarP(&f.sorted, "sort", "s", false, "keys in order, instead of that of the file")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cmd.Flags().BoolVar(&f.sorted, "sort", false, "keys in order, instead of that of the file")
+	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "do not print the keys, only whether the file is good")
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 
@@ -94,7 +95,11 @@ func (f *scrPrintFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) erro
 			p.CRC = fmt.Sprintf("%#x", rec.CRC)
 		}
 		out = append(out, p)
-		if !f.asJSON {
+		switch {
+		case f.asJSON:
+		case f.quiet:
+			fmt.Fprintf(e.Out, "%s: good\n", clean(path))
+		default:
 			if err := f.print(e, p, rec, len(paths) > 1, i > 0); err != nil {
 				return err
 			}

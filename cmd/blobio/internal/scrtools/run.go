@@ -102,7 +102,7 @@ hung, down: [{node, test, reason}]}], "down": [...], "skipped": [{test, why}],
 	fl.BoolVar(&f.transfer, "transfer", false, "start a transfer process on each node, which copies in the background (SCR_FLUSH_ASYNC) and outlives a run")
 	fl.BoolVar(&f.noSalvage, "no-salvage", false, "do not save what is only in caches at the end")
 	fl.BoolVarP(&f.dryRun, "dry-run", "n", false, "print what would be done, and do not start anything")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 
@@ -114,7 +114,7 @@ func (f *scrRunFlags) pick() (runloop.Launcher, error) {
 		if len(f.launcherArgs) > 0 {
 			return nil, cli.Usagef("--launcher-arg is for mpirun, mpiexec and srun")
 		}
-		return f.local, nil
+		return f.Local, nil
 	case "mpirun":
 		c.Style = runloop.OpenMPI
 	case "mpiexec":
@@ -130,7 +130,7 @@ func (f *scrRunFlags) pick() (runloop.Launcher, error) {
 func (f *scrRunFlags) run(ctx context.Context, e *cli.Env, args []string) error {
 	if f.launcher == "" {
 		f.launcher = "local"
-		if inSlurm() && f.root == "" {
+		if runloop.InSlurm() && f.NodeRoot == "" {
 			f.launcher = "srun"
 		}
 	}
@@ -149,16 +149,16 @@ func (f *scrRunFlags) run(ctx context.Context, e *cli.Env, args []string) error 
 	if err != nil {
 		return err
 	}
-	checker, err := f.checker()
+	checker, err := f.Checker()
 	if err != nil {
 		return err
 	}
-	o := runloop.Options{Launcher: launcher, Nodes: f.source.Nodes, Dir: f.dir, Checker: checker, Grace: max(f.grace, 1)}
-	if err := o.FromParams(f.params); err != nil {
+	o := runloop.Options{Launcher: launcher, Nodes: f.Source.Nodes, Dir: f.Dir, Checker: checker, Grace: max(f.grace, 1)}
+	if err := o.FromParams(f.Params); err != nil {
 		return err
 	}
 	if f.launcher != "local" {
-		o.Own = f.own()
+		o.Own = f.Own()
 	}
 	if f.runs > 0 {
 		o.Runs = f.runs
@@ -175,21 +175,21 @@ func (f *scrRunFlags) run(ctx context.Context, e *cli.Env, args []string) error 
 		o.Watchdog = &runloop.Watchdog{Timeout: f.watch, TimeoutPFS: f.watchPFS}
 	}
 	if o.Watchdog != nil {
-		o.Watchdog.Beat = runloop.FileBeat(f.dir, f.heartbeat...)
+		o.Watchdog.Beat = runloop.FileBeat(f.Dir, f.heartbeat...)
 	}
 	e.Stderr = shared(e.Stderr) // the loop and the program both write to it
-	for _, n := range f.params.Notes() {
+	for _, n := range f.Params.Notes() {
 		fmt.Fprintf(e.Stderr, "scr run: note: %s\n", clean(n.String()))
 	}
-	o.Launch = runloop.Launch{Args: args, PerNode: f.per, Stdout: e.Stdout, Stderr: e.Stderr, Env: launchEnv(f.set)}
+	o.Launch = runloop.Launch{Args: args, PerNode: f.per, Stdout: e.Stdout, Stderr: e.Stderr, Env: launchEnv(f.Set)}
 	if f.asJSON {
 		o.Launch.Stdout = e.Stderr
 	}
 	if err := checkUse(&o); err != nil {
 		return err
 	}
-	if f.root != "" {
-		if err := f.local.Prepare(o.Nodes); err != nil {
+	if f.NodeRoot != "" {
+		if err := f.Local.Prepare(o.Nodes); err != nil {
 			return err
 		}
 	}
@@ -197,14 +197,14 @@ func (f *scrRunFlags) run(ctx context.Context, e *cli.Env, args []string) error 
 		return f.plan(ctx, e, &o)
 	}
 	if f.transfer {
-		if f.reach == nil {
+		if f.Reach == nil {
 			return cli.Usagef("--transfer wants a way to the nodes (--remote)")
 		}
 		exe, err := os.Executable()
 		if err != nil {
 			return err
 		}
-		if o.Transfers, err = runloop.TransfersOf(f.params, f.local, f.shell, exe); err != nil {
+		if o.Transfers, err = runloop.TransfersOf(f.Params, f.Local, f.Shell, exe); err != nil {
 			return err
 		}
 		o.Transfers.Stderr, o.Transfers.Say, o.Transfers.Grace = e.Stderr, scrSay(e), f.grace
@@ -213,7 +213,7 @@ func (f *scrRunFlags) run(ctx context.Context, e *cli.Env, args []string) error 
 }
 
 // launchEnv is the environment of the program: what --set says counts for it, too.
-func launchEnv(set []string) []string { return lastEnv(append(os.Environ(), set...)) }
+func launchEnv(set []string) []string { return runloop.LastEnv(append(os.Environ(), set...)) }
 
 // checkUse says in words of the command line what the loop would refuse.
 func checkUse(o *runloop.Options) error {
@@ -230,7 +230,7 @@ func checkUse(o *runloop.Options) error {
 func (f *scrRunFlags) loop(ctx context.Context, e *cli.Env, o runloop.Options) error {
 	say := scrSay(e)
 	o.Say = say
-	log, err := f.log()
+	log, err := f.Log()
 	if err != nil {
 		return err
 	}
@@ -239,7 +239,7 @@ func (f *scrRunFlags) loop(ctx context.Context, e *cli.Env, o runloop.Options) e
 	lost := false
 	if !f.noSalvage {
 		o.Salvage = func(ctx context.Context, up []string) error {
-			rep, err := f.scrAlloc.salvage(ctx, up)
+			rep, err := f.Salvage(ctx, up)
 			if err != nil {
 				return err
 			}
@@ -345,7 +345,7 @@ type scrPlan struct {
 
 // plan tests the nodes and prints what would be started.
 func (f *scrRunFlags) plan(ctx context.Context, e *cli.Env, o *runloop.Options) error {
-	p := scrPlan{Nodes: o.Nodes, From: f.source.From, Prefix: f.dir.Path, Launcher: o.Launcher.Name(), Tests: testNames(o.Checker), Runs: o.Runs,
+	p := scrPlan{Nodes: o.Nodes, From: f.Source.From, Prefix: f.Dir.Path, Launcher: o.Launcher.Name(), Tests: testNames(o.Checker), Runs: o.Runs,
 		Skipped: []runloop.Skipped{}, Down: []runloop.Down{}, Use: []string{}, Spare: []string{}, Command: [][]string{}}
 	down, skipped, err := o.Checker.Check(ctx, o.Nodes)
 	if err != nil {

@@ -28,7 +28,7 @@ func (f *scrSaved) flags(cmd *cobra.Command, id string) {
 	fl := cmd.Flags()
 	fl.IntVar(&f.id, "id", 0, id)
 	fl.StringVar(&f.was, "was", "", "the path that PREFIX had when the datasets were written, if it was moved")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 }
 
 func (f *scrSaved) open(args []string) (*prefixdir.Dir, error) {
@@ -111,7 +111,7 @@ JSON: {"datasets": [{id, name, ranks, files, bytes, indexed, verified, missing:
 		},
 	}
 	f.flags(cmd, "look at this dataset only (default: all)")
-	cmd.Flags().BoolVarP(&quick, "quick", "q", false, "look at sizes only: do not read the files")
+	cmd.Flags().BoolVar(&quick, "quick", false, "look at sizes only: do not read the files")
 	cmd.Flags().BoolVar(&tree, "tree", false, "print all that was found, as a key/value tree")
 	return cmd
 }

@@ -26,7 +26,7 @@ else the working directory.`,
   blobio scr check /p/sim                        # is all of it whole?
   blobio scr print /p/sim/.scr/index.scr         # any key/value tree
   blobio scr halt --checkpoints 2 /p/sim         # end the run after two more
-  blobio scr interval --plot cost.png /p/sim     # how often to checkpoint
+  blobio scr interval -o cost.png /p/sim     # how often to checkpoint
   blobio scr hostlist --count 'atlas[3,5-7]'
   blobio scr params --set                        # what is configured, and where`,
 	}

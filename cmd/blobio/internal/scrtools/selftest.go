@@ -78,12 +78,12 @@ JSON: {"steps": [{name, ok, saw, reached}]}.`,
 	fl.Lookup("prefix").Hidden = true
 	fl.StringVarP(&f.launcher, "launcher", "l", "local", "local, mpirun (Open MPI), mpiexec (MPICH), or srun")
 	fl.StringArrayVar(&f.launcherArgs, "launcher-arg", nil, "argument for mpirun, mpiexec or srun, as often as needed")
-	fl.StringVar(&f.prefix, "work", "", "`DIR` that all nodes see, for files of the test (default: a temporary one)")
+	fl.StringVar(&f.Prefix, "work", "", "`DIR` that all nodes see, for files of the test (default: a temporary one)")
 	fl.DurationVar(&limit, "limit", 0, "time for each step (default: 2m, or 15m if somebody has to switch off a node)")
-	fl.BoolVarP(&verbose, "verbose", "v", false, "tell on standard error what the loop does")
+	fl.BoolVar(&verbose, "verbose", false, "tell on standard error what the loop does")
 	fl.BoolVar(&rank, "rank", false, "be a process of the test")
 	fl.Lookup("rank").Hidden = true
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 
@@ -91,7 +91,7 @@ func (f *scrRunFlags) selftest(ctx context.Context, e *cli.Env, limit time.Durat
 	if limit < 0 {
 		return nil, cli.Usagef("--limit must not be negative")
 	}
-	work, err := os.MkdirTemp(f.prefix, "blobio-selftest-*") // of its own, so that it can be removed
+	work, err := os.MkdirTemp(f.Prefix, "blobio-selftest-*") // of its own, so that it can be removed
 	if err != nil {
 		return nil, err
 	}
@@ -103,14 +103,14 @@ func (f *scrRunFlags) selftest(ctx context.Context, e *cli.Env, limit time.Durat
 	if work, err = filepath.Abs(work); err != nil {
 		return nil, err
 	}
-	f.prefix = work
+	f.Prefix = work
 	local := f.launcher == "local"
 	if local {
-		if f.nodes == "" {
-			f.nodes = "node[1-5]"
+		if f.Nodes == "" {
+			f.Nodes = "node[1-5]"
 		}
-		if f.root == "" {
-			f.root = filepath.Join(work, "nodes")
+		if f.NodeRoot == "" {
+			f.NodeRoot = filepath.Join(work, "nodes")
 		}
 	}
 	if err := f.load(local); err != nil {
@@ -120,10 +120,10 @@ func (f *scrRunFlags) selftest(ctx context.Context, e *cli.Env, limit time.Durat
 	if err != nil {
 		return nil, err
 	}
-	if n := len(f.source.Nodes); n < 3 {
-		return nil, cli.Usagef("a selftest wants 3 nodes (better 5), and gets %d (%s)", n, f.source.From)
+	if n := len(f.Source.Nodes); n < 3 {
+		return nil, cli.Usagef("a selftest wants 3 nodes (better 5), and gets %d (%s)", n, f.Source.From)
 	}
-	checker, err := f.checker()
+	checker, err := f.Checker()
 	if err != nil {
 		return nil, err
 	}
@@ -131,8 +131,8 @@ func (f *scrRunFlags) selftest(ctx context.Context, e *cli.Env, limit time.Durat
 	if err != nil {
 		return nil, err
 	}
-	o := runloop.SelftestOptions{Launcher: launcher, Nodes: f.source.Nodes, Checker: checker, Program: []string{exe, "scr", "selftest", "--rank"},
-		Env: launchEnv(f.set), Dir: filepath.Join(work, "shared"), Limit: limit}
+	o := runloop.SelftestOptions{Launcher: launcher, Nodes: f.Source.Nodes, Checker: checker, Program: []string{exe, "scr", "selftest", "--rank"},
+		Env: launchEnv(f.Set), Dir: filepath.Join(work, "shared"), Limit: limit}
 	if err := os.Mkdir(o.Dir, 0o777); err != nil {
 		return nil, err
 	}
@@ -140,12 +140,12 @@ func (f *scrRunFlags) selftest(ctx context.Context, e *cli.Env, limit time.Durat
 		o.Say = scrSay(e)
 	}
 	if local {
-		if err := f.local.Prepare(o.Nodes); err != nil {
+		if err := f.Local.Prepare(o.Nodes); err != nil {
 			return nil, err
 		}
-		o.Kill = func(_ context.Context, node string) error { return f.local.LoseNode(node) }
+		o.Kill = func(_ context.Context, node string) error { return f.Local.LoseNode(node) }
 	} else {
-		o.Own, o.Pause = f.own(), time.Minute
+		o.Own, o.Pause = f.Own(), time.Minute
 	}
 	return runloop.Selftest(ctx, o)
 }

@@ -97,8 +97,8 @@ destination, size, written, whole, crc, zstd, error}]}.`,
 	fl.Float64Var(&f.cpu, "cpu", 0, "copy for at most this part of the time, in percent of a core (default: as the file says)")
 	fl.IntVar(&f.files, "files", 1, "files copied at once")
 	fl.DurationVar(&f.poll, "poll", time.Second, "how often to look at the transfer file")
-	fl.BoolVarP(&f.verbose, "verbose", "v", false, "tell what is done, on standard error")
-	cli.JsonFlag(cmd, &f.asJSON)
+	fl.BoolVar(&f.verbose, "verbose", false, "tell what is done, on standard error")
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 

@@ -99,7 +99,7 @@ func flipForms(t *testing.T, dir string) (forms []flipForm) {
 		"versions dump store/amr.level0 --box 0 -o OUT", "versions dump store/amr.global --values", "versions diff store/rho --from 1 --to 3", "versions check --key-file KEY store/n", "versions check store"),
 		flipVerb{name: "restart", do: func(t *testing.T) clitest.Result { return versionsRestart(t.Context(), "store") }}))
 
-	clitest.Check(t, os.CopyFS(at("ckpts"), os.DirFS(clitest.FfStore(t))))
+	clitest.Check(t, os.CopyFS(at("ckpts"), os.DirFS(clitest.FFStore(t))))
 	ffVerbs := func(name, whole string) []flipVerb {
 		return cmdVerbs("ff extract "+name+" -o OUT", "ff convert --no-sync --hash fast "+name+" OUT", "ff convert --no-sync --hash md5 "+name+" OUT", "ff diff "+name+" WHOLE/"+whole, "ff check "+name)
 	}

@@ -23,7 +23,7 @@ func TestHintOfForceOnce(t *testing.T) {
 // What the examples of dump and convert do with the F case can be done with it.
 func TestExamplesNameVariablesOfTheCase(t *testing.T) {
 	dir := t.TempDir()
-	clitest.Good(t, "replay", "--case", "F_h1", "--ne", "2", "--ranks", "4", "--layout", "variable", "--no-sync", "--verify=false", "--convert=false", "--out", dir)
+	clitest.Good(t, "replay", "--case", "F_h1", "--ne", "2", "--ranks", "4", "--layout", "variable", "--no-sync", "--no-verify", "--no-convert", "--out", dir)
 	e := &cli.Env{}
 	tried := 0
 	for _, cmd := range verbs.NewRoot(e).Commands() {

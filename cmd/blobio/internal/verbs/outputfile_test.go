@@ -27,7 +27,7 @@ func outputs(t *testing.T) (dir string, lines map[string][]string) {
 	clitest.Good(t, "decomp", "gen", "I", maps, "--lat", "8", "--lon", "12", "--ranks", "3")
 	dat := filepath.Join(dir, "m.D1.dat")
 	clitest.Good(t, "decomp", "convert", maps, filepath.Join(dir, "m.dat"))
-	ff := clitest.FfStore(t) + "@5/1"
+	ff := clitest.FFStore(t) + "@5/1"
 	return dir, map[string][]string{
 		"out.nc":    {"decomp", "gen", "I", "--lat", "8", "--lon", "12", "--ranks", "3"},
 		"out.dat":   {"decomp", "convert", dat},

@@ -32,14 +32,13 @@ func newRoot(e *cli.Env) *cobra.Command {
 extents ("blobs"): the variable-centric layout of PnetCDF (CDF-5 subfiles), the
 process-centric layout of HDF5 (header_blob, data_blob), and ordinary netCDF.
 
-It also works with FTI-FF checkpoint files, see "blobio ff", and with the
-multi-level checkpoints of SCR, see "blobio scr", and with checkpoints of adaptive
-meshes (Enzo-E, Cello), see "blobio amr", and with the versions of arrays, see
-"blobio versions".
+ls, check, dump, diff and plot take any path, and the content decides what it is:
+a dataset, an ordinary netCDF file, a map file, a checkpoint of FTI, SCR or Cello,
+a store of versions, a key/value file. They do, and have the flags of, what the
+verbs of that family do: see "blobio ff", "scr", "amr", "versions" and "decomp".
 
 A dataset is named by its base name (F_h0.nc), by any of its subfiles
-(F_h0.nc.0000), or by a directory that holds no other. What a file is, its
-content decides.
+(F_h0.nc.0000), or by a directory that holds no other.
 
 Exit codes: 0 good, 1 findings or differences, 2 could not run.`,
 		Example: `  blobio replay --case F --ranks 16 --out run     # write the F case in both layouts
@@ -58,7 +57,7 @@ Exit codes: 0 good, 1 findings or differences, 2 could not run.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return cli.AsUsage(cli.FlagError(err)) })
 	cli.AsGroup(root)
 	root.AddCommand(dataset.NewLs(e), dataset.NewDump(e), dataset.NewCheck(e), cli.AsWriter(dataset.NewRecover(e)), cli.AsTogether(dataset.NewConvert(e)), dataset.NewDiff(e), decomps.New(e), fti.New(e), scrtools.New(e), mesh.New(e), cli.AsTogether(rates.NewReplay(e)), rates.NewBench(e))
-	root.AddCommand(versions.New(e), cost.New(e))
+	root.AddCommand(versions.New(e), cost.New(e), newPlot())
 	return root
 }
 
@@ -78,7 +77,16 @@ func versionText() string {
 // Run executes one command line and returns the exit code.
 func Run(ctx context.Context, e *cli.Env) int {
 	e.Hint, e.JoinAdvice = hint, joinAdvice
-	return e.Run(ctx, newRoot(e))
+	lines, err := route(e.Args)
+	if err != nil {
+		return e.Refuse(newRoot(e), err)
+	}
+	code := cli.Good
+	for _, line := range lines {
+		e.Args, e.Code = line, cli.Good
+		code = max(code, e.Run(ctx, newRoot(e)))
+	}
+	return code
 }
 
 // Main is the whole command.

@@ -47,9 +47,9 @@ notes, findings: [...]}], "failed": [{path, error}]}; findings are those of blob
 			return f.run(cmd, e, args)
 		},
 	}
-	cmd.Flags().BoolVarP(&f.notes, "notes", "n", false, "print notes, too")
+	cmd.Flags().BoolVar(&f.notes, "notes", false, "print notes, too")
 	f.key.add(cmd)
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 

@@ -51,9 +51,9 @@ JSON: {array, dropped, kept_for_snapshots, bytes, files, dry_run}.`,
 	fl.StringVar(&f.versions, "versions", "", "drop these: 1,3-7")
 	fl.IntVar(&f.keep, "keep", 0, "drop all but the newest so many")
 	fl.Int64Var(&f.every, "every", 0, "--keep: and but those whose number is a multiple of this")
-	fl.BoolVar(&f.dry, "dry-run", false, "change nothing, tell what would be freed")
+	fl.BoolVarP(&f.dry, "dry-run", "n", false, "change nothing, tell what would be freed")
 	fl.BoolVar(&f.force, "force", false, "also versions that belong to snapshots of a hierarchy")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 

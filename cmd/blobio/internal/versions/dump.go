@@ -47,7 +47,7 @@ version, level, dim, components, time, dt, dx, step, epoch, ratio, boxes: [{lo, 
 (null: not a number);
 of snapshots what the array holds; with -o {path, bytes}.`,
 		Example: `  blobio versions dump store/rho                         # the newest version
-  blobio versions dump store/rho --version 3 --range 0:10,5,:
+  blobio versions dump store/rho --version 3 --elements 0:10,5,:
   blobio versions dump store/rho --version 3 -o rho3.bin
   blobio versions dump store/amr.level2                  # its boxes
   blobio versions dump store/amr.level2 --box 7
@@ -59,13 +59,13 @@ of snapshots what the array holds; with -o {path, bytes}.`,
 	}
 	fl := cmd.Flags()
 	fl.Var(versionValue{&f.version}, "version", "version (default: the newest)")
-	fl.StringVarP(&f.span, "range", "r", "", "lo:hi of each dimension, hi not in it; one index, or : for all")
+	fl.StringVar(&f.span, "elements", "", "FIRST:END of each dimension (END not included; either may be left out), or one number: 0:10,5,:")
 	fl.IntVar(&f.box, "box", -1, "data of this box of a level")
 	fl.BoolVar(&f.values, "values", false, "elements, also of levels and snapshots")
 	fl.StringVarP(&f.out, "output", "o", "", "write the elements to this file, raw")
 	fl.BoolVar(&f.force, "force", false, "--output: replace the file if it is there")
 	f.key.add(cmd)
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 
@@ -73,8 +73,8 @@ func (f *versionsDumpFlags) run(cmd *cobra.Command, e *cli.Env, dirs []string) e
 	ctx := cmd.Context()
 	given := cmd.Flags().Changed
 	switch {
-	case given("box") && (given("range") || f.values):
-		return cli.Usagef("--box goes with neither --range nor --values")
+	case given("box") && (given("elements") || f.values):
+		return cli.Usagef("--box goes with neither --elements nor --values")
 	case given("box") && f.box < 0:
 		return cli.Usagef("--box %d, want the number of a box", f.box)
 	case f.force && f.out == "":
@@ -92,7 +92,7 @@ func (f *versionsDumpFlags) run(cmd *cobra.Command, e *cli.Env, dirs []string) e
 	if given("box") {
 		return f.dumpBox(ctx, e, v, x)
 	}
-	if name, level := levelOf(v.Spec().Name); name != "" && !f.values && !given("range") && f.out == "" && x.Number > 0 {
+	if name, level := levelOf(v.Spec().Name); name != "" && !f.values && !given("elements") && f.out == "" && x.Number > 0 {
 		if level < 0 {
 			s, err := v.Snapshot(ctx, x.Number)
 			if err == nil {
@@ -122,7 +122,7 @@ func (f *versionsDumpFlags) dumpValues(ctx context.Context, e *cli.Env, v *versi
 	}
 	if f.out != "" {
 		return f.write(ctx, e, func(w io.Writer) error {
-			return eachPiece(ctx, v, x.Number, lo, hi, func(_, _ []int64, b []byte) error {
+			return v.Pieces(ctx, x.Number, lo, hi, versionsPiece, func(_, _ []int64, b []byte) error {
 				littleEndian(b, t.Size())
 				_, err := w.Write(b)
 				return err
@@ -130,14 +130,14 @@ func (f *versionsDumpFlags) dumpValues(ctx context.Context, e *cli.Env, v *versi
 		})
 	}
 	if !f.asJSON {
-		return eachPiece(ctx, v, x.Number, lo, hi, func(lo, hi []int64, b []byte) error { return printPiece(e.Out, t, lo, hi, b) })
+		return v.Pieces(ctx, x.Number, lo, hi, versionsPiece, func(lo, hi []int64, b []byte) error { return printPiece(e.Out, t, lo, hi, b) })
 	}
 	fmt.Fprintf(e.Out, "{\"array\": %q, \"version\": %d, \"type\": %q, \"lo\": %s, \"hi\": %s, \"values\": [", v.Spec().Name, x.Number, t, indexText(lo), indexText(hi))
 	sep := ""
-	err = eachPiece(ctx, v, x.Number, lo, hi, func(_, _ []int64, b []byte) error {
+	err = v.Pieces(ctx, x.Number, lo, hi, versionsPiece, func(_, _ []int64, b []byte) error {
 		for ; len(b) > 0; b = b[t.Size():] {
 			s := element(t, b)
-			if math.IsNaN(asFloat(t, b)) || math.IsInf(asFloat(t, b), 0) {
+			if s == "NaN" || strings.HasSuffix(s, "Inf") {
 				s = `"` + s + `"`
 			}
 			if _, err := io.WriteString(e.Out, sep+s); err != nil {
@@ -180,8 +180,8 @@ func (f *versionsDumpFlags) dumpTable(e *cli.Env, v *versioned.View, x versioned
 			b := &t.Boxes[i]
 			boxes = append(boxes, boxDesc{b.Lo[:t.Dim], b.Hi[:t.Dim], b.Owner, b.Cells(), t.Offsets[i]})
 		}
-		return e.PrintJSON(map[string]any{"array": v.Spec().Name, "version": x.Number, "level": t.Level, "dim": t.Dim, "components": t.Comps, "time": cli.JsonFloat(t.Time),
-			"dt": cli.JsonFloat(t.Dt), "dx": cli.JsonFloat(t.Dx), "step": t.Step, "epoch": t.Epoch, "ratio": t.Ratio, "boxes": boxes})
+		return e.PrintJSON(map[string]any{"array": v.Spec().Name, "version": x.Number, "level": t.Level, "dim": t.Dim, "components": t.Comps, "time": cli.JSONFloat(t.Time),
+			"dt": cli.JSONFloat(t.Dt), "dx": cli.JSONFloat(t.Dx), "step": t.Step, "epoch": t.Epoch, "ratio": t.Ratio, "boxes": boxes})
 	}
 	fmt.Fprintf(e.Out, "%s version %d: level %d, %s, %s, time %s, dt %s, step %d, dx %s, ratio %d, regrid %d, %s\n\n", v.Spec().Name, x.Number, t.Level, cli.Plural(t.Dim, "dimension"),
 		cli.Plural(t.Comps, "component"), cli.NumberText(t.Time), cli.NumberText(t.Dt), t.Step, cli.NumberText(t.Dx), t.Ratio, t.Epoch, boxCount(len(t.Boxes)))
@@ -215,7 +215,8 @@ func (f *versionsDumpFlags) dumpBox(ctx context.Context, e *cli.Env, v *versione
 	if f.box >= len(t.Boxes) {
 		return cli.Usagef("--box %d, the level has %s", f.box, boxCount(len(t.Boxes)))
 	}
-	lo, hi := boxPlace(t, f.box)
+	at := t.DataOffset()
+	lo, hi := at+8*t.Offsets[f.box], at+8*t.Offsets[f.box+1]
 	r := &bytesReader{ctx, v, x.Number, lo, hi}
 	if f.out != "" {
 		return f.write(ctx, e, func(w io.Writer) error {

@@ -2,4 +2,3 @@ package versions
 
 // What the tests see beside the face.
 var Below = below
-var Slabs = slabs

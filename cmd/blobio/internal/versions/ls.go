@@ -46,7 +46,7 @@ boxes, cells, time, dt, step, epoch, dx}, snapshot: {time, versions}}]}], "hiera
 		},
 	}
 	f.key.add(cmd)
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 
@@ -74,11 +74,11 @@ type (
 		Level int           `json:"level"`
 		Boxes int           `json:"boxes"`
 		Cells int64         `json:"cells"`
-		Time  cli.JsonFloat `json:"time"`
-		Dt    cli.JsonFloat `json:"dt"`
+		Time  cli.JSONFloat `json:"time"`
+		Dt    cli.JSONFloat `json:"dt"`
 		Step  int64         `json:"step"`
 		Epoch int64         `json:"epoch"`
-		Dx    cli.JsonFloat `json:"dx"`
+		Dx    cli.JSONFloat `json:"dx"`
 	}
 	snapshotDesc struct {
 		Time     float64 `json:"time"`
@@ -226,7 +226,7 @@ func (d *arrayDesc) describe(ctx context.Context, v *versioned.View, x *versionD
 	if err != nil {
 		return otherwise(err)
 	}
-	x.Level = &levelDesc{Level: t.Level, Boxes: len(t.Boxes), Time: cli.JsonFloat(t.Time), Dt: cli.JsonFloat(t.Dt), Step: t.Step, Epoch: t.Epoch, Dx: cli.JsonFloat(t.Dx)}
+	x.Level = &levelDesc{Level: t.Level, Boxes: len(t.Boxes), Time: cli.JSONFloat(t.Time), Dt: cli.JSONFloat(t.Dt), Step: t.Step, Epoch: t.Epoch, Dx: cli.JSONFloat(t.Dx)}
 	for i := range t.Boxes {
 		x.Level.Cells += t.Boxes[i].Cells()
 	}

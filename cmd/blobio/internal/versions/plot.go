@@ -44,7 +44,7 @@ JSON: {path, bytes, versions}.`,
 	fl.IntVar(&f.width, "width", cli.DefaultPictureWidth, "width in points (a PNG has twice as many pixels)")
 	fl.BoolVar(&f.log, "log", false, "logarithmic axis of bytes")
 	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	_ = cmd.MarkFlagFilename("output", "png", "svg")
 	return cmd
 }

@@ -101,7 +101,7 @@ func TestVersionsProtected(t *testing.T) {
 	if out := clitest.Good(t, cmdline("ls", stores)...); !strings.Contains(out, "a ") {
 		t.Error(out)
 	}
-	if out := clitest.Good(t, cmdline("dump", arrays, "--version", "1", "--range", "1000:1002")...); !strings.Contains(out, "1000 1001") {
+	if out := clitest.Good(t, cmdline("dump", arrays, "--version", "1", "--elements", "1000:1002")...); !strings.Contains(out, "1000 1001") {
 		t.Error(out)
 	}
 	r := clitest.Blobio(t, cmdline("diff", arrays, "--from", "1", "--to", "2")...)

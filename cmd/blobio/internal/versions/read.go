@@ -18,70 +18,6 @@ import (
 // versionsPiece is how much of a version is in memory at once, bytes.
 const versionsPiece = 4 << 20
 
-// eachPiece reads a box of a version in pieces, in row-major order. Elements are in the byte order of the host.
-func eachPiece(ctx context.Context, v *versioned.View, version int64, lo, hi []int64, f func(lo, hi []int64, b []byte) error) error {
-	size := int64(v.Spec().Type.Size())
-	buf := []byte(nil)
-	return slabs(lo, hi, versionsPiece/size, func(lo, hi []int64) error {
-		n := size
-		for d := range lo {
-			n *= hi[d] - lo[d]
-		}
-		if int64(len(buf)) < n {
-			buf = make([]byte, n)
-		}
-		if err := v.Get(ctx, version, lo, hi, buf[:n]); err != nil {
-			return err
-		}
-		return f(lo, hi, buf[:n])
-	})
-}
-
-// slabs cuts a box, in row-major order, into boxes of at most so many elements.
-func slabs(lo, hi []int64, most int64, f func(lo, hi []int64) error) error {
-	per := int64(1) // elements of one index of dimension d
-	d := len(lo) - 1
-	for ; d > 0; d-- {
-		n := hi[d] - lo[d]
-		if n == 0 {
-			return nil
-		}
-		if per > most/n {
-			break
-		}
-		per *= n
-	}
-	// Dimensions before d go one by one, d in steps.
-	for k := range d {
-		if hi[k] <= lo[k] {
-			return nil
-		}
-	}
-	step := max(most/per, 1)
-	at, end := slices.Clone(lo), slices.Clone(hi)
-	for {
-		for k := range d {
-			end[k] = at[k] + 1
-		}
-		for x := lo[d]; x < hi[d]; x += step {
-			at[d], end[d] = x, min(x+step, hi[d])
-			if err := f(at, end); err != nil {
-				return err
-			}
-		}
-		k := d - 1
-		for ; k >= 0; k-- {
-			if at[k]++; at[k] < hi[k] {
-				break
-			}
-			at[k] = lo[k]
-		}
-		if k < 0 {
-			return nil
-		}
-	}
-}
-
 // parseRange reads "0:10,5,:": for each dimension lo:hi (hi is not in it), an index, or nothing for all.
 func parseRange(s string, shape []int64) (lo, hi []int64, err error) {
 	lo, hi = make([]int64, len(shape)), slices.Clone(shape)
@@ -90,7 +26,7 @@ func parseRange(s string, shape []int64) (lo, hi []int64, err error) {
 	}
 	parts := strings.Split(s, ",")
 	if len(parts) != len(shape) {
-		return nil, nil, cli.Usagef("--range %q has %s, the array has %d", s, cli.Plural(len(parts), "dimension"), len(shape))
+		return nil, nil, cli.Usagef("--elements %q has %s, the array has %d", s, cli.Plural(len(parts), "dimension"), len(shape))
 	}
 	for d, p := range parts {
 		a, b, isRange := strings.Cut(p, ":")
@@ -109,10 +45,10 @@ func parseRange(s string, shape []int64) (lo, hi []int64, err error) {
 			hi[d] = lo[d] + 1
 		}
 		if !ok {
-			return nil, nil, cli.Usagef("--range %q, want lo:hi for each dimension, as in 0:10,5,:", s)
+			return nil, nil, cli.Usagef("--elements %q, want lo:hi for each dimension, as in 0:10,5,:", s)
 		}
 		if lo[d] < 0 || hi[d] < lo[d] || hi[d] > shape[d] {
-			return nil, nil, cli.Usagef("--range %q: dimension %d goes from 0 to %d", s, d, shape[d])
+			return nil, nil, cli.Usagef("--elements %q: dimension %d goes from 0 to %d", s, d, shape[d])
 		}
 	}
 	return lo, hi, nil
@@ -142,37 +78,6 @@ func element(t versioned.Type, b []byte) string {
 		return strconv.FormatFloat(float64(math.Float32frombits(ne.Uint32(b))), 'g', -1, 32)
 	}
 	return strconv.FormatFloat(math.Float64frombits(ne.Uint64(b)), 'g', -1, 64)
-}
-
-// asFloat is an element as a number, rounded.
-func asFloat(t versioned.Type, b []byte) float64 {
-	ne := binary.NativeEndian
-	switch t {
-	case versioned.Int64:
-		return float64(int64(ne.Uint64(b)))
-	case versioned.Uint64:
-		return float64(ne.Uint64(b))
-	case versioned.Float32:
-		return float64(math.Float32frombits(ne.Uint32(b)))
-	case versioned.Float64:
-		return math.Float64frombits(ne.Uint64(b))
-	}
-	x, _ := strconv.ParseFloat(element(t, b), 64) // small integers
-	return x
-}
-
-// distance is how far two elements are from each other. Integers are subtracted before they are rounded: what differs is never 0 apart.
-func distance(t versioned.Type, a, b []byte) float64 {
-	ne := binary.NativeEndian
-	switch t {
-	case versioned.Int64:
-		x, y := int64(ne.Uint64(a)), int64(ne.Uint64(b))
-		return float64(uint64(max(x, y)) - uint64(min(x, y))) // also where it does not fit into an int64
-	case versioned.Uint64:
-		x, y := ne.Uint64(a), ne.Uint64(b)
-		return float64(max(x, y) - min(x, y))
-	}
-	return math.Abs(asFloat(t, a) - asFloat(t, b))
 }
 
 // lineOf is how many elements a line of text has.
@@ -251,16 +156,12 @@ func (r *bytesReader) Read(b []byte) (int, error) {
 	return int(n), nil
 }
 
-// boxPlace says where the data of a box are in the array of a level, bytes.
-func boxPlace(t *versioned.LevelInfo, box int) (lo, hi int64) {
-	at := t.DataOffset()
-	return at + 8*t.Offsets[box], at + 8*t.Offsets[box+1]
-}
-
 // boxText writes the cells of a box, in as many dimensions as there are: (0,4) to (7,9).
 func boxText(t *versioned.LevelInfo, b *versioned.BoxInfo) string {
-	return fmt.Sprintf("(%s) to (%s)", coords(b.Lo[:t.Dim]), coords(b.Hi[:t.Dim]))
+	return cellsText(b.Lo[:t.Dim], b.Hi[:t.Dim])
 }
+
+func cellsText(lo, hi []int32) string { return fmt.Sprintf("(%s) to (%s)", coords(lo), coords(hi)) }
 
 func coords(c []int32) string {
 	s := make([]string, len(c))

@@ -40,7 +40,7 @@ JSON: {"arrays": [{array, whole, from_twin, versions, left: [{file, message}]}],
 		},
 	}
 	cmd.Flags().BoolVarP(&f.dry, "dry-run", "n", false, "change nothing, tell what would be done")
-	cli.JsonFlag(cmd, &f.asJSON)
+	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 

@@ -33,7 +33,7 @@ one that was lost may be a name that is not there, or be left out at the end.
 Nothing here may change a store that a program has open. Only drop and rebuild change any.`,
 		Example: `  blobio versions ls store                              # the arrays
   blobio versions ls store/rho                          # the versions of one
-  blobio versions dump store/rho --version 3 --range 0:10
+  blobio versions dump store/rho --version 3 --elements 0:10
   blobio versions diff store/rho --from 3 --to 5
   blobio versions check node0/store node1/store         # private stores of two nodes
   blobio versions rebuild -n store                      # records that are lost

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"blobio/cmd/blobio/internal/clitest"
-	"blobio/cmd/blobio/internal/versions"
 	"blobio/comm"
 	"blobio/internal/cli"
 	"blobio/versioned"
@@ -68,13 +67,13 @@ func TestVersionsLs(t *testing.T) {
 func TestVersionsDump(t *testing.T) {
 	dir, key := clitest.VersionStore(t)
 	rho, level := filepath.Join(dir, "rho"), filepath.Join(dir, "amr.level1")
-	if out := clitest.Good(t, "versions", "dump", rho, "--range", "0,1:3,:"); out != "[0,1,0] 2 -0.5 NaN 3.5\n[0,2,0] 4 4.5 5 5.5\n" {
+	if out := clitest.Good(t, "versions", "dump", rho, "--elements", "0,1:3,:"); out != "[0,1,0] 2 -0.5 NaN 3.5\n[0,2,0] 4 4.5 5 5.5\n" {
 		t.Error(out)
 	}
-	if out := clitest.Good(t, "versions", "dump", rho, "--version", "1", "--range", "1,2,1:"); out != "[1,2,1] 10.5 11 11.5\n" {
+	if out := clitest.Good(t, "versions", "dump", rho, "--version", "1", "--elements", "1,2,1:"); out != "[1,2,1] 10.5 11 11.5\n" {
 		t.Error(out)
 	}
-	if out := clitest.Good(t, "versions", "dump", rho, "--json", "--range", "0,1,1:3"); out != `{"array": "rho", "version": 6, "type": "float64", "lo": [0,1,1], "hi": [1,2,3], "values": [-0.5, "NaN"]}`+"\n" {
+	if out := clitest.Good(t, "versions", "dump", rho, "--json", "--elements", "0,1,1:3"); out != `{"array": "rho", "version": 6, "type": "float64", "lo": [0,1,1], "hi": [1,2,3], "values": [-0.5, "NaN"]}`+"\n" {
 		t.Error(out)
 	}
 	if out := clitest.Good(t, "versions", "dump", "--key-file", key, filepath.Join(dir, "n")); out != "[0] -1 2 -3 4 -5\n" {
@@ -107,7 +106,7 @@ func TestVersionsDump(t *testing.T) {
 	if out := clitest.Good(t, "versions", "dump", filepath.Join(dir, "amr.global")); !strings.Contains(out, `"Time": 0.25`) {
 		t.Error(out)
 	}
-	if out := clitest.Good(t, "versions", "dump", level, "--values", "--range", "0:8"); out != "[0] 66 76 79 66 76 86 76 49\n" {
+	if out := clitest.Good(t, "versions", "dump", level, "--values", "--elements", "0:8"); out != "[0] 66 76 79 66 76 86 76 49\n" {
 		t.Error(out)
 	}
 }
@@ -282,9 +281,9 @@ func TestVersionsRefuses(t *testing.T) {
 		{"is a store of 5 arrays, want one of them", "dump " + dir},
 		{"version 4: no such version", "dump --version 4 " + rho},
 		{"want the number of a version", "dump --version x " + rho},
-		{"has 1 dimension, the array has 3", "dump --range 0 " + rho},
-		{"dimension 2 goes from 0 to 4", "dump --range 0,0,0:5 " + rho},
-		{"want lo:hi", "dump --range 0,0,x " + rho},
+		{"has 1 dimension, the array has 3", "dump --elements 0 " + rho},
+		{"dimension 2 goes from 0 to 4", "dump --elements 0,0,0:5 " + rho},
+		{"want lo:hi", "dump --elements 0,0,x " + rho},
 		{"has no boxes", "dump --box 0 " + rho},
 		{"the level has 2 boxes", "dump --box 2 " + dir + "/amr.level0"},
 		{"--box goes with neither", "dump --box 2 --values " + dir + "/amr.level0"},
@@ -303,56 +302,5 @@ func TestVersionsRefuses(t *testing.T) {
 	}
 	if out := clitest.Good(t, "versions", "ls", rho); !strings.Contains(out, "4 versions") {
 		t.Error("an interrupted drop dropped")
-	}
-}
-
-// Boxes larger than a piece, in all dimensions, come in row-major order.
-func TestSlabs(t *testing.T) {
-	for most := int64(1); most < 70; most++ {
-		lo, hi := []int64{1, 0, 2, 3}, []int64{3, 3, 4, 8}
-		var got [][4]int64
-		clitest.Check(t, versions.Slabs(lo, hi, most, func(lo, hi []int64) error {
-			n := int64(1)
-			for d := range lo {
-				n *= hi[d] - lo[d]
-			}
-			if n > most || n < 1 {
-				t.Fatalf("%v %v: %d elements, want at most %d", lo, hi, n, most)
-			}
-			for a := lo[0]; a < hi[0]; a++ {
-				for b := lo[1]; b < hi[1]; b++ {
-					for c := lo[2]; c < hi[2]; c++ {
-						for d := lo[3]; d < hi[3]; d++ {
-							got = append(got, [4]int64{a, b, c, d})
-						}
-					}
-				}
-			}
-			return nil
-		}))
-		i := 0
-		for a := lo[0]; a < hi[0]; a++ {
-			for b := lo[1]; b < hi[1]; b++ {
-				for c := lo[2]; c < hi[2]; c++ {
-					for d := lo[3]; d < hi[3]; d++ {
-						if i >= len(got) || got[i] != [4]int64{a, b, c, d} {
-							t.Fatalf("most %d: element %d", most, i)
-						}
-						i++
-					}
-				}
-			}
-		}
-		if i != len(got) {
-			t.Fatalf("most %d: %d elements, want %d", most, len(got), i)
-		}
-	}
-	for _, hi := range [][]int64{{0}, {3, 0}, {0, 3}, {3, 0, 2}} {
-		clitest.Check(t, versions.Slabs(make([]int64, len(hi)), hi, 2, func(lo, hi []int64) error {
-			if hi[len(hi)-1] > lo[len(lo)-1] {
-				t.Errorf("%v %v of an empty box", lo, hi)
-			}
-			return nil
-		}))
 	}
 }

@@ -1,0 +1,32 @@
+package fti
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// Knows says that a path is a checkpoint file of FTI, a store of them, or a place in one. A file that ends in .fti is
+// taken for one whatever is in it: its metadata are at its end, and may be torn.
+func Knows(path string) bool {
+	if _, ok := parseFFPlace(path); ok {
+		return true
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return false
+	case info.IsDir():
+		list, _ := filepath.Glob(filepath.Join(filepath.Clean(path), "*.fti"))
+		return len(list) > 0
+	case !info.Mode().IsRegular():
+		return false
+	case filepath.Ext(path) == ".fti":
+		return true
+	}
+	f, _, err := openFFReader(path, false)
+	if err != nil {
+		return false
+	}
+	f.Close()
+	return true
+}

@@ -1,0 +1,123 @@
+package verbs
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"blobio/cmd/blobio/internal/decomps"
+	"blobio/cmd/blobio/internal/fti"
+	"blobio/cmd/blobio/internal/mesh"
+	"blobio/cmd/blobio/internal/scrtools"
+	"blobio/cmd/blobio/internal/versions"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// family is a kind of files that ls, check, dump, diff and plot know by the content.
+type family struct {
+	name  string
+	knows func(path string) bool
+	// verbs are the words that a verb stands for here; a flag at their end takes each path.
+	verbs map[string]string
+}
+
+// families are asked in this order: an array with versions lies in files of FTI. What none of them knows is a dataset, or nothing that blobio knows.
+var families = []family{
+	{"checkpoint of Cello", mesh.Knows, map[string]string{"ls": "amr ls", "check": "amr check", "dump": "amr dump", "plot": "amr plot"}},
+	{"store of versions", versions.Knows, map[string]string{"ls": "versions ls", "check": "versions check", "dump": "versions dump", "diff": "versions diff", "plot": "versions plot"}},
+	{"checkpoint of FTI", fti.Knows, map[string]string{"ls": "ff ls", "check": "ff check", "dump": "ff dump", "diff": "ff diff", "plot": "ff plot"}},
+	{"cache of SCR", scrtools.KnowsControl, map[string]string{"ls": "scr check --quick --control=", "check": "scr check --control="}},
+	{"prefix directory of SCR", scrtools.KnowsPrefix, map[string]string{"ls": "scr index", "check": "scr check", "plot": "scr interval"}},
+	{"key/value file", scrtools.KnowsTree, map[string]string{"ls": "scr print", "check": "scr print --quiet", "dump": "scr print"}},
+	{"map file", decomps.Knows, map[string]string{"ls": "decomp info", "check": "decomp info", "dump": "decomp info", "plot": "decomp plot"}},
+	{"map file", decomps.KnowsCDF, map[string]string{"ls": "decomp info", "check": "check", "dump": "dump", "diff": "diff", "plot": "decomp plot"}},
+	{"dataset of blocks", mesh.KnowsNative, map[string]string{"ls": "ls", "check": "check", "dump": "dump", "diff": "diff", "plot": "amr plot"}},
+	{"dataset", nil, map[string]string{"ls": "ls", "check": "check", "dump": "dump", "diff": "diff", "plot": "decomp plot"}},
+}
+
+// byContent are the verbs that take any path.
+var byContent = []string{"ls", "check", "dump", "diff", "plot"}
+
+// familyOf is the family of a path. Families for which a verb is that of any dataset are not asked.
+func familyOf(path, verb string) *family {
+	for i := range families {
+		if f := &families[i]; f.verbs[verb] != verb && f.knows != nil && f.knows(path) {
+			return f
+		}
+	}
+	return nil
+}
+
+// route makes of a command line those that its paths want, each with the paths of one family.
+func route(args []string) ([][]string, error) {
+	at := slices.IndexFunc(args, func(s string) bool { return !strings.HasPrefix(s, "-") })
+	if at < 0 || !slices.Contains(byContent, args[at]) {
+		return [][]string{args}, nil
+	}
+	verb, rest := args[at], args[at+1:]
+	if !slices.ContainsFunc(rest, func(s string) bool { return !strings.HasPrefix(s, "-") }) {
+		return [][]string{args}, nil // no path
+	}
+	several := verb == "ls" || verb == "check" // take many paths, of any kinds
+	datasets := &families[len(families)-1]
+	of := make([]*family, len(rest)) // nil: a flag, or its value
+	var found []*family
+	for i, s := range rest {
+		if strings.HasPrefix(s, "-") {
+			continue
+		}
+		of[i] = familyOf(s, verb)
+		if of[i] == nil && several {
+			_, ferr := subfile.Find(vfs.OS, s)
+			if _, err := os.Lstat(s); err == nil || ferr == nil {
+				of[i] = datasets
+			}
+		}
+		if of[i] != nil && !slices.Contains(found, of[i]) {
+			found = append(found, of[i])
+		}
+	}
+	if len(found) == 0 {
+		found = append(found, datasets)
+	}
+	for _, f := range found {
+		if f.verbs[verb] == "" {
+			return nil, fmt.Errorf("%s does not take a %s, which is for %s", verb, f.name, strings.Join(f.takes(), ", "))
+		}
+	}
+	if len(found) > 1 && (!several || slices.Contains(rest, "--json")) {
+		return nil, fmt.Errorf("a %s and a %s in one command line: %s wants one kind of path", found[0].name, found[1].name, strings.Join(args[:at+1], " "))
+	}
+	var lines [][]string
+	for _, f := range found {
+		words := strings.Fields(f.verbs[verb])
+		flag := words[len(words)-1]
+		if strings.HasSuffix(flag, "=") {
+			words = words[:len(words)-1]
+		} else {
+			flag = ""
+		}
+		line := slices.Concat(args[:at], words)
+		for i, s := range rest {
+			if of[i] == f {
+				line = append(line, flag+s)
+			} else if of[i] == nil {
+				line = append(line, s)
+			}
+		}
+		lines = append(lines, line)
+	}
+	return lines, nil
+}
+
+// takes are the verbs that a family has.
+func (f *family) takes() (list []string) {
+	for _, v := range byContent {
+		if f.verbs[v] != "" {
+			list = append(list, v)
+		}
+	}
+	return list
+}
