@@ -73,7 +73,7 @@ func Compare(ctx context.Context, at []Held) (*Compared, error) {
 		Held
 		all []found
 	}
-	sets := map[int]map[int]place{} // by set and member
+	sets := map[int]map[int]position{} // by set and member
 	own := map[int]map[int]here{}
 	for _, h := range at {
 		all, err := list(h.FS, h.Prefix)
@@ -86,20 +86,20 @@ func Compare(ctx context.Context, at []Held) (*Compared, error) {
 				continue
 			}
 			if sets[hd.set] == nil {
-				sets[hd.set], own[hd.set] = map[int]place{}, map[int]here{}
+				sets[hd.set], own[hd.set] = map[int]position{}, map[int]here{}
 			}
 			for _, d := range hd.descs {
 				if _, ok := sets[hd.set][d.rank]; !ok {
-					sets[hd.set][d.rank] = d.place
+					sets[hd.set][d.rank] = d.position
 				}
 			}
-			sets[hd.set][hd.rank], own[hd.set][hd.rank] = hd.place, here{h, all}
+			sets[hd.set][hd.rank], own[hd.set][hd.rank] = hd.position, here{h, all}
 		}
 	}
 	c := &Compared{}
 	var errs []error
 	for _, id := range slices.Sorted(maps.Keys(sets)) {
-		var any place
+		var any position
 		for _, any = range sets[id] {
 			break
 		}
@@ -108,7 +108,7 @@ func Compare(ctx context.Context, at []Held) (*Compared, error) {
 			worlds[m], ev[m] = -1, &evidence{}
 			if h, ok := own[id][m]; ok {
 				p := sets[id][m]
-				worlds[m], ev[m] = p.world, look(h.FS, h.Prefix, h.all, p)
+				worlds[m], ev[m] = p.world, findEvidence(h.FS, h.Prefix, h.all, p)
 			}
 		}
 		r, err := newRepair(any, worlds, ev)
@@ -122,11 +122,11 @@ func Compare(ctx context.Context, at []Held) (*Compared, error) {
 				x.fs, x.prefix = h.FS, h.Prefix
 			}
 			for _, f := range d.files {
-				x.paths = append(x.paths, (*RecoverOptions)(nil).path(d.place, x.prefix, f.name))
+				x.paths = append(x.paths, (*RecoverOptions)(nil).path(d.position, x.prefix, f.name))
 			}
 			r.locals = append(r.locals, x)
 		}
-		wrong, all, err := r.look(ctx)
+		wrong, all, err := r.compareAll(ctx)
 		var doubt *DoubtError
 		switch {
 		case errors.As(err, &doubt):
@@ -144,8 +144,8 @@ func Compare(ctx context.Context, at []Held) (*Compared, error) {
 	return c, errors.Join(errs...)
 }
 
-// look compares what is there, and writes nothing. all says that all stripes could be compared.
-func (r *repair) look(ctx context.Context) (wrong []Entry, all bool, err error) {
+// compareAll compares what is there, and writes nothing. all says that all stripes could be compared.
+func (r *repair) compareAll(ctx context.Context) (wrong []Entry, all bool, err error) {
 	r.dry = true
 	defer func() {
 		for _, m := range r.locals {

@@ -619,7 +619,7 @@ func FuzzHeader(f *testing.F) {
 			ev[m] = &evidence{}
 		}
 		ev[h.rank] = &evidence{name, b, b}
-		r, err := newRepair(h.place, make([]int, h.n), ev)
+		r, err := newRepair(h.position, make([]int, h.n), ev)
 		if err == nil {
 			_, _ = r.plan()
 		}

@@ -23,7 +23,7 @@ func Files(fsys vfs.FS, prefix string, rank int) ([]string, error) {
 		}
 	}
 	// What is left of a rank whose redundancy file is gone.
-	p := place{world: rank}
+	p := position{world: rank}
 	add([]string{p.descName(prefix), p.sumName(prefix)})
 	for _, f := range all {
 		if f.gen != GenC {

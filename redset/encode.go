@@ -150,7 +150,7 @@ func (e *encoding) exchange(ctx context.Context) error {
 }
 
 // parseAny reads the record of member m of the set of p.
-func parseAny(t *kvtree.Tree, p place, m int) (*desc, error) {
+func parseAny(t *kvtree.Tree, p position, m int) (*desc, error) {
 	if p.gen == GenC {
 		return parseDesc(t)
 	}
@@ -201,7 +201,7 @@ func (e *encoding) begin() error {
 
 // header returns the header of a member.
 func (e *encoding) header(m int) *header {
-	p := e.descs[m].place
+	p := e.descs[m].position
 	var extra *kvtree.Tree
 	if p.gen != GenC {
 		extra = newExtraTree(p.worlds, e.s.o.Dataset)

@@ -146,14 +146,14 @@ func (e *engine) rounds(ctx context.Context) error {
 	}
 	for i, w := range workers {
 		if w != nil {
-			e.note(i, w)
+			e.keepOutcome(i, w)
 		}
 	}
 	return sticky
 }
 
-// note keeps what a worker found, of this member or another, as of job i.
-func (e *engine) note(i int, w *worker) {
+// keepOutcome keeps what a worker found, of this member or another, as of job i.
+func (e *engine) keepOutcome(i int, w *worker) {
 	e.in[i], e.out[i] = nil, nil
 	for x, s := range w.in {
 		e.in[i] = append(e.in[i], outcome{bad: w.bad[x], crc: s.crc, err: w.err})

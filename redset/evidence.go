@@ -51,11 +51,11 @@ func readHeader(fsys vfs.FS, f found) (*header, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parseHeader(f.name, f.place, b)
+	return parseHeader(f.name, f.position, b)
 }
 
 // readPlaces reads a .redset file, by world rank.
-func readPlaces(fsys vfs.FS, name string) (map[int]place, error) {
+func readPlaces(fsys vfs.FS, name string) (map[int]position, error) {
 	b, _, err := readRecord(fsys, name)
 	if err != nil {
 		return nil, err
@@ -63,12 +63,12 @@ func readPlaces(fsys vfs.FS, name string) (map[int]place, error) {
 	return parsePlaces(name, b)
 }
 
-func parsePlaces(name string, b []byte) (map[int]place, error) {
+func parsePlaces(name string, b []byte) (map[int]position, error) {
 	t, _, err := decodeTree(name, b)
 	if err != nil {
 		return nil, err
 	}
-	v := map[int]place{}
+	v := map[int]position{}
 	for key, pt := range t.All() {
 		p, err := parsePlace(pt)
 		if err != nil {
@@ -104,9 +104,9 @@ func unpackEvidence(b []byte) (*evidence, error) {
 	return &evidence{string(parts[0]), parts[1], parts[2]}, nil
 }
 
-// look finds the redundancy file and the checksums of the member at a place. all are the redundancy
+// findEvidence finds the redundancy file and the checksums of the member at a place. all are the redundancy
 // files of the prefix. What cannot be read is not there.
-func look(fsys vfs.FS, prefix string, all []found, p place) *evidence {
+func findEvidence(fsys vfs.FS, prefix string, all []found, p position) *evidence {
 	e := &evidence{}
 	for _, f := range all {
 		if f.gen != p.gen || f.set != p.set || f.rank != p.rank || f.n != p.n || f.scheme != p.scheme || p.gen == GenC && f.world != p.world {
@@ -116,7 +116,7 @@ func look(fsys vfs.FS, prefix string, all []found, p place) *evidence {
 		if err != nil {
 			continue
 		}
-		if _, err := parseHeader(f.name, f.place, b); err != nil {
+		if _, err := parseHeader(f.name, f.position, b); err != nil {
 			continue
 		}
 		e.name, e.header = f.name[len(prefix):], b

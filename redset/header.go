@@ -31,7 +31,7 @@ type file struct {
 
 // desc is what headers tell of a member: its place and its files.
 type desc struct {
-	place
+	position
 	files []file
 	tree  *kvtree.Tree // DESC/<rank> in generation C, CURRENT in A and B; goes into other headers as it is
 }
@@ -55,7 +55,7 @@ func (d *desc) sizes() []int64 {
 
 // header is the record at the begin of a redundancy file.
 type header struct {
-	place
+	position
 	chunk  int64         // XOR, RS
 	group  []int         // world ranks of the members; nil for SINGLE and PARTNER
 	descs  map[int]*desc // by rank in the set: of the member and its left neighbours
@@ -65,7 +65,7 @@ type header struct {
 }
 
 // newDescTree makes DESC/<rank> of generation C.
-func (p *place) newDescTree(files []file) *kvtree.Tree {
+func (p *position) newDescTree(files []file) *kvtree.Tree {
 	t := kvtree.New()
 	put(t, 1, "DESC", "ENABLED")
 	put(t, p.scheme.String(), "DESC", "TYPE")
@@ -103,8 +103,8 @@ func (p *place) newDescTree(files []file) *kvtree.Tree {
 }
 
 // parsePlace reads DESC/<rank>/DESC.
-func parsePlace(t *kvtree.Tree) (place, error) {
-	p := place{gen: GenC}
+func parsePlace(t *kvtree.Tree) (position, error) {
+	p := position{gen: GenC}
 	r := reader{t: t.At("DESC")}
 	name, err := r.t.Val("TYPE")
 	if err != nil {
@@ -131,7 +131,7 @@ func parsePlace(t *kvtree.Tree) (place, error) {
 }
 
 // check finds numbers that contradict each other.
-func (p *place) check() error {
+func (p *position) check() error {
 	switch {
 	case p.rank >= p.n, p.gen == GenC && p.set >= p.sets, p.gen == GenC && p.world >= p.worlds:
 		return fmt.Errorf("member %d of %d, set %d of %d, world rank %d of %d: out of range", p.rank, p.n, p.set, p.sets, p.world, p.worlds)
@@ -145,7 +145,7 @@ func (p *place) check() error {
 func parseDesc(t *kvtree.Tree) (*desc, error) {
 	d := &desc{tree: t}
 	var err error
-	if d.place, err = parsePlace(t); err != nil {
+	if d.position, err = parsePlace(t); err != nil {
 		return nil, err
 	}
 	list := t.At("FILE")
@@ -196,8 +196,8 @@ func parseFiles(t *kvtree.Tree, f func(i int) (file, error)) ([]file, error) {
 }
 
 // newHeader makes the header of member p.rank; descs are those of all members, by rank.
-func newHeader(p place, lay *layout, descs []*desc, group []int, extra *kvtree.Tree) *header {
-	h := &header{place: p, chunk: lay.chunk, group: group, extra: extra, descs: map[int]*desc{p.rank: descs[p.rank]}}
+func newHeader(p position, lay *layout, descs []*desc, group []int, extra *kvtree.Tree) *header {
+	h := &header{position: p, chunk: lay.chunk, group: group, extra: extra, descs: map[int]*desc{p.rank: descs[p.rank]}}
 	if p.scheme == Single || p.scheme == Partner {
 		h.group = nil
 	}
@@ -235,24 +235,24 @@ func (h *header) encode() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.note(b)
+	h.identify(b)
 	return b, nil
 }
 
-// note keeps what identifies the record.
-func (h *header) note(record []byte) {
+// identify keeps what identifies the record.
+func (h *header) identify(record []byte) {
 	h.length, h.crc = int64(len(record)), recordSum(record)
 }
 
 // parseHeader reads the record at the begin of b. name is that of the file: in generation A and
 // B it holds what the record does not.
-func parseHeader(name string, named place, b []byte) (*header, error) {
+func parseHeader(name string, named position, b []byte) (*header, error) {
 	t, n, err := decodeTree(name, b)
 	if err != nil {
 		return nil, err
 	}
 	h := &header{descs: map[int]*desc{}}
-	h.note(b[:n])
+	h.identify(b[:n])
 	bad := func(field string, err error) error {
 		return formatErr(name, 0, field, err.Error(), ErrCorrupt)
 	}
@@ -268,7 +268,7 @@ func parseHeader(name string, named place, b []byte) (*header, error) {
 	if d == nil {
 		return nil, bad("header", fmt.Errorf("no files of member %d itself", h.rank))
 	}
-	h.place = d.place
+	h.position = d.position
 	if h.scheme == XOR || h.scheme == RS {
 		r := reader{t: t}
 		h.chunk = r.int64("CHUNK", 0, maxBytes)
@@ -285,7 +285,7 @@ func parseHeader(name string, named place, b []byte) (*header, error) {
 	return h, nil
 }
 
-func (h *header) parseC(t *kvtree.Tree, named place) error {
+func (h *header) parseC(t *kvtree.Tree, named position) error {
 	// RANK has two values after a rebuild by the reference, its own and that of the member
 	// that sent the header; the name of the file tells which is which.
 	h.rank = named.rank

@@ -12,7 +12,7 @@ import (
 
 // newCurrentTree makes CURRENT of generation A and B: the world rank and the files, with the meta
 // record that the caller has of each.
-func (p *place) newCurrentTree(files []file, meta func(name string) *kvtree.Tree) *kvtree.Tree {
+func (p *position) newCurrentTree(files []file, meta func(name string) *kvtree.Tree) *kvtree.Tree {
 	t := kvtree.New()
 	put(t, p.world, "RANK")
 	put(t, len(files), "FILES")
@@ -50,7 +50,7 @@ func newExtraTree(worlds int, dataset *kvtree.Tree) *kvtree.Tree {
 }
 
 // parseAB reads CURRENT, PARTNER and the rest. The set and the place in it are in the name.
-func (h *header) parseAB(t *kvtree.Tree, named place) error {
+func (h *header) parseAB(t *kvtree.Tree, named position) error {
 	r := reader{t: t}
 	worlds := r.int("RANKS", 1, math.MaxInt32)
 	if r.err != nil {
@@ -76,11 +76,11 @@ func (h *header) parseAB(t *kvtree.Tree, named place) error {
 }
 
 // parseCurrent reads CURRENT or PARTNER of the member at a place, of which the world rank is in the record.
-func parseCurrent(t *kvtree.Tree, p place) (*desc, error) {
+func parseCurrent(t *kvtree.Tree, p position) (*desc, error) {
 	if t == nil {
 		return nil, errors.New("missing")
 	}
-	d := &desc{place: p, tree: t}
+	d := &desc{position: p, tree: t}
 	r := reader{t: t}
 	if d.world = r.int("RANK", 0, d.worlds-1); r.err != nil {
 		return nil, r.err

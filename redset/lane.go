@@ -71,7 +71,7 @@ func (e *engine) local(ctx context.Context) error {
 		} else {
 			whole.join(l.w)
 		}
-		e.note(l.i, whole)
+		e.keepOutcome(l.i, whole)
 	}
 	return nil
 }

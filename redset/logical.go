@@ -13,8 +13,8 @@ import (
 // maxOpen is how many files of one member are held open at once.
 const maxOpen = 32
 
-// part is one file of a logical file.
-type part struct {
+// stretch is one file of a logical file.
+type stretch struct {
 	name  string // as vfs wants it; "" for one that is not to be touched
 	start int64  // in the logical file, bytes
 	size  int64  // bytes
@@ -24,7 +24,7 @@ type part struct {
 // by several goroutines at once, except for close.
 type logical struct {
 	fs    vfs.FS
-	parts []part
+	parts []stretch
 	write bool // parts are opened for writing
 
 	mu   sync.Mutex
@@ -50,11 +50,11 @@ func (l *logical) size() int64 {
 }
 
 func (l *logical) add(name string, size int64) {
-	l.parts = append(l.parts, part{name: name, start: l.size(), size: size})
+	l.parts = append(l.parts, stretch{name: name, start: l.size(), size: size})
 }
 
-// at returns the first part that ends beyond off.
-func (l *logical) at(off int64) int {
+// firstBeyond returns the first part that ends beyond off.
+func (l *logical) firstBeyond(off int64) int {
 	return sort.Search(len(l.parts), func(i int) bool { return l.parts[i].start+l.parts[i].size > off })
 }
 
@@ -62,7 +62,7 @@ func (l *logical) at(off int64) int {
 // i is [rel, rel+m) of the range.
 func (l *logical) each(off, n int64, f func(i int, at, rel, m int64) error) error {
 	end := off + n
-	for i := l.at(off); i < len(l.parts) && l.parts[i].start < end; i++ {
+	for i := l.firstBeyond(off); i < len(l.parts) && l.parts[i].start < end; i++ {
 		p := &l.parts[i]
 		if p.size == 0 {
 			continue
@@ -122,7 +122,7 @@ func readFull(f vfs.File, b []byte, off int64) error {
 // view returns the view of the file that all of [off, off+n) is in, and where in it they begin; nil if they
 // are not in one, or have to be read.
 func (l *logical) view(off, n int64) (*view, int64) {
-	i := l.at(off)
+	i := l.firstBeyond(off)
 	if i == len(l.parts) {
 		return nil, 0
 	}

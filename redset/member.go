@@ -28,8 +28,8 @@ type member struct {
 	corrupt []string
 }
 
-// look finds what is lost by existence and size.
-func (m *member) look() error {
+// findLost finds what is lost by existence and size.
+func (m *member) findLost() error {
 	r, d := m.r, m.r.descs[m.rank]
 	m.store = &store{in: newLogical(m.fs, false), out: newLogical(m.fs, true)}
 	m.partBad, m.found = make([]bool, len(d.files)), make([]bool, len(d.files))
@@ -191,7 +191,7 @@ func (m *member) prepare() error {
 func (m *member) newHeader() *header { return m.r.newHeader(m.rank) }
 
 func (r *repair) newHeader(m int) *header {
-	return newHeader(r.descs[m].place, r.lay, r.descs, r.headerGroup(), r.extra)
+	return newHeader(r.descs[m].position, r.lay, r.descs, r.headerGroup(), r.extra)
 }
 
 // headerGroup is GROUP as the headers of this set have it.

@@ -182,14 +182,14 @@ func TestHeaderRefuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := parseHeader(all[0].name, all[0].place, b); err != nil {
+		if _, err := parseHeader(all[0].name, all[0].position, b); err != nil {
 			t.Fatal(err)
 		}
-		for what, change := range map[string]func(p *place){
-			"rank": func(p *place) { p.rank++ }, "n": func(p *place) { p.n++ }, "set": func(p *place) { p.set++ },
-			"world": func(p *place) { p.world++ }, "sets": func(p *place) { p.sets++ },
+		for what, change := range map[string]func(p *position){
+			"rank": func(p *position) { p.rank++ }, "n": func(p *position) { p.n++ }, "set": func(p *position) { p.set++ },
+			"world": func(p *position) { p.world++ }, "sets": func(p *position) { p.sets++ },
 		} {
-			p := all[0].place
+			p := all[0].position
 			if change(&p); p.gen != GenC && what != "n" {
 				continue // the name alone says it, or nothing
 			}
@@ -198,9 +198,9 @@ func TestHeaderRefuses(t *testing.T) {
 			}
 		}
 	}
-	good := place{gen: GenC, scheme: XOR, k: 1, sets: 2, n: 4, worlds: 8}
-	for what, change := range map[string]func(p *place){
-		"": func(*place) {}, "rank": func(p *place) { p.rank = 4 }, "set": func(p *place) { p.set = 2 }, "world": func(p *place) { p.world = 8 },
+	good := position{gen: GenC, scheme: XOR, k: 1, sets: 2, n: 4, worlds: 8}
+	for what, change := range map[string]func(p *position){
+		"": func(*position) {}, "rank": func(p *position) { p.rank = 4 }, "set": func(p *position) { p.set = 2 }, "world": func(p *position) { p.world = 8 },
 	} {
 		p := good
 		if change(&p); (p.check() == nil) != (what == "") {

@@ -20,8 +20,8 @@ const sumSuffix = ".redsum"
 // writer is the owner of files that are being made.
 const writer = "redset"
 
-// place is where a member stands, as headers and names tell it.
-type place struct {
+// position is where a member stands, as headers and names tell it.
+type position struct {
 	gen    Generation
 	scheme Scheme
 	k      int
@@ -34,7 +34,7 @@ type place struct {
 }
 
 // dataName is the name of the redundancy file, with header and payload.
-func (p *place) dataName(prefix string) string {
+func (p *position) dataName(prefix string) string {
 	switch p.gen {
 	case GenA:
 		return fmt.Sprintf("%s%d_of_%d_in_%d.xor", prefix, p.rank+1, p.n, p.set)
@@ -46,7 +46,7 @@ func (p *place) dataName(prefix string) string {
 }
 
 // descName is the name of the file of descriptors; "" if the generation has none.
-func (p *place) descName(prefix string) string {
+func (p *position) descName(prefix string) string {
 	if p.gen != GenC {
 		return ""
 	}
@@ -54,7 +54,7 @@ func (p *place) descName(prefix string) string {
 }
 
 // sumName is the name of the file of checksums.
-func (p *place) sumName(prefix string) string {
+func (p *position) sumName(prefix string) string {
 	if p.gen != GenC {
 		return p.dataName(prefix) + sumSuffix
 	}
@@ -62,7 +62,7 @@ func (p *place) sumName(prefix string) string {
 }
 
 // names are those of all files of the member, the redundancy file last.
-func (p *place) names(prefix string) []string {
+func (p *position) names(prefix string) []string {
 	v := []string{p.sumName(prefix), p.dataName(prefix)}
 	if d := p.descName(prefix); d != "" {
 		v = append([]string{d}, v...)
@@ -78,7 +78,7 @@ var (
 
 // parseName reads the name of a redundancy file, without directory and prefix. k and worlds are not in it,
 // and world not in those of generation A and B.
-func parseName(base string) (p place, ok bool) {
+func parseName(base string) (p position, ok bool) {
 	num := func(s string, min int) int {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < min || n > 1<<30 {
@@ -89,11 +89,11 @@ func parseName(base string) (p place, ok bool) {
 	ok = true
 	if m := nameC.FindStringSubmatch(base); m != nil {
 		s, _ := ParseScheme(strings.ToUpper(m[2]))
-		p = place{gen: GenC, scheme: s, world: num(m[1], 0), set: num(m[3], 1) - 1, sets: num(m[4], 1), rank: num(m[5], 1) - 1, n: num(m[6], 1)}
+		p = position{gen: GenC, scheme: s, world: num(m[1], 0), set: num(m[3], 1) - 1, sets: num(m[4], 1), rank: num(m[5], 1) - 1, n: num(m[6], 1)}
 	} else if m := nameB.FindStringSubmatch(base); m != nil {
-		p = place{gen: GenB, scheme: XOR, k: 1, set: num(m[1], 0), rank: num(m[2], 1) - 1, n: num(m[3], 1), world: -1}
+		p = position{gen: GenB, scheme: XOR, k: 1, set: num(m[1], 0), rank: num(m[2], 1) - 1, n: num(m[3], 1), world: -1}
 	} else if m := nameA.FindStringSubmatch(base); m != nil {
-		p = place{gen: GenA, scheme: XOR, k: 1, rank: num(m[1], 1) - 1, n: num(m[2], 1), set: num(m[3], 0), world: -1}
+		p = position{gen: GenA, scheme: XOR, k: 1, rank: num(m[1], 1) - 1, n: num(m[2], 1), set: num(m[3], 0), world: -1}
 	} else {
 		return p, false
 	}
@@ -102,7 +102,7 @@ func parseName(base string) (p place, ok bool) {
 
 // found is a redundancy file in a directory.
 type found struct {
-	place
+	position
 	name string // with directory
 }
 

@@ -50,7 +50,7 @@ type Report struct {
 	Sums     map[string]uint32 // CRC-32 (IEEE) of the files, by name; of sets with checksums
 }
 
-func (o *RecoverOptions) path(p place, prefix, name string) string {
+func (o *RecoverOptions) path(p position, prefix, name string) string {
 	switch {
 	case o != nil && o.Map != nil:
 		return o.Map(p.world, name)
@@ -87,7 +87,7 @@ func Recover(ctx context.Context, c comm.Comm, fsys vfs.FS, prefix string, o *Re
 	if err := comm.Agree(ctx, c, err); err != nil {
 		return nil, err
 	}
-	r, err := gather(ctx, sc, look(fsys, prefix, all, p), p)
+	r, err := gather(ctx, sc, findEvidence(fsys, prefix, all, p), p)
 	if err != nil {
 		return nil, verdict(ctx, c, err)
 	}
@@ -95,7 +95,7 @@ func Recover(ctx context.Context, c comm.Comm, fsys vfs.FS, prefix string, o *Re
 	r.locals = []*member{m}
 	r.options(o)
 	for _, f := range r.descs[p.rank].files {
-		m.paths = append(m.paths, o.path(r.descs[p.rank].place, prefix, f.name))
+		m.paths = append(m.paths, o.path(r.descs[p.rank].position, prefix, f.name))
 	}
 	err = r.run(ctx)
 	if err = verdict(ctx, c, err); err != nil {
@@ -142,7 +142,7 @@ func (rep *Report) add(m *member) {
 }
 
 // gather makes the evidence of all members known to all.
-func gather(ctx context.Context, sc comm.Comm, own *evidence, p place) (*repair, error) {
+func gather(ctx context.Context, sc comm.Comm, own *evidence, p position) (*repair, error) {
 	all, err := sc.Allgather(ctx, own.pack())
 	if err != nil {
 		return nil, err
@@ -172,9 +172,9 @@ func gather(ctx context.Context, sc comm.Comm, own *evidence, p place) (*repair,
 }
 
 // discover finds the place of each rank: in its own files, or in those of the members of its set.
-func discover(ctx context.Context, c comm.Comm, fsys vfs.FS, prefix string) (place, []found, error) {
+func discover(ctx context.Context, c comm.Comm, fsys vfs.FS, prefix string) (position, []found, error) {
 	all, err := list(fsys, prefix)
-	known := map[int]place{} // by world rank
+	known := map[int]position{} // by world rank
 	own := false
 	if err == nil {
 		known, own = places(fsys, prefix, all, c.Rank())
@@ -185,7 +185,7 @@ func discover(ctx context.Context, c comm.Comm, fsys vfs.FS, prefix string) (pla
 		}
 	}
 	if err := comm.Agree(ctx, c, err); err != nil {
-		return place{}, nil, err
+		return position{}, nil, err
 	}
 	send := make([][]byte, c.Size())
 	for w, p := range known {
@@ -195,7 +195,7 @@ func discover(ctx context.Context, c comm.Comm, fsys vfs.FS, prefix string) (pla
 	}
 	got, err := c.Alltoallv(ctx, send)
 	if err != nil {
-		return place{}, nil, err
+		return position{}, nil, err
 	}
 	p, ok := known[c.Rank()], own
 	for _, b := range got {
@@ -208,7 +208,7 @@ func discover(ctx context.Context, c comm.Comm, fsys vfs.FS, prefix string) (pla
 		flags = []int64{1, -1, 0}
 	}
 	if flags, err = c.AllreduceInt64(ctx, flags, comm.Max); err != nil {
-		return place{}, nil, err
+		return position{}, nil, err
 	}
 	switch {
 	case flags[0] == 0:
@@ -221,9 +221,9 @@ func discover(ctx context.Context, c comm.Comm, fsys vfs.FS, prefix string) (pla
 
 // places returns the places that the redundancy files of a rank tell, by world rank, and
 // whether its own is among them.
-func places(fsys vfs.FS, prefix string, all []found, rank int) (map[int]place, bool) {
-	known := map[int]place{}
-	if v, err := readPlaces(fsys, (&place{world: rank}).descName(prefix)); err == nil {
+func places(fsys vfs.FS, prefix string, all []found, rank int) (map[int]position, bool) {
+	known := map[int]position{}
+	if v, err := readPlaces(fsys, (&position{world: rank}).descName(prefix)); err == nil {
 		known = v
 	}
 	for _, f := range all {
@@ -238,11 +238,11 @@ func places(fsys vfs.FS, prefix string, all []found, rank int) (map[int]place, b
 			continue // an older one
 		}
 		for _, d := range h.descs {
-			known[d.world] = d.place
+			known[d.world] = d.position
 		}
 		for m, w := range h.group {
 			if _, ok := known[w]; !ok {
-				p := h.place
+				p := h.position
 				p.rank, p.world = m, w
 				known[w] = p
 			}
@@ -255,15 +255,15 @@ func places(fsys vfs.FS, prefix string, all []found, rank int) (map[int]place, b
 // wirePlace is a place as it travels.
 type wirePlace struct{ Gen, Scheme, K, Set, Sets, Rank, N, World, Worlds int }
 
-func (p *place) pack() []byte {
+func (p *position) pack() []byte {
 	b, _ := json.Marshal(wirePlace{int(p.gen), int(p.scheme), p.k, p.set, p.sets, p.rank, p.n, p.world, p.worlds})
 	return b
 }
 
-func unpackPlace(b []byte) (place, bool) {
+func unpackPlace(b []byte) (position, bool) {
 	var w wirePlace
 	err := json.Unmarshal(b, &w)
-	return place{Generation(w.Gen), Scheme(w.Scheme), w.K, w.Set, w.Sets, w.Rank, w.N, w.World, w.Worlds}, err == nil
+	return position{Generation(w.Gen), Scheme(w.Scheme), w.K, w.Set, w.Sets, w.Rank, w.N, w.World, w.Worlds}, err == nil
 }
 
 // wireLost is a LostError as it travels.
@@ -311,7 +311,7 @@ func Offline(ctx context.Context, fsys vfs.FS, prefix string, o *RecoverOptions)
 	if err != nil {
 		return nil, err
 	}
-	sets := map[int]map[int]place{} // by set and member
+	sets := map[int]map[int]position{} // by set and member
 	for _, f := range all {
 		h, err := readHeader(fsys, f)
 		if err != nil {
@@ -319,13 +319,13 @@ func Offline(ctx context.Context, fsys vfs.FS, prefix string, o *RecoverOptions)
 		}
 		v := sets[h.set]
 		if v == nil {
-			v = map[int]place{}
+			v = map[int]position{}
 			sets[h.set] = v
 		}
 		for _, d := range h.descs {
-			v[d.rank] = d.place
+			v[d.rank] = d.position
 		}
-		v[h.rank] = h.place
+		v[h.rank] = h.position
 	}
 	if len(sets) == 0 {
 		return nil, fmt.Errorf("redset: %s: %w", prefix, ErrNone)
@@ -375,8 +375,8 @@ func Offline(ctx context.Context, fsys vfs.FS, prefix string, o *RecoverOptions)
 }
 
 // offlineSet weighs the evidence of one set.
-func offlineSet(fsys vfs.FS, prefix string, all []found, known map[int]place, o *RecoverOptions) (*repair, error) {
-	var any place
+func offlineSet(fsys vfs.FS, prefix string, all []found, known map[int]position, o *RecoverOptions) (*repair, error) {
+	var any position
 	for _, p := range known {
 		any = p
 	}
@@ -388,7 +388,7 @@ func offlineSet(fsys vfs.FS, prefix string, all []found, known map[int]place, o 
 			p.rank, p.world = m, -1
 		}
 		worlds[m] = p.world
-		ev[m] = look(fsys, prefix, all, p)
+		ev[m] = findEvidence(fsys, prefix, all, p)
 	}
 	r, err := newRepair(any, worlds, ev)
 	if err != nil {
@@ -398,7 +398,7 @@ func offlineSet(fsys vfs.FS, prefix string, all []found, known map[int]place, o 
 	for rank, d := range r.descs {
 		m := &member{r: r, fs: fsys, prefix: prefix, rank: rank}
 		for _, f := range d.files {
-			m.paths = append(m.paths, o.path(d.place, prefix, f.name))
+			m.paths = append(m.paths, o.path(d.position, prefix, f.name))
 		}
 		r.locals = append(r.locals, m)
 	}

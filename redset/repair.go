@@ -21,12 +21,12 @@ type repair struct {
 	dry      bool // nothing is rebuilt
 	compare  bool // there are no checksums at all: elements have to agree with each other
 
-	place         // of any member
-	group   []int // world ranks
-	headers []*header
-	descs   []*desc
-	extra   *kvtree.Tree
-	sums    []*memberSums // nil where unknown
+	position       // of any member
+	group    []int // world ranks
+	headers  []*header
+	descs    []*desc
+	extra    *kvtree.Tree
+	sums     []*memberSums // nil where unknown
 
 	// learned are the sums of members whose own were gone, as their bytes are rebuilt.
 	learned []*memberSums
@@ -57,8 +57,8 @@ type state struct {
 
 // newRepair weighs the evidence of the members. Whatever is missing that
 // the others do not make up for is a *LostError.
-func newRepair(p place, worlds []int, all []*evidence) (*repair, error) {
-	r := &repair{place: p, me: -1, group: worlds}
+func newRepair(p position, worlds []int, all []*evidence) (*repair, error) {
+	r := &repair{position: p, me: -1, group: worlds}
 	r.headers, r.descs, r.sums = make([]*header, p.n), make([]*desc, p.n), make([]*memberSums, p.n)
 	contradiction := func(m int, what string) error {
 		return formatErr(all[m].name, 0, "header", "of member "+fmt.Sprint(m)+" contradicts the others in its set: "+what, ErrCorrupt)
@@ -95,7 +95,7 @@ func newRepair(p place, worlds []int, all []*evidence) (*repair, error) {
 	if ref == nil {
 		return nil, r.lost("no redundancy file is left")
 	}
-	r.place = ref.place
+	r.position = ref.position
 	// The lists of files: the member's own first, then those of its right neighbours.
 	for m, h := range r.headers {
 		if h != nil {
@@ -404,7 +404,7 @@ func (r *repair) run(ctx context.Context) error {
 // begin looks at the files of the members at hand.
 func (r *repair) begin() error {
 	for _, m := range r.locals {
-		if err := m.look(); err != nil {
+		if err := m.findLost(); err != nil {
 			return err
 		}
 	}

@@ -57,7 +57,7 @@ type Set struct {
 	world comm.Comm
 	sc    comm.Comm // of the set
 	o     Options
-	p     place
+	p     position
 	ranks []int // world ranks of the members
 	down  bool
 	sums  map[string]uint32
@@ -113,7 +113,7 @@ func New(ctx context.Context, c comm.Comm, o Options) (*Set, error) {
 	}
 	p := places[c.Rank()]
 	s.ranks = p.Ranks
-	s.p = place{gen: s.o.Generation, scheme: s.o.Scheme, k: k, set: p.Set, sets: p.Sets, rank: p.Rank, n: len(p.Ranks), world: c.Rank(), worlds: c.Size()}
+	s.p = position{gen: s.o.Generation, scheme: s.o.Scheme, k: k, set: p.Set, sets: p.Sets, rank: p.Rank, n: len(p.Ranks), world: c.Rank(), worlds: c.Size()}
 	if s.sc, err = c.Split(ctx, p.Set, p.Rank); err != nil {
 		return nil, err
 	}

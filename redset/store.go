@@ -80,7 +80,7 @@ func (s *store) name(e elem, at int64) string {
 	if e.parity {
 		return s.pay.Name()
 	}
-	if i := s.in.at(e.off + at); i < len(s.in.parts) {
+	if i := s.in.firstBeyond(e.off + at); i < len(s.in.parts) {
 		return s.in.parts[i].name
 	}
 	return ""

@@ -62,7 +62,7 @@ func (w *worker) piece(ctx context.Context, off, n int64) error {
 				p = w.b.get(&w.b.in, i, n)
 			}
 			in[i] = p
-		} else if in[i] = w.look(i, off, n); in[i] != nil {
+		} else if in[i] = w.mapped(i, off, n); in[i] != nil {
 			continue // and summed
 		} else {
 			in[i] = w.b.get(&w.b.in, i, n)
@@ -120,9 +120,9 @@ func (w *worker) piece(ctx context.Context, off, n int64) error {
 	return first
 }
 
-// look returns bytes [off, off+n) of element i where they are, with the sum taken; nil if they have to be read. A
+// mapped returns bytes [off, off+n) of element i where they are, with the sum taken; nil if they have to be read. A
 // view is in one range of the summer, which knows nothing of bytes at which it was stopped.
-func (w *worker) look(i int, off, n int64) []byte {
+func (w *worker) mapped(i int, off, n int64) []byte {
 	if !w.maps {
 		return nil
 	}

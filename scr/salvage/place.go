@@ -16,8 +16,8 @@ import (
 	"blobio/scr/spath"
 )
 
-// place is a dataset in the prefix directory.
-type place struct {
+// target is a dataset in the prefix directory.
+type target struct {
 	dir  *prefixdir.Dir
 	fs   vfs.FS
 	id   int
@@ -30,19 +30,19 @@ type place struct {
 	links bool // the prefix directory was not moved, but links may lead to it: it has other names
 }
 
-func newPlace(d *prefixdir.Dir, was string, id int) (place, error) {
+func newTarget(d *prefixdir.Dir, was string, id int) (target, error) {
 	if d == nil || d.FS == nil || id < 1 {
-		return place{}, fmt.Errorf("salvage: a prefix directory and the number of a dataset are needed: %w", ErrUsage)
+		return target{}, fmt.Errorf("salvage: a prefix directory and the number of a dataset are needed: %w", ErrUsage)
 	}
 	root := d.Path
 	if d.FS == vfs.OS {
 		abs, err := filepath.Abs(root)
 		if err != nil {
-			return place{}, err
+			return target{}, err
 		}
 		root = abs
 	}
-	p := place{dir: d, fs: d.FS, id: id, root: spath.Reduce(filepath.ToSlash(root)), was: spath.Reduce(filepath.ToSlash(was))}
+	p := target{dir: d, fs: d.FS, id: id, root: spath.Reduce(filepath.ToSlash(root)), was: spath.Reduce(filepath.ToSlash(was))}
 	if was == "" {
 		p.was, p.links = p.root, d.FS == vfs.OS
 	}
@@ -51,7 +51,7 @@ func newPlace(d *prefixdir.Dir, was string, id int) (place, error) {
 }
 
 // relative is where a file belongs, from the prefix directory on.
-func (p place) relative(m record.Meta) (string, error) {
+func (p target) relative(m record.Meta) (string, error) {
 	name := path.Join(m.Path, m.Name)
 	if p.links && m.Name != "" && !spath.IsChild(p.was, name) {
 		if rel, ok := p.overLinks(name); ok {
@@ -73,7 +73,7 @@ func (p place) relative(m record.Meta) (string, error) {
 
 // overLinks is where a file belongs that has a name over other links than the prefix directory: a program asks the system for its
 // working directory, a shell remembers how it came there.
-func (p place) overLinks(name string) (rel string, ok bool) {
+func (p target) overLinks(name string) (rel string, ok bool) {
 	root, err := spath.Real(filepath.FromSlash(p.root))
 	if err != nil {
 		return "", false
@@ -91,7 +91,7 @@ func (p place) overLinks(name string) (rel string, ok bool) {
 }
 
 // inPlace says whether a name is that of a file where it belongs: with bypass it is there already.
-func (p place) inPlace(name, rel string) bool {
+func (p target) inPlace(name, rel string) bool {
 	if path.Clean(name) == path.Join(p.was, rel) {
 		return true
 	}
@@ -102,12 +102,12 @@ func (p place) inPlace(name, rel string) bool {
 	return ok && over == rel
 }
 
-func (p place) file(rel string) string   { return path.Join(p.root, rel) }
-func (p place) metaFile(n string) string { return path.Join(p.meta, n) }
-func (p place) filemap(rank int) string  { return p.metaFile("filemap_" + strconv.Itoa(rank)) }
-func (p place) sums(rank int) string     { return p.metaFile(sumsPrefix + strconv.Itoa(rank)) }
-func (p place) syncDir(rel string) error { return p.fs.SyncDir(path.Dir(p.file(rel))) }
-func (p place) makeParent(rel string) error {
+func (p target) file(rel string) string   { return path.Join(p.root, rel) }
+func (p target) metaFile(n string) string { return path.Join(p.meta, n) }
+func (p target) filemap(rank int) string  { return p.metaFile("filemap_" + strconv.Itoa(rank)) }
+func (p target) sums(rank int) string     { return p.metaFile(sumsPrefix + strconv.Itoa(rank)) }
+func (p target) syncDir(rel string) error { return p.fs.SyncDir(path.Dir(p.file(rel))) }
+func (p target) makeParent(rel string) error {
 	return durable.MkdirAll(p.fs, path.Dir(p.file(rel)), true)
 }
 
