@@ -1,7 +1,5 @@
 package amr
 
-import "fmt"
-
 // FieldSpec names a field and says what its elements are.
 type FieldSpec struct {
 	Name     string
@@ -75,28 +73,28 @@ func (m *Meta) Validate() error {
 	seen := map[string]bool{}
 	for _, f := range m.Fields {
 		if f.Name == "" || seen[f.Name] {
-			return fmt.Errorf("amr: field %q: no name, or named twice: %w", f.Name, ErrUsage)
+			return pkg.Errorf("field %q: no name, or named twice: %w", f.Name, ErrUsage)
 		}
 		seen[f.Name] = true
 		if !f.Type.Valid() {
-			return fmt.Errorf("amr: field %q: %v: %w", f.Name, f.Type, ErrUsage)
+			return pkg.Errorf("field %q: %v: %w", f.Name, f.Type, ErrUsage)
 		}
 		for i := m.Rank; i < 3; i++ {
 			if f.Centered[i] {
-				return fmt.Errorf("amr: field %q: face-centred on axis %d of %d: %w", f.Name, i, m.Rank, ErrUsage)
+				return pkg.Errorf("field %q: face-centred on axis %d of %d: %w", f.Name, i, m.Rank, ErrUsage)
 			}
 		}
 	}
 	clear(seen)
 	for _, p := range m.Particles {
 		if p.Name == "" || seen[p.Name] {
-			return fmt.Errorf("amr: particles %q: no name, or named twice: %w", p.Name, ErrUsage)
+			return pkg.Errorf("particles %q: no name, or named twice: %w", p.Name, ErrUsage)
 		}
 		seen[p.Name] = true
 		attrs := map[string]bool{}
 		for _, a := range p.Attrs {
 			if a.Name == "" || attrs[a.Name] || !a.Type.Valid() {
-				return fmt.Errorf("amr: particles %q, attribute %q: no name, named twice or %v: %w", p.Name, a.Name, a.Type, ErrUsage)
+				return pkg.Errorf("particles %q, attribute %q: no name, named twice or %v: %w", p.Name, a.Name, a.Type, ErrUsage)
 			}
 			attrs[a.Name] = true
 		}
@@ -137,20 +135,20 @@ func (b *Block) Validate(m *Meta) error {
 	for i := range b.Fields {
 		f := &b.Fields[i]
 		if f.Spec == nil {
-			return fmt.Errorf("amr: block %s: field %d has no specification: %w", b.Index.Name(m.Rank, m.Roots), i, ErrUsage)
+			return pkg.Errorf("block %s: field %d has no specification: %w", b.Index.Name(m.Rank, m.Roots), i, ErrUsage)
 		}
 		if want := m.FieldBytes(f.Spec, f.Ghosts); int64(len(f.Data)) != want {
-			return fmt.Errorf("amr: block %s: field %q has %d bytes, want %d: %w", b.Index.Name(m.Rank, m.Roots), f.Spec.Name, len(f.Data), want, ErrUsage)
+			return pkg.Errorf("block %s: field %q has %d bytes, want %d: %w", b.Index.Name(m.Rank, m.Roots), f.Spec.Name, len(f.Data), want, ErrUsage)
 		}
 	}
 	for i := range b.Particles {
 		p := &b.Particles[i]
 		if p.Spec == nil || len(p.Data) != len(p.Spec.Attrs) {
-			return fmt.Errorf("amr: block %s: particles %d: %d columns, or no specification: %w", b.Index.Name(m.Rank, m.Roots), i, len(p.Data), ErrUsage)
+			return pkg.Errorf("block %s: particles %d: %d columns, or no specification: %w", b.Index.Name(m.Rank, m.Roots), i, len(p.Data), ErrUsage)
 		}
 		for j, a := range p.Spec.Attrs {
 			if want := int64(p.N) * int64(a.Type.Size()); int64(len(p.Data[j])) != want {
-				return fmt.Errorf("amr: block %s: particles %q, attribute %q: %d bytes, want %d: %w", b.Index.Name(m.Rank, m.Roots), p.Spec.Name, a.Name, len(p.Data[j]), want, ErrUsage)
+				return pkg.Errorf("block %s: particles %q, attribute %q: %d bytes, want %d: %w", b.Index.Name(m.Rank, m.Roots), p.Spec.Name, a.Name, len(p.Data[j]), want, ErrUsage)
 			}
 		}
 	}

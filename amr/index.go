@@ -17,8 +17,8 @@ const (
 	levelCap   = 31 // largest magnitude of a level that the bits can say
 )
 
-// Index is Cello's block index: three int32 words, as on disk. See the
-// package comment for the bits. The zero Index is the root block of octree
+// Index is Cello's block index: three int32 words, as on disk. See
+// docs/amr-index.md for the bits. The zero Index is the root block of octree
 // (0, 0, 0).
 type Index [3]int32
 

@@ -2,7 +2,6 @@ package amr
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"blobio/sfc"
@@ -105,7 +104,7 @@ func OrderingByName(name string) (Ordering, error) {
 			return o, nil
 		}
 	}
-	return nil, fmt.Errorf("amr: ordering %q, want morton, hilbert or roots: %w", name, ErrUsage)
+	return nil, pkg.Errorf("ordering %q, want morton, hilbert or roots: %w", name, ErrUsage)
 }
 
 // coordBits is how many bits of an index the curves walk over.

@@ -1,7 +1,6 @@
 package amr
 
 import (
-	"fmt"
 	"iter"
 	"math/bits"
 	"slices"
@@ -115,7 +114,7 @@ func (t *Tree) Add(x Index) error {
 	}
 	v := t.nodes[x]
 	if v&present != 0 {
-		return fmt.Errorf("amr: block %s: %w", t.Name(x), ErrExist)
+		return pkg.Errorf("block %s: %w", t.Name(x), ErrExist)
 	}
 	t.nodes[x] = v | present
 	if x.Level() > t.g.MinLevel {
@@ -131,7 +130,7 @@ func (t *Tree) Add(x Index) error {
 func (t *Tree) Remove(x Index) error {
 	v := t.nodes[x]
 	if v&present == 0 {
-		return fmt.Errorf("amr: block %s: %w", t.Name(x), ErrMissing)
+		return pkg.Errorf("block %s: %w", t.Name(x), ErrMissing)
 	}
 	if v &^= present; v == 0 {
 		delete(t.nodes, x)
@@ -177,11 +176,11 @@ func (t *Tree) Refined(x Index) bool {
 func (t *Tree) Refine(x Index) error {
 	switch {
 	case !t.Has(x):
-		return fmt.Errorf("amr: refine %s: %w", t.Name(x), ErrMissing)
+		return pkg.Errorf("refine %s: %w", t.Name(x), ErrMissing)
 	case !t.Leaf(x):
-		return fmt.Errorf("amr: refine %s: children: %w", t.Name(x), ErrExist)
+		return pkg.Errorf("refine %s: children: %w", t.Name(x), ErrExist)
 	case x.Level() < 0 || x.Level() >= t.g.MaxLevel:
-		return fmt.Errorf("amr: refine %s: level %d, want 0 to %d: %w", t.Name(x), x.Level(), t.g.MaxLevel-1, ErrRange)
+		return pkg.Errorf("refine %s: level %d, want 0 to %d: %w", t.Name(x), x.Level(), t.g.MaxLevel-1, ErrRange)
 	}
 	for k := range t.g.Children() {
 		if err := t.Add(x.Child(childBits(k))); err != nil {
@@ -196,14 +195,14 @@ func (t *Tree) Refine(x Index) error {
 // (a level below 0: root blocks stay).
 func (t *Tree) Coarsen(x Index) error {
 	if !t.Refined(x) {
-		return fmt.Errorf("amr: coarsen %s: block with children: %w", t.Name(x), ErrMissing)
+		return pkg.Errorf("coarsen %s: block with children: %w", t.Name(x), ErrMissing)
 	}
 	if x.Level() < 0 {
-		return fmt.Errorf("amr: coarsen %s: level %d, want >= 0: %w", t.Name(x), x.Level(), ErrRange)
+		return pkg.Errorf("coarsen %s: level %d, want >= 0: %w", t.Name(x), x.Level(), ErrRange)
 	}
 	for c := range t.Children(x) {
 		if !t.Leaf(c) {
-			return fmt.Errorf("amr: coarsen %s: children of child %s: %w", t.Name(x), t.Name(c), ErrExist)
+			return pkg.Errorf("coarsen %s: children of child %s: %w", t.Name(x), t.Name(c), ErrExist)
 		}
 	}
 	mask := t.nodes[x] & children

@@ -1,11 +1,11 @@
 package bench
 
 import (
-	"fmt"
+	"context"
 	"os"
-	"sync"
 	"time"
 
+	"blobio/internal/par"
 	"blobio/internal/vfs"
 )
 
@@ -73,7 +73,7 @@ func ReadCeiling(name string, readers int) (time.Duration, error) {
 		start := time.Now()
 		if err := striped(size, block, readers, func(w int, off int64, n int) error {
 			if k, err := f.ReadAt(bufs[w][:n], off); k < n {
-				return fmt.Errorf("bench: read of %s at %d: %w", name, off, err)
+				return pkg.Errorf("read of %s at %d: %w", name, off, err)
 			}
 			return nil
 		}); err != nil {
@@ -103,7 +103,7 @@ func plainRead(name string, block, readers int) (int64, error) {
 	}
 	return size, striped(size, block, readers, func(w int, off int64, n int) error {
 		if k, err := f.ReadAt(bufs[w][:n], off); k < n {
-			return fmt.Errorf("bench: read of %s at %d: %w", name, off, err)
+			return pkg.Errorf("read of %s at %d: %w", name, off, err)
 		}
 		return nil
 	})
@@ -111,20 +111,12 @@ func plainRead(name string, block, readers int) (int64, error) {
 
 // striped gives blocks to workers in turn and waits for all.
 func striped(size int64, block, workers int, f func(w int, off int64, n int) error) error {
-	errs := make([]error, workers)
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Go(func() {
-			for off := int64(w) * int64(block); off < size && errs[w] == nil; off += int64(workers) * int64(block) {
-				errs[w] = f(w, off, int(min(int64(block), size-off)))
+	return par.Each(context.Background(), workers, workers, func(_ context.Context, w int) error {
+		for off := int64(w) * int64(block); off < size; off += int64(workers) * int64(block) {
+			if err := f(w, off, int(min(int64(block), size-off))); err != nil {
+				return err
 			}
-		})
-	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
 		}
-	}
-	return nil
+		return nil
+	})
 }

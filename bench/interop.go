@@ -36,7 +36,7 @@ func (t *task) compareVariableCentric(ours, theirs string) error {
 		for _, name := range []string{"offsets", "lengths"} {
 			v := h.VarIndex(fmt.Sprintf("D%d.%s", k+1, name))
 			if v < 0 {
-				return fmt.Errorf("bench: %s: no D%d.%s", ours, k+1, name)
+				return pkg.Errorf("%s: no D%d.%s", ours, k+1, name)
 			}
 			off, _ := h.Extent(v, 0)
 			size, row := int64(h.Vars[v].Type.Size()), max(m.MaxReqs(), 1)
@@ -106,7 +106,7 @@ func compareProcessCentric(ours, theirs string) error {
 		}
 		na, nb := a.Bytes(), b.Bytes()
 		if na != nb {
-			return fmt.Errorf("bench: %s: %s has %d bytes, want %d as in %s: %w", theirs, name, nb, na, ours, errDiffer)
+			return pkg.Errorf("%s: %s has %d bytes, want %d as in %s: %w", theirs, name, nb, na, ours, errDiffer)
 		}
 		x, y := make([]byte, 1<<20), make([]byte, 1<<20)
 		for at := int64(0); at < na; at += int64(len(x)) {
@@ -149,7 +149,7 @@ func compareCanonical(ctx context.Context, ours, theirs string) error {
 	defer b.Close()
 	for f := range blob.Diff(ctx, a, b, nil) {
 		if f.Severity > blob.Note {
-			return fmt.Errorf("bench: %s and %s: %v: %w", ours, theirs, f, errDiffer)
+			return pkg.Errorf("%s and %s: %v: %w", ours, theirs, f, errDiffer)
 		}
 	}
 	return ctx.Err()
@@ -179,7 +179,7 @@ func openBoth(ours, theirs string) (a, b *os.File, size int64, done func(), err 
 	if err == nil {
 		var ib os.FileInfo
 		if ib, err = b.Stat(); err == nil && ia.Size() != ib.Size() {
-			err = fmt.Errorf("bench: %s has %d bytes, want %d as %s: %w", theirs, ib.Size(), ia.Size(), ours, errDiffer)
+			err = pkg.Errorf("%s has %d bytes, want %d as %s: %w", theirs, ib.Size(), ia.Size(), ours, errDiffer)
 		}
 	}
 	if err != nil && !errors.Is(err, errDiffer) {
@@ -193,10 +193,10 @@ func openBoth(ours, theirs string) (a, b *os.File, size int64, done func(), err 
 
 func readBoth(a, b io.ReaderAt, x, y []byte, at int64) error {
 	if n, err := a.ReadAt(x, at); n < len(x) {
-		return fmt.Errorf("bench: read at %d: %w", at, err)
+		return pkg.Errorf("read at %d: %w", at, err)
 	}
 	if n, err := b.ReadAt(y, at); n < len(y) {
-		return fmt.Errorf("bench: read at %d: %w", at, err)
+		return pkg.Errorf("read at %d: %w", at, err)
 	}
 	return nil
 }
@@ -207,7 +207,7 @@ func sameBytes(x, y []byte, at int64, theirs, ours string) error {
 	}
 	for i := range x {
 		if x[i] != y[i] {
-			return fmt.Errorf("bench: %s: byte %d is %#x, want %#x as in %s: %w", theirs, at+int64(i), y[i], x[i], ours, errDiffer)
+			return pkg.Errorf("%s: byte %d is %#x, want %#x as in %s: %w", theirs, at+int64(i), y[i], x[i], ours, errDiffer)
 		}
 	}
 	return nil

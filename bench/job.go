@@ -1,9 +1,9 @@
 package bench
 
 import (
+	"context"
 	"fmt"
 	"strings"
-	"sync"
 
 	"blobio/blob"
 	"blobio/cdf5"
@@ -11,6 +11,7 @@ import (
 	"blobio/decomp"
 	"blobio/decomp/mapfile"
 	"blobio/e3smcases"
+	"blobio/internal/par"
 )
 
 // MapSource says where the maps of a job come from: files, or a generator.
@@ -30,7 +31,7 @@ type MapSource struct {
 // load makes the maps of a case for a number of ranks.
 func (m *MapSource) load(letter string, ranks int) ([]*decomp.Map, error) {
 	if len(m.Files) == 0 && m.Factor > 1 {
-		return nil, fmt.Errorf("bench: a factor is for map files, not for generated maps")
+		return nil, pkg.Errorf("a factor is for map files, not for generated maps")
 	}
 	if len(m.Files) == 0 {
 		or := func(v, def int) int {
@@ -47,7 +48,7 @@ func (m *MapSource) load(letter string, ranks int) ([]*decomp.Map, error) {
 		case "I":
 			return e3smcases.I{Lat: or(m.Lat, 96), Lon: or(m.Lon, 144), Ranks: ranks}.Maps()
 		}
-		return nil, fmt.Errorf("bench: no generator of maps for case %q", letter)
+		return nil, pkg.Errorf("no generator of maps for case %q", letter)
 	}
 	f, err := mapfile.Open(m.Files...)
 	if err != nil {
@@ -160,7 +161,7 @@ func (t *task) fill(rank int) (rankData, error) {
 			continue
 		}
 		if int64(int(n)) != n {
-			return nil, fmt.Errorf("bench: %d elements of %s in one rank are too many for this machine", n, cv.Name)
+			return nil, pkg.Errorf("%d elements of %s in one rank are too many for this machine", n, cv.Name)
 		}
 		_, mem := t.types(cv)
 		for rec := range d[v] {
@@ -177,25 +178,12 @@ func (t *task) fill(rank int) (rankData, error) {
 // fillAll makes the data of all ranks, on all cores.
 func (t *task) fillAll() ([]rankData, error) {
 	out := make([]rankData, t.Ranks)
-	errs := make([]error, t.Ranks)
-	next := make(chan int)
-	var wg sync.WaitGroup
-	for range cores() {
-		wg.Go(func() {
-			for r := range next {
-				out[r], errs[r] = t.fill(r)
-			}
-		})
-	}
-	for r := range t.Ranks {
-		next <- r
-	}
-	close(next)
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
+	err := par.Each(context.Background(), cores(), t.Ranks, func(_ context.Context, r int) (err error) {
+		out[r], err = t.fill(r)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	return out, nil
 }

@@ -160,7 +160,7 @@ func output(ctx context.Context, cmd *exec.Cmd) ([]byte, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, fmt.Errorf("bench: %s: %w: %s", filepath.Base(cmd.Path), err, lastLine(append(errs.Bytes(), out.Bytes()...)))
+		return nil, pkg.Errorf("%s: %w: %s", filepath.Base(cmd.Path), err, lastLine(append(errs.Bytes(), out.Bytes()...)))
 	}
 	return out.Bytes(), nil
 }
@@ -189,10 +189,10 @@ func decodeTook(out []byte) (Took, error) {
 	var t Took
 	i := bytes.IndexByte(out, '{')
 	if i < 0 {
-		return t, fmt.Errorf("bench: no result in %q", lastLine(out))
+		return t, pkg.Errorf("no result in %q", lastLine(out))
 	}
 	if err := json.NewDecoder(bytes.NewReader(out[i:])).Decode(&t); err != nil {
-		return t, fmt.Errorf("bench: result of a worker: %w", err)
+		return t, pkg.Errorf("result of a worker: %w", err)
 	}
 	return t, nil
 }
@@ -232,7 +232,7 @@ func (b *Toolbox) RunReal(ctx context.Context, prog string, p Peer, j *Job, tune
 
 func realArgs(p Peer, j *Job, path string) ([]string, error) {
 	if len(j.Maps.Files) != 1 || strings.HasSuffix(j.Maps.Files[0], ".dat") {
-		return nil, fmt.Errorf("bench: the real program wants one captured map file: %w", errSkip)
+		return nil, pkg.Errorf("the real program wants one captured map file: %w", errSkip)
 	}
 	api, strategy, _ := strings.Cut(p.prog, "_")
 	args := []string{"-a", api, "-x", strategy, "-r", strconv.FormatInt(j.Records, 10), "-y", strconv.FormatInt(j.Flush, 10), "-o", path}
@@ -255,7 +255,7 @@ func realArgs(p Peer, j *Job, path string) ([]string, error) {
 func parseReal(out []byte) (Took, error) {
 	m := endToEnd.FindAllSubmatch(out, -1)
 	if len(m) == 0 {
-		return Took{}, fmt.Errorf("bench: the real program prints no end-to-end time: %s", lastLine(out))
+		return Took{}, pkg.Errorf("the real program prints no end-to-end time: %s", lastLine(out))
 	}
 	t := Took{Library: "E3SM-IO"}
 	for _, k := range m {
@@ -266,7 +266,7 @@ func parseReal(out []byte) (Took, error) {
 		t.Seconds += s
 	}
 	if t.Seconds <= 0 {
-		return t, fmt.Errorf("bench: the real program prints an end-to-end time of %g s", t.Seconds)
+		return t, pkg.Errorf("the real program prints an end-to-end time of %g s", t.Seconds)
 	}
 	return t, nil
 }

@@ -50,7 +50,7 @@ func (k *Work) produce(ctx context.Context) (t Took, err error) {
 			err = sameLevels(ctx, k.To)
 		}
 	default:
-		err = fmt.Errorf("bench: no phase %q", k.Phase)
+		err = pkg.Errorf("no phase %q", k.Phase)
 	}
 	if t.CPU == 0 {
 		t.CPU = cpuTime() - cpu

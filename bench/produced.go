@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -28,7 +27,7 @@ func (k *Work) openList() (t Took, err error) {
 			n += len(v.Name) + len(v.Atts)
 		}
 		if n == 0 {
-			return t, fmt.Errorf("bench: %s is empty", k.Path)
+			return t, pkg.Errorf("%s is empty", k.Path)
 		}
 	}
 	t.Seconds = time.Since(start).Seconds()
@@ -39,7 +38,7 @@ func (k *Work) checkAll(ctx context.Context) (t Took, err error) {
 	start := time.Now()
 	for f := range blob.Check(ctx, k.Path, &blob.CheckOptions{Progress: k.tell}) {
 		if f.Severity > blob.Note {
-			return t, fmt.Errorf("bench: a dataset that was just written: %v", f)
+			return t, pkg.Errorf("a dataset that was just written: %v", f)
 		}
 	}
 	t.Seconds = time.Since(start).Seconds()
@@ -60,7 +59,7 @@ func (k *Work) levels(ctx context.Context) (t Took, err error) {
 	defer r.Close()
 	v, ok := r.Schema().VarID("T")
 	if !ok {
-		return t, fmt.Errorf("bench: %s has no T", k.Path)
+		return t, pkg.Errorf("%s has no T", k.Path)
 	}
 	shape := r.Schema().Shape(v)
 	dst := make([]float32, shape[1])
@@ -74,7 +73,7 @@ func (k *Work) levels(ctx context.Context) (t Took, err error) {
 			return 0, err
 		}
 		if !slices.Equal(dst, want) {
-			return 0, fmt.Errorf("bench: level %d of T in %s is not what was written", n, k.Path)
+			return 0, pkg.Errorf("level %d of T in %s is not what was written", n, k.Path)
 		}
 		return s, nil
 	}
@@ -145,7 +144,7 @@ func sameLevels(ctx context.Context, name string) error {
 	}
 	defer r.Close()
 	if _, ok := r.Schema().VarID("T"); !ok {
-		return fmt.Errorf("bench: %s has no T", name)
+		return pkg.Errorf("%s has no T", name)
 	}
 	for id, v := range r.Schema().Vars() {
 		if v.Type != cdf5.Float || !v.Record {
@@ -178,7 +177,7 @@ func sameLevelsOf(ctx context.Context, r *blob.Reader, file, name string, shape 
 			return err
 		}
 		if !slices.Equal(got, want) {
-			return fmt.Errorf("bench: level %d of %s in %s is not what was written", k, name, file)
+			return pkg.Errorf("level %d of %s in %s is not what was written", k, name, file)
 		}
 	}
 	return nil

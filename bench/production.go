@@ -67,11 +67,11 @@ func (o *ProductionOptions) defaults() error {
 		o.At = func(string, int64, int64) {}
 	}
 	if o.Ne < 1 || o.Levels < 1 || o.Ranks < 1 || o.Convert < 1 || o.Memory < 1 || o.Buffer < 1 {
-		return fmt.Errorf("bench: production: a size below 1: %w", blob.ErrUsage)
+		return pkg.Errorf("production: a size below 1: %w", blob.ErrUsage)
 	}
 	for _, n := range o.Subfiles {
 		if n < 1 || n > o.Ranks {
-			return fmt.Errorf("bench: production: %d subfiles, want 1 to %d, the number of ranks: %w", n, o.Ranks, blob.ErrUsage)
+			return pkg.Errorf("production: %d subfiles, want 1 to %d, the number of ranks: %w", n, o.Ranks, blob.ErrUsage)
 		}
 	}
 	return nil
@@ -98,7 +98,7 @@ func Production(ctx context.Context, o ProductionOptions) (res *Results, err err
 		need = int64(len(o.Layouts)*len(o.Subfiles)+1) * o.bytes()
 	}
 	if fs, free := fileSystem(o.Dir); free > 0 && free < need {
-		return nil, fmt.Errorf("bench: production: %s has %d MiB left, %d are needed", fs, free>>20, need>>20+1)
+		return nil, pkg.Errorf("production: %s has %d MiB left, %d are needed", fs, free>>20, need>>20+1)
 	}
 	dir, err := os.MkdirTemp(o.Dir, "blobio-production-")
 	if err != nil {
@@ -117,7 +117,7 @@ func Production(ctx context.Context, o ProductionOptions) (res *Results, err err
 	for _, n := range o.Subfiles {
 		for _, l := range o.Layouts {
 			if err := p.dataset(ctx, l, n); err != nil {
-				return p.s.res, fmt.Errorf("bench: production: %v, %s: %w", l, subfilesText(n), err)
+				return p.s.res, pkg.Errorf("production: %v, %s: %w", l, subfilesText(n), err)
 			}
 		}
 	}

@@ -73,7 +73,7 @@ func Histories(name string) ([]string, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("bench: no case %q, want F, G, I or one of %s", name, strings.Join(e3smcases.Names(), ", "))
+		return nil, pkg.Errorf("no case %q, want F, G, I or one of %s", name, strings.Join(e3smcases.Names(), ", "))
 	}
 	return out, nil
 }
@@ -106,7 +106,7 @@ func Replay(ctx context.Context, o ReplayOptions) ([]Result, error) {
 		return nil, err
 	}
 	if len(o.Maps) == 0 {
-		return nil, fmt.Errorf("bench: replay of %s without maps", o.Case)
+		return nil, pkg.Errorf("replay of %s without maps", o.Case)
 	}
 	if len(o.Layouts) == 0 {
 		o.Layouts = []blob.Layout{blob.VariableCentric, blob.ProcessCentric}
@@ -396,5 +396,5 @@ func putAny(w *blob.Writer, v blob.VarID, rec int64, data any) error {
 	case []byte:
 		return blob.Put(w, v, rec, x)
 	}
-	return fmt.Errorf("bench: put of %T", data)
+	return pkg.Errorf("put of %T", data)
 }

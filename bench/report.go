@@ -48,7 +48,7 @@ func Report(o ReportOptions) ([]string, error) {
 		}
 	}
 	if len(p.newest) == 0 {
-		return nil, fmt.Errorf("bench: no results in %s", o.Results)
+		return nil, pkg.Errorf("no results in %s", o.Results)
 	}
 	if err := p.write(); err != nil {
 		return nil, err

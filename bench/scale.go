@@ -2,7 +2,6 @@ package bench
 
 import (
 	"container/heap"
-	"fmt"
 	"math"
 
 	"blobio/blob"
@@ -73,7 +72,7 @@ func ScaleCases() ([]ScaleCase, error) {
 			return nil, err
 		}
 		if len(c.MapDims) != len(s.maps) {
-			return nil, fmt.Errorf("bench: case %s has %d maps, want %d", s.history, len(c.MapDims), len(s.maps))
+			return nil, pkg.Errorf("case %s has %d maps, want %d", s.history, len(c.MapDims), len(s.maps))
 		}
 		x := ScaleCase{Name: s.name, Ranks: s.ranks, Records: s.records}
 		for v := range c.Vars {

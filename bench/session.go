@@ -83,7 +83,7 @@ func Run(ctx context.Context, o Options, names ...string) (res *Results, err err
 	}
 	for _, n := range names {
 		if !slices.ContainsFunc(all, func(w Workload) bool { return w.Name == n }) {
-			return nil, fmt.Errorf("bench: no workload %q", n)
+			return nil, pkg.Errorf("no workload %q", n)
 		}
 	}
 	dir, err := os.MkdirTemp(o.Dir, "blobio-bench-")

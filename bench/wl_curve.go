@@ -145,7 +145,7 @@ func openAll(ctx context.Context, name string, maps bool) (time.Duration, error)
 		n += len(v.Name)
 	}
 	if n == 0 {
-		return 0, fmt.Errorf("bench: %s is empty", name)
+		return 0, pkg.Errorf("%s is empty", name)
 	}
 	for d := range r.Schema().NumDecomps() {
 		if maps {

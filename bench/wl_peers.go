@@ -147,7 +147,7 @@ func (s *session) tune(ctx context.Context, p Peer, data string, ranks int, once
 		}
 	}
 	if least < 0 {
-		return best, fmt.Errorf("bench: %s runs with no MPI-IO", p.Name)
+		return best, pkg.Errorf("%s runs with no MPI-IO", p.Name)
 	}
 	return best, nil
 }

@@ -6,11 +6,11 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"sync"
 	"time"
 
 	"blobio/blob"
 	"blobio/cdf5"
+	"blobio/internal/par"
 )
 
 // datasets writes the job once, by goroutines, and returns the base name of each layout.
@@ -209,7 +209,7 @@ func (t *task) gather(ctx context.Context, r *blob.Reader, file string, v int) (
 			b := src[to : to+n]
 			if err := striped(n, gatherBlock, cores(), func(_ int, off int64, n int) error {
 				if k, err := f.ReadAt(b[off:off+int64(n)], p.off+off); k < n {
-					return fmt.Errorf("bench: read of %s at %d: %w", file, p.off+off, err)
+					return pkg.Errorf("read of %s at %d: %w", file, p.off+off, err)
 				}
 				return nil
 			}); err != nil {
@@ -217,19 +217,15 @@ func (t *task) gather(ctx context.Context, r *blob.Reader, file string, v int) (
 			}
 			to += n
 		}
-		var wg sync.WaitGroup
-		for w := range cores() {
-			wg.Go(func() {
-				for r := w; r < len(reqs); r += cores() {
-					from := src[at[r]:]
-					for _, q := range reqs[r] {
-						copy(dst[q[0]:q[0]+q[1]], from[:q[1]])
-						from = from[q[1]:]
-					}
+		par.Do(cores(), cores(), func(w int) {
+			for r := w; r < len(reqs); r += cores() {
+				from := src[at[r]:]
+				for _, q := range reqs[r] {
+					copy(dst[q[0]:q[0]+q[1]], from[:q[1]])
+					from = from[q[1]:]
 				}
-			})
-		}
-		wg.Wait()
+			}
+		})
 		return nil
 	}
 	start := time.Now()
@@ -312,7 +308,7 @@ func (s *session) check(ctx context.Context) error {
 				start := time.Now()
 				for f := range blob.Check(ctx, names[l], nil) {
 					if f.Severity > blob.Note {
-						return Took{}, fmt.Errorf("bench: a dataset that was just written: %v", f)
+						return Took{}, pkg.Errorf("a dataset that was just written: %v", f)
 					}
 				}
 				return Took{Seconds: time.Since(start).Seconds()}, ctx.Err()
@@ -358,7 +354,7 @@ func (s *session) open(ctx context.Context) error {
 						n += len(v.Name)
 					}
 					if n == 0 {
-						return Took{}, fmt.Errorf("bench: %s is empty", names[l])
+						return Took{}, pkg.Errorf("%s is empty", names[l])
 					}
 					return Took{Seconds: time.Since(start).Seconds()}, nil
 				}})

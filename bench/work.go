@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"runtime"
 	"runtime/debug"
 	"sync"
@@ -199,7 +198,7 @@ func (k *Work) Do(ctx context.Context, e Engine) (Took, error) {
 	case "", "write":
 		return k.write(ctx, e)
 	}
-	return Took{}, fmt.Errorf("bench: no work %q", k.Op)
+	return Took{}, pkg.Errorf("no work %q", k.Op)
 }
 
 func (k *Work) write(ctx context.Context, e Engine) (took Took, err error) {
@@ -325,7 +324,7 @@ func LoadWork(name string) (*Work, error) {
 	}
 	w := new(Work)
 	if err := json.Unmarshal(b, w); err != nil {
-		return nil, fmt.Errorf("bench: %s: %w", name, err)
+		return nil, pkg.Errorf("%s: %w", name, err)
 	}
 	return w, nil
 }

@@ -54,8 +54,8 @@ func Append(ctx context.Context, c comm.Comm, name string, parts []Part, o *Opti
 	w.schema, w.base, w.first = r.schema, r.base, r.records
 	w.serve(words)
 	w.opt.Layout, w.opt.Force = r.layout, false
-	w.opt.WideMaps = slices.Contains(r.sets[0].parts[0].place.shape.wide, true) // as in the files, whatever is asked for
-	if w.opt.Layout == VariableCentric {
+	w.opt.WideMaps = slices.Contains(r.sets[0].parts[0].place.Shape.Wide, true) // as in the files, whatever is asked for
+	if w.opt.Layout.traits().Grows {
 		w.opt.Records = 0
 	} else {
 		w.schema = r.schema.recordsOnly()
@@ -77,7 +77,7 @@ func Append(ctx context.Context, c comm.Comm, name string, parts []Part, o *Opti
 	if err == nil {
 		err = w.opt.Compress.fits(r.layout)
 	}
-	if err == nil && r.layout == ProcessCentric {
+	if err == nil && r.layout.traits().ByRank {
 		err = r.schema.canSum(w.opt.Records)
 	}
 	if err == nil && r.manifest.Ranks != c.Size() {
@@ -184,7 +184,7 @@ func (w *Writer) reopen(ctx context.Context, r *Reader) error {
 		e.first = w.first
 		e.proc.tenure.Store(w.ten)
 	}
-	if w.opt.Layout == ProcessCentric {
+	if !w.opt.Layout.traits().Grows {
 		w.info.rename = w.opt.CommitMode != CommitManifestOnly && w.info.subfiles <= maxAutoRenames || w.opt.CommitMode == CommitRename
 		set := subfile.SetBase(w.base, len(w.info.old.Sets))
 		var err error
@@ -203,16 +203,16 @@ func (w *Writer) reopen(ctx context.Context, r *Reader) error {
 		// The file's own header decides where records lie: another program may align them.
 		p := r.sets[0].parts[e.index]
 		if err = p.load(); err == nil {
-			pl, sh := *p.place, *p.place.shape
+			pl, sh := *p.place, *p.place.Shape
 			// In the file a map that is empty there has one element, which nobody writes.
-			sh.nelems = e.place.shape.nelems
-			pl.shape = &sh
+			sh.Elems = e.place.Shape.Elems
+			pl.Shape = &sh
 			e.place = &pl
 			e.name, e.final = p.name, p.name
 			e.appended, e.mapsOut = true, true
 			e.end = p.info.Size
 			e.recount()
-			if e.table.id[0] == 0 && p.records != w.first { // a commit was cut short before it moved the count
+			if e.table.ID[0] == 0 && p.records != w.first { // a commit was cut short before it moved the count
 				err = e.moveRecords(w.first, w.opt.Durability != DurableNone)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"blobio/cdf5"
+	"blobio/internal/vfs"
 )
 
 // assemble brings the lists into the form that is written: at most one put of
@@ -12,7 +13,7 @@ import (
 // that are not decomposed made into whole records.
 func (e *engine) assemble(lists [][]pend, parts []part) error {
 	if len(parts) > 0 {
-		i := slices.Index(e.table.id, 0)
+		i := slices.Index(e.table.ID, 0)
 		if err := e.assembleParts(&lists[i], parts); err != nil {
 			return err
 		}
@@ -111,7 +112,7 @@ func (e *engine) image(list []pend, p *part) ([]byte, error) {
 	if ok, err := find(list); ok || err != nil {
 		return img, err
 	}
-	i := slices.Index(e.table.id, 0)
+	i := slices.Index(e.table.ID, 0)
 	if e.kept != nil {
 		if ok, err := find(e.kept[i]); ok || err != nil {
 			return img, err
@@ -126,11 +127,21 @@ func (e *engine) image(list []pend, p *part) ([]byte, error) {
 		if _, err := e.readBack(f).ReadAt(img, off); err != nil {
 			return nil, err
 		}
-		if e.place.big != hostBig {
+		if e.place.Big != hostBig {
 			cdf5.Swap(img, img, sv.Type.Size())
 		}
 		return img, nil
 	}
 	cdf5.FillBytes(img, sv.Type, hostOrder, sv.fillAtt())
 	return img, nil
+}
+
+// readBack is the subfile that is being written, as it is read: what was flushed.
+func (e *engine) readBack(f vfs.File) vfs.File {
+	if e.pack == nil {
+		return f
+	}
+	pl := e.place.Clone()
+	pl.Packed.Stored = e.pack.end
+	return unpackedFile{f, newUnpacker(pl, e.table, e.pack.x, e.name, e.proc.zstd)}
 }

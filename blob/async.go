@@ -122,7 +122,7 @@ func (e *engine) start(ctx context.Context, h *handoffs) error {
 	if err := e.assemble(h.lists, h.parts); err != nil {
 		return err
 	}
-	if e.place.layout == ProcessCentric && e.opt.Records == 0 {
+	if e.opt.keeps() {
 		e.launch(ctx, 0, func(context.Context) (int64, error) { return 0, e.keep(h.lists, h.copied) })
 		return nil
 	}
@@ -240,7 +240,7 @@ func (e *engine) flown() []*flight {
 func (e *engine) startTeam(ctx context.Context, h *handoff, keys []varRec, same alike) error {
 	lists := [][]pend{h.pending}
 	err := e.assemble(lists, h.parts)
-	if e.place.layout == ProcessCentric && e.opt.Records == 0 {
+	if e.opt.keeps() {
 		if err == nil {
 			e.launch(ctx, 0, func(context.Context) (int64, error) { return 0, e.keep(lists, h.copied) })
 		}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"blobio/blob/internal/layout"
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/internal/vfs"
@@ -104,7 +105,7 @@ func TestConvertRecordsOfNothing(t *testing.T) {
 		d := s.Decomp(lev, col)
 		s.Var("x", cdf5.Double, []DimID{tm, lev, col}, Decomposed(d))
 		s.Var("y", cdf5.Float, []DimID{lev, col}, Decomposed(d))
-		b, err := craft(t, ProcessCentric, s, &subShape{ranks: 2, subfiles: 1, nblobs: 2, nelems: []int64{0}, maxReqs: []int64{2}}, records, 40)
+		b, err := craft(t, ProcessCentric, s, &layout.Shape{Ranks: 2, Subfiles: 1, Blobs: 2, Elems: []int64{0}, MaxReqs: []int64{2}}, records, 40)
 		must(err)
 		mem := memOf(t, map[string][]byte{"d.nc.0000": b})
 		r, err := Open(context.Background(), "d.nc", &OpenOptions{fs: mem, Workers: 1})

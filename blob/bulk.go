@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"blobio/blob/internal/layout"
 	"blobio/decomp"
 	"blobio/subfile"
 )
@@ -59,7 +60,7 @@ func newBulk(base string, s *Schema, maps []*decomp.Map, ranks int, o *Options) 
 
 func (b *bulk) engine(k int, proc *process) (*engine, error) {
 	nd := len(b.schema.decomps)
-	sh := &subShape{ranks: b.ranks, subfiles: len(b.world), nblobs: len(b.world[k]), nelems: make([]int64, nd), maxReqs: make([]int64, nd), wide: make([]bool, nd)}
+	sh := &layout.Shape{Ranks: b.ranks, Subfiles: len(b.world), Blobs: len(b.world[k]), Elems: make([]int64, nd), MaxReqs: make([]int64, nd), Wide: make([]bool, nd)}
 	var rows []*rankRow
 	below := make([]int64, 2*nd)
 	for j, r := range b.world[k] {
@@ -71,8 +72,8 @@ func (b *bulk) engine(k int, proc *process) (*engine, error) {
 			parts = append(parts, Part{DecompID(d + 1), row.runs[d]})
 			below[d] += row.counts[d]
 			below[nd+d] += row.nreqs[d]
-			sh.nelems[d] += row.counts[d]
-			sh.maxReqs[d] = max(sh.maxReqs[d], row.nreqs[d])
+			sh.Elems[d] += row.counts[d]
+			sh.MaxReqs[d] = max(sh.MaxReqs[d], row.nreqs[d])
 		}
 		if _, err := checkParts(b.schema, parts, b.opt.WideMaps); err != nil {
 			return nil, err
@@ -80,7 +81,7 @@ func (b *bulk) engine(k int, proc *process) (*engine, error) {
 		rows = append(rows, row)
 	}
 	for d := range nd {
-		sh.wide[d] = b.opt.WideMaps && product(b.schema.DecompDims(DecompID(d+1))) > 1<<31-1
+		sh.Wide[d] = b.opt.WideMaps && product(b.schema.DecompDims(DecompID(d+1))) > 1<<31-1
 	}
 	e, err := newEngine(&b.opt, proc, b.schema, sh, rows)
 	if err == nil {
@@ -117,10 +118,8 @@ func (b *bulk) create(ctx context.Context, records int64) error {
 		if err := f.Close(); err != nil {
 			return err
 		}
-		if b.opt.Layout == ProcessCentric {
-			if err := e.settlePlaces(records); err != nil {
-				return err
-			}
+		if err := e.settle(records); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -130,7 +129,7 @@ func (b *bulk) create(ctx context.Context, records int64) error {
 // world rank in map order, in host order and the type of the file.
 func (b *bulk) write(ctx context.Context, items []unit, data func(item, rank int) []byte) error {
 	for k, e := range b.engines {
-		lists := make([][]pend, len(e.table.id))
+		lists := make([][]pend, len(e.table.ID))
 		for it, u := range items {
 			sv := &b.schema.vars[u.v]
 			for j, r := range b.world[k] {
@@ -169,9 +168,7 @@ func (b *bulk) commit(ctx context.Context, records int64) error {
 		if errs[k] = err; err != nil {
 			return
 		}
-		if b.opt.Layout == ProcessCentric {
-			sf.Blobs = append(append([]int64(nil), e.table.blob...), e.place.dataOff+e.place.dataLen)
-		}
+		sf.Blobs = e.place.ManifestBlobs(e.table.Blob)
 		subs[k] = *sf
 	})
 	if err := errors.Join(errs...); err != nil {

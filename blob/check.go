@@ -1,18 +1,17 @@
 package blob
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"path/filepath"
 	"runtime"
-	"slices"
-	"sync"
 	"sync/atomic"
 
+	"blobio/blob/internal/layout"
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -36,38 +35,38 @@ type CheckOptions struct {
 // sizes and checksums. It reports all it finds and never stops at the
 // first. It changes nothing. If path cannot be looked at at all, the one finding's Err says why.
 func Check(ctx context.Context, path string, o *CheckOptions) iter.Seq[Finding] {
-	return func(yield func(Finding) bool) {
-		c := &checker{ctx: ctx}
-		if o != nil {
-			c.o = *o
-		}
-		if c.o.Workers <= 0 {
-			c.o.Workers = runtime.GOMAXPROCS(0)
-		}
-		if c.o.fs == nil {
-			c.o.fs = vfs.OS
-		}
-		c.pool = subfile.NewPool(c.o.fs, c.o.MaxOpen)
+	var opt CheckOptions
+	if o != nil {
+		opt = *o
+	}
+	if opt.Workers <= 0 {
+		opt.Workers = runtime.GOMAXPROCS(0)
+	}
+	if opt.fs == nil {
+		opt.fs = vfs.OS
+	}
+	return fault.Collect(ctx, opt.Progress, func(col *fault.Collector) {
+		c := &checker{ctx: col.Context(), o: opt, col: col, state: &checkState{}, give: col.Add}
+		c.pool = subfile.NewPool(opt.fs, opt.MaxOpen)
 		defer c.pool.Close()
 		c.run(path)
-		for _, f := range c.found {
-			if !yield(f) {
-				return
-			}
-		}
-	}
+	})
 }
 
 type checker struct {
-	ctx  context.Context
-	o    CheckOptions
-	pool *subfile.Pool
+	ctx   context.Context
+	o     CheckOptions
+	pool  *subfile.Pool
+	col   *fault.Collector
+	give  func(Finding) bool // to the reader: of the whole, or of one subfile
+	state *checkState
+}
 
-	mu      sync.Mutex
-	found   []Finding
+// checkState is what the check of one subfile tells that of others.
+type checkState struct {
+	errors  atomic.Int64 // findings that are errors
+	lost    atomic.Bool  // something is missing
 	missing atomic.Int64 // subfiles of the set
-	done    atomic.Int64
-	total   int64
 }
 
 // checkPart is one subfile under check.
@@ -79,20 +78,26 @@ type checkPart struct {
 }
 
 func (c *checker) add(f Finding) {
-	c.mu.Lock()
-	c.found = append(c.found, f)
-	c.mu.Unlock()
+	if f.Severity == Error {
+		c.state.errors.Add(1)
+	}
+	if errors.Is(f.Err, ErrMissing) {
+		c.state.lost.Store(true)
+	}
+	c.give(f)
+}
+
+// each looks at all subfiles of a set, several at once. What it finds comes out in their order.
+func (c *checker) each(parts []*checkPart, look func(c *checker, p *checkPart)) {
+	c.col.Each(len(parts), c.o.Workers, func(i int, give func(Finding) bool) {
+		one := *c
+		one.give = give
+		look(&one, parts[i])
+	})
 }
 
 func (c *checker) say(sev Severity, file string, off int64, field string, class error, format string, args ...any) {
-	c.add(Finding{sev, file, off, field, fmt.Sprintf(format, args...), class})
-}
-
-// inOrder sorts the findings added since n by place, for they came from several goroutines.
-func (c *checker) inOrder(n int) {
-	slices.SortStableFunc(c.found[n:], func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Offset, b.Offset))
-	})
+	c.add(fault.Of(sev, file, pkg.At(file, off, field, class, format, args...)))
 }
 
 func (c *checker) run(path string) {
@@ -104,37 +109,35 @@ func (c *checker) run(path string) {
 	c.leftovers(set.Base)
 	sets := c.collect(set)
 	for k, parts := range sets {
-		n := len(c.found)
-		c.missing.Store(0)
-		inParallel(c.o.Workers, len(parts), func(i int) { c.structure(parts[i]) })
-		if more := c.missing.Load() - maxListed; more > 0 {
+		c.state.missing.Store(0)
+		c.each(parts, (*checker).structure)
+		if more := c.state.missing.Load() - maxListed; more > 0 {
 			c.say(Error, "", -1, "subfile", ErrMissing, "%d more are not there", more)
 		}
-		c.inOrder(n)
+		if c.col.Stopped() {
+			return
+		}
 		c.together(set, parts, k)
-		n = len(c.found)
+		n := c.state.errors.Load()
 		maps := c.maps(parts)
-		c.inOrder(n)
-		if !slices.ContainsFunc(c.found[n:], func(f Finding) bool { return f.Severity == Error }) {
+		if c.state.errors.Load() == n {
 			c.prints(parts, maps)
 		}
 		c.coverage(parts, maps)
 	}
-	if c.o.Quick {
+	if c.o.Quick || c.col.Stopped() {
 		return
 	}
-	n := len(c.found)
 	for _, parts := range sets {
 		for _, p := range parts {
-			if p.table != nil || p.place != nil && p.place.layout == Canonical {
-				c.total += max(p.size-p.place.hdrLen, 0)
+			if p.table != nil || p.place != nil && p.place.Plain {
+				c.col.Expect(max(p.size-p.place.HeaderLen, 0))
 			}
 		}
 	}
 	for _, parts := range sets {
-		inParallel(c.o.Workers, len(parts), func(i int) { c.data(parts[i]) })
+		c.each(parts, (*checker).data)
 	}
-	c.inOrder(n)
 }
 
 // leftovers reports what conversions to this name, and dead writers, left.
@@ -263,37 +266,37 @@ func (c *checker) together(found *subfile.Set, parts []*checkPart, set int) {
 			missing = true
 			continue
 		}
-		blobs += p.place.shape.nblobs
+		blobs += p.place.Shape.Blobs
 		if lead == nil {
 			lead = p
 		} else if err := sameDataset(lead.place, p.place, p.info != nil); err != nil {
-			c.say(Error, p.name, p.place.hdrOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", lead.name, err)
+			c.say(Error, p.name, p.place.HeaderOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", lead.name, err)
 		} else if err := p.sameRecords(lead.filePart); err != nil && p.info == nil {
-			c.say(Error, p.name, numrecsAt, "numrecs", ErrCorrupt, "%v", err)
+			c.say(Error, p.name, layout.NumrecsAt, "numrecs", ErrCorrupt, "%v", err)
 		}
 	}
 	if lead == nil {
 		return
 	}
-	sh := lead.place.shape
-	if lead.place.layout == Canonical {
+	sh := lead.place.Shape
+	if lead.place.Plain {
 		if !found.Single {
 			c.say(Error, lead.name, 0, "header", ErrNotFormat, "an ordinary netCDF file under the name of a subfile")
 		}
 		return
 	}
-	for i := len(parts); i < sh.subfiles; i++ {
+	for i := len(parts); i < sh.Subfiles; i++ {
 		missing = true
-		if i == len(parts)+maxListed && i < sh.subfiles-1 {
-			c.say(Error, subfile.Name(parts[0].base, i), -1, "subfile", ErrMissing, "not there, nor are the %d subfiles after it", sh.subfiles-1-i)
+		if i == len(parts)+maxListed && i < sh.Subfiles-1 {
+			c.say(Error, subfile.Name(parts[0].base, i), -1, "subfile", ErrMissing, "not there, nor are the %d subfiles after it", sh.Subfiles-1-i)
 			break
 		}
-		c.say(Error, subfile.Name(parts[0].base, i), -1, "subfile", ErrMissing, "not there, %s of %s is %d", attSubfiles, lead.name, sh.subfiles)
+		c.say(Error, subfile.Name(parts[0].base, i), -1, "subfile", ErrMissing, "not there, %s of %s is %d", attSubfiles, lead.name, sh.Subfiles)
 	}
-	if len(parts) > sh.subfiles {
-		c.say(Error, lead.name, lead.place.locate().globalAtt(attSubfiles), "attribute "+attSubfiles, ErrCorrupt, "%d, but there are %d subfiles", sh.subfiles, len(parts))
+	if len(parts) > sh.Subfiles {
+		c.say(Error, lead.name, lead.place.Locate().GlobalAtt(attSubfiles), "attribute "+attSubfiles, ErrCorrupt, "%d, but there are %d subfiles", sh.Subfiles, len(parts))
 	}
-	if !missing && blobs != sh.ranks {
-		c.say(Error, lead.name, lead.place.locate().globalAtt(attNprocs), "attribute "+attNprocs, ErrCorrupt, "%d, but the subfiles hold %d blobs", sh.ranks, blobs)
+	if !missing && blobs != sh.Ranks {
+		c.say(Error, lead.name, lead.place.Locate().GlobalAtt(attNprocs), "attribute "+attNprocs, ErrCorrupt, "%d, but the subfiles hold %d blobs", sh.Ranks, blobs)
 	}
 }

@@ -2,12 +2,14 @@ package blob
 
 import (
 	"fmt"
+
+	"blobio/blob/internal/layout"
 )
 
 // structure checks one file on its own: header, size, table of blobs.
 func (c *checker) structure(p *checkPart) {
 	if p.name == "" || p.gone() {
-		if c.missing.Add(1) <= maxListed {
+		if c.state.missing.Add(1) <= maxListed {
 			c.say(Error, p.wanted(), -1, "subfile", ErrMissing, "not there")
 		}
 		p.name = ""
@@ -31,21 +33,21 @@ func (c *checker) structure(p *checkPart) {
 	p.place, p.records = pl, records
 	c.sizes(p)
 	c.manifest(p)
-	if why := pl.hdr.OddName(); why != "" {
-		c.say(Warning, p.name, pl.hdrOff, "header", nil, "%s: netCDF libraries accept no such name in a new file, and convert makes none with it", why)
+	if why := pl.Header.OddName(); why != "" {
+		c.say(Warning, p.name, pl.HeaderOff, "header", nil, "%s: netCDF libraries accept no such name in a new file, and convert makes none with it", why)
 	}
-	if pl.layout == Canonical {
+	if pl.Plain {
 		return
 	}
-	if pl.layout == ProcessCentric {
-		for v := range pl.hdr.Vars {
-			if b := pl.hdr.Vars[v].Begin; b != 0 {
-				c.say(Note, p.name, -1, fmt.Sprintf("variable %q begin", pl.hdr.Vars[v].Name), nil, "%d, the reference writes 0", b)
+	if pl.ByRank {
+		for v := range pl.Header.Vars {
+			if b := pl.Header.Vars[v].Begin; b != 0 {
+				c.say(Note, p.name, -1, fmt.Sprintf("variable %q begin", pl.Header.Vars[v].Name), nil, "%d, the reference writes 0", b)
 				break
 			}
 		}
 	}
-	t, err := readTable(f, pl, p.name, func(err error) { c.add(findingOf(Error, p.name, err)) })
+	t, err := layout.ReadTable(f, &pl.Place, p.name, func(err error) { c.add(findingOf(Error, p.name, err)) })
 	if err != nil {
 		c.add(findingOf(Error, p.name, err))
 		return
@@ -54,13 +56,13 @@ func (c *checker) structure(p *checkPart) {
 	p.table = t
 	p.unpack()
 	c.index(p, f)
-	if p.info != nil && pl.layout == ProcessCentric {
-		if n := len(p.info.Blobs); n != len(t.blob)+1 {
-			c.say(Error, p.name, -1, "blobs", ErrCorrupt, "the manifest has %d offsets, want %d for %d blobs and the end of the last", n, len(t.blob)+1, len(t.blob))
-		} else if end := pl.dataOff + pl.dataLen; p.info.Blobs[n-1] != end {
+	if p.info != nil && pl.ByRank {
+		if n := len(p.info.Blobs); n != len(t.Blob)+1 {
+			c.say(Error, p.name, -1, "blobs", ErrCorrupt, "the manifest has %d offsets, want %d for %d blobs and the end of the last", n, len(t.Blob)+1, len(t.Blob))
+		} else if end := pl.DataOff + pl.DataLen; p.info.Blobs[n-1] != end {
 			c.say(Error, p.name, end, "blobs", ErrCorrupt, "the last ends at %#x, the manifest says %#x", end, p.info.Blobs[n-1])
 		}
-		for j, off := range t.blob {
+		for j, off := range t.Blob {
 			if j < len(p.info.Blobs) && p.info.Blobs[j] != off {
 				c.say(Error, p.name, off, fmt.Sprintf("blob %d", j), ErrCorrupt, "begins at %#x, the manifest says %#x", off, p.info.Blobs[j])
 			}
@@ -73,27 +75,27 @@ func (c *checker) sizes(p *checkPart) {
 	pl := p.place
 	records := p.records
 	if p.info != nil {
-		if err := pl.holds(p.name, p.records, p.set.Records); err != nil {
+		if err := pl.Holds(p.name, p.records, p.set.Records); err != nil {
 			c.add(findingOf(Error, p.name, err))
 			p.noData = true // how much of it to read is not known
 			return
 		}
-		if n := pl.fileSize(p.set.Records); n != p.info.Size {
+		if n := pl.FileSize(p.set.Records); n != p.info.Size {
 			c.say(Error, p.name, -1, "file", ErrCorrupt, "%d bytes by its header and %d records, the manifest says %d", n, p.set.Records, p.info.Size)
 		}
 	}
-	if p.info != nil && pl.layout == VariableCentric {
+	if p.info != nil && pl.Grows {
 		records = p.set.Records
 		if p.records != records {
-			c.say(Warning, p.name, numrecsAt, "numrecs", nil, "%d, the manifest says %d: a commit was cut short, the manifest is right", p.records, records)
+			c.say(Warning, p.name, layout.NumrecsAt, "numrecs", nil, "%d, the manifest says %d: a commit was cut short, the manifest is right", p.records, records)
 		}
 	}
-	if pl.layout == ProcessCentric {
+	if pl.ByRank {
 		return // the datasets' extents were checked when they were found
 	}
-	want := pl.fileSize(records)
-	last, least := pl.lastPiece(records) // the last pad may be missing: other programs do not write it
-	if pl.layout == Canonical && p.size >= last && p.size < least && pl.mayLack(least-p.size) {
+	want := pl.FileSize(records)
+	last, least := pl.LastPiece(records) // the last pad may be missing: other programs do not write it
+	if p.size >= last && p.size < least && pl.MayLack(least-p.size) {
 		c.say(Warning, p.name, p.size, "file", nil, "%d bytes of the last variable are not there: never written (programs without fill mode leave them out) or lost; they read as zeros", least-p.size)
 		return
 	}
@@ -113,23 +115,23 @@ func (c *checker) manifest(p *checkPart) {
 		return
 	}
 	if m := p.r.manifest; p.place.layout.String() != m.Layout {
-		c.say(Error, p.name, p.place.hdrOff, "header", ErrCorrupt, "%v, the manifest says %s", p.place.layout, m.Layout)
-	} else if p.place.shape.ranks != m.Ranks {
-		c.say(Error, p.name, p.place.locate().globalAtt(attNprocs), "attribute "+attNprocs, ErrCorrupt, "%d, the manifest says %d", p.place.shape.ranks, m.Ranks)
+		c.say(Error, p.name, p.place.HeaderOff, "header", ErrCorrupt, "%v, the manifest says %s", p.place.layout, m.Layout)
+	} else if p.place.Shape.Ranks != m.Ranks {
+		c.say(Error, p.name, p.place.Locate().GlobalAtt(attNprocs), "attribute "+attNprocs, ErrCorrupt, "%d, the manifest says %d", p.place.Shape.Ranks, m.Ranks)
 	}
 	if p.size < p.info.Size {
 		c.say(Error, p.name, p.size, "file", ErrTruncated, "%d bytes, the manifest says %d", p.size, p.info.Size)
 	}
-	if p.place.hdrLen != p.info.HeaderLen || p.place.hdrOff != p.info.HeaderOff {
-		c.say(Error, p.name, p.place.hdrOff, "header", ErrCorrupt, "%d bytes at %#x, the manifest says %d at %#x", p.place.hdrLen, p.place.hdrOff, p.info.HeaderLen, p.info.HeaderOff)
+	if p.place.HeaderLen != p.info.HeaderLen || p.place.HeaderOff != p.info.HeaderOff {
+		c.say(Error, p.name, p.place.HeaderOff, "header", ErrCorrupt, "%d bytes at %#x, the manifest says %d at %#x", p.place.HeaderLen, p.place.HeaderOff, p.info.HeaderLen, p.info.HeaderOff)
 		return
 	}
-	if p.place.layout != Canonical {
+	if !p.place.Plain {
 		crc, err := p.headerCRC()
 		if err != nil {
 			c.add(findingOf(Error, p.name, err))
 		} else if crc != p.info.HeaderCRC {
-			c.say(Error, p.name, p.place.hdrOff, "header", ErrChecksum, "sums to %08x, the manifest says %08x", uint32(crc), uint32(p.info.HeaderCRC))
+			c.say(Error, p.name, p.place.HeaderOff, "header", ErrChecksum, "sums to %08x, the manifest says %08x", uint32(crc), uint32(p.info.HeaderCRC))
 		}
 	}
 }
@@ -166,13 +168,9 @@ func (c *checker) data(p *checkPart) {
 	} else if err = p.indexPieces(p.set.Records); err == nil {
 		piece := int64(0)
 		if p.fine != nil {
-			piece = p.fine.size
+			piece = p.fine.Size
 		}
-		err = sumExtents(c.ctx, f, pl, p.table, p.name, p.set.Records, piece, report, func(n int64) {
-			if d := c.done.Add(n); c.o.Progress != nil {
-				c.o.Progress(d, c.total)
-			}
-		})
+		err = sumExtents(c.ctx, f, pl, p.table, p.name, p.set.Records, piece, report, c.col.Did)
 	}
 	c.pads(p, f)
 	if p.info == nil {
@@ -193,7 +191,7 @@ func (c *checker) data(p *checkPart) {
 func (c *checker) extent(p *checkPart, x extentSum, field string, want uint32) {
 	var pieces []uint32
 	if p.fine != nil {
-		pieces = p.fine.of(p.info.Pieces, p.place.hdr, x.v, x.rec)
+		pieces = p.fine.Of(p.info.Pieces, p.place.Header, x.v, x.rec)
 	}
 	bad := 0
 	for k, crc := range pieces {
@@ -201,25 +199,16 @@ func (c *checker) extent(p *checkPart, x extentSum, field string, want uint32) {
 			continue
 		}
 		bad++
-		lo := int64(k) * p.fine.size
+		lo := int64(k) * p.fine.Size
 		e := extent{p.filePart, x.v, x.rec}
-		hi := min(lo+p.fine.size, e.bytes())
+		hi := min(lo+p.fine.Size, e.bytes())
 		c.say(Error, p.name, e.offset(lo), field, ErrChecksum, "bytes %d to %d of it sum to %08x, the manifest says %08x", lo, hi-1, x.pieces[k], crc)
 	}
 	if x.crc != want && bad == 0 {
-		off := int64(-1)
-		if p.place.layout == VariableCentric {
-			off, _ = p.place.at.Extent(x.v, x.rec)
+		off, ok := p.place.Whole(x.v, x.rec)
+		if !ok {
+			off = -1
 		}
 		c.say(Error, p.name, off, field, ErrChecksum, "sums to %08x, the manifest says %08x", x.crc, want)
 	}
-}
-
-// fieldOf names a header variable, and its record of the dataset.
-func fieldOf(pl *place, v int, rec int64) string {
-	s := fmt.Sprintf("variable %q", pl.hdr.Vars[v].Name)
-	if pl.hdr.IsRecord(v) {
-		s += fmt.Sprintf(" record %d", rec)
-	}
-	return s
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"blobio/blob/internal/layout"
 	"blobio/decomp"
 	"blobio/internal/vfs"
 	"blobio/subfile"
@@ -25,12 +26,12 @@ func (c *checker) maps(parts []*checkPart) []*decomp.Map {
 			continue
 		}
 		p.first = blobs
-		blobs += p.place.shape.nblobs
+		blobs += p.place.Shape.Blobs
 	}
 	if lead == nil {
 		return nil
 	}
-	maps := make([]*decomp.Map, lead.place.nd())
+	maps := make([]*decomp.Map, lead.place.NumMaps())
 	for d := range maps {
 		dims := lead.place.schema.DecompDims(DecompID(d + 1))
 		b := decomp.NewBuilder(dims, blobs)
@@ -47,13 +48,13 @@ func (c *checker) maps(parts []*checkPart) []*decomp.Map {
 			err = readRequests(c.ctx, f, p.place, p.table, p.name, d, c.o.Workers, func(j int, reqs []decomp.Req) error {
 				for k, q := range reqs {
 					if q.Length == 0 {
-						at, _ := p.place.mapPiece(d, mapLengths, p.table, j)
-						c.say(Note, p.name, p.place.shown(at+4*int64(k)), fmt.Sprintf("D%d.lengths[%d][%d]", d+1, j, k), nil, "0: a request of no elements")
+						at, _ := p.place.MapPiece(d, layout.MapLengths, p.table, j)
+						c.say(Note, p.name, p.place.Shown(at+4*int64(k)), fmt.Sprintf("D%d.lengths[%d][%d]", d+1, j, k), nil, "0: a request of no elements")
 						break
 					}
 					if !c.o.AcrossRows && q.Length > 0 && q.Offset >= 0 && q.Offset%last+q.Length > last {
-						at, _ := p.place.mapPiece(d, mapLengths, p.table, j)
-						c.say(Warning, p.name, p.place.shown(at+4*int64(k)), fmt.Sprintf("D%d.lengths[%d][%d]", d+1, j, k), nil,
+						at, _ := p.place.MapPiece(d, layout.MapLengths, p.table, j)
+						c.say(Warning, p.name, p.place.Shown(at+4*int64(k)), fmt.Sprintf("D%d.lengths[%d][%d]", d+1, j, k), nil,
 							"request of %d elements from %d on goes beyond the end of its row of %d", q.Length, q.Offset, last)
 						break
 					}
@@ -63,7 +64,7 @@ func (c *checker) maps(parts []*checkPart) []*decomp.Map {
 			if err != nil {
 				c.add(findingOf(Error, p.name, err))
 			}
-			if p.place.layout == VariableCentric {
+			if p.place.Rows() {
 				c.padding(p, f, d)
 			}
 			done()
@@ -97,7 +98,7 @@ func (c *checker) prints(parts []*checkPart, maps []*decomp.Map) {
 	for d, m := range maps {
 		sum := int64(0)
 		for _, p := range parts {
-			sum += mapPrint(m.Sub(p.first, p.place.shape.nblobs), p.table, p.index)
+			sum += mapPrint(m.Sub(p.first, p.place.Shape.Blobs), p.table, p.index)
 		}
 		if got, want := fmt.Sprintf("%016x", uint64(sum)), r.manifest.Maps[d]; got != want {
 			c.say(Error, name, -1, fmt.Sprintf("maps[%d]", d), ErrMapMismatch, "fingerprint %q, but that of D%d of %s is %s", want, d+1, parts[0].base, got)
@@ -107,23 +108,23 @@ func (c *checker) prints(parts []*checkPart, maps []*decomp.Map) {
 
 // padding notes rows of a map whose unused entries are not zero: what the reference leaves there.
 func (c *checker) padding(p *checkPart, f vfs.File, d int) {
-	width, nd := p.place.shape.maxReqs[d], p.place.nd()
-	for j := range p.place.shape.nblobs {
-		for _, m := range []int{mapOffsets, mapLengths} {
-			off, n := p.place.mapPiece(d, m, p.table, j)
-			used := p.table.nreqs[j*nd+d] * n / max(width, 1)
+	width, nd := p.place.Shape.MaxReqs[d], p.place.NumMaps()
+	for j := range p.place.Shape.Blobs {
+		for _, m := range []int{layout.MapOffsets, layout.MapLengths} {
+			off, n := p.place.MapPiece(d, m, p.table, j)
+			used := p.table.Nreqs[j*nd+d] * n / max(width, 1)
 			b := make([]byte, min(n-used, 1<<16))
 			if len(b) == 0 {
 				continue
 			}
-			if err := readFull(f, b, off+used, p.name, "padding"); err != nil {
+			if err := layout.ReadFull(f, b, off+used, p.name, "padding"); err != nil {
 				if !errors.Is(err, ErrTruncated) { // sizes are looked at elsewhere
 					c.add(findingOf(Error, p.name, err))
 				}
 				continue
 			}
 			if i := slices.IndexFunc(b, func(x byte) bool { return x != 0 }); i >= 0 {
-				c.say(Note, p.name, off+used+int64(i), fmt.Sprintf("D%d.%s[%d]", d+1, mapVarDefs[m].name, j), nil,
+				c.say(Note, p.name, off+used+int64(i), fmt.Sprintf("D%d.%s[%d]", d+1, layout.MapVarDefs[m].Name, j), nil,
 					"not zero behind the last request: undefined bytes, as the reference leaves them")
 				return // one per map is enough to know
 			}
@@ -133,7 +134,7 @@ func (c *checker) padding(p *checkPart, f vfs.File, d int) {
 
 // coverage reports elements that several ranks own, or none.
 func (c *checker) coverage(parts []*checkPart, maps []*decomp.Map) {
-	lost := slices.ContainsFunc(c.found, func(f Finding) bool { return errors.Is(f.Err, ErrMissing) })
+	lost := c.state.lost.Load()
 	for d, m := range maps {
 		if m == nil {
 			continue

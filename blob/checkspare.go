@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 
+	"blobio/blob/internal/layout"
 	"blobio/internal/vfs"
 )
 
@@ -12,42 +13,37 @@ import (
 // that blobio writes: HDF5 metadata, which other programs read more of than this one does, and the gaps. What another
 // program wrote, before it got a manifest, has its datasets at other places, and is not compared.
 func (c *checker) container(p *checkPart, f vfs.File) {
-	if p.info == nil || p.place.layout != ProcessCentric {
+	if p.info == nil || !p.place.ByRank {
 		return
 	}
 	if u, ok := f.(unpackedFile); ok {
 		f = u.File
 	}
-	own := *p.place
-	dataLen := own.dataLen
-	if own.packed != nil {
-		pk := *own.packed
-		own.packed = &pk
-	}
-	meta, err := own.container(dataLen)
-	if err != nil || own.hdrOff != p.place.hdrOff || own.dataOff != p.place.dataOff || own.packed != nil && own.packed.idxOff != p.place.packed.idxOff {
+	own := p.place.Clone()
+	meta, err := own.Container(own.DataLen)
+	if err != nil || own.HeaderOff != p.place.HeaderOff || own.DataOff != p.place.DataOff || own.Packed != nil && own.Packed.IndexOff != p.place.Packed.IndexOff {
 		return
 	}
-	got, want := make([]byte, own.dataOff), make([]byte, own.dataOff)
+	got, want := make([]byte, own.DataOff), make([]byte, own.DataOff)
 	for _, piece := range meta.Pieces {
-		if piece.Off < own.dataOff {
+		if piece.Off < own.DataOff {
 			copy(want[piece.Off:], piece.Data)
 		}
 	}
-	if err := readFull(f, got, 0, p.name, "HDF5 metadata"); err != nil {
+	if err := layout.ReadFull(f, got, 0, p.name, "HDF5 metadata"); err != nil {
 		c.add(findingOf(Error, p.name, err))
 		return
 	}
 	if got[superblockVersion] != want[superblockVersion] {
 		return // libhdf5's, by chance at the same places
 	}
-	copy(want[own.hdrOff:own.hdrOff+own.hdrLen], got[own.hdrOff:]) // it has a checksum
+	copy(want[own.HeaderOff:own.HeaderOff+own.HeaderLen], got[own.HeaderOff:]) // it has a checksum
 	if i := firstOther(got, want); i >= 0 {
 		c.say(Warning, p.name, int64(i), "HDF5 metadata", nil, "%#02x, blobio writes %#02x: other programs may not be able to read the file", got[i], want[i])
 	}
-	if own.packed != nil {
-		end := own.dataOff + own.packed.stored
-		c.spare(p, f, end, own.packed.idxOff-end, dataPacked)
+	if own.Packed != nil {
+		end := own.DataOff + own.Packed.Stored
+		c.spare(p, f, end, own.Packed.IndexOff-end, layout.DataPacked)
 	}
 }
 
@@ -86,14 +82,14 @@ func (c *checker) spare(p *checkPart, f io.ReaderAt, off, n int64, behind string
 // pads checks the bytes between the extents of a variable-centric subfile.
 func (c *checker) pads(p *checkPart, f io.ReaderAt) {
 	pl := p.place
-	if p.info == nil || pl.layout != VariableCentric {
+	if p.info == nil || !pl.Grows {
 		return
 	}
-	fixed, recs := kinds(pl)
+	fixed, recs := pl.Kinds()
 	bad := 0
 	one := func(v int, rec int64) bool {
-		off, n := pl.at.Extent(v, rec)
-		if k := -n & 3; k > 0 && !c.spare(p, f, off+n, k, fieldOf(pl, v, rec+p.set.First)) {
+		off, n := pl.At.Extent(v, rec)
+		if k := pl.Pad(v); k > 0 && !c.spare(p, f, off+n, k, fieldOf(pl, v, rec+p.set.First)) {
 			bad++
 		}
 		return bad < maxListed && c.ctx.Err() == nil
@@ -103,11 +99,8 @@ func (c *checker) pads(p *checkPart, f io.ReaderAt) {
 			return
 		}
 	}
-	if len(recs) == 1 {
-		return // not padded
-	}
 	for _, v := range recs {
-		if _, n := pl.at.Extent(v, 0); n&3 == 0 {
+		if pl.Pad(v) == 0 {
 			continue
 		}
 		for rec := range p.set.Records {

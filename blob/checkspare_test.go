@@ -53,8 +53,8 @@ func TestCheckFindsAnyByte(t *testing.T) {
 	s := newSample(t, VariableCentric, 1, true)
 	pl, _ := s.place(t, s.subfile(0))
 	pads := 0
-	for v := range pl.hdr.Vars {
-		off, n := pl.at.Extent(v, 0)
+	for v := range pl.Header.Vars {
+		off, n := pl.At.Extent(v, 0)
 		if n&3 == 0 {
 			continue
 		}

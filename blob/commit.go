@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"blobio/blob/internal/layout"
 	"blobio/comm"
 	"blobio/internal/durable"
 	"blobio/subfile"
@@ -33,8 +34,8 @@ func (w *Writer) commit(ctx context.Context, records int64) error {
 	}
 	// From here on the new dataset is the one that is read, whatever fails.
 	err = nil
-	if w.info.old != nil && w.opt.Layout == VariableCentric {
-		if w.lead && w.eng.table.id[0] == 0 {
+	if w.info.old != nil && w.opt.Layout.traits().Grows {
+		if w.lead && w.eng.table.ID[0] == 0 {
 			err = w.eng.moveRecords(records, w.opt.Durability != DurableNone)
 			if cerr := w.eng.proc.pool.CloseFile(w.eng.name); err == nil {
 				err = cerr
@@ -161,7 +162,7 @@ func (w *Writer) newManifest(records int64, subs []subfile.Subfile) *subfile.Man
 			m.Codec = old.Codec
 		}
 		m.ID, m.Unverified = old.ID, old.Unverified
-		if w.opt.Layout == ProcessCentric {
+		if !w.opt.Layout.traits().Grows {
 			set.Base = filepath.Base(subfile.SetBase(w.base, len(old.Sets)))
 			set.First, set.Records = w.first, records-w.first
 			m.Sets = append(m.Sets, old.Sets...)
@@ -229,4 +230,24 @@ func (w *Writer) removeFinals() bool {
 		}
 	}
 	return w.opt.fs.SyncDir(subfile.Dir(w.base)) == nil
+}
+
+// limitPieces completes a manifest whose last set may have checksums of pieces of so many bytes.
+func limitPieces(m *subfile.Manifest, size int64) {
+	n := 0
+	for i := range m.Sets {
+		for k := range m.Sets[i].Subfiles {
+			n += len(m.Sets[i].Subfiles[k].Pieces)
+		}
+	}
+	if n > layout.MaxPieceSums {
+		subs := m.Sets[len(m.Sets)-1].Subfiles
+		for k := range subs {
+			n -= len(subs[k].Pieces)
+			subs[k].Pieces = nil
+		}
+	}
+	if n > 0 {
+		m.Piece = size
+	}
 }

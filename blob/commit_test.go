@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/blob/internal/layout"
 	"blobio/comm"
 	"blobio/internal/vfs"
 )
@@ -126,7 +127,7 @@ func TestCutAppendCountsRecords(t *testing.T) {
 		for _, n := range []string{"d.nc.0000", "d.nc.0001"} {
 			b, err := slurp(fsys, n)
 			must(err)
-			l = append(l, int64(binary.BigEndian.Uint64(b[numrecsAt:])))
+			l = append(l, int64(binary.BigEndian.Uint64(b[layout.NumrecsAt:])))
 		}
 		return l
 	}

@@ -95,7 +95,7 @@ func (c Compress) validate() error {
 
 // fits says whether a layout can be compressed.
 func (c Compress) fits(l Layout) error {
-	if c.on() && l != ProcessCentric {
+	if c.on() && l.scheme(true) == nil {
 		return usageErr("compression %v of the %v layout: CDF-5 has no compressed data, only process-centric files can be compressed", c, l)
 	}
 	return nil

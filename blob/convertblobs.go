@@ -68,7 +68,7 @@ func (c *conversion) newBulk(ctx context.Context) (*bulk, error) {
 func (r *Reader) wideMaps() bool {
 	for _, p := range r.sets[0].parts {
 		if pl := p.header(); pl != nil {
-			return slices.Contains(pl.shape.wide, true)
+			return slices.Contains(pl.Shape.Wide, true)
 		}
 	}
 	return false

@@ -29,28 +29,9 @@ func (b *bulk) join(c *conversion, told []byte) (err error) {
 			e.name = subfile.PartialBy(e.final, b.w.ten.tag())
 		}
 		e.mapsOut = true
-		if b.opt.Layout == ProcessCentric {
-			if err := e.settlePlaces(c.records); err != nil {
-				return err
-			}
+		if err := e.settle(c.records); err != nil {
+			return err
 		}
-	}
-	return nil
-}
-
-// settlePlaces gives every blob of a process-centric subfile its place; all of its ranks are local.
-func (e *engine) settlePlaces(records int64) (err error) {
-	e.place.setRecords(records)
-	total := int64(0)
-	for i := range e.table.id {
-		e.table.blob[i] = total
-		total += e.place.blobSize(e.table, i)
-	}
-	if e.meta, err = e.place.container(total); err != nil {
-		return err
-	}
-	for i := range e.table.blob {
-		e.table.blob[i] += e.place.dataOff
 	}
 	return nil
 }
@@ -88,7 +69,7 @@ func (c *conversion) merge(ctx context.Context, b *bulk, units work, err error) 
 		sv := &c.schema.vars[u.v]
 		p := pend{v: int32(u.v), rec: u.rec}
 		for _, e := range b.engines {
-			for i, id := range e.table.id {
+			for i, id := range e.table.ID {
 				if sv.Decomp != 0 || id == 0 {
 					e.done.set(i, &p, sv.Record)
 				}

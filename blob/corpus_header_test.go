@@ -90,12 +90,12 @@ func (w *hdrWalk) atts(of string) {
 func (s *sample) header(t testing.TB, name string) (base int64, fields []hdrField) {
 	t.Helper()
 	pl, _ := s.place(t, name)
-	fields = walkHeader(s.files[name][pl.hdrOff:pl.hdrOff+pl.hdrLen], s.order())
+	fields = walkHeader(s.files[name][pl.HeaderOff:pl.HeaderOff+pl.HeaderLen], s.order())
 	last := fields[len(fields)-1]
-	if last.off+int64(last.n) != pl.hdrLen {
-		t.Fatalf("%s: the fields end at %d, the header at %d", name, last.off+int64(last.n), pl.hdrLen)
+	if last.off+int64(last.n) != pl.HeaderLen {
+		t.Fatalf("%s: the fields end at %d, the header at %d", name, last.off+int64(last.n), pl.HeaderLen)
 	}
-	return pl.hdrOff, fields
+	return pl.HeaderOff, fields
 }
 
 // bitsOf chooses which bits of a byte are flipped.
@@ -279,21 +279,21 @@ func TestLocator(t *testing.T) {
 	for _, s := range samples(t) {
 		pl, _ := s.place(t, s.subfile(0))
 		base, fields := s.header(t, s.subfile(0))
-		at := pl.locate()
+		at := pl.Locate()
 		got := map[string]int64{}
-		for i := range pl.hdr.Dims {
-			got["dimension length "+pl.hdr.Dims[i].Name] = at.dimLen(i)
+		for i := range pl.Header.Dims {
+			got["dimension length "+pl.Header.Dims[i].Name] = at.DimLen(i)
 		}
-		for i := range pl.hdr.Atts {
-			got["attribute value "+pl.hdr.Atts[i].Name] = at.globalAtt(pl.hdr.Atts[i].Name)
+		for i := range pl.Header.Atts {
+			got["attribute value "+pl.Header.Atts[i].Name] = at.GlobalAtt(pl.Header.Atts[i].Name)
 		}
-		for v := range pl.hdr.Vars {
-			name := pl.hdr.Vars[v].Name
-			got["variable type "+name] = at.varType(v)
-			got["ndims "+name] = at.dimIDs(v)
-			for i := range pl.hdr.Vars[v].Atts {
-				a := pl.hdr.Vars[v].Atts[i].Name
-				got["attribute value "+name+":"+a] = at.varAtt(v, a)
+		for v := range pl.Header.Vars {
+			name := pl.Header.Vars[v].Name
+			got["variable type "+name] = at.VarType(v)
+			got["ndims "+name] = at.DimIDs(v)
+			for i := range pl.Header.Vars[v].Atts {
+				a := pl.Header.Vars[v].Atts[i].Name
+				got["attribute value "+name+":"+a] = at.VarAtt(v, a)
 			}
 		}
 		n := 0

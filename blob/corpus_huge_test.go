@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"blobio/blob/internal/layout"
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
@@ -99,7 +100,7 @@ func TestHugeDimension(t *testing.T) {
 
 // craft writes a variable-centric or process-centric subfile from a schema and
 // a shape, without data: whatever the header says, the file ends after extra bytes.
-func craft(t *testing.T, layout Layout, s *Schema, sh *subShape, records int64, extra int) ([]byte, error) {
+func craft(t *testing.T, layout Layout, s *Schema, sh *layout.Shape, records int64, extra int) ([]byte, error) {
 	t.Helper()
 	h := s.blobHeader(sh)
 	h.NumRecs = records
@@ -118,16 +119,17 @@ func craft(t *testing.T, layout Layout, s *Schema, sh *subShape, records int64, 
 	if err != nil {
 		return nil, err
 	}
-	p := &place{layout: layout, hdr: h, schema: s, shape: sh, hdrLen: int64(len(hb))}
-	l, err := p.container(int64(extra))
+	p := newPlace(layout, false, 0)
+	p.setHeader(h, int64(len(hb)), s, sh)
+	l, err := p.Container(int64(extra))
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := make([]byte, p.dataOff+int64(extra))
+	b := make([]byte, p.DataOff+int64(extra))
 	for _, q := range l.Pieces {
 		copy(b[q.Off:], q.Data)
 	}
-	copy(b[p.hdrOff:], hb)
+	copy(b[p.HeaderOff:], hb)
 	return b, nil
 }
 
@@ -141,41 +143,41 @@ func TestHugeClaims(t *testing.T) {
 		s.Var("z", cdf5.Int, []DimID{tm, lev})
 		return s
 	}
-	shape := func() *subShape {
-		return &subShape{ranks: 2, subfiles: 1, nblobs: 2, nelems: []int64{3}, maxReqs: []int64{2}}
+	shape := func() *layout.Shape {
+		return &layout.Shape{Ranks: 2, Subfiles: 1, Blobs: 2, Elems: []int64{3}, MaxReqs: []int64{2}}
 	}
-	for name, change := range map[string]func(*Schema, *subShape, *int64){
-		"nothing":            func(*Schema, *subShape, *int64) {},
-		"records":            func(_ *Schema, _ *subShape, n *int64) { *n = 1 << 40 },
-		"records of nothing": func(s *Schema, _ *subShape, n *int64) { s.vars = s.vars[1:2]; *n = math.MaxInt64 },
-		"most records":       func(s *Schema, sh *subShape, n *int64) { s.vars = s.vars[:1]; sh.nelems[0] = 0; *n = 1 << 59 },
-		"streaming":          func(_ *Schema, _ *subShape, n *int64) { *n = -1 },
-		"blobs":              func(_ *Schema, sh *subShape, _ *int64) { sh.nblobs, sh.ranks = math.MaxInt32, math.MaxInt32 },
-		"blobs without maps": func(s *Schema, sh *subShape, _ *int64) {
+	for name, change := range map[string]func(*Schema, *layout.Shape, *int64){
+		"nothing":            func(*Schema, *layout.Shape, *int64) {},
+		"records":            func(_ *Schema, _ *layout.Shape, n *int64) { *n = 1 << 40 },
+		"records of nothing": func(s *Schema, _ *layout.Shape, n *int64) { s.vars = s.vars[1:2]; *n = math.MaxInt64 },
+		"most records":       func(s *Schema, sh *layout.Shape, n *int64) { s.vars = s.vars[:1]; sh.Elems[0] = 0; *n = 1 << 59 },
+		"streaming":          func(_ *Schema, _ *layout.Shape, n *int64) { *n = -1 },
+		"blobs":              func(_ *Schema, sh *layout.Shape, _ *int64) { sh.Blobs, sh.Ranks = math.MaxInt32, math.MaxInt32 },
+		"blobs without maps": func(s *Schema, sh *layout.Shape, _ *int64) {
 			s.decomps, s.vars = nil, s.vars[2:]
-			sh.nblobs, sh.ranks = math.MaxInt32, math.MaxInt32
+			sh.Blobs, sh.Ranks = math.MaxInt32, math.MaxInt32
 		},
-		"a million blobs":     func(_ *Schema, sh *subShape, _ *int64) { sh.nblobs, sh.ranks = 1<<20, 1<<20 },
-		"subfiles":            func(_ *Schema, sh *subShape, _ *int64) { sh.subfiles, sh.ranks = 1<<20, math.MaxInt32 },
-		"max_nreqs":           func(_ *Schema, sh *subShape, _ *int64) { sh.maxReqs[0] = 1 << 56 },
-		"nelems":              func(_ *Schema, sh *subShape, _ *int64) { sh.nelems[0] = 1 << 58 },
-		"canonical dimension": func(s *Schema, _ *subShape, _ *int64) { s.dims[2].Len = 1 << 55 },
-		"canonical dimensions": func(s *Schema, _ *subShape, _ *int64) {
+		"a million blobs":     func(_ *Schema, sh *layout.Shape, _ *int64) { sh.Blobs, sh.Ranks = 1<<20, 1<<20 },
+		"subfiles":            func(_ *Schema, sh *layout.Shape, _ *int64) { sh.Subfiles, sh.Ranks = 1<<20, math.MaxInt32 },
+		"max_nreqs":           func(_ *Schema, sh *layout.Shape, _ *int64) { sh.MaxReqs[0] = 1 << 56 },
+		"nelems":              func(_ *Schema, sh *layout.Shape, _ *int64) { sh.Elems[0] = 1 << 58 },
+		"canonical dimension": func(s *Schema, _ *layout.Shape, _ *int64) { s.dims[2].Len = 1 << 55 },
+		"canonical dimensions": func(s *Schema, _ *layout.Shape, _ *int64) {
 			s.dims[1].Len, s.dims[2].Len = 1<<40, 1<<40
 			s.vars = s.vars[:1]
 		},
-		"canonical to zero": func(s *Schema, _ *subShape, _ *int64) {
+		"canonical to zero": func(s *Schema, _ *layout.Shape, _ *int64) {
 			s.dims[1].Len, s.dims[2].Len = 1<<32, 1<<32
 			s.vars = s.vars[:1]
 		},
-		"fixed variables": func(s *Schema, _ *subShape, _ *int64) {
+		"fixed variables": func(s *Schema, _ *layout.Shape, _ *int64) {
 			s.dims[1].Len = 1 << 58
 			s.dims[2].Len = 1
 			for i := range 40 {
 				s.Var(fmt.Sprintf("w%d", i), cdf5.Double, []DimID{1})
 			}
 		},
-		"record size": func(s *Schema, _ *subShape, _ *int64) {
+		"record size": func(s *Schema, _ *layout.Shape, _ *int64) {
 			s.dims[1].Len = 1 << 52
 			s.dims[2].Len = 1
 			for i := range 40 {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"blobio/blob/internal/layout"
 	"blobio/subfile"
 )
 
@@ -25,7 +26,7 @@ func TestMessages(t *testing.T) {
 	}
 	entry := func(s *sample, d, m int, k int64, n int, v uint64) map[string][]byte {
 		pl, tab := s.place(t, s.subfile(0))
-		off, _ := pl.mapPiece(d, m, tab, 0)
+		off, _ := pl.MapPiece(d, m, tab, 0)
 		return s.patch(s.subfile(0), off+k, s.number(n, v))
 	}
 	wrong := func(change func(m *subfile.Manifest)) map[string][]byte {
@@ -80,19 +81,19 @@ func TestMessages(t *testing.T) {
 			`blob: d.nc.0000: 0x974: attribute num_subfiles: 4, want 1..3 (global_nprocs) (corrupt)`},
 		{"numrecs", pc, field(pc, 1, "numrecs", "", 9),
 			`blob: d.nc.0001: 0x800: header: not of the same dataset as d.nc.0000: 9 records, there 2 (corrupt)`},
-		{"nreqs", vc, entry(vc, 1, mapNreqs, 0, 4, 900),
+		{"nreqs", vc, entry(vc, 1, layout.MapNreqs, 0, 4, 900),
 			`blob: d.nc.0000: 0xe74: D2.nreqs[0]: 900, want 0..90 (D2.max_nreqs) (corrupt)`},
-		{"nreqs", pc, entry(pc, 1, mapNreqs, 0, 4, 900),
+		{"nreqs", pc, entry(pc, 1, layout.MapNreqs, 0, 4, 900),
 			`blob: d.nc.0000: 0x20a4: D2.nreqs[0]: 900, want 0..90 (D2.max_nreqs) (corrupt)`},
-		{"blob_start", vc, entry(vc, 0, mapStart, 0, 8, 900),
+		{"blob_start", vc, entry(vc, 0, layout.MapStart, 0, 8, 900),
 			`blob: d.nc.0000: 0xd34: D1.blob_start[0]: 900, want 0, the sum of the counts before (corrupt)`},
-		{"blob_count", pc, entry(pc, 0, mapCount, 0, 8, math.MaxUint64),
+		{"blob_count", pc, entry(pc, 0, layout.MapCount, 0, 8, math.MaxUint64),
 			`blob: d.nc.0000: 0x200c: D1.blob_count[0]: -1, want 0..35 (D1.nelems) (corrupt)`},
-		{"offset", vc, entry(vc, 1, mapOffsets, 8, 4, 1000),
+		{"offset", vc, entry(vc, 1, layout.MapOffsets, 8, 4, 1000),
 			`blob: d.nc.0000: 0xea4: D2.offsets[0][2]: 1000, want 0..184 for a request of 1 elements (corrupt)`},
-		{"length", pc, entry(pc, 1, mapLengths, 12, 4, math.MaxUint32),
+		{"length", pc, entry(pc, 1, layout.MapLengths, 12, 4, math.MaxUint32),
 			`blob: d.nc.0000: 0x222c: D2.lengths[0][3]: -1, want 0..185 (corrupt)`},
-		{"sum", vc, entry(vc, 0, mapLengths, 0, 4, 2),
+		{"sum", vc, entry(vc, 0, layout.MapLengths, 0, 4, 2),
 			`blob: d.nc.0000: 0xde4: D1.lengths[0]: they sum to 19, blob_count is 18 (corrupt)`},
 		{"another dataset", vc, vc.with("d.nc.0001", other.files["d.nc.0001"]),
 			`blob: d.nc.0001: 0x0: header: not of the same dataset as d.nc.0000: variable 4 is "NEVER", there "FLUX" (corrupt)`},

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"blobio/blob/internal/layout"
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/internal/vfs"
@@ -220,7 +221,7 @@ func (s *sample) order() binary.ByteOrder {
 }
 
 // place decodes a subfile of the good dataset.
-func (s *sample) place(t testing.TB, name string) (*place, *ranks) {
+func (s *sample) place(t testing.TB, name string) (*place, *layout.Ranks) {
 	t.Helper()
 	f, err := memOf(t, s.files).Open(name)
 	if err != nil {
@@ -230,7 +231,7 @@ func (s *sample) place(t testing.TB, name string) (*place, *ranks) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tab, err := readTable(f, pl, name, nil)
+	tab, err := layout.ReadTable(f, &pl.Place, name, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

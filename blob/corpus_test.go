@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/blob/internal/layout"
 	"blobio/cdf5"
 	"blobio/decomp"
 	"blobio/h5"
@@ -40,14 +41,14 @@ func TestCorpusTruncated(t *testing.T) {
 				near(base + f.off)
 			}
 			pl, tab := s.place(t, name)
-			for j := range pl.shape.nblobs {
+			for j := range pl.Shape.Blobs {
 				for v := range pl.schema.vars {
 					off, n := pl.piece(VarID(v), 0, tab, j)
 					near(off)
 					near(off + n)
 				}
-				for m := range mapVars {
-					off, n := pl.mapPiece(1, m, tab, j)
+				for m := range layout.MapVars {
+					off, n := pl.MapPiece(1, m, tab, j)
 					near(off)
 					near(off + n)
 				}
@@ -80,7 +81,7 @@ func TestCorpusStructureBits(t *testing.T) {
 			name := s.subfile(i)
 			file := s.files[name]
 			pl, tab := s.place(t, name)
-			for at := range pl.hdrOff {
+			for at := range pl.HeaderOff {
 				if !long && rnd.Intn(4) > 0 {
 					continue
 				}
@@ -88,24 +89,24 @@ func TestCorpusStructureBits(t *testing.T) {
 					s.run(t, faulty{name: fmt.Sprintf("%s: bit %d of byte %#x of the HDF5 metadata", name, bit, at), files: s.with(name, flipped(file, at, bit)), at: -1})
 				}
 			}
-			for d := range pl.nd() {
-				for j := range pl.shape.nblobs {
-					for m := range mapVars {
-						off, n := pl.mapPiece(d, m, tab, j)
+			for d := range pl.NumMaps() {
+				for j := range pl.Shape.Blobs {
+					for m := range layout.MapVars {
+						off, n := pl.MapPiece(d, m, tab, j)
 						used := n
-						if m >= mapOffsets {
-							used = 4 * tab.nreqs[j*pl.nd()+d]
+						if m >= layout.MapOffsets {
+							used = 4 * tab.Nreqs[j*pl.NumMaps()+d]
 						}
 						for k := range used {
-							if !long && m >= mapOffsets && rnd.Intn(6) > 0 {
+							if !long && m >= layout.MapOffsets && rnd.Intn(6) > 0 {
 								continue
 							}
 							for _, bit := range bitsOf(rnd) {
-								what := fmt.Sprintf("%s: bit %d of byte %d of D%d.%s[%d]", name, bit, k, d+1, mapVarDefs[m].name, j)
+								what := fmt.Sprintf("%s: bit %d of byte %d of D%d.%s[%d]", name, bit, k, d+1, layout.MapVarDefs[m].Name, j)
 								o := s.run(t, faulty{name: what, files: s.with(name, flipped(file, off+k, bit)), at: -1})
 								// A flipped offset can be just another map, and more requests can be without
 								// elements; with any other entry something no longer adds up.
-								if len(o.faults) == 0 && (s.manifest || m != mapOffsets && (len(o.wrong) > 0 || m != mapNreqs)) {
+								if len(o.faults) == 0 && (s.manifest || m != layout.MapOffsets && (len(o.wrong) > 0 || m != layout.MapNreqs)) {
 									t.Errorf("%s: %s: no finding; wrong: %v", s.name, what, o.wrong)
 								}
 							}
@@ -121,13 +122,13 @@ func TestCorpusStructureBits(t *testing.T) {
 // the variable and the record.
 func TestCorpusData(t *testing.T) {
 	rnd := rand.New(rand.NewSource(5))
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
-		s := newSample(t, layout, 2, true)
+	for _, lay := range []Layout{VariableCentric, ProcessCentric} {
+		s := newSample(t, lay, 2, true)
 		for i := range 2 {
 			name := s.subfile(i)
 			pl, tab := s.place(t, name)
 			for v := range pl.schema.vars {
-				for j := range pl.shape.nblobs {
+				for j := range pl.Shape.Blobs {
 					off, n := pl.piece(VarID(v), int64(j%2), tab, j)
 					if n == 0 || pl.schema.vars[v].Record == false && j%2 == 1 {
 						continue
@@ -156,55 +157,55 @@ func TestCorpusMaps(t *testing.T) {
 		for i := 0; s.files[s.subfile(i)] != nil; i++ {
 			name := s.subfile(i)
 			pl, tab := s.place(t, name)
-			for d := range pl.nd() {
+			for d := range pl.NumMaps() {
 				elems := uint64(product(pl.schema.DecompDims(DecompID(d + 1))))
-				for j := range pl.shape.nblobs {
-					q, count := uint64(tab.nreqs[j*pl.nd()+d]), uint64(tab.count[j*pl.nd()+d])
+				for j := range pl.Shape.Blobs {
+					q, count := uint64(tab.Nreqs[j*pl.NumMaps()+d]), uint64(tab.Count[j*pl.NumMaps()+d])
 					field := func(m int, k int64) int64 {
-						off, _ := pl.mapPiece(d, m, tab, j)
+						off, _ := pl.MapPiece(d, m, tab, j)
 						return off + k*4
 					}
 					hit := func(m int, k int64, v uint64, at int64) {
 						t.Helper()
 						n := 4
-						if m == mapStart || m == mapCount {
+						if m == layout.MapStart || m == layout.MapCount {
 							n = 8
 						}
 						off := field(m, k)
 						if at == 0 {
 							at = off
 						}
-						o := s.run(t, faulty{fmt.Sprintf("%s: D%d.%s[%d][%d] is %d", name, d+1, mapVarDefs[m].name, j, k, int64(v)),
+						o := s.run(t, faulty{fmt.Sprintf("%s: D%d.%s[%d][%d] is %d", name, d+1, layout.MapVarDefs[m].Name, j, k, int64(v)),
 							s.patch(name, off, s.number(n, v)), name, at})
 						if len(o.faults) == 0 {
 							t.Errorf("%s: no finding", name)
 						}
 					}
-					for _, v := range []uint64{uint64(pl.shape.maxReqs[d]) + 1, math.MaxInt32, math.MaxUint32, 1 << 31} {
-						hit(mapNreqs, 0, v, 0)
+					for _, v := range []uint64{uint64(pl.Shape.MaxReqs[d]) + 1, math.MaxInt32, math.MaxUint32, 1 << 31} {
+						hit(layout.MapNreqs, 0, v, 0)
 					}
-					for _, v := range []uint64{uint64(pl.shape.nelems[d]) + 1, math.MaxInt64, math.MaxUint64, 1 << 63, 1 << 40} {
-						hit(mapCount, 0, v, 0)
-						hit(mapStart, 0, v, 0)
+					for _, v := range []uint64{uint64(pl.Shape.Elems[d]) + 1, math.MaxInt64, math.MaxUint64, 1 << 63, 1 << 40} {
+						hit(layout.MapCount, 0, v, 0)
+						hit(layout.MapStart, 0, v, 0)
 					}
 					if s.layout == VariableCentric && j > 0 && count > 0 {
 						// The sum of the counts no longer is the next start, or the whole.
 						next := int64(-1)
-						if j == pl.shape.nblobs-1 {
-							next = pl.nelemsAt(d)
+						if j == pl.Shape.Blobs-1 {
+							next = pl.NelemsAt(d)
 						}
-						hit(mapCount, 0, count-1, next)
+						hit(layout.MapCount, 0, count-1, next)
 					}
 					for k := range int64(q) {
 						if k > 1 && k < int64(q)-1 {
 							continue
 						}
 						for _, v := range []uint64{math.MaxUint32, 1 << 31, elems + 1, math.MaxInt32} {
-							hit(mapLengths, k, v, 0)
+							hit(layout.MapLengths, k, v, 0)
 						}
-						hit(mapLengths, k, 0, field(mapLengths, 0)) // the sum of the row
+						hit(layout.MapLengths, k, 0, field(layout.MapLengths, 0)) // the sum of the row
 						for _, v := range []uint64{math.MaxUint32, 1 << 31, elems, math.MaxInt32} {
-							hit(mapOffsets, k, v, 0)
+							hit(layout.MapOffsets, k, v, 0)
 						}
 					}
 				}
@@ -219,11 +220,11 @@ func TestCorpusOverlap(t *testing.T) {
 	for _, s := range samples(t) {
 		name := s.subfile(0)
 		pl, tab := s.place(t, name)
-		if pl.shape.nblobs < 2 {
+		if pl.Shape.Blobs < 2 {
 			continue
 		}
-		a, _ := pl.mapPiece(0, mapOffsets, tab, 0)
-		b, _ := pl.mapPiece(0, mapOffsets, tab, 1)
+		a, _ := pl.MapPiece(0, layout.MapOffsets, tab, 0)
+		b, _ := pl.MapPiece(0, layout.MapOffsets, tab, 1)
 		o := s.run(t, faulty{name: "overlap", at: -1, files: s.patch(name, b, s.files[name][a:a+4])})
 		i := slices.IndexFunc(o.faults, func(f Finding) bool { return f.Field == "D1" && strings.Contains(f.Msg, "owned by several") })
 		if i < 0 || !strings.Contains(o.faults[i].Msg, "blob 0 of "+name) || !strings.Contains(o.faults[i].Msg, "blob 1 of "+name) {
@@ -244,7 +245,7 @@ func TestCorpusZeroLength(t *testing.T) {
 	for _, s := range samples(t) {
 		name := s.subfile(0)
 		pl, tab := s.place(t, name)
-		off, _ := pl.mapPiece(0, mapLengths, tab, 0)
+		off, _ := pl.MapPiece(0, layout.MapLengths, tab, 0)
 		file := patched(s.files[name], off, s.number(4, 2))
 		file = patched(file, off+4, s.number(4, 0)) // the neighbour's element is taken over
 		o := s.run(t, faulty{name: "zero length", files: s.with(name, file), at: -1})
@@ -259,31 +260,31 @@ func TestCorpusZeroLength(t *testing.T) {
 }
 
 // other writes a dataset that differs from the toy in what change does.
-func otherSample(t testing.TB, layout Layout, ranks int, records int64, change func(*toy)) *sample {
+func otherSample(t testing.TB, lay Layout, ranks int, records int64, change func(*toy)) *sample {
 	toy := newToy(ranks)
 	if change != nil {
 		change(toy)
 	}
-	return writeSample(t, toy, layout, 2, true, records)
+	return writeSample(t, toy, lay, 2, true, records)
 }
 
 func TestCorpusSets(t *testing.T) {
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+	for _, lay := range []Layout{VariableCentric, ProcessCentric} {
 		others := map[string]*sample{
-			"ranks":     otherSample(t, layout, 5, 2, nil),
-			"records":   otherSample(t, layout, 3, 1, nil),
-			"attribute": otherSample(t, layout, 3, 2, func(x *toy) { x.s.GlobalAtt("more", 1) }),
-			"dimension": otherSample(t, layout, 3, 2, func(x *toy) { x.s.dims[3].Len = 8; x.s.dims = append(x.s.dims, cdf5.Dim{Name: "extra", Len: 3}) }),
-			"type":      otherSample(t, layout, 3, 2, func(x *toy) { x.s.vars[x.never].Type, x.s.vars[x.never].Atts = cdf5.Float, nil }),
-			"name":      otherSample(t, layout, 3, 2, func(x *toy) { x.s.vars[x.never].Name = "never" }),
-			"order":     otherSample(t, layout, 3, 2, func(x *toy) { x.swapTwo() }),
-			"decomp":    otherSample(t, layout, 3, 2, func(x *toy) { x.oneMore() }),
+			"ranks":     otherSample(t, lay, 5, 2, nil),
+			"records":   otherSample(t, lay, 3, 1, nil),
+			"attribute": otherSample(t, lay, 3, 2, func(x *toy) { x.s.GlobalAtt("more", 1) }),
+			"dimension": otherSample(t, lay, 3, 2, func(x *toy) { x.s.dims[3].Len = 8; x.s.dims = append(x.s.dims, cdf5.Dim{Name: "extra", Len: 3}) }),
+			"type":      otherSample(t, lay, 3, 2, func(x *toy) { x.s.vars[x.never].Type, x.s.vars[x.never].Atts = cdf5.Float, nil }),
+			"name":      otherSample(t, lay, 3, 2, func(x *toy) { x.s.vars[x.never].Name = "never" }),
+			"order":     otherSample(t, lay, 3, 2, func(x *toy) { x.swapTwo() }),
+			"decomp":    otherSample(t, lay, 3, 2, func(x *toy) { x.oneMore() }),
 			"canonical": canonicalSample(t),
-			"layout":    newSample(t, 1-layout, 2, true),
+			"layout":    newSample(t, 1-lay, 2, true),
 		}
 		for _, manifest := range []bool{true, false} {
-			s := newSample(t, layout, 2, manifest)
-			one := newSample(t, layout, 1, manifest)
+			s := newSample(t, lay, 2, manifest)
+			one := newSample(t, lay, 1, manifest)
 			type c struct {
 				name  string
 				files map[string][]byte
@@ -298,7 +299,7 @@ func TestCorpusSets(t *testing.T) {
 				{"first is text", s.with(s.subfile(0), []byte("x")), ErrNotFormat},
 				{"CDF-9", s.patch(s.subfile(1), 0, []byte("CDF\x09")), ErrNotFormat},
 				{"HDF5 without the datasets", s.with(s.subfile(1), foreignHDF5(t, "T", false)), ErrNotFormat},
-				{"only header_blob", s.with(s.subfile(0), foreignHDF5(t, headerBlob, false)), ErrNotFormat},
+				{"only header_blob", s.with(s.subfile(0), foreignHDF5(t, layout.HeaderBlob, false)), ErrNotFormat},
 				{"netCDF-4", s.with(s.subfile(0), foreignHDF5(t, "T", true)), ErrNotFormat},
 				{"a directory", dirInstead(s, s.subfile(0)), ErrNotFormat},
 				{"a directory at the end", dirInstead(s, s.subfile(1)), ErrNotFormat},
@@ -419,9 +420,9 @@ func swapFiles(s *sample, a, b string) map[string][]byte {
 // TestCorpusTwoFaults plants two faults that have nothing to do with each
 // other: Check must name both places.
 func TestCorpusTwoFaults(t *testing.T) {
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+	for _, lay := range []Layout{VariableCentric, ProcessCentric} {
 		for _, manifest := range []bool{true, false} {
-			s := newSample(t, layout, 2, manifest)
+			s := newSample(t, lay, 2, manifest)
 			type plant struct {
 				file string
 				at   int64
@@ -432,18 +433,18 @@ func TestCorpusTwoFaults(t *testing.T) {
 				name := s.subfile(i)
 				pl, tab := s.place(t, name)
 				j := 0 // the one blob of subfile 1 holds nothing, or the last
-				if tab.nreqs[0] == 0 {
+				if tab.Nreqs[0] == 0 {
 					continue
 				}
-				at, _ := pl.mapPiece(0, mapStart, tab, j)
+				at, _ := pl.MapPiece(0, layout.MapStart, tab, j)
 				plants = append(plants, plant{name, at, s.number(8, 7)})
-				at, _ = pl.mapPiece(0, mapOffsets, tab, j)
+				at, _ = pl.MapPiece(0, layout.MapOffsets, tab, j)
 				plants = append(plants, plant{name, at, s.number(4, 1<<31)})
-				at, _ = pl.mapPiece(1, mapLengths, tab, j)
+				at, _ = pl.MapPiece(1, layout.MapLengths, tab, j)
 				plants = append(plants, plant{name, at + 4, s.number(4, math.MaxUint32)})
-				if manifest && layout == VariableCentric {
+				if manifest && lay == VariableCentric {
 					off, _ := pl.piece(0, 0, tab, j)
-					ext, _ := pl.at.Extent(pl.fileVar(0), 0)
+					ext, _ := pl.At.Extent(pl.fileVar(0), 0)
 					plants = append(plants, plant{name, ext, []byte{s.files[name][off] ^ 1}})
 				}
 			}
@@ -464,8 +465,8 @@ func TestCorpusTwoFaults(t *testing.T) {
 
 func TestCorpusManifest(t *testing.T) {
 	rnd := rand.New(rand.NewSource(6))
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
-		s := newSample(t, layout, 2, true)
+	for _, lay := range []Layout{VariableCentric, ProcessCentric} {
+		s := newSample(t, lay, 2, true)
 		name := subfile.ManifestName(sampleBase)
 		file := s.files[name]
 		// Damage of the file is found by its own checksum, whatever it hits.
@@ -486,7 +487,7 @@ func TestCorpusManifest(t *testing.T) {
 		}
 		// One that sums up right, but does not tell the truth.
 		for what, change := range map[string]func(m *subfile.Manifest){
-			"layout":           func(m *subfile.Manifest) { m.Layout = (1 - layout).String() },
+			"layout":           func(m *subfile.Manifest) { m.Layout = (1 - lay).String() },
 			"unknown layout":   func(m *subfile.Manifest) { m.Layout = "round" },
 			"codec":            func(m *subfile.Manifest) { m.Codec = "zstd" },
 			"records":          func(m *subfile.Manifest) { m.Records, m.Sets[0].Records = 3, 3 },

@@ -6,13 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/crashtest"
 	"blobio/internal/durable"
 	"blobio/internal/vfs"
 	"blobio/subfile"
@@ -89,32 +88,10 @@ type crash struct {
 
 func crashes(t *testing.T, start *vfs.Mem, seed int64, random int, work func(fsys vfs.FS) error) (l []crash) {
 	t.Helper()
-	mem := start.CrashClone(vfs.CrashOptions{})
-	var mu sync.Mutex
-	n := 0
-	rnd := rand.New(rand.NewSource(seed))
-	snap := func(when string, last bool) {
-		mu.Lock()
-		defer mu.Unlock()
-		if n++; raceEnabled && n%8 != 0 && !last { // races show in the runs, not in what is left
-			return
-		}
-		l = append(l, crash{mem.CrashClone(vfs.CrashOptions{}), when + ", strict", true, last})
-		for i := range random {
-			s := rnd.Int63()
-			l = append(l, crash{mem.CrashClone(vfs.CrashOptions{Rand: rand.New(rand.NewSource(s))}), fmt.Sprintf("%s, random %d", when, i), false, last})
-		}
+	s := crashtest.Scenario{Start: disk(start), Run: crashtest.One(work), Seed: seed, Torn: random, Every: times(2, 1) * raced(8)}
+	for _, c := range s.Cuts(t) {
+		l = append(l, crash{c.Mem[0], c.When, c.Strict, c.Last})
 	}
-	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
-		if op.Kind.Changes() {
-			snap("before "+op.String(), false)
-		}
-		return nil
-	})
-	if err := work(fsys); err != nil {
-		t.Fatal(err)
-	}
-	snap("after the end", true)
 	return l
 }
 
@@ -261,6 +238,7 @@ func sum(m map[string]int) (n int) {
 func TestCrashCreate(t *testing.T) {
 	for _, cc := range crashCases() {
 		t.Run(cc.name, func(t *testing.T) {
+			t.Parallel()
 			now := tinyModel(1, 2)
 			crashTest(t, vfs.NewMem(), cc, nil, now, func(fsys vfs.FS) error {
 				return run(now.ranks, func(ctx context.Context, c comm.Comm) error {
@@ -277,6 +255,7 @@ func TestCrashReplace(t *testing.T) {
 	for k, cc := range crashCases() {
 		for _, foreign := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s-foreign=%v", cc.name, foreign), func(t *testing.T) {
+				t.Parallel()
 				was, now := tinyModel(2, 1), tinyModel(1, 2)
 				start := vfs.NewMem()
 				first := Options{fs: start, Layout: Layout((k / 2) % 2), Subfiles: 2 + k%2}
@@ -299,6 +278,7 @@ func TestCrashReplace(t *testing.T) {
 func TestCrashAppend(t *testing.T) {
 	for _, cc := range crashCases() {
 		t.Run(cc.name, func(t *testing.T) {
+			t.Parallel()
 			m := tinyModel(1, 1)
 			fsys := vfs.NewMem()
 			m.writeTo(t, fsys, cc.with(fsys, false))
@@ -323,6 +303,7 @@ func TestCrashAppend(t *testing.T) {
 func TestCrashAdopt(t *testing.T) {
 	for _, cc := range crashCases() {
 		t.Run(cc.name, func(t *testing.T) {
+			t.Parallel()
 			m := tinyModel(1, 1)
 			fsys := vfs.NewMem()
 			m.writeTo(t, fsys, cc.with(fsys, false))
@@ -342,6 +323,7 @@ func TestCrashAdopt(t *testing.T) {
 func TestCrashTwice(t *testing.T) {
 	for _, cc := range crashCases() {
 		t.Run(cc.name, func(t *testing.T) {
+			t.Parallel()
 			was, now, third := tinyModel(2, 1), tinyModel(1, 2), tinyModel(3, 1)
 			start := vfs.NewMem()
 			was.writeTo(t, start, cc.with(start, false))
@@ -377,6 +359,7 @@ func TestCrashTwice(t *testing.T) {
 func TestCrashUnfinishedTwice(t *testing.T) {
 	for _, cc := range crashCases() {
 		t.Run(cc.name, func(t *testing.T) {
+			t.Parallel()
 			now, third := tinyModel(1, 2), tinyModel(3, 1)
 			first := crashes(t, vfs.NewMem(), 6, 1, func(fsys vfs.FS) error {
 				return run(now.ranks, func(ctx context.Context, c comm.Comm) error {
@@ -418,6 +401,7 @@ func TestCrashConvert(t *testing.T) {
 			{}, {Blobs: true}, {Blobs: true, Subfiles: 3}, {Blobs: true, Layout: ProcessCentric}, {Blobs: true, Layout: ProcessCentric, Subfiles: 2, Ranks: 3},
 		} {
 			t.Run(fmt.Sprintf("replace=%v-blobs=%v-%v-%d", replace, co.Blobs, co.Layout, co.Subfiles), func(t *testing.T) {
+				t.Parallel()
 				from := start.CrashClone(vfs.CrashOptions{})
 				var was []byte
 				if replace {

@@ -55,7 +55,7 @@ func (w *Writer) makeFiles(ctx context.Context, base string) error {
 		if w.info.rename {
 			e.name = subfile.PartialBy(e.final, w.ten.tag())
 		}
-		if e.table.id[0] == 0 {
+		if e.table.ID[0] == 0 {
 			f, cerr := w.opt.fs.Create(e.name)
 			if err = cerr; err == nil {
 				e.made = true
@@ -76,7 +76,7 @@ func (w *Writer) makeFiles(ctx context.Context, base string) error {
 		return err
 	}
 	w.files = filesAll
-	if w.opt.Layout != ProcessCentric || w.limit == 0 {
+	if w.limit == 0 || !w.unplaced() {
 		return nil
 	}
 	if w.apart() {
@@ -161,21 +161,24 @@ func (w *Writer) free(set *subfile.Set) (bool, error) {
 	return true, nil
 }
 
+// unplaced says that it is still to be known where the blobs of ranks begin.
+func (w *Writer) unplaced() bool { return w.opt.Layout.traits().ByRank && !w.placed }
+
 // place gives every rank's blob its place in a process-centric subfile, once
 // the number of records is known. Collective.
 func (w *Writer) place(ctx context.Context, records int64) error {
-	if w.opt.Layout != ProcessCentric || w.placed {
+	if !w.unplaced() {
 		return nil
 	}
 	w.placed = true
 	e := w.eng
 	if w.lead {
-		e.place.setRecords(records - w.first)
+		e.place.SetRecords(records - w.first)
 	}
 	if err := w.sub.Barrier(ctx); err != nil {
 		return err
 	}
-	size := e.place.blobSize(e.table, w.local)
+	size := e.place.BlobSize(e.table, w.local)
 	below, err := w.sub.ExscanInt64(ctx, []int64{size}, comm.Sum)
 	if err != nil {
 		return err
@@ -190,11 +193,11 @@ func (w *Writer) place(ctx context.Context, records int64) error {
 	}
 	var lerr error
 	if w.lead {
-		e.meta, lerr = e.place.container(total[0])
+		e.meta, lerr = e.place.Container(total[0])
 		k := 0
 		for _, v := range vals {
 			if v != nil {
-				e.table.blob[k] = e.place.dataOff + v.(int64)
+				e.table.Blob[k] = e.place.DataOff + v.(int64)
 				k++
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/crc32"
 
+	"blobio/blob/internal/layout"
 	"blobio/internal/crccat"
 	"blobio/subfile"
 )
@@ -20,7 +21,7 @@ func (w *Writer) describe(told [][]byte, records int64) ([]byte, error) {
 	e := w.eng
 	var blobs []int64
 	var rows [][]byte
-	d := described{Prints: make([]int64, e.place.nd())}
+	d := described{Prints: make([]int64, e.place.NumMaps())}
 	for r, b := range told {
 		var o sealed
 		if err := o.parse(b); err != nil {
@@ -59,41 +60,24 @@ func (w *Writer) describe(told [][]byte, records int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if w.opt.Layout == ProcessCentric {
-		sf.Blobs = append(blobs, e.place.dataOff+e.place.dataLen)
-	}
+	sf.Blobs = e.place.ManifestBlobs(blobs)
 	d.Subfile = sf
 	return json.Marshal(d)
 }
 
-// extentLen is the length in bytes of extent k (fixed and map variables, then
-// one record after the other) as ExtentIndex counts, and its name.
-func (p *place) extentLen(fileVar int) int64 {
-	h := p.hdr
-	if p.layout == ProcessCentric {
-		// the padding of rows, and the element of an empty map, are not there
-		if fileVar >= p.nd()*mapVars {
-			if d := p.schema.vars[fileVar-p.nd()*mapVars].Decomp; d != 0 {
-				return p.shape.nelems[d-1] * int64(h.Vars[fileVar].Type.Size())
-			}
-		}
-	}
-	return h.Elems(fileVar) * int64(h.Vars[fileVar].Type.Size())
-}
-
 // describe returns the manifest's entry of a complete subfile.
 func (e *engine) describe(records int64, old *subfile.Manifest) (*subfile.Subfile, error) {
-	sf := &subfile.Subfile{Size: e.place.fileSize(records), HeaderOff: e.place.hdrOff, HeaderLen: e.place.hdrLen}
+	sf := &subfile.Subfile{Size: e.place.FileSize(records), HeaderOff: e.place.HeaderOff, HeaderLen: e.place.HeaderLen}
 	crc, err := e.place.headerCRC()
 	if err != nil {
 		return nil, err
 	}
 	sf.HeaderCRC = subfile.CRC(crc)
-	grow := old != nil && e.place.layout == VariableCentric
+	grow := old != nil && e.place.Grows
 	fine := true // whether all extents can have checksums of pieces
 	var fixed, recs []int
-	for v := range e.place.hdr.Vars {
-		if e.place.hdr.IsRecord(v) {
+	for v := range e.place.Header.Vars {
+		if e.place.Header.IsRecord(v) {
 			recs = append(recs, v)
 		} else {
 			fixed = append(fixed, v)
@@ -101,18 +85,18 @@ func (e *engine) describe(records int64, old *subfile.Manifest) (*subfile.Subfil
 	}
 	add := func(ext int64, v int, rec int64) error {
 		if e.pack != nil {
-			crc, err := e.place.packed.x.sum(v, rec)
+			crc, err := e.place.Packed.Index.Sum(v, rec)
 			if err != nil {
-				return fmt.Errorf("blob: %s: variable %q: %w", e.name, e.place.hdr.Vars[v].Name, err)
+				return fmt.Errorf("blob: %s: variable %q: %w", e.name, e.place.Header.Vars[v].Name, err)
 			}
 			sf.Extents = append(sf.Extents, crc)
 			return nil
 		}
-		n := e.place.extentLen(v)
+		n := e.place.Elems(v) * int64(e.place.Header.Vars[v].Type.Size())
 		crc, pieces, ok := e.sums.whole(ext, n)
 		if !ok {
 			if crc, pieces, ok = e.loose(ext, v, n); !ok {
-				return fmt.Errorf("blob: %s: variable %q: its bytes were not all written", e.name, e.place.hdr.Vars[v].Name)
+				return fmt.Errorf("blob: %s: variable %q: its bytes were not all written", e.name, e.place.Header.Vars[v].Name)
 			}
 		}
 		sf.Extents = append(sf.Extents, crc)
@@ -125,7 +109,7 @@ func (e *engine) describe(records int64, old *subfile.Manifest) (*subfile.Subfil
 		was := &old.Sets[0].Subfiles[e.index]
 		sf.Extents = append(sf.Extents, was.Extents...)
 		sf.Pieces = append(sf.Pieces, was.Pieces...)
-		fine = int64(len(was.Pieces)) == e.place.pieces(e.table, e.sums.piece).total(old.Records) // an older program left them out
+		fine = int64(len(was.Pieces)) == e.place.Pieces(e.table, e.sums.piece).Total(old.Records) // an older program left them out
 	} else {
 		for k, v := range fixed {
 			if err := add(int64(k), v, 0); err != nil {
@@ -150,14 +134,14 @@ func (e *engine) loose(ext int64, v int, n int64) (crc uint32, pieces []uint32, 
 	e.sums.mu.Lock()
 	defer e.sums.mu.Unlock()
 	l := e.sums.ext[ext]
-	isList := v < e.place.nd()*mapVars && v%mapVars >= mapOffsets
-	if len(l) == 0 && isList && e.place.layout == ProcessCentric && e.place.shape.maxReqs[v/mapVars] == 0 {
+	isList := v < e.place.NumMaps()*layout.MapVars && v%layout.MapVars >= layout.MapOffsets
+	if len(l) == 0 && isList && e.place.ByRank && e.place.Shape.MaxReqs[v/layout.MapVars] == 0 {
 		return 0, nil, true // the sum of nothing
 	}
 	if len(l) == 0 {
-		return crccat.Zeros(n), nil, e.place.layout == VariableCentric && e.emptyMapVar(v)
+		return crccat.Zeros(n), nil, !e.place.ByRank && e.emptyMapVar(v)
 	}
-	if e.place.layout == ProcessCentric && isList {
+	if e.place.ByRank && isList {
 		crc, pieces, n = e.sums.joined(ext)
 		return crc, pieces, n > 0
 	}
@@ -165,17 +149,17 @@ func (e *engine) loose(ext int64, v int, n int64) (crc uint32, pieces []uint32, 
 }
 
 func (e *engine) emptyMapVar(v int) bool {
-	v -= e.place.nd() * mapVars
+	v -= e.place.NumMaps() * layout.MapVars
 	if v < 0 {
 		return false
 	}
 	d := e.schema.vars[v].Decomp
-	return d != 0 && e.place.shape.nelems[d-1] == 0
+	return d != 0 && e.place.Shape.Elems[d-1] == 0
 }
 
 // headerCRC is the checksum of the header with numrecs as zeros.
 func (p *place) headerCRC() (uint32, error) {
-	b, err := p.headerBytes(0)
+	b, err := p.HeaderBytes(0)
 	if err != nil {
 		return 0, err
 	}

@@ -96,7 +96,7 @@ func TestSubfileWithoutElements(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, want := range []string{"D1.nelems", "D1.max_nreqs"} {
-			if d := pl.hdr.Dims[pl.hdr.DimIndex(want)]; d.Len != 1 {
+			if d := pl.Header.Dims[pl.Header.DimIndex(want)]; d.Len != 1 {
 				t.Errorf("%v: %s = %d in a subfile without elements, want 1", l, want, d.Len)
 			}
 		}

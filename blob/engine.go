@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"blobio/blob/internal/layout"
 	"blobio/decomp"
 	"blobio/h5"
 	"blobio/internal/vfs"
@@ -21,7 +22,7 @@ type engine struct {
 	proc   *process
 	schema *Schema
 	place  *place
-	table  *ranks        // of the local ranks
+	table  *layout.Ranks // of the local ranks
 	maps   []*decomp.Map // by map from 0: requests of the local ranks, by local index
 	name   string        // the path that is written: partial or final
 	final  string
@@ -54,7 +55,7 @@ type engine struct {
 func (e *engine) init() {
 	e.recount()
 	e.sums = newSums(e.opt.piece)
-	e.done = newDoneSet(e.table.id, e.schema)
+	e.done = newDoneSet(e.table.ID, e.schema)
 }
 
 // alone carries out the leader's work on data that ranks have lent, unless one
@@ -79,7 +80,7 @@ func (e *engine) stop() {
 // recount finds each variable's place among the extents.
 func (e *engine) recount() {
 	e.recN = 0
-	e.fixedN = e.place.nd() * mapVars
+	e.fixedN = e.place.NumMaps() * layout.MapVars
 	e.pos = make([]int, len(e.schema.vars))
 	for i := range e.schema.vars {
 		if e.schema.vars[i].Record {
@@ -107,17 +108,23 @@ func (e *engine) spot(i int, p *pend) (off, n, at int64) {
 }
 
 // spotOf is spot for entry i of any table.
-func (e *engine) spotOf(t *ranks, i int, v int32, rec int64) (off, n, at int64) {
-	return e.place.spot(t, i, v, rec-e.recBase())
+func (e *engine) spotOf(t *layout.Ranks, i int, v int32, rec int64) (off, n, at int64) {
+	return e.place.Spot(t, i, v, rec-e.recBase())
 }
 
 // recBase is subtracted from a record number to get the record in the file: a
 // variable-centric file holds all records, an appended process-centric set only its own.
 func (e *engine) recBase() int64 {
-	if e.place.layout == ProcessCentric {
-		return e.first
+	if e.place.Grows {
+		return 0
 	}
-	return 0
+	return e.first
+}
+
+// settle gives every blob its place; all ranks of the subfile are local.
+func (e *engine) settle(records int64) (err error) {
+	e.meta, err = e.place.Settle(e.table, records)
+	return err
 }
 
 // flush writes what the local ranks have posted. The parts are those of sub rank
@@ -126,7 +133,7 @@ func (e *engine) flush(ctx context.Context, h *handoffs) error {
 	if err := e.assemble(h.lists, h.parts); err != nil {
 		return err
 	}
-	if e.place.layout == ProcessCentric && e.opt.Records == 0 {
+	if e.opt.keeps() {
 		return e.keep(h.lists, h.copied)
 	}
 	if !slices.ContainsFunc(h.lists, func(l []pend) bool { return len(l) > 0 }) {
@@ -194,7 +201,7 @@ func (e *engine) write(ctx context.Context, lists [][]pend) (int64, error) {
 // mapPends are the map variables, if they are not written yet.
 func (e *engine) mapPends() (maps []pend) {
 	if !e.mapsOut {
-		for k := range e.place.nd() * mapVars {
+		for k := range e.place.NumMaps() * layout.MapVars {
 			maps = append(maps, pend{v: int32(-1 - k)})
 		}
 	}
@@ -223,7 +230,7 @@ func (e *engine) finish(ctx context.Context, records int64) error {
 func (e *engine) missing(records int64) [][]pend {
 	lists := e.kept
 	if lists == nil {
-		lists = make([][]pend, len(e.table.id))
+		lists = make([][]pend, len(e.table.ID))
 	}
 	e.kept = nil     // each noted as done, once, by keep
 	var open []int64 // records that lack something
@@ -235,7 +242,7 @@ func (e *engine) missing(records int64) [][]pend {
 	for i := range lists {
 		for v := range e.schema.vars {
 			sv := &e.schema.vars[v]
-			if sv.Decomp == 0 && e.table.id[i] != 0 || e.appended && !sv.Record {
+			if sv.Decomp == 0 && e.table.ID[i] != 0 || e.appended && !sv.Record {
 				continue
 			}
 			recs := open
@@ -250,7 +257,7 @@ func (e *engine) missing(records int64) [][]pend {
 			}
 		}
 	}
-	e.done = newDoneSet(e.table.id, e.schema) // kept puts are written now, once
+	e.done = newDoneSet(e.table.ID, e.schema) // kept puts are written now, once
 	return lists
 }
 

@@ -1,11 +1,12 @@
 package blob
 
 import (
-	"fmt"
-
 	"blobio/internal/durable"
 	"blobio/internal/fault"
 )
+
+// pkg makes the errors of this package.
+const pkg fault.Pkg = "blob"
 
 // FormatError says what is wrong with a file, and where.
 type FormatError = fault.FormatError
@@ -69,10 +70,10 @@ func (e *InDoubtError) Is(target error) bool { return target == durable.ErrUnsur
 
 // formatErr builds a FormatError of this package.
 func formatErr(file string, off int64, field string, class error, format string, args ...any) error {
-	return &FormatError{Pkg: "blob", File: file, Offset: off, Field: field, Msg: fmt.Sprintf(format, args...), Err: class}
+	return pkg.At(file, off, field, class, format, args...)
 }
 
 // usageErr says that an argument is wrong.
 func usageErr(format string, args ...any) error {
-	return fmt.Errorf("blob: %s: %w", fmt.Sprintf(format, args...), ErrUsage)
+	return pkg.Usage(format, args...)
 }

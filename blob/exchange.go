@@ -62,7 +62,7 @@ func (p *plan) writeInterior(ctx context.Context, q *queue) error {
 	for _, r := range q.refs {
 		pd := q.pend(r)
 		off, n, at := e.spot(int(r.i), pd)
-		lo, hi := p.ownRange(e.table.id[0], varRec{pd.v, pd.rec}, off, n)
+		lo, hi := p.ownRange(e.table.ID[0], varRec{pd.v, pd.rec}, off, n)
 		for lo < hi {
 			if err := ctx.Err(); err != nil {
 				return err

@@ -71,16 +71,16 @@ func TestFaultRead(t *testing.T) {
 							return nil
 						}
 						hit = op
-						return fault.hook(op)
+						return fault.Hook(op)
 					}))
-					when := fmt.Sprintf("%s of %v", fault.name, hit)
+					when := fmt.Sprintf("%s of %v", fault.Name, hit)
 					if err == nil {
 						if !mayIgnore(hit) {
 							t.Fatalf("%s: no error", when)
 						}
 						continue
 					}
-					if !errors.Is(err, fault.want) {
+					if !errors.Is(err, fault.Err) {
 						t.Fatalf("%s: %v", when, err)
 					}
 					if !strings.Contains(err.Error(), strings.TrimPrefix(hit.Name, "./")) {
@@ -88,7 +88,7 @@ func TestFaultRead(t *testing.T) {
 					}
 					for f := range Check(context.Background(), "d.nc", &CheckOptions{fs: vfs.NewFault(mem, func(op vfs.Op) error {
 						if op.Seq == n {
-							return fault.hook(op)
+							return fault.Hook(op)
 						}
 						return nil
 					}), Workers: 1}) {

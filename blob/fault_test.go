@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"runtime"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"blobio/comm"
+	"blobio/internal/crashtest"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -19,20 +18,10 @@ import (
 var errDisk = errors.New("the disk is on fire")
 
 // faults are the ways in which one operation goes wrong.
-var faults = []struct {
-	name string
-	hook func(op vfs.Op) error
-	want error
-}{
-	{"error", func(op vfs.Op) error { return &fs.PathError{Op: op.Kind.String(), Path: op.Name, Err: errDisk} }, errDisk},
-	{"short", func(op vfs.Op) error {
-		err := &fs.PathError{Op: op.Kind.String(), Path: op.Name, Err: vfs.ErrNoSpace}
-		if op.Kind == vfs.OpWrite || op.Kind == vfs.OpRead {
-			return &vfs.ShortWrite{N: op.N / 2, Err: err}
-		}
-		return err
-	}, vfs.ErrNoSpace},
-}
+var faults = []crashtest.Way{crashtest.Fails(errDisk), crashtest.Short(vfs.ErrNoSpace)}
+
+// disk is where a scenario starts.
+func disk(m *vfs.Mem) []*vfs.Mem { return []*vfs.Mem{m} }
 
 // mayIgnore says whether an error of an operation may be passed over, if all
 // values are right nevertheless: when a file that was read is closed, when it is
@@ -57,6 +46,12 @@ func noGoroutines(t *testing.T, before int) {
 	t.Fatalf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, buf[:runtime.Stack(buf, true)])
 }
 
+// leavesNone is noGoroutines when the test and its parallel subtests have ended.
+func leavesNone(t *testing.T) {
+	before := runtime.NumGoroutine()
+	t.Cleanup(func() { noGoroutines(t, before) })
+}
+
 // eachRank runs f and gives what each rank got, in case of an error on every one.
 func eachRank(n int, f func(ctx context.Context, c comm.Comm) error) (errs []error, err error) {
 	errs = make([]error, n)
@@ -75,69 +70,38 @@ func faultTest(t *testing.T, start *vfs.Mem, cc crashCase, was, now *model, work
 		old = was.canonical(false)
 	}
 	want := now.canonical(false)
-	count := vfs.Count(start.CrashClone(vfs.CrashOptions{}))
-	if err := run(now.ranks, func(ctx context.Context, c comm.Comm) error { return work(ctx, c, count) }); err != nil {
-		t.Fatal(err)
-	}
-	before := runtime.NumGoroutine()
-	for k, fault := range faults {
-		for n := int64(1); n <= count.Ops(); n++ {
-			if (n+int64(k))%int64(times(len(faults), 1)) != 0 || raceEnabled && n%5 != 0 {
-				continue
+	var errs []error
+	s := crashtest.Scenario{Start: disk(start), Every: times(6, 1) * raced(5), Run: func(d *crashtest.Disks) (err error) {
+		errs, err = eachRank(now.ranks, func(ctx context.Context, c comm.Comm) error { return work(ctx, c, d.FS[0]) })
+		return err
+	}}
+	k := 0
+	for f := range s.Faults(t, faults...) {
+		mem, when, err := f.Mem[0], f.When, f.Err
+		c := crash{fs: mem, when: when}
+		if err != nil {
+			if !tells(err, f.Way.Err) {
+				t.Fatalf("%s: %v, want the error of the operation", when, err)
 			}
-			mem := start.CrashClone(vfs.CrashOptions{})
-			var hit atomic.Pointer[vfs.Op]
-			errs, err := eachRank(now.ranks, func(ctx context.Context, c comm.Comm) error {
-				return work(ctx, c, vfsOnce(mem, n, fault.hook, &hit, c))
-			})
-			noGoroutines(t, before)
-			op := hit.Load()
-			if op == nil {
-				continue // the order of the operations of several ranks varies
-			}
-			when := fmt.Sprintf("%s of %v", fault.name, op)
-			c := crash{fs: mem, when: when}
-			if err != nil {
-				if !tells(err, fault.want) {
-					t.Fatalf("%s: %v, want the error of the operation", when, err)
+			for r, e := range errs {
+				if !tells(e, f.Way.Err) {
+					t.Fatalf("%s: rank %d has %v, others %v", when, r, e, err)
 				}
-				for r, e := range errs {
-					if !tells(e, fault.want) {
-						t.Fatalf("%s: rank %d has %v, others %v", when, r, e, err)
-					}
-				}
-			} else if !mayIgnore(*op) {
-				t.Fatalf("%s: no error\nfiles: %v", when, names(mem, "."))
 			}
-			state := seen(t, c, "d.nc", old, want)
-			if err == nil && state != "now" {
-				t.Fatalf("%s: no error, but the dataset reads as %q", when, state)
-			}
-			if after := seen(t, crash{fs: mem.CrashClone(vfs.CrashOptions{}), when: when + ", then power loss"}, "d.nc", old, want); err == nil && after != "now" {
-				t.Fatalf("%s: no error, but after a power loss the dataset reads as %q", when, after)
-			}
-			if n%int64(times(5, 2)) == 0 {
-				nextWriter(t, cc, c, int(n), state, was, now)
-			}
+		} else if !mayIgnore(*f.Op) {
+			t.Fatalf("%s: no error\nfiles: %v", when, names(mem, "."))
+		}
+		state := seen(t, c, "d.nc", old, want)
+		if err == nil && state != "now" {
+			t.Fatalf("%s: no error, but the dataset reads as %q", when, state)
+		}
+		if after := seen(t, crash{fs: mem.CrashClone(vfs.CrashOptions{}), when: when + ", then power loss"}, "d.nc", old, want); err == nil && after != "now" {
+			t.Fatalf("%s: no error, but after a power loss the dataset reads as %q", when, after)
+		}
+		if k++; k%times(3, 2) == 0 {
+			nextWriter(t, cc, c, int(f.N), state, was, now)
 		}
 	}
-}
-
-// vfsOnce is one FS for all ranks of a run whose n-th operation fails.
-func vfsOnce(mem vfs.FS, n int64, hook func(vfs.Op) error, hit *atomic.Pointer[vfs.Op], c comm.Comm) vfs.FS {
-	var fsys vfs.FS
-	if c.Rank() == 0 {
-		fsys = vfs.NewFault(mem, func(op vfs.Op) error {
-			if op.Seq != n {
-				return nil
-			}
-			hit.Store(&op)
-			return hook(op)
-		})
-	}
-	all, err := c.Share(context.Background(), fsys)
-	must(err)
-	return all[0].(vfs.FS)
 }
 
 // tells says whether an error is of the kind that is wanted. Errors that are not of a common kind travel
@@ -147,9 +111,11 @@ func tells(err, want error) bool {
 }
 
 func TestFaultCreate(t *testing.T) {
+	leavesNone(t)
 	fixed := crashCase{"apart-process-centric-records", Options{Layout: ProcessCentric, Workers: 1, ownMin: 1 << 20, Stripe: Stripe{Size: 4096}}, true}
 	for _, cc := range append(crashCases(), fixed) {
 		t.Run(cc.name, func(t *testing.T) {
+			t.Parallel()
 			now := tinyModel(1, 2)
 			faultTest(t, vfs.NewMem(), cc, nil, now, func(ctx context.Context, c comm.Comm, fsys vfs.FS) error {
 				o := cc.with(fsys, false)
@@ -163,9 +129,11 @@ func TestFaultCreate(t *testing.T) {
 }
 
 func TestFaultReplace(t *testing.T) {
+	leavesNone(t)
 	for k, cc := range crashCases() {
 		for _, foreign := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s-foreign=%v", cc.name, foreign), func(t *testing.T) {
+				t.Parallel()
 				was, now := tinyModel(2, 1), tinyModel(1, 2)
 				start := vfs.NewMem()
 				was.writeTo(t, start, &Options{fs: start, Layout: Layout((k / 2) % 2), Subfiles: 2 + k%2})
@@ -182,8 +150,10 @@ func TestFaultReplace(t *testing.T) {
 }
 
 func TestFaultAppend(t *testing.T) {
+	leavesNone(t)
 	for _, cc := range crashCases() {
 		t.Run(cc.name, func(t *testing.T) {
+			t.Parallel()
 			was := tinyModel(1, 1)
 			start := vfs.NewMem()
 			was.writeTo(t, start, cc.with(start, false))
@@ -198,8 +168,10 @@ func TestFaultAppend(t *testing.T) {
 // TestFaultRecover: a commit that was cut short is finished by a writer whose
 // disk fails in turn: what was committed stays so.
 func TestFaultRecover(t *testing.T) {
+	leavesNone(t)
 	for _, cc := range crashCases() {
 		t.Run(cc.name, func(t *testing.T) {
+			t.Parallel()
 			was, now, third := tinyModel(2, 1), tinyModel(1, 2), tinyModel(3, 1)
 			start := vfs.NewMem()
 			was.writeTo(t, start, &Options{fs: start, Subfiles: 2})
@@ -253,6 +225,7 @@ func TestFaultFullDisk(t *testing.T) {
 // TestFaultConvert: the same over conversions, whose source and output are on
 // the failing disk.
 func TestFaultConvert(t *testing.T) {
+	leavesNone(t)
 	src, other := tinyModel(1, 2), tinyModel(2, 1)
 	start := vfs.NewMem()
 	must(start.Mkdir("in"))
@@ -268,6 +241,7 @@ func TestFaultConvert(t *testing.T) {
 		for _, replace := range []bool{false, true} {
 			for _, co := range []ConvertOptions{{}, {Blobs: true, Subfiles: 3}, {Blobs: true, Layout: ProcessCentric, Ranks: 3}} {
 				t.Run(fmt.Sprintf("%v-replace=%v-blobs=%v-%v", in, replace, co.Blobs, co.Layout), func(t *testing.T) {
+					t.Parallel()
 					from := start.CrashClone(vfs.CrashOptions{})
 					var was []byte
 					if replace {
@@ -292,45 +266,23 @@ func TestFaultConvert(t *testing.T) {
 						o.Force, o.Workers = true, 1
 						return errors.Join(Convert(ctx, r, "d.nc", &o), r.Close())
 					}
-					clone := func() *vfs.Mem {
-						must(from.SyncDir("."))
-						return syncedClone(from)
-					}
-					count := vfs.Count(clone())
-					if err := convert(count); err != nil {
-						t.Fatal(err)
-					}
+					must(from.SyncDir("."))
 					want := src.canonical(false)
-					before := runtime.NumGoroutine()
-					for _, fault := range faults {
-						for n := int64(1); n <= count.Ops(); n++ {
-							if raceEnabled && n%7 != 0 || n%int64(times(3, 1)) != 0 {
-								continue
+					sc := crashtest.Scenario{Start: disk(syncedClone(from)), Run: crashtest.One(convert), Every: times(5, 1) * raced(5)}
+					for f := range sc.Faults(t, faults...) {
+						mem, when, err := f.Mem[0], f.When, f.Err
+						if err == nil && !mayIgnore(*f.Op) || err != nil && !errors.Is(err, f.Way.Err) {
+							t.Fatalf("%s: %v", when, err)
+						}
+						state := seen(t, crash{fs: mem, when: when}, "d.nc", was, want)
+						if err == nil && state != "now" {
+							t.Fatalf("%s: no error, but the output reads as %q", when, state)
+						}
+						if f.N%4 == 0 {
+							if err := convert(mem); err != nil {
+								t.Fatalf("%s: converted again: %v", when, err)
 							}
-							mem := clone()
-							var hit *vfs.Op
-							err := convert(vfs.NewFault(mem, func(op vfs.Op) error {
-								if op.Seq != n {
-									return nil
-								}
-								hit = &op
-								return fault.hook(op)
-							}))
-							noGoroutines(t, before)
-							when := fmt.Sprintf("%s of %v", fault.name, hit)
-							if err == nil && !mayIgnore(*hit) || err != nil && !errors.Is(err, fault.want) {
-								t.Fatalf("%s: %v", when, err)
-							}
-							state := seen(t, crash{fs: mem, when: when}, "d.nc", was, want)
-							if err == nil && state != "now" {
-								t.Fatalf("%s: no error, but the output reads as %q", when, state)
-							}
-							if n%4 == 0 {
-								if err := convert(mem); err != nil {
-									t.Fatalf("%s: converted again: %v", when, err)
-								}
-								seen(t, crash{fs: mem, when: when, last: true}, "d.nc", nil, want)
-							}
+							seen(t, crash{fs: mem, when: when, last: true}, "d.nc", nil, want)
 						}
 					}
 				})

@@ -123,7 +123,7 @@ func (w *Writer) collect(ctx context.Context) (*handoffs, error) {
 
 // keepsCopies says that copies of puts live until Close.
 func (w *Writer) keepsCopies() bool {
-	return w.opt.Layout == ProcessCentric && w.opt.Records == 0 && w.opt.Retain == CopyOnPut
+	return w.opt.keeps() && w.opt.Retain == CopyOnPut
 }
 
 // settle forgets what was flushed.

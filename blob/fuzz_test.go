@@ -7,52 +7,54 @@ import (
 	"math/rand"
 	"testing"
 
+	"blobio/blob/internal/layout"
 	"blobio/cdf5"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
 
 // addSeeds gives a fuzz target good subfiles and some with one fault.
-func addSeeds(f *testing.F, layout Layout) {
+func addSeeds(f *testing.F, lay Layout) {
 	for _, ranks := range []int{1, 3} {
-		s := writeSample(f, newToy(ranks), layout, 1, false, 1)
+		s := writeSample(f, newToy(ranks), lay, 1, false, 1)
 		file := s.files[s.subfile(0)]
 		f.Add(file)
 		f.Add(file[:len(file)-100])
 		pl, tab := s.place(f, s.subfile(0))
-		for m := range mapVars {
-			off, _ := pl.mapPiece(1, m, tab, 0)
+		for m := range layout.MapVars {
+			off, _ := pl.MapPiece(1, m, tab, 0)
 			f.Add(patched(file, off, []byte{0xff, 0xff, 0xff, 0xff}))
 			f.Add(flipped(file, off+3, 0))
 		}
-		f.Add(patched(file, pl.hdrOff+numrecsAt, s.number(8, 1<<40)))
+		f.Add(patched(file, pl.HeaderOff+layout.NumrecsAt, s.number(8, 1<<40)))
 	}
 	// A smaller one leaves the fuzzer more room.
 	tiny := NewSchema()
 	tm, col := tiny.Dim("t", Unlimited), tiny.Dim("c", 3)
 	tiny.Var("x", cdf5.Short, []DimID{tm, col}, Decomposed(tiny.Decomp(col)))
 	tiny.Var("y", cdf5.Double, []DimID{tm})
-	h := tiny.blobHeader(&subShape{ranks: 1, subfiles: 1, nblobs: 1, nelems: []int64{3}, maxReqs: []int64{1}})
+	h := tiny.blobHeader(&layout.Shape{Ranks: 1, Subfiles: 1, Blobs: 1, Elems: []int64{3}, MaxReqs: []int64{1}})
 	h.NumRecs = 1
 	must(h.Layout(nil))
 	data := []byte{0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 3, 0, 1, 0, 2, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
-	if layout == VariableCentric {
+	if lay == VariableCentric {
 		b, err := h.AppendTo(nil, orderOf(true), false)
 		must(err)
 		f.Add(append(b, data...))
 	} else {
 		b, err := h.AppendTo(nil, orderOf(false), true)
 		must(err)
-		p := &place{layout: layout, hdr: h, schema: tiny, hdrLen: int64(len(b))}
+		p := newPlace(lay, false, 0)
+		p.setHeader(h, int64(len(b)), tiny, new(layout.Shape))
 		le := []byte{1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 1, 0, 2, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0}
-		l, err := p.container(int64(len(le)))
+		l, err := p.Container(int64(len(le)))
 		must(err)
-		file := make([]byte, p.dataOff+int64(len(le)))
+		file := make([]byte, p.DataOff+int64(len(le)))
 		for _, q := range l.Pieces {
 			copy(file[q.Off:], q.Data)
 		}
-		copy(file[p.hdrOff:], b)
-		copy(file[p.dataOff:], le)
+		copy(file[p.HeaderOff:], b)
+		copy(file[p.DataOff:], le)
 		f.Add(file)
 	}
 }
@@ -150,16 +152,16 @@ func TestCorpusManyFaults(t *testing.T) {
 					off, n = base+f.off, f.n
 					what += fmt.Sprintf(" %s %q", f.kind, f.of)
 				} else {
-					d, m, j := rnd.Intn(pl.nd()), rnd.Intn(mapVars), rnd.Intn(pl.shape.nblobs)
-					o, size := pl.mapPiece(d, m, tab, j)
+					d, m, j := rnd.Intn(pl.NumMaps()), rnd.Intn(layout.MapVars), rnd.Intn(pl.Shape.Blobs)
+					o, size := pl.MapPiece(d, m, tab, j)
 					if size == 0 {
 						continue
 					}
-					if m == mapStart || m == mapCount {
+					if m == layout.MapStart || m == layout.MapCount {
 						n = 8
 					}
 					off = o + rnd.Int63n(size/int64(n))*int64(n)
-					what += fmt.Sprintf(" D%d.%s[%d]", d+1, mapVarDefs[m].name, j)
+					what += fmt.Sprintf(" D%d.%s[%d]", d+1, layout.MapVarDefs[m].Name, j)
 				}
 				var v uint64
 				switch rnd.Intn(3) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"testing"
 
+	"blobio/blob/internal/layout"
 	"blobio/comm"
 	"blobio/internal/vfs"
 )
@@ -33,14 +34,14 @@ func TestHeaderAgainstManifest(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer f.Close()
-			b := make([]byte, pl.hdrLen)
-			if _, err := f.ReadAt(b, pl.hdrOff); err != nil {
+			b := make([]byte, pl.HeaderLen)
+			if _, err := f.ReadAt(b, pl.HeaderOff); err != nil {
 				t.Fatal(err)
 			}
 			refused := 0
 			for at := range b {
 				was := bytes.Clone(b[at : at+1])
-				if _, err := f.WriteAt([]byte{was[0] ^ 1<<(at%8)}, pl.hdrOff+int64(at)); err != nil {
+				if _, err := f.WriteAt([]byte{was[0] ^ 1<<(at%8)}, pl.HeaderOff+int64(at)); err != nil {
 					t.Fatal(err)
 				}
 				r, err := Open(ctx, "d.nc", &OpenOptions{fs: mem})
@@ -48,12 +49,12 @@ func TestHeaderAgainstManifest(t *testing.T) {
 					err = r.loadSet(ctx, r.sets[0]) // headers of a set may be read later
 					r.Close()
 				}
-				if inCount := at >= numrecsAt && at < numrecsAt+numrecsLen; err == nil && !inCount {
+				if inCount := at >= layout.NumrecsAt && at < layout.NumrecsAt+layout.NumrecsLen; err == nil && !inCount {
 					t.Errorf("byte %#x of the header: nothing found", at)
 				} else if errors.Is(err, ErrChecksum) {
 					refused++
 				}
-				if _, err := f.WriteAt(was, pl.hdrOff+int64(at)); err != nil {
+				if _, err := f.WriteAt(was, pl.HeaderOff+int64(at)); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 
+	"blobio/blob/internal/layout"
 	"blobio/cdf5"
 	"blobio/internal/vfs"
 )
@@ -38,7 +39,7 @@ func (r *Reader) Version() cdf5.Version {
 	for _, s := range r.sets {
 		for _, p := range s.parts {
 			if pl := p.header(); pl != nil {
-				return pl.hdr.Version
+				return pl.Header.Version
 			}
 		}
 	}
@@ -82,11 +83,11 @@ func (r *Reader) Extents(ctx context.Context) iter.Seq2[Extent, error] {
 // extents yields the extents of one file; it returns false to stop.
 func (p *filePart) extents(ctx context.Context, k int, s *set, yield func(Extent, error) bool) bool {
 	pl := p.place
-	e := Extent{Set: k, Subfile: p.index, File: p.name, Name: "header", Rank: -1, Record: -1, Offset: pl.hdrOff, Bytes: pl.hdrLen, Content: pl.hdrLen}
+	e := Extent{Set: k, Subfile: p.index, File: p.name, Name: "header", Rank: -1, Record: -1, Offset: pl.HeaderOff, Bytes: pl.HeaderLen, Content: pl.HeaderLen}
 	if !yield(e, nil) {
 		return false
 	}
-	nmap, records := mapVars*pl.nd(), s.records
+	nmap, records := layout.MapVars*pl.NumMaps(), s.records
 	var f vfs.File
 	if p.un != nil {
 		file, done, err := p.file()
@@ -114,17 +115,12 @@ func (p *filePart) extents(ctx context.Context, k int, s *set, yield func(Extent
 			e.Record = s.first + rec
 		}
 		if e.Map {
-			e.Name = fmt.Sprintf("D%d.%s", v/mapVars+1, mapVarDefs[v%mapVars].name)
-			e.Offset, e.Bytes = pl.mapPiece(v/mapVars, v%mapVars, p.table, j)
+			e.Name = fmt.Sprintf("D%d.%s", v/layout.MapVars+1, layout.MapVarDefs[v%layout.MapVars].Name)
+			e.Offset, e.Bytes = pl.MapPiece(v/layout.MapVars, v%layout.MapVars, p.table, j)
 			return send(e, v, 0, j)
 		}
 		sv := &pl.schema.vars[v-nmap]
 		e.Name = sv.Name
-		if pl.layout == Canonical {
-			e.Rank = -1
-			e.Offset, e.Bytes = pl.at.Extent(v, max(rec, 0))
-			return send(e, v, rec, j)
-		}
 		if sv.Decomp == 0 {
 			if e.Rank = -1; j > 0 {
 				return true
@@ -133,47 +129,17 @@ func (p *filePart) extents(ctx context.Context, k int, s *set, yield func(Extent
 		e.Offset, e.Bytes = pl.piece(VarID(v-nmap), max(rec, 0), p.table, j)
 		return send(e, v, max(rec, 0), j)
 	}
-	if pl.layout == ProcessCentric {
-		for j := range pl.shape.nblobs {
-			for v := range pl.hdr.Vars {
-				if v < nmap || !pl.schema.vars[v-nmap].Record {
-					if !blob(v, -1, j) {
-						return false
-					}
-					continue
-				}
-				for rec := range records {
-					if !blob(v, rec, j) {
-						return false
-					}
-				}
-			}
-			if err := ctx.Err(); err != nil {
-				yield(Extent{}, err)
-				return false
-			}
+	more := true
+	pl.Each(records, func(v int, rec int64, j int) bool {
+		if err := ctx.Err(); err != nil {
+			yield(Extent{}, err)
+			more = false
+		} else {
+			more = blob(v, rec, j)
 		}
-		return true
-	}
-	fixed, recs := kinds(pl)
-	for rec := int64(-1); rec < records; rec++ {
-		list := recs
-		if rec < 0 {
-			list = fixed
-		}
-		for _, v := range list {
-			for j := range pl.shape.nblobs {
-				if !blob(v, rec, j) {
-					return false
-				}
-			}
-			if err := ctx.Err(); err != nil {
-				yield(Extent{}, err)
-				return false
-			}
-		}
-	}
-	return true
+		return more
+	})
+	return more
 }
 
 // DecompDimIDs returns the dimensions of decomposition d, slowest first. The

@@ -15,6 +15,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/internal/crashtest"
 	"blobio/internal/vfs"
 )
 
@@ -30,7 +31,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	crashtest.Main(m)
 }
 
 func convertJob(job []string) error {

@@ -446,6 +446,9 @@ func sameFiles(a, b vfs.FS, base string) error {
 
 func checks(t *testing.T, quick int) {
 	n := times(quick, 10*quick)
+	if testing.Short() {
+		n = quick / 10
+	}
 	if raceEnabled {
 		n = max(n/10, 3)
 	}

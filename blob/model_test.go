@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
-	"os"
 
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/internal/crashtest"
 	"blobio/internal/vfs"
 )
 
@@ -508,9 +508,12 @@ func run(n int, f func(ctx context.Context, c comm.Comm) error) error {
 }
 
 // times chooses between the quick test and the long one.
-func times(quick, long int) int {
-	if os.Getenv("BLOBIO_LONG") != "" {
-		return long
+func times(quick, long int) int { return crashtest.Times(quick, long) }
+
+// raced is n with the race detector, else 1: races show in the runs, not in what is left.
+func raced(n int) int {
+	if raceEnabled {
+		return n
 	}
-	return quick
+	return 1
 }

@@ -291,18 +291,18 @@ func (r *Reader) openFirst(found *subfile.Set) error {
 		return err
 	}
 	r.layout, r.schema = lead.place.layout, lead.place.schema
-	if r.layout == Canonical && !found.Single {
+	if lead.place.Plain && !found.Single {
 		return formatErr(lead.name, 0, "header", ErrNotFormat, "an ordinary netCDF file, not a blob subfile")
 	}
 	if r.manifest != nil && r.layout.String() != r.manifest.Layout {
-		return formatErr(lead.name, lead.place.hdrOff, "header", ErrCorrupt, "%v, the manifest says %s", r.layout, r.manifest.Layout)
+		return formatErr(lead.name, lead.place.HeaderOff, "header", ErrCorrupt, "%v, the manifest says %s", r.layout, r.manifest.Layout)
 	}
-	if n := lead.place.shape.subfiles; r.manifest == nil && r.layout != Canonical {
+	if n := lead.place.Shape.Subfiles; r.manifest == nil && !lead.place.Plain {
 		if found.Single && n != 1 {
 			return fmt.Errorf("blob: %s: the file says that it is one of %d subfiles, but its name has no subfile number: %w", lead.name, n, ErrMissing)
 		}
 		if n < len(s.parts) {
-			return formatErr(lead.name, lead.place.locate().globalAtt(attSubfiles), "attribute "+attSubfiles, ErrCorrupt, "%d, but there are subfiles up to number %d", n, len(s.parts)-1)
+			return formatErr(lead.name, lead.place.Locate().GlobalAtt(attSubfiles), "attribute "+attSubfiles, ErrCorrupt, "%d, but there are subfiles up to number %d", n, len(s.parts)-1)
 		}
 		if n > len(s.parts)+maxMissing || n > len(s.parts) && !r.opt.AllowMissing {
 			return fmt.Errorf("blob: %s: %d of %d subfiles missing, the first is %s: %w", r.base, n-len(found.Members), n, firstMissing(found, r.base), ErrMissing)
@@ -315,7 +315,7 @@ func (r *Reader) openFirst(found *subfile.Set) error {
 		r.records = r.manifest.Records
 	} else {
 		r.records = lead.records
-		if r.opt.AllowMissing && r.layout == VariableCentric {
+		if r.opt.AllowMissing && lead.place.Grows {
 			r.parallel(len(s.parts), func(i int) {
 				if p := s.parts[i]; !p.gone() {
 					_ = p.load() // kept, and told when the part is read
@@ -376,9 +376,9 @@ func (r *Reader) Missing() (names []string) {
 // Unwritten returns how many bytes of the last variable a canonical file does
 // not hold: they were never written, or are lost, and read as zeros.
 func (r *Reader) Unwritten() int64 {
-	if p := r.sets[0].parts[0]; r.layout == Canonical && p.place != nil {
-		if last, end := p.place.lastPiece(r.records); p.place.fileLen >= last && p.place.fileLen < end {
-			return end - p.place.fileLen
+	if p := r.sets[0].parts[0]; p.place != nil && p.place.Plain {
+		if last, end := p.place.LastPiece(r.records); p.place.FileLen >= last && p.place.FileLen < end {
+			return end - p.place.FileLen
 		}
 	}
 	return 0
@@ -404,7 +404,7 @@ func (r *Reader) Compressed() bool {
 	}
 	for _, p := range r.sets[0].parts {
 		if pl := p.header(); pl != nil {
-			return pl.packed != nil
+			return pl.Packed != nil
 		}
 	}
 	return false
@@ -429,7 +429,7 @@ func (r *Reader) Subfiles() (n, ranks int) {
 	s := r.sets[0]
 	for _, p := range s.parts {
 		if pl := p.header(); pl != nil {
-			ranks = pl.shape.ranks
+			ranks = pl.Shape.Ranks
 			break
 		}
 	}
@@ -438,3 +438,6 @@ func (r *Reader) Subfiles() (n, ranks int) {
 
 // isGone says whether a stat error means that the file is not there.
 func isGone(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
+// parallel calls f(0..n-1) from the reader's workers and waits for all.
+func (r *Reader) parallel(n int, f func(i int)) { inParallel(r.opt.Workers, n, f) }

@@ -3,6 +3,7 @@ package blob
 import (
 	"runtime"
 
+	"blobio/blob/internal/layout"
 	"blobio/internal/durable"
 	"blobio/internal/vfs"
 	"blobio/subfile"
@@ -146,6 +147,9 @@ func (o *Options) Validate() error {
 	return nil
 }
 
+// keeps says whether puts are kept until Close, since their places follow from the number of records.
+func (o *Options) keeps() bool { return o.Layout.traits().ByRank && o.Records == 0 }
+
 // maxWorkers bounds what has an entry for each worker, whether it is ever used or not.
 const maxWorkers = 1 << 16
 
@@ -163,7 +167,7 @@ func (o *Options) withDefaults() Options {
 	}
 	v.Buffer &^= 7 // elements are never cut
 	if v.chunk == 0 {
-		v.chunk = defaultChunk
+		v.chunk = layout.DefaultChunk
 	}
 	if v.piece == 0 {
 		v.piece = defaultPiece

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 
+	"blobio/blob/internal/layout"
 	"blobio/comm"
 	"blobio/internal/codec"
 )
@@ -13,10 +14,10 @@ import (
 type packer struct {
 	how     Compress
 	chunk   int64
-	sub     comm.Comm  // of a team: all ranks of the subfile
-	x       *packIndex // of the local ranks; nil until they have places
-	end     int64      // bytes of data_zblob so far
-	choices []choice   // by list of the maps, then by variable
+	sub     comm.Comm     // of a team: all ranks of the subfile
+	x       *layout.Index // of the local ranks; nil until they have places
+	end     int64         // bytes of data_zblob so far
+	choices []choice      // by list of the maps, then by variable
 }
 
 // choice is how chunks are compressed.
@@ -33,9 +34,9 @@ func newPacker(o *Options, s *Schema) *packer {
 	for k := range p.choices {
 		switch o.Compress.Method {
 		case Zstd:
-			p.choices[k] = choice{formZstd, max(o.Compress.Level, codec.MinLevel)}
+			p.choices[k] = choice{layout.FormZstd, max(o.Compress.Level, codec.MinLevel)}
 		case ShuffleZstd:
-			p.choices[k] = choice{formPlane, max(o.Compress.Level, codec.MinLevel)}
+			p.choices[k] = choice{layout.FormPlane, max(o.Compress.Level, codec.MinLevel)}
 		}
 	}
 	return p
@@ -48,7 +49,7 @@ const (
 	sampleRanks = 4        // that give one, of a variable
 )
 
-var candidateList = [candidates]choice{1: {formZstd, 1}, 2: {formZstd, 2}, 3: {formPlane, 1}, 4: {formPlane, 2}}
+var candidateList = [candidates]choice{1: {layout.FormZstd, 1}, 2: {layout.FormZstd, 2}, 3: {layout.FormPlane, 1}, 4: {layout.FormPlane, 2}}
 
 // candidate is what candidate k is with these options.
 func (p *packer) candidate(k int) choice {
@@ -61,24 +62,24 @@ func (p *packer) candidate(k int) choice {
 
 // samplers lists, for what is not chosen yet, the sub ranks that give a sample: a few, others for each unit,
 // which have at least as many elements as the mean. t are all ranks of the subfile.
-func (e *engine) samplers(t *ranks) [][]int {
-	nd, n := e.place.nd(), len(t.id)
+func (e *engine) samplers(t *layout.Ranks) [][]int {
+	nd, n := e.place.NumMaps(), len(t.ID)
 	sums := make([]int64, 2*nd) // of requests, then of elements
 	for j := range n {
 		for d := range nd {
-			sums[d] += t.nreqs[j*nd+d]
-			sums[nd+d] += t.count[j*nd+d]
+			sums[d] += t.Nreqs[j*nd+d]
+			sums[nd+d] += t.Count[j*nd+d]
 		}
 	}
 	out := make([][]int, len(e.pack.choices))
 	for u := range out {
-		if e.pack.choices[u].form != formNone {
+		if e.pack.choices[u].form != layout.FormNone {
 			continue
 		}
-		d, col := u/2, t.nreqs
+		d, col := u/2, t.Nreqs
 		mean := int64(0)
 		if u >= 2*nd {
-			if d, col = int(e.schema.vars[u-2*nd].Decomp)-1, t.count; d < 0 {
+			if d, col = int(e.schema.vars[u-2*nd].Decomp)-1, t.Count; d < 0 {
 				out[u] = []int{0}
 				continue
 			}
@@ -91,7 +92,7 @@ func (e *engine) samplers(t *ranks) [][]int {
 			j := (u + k*n/most) % n
 			for range n {
 				if m := col[j*nd+d]; m > 0 && m >= mean {
-					out[u] = append(out[u], t.id[j])
+					out[u] = append(out[u], t.ID[j])
 					break
 				}
 				j = (j + 1) % n
@@ -103,10 +104,10 @@ func (e *engine) samplers(t *ranks) [][]int {
 
 // sample measures what is not chosen yet: for each unit the bytes of the samples of this queue, and their
 // sizes with each candidate. t are all ranks of the subfile.
-func (e *engine) sample(q *queue, t *ranks, workers int) ([]int64, error) {
+func (e *engine) sample(q *queue, t *layout.Ranks, workers int) ([]int64, error) {
 	p := e.pack
 	sizes := make([]int64, candidates*len(p.choices))
-	if !slices.ContainsFunc(p.choices, func(c choice) bool { return c.form == formNone }) {
+	if !slices.ContainsFunc(p.choices, func(c choice) bool { return c.form == layout.FormNone }) {
 		return sizes, nil
 	}
 	type probe struct {
@@ -119,7 +120,7 @@ func (e *engine) sample(q *queue, t *ranks, workers int) ([]int64, error) {
 	for _, r := range q.refs {
 		pd := q.pend(r)
 		unit := e.packUnit(pd.v)
-		if key := [2]int{unit, int(r.i)}; (pd.v < 0 || len(pd.raw) > 0) && slices.Contains(who[unit], e.table.id[r.i]) && !given[key] {
+		if key := [2]int{unit, int(r.i)}; (pd.v < 0 || len(pd.raw) > 0) && slices.Contains(who[unit], e.table.ID[r.i]) && !given[key] {
 			given[key] = true
 			probes = append(probes, probe{unit, r})
 		}
@@ -146,11 +147,11 @@ func (e *engine) sample(q *queue, t *ranks, workers int) ([]int64, error) {
 		got[0] = int64(len(b))
 		for c := 1; c < candidates; c++ {
 			how, src := p.candidate(c), b
-			if p.how.Level != 0 && c%2 == 0 || how.form == formPlane && size == 1 {
+			if p.how.Level != 0 && c%2 == 0 || how.form == layout.FormPlane && size == 1 {
 				got[c] = got[c-1] // the same again
 				continue
 			}
-			if how.form == formPlane {
+			if how.form == layout.FormPlane {
 				if planes == nil {
 					planes = make([]byte, len(b))
 					codec.Shuffle(planes, b, int(size))
@@ -181,10 +182,10 @@ func (e *engine) sample(q *queue, t *ranks, workers int) ([]int64, error) {
 func (p *packer) choose(sizes []int64) {
 	for u := range p.choices {
 		s := sizes[candidates*u : candidates*(u+1)]
-		if p.choices[u].form != formNone || s[0] == 0 {
+		if p.choices[u].form != layout.FormNone || s[0] == 0 {
 			continue
 		}
-		best, least := choice{form: formRaw}, s[0]-s[0]/50
+		best, least := choice{form: layout.FormRaw}, s[0]-s[0]/50
 		for _, k := range [...]int{1, 3, 2, 4} {
 			if s[k] < least {
 				best, least = p.candidate(k), s[k]-s[k]*3/100
@@ -196,8 +197,8 @@ func (p *packer) choose(sizes []int64) {
 
 // choiceOf is the choice for a unit, or what holds as long as there is none.
 func (p *packer) choiceOf(unit int) choice {
-	if c := p.choices[unit]; c.form != formNone {
+	if c := p.choices[unit]; c.form != layout.FormNone {
 		return c
 	}
-	return choice{formPlane, max(p.how.Level, codec.MinLevel)}
+	return choice{layout.FormPlane, max(p.how.Level, codec.MinLevel)}
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/blob/internal/layout"
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
@@ -47,19 +48,19 @@ func TestCompressedFlipped(t *testing.T) {
 		name := s.subfile(0)
 		file := s.files[name]
 		pl, _ := s.place(t, name)
-		for at := pl.hdrOff; at < int64(len(file)); at++ {
-			if at == pl.hdrOff+pl.hdrLen {
-				at = pl.dataOff // zeros up to a page
+		for at := pl.HeaderOff; at < int64(len(file)); at++ {
+			if at == pl.HeaderOff+pl.HeaderLen {
+				at = pl.DataOff // zeros up to a page
 			}
 			if !long && rnd.Intn(4) > 0 {
 				continue
 			}
 			o := s.run(t, faulty{name: fmt.Sprintf("byte %#x", at), files: s.with(name, flipped(file, at, uint(rnd.Intn(8)))), at: -1})
-			inPad := at >= pl.dataOff+pl.packed.stored && at < pl.packed.idxOff
+			inPad := at >= pl.DataOff+pl.Packed.Stored && at < pl.Packed.IndexOff
 			if len(o.faults) == 0 && !inPad {
 				t.Errorf("%s: byte %#x: no finding", s.name, at)
 			}
-			if len(o.wrong) > 0 && at >= pl.dataOff {
+			if len(o.wrong) > 0 && at >= pl.DataOff {
 				t.Errorf("%s: byte %#x: read as if nothing was: %v", s.name, at, o.wrong)
 			}
 		}
@@ -84,7 +85,7 @@ func TestCompressedTruncated(t *testing.T) {
 func resealed(file []byte, idx int64) []byte {
 	le := binary.LittleEndian
 	b := file[idx:]
-	le.PutUint32(b[24:], crc32.ChecksumIEEE(b[indexHead:]))
+	le.PutUint32(b[24:], crc32.ChecksumIEEE(b[layout.IndexHead:]))
 	le.PutUint32(b[28:], crc32.ChecksumIEEE(b[:28]))
 	return file
 }
@@ -97,9 +98,9 @@ func TestCompressedHostile(t *testing.T) {
 		name := s.subfile(0)
 		good := s.files[name]
 		pl, _ := s.place(t, name)
-		idx := pl.packed.idxOff
-		ents := idx + indexHead + pl.tableLen()
-		n := pl.packed.x.total
+		idx := pl.Packed.IndexOff
+		ents := idx + layout.IndexHead + pl.TableLen()
+		n := pl.Packed.Index.Total
 		if n < 20 {
 			t.Fatalf("%d entries", n)
 		}
@@ -108,25 +109,25 @@ func TestCompressedHostile(t *testing.T) {
 			at   int64 // where a finding must point; -1 not held
 			f    func(b []byte)
 		}
-		entry := func(b []byte, k int64) []byte { return b[ents+k*indexEntryLen:] }
+		entry := func(b []byte, k int64) []byte { return b[ents+k*layout.IndexEntryLen:] }
 		list := []change{
 			{"version", idx + 8, func(b []byte) { le.PutUint32(b[idx+8:], 2) }},
 			{"chunk", idx + 12, func(b []byte) { le.PutUint32(b[idx+12:], 128) }},
 			{"entries", idx + 16, func(b []byte) { le.PutUint64(b[idx+16:], uint64(n+1)) }},
 			{"entries, very many", idx + 16, func(b []byte) { le.PutUint64(b[idx+16:], math.MaxUint64) }},
 			{"magic", idx, func(b []byte) { b[idx] = 'B' }},
-			{"nreqs", idx + indexHead, func(b []byte) { le.PutUint32(b[idx+indexHead:], 1<<30) }},
-			{"nreqs below 0", idx + indexHead, func(b []byte) { le.PutUint32(b[idx+indexHead:], 1<<31) }},
-			{"start", idx + indexHead + 4, func(b []byte) { b[idx+indexHead+4] = 3 }},
-			{"count", idx + indexHead + 12, func(b []byte) { le.PutUint64(b[idx+indexHead+12:], 1<<60) }},
-			{"form", ents + 3*indexEntryLen, func(b []byte) { entry(b, 3)[12] = 9 }},
-			{"never written", ents + 3*indexEntryLen, func(b []byte) { entry(b, 3)[12] = 0 }},
-			{"zeros", ents + 3*indexEntryLen + 13, func(b []byte) { entry(b, 3)[14] = 1 }},
-			{"offset", ents + 4*indexEntryLen, func(b []byte) { le.PutUint64(entry(b, 4), 1<<62) }},
-			{"offset below 0", ents + 4*indexEntryLen, func(b []byte) { le.PutUint64(entry(b, 4), 1<<63) }},
-			{"stored", ents + 4*indexEntryLen, func(b []byte) { le.PutUint32(entry(b, 4)[8:], math.MaxUint32) }},
-			{"stored nothing", ents + 4*indexEntryLen, func(b []byte) { le.PutUint32(entry(b, 4)[8:], 0) }},
-			{"two of one", -1, func(b []byte) { copy(entry(b, 1)[:indexEntryLen], entry(b, 0)) }},
+			{"nreqs", idx + layout.IndexHead, func(b []byte) { le.PutUint32(b[idx+layout.IndexHead:], 1<<30) }},
+			{"nreqs below 0", idx + layout.IndexHead, func(b []byte) { le.PutUint32(b[idx+layout.IndexHead:], 1<<31) }},
+			{"start", idx + layout.IndexHead + 4, func(b []byte) { b[idx+layout.IndexHead+4] = 3 }},
+			{"count", idx + layout.IndexHead + 12, func(b []byte) { le.PutUint64(b[idx+layout.IndexHead+12:], 1<<60) }},
+			{"form", ents + 3*layout.IndexEntryLen, func(b []byte) { entry(b, 3)[12] = 9 }},
+			{"never written", ents + 3*layout.IndexEntryLen, func(b []byte) { entry(b, 3)[12] = 0 }},
+			{"zeros", ents + 3*layout.IndexEntryLen + 13, func(b []byte) { entry(b, 3)[14] = 1 }},
+			{"offset", ents + 4*layout.IndexEntryLen, func(b []byte) { le.PutUint64(entry(b, 4), 1<<62) }},
+			{"offset below 0", ents + 4*layout.IndexEntryLen, func(b []byte) { le.PutUint64(entry(b, 4), 1<<63) }},
+			{"stored", ents + 4*layout.IndexEntryLen, func(b []byte) { le.PutUint32(entry(b, 4)[8:], math.MaxUint32) }},
+			{"stored nothing", ents + 4*layout.IndexEntryLen, func(b []byte) { le.PutUint32(entry(b, 4)[8:], 0) }},
+			{"two of one", -1, func(b []byte) { copy(entry(b, 1)[:layout.IndexEntryLen], entry(b, 0)) }},
 			{"sum of the content", -1, func(b []byte) { entry(b, n-1)[20]++ }},
 			{"sum of the stored", -1, func(b []byte) { entry(b, n-1)[16]++ }},
 		}
@@ -147,7 +148,7 @@ func TestCompressedHostile(t *testing.T) {
 		for range times(300, 20000) {
 			b := slices.Clone(good)
 			for range 1 + rnd.Intn(3) {
-				at := idx + rnd.Int63n(pl.packed.idxLen-7)
+				at := idx + rnd.Int63n(pl.Packed.IndexLen-7)
 				switch rnd.Intn(3) {
 				case 0:
 					b[at] ^= 1 << rnd.Intn(8)
@@ -173,28 +174,28 @@ func TestCompressedSmallFileLargePromise(t *testing.T) {
 	must(b.Set(0, []decomp.Req{{Offset: 0, Length: n}}))
 	m, err := b.Map()
 	must(err)
-	e, err := newEngine(&Options{Layout: ProcessCentric, Compress: Compress{Method: Zstd}, chunk: maxChunk, Buffer: 1 << 20, Workers: 1}, nil, s,
-		&subShape{ranks: 1, subfiles: 1, nblobs: 1, nelems: []int64{n}, maxReqs: []int64{1}, wide: []bool{false}},
+	e, err := newEngine(&Options{Layout: ProcessCentric, Compress: Compress{Method: Zstd}, chunk: layout.MaxChunk, Buffer: 1 << 20, Workers: 1}, nil, s,
+		&layout.Shape{Ranks: 1, Subfiles: 1, Blobs: 1, Elems: []int64{n}, MaxReqs: []int64{1}, Wide: []bool{false}},
 		[]*rankRow{{runs: [][]decomp.Req{m.AppendReqs(nil, 0)}, counts: []int64{n}, nreqs: []int64{1}, below: []int64{0, 0}}})
 	must(err)
-	must(e.settlePlaces(0))
-	x, err := newPackIndex(e.place, e.table, maxChunk)
+	must(e.settle(0))
+	x, err := layout.NewIndex(&e.place.Place, e.table, layout.MaxChunk)
 	must(err)
-	x.ents = make([]packEntry, x.total)
+	x.Entries = make([]layout.Entry, x.Total)
 	data := make([]byte, 600)
 	e.pack.end = int64(len(data))
-	for k := range x.ents { // all are the same 512 bytes
-		x.ents[k] = packEntry{off: 8, stored: 512, form: formZstd, sum: crc32.ChecksumIEEE(data[8:520])}
+	for k := range x.Entries { // all are the same 512 bytes
+		x.Entries[k] = layout.Entry{Off: 8, Stored: 512, Form: layout.FormZstd, Sum: crc32.ChecksumIEEE(data[8:520])}
 	}
 	le := binary.LittleEndian
 	le.PutUint32(data[4:], n)
 	for k := range 2 {
-		x.ents[k] = packEntry{off: int64(4 * k), stored: 4, form: formRaw, sum: crc32.ChecksumIEEE(data[4*k : 4*k+4]), content: crc32.ChecksumIEEE(data[4*k : 4*k+4])}
+		x.Entries[k] = layout.Entry{Off: int64(4 * k), Stored: 4, Form: layout.FormRaw, Sum: crc32.ChecksumIEEE(data[4*k : 4*k+4]), Content: crc32.ChecksumIEEE(data[4*k : 4*k+4])}
 	}
 	mem := vfs.NewMem()
 	f, err := mem.Create("d.nc.0000")
 	must(err)
-	_, err = f.WriteAt(data, e.place.dataOff)
+	_, err = f.WriteAt(data, e.place.DataOff)
 	must(err)
 	must(e.sealPacked(f, x, 0))
 	must(f.Close())
@@ -256,12 +257,12 @@ func TestCompressedIsAnother(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{headerBlob, dataBlob} {
+	for _, name := range []string{layout.HeaderBlob, layout.DataBlob} {
 		if _, err := hf.Dataset("/" + name); !errors.Is(err, h5.ErrMissing) {
 			t.Errorf("%s: %v, want ErrMissing", name, err)
 		}
 	}
-	for _, name := range []string{headerPacked, dataPacked, indexPacked} {
+	for _, name := range []string{layout.HeaderPacked, layout.DataPacked, layout.IndexPacked} {
 		if _, err := hf.Dataset("/" + name); err != nil {
 			t.Error(err)
 		}
@@ -410,7 +411,7 @@ func TestCompressedAgain(t *testing.T) {
 			if f.Severity != Note {
 				t.Error(f)
 			}
-			if f.Field == dataPacked {
+			if f.Field == layout.DataPacked {
 				notes++
 			}
 		}
@@ -486,13 +487,13 @@ func FuzzOpenCompressed(f *testing.F) {
 		f.Add(file)
 		f.Add(file[:len(file)-30])
 		pl, _ := s.place(f, s.subfile(0))
-		for _, at := range []int64{pl.dataOff, pl.packed.idxOff + 13, pl.packed.idxOff + indexHead, int64(len(file)) - 10} {
+		for _, at := range []int64{pl.DataOff, pl.Packed.IndexOff + 13, pl.Packed.IndexOff + layout.IndexHead, int64(len(file)) - 10} {
 			f.Add(flipped(file, at, 0))
 		}
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		// With checksums of its own the fuzzer would not come far.
-		if k := bytes.LastIndex(b, []byte(indexMagic)); k >= 0 && len(b)-k > indexHead {
+		if k := bytes.LastIndex(b, []byte(layout.IndexMagic)); k >= 0 && len(b)-k > layout.IndexHead {
 			b = resealed(slices.Clone(b), int64(k))
 		}
 		fuzzSubfile(t, b)
@@ -507,40 +508,40 @@ func TestCompressedListsOfNothing(t *testing.T) {
 	col := s.Dim("ncol", n)
 	d := s.Decomp(col)
 	s.Var("x", cdf5.Byte, []DimID{col}, Decomposed(d))
-	o := (&Options{Layout: ProcessCentric, Compress: Compress{Method: Zstd}, chunk: maxChunk, Buffer: 1 << 20, Workers: 1}).withDefaults()
-	e, err := newEngine(&o, newProcess(&o), s, &subShape{ranks: 1, subfiles: 1, nblobs: 1, nelems: []int64{n}, maxReqs: []int64{nreqs}, wide: []bool{false}},
+	o := (&Options{Layout: ProcessCentric, Compress: Compress{Method: Zstd}, chunk: layout.MaxChunk, Buffer: 1 << 20, Workers: 1}).withDefaults()
+	e, err := newEngine(&o, newProcess(&o), s, &layout.Shape{Ranks: 1, Subfiles: 1, Blobs: 1, Elems: []int64{n}, MaxReqs: []int64{nreqs}, Wide: []bool{false}},
 		[]*rankRow{{runs: [][]decomp.Req{{{Offset: 0, Length: n}}}, counts: []int64{n}, nreqs: []int64{nreqs}, below: []int64{0, 0}}})
 	must(err)
-	must(e.settlePlaces(0))
-	x, err := newPackIndex(e.place, e.table, maxChunk)
+	must(e.settle(0))
+	x, err := layout.NewIndex(&e.place.Place, e.table, layout.MaxChunk)
 	must(err)
-	x.ents = make([]packEntry, x.total)
+	x.Entries = make([]layout.Entry, x.Total)
 	mem := vfs.NewMem()
 	f, err := mem.Create("d.nc.0000")
 	must(err)
 	put := func(first int64, content []byte) {
 		for k := first; len(content) > 0; k++ {
-			c := content[:min(len(content), maxChunk)]
+			c := content[:min(len(content), layout.MaxChunk)]
 			content = content[len(c):]
 			z, err := e.proc.zstd.Encode(nil, c, 1)
 			must(err)
-			form := uint8(formZstd)
+			form := uint8(layout.FormZstd)
 			if len(z) > len(c) {
-				z, form = c, formRaw
+				z, form = c, layout.FormRaw
 			}
-			_, err = f.WriteAt(z, e.place.dataOff+e.pack.end)
+			_, err = f.WriteAt(z, e.place.DataOff+e.pack.end)
 			must(err)
-			x.ents[k] = packEntry{off: e.pack.end, stored: uint32(len(z)), form: form, sum: crc32.ChecksumIEEE(z), content: crc32.ChecksumIEEE(c)}
+			x.Entries[k] = layout.Entry{Off: e.pack.end, Stored: uint32(len(z)), Form: form, Sum: crc32.ChecksumIEEE(z), Content: crc32.ChecksumIEEE(c)}
 			e.pack.end += int64(len(z))
 		}
 	}
 	lengths := make([]byte, 4*nreqs)
 	lengths[0] = n
 	for w, content := range [][]byte{make([]byte, 4*nreqs), lengths} {
-		first, _, _ := x.list(0, w, 0)
+		first, _, _ := x.List(0, w, 0)
 		put(first, content)
 	}
-	first, _, _ := x.piece(0, 0, 0)
+	first, _, _ := x.Piece(0, 0, 0)
 	put(first, []byte("abcdefgh"))
 	must(e.sealPacked(f, x, 0))
 	must(f.Close())

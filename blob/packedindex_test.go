@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"blobio/blob/internal/layout"
 )
 
 // TestCompressedEntries: a wrong checksum, or a form of a later version, in any entry of the index is an error of whoever reads the chunk.
@@ -16,10 +18,10 @@ func TestCompressedEntries(t *testing.T) {
 		s := packedSample(t, 1, false, method)
 		name := s.subfile(0)
 		pl, _ := s.place(t, name)
-		idx := pl.packed.idxOff
-		ents := idx + indexHead + pl.tableLen()
-		for k := range pl.packed.x.total {
-			at := ents + k*indexEntryLen
+		idx := pl.Packed.IndexOff
+		ents := idx + layout.IndexHead + pl.TableLen()
+		for k := range pl.Packed.Index.Total {
+			at := ents + k*layout.IndexEntryLen
 			forms[s.files[name][at+12]]++
 			for what, c := range map[string]struct {
 				change func(entry []byte)
@@ -30,7 +32,7 @@ func TestCompressedEntries(t *testing.T) {
 				"form":                    {func(e []byte) { e[14] = 1 }, ErrCorrupt},
 			} {
 				b := slices.Clone(s.files[name])
-				c.change(b[at : at+indexEntryLen])
+				c.change(b[at : at+layout.IndexEntryLen])
 				o := s.run(t, faulty{name: fmt.Sprintf("%s of entry %d", what, k), files: s.with(name, resealed(b, idx)), at: -1})
 				if len(o.errs) == 0 || !errors.Is(o.errs[0], c.want) {
 					t.Errorf("%v: %s of entry %d: reading: %v, want %v", method, what, k, o.errs, c.want)
@@ -41,7 +43,7 @@ func TestCompressedEntries(t *testing.T) {
 			}
 		}
 	}
-	for f := byte(1); f < formCount; f++ {
+	for f := byte(1); f < layout.FormCount; f++ {
 		if forms[f] == 0 {
 			t.Errorf("no entry of form %d: %v", f, forms)
 		}
@@ -54,16 +56,16 @@ func TestCompressedHead(t *testing.T) {
 	name := s.subfile(0)
 	pl, _ := s.place(t, name)
 	base, fields := s.header(t, name)
-	i := slices.IndexFunc(fields, func(f hdrField) bool { return f.kind == "attribute value" && f.of == attPacked })
+	i := slices.IndexFunc(fields, func(f hdrField) bool { return f.kind == "attribute value" && f.of == layout.AttPacked })
 	at := base + fields[i].off
-	for _, v := range []uint64{0, packedVersion + 1, 1 << 31} {
+	for _, v := range []uint64{0, layout.PackedVersion + 1, 1 << 31} {
 		o := s.run(t, faulty{fmt.Sprintf("version %d", int32(v)), s.patch(name, at, s.number(4, v)), name, at})
 		if len(o.errs) == 0 || !errors.Is(o.errs[0], ErrVersion) {
 			t.Errorf("version %d: %v", int32(v), o.errs)
 		}
 	}
-	for k := int64(0); k < indexHead; k++ {
-		o := s.run(t, faulty{name: fmt.Sprintf("byte %d of the head", k), files: s.with(name, flipped(s.files[name], pl.packed.idxOff+k, 2)), at: -1})
+	for k := int64(0); k < layout.IndexHead; k++ {
+		o := s.run(t, faulty{name: fmt.Sprintf("byte %d of the head", k), files: s.with(name, flipped(s.files[name], pl.Packed.IndexOff+k, 2)), at: -1})
 		if len(o.errs) == 0 || len(o.faults) == 0 {
 			t.Errorf("byte %d of the head: %v, %v", k, o.errs, o.faults)
 		}

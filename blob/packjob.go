@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"sync"
 
+	"blobio/blob/internal/layout"
 	"blobio/internal/codec"
 	"blobio/internal/vfs"
 )
@@ -160,12 +161,12 @@ func (j *packJob) put(f vfs.File, k int, b []byte) error {
 	e := j.q.e
 	at := j.at[k]
 	j.chunks(k, func(_ ref, _ *pend, entry, _, _ int64, _ int) error {
-		x := &e.pack.x.ents[entry]
-		x.off = at
-		at += int64(x.stored)
+		x := &e.pack.x.Entries[entry]
+		x.Off = at
+		at += int64(x.Stored)
 		return nil
 	})
-	_, err := f.WriteAt(b, e.place.dataOff+j.at[k])
+	_, err := f.WriteAt(b, e.place.DataOff+j.at[k])
 	return err
 }
 
@@ -212,16 +213,16 @@ func (w *packWorker) batch(out []byte, j *packJob, k int) ([]byte, error) {
 			return err
 		}
 		how := e.pack.choiceOf(e.packUnit(p.v))
-		if size == 1 && how.form == formPlane {
-			how.form = formZstd
+		if size == 1 && how.form == layout.FormPlane {
+			how.form = layout.FormZstd
 		}
-		x := packEntry{content: crc32.ChecksumIEEE(src)}
+		x := layout.Entry{Content: crc32.ChecksumIEEE(src)}
 		begin := len(out)
-		if out, x.form, err = w.encode(out, src, how, size); err != nil {
+		if out, x.Form, err = w.encode(out, src, how, size); err != nil {
 			return err
 		}
-		x.stored, x.sum = uint32(len(out)-begin), crc32.ChecksumIEEE(out[begin:])
-		e.pack.x.ents[entry] = x
+		x.Stored, x.Sum = uint32(len(out)-begin), crc32.ChecksumIEEE(out[begin:])
+		e.pack.x.Entries[entry] = x
 		return nil
 	})
 	return out, err
@@ -231,7 +232,7 @@ func (w *packWorker) batch(out []byte, j *packJob, k int) ([]byte, error) {
 func (w *packWorker) take(i int, p *pend, from, to int64) ([]byte, error) {
 	e := w.e
 	if p.v >= 0 && p.raw != nil {
-		if t := e.schema.vars[p.v].Type; sameType(p.mem, t) && (e.place.big == hostBig || t.Size() == 1) {
+		if t := e.schema.vars[p.v].Type; sameType(p.mem, t) && (e.place.Big == hostBig || t.Size() == 1) {
 			return p.raw[from:to], nil
 		}
 	}
@@ -244,11 +245,11 @@ func (w *packWorker) take(i int, p *pend, from, to int64) ([]byte, error) {
 
 // encode appends a chunk, as it is if compression does not make it smaller.
 func (w *packWorker) encode(out, src []byte, how choice, size int) ([]byte, uint8, error) {
-	if how.form == formRaw {
-		return append(out, src...), formRaw, nil
+	if how.form == layout.FormRaw {
+		return append(out, src...), layout.FormRaw, nil
 	}
 	in := src
-	if how.form == formPlane {
+	if how.form == layout.FormPlane {
 		if w.flat == nil {
 			w.flat = make([]byte, w.e.pack.chunk)
 		}
@@ -261,7 +262,7 @@ func (w *packWorker) encode(out, src []byte, how choice, size int) ([]byte, uint
 		return out, 0, err
 	}
 	if len(z)-begin >= len(src) {
-		return append(z[:begin], src...), formRaw, nil
+		return append(z[:begin], src...), layout.FormRaw, nil
 	}
 	return z, how.form, nil
 }

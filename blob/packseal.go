@@ -4,22 +4,23 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"blobio/blob/internal/layout"
 	"blobio/internal/vfs"
 )
 
 // sealPacked completes a compressed subfile: metadata, header and index. x is of all its blobs.
-func (e *engine) sealPacked(f vfs.File, x *packIndex, records int64) error {
-	idx := x.encode()
-	pk := e.place.packed
-	pk.stored, pk.idxLen, pk.x = e.pack.end, int64(len(idx)), x
-	meta, err := e.place.container(e.place.dataLen)
+func (e *engine) sealPacked(f vfs.File, x *layout.Index, records int64) error {
+	idx := x.Encode()
+	pk := e.place.Packed
+	pk.Stored, pk.IndexLen, pk.Index = e.pack.end, int64(len(idx)), x
+	meta, err := e.place.Container(e.place.DataLen)
 	if err != nil {
 		return err
 	}
 	if err := e.writeContainer(f, meta, records); err != nil {
 		return err
 	}
-	_, err = f.WriteAt(idx, pk.idxOff)
+	_, err = f.WriteAt(idx, pk.IndexOff)
 	return err
 }
 
@@ -29,21 +30,21 @@ func (e *engine) packRows() []byte {
 	if x == nil {
 		return nil
 	}
-	b := make([]byte, 0, 8+int64(len(x.ents))*indexEntryLen)
-	b = binary.LittleEndian.AppendUint64(b, uint64(e.table.id[0]))
-	for k := range x.ents {
-		b = x.ents[k].append(b)
+	b := make([]byte, 0, 8+int64(len(x.Entries))*layout.IndexEntryLen)
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.table.ID[0]))
+	for k := range x.Entries {
+		b = x.Entries[k].Append(b)
 	}
 	return b
 }
 
 // gatherPacked makes the index of all blobs on the first rank of a team.
-func (e *engine) gatherPacked(rows [][]byte) (*packIndex, error) {
-	x, err := newPackIndex(e.place, e.team.all, e.pack.chunk)
+func (e *engine) gatherPacked(rows [][]byte) (*layout.Index, error) {
+	x, err := layout.NewIndex(&e.place.Place, e.team.all, e.pack.chunk)
 	if err != nil {
 		return nil, err
 	}
-	x.ents = make([]packEntry, x.total)
+	x.Entries = make([]layout.Entry, x.Total)
 	for _, b := range rows {
 		if len(b) == 0 {
 			continue
@@ -52,18 +53,18 @@ func (e *engine) gatherPacked(rows [][]byte) (*packIndex, error) {
 			return nil, errSealed
 		}
 		i := binary.LittleEndian.Uint64(b)
-		if b = b[8:]; i >= uint64(len(x.t.id)) {
+		if b = b[8:]; i >= uint64(len(x.Table.ID)) {
 			return nil, errSealed
 		}
 		short := false
-		x.each(int(i), func(first, n int64) {
-			for k := first; n > 0; k, n = k+1, n-min(n, x.chunk) {
-				if len(b) < indexEntryLen {
+		x.Each(int(i), func(first, n int64) {
+			for k := first; n > 0; k, n = k+1, n-min(n, x.Chunk) {
+				if len(b) < layout.IndexEntryLen {
 					short = true
 					return
 				}
-				x.ents[k], _ = parseEntry(b)
-				b = b[indexEntryLen:]
+				x.Entries[k], _ = layout.ParseEntry(b)
+				b = b[layout.IndexEntryLen:]
 			}
 		})
 		if short || len(b) > 0 {

@@ -5,36 +5,37 @@ import (
 	"fmt"
 	"slices"
 
+	"blobio/blob/internal/layout"
 	"blobio/comm"
 )
 
 // packUnit is the index of choices for a put.
 func (e *engine) packUnit(v int32) int {
 	if v < 0 {
-		return int(-1-v)/mapVars*2 + int(-1-v)%mapVars - mapOffsets
+		return int(-1-v)/layout.MapVars*2 + int(-1-v)%layout.MapVars - layout.MapOffsets
 	}
-	return 2*e.place.nd() + int(v)
+	return 2*e.place.NumMaps() + int(v)
 }
 
 // packPiece returns the first entry of a put of local rank i, its bytes and the size of an element.
 func (e *engine) packPiece(i int, p *pend) (first, n, size int64) {
 	if p.v < 0 {
-		return e.pack.x.list(int(-1-p.v)/mapVars, int(-1-p.v)%mapVars-mapOffsets, i)
+		return e.pack.x.List(int(-1-p.v)/layout.MapVars, int(-1-p.v)%layout.MapVars-layout.MapOffsets, i)
 	}
-	return e.pack.x.piece(int(p.v), p.rec-e.recBase(), i)
+	return e.pack.x.Piece(int(p.v), p.rec-e.recBase(), i)
 }
 
 // packQueue lists what is written, in order. Of the maps only the lists are pieces: the rest is in the index.
 func (e *engine) packQueue(lists [][]pend) (*queue, error) {
 	if e.pack.x == nil {
-		x, err := newPackIndex(e.place, e.table, e.pack.chunk)
+		x, err := layout.NewIndex(&e.place.Place, e.table, e.pack.chunk)
 		if err != nil {
 			return nil, fmt.Errorf("blob: %s: %w", e.name, err)
 		}
-		x.ents = make([]packEntry, x.total)
+		x.Entries = make([]layout.Entry, x.Total)
 		e.pack.x = x
 	}
-	maps := slices.DeleteFunc(e.mapPends(), func(p pend) bool { return int(-1-p.v)%mapVars < mapOffsets })
+	maps := slices.DeleteFunc(e.mapPends(), func(p pend) bool { return int(-1-p.v)%layout.MapVars < layout.MapOffsets })
 	q := &queue{e: e, lists: lists, maps: maps}
 	q.orderByRank()
 	return q, nil
@@ -42,7 +43,7 @@ func (e *engine) packQueue(lists [][]pend) (*queue, error) {
 
 // writePacked is write for compressed files.
 func (e *engine) writePacked(ctx context.Context, lists [][]pend) (int64, error) {
-	if len(e.table.id) != e.place.shape.nblobs {
+	if len(e.table.ID) != e.place.Shape.Blobs {
 		return 0, fmt.Errorf("blob: %s: compression by ranks of which some share a heap: %w", e.name, ErrUnsupported)
 	}
 	q, err := e.packQueue(lists)
@@ -76,7 +77,7 @@ func (e *engine) writePackedTeam(ctx context.Context, list []pend, l *later, err
 			sizes, err = e.sample(q, e.team.all, e.opt.Workers)
 		}
 	}
-	if slices.ContainsFunc(p.choices, func(c choice) bool { return c.form == formNone }) { // the same on all ranks
+	if slices.ContainsFunc(p.choices, func(c choice) bool { return c.form == layout.FormNone }) { // the same on all ranks
 		if sizes == nil {
 			sizes = make([]int64, candidates*len(p.choices))
 		}

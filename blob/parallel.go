@@ -4,9 +4,6 @@ import (
 	"sync"
 )
 
-// parallel calls f(0..n-1) from the reader's workers and waits for all.
-func (r *Reader) parallel(n int, f func(i int)) { inParallel(r.opt.Workers, n, f) }
-
 func inParallel(workers, n int, f func(i int)) {
 	if workers = min(workers, n); workers <= 1 {
 		for i := range n {

@@ -35,9 +35,9 @@ func pieceSums(t testing.TB, files map[string][]byte, piece int64) (extents, pie
 			continue
 		}
 		p := r.sets[e.Set].parts[e.Subfile]
-		v := p.place.hdr.VarIndex(e.Name)
-		o := p.place.extentOrder()
-		x := subfile.ExtentIndex(o.fixed, o.recs, o.pos[v], p.place.hdr.IsRecord(v), e.Record-r.sets[e.Set].first)
+		v := p.place.Header.VarIndex(e.Name)
+		o := p.place.ExtentOrder()
+		x := subfile.ExtentIndex(o.Fixed, o.Recs, o.Pos[v], p.place.Header.IsRecord(v), e.Record-r.sets[e.Set].first)
 		for int64(len(bytesOf[p.name])) <= x {
 			bytesOf[p.name] = append(bytesOf[p.name], nil)
 		}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"sort"
+
+	"blobio/blob/internal/layout"
 )
 
 // plan says who of a team writes what in one flush. All members make the same plan, from what
@@ -28,7 +30,7 @@ type chunk struct {
 	woff   int64 // place in the window
 }
 
-// keyRun is keys [from, to) of a plan's keys, of which the pieces of sub rank i follow one on the other.
+// keyRun is a range [from, to) of a plan's keys whose pieces are contiguous in the blob of sub rank i.
 type keyRun struct{ i, from, to int }
 
 // newPlan makes the plan for the keys of each member, or for one list that all have.
@@ -49,9 +51,9 @@ func (e *engine) newPlan(sets [][]varRec) *plan {
 		return p
 	}
 	var segs []chunk
-	if common && t.block && e.place.layout == VariableCentric && !striped {
+	if common && t.block && !e.place.ByRank && !striped {
 		segs = p.blockSegs(sets[0])
-	} else if common && e.place.layout == ProcessCentric && !p.ownAll {
+	} else if common && e.place.ByRank && !p.ownAll {
 		segs = p.runSegs()
 	} else {
 		segs = p.pieceSegs(sets)
@@ -80,14 +82,14 @@ func (p *plan) chooseOwn(keys []varRec) {
 		}
 		size := t.total[sv.Decomp-1] * int64(sv.Type.Size())
 		sum += size
-		if e.place.layout == VariableCentric && size/n >= least {
+		if !e.place.ByRank && size/n >= least {
 			if p.own == nil {
 				p.own = map[varRec]bool{}
 			}
 			p.own[k] = true
 		}
 	}
-	p.ownAll = e.place.layout == ProcessCentric && sum/n >= least
+	p.ownAll = e.place.ByRank && sum/n >= least
 }
 
 func (p *plan) isOwn(k varRec) bool { return p.ownAll || p.own[k] }
@@ -146,14 +148,14 @@ func (e *engine) follows(a, b varRec) bool {
 	}
 	last, first := int64(0), int64(0) // records that end a's variable and begin b's
 	if a.v >= 0 && e.schema.vars[a.v].Record {
-		last = e.first + e.place.records - 1
+		last = e.first + e.place.Records - 1
 	}
 	if e.schema.vars[b.v].Record {
 		first = e.first
 	}
 	switch {
 	case a.v < 0:
-		return int(-a.v) == e.place.nd()*mapVars && b.v == 0 && b.rec == first
+		return int(-a.v) == e.place.NumMaps()*layout.MapVars && b.v == 0 && b.rec == first
 	case a.v == b.v:
 		return b.rec == a.rec+1
 	}
@@ -228,9 +230,9 @@ func (p *plan) ownRange(i int, k varRec, off, n int64) (lo, hi int64) {
 		return off, off + n
 	}
 	from, to := off, off+n
-	if e.place.layout == ProcessCentric {
-		from = e.team.all.blob[i]
-		to = from + e.place.blobSize(e.team.all, i)
+	if e.place.ByRank {
+		from = e.team.all.Blob[i]
+		to = from + e.place.BlobSize(e.team.all, i)
 	}
 	from, to = (from+unit-1)/unit*unit, to/unit*unit
 	lo, hi = max(off, from), min(off+n, to)
@@ -318,7 +320,7 @@ func (p *plan) copies(q *queue) []copyOp {
 	for _, r := range q.refs {
 		pd := q.pend(r)
 		off, n, _ := p.e.spot(int(r.i), pd)
-		lo, hi := p.ownRange(p.e.table.id[0], varRec{pd.v, pd.rec}, off, n)
+		lo, hi := p.ownRange(p.e.table.ID[0], varRec{pd.v, pd.rec}, off, n)
 		for _, x := range [2][2]int64{{off, lo}, {hi, off + n}} {
 			if x[0] >= x[1] {
 				continue

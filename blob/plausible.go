@@ -1,15 +1,17 @@
 package blob
 
-import "fmt"
+import (
+	"fmt"
+
+	"blobio/blob/internal/layout"
+)
 
 // What a header without a checksum promises is held against what the file holds: a bit of a length must not make
 // an endless array of fill values or zeros out of a small file.
 
 const (
-	sparse       = 1024    // an array may have so many times the elements that its blobs hold
-	fewElements  = 1 << 20 // or so many
-	unwritten    = 64      // a canonical file may lack so many times its bytes of its last variable, never written
-	fewUnwritten = 1 << 30 // or so many bytes
+	sparse      = 1024    // an array may have so many times the elements that its blobs hold
+	fewElements = 1 << 20 // or so many
 )
 
 // plausible says what is wrong with map d, from 0, of a set without checksums.
@@ -17,13 +19,13 @@ func (s *set) plausible(d int) error {
 	var lead *filePart
 	here, owned := int64(0), int64(0)
 	for _, p := range s.parts {
-		if p.table == nil || d >= p.place.nd() {
+		if p.table == nil || d >= p.place.NumMaps() {
 			continue
 		}
 		if here++; lead == nil {
 			lead = p
 		}
-		owned += p.place.shape.nelems[d]
+		owned += p.place.Shape.Elems[d]
 	}
 	if lead == nil {
 		return nil
@@ -44,31 +46,15 @@ func (p *place) dense(name string, d int, owned int64) error {
 		}
 	}
 	dim := &p.schema.dims[longest]
-	return formatErr(name, p.locate().dimLen(int(longest)), fmt.Sprintf("dimension %q", dim.Name), ErrCorrupt,
+	return formatErr(name, p.Locate().DimLen(int(longest)), fmt.Sprintf("dimension %q", dim.Name), ErrCorrupt,
 		"%d: D%d has %d elements then, want at most %d times the %d that the blobs hold", dim.Len, d+1, elems, sparse, owned)
-}
-
-// mayLack says whether so many bytes of the last variable of a canonical file can have been left unwritten.
-func (p *place) mayLack(n int64) bool {
-	return n <= fewUnwritten || n/unwritten <= p.fileLen
 }
 
 // roomForRecords says so if a file cannot hold as many records as its header says; the last may be cut.
 func (p *place) roomForRecords(name string, records int64) error {
-	size := int64(0)
-	switch {
-	case p.at != nil:
-		size = p.at.RecSize()
-	case p.packed == nil:
-		for v := range p.schema.vars {
-			sv := &p.schema.vars[v]
-			if sv.Record && (sv.Decomp == 0 || p.shape.nelems[sv.Decomp-1] > 1) { // 1 may stand for none
-				size += min(p.extentLen(p.fileVar(VarID(v))), p.fileLen+1)
-			}
-		}
-	}
-	if size > 0 && records-1 > p.fileLen/size {
-		return formatErr(name, p.hdrOff+numrecsAt, "numrecs", ErrTruncated, "%d records of %d bytes, but the file ends at %d", records, size, p.fileLen)
+	size := p.RecordBytes()
+	if size > 0 && records-1 > p.FileLen/size {
+		return formatErr(name, p.HeaderOff+layout.NumrecsAt, "numrecs", ErrTruncated, "%d records of %d bytes, but the file ends at %d", records, size, p.FileLen)
 	}
 	return nil
 }

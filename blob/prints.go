@@ -3,28 +3,15 @@ package blob
 import (
 	"fmt"
 
+	"blobio/blob/internal/layout"
 	"blobio/decomp"
 )
 
 // fingerprint returns bytes that are equal for equal schemas.
 func (s *Schema) fingerprint() ([]byte, error) {
-	sh := &subShape{ranks: 1, subfiles: 1, nblobs: 1, nelems: make([]int64, len(s.decomps)), maxReqs: make([]int64, len(s.decomps))}
+	sh := &layout.Shape{Ranks: 1, Subfiles: 1, Blobs: 1, Elems: make([]int64, len(s.decomps)), MaxReqs: make([]int64, len(s.decomps))}
 	h := s.blobHeader(sh)
 	return h.AppendTo(make([]byte, 0, h.EncodedLen()), orderOf(false), true)
-}
-
-// prints are this process's part of the fingerprints of the maps, by which an append can tell
-// whether it is given the same ones. They are sums over ranks of a hash of each
-// rank's requests and number, so the ranks need not meet in one place. World ranks are not known
-// here, so the key is (subfile, sub rank), which an append has as well.
-func (w *Writer) prints() []int64 {
-	sums := make([]int64, len(w.schema.decomps))
-	if w.lead {
-		for d := range sums {
-			sums[d] = mapPrint(w.eng.maps[d], w.eng.table, w.eng.index)
-		}
-	}
-	return sums
 }
 
 func printTexts(sums []int64) (texts []string) {
@@ -34,9 +21,9 @@ func printTexts(sums []int64) (texts []string) {
 	return texts
 }
 
-func mapPrint(m *decomp.Map, t *ranks, index int) int64 {
+func mapPrint(m *decomp.Map, t *layout.Ranks, index int) int64 {
 	var sum uint64
-	for i, id := range t.id {
+	for i, id := range t.ID {
 		h := uint64(index)<<32 ^ uint64(id) ^ 0x9e3779b97f4a7c15
 		for q := range m.Reqs(i) {
 			h = mix(h ^ uint64(q.Offset))

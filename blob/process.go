@@ -33,7 +33,7 @@ func newProcess(o *Options) *process {
 	p.pool = subfile.NewPool(held{o.fs, p}, o.MaxOpen)
 	p.room.L = &p.mu
 	switch {
-	case o.Layout == ProcessCentric && o.Records == 0:
+	case o.keeps():
 		p.advice = "fix Options.Records, or lend until Close"
 	case o.Retain == CopyOnPut:
 		p.advice = "flush first, or lend until Flush"

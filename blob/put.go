@@ -3,15 +3,9 @@ package blob
 import (
 	"fmt"
 	"slices"
-	"unsafe"
 
 	"blobio/cdf5"
 )
-
-// Number is an element type of memory that can be put and read.
-type Number interface {
-	int8 | uint8 | int16 | uint16 | int32 | uint32 | int64 | uint64 | float32 | float64
-}
 
 // pend is one put that is not in the file yet. It holds the bytes of the
 // caller's slice, in host order, without an interface value: a Put allocates nothing
@@ -112,18 +106,6 @@ func PutAt[T Number](w *Writer, v VarID, rec int64, start, count []int64, data [
 	return nil
 }
 
-func checkSlab(shape, start, count []int64) error {
-	if len(start) != len(shape) || len(count) != len(shape) {
-		return fmt.Errorf("%d starts and %d counts, want %d", len(start), len(count), len(shape))
-	}
-	for i, n := range shape {
-		if start[i] < 0 || count[i] < 0 || start[i] > n || count[i] > n-start[i] {
-			return fmt.Errorf("dimension %d: %d elements from %d on, want within %d", i, count[i], start[i], n)
-		}
-	}
-	return nil
-}
-
 func (w *Writer) checkPut(v VarID, rec int64) error {
 	switch {
 	case w.err != nil:
@@ -205,78 +187,4 @@ func (w *Writer) hold(sv *Variable, rec int64, mem cdf5.Type, raw []byte) (pend,
 		rec = 0
 	}
 	return pend{raw: raw, rec: rec, mem: mem}, nil
-}
-
-// sameType says whether memory of type mem is already what the file type
-// holds, up to byte order. Bytes serve as char and as both byte types' own.
-func sameType(mem, file cdf5.Type) bool {
-	return mem == file || mem == cdf5.UByte && file == cdf5.Char
-}
-
-// memType is the file type that holds T exactly.
-func memType[T Number]() cdf5.Type {
-	var z T
-	switch any(z).(type) {
-	case int8:
-		return cdf5.Byte
-	case uint8:
-		return cdf5.UByte
-	case int16:
-		return cdf5.Short
-	case uint16:
-		return cdf5.UShort
-	case int32:
-		return cdf5.Int
-	case uint32:
-		return cdf5.UInt
-	case int64:
-		return cdf5.Int64
-	case uint64:
-		return cdf5.UInt64
-	case float32:
-		return cdf5.Float
-	}
-	return cdf5.Double
-}
-
-// asBytes views a slice of numbers as its bytes in host order.
-func asBytes[T Number](s []T) []byte {
-	if len(s) == 0 {
-		return nil
-	}
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(s[0])))
-}
-
-// typed views bytes in host order as a slice of the type; the reverse of
-// asBytes. The bytes are those of such a slice, so they are aligned.
-func typed(t cdf5.Type, b []byte) any {
-	switch t {
-	case cdf5.Byte:
-		return fromBytes[int8](b)
-	case cdf5.Short:
-		return fromBytes[int16](b)
-	case cdf5.UShort:
-		return fromBytes[uint16](b)
-	case cdf5.Int:
-		return fromBytes[int32](b)
-	case cdf5.UInt:
-		return fromBytes[uint32](b)
-	case cdf5.Int64:
-		return fromBytes[int64](b)
-	case cdf5.UInt64:
-		return fromBytes[uint64](b)
-	case cdf5.Float:
-		return fromBytes[float32](b)
-	case cdf5.Double:
-		return fromBytes[float64](b)
-	}
-	return b // char, ubyte
-}
-
-func fromBytes[T Number](b []byte) []T {
-	if len(b) == 0 {
-		return nil
-	}
-	var z T
-	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(z)))
 }

@@ -49,15 +49,15 @@ func newQueue(e *engine, lists [][]pend, maps []pend) *queue {
 		}
 	}
 	// Pieces of one record that do not lie together are a write each: more workers would only wait for each other.
-	apart := e.place.layout == ProcessCentric && e.opt.Records > 1
+	apart := e.place.ByRank && e.opt.Records > 1
 	if q.size = int64(e.opt.Buffer); e.opt.spread && !apart {
 		q.size = min(q.size, max(minTask, lent/int64(turns*e.opt.Workers)))
 	}
 	q.refs = make([]ref, 0, n)
-	if e.place.layout == VariableCentric {
-		q.orderByVariable()
-	} else {
+	if e.place.ByRank {
 		q.orderByRank()
+	} else {
+		q.orderByVariable()
 	}
 	q.cut()
 	return q

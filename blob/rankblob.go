@@ -31,7 +31,7 @@ func (r *Reader) RankBlob(ctx context.Context, name string, rec int64, rank int)
 		return Blob{}, err
 	}
 	for _, p := range s.parts {
-		if p.place != nil && rank >= p.first && rank < p.first+p.place.shape.nblobs {
+		if p.place != nil && rank >= p.first && rank < p.first+p.place.Shape.Blobs {
 			return p.blob(ctx, s, m, id, sv, srec, rank-p.first, hostForm)
 		}
 	}

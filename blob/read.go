@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 
+	"blobio/blob/internal/layout"
 	"blobio/cdf5"
 	"blobio/decomp"
 )
@@ -178,7 +179,7 @@ func (r *Reader) Blobs(ctx context.Context, name string, rec int64) iter.Seq2[Bl
 			if p.place == nil {
 				continue
 			}
-			for j := range p.place.shape.nblobs {
+			for j := range p.place.Shape.Blobs {
 				b, err := p.blob(ctx, s, m, id, sv, srec, j, fm)
 				if err == nil {
 					err = ctx.Err()
@@ -198,12 +199,12 @@ func (p *filePart) blob(ctx context.Context, s *set, m *decomp.Map, id VarID, sv
 	}
 	defer done()
 	rank := p.first + j
-	off, n, at := p.place.spot(p.table, j, int32(id), rec)
+	off, n, at := p.place.Spot(p.table, j, int32(id), rec)
 	if err := p.place.backs(f, off, n, p.name, fmt.Sprintf("variable %q of blob %d", sv.Name, j)); err != nil {
 		return Blob{}, err
 	}
 	data, raw := newSlice(sv.Type, m.Count(rank))
-	if err := readFull(f, raw, off, p.name, fmt.Sprintf("variable %q of blob %d", sv.Name, j)); err != nil {
+	if err := layout.ReadFull(f, raw, off, p.name, fmt.Sprintf("variable %q of blob %d", sv.Name, j)); err != nil {
 		return Blob{}, err
 	}
 	pf := p.r.proof(s, id, rec, n, fm)
@@ -211,7 +212,7 @@ func (p *filePart) blob(ctx context.Context, s *set, m *decomp.Map, id VarID, sv
 	if err := pf.judge(ctx); err != nil {
 		return Blob{}, err
 	}
-	if p.place.big != hostBig {
+	if p.place.Big != hostBig {
 		cdf5.Swap(raw, raw, sv.Type.Size())
 	}
 	return Blob{Subfile: p.index, Rank: rank, Runs: m.AppendReqs(nil, rank), Data: data}, nil

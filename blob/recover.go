@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"blobio/blob/internal/layout"
 	"blobio/internal/durable"
 	"blobio/internal/vfs"
 	"blobio/subfile"
@@ -90,7 +91,7 @@ func Recover(ctx context.Context, base string, o *RecoverOptions) (steps []Step,
 	if err := ten.secure(m, true); err != nil {
 		return nil, err
 	}
-	if m != nil && m.Layout == VariableCentric.String() {
+	if m != nil && layoutGrows(m.Layout) {
 		if err := settle(v.fs, base, m, ten); err != nil {
 			return nil, err
 		}
@@ -215,7 +216,7 @@ func toRecover(fsys vfs.FS, base string) (steps []Step, err error) {
 	for _, s := range stale {
 		add(s, "remove: of no committed state")
 	}
-	if err != nil || m.Layout != VariableCentric.String() {
+	if err != nil || !layoutGrows(m.Layout) {
 		return steps, err
 	}
 	return steps, eachGrown(fsys, base, m, func(name string, records, size, want int64) error {
@@ -241,10 +242,10 @@ func eachGrown(fsys vfs.FS, base string, m *subfile.Manifest, f func(name string
 		if err != nil {
 			return err
 		}
-		var b [numrecsLen]byte
+		var b [layout.NumrecsLen]byte
 		size, err := file.Size()
 		if err == nil {
-			err = readFull(file, b[:], numrecsAt, name, "numrecs")
+			err = layout.ReadFull(file, b[:], layout.NumrecsAt, name, "numrecs")
 		}
 		if err = errors.Join(err, file.Close()); err != nil {
 			return err

@@ -5,30 +5,31 @@ import (
 	"fmt"
 	"io"
 
+	"blobio/blob/internal/layout"
 	"blobio/decomp"
 )
 
 // badRequest says what is wrong with the requests of blob j of map d, and at
 // which byte, nil if nothing is.
-func badRequest(pl *place, t *ranks, name string, d, j int, reqs []decomp.Req, sum int64) error {
+func badRequest(pl *place, t *layout.Ranks, name string, d, j int, reqs []decomp.Req, sum int64) error {
 	elems := product(pl.schema.DecompDims(DecompID(d + 1)))
 	entry := func(m, k int, size int64) (int64, string) {
-		at, _ := pl.mapPiece(d, m, t, j)
-		return pl.shown(at + int64(k)*size), fmt.Sprintf("D%d.%s[%d][%d]", d+1, mapVarDefs[m].name, j, k)
+		at, _ := pl.MapPiece(d, m, t, j)
+		return pl.Shown(at + int64(k)*size), fmt.Sprintf("D%d.%s[%d][%d]", d+1, layout.MapVarDefs[m].Name, j, k)
 	}
 	for k, q := range reqs {
 		switch {
 		case q.Length < 0 || q.Length > elems:
-			at, field := entry(mapLengths, k, 4)
+			at, field := entry(layout.MapLengths, k, 4)
 			return formatErr(name, at, field, ErrCorrupt, "%d, want 0..%d", q.Length, elems)
 		case q.Offset < 0 || q.Offset > elems-q.Length:
-			at, field := entry(mapOffsets, k, pl.offsetSize(d))
+			at, field := entry(layout.MapOffsets, k, pl.OffsetSize(d))
 			return formatErr(name, at, field, ErrCorrupt, "%d, want 0..%d for a request of %d elements", q.Offset, elems-q.Length, q.Length)
 		}
 	}
-	if want := t.count[j*pl.nd()+d]; sum != want {
-		at, _ := pl.mapPiece(d, mapLengths, t, j)
-		return formatErr(name, pl.shown(at), fmt.Sprintf("D%d.lengths[%d]", d+1, j), ErrCorrupt, "they sum to %d, blob_count is %d", sum, want)
+	if want := t.Count[j*pl.NumMaps()+d]; sum != want {
+		at, _ := pl.MapPiece(d, layout.MapLengths, t, j)
+		return formatErr(name, pl.Shown(at), fmt.Sprintf("D%d.lengths[%d]", d+1, j), ErrCorrupt, "they sum to %d, blob_count is %d", sum, want)
 	}
 	return nil
 }
@@ -48,9 +49,9 @@ func (p *filePart) readRequests(ctx context.Context, d, workers int, set func(j 
 	if err := readRequests(ctx, f, p.place, p.table, p.name, d, workers, set, nil, s); err != nil || s == nil {
 		return err
 	}
-	for m := mapOffsets; m <= mapLengths; m++ {
+	for m := layout.MapOffsets; m <= layout.MapLengths; m++ {
 		crc, _, n := s.joined(int64(m))
-		if err := (extent{p, d*mapVars + m, 0}).compareWhole(n, crc); err != nil {
+		if err := (extent{p, d*layout.MapVars + m, 0}).compareWhole(n, crc); err != nil {
 			return err
 		}
 	}
@@ -63,16 +64,16 @@ const rowBatch = 4 << 20
 // readRequests does the work. report, if it is not nil, is called with every fault, from
 // several goroutines, and the other blobs are still read; otherwise the first
 // fault is returned. sums gets what was read of the two lists, as extents mapOffsets and mapLengths; it may be nil.
-func readRequests(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name string, d, workers int, set func(j int, reqs []decomp.Req) error, report func(error), sums *sums) error {
-	if err := pl.roomForLists(t, d, name); err != nil {
+func readRequests(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks, name string, d, workers int, set func(j int, reqs []decomp.Req) error, report func(error), sums *sums) error {
+	if err := pl.RoomForLists(t, d, name); err != nil {
 		return err
 	}
-	nb, nd := pl.shape.nblobs, pl.nd()
-	width := max(pl.shape.maxReqs[d], 1)
-	group := int(max(1, rowBatch/(width*pl.offsetSize(d))))
+	nb, nd := pl.Shape.Blobs, pl.NumMaps()
+	width := max(pl.Shape.MaxReqs[d], 1)
+	group := int(max(1, rowBatch/(width*pl.OffsetSize(d))))
 	n := (nb + group - 1) / group
 	errs := make([]error, n)
-	order := orderOf(pl.big)
+	order := orderOf(pl.Big)
 	inParallel(workers, n, func(g int) {
 		if errs[g] = ctx.Err(); errs[g] != nil {
 			return
@@ -80,31 +81,31 @@ func readRequests(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name 
 		lo, hi := g*group, min((g+1)*group, nb)
 		var offs, lens []byte
 		read := func(m, j int, n int64) ([]byte, error) {
-			at, _ := pl.mapPiece(d, m, t, j)
-			field := fmt.Sprintf("D%d.%s[%d]", d+1, mapVarDefs[m].name, j)
+			at, _ := pl.MapPiece(d, m, t, j)
+			field := fmt.Sprintf("D%d.%s[%d]", d+1, layout.MapVarDefs[m].Name, j)
 			if err := pl.backs(f, at, n, name, field); err != nil {
 				return nil, err
 			}
 			b := make([]byte, n)
-			if err := readFull(f, b, at, name, field); err != nil {
+			if err := layout.ReadFull(f, b, at, name, field); err != nil {
 				return nil, err
 			}
 			if sums != nil {
-				_, _, pos := pl.spot(t, j, int32(-1-(d*mapVars+m)), 0)
+				_, _, pos := pl.Spot(t, j, int32(-1-(d*layout.MapVars+m)), 0)
 				sums.sum(int64(m), pos, b)
 			}
 			return b, nil
 		}
-		osz := pl.offsetSize(d)
+		osz := pl.OffsetSize(d)
 		var err error
-		if pl.layout == VariableCentric { // rows of equal width, one after the other
+		if pl.Rows() { // rows of equal width, one after the other
 			rows := int64(hi - lo)
-			last := t.nreqs[(hi-1)*nd+d]
+			last := t.Nreqs[(hi-1)*nd+d]
 			if sums != nil {
 				last = width // what is not used is in the sum
 			}
-			if offs, err = read(mapOffsets, lo, osz*((rows-1)*width+last)); err == nil {
-				lens, err = read(mapLengths, lo, 4*((rows-1)*width+last))
+			if offs, err = read(layout.MapOffsets, lo, osz*((rows-1)*width+last)); err == nil {
+				lens, err = read(layout.MapLengths, lo, 4*((rows-1)*width+last))
 			}
 			if err != nil {
 				if report != nil {
@@ -117,12 +118,12 @@ func readRequests(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name 
 		}
 		var reqs []decomp.Req
 		for j := lo; j < hi; j++ {
-			q := t.nreqs[j*nd+d]
+			q := t.Nreqs[j*nd+d]
 			o, l := offs, lens
-			if pl.layout == VariableCentric {
+			if pl.Rows() {
 				o, l = offs[int64(j-lo)*width*osz:], lens[int64(j-lo)*width*4:]
-			} else if o, err = read(mapOffsets, j, osz*q); err == nil {
-				l, err = read(mapLengths, j, 4*q)
+			} else if o, err = read(layout.MapOffsets, j, osz*q); err == nil {
+				l, err = read(layout.MapLengths, j, 4*q)
 			}
 			if err != nil {
 				if report != nil {
@@ -148,8 +149,8 @@ func readRequests(ctx context.Context, f io.ReaderAt, pl *place, t *ranks, name 
 			bad := badRequest(pl, t, name, d, j, reqs, sum)
 			if bad == nil {
 				if err := set(j, reqs); err != nil {
-					at, _ := pl.mapPiece(d, mapOffsets, t, j)
-					bad = formatErr(name, pl.shown(at), fmt.Sprintf("D%d.offsets[%d]", d+1, j), ErrCorrupt, "%v", err)
+					at, _ := pl.MapPiece(d, layout.MapOffsets, t, j)
+					bad = formatErr(name, pl.Shown(at), fmt.Sprintf("D%d.offsets[%d]", d+1, j), ErrCorrupt, "%v", err)
 				}
 			}
 			if bad != nil && report == nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sort"
 
+	"blobio/blob/internal/layout"
 	"blobio/cdf5"
 )
 
@@ -65,7 +66,7 @@ func (r *Reader) rawRuns(ctx context.Context, v VarID, rec int64, runs iter.Seq2
 			if p.place == nil {
 				continue
 			}
-			a, _, at := p.place.spot(p.table, j, int32(id), srec)
+			a, _, at := p.place.Spot(p.table, j, int32(id), srec)
 			list = append(list, fetch{p, a + o.Pos*size, to + (o.Off-off)*size, o.Len * size, at + o.Pos*size})
 		}
 		to += n * size
@@ -96,7 +97,7 @@ func (r *Reader) fetchAll(ctx context.Context, list []fetch, dst []byte, fm form
 	})
 	var cuts []int
 	for k := range list {
-		if k == 0 || list[k].p != list[k-1].p || list[k].off-(list[k-1].off+list[k-1].n) > list[k].p.place.gap() ||
+		if k == 0 || list[k].p != list[k-1].p || list[k].off-(list[k-1].off+list[k-1].n) > list[k].p.place.Gap() ||
 			list[k].off+list[k].n-list[cuts[len(cuts)-1]].off > readBatch {
 			cuts = append(cuts, k)
 		}
@@ -130,11 +131,11 @@ func fetchRun(list []fetch, dst []byte, fm form, sv *Variable, pf *proof) error 
 	field := fmt.Sprintf("variable %q", sv.Name)
 	if len(list) == 1 {
 		b := dst[list[0].to : list[0].to+list[0].n]
-		if err := readFull(f, b, list[0].off, p.name, field); err != nil {
+		if err := layout.ReadFull(f, b, list[0].off, p.name, field); err != nil {
 			return err
 		}
 		pf.take(p, list[0].at, b)
-		if p.place.big != fm.big {
+		if p.place.Big != fm.big {
 			cdf5.Swap(b, b, sv.Type.Size())
 		}
 		return nil
@@ -145,7 +146,7 @@ func fetchRun(list []fetch, dst []byte, fm form, sv *Variable, pf *proof) error 
 		end = max(end, x.off+x.n)
 	}
 	buf := make([]byte, end-start)
-	if err := readFull(f, buf, start, p.name, field); err != nil {
+	if err := layout.ReadFull(f, buf, start, p.name, field); err != nil {
 		return err
 	}
 	if pf != nil { // what lies in the extent as it does in the file is summed at once
@@ -160,7 +161,7 @@ func fetchRun(list []fetch, dst []byte, fm form, sv *Variable, pf *proof) error 
 	for _, x := range list {
 		b := dst[x.to : x.to+x.n]
 		copy(b, buf[x.off-start:])
-		if p.place.big != fm.big {
+		if p.place.Big != fm.big {
 			cdf5.Swap(b, b, sv.Type.Size())
 		}
 	}

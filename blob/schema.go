@@ -251,3 +251,21 @@ func attOf(name string, value any) (cdf5.Att, error) {
 	}
 	return cdf5.Att{Name: name, Type: t, Value: value}, nil
 }
+
+// maxExtents is the most checksums of a subfile.
+const maxExtents = 1 << 24
+
+// canSum says whether a dataset may have so many records: of each record of a variable there is a checksum in
+// the manifest, and a reader takes no more of them.
+func (s *Schema) canSum(records int64) error {
+	n := int64(0)
+	for v := range s.vars {
+		if s.vars[v].Record {
+			n++
+		}
+	}
+	if records > maxExtents/max(n, 1) {
+		return fmt.Errorf("blob: %d records of %d variables, want at most %d checksums: %w", records, n, maxExtents, ErrTooLarge)
+	}
+	return nil
+}

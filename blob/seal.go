@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/binary"
 
+	"blobio/blob/internal/layout"
+	"blobio/h5"
 	"blobio/internal/vfs"
 )
 
@@ -66,7 +68,7 @@ func (e *engine) sealLocal(records int64, first, sync bool) error {
 			return err
 		}
 	} else if first {
-		if err := f.Truncate(e.place.fileSize(records)); err != nil {
+		if err := f.Truncate(e.place.FileSize(records)); err != nil {
 			return err
 		}
 	}
@@ -78,7 +80,7 @@ func (e *engine) sealLocal(records int64, first, sync bool) error {
 
 // resum sums anew the extents that were put more than once, from the file: the pieces of the
 // ranks of t.
-func (e *engine) resum(t *ranks, records int64) error {
+func (e *engine) resum(t *layout.Ranks, records int64) error {
 	if len(e.sums.redo) == 0 {
 		return nil
 	}
@@ -112,8 +114,8 @@ func (e *engine) resum(t *ranks, records int64) error {
 			if !redo[e.extent(&p)] {
 				continue
 			}
-			for i := range t.id {
-				if e.schema.vars[v].Decomp == 0 && t.id[i] != 0 {
+			for i := range t.ID {
+				if e.schema.vars[v].Decomp == 0 && t.ID[i] != 0 {
 					continue
 				}
 				if err := one(i, &p); err != nil {
@@ -141,8 +143,43 @@ func (e *engine) moveRecords(records int64, sync bool) error {
 
 // setRecords writes the number of records to a CDF-5 file.
 func setRecords(f vfs.File, records int64) error {
-	var b [numrecsLen]byte
+	var b [layout.NumrecsLen]byte
 	binary.BigEndian.PutUint64(b[:], uint64(records))
-	_, err := f.WriteAt(b[:], numrecsAt)
+	_, err := f.WriteAt(b[:], layout.NumrecsAt)
 	return err
+}
+
+// writeContainer writes everything but the ranks' data: the header, and
+// the HDF5 metadata. The file gets its exact size.
+func (e *engine) writeContainer(f vfs.File, meta *h5.Layout, records int64) error {
+	hb, err := e.place.HeaderBytes(records)
+	if err != nil {
+		return err
+	}
+	if meta != nil {
+		for _, p := range meta.Pieces {
+			if _, err := f.WriteAt(p.Data, p.Off); err != nil {
+				return err
+			}
+		}
+	}
+	if err := f.Truncate(e.place.FileSize(records)); err != nil {
+		return err
+	}
+	_, err = f.WriteAt(hb, e.place.HeaderOff)
+	return err
+}
+
+// prints are this process's part of the fingerprints of the maps, by which an append can tell
+// whether it is given the same ones. They are sums over ranks of a hash of each
+// rank's requests and number, so the ranks need not meet in one place. World ranks are not known
+// here, so the key is (subfile, sub rank), which an append has as well.
+func (w *Writer) prints() []int64 {
+	sums := make([]int64, len(w.schema.decomps))
+	if w.lead {
+		for d := range sums {
+			sums[d] = mapPrint(w.eng.maps[d], w.eng.table, w.eng.index)
+		}
+	}
+	return sums
 }

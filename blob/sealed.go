@@ -27,10 +27,10 @@ type extSeg struct {
 
 // of takes what an engine knows. The first rank of the subfile keeps its checksums.
 func (o *sealed) of(e *engine, first bool) {
-	if e.place.layout == ProcessCentric {
-		for i, id := range e.table.id {
+	if e.place.ByRank {
+		for i, id := range e.table.ID {
 			o.ids = append(o.ids, int64(id))
-			o.blobs = append(o.blobs, e.table.blob[i])
+			o.blobs = append(o.blobs, e.table.Blob[i])
 		}
 	}
 	if e.team != nil && e.pack != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"blobio/blob/internal/layout"
 )
 
 // loadSet reads the headers and tables of all subfiles of a set, once.
@@ -42,21 +44,21 @@ func (r *Reader) readSet(ctx context.Context, s *set) error {
 		if lead == nil {
 			lead = p
 		} else if err := sameDataset(lead.place, p.place, r.manifest != nil); err != nil {
-			return formatErr(p.name, p.place.hdrOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", lead.name, err)
+			return formatErr(p.name, p.place.HeaderOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", lead.name, err)
 		}
 		if err := p.sameRecords(lead); err != nil && r.manifest == nil && !r.opt.AllowMissing {
-			return formatErr(p.name, numrecsAt, "numrecs", ErrMissing, "%v", err)
+			return formatErr(p.name, layout.NumrecsAt, "numrecs", ErrMissing, "%v", err)
 		}
 		if p.place.layout != r.layout {
-			return formatErr(p.name, p.place.hdrOff, "header", ErrCorrupt, "%v, the dataset is %v", p.place.layout, r.layout)
+			return formatErr(p.name, p.place.HeaderOff, "header", ErrCorrupt, "%v, the dataset is %v", p.place.layout, r.layout)
 		}
-		if err := p.place.holds(p.name, p.records, s.records); err != nil {
+		if err := p.place.Holds(p.name, p.records, s.records); err != nil {
 			return err
 		}
-		s.blobs += p.place.shape.nblobs
+		s.blobs += p.place.Shape.Blobs
 	}
 	r.parallel(len(s.parts), func(i int) {
-		if p := s.parts[i]; p.place != nil && p.place.layout != Canonical {
+		if p := s.parts[i]; p.place != nil && !p.place.Plain {
 			errs[i] = p.loadTable(s.records)
 		}
 	})
@@ -75,12 +77,12 @@ func (r *Reader) readSet(ctx context.Context, s *set) error {
 	if err := r.alignSet(ctx, s); err != nil {
 		return err
 	}
-	if lead != nil && r.layout != Canonical && s.blobs != lead.place.shape.ranks && !r.opt.AllowMissing {
-		return formatErr(lead.name, lead.place.locate().globalAtt(attNprocs), "attribute "+attNprocs, ErrCorrupt, "%d, but the subfiles hold %d blobs", lead.place.shape.ranks, s.blobs)
+	if lead != nil && !lead.place.Plain && s.blobs != lead.place.Shape.Ranks && !r.opt.AllowMissing {
+		return formatErr(lead.name, lead.place.Locate().GlobalAtt(attNprocs), "attribute "+attNprocs, ErrCorrupt, "%d, but the subfiles hold %d blobs", lead.place.Shape.Ranks, s.blobs)
 	}
 	if s.schema == nil && lead != nil {
 		if err := r.schema.canFollow(lead.place.schema); err != nil {
-			return formatErr(lead.name, lead.place.hdrOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", r.sets[0].parts[0].wanted(), err)
+			return formatErr(lead.name, lead.place.HeaderOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", r.sets[0].parts[0].wanted(), err)
 		}
 		if err := r.sameBlobs(ctx, s); err != nil {
 			return err
@@ -109,7 +111,7 @@ func (s *set) blobsOfMissing() map[*filePart]int {
 		switch {
 		case p.place != nil:
 			if left < 0 {
-				left = p.place.shape.ranks
+				left = p.place.Shape.Ranks
 			}
 		case p.info != nil && len(p.info.Blobs) > 1:
 			known[p] = len(p.info.Blobs) - 1
@@ -119,7 +121,7 @@ func (s *set) blobsOfMissing() map[*filePart]int {
 	}
 	for _, p := range s.parts {
 		if p.place != nil {
-			left -= p.place.shape.nblobs
+			left -= p.place.Shape.Blobs
 		} else {
 			left -= known[p]
 		}
@@ -145,24 +147,9 @@ func (r *Reader) sameBlobs(ctx context.Context, s *set) error {
 		if p.table == nil || q.table == nil {
 			continue
 		}
-		if !slices.Equal(p.table.count, q.table.count) || !slices.Equal(p.table.nreqs, q.table.nreqs) {
-			return formatErr(p.name, p.place.dataOff, "maps", ErrMapMismatch, "requests or elements of the blobs are not those of %s", q.name)
+		if !slices.Equal(p.table.Count, q.table.Count) || !slices.Equal(p.table.Nreqs, q.table.Nreqs) {
+			return formatErr(p.name, p.place.DataOff, "maps", ErrMapMismatch, "requests or elements of the blobs are not those of %s", q.name)
 		}
-	}
-	return nil
-}
-
-// holds says whether a subfile can hold as many records as its set has; have is
-// what its header says. The exact end is looked at when it is read.
-func (p *place) holds(name string, have, want int64) error {
-	if p.layout == ProcessCentric {
-		if have != want {
-			return formatErr(name, p.hdrOff+numrecsAt, "numrecs", ErrCorrupt, "%d, want %d", have, want)
-		}
-		return nil
-	}
-	if size := p.at.RecSize(); have != want && size > 0 && want > (p.fileLen+3)/size {
-		return formatErr(name, numrecsAt, "numrecs", ErrTruncated, "%d records of %d bytes, but the file ends at %d", want, size, p.fileLen)
 	}
 	return nil
 }
@@ -190,8 +177,8 @@ func (r *Reader) alignSet(ctx context.Context, s *set) error {
 			p.mu.Lock()
 			p.place = nil
 			p.mu.Unlock()
-		case p.place.shape.nblobs != q.place.shape.nblobs:
-			return formatErr(p.name, p.place.hdrOff, "dimension "+dimBlobs, ErrCorrupt, "%d, but %s has %d", p.place.shape.nblobs, q.name, q.place.shape.nblobs)
+		case p.place.Shape.Blobs != q.place.Shape.Blobs:
+			return formatErr(p.name, p.place.HeaderOff, "dimension "+layout.DimBlobs, ErrCorrupt, "%d, but %s has %d", p.place.Shape.Blobs, q.name, q.place.Shape.Blobs)
 		}
 	}
 	return nil

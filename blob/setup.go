@@ -6,20 +6,11 @@ import (
 	"math"
 	"slices"
 
+	"blobio/blob/internal/layout"
 	"blobio/comm"
 	"blobio/decomp"
 	"blobio/subfile"
 )
-
-// leader returns the lowest rank whose value is there: of the ranks that share memory.
-func leader(vals []any) int {
-	for i, v := range vals {
-		if v != nil {
-			return i
-		}
-	}
-	return -1
-}
 
 // setup deals ranks to subfiles and works out where everything lies. Collective: broken
 // is an error of the communication, err may be one of this rank alone.
@@ -84,16 +75,16 @@ func (w *Writer) setup(ctx context.Context, runs [][]decomp.Req) (broken, err er
 		return err, nil
 	}
 	w.eng = engs[leader(engs)].(*engine)
-	w.local, _ = slices.BinarySearch(w.eng.table.id, w.sub.Rank())
+	w.local, _ = slices.BinarySearch(w.eng.table.ID, w.sub.Rank())
 	return nil, nil
 }
 
 // shape says what the header of this rank's subfile does.
-func (w *Writer) shape(grp subfile.Group, total, most []int64) *subShape {
+func (w *Writer) shape(grp subfile.Group, total, most []int64) *layout.Shape {
 	nd := len(total)
-	sh := &subShape{ranks: w.c.Size(), subfiles: grp.N, nblobs: w.sub.Size(), nelems: total, maxReqs: most, wide: make([]bool, nd)}
+	sh := &layout.Shape{Ranks: w.c.Size(), Subfiles: grp.N, Blobs: w.sub.Size(), Elems: total, MaxReqs: most, Wide: make([]bool, nd)}
 	for d := range nd {
-		sh.wide[d] = w.opt.WideMaps && product(w.schema.DecompDims(DecompID(d+1))) > math.MaxInt32
+		sh.Wide[d] = w.opt.WideMaps && product(w.schema.DecompDims(DecompID(d+1))) > math.MaxInt32
 	}
 	return sh
 }
@@ -107,33 +98,15 @@ type rankRow struct {
 	below  []int64 // counts, then nreqs, summed over the lower sub ranks
 }
 
-// shareOne makes a value on the lowest rank of each process and returns it on all.
-func shareOne[T any](ctx context.Context, c comm.Comm, make func() *T) (*T, error) {
-	here, err := c.Share(ctx, true)
-	if err != nil {
-		return nil, err
-	}
-	lead := leader(here)
-	var v *T
-	if lead == c.Rank() {
-		v = make()
-	}
-	all, err := c.Share(ctx, v)
-	if err != nil {
-		return nil, err
-	}
-	return all[lead].(*T), nil
-}
-
-func newEngine(o *Options, proc *process, s *Schema, sh *subShape, rows []*rankRow) (*engine, error) {
+func newEngine(o *Options, proc *process, s *Schema, sh *layout.Shape, rows []*rankRow) (*engine, error) {
 	nd := len(s.decomps)
-	e := &engine{opt: *o, proc: proc, schema: s, table: newRanks(len(rows), nd)}
+	e := &engine{opt: *o, proc: proc, schema: s, table: layout.NewRanks(len(rows), nd)}
 	for i, r := range rows {
-		e.table.id[i] = r.sub
-		copy(e.table.count[i*nd:], r.counts)
-		copy(e.table.nreqs[i*nd:], r.nreqs)
-		copy(e.table.start[i*nd:(i+1)*nd], r.below[:nd])
-		copy(e.table.reqs[i*nd:(i+1)*nd], r.below[nd:])
+		e.table.ID[i] = r.sub
+		copy(e.table.Count[i*nd:], r.counts)
+		copy(e.table.Nreqs[i*nd:], r.nreqs)
+		copy(e.table.Start[i*nd:(i+1)*nd], r.below[:nd])
+		copy(e.table.Reqs[i*nd:(i+1)*nd], r.below[nd:])
 	}
 	for d := range nd {
 		b := decomp.NewBuilder(s.DecompDims(DecompID(d+1)), len(rows))
@@ -149,19 +122,14 @@ func newEngine(o *Options, proc *process, s *Schema, sh *subShape, rows []*rankR
 		e.maps = append(e.maps, m)
 	}
 	if e.pack = newPacker(o, s); e.pack != nil {
-		sh.chunk = o.chunk
+		sh.Chunk = o.chunk
 	}
 	hdr := s.blobHeader(sh)
 	if err := hdr.Layout(nil); err != nil {
 		return nil, err
 	}
-	e.place = &place{layout: o.Layout, schema: s, hdr: hdr, shape: sh, hdrLen: hdr.EncodedLen()}
-	if e.place.big = o.Layout == VariableCentric; e.place.big {
-		e.place.at = hdr.Places()
-	}
-	if e.pack != nil {
-		e.place.packed = &packed{chunk: o.chunk}
-	}
+	e.place = newPlace(o.Layout, e.pack != nil, 0)
+	e.place.setHeader(hdr, hdr.EncodedLen(), s, sh)
 	e.init()
 	return e, nil
 }

@@ -29,7 +29,7 @@ func blobHeader(fsys vfs.FS, name string) (*place, error) {
 	}
 	pl, _, err := decodePlace(f, size, name)
 	switch {
-	case err == nil && pl.layout != Canonical:
+	case err == nil && !pl.Plain:
 		return pl, nil
 	case err == nil:
 		return nil, nil
@@ -46,7 +46,7 @@ func blobHeader(fsys vfs.FS, name string) (*place, error) {
 func holdsSubfile(fsys vfs.FS) func(name string, i int) (bool, error) {
 	return func(name string, i int) (bool, error) {
 		pl, err := blobHeader(fsys, name)
-		return pl != nil && i < pl.shape.subfiles, err
+		return pl != nil && i < pl.Shape.Subfiles, err
 	}
 }
 
@@ -69,7 +69,7 @@ func withoutStrays(fsys vfs.FS, found *subfile.Set) (*subfile.Set, error) {
 	set := *found
 	set.Members = map[int]string{}
 	for i, name := range found.Members {
-		in := i < pl.shape.subfiles
+		in := i < pl.Shape.Subfiles
 		if !in {
 			own, err := blobHeader(fsys, name)
 			if err != nil {

@@ -2,7 +2,6 @@ package blob
 
 import (
 	"hash/crc32"
-	"io"
 	"slices"
 	"sort"
 	"sync"
@@ -135,42 +134,10 @@ func (s *sums) joined(ext int64) (crc uint32, pieces []uint32, n int64) {
 	return crc, pieces, n
 }
 
-// complete sums what is not yet summed of bytes [lo, hi) of extent 0, which are within a piece, from the file.
-func (s *sums) complete(e extent, f io.ReaderAt, lo, hi int64) error {
-	var holes []seg
-	at := lo
-	for _, g := range s.ext[0] {
-		if g.at+g.n <= lo || g.at >= hi {
-			continue
-		}
-		if g.at > at {
-			holes = append(holes, seg{at: at, n: g.at - at})
-		}
-		at = g.at + g.n
-	}
-	if at < hi {
-		holes = append(holes, seg{at: at, n: hi - at})
-	}
-	for _, h := range holes {
-		if err := e.read(f, h.at, h.at+h.n, func(at int64, b []byte) { s.sum(0, at, b) }); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // end is where the last segment of an extent ends.
 func (s *sums) end(ext int64) int64 {
 	if l := s.ext[ext]; len(l) > 0 {
 		return l[len(l)-1].at + l[len(l)-1].n
 	}
 	return 0
-}
-
-// numPieces is how many checksums of pieces an extent of n bytes has.
-func numPieces(n, piece int64) int64 {
-	if piece == 0 || n <= piece {
-		return 0
-	}
-	return (n-1)/piece + 1
 }

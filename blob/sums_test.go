@@ -5,6 +5,8 @@ import (
 	"math/rand"
 	"slices"
 	"testing"
+
+	"blobio/blob/internal/layout"
 )
 
 // TestSums: the checksums of an extent and of its pieces are those of its bytes, in whatever order the bytes come, and
@@ -16,7 +18,7 @@ func TestSums(t *testing.T) {
 	rnd.Read(b)
 	for _, piece := range []int64{0, 7, 64, n} {
 		var want []uint32
-		for lo := int64(0); numPieces(n, piece) > 0 && lo < n; lo += piece {
+		for lo := int64(0); layout.NumPieces(n, piece) > 0 && lo < n; lo += piece {
 			want = append(want, crc32.ChecksumIEEE(b[lo:min(lo+piece, n)]))
 		}
 		for range 50 {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"blobio/blob/internal/layout"
 	"blobio/comm"
 	"blobio/subfile"
 )
@@ -49,13 +50,13 @@ func (o *Options) aggregators(n int) int {
 // What is large each rank writes itself.
 type team struct {
 	c       comm.Comm
-	all     *ranks  // of every rank of the subfile
-	members []int   // sub ranks, by rank of c, ascending
-	total   []int64 // elements of all members, by map from 0
-	block   bool    // the members are consecutive
-	aggs    []int   // ranks of c that are aggregators
-	slot    int     // which of them this one is, or -1
-	window  int64   // bytes of a window at most
+	all     *layout.Ranks // of every rank of the subfile
+	members []int         // sub ranks, by rank of c, ascending
+	total   []int64       // elements of all members, by map from 0
+	block   bool          // the members are consecutive
+	aggs    []int         // ranks of c that are aggregators
+	slot    int           // which of them this one is, or -1
+	window  int64         // bytes of a window at most
 
 	asked   bool // for shared memory
 	mem     comm.Memory
@@ -85,7 +86,7 @@ func (w *Writer) setupApart(ctx context.Context, grp subfile.Group, row *rankRow
 	if err != nil {
 		return err, nil
 	}
-	t := &team{c: node, all: newRanks(len(rows), nd), total: make([]int64, nd), slot: -1}
+	t := &team{c: node, all: layout.NewRanks(len(rows), nd), total: make([]int64, nd), slot: -1}
 	if w.opt.Stripe.Size > 0 || w.opt.Compress.on() {
 		t.c = w.sub
 	}
@@ -100,11 +101,11 @@ func (w *Writer) setupApart(ctx context.Context, grp subfile.Group, row *rankRow
 		if member {
 			t.members, homes = append(t.members, j), append(homes, value(2*nd))
 		}
-		t.all.id[j] = j
+		t.all.ID[j] = j
 		for d := range nd {
 			k := j*nd + d
-			t.all.count[k], t.all.nreqs[k] = value(d), value(nd+d)
-			t.all.start[k], t.all.reqs[k] = below[d], below[nd+d]
+			t.all.Count[k], t.all.Nreqs[k] = value(d), value(nd+d)
+			t.all.Start[k], t.all.Reqs[k] = below[d], below[nd+d]
 			below[d], below[nd+d] = below[d]+value(d), below[nd+d]+value(nd+d)
 			most[d] = max(most[d], value(nd+d))
 			if member {
@@ -163,26 +164,16 @@ func (t *team) choose(homes []int64, o *Options) {
 
 // placeApart is place without communication: the sizes of all blobs follow from what setup told.
 func (w *Writer) placeApart(records int64) error {
-	if w.opt.Layout != ProcessCentric || w.placed {
+	if !w.unplaced() {
 		return nil
 	}
 	w.placed = true
 	e, all := w.eng, w.eng.team.all
-	e.place.setRecords(records - w.first)
-	total := int64(0)
-	for j := range all.id {
-		all.blob[j] = total
-		total += e.place.blobSize(all, j)
-	}
 	var err error
-	if e.meta, err = e.place.container(total); err != nil {
-		return err
+	if e.meta, err = e.place.Settle(all, records-w.first); err == nil {
+		e.table.Blob[0] = all.Blob[w.sub.Rank()]
 	}
-	for j := range all.blob {
-		all.blob[j] += e.place.dataOff
-	}
-	e.table.blob[0] = all.blob[w.sub.Rank()]
-	return nil
+	return err
 }
 
 // flushTeam writes what this rank has posted, together with the team. keys are what is put,
@@ -191,7 +182,7 @@ func (w *Writer) placeApart(records int64) error {
 func (e *engine) flushTeam(ctx context.Context, h *handoff, keys []varRec, same alike) error {
 	lists := [][]pend{h.pending}
 	err := e.assemble(lists, h.parts)
-	if e.place.layout == ProcessCentric && e.opt.Records == 0 {
+	if e.opt.keeps() {
 		if err == nil {
 			err = e.keep(lists, h.copied)
 		}
@@ -255,7 +246,7 @@ func (e *engine) exchangeTeam(ctx context.Context, list []pend, keys []varRec, s
 // allocateFor reserves the space up to the end of what is written, on the first rank of the subfile.
 func (e *engine) allocateFor(sets [][]varRec) error {
 	end := int64(0)
-	if e.table.id[0] == 0 {
+	if e.table.ID[0] == 0 {
 		for _, keys := range sets {
 			for _, k := range keys {
 				end = max(end, e.extentEnd(k))
@@ -279,13 +270,12 @@ func (e *engine) allocateFor(sets [][]varRec) error {
 
 // extentEnd is where the file must reach for a variable's record of all ranks.
 func (e *engine) extentEnd(k varRec) int64 {
-	if e.place.layout == ProcessCentric {
-		return e.place.dataOff + e.place.dataLen
-	}
 	v := int(-1 - k.v)
 	if k.v >= 0 {
 		v = e.place.fileVar(VarID(k.v))
 	}
-	off, n := e.place.at.Extent(v, k.rec)
-	return off + n
+	if off, ok := e.place.Whole(v, k.rec); ok {
+		return off + e.place.ExtentBytes(v, nil)
+	}
+	return e.place.FileSize(0)
 }

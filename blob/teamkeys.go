@@ -13,7 +13,7 @@ func (e *engine) order(a, b varRec) int {
 	if a.v < 0 || b.v < 0 {
 		return cmp.Compare(b.v, a.v)
 	}
-	if e.place.layout == ProcessCentric {
+	if e.place.ByRank {
 		return cmp.Or(cmp.Compare(a.v, b.v), cmp.Compare(a.rec, b.rec))
 	}
 	if ra, rb := e.schema.vars[a.v].Record, e.schema.vars[b.v].Record; ra != rb {

@@ -119,7 +119,7 @@ func (w *Writer) serve(words []int64) {
 // secure makes what a former holder of the lease may still have open no part of the dataset any more, if there was one that may be alive. m is
 // the manifest in force, nil if there is none.
 func (t *tenure) secure(m *subfile.Manifest, sync bool) error {
-	if t.lease.Unsure() && m != nil && m.Layout == VariableCentric.String() {
+	if t.lease.Unsure() && m != nil && layoutGrows(m.Layout) {
 		if err := subfile.Rehome(t.fsys, t.name, m, t.by(), sync); err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/blob/internal/layout"
 	"blobio/comm"
 	"blobio/subfile"
 )
@@ -32,7 +33,7 @@ func TestUnevenRecords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		binary.BigEndian.PutUint64(b[numrecsAt:], 2)
+		binary.BigEndian.PutUint64(b[layout.NumrecsAt:], 2)
 		if err := os.WriteFile(name+short, b, 0o666); err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"sync"
 
@@ -100,9 +101,9 @@ func (r *Reader) proof(s *set, id VarID, rec, bytes int64, fm form) *proof {
 
 // least is the length of the shortest piece of an extent, the last of several aside.
 func (p *filePart) least(v int) int64 {
-	n := p.place.extentBytes(v, p.table)
+	n := p.place.ExtentBytes(v, p.table)
 	if p.fine != nil {
-		n = min(n, p.fine.size)
+		n = min(n, p.fine.Size)
 	}
 	return max(n, 1)
 }
@@ -115,7 +116,7 @@ func (p *proof) of(part *filePart) *sums {
 	if s == nil {
 		s = newSums(0)
 		if part.fine != nil {
-			s.piece = part.fine.size
+			s.piece = part.fine.Size
 		}
 		s.keep = true
 		p.parts[part] = s
@@ -227,8 +228,8 @@ func (l *late) settle(ctx context.Context) error { return l.all.judge(ctx) }
 // compare holds what n bytes of an extent, from at on, sum to against the manifest. They are a piece of it, or all of it.
 func (e extent) compare(at, n int64, crc uint32) error {
 	if e.p.fine != nil {
-		if l := e.p.fine.of(e.p.info.Pieces, e.p.place.hdr, e.v, e.rec); len(l) > 0 {
-			return e.equal(at, n, crc, l[at/e.p.fine.size])
+		if l := e.p.fine.Of(e.p.info.Pieces, e.p.place.Header, e.v, e.rec); len(l) > 0 {
+			return e.equal(at, n, crc, l[at/e.p.fine.Size])
 		}
 	}
 	return e.compareWhole(n, crc)
@@ -237,7 +238,7 @@ func (e extent) compare(at, n int64, crc uint32) error {
 // compareWhole is compare for all n bytes of the extent.
 func (e extent) compareWhole(n int64, crc uint32) error {
 	o := e.p.order
-	ext := subfile.ExtentIndex(o.fixed, o.recs, o.pos[e.v], e.p.place.hdr.IsRecord(e.v), e.rec)
+	ext := subfile.ExtentIndex(o.Fixed, o.Recs, o.Pos[e.v], e.p.place.Header.IsRecord(e.v), e.rec)
 	if ext >= int64(len(e.p.info.Extents)) {
 		return formatErr(e.p.name, e.offset(0), e.field(), ErrChecksum, "the manifest has no checksum of it")
 	}
@@ -256,4 +257,28 @@ func (e extent) equal(at, n int64, crc, want uint32) error {
 		what = fmt.Sprintf("bytes %d to %d of it sum", at, at+n-1)
 	}
 	return formatErr(e.p.name, e.offset(at), e.field(), ErrChecksum, "%s to %08x, the manifest says %08x", what, crc, want)
+}
+
+// complete sums what is not yet summed of bytes [lo, hi) of extent 0, which are within a piece, from the file.
+func (s *sums) complete(e extent, f io.ReaderAt, lo, hi int64) error {
+	var holes []seg
+	at := lo
+	for _, g := range s.ext[0] {
+		if g.at+g.n <= lo || g.at >= hi {
+			continue
+		}
+		if g.at > at {
+			holes = append(holes, seg{at: at, n: g.at - at})
+		}
+		at = g.at + g.n
+	}
+	if at < hi {
+		holes = append(holes, seg{at: at, n: hi - at})
+	}
+	for _, h := range holes {
+		if err := e.read(f, h.at, h.at+h.n, func(at int64, b []byte) { s.sum(0, at, b) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }

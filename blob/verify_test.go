@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/blob/internal/layout"
 	"blobio/comm"
 	"blobio/subfile"
 )
@@ -197,12 +198,12 @@ func TestTable(t *testing.T) {
 	pl, tab := s.place(t, name)
 	file := slices.Clone(s.files[name])
 	put := func(m, j int, v int64) {
-		off, n := pl.mapPiece(0, m, tab, j)
+		off, n := pl.MapPiece(0, m, tab, j)
 		putInt(file[off:], s.order(), n, v)
 	}
-	put(mapCount, 0, tab.count[0]-1) // an element goes to the next
-	put(mapStart, 1, tab.start[pl.nd()]-1)
-	put(mapCount, 1, tab.count[pl.nd()]+1)
+	put(layout.MapCount, 0, tab.Count[0]-1) // an element goes to the next
+	put(layout.MapStart, 1, tab.Start[pl.NumMaps()]-1)
+	put(layout.MapCount, 1, tab.Count[pl.NumMaps()]+1)
 	r, err := Open(t.Context(), sampleBase, &OpenOptions{fs: memOf(t, s.with(name, file))})
 	if err != nil {
 		t.Fatal(err)

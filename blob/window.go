@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"sort"
 
+	"blobio/blob/internal/layout"
 	"blobio/cdf5"
 	"blobio/decomp"
 )
 
 const (
 	readBatch = 4 << 20   // bytes read at once
-	readGap   = 8 << 10   // bytes that are read and dropped rather than starting a new read
 	sumStep   = 256 << 10 // bytes that are summed at a time, so that they are still in the cache when they are used
 )
 
@@ -74,12 +74,7 @@ func (r *Reader) flat(ctx context.Context, s *set, id VarID, sv *Variable, rec, 
 		fm.fill(dst, sv)
 		return nil
 	}
-	off := int64(0)
-	if p.place.layout == ProcessCentric {
-		off, _ = p.place.piece(id, srec, p.table, 0)
-	} else {
-		off, _ = p.place.at.Extent(p.place.fileVar(id), srec)
-	}
+	off, _ := p.place.piece(id, srec, p.table, 0)
 	f, done, err := p.file()
 	if err != nil {
 		return err
@@ -90,8 +85,8 @@ func (r *Reader) flat(ctx context.Context, s *set, id VarID, sv *Variable, rec, 
 			return err
 		}
 		b := dst[at:min(at+readBatch, int64(len(dst)))]
-		if end := p.place.fileLen - off - lo*size - at; p.place.layout == Canonical && end < int64(len(b)) {
-			if last, stop := p.place.lastPiece(r.records); off == last && p.place.mayLack(stop-p.place.fileLen) {
+		if end := p.place.FileLen - off - lo*size - at; p.place.Plain && end < int64(len(b)) {
+			if last, stop := p.place.LastPiece(r.records); off == last && p.place.MayLack(stop-p.place.FileLen) {
 				clear(b[max(end, 0):]) // never written, see lastPiece
 			} else if r.opt.AllowMissing {
 				fm.fill(b[max(end, 0):], sv)
@@ -102,11 +97,11 @@ func (r *Reader) flat(ctx context.Context, s *set, id VarID, sv *Variable, rec, 
 				continue
 			}
 		}
-		if err := readFull(f, b, off+lo*size+at, p.name, fmt.Sprintf("variable %q record %d", sv.Name, rec)); err != nil {
+		if err := layout.ReadFull(f, b, off+lo*size+at, p.name, fmt.Sprintf("variable %q record %d", sv.Name, rec)); err != nil {
 			return err
 		}
 		pf.take(p, lo*size+at, b)
-		if p.place.big != fm.big {
+		if p.place.Big != fm.big {
 			cdf5.Swap(b, b, int(size))
 		}
 	}
@@ -201,7 +196,7 @@ func (r *Reader) batches(s *set, m *decomp.Map, id VarID, rec, lo, hi, size int6
 		if p.place == nil {
 			continue
 		}
-		for j := range p.place.shape.nblobs {
+		for j := range p.place.Shape.Blobs {
 			from, to := int64(0), m.Count(p.first+j)
 			if !whole {
 				from, to = posRange(m, p.first+j, lo, hi)
@@ -210,7 +205,7 @@ func (r *Reader) batches(s *set, m *decomp.Map, id VarID, rec, lo, hi, size int6
 				sp := span{p, j, from, min(to, from+readBatch/size)}
 				off, _ := p.place.piece(id, rec, p.table, j)
 				a, b := off+sp.from*size, off+sp.to*size
-				if len(cur) > 0 && (cur[0].p != p || a < end || a-end > p.place.gap() || b-start > readBatch) {
+				if len(cur) > 0 && (cur[0].p != p || a < end || a-end > p.place.Gap() || b-start > readBatch) {
 					out, cur = append(out, cur), nil
 				}
 				if len(cur) == 0 {
@@ -265,7 +260,7 @@ func (r *Reader) scatterBatch(m *decomp.Map, id VarID, sv *Variable, rec int64, 
 		return err
 	}
 	defer done()
-	if err := readFull(f, b, start, p.name, fmt.Sprintf("variable %q", sv.Name)); err != nil {
+	if err := layout.ReadFull(f, b, start, p.name, fmt.Sprintf("variable %q", sv.Name)); err != nil {
 		return err
 	}
 	for len(spans) > 0 { // what lies in the extent as it does in the file, in the cache from summing to scattering
@@ -289,7 +284,7 @@ func (r *Reader) scatterBatch(m *decomp.Map, id VarID, sv *Variable, rec int64, 
 		for _, sp := range spans[:n] {
 			a := at(sp, sp.from) - start
 			src := b[a : a+(sp.to-sp.from)*size]
-			if p.place.big != fm.big {
+			if p.place.Big != fm.big {
 				cdf5.Swap(src, src, int(size))
 			}
 			m.Scatter(dst, lo, src, sp.from, p.first+sp.j, int(size))
@@ -301,7 +296,7 @@ func (r *Reader) scatterBatch(m *decomp.Map, id VarID, sv *Variable, rec int64, 
 
 // posOf is where the bytes of a span begin in the extent of the variable's record.
 func (p *filePart) posOf(id VarID, sp span) int64 {
-	_, _, at := p.place.spot(p.table, sp.j, int32(id), 0)
+	_, _, at := p.place.Spot(p.table, sp.j, int32(id), 0)
 	return at + sp.from*int64(p.place.schema.vars[id].Type.Size())
 }
 

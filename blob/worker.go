@@ -1,9 +1,9 @@
 package blob
 
 import (
-	"encoding/binary"
 	"hash/crc32"
 
+	"blobio/blob/internal/layout"
 	"blobio/cdf5"
 	"blobio/internal/vfs"
 )
@@ -94,18 +94,12 @@ func (w *worker) piece(i int, p *pend, off, at, from, to int64) error {
 // of CDF, up to the next multiple of 4 behind an extent, which are written as
 // zeros; and not data of somebody else, who may have written them already.
 func (w *worker) isPadding(off int64) bool {
-	e := w.q.e
-	if e.place.layout != VariableCentric || off != (w.end+3)&^3 {
-		return false
-	}
+	pl := w.q.e.place
 	v := int(-1 - w.last.v)
 	if w.last.v >= 0 {
-		v = e.place.fileVar(VarID(w.last.v))
+		v = pl.fileVar(VarID(w.last.v))
 	}
-	if e.recN == 1 && e.place.hdr.IsRecord(v) {
-		return false // a lone record variable is not padded
-	}
-	return w.lastAt == e.place.extentLen(v)
+	return off == (w.end+3)&^3 && pl.Pad(v) > 0 && w.lastAt == pl.ExtentBytes(v, nil)
 }
 
 // direct says whether the memory already is what the file holds.
@@ -114,7 +108,7 @@ func (w *worker) direct(p *pend, n int64) bool {
 		return false
 	}
 	t := w.q.e.schema.vars[p.v].Type
-	return sameType(p.mem, t) && (w.q.e.place.big == hostBig || t.Size() == 1)
+	return sameType(p.mem, t) && (w.q.e.place.Big == hostBig || t.Size() == 1)
 }
 
 // take returns the next n bytes of the buffer as part of the write.
@@ -162,11 +156,11 @@ func (e *engine) fill(b []byte, i int, p *pend, from, to int64) error {
 
 // mapElem is the size of an element of a map variable.
 func (e *engine) mapElem(v int32) int64 {
-	switch d, m := int(-1-v)/mapVars, int(-1-v)%mapVars; m {
-	case mapStart, mapCount:
+	switch d, m := int(-1-v)/layout.MapVars, int(-1-v)%layout.MapVars; m {
+	case layout.MapStart, layout.MapCount:
 		return 8
-	case mapOffsets:
-		return e.place.offsetSize(d)
+	case layout.MapOffsets:
+		return e.place.OffsetSize(d)
 	}
 	return 4
 }
@@ -174,16 +168,16 @@ func (e *engine) mapElem(v int32) int64 {
 // fillElems is fill for whole elements.
 func (e *engine) fillElems(b []byte, i int, p *pend, from, to int64) error {
 	if p.v < 0 {
-		e.mapBytes(b, i, int(-1-p.v)/mapVars, int(-1-p.v)%mapVars, from)
+		e.mapBytes(b, i, int(-1-p.v)/layout.MapVars, int(-1-p.v)%layout.MapVars, from)
 		return nil
 	}
 	v := &e.schema.vars[p.v]
 	if p.raw == nil {
-		cdf5.FillBytes(b, v.Type, orderOf(e.place.big), v.fillAtt())
+		cdf5.FillBytes(b, v.Type, orderOf(e.place.Big), v.fillAtt())
 		return nil
 	}
 	size, msize := int64(v.Type.Size()), int64(p.mem.Size())
-	return toFile(b, e.place.big, v.Type, p.mem, p.raw[from/size*msize:to/size*msize])
+	return toFile(b, e.place.Big, v.Type, p.mem, p.raw[from/size*msize:to/size*msize])
 }
 
 // addSum sums bytes of an extent. Bytes that follow on in the same piece join the running sum.
@@ -226,22 +220,22 @@ func (w *worker) flush() error {
 // offset from of that rank's part on. b begins and ends at elements. Behind the last request of a
 // padded row come zeros.
 func (e *engine) mapBytes(b []byte, i, d, m int, from int64) {
-	order := orderOf(e.place.big)
-	k := i*e.place.nd() + d
+	order := orderOf(e.place.Big)
+	k := i*e.place.NumMaps() + d
 	switch m {
-	case mapNreqs:
-		order.PutUint32(b, uint32(e.table.nreqs[k]))
+	case layout.MapNreqs:
+		order.PutUint32(b, uint32(e.table.Nreqs[k]))
 		return
-	case mapStart:
-		order.PutUint64(b, uint64(e.table.start[k]))
+	case layout.MapStart:
+		order.PutUint64(b, uint64(e.table.Start[k]))
 		return
-	case mapCount:
-		order.PutUint64(b, uint64(e.table.count[k]))
+	case layout.MapCount:
+		order.PutUint64(b, uint64(e.table.Count[k]))
 		return
 	}
 	size := int64(4)
-	if m == mapOffsets {
-		size = e.place.offsetSize(d)
+	if m == layout.MapOffsets {
+		size = e.place.OffsetSize(d)
 	}
 	skip := from / size
 	pos := 0
@@ -254,19 +248,11 @@ func (e *engine) mapBytes(b []byte, i, d, m int, from int64) {
 			return
 		}
 		v := q.Length
-		if m == mapOffsets {
+		if m == layout.MapOffsets {
 			v = q.Offset
 		}
 		putInt(b[pos:], order, size, v)
 		pos += int(size)
 	}
 	clear(b[pos:])
-}
-
-func putInt(b []byte, order binary.ByteOrder, size, v int64) {
-	if size == 8 {
-		order.PutUint64(b, uint64(v))
-	} else {
-		order.PutUint32(b, uint32(v))
-	}
 }

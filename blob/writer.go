@@ -11,6 +11,7 @@ import (
 
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/internal/durable"
 	"blobio/subfile"
 )
 
@@ -84,7 +85,7 @@ func Create(ctx context.Context, c comm.Comm, name string, s *Schema, parts []Pa
 	w := &Writer{c: c, schema: s, base: name, opt: o.withDefaults()}
 	runs, err := checkCreate(name, s, parts, o)
 	w.limit = w.opt.Records
-	if w.opt.Layout == VariableCentric {
+	if w.opt.Layout.traits().Grows {
 		w.limit, w.opt.Records = 0, 0
 	}
 	if err := sameOnAll(ctx, c, s, name, &w.opt, err); err != nil {
@@ -121,7 +122,7 @@ func checkCreate(name string, s *Schema, parts []Part, o *Options) ([][]decomp.R
 	if s.err != nil {
 		return nil, s.err
 	}
-	if o != nil && o.Layout == ProcessCentric {
+	if o != nil && o.Layout.traits().ByRank {
 		if err := s.canSum(o.Records); err != nil {
 			return nil, err
 		}
@@ -209,10 +210,13 @@ func sameOnAll(ctx context.Context, c comm.Comm, s *Schema, name string, o *Opti
 	return nil
 }
 
-// hash is of what all ranks must pass alike: what they do together depends on it.
+// hash is of what all ranks must pass alike, since what they do together depends on it: the name and all options but those that are each
+// process's own.
 func (o *Options) hash(name string) int64 {
-	return int64(crc32.ChecksumIEEE(fmt.Appendf(nil, "%q %v %v %d %d %v %v %v %v %v %d %d %v %d %v %v %d %d", name, o.Layout, o.Grouping, o.Subfiles, o.Records, o.Retain,
-		o.Durability, o.CommitMode, o.Force, o.WideMaps, o.Buffer, o.Aggregators, o.Stripe, o.ownMin, o.messages, o.Compress, o.chunk, o.piece)))
+	v := *o
+	v.Memory, v.Workers, v.MaxOpen = 0, 0, 0
+	v.spread, v.syncMin, v.lease, v.fs = false, 0, durable.LeaseOptions{}, nil
+	return int64(crc32.ChecksumIEEE(fmt.Appendf(nil, "%q %+v", name, v)))
 }
 
 // guard ends a collective: all ranks learn of any rank's error, and a writer
@@ -292,7 +296,7 @@ func (w *Writer) Close(ctx context.Context) error {
 func (w *Writer) complete(ctx context.Context, records int64) error {
 	if !w.apart() {
 		var err error
-		if w.opt.Layout == ProcessCentric {
+		if w.unplaced() {
 			if err = w.guard(ctx, w.place(ctx, records)); err != nil {
 				return err
 			}
@@ -304,7 +308,7 @@ func (w *Writer) complete(ctx context.Context, records int64) error {
 	}
 	e := w.eng
 	perr := w.placeApart(records)
-	kept := e.place.layout == ProcessCentric && e.opt.Records == 0
+	kept := e.opt.keeps()
 	list := e.missing(records)[0]
 	keys, alike := []varRec(nil), allAlike
 	if kept {

@@ -69,6 +69,7 @@ func TestZombie(t *testing.T) {
 		for _, first := range cc.contenders(tinyModel(3, 1), was.upTo(3)) {
 			for _, second := range cc.contenders(replace, grown) {
 				t.Run(cc.name+"-"+first.name+"-"+second.name, func(t *testing.T) {
+					t.Parallel()
 					z := zombieTest{cc: cc, start: start, first: first, second: second, was: was}
 					z.run(t)
 				})
@@ -94,7 +95,7 @@ func (z *zombieTest) run(t *testing.T) {
 	}
 	n, k := count(z.first), count(z.second)
 	lost := 0
-	for at := int64(1); at <= n; at += int64(times(5, 1)) {
+	for at := int64(1); at <= n; at += int64(times(11, 1)) {
 		// The first goes on when the second is done, or at one of its operations.
 		for _, wake := range []int64{k + 1000, 1 + (at*7919)%k, 1 + (at*104729)%k} {
 			if z.once(t, at, wake) {

@@ -6,6 +6,9 @@ import (
 	"blobio/internal/fault"
 )
 
+// pkg makes the errors of this package.
+const pkg fault.Pkg = "cdf5"
+
 // FormatError tells what is wrong in a file, in which field and at which byte.
 type FormatError = fault.FormatError
 
@@ -38,9 +41,9 @@ func (e *RangeError) Error() string {
 func (e *RangeError) Unwrap() error { return ErrRange }
 
 func usagef(format string, args ...any) error {
-	return fmt.Errorf("cdf5: %w: %s", ErrUsage, fmt.Sprintf(format, args...))
+	return pkg.Errorf("%w: %s", ErrUsage, fmt.Sprintf(format, args...))
 }
 
 func limitf(format string, args ...any) error {
-	return fmt.Errorf("cdf5: %w: %s", ErrTooLarge, fmt.Sprintf(format, args...))
+	return pkg.Errorf("%w: %s", ErrTooLarge, fmt.Sprintf(format, args...))
 }

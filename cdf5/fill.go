@@ -1,6 +1,10 @@
 package cdf5
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"blobio/internal/elem"
+)
 
 // The default fill values of netCDF (NC_FILL_* of netcdf.h). The two float
 // values are 0x7CF00000 and 0x479E000000000000.
@@ -18,61 +22,18 @@ const (
 	fillUInt64 uint64  = 18446744073709551614
 )
 
+// fills are memory slices of the one default fill value, by type.
+var fills = [...]any{nil, Byte: []int8{fillByte}, Char: []uint8{fillChar}, Short: []int16{fillShort}, Int: []int32{fillInt},
+	Float: []float32{fillFloat}, Double: []float64{fillDouble}, UByte: []uint8{fillUByte}, UShort: []uint16{fillUShort},
+	UInt: []uint32{fillUInt}, Int64: []int64{fillInt64}, UInt64: []uint64{fillUInt64}}
+
 // FillValue returns the default fill value of type t as a Go scalar (a byte
 // for Char), or nil for an unknown type.
 func FillValue(t Type) any {
-	switch t {
-	case Byte:
-		return fillByte
-	case Char:
-		return fillChar
-	case Short:
-		return fillShort
-	case Int:
-		return fillInt
-	case Float:
-		return fillFloat
-	case Double:
-		return fillDouble
-	case UByte:
-		return fillUByte
-	case UShort:
-		return fillUShort
-	case UInt:
-		return fillUInt
-	case Int64:
-		return fillInt64
-	case UInt64:
-		return fillUInt64
+	if !t.Valid() {
+		return nil
 	}
-	return nil
-}
-
-// fillSlice returns the default fill value as a memory slice of one element.
-func fillSlice(t Type) any {
-	switch t {
-	case Byte:
-		return []int8{fillByte}
-	case Short:
-		return []int16{fillShort}
-	case Int:
-		return []int32{fillInt}
-	case Float:
-		return []float32{fillFloat}
-	case Double:
-		return []float64{fillDouble}
-	case UByte:
-		return []uint8{fillUByte}
-	case UShort:
-		return []uint16{fillUShort}
-	case UInt:
-		return []uint32{fillUInt}
-	case Int64:
-		return []int64{fillInt64}
-	case UInt64:
-		return []uint64{fillUInt64}
-	}
-	return []uint8{fillChar}
+	return elem.At(fills[t], 0)
 }
 
 // FillBytes fills all of dst with the fill value of type t as file bytes in
@@ -83,7 +44,7 @@ func FillBytes(dst []byte, t Type, order binary.ByteOrder, fillAtt *Att) {
 	if !t.Valid() || len(dst) == 0 {
 		return
 	}
-	value := fillSlice(t)
+	value := fills[t]
 	if fillAtt != nil && fillAtt.Type == t && fillAtt.Len() == 1 {
 		value = fillAtt.Value
 	}

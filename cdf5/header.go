@@ -3,6 +3,8 @@ package cdf5
 import (
 	"math"
 	"math/bits"
+
+	"blobio/internal/elem"
 )
 
 // Streaming in Header.NumRecs says that the number of records follows from
@@ -34,11 +36,11 @@ func (a *Att) Len() int64 {
 		}
 		return -1
 	}
-	n, t, ok := SliceLen(a.Value)
-	if !ok || t != a.Type || !exactSlice(a.Value) {
+	e, b, ok := elem.Of(a.Value)
+	if !ok || natural[e] != a.Type {
 		return -1
 	}
-	return int64(n)
+	return int64(len(b) / e.Size())
 }
 
 // Var is a variable. Dims holds dimension ids, slowest first; a first

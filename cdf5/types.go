@@ -1,6 +1,10 @@
 package cdf5
 
-import "fmt"
+import (
+	"fmt"
+
+	"blobio/internal/elem"
+)
 
 // Type is an external (file) type. The numbers are those of the format.
 type Type uint32
@@ -20,19 +24,27 @@ const (
 	UInt64 Type = 11 // 8 bytes, unsigned
 )
 
-// typeSizes and typeNames are indexed by Type; the names are those of CDL.
+// elems and typeNames are indexed by Type; the names are those of CDL.
 var (
-	typeSizes = [...]int{0, 1, 1, 2, 4, 4, 8, 1, 2, 4, 8, 8}
+	elems = [...]elem.Type{0, Byte: elem.Int8, Char: elem.Uint8, Short: elem.Int16, Int: elem.Int32, Float: elem.Float32, Double: elem.Float64,
+		UByte: elem.Uint8, UShort: elem.Uint16, UInt: elem.Uint32, Int64: elem.Int64, UInt64: elem.Uint64}
 	typeNames = [...]string{"", "byte", "char", "short", "int", "float", "double", "ubyte", "ushort", "uint", "int64", "uint64"}
 )
 
-// Size returns the bytes of one element, or 0 for a type that does not exist.
-func (t Type) Size() int {
+// natural is the Type of each type in memory: Char is not among them.
+var natural = [...]Type{0, elem.Int8: Byte, elem.Int16: Short, elem.Int32: Int, elem.Int64: Int64,
+	elem.Uint8: UByte, elem.Uint16: UShort, elem.Uint32: UInt, elem.Uint64: UInt64, elem.Float32: Float, elem.Float64: Double}
+
+// elem returns what a value of type t is in memory, or 0 for a type that does not exist.
+func (t Type) elem() elem.Type {
 	if !t.Valid() {
 		return 0
 	}
-	return typeSizes[t]
+	return elems[t]
 }
+
+// Size returns the bytes of one element, or 0 for a type that does not exist.
+func (t Type) Size() int { return t.elem().Size() }
 
 // Valid tells whether t is one of the eleven types of CDF-5.
 func (t Type) Valid() bool { return t >= Byte && t <= UInt64 }
@@ -61,14 +73,14 @@ func ParseType(name string) (Type, error) {
 			return t, nil
 		}
 	}
-	return 0, fmt.Errorf("cdf5: %w: no type is named %q", ErrUsage, name)
+	return 0, pkg.Errorf("%w: no type is named %q", ErrUsage, name)
 }
 
 // Version is the fourth byte of a file.
 type Version uint8
 
 // The versions of the format. They differ in the width of counts and offsets
-// and in the types they know; doc.go has the table.
+// and in the types they know; docs/format-cdf5.md has the table.
 const (
 	CDF1 Version = 1 // 32-bit counts, 32-bit offsets
 	CDF2 Version = 2 // 32-bit counts, 64-bit offsets

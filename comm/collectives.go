@@ -19,7 +19,7 @@ func (m *member) usage(format string, args ...any) error {
 	if err := m.g.w.broken(); err != nil {
 		return err
 	}
-	err := &RankError{Rank: m.world, Err: fmt.Errorf("comm: %w: %s", ErrUsage, fmt.Sprintf(format, args...))}
+	err := &RankError{Rank: m.world, Err: pkg.Errorf("%w: %s", ErrUsage, fmt.Sprintf(format, args...))}
 	return m.g.w.failErr(err)
 }
 

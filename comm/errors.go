@@ -7,6 +7,9 @@ import (
 	"blobio/internal/fault"
 )
 
+// pkg makes the errors of this package.
+const pkg fault.Pkg = "comm"
+
 // Classes of errors, re-exported.
 var (
 	ErrBroken = fault.ErrBroken // a call after the communication broke; the cause is in the chain too

@@ -1,7 +1,6 @@
 package comm
 
 import (
-	"fmt"
 	"time"
 )
 
@@ -34,9 +33,9 @@ func (o *Options) Validate() error {
 	case o == nil:
 		return nil
 	case o.RanksPerNode < 0:
-		return fmt.Errorf("comm: %w: RanksPerNode %d, want >= 0", ErrUsage, o.RanksPerNode)
+		return pkg.Errorf("%w: RanksPerNode %d, want >= 0", ErrUsage, o.RanksPerNode)
 	case o.Placement > RoundRobin:
-		return fmt.Errorf("comm: %w: Placement %d, want Block or RoundRobin", ErrUsage, o.Placement)
+		return pkg.Errorf("%w: Placement %d, want Block or RoundRobin", ErrUsage, o.Placement)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ const maxDistinct = 16
 // n must be in 1 ... 1<<24.
 func Run(ctx context.Context, n int, o *Options, f func(ctx context.Context, c Comm) error) error {
 	if n < 1 || n > 1<<24 {
-		return fmt.Errorf("comm: %w: %d ranks, want 1 ... %d", ErrUsage, n, 1<<24)
+		return pkg.Errorf("%w: %d ranks, want 1 ... %d", ErrUsage, n, 1<<24)
 	}
 	if err := o.Validate(); err != nil {
 		return err

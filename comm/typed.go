@@ -3,7 +3,6 @@ package comm
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"math"
 	"unsafe"
 )
@@ -156,7 +155,7 @@ func reduceFloat[T Number](ctx context.Context, c Comm, v []T, op Op, prefix boo
 
 func combineRanks(all [][]byte, n int, op Op, prefix bool) ([]byte, error) {
 	if !op.float() || op == Replace {
-		return nil, fmt.Errorf("comm: %w: %v on floating-point elements", ErrUsage, op)
+		return nil, pkg.Errorf("%w: %v on floating-point elements", ErrUsage, op)
 	}
 	acc, one := make([]float64, n), make([]float64, n)
 	for i := range acc {
@@ -170,11 +169,11 @@ func combineRanks(all [][]byte, n int, op Op, prefix bool) ([]byte, error) {
 	}
 	for rank, b := range all {
 		if string(b[:floatHeader]) != string(all[0][:floatHeader]) {
-			return nil, fmt.Errorf("comm: %w: rank %d does another reduction than rank 0", ErrMismatch, rank)
+			return nil, pkg.Errorf("%w: rank %d does another reduction than rank 0", ErrMismatch, rank)
 		}
 		b = b[floatHeader:]
 		if len(b) != 8*n {
-			return nil, fmt.Errorf("comm: %w: rank 0 has %d elements, rank %d has %d", ErrMismatch, n, rank, len(b)/8)
+			return nil, pkg.Errorf("%w: rank 0 has %d elements, rank %d has %d", ErrMismatch, n, rank, len(b)/8)
 		}
 		if prefix {
 			tell()

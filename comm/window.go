@@ -3,7 +3,6 @@ package comm
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"math"
 	"sync"
 )
@@ -55,14 +54,14 @@ func (w *window) access(ctx context.Context, rank int, off, n int64, f func(b []
 		return err // one-sided: nobody waits for it
 	}
 	if w.freed {
-		return fmt.Errorf("comm: %w: window is freed", ErrUsage)
+		return pkg.Errorf("%w: window is freed", ErrUsage)
 	}
 	if rank < 0 || rank >= len(w.s.parts) {
-		return fmt.Errorf("comm: %w: window of rank %d, want 0 ... %d", ErrRange, rank, len(w.s.parts)-1)
+		return pkg.Errorf("%w: window of rank %d, want 0 ... %d", ErrRange, rank, len(w.s.parts)-1)
 	}
 	p := &w.s.parts[rank]
 	if size := int64(len(p.b)); off < 0 || n < 0 || n > size || off > size-n {
-		return fmt.Errorf("comm: %w: %d bytes at %d in the window of rank %d, which has %d", ErrRange, n, off, rank, size)
+		return pkg.Errorf("%w: %d bytes at %d in the window of rank %d, which has %d", ErrRange, n, off, rank, size)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -80,7 +79,7 @@ func (w *window) Get(ctx context.Context, rank int, off int64, b []byte) error {
 
 func (w *window) AccumulateInt64(ctx context.Context, rank int, off int64, v []int64, op Op) error {
 	if op >= numOps {
-		return fmt.Errorf("comm: %w: %v", ErrUsage, op)
+		return pkg.Errorf("%w: %v", ErrUsage, op)
 	}
 	return w.access(ctx, rank, off, 8*int64(len(v)), func(p []byte) {
 		for i := range v {
@@ -94,7 +93,7 @@ func (w *window) AccumulateInt64(ctx context.Context, rank int, off int64, v []i
 
 func (w *window) AccumulateFloat64(ctx context.Context, rank int, off int64, v []float64, op Op) error {
 	if !op.float() {
-		return fmt.Errorf("comm: %w: %v on floating-point elements", ErrUsage, op)
+		return pkg.Errorf("%w: %v on floating-point elements", ErrUsage, op)
 	}
 	return w.access(ctx, rank, off, 8*int64(len(v)), func(p []byte) {
 		for i := range v {
@@ -108,7 +107,7 @@ func (w *window) AccumulateFloat64(ctx context.Context, rank int, off int64, v [
 
 func (w *window) FetchInt64(ctx context.Context, rank int, off, v int64, op Op) (old int64, err error) {
 	if op >= numOps {
-		return 0, fmt.Errorf("comm: %w: %v", ErrUsage, op)
+		return 0, pkg.Errorf("%w: %v", ErrUsage, op)
 	}
 	err = w.access(ctx, rank, off, 8, func(p []byte) {
 		old = int64(binary.NativeEndian.Uint64(p))

@@ -6,6 +6,9 @@ import (
 	"blobio/internal/fault"
 )
 
+// pkg makes the errors of this package.
+const pkg fault.Pkg = "decomp"
+
 // Classes of errors of this package, for errors.Is.
 var (
 	// ErrRange: a request does not lie within the array.
@@ -35,9 +38,9 @@ func (e *RequestError) Error() string {
 func (e *RequestError) Unwrap() error { return ErrRange }
 
 func mismatchErr(format string, args ...any) error {
-	return fmt.Errorf("decomp: %w: %s", ErrMapMismatch, fmt.Sprintf(format, args...))
+	return pkg.Errorf("%w: %s", ErrMapMismatch, fmt.Sprintf(format, args...))
 }
 
 func usageErr(format string, args ...any) error {
-	return fmt.Errorf("decomp: %w: %s", ErrUsage, fmt.Sprintf(format, args...))
+	return pkg.Errorf("%w: %s", ErrUsage, fmt.Sprintf(format, args...))
 }

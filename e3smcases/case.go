@@ -103,14 +103,14 @@ func (c *Case) Extents(k int) []int64 {
 // two maps disagree about one dimension.
 func (c *Case) WithMapDims(maps []*decomp.Map) (*Case, error) {
 	if len(maps) != len(c.MapDims) {
-		return nil, fmt.Errorf("e3smcases: case %s: %d maps given, want %d", c.Name, len(maps), len(c.MapDims))
+		return nil, pkg.Errorf("case %s: %d maps given, want %d", c.Name, len(maps), len(c.MapDims))
 	}
 	n := *c
 	n.Dims = slices.Clone(c.Dims)
 	from := make([]string, len(n.Dims)) // what set the length, for error texts
 	set := func(dim int, l int64, by string) error {
 		if from[dim] != "" && n.Dims[dim].Len != l {
-			return fmt.Errorf("e3smcases: case %s: dimension %s is %d by %s but %d by %s",
+			return pkg.Errorf("case %s: dimension %s is %d by %s but %d by %s",
 				c.Name, n.Dims[dim].Name, n.Dims[dim].Len, from[dim], l, by)
 		}
 		n.Dims[dim].Len, from[dim] = l, by
@@ -119,11 +119,11 @@ func (c *Case) WithMapDims(maps []*decomp.Map) (*Case, error) {
 	for k, m := range maps {
 		ids, ext := c.MapDims[k], m.Dims()
 		if len(ids) != len(ext) {
-			return nil, fmt.Errorf("e3smcases: case %s: map D%d has %d dimensions, want %d", c.Name, k+1, len(ext), len(ids))
+			return nil, pkg.Errorf("case %s: map D%d has %d dimensions, want %d", c.Name, k+1, len(ext), len(ids))
 		}
 		for i, d := range ids {
 			if ext[i] < 1 {
-				return nil, fmt.Errorf("e3smcases: case %s: map D%d dimension %d has length %d", c.Name, k+1, i, ext[i])
+				return nil, pkg.Errorf("case %s: map D%d dimension %d has length %d", c.Name, k+1, i, ext[i])
 			}
 			if err := set(d, ext[i], fmt.Sprintf("map D%d", k+1)); err != nil {
 				return nil, err

@@ -1,7 +1,6 @@
 package e3smcases
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
 )
@@ -123,7 +122,7 @@ func (w *walker) walk(level int, main, join heading) {
 // of the nearest cells of a Hilbert curve over the next power of two, as in HOMME.
 func faceCurve(n int) ([]int32, error) {
 	if n < 1 {
-		return nil, fmt.Errorf("e3smcases: a face of %d elements a side", n)
+		return nil, pkg.Errorf("a face of %d elements a side", n)
 	}
 	w := walker{n: n, order: make([]int32, n*n)}
 	rest := n
@@ -171,7 +170,7 @@ func nearestCurve(n int) ([]int32, error) {
 		}
 	}
 	if int(next) != n*n {
-		return nil, fmt.Errorf("e3smcases: ne=%d has no curve: %d of %d elements are reached", n, next, n*n)
+		return nil, pkg.Errorf("ne=%d has no curve: %d of %d elements are reached", n, next, n*n)
 	}
 	return order, nil
 }

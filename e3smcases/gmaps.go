@@ -1,7 +1,6 @@
 package e3smcases
 
 import (
-	"fmt"
 	"math"
 
 	"blobio/decomp"
@@ -24,10 +23,10 @@ func GenG(ncells, nlev, ranks int, seed int64) ([]*decomp.Map, error) {
 // Maps returns D1 to D6.
 func (g G) Maps() ([]*decomp.Map, error) {
 	if g.Levels < 1 {
-		return nil, fmt.Errorf("e3smcases: G: %d levels, want 1 or more", g.Levels)
+		return nil, pkg.Errorf("G: %d levels, want 1 or more", g.Levels)
 	}
 	if g.Ranks < 1 || g.Ranks > decomp.MaxRanks {
-		return nil, fmt.Errorf("e3smcases: G: %d ranks, want 1 to %d", g.Ranks, decomp.MaxRanks)
+		return nil, pkg.Errorf("G: %d ranks, want 1 to %d", g.Ranks, decomp.MaxRanks)
 	}
 	o, err := newOcean(g.Cells, g.Seed)
 	if err != nil {

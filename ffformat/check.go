@@ -11,7 +11,10 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
+
+	"blobio/internal/par"
+
+	"blobio/internal/fault"
 )
 
 // CheckOptions are options of Check. nil is the default.
@@ -174,12 +177,15 @@ func (c *checker) data(ctx context.Context, s *structure) {
 	}
 	var sum string
 	var sumErr error
-	var wg sync.WaitGroup
-	if !c.f.Layout.atEnd() {
-		wg.Go(func() { sum, sumErr = c.sumInline(ctx, jobs) })
-	}
-	res, err := c.rd.hashChunks(ctx, jobs, c.Workers)
-	wg.Wait()
+	var res []chunkResult
+	var err error
+	par.Do(2, 2, func(i int) {
+		if i == 0 {
+			res, err = c.rd.hashChunks(ctx, jobs, c.Workers)
+		} else if !c.f.Layout.atEnd() {
+			sum, sumErr = c.sumInline(ctx, jobs)
+		}
+	})
 	if err != nil {
 		c.report(findingOf(Error, c.name, err))
 		return
@@ -227,7 +233,7 @@ func (c *checker) chunk(ctx context.Context, p place, res chunkResult) {
 			if c.odd++; c.odd > maxFlaws {
 				return
 			}
-			c.report(Finding{Severity: Note, File: c.name, Offset: p.offset, Field: p.field() + ": hash", HasVar: true, Var: p.ID,
+			c.report(Finding{Severity: Note, File: c.name, Offset: p.offset, Field: p.field() + ": hash", Var: fault.Num(p.ID),
 				Msg: "of a chunk without bytes: not that of nothing"})
 		}
 		return

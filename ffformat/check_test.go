@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"blobio/internal/fault"
 )
 
 // TestCheckVectors: every whole file is sound, but for the checksum that only the
@@ -43,8 +45,8 @@ func TestCheckVectors(t *testing.T) {
 func badVars(fs []Finding) []int32 {
 	ids := []int32{}
 	for _, f := range fs {
-		if f.HasVar && f.Severity == Error {
-			ids = append(ids, f.Var)
+		if id, ok := f.Var.Get(); ok && f.Severity == Error {
+			ids = append(ids, int32(id))
 		}
 	}
 	slices.Sort(ids)
@@ -124,9 +126,9 @@ func readGood(t *testing.T, b []byte, name string, bad []int32) int {
 }
 
 func TestFindingJSON(t *testing.T) {
-	f := Finding{Severity: Error, File: "x", Offset: 12, Field: "f", Msg: "m", Err: ErrChecksum, HasVar: true, Var: 0}
+	f := Finding{Severity: Error, File: "x", Offset: 12, Field: "f", Msg: "m", Err: ErrChecksum, Var: fault.Num(0)}
 	b, err := json.Marshal(f)
-	if want := `{"severity":"error","file":"x","offset":12,"field":"f","message":"m","class":"checksum mismatch","var":0}`; err != nil || string(b) != want {
+	if want := `{"severity":"error","file":"x","offset":12,"var":0,"field":"f","message":"m","class":"checksum mismatch"}`; err != nil || string(b) != want {
 		t.Errorf("%s, %v", b, err)
 	}
 	if s := f.String(); s != "error: x: 0xc: f: m (checksum mismatch)" {

@@ -3,10 +3,12 @@ package ffformat
 import (
 	"cmp"
 	"context"
-	"runtime"
+	"iter"
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"blobio/internal/par"
 )
 
 const (
@@ -75,7 +77,6 @@ type hashing struct {
 	segs []segment
 	fast []blockState
 	res  []chunkResult
-	next atomic.Int64
 
 	md5s  md5Server
 	lanes bool // MD5 in the lanes of one processor
@@ -86,10 +87,7 @@ type hashing struct {
 func (r *Reader) hashChunks(ctx context.Context, jobs []chunkJob, workers int) ([]chunkResult, error) {
 	h := &hashing{r: r, jobs: jobs, res: make([]chunkResult, len(jobs))}
 	h.cut()
-	if workers == 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	workers = min(workers, len(h.segs))
+	workers = min(par.Workers(workers), len(h.segs))
 	defer h.md5s.close()
 	var whole int
 	var total int64
@@ -104,14 +102,7 @@ func (r *Reader) hashChunks(ctx context.Context, jobs []chunkJob, workers int) (
 		at, h.lanes = streams(whole, total, h.segs[0].n, workers)
 		workers = max(workers, at)
 	}
-	var wg sync.WaitGroup
-	for range workers - 1 {
-		wg.Go(func() { h.work(ctx) })
-	}
-	if workers > 0 {
-		h.work(ctx)
-	}
-	wg.Wait()
+	_ = par.Crew(ctx, workers, len(h.segs), h.work)
 	return h.res, ctx.Err()
 }
 
@@ -152,13 +143,9 @@ func (h *hashing) cut() {
 // whole says that the hash of a chunk is one over all its bytes.
 func (h *hashing) whole(j *chunkJob) bool { return h.r.f.Hash == MD5 && j.want == nil }
 
-func (h *hashing) work(ctx context.Context) {
+func (h *hashing) work(ctx context.Context, segs iter.Seq[int]) error {
 	var buf []byte
-	for {
-		k := h.next.Add(1) - 1
-		if k >= int64(len(h.segs)) || ctx.Err() != nil {
-			return
-		}
+	for k := range segs {
 		s := h.segs[k]
 		j := &h.jobs[s.job]
 		if need := min(max(pieceSize, j.bs), s.n); j.dst == nil && int64(len(buf)) < need {
@@ -170,6 +157,7 @@ func (h *hashing) work(ctx context.Context) {
 			h.blocks(ctx, s, buf)
 		}
 	}
+	return nil
 }
 
 // piece reads n bytes at off of a chunk, to where they belong or to buf.

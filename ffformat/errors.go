@@ -1,10 +1,11 @@
 package ffformat
 
 import (
-	"fmt"
-
 	"blobio/internal/fault"
 )
+
+// pkg makes the errors of this package.
+const pkg fault.Pkg = "ffformat"
 
 // FormatError says what is wrong with a file, and where.
 type FormatError = fault.FormatError
@@ -30,10 +31,10 @@ var (
 
 // formatErr builds a FormatError of this package.
 func formatErr(file string, off int64, field string, class error, format string, args ...any) *FormatError {
-	return &FormatError{Pkg: "ffformat", File: file, Offset: off, Field: field, Msg: fmt.Sprintf(format, args...), Err: class}
+	return pkg.At(file, off, field, class, format, args...)
 }
 
 // usageErr says that an argument is wrong.
 func usageErr(format string, args ...any) error {
-	return fmt.Errorf("ffformat: %s: %w", fmt.Sprintf(format, args...), ErrUsage)
+	return pkg.Usage(format, args...)
 }

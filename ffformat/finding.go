@@ -1,7 +1,6 @@
 package ffformat
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -21,61 +20,16 @@ const (
 )
 
 // A Finding is one thing that Check found.
-type Finding struct {
-	Severity Severity
-	File     string
-	Offset   int64 // in the file, in bytes; -1 if it has none
-	Field    string
-	Msg      string
-	Err      error // the class, for errors.Is; may be nil
-	HasVar   bool  // it is about one variable: Var
-	Var      int32
-}
+type Finding = fault.Finding
 
-// String prints one line: severity, file, offset, field and message.
-func (f Finding) String() string {
-	e := FormatError{Pkg: f.Severity.String(), File: f.File, Offset: f.Offset, Field: f.Field, Msg: f.Msg, Err: f.Err}
-	return e.Error()
-}
+// FindingOf is an error as a finding: of a FormatError its file, offset and field, of a VarError its variable.
+func FindingOf(sev Severity, err error) Finding { return findingOf(sev, "", err) }
 
-// MarshalJSON gives the fields in lower case, the class as text.
-func (f Finding) MarshalJSON() ([]byte, error) {
-	v := struct {
-		Severity Severity `json:"severity"`
-		File     string   `json:"file,omitempty"`
-		Offset   *int64   `json:"offset,omitempty"`
-		Field    string   `json:"field,omitempty"`
-		Msg      string   `json:"message"`
-		Class    string   `json:"class,omitempty"`
-		Var      *int32   `json:"var,omitempty"`
-	}{f.Severity, f.File, nil, f.Field, f.Msg, "", nil}
-	if f.Offset >= 0 {
-		v.Offset = &f.Offset
-	}
-	if f.Err != nil {
-		v.Class = f.Err.Error()
-	}
-	if f.HasVar {
-		v.Var = &f.Var
-	}
-	return json.Marshal(v)
-}
-
-// findingOf makes a finding of an error, with the place that a FormatError names.
 func findingOf(sev Severity, file string, err error) Finding {
-	f := Finding{Severity: sev, File: file, Offset: -1}
+	f := fault.Of(sev, file, err)
 	var ve *VarError
 	if errors.As(err, &ve) {
-		f.HasVar, f.Var = true, ve.ID
-	}
-	var fe *FormatError
-	if !errors.As(err, &fe) {
-		f.Msg, f.Err = err.Error(), err
-		return f
-	}
-	f.Offset, f.Field, f.Msg, f.Err = fe.Offset, fe.Field, fe.Msg, fe.Err
-	if fe.File != "" {
-		f.File = fe.File
+		f.Var = fault.Num(ve.ID)
 	}
 	return f
 }
@@ -116,12 +70,4 @@ func BadVars(err error) []int32 {
 	}
 	walk(err)
 	return ids
-}
-
-// FindingOf is an error as a finding: of a FormatError its file, offset and field.
-func FindingOf(sev Severity, err error) Finding { return findingOf(sev, "", err) }
-
-// AsError is the finding as a FormatError.
-func (f Finding) AsError() error {
-	return &FormatError{Pkg: "ffformat", File: f.File, Offset: f.Offset, Field: f.Field, Msg: f.Msg, Err: f.Err}
 }

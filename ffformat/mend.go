@@ -1,6 +1,10 @@
 package ffformat
 
-import "context"
+import (
+	"context"
+
+	"blobio/internal/fault"
+)
 
 // mender corrects records by what the growth rule and the hashes of the chunks say.
 type mender struct {
@@ -47,7 +51,7 @@ func (m *mender) matches(off, n int64, hash Digest) (bool, error) {
 
 func (m *mender) fix(p place, at span, field string, was, is int64) {
 	fi := m.act(p.offset+int64(at.off), p.field()+": "+field, "%d, was %d", is, was)
-	fi.HasVar, fi.Var = true, p.ID
+	fi.Var = fault.Num(p.ID)
 }
 
 // places makes the containers of each block lie back to back: a place or a size that the

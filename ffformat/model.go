@@ -17,7 +17,7 @@ const (
 // Fields that a layout does not store are 0.
 type FileBlock struct {
 	Checksum  string // 32 characters: lower-case hex digits of an MD5; of a Fast file its mark
-	MyHash    Digest // of the fields below, see Hashes in the package comment
+	MyHash    Digest // of the fields below, see docs/format-fti-ff.md#hashes
 	CkptID    int32  // C, D, E, F
 	CkptSize  int64  // size of the whole file
 	MetaSize  int64  // all metadata with this block; from C0 on

@@ -83,7 +83,7 @@ func (r *Reader) File() *File { return r.f }
 func (r *Reader) variable(id int32) (*variable, error) {
 	v := r.vars[id]
 	if v == nil {
-		return nil, &VarError{id, fmt.Errorf("ffformat: %s: no such variable: %w", r.f.Name, ErrMissing)}
+		return nil, &VarError{id, pkg.Errorf("%s: no such variable: %w", r.f.Name, ErrMissing)}
 	}
 	if why, ok := r.recs.lost[id]; ok {
 		return nil, &VarError{id, why.err(r.f)}

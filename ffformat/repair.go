@@ -170,7 +170,8 @@ func (w *repairing) diagnose(ctx context.Context) error {
 		if fl.Severity == Warning && strings.HasSuffix(fl.Field, "hascontent") {
 			continue // WriterOptions.BothRules: FTI takes it
 		}
-		if _, lost := s.lost[fl.Var]; !(fl.HasVar && lost) && fl.Severity > Note {
+		id, of := fl.Var.Get()
+		if _, lost := s.lost[int32(id)]; !(of && lost) && fl.Severity > Note {
 			w.act(fl.Offset, fl.Field, "written anew: %s", fl.Msg)
 		}
 	}

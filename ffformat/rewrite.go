@@ -4,16 +4,15 @@ import (
 	"context"
 	"crypto/md5"
 	"errors"
-	"fmt"
 	"hash"
 	"io"
+	"iter"
 	"math"
-	"runtime"
-	"sync"
 	"sync/atomic"
 
 	"github.com/zeebo/xxh3"
 
+	"blobio/internal/par"
 	"blobio/internal/vfs"
 )
 
@@ -130,31 +129,18 @@ func (w *rewriting) copy(ctx context.Context) error {
 		}
 	}
 	if len(list) != len(w.from) {
-		return fmt.Errorf("ffformat: %d chunks for %d containers: %w", len(w.from), len(list), ErrBroken)
-	}
-	workers := w.workers
-	if workers == 0 {
-		workers = runtime.GOMAXPROCS(0)
+		return pkg.Errorf("%d chunks for %d containers: %w", len(w.from), len(list), ErrBroken)
 	}
 	errs := make([]error, len(list))
-	var next atomic.Int64
-	var failed atomic.Bool // by I/O: no use in going on
-	var wg sync.WaitGroup
-	for range min(workers, len(list)) {
-		wg.Go(func() {
-			buf := make([]byte, rewritePiece)
-			for {
-				i := int(next.Add(1) - 1)
-				if i >= len(list) || ctx.Err() != nil || failed.Load() {
-					return
-				}
-				if errs[i] = w.chunk(ctx, list[i], w.from[i], buf); isIO(errs[i]) {
-					failed.Store(true)
-				}
+	_ = par.Crew(ctx, par.Workers(w.workers), len(list), func(ctx context.Context, chunks iter.Seq[int]) error {
+		buf := make([]byte, rewritePiece)
+		for i := range chunks {
+			if errs[i] = w.chunk(ctx, list[i], w.from[i], buf); isIO(errs[i]) {
+				return errs[i] // no use in going on
 			}
-		})
-	}
-	wg.Wait()
+		}
+		return nil
+	})
 	if err := ctx.Err(); err != nil {
 		return err
 	}

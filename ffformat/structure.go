@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"blobio/internal/fault"
 )
 
 // place is a container and where its record is.
@@ -108,7 +110,7 @@ func (s *structure) at(p place, f span, field string, lost bool, format string, 
 		return
 	}
 	fi := s.finding(Error, p.offset+int64(f.off), p.field()+": "+field, format, args...)
-	fi.HasVar, fi.Var = true, p.ID
+	fi.Var = fault.Num(p.ID)
 	s.add(fi)
 }
 
@@ -309,7 +311,7 @@ func (s *structure) variables() {
 	for _, id := range order {
 		if v := vars[id]; t.idx.len > 0 && int(v.idx) >= len(order) {
 			fi := s.finding(Warning, v.first.offset+int64(t.idx.off), v.first.field()+": idx", "%d, the table of %d variables ends before", v.idx, len(order))
-			fi.HasVar, fi.Var = true, id
+			fi.Var = fault.Num(id)
 			s.add(fi)
 		}
 	}
@@ -356,7 +358,7 @@ func (s *structure) content(v *varState, p place) {
 	case p.HasContent && p.ChunkSize == 0 && v.n > 0 && p.Hash == emptyHash(s.f):
 		fi := s.finding(Warning, p.offset+int64(t.hasContent.off), p.field()+": hascontent",
 			"true for no bytes: by the growth rule an empty container has no content (WriterOptions.BothRules writes it so)")
-		fi.HasVar, fi.Var = true, p.ID
+		fi.Var = fault.Num(p.ID)
 		s.add(fi)
 	case p.HasContent && v.open:
 		s.at(p, t.hasContent, "hascontent", p.ChunkSize != 0, "true, but a container of the variable before it is not full")

@@ -50,7 +50,7 @@ func TestOverlap(t *testing.T) {
 				for _, fi := range findings(t, b, "", nil) {
 					if strings.Contains(fi.Msg, "overlaps") {
 						overlaps++
-						if !slices.Contains(n.lost, fi.Var) || !errors.Is(fi.Err, ErrCorrupt) {
+						if id, _ := fi.Var.Get(); !slices.Contains(n.lost, int32(id)) || !errors.Is(fi.Err, ErrCorrupt) {
 							t.Errorf("%v", fi)
 						}
 					}

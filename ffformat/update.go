@@ -3,7 +3,6 @@ package ffformat
 import (
 	"context"
 	"crypto/md5"
-	"fmt"
 	"math"
 	"slices"
 	"sync/atomic"
@@ -122,7 +121,7 @@ func (u *Update) Add(ctx context.Context, id int32, data []byte) error {
 // parallel. After an error the update can only be aborted.
 func (u *Update) AddAll(ctx context.Context, vars []VarBuf) error {
 	if u.err != nil {
-		return fmt.Errorf("ffformat: update failed before: %w: %w", ErrBroken, u.err)
+		return pkg.Errorf("update failed before: %w: %w", ErrBroken, u.err)
 	}
 	if err := u.addAll(ctx, vars); err != nil {
 		u.err = err
@@ -192,7 +191,7 @@ func (u *Update) Finish(ctx context.Context) (*Result, error) {
 	}
 	defer u.Abort()
 	if u.err != nil {
-		return nil, fmt.Errorf("ffformat: update failed before: %w: %w", ErrBroken, u.err)
+		return nil, pkg.Errorf("update failed before: %w: %w", ErrBroken, u.err)
 	}
 	for _, v := range u.o.Vars {
 		if !u.added[v.ID] {

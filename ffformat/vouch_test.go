@@ -135,8 +135,8 @@ func TestOwnRepair(t *testing.T) {
 	b[f.recordOffset(0, 0)+1] ^= 1 // variable 266
 	var ids []int32
 	for _, x := range findings(t, b, "", nil) {
-		if x.HasVar {
-			ids = append(ids, x.Var)
+		if id, ok := x.Var.Get(); ok {
+			ids = append(ids, int32(id))
 			if !errors.Is(x.Err, ErrCorrupt) || !strings.Contains(x.Msg, "doubtful") {
 				t.Error(x)
 			}
@@ -191,7 +191,8 @@ func TestFastDoubt(t *testing.T) {
 		ids := []int32{}
 		for _, x := range findings(t, b, "", nil) {
 			if strings.Contains(x.Msg, "doubtful") {
-				ids = append(ids, x.Var)
+				id, _ := x.Var.Get()
+				ids = append(ids, int32(id))
 			}
 		}
 		if fmt.Sprint(ids) != c.want {

@@ -6,10 +6,10 @@ import (
 	"context"
 	"crypto/md5"
 	"hash"
-	"runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
+
+	"blobio/internal/par"
 )
 
 const (
@@ -64,10 +64,7 @@ func (j *writeJob) settled() (Digest, bool) {
 // chunks each worker takes one through everything, so that its bytes come from memory once;
 // else blocks and writes are divided finely, beside the workers that hash.
 func (u *Update) write(ctx context.Context, jobs []*writeJob) error {
-	workers := u.w.o.Workers
-	if workers == 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
+	workers := par.Workers(u.w.o.Workers)
 	var total, largest int64
 	for _, j := range jobs {
 		total += int64(len(j.data))
@@ -116,30 +113,7 @@ func (u *Update) write(ctx context.Context, jobs []*writeJob) error {
 
 // perform runs the tasks in order on several workers. The first error stops it.
 func perform(ctx context.Context, workers int, tasks []func(context.Context) error) error {
-	if len(tasks) == 0 {
-		return ctx.Err()
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var next atomic.Int64
-	work := func() {
-		for {
-			k := next.Add(1) - 1
-			if k >= int64(len(tasks)) || ctx.Err() != nil {
-				return
-			}
-			if err := tasks[k](ctx); err != nil {
-				cancel(err)
-			}
-		}
-	}
-	var wg sync.WaitGroup
-	for range min(workers, len(tasks)) - 1 {
-		wg.Go(work)
-	}
-	work()
-	wg.Wait()
-	return context.Cause(ctx)
+	return par.Each(ctx, workers, len(tasks), func(ctx context.Context, k int) error { return tasks[k](ctx) })
 }
 
 // pieceLen is writePiece in whole blocks.

@@ -23,7 +23,7 @@ import (
 // older one or a spare was recovered and none has been written since, the side files do not say what the
 // newest one holds, or the slot is up to date. CatchUp is collective.
 func (s *Store) CatchUp(ctx context.Context) (Stats, error) {
-	err := s.err
+	err := s.ledger.broken
 	if err == nil && s.busy {
 		err = usageErr("CatchUp during an incremental checkpoint")
 	}
@@ -35,15 +35,15 @@ func (s *Store) CatchUp(ctx context.Context) (Stats, error) {
 	if err != nil || v[0] == 0 { // all ranks or none: a copy of some is none
 		return Stats{}, err
 	}
-	newest := s.committed()[len(s.committed())-1]
-	if err := comm.Agree(ctx, s.c, s.within(ctx, func() error { return s.verifyTwin(ctx, &newest) })); err != nil {
+	newest := s.ledger.committed()[len(s.ledger.committed())-1]
+	if err := comm.Agree(ctx, s.c, s.files.within(ctx, func() error { return s.verifyTwin(ctx, &newest) })); err != nil {
 		return Stats{}, err
 	}
 	inc := &Incremental{s: s, id: newest.ID, time: newest.Time}
 	if err := inc.takeSlot(ctx); err != nil {
 		return Stats{}, err
 	}
-	err = s.within(ctx, func() error { return inc.twin(ctx, &newest) })
+	err = s.files.within(ctx, func() error { return inc.twin(ctx, &newest) })
 	if inc.f != nil {
 		inc.f.close() //nolint:errcheck // after an error, the file does not count
 	}
@@ -58,27 +58,27 @@ func (s *Store) CatchUp(ctx context.Context) (Stats, error) {
 	if err != nil {
 		return Stats{}, err
 	}
-	rec := s.rec.clone()
+	rec := s.ledger.rec.clone()
 	rec.Seq++
 	rec.Slots = max(rec.Slots, inc.slot+1)
 	rec.Spares = slices.DeleteFunc(rec.Spares, func(e entry) bool { return e.Slot == inc.slot })
 	newest.Slot = inc.slot
 	rec.Spares = append(rec.Spares, newest)
-	if err := s.replaceRecord(ctx, rec); err != nil {
+	if err := s.ledger.replace(ctx, rec); err != nil {
 		return Stats{}, err
 	}
-	s.slots[inc.slot] = slot{digests: inc.res.Digests, named: true}
+	s.files.slots[inc.slot] = slot{digests: inc.res.Digests, named: true}
 	return Stats{ffformat.Stats{Data: n[0], Written: n[1], Blocks: n[2], Dirty: n[3], Writes: n[4]}, n[5]}, nil
 }
 
 // behind says whether CatchUp has anything to do.
 func (s *Store) behind() bool {
-	l := s.committed()
-	if len(l) == 0 || s.base != nil || s.last != l[len(l)-1].ID || s.slots[l[len(l)-1].Slot].digests == nil {
+	l := s.ledger.committed()
+	if len(l) == 0 || s.ledger.base != nil || s.ledger.last != l[len(l)-1].ID || s.files.slots[l[len(l)-1].Slot].digests == nil {
 		return false
 	}
-	k := s.free()
-	return !slices.ContainsFunc(s.rec.Spares, func(e entry) bool { return e.Slot == k && e.ID == s.last && s.slots[k].digests != nil })
+	k := s.ledger.free()
+	return !slices.ContainsFunc(s.ledger.rec.Spares, func(e entry) bool { return e.Slot == k && e.ID == s.ledger.last && s.files.slots[k].digests != nil })
 }
 
 // verifyTwin reads what twin is going to copy.
@@ -89,10 +89,10 @@ func (s *Store) verifyTwin(ctx context.Context, newest *entry) error {
 	}
 	defer r.Close()
 	var have *ffformat.Digests
-	if k := s.free(); k < len(s.slots) {
-		have = s.slots[k].digests
+	if k := s.ledger.free(); k < len(s.files.slots) {
+		have = s.files.slots[k].digests
 	}
-	_, err = s.w.Twin(ctx, nil, r.Reader, have, s.slots[newest.Slot].digests, false)
+	_, err = s.files.w.Twin(ctx, nil, r.Reader, have, s.files.slots[newest.Slot].digests, false)
 	return err
 }
 
@@ -104,18 +104,19 @@ func (inc *Incremental) twin(ctx context.Context, newest *entry) error {
 		return err
 	}
 	defer r.Close()
-	have, fresh, err := inc.openFile()
-	if err != nil {
+	var have *ffformat.Digests
+	var fresh bool
+	if inc.f, inc.size, have, fresh, err = s.files.openFile(inc.slot); err != nil {
 		return err
 	}
-	d := s.slots[newest.Slot].digests
-	s.slots[inc.slot].digests = nil // from now on the file changes
+	d := s.files.slots[newest.Slot].digests
+	s.files.slots[inc.slot].digests = nil // from now on the file changes
 	if n := r.File().Size; n > inc.size {
 		if err := inc.f.Allocate(inc.size, n-inc.size); err != nil {
 			return err
 		}
 	}
-	st, err := s.w.Twin(ctx, inc.f, r.Reader, have, d, fresh)
+	st, err := s.files.w.Twin(ctx, inc.f, r.Reader, have, d, fresh)
 	if err != nil {
 		return err
 	}

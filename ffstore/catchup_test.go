@@ -113,7 +113,7 @@ func TestCatchUpTwin(t *testing.T) {
 				if st, err := s.CatchUp(ctx); err != nil || st != (Stats{}) {
 					return fmt.Errorf("CatchUp from a spare: %+v, %w", st, err)
 				}
-				slot := s.free()
+				slot := s.ledger.free()
 				if slot != v.List()[0].Slot {
 					return fmt.Errorf("the next checkpoint goes to slot %d", slot)
 				}

@@ -9,16 +9,12 @@ import (
 
 	"blobio/ffformat"
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
-// Finding is something that Check found; as in ffformat, with the checkpoint and
-// rank where it was.
-type Finding struct {
-	ffformat.Finding
-	CkptID int32 `json:"ckpt,omitempty"`
-	Rank   int   `json:"rank"`
-}
+// Finding is something that Check found; Dataset is the checkpoint, and Rank the rank where it was.
+type Finding = fault.Finding
 
 // CheckOptions of Check. nil is the default.
 type CheckOptions struct {
@@ -41,11 +37,7 @@ func Check(ctx context.Context, dir string, o *CheckOptions) iter.Seq[Finding] {
 	}
 	return func(yield func(Finding) bool) {
 		say := func(sev ffformat.Severity, e *entry, rank int, err error) bool {
-			f := Finding{Finding: ffformat.FindingOf(sev, err), Rank: rank}
-			if e != nil {
-				f.CkptID = e.ID
-			}
-			return yield(f)
+			return yield(placed(ffformat.FindingOf(sev, err), e, rank))
 		}
 		v, err := OpenView(dir, opt.FS)
 		if err != nil {
@@ -67,7 +59,7 @@ func Check(ctx context.Context, dir string, o *CheckOptions) iter.Seq[Finding] {
 					opt.Progress(done, total)
 				}
 				done++
-				r, err := openRank(v.fsys, v.dir, e.of(rank), rank)
+				r, err := openRank(v.fsys, v.dir, e.forRank(rank), rank)
 				if err != nil {
 					bad = true
 					if !say(ffformat.Error, e, rank, err) {
@@ -111,7 +103,7 @@ func (v *View) checkFile(ctx context.Context, e *entry, rank int, o *ffformat.Ch
 		return true
 	}
 	for x := range ffformat.Check(ctx, f, size, f.Name(), o) {
-		if !yield(Finding{x, e.ID, rank}) {
+		if !yield(placed(x, e, rank)) {
 			return false
 		}
 	}
@@ -125,7 +117,7 @@ func (v *View) checkSpares(ctx context.Context, o *ffformat.CheckOptions, say fu
 		var bad error
 		for rank := 0; rank < v.rec.Ranks && bad == nil; rank++ {
 			var r *RankReader
-			if r, bad = openRank(v.fsys, v.dir, e.of(rank), rank); bad != nil {
+			if r, bad = openRank(v.fsys, v.dir, e.forRank(rank), rank); bad != nil {
 				break
 			}
 			r.Close()
@@ -207,11 +199,13 @@ func (v *View) checkLogs(say func(error) bool) {
 	}
 }
 
-// MarshalJSON gives the fields of the finding of the file, then ckpt and rank.
-func (f Finding) MarshalJSON() ([]byte, error) {
-	b, err := f.Finding.MarshalJSON()
-	if err != nil || len(b) < 2 {
-		return b, err
+// placed says in which checkpoint, and of which rank, a finding is, if it is in one.
+func placed(f Finding, e *entry, rank int) Finding {
+	if e != nil {
+		f.Dataset = fault.Num(e.ID)
 	}
-	return fmt.Appendf(b[:len(b)-1], `,"ckpt":%d,"rank":%d}`, f.CkptID, f.Rank), nil
+	if rank >= 0 {
+		f.Rank = fault.Num(rank)
+	}
+	return f
 }

@@ -2,11 +2,10 @@ package ffstore
 
 import (
 	"context"
-	"errors"
+	"slices"
 
 	"blobio/comm"
 	"blobio/ffformat"
-	"blobio/internal/vfs"
 )
 
 // Stats is what one checkpoint did, summed over all ranks.
@@ -34,11 +33,8 @@ func (s *Store) whole(ctx context.Context, id int32, diff bool) (Stats, error) {
 	if err != nil {
 		return Stats{}, err
 	}
-	vars := make([]ffformat.VarBuf, len(s.order))
-	for i, v := range s.order {
-		vars[i] = ffformat.VarBuf{ID: v, Data: s.data[v]}
-	}
-	return inc.commit(ctx, s.within(ctx, func() error { // all at once: no more files are open than there are places
+	vars := s.vars()
+	return inc.commit(ctx, s.files.within(ctx, func() error { // all at once: no more files are open than there are places
 		if err := inc.open(); err != nil {
 			return err
 		}
@@ -65,83 +61,97 @@ type Incremental struct {
 	done bool
 }
 
-// handle is a file that can be closed and opened again between two uses.
-type handle struct {
-	vfs.File
-	name string
-	open bool
-}
-
-func (h *handle) close() error {
-	if !h.open {
-		return nil
+// prepare agrees on what is going to be written, and notes durably that the slot is no
+// longer what its digests say, before anything is written to it.
+func (s *Store) prepare(ctx context.Context, id int32, diff bool) (*Incremental, error) {
+	inc := &Incremental{s: s, id: id, diff: diff}
+	err := s.ledger.broken
+	switch {
+	case err != nil:
+	case s.busy:
+		err = usageErr("checkpoint %d during an incremental one", id)
+	case id < 1:
+		err = usageErr("checkpoint id %d, want at least 1", id)
+	case id <= s.ledger.last:
+		err = usageErr("checkpoint id %d, want more than %d, the last one", id, s.ledger.last)
 	}
-	h.open = false
-	return h.File.Close()
-}
-
-// Begin starts an incremental checkpoint. Add is not collective; Commit and Abort
-// are, and one of them must end it.
-func (s *Store) Begin(ctx context.Context, id int32, diff bool) (*Incremental, error) {
-	inc, err := s.prepare(ctx, id, diff)
+	if err := comm.Agree(ctx, s.c, err); err != nil {
+		return nil, err
+	}
+	v := []int64{int64(id), -int64(id), 0}
+	if s.c.Rank() == 0 {
+		v[2] = s.o.Clock().UnixNano()
+		for _, e := range s.ledger.newestFirst() { // so that no two of a store have the same
+			v[2] = max(v[2], e.Time+1)
+		}
+		v[2] = ffformat.OwnTime(v[2])
+	}
+	agreed, err := comm.Allreduce(ctx, s.c, v, comm.Max)
 	if err != nil {
 		return nil, err
 	}
-	err = s.within(ctx, func() error {
-		if err := inc.open(); err != nil {
-			return err
-		}
-		return inc.park()
-	})
-	if err := comm.Agree(ctx, s.c, err); err != nil {
-		inc.giveUp()
-		return nil, err
+	if agreed[0] != -agreed[1] {
+		return nil, usageErr("ranks ask for checkpoints %d to %d, want the same", -agreed[1], agreed[0])
 	}
-	s.busy = true
-	return inc, nil
+	inc.time = agreed[2]
+	return inc, inc.takeSlot(ctx)
 }
 
-// Add writes a protected variable, whose memory is read until it returns. Each
-// must be added once, in any order. After an I/O error Commit will fail on all ranks.
-func (inc *Incremental) Add(ctx context.Context, id int32) error {
-	data, ok := inc.s.data[id]
-	switch {
-	case inc.done:
-		return usageErr("Add of %d after the end of checkpoint %d", id, inc.id)
-	case !ok:
-		return usageErr("variable %d is not protected", id)
-	}
-	return inc.s.within(ctx, func() error {
-		if err := inc.unpark(); err != nil {
-			return err
-		}
-		return errors.Join(inc.u.Add(ctx, id, data), inc.park())
-	})
-}
-
-// park closes the file until the next use, if too many would be open.
-func (inc *Incremental) park() error {
-	if inc.s.local <= inc.s.o.MaxOpen || !inc.f.open {
-		return nil
-	}
-	// A write that fails later is told to those who had the file open then.
+// takeSlot takes the free slot for itself, and notes durably that it is about to be written. It is collective.
+func (inc *Incremental) takeSlot(ctx context.Context) error {
+	s := inc.s
+	inc.slot = s.ledger.free()
+	s.files.grow(inc.slot + 1)
 	var err error
-	if inc.s.o.Durability != DurableNone {
-		err = inc.f.Sync()
+	if s.c.Rank() == 0 {
+		err = s.ledger.claim()
 	}
-	if err = errors.Join(err, inc.f.close()); err != nil {
-		inc.u.Abort() // Commit must not take it for whole
+	if err := s.ledger.agree(ctx, err); err != nil {
+		return err
 	}
+	if s.ledger.rec == nil {
+		// A record without checkpoints, before there is anything else: so a store that
+		// has lost its record is not taken for a new one.
+		rec := &record{
+			SealHead: records.Head(1), Ranks: s.c.Size(), Layout: s.o.Layout.String(), Hash: hashName(s.o.Hash), Slots: s.o.Keep + 1,
+		}
+		if err := s.ledger.replace(ctx, rec); err != nil {
+			return err
+		}
+	}
+	if s.c.Rank() == 0 {
+		err = s.files.makeSlot(inc.slot)
+	}
+	inc.side, err = s.logs.mark(ctx, inc.slot, s.files.slots, err)
 	return err
 }
 
-// unpark opens the file again.
-func (inc *Incremental) unpark() (err error) {
-	if inc.f.open {
-		return nil
+// open opens the file of this rank and begins the update.
+func (inc *Incremental) open() (err error) {
+	s := inc.s
+	o := ffformat.UpdateOptions{CkptID: inc.id, Timestamp: inc.time, Differential: inc.diff}
+	if inc.f, inc.size, o.Prev, o.Fresh, err = s.files.openFile(inc.slot); err != nil {
+		return err
 	}
-	if inc.f.File, err = inc.s.o.FS.OpenRW(inc.f.name); err == nil {
-		inc.f.open = true
+	if !inc.diff {
+		o.Prev = nil
+	}
+	for _, e := range s.ledger.line() {
+		o.Recent = s.files.slots[e.Slot].digests // in the end, of the last
+	}
+	for _, id := range s.order {
+		o.Vars = append(o.Vars, ffformat.VarSize{ID: id, Size: int64(len(s.data[id]))})
+	}
+	// So that a full disk shows before anything of the slot is lost, and blocks lie together.
+	want, err := s.files.w.FileSize(o.Vars)
+	if err == nil && want > inc.size {
+		err = inc.f.Allocate(inc.size, want-inc.size)
+	}
+	if err == nil {
+		inc.u, err = s.files.w.Begin(inc.f, o)
+	}
+	if err == nil {
+		s.files.slots[inc.slot].digests = nil // from now on the file changes
 	}
 	return err
 }
@@ -162,27 +172,47 @@ func (inc *Incremental) finish(ctx context.Context) (err error) {
 	return inc.f.close()
 }
 
-// Commit ends the checkpoint. All protected variables must have been added on all ranks;
-// else it fails on all, and nothing has changed for a reader.
-func (inc *Incremental) Commit(ctx context.Context) (Stats, error) {
-	if inc.done {
-		return Stats{}, usageErr("Commit after the end of checkpoint %d", inc.id)
+// commit takes the checkpoint of all ranks from files to the record. err is that of this rank so far.
+func (inc *Incremental) commit(ctx context.Context, err error) (Stats, error) {
+	s := inc.s
+	fail := func(err error) (Stats, error) {
+		inc.giveUp()
+		return Stats{}, err
 	}
-	return inc.commit(ctx, inc.s.within(ctx, func() error {
-		if err := inc.unpark(); err != nil {
-			return err
-		}
-		return inc.finish(ctx)
-	}))
+	if err := comm.Agree(ctx, s.c, err); err != nil {
+		return fail(err)
+	}
+	if err := inc.logDigests(ctx); err != nil {
+		return fail(err)
+	}
+	own := slices.Clone(inc.res.Digests.MetaSum[:sumLen])
+	sums, err := s.c.Gather(ctx, 0, own)
+	if err != nil {
+		return fail(err)
+	}
+	st := inc.res.Stats
+	n, err := comm.Allreduce(ctx, s.c, []int64{
+		st.Data, st.Written, st.MD5, st.Blocks, st.Dirty, st.Writes, st.Changed, inc.side, inc.size, int64(len(s.order)),
+	}, comm.Sum)
+	if err != nil {
+		return fail(err)
+	}
+	e := entry{ID: inc.id, Slot: inc.slot, Time: inc.time, Data: n[0], Files: n[8], Vars: n[9], Sums: slices.Concat(sums...), own: own}
+	if err := s.ledger.replace(ctx, s.ledger.next(e, s.o.Keep)); err != nil {
+		return fail(err)
+	}
+	s.ledger.last, s.ledger.base = inc.id, nil
+	s.files.slots[inc.slot] = slot{digests: inc.res.Digests, named: true}
+	inc.done, s.busy = true, false
+	s.files.drop(s.ledger.rec.slotsWith(s.o.Keep))
+	return Stats{ffformat.Stats{Data: n[0], Written: n[1], MD5: n[2], Blocks: n[3], Dirty: n[4], Writes: n[5], Changed: n[6]}, n[7]}, nil
 }
 
-// Abort gives the checkpoint up.
-func (inc *Incremental) Abort(ctx context.Context) error {
-	if inc.done {
-		return nil
-	}
-	inc.giveUp()
-	return comm.Agree(ctx, inc.s.c, nil)
+// logDigests notes in the side files what the files of the slot hold now. It is collective.
+func (inc *Incremental) logDigests(ctx context.Context) error {
+	n, err := inc.s.logs.add(ctx, inc.slot, inc.id, inc.res.Digests, inc.s.files.slots[inc.slot].named)
+	inc.side += n
+	return err
 }
 
 // giveUp leaves the Writer as it was before.
@@ -192,7 +222,7 @@ func (inc *Incremental) giveUp() {
 		inc.u.Abort()
 	}
 	if inc.res != nil {
-		inc.s.w.Undo()
+		inc.s.files.w.Undo()
 	}
 	if inc.f != nil {
 		inc.f.close() //nolint:errcheck // the file does not count

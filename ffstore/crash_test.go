@@ -5,18 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"math/rand"
-	"os"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/crashtest"
 	"blobio/internal/vfs"
 )
 
 // long says that all of the matrices are wanted, not a sample.
-var long = os.Getenv("BLOBIO_LONG") != ""
+var long = crashtest.Long()
 
 // afterCrash demands of what a crash left, in step n: the checkpoint before, or the new one,
 // on all ranks the same, with the right bytes; and that the store goes on from there,
@@ -66,74 +65,46 @@ func TestCrash(t *testing.T) {
 	for _, m := range slices.Concat(modes, catchModes) {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
-			rng := rand.New(rand.NewSource(int64(len(m.name))))
-			every := 1
-			if !long {
-				if every = 4 + 5*(m.ranks-1); m.catch { // twice the operations
-					every *= 3
-				}
+			every := 4 + 5*(m.ranks-1)
+			if m.catch { // twice the operations
+				every *= 3
 			}
-			points := 0
-			mem := vfs.NewMem()
-			var mu sync.Mutex
-			type crash struct {
-				mem  *vfs.Mem
-				step int
-				what string
-			}
-			var crashes []crash
-			now := 0 // the step
-			fsys := vfs.NewFault(mem, func(op vfs.Op) error {
-				if !op.Kind.Changes() && op.Kind != vfs.OpSync {
-					return nil
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				points++
-				switch op.Kind {
-				case vfs.OpMkdir, vfs.OpRename, vfs.OpSyncDir: // few, and the order of names depends on them
-				default:
-					if points%every != 0 {
-						return nil
-					}
-				}
-				for _, how := range []string{"", " torn", " torn again"} {
-					var o vfs.CrashOptions
-					if how != "" {
-						o.Rand = rng
-					}
-					crashes = append(crashes, crash{mem.CrashClone(o), now, op.String() + how})
-				}
-				return nil
-			})
-			// Runs of several checkpoints with one store, and restarts between.
-			for _, r := range [][2]int{{1, 3}, {4, 5}, {6, steps}} {
-				if err := m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {
-					for n := r[0]; n <= r[1]; n++ {
-						if err := c.Barrier(ctx); err != nil {
-							return err
-						}
-						mu.Lock()
-						now = n
-						mu.Unlock()
-						if _, err := m.step(ctx, c, s, n); err != nil {
+			var now atomic.Int64 // the step
+			sc := crashtest.Scenario{
+				Every: crashtest.Times(every, 1), Seed: int64(len(m.name)), Torn: crashtest.Times(1, 2), Mark: now.Load,
+				Always: func(op vfs.Op) bool { // few, and the order of names depends on them
+					return op.Kind == vfs.OpMkdir || op.Kind == vfs.OpRename || op.Kind == vfs.OpSyncDir
+				},
+				// Runs of several checkpoints with one store, and restarts between.
+				Run: crashtest.One(func(fsys vfs.FS) error {
+					for _, r := range [][2]int{{1, 3}, {4, 5}, {6, steps}} {
+						if err := m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {
+							for n := r[0]; n <= r[1]; n++ {
+								if err := c.Barrier(ctx); err != nil {
+									return err
+								}
+								now.Store(int64(n))
+								if _, err := m.step(ctx, c, s, n); err != nil {
+									return err
+								}
+							}
+							return nil
+						}); err != nil {
 							return err
 						}
 					}
 					return nil
-				}); err != nil {
-					t.Fatal(err)
+				}),
+			}
+			cuts := sc.Cuts(t)
+			for i, c := range cuts {
+				if err := m.afterCrash(c.Mem[0], int(c.Mark), i%2); err != nil {
+					t.Fatalf("step %d, %s: %v", c.Mark, c.When, err)
 				}
 			}
-			for i, c := range crashes {
-				if err := m.afterCrash(c.mem, c.step, i%2); err != nil {
-					t.Fatalf("step %d, power cut before %s: %v", c.step, c.what, err)
-				}
+			if len(cuts) < 40 {
+				t.Errorf("%d states", len(cuts))
 			}
-			if points < 40 {
-				t.Errorf("%d points", points)
-			}
-			t.Logf("%d operations, every %d-th cut in 3 ways", points, every)
 		})
 	}
 }
@@ -150,17 +121,15 @@ func TestKill(t *testing.T) {
 				t.Parallel()
 				m := m // shared by the runs with other durabilities
 				m.o.Durability = d
-				every := int64(1)
-				if !long {
-					if every = 2; m.catch {
-						every = 9 + 6*int64(m.ranks)
-					}
+				every := 3
+				if m.catch {
+					every = 9 + 6*m.ranks
 				}
 				died := errors.New("killed")
-				for at := int64(1); ; at += every {
-					mem := vfs.NewMem()
-					var step atomic.Int64
-					err := m.run(vfs.FailFrom(mem, at, died), func(ctx context.Context, c comm.Comm, s *Store) error {
+				var step atomic.Int64
+				sc := crashtest.Scenario{Every: crashtest.Times(every, 1), Seed: int64(d), Run: crashtest.One(func(fsys vfs.FS) error {
+					step.Store(0)
+					return m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {
 						for n := 1; n <= 7; n++ {
 							if err := c.Barrier(ctx); err != nil {
 								return err
@@ -172,15 +141,16 @@ func TestKill(t *testing.T) {
 						}
 						return nil
 					})
-					if err == nil {
-						break
-					}
-					if !errors.Is(err, died) {
-						t.Fatalf("killed at %d: %v", at, err)
+				})}
+				k := 0
+				for f := range sc.Faults(t, crashtest.Dies(died)) {
+					if f.Err != nil && !errors.Is(f.Err, died) {
+						t.Fatalf("%s: %v", f.When, f.Err)
 					}
 					// The checkpoint of a rank that was killed behind the commit is there.
-					if err := m.afterCrash(mem, int(step.Load()), int(at/every)%2); err != nil {
-						t.Fatalf("step %d, killed at operation %d: %v", step.Load(), at, err)
+					k++
+					if err := m.afterCrash(f.Mem[0], int(step.Load()), k%2); err != nil {
+						t.Fatalf("step %d, %s: %v", step.Load(), f.When, err)
 					}
 				}
 			})
@@ -196,37 +166,27 @@ func TestKillThenPower(t *testing.T) {
 	m := mode{ranks: 1, diff: true}
 	base := vfs.NewMem()
 	m.steps(t, base, 1, 2)
-	rng := rand.New(rand.NewSource(9))
-	for at := int64(1); ; at++ {
-		mem := base.CrashClone(vfs.CrashOptions{})
-		err := m.run(vfs.FailFrom(mem, at, died), func(ctx context.Context, c comm.Comm, s *Store) error {
+	sc := crashtest.Scenario{Start: []*vfs.Mem{base}, Every: crashtest.Times(2, 1), Run: crashtest.One(func(fsys vfs.FS) error {
+		return m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {
 			_, err := m.step(ctx, c, s, 3)
 			return err
 		})
-		saw := int32(0)
-		cuts := 0
-		fsys := vfs.NewFault(mem, func(op vfs.Op) error {
-			if cuts++; saw == 0 || !op.Kind.Changes() && op.Kind != vfs.OpSync || !long && cuts%3 != 0 {
-				return nil
+	})}
+	for f := range sc.Faults(t, crashtest.Dies(died)) {
+		saw := int32(-1)
+		next := crashtest.Scenario{On: f.Mem, Every: crashtest.Times(3, 1), Seed: f.N, Torn: 1, Mark: func() int64 { return int64(saw) },
+			Run: crashtest.One(func(fsys vfs.FS) error {
+				return m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {
+					l := s.List()
+					saw = l[len(l)-1].ID
+					_, err := m.step(ctx, c, s, int(saw)+1)
+					return err
+				})
+			})}
+		for _, c := range next.Cuts(t) {
+			if got, err := m.holdsStep(c.Mem[0], 0); err != nil || got != saw && got != saw+1 {
+				t.Fatalf("%s, saw %d, %s: %d, %v", f.When, saw, c.When, got, err)
 			}
-			for _, o := range []vfs.CrashOptions{{}, {Rand: rng}} {
-				after := mem.CrashClone(o)
-				if got, err := m.holdsStep(after, 0); err != nil || got != saw && got != saw+1 {
-					t.Fatalf("killed at %d, saw %d, power cut before %v: %d, %v", at, saw, op, got, err)
-				}
-			}
-			return nil
-		})
-		if err := m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {
-			l := s.List()
-			saw = l[len(l)-1].ID
-			_, err := m.step(ctx, c, s, int(saw)+1)
-			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
-		if err == nil {
-			break
 		}
 	}
 }
@@ -239,10 +199,6 @@ func TestFaults(t *testing.T) {
 	for _, m := range modes {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
-			every := int64(1)
-			if !long {
-				every = 2 * int64(m.ranks)
-			}
 			base := vfs.NewMem()
 			if err := m.run(base, func(ctx context.Context, c comm.Comm, s *Store) error {
 				for k := 1; k <= 3; k++ {
@@ -254,15 +210,14 @@ func TestFaults(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			silent := 0
-			for at := int64(1); ; at += every {
-				mem := base.CrashClone(vfs.CrashOptions{})
-				var hit bool
-				hook := vfs.FailNth(mem, at, eio)
-				fsys := vfs.NewFault(hook, nil)
-				outcomes := make([]error, m.ranks)
-				var opened atomic.Bool
-				err := m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {
+			var outcomes []error
+			var opened atomic.Bool
+			n := 0
+			sc := crashtest.Scenario{Start: []*vfs.Mem{base}, Every: crashtest.Times(3*m.ranks, 1), Run: crashtest.One(func(fsys vfs.FS) error {
+				outcomes = make([]error, m.ranks)
+				opened.Store(false)
+				n++
+				return m.run(fsys, func(ctx context.Context, c comm.Comm, s *Store) error {
 					opened.Store(true)
 					_, err := m.step(ctx, c, s, 4)
 					outcomes[c.Rank()] = err
@@ -270,7 +225,7 @@ func TestFaults(t *testing.T) {
 						return nil // it says so, on all ranks
 					}
 					if err != nil { // once more, with the same store
-						if _, err := m.step(ctx, c, s, 4+int(at/every)%2); err != nil {
+						if _, err := m.step(ctx, c, s, 4+n%2); err != nil {
 							return fmt.Errorf("again: %w", err)
 						}
 					}
@@ -279,40 +234,32 @@ func TestFaults(t *testing.T) {
 					}
 					return nil
 				})
+			})}
+			for f := range sc.Faults(t, crashtest.Fails(eio)) {
+				at, err := f.When, f.Err
 				failed, broken := 0, false
 				for _, e := range outcomes {
 					if e != nil {
 						failed++
-						hit = true
 						broken = broken || errors.Is(e, ErrBroken)
 						if !errors.Is(e, eio) {
-							t.Fatalf("operation %d: %v does not wrap the cause", at, e)
+							t.Fatalf("%s: %v does not wrap the cause", at, e)
 						}
 					}
 				}
 				if failed != 0 && failed != m.ranks {
-					t.Fatalf("operation %d: %d of %d ranks have an error: %v", at, failed, m.ranks, outcomes)
+					t.Fatalf("%s: %d of %d ranks have an error: %v", at, failed, m.ranks, outcomes)
 				}
 				if err != nil && !errors.Is(err, eio) {
-					t.Fatalf("operation %d: %v", at, err)
+					t.Fatalf("%s: %v", at, err)
 				}
-				if err != nil {
-					hit = true
-				}
-				got, herr := m.holdsStep(mem, 0)
+				got, herr := m.holdsStep(f.Mem[0], 0)
 				if herr != nil {
-					t.Fatalf("operation %d: %v", at, herr)
+					t.Fatalf("%s: %v", at, herr)
 				}
 				switch {
 				case err == nil && !broken && got != 6, broken && got != 3 && got != 4, opened.Load() && err != nil && got < 3:
-					t.Fatalf("operation %d: checkpoint %d is there (%v)", at, got, err)
-				}
-				if !hit {
-					if silent++; silent > 20 {
-						break
-					}
-				} else {
-					silent = 0
+					t.Fatalf("%s: checkpoint %d is there (%v)", at, got, err)
 				}
 			}
 		})

@@ -6,6 +6,9 @@ import (
 	"blobio/internal/fault"
 )
 
+// pkg makes the errors of this package.
+const pkg fault.Pkg = "ffstore"
+
 // FormatError says what is wrong with a file, and where.
 type FormatError = fault.FormatError
 
@@ -29,12 +32,12 @@ var ErrInUse = fault.ErrInUse
 
 // formatErr builds a FormatError of this package.
 func formatErr(file string, off int64, field string, class error, format string, args ...any) *FormatError {
-	return &FormatError{Pkg: "ffstore", File: file, Offset: off, Field: field, Msg: fmt.Sprintf(format, args...), Err: class}
+	return pkg.At(file, off, field, class, format, args...)
 }
 
 // usageErr says that an argument is wrong.
 func usageErr(format string, args ...any) error {
-	return fmt.Errorf("ffstore: %s: %w", fmt.Sprintf(format, args...), ErrUsage)
+	return pkg.Usage(format, args...)
 }
 
 // SizeError says that the stored sizes of a rank's variables are not those that are

@@ -101,3 +101,49 @@ func Example() {
 	// kept: checkpoint 3 of 4 ranks, 320032 bytes
 	// kept: checkpoint 4 of 4 ranks, 320032 bytes
 }
+
+// A tool reads a checkpoint without ranks.
+func ExampleOpenView() {
+	tmp, err := os.MkdirTemp("", "example")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(tmp)
+	err = comm.Run(context.Background(), 3, nil, func(ctx context.Context, c comm.Comm) error {
+		s, err := ffstore.Open(ctx, c, tmp, nil)
+		if err != nil {
+			return err
+		}
+		if err := s.Protect(1, fmt.Appendf(nil, "state of rank %d", c.Rank())); err != nil {
+			return err
+		}
+		_, err = s.Checkpoint(ctx, 1)
+		return errors.Join(err, s.Close(ctx))
+	})
+	if err != nil {
+		panic(err)
+	}
+
+	v, err := ffstore.OpenView(tmp, nil) // nil: the operating system's files
+	if err != nil {
+		panic(err)
+	}
+	newest := v.List()[len(v.List())-1]
+	for rank := range newest.Ranks {
+		r, err := v.Reader(newest.ID, rank)
+		if err != nil {
+			panic(err)
+		}
+		size, err := r.VarSize(1)
+		if err != nil {
+			panic(err)
+		}
+		data := make([]byte, size)
+		err = errors.Join(r.ReadVar(context.Background(), 1, data), r.Close())
+		fmt.Printf("%s %v\n", data, err)
+	}
+	// Output:
+	// state of rank 0 <nil>
+	// state of rank 1 <nil>
+	// state of rank 2 <nil>
+}

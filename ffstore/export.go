@@ -23,7 +23,7 @@ func (v *View) Export(ctx context.Context, id int32, dir string) error {
 		return err
 	}
 	for rank := range v.rec.Ranks {
-		if err := exportRank(ctx, v.fsys, v.dir, e.of(rank), rank, dir); err != nil {
+		if err := exportRank(ctx, v.fsys, v.dir, e.forRank(rank), rank, dir); err != nil {
 			return err
 		}
 	}
@@ -32,9 +32,9 @@ func (v *View) Export(ctx context.Context, id int32, dir string) error {
 
 // Export is View.Export by all ranks, each its file. It is collective.
 func (s *Store) Export(ctx context.Context, id int32, dir string) error {
-	e, err := s.rec.entry(s.dir, id)
+	e, err := s.ledger.rec.entry(s.dir, id)
 	if err == nil {
-		err = s.within(ctx, func() error { return exportRank(ctx, s.o.FS, s.dir, e, s.c.Rank(), dir) })
+		err = s.files.within(ctx, func() error { return exportRank(ctx, s.o.FS, s.dir, e, s.c.Rank(), dir) })
 	}
 	if err := comm.Agree(ctx, s.c, err); err != nil {
 		return err

@@ -100,7 +100,7 @@ func FuzzRecord(f *testing.F) {
 		}
 		for i := range r.Checkpoints {
 			for rank := range min(r.Ranks, 3) {
-				r.Checkpoints[i].of(rank)
+				r.Checkpoints[i].forRank(rank)
 			}
 		}
 		r.list()

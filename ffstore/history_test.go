@@ -275,7 +275,7 @@ func (h *history) session() error {
 		}
 		for i := range acts {
 			a := &acts[i]
-			if a.id <= s.last && a.kind != "recover" && a.kind != "catch" && i > 0 {
+			if a.id <= s.ledger.last && a.kind != "recover" && a.kind != "catch" && i > 0 {
 				return nil // a fault before has made the plan void
 			}
 			err := a.do(ctx, c, s, seed)

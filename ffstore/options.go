@@ -23,6 +23,8 @@ const (
 	DurableNone
 )
 
+const maxKeep = 64 // of Options.Keep
+
 // Options of Open. nil, or a zero field, means the default.
 type Options struct {
 	Layout     ffformat.Layout // default: that of the store, of a new one F

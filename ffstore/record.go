@@ -23,7 +23,6 @@ const recordName = "checkpoints"
 var records = durable.Seal{Pkg: "ffstore", Format: "blobio ff checkpoints", Version: 1}
 
 const (
-	maxKeep  = 64 // of Options.Keep
 	maxRanks = 1 << 24
 
 	// sumLen is how many bytes of the sum of a file's metadata the record has. They tell
@@ -86,8 +85,8 @@ type entry struct {
 	own  []byte
 }
 
-// of is the entry as one rank needs it.
-func (e *entry) of(rank int) *entry {
+// forRank is the entry as one rank needs it.
+func (e *entry) forRank(rank int) *entry {
 	v := *e
 	v.own = e.Sums[rank*sumLen : (rank+1)*sumLen]
 	return &v
@@ -191,6 +190,15 @@ func (r *record) entry(dir string, id int32) (*entry, error) {
 		}
 	}
 	return nil, fmt.Errorf("ffstore: %s: checkpoint %d: %w", dir, id, ErrMissing)
+}
+
+// slotsWith is how many slots a store needs that keeps so many checkpoints, and has these.
+func (r *record) slotsWith(keep int) int {
+	n := keep + 1
+	for _, e := range r.Checkpoints {
+		n = max(n, e.Slot+1)
+	}
+	return n
 }
 
 // commit replaces the record. After an UnsureError the new one may be

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 
 	"blobio/comm"
 	"blobio/ffformat"
-	"blobio/internal/vfs"
 )
 
 // Recover fills the protected variables of all ranks from the newest checkpoint that is
@@ -22,7 +20,7 @@ import (
 // With an error the memory may hold parts of checkpoints: there is none to go on from. The error
 // names the damage of all that were tried. ErrMissing: nothing was ever committed.
 func (s *Store) Recover(ctx context.Context) (id int32, skipped []error, err error) {
-	list := s.newestFirst()
+	list := s.ledger.newestFirst()
 	for _, e := range list {
 		damaged, err := s.recover(ctx, &e)
 		if err == nil {
@@ -67,12 +65,12 @@ func damage(err error) bool {
 // checkpoints stay until the next one is committed. One that is not kept, but still in the free
 // slot, can be recovered, too; the next checkpoint is then written over a newer one.
 func (s *Store) RecoverID(ctx context.Context, id int32) error {
-	_, err := s.rec.entry(s.dir, id)
+	_, err := s.ledger.rec.entry(s.dir, id)
 	if err := comm.Agree(ctx, s.c, err); err != nil {
 		return err
 	}
 	var tried []error
-	for _, e := range s.newestFirst() {
+	for _, e := range s.ledger.newestFirst() {
 		if e.ID != id {
 			continue
 		}
@@ -108,18 +106,18 @@ func (s *Store) agreeDamage(ctx context.Context, err error) (damaged bool, _ err
 func (s *Store) recover(ctx context.Context, e *entry) (damaged bool, err error) {
 	var r *RankReader
 	var other error // about sizes
-	err = s.err
+	err = s.ledger.broken
 	switch {
 	case err != nil:
 	case s.busy:
 		err = usageErr("Recover during an incremental checkpoint")
 	default:
-		err = s.within(ctx, func() (err error) {
+		err = s.files.within(ctx, func() (err error) {
 			if r, err = openRank(s.o.FS, s.dir, e, s.c.Rank()); err != nil {
 				return err
 			}
 			other = s.sizes(e, r.File())
-			if s.local > s.o.MaxOpen { // it is opened again when it is read
+			if s.files.local > s.o.MaxOpen { // it is opened again when it is read
 				err = r.Close()
 				r = nil
 			}
@@ -135,20 +133,20 @@ func (s *Store) recover(ctx context.Context, e *entry) (damaged bool, err error)
 	if err := comm.Agree(ctx, s.c, other); err != nil {
 		return false, err
 	}
-	damaged, err = s.agreeDamage(ctx, s.within(ctx, func() error {
+	damaged, err = s.agreeDamage(ctx, s.files.within(ctx, func() error {
 		err := s.read(ctx, e, r)
 		if err != nil && ctx.Err() == nil {
-			s.slots[e.Slot].digests = nil // they vouch for bytes that are not there
+			s.files.slots[e.Slot].digests = nil // they vouch for bytes that are not there
 		}
 		return err
 	}))
 	if err != nil {
-		s.adopted = false // nor must the side files
+		s.logs.adopted = false // nor must the side files
 		return damaged, err
 	}
-	s.last, s.base = e.ID, nil
-	if slices.ContainsFunc(s.rec.Spares, func(x entry) bool { return x.Slot == e.Slot }) {
-		s.base = e
+	s.ledger.last, s.ledger.base = e.ID, nil
+	if slices.ContainsFunc(s.ledger.rec.Spares, func(x entry) bool { return x.Slot == e.Slot }) {
+		s.ledger.base = e
 	}
 	return false, nil
 }
@@ -161,17 +159,14 @@ func (s *Store) read(ctx context.Context, e *entry, r *RankReader) (err error) {
 		}
 		defer r.Close()
 	}
-	vars := make([]ffformat.VarBuf, len(s.order))
-	for i, id := range s.order {
-		vars[i] = ffformat.VarBuf{ID: id, Data: s.data[id]}
-	}
+	vars := s.vars()
 	stored := map[int32]bool{}
 	for _, v := range r.File().Vars() {
 		stored[v.ID] = true
 	}
 	vars = slices.DeleteFunc(vars, func(v ffformat.VarBuf) bool { return len(v.Data) == 0 && !stored[v.ID] })
 	o := &ffformat.ReadOptions{Workers: s.o.Workers}
-	if d := s.slots[e.Slot].digests; d != nil && d.Dirty == ffformat.DirtyFast && d.Match(r.File()) == nil {
+	if d := s.files.slots[e.Slot].digests; d != nil && d.Dirty == ffformat.DirtyFast && d.Match(r.File()) == nil {
 		o.Digests = d
 	}
 	return r.ReadVars(ctx, vars, o)
@@ -215,12 +210,12 @@ func (s *Store) Stored(id int32) ([]ffformat.VarInfo, error) {
 }
 
 func (s *Store) reader(id int32) (*RankReader, error) {
-	e, err := s.rec.entry(s.dir, id)
+	e, err := s.ledger.rec.entry(s.dir, id)
 	if err != nil {
 		return nil, err
 	}
-	if s.base != nil && s.base.ID == id {
-		e = s.base
+	if s.ledger.base != nil && s.ledger.base.ID == id {
+		e = s.ledger.base
 	}
 	return openRank(s.o.FS, s.dir, e, s.c.Rank())
 }
@@ -245,35 +240,4 @@ func (s *Store) ReadAt(id, varID int32, p []byte, off int64) (int, error) {
 	}
 	defer r.Close()
 	return r.Reader.ReadAt(varID, p, off)
-}
-
-// RankReader reads one rank's file of a checkpoint.
-type RankReader struct {
-	*ffformat.Reader
-	close func() error
-}
-
-// Close releases the file.
-func (r *RankReader) Close() error { return r.close() }
-
-// openRank opens the file of a rank and makes sure that it is of this checkpoint.
-func openRank(fsys vfs.FS, dir string, e *entry, rank int) (*RankReader, error) {
-	name := FileName(dir, e.Slot, rank)
-	f, err := fsys.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, formatErr(name, -1, "", ErrMissing, "the file of rank %d of checkpoint %d is not there", rank, e.ID)
-	}
-	if err != nil {
-		return nil, err
-	}
-	size, err := f.Size()
-	if err == nil {
-		var r *ffformat.Reader
-		if r, err = ffformat.NewReader(f, size, name, nil); err == nil {
-			if err = e.match(r.File()); err == nil {
-				return &RankReader{r, f.Close}, nil
-			}
-		}
-	}
-	return nil, errors.Join(err, f.Close())
 }

@@ -203,8 +203,8 @@ func TestMemory(t *testing.T) {
 			what("differential", func() error { _, err := s.CheckpointDiff(ctx, id); return err })
 		}
 		what("recovery", func() error { _, _, err := s.Recover(ctx); return err })
-		for k := range s.slots {
-			b, err := s.slots[k].digests.MarshalBinary()
+		for k := range s.files.slots {
+			b, err := s.files.slots[k].digests.MarshalBinary()
 			if err != nil || len(b) > size/100 {
 				t.Errorf("digests of slot %d: %d bytes, %v", k, len(b), err)
 			}

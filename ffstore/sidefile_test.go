@@ -141,10 +141,10 @@ func TestSlotFileReplacedWhileRunning(t *testing.T) {
 	if err := m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
 		for n := 1; n <= 8; n++ {
 			if c.Rank() == 1 && n == 4 {
-				old = readAll(t, mem, FileName("d", s.free(), 1))
+				old = readAll(t, mem, FileName("d", s.ledger.free(), 1))
 			}
 			if c.Rank() == 1 && n == 8 {
-				writeAll(t, mem, FileName("d", s.free(), 1), old)
+				writeAll(t, mem, FileName("d", s.ledger.free(), 1), old)
 			}
 			if _, err := m.step(ctx, c, s, n); err != nil {
 				return err
@@ -169,7 +169,7 @@ func TestSlotFileGoneWhileRunning(t *testing.T) {
 		if err := m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
 			for n := 1; n <= 6; n++ {
 				if c.Rank() == 0 && n == 6 {
-					k := s.free()
+					k := s.ledger.free()
 					for r := range 4 {
 						if whole || r == 3 {
 							mem.Remove(FileName("d", k, r))

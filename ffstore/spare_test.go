@@ -79,7 +79,7 @@ func TestSpare(t *testing.T) {
 				hurt(t, mem, 1, how)
 				whole := false
 				for f := range Check(context.Background(), "d", &CheckOptions{FS: mem}) {
-					whole = whole || f.CkptID == 4 && strings.Contains(f.Msg, "falls back")
+					whole = whole || f.Dataset.Is(4) && strings.Contains(f.Msg, "falls back")
 				}
 				if !whole {
 					t.Error("Check does not tell that checkpoint 4 is whole")
@@ -112,8 +112,8 @@ func TestSpare(t *testing.T) {
 						err = fmt.Errorf("%v", l)
 					}
 					if err == nil {
-						if _, err = m.step(ctx, c, s, 17); err == nil && len(s.slots) != 2 {
-							err = fmt.Errorf("%d slots", len(s.slots))
+						if _, err = m.step(ctx, c, s, 17); err == nil && len(s.files.slots) != 2 {
+							err = fmt.Errorf("%d slots", len(s.files.slots))
 						}
 					}
 					return err

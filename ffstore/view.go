@@ -84,5 +84,5 @@ func (v *View) Reader(id int32, rank int) (*RankReader, error) {
 	if rank < 0 || rank >= v.rec.Ranks {
 		return nil, usageErr("rank %d of %d", rank, v.rec.Ranks)
 	}
-	return openRank(v.fsys, v.dir, e.of(rank), rank)
+	return openRank(v.fsys, v.dir, e.forRank(rank), rank)
 }

@@ -3,6 +3,8 @@ package h5
 import (
 	"encoding/binary"
 	"math"
+
+	"blobio/internal/elem"
 )
 
 // Encoders of header messages, as libhdf5 writes them by default. All are
@@ -130,7 +132,7 @@ func encodeValue(b []byte, t Type, n int64, value any) ([]byte, error) {
 	}
 	// Bytes in host order, taken for a file type of that order, convert
 	// through the slice of the natural type.
-	if hostBig() {
+	if elem.HostBig {
 		m |= typeBig
 	}
 	if t == Float16 {
@@ -150,35 +152,14 @@ func encodeValue(b []byte, t Type, n int64, value any) ([]byte, error) {
 // listed turns a single number into a slice of one; int and uint become 64-bit.
 func listed(value any) any {
 	switch v := value.(type) {
-	case int8:
-		return []int8{v}
-	case int16:
-		return []int16{v}
-	case int32:
-		return []int32{v}
-	case int64:
-		return []int64{v}
 	case int:
 		return []int64{int64(v)}
-	case uint8:
-		return []uint8{v}
-	case uint16:
-		return []uint16{v}
-	case uint32:
-		return []uint32{v}
-	case uint64:
-		return []uint64{v}
 	case uint:
 		return []uint64{uint64(v)}
-	case float32:
-		return []float32{v}
-	case float64:
-		return []float64{v}
 	case []int:
-		s := make([]int64, len(v))
-		for i, x := range v {
-			s[i] = int64(x)
-		}
+		return elem.Fixed(v)
+	}
+	if s, ok := elem.One(value); ok {
 		return s
 	}
 	return value

@@ -6,6 +6,9 @@ import (
 	"blobio/internal/fault"
 )
 
+// pkg makes the errors of this package.
+const pkg fault.Pkg = "h5"
+
 // FormatError is the error for everything that is wrong with a file; Offset
 // is the absolute byte offset of the field at fault.
 type FormatError = fault.FormatError
@@ -41,5 +44,5 @@ func (f *File) errAt(off int64, field string, class error, format string, args .
 
 // usage returns an error of class for a wrong argument or state.
 func usage(class error, format string, args ...any) error {
-	return fmt.Errorf("h5: %s: %w", fmt.Sprintf(format, args...), class)
+	return pkg.Errorf("%s: %w", fmt.Sprintf(format, args...), class)
 }

@@ -1,7 +1,7 @@
 package h5
 
-// Numbers of the HDF5 File Format Specification, version 3.0. doc.go has the
-// tables; the names here follow it.
+// Numbers of the HDF5 File Format Specification, version 3.0. docs/format-h5.md
+// has the tables; the names here follow them.
 
 const signature = "\x89HDF\r\n\x1a\n"
 

@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"blobio/internal/testfiles"
 )
 
 // build lays out b and returns the file with data written by fill (by
@@ -79,10 +81,8 @@ func run(t testing.TB, name string, args ...string) string {
 // h5py returns a python with h5py and numpy, or skips the test.
 func h5py(t testing.TB) string {
 	t.Helper()
-	for _, p := range []string{"/usr/bin/python3", "python3"} {
-		if path, err := exec.LookPath(p); err == nil && exec.Command(path, "-c", "import h5py, numpy").Run() == nil {
-			return path
-		}
+	if p := testfiles.Python("h5py", "numpy"); p != "" {
+		return p
 	}
 	t.Skip("SKIPPED: no python3 with h5py")
 	return ""

@@ -1,5 +1,7 @@
 package h5
 
+import "blobio/internal/elem"
+
 // convertPiece bounds the buffer for reads that convert.
 const convertPiece = 1 << 20
 
@@ -34,7 +36,7 @@ func (d *Dataset) Read(start, count []int64, dst any) error {
 		if err := d.readBox(start, count, b); err != nil {
 			return err
 		}
-		err := decodeSlice(subslice(dst, first, k), b, d.typ, first)
+		err := decodeSlice(elem.Sub(dst, int(first), int(first+k)), b, d.typ, first)
 		first += k
 		return err
 	})
@@ -177,33 +179,6 @@ func pieces(start, count []int64, limit int64, visit func(start, count []int64, 
 		if err := pieces(s, c, limit, visit); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// subslice returns dst[first:first+n] of a slice of numbers.
-func subslice(dst any, first, n int64) any {
-	switch s := dst.(type) {
-	case []int8:
-		return s[first : first+n]
-	case []int16:
-		return s[first : first+n]
-	case []int32:
-		return s[first : first+n]
-	case []int64:
-		return s[first : first+n]
-	case []uint8:
-		return s[first : first+n]
-	case []uint16:
-		return s[first : first+n]
-	case []uint32:
-		return s[first : first+n]
-	case []uint64:
-		return s[first : first+n]
-	case []float32:
-		return s[first : first+n]
-	case []float64:
-		return s[first : first+n]
 	}
 	return nil
 }

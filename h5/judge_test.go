@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"blobio/internal/elem"
 )
 
 // foreign makes the files of testdata/cases.py and returns their paths.
@@ -123,7 +125,7 @@ func checkForeign(t *testing.T, d *Dataset, rng *rand.Rand) {
 			got = make([]float64, n)
 			_, _, mem, _ := natural(v)
 			typ := d.Type().Little()
-			if hostBig() {
+			if elem.HostBig {
 				typ |= typeBig
 			}
 			if err := decodeSlice(got, mem, typ, 0); err != nil {

@@ -36,7 +36,7 @@ type Link struct {
 // Addr returns the address of the object header that a hard link leads to.
 func (l Link) Addr() int64 { return l.addr }
 
-// decodeLink decodes a link message (doc.go, "Link").
+// decodeLink decodes a link message (HDF5 File Format Specification, "Link Message").
 func (c *cursor) decodeLink() Link {
 	var l Link
 	c.version(1, "link version")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"blobio/internal/elem"
 	"blobio/internal/testfiles"
 )
 
@@ -193,7 +194,7 @@ func digest(t *testing.T, f *File) []string {
 			raw, _ := a.Raw()
 			raw = slices.Clone(raw)
 			if a.Type.BigEndian() {
-				swap(raw, int(a.Type.Size()))
+				elem.Swap(raw, raw, int(a.Type.Size()))
 			}
 			out = append(out, fmt.Sprintf("%s@%s %s %x", o.Path(), a.Name, pyList(a.Dims), sha256.Sum256(raw)))
 		}

@@ -3,121 +3,58 @@ package h5
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"strings"
-	"unsafe"
+
+	"blobio/internal/elem"
 )
 
-// number is every element type that values convert from and to.
-type number interface {
-	~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
+// plain are the types of elements in memory.
+var plain = [...]Type{0, elem.Int8: Int8, elem.Int16: Int16, elem.Int32: Int32, elem.Int64: Int64,
+	elem.Uint8: Uint8, elem.Uint16: Uint16, elem.Uint32: Uint32, elem.Uint64: Uint64, elem.Float32: Float32, elem.Float64: Float64}
+
+// elem returns what elements of a numeric type are in memory; 0 for Float16, and for what is not numeric.
+func (t Type) elem() elem.Type { return elem.Type(max(slices.Index(plain[:], t.values()), 0)) }
+
+// values is the little-endian type of the same numbers: of an enumeration, that of its integers.
+func (t Type) values() Type {
+	if t.Class() == ClassEnum {
+		t = t&^(0xff<<32) | Type(ClassInt)<<32
+	}
+	return t.Little()
 }
 
 // makeSlice returns a slice of the natural Go type of a numeric type.
 func makeSlice(t Type, n int64) any {
-	if t.Class() == ClassFloat {
-		if t.Size() == 8 {
-			return make([]float64, n)
-		}
+	if t.Little() == Float16 {
 		return make([]float32, n)
 	}
-	switch t.Size() {
-	case 1:
-		if t.Signed() {
-			return make([]int8, n)
-		}
-		return make([]uint8, n)
-	case 2:
-		if t.Signed() {
-			return make([]int16, n)
-		}
-		return make([]uint16, n)
-	case 4:
-		if t.Signed() {
-			return make([]int32, n)
-		}
-		return make([]uint32, n)
-	}
-	if t.Signed() {
-		return make([]int64, n)
-	}
-	return make([]uint64, n)
+	return t.elem().Make(int(n))
 }
 
-// natural returns the plain type of the elements of a slice, its length, and
-// its memory as bytes in host order. ok is false for what is no slice of
-// numbers.
+// SliceType returns the plain type of the elements of a slice, and its length. ok is false for what is no slice of
+// numbers; []int and []uint are none, as they differ between machines.
+func SliceType(v any) (t Type, n int64, ok bool) {
+	t, n, _, ok = natural(v)
+	return t, n, ok
+}
+
+// natural is SliceType, and the memory as bytes in host order.
 func natural(v any) (t Type, n int64, mem []byte, ok bool) {
-	switch s := v.(type) {
-	case []int8:
-		return Int8, int64(len(s)), memory(s), true
-	case []int16:
-		return Int16, int64(len(s)), memory(s), true
-	case []int32:
-		return Int32, int64(len(s)), memory(s), true
-	case []int64:
-		return Int64, int64(len(s)), memory(s), true
-	case []uint8:
-		return Uint8, int64(len(s)), s, true
-	case []uint16:
-		return Uint16, int64(len(s)), memory(s), true
-	case []uint32:
-		return Uint32, int64(len(s)), memory(s), true
-	case []uint64:
-		return Uint64, int64(len(s)), memory(s), true
-	case []float32:
-		return Float32, int64(len(s)), memory(s), true
-	case []float64:
-		return Float64, int64(len(s)), memory(s), true
+	e, mem, ok := elem.Of(v)
+	if !ok {
+		return 0, 0, nil, false
 	}
-	return 0, 0, nil, false
+	return plain[e], int64(len(mem) / e.Size()), mem, true
 }
-
-// memory views a slice of numbers as bytes. All sizes are without padding, so
-// every byte pattern is a value.
-func memory[T number](s []T) []byte {
-	if len(s) == 0 {
-		return nil
-	}
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(s[0])))
-}
-
-// hostBig is whether this machine is big endian.
-func hostBig() bool { return binary.NativeEndian.Uint16([]byte{1, 0}) != 1 }
 
 // sameBits reports whether elements of t in a file are those of memory type m
 // but for the byte order.
-func sameBits(t, m Type) bool {
-	if t.Class() == ClassEnum {
-		t = t&^(0xff<<32) | Type(ClassInt)<<32
-	}
-	return t.Little() == m
-}
+func sameBits(t, m Type) bool { return t.values() == m }
 
 // toHost turns file elements in b, of a type with the bits of the memory
 // type, into host order.
-func toHost(b []byte, t Type) {
-	if t.BigEndian() != hostBig() {
-		swap(b, int(t.Size()))
-	}
-}
-
-// swap reverses the bytes of each element of the given width.
-func swap(b []byte, width int) {
-	switch width {
-	case 2:
-		for ; len(b) >= 2; b = b[2:] {
-			binary.LittleEndian.PutUint16(b, binary.BigEndian.Uint16(b))
-		}
-	case 4:
-		for ; len(b) >= 4; b = b[4:] {
-			binary.LittleEndian.PutUint32(b, binary.BigEndian.Uint32(b))
-		}
-	case 8:
-		for ; len(b) >= 8; b = b[8:] {
-			binary.LittleEndian.PutUint64(b, binary.BigEndian.Uint64(b))
-		}
-	}
-}
+func toHost(b []byte, t Type) { elem.Reorder(b, b, int(t.Size()), t.BigEndian()) }
 
 // decodeSlice converts the elements of src, of the numeric type t, into dst, a
 // slice of numbers with room for them. Integers that do not fit have ErrRange,
@@ -139,89 +76,41 @@ func decodeSlice(dst any, src []byte, t Type, first int64) error {
 		toHost(mem, t)
 		return nil
 	}
-	switch d := dst.(type) {
-	case []int8:
-		return convert(d, src, t, first)
-	case []int16:
-		return convert(d, src, t, first)
-	case []int32:
-		return convert(d, src, t, first)
-	case []int64:
-		return convert(d, src, t, first)
-	case []uint8:
-		return convert(d, src, t, first)
-	case []uint16:
-		return convert(d, src, t, first)
-	case []uint32:
-		return convert(d, src, t, first)
-	case []uint64:
-		return convert(d, src, t, first)
-	case []float32:
-		return convert(d, src, t, first)
-	case []float64:
-		return convert(d, src, t, first)
+	if t.Class() == ClassFloat {
+		switch d := dst.(type) {
+		case []float32:
+			loadFloats(d, src, t)
+		case []float64:
+			loadFloats(d, src, t)
+		default:
+			if n > 0 {
+				return usage(ErrRange, "element %d: %s into an integer", first, t)
+			}
+		}
+		return nil
+	}
+	if bad, v := elem.Load(dst, src, t.BigEndian(), t.elem()); bad >= 0 {
+		return usage(ErrRange, "element %d: %d does not fit %s", first+int64(bad), v, m)
 	}
 	return nil
 }
 
-func convert[T number](dst []T, src []byte, t Type, first int64) error {
+func loadFloats[T float32 | float64](dst []T, src []byte, t Type) {
+	order := binary.ByteOrder(binary.LittleEndian)
+	if t.BigEndian() {
+		order = binary.BigEndian
+	}
 	w := int(t.Size())
-	half := 0.5
-	intoFloat := T(half) != 0
 	for i := range dst {
-		e := src[i*w : i*w+w]
-		if t.Class() == ClassFloat {
-			if !intoFloat {
-				return usage(ErrRange, "element %d: %s into an integer", first+int64(i), t)
-			}
-			dst[i] = T(loadFloat(e, t))
-			continue
-		}
-		u := loadUint(e, t.BigEndian())
-		if t.Signed() {
-			v := int64(u<<(64-8*w)) >> (64 - 8*w)
-			dst[i] = T(v)
-			if !intoFloat && (int64(dst[i]) != v || dst[i] < 0 != (v < 0)) {
-				return usage(ErrRange, "element %d: %d does not fit %T", first+int64(i), v, dst[i])
-			}
-			continue
-		}
-		dst[i] = T(u)
-		if !intoFloat && (uint64(dst[i]) != u || dst[i] < 0) {
-			return usage(ErrRange, "element %d: %d does not fit %T", first+int64(i), u, dst[i])
+		switch e := src[i*w:]; w {
+		case 2:
+			dst[i] = T(halfFloat(order.Uint16(e)))
+		case 4:
+			dst[i] = T(math.Float32frombits(order.Uint32(e)))
+		default:
+			dst[i] = T(math.Float64frombits(order.Uint64(e)))
 		}
 	}
-	return nil
-}
-
-// loadUint reads an unsigned number of len(e) bytes.
-func loadUint(e []byte, big bool) uint64 {
-	switch {
-	case len(e) == 1:
-		return uint64(e[0])
-	case len(e) == 2 && big:
-		return uint64(binary.BigEndian.Uint16(e))
-	case len(e) == 2:
-		return uint64(binary.LittleEndian.Uint16(e))
-	case len(e) == 4 && big:
-		return uint64(binary.BigEndian.Uint32(e))
-	case len(e) == 4:
-		return uint64(binary.LittleEndian.Uint32(e))
-	case big:
-		return binary.BigEndian.Uint64(e)
-	}
-	return binary.LittleEndian.Uint64(e)
-}
-
-func loadFloat(e []byte, t Type) float64 {
-	u := loadUint(e, t.BigEndian())
-	switch t.Size() {
-	case 2:
-		return halfFloat(uint16(u))
-	case 4:
-		return float64(math.Float32frombits(uint32(u)))
-	}
-	return math.Float64frombits(u)
 }
 
 // halfFloat widens an IEEE binary16 number, exactly.

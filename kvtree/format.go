@@ -2,7 +2,7 @@ package kvtree
 
 import "math"
 
-// The file record; see the package comment.
+// The file record; see docs/format-kvtree.md.
 const (
 	magic       = 0x951fc3f5
 	typeTree    = 1

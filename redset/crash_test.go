@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/internal/crashtest"
 	"blobio/internal/durable"
 	"blobio/internal/vfs"
 )
@@ -44,10 +45,19 @@ func userFiles(t *testing.T, what string, fsys vfs.FS, whole map[string][]byte, 
 	}
 }
 
-// crashes are what a power loss may leave: nothing unsynced, or some of it.
-func crashes(m *vfs.Mem, seed int64) []*vfs.Mem {
-	return []*vfs.Mem{m.CrashClone(vfs.CrashOptions{}), m.CrashClone(vfs.CrashOptions{Rand: rand.New(rand.NewSource(seed))})}
+// leaves calls f for what a power loss may leave of what a fault left: nothing unsynced, or some of it.
+func leaves(fault *crashtest.Fault, f func(what string, left *vfs.Mem)) {
+	f(fault.When+", then a power cut", fault.Mem[0].CrashClone(vfs.CrashOptions{}))
+	f(fault.When+", then a power cut, torn", fault.Mem[0].CrashClone(vfs.CrashOptions{Rand: rand.New(rand.NewSource(fault.N))}))
 }
+
+// scenario is one on a cluster whose files are synced; each operation of a way that reads fails, of one that maps each third.
+func (way crashWay) scenario(t *testing.T, base *cluster, quick int, run func(d *crashtest.Disks) error) *crashtest.Scenario {
+	return &crashtest.Scenario{Start: []*vfs.Mem{afterCut(t, base.fs)}, See: way.see, Every: way.step * crashtest.Times(quick, 1), Run: run}
+}
+
+// all gives every rank the same file system.
+func all(fsys vfs.FS) func(int) vfs.FS { return func(int) vfs.FS { return fsys } }
 
 var crashSchemes = []Options{{Scheme: XOR}, {Scheme: RS, K: 2}, {Scheme: Partner}}
 
@@ -56,7 +66,7 @@ type crashWay struct {
 	name  string
 	sizes [][]int
 	see   func(*vfs.Mem) vfs.FS
-	step  int64 // from one operation that fails to the next
+	step  int // from one operation that fails to the next
 }
 
 var crashWays = []crashWay{
@@ -80,18 +90,12 @@ func TestCrashInEncode(t *testing.T) {
 	crashRuns(t, func(t *testing.T, o Options, way crashWay) {
 		base := newCluster(t, o, way.sizes)
 		whole := fromMem(t, base.fs, ".")
-		c := vfs.Count(way.see(afterCut(t, base.fs)))
-		if err := base.encode("shared", func(int) vfs.FS { return c }); err != nil {
-			t.Fatal(err)
-		}
-		for n := int64(1); n <= c.Ops(); n += way.step {
-			m := afterCut(t, base.fs)
-			dying := vfs.FailFrom(way.see(m), n, errDied)
-			if err := base.encode("shared", func(int) vfs.FS { return dying }); err == nil && n < c.Ops()-8 {
-				t.Fatalf("operation %d of %d: nobody noticed", n, c.Ops())
+		s := way.scenario(t, base, 2, func(d *crashtest.Disks) error { return base.encode("shared", all(d.FS[0])) })
+		for f := range s.Faults(t, crashtest.Dies(errDied)) {
+			if f.Err == nil && f.N < f.Of-8 {
+				t.Fatalf("%s (of %d): nobody noticed", f.When, f.Of)
 			}
-			for i, left := range crashes(m, n) {
-				what := fmt.Sprintf("operation %d, clone %d", n, i)
+			leaves(f, func(what string, left *vfs.Mem) {
 				userFiles(t, what, left, whole, "-")
 				cl := &cluster{n: base.n, o: o, files: base.files, fs: left}
 				if _, err := cl.recover("shared", cl.own); err != nil && !errors.Is(err, ErrNone) && !errors.Is(err, ErrMissing) {
@@ -101,7 +105,7 @@ func TestCrashInEncode(t *testing.T) {
 				if err := cl.encode("shared", cl.own); err != nil {
 					t.Fatalf("%s: encode again: %v", what, err)
 				}
-			}
+			})
 		}
 	})
 }
@@ -115,32 +119,32 @@ func TestCrashInRecover(t *testing.T) {
 		}
 		whole := fromMem(t, base.fs, ".")
 		base.lose(t, 2)
-		start := base.fs
-		c := vfs.Count(way.see(afterCut(t, start)))
-		if _, err := base.recover("shared", func(int) vfs.FS { return c }); err != nil {
-			t.Fatal(err)
-		}
-		for n := int64(1); n <= c.Ops(); n += way.step {
-			m := afterCut(t, start)
-			dying := vfs.FailFrom(way.see(m), n, errDied)
-			_, _ = base.recover("shared", func(int) vfs.FS { return dying })
-			for i, left := range crashes(m, n) {
-				what := fmt.Sprintf("operation %d, clone %d", n, i)
+		s := way.scenario(t, base, 3, func(d *crashtest.Disks) error {
+			_, err := base.recover("shared", all(d.FS[0]))
+			return err
+		})
+		for f := range s.Faults(t, crashtest.Dies(errDied)) {
+			leaves(f, func(what string, left *vfs.Mem) {
 				userFiles(t, what, left, whole, "n2/")
 				cl := &cluster{n: base.n, o: o, files: base.files, fs: left}
 				if _, err := cl.recover("shared", cl.own); err != nil {
 					t.Fatalf("%s: %v", what, err)
 				}
-				got := fromMem(t, left, ".")
-				for name := range got {
-					if durable.IsTemp(name) {
-						delete(got, name) // of the one that died; the next of the same name replaces it
-					}
-				}
-				same(t, got, whole)
-			}
+				same(t, lasting(t, left), whole)
+			})
 		}
 	})
+}
+
+// lasting are all files but the temporary ones of a program that died: the next of the same name replaces them.
+func lasting(t testing.TB, fsys vfs.FS) map[string][]byte {
+	got := fromMem(t, fsys, ".")
+	for name := range got {
+		if durable.IsTemp(name) {
+			delete(got, name)
+		}
+	}
+	return got
 }
 
 // TestFaultInEncode: any operation of one rank that fails is an error on all, and leaves no redundancy file.
@@ -149,42 +153,28 @@ func TestFaultInEncode(t *testing.T) {
 		crashRuns(t, func(t *testing.T, o Options, way crashWay) {
 			base := newCluster(t, o, way.sizes)
 			whole := fromMem(t, base.fs, ".")
-			m := way.see(afterCut(t, base.fs))
-			ops := vfs.Count(m)
-			one := func(f, m vfs.FS) func(int) vfs.FS {
-				return func(r int) vfs.FS {
+			s := &crashtest.Scenario{Start: []*vfs.Mem{afterCut(t, base.fs)}, See: way.see, Run: func(d *crashtest.Disks) error {
+				well := way.see(d.Mem[0])
+				return base.encode(mode, func(r int) vfs.FS {
 					if r == 1 {
-						return f
+						return d.FS[0]
 					}
-					return m
-				}
-			}
-			if err := base.encode(mode, one(ops, m)); err != nil {
-				t.Fatal(err)
-			}
-			for n := int64(1); n <= ops.Ops(); n++ {
-				m := way.see(afterCut(t, base.fs))
-				var failed vfs.Op
-				f := vfs.NewFault(m, func(op vfs.Op) error {
-					if op.Seq == n {
-						failed = op
-						return errDied
-					}
-					return nil
+					return well
 				})
-				err := base.encode(mode, one(f, m))
-				if err == nil {
-					if failed.Kind.Changes() {
-						t.Errorf("%s %s: %v failed, and nobody noticed", o.label(), mode, failed)
+			}}
+			for f := range s.Faults(t, crashtest.Fails(errDied)) {
+				if f.Err == nil {
+					if f.Op.Kind.Changes() {
+						t.Errorf("%s %s: %s, and nobody noticed", o.label(), mode, f.When)
 					}
 					continue
 				}
-				for name := range fromMem(t, m, ".") {
+				for name := range fromMem(t, f.Mem[0], ".") {
 					if strings.HasSuffix(name, ".redset") && strings.Contains(name, ".grp_") {
-						t.Errorf("%s %s: %v failed, and %s is there", o.label(), mode, failed, name)
+						t.Errorf("%s %s: %s, and %s is there", o.label(), mode, f.When, name)
 					}
 				}
-				userFiles(t, failed.String(), m, whole, "-")
+				userFiles(t, f.When, f.Mem[0], whole, "-")
 			}
 		})
 	}
@@ -192,7 +182,7 @@ func TestFaultInEncode(t *testing.T) {
 
 // TestFaultInRecover: one failing operation is an error on all ranks or none, and harms nothing.
 func TestFaultInRecover(t *testing.T) {
-	for i, mode := range []string{"shared", "isolated"} {
+	for _, mode := range []string{"shared", "isolated"} {
 		crashRuns(t, func(t *testing.T, o Options, way crashWay) {
 			base := newCluster(t, o, way.sizes)
 			if err := base.encode("shared", base.own); err != nil {
@@ -200,26 +190,18 @@ func TestFaultInRecover(t *testing.T) {
 			}
 			whole := fromMem(t, base.fs, ".")
 			base.lose(t, 1)
-			start := base.fs
-			ops := vfs.Count(way.see(afterCut(t, start)))
-			if _, err := base.recover(mode, func(int) vfs.FS { return ops }); err != nil {
-				t.Fatal(err)
-			}
-			for n := int64(1 + i); n <= ops.Ops(); n += 2 * way.step {
-				m := way.see(afterCut(t, start))
-				_, err := base.recover(mode, func(int) vfs.FS { return vfs.FailNth(m, n, errDied) })
-				userFiles(t, fmt.Sprint(o.label(), mode, n), m, whole, "n1/")
+			s := way.scenario(t, base, 3, func(d *crashtest.Disks) error {
+				_, err := base.recover(mode, all(d.FS[0]))
+				return err
+			})
+			for f := range s.Faults(t, crashtest.Fails(errDied)) {
+				what, m := fmt.Sprint(o.label(), " ", mode, ": ", f.When), f.Mem[0]
+				userFiles(t, what, m, whole, "n1/")
 				cl := &cluster{n: base.n, o: o, files: base.files, fs: m}
 				if _, err2 := cl.recover(mode, cl.own); err2 != nil {
-					t.Fatalf("%s %s: operation %d: %v, then %v", o.label(), mode, n, err, err2)
+					t.Fatalf("%s: %v, then %v", what, f.Err, err2)
 				}
-				got := fromMem(t, m, ".")
-				for name := range got {
-					if durable.IsTemp(name) {
-						delete(got, name)
-					}
-				}
-				same(t, got, whole)
+				same(t, lasting(t, m), whole)
 			}
 		})
 	}

@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"runtime"
-	"sync"
 	"sync/atomic"
+
+	"blobio/internal/par"
 )
 
 // lane is a part of a job that one worker does.
@@ -95,22 +96,18 @@ func (e *engine) lanes(ctx context.Context, queues []*queue) error {
 	}
 	all := queues[0]
 	errs := make([]error, workers)
-	var wg sync.WaitGroup
-	for x := range workers {
-		wg.Go(func() {
-			var b buffers
-			for !all.stop.Load() {
-				i := all.next.Add(1) - 1
-				if i >= int64(len(list)) {
-					return
-				}
-				if errs[x] = e.lane(ctx, list[i], &b); errs[x] != nil {
-					all.stop.Store(true)
-				}
+	par.Do(workers, workers, func(x int) {
+		var b buffers
+		for !all.stop.Load() {
+			i := all.next.Add(1) - 1
+			if i >= int64(len(list)) {
+				return
 			}
-		})
-	}
-	wg.Wait()
+			if errs[x] = e.lane(ctx, list[i], &b); errs[x] != nil {
+				all.stop.Store(true)
+			}
+		}
+	})
 	return errors.Join(errs...)
 }
 

@@ -36,7 +36,7 @@ func ParseScheme(name string) (Scheme, error) {
 }
 
 // Generation is one of the three ways in which the redundancy files of SCR were named and
-// headed over the years; see the package comment.
+// headed over the years; see docs/format-redset.md.
 type Generation uint8
 
 // The generations. A and B know XOR only.

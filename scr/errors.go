@@ -19,7 +19,7 @@ var (
 
 // Kinds of misuse and of failure of this package.
 var (
-	// ErrState: a call that is not allowed now; see the table in the package comment.
+	// ErrState: a call that is not allowed now; see State.
 	ErrState = errors.New("call not allowed in this state")
 	// ErrDisabled: SCR_ENABLE is 0; every call but Close fails with it.
 	ErrDisabled = errors.New("SCR_ENABLE is 0")
@@ -49,7 +49,18 @@ func (e *StateError) Error() string {
 // Unwrap returns ErrState.
 func (e *StateError) Unwrap() error { return ErrState }
 
-// State is where a session is between its calls.
+// State is where a session is between its calls. It says which calls are allowed; any other is a
+// *StateError and changes nothing.
+//
+//	call                                            idle   writing  restoring  closed
+//	NeedCheckpoint, ShouldExit, HaveRestart,        yes    error    error      error
+//	Current, Drop, Delete, Flush
+//	Start                                           -> writing
+//	Complete                                        error  -> idle  error      error
+//	StartRestart                                    -> restoring
+//	CompleteRestart                                 error  error    -> idle    error
+//	Route                                           the name is returned unchanged; while writing or restoring, where the file is
+//	Close                                           -> closed, from any state
 type State uint8
 
 // The states.

@@ -1,12 +1,9 @@
 package subfile
 
 import (
-	"bytes"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"slices"
@@ -34,7 +31,7 @@ type Manifest struct {
 	Base       string    `json:"base"`                 // base name without directory
 	Records    int64     `json:"records"`              // committed records, of all sets together
 	Ranks      int       `json:"ranks"`                // ranks that wrote it
-	Maps       []string  `json:"maps,omitempty"`       // fingerprint of each decomposition map, D1 first, see the package comment
+	Maps       []string  `json:"maps,omitempty"`       // fingerprint of each decomposition map, D1 first: docs/format-manifest.md
 	Codec      string    `json:"codec,omitempty"`      // compression; empty: none
 	Piece      int64     `json:"piece,omitempty"`      // bytes of a piece of Subfile.Pieces; 0: there are none
 	Finals     bool      `json:"finals,omitempty"`     // of an announcement: subfiles are written under their final names
@@ -121,42 +118,20 @@ func (c *CRCs) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// trailer is the second object of the file.
-type trailer struct {
-	CRC CRC `json:"crc32"`
-}
+// manifests are told from other files by this.
+var manifests = durable.Manifest{Pkg: "subfile", Field: "blobio_manifest", Version: ManifestVersion}
 
 // Encode returns the bytes of the manifest's file.
 func (m *Manifest) Encode() ([]byte, error) {
 	m.Version = ManifestVersion
-	b, err := json.Marshal(m)
-	if err != nil {
-		return nil, err
-	}
-	b = append(b, '\n')
-	return fmt.Appendf(b, "{\"crc32\":\"%08x\"}\n", crc32.ChecksumIEEE(b)), nil
+	return manifests.Encode(m)
 }
 
 // Decode is the reverse of Encode. name is used in errors.
 func Decode(b []byte, name string) (*Manifest, error) {
-	line := bytes.IndexByte(b, '\n') + 1
-	var t trailer
-	if line == 0 || json.Unmarshal(b[line:], &t) != nil || len(b) == 0 || b[len(b)-1] != '\n' {
-		at := int64(line)
-		if line == 0 {
-			at = int64(len(b))
-		}
-		return nil, bad(name, at, "crc32", ErrChecksum, "no closing checksum: the manifest was not written to its end")
-	}
-	if got := crc32.ChecksumIEEE(b[:line]); got != uint32(t.CRC) {
-		return nil, bad(name, int64(line), "crc32", ErrChecksum, "bytes sum to %08x, the file says %08x", got, uint32(t.CRC))
-	}
 	m := new(Manifest)
-	if err := json.Unmarshal(b[:line], m); err != nil {
-		return nil, bad(name, 0, "manifest", ErrCorrupt, "%v", err)
-	}
-	if m.Version != ManifestVersion {
-		return nil, bad(name, 0, "blobio_manifest", ErrVersion, "%d, want %d", m.Version, ManifestVersion)
+	if err := manifests.Decode(b, name, m, &m.Version); err != nil {
+		return nil, err
 	}
 	if err := m.validate(name); err != nil {
 		return nil, err
@@ -292,7 +267,7 @@ func (s *State) Known(fsys vfs.FS, base string) (known []*Manifest, err error) {
 	return known, err
 }
 
-// A State is what the manifests of a dataset say, see the package comment.
+// A State is what the manifests of a dataset say: which one is in force, and whether a writer is at work.
 type State struct {
 	Manifest *Manifest // the record in force; nil for a foreign dataset
 	Pending  bool      // it is a prepared .manifest.next whose commit was cut short

@@ -2,13 +2,9 @@ package versioned
 
 import (
 	"context"
-	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"math"
 	"slices"
-
-	"github.com/zeebo/xxh3"
 
 	"blobio/ffformat"
 )
@@ -71,47 +67,4 @@ func readAbout(ctx context.Context, r *ffformat.Reader, name string) (*about, er
 		return nil, formatErr(name, -1, "about", ErrCorrupt, "%d versions: %v", len(x.Versions), err)
 	}
 	return x, nil
-}
-
-// stateSum is the sum of a version: of those of its segments, in their order.
-func stateSum(segs [][]byte) string {
-	h := xxh3.New()
-	for _, s := range segs {
-		_, _ = h.Write(s)
-	}
-	sum := h.Sum128().Bytes()
-	return hex.EncodeToString(sum[:])
-}
-
-// segSum is the sum of a segment: of the digests of its chunks, in their order.
-func segSum(n int, at func(k int) digest) []byte {
-	h := xxh3.New()
-	for k := range n {
-		d := at(k).Bytes()
-		_, _ = h.Write(d[:])
-	}
-	sum := h.Sum128().Bytes()
-	return sum[:]
-}
-
-// weigh gives a version its time and the sum of what all ranks have for it. It is collective.
-func (a *Array) weigh(ctx context.Context, p *part, v *verInfo) error {
-	b := binary.LittleEndian.AppendUint64(nil, uint64(a.opt.Clock().UnixNano()))
-	if p.err == nil {
-		b = append(b, segSum(len(p.sums), func(k int) digest { return p.sums[k] })...)
-	}
-	all, err := a.c.Allgather(ctx, b)
-	if err != nil {
-		return err
-	}
-	segs := make([][]byte, len(all)) // what others see is not changed
-	for r, b := range all {
-		if len(b) < 8 {
-			return formatErr("", int64(len(b)), "message", ErrTruncated, "%d bytes, want 8", len(b)) // the same on all ranks
-		}
-		segs[r] = b[8:]
-	}
-	v.Time = int64(binary.LittleEndian.Uint64(all[0]))
-	v.Sum = stateSum(segs) // if a rank has failed, there will be no such version
-	return nil
 }

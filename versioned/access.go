@@ -3,7 +3,6 @@ package versioned
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 
 	"blobio/comm"
 )
@@ -36,12 +35,12 @@ func GetAt[T comm.Number](ctx context.Context, a *Array, version int64, lo, hi [
 
 // PutBytes is Put of elements as they lie in memory.
 func (a *Array) PutBytes(ctx context.Context, lo, hi []int64, src []byte) error {
-	return a.each(lo, hi, src, func(seg int, at int64, b []byte) error { return a.win.Put(ctx, seg, at, b) })
+	return a.overBox(lo, hi, src, func(seg int, at int64, b []byte) error { return a.state.win.Put(ctx, seg, at, b) })
 }
 
 // GetBytes is Get of elements as they lie in memory.
 func (a *Array) GetBytes(ctx context.Context, lo, hi []int64, dst []byte) error {
-	return a.each(lo, hi, dst, func(seg int, at int64, b []byte) error { return a.win.Get(ctx, seg, at, b) })
+	return a.overBox(lo, hi, dst, func(seg int, at int64, b []byte) error { return a.state.win.Get(ctx, seg, at, b) })
 }
 
 // GetBytesAt is GetAt of elements as they lie in memory.
@@ -52,50 +51,12 @@ func (a *Array) GetBytesAt(ctx context.Context, version int64, lo, hi []int64, d
 	return a.cat.get(ctx, a.cat.record(), version, lo, hi, dst, false)
 }
 
-// get reads a box of a version. A commit meanwhile may take files away and have what the version needs of them elsewhere: then it is
-// read again, by the record that there is now.
-func (c *catalog) get(ctx context.Context, rec *record, version int64, lo, hi []int64, dst []byte, verify bool) error {
-	v, ok := rec.version(version)
-	if !ok {
-		return fmt.Errorf("versioned: array %s: version %d: %w", rec.Spec.Name, version, ErrNoVersion)
-	}
-	if err := checkBox(rec.Spec.Name, v.Shape, lo, hi, int64(len(dst))/c.size); err != nil {
-		return err
-	}
-	for {
-		err := runs(v.Shape, lo, hi, func(off, n, at int64) error {
-			return c.read(ctx, rec, v, off, n, dst[at*c.size:(at+n)*c.size], verify)
-		})
-		now := c.record()
-		if _, ok = now.version(version); !ok { // then what was read may be of its remains
-			return fmt.Errorf("versioned: array %s: version %d was dropped while it was read: %w", rec.Spec.Name, version, ErrNoVersion)
-		}
-		if err == nil || now.Seq == rec.Seq || ctx.Err() != nil {
-			return err
-		}
-		rec = now
-		v, _ = rec.version(version)
-	}
-}
-
-// each cuts a box of the current state into pieces of single segments; at is in bytes.
-func (a *Array) each(lo, hi []int64, buf []byte, f func(seg int, at int64, b []byte) error) error {
+// overBox is that of the current state.
+func (a *Array) overBox(lo, hi []int64, buf []byte, f func(seg int, off int64, b []byte) error) error {
 	if a.broken != nil {
 		return a.broken
 	}
-	size := int64(a.spec.Type.Size())
-	if int64(len(buf))%size != 0 {
-		return usageErr("array %s: %d bytes, elements have %d", a.spec.Name, len(buf), size)
-	}
-	if err := checkBox(a.spec.Name, a.shape, lo, hi, int64(len(buf))/size); err != nil {
-		return err
-	}
-	return runs(a.shape, lo, hi, func(off, n, pos int64) error {
-		return a.geo.pieces(off, n, func(seg int, at, k, p int64) error {
-			b := buf[(pos+p)*size:]
-			return f(seg, at*size, b[:k*size])
-		})
-	})
+	return a.state.overBox(lo, hi, buf, f)
 }
 
 // Accumulate combines the elements of the box with src by op (Sum, Prod, Max, Min, Replace; on integers also
@@ -110,16 +71,16 @@ func Accumulate[T comm.Number](ctx context.Context, a *Array, lo, hi []int64, sr
 		return err
 	}
 	size := t.Size()
-	return a.each(lo, hi, Bytes(src), func(seg int, at int64, b []byte) error {
+	return a.overBox(lo, hi, Bytes(src), func(seg int, at int64, b []byte) error {
 		switch t {
 		case Int64:
-			return a.win.AccumulateInt64(ctx, seg, at, view[int64](b), op)
+			return a.state.win.AccumulateInt64(ctx, seg, at, view[int64](b), op)
 		case Float64:
-			return a.win.AccumulateFloat64(ctx, seg, at, view[float64](b), op)
+			return a.state.win.AccumulateFloat64(ctx, seg, at, view[float64](b), op)
 		}
 		for i := 0; i < len(b); i += size {
 			v := view[T](b[i : i+size])[0]
-			if _, err := update(ctx, a.win, seg, at+int64(i), size, func(old T) T { return combine(old, v, op) }); err != nil {
+			if _, err := update(ctx, a.state.win, seg, at+int64(i), size, func(old T) T { return combine(old, v, op) }); err != nil {
 				return err
 			}
 		}
@@ -153,8 +114,8 @@ func one[T comm.Number](ctx context.Context, a *Array, at []int64, v T, f func(T
 	for d := range at {
 		hi[d] = at[d] + 1
 	}
-	err = a.each(at, hi, Bytes([]T{v}), func(seg int, at int64, b []byte) error {
-		old, err = update(ctx, a.win, seg, at, len(b), f)
+	err = a.overBox(at, hi, Bytes([]T{v}), func(seg int, at int64, b []byte) error {
+		old, err = update(ctx, a.state.win, seg, at, len(b), f)
 		return err
 	})
 	return old, err
@@ -225,5 +186,5 @@ func (a *Array) Fence(ctx context.Context) error {
 	if a.broken != nil {
 		return comm.Agree(ctx, a.c, a.broken)
 	}
-	return a.win.Fence(ctx)
+	return a.state.win.Fence(ctx)
 }

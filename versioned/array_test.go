@@ -111,8 +111,8 @@ func accumulate[T comm.Number](ctx context.Context, c comm.Comm) error {
 			return err
 		}
 	}
-	win := a.win
-	a.win = contended{win}
+	win := a.state.win
+	a.state.win = contended{win}
 	for range 5 {
 		if err := Accumulate(ctx, a, []int64{12}, []int64{13}, []T{1}, comm.Sum); err != nil {
 			return err
@@ -121,7 +121,7 @@ func accumulate[T comm.Number](ctx context.Context, c comm.Comm) error {
 			return err
 		}
 	}
-	a.win = win
+	a.state.win = win
 	if err := a.Fence(ctx); err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func BenchmarkBox(b *testing.B) {
 		return Get(ctx, a, []int64{lo}, []int64{lo + n}, buf)
 	})
 	run("copy", func(_ context.Context, a *Array, buf []float64, lo int64) error {
-		copy(a.local[8*lo:8*(lo+n)], Bytes(buf))
+		copy(a.state.local[8*lo:8*(lo+n)], Bytes(buf))
 		return nil
 	})
 }
@@ -77,7 +77,7 @@ func BenchmarkInc(b *testing.B) {
 				k, bytes := int64(0), int64(0)
 				for b.Loop() {
 					if form == "hash" {
-						a.hash(a.sums)
+						a.changes.hash(a.changes.sums, a.state.local)
 						continue
 					}
 					for i := int64(0); i < chunks; i += 100 {
@@ -145,7 +145,7 @@ func BenchmarkIncRest(b *testing.B) {
 			}
 			k++
 			start, cpu := time.Now(), cpuTime()
-			arrays[1].hash(arrays[1].spare)
+			arrays[1].changes.hash(arrays[1].changes.spare, arrays[1].state.local)
 			wall[2], took[2] = append(wall[2], time.Since(start).Seconds()), append(took[2], (cpuTime()-cpu).Seconds())
 		}
 		median := func(v []float64) float64 {

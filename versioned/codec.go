@@ -3,6 +3,8 @@ package versioned
 import (
 	"crypto/cipher"
 	"crypto/rand"
+	"encoding/hex"
+	"fmt"
 
 	"blobio/internal/codec"
 )
@@ -73,6 +75,33 @@ func (c *coder) decode(dst, stored []byte, name string) error {
 	}
 	if err := c.zstd.Decode(dst, stored); err != nil {
 		return formatErr(name, -1, "chunk", ErrCorrupt, "%d bytes cannot be decompressed to %d: %v", len(stored), len(dst), err)
+	}
+	return nil
+}
+
+// keyCheck is a value by which the right key is known; "" without one.
+func keyCheck(o *Options) string {
+	c, err := aead(o.Key)
+	if err != nil || c == nil {
+		return ""
+	}
+	return hex.EncodeToString((&coder{seal: c}).encode(nil, make([]byte, 16)))
+}
+
+func keyFits(rec *record, o *Options) error {
+	if rec.Key == "" && len(o.Key) == 0 {
+		return nil
+	}
+	c, err := aead(o.Key)
+	if err != nil {
+		return err
+	}
+	b, err := hex.DecodeString(rec.Key)
+	if c == nil || err != nil || len(b) < nonceLen {
+		return fmt.Errorf("versioned: array %s: %w", rec.Spec.Name, ErrKey)
+	}
+	if _, err := c.Open(nil, b[:nonceLen], b[nonceLen:], nil); err != nil {
+		return fmt.Errorf("versioned: array %s: %w", rec.Spec.Name, ErrKey)
 	}
 	return nil
 }

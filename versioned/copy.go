@@ -2,28 +2,25 @@ package versioned
 
 import (
 	"context"
-	"path/filepath"
 
 	"blobio/comm"
 	"blobio/internal/vfs"
 )
 
-// copied says whether other nodes keep copies.
-func (a *Array) copied() bool { return a.cat.copies > 0 && !a.shared && a.nodes > 1 }
-
-// copyFile brings a copy of each new file to the next nodes. It is collective. Pieces go in step, so that
+// copyFile brings a copy of each new file, nil if this rank has none, to the next nodes. It is collective. Pieces go in step, so that
 // no more than a few of them are on the way.
-func (a *Array) copyFile(ctx context.Context, w *written) error {
-	if !a.copied() {
+func (n *nodes) copyFile(ctx context.Context, f *fileInfo) error {
+	if !n.copied() {
 		return nil
 	}
 	const piece = 1 << 20
 	var mine [3]int64 // size, node, whether this rank keeps its node's store
-	if w.file() != nil {
-		mine[0] = w.info.Size
+	name := ""
+	if f != nil {
+		mine[0], name = f.Size, f.Name
 	}
-	mine[1], mine[2] = int64(a.nodeID), btoi(a.keeper)
-	all, err := a.c.Allgather(ctx, append(Bytes(mine[:]), []byte(wName(w))...))
+	mine[1], mine[2] = int64(n.own), btoi(n.keeper)
+	all, err := n.c.Allgather(ctx, append(Bytes(mine[:]), name...))
 	if err != nil {
 		return err
 	}
@@ -33,7 +30,7 @@ func (a *Array) copyFile(ctx context.Context, w *written) error {
 		name string
 	}
 	peers := make([]peer, len(all))
-	keeper := make([]int, a.nodes)
+	keeper := make([]int, n.count)
 	most := int64(0)
 	for r, b := range all {
 		v := view[int64](b[:24])
@@ -43,17 +40,17 @@ func (a *Array) copyFile(ctx context.Context, w *written) error {
 		}
 		most = max(most, v[0])
 	}
-	copies := min(a.cat.copies, a.nodes-1)
+	copies := min(n.copies, n.count-1)
 	var failed error
 	sinks := map[int]*fileSink{}
-	if a.keeper {
+	if n.keeper {
 		for r, p := range peers {
-			if d := (a.nodeID - p.node + a.nodes) % a.nodes; p.size > 0 && d >= 1 && d <= copies {
-				sinks[r], failed = a.newSink(p.name, failed)
+			if d := (n.own - p.node + n.count) % n.count; p.size > 0 && d >= 1 && d <= copies {
+				sinks[r], failed = n.newSink(p.name, failed)
 			}
 		}
 	}
-	src, serr := a.source(w)
+	src, serr := n.source(f)
 	if failed == nil {
 		failed = serr
 	}
@@ -67,14 +64,14 @@ func (a *Array) copyFile(ctx context.Context, w *written) error {
 				}
 			}
 			for k := range copies {
-				if err := a.c.Send(ctx, keeper[(a.nodeID+k+1)%a.nodes], 0, b); err != nil {
+				if err := n.c.Send(ctx, keeper[(n.own+k+1)%n.count], 0, b); err != nil {
 					return err
 				}
 			}
 		}
 		for r, p := range peers { // in the order of ranks
 			if s := sinks[r]; s != nil && p.size > off {
-				b, err := a.c.Recv(ctx, r, 0)
+				b, err := n.c.Recv(ctx, r, 0)
 				if err != nil {
 					return err
 				}
@@ -86,24 +83,17 @@ func (a *Array) copyFile(ctx context.Context, w *written) error {
 		src.Close()
 	}
 	for _, s := range sinks {
-		failed = s.close(a, failed)
+		failed = s.close(n, failed)
 	}
-	return comm.Agree(ctx, a.c, failed)
-}
-
-func wName(w *written) string {
-	if w.file() == nil {
-		return ""
-	}
-	return w.info.Name
+	return comm.Agree(ctx, n.c, failed)
 }
 
 // source is the file that this rank has written, nil if there is none.
-func (a *Array) source(w *written) (vfs.File, error) {
-	if w.file() == nil {
+func (n *nodes) source(f *fileInfo) (vfs.File, error) {
+	if f == nil {
 		return nil, nil
 	}
-	return a.store.fs.Open(filepath.Join(a.store.dir, w.info.Name))
+	return n.store.fs.Open(n.file(f.Name))
 }
 
 // fileSink is a copy that arrives. After an error it takes the rest and does nothing.
@@ -112,10 +102,10 @@ type fileSink struct {
 	f    vfs.File
 }
 
-func (a *Array) newSink(name string, failed error) (*fileSink, error) {
-	s := &fileSink{name: filepath.Join(a.store.dir, name)}
+func (n *nodes) newSink(name string, failed error) (*fileSink, error) {
+	s := &fileSink{name: n.file(name)}
 	if failed == nil {
-		s.f, failed = a.createAnew(s.name)
+		s.f, failed = n.create(name)
 	}
 	return s, failed
 }
@@ -127,21 +117,21 @@ func (s *fileSink) write(b []byte, off int64, failed error) error {
 	return failed
 }
 
-func (s *fileSink) close(a *Array, failed error) error {
+func (s *fileSink) close(n *nodes, failed error) error {
 	if s.f == nil {
 		return failed
 	}
-	if failed == nil && a.opt.Durability == DurableCommit {
+	if failed == nil && n.sync {
 		failed = s.f.Sync()
 		if failed == nil {
-			failed = a.store.fs.SyncDir(a.store.dir)
+			failed = n.store.fs.SyncDir(n.store.dir)
 		}
 	}
 	if err := s.f.Close(); failed == nil {
 		failed = err
 	}
 	if failed != nil {
-		a.store.fs.Remove(s.name) // what stays is removed when the array is opened next
+		n.store.fs.Remove(s.name) // what stays is removed when the array is opened next
 	}
 	return failed
 }

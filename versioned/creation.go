@@ -3,6 +3,7 @@ package versioned
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"blobio/comm"
 )
@@ -108,4 +109,56 @@ func (h *Hierarchy) takeOver(ctx context.Context, st *Store, level int, name str
 	}
 	h.saved[level] = mark{a.Newest(), -1} // no version is like this
 	return a, comm.Agree(ctx, h.c, err)
+}
+
+// OpenHierarchy opens a hierarchy at its last snapshot, on any number of ranks. ErrNoVersion: there is none. Older snapshots that are
+// damaged are passed over: they stay in the list, but do not keep the versions that they named.
+func OpenHierarchy(ctx context.Context, c comm.Comm, st *Store, name string, o *Options) (*Hierarchy, error) {
+	return openHierarchy(ctx, c, name, newest, func(n string, v int64) (*Array, error) { return open(ctx, c, st, n, v, o) })
+}
+
+// OpenHierarchyAt is OpenHierarchy at an older snapshot. Newer ones, which may be damaged, stay.
+func OpenHierarchyAt(ctx context.Context, c comm.Comm, st *Store, name string, snapshot int64, o *Options) (*Hierarchy, error) {
+	if snapshot < 1 { // on all ranks
+		return nil, comm.Agree(ctx, c, fmt.Errorf("versioned: hierarchy %s: snapshot %d: %w", name, snapshot, ErrNoVersion))
+	}
+	return openHierarchy(ctx, c, name, snapshot, func(n string, v int64) (*Array, error) { return open(ctx, c, st, n, v, o) })
+}
+
+func openHierarchy(ctx context.Context, c comm.Comm, name string, snapshot int64, open func(name string, version int64) (*Array, error)) (*Hierarchy, error) {
+	g, err := open(name+".global", snapshot)
+	if err != nil {
+		return nil, err
+	}
+	h := &Hierarchy{c: c, global: g, snaps: map[int64][]int64{}}
+	if snapshot == newest {
+		snapshot = g.Newest()
+	}
+	rec, err := h.readGlobals(ctx, snapshot)
+	if err != nil {
+		return nil, err
+	}
+	h.spec = rec.Spec
+	h.now, h.sums, h.saved = make([]LevelInfo, h.spec.Subcycling.Levels), make([]uint32, h.spec.Subcycling.Levels), make([]mark, h.spec.Subcycling.Levels)
+	for l := range h.now { // versions after the snapshot need not be whole
+		a, err := open(fmt.Sprintf("%s.level%d", name, l), rec.Versions[l])
+		if err != nil {
+			return nil, err
+		}
+		h.levels = append(h.levels, a)
+	}
+	h.pin()
+	return h, h.RestoreSnapshot(ctx, snapshot)
+}
+
+// HierarchyOf makes a hierarchy of its arrays, as Parts gave them, in any order, and stands at the newest snapshot. It is collective.
+func HierarchyOf(ctx context.Context, c comm.Comm, name string, arrays []*Array) (*Hierarchy, error) {
+	find := func(n string, _ int64) (*Array, error) {
+		i := slices.IndexFunc(arrays, func(a *Array) bool { return a.spec.Name == n })
+		if i < 0 {
+			return nil, fmt.Errorf("versioned: hierarchy %s: no array %s: %w", name, n, ErrMissing)
+		}
+		return arrays[i], nil
+	}
+	return openHierarchy(ctx, c, name, newest, find)
 }

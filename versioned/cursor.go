@@ -8,14 +8,6 @@ import (
 // Versions lists the committed versions, oldest first.
 func (a *Array) Versions() []VersionInfo { return a.cat.record().versions() }
 
-func (r *record) versions() []VersionInfo {
-	out := make([]VersionInfo, len(r.Versions))
-	for i := range r.Versions {
-		out[i] = r.Versions[i].info()
-	}
-	return out
-}
-
 // Newest is the number of the newest committed version.
 func (a *Array) Newest() int64 {
 	v := a.cat.record().Versions

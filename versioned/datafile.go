@@ -3,97 +3,60 @@ package versioned
 import (
 	"context"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io/fs"
-	"path/filepath"
 	"slices"
+	"time"
 
 	"blobio/ffformat"
-	"blobio/internal/vfs"
 )
 
-// written is the file that the leader of a process made for a version; nil elsewhere, and where there was nothing.
+// dataWriter writes the files of versions to the store of this node.
+type dataWriter struct {
+	nodes *nodes
+	cat   *catalog
+	clock func() time.Time
+}
+
+// written is a file that was written.
 type written struct {
-	info       fileInfo
-	tables     [][]entry // by segment of info
-	changed    int64
-	redundancy string   // prefix of that of the version, if there is any
-	dead       []string // files of this process that no version needs any more, once this one is committed
+	info    fileInfo
+	tables  [][]entry // by segment of info
+	changed int64     // bytes of chunks that are new
 }
 
-// writeFile writes the chunks of the ranks of this process. The ranks wait in the next collective while
-// their memory is read.
-func (a *Array) writeFile(ctx context.Context, rec *record, v verInfo, p *part) (*written, error) {
-	number := v.Number
-	got, err := a.node.Share(ctx, p)
-	if err != nil || a.node.Rank() != 0 {
-		return nil, err
-	}
-	var parts []*part
-	for _, v := range got {
-		if v == nil {
-			continue
-		}
-		p := v.(*part)
-		if p.err != nil {
-			return nil, p.err
-		}
-		parts = append(parts, p)
-	}
-	w := &written{info: fileInfo{Name: dataName(a.geo.ID, number, a.c.Rank()), Node: a.nodeID, Gen: a.geo.ID, Born: number}}
-	keep := retained(rec.Versions, number, a.spec.Keep, a.pins)
-	if err := a.clean(ctx, w, keep, parts); err != nil {
-		return nil, err
-	}
-	if err := a.cleanOlder(ctx, w, keep, a.keeps); err != nil {
-		return nil, err
-	}
-	if !slices.ContainsFunc(parts, func(p *part) bool { return len(p.dirty)+len(p.moved) > 0 }) {
-		return w, nil
-	}
-	var said []byte
-	if !a.memory {
-		if said, err = json.Marshal(aboutOf(rec, a.nodeID, v, keep, len(w.dead) > 0)); err != nil {
-			return nil, err
-		}
-	}
-	return w, a.encode(ctx, w, number, parts, said)
-}
-
-// encode writes the container. said is what it says of the array, nil for nothing.
-func (a *Array) encode(ctx context.Context, w *written, number int64, parts []*part, said []byte) (err error) {
-	fsys, name := a.store.fs, filepath.Join(a.store.dir, w.info.Name)
-	f, err := a.createAnew(name)
+// write writes the file of a version with the change sets of the ranks of this process, whose memory is read. said is what it says of the array, nil for nothing. The file
+// is durable if commits are. After an error there is none, if it could be removed.
+func (d *dataWriter) write(ctx context.Context, info fileInfo, sets []*changeSet, said []byte) (w *written, err error) {
+	w = &written{info: info}
+	w.info.From = info.Born
+	f, err := d.nodes.create(info.Name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() {
 		if cerr := f.Close(); err == nil {
 			err = cerr
 		}
 		if err != nil {
-			err = errors.Join(err, fsys.Remove(name))
+			err = errors.Join(err, d.nodes.store.fs.Remove(d.nodes.file(info.Name)))
 		}
 	}()
 	fw, err := ffformat.NewWriter(&ffformat.WriterOptions{Layout: ffformat.LayoutF, Hash: ffformat.Fast})
 	if err != nil {
-		return err
+		return w, err
 	}
-	u, err := fw.Begin(f, ffformat.UpdateOptions{CkptID: int32(number & 0x7fffffff), Timestamp: a.opt.Clock().UnixNano(), Fresh: true})
+	u, err := fw.Begin(f, ffformat.UpdateOptions{CkptID: int32(w.info.Born & 0x7fffffff), Timestamp: d.clock().UnixNano(), Fresh: true})
 	if err != nil {
-		return err
+		return w, err
 	}
-	w.info.From = number
-	for _, p := range parts {
-		if len(p.dirty)+len(p.moved) == 0 {
+	for _, p := range sets {
+		if p.empty() {
 			continue
 		}
-		es, data, err := a.pack(p, number)
+		es, data, err := d.cat.pack(p, w.info.Born)
 		if err != nil {
 			u.Abort()
-			return err
+			return w, err
 		}
 		var table []byte
 		for _, e := range es {
@@ -102,64 +65,42 @@ func (a *Array) encode(ctx context.Context, w *written, number int64, parts []*p
 		}
 		if err := u.AddAll(ctx, []ffformat.VarBuf{{ID: int32(2 * p.rank), Data: table}, {ID: int32(2*p.rank + 1), Data: data}}); err != nil {
 			u.Abort()
-			return err
+			return w, err
 		}
 		w.info.Segs = append(w.info.Segs, p.rank)
 		w.tables = append(w.tables, es)
-		w.changed += int64(len(p.dirty)) * a.cat.chunk
+		w.changed += int64(len(p.dirty)) * d.cat.chunk
 	}
 	if said != nil {
 		if err := u.AddAll(ctx, []ffformat.VarBuf{{ID: aboutID, Data: said}}); err != nil {
 			u.Abort()
-			return err
+			return w, err
 		}
 	}
 	res, err := u.Finish(ctx)
 	if err != nil {
-		return err
+		return w, err
 	}
 	sum, err := res.File.MetaSum()
 	if err != nil {
-		return err
+		return w, err
 	}
 	w.info.Sum = hex.EncodeToString(sum[:])
 	if w.info.Size, err = f.Size(); err != nil {
-		return err
+		return w, err
 	}
-	if a.opt.Durability == DurableCommit {
-		if err := f.Sync(); err != nil {
-			return err
-		}
-		return fsys.SyncDir(a.store.dir)
+	if !d.nodes.sync {
+		return w, nil
 	}
-	return nil
+	if err := f.Sync(); err != nil {
+		return w, err
+	}
+	return w, d.nodes.store.fs.SyncDir(d.nodes.store.dir)
 }
 
-// createAnew makes a file of a version that is not committed. One of that name is left from an attempt that failed, and
-// could not be removed then; or it is of a version that another program has committed.
-func (a *Array) createAnew(name string) (vfs.File, error) {
-	fsys := a.store.fs
-	f, err := fsys.Create(name)
-	if !errors.Is(err, fs.ErrExist) {
-		return f, err
-	}
-	rec, rerr := readRecord(fsys, a.store.dir)
-	if rerr == nil && slices.ContainsFunc(rec.Files, func(f fileInfo) bool { return f.Name == filepath.Base(name) }) {
-		return nil, fmt.Errorf("versioned: array %s: another program has committed %s: %w", a.spec.Name, name, ErrConflict)
-	}
-	if rerr != nil && !errors.Is(rerr, ErrMissing) && !a.memory {
-		return nil, errors.Join(err, rerr)
-	}
-	if err = fsys.Remove(name); err == nil {
-		f, err = fsys.Create(name)
-	}
-	return f, err
-}
-
-// pack brings the chunks of a part into the form that is stored. Without codec, chunks that
+// pack brings chunks into the form that is stored. Without codec, chunks that
 // follow each other in memory are not copied if they are all there is.
-func (a *Array) pack(p *part, number int64) (es []entry, data []byte, err error) {
-	c := a.cat
+func (c *catalog) pack(p *changeSet, number int64) (es []entry, data []byte, err error) {
 	plain := c.code.plain()
 	n := int64(len(p.dirty))
 	es = make([]entry, 0, len(p.dirty)+len(p.moved))
@@ -218,11 +159,4 @@ func (a *Array) pack(p *part, number int64) (es []entry, data []byte, err error)
 		es = append(es, e)
 	}
 	return es, data, nil
-}
-
-func (w *written) file() *fileInfo {
-	if w == nil || w.info.Sum == "" {
-		return nil
-	}
-	return &w.info
 }

@@ -2,12 +2,9 @@ package versioned
 
 import (
 	"context"
-	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"blobio/comm"
 )
@@ -15,32 +12,6 @@ import (
 // Where all ranks are of one process and versions live in its memory, a version needs no container, no leader and no messages: each rank keeps
 // its changed chunks in a block, and one of them enters the blocks of all into the catalog. There are two collectives: after the first
 // all puts are done, after the second all ranks know the blocks of all, and whether one has failed.
-
-// block is what one rank has for a version, in the place of a file.
-type block struct {
-	reader
-	table []entry
-	users atomic.Int64 // that read it; below 0: it is gone
-}
-
-const gone = math.MinInt64 / 2
-
-// use calls f while the bytes are there.
-func (b *block) use(f func(x *reader) error) error {
-	defer b.users.Add(-1)
-	if b.users.Add(1) < 0 {
-		return fmt.Errorf("versioned: it was dropped while it was read: %w", ErrNoVersion)
-	}
-	return f(&b.reader)
-}
-
-// end gives the bytes back, nil if somebody reads them.
-func (b *block) end() []byte {
-	if !b.users.CompareAndSwap(0, gone) {
-		return nil
-	}
-	return b.data
-}
 
 // deposit is what a rank brings to a commit.
 type deposit struct {
@@ -58,12 +29,12 @@ type deposit struct {
 	failed bool      // likewise: one of them has failed
 }
 
-// incDirect is the rest of Inc after its fence.
-func (a *Array) incDirect(ctx context.Context, number int64, label string, bad error) (int64, error) {
+// commitDirect is the rest of Inc after its fence.
+func (a *Array) commitDirect(ctx context.Context, number int64, label string, bad error) (int64, error) {
 	d := &deposit{err: bad, number: number, label: label}
-	var p *part
+	var p *changeSet
 	if bad == nil {
-		p = a.changed()
+		p = a.changes.find(a.c.Rank(), a.state.local)
 		d.err = a.deposit(ctx, d, number, p)
 	}
 	all, err := a.c.Share(ctx, d)
@@ -82,7 +53,7 @@ func (a *Array) incDirect(ctx context.Context, number int64, label string, bad e
 			}
 		}
 	}
-	a.keep(p)
+	a.changes.committed(p)
 	if d.free != nil {
 		a.free = d.free
 	}
@@ -90,20 +61,19 @@ func (a *Array) incDirect(ctx context.Context, number int64, label string, bad e
 }
 
 // deposit makes the block of this rank.
-func (a *Array) deposit(ctx context.Context, d *deposit, number int64, p *part) error {
+func (a *Array) deposit(ctx context.Context, d *deposit, number int64, p *changeSet) error {
 	if p.rank == 0 {
 		d.time = a.opt.Clock().UnixNano()
 	}
-	w := &written{info: fileInfo{Born: number}}
-	keep := retained(a.cat.record().Versions, number, a.spec.Keep, a.pins)
-	if err := a.clean(ctx, w, keep, []*part{p}); err != nil {
+	w := a.cleaner(number, retained(a.cat.record().Versions, number, a.spec.Keep, a.pins))
+	if err := w.current(ctx, []*changeSet{p}); err != nil {
 		return err
 	}
-	if err := a.cleanOlder(ctx, w, keep, func(f *fileInfo) bool { return f.Segs[0] == p.rank }); err != nil {
+	if err := w.older(ctx, func(f *fileInfo) bool { return f.Segs[0] == p.rank }); err != nil {
 		return err
 	}
 	d.dead = w.dead
-	if len(p.dirty)+len(p.moved) == 0 {
+	if p.empty() {
 		return nil
 	}
 	plain := a.cat.code.plain()
@@ -115,14 +85,14 @@ func (a *Array) deposit(ctx context.Context, d *deposit, number int64, p *part) 
 			p.buf = &room
 		}
 	}
-	es, data, err := a.pack(p, number)
+	es, data, err := a.cat.pack(p, number)
 	if err != nil {
 		return err
 	}
 	if !plain || len(p.dirty) > 0 && &data[0] == &p.local[p.dirty[0]*a.cat.chunk] {
 		data = append(room[:0], data...)
 	}
-	d.info = fileInfo{Name: dataName(a.geo.ID, number, p.rank), Node: a.nodeID, Gen: a.geo.ID, Born: number, From: number, Segs: []int{p.rank},
+	d.info = fileInfo{Name: dataName(a.state.geo.ID, number, p.rank), Node: a.nodes.own, Gen: a.state.geo.ID, Born: number, From: number, Segs: []int{p.rank},
 		Size: int64(len(data) + entryLen*len(es)), block: &block{reader: reader{data: data}, table: es}}
 	for _, e := range es {
 		d.info.From = min(d.info.From, e.since)
@@ -145,11 +115,11 @@ func (a *Array) enter(all []any, number int64, label string) bool {
 	rec := new(record)
 	*rec = *old // what is in its slices does not change
 	rec.Seq++
-	rec.Spec.Shape = slices.Clone(a.shape)
-	if last := old.Generations[len(old.Generations)-1]; last.ID != a.geo.ID {
-		rec.Generations = append(slices.Clip(old.Generations), a.geo)
+	rec.Spec.Shape = slices.Clone(a.state.shape)
+	if last := old.Generations[len(old.Generations)-1]; last.ID != a.state.geo.ID {
+		rec.Generations = append(slices.Clip(old.Generations), a.state.geo)
 	}
-	v := verInfo{Number: number, Label: label, Gen: a.geo.ID, Shape: rec.Spec.Shape, Time: all[0].(*deposit).time}
+	v := verInfo{Number: number, Label: label, Gen: a.state.geo.ID, Shape: rec.Spec.Shape, Time: all[0].(*deposit).time}
 	rec.Versions = append(make([]verInfo, 0, len(old.Versions)+1), old.Versions...)
 	rec.Files = make([]fileInfo, 0, len(old.Files)+len(all))
 	var dead []string
@@ -157,7 +127,7 @@ func (a *Array) enter(all []any, number int64, label string) bool {
 		dead = append(dead, x.(*deposit).dead...)
 	}
 	slices.Sort(dead)
-	a.add(rec, v)
+	rec.add(v, retained(old.Versions, number, a.spec.Keep, a.pins))
 	less := len(rec.Versions) <= len(old.Versions) || len(dead) > 0
 	if less {
 		rec.Generations = rec.needed()
@@ -183,7 +153,7 @@ func (a *Array) enter(all []any, number int64, label string) bool {
 		if d := x.(*deposit); d.info.block != nil {
 			v.Changed += d.changed
 			v.Written += d.info.Size
-			c.note(&d.info, [][]entry{d.info.block.table})
+			c.addFile(&d.info, [][]entry{d.info.block.table})
 			rec.Files = append(rec.Files, d.info)
 		}
 	}

@@ -421,7 +421,7 @@ func TestNewerVersionsOutlive(t *testing.T) {
 		var findings []string
 		for f := range v.Check(bg, nil) {
 			if f.File == "" {
-				findings = append(findings, f.Text[:9])
+				findings = append(findings, f.Msg[:9])
 			}
 		}
 		bad := []string{"version 1"}

@@ -2,7 +2,6 @@ package versioned
 
 import (
 	"errors"
-	"fmt"
 
 	"blobio/internal/fault"
 )
@@ -36,13 +35,16 @@ var (
 	ErrKey = errors.New("wrong key")
 )
 
+// pkg makes the errors of this package.
+const pkg fault.Pkg = "versioned"
+
 // FormatError says what is wrong with a file of a store, and where.
 type FormatError = fault.FormatError
 
 func formatErr(file string, off int64, field string, class error, format string, args ...any) error {
-	return &FormatError{Pkg: "versioned", File: file, Offset: off, Field: field, Msg: fmt.Sprintf(format, args...), Err: class}
+	return pkg.At(file, off, field, class, format, args...)
 }
 
 func usageErr(format string, args ...any) error {
-	return fmt.Errorf("versioned: %w: %s", ErrUsage, fmt.Sprintf(format, args...))
+	return pkg.Usage(format, args...)
 }

@@ -12,6 +12,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -27,7 +28,7 @@ func goOn(ctx context.Context, c comm.Comm, st *Store) (snapshot int64, err erro
 	step := h.Info(0).Step
 	got := make([]float64, 16)
 	for l := range h.Levels() {
-		lo, hi := h.now[l].place(0)
+		lo, hi := h.now[l].dataRange(0)
 		err := h.Array(l).GetBytes(ctx, []int64{lo}, []int64{hi}, Bytes(got))
 		if hostBig { // a level is an array of bytes, which hold its elements little-endian
 			swap(Bytes(got), 8)
@@ -75,7 +76,7 @@ func TestEveryFile(t *testing.T) {
 					v := openOne(t, m, name)
 					bad := 0
 					for f := range v.Check(bg, nil) {
-						bad += int(btoi(!f.Note))
+						bad += int(btoi(f.Severity == fault.Error))
 					}
 					v.Close()
 					if (bad > 0) != (name == array) {
@@ -158,7 +159,7 @@ func TestRecordOfOlderPrograms(t *testing.T) {
 	}
 	v := openOne(t, mem, "a")
 	for f := range v.Check(bg, nil) {
-		if !f.Note {
+		if f.Severity == fault.Error {
 			t.Error(f)
 		}
 	}

@@ -93,7 +93,7 @@ func FuzzTable(f *testing.F) {
 			}
 		}
 		x.prune([]int64{born})
-		x.live([]int64{born}, nil, born+1, func(p place) {
+		x.live([]int64{born}, nil, born+1, func(p fileEntry) {
 			if p.since > born {
 				t.Fatalf("%+v is seen by %d", p, born)
 			}
@@ -127,7 +127,7 @@ func FuzzLevelTable(f *testing.F) {
 			}
 			at := tableBytes(len(l.Boxes))
 			for i := range l.Boxes {
-				lo, hi := l.place(i)
+				lo, hi := l.dataRange(i)
 				if lo != at || hi < lo || hi > have || (hi-lo)/8 != l.Boxes[i].Cells()*int64(l.Comps) {
 					t.Fatalf("box %d at [%d, %d) of %d", i, lo, hi, have)
 				}

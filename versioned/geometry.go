@@ -21,18 +21,18 @@ func hostOrder() string {
 	return "little"
 }
 
-// order is the byte order of the elements of a generation.
-func (r *record) order(g *geometry) string {
-	if g.Order != "" {
-		return g.Order
-	}
-	return r.Order
-}
-
 func newGeometry(id int, capacity int64, segs int, chunkElems int64) geometry {
 	chunks := (capacity + chunkElems - 1) / chunkElems
 	per := max((chunks+int64(segs)-1)/int64(segs), 1)
 	return geometry{ID: id, Capacity: capacity, Seg: per * chunkElems, Segs: segs}
+}
+
+// check refuses what no reader takes.
+func (g *geometry) check(s *Spec) error {
+	if g.Seg/s.chunkElems() > maxSegChunks {
+		return usageErr("array %s: %d elements on %d ranks are more than %d chunks of %d bytes on each: take larger chunks", s.Name, g.Capacity, g.Segs, maxSegChunks, s.Chunk)
+	}
+	return nil
 }
 
 // segLen is the number of elements that segment s has room for.

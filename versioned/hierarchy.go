@@ -58,46 +58,6 @@ func (h *Hierarchy) arraySpec(name string, bytes int64, extra float64) Spec {
 		EveryRegrid: h.spec.Config.Realloc == recovery.EveryRegrid, Keep: h.spec.Keep}
 }
 
-// OpenHierarchy opens a hierarchy at its last snapshot, on any number of ranks. ErrNoVersion: there is none. Older snapshots that are
-// damaged are passed over: they stay in the list, but do not keep the versions that they named.
-func OpenHierarchy(ctx context.Context, c comm.Comm, st *Store, name string, o *Options) (*Hierarchy, error) {
-	return openHierarchy(ctx, c, name, newest, func(n string, v int64) (*Array, error) { return open(ctx, c, st, n, v, o) })
-}
-
-// OpenHierarchyAt is OpenHierarchy at an older snapshot. Newer ones, which may be damaged, stay.
-func OpenHierarchyAt(ctx context.Context, c comm.Comm, st *Store, name string, snapshot int64, o *Options) (*Hierarchy, error) {
-	if snapshot < 1 { // on all ranks
-		return nil, comm.Agree(ctx, c, fmt.Errorf("versioned: hierarchy %s: snapshot %d: %w", name, snapshot, ErrNoVersion))
-	}
-	return openHierarchy(ctx, c, name, snapshot, func(n string, v int64) (*Array, error) { return open(ctx, c, st, n, v, o) })
-}
-
-func openHierarchy(ctx context.Context, c comm.Comm, name string, snapshot int64, open func(name string, version int64) (*Array, error)) (*Hierarchy, error) {
-	g, err := open(name+".global", snapshot)
-	if err != nil {
-		return nil, err
-	}
-	h := &Hierarchy{c: c, global: g, snaps: map[int64][]int64{}}
-	if snapshot == newest {
-		snapshot = g.Newest()
-	}
-	rec, err := h.readGlobals(ctx, snapshot)
-	if err != nil {
-		return nil, err
-	}
-	h.spec = rec.Spec
-	h.now, h.sums, h.saved = make([]LevelInfo, h.spec.Subcycling.Levels), make([]uint32, h.spec.Subcycling.Levels), make([]mark, h.spec.Subcycling.Levels)
-	for l := range h.now { // versions after the snapshot need not be whole
-		a, err := open(fmt.Sprintf("%s.level%d", name, l), rec.Versions[l])
-		if err != nil {
-			return nil, err
-		}
-		h.levels = append(h.levels, a)
-	}
-	h.pin()
-	return h, h.RestoreSnapshot(ctx, snapshot)
-}
-
 // Levels is the number of levels, with boxes or without.
 func (h *Hierarchy) Levels() int { return len(h.levels) }
 
@@ -159,7 +119,7 @@ func (h *Hierarchy) put(ctx context.Context, level, box int, data []float64) err
 	if level < 0 || level >= len(h.levels) || box < 0 || box >= len(h.now[level].Boxes) {
 		return fmt.Errorf("versioned: hierarchy %s: box %d of level %d: %w", h.spec.Name, box, level, ErrRange)
 	}
-	lo, hi := h.now[level].place(box)
+	lo, hi := h.now[level].dataRange(box)
 	if int64(len(data))*8 != hi-lo {
 		return usageErr("box %d of level %d: %d numbers, want %d", box, level, len(data), (hi-lo)/8)
 	}
@@ -254,7 +214,7 @@ func (h *Hierarchy) Box(ctx context.Context, level int, version int64, table *Le
 	if box < 0 || box >= len(table.Boxes) {
 		return fmt.Errorf("versioned: hierarchy %s: box %d of level %d: %w", h.spec.Name, box, level, ErrRange)
 	}
-	lo, hi := table.place(box)
+	lo, hi := table.dataRange(box)
 	if int64(len(dst))*8 != hi-lo {
 		return usageErr("box %d of level %d: %d numbers, want %d", box, level, len(dst), (hi-lo)/8)
 	}

@@ -147,7 +147,7 @@ func TestHierarchy(t *testing.T) {
 		}
 		l := h.Info(1)
 		for i := range l.Boxes {
-			lo, hi := l.place(i)
+			lo, hi := l.dataRange(i)
 			got := make([]float64, (hi-lo)/8)
 			err := h.levels[1].GetBytes(ctx, []int64{lo}, []int64{hi}, Bytes(got))
 			if hostBig { // the array is bytes, numbers are little endian

@@ -77,8 +77,8 @@ func (l *LevelInfo) used() int64 {
 	return tableBytes(len(l.Boxes)) + 8*l.Offsets[len(l.Boxes)]
 }
 
-// place says where the data of a box lie, in bytes.
-func (l *LevelInfo) place(box int) (lo, hi int64) {
+// dataRange says where the data of a box lie, in bytes.
+func (l *LevelInfo) dataRange(box int) (lo, hi int64) {
 	at := tableBytes(len(l.Boxes))
 	return at + 8*l.Offsets[box], at + 8*l.Offsets[box+1]
 }

@@ -36,7 +36,7 @@ func (v *View) Box(ctx context.Context, version int64, table *LevelInfo, box int
 	if box < 0 || box >= len(table.Boxes) {
 		return fmt.Errorf("versioned: array %s: box %d of %d: %w", v.spec.Name, box, len(table.Boxes), ErrRange)
 	}
-	lo, hi := table.place(box)
+	lo, hi := table.dataRange(box)
 	if int64(len(dst))*8 != hi-lo {
 		return usageErr("box %d: %d numbers, want %d", box, len(dst), (hi-lo)/8)
 	}

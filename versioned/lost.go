@@ -9,15 +9,16 @@ import (
 	"slices"
 	"strconv"
 
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
 // MemberFinding is what is wrong with an array as a member of a hierarchy.
 type MemberFinding struct {
-	Hierarchy string `json:"hierarchy"`
-	Level     int    `json:"level"` // -1: the array of the snapshots
-	Array     string `json:"array"`
-	Absent    bool   `json:"absent"` // the array is not there
+	Hierarchy string
+	Level     int // -1: the array of the snapshots
+	Array     string
+	Absent    bool // the array is not there
 	Finding
 }
 
@@ -100,12 +101,12 @@ func CheckHierarchies(ctx context.Context, dirs []string, o *ViewOptions) ([]Mem
 	return out, nil
 }
 
-func (h *hierarchyView) say(level int, absent, note bool, format string, args ...any) {
+func (h *hierarchyView) say(level int, absent bool, sev fault.Severity, format string, args ...any) {
 	array := h.name + ".global"
 	if level >= 0 {
 		array = fmt.Sprintf("%s.level%d", h.name, level)
 	}
-	h.out = append(h.out, MemberFinding{Hierarchy: h.name, Level: level, Array: array, Absent: absent, Finding: Finding{Text: fmt.Sprintf(format, args...), Note: note}})
+	h.out = append(h.out, MemberFinding{Hierarchy: h.name, Level: level, Array: array, Absent: absent, Finding: Finding{Severity: sev, Offset: -1, Msg: fmt.Sprintf(format, args...)}})
 }
 
 func (h *hierarchyView) check(ctx context.Context) {
@@ -132,7 +133,7 @@ func (h *hierarchyView) check(ctx context.Context) {
 				named[l] = append(named[l], s.Number)
 				if v := h.levels[l]; v != nil {
 					if _, ok := v.rec.version(n); !ok {
-						gone = append(gone, MemberFinding{Hierarchy: h.name, Level: l, Array: v.spec.Name, Finding: Finding{Text: fmt.Sprintf("version %d, which snapshot %d names, is not there", n, s.Number)}})
+						gone = append(gone, MemberFinding{Hierarchy: h.name, Level: l, Array: v.spec.Name, Finding: Finding{Severity: fault.Error, Offset: -1, Msg: fmt.Sprintf("version %d, which snapshot %d names, is not there", n, s.Number)}})
 					}
 				}
 			}
@@ -147,9 +148,9 @@ func (h *hierarchyView) check(ctx context.Context) {
 			continue
 		}
 		if s := named[l]; len(s) > 0 {
-			h.say(l, true, false, "the array is absent: level %d of hierarchy %s is lost, and with it the snapshots %s", l, h.name, rangesText(s))
+			h.say(l, true, fault.Error, "the array is absent: level %d of hierarchy %s is lost, and with it the snapshots %s", l, h.name, rangesText(s))
 		} else {
-			h.say(l, true, false, "the array is absent: level %d of hierarchy %s is lost", l, h.name)
+			h.say(l, true, fault.Error, "the array is absent: level %d of hierarchy %s is lost", l, h.name)
 		}
 	}
 	h.out = append(h.out, gone...)
@@ -172,9 +173,9 @@ func (h *hierarchyView) withoutGlobal(ctx context.Context) {
 	}
 	switch {
 	case saved:
-		h.say(-1, true, false, "the array is absent: the snapshots of hierarchy %s are lost", h.name)
+		h.say(-1, true, fault.Error, "the array is absent: the snapshots of hierarchy %s are lost", h.name)
 	case begun:
-		h.say(-1, true, true, "the array is absent; no level was saved: what was begun is made anew when the hierarchy is created")
+		h.say(-1, true, fault.Note, "the array is absent; no level was saved: what was begun is made anew when the hierarchy is created")
 	}
 }
 

@@ -2,6 +2,7 @@ package versioned
 
 import (
 	"encoding/binary"
+	"slices"
 )
 
 // message is what a rank tells all others when a version is committed. It goes from rank to rank only, all of the same build: never to a file.
@@ -96,4 +97,18 @@ func (m *message) decode(b []byte) error {
 		return formatErr("", int64(all-len(b)), "message", ErrCorrupt, "%d bytes", all)
 	}
 	return nil
+}
+
+// differ is the error of ranks that want different versions.
+func differ(name string, rank int, number int64, label string, number0 int64, label0 string) error {
+	return usageErr("array %s: rank %d commits version %d %q, rank 0 %d %q", name, rank, number, label, number0, label0)
+}
+
+// splitZero splits names that are ended by zeros.
+func splitZero(b []byte) (out []string) {
+	for len(b) > 0 {
+		i := slices.Index(b, 0)
+		out, b = append(out, string(b[:i])), b[i+1:]
+	}
+	return out
 }

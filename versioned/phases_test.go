@@ -61,10 +61,10 @@ func BenchmarkSavePhases(b *testing.B) {
 						fresh(k)
 						phases := []func() error{
 							put,
-							func() error { a.hash(make([]digest, len(a.sums))); return nil },
-							func() error { room = append(room[:0], a.local...); return nil },
+							func() error { a.changes.hash(make([]digest, len(a.changes.sums)), a.state.local); return nil },
+							func() error { room = append(room[:0], a.state.local...); return nil },
 							func() error {
-								if err := a.win.Fence(ctx); err != nil {
+								if err := a.state.win.Fence(ctx); err != nil {
 									return err
 								}
 								_, err := c.Share(ctx, nil)

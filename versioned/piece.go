@@ -93,12 +93,9 @@ func CreateFrom(ctx context.Context, c comm.Comm, st *Store, pieces []*Piece, o 
 	if err != nil {
 		return nil, err
 	}
-	size := int64(s.Type.Size())
 	for _, p := range pieces {
 		if err == nil {
-			err = a.geo.pieces(p.First, int64(len(p.Data))/size, func(seg int, at, k, pos int64) error {
-				return a.win.Put(ctx, seg, at*size, p.Data[pos*size:(pos+k)*size])
-			})
+			err = a.state.put(ctx, p.First, p.Data)
 		}
 	}
 	if err := comm.Agree(ctx, c, err); err != nil {
@@ -173,35 +170,4 @@ func wholeOf(all [][]byte) (*Piece, Spec, error) {
 		return nil, Spec{}, fmt.Errorf("versioned: array %s: version %d: pieces of %d elements, it has %d: %w", p.Name, p.Version, at, elems(p.Shape), ErrMissing)
 	}
 	return p, s, nil
-}
-
-// Part is one version of an array.
-type Part struct {
-	Array   *Array
-	Version int64
-}
-
-// Parts of a snapshot: the levels in the versions that it names, and the array of the snapshots.
-func (h *Hierarchy) Parts(snapshot int64) ([]Part, error) {
-	named, ok := h.snaps[snapshot]
-	if !ok {
-		return nil, fmt.Errorf("versioned: hierarchy %s: snapshot %d: %w", h.spec.Name, snapshot, ErrNoVersion)
-	}
-	var out []Part
-	for l, a := range h.levels {
-		out = append(out, Part{a, named[l]})
-	}
-	return append(out, Part{h.global, snapshot}), nil
-}
-
-// HierarchyOf makes a hierarchy of its arrays, as Parts gave them, in any order, and stands at the newest snapshot. It is collective.
-func HierarchyOf(ctx context.Context, c comm.Comm, name string, arrays []*Array) (*Hierarchy, error) {
-	find := func(n string, _ int64) (*Array, error) {
-		i := slices.IndexFunc(arrays, func(a *Array) bool { return a.spec.Name == n })
-		if i < 0 {
-			return nil, fmt.Errorf("versioned: hierarchy %s: no array %s: %w", name, n, ErrMissing)
-		}
-		return arrays[i], nil
-	}
-	return openHierarchy(ctx, c, name, newest, find)
 }

@@ -145,7 +145,7 @@ func TestHierarchyOfProcesses(t *testing.T) {
 				}
 				for b := range box {
 					got := make([]float64, 128)
-					lo, hi := info.place(b)
+					lo, hi := info.dataRange(b)
 					err := h.Array(l).GetBytes(ctx, []int64{lo}, []int64{hi}, Bytes(got))
 					if hostBig { // levels are little-endian everywhere
 						swap(Bytes(got), 8)

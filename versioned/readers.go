@@ -3,10 +3,7 @@ package versioned
 import (
 	"encoding/hex"
 	"errors"
-	"fmt"
-	"io/fs"
 	"path/filepath"
-	"slices"
 	"sync"
 
 	"blobio/ffformat"
@@ -19,6 +16,9 @@ type nodeStore struct {
 	dir string
 }
 
+// path of a file.
+func (st *nodeStore) path(name string) string { return filepath.Join(st.dir, name) }
+
 // readers keeps files open for reading, under a cap.
 type readers struct {
 	mu   sync.Mutex
@@ -30,26 +30,6 @@ type readers struct {
 type readerKey struct {
 	node int
 	name string
-}
-
-type reader struct {
-	*ffformat.Reader
-	f    vfs.File
-	used int64
-	refs int
-
-	data []byte // stored chunks in memory, if there is no Reader
-}
-
-// ReadAt reads bytes of a variable.
-func (x *reader) ReadAt(id int32, b []byte, off int64) (int, error) {
-	if x.Reader != nil {
-		return x.Reader.ReadAt(id, b, off)
-	}
-	if off < 0 || off+int64(len(b)) > int64(len(x.data)) {
-		return 0, formatErr("", off, "chunk", ErrTruncated, "%d bytes, there are %d", len(b), len(x.data))
-	}
-	return copy(b, x.data[off:]), nil
 }
 
 func newReaders(max int) *readers { return &readers{max: max, open: map[readerKey]*reader{}} }
@@ -65,7 +45,7 @@ func (r *readers) get(st *nodeStore, node int, info *fileInfo) (*reader, error) 
 		x.used = r.tick
 		return x, nil
 	}
-	name := filepath.Join(st.dir, info.Name)
+	name := st.path(info.Name)
 	f, err := st.fs.Open(name)
 	if err != nil {
 		return nil, err
@@ -141,45 +121,4 @@ func (r *readers) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.trim(0)
-}
-
-// withFile calls f with a reader of the file, from its node or from a copy, until one succeeds. An
-// error of f that is no damage of the file ends it.
-func (c *catalog) withFile(info *fileInfo, f func(x *reader) error) error {
-	if info == nil {
-		return fmt.Errorf("versioned: it was dropped while it was read: %w", ErrNoVersion)
-	}
-	if info.block != nil {
-		return info.block.use(f)
-	}
-	var errs []error
-	for k := range c.copies + 1 {
-		node := (info.Node + k) % len(c.stores)
-		if k > 0 && node == info.Node {
-			break // all nodes were tried
-		}
-		st := c.stores[node]
-		if st == nil {
-			if w := c.window(info.Name); w != nil {
-				st = &nodeStore{fs: windowFS{f: w}}
-			}
-		}
-		if st == nil {
-			errs = append(errs, fmt.Errorf("versioned: %s of node %d: %w", info.Name, node, ErrRemote))
-			continue
-		}
-		x, err := c.readers.get(st, node, info)
-		if err == nil {
-			err = f(x)
-			c.readers.put(x)
-		}
-		if err == nil {
-			return nil
-		}
-		errs = append(errs, err)
-	}
-	if n := len(errs); n > 1 && !slices.ContainsFunc(errs, func(err error) bool { return !errors.Is(err, fs.ErrNotExist) }) {
-		return fmt.Errorf("%w, nor in the other %d directories", errs[0], n-1)
-	}
-	return errors.Join(errs...)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,20 +16,20 @@ import (
 
 // rebuild makes the files anew that a node has lost, of all versions that the record names. Where there are not as many processes as
 // made the redundancy, it is made anew by those that there are. It is collective; rec becomes what the files are now.
-func (a *Array) rebuild(ctx context.Context, rec *record) error {
-	if a.protected == nil {
+func (r *redundancy) rebuild(ctx context.Context, rec *record) error {
+	if r == nil {
 		return nil
 	}
 	var bad error
 	changed := int64(0)
-	if a.lead != nil {
-		n, err := a.rebuildSets(ctx, rec)
+	if r.lead != nil {
+		n, err := r.rebuildSets(ctx, rec)
 		changed, bad = int64(n), err
 	}
-	if err := comm.Agree(ctx, a.c, bad); err != nil {
+	if err := comm.Agree(ctx, r.nodes.c, bad); err != nil {
 		return err
 	}
-	changed, err := comm.AllreduceOne(ctx, a.c, changed, comm.Max)
+	changed, err := comm.AllreduceOne(ctx, r.nodes.c, changed, comm.Max)
 	if err != nil || changed == 0 {
 		return err
 	}
@@ -38,22 +37,23 @@ func (a *Array) rebuild(ctx context.Context, rec *record) error {
 	if changed > 1 {
 		rec.Seq++
 		n := int64(0)
-		if a.lead != nil {
-			n = int64(a.lead.Size())
+		if r.lead != nil {
+			n = int64(r.lead.Size())
 		}
-		if n, err = comm.AllreduceOne(ctx, a.c, n, comm.Max); err != nil {
+		if n, err = comm.AllreduceOne(ctx, r.nodes.c, n, comm.Max); err != nil {
 			return err
 		}
 		rec.Sets = renewed(rec, int(n))
 	}
-	return a.writeRecords(ctx, rec, false)
+	_, err = r.nodes.writeRecords(ctx, rec, false)
+	return err
 }
 
 // renewed is the redundancy of all files, by that many members, in the commit of rec.Seq.
 func renewed(rec *record, members int) (out []protection) {
 	for i := range rec.Files {
 		f := &rec.Files[i]
-		if !slices.ContainsFunc(out, func(p protection) bool { return p.of(f) }) {
+		if !slices.ContainsFunc(out, func(p protection) bool { return p.covers(f) }) {
 			out = append(out, protection{protectionPrefix(f.Gen, f.Born, rec.Seq), f.Gen, f.Born, members})
 		}
 	}
@@ -62,8 +62,8 @@ func renewed(rec *record, members int) (out []protection) {
 
 // rebuildSets is rebuild for those that lead a process. It returns 0 if nothing was lost, 1 if all is as it was, 2 if the redundancy was
 // made by others than before: that of all files is made anew then.
-func (a *Array) rebuildSets(ctx context.Context, rec *record) (int, error) {
-	if err := comm.Agree(ctx, a.lead, a.makeStore()); err != nil {
+func (r *redundancy) rebuildSets(ctx context.Context, rec *record) (int, error) {
+	if err := comm.Agree(ctx, r.lead, r.nodes.makeDir()); err != nil {
 		return 0, err
 	}
 	changed, again := 0, false
@@ -71,18 +71,18 @@ func (a *Array) rebuildSets(ctx context.Context, rec *record) (int, error) {
 	for i := range rec.Sets {
 		p := &rec.Sets[i]
 		for k := range rec.Files {
-			if p.of(&rec.Files[k]) {
+			if p.covers(&rec.Files[k]) {
 				covered[rec.Files[k].Name] = true
 			}
 		}
-		if p.Members != a.lead.Size() {
+		if p.Members != r.lead.Size() {
 			again = true
-			if err := a.gather(ctx, rec, p); err != nil {
+			if err := r.gather(ctx, rec, p); err != nil {
 				return 0, err
 			}
 			continue
 		}
-		n, err := a.recover(ctx, p)
+		n, err := r.recover(ctx, p)
 		if err != nil {
 			return 0, err
 		}
@@ -92,32 +92,32 @@ func (a *Array) rebuildSets(ctx context.Context, rec *record) (int, error) {
 		again = again || !covered[rec.Files[i].Name] // written without redundancy
 	}
 	if !again {
-		_, err := a.store.fs.Stat(filepath.Join(a.store.dir, recordName))
-		n, aerr := comm.AllreduceOne(ctx, a.lead, max(int64(changed), btoi(err != nil)), comm.Max)
+		_, err := r.nodes.store.fs.Stat(r.nodes.file(recordName))
+		n, aerr := comm.AllreduceOne(ctx, r.lead, max(int64(changed), btoi(err != nil)), comm.Max)
 		return int(n), aerr
 	}
-	have, err := a.listing(ctx, a.lead, true)
+	have, err := r.nodes.listing(ctx, r.lead, true)
 	if err != nil {
 		return 0, err
 	}
 	next := rec.clone()
 	next.Seq++
-	for _, p := range renewed(next, a.lead.Size()) {
+	for _, p := range renewed(next, r.lead.Size()) {
 		var mine []string
 		for i := range rec.Files {
 			f := &rec.Files[i]
-			if !p.of(f) {
+			if !p.covers(f) {
 				continue
 			}
 			owner := slices.IndexFunc(have, func(l map[string]int64) bool { return l[f.Name] == f.Size && f.Size > 0 })
 			if owner < 0 {
 				return 0, fmt.Errorf("versioned: array %s: %s is on no node: %w", rec.Spec.Name, f.Name, ErrMissing)
 			}
-			if owner == a.lead.Rank() {
+			if owner == r.lead.Rank() {
 				mine = append(mine, f.Name)
 			}
 		}
-		if err := a.red.Encode(ctx, a.store.fs, mine, filepath.Join(a.store.dir, p.Prefix)); err != nil {
+		if err := r.set.Encode(ctx, r.nodes.store.fs, mine, r.nodes.file(p.Prefix)); err != nil {
 			return 0, err
 		}
 	}
@@ -126,80 +126,78 @@ func (a *Array) rebuildSets(ctx context.Context, rec *record) (int, error) {
 
 // recover rebuilds what members have lost, where there are as many processes as members. They need not be in the
 // order of then: each becomes the member whose files its node has, the rest what is left. It returns 1 if something was rebuilt.
-func (a *Array) recover(ctx context.Context, p *protection) (int, error) {
-	have, err := a.listing(ctx, a.lead, false)
+func (r *redundancy) recover(ctx context.Context, p *protection) (int, error) {
+	have, err := r.nodes.listing(ctx, r.lead, false)
 	if err != nil {
 		return 0, err
 	}
-	member := make([]int, a.lead.Size())
+	member := make([]int, r.lead.Size())
 	taken := make([]bool, len(member))
 	for pass := range 2 {
-		for r := range member {
+		for i := range member {
 			if pass == 0 {
-				member[r] = -1
+				member[i] = -1
 			}
 			for m := range taken {
-				_, there := have[r][fmt.Sprintf("%s%d.redset", p.Prefix, m)]
-				if member[r] < 0 && !taken[m] && (there || pass > 0) {
-					member[r], taken[m] = m, true
+				_, there := have[i][fmt.Sprintf("%s%d.redset", p.Prefix, m)]
+				if member[i] < 0 && !taken[m] && (there || pass > 0) {
+					member[i], taken[m] = m, true
 				}
 			}
 		}
 	}
-	c, err := a.lead.Split(ctx, 0, member[a.lead.Rank()])
+	c, err := r.lead.Split(ctx, 0, member[r.lead.Rank()])
 	if err != nil {
 		return 0, err
 	}
-	rep, err := redset.Recover(ctx, c, a.store.fs, filepath.Join(a.store.dir, p.Prefix), &redset.RecoverOptions{Root: a.store.dir})
+	rep, err := redset.Recover(ctx, c, r.nodes.store.fs, r.nodes.file(p.Prefix), &redset.RecoverOptions{Root: r.nodes.store.dir})
 	if err != nil {
-		return 0, fmt.Errorf("versioned: array %s: version %d: %w", a.spec.Name, p.Born, err)
+		return 0, fmt.Errorf("versioned: array %s: version %d: %w", r.nodes.array, p.Born, err)
 	}
-	n, err := comm.AllreduceOne(ctx, a.lead, btoi(len(rep.Rebuilt) > 0), comm.Max)
+	n, err := comm.AllreduceOne(ctx, r.lead, btoi(len(rep.Rebuilt) > 0), comm.Max)
 	return int(n), err
 }
 
-const rebuildDir = "rebuild"
-
 // gather brings the files of lost members to the directory of the first process, when there are not as many processes as members: it copies what the others
 // have of the set, and rebuilds the rest without them.
-func (a *Array) gather(ctx context.Context, rec *record, p *protection) error {
-	have, err := a.listing(ctx, a.lead, true)
+func (r *redundancy) gather(ctx context.Context, rec *record, p *protection) error {
+	have, err := r.nodes.listing(ctx, r.lead, true)
 	if err != nil {
 		return err
 	}
 	var lost []string
 	for i := range rec.Files {
 		f := &rec.Files[i]
-		if p.of(f) && !slices.ContainsFunc(have, func(l map[string]int64) bool { return l[f.Name] == f.Size }) {
+		if p.covers(f) && !slices.ContainsFunc(have, func(l map[string]int64) bool { return l[f.Name] == f.Size }) {
 			lost = append(lost, f.Name)
 		}
 	}
 	if len(lost) == 0 {
 		return nil
 	}
-	fsys, tmp := a.store.fs, filepath.Join(a.store.dir, rebuildDir)
-	first := a.lead.Rank() == 0
+	fsys, tmp := r.nodes.store.fs, r.nodes.file(rebuildDir)
+	first := r.lead.Rank() == 0
 	var bad error
 	if first {
 		if bad = clearDir(fsys, tmp); bad == nil {
 			bad = fsys.MkdirAll(tmp)
 		}
 	}
-	if err := comm.Agree(ctx, a.lead, bad); err != nil {
+	if err := comm.Agree(ctx, r.lead, bad); err != nil {
 		return err
 	}
 	seen := map[string]bool{}
-	for r, l := range have {
+	for from, l := range have {
 		names := make([]string, 0, len(l))
 		for n := range l {
-			if !seen[n] && (strings.HasPrefix(n, p.Prefix) || slices.ContainsFunc(rec.Files, func(f fileInfo) bool { return f.Name == n && p.of(&f) })) {
+			if !seen[n] && (strings.HasPrefix(n, p.Prefix) || slices.ContainsFunc(rec.Files, func(f fileInfo) bool { return f.Name == n && p.covers(&f) })) {
 				names = append(names, n)
 				seen[n] = true
 			}
 		}
 		slices.Sort(names)
 		for _, n := range names {
-			if err := a.carry(ctx, r, n, l[n], filepath.Join(tmp, n)); err != nil {
+			if err := r.carry(ctx, from, n, l[n], filepath.Join(tmp, n)); err != nil {
 				return err
 			}
 		}
@@ -208,29 +206,29 @@ func (a *Array) gather(ctx context.Context, rec *record, p *protection) error {
 		_, bad = redset.Offline(ctx, fsys, filepath.Join(tmp, p.Prefix), &redset.RecoverOptions{Root: tmp})
 		for _, n := range lost {
 			if bad == nil {
-				bad = durable.Rename(fsys, filepath.Join(tmp, n), filepath.Join(a.store.dir, n))
+				bad = durable.Rename(fsys, filepath.Join(tmp, n), r.nodes.file(n))
 			}
 		}
 		if bad != nil {
-			bad = fmt.Errorf("versioned: array %s: version %d: %w", a.spec.Name, p.Born, bad)
+			bad = fmt.Errorf("versioned: array %s: version %d: %w", r.nodes.array, p.Born, bad)
 		}
 		bad = errors.Join(bad, clearDir(fsys, tmp))
 	}
-	return comm.Agree(ctx, a.lead, bad)
+	return comm.Agree(ctx, r.lead, bad)
 }
 
 // carry copies a file of a rank to the first one.
-func (a *Array) carry(ctx context.Context, from int, name string, size int64, to string) error {
+func (r *redundancy) carry(ctx context.Context, from int, name string, size int64, to string) error {
 	const piece = 1 << 20
 	var src, dst vfs.File
 	var bad error
-	me := a.lead.Rank()
+	me := r.lead.Rank()
 	if me == from {
-		src, bad = a.store.fs.Open(filepath.Join(a.store.dir, name))
+		src, bad = r.nodes.store.fs.Open(r.nodes.file(name))
 	}
 	if me == 0 {
 		var err error
-		if dst, err = a.store.fs.Create(to); bad == nil {
+		if dst, err = r.nodes.store.fs.Create(to); bad == nil {
 			bad = err
 		}
 	}
@@ -244,7 +242,7 @@ func (a *Array) carry(ctx context.Context, from int, name string, size int64, to
 				}
 			}
 			if me != 0 {
-				if err := a.lead.Send(ctx, 0, 0, b); err != nil {
+				if err := r.lead.Send(ctx, 0, 0, b); err != nil {
 					return err
 				}
 			}
@@ -252,7 +250,7 @@ func (a *Array) carry(ctx context.Context, from int, name string, size int64, to
 		if me == 0 {
 			if from != 0 {
 				var err error
-				if b, err = a.lead.Recv(ctx, from, 0); err != nil {
+				if b, err = r.lead.Recv(ctx, from, 0); err != nil {
 					return err
 				}
 			}
@@ -274,57 +272,5 @@ func (a *Array) carry(ctx context.Context, from int, name string, size int64, to
 			bad = err
 		}
 	}
-	return comm.Agree(ctx, a.lead, bad)
-}
-
-// clearDir removes a directory of files.
-func clearDir(fsys vfs.FS, dir string) error {
-	list, err := fsys.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	for _, e := range list {
-		if err := fsys.Remove(filepath.Join(dir, e.Name())); err != nil {
-			return err
-		}
-	}
-	return fsys.Remove(dir)
-}
-
-// locate notes in the record on which node each file of a private store is now: the nodes may have other numbers than when it was written. It
-// is collective.
-func (a *Array) locate(ctx context.Context, rec *record) error {
-	if a.shared {
-		return nil
-	}
-	have, err := a.listing(ctx, a.c, false)
-	if err != nil {
-		return err
-	}
-	ids, err := a.c.Allgather(ctx, fmt.Append(nil, a.nodeID))
-	if err != nil {
-		return err
-	}
-	on := make([]map[string]int64, a.nodes)
-	for r := range have {
-		var n int
-		if _, err := fmt.Sscan(string(ids[r]), &n); err == nil && n >= 0 && n < len(on) {
-			on[n] = have[r]
-		}
-	}
-	for i := range rec.Files {
-		f := &rec.Files[i]
-		if f.Node < len(on) {
-			if _, ok := on[f.Node][f.Name]; ok {
-				continue
-			}
-		}
-		if n := slices.IndexFunc(on, func(l map[string]int64) bool { _, ok := l[f.Name]; return ok }); n >= 0 {
-			f.Node = n
-		}
-	}
-	return nil
+	return comm.Agree(ctx, r.lead, bad)
 }

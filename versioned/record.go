@@ -1,26 +1,12 @@
 package versioned
 
 import (
-	"errors"
-	"fmt"
-	"io"
-	"io/fs"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"blobio/internal/durable"
-	"blobio/internal/vfs"
 )
-
-// The record is in two files, so that the loss of one is not that of the array. Replacing the first one commits a version, drops one, or starts a generation.
-const (
-	recordName = "versions"
-	secondName = "versions.second"
-)
-
-var recordNames = []string{recordName, secondName}
 
 // records are told from other files by this.
 var records = durable.Seal{Pkg: "versioned", Format: "blobio versions", Version: 1}
@@ -51,6 +37,25 @@ type spec struct {
 	Keep  Retention `json:"keep"`
 }
 
+// specOf is a Spec as the record has it; public is the reverse.
+func specOf(s *Spec) spec {
+	return spec{s.Name, s.Type.String(), s.Shape, s.Chunk, s.Extra, s.EveryRegrid, s.Keep}
+}
+
+func (s *spec) public() (Spec, error) {
+	t, err := ParseType(s.Type)
+	return Spec{Name: s.Name, Type: t, Shape: s.Shape, Chunk: s.Chunk, Extra: s.Extra, EveryRegrid: s.Every, Keep: s.Keep}, err
+}
+
+// protection is the redundancy over the files of one version: what the processes wrote together is lost and rebuilt together, so that none of
+// the files goes before all do.
+type protection struct {
+	Prefix  string `json:"prefix"` // of the names of the redundancy files
+	Gen     int    `json:"generation"`
+	Born    int64  `json:"born"`
+	Members int    `json:"members"` // processes that made it
+}
+
 // fileInfo is one file: chunks of some segments, written by one process for one version.
 type fileInfo struct {
 	Name string `json:"name"`
@@ -62,7 +67,7 @@ type fileInfo struct {
 	Sum  string `json:"sum"` // of its metadata, hex
 	Segs []int  `json:"segments"`
 
-	block *block // what is in it, if it is no file: see direct.go
+	block *block // what is in it, if it is no file: see block.go
 }
 
 // verInfo is one committed version.
@@ -75,6 +80,37 @@ type verInfo struct {
 	Changed int64   `json:"changed"`       // bytes of chunks that were new
 	Written int64   `json:"written"`       // bytes of its files
 	Sum     string  `json:"sum,omitempty"` // of the digests of all chunks, hex; see about
+}
+
+// VersionInfo describes a committed version.
+type VersionInfo struct {
+	Number     int64   `json:"number"`
+	Label      string  `json:"label,omitempty"`
+	Time       int64   `json:"time_ns"` // since 1970, UTC
+	Generation int     `json:"generation"`
+	Shape      []int64 `json:"shape"`
+	Changed    int64   `json:"changed"` // bytes of the chunks that were new in it
+	Written    int64   `json:"written"` // bytes of the files that it wrote
+}
+
+func (v *verInfo) info() VersionInfo {
+	return VersionInfo{v.Number, v.Label, v.Time, v.Gen, slices.Clone(v.Shape), v.Changed, v.Written}
+}
+
+func (r *record) versions() []VersionInfo {
+	out := make([]VersionInfo, len(r.Versions))
+	for i := range r.Versions {
+		out[i] = r.Versions[i].info()
+	}
+	return out
+}
+
+// order is the byte order of the elements of a generation.
+func (r *record) order(g *geometry) string {
+	if g.Order != "" {
+		return g.Order
+	}
+	return r.Order
 }
 
 func (r *record) clone() *record {
@@ -132,11 +168,10 @@ func (r *record) check(name string) error {
 	bad := func(field, format string, args ...any) error {
 		return formatErr(name, 0, field, ErrCorrupt, format, args...)
 	}
-	t, err := ParseType(r.Spec.Type)
+	s, err := r.Spec.public()
 	if err != nil {
 		return bad("type", "%q", r.Spec.Type)
 	}
-	s := Spec{Name: r.Spec.Name, Type: t, Shape: r.Spec.Shape, Chunk: r.Spec.Chunk, Extra: r.Spec.Extra, Keep: r.Spec.Keep}
 	if err := s.Validate(); err != nil {
 		return bad("array", "%v", err)
 	}
@@ -146,7 +181,7 @@ func (r *record) check(name string) error {
 	if len(r.Generations) == 0 {
 		return bad("generations", "none")
 	}
-	ce := int64(r.Spec.Chunk / t.Size())
+	ce := s.chunkElems()
 	for i, g := range r.Generations {
 		if i > 0 && g.ID <= r.Generations[i-1].ID || g.Capacity < 0 || g.Capacity > maxElems || g.Segs < 1 || g.Segs > 1<<24 ||
 			g.Seg < ce || g.Seg%ce != 0 || g.Seg/ce > maxSegChunks || g.Seg*int64(g.Segs) < g.Capacity ||
@@ -181,112 +216,4 @@ func (r *record) check(name string) error {
 		}
 	}
 	return nil
-}
-
-// readRecord returns the newest one of a directory that is sound. ErrMissing: there is none, and no file of a version either; where there are such files a record
-// was lost, which is an error of the class ErrCorrupt.
-func readRecord(fsys vfs.FS, dir string) (*record, error) {
-	rec, bad := readRecords(fsys, dir)
-	if rec != nil {
-		return rec, nil
-	}
-	for _, err := range bad {
-		if !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-	}
-	list, err := fsys.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	for _, e := range list {
-		if dataRE.MatchString(e.Name()) { // written after the first record
-			return nil, formatErr(filepath.Join(dir, recordName), -1, "record", ErrCorrupt, "absent, but versions are there (%s); \"blobio versions rebuild\" makes it anew", e.Name())
-		}
-	}
-	return nil, fmt.Errorf("versioned: %s: no array of this name: %w", dir, ErrMissing)
-}
-
-// readRecords reads both files: the newest sound record, nil if there is none, and by file what is wrong with it; of one that is sound but
-// older that it is.
-func readRecords(fsys vfs.FS, dir string) (best *record, bad []error) {
-	var recs []*record
-	for _, n := range recordNames {
-		name := filepath.Join(dir, n)
-		b, err := vfs.ReadFile(fsys, name, durable.MaxSeal)
-		var r *record
-		if err == nil {
-			r, err = decodeRecord(b, name)
-		}
-		if err != nil {
-			r = nil
-		}
-		if r != nil && (best == nil || r.Seq > best.Seq) {
-			best = r
-		}
-		recs, bad = append(recs, r), append(bad, err)
-	}
-	for i, r := range recs {
-		if r != nil && r.Seq < best.Seq {
-			bad[i] = formatErr(filepath.Join(dir, recordNames[i]), 0, "seq", ErrCorrupt, "%d, that of the other record is %d", r.Seq, best.Seq)
-		}
-	}
-	return best, bad
-}
-
-// lastSeq is that of the newest sound record in a directory, 0 if there is none. As a rule only the beginning of each is read.
-func lastSeq(fsys vfs.FS, dir string) (last int64, err error) {
-	for _, n := range recordNames {
-		seq, err := seqOf(fsys, filepath.Join(dir, n))
-		if err != nil {
-			return 0, err
-		}
-		last = max(last, seq)
-	}
-	return last, nil
-}
-
-func seqOf(fsys vfs.FS, name string) (int64, error) {
-	f, err := fsys.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	b := make([]byte, 128)
-	n, err := f.ReadAt(b, 0)
-	if err != nil && err != io.EOF {
-		return 0, err
-	}
-	var seq int64
-	if _, err := fmt.Sscanf(string(b[:n]), `{"format":"`+records.Format+`","version":`+strconv.Itoa(records.Version)+`,"seq":%d,`, &seq); err == nil {
-		return seq, nil
-	}
-	if b, err = vfs.ReadFile(fsys, name, durable.MaxSeal); err != nil {
-		return 0, err
-	}
-	rec, err := decodeRecord(b, name) // of another writer, which may put the fields in another order
-	switch {
-	case err == nil:
-		return rec.Seq, nil
-	case damaged(err) && !errors.Is(err, ErrVersion): // what is written next mends it; that of a newer program is whole
-		return 0, nil
-	}
-	return 0, err
-}
-
-// recordWriter is the owner of what is written to replace the record. Programs that write an array at once are told apart by the numbers of
-// their commits.
-const recordWriter = "versioned"
-
-// writeRecord replaces the record, both files of it. After an UnsureError
-// nobody knows which one a power loss would leave.
-func writeRecord(fsys vfs.FS, dir string, b []byte, sync bool) error {
-	names := make([]string, len(recordNames))
-	for i, n := range recordNames {
-		names[i] = filepath.Join(dir, n)
-	}
-	return durable.ReplaceAll(fsys, names, b, durable.ReplaceOptions{Owner: recordWriter, Sync: sync, SyncDir: sync})
 }

@@ -11,94 +11,9 @@ import (
 	"slices"
 
 	"blobio/ffformat"
-	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
-
-// RebuildOptions of Rebuild. nil means the defaults.
-type RebuildOptions struct {
-	FS     vfs.FS // default the operating system's
-	DryRun bool   // look, and change nothing
-}
-
-// Rebuilt is what Rebuild did, or with DryRun would do.
-type Rebuilt struct {
-	Array    string        `json:"array"`
-	Whole    bool          `json:"whole"`     // the records were whole: nothing was to be done
-	FromTwin bool          `json:"from_twin"` // of one that is whole others were made anew
-	Versions []VersionInfo `json:"versions"`  // of the record, oldest first
-	Left     []Finding     `json:"left"`      // files of versions that do not belong to any of them; they get names that begin with "left-"
-}
-
-// Rebuild makes the record of an array anew that is lost or damaged: from one that is whole, or, where none is, from what the data files say. dirs are as
-// of OpenView, and no array may have the store open. From data files come those versions of which every chunk that they need is there, which a
-// sum of them tells, so that none has any byte that it did not have; among them may be one whose commit did not come to its end, or one that
-// was dropped. Redundancy is made anew by the next Open. ErrMissing: there is neither a record nor a file that says what it is of.
-func Rebuild(ctx context.Context, dirs []string, o *RebuildOptions) (*Rebuilt, error) {
-	if o == nil {
-		o = &RebuildOptions{}
-	}
-	if len(dirs) == 0 {
-		return nil, usageErr("no directory")
-	}
-	s := &salvage{fsys: o.FS}
-	for _, d := range dirs {
-		s.dirs = append(s.dirs, filepath.Clean(d))
-	}
-	dirs = s.dirs
-	if s.fsys == nil {
-		s.fsys = vfs.OS
-	}
-	out := &Rebuilt{Array: filepath.Base(dirs[0]), Whole: true, Left: []Finding{}}
-	var rec *record
-	for _, d := range dirs {
-		best, bad := readRecords(s.fsys, d)
-		if best == nil && len(dirs) > 1 {
-			if _, err := s.fsys.Stat(d); errors.Is(err, fs.ErrNotExist) {
-				continue // a node that is lost
-			}
-		}
-		out.Whole = out.Whole && best != nil && errors.Join(bad...) == nil
-		for _, err := range bad {
-			if err != nil && !damaged(err) && !errors.Is(err, fs.ErrNotExist) {
-				return nil, err // it may be read another time
-			}
-			if errors.Is(err, ErrVersion) {
-				return nil, err // of a newer program, not damaged
-			}
-		}
-		if best != nil && (rec == nil || best.Seq > rec.Seq) {
-			rec = best
-		}
-	}
-	if rec != nil {
-		out.Array, out.FromTwin, out.Versions = rec.Spec.Name, !out.Whole, rec.versions()
-		if !out.Whole && !o.DryRun {
-			return out, s.write(rec)
-		}
-		return out, nil
-	}
-	out.Whole = false
-	if err := s.scan(ctx, out.Array); err != nil {
-		return nil, err
-	}
-	rec, err := s.record(ctx)
-	if err != nil {
-		return nil, err
-	}
-	out.Array, out.Versions, out.Left = rec.Spec.Name, rec.versions(), append(out.Left, s.left...)
-	if o.DryRun {
-		return out, nil
-	}
-	for _, f := range s.left { // nobody removes it
-		if err := durable.Rename(s.fsys, f.File, filepath.Join(filepath.Dir(f.File), leftPrefix+filepath.Base(f.File))); err != nil {
-			return nil, err
-		}
-	}
-	return out, s.write(rec)
-}
-
-const leftPrefix = "left-"
 
 // salvage is what is found in the directories of an array.
 type salvage struct {
@@ -116,7 +31,7 @@ type salvaged struct {
 
 func (s *salvage) leave(name, format string, args ...any) {
 	for _, p := range s.paths[name] {
-		s.left = append(s.left, Finding{File: p, Text: fmt.Sprintf(format, args...)})
+		s.left = append(s.left, Finding{Severity: fault.Error, File: p, Offset: -1, Msg: fault.Text(fmt.Errorf(format, args...))})
 	}
 }
 
@@ -211,21 +126,4 @@ func (s *salvage) read(ctx context.Context, name string) (*salvaged, error) {
 		return nil, formatErr(name, -1, "about", ErrCorrupt, "version %d of generation %d", v.Number, v.Gen)
 	}
 	return x, nil
-}
-
-// write replaces the record in all directories.
-func (s *salvage) write(rec *record) error {
-	b, err := rec.encode()
-	if err != nil {
-		return err
-	}
-	for _, d := range s.dirs {
-		if _, err := s.fsys.Stat(d); errors.Is(err, fs.ErrNotExist) && len(s.dirs) > 1 {
-			continue
-		}
-		if err := writeRecord(s.fsys, d, b, true); err != nil {
-			return err
-		}
-	}
-	return nil
 }

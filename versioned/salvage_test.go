@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -213,7 +214,7 @@ func TestRebuildRecord(t *testing.T) {
 			t.Fatal(err)
 		}
 		for f := range view.Check(bg, nil) {
-			if !f.Note {
+			if f.Severity == fault.Error {
 				t.Errorf("%s: %v", name, f)
 			}
 		}
@@ -336,7 +337,7 @@ func TestSumOfVersions(t *testing.T) {
 	defer v.Close()
 	found := false
 	for f := range v.Check(bg, nil) {
-		found = found || errors.Is(f.Err, ErrCorrupt) && strings.Contains(f.Text, "not those that were committed")
+		found = found || errors.Is(f.Err, ErrCorrupt) && strings.Contains(f.Msg, "not those that were committed")
 	}
 	if !found {
 		t.Error("a file that is missing in the record was not found")

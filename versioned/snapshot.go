@@ -113,7 +113,7 @@ func (h *Hierarchy) readGlobal(ctx context.Context, version int64) (*globalRecor
 	}
 	b := make([]byte, n)
 	var err error
-	if a := h.global; !a.remote {
+	if a := h.global; !a.nodes.remote {
 		err = a.cat.get(ctx, a.cat.record(), version, []int64{0}, []int64{n}, b, true)
 	} else if err = a.Restore(ctx, version); err == nil {
 		err = a.GetBytes(ctx, []int64{0}, []int64{n}, b)
@@ -200,4 +200,23 @@ func (h *Hierarchy) RestoreSnapshot(ctx context.Context, snapshot int64) error {
 // Snapshots lists the snapshots, oldest first.
 func (h *Hierarchy) Snapshots() []VersionInfo {
 	return slices.DeleteFunc(h.global.Versions(), func(v VersionInfo) bool { return v.Number == 0 }) // which is empty
+}
+
+// Part is one version of an array.
+type Part struct {
+	Array   *Array
+	Version int64
+}
+
+// Parts of a snapshot: the levels in the versions that it names, and the array of the snapshots.
+func (h *Hierarchy) Parts(snapshot int64) ([]Part, error) {
+	named, ok := h.snaps[snapshot]
+	if !ok {
+		return nil, fmt.Errorf("versioned: hierarchy %s: snapshot %d: %w", h.spec.Name, snapshot, ErrNoVersion)
+	}
+	var out []Part
+	for l, a := range h.levels {
+		out = append(out, Part{a, named[l]})
+	}
+	return append(out, Part{h.global, snapshot}), nil
 }

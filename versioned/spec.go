@@ -89,6 +89,22 @@ func (s *Spec) withDefaults() Spec {
 	return v
 }
 
+// chunkElems is the number of elements of a chunk.
+func (s *Spec) chunkElems() int64 { return int64(s.Chunk / s.Type.Size()) }
+
+// capacity is what an array that needs so many elements gets.
+func (s *Spec) capacity(need int64) int64 {
+	n := min(float64(need)*(1+s.Extra), maxElems)
+	return max(need, int64(n)+btoi(n > float64(int64(n))))
+}
+
+func btoi(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 // Codec says how chunks are kept.
 type Codec uint8
 

@@ -59,22 +59,22 @@ func decodeTable(b []byte, name string, seg int, chunks, data, born int64) ([]en
 	return out, nil
 }
 
-// place is an entry and the file that has it.
-type place struct {
+// fileEntry is an entry and the file that has it.
+type fileEntry struct {
 	entry
 	file int32 // id of a file of the catalog
 }
 
 // segIndex finds the content of a segment's chunks in any version.
 type segIndex struct {
-	at [][]place // by chunk, ascending by since
+	chunks [][]fileEntry // ascending by since
 
-	err  error  // why a table could not be read; the index then is right for what holds says only
-	lost []lost // the files of such tables
+	err  error      // why a table could not be read; the index then is right for what holds says only
+	lost []lostFile // the files of such tables
 }
 
-// lost is a file whose table cannot be read: it may have chunks of versions from ... born.
-type lost struct {
+// lostFile is a file whose table cannot be read: it may have chunks of versions from ... born.
+type lostFile struct {
 	from, born int64
 	err        error
 }
@@ -92,30 +92,30 @@ func (x *segIndex) holds(version, lo, hi int64) error {
 	return nil
 }
 
-func newSegIndex(chunks int64) *segIndex { return &segIndex{at: make([][]place, chunks)} }
+func newSegIndex(chunks int64) *segIndex { return &segIndex{chunks: make([][]fileEntry, chunks)} }
 
 func (x *segIndex) add(file int32, es []entry) {
 	for _, e := range es {
-		l := x.at[e.chunk]
-		i, same := slices.BinarySearchFunc(l, e.since, func(p place, v int64) int { return cmp.Compare(p.since, v) })
-		if p := (place{e, file}); same {
+		l := x.chunks[e.chunk]
+		i, same := slices.BinarySearchFunc(l, e.since, func(p fileEntry, v int64) int { return cmp.Compare(p.since, v) })
+		if p := (fileEntry{e, file}); same {
 			l[i] = p // moved by cleaning
 		} else {
 			l = slices.Insert(l, i, p)
 		}
-		x.at[e.chunk] = l
+		x.chunks[e.chunk] = l
 	}
 }
 
 // find returns what a chunk holds in a version; false: zeros.
-func (x *segIndex) find(chunk, version int64) (place, bool) {
-	l := x.at[chunk]
+func (x *segIndex) find(chunk, version int64) (fileEntry, bool) {
+	l := x.chunks[chunk]
 	for i := len(l) - 1; i >= 0; i-- {
 		if l[i].since <= version {
 			return l[i], true
 		}
 	}
-	return place{}, false
+	return fileEntry{}, false
 }
 
 // visible says whether one of the versions, ascending, is in [since, until).
@@ -125,7 +125,7 @@ func visible(versions []int64, since, until int64) bool {
 }
 
 // until is the version from which on entry i of a list no longer counts.
-func until(l []place, i int) int64 {
+func until(l []fileEntry, i int) int64 {
 	if i+1 < len(l) {
 		return l[i+1].since
 	}
@@ -134,7 +134,7 @@ func until(l []place, i int) int64 {
 
 // prune forgets what none of the versions, ascending, sees.
 func (x *segIndex) prune(versions []int64) {
-	for c, l := range x.at {
+	for c, l := range x.chunks {
 		if len(l) == 0 || len(l) == 1 && visible(versions, l[0].since, math.MaxInt64) {
 			continue
 		}
@@ -144,14 +144,14 @@ func (x *segIndex) prune(versions []int64) {
 				keep = append(keep, p)
 			}
 		}
-		x.at[c] = keep
+		x.chunks[c] = keep
 	}
 }
 
 // live calls f for each entry that one of the versions will see, when the chunks of dirty, ascending, are new in
 // version number.
-func (x *segIndex) live(versions []int64, dirty []int64, number int64, f func(p place)) {
-	for c, l := range x.at {
+func (x *segIndex) live(versions []int64, dirty []int64, number int64, f func(p fileEntry)) {
+	for c, l := range x.chunks {
 		for i, p := range l {
 			end := until(l, i)
 			if end == math.MaxInt64 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -77,7 +78,7 @@ func TestViewDropCrash(t *testing.T) {
 				t.Fatalf("%d nodes, %s: %v", nodes, what, err)
 			}
 			for f := range v.Check(bg, nil) {
-				if !f.Note {
+				if f.Severity == fault.Error {
 					t.Errorf("%d nodes, %s: %v", nodes, what, f)
 				}
 			}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/redset"
 )
@@ -19,18 +20,18 @@ func (v *View) checkSets(ctx context.Context, yield func(Finding) bool) bool {
 		p := &v.rec.Sets[i]
 		g, err := v.gather(p)
 		if err != nil {
-			return yield(Finding{Text: err.Error(), Err: err})
+			return yield(wordsOf(err))
 		}
 		rep, err := redset.Offline(ctx, g, filepath.Join(gatherDir, p.Prefix), &redset.RecoverOptions{Root: gatherDir})
 		if ctx.Err() != nil {
 			return false
 		}
 		if err != nil {
-			text := fmt.Sprintf("redundancy of version %d: %v", p.Born, err)
+			whole := fmt.Errorf("redundancy of version %d: %w", p.Born, err)
 			if lost := (*redset.LostError)(nil); errors.As(err, &lost) || errors.Is(err, redset.ErrNone) {
-				text = fmt.Sprintf("redundancy of version %d: what is lost cannot be rebuilt: %v", p.Born, err)
+				whole = fmt.Errorf("redundancy of version %d: what is lost cannot be rebuilt: %w", p.Born, err)
 			}
-			if !yield(Finding{Text: text, Err: err}) {
+			if !yield(wordsOf(whole)) {
 				return false
 			}
 			continue
@@ -41,7 +42,10 @@ func (v *View) checkSets(ctx context.Context, yield func(Finding) bool) bool {
 			if real, ok := g.was[name]; ok {
 				file, what = real, "is damaged"
 			}
-			f := Finding{File: file, Text: fmt.Sprintf("%s; the next Open rebuilds it by the redundancy of version %d", what, p.Born), Note: isData(name)} // that it is bad was said
+			f := noteOf(file, fmt.Sprintf("%s; the next Open rebuilds it by the redundancy of version %d", what, p.Born))
+			if !isData(name) { // else that it is bad was said
+				f.Severity = fault.Error
+			}
 			if !yield(f) {
 				return false
 			}
@@ -60,7 +64,7 @@ func (v *View) gather(p *protection) (*gathered, error) {
 	}
 	files := map[string]bool{}
 	for i := range v.rec.Files {
-		if f := &v.rec.Files[i]; p.of(f) {
+		if f := &v.rec.Files[i]; p.covers(f) {
 			files[f.Name] = true
 		}
 	}

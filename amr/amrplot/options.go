@@ -11,7 +11,7 @@ import (
 var ErrUsage = fault.ErrUsage
 
 func usageErr(format string, args ...any) error {
-	return fmt.Errorf("amrplot: %w: %s", ErrUsage, fmt.Sprintf(format, args...))
+	return pkg.Errorf("%w: %s", ErrUsage, fmt.Sprintf(format, args...))
 }
 
 // Color says what the colours of blocks mean.

@@ -2,7 +2,6 @@ package blocks
 
 import (
 	"context"
-	"fmt"
 
 	"blobio/amr"
 	"blobio/cdf5"
@@ -50,7 +49,7 @@ func (d *Dataset) Field(ctx context.Context, i int, name string, dst []byte) err
 		copy(dst, x)
 		return nil
 	}
-	return fmt.Errorf("blocks: %s: field %q: %w", d.r.Base(), name, ErrMissing)
+	return pkg.Errorf("%s: field %q: %w", d.r.Base(), name, ErrMissing)
 }
 
 // fieldRows reads a field of some blocks.
@@ -62,7 +61,7 @@ func (d *Dataset) fieldRows(ctx context.Context, f *storedField, lo, hi int) ([]
 		start, count = append(start, 0), append(count, n)
 	}
 	if elems > maxSlice/int64(f.typ.Size()) {
-		return nil, fmt.Errorf("blocks: %d blocks of field %q at once: %w", hi-lo, f.spec.Name, ErrTooLarge)
+		return nil, pkg.Errorf("%d blocks of field %q at once: %w", hi-lo, f.spec.Name, ErrTooLarge)
 	}
 	x := cdf5.NewSlice(f.typ, int(elems))
 	if err := d.r.Read(ctx, "field_"+f.spec.Name, start, count, x); err != nil {
@@ -76,7 +75,7 @@ func (d *Dataset) listRows(ctx context.Context, name string, t cdf5.Type, l *sto
 	first := l.start[lo]
 	n := l.start[hi-1] + max(l.count[hi-1], 0) - first
 	if n > maxSlice/int64(t.Size()) {
-		return nil, fmt.Errorf("blocks: %d rows of %s at once: %w", n, name, ErrTooLarge)
+		return nil, pkg.Errorf("%d rows of %s at once: %w", n, name, ErrTooLarge)
 	}
 	x := cdf5.NewSlice(t, int(n))
 	if n == 0 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"hash/crc32"
 
 	"blobio/blob"
@@ -22,7 +21,7 @@ func output(ctx context.Context, name string, o *Options) (*durable.Output, erro
 	out, err := durable.NewOutput(ctx, o.fs, name, durable.OutputOptions{Force: o.Force,
 		NoSync: o.Durability == blob.DurableNone, NoSyncDir: o.Durability != blob.DurableCommit})
 	if err != nil {
-		return nil, fmt.Errorf("blocks: %w", err)
+		return nil, pkg.Errorf("%w", err)
 	}
 	return out, nil
 }

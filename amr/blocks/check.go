@@ -7,6 +7,7 @@ import (
 	"blobio/amr"
 	"blobio/blob"
 	"blobio/cdf5"
+	"blobio/internal/fault"
 )
 
 // Check looks for everything that is wrong with a dataset of blocks: what blob.Check
@@ -29,12 +30,12 @@ func Check(ctx context.Context, name string, o *blob.CheckOptions) iter.Seq[blob
 		d, err := Open(ctx, name, &OpenOptions{NoVerify: true})
 		if err != nil {
 			if !bad {
-				yield(blob.Finding{Severity: blob.Error, File: name, Offset: -1, Msg: err.Error(), Err: err})
+				yield(fault.Of(fault.Error, name, err))
 			}
 			return
 		}
 		defer d.Close()
-		if err := d.compareMeta(); err != nil && !yield(blob.Finding{Severity: blob.Error, File: name, Offset: -1, Field: metaCRC, Msg: err.Error(), Err: ErrChecksum}) {
+		if err := d.compareMeta(); err != nil && !yield(fault.Of(fault.Error, name, err)) {
 			return
 		}
 		if d.check(ctx, yield) && (o == nil || !o.Quick) {

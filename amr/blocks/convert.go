@@ -50,7 +50,7 @@ func Convert(ctx context.Context, src Source, name string, o *Options) error {
 	}
 	l, err := durable.Acquire(ctx, f.fs, name, durable.LeaseOptions{})
 	if err != nil {
-		return fmt.Errorf("blocks: %w", err)
+		return pkg.Errorf("%w", err)
 	}
 	defer func() { _ = l.Release() }() // one that could not be removed ends with the process
 	canon := f

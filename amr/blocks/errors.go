@@ -6,6 +6,9 @@ import (
 	"blobio/internal/fault"
 )
 
+// pkg makes the errors of this package.
+const pkg fault.Pkg = "blocks"
+
 // FormatError says what is wrong with a file, and where.
 type FormatError = fault.FormatError
 
@@ -24,12 +27,12 @@ var (
 )
 
 func usageErr(format string, args ...any) error {
-	return fmt.Errorf("blocks: %w: %s", ErrUsage, fmt.Sprintf(format, args...))
+	return pkg.Usage(format, args...)
 }
 
 // corrupt is an error about a variable or attribute of a dataset.
 func corrupt(file, field, format string, args ...any) error {
-	return &FormatError{Pkg: "blocks", File: file, Offset: -1, Field: field, Msg: fmt.Sprintf(format, args...), Err: ErrCorrupt}
+	return pkg.In(file, field, ErrCorrupt, format, args...)
 }
 
 func sprintf(format string, args ...any) string { return fmt.Sprintf(format, args...) }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"blobio/internal/testfiles"
 )
 
 // absent skips the test because a tool is not here; where the judges are
@@ -65,13 +67,7 @@ func TestNcdump(t *testing.T) {
 // TestXarray: xarray reads the fields of each block, and what belongs to them. It writes what
 // it reads of a few variables, little-endian, block by block.
 func TestXarray(t *testing.T) {
-	py := ""
-	for _, p := range []string{"/usr/bin/python3", "python3"} {
-		if exec.Command(p, "-c", "import xarray, netCDF4").Run() == nil {
-			py = p
-			break
-		}
-	}
+	py := testfiles.Python("xarray", "netCDF4")
 	if py == "" {
 		absent(t, "no python3 has the modules xarray and netCDF4")
 	}

@@ -3,7 +3,6 @@ package blocks
 import (
 	"context"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"slices"
 	"strings"
@@ -259,7 +258,7 @@ func (d *Dataset) sumVariable(ctx context.Context, id, lo, hi int, b []byte, out
 	size := rows * int64(v.Type.Size())
 	if int64(len(b)) != size*count[0] {
 		if count[0] > maxSlice/size {
-			return fmt.Errorf("blocks: %d rows of %s at once: %w", count[0], v.Name, ErrTooLarge)
+			return pkg.Errorf("%d rows of %s at once: %w", count[0], v.Name, ErrTooLarge)
 		}
 		x := cdf5.NewSlice(v.Type, int(rows*count[0]))
 		if err := d.r.Read(ctx, v.Name, start, count, x); err != nil {

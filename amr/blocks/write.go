@@ -3,7 +3,6 @@ package blocks
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 
 	"blobio/amr"
@@ -71,7 +70,7 @@ func free(fsys vfs.FS, name string, form Form) error {
 	}
 	for _, n := range names {
 		if _, err := fsys.Stat(n); err == nil {
-			return fmt.Errorf("blocks: %s: %w", n, ErrExist)
+			return pkg.Errorf("%s: %w", n, ErrExist)
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

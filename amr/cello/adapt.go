@@ -2,7 +2,6 @@ package cello
 
 import (
 	"encoding/binary"
-	"fmt"
 )
 
 // adaptBytes is the size of adapt_buffer: 1000 integers of 32 bits.
@@ -131,7 +130,7 @@ func (a *Adapt) encode(b []byte) error {
 // encodeBlock fills in what differs between the blocks of a tree.
 func (a *Adapt) encodeBlock(b []byte) error {
 	if len(a.Neighbours) > MaxNeighbours {
-		return fmt.Errorf("cello: adapt_buffer: %d neighbours, at most %d fit: the tree is not balanced: %w", len(a.Neighbours), MaxNeighbours, ErrTooLarge)
+		return pkg.Errorf("adapt_buffer: %d neighbours, at most %d fit: the tree is not balanced: %w", len(a.Neighbours), MaxNeighbours, ErrTooLarge)
 	}
 	putLevels(b, adaptCurr, a.Curr[:])
 	putLevels(b, adaptNext, a.Next[:])

@@ -138,7 +138,7 @@ func (k *Checkpoint) Unfit() (l []Finding) {
 		if g.Ghost == [3]int{} || !turned(g, f, k.ghosts[i]) {
 			continue
 		}
-		d := Finding{Severity: Error, Field: fieldPrefix + f.Name, Err: ErrUnfit}
+		d := Finding{Offset: -1, Severity: Error, Field: fieldPrefix + f.Name, Err: ErrUnfit}
 		shape := k.meta.Shape(f, k.ghosts[i])
 		switch {
 		case k.ghosts[i]:

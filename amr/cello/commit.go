@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"io/fs"
 	"path/filepath"
@@ -24,11 +23,11 @@ func (j *job) path(name string) string { return filepath.Join(j.tmp, name) }
 // left. It runs on rank 0; if it fails it leaves nothing behind but the lease.
 func (j *job) begin(ctx context.Context) (err error) {
 	if j.lease, err = durable.Acquire(ctx, j.fs, j.dir, durable.LeaseOptions{}); err != nil {
-		return fmt.Errorf("cello: %w", err)
+		return pkg.Errorf("%w", err)
 	}
 	switch _, err := j.fs.Stat(j.dir); {
 	case err == nil:
-		return fmt.Errorf("cello: %s: %w", j.dir, ErrExist)
+		return pkg.Errorf("%s: %w", j.dir, ErrExist)
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
@@ -63,7 +62,7 @@ func Recover(ctx context.Context, dir string, dry bool) (left string, err error)
 	}
 	l, err := durable.Acquire(ctx, vfs.OS, filepath.Clean(dir), durable.LeaseOptions{})
 	if err != nil {
-		return "", fmt.Errorf("cello: %w", err)
+		return "", pkg.Errorf("%w", err)
 	}
 	if Writing(tmp) { // still
 		if err = removePartial(vfs.OS, tmp); err == nil {
@@ -88,7 +87,7 @@ func removePartial(fsys vfs.FS, dir string) error {
 		n := e.Name()
 		own := n == lockName || n == ManifestName || n == fileListName || strings.HasSuffix(n, listSuffix) || strings.HasSuffix(n, dataSuffix)
 		if e.IsDir() || !own {
-			return fmt.Errorf("cello: %s: %s in it is not of a writer: %w", dir, n, ErrExist)
+			return pkg.Errorf("%s: %s in it is not of a writer: %w", dir, n, ErrExist)
 		}
 	}
 	for _, e := range l {
@@ -118,14 +117,14 @@ func (j *job) release() {
 // owned finds out whether name and temporary directory are still this writer's.
 func (j *job) owned() error {
 	if err := j.lease.Check(); err != nil {
-		return fmt.Errorf("cello: %w", err)
+		return pkg.Errorf("%w", err)
 	}
 	b, err := vfs.ReadFile(j.fs, j.path(lockName), 1024)
 	if err == nil && strings.TrimSpace(string(b)) == j.id {
 		return nil
 	}
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("cello: %s: another program writes it: %w", j.tmp, ErrInUse)
+		return pkg.Errorf("%s: another program writes it: %w", j.tmp, ErrInUse)
 	}
 	return err
 }

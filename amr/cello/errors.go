@@ -2,10 +2,12 @@ package cello
 
 import (
 	"errors"
-	"fmt"
 
 	"blobio/internal/fault"
 )
+
+// pkg makes the errors of this package.
+const pkg fault.Pkg = "cello"
 
 // FormatError says what is wrong with a file of a checkpoint, and where.
 type FormatError = fault.FormatError
@@ -46,9 +48,9 @@ var (
 )
 
 func bad(file string, off int64, field string, class error, format string, args ...any) error {
-	return &FormatError{Pkg: "cello", File: file, Offset: off, Field: field, Msg: fmt.Sprintf(format, args...), Err: class}
+	return pkg.At(file, off, field, class, format, args...)
 }
 
 func usage(format string, args ...any) error {
-	return fmt.Errorf("cello: %s: %w", fmt.Sprintf(format, args...), ErrUsage)
+	return pkg.Usage(format, args...)
 }

@@ -247,7 +247,7 @@ func (j *job) template(sig int32) (*shapeTemplate, error) {
 		}
 	})
 	if err != nil {
-		return nil, fmt.Errorf("cello: attributes of a block: %w", err)
+		return nil, pkg.Errorf("attributes of a block: %w", err)
 	}
 	j.templates[sig] = t
 	return t, nil

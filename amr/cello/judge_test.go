@@ -49,10 +49,8 @@ func judge(t *testing.T, tool string, args ...string) string {
 
 func python(t *testing.T, module string) string {
 	t.Helper()
-	for _, p := range []string{"/usr/bin/python3", "python3"} {
-		if path, err := exec.LookPath(p); err == nil && exec.Command(path, "-c", "import "+module).Run() == nil {
-			return path
-		}
+	if p := testfiles.Python(module); p != "" {
+		return p
 	}
 	absent(t, "no python3 has the module "+module)
 	return ""

@@ -1,11 +1,9 @@
 package cello
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"hash/crc32"
 
+	"blobio/internal/durable"
 	"blobio/subfile"
 )
 
@@ -51,33 +49,18 @@ type manifestFile struct {
 	Costs  []float64    `json:"costs,omitempty"`
 }
 
+// manifests are told from other files by this.
+var manifests = durable.Manifest{Pkg: "cello", Field: "blobio_cello", Version: manifestVersion}
+
 func (m *manifest) encode() ([]byte, error) {
 	m.Version = manifestVersion
-	b, err := json.Marshal(m)
-	if err != nil {
-		return nil, err
-	}
-	b = append(b, '\n')
-	return fmt.Appendf(b, "{\"crc32\":\"%08x\"}\n", crc32.ChecksumIEEE(b)), nil
+	return manifests.Encode(m)
 }
 
 func decodeManifest(b []byte, file string) (*manifest, error) {
-	line := bytes.IndexByte(b, '\n') + 1
-	var end struct {
-		CRC subfile.CRC `json:"crc32"`
-	}
-	if line == 0 || b[len(b)-1] != '\n' || json.Unmarshal(b[line:], &end) != nil {
-		return nil, bad(file, int64(len(b)), "crc32", ErrChecksum, "no closing checksum: the manifest was not written to its end")
-	}
-	if got := crc32.ChecksumIEEE(b[:line]); got != uint32(end.CRC) {
-		return nil, bad(file, int64(line), "crc32", ErrChecksum, "bytes sum to %08x, the file says %08x", got, uint32(end.CRC))
-	}
 	m := new(manifest)
-	if err := json.Unmarshal(b[:line], m); err != nil {
-		return nil, bad(file, 0, "manifest", ErrCorrupt, "%v", err)
-	}
-	if m.Version != manifestVersion {
-		return nil, bad(file, 0, "blobio_cello", ErrVersion, "%d, want %d", m.Version, manifestVersion)
+	if err := manifests.Decode(b, file, m, &m.Version); err != nil {
+		return nil, err
 	}
 	for i := range m.Files {
 		f := &m.Files[i]

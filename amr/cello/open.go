@@ -9,6 +9,7 @@ import (
 
 	"blobio/amr"
 	"blobio/h5"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -106,7 +107,7 @@ func (s *scanner) firstError() error {
 }
 
 func (s *scanner) located(d *Finding) error {
-	err := d.asError()
+	err := asError(d)
 	if fe, ok := err.(*FormatError); ok && d.Err != error(fe) {
 		fe.File = s.path(fe.File)
 	}
@@ -221,13 +222,13 @@ func (k *Checkpoint) arrange(s *scanner) error {
 			b := &f.blocks[i]
 			d := checkIndex(m, b)
 			if err := k.particleCounts(b, np); err != nil && d == nil {
-				d = &Finding{Block: b.name, Msg: err.Error(), Err: ErrCorrupt}
+				d = &Finding{Offset: -1, Block: b.name, Msg: fault.Text(err), Err: ErrCorrupt}
 			}
 			if d != nil && (b.damaged || s.spare(int(b.file), i, b.addr, b.addr+b.span)) {
 				// Its name is right, or the list would not be what was written.
 				x, _, err := amr.ParseName(b.name, m.Roots, b.level)
 				if err != nil {
-					return s.located(&Finding{File: f.name + listSuffix, Block: b.name, Msg: err.Error(), Err: errors.Join(ErrCorrupt, err)})
+					return s.located(&Finding{Offset: -1, File: f.name + listSuffix, Block: b.name, Msg: fault.Text(err), Err: errors.Join(ErrCorrupt, err)})
 				}
 				b.index = x
 				d = checkIndex(m, b)
@@ -237,7 +238,7 @@ func (k *Checkpoint) arrange(s *scanner) error {
 				return s.located(d)
 			}
 			if err := k.tree.Add(b.index); err != nil {
-				return s.located(&Finding{File: f.name + listSuffix, Block: b.name, Msg: err.Error(), Err: errors.Join(ErrCorrupt, err)})
+				return s.located(&Finding{Offset: -1, File: f.name + listSuffix, Block: b.name, Msg: fault.Text(err), Err: errors.Join(ErrCorrupt, err)})
 			}
 			k.recs = append(k.recs, *b)
 			k.listAt = append(k.listAt, int32(i))
@@ -276,13 +277,13 @@ func (k *Checkpoint) arrange(s *scanner) error {
 func checkIndex(m *amr.Meta, b *scanned) *Finding {
 	x := b.index
 	if err := m.Contains(x); err != nil {
-		return &Finding{Severity: Error, Block: b.name, Field: "index", Msg: err.Error(), Err: errors.Join(ErrCorrupt, err)}
+		return &Finding{Offset: -1, Severity: Error, Block: b.name, Field: "index", Msg: fault.Text(err), Err: errors.Join(ErrCorrupt, err)}
 	}
 	if l := x.Level(); l != b.level {
-		return &Finding{Severity: Error, Block: b.name, Field: "index", Msg: sprintf("%v is of level %d, the block list says %d", x, l, b.level), Effect: hangs, Err: ErrCorrupt}
+		return &Finding{Offset: -1, Severity: Error, Block: b.name, Field: "index", Msg: sprintf("%v is of level %d, the block list says %d", x, l, b.level), Effect: hangs, Err: ErrCorrupt}
 	}
 	if n := x.Name(m.Rank, m.Roots); n != b.name {
-		return &Finding{Severity: Error, Block: b.name, Field: "index", Msg: sprintf("%v is that of block %s", x, n), Effect: runsWrong, Err: ErrCorrupt}
+		return &Finding{Offset: -1, Severity: Error, Block: b.name, Field: "index", Msg: sprintf("%v is that of block %s", x, n), Effect: runsWrong, Err: ErrCorrupt}
 	}
 	return nil
 }

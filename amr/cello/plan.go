@@ -3,7 +3,6 @@ package cello
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"math"
 
 	"blobio/amr"
@@ -97,7 +96,7 @@ func makePlan(m *amr.Meta, o *Options, files int, reports [][]byte) (*plan, erro
 		for local := int32(0); len(b) > 0; local++ {
 			b = r.decode(b)
 			if err := p.tree.Add(r.index); err != nil {
-				return nil, fmt.Errorf("cello: block %d of rank %d: %w", local, rank, err)
+				return nil, pkg.Errorf("block %d of rank %d: %w", local, rank, err)
 			}
 			sig, ok := sigs[r.sig]
 			if !ok {
@@ -213,7 +212,7 @@ func knownCosts(w []float64) {
 func complete(t *amr.Tree) error {
 	g := t.Geometry()
 	miss := func(x amr.Index, why string) error {
-		return fmt.Errorf("cello: block %s (level %d) is missing: %s: %w", t.Name(x), x.Level(), why, ErrMissing)
+		return pkg.Errorf("block %s (level %d) is missing: %s: %w", t.Name(x), x.Level(), why, ErrMissing)
 	}
 	if want := g.Roots[0] * g.Roots[1] * g.Roots[2]; t.LevelLen(0) != want {
 		for x := range g.Level(0) {

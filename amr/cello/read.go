@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"path/filepath"
@@ -344,7 +343,7 @@ func (k *Checkpoint) readAt(file int, p []byte, off int64, what string) error {
 	if err == nil || errors.Is(err, io.EOF) {
 		return bad(path, off+int64(n), what, ErrTruncated, "%d of %d bytes", n, len(p))
 	}
-	return fmt.Errorf("cello: %s: %s: %w", path, what, err)
+	return pkg.Errorf("%s: %s: %w", path, what, err)
 }
 
 // Field reads one field of block i: elements in the byte order of the host, x fastest,

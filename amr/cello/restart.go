@@ -150,7 +150,7 @@ func (k *Checkpoint) restartable() error {
 
 func (k *Checkpoint) findRestartable() error {
 	if k.Dump() {
-		return fmt.Errorf("cello: %s: %w", k.dir, ErrDump)
+		return pkg.Errorf("%s: %w", k.dir, ErrDump)
 	}
 	if err := complete(k.tree); err != nil {
 		return err
@@ -270,7 +270,7 @@ func (s *restart) acknowledge(ctx context.Context, phase string, level int, done
 		if n == s.files[level][f] {
 			full++
 		} else if err == nil {
-			err = fmt.Errorf("cello: %s: file %s has %d answers, want %d: %w", phase, s.k.files[f].name, n, s.files[level][f], ErrProtocol)
+			err = pkg.Errorf("%s: file %s has %d answers, want %d: %w", phase, s.k.files[f].name, n, s.files[level][f], ErrProtocol)
 		}
 	}
 	if err := s.count(ctx, phase, full, int64(len(done)), err); err != nil {
@@ -287,7 +287,7 @@ func (s *restart) count(ctx context.Context, phase string, have, want int64, err
 		return cerr
 	}
 	if err == nil && sum != want {
-		err = fmt.Errorf("cello: %s: %d of %d files are done: %w", phase, sum, want, ErrProtocol)
+		err = pkg.Errorf("%s: %d of %d files are done: %w", phase, sum, want, ErrProtocol)
 	}
 	return comm.Agree(ctx, s.c, err)
 }

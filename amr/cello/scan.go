@@ -11,6 +11,8 @@ import (
 
 	"blobio/amr"
 	"blobio/h5"
+	"blobio/internal/fault"
+	"blobio/internal/par"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -79,9 +81,9 @@ type scanner struct {
 }
 
 func (f *scannedFile) find(s Severity, block, field string, err error, effect, format string, args ...any) {
-	d := Finding{Severity: s, File: f.name + dataSuffix, Block: block, Field: field, Effect: effect, Err: err}
+	d := Finding{Offset: -1, Severity: s, File: f.name + dataSuffix, Block: block, Field: field, Effect: effect, Err: err}
 	if format == "" {
-		d.Msg = err.Error()
+		d.Msg = fault.Text(err)
 	} else {
 		d.Msg = sprintf(format, args...)
 	}
@@ -160,7 +162,7 @@ func (s *scanner) lists(ctx context.Context, mine func(file int) bool) error {
 		}
 		var err error
 		if f.list, f.listSum, err = s.blockList(f.name); err != nil {
-			f.finds = append(f.finds, Finding{Severity: Error, File: f.name + listSuffix, Msg: err.Error(), Err: missing(err), Effect: aborts})
+			f.finds = append(f.finds, Finding{Offset: -1, Severity: Error, File: f.name + listSuffix, Msg: fault.Text(err), Err: missing(err), Effect: aborts})
 		}
 	})
 }
@@ -355,4 +357,13 @@ func (s *scanner) rootAttrs(f *scannedFile, root *h5.Group) {
 		f.find(Error, "", "max_level", ErrCorrupt, crashes, "%d, want 0 to %d", r.maxLevel, amr.MaxDepth)
 		r.ok = false
 	}
+}
+
+// each calls work for 0 to n-1 on a few goroutines, and waits.
+func (s *scanner) each(ctx context.Context, n int, work func(i int)) error {
+	_ = par.Each(ctx, par.Workers(0), n, func(_ context.Context, i int) error {
+		work(i)
+		return nil
+	})
+	return ctx.Err()
 }

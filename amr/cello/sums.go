@@ -131,7 +131,7 @@ func (v *verifier) data(ctx context.Context) {
 	for i, c := range cols {
 		at[c] = i
 	}
-	v.each(ctx, func(w chunk, part *portion) {
+	v.each(ctx, func(ctx context.Context, w chunk, part *portion) {
 		f := v.s.files[w.file]
 		for n := w.from; n < w.to; n++ {
 			b := &f.blocks[n]

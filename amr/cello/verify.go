@@ -9,6 +9,7 @@ import (
 
 	"blobio/amr"
 	"blobio/h5"
+	"blobio/internal/fault"
 )
 
 // VerifyOptions for Verify. nil means the defaults.
@@ -39,7 +40,7 @@ func Verify(ctx context.Context, dir string, o *VerifyOptions) iter.Seq[Finding]
 		v.s.deep = true
 		v.run(ctx)
 		if err := v.s.pool.Close(); err != nil {
-			v.tell(Finding{Severity: Warning, Msg: err.Error(), Err: err})
+			v.tell(Finding{Offset: -1, Severity: Warning, Msg: fault.Text(err), Err: err})
 		}
 	}
 }
@@ -65,18 +66,18 @@ func (v *verifier) tell(f Finding) {
 }
 
 func (v *verifier) add(s Severity, file, block, field string, err error, effect, format string, args ...any) {
-	v.tell(Finding{Severity: s, File: file, Block: block, Field: field, Msg: sprintf(format, args...), Effect: effect, Err: err})
+	v.tell(Finding{Offset: -1, Severity: s, File: file, Block: block, Field: field, Msg: sprintf(format, args...), Effect: effect, Err: err})
 }
 
 // later is add of what is told after the findings of the tree.
 func (v *verifier) later(s Severity, file, block, field string, err error, effect, format string, args ...any) {
-	v.late = append(v.late, Finding{Severity: s, File: file, Block: block, Field: field, Msg: sprintf(format, args...), Effect: effect, Err: err})
+	v.late = append(v.late, Finding{Offset: -1, Severity: s, File: file, Block: block, Field: field, Msg: sprintf(format, args...), Effect: effect, Err: err})
 }
 
 func (v *verifier) run(ctx context.Context) {
 	s := v.s
 	fatal := func(file string, err error, effect string) {
-		v.tell(Finding{Severity: Error, File: file, Msg: err.Error(), Effect: effect, Err: err})
+		v.tell(Finding{Offset: -1, Severity: Error, File: file, Msg: fault.Text(err), Effect: effect, Err: err})
 	}
 	err := s.fileList()
 	if err == nil {
@@ -152,7 +153,7 @@ func (v *verifier) strays() {
 	}
 	l, err := v.s.fs.ReadDir(v.s.dir)
 	if err != nil {
-		v.tell(Finding{Severity: Warning, Msg: err.Error(), Err: err})
+		v.tell(Finding{Offset: -1, Severity: Warning, Msg: fault.Text(err), Err: err})
 		return
 	}
 	var other []string

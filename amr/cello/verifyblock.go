@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"blobio/amr"
+	"blobio/internal/par"
 )
 
 // attributes looks at every attribute of every block.
@@ -17,7 +18,7 @@ func (v *verifier) attributes(ctx context.Context) {
 	for i := range v.s.files {
 		v.k.files = append(v.k.files, fileInfo{name: v.s.files[i].name, size: v.s.files[i].size})
 	}
-	v.each(ctx, func(w chunk, part *portion) {
+	v.each(ctx, func(ctx context.Context, w chunk, part *portion) {
 		f := v.s.files[w.file]
 		win := &window{r: poolReader{v.s.pool, v.k.path(w.file)}, t: v.s.template, end: f.size}
 		for i := w.from; i < w.to && ctx.Err() == nil; i++ {
@@ -34,30 +35,29 @@ type portion struct {
 	survey *amr.Survey
 }
 
-// each does something with all blocks, in chunks of which a few are in work at a time, and tells what was found in
-// the order of the blocks.
-func (v *verifier) each(ctx context.Context, do func(w chunk, part *portion)) {
+// each does something with all blocks, in chunks, several at once, and tells what was found in the order of the blocks.
+func (v *verifier) each(ctx context.Context, do func(ctx context.Context, w chunk, part *portion)) {
 	var work []chunk
 	for i, f := range v.s.files {
 		for from := 0; from < len(f.blocks); from += 256 {
 			work = append(work, chunk{i, from, min(from+256, len(f.blocks))})
 		}
 	}
-	const batch = 64
-	for ; len(work) > 0 && !v.stop && ctx.Err() == nil; work = work[min(batch, len(work)):] {
-		parts := make([]portion, min(batch, len(work)))
-		_ = v.s.each(ctx, len(parts), func(n int) {
-			parts[n].name = v.s.files[work[n].file].name
-			parts[n].survey = amr.NewSurvey(&v.k.meta)
-			do(work[n], &parts[n])
-		})
-		for n := range parts {
-			for _, d := range parts[n].finds {
-				v.tell(d)
-			}
-			if parts[n].survey != nil {
-				v.survey.Merge(parts[n].survey)
-			}
+	if v.stop {
+		return
+	}
+	for _, part := range par.Ordered(ctx, par.Workers(0), len(work), func(ctx context.Context, n int) *portion {
+		part := &portion{survey: amr.NewSurvey(&v.k.meta)}
+		part.name = v.s.files[work[n].file].name
+		do(ctx, work[n], part)
+		return part
+	}) {
+		for _, d := range part.finds {
+			v.tell(d)
+		}
+		v.survey.Merge(part.survey)
+		if v.stop {
+			return
 		}
 	}
 }

@@ -12,20 +12,20 @@
 //
 //	err := mpi.Run(ctx, nil, func(ctx context.Context, c comm.Comm) error { ... })
 //
-// # Threads
-//
-// Who started MPI decides where it is called:
+// Whoever started MPI decides on which threads it is called:
 //
 //	started by                      level             MPI is called on
 //	Init, Run                       FUNNELED          one locked thread of this package
 //	Init, Run with Multiple         MULTIPLE          any thread of a caller, one call at a time
 //	the caller, then Adopt          MULTIPLE          any thread of a caller, one call at a time
-//	the caller, then Adopt          SERIALIZED        any thread of a caller, one call at a time, none of
-//	                                                  which may overlap with the caller's own calls of MPI
+//	the caller, then Adopt          SERIALIZED        the same; no call may overlap with the caller's own
 //	the caller, then Adopt          SINGLE, FUNNELED  the thread of the caller, which must be the
 //	                                                  main thread of MPI (else ErrUsage)
 //
-// If Multiple is not granted, Init does as without it. Go code that calls an adopted
+// docs/mpi.md has launchers, limits and failures.
+package mpi
+
+// Threads. If Multiple is not granted, Init does as without it. Go code that calls an adopted
 // Comm at the last level must hold the thread by runtime.LockOSThread; a
 // function that C or Fortran called is there already. As for all Comms, the
 // Comms of one rank are used by one goroutine at a time: a call that waits keeps
@@ -34,18 +34,14 @@
 // Some builds of UCX, which MPI may use, take signals that the Go runtime needs; there, run
 // with UCX_ERROR_SIGNALS set to the empty string.
 //
-// # Buffers
-//
-// MPI sees C memory only, and no address of Go memory outlives a call into C. What is
+// Buffers. MPI sees C memory only, and no address of Go memory outlives a call into C. What is
 // sent is copied once, what is received is copied once. No call has a count over
 // Options.Piece bytes (default 1 GiB), so that any length passes through the int
 // counts of MPI 3: longer ones go in pieces. A window is C memory too: Fence moves
 // what others changed to the owner's slice, and what the owner changed in his slice to
 // the window (it keeps a copy to tell which is which).
 //
-// # Failures
-//
-// No call waits inside of MPI for what another rank may never do. Collectives are the
+// Failures. No call waits inside of MPI for what another rank may never do. Collectives are the
 // non-blocking ones of MPI, messages are Isend and Improbe, and a call that waits
 // tests its request, the notice and its context in turn: first spinning, then
 // yielding, then sleeping up to a millisecond.
@@ -65,9 +61,7 @@
 // must call MPI functions that block. Whoever has begun that reduction stays with it
 // for a second in spite of a notice, so that no rank blocks alone.
 //
-// # Boards
-//
-// Ranks of one node meet at boards: common memory (a memfd, opened through /proc, so that nothing is left of killed
+// Boards. Ranks of one node meet at boards: common memory (a memfd, opened through /proc, so that nothing is left of killed
 // processes) in which each leaves a few words and up to some kilobytes, and sleeps on a futex until the last one has come. All
 // small collectives of such ranks are one round there, without MPI. It matters where ranks share cores: a collective of MPI
 // needs many turns of processes that only look whether something has come. Where a rank cannot open the memory (no Linux, another
@@ -93,4 +87,3 @@
 // ways in which it was split: a Split with the same colors and keys on all ranks, or another
 // SplitNode, makes a Comm over the communicator of the first one. Messages tell which
 // of these Comms they are for. All of them are freed by Finalize.
-package mpi

@@ -44,11 +44,11 @@ func WriteDat(w io.Writer, r *Raw) error {
 			}
 		}
 		if err := b.WriteByte('\n'); err != nil { // a bufio.Writer keeps its first error
-			return fmt.Errorf("mapfile: %w", err)
+			return pkg.Errorf("%w", err)
 		}
 	}
 	if err := b.Flush(); err != nil {
-		return fmt.Errorf("mapfile: %w", err)
+		return pkg.Errorf("%w", err)
 	}
 	return nil
 }

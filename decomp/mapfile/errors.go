@@ -6,6 +6,9 @@ import (
 	"blobio/internal/fault"
 )
 
+// pkg makes the errors of this package.
+const pkg fault.Pkg = "mapfile"
+
 // FormatError says what is wrong with a file, and where.
 type FormatError = fault.FormatError
 
@@ -30,7 +33,7 @@ var (
 )
 
 func usageErr(format string, args ...any) error {
-	return fmt.Errorf("mapfile: %w: %s", ErrUsage, fmt.Sprintf(format, args...))
+	return pkg.Errorf("%w: %s", ErrUsage, fmt.Sprintf(format, args...))
 }
 
 func formatErr(name string, off int64, field string, class error, format string, args ...any) error {

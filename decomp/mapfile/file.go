@@ -2,7 +2,6 @@ package mapfile
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 
@@ -92,7 +91,7 @@ func Open(paths ...string) (*File, error) {
 			continue
 		}
 		if f.Procs != all.Procs {
-			return nil, fmt.Errorf("mapfile: %w: %s has %d processes, %s has %d", ErrUsage, p, f.Procs, paths[0], all.Procs)
+			return nil, pkg.Errorf("%w: %s has %d processes, %s has %d", ErrUsage, p, f.Procs, paths[0], all.Procs)
 		}
 		all.Maps = append(all.Maps, f.Maps...)
 		if f.Format != all.Format {
@@ -108,12 +107,12 @@ func open(path string) (f *File, err error) {
 	}
 	r, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("mapfile: %w", err)
+		return nil, pkg.Errorf("%w", err)
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	info, err := r.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("mapfile: %w", err)
+		return nil, pkg.Errorf("%w", err)
 	}
 	if info.IsDir() {
 		return nil, formatErr(path, -1, "", ErrNotFormat, "a directory%s", bpDirectory(path))

@@ -2,7 +2,6 @@ package mapfile
 
 import (
 	"errors"
-	"fmt"
 	"io"
 
 	"blobio/h5"
@@ -140,7 +139,7 @@ func (c *h5File) list(name string) (*list, error) {
 			return nil
 		}
 		if err := d.Read([]int64{first}, []int64{int64(len(dst))}, dst); err != nil {
-			return fmt.Errorf("mapfile: %s[%d]: %w", name, first, err)
+			return pkg.Errorf("%s[%d]: %w", name, first, err)
 		}
 		return nil
 	}

@@ -2,7 +2,6 @@ package mapfile
 
 import (
 	"encoding/binary"
-	"fmt"
 	"io"
 
 	"blobio/h5"
@@ -43,7 +42,7 @@ func WriteHDF5(w io.Writer, f *File, o *WriteOptions) error {
 	}
 	l, err := b.Layout()
 	if err != nil {
-		return fmt.Errorf("mapfile: %w", err)
+		return pkg.Errorf("%w", err)
 	}
 	n := &numWriter{w: w, order: binary.LittleEndian, width: c.width}
 	for _, p := range l.Pieces { // all metadata come before the data, which are in the order of creation
@@ -52,7 +51,7 @@ func WriteHDF5(w io.Writer, f *File, o *WriteOptions) error {
 	}
 	for i, v := range c.vars {
 		if n.err == nil && sets[i].Offset() < n.n {
-			return fmt.Errorf("mapfile: the data of %s are not behind the metadata", v.name)
+			return pkg.Errorf("the data of %s are not behind the metadata", v.name)
 		}
 		n.pad(sets[i].Offset())
 		v.write(n)
@@ -60,7 +59,7 @@ func WriteHDF5(w io.Writer, f *File, o *WriteOptions) error {
 	n.pad(l.Size)
 	n.flush()
 	if n.err != nil {
-		return fmt.Errorf("mapfile: %w", n.err)
+		return pkg.Errorf("%w", n.err)
 	}
 	return nil
 }

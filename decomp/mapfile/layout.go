@@ -97,7 +97,7 @@ func (c *contents) addMap(f *File, k int, o *WriteOptions, most int64) error {
 		return usageErr("map D%d has no requests", k+1)
 	}
 	if r.Reqs.Elems() > most || s.Reqs > most {
-		return fmt.Errorf("mapfile: map D%d has %d elements and %d requests, want at most %d without Wide: %w",
+		return pkg.Errorf("map D%d has %d elements and %d requests, want at most %d without Wide: %w",
 			k+1, r.Reqs.Elems(), s.Reqs, most, ErrTooLarge)
 	}
 	owned, err := r.owned()
@@ -143,7 +143,7 @@ func (c *contents) addMap(f *File, k int, o *WriteOptions, most int64) error {
 		return nil
 	}
 	if r.Elems.Total() > most {
-		return fmt.Errorf("mapfile: map D%d has %d raw offsets, want at most %d without Wide: %w", k+1, r.Elems.Total(), most, ErrTooLarge)
+		return pkg.Errorf("map D%d has %d raw offsets, want at most %d without Wide: %w", k+1, r.Elems.Total(), most, ErrTooLarge)
 	}
 	c.dims = append(c.dims, dim{p + "total_raw_nreqs", r.Elems.Total()})
 	perProc("raw_nreqs", descRawNReqs, r.Elems.Count)

@@ -10,7 +10,7 @@ import (
 var ErrUsage = fault.ErrUsage
 
 func usageErr(format string, args ...any) error {
-	return fmt.Errorf("mapplot: %w: %s", ErrUsage, fmt.Sprintf(format, args...))
+	return pkg.Errorf("%w: %s", ErrUsage, fmt.Sprintf(format, args...))
 }
 
 // A Projection says how longitudes and latitudes are drawn.

@@ -1,8 +1,6 @@
 package ffplot
 
 import (
-	"fmt"
-
 	"blobio/internal/fault"
 )
 
@@ -33,9 +31,9 @@ func (o *Options) Validate() error {
 	switch {
 	case o == nil:
 	case o.Width != 0 && (o.Width < minWidth || o.Width > maxWidth):
-		return fmt.Errorf("ffplot: %w: width %d, want %d to %d", ErrUsage, o.Width, minWidth, maxWidth)
+		return pkg.Errorf("%w: width %d, want %d to %d", ErrUsage, o.Width, minWidth, maxWidth)
 	case o.Vars < -1 || o.Vars > maxVars:
-		return fmt.Errorf("ffplot: %w: lines for %d variables, want -1 to %d", ErrUsage, o.Vars, maxVars)
+		return pkg.Errorf("%w: lines for %d variables, want -1 to %d", ErrUsage, o.Vars, maxVars)
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ type TextOptions struct {
 // Validate reports what is wrong with o.
 func (o *TextOptions) Validate() error {
 	if o != nil && (o.Columns != 0 && (o.Columns < 8 || o.Columns > 1000) || o.Lines != 0 && (o.Lines < 1 || o.Lines > 1000)) {
-		return fmt.Errorf("ffplot: %w: %d columns and %d lines, want 8 to 1000 and 1 to 1000", ErrUsage, o.Columns, o.Lines)
+		return pkg.Errorf("%w: %d columns and %d lines, want 8 to 1000 and 1 to 1000", ErrUsage, o.Columns, o.Lines)
 	}
 	return nil
 }
@@ -94,7 +94,7 @@ func Text(w io.Writer, f *ffformat.File, o *TextOptions) error {
 		fmt.Fprintf(&b, "%s  0x%0*x  %s\n", o.Indent, digits, int64(i)*cell, string(cells[i:min(i+columns, len(cells))]))
 	}
 	if _, err := w.Write(b.Bytes()); err != nil {
-		return fmt.Errorf("ffplot: %w", err)
+		return pkg.Errorf("%w", err)
 	}
 	return nil
 }

@@ -1,5 +1,3 @@
-// Package crashtest has what tests need to set one program against another: machines that share a file system, and can
-// be stopped at any operation.
 package crashtest
 
 import (

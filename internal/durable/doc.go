@@ -39,5 +39,5 @@
 //
 // # Seals
 //
-// A Seal is a small file with a checksum of itself, whose replacement commits what it names.
+// A Seal is a small file with a checksum of itself, whose replacement commits what it names. A Manifest is the same in another spelling.
 package durable

@@ -2,6 +2,7 @@ package fault
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -9,37 +10,43 @@ import (
 //
 //	cdf5: f.nc: 0x30f8: var "T" dimid[0]: 102, want < 13
 //
-// Parts that are unknown are left out.
+// Parts that are unknown are left out. Pkg.At makes one.
 type FormatError struct {
 	Pkg    string // package that found it: "cdf5", "h5", "blob", ...
 	File   string // file name, or "" when the reader was given no name
 	Offset int64  // byte offset in the file of the field at fault; -1 unknown
 	Field  string // the field, in the words of the format
 	Msg    string // what was found and what was wanted
+	Found  string // what was found, if Msg says both
+	Wanted string // what was wanted, if Msg says both
 	Err    error  // the class: ErrTruncated, ErrChecksum, ...; may be nil
 }
 
 // Error implements error.
 func (e *FormatError) Error() string {
-	var b strings.Builder
-	b.WriteString(e.Pkg)
-	if e.File != "" {
-		b.WriteString(": " + e.File)
-	}
-	if e.Offset >= 0 {
-		fmt.Fprintf(&b, ": %#x", e.Offset)
-	}
-	if e.Field != "" {
-		b.WriteString(": " + e.Field)
-	}
-	if e.Msg != "" {
-		b.WriteString(": " + e.Msg)
-	}
+	s := joined(e.where(), e.Msg)
 	if e.Err != nil && !strings.HasSuffix(e.Msg, e.Err.Error()) { // what was said is not said again
-		b.WriteString(" (" + e.Err.Error() + ")")
+		s += " (" + e.Err.Error() + ")"
 	}
-	return b.String()
+	return s
+}
+
+// where is the package, and the place.
+func (e *FormatError) where() string {
+	off := ""
+	if e.Offset >= 0 {
+		off = fmt.Sprintf("%#x", e.Offset)
+	}
+	return joined(e.Pkg, e.File, off, e.Field)
+}
+
+// joined are the parts that are there.
+func joined(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ": ")
 }
 
 // Unwrap returns the class of the error.
 func (e *FormatError) Unwrap() error { return e.Err }
+
+// Package is Pkg.
+func (e *FormatError) Package() string { return e.Pkg }

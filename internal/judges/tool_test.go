@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"blobio/internal/testfiles"
 )
 
 // absent skips the test because a tool is not here; where the judges are
@@ -64,15 +66,11 @@ func tail(s string) string {
 	return s
 }
 
-// python returns a Python that has the modules. The first on the path is often not
-// the one for which Debian installs modules.
+// python returns a Python that has the modules.
 func python(t *testing.T, modules ...string) string {
 	t.Helper()
-	for _, p := range []string{"/usr/bin/python3", "python3"} {
-		path, err := exec.LookPath(p)
-		if err == nil && command(path, "-c", "import "+strings.Join(modules, ", ")).Run() == nil {
-			return path
-		}
+	if p := testfiles.Python(modules...); p != "" {
+		return p
 	}
 	absent(t, "no python3 has the modules %s", strings.Join(modules, ", "))
 	return ""

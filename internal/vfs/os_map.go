@@ -16,8 +16,8 @@ import (
 // maxMap32 is how much is mapped at once where addresses are short, in bytes.
 const maxMap32 = 64 << 20
 
-// Map implements Mapper. The advice is not only about reading ahead: of pages of a mapping that is read in sequence
-// linux does not note that they were used, which costs more than the mapping itself.
+// Map implements Mapper. MADV_SEQUENTIAL does more than read ahead: Linux then skips access tracking for the pages,
+// which costs more than the mapping itself.
 func (f *osFile) Map(off, n int64) (*Mapping, error) {
 	if off < 0 || n < 1 || off > math.MaxInt64-n {
 		return nil, f.pathError("mmap", syscall.EINVAL)

@@ -83,8 +83,16 @@ func (l Limits) Remaining(now time.Time) (d time.Duration, ok bool) {
 	return max(l.EndTime.Sub(now), 0), true
 }
 
-// Check tests the five conditions at the time now; the first that holds
-// decides.
+// Check tests five conditions at the time now; the first that holds decides:
+//
+//	TIME_LIMIT            HaltSeconds > 0, and no more than that many seconds remain until EndTime
+//	(the text found)      Halt.ExitReason is set. Without RunLoop, SCR_FINALIZE_CALLED does not count: a run
+//	                      that ended well says so to the run loop, and a new run must be able to start
+//	NO_CHECKPOINTS_LEFT   CheckpointsLeft is set and 0
+//	EXIT_BEFORE_TIME      now >= ExitBefore - HaltSeconds
+//	EXIT_AFTER_TIME       now >= ExitAfter
+//
+// HaltSeconds of the halt file goes before the parameter.
 func (l Limits) Check(now time.Time) Verdict {
 	h := l.Halt
 	seconds := h.HaltSeconds.Or(l.HaltSeconds)

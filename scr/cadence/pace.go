@@ -48,7 +48,15 @@ type Pacer struct {
 // NewPacer starts at the time now.
 func NewPacer(p Pace, now time.Time) *Pacer { return &Pacer{pace: p, end: now} }
 
-// Need counts the call and decides. halt says that the run is about to end.
+// Need counts the call and says yes, with the reason, if any of these holds, tested in this order:
+//
+//	HaltDue        halt: the run is about to end, and nothing is to be lost by that
+//	IntervalDue    Interval > 0, and the number of calls so far is a multiple of it
+//	SecondsDue     Seconds > 0, and that many whole seconds passed since the last checkpoint ended
+//	OverheadLow    Overhead > 0, and no checkpoint was taken yet, or their mean cost c in this run is
+//	               less than Overhead percent of c and the time t since the last one ended:
+//	               100*c/(t+c) < Overhead
+//	AlwaysNeeded   none of the three is configured, and Pace.Always, as the first versions of SCR had it
 func (p *Pacer) Need(now time.Time, halt bool) Why {
 	p.calls++
 	since := now.Sub(p.end)

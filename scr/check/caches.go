@@ -29,7 +29,7 @@ func Caches(ctx context.Context, nodes []salvage.Node, o *Options) iter.Seq[Find
 			if nodes[i].FS == nil {
 				nodes[i].FS = vfs.OS
 			}
-			all[i] = &checked{run: r, node: i}
+			all[i] = &checked{run: r, index: i, node: fault.Num(i)}
 			if err := all[i].survey(nodes[i]); err != nil {
 				return err
 			}
@@ -150,7 +150,7 @@ func (c *checked) packed(n salvage.Node, h cachedir.Holding) {
 	}
 	damaged := func(file string, err error) { // an offset is in the packed file
 		bad := findingOf(Error, h.ID, name, err)
-		bad.Offset, bad.Field = -1, "FILE/"+fault.Quoted(file)+": "+bad.Where()
+		bad.Offset, bad.Field = -1, "FILE/"+fault.Quoted(file)+": "+where(bad)
 		c.add(bad)
 	}
 	payload := map[int]bool{}

@@ -91,7 +91,7 @@ func TestCachesPayload(t *testing.T) {
 		if len(bad) != 1 {
 			t.Fatalf("%v: %v", c.o.Scheme, bad)
 		}
-		if f := bad[0]; f.Node != 1 || f.Dataset != 1 || filepath.Base(f.File) != filepath.Base(names[0]) || f.Offset <= 0 || f.Field != c.part+": crc" || !errors.Is(f.Err, fault.ErrChecksum) {
+		if f := bad[0]; !f.Node.Is(1) || !f.Dataset.Is(1) || filepath.Base(f.File) != filepath.Base(names[0]) || f.Offset <= 0 || f.Field != c.part+": crc" || !errors.Is(f.Err, fault.ErrChecksum) {
 			t.Errorf("%v: %+v", c.o.Scheme, f)
 		}
 		if bad := errorsOf(t, nodes, &check.Options{Quick: true}); len(bad) != 0 {

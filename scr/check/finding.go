@@ -19,39 +19,10 @@ const (
 	Error   = fault.Error   // data or their protection are lost, or cannot be trusted
 )
 
-// Finding is something that Prefix or Caches found.
-type Finding struct {
-	Severity Severity
-	Node     int    // which of the nodes; 0 for a prefix directory
-	Dataset  int    // its number; 0 if it is about none, or about all
-	File     string // on a node: as the node calls it
-	Offset   int64  // in the file, in bytes; -1 if it has none
-	Field    string
-	Found    string // what there is
-	Wanted   string // what there should be; may be ""
-	Err      error  // the class, for errors.Is; may be nil. *LookError ends a check that could not be done
-}
-
-// Where is the offset and the field; "" if there are none.
-func (f Finding) Where() string {
-	if f.Offset >= 0 {
-		return fmt.Sprintf("%#x: %s", f.Offset, f.Field)
-	}
-	return f.Field
-}
-
-// String is the finding on a line: severity, file, field, what was found and what is wanted.
-func (f Finding) String() string {
-	s := f.Severity.String() + ": " + fault.Quoted(f.File)
-	if where := f.Where(); where != "" {
-		s += ": " + where
-	}
-	s += ": " + f.Found
-	if f.Wanted != "" {
-		s += ", want " + f.Wanted
-	}
-	return s
-}
+// Finding is something that Prefix or Caches found: Node is which of the nodes, and unknown of a prefix directory; Dataset is
+// unknown if it is about none, or about all; File is, on a node, as the node calls it. An Err of type *LookError ends a
+// check that could not be done.
+type Finding = fault.Finding
 
 // LookError says why something could not be looked at, or not to the end: it is not there, or the context ended.
 type LookError struct{ Err error }
@@ -62,22 +33,9 @@ func (e *LookError) Error() string { return e.Err.Error() }
 // Unwrap returns the reason.
 func (e *LookError) Unwrap() error { return e.Err }
 
-// classOf is the class of an error; nil if it has none.
-func classOf(err error) error {
-	for _, c := range []error{fault.ErrTruncated, fault.ErrChecksum, fault.ErrCorrupt, fault.ErrNotFormat, fault.ErrMissing, fault.ErrVersion} {
-		if errors.Is(err, c) {
-			return c
-		}
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return fault.ErrMissing
-	}
-	return nil
-}
-
 // findingOf makes a finding of an error about a file.
 func findingOf(sev Severity, id int, file string, err error) Finding {
-	f := Finding{Severity: sev, Dataset: id, File: file, Offset: -1, Err: classOf(err)}
+	f := Finding{Severity: sev, Dataset: number(id), File: file, Offset: -1, Err: fault.ClassOf(err)}
 	var fe *kvtree.FormatError
 	var pe *fs.PathError
 	switch {
@@ -85,7 +43,10 @@ func findingOf(sev Severity, id int, file string, err error) Finding {
 		if fe.File != "" {
 			f.File = fe.File
 		}
-		f.Offset, f.Field, f.Found = fe.Offset, fe.Field, fe.Msg
+		f.Offset, f.Field, f.Found, f.Wanted = fe.Offset, fe.Field, fe.Found, fe.Wanted
+		if f.Wanted == "" {
+			f.Found = fe.Msg
+		}
 		if f.Found == "" && fe.Err != nil {
 			f.Found = fe.Err.Error()
 		}
@@ -93,14 +54,30 @@ func findingOf(sev Severity, id int, file string, err error) Finding {
 		if errors.As(err, &pe) {
 			f.File = pe.Path
 		}
-		f.Found, f.Wanted = "absent", "a file"
+		f.Found, f.Wanted, f.Err = "absent", "a file", fault.ErrMissing
 	default:
-		f.Found = err.Error()
+		f.Found = fault.Text(err)
 	}
 	return f
 }
 
 // differs is a finding about bytes that are not what they have to be.
 func differs(id int, file string, off int64, field string, found, wanted any, class error) Finding {
-	return Finding{Severity: Error, Dataset: id, File: file, Offset: off, Field: field, Found: fmt.Sprint(found), Wanted: fmt.Sprint(wanted), Err: class}
+	return Finding{Severity: Error, Dataset: number(id), File: file, Offset: off, Field: field, Found: fmt.Sprint(found), Wanted: fmt.Sprint(wanted), Err: class}
+}
+
+// number is the number of a dataset; 0 is that of none.
+func number(id int) fault.Number {
+	if id == 0 {
+		return fault.Number{}
+	}
+	return fault.Num(id)
+}
+
+// where is the offset and the field of a finding.
+func where(f Finding) string {
+	if f.Offset >= 0 {
+		return fmt.Sprintf("%#x: %s", f.Offset, f.Field)
+	}
+	return f.Field
 }

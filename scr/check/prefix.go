@@ -79,7 +79,7 @@ func (c *checked) prefix(d *prefixdir.Dir) error {
 			c.add(findingOf(Warning, s.ID, s.Meta, s.Err))
 		}
 	}
-	if c.done {
+	if c.col.Stopped() {
 		return nil
 	}
 	return c.others(d, x)

@@ -93,10 +93,10 @@ func TestPrefix(t *testing.T) {
 		t.Fatalf("a flipped byte: %v, %+v", all, seen)
 	}
 	f := all[0]
-	if f.Severity != check.Error || f.Dataset != 2 || f.File != name || f.Offset != -1 || f.Field != "crc" || f.Found == f.Wanted || !errors.Is(f.Err, fault.ErrChecksum) {
+	if f.Severity != check.Error || !f.Dataset.Is(2) || f.File != name || f.Offset != -1 || f.Field != "crc" || f.Found == f.Wanted || !errors.Is(f.Err, fault.ErrChecksum) {
 		t.Errorf("%+v", f)
 	}
-	if want := fmt.Sprintf("error: %s: crc: %s, want %s", name, f.Found, f.Wanted); f.String() != want {
+	if want := fmt.Sprintf("error: %s: crc: %s, want %s (checksum mismatch)", name, f.Found, f.Wanted); f.String() != want {
 		t.Errorf("%q, want %q", f, want)
 	}
 	must(t, os.Truncate(name, 10))
@@ -115,7 +115,7 @@ func TestPrefixOffset(t *testing.T) {
 	name := filepath.Join(dir, ".scr", "index.scr")
 	must(t, os.Truncate(name, 40))
 	all, _ := look(t, dir, check.Options{})
-	if len(all) != 1 || all[0].File != name || all[0].Offset != 8 || all[0].Field != "file size" || all[0].Where() != "0x8: file size" || !errors.Is(all[0].Err, fault.ErrTruncated) {
+	if len(all) != 1 || all[0].File != name || all[0].Offset != 8 || all[0].Field != "file size" || !errors.Is(all[0].Err, fault.ErrTruncated) {
 		t.Errorf("%+v", all)
 	}
 }

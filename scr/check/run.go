@@ -4,8 +4,9 @@ import (
 	"context"
 	"iter"
 	"runtime"
-	"sync"
 	"sync/atomic"
+
+	"blobio/internal/fault"
 )
 
 // Options of Prefix and Caches. The zero value, or nil, looks at everything.
@@ -29,49 +30,47 @@ type Seen struct {
 
 // run is a check under way.
 type run struct {
-	ctx   context.Context
-	o     Options
-	yield func(Finding) bool
-	done  bool // nobody listens any more
+	ctx context.Context
+	o   Options
+	col *fault.Collector
 }
 
 // check makes a sequence of what look finds. An error of look is told as a *LookError.
 func check(ctx context.Context, what string, o *Options, look func(*run) error) iter.Seq[Finding] {
-	return func(yield func(Finding) bool) {
-		r := &run{ctx: ctx, yield: yield}
+	return fault.Collect(ctx, nil, func(col *fault.Collector) {
+		r := &run{ctx: col.Context(), col: col}
 		if o != nil {
 			r.o = *o
 		}
 		if r.o.Workers <= 0 {
 			r.o.Workers = min(runtime.NumCPU(), 16)
 		}
-		if err := look(r); err != nil && !r.done {
-			yield(Finding{Severity: Error, File: what, Offset: -1, Found: err.Error(), Err: &LookError{err}})
+		if err := look(r); err != nil {
+			col.Add(Finding{Severity: Error, File: what, Offset: -1, Found: fault.Text(err), Err: &LookError{err}})
 		}
-	}
+	})
 }
 
 // checked is what is looked at: the prefix directory, or a node.
 type checked struct {
 	*run
-	node int
-	seen Seen
-	jobs []job
+	index int // of the nodes
+	node  fault.Number
+	seen  Seen
+	jobs  []job
 }
 
 func (c *checked) add(f Finding) {
 	f.Node = c.node
-	if !c.done {
-		c.done = !c.yield(f)
-	}
+	c.col.Add(f)
 }
 
 func (c *checked) say(sev Severity, id int, file, field, found, wanted string) {
-	c.add(Finding{Severity: sev, Dataset: id, File: file, Offset: -1, Field: field, Found: found, Wanted: wanted})
+	c.add(Finding{Severity: sev, Dataset: number(id), File: file, Offset: -1, Field: field, Found: found, Wanted: wanted})
 }
 
 // skips says that a dataset is not asked for.
-func (r *run) skips(id int) bool { return r.done || r.o.Dataset > 0 && r.o.Dataset != id }
+func (r *run) skips(id int) bool { return r.col.Stopped() || r.o.Dataset > 0 && r.o.Dataset != id }
 
 // job is a file, or a part of one, that is to be read.
 type job struct {
@@ -80,68 +79,42 @@ type job struct {
 	do   func(ctx context.Context, read func(n int)) []Finding
 }
 
-// read does the jobs of a place, several at once, and tells what they find in their order, each as soon as those before it
-// are done.
+// read does the jobs of a place, several at once.
 func (c *checked) read() error {
-	ctx, cancel := context.WithCancel(c.ctx)
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	defer cancel()
 	var total int64
-	found := make([]chan []Finding, len(c.jobs))
-	for i, j := range c.jobs {
+	for _, j := range c.jobs {
 		total += j.size
-		found[i] = make(chan []Finding, 1)
 	}
-	var bytes, next atomic.Int64
+	var bytes, verified atomic.Int64
 	count := func(n int) {
 		if done := bytes.Add(int64(n)); c.o.Progress != nil {
-			c.o.Progress(c.node, done, total)
+			c.o.Progress(c.index, done, total)
 		}
 	}
-	for range min(c.o.Workers, len(c.jobs)) {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(c.jobs); i = int(next.Add(1)) - 1 {
-				if ctx.Err() != nil {
-					return
-				}
-				found[i] <- c.jobs[i].do(ctx, count)
-			}
-		})
-	}
-	for i, j := range c.jobs {
-		var list []Finding
-		select {
-		case list = <-found[i]:
-		case <-ctx.Done():
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if j.sums && len(list) == 0 {
-			c.seen.Verified += j.size
+	c.col.Each(len(c.jobs), c.o.Workers, func(i int, add func(Finding) bool) {
+		list := c.jobs[i].do(c.ctx, count)
+		if c.jobs[i].sums && len(list) == 0 {
+			verified.Add(c.jobs[i].size)
 		}
 		for _, f := range list {
-			c.add(f)
+			f.Node = c.node
+			add(f)
 		}
-		if c.done {
-			return nil
-		}
-	}
-	return nil
+	})
+	c.seen.Verified += verified.Load()
+	return c.ctx.Err()
 }
 
 // end does the jobs of a place and closes its account.
 func (c *checked) end() error {
-	if c.done {
+	if c.col.Stopped() {
 		return nil
 	}
-	err := c.read()
-	if err == nil {
-		err = c.ctx.Err()
+	if err := c.read(); err != nil || c.col.Stopped() {
+		return err
 	}
-	if err == nil && c.o.Seen != nil && !c.done {
-		c.o.Seen(c.node, c.seen)
+	if c.o.Seen != nil {
+		c.o.Seen(c.index, c.seen)
 	}
-	return err
+	return nil
 }

@@ -63,7 +63,8 @@ func nothing(string) (string, bool) { return "", false }
 // maxErrors of one file that are told: a file of another kind has millions.
 const maxErrors = 20
 
-// Parse parses the text of a configuration file; see the package comment.
+// Parse parses the text of a configuration file, lines of KEY=value pairs with # comments; WriteManual
+// has the syntax. $NAME is looked up with env.
 func Parse(name string, text []byte, env func(string) (string, bool)) (*File, error) {
 	if env == nil {
 		env = nothing

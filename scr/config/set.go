@@ -47,7 +47,7 @@ type Value struct {
 	Origin Origin // Source is Unset where nothing sets it, nor a default
 }
 
-// Lookup finds a parameter in the order of the package comment.
+// Lookup finds a parameter in the five places of the package comment; the first that has it wins.
 func (s *Set) Lookup(name string) Value {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

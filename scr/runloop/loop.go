@@ -26,7 +26,7 @@ type Options struct {
 
 	Runs     int           // most runs; 0 is 1
 	Use      int           // nodes of a run; 0: as many as it needs
-	MinNodes int           // nodes that a run needs; 0: see the package comment
+	MinNodes int           // nodes that a run needs; 0: as many as nodes.scr says that the last run had, else Use, else all
 	Pause    time.Duration // between two runs; 0: 60 s; negative: none
 	Grace    time.Duration // from asking a run to end until it is ended; 0: 10 s
 
@@ -73,7 +73,11 @@ type loop struct {
 	used []string // nodes of the run before
 }
 
-// Run is the loop of the package comment. It returns when no process of the
+// Run runs the program until it ends well or there is a reason to stop, which the report tells. Nodes are
+// tested before and after each run, and one that fails once stays out; a spare node takes its place. The
+// loop ends when the program ends with exit code 0 (Done), a halt condition holds (Halted), too few nodes are
+// left or the own one is down (TooFewNodes, OwnNodeDown), the runs are used up (NoRunsLeft), or ctx is done
+// (Interrupted). Then Options.Salvage is called. Run returns when no process of the
 // program is left. ctx done is a signal: the run is ended, and salvage goes on
 // without it. The error says that options make no sense, or that the prefix
 // directory cannot be used; how the program fared is in the report.

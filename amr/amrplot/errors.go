@@ -1,0 +1,6 @@
+package amrplot
+
+import "blobio/internal/fault"
+
+// pkg makes the errors of this package.
+const pkg fault.Pkg = "amrplot"

@@ -1,0 +1,92 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"blobio/subfile"
+)
+
+// adopt gives a dataset of another program a manifest, so that it can be
+// appended to and checked. Nothing of its subfiles is changed, but for the pad behind the
+// last variable, which other programs leave out. It returns the ID of the manifest.
+func adopt(ctx context.Context, base string, o *Options, ten *tenure) (id string, err error) {
+	r, err := Open(ctx, base, &OpenOptions{fs: o.fs, Workers: o.Workers, MaxOpen: o.MaxOpen})
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	s := r.sets[0]
+	if err := r.loadSet(ctx, s); err != nil {
+		return "", err
+	}
+	w := &Writer{schema: r.schema, base: base, ten: ten, opt: Options{Layout: r.layout, piece: o.piece}, info: datasetInfo{subfiles: len(s.parts)}}
+	if s.parts[0].place.Packed != nil {
+		w.opt.Compress.Method = AutoCompression // for the manifest to say so
+		w.opt.piece = 0                         // chunks have their own checksums
+	}
+	prints := make([]int64, len(r.schema.decomps))
+	subs := make([]subfile.Subfile, len(s.parts))
+	for k, p := range s.parts {
+		w.info.ranks = p.place.Shape.Ranks
+		sf := &subs[k]
+		*sf = subfile.Subfile{Size: p.place.FileSize(r.records), HeaderOff: p.place.HeaderOff, HeaderLen: p.place.HeaderLen}
+		if p.size < sf.Size {
+			if !p.place.Grows {
+				return "", formatErr(p.name, p.size, "file", ErrTruncated, "%d bytes, the header promises %d", p.size, sf.Size)
+			}
+			if _, end := p.place.LastPiece(r.records); p.size < end {
+				return "", formatErr(p.name, p.size, "file", ErrTruncated, "%d bytes, the header promises %d", p.size, sf.Size)
+			}
+			if err := addPad(o, p.name, sf.Size); err != nil {
+				return "", err
+			}
+		}
+		if sf.HeaderCRC, err = p.headerCRC(); err != nil {
+			return "", err
+		}
+		sf.Blobs = p.place.ManifestBlobs(p.table.Blob)
+		f, done, err := p.file()
+		if err != nil {
+			return "", err
+		}
+		err = sumExtents(ctx, f, p.place, p.table, p.name, r.records, w.opt.piece, func(x extentSum) { // in the order of the extents
+			sf.Extents = append(sf.Extents, x.crc)
+			sf.Pieces = append(sf.Pieces, x.pieces...)
+		}, func(int64) {})
+		done()
+		if err != nil {
+			return "", err
+		}
+		for d := range prints {
+			m, err := r.Map(ctx, DecompID(d+1))
+			if err != nil {
+				return "", err
+			}
+			prints[d] += mapPrint(m.Sub(p.first, p.place.Shape.Blobs), p.table, p.index)
+		}
+	}
+	for _, v := range prints {
+		w.info.prints = append(w.info.prints, fmt.Sprintf("%016x", uint64(v)))
+	}
+	m := w.newManifest(r.records, subs)
+	sync := o.Durability == DurableCommit
+	if err := subfile.WriteNext(o.fs, base, m, sync, ten.by()); err != nil {
+		return "", err
+	}
+	return m.ID, subfile.Finish(o.fs, base, m, sync, ten.by())
+}
+
+// addPad lengthens a subfile to its whole size.
+func addPad(o *Options, name string, size int64) error {
+	f, err := o.fs.OpenRW(name)
+	if err != nil {
+		return err
+	}
+	err = f.Truncate(size)
+	if err == nil && o.Durability == DurableCommit {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}

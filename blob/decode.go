@@ -1,0 +1,233 @@
+package blob
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"blobio/blob/internal/layout"
+	"blobio/cdf5"
+	"blobio/h5"
+)
+
+// findH5 finds the datasets of header and data, and the index of a compressed file.
+func findH5(hf *h5.File) (hd, dd, xd *h5.Dataset, herr, derr error) {
+	hd, herr = hf.Dataset("/" + layout.HeaderBlob)
+	dd, derr = hf.Dataset("/" + layout.DataBlob)
+	if !errors.Is(herr, h5.ErrMissing) || !errors.Is(derr, h5.ErrMissing) {
+		return hd, dd, nil, herr, derr
+	}
+	h, herr2 := hf.Dataset("/" + layout.HeaderPacked)
+	if errors.Is(herr2, h5.ErrMissing) {
+		return hd, dd, nil, herr, derr
+	}
+	if herr2 != nil {
+		return nil, nil, nil, herr2, nil
+	}
+	if dd, derr = hf.Dataset("/" + layout.DataPacked); derr != nil {
+		return h, nil, nil, nil, derr
+	}
+	xd, derr = hf.Dataset("/" + layout.IndexPacked)
+	return h, dd, xd, nil, derr
+}
+
+// decodePlace tells by its content what a file is, and reads its header.
+func decodePlace(f io.ReaderAt, size int64, name string) (*place, int64, error) {
+	magic := make([]byte, min(size, 8))
+	if _, err := f.ReadAt(magic, 0); err != nil && !errors.Is(err, io.EOF) {
+		return nil, 0, err
+	}
+	probe := &errReader{r: f}
+	switch {
+	case bytes.HasPrefix(magic, []byte("CDF")):
+		return decodeCDF(f, size, name)
+	case h5.IsHDF5(probe, size):
+		p, records, err := decodeH5(probe, size, name)
+		if err != nil && probe.err != nil && !errors.Is(err, probe.err) {
+			err = fmt.Errorf("blob: %s: %w", name, probe.err)
+		}
+		return p, records, err
+	case probe.err != nil:
+		return nil, 0, fmt.Errorf("blob: %s: looking for the HDF5 signature: %w", name, probe.err)
+	case len(magic) == 0:
+		return nil, 0, formatErr(name, 0, "magic", ErrTruncated, "the file is empty")
+	}
+	return nil, 0, formatErr(name, 0, "magic", ErrNotFormat, "%q, want a CDF or HDF5 file", magic)
+}
+
+// errReader keeps the error of a read that another package takes for "not there".
+type errReader struct {
+	r   io.ReaderAt
+	err error
+}
+
+func (e *errReader) ReadAt(b []byte, off int64) (int, error) {
+	n, err := e.r.ReadAt(b, off)
+	if err != nil && !errors.Is(err, io.EOF) {
+		e.err = err
+	}
+	return n, err
+}
+
+func decodeCDF(f io.ReaderAt, size int64, name string) (*place, int64, error) {
+	h, n, err := cdf5.DecodeHeader(f, size, &cdf5.DecodeOptions{File: name})
+	if err != nil {
+		return nil, 0, err
+	}
+	if isBlobHeader(h) {
+		if h.Version != cdf5.CDF5 {
+			return nil, 0, formatErr(name, 3, "version", ErrVersion, "%v, want CDF-5 for a blob subfile", h.Version)
+		}
+		s, sh, err := parseBlobHeader(h, name, 0)
+		if err != nil {
+			return nil, 0, err
+		}
+		p := newPlace(VariableCentric, false, size)
+		p.setHeader(h, n, s, sh)
+		return p, h.Records(size), nil
+	}
+	s, err := parseCanonical(h, name)
+	if err != nil {
+		return nil, 0, err
+	}
+	p := newPlace(Canonical, false, size)
+	p.setHeader(h, n, s, &layout.Shape{Ranks: 1, Subfiles: 1, Blobs: 1})
+	return p, h.Records(size), nil
+}
+
+func decodeH5(f io.ReaderAt, size int64, name string) (*place, int64, error) {
+	hf, err := h5.NewFile(f, size, name)
+	if err != nil {
+		return nil, 0, err
+	}
+	hd, dd, xd, herr, derr := findH5(hf)
+	if herr != nil || derr != nil {
+		for _, err := range []error{herr, derr} {
+			switch {
+			case err == nil || errors.Is(err, h5.ErrMissing):
+			case errors.Is(err, ErrUsage): // it is there, but something else
+				return nil, 0, formatErr(name, -1, "root group", ErrCorrupt, "%s", strings.TrimPrefix(bareText(err), "h5: "+name+": "))
+			default:
+				return nil, 0, err
+			}
+		}
+		lacks := layout.HeaderBlob
+		if herr == nil {
+			lacks = layout.DataBlob
+		} else if derr != nil {
+			lacks += " and no " + layout.DataBlob
+		}
+		return nil, 0, formatErr(name, -1, "root group", ErrNotFormat, "no %s: an HDF5 file, but not a process-centric blob file", lacks)
+	}
+	extent := func(d *h5.Dataset, what string) (off, n int64, err error) {
+		dims := d.Dims()
+		if len(dims) != 1 || d.Type().Size() != 1 {
+			return 0, 0, formatErr(name, -1, "dataset "+what, ErrCorrupt, "%v of type %v, want one dimension of bytes", dims, d.Type())
+		}
+		off, ok := d.Offset()
+		if !ok && dims[0] > 0 {
+			return 0, 0, formatErr(name, -1, "dataset "+what, ErrUnsupported, "its storage is not one contiguous piece")
+		}
+		if !ok {
+			off = size // HDF5 gives no address to what is empty
+		}
+		if off < 0 || dims[0] > size-off {
+			return 0, 0, formatErr(name, off, "dataset "+what, ErrTruncated, "%d bytes, but the file ends at %d", dims[0], size)
+		}
+		return off, dims[0], nil
+	}
+	p := newPlace(ProcessCentric, xd != nil, size)
+	if xd != nil {
+		p.Packed = new(layout.Packed)
+		if p.Packed.IndexOff, p.Packed.IndexLen, err = extent(xd, layout.IndexPacked); err != nil {
+			return nil, 0, err
+		}
+	}
+	hlen := int64(0)
+	if p.HeaderOff, hlen, err = extent(hd, layout.HeaderBlob); err != nil {
+		return nil, 0, err
+	}
+	if p.DataOff, p.DataLen, err = extent(dd, layout.DataBlob); err != nil {
+		return nil, 0, err
+	}
+	h, n, err := cdf5.DecodeHeader(io.NewSectionReader(f, p.HeaderOff, hlen), hlen,
+		&cdf5.DecodeOptions{File: name, Base: p.HeaderOff, Order: cdf5.AutoOrder, NoBegins: true, ZeroDims: true})
+	if err != nil {
+		return nil, 0, err
+	}
+	if n != hlen {
+		return nil, 0, formatErr(name, p.HeaderOff+n, layout.HeaderBlob, ErrCorrupt, "the header ends after %d bytes, the dataset after %d", n, hlen)
+	}
+	if p.Big, err = headerIsBig(f, p.HeaderOff, name); err != nil {
+		return nil, 0, err
+	}
+	empty := emptyMapDims(h)
+	s, sh, err := parseBlobHeader(h, name, p.HeaderOff)
+	if err != nil {
+		return nil, 0, err
+	}
+	p.setHeader(h, hlen, s, sh)
+	if p.Packed != nil {
+		p.Packed.Stored, p.DataLen = p.DataLen, 0
+		if err := layout.ParsePacked(f, &p.Place, name); err != nil {
+			return nil, 0, err
+		}
+		p.schema.atts = slices.DeleteFunc(slices.Clone(p.schema.atts), func(a cdf5.Att) bool { return a.Name == layout.AttPacked })
+	}
+	for _, d := range empty {
+		if d -= len(p.schema.dims) + 1; d < p.NumMaps() {
+			p.Shape.Elems[d] = 0
+		} else {
+			p.Shape.MaxReqs[d-p.NumMaps()] = 0
+		}
+	}
+	if h.NumRecs < 0 {
+		return nil, 0, formatErr(name, p.HeaderOff+layout.NumrecsAt, "numrecs", ErrCorrupt, "%d, want >= 0", h.NumRecs)
+	}
+	// The size of a blob is at most the sum of the header's variables. If that
+	// stays within a half of the numbers, no offset in a blob can wrap.
+	left := int64(math.MaxInt64 / 2)
+	for v := range h.Vars {
+		n := h.Bytes(v)
+		if h.IsRecord(v) && h.NumRecs > 0 {
+			if n > left/h.NumRecs {
+				return nil, 0, formatErr(name, p.HeaderOff+layout.NumrecsAt, "numrecs", ErrCorrupt, "%d records of %q are over the limit of 2^62 bytes", h.NumRecs, h.Vars[v].Name)
+			}
+			n *= h.NumRecs
+		}
+		if left -= n; left < 0 {
+			return nil, 0, formatErr(name, layout.NewLocator(h, p.HeaderOff).DimIDs(v), fmt.Sprintf("variable %q", h.Vars[v].Name), ErrCorrupt, "the variables up to it are over the limit of 2^62 bytes")
+		}
+	}
+	p.SetRecords(h.NumRecs)
+	return p, h.NumRecs, nil
+}
+
+// emptyMapDims finds the dimensions Dk.nelems and Dk.max_nreqs of length 0 that
+// the reference writes for a subfile without any element of a map, where 0 also
+// means unlimited. It gives them length 1, as blobio writes them, and
+// returns their ids. Any other second dimension of length 0 is left for the
+// checks that follow, which refuse it.
+func emptyMapDims(h *cdf5.Header) (ids []int) {
+	blobs := h.DimIndex(layout.DimBlobs)
+	for d := range h.Dims {
+		if blobs >= 0 && d > blobs && h.Dims[d].Len == 0 {
+			h.Dims[d].Len = 1
+			ids = append(ids, d)
+		}
+	}
+	return ids
+}
+
+// headerIsBig tells the byte order by the first tag: NC_DIMENSION is 10.
+func headerIsBig(f io.ReaderAt, off int64, name string) (bool, error) {
+	var b [4]byte
+	if _, err := f.ReadAt(b[:], off+layout.NumrecsAt+layout.NumrecsLen); err != nil {
+		return false, formatErr(name, off+layout.NumrecsAt+layout.NumrecsLen, "first tag", ErrTruncated, "%v", err)
+	}
+	return b[3] != 0, nil
+}

@@ -1,0 +1,80 @@
+package layout
+
+import (
+	"fmt"
+	"io"
+
+	"blobio/h5"
+	"blobio/internal/fault"
+)
+
+// Compressed is the process-centric layout with compressed data. Places are those of the plain file that it stands for.
+type Compressed struct{ Process }
+
+// bind makes room for what is known of the compressed data.
+func (Compressed) bind(p *Place) {
+	if p.Packed == nil {
+		p.Packed = &Packed{Chunk: p.Shape.Chunk}
+	}
+}
+
+func (Compressed) readTable(p *Place, f io.ReaderAt, name string, t *Ranks) error {
+	return readPackedTable(f, p, name, t)
+}
+
+// tableAt is in the index.
+func (Compressed) tableAt(p *Place, d, m int, _ *Ranks, j int) int64 { return p.TableAt(d, m, j) }
+
+// recordBytes is nothing: how much a record is compressed to, its header does not tell.
+func (Compressed) recordBytes(*Place) int64 { return 0 }
+
+func (Compressed) fileSize(p *Place, _ int64) int64 { return p.Packed.IndexOff + p.Packed.IndexLen }
+
+// container comes twice: while it is not known how much there is, the offsets of header and data are, which come first.
+func (Compressed) container(p *Place, dataLen int64) (*h5.Layout, error) {
+	pk := p.Packed
+	b := h5.NewBuilder()
+	g := b.Root()
+	hd := g.Dataset(HeaderPacked, h5.Uint8, []int64{p.HeaderLen}, nil)
+	dd := g.Dataset(DataPacked, h5.Uint8, []int64{max(pk.Stored, 1)}, &h5.DatasetOptions{Align: dataAlign})
+	xd := g.Dataset(IndexPacked, h5.Uint8, []int64{max(pk.IndexLen, 1)}, &h5.DatasetOptions{Align: indexAlign})
+	l, err := b.Layout()
+	if err == nil {
+		p.HeaderOff, p.DataOff, p.DataLen, pk.IndexOff = hd.Offset(), dd.Offset(), dataLen, xd.Offset()
+	}
+	return l, err
+}
+
+// shown: offsets in the plain file are nowhere in this one.
+func (Compressed) shown(int64) int64 { return -1 }
+
+// gap is nothing: each byte costs more than a new read.
+func (Compressed) gap() int64 { return 0 }
+
+// expansion is how many times the bytes of its file a piece may have before its content is looked at.
+const expansion = 64
+
+func (Compressed) backed(p *Place, off, n int64, name, field string) (sure bool, err error) {
+	if off < 0 || n < 0 || n > p.DataOff+p.DataLen-off {
+		return true, formatErr(name, -1, field, fault.ErrCorrupt, "%d bytes of content, but the blobs have %d", n, p.DataLen)
+	}
+	return n/expansion < p.FileLen, nil
+}
+
+// requestBytes is what one request takes while a map is read: in both lists, as a decomp.Req, and in the map.
+const requestBytes = 32
+
+// roomForLists says whether the lists of map d of all blobs may be held in memory. Those of a plain file are in it, byte by byte; lists
+// of a compressed one may be 32,768 times as long as what they are stored in, and no limit follows from the file.
+func (Compressed) roomForLists(p *Place, t *Ranks, d int, name string) error {
+	if len(t.ID) == 0 {
+		return nil
+	}
+	k := (len(t.ID)-1)*p.NumMaps() + d
+	n := t.Reqs[k] + t.Nreqs[k]
+	if size := p.OffsetSize(d) + 4; n/expansion < p.FileLen/size || n <= p.Packed.Memory/requestBytes {
+		return nil
+	}
+	return formatErr(name, p.TableAt(d, MapNreqs, 0), fmt.Sprintf("D%d.nreqs", d+1), fault.ErrTooLarge,
+		"%d requests of all blobs in a file of %d bytes: want at most %d, or more OpenOptions.Memory", n, p.FileLen, p.Packed.Memory/requestBytes)
+}

@@ -1,0 +1,340 @@
+package layout
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"math"
+
+	"blobio/cdf5"
+	"blobio/internal/codec"
+	"blobio/internal/crccat"
+)
+
+// Names of the datasets of a compressed process-centric subfile. They are others than those of a plain
+// one, so that no reader takes the one for the other.
+const (
+	HeaderPacked = "header_zblob"
+	DataPacked   = "data_zblob"
+	IndexPacked  = "index_zblob"
+)
+
+// attPacked is the global attribute of a compressed subfile: version and bytes of a chunk.
+const (
+	AttPacked     = "blobio_compression"
+	PackedVersion = 1
+)
+
+// A piece, what one blob holds of a variable's record or of a list of a map, is compressed in chunks of
+// so many bytes of content, the last one less.
+const (
+	DefaultChunk = 256 << 10
+	MaxChunk     = 16 << 20
+)
+
+// The index, little endian: a head, the table of the blobs, the entries of all chunks.
+const (
+	IndexMagic    = "blobzidx"
+	IndexHead     = 32 // magic, version 4, chunk 4, entries 8, crc of what follows the head 4, crc of the 28 bytes before 4
+	indexRow      = 20 // of each blob and map: nreqs 4, blob_start 8, blob_count 8
+	IndexEntryLen = 24 // offset in data_zblob 8, stored bytes 4, form 1, zeros 3, crc of stored bytes 4, crc of content 4
+)
+
+// Forms of a chunk.
+const (
+	FormNone  = iota // never written
+	FormRaw          // as it is
+	FormZstd         // a zstd frame
+	FormPlane        // a zstd frame of the shuffled bytes
+	FormCount
+)
+
+var FormNames = [FormCount]string{"", "none", "zstd", "shuffle+zstd"}
+
+// Packed is what a place knows of a compressed subfile. place.dataOff and dataLen are then those that
+// data_blob would have at the place of data_zblob if it were not compressed, and all offsets within are
+// of that; unpacker brings them to the file.
+type Packed struct {
+	Chunk    int64
+	Stored   int64 // bytes of data_zblob
+	IndexOff int64
+	IndexLen int64
+	Index    *Index // reading: of all blobs, when the table is read
+	Memory   int64  // reading: what lists of requests may take that are far longer than the file
+}
+
+// Entry tells of one chunk.
+type Entry struct {
+	Off     int64 // in data_zblob
+	Stored  uint32
+	Form    uint8
+	Sum     uint32 // of the stored bytes
+	Content uint32 // of the content
+}
+
+func (e *Entry) Append(b []byte) []byte {
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.Off))
+	b = binary.LittleEndian.AppendUint32(b, e.Stored)
+	b = append(b, e.Form, 0, 0, 0)
+	b = binary.LittleEndian.AppendUint32(b, e.Sum)
+	return binary.LittleEndian.AppendUint32(b, e.Content)
+}
+
+func ParseEntry(b []byte) (e Entry, zeros bool) {
+	le := binary.LittleEndian
+	return Entry{Off: int64(le.Uint64(b)), Stored: le.Uint32(b[8:]), Form: b[12], Sum: le.Uint32(b[16:]), Content: le.Uint32(b[20:])},
+		b[13]|b[14]|b[15] == 0
+}
+
+// Fault says what is wrong with an entry whose chunk has n bytes of content, "" if nothing is.
+func (e *Entry) Fault(n, stored int64) string {
+	switch {
+	case e.Form == FormNone || e.Form >= FormCount:
+		return fmt.Sprintf("form %d, want 1 to %d", e.Form, FormCount-1)
+	case e.Off < 0 || int64(e.Stored) > stored || e.Off > stored-int64(e.Stored):
+		return fmt.Sprintf("%d bytes at %d, but %s has %d", e.Stored, e.Off, DataPacked, stored)
+	case e.Form == FormRaw && int64(e.Stored) != n:
+		return fmt.Sprintf("%d bytes of %d without compression", e.Stored, n)
+	case int64(e.Stored) > n || n > int64(e.Stored)*codec.MaxExpansion:
+		return fmt.Sprintf("%d bytes for %d of content", e.Stored, n)
+	}
+	return ""
+}
+
+// Index says which entries a piece has. They are ordered by variable and record, then by blob:
+// the lists of the maps (D1.offsets, D1.lengths, D2...), then the variables as in the header.
+type Index struct {
+	Place   *Place
+	Table   *Ranks
+	Chunk   int64
+	cum     [][]int64 // by class: chunks of the blobs before; nil if no variable is of that class
+	lists   []int64   // by map and list: its first entry
+	vars    []int64   // by variable: its first entry
+	step    []int64   // by variable: entries of a record
+	Total   int64
+	Entries []Entry // while writing
+}
+
+// Classes of pieces that have the same lengths in all blobs: of each map, elements of 1, 2, 4 and 8
+// bytes, offsets, lengths.
+const packClasses = 6
+
+func sizeClass(d int, size int64) int {
+	k := 0
+	for s := int64(1); s < size; s *= 2 {
+		k++
+	}
+	return d*packClasses + k
+}
+
+func chunksOf(n, chunk int64) int64 { return n/chunk + (n%chunk+chunk-1)/chunk }
+
+func NewIndex(pl *Place, t *Ranks, chunk int64) (*Index, error) {
+	nd := pl.NumMaps()
+	x := &Index{Place: pl, Table: t, Chunk: chunk, cum: make([][]int64, nd*packClasses), lists: make([]int64, 2*nd)}
+	class := func(c int, bytes func(i int) int64) int64 {
+		if x.cum[c] == nil {
+			l := make([]int64, len(t.ID)+1)
+			for i := range t.ID {
+				l[i+1] = l[i] + chunksOf(bytes(i), chunk)
+			}
+			x.cum[c] = l
+		}
+		return x.cum[c][len(t.ID)]
+	}
+	for d := range nd {
+		for w := range 2 {
+			size := x.listSize(d, w)
+			x.lists[2*d+w] = x.Total
+			x.Total += class(d*packClasses+4+w, func(i int) int64 { return size * t.Nreqs[i*nd+d] })
+		}
+	}
+	for v := range pl.Vars {
+		sv := &pl.Vars[v]
+		size, recs := sv.Size, int64(1)
+		if sv.Record {
+			recs = pl.Records
+		}
+		n := int64(0)
+		if d := sv.Decomp - 1; d >= 0 {
+			n = class(sizeClass(d, size), func(i int) int64 { return size * t.Count[i*nd+d] })
+		} else if len(t.ID) > 0 && t.ID[0] == 0 {
+			n = chunksOf(sv.Elems*size, chunk)
+		}
+		x.vars, x.step = append(x.vars, x.Total), append(x.step, n)
+		if n > 0 && recs > (math.MaxInt64/IndexEntryLen/2-x.Total)/n {
+			return nil, fmt.Errorf("%d records of variable %q need too many entries", recs, pl.Header.Vars[pl.FileVar(v)].Name)
+		}
+		x.Total += n * recs
+	}
+	return x, nil
+}
+
+// listSize is the size of an element of a list: 0 is offsets, 1 lengths.
+func (x *Index) listSize(d, w int) int64 {
+	if w == 0 {
+		return x.Place.OffsetSize(d)
+	}
+	return 4
+}
+
+// List returns the first entry of a list of blob i, its bytes and the size of an element.
+func (x *Index) List(d, w, i int) (first, n, size int64) {
+	size = x.listSize(d, w)
+	return x.lists[2*d+w] + x.cum[d*packClasses+4+w][i], size * x.Table.Nreqs[i*x.Place.NumMaps()+d], size
+}
+
+// Piece returns the first entry of blob i's part of a variable's record (counted in this file), its
+// bytes and the size of an element.
+func (x *Index) Piece(v int, rec int64, i int) (first, n, size int64) {
+	sv := &x.Place.Vars[v]
+	size = sv.Size
+	first = x.vars[v] + rec*x.step[v]
+	if d := sv.Decomp - 1; d >= 0 {
+		return first + x.cum[sizeClass(d, size)][i], size * x.Table.Count[i*x.Place.NumMaps()+d], size
+	}
+	if x.Table.ID[i] == 0 {
+		n = sv.Elems * size
+	}
+	return first, n, size
+}
+
+// Each calls f for each piece of blob i, in the order of the entries.
+func (x *Index) Each(i int, f func(first, n int64)) {
+	for d := range x.Place.NumMaps() {
+		for w := range 2 {
+			first, n, _ := x.List(d, w, i)
+			f(first, n)
+		}
+	}
+	for v := range x.Place.Vars {
+		recs := int64(1)
+		if x.Place.Vars[v].Record {
+			recs = x.Place.Records
+		}
+		for rec := range recs {
+			first, n, _ := x.Piece(v, rec, i)
+			f(first, n)
+		}
+	}
+}
+
+// TableLen is the length of the table of the blobs in the index.
+func (p *Place) TableLen() int64 { return indexRow * int64(p.NumMaps()) * int64(p.Shape.Blobs) }
+
+// TableAt is where the index says of map d of blob j: variable m.
+func (p *Place) TableAt(d, m, j int) int64 {
+	return p.Packed.IndexOff + IndexHead + indexRow*(int64(j)*int64(p.NumMaps())+int64(d)) + [...]int64{MapNreqs: 0, MapStart: 4, MapCount: 12}[m]
+}
+
+// Encode returns the index of all blobs as it is in the file.
+func (x *Index) Encode() []byte {
+	le := binary.LittleEndian
+	nd := x.Place.NumMaps()
+	b := make([]byte, IndexHead, IndexHead+int64(len(x.Table.ID)*nd)*indexRow+x.Total*IndexEntryLen)
+	for i := range x.Table.ID {
+		for k := i * nd; k < (i+1)*nd; k++ {
+			b = le.AppendUint32(b, uint32(x.Table.Nreqs[k]))
+			b = le.AppendUint64(b, uint64(x.Table.Start[k]))
+			b = le.AppendUint64(b, uint64(x.Table.Count[k]))
+		}
+	}
+	for k := range x.Entries {
+		b = x.Entries[k].Append(b)
+	}
+	copy(b, IndexMagic)
+	le.PutUint32(b[8:], PackedVersion)
+	le.PutUint32(b[12:], uint32(x.Chunk))
+	le.PutUint64(b[16:], uint64(x.Total))
+	le.PutUint32(b[24:], crc32.ChecksumIEEE(b[IndexHead:]))
+	le.PutUint32(b[28:], crc32.ChecksumIEEE(b[:28]))
+	return b
+}
+
+// Sum is the checksum of the content of a header variable's record in all blobs, one after the other,
+// as the manifest has it.
+func (x *Index) Sum(fileVar int, rec int64) (uint32, error) {
+	nd := x.Place.NumMaps()
+	if fileVar < nd*MapVars && fileVar%MapVars < MapOffsets {
+		d, m := fileVar/MapVars, fileVar%MapVars
+		crc := uint32(0)
+		var b [8]byte
+		for i := range x.Table.ID {
+			k, n := i*nd+d, 8
+			switch m {
+			case MapNreqs:
+				n = 4
+				binary.LittleEndian.PutUint32(b[:], uint32(x.Table.Nreqs[k]))
+			case MapStart:
+				binary.LittleEndian.PutUint64(b[:], uint64(x.Table.Start[k]))
+			default:
+				binary.LittleEndian.PutUint64(b[:], uint64(x.Table.Count[k]))
+			}
+			crc = crc32.Update(crc, crc32.IEEETable, b[:n])
+		}
+		return crc, nil
+	}
+	var join crccat.Joiner
+	crc := uint32(0)
+	for i := range x.Table.ID {
+		var first, n int64
+		if fileVar < nd*MapVars {
+			first, n, _ = x.List(fileVar/MapVars, fileVar%MapVars-MapOffsets, i)
+		} else {
+			first, n, _ = x.Piece(fileVar-nd*MapVars, rec, i)
+		}
+		for k := first; n > 0; k++ {
+			c := min(n, x.Chunk)
+			if x.Entries[k].Form == FormNone {
+				return 0, fmt.Errorf("blob %d was not all written", x.Table.ID[i])
+			}
+			crc = join.Cat(crc, x.Entries[k].Content, c)
+			n -= c
+		}
+	}
+	return crc, nil
+}
+
+// PackedAtt is the attribute that tells that a header is of a compressed subfile.
+func PackedAtt(chunk int64) cdf5.Att {
+	return cdf5.Att{Name: AttPacked, Type: cdf5.Int, Value: []int32{PackedVersion, int32(chunk)}}
+}
+
+// All calls f for each piece of all blobs, in the order of the entries, as long as it returns true. v is the
+// index of the variable in the header, rec its record in this file.
+func (x *Index) All(f func(v int, rec int64, i int, first, n int64) bool) {
+	for d := range x.Place.NumMaps() {
+		for w := range 2 {
+			for i := range x.Table.ID {
+				if first, n, _ := x.List(d, w, i); n > 0 && !f(d*MapVars+MapOffsets+w, 0, i, first, n) {
+					return
+				}
+			}
+		}
+	}
+	for v := range x.Place.Vars {
+		recs := int64(1)
+		if x.Place.Vars[v].Record {
+			recs = x.Place.Records
+		}
+		if x.step[v] == 0 {
+			continue
+		}
+		for rec := range recs {
+			for i := range x.Table.ID {
+				if first, n, _ := x.Piece(v, rec, i); n > 0 && !f(x.Place.FileVar(v), rec, i, first, n) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Name says what a piece is.
+func (x *Index) Name(v int, rec int64, i int) string {
+	s := fmt.Sprintf("variable %q", x.Place.Header.Vars[v].Name)
+	if x.Place.Header.IsRecord(v) {
+		s += fmt.Sprintf(" record %d", rec)
+	}
+	return s + fmt.Sprintf(" of blob %d", x.Table.ID[i])
+}

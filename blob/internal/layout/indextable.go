@@ -1,0 +1,109 @@
+package layout
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"blobio/cdf5"
+	"blobio/internal/fault"
+)
+
+// ParsePacked takes the attribute that says how a header's data are compressed out of the header's list for
+// the schema, and checks the head of the index.
+func ParsePacked(f io.ReaderAt, p *Place, name string) error {
+	pk := p.Packed
+	at := p.Locate()
+	a := cdf5.FindAtt(p.Header.Atts, AttPacked)
+	if a == nil {
+		return formatErr(name, at.Atts(), "attribute "+AttPacked, fault.ErrCorrupt, "not there, but the data are in %s", DataPacked)
+	}
+	v, ok := a.Value.([]int32)
+	if !ok || len(v) < 2 {
+		return formatErr(name, at.GlobalAtt(AttPacked), "attribute "+AttPacked, fault.ErrCorrupt, "%v of type %v, want version and bytes of a chunk", a.Value, a.Type)
+	}
+	if v[0] != PackedVersion {
+		return formatErr(name, at.GlobalAtt(AttPacked), "attribute "+AttPacked, fault.ErrVersion, "version %d, want %d", v[0], PackedVersion)
+	}
+	if len(v) != 2 || v[1] < 8 || v[1] > MaxChunk || v[1]%8 != 0 {
+		return formatErr(name, at.GlobalAtt(AttPacked), "attribute "+AttPacked, fault.ErrCorrupt, "chunks of %v bytes, want a multiple of 8 up to %d", v[1:], MaxChunk)
+	}
+	pk.Chunk = int64(v[1])
+	if p.Big {
+		return formatErr(name, p.HeaderOff, "header", fault.ErrUnsupported, "big endian, with compression")
+	}
+	bad := func(at int64, field, format string, args ...any) error {
+		return formatErr(name, pk.IndexOff+at, field+" of "+IndexPacked, fault.ErrCorrupt, format, args...)
+	}
+	if pk.IndexLen < IndexHead {
+		return formatErr(name, pk.IndexOff, IndexPacked, fault.ErrTruncated, "%d bytes, want at least %d", pk.IndexLen, IndexHead)
+	}
+	var h [IndexHead]byte
+	if err := ReadFull(f, h[:], pk.IndexOff, name, IndexPacked); err != nil {
+		return err
+	}
+	le := binary.LittleEndian
+	if sum := crc32.ChecksumIEEE(h[:28]); string(h[:8]) != IndexMagic {
+		return bad(0, "magic", "%q, want %q", h[:8], IndexMagic)
+	} else if want := le.Uint32(h[28:]); sum != want {
+		return formatErr(name, pk.IndexOff, "head of "+IndexPacked, fault.ErrChecksum, "sums to %08x, it says %08x", sum, want)
+	}
+	if n := le.Uint32(h[8:]); n != PackedVersion {
+		return formatErr(name, pk.IndexOff+8, "version of "+IndexPacked, fault.ErrVersion, "%d, want %d", n, PackedVersion)
+	}
+	if n := int64(le.Uint32(h[12:])); n != pk.Chunk {
+		return bad(12, "chunk", "%d bytes, the header says %d", n, pk.Chunk)
+	}
+	if n, room := le.Uint64(h[16:]), pk.IndexLen-IndexHead; n > uint64(room)/IndexEntryLen || int64(n)*IndexEntryLen+p.TableLen() != room {
+		return bad(16, "entries", "%d, but %s has %d bytes, for the table of %d blobs too", n, IndexPacked, pk.IndexLen, p.Shape.Blobs)
+	}
+	return nil
+}
+
+// readPackedTable is walkBlobs for compressed files: the maps of all blobs are in the index.
+func readPackedTable(f io.ReaderAt, pl *Place, name string, t *Ranks) error {
+	pk := pl.Packed
+	nd, nb := pl.NumMaps(), pl.Shape.Blobs
+	const batch = 1 << 12
+	buf := make([]byte, indexRow*nd*min(nb, batch))
+	off := pl.DataOff
+	for lo := 0; lo < nb; lo += batch {
+		b := buf[:indexRow*nd*min(nb-lo, batch)]
+		if err := ReadFull(f, b, pl.TableAt(0, MapNreqs, lo), name, IndexPacked); err != nil {
+			return err
+		}
+		for j := lo; j < min(nb, lo+batch); j++ {
+			for d := range nd {
+				k := j*nd + d
+				t.Nreqs[k] = int64(int32(binary.LittleEndian.Uint32(b)))
+				t.Start[k] = int64(binary.LittleEndian.Uint64(b[4:]))
+				t.Count[k] = int64(binary.LittleEndian.Uint64(b[12:]))
+				b = b[indexRow:]
+				// Places and sizes depend on these, so a wrong one ends it.
+				if n := t.Nreqs[k]; n < 0 || n > pl.Shape.MaxReqs[d] {
+					return formatErr(name, pl.TableAt(d, MapNreqs, j), fmt.Sprintf("D%d.nreqs[%d]", d+1, j), fault.ErrCorrupt, "%d, want 0..%d (D%d.max_nreqs)", n, pl.Shape.MaxReqs[d], d+1)
+				}
+				if n := t.Count[k]; n < 0 || n > pl.Shape.Elems[d] {
+					return formatErr(name, pl.TableAt(d, MapCount, j), fmt.Sprintf("D%d.blob_count[%d]", d+1, j), fault.ErrCorrupt, "%d, want 0..%d (D%d.nelems)", n, pl.Shape.Elems[d], d+1)
+				}
+			}
+			t.Blob[j] = off
+			size := pl.BlobSize(t, j)
+			if size < 0 || size > 1<<62-off {
+				return formatErr(name, pl.TableAt(0, MapCount, j), fmt.Sprintf("blob %d", j), fault.ErrCorrupt, "the blobs up to it are over the limit of 2^62 bytes")
+			}
+			off += size
+		}
+	}
+	pl.DataLen = off - pl.DataOff
+	x, err := NewIndex(pl, t, pk.Chunk)
+	if err != nil {
+		return formatErr(name, pl.HeaderOff+NumrecsAt, "numrecs", fault.ErrCorrupt, "%v", err)
+	}
+	if n := (pk.IndexLen - IndexHead - pl.TableLen()) / IndexEntryLen; n != x.Total {
+		return formatErr(name, pk.IndexOff+16, "entries of "+IndexPacked, fault.ErrCorrupt, "%d, want %d for what the blobs hold", n, x.Total)
+	}
+	pk.Index = x
+	return nil
+}

@@ -1,0 +1,110 @@
+package layout
+
+import "blobio/cdf5"
+
+// Locator tells where the fields of a CDF-5 header lie in its file, for errors
+// that are found after decoding: the places follow from the lengths of names and lists.
+type Locator struct {
+	h    *cdf5.Header
+	base int64 // file offset of the header
+}
+
+// Lengths of parts of a CDF-5 header, in bytes.
+const (
+	hdrTag   = 4 // tag of a list, type of an attribute or a variable
+	HdrCount = 8 // count, length, dimension id, vsize, begin
+	hdrList  = hdrTag + HdrCount
+	hdrStart = NumrecsAt + NumrecsLen
+)
+
+func pad4(n int64) int64 { return (n + 3) &^ 3 }
+
+func hdrName(s string) int64 { return HdrCount + pad4(int64(len(s))) }
+
+func attsLen(atts []cdf5.Att) int64 {
+	n := int64(hdrList)
+	for i := range atts {
+		n += attLen(&atts[i])
+	}
+	return n
+}
+
+func attLen(a *cdf5.Att) int64 {
+	return hdrName(a.Name) + hdrTag + HdrCount + pad4(int64(a.Len())*int64(a.Type.Size()))
+}
+
+func (p *Place) Locate() Locator { return NewLocator(p.Header, p.HeaderOff) }
+
+// blobsAt is where the length of the dimension nblobs is.
+func (p *Place) blobsAt() int64 { return p.Locate().DimLen(p.blobsDim()) }
+
+// NelemsAt is where the length of the dimension Dk.nelems is, d from 0.
+func (p *Place) NelemsAt(d int) int64 { return p.Locate().DimLen(p.blobsDim() + 1 + d) }
+
+// blobsDim is the dimension nblobs; behind it are two of each map.
+func (p *Place) blobsDim() int { return len(p.Header.Dims) - 1 - 2*p.maps }
+
+// Dims is where the list of dimensions begins.
+func (l Locator) Dims() int64 { return l.base + hdrStart }
+
+// Dim is where dimension i, its name first, begins; i may be one past the last.
+func (l Locator) Dim(i int) int64 {
+	at := l.Dims() + hdrList
+	for k := range i {
+		at += hdrName(l.h.Dims[k].Name) + HdrCount
+	}
+	return at
+}
+
+// DimLen is where the length of dimension i is.
+func (l Locator) DimLen(i int) int64 { return l.Dim(i) + hdrName(l.h.Dims[i].Name) }
+
+// Atts is where the list of global attributes begins.
+func (l Locator) Atts() int64 { return l.Dim(len(l.h.Dims)) }
+
+// attValue is where the values of an attribute are, in the list that begins at at;
+// the list's begin if it has no such attribute.
+func attValue(at int64, atts []cdf5.Att, name string) int64 {
+	off := at + hdrList
+	for i := range atts {
+		if atts[i].Name == name {
+			return off + hdrName(name) + hdrTag + HdrCount
+		}
+		off += attLen(&atts[i])
+	}
+	return at
+}
+
+// GlobalAtt is where the values of a global attribute are.
+func (l Locator) GlobalAtt(name string) int64 { return attValue(l.Atts(), l.h.Atts, name) }
+
+// vars is where the list of variables begins.
+func (l Locator) vars() int64 { return l.Atts() + attsLen(l.h.Atts) }
+
+// Variable is where variable v, its name first, begins.
+func (l Locator) Variable(v int) int64 {
+	at := l.vars() + hdrList
+	for k := range v {
+		w := &l.h.Vars[k]
+		at += hdrName(w.Name) + HdrCount*int64(1+len(w.Dims)) + attsLen(w.Atts) + hdrTag + 2*HdrCount
+	}
+	return at
+}
+
+// DimIDs is where the number of dimensions of variable v is; the ids follow.
+func (l Locator) DimIDs(v int) int64 { return l.Variable(v) + hdrName(l.h.Vars[v].Name) }
+
+func (l Locator) varAtts(v int) int64 {
+	return l.DimIDs(v) + HdrCount*int64(1+len(l.h.Vars[v].Dims))
+}
+
+// VarAtt is where the values of an attribute of variable v are.
+func (l Locator) VarAtt(v int, name string) int64 {
+	return attValue(l.varAtts(v), l.h.Vars[v].Atts, name)
+}
+
+// VarType is where the type of variable v is.
+func (l Locator) VarType(v int) int64 { return l.varAtts(v) + attsLen(l.h.Vars[v].Atts) }
+
+// NewLocator is of a header that begins at base in its file.
+func NewLocator(h *cdf5.Header, base int64) Locator { return Locator{h, base} }

@@ -1,0 +1,54 @@
+package layout
+
+import "blobio/cdf5"
+
+// MaxPieceSums is the most checksums of pieces of a dataset: 256 MiB of its manifest. What is larger has those of extents only.
+const MaxPieceSums = 1 << 25
+
+// PieceIndex tells which of a subfile's checksums of pieces are those of an extent.
+type PieceIndex struct {
+	Size  int64   // of a piece in bytes
+	first []int64 // by header variable: the first of its own, among those of its kind (of a record)
+	count []int64 // how many it has (in a record)
+	fixed int64   // of all fixed variables
+	rec   int64   // of all record variables, in a record
+}
+
+// Pieces returns the index for pieces of so many bytes.
+func (p *Place) Pieces(t *Ranks, size int64) *PieceIndex {
+	x := &PieceIndex{Size: size, first: make([]int64, len(p.Header.Vars)), count: make([]int64, len(p.Header.Vars))}
+	for v := range p.Header.Vars {
+		sum := &x.fixed
+		if p.Header.IsRecord(v) {
+			sum = &x.rec
+		}
+		x.first[v], x.count[v] = *sum, NumPieces(p.ExtentBytes(v, t), size)
+		*sum = min(*sum+x.count[v], MaxPieceSums+1)
+	}
+	return x
+}
+
+// Total is how many checksums of pieces a subfile of so many records has, -1 if more than any manifest.
+func (x *PieceIndex) Total(records int64) int64 {
+	if x.fixed > MaxPieceSums || x.rec > 0 && records > MaxPieceSums/x.rec {
+		return -1
+	}
+	return x.fixed + records*x.rec
+}
+
+// Of returns the checksums of one extent's pieces from those of the subfile.
+func (x *PieceIndex) Of(all []uint32, h *cdf5.Header, v int, rec int64) []uint32 {
+	at := x.first[v]
+	if h.IsRecord(v) {
+		at += x.fixed + rec*x.rec
+	}
+	return all[at : at+x.count[v]]
+}
+
+// NumPieces is how many checksums of pieces an extent of n bytes has.
+func NumPieces(n, piece int64) int64 {
+	if piece == 0 || n <= piece {
+		return 0
+	}
+	return (n-1)/piece + 1
+}

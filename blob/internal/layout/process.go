@@ -1,0 +1,255 @@
+package layout
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+
+	"blobio/cdf5"
+	"blobio/h5"
+	"blobio/internal/fault"
+)
+
+// Process is the process-centric layout: a header, little endian, and a blob of each rank, in two datasets of an HDF5 file.
+type Process struct{}
+
+func (Process) traits() Traits { return Traits{ByRank: true} }
+
+func (Process) piece(p *Place, v int, rec int64, r *Ranks, i int) (off, n int64) {
+	_, count := p.mine(v, r, i)
+	n = count * p.Vars[v].Size
+	return r.Blob[i] + p.VarOff(v, r, i) + rec*n, n
+}
+
+func (Process) mapPiece(p *Place, d, m int, r *Ranks, i int) (off, n int64) {
+	nd := p.NumMaps()
+	off = r.Blob[i]
+	for e, n := range r.Nreqs[i*nd : i*nd+d] {
+		off += 20 + (4+p.OffsetSize(e))*n
+	}
+	switch m {
+	case MapNreqs:
+		return off, 4
+	case MapStart:
+		return off + 4, 8
+	case MapCount:
+		return off + 12, 8
+	}
+	q := r.Nreqs[i*nd+d]
+	if off += 20; m == MapLengths {
+		off += p.OffsetSize(d) * q
+	}
+	return off, p.listSize(d, m) * q
+}
+
+func (Process) listAt(p *Place, d, m int, r *Ranks, i int) int64 {
+	return p.listSize(d, m) * r.Reqs[i*p.NumMaps()+d]
+}
+
+func (Process) rows() bool { return false }
+
+func (Process) whole(*Place, int, int64) (off int64, ok bool) { return 0, false }
+
+func (l Process) extentBytes(p *Place, v int, t *Ranks) int64 {
+	if d, m := v/MapVars, v%MapVars; d < p.NumMaps() && m >= MapOffsets {
+		k := (len(t.ID)-1)*p.NumMaps() + d // the lists of all blobs, without padding
+		if k < 0 {
+			return 0
+		}
+		return p.listSize(d, m) * (t.Reqs[k] + t.Nreqs[k])
+	}
+	return l.elems(p, v) * int64(p.Header.Vars[v].Type.Size())
+}
+
+// elems leaves out the element of an empty map, which is not there.
+func (Process) elems(p *Place, v int) int64 {
+	if i := v - p.NumMaps()*MapVars; i >= 0 && p.Vars[i].Decomp != 0 {
+		return p.Shape.Elems[p.Vars[i].Decomp-1]
+	}
+	return p.Header.Elems(v)
+}
+
+func (Process) pad(*Place, int) int64 { return 0 }
+
+// each goes by blob, and in it by variable.
+func (Process) each(p *Place, records int64, visit func(v int, rec int64, j int) bool) {
+	for j := range p.Shape.Blobs {
+		for v := range p.Header.Vars {
+			if !p.Header.IsRecord(v) {
+				if !visit(v, -1, j) {
+					return
+				}
+				continue
+			}
+			for rec := range records {
+				if !visit(v, rec, j) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (Process) bind(*Place) {}
+
+func (Process) appendHeader(h *cdf5.Header, b []byte) ([]byte, error) {
+	return h.AppendTo(b, binary.LittleEndian, true)
+}
+
+// readTable finds the blobs one after the other:
+// the place of each follows only from the sizes of those before.
+func (Process) readTable(pl *Place, f io.ReaderAt, name string, t *Ranks) error {
+	order := orderOf(pl.Big)
+	nd, nb := pl.NumMaps(), pl.Shape.Blobs
+	off, end := pl.DataOff, pl.DataOff+pl.DataLen
+	var b [20]byte
+	for j := range nb {
+		t.Blob[j] = off
+		for d := range nd {
+			field := func(m int) string { return fmt.Sprintf("D%d.%s[%d]", d+1, MapVarDefs[m].Name, j) }
+			at, _ := pl.MapPiece(d, MapNreqs, t, j)
+			if at > end-20 {
+				return formatErr(name, at, field(MapNreqs), fault.ErrTruncated, "the map variables go beyond the end of %s at %#x", DataBlob, end)
+			}
+			if err := ReadFull(f, b[:], at, name, field(MapNreqs)); err != nil {
+				return err
+			}
+			k := j*nd + d
+			t.Nreqs[k] = int64(int32(order.Uint32(b[:])))
+			t.Start[k] = int64(order.Uint64(b[4:]))
+			t.Count[k] = int64(order.Uint64(b[12:]))
+			// The next place depends on these, so a wrong one ends the walk.
+			if n := t.Nreqs[k]; n < 0 || n > pl.Shape.MaxReqs[d] {
+				return formatErr(name, at, field(MapNreqs), fault.ErrCorrupt, "%d, want 0..%d (D%d.max_nreqs)", n, pl.Shape.MaxReqs[d], d+1)
+			}
+			if n := t.Count[k]; n < 0 || n > pl.Shape.Elems[d] {
+				return formatErr(name, at+12, field(MapCount), fault.ErrCorrupt, "%d, want 0..%d (D%d.nelems)", n, pl.Shape.Elems[d], d+1)
+			}
+		}
+		size := pl.BlobSize(t, j)
+		if size > end-off {
+			return formatErr(name, off, fmt.Sprintf("%s of blob %d", DataBlob, j), fault.ErrTruncated, "%d bytes by its own map variables, but %s ends at %#x", size, DataBlob, end)
+		}
+		off += size
+	}
+	if off != end {
+		return formatErr(name, off, DataBlob, fault.ErrCorrupt, "%d bytes behind the last of %d blobs", end-off, nb)
+	}
+	return nil
+}
+
+func (l Process) tableAt(p *Place, d, m int, t *Ranks, j int) int64 {
+	off, _ := l.mapPiece(p, d, m, t, j)
+	return off
+}
+
+// SetRecords fixes how many records a blob has, and with it the place of every variable in it.
+func (p *Place) SetRecords(n int64) {
+	p.Records = n
+	nd := p.NumMaps()
+	p.before = make([]int64, (len(p.Vars)+1)*(nd+1))
+	for i := range p.Vars {
+		v := &p.Vars[i]
+		row, next := p.before[i*(nd+1):(i+1)*(nd+1)], p.before[(i+1)*(nd+1):(i+2)*(nd+1)]
+		copy(next, row)
+		size := v.Size
+		if v.Record {
+			size *= p.Records
+		}
+		if v.Decomp != 0 {
+			next[v.Decomp-1] += size
+		} else {
+			next[nd] += size * v.Elems
+		}
+	}
+}
+
+func (Process) holds(p *Place, name string, have, want int64) error {
+	if have != want {
+		return formatErr(name, p.HeaderOff+NumrecsAt, "numrecs", fault.ErrCorrupt, "%d, want %d", have, want)
+	}
+	return nil
+}
+
+func (l Process) recordBytes(p *Place) (size int64) {
+	for i := range p.Vars {
+		v := &p.Vars[i]
+		if v.Record && (v.Decomp == 0 || p.Shape.Elems[v.Decomp-1] > 1) { // 1 may stand for none
+			size += min(l.extentBytes(p, p.NumMaps()*MapVars+i, nil), p.FileLen+1)
+		}
+	}
+	return size
+}
+
+func (Process) fileSize(p *Place, _ int64) int64 { return p.DataOff + p.DataLen }
+
+// container lays out the HDF5 file around data_blob.
+func (Process) container(p *Place, dataLen int64) (*h5.Layout, error) {
+	// An empty dataset cannot be told from one that was never written, and
+	// libhdf5 gives it no address; blobs are never empty in fact (20 bytes per map),
+	// but a schema without maps and data is.
+	b := h5.NewBuilder()
+	hd := b.Root().Dataset(HeaderBlob, h5.Uint8, []int64{p.HeaderLen}, nil)
+	dd := b.Root().Dataset(DataBlob, h5.Uint8, []int64{dataLen}, &h5.DatasetOptions{Align: dataAlign})
+	l, err := b.Layout()
+	if err == nil {
+		p.HeaderOff, p.DataOff, p.DataLen = hd.Offset(), dd.Offset(), dataLen
+	}
+	return l, err
+}
+
+func (Process) settle(p *Place, all *Ranks, records int64) (*h5.Layout, error) {
+	p.SetRecords(records)
+	total := int64(0)
+	for i := range all.ID {
+		all.Blob[i] = total
+		total += p.BlobSize(all, i)
+	}
+	meta, err := p.Container(total) // of compressed files another one
+	for i := range all.Blob {
+		all.Blob[i] += p.DataOff
+	}
+	return meta, err
+}
+
+func (Process) blobs(p *Place, at []int64) []int64 {
+	return append(append([]int64(nil), at...), p.DataOff+p.DataLen)
+}
+
+func (Process) shown(off int64) int64 { return off }
+
+func (Process) gap() int64 { return readGap }
+
+func (Process) backed(p *Place, off, n int64, name, field string) (bool, error) {
+	return true, p.within(off, n, name, field)
+}
+
+func (Process) roomForLists(*Place, *Ranks, int, string) error { return nil }
+
+func (Process) mayLack(*Place, int64) bool { return false }
+
+// mapBytes is the size of all map variables in the blob of entry i.
+func (p *Place) mapBytes(r *Ranks, i int) int64 {
+	n := int64(0)
+	for d, q := range r.Nreqs[i*p.NumMaps() : (i+1)*p.NumMaps()] {
+		n += 20 + (4+p.OffsetSize(d))*q
+	}
+	return n
+}
+
+// VarOff is the offset of variable v in the blob of entry i; v may be one past the last.
+func (p *Place) VarOff(v int, r *Ranks, i int) int64 {
+	nd := p.NumMaps()
+	row := p.before[v*(nd+1) : (v+1)*(nd+1)]
+	n := p.mapBytes(r, i)
+	for d, c := range r.Count[i*nd : (i+1)*nd] {
+		n += row[d] * c
+	}
+	if r.ID[i] == 0 {
+		n += row[nd]
+	}
+	return n
+}
+
+// BlobSize is the length of the blob of entry i, in bytes.
+func (p *Place) BlobSize(r *Ranks, i int) int64 { return p.VarOff(len(p.Vars), r, i) }

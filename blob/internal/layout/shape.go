@@ -1,0 +1,62 @@
+package layout
+
+import "blobio/cdf5"
+
+// Names of the two datasets of a process-centric subfile.
+const (
+	HeaderBlob = "header_blob"
+	DataBlob   = "data_blob"
+)
+
+// dataAlign is where data_blob begins: at a page, so that direct I/O is possible.
+const dataAlign = 4096
+
+// indexAlign is where the index of a compressed subfile begins.
+const indexAlign = 8
+
+// numrecsAt is the offset of the record count in a CDF-5 header, after the
+// magic; it is 8 bytes long.
+const (
+	NumrecsAt  = 4
+	NumrecsLen = 8
+)
+
+// DimBlobs is the dimension behind the canonical ones, how many blobs there are; those of the maps follow.
+const DimBlobs = "nblobs"
+
+// The five variables of a map, in order: Dk.nreqs, Dk.blob_start, ...
+const (
+	MapNreqs = iota
+	MapStart
+	MapCount
+	MapOffsets
+	MapLengths
+	MapVars // how many
+)
+
+var MapVarDefs = [MapVars]struct {
+	Name, Descr string
+	Type        cdf5.Type
+}{
+	{"nreqs", "Number of noncontiguous requests in individual blobs", cdf5.Int},
+	{"blob_start", "Starting array indices of individual blobs stored in a variable", cdf5.Int64},
+	{"blob_count", "Number of contiguous array elements in individual blobs stored in a variable", cdf5.Int64},
+	{"offsets", "Starting indices of flattened canonical noncontiguous requests of individual blobs", cdf5.Int},
+	{"lengths", "Number of elements of flattened canonical noncontiguous requests of individual blobs", cdf5.Int},
+}
+
+// Shape of one subfile: what its header says beyond the schema.
+type Shape struct {
+	Ranks    int     // world size
+	Subfiles int     // of the dataset
+	Blobs    int     // of this subfile
+	Elems    []int64 // by map from 0: elements in this subfile; the dimension is at least 1
+	MaxReqs  []int64 // by map from 0: most requests of a blob; the dimension is at least 1
+	Wide     []bool  // by map from 0: Dk.offsets is int64
+	Chunk    int64   // of a compressed subfile: bytes of a chunk; else 0
+}
+
+// Header lengths of 0 would mean "unlimited" in CDF, so a subfile that holds
+// nothing of a map gets dimensions of length 1. blob_count and nreqs say that
+// the one element is not there. (The reference aborts, or writes 0.)
+func AtLeast1(n int64) int64 { return max(n, 1) }

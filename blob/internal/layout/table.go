@@ -1,0 +1,109 @@
+package layout
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"blobio/internal/fault"
+)
+
+// ReadFull reads len(b) bytes, or says where the file ends.
+func ReadFull(f io.ReaderAt, b []byte, off int64, name, field string) error {
+	if off < 0 || off > math.MaxInt64-int64(len(b)) {
+		return formatErr(name, -1, field, fault.ErrCorrupt, "its place, %d, cannot be in a file", off)
+	}
+	n, err := f.ReadAt(b, off)
+	var bad *fault.FormatError
+	switch {
+	case n == len(b):
+		return nil
+	case errors.As(err, &bad): // of a compressed file
+		return err
+	case err == nil || err == io.EOF:
+		return formatErr(name, off+int64(n), field, fault.ErrTruncated, "the file ends, %d of %d bytes read", n, len(b))
+	}
+	return fmt.Errorf("blob: %s: %#x: %s: %w", name, off, field, err)
+}
+
+// maxBarren is the most blobs of a subfile without maps, of which only the
+// first holds anything.
+const maxBarren = 1 << 22
+
+// ReadTable does the work of loadTable. report, if it is not nil, is called
+// with every fault found and reading goes on as far as that makes sense;
+// otherwise the first fault is returned.
+func ReadTable(f io.ReaderAt, pl *Place, name string, report func(error)) (*Ranks, error) {
+	var first error
+	wrong := func(off int64, field string, class error, format string, args ...any) bool {
+		err := formatErr(name, off, field, class, format, args...)
+		if report != nil {
+			report(err)
+			return false
+		}
+		first = err
+		return true
+	}
+	// Each blob needs 20 bytes per map in the file, so a table that does not
+	// fit the file is not allocated. Without maps blobs need no bytes.
+	nd, nb := pl.NumMaps(), pl.Shape.Blobs
+	most := pl.FileLen / 20
+	if nd == 0 {
+		most = maxBarren
+	} else {
+		most /= int64(nd)
+	}
+	if int64(nb) > most {
+		return nil, formatErr(name, pl.blobsAt(), "dimension "+DimBlobs, fault.ErrTruncated, "%d, but a file of %d bytes has room for the maps of %d blobs", nb, pl.FileLen, most)
+	}
+	t := NewRanks(nb, nd)
+	for j := range nb {
+		t.ID[j] = j
+	}
+	err := pl.how.readTable(pl, f, name, t)
+	if err != nil {
+		return nil, err
+	}
+	for d := range nd {
+		start, reqs := int64(0), int64(0)
+		for j := range nb {
+			k := j*nd + d
+			at := func(m int) int64 { return pl.how.tableAt(pl, d, m, t, j) }
+			field := func(m int) string { return fmt.Sprintf("D%d.%s[%d]", d+1, MapVarDefs[m].Name, j) }
+			if n := t.Nreqs[k]; n < 0 || n > pl.Shape.MaxReqs[d] {
+				if wrong(at(MapNreqs), field(MapNreqs), fault.ErrCorrupt, "%d, want 0..%d (D%d.max_nreqs)", n, pl.Shape.MaxReqs[d], d+1) {
+					return nil, first
+				}
+				t.Nreqs[k] = min(max(n, 0), pl.Shape.MaxReqs[d])
+			}
+			if n := t.Count[k]; n < 0 || n > pl.Shape.Elems[d] {
+				if wrong(at(MapCount), field(MapCount), fault.ErrCorrupt, "%d, want 0..%d (D%d.nelems)", n, pl.Shape.Elems[d], d+1) {
+					return nil, first
+				}
+				t.Count[k] = min(max(n, 0), pl.Shape.Elems[d])
+			}
+			if t.Start[k] != start {
+				if wrong(at(MapStart), field(MapStart), fault.ErrCorrupt, "%d, want %d, the sum of the counts before", t.Start[k], start) {
+					return nil, first
+				}
+				t.Start[k] = start
+			}
+			if n := t.Count[k]; n > pl.Shape.Elems[d]-start {
+				if wrong(at(MapCount), field(MapCount), fault.ErrCorrupt, "%d, want at most %d: D%d.nelems is %d", n, pl.Shape.Elems[d]-start, d+1, pl.Shape.Elems[d]) {
+					return nil, first
+				}
+				t.Count[k] = pl.Shape.Elems[d] - start
+			}
+			t.Reqs[k] = reqs
+			start += t.Count[k]
+			reqs += t.Nreqs[k]
+		}
+		if n := pl.Shape.Elems[d]; start != n && !(start == 0 && n <= 1) {
+			if wrong(pl.NelemsAt(d), fmt.Sprintf("D%d.nelems", d+1), fault.ErrCorrupt, "%d, but the blobs hold %d elements", n, start) {
+				return nil, first
+			}
+		}
+	}
+	return t, nil
+}

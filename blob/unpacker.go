@@ -1,0 +1,359 @@
+package blob
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+	"sort"
+	"sync"
+
+	"blobio/blob/internal/layout"
+	"blobio/internal/codec"
+	"blobio/internal/crccat"
+	"blobio/internal/vfs"
+)
+
+// unpacker gives a compressed subfile as the plain one that it stands for: header at the same place,
+// data_blob at place.dataOff. What it gives of the data was checked against its checksum.
+type unpacker struct {
+	pl    *layout.Place
+	t     *layout.Ranks
+	x     *layout.Index
+	name  string
+	zstd  *codec.Zstd
+	bufs  sync.Pool // *[]byte of a chunk
+	mu    sync.Mutex
+	pages map[int64][]byte // of the entries, if they are not in x
+	cache map[int64][]byte // contents of chunks, by entry
+}
+
+const (
+	entryPage  = 2048 // entries read at once
+	maxPages   = 64
+	cacheBytes = 4 << 20 // of contents that were read in part
+)
+
+func newUnpacker(pl *layout.Place, t *layout.Ranks, x *layout.Index, name string, z *codec.Zstd) *unpacker {
+	return &unpacker{pl: pl, t: t, x: x, name: name, zstd: z, pages: map[int64][]byte{}, cache: map[int64][]byte{}}
+}
+
+// unpackedFile is a compressed subfile that is read as a plain one.
+type unpackedFile struct {
+	vfs.File
+	u *unpacker
+}
+
+func (f unpackedFile) ReadAt(b []byte, off int64) (int, error) { return f.u.readAt(f.File, b, off) }
+
+func (u *unpacker) readAt(f io.ReaderAt, b []byte, off int64) (n int, err error) {
+	if off < u.pl.DataOff {
+		k := min(int64(len(b)), u.pl.DataOff-off)
+		if n, err = f.ReadAt(b[:k], off); int64(n) < k {
+			return n, err
+		}
+		if n == len(b) {
+			return n, nil
+		}
+	}
+	for n < len(b) {
+		at := off + int64(n)
+		if at >= u.pl.DataOff+u.pl.DataLen {
+			return n, io.EOF
+		}
+		k, err := u.some(f, b[n:], at)
+		if n += k; err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// some reads what one piece has of the bytes from at on.
+func (u *unpacker) some(f io.ReaderAt, b []byte, at int64) (int, error) {
+	j := sort.Search(len(u.t.Blob), func(i int) bool { return u.t.Blob[i] > at }) - 1
+	if j < 0 {
+		return 0, io.EOF
+	}
+	rel := at - u.t.Blob[j]
+	nd := u.pl.NumMaps()
+	for d := range nd {
+		k := j*nd + d
+		if rel < 20 {
+			var head [20]byte
+			order := orderOf(u.pl.Big)
+			order.PutUint32(head[:], uint32(u.t.Nreqs[k]))
+			order.PutUint64(head[4:], uint64(u.t.Start[k]))
+			order.PutUint64(head[12:], uint64(u.t.Count[k]))
+			return copy(b, head[rel:]), nil
+		}
+		rel -= 20
+		for w := range 2 {
+			first, n, size := u.x.List(d, w, j)
+			if rel < n {
+				return u.piece(f, b, first, n, size, rel)
+			}
+			rel -= n
+		}
+	}
+	rel = at - u.t.Blob[j]
+	nv := len(u.pl.Vars)
+	v := sort.Search(nv, func(v int) bool { return u.pl.VarOff(v+1, u.t, j) > rel })
+	if v == nv {
+		return 0, io.EOF
+	}
+	rel -= u.pl.VarOff(v, u.t, j)
+	_, n, size := u.x.Piece(v, 0, j)
+	if n == 0 {
+		return 0, io.EOF // not reached: the variable would hold no byte
+	}
+	first, _, _ := u.x.Piece(v, rel/n, j)
+	return u.piece(f, b, first, n, size, rel%n)
+}
+
+// piece reads bytes from on of a piece of n bytes.
+func (u *unpacker) piece(f io.ReaderAt, b []byte, first, n, size, from int64) (int, error) {
+	b = b[:min(int64(len(b)), n-from)]
+	done := 0
+	for done < len(b) {
+		at := from + int64(done)
+		k := at / u.x.Chunk
+		begin := k * u.x.Chunk
+		m := min(u.x.Chunk, n-begin)
+		if at == begin && int64(len(b)-done) >= m {
+			if err := u.chunk(f, first+k, size, b[done:done+int(m)]); err != nil {
+				return done, err
+			}
+			done += int(m)
+			continue
+		}
+		c, err := u.cached(f, first+k, size, m)
+		if err != nil {
+			return done, err
+		}
+		done += copy(b[done:], c[at-begin:])
+	}
+	return done, nil
+}
+
+// cached returns the content of a chunk that is wanted in part: the rest may be wanted next.
+func (u *unpacker) cached(f io.ReaderAt, k, size, n int64) ([]byte, error) {
+	u.mu.Lock()
+	c := u.cache[k]
+	u.mu.Unlock()
+	if int64(len(c)) == n {
+		return c, nil
+	}
+	if err := u.plausible(f, k, n); err != nil {
+		return nil, err
+	}
+	c = make([]byte, n)
+	if err := u.chunk(f, k, size, c); err != nil {
+		return nil, err
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for old := range u.cache {
+		if int64(len(u.cache)) < max(2, cacheBytes/u.x.Chunk) {
+			break
+		}
+		delete(u.cache, old)
+	}
+	u.cache[k] = c
+	return c, nil
+}
+
+// plausible looks at an entry before anything is allocated for its content.
+func (u *unpacker) plausible(f io.ReaderAt, k, n int64) error {
+	e, err := u.entry(f, k)
+	if err == nil {
+		if msg := e.Fault(n, u.pl.Packed.Stored); msg != "" {
+			err = formatErr(u.name, u.entryAt(k), fmt.Sprintf("entry %d of %s", k, layout.IndexPacked), ErrCorrupt, "%s", msg)
+		}
+	}
+	return err
+}
+
+func (u *unpacker) entryAt(k int64) int64 {
+	return u.pl.Packed.IndexOff + layout.IndexHead + u.pl.TableLen() + k*layout.IndexEntryLen
+}
+
+// entry returns entry k.
+func (u *unpacker) entry(f io.ReaderAt, k int64) (layout.Entry, error) {
+	if k < 0 || k >= u.x.Total {
+		return layout.Entry{}, formatErr(u.name, -1, layout.IndexPacked, ErrCorrupt, "entry %d of %d", k, u.x.Total)
+	}
+	if u.x.Entries != nil {
+		return u.x.Entries[k], nil
+	}
+	page := k / entryPage
+	u.mu.Lock()
+	b := u.pages[page]
+	u.mu.Unlock()
+	if b == nil {
+		b = make([]byte, layout.IndexEntryLen*min(entryPage, u.x.Total-page*entryPage))
+		if err := layout.ReadFull(f, b, u.entryAt(page*entryPage), u.name, layout.IndexPacked); err != nil {
+			return layout.Entry{}, err
+		}
+		u.mu.Lock()
+		for old := range u.pages {
+			if len(u.pages) < maxPages {
+				break
+			}
+			delete(u.pages, old)
+		}
+		u.pages[page] = b
+		u.mu.Unlock()
+	}
+	e, zeros := layout.ParseEntry(b[k%entryPage*layout.IndexEntryLen:])
+	if !zeros {
+		return e, formatErr(u.name, u.entryAt(k)+13, fmt.Sprintf("entry %d of %s", k, layout.IndexPacked), ErrCorrupt, "its last three bytes of form are not zeros")
+	}
+	return e, nil
+}
+
+// chunk fills dst with the content of chunk k, elements of size bytes.
+func (u *unpacker) chunk(f io.ReaderAt, k, size int64, dst []byte) error {
+	if err := u.plausible(f, k, int64(len(dst))); err != nil {
+		return err
+	}
+	e, err := u.entry(f, k)
+	if err != nil {
+		return err
+	}
+	at := u.pl.DataOff + e.Off
+	field := fmt.Sprintf("chunk %d of %s", k, layout.DataPacked)
+	if e.Form == layout.FormRaw {
+		if err := layout.ReadFull(f, dst, at, u.name, field); err != nil {
+			return err
+		}
+		if sum := crc32.ChecksumIEEE(dst); sum != e.Sum {
+			return formatErr(u.name, at, field, ErrChecksum, "%d stored bytes sum to %08x, the index says %08x", e.Stored, sum, e.Sum)
+		}
+	} else {
+		in, flat := u.buffer(), dst
+		defer u.bufs.Put(in)
+		src := (*in)[:e.Stored]
+		if err := layout.ReadFull(f, src, at, u.name, field); err != nil {
+			return err
+		}
+		if sum := crc32.ChecksumIEEE(src); sum != e.Sum {
+			return formatErr(u.name, at, field, ErrChecksum, "%d stored bytes sum to %08x, the index says %08x", e.Stored, sum, e.Sum)
+		}
+		if e.Form == layout.FormPlane {
+			out := u.buffer()
+			defer u.bufs.Put(out)
+			flat = (*out)[:len(dst)]
+		}
+		if err := u.zstd.Decode(flat, src); err != nil {
+			return formatErr(u.name, at, field, ErrCorrupt, "%d bytes cannot be decompressed: %v", e.Stored, err)
+		}
+		if e.Form == layout.FormPlane {
+			codec.Unshuffle(dst, flat, int(size))
+		}
+	}
+	if sum := crc32.ChecksumIEEE(dst); sum != e.Content {
+		return formatErr(u.name, at, field, ErrChecksum, "its content sums to %08x, the index says %08x", sum, e.Content)
+	}
+	return nil
+}
+
+func (u *unpacker) buffer() *[]byte {
+	if b, ok := u.bufs.Get().(*[]byte); ok {
+		return b
+	}
+	b := make([]byte, u.x.Chunk)
+	return &b
+}
+
+// verify decompresses what all blobs hold of a header variable's record and returns the checksum of that. Each
+// fault goes to report, and the last one is returned.
+func (u *unpacker) verify(f io.ReaderAt, v int, rec int64, report func(error)) (crc uint32, stored int64, last error) {
+	x := u.x
+	nmap := x.Place.NumMaps() * layout.MapVars
+	if v < nmap && v%layout.MapVars < layout.MapOffsets {
+		crc, last = x.Sum(v, rec)
+		return crc, 0, last
+	}
+	var join crccat.Joiner
+	var buf []byte
+	for i := range x.Table.ID {
+		var first, n, size int64
+		if v < nmap {
+			first, n, size = x.List(v/layout.MapVars, v%layout.MapVars-layout.MapOffsets, i)
+		} else {
+			first, n, size = x.Piece(v-nmap, rec, i)
+		}
+		for k := first; n > 0; k++ {
+			m := min(n, x.Chunk)
+			n -= m
+			err := u.plausible(f, k, m)
+			if err == nil {
+				if int64(len(buf)) < m {
+					buf = make([]byte, m)
+				}
+				err = u.chunk(f, k, size, buf[:m])
+			}
+			if err != nil {
+				var bad *FormatError
+				if errors.As(err, &bad) {
+					named := *bad
+					named.Field += ": " + x.Name(v, rec, i)
+					err = &named
+				}
+				report(err)
+				last = err
+				continue
+			}
+			e, _ := u.entry(f, k)
+			stored += int64(e.Stored)
+			crc = join.Cat(crc, e.Content, m)
+		}
+	}
+	return crc, stored, last
+}
+
+// stored is where blob j's piece of a header variable's record lies compressed: offset in the file, bytes and form.
+func (u *unpacker) stored(f io.ReaderAt, v int, rec int64, j int) (off, n, content int64, form string, err error) {
+	nmap := u.pl.NumMaps() * layout.MapVars
+	var first int64
+	switch {
+	case v < nmap && v%layout.MapVars < layout.MapOffsets:
+		n = int64(layout.MapVarDefs[v%layout.MapVars].Type.Size())
+		return u.pl.TableAt(v/layout.MapVars, v%layout.MapVars, j), n, n, layout.FormNames[layout.FormRaw], nil
+	case v < nmap:
+		first, content, _ = u.x.List(v/layout.MapVars, v%layout.MapVars-layout.MapOffsets, j)
+	default:
+		first, content, _ = u.x.Piece(v-nmap, rec, j)
+	}
+	off = int64(math.MaxInt64)
+	best := uint8(layout.FormNone)
+	for k, left := first, content; left > 0; k++ {
+		left -= min(left, u.x.Chunk)
+		e, err := u.entry(f, k)
+		if err != nil {
+			return 0, 0, 0, "", err
+		}
+		off, n, best = min(off, u.pl.DataOff+e.Off), n+int64(e.Stored), max(best, e.Form)
+	}
+	if content == 0 {
+		off = u.pl.DataOff
+	}
+	return off, n, content, layout.FormNames[min(best, layout.FormCount-1)], nil
+}
+
+// backs says whether a file has n bytes at off, before they are allocated. Compressed ones that
+// are far more than the file are decompressed, bit by bit, to know.
+func (p *place) backs(f io.ReaderAt, off, n int64, name, field string) error {
+	if sure, err := p.Backed(off, n, name, field); sure || err != nil {
+		return err
+	}
+	b := make([]byte, p.Packed.Chunk)
+	for at := off; at < off+n; at += int64(len(b)) {
+		if err := layout.ReadFull(f, b[:min(int64(len(b)), off+n-at)], at, name, field); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"reflect"
+	"strings"
+
+	"blobio/cdf5"
+	"blobio/internal/cli"
+)
+
+// jsonAtts are attributes as a JSON object, in file order: text as strings,
+// numbers as arrays. What JSON has no number for is "NaN", "Infinity", "-Infinity".
+type jsonAtts []cdf5.Att
+
+// MarshalJSON implements json.Marshaler.
+func (l jsonAtts) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i := range l {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		name, err := json.Marshal(l[i].Name)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(name)
+		b.WriteByte(':')
+		if s, ok := l[i].Value.(string); ok {
+			text, err := json.Marshal(strings.TrimRight(s, "\x00"))
+			if err != nil {
+				return nil, err
+			}
+			b.Write(text)
+			continue
+		}
+		b.WriteByte('[')
+		for k := range reflect.ValueOf(l[i].Value).Len() {
+			if k > 0 {
+				b.WriteByte(',')
+			}
+			b.Write(appendJSONValue(nil, l[i].Value, k, nil))
+		}
+		b.WriteByte(']')
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// appendJSONValue writes element i of data, exactly; null for the fill value.
+func appendJSONValue(b []byte, data any, i int, fill any) []byte {
+	if isFill(data, i, fill) {
+		return append(b, "null"...)
+	}
+	var x float64
+	bits := 64
+	switch d := data.(type) {
+	case []float32:
+		x, bits = float64(d[i]), 32
+	case []float64:
+		x = d[i]
+	default:
+		return appendInteger(b, data, i)
+	}
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return append(cli.AppendFloat(append(b, '"'), x, 7), '"')
+	}
+	return cli.AppendShortest(b, x, bits)
+}

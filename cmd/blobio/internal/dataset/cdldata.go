@@ -1,0 +1,235 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"blobio/blob"
+	"blobio/cdf5"
+	"blobio/decomp"
+	"blobio/internal/cli"
+)
+
+// dumpWindow is how many elements of a variable are in memory at once.
+const dumpWindow = 1 << 20
+
+// elements calls f with the elements of a variable in canonical order, window
+// after window. A window is a whole number of rows of row elements if the row is
+// not longer than a window; text always comes in whole rows.
+func elements(ctx context.Context, r *blob.Reader, v int, row int64, f func(data any) error) error {
+	sv := &r.Schema().Vars()[v]
+	n := r.Schema().Elems(blob.VarID(v))
+	recs := int64(1)
+	if sv.Record {
+		recs = r.Records()
+	}
+	step := int64(dumpWindow)
+	if row = max(row, 1); row < step || sv.Type == cdf5.Char {
+		step = max(1, step/row) * row
+	}
+	if sv.Record && len(sv.Dims) == 1 { // its only row goes through the records
+		if sv.Type == cdf5.Char {
+			step = max(1, recs)
+		}
+		for lo := int64(0); lo < recs; lo += step {
+			data := cdf5.NewSlice(sv.Type, int(min(step, recs-lo)))
+			if err := r.Read(ctx, sv.Name, []int64{lo}, []int64{min(step, recs-lo)}, data); err != nil {
+				return err
+			}
+			if err := f(data); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for rec := range recs {
+		for lo := int64(0); lo < n; lo += step {
+			data := cdf5.NewSlice(sv.Type, int(min(step, n-lo)))
+			if err := r.ReadRuns(ctx, sv.Name, rec, []decomp.Req{{Offset: lo, Length: min(step, n-lo)}}, data); err != nil {
+				return err
+			}
+			if err := f(data); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// lineWidth is how long ncdump's lines are at most.
+const lineWidth = 78
+
+// data prints the values of one variable.
+func (w *cdlWriter) data(ctx context.Context, r *blob.Reader, v int, progress func(n int64)) error {
+	sv := &r.Schema().Vars()[v]
+	total := r.Schema().Elems(blob.VarID(v))
+	if sv.Record {
+		total *= r.Records()
+	}
+	if total == 0 {
+		return nil
+	}
+	row := int64(1)
+	if k := len(sv.Dims); k > 0 {
+		if row = r.Schema().Dims()[sv.Dims[k-1]].Len; row == blob.Unlimited {
+			row = r.Records()
+		}
+	}
+	out := w.e.Out
+	name := cdlName(sv.Name)
+	col := len(name) + 4
+	if len(sv.Dims) > 1 {
+		fmt.Fprintf(out, "\n %s =\n  ", name)
+		col = 2
+	} else {
+		fmt.Fprintf(out, "\n %s = ", name)
+	}
+	fill := fillOf(sv)
+	var b []byte
+	done := int64(0)
+	err := elements(ctx, r, v, row, func(data any) error {
+		n, _, _ := cdf5.SliceLen(data)
+		if text, ok := data.([]byte); ok && sv.Type == cdf5.Char {
+			for len(text) > 0 {
+				b = w.appendRow(b[:0], text[:row])
+				text = text[row:]
+				if done += row; done < total {
+					b = append(b, ",\n  "...)
+				}
+				if _, err := out.Write(b); err != nil {
+					return err
+				}
+			}
+			progress(int64(n))
+			return nil
+		}
+		for i := range n {
+			b = w.appendValue(b[:0], data, i, fill)
+			done++
+			rowEnd := done%row == 0
+			if !rowEnd {
+				b = append(b, ", "...)
+			}
+			if col+len(b) > lineWidth && len(b) > 2 {
+				if _, err := out.WriteString("\n    "); err != nil {
+					return err
+				}
+				col = 4
+			}
+			col += len(b)
+			if rowEnd && done < total {
+				b = append(b, ",\n  "...)
+				col = 2
+			}
+			if _, err := out.Write(b); err != nil {
+				return err
+			}
+		}
+		progress(int64(n))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	_, err = out.WriteString(" ;\n")
+	return err
+}
+
+// appendRow writes one row of text.
+func (w *cdlWriter) appendRow(b, text []byte) []byte {
+	for len(text) > 0 && text[len(text)-1] == 0 {
+		text = text[:len(text)-1]
+	}
+	return appendText(b, string(text), "\n    ")
+}
+
+// fillOf returns the value that prints as _, in a slice of one; nil if none
+// does: bytes have no fill value unless an attribute gives them one.
+func fillOf(v *blob.Variable) any {
+	if a := cdf5.FindAtt(v.Atts, "_FillValue"); a != nil && a.Type == v.Type && a.Len() == 1 {
+		return a.Value
+	}
+	switch v.Type {
+	case cdf5.Byte, cdf5.UByte, cdf5.Char:
+		return nil
+	}
+	one := cdf5.NewSlice(v.Type, 1)
+	var raw [8]byte
+	cdf5.FillBytes(raw[:v.Type.Size()], v.Type, nil, nil)
+	if cdf5.FromFile(one, raw[:v.Type.Size()], true, v.Type) != nil {
+		return nil
+	}
+	return one
+}
+
+// same tells whether data[i] is the fill value; two NaNs are the same.
+func same[T comparable](x []T, i int, fill any) bool {
+	f, ok := fill.([]T)
+	return ok && (f[0] == x[i] || f[0] != f[0] && x[i] != x[i])
+}
+
+// appendValue writes element i of data, _ for the fill value.
+func (w *cdlWriter) appendValue(b []byte, data any, i int, fill any) []byte {
+	if isFill(data, i, fill) {
+		return append(b, '_')
+	}
+	switch x := data.(type) {
+	case []float32:
+		if b = cli.AppendFloat(b, float64(x[i]), w.float); x[i] != x[i] || x[i]-x[i] != 0 {
+			b = append(b, 'f')
+		}
+		return b
+	case []float64:
+		return cli.AppendFloat(b, x[i], w.double)
+	}
+	return appendInteger(b, data, i)
+}
+
+func isFill(data any, i int, fill any) bool {
+	switch x := data.(type) {
+	case []int8:
+		return same(x, i, fill)
+	case []int16:
+		return same(x, i, fill)
+	case []int32:
+		return same(x, i, fill)
+	case []int64:
+		return same(x, i, fill)
+	case []uint8:
+		return same(x, i, fill)
+	case []uint16:
+		return same(x, i, fill)
+	case []uint32:
+		return same(x, i, fill)
+	case []uint64:
+		return same(x, i, fill)
+	case []float32:
+		return same(x, i, fill)
+	case []float64:
+		return same(x, i, fill)
+	}
+	return false
+}
+
+func appendInteger(b []byte, data any, i int) []byte {
+	switch x := data.(type) {
+	case []int8:
+		return strconv.AppendInt(b, int64(x[i]), 10)
+	case []int16:
+		return strconv.AppendInt(b, int64(x[i]), 10)
+	case []int32:
+		return strconv.AppendInt(b, int64(x[i]), 10)
+	case []int64:
+		return strconv.AppendInt(b, x[i], 10)
+	case []uint8:
+		return strconv.AppendUint(b, uint64(x[i]), 10)
+	case []uint16:
+		return strconv.AppendUint(b, uint64(x[i]), 10)
+	case []uint32:
+		return strconv.AppendUint(b, uint64(x[i]), 10)
+	case []uint64:
+		return strconv.AppendUint(b, x[i], 10)
+	}
+	return b
+}

@@ -1,0 +1,125 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+
+	"blobio/blob"
+	"blobio/internal/cli"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+type checkFlags struct {
+	quick, strict, notes, asJSON bool
+	workers                      int
+}
+
+func NewCheck(e *cli.Env) *cobra.Command {
+	var f checkFlags
+	cmd := &cobra.Command{
+		Use:   "check PATH...",
+		Short: "Look for everything that is wrong with a dataset",
+		Long: `Look for everything that is wrong with datasets of any layout: headers, sizes,
+maps, agreement between subfiles, the state of the commit and, where there is a
+manifest, the checksums of all data. Nothing is changed.
+
+Findings are printed one per line: severity, file, offset, field and message.
+An error means that data are lost or cannot be trusted; a warning that
+something is not as it should be, but all data can be read; a note (shown with
+--notes) that something is worth knowing.
+
+Exit codes: 0 nothing found, 1 errors (with --strict: or warnings), 2 could not
+look at a path at all.
+
+JSON: {"version": 1, "checked": [{path, errors, warnings, notes, findings: [...]}],
+"failed": [{path, error}]}. A finding, and the error of a path that could not be
+looked at, has severity and message, and what is known of file, offset, rank, node,
+dataset, var, block, field, found, wanted, class and effect.`,
+		Example: `  blobio check F_h0.nc
+  blobio check --quick run/*.manifest    # structure and maps, without reading the data
+  blobio check --notes F_h0.nc           # elements that no rank owns, foreign files, ...
+  blobio check --json F_h0.nc | jq '.checked[].findings[]'`,
+		Args: cli.MinArgs(1, "a dataset"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, e, args)
+		},
+	}
+	fl := cmd.Flags()
+	fl.BoolVarP(&f.quick, "quick", "q", false, "structure and maps only: do not read the data")
+	fl.BoolVar(&f.strict, "strict", false, "warnings count as errors in the exit code")
+	fl.BoolVarP(&f.notes, "notes", "n", false, "print notes, too")
+	fl.IntVar(&f.workers, "workers", 0, "concurrent reads (default: number of CPUs)")
+	cli.JsonFlag(cmd, &f.asJSON)
+	return cmd
+}
+
+// checked is what was found in one dataset.
+type checked struct {
+	Path string `json:"path"`
+	cli.Tally
+	Findings []blob.Finding `json:"findings"`
+}
+
+func (f *checkFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error {
+	if f.workers < 0 {
+		return cli.Usagef("--workers %d, want a positive number", f.workers)
+	}
+	ctx := cmd.Context()
+	k := cli.Checking[*checked]{Count: len(paths), Strict: f.strict, AsJSON: f.asJSON,
+		One:   func(path string) (*checked, error) { return f.one(ctx, e, path) },
+		Print: func(c *checked) { f.print(e, c) }}
+	return k.Run(cmd, e, paths)
+}
+
+func (f *checkFlags) one(ctx context.Context, e *cli.Env, path string) (*checked, error) {
+	set, err := subfile.Find(vfs.OS, path)
+	if err != nil {
+		if left := leftOf(ctx, path); errors.Is(err, fs.ErrNotExist) && len(left) > 0 {
+			c := &checked{Path: path, Findings: left}
+			c.Errors = len(left)
+			return c, nil
+		}
+		return nil, err
+	}
+	path = set.Base
+	p := e.NewProgress()
+	defer p.End()
+	c := &checked{Path: path, Findings: []blob.Finding{}}
+	for x := range blob.Check(ctx, path, &blob.CheckOptions{Quick: f.quick, Workers: f.workers,
+		Progress: func(done, total int64) { p.At("check "+path, done, total) }}) {
+		if errors.Is(x.Err, fs.ErrPermission) || errors.Is(x.Err, fs.ErrNotExist) {
+			return nil, x.Err
+		}
+		c.Count(x.Severity)
+		c.Findings = append(c.Findings, x)
+	}
+	return c, ctx.Err()
+}
+
+// leftOf finds what an unfinished writer or conversion left of an output that is not there.
+func leftOf(ctx context.Context, path string) (left []blob.Finding) {
+	steps, _ := blob.Recover(ctx, path, &blob.RecoverOptions{DryRun: true}) // that the output is not there is the error to tell
+	for _, s := range steps {
+		left = append(left, blob.Finding{Severity: blob.Error, File: s.File, Offset: -1, Field: "commit",
+			Msg: "the output was never finished (blobio recover: " + s.What + ")", Err: blob.ErrNotCommitted})
+	}
+	return left
+}
+
+func (f *checkFlags) print(e *cli.Env, c *checked) {
+	for _, x := range c.Findings {
+		if x.Severity != blob.Note || f.notes {
+			fmt.Fprintln(e.Out, x)
+		}
+	}
+	verdict := c.Verdict(f.notes)
+	if f.quick {
+		verdict += "; data not read"
+	}
+	fmt.Fprintf(e.Out, "%s: %s\n", cli.Plain(c.Path), verdict)
+}

@@ -1,0 +1,317 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"blobio/blob"
+	"blobio/cdf5"
+	"blobio/cmd/blobio/internal/decomps"
+	"blobio/decomp"
+	"blobio/e3smcases"
+	"blobio/internal/cli"
+	"blobio/subfile"
+)
+
+type convertFlags struct {
+	source    sourceFlags
+	to        string
+	format    string
+	vars      []string
+	records   string
+	ranks     int
+	subfiles  int
+	grouping  string
+	maps      decomps.MapFlags
+	caseName  string
+	fill      string
+	drop      bool
+	wide      bool
+	compress  string
+	force     bool
+	noSync    bool
+	asJSON    bool
+	blobFlags []string // that make no sense for a canonical output
+}
+
+func NewConvert(e *cli.Env) *cobra.Command {
+	f := convertFlags{blobFlags: []string{"ranks", "subfiles", "grouping", "map", "slice", "unsorted", "case", "drop-uncovered", "wide-maps", "compress"}}
+	cmd := &cobra.Command{
+		Use:   "convert IN OUT",
+		Short: "Write a dataset in another layout",
+		Long: `Write a dataset, or some of its variables and records, in another layout: as an
+ordinary netCDF file (the default), or as blobs for any number of ranks and
+subfiles. Memory is bounded; the output appears under its name when it is whole.
+Under mpirun or srun (blobio-mpi) the processes share the work.
+
+For blobs the maps are those of --map; else those that blobio makes for --case
+and --ranks; else those of the source, if it has as many ranks; else equal parts
+of the canonical order for --ranks ranks. --map takes map files in any form
+(.dat: one for each map, in order); a variable gets the first map of its shape,
+or with --case the one that the E3SM case gives it. Maps that would lose elements
+of the source (I: only land is owned) want --drop-uncovered.
+
+JSON: {in, out, layout, variables, records, bytes, seconds, mib_per_second}, and with
+subfiles missing {missing: [name], lost: [{map, elements, of}]}.`,
+		Example: `  blobio convert F_h0.nc F_h0.canonical.nc
+  blobio convert --format cdf2 --vars T850,PS --records 0:10 F_h1.nc out.nc
+  blobio convert --to process-centric F_h1.nc F_h1.h5
+  blobio convert --to process-centric --compress auto F_h1.h5 F_h1.z.h5
+  blobio convert --to variable-centric --ranks 64 --subfiles 4 F_h1.nc F64.nc
+  blobio convert --to variable-centric --map map_f_case_16p.nc --case F_h1 in.nc F_h1.nc
+  blobio convert --to process-centric --case F_h1 --ranks 512 in.nc F_h1.h5`,
+		Args: cli.ExactArgs(2, "a dataset and the name of the output"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, e, args[0], args[1])
+		},
+	}
+	fl := cmd.Flags()
+	cli.ChoiceFlag(cmd, &f.to, "to", "canonical", "layout of the output", "canonical", "variable-centric", "process-centric")
+	cli.ChoiceFlag(cmd, &f.format, "format", "cdf5", "format of a canonical output", "cdf5", "cdf2", "cdf1")
+	varsFlag(cmd, &f.vars, "v", "these variables only, such as T,PS")
+	fl.StringVar(&f.records, "records", "", "these records only: FIRST:END (END is not included; either may be left out), or one number")
+	fl.IntVar(&f.ranks, "ranks", 0, "number of blobs of each variable")
+	fl.IntVar(&f.subfiles, "subfiles", 1, "number of subfiles")
+	cli.ChoiceFlag(cmd, &f.grouping, "grouping", "block", "how ranks are dealt to subfiles", "block", "roundrobin")
+	f.maps.Add(cmd)
+	fl.StringVar(&f.caseName, "case", "", "E3SM case that says which map a variable has: "+strings.Join(e3smcases.Names(), ", "))
+	_ = cmd.RegisterFlagCompletionFunc("case", cobra.FixedCompletions(e3smcases.Names(), cobra.ShellCompDirectiveNoFileComp))
+	cli.ChoiceFlag(cmd, &f.fill, "fill", "value", "what elements that no rank owns become: their fill value, or zero", "value", "zero")
+	fl.BoolVar(&f.drop, "drop-uncovered", false, "blobs: drop elements that no rank of the maps owns")
+	fl.BoolVar(&f.wide, "wide-maps", false, "blobs: int64 offsets for arrays of 2^31 elements and more; only blobio reads such files")
+	CompressFlag(cmd, &f.compress)
+	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
+	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the output is on the disk")
+	f.source.add(cmd)
+	cli.JsonFlag(cmd, &f.asJSON)
+	return cmd
+}
+
+func (f *convertFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) error {
+	ctx := cmd.Context()
+	o := &blob.ConvertOptions{Vars: f.vars, Ranks: f.ranks, Subfiles: f.subfiles, Force: f.force, DropUncovered: f.drop, WideMaps: f.wide,
+		ZeroFill: f.fill == "zero", Memory: f.source.memory, Workers: f.source.workers,
+		Version: map[string]cdf5.Version{"cdf1": cdf5.CDF1, "cdf2": cdf5.CDF2, "cdf5": cdf5.CDF5}[f.format]}
+	var err error
+	if o.Layout, err = blob.ParseLayout(f.to); err != nil {
+		return cli.AsUsage(err)
+	}
+	o.Blobs = o.Layout != blob.Canonical
+	if o.Compress, err = ParseCompress(f.compress); err != nil {
+		return err
+	}
+	if f.compress != "off" && o.Layout == blob.VariableCentric {
+		return cli.Usagef("--compress is for --to process-centric: CDF-5, in which the variable-centric layout is, has no compressed data")
+	}
+	if o.Grouping, err = ParseGrouping(f.grouping); err != nil {
+		return cli.AsUsage(err)
+	}
+	if f.noSync {
+		o.Durability = blob.DurableNone
+	}
+	if !o.Blobs {
+		for _, name := range f.blobFlags {
+			if cmd.Flags().Changed(name) {
+				return cli.Usagef("--%s is for blobs: say --to variable-centric or --to process-centric", name)
+			}
+		}
+	} else if cmd.Flags().Changed("format") {
+		return cli.Usagef("--format is for a canonical output")
+	}
+	if f.ranks < 0 || f.subfiles < 1 {
+		return cli.Usagef("--ranks %d --subfiles %d, want positive numbers", f.ranks, f.subfiles)
+	}
+	if m := f.source.memory; m != 0 && m < leastToConvert {
+		return cli.Usagef("--memory %d, want at least %s", m, cli.HumanBytes(leastToConvert))
+	}
+	if err := decomps.CheckRanks(f.ranks); err != nil {
+		return err
+	}
+	r, err := f.source.open(ctx, e, in)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if err := checkVars(r, f.vars); err != nil {
+		return err
+	}
+	if o.Records, err = parseRecords(f.records, r.Records()); err != nil {
+		return err
+	}
+	if len(f.maps.Files) > 0 || f.caseName != "" {
+		if len(f.maps.Files) > 0 {
+			o.Maps, err = f.maps.Load(f.ranks)
+		} else {
+			o.Maps, err = decomps.CaseMaps(f.caseName, r.Schema(), f.ranks)
+		}
+		if err != nil {
+			return err
+		}
+		if o.MapOf, o.Maps, err = mapOf(f.caseName, o.Maps, r, f.vars); err != nil {
+			return err
+		}
+	} else if o.Blobs && f.ranks == 0 && r.Schema().NumDecomps() == 0 {
+		return cli.Usagef("%s has no maps of its own: say --ranks or --map", r.Base())
+	}
+	if !f.force && e.Root() {
+		if err := IsFree(out, o.Blobs); err != nil {
+			return err
+		}
+	}
+	p := e.NewProgress()
+	o.Progress = func(done, total int64) { p.At("convert", done, total) }
+	start := time.Now()
+	err = blob.ConvertComm(ctx, e.Comm(), r, out, o)
+	took := time.Since(start)
+	p.End()
+	if err != nil {
+		if !o.Blobs && o.Version != cdf5.CDF5 && (errors.Is(err, blob.ErrUsage) || errors.Is(err, blob.ErrTooLarge)) {
+			return cli.WithHint(err, "--format cdf5 holds everything")
+		}
+		return err
+	}
+	if !e.Root() {
+		return nil
+	}
+	return f.report(ctx, e, r, out, took)
+}
+
+func (f *convertFlags) report(ctx context.Context, e *cli.Env, in *blob.Reader, out string, took time.Duration) error {
+	w, err := blob.Open(ctx, out, nil)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	d := describe(w)
+	var gone []lost
+	if len(in.Missing()) > 0 {
+		if gone, err = lostElements(ctx, in); err != nil {
+			return err
+		}
+	}
+	rate := float64(d.Bytes) / (1 << 20) / took.Seconds()
+	if f.asJSON {
+		return e.PrintJSON(struct {
+			In      string  `json:"in"`
+			Out     string  `json:"out"`
+			Layout  string  `json:"layout"`
+			Vars    int     `json:"variables"`
+			Records int64   `json:"records"`
+			Bytes   int64   `json:"bytes"`
+			Seconds float64 `json:"seconds"`
+			Rate    float64 `json:"mib_per_second"`
+
+			Missing []string `json:"missing,omitempty"`
+			Lost    []lost   `json:"lost,omitempty"`
+		}{in.Base(), out, d.Layout, len(d.Vars), d.Records, d.Bytes, took.Seconds(), rate, in.Missing(), gone})
+	}
+	_, err = fmt.Fprintf(e.Out, "%s: %s, %s, %d bytes in %.2f s, %.0f MiB/s\n", out, d.summary(), cli.Plural(len(d.Vars), "variable"), d.Bytes, took.Seconds(), rate)
+	return err
+}
+
+// parseRecords reads FIRST:END or a number.
+func parseRecords(s string, n int64) (*blob.Range, error) {
+	if s == "" {
+		return nil, nil
+	}
+	bad := func() (*blob.Range, error) {
+		return nil, cli.Usagef("--records %q, want FIRST:END such as 0:10, or a number; there are %s", s, cli.Plural(n, "record"))
+	}
+	a, b, isRange := strings.Cut(s, ":")
+	q := &blob.Range{First: 0, End: n}
+	var err error
+	if a != "" || !isRange {
+		if q.First, err = strconv.ParseInt(a, 10, 64); err != nil {
+			return bad()
+		}
+	}
+	if !isRange {
+		q.End = q.First + 1
+	} else if b != "" {
+		if q.End, err = strconv.ParseInt(b, 10, 64); err != nil {
+			return bad()
+		}
+	}
+	if q.First < 0 || q.End < q.First || q.End > n {
+		return bad()
+	}
+	return q, nil
+}
+
+func ParseGrouping(s string) (subfile.Grouping, error) {
+	switch s {
+	case "node":
+		return subfile.ByNode, nil
+	case "block":
+		return subfile.Blocks, nil
+	case "roundrobin":
+		return subfile.RoundRobin, nil
+	}
+	return 0, fmt.Errorf("grouping %q, want block or roundrobin", s)
+}
+
+// mapOf returns the choice of maps that a case makes, and the maps that the
+// output needs: those that one of its variables uses.
+func mapOf(name string, maps []*decomp.Map, r *blob.Reader, vars []string) (func(*blob.Variable) int, []*decomp.Map, error) {
+	s := r.Schema()
+	want := func(v string) bool { return len(vars) == 0 || slices.Contains(vars, v) }
+	byName := map[string]int{} // variable → map, from 1
+	if name != "" {
+		c, err := e3smcases.Load(name)
+		if err != nil {
+			return nil, nil, cli.Usagef("--case %q, want one of %s", name, strings.Join(e3smcases.Names(), ", "))
+		}
+		for i := range c.Vars {
+			if k := c.Vars[i].Map; k > len(maps) {
+				return nil, nil, fmt.Errorf("case %s has %d maps, the map files %d", name, len(c.MapDims), len(maps))
+			} else if k > 0 {
+				byName[c.Vars[i].Name] = k
+			}
+		}
+	}
+	used := make([]bool, len(maps))
+	for i, v := range s.Vars() {
+		if !want(v.Name) {
+			continue
+		}
+		shape := s.Shape(blob.VarID(i))
+		if k := byName[v.Name]; k > 0 {
+			if fmt.Sprint(shape) != fmt.Sprint(maps[k-1].Dims()) {
+				return nil, nil, fmt.Errorf("variable %q has shape %v, map D%d has %v", v.Name, shape, k, maps[k-1].Dims())
+			}
+			used[k-1] = true
+		} else if name == "" {
+			for k, m := range maps {
+				if fmt.Sprint(shape) == fmt.Sprint(m.Dims()) {
+					byName[v.Name] = k + 1
+					used[k] = true
+					break
+				}
+			}
+		}
+	}
+	var keep []*decomp.Map
+	number := make([]int, len(maps))
+	for k, m := range maps {
+		if used[k] {
+			keep = append(keep, m)
+			number[k] = len(keep)
+		}
+	}
+	if len(keep) == 0 {
+		return nil, nil, errors.New("none of the variables has the shape of a map")
+	}
+	return func(v *blob.Variable) int {
+		if k := byName[v.Name]; k > 0 {
+			return number[k-1]
+		}
+		return 0
+	}, keep, nil
+}

@@ -1,0 +1,152 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"blobio/blob"
+	"blobio/internal/cli"
+)
+
+type diffFlags struct {
+	source         sourceFlags
+	vars           []string
+	abs, rel       float64
+	values, asJSON bool
+	quiet, all     bool
+}
+
+func NewDiff(e *cli.Env) *cobra.Command {
+	var f diffFlags
+	cmd := &cobra.Command{
+		Use:   "diff A B",
+		Short: "Compare two datasets of any layouts",
+		Long: `Compare two datasets, whatever their layouts, ranks and subfiles: records,
+dimensions, attributes and variables, then all values in canonical order. A line
+is printed for each difference in metadata, and one for each variable whose
+values differ. NaN equals NaN.
+
+Exit codes: 0 equal, 1 different, 2 could not compare.
+
+JSON: {a, b, equal, differences: [{severity, field, message}]}.`,
+		Example: `  blobio diff F_h0.nc F_h0.h5                   # both layouts of one run
+  blobio diff --vars T,PS --rel 1e-6 a.nc b.nc
+  blobio diff --values-only F_h0.nc other.nc    # whatever the attributes say
+  blobio diff -q a.nc b.nc && echo the same`,
+		Args: cli.ExactArgs(2, "two datasets"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.Context(), e, args[0], args[1])
+		},
+	}
+	fl := cmd.Flags()
+	varsFlag(cmd, &f.vars, "v", "compare these variables only")
+	fl.Float64Var(&f.abs, "abs", 0, "values that differ by at most this are equal")
+	fl.Float64Var(&f.rel, "rel", 0, "values that differ by at most this times the larger magnitude are equal")
+	fl.BoolVar(&f.values, "values-only", false, "do not compare metadata")
+	fl.BoolVarP(&f.all, "all", "a", false, fmt.Sprintf("print all differences, not only the first %d", cli.DiffLines))
+	fl.BoolVarP(&f.quiet, "quiet", "q", false, "print nothing, only set the exit code")
+	f.source.add(cmd)
+	cli.JsonFlag(cmd, &f.asJSON)
+	return cmd
+}
+
+func (f *diffFlags) run(ctx context.Context, e *cli.Env, pathA, pathB string) error {
+	if f.quiet && f.asJSON {
+		return cli.Usagef("--quiet prints nothing, and excludes --json")
+	}
+	if !(f.abs >= 0) || !(f.rel >= 0) {
+		return cli.Usagef("--abs %g --rel %g, want numbers >= 0", f.abs, f.rel)
+	}
+	a, err := f.source.open(ctx, e, pathA)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	b, err := f.source.open(ctx, e, pathB)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	total := int64(0)
+	for i, v := range a.Schema().Vars() {
+		if len(f.vars) > 0 && !slices.Contains(f.vars, v.Name) {
+			continue
+		}
+		n := a.Schema().Elems(blob.VarID(i)) * int64(v.Type.Size())
+		if v.Record {
+			n *= min(a.Records(), b.Records())
+		}
+		total += n
+	}
+	for _, name := range f.vars {
+		_, inA := a.Schema().VarID(name)
+		_, inB := b.Schema().VarID(name)
+		if !inA && !inB {
+			return checkVars(a, []string{name})
+		}
+	}
+	p := e.NewProgress()
+	defer p.End()
+	found := []blob.Finding{}
+	for x := range blob.Diff(ctx, a, b, &blob.DiffOptions{Vars: f.vars, ValueOnly: f.values, AbsTol: f.abs, RelTol: f.rel,
+		Progress: func(done, _ int64) { p.At("diff", done, total) }}) {
+		if x.Err != nil {
+			p.End()
+			return findingError(x)
+		}
+		if x.Field == "" && !f.concerns(x.Msg) {
+			continue
+		}
+		found = append(found, x)
+	}
+	p.End()
+	if len(found) > 0 {
+		e.Code = cli.Findings
+	}
+	switch {
+	case f.quiet:
+	case f.asJSON:
+		return e.PrintJSON(map[string]any{"version": 1, "a": a.Base(), "b": b.Base(), "equal": len(found) == 0, "differences": found})
+	case len(found) == 0:
+		fmt.Fprintf(e.Out, "%s and %s are equal\n", a.Base(), b.Base())
+	default:
+		for i, x := range found {
+			if i == cli.DiffLines && !f.all {
+				fmt.Fprintf(e.Out, "... and %d more (--all shows them)\n", len(found)-i)
+				break
+			}
+			if x.Field != "" {
+				fmt.Fprintf(e.Out, "%s: ", cli.Plain(x.Field))
+			}
+			fmt.Fprintln(e.Out, cli.Plain(x.Msg))
+		}
+		fmt.Fprintf(e.Out, "%s and %s differ: %s\n", a.Base(), b.Base(), cli.Plural(len(found), "difference"))
+	}
+	return nil
+}
+
+// concerns tells whether a difference in metadata is about what --vars asks
+// for: dimensions and global attributes are not.
+func (f *diffFlags) concerns(msg string) bool {
+	if len(f.vars) == 0 {
+		return true
+	}
+	for _, name := range f.vars {
+		if strings.HasPrefix(msg, fmt.Sprintf("variable %q", name)) {
+			return true
+		}
+	}
+	return false
+}
+
+// findingError makes an error of a finding again.
+func findingError(x blob.Finding) error {
+	if x.File == "" && x.Field == "" {
+		return x.Err
+	}
+	return &blob.FormatError{Pkg: "blob", File: x.File, Offset: x.Offset, Field: x.Field, Msg: x.Msg, Err: x.Err}
+}

@@ -1,0 +1,2 @@
+// Package dataset holds the verbs of datasets: ls, dump, check, diff, convert and recover.
+package dataset

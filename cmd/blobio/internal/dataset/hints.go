@@ -1,0 +1,48 @@
+package dataset
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"blobio/blob"
+	"blobio/internal/cli"
+)
+
+// Hint says what to do about an error of the verbs of datasets.
+func Hint(cmd *cobra.Command, err error) string {
+	switch {
+	case errors.Is(err, blob.ErrChecksum) && cli.CouldHelp(cmd, "no-verify") && ofVariable(err):
+		return "blobio check lists everything that is wrong; --no-verify takes the data as they are"
+	case errors.Is(err, blob.ErrExist) && cli.CouldHelp(cmd, "force"):
+		return "--force replaces it"
+	case errors.Is(err, blob.ErrMissing) && cli.CouldHelp(cmd, "allow-missing"):
+		return "--allow-missing reads the rest; what is lost reads as fill values"
+	case errors.Is(err, blob.ErrMissing):
+		return "blobio check tells what is there"
+	case errors.Is(err, blob.ErrNotCommitted):
+		return "its writer did not finish, or is still at work; blobio check tells what is there"
+	case errors.Is(err, blob.ErrNotFormat):
+		return "blobio reads CDF-1, -2 and -5 files and the blob layouts of PnetCDF and HDF5"
+	case errors.Is(err, blob.ErrTruncated), errors.Is(err, blob.ErrCorrupt), errors.Is(err, blob.ErrChecksum):
+		if cmd.Name() != "check" && cmd.Parent() != nil && cmd.Parent().Name() != "decomp" {
+			return "blobio check lists everything that is wrong"
+		}
+	case errors.Is(err, blob.ErrTooLarge) && cli.CouldHelp(cmd, "memory"):
+		return "--memory raises it"
+	case errors.Is(err, fs.ErrPermission):
+		return "look at the permissions of the file and its directory"
+	case errors.Is(err, syscall.ENOSPC):
+		return "the disk is full; nothing was left under the final name"
+	}
+	return ""
+}
+
+// ofVariable says that an error is about the data of a variable.
+func ofVariable(err error) bool {
+	var fe *blob.FormatError
+	return errors.As(err, &fe) && strings.HasPrefix(fe.Field, "variable ")
+}

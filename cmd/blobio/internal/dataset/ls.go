@@ -1,0 +1,326 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"blobio/blob"
+	"blobio/cdf5"
+	"blobio/internal/cli"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+func NewLs(e *cli.Env) *cobra.Command {
+	var long, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "ls PATH...",
+		Short: "Show what a dataset consists of",
+		Long: `Show layout, ranks, subfiles, records, size and state of a dataset, and its
+dimensions, variables and decomposition maps. Only the first header is read,
+so that this is quick for datasets of any size.
+
+A directory with several datasets gives a line for each.
+
+JSON: {"datasets": [{path, layout, format, compressed, state, records, ranks, subfiles,
+bytes, missing, dims: [{name, length, unlimited}], maps: [{name, dims, shape}],
+variables: [{name, type, dims, shape, map, record, bytes, attributes}]}]}.
+bytes of a variable are those of all its records in canonical form.`,
+		Example: `  blobio ls F_h0.nc          # all subfiles together
+  blobio ls F_h0.nc.0003     # the same dataset
+  blobio ls -l run/F_h1.nc   # with long names and units
+  blobio ls run              # a directory
+  blobio ls --json F_h0.nc | jq '.datasets[].variables[].name'`,
+		Args: cli.MinArgs(1, "a dataset, a file or a directory"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return ls(cmd, e, args, long, asJSON)
+		},
+	}
+	cmd.Flags().BoolVarP(&long, "long", "l", false, "long names and units of variables")
+	cli.JsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// Descriptions of a dataset, as JSON has them.
+type (
+	dataset struct {
+		Path     string    `json:"path"`
+		Layout   string    `json:"layout,omitempty"`
+		Format   string    `json:"format,omitempty"`
+		Packed   bool      `json:"compressed,omitempty"`
+		State    string    `json:"state"`
+		Records  int64     `json:"records"`
+		Ranks    int       `json:"ranks"`
+		Subfiles int       `json:"subfiles"`
+		Bytes    int64     `json:"bytes"`
+		Missing  []string  `json:"missing,omitempty"`
+		Dims     []dimDesc `json:"dims"`
+		Maps     []mapDesc `json:"maps"`
+		Vars     []varDesc `json:"variables"`
+	}
+	dimDesc struct {
+		Name      string `json:"name"`
+		Length    int64  `json:"length"`
+		Unlimited bool   `json:"unlimited,omitempty"`
+	}
+	mapDesc struct {
+		Name  string   `json:"name"`
+		Dims  []string `json:"dims"`
+		Shape []int64  `json:"shape"`
+	}
+	varDesc struct {
+		Name   string     `json:"name"`
+		Type   string     `json:"type"`
+		Dims   []string   `json:"dims"`
+		Shape  []int64    `json:"shape"`
+		Map    string     `json:"map,omitempty"`
+		Record bool       `json:"record,omitempty"`
+		Bytes  int64      `json:"bytes"`
+		Atts   []cdf5.Att `json:"-"`
+		AttMap jsonAtts   `json:"attributes,omitempty"`
+	}
+)
+
+// ls prints every path, datasets of a directory included.
+func ls(cmd *cobra.Command, e *cli.Env, paths []string, long, asJSON bool) error {
+	ctx := cmd.Context()
+	out := []*dataset{}
+	for _, path := range paths {
+		found, isDir, err := lsPath(ctx, path)
+		if err != nil {
+			if err := e.PathFailed(ctx, cmd, len(paths), err); err != nil {
+				return err
+			}
+			continue
+		}
+		if !asJSON {
+			if len(out) > 0 {
+				fmt.Fprintln(e.Out)
+			}
+			if isDir {
+				printDir(e, path, found, len(paths) > 1)
+			} else {
+				printDataset(e, found[0], long)
+			}
+		}
+		out = append(out, found...)
+	}
+	if asJSON {
+		return e.PrintJSON(map[string]any{"datasets": out})
+	}
+	return nil
+}
+
+// lsPath describes the one dataset that a path means, or all of a directory.
+func lsPath(ctx context.Context, path string) (found []*dataset, isDir bool, err error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		sets, err := subfile.ListAll(vfs.OS, path)
+		if err != nil {
+			return nil, true, err
+		}
+		left, err := blob.Unfinished(path)
+		if err != nil {
+			return nil, true, err
+		}
+		if len(sets) != 1 || slices.ContainsFunc(left, func(name string) bool { return name != sets[0].Base }) {
+			found, err := lsDir(ctx, path, sets, left)
+			return found, true, err
+		}
+	}
+	d, err := lsOne(ctx, path)
+	return []*dataset{d}, false, err
+}
+
+// lsDir describes all datasets of a directory. What is none is left out; one
+// that cannot be read is listed with the reason as its state. left are the names of outputs that are not finished.
+func lsDir(ctx context.Context, dir string, sets []*subfile.Set, left []string) ([]*dataset, error) {
+	var out []*dataset
+	for _, s := range sets {
+		d, err := lsOne(ctx, s.Base)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, err
+			}
+			if s.Single && (errors.Is(err, blob.ErrNotFormat) || errors.Is(err, blob.ErrTruncated)) {
+				continue
+			}
+			why := "unreadable: " + cli.PackagePrefix.ReplaceAllString(err.Error(), "")
+			if errors.Is(err, blob.ErrNotCommitted) {
+				why = "not committed, " + unfinishedState(s.Base)
+			} else if errors.Is(err, blob.ErrMissing) {
+				why = "subfiles missing"
+			}
+			d = &dataset{Path: s.Base, State: why}
+		}
+		out = append(out, d)
+	}
+	for _, name := range left {
+		if !slices.ContainsFunc(out, func(d *dataset) bool { return d.Path == name }) {
+			out = append(out, &dataset{Path: name, State: unfinishedState(name)})
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%s: no dataset in this directory", dir)
+	}
+	return out, nil
+}
+
+// unfinishedState says of an output that has no name yet whether somebody is writing it.
+func unfinishedState(name string) string {
+	if w, err := blob.WriterOf(name); err == nil && w != nil && w.State == "writing" {
+		return "being written by " + w.Holder
+	}
+	return "unfinished (blobio recover)"
+}
+
+func lsOne(ctx context.Context, path string) (*dataset, error) {
+	r, err := blob.Open(ctx, path, &blob.OpenOptions{AllowMissing: true})
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return describe(r), nil
+}
+
+// describe collects what the first header and the directory tell.
+func describe(r *blob.Reader) *dataset {
+	s := r.Schema()
+	d := &dataset{Path: r.Base(), Layout: r.Layout().String(), Format: r.Version().String(), State: state(r), Packed: r.Compressed(),
+		Records: r.Records(), Missing: r.Missing(), Dims: []dimDesc{}, Maps: []mapDesc{}, Vars: []varDesc{}}
+	if r.Layout() == blob.ProcessCentric {
+		d.Format = "HDF5"
+	}
+	d.Subfiles, d.Ranks = r.Subfiles()
+	for _, f := range r.Files() {
+		d.Bytes += f.Size
+	}
+	dims := s.Dims()
+	for _, dim := range dims {
+		n := dim.Len
+		if n == blob.Unlimited {
+			n = r.Records()
+		}
+		d.Dims = append(d.Dims, dimDesc{dim.Name, n, dim.Len == blob.Unlimited})
+	}
+	for k := range s.NumDecomps() {
+		m := mapDesc{Name: fmt.Sprintf("D%d", k+1), Shape: s.DecompDims(blob.DecompID(k + 1)), Dims: []string{}}
+		for _, id := range s.DecompDimIDs(blob.DecompID(k + 1)) {
+			m.Dims = append(m.Dims, dims[id].Name)
+		}
+		d.Maps = append(d.Maps, m)
+	}
+	for i, v := range s.Vars() {
+		vd := varDesc{Name: v.Name, Type: v.Type.String(), Dims: []string{}, Shape: []int64{}, Record: v.Record, Atts: v.Atts, AttMap: v.Atts}
+		vd.Bytes = s.Elems(blob.VarID(i)) * int64(v.Type.Size())
+		if v.Record {
+			vd.Bytes *= r.Records()
+		}
+		if v.Decomp != 0 {
+			vd.Map = fmt.Sprintf("D%d", v.Decomp)
+		}
+		for _, id := range v.Dims {
+			vd.Dims = append(vd.Dims, dims[id].Name)
+			vd.Shape = append(vd.Shape, d.Dims[id].Length)
+		}
+		d.Vars = append(d.Vars, vd)
+	}
+	return d
+}
+
+func (d *dataset) summary() string {
+	var parts []string
+	if d.Layout != "canonical" {
+		what := d.Layout + " blobs"
+		if d.Packed {
+			what += ", compressed (for blobio only)"
+		}
+		parts = append(parts, what, cli.Plural(d.Ranks, "rank"), cli.Plural(d.Subfiles, "subfile"))
+	} else {
+		parts = append(parts, "ordinary netCDF, "+d.Format)
+	}
+	return strings.Join(append(parts, cli.Plural(d.Records, "record"), cli.HumanBytes(d.Bytes)), ", ")
+}
+
+func printDir(e *cli.Env, dir string, sets []*dataset, head bool) {
+	if head {
+		fmt.Fprintf(e.Out, "%s:\n", cli.Plain(dir))
+	}
+	t := e.NewTable("", "DATASET", "LAYOUT", ">RANKS", ">SUBFILES", ">RECORDS", ">VARIABLES", ">SIZE", "STATE")
+	for _, d := range sets {
+		if d.Layout == "" {
+			t.Row(d.Path, "-", "-", "-", "-", "-", "-", d.State)
+			continue
+		}
+		t.Row(d.Path, d.Layout, d.Ranks, d.Subfiles, d.Records, len(d.Vars), cli.HumanBytes(d.Bytes), d.State)
+	}
+	t.Flush()
+}
+
+func printDataset(e *cli.Env, d *dataset, long bool) {
+	fmt.Fprintf(e.Out, "%s: %s\n", cli.Plain(d.Path), d.summary())
+	fmt.Fprintf(e.Out, "state: %s\n", cli.Plain(d.State))
+	for _, m := range d.Missing {
+		fmt.Fprintf(e.Out, "missing: %s\n", cli.Plain(m))
+	}
+	var dims []string
+	for _, dim := range d.Dims {
+		s := fmt.Sprintf("%s %d", dim.Name, dim.Length)
+		if dim.Unlimited {
+			s += " (unlimited)"
+		}
+		dims = append(dims, s)
+	}
+	fmt.Fprintf(e.Out, "dims: %s\n", cli.Plain(strings.Join(dims, ", ")))
+	if len(d.Maps) > 0 {
+		var maps []string
+		for _, m := range d.Maps {
+			maps = append(maps, m.Name+shapeText(m.Dims, m.Shape))
+		}
+		fmt.Fprintf(e.Out, "maps: %s\n", cli.Plain(strings.Join(maps, ", ")))
+	}
+	if len(d.Vars) == 0 {
+		return
+	}
+	fmt.Fprintln(e.Out)
+	heads := []string{"VARIABLE", "TYPE", "MAP", ">SIZE", "DIMENSIONS"}
+	if long {
+		heads = append(heads, "UNITS", "LONG NAME")
+	}
+	t := e.NewTable("", heads...)
+	for _, v := range d.Vars {
+		m := v.Map
+		if m == "" {
+			m = "-"
+		}
+		cells := []any{v.Name, v.Type, m, cli.HumanBytes(v.Bytes), shapeText(v.Dims, v.Shape)}
+		if long {
+			cells = append(cells, textAtt(v.Atts, "units"), textAtt(v.Atts, "long_name"))
+		}
+		t.Row(cells...)
+	}
+	t.Flush()
+}
+
+// shapeText writes (time=3, lev=72, ncol=866).
+func shapeText(names []string, shape []int64) string {
+	parts := make([]string, len(names))
+	for i, n := range names {
+		parts[i] = fmt.Sprintf("%s=%d", n, shape[i])
+	}
+	return "(" + strings.Join(parts, ", ") + ")"
+}
+
+func textAtt(atts []cdf5.Att, name string) string {
+	if a := cdf5.FindAtt(atts, name); a != nil {
+		if s, ok := a.Value.(string); ok {
+			return strings.TrimRight(s, "\x00")
+		}
+	}
+	return "-"
+}

@@ -1,0 +1,167 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"blobio/amr/cello"
+	"blobio/blob"
+	"blobio/internal/cli"
+	"blobio/subfile"
+)
+
+func NewRecover(e *cli.Env) *cobra.Command {
+	var dry, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "recover PATH...",
+		Short: "Finish what a dead writer left",
+		Long: `Finish what a writer that died left of datasets and conversions: a commit that
+was cut short is completed, and files that belong to no committed state are
+removed, unfinished directories of "amr convert" among them. What is committed
+stays as it is. A directory means all names in it, and its own.
+
+Nothing is done to what somebody is writing. On a file system that several
+machines share, a writer on another machine counts as dead when it has not
+given a sign of life for half a minute, so recover may have to wait that long.
+
+Exit codes: 0 all is as it should be, 1 with --dry-run: there is something to
+do, 2 something is in use or cannot be changed.
+
+JSON: {"datasets": [{path, writer: {holder, state}, steps: [{file, what}],
+error}]}.`,
+		Example: `  blobio recover -n run          # what there is to do, without doing it
+  blobio recover run/F_h0.nc`,
+		Args: cli.MinArgs(1, "a dataset or a directory"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return recoverPaths(cmd, e, args, dry, asJSON)
+		},
+	}
+	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "say what there is to do, and change nothing")
+	cli.JsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// recovered is what was done for one name.
+type recovered struct {
+	Path   string            `json:"path"`
+	Writer *blob.WriterState `json:"writer,omitempty"`
+	Steps  []blob.Step       `json:"steps"`
+	Error  string            `json:"error,omitempty"`
+}
+
+func recoverPaths(cmd *cobra.Command, e *cli.Env, args []string, dry, asJSON bool) error {
+	ctx := cmd.Context()
+	var names []string
+	for _, a := range args {
+		if info, err := os.Stat(a); err != nil || !info.IsDir() {
+			names = append(names, a)
+			continue
+		}
+		in, err := unfinishedNames(a)
+		if err != nil {
+			return err
+		}
+		names = append(names, in...)
+	}
+	out := []recovered{}
+	steps, failed := 0, 0
+	for _, n := range names {
+		r := recoverOne(ctx, n, dry)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		out = append(out, r)
+		steps += len(r.Steps)
+		if r.Error != "" {
+			failed++
+			fmt.Fprintf(e.Stderr, "blobio: %s\n", cli.Plain(r.Error))
+		}
+		if !asJSON {
+			printRecovered(e, r, dry)
+		}
+	}
+	if asJSON {
+		if err := e.PrintJSON(map[string]any{"datasets": out}); err != nil {
+			return err
+		}
+	}
+	switch {
+	case failed > 0:
+		e.Code = cli.Failed
+	case dry && steps > 0:
+		e.Code = cli.Findings
+	}
+	return nil
+}
+
+// unfinishedNames returns the names in a directory for which there may be something to do, and its own if it is such an output.
+func unfinishedNames(dir string) (names []string, err error) {
+	dir = filepath.Clean(dir)
+	if whole, is := strings.CutSuffix(dir, subfile.Partial("")); is && cello.Writing(dir) {
+		return []string{whole}, nil
+	}
+	for _, d := range []string{filepath.Dir(dir), dir} {
+		in, err := blob.Unfinished(d)
+		if err != nil && d == dir {
+			return nil, err
+		}
+		list, err := os.ReadDir(d)
+		if err != nil && d == dir {
+			return nil, err
+		}
+		for _, e := range list {
+			name := filepath.Join(d, e.Name())
+			if whole, is := strings.CutSuffix(name, subfile.Partial("")); is && cello.Writing(name) {
+				in = append(in, whole)
+			}
+		}
+		for _, n := range in {
+			if d == dir || n == dir {
+				names = append(names, n)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+func recoverOne(ctx context.Context, name string, dry bool) recovered {
+	r := recovered{Path: name, Steps: []blob.Step{}}
+	var err error
+	if r.Writer, err = blob.WriterOf(name); err == nil {
+		var steps []blob.Step
+		steps, err = blob.Recover(ctx, name, &blob.RecoverOptions{DryRun: dry})
+		r.Steps = append(r.Steps, steps...)
+	}
+	if err == nil {
+		var left string
+		if left, err = cello.Recover(ctx, name, dry); left != "" {
+			r.Steps = append(r.Steps, blob.Step{File: left, What: "remove: of a checkpoint that did not come to its end"})
+		}
+	}
+	if err != nil {
+		r.Error = cli.PackagePrefix.ReplaceAllString(err.Error(), "")
+	}
+	return r
+}
+
+func printRecovered(e *cli.Env, r recovered, dry bool) {
+	if r.Error != "" {
+		return
+	}
+	if dry && r.Writer != nil {
+		fmt.Fprintf(e.Out, "%s: %s: %s\n", cli.Plain(r.Path), r.Writer.State, cli.Plain(r.Writer.Holder))
+	}
+	for _, s := range r.Steps {
+		fmt.Fprintf(e.Out, "%s: %s\n", cli.Plain(s.File), cli.Plain(s.What))
+	}
+	if len(r.Steps) == 0 {
+		fmt.Fprintf(e.Out, "%s: nothing to do\n", cli.Plain(r.Path))
+	}
+}

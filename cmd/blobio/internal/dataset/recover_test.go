@@ -1,0 +1,163 @@
+package dataset_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"blobio/blob"
+	"blobio/cdf5"
+	"blobio/cmd/blobio/internal/clitest"
+	"blobio/cmd/blobio/internal/dataset"
+	"blobio/comm"
+	"blobio/internal/cli"
+)
+
+// copyDir copies the files of a directory: to the programs that look there, their writers are dead.
+func copyDir(t *testing.T, from, to string) {
+	t.Helper()
+	clitest.Check(t, os.MkdirAll(to, 0o777))
+	list, err := os.ReadDir(from)
+	clitest.Check(t, err)
+	for _, e := range list {
+		b, err := os.ReadFile(filepath.Join(from, e.Name()))
+		clitest.Check(t, err)
+		clitest.Check(t, os.WriteFile(filepath.Join(to, e.Name()), b, 0o666))
+	}
+}
+
+// TestRecover: who is writing is told, a second writer refused, and what a dead one left is named by ls and check, and
+// finished by recover.
+func TestRecover(t *testing.T) {
+	dir, canon, variable, _ := clitest.Toys(t)
+	here, dead := filepath.Dir(variable), filepath.Join(dir, "dead")
+	pid := fmt.Sprintf("process %d, since", os.Getpid())
+	err := comm.Run(t.Context(), 1, nil, func(ctx context.Context, c comm.Comm) error {
+		s := blob.NewSchema()
+		col := s.Dim("ncol", 6)
+		s.Var("P0", cdf5.Double, []blob.DimID{col})
+		w, err := blob.Create(ctx, c, variable, s, nil, &blob.Options{Force: true})
+		if err != nil {
+			return err
+		}
+		defer w.Abort()
+		clitest.Bad(t, cli.Failed, "in use by", "convert", "--force", "--to", "variable-centric", "--ranks", "3", canon, variable)
+		clitest.Bad(t, cli.Failed, pid, "convert", "--force", "--to", "process-centric", "--ranks", "3", canon, variable)
+		clitest.Bad(t, cli.Failed, pid, "recover", variable)
+		if r := clitest.Blobio(t, "recover", "-n", variable); r.Code != cli.Findings || !strings.Contains(r.Out, "writing: ") || !strings.Contains(r.Out, pid) {
+			t.Errorf("recover -n while it is being written: %d\n%s%s", r.Code, r.Out, r.Err)
+		}
+		if out := clitest.Good(t, "ls", variable); !strings.Contains(out, "being written by") || !strings.Contains(out, pid) {
+			t.Errorf("ls while it is being written:\n%s", out)
+		}
+		copyDir(t, here, dead)
+		return nil
+	})
+	clitest.Check(t, err)
+	if out := clitest.Good(t, "check", here); !strings.Contains(out, ": good") || strings.Contains(clitest.Names(t, here), ".lock") {
+		t.Errorf("after Abort: %s\n%s", clitest.Names(t, here), out)
+	}
+
+	clitest.Check(t, os.WriteFile(filepath.Join(dead, ".c.nc.0123abcd.partial"), []byte("CDF"), 0o666))
+	if out := clitest.Good(t, "ls", dead); !strings.Contains(out, "its next writer died") || !strings.Contains(out, "unfinished (blobio recover)") {
+		t.Errorf("ls:\n%s", out)
+	}
+	if r := clitest.Blobio(t, "check", filepath.Join(dead, "c.nc")); r.Code != cli.Findings || !strings.Contains(r.Out, ".c.nc.0123abcd.partial: commit: the output was never finished") {
+		t.Errorf("check of a conversion that was killed: %d\n%s%s", r.Code, r.Out, r.Err)
+	}
+	if r := clitest.Blobio(t, "check", "--strict", filepath.Join(dead, "toy.nc")); r.Code != cli.Findings || !strings.Contains(r.Out, "has died") || !strings.Contains(r.Out, "a partial subfile") {
+		t.Errorf("check beside a dead writer: %d\n%s%s", r.Code, r.Out, r.Err)
+	}
+	was := clitest.Names(t, dead)
+	r := clitest.Blobio(t, "recover", "-n", dead)
+	for _, want := range []string{"dead: ", ".manifest.next: remove", ".partial: remove", ".lock: remove", ".c.nc.0123abcd.partial: remove: of an output"} {
+		if r.Code != cli.Findings || !strings.Contains(r.Out, want) {
+			t.Errorf("recover -n: %d, want %q in\n%s%s", r.Code, want, r.Out, r.Err)
+		}
+	}
+	if now := clitest.Names(t, dead); now != was {
+		t.Fatalf("recover -n has changed %s to %s", was, now)
+	}
+	var steps struct {
+		Datasets []dataset.Recovered `json:"datasets"`
+	}
+	clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, "recover", "--json", dead)), &steps))
+	if len(steps.Datasets) != 2 || len(steps.Datasets[0].Steps) != 1 || len(steps.Datasets[1].Steps) < 3 {
+		t.Errorf("recover --json: %+v", steps)
+	}
+	if now := clitest.Names(t, dead); now != "toy.nc.0000 toy.nc.0001 toy.nc.manifest" {
+		t.Errorf("left: %s", now)
+	}
+	if out := clitest.Good(t, "recover", filepath.Join(dead, "toy.nc")); !strings.Contains(out, "nothing to do") {
+		t.Errorf("again: %s", out)
+	}
+	clitest.Good(t, "diff", filepath.Join(dead, "toy.nc"), canon)
+}
+
+// TestRecoverDirectories: what is left of outputs that are directories is named, and removed by the next run of the same output and by
+// recover, whichever of its names is given.
+func TestRecoverDirectories(t *testing.T) {
+	dir, check1, native := clitest.Mesh(t)
+	at := func(name string) string { return filepath.Join(dir, name) }
+	hidden := func(name string) {
+		t.Helper()
+		left := at("." + name + ".0123abcd.partial")
+		clitest.Check(t, os.MkdirAll(filepath.Join(left, "mesh.partial"), 0o777))
+		clitest.Check(t, os.WriteFile(filepath.Join(left, "mesh.partial", "mesh.h5"), []byte("x"), 0o666))
+	}
+	was := clitest.Names(t, dir)
+	gone := func(what string) {
+		t.Helper()
+		if now := clitest.Names(t, dir); now != was {
+			t.Errorf("%s: left %q, want %q", what, now, was)
+		}
+	}
+	for _, in := range []string{native, check1} {
+		hidden("out")
+		clitest.Good(t, "amr", "convert", "--no-sync", "--to", "yt", in, at("out"))
+		clitest.Check(t, os.RemoveAll(at("out")))
+		gone("the next run from " + in)
+	}
+	for _, name := range []string{"", "out"} {
+		hidden("out")
+		if r := clitest.Blobio(t, "recover", "-n", at(name)); r.Code != cli.Findings || !strings.Contains(r.Out, at(".out.0123abcd.partial")+": remove") {
+			t.Errorf("recover -n %q: %d\n%s%s", name, r.Code, r.Out, r.Err)
+		}
+		if out := clitest.Good(t, "ls", dir); !strings.Contains(out, at("out")+" ") || !strings.Contains(out, "unfinished (blobio recover)") {
+			t.Errorf("ls:\n%s", out)
+		}
+		clitest.Good(t, "recover", at(name))
+		gone("recover " + name)
+	}
+	hidden("out")
+	clitest.Check(t, os.Mkdir(at("out"), 0o777)) // it is there, of a run before
+	clitest.Check(t, os.WriteFile(at("out/of.me"), nil, 0o666))
+	clitest.Good(t, "recover", at("out"))
+	if b := clitest.Names(t, at("out")); b != "of.me" {
+		t.Errorf("in the directory: %q", b)
+	}
+	clitest.Check(t, os.RemoveAll(at("out")))
+	gone("recover of what is there")
+
+	for _, name := range []string{"", "dead", "dead.partial"} {
+		clitest.Check(t, os.CopyFS(at("dead.partial"), os.DirFS(check1)))
+		clitest.Check(t, os.Remove(at("dead.partial/check.file_list")))
+		clitest.Check(t, os.WriteFile(at("dead.partial/blobio.writing"), []byte("id\n"), 0o666))
+		if r := clitest.Blobio(t, "recover", "-n", at(name)); r.Code != cli.Findings || !strings.Contains(r.Out, at("dead.partial")+": remove") || !clitest.There(at("dead.partial")) {
+			t.Errorf("recover -n %q: %d\n%s%s", name, r.Code, r.Out, r.Err)
+		}
+		clitest.Good(t, "recover", at(name))
+		gone("recover " + name)
+	}
+	clitest.Check(t, os.Mkdir(at("mine.partial"), 0o777))
+	clitest.Check(t, os.WriteFile(at("mine.partial/blobio.writing"), nil, 0o666))
+	clitest.Check(t, os.WriteFile(at("mine.partial/notes"), nil, 0o666))
+	clitest.Bad(t, cli.Failed, "notes in it is not of a writer", "recover", at("mine"))
+	if !clitest.There(at("mine.partial/notes")) {
+		t.Error("a file that is not of a writer is gone")
+	}
+}

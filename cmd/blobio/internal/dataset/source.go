@@ -1,0 +1,186 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"blobio/blob"
+	"blobio/internal/cli"
+	"blobio/internal/vfs"
+	"blobio/subfile"
+)
+
+// sourceFlags are those of verbs that read a dataset.
+type sourceFlags struct {
+	missing bool
+	memory  int64
+	workers int
+	rescue  bool
+}
+
+func (s *sourceFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.BoolVar(&s.missing, "allow-missing", false, "go on although subfiles are missing (what they held reads as fill values) or have fewer records than others (those that all have are read)")
+	f.Var(cli.SizeFlag(&s.memory), "memory", "cap of buffers, such as 256M or 1G (default 256M)")
+	f.BoolVar(&s.rescue, "no-verify", false, "do not compare the data with their checksums, to save what is left of damaged ones")
+	f.IntVar(&s.workers, "workers", 0, "concurrent reads (default: number of CPUs)")
+}
+
+// What --memory has to be at least, of reading and of converting.
+const (
+	leastMemory    = 1 << 20
+	leastToConvert = 8 << 20
+)
+
+// open opens a dataset, and warns on stderr about what is missing.
+func (s *sourceFlags) open(ctx context.Context, e *cli.Env, path string) (*blob.Reader, error) {
+	switch {
+	case s.workers < 0:
+		return nil, cli.Usagef("--workers %d, want a positive number", s.workers)
+	case s.memory != 0 && s.memory < leastMemory:
+		return nil, cli.Usagef("--memory %d, want at least %s", s.memory, cli.HumanBytes(leastMemory))
+	}
+	o := &blob.OpenOptions{AllowMissing: s.missing, Memory: s.memory, Workers: s.workers, Verify: blob.VerifyOnce}
+	if s.rescue {
+		o.Verify = blob.VerifyNever
+	}
+	r, err := blob.Open(ctx, path, o)
+	if err != nil {
+		return nil, err
+	}
+	if s.rescue && r.Manifest() != nil && e.Root() {
+		fmt.Fprintf(e.Stderr, "blobio: note: the data of %s are not compared with their checksums: damage passes unseen\n", r.Base())
+	}
+	if gone := r.Missing(); len(gone) > 0 {
+		lost, err := lostElements(ctx, r)
+		if err != nil {
+			r.Close()
+			return nil, err
+		}
+		var words []string
+		for _, l := range lost {
+			words = append(words, fmt.Sprintf("%s %d of %d", l.Map, l.Elements, l.Of))
+		}
+		fmt.Fprintf(e.Stderr, "blobio: warning: %s of %s missing: %s; elements that read as fill values: %s\n",
+			cli.Plural(len(gone), "subfile"), r.Base(), strings.Join(gone[:min(3, len(gone))], ", "), strings.Join(words, ", "))
+	}
+	if n := r.Unwritten(); n > 0 {
+		fmt.Fprintf(e.Stderr, "blobio: warning: the last %d bytes of %s are not there, never written or lost; they read as zeros\n", n, r.Base())
+	}
+	return r, nil
+}
+
+// lost is what is not there of one map.
+type lost struct {
+	Map      string `json:"map"`
+	Elements int64  `json:"elements"`
+	Of       int64  `json:"of"`
+}
+
+// lostElements counts the elements of each map that no subfile that is there
+// holds; those that nobody owned in the first place are among them.
+func lostElements(ctx context.Context, r *blob.Reader) ([]lost, error) {
+	var out []lost
+	for d := range r.Schema().NumDecomps() {
+		c, err := r.Coverage(ctx, blob.DecompID(d+1))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, lost{fmt.Sprintf("D%d", d+1), c.Uncovered, c.Elems})
+	}
+	return out, nil
+}
+
+// state says in a word what the manifest tells of a dataset.
+func state(r *blob.Reader) string {
+	if r.Layout() == blob.Canonical {
+		return "ordinary file"
+	}
+	if len(r.Missing()) > 0 {
+		return fmt.Sprintf("%s missing", cli.Plural(len(r.Missing()), "subfile"))
+	}
+	if r.Manifest() == nil {
+		return "foreign (no manifest)"
+	}
+	st, err := subfile.ReadState(vfs.OS, r.Base())
+	switch {
+	case err != nil:
+		return "committed, manifest unreadable"
+	case st.Pending:
+		return "committed, renames outstanding"
+	case st.Writing:
+		switch w, err := blob.WriterOf(r.Base()); {
+		case err == nil && w != nil && w.State == "writing":
+			return "committed, being written by " + w.Holder
+		case err == nil && w != nil && w.State == "dead":
+			return "committed, its next writer died"
+		}
+		return "committed, a writer is at work or died"
+	}
+	return "committed"
+}
+
+// checkVars says which of the names is no variable, and offers near ones.
+func checkVars(r *blob.Reader, names []string) error {
+	for _, n := range names {
+		if _, ok := r.Schema().VarID(n); ok {
+			continue
+		}
+		for _, v := range r.Schema().Vars() {
+			if strings.EqualFold(v.Name, n) {
+				return cli.Usagef("%s has no variable %q, but %q", r.Base(), n, v.Name)
+			}
+		}
+		return cli.WithHint(fmt.Errorf("%s has no variable %q", r.Base(), n), fmt.Sprintf("'blobio ls %s' lists them", r.Base()))
+	}
+	return nil
+}
+
+// completeVars completes names of variables of the dataset that is the
+// argument at: comma-separated lists too.
+func completeVars(at int) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		const none = cobra.ShellCompDirectiveNoFileComp
+		if len(args) <= at {
+			return nil, none
+		}
+		r, err := blob.Open(cmd.Context(), args[at], &blob.OpenOptions{AllowMissing: true})
+		if err != nil {
+			return nil, none
+		}
+		defer r.Close()
+		before := ""
+		if i := strings.LastIndexByte(typed, ','); i >= 0 {
+			before = typed[:i+1]
+		}
+		var out []string
+		for _, v := range r.Schema().Vars() {
+			if name := before + v.Name; strings.HasPrefix(name, typed) {
+				out = append(out, name)
+			}
+		}
+		return out, none | cobra.ShellCompDirectiveNoSpace
+	}
+}
+
+// varsFlag adds a list of variables with completion.
+func varsFlag(cmd *cobra.Command, p *[]string, short, usage string) {
+	cmd.Flags().StringSliceVarP(p, "vars", short, nil, usage)
+	_ = cmd.RegisterFlagCompletionFunc("vars", completeVars(0))
+}
+
+// IsFree tells early and in plain words that the output is there already.
+func IsFree(out string, blobs bool) error {
+	exists := func(name string) bool { _, err := os.Lstat(name); return err == nil }
+	if info, err := os.Stat(out); err == nil && info.IsDir() {
+		return fmt.Errorf("%s is a directory, the output wants the name of a file", out)
+	}
+	if exists(out) || blobs && (exists(subfile.Name(out, 0)) || exists(subfile.ManifestName(out))) {
+		return fmt.Errorf("the output %s %w", out, blob.ErrExist)
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+package decomps
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"blobio/decomp/mapfile"
+	"blobio/internal/cli"
+)
+
+// mapOutput is how map files are written.
+type mapOutput struct {
+	format string
+	force  bool
+	wide   bool
+	noRaw  bool
+	asJSON bool
+}
+
+func (o *mapOutput) add(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	cli.ChoiceFlag(cmd, &o.format, "format", "auto", "form of the output: dat (PIO text), cdf, hdf5; auto goes by the extension (.dat, .nc, .h5)", "auto", "dat", "cdf", "hdf5")
+	fl.BoolVar(&o.force, "force", false, "replace the output if it is there")
+	fl.BoolVar(&o.wide, "wide", false, "64-bit offsets, which E3SM-IO cannot read, for arrays of more than 2^31-1 elements")
+	cli.JsonFlag(cmd, &o.asJSON)
+}
+
+// form returns dat, cdf or hdf5.
+func (o *mapOutput) form(name string) (string, error) {
+	if o.format != "auto" {
+		return o.format, nil
+	}
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".dat", ".txt":
+		return "dat", nil
+	case ".nc", ".cdf", ".nc5":
+		return "cdf", nil
+	case ".h5", ".hdf5":
+		return "hdf5", nil
+	}
+	return "", cli.Usagef("the extension of %q does not say which form is wanted: .dat, .nc or .h5, or --format", name)
+}
+
+// write writes the maps under a name; several as text under several names.
+func (o *mapOutput) write(ctx context.Context, e *cli.Env, name string, f *mapfile.File) error {
+	form, err := o.form(name)
+	if err != nil {
+		return err
+	}
+	names := []string{name}
+	wo := &mapfile.WriteOptions{Wide: o.wide, NoElems: o.noRaw}
+	put := func(_ int, w io.Writer) error { return mapfile.WriteCDF(w, f, wo) }
+	switch form {
+	case "hdf5":
+		put = func(_ int, w io.Writer) error { return mapfile.WriteHDF5(w, f, wo) }
+	case "dat":
+		if ext := filepath.Ext(name); len(f.Maps) > 1 {
+			names = nil
+			for k := range f.Maps {
+				names = append(names, fmt.Sprintf("%s.D%d%s", strings.TrimSuffix(name, ext), k+1, ext))
+			}
+		}
+		put = func(k int, w io.Writer) error { return mapfile.WriteDat(w, &f.Maps[k]) }
+	}
+	done, err := cli.WriteFiles(ctx, names, o.force, put)
+	if err != nil {
+		return err
+	}
+	if o.asJSON {
+		return e.PrintJSON(map[string]any{"format": form, "maps": len(f.Maps), "ranks": f.Procs, "files": done})
+	}
+	for _, d := range done {
+		fmt.Fprintf(e.Out, "%s: %s, %s of %s, %s\n", d.Path, formName(form), cli.Plural(len(f.Maps)/len(done), "map"), cli.Plural(f.Procs, "rank"), cli.HumanBytes(d.Bytes))
+	}
+	return nil
+}
+
+func formName(form string) string {
+	return map[string]string{"dat": "PIO text", "cdf": "CDF-5", "hdf5": "HDF5"}[form]
+}
+
+func newDecompConvert(e *cli.Env) *cobra.Command {
+	var o mapOutput
+	var ranks int
+	var how MapFlags
+	cmd := &cobra.Command{
+		Use:   "convert IN... OUT",
+		Short: "Write maps in another form",
+		Long: `Write maps in another form, which the extension of OUT or --format says: PIO text
+(.dat), CDF (.nc) or HDF5 (.h5). Several .dat files are the maps D1, D2, ... of one
+map file, in the order given. Several maps as text are several files: maps.dat
+becomes maps.D1.dat, maps.D2.dat, ...
+
+Maps are written as they are read, fillers included. With --ranks, --slice or
+--unsorted they are first dealt to ranks, sorted and merged, as in a dataset.
+
+JSON: {format, maps, ranks, files: [{path, bytes}]}.`,
+		Example: `  blobio decomp convert piodecomp_514.dat piodecomp_516.dat piodecomp_548.dat map.nc
+  blobio decomp convert map.nc map.h5
+  blobio decomp convert map.nc maps.dat              # maps.D1.dat, maps.D2.dat, ...
+  blobio decomp convert run/F_h0.nc.0000 map_f.nc    # the maps of a dataset`,
+		Args: cli.MinArgs(2, "at least one input, and an output"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, out := cmd.Context(), args[len(args)-1]
+			if _, err := o.form(out); err != nil {
+				return err
+			}
+			if ranks < 0 {
+				return cli.Usagef("--ranks %d, want a positive number", ranks)
+			}
+			src, err := openMaps(ctx, args[:len(args)-1]...)
+			if err != nil {
+				return err
+			}
+			f := src.file
+			if fl := cmd.Flags(); fl.Changed("ranks") || fl.Changed("slice") || fl.Changed("unsorted") {
+				maps, err := how.deal(f, ranks)
+				if err != nil {
+					return err
+				}
+				if f, err = mapfile.FromMaps(maps...); err != nil {
+					return err
+				}
+			}
+			return o.write(ctx, e, out, f)
+		},
+	}
+	o.add(cmd)
+	how.addHow(cmd)
+	cmd.Flags().IntVar(&ranks, "ranks", 0, "deal the map processes to this many ranks")
+	cmd.Flags().BoolVar(&o.noRaw, "no-raw", false, "leave out raw_offsets, the elements as they were before merging")
+	return cmd
+}

@@ -1,0 +1,127 @@
+package decomps_test
+
+import (
+	"encoding/json"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"blobio/cmd/blobio/internal/clitest"
+	"blobio/internal/cli"
+)
+
+func TestDecompFiles(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	if out := clitest.Good(t, "decomp", "gen", "F", at("f.nc"), "--ne", "2", "--lev", "3", "--ranks", "5"); !strings.Contains(out, "f.nc: CDF-5, 3 maps of 5 ranks, ") {
+		t.Errorf("gen prints %q", out)
+	}
+	clitest.Bad(t, cli.Failed, "--force", "decomp", "gen", "F", at("f.nc"))
+	clitest.Good(t, "decomp", "convert", at("f.nc"), at("f.h5"))
+	clitest.Good(t, "decomp", "convert", at("f.h5"), at("f.dat"))
+	clitest.Bad(t, cli.Failed, "f.D1.dat already exists", "decomp", "convert", at("f.h5"), at("f.dat"))
+	clitest.Good(t, "decomp", "convert", at("f.D1.dat"), at("f.D2.dat"), at("f.D3.dat"), at("again.nc"))
+	want := clitest.Good(t, "decomp", "info", "--json", at("f.nc"))
+	for _, name := range []string{"f.h5", "again.nc"} {
+		got := clitest.Good(t, "decomp", "info", "--json", at(name))
+		if strip(t, got) != strip(t, want) {
+			t.Errorf("%s is not as it was:\n%s\nwant\n%s", name, got, want)
+		}
+	}
+	out := clitest.Good(t, "decomp", "info", at("f.nc"))
+	for _, w := range []string{"D3   3 x 218", "654", "all"} {
+		if !strings.Contains(out, w) {
+			t.Errorf("info has no %q:\n%s", w, out)
+		}
+	}
+	if out := clitest.Good(t, "decomp", "info", "--ranks", "7", at("f.nc")); !strings.Contains(out, "5 of 7") {
+		t.Errorf("info for more ranks than processes:\n%s", out)
+	}
+	clitest.Good(t, "decomp", "gen", "I", at("i.nc"), "--lat", "8", "--lon", "12", "--ranks", "3")
+	clitest.Good(t, "decomp", "gen", "G", at("g.nc"), "--cells", "60", "--lev", "2", "--ranks", "3")
+	if got := clitest.Names(t, dir); strings.Contains(got, "partial") {
+		t.Errorf("left behind: %s", got)
+	}
+}
+
+// strip leaves the maps of info's JSON.
+func strip(t *testing.T, text string) string {
+	t.Helper()
+	var d struct {
+		Files []struct{ Maps []any }
+	}
+	clitest.Check(t, json.Unmarshal([]byte(text), &d))
+	b, err := json.Marshal(d.Files[0].Maps)
+	clitest.Check(t, err)
+	return string(b)
+}
+
+func TestDecompPlot(t *testing.T) {
+	dir, _, variable, _ := clitest.Toys(t)
+	at := func(name string) string { return filepath.Join(dir, name) }
+	clitest.Good(t, "decomp", "gen", "F", at("f.nc"), "--ne", "2", "--lev", "2", "--ranks", "4")
+	clitest.Good(t, "decomp", "gen", "G", at("g.nc"), "--cells", "60", "--lev", "2", "--ranks", "3")
+	clitest.Good(t, "decomp", "gen", "I", at("i.nc"), "--lat", "8", "--lon", "12", "--ranks", "3")
+	for _, c := range []struct{ file, d, where string }{
+		{at("f.nc"), "D1", "F columns"}, {at("f.nc"), "3", "F columns"}, {at("g.nc"), "D2", "G mesh"}, {at("g.nc"), "D5", "G mesh"},
+		{at("i.nc"), "D2", "I grid"}, {variable, "d2", "as an array"},
+	} {
+		out := clitest.Good(t, "decomp", "plot", c.file, "--map", c.d, "--width", "300", "-o", at("x.png"), "--force")
+		if !strings.Contains(out, c.where) {
+			t.Errorf("plot of %s of %s: %q, want %q", c.d, c.file, out, c.where)
+		}
+	}
+	f, err := os.Open(at("x.png"))
+	clitest.Check(t, err)
+	defer f.Close()
+	img, err := png.Decode(f)
+	clitest.Check(t, err)
+	if w := img.Bounds().Dx(); w != 600 {
+		t.Errorf("the picture is %d pixels wide, want 600", w)
+	}
+	clitest.Good(t, "decomp", "plot", at("f.nc"), "--where", "index", "-o", at("x.svg"))
+	b, err := os.ReadFile(at("x.svg"))
+	clitest.Check(t, err)
+	if !strings.Contains(string(b), "<svg") {
+		t.Error("no SVG")
+	}
+	clitest.Bad(t, cli.Failed, "--force", "decomp", "plot", at("f.nc"), "-o", at("x.svg"))
+	clitest.Bad(t, cli.Failed, "positions of these elements are not known", "decomp", "plot", variable, "--where", "F", "-o", at("y.svg"))
+}
+
+func TestReplay(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	out := clitest.Good(t, "replay", "--ne", "1", "--lev", "3", "--ranks", "3", "--no-sync")
+	for _, w := range []string{"F_h0  variable-centric", "F_h1  process-centric", "elements: all correct"} {
+		if !strings.Contains(out, w) {
+			t.Errorf("replay has no %q:\n%s", w, out)
+		}
+	}
+	if got := clitest.Names(t, os.Getenv("TMPDIR")); got != "" {
+		t.Errorf("the temporary directory is left: %s", got)
+	}
+	dir := filepath.Join(t.TempDir(), "run")
+	var res struct {
+		Dir     string
+		Kept    bool
+		Results []struct {
+			Path     string
+			Verified int64 `json:"verified_elements"`
+			Subfiles int
+		}
+	}
+	args := []string{"replay", "--case", "G", "--cells", "60", "--lev", "2", "--ranks", "5", "--nodes", "2", "--placement", "roundrobin",
+		"--records", "3", "--flush", "2", "--layout", "process", "--pattern", "smooth", "--no-sync", "--convert=false", "--json", "--out", dir}
+	clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, args...)), &res))
+	if len(res.Results) != 1 || res.Results[0].Subfiles != 2 || res.Results[0].Verified == 0 || !res.Kept {
+		t.Errorf("replay --json: %+v", res)
+	}
+	if got := clitest.Names(t, dir); got != "G.h5.0000 G.h5.0001 G.h5.manifest" {
+		t.Errorf("replay --out: %s", got)
+	}
+	clitest.Good(t, "check", dir)
+	clitest.Bad(t, cli.Failed, "--force replaces it", args...)
+	clitest.Good(t, append(args, "--force")...)
+}

@@ -1,0 +1,234 @@
+package decomps
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"blobio/decomp"
+	"blobio/internal/cli"
+)
+
+func newDecompInfo(e *cli.Env) *cobra.Command {
+	var how MapFlags
+	var ranks int
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "info FILE...",
+		Short: "Show figures of maps",
+		Long: `Show a table of the maps of each file: dimensions, ranks, requests and elements
+of a rank (least, mean, most), imbalance (most over mean), lengths of requests,
+how much of the array is covered, and how much is owned more than once.
+
+Requests are sorted and merged as in a dataset, for the number of ranks that
+the file is for, or that --ranks says.
+
+JSON: {"files": [{path, format, processes, maps: [{name, dims, ranks, active_ranks,
+requests, elements, requests_per_rank: {min, mean, max}, elements_per_rank:
+{min, mean, max}, imbalance, run_length: {min, mean, max}, run_lengths: [{from,
+to, requests}], covered, uncovered, overlapped}]}]}.`,
+		Example: `  blobio decomp info map_f_case_16p.nc
+  blobio decomp info --ranks 5 map_f_case_16p.nc   # dealt to 5 ranks
+  blobio decomp info run/F_h0.nc                   # the maps of a dataset`,
+		Args: cli.MinArgs(1, "a map file or a dataset"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return decompInfo(cmd, e, args, &how, ranks, asJSON)
+		},
+	}
+	cmd.Flags().IntVar(&ranks, "ranks", 0, "deal the map processes to this many ranks")
+	how.addHow(cmd)
+	cli.JsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// Figures of map files, as JSON has them.
+type (
+	mapsInfo struct {
+		Path      string    `json:"path"`
+		Format    string    `json:"format"`
+		Processes int       `json:"processes"`
+		Maps      []mapInfo `json:"maps"`
+	}
+	mapInfo struct {
+		Name       string     `json:"name"`
+		Dims       []int64    `json:"dims"`
+		Ranks      int        `json:"ranks"`
+		Active     int        `json:"active_ranks"`
+		Reqs       int64      `json:"requests"`
+		Elems      int64      `json:"elements"`
+		RankReqs   spread     `json:"requests_per_rank"`
+		RankElems  spread     `json:"elements_per_rank"`
+		Imbalance  float64    `json:"imbalance"`
+		Run        spread     `json:"run_length"`
+		Runs       []runCount `json:"run_lengths"`
+		Covered    int64      `json:"covered"`
+		Uncovered  int64      `json:"uncovered"`
+		Overlapped int64      `json:"overlapped"`
+	}
+	spread struct {
+		Min  int64   `json:"min"`
+		Mean float64 `json:"mean"`
+		Max  int64   `json:"max"`
+	}
+	runCount struct {
+		From int64 `json:"from"` // elements
+		To   int64 `json:"to"`
+		Reqs int64 `json:"requests"`
+	}
+)
+
+func (s spread) String() string { return fmt.Sprintf("%d/%s/%d", s.Min, short(s.Mean), s.Max) }
+
+// short writes a mean with as many digits as matter.
+func short(x float64) string {
+	if x >= 100 || x == float64(int64(x)) {
+		return fmt.Sprintf("%.0f", x)
+	}
+	return fmt.Sprintf("%.1f", x)
+}
+
+func decompInfo(cmd *cobra.Command, e *cli.Env, paths []string, how *MapFlags, ranks int, asJSON bool) error {
+	if ranks < 0 {
+		return cli.Usagef("--ranks %d, want a positive number", ranks)
+	}
+	ctx := cmd.Context()
+	out := []*mapsInfo{}
+	for _, path := range paths {
+		info, err := infoOf(ctx, path, how, ranks)
+		if err != nil {
+			if err := e.PathFailed(ctx, cmd, len(paths), err); err != nil {
+				return err
+			}
+			continue
+		}
+		out = append(out, info)
+		if !asJSON {
+			if len(out) > 1 {
+				fmt.Fprintln(e.Out)
+			}
+			printMaps(e, info)
+		}
+	}
+	if asJSON {
+		return e.PrintJSON(map[string]any{"files": out})
+	}
+	return nil
+}
+
+func infoOf(ctx context.Context, path string, how *MapFlags, ranks int) (*mapsInfo, error) {
+	src, err := openMaps(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	maps, err := how.deal(src.file, ranks)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	info := &mapsInfo{Path: path, Format: src.format, Processes: src.file.Procs}
+	for k, m := range maps {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		mi, err := newMapInfo(k, m)
+		if err != nil {
+			return nil, fmt.Errorf("%s: D%d: %w", path, k+1, err)
+		}
+		info.Maps = append(info.Maps, mi)
+	}
+	return info, nil
+}
+
+func newMapInfo(k int, m *decomp.Map) (mapInfo, error) {
+	s := m.Stats()
+	cov, err := m.Coverage()
+	if err != nil {
+		return mapInfo{}, err
+	}
+	mi := mapInfo{Name: fmt.Sprintf("D%d", k+1), Dims: m.Dims(), Ranks: s.Ranks, Active: s.Active, Reqs: s.Reqs, Elems: s.Elems,
+		RankReqs: spread{s.MinReqs, s.MeanReqs, s.MaxReqs}, RankElems: spread{s.MinElems, s.MeanElems, s.MaxElems},
+		Imbalance: s.Imbalance(), Run: spread{s.MinRun, s.MeanRun, s.MaxRun}, Runs: []runCount{},
+		Covered: cov.Covered, Uncovered: cov.Uncovered, Overlapped: cov.Overlapped}
+	for i, n := range s.RunLengths {
+		if n == 0 {
+			continue
+		}
+		if i == 0 {
+			mi.Runs = append(mi.Runs, runCount{0, 0, n})
+		} else {
+			mi.Runs = append(mi.Runs, runCount{1 << (i - 1), 1<<i - 1, n})
+		}
+	}
+	return mi, nil
+}
+
+func printMaps(e *cli.Env, info *mapsInfo) {
+	fmt.Fprintf(e.Out, "%s: %s, %s, %s\n", info.Path, info.Format, cli.Plural(len(info.Maps), "map"), cli.Plural(info.Processes, "rank"))
+	t := e.NewTable("", "MAP", "DIMS", ">RANKS", ">REQUESTS", ">REQUESTS/RANK", ">ELEMENTS", ">ELEMENTS/RANK", ">IMBALANCE", ">RUN LENGTH", ">COVERED", ">OWNED TWICE")
+	for _, m := range info.Maps {
+		ranks := fmt.Sprint(m.Ranks)
+		if m.Active != m.Ranks {
+			ranks = fmt.Sprintf("%d of %d", m.Active, m.Ranks)
+		}
+		t.Row(m.Name, dimsText(m.Dims), ranks, m.Reqs, m.RankReqs, m.Elems, m.RankElems, fmt.Sprintf("%.2f", m.Imbalance), m.Run,
+			percent(m.Covered, m.Covered+m.Uncovered), m.Overlapped)
+	}
+	t.Flush()
+	fmt.Fprintln(e.Out, "\nnumber of requests by their length in elements (a/b/c above: least, mean, most):")
+	printRuns(e, info.Maps)
+}
+
+// printRuns prints how many requests have which length.
+func printRuns(e *cli.Env, maps []mapInfo) {
+	var from []int64
+	label := map[int64]string{}
+	for _, m := range maps {
+		for _, r := range m.Runs {
+			if !slices.Contains(from, r.From) {
+				from = append(from, r.From)
+			}
+			if label[r.From] = fmt.Sprintf(">%d-%d", r.From, r.To); r.From == r.To {
+				label[r.From] = fmt.Sprintf(">%d", r.From)
+			}
+		}
+	}
+	slices.Sort(from)
+	heads := []string{"MAP"}
+	for _, f := range from {
+		heads = append(heads, label[f])
+	}
+	t := e.NewTable("", heads...)
+	for _, m := range maps {
+		row := []any{m.Name}
+		for _, f := range from {
+			n := int64(0)
+			if i := slices.IndexFunc(m.Runs, func(r runCount) bool { return r.From == f }); i >= 0 {
+				n = m.Runs[i].Reqs
+			}
+			row = append(row, n)
+		}
+		t.Row(row...)
+	}
+	t.Flush()
+}
+
+// dimsText writes 72 x 866.
+func dimsText(dims []int64) string {
+	s := make([]string, len(dims))
+	for i, d := range dims {
+		s[i] = fmt.Sprint(d)
+	}
+	return strings.Join(s, " x ")
+}
+
+func percent(n, of int64) string {
+	switch {
+	case of == 0:
+		return "-"
+	case n == of:
+		return "all"
+	}
+	return fmt.Sprintf("%.2f %%", 100*float64(n)/float64(of))
+}

@@ -1,0 +1,75 @@
+package decomps
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"blobio/decomp"
+	"blobio/decomp/mapfile"
+	"blobio/internal/cli"
+)
+
+// MapFlags name map files and how their processes become ranks.
+type MapFlags struct {
+	Files    []string
+	slice    string
+	unsorted bool
+}
+
+func (f *MapFlags) Add(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVar(&f.Files, "map", nil, "map file (.nc, .h5, .nc4); or several .dat, one for each map, in order")
+	f.addHow(cmd)
+}
+
+func (f *MapFlags) addHow(cmd *cobra.Command) {
+	cli.ChoiceFlag(cmd, &f.slice, "slice", "correct", "requests of maps with fillers (I case): correct, reference (as E3SM-IO without -u) or fillers (with -u)", "correct", "reference", "fillers")
+	cmd.Flags().BoolVar(&f.unsorted, "unsorted", false, "keep requests as they are in the map file, neither sorted nor merged (-q of E3SM-IO)")
+}
+
+func (f *MapFlags) options() mapfile.Options {
+	o := mapfile.Options{Unsorted: f.unsorted}
+	switch f.slice {
+	case "reference":
+		o.Slice = mapfile.Reference
+	case "fillers":
+		o.Slice = mapfile.WithFillers
+	}
+	return o
+}
+
+// CheckRanks refuses numbers of ranks that no map has.
+func CheckRanks(n int) error {
+	if n > decomp.MaxRanks {
+		return cli.Usagef("--ranks %d, want at most %d", n, decomp.MaxRanks)
+	}
+	return nil
+}
+
+// Load reads the map files for a number of ranks; 0 means that of their processes.
+func (f *MapFlags) Load(ranks int) ([]*decomp.Map, error) {
+	file, err := mapfile.Open(f.Files...)
+	if err != nil {
+		return nil, err
+	}
+	return f.deal(file, ranks)
+}
+
+func (f *MapFlags) deal(file *mapfile.File, ranks int) ([]*decomp.Map, error) {
+	if ranks == 0 {
+		ranks = file.Procs
+	}
+	if err := CheckRanks(ranks); err != nil {
+		return nil, err
+	}
+	var maps []*decomp.Map
+	for k := range file.Maps {
+		m, err := file.Maps[k].Map(ranks, f.options())
+		if err != nil {
+			return nil, fmt.Errorf("%s: D%d: %w", strings.Join(f.Files, ", "), k+1, err)
+		}
+		maps = append(maps, m)
+	}
+	return maps, nil
+}

@@ -1,0 +1,175 @@
+package fti
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"blobio/ffformat"
+	"blobio/internal/cli"
+	"blobio/internal/durable"
+	"blobio/internal/vfs"
+)
+
+// ffConvertFlags are those of convert and compact.
+type ffConvertFlags struct {
+	layout, hash  string
+	blockSize     int64
+	checkpoint    int32
+	workers       int
+	force, noSync bool
+	asJSON        bool
+}
+
+func (f *ffConvertFlags) add(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	f.layout, f.hash = "same", "same"
+	cli.ChoiceFlag(cmd, &f.layout, "layout", "same", "layout of the output: same, A (FTI v1.1), B (v1.2), C0, C (v1.3), D (v1.4), E (v1.5, v1.6) or F (newer)",
+		append([]string{"same"}, ffLayouts()...)...)
+	cli.ChoiceFlag(cmd, &f.hash, "hash", "same", "hashes of the output: same, md5 (FTI restarts from it) or fast (blobio's own, layout F)", "same", "md5", "fast")
+	fl.Var(cli.SizeFlag(&f.blockSize), "block-size", "--hash fast: bytes of a hashed block (default 16K)")
+	fl.Int32Var(&f.checkpoint, "checkpoint", 0, "number of the checkpoint, if the input does not have it (layouts A, B, C0)")
+	fl.IntVar(&f.workers, "workers", 0, "chunks copied at once (default: number of CPUs)")
+	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
+	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the output is on the disk")
+	cli.JsonFlag(cmd, &f.asJSON)
+}
+
+const ffConvertJSON = `JSON: {in, out, layout, hash, fti, variables, containers, bytes, dead, seconds,
+mib_per_second}.`
+
+func newFFConvert(e *cli.Env) *cobra.Command {
+	var f ffConvertFlags
+	cmd := &cobra.Command{
+		Use:   "convert IN OUT",
+		Short: "Write a checkpoint file in another layout, or with other hashes",
+		Long: `Write a checkpoint in the layout of another version of FTI, so that this can
+restart from it, or with other hashes. Containers stay as they are. All data are
+verified on the way: a damaged file is not converted (ff repair is for it).
+
+The output is a file of level 1 or 4; sizes of partner files (levels 2 and 3)
+are not taken over. Layout E holds less than 2 GiB.
+
+` + ffConvertJSON,
+		Example: `  blobio ff convert --layout A Ckpt7-Rank0.fti old/Ckpt7-Rank0.fti   # for FTI v1.1
+  blobio ff convert --hash md5 fast.fti Ckpt7-Rank0.fti              # one that FTI takes`,
+		Args: cli.ExactArgs(2, "an input and an output"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, e, false, args[0], args[1])
+		},
+	}
+	f.add(cmd)
+	return cmd
+}
+
+func newFFCompact(e *cli.Env) *cobra.Command {
+	var f ffConvertFlags
+	cmd := &cobra.Command{
+		Use:   "compact IN OUT",
+		Short: "Write a checkpoint file without dead space",
+		Long: `Write a checkpoint with each variable in one piece: one block, one container for
+each variable, no dead space. Variables that shrank or grew often leave both in
+the files of FTI. FTI restarts from the output. All data are verified on the way.
+
+` + ffConvertJSON,
+		Example: `  blobio ff compact dCPFile-Rank0.fti small.fti
+  blobio ff compact --layout A dCPFile-Rank0.fti small.fti   # and convert`,
+		Args: cli.ExactArgs(2, "an input and an output"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, e, true, args[0], args[1])
+		},
+	}
+	f.add(cmd)
+	return cmd
+}
+
+// options fills in what is to stay the same.
+func (f *ffConvertFlags) options(in *ffformat.File) (*ffformat.ConvertOptions, error) {
+	o := &ffformat.ConvertOptions{Layout: ffLayout(f.layout), CkptID: f.checkpoint, Workers: f.workers}
+	if o.Layout == 0 {
+		o.Layout = in.Layout
+	}
+	fast := f.hash == "fast" || f.hash == "same" && in.Hash == ffformat.Fast
+	if fast && o.Layout != ffformat.LayoutF {
+		if f.layout == "same" {
+			o.Layout = ffformat.LayoutF
+		} else if f.hash == "fast" {
+			return nil, cli.Usagef("--hash fast wants layout F, not %s", f.layout)
+		} else {
+			return nil, cli.Usagef("%s has fast hashes, which layout %s cannot have: say --hash md5", in.Name, f.layout)
+		}
+	}
+	switch {
+	case fast:
+		o.Hash, o.BlockSize = ffformat.Fast, int(min(f.blockSize, 1<<30))
+		if f.blockSize == 0 && in.Hash == ffformat.Fast {
+			o.BlockSize = in.BlockSize
+		}
+	case f.blockSize != 0:
+		return nil, cli.Usagef("--block-size is for --hash fast")
+	}
+	if f.workers < 0 || f.checkpoint < 0 {
+		return nil, cli.Usagef("--workers %d --checkpoint %d, want positive numbers", f.workers, f.checkpoint)
+	}
+	return o, nil
+}
+
+func (f *ffConvertFlags) run(cmd *cobra.Command, e *cli.Env, compact bool, in, out string) error {
+	ctx := cmd.Context()
+	file, r, err := openFFReader(in, false)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	o, err := f.options(r.File())
+	if err != nil {
+		return err
+	}
+	if sameFile(file.path, out) {
+		return cli.Usagef("input and output are one file, %s", in)
+	}
+	stage, write := "convert", ffformat.Convert
+	if compact {
+		stage, write = "compact", ffformat.Compact
+	}
+	p := e.NewProgress()
+	defer p.End()
+	o.Progress = func(done, total int64) { p.At(stage, done, total) }
+	start := time.Now()
+	var made *ffformat.File
+	err = cli.WriteOutput(ctx, vfs.OS, out, durable.OutputOptions{Force: f.force, NoSync: f.noSync}, func(dst vfs.File) (bool, error) {
+		made, err = write(ctx, r, dst, o)
+		return err == nil, err
+	})
+	p.End()
+	if err != nil {
+		return err
+	}
+	took := time.Since(start)
+	made.Name = out
+	d := describeFF(made, false)
+	rate := float64(d.Bytes) / (1 << 20) / took.Seconds()
+	if f.asJSON {
+		return e.PrintJSON(struct {
+			In         string  `json:"in"`
+			Out        string  `json:"out"`
+			Layout     string  `json:"layout"`
+			Hash       string  `json:"hash"`
+			FTI        string  `json:"fti"`
+			Vars       int     `json:"variables"`
+			Containers int     `json:"containers"`
+			Bytes      int64   `json:"bytes"`
+			Dead       int64   `json:"dead"`
+			Seconds    float64 `json:"seconds"`
+			Rate       float64 `json:"mib_per_second"`
+		}{in, out, d.Layout, d.Hash, d.FTI, len(d.Vars), d.nContainers, d.Bytes, d.Empty + d.Gap, took.Seconds(), rate})
+	}
+	was := ""
+	if compact {
+		was = fmt.Sprintf(" (was %s)", cli.HumanBytes(file.size))
+	}
+	_, err = fmt.Fprintf(e.Out, "%s: %s%s, %s in %s, %d bytes in %.2f s, %.0f MiB/s\n", out, d.summary(), was,
+		cli.Plural(len(d.Vars), "variable"), cli.Plural(d.nContainers, "container"), d.Bytes, took.Seconds(), rate)
+	return err
+}

@@ -1,0 +1,164 @@
+package fti
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"blobio/ffformat"
+	"blobio/internal/cli"
+)
+
+type ffDiffFlags struct {
+	vars               []string
+	gap                int64
+	all, quiet, asJSON bool
+}
+
+func newFFDiff(e *cli.Env) *cobra.Command {
+	var f ffDiffFlags
+	cmd := &cobra.Command{
+		Use:   "diff A B",
+		Short: "Tell which variables and bytes differ between two checkpoint files",
+		Long: `Compare the variables of two checkpoint files, of any layouts and hashes: those
+that only one has, sizes, and the ranges of bytes that differ, counted in the
+variable. Ranges with no more than --gap equal bytes between are one.
+
+Exit codes: 0 equal, 1 different, 2 could not compare.
+
+JSON: {a, b, equal, differences: [{variable, size_a, size_b, bytes, ranges:
+[{offset, bytes}], more_ranges, error}]}; size -1 where there is no such variable.`,
+		Example: `  blobio ff diff Ckpt6-Rank0.fti Ckpt7-Rank0.fti
+  blobio ff diff --gap 16384 a.fti b.fti     # what blocks of a differential checkpoint
+  blobio ff diff -q a.fti b.fti && echo the same`,
+		Args: cli.ExactArgs(2, "two checkpoint files"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, e, args[0], args[1])
+		},
+	}
+	fl := cmd.Flags()
+	ffVarsFlag(cmd, &f.vars, "compare these variables only, such as 1,4")
+	fl.Var(cli.SizeFlag(&f.gap), "gap", "equal bytes at most between parts of a range (default 63: lines of a cache)")
+	f.gap = 63
+	fl.BoolVarP(&f.all, "all", "a", false, fmt.Sprintf("print all ranges, not only the first %d of a variable", ffDiffRanges))
+	fl.BoolVarP(&f.quiet, "quiet", "q", false, "print nothing, only set the exit code")
+	cli.JsonFlag(cmd, &f.asJSON)
+	return cmd
+}
+
+// ffDiffRanges is how many ranges of a variable are printed.
+const ffDiffRanges = 8
+
+// ffDifference is one variable that differs.
+type ffDifference struct {
+	Var    int32            `json:"variable"`
+	SizeA  int64            `json:"size_a"`
+	SizeB  int64            `json:"size_b"`
+	Bytes  int64            `json:"bytes"`
+	Ranges []ffformat.Range `json:"ranges"`
+	More   int64            `json:"more_ranges,omitempty"`
+	Error  string           `json:"error,omitempty"`
+}
+
+func (f *ffDiffFlags) run(cmd *cobra.Command, e *cli.Env, pathA, pathB string) error {
+	if f.quiet && f.asJSON {
+		return cli.Usagef("--quiet prints nothing, and excludes --json")
+	}
+	fileA, a, err := openFFReader(pathA, true)
+	if err != nil {
+		return err
+	}
+	defer fileA.Close()
+	fileB, b, err := openFFReader(pathB, true)
+	if err != nil {
+		return err
+	}
+	defer fileB.Close()
+	ids, err := ffVars(f.vars, a.File(), b.File())
+	if err != nil {
+		return err
+	}
+	for _, r := range []*ffformat.Reader{a, b} {
+		if r.File().Damaged != nil {
+			fmt.Fprintf(e.Stderr, "blobio: warning: %s\n", cli.ErrorText(r.File().Damaged))
+		}
+	}
+	found, err := f.compare(cmd, e, a, b, ids)
+	if err != nil {
+		return err
+	}
+	if len(found) > 0 {
+		e.Code = cli.Findings
+	}
+	switch {
+	case f.quiet:
+	case f.asJSON:
+		return e.PrintJSON(map[string]any{"a": pathA, "b": pathB, "equal": len(found) == 0, "differences": found})
+	case len(found) == 0:
+		fmt.Fprintf(e.Out, "%s and %s are equal\n", pathA, pathB)
+	default:
+		for _, x := range found {
+			f.print(e, x, pathA, pathB)
+		}
+		fmt.Fprintf(e.Out, "%s and %s differ in %s\n", pathA, pathB, cli.Plural(len(found), "variable"))
+	}
+	return nil
+}
+
+func (f *ffDiffFlags) compare(cmd *cobra.Command, e *cli.Env, a, b *ffformat.Reader, ids []int32) ([]ffDifference, error) {
+	var ctx context.Context = cmd.Context()
+	p := e.NewProgress()
+	defer p.End()
+	found := []ffDifference{}
+	o := &ffformat.DiffOptions{Gap: f.gap, Vars: ids, Progress: func(done, total int64) { p.At("diff", done, total) }}
+	for v, err := range ffformat.Diff(ctx, a, b, o) {
+		x := ffDifference{Var: v.ID, SizeA: v.SizeA, SizeB: v.SizeB, Bytes: v.Bytes, Ranges: v.Ranges, More: v.More}
+		if x.Ranges == nil {
+			x.Ranges = []ffformat.Range{}
+		}
+		if err != nil {
+			if len(ffformat.BadVars(err)) == 0 {
+				return nil, err
+			}
+			x.Error = cli.ErrorText(err)
+		}
+		found = append(found, x)
+	}
+	return found, nil
+}
+
+func (f *ffDiffFlags) print(e *cli.Env, x ffDifference, pathA, pathB string) {
+	switch {
+	case x.Error != "":
+		fmt.Fprintf(e.Out, "cannot compare: %s\n", x.Error)
+		return
+	case x.SizeA < 0:
+		fmt.Fprintf(e.Out, "variable %d: only in %s, %d bytes\n", x.Var, pathB, x.SizeB)
+		return
+	case x.SizeB < 0:
+		fmt.Fprintf(e.Out, "variable %d: only in %s, %d bytes\n", x.Var, pathA, x.SizeA)
+		return
+	}
+	fmt.Fprintf(e.Out, "variable %d: ", x.Var)
+	both := min(x.SizeA, x.SizeB)
+	if x.SizeA != x.SizeB {
+		fmt.Fprintf(e.Out, "%d bytes and %d bytes, ", x.SizeA, x.SizeB)
+	}
+	if x.Bytes == 0 {
+		fmt.Fprintf(e.Out, "the first %d are equal\n", both)
+		return
+	}
+	n := int64(len(x.Ranges)) + x.More
+	fmt.Fprintf(e.Out, "%d of %d bytes differ (%s), in %s\n", x.Bytes, both, ffShare(x.Bytes, both), cli.Plural(n, "range"))
+	for i, r := range x.Ranges {
+		if i == ffDiffRanges && !f.all {
+			fmt.Fprintf(e.Out, "  ... and %d more (--all shows them)\n", n-int64(i))
+			return
+		}
+		fmt.Fprintf(e.Out, "  [%d, %d) %d bytes\n", r.Off, r.Off+r.Len, r.Len)
+	}
+	if x.More > 0 {
+		fmt.Fprintf(e.Out, "  ... and %d more, too many to keep\n", x.More)
+	}
+}

@@ -1,0 +1,2 @@
+// Package fti holds the verbs of FTI-FF files and of stores of them.
+package fti

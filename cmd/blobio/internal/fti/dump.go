@@ -1,0 +1,341 @@
+package fti
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"blobio/ffformat"
+	"blobio/internal/cli"
+)
+
+type ffDumpFlags struct {
+	variable      int32
+	typ, elements string
+	big, plain    bool
+	asJSON        bool
+}
+
+// ffTypes are the types that values are printed as, with their width in bytes.
+var ffTypes = map[string]int{"hex": 1, "i1": 1, "u1": 1, "i2": 2, "u2": 2, "i4": 4, "u4": 4, "i8": 8, "u8": 8, "f4": 4, "f8": 8}
+
+func newFFDump(e *cli.Env) *cobra.Command {
+	var f ffDumpFlags
+	cmd := &cobra.Command{
+		Use:   "dump FILE",
+		Short: "Print all metadata of a checkpoint file, or the values of a variable",
+		Long: `Print every field of the metadata of a checkpoint file with its place; with
+--var, print the values of a variable. The file does not say of which type these
+are: --type does. They are printed as they are, ff check verifies them.
+
+JSON: {path, layout, file_block: {offset, checksum, my_hash, checkpoint,
+checkpoint_size, meta_size, data_size, file_size, max_fs, pt_fs, timestamp},
+blocks: [{offset, bytes, containers: [...]}]}, containers as in ff ls; with --var
+{path, variable, type, bytes, first, values: [...]}, hex as text, NaN and
+infinities null.`,
+		Example: `  blobio ff dump Ckpt7-Rank0.fti
+  blobio ff dump --var 2 --type f8 Ckpt7-Rank0.fti
+  blobio ff dump --var 2 --type i4 --elements 1000:1010 Ckpt7-Rank0.fti
+  blobio ff dump --var 2 --elements 0:256 Ckpt7-Rank0.fti    # bytes`,
+		Args: cli.ExactArgs(1, "one checkpoint file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, e, args[0])
+		},
+	}
+	fl := cmd.Flags()
+	fl.Int32Var(&f.variable, "var", 0, "print the values of this variable")
+	cli.ChoiceFlag(cmd, &f.typ, "type", "hex", "type of the values", "hex", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8")
+	fl.StringVar(&f.elements, "elements", "", "FIRST:END, elements from 0 (END not included; either may be left out), or one number")
+	fl.BoolVar(&f.big, "big-endian", false, "the values are big-endian")
+	fl.BoolVar(&f.plain, "plain", false, "one value in a line, and nothing else")
+	cli.JsonFlag(cmd, &f.asJSON)
+	return cmd
+}
+
+func (f *ffDumpFlags) run(cmd *cobra.Command, e *cli.Env, path string) error {
+	if !cmd.Flags().Changed("var") {
+		for _, name := range []string{"type", "elements", "big-endian", "plain"} {
+			if cmd.Flags().Changed(name) {
+				return cli.Usagef("--%s goes with --var", name)
+			}
+		}
+	}
+	if f.plain && f.asJSON {
+		return cli.Usagef("--plain and --json exclude each other")
+	}
+	file, r, err := openFFReader(path, true)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if d := r.File().Damaged; d != nil {
+		fmt.Fprintf(e.Stderr, "blobio: warning: %s\n", cli.ErrorText(d))
+	}
+	if !cmd.Flags().Changed("var") {
+		return f.metadata(e, r.File())
+	}
+	if _, err := ffVars([]string{strconv.Itoa(int(f.variable))}, r.File()); err != nil {
+		return err
+	}
+	return f.values(cmd.Context(), e, r)
+}
+
+func (f *ffDumpFlags) metadata(e *cli.Env, file *ffformat.File) error {
+	d := describeFF(file, true)
+	fb := &file.FB
+	at := file.FileBlockOffset()
+	if f.asJSON {
+		return e.PrintJSON(map[string]any{"path": d.Path, "layout": d.Layout, "blocks": d.Blocks, "file_block": map[string]any{
+			"offset": at, "checksum": fb.Checksum, "my_hash": hex.EncodeToString(fb.MyHash[:]), "checkpoint": fb.CkptID, "checkpoint_size": fb.CkptSize,
+			"meta_size": fb.MetaSize, "data_size": fb.DataSize, "file_size": fb.FileSize, "max_fs": fb.MaxFs, "pt_fs": fb.PtFs, "timestamp": fb.Timestamp}})
+	}
+	fmt.Fprintf(e.Out, "%s: %s\n", d.Path, d.summary())
+	fmt.Fprintf(e.Out, "file block at %#x:\n", at)
+	t := e.NewTable("  ", "FIELD", "VALUE")
+	t.Row("checksum", strconv.Quote(fb.Checksum))
+	t.Row("myHash", hex.EncodeToString(fb.MyHash[:]))
+	late, ids := file.Layout >= ffformat.LayoutC0, file.Layout >= ffformat.LayoutC
+	if ids {
+		t.Row("ckptId", fb.CkptID)
+	}
+	t.Row("ckptSize", fb.CkptSize)
+	if late {
+		t.Row("metaSize", fb.MetaSize)
+		t.Row("dataSize", fb.DataSize)
+	}
+	t.Row("fs", fb.FileSize)
+	t.Row("maxFs", fb.MaxFs)
+	t.Row("ptFs", fb.PtFs)
+	when := strconv.FormatInt(fb.Timestamp, 10)
+	if w := d.written(); w != "" {
+		when += " (" + w + ")"
+	}
+	t.Row("timestamp", when)
+	t.Flush()
+	for i, b := range d.Blocks {
+		fmt.Fprintf(e.Out, "block %d at %#x: %s, dbsize %d\n", i, b.Offset, cli.Plural(len(b.Containers), "container"), b.Bytes)
+		heads := []string{">AT", ">ID"}
+		if file.Layout <= ffformat.LayoutC {
+			heads = append(heads, ">IDX")
+		}
+		t := e.NewTable("  ", append(heads, ">CONTAINERID", ">HASCONTENT", ">HASCKPT", ">DPTR", ">FPTR", ">CHUNKSIZE", ">CONTAINERSIZE", "HASH")...)
+		for j, c := range b.Containers {
+			cells := []any{fmt.Sprintf("%#x", file.RecordOffset(i, j)), c.Var}
+			if file.Layout <= ffformat.LayoutC {
+				cells = append(cells, file.Blocks[i].Containers[j].Idx)
+			}
+			t.Row(append(cells, c.Container, bit(c.Content), bit(c.HasCkpt), c.Dptr, c.Fptr, c.Chunk, c.Size, c.Hash)...)
+		}
+		t.Flush()
+	}
+	return nil
+}
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// values prints a range of a variable.
+func (f *ffDumpFlags) values(ctx context.Context, e *cli.Env, r *ffformat.Reader) error {
+	size, err := r.VarSize(f.variable)
+	if err != nil {
+		return err
+	}
+	width := int64(ffTypes[f.typ])
+	if f.elements == "" && size%width != 0 {
+		return fmt.Errorf("variable %d has %d bytes, which is no whole number of %s values: say --elements", f.variable, size, f.typ)
+	}
+	first, end, err := parseElements(f.elements, size/width)
+	if err != nil {
+		return err
+	}
+	w := &ffValues{e: e, f: f, width: int(width), at: first}
+	w.begin(r.File().Name, size, end)
+	buf := make([]byte, 64<<10)
+	for off := first * width; off < end*width; off += int64(len(buf)) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		p := buf[:min(int64(len(buf)), end*width-off)]
+		if _, err := r.ReadAt(f.variable, p, off); err != nil && !(errors.Is(err, io.EOF) && off+int64(len(p)) == size) {
+			return err
+		}
+		if err := w.print(p); err != nil {
+			return err
+		}
+	}
+	return w.end()
+}
+
+// parseElements reads FIRST:END or a number, of n elements.
+func parseElements(s string, n int64) (first, end int64, err error) {
+	if s == "" {
+		return 0, n, nil
+	}
+	bad := func() (int64, int64, error) {
+		return 0, 0, cli.Usagef("--elements %q, want FIRST:END such as 0:10, or a number; there are %s", s, cli.Plural(n, "element"))
+	}
+	a, b, isRange := strings.Cut(s, ":")
+	end = n
+	if a != "" || !isRange {
+		if first, err = strconv.ParseInt(a, 10, 64); err != nil {
+			return bad()
+		}
+	}
+	if !isRange {
+		end = first + 1
+	} else if b != "" {
+		if end, err = strconv.ParseInt(b, 10, 64); err != nil {
+			return bad()
+		}
+	}
+	if first < 0 || end < first || end > n {
+		return bad()
+	}
+	return first, end, nil
+}
+
+// ffValues prints values, some in a line.
+type ffValues struct {
+	e       *cli.Env
+	f       *ffDumpFlags
+	width   int
+	at      int64 // the next element
+	perLine int
+	digits  int // of the number before a line
+	started bool
+	text    []byte
+	ascii   []byte
+}
+
+func (w *ffValues) begin(path string, size, end int64) {
+	w.perLine = map[string]int{"hex": 16, "i1": 16, "u1": 16, "i2": 10, "u2": 10, "i4": 8, "u4": 8}[w.f.typ]
+	if w.perLine == 0 {
+		w.perLine = 4
+	}
+	w.digits = len(strconv.FormatInt(max(end-1, 0), 10))
+	if w.f.typ == "hex" {
+		w.digits = len(strconv.FormatInt(max(end-1, 0), 16))
+	}
+	switch {
+	case w.f.asJSON:
+		fmt.Fprintf(w.e.Out, "{\n  \"path\": %s,\n  \"variable\": %d,\n  \"type\": %q,\n  \"bytes\": %d,\n  \"first\": %d,\n  \"values\": [", jsonText(path), w.f.variable, w.f.typ, size, w.at)
+	case !w.f.plain:
+		what := w.f.typ + " values"
+		if w.f.typ == "hex" {
+			what = "bytes"
+		}
+		fmt.Fprintf(w.e.Out, "%s: variable %d, %d bytes; %s %d to %d\n", path, w.f.variable, size, what, w.at, end)
+	}
+}
+
+// print prints whole elements. Lines begin at multiples of perLine from the first on,
+// which divides what is read at once.
+func (w *ffValues) print(p []byte) error {
+	order := binary.ByteOrder(binary.LittleEndian)
+	if w.f.big {
+		order = binary.BigEndian
+	}
+	for n := 0; len(p) > 0; n++ {
+		raw := p[:w.width]
+		p = p[w.width:]
+		value := formatFF(w.text[:0], w.f.typ, raw, order)
+		w.text = value
+		switch {
+		case w.f.asJSON:
+			if w.started {
+				fmt.Fprint(w.e.Out, ", ")
+			}
+			if w.f.typ == "hex" {
+				fmt.Fprintf(w.e.Out, "%q", value)
+			} else if len(value) == 0 || strings.ContainsAny(string(value), "NI") {
+				fmt.Fprint(w.e.Out, "null")
+			} else {
+				w.e.Out.Write(value)
+			}
+		case w.f.plain:
+			w.e.Out.Write(value)
+			w.e.Out.WriteByte('\n')
+		default:
+			w.line(value, raw)
+		}
+		w.started = true
+		w.at++
+	}
+	return nil
+}
+
+// line prints a value in its line.
+func (w *ffValues) line(value, raw []byte) {
+	if len(w.ascii) == 0 {
+		if w.f.typ == "hex" {
+			fmt.Fprintf(w.e.Out, "  0x%0*x ", w.digits, w.at)
+		} else {
+			fmt.Fprintf(w.e.Out, "  %*d ", w.digits, w.at)
+		}
+	}
+	pad := map[string]int{"hex": 2, "i1": 4, "u1": 3, "i2": 6, "u2": 5, "i4": 11, "u4": 10, "i8": 20, "u8": 20, "f4": 14, "f8": 23}[w.f.typ]
+	fmt.Fprintf(w.e.Out, " %*s", pad, value)
+	c := raw[0]
+	if c < ' ' || c > '~' {
+		c = '.'
+	}
+	if w.ascii = append(w.ascii, c); len(w.ascii) == w.perLine {
+		w.endLine()
+	}
+}
+
+func (w *ffValues) endLine() {
+	if w.f.typ == "hex" {
+		fmt.Fprintf(w.e.Out, "%s  %s", strings.Repeat("   ", w.perLine-len(w.ascii)), w.ascii)
+	}
+	w.e.Out.WriteByte('\n')
+	w.ascii = w.ascii[:0]
+}
+
+func (w *ffValues) end() (err error) {
+	if w.f.asJSON {
+		_, err = fmt.Fprint(w.e.Out, "]\n}\n")
+	} else if len(w.ascii) > 0 {
+		w.endLine()
+	}
+	return err
+}
+
+// formatFF writes one value.
+func formatFF(b []byte, typ string, p []byte, order binary.ByteOrder) []byte {
+	switch typ {
+	case "i1":
+		return strconv.AppendInt(b, int64(int8(p[0])), 10)
+	case "u1":
+		return strconv.AppendUint(b, uint64(p[0]), 10)
+	case "i2":
+		return strconv.AppendInt(b, int64(int16(order.Uint16(p))), 10)
+	case "u2":
+		return strconv.AppendUint(b, uint64(order.Uint16(p)), 10)
+	case "i4":
+		return strconv.AppendInt(b, int64(int32(order.Uint32(p))), 10)
+	case "u4":
+		return strconv.AppendUint(b, uint64(order.Uint32(p)), 10)
+	case "i8":
+		return strconv.AppendInt(b, int64(order.Uint64(p)), 10)
+	case "u8":
+		return strconv.AppendUint(b, order.Uint64(p), 10)
+	case "f4":
+		return cli.AppendShortest(b, float64(math.Float32frombits(order.Uint32(p))), 32)
+	case "f8":
+		return cli.AppendShortest(b, math.Float64frombits(order.Uint64(p)), 64)
+	}
+	return append(b, hex.EncodeToString(p)...)
+}

@@ -1,0 +1,164 @@
+package fti
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"blobio/ffformat"
+	"blobio/internal/cli"
+	"blobio/internal/durable"
+	"blobio/internal/vfs"
+)
+
+// jsonText is s as JSON has it.
+func jsonText(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil { // strings cannot fail
+		return `""`
+	}
+	return string(b)
+}
+
+type ffExtractFlags struct {
+	out           string
+	vars          []string
+	force, asJSON bool
+}
+
+func newFFExtract(e *cli.Env) *cobra.Command {
+	var f ffExtractFlags
+	cmd := &cobra.Command{
+		Use:   "extract FILE -o DIR",
+		Short: "Write the bytes of variables to files",
+		Long: `Write the bytes of each variable to a file of its own, DIR/var<id>.raw, and verify
+them on the way. Of a damaged file all variables that are whole are written, and
+the others are named. A warning tells what is wrong with its metadata: a variable
+may then have another's number.
+
+Exit codes: 0 all written, 1 some variables are damaged, 2 could not run.
+
+JSON: {path, variables: [{variable, bytes, file, error}]}.`,
+		Example: `  blobio ff extract Ckpt7-Rank0.fti -o rank0
+  blobio ff extract Ckpt7-Rank0.fti -o rank0 --vars 1,4`,
+		Args: cli.ExactArgs(1, "one checkpoint file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, e, args[0])
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVarP(&f.out, "output", "o", "", "directory for the files; it is made if it is not there")
+	ffVarsFlag(cmd, &f.vars, "write these variables only, such as 1,4")
+	fl.BoolVar(&f.force, "force", false, "replace files that are there")
+	cli.JsonFlag(cmd, &f.asJSON)
+	_ = cmd.MarkFlagDirname("output")
+	return cmd
+}
+
+// ffExtracted is one variable that was written or not.
+type ffExtracted struct {
+	Var   int32  `json:"variable"`
+	Bytes int64  `json:"bytes"`
+	File  string `json:"file,omitempty"`
+	Error string `json:"error,omitempty"`
+}
+
+func (f *ffExtractFlags) run(cmd *cobra.Command, e *cli.Env, path string) error {
+	ctx := cmd.Context()
+	if f.out == "" {
+		return cli.Usagef("say where to with --output")
+	}
+	file, r, err := openFFReader(path, true)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if d := r.File().Damaged; d != nil { // which variable is which may be part of it
+		fmt.Fprintf(e.Stderr, "blobio: warning: %s\n", cli.ErrorText(d))
+	}
+	ids, err := ffVars(f.vars, r.File())
+	if err != nil {
+		return err
+	}
+	vars := r.File().Vars()
+	if len(ids) == 0 {
+		for _, v := range vars {
+			ids = append(ids, v.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return fmt.Errorf("%s has no variables", path)
+	}
+	name := func(id int32) string { return filepath.Join(f.out, fmt.Sprintf("var%d.raw", id)) }
+	var total int64
+	for _, id := range ids {
+		if err := durable.Free(vfs.OS, name(id), f.force); err != nil { // before anything is written
+			return err
+		}
+		if n, err := r.VarSize(id); err == nil {
+			total += n
+		}
+	}
+	if err := os.MkdirAll(f.out, 0o777); err != nil {
+		return err
+	}
+	p := e.NewProgress()
+	defer p.End()
+	var done int64
+	out := []ffExtracted{}
+	for _, id := range ids {
+		x := ffExtracted{Var: id, File: name(id)}
+		x.Bytes, err = f.one(ctx, r, id, x.File, func(n int64) {
+			done += n
+			p.At("extract", done, total)
+		})
+		if err != nil {
+			if len(ffformat.BadVars(err)) == 0 { // not of the variable: of the disk
+				return err
+			}
+			x.File, x.Error = "", cli.ErrorText(err)
+			e.Code = cli.Findings
+		}
+		out = append(out, x)
+	}
+	p.End()
+	if f.asJSON {
+		return e.PrintJSON(map[string]any{"path": path, "variables": out})
+	}
+	for _, x := range out {
+		if x.Error != "" {
+			fmt.Fprintf(e.Out, "not written: %s\n", x.Error)
+			continue
+		}
+		fmt.Fprintf(e.Out, "%s: variable %d, %d bytes\n", x.File, x.Var, x.Bytes)
+	}
+	return nil
+}
+
+func (f *ffExtractFlags) one(ctx context.Context, r *ffformat.Reader, id int32, name string, count func(int64)) (int64, error) {
+	return cli.WriteFile(ctx, name, f.force, func(w io.Writer) error {
+		b := bufio.NewWriterSize(w, 1<<20)
+		if err := r.CopyVar(ctx, id, writeCounter{b, count}); err != nil {
+			return err
+		}
+		return b.Flush()
+	})
+}
+
+// writeCounter tells how many bytes go through.
+type writeCounter struct {
+	w     io.Writer
+	count func(int64)
+}
+
+func (c writeCounter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.count(int64(n))
+	return n, err
+}

@@ -1,0 +1,225 @@
+package fti
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"blobio/blob"
+	"blobio/ffformat"
+	"blobio/ffstore"
+	"blobio/internal/cli"
+	"blobio/internal/vfs"
+)
+
+func New(e *cli.Env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "ff",
+		Short: "Look at, check, compare, convert and repair FTI-FF checkpoint files",
+		Long: `FTI-FF is the checkpoint file format of the Fault Tolerance Interface: one file
+for each rank, with the variables of the program in containers. Files of all
+versions are read; which layout a file has (A to F, v1.1 to the newest), its
+content decides.
+
+A directory that blobio keeps checkpoints of many ranks in (a store) is a place to
+take files from: store is rank 0 of its newest checkpoint, store@7 that of
+checkpoint 7, store@7/3 that of rank 3. ff ls and ff check take all of it.
+
+Files with fast hashes (XXH3 instead of MD5) are blobio's own: FTI refuses them.
+"ff convert --hash md5" makes one that FTI takes.`,
+		Example: `  blobio ff ls Ckpt7-Rank0.fti                   # variables, containers, map
+  blobio ff ls --plot map.png Ckpt7-Rank0.fti
+  blobio ff check --notes l1/*.fti               # can FTI restart from them?
+  blobio ff dump --var 2 --type f8 Ckpt7-Rank0.fti
+  blobio ff diff Ckpt6-Rank0.fti Ckpt7-Rank0.fti
+  blobio ff diff store@6/0 store@7/0             # two checkpoints of rank 0
+  blobio ff repair torn.fti whole.fti`,
+	}
+	cli.AsGroup(cmd)
+	cmd.AddCommand(newFFLs(e), newFFDump(e), newFFCheck(e), newFFExtract(e), newFFDiff(e), newFFConvert(e), newFFCompact(e), newFFRepair(e), newFFRebuild(e))
+	return cmd
+}
+
+// ffLayouts are the layouts by name, as flags take them.
+func ffLayouts() (names []string) {
+	for _, l := range ffformat.Layouts() {
+		names = append(names, l.String())
+	}
+	return names
+}
+
+func ffLayout(name string) ffformat.Layout {
+	for _, l := range ffformat.Layouts() {
+		if l.String() == name {
+			return l
+		}
+	}
+	return 0
+}
+
+// ffVersions say which FTI writes a layout.
+var ffVersions = map[ffformat.Layout]string{ffformat.LayoutA: "v1.1", ffformat.LayoutB: "v1.2", ffformat.LayoutC0: "before v1.3", ffformat.LayoutC: "v1.3",
+	ffformat.LayoutD: "v1.4", ffformat.LayoutE: "v1.5 and v1.6", ffformat.LayoutF: "after v1.6"}
+
+func ffHash(f *ffformat.File) string {
+	if f.Hash == ffformat.Fast {
+		return "fast"
+	}
+	return "md5"
+}
+
+// ffFile is an open checkpoint file.
+type ffFile struct {
+	vfs.File
+	path string
+	size int64
+}
+
+// openFF opens a file, or that of a place in a store (rank 0 if none is named).
+func openFF(path string) (*ffFile, error) {
+	if p, ok := parseFFPlace(path); ok {
+		files, err := p.files(false)
+		if err != nil {
+			return nil, err
+		}
+		path = files[0]
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return nil, fmt.Errorf("%s is a directory, want a checkpoint file", path)
+	}
+	f, err := vfs.OS.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return &ffFile{f, path, info.Size()}, nil
+}
+
+// reader decodes the file; lenient takes damaged ones.
+func (f *ffFile) reader(lenient bool) (*ffformat.Reader, error) {
+	return ffformat.NewReader(f, f.size, f.path, &ffformat.DecodeOptions{Lenient: lenient})
+}
+
+// openFFReader opens a file for its variables.
+func openFFReader(path string, lenient bool) (*ffFile, *ffformat.Reader, error) {
+	f, err := openFF(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := f.reader(lenient)
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return f, r, nil
+}
+
+// ffPaths expands directories, and checkpoints of a store, to the files in them.
+func ffPaths(path string) (files []string, isDir bool, err error) {
+	if p, ok := parseFFPlace(path); ok {
+		files, err := p.files(true)
+		return files, p.all, err
+	}
+	info, err := os.Stat(path)
+	if err != nil || !info.IsDir() {
+		return []string{path}, false, err
+	}
+	list, err := os.ReadDir(path)
+	if err != nil {
+		return nil, true, err
+	}
+	for _, x := range list {
+		if strings.HasSuffix(x.Name(), ".fti") && !strings.HasPrefix(x.Name(), ".") {
+			files = append(files, filepath.Join(path, x.Name()))
+		}
+	}
+	if len(files) == 0 {
+		return nil, true, fmt.Errorf("%s: no file that ends in .fti in this directory", path)
+	}
+	return files, true, nil
+}
+
+// ffFindings are the findings of a file. An error is about reading it at all.
+func ffFindings(ctx context.Context, f *ffFile, o *ffformat.CheckOptions) (list []ffformat.Finding, err error) {
+	for x := range ffformat.Check(ctx, f, f.size, f.path, o) {
+		if errors.Is(x.Err, fs.ErrPermission) {
+			return nil, x.Err
+		}
+		list = append(list, x)
+	}
+	return list, ctx.Err()
+}
+
+// ffVars reads a list of ids of variables, and demands that they are there.
+func ffVars(list []string, files ...*ffformat.File) ([]int32, error) {
+	var ids []int32
+	have := map[int32]bool{}
+	var names []string
+	for _, f := range files {
+		for _, v := range f.Vars() {
+			if !have[v.ID] {
+				names = append(names, strconv.Itoa(int(v.ID)))
+			}
+			have[v.ID] = true
+		}
+	}
+	for _, s := range list {
+		id, err := strconv.ParseInt(s, 10, 32)
+		if err != nil {
+			return nil, cli.Usagef("variable %q, want a number", s)
+		}
+		if !have[int32(id)] {
+			const most = 20
+			more := ""
+			if len(names) > most {
+				names, more = names[:most], ", ..."
+			}
+			return nil, fmt.Errorf("no variable %d in %s, there are %s%s", id, files[0].Name, strings.Join(names, ", "), more)
+		}
+		ids = append(ids, int32(id))
+	}
+	return ids, nil
+}
+
+// ffVarsFlag adds --vars.
+func ffVarsFlag(cmd *cobra.Command, p *[]string, usage string) {
+	cmd.Flags().StringSliceVarP(p, "vars", "v", nil, usage)
+}
+
+// sameFile tells that two names are of one file, which must not be read and replaced at once.
+func sameFile(a, b string) bool {
+	x, err1 := os.Stat(a)
+	y, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(x, y)
+}
+
+const ffRebuildHint = "blobio ff rebuild makes the record of a store from its files; with -n it only tells what it finds"
+
+// Hint says what can be done about a damaged file, or a store whose record is lost or damaged.
+func Hint(cmd *cobra.Command, err error) (hint string, known bool) {
+	if !cli.IsFormatError(err) && !errors.Is(err, blob.ErrMissing) && !errors.Is(err, blob.ErrNotCommitted) {
+		return "", false
+	}
+	var fe *ffformat.FormatError
+	switch {
+	case errors.As(err, &fe) && ffstore.IsRecord(fe.File):
+		_, serr := os.Stat(fe.File)
+		if cmd.Name() == "rebuild" || serr == nil && errors.Is(err, ffstore.ErrNotCommitted) {
+			return "", true // there is nothing to make one of
+		}
+		return ffRebuildHint, true
+	case cmd.Name() == "check", cmd.Name() == "repair", cmd.Name() == "rebuild", errors.Is(err, blob.ErrNotFormat), !cli.IsFormatError(err):
+		return "", true
+	}
+	return "blobio ff check lists everything that is wrong, ff repair saves what is good", true
+}

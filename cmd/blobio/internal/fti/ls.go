@@ -1,0 +1,432 @@
+package fti
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"blobio/ffformat"
+	"blobio/ffformat/ffplot"
+	"blobio/internal/chart"
+	"blobio/internal/cli"
+)
+
+type ffLsFlags struct {
+	long, noMap, asJSON, force bool
+	plot, title                string
+	width, columns             int
+}
+
+func newFFLs(e *cli.Env) *cobra.Command {
+	var f ffLsFlags
+	cmd := &cobra.Command{
+		Use:   "ls PATH...",
+		Short: "Show what a checkpoint file consists of, and its map",
+		Long: `Show layout, hashes, checkpoint, sizes and state of checkpoint files, their
+variables, and a map of the file in which each character is some bytes: the
+variable they are of, or . for space that is reserved and not in use. Only
+metadata are read (the state is that of them alone: ff check reads the data),
+and damaged files are shown as far as their records are there.
+
+--plot draws the map as a picture. A directory gives a line for each of its
+files that end in .fti, a store of checkpoints one for each checkpoint, and
+store@7 one for each rank of checkpoint 7.
+
+JSON: {"files": [{path, layout, fti, hash, block_size, fti_can_read, checkpoint,
+timestamp, bytes, content, empty, gap, metadata, parity, lost, damage, errors,
+warnings, variables: [{id, bytes, reserved, containers}], blocks: [{offset,
+bytes, containers: [{variable, container, content, has_ckpt, dptr, fptr, chunk,
+size, hash}]}], extents: [{offset, bytes, kind, variable, block, container}]}]}.
+dptr is the place in the variable, fptr in the file; chunk are the bytes in use
+of size. Of stores {"stores": [{path, layout, hash, ranks, slots, bytes, files,
+checkpoints: [{id, time, ranks, vars, data, bytes, slot}]}]}.`,
+		Example: `  blobio ff ls Ckpt7-Rank0.fti
+  blobio ff ls -l Ckpt7-Rank0.fti              # every container
+  blobio ff ls --plot map.png Ckpt7-Rank0.fti  # or map.svg
+  blobio ff ls global/l4                       # a directory
+  blobio ff ls --json Ckpt7-Rank0.fti | jq '.files[].variables[]'`,
+		Args: cli.MinArgs(1, "a checkpoint file or a directory"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, e, args)
+		},
+	}
+	fl := cmd.Flags()
+	fl.BoolVarP(&f.long, "long", "l", false, "print every container")
+	fl.BoolVar(&f.noMap, "no-map", false, "do not print the map")
+	fl.IntVar(&f.columns, "columns", 64, "characters of a line of the map")
+	fl.StringVar(&f.plot, "plot", "", "draw the map into this file, .png or .svg")
+	fl.IntVar(&f.width, "width", 860, "--plot: width in points (a PNG has twice as many pixels)")
+	fl.StringVar(&f.title, "title", "", "--plot: title (default: the name of the file)")
+	fl.BoolVar(&f.force, "force", false, "--plot: replace the picture if it is there")
+	cli.JsonFlag(cmd, &f.asJSON)
+	_ = cmd.MarkFlagFilename("plot", "png", "svg")
+	return cmd
+}
+
+// Descriptions of a checkpoint file, as JSON has them.
+type (
+	ffDesc struct {
+		Path       string     `json:"path"`
+		Layout     string     `json:"layout,omitempty"`
+		FTI        string     `json:"fti,omitempty"`
+		Hash       string     `json:"hash,omitempty"`
+		BlockSize  int        `json:"block_size,omitempty"`
+		FTICanRead bool       `json:"fti_can_read"`
+		Checkpoint int32      `json:"checkpoint,omitempty"`
+		Timestamp  int64      `json:"timestamp,omitempty"`
+		Bytes      int64      `json:"bytes"`
+		Content    int64      `json:"content"`
+		Empty      int64      `json:"empty"`
+		Gap        int64      `json:"gap,omitempty"`
+		Metadata   int64      `json:"metadata"`
+		Parity     int64      `json:"parity,omitempty"`
+		Lost       int64      `json:"lost,omitempty"`
+		Damage     string     `json:"damage,omitempty"`
+		Errors     int        `json:"errors"`
+		Warnings   int        `json:"warnings"`
+		Vars       []ffVar    `json:"variables"`
+		Blocks     []ffBlock  `json:"blocks"`
+		Extents    []ffExtent `json:"extents,omitempty"`
+
+		file        *ffformat.File
+		nContainers int
+	}
+	ffVar struct {
+		ID         int32 `json:"id"`
+		Bytes      int64 `json:"bytes"`
+		Reserved   int64 `json:"reserved"`
+		Containers int   `json:"containers"`
+	}
+	ffBlock struct {
+		Offset     int64         `json:"offset"`
+		Bytes      int64         `json:"bytes"`
+		Containers []ffContainer `json:"containers"`
+	}
+	ffContainer struct {
+		Var       int32  `json:"variable"`
+		Container int32  `json:"container"`
+		Content   bool   `json:"content"`
+		HasCkpt   bool   `json:"has_ckpt"`
+		Dptr      int64  `json:"dptr"`
+		Fptr      int64  `json:"fptr"`
+		Chunk     int64  `json:"chunk"`
+		Size      int64  `json:"size"`
+		Hash      string `json:"hash"`
+	}
+	ffExtent struct {
+		Offset    int64  `json:"offset"`
+		Bytes     int64  `json:"bytes"`
+		Kind      string `json:"kind"`
+		Var       *int32 `json:"variable,omitempty"`
+		Block     *int   `json:"block,omitempty"`
+		Container *int   `json:"container,omitempty"`
+	}
+)
+
+func (f *ffLsFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error {
+	ctx := cmd.Context()
+	switch {
+	case f.plot != "" && !chart.Known(f.plot):
+		return cli.CheckPicture("plot", f.plot)
+	case f.plot != "" && len(paths) != 1:
+		return cli.Usagef("--plot draws one file, there are %d", len(paths))
+	case f.columns < 8 || f.columns > 1000:
+		return cli.Usagef("--columns %d, want 8 to 1000", f.columns)
+	}
+	for _, name := range []string{"width", "title", "force"} {
+		if f.plot == "" && cmd.Flags().Changed(name) {
+			return cli.Usagef("--%s goes with --plot", name)
+		}
+	}
+	out := []*ffDesc{}
+	stores := []*ffStoreDesc{}
+	for _, path := range paths {
+		if isFFStore(path) && f.plot == "" {
+			d, err := describeFFStore(path)
+			if err != nil {
+				if err := e.PathFailed(ctx, cmd, len(paths), err); err != nil {
+					return err
+				}
+				continue
+			}
+			if !f.asJSON {
+				if len(out)+len(stores) > 0 {
+					fmt.Fprintln(e.Out)
+				}
+				printFFStore(e, d)
+			}
+			stores = append(stores, d)
+			continue
+		}
+		files, isDir, err := ffPaths(path)
+		if err == nil && isDir && f.plot != "" {
+			return cli.Usagef("--plot draws one file, %s is a directory", path)
+		}
+		var found []*ffDesc
+		for _, name := range files {
+			if err != nil {
+				break
+			}
+			var d *ffDesc
+			if d, err = f.one(ctx, name, isDir); err == nil {
+				found = append(found, d)
+			}
+		}
+		if err != nil {
+			if err := e.PathFailed(ctx, cmd, len(paths), err); err != nil {
+				return err
+			}
+			continue
+		}
+		var drawn int64
+		if f.plot != "" { // before anything is printed: it may fail
+			if drawn, err = f.draw(ctx, found[0]); err != nil {
+				return err
+			}
+		}
+		if !f.asJSON {
+			if len(out)+len(stores) > 0 {
+				fmt.Fprintln(e.Out)
+			}
+			if isDir {
+				printFFDir(e, path, found, len(paths) > 1)
+			} else if err := f.print(e, found[0]); err != nil {
+				return err
+			}
+			if f.plot != "" {
+				fmt.Fprintf(e.Out, "\n%s: map of %s, %s\n", f.plot, path, cli.HumanBytes(drawn))
+			}
+		}
+		out = append(out, found...)
+	}
+	if f.asJSON {
+		d := map[string]any{"files": out}
+		if len(stores) > 0 {
+			d["stores"] = stores
+		}
+		return e.PrintJSON(d)
+	}
+	return nil
+}
+
+// one describes a file. In a directory what cannot be read at all is listed with the reason.
+func (f *ffLsFlags) one(ctx context.Context, path string, inDir bool) (*ffDesc, error) {
+	file, r, err := openFFReader(path, true)
+	if err != nil {
+		if inDir && ctx.Err() == nil {
+			return &ffDesc{Path: path, Bytes: fileSize(path), Damage: ffDamage(path, err), Errors: 1, Vars: []ffVar{}, Blocks: []ffBlock{}}, nil
+		}
+		return nil, err
+	}
+	defer file.Close()
+	d := describeFF(r.File(), f.long || f.asJSON)
+	list, err := ffFindings(ctx, file, &ffformat.CheckOptions{Quick: true})
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range list {
+		d.Errors += bit(x.Severity == ffformat.Error)
+		d.Warnings += bit(x.Severity == ffformat.Warning)
+	}
+	d.FTICanRead = r.File().Hash == ffformat.MD5 && d.Errors == 0 &&
+		!slices.ContainsFunc(list, func(x ffformat.Finding) bool { return x.Severity == ffformat.Warning && x.Field == "FB.checksum" })
+	return d, nil
+}
+
+// ffDamage says in a line what is wrong with a file that is named already.
+func ffDamage(path string, err error) string {
+	if errors.Is(err, ffformat.ErrNotFormat) {
+		return "no FTI-FF metadata: another format, or torn before they were written"
+	}
+	var lines []string
+	for l := range strings.Lines(err.Error()) {
+		lines = append(lines, strings.TrimPrefix(cli.PackagePrefix.ReplaceAllString(strings.TrimSpace(l), ""), path+": "))
+	}
+	return strings.Join(lines, "; ")
+}
+
+func fileSize(path string) int64 {
+	if info, err := os.Stat(path); err == nil {
+		return info.Size()
+	}
+	return 0
+}
+
+// describeFF collects what the metadata tell; records and extents, of which there may be very
+// many, only if they are wanted.
+func describeFF(f *ffformat.File, records bool) *ffDesc {
+	d := &ffDesc{Path: f.Name, Layout: f.Layout.String(), FTI: ffVersions[f.Layout], Hash: ffHash(f), BlockSize: f.BlockSize,
+		Checkpoint: f.FB.CkptID, Timestamp: f.FB.Timestamp, Bytes: f.Size, Vars: []ffVar{}, Blocks: []ffBlock{}, file: f}
+	if f.Damaged != nil {
+		d.Damage = ffDamage(f.Name, f.Damaged)
+	}
+	extents := f.Extents()
+	u := ffformat.Usage(extents)
+	d.Content, d.Empty, d.Gap, d.Metadata = u[ffformat.ExtentContent], u[ffformat.ExtentEmpty], u[ffformat.ExtentGap], u[ffformat.ExtentMeta]
+	d.Parity, d.Lost = u[ffformat.ExtentParity], u[ffformat.ExtentLost]
+	for _, v := range f.Vars() {
+		d.Vars = append(d.Vars, ffVar{v.ID, v.Size, v.Reserved, v.Containers})
+	}
+	for i := range f.Blocks {
+		d.nContainers += len(f.Blocks[i].Containers)
+	}
+	if !records {
+		return d
+	}
+	for i := range f.Blocks {
+		b := ffBlock{f.Blocks[i].Offset, f.Blocks[i].Size, []ffContainer{}}
+		for _, c := range f.Blocks[i].Containers {
+			b.Containers = append(b.Containers, ffContainer{c.ID, c.ContainerID, c.HasContent, c.HasCkpt, c.Dptr, c.Fptr, c.ChunkSize, c.ContainerSize, hex.EncodeToString(c.Hash[:])})
+		}
+		d.Blocks = append(d.Blocks, b)
+	}
+	for _, x := range extents {
+		y := ffExtent{Offset: x.Off, Bytes: x.Len, Kind: x.Kind.String()}
+		if x.Block >= 0 {
+			y.Block = &x.Block
+		}
+		if x.Container >= 0 {
+			y.Container, y.Var = &x.Container, &x.ID
+		}
+		d.Extents = append(d.Extents, y)
+	}
+	return d
+}
+
+// summary says what a file is in a line.
+func (d *ffDesc) summary() string {
+	s := []string{fmt.Sprintf("FTI-FF layout %s (FTI %s)", d.Layout, d.FTI)}
+	if d.Hash == "fast" {
+		s = append(s, fmt.Sprintf("fast hashes of %d-byte blocks (blobio's own: FTI refuses it)", d.BlockSize))
+	}
+	if d.Parity > 0 {
+		s = append(s, "parity of level 3")
+	}
+	if d.Checkpoint != 0 {
+		s = append(s, fmt.Sprintf("checkpoint %d", d.Checkpoint))
+	}
+	return strings.Join(append(s, cli.HumanBytes(d.Bytes)), ", ")
+}
+
+// state says what is known without reading the data.
+func (d *ffDesc) state() string {
+	switch {
+	case d.Damage != "":
+		return "damaged: " + d.Damage
+	case d.Errors+d.Warnings > 0:
+		var s []string
+		if d.Errors > 0 {
+			s = append(s, cli.Plural(d.Errors, "error"))
+		}
+		if d.Warnings > 0 {
+			s = append(s, cli.Plural(d.Warnings, "warning"))
+		}
+		return strings.Join(s, ", ") + " (see ff check)"
+	}
+	return "metadata good"
+}
+
+// written is when the checkpoint was made; layouts E and F keep too little of the time.
+func (d *ffDesc) written() string {
+	if d.Timestamp <= 1<<32 {
+		return ""
+	}
+	return time.Unix(0, d.Timestamp).UTC().Format("2006-01-02 15:04:05 UTC")
+}
+
+func ffShare(n, of int64) string {
+	if of <= 0 {
+		return "0 %"
+	}
+	return fmt.Sprintf("%.3g %%", 100*float64(n)/float64(of))
+}
+
+func printFFDir(e *cli.Env, dir string, list []*ffDesc, head bool) {
+	if head {
+		fmt.Fprintf(e.Out, "%s:\n", dir)
+	}
+	t := e.NewTable("", "FILE", "LAYOUT", "HASH", ">CHECKPOINT", ">VARIABLES", ">CONTAINERS", ">SIZE", ">DEAD", "STATE")
+	for _, d := range list {
+		name := filepath.Base(d.Path)
+		if d.Layout == "" {
+			t.Row(name, "-", "-", "-", "-", "-", cli.HumanBytes(d.Bytes), "-", d.state())
+			continue
+		}
+		ckpt := "-"
+		if d.Checkpoint != 0 {
+			ckpt = fmt.Sprint(d.Checkpoint)
+		}
+		t.Row(name, d.Layout, d.Hash, ckpt, len(d.Vars), d.nContainers, cli.HumanBytes(d.Bytes), ffShare(d.Empty+d.Gap, d.Bytes), d.state())
+	}
+	t.Flush()
+}
+
+func (f *ffLsFlags) print(e *cli.Env, d *ffDesc) error {
+	fmt.Fprintf(e.Out, "%s: %s\nstate: %s\n", d.Path, d.summary(), d.state())
+	if w := d.written(); w != "" {
+		fmt.Fprintf(e.Out, "written: %s\n", w)
+	}
+	fmt.Fprintf(e.Out, "space: content %s, reserved and not in use %s (%s)", cli.HumanBytes(d.Content), cli.HumanBytes(d.Empty), ffShare(d.Empty, d.Bytes))
+	if d.Gap > 0 {
+		fmt.Fprintf(e.Out, ", of no container %s", cli.HumanBytes(d.Gap))
+	}
+	if d.Parity > 0 {
+		fmt.Fprintf(e.Out, ", parity %s", cli.HumanBytes(d.Parity))
+	}
+	fmt.Fprintf(e.Out, ", metadata %s\n", cli.HumanBytes(d.Metadata))
+	if d.Lost > 0 {
+		fmt.Fprintf(e.Out, "behind the end of the file: %s\n", cli.HumanBytes(d.Lost))
+	}
+	symbols := ffplot.Symbols(d.file)
+	if len(d.Vars) > 0 {
+		fmt.Fprintf(e.Out, "blocks: %d, containers: %d\n\n", len(d.file.Blocks), d.nContainers)
+		t := e.NewTable("", ">VARIABLE", "MAP", ">SIZE", ">RESERVED", ">CONTAINERS")
+		for _, v := range d.Vars {
+			t.Row(v.ID, string(symbols[v.ID]), cli.HumanBytes(v.Bytes), cli.HumanBytes(v.Reserved), v.Containers)
+		}
+		t.Flush()
+	}
+	if f.long && len(d.Blocks) > 0 {
+		fmt.Fprintln(e.Out)
+		t := e.NewTable("", ">BLOCK", ">VARIABLE", ">CONTAINER", "CONTENT", ">IN VARIABLE", ">IN FILE", ">CHUNK", ">CONTAINER SIZE", "HASH")
+		for i, b := range d.Blocks {
+			for _, c := range b.Containers {
+				content := "yes"
+				if !c.Content {
+					content = "no"
+				}
+				t.Row(i, c.Var, c.Container, content, c.Dptr, c.Fptr, c.Chunk, c.Size, c.Hash)
+			}
+		}
+		t.Flush()
+	}
+	if f.noMap {
+		return nil
+	}
+	fmt.Fprintln(e.Out)
+	return ffplot.Text(e.Out, d.file, &ffplot.TextOptions{Columns: f.columns})
+}
+
+// draw writes the picture, and returns its size in bytes.
+func (f *ffLsFlags) draw(ctx context.Context, d *ffDesc) (int64, error) {
+	if sameFile(f.plot, d.Path) {
+		return 0, cli.Usagef("--plot %s is the checkpoint file itself", f.plot)
+	}
+	title := f.title
+	if title == "" {
+		title = filepath.Base(d.Path)
+	}
+	p, err := ffplot.Draw(d.file, &ffplot.Options{Title: title, Width: f.width})
+	if err != nil {
+		return 0, err
+	}
+	return cli.WritePicture(ctx, f.plot, f.force, p)
+}

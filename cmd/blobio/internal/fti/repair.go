@@ -1,0 +1,191 @@
+package fti
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"blobio/ffformat"
+	"blobio/internal/cli"
+	"blobio/internal/durable"
+	"blobio/internal/vfs"
+)
+
+type ffRepairFlags struct {
+	bad           string
+	layout        string
+	checkpoint    int32
+	dry           bool
+	workers       int
+	force, noSync bool
+	asJSON        bool
+}
+
+func newFFRepair(e *cli.Env) *cobra.Command {
+	var f ffRepairFlags
+	cmd := &cobra.Command{
+		Use:   "repair IN OUT",
+		Short: "Write what can be saved of a damaged checkpoint file to a new one",
+		Long: `Write what can be saved of a damaged checkpoint file to a new file. The input is
+only read. What is mended:
+
+  the file block      lost, cut off, damaged, followed by other bytes
+  the checksum        that of FTI's reader, where its writer wrote another one:
+                      checkpoints with shrunk variables, from v1.3 on
+  records             a field that all others and the hash of the chunk contradict
+  variables           those with damaged or lost bytes are dropped; --bad zero or
+                      --bad keep keeps them, with zeros or as they are
+Every other variable is in the output, verified. If nothing is wrong, no output
+is written.
+
+Exit codes: 0 nothing is lost, 1 some variables are damaged, 2 could not run.
+
+JSON: {in, out, sound, written, actions: [{offset, field, message}], good: [...],
+bad: [{variable, bytes, bad_bytes, ranges: [{offset, bytes}], fate, error}]}.`,
+		Example: `  blobio ff repair -n Ckpt7-Rank0.fti                    # what would be done
+  blobio ff repair Ckpt7-Rank0.fti mended/Ckpt7-Rank0.fti
+  blobio ff repair --bad zero torn.fti all-variables.fti`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if f.dry && len(args) == 1 {
+				return nil
+			}
+			return cli.ExactArgs(2, "an input and an output")(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			out := ""
+			if len(args) == 2 {
+				out = args[1]
+			}
+			return f.run(cmd, e, args[0], out)
+		},
+	}
+	fl := cmd.Flags()
+	cli.ChoiceFlag(cmd, &f.bad, "bad", "drop", "what becomes of variables with bad bytes: drop, zero (the bad chunks) or keep (as they are)", "drop", "zero", "keep")
+	cli.ChoiceFlag(cmd, &f.layout, "layout", "any", "layout of the input, if it is known", append([]string{"any"}, ffLayouts()...)...)
+	fl.Int32Var(&f.checkpoint, "checkpoint", 0, "number of the checkpoint, if it is lost")
+	fl.BoolVarP(&f.dry, "dry-run", "n", false, "only tell what would be done")
+	fl.IntVar(&f.workers, "workers", 0, "chunks read at once (default: number of CPUs)")
+	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
+	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the output is on the disk")
+	cli.JsonFlag(cmd, &f.asJSON)
+	return cmd
+}
+
+// ffRepaired is what was done, as JSON has it.
+type (
+	ffRepaired struct {
+		In      string     `json:"in"`
+		Out     string     `json:"out,omitempty"`
+		Sound   bool       `json:"sound"`
+		Written bool       `json:"written"`
+		Actions []ffAction `json:"actions"`
+		Good    []int32    `json:"good"`
+		Bad     []ffBad    `json:"bad"`
+	}
+	ffAction struct {
+		Offset *int64 `json:"offset,omitempty"`
+		Field  string `json:"field,omitempty"`
+		Msg    string `json:"message"`
+	}
+	ffBad struct {
+		Var    int32            `json:"variable"`
+		Bytes  int64            `json:"bytes"`
+		Lost   int64            `json:"bad_bytes"`
+		Ranges []ffformat.Range `json:"ranges"`
+		Fate   string           `json:"fate"`
+		Error  string           `json:"error"`
+	}
+)
+
+func (f *ffRepairFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) error {
+	ctx := cmd.Context()
+	if f.workers < 0 || f.checkpoint < 0 {
+		return cli.Usagef("--workers %d --checkpoint %d, want positive numbers", f.workers, f.checkpoint)
+	}
+	file, err := openFF(in)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if !f.dry && sameFile(file.path, out) {
+		return cli.Usagef("input and output are one file, %s: the input is never changed", in)
+	}
+	p := e.NewProgress()
+	defer p.End()
+	o := &ffformat.RepairOptions{Layout: ffLayout(f.layout), CkptID: f.checkpoint, DryRun: f.dry, Workers: f.workers,
+		Progress: func(done, total int64) { p.At("repair", done, total) }}
+	o.Bad = map[string]ffformat.BadChunks{"drop": ffformat.DropBad, "zero": ffformat.ZeroBad, "keep": ffformat.KeepBad}[f.bad]
+	var rep *ffformat.RepairReport
+	if f.dry {
+		rep, err = ffformat.Repair(ctx, file, file.size, in, nil, o)
+	} else {
+		err = cli.WriteOutput(ctx, vfs.OS, out, durable.OutputOptions{Force: f.force, NoSync: f.noSync}, func(dst vfs.File) (bool, error) {
+			rep, err = ffformat.Repair(ctx, file, file.size, in, dst, o)
+			return err == nil && rep.File != nil, err
+		})
+	}
+	p.End()
+	if err != nil {
+		if errors.Is(err, ffformat.ErrMissing) && rep != nil {
+			return cli.WithHint(err, "--bad keep or --bad zero keeps them as they are or with zeros; ff check tells what is wrong")
+		}
+		return err
+	}
+	return f.report(e, in, out, rep)
+}
+
+func (f *ffRepairFlags) report(e *cli.Env, in, out string, rep *ffformat.RepairReport) error {
+	d := &ffRepaired{In: in, Out: out, Sound: rep.Sound, Written: rep.File != nil, Actions: []ffAction{}, Good: append([]int32{}, rep.Good...), Bad: []ffBad{}}
+	for _, a := range rep.Actions {
+		x := ffAction{nil, a.Field, a.Msg}
+		if a.Offset >= 0 {
+			x.Offset = &a.Offset
+		}
+		d.Actions = append(d.Actions, x)
+	}
+	for _, b := range rep.Bad {
+		d.Bad = append(d.Bad, ffBad{b.ID, b.Size, b.Bytes, append([]ffformat.Range{}, b.Lost...), b.Fate, cli.ErrorText(b.Err)})
+	}
+	if len(rep.Bad) > 0 {
+		e.Code = cli.Findings
+	}
+	if f.asJSON {
+		return e.PrintJSON(d)
+	}
+	for _, a := range rep.Actions {
+		a.File = ""
+		at := ""
+		if a.Offset >= 0 {
+			at = fmt.Sprintf("%#x: ", a.Offset)
+		}
+		if a.Field != "" {
+			at += a.Field + ": "
+		}
+		fmt.Fprintf(e.Out, "mended: %s%s\n", at, a.Msg)
+	}
+	for _, b := range d.Bad {
+		what := fmt.Sprintf("%d of %d bytes are bad", b.Lost, b.Bytes)
+		if len(b.Ranges) == 0 {
+			what = "its records are damaged"
+		}
+		fmt.Fprintf(e.Out, "%s: variable %d: %s: %s\n", b.Fate, b.Var, what, b.Error)
+	}
+	switch {
+	case rep.Sound:
+		fmt.Fprintf(e.Out, "%s: nothing to repair, no output\n", in)
+	case rep.File == nil:
+		fmt.Fprintf(e.Out, "%s: %s good, %d damaged; nothing was written (--dry-run)\n", in, cli.Plural(len(rep.Good), "variable"), len(rep.Bad))
+	default:
+		kept := 0
+		for _, b := range rep.Bad {
+			kept += bit(b.Fate != "dropped")
+		}
+		fmt.Fprintf(e.Out, "%s: %s", out, cli.Plural(len(rep.Good)+kept, "variable"))
+		if kept > 0 {
+			fmt.Fprintf(e.Out, " (%d of them damaged)", kept)
+		}
+		fmt.Fprintf(e.Out, ", %s\n", cli.HumanBytes(rep.File.Size))
+	}
+	return nil
+}

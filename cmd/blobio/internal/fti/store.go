@@ -1,0 +1,176 @@
+package fti
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"blobio/blob"
+	"blobio/ffformat"
+	"blobio/ffstore"
+	"blobio/internal/cli"
+)
+
+// isFFStore says that a path is a store of checkpoints.
+func isFFStore(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir() && ffstore.IsStore(path, nil)
+}
+
+// ffPlace is a place in a store: dir, dir@checkpoint or dir@checkpoint/rank.
+type ffPlace struct {
+	dir        string
+	checkpoint int32
+	rank       int
+	newest     bool // no checkpoint was named
+	all        bool // no rank was named
+}
+
+// parseFFPlace reads a place in a store. A name that is there as it is means itself.
+func parseFFPlace(path string) (p ffPlace, ok bool) {
+	if isFFStore(path) {
+		return ffPlace{dir: path, newest: true, all: true}, true
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return p, false
+	}
+	i := strings.LastIndexByte(path, '@')
+	if i <= 0 || !isFFStore(path[:i]) {
+		return p, false
+	}
+	id, rank, named := strings.Cut(path[i+1:], "/")
+	n, err := strconv.ParseInt(id, 10, 32)
+	if err != nil {
+		return p, false
+	}
+	p = ffPlace{dir: path[:i], checkpoint: int32(n), all: !named}
+	if named {
+		if p.rank, err = strconv.Atoi(rank); err != nil || p.rank < 0 {
+			return p, false
+		}
+	}
+	return p, true
+}
+
+// files are the files of a place, of one rank or of all, and its checkpoint. They are
+// those that the commit record means: each is opened to see that.
+func (p *ffPlace) files(all bool) ([]string, error) {
+	v, err := ffstore.OpenView(p.dir, nil)
+	if err != nil {
+		return nil, err
+	}
+	list := v.List()
+	if p.newest && len(list) > 0 {
+		p.checkpoint = list[len(list)-1].ID
+	}
+	var have []int
+	for _, x := range append(list, v.Spares()...) {
+		have = append(have, int(x.ID))
+		if x.ID != p.checkpoint {
+			continue
+		}
+		if p.rank >= x.Ranks {
+			return nil, fmt.Errorf("no rank %d in %s, there are %d", p.rank, p.dir, x.Ranks)
+		}
+		ranks := []int{p.rank}
+		if all && p.all {
+			ranks = ranks[:0]
+			for r := range x.Ranks {
+				ranks = append(ranks, r)
+			}
+		}
+		var out []string
+		for _, rank := range ranks {
+			r, err := v.Reader(x.ID, rank)
+			if err != nil {
+				return nil, err
+			}
+			r.Close()
+			out = append(out, ffstore.FileName(p.dir, x.Slot, rank))
+		}
+		return out, nil
+	}
+	if len(have) == 0 {
+		return nil, fmt.Errorf("no checkpoint in %s", p.dir)
+	}
+	slices.Sort(have)
+	ids := strings.Trim(fmt.Sprint(slices.Compact(have)), "[]")
+	return nil, fmt.Errorf("no checkpoint %d in %s, there are %s", p.checkpoint, p.dir, strings.ReplaceAll(ids, " ", ", "))
+}
+
+// ffStoreDesc is a store, as JSON has it.
+type ffStoreDesc struct {
+	Path        string         `json:"path"`
+	Layout      string         `json:"layout"`
+	Hash        string         `json:"hash"`
+	Ranks       int            `json:"ranks"`
+	Slots       int            `json:"slots"`
+	Bytes       int64          `json:"bytes"`
+	Files       int            `json:"files"`
+	Checkpoints []ffstore.Info `json:"checkpoints"`
+	Spares      []ffstore.Info `json:"spares,omitempty"`
+}
+
+func describeFFStore(dir string) (*ffStoreDesc, error) {
+	v, err := ffstore.OpenView(dir, nil)
+	if err != nil {
+		return nil, err
+	}
+	d := &ffStoreDesc{Path: dir, Layout: v.Layout().String(), Hash: "md5", Ranks: v.Ranks(), Slots: v.Slots(), Checkpoints: v.List(), Spares: v.Spares()}
+	if v.Fast() {
+		d.Hash = "fast"
+	}
+	if d.Checkpoints == nil {
+		d.Checkpoints = []ffstore.Info{}
+	}
+	err = filepath.WalkDir(dir, func(_ string, x fs.DirEntry, err error) error {
+		if err != nil || x.IsDir() {
+			return err
+		}
+		info, err := x.Info()
+		if err == nil {
+			d.Files++
+			d.Bytes += info.Size()
+		}
+		return err
+	})
+	return d, err
+}
+
+func printFFStore(e *cli.Env, d *ffStoreDesc) {
+	what := ""
+	if d.Hash == "fast" {
+		what = ", fast hashes (blobio's own: FTI refuses them)"
+	}
+	fmt.Fprintf(e.Out, "%s: store of checkpoints, FTI-FF layout %s%s, %s, %s, %s in %s\n\n", d.Path, d.Layout, what,
+		cli.Plural(d.Ranks, "rank"), cli.Plural(d.Slots, "slot"), cli.HumanBytes(d.Bytes), cli.Plural(d.Files, "file"))
+	t := e.NewTable("", ">CHECKPOINT", "WRITTEN", ">VARIABLES", ">DATA", ">FILES", ">SLOT")
+	for _, c := range d.Checkpoints {
+		t.Row(c.ID, c.Time.UTC().Format("2006-01-02 15:04:05 UTC"), c.Vars, cli.HumanBytes(c.Data), cli.HumanBytes(c.Bytes), c.Slot)
+	}
+	t.Flush()
+	for _, c := range d.Spares {
+		fmt.Fprintf(e.Out, "spare: checkpoint %d in slot %d, which may be written any time; Recover falls back to it while it is whole\n", c.ID, c.Slot)
+	}
+}
+
+// checkFFStore looks at a whole store.
+func (f *ffCheckFlags) store(ctx context.Context, e *cli.Env, dir string) (*ffChecked, error) {
+	p := e.NewProgress()
+	defer p.End()
+	c := &ffChecked{Path: dir, Findings: []ffformat.Finding{}}
+	for x := range ffstore.Check(ctx, dir, &ffstore.CheckOptions{Quick: f.quick, Workers: f.workers,
+		Progress: func(done, total int64) { p.At("check "+dir, done, total) }}) {
+		if errors.Is(x.Err, fs.ErrPermission) || errors.Is(x.Err, blob.ErrNotCommitted) {
+			return nil, x.AsError()
+		}
+		c.add(x)
+	}
+	return c, ctx.Err()
+}

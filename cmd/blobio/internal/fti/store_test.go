@@ -1,0 +1,93 @@
+package fti_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"blobio/cmd/blobio/internal/clitest"
+	"blobio/ffstore"
+	"blobio/internal/cli"
+)
+
+func TestFFStore(t *testing.T) {
+	dir := clitest.FfStore(t)
+	out := clitest.Good(t, "ff", "ls", dir)
+	for _, w := range []string{dir + ": store of checkpoints, FTI-FF layout F, 2 ranks, 3 slots, ", "\n         4  2026-01-02 03:04:05 UTC          2  1.95 KiB  ", "\n         5  "} {
+		if !strings.Contains(out, w) {
+			t.Errorf("ff ls has no %q:\n%s", w, out)
+		}
+	}
+	if out := clitest.Good(t, "ff", "ls", dir+"@4"); !strings.Contains(out, "dCPFile-Rank0.fti") || !strings.Contains(out, "dCPFile-Rank1.fti") {
+		t.Errorf("ff ls of a checkpoint:\n%s", out)
+	}
+	if out := clitest.Good(t, "ff", "ls", dir+"@4/1"); !strings.Contains(out, "checkpoint 4") || !strings.Contains(out, "map:") {
+		t.Errorf("ff ls of a rank:\n%s", out)
+	}
+	var d struct {
+		Stores []struct {
+			Ranks, Slots, Files int
+			Checkpoints         []struct{ ID, Data int64 }
+		}
+	}
+	clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, "ff", "ls", "--json", dir)), &d))
+	if len(d.Stores) != 1 || d.Stores[0].Ranks != 2 || len(d.Stores[0].Checkpoints) != 2 || d.Stores[0].Checkpoints[1].ID != 5 {
+		t.Errorf("ff ls --json: %+v", d)
+	}
+	if out := clitest.Good(t, "ff", "dump", "--var", "7", "--type", "u1", "--elements", "4:7", "--plain", dir); out != "1\n5\n1\n" {
+		t.Errorf("ff dump of the newest: %q", out)
+	}
+	if out := clitest.Good(t, "ff", "dump", "--var", "7", "--type", "u1", "--elements", "4", "--plain", dir+"@4/1"); out != "4\n" {
+		t.Errorf("ff dump of a rank: %q", out)
+	}
+	r := clitest.Blobio(t, "ff", "diff", dir+"@4/1", dir+"@5/1")
+	if r.Code != cli.Findings || !strings.Contains(r.Out, "variable 7: 2 of 1000 bytes differ") {
+		t.Errorf("ff diff: %+v", r)
+	}
+	x := t.TempDir()
+	clitest.Good(t, "ff", "extract", dir+"@5/1", "-o", x)
+	clitest.Good(t, "ff", "convert", "--no-sync", "--layout", "B", dir+"@5/1", filepath.Join(x, "b.fti"))
+	for _, verb := range []string{"convert", "compact", "repair"} { // a file of the store is not replaced by itself
+		clitest.Bad(t, cli.Failed, "input and output are one file", "ff", verb, "--force", dir+"@5/1", ffstore.FileName(dir, 2, 1))
+	}
+	if !strings.Contains(out, "\nspare: checkpoint 3 in slot 0, ") {
+		t.Errorf("ff ls names no spare:\n%s", out)
+	}
+	if out := clitest.Good(t, "ff", "dump", "--var", "7", "--type", "u1", "--elements", "3", "--plain", dir+"@3/1"); out != "3\n" {
+		t.Errorf("ff dump of a spare: %q", out)
+	}
+	clitest.Bad(t, cli.Failed, "no checkpoint 2 in "+dir+", there are 3, 4, 5", "ff", "ls", dir+"@2")
+	clitest.Bad(t, cli.Failed, "no rank 2", "ff", "dump", dir+"@4/2")
+	clitest.Bad(t, cli.Failed, "no such file", "ff", "dump", dir+"@x")
+
+	if out := clitest.Good(t, "ff", "check", "--strict", dir); out != dir+": good\n" {
+		t.Errorf("ff check: %s", out)
+	}
+
+	for _, slot := range []string{"slot0", "slot1", "slot2"} {
+		file := filepath.Join(dir, slot, "dCPFile-Rank1.fti")
+		b, err := os.ReadFile(file)
+		clitest.Check(t, err)
+		b[0] ^= 1
+		clitest.Check(t, os.WriteFile(file, b, 0o666))
+	}
+	r = clitest.Blobio(t, "ff", "check", "--json", dir)
+	var c struct {
+		Checked []struct {
+			Errors   int
+			Findings []struct {
+				Dataset, Rank, Var int
+				Severity           string
+			}
+		}
+	}
+	clitest.Check(t, json.Unmarshal([]byte(r.Out), &c))
+	if r.Code != cli.Findings || c.Checked[0].Errors != 2 || c.Checked[0].Findings[0].Dataset != 4 || c.Checked[0].Findings[0].Rank != 1 || c.Checked[0].Findings[0].Var != 7 {
+		t.Errorf("ff check of a damaged store: %d\n%s", r.Code, r.Out)
+	}
+	clitest.Check(t, os.Remove(filepath.Join(dir, "checkpoints")))
+	clitest.Bad(t, cli.Failed, "not committed", "ff", "ls", dir)
+	clitest.Bad(t, cli.Failed, "not committed", "ff", "check", dir)
+}

@@ -1,0 +1,192 @@
+package mesh
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"blobio/amr"
+	"blobio/amr/blocks"
+	"blobio/amr/cello"
+	"blobio/blob"
+	"blobio/internal/cli"
+	"blobio/internal/fault"
+)
+
+type amrCheckFlags struct {
+	quick, strict, notes, asJSON bool
+	enzoFloat                    string
+	maxLevel                     int
+	levelSet                     bool // --max-level was given
+}
+
+func newAmrCheck(e *cli.Env) *cobra.Command {
+	var f amrCheckFlags
+	cmd := &cobra.Command{
+		Use:   "check PATH...",
+		Short: "Look for everything that is wrong with a checkpoint",
+		Long: `Look for everything that is wrong with checkpoints: missing, extra and duplicate
+blocks, lists against groups, index against name and level, sets of children, the
+balance of the tree, order numbers, types and shapes, checksums where there are
+any. Of a Cello checkpoint it is told what Enzo-E does with what it does not check
+itself: hang, crash, or run on with wrong data. Nothing is changed.
+
+An error means that data are lost or that a restart goes wrong; a warning that
+something is not as it should be; a note (with --notes) that it is worth knowing. Of a
+kind 20 are printed, and how many more there are. Values in leaves are looked at, too: NaN,
+infinity, negative densities and energies, particles far from their block, and blocks whose
+time step is not that of the others are warnings.
+
+Exit codes: 0 nothing found, 1 errors (with --strict: or warnings), 2 could not
+look at a path at all.
+
+JSON: {"version": 1, "checked": [{path, form, errors, warnings, notes, checksums,
+findings: [...]}]}; findings are those of blobio check.`,
+		Example: `  blobio amr check Check-10
+  blobio amr check --quick Check-*       # without reading the data
+  blobio amr check --enzo-float f64 --max-level 4 Check-10   # for a restart with these
+  blobio amr check --json mesh.nc | jq '.checked[].findings[]'`,
+		Args: cli.MinArgs(1, "a checkpoint directory or a dataset"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.levelSet = cmd.Flags().Changed("max-level"); f.levelSet && (f.maxLevel < 0 || f.maxLevel > amr.MaxDepth) {
+				return cli.Usagef("--max-level %d, want 0 to %d", f.maxLevel, amr.MaxDepth)
+			}
+			return f.run(cmd, e, args)
+		},
+	}
+	fl := cmd.Flags()
+	fl.BoolVarP(&f.quick, "quick", "q", false, "lists, headers and tables only: do not read the data")
+	fl.BoolVar(&f.strict, "strict", false, "warnings count as errors in the exit code")
+	fl.BoolVarP(&f.notes, "notes", "n", false, "print notes, too")
+	cli.ChoiceFlag(cmd, &f.enzoFloat, "enzo-float", "auto", "Cello: floating-point type of the program that is to restart (auto: that of the attributes enzo_*)", "auto", "f32", "f64")
+	fl.IntVar(&f.maxLevel, "max-level", 0, "Cello: finest level of the run that is to restart (default: that of the checkpoint)")
+	cli.JsonFlag(cmd, &f.asJSON)
+	return cmd
+}
+
+type (
+	amrChecked struct {
+		Path string `json:"path"`
+		Form string `json:"form"`
+		cli.Tally
+		Sums     bool            `json:"checksums"` // there are some
+		Findings []fault.Finding `json:"findings"`
+		kinds    map[string]*amrKind
+	}
+	amrKind struct {
+		n  int
+		of fault.Finding
+	}
+)
+
+// mostOfKind is how many findings of a kind are kept: those of one severity about one attribute, dataset or table.
+const mostOfKind = 20
+
+func (c *amrChecked) add(x fault.Finding) {
+	c.Count(x.Severity)
+	kind := x.Severity.String() + " " + x.Field + " " + x.Effect
+	if c.kinds == nil {
+		c.kinds = map[string]*amrKind{}
+	}
+	k := c.kinds[kind]
+	if k == nil {
+		k = &amrKind{of: x}
+		c.kinds[kind] = k
+	}
+	if k.n++; k.n <= mostOfKind {
+		c.Findings = append(c.Findings, x)
+	}
+}
+
+// rest says how many findings of each kind were not kept.
+func (c *amrChecked) rest() {
+	for _, name := range slices.Sorted(maps.Keys(c.kinds)) {
+		k := c.kinds[name]
+		if k.n <= mostOfKind {
+			continue
+		}
+		x := fault.Finding{Severity: k.of.Severity, Offset: -1, Field: k.of.Field, Effect: k.of.Effect, Msg: fmt.Sprintf("%d more findings like these", k.n-mostOfKind)}
+		c.Findings = append(c.Findings, x)
+	}
+}
+
+func (f *amrCheckFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error {
+	ctx := cmd.Context()
+	k := cli.Checking[*amrChecked]{Count: len(paths), Strict: f.strict, AsJSON: f.asJSON,
+		One:   func(path string) (*amrChecked, error) { return f.one(ctx, e, path) },
+		Print: func(c *amrChecked) { f.print(e, c) }}
+	return k.Run(cmd, e, paths)
+}
+
+func (f *amrCheckFlags) one(ctx context.Context, e *cli.Env, path string) (*amrChecked, error) {
+	name, isCello, err := amrPath(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	c := &amrChecked{Path: name, Findings: []fault.Finding{}}
+	if isCello {
+		c.Form = formCello
+		c.Sums = exists(filepath.Join(name, cello.ManifestName))
+		o := &cello.VerifyOptions{StructureOnly: f.quick, EnzoFloat: map[string]amr.Type{"f32": amr.Float32, "f64": amr.Float64}[f.enzoFloat]}
+		if f.levelSet {
+			o.MaxLevel = &f.maxLevel
+		}
+		p := e.NewProgress()
+		defer p.End()
+		o.Progress = func(done, total int64) { p.At("check "+name, done, total) }
+		for x := range cello.Verify(ctx, name, o) {
+			c.add(x)
+		}
+		c.rest()
+		return c, ctx.Err()
+	}
+	m, err := openAmrAs(ctx, name, amrTrust{noVerify: true})
+	if err == nil {
+		c.Form, c.Sums = m.form, m.native.HasSums()
+		m.close()
+	} else if !cli.IsFormatError(err) || !blobDataset(ctx, name) {
+		return nil, err
+	}
+	p := e.NewProgress()
+	defer p.End()
+	for x := range blocks.Check(ctx, name, &blob.CheckOptions{Quick: f.quick, Progress: func(done, total int64) { p.At("check "+name, done, total) }}) {
+		c.add(x)
+	}
+	c.rest()
+	return c, ctx.Err()
+}
+
+// blobDataset tells whether a dataset is of blocks, though it cannot be opened as such.
+func blobDataset(ctx context.Context, name string) bool {
+	r, err := blob.Open(ctx, name, nil)
+	if err != nil {
+		return false
+	}
+	defer r.Close()
+	for _, a := range r.Schema().Attributes() {
+		if a.Name == "blobio_amr" {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *amrCheckFlags) print(e *cli.Env, c *amrChecked) {
+	for _, x := range c.Findings {
+		if x.Severity != fault.Note || f.notes {
+			fmt.Fprintln(e.Out, x)
+		}
+	}
+	verdict := c.Verdict(f.notes)
+	if f.quick {
+		verdict += "; data not read"
+	}
+	if !c.Sums {
+		verdict += "; there are no checksums: whether values are those that were written cannot be told"
+	}
+	fmt.Fprintf(e.Out, "%s: %s\n", c.Path, verdict)
+}

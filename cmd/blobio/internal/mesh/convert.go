@@ -1,0 +1,331 @@
+package mesh
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"blobio/amr"
+	"blobio/amr/blocks"
+	"blobio/amr/cello"
+	"blobio/internal/cli"
+	"blobio/internal/durable"
+	"blobio/internal/vfs"
+)
+
+type amrConvertFlags struct {
+	out    amrOutput
+	order  string
+	leaves bool
+	levels string
+	fields []string
+	bare   bool
+	trust  amrTrust
+}
+
+func newAmrConvert(e *cli.Env) *cobra.Command {
+	var f amrConvertFlags
+	cmd := &cobra.Command{
+		Use:   "convert IN OUT",
+		Short: "Write a checkpoint in another form, or with other files or order",
+		Long: `Write the blocks of a checkpoint in another form: from a Cello checkpoint to the native
+one (the default), from the native form to a Cello checkpoint, or the same form with other
+files, order, blocks or fields. State and data of all blocks stay as they are, bit for
+bit. Memory is bounded; the output appears under its name when it is whole. What is
+read is compared with its checksums, if there are any; with --no-verify it is not, and
+the output is marked as made of such data. So is one with scrambled cells.
+
+Enzo-E restarts from a checkpoint that has all blocks and fields: any number and cut of
+files will do. --leaves, --levels and --fields make a dump, which is good for
+analysis only. A native dataset is made by 'blobio amr convert IN OUT.nc', and is read
+by netCDF tools: field_density(block, z, y, x) and tables such as block_level.
+
+--to yt makes a directory that yt reads (with ghost zones, which yt cuts off; made up
+where there are none): yt.load("OUT/OUT.block_list").
+
+JSON: {path, form, blocks, leaves, files, bytes, seconds, mib_per_second}.`,
+		Example: `  blobio amr convert Check-10 mesh.nc                        # one CDF-5 file
+  blobio amr convert --to cello --files 16 mesh.nc Check-16  # and back
+  blobio amr convert --to cello --order hilbert Check-10 Check-H
+  blobio amr convert --leaves --fields density,pressure Check-10 leaves.nc
+  blobio amr convert --to yt Check-10 forYT
+  blobio amr convert --to variable-centric --ranks 64 --subfiles 4 Check-10 mesh`,
+		Args: cli.ExactArgs(2, "a checkpoint or dataset, and the name of the output"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, e, args[0], args[1])
+		},
+	}
+	fl := cmd.Flags()
+	cli.ChoiceFlag(cmd, &f.order, "order", "given", "order of the blocks: that of the input, or another", "given", "morton", "hilbert", "roots")
+	fl.BoolVar(&f.leaves, "leaves", false, "leaf blocks only")
+	fl.StringVar(&f.levels, "levels", "", "these levels only: FIRST:LAST (either may be left out), or one number")
+	varsFlagAs(cmd, &f.fields, "fields", "these fields only, such as density,pressure")
+	fl.BoolVar(&f.bare, "no-ghosts", false, "leave ghost zones out")
+	fl.BoolVar(&f.trust.scrambled, "accept-scrambled", false, "take fields although the real program has put their cells in the wrong places")
+	f.trust.add(cmd)
+	f.out.add(cmd, "canonical")
+	return cmd
+}
+
+func varsFlagAs(cmd *cobra.Command, p *[]string, name, usage string) {
+	cmd.Flags().StringSliceVar(p, name, nil, usage)
+}
+
+// parseLevels reads FIRST:LAST.
+func parseLevels(s string, lo, hi int) (*[2]int, error) {
+	if s == "" {
+		return nil, nil
+	}
+	out := [2]int{lo, hi}
+	a, b, ok := strings.Cut(s, ":")
+	if !ok {
+		b = a
+	}
+	for i, word := range []string{a, b} {
+		if word == "" && ok {
+			continue
+		}
+		n, err := strconv.Atoi(word)
+		if err != nil {
+			return nil, cli.Usagef("--levels %q, want FIRST:LAST or one number", s)
+		}
+		out[i] = n
+	}
+	if out[0] > out[1] || out[0] > hi || out[1] < lo {
+		return nil, cli.Usagef("--levels %q: there are levels %d to %d", s, lo, hi)
+	}
+	return &out, nil
+}
+
+func (f *amrConvertFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) error {
+	ctx := cmd.Context()
+	if err := f.out.check(cmd, out); err != nil {
+		return err
+	}
+	m, err := openAmrAs(ctx, in, f.trust)
+	if err != nil {
+		return err
+	}
+	defer m.close()
+	if err := m.hasFields(f.fields); err != nil {
+		return err
+	}
+	if err := m.refuseScrambled(f.trust); err != nil {
+		return err
+	}
+	m.warn(e, "the output", f.trust)
+	lo, hi := 0, 0
+	for i := range m.blocks {
+		l := m.blocks[i].index.Level()
+		lo, hi = min(lo, l), max(hi, l)
+	}
+	levels, err := parseLevels(f.levels, lo, hi)
+	if err != nil {
+		return err
+	}
+	var order amr.Ordering
+	if f.order != "given" {
+		if order, err = amr.OrderingByName(f.order); err != nil {
+			return err
+		}
+	}
+	if f.out.to == formYT {
+		return f.toYT(cmd, e, m, out)
+	}
+	start := time.Now()
+	if f.out.to == formCello {
+		err = f.toCello(ctx, e, m, out, order, levels)
+	} else {
+		err = f.toNative(ctx, e, m, out, order, levels)
+	}
+	if err != nil {
+		return err
+	}
+	return f.out.report(ctx, e, out, time.Since(start))
+}
+
+func (f *amrConvertFlags) toCello(ctx context.Context, e *cli.Env, m *amrMesh, out string, order amr.Ordering, levels *[2]int) error {
+	with, without, err := m.ghosts(ctx, f.fields)
+	if err != nil {
+		return err
+	}
+	if with > 0 && without > 0 && !f.bare {
+		return cli.WithHint(fmt.Errorf("%s: some fields have ghost zones, others have none: a checkpoint has them for all or none", m.path), "--no-ghosts leaves them out")
+	}
+	c := f.out.celloOptions()
+	c.Ghosts = with > 0 && !f.bare
+	c.Fields, c.Levels, c.LeavesOnly = f.fields, levels, f.leaves
+	if f.fields == nil && levels == nil && !f.leaves {
+		if err := m.whole(); err != nil {
+			return err
+		}
+		if m.cello != nil && m.cello.Dump() { // what is made of a dump is one
+			for i := range m.meta.Fields {
+				c.Fields = append(c.Fields, m.meta.Fields[i].Name)
+			}
+		}
+	}
+	if c.Files == 0 && m.cello != nil {
+		c.Files = len(m.files)
+	}
+	if c.EnzoFloat == 0 && m.cello != nil {
+		c.EnzoFloat = m.cello.EnzoFloat()
+	}
+	return f.out.writeAs(ctx, e, "convert", m.src, out, c, order)
+}
+
+// whole says which blocks a checkpoint lacks that a program could restart from; nil if none.
+func (m *amrMesh) whole() error {
+	if m.cello != nil && m.cello.Dump() {
+		return nil
+	}
+	t, err := m.tree()
+	if err != nil {
+		return err
+	}
+	missing := map[amr.Index]bool{}
+	for x := range m.meta.Level(0) {
+		missing[x] = true
+	}
+	leaves := true
+	for _, x := range m.indexes() {
+		leaves = leaves && t.Leaf(x)
+		for ; x.Level() > 0; x = x.Parent() {
+			p := x.Parent()
+			for k := range m.meta.Children() {
+				missing[p.Child([3]int{k & 1, k >> 1 & 1, k >> 2 & 1})] = true
+			}
+		}
+	}
+	for _, x := range m.indexes() {
+		delete(missing, x)
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	first, found := amr.Index{}, false // coarsest first
+	levels := map[int]int{}
+	for x := range missing {
+		levels[x.Level()]++
+		if !found || x.Level() < first.Level() || x.Level() == first.Level() && slices.Compare(x[:], first[:]) < 0 {
+			first, found = x, true
+		}
+	}
+	lo, hi := t.Levels()
+	kind, flags := "some of the blocks only", fmt.Sprintf("--levels %d:%d", lo, hi)
+	if leaves {
+		kind, flags = "the leaf blocks only", "--leaves"
+	}
+	var of []string
+	for _, l := range slices.Sorted(maps.Keys(levels)) {
+		of = append(of, fmt.Sprintf("%d of level %d", levels[l], l))
+	}
+	return cli.WithHint(fmt.Errorf("%s has %s, and no program can restart from that: %s missing (%s), such as %s", m.path, kind, cli.Plural(len(missing), "block"), strings.Join(of, ", "), t.Name(first)),
+		fmt.Sprintf("convert the checkpoint that it was made from; or say %s, which makes a dump for analysis", flags))
+}
+
+// ghosts counts the fields with and without ghost zones.
+func (m *amrMesh) ghosts(ctx context.Context, fields []string) (with, without int, err error) {
+	list, err := m.src.Heads(ctx, 0, 1)
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, x := range list[0].Fields {
+		switch {
+		case fields != nil && !slices.Contains(fields, x.Spec.Name):
+		case x.Ghosts:
+			with++
+		default:
+			without++
+		}
+	}
+	return with, without, nil
+}
+
+func (f *amrConvertFlags) toNative(ctx context.Context, e *cli.Env, m *amrMesh, out string, order amr.Ordering, levels *[2]int) error {
+	src := m.src
+	if f.leaves || levels != nil || f.fields != nil || f.bare {
+		s := blocks.Selection{Fields: f.fields, Bare: f.bare}
+		if f.leaves || levels != nil {
+			s.Keep = func(x amr.Index, leaf bool) bool {
+				l := x.Level()
+				return (leaf || !f.leaves) && (levels == nil || l >= levels[0] && l <= levels[1])
+			}
+		}
+		var err error
+		if src, err = blocks.Select(ctx, src, s); err != nil {
+			return err
+		}
+	}
+	return f.out.writeAs(ctx, e, "convert", src, out, f.out.celloOptions(), order)
+}
+
+// toYT makes a directory that yt reads, from a native dataset by way of a checkpoint beside it.
+func (f *amrConvertFlags) toYT(cmd *cobra.Command, e *cli.Env, m *amrMesh, out string) error {
+	ctx := cmd.Context()
+	for _, name := range []string{"order", "leaves", "levels"} {
+		if cmd.Flags().Changed(name) {
+			return cli.Usagef("--%s is not for yt", name)
+		}
+	}
+	start := time.Now()
+	durability := f.out.celloOptions().Durability
+	l, err := durable.Acquire(ctx, vfs.OS, out, durable.LeaseOptions{})
+	if err != nil {
+		return err
+	}
+	defer l.Release()
+	if err := durable.SweepHidden(vfs.OS, out); err != nil {
+		return err
+	}
+	k := m.cello
+	if k == nil {
+		with, without, err := m.ghosts(ctx, f.fields)
+		if err != nil {
+			return err
+		}
+		dir := durable.HiddenName(out, l.ID())
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		between := filepath.Join(dir, "mesh")
+		o := cello.Options{Files: 1, Ghosts: with > 0 && without == 0, Durability: cello.DurableNone}
+		w := f.out
+		w.to = formCello
+		if err := w.writeAs(ctx, e, "convert", m.src, between, o, nil); err != nil {
+			return err
+		}
+		if k, err = cello.Open(ctx, between, nil); err != nil {
+			return err
+		}
+		defer k.Close()
+	}
+	if err := l.Release(); err != nil { // what writes the directory takes it
+		return err
+	}
+	if err := cello.WriteYT(ctx, k, out, &cello.YTOptions{NoGhosts: f.bare, Fields: f.fields, Durability: durability}); err != nil {
+		return err
+	}
+	base := filepath.Base(out)
+	list, data := filepath.Join(out, base+".block_list"), filepath.Join(out, base+".h5")
+	info, err := os.Stat(data)
+	if err != nil {
+		return err
+	}
+	took := time.Since(start).Seconds()
+	if f.out.asJSON {
+		return e.PrintJSON(map[string]any{"path": out, "form": formYT, "load": list, "files": 1, "bytes": info.Size(), "seconds": took,
+			"mib_per_second": float64(info.Size()) / (1 << 20) / max(took, 1e-9)})
+	}
+	fmt.Fprintf(e.Out, "%s: %s in %.2f s; yt.load(%q)\n", out, cli.HumanBytes(info.Size()), took, list)
+	return nil
+}

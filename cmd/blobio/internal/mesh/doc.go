@@ -1,0 +1,2 @@
+// Package mesh holds the verbs of adaptive meshes.
+package mesh

@@ -1,0 +1,421 @@
+package mesh
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"blobio/amr"
+	"blobio/internal/cli"
+)
+
+type amrDumpFlags struct {
+	field     string
+	particles string
+	trust     amrTrust
+	asJSON    bool
+}
+
+func newAmrDump(e *cli.Env) *cobra.Command {
+	var f amrDumpFlags
+	cmd := &cobra.Command{
+		Use:   "dump PATH BLOCK",
+		Short: "Print a block: attributes, statistics of its fields, or values",
+		Long: `Print what a checkpoint holds of one block: its place in the mesh, attributes, and
+minimum, maximum and mean of every field and particle attribute (of the cells
+without ghosts; NaN are counted apart). BLOCK is a name (B01:1_10:0), with
+@LEVEL behind it where several levels have one of that name, or its number along the curve.
+
+--field prints all values of a field, a row of x to a line, --particles a table of the
+particles of a type.
+
+The block is compared with its checksums, if there are any: one that is damaged is an
+error, unless --no-verify is given.
+
+JSON: {block, name, level, index, array, leaf, parent, file, lower, upper, cycle, time,
+dt, cost, bytes, attributes: {}, fields: [{name, type, shape, ghosts, min, max,
+mean, nan, values}], particles: [{name, count, attributes: [{name, type, min, max, mean,
+nan, values}]}]}; values are there when asked for.`,
+		Example: `  blobio amr dump Check-10 0
+  blobio amr dump Check-10 B01:1_10:0
+  blobio amr dump Check-10 B__@-2
+  blobio amr dump --field density mesh.nc 17
+  blobio amr dump --particles dark Check-05 3`,
+		Args: cli.ExactArgs(2, "a checkpoint or dataset, and a block"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.Context(), e, args[0], args[1])
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVarP(&f.field, "field", "f", "", "print the values of this field")
+	fl.StringVarP(&f.particles, "particles", "p", "", "print the particles of this type")
+	f.trust.add(cmd)
+	fl.BoolVar(&f.trust.scrambled, "accept-scrambled", false, "show fields although the real program has put their cells in the wrong places")
+	cli.JsonFlag(cmd, &f.asJSON)
+	return cmd
+}
+
+type (
+	amrDump struct {
+		Block     int            `json:"block"`
+		Name      string         `json:"name"`
+		Level     int            `json:"level"`
+		Index     amr.Index      `json:"index"`
+		Array     []int          `json:"array"`
+		Leaf      bool           `json:"leaf"`
+		Parent    string         `json:"parent,omitempty"`
+		File      string         `json:"file"`
+		Lower     []float64      `json:"lower"`
+		Upper     []float64      `json:"upper"`
+		Cycle     int32          `json:"cycle"`
+		Time      float64        `json:"time"`
+		Dt        float64        `json:"dt"`
+		Cost      float64        `json:"cost"`
+		Bytes     int64          `json:"bytes"`
+		Attrs     map[string]any `json:"attributes"`
+		Fields    []amrDumpField `json:"fields"`
+		Particles []amrDumpParts `json:"particles"`
+	}
+	amrStats struct {
+		Name   string        `json:"name"`
+		Type   string        `json:"type"`
+		Min    cli.JsonFloat `json:"min"`
+		Max    cli.JsonFloat `json:"max"`
+		Mean   cli.JsonFloat `json:"mean"`
+		NaN    int           `json:"nan"`
+		Values []any         `json:"values,omitempty"`
+		n      int
+	}
+	amrDumpField struct {
+		amrStats
+		Shape  []int `json:"shape"`
+		Ghosts bool  `json:"ghosts"`
+	}
+	amrDumpParts struct {
+		Name  string     `json:"name"`
+		Count int        `json:"count"`
+		Attrs []amrStats `json:"attributes"`
+	}
+)
+
+func (f *amrDumpFlags) run(ctx context.Context, e *cli.Env, path, word string) error {
+	m, err := openAmrAs(ctx, path, f.trust)
+	if err != nil {
+		return err
+	}
+	defer m.close()
+	if f.field != "" && f.particles != "" {
+		return cli.Usagef("--field and --particles exclude each other")
+	}
+	if err := m.hasFields([]string{f.field}); f.field != "" && err != nil {
+		return err
+	}
+	if f.particles != "" && !slices.ContainsFunc(m.meta.Particles, func(p amr.ParticleSpec) bool { return p.Name == f.particles }) {
+		return cli.Usagef("%s has no particles %q, but %s", m.path, f.particles, orNone(names2(m.meta.Particles, func(p amr.ParticleSpec) string { return p.Name })))
+	}
+	i, err := m.findBlock(word)
+	if err != nil {
+		return err
+	}
+	if err := m.refuseScrambled(f.trust); err != nil {
+		return err
+	}
+	list, err := m.src.Range(ctx, i, i+1)
+	if err != nil {
+		return err
+	}
+	m.warn(e, "what is printed", f.trust)
+	d := f.describe(m, i, list[0])
+	if f.asJSON {
+		return e.PrintJSON(d)
+	}
+	switch {
+	case f.field != "":
+		printField(e, m, list[0].Field(f.field))
+	case f.particles != "":
+		for k := range d.Particles {
+			if d.Particles[k].Name == f.particles {
+				printParticles(e, &d.Particles[k])
+			}
+		}
+	default:
+		printBlock(e, d)
+	}
+	return nil
+}
+
+func names2[T any](list []T, name func(T) string) (out []string) {
+	for _, x := range list {
+		out = append(out, name(x))
+	}
+	return out
+}
+
+// hasFields checks names of fields.
+func (m *amrMesh) hasFields(names []string) error {
+	for _, n := range names {
+		if !slices.ContainsFunc(m.meta.Fields, func(f amr.FieldSpec) bool { return f.Name == n }) {
+			return cli.Usagef("%s has no field %q, but %s", m.path, n, orNone(names2(m.meta.Fields, func(f amr.FieldSpec) string { return f.Name })))
+		}
+	}
+	return nil
+}
+
+// numbers reads elements in the order of the host.
+func numbers(t amr.Type, b []byte) (out []any) {
+	n := binary.NativeEndian
+	for ; len(b) >= t.Size() && t.Size() > 0; b = b[t.Size():] {
+		switch t {
+		case amr.Float32:
+			out = append(out, math.Float32frombits(n.Uint32(b)))
+		case amr.Float64:
+			out = append(out, math.Float64frombits(n.Uint64(b)))
+		case amr.Int8:
+			out = append(out, int8(b[0]))
+		case amr.Int16:
+			out = append(out, int16(n.Uint16(b)))
+		case amr.Int32:
+			out = append(out, int32(n.Uint32(b)))
+		case amr.Int64:
+			out = append(out, int64(n.Uint64(b)))
+		}
+	}
+	return out
+}
+
+func toFloat(v any) float64 {
+	switch v := v.(type) {
+	case float32:
+		return float64(v)
+	case float64:
+		return v
+	case int8:
+		return float64(v)
+	case int16:
+		return float64(v)
+	case int32:
+		return float64(v)
+	case int64:
+		return float64(v)
+	}
+	return math.NaN()
+}
+
+// stats are the figures of some values; keep keeps these.
+func stats(name string, t amr.Type, values []any, keep bool) amrStats {
+	s := amrStats{Name: name, Type: t.String(), Min: cli.JsonFloat(math.Inf(1)), Max: cli.JsonFloat(math.Inf(-1)), n: len(values)}
+	sum, n := 0.0, 0
+	for _, v := range values {
+		x := toFloat(v)
+		if math.IsNaN(x) {
+			s.NaN++
+			continue
+		}
+		s.Min, s.Max = min(s.Min, cli.JsonFloat(x)), max(s.Max, cli.JsonFloat(x))
+		sum += x
+		n++
+	}
+	if s.Mean = cli.JsonFloat(sum / float64(n)); n == 0 {
+		s.Min, s.Max = cli.JsonFloat(math.NaN()), cli.JsonFloat(math.NaN())
+	}
+	if keep {
+		for _, v := range values {
+			if x := toFloat(v); math.IsNaN(x) || math.IsInf(x, 0) {
+				v = nil
+			}
+			s.Values = append(s.Values, v)
+		}
+	}
+	return s
+}
+
+func (f *amrDumpFlags) describe(m *amrMesh, i int, b *amr.Block) *amrDump {
+	g := &m.meta.Geometry
+	lo, hi := b.Index.Bounds(g)
+	array := b.Index.Array()
+	d := &amrDump{Block: i, Name: m.name(i), Level: b.Index.Level(), Index: b.Index, Array: array[:g.Rank], Leaf: b.Leaf, File: m.fileName(m.blocks[i].file),
+		Lower: lo[:g.Rank], Upper: hi[:g.Rank], Cycle: b.Cycle, Time: b.Time, Dt: b.Dt, Cost: b.Cost, Bytes: b.Bytes(), Attrs: map[string]any{},
+		Fields: []amrDumpField{}, Particles: []amrDumpParts{}}
+	if d.Level > g.MinLevel {
+		d.Parent = b.Index.Parent().Name(g.Rank, g.Roots)
+	}
+	for k, v := range b.Attrs {
+		d.Attrs[k] = safeJSON(v)
+	}
+	if b.Adapt != nil {
+		d.Attrs["adapt_buffer"] = fmt.Sprintf("%d bytes", len(b.Adapt))
+	}
+	for k := range b.Fields {
+		x := &b.Fields[k]
+		shape := g.Shape(x.Spec, x.Ghosts)
+		values := numbers(x.Spec.Type, x.Data)
+		df := amrDumpField{amrStats: stats(x.Spec.Name, x.Spec.Type, inner(g, x, values), false), Ghosts: x.Ghosts}
+		if f.field == x.Spec.Name {
+			df.Values = stats("", x.Spec.Type, values, true).Values
+		}
+		for a := g.Rank - 1; a >= 0; a-- {
+			df.Shape = append(df.Shape, shape[a])
+		}
+		d.Fields = append(d.Fields, df)
+	}
+	for k := range b.Particles {
+		p := &b.Particles[k]
+		dp := amrDumpParts{Name: p.Spec.Name, Count: p.N, Attrs: []amrStats{}}
+		for j, a := range p.Spec.Attrs {
+			dp.Attrs = append(dp.Attrs, stats(a.Name, a.Type, numbers(a.Type, p.Data[j]), f.particles == p.Spec.Name))
+		}
+		d.Particles = append(d.Particles, dp)
+	}
+	return d
+}
+
+// safeJSON makes something that JSON can say of the value of an attribute.
+func safeJSON(v any) any {
+	switch v := v.(type) {
+	case []float64:
+		out := make([]cli.JsonFloat, len(v))
+		for i, x := range v {
+			out[i] = cli.JsonFloat(x)
+		}
+		return out
+	case []float32:
+		out := make([]cli.JsonFloat, len(v))
+		for i, x := range v {
+			out[i] = cli.JsonFloat(x)
+		}
+		return out
+	case float64:
+		return cli.JsonFloat(v)
+	case float32:
+		return cli.JsonFloat(v)
+	case []byte:
+		return slices.Collect(func(yield func(int) bool) {
+			for _, b := range v {
+				if !yield(int(b)) {
+					return
+				}
+			}
+		})
+	}
+	return v
+}
+
+// inner returns the values that are no ghosts.
+func inner(g *amr.Geometry, f *amr.Field, values []any) []any {
+	if !f.Ghosts {
+		return values
+	}
+	from, to := g.Shape(f.Spec, true), g.Shape(f.Spec, false)
+	var out []any
+	for z := range to[2] {
+		for y := range to[1] {
+			at := ((z+g.Ghost[2])*from[1]+y+g.Ghost[1])*from[0] + g.Ghost[0]
+			out = append(out, values[at:at+to[0]]...)
+		}
+	}
+	return out
+}
+
+func printBlock(e *cli.Env, d *amrDump) {
+	kind := "refined"
+	if d.Leaf {
+		kind = "leaf"
+	}
+	fmt.Fprintf(e.Out, "block %d: %s, level %d, %s, in %s\n", d.Block, d.Name, d.Level, kind, d.File)
+	fmt.Fprintf(e.Out, "index: %d %d %d, array %s\n", d.Index[0], d.Index[1], d.Index[2], strings.Trim(fmt.Sprint(d.Array), "[]"))
+	if d.Parent != "" {
+		fmt.Fprintf(e.Out, "parent: %s\n", d.Parent)
+	}
+	for a := range d.Lower {
+		fmt.Fprintf(e.Out, "%c: %.9g to %.9g\n", 'x'+rune(a), d.Lower[a], d.Upper[a])
+	}
+	fmt.Fprintf(e.Out, "cycle %d, time %.9g, dt %.9g", d.Cycle, d.Time, d.Dt)
+	if d.Cost != 0 {
+		fmt.Fprintf(e.Out, ", cost %.6g", d.Cost)
+	}
+	fmt.Fprintln(e.Out)
+	for _, k := range attrNames(d.Attrs) {
+		fmt.Fprintf(e.Out, "%s: %s\n", k, strings.Trim(fmt.Sprint(d.Attrs[k]), "[]"))
+	}
+	if len(d.Fields) > 0 {
+		fmt.Fprintln(e.Out)
+		t := e.NewTable("", "FIELD", "TYPE", "SHAPE", ">MIN", ">MAX", ">MEAN", ">NAN")
+		for _, f := range d.Fields {
+			shape := times(f.Shape)
+			if f.Ghosts {
+				shape += " with ghosts"
+			}
+			t.Row(f.Name, f.Type, shape, figure(f.Min), figure(f.Max), figure(f.Mean), f.NaN)
+		}
+		t.Flush()
+	}
+	if len(d.Particles) > 0 {
+		fmt.Fprintln(e.Out)
+		t := e.NewTable("", "PARTICLES", "ATTRIBUTE", "TYPE", ">COUNT", ">MIN", ">MAX", ">MEAN", ">NAN")
+		for _, p := range d.Particles {
+			for _, a := range p.Attrs {
+				t.Row(p.Name, a.Name, a.Type, p.Count, figure(a.Min), figure(a.Max), figure(a.Mean), a.NaN)
+			}
+		}
+		t.Flush()
+	}
+}
+
+func figure(x cli.JsonFloat) string {
+	if math.IsNaN(float64(x)) {
+		return "-"
+	}
+	return fmt.Sprintf("%.6g", float64(x))
+}
+
+func attrNames(m map[string]any) (out []string) {
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// printField prints rows of x; planes are apart.
+func printField(e *cli.Env, m *amrMesh, f *amr.Field) {
+	shape := m.meta.Shape(f.Spec, f.Ghosts)
+	values := numbers(f.Spec.Type, f.Data)
+	for i := 0; i < len(values); i += shape[0] {
+		if row := i / shape[0]; shape[2] > 1 && row%shape[1] == 0 {
+			if row > 0 {
+				fmt.Fprintln(e.Out)
+			}
+			fmt.Fprintf(e.Out, "z %d\n", row/shape[1])
+		}
+		s := make([]string, shape[0])
+		for k := range s {
+			s[k] = fmt.Sprint(values[i+k])
+		}
+		fmt.Fprintln(e.Out, strings.Join(s, " "))
+	}
+}
+
+func printParticles(e *cli.Env, p *amrDumpParts) {
+	heads := []string{">#"}
+	for _, a := range p.Attrs {
+		heads = append(heads, ">"+strings.ToUpper(a.Name))
+	}
+	t := e.NewTable("", heads...)
+	for i := range p.Count {
+		cells := []any{i}
+		for _, a := range p.Attrs {
+			v := a.Values[i]
+			if v == nil {
+				v = "-"
+			}
+			cells = append(cells, v)
+		}
+		t.Row(cells...)
+	}
+	t.Flush()
+}

@@ -1,0 +1,4 @@
+package mesh
+
+// What the tests see beside the face.
+const MostOfKind = mostOfKind

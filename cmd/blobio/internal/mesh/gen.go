@@ -1,0 +1,204 @@
+package mesh
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"blobio/amr"
+	"blobio/amr/blocks"
+	"blobio/amr/gen"
+	"blobio/internal/cli"
+)
+
+type amrGenFlags struct {
+	rank, roots, cells, ghost, levels int
+	fields                            int
+	double                            bool
+	particles                         int
+	seed                              uint64
+	at                                float64
+	blocks                            int
+	order                             string
+	periodic                          string
+	out                               amrOutput
+}
+
+func newAmrGen(e *cli.Env) *cobra.Command {
+	var f amrGenFlags
+	cmd := &cobra.Command{
+		Use:   "gen uniform|sphere|shock|random OUT",
+		Short: "Make a checkpoint of a generated mesh",
+		Long: `Make a checkpoint of a mesh that is generated: for trying things, for tests, and for
+measuring a file system.
+
+  uniform   all leaf blocks are of the finest level
+  sphere    refined within a sphere: static refinement
+  shock     refined along a shell that has moved away from a corner (--at, 0 to 1)
+  random    leaves refined at random, until there are --blocks
+
+Values are a function of seed, field and place, so that no two cells agree. The
+output is a Cello checkpoint directory, or with --to a native dataset. Enzo-E restarts
+from it if its parameter file has the same mesh and fields, and the same borders: with
+periodic ones in the parameter file it hangs on a mesh that is not (--periodic).
+
+JSON: {path, form, blocks, leaves, files, bytes, seconds, mib_per_second}.`,
+		Example: `  blobio amr gen shock Check-00                          # 2-D, 4 x 4 root blocks, levels -2 to 2
+  blobio amr gen sphere --rank 3 --periodic all --files 4 Check-3d
+  blobio amr gen uniform --rank 3 --roots 16 --levels 0 --files 16 big
+  blobio amr gen random --blocks 100000 --levels 8 --cells 4 --to canonical mesh.nc`,
+		Args:      cli.ExactArgs(2, "a kind of mesh (uniform, sphere, shock, random) and the name of the output"),
+		ValidArgs: []string{"uniform", "sphere", "shock", "random"},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, e, args[0], args[1])
+		},
+	}
+	fl := cmd.Flags()
+	fl.IntVar(&f.rank, "rank", 2, "dimensions, 1 to 3")
+	fl.IntVar(&f.roots, "roots", 4, "root blocks along each axis")
+	fl.IntVar(&f.cells, "cells", 16, "cells of a block along each axis")
+	fl.IntVar(&f.ghost, "ghost-cells", 4, "width of the ghost zones (in the file with --ghosts only)")
+	fl.IntVar(&f.levels, "levels", 2, "finest level")
+	fl.IntVar(&f.fields, "fields", 4, "number of fields")
+	fl.BoolVar(&f.double, "double", false, "64-bit fields (default: 32-bit)")
+	fl.IntVar(&f.particles, "particles", 0, "at most so many particles of each type in a leaf block")
+	fl.Uint64Var(&f.seed, "seed", 1, "seed of values and of random meshes")
+	fl.Float64Var(&f.at, "at", 0.5, "shock: how far it has come, 0 to 1")
+	fl.IntVar(&f.blocks, "blocks", 200, "random: number of blocks")
+	cli.ChoiceFlag(cmd, &f.order, "order", "morton", "order of the blocks", "morton", "hilbert", "roots")
+	fl.StringVar(&f.periodic, "periodic", "", "axes on which the domain is periodic: all, or letters such as xy (as the Boundary of the parameter file says)")
+	f.out.add(cmd, formCello)
+	return cmd
+}
+
+func (f *amrGenFlags) run(cmd *cobra.Command, e *cli.Env, kind, out string) error {
+	for _, s := range []struct {
+		flag, kind string
+	}{{"at", "shock"}, {"blocks", "random"}} {
+		if cmd.Flags().Changed(s.flag) && kind != s.kind {
+			return cli.Usagef("--%s is for %s", s.flag, s.kind)
+		}
+	}
+	switch {
+	case f.rank < 1 || f.rank > 3:
+		return cli.Usagef("--rank %d, want 1 to 3", f.rank)
+	case f.roots < 1 || f.roots > amr.MaxRoots:
+		return cli.Usagef("--roots %d, want 1 to %d", f.roots, amr.MaxRoots)
+	case f.cells < 1 || f.cells > 1<<16 || f.ghost < 0 || f.ghost > 1<<10:
+		return cli.Usagef("--cells %d --ghost-cells %d, want 1 to 65536 and 0 to 1024", f.cells, f.ghost)
+	case f.levels < 0 || f.levels > amr.MaxDepth:
+		return cli.Usagef("--levels %d, want 0 to %d", f.levels, amr.MaxDepth)
+	case f.fields < 0 || f.fields > 1000 || f.particles < 0 || f.particles > 1<<20:
+		return cli.Usagef("--fields %d --particles %d, want 0 to 1000 and 0 to 2^20", f.fields, f.particles)
+	case !(f.at >= 0 && f.at <= 1):
+		return cli.Usagef("--at %v, want 0 to 1", f.at)
+	case f.blocks < 1 || f.blocks > 1<<26:
+		return cli.Usagef("--blocks %d, want 1 to 2^26", f.blocks)
+	}
+	if axes := "xyz"[:f.rank]; f.periodic != "all" && strings.Trim(f.periodic, axes) != "" {
+		return cli.Usagef("--periodic %q, want all, or some of the axes %s", f.periodic, axes)
+	}
+	if err := f.out.check(cmd, out); err != nil {
+		return err
+	}
+	if leaves := math.Pow(float64(f.roots)*math.Pow(2, float64(f.levels)), float64(f.rank)); kind == "uniform" && leaves > 1<<26 {
+		return cli.Usagef("%g leaf blocks, want at most 2^26", leaves)
+	}
+	set, err := f.set(kind)
+	if err != nil {
+		return err
+	}
+	if n := set.Tree.Len(); cmd.Flags().Changed("blocks") && n < f.blocks {
+		return cli.Usagef("--blocks %d, but no more than %d fit: raise --levels %d or --roots %d", f.blocks, n, f.levels, f.roots)
+	}
+	o, err := amr.OrderingByName(f.order)
+	if err != nil {
+		return err
+	}
+	src := &setSource{set: set, order: o.Order(set.Tree)}
+	start := time.Now()
+	if err := f.out.write(cmd.Context(), e, "gen", src, out); err != nil {
+		return err
+	}
+	return f.out.report(cmd.Context(), e, out, time.Since(start))
+}
+
+// set makes the mesh.
+func (f *amrGenFlags) set(kind string) (*gen.Set, error) {
+	g := gen.Geometry(f.rank, f.roots, f.cells, f.ghost, f.levels)
+	for a := range f.rank {
+		g.Periodic[a] = f.periodic == "all" || strings.Contains(f.periodic, "xyz"[a:a+1])
+	}
+	var tree *amr.Tree
+	var err error
+	middle := [3]float64{0.5, 0.5, 0.5}
+	switch kind {
+	case "uniform":
+		tree, err = gen.Uniform(&g, f.levels)
+	case "sphere":
+		tree, err = gen.Sphere(&g, middle, 0.2)
+	case "shock":
+		tree, err = gen.Shock(&g, f.at)
+	case "random":
+		tree, err = gen.Random(&g, f.seed, f.blocks)
+	default:
+		return nil, cli.Usagef("mesh %q, want uniform, sphere, shock or random", kind)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t := amr.Float32
+	if f.double {
+		t = amr.Float64
+	}
+	var particles []amr.ParticleSpec
+	if f.particles > 0 {
+		particles = gen.Tracers(f.rank)
+	}
+	set := gen.NewSet(tree, f.seed, gen.Fields(f.fields, t), particles)
+	set.Particles, set.Ghosts = f.particles, f.out.ghosts
+	return set, nil
+}
+
+// setSource is a generated mesh as a source of blocks, in an order.
+type setSource struct {
+	set   *gen.Set
+	order []amr.Index
+}
+
+func (s *setSource) Meta() *amr.Meta { return s.set.Meta }
+func (s *setSource) Len() int        { return len(s.order) }
+
+func (s *setSource) Heads(_ context.Context, lo, hi int) ([]*amr.Block, error) {
+	return s.each(lo, hi, func(x amr.Index) *amr.Block {
+		if len(s.set.Meta.Particles) > 0 { // their number is part of the data
+			return s.set.Block(x)
+		}
+		b := s.set.Head(x)
+		for i := range s.set.Meta.Fields {
+			b.Fields = append(b.Fields, amr.Field{Spec: &s.set.Meta.Fields[i], Ghosts: s.set.Ghosts})
+		}
+		return b
+	})
+}
+
+func (s *setSource) Range(_ context.Context, lo, hi int) ([]*amr.Block, error) {
+	return s.each(lo, hi, s.set.Block)
+}
+
+func (s *setSource) each(lo, hi int, get func(x amr.Index) *amr.Block) ([]*amr.Block, error) {
+	if lo < 0 || hi > len(s.order) || lo >= hi {
+		return nil, fmt.Errorf("blocks %d to %d of %d", lo, hi, len(s.order))
+	}
+	out := make([]*amr.Block, 0, hi-lo)
+	for _, x := range s.order[lo:hi] {
+		out = append(out, get(x))
+	}
+	return out, nil
+}
+
+var _ blocks.Source = (*setSource)(nil)

@@ -1,0 +1,465 @@
+package mesh
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"blobio/amr"
+	"blobio/cmd/blobio/internal/decomps"
+	"blobio/internal/cli"
+	"blobio/sfc"
+)
+
+type amrLsFlags struct {
+	blocks, asJSON bool
+	ranks          []int
+	trust          amrTrust
+}
+
+func newAmrLs(e *cli.Env) *cobra.Command {
+	var f amrLsFlags
+	cmd := &cobra.Command{
+		Use:   "ls PATH...",
+		Short: "Show levels, blocks, files and balance of a checkpoint",
+		Long: `Show what a checkpoint holds: geometry, fields, particles, a line for each level and
+for each file, and how even the files are. Only lists, headers and tables are read.
+
+--ranks N tells how good a restart on N ranks is balanced: the blocks dealt along the
+curve by their number, by their bytes, and by the costs stored with them. Efficiency is
+mean over most, 1 is perfect; surface is the share of faces between leaf blocks that
+lie between ranks.
+
+JSON: {"meshes": [{path, form, rank, root_blocks, block_cells, ghost_cells,
+periodic, lower, upper, min_level, max_level, cycle, time, dt, order, bytes,
+fields: [{name, type, shape, ghosts, scrambled}], particles: [{name, count, attributes}],
+levels: [{level, blocks, leaves, cells, share, bytes}], files: [{name, bytes,
+blocks, leaves, data, cost}], balance: {most, mean, efficiency}, plans: [{ranks, by,
+most, mean, efficiency, surface}], blocks: [{block, name, level, file, leaf,
+bytes, cost}]}]}. shape is slowest first; blocks are there with --blocks.`,
+		Example: `  blobio amr ls Check-10
+  blobio amr ls --ranks 8,64 Check-10     # how even a restart would be
+  blobio amr ls --blocks Check-10         # every block
+  blobio amr ls --json mesh.nc | jq '.meshes[].levels[]'`,
+		Args: cli.MinArgs(1, "a checkpoint directory or a dataset"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, e, args)
+		},
+	}
+	fl := cmd.Flags()
+	fl.BoolVarP(&f.blocks, "blocks", "b", false, "list every block")
+	f.trust.add(cmd)
+	fl.IntSliceVar(&f.ranks, "ranks", nil, "how even the blocks would be on so many ranks, such as 8,64")
+	cli.JsonFlag(cmd, &f.asJSON)
+	return cmd
+}
+
+// Descriptions of a mesh, as JSON has them.
+type (
+	amrDesc struct {
+		Path      string         `json:"path"`
+		Form      string         `json:"form"`
+		Rank      int            `json:"rank"`
+		Roots     []int          `json:"root_blocks"`
+		Cells     []int          `json:"block_cells"`
+		Ghost     []int          `json:"ghost_cells"`
+		Periodic  []bool         `json:"periodic"`
+		Lower     []float64      `json:"lower"`
+		Upper     []float64      `json:"upper"`
+		MinLevel  int            `json:"min_level"`
+		MaxLevel  int            `json:"max_level"`
+		Cycle     int32          `json:"cycle"`
+		Time      float64        `json:"time"`
+		Dt        float64        `json:"dt"`
+		Order     string         `json:"order"`
+		Bytes     int64          `json:"bytes"`
+		Fields    []amrField     `json:"fields"`
+		Particles []amrParticles `json:"particles"`
+		Levels    []amrLevel     `json:"levels"`
+		Files     []amrFileDesc  `json:"files"`
+		Balance   amrBalance     `json:"balance"`
+		Plans     []amrPlan      `json:"plans,omitempty"`
+		Blocks    []amrBlockDesc `json:"blocks,omitempty"`
+		count     int
+		leaves    int
+	}
+	amrField struct {
+		Name   string `json:"name"`
+		Type   string `json:"type"`
+		Shape  []int  `json:"shape"`
+		Ghosts bool   `json:"ghosts"`
+		// Scrambled: the cells are in the wrong places, see amr.FieldSpec.
+		Scrambled bool `json:"scrambled,omitempty"`
+	}
+	amrParticles struct {
+		Name  string   `json:"name"`
+		Count int64    `json:"count"` // in leaf blocks
+		Attrs []string `json:"attributes"`
+	}
+	amrLevel struct {
+		Level  int     `json:"level"`
+		Blocks int     `json:"blocks"`
+		Leaves int     `json:"leaves"`
+		Cells  int64   `json:"cells"` // of leaf blocks
+		Share  float64 `json:"share"` // of the domain
+		Bytes  int64   `json:"bytes"`
+	}
+	amrFileDesc struct {
+		Name   string  `json:"name"`
+		Bytes  int64   `json:"bytes"` // of the file
+		Blocks int     `json:"blocks"`
+		Leaves int     `json:"leaves"`
+		Data   int64   `json:"data"`
+		Cost   float64 `json:"cost"`
+	}
+	amrBalance struct {
+		Most float64 `json:"most"`
+		Mean float64 `json:"mean"`
+		Eff  float64 `json:"efficiency"`
+	}
+	amrPlan struct {
+		Ranks int    `json:"ranks"`
+		By    string `json:"by"`
+		amrBalance
+		Surface float64 `json:"surface"`
+	}
+	amrBlockDesc struct {
+		Block int     `json:"block"`
+		Name  string  `json:"name"`
+		Level int     `json:"level"`
+		File  string  `json:"file"`
+		Leaf  bool    `json:"leaf"`
+		Bytes int64   `json:"bytes"`
+		Cost  float64 `json:"cost"`
+	}
+)
+
+func (f *amrLsFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error {
+	for _, n := range f.ranks {
+		if n < 1 {
+			return cli.Usagef("--ranks %d, want a positive number", n)
+		}
+		if err := decomps.CheckRanks(n); err != nil {
+			return err
+		}
+	}
+	ctx := cmd.Context()
+	out := []*amrDesc{}
+	for _, path := range paths {
+		d, err := f.one(ctx, path)
+		if err != nil {
+			if err := e.PathFailed(ctx, cmd, len(paths), err); err != nil {
+				return err
+			}
+			continue
+		}
+		if !f.asJSON {
+			if len(out) > 0 {
+				fmt.Fprintln(e.Out)
+			}
+			printMesh(e, d)
+		}
+		out = append(out, d)
+	}
+	if f.asJSON {
+		return e.PrintJSON(map[string]any{"meshes": out})
+	}
+	return nil
+}
+
+func (f *amrLsFlags) one(ctx context.Context, path string) (*amrDesc, error) {
+	m, err := openAmrAs(ctx, path, f.trust)
+	if err != nil {
+		return nil, err
+	}
+	defer m.close()
+	tree, err := m.tree()
+	if err != nil {
+		return nil, err
+	}
+	d, err := describeMesh(ctx, m, tree)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range f.ranks {
+		d.Plans = append(d.Plans, plansOf(m, tree, n)...)
+	}
+	if f.blocks {
+		for i := range m.blocks {
+			b := &m.blocks[i]
+			d.Blocks = append(d.Blocks, amrBlockDesc{i, m.name(i), b.index.Level(), m.fileName(b.file), b.leaf, b.bytes, b.cost})
+		}
+	}
+	return d, ctx.Err()
+}
+
+func (m *amrMesh) fileName(i int) string {
+	if i < 0 || i >= len(m.files) {
+		return "-"
+	}
+	return m.files[i].name
+}
+
+// describeMesh collects what the tables tell.
+func describeMesh(ctx context.Context, m *amrMesh, tree *amr.Tree) (*amrDesc, error) {
+	g := &m.meta.Geometry
+	d := &amrDesc{Path: m.path, Form: m.form, Rank: g.Rank, Roots: g.Roots[:g.Rank], Cells: g.Block[:g.Rank], Ghost: g.Ghost[:g.Rank],
+		Periodic: g.Periodic[:g.Rank], Lower: g.Lower[:g.Rank], Upper: g.Upper[:g.Rank], MinLevel: g.MinLevel, MaxLevel: g.MaxLevel,
+		Cycle: m.meta.Cycle, Time: m.meta.Time, Dt: m.meta.Dt, Order: orderName(m, tree), Fields: []amrField{}, Particles: []amrParticles{}, count: len(m.blocks)}
+	for _, f := range m.files {
+		d.Bytes += f.bytes
+		d.Files = append(d.Files, amrFileDesc{Name: f.name, Bytes: f.bytes})
+	}
+	if err := d.describeData(ctx, m); err != nil {
+		return nil, err
+	}
+	lo, hi := tree.Levels()
+	per := int64(1)
+	for a := range g.Rank {
+		per *= int64(g.Block[a])
+	}
+	for l := lo; l <= hi; l++ {
+		d.Levels = append(d.Levels, amrLevel{Level: l})
+	}
+	for i := range m.blocks {
+		b := &m.blocks[i]
+		l := &d.Levels[b.index.Level()-lo]
+		l.Blocks++
+		l.Bytes += b.bytes
+		leaf := tree.Leaf(b.index)
+		if leaf {
+			l.Leaves++
+			d.leaves++
+			l.Cells += per
+			l.Share += shareOf(g, b.index)
+		}
+		if b.file >= 0 && b.file < len(d.Files) {
+			f := &d.Files[b.file]
+			f.Blocks++
+			f.Data += b.bytes
+			f.Cost += b.cost
+			if leaf {
+				f.Leaves++
+			}
+		}
+	}
+	w := make([]float64, len(d.Files))
+	owner := make([]int, len(d.Files))
+	for i := range d.Files {
+		w[i], owner[i] = float64(d.Files[i].Data), i
+	}
+	q := sfc.Measure(w, owner, max(len(w), 1))
+	d.Balance = amrBalance{q.Max, q.Mean, q.Eff}
+	return d, nil
+}
+
+// shareOf is the part of the domain that a block covers.
+func shareOf(g *amr.Geometry, x amr.Index) float64 {
+	lo, hi := x.Bounds(g)
+	s := 1.0
+	for a := range g.Rank {
+		s *= (hi[a] - lo[a]) / (g.Upper[a] - g.Lower[a])
+	}
+	return s
+}
+
+// describeData tells of fields and particles. Particles are counted in leaf blocks: those of
+// refined ones are copies or leftovers.
+func (d *amrDesc) describeData(ctx context.Context, m *amrMesh) error {
+	ghosts := map[string]bool{}
+	counts := make([]int64, len(m.meta.Particles))
+	const chunk = 4096
+	for lo := 0; lo < len(m.blocks); lo += chunk {
+		if lo > 0 && len(counts) == 0 {
+			break
+		}
+		hi := min(lo+chunk, len(m.blocks))
+		if len(counts) == 0 {
+			hi = min(1, len(m.blocks))
+		}
+		list, err := m.src.Heads(ctx, lo, hi)
+		if err != nil {
+			return err
+		}
+		for i, b := range list {
+			if lo+i == 0 {
+				for k := range b.Fields {
+					ghosts[b.Fields[k].Spec.Name] = b.Fields[k].Ghosts
+				}
+			}
+			if !m.blocks[lo+i].leaf {
+				continue
+			}
+			for k := range b.Particles {
+				p := slices.IndexFunc(m.meta.Particles, func(s amr.ParticleSpec) bool { return s.Name == b.Particles[k].Spec.Name })
+				counts[p] += int64(b.Particles[k].N)
+			}
+		}
+	}
+	for i := range m.meta.Fields {
+		f := &m.meta.Fields[i]
+		x := amrField{f.Name, f.Type.String(), []int{}, ghosts[f.Name], f.Scrambled}
+		shape := m.meta.Shape(f, x.Ghosts)
+		for a := m.meta.Rank - 1; a >= 0; a-- {
+			x.Shape = append(x.Shape, shape[a])
+		}
+		d.Fields = append(d.Fields, x)
+	}
+	for i, p := range m.meta.Particles {
+		x := amrParticles{Name: p.Name, Count: counts[i], Attrs: []string{}}
+		for _, a := range p.Attrs {
+			x.Attrs = append(x.Attrs, a.Name)
+		}
+		d.Particles = append(d.Particles, x)
+	}
+	return nil
+}
+
+// orderName tells along which curve the blocks are.
+func orderName(m *amrMesh, tree *amr.Tree) string {
+	index := m.indexes()
+	for _, o := range []amr.Ordering{amr.Morton{}, amr.Hilbert{}, amr.RootBlocks{}} {
+		if slices.Equal(index, o.Order(tree)) {
+			return strings.TrimPrefix(o.Name(), "order_")
+		}
+	}
+	return "other"
+}
+
+// plansOf deals the blocks to ranks in all ways that there are data for.
+func plansOf(m *amrMesh, tree *amr.Tree, ranks int) (out []amrPlan) {
+	n := len(m.blocks)
+	size, cost := make([]float64, n), make([]float64, n)
+	some := false
+	for i := range m.blocks {
+		size[i], cost[i] = float64(m.blocks[i].bytes), m.blocks[i].cost
+		some = some || cost[i] > 0
+	}
+	index := m.indexes()
+	add := func(by string, starts []int, w []float64) {
+		q := amr.Quality(tree, index, starts, w)
+		p := amrPlan{Ranks: ranks, By: by, amrBalance: amrBalance{q.Max, q.Mean, q.Eff}}
+		if q.Faces > 0 {
+			p.Surface = float64(q.Surface) / float64(q.Faces)
+		}
+		out = append(out, p)
+	}
+	add("blocks", sfc.ByCount(n, ranks), nil)
+	add("bytes", sfc.ByWeight(size, ranks), size)
+	if some {
+		add("cost", sfc.ByWeight(cost, ranks), cost)
+	}
+	return out
+}
+
+// times writes 4 × 4 × 2.
+func times(n []int) string {
+	s := make([]string, len(n))
+	for i, v := range n {
+		s[i] = fmt.Sprint(v)
+	}
+	return strings.Join(s, " × ")
+}
+
+func printMesh(e *cli.Env, d *amrDesc) {
+	form := "Cello checkpoint"
+	if d.Form != formCello {
+		form = "blocks, " + d.Form
+	}
+	fmt.Fprintf(e.Out, "%s: %s, %d-D, %s (%d leaves), %s, %s\n", d.Path, form, d.Rank, cli.Plural(d.count, "block"), d.leaves, cli.Plural(len(d.Files), "file"), cli.HumanBytes(d.Bytes))
+	fmt.Fprintf(e.Out, "cycle %d, time %.6g, dt %.6g\n", d.Cycle, d.Time, d.Dt)
+	ghosts := ""
+	for _, g := range d.Ghost {
+		if g > 0 {
+			ghosts = ", ghost zones " + times(d.Ghost)
+			break
+		}
+	}
+	fmt.Fprintf(e.Out, "mesh: %s root blocks of %s cells%s\n", times(d.Roots), times(d.Cells), ghosts)
+	var axes []string
+	for a := range d.Rank {
+		s := fmt.Sprintf("%c %.6g to %.6g", 'x'+rune(a), d.Lower[a], d.Upper[a])
+		if d.Periodic[a] {
+			s += " (periodic)"
+		}
+		axes = append(axes, s)
+	}
+	fmt.Fprintf(e.Out, "domain: %s\n", strings.Join(axes, ", "))
+	order := d.Order
+	if order == "other" {
+		order = "none of the known curves"
+	}
+	fmt.Fprintf(e.Out, "order: %s\n", order)
+	var fields []string
+	for _, f := range d.Fields {
+		s := f.Name + " " + f.Type
+		if f.Ghosts {
+			s += " with ghosts"
+		}
+		if f.Scrambled {
+			s += " scrambled"
+		}
+		fields = append(fields, s)
+	}
+	fmt.Fprintf(e.Out, "fields: %s\n", orNone(fields))
+	for _, p := range d.Particles {
+		fmt.Fprintf(e.Out, "particles: %d %s (%s)\n", p.Count, p.Name, orNone(p.Attrs))
+	}
+	fmt.Fprintln(e.Out)
+	t := e.NewTable("", ">LEVEL", ">BLOCKS", ">LEAVES", ">CELLS", ">OF THE DOMAIN", ">DATA")
+	for _, l := range d.Levels {
+		t.Row(l.Level, l.Blocks, l.Leaves, l.Cells, fmt.Sprintf("%.1f %%", 100*l.Share), cli.HumanBytes(l.Bytes))
+	}
+	t.Flush()
+	printMeshFiles(e, d)
+	if len(d.Plans) > 0 {
+		fmt.Fprintln(e.Out)
+		t := e.NewTable("", ">RANKS", "DEALT BY", ">MOST", ">MEAN", ">EFFICIENCY", ">SURFACE")
+		for _, p := range d.Plans {
+			most, mean := fmt.Sprintf("%.6g", p.Most), fmt.Sprintf("%.6g", p.Mean)
+			if p.By == "bytes" {
+				most, mean = cli.HumanBytes(int64(p.Most)), cli.HumanBytes(int64(p.Mean))
+			}
+			t.Row(p.Ranks, p.By, most, mean, fmt.Sprintf("%.3f", p.Eff), fmt.Sprintf("%.1f %%", 100*p.Surface))
+		}
+		t.Flush()
+	}
+	if len(d.Blocks) > 0 {
+		fmt.Fprintln(e.Out)
+		t := e.NewTable("", ">BLOCK", "NAME", ">LEVEL", "FILE", "LEAF", ">DATA", ">COST")
+		for _, b := range d.Blocks {
+			t.Row(b.Block, b.Name, b.Level, b.File, map[bool]string{true: "yes", false: "-"}[b.Leaf], cli.HumanBytes(b.Bytes), fmt.Sprintf("%.6g", b.Cost))
+		}
+		t.Flush()
+	}
+}
+
+func orNone(list []string) string {
+	if len(list) == 0 {
+		return "none"
+	}
+	return strings.Join(list, ", ")
+}
+
+// printMeshFiles prints a line for each file, of many only the balance.
+func printMeshFiles(e *cli.Env, d *amrDesc) {
+	const most = 64
+	if len(d.Files) <= most {
+		fmt.Fprintln(e.Out)
+		t := e.NewTable("", "FILE", ">BLOCKS", ">LEAVES", ">DATA", ">COST", ">SIZE")
+		for _, f := range d.Files {
+			cost := "-"
+			if f.Cost > 0 {
+				cost = fmt.Sprintf("%.6g", f.Cost)
+			}
+			t.Row(f.Name, f.Blocks, f.Leaves, cli.HumanBytes(f.Data), cost, cli.HumanBytes(f.Bytes))
+		}
+		t.Flush()
+	}
+	if len(d.Files) > 1 {
+		fmt.Fprintf(e.Out, "\nfiles: at most %s of data, mean %s, efficiency %.3f\n", cli.HumanBytes(int64(d.Balance.Most)), cli.HumanBytes(int64(d.Balance.Mean)), d.Balance.Eff)
+	}
+}

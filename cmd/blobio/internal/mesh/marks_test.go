@@ -1,0 +1,278 @@
+package mesh_test
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"blobio/amr"
+	"blobio/amr/cello"
+	"blobio/amr/gen"
+	"blobio/cmd/blobio/internal/clitest"
+	"blobio/cmd/blobio/internal/mesh"
+	"blobio/comm"
+	"blobio/internal/cli"
+)
+
+// bricks writes a Cello checkpoint of blocks of other shapes than gen makes, with some fields of bricks and of cubes.
+func bricks(t *testing.T, dir string, cells [3]int, ghosts bool, fields []amr.FieldSpec, particles []amr.ParticleSpec) {
+	t.Helper()
+	g := gen.Geometry(3, 2, 4, 2, 1)
+	g.Block = cells
+	tree, err := gen.Sphere(&g, [3]float64{0.5, 0.5, 0.5}, 0.1)
+	clitest.Check(t, err)
+	set := gen.NewSet(tree, 1, fields, particles)
+	set.Ghosts = ghosts
+	var list []*amr.Block
+	for _, b := range set.All(nil) {
+		list = append(list, b)
+	}
+	clitest.Check(t, cello.Write(context.Background(), comm.Self(), dir, set.Meta, list, &cello.Options{Files: 2, Ghosts: ghosts, Durability: cello.DurableNone}))
+}
+
+// real takes the manifest away, so that a checkpoint is taken for one of the real program.
+func real(t *testing.T, dir string) {
+	t.Helper()
+	clitest.Check(t, os.Remove(filepath.Join(dir, cello.ManifestName)))
+}
+
+// TestAmrScrambled: the mark of scrambled fields goes with them wherever they are copied to.
+func TestAmrScrambled(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	bricks(t, at("Real"), [3]int{4, 4, 4}, false, gen.FaceFields(3, amr.Float64), nil)
+	real(t, at("Real"))
+	const hint = "--accept-scrambled takes them as they are"
+	clitest.Bad(t, cli.Failed, hint, "amr", "convert", at("Real"), at("no"))
+	if clitest.There(at("no")) {
+		t.Error("there is an output")
+	}
+	convert := func(args ...string) {
+		t.Helper()
+		if r := clitest.Blobio(t, append([]string{"amr", "convert", "--no-sync", "--accept-scrambled"}, args...)...); r.Code != cli.Good {
+			t.Fatalf("%v: %s", args, r.Err)
+		}
+	}
+	convert(at("Real"), at("a.nc"))
+	convert("--to", "variable-centric", "--ranks", "2", at("a.nc"), at("blobs"))
+	convert("--to", "cello", at("blobs"), at("B"))
+	convert("--to", "cello", "--files", "3", at("Real"), at("C"))
+	convert("--to", "cello", at("C"), at("D"))
+	convert(at("D"), at("d.nc"))
+	for _, name := range []string{"Real", "a.nc", "blobs", "B", "C", "D", "d.nc"} {
+		r := clitest.Blobio(t, "amr", "check", at(name))
+		if r.Code != cli.Findings || strings.Count(r.Out, "the cells are in the wrong places") != 2 || strings.Contains(r.Out, "field_bfield_y: ") {
+			t.Errorf("check of %s: %d, %s", name, r.Code, r.Out)
+		}
+		clitest.Bad(t, cli.Failed, hint, "amr", "dump", at(name), "0")
+		clitest.Bad(t, cli.Failed, hint, "amr", "convert", at(name), at("no"))
+		if out := clitest.Good(t, "amr", "ls", at(name)); strings.Count(out, " scrambled") != 2 {
+			t.Errorf("ls of %s: %s", name, out)
+		}
+	}
+	// What is right in it is right alone.
+	convert("--fields", "density,bfield_y", at("Real"), at("right.nc"))
+	clitest.Good(t, "amr", "dump", at("right.nc"), "0")
+}
+
+// TestAmrUnfit: checkpoints that Enzo-E aborts on, or goes wrong with, are no good ones, and who makes one is told.
+func TestAmrUnfit(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	fields, mhd := gen.Fields(1, amr.Float64), gen.FaceFields(3, amr.Float64)
+	silent := "(the original: ends with exit code 0 and wrong fields, and says nothing)"
+	for _, c := range []struct {
+		name      string
+		cells     [3]int
+		ghosts    bool
+		fields    []amr.FieldSpec
+		particles []amr.ParticleSpec
+		real      bool
+		want      string // "" if it can be restarted from
+		lines     int
+	}{
+		{"cubes", [3]int{4, 4, 4}, true, fields, nil, false, "", 0},
+		{"same from both ends", [3]int{4, 6, 4}, false, fields, nil, true, "", 0},
+		{"bricks with ghosts", [3]int{8, 4, 4}, true, fields, nil, true, "[12 8 8] elements of each block, with ghosts: not the same from both ends (the original: aborts when it restarts)", 1},
+		{"ours, with ghosts", [3]int{8, 4, 4}, true, fields, nil, false, "with ghosts: not the same from both ends (the original: aborts when it restarts)", 1},
+		{"mhd with ghosts", [3]int{4, 4, 4}, true, mhd, nil, true, "(the original: aborts when it restarts)", 2},
+		{"mhd", [3]int{4, 4, 4}, false, mhd, nil, true, "cannot be put right " + silent, 2},
+		{"bricks with particles", [3]int{8, 4, 4}, false, fields, gen.Tracers(3), true, "cannot be put right (the original: goes on with wrong fields, and aborts when a particle is out of bounds)", 1},
+		{"ours, mhd", [3]int{4, 4, 4}, false, mhd, nil, false, "right here, but not the same from both ends " + silent, 2},
+	} {
+		bricks(t, at(c.name), c.cells, c.ghosts, c.fields, c.particles)
+		if c.real {
+			real(t, at(c.name))
+		}
+		r := clitest.Blobio(t, "amr", "check", at(c.name))
+		if (r.Code == cli.Good) != (c.want == "") || strings.Count(r.Out, "error: ") != c.lines || !strings.Contains(r.Out, c.want) {
+			t.Errorf("%s: %d\n%s", c.name, r.Code, r.Out)
+		}
+		if sums := "there are no checksums"; strings.Contains(r.Out, sums) != c.real {
+			t.Errorf("%s: %s", c.name, r.Out)
+		}
+	}
+	// Made without ghosts of what had them, as a checkpoint: told. As a dump, or as a dataset: that is not for Enzo-E.
+	r := clitest.Blobio(t, "amr", "convert", "--no-sync", "--no-ghosts", "--to", "cello", at("mhd with ghosts"), at("out"))
+	if r.Code != cli.Good || strings.Count(r.Err, "blobio: warning: ") != 2 || !strings.Contains(r.Err, "Enzo-E cannot restart from this: field_bfield_x: ") {
+		t.Errorf("convert --no-ghosts: %d, %s", r.Code, r.Err)
+	}
+	if r := clitest.Blobio(t, "amr", "check", at("out")); r.Code != cli.Findings {
+		t.Errorf("check of it: %s", r.Out)
+	}
+	clitest.Good(t, "amr", "convert", "--no-sync", "--no-ghosts", "--to", "cello", "--leaves", at("mhd with ghosts"), at("dump"))
+	clitest.Good(t, "amr", "check", at("dump"))
+	clitest.Good(t, "amr", "convert", "--no-sync", at("out"), at("out.nc"))
+	clitest.Good(t, "amr", "check", at("out.nc"))
+}
+
+// TestAmrNoVerify: damaged data are taken with --no-verify, what is made of them is marked, and the marks stay.
+func TestAmrNoVerify(t *testing.T) {
+	dir, check1, native := clitest.Mesh(t)
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for i, path := range []string{check1, native} {
+		file := path
+		if i == 0 {
+			file = filepath.Join(path, "block_data-1.h5")
+		}
+		info, err := os.Stat(file)
+		clitest.Check(t, err)
+		for off := info.Size() - 100; ; off -= 50 { // some bytes are padding
+			flipBit(t, file, off, 0)
+			if r := clitest.Blobio(t, "amr", "check", path); r.Code == cli.Findings {
+				break
+			}
+			flipBit(t, file, off, 0)
+		}
+		out := at("rescued")
+		clitest.Bad(t, cli.Failed, "--no-verify takes it as it is", "amr", "convert", path, out)
+		r := clitest.Blobio(t, "amr", "convert", "--no-sync", "--no-verify", path, out+".nc")
+		if r.Code != cli.Good || !strings.HasPrefix(r.Err, "blobio: warning: "+path+": not compared with its checksums") {
+			t.Fatalf("convert --no-verify: %d, %s", r.Code, r.Err)
+		}
+		clitest.Good(t, "amr", "convert", "--no-sync", "--to", "cello", out+".nc", out)
+		clitest.Good(t, "amr", "convert", "--no-sync", "--to", "cello", out, out+"2")
+		for _, name := range []string{out + ".nc", out, out + "2"} {
+			if got := clitest.Blobio(t, "amr", "check", name); got.Code != cli.Good || !strings.Contains(got.Out, "made from data that were not compared with their checksums") || strings.Contains(got.Out, ": good") {
+				t.Errorf("check of %s: %s", name, got.Out)
+			}
+			clitest.Check(t, os.RemoveAll(name))
+		}
+		clitest.Bad(t, cli.Failed, "", "amr", "plot", "-o", at("p.svg"), at("none"))
+		for _, verb := range [][]string{{"dump", path, "0"}, {"ls", path}, {"plot", path, "--force", "-o", at("p.svg")}} {
+			if r := clitest.Blobio(t, append([]string{"amr", verb[0], "--no-verify"}, verb[1:]...)...); r.Code != cli.Good {
+				t.Errorf("%v --no-verify: %s", verb, r.Err)
+			}
+		}
+	}
+}
+
+// TestAmrPeriodic: blocks at a periodic border are neighbours of those at the other side, and what blocks know says so.
+func TestAmrPeriodic(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		axes       string
+		periodic   [3]int32
+		neighbours int // of the block in the corner
+	}{
+		{"", [3]int32{}, 3}, {"x", [3]int32{4, 0, 0}, 5}, {"xy", [3]int32{4, 4, 0}, 8}, {"all", [3]int32{4, 4, 0}, 8},
+	} {
+		path := filepath.Join(dir, "P"+c.axes)
+		clitest.Good(t, "amr", "gen", "uniform", "--no-sync", "--levels", "0", "--cells", "4", "--periodic", c.axes, path)
+		clitest.Good(t, "amr", "check", path)
+		k, err := cello.Open(context.Background(), path, nil)
+		clitest.Check(t, err)
+		i, ok := k.Find("B00_00", 0)
+		b, err := k.Head(context.Background(), i)
+		clitest.Check(t, err)
+		a, err := cello.DecodeAdapt(b.Adapt)
+		clitest.Check(t, err)
+		if !ok || a.Periodic != c.periodic || len(a.Neighbours) != c.neighbours {
+			t.Errorf("--periodic %q: %v, %d neighbours", c.axes, a.Periodic, len(a.Neighbours))
+		}
+		k.Close()
+		native := path + ".nc"
+		clitest.Good(t, "amr", "convert", "--no-sync", path, native)
+		want := len(c.axes)
+		if c.axes == "all" {
+			want = 2
+		}
+		for _, p := range []string{path, native} {
+			if out := clitest.Good(t, "amr", "ls", p); strings.Count(out, "(periodic)") != want {
+				t.Errorf("ls %s:\n%s", p, out)
+			}
+		}
+	}
+	for _, axes := range []string{"z", "xq", "ally"} {
+		clitest.Bad(t, cli.Failed, `, want all, or some of the axes xy`, "amr", "gen", "uniform", "--periodic", axes, filepath.Join(dir, "no"))
+	}
+	// Refined at the border: the tree is balanced across it.
+	path := filepath.Join(dir, "shock")
+	clitest.Good(t, "amr", "gen", "shock", "--no-sync", "--cells", "4", "--at", "0.1", "--levels", "3", "--periodic", "all", path)
+	clitest.Good(t, "amr", "check", path)
+}
+
+// TestAmrCheckBounded: of a kind of findings, a few are printed, and how many more there are.
+func TestAmrCheckBounded(t *testing.T) {
+	_, dir, _ := clitest.Mesh(t)
+	real(t, dir)
+	list := filepath.Join(dir, "block_data-1.block_list")
+	b, err := os.ReadFile(list)
+	clitest.Check(t, err)
+	clitest.Check(t, os.WriteFile(list, append(b, b...), 0o666))
+	r := clitest.Blobio(t, "amr", "check", dir)
+	if n := strings.Count(r.Out, "listed twice"); r.Code != cli.Findings || n != mesh.MostOfKind || !strings.Contains(r.Out, "error: 19 more findings like these (the original: hangs)\n") {
+		t.Errorf("%d lines of a kind:\n%s", n, r.Out)
+	}
+}
+
+// TestAmrImplausible: values that no run leaves behind are warnings, in both forms.
+func TestAmrImplausible(t *testing.T) {
+	dir, check1, native := clitest.Mesh(t, "--particles", "4", "--double")
+	at := func(name string) string { return filepath.Join(dir, name) }
+	spoiled := at("spoiled")
+	spoilBlocks(t, check1, spoiled)
+	clitest.Good(t, "amr", "convert", "--no-sync", spoiled, spoiled+".nc")
+	for path, warnings := range map[string]string{spoiled: "6 warnings", spoiled + ".nc": "5 warnings"} { // enzo_dt is Cello's
+		r := clitest.Blobio(t, "amr", "check", path)
+		for _, w := range []string{"field_density: ", "1 of 1408 values in leaves are not-a-number", "1 of 1408 values in leaves are negative", "field_velocity_x: ", "are infinite",
+			"trace: ", "positions in leaves are more than a block away", "dt: ", "0.5 in 1 of "} {
+			if r.Code != cli.Good || !strings.Contains(r.Out, w) || !strings.Contains(r.Out, warnings) {
+				t.Errorf("check of %s: %d, no %q:\n%s", path, r.Code, w, r.Out)
+			}
+		}
+	}
+	clitest.Good(t, "amr", "check", check1, native)
+}
+
+// spoilBlocks copies a checkpoint; the last leaf of the copy has implausible values.
+func spoilBlocks(t *testing.T, from, to string) {
+	t.Helper()
+	ctx := context.Background()
+	k, err := cello.Open(ctx, from, nil)
+	clitest.Check(t, err)
+	defer k.Close()
+	var list []*amr.Block
+	for i := range k.Blocks() {
+		b, err := k.Block(ctx, i)
+		clitest.Check(t, err)
+		list = append(list, b)
+	}
+	last := len(list) - 1
+	for !list[last].Leaf || list[last].Particles[0].N == 0 {
+		last--
+	}
+	b := list[last]
+	put := func(d []byte, i int, v float64) { binary.NativeEndian.PutUint64(d[8*i:], math.Float64bits(v)) }
+	put(b.Fields[0].Data, 0, math.NaN())
+	put(b.Fields[0].Data, 1, -2)
+	put(b.Fields[1].Data, 3, math.Inf(-1))
+	put(b.Particles[0].Data[0], 0, 1e9)
+	b.Dt = 0.5
+	b.Attrs = nil
+	clitest.Check(t, cello.Write(ctx, comm.Self(), to, k.Meta(), list, &cello.Options{Durability: cello.DurableNone}))
+}

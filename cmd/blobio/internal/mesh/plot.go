@@ -1,0 +1,208 @@
+package mesh
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"blobio/amr"
+	"blobio/amr/amrplot"
+	"blobio/cmd/blobio/internal/decomps"
+	"blobio/internal/cli"
+	"blobio/sfc"
+)
+
+type amrPlotFlags struct {
+	out     string
+	by      string
+	ranks   int
+	cut     string
+	axis    string
+	at      float64
+	hasAt   bool
+	order   string
+	title   string
+	width   int
+	noCurve bool
+	noNums  bool
+	force   bool
+	asJSON  bool
+	trust   amrTrust
+}
+
+func newAmrPlot(e *cli.Env) *cobra.Command {
+	var f amrPlotFlags
+	cmd := &cobra.Command{
+		Use:   "plot PATH -o OUT",
+		Short: "Draw the blocks of a slice and the curve, as PNG or SVG",
+		Long: `Draw the leaf blocks of a mesh, coloured by level, by the file that holds them, or by
+the rank that would have them on a restart (--ranks), with the curve through their
+centres. Of a mesh of three dimensions the blocks that a plane cuts are drawn: --axis
+and --at say which, the default is the middle of z. Where the curve leaves the
+plane, its blocks are joined by a thin line.
+
+--order draws another curve than the one of the checkpoint.
+
+JSON: {path, bytes, by, drawn, leaves, axis, at}.`,
+		Example: `  blobio amr plot Check-10 -o blocks.png
+  blobio amr plot Check-10 --by owner --ranks 16 -o owners.svg
+  blobio amr plot Check-05 --axis x --at 0.25 -o slice.png
+  blobio amr plot mesh.nc --order hilbert -o hilbert.png`,
+		Args: cli.ExactArgs(1, "a checkpoint directory or a dataset"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.hasAt = cmd.Flags().Changed("at")
+			return f.run(cmd.Context(), e, args[0])
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVarP(&f.out, "output", "o", "", "name of the picture, .png or .svg")
+	cli.ChoiceFlag(cmd, &f.by, "by", "level", "what the colours are", "level", "file", "owner")
+	fl.IntVar(&f.ranks, "ranks", 0, "owner: number of ranks")
+	cli.ChoiceFlag(cmd, &f.cut, "cut", "blocks", "owner: what each rank has as much of", "blocks", "bytes", "cost")
+	cli.ChoiceFlag(cmd, &f.axis, "axis", "z", "three dimensions: the plane is normal to this axis", "x", "y", "z")
+	fl.Float64Var(&f.at, "at", 0, "three dimensions: where the plane is (default: the middle)")
+	cli.ChoiceFlag(cmd, &f.order, "order", "given", "curve: that of the checkpoint, or another", "given", "morton", "hilbert", "roots")
+	fl.StringVar(&f.title, "title", "", "title (default: what it is)")
+	fl.IntVar(&f.width, "width", 720, "width in points (a PNG has twice as many pixels)")
+	fl.BoolVar(&f.noCurve, "no-curve", false, "without the curve")
+	fl.BoolVar(&f.noNums, "no-numbers", false, "without the numbers of the blocks")
+	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
+	f.trust.add(cmd)
+	cli.JsonFlag(cmd, &f.asJSON)
+	_ = cmd.MarkFlagFilename("output", "png", "svg")
+	return cmd
+}
+
+func (f *amrPlotFlags) run(ctx context.Context, e *cli.Env, path string) error {
+	if err := cli.CheckPicture("output", f.out); err != nil {
+		return err
+	}
+	switch {
+	case f.by == "owner" && f.ranks < 1:
+		return cli.Usagef("--by owner wants --ranks, the number of ranks")
+	case f.by != "owner" && f.ranks != 0:
+		return cli.Usagef("--ranks is for --by owner")
+	}
+	if err := decomps.CheckRanks(f.ranks); err != nil {
+		return err
+	}
+	m, err := openAmrAs(ctx, path, f.trust)
+	if err != nil {
+		return err
+	}
+	defer m.close()
+	if err := m.compareHeads(ctx); err != nil {
+		return err
+	}
+	m.warn(e, "the picture", f.trust)
+	if err := f.sort(m); err != nil {
+		return err
+	}
+	o := &amrplot.Options{Title: f.title, Width: f.width, NoCurve: f.noCurve, NoNumbers: f.noNums,
+		Color: map[string]amrplot.Color{"level": amrplot.ByLevel, "file": amrplot.ByFile, "owner": amrplot.ByOwner}[f.by]}
+	if o.Groups, err = f.groups(m); err != nil {
+		return err
+	}
+	if m.meta.Rank == 3 {
+		axis := strings.Index("xyz", f.axis)
+		o.Axis = &axis
+		if f.hasAt {
+			o.Position = &f.at
+		}
+	} else if f.hasAt || f.axis != "z" {
+		return cli.Usagef("a mesh of %s is drawn whole: no --axis, no --at", cli.Plural(m.meta.Rank, "dimension"))
+	}
+	if o.Title == "" {
+		o.Title = fmt.Sprintf("%s: blocks by %s", filepath.Base(m.path), f.by)
+	}
+	p, err := amrplot.Draw(&m.meta.Geometry, m.indexes(), o)
+	if err != nil {
+		return err
+	}
+	n, err := cli.WritePicture(ctx, f.out, f.force, p)
+	if err != nil {
+		return err
+	}
+	drawn, leaves := p.Blocks()
+	if f.asJSON {
+		d := map[string]any{"path": f.out, "bytes": n, "by": f.by, "drawn": drawn, "leaves": leaves}
+		if o.Axis != nil {
+			d["axis"] = f.axis
+			d["at"] = f.at
+			if !f.hasAt {
+				d["at"] = (m.meta.Lower[*o.Axis] + m.meta.Upper[*o.Axis]) / 2
+			}
+		}
+		return e.PrintJSON(d)
+	}
+	fmt.Fprintf(e.Out, "%s: %d of %s by %s, %s\n", f.out, drawn, cli.Plural(leaves, "leaf block"), f.by, cli.HumanBytes(n))
+	return nil
+}
+
+// compareHeads reads what is not data of all blocks, which compares it with its checksums.
+func (m *amrMesh) compareHeads(ctx context.Context) error {
+	const chunk = 1024
+	for lo := 0; lo < m.src.Len(); lo += chunk {
+		if _, err := m.src.Heads(ctx, lo, min(lo+chunk, m.src.Len())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sort puts the blocks along another curve.
+func (f *amrPlotFlags) sort(m *amrMesh) error {
+	if f.order == "given" {
+		return nil
+	}
+	o, err := amr.OrderingByName(f.order)
+	if err != nil {
+		return err
+	}
+	tree, err := m.tree()
+	if err != nil {
+		return err
+	}
+	at := make(map[amr.Index]int, len(m.blocks))
+	for i, x := range o.Order(tree) {
+		at[x] = i
+	}
+	slices.SortFunc(m.blocks, func(a, b amrBlock) int { return at[a.index] - at[b.index] })
+	return nil
+}
+
+// groups are the files or owners of the blocks.
+func (f *amrPlotFlags) groups(m *amrMesh) ([]int, error) {
+	out := make([]int, len(m.blocks))
+	switch f.by {
+	case "level":
+		return nil, nil
+	case "file":
+		for i := range m.blocks {
+			out[i] = m.blocks[i].file
+		}
+		return out, nil
+	}
+	w := make([]float64, len(m.blocks))
+	some := false
+	for i := range w {
+		switch f.cut {
+		case "bytes":
+			w[i] = float64(m.blocks[i].bytes)
+		case "cost":
+			w[i] = m.blocks[i].cost
+		}
+		some = some || w[i] > 0
+	}
+	if f.cut == "cost" && !some {
+		return nil, fmt.Errorf("%s has no costs of blocks, want --cut blocks or bytes", m.path)
+	}
+	if f.cut == "blocks" {
+		return sfc.Owners(sfc.ByCount(len(w), f.ranks)), nil
+	}
+	return sfc.Owners(sfc.ByWeight(w, f.ranks)), nil
+}

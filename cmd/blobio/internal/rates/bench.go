@@ -1,0 +1,478 @@
+package rates
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+
+	"blobio/bench"
+	"blobio/internal/cli"
+)
+
+func NewBench(e *cli.Env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure writing, reading and converting, beside the machine's own limits and other libraries",
+		Long: `Measure what blobio does, so that anybody can repeat it. A workload is a named set
+of measurements; each row is the median of at least five runs with their least and
+greatest, what is compared takes turns, and beside each row stands what plain
+writes, reads or copies of the same bytes take in the same run.
+
+Other libraries (PnetCDF, HDF5, netCDF-4) are measured by small C programs that come
+with blobio and are built when mpicc, make, pkg-config and the libraries are there.`,
+		Example: `  blobio bench list
+  blobio bench run ne30 read convert --dir /dev/shm
+  blobio bench run peers --dir /dev/shm --maps maps --runs 7 --out bench/results
+  blobio bench report --results bench/results --out bench/results/performance.md`,
+	}
+	cli.AsGroup(cmd)
+	cmd.AddCommand(newBenchList(e), newBenchRun(e), newBenchProduction(e), newBenchScale(e), newBenchShow(e), newBenchReport(e), cli.AsTogether(newBenchWorker(e)))
+	return cmd
+}
+
+func newBenchList(e *cli.Env) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the workloads",
+		Long:    "List the workloads.\n\nJSON: {\"workloads\": [{name, about}]}.",
+		Example: "  blobio bench list",
+		Args:    cli.ExactArgs(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			type workload struct {
+				Name  string `json:"name"`
+				About string `json:"about"`
+			}
+			var list []workload
+			for _, w := range bench.Workloads() {
+				list = append(list, workload{w.Name, w.About})
+			}
+			if asJSON {
+				return e.PrintJSON(map[string]any{"workloads": list})
+			}
+			t := e.NewTable("", "WORKLOAD", "WHAT")
+			for _, w := range list {
+				t.Row(w.Name, w.About)
+			}
+			t.Flush()
+			return nil
+		},
+	}
+	cli.JsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+type benchFlags struct {
+	dir, maps, peers, peerBin, mpiBin, out string
+	runs                                   int
+	quick, verbose, noTune, asJSON         bool
+}
+
+func newBenchRun(e *cli.Env) *cobra.Command {
+	var f benchFlags
+	cmd := &cobra.Command{
+		Use:   "run [WORKLOAD...]",
+		Short: "Run workloads, all without a name",
+		Long: `Run workloads, all of them without a name, print a table, and keep the results of each as
+a file of JSON in the directory --out. Files that are written meanwhile go to a directory of
+their own below --dir and are removed, also after an interrupt.
+
+Rows of processes want a blobio that was built with -tags mpi: this one, one called
+blobio-mpi beside it or in the PATH, that of --mpi-bin; in a checkout with Go it is built.
+The peers are run with each of some settings of MPI-IO first; the best one counts.
+
+--peer-bin times a build of the real E3SM-IO, too; it wants captured maps (--maps).
+
+With --json, what is kept is printed instead of the table, one value for each workload.
+JSON: {version, date, workloads, host, file_system, go, blobio, libraries, runs, quick,
+rows: [{workload, data, what, who, ranks, as, sync, bytes, seconds: [], cpu_seconds: [],
+phases, bounds: [{what, bytes, seconds: []}], lent, memory, tuning, library, note}], growth,
+profiles, skipped}`,
+		Example: `  blobio bench run --quick                                # does it run?
+  blobio bench run ceilings ne30 read convert --dir /dev/shm
+  blobio bench run peers processes --dir /dev/shm --maps maps --peer-bin e3sm_io`,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), e, args) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.dir, "dir", "", "directory on the file system to be measured (default: that of temporary files)")
+	fl.IntVar(&f.runs, "runs", 5, "runs of each row")
+	fl.BoolVar(&f.quick, "quick", false, "smallest sizes and two runs: shows that all works, the figures mean nothing")
+	fl.StringVar(&f.maps, "maps", "", "directory with the captured maps of E3SM-IO (map_f_case_16p.nc, ...); default: generated ones of their size")
+	fl.StringVar(&f.peers, "peers", "", "directory to build the peers in and to keep them (default: a temporary one)")
+	fl.StringVar(&f.peerBin, "peer-bin", "", "a build of E3SM-IO's e3sm_io, to be timed as well")
+	fl.BoolVar(&f.noTune, "no-tune", false, "run the peers with one setting of MPI-IO, without looking for the best")
+	fl.StringVar(&f.mpiBin, "mpi-bin", "", "a blobio that was built with -tags mpi")
+	fl.StringVar(&f.out, "out", "", "directory for the files of results (default: bench-results; none with --quick)")
+	cli.JsonFlag(cmd, &f.asJSON)
+	fl.BoolVarP(&f.verbose, "verbose", "v", false, "tell on standard error what is done")
+	return cmd
+}
+
+func (f *benchFlags) run(ctx context.Context, e *cli.Env, names []string) (err error) {
+	switch {
+	case f.runs < 1:
+		return cli.Usagef("--runs %d, want a positive number", f.runs)
+	case e.Procs != nil:
+		return cli.Usagef("bench starts its processes itself, and is not run by mpirun")
+	}
+	known := map[string]bool{}
+	var all []string
+	for _, w := range bench.Workloads() {
+		known[w.Name] = true
+		all = append(all, w.Name)
+	}
+	for _, n := range names {
+		if !known[n] {
+			return cli.Usagef("no workload %q, want some of %s", n, strings.Join(all, ", "))
+		}
+	}
+	if len(names) == 0 {
+		names = all
+	}
+	if f.dir == "" {
+		f.dir = os.TempDir()
+	}
+	if f.out == "" && !f.quick {
+		f.out = "bench-results"
+	}
+	o := bench.Options{Dir: f.dir, Runs: f.runs, Quick: f.quick, Maps: f.maps, Peers: f.peers, PeerBin: f.peerBin, NoTune: f.noTune}
+	if o.PeerBin != "" {
+		if o.PeerBin, err = exec.LookPath(o.PeerBin); err != nil {
+			return err
+		}
+	}
+	if f.maps != "" {
+		if _, err := os.Stat(f.maps); err != nil {
+			return err
+		}
+	}
+	if f.out != "" {
+		if err := bench.CanSave(f.out); err != nil {
+			return err
+		}
+	}
+	tools, err := os.MkdirTemp("", "blobio-tools-") // not where the files go: that may be slow, or forbid programs
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if rerr := os.RemoveAll(tools); err == nil {
+			err = rerr
+		}
+	}()
+	if o.Peers == "" {
+		o.Peers = filepath.Join(tools, "peers")
+	}
+	if exe, err := os.Executable(); err == nil && !strings.HasSuffix(exe, ".test") {
+		o.Self = []string{exe, "bench", "worker"}
+	}
+	bar := newBenchBar(e)
+	defer bar.end()
+	o.At = bar.at
+	if f.verbose {
+		o.Log = func(s string) {
+			bar.end()
+			fmt.Fprintln(e.Stderr, s)
+		}
+	}
+	for _, n := range names {
+		if n == "processes" {
+			if o.MPI, err = f.withMPI(ctx, tools); err != nil {
+				return err
+			}
+		}
+	}
+	for i, n := range names {
+		res, err := bench.Run(ctx, o, n)
+		bar.end()
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		if err != nil && (res == nil || len(res.Rows) == 0) {
+			return err
+		}
+		if f.asJSON {
+			if jerr := e.PrintJSON(res); jerr != nil {
+				return jerr
+			}
+		} else {
+			if i > 0 {
+				fmt.Fprintln(e.Out)
+			}
+			printBench(e, res)
+		}
+		if err != nil { // what was done is shown, but not kept: a report would take it for all
+			if !f.asJSON {
+				fmt.Fprintln(e.Out, "cut short; these rows are not kept")
+			}
+			return err
+		}
+		if f.out != "" && len(res.Rows)+len(res.Profiles) > 0 {
+			name, err := res.Save(f.out)
+			if err != nil {
+				return err
+			}
+			if !f.asJSON {
+				fmt.Fprintf(e.Out, "results are in %s\n", name)
+			}
+		}
+		e.Out.Flush()
+	}
+	return nil
+}
+
+// withMPI finds a blobio that mpirun can start, or builds it; nil if there is none.
+func (f *benchFlags) withMPI(ctx context.Context, dir string) ([]string, error) {
+	command := func(path string) ([]string, error) {
+		abs, err := filepath.Abs(path)
+		return []string{abs, "bench", "worker"}, err
+	}
+	exe, _ := os.Executable()
+	switch {
+	case f.mpiBin != "":
+		path, err := exec.LookPath(f.mpiBin)
+		if err != nil {
+			return nil, err
+		}
+		return command(path)
+	case builtWithMPI() && !strings.HasSuffix(exe, ".test"):
+		return command(exe)
+	}
+	if path := filepath.Join(filepath.Dir(exe), "blobio-mpi"); exe != "" {
+		if _, err := os.Stat(path); err == nil {
+			return command(path)
+		}
+	}
+	if path, err := exec.LookPath("blobio-mpi"); err == nil {
+		return command(path)
+	}
+	out, err := exec.CommandContext(ctx, "go", "list", "-m").Output()
+	if err != nil || strings.TrimSpace(string(out)) != "blobio" {
+		return nil, nil // the workload says that it is missing
+	}
+	path := filepath.Join(dir, "blobio-mpi")
+	build := exec.CommandContext(ctx, "go", "build", "-tags", "mpi", "-o", path, "blobio/cmd/blobio")
+	build.Env = append(os.Environ(), "CGO_ENABLED=1")
+	if _, err := build.CombinedOutput(); err != nil {
+		return nil, ctx.Err() // no MPI here
+	}
+	return command(path)
+}
+
+func builtWithMPI() bool {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return false
+	}
+	tags, cgo := "", false
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "-tags":
+			tags = s.Value
+		case "CGO_ENABLED":
+			cgo = s.Value == "1"
+		}
+	}
+	return cgo && slices.Contains(strings.Split(tags, ","), "mpi")
+}
+
+// printBench prints a table of the rows.
+func printBench(e *cli.Env, r *bench.Results) {
+	fmt.Fprintf(e.Out, "%s, %s, %s\n", r.Host, r.FileSystem, strings.Join(r.Workloads, ", "))
+	if r.Quick {
+		fmt.Fprintln(e.Out, "quick: the figures mean nothing")
+	}
+	t := e.NewTable("", "DATA", "WHAT", "WHO", ">RANKS", "AS", ">SIZE", ">MEDIAN", ">MIN", ">MAX", ">RATE", ">OF RAW")
+	for i := range r.Rows {
+		t.Row(benchCells(&r.Rows[i])...)
+	}
+	if len(r.Rows) > 0 {
+		t.Flush()
+	}
+	printGrowth(e, r.Growth)
+	for _, p := range r.Profiles {
+		fmt.Fprintf(e.Out, "\n%s\n", p.What)
+		for _, l := range p.Lines {
+			fmt.Fprintf(e.Out, "  %s\n", l)
+		}
+	}
+	for _, s := range r.Skipped {
+		fmt.Fprintf(e.Out, "not measured: %s\n", s)
+	}
+}
+
+func benchCells(r *bench.Row) []any {
+	least, most := r.Range()
+	share, size, mib, ranks := "", "", "", ""
+	if s, ok := r.OfRaw(); ok {
+		share = fmt.Sprintf("%.2f", s)
+	}
+	if r.Bytes > 0 {
+		size, mib = cli.HumanBytes(r.Bytes), rate(r.Bytes, r.Median())
+	}
+	if r.Ranks > 0 {
+		ranks = fmt.Sprint(r.Ranks)
+	}
+	return []any{r.Data, r.What, r.Who, ranks, r.As, size, bench.Seconds(r.Median()), bench.Seconds(least), bench.Seconds(most), mib, share}
+}
+
+func newBenchShow(e *cli.Env) *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:   "show FILE...",
+		Short: "Print the tables of files of results",
+		Long: `Print the tables of files of results.
+
+JSON: {"results": [...]}, each as "bench run --json" prints it.`,
+		Example: "  blobio bench show bench-results/*.json",
+		Args:    cli.MinArgs(1, "a file of results"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			all := []*bench.Results{}
+			for i, name := range args {
+				r, err := bench.LoadResults(name)
+				if err != nil {
+					return err
+				}
+				if all = append(all, r); asJSON {
+					continue
+				}
+				if i > 0 {
+					fmt.Fprintln(e.Out)
+				}
+				printBench(e, r)
+			}
+			if asJSON {
+				return e.PrintJSON(map[string]any{"results": all})
+			}
+			return nil
+		},
+	}
+	cli.JsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func newBenchReport(e *cli.Env) *cobra.Command {
+	var o bench.ReportOptions
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:   "report",
+		Short: "Make the page of results, with plots",
+		Long: `Make a page (Markdown) of the newest results of each workload and file system: what was
+measured, the marks that are aimed at, where the time goes. Plots (PNG and SVG) go beside
+the results. Results of quick runs are left out.
+
+JSON: {"files": [...]}, the names of what was made.`,
+		Example: "  blobio bench report --results bench/results --out bench/results/performance.md",
+		Args:    cli.ExactArgs(0, "no arguments, only options"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			made, err := bench.Report(o)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return e.PrintJSON(map[string]any{"files": append([]string{}, made...)})
+			}
+			for _, m := range made {
+				fmt.Fprintln(e.Out, m)
+			}
+			return nil
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&o.Results, "results", "bench/results", "directory with files of results")
+	fl.StringVar(&o.Out, "out", "bench/results/performance.md", "the page")
+	fl.BoolVar(&o.Quick, "quick", false, "take results of quick runs as well (to try the report)")
+	cli.JsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// newBenchWorker is what bench starts: a process of its own, or several under mpirun.
+func newBenchWorker(e *cli.Env) *cobra.Command {
+	tell := false
+	cmd := &cobra.Command{
+		Use:   "worker WORK",
+		Short: "Do one piece of work for bench run",
+		Long:  "Do one piece of work for bench run, which writes the file WORK. Under mpirun each process is a rank.",
+		Example: `  blobio bench worker work.json
+  mpirun -n 4 blobio-mpi bench worker work.json`,
+		Hidden: true,
+		Args:   cli.ExactArgs(1, "a file with the work"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w, err := bench.LoadWork(args[0])
+			if err != nil {
+				return err
+			}
+			if tell {
+				w.At = tellProgress(e)
+			}
+			engine := bench.Goroutines(max(w.Job.Ranks, 1))
+			if e.Procs != nil {
+				engine = bench.Processes(e.Comm())
+			}
+			took, err := w.Do(cmd.Context(), engine)
+			if err != nil || !e.Root() {
+				return err
+			}
+			return e.PrintJSON(took)
+		},
+	}
+	cmd.Flags().BoolVar(&tell, "tell", false, "tell the progress on standard error, in lines \"@done total\"")
+	return cmd
+}
+
+// tellProgress is for a process that reads it.
+func tellProgress(e *cli.Env) func(done, total int64) {
+	var mu sync.Mutex
+	var last time.Time
+	return func(done, total int64) {
+		mu.Lock()
+		defer mu.Unlock()
+		if now := time.Now(); now.Sub(last) >= cli.ProgressEvery {
+			last = now
+			fmt.Fprintf(e.Stderr, "@%d %d\n", done, total)
+		}
+	}
+}
+
+// benchBar tells on a terminal what is being run.
+type benchBar struct {
+	e     *cli.Env
+	quiet bool
+	bar   *progressbar.ProgressBar
+}
+
+func newBenchBar(e *cli.Env) *benchBar { return &benchBar{e: e, quiet: e.NewProgress().Quiet} }
+
+func (b *benchBar) at(stage string, done, total int64) {
+	if b.quiet {
+		return
+	}
+	if b.bar == nil || b.bar.GetMax64() != max(total, 1) {
+		b.end()
+		b.bar = progressbar.NewOptions64(max(total, 1), progressbar.OptionSetWriter(b.e.Stderr), progressbar.OptionShowCount(),
+			progressbar.OptionSetWidth(20), progressbar.OptionSetElapsedTime(true), progressbar.OptionSetPredictTime(true),
+			progressbar.OptionSetSpinnerChangeInterval(0), progressbar.OptionClearOnFinish())
+	}
+	if r := []rune(stage); len(r) > 60 {
+		stage = string(r[:59]) + "…"
+	}
+	b.bar.Describe(stage)
+	_ = b.bar.Set64(min(done, max(total, 1)-1))
+}
+
+func (b *benchBar) end() {
+	if b.bar != nil {
+		_ = b.bar.Clear()
+		b.bar = nil
+	}
+}

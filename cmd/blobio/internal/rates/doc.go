@@ -1,0 +1,2 @@
+// Package rates holds replay and bench: cases that are written, and how fast.
+package rates

@@ -1,0 +1,216 @@
+package rates
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"blobio/bench"
+	"blobio/blob"
+	"blobio/internal/cli"
+)
+
+type productionFlags struct {
+	o              bench.ProductionOptions
+	layout, memory string
+	buffer, out    string
+	asJSON         bool
+	verbose        bool
+}
+
+func newBenchProduction(e *cli.Env) *cobra.Command {
+	var f productionFlags
+	cmd := &cobra.Command{
+		Use:   "production",
+		Short: "Write and read the F case as large as in production",
+		Long: `Write the F case of E3SM as large as in production: ne120 (777,602 columns, 72 levels),
+21,600 ranks, which are goroutines of one process, h0 with 414 variables in float and
+one record: about 15 GiB in each dataset. One dataset is written for each layout and number of
+subfiles; 338 are 64 ranks to each. Then it is opened, listed and checked, levels of T are read
+and compared, and ten variables converted; and it is removed.
+
+The maps are made, not read. The data, unlike at every place, are made a part at a time
+(--buffer), put and flushed: the ranks of some subfiles with all their variables, or, for one
+variable-centric file, some variables of all ranks. The files are the same as with one flush.
+Making maps and data is not on the clock; checksums, manifest and fsync are. Each phase is a
+process of its own, which fails if more of it is resident than --memory, and begins with files that
+are not in the page cache, where the system lets them go. Beside it stand plain writes (with
+fsync) of as many bytes and plain reads of the files, in the same run.
+
+JSON: {version, date, workloads, host, file_system, go, blobio, libraries, runs, quick, rows: [{workload,
+data, what, who, ranks, seconds, bytes, bounds, ...}]}, as in the files that "bench run" keeps.`,
+		Example: `  blobio bench production --dir /scratch --out bench/results
+  blobio bench production --layout process-centric --subfiles 338 --dir /scratch --profile
+  blobio bench production --ne 4 --ranks 96 --subfiles 6,1        # does it run?`,
+		Args: cli.ExactArgs(0, "no arguments, only options"),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), e) },
+	}
+	fl := cmd.Flags()
+	fl.IntVar(&f.o.Ne, "ne", 120, "elements along a side of a cube face; columns are 54 ne^2 + 2")
+	fl.IntVar(&f.o.Levels, "levels", 72, "levels")
+	fl.IntVar(&f.o.Ranks, "ranks", 21600, "ranks")
+	fl.IntSliceVar(&f.o.Subfiles, "subfiles", []int{338, 1}, "numbers of subfiles")
+	fl.StringVar(&f.layout, "layout", "", "variable-centric or process-centric (default both)")
+	fl.IntVar(&f.o.Convert, "convert", 10, "variables that are converted")
+	fl.StringVar(&f.memory, "memory", "8G", "most memory of a process that may be resident")
+	fl.StringVar(&f.buffer, "buffer", "1G", "data of the ranks that are there at a time")
+	fl.StringVar(&f.o.Dir, "dir", "", "directory on the file system to be measured (default: that of temporary files)")
+	fl.BoolVar(&f.o.Keep, "keep", false, "leave the datasets")
+	fl.BoolVar(&f.o.Profile, "profile", false, "tell where the processor time goes (wants Go)")
+	fl.StringVar(&f.out, "out", "", "directory for the file of results (default: none is kept)")
+	fl.BoolVarP(&f.verbose, "verbose", "v", false, "tell on standard error what is done")
+	cli.JsonFlag(cmd, &f.asJSON)
+	return cmd
+}
+
+func (f *productionFlags) run(ctx context.Context, e *cli.Env) (err error) {
+	o := &f.o
+	if e.Procs != nil {
+		return cli.Usagef("bench production has its ranks in one process, and is not run by mpirun")
+	}
+	for _, n := range []int{o.Ne, o.Levels, o.Ranks, o.Convert} {
+		if n < 1 {
+			return cli.Usagef("--ne, --levels, --ranks and --convert are positive numbers, not %d", n)
+		}
+	}
+	for _, n := range o.Subfiles {
+		if n < 1 || n > o.Ranks {
+			return cli.Usagef("--subfiles %d, want 1 to %d, the number of ranks", n, o.Ranks)
+		}
+	}
+	if f.layout != "" {
+		l, err := blob.ParseLayout(f.layout)
+		if err != nil || l == blob.Canonical {
+			return cli.Usagef("--layout %q, want variable-centric or process-centric", f.layout)
+		}
+		o.Layouts = []blob.Layout{l}
+	}
+	if o.Memory, err = cli.ParseBytes(f.memory); err != nil || o.Memory < 1 {
+		return cli.Usagef("--memory %q, want bytes as 8G", f.memory)
+	}
+	if o.Buffer, err = cli.ParseBytes(f.buffer); err != nil || o.Buffer < 1 {
+		return cli.Usagef("--buffer %q, want bytes as 1G", f.buffer)
+	}
+	if o.Dir == "" {
+		o.Dir = os.TempDir()
+	}
+	if f.out != "" {
+		if err := bench.CanSave(f.out); err != nil {
+			return err
+		}
+	}
+	if exe, err := os.Executable(); err == nil && !strings.HasSuffix(exe, ".test") {
+		o.Self = []string{exe, "bench", "worker", "--tell"}
+	}
+	bar := newBenchBar(e)
+	defer bar.end()
+	o.At = bar.at
+	if f.verbose {
+		o.Log = func(s string) {
+			bar.end()
+			fmt.Fprintln(e.Stderr, s)
+		}
+	}
+	res, err := bench.Production(ctx, *o)
+	bar.end()
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	if res != nil && len(res.Rows) > 0 {
+		if f.asJSON {
+			if perr := e.PrintJSON(res); perr != nil {
+				return perr
+			}
+		} else {
+			printProduction(e, res)
+		}
+		switch {
+		case err != nil: // what was done is shown, but not kept: a report would take it for all
+			if !f.asJSON {
+				fmt.Fprint(e.Out, "\ncut short")
+				if f.out != "" {
+					fmt.Fprint(e.Out, "; these rows are not kept")
+				}
+				fmt.Fprintln(e.Out)
+			}
+		case f.out != "":
+			name, serr := res.Save(f.out)
+			if serr != nil {
+				return serr
+			}
+			if !f.asJSON {
+				fmt.Fprintf(e.Out, "results are in %s\n", name)
+			}
+		}
+		e.Out.Flush()
+	}
+	return err
+}
+
+// printProduction prints a table for each dataset.
+func printProduction(e *cli.Env, r *bench.Results) {
+	fmt.Fprintf(e.Out, "%s, %s\n", r.Host, r.FileSystem)
+	for i := 0; i < len(r.Rows); {
+		first := &r.Rows[i]
+		fmt.Fprintf(e.Out, "\n%s, %s, %d ranks\n", first.Data, first.Who, first.Ranks)
+		t := e.NewTable("  ", "PHASE", ">TIME", ">SIZE", ">RATE", "BESIDE", ">ITS RATE", ">SHARE", ">RESIDENT")
+		for ; i < len(r.Rows) && r.Rows[i].Data == first.Data && r.Rows[i].Who == first.Who; i++ {
+			row := &r.Rows[i]
+			size, mib, beside, theirs, share, memory := "", "", "", "", "", ""
+			if row.Bytes > 0 {
+				size, mib = cli.HumanBytes(row.Bytes), rate(row.Bytes, row.Median())
+			}
+			if len(row.Bounds) > 0 {
+				b := row.Bounds[0]
+				beside, theirs, share = b.What, rate(b.Bytes, b.Seconds[0]), fmt.Sprintf("%.3f", row.Share(b.What))
+			}
+			if len(row.Memory) > 0 {
+				memory = cli.HumanBytes(row.Memory[0])
+			}
+			t.Row(row.What, bench.Seconds(row.Median()), size, mib, beside, theirs, share, memory)
+			for _, ph := range []string{"create", "flush", "close"} {
+				if s := row.Phases[ph]; len(s) > 0 {
+					t.Row("  "+ph, bench.Seconds(s[0]), "", "", "", "", "", "")
+				}
+			}
+		}
+		t.Flush()
+		if first.Note != "" {
+			fmt.Fprintf(e.Out, "  %s\n", first.Note)
+		}
+	}
+	for _, p := range r.Profiles {
+		fmt.Fprintf(e.Out, "\n%s\n", p.What)
+		for _, l := range p.Lines {
+			fmt.Fprintf(e.Out, "  %s\n", l)
+		}
+	}
+}
+
+// printGrowth prints how costs grow with the number of ranks.
+func printGrowth(e *cli.Env, list []bench.Growth) {
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintln(e.Out)
+	t := e.NewTable("", "COST", "WHO", ">RANKS", ">AT FIRST", ">AT LAST", ">EXPONENT", ">AT THE END", "AT MOST LINEAR")
+	value := func(g *bench.Growth, v float64) string {
+		if strings.HasSuffix(g.What, "bytes") {
+			return cli.HumanBytes(int64(v))
+		}
+		return bench.Seconds(v)
+	}
+	for i := range list {
+		g := &list[i]
+		verdict := "yes"
+		if !g.Linear() {
+			verdict = "no"
+		}
+		t.Row(g.What, g.Who, fmt.Sprintf("%d to %d", g.From, g.To), value(g, g.First), value(g, g.End),
+			fmt.Sprintf("%.2f", g.Exponent), fmt.Sprintf("%.2f", g.Last), verdict)
+	}
+	t.Flush()
+}

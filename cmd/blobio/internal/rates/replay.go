@@ -1,0 +1,336 @@
+package rates
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"blobio/bench"
+	"blobio/blob"
+	"blobio/cmd/blobio/internal/dataset"
+	"blobio/cmd/blobio/internal/decomps"
+	"blobio/comm"
+	"blobio/decomp"
+	"blobio/e3smcases"
+	"blobio/internal/cli"
+)
+
+type replayFlags struct {
+	gen          decomps.GenFlags
+	maps         decomps.MapFlags
+	caseName     string
+	history      string
+	layout       string
+	grouping     string
+	placement    string
+	subfiles     int
+	nodes        int
+	ranksPerNode int
+	records      int64
+	flush        int
+	async        bool
+	float        bool
+	pattern      string
+	out          string
+	keep         bool
+	force        bool
+	verify       bool
+	convert      bool
+	noSync       bool
+	memory       int64
+	compress     string
+	asJSON       bool
+}
+
+func NewReplay(e *cli.Env) *cobra.Command {
+	var f replayFlags
+	cmd := &cobra.Command{
+		Use:   "replay",
+		Short: "Write the E3SM cases, read them back, verify and measure",
+		Long: `Write the history files of an E3SM case in both blob layouts, with ranks that run
+inside this process, then read every element back and compare it with what it
+must be, and convert the datasets to ordinary netCDF. A table tells sizes and times.
+
+Without options: the F case (h0 and h1) with 16 ranks. The maps are made for the
+number of ranks, or taken from --map.
+
+Values are a hash of variable, record and place, so that a wrong place shows
+(--pattern unique), the rank of the owner as E3SM-IO writes it (reference), or
+fields that look like those of the models (smooth).
+
+Files go to a temporary directory that is removed, unless --out or --keep is given.
+
+Under mpirun or srun (blobio-mpi) each process is a rank.
+
+JSON: {dir, kept, results: [{case, layout, path, ranks, subfiles, variables, records,
+bytes, write_seconds, verified_elements, uncovered_elements, read_seconds,
+canonical, canonical_bytes, convert_seconds}]}.`,
+		Example: `  blobio replay
+  blobio replay --case G --ranks 64 --subfiles 4 --out run
+  blobio replay --case F --ne 30 --ranks 512 --history h1 --records 4 --float
+  blobio replay --case I --map map_i_case_16p.nc --slice reference --pattern reference --out i
+  blobio replay --pattern smooth --float --compress auto
+  blobio replay --nodes 2 --placement roundrobin --flush 2 --records 5`,
+		Args: cli.ExactArgs(0, "no arguments, only options"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, e)
+		},
+	}
+	fl := cmd.Flags()
+	cli.ChoiceFlag(cmd, &f.caseName, "case", "F", "which case: atmosphere, ocean or land; or one history of it", append([]string{"F", "G", "I"}, histories()...)...)
+	cli.ChoiceFlag(cmd, &f.history, "history", "both", "which history files of the F and I case", "h0", "h1", "both")
+	cli.ChoiceFlag(cmd, &f.layout, "layout", "both", "layout", "both", "variable", "process")
+	f.gen.Add(cmd)
+	f.maps.Add(cmd)
+	fl.IntVar(&f.subfiles, "subfiles", 0, "number of subfiles (default: one for each node)")
+	cli.ChoiceFlag(cmd, &f.grouping, "grouping", "node", "how ranks are dealt to subfiles", "node", "block", "roundrobin")
+	fl.IntVar(&f.nodes, "nodes", 0, "number of nodes that the ranks are spread over (default 1)")
+	fl.IntVar(&f.ranksPerNode, "ranks-per-node", 0, "ranks that share a node, instead of --nodes")
+	cli.ChoiceFlag(cmd, &f.placement, "placement", "block", "how ranks are placed on nodes", "block", "roundrobin")
+	fl.Int64Var(&f.records, "records", 1, "records of the histories that have more than one (F_h1, G, I_h0)")
+	fl.IntVar(&f.flush, "flush", 1, "records between flushes; -1: one flush at the end")
+	fl.BoolVar(&f.async, "async", false, "flush in the background, while the next data are made")
+	fl.BoolVar(&f.float, "float", false, "record variables are float in the file (-j of E3SM-IO)")
+	cli.ChoiceFlag(cmd, &f.pattern, "pattern", "unique", "values", "unique", "reference", "smooth")
+	fl.StringVar(&f.out, "out", "", "directory of the files, made if it is not there (default: a temporary one that is removed)")
+	fl.BoolVar(&f.keep, "keep", false, "keep the temporary directory")
+	fl.BoolVar(&f.force, "force", false, "replace datasets of the same name")
+	fl.BoolVar(&f.verify, "verify", true, "read back and compare every element")
+	fl.BoolVar(&f.convert, "convert", true, "convert to ordinary netCDF, too")
+	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the files are on the disk")
+	fl.Var(cli.SizeFlag(&f.memory), "memory", "cap of the data that all ranks hold before a flush (default 1G)")
+	dataset.CompressFlag(cmd, &f.compress)
+	cli.JsonFlag(cmd, &f.asJSON)
+	return cmd
+}
+
+// histories are the names of single histories that are not cases as well.
+func histories() (out []string) {
+	for _, n := range e3smcases.Names() {
+		if strings.Contains(n, "_") {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// options translates the flags.
+func (f *replayFlags) options(cmd *cobra.Command, e *cli.Env) (o bench.ReplayOptions, err error) {
+	letter, _, single := strings.Cut(f.caseName, "_")
+	o = bench.ReplayOptions{Case: f.caseName, Base: letter, Records: f.records, Flush: f.flush, Async: f.async, Float: f.float,
+		Subfiles: f.subfiles, Verify: f.verify, Convert: f.convert, Force: f.force, Buffer: f.memory}
+	if f.history != "both" {
+		if single || letter == "G" {
+			return o, cli.Usagef("--history %s: case %s has one history only", f.history, f.caseName)
+		}
+		o.Case += "_" + f.history
+	}
+	switch {
+	case f.records < 1:
+		return o, cli.Usagef("--records %d, want a positive number", f.records)
+	case f.flush == 0 || f.flush < -1:
+		return o, cli.Usagef("--flush %d, want a positive number, or -1", f.flush)
+	case f.subfiles < 0 || f.nodes < 0 || f.ranksPerNode < 0:
+		return o, cli.Usagef("--subfiles, --nodes and --ranks-per-node want positive numbers")
+	case f.nodes > 0 && f.ranksPerNode > 0:
+		return o, cli.Usagef("--nodes and --ranks-per-node exclude each other")
+	case f.out != "" && f.keep:
+		return o, cli.Usagef("--keep is for the temporary directory: files of --out are kept in any case")
+	}
+	if o.Grouping, err = dataset.ParseGrouping(f.grouping); err != nil {
+		return o, cli.AsUsage(err)
+	}
+	if o.Pattern, err = e3smcases.ParsePattern(f.pattern); err != nil {
+		return o, cli.AsUsage(err)
+	}
+	if f.layout != "both" {
+		l, err := blob.ParseLayout(f.layout)
+		if err != nil {
+			return o, cli.AsUsage(err)
+		}
+		o.Layouts = []blob.Layout{l}
+	}
+	if o.Options.Compress, err = dataset.ParseCompress(f.compress); err != nil {
+		return o, err
+	}
+	if f.compress != "off" {
+		if cmd.Flags().Changed("layout") && f.layout != "process" {
+			return o, cli.Usagef("--compress is for --layout process: CDF-5, in which the variable-centric layout is, has no compressed data")
+		}
+		o.Layouts = []blob.Layout{blob.ProcessCentric}
+	}
+	if f.noSync {
+		o.Options.Durability = blob.DurableNone
+	}
+	if e.Procs != nil && !cmd.Flags().Changed("ranks") { // each process is a rank
+		if err := cmd.Flags().Set("ranks", fmt.Sprint(e.Comm().Size())); err != nil {
+			return o, err
+		}
+	}
+	if o.Maps, err = f.loadMaps(cmd, letter); err != nil {
+		return o, err
+	}
+	ranks := o.Maps[0].Ranks()
+	if e.Procs != nil && ranks != e.Comm().Size() {
+		return o, cli.Usagef("--ranks %d, but the number of processes is %d", ranks, e.Comm().Size())
+	}
+	o.Nodes.RanksPerNode = f.ranksPerNode
+	if f.nodes > ranks || f.subfiles > ranks {
+		return o, cli.Usagef("--nodes %d --subfiles %d, but there are %s", f.nodes, f.subfiles, cli.Plural(ranks, "rank"))
+	}
+	if f.nodes > 0 {
+		per := (ranks + f.nodes - 1) / f.nodes
+		if n := (ranks + per - 1) / per; n != f.nodes {
+			return o, cli.Usagef("--nodes %d: %s are %d on each of %s, or choose --ranks-per-node", f.nodes, cli.Plural(ranks, "rank"), per, cli.Plural(n, "node"))
+		}
+		o.Nodes.RanksPerNode = per
+	}
+	if f.placement == "roundrobin" && e.Procs != nil {
+		return o, cli.Usagef("--placement roundrobin is for ranks inside of one process")
+	}
+	if f.placement == "roundrobin" {
+		o.Nodes.Placement = comm.RoundRobin
+	}
+	return o, nil
+}
+
+func (f *replayFlags) loadMaps(cmd *cobra.Command, letter string) ([]*decomp.Map, error) {
+	if len(f.maps.Files) == 0 {
+		for _, name := range []string{"slice", "unsorted"} {
+			if cmd.Flags().Changed(name) {
+				return nil, cli.Usagef("--%s is for maps of --map", name)
+			}
+		}
+		if err := f.gen.Stray(cmd, letter); err != nil {
+			return nil, err
+		}
+		return f.gen.Maps(letter)
+	}
+	for _, name := range []string{"ne", "lev", "cells", "lat", "lon", "levels", "seed"} {
+		if cmd.Flags().Changed(name) {
+			return nil, cli.Usagef("--%s is for generated maps, not for --map", name)
+		}
+	}
+	ranks := 0
+	if cmd.Flags().Changed("ranks") {
+		if ranks = f.gen.Ranks; ranks < 1 {
+			return nil, cli.Usagef("--ranks %d, want a positive number", ranks)
+		}
+	}
+	return f.maps.Load(ranks)
+}
+
+func (f *replayFlags) run(cmd *cobra.Command, e *cli.Env) (err error) {
+	ctx := cmd.Context()
+	o, err := f.options(cmd, e)
+	if err != nil {
+		return err
+	}
+	if o.Dir, err = f.makeDir(ctx, e); err != nil {
+		return err
+	}
+	if f.out == "" && !f.keep && e.Root() {
+		defer func() {
+			if rerr := os.RemoveAll(o.Dir); err == nil {
+				err = rerr
+			}
+		}()
+	}
+	p := e.NewProgress()
+	defer p.End()
+	o.Progress = p.At
+	var results []bench.Result
+	if e.Procs == nil {
+		results, err = bench.Replay(ctx, o)
+	} else {
+		err = e.Procs.OnNodes(o.Nodes.RanksPerNode, func(c comm.Comm) error {
+			o.Comm = c
+			results, err = bench.Replay(ctx, o)
+			return err
+		})
+	}
+	p.End()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return err
+	}
+	if !e.Root() {
+		return nil
+	}
+	kept := f.out != "" || f.keep
+	if f.asJSON {
+		return e.PrintJSON(map[string]any{"dir": o.Dir, "kept": kept, "results": results})
+	}
+	f.print(ctx, e, results)
+	if kept {
+		fmt.Fprintf(e.Out, "\nfiles are in %s\n", o.Dir)
+	}
+	return nil
+}
+
+// makeDir makes the directory of the files, and returns its name.
+func (f *replayFlags) makeDir(ctx context.Context, e *cli.Env) (string, error) {
+	if e.Procs != nil && f.out == "" {
+		node, err := e.Comm().SplitNode(ctx)
+		if err != nil {
+			return "", err
+		}
+		if node.Size() != e.Comm().Size() {
+			return "", cli.Usagef("--out is needed: a directory that all nodes see")
+		}
+	}
+	dir := f.out
+	var err error
+	if !e.Root() {
+	} else if dir != "" {
+		err = os.MkdirAll(dir, 0o777)
+	} else {
+		dir, err = os.MkdirTemp("", "blobio-replay-")
+	}
+	if err != nil || e.Procs == nil {
+		return dir, err
+	}
+	b, err := e.Comm().Bcast(ctx, 0, []byte(dir))
+	return string(b), err
+}
+
+func (f *replayFlags) print(_ context.Context, e *cli.Env, results []bench.Result) {
+	heads := []string{"CASE", "LAYOUT", ">RANKS", ">SUBFILES", ">VARS", ">RECORDS", ">SIZE", ">WRITE", ">RATE"}
+	if f.verify {
+		heads = append(heads, ">READ", ">RATE", ">VERIFIED", ">UNOWNED")
+	}
+	if f.convert {
+		heads = append(heads, ">CONVERT", ">RATE")
+	}
+	t := e.NewTable("", heads...)
+	verified := int64(0)
+	for _, r := range results {
+		row := []any{r.Case, r.Layout, r.Ranks, r.Subfiles, r.Vars, r.Records, cli.HumanBytes(r.Bytes), seconds(r.Write), rate(r.Bytes, r.Write)}
+		if f.verify {
+			row = append(row, seconds(r.Read), rate(r.Bytes, r.Read), r.Verified, r.Uncovered)
+			verified += r.Verified
+		}
+		if f.convert {
+			row = append(row, seconds(r.Convert), rate(r.CanBytes, r.Convert))
+		}
+		t.Row(row...)
+	}
+	t.Flush()
+	if f.verify {
+		fmt.Fprintf(e.Out, "\nverified %d elements: all correct\n", verified)
+	}
+}
+
+func seconds(s float64) string { return fmt.Sprintf("%.3f s", s) }
+
+func rate(bytes int64, s float64) string {
+	if s <= 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f MiB/s", float64(bytes)/(1<<20)/s)
+}

@@ -1,0 +1,136 @@
+package scrtools
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"blobio/internal/cli"
+	scrcheck "blobio/scr/check"
+)
+
+type scrCheckFlags struct {
+	quick, strict, notes, asJSON bool
+	workers                      int
+	control, cache               []string
+	id                           int
+}
+
+func newScrCheck(e *cli.Env) *cobra.Command {
+	var f scrCheckFlags
+	cmd := &cobra.Command{
+		Use:   "check [PREFIX]",
+		Short: "Look for everything that is wrong with a prefix directory, or with caches",
+		Long: `Look for everything that is wrong with a prefix directory: the index, the summary
+and the map of each dataset, and that each file is there, has its size, and matches
+its CRC-32 (where the map has one: SCR 3 writes none, and then only the sum of the
+sizes is known). Nothing is changed.
+
+With --control, the caches of nodes are looked at instead (or as well, if PREFIX is
+named): catalogue, file maps, files, and the redundancy files with their payload. A
+node is named as for "scr scavenge". Files without checksums, as SCR 3 writes them,
+are compared with their redundancy: name all nodes for that (--notes tells what was).
+
+Findings are printed one per line: severity, file, field, what was found and what is
+wanted. An error means that data or their protection are lost or cannot be trusted;
+a warning that something is not as it should be; a note (shown with --notes) that
+something is worth knowing.
+
+Exit codes: 0 nothing found, 1 errors (with --strict: or warnings), 2 could not run.
+
+JSON: {"version": 1, "checked": [{path, datasets, files, bytes, verified, errors,
+warnings, notes, findings: [...]}]}; findings are those of blobio check, verified are
+the bytes that match a checksum.`,
+		Example: `  blobio scr check /p/sim
+  blobio scr check --quick /p/sim           # do not read the files of the application
+  blobio scr check --id 12 --notes /p/sim
+  blobio scr check --control /dev/shm/$USER/scr.$JOB      # the caches of this node
+  blobio scr check --control /local/c=/mnt/n0/c --json | jq '.checked[].findings[]'`,
+		Args: cli.MaxArgs(1, "one prefix directory"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.Context(), e, args)
+		},
+	}
+	fl := cmd.Flags()
+	fl.BoolVarP(&f.quick, "quick", "q", false, "metadata and sizes only: do not read the files")
+	fl.BoolVar(&f.strict, "strict", false, "warnings count as errors in the exit code")
+	fl.BoolVarP(&f.notes, "notes", "n", false, "print notes, too")
+	fl.IntVar(&f.workers, "workers", 0, "files read at once (default: number of CPUs, at most 16)")
+	fl.IntVar(&f.id, "id", 0, "look at the files of this dataset only")
+	fl.StringArrayVar(&f.control, "control", nil, "control `DIR` of a node, or THERE=HERE; as often as there are nodes")
+	fl.StringArrayVar(&f.cache, "cache", nil, "cache `DIR`, or THERE=HERE, of all these nodes")
+	cli.JsonFlag(cmd, &f.asJSON)
+	return cmd
+}
+
+func (f *scrCheckFlags) run(ctx context.Context, e *cli.Env, args []string) error {
+	switch {
+	case f.workers < 0:
+		return cli.Usagef("--workers %d, want a positive number", f.workers)
+	case f.id < 0:
+		return cli.Usagef("--id %d, want the number of a dataset", f.id)
+	case len(f.cache) > 0 && len(f.control) == 0:
+		return cli.Usagef("--cache goes with --control")
+	}
+	var looks []func(o *scrcheck.Options) iter.Seq[scrcheck.Finding]
+	var all [][]*scrChecked // by look
+	if len(args) > 0 || len(f.control) == 0 {
+		d, err := scrPrefix(args)
+		if err != nil {
+			return err
+		}
+		looks = append(looks, func(o *scrcheck.Options) iter.Seq[scrcheck.Finding] { return scrcheck.Prefix(ctx, d.Path, o) })
+		all = append(all, newScrChecked(d.Path))
+	}
+	if len(f.control) > 0 {
+		nodes, err := scrNodes(f.control, f.cache)
+		if err != nil {
+			return err
+		}
+		looks = append(looks, func(o *scrcheck.Options) iter.Seq[scrcheck.Finding] { return scrcheck.Caches(ctx, nodes, o) })
+		names := []string{}
+		for _, n := range nodes {
+			names = append(names, n.Name)
+		}
+		all = append(all, newScrChecked(names...))
+	}
+	for i, look := range looks {
+		if err := f.check(e, all[i], look); err != nil {
+			return err
+		}
+	}
+	if f.asJSON {
+		return e.PrintReport(slices.Concat(all...), nil)
+	}
+	return nil
+}
+
+// check looks at a prefix directory or at nodes, and prints what is found of each.
+func (f *scrCheckFlags) check(e *cli.Env, all []*scrChecked, look func(o *scrcheck.Options) iter.Seq[scrcheck.Finding]) error {
+	p := e.NewProgress()
+	defer func() { p.End() }()
+	o := &scrcheck.Options{Quick: f.quick, Dataset: f.id, Workers: f.workers,
+		Progress: func(node int, done, total int64) { p.At("check "+all[node].Path, done, total) },
+		Seen: func(node int, s scrcheck.Seen) {
+			all[node].Datasets, all[node].Files, all[node].Bytes, all[node].Verified = s.Datasets, s.Files, s.Bytes, s.Verified
+			if all[node].Failing(f.strict) {
+				e.Code = cli.Findings
+			}
+			p.End()
+			if !f.asJSON {
+				f.print(e, all[node])
+			}
+			p = e.NewProgress()
+		}}
+	for x := range look(o) {
+		if why := (*scrcheck.LookError)(nil); errors.As(x.Err, &why) {
+			return why.Err
+		}
+		node, _ := x.Node.Get()
+		all[node].add(x)
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+package scrtools
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"blobio/internal/cli"
+	"blobio/internal/vfs"
+	"blobio/scr/config"
+	"blobio/scr/runloop"
+)
+
+func newScrCheckNode(e *cli.Env) *cobra.Command {
+	var a scrAlloc
+	var dirs []string
+	var asJSON, all bool
+	cmd := &cobra.Command{
+		Use:   "check-node",
+		Short: "Test whether this node, or nodes of the allocation, can be used",
+		Long: `Test whether this node can be used. Each directory is listed, the size of its file
+system is compared with what it should have (with --free: what is free there), and a
+file is made, written, read and removed. Without --dir, the directories are those of
+the CNTLDIR and CACHEDIR lines of the configuration, with their BYTES, or the control
+and cache base.
+
+With --nodes (or --all: those of the allocation), nodes are tested from here: first
+what the resource manager says, what is excluded (--exclude) and what is known
+(--down), then a ping, a command on the node, and this command on the node. A test
+that cannot be made here is left out, and said.
+
+Exit codes: 0 good, 1 something is wrong, 2 could not look.
+
+JSON: {"host", "dirs": [{dir, want, total, free, list, capacity, write}]}; what is
+wrong stands in list, capacity and write, sizes are in bytes, -1 is not known. With
+--nodes: {"nodes", "down": [{node, test, reason}], "skipped": [{test, why}]}.`,
+		Example: `  blobio scr check-node
+  blobio scr check-node --dir /dev/shm=64g --dir /l/ssd=800g
+  blobio scr check-node --nodes 'n[1-64]' --remote ssh
+  blobio scr check-node --all --json | jq '.down[]'`,
+		Args: cli.ExactArgs(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if all || a.nodes != "" {
+				if len(dirs) > 0 {
+					return cli.Usagef("--dir is for this node; nodes are tested with what CNTLDIR and CACHEDIR say")
+				}
+				return a.checkNodes(cmd, e, asJSON)
+			}
+			list, err := a.checkDirs(dirs)
+			if err != nil {
+				return err
+			}
+			host, err := os.Hostname()
+			if err != nil {
+				return err
+			}
+			checked := []runloop.DirCheck{}
+			for _, d := range list {
+				c := runloop.CheckDir(vfs.OS, nil, d, a.free)
+				if c.Err() != nil {
+					e.Code = cli.Findings
+				}
+				checked = append(checked, c)
+			}
+			if asJSON {
+				return e.PrintJSON(map[string]any{"host": host, "dirs": checked})
+			}
+			t := e.NewTable("", "DIRECTORY", ">SIZE", ">FREE", ">WANTED", "RESULT")
+			for _, c := range checked {
+				result := "good"
+				if err := c.Err(); err != nil {
+					result = strings.TrimPrefix(err.Error(), c.Dir+": ")
+				}
+				t.Row(clean(c.Dir), sizeOr(c.Total, 0), sizeOr(c.Free, 0), sizeOr(c.Want, 1), result)
+			}
+			t.Flush()
+			return nil
+		},
+	}
+	a.flags(cmd)
+	fl := cmd.Flags()
+	fl.StringArrayVar(&dirs, "dir", nil, "look at `DIR`, or DIR=SIZE (64g), as often as needed")
+	fl.BoolVarP(&all, "all", "a", false, "test all nodes of the allocation from here")
+	cli.JsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// sizeOr writes a size; one below least is not known, or not said.
+func sizeOr(n, least int64) string {
+	if n < least {
+		return "-"
+	}
+	return cli.HumanBytes(n)
+}
+
+// checkDirs are the directories to look at.
+func (a *scrAlloc) checkDirs(dirs []string) (out []config.Capacity, err error) {
+	if len(dirs) == 0 {
+		if err := a.load(true); err != nil {
+			return nil, err
+		}
+		return runloop.Bases(a.params)
+	}
+	for _, d := range dirs {
+		c := config.Capacity{Dir: d}
+		if i := strings.LastIndexByte(d, '='); i >= 0 {
+			c.Dir = d[:i]
+			if c.Bytes, err = config.ParseSize(d[i+1:]); err != nil {
+				return nil, cli.Usagef("--dir %q, want DIR=SIZE: %v", d, err)
+			}
+		}
+		if c.Dir == "" {
+			return nil, cli.Usagef("--dir %q, want DIR or DIR=SIZE", d)
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// checkNodes tests nodes from here.
+func (a *scrAlloc) checkNodes(cmd *cobra.Command, e *cli.Env, asJSON bool) error {
+	if err := a.load(false); err != nil {
+		return err
+	}
+	checker, err := a.checker()
+	if err != nil {
+		return err
+	}
+	down, skipped, err := checker.Check(cmd.Context(), a.source.Nodes)
+	if err != nil {
+		return err
+	}
+	if len(down) > 0 {
+		e.Code = cli.Findings
+	}
+	if asJSON {
+		return e.PrintJSON(map[string]any{"nodes": a.source.Nodes, "down": append([]runloop.Down{}, down...), "skipped": append([]runloop.Skipped{}, skipped...)})
+	}
+	fmt.Fprintf(e.Out, "tests: %s\n", strings.Join(testNames(checker), ", "))
+	printTests(e, a.source.Nodes, down, skipped)
+	return nil
+}

@@ -1,0 +1,15 @@
+package scrtools
+
+// What the tests see beside the face.
+type ScrChecked = scrChecked
+type ScrConfLine = scrConfLine
+type ScrFlushRow = scrFlushRow
+type ScrHaltDesc = scrHaltDesc
+type ScrIndexRow = scrIndexRow
+type ScrParam = scrParam
+type ScrPlan = scrPlan
+type ScrRebuilt = scrRebuilt
+type ScrScanned = scrScanned
+
+var PaceMarks = paceMarks
+var ScrTime = scrTime

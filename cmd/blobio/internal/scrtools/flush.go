@@ -1,0 +1,196 @@
+package scrtools
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"blobio/internal/cli"
+	"blobio/scr/prefixdir"
+)
+
+type scrFlushFlags struct {
+	latest, listOutput, listCkpt, asJSON bool
+	need, location, name, before         int
+}
+
+func newScrFlush(e *cli.Env) *cobra.Command {
+	var f scrFlushFlags
+	cmd := &cobra.Command{
+		Use:   "flush [PREFIX]",
+		Short: "Tell where the datasets of this allocation are: in caches, or safe in the prefix directory",
+		Long: `Tell where the datasets of this allocation are, by .scr/flush.scr: in the caches
+of the nodes (CACHE), whole in the prefix directory (PFS), or on their way there
+(FLUSHING, SYNC_FLUSHING). What is only in the caches is lost with the allocation
+unless it is saved, see "scr scavenge".
+
+Without flags, all are listed, newest first. The others are for scripts: they print
+numbers, one per line, or a single value.
+
+Exit codes: 0 good (--need: it has to be saved), 1 there is no such dataset (--need:
+it has not), 2 could not run.
+
+JSON: {"prefix", "datasets": [{id, name, location: [...], need_flush, checkpoint,
+output, files, bytes}]}, with a flag of those that it is about.`,
+		Example: `  blobio scr flush /p/sim
+  blobio scr flush --latest /p/sim          # number of the newest checkpoint
+  if blobio scr flush --need 4 /p/sim; then blobio scr scavenge ... ; fi
+  blobio scr flush --list-output /p/sim     # oldest first
+  blobio scr flush --list-ckpt --before 7 /p/sim`,
+		Args: cli.MaxArgs(1, "one prefix directory"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, e, args)
+		},
+	}
+	fl := cmd.Flags()
+	fl.BoolVar(&f.latest, "latest", false, "print the number of the newest checkpoint")
+	fl.IntVar(&f.need, "need", 0, "exit with 0 if dataset `ID` is only in the caches, with 1 if not; print nothing")
+	fl.IntVar(&f.location, "location", 0, "print where dataset `ID` is")
+	fl.IntVar(&f.name, "name", 0, "print the name of dataset `ID`")
+	fl.BoolVar(&f.listOutput, "list-output", false, "print the numbers of all output, oldest first")
+	fl.BoolVar(&f.listCkpt, "list-ckpt", false, "print the numbers of all checkpoints, newest first")
+	fl.IntVar(&f.before, "before", 0, "with --latest and the lists: only those with a number below `ID`")
+	cli.JsonFlag(cmd, &f.asJSON)
+	return cmd
+}
+
+// scrFlushRow is a dataset of the flush file, as JSON has it.
+type scrFlushRow struct {
+	ID         int      `json:"id"`
+	Name       string   `json:"name"`
+	Location   []string `json:"location"`
+	NeedFlush  bool     `json:"need_flush"`
+	Checkpoint bool     `json:"checkpoint"`
+	Output     bool     `json:"output"`
+	Files      int64    `json:"files"`
+	Bytes      int64    `json:"bytes"`
+}
+
+func (f *scrFlushFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
+	verb, err := onlyOne(cmd, "latest", "need", "location", "name", "list-output", "list-ckpt")
+	if err != nil {
+		return err
+	}
+	id := map[string]int{"need": f.need, "location": f.location, "name": f.name, "before": f.before}
+	for name, n := range id {
+		if cmd.Flags().Changed(name) && n < 1 {
+			return cli.Usagef("--%s %d, want the number of a dataset", name, n)
+		}
+	}
+	if f.before > 0 && verb != "latest" && verb != "list-output" && verb != "list-ckpt" {
+		return cli.Usagef("--before goes with --latest, --list-output and --list-ckpt")
+	}
+	d, err := scrPrefix(args)
+	if err != nil {
+		return err
+	}
+	flush, err := d.ReadFlush()
+	if err != nil {
+		return err
+	}
+	var rows []prefixdir.FlushEntry
+	for _, en := range flush.Entries() { // newest first
+		var take bool
+		switch verb {
+		case "latest":
+			take = en.Checkpoint && len(rows) == 0
+		case "need", "location", "name":
+			take = en.ID == id[verb]
+		case "list-output":
+			take = en.Output
+		case "list-ckpt":
+			take = en.Checkpoint
+		default:
+			take = true
+		}
+		if take && (f.before == 0 || en.ID < f.before) {
+			rows = append(rows, en)
+		}
+	}
+	switch verb {
+	case "list-output":
+		slices.Reverse(rows)
+	case "latest", "location", "name":
+		if len(rows) == 0 {
+			e.Code = cli.Findings
+		}
+	case "need":
+		if !flush.NeedFlush(f.need) {
+			e.Code = cli.Findings
+		}
+	}
+	if f.asJSON {
+		return e.PrintJSON(map[string]any{"prefix": d.Path, "datasets": scrFlushRows(flush, rows)})
+	}
+	switch verb {
+	case "":
+		printFlush(e, d, flush, rows)
+	case "location", "name":
+		for _, en := range rows {
+			if verb == "name" {
+				fmt.Fprintln(e.Out, clean(en.Name))
+			} else {
+				fmt.Fprintln(e.Out, strings.Join(scrLocations(en.Location), " "))
+			}
+		}
+	case "latest", "list-output", "list-ckpt":
+		for _, en := range rows {
+			fmt.Fprintln(e.Out, en.ID)
+		}
+	}
+	return nil
+}
+
+// scrLocations names where a dataset is, in the words of the flush file.
+func scrLocations(at prefixdir.Location) []string {
+	all := []string{}
+	for _, l := range []struct {
+		at   prefixdir.Location
+		name string
+	}{{prefixdir.Cache, "CACHE"}, {prefixdir.PFS, "PFS"}, {prefixdir.Flushing, "FLUSHING"}, {prefixdir.SyncFlushing, "SYNC_FLUSHING"}} {
+		if at&l.at != 0 {
+			all = append(all, l.name)
+		}
+	}
+	return all
+}
+
+func scrFlushRows(flush *prefixdir.Flush, entries []prefixdir.FlushEntry) []scrFlushRow {
+	rows := []scrFlushRow{}
+	for _, en := range entries {
+		rows = append(rows, scrFlushRow{ID: en.ID, Name: en.Name, Location: scrLocations(en.Location), NeedFlush: flush.NeedFlush(en.ID),
+			Checkpoint: en.Checkpoint, Output: en.Output, Files: en.Dataset.Files, Bytes: en.Dataset.Size})
+	}
+	return rows
+}
+
+func printFlush(e *cli.Env, d *prefixdir.Dir, flush *prefixdir.Flush, entries []prefixdir.FlushEntry) {
+	if len(entries) == 0 {
+		fmt.Fprintf(e.Out, "%s: no datasets since the allocation began\n", d.Path)
+		return
+	}
+	t := e.NewTable("", ">DSET", "KIND", "SAFE", "LOCATION", ">FILES", ">SIZE", "NAME")
+	for _, en := range entries {
+		var kind []string
+		if en.Checkpoint {
+			kind = append(kind, "ckpt")
+		}
+		if en.Output {
+			kind = append(kind, "output")
+		}
+		safe, files, size := "YES", "-", "-"
+		if en.Location&prefixdir.PFS == 0 {
+			safe = "NO"
+		}
+		if en.Dataset.ID != 0 {
+			files, size = fmt.Sprint(en.Dataset.Files), cli.HumanBytes(en.Dataset.Size)
+		}
+		if len(kind) == 0 {
+			kind = []string{"-"}
+		}
+		t.Row(en.ID, strings.Join(kind, "+"), safe, strings.Join(scrLocations(en.Location), " "), files, size, clean(en.Name))
+	}
+	t.Flush()
+}

@@ -1,0 +1,419 @@
+package scrtools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"blobio/internal/cli"
+	"blobio/kvtree"
+	"blobio/scr/prefixdir"
+	"blobio/scr/salvage"
+)
+
+type scrIndexFlags struct {
+	list, long, rebuild, asJSON            bool
+	add, remove, drop, del, current, after string
+	build                                  int
+	was                                    string
+}
+
+// scrIndexVerbs are the flags of which there is one at a time.
+var scrIndexVerbs = []string{"list", "add", "remove", "drop", "delete", "current", "drop-after", "build", "rebuild"}
+
+func newScrIndex(e *cli.Env) *cobra.Command {
+	var f scrIndexFlags
+	cmd := &cobra.Command{
+		Use:   "index [PREFIX]",
+		Short: "List the datasets of a prefix directory, or change the list",
+		Long: `List the datasets of a prefix directory, newest first, or change the list.
+
+VALID is YES for a dataset that is whole, NO for one that is not, and FAILED for one
+that a run could not be started from; * in CUR marks the one that the next run starts
+from. A dataset is named by its name or its number (DSET).
+
+An index that is lost or damaged is put together from the summaries of the datasets.
+Listing does that in memory and says so; --rebuild, and every other change, writes
+it (the damaged file is kept as index.scr.damaged).
+
+--remove and --drop take a dataset off the list; its files stay. --delete removes
+its files, too.
+
+Exit codes: 0 good, 1 the index is damaged or lacks datasets that are there, 2 could
+not run.
+
+JSON: {"prefix", "generation", "current", "damage", "datasets": [{id, name, valid,
+complete, current, checkpoint, output, ckpt, files, bytes, created, flushed, fetched:
+[...], failed, user, job}], "lost": [{id, name}]}. Times are local.`,
+		Example: `  blobio scr index /p/sim
+  blobio scr index --current ckpt.12 /p/sim     # the next run starts from it
+  blobio scr index --drop-after 12 /p/sim       # forget what is newer
+  blobio scr index --add 14 /p/sim              # its summary is there, list it
+  blobio scr index --build 15 /p/sim            # scavenged: make it whole, list it
+  blobio scr index --delete ckpt.3 /p/sim       # files too
+  blobio scr index --rebuild /p/sim             # from the summaries`,
+		Args: cli.MaxArgs(1, "one prefix directory"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, e, args)
+		},
+	}
+	fl := cmd.Flags()
+	fl.BoolVarP(&f.list, "list", "l", false, "list the datasets (as without flags)")
+	fl.BoolVar(&f.long, "long", false, "with more columns: when made, fetched and failed, by which job")
+	fl.StringVarP(&f.add, "add", "a", "", "list `DATASET`, whose summary is there")
+	fl.StringVarP(&f.remove, "remove", "r", "", "take `DATASET` off the list; same as --drop")
+	fl.StringVar(&f.drop, "drop", "", "take `DATASET` off the list; its files stay")
+	fl.StringVar(&f.del, "delete", "", "remove `DATASET` with its files")
+	fl.StringVarP(&f.current, "current", "c", "", "start from `DATASET`; none takes the mark away")
+	fl.StringVar(&f.after, "drop-after", "", "take all that are newer than `DATASET` off the list")
+	fl.IntVarP(&f.build, "build", "b", 0, "rebuild scavenged dataset `ID`, and list it (see scr rebuild)")
+	fl.StringVar(&f.was, "was", "", "--build: the path that PREFIX had when the dataset was written, if it was moved")
+	fl.BoolVar(&f.rebuild, "rebuild", false, "put the list together from the summaries; what is listed already stays")
+	cli.JsonFlag(cmd, &f.asJSON)
+	return cmd
+}
+
+func (f *scrIndexFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
+	verb, err := onlyOne(cmd, scrIndexVerbs...)
+	if err != nil {
+		return err
+	}
+	if cmd.Flags().Changed("was") && verb != "build" {
+		return cli.Usagef("--was goes with --build")
+	}
+	if f.long && f.asJSON {
+		return cli.Usagef("--long and --json do not go together")
+	}
+	d, err := scrPrefix(args)
+	if err != nil {
+		return err
+	}
+	if verb != "" && verb != "list" {
+		if err := f.change(cmd.Context(), e, d, verb); err != nil {
+			return err
+		}
+		if !f.asJSON {
+			return nil
+		}
+	}
+	return f.print(e, d)
+}
+
+// scrDataset finds a dataset by name, else by number.
+func scrDataset(x *prefixdir.Index, s string) (prefixdir.Entry, error) {
+	if en, ok := x.Entry(s); ok {
+		return en, nil
+	}
+	if id, err := strconv.Atoi(s); err == nil {
+		for _, en := range x.Entries() {
+			if en.ID == id {
+				return en, nil
+			}
+		}
+	}
+	return prefixdir.Entry{}, cli.WithHint(fmt.Errorf("no dataset %q in the index", s), "scr index lists them")
+}
+
+// scrFilesKnown is an error if the map of a dataset is damaged: what to remove is not known then.
+func scrFilesKnown(d *prefixdir.Dir, en prefixdir.Entry) error {
+	at, err := d.Locate(en)
+	if err != nil {
+		return nil // not finished
+	}
+	var damage *kvtree.FormatError
+	if _, err := d.ReadMap(at); errors.As(err, &damage) {
+		return cli.WithHint(fmt.Errorf("the files of dataset %d %s are not known: %w", en.ID, clean(en.Name), err),
+			fmt.Sprintf("nothing is removed; remove them and %s by hand, and then take it off the list: scr index --drop %d", at.Meta, en.ID))
+	}
+	return nil
+}
+
+func (f *scrIndexFlags) change(ctx context.Context, e *cli.Env, d *prefixdir.Dir, verb string) error {
+	say := func(format string, args ...any) {
+		if !f.asJSON {
+			fmt.Fprintf(e.Out, format+"\n", args...)
+		}
+	}
+	named := map[string]string{"add": f.add, "remove": f.remove, "drop": f.drop, "delete": f.del, "current": f.current, "drop-after": f.after}
+	if name, ok := named[verb]; ok && name == "" {
+		return cli.Usagef("--%s wants a dataset", verb)
+	}
+	find := func(name string) (prefixdir.Entry, error) {
+		x, _, _, err := d.LoadIndex()
+		if err != nil {
+			return prefixdir.Entry{}, err
+		}
+		return scrDataset(x, name)
+	}
+	switch verb {
+	case "add":
+		found, err := d.Survey()
+		if err != nil {
+			return err
+		}
+		for _, s := range found {
+			if strconv.Itoa(s.ID) != f.add && (s.Summary == nil || s.Summary.Dataset.Name != f.add) {
+				continue
+			}
+			if s.Err != nil {
+				return cli.WithHint(s.Err, "scr scan tells what is there of it, scr rebuild makes it whole if it was scavenged")
+			}
+			if s.Summary.Dropped { // it is asked for now; what else is in the summary stays
+				s.Summary.Tree.Unset("DROPPED")
+				if err := kvtree.WriteFile(d.FS, filepath.Join(s.Meta, "summary.scr"), s.Summary.Tree); err != nil {
+					return err
+				}
+			}
+			s.Summary.Dropped = false
+			if err := d.UpdateIndex(ctx, func(x *prefixdir.Index) error { return x.Adopt(s) }); err != nil {
+				return err
+			}
+			say("dataset %d %s is listed", s.ID, clean(s.Summary.Dataset.Name))
+			return nil
+		}
+		return fmt.Errorf("%s: no summary of a dataset %q", d.Path, f.add)
+	case "remove", "drop":
+		en, err := find(named[verb])
+		if err != nil {
+			return err
+		}
+		if err := d.Drop(ctx, en.Name); err != nil {
+			return err
+		}
+		say("dataset %d %s is not listed any more; its files are as they were", en.ID, clean(en.Name))
+	case "delete":
+		en, err := find(f.del)
+		if err != nil {
+			return err
+		}
+		if err := scrFilesKnown(d, en); err != nil {
+			return err
+		}
+		if err := forgetFlush(d, en.ID); err != nil {
+			return err
+		}
+		if err := d.Delete(ctx, en.Name); err != nil {
+			return err
+		}
+		say("dataset %d %s is removed with its files", en.ID, clean(en.Name))
+	case "current":
+		name := ""
+		if f.current != "none" {
+			en, err := find(f.current)
+			if err != nil {
+				return err
+			}
+			if !en.Restartable() {
+				return fmt.Errorf("no run can start from dataset %d %s: it is %s", en.ID, clean(en.Name), en.Unfit())
+			}
+			name = en.Name
+		}
+		if err := d.UpdateIndex(ctx, func(x *prefixdir.Index) error { return x.SetCurrent(name) }); err != nil {
+			return err
+		}
+		if name == "" {
+			say("no dataset is current: the next run starts from the newest")
+		} else {
+			say("the next run starts from %s", clean(name))
+		}
+	case "drop-after":
+		en, err := find(f.after)
+		if err != nil {
+			return err
+		}
+		x, _, _, err := d.LoadIndex()
+		if err != nil {
+			return err
+		}
+		n := 0
+		for _, later := range x.Entries() {
+			if later.ID > en.ID {
+				if err := d.Drop(ctx, later.Name); err != nil {
+					return err
+				}
+				n++
+			}
+		}
+		say("%s newer than %s not listed any more; the files are as they were", cli.Plural(n, "dataset"), clean(en.Name))
+	case "build":
+		if f.build < 1 {
+			return cli.Usagef("--build %d, want the number of a dataset", f.build)
+		}
+		res, err := salvage.Index(ctx, salvage.Options{Prefix: d, Was: f.was, ID: f.build})
+		if err != nil {
+			return err
+		}
+		say("dataset %d %s is whole and listed; %s rebuilt", f.build, clean(res.Dataset.Name), cli.Plural(len(res.Rebuilt), "file"))
+	case "rebuild":
+		found, err := d.Survey()
+		if err != nil {
+			return err
+		}
+		n := 0
+		err = d.UpdateIndex(ctx, func(x *prefixdir.Index) error {
+			for _, s := range x.Lost(found) {
+				n++
+				if err := x.Adopt(s); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		x, err := d.ReadIndex()
+		if err != nil {
+			return err
+		}
+		say("the index lists %s", cli.Plural(x.Len(), "dataset"))
+	}
+	return nil
+}
+
+// forgetFlush takes a dataset that is to be deleted out of the flush file, which would say that it is safe in the prefix
+// directory. What is in the caches is not for anybody to save again.
+func forgetFlush(d *prefixdir.Dir, id int) error {
+	flush, err := d.ReadFlush()
+	if err != nil {
+		return nil // it says nothing to anybody
+	}
+	if _, ok := flush.Entry(id); !ok {
+		return nil
+	}
+	flush.Remove(id)
+	return d.WriteFlush(flush)
+}
+
+// scrIndexRow is a dataset, as JSON has it.
+type scrIndexRow struct {
+	ID         int      `json:"id"`
+	Name       string   `json:"name"`
+	Valid      bool     `json:"valid"`
+	Complete   bool     `json:"complete"`
+	Current    bool     `json:"current"`
+	Checkpoint bool     `json:"checkpoint"`
+	Output     bool     `json:"output"`
+	Ckpt       int      `json:"ckpt,omitempty"`
+	Files      int64    `json:"files"`
+	Bytes      int64    `json:"bytes"`
+	Created    string   `json:"created,omitempty"`
+	Flushed    string   `json:"flushed,omitempty"`
+	Fetched    []string `json:"fetched"`
+	Failed     string   `json:"failed,omitempty"`
+	User       string   `json:"user,omitempty"`
+	Job        string   `json:"job,omitempty"`
+}
+
+type scrLostRow struct {
+	ID   int    `json:"id"`
+	Name string `json:"name"`
+}
+
+func (f *scrIndexFlags) print(e *cli.Env, d *prefixdir.Dir) error {
+	_, damaged := d.ReadIndex()
+	if errors.Is(damaged, fs.ErrPermission) {
+		return damaged
+	}
+	x, rebuilt, _, err := d.LoadIndex()
+	if err != nil {
+		return err
+	}
+	if errors.Is(damaged, fs.ErrNotExist) && x.Len() == 0 {
+		rebuilt = false // there is nothing that it could list
+	}
+	damage := ""
+	if rebuilt && damaged != nil {
+		damage = cli.ErrorText(damaged)
+	}
+	var lost []prefixdir.Found
+	if !rebuilt {
+		found, err := d.Survey()
+		if err != nil {
+			return err
+		}
+		lost = x.Lost(found)
+	}
+	if rebuilt || len(lost) > 0 {
+		e.Code = cli.Findings
+	}
+	if f.asJSON {
+		rows, missing := []scrIndexRow{}, []scrLostRow{}
+		for _, en := range x.Entries() {
+			rows = append(rows, scrRow(en))
+		}
+		for _, s := range lost {
+			missing = append(missing, scrLostRow{s.ID, s.Summary.Dataset.Name})
+		}
+		return e.PrintJSON(map[string]any{"prefix": d.Path, "generation": x.From.String(), "current": x.Current(), "damage": damage, "datasets": rows, "lost": missing})
+	}
+	if rebuilt {
+		fmt.Fprintf(e.Out, "the index is lost or damaged, this is put together from the summaries (scr index --rebuild writes it):\n  %s\n", damage)
+	}
+	if x.Len() == 0 {
+		fmt.Fprintf(e.Out, "%s: no datasets\n", d.Path)
+	} else {
+		f.table(e, x)
+	}
+	for _, s := range lost {
+		fmt.Fprintf(e.Out, "dataset %d %s is %s, but not listed (scr index --add %d lists it)\n", s.ID, clean(s.Summary.Dataset.Name), s.State(), s.ID)
+	}
+	return nil
+}
+
+func (f *scrIndexFlags) table(e *cli.Env, x *prefixdir.Index) {
+	heads := []string{">DSET", "VALID", "FLUSHED", "CUR", ">CKPT", ">FILES", ">SIZE", "NAME"}
+	if f.long {
+		heads = slices.Insert(heads, 7, "CREATED", "FETCHED", "FAILED", "JOB")
+	}
+	t := e.NewTable("", heads...)
+	for _, en := range x.Entries() {
+		valid, cur, ckpt := "YES", "", "-"
+		switch {
+		case !en.Complete:
+			valid = "NO"
+		case !en.Failed.IsZero():
+			valid = "FAILED"
+		}
+		if en.Current {
+			cur = "*"
+		}
+		if en.Dataset.Checkpoint && en.Dataset.Ckpt > 0 {
+			ckpt = strconv.Itoa(en.Dataset.Ckpt)
+		}
+		row := []any{en.ID, valid, scrStamp(en.Flushed), cur, ckpt, en.Dataset.Files, cli.HumanBytes(en.Dataset.Size), clean(en.Name)}
+		if f.long {
+			fetched := "-"
+			if n := len(en.Fetched); n > 0 {
+				fetched = scrStamp(en.Fetched[n-1])
+			}
+			row = slices.Insert(row, 7, any(scrStamp(en.Dataset.Created)), any(fetched), any(scrStamp(en.Failed)), any(clean(en.Dataset.JobID)))
+		}
+		t.Row(row...)
+	}
+	t.Flush()
+}
+
+func scrRow(en prefixdir.Entry) scrIndexRow {
+	stamp := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return scrStamp(t)
+	}
+	ds := en.Dataset
+	r := scrIndexRow{ID: en.ID, Name: en.Name, Valid: en.Complete && en.Failed.IsZero(), Complete: en.Complete, Current: en.Current, Checkpoint: ds.Checkpoint,
+		Output: ds.Output, Ckpt: ds.Ckpt, Files: ds.Files, Bytes: ds.Size, Created: stamp(ds.Created), Flushed: stamp(en.Flushed), Fetched: []string{},
+		Failed: stamp(en.Failed), User: ds.User, Job: ds.JobID}
+	for _, t := range en.Fetched {
+		r.Fetched = append(r.Fetched, stamp(t))
+	}
+	return r
+}

@@ -1,0 +1,313 @@
+package scrtools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"blobio/internal/chart"
+	"blobio/internal/cli"
+	"blobio/internal/vfs"
+	"blobio/scr/runlog"
+)
+
+type scrIntervalFlags struct {
+	log                 string
+	cost, mtbf, restart time.Duration
+	plot, title         string
+	width               int
+	force, asJSON       bool
+}
+
+func newScrInterval(e *cli.Env) *cobra.Command {
+	var f scrIntervalFlags
+	cmd := &cobra.Command{
+		Use:   "interval [PREFIX]",
+		Short: "Work out how often to checkpoint, by the formulas of Young and Daly",
+		Long: `Work out how long to compute between two checkpoints, by the formulas of Young and
+Daly. They want the cost of a checkpoint (C: how long it keeps the program from
+computing, with its share of synchronous flushes) and the mean time between failures
+(M, MTBF). Both are taken from the log of the runs, PREFIX/.scr/log, which is written
+where SCR_LOG_ENABLE=1; or --cost and --mtbf say what they are.
+
+The overhead is what is expected on top of the time that the computing takes (Daly's
+model): CHECKPOINTS for writing them; FAILURES for what is computed twice and for
+restarts. "so far" is how long the runs of the log computed between two checkpoints.
+
+A time is 90s, 5m, 6h30m, 2d, or a number of seconds.
+
+Exit codes: 0 good, 2 could not run, also where the log does not tell enough.
+
+JSON: {"log", "cost", "mtbf", "restart", "runs", "failures", "checkpoints", "lasted",
+"intervals": [{method, seconds, overhead, checkpoints, failures}]}; times in seconds,
+overheads as fractions, absent where they are beyond measure.`,
+		Example: `  blobio scr interval /p/sim
+  blobio scr interval --mtbf 12h /p/sim                 # the log holds no failure yet
+  blobio scr interval --cost 45s --mtbf 6h              # without a log
+  blobio scr interval --plot cost.png /p/sim            # or cost.svg
+  blobio scr interval --json /p/sim | jq '.intervals[] | select(.method == "Daly").seconds'`,
+		Args: cli.MaxArgs(1, "one prefix directory"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, e, args)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.log, "log", "", "read this log `FILE` instead of that of a prefix directory")
+	fl.Var(spanValue{&f.cost}, "cost", "cost of a checkpoint (default: from the log)")
+	fl.Var(spanValue{&f.mtbf}, "mtbf", "mean time between failures (default: from the log)")
+	fl.Var(spanValue{&f.restart}, "restart", "how long it takes after a failure until the program computes again (default: from the log, else 0)")
+	fl.StringVar(&f.plot, "plot", "", "draw the overhead over the interval into this file, .png or .svg")
+	fl.IntVar(&f.width, "width", cli.DefaultPictureWidth, "--plot: width in points (a PNG has twice as many pixels)")
+	fl.StringVar(&f.title, "title", "How often to checkpoint", "--plot: title")
+	fl.BoolVar(&f.force, "force", false, "--plot: replace the picture if it is there")
+	cli.JsonFlag(cmd, &f.asJSON)
+	_ = cmd.MarkFlagFilename("plot", "png", "svg")
+	return cmd
+}
+
+// spanValue is a flag of a time that is not negative.
+type spanValue struct{ p *time.Duration }
+
+func (v spanValue) String() string {
+	if v.p == nil || *v.p == 0 {
+		return ""
+	}
+	return v.p.String()
+}
+func (v spanValue) Type() string { return "time" }
+func (v spanValue) Set(s string) (err error) {
+	*v.p, err = cli.ParseSpan(s)
+	return err
+}
+
+// beyond is from where on an overhead is not told: such a run never ends.
+const beyond = 1e4
+
+func overheadText(x float64) string {
+	switch {
+	case !(x < beyond):
+		return "never ends"
+	case x >= 0.9995:
+		return fmt.Sprintf("%.0f %%", 100*x)
+	case x >= 0.09995:
+		return fmt.Sprintf("%.1f %%", 100*x)
+	case x >= 0.009995:
+		return fmt.Sprintf("%.2f %%", 100*x)
+	}
+	return fmt.Sprintf("%.3g %%", 100*x)
+}
+
+// paceRow is an interval, as JSON has it.
+type paceRow struct {
+	Method      string   `json:"method"`
+	Seconds     float64  `json:"seconds"`
+	Overhead    *float64 `json:"overhead,omitempty"`
+	Checkpoints *float64 `json:"checkpoints,omitempty"`
+	Failures    *float64 `json:"failures,omitempty"`
+
+	all, writing float64
+}
+
+func (r *paceRow) text(p runlog.Pace) []any {
+	return []any{r.Method, cli.SpanText(span(r.Seconds)), overheadText(r.all), overheadText(r.writing), overheadText(r.all - r.writing)}
+}
+
+func span(s float64) time.Duration {
+	if s >= math.MaxInt64/1e9 {
+		return math.MaxInt64
+	}
+	return time.Duration(s * 1e9)
+}
+
+func newPaceRow(p runlog.Pace, method string, d time.Duration) paceRow {
+	r := paceRow{Method: method, Seconds: d.Seconds()}
+	r.all, r.writing = p.Overhead(r.Seconds)
+	if r.all < beyond && r.writing < beyond {
+		failures := r.all - r.writing
+		r.Overhead, r.Checkpoints, r.Failures = &r.all, &r.writing, &failures
+	}
+	return r
+}
+
+// paceLog is what a log says.
+type paceLog struct {
+	name       string
+	stats      runlog.Stats
+	skipped    int // lines that make no sense
+	cost, mtbf time.Duration
+	costErr    error
+	mtbfErr    error
+}
+
+func readPaceLog(name string) (*paceLog, error) {
+	l, err := runlog.ReadFile(vfs.OS, name)
+	if err != nil {
+		return nil, err
+	}
+	if len(l.Entries) == 0 && l.Skipped > 0 {
+		return nil, fmt.Errorf("%s is no log of SCR: none of its %s makes sense", name, cli.Plural(l.Skipped, "line"))
+	}
+	p := &paceLog{name: name, stats: runlog.Analyze(l.Entries), skipped: l.Skipped}
+	p.cost, p.costErr = p.stats.Blocked()
+	p.mtbf, p.mtbfErr = p.stats.MTBF()
+	return p, nil
+}
+
+// source finds the log, if one is wanted.
+func (f *scrIntervalFlags) source(cmd *cobra.Command, args []string) (*paceLog, error) {
+	given := cmd.Flags().Changed
+	switch {
+	case given("log") && len(args) > 0:
+		return nil, cli.Usagef("--log and a prefix directory do not go together")
+	case given("log"):
+		if f.log == "" {
+			return nil, cli.Usagef("--log wants the name of a file")
+		}
+		return readPaceLog(f.log)
+	case given("cost") && given("mtbf") && len(args) == 0:
+		return nil, nil
+	}
+	d, err := scrPrefix(args)
+	if err != nil {
+		return nil, err
+	}
+	name := d.File("log")
+	if _, err := vfs.OS.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		return nil, cli.WithHint(fmt.Errorf("%s: no log there", name), "runs write one where SCR_LOG_ENABLE=1; or give --cost and --mtbf")
+	}
+	return readPaceLog(name)
+}
+
+func (f *scrIntervalFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
+	given := cmd.Flags().Changed
+	switch {
+	case given("plot") && !chart.Known(f.plot):
+		return cli.CheckPicture("plot", f.plot)
+	case given("cost") && f.cost <= 0, given("mtbf") && f.mtbf <= 0:
+		return cli.Usagef("--cost and --mtbf want more than 0")
+	case f.width < cli.MinPictureWidth || f.width > cli.MaxPictureWidth:
+		return cli.Usagef("--width %d, want %d to %d", f.width, cli.MinPictureWidth, cli.MaxPictureWidth)
+	}
+	for _, name := range []string{"width", "title", "force"} {
+		if f.plot == "" && given(name) {
+			return cli.Usagef("--%s goes with --plot", name)
+		}
+	}
+	l, err := f.source(cmd, args)
+	if err != nil {
+		return err
+	}
+	if l != nil {
+		if !given("cost") {
+			f.cost, err = l.cost, l.costErr
+			if err != nil {
+				return cli.WithHint(fmt.Errorf("%s: the log holds no checkpoint, so that its cost is not known", l.name), "--cost says it")
+			}
+			if f.cost <= 0 {
+				return cli.WithHint(fmt.Errorf("%s: the checkpoints took less time than the log can tell", l.name), "--cost says how much")
+			}
+		}
+		if !given("mtbf") {
+			if f.mtbf, err = l.noFailure(); err != nil {
+				return err
+			}
+		}
+		if !given("restart") {
+			f.restart = l.stats.Restart
+		}
+	}
+	p := runlog.Pace{Cost: f.cost.Seconds(), MTBF: f.mtbf.Seconds(), Restart: f.restart.Seconds()}
+	rows := []paceRow{newPaceRow(p, "Young", runlog.Young(f.cost, f.mtbf)), newPaceRow(p, "Daly", runlog.Daly(f.cost, f.mtbf))}
+	if rows[0].Seconds <= 0 || rows[1].Seconds <= 0 {
+		return fmt.Errorf("a cost of %v and an MTBF of %v are too short for an interval", f.cost, f.mtbf)
+	}
+	if l != nil && l.stats.Computed > 0 {
+		rows = append(rows, newPaceRow(p, "so far", l.stats.Computed))
+	}
+	var drawn int64
+	if f.plot != "" { // before anything is printed: it may fail
+		if drawn, err = f.draw(cmd.Context(), p, rows); err != nil {
+			return err
+		}
+	}
+	if f.asJSON {
+		return e.PrintJSON(f.json(l, rows))
+	}
+	f.print(e, l, p, rows)
+	if f.plot != "" {
+		fmt.Fprintf(e.Out, "\n%s: overhead over the interval, %s\n", f.plot, cli.HumanBytes(drawn))
+	}
+	return nil
+}
+
+// noFailure is the mean time between failures, or why it is not known.
+func (l *paceLog) noFailure() (time.Duration, error) {
+	s := l.stats
+	switch {
+	case errors.Is(l.mtbfErr, runlog.ErrNoFailure) && s.Runs == 0:
+		return 0, cli.WithHint(fmt.Errorf("%s: the log holds no run, so that the mean time between failures is not known", l.name), "--mtbf says it")
+	case errors.Is(l.mtbfErr, runlog.ErrNoFailure):
+		err := fmt.Errorf("%s: the log holds no failure in %s of %s, so that the mean time between failures is not known", l.name, cli.SpanText(s.Lasted), cli.Plural(s.Runs, "run"))
+		hint := "--mtbf 12h, for instance, says it"
+		if s.Lasted > 0 {
+			hint = fmt.Sprintf("--mtbf says it; it is hardly less than %s", cli.SpanText(s.Lasted))
+		}
+		return 0, cli.WithHint(err, hint)
+	case l.mtbfErr != nil:
+		return 0, l.mtbfErr
+	case l.mtbf <= 0:
+		return 0, cli.WithHint(fmt.Errorf("%s: the log holds %s, but the runs were over within a second, and its times are to the second", l.name, cli.Plural(s.Failures, "failure")),
+			"--mtbf says the mean time between failures")
+	}
+	return l.mtbf, nil
+}
+
+func (f *scrIntervalFlags) json(l *paceLog, rows []paceRow) map[string]any {
+	out := map[string]any{"log": "", "cost": f.cost.Seconds(), "mtbf": f.mtbf.Seconds(), "restart": f.restart.Seconds(), "intervals": rows}
+	if l != nil {
+		out["log"], out["runs"], out["failures"], out["checkpoints"], out["lasted"] = l.name, l.stats.Runs, l.stats.Failures, l.stats.Checkpoints, l.stats.Lasted.Seconds()
+	}
+	return out
+}
+
+func (f *scrIntervalFlags) print(e *cli.Env, l *paceLog, p runlog.Pace, rows []paceRow) {
+	if l != nil {
+		s := l.stats
+		fmt.Fprintf(e.Out, "%s: %s, %s long, %s, %s", l.name, cli.Plural(s.Runs, "run"), cli.SpanText(s.Lasted), cli.Plural(s.Failures, "failure"), cli.Plural(s.Checkpoints, "checkpoint"))
+		if l.skipped > 0 {
+			fmt.Fprintf(e.Out, " (%s that make no sense passed over)", cli.Plural(l.skipped, "line"))
+		}
+		fmt.Fprintln(e.Out)
+	}
+	fmt.Fprintf(e.Out, "cost of a checkpoint %s", cli.SpanText(f.cost))
+	if l != nil && f.cost == l.cost && l.stats.FlushCost > 0 {
+		fmt.Fprintf(e.Out, " (%s and %s of flushes)", cli.SpanText(l.stats.Cost), cli.SpanText(l.stats.FlushCost))
+	}
+	fmt.Fprintf(e.Out, ", mean time between failures %s, restart %s\n\n", cli.SpanText(f.mtbf), cli.SpanText(f.restart))
+
+	t := e.NewTable("", "METHOD", ">INTERVAL", ">OVERHEAD", ">CHECKPOINTS", ">FAILURES")
+	for i := range rows {
+		t.Row(rows[i].text(p)...)
+	}
+	t.Flush()
+	if daly := rows[1].Seconds; daly >= 1 {
+		fmt.Fprintf(e.Out, "\nSCR_CHECKPOINT_SECONDS=%.0f asks for Daly's\n", math.Round(daly))
+	} else {
+		fmt.Fprintf(e.Out, "\nSCR_CHECKPOINT_OVERHEAD=%.3g asks for Daly's\n", 100*p.Cost/(daly+p.Cost))
+	}
+	if p.Cost >= p.MTBF {
+		fmt.Fprintln(e.Out, "a checkpoint takes longer than the time between failures: such a run hardly gets on; cheaper checkpoints are wanted first")
+	}
+}
+
+func (f *scrIntervalFlags) draw(ctx context.Context, p runlog.Pace, rows []paceRow) (int64, error) {
+	fig := paceFigure(p, rows, float64(f.width))
+	fig.Title = f.title
+	fig.Lines = []string{fmt.Sprintf("cost of a checkpoint %s, mean time between failures %s, restart %s", cli.SpanText(f.cost), cli.SpanText(f.mtbf), cli.SpanText(f.restart))}
+	return cli.WritePicture(ctx, f.plot, f.force, fig)
+}

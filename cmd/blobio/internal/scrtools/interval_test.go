@@ -1,0 +1,192 @@
+package scrtools_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"image/png"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"blobio/cmd/blobio/internal/clitest"
+	"blobio/cmd/blobio/internal/scrtools"
+	"blobio/internal/cli"
+	"blobio/scr/runlog"
+)
+
+// scrLog writes a log: runs of so many checkpoints each, the last one halted.
+func scrLog(t *testing.T, runs ...int) (prefix string) {
+	t.Helper()
+	prefix = t.TempDir()
+	clitest.Check(t, os.Mkdir(filepath.Join(prefix, ".scr"), 0o777))
+	var b strings.Builder
+	at := time.Date(2026, 3, 1, 8, 0, 0, 0, time.Local)
+	put := func(format string, args ...any) {
+		fmt.Fprintf(&b, "%s: host=n1, jobid=7, %s\n", at.Format("2006-01-02T15:04:05"), fmt.Sprintf(format, args...))
+	}
+	id := 0
+	for i, n := range runs {
+		put("event=START, procs=4, nodes=2")
+		if i > 0 {
+			put("event=RESTART_SUCCESS, dset=%d, secs=60.000000", id)
+		}
+		for range n {
+			at = at.Add(1000 * time.Second)
+			put("event=COMPUTE_END, secs=1000.000000")
+			at = at.Add(20 * time.Second)
+			id++
+			put(`event=CHECKPOINT_END, dset=%d, name="c.%d", secs=20.000000`, id, id)
+		}
+	}
+	put(`event=HALT, note="SCR_FINALIZE_CALLED"`)
+	clitest.Check(t, os.WriteFile(filepath.Join(prefix, ".scr", "log"), []byte(b.String()), 0o666))
+	return prefix
+}
+
+type intervalJSON struct {
+	Log                 string
+	Cost, MTBF, Restart float64
+	Runs, Failures      int64
+	Checkpoints         int64
+	Lasted              float64
+	Intervals           []struct {
+		Method                                   string
+		Seconds, Overhead, Checkpoints, Failures float64
+	}
+}
+
+func TestScrIntervalFromLog(t *testing.T) {
+	prefix := scrLog(t, 4, 6, 5) // two failures in 15 * 1020 s
+	var x intervalJSON
+	clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, "scr", "interval", "--json", prefix)), &x))
+	if x.Cost != 20 || x.MTBF != 15*1020/2 || x.Restart != 60 || x.Runs != 3 || x.Failures != 2 || x.Checkpoints != 15 || x.Lasted != 15*1020 || len(x.Intervals) != 3 {
+		t.Fatalf("%+v", x)
+	}
+	c, m := x.Cost, x.MTBF
+	young := math.Sqrt(2 * c * m)
+	daly := young*(1+math.Sqrt(c/(2*m))/3+c/(18*m)) - c
+	for i, want := range []float64{young, daly, 1000} {
+		got := x.Intervals[i]
+		if math.Abs(got.Seconds-want) > 1e-6 || math.Abs(got.Checkpoints-c/want) > 1e-9 || math.Abs(got.Checkpoints+got.Failures-got.Overhead) > 1e-9 {
+			t.Errorf("%+v, want %v s", got, want)
+		}
+	}
+	out := clitest.Good(t, "scr", "interval", prefix)
+	for _, w := range []string{"3 runs", "2 failures", "15 checkpoints", "cost of a checkpoint 20 s", "2 h 8 min", "restart 1 min", "Young", "Daly", "so far", "16 min 40 s", "SCR_CHECKPOINT_SECONDS=540"} {
+		if !strings.Contains(out, w) {
+			t.Errorf("no %q in\n%s", w, out)
+		}
+	}
+	if again := clitest.Good(t, "scr", "interval", "--log", filepath.Join(prefix, ".scr", "log")); again != out {
+		t.Errorf("--log gives\n%s", again)
+	}
+	t.Setenv("SCR_PREFIX", prefix)
+	if again := clitest.Good(t, "scr", "interval"); again != out {
+		t.Errorf("SCR_PREFIX gives\n%s", again)
+	}
+	if out := clitest.Good(t, "scr", "interval", "--cost", "40", "--restart", "0", prefix); !strings.Contains(out, "cost of a checkpoint 40 s") || !strings.Contains(out, "restart 0 s") {
+		t.Errorf("what is given does not win:\n%s", out)
+	}
+}
+
+// TestPaceOptimum: the interval of Daly is the minimum of the overhead, where the cost is small.
+func TestPaceOptimum(t *testing.T) {
+	for _, c := range []struct{ cost, mtbf, restart float64 }{{1, 1000, 0}, {45, 21600, 100}, {60, 86400, 3600}} {
+		p := runlog.Pace{Cost: c.cost, MTBF: c.mtbf, Restart: c.restart}
+		best, at := math.Inf(1), 0.0
+		for x := 1.0; x < c.mtbf; x *= 1.001 {
+			if all, _ := p.Overhead(x); all < best {
+				best, at = all, x
+			}
+		}
+		var x intervalJSON
+		clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, "scr", "interval", "--json", "--cost", fmt.Sprint(c.cost), "--mtbf", fmt.Sprint(c.mtbf), "--restart", fmt.Sprint(c.restart))), &x))
+		if daly := x.Intervals[1]; math.Abs(daly.Seconds-at) > 0.01*at || math.Abs(daly.Overhead-best) > 1e-4*best {
+			t.Errorf("%+v: the minimum is %v at %v s, Daly says %+v", c, best, at, daly)
+		}
+	}
+}
+
+func TestScrIntervalUnknown(t *testing.T) {
+	well := scrLog(t, 3) // no failure
+	clitest.Bad(t, cli.Failed, "the log holds no failure in 51 min of 1 run, so that the mean time between failures is not known (--mtbf says it; it is hardly less than 51 min", "scr", "interval", well)
+	clitest.Good(t, "scr", "interval", "--mtbf", "12h", well)
+	clitest.Bad(t, cli.Failed, "the log holds no checkpoint", "scr", "interval", scrLog(t, 0, 0))
+	clitest.Bad(t, cli.Failed, "within a second", "scr", "interval", "--cost", "1", scrLog(t, 0, 0))
+	empty := t.TempDir()
+	clitest.Bad(t, cli.Failed, "no .scr in this directory", "scr", "interval", empty)
+	clitest.Check(t, os.Mkdir(filepath.Join(empty, ".scr"), 0o777))
+	clitest.Bad(t, cli.Failed, "SCR_LOG_ENABLE=1", "scr", "interval", empty)
+	text := filepath.Join(empty, "text")
+	clitest.Check(t, os.WriteFile(text, []byte("no log\nat all\n"), 0o666))
+	clitest.Bad(t, cli.Failed, "is no log of SCR", "scr", "interval", "--log", text)
+	clitest.Bad(t, cli.Failed, "no such file", "scr", "interval", "--log", text+"x")
+	for _, c := range [][]string{{"do not go together", "--log", text, empty}, {".png or .svg", "--plot", "x.pdf"}, {"--force goes with --plot", "--force"}, {"want 90s", "--cost", "5q"},
+		{"more than 0", "--cost", "0"}, {"want 90s", "--mtbf", "-5"}, {"want 90s", "--mtbf", "NaN"}, {"too many", "a", "b"}, {"--width 10", "--plot", "x.png", "--width", "10"}} {
+		clitest.Bad(t, cli.Failed, c[0], append([]string{"scr", "interval"}, c[1:]...)...)
+	}
+}
+
+func TestScrIntervalPlot(t *testing.T) {
+	dir := t.TempDir()
+	for i, args := range [][]string{
+		{"--cost", "45s", "--mtbf", "6h"}, {"--cost", "3h", "--mtbf", "1h"}, {"--cost", "1us", "--mtbf", "365d"}, {"--cost", "100d", "--mtbf", "1s"},
+		{"--cost", "45s", "--mtbf", "6h", "--restart", "365d"}, {"--width", "400", "--cost", "45s", "--mtbf", "6h"}, {scrLog(t, 4, 6, 5)},
+	} {
+		name := filepath.Join(dir, fmt.Sprintf("%d.png", i))
+		out := clitest.Good(t, append([]string{"scr", "interval", "--plot", name}, args...)...)
+		b, err := os.ReadFile(name)
+		clitest.Check(t, err)
+		img, err := png.Decode(bytes.NewReader(b))
+		if err != nil || !strings.Contains(out, name) {
+			t.Fatalf("%v: %v, %s", args, err, out)
+		}
+		colors := map[[3]uint32]int{}
+		for y := range img.Bounds().Dy() {
+			for x := range img.Bounds().Dx() {
+				r, g, b, _ := img.At(x, y).RGBA()
+				colors[[3]uint32{r >> 8, g >> 8, b >> 8}]++
+			}
+		}
+		for _, m := range []string{"Young", "Daly"} {
+			if c := scrtools.PaceMarks[m]; colors[[3]uint32{uint32(c.R), uint32(c.G), uint32(c.B)}] < 50 {
+				t.Errorf("%v: %s is not to be seen", args, m)
+			}
+		}
+	}
+	clitest.Bad(t, cli.Failed, "--force replaces it", "scr", "interval", "--cost", "1", "--mtbf", "9", "--plot", filepath.Join(dir, "0.png"))
+	clitest.Good(t, "scr", "interval", "--cost", "1", "--mtbf", "9", "--force", "--plot", filepath.Join(dir, "0.png"))
+
+	name := filepath.Join(dir, "x.svg")
+	clitest.Good(t, "scr", "interval", "--cost", "1", "--mtbf", "9", "--title", "a <b> & c", "--plot", name)
+	f, err := os.Open(name)
+	clitest.Check(t, err)
+	defer f.Close()
+	for d := xml.NewDecoder(f); ; {
+		_, err := d.Token()
+		if err == io.EOF {
+			break
+		}
+		clitest.Check(t, err)
+	}
+}
+
+func TestSpan(t *testing.T) {
+	for in, want := range map[string]time.Duration{"90": 90 * time.Second, "1.5": 1500 * time.Millisecond, "6h30m": 390 * time.Minute, "2d": 48 * time.Hour, "1d12h": 36 * time.Hour, "0": 0} {
+		if got, err := cli.ParseSpan(in); err != nil || got != want {
+			t.Errorf("%s: %v, %v", in, got, err)
+		}
+	}
+	for d, want := range map[time.Duration]string{0: "0 s", 448 * time.Microsecond: "448 us", 45 * time.Millisecond: "45 ms", 9999 * time.Millisecond: "10 s", 59990 * time.Millisecond: "1 min",
+		90 * time.Second: "1 min 30 s", 3599900 * time.Millisecond: "1 h", 8 * time.Hour: "8 h", 86399 * time.Second: "1 d", 60 * time.Hour: "2 d 12 h", 9000 * time.Hour: "375 d"} {
+		if got := cli.SpanText(d); got != want {
+			t.Errorf("%v: %s, want %s", d, got, want)
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package scrtools
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"blobio/internal/cli"
+)
+
+func newScrNodes(e *cli.Env) *cobra.Command {
+	var set int
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "nodes [PREFIX]",
+		Short: "Tell how many nodes the last run had, or set it",
+		Long: `Tell how many nodes the last run had. The library writes that when it starts
+(.scr/nodes.scr), and "scr run" takes as many for the next run, unless it is told
+otherwise; the other nodes of the allocation are spare ones. --set changes it.
+
+Exit codes: 0 good, 1 not known, 2 could not run.
+
+JSON: {"prefix", "nodes"}; null if it is not known.`,
+		Example: `  blobio scr nodes /p/sim
+  blobio scr nodes --set 4 /p/sim     # the next run is to have four
+  N=$(blobio scr nodes /p/sim) || N=$ALL`,
+		Args: cli.MaxArgs(1, "one prefix directory"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			changed := cmd.Flags().Changed("set")
+			if changed && set < 1 {
+				return cli.Usagef("--set %d, want at least 1", set)
+			}
+			d, err := scrPrefix(args)
+			if err != nil {
+				return err
+			}
+			if changed {
+				if err := d.Create(); err != nil {
+					return err
+				}
+				if err := d.WriteNodes(set); err != nil {
+					return err
+				}
+			}
+			n, ok, err := d.ReadNodes()
+			if err != nil {
+				return cli.WithHint(err, "scr nodes --set writes it anew")
+			}
+			if !ok {
+				e.Code = cli.Findings
+			}
+			switch {
+			case asJSON && ok:
+				return e.PrintJSON(map[string]any{"prefix": d.Path, "nodes": n})
+			case asJSON:
+				return e.PrintJSON(map[string]any{"prefix": d.Path, "nodes": nil})
+			case ok:
+				fmt.Fprintln(e.Out, n)
+			default:
+				fmt.Fprintf(e.Stderr, "blobio: %s: not known: no run wrote it since the allocation began\n", d.Path)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().IntVar(&set, "set", 0, "set it to `N`")
+	cli.JsonFlag(cmd, &asJSON)
+	return cmd
+}

@@ -1,0 +1,260 @@
+package scrtools
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"blobio/internal/cli"
+	"blobio/scr/config"
+)
+
+type scrParamsFlags struct {
+	set, long, manual, asJSON bool
+	user, system, from        string
+}
+
+func newScrParams(e *cli.Env) *cobra.Command {
+	var f scrParamsFlags
+	cmd := &cobra.Command{
+		Use:   "params [NAME...]",
+		Short: "List all parameters, their values here, and where each was set",
+		Long: `List all parameters of SCR, their values here, and where each was set: environment,
+user file ($SCR_CONF_FILE, else .scrconf in the prefix directory), system file, or
+default. What a program sets by itself is not known here (see .scr/app.conf).
+A NAME is a parameter, or a part of some: flush lists SCR_FLUSH, SCR_FLUSH_ASYNC, ...
+
+Lines of stores, groups and redundancy descriptors follow, as far as there are any.
+Settings that have no effect, and values that make no sense, are told with the line
+of their file. --manual explains where parameters are set, the syntax of the files, all
+parameters and all descriptors.
+
+Exit codes: 0 good, 1 a value makes no sense, 2 could not run (a file cannot be read,
+no such parameter).
+
+JSON: {"params": [{name, value, set, source, file, line, default, kind, choices,
+generations, help}], "lines": [{line, source, file, number}], "notes": [...],
+"errors": [...]}.`,
+		Example: `  blobio scr params                      # all of them
+  blobio scr params --set                # what is not as by default
+  blobio scr params --long flush crc     # with their meaning
+  blobio scr params --manual | less      # parameters, files and descriptors explained
+  SCR_FLUSH=5 blobio scr params SCR_FLUSH
+  blobio scr params --user-file job.conf --system-file /etc/scr.conf`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.manual {
+				return config.WriteManual(e.Out)
+			}
+			return f.run(e, args)
+		},
+	}
+	fl := cmd.Flags()
+	fl.BoolVarP(&f.set, "set", "s", false, "only those that something sets")
+	fl.BoolVarP(&f.long, "long", "l", false, "with kind, default and meaning")
+	fl.BoolVar(&f.manual, "manual", false, "explain parameters, files and descriptors, and do nothing else")
+	fl.StringVar(&f.user, "user-file", "", "user `FILE`, instead of the one that SCR would take")
+	fl.StringVar(&f.system, "system-file", config.DefaultSystemFile, "system `FILE`; it need not be there")
+	fl.StringVar(&f.from, "dir", "", "`DIR` where relative names start, and the prefix directory if SCR_PREFIX is not set (default: the working directory)")
+	cli.JsonFlag(cmd, &f.asJSON)
+	_ = cmd.MarkFlagFilename("user-file")
+	return cmd
+}
+
+// scrParam is a parameter, as JSON has it.
+type scrParam struct {
+	Name    string   `json:"name"`
+	Value   string   `json:"value"`
+	Set     bool     `json:"set"` // by anything but the default
+	Source  string   `json:"source"`
+	File    string   `json:"file,omitempty"`
+	Line    int      `json:"line,omitempty"`
+	Default string   `json:"default"`
+	Kind    string   `json:"kind"`
+	Choices []string `json:"choices,omitempty"`
+	Gen     string   `json:"generations"`
+	Help    string   `json:"help"`
+}
+
+// scrConfLine is a line of stores, groups or descriptors, as JSON has it.
+type scrConfLine struct {
+	Line   string `json:"line"`
+	Source string `json:"source"`
+	File   string `json:"file,omitempty"`
+	Number int    `json:"number,omitempty"`
+}
+
+func (f *scrParamsFlags) run(e *cli.Env, names []string) error {
+	if f.from != "" {
+		if err := needDir(f.from); err != nil {
+			return err
+		}
+	}
+	set, err := config.Load(config.Sources{Dir: f.from, UserFile: f.user, SystemFile: f.system})
+	if err != nil {
+		return err
+	}
+	rows, err := f.choose(set.Settings(), names)
+	if err != nil {
+		return err
+	}
+	lines := []scrConfLine{}
+	if len(names) == 0 {
+		lines = scrConfLines(set)
+	}
+	notes, faults := []string{}, []string{}
+	for _, n := range set.Notes() {
+		notes = append(notes, n.String())
+	}
+	if err := set.Check(); err != nil {
+		e.Code = cli.Findings
+		for _, l := range strings.Split(err.Error(), "\n") {
+			if x := cli.ErrorText(errors.New(l)); !slices.Contains(faults, x) { // a descriptor may have it, too
+				faults = append(faults, x)
+			}
+		}
+	}
+	if f.asJSON {
+		return e.PrintJSON(map[string]any{"params": rows, "lines": lines, "notes": notes, "errors": faults})
+	}
+	if f.long {
+		f.printLong(e, rows)
+	} else if len(rows) > 0 {
+		t := e.NewTable("", "NAME", "VALUE", "SET BY")
+		for _, r := range rows {
+			by := ""
+			if r.Set {
+				by = r.by()
+			}
+			t.Row(r.Name, scrValue(r.Value), by)
+		}
+		t.Flush()
+	}
+	if len(rows) == 0 && f.set {
+		fmt.Fprintln(e.Out, "nothing is set: all parameters have their defaults")
+	}
+	if len(lines) > 0 {
+		fmt.Fprintln(e.Out)
+		t := e.NewTable("", "LINE", "SET BY")
+		for _, l := range lines {
+			by := l.Source
+			if l.File != "" {
+				by = fmt.Sprintf("%s:%d", l.File, l.Number)
+			}
+			t.Row(clean(l.Line), by)
+		}
+		t.Flush()
+	}
+	for _, n := range notes {
+		fmt.Fprintln(e.Out, "note: "+clean(n))
+	}
+	for _, x := range faults {
+		fmt.Fprintln(e.Out, "error: "+clean(x))
+	}
+	return nil
+}
+
+// choose makes the rows of the settings that are asked for.
+func (f *scrParamsFlags) choose(all []config.Setting, names []string) ([]scrParam, error) {
+	match := make([]string, len(names))
+	for i, n := range names {
+		match[i] = strings.ToUpper(n)
+		if _, exact := config.Find(match[i]); !exact && !slices.ContainsFunc(all, func(s config.Setting) bool { return strings.Contains(s.Name, match[i]) }) {
+			return nil, cli.WithHint(fmt.Errorf("no parameter %q", n), "scr params lists them")
+		}
+	}
+	rows := []scrParam{}
+	for _, s := range all {
+		if len(match) > 0 && !slices.ContainsFunc(match, func(m string) bool {
+			if _, exact := config.Find(m); exact {
+				return s.Name == m
+			}
+			return strings.Contains(s.Name, m)
+		}) {
+			continue
+		}
+		v := s.Value
+		r := scrParam{Name: s.Name, Value: v.Text, Set: v.Origin.Source != config.Unset && v.Origin.Source != config.Default, Source: v.Origin.Source.String(),
+			File: v.Origin.File, Line: v.Origin.Line, Default: s.Default, Kind: s.Kind.String(), Choices: s.Choices, Gen: s.Gen, Help: s.Help}
+		if r.Set || !f.set {
+			rows = append(rows, r)
+		}
+	}
+	return rows, nil
+}
+
+// by says where a parameter was set.
+func (r scrParam) by() string {
+	if r.File != "" {
+		return fmt.Sprintf("%s:%d", r.File, r.Line)
+	}
+	return r.Source
+}
+
+func scrValue(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return clean(s)
+}
+
+func (f *scrParamsFlags) printLong(e *cli.Env, rows []scrParam) {
+	for i, r := range rows {
+		if i > 0 {
+			fmt.Fprintln(e.Out)
+		}
+		fmt.Fprintf(e.Out, "%s = %s", r.Name, scrValue(r.Value))
+		if r.Set {
+			fmt.Fprintf(e.Out, "   (%s; default %s)", r.by(), scrValue(r.Default))
+		}
+		kind := r.Kind
+		if len(r.Choices) > 0 {
+			kind = strings.Join(r.Choices, ", ")
+		}
+		gen := "SCR generations " + r.Gen
+		if r.Gen == "own" {
+			gen = "blobio only"
+		}
+		fmt.Fprintf(e.Out, "    [%s; %s]\n", kind, gen)
+		for _, l := range wrapText(r.Help, 88) {
+			fmt.Fprintln(e.Out, "    "+l)
+		}
+	}
+}
+
+// wrapText breaks a text into lines of at most width characters, where its words allow.
+func wrapText(s string, width int) (lines []string) {
+	line := ""
+	for _, w := range strings.Fields(s) {
+		if line != "" && len([]rune(line))+1+len([]rune(w)) > width {
+			lines, line = append(lines, line), ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += w
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// scrConfLines are the lines of stores, groups and descriptors that are in effect.
+func scrConfLines(set *config.Set) []scrConfLine {
+	lines := []scrConfLine{}
+	for _, key := range []string{"GROUPS", "STORE", "CKPT", "CNTLDIR", "CACHEDIR", "CACHE"} {
+		entries, from := set.Lines(key)
+		for _, en := range entries {
+			text := en.Key + "=" + en.Value
+			for _, c := range en.Children {
+				text += " " + c.Key + "=" + c.Value
+			}
+			lines = append(lines, scrConfLine{text, from.Source.String(), from.File, en.Line})
+		}
+	}
+	return lines
+}

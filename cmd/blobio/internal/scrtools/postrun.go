@@ -1,0 +1,126 @@
+package scrtools
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"blobio/internal/cli"
+	"blobio/scr/hostlist"
+	"blobio/scr/runloop"
+)
+
+func newScrPostrun(e *cli.Env) *cobra.Command {
+	var a scrAlloc
+	var asJSON, noTests bool
+	cmd := &cobra.Command{
+		Use:   "postrun [PREFIX]",
+		Short: "Save checkpoints from the caches after the last run: what scr run does at its end",
+		Long: `Save what is only in the caches of the nodes, after the last run of an allocation and
+before it ends: the nodes are tested, those that are up copy output and then the
+newest checkpoint that can be saved to the prefix directory, what was on lost nodes
+is rebuilt, and the index says what the next allocation starts from.
+
+If this host stands for the nodes (--remote local), their caches are read from here;
+otherwise "blobio scr scavenge" is run on each node.
+
+Exit codes: 0 saved (or there was nothing to save), 1 something could not be saved,
+2 could not run, or no node is up.
+
+JSON: {"nodes", "down": [{node, test, reason}], "datasets": [as of scr rebuild],
+"current", "checkpoint", "failed": [{node, id, error}]}: nodes that something could
+not be copied from.`,
+		Example: `  blobio scr postrun /p/sim
+  blobio scr postrun --nodes 'n[1-5]' --down n3 /p/sim
+  blobio scr postrun --nodes 'n[1-5]' --node-root /tmp/nodes /p/sim`,
+		Args: cli.MaxArgs(1, "one prefix directory"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			if len(args) > 0 {
+				a.prefix = args[0]
+			}
+			if noTests {
+				a.tests = "none"
+			}
+			if err := a.load(false); err != nil {
+				return err
+			}
+			if a.reach == nil {
+				return cli.Usagef("--remote none: nothing can be saved from nodes that are not reached")
+			}
+			if on, err := a.params.Flag("SCR_ENABLE"); err != nil {
+				return err
+			} else if !on {
+				fmt.Fprintln(e.Stderr, "blobio: SCR_ENABLE is 0: nothing to do")
+				return nil
+			}
+			checker, err := a.checker()
+			if err != nil {
+				return err
+			}
+			down, skipped, err := checker.Check(ctx, a.source.Nodes)
+			if err != nil {
+				return err
+			}
+			up := hostlist.Diff(a.source.Nodes, checker.DownNodes())
+			if len(up) == 0 && len(down) > 0 { // the reasons would be lost with the error
+				more := ""
+				if n := len(down) - 1; n > 0 {
+					more = fmt.Sprintf("; and %d more", n)
+				}
+				return fmt.Errorf("no node is up: %v%s", down[0], more)
+			}
+			rep, err := a.salvage(ctx, up)
+			if err != nil {
+				return err
+			}
+			all := []scrRebuilt{}
+			for _, t := range rep.Tried {
+				r := rebuiltOf(e, t.ID, t.Result, t.Err)
+				r.Name = cmp.Or(r.Name, t.Dataset.Name)
+				all = append(all, r)
+			}
+			if asJSON {
+				failed := []map[string]any{}
+				for _, t := range rep.Tried {
+					for _, n := range up {
+						if err := t.Nodes[n]; err != nil {
+							failed = append(failed, map[string]any{"node": n, "id": t.ID, "error": elsewhere(salvageText(err))})
+						}
+					}
+				}
+				return e.PrintJSON(map[string]any{"nodes": a.source.Nodes, "down": append([]runloop.Down{}, down...),
+					"datasets": all, "current": rep.Current, "checkpoint": rep.Safe, "failed": failed})
+			}
+			printTests(e, a.source.Nodes, down, skipped)
+			for _, t := range rep.Tried {
+				for _, n := range up {
+					if err := t.Nodes[n]; err != nil {
+						fmt.Fprintf(e.Out, "%s: dataset %d: %s\n", n, t.ID, elsewhere(salvageText(err)))
+					}
+				}
+			}
+			if len(all) == 0 {
+				fmt.Fprintln(e.Out, "there is nothing to save")
+			} else if err := printRebuilt(e, all, false); err != nil {
+				return err
+			}
+			if rep.Current != "" {
+				fmt.Fprintf(e.Out, "the next run starts from %s\n", rep.Current)
+			}
+			return nil
+		},
+	}
+	a.flags(cmd)
+	cmd.Flags().Lookup("prefix").Hidden = true
+	cmd.Flags().BoolVar(&noTests, "no-tests", false, "test no node: use all but those of --down and --exclude")
+	cli.JsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// elsewhere names the verb that has the flag that a text of scr scavenge speaks of.
+func elsewhere(text string) string {
+	return strings.Replace(text, "see --was", "see scr scavenge --was", 1)
+}

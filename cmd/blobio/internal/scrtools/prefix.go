@@ -1,0 +1,104 @@
+package scrtools
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"blobio/internal/cli"
+	"blobio/internal/fault"
+	"blobio/internal/vfs"
+	"blobio/scr/prefixdir"
+)
+
+// scrPrefix opens the prefix directory that the arguments name, or the environment.
+func scrPrefix(args []string) (*prefixdir.Dir, error) {
+	path := cmp.Or(append(args, os.Getenv("SCR_PREFIX"), ".")...)
+	if err := needDir(path); err != nil {
+		return nil, err
+	}
+	d := prefixdir.Open(nil, path)
+	d.Shared = os.Getenv(prefixdir.EnvShared) == "1"
+	for _, name := range []string{prefixdir.MetaDir, "index.scr"} {
+		switch _, err := vfs.OS.Stat(filepath.Join(path, name)); {
+		case err == nil:
+			return d, nil
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, err
+		}
+	}
+	hint := "a prefix directory of SCR holds " + prefixdir.MetaDir
+	if len(args) == 0 {
+		hint = "name a prefix directory, or set SCR_PREFIX"
+	}
+	return nil, cli.WithHint(fmt.Errorf("%s: no %s in this directory", path, prefixdir.MetaDir), hint)
+}
+
+// onlyOne demands that at most one of some flags is given, and returns it.
+func onlyOne(cmd *cobra.Command, names ...string) (given string, err error) {
+	for _, n := range names {
+		if !cmd.Flags().Changed(n) {
+			continue
+		}
+		if given != "" {
+			return "", cli.Usagef("--%s and --%s do not go together", given, n)
+		}
+		given = n
+	}
+	return given, nil
+}
+
+// scrTime reads a time: YYYY-MM-DDThh:mm:ss (local), the same with a zone, hh:mm (the
+// next), seconds since 1970, now, or +2h30m (+600: seconds) from now.
+func scrTime(s string, now time.Time) (time.Time, error) {
+	if s == "now" {
+		return now, nil
+	}
+	if rest, ok := strings.CutPrefix(s, "+"); ok {
+		if d, err := time.ParseDuration(rest); err == nil && d >= 0 {
+			return now.Add(d), nil
+		}
+		if n, err := strconv.ParseUint(rest, 10, 32); err == nil {
+			return now.Add(time.Duration(n) * time.Second), nil
+		}
+		return time.Time{}, fmt.Errorf("time %q, want +2h30m, or seconds from now: +600", s)
+	}
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil && n >= 0 && n < 1<<37 {
+		return time.Unix(n, 0), nil
+	}
+	if t, err := time.Parse(time.RFC3339, s); err == nil {
+		return t, nil
+	}
+	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02"} {
+		if t, err := time.ParseInLocation(layout, s, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	if t, err := time.Parse("15:04", s); err == nil { // the next
+		at := time.Date(now.Year(), now.Month(), now.Day(), t.Hour(), t.Minute(), 0, 0, time.Local)
+		if at.Before(now) {
+			at = at.AddDate(0, 0, 1)
+		}
+		return at, nil
+	}
+	return time.Time{}, fmt.Errorf("time %q, want 2026-11-21T18:00:00, 18:00, +2h30m, or seconds since 1970", s)
+}
+
+// scrStamp writes a time as the index does; nothing if it is not known.
+func scrStamp(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.Local().Format("2006-01-02T15:04:05")
+}
+
+// clean makes a name from a file fit for a line of a terminal.
+func clean(s string) string { return fault.Quoted(s) }

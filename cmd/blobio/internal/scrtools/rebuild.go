@@ -1,0 +1,117 @@
+package scrtools
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"blobio/internal/cli"
+	"blobio/scr/salvage"
+)
+
+func newScrRebuild(e *cli.Env) *cobra.Command {
+	var f scrSaved
+	var noIndex, current bool
+	cmd := &cobra.Command{
+		Use:   "rebuild [PREFIX]",
+		Short: "Make the lost files of scavenged datasets from their redundancy, and list them",
+		Long: `Make the lost files of scavenged datasets from their redundancy, without ranks:
+first the file maps, then the files. What does not match its checksum counts as
+lost. Then the map and the summary of each dataset are written, and the index lists
+it as complete. Datasets that are complete already are left alone.
+
+A dataset of which too much is lost stays as it is, and is not listed as complete.
+It may be scavenged again, and rebuilt then.
+
+Exit codes: 0 all datasets are complete, 1 some could not be rebuilt, 2 could not
+run.
+
+JSON: {"datasets": [{id, name, ok, safe, ranks, files, bytes, verified, rebuilt:
+[...], damaged: [...], error}]}.`,
+		Example: `  blobio scr rebuild /p/sim
+  blobio scr rebuild --id 4 --current /p/sim    # the next run starts from it
+  blobio scr rebuild --no-index /p/sim          # mend the files, leave the index`,
+		Args: cli.MaxArgs(1, "one prefix directory"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, err := f.open(args)
+			if err != nil {
+				return err
+			}
+			if noIndex && current {
+				return cli.Usagef("--current needs the index, so not --no-index")
+			}
+			ids, err := f.ids(d)
+			if err != nil {
+				return err
+			}
+			all := []scrRebuilt{}
+			for _, id := range ids {
+				o := salvage.Options{Prefix: d, Was: f.was, ID: id, Current: current}
+				do := salvage.Index
+				if noIndex {
+					do = salvage.Rebuild
+				}
+				res, err := do(cmd.Context(), o)
+				if cmd.Context().Err() != nil {
+					return err
+				}
+				all = append(all, rebuiltOf(e, id, res, err))
+			}
+			return printRebuilt(e, all, f.asJSON)
+		},
+	}
+	f.flags(cmd, "rebuild this dataset only (default: all)")
+	cmd.Flags().BoolVar(&noIndex, "no-index", false, "do not list datasets in the index")
+	cmd.Flags().BoolVar(&current, "current", false, "make the dataset (of several, the newest) the one to start from")
+	return cmd
+}
+
+// scrRebuilt is a dataset that was rebuilt, or not.
+type scrRebuilt struct {
+	ID       int      `json:"id"`
+	Name     string   `json:"name"`
+	OK       bool     `json:"ok"`
+	Safe     bool     `json:"safe"` // it was complete before
+	Ranks    int      `json:"ranks"`
+	Files    int64    `json:"files"`
+	Bytes    int64    `json:"bytes"`
+	Verified bool     `json:"verified"`
+	Rebuilt  []string `json:"rebuilt"`
+	Damaged  []string `json:"damaged"`
+	Error    string   `json:"error,omitempty"`
+}
+
+func rebuiltOf(e *cli.Env, id int, res *salvage.Result, err error) scrRebuilt {
+	r := scrRebuilt{ID: id, Rebuilt: []string{}, Damaged: []string{}}
+	if err != nil {
+		e.Code = cli.Findings
+		r.Error = strings.TrimPrefix(salvageText(err), fmt.Sprintf("dataset %d: ", id))
+		return r
+	}
+	r.Name, r.OK, r.Safe, r.Ranks, r.Verified = res.Dataset.Name, true, res.Safe, res.Ranks, res.Verified
+	r.Files, r.Bytes = res.Totals()
+	r.Rebuilt, r.Damaged = append(r.Rebuilt, res.Rebuilt...), append(r.Damaged, res.Damaged...)
+	return r
+}
+
+func printRebuilt(e *cli.Env, all []scrRebuilt, asJSON bool) error {
+	if asJSON {
+		return e.PrintJSON(map[string]any{"datasets": all})
+	}
+	for _, r := range all {
+		switch {
+		case !r.OK:
+			fmt.Fprintf(e.Out, "dataset %d is not saved: %s\n", r.ID, r.Error)
+		case r.Safe:
+			fmt.Fprintf(e.Out, "dataset %d %s was complete already\n", r.ID, r.Name)
+		default:
+			fmt.Fprintf(e.Out, "dataset %d %s is whole: %s of %s, %s; %d rebuilt, %d because of damage\n",
+				r.ID, r.Name, cli.Plural(r.Files, "file"), cli.Plural(r.Ranks, "rank"), cli.HumanBytes(r.Bytes), len(r.Rebuilt), len(r.Damaged))
+		}
+	}
+	if len(all) == 0 {
+		fmt.Fprintln(e.Out, "nothing was scavenged")
+	}
+	return nil
+}

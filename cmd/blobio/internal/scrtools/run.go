@@ -1,0 +1,401 @@
+package scrtools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"blobio/internal/cli"
+	"blobio/scr/hostlist"
+	"blobio/scr/runloop"
+)
+
+// scrRunFlags are the flags of run.
+type scrRunFlags struct {
+	scrAlloc
+	launcher          string
+	launcherArgs      []string
+	use, per          int
+	runs, minNodes    int
+	pause, grace      time.Duration
+	watch, watchPFS   time.Duration
+	heartbeat         []string
+	noSalvage, dryRun bool
+	transfer          bool
+	asJSON            bool
+}
+
+func newScrRun(e *cli.Env) *cobra.Command {
+	var f scrRunFlags
+	cmd := &cobra.Command{
+		Use:   "run [flags] -- PROGRAM [ARG...]",
+		Short: "Run a program in an allocation, again without the bad nodes when some fail",
+		Long: `Run a program on the nodes of an allocation. When a run fails, the nodes are tested,
+those that are bad are left out for the rest of the allocation, and the program is
+started again on as many nodes as before, on spare ones where nodes were lost, so
+that it can restart from its caches. At the end, checkpoints that are only in caches
+are saved to the prefix directory.
+
+The loop ends when the program ends with exit code 0, when the runs are used up
+(--runs), when a halt condition holds (see "scr halt"), when too few nodes are left,
+or by ctrl-C, which ends the program and saves its checkpoints; a second ctrl-C ends
+it at once and saves nothing. A run may be watched: --watchdog ends it when nothing
+moves in the prefix directory for that long.
+
+With --transfer a transfer process (see "scr transfer") runs on each node of a run,
+lives on when the run ends, and ends with the loop, before the salvage. The program
+gets BLOBIO_TRANSFER=1, by which its session leaves background flushes
+(SCR_FLUSH_ASYNC=1) to those processes.
+
+The launcher local starts processes on this host. With --node-root, each name in
+--nodes stands for a node with a private directory below it. Processes learn their
+place from BLOBIO_RANK, BLOBIO_SIZE, BLOBIO_NODE and BLOBIO_NODE_DIR.
+
+Messages of the loop go to standard error, and so does the standard output of the
+program if --json is given. --dry-run tests the nodes and prints what would be
+started, and starts nothing (but makes the directories of --node-root).
+
+Exit codes: 0 the program ended well, 1 it did not, or a checkpoint could not be
+saved, 2 could not run.
+
+JSON: {"stop", "why", "runs": [{run, nodes, exit: {code, failed: [{rank, node, what}]},
+hung, down: [{node, test, reason}]}], "down": [...], "skipped": [{test, why}],
+"salvage"}; with --dry-run {"nodes", "from", "launcher", "tests", "down", "use",
+"needs", "command": [[...]], "runs", "prefix"}.`,
+		Example: `  blobio scr run --runs 5 -- ./heat input.txt              # all nodes of the job
+  blobio scr run --use 4 --runs 3 -- ./heat input.txt       # the others are spare
+  blobio scr run --launcher mpirun --per-node 32 -- ./heat
+  blobio scr run --nodes 'n[1-5]' --node-root /tmp/nodes --use 4 -- ./heat   # 5 nodes on this host
+  blobio scr run --watchdog 30m --watchdog-pfs 2h --runs 9 -- ./heat
+  blobio scr run --transfer -s SCR_FLUSH_ASYNC=1 -- ./heat  # flush beside the program
+  blobio scr run --dry-run --use 4 -- ./heat`,
+		Args: cli.MinArgs(1, "a program to run, behind --"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.Context(), e, args)
+		},
+	}
+	f.scrAlloc.flags(cmd)
+	fl := cmd.Flags()
+	fl.SetInterspersed(false) // what follows the program is its own
+	fl.StringVarP(&f.launcher, "launcher", "l", "", "local, mpirun (Open MPI), mpiexec (MPICH), or srun (default: srun in a job of Slurm, else local)")
+	fl.StringArrayVar(&f.launcherArgs, "launcher-arg", nil, "argument for mpirun, mpiexec or srun, as often as needed")
+	fl.IntVarP(&f.use, "use", "u", 0, "nodes of a run; the others are spare (default: as many as it needs)")
+	fl.IntVarP(&f.per, "per-node", "p", 1, "processes on each node")
+	fl.IntVarP(&f.runs, "runs", "r", 0, "most runs in this allocation (SCR_RUNS)")
+	fl.IntVar(&f.minNodes, "min-nodes", 0, "nodes that a run needs (SCR_MIN_NODES; default: as many as the last run had, else all)")
+	fl.DurationVar(&f.pause, "pause", time.Minute, "time between two runs, for the nodes to clean up")
+	fl.DurationVar(&f.grace, "grace", 10*time.Second, "time from asking a run to end until it is ended")
+	fl.DurationVar(&f.watch, "watchdog", 0, "end a run that shows no sign of life for this long (SCR_WATCHDOG_TIMEOUT; 0: never)")
+	fl.DurationVar(&f.watchPFS, "watchdog-pfs", 0, "the same while a dataset is written to the prefix directory (SCR_WATCHDOG_TIMEOUT_PFS)")
+	fl.StringArrayVar(&f.heartbeat, "heartbeat", nil, "`FILE` whose changes are signs of life, too")
+	fl.BoolVar(&f.transfer, "transfer", false, "start a transfer process on each node, which copies in the background (SCR_FLUSH_ASYNC) and outlives a run")
+	fl.BoolVar(&f.noSalvage, "no-salvage", false, "do not save what is only in caches at the end")
+	fl.BoolVarP(&f.dryRun, "dry-run", "n", false, "print what would be done, and do not start anything")
+	cli.JsonFlag(cmd, &f.asJSON)
+	return cmd
+}
+
+// pick makes the launcher.
+func (f *scrRunFlags) pick() (runloop.Launcher, error) {
+	c := &runloop.Command{Extra: f.launcherArgs}
+	switch f.launcher {
+	case "local":
+		if len(f.launcherArgs) > 0 {
+			return nil, cli.Usagef("--launcher-arg is for mpirun, mpiexec and srun")
+		}
+		return f.local, nil
+	case "mpirun":
+		c.Style = runloop.OpenMPI
+	case "mpiexec":
+		c.Style = runloop.MPICH
+	case "srun":
+		c.Style = runloop.Slurm
+	default:
+		return nil, cli.Usagef("--launcher %q, want local, mpirun, mpiexec or srun", f.launcher)
+	}
+	return c, nil
+}
+
+func (f *scrRunFlags) run(ctx context.Context, e *cli.Env, args []string) error {
+	if f.launcher == "" {
+		f.launcher = "local"
+		if inSlurm() && f.root == "" {
+			f.launcher = "srun"
+		}
+	}
+	switch {
+	case f.use < 0 || f.per < 1 || f.runs < 0 || f.minNodes < 0:
+		return cli.Usagef("--use, --runs and --min-nodes want no negative numbers, --per-node at least 1")
+	case f.pause < 0 || f.grace < 0 || f.watch < 0 || f.watchPFS < 0:
+		return cli.Usagef("times must not be negative")
+	case f.watchPFS > 0 && f.watch == 0:
+		return cli.Usagef("--watchdog-pfs goes with --watchdog")
+	}
+	if err := f.load(f.launcher == "local"); err != nil {
+		return err
+	}
+	launcher, err := f.pick()
+	if err != nil {
+		return err
+	}
+	checker, err := f.checker()
+	if err != nil {
+		return err
+	}
+	o := runloop.Options{Launcher: launcher, Nodes: f.source.Nodes, Dir: f.dir, Checker: checker, Grace: max(f.grace, 1)}
+	if err := o.FromParams(f.params); err != nil {
+		return err
+	}
+	if f.launcher != "local" {
+		o.Own = f.own()
+	}
+	if f.runs > 0 {
+		o.Runs = f.runs
+	}
+	if f.minNodes > 0 {
+		o.MinNodes = f.minNodes
+	}
+	o.Use = f.use
+	o.Pause = f.pause
+	if f.pause == 0 {
+		o.Pause = -1
+	}
+	if f.watch > 0 {
+		o.Watchdog = &runloop.Watchdog{Timeout: f.watch, TimeoutPFS: f.watchPFS}
+	}
+	if o.Watchdog != nil {
+		o.Watchdog.Beat = runloop.FileBeat(f.dir, f.heartbeat...)
+	}
+	e.Stderr = shared(e.Stderr) // the loop and the program both write to it
+	for _, n := range f.params.Notes() {
+		fmt.Fprintf(e.Stderr, "scr run: note: %s\n", clean(n.String()))
+	}
+	o.Launch = runloop.Launch{Args: args, PerNode: f.per, Stdout: e.Stdout, Stderr: e.Stderr, Env: launchEnv(f.set)}
+	if f.asJSON {
+		o.Launch.Stdout = e.Stderr
+	}
+	if err := checkUse(&o); err != nil {
+		return err
+	}
+	if f.root != "" {
+		if err := f.local.Prepare(o.Nodes); err != nil {
+			return err
+		}
+	}
+	if f.dryRun {
+		return f.plan(ctx, e, &o)
+	}
+	if f.transfer {
+		if f.reach == nil {
+			return cli.Usagef("--transfer wants a way to the nodes (--remote)")
+		}
+		exe, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		if o.Transfers, err = runloop.TransfersOf(f.params, f.local, f.shell, exe); err != nil {
+			return err
+		}
+		o.Transfers.Stderr, o.Transfers.Say, o.Transfers.Grace = e.Stderr, scrSay(e), f.grace
+	}
+	return f.loop(ctx, e, o)
+}
+
+// launchEnv is the environment of the program: what --set says counts for it, too.
+func launchEnv(set []string) []string { return lastEnv(append(os.Environ(), set...)) }
+
+// checkUse says in words of the command line what the loop would refuse.
+func checkUse(o *runloop.Options) error {
+	switch n := len(o.Nodes); {
+	case o.Use > n:
+		return fmt.Errorf("%d nodes to use, and the allocation has %d: %s", o.Use, n, hostlist.Compress(o.Nodes))
+	case o.MinNodes > n:
+		return fmt.Errorf("a run needs %d nodes, and the allocation has %d: %s", o.MinNodes, n, hostlist.Compress(o.Nodes))
+	}
+	return nil
+}
+
+// loop makes the runs.
+func (f *scrRunFlags) loop(ctx context.Context, e *cli.Env, o runloop.Options) error {
+	say := scrSay(e)
+	o.Say = say
+	log, err := f.log()
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	o.Log = log
+	lost := false
+	if !f.noSalvage {
+		o.Salvage = func(ctx context.Context, up []string) error {
+			rep, err := f.scrAlloc.salvage(ctx, up)
+			if err != nil {
+				return err
+			}
+			text, bad := salvaged(rep)
+			lost = bad
+			say(text)
+			return nil
+		}
+	}
+	hurry, stop := secondSignal(ctx)
+	defer stop()
+	o.Hurry = hurry
+	e.Out.Flush() // the program writes beside it
+	rep, err := runloop.Run(ctx, o)
+	if err != nil {
+		return err
+	}
+	if rep.Err != nil && len(rep.Runs) == 0 {
+		return launchFailed(o.Launcher, rep)
+	}
+	if rep.Stop != runloop.Done || lost || rep.Salvage != "done" && o.Salvage != nil && len(rep.Runs) > 0 && !o.Plain {
+		e.Code = cli.Findings
+	}
+	if f.asJSON {
+		return e.PrintJSON(rep)
+	}
+	return nil
+}
+
+// launchFailed says why the first run could not be started.
+func launchFailed(l runloop.Launcher, rep *runloop.Report) error {
+	if errors.Is(rep.Err, exec.ErrNotFound) || errors.Is(rep.Err, fs.ErrNotExist) {
+		what := "is " + l.Name() + " loaded, and the program there?"
+		if l.Name() == "local" {
+			what = "is the program there?"
+		}
+		return cli.WithHint(rep.Err, what)
+	}
+	return rep.Err
+}
+
+// shared makes a writer that several goroutines may use. Files are that already.
+func shared(w io.Writer) io.Writer {
+	if _, ok := w.(*os.File); ok {
+		return w
+	}
+	return &sharedWriter{w: w}
+}
+
+type sharedWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (s *sharedWriter) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.w.Write(p)
+}
+
+// scrSay writes messages of the loop.
+func scrSay(e *cli.Env) func(string) {
+	return func(msg string) { fmt.Fprintln(e.Stderr, "scr run: "+msg) }
+}
+
+// secondSignal returns a channel that is closed by a signal that comes after ctx was ended by one. main gives up its
+// handling of signals then, so that this one would end the process and leave the program alone.
+func secondSignal(ctx context.Context) (<-chan struct{}, func()) {
+	sig := make(chan os.Signal, 4)
+	hurry, quit, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	signal.Notify(sig, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		defer close(done)
+		for n := 0; ; n++ {
+			select {
+			case <-quit:
+				return
+			case <-sig:
+				if n == 1 { // the first one is in ctx
+					close(hurry)
+				}
+			}
+		}
+	}()
+	return hurry, func() { signal.Stop(sig); close(quit); <-done }
+}
+
+// scrPlan is what a dry run prints.
+type scrPlan struct {
+	Nodes    []string          `json:"nodes"`
+	From     string            `json:"from"`
+	Prefix   string            `json:"prefix"`
+	Launcher string            `json:"launcher"`
+	Tests    []string          `json:"tests"`
+	Skipped  []runloop.Skipped `json:"skipped"`
+	Down     []runloop.Down    `json:"down"`
+	Needs    int               `json:"needs"`
+	Use      []string          `json:"use"` // nil: too few are up
+	Spare    []string          `json:"spare"`
+	Runs     int               `json:"runs"`
+	Command  [][]string        `json:"command"`
+}
+
+// plan tests the nodes and prints what would be started.
+func (f *scrRunFlags) plan(ctx context.Context, e *cli.Env, o *runloop.Options) error {
+	p := scrPlan{Nodes: o.Nodes, From: f.source.From, Prefix: f.dir.Path, Launcher: o.Launcher.Name(), Tests: testNames(o.Checker), Runs: o.Runs,
+		Skipped: []runloop.Skipped{}, Down: []runloop.Down{}, Use: []string{}, Spare: []string{}, Command: [][]string{}}
+	down, skipped, err := o.Checker.Check(ctx, o.Nodes)
+	if err != nil {
+		return err
+	}
+	p.Down, p.Skipped = append(p.Down, down...), append(p.Skipped, skipped...)
+	up := hostlist.Diff(o.Nodes, o.Checker.DownNodes())
+	p.Needs = o.MinNodes
+	if p.Needs == 0 { // the nodes file is of an earlier allocation: a run would remove it
+		p.Needs = len(o.Nodes)
+		if o.Use > 0 {
+			p.Needs = o.Use
+		}
+	}
+	if len(up) < p.Needs {
+		e.Code = cli.Findings
+	} else {
+		p.Use = runloop.Place(nil, up, min(max(p.Needs, o.Use), len(up)), o.Own)
+		p.Spare = append(p.Spare, hostlist.Diff(up, p.Use)...)
+		la := o.Launch
+		la.Run, la.Nodes, la.Down = 1, p.Use, o.Checker.DownNodes()
+		p.Command = o.Launcher.Plan(la)
+	}
+	if f.asJSON {
+		return e.PrintJSON(p)
+	}
+	fmt.Fprintf(e.Out, "prefix directory  %s\n", p.Prefix)
+	fmt.Fprintf(e.Out, "nodes             %s (%d, from %s)\n", hostlist.Compress(p.Nodes), len(p.Nodes), p.From)
+	fmt.Fprintf(e.Out, "node tests        %s\n", strings.Join(p.Tests, ", "))
+	for _, s := range p.Skipped {
+		fmt.Fprintf(e.Out, "  left out        %s: %s\n", s.Test, s.Why)
+	}
+	for _, d := range p.Down {
+		fmt.Fprintf(e.Out, "  down            %v\n", d)
+	}
+	fmt.Fprintf(e.Out, "runs              at most %d, %v between two\n", p.Runs, f.pause)
+	if len(p.Use) == 0 {
+		fmt.Fprintf(e.Out, "too few nodes     %d are up, a run needs %d\n", len(up), p.Needs)
+		return nil
+	}
+	fmt.Fprintf(e.Out, "used              %s\n", hostlist.Compress(p.Use))
+	if len(p.Spare) > 0 {
+		fmt.Fprintf(e.Out, "spare             %s\n", hostlist.Compress(p.Spare))
+	}
+	for i, argv := range p.Command {
+		if i == 8 && len(p.Command) > 9 {
+			fmt.Fprintf(e.Out, "                  ... and %d more\n", len(p.Command)-i)
+			break
+		}
+		fmt.Fprintf(e.Out, "%-18s%s\n", []string{"starts", ""}[min(i, 1)], strings.Join(argv, " "))
+	}
+	return nil
+}

@@ -1,0 +1,211 @@
+package scrtools
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"blobio/internal/cli"
+	"blobio/internal/vfs"
+	"blobio/kvtree"
+	"blobio/scr/prefixdir"
+	"blobio/scr/salvage"
+)
+
+// scrSaved are the flags of the verbs that work on what was scavenged.
+type scrSaved struct {
+	id     int
+	was    string
+	asJSON bool
+}
+
+func (f *scrSaved) flags(cmd *cobra.Command, id string) {
+	fl := cmd.Flags()
+	fl.IntVar(&f.id, "id", 0, id)
+	fl.StringVar(&f.was, "was", "", "the path that PREFIX had when the datasets were written, if it was moved")
+	cli.JsonFlag(cmd, &f.asJSON)
+}
+
+func (f *scrSaved) open(args []string) (*prefixdir.Dir, error) {
+	if f.id < 0 {
+		return nil, cli.Usagef("--id %d, want the number of a dataset", f.id)
+	}
+	return scrPrefix(args)
+}
+
+// ids are the datasets that were scavenged, or the one that is asked for.
+func (f *scrSaved) ids(d *prefixdir.Dir) ([]int, error) {
+	ids, err := salvage.Datasets(d)
+	if err != nil {
+		return nil, err
+	}
+	if f.id > 0 {
+		if !slices.Contains(ids, f.id) {
+			return nil, fmt.Errorf("%s: nothing was scavenged of dataset %d", d.Path, f.id)
+		}
+		return []int{f.id}, nil
+	}
+	return ids, nil
+}
+
+// salvagePackages are of no use on the command line.
+var salvagePackages = regexp.MustCompile(`(^|: |; )(?:(?:salvage|cachedir|prefixdir|redset|kvtree): )+`)
+
+// salvageText says an error of a dataset in one line.
+func salvageText(err error) string {
+	text := salvagePackages.ReplaceAllString(cli.ErrorText(err), "$1")
+	if errors.Is(err, salvage.ErrOutside) {
+		text += " (was PREFIX moved? see --was)"
+	}
+	return text
+}
+
+// scrOtherName is what is wrong, most of the time, where a cache seems to be empty.
+const scrOtherName = "scr check --control tells what is there; had the directory another name on the node? see --control THERE=HERE"
+
+func needDir(path string) error {
+	info, err := vfs.OS.Stat(path)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is a file, want a directory", path)
+	}
+	return err
+}
+
+func newScrScan(e *cli.Env) *cobra.Command {
+	var f scrSaved
+	var quick, tree bool
+	cmd := &cobra.Command{
+		Use:   "scan [PREFIX]",
+		Short: "Tell what was scavenged into a prefix directory, and what of it is missing",
+		Long: `Tell what was scavenged into a prefix directory, and what of it is missing: file
+maps, files and redundancy files of each rank, compared with the checksums that
+were made when they were copied, or by the run. Nothing is changed.
+
+Files are: good (they match a checksum), present (there is none to compare with),
+absent, wrong (another size, or never completed), damaged.
+
+Exit codes: 0 nothing is missing, 1 something is missing or damaged, 2 could not
+run.
+
+JSON: {"datasets": [{id, name, ranks, files, bytes, indexed, verified, missing:
+[{rank, what}], invalid: [...], unread: [...]}]}.`,
+		Example: `  blobio scr scan /p/sim
+  blobio scr scan --id 4 --tree /p/sim      # as a tree, with all files
+  blobio scr scan --quick --json /p/sim | jq '.datasets[].missing'`,
+		Args: cli.MaxArgs(1, "one prefix directory"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, err := f.open(args)
+			if err != nil {
+				return err
+			}
+			ids, err := f.ids(d)
+			if err != nil {
+				return err
+			}
+			return scrScan(e, cmd.Context(), d, ids, &f, quick, tree)
+		},
+	}
+	f.flags(cmd, "look at this dataset only (default: all)")
+	cmd.Flags().BoolVarP(&quick, "quick", "q", false, "look at sizes only: do not read the files")
+	cmd.Flags().BoolVar(&tree, "tree", false, "print all that was found, as a key/value tree")
+	return cmd
+}
+
+// scrLack is what is missing of a rank.
+type scrLack struct {
+	Rank int    `json:"rank"`
+	What string `json:"what"`
+}
+
+// scrScanned is a dataset that was scanned.
+type scrScanned struct {
+	ID       int       `json:"id"`
+	Name     string    `json:"name"`
+	Ranks    int       `json:"ranks"`
+	Files    int       `json:"files"`
+	Bytes    int64     `json:"bytes"`
+	Indexed  bool      `json:"indexed"` // complete in the index
+	Verified bool      `json:"verified"`
+	Missing  []scrLack `json:"missing"`
+	Invalid  []string  `json:"invalid"`
+	Unread   []string  `json:"unread"`
+
+	outside bool // files have names outside of the prefix directory
+}
+
+func scrScan(e *cli.Env, ctx context.Context, d *prefixdir.Dir, ids []int, f *scrSaved, quick, tree bool) error {
+	x, _, _, err := d.LoadIndex()
+	if err != nil {
+		return err
+	}
+	all := []scrScanned{}
+	for _, id := range ids {
+		s, err := salvage.ScanDataset(ctx, salvage.ScanOptions{Prefix: d, Was: f.was, ID: id, Sizes: quick})
+		if err != nil {
+			return err
+		}
+		rep := s.Inspect()
+		if !rep.OK() {
+			e.Code = cli.Findings
+		}
+		for i, why := range rep.Invalid {
+			rep.Invalid[i] = salvagePackages.ReplaceAllString(why, "$1")
+		}
+		row := scrScanned{outside: s.Outside, ID: id, Name: s.Dataset.Name, Ranks: s.Size, Verified: rep.Verified, Missing: []scrLack{}, Invalid: append([]string{}, rep.Invalid...), Unread: append([]string{}, s.Unread...)}
+		if en, ok := x.Entry(s.Dataset.Name); ok && en.ID == id {
+			row.Indexed = en.Complete
+		}
+		for _, r := range s.Ranks {
+			for _, file := range r.Files {
+				if file.State >= salvage.Present {
+					row.Files++
+					row.Bytes += file.Size
+				}
+			}
+		}
+		for _, r := range rep.Missing {
+			row.Missing = append(row.Missing, scrLack{r, salvagePackages.ReplaceAllString(rep.Files[r], "$1")})
+		}
+		all = append(all, row)
+		if tree && !f.asJSON {
+			if err := s.Tree().Print(e.Out, 0, kvtree.KeyValForm); err != nil {
+				return err
+			}
+		}
+	}
+	if f.asJSON {
+		return e.PrintJSON(map[string]any{"datasets": all})
+	}
+	if tree {
+		return nil
+	}
+	if len(all) == 0 {
+		fmt.Fprintf(e.Out, "%s: nothing was scavenged\n", d.Path)
+		return nil
+	}
+	for _, s := range all {
+		state := "not in the index as complete"
+		if s.Indexed {
+			state = "complete in the index"
+		}
+		fmt.Fprintf(e.Out, "dataset %d %s: %s of %s, %s; %s\n", s.ID, cmp.Or(s.Name, "(no name)"), cli.Plural(s.Files, "file"), cli.Plural(s.Ranks, "rank"), cli.HumanBytes(s.Bytes), state)
+		for _, m := range s.Missing {
+			fmt.Fprintf(e.Out, "  missing: rank %d: %s\n", m.Rank, m.What)
+		}
+		for _, why := range s.Invalid {
+			fmt.Fprintf(e.Out, "  invalid: %s\n", why)
+		}
+		for _, why := range s.Unread {
+			fmt.Fprintf(e.Out, "  no checksums: %s\n", why)
+		}
+		if s.outside {
+			fmt.Fprintln(e.Out, "  (was PREFIX moved? see --was)")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,246 @@
+package scrtools_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"blobio/cmd/blobio/internal/clitest"
+	"blobio/cmd/blobio/internal/scrtools"
+	"blobio/internal/cli"
+	"blobio/internal/testfiles"
+	"blobio/scr/config"
+)
+
+// scrDo runs a verb of "blobio scr".
+func scrDo(t *testing.T, args ...string) clitest.Result {
+	t.Helper()
+	return clitest.Blobio(t, append([]string{"scr"}, args...)...)
+}
+
+// scrCluster copies a real prefix directory and its nodes. It returns where they are.
+func scrCluster(t *testing.T) (prefix string, control func(node int) string) {
+	t.Helper()
+	from, to := testfiles.Dir(t, "scr", "xor_1_after_crash"), t.TempDir()
+	clitest.Check(t, filepath.WalkDir(from, func(name string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, name)
+		if err != nil {
+			return err
+		}
+		if e.IsDir() {
+			return os.MkdirAll(filepath.Join(to, rel), 0o777)
+		}
+		b, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(to, rel), b, 0o666)
+	}))
+	return filepath.Join(to, "prefix"), func(node int) string {
+		return "/nodelocal/user1/scr.1145655=" + filepath.Join(to, fmt.Sprintf("nodes/node%d/user1/scr.1145655", node))
+	}
+}
+
+const scrWas = "--was=/p/lscratchb/user1/simulation123"
+
+// sums are the checksums of the files of rank 2 of checkpoint 4.
+func scrSums(t *testing.T, dir string) (all []uint32) {
+	t.Helper()
+	for i := range 2 {
+		b, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("rank_2.%d.ckpt", i)))
+		clitest.Check(t, err)
+		all = append(all, crc32.ChecksumIEEE(b))
+	}
+	return all
+}
+
+func TestScrScavengeNodes(t *testing.T) {
+	prefix, control := scrCluster(t)
+	_, lost, _ := strings.Cut(control(2), "=")
+	want := fmt.Sprint(scrSums(t, filepath.Join(lost, "scr.dataset.4")))
+
+	if r := scrDo(t, "scan", prefix); r.Code != cli.Good || !strings.Contains(r.Out, "nothing was scavenged") {
+		t.Fatalf("before: %+v", r)
+	}
+	for _, n := range []int{0, 1} {
+		if r := scrDo(t, "scavenge", "--id", "4", scrWas, "--control", control(n), prefix); r.Code != cli.Good || !strings.Contains(r.Out, fmt.Sprintf("rank %d: 2 files", n)) {
+			t.Fatalf("node %d: %+v", n, r)
+		}
+	}
+	if r := scrDo(t, "rebuild", scrWas, prefix); r.Code != cli.Findings || !strings.Contains(r.Out, "dataset 4 is not saved") {
+		t.Fatalf("two of four: %+v", r)
+	}
+	r := scrDo(t, "scan", scrWas, "--json", prefix)
+	var list struct{ Datasets []scrtools.ScrScanned }
+	if err := json.Unmarshal([]byte(r.Out), &list); r.Code != cli.Findings || err != nil || len(list.Datasets) != 1 || len(list.Datasets[0].Missing) != 2 ||
+		list.Datasets[0].Missing[0].Rank != 2 || list.Datasets[0].Files != 4 || list.Datasets[0].Indexed {
+		t.Fatalf("scan: %v %+v", err, r)
+	}
+	if r := scrDo(t, "scavenge", "--id", "4", scrWas, "--json", "--control", control(3), prefix); r.Code != cli.Good || !strings.Contains(r.Out, `"rank": 3`) {
+		t.Fatalf("node 3: %+v", r)
+	}
+	if r := scrDo(t, "rebuild", scrWas, "--no-index", prefix); r.Code != cli.Good || !strings.Contains(r.Out, "is whole: 8 files of 4 ranks, 8.25 KiB; 2 rebuilt") {
+		t.Fatalf("rebuild: %+v", r)
+	}
+	if got := fmt.Sprint(scrSums(t, filepath.Join(prefix, "ckpt.4"))); got != want {
+		t.Fatalf("rebuilt %s, want %s", got, want)
+	}
+	if r := scrDo(t, "scan", scrWas, prefix); r.Code != cli.Good || !strings.Contains(r.Out, "not in the index as complete") {
+		t.Fatalf("scan, not listed: %+v", r)
+	}
+	if r := scrDo(t, "rebuild", scrWas, "--current", "--id", "4", prefix); r.Code != cli.Good {
+		t.Fatalf("list: %+v", r)
+	}
+	if r := scrDo(t, "rebuild", scrWas, "--json", prefix); r.Code != cli.Good || !strings.Contains(r.Out, `"safe": true`) {
+		t.Fatalf("again: %+v", r)
+	}
+	if r := scrDo(t, "scan", scrWas, "--tree", prefix); r.Code != cli.Good || !strings.Contains(r.Out, "ckpt.4/rank_2.1.ckpt") {
+		t.Fatalf("tree: %+v", r)
+	}
+	if r := scrDo(t, "scavenge", "--id", "4", scrWas, "--control", control(3), prefix); r.Code != cli.Good || !strings.Contains(r.Out, "complete in the prefix directory already") {
+		t.Fatalf("saved already: %+v", r)
+	}
+	// One byte changes on disk.
+	name := filepath.Join(prefix, "ckpt.4", "rank_0.0.ckpt")
+	b, err := os.ReadFile(name)
+	clitest.Check(t, err)
+	b[99] ^= 1
+	clitest.Check(t, os.WriteFile(name, b, 0o666))
+	if r := scrDo(t, "scan", scrWas, prefix); r.Code != cli.Findings || !strings.Contains(r.Out, "missing: rank 0: ckpt.4/rank_0.0.ckpt is damaged") {
+		t.Fatalf("a flipped byte: %+v", r)
+	}
+	if r := scrDo(t, "scan", "--quick", scrWas, prefix); r.Code != cli.Good {
+		t.Fatalf("quick: %+v", r)
+	}
+}
+
+func TestScrScavengeAll(t *testing.T) {
+	prefix, control := scrCluster(t)
+	args := []string{"scavenge", scrWas, "--control", control(0), "--control", control(1), "--control", control(3), prefix}
+	if r := scrDo(t, args...); r.Code != cli.Good || !strings.Contains(r.Out, "2 rebuilt") || !strings.Contains(r.Out, "starts from ckpt.4") {
+		t.Fatalf("%+v", r)
+	}
+	if r := scrDo(t, args...); r.Code != cli.Good || !strings.Contains(r.Out, "nothing to save") {
+		t.Fatalf("again: %+v", r)
+	}
+	prefix, control = scrCluster(t)
+	if r := scrDo(t, "scavenge", scrWas, "--json", "--control", control(0), prefix); r.Code != cli.Findings || !strings.Contains(r.Out, `"current": "ckpt.3"`) || !strings.Contains(r.Out, `"ok": false`) {
+		t.Fatalf("one node: %+v", r)
+	}
+}
+
+func TestScrSalvageUsage(t *testing.T) {
+	prefix := t.TempDir()
+	if r := scrDo(t, "scan", prefix); r.Code != cli.Failed || !strings.Contains(r.Err, "no .scr") {
+		t.Errorf("no prefix directory: %+v", r)
+	}
+	clitest.Check(t, os.Mkdir(filepath.Join(prefix, ".scr"), 0o777))
+	for _, args := range [][]string{
+		{"scan", prefix, prefix}, {"scan", "--id", "-1", prefix}, {"scan", "--id", "3", prefix}, {"scan", filepath.Join(prefix, "none")},
+		{"rebuild", "--no-index", "--current", prefix}, {"scavenge"}, {"scavenge", prefix}, {"scavenge", "--control", "=", prefix},
+		{"scavenge", "--control", filepath.Join(prefix, "none"), prefix}, {"scavenge", "--control", prefix, "--cache", "/x=/none/there", prefix},
+	} {
+		if r := scrDo(t, args...); r.Code != cli.Failed {
+			t.Errorf("%v: %+v", args, r)
+		}
+	}
+	t.Setenv("SCR_PREFIX", prefix)
+	if r := scrDo(t, "scan"); r.Code != cli.Good || !strings.Contains(r.Out, prefix) {
+		t.Errorf("from the environment: %+v", r)
+	}
+	if r := scrDo(t, "scavenge", "--control", prefix, prefix); r.Code != cli.Good || !strings.Contains(r.Out, "nothing to save") {
+		t.Errorf("empty: %+v", r)
+	}
+}
+
+// TestDefect9ScavengeMakesTheFolder: scr_copy fails unless a script made .scr/scr.dataset.<id> before. Here it is made; a directory
+// without .scr is no prefix directory, which is said, and so is what is in the way.
+func TestDefect9ScavengeMakesTheFolder(t *testing.T) {
+	prefix, root := allocation(t), t.TempDir()
+	clitest.Good(t, "scr", "prerun", "-s", "SCR_CNTL_BASE=/local", "-s", "SCR_CACHE_BASE=/local", "--nodes", "n[1-4]", "--node-root", root, prefix)
+	file := crashed(t, prefix, root)
+	clitest.Check(t, os.RemoveAll(filepath.Join(prefix, ".scr")))
+	clitest.Check(t, os.Mkdir(filepath.Join(prefix, ".scr"), 0o777))
+	set, err := config.Load(config.Sources{})
+	clitest.Check(t, err)
+	there, err := set.ControlDir()
+	clitest.Check(t, err)
+	from := func(node int) []string {
+		here := there + "=" + filepath.Join(root, fmt.Sprint("n", node), there)
+		return []string{"--id", "1", "--control", here, "--cache", here}
+	}
+	for node := 1; node <= 3; node++ {
+		if r := scrDo(t, append(append([]string{"scavenge"}, from(node)...), prefix)...); r.Code != cli.Good {
+			t.Fatalf("node %d: %+v", node, r)
+		}
+	}
+	if r := scrDo(t, "rebuild", prefix); r.Code != cli.Good || !strings.Contains(r.Out, "is whole") {
+		t.Fatalf("%+v", r)
+	}
+	for rank := range 4 {
+		name, want := file(rank)
+		if b, err := os.ReadFile(name); err != nil || string(b) != string(want) {
+			t.Errorf("%s: %v, %d bytes", name, err, len(b))
+		}
+	}
+	way := filepath.Join(prefix, ".scr", "scr.dataset.1")
+	clitest.Check(t, os.RemoveAll(way))
+	clitest.Check(t, os.WriteFile(way, nil, 0o666))
+	if r := scrDo(t, append(append([]string{"scavenge"}, from(1)...), prefix)...); r.Code == cli.Good || !strings.Contains(r.Out+r.Err, way) {
+		t.Errorf("a file in the way: %+v", r)
+	}
+	clitest.Check(t, os.RemoveAll(filepath.Join(prefix, ".scr")))
+	if r := scrDo(t, append(append([]string{"scavenge"}, from(1)...), prefix)...); r.Code != cli.Failed || !strings.Contains(r.Err, "no .scr in this directory") {
+		t.Errorf("no .scr: %+v", r)
+	}
+}
+
+// What could not be copied is in the JSON, too; ranks of which nothing is left have no number; and only where the nodes seem to be
+// empty another name of their folders is asked for.
+func TestScrScavengeTellsWhy(t *testing.T) {
+	prefix, control := scrCluster(t)
+	r := scrDo(t, "scavenge", "--json", "--control", control(0), "--control", control(1), prefix) // no --was
+	var got struct {
+		Failed []struct {
+			Control, Error string
+			ID             int
+		}
+	}
+	if err := json.Unmarshal([]byte(r.Out), &got); err != nil || r.Code != cli.Findings || len(got.Failed) != 2 || got.Failed[1].Control != control(1) ||
+		got.Failed[1].ID != 4 || !strings.Contains(got.Failed[1].Error, "--was") {
+		t.Errorf("%v: %+v", err, r)
+	}
+	if r := scrDo(t, "scavenge", "--control", control(0), prefix); r.Code != cli.Findings || strings.Contains(r.Out, "THERE=HERE") {
+		t.Errorf("without --was: %+v", r)
+	}
+	if r := scrDo(t, "scavenge", scrWas, "--control", control(0), "--control", control(1), prefix); r.Code != cli.Findings || strings.Contains(r.Out, "-1") ||
+		!strings.Contains(r.Out, "members of which nothing is left: 1") {
+		t.Errorf("two lost: %+v", r)
+	}
+	if r := scrDo(t, "scan", prefix); r.Code != cli.Findings || !strings.Contains(r.Out, "was PREFIX moved? see --was") || strings.Contains(r.Out, "salvage: ") {
+		t.Errorf("scan: %+v", r)
+	}
+}
+
+// A byte flipped in a cache of SCR 3 is not saved as a checkpoint that is good.
+func TestDefect1Scavenge(t *testing.T) {
+	prefix, control := scrCluster(t)
+	_, dir, _ := strings.Cut(control(1), "=")
+	clitest.FlipByte(t, filepath.Join(dir, "scr.dataset.4", "rank_1.1.ckpt"), 77)
+	args := []string{"scavenge", scrWas}
+	for n := range 4 {
+		args = append(args, "--control", control(n))
+	}
+	r := scrDo(t, append(args, prefix)...)
+	if r.Code != cli.Findings || !strings.Contains(r.Out, "silent corruption at one of ranks [0 1 2 3]") || !strings.Contains(r.Out, "starts from ckpt.3") {
+		t.Errorf("%+v", r)
+	}
+}

@@ -1,0 +1,236 @@
+package scrtools
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"blobio/internal/cli"
+	"blobio/internal/vfs"
+	"blobio/scr/cachedir"
+	"blobio/scr/prefixdir"
+	"blobio/scr/salvage"
+)
+
+func newScrScavenge(e *cli.Env) *cobra.Command {
+	var f scrSaved
+	var control, cache []string
+	cmd := &cobra.Command{
+		Use:   "scavenge --control DIR... [PREFIX]",
+		Short: "Save datasets from the caches of nodes after the run died",
+		Long: `Save datasets from the caches of nodes after the run died.
+
+With --id, what the nodes have of that dataset is copied to the prefix directory,
+and nothing else: this is what is done on each node that is up, before "scr rebuild"
+is run once.
+
+Without --id, the caches of all nodes must be in reach from here. Output is saved
+first, oldest first, then the newest checkpoint that can be: copied, rebuilt, listed
+in the index, and made the one to start from. What is in the prefix directory
+already is left alone.
+
+A node is named by its control directory, which holds cindex.scrinfo. If it was
+called otherwise on the node, so that names in it are other names, say both:
+--control NAME-THERE=NAME-HERE. Cache directories are named only if the catalogue
+is lost, or if they are called otherwise, too.
+
+Exit codes: 0 saved (or there was nothing to save), 1 something could not be saved,
+2 could not run.
+
+With --id, JSON: {"nodes": [{control, safe, stale, damage, ranks: [{rank, map, files,
+bytes, lost: {...}}]}]}, without: {"datasets": [as of scr rebuild], current,
+checkpoint, "failed": [{control, id, error}]}: nodes that something could not be
+copied from.`,
+		Example: `  blobio scr scavenge --id 4 --control /dev/shm/$USER/scr.$JOB /p/sim     # on each node
+  blobio scr rebuild --id 4 --current /p/sim                              # then once
+  blobio scr scavenge --control /local/c=/mnt/n0/c --control /local/c=/mnt/n1/c /p/sim`,
+		Args: cli.MaxArgs(1, "one prefix directory"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, err := f.open(args)
+			if err != nil {
+				return err
+			}
+			nodes, err := scrNodes(control, cache)
+			if err != nil {
+				return err
+			}
+			if f.id > 0 {
+				return scrCopy(e, cmd.Context(), d, nodes, &f)
+			}
+			return scrSave(e, cmd.Context(), d, nodes, &f)
+		},
+	}
+	f.flags(cmd, "copy this dataset, and do no more")
+	cmd.Flags().StringArrayVar(&control, "control", nil, "control `DIR` of a node, or THERE=HERE; as often as there are nodes")
+	cmd.Flags().StringArrayVar(&cache, "cache", nil, "cache `DIR`, or THERE=HERE, of all these nodes")
+	return cmd
+}
+
+// scrNodes makes nodes of the flags.
+func scrNodes(control, cache []string) ([]salvage.Node, error) {
+	if len(control) == 0 {
+		return nil, cli.Usagef("no --control, want the control directory of a node")
+	}
+	var caches []string
+	var binds []vfs.Bind
+	place := func(flag, text string) (at string, err error) {
+		at, to, ok := strings.Cut(text, "=")
+		if ok {
+			binds = append(binds, vfs.Bind{At: at, To: to})
+		} else {
+			to = at
+		}
+		if at == "" || to == "" {
+			return "", cli.Usagef("--%s %q, want a directory, or THERE=HERE", flag, text)
+		}
+		return at, needDir(to)
+	}
+	for _, c := range cache {
+		at, err := place("cache", c)
+		if err != nil {
+			return nil, err
+		}
+		caches = append(caches, at)
+	}
+	shared := binds
+	var nodes []salvage.Node
+	for i, c := range control {
+		binds = slices.Clone(shared)
+		at, err := place("control", c)
+		if err != nil {
+			return nil, err
+		}
+		name := c
+		if slices.Contains(control[:i], c) {
+			name += "#" + strconv.Itoa(i)
+		}
+		nodes = append(nodes, salvage.Node{Name: name, FS: vfs.NewBind(vfs.OS, binds), Caches: caches,
+			Catalog: filepath.ToSlash(filepath.Join(at, cachedir.CatalogName))})
+	}
+	return nodes, nil
+}
+
+// scrCopied is what was copied from a node.
+type scrCopied struct {
+	Control string          `json:"control"`
+	Safe    bool            `json:"safe"`
+	Stale   bool            `json:"stale"`
+	Damage  string          `json:"damage,omitempty"`
+	Ranks   []scrCopiedRank `json:"ranks"`
+}
+
+type scrCopiedRank struct {
+	Rank  int               `json:"rank"`
+	Map   bool              `json:"map"`
+	Files int               `json:"files"`
+	Bytes int64             `json:"bytes"`
+	Lost  map[string]string `json:"lost"`
+}
+
+// scrCopy copies one dataset from nodes.
+func scrCopy(e *cli.Env, ctx context.Context, d *prefixdir.Dir, nodes []salvage.Node, f *scrSaved) error {
+	all := []scrCopied{}
+	for _, n := range nodes {
+		c, err := salvage.Scavenge(ctx, salvage.ScavengeOptions{Node: n, Prefix: d, Was: f.was, ID: f.id})
+		if errors.Is(err, salvage.ErrOutside) {
+			err = cli.WithHint(err, "was PREFIX moved? see --was")
+		}
+		if err != nil {
+			return err
+		}
+		row := scrCopied{Control: n.Name, Safe: c.Safe, Stale: c.Stale, Ranks: []scrCopiedRank{}}
+		if c.Damage != nil {
+			e.Code = cli.Findings
+			row.Damage = salvageText(c.Damage)
+		}
+		for _, r := range c.Ranks {
+			row.Ranks = append(row.Ranks, scrCopiedRank{r.Rank, r.Mapped, len(r.Files), r.Bytes, r.Lost})
+			if len(r.Lost) > 0 {
+				e.Code = cli.Findings
+			}
+		}
+		if !c.Safe && len(c.Ranks) == 0 {
+			e.Code = cli.Findings
+		}
+		all = append(all, row)
+	}
+	if f.asJSON {
+		return e.PrintJSON(map[string]any{"nodes": all})
+	}
+	for _, c := range all {
+		switch {
+		case c.Safe:
+			fmt.Fprintf(e.Out, "%s: dataset %d is complete in the prefix directory already\n", c.Control, f.id)
+		case c.Stale:
+			fmt.Fprintf(e.Out, "%s: another dataset %d\n", c.Control, f.id)
+		case len(c.Ranks) == 0:
+			fmt.Fprintf(e.Out, "%s: nothing of dataset %d (%s)\n", c.Control, f.id, scrOtherName)
+		}
+		if c.Damage != "" {
+			fmt.Fprintf(e.Out, "%s: %s\n", c.Control, c.Damage)
+		}
+		for _, r := range c.Ranks {
+			fmt.Fprintf(e.Out, "%s: rank %d: %s, %s\n", c.Control, r.Rank, cli.Plural(r.Files, "file"), cli.HumanBytes(r.Bytes))
+			for _, name := range sortedNames(r.Lost) {
+				fmt.Fprintf(e.Out, "  lost: %s: %s\n", name, salvageText(errors.New(r.Lost[name])))
+			}
+		}
+	}
+	return nil
+}
+
+func sortedNames(m map[string]string) []string {
+	var names []string
+	for n := range m {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// scrSave does all that follows the end of a run.
+func scrSave(e *cli.Env, ctx context.Context, d *prefixdir.Dir, nodes []salvage.Node, f *scrSaved) error {
+	rep, err := salvage.Run(ctx, salvage.RunOptions{Prefix: d, Was: f.was, Nodes: nodes})
+	if err != nil {
+		return err
+	}
+	all := []scrRebuilt{}
+	var notes []string
+	failed := []map[string]any{}
+	for _, t := range rep.Tried {
+		r := rebuiltOf(e, t.ID, t.Result, t.Err)
+		r.Name = cmp.Or(r.Name, t.Dataset.Name)
+		all = append(all, r)
+		for _, n := range nodes {
+			if nerr := t.Nodes[n.Name]; nerr != nil {
+				failed = append(failed, map[string]any{"control": n.Name, "id": t.ID, "error": salvageText(nerr)})
+				notes = append(notes, fmt.Sprintf("%s: dataset %d: %s", n.Name, t.ID, salvageText(nerr)))
+			}
+		}
+	}
+	if f.asJSON {
+		return e.PrintJSON(map[string]any{"datasets": all, "current": rep.Current, "checkpoint": rep.Safe, "failed": failed})
+	}
+	for _, n := range notes {
+		fmt.Fprintln(e.Out, n)
+	}
+	if len(all) == 0 {
+		fmt.Fprintln(e.Out, "there is nothing to save")
+	} else if err := printRebuilt(e, all, false); err != nil {
+		return err
+	}
+	if len(notes) == 0 && slices.ContainsFunc(rep.Tried, func(t salvage.Outcome) bool { return errors.Is(t.Err, salvage.ErrMissing) }) {
+		fmt.Fprintln(e.Out, "("+scrOtherName+")")
+	}
+	if rep.Current != "" {
+		fmt.Fprintf(e.Out, "the next run starts from %s\n", rep.Current)
+	}
+	return nil
+}

@@ -1,0 +1,49 @@
+package scrtools
+
+import (
+	"errors"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+
+	"blobio/internal/cli"
+	"blobio/internal/fault"
+)
+
+func New(e *cli.Env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "scr",
+		Short: "Manage multi-level checkpoints: datasets, caches, halt conditions, hosts",
+		Long: `SCR keeps checkpoints in caches on the nodes of a job, protects them against the
+loss of nodes, and copies some of them to a directory of the parallel file system,
+the prefix directory. These are the tools beside the library: they look at prefix
+directories and caches, check, mend and save what is in them, and steer runs.
+
+Files of all generations of SCR (1 to 3) are read, those of SCR 3 are written.
+PREFIX is the directory that holds .scr; where it may be left out, it is $SCR_PREFIX,
+else the working directory.`,
+		Example: `  blobio scr index /p/sim                        # which datasets there are
+  blobio scr check /p/sim                        # is all of it whole?
+  blobio scr print /p/sim/.scr/index.scr         # any key/value tree
+  blobio scr halt --checkpoints 2 /p/sim         # end the run after two more
+  blobio scr interval --plot cost.png /p/sim     # how often to checkpoint
+  blobio scr hostlist --count 'atlas[3,5-7]'
+  blobio scr params --set                        # what is configured, and where`,
+	}
+	cli.AsGroup(cmd)
+	cmd.AddCommand(newScrIndex(e), newScrPrint(e), newScrCheck(e), newScrHalt(e), newScrFlush(e), newScrNodes(e), newScrScan(e), newScrRebuild(e), newScrScavenge(e), newScrTransfer(e))
+	cmd.AddCommand(newScrHostlist(e), newScrParams(e), newScrInterval(e))
+	cmd.AddCommand(newScrPrerun(e), newScrRun(e), newScrPostrun(e), newScrCheckNode(e), newScrSelftest(e))
+	return cmd
+}
+
+// Hint says what to do about an error of the verbs of scr.
+func Hint(cmd *cobra.Command, err error) string {
+	switch {
+	case errors.Is(err, fault.ErrExist) && cli.CouldHelp(cmd, "force"):
+		return "--force replaces it"
+	case errors.Is(err, fs.ErrPermission):
+		return "look at the permissions of the file and its directory"
+	}
+	return ""
+}

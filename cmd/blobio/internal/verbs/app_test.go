@@ -1,0 +1,141 @@
+package verbs_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"blobio/cmd/blobio/internal/clitest"
+	"blobio/cmd/blobio/internal/verbs"
+	"blobio/internal/cli"
+	"blobio/internal/version"
+)
+
+func TestHelpOfEveryCommand(t *testing.T) {
+	e := &cli.Env{}
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		if c.Name() == "completion" || c.Name() == "help" {
+			return
+		}
+		args := append(strings.Fields(c.CommandPath())[1:], "--help")
+		out := clitest.Good(t, args...)
+		for _, w := range []string{"Usage:", "Examples:", "--no-progress"} {
+			if !strings.Contains(out, w) {
+				t.Errorf("blobio %s has no %q", strings.Join(args, " "), w)
+			}
+		}
+		if c.Flags().Lookup("json") != nil && !strings.Contains(c.Long, "JSON: {") {
+			t.Errorf("%s does not say what its JSON is", c.CommandPath())
+		}
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+	}
+	walk(verbs.NewRoot(e))
+	if out := clitest.Good(t, "--version"); !strings.HasPrefix(out, "blobio "+version.Number+" (") {
+		t.Errorf("--version prints %q", out)
+	}
+	if out := clitest.Good(t); !strings.Contains(out, "Usage:") {
+		t.Errorf("without arguments: %q", out)
+	}
+}
+
+func TestWrongCommandLines(t *testing.T) {
+	dir, canon, variable, _ := clitest.Toys(t)
+	text := filepath.Join(dir, "notes.txt")
+	clitest.Check(t, os.WriteFile(text, []byte("this is no dataset at all"), 0o666))
+	out := filepath.Join(dir, "out.nc")
+	for _, c := range []struct {
+		words string
+		args  string
+	}{
+		{`unknown command "lss" for "blobio", did you mean ls?`, "lss x"},
+		{`unknown command "x" for "blobio decomp"`, "decomp x"},
+		{"unknown flag: --foo (see 'blobio ls --help')", "ls --foo x"},
+		{"blobio ls wants a dataset", "ls"},
+		{"blobio dump wants one dataset", "dump"},
+		{"too many", "dump a b"},
+		{"blobio convert wants a dataset and the name of the output", "convert " + canon},
+		{"blobio diff wants two datasets", "diff " + canon},
+		{"no file of this name", "ls " + dir + "/none.nc"},
+		{"no file of this name", "check " + dir + "/none.nc"},
+		{"not this format", "ls " + text},
+		{"not this format", "dump " + text},
+		{"not this format", "convert " + text + " " + out},
+		{"neither a map file nor a dataset of blobs", "decomp info " + text},
+		{"neither a map file nor a dataset of blobs", "decomp info " + canon},
+		{"no file of this name", "decomp info " + dir + "/none.nc"},
+		{"--precision", "dump -p 99 " + canon},
+		{"--layout and --raw exclude each other", "dump --layout --raw -v T " + variable},
+		{"--raw wants one variable", "dump --raw " + variable},
+		{"--header prints no values", "dump -h -v T " + variable},
+		{"--rec and --blob go with", "dump --rec 1 " + variable},
+		{`has no variable "X"`, "dump -v X " + variable},
+		{`has no variable "t", but "T"`, "dump -v t " + variable},
+		{`variable "T" has no record 7`, "dump --raw -v T --rec 7 " + variable},
+		{"no blob 9", "dump --raw -v T --blob 9 " + variable},
+		{"is not decomposed", "dump --raw -v time " + variable},
+		{"want canonical, variable-centric, process-centric", "convert --to x " + canon + " " + out},
+		{"--ranks is for blobs", "convert --ranks 3 " + canon + " " + out},
+		{"--format is for a canonical output", "convert --to process-centric --format cdf2 " + variable + " " + out},
+		{"has no maps of its own", "convert --to process-centric " + canon + " " + out},
+		{"--records", "convert --records 1:9 " + canon + " " + out},
+		{"--records", "convert --records x " + canon + " " + out},
+		{"want bytes", "convert --memory lots " + canon + " " + out},
+		{"--case without --map makes the maps", "convert --to process-centric --case F_h0 " + canon + " " + out},
+		{"is a directory", "convert " + canon + " " + dir},
+		{"no such file or directory", "convert " + canon + " " + dir + "/none/out.nc"},
+		{"want numbers >= 0", "diff --abs -1 " + canon + " " + canon},
+		{"the extension of", "decomp gen F " + dir + "/f.xyz"},
+		{"--cells does not belong to the F case", "decomp gen F --cells 3 " + dir + "/f.nc"},
+		{`case "X", want F, G or I`, "decomp gen X " + dir + "/f.nc"},
+		{"--ranks 0", "decomp gen F --ranks 0 " + dir + "/f.nc"},
+		{"want a name that ends in .png or .svg", "decomp plot " + variable},
+		{"no map D9", "decomp plot --map D9 -o " + dir + "/x.png " + variable},
+		{"--map \"x\"", "decomp plot --map x -o " + dir + "/x.png " + variable},
+		{"--nodes and --ranks-per-node exclude each other", "replay --nodes 2 --ranks-per-node 3"},
+		{"case G has one history only", "replay --case G --history h1"},
+		{"--ne does not belong to the G case", "replay --case G --ne 3"},
+		{"--slice is for maps of --map", "replay --slice fillers"},
+		{"--records 0", "replay --records 0"},
+		{"no arguments", "replay F"},
+		{"--nodes 3: 4 ranks are 2 on each of 2 nodes", "replay --ranks 4 --nodes 3"},
+	} {
+		clitest.Bad(t, cli.Failed, c.words, strings.Fields(c.args)...)
+	}
+	if got := clitest.Names(t, dir); got != "notes.txt p toy.nc v" {
+		t.Errorf("left behind: %s", got)
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	_, _, variable, process := clitest.Toys(t)
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{"T\n", []string{"dump", variable, "-v", "T"}},
+		{"T,lat\n", []string{"dump", process, "--vars", "T,l"}},
+		{"canonical\nvariable-centric\nprocess-centric\n", []string{"convert", "--to", ""}},
+		{"check", []string{"ch"}},
+	} {
+		r := clitest.Blobio(t, append([]string{"__complete"}, c.args...)...)
+		if r.Code != 0 || !strings.HasPrefix(r.Out, c.want) {
+			t.Errorf("completion of %q: %q, want %q", c.args, r.Out, c.want)
+		}
+	}
+	if out := clitest.Good(t, "completion", "bash"); !strings.Contains(out, "blobio") {
+		t.Error("no completion script")
+	}
+}
+
+// TestFlagNumbers: a flag that wants a number says so, without words of Go.
+func TestFlagNumbers(t *testing.T) {
+	clitest.Bad(t, cli.Failed, `invalid argument "x" for "--workers" flag, want a number (see 'blobio check --help')`, "check", "--workers", "x", "f")
+	clitest.Bad(t, cli.Failed, `the number is out of range`, "check", "--workers", "99999999999999999999", "f")
+	clitest.Bad(t, cli.Failed, `invalid argument "a\"b" for "--workers" flag, want a number`, "check", "--workers", `a"b`, "f")
+}

@@ -1,0 +1,2 @@
+// Package verbs is the whole command: the tree of all verbs, one process or many.
+package verbs

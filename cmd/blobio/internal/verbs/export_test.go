@@ -1,0 +1,4 @@
+package verbs
+
+// What the tests see beside the face.
+var NewRoot = newRoot

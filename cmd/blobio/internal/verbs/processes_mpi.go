@@ -1,0 +1,59 @@
+//go:build mpi && cgo
+
+package verbs
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"blobio/comm"
+	"blobio/comm/mpi"
+	"blobio/internal/cli"
+	"blobio/internal/launcher"
+)
+
+// joinAdvice is how processes come to know of each other.
+const joinAdvice = "start it by mpirun, or by srun with --mpi=pmix or pmi2"
+
+// join makes the process one of several.
+func join(e *cli.Env, p *cli.Processes) {
+	e.Procs = p
+	if !e.Root() {
+		e.Stdout, e.Stderr, e.NoProgress = io.Discard, io.Discard, true
+	}
+}
+
+// runTogether runs a command line in all processes that mpirun or srun started. Started by hand, this
+// one is alone, and MPI is not even begun.
+func runTogether(ctx context.Context, e *cli.Env) int {
+	if !launcher.MPI() {
+		return Run(ctx, e)
+	}
+	job, err := mpi.Init(nil)
+	if err != nil {
+		fmt.Fprintln(e.Stderr, "blobio:", err)
+		return cli.Failed
+	}
+	errs := e.Stderr
+	join(e, &cli.Processes{Comm: job.World(), Fail: job.Fail, OnNodes: func(ranksPerNode int, f func(c comm.Comm) error) error {
+		part, err := job.Adopt(mpi.World(), &mpi.Options{RanksPerNode: ranksPerNode})
+		if err != nil {
+			return err
+		}
+		err = f(part.World())
+		part.Fail(err)
+		if ferr := part.Finalize(ctx); err == nil {
+			err = ferr
+		}
+		return err
+	}})
+	code := Run(ctx, e)
+	// What is printed is printed before the processes part: of some launchers the
+	// first bad exit code ends all others.
+	if err := job.Finalize(ctx); err != nil && code == cli.Good {
+		fmt.Fprintln(errs, "blobio:", err)
+		return cli.Failed
+	}
+	return code
+}

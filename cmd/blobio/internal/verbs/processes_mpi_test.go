@@ -1,0 +1,175 @@
+//go:build mpi && cgo && linux
+
+package verbs_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"blobio/cmd/blobio/internal/clitest"
+	"blobio/cmd/blobio/internal/verbs"
+	"blobio/internal/cli"
+	"blobio/internal/mpitest"
+)
+
+// TestMain lets the test program be blobio, as mpirun starts it.
+func TestMain(m *testing.M) {
+	if os.Getenv("BLOBIO_TEST_MAIN") != "" {
+		verbs.Main()
+	}
+	os.Exit(m.Run())
+}
+
+// underMPI runs a command line in some processes, of which each is this test program.
+func underMPI(t *testing.T, ranks int, args ...string) (string, int) {
+	t.Helper()
+	exe, err := os.Executable()
+	clitest.Check(t, err)
+	out, err := mpitest.Run(t, ranks, 5*time.Minute, []string{"BLOBIO_TEST_MAIN=1"}, exe, args...)
+	var exit *exec.ExitError
+	switch {
+	case errors.Is(err, mpitest.ErrHung):
+		t.Fatalf("%d processes of blobio %s: %v\n%s", ranks, strings.Join(args, " "), err, out)
+	case errors.As(err, &exit):
+		return out, exit.ExitCode()
+	case err != nil:
+		t.Fatal(err)
+	}
+	return out, 0
+}
+
+// sameDirs compares the files of two directories. Manifests have an ID of their own.
+func sameDirs(t *testing.T, got, want string) {
+	t.Helper()
+	list := func(dir string) (names []string) {
+		es, err := os.ReadDir(dir)
+		clitest.Check(t, err)
+		for _, e := range es {
+			names = append(names, e.Name())
+		}
+		return names
+	}
+	id := regexp.MustCompile(`"id": *"[0-9a-f]+"|"crc[0-9a-z]*": *"[0-9a-f]+"`)
+	g, w := list(got), list(want)
+	if fmt.Sprint(g) != fmt.Sprint(w) || len(g) == 0 {
+		t.Fatalf("files %v, want %v", g, w)
+	}
+	for _, name := range w {
+		a, err := os.ReadFile(filepath.Join(got, name))
+		clitest.Check(t, err)
+		b, err := os.ReadFile(filepath.Join(want, name))
+		clitest.Check(t, err)
+		if strings.HasSuffix(name, ".manifest") {
+			a, b = id.ReplaceAll(a, nil), id.ReplaceAll(b, nil)
+			if len(a) != len(b) { // the checksum at its end differs
+				t.Errorf("%s differs:\n%s\n%s", name, a, b)
+			}
+			continue
+		}
+		if !bytes.Equal(a, b) {
+			t.Errorf("%s differs: %d bytes, want %d", name, len(a), len(b))
+		}
+	}
+}
+
+func TestReplayUnderMPI(t *testing.T) {
+	mpitest.Launcher(t)
+	for _, c := range []struct {
+		ranks int
+		args  []string
+	}{
+		{1, nil},
+		{4, []string{"--records", "3"}},
+		{4, []string{"--case", "G", "--nodes", "2", "--records", "2", "--flush", "-1"}},
+		{3, []string{"--case", "I", "--subfiles", "2", "--grouping", "roundrobin"}},
+		{7, []string{"--case", "F_h1", "--ranks-per-node", "3", "--float", "--pattern", "reference"}},
+	} {
+		t.Run(fmt.Sprint(c.ranks, c.args), func(t *testing.T) {
+			one, many := t.TempDir(), t.TempDir()
+			args := append([]string{"replay", "--no-sync"}, c.args...)
+			want := clitest.Good(t, append(args, "--out", one, "--ranks", fmt.Sprint(c.ranks))...)
+			got, code := underMPI(t, c.ranks, append(args, "--out", many)...)
+			if code != cli.Good || strings.Count(got, "elements: all correct") != 1 {
+				t.Fatalf("exit code %d\n%s", code, got)
+			}
+			sameDirs(t, many, one)
+			verified := regexp.MustCompile(`all \d+ elements`)
+			if verified.FindString(got) != verified.FindString(want) {
+				t.Errorf("%q, want %q", verified.FindString(got), verified.FindString(want))
+			}
+		})
+	}
+}
+
+func TestConvertUnderMPI(t *testing.T) {
+	mpitest.Launcher(t)
+	src := t.TempDir()
+	clitest.Good(t, "replay", "--no-sync", "--case", "F_h1", "--records", "3", "--ranks", "5", "--out", src)
+	for _, in := range []string{"F_h1.nc", "F_h1.h5"} {
+		for _, args := range [][]string{
+			{"out"},
+			{"out", "--format", "cdf2", "--records", "1:3"},
+			{"out", "--to", "variable-centric", "--ranks", "6", "--subfiles", "2"},
+			{"out", "--to", "process-centric", "--case", "F_h1", "--ranks", "3"},
+		} {
+			t.Run(in+fmt.Sprint(args[1:]), func(t *testing.T) {
+				one, many := t.TempDir(), t.TempDir()
+				line := func(dir string) []string {
+					l := append([]string{"convert", "--no-sync", filepath.Join(src, in)}, args...)
+					l[3] = filepath.Join(dir, l[3])
+					return l
+				}
+				clitest.Good(t, line(one)...)
+				if got, code := underMPI(t, 4, line(many)...); code != cli.Good || strings.Count(got, "MiB/s") != 1 {
+					t.Fatalf("exit code %d\n%s", code, got)
+				}
+				sameDirs(t, many, one)
+			})
+		}
+	}
+}
+
+// TestErrorsUnderMPI: one line of the first process, whoever met the error, and one exit code.
+func TestErrorsUnderMPI(t *testing.T) {
+	mpitest.Launcher(t)
+	dir := t.TempDir()
+	clitest.Good(t, "replay", "--no-sync", "--case", "F_h1", "--ranks", "2", "--out", dir)
+	clitest.Good(t, "replay", "--no-sync", "--case", "F_h1", "--ranks", "2", "--pattern", "smooth", "--out", filepath.Join(dir, "smooth"))
+	other := filepath.Join(dir, "smooth", "F_h1.nc")
+	set := filepath.Join(dir, "F_h1.nc")
+	for _, c := range []struct {
+		code  int
+		words string
+		args  []string
+	}{
+		{cli.Failed, "already exists", []string{"convert", set, set + ".0000"}},
+		{cli.Failed, "unknown flag", []string{"replay", "--nothing"}},
+		{cli.Failed, "the number of processes is 3", []string{"replay", "--ranks", "16"}},
+		{cli.Failed, "roundrobin", []string{"replay", "--placement", "roundrobin"}},
+		{cli.Failed, "no such file", []string{"convert", set, filepath.Join(dir, "nowhere", "x.nc")}},
+		{cli.Failed, "already exists", []string{"replay", "--case", "F_h1", "--out", dir}},
+		{cli.Failed, "", []string{"check", filepath.Join(dir, "nothing.nc")}},
+		{cli.Findings, "differ", []string{"diff", set, other}},
+		{cli.Good, "good", []string{"check", set}},
+		{cli.Good, "F_h1", []string{"ls", dir}},
+	} {
+		out, code := underMPI(t, 3, c.args...)
+		said := 0
+		for l := range strings.Lines(out) {
+			if strings.HasPrefix(l, "blobio: ") || c.code != cli.Failed && strings.Contains(l, c.words) {
+				said++
+			}
+		}
+		if code != c.code || !strings.Contains(out, c.words) || said < 1 || c.code == cli.Failed && said != 1 {
+			t.Errorf("blobio %s: exit code %d, %d lines, want %d and one with %q\n%s", strings.Join(c.args, " "), code, said, c.code, c.words, out)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package verbs
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"blobio/cmd/blobio/internal/cost"
+	"blobio/cmd/blobio/internal/dataset"
+	"blobio/cmd/blobio/internal/decomps"
+	"blobio/cmd/blobio/internal/fti"
+	"blobio/cmd/blobio/internal/mesh"
+	"blobio/cmd/blobio/internal/rates"
+	"blobio/cmd/blobio/internal/scrtools"
+	"blobio/cmd/blobio/internal/versions"
+	"blobio/internal/cli"
+	"blobio/internal/version"
+)
+
+// newRoot builds the tree of commands.
+func newRoot(e *cli.Env) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "blobio",
+		Short: "List, dump, check, compare and convert datasets in blob layouts, and checkpoints",
+		Long: `blobio works with datasets that were written by many ranks as a few large
+extents ("blobs"): the variable-centric layout of PnetCDF (CDF-5 subfiles), the
+process-centric layout of HDF5 (header_blob, data_blob), and ordinary netCDF.
+
+It also works with FTI-FF checkpoint files, see "blobio ff", and with the
+multi-level checkpoints of SCR, see "blobio scr", and with checkpoints of adaptive
+meshes (Enzo-E, Cello), see "blobio amr", and with the versions of arrays, see
+"blobio versions".
+
+A dataset is named by its base name (F_h0.nc), by any of its subfiles
+(F_h0.nc.0000), or by a directory that holds no other. What a file is, its
+content decides.
+
+Exit codes: 0 good, 1 findings or differences, 2 could not run.`,
+		Example: `  blobio replay --case F --ranks 16 --out run     # write the F case in both layouts
+  blobio ls run                                   # what is there
+  blobio dump -h run/F_h1.nc                      # as ncdump would show it
+  blobio check run/F_h1.nc                        # is it whole?
+  blobio convert run/F_h1.nc F_h1.canonical.nc    # ordinary netCDF
+  blobio decomp plot map_f_case_16p.nc -o d1.png  # who owns what`,
+		Version:       versionText(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return e.AloneAmongOthers(cmd) }
+	root.SetVersionTemplate("blobio {{.Version}}\n")
+	root.PersistentFlags().BoolVar(&e.NoProgress, "no-progress", false, "no progress bars (they are only shown on a terminal)")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return cli.AsUsage(cli.FlagError(err)) })
+	cli.AsGroup(root)
+	root.AddCommand(dataset.NewLs(e), dataset.NewDump(e), dataset.NewCheck(e), cli.AsWriter(dataset.NewRecover(e)), cli.AsTogether(dataset.NewConvert(e)), dataset.NewDiff(e), decomps.New(e), fti.New(e), scrtools.New(e), mesh.New(e), cli.AsTogether(rates.NewReplay(e)), rates.NewBench(e))
+	root.AddCommand(versions.New(e), cost.New(e))
+	return root
+}
+
+// versionText is the version, and what the command was built with.
+func versionText() string {
+	rev := ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				rev = ", " + s.Value[:min(12, len(s.Value))]
+			}
+		}
+	}
+	return fmt.Sprintf("%s (%s, %s/%s%s)", version.Number, runtime.Version(), runtime.GOOS, runtime.GOARCH, rev)
+}
+
+// Run executes one command line and returns the exit code.
+func Run(ctx context.Context, e *cli.Env) int {
+	e.Hint, e.JoinAdvice = hint, joinAdvice
+	return e.Run(ctx, newRoot(e))
+}
+
+// Main is the whole command.
+func Main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal kills
+	code := runTogether(ctx, &cli.Env{Stdout: os.Stdout, Stderr: os.Stderr, Args: os.Args[1:]})
+	stop()
+	os.Exit(code)
+}

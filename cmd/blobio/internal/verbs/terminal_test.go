@@ -1,0 +1,123 @@
+package verbs_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"blobio/cmd/blobio/internal/clitest"
+	"blobio/cmd/blobio/internal/verbs"
+	"blobio/internal/cli"
+)
+
+// TestNamesOnTerminals: what files are called, and what is in them, stays on its line and steers no terminal.
+func TestNamesOnTerminals(t *testing.T) {
+	dir, canon, _, _ := clitest.Toys(t)
+	b, err := os.ReadFile(canon)
+	clitest.Check(t, err)
+	sub := filepath.Join(dir, "odd")
+	clitest.Check(t, os.Mkdir(sub, 0o777))
+	for _, name := range []string{"esc\x1b[31m.nc", "new\nline.nc", "bad\xff.nc", "größe 日本.nc"} {
+		at := filepath.Join(sub, name)
+		clitest.Check(t, os.WriteFile(at, b, 0o666))
+		for _, args := range [][]string{{"ls"}, {"check"}, {"dump", "--layout"}, {"dump", "-h"}} {
+			out := clitest.Good(t, append(args, at)...)
+			if strings.Contains(out, "\x1b") || strings.Contains(out, "\xff") || strings.Contains(out, "new\nline") {
+				t.Errorf("%v of %q prints %q", args, name, out)
+			}
+		}
+		r := clitest.Blobio(t, "ls", at+"x")
+		if strings.Contains(r.Err, "\x1b") || strings.Contains(r.Err, "\xff") || strings.Count(r.Err, "\n") != 1 || r.Code != cli.Failed {
+			t.Errorf("error of %q: %q", name, r.Err)
+		}
+	}
+	out := clitest.Good(t, "ls", sub)
+	for _, want := range []string{`esc\x1b[31m.nc `, `new\nline.nc `, `bad\xff.nc `, "größe 日本.nc "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if n := strings.Count(out, "\n"); n != 5 {
+		t.Errorf("%d lines, want 5:\n%s", n, out)
+	}
+}
+
+// full is a standard output without room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) {
+	return 0, &os.PathError{Op: "write", Path: "/dev/stdout", Err: errNoRoom}
+}
+
+var errNoRoom = func() error {
+	_, err := os.Open("/dev/null/x")
+	return errors.Unwrap(err)
+}()
+
+func TestStandardOutputFails(t *testing.T) {
+	_, canon, _, _ := clitest.Toys(t)
+	for _, args := range [][]string{{"ls", canon}, {"ls", "--json", canon}, {"dump", canon}} {
+		var errs bytes.Buffer
+		code := verbs.Run(context.Background(), &cli.Env{Stdout: full{}, Stderr: &errs, Args: args})
+		if code != cli.Failed || !strings.HasPrefix(errs.String(), "blobio: standard output: write ") || strings.Contains(errs.String(), "final name") {
+			t.Errorf("%v: exit code %d, %s", args, code, errs.String())
+		}
+	}
+}
+
+// TestWrongNumbers: numbers that make no sense are refused by the names of their flags.
+func TestWrongNumbers(t *testing.T) {
+	dir, canon, variable, _ := clitest.Toys(t)
+	at := func(name string) string { return filepath.Join(dir, name) }
+	clitest.Good(t, "decomp", "gen", "F", at("f.nc"), "--ne", "1", "--lev", "2", "--ranks", "2")
+	for _, c := range []struct {
+		words string
+		args  []string
+	}{
+		{"--ranks 1000000000, want at most 16777216", []string{"replay", "--ranks", "1000000000"}},
+		{"--ranks 1000000000, want at most 16777216", []string{"replay", "--map", at("f.nc"), "--ranks", "1000000000"}},
+		{"--ranks 1000000000, want at most", []string{"decomp", "gen", "G", at("x.nc"), "--ranks", "1000000000"}},
+		{"--ranks 1000000000, want at most", []string{"decomp", "info", at("f.nc"), "--ranks", "1000000000"}},
+		{"--ranks 1000000000, want at most", []string{"decomp", "convert", at("f.nc"), at("x.nc"), "--ranks", "1000000000"}},
+		{"--ranks 1000000000, want at most", []string{"decomp", "plot", at("f.nc"), "-o", at("x.png"), "--ranks", "1000000000"}},
+		{"--ranks 99999999, want at most", []string{"convert", "--to", "process-centric", "--ranks", "99999999", canon, at("x.h5")}},
+		{"--ranks 99999999, want at most", []string{"amr", "gen", "shock", at("x"), "--to", "process-centric", "--ranks", "99999999"}},
+		{"--ranks 99999999, want at most", []string{"amr", "plot", at("x"), "-o", at("x.png"), "--by", "owner", "--ranks", "99999999"}},
+		{"--workers -1, want", []string{"convert", "--workers", "-1", canon, at("x.nc")}},
+		{"--workers -1, want", []string{"check", "--workers", "-1", canon}},
+		{"--memory 1, want at least 8.00 MiB", []string{"convert", "--memory", "1", canon, at("x.nc")}},
+		{"--memory 1, want at least 1.00 MiB", []string{"dump", "--memory", "1", canon}},
+		{"--rec and --blob count from 0", []string{"dump", "--layout", "--rec", "-5", variable}},
+		{"--rec and --blob count from 0", []string{"dump", "--raw", "-v", "T", "--blob", "-3", variable}},
+		{"excludes --json", []string{"diff", "-q", "--json", canon, variable}},
+		{"excludes --json", []string{"ff", "diff", "-q", "--json", canon, variable}},
+		{"excludes --json", []string{"versions", "diff", "-q", "--json", dir}},
+		{"want at most 1e+100 s", []string{"cost", "--json", "--put", "1e308"}},
+	} {
+		clitest.Bad(t, cli.Failed, c.words, c.args...)
+	}
+	if got := clitest.Names(t, dir); strings.Contains(got, "x") {
+		t.Errorf("written all the same: %s", got)
+	}
+	var d any
+	clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, "cost", "--json", "--put", "1e100", "--step", "1e100", "--errors", "1e8")), &d))
+}
+
+// TestOutputsThatNobodyCouldOpen: names that mean something else, or that no manifest can hold.
+func TestOutputsThatNobodyCouldOpen(t *testing.T) {
+	dir, canon, _, _ := clitest.Toys(t)
+	before := clitest.Names(t, dir)
+	for _, name := range []string{"x.manifest", "a.0001", "a.nc.manifest.next"} {
+		clitest.Bad(t, cli.Failed, "would be taken for one of the dataset", "convert", canon, filepath.Join(dir, name))
+	}
+	clitest.Bad(t, cli.Failed, "no valid UTF-8", "convert", "--to", "process-centric", "--ranks", "2", canon, filepath.Join(dir, "bad\xff.h5"))
+	if after := clitest.Names(t, dir); after != before {
+		t.Errorf("written: %s", after)
+	}
+	clitest.Good(t, "convert", "--no-sync", canon, filepath.Join(dir, "bad\xff.nc"))
+}

@@ -1,0 +1,24 @@
+//go:build unix
+
+package verbs_test
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"blobio/cmd/blobio/internal/clitest"
+)
+
+// What a map file may be read by is up to the user.
+func TestMapFilesObeyUmask(t *testing.T) {
+	defer syscall.Umask(syscall.Umask(0o077))
+	name := filepath.Join(t.TempDir(), "m.nc")
+	clitest.Good(t, "decomp", "gen", "F", name, "--ne", "2", "--ranks", "2")
+	info, err := os.Stat(name)
+	clitest.Check(t, err)
+	if info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, want 0600", info.Mode())
+	}
+}

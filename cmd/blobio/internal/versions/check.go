@@ -1,0 +1,178 @@
+package versions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"blobio/internal/cli"
+	"blobio/internal/fault"
+	"blobio/versioned"
+)
+
+type versionsCheckFlags struct {
+	key           versionsKey
+	notes, asJSON bool
+}
+
+func newVersionsCheck(e *cli.Env) *cobra.Command {
+	var f versionsCheckFlags
+	cmd := &cobra.Command{
+		Use:   "check STORE... | check ARRAY...",
+		Short: "Look for everything that is wrong with versions",
+		Long: `Look for everything that is wrong with an array, or with all arrays of a store: files
+that are absent or not those that were committed, every byte of them, every chunk of
+every version against its digest, and of levels the table of each version; both files of the
+record; and in a store what is lost of hierarchies: levels, snapshots, versions that
+snapshots name. Nothing is changed. Of an encrypted store without its key, the files are looked at, not what is
+in them. Where a node's file is bad and a copy of it on another one is
+good, the file is named, and the versions that need it are not. Of a store that is
+protected by redundancy, its files are checked too, and what is lost is said to be
+beyond it or (notes) not.
+
+Exit codes: 0 nothing found, 1 findings, 2 could not look at an array at all.
+
+JSON: {"version": 1, "checked": [{path, array, directories, versions, errors, warnings,
+notes, findings: [...]}], "failed": [{path, error}]}; findings are those of blobio check.`,
+		Example: `  blobio versions check store
+  blobio versions check store/rho
+  blobio versions check node0/store node1/store      # private stores of two nodes
+  blobio versions check --key-file key --notes store
+  blobio versions check --json store | jq '.checked[].findings[]'`,
+		Args: cli.MinArgs(1, "the directory of a store or of an array"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, e, args)
+		},
+	}
+	cmd.Flags().BoolVarP(&f.notes, "notes", "n", false, "print notes, too")
+	f.key.add(cmd)
+	cli.JsonFlag(cmd, &f.asJSON)
+	return cmd
+}
+
+// versionsChecked is what was found in an array.
+type versionsChecked struct {
+	Path     string   `json:"path"`
+	Array    string   `json:"array"`
+	Dirs     []string `json:"directories"`
+	Versions int      `json:"versions"`
+	cli.Tally
+	Findings []versioned.Finding `json:"findings"`
+}
+
+func (f *versionsCheckFlags) run(cmd *cobra.Command, e *cli.Env, dirs []string) error {
+	ctx := cmd.Context()
+	key, err := f.key.read()
+	if err != nil {
+		return err
+	}
+	arrays, err := arraysOf(dirs)
+	if err != nil {
+		return err
+	}
+	var members []versioned.MemberFinding
+	if !isArrayDir(dirs) {
+		if members, err = versioned.CheckHierarchies(ctx, dirs, &versioned.ViewOptions{Key: key}); err != nil {
+			return err
+		}
+		for _, m := range members { // arrays that are not there
+			if m.Absent {
+				arrays = append(arrays, below(dirs, m.Array))
+			}
+		}
+	}
+	out, failed := []*versionsChecked{}, []cli.FailedPath{}
+	for _, a := range arrays {
+		c, err := f.one(ctx, e, a, key, members)
+		if err != nil {
+			failed = append(failed, cli.Failure(filepath.Clean(a[0]), err))
+			if err := e.PathFailed(ctx, cmd, len(arrays), err); err != nil {
+				if f.asJSON {
+					if err := e.PrintReport(out, failed); err != nil {
+						return err
+					}
+				}
+				return err
+			}
+			continue
+		}
+		out = append(out, c)
+		if !f.asJSON {
+			f.print(e, c)
+		}
+		if e.Code == cli.Good && c.Errors > 0 {
+			e.Code = cli.Findings
+		}
+	}
+	if f.asJSON {
+		return e.PrintReport(out, failed)
+	}
+	return nil
+}
+
+// one checks an array. members are findings of hierarchies.
+func (f *versionsCheckFlags) one(ctx context.Context, e *cli.Env, dirs []string, key []byte, members []versioned.MemberFinding) (*versionsChecked, error) {
+	c := &versionsChecked{Path: filepath.Clean(dirs[0]), Array: filepath.Base(filepath.Clean(dirs[0])), Dirs: dirs, Findings: []versioned.Finding{}}
+	add := func(x versioned.Finding) {
+		c.Count(x.Severity)
+		x.Msg = cli.ErrorText(errors.New(x.Msg)) // one line
+		c.Findings = append(c.Findings, x)
+	}
+	for _, m := range members {
+		if m.Array == c.Array {
+			add(m.Finding)
+			if m.Absent {
+				return c, nil
+			}
+		}
+	}
+	v, err := openVersions(dirs, key)
+	if cli.IsFormatError(err) { // the record is lost
+		add(fault.Of(fault.Error, "", err))
+		return c, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer v.Close()
+	p := e.NewProgress()
+	defer p.End()
+	c.Versions = len(v.Versions())
+	for x := range v.Check(ctx, func(done, total int64) { p.At("check "+c.Array, done, total) }) {
+		add(x)
+	}
+	if name, level := levelOf(c.Array); name != "" && level >= 0 && c.Errors == 0 { // else it was said
+		for _, x := range v.Versions() {
+			if x.Number == 0 {
+				continue
+			}
+			if _, err := v.Table(ctx, x.Number); err != nil && otherwise(err) != nil {
+				add(fault.Finding{Severity: fault.Error, Offset: -1, Msg: fmt.Sprintf("version %d: table of the boxes: %s", x.Number, fault.Text(err)), Err: err})
+			}
+		}
+	}
+	return c, ctx.Err()
+}
+
+func (f *versionsCheckFlags) print(e *cli.Env, c *versionsChecked) {
+	for _, x := range c.Findings {
+		if x.Severity != fault.Note || f.notes {
+			fmt.Fprintln(e.Out, x)
+		}
+	}
+	verdict := "good"
+	if c.Errors > 0 {
+		verdict = cli.Plural(c.Errors, "error")
+	}
+	verdict += ", " + cli.Plural(c.Versions, "version")
+	if c.Notes > 0 {
+		verdict += ", " + cli.Plural(c.Notes, "note")
+		if !f.notes {
+			verdict += " (--notes shows them)"
+		}
+	}
+	fmt.Fprintf(e.Out, "%s: %s\n", filepath.Clean(c.Dirs[0]), verdict)
+}

@@ -1,0 +1,2 @@
+// Package versions holds the verbs of arrays with versions.
+package versions

@@ -1,0 +1,219 @@
+package versions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"blobio/internal/cli"
+	"blobio/versioned"
+)
+
+type versionsDropFlags struct {
+	versions   string
+	keep       int
+	every      int64
+	dry, force bool
+	asJSON     bool
+}
+
+func newVersionsDrop(e *cli.Env) *cobra.Command {
+	var f versionsDropFlags
+	cmd := &cobra.Command{
+		Use:   "drop ARRAY... --versions LIST | --keep N",
+		Short: "Forget versions, and remove the files that no other one needs",
+		Long: `Forget versions of an array that no program has open, and remove the files that no
+other version needs. It does not ask. The newest version cannot be dropped. A file that also holds
+what another version needs stays whole, so that little may be freed at first.
+
+Versions of a level that belong to a snapshot of the hierarchy are kept, unless
+--force: without them the hierarchy could not be opened there.
+
+Encrypted stores need no key for it.
+
+JSON: {array, dropped, kept_for_snapshots, bytes, files, dry_run}.`,
+		Example: `  blobio versions drop store/rho --versions 1,3-7
+  blobio versions drop store/rho --keep 3 --every 10    # the newest 3, and 0, 10, 20, ...
+  blobio versions drop store/rho --keep 1 --dry-run     # only tells what would be freed
+  blobio versions drop node0/store/rho node1/store/rho --keep 1`,
+		Args: cli.MinArgs(1, "the directory of an array"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, e, args)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.versions, "versions", "", "drop these: 1,3-7")
+	fl.IntVar(&f.keep, "keep", 0, "drop all but the newest so many")
+	fl.Int64Var(&f.every, "every", 0, "--keep: and but those whose number is a multiple of this")
+	fl.BoolVar(&f.dry, "dry-run", false, "change nothing, tell what would be freed")
+	fl.BoolVar(&f.force, "force", false, "also versions that belong to snapshots of a hierarchy")
+	cli.JsonFlag(cmd, &f.asJSON)
+	return cmd
+}
+
+func (f *versionsDropFlags) run(cmd *cobra.Command, e *cli.Env, dirs []string) error {
+	ctx := cmd.Context()
+	given := cmd.Flags().Changed
+	switch {
+	case given("versions") == given("keep"):
+		return cli.Usagef("want --versions or --keep")
+	case given("keep") && f.keep < 1:
+		return cli.Usagef("--keep %d, want 1 or more: the newest version stays", f.keep)
+	case given("every") && (!given("keep") || f.every < 1):
+		return cli.Usagef("--every goes with --keep, and wants 1 or more")
+	}
+	v, err := (&versionsKey{}).one(dirs)
+	if err != nil {
+		return err
+	}
+	defer v.Close()
+	list, err := f.choose(v)
+	if err != nil {
+		return err
+	}
+	var needed []int64
+	if !f.force {
+		if list, needed, err = withoutSnapshots(ctx, dirs, v, list); err != nil {
+			return err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	bytes, files, err := v.Freed(ctx, list...)
+	if err == nil && !f.dry && len(list) > 0 {
+		err = v.Drop(ctx, list...)
+	}
+	if err != nil {
+		return err
+	}
+	if f.asJSON {
+		return e.PrintJSON(map[string]any{"array": v.Spec().Name, "dropped": append([]int64{}, list...), "kept_for_snapshots": append([]int64{}, needed...),
+			"bytes": bytes, "files": files, "dry_run": f.dry})
+	}
+	if len(needed) > 0 {
+		fmt.Fprintf(e.Out, "kept for snapshots: %s (--force drops them)\n", listText(needed))
+	}
+	verb := "dropped"
+	if f.dry {
+		verb = "would drop"
+	}
+	what := "nothing"
+	if len(list) > 0 {
+		what = cli.Plural(len(list), "version") + " (" + listText(list) + ")"
+	}
+	fmt.Fprintf(e.Out, "%s: %s %s, %s in %s freed\n", v.Spec().Name, verb, what, cli.HumanBytes(bytes), cli.Plural(files, "file"))
+	return nil
+}
+
+// choose lists the versions that the flags are about.
+func (f *versionsDropFlags) choose(v *versioned.View) ([]int64, error) {
+	all := v.Versions()
+	newest := all[len(all)-1].Number
+	var out []int64
+	if f.versions == "" {
+		for i, x := range all {
+			if i < len(all)-f.keep && !(f.every > 0 && x.Number%f.every == 0) {
+				out = append(out, x.Number)
+			}
+		}
+		return out, nil
+	}
+	for _, part := range strings.Split(f.versions, ",") {
+		a, b, isRange := strings.Cut(part, "-")
+		lo, err := strconv.ParseInt(a, 10, 64)
+		hi := lo
+		if isRange && err == nil {
+			hi, err = strconv.ParseInt(b, 10, 64)
+		}
+		if err != nil || lo < 0 || hi < lo {
+			return nil, cli.Usagef("--versions %q, want numbers and ranges as in 1,3-7", f.versions)
+		}
+		found := false
+		for _, x := range all {
+			if x.Number < lo || x.Number > hi {
+				continue
+			}
+			if found = true; x.Number == newest {
+				return nil, cli.Usagef("version %d is the newest one of array %s: it stays", newest, v.Spec().Name)
+			}
+			out = append(out, x.Number)
+		}
+		if !found {
+			return nil, fmt.Errorf("array %s: version %s: %w", v.Spec().Name, part, versioned.ErrNoVersion)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// withoutSnapshots takes out the versions of a level that snapshots of its hierarchy are made of.
+func withoutSnapshots(ctx context.Context, dirs []string, v *versioned.View, list []int64) (drop, needed []int64, err error) {
+	name, level := levelOf(v.Spec().Name)
+	if name == "" || level < 0 || len(list) == 0 {
+		return list, nil, nil
+	}
+	var global []string
+	for _, d := range dirs {
+		global = append(global, filepath.Join(filepath.Dir(filepath.Clean(d)), name+".global"))
+	}
+	g, err := openVersions(global, nil)
+	if errors.Is(err, versioned.ErrMissing) {
+		return list, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	defer g.Close()
+	if g.Encrypted() {
+		return nil, nil, cli.WithHint(fmt.Errorf("%s is encrypted: what its snapshots need is not known", g.Spec().Name), "--force drops versions all the same")
+	}
+	of := map[int64]bool{}
+	for _, x := range g.Versions() {
+		if x.Number == 0 {
+			continue
+		}
+		s, err := g.Snapshot(ctx, x.Number)
+		if err != nil {
+			return nil, nil, err
+		}
+		if level < len(s.Versions) {
+			of[s.Versions[level]] = true
+		}
+	}
+	for _, n := range list {
+		if of[n] {
+			needed = append(needed, n)
+		} else {
+			drop = append(drop, n)
+		}
+	}
+	return drop, needed, nil
+}
+
+// listText writes ascending numbers with their runs: 1, 3 to 7.
+func listText(list []int64) string {
+	var out []string
+	for i := 0; i < len(list); {
+		k := i
+		for k+1 < len(list) && list[k+1] == list[k]+1 {
+			k++
+		}
+		switch {
+		case k == i:
+			out = append(out, strconv.FormatInt(list[i], 10))
+		case k == i+1:
+			out = append(out, fmt.Sprintf("%d, %d", list[i], list[k]))
+		default:
+			out = append(out, fmt.Sprintf("%d to %d", list[i], list[k]))
+		}
+		i = k + 1
+	}
+	return strings.Join(out, ", ")
+}

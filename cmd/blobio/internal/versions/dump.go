@@ -1,0 +1,258 @@
+package versions
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"blobio/internal/cli"
+	"blobio/versioned"
+)
+
+type versionsDumpFlags struct {
+	key     versionsKey
+	version int64
+	span    string
+	box     int
+	out     string
+	values  bool
+	force   bool
+	asJSON  bool
+}
+
+func newVersionsDump(e *cli.Env) *cobra.Command {
+	f := versionsDumpFlags{version: -1}
+	cmd := &cobra.Command{
+		Use:   "dump ARRAY...",
+		Short: "Print the elements of a version, or write them to a file",
+		Long: `Print the elements of a range of a version: rows of the last dimension, each line
+with the index of its first element. Of the array of a level the table of its boxes is
+printed, with --box the data of one of them, x fastest; of that of the snapshots
+what the last one says. --values prints their bytes.
+
+With -o the elements go to a file: raw, row-major, little-endian; for --box float64s,
+component by component.
+
+All chunks that are touched are verified.
+
+JSON: {array, version, type, lo, hi, values} (not-a-number and infinities are strings), or of levels {array,
+version, level, dim, components, time, dt, dx, step, epoch, ratio, boxes: [{lo, hi, owner, cells, offset}]}
+(null: not a number);
+of snapshots what the array holds; with -o {path, bytes}.`,
+		Example: `  blobio versions dump store/rho                         # the newest version
+  blobio versions dump store/rho --version 3 --range 0:10,5,:
+  blobio versions dump store/rho --version 3 -o rho3.bin
+  blobio versions dump store/amr.level2                  # its boxes
+  blobio versions dump store/amr.level2 --box 7
+  blobio versions dump --key-file key store/secret`,
+		Args: cli.MinArgs(1, "the directory of an array"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, e, args)
+		},
+	}
+	fl := cmd.Flags()
+	fl.Var(versionValue{&f.version}, "version", "version (default: the newest)")
+	fl.StringVarP(&f.span, "range", "r", "", "lo:hi of each dimension, hi not in it; one index, or : for all")
+	fl.IntVar(&f.box, "box", -1, "data of this box of a level")
+	fl.BoolVar(&f.values, "values", false, "elements, also of levels and snapshots")
+	fl.StringVarP(&f.out, "output", "o", "", "write the elements to this file, raw")
+	fl.BoolVar(&f.force, "force", false, "--output: replace the file if it is there")
+	f.key.add(cmd)
+	cli.JsonFlag(cmd, &f.asJSON)
+	return cmd
+}
+
+func (f *versionsDumpFlags) run(cmd *cobra.Command, e *cli.Env, dirs []string) error {
+	ctx := cmd.Context()
+	given := cmd.Flags().Changed
+	switch {
+	case given("box") && (given("range") || f.values):
+		return cli.Usagef("--box goes with neither --range nor --values")
+	case given("box") && f.box < 0:
+		return cli.Usagef("--box %d, want the number of a box", f.box)
+	case f.force && f.out == "":
+		return cli.Usagef("--force goes with --output")
+	}
+	v, err := f.key.one(dirs)
+	if err != nil {
+		return err
+	}
+	defer v.Close()
+	x, err := findVersion(v, f.version)
+	if err != nil {
+		return err
+	}
+	if given("box") {
+		return f.dumpBox(ctx, e, v, x)
+	}
+	if name, level := levelOf(v.Spec().Name); name != "" && !f.values && !given("range") && f.out == "" && x.Number > 0 {
+		if level < 0 {
+			s, err := v.Snapshot(ctx, x.Number)
+			if err == nil {
+				return e.PrintJSON(s)
+			}
+			if !errors.Is(err, versioned.ErrNotFormat) {
+				return err
+			}
+		} else {
+			t, err := v.Table(ctx, x.Number)
+			if err == nil {
+				return f.dumpTable(e, v, x, t)
+			}
+			if !errors.Is(err, versioned.ErrNotFormat) {
+				return err
+			}
+		}
+	}
+	return f.dumpValues(ctx, e, v, x)
+}
+
+func (f *versionsDumpFlags) dumpValues(ctx context.Context, e *cli.Env, v *versioned.View, x versioned.VersionInfo) error {
+	t := v.Spec().Type
+	lo, hi, err := parseRange(f.span, x.Shape)
+	if err != nil {
+		return err
+	}
+	if f.out != "" {
+		return f.write(ctx, e, func(w io.Writer) error {
+			return eachPiece(ctx, v, x.Number, lo, hi, func(_, _ []int64, b []byte) error {
+				littleEndian(b, t.Size())
+				_, err := w.Write(b)
+				return err
+			})
+		})
+	}
+	if !f.asJSON {
+		return eachPiece(ctx, v, x.Number, lo, hi, func(lo, hi []int64, b []byte) error { return printPiece(e.Out, t, lo, hi, b) })
+	}
+	fmt.Fprintf(e.Out, "{\"array\": %q, \"version\": %d, \"type\": %q, \"lo\": %s, \"hi\": %s, \"values\": [", v.Spec().Name, x.Number, t, indexText(lo), indexText(hi))
+	sep := ""
+	err = eachPiece(ctx, v, x.Number, lo, hi, func(_, _ []int64, b []byte) error {
+		for ; len(b) > 0; b = b[t.Size():] {
+			s := element(t, b)
+			if math.IsNaN(asFloat(t, b)) || math.IsInf(asFloat(t, b), 0) {
+				s = `"` + s + `"`
+			}
+			if _, err := io.WriteString(e.Out, sep+s); err != nil {
+				return err
+			}
+			sep = ", "
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(e.Out, "]}\n")
+	return err
+}
+
+func (f *versionsDumpFlags) write(ctx context.Context, e *cli.Env, w func(io.Writer) error) error {
+	n, err := cli.WriteFile(ctx, f.out, f.force, w)
+	if err != nil {
+		return err
+	}
+	if f.asJSON {
+		return e.PrintJSON(map[string]any{"path": f.out, "bytes": n})
+	}
+	fmt.Fprintf(e.Out, "%s: %d bytes\n", f.out, n)
+	return nil
+}
+
+func (f *versionsDumpFlags) dumpTable(e *cli.Env, v *versioned.View, x versioned.VersionInfo, t *versioned.LevelInfo) error {
+	type boxDesc struct {
+		Lo     []int32 `json:"lo"`
+		Hi     []int32 `json:"hi"`
+		Owner  int32   `json:"owner"`
+		Cells  int64   `json:"cells"`
+		Offset int64   `json:"offset"`
+	}
+	if f.asJSON {
+		boxes := []boxDesc{}
+		for i := range t.Boxes {
+			b := &t.Boxes[i]
+			boxes = append(boxes, boxDesc{b.Lo[:t.Dim], b.Hi[:t.Dim], b.Owner, b.Cells(), t.Offsets[i]})
+		}
+		return e.PrintJSON(map[string]any{"array": v.Spec().Name, "version": x.Number, "level": t.Level, "dim": t.Dim, "components": t.Comps, "time": cli.JsonFloat(t.Time),
+			"dt": cli.JsonFloat(t.Dt), "dx": cli.JsonFloat(t.Dx), "step": t.Step, "epoch": t.Epoch, "ratio": t.Ratio, "boxes": boxes})
+	}
+	fmt.Fprintf(e.Out, "%s version %d: level %d, %s, %s, time %s, dt %s, step %d, dx %s, ratio %d, regrid %d, %s\n\n", v.Spec().Name, x.Number, t.Level, cli.Plural(t.Dim, "dimension"),
+		cli.Plural(t.Comps, "component"), cli.NumberText(t.Time), cli.NumberText(t.Dt), t.Step, cli.NumberText(t.Dx), t.Ratio, t.Epoch, boxCount(len(t.Boxes)))
+	tb := e.NewTable("", ">BOX", "CELLS", ">NUMBER", ">OWNER", ">OFFSET")
+	for i := range t.Boxes {
+		b := &t.Boxes[i]
+		tb.Row(i, boxText(t, b), b.Cells(), b.Owner, t.Offsets[i])
+	}
+	tb.Flush()
+	return nil
+}
+
+func boxCount(n int) string {
+	if n == 1 {
+		return "1 box"
+	}
+	return fmt.Sprintf("%d boxes", n)
+}
+
+func (f *versionsDumpFlags) dumpBox(ctx context.Context, e *cli.Env, v *versioned.View, x versioned.VersionInfo) error {
+	if f.asJSON && f.out == "" {
+		return cli.Usagef("--box and --json: want --output")
+	}
+	t, err := v.Table(ctx, x.Number)
+	if errors.Is(err, versioned.ErrNotFormat) {
+		return cli.WithHint(fmt.Errorf("%s version %d has no boxes: it is not the array of a level, or from before its first save", v.Spec().Name, x.Number), "")
+	}
+	if err != nil {
+		return err
+	}
+	if f.box >= len(t.Boxes) {
+		return cli.Usagef("--box %d, the level has %s", f.box, boxCount(len(t.Boxes)))
+	}
+	lo, hi := boxPlace(t, f.box)
+	r := &bytesReader{ctx, v, x.Number, lo, hi}
+	if f.out != "" {
+		return f.write(ctx, e, func(w io.Writer) error {
+			_, err := io.CopyBuffer(struct{ io.Writer }{w}, r, make([]byte, versionsPiece))
+			return err
+		})
+	}
+	in := bufio.NewReaderSize(r, 1<<16)
+	b := &t.Boxes[f.box]
+	fmt.Fprintf(e.Out, "box %d of %s version %d: cells %s, owner %d\n", f.box, v.Spec().Name, x.Number, boxText(t, b), b.Owner)
+	for c := range t.Comps {
+		for z := int64(b.Lo[2]); z <= int64(b.Hi[2]); z++ {
+			for y := int64(b.Lo[1]); y <= int64(b.Hi[1]); y++ {
+				if err := boxRow(e.Out, in, t.Dim, c, int64(b.Lo[0]), int64(b.Hi[0]), y, z); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// boxRow prints the cells (lo, y, z) to (hi, y, z) of a component.
+func boxRow(w io.Writer, in io.Reader, dim, comp int, lo, hi, y, z int64) error {
+	var raw [8]byte
+	for x := lo; x <= hi; {
+		var line strings.Builder
+		fmt.Fprintf(&line, "%d %s", comp, indexText([]int64{x, y, z}[:dim]))
+		for n := 0; n < 8 && x <= hi; n, x = n+1, x+1 {
+			if _, err := io.ReadFull(in, raw[:]); err != nil {
+				return err
+			}
+			line.WriteString(" " + cli.NumberText(math.Float64frombits(binary.LittleEndian.Uint64(raw[:]))))
+		}
+		if _, err := io.WriteString(w, line.String()+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,5 @@
+package versions
+
+// What the tests see beside the face.
+var Below = below
+var Slabs = slabs

@@ -1,0 +1,92 @@
+package versions_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"blobio/cmd/blobio/internal/clitest"
+	"blobio/internal/cli"
+)
+
+// What is lost of a store is found, and listed as lost, whatever of it is there still.
+func TestVersionsLost(t *testing.T) {
+	for _, x := range []struct {
+		name        string
+		gone        []string
+		check, list string // what they say
+		listed      int    // exit code of ls
+	}{
+		{"a level", []string{"amr.level1"}, "level 1 of hierarchy amr is lost, and with it the snapshots 1", "    1    lost", cli.Failed},
+		{"the coarsest level", []string{"amr.level0"}, "level 0 of hierarchy amr is lost, and with it the snapshots 1", "    0    lost", cli.Failed},
+		{"the snapshots", []string{"amr.global"}, "the snapshots of hierarchy amr are lost", "amr.level1", cli.Failed},
+		{"a record of two", []string{"amr.level1/versions"}, "the record is absent; the next commit makes it anew", "\n    1       4", cli.Good},
+		{"the other record", []string{"rho/versions.second"}, "the record is absent; the next commit makes it anew", "rho", cli.Good},
+		{"both records of a level", []string{"amr.level1/versions", "amr.level1/versions.second"}, "absent, but versions are there", "    1    lost", cli.Failed},
+		{"both records of the snapshots", []string{"amr.global/versions", "amr.global/versions.second"}, "absent, but versions are there", "amr.level1", cli.Failed},
+		{"both records of an array", []string{"rho/versions", "rho/versions.second"}, "absent, but versions are there", "amr.level1", cli.Failed},
+	} {
+		dir, _ := clitest.VersionStore(t)
+		for _, g := range x.gone {
+			clitest.Check(t, os.RemoveAll(filepath.Join(dir, g)))
+		}
+		r := clitest.Blobio(t, "versions", "check", dir)
+		if r.Code != cli.Findings || !strings.Contains(r.Out, x.check) || strings.Count(r.Out, "error: ") != 1 {
+			t.Errorf("without %s: check: %d\n%s%s", x.name, r.Code, r.Out, r.Err)
+		}
+		if r := clitest.Blobio(t, "versions", "check", "--json", dir); r.Code != cli.Findings || !strings.Contains(r.Out, `"errors": 1`) {
+			t.Errorf("without %s: check --json: %d\n%s%s", x.name, r.Code, r.Out, r.Err)
+		}
+		if r := clitest.Blobio(t, "versions", "ls", dir); r.Code != x.listed || !strings.Contains(r.Out, x.list) {
+			t.Errorf("without %s: ls: %d\n%s%s", x.name, r.Code, r.Out, r.Err)
+		}
+	}
+	dir, _ := clitest.VersionStore(t) // a version that a snapshot names
+	clitest.Good(t, "versions", "drop", filepath.Join(dir, "amr.level0"), "--versions", "2", "--force")
+	if r := clitest.Blobio(t, "versions", "check", dir); r.Code != cli.Findings || !strings.Contains(r.Out, "version 2, which snapshot 1 names, is not there") {
+		t.Errorf("check: %d\n%s%s", r.Code, r.Out, r.Err)
+	}
+}
+
+// Records that are lost are made anew, from the other one or from the data files.
+func TestVersionsRebuild(t *testing.T) {
+	dir, key := clitest.VersionStore(t)
+	rho, n := filepath.Join(dir, "rho"), filepath.Join(dir, "n")
+	want := clitest.Good(t, "versions", "ls", rho) + clitest.Good(t, "versions", "dump", rho, "--version", "3") + clitest.Good(t, "versions", "dump", "--key-file", key, n)
+	hierarchy := clitest.Good(t, "versions", "ls", dir)
+	if out := clitest.Good(t, "versions", "rebuild", dir); strings.Count(out, "the record is whole\n") != 5 {
+		t.Error(out)
+	}
+	for _, both := range []bool{false, true} {
+		for _, a := range []string{"rho", "n", "amr.global", "amr.level0", "amr.level1"} {
+			clitest.Check(t, os.Remove(filepath.Join(dir, a, "versions")))
+			if both {
+				clitest.Check(t, os.Remove(filepath.Join(dir, a, "versions.second")))
+			}
+		}
+		from := map[bool]string{false: "made anew from the one that is whole", true: "made anew from the data files"}[both]
+		if out := clitest.Good(t, "versions", "rebuild", "-n", dir); strings.Count(out, from+"; nothing was written (--dry-run)\n") != 5 {
+			t.Errorf("%v: %s", both, out)
+		}
+		if r := clitest.Blobio(t, "versions", "check", dir); r.Code != cli.Findings {
+			t.Errorf("after a dry run: %s", r.Out)
+		}
+		if out := clitest.Good(t, "versions", "rebuild", dir); strings.Count(out, from+"\n") != 5 {
+			t.Errorf("%v: %s", both, out)
+		}
+		clitest.Good(t, "versions", "check", dir)
+		if got := clitest.Good(t, "versions", "ls", rho) + clitest.Good(t, "versions", "dump", rho, "--version", "3") + clitest.Good(t, "versions", "dump", "--key-file", key, n); !both && got != want {
+			t.Errorf("%s\nwant\n%s", got, want)
+		}
+		if got := clitest.Good(t, "versions", "ls", dir); got[strings.Index(got, "hierarchy"):] != hierarchy[strings.Index(hierarchy, "hierarchy"):] {
+			t.Errorf("%s\nwant\n%s", got, hierarchy)
+		}
+	}
+	if out := clitest.Good(t, "versions", "rebuild", "--json", rho); !strings.Contains(out, `"whole": true`) {
+		t.Error(out)
+	}
+	empty := filepath.Join(t.TempDir(), "empty")
+	clitest.Check(t, os.Mkdir(empty, 0o777))
+	clitest.Bad(t, cli.Failed, "no array there", "versions", "rebuild", empty)
+}

@@ -1,0 +1,328 @@
+package versions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"blobio/internal/cli"
+	"blobio/internal/fault"
+	"blobio/versioned"
+)
+
+type versionsLsFlags struct {
+	key    versionsKey
+	asJSON bool
+}
+
+func newVersionsLs(e *cli.Env) *cobra.Command {
+	var f versionsLsFlags
+	cmd := &cobra.Command{
+		Use:   "ls STORE... | ls ARRAY...",
+		Short: "Show the arrays of a store, or the versions of an array",
+		Long: `Show the arrays of a store with their newest versions, and the hierarchies that they
+are the levels of; or the versions of one array: CHANGED are the chunks that the
+version before did not have, WRITTEN is what its files take. Of the array of a level
+the boxes, the time and the step of each version are shown, of that of the snapshots
+the versions of the levels that belong together. Only metadata are read. An
+encrypted store is listed without its key, but for what its levels say. What is lost of
+a hierarchy is said, and so is an array whose record is; then the exit code is 2.
+
+JSON: {"arrays": [{array, directories, type, shape, chunk, encrypted, bytes, files,
+versions: [{number, label, time_ns, generation, shape, changed, written, level: {level,
+boxes, cells, time, dt, step, epoch, dx}, snapshot: {time, versions}}]}], "hierarchies": [{name, dim, components, levels, ratio, snapshots, lost_levels}]}
+(null: not a number).`,
+		Example: `  blobio versions ls store
+  blobio versions ls store/rho
+  blobio versions ls store/amr.level2
+  blobio versions ls node0/store node1/store node2/store
+  blobio versions ls --json store/rho | jq '.arrays[0].versions[-1].written'`,
+		Args: cli.MinArgs(1, "the directory of a store or of an array"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.Context(), e, args)
+		},
+	}
+	f.key.add(cmd)
+	cli.JsonFlag(cmd, &f.asJSON)
+	return cmd
+}
+
+// Descriptions of arrays, as JSON has them.
+type (
+	arrayDesc struct {
+		Array     string        `json:"array"`
+		Dirs      []string      `json:"directories"`
+		Type      string        `json:"type"`
+		Shape     []int64       `json:"shape"`
+		Chunk     int           `json:"chunk"`
+		Encrypted bool          `json:"encrypted"`
+		Bytes     int64         `json:"bytes"`
+		Files     int           `json:"files"`
+		Versions  []versionDesc `json:"versions"`
+
+		damage error // a table could not be read
+	}
+	versionDesc struct {
+		versioned.VersionInfo
+		Level    *levelDesc    `json:"level,omitempty"`
+		Snapshot *snapshotDesc `json:"snapshot,omitempty"`
+	}
+	levelDesc struct {
+		Level int           `json:"level"`
+		Boxes int           `json:"boxes"`
+		Cells int64         `json:"cells"`
+		Time  cli.JsonFloat `json:"time"`
+		Dt    cli.JsonFloat `json:"dt"`
+		Step  int64         `json:"step"`
+		Epoch int64         `json:"epoch"`
+		Dx    cli.JsonFloat `json:"dx"`
+	}
+	snapshotDesc struct {
+		Time     float64 `json:"time"`
+		Versions []int64 `json:"versions"`
+
+		spec versioned.HierarchySpec
+	}
+	hierarchyDesc struct {
+		Name       string   `json:"name"`
+		Dim        int      `json:"dim"`
+		Components []string `json:"components"`
+		Levels     int      `json:"levels"`
+		Ratio      int      `json:"ratio"`
+		Snapshots  int      `json:"snapshots"`
+		Lost       []int    `json:"lost_levels"` // that are not in the store
+
+		last int64 // snapshot
+		at   snapshotDesc
+	}
+)
+
+func (f *versionsLsFlags) run(ctx context.Context, e *cli.Env, dirs []string) error {
+	key, err := f.key.read()
+	if err != nil {
+		return err
+	}
+	if isArrayDir(dirs) {
+		d, err := describeArray(ctx, dirs, key, true)
+		if err != nil {
+			return err
+		}
+		if f.asJSON {
+			return f.json(e, []*arrayDesc{d}, nil)
+		}
+		d.print(e)
+		return d.damage
+	}
+	names, err := storeArrays(dirs)
+	if err != nil {
+		return err
+	}
+	var all []*arrayDesc
+	var damage error
+	for _, name := range names {
+		d, err := describeArray(ctx, below(dirs, name), key, f.asJSON)
+		if cli.IsFormatError(err) { // the others can be listed
+			if damage == nil {
+				damage = err
+			}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if damage == nil {
+			damage = d.damage
+		}
+		all = append(all, d)
+	}
+	members, err := versioned.CheckHierarchies(ctx, dirs, &versioned.ViewOptions{Key: key})
+	if err != nil {
+		return err
+	}
+	hs := hierarchies(all, members)
+	for _, m := range members {
+		if damage == nil && m.Severity == fault.Error {
+			damage = fmt.Errorf("%s: %s: %w", m.Array, m.Msg, versioned.ErrMissing)
+		}
+	}
+	if len(all) == 0 {
+		return damage
+	}
+	if f.asJSON {
+		if err := f.json(e, all, hs); err != nil {
+			return err
+		}
+		return damage
+	}
+	t := e.NewTable("", "ARRAY", "TYPE", "SHAPE", ">VERSIONS", ">NEWEST", "LABEL", "COMMITTED", ">FILES", ">SIZE")
+	for _, d := range all {
+		x := d.newest()
+		size := cli.HumanBytes(d.Bytes)
+		if d.Encrypted {
+			size += ", encrypted"
+		}
+		t.Row(d.Array, d.Type, extentText(x.Shape), len(d.Versions), x.Number, labelText(x.Label), nanosText(x.Time), d.Files, size)
+	}
+	t.Flush()
+	for _, h := range hs {
+		h.print(e, all)
+	}
+	return damage
+}
+
+func (f *versionsLsFlags) json(e *cli.Env, all []*arrayDesc, hs []hierarchyDesc) error {
+	if hs == nil {
+		hs = []hierarchyDesc{}
+	}
+	return e.PrintJSON(map[string]any{"arrays": all, "hierarchies": hs})
+}
+
+func (d *arrayDesc) newest() *versionDesc { return &d.Versions[len(d.Versions)-1] }
+
+// describeArray reads the record of an array, and the tables of all its versions or of the newest one.
+func describeArray(ctx context.Context, dirs []string, key []byte, allTables bool) (*arrayDesc, error) {
+	v, err := openVersions(dirs, key)
+	if err != nil {
+		return nil, err
+	}
+	defer v.Close()
+	s := v.Spec()
+	d := &arrayDesc{Array: s.Name, Dirs: dirs, Type: s.Type.String(), Chunk: s.Chunk, Encrypted: v.Encrypted()}
+	d.Bytes, d.Files = v.Bytes()
+	list := v.Versions()
+	for i, x := range list {
+		d.Versions = append(d.Versions, versionDesc{VersionInfo: x})
+		if allTables || i == len(list)-1 {
+			if err := d.describe(ctx, v, &d.Versions[i]); err != nil && d.damage == nil {
+				d.damage = err
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+	d.Shape = d.newest().Shape
+	return d, nil
+}
+
+// describe adds what the array of a level, or of the snapshots, says in a version.
+func (d *arrayDesc) describe(ctx context.Context, v *versioned.View, x *versionDesc) error {
+	name, level := levelOf(d.Array)
+	if name == "" || x.Number == 0 {
+		return nil
+	}
+	if level < 0 {
+		s, err := v.Snapshot(ctx, x.Number)
+		if err != nil {
+			return otherwise(err)
+		}
+		x.Snapshot = &snapshotDesc{s.Time, s.Versions, s.Spec}
+		return nil
+	}
+	t, err := v.Table(ctx, x.Number)
+	if err != nil {
+		return otherwise(err)
+	}
+	x.Level = &levelDesc{Level: t.Level, Boxes: len(t.Boxes), Time: cli.JsonFloat(t.Time), Dt: cli.JsonFloat(t.Dt), Step: t.Step, Epoch: t.Epoch, Dx: cli.JsonFloat(t.Dx)}
+	for i := range t.Boxes {
+		x.Level.Cells += t.Boxes[i].Cells()
+	}
+	return nil
+}
+
+// otherwise passes over arrays that only have the name of a level, and those whose key is not known.
+func otherwise(err error) error {
+	if errors.Is(err, versioned.ErrNotFormat) || errors.Is(err, versioned.ErrKey) {
+		return nil
+	}
+	return err
+}
+
+func (d *arrayDesc) print(e *cli.Env) {
+	x := d.newest()
+	crypt := ""
+	if d.Encrypted {
+		crypt = ", encrypted"
+	}
+	fmt.Fprintf(e.Out, "%s: %s %s, chunks of %s, %s in %s, %s%s\n\n", d.Array, d.Type, extentText(x.Shape), cli.HumanBytes(int64(d.Chunk)),
+		cli.Plural(len(d.Versions), "version"), cli.Plural(d.Files, "file"), cli.HumanBytes(d.Bytes), crypt)
+	isLevel, isGlobal := false, false
+	for i := range d.Versions {
+		isLevel, isGlobal = isLevel || d.Versions[i].Level != nil, isGlobal || d.Versions[i].Snapshot != nil
+	}
+	heads := []string{">VERSION", "LABEL", "COMMITTED", ">GENERATION", "SHAPE", ">CHANGED", ">WRITTEN"}
+	if isLevel {
+		heads = append(heads, ">BOXES", ">CELLS", ">TIME", ">STEP", ">REGRID")
+	} else if isGlobal {
+		heads = append(heads, ">TIME", "VERSIONS OF THE LEVELS")
+	}
+	t := e.NewTable("", heads...)
+	for i := range d.Versions {
+		x := &d.Versions[i]
+		row := []any{x.Number, labelText(x.Label), nanosText(x.VersionInfo.Time), x.Generation, extentText(x.Shape), cli.HumanBytes(x.Changed), cli.HumanBytes(x.Written)}
+		switch {
+		case x.Level != nil:
+			l := x.Level
+			row = append(row, l.Boxes, l.Cells, cli.NumberText(float64(l.Time)), l.Step, l.Epoch)
+		case isLevel:
+			row = append(row, "-", "-", "-", "-", "-")
+		case x.Snapshot != nil:
+			row = append(row, cli.NumberText(x.Snapshot.Time), strings.Trim(fmt.Sprint(x.Snapshot.Versions), "[]"))
+		case isGlobal:
+			row = append(row, "-", "-")
+		}
+		t.Row(row...)
+	}
+	t.Flush()
+}
+
+// hierarchies finds those whose snapshots are among the arrays. members says what is lost of them.
+func hierarchies(all []*arrayDesc, members []versioned.MemberFinding) (out []hierarchyDesc) {
+	for _, d := range all {
+		name, level := levelOf(d.Array)
+		s := d.newest().Snapshot
+		if level >= 0 || s == nil {
+			continue
+		}
+		n := len(d.Versions)
+		if d.Versions[0].Number == 0 {
+			n--
+		}
+		lost := []int{}
+		for _, m := range members {
+			if m.Hierarchy == name && m.Level >= 0 && m.Absent {
+				lost = append(lost, m.Level)
+			}
+		}
+		out = append(out, hierarchyDesc{Name: name, Lost: lost, Dim: s.spec.Dim, Components: s.spec.Comps, Levels: len(s.Versions), Ratio: s.spec.Subcycling.Ratio,
+			Snapshots: n, last: d.newest().Number, at: *s})
+	}
+	return out
+}
+
+func (h *hierarchyDesc) print(e *cli.Env, all []*arrayDesc) {
+	fmt.Fprintf(e.Out, "\nhierarchy %s: %s of ratio %d, %s, %s; %s, the last one %d at time %s\n\n", h.Name, cli.Plural(h.Levels, "level"), h.Ratio,
+		cli.Plural(h.Dim, "dimension"), strings.Join(h.Components, " "), cli.Plural(h.Snapshots, "snapshot"), h.last, cli.NumberText(h.at.Time))
+	at := map[int]*versionDesc{}
+	for _, d := range all {
+		if name, level := levelOf(d.Array); name == h.Name {
+			at[level] = d.newest()
+		}
+	}
+	t := e.NewTable("", ">LEVEL", ">NEWEST", ">BOXES", ">CELLS", ">TIME", ">STEP", ">IN THE SNAPSHOT")
+	for level, in := range h.at.Versions {
+		x := at[level]
+		switch {
+		case x == nil:
+			t.Row(level, "lost", "-", "-", "-", "-", in)
+		case x.Level == nil:
+			t.Row(level, x.Number, "-", "-", "-", "-", in)
+		default:
+			t.Row(level, x.Number, x.Level.Boxes, x.Level.Cells, cli.NumberText(float64(x.Level.Time)), x.Level.Step, in)
+		}
+	}
+	t.Flush()
+}

@@ -1,0 +1,271 @@
+package versions
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"blobio/internal/cli"
+	"blobio/versioned"
+)
+
+// versionsPiece is how much of a version is in memory at once, bytes.
+const versionsPiece = 4 << 20
+
+// eachPiece reads a box of a version in pieces, in row-major order. Elements are in the byte order of the host.
+func eachPiece(ctx context.Context, v *versioned.View, version int64, lo, hi []int64, f func(lo, hi []int64, b []byte) error) error {
+	size := int64(v.Spec().Type.Size())
+	buf := []byte(nil)
+	return slabs(lo, hi, versionsPiece/size, func(lo, hi []int64) error {
+		n := size
+		for d := range lo {
+			n *= hi[d] - lo[d]
+		}
+		if int64(len(buf)) < n {
+			buf = make([]byte, n)
+		}
+		if err := v.Get(ctx, version, lo, hi, buf[:n]); err != nil {
+			return err
+		}
+		return f(lo, hi, buf[:n])
+	})
+}
+
+// slabs cuts a box, in row-major order, into boxes of at most so many elements.
+func slabs(lo, hi []int64, most int64, f func(lo, hi []int64) error) error {
+	per := int64(1) // elements of one index of dimension d
+	d := len(lo) - 1
+	for ; d > 0; d-- {
+		n := hi[d] - lo[d]
+		if n == 0 {
+			return nil
+		}
+		if per > most/n {
+			break
+		}
+		per *= n
+	}
+	// Dimensions before d go one by one, d in steps.
+	for k := range d {
+		if hi[k] <= lo[k] {
+			return nil
+		}
+	}
+	step := max(most/per, 1)
+	at, end := slices.Clone(lo), slices.Clone(hi)
+	for {
+		for k := range d {
+			end[k] = at[k] + 1
+		}
+		for x := lo[d]; x < hi[d]; x += step {
+			at[d], end[d] = x, min(x+step, hi[d])
+			if err := f(at, end); err != nil {
+				return err
+			}
+		}
+		k := d - 1
+		for ; k >= 0; k-- {
+			if at[k]++; at[k] < hi[k] {
+				break
+			}
+			at[k] = lo[k]
+		}
+		if k < 0 {
+			return nil
+		}
+	}
+}
+
+// parseRange reads "0:10,5,:": for each dimension lo:hi (hi is not in it), an index, or nothing for all.
+func parseRange(s string, shape []int64) (lo, hi []int64, err error) {
+	lo, hi = make([]int64, len(shape)), slices.Clone(shape)
+	if s == "" {
+		return lo, hi, nil
+	}
+	parts := strings.Split(s, ",")
+	if len(parts) != len(shape) {
+		return nil, nil, cli.Usagef("--range %q has %s, the array has %d", s, cli.Plural(len(parts), "dimension"), len(shape))
+	}
+	for d, p := range parts {
+		a, b, isRange := strings.Cut(p, ":")
+		get := func(s string, v *int64) bool {
+			if s == "" {
+				return isRange
+			}
+			var err error
+			*v, err = strconv.ParseInt(s, 10, 64)
+			return err == nil
+		}
+		ok := get(a, &lo[d])
+		if isRange {
+			ok = ok && get(b, &hi[d])
+		} else {
+			hi[d] = lo[d] + 1
+		}
+		if !ok {
+			return nil, nil, cli.Usagef("--range %q, want lo:hi for each dimension, as in 0:10,5,:", s)
+		}
+		if lo[d] < 0 || hi[d] < lo[d] || hi[d] > shape[d] {
+			return nil, nil, cli.Usagef("--range %q: dimension %d goes from 0 to %d", s, d, shape[d])
+		}
+	}
+	return lo, hi, nil
+}
+
+// element writes one element; b is in the byte order of the host.
+func element(t versioned.Type, b []byte) string {
+	ne := binary.NativeEndian
+	switch t {
+	case versioned.Int8:
+		return strconv.FormatInt(int64(int8(b[0])), 10)
+	case versioned.Int16:
+		return strconv.FormatInt(int64(int16(ne.Uint16(b))), 10)
+	case versioned.Int32:
+		return strconv.FormatInt(int64(int32(ne.Uint32(b))), 10)
+	case versioned.Int64:
+		return strconv.FormatInt(int64(ne.Uint64(b)), 10)
+	case versioned.Uint8:
+		return strconv.FormatUint(uint64(b[0]), 10)
+	case versioned.Uint16:
+		return strconv.FormatUint(uint64(ne.Uint16(b)), 10)
+	case versioned.Uint32:
+		return strconv.FormatUint(uint64(ne.Uint32(b)), 10)
+	case versioned.Uint64:
+		return strconv.FormatUint(ne.Uint64(b), 10)
+	case versioned.Float32:
+		return strconv.FormatFloat(float64(math.Float32frombits(ne.Uint32(b))), 'g', -1, 32)
+	}
+	return strconv.FormatFloat(math.Float64frombits(ne.Uint64(b)), 'g', -1, 64)
+}
+
+// asFloat is an element as a number, rounded.
+func asFloat(t versioned.Type, b []byte) float64 {
+	ne := binary.NativeEndian
+	switch t {
+	case versioned.Int64:
+		return float64(int64(ne.Uint64(b)))
+	case versioned.Uint64:
+		return float64(ne.Uint64(b))
+	case versioned.Float32:
+		return float64(math.Float32frombits(ne.Uint32(b)))
+	case versioned.Float64:
+		return math.Float64frombits(ne.Uint64(b))
+	}
+	x, _ := strconv.ParseFloat(element(t, b), 64) // small integers
+	return x
+}
+
+// distance is how far two elements are from each other. Integers are subtracted before they are rounded: what differs is never 0 apart.
+func distance(t versioned.Type, a, b []byte) float64 {
+	ne := binary.NativeEndian
+	switch t {
+	case versioned.Int64:
+		x, y := int64(ne.Uint64(a)), int64(ne.Uint64(b))
+		return float64(uint64(max(x, y)) - uint64(min(x, y))) // also where it does not fit into an int64
+	case versioned.Uint64:
+		x, y := ne.Uint64(a), ne.Uint64(b)
+		return float64(max(x, y) - min(x, y))
+	}
+	return math.Abs(asFloat(t, a) - asFloat(t, b))
+}
+
+// lineOf is how many elements a line of text has.
+func lineOf(t versioned.Type) int64 {
+	if t.Size() <= 2 {
+		return 16
+	}
+	return 8
+}
+
+func indexText(idx []int64) string {
+	s := make([]string, len(idx))
+	for i, n := range idx {
+		s[i] = strconv.FormatInt(n, 10)
+	}
+	return "[" + strings.Join(s, ",") + "]"
+}
+
+// printPiece prints the rows of a piece, each line with the index of its first element.
+func printPiece(w io.Writer, t versioned.Type, lo, hi []int64, b []byte) error {
+	size, per := int64(t.Size()), lineOf(t)
+	d := len(lo) - 1
+	idx := slices.Clone(lo)
+	var line bytes.Buffer
+	for len(b) > 0 {
+		n := min(per, hi[d]-idx[d])
+		line.Reset()
+		line.WriteString(indexText(idx))
+		for range n {
+			line.WriteByte(' ')
+			line.WriteString(element(t, b[:size]))
+			b = b[size:]
+		}
+		line.WriteByte('\n')
+		if _, err := w.Write(line.Bytes()); err != nil {
+			return err
+		}
+		idx[d] += n
+		for k := d; k > 0 && idx[k] == hi[k]; k-- {
+			idx[k] = lo[k]
+			idx[k-1]++
+		}
+	}
+	return nil
+}
+
+var hostIsBig = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
+
+// littleEndian turns elements of the host into those of little-endian machines, and back, in place.
+func littleEndian(b []byte, size int) {
+	if !hostIsBig {
+		return
+	}
+	for ; len(b) >= size; b = b[size:] {
+		slices.Reverse(b[:size])
+	}
+}
+
+// bytesReader reads a range of bytes of an array of bytes, in pieces.
+type bytesReader struct {
+	ctx     context.Context
+	v       *versioned.View
+	version int64
+	at, end int64
+}
+
+func (r *bytesReader) Read(b []byte) (int, error) {
+	if r.at >= r.end {
+		return 0, io.EOF
+	}
+	n := min(int64(len(b)), r.end-r.at)
+	if err := r.v.Get(r.ctx, r.version, []int64{r.at}, []int64{r.at + n}, b[:n]); err != nil {
+		return 0, err
+	}
+	r.at += n
+	return int(n), nil
+}
+
+// boxPlace says where the data of a box are in the array of a level, bytes.
+func boxPlace(t *versioned.LevelInfo, box int) (lo, hi int64) {
+	at := t.DataOffset()
+	return at + 8*t.Offsets[box], at + 8*t.Offsets[box+1]
+}
+
+// boxText writes the cells of a box, in as many dimensions as there are: (0,4) to (7,9).
+func boxText(t *versioned.LevelInfo, b *versioned.BoxInfo) string {
+	return fmt.Sprintf("(%s) to (%s)", coords(b.Lo[:t.Dim]), coords(b.Hi[:t.Dim]))
+}
+
+func coords(c []int32) string {
+	s := make([]string, len(c))
+	for i, n := range c {
+		s[i] = strconv.Itoa(int(n))
+	}
+	return strings.Join(s, ",")
+}

@@ -1,0 +1,92 @@
+package versions
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"blobio/internal/cli"
+	"blobio/versioned"
+)
+
+type versionsRebuildFlags struct{ dry, asJSON bool }
+
+func newVersionsRebuild(e *cli.Env) *cobra.Command {
+	var f versionsRebuildFlags
+	cmd := &cobra.Command{
+		Use:   "rebuild STORE... | rebuild ARRAY...",
+		Short: "Make the records of arrays anew",
+		Long: `Make the record of an array anew, or those of all arrays of a store, where a file of it is
+absent, damaged or older than the other: from the other one, or, where both are lost,
+from what the data files say. No program may have the store open. Records that are whole are not touched.
+
+From data files come the versions of which every chunk is there, and no others; one
+that was dropped before may be among them. Files that belong to none of them stay,
+under names that begin with "left-". Files of stores that were written by older
+programs do not say what they are of.
+
+Exit codes: 0 all is whole now, 1 files were left out, 2 could not do it for some array.
+
+JSON: {"arrays": [{array, whole, from_twin, versions, left: [{file, message}]}], "written"}.`,
+		Example: `  blobio versions rebuild -n store          # what would be done
+  blobio versions rebuild store
+  blobio versions rebuild store/rho
+  blobio versions rebuild node0/store node1/store`,
+		Args: cli.MinArgs(1, "the directory of a store or of an array"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, e, args)
+		},
+	}
+	cmd.Flags().BoolVarP(&f.dry, "dry-run", "n", false, "change nothing, tell what would be done")
+	cli.JsonFlag(cmd, &f.asJSON)
+	return cmd
+}
+
+func (f *versionsRebuildFlags) run(cmd *cobra.Command, e *cli.Env, dirs []string) error {
+	ctx := cmd.Context()
+	arrays, err := arraysOf(dirs)
+	if err != nil {
+		return err
+	}
+	out := []*versioned.Rebuilt{}
+	for _, a := range arrays {
+		r, err := versioned.Rebuild(ctx, a, &versioned.RebuildOptions{DryRun: f.dry})
+		if err != nil {
+			if err := e.PathFailed(ctx, cmd, len(arrays), err); err != nil {
+				return err
+			}
+			continue
+		}
+		out = append(out, r)
+		if len(r.Left) > 0 && e.Code == cli.Good {
+			e.Code = cli.Findings
+		}
+		if !f.asJSON {
+			f.print(e, a[0], r)
+		}
+	}
+	if f.asJSON {
+		return e.PrintJSON(map[string]any{"arrays": out, "written": !f.dry})
+	}
+	return nil
+}
+
+func (f *versionsRebuildFlags) print(e *cli.Env, dir string, r *versioned.Rebuilt) {
+	for _, x := range r.Left {
+		fmt.Fprintf(e.Out, "left out: %s: %s\n", x.File, cli.ErrorText(errors.New(x.Msg)))
+	}
+	what := "the record is whole"
+	switch {
+	case r.Whole:
+	case r.FromTwin:
+		what = "the record made anew from the one that is whole"
+	default:
+		what = "the record made anew from the data files"
+	}
+	if !r.Whole && f.dry {
+		what += "; nothing was written (--dry-run)"
+	}
+	fmt.Fprintf(e.Out, "%s: %s, %s\n", filepath.Clean(dir), cli.Plural(len(r.Versions), "version"), what)
+}

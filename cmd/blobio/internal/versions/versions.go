@@ -1,0 +1,234 @@
+package versions
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"blobio/internal/cli"
+	"blobio/internal/vfs"
+	"blobio/versioned"
+)
+
+func New(e *cli.Env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "versions",
+		Short: "List, dump, compare, check, rebuild, drop and plot the versions of arrays",
+		Long: `Stores of package versioned hold arrays whose states were committed as versions: any
+range of any version can be read. The arrays NAME.level0, NAME.level1, ... and
+NAME.global are the levels and the snapshots of an AMR hierarchy.
+
+ARRAY is the directory of an array: the store's and the array's name below it. Of
+a store that nodes do not share, name the directories of all nodes, in their order;
+one that was lost may be a name that is not there, or be left out at the end.
+
+Nothing here may change a store that a program has open. Only drop and rebuild change any.`,
+		Example: `  blobio versions ls store                              # the arrays
+  blobio versions ls store/rho                          # the versions of one
+  blobio versions dump store/rho --version 3 --range 0:10
+  blobio versions diff store/rho --from 3 --to 5
+  blobio versions check node0/store node1/store         # private stores of two nodes
+  blobio versions rebuild -n store                      # records that are lost
+  blobio versions drop store/rho --keep 3 --dry-run
+  blobio versions plot store/rho -o rho.png`,
+	}
+	cli.AsGroup(cmd)
+	cmd.AddCommand(newVersionsLs(e), newVersionsDump(e), newVersionsDiff(e), newVersionsCheck(e), newVersionsRebuild(e), newVersionsDrop(e), newVersionsPlot(e))
+	return cmd
+}
+
+// Hint says what to do about an error of the verbs of versions.
+func Hint(cmd *cobra.Command, err error) string {
+	var pe *fs.PathError
+	switch {
+	case errors.As(err, &pe) && slices.Contains(cmd.Flags().Args(), pe.Path) && errors.Is(err, fs.ErrNotExist):
+		return "" // a name that is not there, nothing to check
+	case errors.Is(err, versioned.ErrKey) && cmd.Flags().Lookup("key-file") != nil:
+		if cmd.Flags().Changed("key-file") {
+			return "the store was made with another key, or without one"
+		}
+		return "--key-file names the file with the key"
+	case errors.Is(err, versioned.ErrNoVersion):
+		return "blobio versions ls shows those that are there"
+	case errors.Is(err, versioned.ErrExist) && cmd.Flags().Lookup("force") != nil:
+		return "--force replaces it"
+	case cmd.Name() == "rebuild" && errors.Is(err, versioned.ErrMissing):
+		return "copies of the files may be elsewhere"
+	case (cli.IsFormatError(err) || errors.Is(err, fs.ErrNotExist)) && cmd.Name() != "check" && cmd.Name() != "rebuild":
+		return "blobio versions check lists everything that is wrong"
+	case errors.Is(err, fs.ErrPermission):
+		return "look at the permissions of the file and its directory"
+	}
+	return ""
+}
+
+// versionsKey is the flag of the key of an encrypted store.
+type versionsKey struct{ file string }
+
+func (k *versionsKey) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&k.file, "key-file", "", "`FILE` with the key of an encrypted store: 16, 24 or 32 bytes, or as hex digits")
+	_ = cmd.MarkFlagFilename("key-file")
+}
+
+func (k *versionsKey) read() ([]byte, error) {
+	if k.file == "" {
+		return nil, nil
+	}
+	b, err := vfs.ReadStream(k.file, 128) // more than any key has
+	if err != nil && !errors.Is(err, vfs.ErrTooLong) {
+		return nil, err
+	}
+	if x, err := hex.DecodeString(strings.TrimSpace(string(b))); err == nil && keyLen(len(x)) {
+		return x, nil
+	}
+	if !keyLen(len(b)) {
+		b = []byte(strings.TrimRight(string(b), "\r\n"))
+	}
+	if !keyLen(len(b)) {
+		return nil, fmt.Errorf("%s: a key has 16, 24 or 32 bytes, or twice as many hex digits", k.file)
+	}
+	return b, nil
+}
+
+func keyLen(n int) bool { return n == 16 || n == 24 || n == 32 }
+
+// isArrayDir says that one of the directories is that of an array.
+func isArrayDir(dirs []string) bool {
+	return slices.ContainsFunc(dirs, func(d string) bool { return versioned.IsArray(d, nil) })
+}
+
+// arraysOf are the directories of the array that the arguments name, or those of each array of the store.
+func arraysOf(dirs []string) ([][]string, error) {
+	if isArrayDir(dirs) {
+		return [][]string{dirs}, nil
+	}
+	names, err := storeArrays(dirs)
+	var out [][]string
+	for _, n := range names {
+		out = append(out, below(dirs, n))
+	}
+	return out, err
+}
+
+// storeArrays lists the arrays below the directories of a store.
+func storeArrays(dirs []string) ([]string, error) {
+	var out []string
+	var last error
+	for _, d := range dirs {
+		list, err := versioned.List(d, nil)
+		if err != nil {
+			last = err
+			continue
+		}
+		out = append(out, list...)
+	}
+	slices.Sort(out)
+	out = slices.Compact(out)
+	if len(out) == 0 {
+		if last != nil {
+			return nil, last
+		}
+		return nil, cli.WithHint(fmt.Errorf("%s: no array there", strings.Join(dirs, ", ")), "want the directory of a store (versioned.Store.Dir), or that of an array in it")
+	}
+	slices.SortFunc(out, func(a, b string) int { // level10 after level9
+		na, la := levelOf(a)
+		nb, lb := levelOf(b)
+		if na != "" && na == nb {
+			return la - lb
+		}
+		return strings.Compare(a, b)
+	})
+	return out, nil
+}
+
+// levelOf takes the name of an array of a hierarchy apart: its name, and the level, or -1 for the snapshots.
+func levelOf(array string) (hierarchy string, level int) { return versioned.MemberOf(array) }
+
+func openVersions(dirs []string, key []byte) (*versioned.View, error) {
+	return versioned.OpenView(dirs, &versioned.ViewOptions{Key: key})
+}
+
+// one opens the array that the arguments name.
+func (k *versionsKey) one(dirs []string) (*versioned.View, error) {
+	key, err := k.read()
+	if err != nil {
+		return nil, err
+	}
+	if !isArrayDir(dirs) {
+		if list, err := storeArrays(dirs); err == nil {
+			return nil, cli.WithHint(fmt.Errorf("%s is a store of %s, want one of them", dirs[0], cli.Plural(len(list), "array")), "for instance "+filepath.Join(dirs[0], list[0]))
+		}
+	}
+	return openVersions(dirs, key)
+}
+
+// below joins a name to all directories.
+func below(dirs []string, name string) []string {
+	out := make([]string, len(dirs))
+	for i, d := range dirs {
+		out[i] = filepath.Join(d, name)
+	}
+	return out
+}
+
+// findVersion is the one with the number; of -1 the newest.
+func findVersion(v *versioned.View, number int64) (versioned.VersionInfo, error) {
+	all := v.Versions()
+	if number < 0 {
+		return all[len(all)-1], nil
+	}
+	for _, x := range all {
+		if x.Number == number {
+			return x, nil
+		}
+	}
+	return versioned.VersionInfo{}, fmt.Errorf("array %s: version %d: %w", v.Spec().Name, number, versioned.ErrNoVersion)
+}
+
+// versionValue is a flag of the number of a version.
+type versionValue struct{ p *int64 }
+
+func (v versionValue) String() string {
+	if v.p == nil || *v.p < 0 {
+		return ""
+	}
+	return strconv.FormatInt(*v.p, 10)
+}
+func (v versionValue) Type() string { return "number" }
+func (v versionValue) Set(s string) error {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 0 {
+		return errors.New("want the number of a version")
+	}
+	*v.p = n
+	return nil
+}
+
+func extentText(shape []int64) string {
+	s := make([]string, len(shape))
+	for i, n := range shape {
+		s[i] = strconv.FormatInt(n, 10)
+	}
+	return strings.Join(s, "x")
+}
+
+func nanosText(ns int64) string { return time.Unix(0, ns).UTC().Format("2006-01-02 15:04:05 UTC") }
+
+// labelText is a label on one line.
+func labelText(s string) string {
+	if s == "" {
+		return "-"
+	}
+	if q := strconv.Quote(s); q != `"`+s+`"` || strings.Contains(s, " ") {
+		return q
+	}
+	return s
+}

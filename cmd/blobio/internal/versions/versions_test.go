@@ -1,0 +1,358 @@
+package versions_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"blobio/cmd/blobio/internal/clitest"
+	"blobio/cmd/blobio/internal/versions"
+	"blobio/comm"
+	"blobio/internal/cli"
+	"blobio/versioned"
+)
+
+func TestVersionsLs(t *testing.T) {
+	dir, key := clitest.VersionStore(t)
+	out := clitest.Good(t, "versions", "ls", dir)
+	for _, want := range []string{"ARRAY ", "amr.global  uint8", "rho         float64  2x3x4         4       6  \"step 3\"", ", encrypted\n",
+		"hierarchy amr: 2 levels of ratio 2, 2 dimensions, u v; 1 snapshot, the last one 1 at time 0.25",
+		"LEVEL  NEWEST  BOXES  CELLS  TIME  STEP  IN THE SNAPSHOT\n    0       4      2     13  0.75     3                2\n    1       4      2     13  0.75     3                2\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	out = clitest.Good(t, "versions", "ls", filepath.Join(dir, "rho"))
+	for _, want := range []string{"rho: float64 2x3x4, chunks of 512 B, 4 versions in 2 files, ", "VERSION  LABEL", "\n      0  -  ", "\n      3  \"step 2\"", "   0 B       0 B\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if out := clitest.Good(t, "versions", "ls", filepath.Join(dir, "amr.global")); !strings.Contains(out, "0.25  2 2\n") {
+		t.Error(out)
+	}
+	var d struct {
+		Arrays []struct {
+			Array     string
+			Shape     []int64
+			Encrypted bool
+			Versions  []struct {
+				Number, Changed, Written int64
+				Level                    *struct {
+					Boxes int
+					Cells int64
+					Step  int64
+				}
+			}
+		}
+		Hierarchies []struct {
+			Name      string
+			Levels    int
+			Snapshots int
+		}
+	}
+	clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, "versions", "ls", "--json", "--key-file", key, filepath.Join(dir, "n"))), &d))
+	if len(d.Arrays) != 1 || !d.Arrays[0].Encrypted || len(d.Arrays[0].Versions) != 2 {
+		t.Errorf("%+v", d)
+	}
+	clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, "versions", "ls", "--json", dir)), &d))
+	if len(d.Arrays) != 5 || len(d.Hierarchies) != 1 || d.Hierarchies[0].Levels != 2 || d.Arrays[1].Array != "amr.level0" || d.Arrays[1].Versions[1].Level.Cells != 13 {
+		t.Errorf("%+v", d)
+	}
+}
+
+func TestVersionsDump(t *testing.T) {
+	dir, key := clitest.VersionStore(t)
+	rho, level := filepath.Join(dir, "rho"), filepath.Join(dir, "amr.level1")
+	if out := clitest.Good(t, "versions", "dump", rho, "--range", "0,1:3,:"); out != "[0,1,0] 2 -0.5 NaN 3.5\n[0,2,0] 4 4.5 5 5.5\n" {
+		t.Error(out)
+	}
+	if out := clitest.Good(t, "versions", "dump", rho, "--version", "1", "--range", "1,2,1:"); out != "[1,2,1] 10.5 11 11.5\n" {
+		t.Error(out)
+	}
+	if out := clitest.Good(t, "versions", "dump", rho, "--json", "--range", "0,1,1:3"); out != `{"array": "rho", "version": 6, "type": "float64", "lo": [0,1,1], "hi": [1,2,3], "values": [-0.5, "NaN"]}`+"\n" {
+		t.Error(out)
+	}
+	if out := clitest.Good(t, "versions", "dump", "--key-file", key, filepath.Join(dir, "n")); out != "[0] -1 2 -3 4 -5\n" {
+		t.Error(out)
+	}
+	raw := filepath.Join(filepath.Dir(dir), "raw")
+	clitest.Good(t, "versions", "dump", rho, "--version", "3", "-o", raw)
+	b, err := os.ReadFile(raw)
+	if err != nil || len(b) != 192 || !bytes.Equal(b[8:16], []byte{0, 0, 0, 0, 0, 0, 0xe0, 0x3f}) {
+		t.Errorf("%x, %v", b, err)
+	}
+	clitest.Bad(t, cli.Failed, "--force replaces it", "versions", "dump", rho, "-o", raw)
+	out := clitest.Good(t, "versions", "dump", level)
+	for _, want := range []string{"amr.level1 version 4: level 1, 2 dimensions, 2 components, time 0.75, dt 0.25, step 3, dx 0.25, ratio 2, regrid 2, 2 boxes\n", "  0  (0,4) to (2,7)      12      0       0\n", "  1  (3,0) to (3,0)       1      1      24\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if out := clitest.Good(t, "versions", "dump", level, "--version", "1"); !strings.Contains(out, "  1  (0,0) to (0,0)") {
+		t.Error(out)
+	}
+	want := "box 0 of amr.level1 version 4: cells (0,4) to (2,7), owner 0\n0 [0,4] 0 0 0\n0 [0,5] 0 0 0\n0 [0,6] 0 0 0\n0 [0,7] 0 0 0\n1 [0,4] 0 1 0\n1 [0,5] 0 0 0\n1 [0,6] 0 0 0\n1 [0,7] 0 0 0\n"
+	if out := clitest.Good(t, "versions", "dump", level, "--box", "0"); out != want {
+		t.Error(out)
+	}
+	clitest.Good(t, "versions", "dump", level, "--box", "1", "-o", raw, "--force")
+	if b, err := os.ReadFile(raw); err != nil || !bytes.Equal(b, []byte{0, 0, 0, 0, 0, 0, 0x1c, 0x40, 0, 0, 0, 0, 0, 0, 0x20, 0x40}) {
+		t.Errorf("%x, %v", b, err)
+	}
+	if out := clitest.Good(t, "versions", "dump", filepath.Join(dir, "amr.global")); !strings.Contains(out, `"Time": 0.25`) {
+		t.Error(out)
+	}
+	if out := clitest.Good(t, "versions", "dump", level, "--values", "--range", "0:8"); out != "[0] 66 76 79 66 76 86 76 49\n" {
+		t.Error(out)
+	}
+}
+
+func TestVersionsDiff(t *testing.T) {
+	dir, _ := clitest.VersionStore(t)
+	rho, level := filepath.Join(dir, "rho"), filepath.Join(dir, "amr.level1")
+	r := clitest.Blobio(t, "versions", "diff", rho)
+	want := "[0,1,1] to [0,1,2]: 2 elements, some are not finite\n[1,2,3]: 1 element, by at most 88.5\nrho: versions 3 and 6 differ: 3 of 24 elements\n"
+	if r.Code != cli.Findings || r.Out != want {
+		t.Errorf("%d\n%s%s", r.Code, r.Out, r.Err)
+	}
+	if out := clitest.Good(t, "versions", "diff", rho, "--from", "1", "--to", "3"); out != "rho: versions 1 and 3 are equal, 24 elements\n" {
+		t.Error(out)
+	}
+	if r := clitest.Blobio(t, "versions", "diff", "-q", rho, "--from", "0"); r.Code != cli.Findings || r.Out != "" {
+		t.Errorf("%+v", r)
+	}
+	r = clitest.Blobio(t, "versions", "diff", level, "--from", "2", "--to", "3")
+	if r.Code != cli.Findings || r.Out != "time: 0.25, 0.5\nstep: 1, 2\nbox 0 (0,4) to (2,7): 1 of 24 numbers, by at most 1\namr.level1: versions 2 and 3 differ: 1 of 26 elements\n" {
+		t.Errorf("%d\n%s", r.Code, r.Out)
+	}
+	r = clitest.Blobio(t, "versions", "diff", level)
+	for _, want := range []string{"regrid: 1, 2\n", "box 1 (3,0) to (3,0): in version 4 only\n", "box 1 (0,0) to (0,0): in version 3 only\n"} {
+		if r.Code != cli.Findings || !strings.Contains(r.Out, want) {
+			t.Errorf("no %q in\n%s", want, r.Out)
+		}
+	}
+	var d struct {
+		Equal  bool
+		Differ int64
+		Ranges []struct{ Lo, Hi int64 }
+	}
+	clitest.Check(t, json.Unmarshal([]byte(clitest.Blobio(t, "versions", "diff", "--json", rho).Out), &d))
+	if d.Equal || d.Differ != 3 || len(d.Ranges) != 2 || d.Ranges[0].Lo != 5 || d.Ranges[0].Hi != 7 {
+		t.Errorf("%+v", d)
+	}
+	clitest.Bad(t, cli.Failed, "version 0 is the oldest one", "versions", "diff", rho, "--to", "0")
+}
+
+func TestVersionsCheck(t *testing.T) {
+	dir, key := clitest.VersionStore(t)
+	if out := clitest.Good(t, "versions", "check", dir); !strings.Contains(out, "rho: good, 4 versions\n") || !strings.Contains(out, "n: good, 2 versions, 1 note (--notes shows them)\n") {
+		t.Error(out)
+	}
+	clitest.Good(t, "versions", "check", "--key-file", key, filepath.Join(dir, "n"))
+	name := filepath.Join(dir, "rho", "g1-v6-r0.fti")
+	b, err := os.ReadFile(name)
+	clitest.Check(t, err)
+	i := bytes.Index(b, []byte{0, 0, 0, 0, 0, 0, 0x59, 0x40}) // 100.0
+	if i < 0 {
+		t.Fatal("no 100 in the file")
+	}
+	clitest.FlipByte(t, name, i)
+	r := clitest.Blobio(t, "versions", "check", filepath.Join(dir, "rho"))
+	if r.Code != cli.Findings || !strings.Contains(r.Out, "g1-v6-r0.fti") || !strings.Contains(r.Out, "error: version 6, elements 0 to ") || !strings.Contains(r.Out, "rho: 2 errors, 4 versions\n") {
+		t.Errorf("%d\n%s%s", r.Code, r.Out, r.Err)
+	}
+	clitest.Bad(t, cli.Failed, "blobio versions check lists everything", "versions", "dump", filepath.Join(dir, "rho"))
+	clitest.Good(t, "versions", "dump", filepath.Join(dir, "rho"), "--version", "3")
+	clitest.Check(t, os.Remove(name))
+	if r := clitest.Blobio(t, "versions", "check", "--json", dir); r.Code != cli.Findings || !strings.Contains(r.Out, `"errors": 2`) {
+		t.Errorf("%d\n%s", r.Code, r.Out)
+	}
+}
+
+func TestVersionsDrop(t *testing.T) {
+	dir, _ := clitest.VersionStore(t)
+	rho, level := filepath.Join(dir, "rho"), filepath.Join(dir, "amr.level0")
+	if out := clitest.Good(t, "versions", "drop", rho, "--keep", "1", "--dry-run"); !strings.Contains(out, "rho: would drop 3 versions (0, 1, 3), ") || !strings.Contains(out, "1 file freed") {
+		t.Error(out)
+	}
+	if out := clitest.Good(t, "versions", "ls", rho); !strings.Contains(out, "4 versions") {
+		t.Error(out)
+	}
+	if out := clitest.Good(t, "versions", "drop", rho, "--versions", "0-2"); !strings.Contains(out, "dropped 2 versions (0, 1), 0 B in 0 files freed") {
+		t.Error(out)
+	}
+	if out := clitest.Good(t, "versions", "drop", rho, "--keep", "1"); !strings.Contains(out, "dropped 1 version (3), ") || strings.Contains(out, "0 files") {
+		t.Error(out)
+	}
+	if got := clitest.Names(t, rho); got != "g1-v6-r0.fti versions versions.second" {
+		t.Error(got)
+	}
+	clitest.Good(t, "versions", "check", rho)
+	if out := clitest.Good(t, "versions", "drop", level, "--keep", "1"); !strings.Contains(out, "kept for snapshots: 2 (--force drops them)\n") || !strings.Contains(out, "3 versions (0, 1, 3)") {
+		t.Error(out)
+	}
+	if out := clitest.Good(t, "versions", "drop", level, "--versions", "2", "--force", "--json"); !strings.Contains(out, `"dropped": [`) {
+		t.Error(out)
+	}
+	clitest.Good(t, "versions", "drop", filepath.Join(dir, "n"), "--keep", "1") // without the key
+	for words, args := range map[string]string{
+		"is the newest one":         "--versions 6",
+		"no such version":           "--versions 4",
+		"want --versions or --keep": "",
+		"--keep 0":                  "--keep 0",
+		"as in 1,3-7":               "--versions 5-1",
+		"--every goes with --keep":  "--versions 0 --every 3",
+	} {
+		clitest.Bad(t, cli.Failed, words, append([]string{"versions", "drop", rho}, strings.Fields(args)...)...)
+	}
+}
+
+func TestVersionsPlot(t *testing.T) {
+	dir, _ := clitest.VersionStore(t)
+	for _, name := range []string{"p.png", "p.svg"} {
+		out := filepath.Join(filepath.Dir(dir), name)
+		clitest.Good(t, "versions", "plot", filepath.Join(dir, "rho"), "-o", out)
+		clitest.Good(t, "versions", "plot", filepath.Join(dir, "rho"), "-o", out, "--log", "--force", "--title", "other")
+		b, err := os.ReadFile(out)
+		if err != nil || len(b) < 1000 || name == "p.svg" && !bytes.Contains(b, []byte("whole state")) {
+			t.Errorf("%s: %d bytes, %v", name, len(b), err)
+		}
+		clitest.Bad(t, cli.Failed, "--force replaces it", "versions", "plot", filepath.Join(dir, "rho"), "-o", out)
+	}
+	clitest.Bad(t, cli.Failed, "ends in .png or .svg", "versions", "plot", filepath.Join(dir, "rho"))
+}
+
+// The store of two nodes that do not share a disk: both directories, and what one that was lost leaves.
+func TestVersionsOfNodes(t *testing.T) {
+	base := t.TempDir()
+	clitest.Check(t, comm.Run(t.Context(), 4, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
+		dir := filepath.Join(base, "node"+string(rune('0'+c.Rank()/2)))
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return err
+		}
+		a, err := versioned.Create(ctx, c, &versioned.Store{Dir: dir, Private: true, Copies: 1}, versioned.Spec{Name: "a", Type: versioned.Int32, Shape: []int64{1024}, Chunk: 512}, nil)
+		if err != nil {
+			return err
+		}
+		lo := int64(c.Rank()) * 256
+		x := make([]int32, 256)
+		for i := range x {
+			x[i] = int32(lo) + int32(i)
+		}
+		if err := versioned.Put(ctx, a, []int64{lo}, []int64{lo + 256}, x); err != nil {
+			return err
+		}
+		if _, err := a.Inc(ctx, 1, ""); err != nil {
+			return err
+		}
+		return a.Close(ctx)
+	}))
+	n0, n1 := filepath.Join(base, "node0"), filepath.Join(base, "node1")
+	a0, a1 := filepath.Join(n0, "a"), filepath.Join(n1, "a")
+	if out := clitest.Good(t, "versions", "check", n0, n1); !strings.HasSuffix(out, "good, 2 versions\n") {
+		t.Error(out)
+	}
+	want := clitest.Good(t, "versions", "dump", a0, a1)
+	if !strings.HasSuffix(want, "[1016] 1016 1017 1018 1019 1020 1021 1022 1023\n") {
+		t.Error(want)
+	}
+	clitest.Check(t, os.RemoveAll(a1))
+	if got := clitest.Good(t, "versions", "dump", a0, a1); got != want {
+		t.Error("what is left of a lost node differs")
+	}
+	if r := clitest.Blobio(t, "versions", "check", a0, a1); r.Code != cli.Findings || strings.Contains(r.Out, "elements") {
+		t.Errorf("%d\n%s", r.Code, r.Out)
+	}
+}
+
+func TestVersionsRefuses(t *testing.T) {
+	dir, key := clitest.VersionStore(t)
+	rho := filepath.Join(dir, "rho")
+	short := filepath.Join(filepath.Dir(dir), "short")
+	clitest.Check(t, os.WriteFile(short, []byte("abc"), 0o600))
+	for _, c := range []struct{ words, args string }{
+		{"wants the directory of a store", "ls"},
+		{"no such file or directory\n", "ls " + dir + "/none"}, // and no hint: there is nothing to check
+		{"no array there", "ls " + filepath.Dir(dir)},
+		{"is a store of 5 arrays, want one of them", "dump " + dir},
+		{"version 4: no such version", "dump --version 4 " + rho},
+		{"want the number of a version", "dump --version x " + rho},
+		{"has 1 dimension, the array has 3", "dump --range 0 " + rho},
+		{"dimension 2 goes from 0 to 4", "dump --range 0,0,0:5 " + rho},
+		{"want lo:hi", "dump --range 0,0,x " + rho},
+		{"has no boxes", "dump --box 0 " + rho},
+		{"the level has 2 boxes", "dump --box 2 " + dir + "/amr.level0"},
+		{"--box goes with neither", "dump --box 2 --values " + dir + "/amr.level0"},
+		{"wrong key (--key-file names the file with the key)", "dump " + dir + "/n"},
+		{"the store was made with another key", "dump --key-file " + key + " " + rho},
+		{"a key has 16, 24 or 32 bytes", "ls --key-file " + short + " " + rho},
+	} {
+		clitest.Bad(t, cli.Failed, c.words, append([]string{"versions"}, strings.Fields(c.args)...)...)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, args := range [][]string{{"ls", dir}, {"dump", rho}, {"diff", rho}, {"check", dir}, {"drop", rho, "--keep", "1"}, {"plot", rho, "-o", short + ".png"}} {
+		if r := clitest.BlobioCtx(ctx, append([]string{"versions"}, args...)...); r.Code != cli.Failed || !strings.Contains(r.Err, "interrupted") {
+			t.Errorf("versions %s, cancelled: %d %s", args[0], r.Code, r.Err)
+		}
+	}
+	if out := clitest.Good(t, "versions", "ls", rho); !strings.Contains(out, "4 versions") {
+		t.Error("an interrupted drop dropped")
+	}
+}
+
+// Boxes larger than a piece, in all dimensions, come in row-major order.
+func TestSlabs(t *testing.T) {
+	for most := int64(1); most < 70; most++ {
+		lo, hi := []int64{1, 0, 2, 3}, []int64{3, 3, 4, 8}
+		var got [][4]int64
+		clitest.Check(t, versions.Slabs(lo, hi, most, func(lo, hi []int64) error {
+			n := int64(1)
+			for d := range lo {
+				n *= hi[d] - lo[d]
+			}
+			if n > most || n < 1 {
+				t.Fatalf("%v %v: %d elements, want at most %d", lo, hi, n, most)
+			}
+			for a := lo[0]; a < hi[0]; a++ {
+				for b := lo[1]; b < hi[1]; b++ {
+					for c := lo[2]; c < hi[2]; c++ {
+						for d := lo[3]; d < hi[3]; d++ {
+							got = append(got, [4]int64{a, b, c, d})
+						}
+					}
+				}
+			}
+			return nil
+		}))
+		i := 0
+		for a := lo[0]; a < hi[0]; a++ {
+			for b := lo[1]; b < hi[1]; b++ {
+				for c := lo[2]; c < hi[2]; c++ {
+					for d := lo[3]; d < hi[3]; d++ {
+						if i >= len(got) || got[i] != [4]int64{a, b, c, d} {
+							t.Fatalf("most %d: element %d", most, i)
+						}
+						i++
+					}
+				}
+			}
+		}
+		if i != len(got) {
+			t.Fatalf("most %d: %d elements, want %d", most, len(got), i)
+		}
+	}
+	for _, hi := range [][]int64{{0}, {3, 0}, {0, 3}, {3, 0, 2}} {
+		clitest.Check(t, versions.Slabs(make([]int64, len(hi)), hi, 2, func(lo, hi []int64) error {
+			if hi[len(hi)-1] > lo[len(lo)-1] {
+				t.Errorf("%v %v of an empty box", lo, hi)
+			}
+			return nil
+		}))
+	}
+}

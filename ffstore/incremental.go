@@ -1,0 +1,97 @@
+package ffstore
+
+import (
+	"context"
+	"errors"
+
+	"blobio/comm"
+)
+
+// Begin starts an incremental checkpoint. Add is not collective; Commit and Abort
+// are, and one of them must end it.
+func (s *Store) Begin(ctx context.Context, id int32, diff bool) (*Incremental, error) {
+	inc, err := s.prepare(ctx, id, diff)
+	if err != nil {
+		return nil, err
+	}
+	err = s.files.within(ctx, func() error {
+		if err := inc.open(); err != nil {
+			return err
+		}
+		return inc.park()
+	})
+	if err := comm.Agree(ctx, s.c, err); err != nil {
+		inc.giveUp()
+		return nil, err
+	}
+	s.busy = true
+	return inc, nil
+}
+
+// Add writes a protected variable, whose memory is read until it returns. Each
+// must be added once, in any order. After an I/O error Commit will fail on all ranks.
+func (inc *Incremental) Add(ctx context.Context, id int32) error {
+	data, ok := inc.s.data[id]
+	switch {
+	case inc.done:
+		return usageErr("Add of %d after the end of checkpoint %d", id, inc.id)
+	case !ok:
+		return usageErr("variable %d is not protected", id)
+	}
+	return inc.s.files.within(ctx, func() error {
+		if err := inc.unpark(); err != nil {
+			return err
+		}
+		return errors.Join(inc.u.Add(ctx, id, data), inc.park())
+	})
+}
+
+// park closes the file until the next use, if too many would be open.
+func (inc *Incremental) park() error {
+	if inc.s.files.local <= inc.s.o.MaxOpen || !inc.f.open {
+		return nil
+	}
+	// A write that fails later is told to those who had the file open then.
+	var err error
+	if inc.s.o.Durability != DurableNone {
+		err = inc.f.Sync()
+	}
+	if err = errors.Join(err, inc.f.close()); err != nil {
+		inc.u.Abort() // Commit must not take it for whole
+	}
+	return err
+}
+
+// unpark opens the file again.
+func (inc *Incremental) unpark() (err error) {
+	if inc.f.open {
+		return nil
+	}
+	if inc.f.File, err = inc.s.o.FS.OpenRW(inc.f.name); err == nil {
+		inc.f.open = true
+	}
+	return err
+}
+
+// Commit ends the checkpoint. All protected variables must have been added on all ranks;
+// else it fails on all, and nothing has changed for a reader.
+func (inc *Incremental) Commit(ctx context.Context) (Stats, error) {
+	if inc.done {
+		return Stats{}, usageErr("Commit after the end of checkpoint %d", inc.id)
+	}
+	return inc.commit(ctx, inc.s.files.within(ctx, func() error {
+		if err := inc.unpark(); err != nil {
+			return err
+		}
+		return inc.finish(ctx)
+	}))
+}
+
+// Abort gives the checkpoint up.
+func (inc *Incremental) Abort(ctx context.Context) error {
+	if inc.done {
+		return nil
+	}
+	inc.giveUp()
+	return comm.Agree(ctx, inc.s.c, nil)
+}

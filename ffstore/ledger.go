@@ -1,0 +1,263 @@
+package ffstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+// ledger is the commit record as all ranks know it, and the checkpoint in it that the memory goes on from.
+type ledger struct {
+	c    comm.Comm
+	fsys vfs.FS
+	dir  string
+	d    Durability
+	rec  *record   // as committed; nil: there is none
+	lock io.Closer // of rank 0, from the first checkpoint on
+
+	last   int32  // the checkpoint that the memory goes on from; ids of new ones are higher
+	base   *entry // that checkpoint, if Recover found it in a spare
+	broken error  // why nothing can be done with the store any more
+}
+
+// read reads the record on rank 0, which also makes the directory, and tells how many slots
+// there are. It is collective.
+func (l *ledger) read(ctx context.Context) (slots int, err error) {
+	type found struct {
+		Rec   *record
+		Slots int
+	}
+	var b []byte
+	var sums [][]byte
+	if l.c.Rank() == 0 {
+		var t found
+		if t.Rec, t.Slots, err = l.find(); err == nil {
+			if l.rec = t.Rec; l.rec != nil {
+				t.Rec = l.rec.clone()
+				for e := range t.Rec.all() {
+					e.Sums = nil
+				}
+			}
+			b, err = json.Marshal(t)
+		}
+	}
+	if err := comm.Agree(ctx, l.c, err); err != nil {
+		return 0, err
+	}
+	if b, err = l.c.Bcast(ctx, 0, b); err != nil {
+		return 0, err
+	}
+	var t found
+	if err := json.Unmarshal(b, &t); err != nil || t.Rec == nil {
+		return t.Slots, err
+	}
+	// Of the sums each rank gets its own.
+	if l.c.Rank() == 0 {
+		sums = make([][]byte, l.c.Size())
+		for r := range min(len(sums), l.rec.Ranks) {
+			for e := range l.rec.all() {
+				sums[r] = append(sums[r], e.forRank(r).own...)
+			}
+		}
+	} else {
+		l.rec = t.Rec
+	}
+	got, err := l.c.Alltoallv(ctx, sums)
+	if err != nil {
+		return 0, err
+	}
+	own := got[0]
+	for e := range l.rec.all() {
+		if len(own) >= sumLen { // else the number of ranks is another
+			e.own, own = slices.Clone(own[:sumLen]), own[sumLen:]
+		}
+	}
+	if n := len(l.rec.Checkpoints); n > 0 {
+		l.last = l.rec.Checkpoints[n-1].ID
+	}
+	return t.Slots, nil
+}
+
+// find reads the record and looks which slots there are.
+func (l *ledger) find() (rec *record, slots int, err error) {
+	if err = l.fsys.Mkdir(l.dir); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, 0, err
+	}
+	if rec, err = readRecord(l.fsys, l.dir); err != nil {
+		return nil, 0, err
+	}
+	// Who made these names may have died before they were durable. What is seen now must not
+	// be gone after a power loss.
+	if l.d == DurableCommit {
+		err = l.fsys.SyncDir(l.dir)
+		if err == nil && rec == nil {
+			err = vfs.SyncParent(l.fsys, l.dir)
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+	}
+	dirs, err := slotDirs(l.fsys, l.dir)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, k := range dirs {
+		slots = max(slots, k+1)
+		if rec != nil {
+			continue
+		}
+		// The record is made before the first slot: it was there.
+		files, err := l.fsys.ReadDir(slotDir(l.dir, k))
+		if err != nil {
+			return nil, 0, err
+		}
+		if len(files) > 0 {
+			return nil, 0, formatErr(filepath.Join(l.dir, recordName), -1, "", ErrMissing, "the commit record is gone, but slot %d has files: Rebuild makes one from them", k)
+		}
+	}
+	if rec != nil {
+		slots = max(slots, rec.Slots)
+	}
+	return rec, slots, nil
+}
+
+// agree is comm.Agree, and keeps an error after which the Store cannot go on.
+func (l *ledger) agree(ctx context.Context, err error) error {
+	err = comm.Agree(ctx, l.c, err)
+	if errors.Is(err, ErrBroken) {
+		l.broken = err
+	}
+	return err
+}
+
+// committed are the entries of the record, oldest first.
+func (l *ledger) committed() []entry {
+	if l.rec == nil {
+		return nil
+	}
+	return l.rec.Checkpoints
+}
+
+// newestFirst are the kept checkpoints and the spares.
+func (l *ledger) newestFirst() []entry {
+	if l.rec == nil {
+		return nil
+	}
+	return l.rec.newestFirst()
+}
+
+// line are the checkpoints that the memory comes from and that are whole as far as is known, oldest
+// first: the kept ones up to the last, or up to the spare that was recovered in the place of one.
+func (l *ledger) line() []entry {
+	out := slices.DeleteFunc(slices.Clone(l.committed()), func(e entry) bool { return e.ID > l.last || l.base != nil && e.ID == l.base.ID })
+	if l.base != nil {
+		out = append(out, *l.base)
+	}
+	return out
+}
+
+// free is the slot that the next checkpoint goes to: the lowest that holds none that is
+// kept. After a spare was recovered, that one is held, and not those which were found damaged: so
+// the only whole checkpoint is never written over. All ranks find the same.
+func (l *ledger) free() int {
+	held := l.committed()
+	if l.base != nil {
+		held = l.line()
+	}
+	for k := 0; ; k++ {
+		if !slices.ContainsFunc(held, func(e entry) bool { return e.Slot == k }) {
+			return k
+		}
+	}
+}
+
+// claim makes sure on rank 0 that nobody else writes to the directory, nor has.
+func (l *ledger) claim() (err error) {
+	if l.lock == nil {
+		if l.lock, err = lock(l.fsys, l.dir); err != nil {
+			return err
+		}
+	}
+	return l.unchanged()
+}
+
+// unchanged compares the record with what this Store knows of it.
+func (l *ledger) unchanged() error {
+	now, err := readRecord(l.fsys, l.dir)
+	if err != nil {
+		return err
+	}
+	var a, b int64
+	if now != nil {
+		a = now.Seq
+	}
+	if l.rec != nil {
+		b = l.rec.Seq
+	}
+	if a != b {
+		return fmt.Errorf("ffstore: %s: commit %d is there, this Store knows %d: somebody else writes to it, open it again: %w: %w", l.dir, a, b, ErrBroken, ErrInUse)
+	}
+	return nil
+}
+
+// next is the record with one more checkpoint, of a store that keeps so many. Those go that came after the one which the
+// memory goes on from, and the oldest that are too many; these are spares as long as they have
+// their slot.
+func (l *ledger) next(e entry, keep int) *record {
+	rec := l.rec.clone()
+	rec.Seq++
+	line := append(l.line(), e)
+	cut := max(0, len(line)-keep)
+	rec.Checkpoints = line[cut:]
+	rec.Slots = rec.slotsWith(keep)
+	taken := map[int]bool{}
+	for _, e := range line {
+		taken[e.Slot] = true
+	}
+	rec.Spares = append(slices.DeleteFunc(rec.Spares, func(x entry) bool { return x.ID > l.last || taken[x.Slot] }), line[:cut]...)
+	rec.Spares = slices.DeleteFunc(rec.Spares, func(x entry) bool { return x.Slot >= rec.Slots })
+	return rec
+}
+
+// replace commits a record on rank 0, unless somebody else has since we looked, and tells all ranks.
+// When it is not known which record is in force, the Store is broken.
+func (l *ledger) replace(ctx context.Context, rec *record) error {
+	var commit func() error
+	if l.c.Rank() == 0 {
+		commit = func() error {
+			if err := l.unchanged(); err != nil {
+				return err
+			}
+			return rec.commit(l.fsys, l.dir, l.d)
+		}
+	}
+	outcome, err := comm.Commit(ctx, l.c, commit)
+	switch outcome {
+	case comm.Done:
+		l.rec = rec
+	case comm.InDoubt:
+		l.broken = fmt.Errorf("ffstore: %s: whether commit %d is in force is not known, open the store again: %w: %w", l.dir, rec.Seq, ErrBroken, err)
+		return l.broken
+	}
+	return err
+}
+
+// close lets others write to the directory.
+func (l *ledger) close() (err error) {
+	if l.broken == nil {
+		l.broken = fmt.Errorf("ffstore: closed: %w", ErrBroken)
+	}
+	if l.lock != nil {
+		err = l.lock.Close()
+		l.lock = nil
+	}
+	return err
+}

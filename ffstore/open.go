@@ -1,0 +1,119 @@
+package ffstore
+
+import (
+	"context"
+	"runtime"
+
+	"blobio/comm"
+	"blobio/ffformat"
+)
+
+// Open opens the store in a directory that all ranks see, or begins a new one; the parent
+// must be there. Options must be the same on all ranks. A store that was written by another
+// number of ranks is an error (ErrUsage) on all of them; View reads it. If there are files
+// of checkpoints and no commit record, that is ErrMissing: Rebuild makes one.
+//
+// One Store at a time may write to a directory. A second one fails with ErrInUse at its first
+// checkpoint.
+func Open(ctx context.Context, c comm.Comm, dir string, o *Options) (*Store, error) {
+	err := o.Validate()
+	s := &Store{c: c, o: o.withDefaults(), dir: dir, data: map[int32][]byte{}}
+	if err := comm.Agree(ctx, c, err); err != nil {
+		return nil, err
+	}
+	s.ledger = ledger{c: c, fsys: s.o.FS, dir: dir, d: s.o.Durability}
+	s.files = rankFiles{fsys: s.o.FS, dir: dir, rank: c.Rank(), d: s.o.Durability}
+	s.logs = sideLogs{c: c, fsys: s.o.FS, dir: dir, d: s.o.Durability}
+	if s.logs.node, err = c.SplitNode(ctx); err != nil {
+		return nil, err
+	}
+	slots, err := s.ledger.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.agreeOptions(ctx, s.fitRecord()); err != nil {
+		return nil, err
+	}
+	s.files.grow(max(slots, s.o.Keep+1))
+	if err := s.share(ctx); err != nil {
+		return nil, err
+	}
+	digests, err := s.logs.fetch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	newest := -1 // the slot of the newest checkpoint
+	if l := s.ledger.committed(); len(l) > 0 {
+		newest = l[len(l)-1].Slot
+	}
+	err = s.files.within(ctx, func() error { return s.files.inspect(digests, s.ledger.newestFirst(), newest) })
+	if err := comm.Agree(ctx, c, err); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// fitRecord holds the options against what the store is.
+func (s *Store) fitRecord() error {
+	if s.ledger.rec == nil {
+		if s.o.Layout == 0 {
+			s.o.Layout = ffformat.LayoutF
+		}
+		return nil
+	}
+	l := layoutByName[s.ledger.rec.Layout]
+	if s.o.Layout == 0 {
+		s.o.Layout = l
+	}
+	switch {
+	case s.ledger.rec.Ranks != s.c.Size():
+		return usageErr("%s was written by %d ranks and is opened by %d (View reads it)", s.dir, s.ledger.rec.Ranks, s.c.Size())
+	case s.o.Layout != l:
+		return usageErr("%s has layout %v, Options.Layout is %v", s.dir, l, s.o.Layout)
+	case hashName(s.o.Hash) != s.ledger.rec.Hash:
+		return usageErr("%s has hash %s, Options.Hash is %s", s.dir, s.ledger.rec.Hash, hashName(s.o.Hash))
+	}
+	return nil
+}
+
+// agreeOptions makes sure that all ranks would do the same.
+func (s *Store) agreeOptions(ctx context.Context, err error) error {
+	v := []int64{int64(s.o.Layout), int64(s.o.Hash), int64(s.o.Dirty), int64(s.o.BlockSize), int64(s.o.Keep), int64(s.o.Durability)}
+	n := len(v)
+	for i := range n {
+		v = append(v, -v[i])
+	}
+	m, rerr := comm.Allreduce(ctx, s.c, v, comm.Max)
+	if rerr != nil {
+		return rerr
+	}
+	for i, name := range []string{"Layout", "Hash", "Dirty", "BlockSize", "Keep", "Durability"} {
+		if m[i] != -m[n+i] && err == nil {
+			err = usageErr("Options.%s is %d to %d, want the same on all ranks", name, -m[n+i], m[i])
+		}
+	}
+	return comm.Agree(ctx, s.c, err)
+}
+
+// share gives the ranks of one process one gate, and divides the processors among them.
+func (s *Store) share(ctx context.Context) error {
+	gate := make(chan struct{}, s.o.MaxWriters)
+	all, err := s.c.Share(ctx, gate)
+	if err != nil {
+		return err
+	}
+	for _, v := range all {
+		if g, ok := v.(chan struct{}); ok {
+			if s.files.local == 0 {
+				s.files.gate = g
+			}
+			s.files.local++
+		}
+	}
+	if s.o.Workers == 0 {
+		s.o.Workers = max(1, runtime.GOMAXPROCS(0)/max(1, min(s.files.local, cap(s.files.gate))))
+	}
+	wo := s.o.writer(s.o.Workers)
+	s.files.w, err = ffformat.NewWriter(&wo)
+	return comm.Agree(ctx, s.c, err)
+}

@@ -1,0 +1,162 @@
+package ffstore
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+
+	"blobio/comm"
+	"blobio/ffformat"
+	"blobio/internal/vfs"
+)
+
+// sideLogs are the side files of a store, as one rank sees them: the leader of each node reads and writes one.
+type sideLogs struct {
+	c, node comm.Comm // all ranks, and those of this node
+	fsys    vfs.FS
+	dir     string
+	d       Durability
+	log     *nodeLog // of the leader of a node, else nil
+	adopted bool     // the logs are those of these nodes, and say no more than the ranks know
+}
+
+// fetch has the leader of each node read what the logs know, and tell its ranks. It is collective.
+func (x *sideLogs) fetch(ctx context.Context) (map[int][]*ffformat.Digests, error) {
+	all, err := x.node.Allgather(ctx, strconv.AppendInt(nil, int64(x.c.Rank()), 10))
+	if err != nil {
+		return nil, err
+	}
+	ranks := make([]int, len(all))
+	for i, b := range all {
+		if ranks[i], err = strconv.Atoi(string(b)); err != nil {
+			return nil, err
+		}
+	}
+	var send [][]byte
+	var failed error
+	if x.node.Rank() == 0 {
+		x.log = &nodeLog{fsys: x.fsys, name: nodeLogName(x.dir, ranks[0]), d: x.d}
+		var found map[int][]byte
+		found, failed = loadDigests(x.fsys, x.dir, ranks[0], slices.Sorted(slices.Values(ranks)))
+		send = make([][]byte, len(ranks))
+		for i, r := range ranks {
+			send[i] = found[r]
+		}
+	}
+	if err := comm.Agree(ctx, x.c, failed); err != nil {
+		return nil, err
+	}
+	got, err := x.node.Alltoallv(ctx, send)
+	if err != nil {
+		return nil, err
+	}
+	return digestsOf(got[0], "side file"), nil
+}
+
+// mark notes durably in the side files that a slot is about to be written, unless this rank has failed already, and returns the bytes
+// that it wrote. The first time each is written anew,
+// with what still counts for the ranks that are on the node now, and those of other
+// nodes of an earlier run are removed: what they say will not be true any more. It is collective.
+func (x *sideLogs) mark(ctx context.Context, slot int, slots []slot, failed error) (written int64, err error) {
+	if x.adopted {
+		if x.log != nil && failed == nil {
+			if failed = x.log.tidy(); failed == nil {
+				failed = x.log.mark(slot)
+			}
+			written = logFront
+		}
+		return written, comm.Agree(ctx, x.c, failed)
+	}
+	var own []byte
+	for k := range slots {
+		if d := slots[k].digests; d != nil && k != slot {
+			b, err := d.MarshalBinary()
+			failed = errors.Join(failed, err)
+			own = appendRecord(own, rankSlot{x.c.Rank(), k}, d.CkptID, 0, b)
+		}
+	}
+	all, err := x.node.Gather(ctx, 0, own)
+	if err != nil {
+		return 0, err
+	}
+	if x.log != nil && failed == nil {
+		x.log.epochs[slot]++
+		b := x.log.epochs.stamp(all)
+		written = logFront + int64(len(b))
+		failed = x.log.rewrite(b)
+	}
+	if err := comm.Agree(ctx, x.c, failed); err != nil {
+		return written, err
+	}
+	if err := x.removeOthers(ctx); err != nil {
+		return written, err
+	}
+	x.adopted = true
+	return written, nil
+}
+
+// removeOthers removes the side files that no node of this run writes, for good. It is collective.
+func (x *sideLogs) removeOthers(ctx context.Context) error {
+	var name []byte
+	if x.log != nil {
+		name = []byte(x.log.name)
+	}
+	names, err := x.c.Gather(ctx, 0, name)
+	if err != nil {
+		return err
+	}
+	var failed error
+	if x.c.Rank() == 0 {
+		ours := map[string]bool{}
+		for _, n := range names {
+			ours[string(n)] = true
+		}
+		var logs map[int]string
+		logs, failed = nodeLogs(x.fsys, x.dir)
+		removed := false
+		for _, n := range logs {
+			if !ours[n] && failed == nil {
+				failed = x.fsys.Remove(n)
+				removed = true
+			}
+		}
+		if failed == nil && removed && x.d != DurableNone {
+			failed = x.fsys.SyncDir(x.dir)
+		}
+	}
+	return comm.Agree(ctx, x.c, failed)
+}
+
+// add collects the digests of what a checkpoint has written to a slot on the leader of each node, which appends them, and returns the bytes that it wrote. If files of any
+// rank of the node are new, their names become durable. It is collective.
+func (x *sideLogs) add(ctx context.Context, slot int, id int32, d *ffformat.Digests, named bool) (written int64, err error) {
+	own := []byte{0} // whether the name is new, then the record
+	if !named {
+		own[0] = 1
+	}
+	b, failed := d.MarshalBinary()
+	if failed == nil {
+		own = appendRecord(own, rankSlot{x.c.Rank(), slot}, id, 0, b)
+	}
+	all, err := x.node.Gather(ctx, 0, own)
+	if err != nil {
+		return 0, err
+	}
+	if x.log != nil && failed == nil {
+		unnamed := false
+		for i := range all {
+			unnamed = unnamed || all[i][0] != 0
+			all[i] = all[i][1:]
+		}
+		if unnamed && x.d == DurableCommit {
+			failed = x.fsys.SyncDir(slotDir(x.dir, slot))
+		}
+		if failed == nil {
+			rec := x.log.epochs.stamp(all)
+			written = int64(len(rec))
+			failed = x.log.append(rec)
+		}
+	}
+	return written, comm.Agree(ctx, x.c, failed)
+}

@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+var numberError = regexp.MustCompile(`: strconv\.\w+: parsing "(?:[^"\\]|\\.)*": (invalid syntax|value out of range)$`)
+
+// FlagError says in words that a flag wants a number.
+func FlagError(err error) error {
+	msg := numberError.ReplaceAllStringFunc(err.Error(), func(s string) string {
+		if strings.HasSuffix(s, "range") {
+			return ", the number is out of range"
+		}
+		return ", want a number"
+	})
+	return errors.New(msg)
+}
+
+// AsGroup makes cmd one that only has others below it.
+func AsGroup(cmd *cobra.Command) {
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		msg := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
+		if s := cmd.SuggestionsFor(args[0]); len(s) > 0 {
+			msg += ", did you mean " + strings.Join(s, " or ") + "?"
+		}
+		return AsUsage(errors.New(msg))
+	}
+	cmd.SuggestionsMinimumDistance = 2
+}
+
+// minArgs, exactArgs and maxArgs name what is missing, in the words of the synopsis.
+func MinArgs(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < n {
+			return Usagef("%s wants %s", cmd.CommandPath(), what)
+		}
+		return nil
+	}
+}
+
+// ExactArgs wants so many arguments.
+func ExactArgs(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < n {
+			return Usagef("%s wants %s", cmd.CommandPath(), what)
+		}
+		if len(args) > n {
+			return Usagef("%s wants %s, there is %q too many", cmd.CommandPath(), what, args[n])
+		}
+		return nil
+	}
+}
+
+// MaxArgs allows no more than n arguments.
+func MaxArgs(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > n {
+			return Usagef("%s wants %s, there is %q too many", cmd.CommandPath(), what, args[n])
+		}
+		return nil
+	}
+}

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes.
+const (
+	Good     = 0
+	Findings = 1 // findings, differences
+	Failed   = 2 // could not run
+)
+
+// Env is what a run of the command sees of the world beside the file system.
+type Env struct {
+	Stdin  io.Reader // nil: that of the process
+	Stdout io.Writer
+	Stderr io.Writer
+	Args   []string // without the name of the program
+
+	// hint says what to do about an error of a verb, or nothing.
+	Hint func(cmd *cobra.Command, err error) string
+	// joinAdvice is how processes come to know of each other.
+	JoinAdvice string
+	Procs      *Processes    // that run the command line together, or nil
+	Out        *bufio.Writer // in front of stdout
+	NoProgress bool
+	Code       int // what a verb that ran to its end has found
+}
+
+// Run executes one command line, whose verbs are those of root, and returns the exit code.
+func (e *Env) Run(ctx context.Context, root *cobra.Command) int {
+	e.Out = bufio.NewWriterSize(standardOutput{e.Stdout}, 1<<16)
+	root.SetArgs(e.Args)
+	root.SetIn(e.Stdin)
+	root.SetOut(e.Out)
+	root.SetErr(e.Stderr)
+	cmd := root
+	var err error
+	if e.hasPart(root) {
+		cmd, err = root.ExecuteContextC(ctx)
+	}
+	if err == nil && ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	err = e.agree(ctx, err)
+	if ferr := e.Out.Flush(); err == nil && ferr != nil {
+		err = ferr
+	}
+	if err != nil {
+		fmt.Fprintln(e.Stderr, "blobio: "+e.ErrorLine(cmd, err))
+		return Failed
+	}
+	return e.Code
+}
+
+// standardOutput says of its errors where they come from.
+type standardOutput struct{ w io.Writer }
+
+func (s standardOutput) Write(b []byte) (int, error) {
+	n, err := s.w.Write(b)
+	if err != nil {
+		err = WithHint(fmt.Errorf("standard output: %w", err), "")
+	}
+	return n, err
+}
+
+// PathFailed reports an error about one of several paths, so that the others are
+// still looked at. An interrupt ends the whole.
+func (e *Env) PathFailed(ctx context.Context, cmd *cobra.Command, paths int, err error) error {
+	if paths == 1 || ctx.Err() != nil {
+		return err
+	}
+	e.Out.Flush()
+	fmt.Fprintln(e.Stderr, "blobio: "+e.ErrorLine(cmd, err))
+	e.Code = Failed
+	return nil
+}

@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"blobio/blob"
+	"blobio/internal/durable"
+)
+
+// usageError is a wrong command line.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+func Usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+
+// AsUsage makes an error that of a wrong command line.
+func AsUsage(err error) error { return &usageError{err} }
+
+// WithHint adds what to do about an error.
+func WithHint(err error, hint string) error { return &hinted{err, hint} }
+
+// hinted adds what to do about an error.
+type hinted struct {
+	err  error
+	hint string
+}
+
+func (e *hinted) Error() string { return e.err.Error() }
+func (e *hinted) Unwrap() error { return e.err }
+
+const scrPackages = `kvtree|redset|scr|prefixdir|cachedir|salvage|transfer|config|hostlist|runlog|runloop|cadence|record`
+
+// Which package an error comes from, and how an option is called in Go, is of
+// no use on the command line.
+var (
+	PackagePrefix = regexp.MustCompile(`^(?:(?:blob|subfile|cdf5|h5|mapfile|decomp|mapplot|ffformat|ffplot|ffstore|bench|e3smcases|amr|amrplot|blocks|cello|gen|sfc|versioned|recovery|` + scrPackages + `): )+`)
+	innerPrefix   = regexp.MustCompile(`: (?:blob|subfile|cdf5|h5|mapfile|decomp|mapplot|ffformat|ffplot|ffstore|bench|e3smcases|amr|amrplot|blocks|cello|gen|sfc|versioned|recovery|` + scrPackages + `): `)
+	optionRemark  = regexp.MustCompile(` \((?:Convert|Open|Check|Repair|Diff)?Options\.\w+ [^)]*\)`)
+)
+
+// ErrorLine says an error in one line, with a hint where its cause is typical.
+func (e *Env) ErrorLine(cmd *cobra.Command, err error) string {
+	if errors.Is(err, context.Canceled) && !isUnfinished(err) && !errors.As(err, new(*durable.UnsureError)) {
+		return "interrupted; nothing was left half-written"
+	}
+	msg := ErrorText(err)
+	var u *usageError
+	if errors.As(err, &u) {
+		return fmt.Sprintf("%s (see '%s --help')", msg, cmd.CommandPath())
+	}
+	if h := e.hintOf(cmd, err); h != "" {
+		msg += " (" + h + ")"
+	}
+	return msg
+}
+
+// maxErrors is how many errors in one are told.
+const maxErrors = 8
+
+// Plain makes a text that may come from a file, or from the name of one, fit for a line of a
+// terminal: what does not print stands there as Go writes it.
+func Plain(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return !Printable(r) }) {
+		return s
+	}
+	var b strings.Builder
+	for i, r := range s {
+		switch _, n := utf8.DecodeRuneInString(s[i:]); {
+		case Printable(r):
+			b.WriteRune(r)
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, "\\x%02x", s[i])
+		default:
+			q := strconv.QuoteRune(r)
+			b.WriteString(q[1 : len(q)-1])
+		}
+	}
+	return b.String()
+}
+
+func Printable(r rune) bool { return strconv.IsPrint(r) && r != utf8.RuneError }
+
+// ErrorText says an error in one line.
+func ErrorText(err error) string {
+	var lines []string
+	more := 0
+	for _, l := range strings.Split(err.Error(), "\n") {
+		l = PackagePrefix.ReplaceAllString(strings.TrimSpace(l), "")
+		switch {
+		case l == "", slices.Contains(lines, l): // several workers, or ranks, may have met the same
+		case len(lines) == maxErrors:
+			more++
+		default:
+			lines = append(lines, Plain(l))
+		}
+	}
+	if more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
+	}
+	msg := optionRemark.ReplaceAllString(strings.Join(lines, "; "), "")
+	msg = innerPrefix.ReplaceAllString(msg, ": ")
+	return strings.TrimSuffix(strings.ReplaceAll(msg, blob.ErrUsage.Error()+": ", ""), ": "+blob.ErrUsage.Error())
+}
+
+// isUnfinished says of an error that the output is, or may be, committed.
+func isUnfinished(err error) bool {
+	return errors.As(err, new(*blob.UnfinishedError)) || errors.As(err, new(*blob.InDoubtError))
+}
+
+// hintOf is what to do about an error, or nothing.
+func (e *Env) hintOf(cmd *cobra.Command, err error) string {
+	var h *hinted
+	switch {
+	case errors.As(err, &h):
+		return h.hint
+	case isUnfinished(err):
+		return "blobio recover finishes it, with -n it only says what there is to do; do not remove any file of it"
+	case errors.As(err, new(*durable.UnsureError)):
+		return "look whether the file under this name is the new one, and sync its file system; or write it again"
+	case errors.Is(err, durable.ErrKept), e.Hint == nil:
+		return ""
+	}
+	return e.Hint(cmd, err)
+}
+
+// CouldHelp says that a verb has a flag that was not given yet.
+func CouldHelp(cmd *cobra.Command, flag string) bool {
+	f := cmd.Flags().Lookup(flag)
+	return f != nil && (!f.Changed || f.Value.Type() != "bool")
+}
+
+// IsFormatError says that err is about the content of a file.
+func IsFormatError(err error) bool {
+	for _, class := range []error{blob.ErrNotFormat, blob.ErrTruncated, blob.ErrCorrupt, blob.ErrChecksum} {
+		if errors.Is(err, class) {
+			return true
+		}
+	}
+	return false
+}

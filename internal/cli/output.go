@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// JsonFlag adds --json.
+func JsonFlag(cmd *cobra.Command, p *bool) {
+	cmd.Flags().BoolVar(p, "json", false, "print JSON (field names are stable, sizes in bytes)")
+}
+
+// PrintJSON prints one value.
+func (e *Env) PrintJSON(v any) error {
+	enc := json.NewEncoder(e.Out)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// NewTable starts a table; a column whose head begins with '>' holds numbers,
+// which end flush right.
+func (e *Env) NewTable(indent string, heads ...string) *Table {
+	t := &Table{e: e, indent: indent}
+	for _, h := range heads {
+		right := strings.HasPrefix(h, ">")
+		t.right = append(t.right, right)
+		heads[len(t.right)-1] = strings.TrimPrefix(h, ">")
+	}
+	t.Rows = append(t.Rows, heads)
+	return t
+}
+
+// aligned is a table. It keeps its rows until flush.
+type Table struct {
+	e      *Env
+	indent string
+	right  []bool
+	Rows   [][]string
+}
+
+func (t *Table) Row(cells ...any) {
+	row := make([]string, len(cells))
+	for i, c := range cells {
+		row[i] = Plain(fmt.Sprint(c))
+	}
+	t.Rows = append(t.Rows, row)
+}
+
+// Flush prints the rows and forgets them. The last column is not padded.
+func (t *Table) Flush() {
+	var width []int
+	for _, row := range t.Rows {
+		for i, c := range row {
+			if i == len(width) {
+				width = append(width, 0)
+			}
+			width[i] = max(width[i], len([]rune(c)))
+		}
+	}
+	for _, row := range t.Rows {
+		line := t.indent
+		for i, c := range row {
+			pad := strings.Repeat(" ", width[i]-len([]rune(c)))
+			if t.right[i] {
+				line += pad + c
+			} else {
+				line += c + pad
+			}
+			line += "  "
+		}
+		fmt.Fprintln(t.e.Out, strings.TrimRight(line, " "))
+	}
+	t.Rows = nil
+}
+
+// HumanBytes writes a size as people read it.
+func HumanBytes(n int64) string {
+	const units = "KMGTPE"
+	if n < 1024 {
+		return fmt.Sprintf("%d B", n)
+	}
+	x, i := float64(n)/1024, 0
+	for x >= 1023.95 && i < len(units)-1 {
+		x /= 1024
+		i++
+	}
+	if x < 10 {
+		return fmt.Sprintf("%.2f %ciB", x, units[i])
+	}
+	return fmt.Sprintf("%.1f %ciB", x, units[i])
+}
+
+// ParseBytes reads a size: 268435456, 256M, 256MiB, 1.5G. Units are powers of 1024.
+func ParseBytes(s string) (int64, error) {
+	t := strings.ToUpper(strings.TrimSpace(s))
+	t = strings.TrimSuffix(strings.TrimSuffix(t, "B"), "I")
+	shift := 0
+	if n := len(t); n > 0 {
+		if i := strings.IndexByte("KMGT", t[n-1]); i >= 0 {
+			shift, t = 10*(i+1), t[:n-1]
+		}
+	}
+	x, err := strconv.ParseFloat(strings.TrimSpace(t), 64)
+	if err != nil || !(x >= 0) || x*float64(int64(1)<<shift) > 1<<62 {
+		return 0, fmt.Errorf("size %q, want bytes, or a number with K, M, G or T as in 256M", s)
+	}
+	return int64(x * float64(int64(1)<<shift)), nil
+}
+
+// bytesValue is a flag of a size.
+type SizeValue struct{ p *int64 }
+
+func (v SizeValue) String() string {
+	if v.p == nil || *v.p == 0 {
+		return ""
+	}
+	return strings.ReplaceAll(strings.TrimSuffix(HumanBytes(*v.p), "iB"), " ", "")
+}
+func (v SizeValue) Type() string { return "size" }
+func (v SizeValue) Set(s string) (err error) {
+	*v.p, err = ParseBytes(s)
+	return err
+}
+
+// SizeFlag is the value of a flag of a size.
+func SizeFlag(p *int64) SizeValue { return SizeValue{p} }
+
+// choice is a flag that takes one of some words.
+type choice struct {
+	p     *string
+	words []string
+}
+
+func (c choice) String() string {
+	if c.p == nil {
+		return ""
+	}
+	return *c.p
+}
+func (c choice) Type() string { return "word" }
+func (c choice) Set(s string) error {
+	for _, w := range c.words {
+		if s == w {
+			*c.p = s
+			return nil
+		}
+	}
+	return fmt.Errorf("want %s", strings.Join(c.words, ", "))
+}
+
+// ChoiceFlag adds a flag with a default that completes its words. They are
+// added to the usage unless it explains them.
+func ChoiceFlag(cmd *cobra.Command, p *string, name, def, usage string, words ...string) {
+	*p = def
+	if last := words[len(words)-1]; !strings.Contains(usage, last) {
+		usage += ": " + strings.Join(words[:len(words)-1], ", ") + " or " + last
+	}
+	cmd.Flags().Var(choice{p, words}, name, usage)
+	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// Plural writes a count and its noun.
+func Plural[T int | int64](n T, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

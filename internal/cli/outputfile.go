@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"context"
+	"io"
+
+	"blobio/internal/durable"
+	"blobio/internal/vfs"
+)
+
+// WriteOutput lets f write a file that appears under its name when it is whole. f may leave the file out by
+// returning false.
+func WriteOutput(ctx context.Context, fsys vfs.FS, name string, o durable.OutputOptions, f func(dst vfs.File) (bool, error)) error {
+	out, err := durable.NewOutput(ctx, fsys, name, o)
+	if err != nil {
+		return err
+	}
+	defer out.Discard()
+	if keep, err := f(out.File()); err != nil || !keep {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return out.Commit()
+}
+
+// Written is one file that was written.
+type Written struct {
+	Path  string `json:"path"`
+	Bytes int64  `json:"bytes"`
+}
+
+// WriteFiles lets f write files, the k-th of which has name k. None appears before all are whole, and nobody else
+// may write any of them meanwhile.
+func WriteFiles(ctx context.Context, names []string, force bool, f func(k int, w io.Writer) error) (done []Written, err error) {
+	var outs []*durable.Output
+	defer func() {
+		for _, out := range outs {
+			out.Discard()
+		}
+	}()
+	for _, name := range names {
+		out, err := durable.NewOutput(ctx, vfs.OS, name, durable.OutputOptions{Force: force})
+		if err != nil {
+			return nil, err
+		}
+		outs = append(outs, out)
+	}
+	for k, out := range outs {
+		w := io.NewOffsetWriter(out.File(), 0)
+		if err := f(k, w); err != nil {
+			return nil, err
+		}
+		size, err := w.Seek(0, io.SeekCurrent)
+		if err != nil {
+			return nil, err
+		}
+		done = append(done, Written{names[k], size})
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	for _, out := range outs {
+		if err := out.Commit(); err != nil {
+			return nil, err
+		}
+	}
+	return done, nil
+}
+
+// WriteFile is writeFiles of one. It returns the bytes that were written.
+func WriteFile(ctx context.Context, name string, force bool, f func(w io.Writer) error) (int64, error) {
+	done, err := WriteFiles(ctx, []string{name}, force, func(_ int, w io.Writer) error { return f(w) })
+	if err != nil {
+		return 0, err
+	}
+	return done[0].Bytes, nil
+}

@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"blobio/comm"
+	"blobio/internal/launcher"
+)
+
+// Processes are those that run one command line together. An env has none if this process is
+// alone, as always without the build tag mpi.
+type Processes struct {
+	Comm comm.Comm
+	// onNodes runs f on a Comm of the same ranks on nodes of so many each, 0 for those
+	// that there are. Its error ends what the others wait for.
+	OnNodes func(ranksPerNode int, f func(c comm.Comm) error) error
+	// fail ends what the other processes wait for with an error of this one.
+	Fail func(error)
+}
+
+// together marks verbs that all processes carry out; others are left to the first.
+const together = "together"
+
+func AsTogether(cmd *cobra.Command) *cobra.Command {
+	cmd.Annotations = map[string]string{together: "yes"}
+	return cmd
+}
+
+// writes marks verbs that write what they are told to, but are not carried out together.
+const writes = "writes"
+
+func AsWriter(cmd *cobra.Command) *cobra.Command {
+	cmd.Annotations = map[string]string{writes: "yes"}
+	return cmd
+}
+
+// AloneAmongOthers refuses a verb that writes in a process that is one of several and knows nothing of the others: each of
+// them would write all of the same output.
+func (e *Env) AloneAmongOthers(cmd *cobra.Command) error {
+	if e.Procs != nil || cmd.Annotations[together] == "" && cmd.Annotations[writes] == "" {
+		return nil
+	}
+	s := launcher.Several()
+	if s == "" {
+		return nil
+	}
+	return fmt.Errorf("%s: this is %s, and each would write the same output: %s; %s=0 says that each is meant to work alone", cmd.CommandPath(), s, e.JoinAdvice, launcher.Variable)
+}
+
+// Root says whether this process prints, and does what only one may do.
+func (e *Env) Root() bool { return e.Procs == nil || e.Procs.Comm.Rank() == 0 }
+
+// Comm is that of all processes.
+func (e *Env) Comm() comm.Comm {
+	if e.Procs == nil {
+		return comm.Self()
+	}
+	return e.Procs.Comm
+}
+
+// hasPart says whether this process takes part in a command line.
+func (e *Env) hasPart(root *cobra.Command) bool {
+	if e.Root() {
+		return true
+	}
+	cmd, _, err := root.Find(e.Args)
+	return err == nil && cmd.Annotations[together] != ""
+}
+
+// agree ends a command line: all processes get an error if one met it, and the
+// greatest of their exit codes.
+func (e *Env) agree(ctx context.Context, err error) error {
+	if e.Procs == nil {
+		return err
+	}
+	if err != nil {
+		e.Procs.Fail(err)
+		return err
+	}
+	codes, err := e.Procs.Comm.AllreduceInt64(ctx, []int64{int64(e.Code)}, comm.Max)
+	if err == nil {
+		e.Code = int(codes[0])
+	}
+	return err
+}

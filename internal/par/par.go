@@ -1,0 +1,275 @@
+// Package par does numbered items on several goroutines, a bounded number at a time, and waits for them.
+//
+// Items begin in their order. If some fail, the error is that of the first of them by number, as if one goroutine had
+// done them in turn: after a failure no more items begin, the contexts of items after it are cancelled, and those before
+// it, which have all begun, come to their end.
+//
+// A panic in an item ends the work likewise and comes out at the caller, as a *Panic unless the item ran on the
+// caller's goroutine. So does runtime.Goexit.
+package par
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"runtime"
+	"runtime/debug"
+	"sync"
+)
+
+// Workers returns n, or if it is 0 as many as there are processors for Go.
+func Workers(n int) int {
+	if n == 0 {
+		return runtime.GOMAXPROCS(0)
+	}
+	return n
+}
+
+// Do calls f for items 0 to n-1, on at most workers goroutines, and waits.
+func Do(workers, n int, f func(i int)) {
+	if min(workers, n) <= 1 {
+		for i := range n {
+			f(i)
+		}
+		return
+	}
+	p := pool{n: n}
+	p.start(context.Background(), min(workers, n), func(w *worker) error {
+		for w.take() {
+			f(w.at)
+		}
+		return nil
+	})
+	_ = p.wait()
+}
+
+// Each calls f for items 0 to n-1, on at most workers goroutines, and waits. The error is the first by number, or if
+// there is none the cause of the end of ctx, which may come before all items have begun.
+func Each(ctx context.Context, workers, n int, f func(ctx context.Context, i int) error) error {
+	return Crew(ctx, workers, n, func(ctx context.Context, items iter.Seq[int]) error {
+		for i := range items {
+			if err := f(ctx, i); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Crew is Each for workers that keep something between items, such as a buffer: it calls work once on each of at most
+// workers goroutines, and each ranges over some of the items. What work returns is the error of the item it
+// is at; an error before its first item comes before all others. The context is that of the item.
+func Crew(ctx context.Context, workers, n int, work func(ctx context.Context, items iter.Seq[int]) error) error {
+	if n == 0 {
+		return context.Cause(ctx)
+	}
+	p := pool{n: n, watch: ctx.Done()}
+	workers = max(min(workers, n), 1)
+	crew := func(w *worker) error {
+		return work(w.ctx, func(yield func(int) bool) {
+			for w.take() && yield(w.at) {
+			}
+		})
+	}
+	if workers == 1 {
+		if err := crew(&worker{p: &p, ctx: ctx}); err != nil {
+			return err
+		}
+	} else {
+		p.cancels = true
+		p.start(ctx, workers, crew)
+		if err := p.wait(); err != nil {
+			return err
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// Ordered is a sequence of what f returns for items 0 to n-1, in their order, each as soon as those before it
+// are there. At most workers items are done at once, and at most twice as many are done or under way that have not
+// been taken from the sequence. When the caller ends the sequence, or ctx ends, it waits for items under way;
+// after the end of ctx it is cut short.
+func Ordered[T any](ctx context.Context, workers, n int, f func(ctx context.Context, i int) T) iter.Seq2[int, T] {
+	return func(yield func(int, T) bool) {
+		if workers = min(workers, n); workers <= 1 {
+			for i := range n {
+				if ctx.Err() != nil {
+					return
+				}
+				if r := f(ctx, i); ctx.Err() != nil || !yield(i, r) {
+					return
+				}
+			}
+			return
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		ahead := 2 * workers
+		slots, tokens := make([]chan T, ahead), make(chan struct{}, ahead)
+		for i := range slots {
+			slots[i] = make(chan T, 1)
+		}
+		p := pool{n: n, watch: ctx.Done(), onPanic: cancel}
+		p.start(ctx, workers, func(w *worker) error {
+			for {
+				select { // before an item is taken, so that the first that is awaited never waits
+				case tokens <- struct{}{}:
+				case <-ctx.Done():
+					return nil
+				}
+				if !w.take() {
+					return nil
+				}
+				slots[w.at%ahead] <- f(ctx, w.at)
+			}
+		})
+		defer func() { _ = p.wait() }()
+		defer cancel()
+		for i := range n {
+			var r T
+			select {
+			case r = <-slots[i%ahead]:
+			case <-ctx.Done():
+			}
+			if ctx.Err() != nil || !yield(i, r) {
+				return
+			}
+			<-tokens
+		}
+	}
+}
+
+// Panic is the panic of an item, with the stack of its goroutine.
+type Panic struct {
+	Value any
+	Stack []byte
+}
+
+// Error implements error.
+func (p *Panic) Error() string { return fmt.Sprintf("%v\n\n%s", p.Value, p.Stack) }
+
+// Unwrap returns the value if it is an error.
+func (p *Panic) Unwrap() error {
+	err, _ := p.Value.(error)
+	return err
+}
+
+// pool hands out items.
+type pool struct {
+	n       int
+	watch   <-chan struct{} // no item begins after it is closed
+	cancels bool            // each worker has a context of its own
+	onPanic func()          // nobody waits for the item
+
+	mu      sync.Mutex
+	next    int
+	stop    bool
+	first   int // item of err
+	err     error
+	panics  *Panic
+	panicAt int
+	exits   bool
+	workers []*worker
+	group   sync.WaitGroup
+}
+
+type worker struct {
+	p      *pool
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	at     int // the item under way, n at the end
+}
+
+// take makes the next item that of w.
+func (w *worker) take() bool {
+	p := w.p
+	over := false
+	select {
+	case <-p.watch:
+		over = true
+	default:
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if over || p.stop || p.next == p.n {
+		w.at = p.n
+		return false
+	}
+	w.at = p.next
+	p.next++
+	return true
+}
+
+// fail ends the work at an item.
+func (p *pool) fail(at int, err error, panics *Panic, exits bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stop = true
+	p.exits = p.exits || exits
+	if panics != nil && (p.panics == nil || at < p.panicAt) {
+		p.panics, p.panicAt = panics, at
+	}
+	if err != nil && (p.err == nil || at < p.first) {
+		p.err, p.first = err, at
+	}
+	for _, w := range p.workers {
+		if w.cancel != nil && w.at > at {
+			w.cancel(err)
+		}
+	}
+}
+
+// start calls work on goroutines.
+func (p *pool) start(ctx context.Context, workers int, work func(w *worker) error) {
+	p.workers = make([]*worker, workers)
+	for i := range p.workers {
+		w := &worker{p: p, ctx: ctx, at: -1}
+		if p.cancels {
+			w.ctx, w.cancel = context.WithCancelCause(ctx)
+		}
+		p.workers[i] = w
+	}
+	for _, w := range p.workers {
+		p.group.Go(func() {
+			returned := false
+			defer func() {
+				if returned {
+					return
+				}
+				if v := recover(); v != nil {
+					pv, ok := v.(*Panic)
+					if !ok {
+						pv = &Panic{v, debug.Stack()}
+					}
+					p.fail(w.at, nil, pv, false)
+				} else {
+					p.fail(w.at, nil, nil, true)
+				}
+				if p.onPanic != nil {
+					p.onPanic()
+				}
+			}()
+			err := work(w)
+			returned = true
+			if err != nil {
+				p.fail(w.at, err, nil, false)
+			}
+		})
+	}
+}
+
+// wait waits for all workers. It panics if an item did.
+func (p *pool) wait() error {
+	p.group.Wait()
+	for _, w := range p.workers {
+		if w.cancel != nil {
+			w.cancel(nil)
+		}
+	}
+	switch {
+	case p.panics != nil:
+		panic(p.panics)
+	case p.exits:
+		runtime.Goexit()
+	}
+	return p.err
+}

@@ -1,0 +1,27 @@
+package testfiles
+
+import (
+	"os/exec"
+	"strings"
+	"sync"
+)
+
+var pythons sync.Map // by modules: func() string
+
+// Python returns a Python that has the modules, or nothing. The first on the path is often not the one for which
+// Debian installs modules; but where the path has none, tests find nothing but Go.
+func Python(modules ...string) string {
+	names := strings.Join(modules, ", ")
+	find, _ := pythons.LoadOrStore(names, sync.OnceValue(func() string {
+		if _, err := exec.LookPath("python3"); err != nil {
+			return ""
+		}
+		for _, p := range []string{"/usr/bin/python3", "python3"} {
+			if path, err := exec.LookPath(p); err == nil && exec.Command(path, "-c", "import "+names).Run() == nil {
+				return path
+			}
+		}
+		return ""
+	}))
+	return find.(func() string)()
+}

@@ -1,0 +1,263 @@
+package versioned
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"unicode/utf8"
+
+	"blobio/comm"
+)
+
+// Inc commits the current state as a version, step (>= 1) above the newest one. All puts before it are in
+// it; none may happen during it. It is collective; all ranks pass the same step and label (UTF-8, at most 1024 bytes). When it returns an error, no
+// version was added, on any rank, unless the error wraps ErrBroken.
+func (a *Array) Inc(ctx context.Context, step int64, label string) (int64, error) {
+	return a.inc(ctx, step, label, nil)
+}
+
+// inc is Inc of a rank that may have failed already: then there is no version, and all ranks hear of it.
+func (a *Array) inc(ctx context.Context, step int64, label string, bad error) (int64, error) {
+	if a.broken != nil { // on all ranks
+		return 0, comm.Agree(ctx, a.c, a.broken)
+	}
+	if bad == nil && (step < 1 || len(label) > 1<<10 || !utf8.ValidString(label)) {
+		bad = usageErr("array %s: step %d, label of %d bytes; want >= 1 and at most 1024 of UTF-8", a.spec.Name, step, len(label))
+	}
+	number := step
+	if v := a.cat.record().Versions; bad == nil && len(v) > 0 {
+		newest := v[len(v)-1].Number
+		if newest > math.MaxInt64-step {
+			bad = usageErr("array %s: version %d + %d: there is no such number", a.spec.Name, newest, step)
+		}
+		number += newest
+	}
+	if err := a.state.win.Fence(ctx); err != nil {
+		return 0, err
+	}
+	if a.direct {
+		return a.commitDirect(ctx, number, label, bad)
+	}
+	return a.commit(ctx, number, label, bad)
+}
+
+// commit is the rest of Inc after its fence: the whole order of a commit.
+func (a *Array) commit(ctx context.Context, number int64, label string, bad error) (int64, error) {
+	together := a.red != nil || a.nodes.copied() // there are collectives between the writing and the gathering
+	if together {
+		if err := comm.Agree(ctx, a.c, bad); err != nil {
+			return 0, err
+		}
+	}
+	x := a.newCommit(number, label, bad)
+	if err := x.weigh(ctx); err != nil {
+		return 0, err
+	}
+	err := x.writeFile(ctx)
+	if bad == nil {
+		bad = err
+	}
+	if together {
+		if bad = comm.Agree(ctx, a.c, bad); bad == nil {
+			bad = a.nodes.copyFile(ctx, x.file())
+		}
+		if bad == nil {
+			x.redundancy, bad = a.red.encode(ctx, x.rec, a.state.geo.ID, number, x.file())
+		}
+		if bad != nil {
+			x.discard()
+			return 0, bad
+		}
+	}
+	if err := x.gather(ctx, bad); err != nil {
+		x.discard()
+		return 0, err
+	}
+	if err := a.windows.exposeVersion(ctx, x.rec, a.state.geo.ID, number); err != nil {
+		x.discard()
+		return 0, err
+	}
+	if err := a.writeRecord(ctx, x.rec); err != nil {
+		if a.broken == nil {
+			x.discard()
+			err = errors.Join(err, a.windows.conceal(ctx, x.old))
+		}
+		return 0, err
+	}
+	a.changes.committed(x.own)
+	return number, a.install(ctx, x.rec)
+}
+
+// commit is a version on its way, as one rank sees it.
+type commit struct {
+	a          *Array
+	old, rec   *record // before, and with the version
+	v          verInfo
+	own        *changeSet
+	written    *written // by this rank, nil if it has written no file
+	dead       []string // files of this process that no version needs any more, once this one is committed
+	redundancy string   // prefix of that of the version, if any was begun
+}
+
+// newCommit finds out what this rank has for a version.
+func (a *Array) newCommit(number int64, label string, bad error) *commit {
+	x := &commit{a: a, old: a.cat.record(), own: &changeSet{rank: a.c.Rank(), err: bad}}
+	x.rec = x.old.clone()
+	x.rec.Seq++
+	if last := x.rec.Generations[len(x.rec.Generations)-1]; last.ID != a.state.geo.ID {
+		g := a.state.geo
+		if x.rec.Order != hostOrder() {
+			g.Order = hostOrder()
+		}
+		x.rec.Generations = append(x.rec.Generations, g)
+	}
+	x.rec.Spec.Shape = a.state.shape
+	if bad == nil {
+		x.own = a.changes.find(a.c.Rank(), a.state.local)
+	}
+	x.v = verInfo{Number: number, Label: label, Gen: a.state.geo.ID, Shape: slices.Clone(a.state.shape)}
+	return x
+}
+
+// weigh gives the version its time and the sum of what all ranks have for it. It is collective.
+func (x *commit) weigh(ctx context.Context) error {
+	if x.a.nodes.memory {
+		return nil
+	}
+	b := binary.LittleEndian.AppendUint64(nil, uint64(x.a.opt.Clock().UnixNano()))
+	if p := x.own; p.err == nil {
+		b = append(b, segSum(len(p.sums), func(k int) digest { return p.sums[k] })...)
+	}
+	all, err := x.a.c.Allgather(ctx, b)
+	if err != nil {
+		return err
+	}
+	segs := make([][]byte, len(all)) // what others see is not changed
+	for r, b := range all {
+		if len(b) < 8 {
+			return formatErr("", int64(len(b)), "message", ErrTruncated, "%d bytes, want 8", len(b)) // the same on all ranks
+		}
+		segs[r] = b[8:]
+	}
+	x.v.Time = int64(binary.LittleEndian.Uint64(all[0]))
+	x.v.Sum = stateSum(segs) // if a rank has failed, there will be no such version
+	return nil
+}
+
+// writeFile has the leader of each process write what its ranks have. The others wait in the next collective while
+// their memory is read.
+func (x *commit) writeFile(ctx context.Context) error {
+	a := x.a
+	got, err := a.nodes.process.Share(ctx, x.own)
+	if err != nil || a.nodes.process.Rank() != 0 {
+		return err
+	}
+	var sets []*changeSet
+	for _, v := range got {
+		if v == nil {
+			continue
+		}
+		p := v.(*changeSet)
+		if p.err != nil {
+			return p.err
+		}
+		sets = append(sets, p)
+	}
+	w := a.cleaner(x.v.Number, retained(x.rec.Versions, x.v.Number, a.spec.Keep, a.pins))
+	if err := w.current(ctx, sets); err != nil {
+		return err
+	}
+	if err := w.older(ctx, a.nodes.decides); err != nil {
+		return err
+	}
+	x.dead = w.dead
+	if !slices.ContainsFunc(sets, func(p *changeSet) bool { return !p.empty() }) {
+		return nil
+	}
+	var said []byte
+	if !a.nodes.memory {
+		if said, err = json.Marshal(aboutOf(x.rec, a.nodes.own, x.v, w.stay, len(w.dead) > 0)); err != nil {
+			return err
+		}
+	}
+	info := fileInfo{Name: dataName(x.v.Gen, x.v.Number, a.c.Rank()), Node: a.nodes.own, Gen: x.v.Gen, Born: x.v.Number}
+	x.written, err = (&dataWriter{a.nodes, a.cat, a.opt.Clock}).write(ctx, info, sets, said)
+	return err
+}
+
+// file is the one that this rank has written, nil if it has none.
+func (x *commit) file() *fileInfo {
+	if x.written == nil || x.written.info.Sum == "" {
+		return nil
+	}
+	return &x.written.info
+}
+
+// gather completes the record, the same on all ranks, unless one of them has failed: then all get an error. It is collective.
+func (x *commit) gather(ctx context.Context, bad error) error {
+	a := x.a
+	m := message{failed: bad != nil, number: x.v.Number, label: x.v.Label, time: x.v.Time}
+	if a.c.Rank() == 0 && x.v.Time == 0 {
+		m.time = a.opt.Clock().UnixNano()
+	}
+	if bad == nil {
+		m.dead = x.dead
+		if m.file = x.file(); m.file != nil {
+			m.changed = x.written.changed
+			a.cat.mu.Lock()
+			a.cat.addFile(m.file, x.written.tables) // discard takes it back
+			a.cat.mu.Unlock()
+		}
+	}
+	all, err := a.c.Allgather(ctx, m.encode())
+	if err != nil {
+		return err
+	}
+	dead := map[string]bool{}
+	var first message
+	for r, b := range all {
+		if err := m.decode(b); err != nil {
+			return err // the same on all ranks
+		}
+		if m.failed {
+			return comm.Agree(ctx, a.c, bad) // all ranks see it
+		}
+		if r == 0 {
+			x.v.Time, first = m.time, m
+		}
+		if m.number != first.number || m.label != first.label {
+			return differ(a.spec.Name, r, m.number, m.label, first.number, first.label)
+		}
+		x.v.Changed += m.changed
+		if m.file != nil {
+			x.rec.Files = append(x.rec.Files, *m.file)
+			x.v.Written += m.file.Size
+		}
+		for _, n := range m.dead {
+			dead[n] = true
+		}
+	}
+	x.rec.add(x.v, retained(x.rec.Versions, x.v.Number, a.spec.Keep, a.pins))
+	x.rec.prune(dead)
+	return nil
+}
+
+// discard removes what is not to be committed. What cannot be removed is when the array is opened next.
+func (x *commit) discard() {
+	n := x.a.nodes
+	x.a.red.drop(x.redundancy)
+	f := x.file()
+	if f == nil {
+		return
+	}
+	x.a.cat.forget(f)
+	n.store.fs.Remove(n.file(f.Name))
+	for k := range n.copies {
+		if st := n.stores[(n.own+k+1)%n.count]; st != nil && st != n.store {
+			st.fs.Remove(st.path(f.Name))
+		}
+	}
+}

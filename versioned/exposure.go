@@ -1,0 +1,112 @@
+package versioned
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+// exposure is a window on files of committed versions, for processes that cannot read the store they are in.
+type exposure struct {
+	win   comm.Window
+	files map[string]extent
+
+	mu    sync.RWMutex // held by those that read through win
+	ended bool
+}
+
+// extent is where a file is in the window.
+type extent struct {
+	rank int
+	off  int64
+	size int64
+}
+
+// exposures are those of the ranks of one process.
+type exposures struct {
+	mu   sync.RWMutex // not that of the catalog, which reads files while it holds its own
+	list []*exposure
+}
+
+func (x *exposures) add(e *exposure) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.list = append(x.list, e)
+}
+
+// find returns the file of another process, nil if there is none.
+func (x *exposures) find(name string) *windowFile {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for _, e := range x.list {
+		if where, ok := e.files[name]; ok {
+			return &windowFile{name: name, e: e, where: where}
+		}
+	}
+	return nil
+}
+
+// withdraw removes those of which the record names no file any more, all of them without a record, and returns them.
+func (x *exposures) withdraw(rec *record) (end []*exposure) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var keep []*exposure
+	for _, e := range x.list {
+		if rec != nil && slices.ContainsFunc(rec.Files, func(f fileInfo) bool { _, ok := e.files[f.Name]; return ok }) {
+			keep = append(keep, e)
+		} else {
+			end = append(end, e)
+		}
+	}
+	x.list = keep
+	return end
+}
+
+// free ends a window. It is collective.
+func (e *exposure) free(ctx context.Context) error {
+	e.mu.Lock()
+	e.ended = true // whoever comes later does not touch the window
+	e.mu.Unlock()
+	return e.win.Free(ctx)
+}
+
+// windowFile reads a file through a window.
+type windowFile struct {
+	vfs.File // nil: it can only be read
+	name     string
+	e        *exposure
+	where    extent
+}
+
+func (f *windowFile) Name() string         { return f.name }
+func (f *windowFile) Size() (int64, error) { return f.where.size, nil }
+func (f *windowFile) Close() error         { return nil }
+
+func (f *windowFile) ReadAt(b []byte, off int64) (int, error) {
+	n := max(min(int64(len(b)), f.where.size-off), 0)
+	f.e.mu.RLock()
+	defer f.e.mu.RUnlock()
+	if f.e.ended {
+		return 0, fmt.Errorf("versioned: %s was dropped while it was read: %w", f.name, ErrNoVersion)
+	}
+	if err := f.e.win.Get(context.Background(), f.where.rank, f.where.off+off, b[:n]); err != nil {
+		return 0, err
+	}
+	if n < int64(len(b)) {
+		return int(n), io.EOF
+	}
+	return int(n), nil
+}
+
+// windowFS opens that file, and can do nothing else.
+type windowFS struct {
+	vfs.FS
+	f *windowFile
+}
+
+func (w windowFS) Open(string) (vfs.File, error) { return w.f, nil }

@@ -1,0 +1,194 @@
+package versioned
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"blobio/comm"
+)
+
+// findRecord reads the newest record of all nodes. It is collective.
+func (n *nodes) findRecord(ctx context.Context) (*record, error) {
+	var mine []byte
+	var err, lost error
+	if n.keepsRecord() {
+		var rec *record
+		rec, err = readRecord(n.store.fs, n.store.dir)
+		switch {
+		case err == nil:
+			mine, err = rec.encode()
+		case n.shared:
+		case errors.Is(err, ErrMissing):
+			err = nil // another node may have it
+		case !errors.Is(err, fs.ErrNotExist) && damaged(err):
+			err, lost = nil, err // likewise
+		}
+	}
+	if err := comm.Agree(ctx, n.c, err); err != nil {
+		return nil, err
+	}
+	all, err := n.c.Allgather(ctx, mine)
+	if err != nil {
+		return nil, err
+	}
+	var best *record
+	for _, b := range all {
+		if len(b) == 0 {
+			continue
+		}
+		r, err := decodeRecord(b, n.file(recordName))
+		if err != nil {
+			return nil, err // the same on all ranks
+		}
+		if best == nil || r.Seq > best.Seq {
+			best = r
+		}
+	}
+	if best != nil {
+		return best, nil
+	}
+	if err := comm.Agree(ctx, n.c, lost); err != nil {
+		return nil, err
+	}
+	return nil, fmt.Errorf("versioned: %s: no array of this name: %w", n.store.dir, ErrMissing)
+}
+
+// newRecord makes the directories and the record with version 0: zeros. again says that an array may be there that holds nothing but
+// version 0. It is collective.
+func (n *nodes) newRecord(ctx context.Context, s *Spec, o *Options, again bool) (*record, error) {
+	before := int64(0) // commit of an empty array that makes way
+	var err error
+	if n.keepsRecord() {
+		var rec *record
+		rec, err = readRecord(n.store.fs, n.store.dir)
+		switch {
+		case err == nil && again && rec.empty():
+			before = rec.Seq
+		case err == nil:
+			err = fmt.Errorf("versioned: %s: an array of this name is there: %w", n.store.dir, ErrExist)
+		case errors.Is(err, ErrMissing):
+			err = nil
+		}
+	}
+	if err := comm.Agree(ctx, n.c, err); err != nil {
+		return nil, err
+	}
+	if before, err = comm.AllreduceOne(ctx, n.c, before, comm.Max); err != nil {
+		return nil, err
+	}
+	g := newGeometry(1, s.capacity(elems(s.Shape)), n.c.Size(), s.chunkElems())
+	if err := g.check(s); err != nil {
+		return nil, err
+	}
+	rec := &record{SealHead: records.Head(before + 1), Order: hostOrder(), Generations: []geometry{g}, Spec: specOf(s)}
+	v := verInfo{Gen: 1, Shape: s.Shape}
+	mine, err := json.Marshal(rec) // what all ranks have to agree on
+	if err != nil {
+		return nil, err
+	}
+	var now []byte
+	if n.c.Rank() == 0 {
+		now = fmt.Appendf(nil, "%d %s\n%s", o.Clock().UnixNano(), keyCheck(o), mine)
+	}
+	now, err = n.c.Bcast(ctx, 0, now)
+	if err != nil {
+		return nil, err
+	}
+	line, first, _ := bytes.Cut(now, []byte("\n"))
+	fmt.Sscan(string(line), &v.Time, &rec.Key)
+	if err = keyFits(rec, o); err == nil && !bytes.Equal(first, mine) {
+		err = usageErr("array %s: rank %d wants %s, rank 0 %s", n.array, n.c.Rank(), mine, first)
+	}
+	if err := comm.Agree(ctx, n.c, err); err != nil { // before anything is there
+		return nil, err
+	}
+	rec.Versions = []verInfo{v}
+	if n.keepsRecord() {
+		err = n.makeDir()
+	}
+	if err := comm.Agree(ctx, n.c, err); err != nil {
+		return nil, err
+	}
+	_, err = n.writeRecords(ctx, rec, false)
+	return rec, err
+}
+
+// writeRecords replaces the record on every node that keeps one. It is collective. Where the record is the next one after that which was read, one that
+// another program has written in between is noticed. broken: nothing more can be done with the array.
+func (n *nodes) writeRecords(ctx context.Context, rec *record, next bool) (broken bool, err error) {
+	if n.memory {
+		return false, nil
+	}
+	b, err := rec.encode()
+	var commit func() error
+	if n.keepsRecord() {
+		commit = func() error {
+			if err != nil {
+				return err
+			}
+			if next {
+				if seq, err := lastSeq(n.store.fs, n.store.dir); err != nil {
+					return err
+				} else if seq >= rec.Seq {
+					return fmt.Errorf("versioned: array %s: commit %d of another program is there: %w", n.array, seq, ErrConflict)
+				}
+			}
+			return writeRecord(n.store.fs, n.store.dir, b, n.sync)
+		}
+	}
+	outcome, err := comm.Commit(ctx, n.c, commit)
+	switch {
+	case outcome == comm.InDoubt: // which one counts is known when it is read again
+		return true, fmt.Errorf("versioned: array %s: it is not known which version a power loss would leave; open it again: %w: %w", n.array, err, ErrBroken)
+	case errors.Is(err, ErrConflict): // what this one has written is left alone: it may have the name of a file of the other
+		return true, fmt.Errorf("versioned: array %s: open it again: %w: %w", n.array, err, ErrBroken)
+	}
+	return false, err
+}
+
+// removeStray removes files of this array that no record knows: what a writer left that died. Unless both records are those that the array is
+// opened with: an older one may need the files, and is all there is if the other is lost before the next commit.
+func (n *nodes) removeStray(ctx context.Context, rec *record) error {
+	var err error
+	if n.keepsRecord() {
+		var list []fs.DirEntry
+		here, bad := readRecords(n.store.fs, n.store.dir)
+		sure := here == nil || here.Seq == rec.Seq && errors.Join(bad...) == nil
+		list, err = n.store.fs.ReadDir(n.store.dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = n.makeDir() // a node that is new, or has lost its store
+		}
+		for _, e := range list {
+			if e.Name() == rebuildDir && e.IsDir() {
+				if rerr := clearDir(n.store.fs, n.file(e.Name())); rerr != nil && err == nil {
+					err = rerr
+				}
+			} else if sure && rec.stray(e.Name()) {
+				if rerr := n.store.fs.Remove(n.file(e.Name())); rerr != nil && err == nil {
+					err = rerr
+				}
+			}
+		}
+	}
+	return comm.Agree(ctx, n.c, err)
+}
+
+// sweep removes data files of this node that the record does not name. An error leaves them to the next sweep.
+func (n *nodes) sweep(rec *record) {
+	if !n.keepsRecord() {
+		return
+	}
+	list, err := n.store.fs.ReadDir(n.store.dir)
+	if err != nil {
+		return
+	}
+	for _, e := range list {
+		if rec.stray(e.Name()) {
+			n.store.fs.Remove(n.file(e.Name()))
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package versioned
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"blobio/internal/vfs"
+)
+
+// View reads the versions of an array without ranks.
+type View struct {
+	cat    *catalog
+	rec    *record
+	dirs   []string
+	spec   Spec
+	fsys   vfs.FS
+	sealed bool // encrypted, and no key was given
+}
+
+// ViewOptions of OpenView. nil means the defaults.
+type ViewOptions struct {
+	FS      vfs.FS // default the operating system's
+	Key     []byte // of an encrypted store; without it all works but reading and checking elements (ErrKey)
+	MaxOpen int    // files; default 64
+}
+
+// List returns the names of the arrays in a store, sorted.
+func List(dir string, fsys vfs.FS) ([]string, error) {
+	if fsys == nil {
+		fsys = vfs.OS
+	}
+	list, err := fsys.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, e := range list {
+		if !e.IsDir() {
+			continue
+		}
+		if IsArray(filepath.Join(dir, e.Name()), fsys) {
+			out = append(out, e.Name())
+		}
+	}
+	return out, nil
+}
+
+// IsArray says whether a directory is that of an array: a record is there, or files of versions, whose record is lost then.
+func IsArray(dir string, fsys vfs.FS) bool {
+	if fsys == nil {
+		fsys = vfs.OS
+	}
+	list, _ := fsys.ReadDir(dir)
+	return slices.ContainsFunc(list, func(e fs.DirEntry) bool {
+		return e.Type().IsRegular() && (slices.Contains(recordNames, e.Name()) || dataRE.MatchString(e.Name()))
+	})
+}
+
+// OpenView opens the directory of an array (the store's directory and the array's name below it). For a private store
+// give those of all nodes, in the order of the nodes; a node that is lost may be
+// any directory that is not there.
+func OpenView(dirs []string, o *ViewOptions) (*View, error) {
+	if o == nil {
+		o = &ViewOptions{}
+	}
+	if len(dirs) == 0 {
+		return nil, usageErr("no directory")
+	}
+	v := &View{dirs: slices.Clone(dirs), fsys: o.FS}
+	if v.fsys == nil {
+		v.fsys = vfs.OS
+	}
+	var errs []error
+	for _, d := range dirs {
+		r, err := readRecord(v.fsys, d)
+		if err != nil {
+			errs = append(errs, err)
+		} else if v.rec == nil || r.Seq > v.rec.Seq {
+			v.rec = r
+		}
+	}
+	if v.rec == nil {
+		return nil, errors.Join(errs...)
+	}
+	opt := (&Options{Key: o.Key, MaxOpen: o.MaxOpen}).withDefaults()
+	if v.sealed = v.rec.Key != "" && len(o.Key) == 0; !v.sealed {
+		if err := keyFits(v.rec, &opt); err != nil {
+			return nil, err
+		}
+	}
+	t, _ := ParseType(v.rec.Spec.Type) // checked by readRecord
+	s := v.rec.Spec
+	v.spec = Spec{Name: s.Name, Type: t, Shape: s.Shape, Chunk: s.Chunk, Extra: s.Extra, EveryRegrid: s.Every, Keep: s.Keep}
+	stores := make([]*nodeStore, len(dirs))
+	for i, d := range dirs {
+		stores[i] = &nodeStore{v.fsys, d}
+	}
+	var err error
+	v.cat, err = newCatalog(v.rec, t, stores, len(dirs)-1, &opt)
+	return v, err
+}
+
+// Close releases the files.
+func (v *View) Close() error {
+	v.cat.close()
+	return nil
+}
+
+// Spec of the array; Shape is that of the newest version.
+func (v *View) Spec() Spec { return v.spec }
+
+// Versions lists the committed versions, oldest first.
+func (v *View) Versions() []VersionInfo { return v.rec.versions() }
+
+// Encrypted says whether the chunks are.
+func (v *View) Encrypted() bool { return v.rec.Key != "" }
+
+// Bytes is what the files of the store hold, without copies.
+func (v *View) Bytes() (n int64, files int) {
+	for _, f := range v.rec.Files {
+		n += f.Size
+	}
+	return n, len(v.rec.Files)
+}
+
+// Get reads the box [lo, hi) of a version, elements in the byte order of the host. Every chunk that is touched is
+// read whole and verified.
+func (v *View) Get(ctx context.Context, version int64, lo, hi []int64, dst []byte) error {
+	if v.sealed {
+		return fmt.Errorf("versioned: array %s is encrypted: %w", v.spec.Name, ErrKey)
+	}
+	return v.cat.get(ctx, v.rec, version, lo, hi, dst, true)
+}

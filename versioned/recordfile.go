@@ -1,0 +1,129 @@
+package versioned
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+
+	"blobio/internal/durable"
+	"blobio/internal/vfs"
+)
+
+// The record is in two files. Replacing the first one commits a version, drops one, or starts a generation.
+
+// readRecord returns the newest one of a directory that is sound. ErrMissing: there is none, and no file of a version either; where there are such files a record
+// was lost, which is an error of the class ErrCorrupt.
+func readRecord(fsys vfs.FS, dir string) (*record, error) {
+	rec, bad := readRecords(fsys, dir)
+	if rec != nil {
+		return rec, nil
+	}
+	for _, err := range bad {
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	list, err := fsys.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, e := range list {
+		if dataRE.MatchString(e.Name()) { // written after the first record
+			return nil, formatErr(filepath.Join(dir, recordName), -1, "record", ErrCorrupt, "absent, but versions are there (%s); \"blobio versions rebuild\" makes it anew", e.Name())
+		}
+	}
+	return nil, fmt.Errorf("versioned: %s: no array of this name: %w", dir, ErrMissing)
+}
+
+// readRecords reads both files: the newest sound record, nil if there is none, and by file what is wrong with it; of one that is sound but
+// older that it is.
+func readRecords(fsys vfs.FS, dir string) (best *record, bad []error) {
+	var recs []*record
+	for _, n := range recordNames {
+		name := filepath.Join(dir, n)
+		b, err := vfs.ReadFile(fsys, name, durable.MaxSeal)
+		var r *record
+		if err == nil {
+			r, err = decodeRecord(b, name)
+		}
+		if err != nil {
+			r = nil
+		}
+		if r != nil && (best == nil || r.Seq > best.Seq) {
+			best = r
+		}
+		recs, bad = append(recs, r), append(bad, err)
+	}
+	for i, r := range recs {
+		if r != nil && r.Seq < best.Seq {
+			bad[i] = formatErr(filepath.Join(dir, recordNames[i]), 0, "seq", ErrCorrupt, "%d, that of the other record is %d", r.Seq, best.Seq)
+		}
+	}
+	return best, bad
+}
+
+// lastSeq is that of the newest sound record in a directory, 0 if there is none. As a rule only the beginning of each is read.
+func lastSeq(fsys vfs.FS, dir string) (last int64, err error) {
+	for _, n := range recordNames {
+		seq, err := seqOf(fsys, filepath.Join(dir, n))
+		if err != nil {
+			return 0, err
+		}
+		last = max(last, seq)
+	}
+	return last, nil
+}
+
+func seqOf(fsys vfs.FS, name string) (int64, error) {
+	f, err := fsys.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	b := make([]byte, 128)
+	n, err := f.ReadAt(b, 0)
+	if err != nil && err != io.EOF {
+		return 0, err
+	}
+	var seq int64
+	if _, err := fmt.Sscanf(string(b[:n]), `{"format":"`+records.Format+`","version":`+strconv.Itoa(records.Version)+`,"seq":%d,`, &seq); err == nil {
+		return seq, nil
+	}
+	if b, err = vfs.ReadFile(fsys, name, durable.MaxSeal); err != nil {
+		return 0, err
+	}
+	rec, err := decodeRecord(b, name) // of another writer, which may put the fields in another order
+	switch {
+	case err == nil:
+		return rec.Seq, nil
+	case damaged(err) && !errors.Is(err, ErrVersion): // what is written next mends it; that of a newer program is whole
+		return 0, nil
+	}
+	return 0, err
+}
+
+// damaged says that an error is about what is in a file.
+func damaged(err error) bool {
+	var fe *FormatError
+	return errors.As(err, &fe)
+}
+
+// recordWriter is the owner of what is written to replace the record. Programs that write an array at once are told apart by the numbers of
+// their commits.
+const recordWriter = "versioned"
+
+// writeRecord replaces the record, both files of it. After an UnsureError
+// nobody knows which one a power loss would leave.
+func writeRecord(fsys vfs.FS, dir string, b []byte, sync bool) error {
+	names := make([]string, len(recordNames))
+	for i, n := range recordNames {
+		names[i] = filepath.Join(dir, n)
+	}
+	return durable.ReplaceAll(fsys, names, b, durable.ReplaceOptions{Owner: recordWriter, Sync: sync, SyncDir: sync})
+}

@@ -1,0 +1,57 @@
+package versioned
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+)
+
+// sources are where one process reads the files of versions.
+type sources struct {
+	stores  []*nodeStore // by node; nil: out of reach
+	copies  int          // on so many next nodes
+	exposed exposures
+	open    *readers
+}
+
+// withFile calls f with a reader of the file, from its node or from a copy, until one succeeds. An
+// error of f that is no damage of the file ends it.
+func (s *sources) withFile(info *fileInfo, f func(x *reader) error) error {
+	if info == nil {
+		return fmt.Errorf("versioned: it was dropped while it was read: %w", ErrNoVersion)
+	}
+	if info.block != nil {
+		return info.block.use(f)
+	}
+	var errs []error
+	for k := range s.copies + 1 {
+		node := (info.Node + k) % len(s.stores)
+		if k > 0 && node == info.Node {
+			break // all nodes were tried
+		}
+		st := s.stores[node]
+		if st == nil {
+			if w := s.exposed.find(info.Name); w != nil {
+				st = &nodeStore{fs: windowFS{f: w}}
+			}
+		}
+		if st == nil {
+			errs = append(errs, fmt.Errorf("versioned: %s of node %d: %w", info.Name, node, ErrRemote))
+			continue
+		}
+		x, err := s.open.get(st, node, info)
+		if err == nil {
+			err = f(x)
+			s.open.put(x)
+		}
+		if err == nil {
+			return nil
+		}
+		errs = append(errs, err)
+	}
+	if n := len(errs); n > 1 && !slices.ContainsFunc(errs, func(err error) bool { return !errors.Is(err, fs.ErrNotExist) }) {
+		return fmt.Errorf("%w, nor in the other %d directories", errs[0], n-1)
+	}
+	return errors.Join(errs...)
+}

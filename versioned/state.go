@@ -1,0 +1,93 @@
+package versioned
+
+import (
+	"context"
+	"slices"
+
+	"blobio/comm"
+)
+
+// state is the current state of an array: the memory of the ranks, one segment each, of one generation.
+type state struct {
+	c     comm.Comm
+	spec  *Spec // of the array; its shape is not that of the state
+	geo   geometry
+	shape []int64
+	win   comm.Window
+	local []byte // own segment, whole chunks
+}
+
+// newState gives a generation memory, zeros. It is collective.
+func newState(ctx context.Context, c comm.Comm, s *Spec, g geometry, shape []int64) (*state, error) {
+	if err := g.check(s); err != nil {
+		return nil, err
+	}
+	x := &state{c: c, spec: s, geo: g, shape: slices.Clone(shape)}
+	n := (g.segLen(c.Rank()) + s.chunkElems() - 1) / s.chunkElems() // chunks
+	x.local = make([]byte, n*int64(s.Chunk))
+	var err error
+	x.win, err = c.NewWindow(ctx, x.local)
+	return x, err
+}
+
+// chunks is the number of chunks of the own segment.
+func (x *state) chunks() int { return len(x.local) / x.spec.Chunk }
+
+// mine is the range of the first so many elements that this rank's segment has.
+func (x *state) mine(all int64) (first, n int64) {
+	first = int64(x.c.Rank()) * x.geo.Seg
+	return first, min(max(all-first, 0), x.geo.segLen(x.c.Rank()))
+}
+
+// overBox cuts a box into runs of single segments; f gets the segment, the first byte in it, and the bytes of buf.
+func (x *state) overBox(lo, hi []int64, buf []byte, f func(seg int, off int64, b []byte) error) error {
+	size := int64(x.spec.Type.Size())
+	if int64(len(buf))%size != 0 {
+		return usageErr("array %s: %d bytes, elements have %d", x.spec.Name, len(buf), size)
+	}
+	if err := checkBox(x.spec.Name, x.shape, lo, hi, int64(len(buf))/size); err != nil {
+		return err
+	}
+	return runs(x.shape, lo, hi, func(off, n, pos int64) error {
+		return x.overRun(off, n, buf[pos*size:], f)
+	})
+}
+
+// overRun is overBox of n elements from the first on.
+func (x *state) overRun(first, n int64, buf []byte, f func(seg int, off int64, b []byte) error) error {
+	size := int64(x.spec.Type.Size())
+	return x.geo.pieces(first, n, func(seg int, at, k, pos int64) error {
+		b := buf[pos*size:]
+		return f(seg, at*size, b[:k*size])
+	})
+}
+
+// put stores elements from the first on, whoever has them.
+func (x *state) put(ctx context.Context, first int64, b []byte) error {
+	return x.overRun(first, int64(len(b)/x.spec.Type.Size()), b, func(seg int, off int64, b []byte) error { return x.win.Put(ctx, seg, off, b) })
+}
+
+// copyFrom fills the own segment from another state, elements up to all.
+func (x *state) copyFrom(ctx context.Context, from *state, all int64) error {
+	first, n := x.mine(all)
+	if n == 0 {
+		return nil
+	}
+	return from.overRun(first, n, x.local, func(seg int, off int64, b []byte) error { return from.win.Get(ctx, seg, off, b) })
+}
+
+// reshape changes the shape within the capacity. It is collective.
+func (x *state) reshape(ctx context.Context, shape []int64) error {
+	need, old := elems(shape), elems(x.shape)
+	x.shape = slices.Clone(shape)
+	if need < old { // what is beyond the end stays zeros
+		x.clearFrom(need)
+	}
+	return x.win.Fence(ctx)
+}
+
+// clearFrom makes zeros of the own elements from that one of the array on.
+func (x *state) clearFrom(all int64) {
+	_, n := x.mine(all)
+	clear(x.local[n*int64(x.spec.Type.Size()):])
+}

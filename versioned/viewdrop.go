@@ -1,0 +1,135 @@
+package versioned
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+)
+
+// dropped is the record without some versions. All files must be readable: in one that is not could be what others need.
+func (v *View) dropped(ctx context.Context, versions []int64) (*record, error) {
+	rec := v.rec.clone()
+	for _, n := range versions {
+		if _, ok := rec.version(n); !ok {
+			return nil, fmt.Errorf("versioned: array %s: version %d: %w", v.spec.Name, n, ErrNoVersion)
+		}
+		if rec.Versions[len(rec.Versions)-1].Number == n {
+			return nil, usageErr("array %s: version %d is the newest one", v.spec.Name, n)
+		}
+		rec.Versions = slices.DeleteFunc(rec.Versions, func(x verInfo) bool { return x.Number == n })
+	}
+	var keep []int64
+	for _, x := range rec.Versions {
+		keep = append(keep, x.Number)
+	}
+	needed := map[int32]bool{}
+	for _, g := range rec.Generations {
+		numbers := inGen(rec, keep, g.ID)
+		if !slices.ContainsFunc(rec.Versions, func(x verInfo) bool { return x.Gen == g.ID }) {
+			continue // all its files go
+		}
+		for seg := range g.Segs {
+			x, err := v.cat.index(ctx, &g, seg)
+			if err == nil {
+				err = x.err
+			}
+			if err != nil {
+				return nil, err
+			}
+			x.live(numbers, nil, -1, func(p fileEntry) { needed[p.file] = true })
+		}
+	}
+	dead := map[string]bool{}
+	for id, f := range v.cat.files {
+		if f != nil && !needed[int32(id)] {
+			dead[f.Name] = true
+		}
+	}
+	rec.Seq++
+	rec.prune(dead)
+	return rec, nil
+}
+
+// Freed is what Drop of the versions would remove: files and their bytes, of all directories. What a file holds that is
+// needed stays, and so does the whole file; a commit of an array with Retention writes such chunks again when that pays.
+func (v *View) Freed(ctx context.Context, versions ...int64) (bytes int64, files int, err error) {
+	rec, err := v.dropped(ctx, versions)
+	if err != nil {
+		return 0, 0, err
+	}
+	stays := map[string]bool{}
+	for _, f := range rec.Files {
+		stays[f.Name] = true
+	}
+	for _, f := range v.rec.Files {
+		if stays[f.Name] {
+			continue
+		}
+		for _, d := range v.dirs {
+			if info, err := v.fsys.Stat(filepath.Join(d, f.Name)); err == nil {
+				bytes += info.Size()
+				files++
+			}
+		}
+	}
+	return bytes, files, nil
+}
+
+// Drop forgets versions in a store that no array has open, and removes the files that no other version needs. The newest
+// one cannot be dropped. For a store that nodes do not share each node's record is replaced.
+func (v *View) Drop(ctx context.Context, versions ...int64) error {
+	rec, err := v.dropped(ctx, versions)
+	if err != nil {
+		return err
+	}
+	b, err := rec.encode()
+	if err != nil {
+		return err
+	}
+	for _, d := range v.dirs {
+		seq, err := lastSeq(v.fsys, d)
+		if err != nil {
+			return err
+		}
+		if seq >= rec.Seq {
+			return fmt.Errorf("versioned: %s: commit %d of another program is there: %w", d, seq, ErrConflict)
+		}
+	}
+	for _, d := range v.dirs {
+		if _, err := v.fsys.Stat(d); errors.Is(err, fs.ErrNotExist) && len(v.dirs) > 1 {
+			continue
+		}
+		if err := writeRecord(v.fsys, d, b, true); err != nil {
+			return err
+		}
+	}
+	v.rec = rec
+	v.cat.mu.Lock()
+	gone := v.cat.setRecord(rec)
+	v.cat.mu.Unlock()
+	for _, f := range gone {
+		v.cat.open.forget(f.Name)
+		for _, d := range v.dirs {
+			if err := v.fsys.Remove(filepath.Join(d, f.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	for _, d := range v.dirs { // the redundancy of what is gone
+		list, err := v.fsys.ReadDir(d)
+		if err != nil {
+			continue
+		}
+		for _, e := range list {
+			if isRedundancy(e.Name()) && rec.stray(e.Name()) {
+				if err := v.fsys.Remove(filepath.Join(d, e.Name())); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
