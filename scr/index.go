@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"blobio/kvtree"
 	"blobio/scr/config"
+	"blobio/scr/kvtree"
 	"blobio/scr/prefixdir"
 	"blobio/scr/record"
 )

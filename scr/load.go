@@ -7,8 +7,8 @@ import (
 	"sort"
 
 	"blobio/comm"
-	"blobio/kvtree"
 	"blobio/scr/cachedir"
+	"blobio/scr/kvtree"
 	"blobio/scr/prefixdir"
 	"blobio/scr/record"
 )

@@ -10,7 +10,7 @@ import (
 	"blobio/comm"
 	"blobio/ffformat"
 	"blobio/internal/vfs"
-	"blobio/redset"
+	"blobio/scr/redset"
 )
 
 // spoil changes the last byte of the chunks of a file.

@@ -15,10 +15,8 @@ var layers = map[string]int{
 	"blobio/h5":                   1,
 	"blobio/decomp":               1,
 	"blobio/ffformat":             1,
-	"blobio/kvtree":               1,
 	"blobio/sfc":                  1,
 	"blobio/comm":                 2,
-	"blobio/kvtree/kvcomm":        2,
 	"blobio/subfile":              2,
 	"blobio/scr/config":           2,
 	"blobio/scr/hostlist":         2,
@@ -34,7 +32,6 @@ var layers = map[string]int{
 	"blobio/ffstore":              3,
 	"blobio/amr":                  3,
 	"blobio/amr/amrplot":          4,
-	"blobio/redset":               3,
 	"blobio/recovery":             3,
 	"blobio/versioned":            3,
 	"blobio/scr":                  3,
@@ -49,6 +46,10 @@ var layers = map[string]int{
 	"blobio/internal/judges":      5, // tests only: they drive everything
 
 	"blobio/internal/cdftest": 1, // for tests only
+
+	"blobio/scr/kvtree":        1,
+	"blobio/scr/kvtree/kvcomm": 2,
+	"blobio/scr/redset":        3,
 }
 
 func layer(path string) (int, bool) {

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"blobio/internal/vfs"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 // Holding is what a node has of a dataset.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 	"blobio/scr/record"
 )
 

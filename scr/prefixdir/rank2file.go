@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"blobio/internal/durable"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 	"blobio/scr/record"
 )
 

@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"blobio/internal/durable"
-	"blobio/kvtree"
-	"blobio/redset"
 	"blobio/scr/cachedir"
+	"blobio/scr/kvtree"
 	"blobio/scr/prefixdir"
 	"blobio/scr/record"
+	"blobio/scr/redset"
 )
 
 // Options of Rebuild and Index.

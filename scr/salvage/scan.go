@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"blobio/kvtree"
 	"blobio/scr/cachedir"
+	"blobio/scr/kvtree"
 	"blobio/scr/prefixdir"
 	"blobio/scr/record"
 )

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"blobio/internal/vfs"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 // node is a control directory, a cache and a prefix directory on disk.

@@ -15,7 +15,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 // model is a tree as the reference has it: a list with insertion at the head.

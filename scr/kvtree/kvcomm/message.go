@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"blobio/comm"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 // Send sends a tree to a rank. It does not wait for the receiver.

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 // A tree goes to a file, in SCR's format, and comes back.

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"blobio/comm"
-	"blobio/kvtree"
-	"blobio/kvtree/kvcomm"
+	"blobio/scr/kvtree"
+	"blobio/scr/kvtree/kvcomm"
 )
 
 func run(t testing.TB, n int, f func(ctx context.Context, c comm.Comm) error) {

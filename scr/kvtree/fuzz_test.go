@@ -6,7 +6,7 @@ import (
 	"io"
 	"testing"
 
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 // seeds are records and bodies of many kinds.

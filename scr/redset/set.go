@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 
 	"blobio/comm"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 // Options of New. The zero value of a field means its default.

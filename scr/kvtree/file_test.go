@@ -21,7 +21,7 @@ import (
 	"blobio/internal/durable"
 	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 func counter(n int) *kvtree.Tree {

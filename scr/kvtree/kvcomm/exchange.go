@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"blobio/comm"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 // tagBase is the first of the tags that Exchange uses: two for each bit of a rank. Messages of one sender and tag arrive

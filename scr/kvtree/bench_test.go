@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 // rank2file is what the index of a checkpoint holds: two files for each rank.

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"blobio/internal/vfs"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 // Payload is what follows the header in a redundancy file, as the header tells it.

@@ -6,8 +6,8 @@ import (
 	"log"
 
 	"blobio/comm"
-	"blobio/kvtree"
-	"blobio/kvtree/kvcomm"
+	"blobio/scr/kvtree"
+	"blobio/scr/kvtree/kvcomm"
 )
 
 // Each rank sends a tree to its right neighbour, and finds out who has sent to it.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"blobio/internal/vfs"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 // TestRemovedInside: keys removed from the middle of a node leave nothing in its packed form.

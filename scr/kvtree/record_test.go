@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 // The records of docs/format-kvtree.md.

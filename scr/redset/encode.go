@@ -11,7 +11,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/durable"
 	"blobio/internal/vfs"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 // encoding is an Encode in progress on one rank.

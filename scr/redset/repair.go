@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"blobio/comm"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 // repair is the rebuilding of one set. With a Comm of the set each member has a repair, which comes to

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 // maxElements caps the elements of one record: more than a record of maxHeader bytes has that

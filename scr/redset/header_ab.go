@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 // newCurrentTree makes CURRENT of generation A and B: the world rank and the files, with the meta

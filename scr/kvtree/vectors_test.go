@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"blobio/internal/testfiles"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 func read(t testing.TB, path string) []byte {

@@ -21,7 +21,7 @@ import (
 	"blobio/internal/crccat"
 	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 // The numbers are those of the defects of the reference that concern redundancy files. Defect 1 is also in

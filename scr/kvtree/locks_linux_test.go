@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 
 	"golang.org/x/sys/unix"
 )

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"blobio/internal/vfs"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 // maxHeader caps the header of a redundancy file, in bytes.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 // TestParse: a message that is cut anywhere, or names ranks that are not there, is an error.

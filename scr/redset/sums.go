@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"blobio/internal/crccat"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 // memberSums are the checksums of what a member holds.
