@@ -11,9 +11,9 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/vfs"
-	"blobio/redset"
 	"blobio/scr"
 	"blobio/scr/config"
+	"blobio/scr/redset"
 )
 
 // scrRanks is the number of ranks, all of one set, each on a node of its own.

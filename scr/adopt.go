@@ -6,8 +6,8 @@ import (
 	"path"
 	"slices"
 
-	"blobio/kvtree"
 	"blobio/scr/cachedir"
+	"blobio/scr/kvtree"
 	"blobio/scr/record"
 	"blobio/scr/salvage"
 )

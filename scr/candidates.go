@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 	"blobio/scr/prefixdir"
 	"blobio/scr/record"
 )

@@ -7,7 +7,7 @@ import (
 
 	"blobio/internal/durable"
 	"blobio/internal/vfs"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 	"blobio/scr/prefixdir"
 	"blobio/scr/transfer"
 )

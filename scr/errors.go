@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"blobio/internal/fault"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 // Classes of errors, re-exported.

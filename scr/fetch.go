@@ -10,8 +10,8 @@ import (
 	"strconv"
 
 	"blobio/internal/vfs"
-	"blobio/kvtree"
 	"blobio/scr/cachedir"
+	"blobio/scr/kvtree"
 	"blobio/scr/prefixdir"
 	"blobio/scr/record"
 	"blobio/scr/runlog"

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"blobio/internal/fault"
-	"blobio/kvtree"
 	"blobio/scr/cadence"
 	"blobio/scr/internal/outcome"
+	"blobio/scr/kvtree"
 	"blobio/scr/prefixdir"
 	"blobio/scr/record"
 	"blobio/scr/runlog"

@@ -4,14 +4,13 @@ import (
 	"context"
 	"slices"
 
-	"blobio/kvtree"
 	"blobio/scr/config"
+	"blobio/scr/kvtree"
 	"blobio/scr/prefixdir"
 	"blobio/scr/record"
 )
 
-// index is what rank 0 tells the prefix directory, and asks it, of its datasets. What it changes there is said under a lock of the
-// directory, since flushes in the background do so too. All but holds are for rank 0.
+// index is the datasets of the prefix directory, as rank 0 lists them there. All methods but holds are for rank 0.
 type index struct {
 	*job
 	dir *prefixdir.Dir

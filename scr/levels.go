@@ -6,10 +6,10 @@ import (
 	"path"
 
 	"blobio/comm"
-	"blobio/redset"
 	"blobio/scr/cachedir"
 	"blobio/scr/cadence"
 	"blobio/scr/config"
+	"blobio/scr/redset"
 )
 
 // level is a redundancy descriptor and what a rank needs for it.

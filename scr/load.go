@@ -7,8 +7,8 @@ import (
 	"sort"
 
 	"blobio/comm"
-	"blobio/kvtree"
 	"blobio/scr/cachedir"
+	"blobio/scr/kvtree"
 	"blobio/scr/prefixdir"
 	"blobio/scr/record"
 )
@@ -25,8 +25,8 @@ type loader struct {
 	salvager   *salvager
 }
 
-// load fills the cache with what the caches of the nodes hold, saves what other runs left, and goes on counting from there; a
-// collective.
+// load fills the cache with what the nodes hold, saves what SCR 1 and 2 left there, and makes the numbers of datasets go on after all of
+// it; a collective.
 func (lo *loader) load(ctx context.Context) error {
 	if err := lo.loadCaches(ctx); err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 
 	"blobio/internal/durable"
 	"blobio/internal/vfs"
-	"blobio/kvtree"
 	"blobio/scr/cachedir"
+	"blobio/scr/kvtree"
 	"blobio/scr/record"
 )
 

@@ -12,11 +12,11 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/vfs"
-	"blobio/kvtree"
-	"blobio/redset"
 	"blobio/scr/cachedir"
+	"blobio/scr/kvtree"
 	"blobio/scr/prefixdir"
 	"blobio/scr/record"
+	"blobio/scr/redset"
 	"blobio/scr/salvage"
 )
 

@@ -10,11 +10,11 @@ import (
 	"strconv"
 
 	"blobio/internal/vfs"
-	"blobio/kvtree"
-	"blobio/kvtree/kvcomm"
-	"blobio/redset"
 	"blobio/scr/cachedir"
 	"blobio/scr/internal/packfs"
+	"blobio/scr/kvtree"
+	"blobio/scr/kvtree/kvcomm"
+	"blobio/scr/redset"
 )
 
 // packer keeps the metadata of packed datasets.

@@ -10,9 +10,9 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"blobio/comm"
-	"blobio/redset"
 	"blobio/scr/cachedir"
 	"blobio/scr/record"
+	"blobio/scr/redset"
 	"blobio/scr/runlog"
 )
 

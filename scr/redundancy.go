@@ -10,10 +10,10 @@ import (
 
 	"blobio/internal/fault"
 	"blobio/internal/vfs"
-	"blobio/kvtree"
-	"blobio/redset"
 	"blobio/scr/cachedir"
+	"blobio/scr/kvtree"
 	"blobio/scr/record"
+	"blobio/scr/redset"
 )
 
 // redundancy protects the datasets of the cache against losses, and makes up for them.

@@ -10,10 +10,10 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/vfs"
-	"blobio/kvtree"
 	"blobio/scr/cadence"
 	"blobio/scr/config"
 	"blobio/scr/internal/outcome"
+	"blobio/scr/kvtree"
 	"blobio/scr/prefixdir"
 	"blobio/scr/runlog"
 	"blobio/scr/transfer"

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"blobio/internal/vfs"
-	"blobio/redset"
 	"blobio/scr/cadence"
 	"blobio/scr/prefixdir"
+	"blobio/scr/redset"
 )
 
 // each runs f on the ranks of four nodes.

@@ -13,7 +13,7 @@ import (
 
 	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 const vectorPrefix = "/p/lscratchb/user1/simulation123"

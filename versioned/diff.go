@@ -9,6 +9,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"blobio/internal/elem"
 )
 
 // Differences of two versions of an array.
@@ -263,8 +265,8 @@ func (d *Difference) boxes(ctx context.Context, v *View, o *DiffOptions, a, b *L
 
 // boxNumbers compares the data of box i of a with those of box k of b, which has the same cells.
 func (d *Difference) boxNumbers(ctx context.Context, v *View, c *comparer, a *LevelInfo, i int, b *LevelInfo, k int) error {
-	lo, hi := a.place(i)
-	other, _ := b.place(k)
+	lo, hi := a.dataRange(i)
+	other, _ := b.dataRange(k)
 	x, y := make([]byte, min(hi-lo, diffPiece)), make([]byte, min(hi-lo, diffPiece))
 	for at := lo; at < hi; at += diffPiece {
 		n := min(hi-at, diffPiece)
@@ -323,8 +325,8 @@ func asNumber(t Type, b []byte) float64 {
 
 // fromLittle turns little-endian numbers of 8 bytes into those of the host, in place.
 func fromLittle(b []byte) {
-	if hostBig {
-		swap(b, 8)
+	if elem.HostBig {
+		elem.Swap(b, b, 8)
 	}
 }
 

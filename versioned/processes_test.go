@@ -11,7 +11,7 @@ import (
 	"blobio/ffformat"
 	"blobio/internal/elem"
 	"blobio/internal/vfs"
-	"blobio/redset"
+	"blobio/scr/redset"
 )
 
 // spoil changes the last byte of the chunks of a file.

@@ -15,7 +15,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/crashtest"
 	"blobio/internal/vfs"
-	"blobio/redset"
+	"blobio/scr/redset"
 )
 
 // nodesOf makes the disks of nodes, each with the directory d.

@@ -11,7 +11,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/durable"
 	"blobio/internal/vfs"
-	"blobio/redset"
+	"blobio/scr/redset"
 )
 
 // rebuild makes the files anew that a node has lost, of all versions that the record names. Where there are not as many processes as

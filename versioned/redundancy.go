@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"blobio/comm"
-	"blobio/redset"
+	"blobio/scr/redset"
 )
 
 // redundancy protects what the processes write by a scheme of package redset. nil: there is none.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"blobio/internal/vfs"
-	"blobio/redset"
+	"blobio/scr/redset"
 )
 
 const (

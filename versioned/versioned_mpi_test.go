@@ -16,7 +16,7 @@ import (
 	"blobio/comm"
 	"blobio/comm/mpi"
 	"blobio/internal/mpitest"
-	"blobio/redset"
+	"blobio/scr/redset"
 )
 
 const envJob = "BLOBIO_TEST_VERSIONED_JOB" // directory of a job

@@ -10,7 +10,7 @@ import (
 
 	"blobio/internal/fault"
 	"blobio/internal/vfs"
-	"blobio/redset"
+	"blobio/scr/redset"
 )
 
 // checkSets verifies the redundancy of a protected store, and says of what is lost whether it can be rebuilt. Nothing is changed: what

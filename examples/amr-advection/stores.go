@@ -12,9 +12,9 @@ import (
 	"strconv"
 
 	"blobio/comm"
-	"blobio/redset"
 	"blobio/scr"
 	"blobio/scr/config"
+	"blobio/scr/redset"
 	"blobio/versioned"
 	"blobio/versioned/levels"
 )

@@ -16,7 +16,9 @@ func publicPackages(t *testing.T) map[string][]*ast.File {
 	list := map[string][]*ast.File{}
 	texts(t, func(name, text string) {
 		dir := path.Dir(name)
-		inner := slices.ContainsFunc(strings.Split(dir, "/"), func(s string) bool { return s == "internal" || s == "examples" || s == "cmd" || strings.HasPrefix(s, ".") })
+		inner := slices.ContainsFunc(strings.Split(dir, "/"), func(s string) bool {
+			return s == "internal" || s == "examples" || s == "cmd" || strings.HasPrefix(s, ".")
+		})
 		if inner || strings.HasSuffix(name, "_test.go") {
 			return
 		}

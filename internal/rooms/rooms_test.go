@@ -16,14 +16,15 @@ var layers = map[string]int{
 	"blobio/decomp":               1,
 	"blobio/ffformat":             1,
 	"blobio/h5":                   1,
-	"blobio/kvtree":               1,
+	"blobio/internal/cdftest":     1, // for tests only
+	"blobio/scr/kvtree":           1,
 	"blobio/sfc":                  1,
 	"blobio/comm":                 2,
-	"blobio/kvtree/kvcomm":        2,
 	"blobio/scr/cachedir":         2,
 	"blobio/scr/cadence":          2,
 	"blobio/scr/config":           2,
 	"blobio/scr/hostlist":         2,
+	"blobio/scr/kvtree/kvcomm":    2,
 	"blobio/scr/prefixdir":        2,
 	"blobio/scr/record":           2,
 	"blobio/scr/runlog":           2,
@@ -34,9 +35,9 @@ var layers = map[string]int{
 	"blobio/blob":                 3,
 	"blobio/ffformat/ffstore":     3,
 	"blobio/recovery":             3,
-	"blobio/redset":               3,
 	"blobio/scr":                  3,
 	"blobio/scr/check":            3,
+	"blobio/scr/redset":           3,
 	"blobio/scr/salvage":          3,
 	"blobio/versioned":            3,
 	"blobio/amr/amrplot":          4,
@@ -48,8 +49,6 @@ var layers = map[string]int{
 	"blobio/cmd":                  5,
 	"blobio/examples":             5,
 	"blobio/internal/judges":      5, // tests only: they drive everything
-
-	"blobio/internal/cdftest": 1, // for tests only
 }
 
 func layer(path string) (int, bool) {

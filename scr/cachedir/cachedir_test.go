@@ -16,7 +16,7 @@ import (
 	"blobio/internal/crashtest"
 	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 	"blobio/scr/record"
 )
 
@@ -216,7 +216,7 @@ func TestSurvey(t *testing.T) {
 	half.Complete = false
 	incomplete := RankHolding{Map: NewFilemap()}
 	incomplete.Map.Put(MapFile{dir + "/a", half})
-	if incomplete.look(m); incomplete.Whole() || len(incomplete.Files) != 0 || !errors.Is(incomplete.Check(), ErrMissing) {
+	if incomplete.fill(m); incomplete.Whole() || len(incomplete.Files) != 0 || !errors.Is(incomplete.Check(), ErrMissing) {
 		t.Fatalf("a file that was not completed: %+v", incomplete)
 	}
 	write(t, m, "/short", "a")
@@ -369,7 +369,7 @@ func TestPacked(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	h := Holding{Cached: Cached{ID: 7, Path: dir, Packed: true}}
-	h.look(m)
+	h.fill(m)
 	if len(h.Ranks) != 3 || !h.Ranks[1].Whole() || len(h.Ranks[1].Files) != 2 || !h.Ranks[0].Copy || h.Ranks[0].Whole() || h.Ranks[0].Map.Len() != 1 {
 		t.Fatalf("%+v", h)
 	}
@@ -391,7 +391,7 @@ func TestPacked(t *testing.T) {
 	bad.SetInt("VERSION", 2)
 	must(t, kvtree.WriteFile(m, PackedName(dir), bad))
 	h = Holding{Cached: Cached{ID: 7, Path: dir}}
-	if h.look(m); !isDamage(h.Err) {
+	if h.fill(m); !isDamage(h.Err) {
 		t.Fatalf("version 2: %v", h.Err)
 	}
 	must(t, Delete(m, dir))

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"blobio/internal/vfs"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 	"blobio/scr/record"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"blobio/internal/vfs"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 	"blobio/scr/record"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"blobio/internal/vfs"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 	"blobio/scr/record"
 )
 
@@ -144,7 +144,7 @@ func (o *oldMaps) holdings(fsys vfs.FS) []Holding {
 	slices.SortFunc(keys, func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
 	for _, k := range keys {
 		r, h := o.ranks[k], o.sets[k[0]]
-		r.look(fsys)
+		r.fill(fsys)
 		there := r.Redundancy[:0]
 		for _, n := range r.Redundancy {
 			if _, err := fsys.Stat(n); err == nil {

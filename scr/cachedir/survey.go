@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"blobio/internal/vfs"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 // Holding is what a node has of a dataset.
@@ -65,7 +65,7 @@ func Survey(fsys vfs.FS, catalogName string, dirs ...string) ([]Holding, error) 
 			}
 			known[name] = true
 			h := Holding{Cached: Cached{ID: id, Path: name}}
-			h.look(fsys)
+			h.fill(fsys)
 			all = append(all, h)
 		}
 	}
@@ -92,14 +92,14 @@ func listed(fsys vfs.FS, name string) ([]Holding, error) {
 	var all []Holding
 	for _, e := range c.Entries() {
 		h := Holding{Cached: e, Listed: true}
-		h.look(fsys)
+		h.fill(fsys)
 		all = append(all, h)
 	}
 	return all, nil
 }
 
-// look fills in what is in the folder.
-func (h *Holding) look(fsys vfs.FS) {
+// fill fills in what is in the folder.
+func (h *Holding) fill(fsys vfs.FS) {
 	list, err := fsys.ReadDir(MetaDir(h.Path))
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := fsys.Stat(h.Path); errors.Is(err, fs.ErrNotExist) {
@@ -138,7 +138,7 @@ func (h *Holding) look(fsys vfs.FS) {
 	}
 	for _, rank := range sortedKeys(ranks) {
 		r := ranks[rank]
-		r.look(fsys)
+		r.fill(fsys)
 		h.Ranks = append(h.Ranks, *r)
 	}
 }
@@ -160,8 +160,8 @@ func (h *Holding) lookPacked(fsys vfs.FS, of func(rank int) *RankHolding) error 
 	return nil
 }
 
-// look finds out which files of the map are there.
-func (r *RankHolding) look(fsys vfs.FS) {
+// fill finds out which files of the map are there.
+func (r *RankHolding) fill(fsys vfs.FS) {
 	if r.Map == nil || r.Copy {
 		return
 	}

@@ -14,9 +14,9 @@ import (
 
 	"blobio/internal/fault"
 	"blobio/internal/vfs"
-	"blobio/kvtree"
-	"blobio/redset"
 	"blobio/scr/cachedir"
+	"blobio/scr/kvtree"
+	"blobio/scr/redset"
 	"blobio/scr/salvage"
 )
 

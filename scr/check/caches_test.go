@@ -13,10 +13,10 @@ import (
 	"blobio/comm"
 	"blobio/internal/fault"
 	"blobio/internal/vfs"
-	"blobio/redset"
 	"blobio/scr/cachedir"
 	"blobio/scr/check"
 	"blobio/scr/record"
+	"blobio/scr/redset"
 	"blobio/scr/salvage"
 )
 

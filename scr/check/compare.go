@@ -6,8 +6,8 @@ import (
 	"maps"
 	"slices"
 
-	"blobio/redset"
 	"blobio/scr/cachedir"
+	"blobio/scr/redset"
 	"blobio/scr/salvage"
 )
 

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 
 	"blobio/internal/fault"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 // Severity of a finding.

@@ -15,7 +15,7 @@ import (
 	"blobio/internal/durable"
 	"blobio/internal/fault"
 	"blobio/internal/vfs"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 	"blobio/scr/prefixdir"
 )
 

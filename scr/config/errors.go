@@ -26,7 +26,7 @@ type SyntaxError struct {
 
 // Error implements error.
 func (e *SyntaxError) Error() string {
-	return fmt.Sprintf("config: %s: %s", place(e.File, e.Line, e.Column), e.Msg)
+	return fmt.Sprintf("config: %s: %s", position(e.File, e.Line, e.Column), e.Msg)
 }
 
 // Unwrap returns ErrUsage.
@@ -49,7 +49,7 @@ func (e *ValueError) Error() string {
 // Unwrap returns ErrUsage.
 func (e *ValueError) Unwrap() error { return ErrUsage }
 
-func place(file string, line, column int) string {
+func position(file string, line, column int) string {
 	if file == "" {
 		file = "setting"
 	}
@@ -92,7 +92,7 @@ type Origin struct {
 // String is file:line, or the name of the place.
 func (o Origin) String() string {
 	if o.File != "" {
-		return place(o.File, o.Line, 0)
+		return position(o.File, o.Line, 0)
 	}
 	return o.Source.String()
 }

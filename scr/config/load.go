@@ -129,21 +129,21 @@ func (s *Set) restrict(more []string) {
 	}
 	for _, k := range sortedKeys(s.env) {
 		if no[k] {
-			s.note(Origin{Source: Environment}, "%s is not for the user to set: passed over", k)
+			s.addNote(Origin{Source: Environment}, "%s is not for the user to set: passed over", k)
 			delete(s.env, k)
 		}
 	}
 	if s.user != nil {
 		s.user.remove(func(e *Entry) bool {
 			if no[e.Key] {
-				s.note(Origin{UserFile, s.user.Name, e.Line}, "%s is not for the user to set: passed over", e.Key)
+				s.addNote(Origin{UserFile, s.user.Name, e.Line}, "%s is not for the user to set: passed over", e.Key)
 			}
 			return no[e.Key]
 		})
 	}
 	for _, k := range sortedKeys(s.env) {
 		if strings.HasPrefix(k, "SCR_") && find(k) == nil {
-			s.note(Origin{Source: Environment}, "%s is no parameter", k)
+			s.addNote(Origin{Source: Environment}, "%s is no parameter", k)
 		}
 	}
 	s.noteFile(UserFile, s.user)
@@ -161,14 +161,14 @@ func (s *Set) noteFile(src Source, f *File) {
 		switch {
 		case tree:
 		case find(e.Key) == nil:
-			s.note(at, "%s is no parameter", e.Key)
+			s.addNote(at, "%s is no parameter", e.Key)
 		case e.Key == "SCR_CONF_FILE":
-			s.note(at, "SCR_CONF_FILE has no effect in a file")
+			s.addNote(at, "SCR_CONF_FILE has no effect in a file")
 		case len(e.Children) > 0:
-			s.note(at, "%s=%s has no effect: it stands behind %s, which is no descriptor; it wants a line of its own", e.Children[0].Key, e.Children[0].Value, e.Key)
+			s.addNote(at, "%s=%s has no effect: it stands behind %s, which is no descriptor; it wants a line of its own", e.Children[0].Key, e.Children[0].Value, e.Key)
 		default:
 			if last, _ := f.last(e.Key); last != e {
-				s.note(at, "%s is set again in line %d", e.Key, last.Last)
+				s.addNote(at, "%s is set again in line %d", e.Key, last.Last)
 			}
 		}
 	}

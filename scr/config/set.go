@@ -29,7 +29,7 @@ type Note struct {
 // String is place: message.
 func (n Note) String() string { return n.Origin.String() + ": " + n.Msg }
 
-func (s *Set) note(o Origin, format string, a ...any) {
+func (s *Set) addNote(o Origin, format string, a ...any) {
 	s.notes = append(s.notes, Note{o, fmt.Sprintf(format, a...)})
 }
 

@@ -47,8 +47,8 @@ func Expand(s string) ([]string, error) {
 	}
 }
 
-// part of a group: a text, or the numbers of one pair of brackets.
-type part struct {
+// namePart of a group: a text, or the numbers of one pair of brackets.
+type namePart struct {
 	text   string
 	ranges []numbers
 }
@@ -59,7 +59,7 @@ type numbers struct {
 	width  int
 }
 
-func (p part) count() int64 {
+func (p namePart) count() int64 {
 	if p.ranges == nil {
 		return 1
 	}
@@ -72,7 +72,7 @@ func (p part) count() int64 {
 	return n
 }
 
-type group []part
+type group []namePart
 
 // all yields the hosts of a group, the last bracket running fastest.
 func (g group) all() func(yield func(string) bool) {
@@ -144,14 +144,14 @@ func (p *parser) group() (group, error) {
 			if err != nil {
 				return nil, err
 			}
-			g = append(g, part{ranges: rs})
+			g = append(g, namePart{ranges: rs})
 		default:
 			end := strings.IndexAny(p.text[start:], "[], \t\r\n")
 			if end < 0 {
 				end = len(p.text) - start
 			}
 			p.pos += end
-			g = append(g, part{text: p.text[start:p.pos]})
+			g = append(g, namePart{text: p.text[start:p.pos]})
 		}
 	}
 	return g, nil

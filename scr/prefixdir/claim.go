@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 // Claims knows to which complete datasets of the index the files of the prefix directory belong, for a dataset that is about to

@@ -14,7 +14,7 @@ import (
 
 	"blobio/internal/durable"
 	"blobio/internal/vfs"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 	"blobio/scr/record"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 	"blobio/scr/record"
 )
 

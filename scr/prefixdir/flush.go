@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 	"blobio/scr/record"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strconv"
 
 	"blobio/internal/vfs"
-	"blobio/kvtree"
 	"blobio/scr/cadence"
+	"blobio/scr/kvtree"
 	"blobio/scr/record"
 )
 

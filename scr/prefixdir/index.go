@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 	"blobio/scr/record"
 )
 
@@ -223,7 +223,7 @@ func (x *Index) Entry(name string) (Entry, bool) {
 	if !ok {
 		return Entry{}, false
 	}
-	e, err := x.entry(id, x.at(id), false)
+	e, err := x.entry(id, x.entryTree(id), false)
 	e.Current = e.Name == x.Current()
 	return e, err == nil && e.Name == name
 }
@@ -231,7 +231,7 @@ func (x *Index) Entry(name string) (Entry, bool) {
 // ID returns the number of the dataset of a name.
 func (x *Index) ID(name string) (int, bool) {
 	id, err := x.Tree.GetKV(keyName, name).Int(keyDset)
-	return id, err == nil && x.at(id) != nil
+	return id, err == nil && x.entryTree(id) != nil
 }
 
 // LastID is the highest number of a dataset, 0 if there is none: the next one gets a higher one.
@@ -252,7 +252,7 @@ func (x *Index) LastCkpt() int {
 	return last
 }
 
-func (x *Index) at(id int) *kvtree.Tree { return x.Tree.Get(keyDset).Get(strconv.Itoa(id)) }
+func (x *Index) entryTree(id int) *kvtree.Tree { return x.Tree.Get(keyDset).Get(strconv.Itoa(id)) }
 
 // Add puts a dataset into the index, or replaces its record there; what the index knows of its times stays. A name that
 // is another dataset's is ErrExist, and so is a number that has another name. Before the first byte of a dataset is
@@ -267,7 +267,7 @@ func (x *Index) Add(ds Dataset, complete bool) error {
 	if id, ok := x.ID(ds.Name); ok && id != ds.ID {
 		return fmt.Errorf("prefixdir: %q is the name of dataset %d, not of %d: %w", ds.Name, id, ds.ID, ErrExist)
 	}
-	t := x.at(ds.ID)
+	t := x.entryTree(ds.ID)
 	if t != nil {
 		if old, err := x.entry(ds.ID, t, false); err != nil || old.Name != ds.Name {
 			return fmt.Errorf("prefixdir: dataset %d is in the index as %q, not %q (%v): %w", ds.ID, old.Name, ds.Name, err, ErrExist)
@@ -344,7 +344,7 @@ func (x *Index) edit(name string, change func(t *kvtree.Tree)) error {
 	if !ok {
 		return missing(name)
 	}
-	change(x.at(id))
+	change(x.entryTree(id))
 	return nil
 }
 

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 // fromAB turns a tree of version 1 into version 2. There a dataset has one entry for each of its copies,

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"blobio/internal/vfs"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 
 	"pgregory.net/rapid"
 )
@@ -155,7 +155,7 @@ func TestIndexA(t *testing.T) {
 		if !ok || len(e.Fetched) != 1 || e.Flushed.Format(timeLayout) != "2011-08-08T18:30:30" || !e.Complete || e.Copy {
 			t.Errorf("%+v", e)
 		}
-		if x.at(12).GetKV("SPECIAL", "kept") == nil {
+		if x.entryTree(12).GetKV("SPECIAL", "kept") == nil {
 			t.Error("an unknown key was lost")
 		}
 		if _, ok := x.Entry("copy.of.12"); ok {
@@ -165,7 +165,7 @@ func TestIndexA(t *testing.T) {
 		must(t, d.WriteIndex(x))
 		y, err := d.ReadIndex()
 		must(t, err)
-		if y.From != GenC || names(y.Entries()) != names(x.Entries()) || y.Tree.Has("DIR") || y.at(18).Has("DIR") {
+		if y.From != GenC || names(y.Entries()) != names(x.Entries()) || y.Tree.Has("DIR") || y.entryTree(18).Has("DIR") {
 			t.Errorf("%v %s", y.From, names(y.Entries()))
 		}
 		must(t, d.FS.Remove(d.File(indexName)))

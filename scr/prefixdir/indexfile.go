@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"blobio/internal/durable"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 // ReadIndex reads the index of any generation. An index that is not there is an error that wraps fs.ErrNotExist, one

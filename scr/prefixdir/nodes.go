@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 	"blobio/scr/record"
 )
 

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 	"blobio/scr/record"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"blobio/internal/durable"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 	"blobio/scr/record"
 )
 
@@ -207,8 +207,8 @@ type mapWriter struct {
 	entries int   // most entries of one file
 }
 
-// part is a file of the map that is being put together.
-type part struct {
+// mapPart is a file of the map that is being put together.
+type mapPart struct {
 	level int
 	first int // rank of its first entry
 	tree  *kvtree.Tree
@@ -219,8 +219,8 @@ func (w *mapWriter) write(files func(rank int) ([]File, error)) error {
 	if err := w.removeOld(); err != nil {
 		return err
 	}
-	var refs []part // of one level
-	p := part{tree: kvtree.New()}
+	var refs []mapPart // of one level
+	p := mapPart{tree: kvtree.New()}
 	for rank := range w.ranks {
 		list, err := files(rank)
 		if err != nil {
@@ -238,8 +238,8 @@ func (w *mapWriter) write(files func(rank int) ([]File, error)) error {
 		return err
 	}
 	for level := 1; ; level++ {
-		p := part{level: level, tree: kvtree.New()}
-		var next []part
+		p := mapPart{level: level, tree: kvtree.New()}
+		var next []mapPart
 		for _, ref := range refs {
 			entry := kvtree.New() // its keys, and those of writePart, in the order of the reference
 			entry.SetBytes(keyOffset, 0)
@@ -259,7 +259,7 @@ func (w *mapWriter) write(files func(rank int) ([]File, error)) error {
 }
 
 // put adds an entry to a part, or writes the part and begins the next.
-func (w *mapWriter) put(p *part, rank int, t *kvtree.Tree, done *[]part) error {
+func (w *mapWriter) put(p *mapPart, rank int, t *kvtree.Tree, done *[]mapPart) error {
 	key := fmt.Sprint(rank)
 	size, err := t.PackedSize()
 	if err != nil {
@@ -270,22 +270,22 @@ func (w *mapWriter) put(p *part, rank int, t *kvtree.Tree, done *[]part) error {
 		if err := w.flush(*p, done); err != nil {
 			return err
 		}
-		*p = part{level: p.level, first: rank, tree: kvtree.New()}
+		*p = mapPart{level: p.level, first: rank, tree: kvtree.New()}
 	}
 	p.tree.Set(key, t)
 	p.bytes += size
 	return nil
 }
 
-func (w *mapWriter) flush(p part, done *[]part) error {
-	*done = append(*done, part{level: p.level, first: p.first})
+func (w *mapWriter) flush(p mapPart, done *[]mapPart) error {
+	*done = append(*done, mapPart{level: p.level, first: p.first})
 	return w.writePart(mapName+partName(p), p)
 }
 
 // partName is the end of the name of a part: its level, and the rank that writes it.
-func partName(p part) string { return fmt.Sprintf(".%d.%d", p.level, p.first) }
+func partName(p mapPart) string { return fmt.Sprintf(".%d.%d", p.level, p.first) }
 
-func (w *mapWriter) writePart(name string, p part) error {
+func (w *mapWriter) writePart(name string, p mapPart) error {
 	t := kvtree.New()
 	t.Set(keyRank, p.tree)
 	t.SetInt(keyLevel, p.level)

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"blobio/internal/vfs"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"

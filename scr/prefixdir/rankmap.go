@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"blobio/internal/fault"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 	"blobio/scr/record"
 )
 

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"testing"
 
-	"blobio/kvtree"
 	"blobio/scr/cadence"
+	"blobio/scr/kvtree"
 )
 
 // TestHaltTogether: writers count down under the lock, none is lost.

@@ -10,8 +10,8 @@ import (
 
 	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
-	"blobio/kvtree"
 	"blobio/scr/cadence"
+	"blobio/scr/kvtree"
 )
 
 var cases = []string{"xor_1_after_crash", "xor_2_restarted_finalized", "partner_1_after_crash"}

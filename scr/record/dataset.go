@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 // Dataset is the record of a dataset.

@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"blobio/internal/fault"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 // FormatError says what is wrong with a record, and of which file.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"blobio/internal/vfs"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 // Meta is the record of a file of a dataset.

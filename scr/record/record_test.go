@@ -8,7 +8,7 @@ import (
 
 	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"

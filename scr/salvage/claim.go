@@ -18,7 +18,7 @@ type claims struct {
 
 // makeWay is called before a file is written to the prefix directory: if it belongs to another dataset that is complete, that
 // is not complete any more, or the error wraps ErrExist.
-func (p place) makeWay(ctx context.Context, rel string) error {
+func (p target) makeWay(ctx context.Context, rel string) error {
 	if p.claims == nil {
 		return nil
 	}

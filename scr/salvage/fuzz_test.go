@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"blobio/internal/vfs"
-	"blobio/kvtree"
 	"blobio/scr/cachedir"
+	"blobio/scr/kvtree"
 	"blobio/scr/prefixdir"
 	"blobio/scr/record"
 )

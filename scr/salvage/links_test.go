@@ -37,7 +37,7 @@ func TestPrefixOverLinks(t *testing.T) {
 		{over, "", filepath.Join(real, ".scr"), ""},
 		{over, over, filepath.Join(real, "ckpt.4"), ""}, // it was said what it was called
 	} {
-		p, err := newPlace(prefixdir.Open(vfs.OS, c.prefix), c.was, 4)
+		p, err := newTarget(prefixdir.Open(vfs.OS, c.prefix), c.was, 4)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,8 +9,8 @@ import (
 	"strconv"
 
 	"blobio/internal/vfs"
-	"blobio/kvtree"
 	"blobio/scr/cachedir"
+	"blobio/scr/kvtree"
 	"blobio/scr/record"
 )
 
@@ -57,7 +57,7 @@ func Survey(n Node) ([]cachedir.Holding, error) {
 // copyOld copies what a node has of a dataset of generation A or B. The files of the application go where they belong, and
 // redundancy files as they are beside the file maps, which get the form of generation C: those of ranks of which the node has
 // all files, and those that the headers of redundancy files tell.
-func (p place) copyOld(ctx context.Context, o ScavengeOptions, h cachedir.Holding, c *Copied) error {
+func (p target) copyOld(ctx context.Context, o ScavengeOptions, h cachedir.Holding, c *Copied) error {
 	for _, r := range h.Ranks {
 		rc, err := p.copyOldRank(ctx, o.FS, h, r, c.Dataset)
 		c.Ranks = append(c.Ranks, rc)
@@ -68,7 +68,7 @@ func (p place) copyOld(ctx context.Context, o ScavengeOptions, h cachedir.Holdin
 	return p.fs.SyncDir(p.meta)
 }
 
-func (p place) copyOldRank(ctx context.Context, from vfs.FS, h cachedir.Holding, r cachedir.RankHolding, ds record.Dataset) (RankCopy, error) {
+func (p target) copyOldRank(ctx context.Context, from vfs.FS, h cachedir.Holding, r cachedir.RankHolding, ds record.Dataset) (RankCopy, error) {
 	rc := RankCopy{Rank: r.Rank, Lost: map[string]string{}}
 	s := sums{dataset: ds, files: map[string]expect{}, meta: map[string]expect{}}
 	m := cachedir.NewFilemap()
@@ -106,7 +106,7 @@ func (p place) copyOldRank(ctx context.Context, from vfs.FS, h cachedir.Holding,
 
 // belongs makes the record of a file say where it belongs: those of generation A know only its base name, and all files of a
 // dataset are in a folder of its default name.
-func (p place) belongs(f cachedir.MapFile) cachedir.MapFile {
+func (p target) belongs(f cachedir.MapFile) cachedir.MapFile {
 	if f.Meta.Name == "" {
 		f.Meta.Name = path.Base(f.Name)
 	}
@@ -118,7 +118,7 @@ func (p place) belongs(f cachedir.MapFile) cachedir.MapFile {
 
 // mapsOf writes the file maps that the header of a redundancy file of the metadata folder tells: of the member and of its
 // left neighbour. Maps that are there stay.
-func (p place) mapsOf(h cachedir.Holding, base string) error {
+func (p target) mapsOf(h cachedir.Holding, base string) error {
 	t, err := kvtree.ReadFile(p.fs, p.metaFile(base), nil)
 	if err != nil {
 		return err

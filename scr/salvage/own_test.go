@@ -12,10 +12,10 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/vfs"
-	"blobio/redset"
 	"blobio/scr/cachedir"
 	"blobio/scr/prefixdir"
 	"blobio/scr/record"
+	"blobio/scr/redset"
 )
 
 // ours is a dataset in the caches of nodes as this library makes it: with checksums.

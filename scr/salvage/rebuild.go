@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"blobio/internal/durable"
-	"blobio/kvtree"
-	"blobio/redset"
 	"blobio/scr/cachedir"
+	"blobio/scr/kvtree"
 	"blobio/scr/prefixdir"
 	"blobio/scr/record"
+	"blobio/scr/redset"
 )
 
 // Options of Rebuild and Index.
@@ -62,11 +62,11 @@ func (r *Result) Totals() (files, bytes int64) {
 // If more is lost than the redundancy makes up for, the error wraps ErrMissing (or ErrCorrupt, where files
 // contradict each other). Rebuild may be repeated, and may follow another Scavenge.
 func Rebuild(ctx context.Context, o Options) (*Result, error) {
-	p, err := newPlace(o.Prefix, o.Was, o.ID)
+	p, err := newTarget(o.Prefix, o.Was, o.ID)
 	if err != nil {
 		return nil, err
 	}
-	r := rebuilder{scanner: scanner{place: p, bytes: true, seen: map[string]uint32{}}, res: &Result{ID: o.ID, Files: map[int][]prefixdir.File{}}}
+	r := rebuilder{scanner: scanner{target: p, bytes: true, seen: map[string]uint32{}}, res: &Result{ID: o.ID, Files: map[int][]prefixdir.File{}}}
 	if err := r.run(ctx, o); err != nil {
 		return nil, fmt.Errorf("salvage: dataset %d: %w", o.ID, err)
 	}
@@ -174,7 +174,7 @@ func (r *rebuilder) putAside(s *Scan) error {
 		}
 		for _, f := range x.Files {
 			if f.State == Damaged {
-				if err := r.rename(r.place.file(f.Path)); err != nil {
+				if err := r.rename(r.target.file(f.Path)); err != nil {
 					return err
 				}
 				r.res.Damaged = append(r.res.Damaged, f.Path)
@@ -240,8 +240,8 @@ func (r *rebuilder) data(ctx context.Context, s *Scan) (lost, err error) {
 		for i, f := range x.Map.Files() {
 			rel := x.Files[i].Path
 			r.sure = r.sure && f.Meta.HasCRC
-			at[x.Rank][path.Clean(f.Name)] = r.place.file(rel)
-			at[x.Rank][path.Base(f.Name)] = r.place.file(rel)
+			at[x.Rank][path.Clean(f.Name)] = r.target.file(rel)
+			at[x.Rank][path.Base(f.Name)] = r.target.file(rel)
 			if dir := path.Dir(rel); !folders[dir] && x.Files[i].State == Absent {
 				folders[dir] = true
 				if err := r.makeParent(rel); err != nil {
@@ -328,7 +328,7 @@ func (r *rebuilder) finish(ctx context.Context, s *Scan) error {
 	folders := map[string]map[string]bool{r.meta: nil} // the files of the dataset in each folder
 	for _, x := range s.Ranks {
 		for _, f := range x.Files {
-			name := r.place.file(f.Path)
+			name := r.target.file(f.Path)
 			dir := path.Dir(name)
 			if folders[dir] == nil {
 				folders[dir] = map[string]bool{}
@@ -380,7 +380,7 @@ func (r *rebuilder) clean(dir string, ours map[string]bool) error {
 // Index rebuilds a scavenged dataset, writes its map and its summary, and lists it as complete. A dataset that is
 // complete in the index is left as it is (Result.Safe), but for Options.Current.
 func Index(ctx context.Context, o Options) (*Result, error) {
-	p, err := newPlace(o.Prefix, o.Was, o.ID)
+	p, err := newTarget(o.Prefix, o.Was, o.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -423,7 +423,7 @@ func Index(ctx context.Context, o Options) (*Result, error) {
 }
 
 // entry is the entry of the dataset in the index.
-func (p place) entry() (prefixdir.Entry, bool, error) {
+func (p target) entry() (prefixdir.Entry, bool, error) {
 	x, _, _, err := p.dir.LoadIndex()
 	if err != nil {
 		return prefixdir.Entry{}, false, err
@@ -437,7 +437,7 @@ func (p place) entry() (prefixdir.Entry, bool, error) {
 }
 
 // current makes a checkpoint the one to start from, if that is asked for.
-func (p place) current(ctx context.Context, o Options, ds record.Dataset) error {
+func (p target) current(ctx context.Context, o Options, ds record.Dataset) error {
 	if !o.Current || !ds.Checkpoint {
 		return nil
 	}

@@ -145,7 +145,7 @@ func (r *runner) candidates() ([]record.Dataset, error) {
 
 // save brings a dataset to the prefix directory. An error is one that ends the run.
 func (r *runner) save(ctx context.Context, ds record.Dataset, output bool) (bool, error) {
-	p, err := newPlace(r.Prefix, r.Was, ds.ID)
+	p, err := newTarget(r.Prefix, r.Was, ds.ID)
 	if err != nil {
 		return false, err
 	}

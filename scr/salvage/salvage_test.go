@@ -18,9 +18,9 @@ import (
 	"blobio/internal/crashtest"
 	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
-	"blobio/redset"
 	"blobio/scr/cachedir"
 	"blobio/scr/prefixdir"
+	"blobio/scr/redset"
 )
 
 const (

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"blobio/kvtree"
 	"blobio/scr/cachedir"
+	"blobio/scr/kvtree"
 	"blobio/scr/prefixdir"
 	"blobio/scr/record"
 )
@@ -103,17 +103,17 @@ func Datasets(d *prefixdir.Dir) ([]int, error) {
 
 // ScanDataset looks at what there is of a scavenged dataset. Damage is part of the result, not an error.
 func ScanDataset(ctx context.Context, o ScanOptions) (*Scan, error) {
-	p, err := newPlace(o.Prefix, o.Was, o.ID)
+	p, err := newTarget(o.Prefix, o.Was, o.ID)
 	if err != nil {
 		return nil, err
 	}
-	sc := scanner{place: p, bytes: !o.Sizes, seen: map[string]uint32{}}
+	sc := scanner{target: p, bytes: !o.Sizes, seen: map[string]uint32{}}
 	return sc.scan(ctx)
 }
 
 // scanner scans a dataset, perhaps again after it was mended.
 type scanner struct {
-	place
+	target
 	bytes bool
 	seen  map[string]uint32 // CRC of files that were read already, by name; what is mended is taken out
 }
@@ -187,7 +187,7 @@ func (s *Scan) know(ds record.Dataset) {
 }
 
 // dataset asks the index and the flush file for the record of the dataset.
-func (p place) dataset() (record.Dataset, error) {
+func (p target) dataset() (record.Dataset, error) {
 	x, err := p.dir.ReadIndex()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !isDamage(err) {
 		return record.Dataset{}, err
@@ -250,7 +250,7 @@ func (sc *scanner) rank(ctx context.Context, s *Scan, r *RankScan, rec sums) err
 
 // file finds out the state of a file of the application.
 func (sc *scanner) file(ctx context.Context, x *FileScan, rec sums) error {
-	name := sc.place.file(x.Path)
+	name := sc.target.file(x.Path)
 	st, err := sc.fs.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -12,8 +12,8 @@ import (
 	"sync"
 
 	"blobio/internal/vfs"
-	"blobio/kvtree"
 	"blobio/scr/cachedir"
+	"blobio/scr/kvtree"
 	"blobio/scr/prefixdir"
 	"blobio/scr/record"
 )
@@ -73,7 +73,7 @@ func (c *Copied) Bytes() int64 {
 //
 // A file has its name when it is whole and synced, and the file map of a rank comes last. Scavenge may be repeated.
 func Scavenge(ctx context.Context, o ScavengeOptions) (*Copied, error) {
-	p, err := newPlace(o.Prefix, o.Was, o.ID)
+	p, err := newTarget(o.Prefix, o.Was, o.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func (o *ScavengeOptions) checkOwner() error {
 }
 
 // announce lists the dataset as incomplete, unless it is complete already.
-func (p place) announce(ctx context.Context, ds record.Dataset) (safe bool, err error) {
+func (p target) announce(ctx context.Context, ds record.Dataset) (safe bool, err error) {
 	if err := p.dir.CreateDataset(p.id); err != nil {
 		return false, err
 	}
@@ -165,7 +165,7 @@ func (p place) announce(ctx context.Context, ds record.Dataset) (safe bool, err 
 	return false, nil
 }
 
-func (p place) copyRanks(ctx context.Context, o ScavengeOptions, h cachedir.Holding, c *Copied) error {
+func (p target) copyRanks(ctx context.Context, o ScavengeOptions, h cachedir.Holding, c *Copied) error {
 	workers := o.Workers
 	if workers <= 0 {
 		workers = 4
@@ -216,7 +216,7 @@ func (p place) copyRanks(ctx context.Context, o ScavengeOptions, h cachedir.Hold
 }
 
 // copyRank copies what is there of a rank.
-func (p place) copyRank(ctx context.Context, from vfs.FS, h cachedir.Holding, r cachedir.RankHolding, small map[string][]byte, ds record.Dataset) (RankCopy, error) {
+func (p target) copyRank(ctx context.Context, from vfs.FS, h cachedir.Holding, r cachedir.RankHolding, small map[string][]byte, ds record.Dataset) (RankCopy, error) {
 	rc := RankCopy{Rank: r.Rank, Lost: map[string]string{}, Foreign: r.Copy}
 	s := sums{dataset: ds, files: map[string]expect{}, meta: map[string]expect{}}
 	if r.Map != nil && !r.Copy {
@@ -278,7 +278,7 @@ func unsound(fsys vfs.FS, dir string, r cachedir.RankHolding, base string) bool 
 }
 
 // copyUser copies a file of the application, if it is what its record says.
-func (p place) copyUser(ctx context.Context, from vfs.FS, f cachedir.MapFile, s *sums, rc *RankCopy) error {
+func (p target) copyUser(ctx context.Context, from vfs.FS, f cachedir.MapFile, s *sums, rc *RankCopy) error {
 	rel, err := p.relative(f.Meta)
 	if err != nil {
 		return err
@@ -322,7 +322,7 @@ func (p place) copyUser(ctx context.Context, from vfs.FS, f cachedir.MapFile, s 
 }
 
 // copyMeta copies a file of the dataset's metadata.
-func (p place) copyMeta(ctx context.Context, from vfs.FS, name, base string, s *sums, rc *RankCopy) error {
+func (p target) copyMeta(ctx context.Context, from vfs.FS, name, base string, s *sums, rc *RankCopy) error {
 	size, crc, err := copyFile(ctx, from, name, p.fs, p.metaFile(base), expect{size: -1})
 	var lost *sourceError
 	if errors.As(err, &lost) {
@@ -338,7 +338,7 @@ func (p place) copyMeta(ctx context.Context, from vfs.FS, name, base string, s *
 }
 
 // copyMap writes the record of the checksums, and then the file map as it is: its redundancy is of its bytes.
-func (p place) copyMap(ctx context.Context, from vfs.FS, h cachedir.Holding, r cachedir.RankHolding, s *sums, rc *RankCopy) error {
+func (p target) copyMap(ctx context.Context, from vfs.FS, h cachedir.Holding, r cachedir.RankHolding, s *sums, rc *RankCopy) error {
 	if err := p.fs.SyncDir(p.meta); err != nil {
 		return err
 	}

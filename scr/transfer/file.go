@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"blobio/internal/vfs"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 // FileName is the name of a transfer file, in the control directory of a node.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"blobio/internal/vfs"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 // ServeOptions of Serve.
@@ -148,7 +148,7 @@ func newServer(o ServeOptions) (*server, error) {
 // loop looks at the file again and again.
 func (s *server) loop(ctx context.Context) error {
 	for {
-		again, err := s.look(ctx)
+		again, err := s.poll(ctx)
 		if err != nil || !again {
 			s.halt()
 			return err
@@ -197,8 +197,8 @@ func (s *server) reap() {
 	s.run = nil
 }
 
-// look reads the file, does what it says and writes how far that is. It returns false when there is nothing more to do.
-func (s *server) look(ctx context.Context) (again bool, err error) {
+// poll reads the file, does what it says and writes how far that is. It returns false when there is nothing more to do.
+func (s *server) poll(ctx context.Context) (again bool, err error) {
 	if err := checkFiles(s.o.FS, s.o.File); err != nil {
 		return false, fmt.Errorf("transfer: %w", err)
 	}

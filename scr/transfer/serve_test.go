@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"blobio/internal/vfs"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 // node is a control directory, a cache and a prefix directory on disk.
@@ -516,7 +516,7 @@ func TestServeAskedMeanwhile(t *testing.T) {
 				if s.run != nil {
 					<-s.run.done
 				}
-				if _, err := s.look(ctx); err != nil {
+				if _, err := s.poll(ctx); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -547,7 +547,7 @@ func TestServeAskedMeanwhile(t *testing.T) {
 		}
 		finish()
 		n.set(func(f *File) { f.Items, f.Command = nil, CommandStop })
-		if _, err := s.look(ctx); err != nil {
+		if _, err := s.poll(ctx); err != nil {
 			t.Fatal(err)
 		}
 		again()

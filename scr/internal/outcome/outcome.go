@@ -17,7 +17,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/fault"
 	"blobio/internal/vfs"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 	"blobio/scr/prefixdir"
 )
 

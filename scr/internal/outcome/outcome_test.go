@@ -9,7 +9,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/fault"
 	"blobio/internal/vfs"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 	"blobio/scr/prefixdir"
 )
 

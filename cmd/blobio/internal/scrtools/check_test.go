@@ -14,7 +14,7 @@ import (
 	"blobio/cmd/blobio/internal/scrtools"
 	"blobio/internal/cli"
 	"blobio/internal/testfiles"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 	"blobio/scr/prefixdir"
 )
 

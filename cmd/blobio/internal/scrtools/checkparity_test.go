@@ -10,9 +10,9 @@ import (
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/comm"
 	"blobio/internal/vfs"
-	"blobio/redset"
 	"blobio/scr/cachedir"
 	"blobio/scr/record"
+	"blobio/scr/redset"
 )
 
 // protectedCache makes the cache of a node that has all four ranks of a dataset, protected by a scheme with its checksums. It

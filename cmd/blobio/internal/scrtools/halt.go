@@ -14,9 +14,9 @@ import (
 
 	"blobio/internal/cli"
 	"blobio/internal/vfs"
-	"blobio/kvtree"
 	"blobio/scr/cadence"
 	"blobio/scr/config"
+	"blobio/scr/kvtree"
 	"blobio/scr/prefixdir"
 )
 

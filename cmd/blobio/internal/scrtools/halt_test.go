@@ -13,7 +13,7 @@ import (
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/cmd/blobio/internal/scrtools"
 	"blobio/internal/cli"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 // haltDir makes a prefix directory, and an environment that says nothing of the end of the allocation.

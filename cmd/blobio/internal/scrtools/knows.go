@@ -5,8 +5,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"blobio/kvtree"
 	"blobio/scr/cachedir"
+	"blobio/scr/kvtree"
 	"blobio/scr/prefixdir"
 )
 

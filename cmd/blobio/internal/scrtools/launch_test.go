@@ -15,7 +15,7 @@ import (
 
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/internal/cli"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 	"blobio/scr/prefixdir"
 	"blobio/scr/runloop"
 	"blobio/scr/transfer"

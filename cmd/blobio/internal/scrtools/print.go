@@ -11,7 +11,7 @@ import (
 
 	"blobio/internal/cli"
 	"blobio/internal/vfs"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 type scrPrintFlags struct {

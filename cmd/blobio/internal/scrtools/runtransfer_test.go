@@ -13,8 +13,8 @@ import (
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/comm"
 	"blobio/internal/cli"
-	"blobio/kvtree"
 	"blobio/scr"
+	"blobio/scr/kvtree"
 	"blobio/scr/prefixdir"
 	"blobio/scr/transfer"
 )

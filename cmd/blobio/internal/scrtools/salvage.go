@@ -12,7 +12,7 @@ import (
 
 	"blobio/internal/cli"
 	"blobio/internal/vfs"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 	"blobio/scr/prefixdir"
 	"blobio/scr/salvage"
 )

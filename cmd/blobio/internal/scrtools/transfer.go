@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/internal/cli"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 	"blobio/scr/prefixdir"
 	"blobio/scr/transfer"
 )

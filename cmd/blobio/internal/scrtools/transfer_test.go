@@ -10,7 +10,7 @@ import (
 
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/internal/cli"
-	"blobio/kvtree"
+	"blobio/scr/kvtree"
 )
 
 // transferDo runs "blobio scr transfer".

@@ -12,7 +12,7 @@ import (
 	"blobio/cmd/blobio/internal/versions"
 	"blobio/comm"
 	"blobio/internal/cli"
-	"blobio/redset"
+	"blobio/scr/redset"
 	"blobio/versioned"
 )
 

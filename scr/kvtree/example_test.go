@@ -1,0 +1,62 @@
+package kvtree_test
+
+import (
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+
+	"blobio/scr/kvtree"
+)
+
+// A tree goes to a file, in SCR's format, and comes back.
+func Example() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	name := filepath.Join(dir, "filemap.scr")
+
+	t := kvtree.New()
+	file := t.SetKVInt("RANK", 0).SetKV("FILE", "ckpt.1/rank_0.ckpt")
+	file.SetBytes("SIZE", 1024)
+	file.SetCRC32("CRC", 0xcafe)
+	if err := kvtree.WriteFile(nil, name, t); err != nil { // nil: the operating system's files
+		log.Fatal(err)
+	}
+
+	t, err = kvtree.ReadFile(nil, name, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for path, f := range t.At("RANK", "0", "FILE").All() {
+		size, err := f.Bytes("SIZE")
+		fmt.Println(path, size, err)
+	}
+	if err := t.Print(os.Stdout, 0, kvtree.KeyValForm); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// ckpt.1/rank_0.ckpt 1024 <nil>
+	//   RANK
+	//     0
+	//       FILE
+	//         ckpt.1/rank_0.ckpt
+	//           CRC = 0xcafe
+	//           SIZE = 1024
+}
+
+// A typed getter tells what it misses by the class of its error.
+func ExampleTree_Bytes() {
+	t := kvtree.New()
+	t.SetStr("SIZE", "many")
+	_, err := t.Bytes("SIZE")
+	fmt.Println("no number:", errors.Is(err, kvtree.ErrCorrupt))
+	_, err = t.Bytes("CRC")
+	fmt.Println("no key:", errors.Is(err, kvtree.ErrMissing))
+	// Output:
+	// no number: true
+	// no key: true
+}

@@ -1,0 +1,56 @@
+package kvcomm
+
+import (
+	"context"
+
+	"blobio/comm"
+	"blobio/scr/kvtree"
+)
+
+// Send sends a tree to a rank. It does not wait for the receiver.
+func Send(ctx context.Context, c comm.Comm, to, tag int, t *kvtree.Tree) error {
+	b, err := t.Pack()
+	if err != nil {
+		return err
+	}
+	return c.Send(ctx, to, tag, b)
+}
+
+// Recv returns the next tree of a sender and tag.
+func Recv(ctx context.Context, c comm.Comm, from, tag int, opts *kvtree.Options) (*kvtree.Tree, error) {
+	b, err := c.Recv(ctx, from, tag)
+	if err != nil {
+		return nil, err
+	}
+	return kvtree.Unpack(b, opts)
+}
+
+// SendRecv sends t to one rank and returns what another sends with the same tag.
+func SendRecv(ctx context.Context, c comm.Comm, t *kvtree.Tree, to, from, tag int, opts *kvtree.Options) (*kvtree.Tree, error) {
+	if err := Send(ctx, c, to, tag, t); err != nil {
+		return nil, err
+	}
+	return Recv(ctx, c, from, tag, opts)
+}
+
+// Bcast returns the tree of rank root on every rank, on root t itself; the other ranks' t is not looked at.
+func Bcast(ctx context.Context, c comm.Comm, root int, t *kvtree.Tree, opts *kvtree.Options) (*kvtree.Tree, error) {
+	var b []byte
+	err := opts.Validate()
+	if err == nil && c.Rank() == root {
+		b, err = t.Pack()
+	}
+	if err := comm.Agree(ctx, c, err); err != nil {
+		return nil, err
+	}
+	if b, err = c.Bcast(ctx, root, b); err != nil {
+		return nil, err
+	}
+	if c.Rank() != root {
+		t, err = kvtree.Unpack(b, opts)
+	}
+	if err := comm.Agree(ctx, c, err); err != nil {
+		return nil, err
+	}
+	return t, nil
+}

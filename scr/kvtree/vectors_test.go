@@ -1,0 +1,282 @@
+package kvtree_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"blobio/internal/testfiles"
+	"blobio/scr/kvtree"
+)
+
+func read(t testing.TB, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func print(t testing.TB, tree *kvtree.Tree, form kvtree.Form) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := tree.Print(&b, 0, form); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// withoutNull takes away the NULL LIST lines, which only trees that were not read from a file print.
+func withoutNull(s string) string {
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		if strings.TrimSpace(line) != "NULL LIST" {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// built makes the trees of the vectors, by the calls that the program which wrote them made.
+var built = map[string]func(t *kvtree.Tree){
+	"empty":  func(t *kvtree.Tree) {},
+	"onekey": func(t *kvtree.Tree) { t.Set("onlykey", kvtree.New()) },
+	"a_b":    func(t *kvtree.Tree) { t.SetKV("A", "b") },
+	"scalars": func(t *kvtree.Tree) {
+		t.SetStr("STR", "hello world")
+		t.SetStr("EMPTYSTR", "")
+		t.SetInt("INTNEG", -7)
+		t.SetInt("INTMAX", 2147483647)
+		t.SetInt64("I64MIN", -9223372036854775808)
+		t.SetInt64("I64", 1312850690668536)
+		t.SetUint64("ULMAX", 18446744073709551615)
+		t.SetBytes("BYTES", 524294)
+		t.SetCRC32("CRC", 0x1b39e4e4)
+		t.SetCRC32("CRCSMALL", 0x28eeb9e)
+		t.SetCRC32("CRCZERO", 0)
+		t.SetDouble("DBL", 52428800)
+		t.SetDouble("DBLNEG", -0.125)
+	},
+	"nested": nested,
+	"nested_sorted1": func(t *kvtree.Tree) {
+		nested(t)
+		t.Sort(kvtree.Ascending)
+	},
+	"multival": func(t *kvtree.Tree) { t.SetKVInt("TIMESTEP", 20); t.SetKVInt("TIMESTEP", 21) },
+	"setf": func(t *kvtree.Tree) {
+		for rank := range 2 {
+			if _, err := t.Setf(nil, "%s %d %s %d", "RANK", rank, "CKPT", 10+rank); err != nil {
+				panic(err)
+			}
+		}
+	},
+}
+
+func nested(t *kvtree.Tree) {
+	for rank, files := range [][]string{{"foo_0.txt 1024", "bar_0.txt 2048"}, {"foo_1.txt 3072"}} {
+		r := t.SetKVInt("RANK", rank)
+		r.SetInt("FILES", len(files))
+		for i, file := range files {
+			name, _, _ := strings.Cut(file, " ")
+			f := r.SetKV("FILE", name)
+			f.SetBytes("SIZE", uint64(1024*(2*rank+i+1)))
+			f.SetInt("COMPLETE", 1)
+		}
+	}
+}
+
+func TestVectorsReadPrintRewrite(t *testing.T) {
+	dir := testfiles.Dir(t, "kvtree")
+	files, err := filepath.Glob(filepath.Join(dir, "*.rewrite.kvt"))
+	if err != nil || len(files) < 11 {
+		t.Fatalf("%d vectors, %v", len(files), err)
+	}
+	for _, rewrite := range files {
+		stem := strings.TrimSuffix(rewrite, ".rewrite.kvt")
+		name := filepath.Base(stem)
+		t.Run(name, func(t *testing.T) {
+			file, packed := read(t, stem+".kvt"), read(t, stem+".packed")
+			tree, n, err := kvtree.DecodeRecord(file, &kvtree.Options{Strict: true})
+			if err != nil || n != len(file) {
+				t.Fatalf("read %d of %d bytes: %v", n, len(file), err)
+			}
+			again, err := kvtree.Encode(tree)
+			if err != nil || !bytes.Equal(again, read(t, rewrite)) {
+				t.Errorf("rewritten file differs (%v)", err)
+			}
+			if b, err := tree.Pack(); err != nil || !bytes.Equal(b, packed) {
+				t.Errorf("packed form differs (%v)", err)
+			}
+			unpacked, err := kvtree.Unpack(packed, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b, _ := unpacked.Pack(); !bytes.Equal(b, packed) {
+				t.Error("unpacked and packed form differs")
+			}
+			wantTree, wantKeyVal := string(read(t, stem+".tree.txt")), string(read(t, stem+".keyval.txt"))
+			if got := print(t, tree, kvtree.TreeForm); got != withoutNull(wantTree) {
+				t.Errorf("tree form:\n%s\nwant\n%s", got, withoutNull(wantTree))
+			}
+			if got := print(t, tree, kvtree.KeyValForm); got != wantKeyVal {
+				t.Errorf("key = value form:\n%s\nwant\n%s", got, wantKeyVal)
+			}
+
+			build := built[name]
+			if build == nil {
+				return
+			}
+			var own kvtree.Tree
+			build(&own)
+			if b, err := kvtree.Encode(&own); err != nil || !bytes.Equal(b, file) {
+				t.Errorf("file of the same calls differs (%v):\n%s", err, print(t, &own, kvtree.KeyValForm))
+			}
+			if got := print(t, &own, kvtree.TreeForm); got != wantTree {
+				t.Errorf("tree form of the same calls:\n%s\nwant\n%s", got, wantTree)
+			}
+			if got := print(t, &own, kvtree.KeyValForm); got != wantKeyVal {
+				t.Errorf("key = value form of the same calls:\n%s\nwant\n%s", got, wantKeyVal)
+			}
+		})
+	}
+}
+
+// malformed says what each damaged vector comes to.
+var malformed = map[string]struct {
+	class  error
+	offset int64
+	field  string
+	strict error // when Strict, if that differs
+}{
+	"good":                 {},
+	"nocrc":                {},
+	"flags_unknown_bit":    {strict: kvtree.ErrUnsupported},
+	"badcrc":               {class: kvtree.ErrChecksum, offset: 36, field: "crc32"},
+	"flip_body_bit":        {class: kvtree.ErrChecksum, offset: 36, field: "crc32"},
+	"badmagic":             {class: kvtree.ErrNotFormat, offset: 0, field: "magic"},
+	"magic_little_endian":  {class: kvtree.ErrNotFormat, offset: 0, field: "magic"},
+	"badtype":              {class: kvtree.ErrUnsupported, offset: 4, field: "file type"},
+	"badversion":           {class: kvtree.ErrVersion, offset: 6, field: "version"},
+	"zero_length":          {strict: kvtree.ErrTruncated},
+	"short_header":         {class: kvtree.ErrTruncated, offset: 12, field: "header"},
+	"truncated":            {class: kvtree.ErrTruncated, offset: 8, field: "file size"},
+	"trailing_data":        {},
+	"size_lt_header":       {class: kvtree.ErrCorrupt, offset: 8, field: "file size"},
+	"size_eq_header_nocrc": {class: kvtree.ErrCorrupt, offset: 8, field: "file size"},
+	"size_huge":            {class: kvtree.ErrTruncated, offset: 8, field: "file size"},
+	"count_too_big":        {class: kvtree.ErrCorrupt, offset: 20, field: "count"},
+	"count_ffffffff":       {class: kvtree.ErrCorrupt, offset: 20, field: "count"},
+	"missing_nul":          {class: kvtree.ErrCorrupt, offset: 24, field: "key"},
+	"extra_in_body":        {strict: kvtree.ErrCorrupt},
+	"dup_keys":             {strict: kvtree.ErrCorrupt},
+	"deep_20000":           {},
+}
+
+func TestMalformedVectors(t *testing.T) {
+	dir := testfiles.Dir(t, "kvtree_malformed")
+	var manifest map[string]json.RawMessage
+	if err := json.Unmarshal(read(t, filepath.Join(dir, "manifest.json")), &manifest); err != nil {
+		t.Fatal(err)
+	}
+	for name := range manifest {
+		if _, ok := malformed[name]; !ok {
+			t.Errorf("%s is not in the table", name)
+		}
+	}
+	for name, want := range malformed {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(dir, name+".kvt")
+			tree, err := kvtree.ReadFile(nil, path, nil)
+			if !errors.Is(err, want.class) {
+				t.Fatalf("error %v, want %v", err, want.class)
+			}
+			if want.class != nil {
+				var fe *kvtree.FormatError
+				if !errors.As(err, &fe) || fe.Offset != want.offset || fe.Field != want.field || fe.File != path {
+					t.Errorf("error %v, want field %q at %d", err, want.field, want.offset)
+				}
+				want.strict = want.class
+			} else if tree == nil {
+				t.Error("no tree")
+			}
+			if _, err := kvtree.ReadFile(nil, path, &kvtree.Options{Strict: true}); !errors.Is(err, want.strict) {
+				t.Errorf("strict: error %v, want %v", err, want.strict)
+			}
+			b := read(t, path)
+			if allocated := testing.AllocsPerRun(1, func() { kvtree.DecodeRecord(b, nil) }); want.class != nil && allocated > 20 {
+				t.Errorf("%v allocations", allocated)
+			}
+		})
+	}
+	t.Run("dup_keys joined", func(t *testing.T) {
+		r, err := kvtree.ReadFileRecord(nil, filepath.Join(dir, "dup_keys.kvt"), nil)
+		if err != nil || r.Tree.Len() != 1 || r.Duplicates != 1 {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		if _, sub := r.Tree.First(); sub.Len() != 2 {
+			t.Errorf("%d values, want 2", sub.Len())
+		}
+	})
+	t.Run("deep_20000 rewritten", func(t *testing.T) {
+		b := read(t, filepath.Join(dir, "deep_20000.kvt"))
+		tree, _, err := kvtree.DecodeRecord(b, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := kvtree.Encode(tree); err != nil || !bytes.Equal(again, b) {
+			t.Errorf("differs (%v)", err)
+		}
+		if !tree.Clone().Equal(tree) {
+			t.Error("clone differs")
+		}
+	})
+}
+
+// TestRealFiles reads every record of the real programs, rewrites it, and finds nothing that is odd.
+func TestRealFiles(t *testing.T) {
+	for _, folder := range []string{"scr", "redset"} {
+		t.Run(folder, func(t *testing.T) {
+			var files, payloads int
+			dir := testfiles.Dir(t, folder)
+			err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+				if err != nil || !e.Type().IsRegular() {
+					return err
+				}
+				b := read(t, path)
+				if len(b) < 4 || string(b[:4]) != "\x95\x1f\xc3\xf5" {
+					return nil
+				}
+				files++
+				r, err := kvtree.Decode(b, &kvtree.Options{Strict: true})
+				if err != nil {
+					t.Errorf("%s: %v", path, err)
+					return nil
+				}
+				if r.Size < int64(len(b)) {
+					payloads++
+				}
+				again, err := kvtree.Encode(r.Tree)
+				if err != nil || !bytes.Equal(again, b[:r.Size]) {
+					t.Errorf("%s: rewritten record differs (%v)", path, err)
+				}
+				if filepath.Ext(path) == ".redset" { // their headers are sorted
+					r.Tree.SortAll(kvtree.Ascending)
+					if again, err = kvtree.Encode(r.Tree); err != nil || !bytes.Equal(again, b[:r.Size]) {
+						t.Errorf("%s: sorted record differs (%v)", path, err)
+					}
+				}
+				return nil
+			})
+			if err != nil || files == 0 || payloads == 0 {
+				t.Errorf("%d files, %d with payload, %v", files, payloads, err)
+			}
+			t.Logf("%d files, %d with payload", files, payloads)
+		})
+	}
+}

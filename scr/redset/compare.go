@@ -1,0 +1,203 @@
+package redset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"blobio/internal/vfs"
+)
+
+// Sets of the reference have no checksums. Their elements are compared with each other: those that are to spare have
+// to be what the others make of them. The code has the distance of the elements to spare, and one more, so that
+// with two of them one wrong element is found: it is the only one without which the others agree.
+
+// options takes over what the caller of Recover or Offline wants.
+func (r *repair) options(o *RecoverOptions) {
+	if o != nil {
+		r.dataOnly = o.DataOnly
+		r.compare = r.compare && !o.Sure
+		r.counts = o.Lost
+	}
+}
+
+// doubt is the error for a stripe of which nobody knows what is wrong.
+func (r *repair) doubt(c int) error {
+	e := &DoubtError{Scheme: r.scheme, Set: r.set, Detail: fmt.Sprintf("the elements of stripe %d do not agree, and have no checksums", c)}
+	if !r.lay.chunked() {
+		p := r.lay.files[c]
+		e.Detail = fmt.Sprintf("file %d of rank %d and its copies differ, and have no checksums", p.file, r.descs[p.member].world)
+	}
+	for x, s := range r.state[c] {
+		if !s.bad {
+			e.Ranks = append(e.Ranks, r.descs[r.elems[c][x].member].world)
+		}
+	}
+	slices.Sort(e.Ranks)
+	return e
+}
+
+// trial is what came of leaving out one element of a stripe after the other.
+type trial struct {
+	agree int  // how often the others agreed
+	wrong elem // without the last of these
+}
+
+func (t *trial) add(e elem, agree bool) {
+	if agree {
+		t.agree++
+		t.wrong = e
+	}
+}
+
+// Held is where redundancy files of some ranks are: on a node, for instance.
+type Held struct {
+	FS     vfs.FS
+	Prefix string // as for Encode
+}
+
+// Compared is what Compare found.
+type Compared struct {
+	Sets   int     // that have no checksums, and elements to spare in all stripes: they were compared
+	Others int     // that have checksums, or lack too much to be compared
+	Wrong  []Entry // files that are not what the others of their set make of them
+}
+
+// Compare compares files that have no checksums with their redundancy, without ranks, and changes nothing. Names in headers are those for
+// the file system of the place that has the redundancy file of their rank. What does not agree is in
+// Compared.Wrong, or, if it cannot be told which file is wrong, a *DoubtError for each set, joined.
+func Compare(ctx context.Context, at []Held) (*Compared, error) {
+	type here struct {
+		Held
+		all []found
+	}
+	sets := map[int]map[int]position{} // by set and member
+	own := map[int]map[int]here{}
+	for _, h := range at {
+		all, err := list(h.FS, h.Prefix)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range all {
+			hd, err := readHeader(h.FS, f)
+			if err != nil {
+				continue
+			}
+			if sets[hd.set] == nil {
+				sets[hd.set], own[hd.set] = map[int]position{}, map[int]here{}
+			}
+			for _, d := range hd.descs {
+				if _, ok := sets[hd.set][d.rank]; !ok {
+					sets[hd.set][d.rank] = d.position
+				}
+			}
+			sets[hd.set][hd.rank], own[hd.set][hd.rank] = hd.position, here{h, all}
+		}
+	}
+	c := &Compared{}
+	var errs []error
+	for _, id := range slices.Sorted(maps.Keys(sets)) {
+		var any position
+		for _, any = range sets[id] {
+			break
+		}
+		worlds, ev := make([]int, any.n), make([]*evidence, any.n)
+		for m := range any.n {
+			worlds[m], ev[m] = -1, &evidence{}
+			if h, ok := own[id][m]; ok {
+				p := sets[id][m]
+				worlds[m], ev[m] = p.world, findEvidence(h.FS, h.Prefix, h.all, p)
+			}
+		}
+		r, err := newRepair(any, worlds, ev)
+		if err != nil || !r.compare {
+			c.Others++ // what is wrong with headers and sizes is not the question here
+			continue
+		}
+		for m, d := range r.descs {
+			x := &member{r: r, fs: vfs.NewMem(), rank: m}
+			if h, ok := own[id][m]; ok {
+				x.fs, x.prefix = h.FS, h.Prefix
+			}
+			for _, f := range d.files {
+				x.paths = append(x.paths, (*RecoverOptions)(nil).path(d.position, x.prefix, f.name))
+			}
+			r.locals = append(r.locals, x)
+		}
+		wrong, all, err := r.compareAll(ctx)
+		var doubt *DoubtError
+		switch {
+		case errors.As(err, &doubt):
+			errs = append(errs, err)
+		case err != nil:
+			return nil, err
+		}
+		c.Wrong = append(c.Wrong, wrong...)
+		if all {
+			c.Sets++
+		} else {
+			c.Others++
+		}
+	}
+	return c, errors.Join(errs...)
+}
+
+// compareAll compares what is there, and writes nothing. all says that all stripes could be compared.
+func (r *repair) compareAll(ctx context.Context) (wrong []Entry, all bool, err error) {
+	r.dry = true
+	defer func() {
+		for _, m := range r.locals {
+			_ = m.store.close() // of reading
+		}
+	}()
+	if err := r.begin(); err != nil {
+		return nil, false, err
+	}
+	stores := make([]*store, r.n)
+	before := make([][]state, len(r.state))
+	for c := range r.state {
+		before[c] = slices.Clone(r.state[c])
+	}
+	for _, m := range r.locals {
+		stores[m.rank] = m.store
+	}
+	for again := true; again; {
+		jobs, err := r.plan()
+		if err != nil {
+			return nil, false, err
+		}
+		e := &engine{lay: r.lay, ext: r.ext, stores: stores, me: -1, jobs: jobs}
+		if err := e.run(ctx); err != nil {
+			return nil, false, err
+		}
+		if again, err = r.judge(e); err != nil {
+			return nil, false, err
+		}
+	}
+	all = true
+	for c, es := range r.elems {
+		all = all && (r.faith[c] == agreed || r.lay.length(c) == 0)
+		for x, e := range es {
+			if !r.state[c][x].bad || before[c][x].bad {
+				continue
+			}
+			m := r.locals[e.member]
+			entry := Entry{Rank: r.descs[e.member].world}
+			if e.parity {
+				entry.Name = r.headers[e.member].dataName(m.prefix)
+				wrong = append(wrong, entry)
+				continue
+			}
+			_, lo, hi, _ := r.lay.inElem(r.ext, c, e)
+			for i := lo; i < hi; i++ {
+				if r.ext[e.member][i].n > 0 {
+					entry.Name = m.paths[r.ext[e.member][i].part]
+					wrong = append(wrong, entry)
+				}
+			}
+		}
+	}
+	return slices.Compact(wrong), all, nil
+}

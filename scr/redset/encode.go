@@ -1,0 +1,328 @@
+package redset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"blobio/comm"
+	"blobio/internal/durable"
+	"blobio/internal/vfs"
+	"blobio/scr/kvtree"
+)
+
+// encoding is an Encode in progress on one rank.
+type encoding struct {
+	s      *Set
+	fs     vfs.FS
+	prefix string
+	paths  []string // of the files, for fs
+	files  []file
+
+	lay   *layout
+	ext   [][]extent
+	descs []*desc
+	h     *header
+	store *store
+	eng   *engine
+	temps durable.Group // made so far
+}
+
+// Encode is a collective over the Comm of the set: it makes the redundancy files of all ranks. files are
+// those of this rank, none is fine; they must stay as they are from now on. prefix begins the names of the redundancy files; it
+// may contain a directory, which must exist. Ranks that share a directory may share the prefix.
+//
+// Redundancy files of the same prefix and rank are removed first. New ones come into
+// place, whole and synced, when all ranks have made theirs; one that is there can be trusted.
+// After an error (the same class on all ranks) there are none. The files
+// themselves are only read, each byte once; they are not synced.
+func (s *Set) Encode(ctx context.Context, fsys vfs.FS, files []string, prefix string) error {
+	e := &encoding{s: s, fs: fsys, prefix: prefix}
+	s.sums = nil
+	err := e.run(ctx, files)
+	if err != nil {
+		e.undo()
+	}
+	return err
+}
+
+func (e *encoding) run(ctx context.Context, files []string) error {
+	s := e.s
+	if err := comm.Agree(ctx, s.world, e.prepare(files)); err != nil {
+		return err
+	}
+	err := e.exchange(ctx)
+	if err == nil {
+		err = e.begin()
+	}
+	if err := comm.Agree(ctx, s.world, err); err != nil {
+		return err
+	}
+	if e.eng.stores, err = shareStores(ctx, s.sc, e.store); err != nil {
+		return err
+	}
+	if s.o.NoSums && s.p.scheme == Single {
+		e.eng.jobs = nil // nothing to read for
+	}
+	err = e.eng.run(ctx)
+	if err == nil {
+		err = e.unchanged()
+	}
+	if err := comm.Agree(ctx, s.world, err); err != nil {
+		return err
+	}
+	if err = e.eng.share(ctx); err != nil {
+		return err
+	}
+	if err := comm.Agree(ctx, s.world, e.finish()); err != nil {
+		return err
+	}
+	return comm.Agree(ctx, s.world, e.commit())
+}
+
+// prepare looks at the files and removes what an earlier Encode left.
+func (e *encoding) prepare(files []string) error {
+	if err := Drop(e.fs, e.prefix, e.s.p.world); err != nil {
+		return err
+	}
+	for _, name := range e.s.p.names(e.prefix) {
+		if err := errors.Join(durable.Remove(e.fs, name), durable.Remove(e.fs, durable.TempName(name, writer))); err != nil {
+			return err
+		}
+	}
+	seen := map[string]bool{}
+	for _, name := range files {
+		if name == "" || strings.ContainsRune(name, 0) || seen[name] {
+			return usage("name of a file %.80q: empty, with a zero byte, or given twice", name)
+		}
+		seen[name] = true
+		path := resolve(e.s.o.Root, name)
+		m, err := vfs.MetaOf(e.fs, path)
+		if err != nil {
+			return err
+		}
+		e.paths = append(e.paths, path)
+		e.files = append(e.files, file{name, m})
+	}
+	return nil
+}
+
+// exchange makes the lists of files of the set known to all members.
+func (e *encoding) exchange(ctx context.Context) error {
+	s := e.s
+	var t *kvtree.Tree
+	if s.p.gen == GenC {
+		t = s.p.newDescTree(e.files)
+	} else {
+		t = s.p.newCurrentTree(e.files, s.o.FileMeta)
+	}
+	b, err := encodeTree(t)
+	if err = comm.Agree(ctx, s.sc, err); err != nil {
+		return err
+	}
+	all, err := s.sc.Allgather(ctx, b)
+	if err != nil {
+		return err
+	}
+	e.descs = make([]*desc, s.p.n)
+	sizes, total := make([][]int64, s.p.n), int64(0)
+	for m, b := range all {
+		t, _, err := decodeTree("", b)
+		if err == nil {
+			e.descs[m], err = parseAny(t, s.p, m)
+		}
+		if err != nil {
+			return err // of bytes that all members of this set have
+		}
+		sizes[m] = e.descs[m].sizes()
+		if total += e.descs[m].size(); total > maxBytes {
+			return usage("the files of a set have more than %d bytes", int64(maxBytes))
+		}
+	}
+	e.lay = newLayout(s.p.scheme, s.p.k, sizes)
+	for m := range sizes {
+		e.ext = append(e.ext, e.lay.extents(sizes[m]))
+	}
+	return nil
+}
+
+// parseAny reads the record of member m of the set of p.
+func parseAny(t *kvtree.Tree, p position, m int) (*desc, error) {
+	if p.gen == GenC {
+		return parseDesc(t)
+	}
+	p.rank = m
+	return parseCurrent(t, p)
+}
+
+// begin makes the redundancy file, without its payload, and the jobs.
+func (e *encoding) begin() error {
+	s := e.s
+	e.eng = &engine{lay: e.lay, ext: e.ext, c: s.sc, me: s.p.rank, nosum: s.o.NoSums}
+	for c := range e.lay.stripes() {
+		j := &job{c: c, worker: e.lay.worker(c)}
+		for _, el := range e.lay.elems(c) {
+			if el.parity {
+				j.out = append(j.out, el)
+			} else {
+				j.in = append(j.in, el)
+			}
+		}
+		if j.worker == s.p.rank && len(j.out) > 0 {
+			var err error
+			if j.code, err = e.lay.newCoder(c, j.in, j.out); err != nil {
+				return err
+			}
+		}
+		e.eng.jobs = append(e.eng.jobs, j)
+	}
+	e.store = &store{in: newLogical(e.fs, false)}
+	for i, f := range e.files {
+		e.store.in.add(e.paths[i], f.meta.Size)
+	}
+	e.h = e.header(s.p.rank)
+	b, err := e.h.encode()
+	if err != nil {
+		return err
+	}
+	name := s.p.dataName(e.prefix)
+	f, err := createTemp(e.fs, name)
+	if err != nil {
+		return err
+	}
+	e.temps.Add(f)
+	e.store.payOut, e.store.payOutOff = &output{File: f}, int64(len(b))
+	_, err = f.WriteAt(b, 0)
+	return err
+}
+
+// header returns the header of a member.
+func (e *encoding) header(m int) *header {
+	p := e.descs[m].position
+	var extra *kvtree.Tree
+	if p.gen != GenC {
+		extra = newExtraTree(p.worlds, e.s.o.Dataset)
+	}
+	return newHeader(p, e.lay, e.descs, e.s.ranks, extra)
+}
+
+// unchanged checks that no file was changed meanwhile.
+func (e *encoding) unchanged() error {
+	for _, j := range e.eng.in {
+		for _, o := range j {
+			if o.bad {
+				return errors.Join(fmt.Errorf("redset: a file could not be read, or became shorter (%w)", ErrChanged), o.err)
+			}
+		}
+	}
+	for i, f := range e.files {
+		m, err := vfs.MetaOf(e.fs, e.paths[i])
+		if err != nil {
+			return err
+		}
+		if m.Size != f.meta.Size || !m.Mtime.Equal(f.meta.Mtime) {
+			return fmt.Errorf("redset: %s: %w", e.paths[i], ErrChanged)
+		}
+	}
+	return nil
+}
+
+// finish writes the rest, synced, under temporary names.
+func (e *encoding) finish() error {
+	p := &e.s.p
+	if name := p.descName(e.prefix); name != "" {
+		b, err := encodePlaces(e.lay, e.descs, p.rank)
+		if err != nil {
+			return err
+		}
+		if err := e.temp(name, b); err != nil {
+			return err
+		}
+	}
+	if !e.s.o.NoSums {
+		sums, err := e.gather()
+		if err != nil {
+			return err
+		}
+		b, err := encodeSums(e.lay, e.ext, sums, p.rank)
+		if err != nil {
+			return err
+		}
+		if err := e.temp(p.sumName(e.prefix), b); err != nil {
+			return err
+		}
+		e.s.sums = map[string]uint32{}
+		for i, crc := range sums[p.rank].fileSums(e.ext[p.rank], len(e.files)) {
+			e.s.sums[e.files[i].name] = crc
+		}
+	}
+	err := e.store.payOut.Sync()
+	if err1 := e.store.close(); err == nil {
+		err = err1
+	}
+	return err
+}
+
+// temp writes a small file under its temporary name. The redundancy file, made first, comes into place last.
+func (e *encoding) temp(name string, b []byte) error {
+	t, err := small(e.fs, name, b)
+	if err == nil {
+		e.temps.AddFirst(t)
+	}
+	return err
+}
+
+// gather puts the sums together, of this member and its left neighbours.
+func (e *encoding) gather() ([]*memberSums, error) {
+	sums := make([]*memberSums, e.s.p.n)
+	for _, m := range append(e.lay.left(e.s.p.rank), e.s.p.rank) {
+		sums[m] = e.lay.newSums(e.ext[m])
+		h := e.header(m)
+		if _, err := h.encode(); err != nil {
+			return nil, err
+		}
+		sums[m].header = h.crc
+	}
+	for i, j := range e.eng.jobs {
+		for x, el := range j.in {
+			e.lay.keep(sums, e.ext, j.c, el, e.eng.in[i][x].crc)
+		}
+		for x, el := range j.out {
+			e.lay.keep(sums, e.ext, j.c, el, e.eng.out[i][x].crc)
+		}
+	}
+	return sums, nil
+}
+
+// commit gives all files their names.
+func (e *encoding) commit() error { return e.temps.Commit(true) }
+
+// undo removes everything that was made.
+func (e *encoding) undo() {
+	_ = e.store.close()
+	e.temps.Discard()
+	names := e.temps.Names()
+	slices.Reverse(names) // the redundancy file first: without it nothing is trusted
+	for _, name := range names {
+		_ = durable.Remove(e.fs, name)
+	}
+}
+
+// dirOf is the directory that files of a prefix are in.
+func dirOf(prefix string) string { return filepath.Dir(prefix + "x") }
+
+// shareStores returns the stores of all members of the set that share memory with this one.
+func shareStores(ctx context.Context, sc comm.Comm, own *store) ([]*store, error) {
+	all, err := sc.Share(ctx, own)
+	if err != nil {
+		return nil, err
+	}
+	v := make([]*store, len(all))
+	for i, s := range all {
+		v[i], _ = s.(*store)
+	}
+	return v, nil
+}

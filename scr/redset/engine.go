@@ -1,0 +1,216 @@
+package redset
+
+import (
+	"context"
+	"encoding/binary"
+
+	"blobio/comm"
+)
+
+// Pieces are small enough that those of all members of a usual set stay in cache
+// together, from the read to the last write. Messages are larger: each costs a wake-up.
+const (
+	localPiece   = 64 << 10  // bytes
+	messagePiece = 256 << 10 // bytes
+	minLane      = 4 << 20   // bytes of an element that one worker does at a time
+	maxLanes     = 256       // of one element
+)
+
+// Tags of the messages between the members of a set.
+const (
+	tagIn = iota
+	tagOut
+)
+
+// job makes the elements out of stripe c from its elements in, and sums all of them. Its
+// worker is the member that computes. Without out it only reads and sums.
+type job struct {
+	c      int
+	worker int
+	in     []elem
+	out    []elem
+	code   coder
+	checks int   // of out, so many at the end are there already: what they should be is summed, not written
+	apart  *elem // of a trial: the element that has no part in it
+}
+
+// writes says whether element i of out is written.
+func (j *job) writes(i int) bool { return i < len(j.out)-j.checks }
+
+// outcome is what is known of one element after a job.
+type outcome struct {
+	bad bool // could not be read
+	crc []uint32
+	err error // why it is bad; on the worker only
+}
+
+// engine does jobs, with each byte read once. Members whose store is known are read and
+// written directly by the worker; the others by messages.
+type engine struct {
+	lay    *layout
+	ext    [][]extent
+	stores []*store  // by member; nil: in another process
+	c      comm.Comm // of the set; nil if all stores are known
+	me     int       // this member; -1: all of them
+	jobs   []*job    // the same on all members
+	nosum  bool
+
+	in, out [][]outcome // by job and element: known on the worker, after share on all
+}
+
+// run does all jobs. The error is that of writing, of coding or of the communication; what could not be
+// read is an outcome.
+func (e *engine) run(ctx context.Context) error {
+	e.in, e.out = make([][]outcome, len(e.jobs)), make([][]outcome, len(e.jobs))
+	remote := false
+	for _, s := range e.stores {
+		remote = remote || s == nil
+	}
+	if remote {
+		return e.rounds(ctx)
+	}
+	return e.local(ctx)
+}
+
+// mine says whether this process is the worker of a job.
+func (e *engine) mine(j *job) bool { return e.me < 0 || j.worker == e.me }
+
+// rounds does the jobs piece by piece, all members together. A member that fails goes on
+// sending, so that nobody waits for it; the caller agrees on the errors.
+func (e *engine) rounds(ctx context.Context) error {
+	var sticky error
+	keep := func(err error) {
+		if sticky == nil {
+			sticky = err
+		}
+	}
+	workers := make([]*worker, len(e.jobs))
+	var b buffers
+	longest := int64(0)
+	for i, j := range e.jobs {
+		longest = max(longest, e.lay.length(j.c))
+		if e.mine(j) {
+			workers[i] = e.newWorker(j, &b)
+		}
+	}
+	buf := make([]byte, min(messagePiece, longest))
+	for off := int64(0); off < longest; off += messagePiece {
+		for _, j := range e.jobs {
+			n := min(messagePiece, e.lay.length(j.c)-off)
+			if n <= 0 || e.stores[j.worker] != nil {
+				continue
+			}
+			for _, el := range j.in {
+				if el.member != e.me {
+					continue
+				}
+				p := buf[:n]
+				if err := e.stores[e.me].read(el, off, p); err != nil {
+					p = nil // tells the worker
+				}
+				if err := e.c.Send(ctx, j.worker, tagIn, p); err != nil {
+					return err
+				}
+			}
+		}
+		for i, j := range e.jobs {
+			n := min(messagePiece, e.lay.length(j.c)-off)
+			if n <= 0 || workers[i] == nil {
+				continue
+			}
+			if err := workers[i].piece(ctx, off, n); err != nil {
+				if workers[i].comm {
+					return err
+				}
+				keep(err)
+			}
+		}
+		for _, j := range e.jobs {
+			n := min(messagePiece, e.lay.length(j.c)-off)
+			if n <= 0 || e.stores[j.worker] != nil {
+				continue
+			}
+			for x, el := range j.out {
+				if el.member != e.me || !j.writes(x) {
+					continue
+				}
+				p, err := e.c.Recv(ctx, j.worker, tagOut)
+				if err != nil {
+					return err
+				}
+				if sticky == nil {
+					keep(e.stores[e.me].write(el, off, p))
+				}
+			}
+		}
+	}
+	for i, w := range workers {
+		if w != nil {
+			e.keepOutcome(i, w)
+		}
+	}
+	return sticky
+}
+
+// keepOutcome keeps what a worker found, of this member or another, as of job i.
+func (e *engine) keepOutcome(i int, w *worker) {
+	e.in[i], e.out[i] = nil, nil
+	for x, s := range w.in {
+		e.in[i] = append(e.in[i], outcome{bad: w.bad[x], crc: s.crc, err: w.err})
+	}
+	for _, s := range w.out {
+		e.out[i] = append(e.out[i], outcome{crc: s.crc})
+	}
+}
+
+// share makes the outcomes of all jobs known to all members of the set.
+func (e *engine) share(ctx context.Context) error {
+	if e.c == nil {
+		return nil
+	}
+	var b []byte
+	for i, j := range e.jobs {
+		if !e.mine(j) {
+			continue
+		}
+		for _, o := range append(append([]outcome(nil), e.in[i]...), e.out[i]...) {
+			bad := byte(0)
+			if o.bad {
+				bad = 1
+			}
+			b = append(b, bad)
+			for _, crc := range o.crc {
+				b = binary.BigEndian.AppendUint32(b, crc)
+			}
+		}
+	}
+	all, err := e.c.Allgather(ctx, b)
+	if err != nil {
+		return err
+	}
+	all = append([][]byte(nil), all...)
+	for i, j := range e.jobs {
+		if e.mine(j) {
+			continue
+		}
+		e.in[i], e.out[i] = nil, nil
+		for k, el := range append(append([]elem(nil), j.in...), j.out...) {
+			n := len(e.lay.newSummer(e.ext, j.c, el).crc)
+			m := all[j.worker]
+			if len(m) < 1+4*n {
+				return formatErr("", -1, "message", "checksums of another member are cut short", ErrCorrupt)
+			}
+			o := outcome{bad: m[0] != 0, crc: make([]uint32, n)}
+			for x := range o.crc {
+				o.crc[x] = binary.BigEndian.Uint32(m[1+4*x:])
+			}
+			all[j.worker] = m[1+4*n:]
+			if k < len(j.in) {
+				e.in[i] = append(e.in[i], o)
+			} else {
+				e.out[i] = append(e.out[i], o)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package redset
+
+import (
+	"encoding/binary"
+	"io/fs"
+	"strconv"
+
+	"blobio/internal/vfs"
+)
+
+// evidence is what is found of one member, as it travels between ranks.
+type evidence struct {
+	name   string // of the redundancy file, without directory; "" if there is none that can be read
+	header []byte // its record
+	sums   []byte // the file of checksums
+}
+
+// readRecord returns the record at the begin of a file, and the size of the file.
+func readRecord(fsys vfs.FS, name string) ([]byte, int64, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		return nil, 0, err
+	}
+	const least = 28 // bytes of an empty record
+	if size < least {
+		return nil, size, formatErr(name, 0, "record", "file of "+strconv.FormatInt(size, 10)+" bytes, want at least 28", ErrTruncated)
+	}
+	b := make([]byte, least)
+	if err := readFull(f, b, 0); err != nil {
+		return nil, size, err
+	}
+	n := binary.BigEndian.Uint64(b[8:])
+	switch {
+	case n < least || n > uint64(size):
+		return nil, size, formatErr(name, 8, "file size", strconv.FormatUint(n, 10)+", want 28 to "+strconv.FormatInt(size, 10), ErrTruncated)
+	case n > maxHeader:
+		return nil, size, formatErr(name, 8, "file size", strconv.FormatUint(n, 10)+" bytes", ErrTooLarge)
+	}
+	b = make([]byte, n)
+	return b, size, readFull(f, b, 0)
+}
+
+// readHeader reads the header of a redundancy file.
+func readHeader(fsys vfs.FS, f found) (*header, error) {
+	b, _, err := readRecord(fsys, f.name)
+	if err != nil {
+		return nil, err
+	}
+	return parseHeader(f.name, f.position, b)
+}
+
+// readPlaces reads a .redset file, by world rank.
+func readPlaces(fsys vfs.FS, name string) (map[int]position, error) {
+	b, _, err := readRecord(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	return parsePlaces(name, b)
+}
+
+func parsePlaces(name string, b []byte) (map[int]position, error) {
+	t, _, err := decodeTree(name, b)
+	if err != nil {
+		return nil, err
+	}
+	v := map[int]position{}
+	for key, pt := range t.All() {
+		p, err := parsePlace(pt)
+		if err != nil {
+			return nil, formatErr(name, -1, key, err.Error(), ErrCorrupt)
+		}
+		if key != strconv.Itoa(p.world) {
+			return nil, formatErr(name, -1, key, "is of rank "+strconv.Itoa(p.world), ErrCorrupt)
+		}
+		v[p.world] = p
+	}
+	return v, nil
+}
+
+// pack and unpackEvidence are the form in which evidence travels.
+func (e *evidence) pack() []byte {
+	var b []byte
+	for _, part := range [][]byte{[]byte(e.name), e.header, e.sums} {
+		b = binary.AppendUvarint(b, uint64(len(part)))
+		b = append(b, part...)
+	}
+	return b
+}
+
+func unpackEvidence(b []byte) (*evidence, error) {
+	var parts [3][]byte
+	for i := range parts {
+		n, k := binary.Uvarint(b)
+		if k <= 0 || n > uint64(len(b)-k) {
+			return nil, formatErr("", -1, "message", "evidence of another member is cut short", ErrCorrupt)
+		}
+		parts[i], b = b[k:k+int(n)], b[k+int(n):]
+	}
+	return &evidence{string(parts[0]), parts[1], parts[2]}, nil
+}
+
+// findEvidence finds the redundancy file and the checksums of the member at a place. all are the redundancy
+// files of the prefix. What cannot be read is not there.
+func findEvidence(fsys vfs.FS, prefix string, all []found, p position) *evidence {
+	e := &evidence{}
+	for _, f := range all {
+		if f.gen != p.gen || f.set != p.set || f.rank != p.rank || f.n != p.n || f.scheme != p.scheme || p.gen == GenC && f.world != p.world {
+			continue
+		}
+		b, _, err := readRecord(fsys, f.name)
+		if err != nil {
+			continue
+		}
+		if _, err := parseHeader(f.name, f.position, b); err != nil {
+			continue
+		}
+		e.name, e.header = f.name[len(prefix):], b
+	}
+	if b, err := vfs.ReadFile(fsys, p.sumName(prefix), maxHeader); err == nil {
+		e.sums = b
+	}
+	return e
+}
+
+// isRegular returns the size of a regular file, or -1.
+func isRegular(fsys vfs.FS, name string) int64 {
+	st, err := fsys.Stat(name)
+	if err != nil || st.Mode()&fs.ModeType != 0 {
+		return -1
+	}
+	return st.Size()
+}

@@ -1,0 +1,159 @@
+package redset
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"blobio/internal/durable"
+	"blobio/internal/vfs"
+)
+
+// sumSuffix ends the names of our files of checksums. The reference looks at names that
+// end in .redset, .scr or .xor only.
+const sumSuffix = ".redsum"
+
+// writer is the owner of files that are being made.
+const writer = "redset"
+
+// position is where a member stands, as headers and names tell it.
+type position struct {
+	gen    Generation
+	scheme Scheme
+	k      int
+	set    int // number of the set; generation A, B: the world rank of member 0
+	sets   int // 0 in generation A, B
+	rank   int // in the set
+	n      int
+	world  int // world rank
+	worlds int // ranks of the world
+}
+
+// dataName is the name of the redundancy file, with header and payload.
+func (p *position) dataName(prefix string) string {
+	switch p.gen {
+	case GenA:
+		return fmt.Sprintf("%s%d_of_%d_in_%d.xor", prefix, p.rank+1, p.n, p.set)
+	case GenB:
+		return fmt.Sprintf("%sxor.%d_%d_of_%d.scr", prefix, p.set, p.rank+1, p.n)
+	}
+	return fmt.Sprintf("%s%d.%s.grp_%d_of_%d.mem_%d_of_%d.redset", prefix, p.world,
+		strings.ToLower(p.scheme.String()), p.set+1, p.sets, p.rank+1, p.n)
+}
+
+// descName is the name of the file of descriptors; "" if the generation has none.
+func (p *position) descName(prefix string) string {
+	if p.gen != GenC {
+		return ""
+	}
+	return prefix + strconv.Itoa(p.world) + ".redset"
+}
+
+// sumName is the name of the file of checksums.
+func (p *position) sumName(prefix string) string {
+	if p.gen != GenC {
+		return p.dataName(prefix) + sumSuffix
+	}
+	return prefix + strconv.Itoa(p.world) + sumSuffix
+}
+
+// names are those of all files of the member, the redundancy file last.
+func (p *position) names(prefix string) []string {
+	v := []string{p.sumName(prefix), p.dataName(prefix)}
+	if d := p.descName(prefix); d != "" {
+		v = append([]string{d}, v...)
+	}
+	return v
+}
+
+var (
+	nameC = regexp.MustCompile(`^(\d+)\.(single|partner|xor|rs)\.grp_(\d+)_of_(\d+)\.mem_(\d+)_of_(\d+)\.redset$`)
+	nameB = regexp.MustCompile(`^xor\.(\d+)_(\d+)_of_(\d+)\.scr$`)
+	nameA = regexp.MustCompile(`^(\d+)_of_(\d+)_in_(\d+)\.xor$`)
+)
+
+// parseName reads the name of a redundancy file, without directory and prefix. k and worlds are not in it,
+// and world not in those of generation A and B.
+func parseName(base string) (p position, ok bool) {
+	num := func(s string, min int) int {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < min || n > 1<<30 {
+			ok = false
+		}
+		return n
+	}
+	ok = true
+	if m := nameC.FindStringSubmatch(base); m != nil {
+		s, _ := ParseScheme(strings.ToUpper(m[2]))
+		p = position{gen: GenC, scheme: s, world: num(m[1], 0), set: num(m[3], 1) - 1, sets: num(m[4], 1), rank: num(m[5], 1) - 1, n: num(m[6], 1)}
+	} else if m := nameB.FindStringSubmatch(base); m != nil {
+		p = position{gen: GenB, scheme: XOR, k: 1, set: num(m[1], 0), rank: num(m[2], 1) - 1, n: num(m[3], 1), world: -1}
+	} else if m := nameA.FindStringSubmatch(base); m != nil {
+		p = position{gen: GenA, scheme: XOR, k: 1, rank: num(m[1], 1) - 1, n: num(m[2], 1), set: num(m[3], 0), world: -1}
+	} else {
+		return p, false
+	}
+	return p, ok && p.rank < p.n
+}
+
+// found is a redundancy file in a directory.
+type found struct {
+	position
+	name string // with directory
+}
+
+// list returns the redundancy files of a prefix, by name. No directory is no files.
+func list(fsys vfs.FS, prefix string) ([]found, error) {
+	dir, base := filepath.Split(prefix)
+	if dir == "" {
+		dir = "."
+	}
+	entries, err := fsys.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var v []found
+	for _, e := range entries {
+		rest, ok := strings.CutPrefix(e.Name(), base)
+		if !ok || e.IsDir() {
+			continue
+		}
+		if p, ok := parseName(rest); ok {
+			v = append(v, found{p, prefix + rest})
+		}
+	}
+	return v, nil
+}
+
+// exists says whether there is something of this name.
+func exists(fsys vfs.FS, name string) bool {
+	_, err := fsys.Stat(name)
+	return err == nil
+}
+
+// createTemp makes an empty file for what will be name, in place of one that a crash left.
+func createTemp(fsys vfs.FS, name string) (*durable.Temp, error) {
+	return durable.CreateTemp(fsys, name, durable.TempOptions{Owner: writer, Mkdir: true, Sync: true})
+}
+
+// small makes a small file for what will be name.
+func small(fsys vfs.FS, name string, b []byte) (*durable.Temp, error) {
+	t, err := createTemp(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	if _, err = t.WriteAt(b, 0); err == nil {
+		err = t.Finish()
+	}
+	if err != nil {
+		t.Discard()
+	}
+	return t, err
+}

@@ -1,0 +1,126 @@
+package redset
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"blobio/internal/vfs"
+	"blobio/scr/kvtree"
+)
+
+// Payload is what follows the header in a redundancy file, as the header tells it.
+type Payload struct {
+	Offset int64 // where it begins in the file, bytes
+	Length int64 // bytes
+	Parts  []Part
+}
+
+// Part is a row of parity, or the copy of one file: a part of the payload that has a checksum of its own.
+type Part struct {
+	Name   string // "parity 0", "copy of file 1 of member 2"; members count from 0
+	Offset int64  // in the file, bytes
+	Length int64  // bytes
+	CRC    uint32 // CRC-32 of its bytes, if HasCRC
+	HasCRC bool
+}
+
+// nameDesc is the end of the name of a file of descriptors.
+var nameDesc = regexp.MustCompile(`^\d+\.redset$`)
+
+// HasPayload says whether name, with directory, is that of a redundancy file of a prefix: one with a header and a payload.
+func HasPayload(prefix, name string) bool {
+	rest, ok := strings.CutPrefix(name, prefix)
+	if ok {
+		_, ok = parseName(rest)
+	}
+	return ok
+}
+
+// ReadPayload says what the file of this name, with directory, has to hold after its header; the bytes there are not looked at.
+// Of files of descriptors and of checksums, which are one record, the payload is empty. Checksums are those in the file beside it, if
+// they are of this very header; kept has the bytes of small files that are kept elsewhere, by base name. A header that cannot be used, or a
+// name that is none of this package's, is a *FormatError.
+func ReadPayload(fsys vfs.FS, prefix, name string, kept map[string][]byte) (*Payload, error) {
+	rest := strings.TrimPrefix(name, prefix)
+	b, _, err := readRecord(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	p, ok := parseName(rest)
+	switch {
+	case ok:
+	case nameDesc.MatchString(rest) || strings.HasSuffix(rest, sumSuffix):
+		return &Payload{Offset: int64(len(b))}, nil
+	default:
+		return nil, formatErr(name, -1, "name", fmt.Sprintf("%.200q, want that of a redundancy file", filepath.Base(name)), ErrCorrupt)
+	}
+	h, err := parseHeader(name, p, b)
+	if err != nil {
+		return nil, err
+	}
+	pay := &Payload{Offset: h.length}
+	sums := h.sumsBeside(fsys, prefix, kept)
+	add := func(name string, length int64, member int, path ...string) {
+		part := Part{Name: name, Offset: pay.Offset + pay.Length, Length: length}
+		r := reader{t: sums[member].At(path[:len(path)-1]...)}
+		part.CRC = r.crc(path[len(path)-1])
+		part.HasCRC = r.err == nil
+		pay.Parts = append(pay.Parts, part)
+		pay.Length += length
+	}
+	switch h.scheme {
+	case XOR, RS:
+		for i := range h.k {
+			add(fmt.Sprintf("parity %d", i), h.chunk, h.rank, "ROW", strconv.Itoa(i))
+		}
+	case Partner:
+		for j := 1; j <= h.k; j++ {
+			m := (h.rank - j + h.n) % h.n
+			d := h.descs[m]
+			if d == nil {
+				return nil, formatErr(name, 0, "header", fmt.Sprintf("no files of member %d, of which the payload has copies", m), ErrCorrupt)
+			}
+			for i, size := range d.sizes() {
+				add(fmt.Sprintf("copy of file %d of member %d", i, m), size, m, "FILE", strconv.Itoa(i), "CRC", "0")
+			}
+		}
+	}
+	return pay, nil
+}
+
+// sumsBeside returns the checksums that are known with a header, by member; none if they cannot be read, or are of another header.
+func (h *header) sumsBeside(fsys vfs.FS, prefix string, kept map[string][]byte) map[int]*kvtree.Tree {
+	name := h.sumName(prefix)
+	b, err := vfs.ReadFile(fsys, name, maxHeader)
+	if errors.Is(err, fs.ErrNotExist) {
+		b = kept[path.Base(filepath.ToSlash(name))]
+	}
+	sums, err := parseSums(name, b)
+	if err != nil {
+		return nil
+	}
+	r := reader{t: sums[h.rank]}
+	if crc := r.crc("HEADER"); r.err != nil || crc != h.crc {
+		return nil
+	}
+	return sums
+}
+
+// Schemes returns the schemes, by world rank, that b, the bytes of a file of descriptors, tells. name is for errors.
+func Schemes(name string, b []byte) (map[int]Scheme, error) {
+	places, err := parsePlaces(name, b)
+	if err != nil {
+		return nil, err
+	}
+	v := map[int]Scheme{}
+	for w, p := range places {
+		v[w] = p.scheme
+	}
+	return v, nil
+}

@@ -1,0 +1,86 @@
+package redset
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"blobio/scr/kvtree"
+)
+
+// maxElements caps the elements of one record: more than a record of maxHeader bytes has that
+// lists files.
+const maxElements = 32 << 20
+
+// put makes v the only value below a path.
+func put(t *kvtree.Tree, v any, keys ...string) {
+	last := len(keys) - 1
+	t.Touch(keys[:last]...).SetStr(keys[last], fmt.Sprint(v))
+}
+
+// putCRC is put of a CRC-32.
+func putCRC(t *kvtree.Tree, crc uint32, keys ...string) {
+	last := len(keys) - 1
+	t.Touch(keys[:last]...).SetCRC32(keys[last], crc)
+}
+
+// reader reads numbers and keeps the first error.
+type reader struct {
+	t   *kvtree.Tree
+	err error
+}
+
+func (r *reader) keep(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// int64 returns a number in lo ... hi, or lo after an error.
+func (r *reader) int64(key string, lo, hi int64) int64 {
+	n, err := r.t.Int64(key)
+	if err == nil && (n < lo || n > hi) {
+		err = fmt.Errorf("%s is %d, want %d to %d", key, n, lo, hi)
+	}
+	if err != nil {
+		r.keep(err)
+		return lo
+	}
+	return n
+}
+
+// int is int64 for what is used as an int.
+func (r *reader) int(key string, lo, hi int) int { return int(r.int64(key, int64(lo), int64(hi))) }
+
+// crc returns a CRC-32.
+func (r *reader) crc(key string) uint32 {
+	n, err := r.t.CRC32(key)
+	r.keep(err)
+	return n
+}
+
+// encodeTree makes the file record of a tree, which it sorts at each level as redset does:
+// equal trees are equal bytes.
+func encodeTree(t *kvtree.Tree) ([]byte, error) {
+	n, err := t.PackedSize()
+	if err == nil && n > maxHeader-64 {
+		err = formatErr("", -1, "record", fmt.Sprintf("%d bytes: too many files for one header", n), ErrTooLarge)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.SortAll(kvtree.Ascending)
+	return kvtree.Encode(t)
+}
+
+// decodeTree reads the record that b begins with, and returns its length.
+func decodeTree(name string, b []byte) (*kvtree.Tree, int, error) {
+	return kvtree.DecodeRecord(b, &kvtree.Options{MaxBytes: maxHeader, MaxElements: maxElements, MaxDepth: maxDepth, File: name})
+}
+
+// recordSum returns the checksum at the end of a record.
+func recordSum(record []byte) uint32 {
+	if len(record) < 4 {
+		return 0
+	}
+	return binary.BigEndian.Uint32(record[len(record)-4:])
+}

@@ -1,0 +1,406 @@
+package redset
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"sort"
+
+	"blobio/comm"
+	"blobio/internal/vfs"
+)
+
+// RecoverOptions say where the files are. nil means all defaults.
+type RecoverOptions struct {
+	Root string // where relative names in headers begin, default the working directory
+	// Map returns where a file of a world rank is now, from the name in the header (default:
+	// that name, below Root if it is relative; in generations A and B, which keep base names
+	// only, beside the redundancy file, or one directory up if that is in ".scr").
+	Map func(rank int, name string) string
+	// DataOnly leaves out reading redundancy that nothing is rebuilt from: corruption there stays until
+	// another Recover. The same on all ranks.
+	DataOnly bool
+	// Sure: the caller knows a checksum of each file, and looks at it. Without it, files of sets that have no
+	// checksums (the reference makes none) are compared with their redundancy as far as that is to spare: what does not
+	// agree is a *DoubtError, or is mended where two elements of a stripe are to spare. The same on all ranks.
+	Sure bool
+	// Lost says of a file that is there, by the name that Map returns, that it counts as lost (nil: of none): it has a
+	// checksum of its own that is wrong, for instance. It is replaced if it can be rebuilt.
+	Lost func(name string) bool
+}
+
+// Entry is a file of a world rank.
+type Entry struct {
+	Rank int
+	Name string // where it is
+}
+
+// Report says what Recover and Offline found and did: on each rank of its own files, offline of all.
+type Report struct {
+	Scheme  Scheme
+	Files   []Entry // the files protected
+	Rebuilt []Entry // made anew, redundancy files included
+	Corrupt []Entry // those of Rebuilt that were there, but not what their checksum or header says
+	// Verified: every byte of data and (without DataOnly) parity of the set was compared with a checksum. Sets made by the reference
+	// have none: of them existence and sizes are known, and that data and redundancy agree if nothing was lost.
+	Verified bool
+	Sums     map[string]uint32 // CRC-32 (IEEE) of the files, by name; of sets with checksums
+}
+
+func (o *RecoverOptions) path(p position, prefix, name string) string {
+	switch {
+	case o != nil && o.Map != nil:
+		return o.Map(p.world, name)
+	case p.gen != GenC:
+		dir := dirOf(prefix)
+		if filepath.Base(dir) == ".scr" {
+			dir = filepath.Dir(dir)
+		}
+		return filepath.Join(dir, name)
+	case o != nil:
+		return resolve(o.Root, name)
+	}
+	return name
+}
+
+// Recover is a collective over the ranks that made the sets, whichever files they still have: it finds what is lost or
+// corrupt in all sets, and rebuilds it. The prefix is that of Encode. All bytes are read once; files are replaced
+// whole, atomically, when those of all sets are complete.
+//
+// If anything is beyond the scheme, nothing is changed and the error is a *LostError on all
+// ranks. No redundancy files at all are ErrNone.
+func Recover(ctx context.Context, c comm.Comm, fsys vfs.FS, prefix string, o *RecoverOptions) (*Report, error) {
+	p, all, err := discover(ctx, c, fsys, prefix)
+	if err != nil {
+		return nil, err
+	}
+	sc, err := c.Split(ctx, p.set, p.rank)
+	if err != nil {
+		return nil, err
+	}
+	if sc.Size() != p.n || sc.Rank() != p.rank {
+		err = formatErr("", -1, "GROUP", fmt.Sprintf("set %d has %d ranks, its files say %d", p.set, sc.Size(), p.n), ErrCorrupt)
+	}
+	if err := comm.Agree(ctx, c, err); err != nil {
+		return nil, err
+	}
+	r, err := gather(ctx, sc, findEvidence(fsys, prefix, all, p), p)
+	if err != nil {
+		return nil, verdict(ctx, c, err)
+	}
+	m := &member{r: r, fs: fsys, prefix: prefix, rank: p.rank}
+	r.locals = []*member{m}
+	r.options(o)
+	for _, f := range r.descs[p.rank].files {
+		m.paths = append(m.paths, o.path(r.descs[p.rank].position, prefix, f.name))
+	}
+	err = r.run(ctx)
+	if err = verdict(ctx, c, err); err != nil {
+		m.undo()
+		return nil, err
+	}
+	if err := comm.Agree(ctx, c, m.commit()); err != nil {
+		m.undo()
+		return nil, err
+	}
+	rep := &Report{}
+	rep.add(m)
+	return rep, nil
+}
+
+// add tells of a member.
+func (rep *Report) add(m *member) {
+	r := m.r
+	rank := r.descs[m.rank].world
+	entries := func(names []string) (v []Entry) {
+		for _, name := range names {
+			v = append(v, Entry{rank, name})
+		}
+		return v
+	}
+	first := rep.Files == nil && rep.Rebuilt == nil
+	rep.Scheme = r.scheme
+	rep.Files = append(rep.Files, entries(m.paths)...)
+	rep.Rebuilt = append(rep.Rebuilt, entries(m.rebuilt)...)
+	rep.Corrupt = append(rep.Corrupt, entries(m.corrupt)...)
+	verified := true
+	for _, s := range r.sums {
+		verified = verified && s != nil
+	}
+	rep.Verified = verified && (first || rep.Verified)
+	if s := r.sums[m.rank]; s != nil {
+		if rep.Sums == nil {
+			rep.Sums = map[string]uint32{}
+		}
+		for i, crc := range s.fileSums(r.ext[m.rank], len(m.paths)) {
+			rep.Sums[m.paths[i]] = crc
+		}
+	}
+}
+
+// gather makes the evidence of all members known to all.
+func gather(ctx context.Context, sc comm.Comm, own *evidence, p position) (*repair, error) {
+	all, err := sc.Allgather(ctx, own.pack())
+	if err != nil {
+		return nil, err
+	}
+	ev := make([]*evidence, len(all))
+	for m, b := range all {
+		if ev[m], err = unpackEvidence(b); err != nil {
+			return nil, err
+		}
+	}
+	worlds, err := sc.Allgather(ctx, fmt.Append(nil, p.world))
+	if err != nil {
+		return nil, err
+	}
+	group := make([]int, len(worlds))
+	for m, b := range worlds {
+		if _, err := fmt.Sscan(string(b), &group[m]); err != nil {
+			return nil, err
+		}
+	}
+	r, err := newRepair(p, group, ev)
+	if err != nil {
+		return nil, err
+	}
+	r.sc, r.me = sc, p.rank
+	return r, nil
+}
+
+// discover finds the place of each rank: in its own files, or in those of the members of its set.
+func discover(ctx context.Context, c comm.Comm, fsys vfs.FS, prefix string) (position, []found, error) {
+	all, err := list(fsys, prefix)
+	known := map[int]position{} // by world rank
+	own := false
+	if err == nil {
+		known, own = places(fsys, prefix, all, c.Rank())
+		for _, p := range known {
+			if p.worlds != c.Size() {
+				err = usage("the files are of %d ranks, this is a Comm of %d", p.worlds, c.Size())
+			}
+		}
+	}
+	if err := comm.Agree(ctx, c, err); err != nil {
+		return position{}, nil, err
+	}
+	send := make([][]byte, c.Size())
+	for w, p := range known {
+		if w >= 0 && w < c.Size() {
+			send[w] = p.pack()
+		}
+	}
+	got, err := c.Alltoallv(ctx, send)
+	if err != nil {
+		return position{}, nil, err
+	}
+	p, ok := known[c.Rank()], own
+	for _, b := range got {
+		if !ok && len(b) > 0 {
+			p, ok = unpackPlace(b)
+		}
+	}
+	flags := []int64{0, int64(c.Rank()), 0} // somebody knows his place; the last who does not; how many
+	if ok {
+		flags = []int64{1, -1, 0}
+	}
+	if flags, err = c.AllreduceInt64(ctx, flags, comm.Max); err != nil {
+		return position{}, nil, err
+	}
+	switch {
+	case flags[0] == 0:
+		return p, nil, fmt.Errorf("redset: %s: %w", prefix, ErrNone)
+	case flags[1] >= 0:
+		return p, nil, &LostError{Set: -1, Ranks: []int{int(flags[1])}, Detail: "neither this rank nor any member of its set has a redundancy file"}
+	}
+	return p, all, nil
+}
+
+// places returns the places that the redundancy files of a rank tell, by world rank, and
+// whether its own is among them.
+func places(fsys vfs.FS, prefix string, all []found, rank int) (map[int]position, bool) {
+	known := map[int]position{}
+	if v, err := readPlaces(fsys, (&position{world: rank}).descName(prefix)); err == nil {
+		known = v
+	}
+	for _, f := range all {
+		if f.gen == GenC && f.world != rank {
+			continue
+		}
+		h, err := readHeader(fsys, f)
+		if err != nil || h.world != rank {
+			continue
+		}
+		if p, ok := known[rank]; ok && (p.set != h.set || p.scheme != h.scheme) {
+			continue // an older one
+		}
+		for _, d := range h.descs {
+			known[d.world] = d.position
+		}
+		for m, w := range h.group {
+			if _, ok := known[w]; !ok {
+				p := h.position
+				p.rank, p.world = m, w
+				known[w] = p
+			}
+		}
+	}
+	_, own := known[rank]
+	return known, own
+}
+
+// wirePlace is a place as it travels.
+type wirePlace struct{ Gen, Scheme, K, Set, Sets, Rank, N, World, Worlds int }
+
+func (p *position) pack() []byte {
+	b, _ := json.Marshal(wirePlace{int(p.gen), int(p.scheme), p.k, p.set, p.sets, p.rank, p.n, p.world, p.worlds})
+	return b
+}
+
+func unpackPlace(b []byte) (position, bool) {
+	var w wirePlace
+	err := json.Unmarshal(b, &w)
+	return position{Generation(w.Gen), Scheme(w.Scheme), w.K, w.Set, w.Sets, w.Rank, w.N, w.World, w.Worlds}, err == nil
+}
+
+// wireLost is a LostError as it travels.
+type wireLost struct {
+	Scheme, Set int
+	Ranks       []int
+	Tolerates   int
+	Detail      string
+}
+
+// verdict is a collective: if any rank has an error, all return one. A *LostError of the lowest
+// rank that has one goes before all others, and is one on all ranks.
+func verdict(ctx context.Context, c comm.Comm, err error) error {
+	var l *LostError
+	first := int64(math.MaxInt64)
+	if errors.As(err, &l) {
+		first = int64(c.Rank())
+	}
+	v, e := c.AllreduceInt64(ctx, []int64{first}, comm.Min)
+	if e != nil {
+		return errors.Join(err, e)
+	}
+	if v[0] == math.MaxInt64 {
+		return comm.Agree(ctx, c, err)
+	}
+	var b []byte
+	if int64(c.Rank()) == v[0] {
+		b, _ = json.Marshal(wireLost{int(l.Scheme), l.Set, l.Ranks, l.Tolerates, l.Detail})
+	}
+	if b, e = c.Bcast(ctx, int(v[0]), b); e != nil {
+		return errors.Join(err, e)
+	}
+	var w wireLost
+	if e := json.Unmarshal(b, &w); e != nil {
+		return e
+	}
+	return &LostError{Scheme(w.Scheme), w.Set, w.Ranks, w.Tolerates, w.Detail}
+}
+
+// Offline rebuilds what is lost or corrupt without ranks, where the redundancy files of all surviving ranks
+// have one prefix: after a crash, in a directory to which everything was
+// copied. Lost redundancy files are made there too. Otherwise it is as Recover.
+func Offline(ctx context.Context, fsys vfs.FS, prefix string, o *RecoverOptions) (*Report, error) {
+	all, err := list(fsys, prefix)
+	if err != nil {
+		return nil, err
+	}
+	sets := map[int]map[int]position{} // by set and member
+	for _, f := range all {
+		h, err := readHeader(fsys, f)
+		if err != nil {
+			continue
+		}
+		v := sets[h.set]
+		if v == nil {
+			v = map[int]position{}
+			sets[h.set] = v
+		}
+		for _, d := range h.descs {
+			v[d.rank] = d.position
+		}
+		v[h.rank] = h.position
+	}
+	if len(sets) == 0 {
+		return nil, fmt.Errorf("redset: %s: %w", prefix, ErrNone)
+	}
+	var ids []int
+	for id := range sets {
+		ids = append(ids, id)
+	}
+	sort.Ints(ids)
+	var repairs []*repair
+	undo := func() {
+		for _, r := range repairs {
+			for _, m := range r.locals {
+				m.undo()
+			}
+		}
+	}
+	members, worlds := 0, 0
+	for _, id := range ids {
+		r, err := offlineSet(fsys, prefix, all, sets[id], o)
+		if err == nil {
+			repairs = append(repairs, r)
+			members += r.n
+			worlds = r.worlds
+			err = r.run(ctx)
+		}
+		if err != nil {
+			undo()
+			return nil, err
+		}
+	}
+	if members != worlds {
+		undo()
+		return nil, &LostError{Scheme: repairs[0].scheme, Set: -1, Detail: fmt.Sprintf("of %d ranks only %d are in sets with a redundancy file", worlds, members)}
+	}
+	rep := &Report{}
+	for _, r := range repairs {
+		for _, m := range r.locals {
+			if err := m.commit(); err != nil {
+				undo()
+				return nil, err
+			}
+			rep.add(m)
+		}
+	}
+	return rep, nil
+}
+
+// offlineSet weighs the evidence of one set.
+func offlineSet(fsys vfs.FS, prefix string, all []found, known map[int]position, o *RecoverOptions) (*repair, error) {
+	var any position
+	for _, p := range known {
+		any = p
+	}
+	worlds, ev := make([]int, any.n), make([]*evidence, any.n)
+	for m := range any.n {
+		p, ok := known[m]
+		if !ok {
+			p = any
+			p.rank, p.world = m, -1
+		}
+		worlds[m] = p.world
+		ev[m] = findEvidence(fsys, prefix, all, p)
+	}
+	r, err := newRepair(any, worlds, ev)
+	if err != nil {
+		return nil, err
+	}
+	r.options(o)
+	for rank, d := range r.descs {
+		m := &member{r: r, fs: fsys, prefix: prefix, rank: rank}
+		for _, f := range d.files {
+			m.paths = append(m.paths, o.path(d.position, prefix, f.name))
+		}
+		r.locals = append(r.locals, m)
+	}
+	return r, nil
+}

@@ -1,0 +1,453 @@
+package redset
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"blobio/comm"
+	"blobio/scr/kvtree"
+)
+
+// repair is the rebuilding of one set. With a Comm of the set each member has a repair, which comes to
+// the same decisions; without, there is one for all members.
+type repair struct {
+	sc     comm.Comm // nil: offline
+	me     int       // member of this rank; -1 offline
+	locals []*member // those whose files are at hand: this one, or all
+
+	dataOnly bool // see RecoverOptions
+	counts   func(name string) bool
+	dry      bool // nothing is rebuilt
+	compare  bool // there are no checksums at all: elements have to agree with each other
+
+	position       // of any member
+	group    []int // world ranks
+	headers  []*header
+	descs    []*desc
+	extra    *kvtree.Tree
+	sums     []*memberSums // nil where unknown
+
+	// learned are the sums of members whose own were gone, as their bytes are rebuilt.
+	learned []*memberSums
+
+	lay   *layout
+	ext   [][]extent
+	elems [][]elem
+	state [][]state // by stripe and position in it
+	faith []faith   // by stripe; of sets to be compared
+}
+
+// faith is what is known of a stripe whose elements have no checksums.
+type faith int
+
+const (
+	unknown faith = iota
+	doubted       // the elements do not agree; one of several that are spare may be wrong
+	agreed        // those that are there do, or none is spare
+)
+
+// state is what is known of an element.
+type state struct {
+	bad  bool // lost, or not what its checksum says
+	made bool // rebuilt from good ones
+	read bool // read, and as its checksum says if that is known
+	crc  []uint32
+}
+
+// newRepair weighs the evidence of the members. Whatever is missing that
+// the others do not make up for is a *LostError.
+func newRepair(p position, worlds []int, all []*evidence) (*repair, error) {
+	r := &repair{position: p, me: -1, group: worlds}
+	r.headers, r.descs, r.sums = make([]*header, p.n), make([]*desc, p.n), make([]*memberSums, p.n)
+	contradiction := func(m int, what string) error {
+		return formatErr(all[m].name, 0, "header", "of member "+fmt.Sprint(m)+" contradicts the others in its set: "+what, ErrCorrupt)
+	}
+	var ref *header
+	for m, e := range all {
+		if e.name == "" {
+			continue
+		}
+		named, ok := parseName(e.name)
+		if !ok {
+			return nil, contradiction(m, "name")
+		}
+		h, err := parseHeader(e.name, named, e.header)
+		if err != nil {
+			return nil, err
+		}
+		if ref == nil {
+			ref = h
+			r.extra = h.extra
+		}
+		switch {
+		case h.rank != m:
+			return nil, contradiction(m, "member number")
+		case h.gen != ref.gen || h.scheme != ref.scheme || h.n != p.n || h.set != ref.set || h.k != ref.k || h.worlds != ref.worlds:
+			return nil, contradiction(m, "set")
+		case h.chunk != ref.chunk:
+			return nil, contradiction(m, "CHUNK")
+		case !slices.Equal(h.group, ref.group):
+			return nil, contradiction(m, "GROUP")
+		}
+		r.headers[m] = h
+	}
+	if ref == nil {
+		return nil, r.lost("no redundancy file is left")
+	}
+	r.position = ref.position
+	// The lists of files: the member's own first, then those of its right neighbours.
+	for m, h := range r.headers {
+		if h != nil {
+			r.descs[m] = h.descs[m]
+		}
+	}
+	for m, h := range r.headers {
+		if h == nil {
+			continue
+		}
+		for i, d := range h.descs {
+			if i < 0 || i >= p.n {
+				return nil, contradiction(m, "member number")
+			}
+			if r.descs[i] == nil {
+				r.descs[i] = d
+			} else if !sameFiles(r.descs[i], d) || r.descs[i].world != d.world {
+				return nil, contradiction(m, "files of member "+fmt.Sprint(i))
+			}
+		}
+	}
+	sizes, total := make([][]int64, p.n), int64(0)
+	for m, d := range r.descs {
+		if d == nil {
+			return nil, r.lost(fmt.Sprintf("the list of files of member %d is in no header that is left", m))
+		}
+		sizes[m] = d.sizes()
+		if total += d.size(); total > maxBytes {
+			return nil, contradiction(m, "more bytes than any set has")
+		}
+	}
+	r.lay = newLayout(ref.scheme, ref.k, sizes)
+	if ref.chunk == 0 && slices.Max(r.lay.lens) == 0 {
+		r.lay.chunk = 0 // generations A and B write this for sets without bytes
+	}
+	if r.lay.chunk != ref.chunk {
+		return nil, formatErr("", -1, "CHUNK", fmt.Sprintf("%d, want %d", ref.chunk, r.lay.chunk), ErrCorrupt)
+	}
+	for m := range sizes {
+		r.ext = append(r.ext, r.lay.extents(sizes[m]))
+	}
+	r.weighSums(all)
+	r.compare = r.k > 0 && !slices.ContainsFunc(r.sums, func(s *memberSums) bool { return s != nil })
+	r.faith = make([]faith, r.lay.stripes())
+	r.learned = make([]*memberSums, p.n)
+	for m := range r.learned {
+		if r.distrusts(m) {
+			r.learned[m] = r.lay.newSums(r.ext[m])
+		}
+	}
+	for c := range r.lay.stripes() {
+		es := r.lay.elems(c)
+		r.elems, r.state = append(r.elems, es), append(r.state, make([]state, len(es)))
+	}
+	return r, nil
+}
+
+// weighSums finds the checksums of each member: its own first, then what its right neighbours kept. Those that
+// are not of the header that is there are of an older encode, or another program made
+// the header after: they count for nothing.
+func (r *repair) weighSums(all []*evidence) {
+	parsed := make([]map[int]*kvtree.Tree, r.n)
+	for m, e := range all {
+		if e.sums != nil {
+			parsed[m], _ = parseSums("", e.sums)
+		}
+	}
+	for m := range r.n {
+		for j := 0; j <= r.k && r.sums[m] == nil; j++ {
+			by := (m + j) % r.n
+			mt := parsed[by][m]
+			if mt == nil {
+				continue
+			}
+			s, err := r.lay.fill(r.ext[m], mt)
+			if err != nil || r.headers[m] != nil && r.headers[m].crc != s.header {
+				continue
+			}
+			r.sums[m] = s
+		}
+	}
+}
+
+// distrusts says whether the bytes of a member count as lost because their checksums are: those of
+// other members are there, so they were made once, and all copies are gone or damaged.
+func (r *repair) distrusts(m int) bool {
+	return r.sums[m] == nil && slices.ContainsFunc(r.sums, func(s *memberSums) bool { return s != nil })
+}
+
+// lost is the error of this set.
+func (r *repair) lost(detail string) *LostError {
+	e := &LostError{Scheme: r.scheme, Set: r.set, Tolerates: r.k, Detail: detail}
+	unknown := 0
+	for m := range r.n {
+		gone := r.headers[m] == nil
+		for c := range r.state {
+			for x, s := range r.state[c] {
+				gone = gone || s.bad && r.elems[c][x].member == m
+			}
+		}
+		switch {
+		case gone && m < len(r.group) && r.group[m] >= 0:
+			e.Ranks = append(e.Ranks, r.group[m])
+		case gone && m < len(r.group): // offline, where nothing tells
+			unknown++
+		}
+	}
+	if unknown > 0 {
+		e.Detail += fmt.Sprintf(" (members of which nothing is left: %d)", unknown)
+	}
+	return e
+}
+
+// plan says what is to be done for the stripes as they are known now. The jobs are the same on all members.
+func (r *repair) plan() ([]*job, error) {
+	var jobs []*job
+	for c, es := range r.elems {
+		var out, good []elem
+		erased := 0
+		for x, s := range r.state[c] {
+			switch {
+			case s.bad && !s.made:
+				out = append(out, es[x])
+				erased++
+			case s.bad:
+				erased++
+			default:
+				good = append(good, es[x])
+			}
+		}
+		d := r.lay.dataPerStripe()
+		if r.dry {
+			out = nil
+		}
+		if len(out) > 0 && len(good) < d {
+			return nil, r.lost(fmt.Sprintf("stripe %d lacks %d of %d elements", c, erased, len(es)))
+		}
+		var code []*job
+		switch compare := r.compare && !r.dataOnly && r.faith[c] != agreed && len(good) > d; {
+		case compare && r.faith[c] == doubted:
+			for i := range good {
+				rest := slices.Delete(slices.Clone(good), i, i+1)
+				code = append(code, &job{c: c, in: rest[:d], out: rest[d:], checks: len(rest) - d, apart: &good[i]})
+			}
+		case compare:
+			code = append(code, &job{c: c, in: good[:d], out: slices.Concat(out, good[d:]), checks: len(good) - d})
+			for _, e := range good[d:] {
+				jobs = append(jobs, &job{c: c, worker: e.member, in: []elem{e}})
+			}
+		case len(out) > 0:
+			code = append(code, &job{c: c, in: good[:d], out: out})
+			good = good[d:]
+		}
+		for _, j := range code {
+			j.worker = r.lay.worker(c)
+			if r.me < 0 || j.worker == r.me {
+				var err error
+				if j.code, err = r.lay.newCoder(c, j.in, j.out); err != nil {
+					return nil, err
+				}
+			}
+			jobs = append(jobs, j)
+		}
+		for _, e := range good { // what else is there is checked by those who have it
+			if r.dataOnly && e.parity {
+				continue
+			}
+			if !r.state[c][e.pos].read && r.lay.ofElem(r.sums, r.ext, c, e) != nil {
+				jobs = append(jobs, &job{c: c, worker: e.member, in: []elem{e}})
+			}
+		}
+	}
+	return jobs, nil
+}
+
+// judge compares what the jobs found with the checksums. again says that something else turned out bad.
+func (r *repair) judge(e *engine) (again bool, err error) {
+	good := make([]bool, len(e.jobs))
+	for i, j := range e.jobs {
+		good[i] = true
+		for x, el := range j.in {
+			s := &r.state[j.c][el.pos]
+			want := r.lay.ofElem(r.sums, r.ext, j.c, el)
+			if o := e.in[i][x]; o.bad || want != nil && !slices.Equal(want, o.crc) {
+				s.bad, good[i], again = true, false, true
+			} else {
+				s.read, s.crc = true, o.crc
+			}
+		}
+	}
+	trials, found := map[int]*trial{}, false // by stripe
+	for i, j := range e.jobs {
+		if !good[i] || len(j.out) == 0 {
+			continue
+		}
+		known, agree := true, true
+		for x, el := range j.out {
+			if s := r.state[j.c][el.pos]; !j.writes(x) {
+				known = known && s.read && !s.bad
+				agree = agree && slices.Equal(s.crc, e.out[i][x].crc)
+			}
+		}
+		switch {
+		case !known: // again
+			continue
+		case j.apart != nil:
+			if trials[j.c] == nil {
+				trials[j.c] = &trial{}
+			}
+			trials[j.c].add(*j.apart, agree)
+			continue
+		case !agree && j.checks < 2:
+			return false, r.doubt(j.c)
+		case !agree:
+			r.faith[j.c], again = doubted, true
+			continue
+		}
+		r.faith[j.c] = agreed
+		for x, el := range j.out {
+			if !j.writes(x) {
+				continue
+			}
+			want := r.lay.ofElem(r.sums, r.ext, j.c, el)
+			if want != nil && !slices.Equal(want, e.out[i][x].crc) {
+				return false, r.lost(fmt.Sprintf("stripe %d: what is rebuilt does not match its checksum: bytes without one are corrupt", j.c))
+			}
+			r.state[j.c][el.pos].made = true
+			r.lay.keep(r.learned, r.ext, j.c, el, e.out[i][x].crc)
+		}
+	}
+	for c := range r.elems {
+		if t := trials[c]; t != nil && !again {
+			if t.agree != 1 {
+				return false, r.doubt(c)
+			}
+			r.state[c][t.wrong.pos].bad, r.faith[c] = true, unknown
+			found = true
+		}
+	}
+	return again || found, nil
+}
+
+// run rebuilds what is bad into temporary files.
+func (r *repair) run(ctx context.Context) error {
+	if err := r.agree(ctx, r.begin()); err != nil {
+		return err
+	}
+	stores := make([]*store, r.n)
+	for _, m := range r.locals {
+		stores[m.rank] = m.store
+	}
+	if r.sc != nil {
+		var err error
+		if stores, err = shareStores(ctx, r.sc, r.locals[0].store); err != nil {
+			return err
+		}
+	}
+	for {
+		if err := r.exchange(ctx); err != nil {
+			return err
+		}
+		jobs, err := r.plan()
+		if err != nil {
+			return err // the same on all members
+		}
+		for _, m := range r.locals {
+			if err == nil {
+				err = m.prepare()
+			}
+		}
+		if err := r.agree(ctx, err); err != nil {
+			return err
+		}
+		e := &engine{lay: r.lay, ext: r.ext, stores: stores, c: r.sc, me: r.me, jobs: jobs}
+		if err := r.agree(ctx, e.run(ctx)); err != nil {
+			return err
+		}
+		if err := e.share(ctx); err != nil {
+			return err
+		}
+		again, err := r.judge(e)
+		if err != nil {
+			return err
+		}
+		if !again {
+			break
+		}
+		for _, m := range r.locals {
+			m.probe()
+		}
+	}
+	for m, s := range r.learned {
+		if s != nil {
+			r.sums[m] = s // all of its bytes were made from good ones
+		}
+	}
+	var err error
+	for _, m := range r.locals {
+		if err == nil {
+			err = m.finish()
+		}
+	}
+	return r.agree(ctx, err)
+}
+
+// begin looks at the files of the members at hand.
+func (r *repair) begin() error {
+	for _, m := range r.locals {
+		if err := m.findLost(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *repair) agree(ctx context.Context, err error) error {
+	if r.sc == nil {
+		return err
+	}
+	return comm.Agree(ctx, r.sc, err)
+}
+
+// exchange makes known to all members which elements are bad. A member knows most of its own.
+func (r *repair) exchange(ctx context.Context) error {
+	if r.sc == nil {
+		return nil
+	}
+	var own []byte
+	for c, es := range r.elems {
+		for x, e := range es {
+			if e.member == r.me {
+				b := byte(0)
+				if r.state[c][x].bad {
+					b = 1
+				}
+				own = append(own, b)
+			}
+		}
+	}
+	all, err := r.sc.Allgather(ctx, own)
+	if err != nil {
+		return err
+	}
+	at := make([]int, r.n)
+	for c, es := range r.elems {
+		for x, e := range es {
+			if at[e.member] >= len(all[e.member]) {
+				return formatErr("", -1, "message", "states of another member are cut short", ErrCorrupt)
+			}
+			r.state[c][x].bad = r.state[c][x].bad || all[e.member][at[e.member]] != 0
+			at[e.member]++
+		}
+	}
+	return nil
+}

@@ -1,0 +1,147 @@
+package redset
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"blobio/comm"
+	"blobio/scr/kvtree"
+)
+
+// Options of New. The zero value of a field means its default.
+type Options struct {
+	Scheme     Scheme
+	Group      string // failure group of this rank; "" (default): it fails alone
+	SetSize    int    // least number of members of a set where there are as many failure groups, default 8
+	Replicas   int    // of Partner, default 1
+	K          int    // of RS: losses that a set survives, default 2
+	Generation Generation
+
+	// Downgrade makes all ranks Single if some set has too few members for the scheme, as the
+	// reference does without a word; Set.Downgraded tells. Default: a *LoneError.
+	Downgrade bool
+	// NoSums leaves out the file of checksums. Silent corruption is not found then.
+	NoSums bool
+	// Root is where relative names of files begin, default the working directory. Headers
+	// keep the names as they were given.
+	Root string
+
+	// For generations A and B only: the dataset record, and the meta record of a file (nil: SIZE and
+	// what must be there).
+	Dataset  *kvtree.Tree
+	FileMeta func(name string) *kvtree.Tree
+}
+
+// Validate returns an error that wraps ErrUsage if a field is out of range.
+func (o *Options) Validate() error {
+	switch {
+	case o.Scheme >= numSchemes:
+		return usage("Scheme is %d", o.Scheme)
+	case o.Generation >= numGenerations:
+		return usage("Generation is %d", o.Generation)
+	case o.SetSize < 0 || o.SetSize > maxMembers/2:
+		return usage("SetSize is %d", o.SetSize)
+	case o.Replicas < 0 || o.Replicas > maxMembers:
+		return usage("Replicas is %d", o.Replicas)
+	case o.K < 0 || o.K > 254:
+		return usage("K is %d, want at most 254", o.K)
+	case o.Generation != GenC && o.Scheme != XOR:
+		return fmt.Errorf("redset: redundancy files of generation %v are of XOR, not %v (%w)", o.Generation, o.Scheme, ErrUnsupported)
+	}
+	return nil
+}
+
+// Set is one rank's place in the sets of a Comm. It is used by one goroutine at a time.
+type Set struct {
+	world comm.Comm
+	sc    comm.Comm // of the set
+	o     Options
+	p     position
+	ranks []int // world ranks of the members
+	down  bool
+	sums  map[string]uint32
+}
+
+// New is a collective: it forms the sets of the ranks of c (see Form). All ranks must give
+// the same options but for Group and Root. Too few failure groups are a
+// *LoneError on all ranks.
+func New(ctx context.Context, c comm.Comm, o Options) (*Set, error) {
+	if o.SetSize == 0 {
+		o.SetSize = 8
+	}
+	if o.Replicas == 0 {
+		o.Replicas = 1
+	}
+	if o.K == 0 {
+		o.K = 2
+	}
+	if err := comm.Agree(ctx, c, o.Validate()); err != nil {
+		return nil, err
+	}
+	names, err := c.Allgather(ctx, []byte(o.Group))
+	if err != nil {
+		return nil, err
+	}
+	groups := make([]string, len(names))
+	for i, b := range names {
+		groups[i] = string(b)
+	}
+	s := &Set{world: c, o: o}
+	k := map[Scheme]int{Single: 0, Partner: o.Replicas, XOR: 1, RS: o.K}[o.Scheme]
+	places := Form(o.Scheme, groups, o.SetSize)
+	for r, p := range places { // all ranks come to the same result
+		if o.Scheme == Single {
+			break
+		}
+		n := len(p.Ranks)
+		if o.Scheme == RS && n+k > 256 {
+			return nil, usage("RS sets of %d members and K=%d: want a sum of at most 256", n, k)
+		}
+		if n > maxMembers {
+			return nil, usage("a set of %d members, want at most %d", n, maxMembers)
+		}
+		if n > k {
+			continue
+		}
+		if !o.Downgrade {
+			return nil, &LoneError{Scheme: o.Scheme, Rank: r, Have: n, Need: k + 1}
+		}
+		s.down, s.o.Scheme, s.o.Generation, k = true, Single, GenC, 0
+		places = Form(Single, groups, 1)
+		break
+	}
+	p := places[c.Rank()]
+	s.ranks = p.Ranks
+	s.p = position{gen: s.o.Generation, scheme: s.o.Scheme, k: k, set: p.Set, sets: p.Sets, rank: p.Rank, n: len(p.Ranks), world: c.Rank(), worlds: c.Size()}
+	if s.sc, err = c.Split(ctx, p.Set, p.Rank); err != nil {
+		return nil, err
+	}
+	if s.p.gen != GenC {
+		s.p.set, s.p.sets = p.Ranks[0], 0
+	}
+	return s, nil
+}
+
+// Scheme is the scheme in use: that of the options, or Single after a downgrade.
+func (s *Set) Scheme() Scheme { return s.p.scheme }
+
+// Downgraded says whether there were too few failure groups; see Options.Downgrade.
+func (s *Set) Downgraded() bool { return s.down }
+
+// Place is where this rank stands.
+func (s *Set) Place() Place {
+	return Place{Set: s.p.set, Sets: s.p.sets, Rank: s.p.rank, Ranks: append([]int(nil), s.ranks...)}
+}
+
+// Sums returns the CRC-32 (IEEE) of each file of this rank, by name, as of the last Encode.
+// It is nil with NoSums.
+func (s *Set) Sums() map[string]uint32 { return s.sums }
+
+// resolve makes a recorded name one for the file system.
+func resolve(root, name string) string {
+	if root == "" || filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(root, name)
+}
