@@ -126,13 +126,13 @@ func swap(b []byte, width int) {
 func decodeSlice(dst any, src []byte, t Type, first int64) error {
 	m, n, mem, ok := natural(dst)
 	if !ok {
-		return usage(ErrUsage, "destination is a %T, want a slice of numbers", dst)
+		return pkg.Class(ErrUsage, "destination is a %T, want a slice of numbers", dst)
 	}
 	if !t.Numeric() {
-		return usage(ErrUnsupported, "conversion of elements of type %s", t)
+		return pkg.Class(ErrUnsupported, "conversion of elements of type %s", t)
 	}
 	if int64(len(src)) != n*t.Size() {
-		return usage(ErrUsage, "destination of %d elements, want %d", n, int64(len(src))/t.Size())
+		return pkg.Class(ErrUsage, "destination of %d elements, want %d", n, int64(len(src))/t.Size())
 	}
 	if sameBits(t, m) {
 		copy(mem, src)
@@ -172,7 +172,7 @@ func convert[T number](dst []T, src []byte, t Type, first int64) error {
 		e := src[i*w : i*w+w]
 		if t.Class() == ClassFloat {
 			if !intoFloat {
-				return usage(ErrRange, "element %d: %s into an integer", first+int64(i), t)
+				return pkg.Class(ErrRange, "element %d: %s into an integer", first+int64(i), t)
 			}
 			dst[i] = T(loadFloat(e, t))
 			continue
@@ -182,13 +182,13 @@ func convert[T number](dst []T, src []byte, t Type, first int64) error {
 			v := int64(u<<(64-8*w)) >> (64 - 8*w)
 			dst[i] = T(v)
 			if !intoFloat && (int64(dst[i]) != v || dst[i] < 0 != (v < 0)) {
-				return usage(ErrRange, "element %d: %d does not fit %T", first+int64(i), v, dst[i])
+				return pkg.Class(ErrRange, "element %d: %d does not fit %T", first+int64(i), v, dst[i])
 			}
 			continue
 		}
 		dst[i] = T(u)
 		if !intoFloat && (uint64(dst[i]) != u || dst[i] < 0) {
-			return usage(ErrRange, "element %d: %d does not fit %T", first+int64(i), u, dst[i])
+			return pkg.Class(ErrRange, "element %d: %d does not fit %T", first+int64(i), u, dst[i])
 		}
 	}
 	return nil

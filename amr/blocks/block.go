@@ -32,7 +32,7 @@ func (d *Dataset) Range(ctx context.Context, lo, hi int) ([]*amr.Block, error) {
 // amr.Geometry.FieldBytes says. It is compared with no checksum: there is one of whole blocks only.
 func (d *Dataset) Field(ctx context.Context, i int, name string, dst []byte) error {
 	if i < 0 || i >= len(d.infos) {
-		return usageErr("block %d of %d", i, len(d.infos))
+		return pkg.Usage("block %d of %d", i, len(d.infos))
 	}
 	for k := range d.fields {
 		f := &d.fields[k]
@@ -40,7 +40,7 @@ func (d *Dataset) Field(ctx context.Context, i int, name string, dst []byte) err
 			continue
 		}
 		if want := d.meta.FieldBytes(f.spec, f.ghosts); int64(len(dst)) != want {
-			return usageErr("%d bytes for field %q, want %d", len(dst), name, want)
+			return pkg.Usage("%d bytes for field %q, want %d", len(dst), name, want)
 		}
 		x, err := d.fieldRows(ctx, f, i, i+1)
 		if err != nil {
@@ -126,7 +126,7 @@ func (d *Dataset) read(ctx context.Context, lo, hi int, data bool) ([]*amr.Block
 // readRows is read without comparing the data; it gives their rows, too, by variable.
 func (d *Dataset) readRows(ctx context.Context, lo, hi int, data bool) ([]*amr.Block, map[string][]byte, error) {
 	if lo < 0 || hi > len(d.infos) || lo >= hi {
-		return nil, nil, usageErr("blocks %d to %d of %d", lo, hi, len(d.infos))
+		return nil, nil, pkg.Usage("blocks %d to %d of %d", lo, hi, len(d.infos))
 	}
 	out := make([]*amr.Block, hi-lo)
 	for i := range out {

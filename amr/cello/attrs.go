@@ -236,7 +236,7 @@ func extras(attrs map[string]any) ([]extra, error) {
 			}
 			e.typ, e.n = h5.FixedString(most+1), int64(len(v))
 		default:
-			return nil, usage("attribute %q is a %T, want a slice of numbers or strings", name, v)
+			return nil, pkg.Usage("attribute %q is a %T, want a slice of numbers or strings", name, v)
 		}
 		l = append(l, e)
 	}

@@ -67,31 +67,31 @@ func decodeManifest(b []byte, file string) (*manifest, error) {
 		CRC subfile.CRC `json:"crc32"`
 	}
 	if line == 0 || b[len(b)-1] != '\n' || json.Unmarshal(b[line:], &end) != nil {
-		return nil, bad(file, int64(len(b)), "crc32", ErrChecksum, "no closing checksum: the manifest was not written to its end")
+		return nil, pkg.At(file, int64(len(b)), "crc32", ErrChecksum, "no closing checksum: the manifest was not written to its end")
 	}
 	if got := crc32.ChecksumIEEE(b[:line]); got != uint32(end.CRC) {
-		return nil, bad(file, int64(line), "crc32", ErrChecksum, "bytes sum to %08x, the file says %08x", got, uint32(end.CRC))
+		return nil, pkg.At(file, int64(line), "crc32", ErrChecksum, "bytes sum to %08x, the file says %08x", got, uint32(end.CRC))
 	}
 	m := new(manifest)
 	if err := json.Unmarshal(b[:line], m); err != nil {
-		return nil, bad(file, 0, "manifest", ErrCorrupt, "%v", err)
+		return nil, pkg.At(file, 0, "manifest", ErrCorrupt, "%v", err)
 	}
 	if m.Version != manifestVersion {
-		return nil, bad(file, 0, "blobio_cello", ErrVersion, "%d, want %d", m.Version, manifestVersion)
+		return nil, pkg.At(file, 0, "blobio_cello", ErrVersion, "%d, want %d", m.Version, manifestVersion)
 	}
 	for i := range m.Files {
 		f := &m.Files[i]
 		switch {
 		case !plainName(f.Name):
-			return nil, bad(file, -1, fmt.Sprintf("files[%d].name", i), ErrCorrupt, "%q, want a name without directory", f.Name)
+			return nil, pkg.At(file, -1, fmt.Sprintf("files[%d].name", i), ErrCorrupt, "%q, want a name without directory", f.Name)
 		case f.Blocks < 0 || f.Size < 0 || f.Meta < 0 || f.Meta > f.Size:
-			return nil, bad(file, -1, fmt.Sprintf("files[%d]", i), ErrCorrupt, "%d blocks, %d bytes of metadata in %d", f.Blocks, f.Meta, f.Size)
+			return nil, pkg.At(file, -1, fmt.Sprintf("files[%d]", i), ErrCorrupt, "%d blocks, %d bytes of metadata in %d", f.Blocks, f.Meta, f.Size)
 		case int64(len(f.Data)) != int64(f.Blocks)*int64(len(m.Datasets)):
-			return nil, bad(file, -1, fmt.Sprintf("files[%d].data", i), ErrCorrupt, "%d checksums for %d blocks of %d datasets", len(f.Data), f.Blocks, len(m.Datasets))
+			return nil, pkg.At(file, -1, fmt.Sprintf("files[%d].data", i), ErrCorrupt, "%d checksums for %d blocks of %d datasets", len(f.Data), f.Blocks, len(m.Datasets))
 		case len(f.Groups) != 0 && len(f.Groups) != f.Blocks:
-			return nil, bad(file, -1, fmt.Sprintf("files[%d].groups", i), ErrCorrupt, "%d checksums for %d blocks", len(f.Groups), f.Blocks)
+			return nil, pkg.At(file, -1, fmt.Sprintf("files[%d].groups", i), ErrCorrupt, "%d checksums for %d blocks", len(f.Groups), f.Blocks)
 		case m.Costs && len(f.Costs) != f.Blocks:
-			return nil, bad(file, -1, fmt.Sprintf("files[%d].costs", i), ErrCorrupt, "%d costs for %d blocks", len(f.Costs), f.Blocks)
+			return nil, pkg.At(file, -1, fmt.Sprintf("files[%d].costs", i), ErrCorrupt, "%d costs for %d blocks", len(f.Costs), f.Blocks)
 		}
 	}
 	return m, nil

@@ -199,7 +199,7 @@ func (v *verifier) adapt(out *portion, b *scanned, raw []byte) {
 	if err != nil {
 		msg := err.Error()
 		if fe := new(FormatError); errors.As(err, &fe) {
-			msg = sprintf("%s: %s (byte %d)", strings.TrimPrefix(fe.Field, field+" "), fe.Msg, fe.Offset)
+			msg = fmt.Sprintf("%s: %s (byte %d)", strings.TrimPrefix(fe.Field, field+" "), fe.Msg, fe.Offset)
 		}
 		out.find(Error, b.name, field, ErrCorrupt, aborts, "%s", msg)
 		return
