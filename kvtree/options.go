@@ -71,5 +71,5 @@ func (o *Options) fill() (Options, error) {
 
 // fault makes a FormatError.
 func (o *Options) fault(off int64, field string, class error, format string, args ...any) error {
-	return &FormatError{Pkg: "kvtree", File: o.File, Offset: off, Field: field, Msg: fmt.Sprintf(format, args...), Err: class}
+	return pkg.At(o.File, off, field, class, format, args...)
 }

@@ -250,7 +250,8 @@ type ranksError struct{ ranks, now int }
 func (e *ranksError) Error() string {
 	return fmt.Sprintf("scr: dataset of %d ranks, here are %d", e.ranks, e.now)
 }
-func (e *ranksError) Unwrap() error { return ErrMissing }
+func (e *ranksError) Package() string { return string(pkg) }
+func (e *ranksError) Unwrap() error   { return ErrMissing }
 
 // rebuild distributes the files of a dataset and rebuilds what is lost.
 func (s *Session) rebuild(ctx context.Context, d *cachedSet) error {

@@ -7,6 +7,9 @@ import (
 	"blobio/internal/fault"
 )
 
+// pkg makes the errors of this package.
+const pkg fault.Pkg = "scr"
+
 // Classes of errors, re-exported.
 var (
 	ErrUsage    = fault.ErrUsage    // a bad argument or parameter
@@ -44,6 +47,9 @@ type StateError struct {
 func (e *StateError) Error() string {
 	return fmt.Sprintf("scr: %s in state %s: %v: %s", e.Call, e.State, ErrState, e.Want)
 }
+
+// Package names the package that the text begins with.
+func (e *StateError) Package() string { return string(pkg) }
 
 // Unwrap returns ErrState.
 func (e *StateError) Unwrap() error { return ErrState }

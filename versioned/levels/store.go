@@ -187,7 +187,7 @@ func (st *Store) read(ctx context.Context, dataset string, rank int, parts [][]*
 			return nil, err
 		}
 		if n > min(size, most) {
-			return nil, &fault.FormatError{Pkg: "levels", File: name, Offset: -1, Field: "variable", Msg: fmt.Sprintf("%d: %d bytes in a file of %d", id, n, size), Err: fault.ErrCorrupt}
+			return nil, fault.Pkg("levels").In(name, "variable", fault.ErrCorrupt, "%d: %d bytes in a file of %d", id, n, size)
 		}
 		b := make([]byte, n)
 		return b, r.ReadVar(ctx, id, b)
@@ -199,7 +199,7 @@ func (st *Store) read(ctx context.Context, dataset string, rank int, parts [][]*
 		}
 		p := &versioned.Piece{}
 		if err := json.Unmarshal(head, p); err != nil {
-			return parts, &fault.FormatError{Pkg: "levels", File: name, Offset: -1, Field: "piece", Msg: err.Error(), Err: fault.ErrCorrupt}
+			return parts, fault.Pkg("levels").In(name, "piece", fault.ErrCorrupt, "%v", err)
 		}
 		if p.Data, err = bytes(int32(2*i+1), size); err != nil {
 			return parts, err
