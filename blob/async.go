@@ -3,7 +3,6 @@ package blob
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -115,7 +114,7 @@ type flight struct {
 }
 
 // errStopped is why a flight ends early.
-var errStopped = fmt.Errorf("blob: the flush in the background was stopped: %w", ErrBroken)
+var errStopped = pkg.Errorf("the flush in the background was stopped: %w", ErrBroken)
 
 // start begins a flush of the local ranks.
 func (e *engine) start(ctx context.Context, h *handoffs) error {

@@ -2,7 +2,6 @@ package blob
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"blobio/comm"
@@ -29,7 +28,7 @@ func (e *engine) packQueue(lists [][]pend) (*queue, error) {
 	if e.pack.x == nil {
 		x, err := newPackIndex(e.place, e.table, e.pack.chunk)
 		if err != nil {
-			return nil, fmt.Errorf("blob: %s: %w", e.name, err)
+			return nil, pkg.Errorf("%s: %w", e.name, err)
 		}
 		x.ents = make([]packEntry, x.total)
 		e.pack.x = x
@@ -43,7 +42,7 @@ func (e *engine) packQueue(lists [][]pend) (*queue, error) {
 // writePacked is write for compressed files.
 func (e *engine) writePacked(ctx context.Context, lists [][]pend) (int64, error) {
 	if len(e.table.id) != e.place.shape.nblobs {
-		return 0, fmt.Errorf("blob: %s: compression by ranks of which some share a heap: %w", e.name, ErrUnsupported)
+		return 0, pkg.Errorf("%s: compression by ranks of which some share a heap: %w", e.name, ErrUnsupported)
 	}
 	q, err := e.packQueue(lists)
 	if err != nil {

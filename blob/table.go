@@ -24,7 +24,7 @@ func readFull(f io.ReaderAt, b []byte, off int64, name, field string) error {
 	case err == nil || err == io.EOF:
 		return formatErr(name, off+int64(n), field, ErrTruncated, "the file ends, %d of %d bytes read", n, len(b))
 	}
-	return fmt.Errorf("blob: %s: %#x: %s: %w", name, off, field, err)
+	return pkg.Errorf("%s: %#x: %s: %w", name, off, field, err)
 }
 
 // loadTable reads what the file says of each of its blobs: number of requests,

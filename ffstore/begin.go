@@ -3,7 +3,6 @@ package ffstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"slices"
 
@@ -129,7 +128,7 @@ func (s *Store) unchanged() error {
 		b = s.rec.Seq
 	}
 	if a != b {
-		return fmt.Errorf("ffstore: %s: commit %d is there, this Store knows %d: somebody else writes to it, open it again: %w: %w", s.dir, a, b, ErrBroken, ErrInUse)
+		return pkg.Errorf("%s: commit %d is there, this Store knows %d: somebody else writes to it, open it again: %w: %w", s.dir, a, b, ErrBroken, ErrInUse)
 	}
 	return nil
 }
@@ -234,7 +233,7 @@ func (inc *Incremental) openFile() (prev *ffformat.Digests, fresh bool, err erro
 		f.File, err = s.o.FS.Create(f.name)
 		fresh, k.named = true, false // also if it was there once
 		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("ffstore: rank %d does not see the directory that rank 0 has made, %s: all ranks must see the directory of a store: %w", s.c.Rank(), slotDir(s.dir, inc.slot), err)
+			err = pkg.Errorf("rank %d does not see the directory that rank 0 has made, %s: all ranks must see the directory of a store: %w", s.c.Rank(), slotDir(s.dir, inc.slot), err)
 		}
 	}
 	if err != nil {

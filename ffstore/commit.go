@@ -2,7 +2,6 @@ package ffstore
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"blobio/comm"
@@ -118,7 +117,7 @@ func (s *Store) replaceRecord(ctx context.Context, rec *record) error {
 	case comm.Done:
 		s.rec = rec
 	case comm.InDoubt:
-		s.err = fmt.Errorf("ffstore: %s: whether commit %d is in force is not known, open the store again: %w: %w", s.dir, rec.Seq, ErrBroken, err)
+		s.err = pkg.Errorf("%s: whether commit %d is in force is not known, open the store again: %w: %w", s.dir, rec.Seq, ErrBroken, err)
 		return s.err
 	}
 	return err

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"fmt"
 	"io/fs"
 	"iter"
 	"path/filepath"
@@ -190,7 +189,7 @@ func (r *record) entry(dir string, id int32) (*entry, error) {
 			}
 		}
 	}
-	return nil, fmt.Errorf("ffstore: %s: checkpoint %d: %w", dir, id, ErrMissing)
+	return nil, pkg.Errorf("%s: checkpoint %d: %w", dir, id, ErrMissing)
 }
 
 // commit replaces the record. After an UnsureError the new one may be

@@ -425,7 +425,7 @@ func (s *Store) List() []Info { return s.rec.list() }
 // ranks then is.
 func (s *Store) Close(ctx context.Context) error {
 	if s.err == nil {
-		s.err = fmt.Errorf("ffstore: closed: %w", ErrBroken)
+		s.err = pkg.Errorf("closed: %w", ErrBroken)
 	}
 	var err error
 	if s.lock != nil {

@@ -70,7 +70,7 @@ func (s *Session) adopt(ctx context.Context) error {
 			newer, err = s.haveFrom(id)
 		}
 		if err := s.agree(ctx, err); err != nil {
-			return fmt.Errorf("scr: index: %w", err)
+			return pkg.Errorf("index: %w", err)
 		}
 		if newer, err = s.flag(ctx, newer); err != nil || newer {
 			return err

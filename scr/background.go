@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"path"
@@ -171,7 +170,7 @@ func (b *background) start(ctx context.Context, d *cachedSet) error {
 		jobs, err = s.beginFlush(ctx, d, prefixdir.Flushing, nil)
 	}
 	if err != nil {
-		return fmt.Errorf("scr: flush of %s: %w", d.Dataset.Name, err)
+		return pkg.Errorf("flush of %s: %w", d.Dataset.Name, err)
 	}
 	s.event(runlog.Entry{Event: runlog.AsyncFlushStart, Dset: runlog.Num(int64(d.ID)), Name: d.Dataset.Name})
 	f := &flight{d: d, began: s.cfg.Clock(), files: map[string]bool{}, done: make(chan struct{})}
@@ -314,12 +313,12 @@ func (b *background) wanted(d *cachedSet, parts [][]byte) error {
 		for key, p := range t.Get("RANK").All() {
 			r, err := strconv.Atoi(key)
 			if err != nil || r < 0 || r >= len(parts) {
-				return fmt.Errorf("scr: %s: %w: rank %q of %d", b.part(d.ID, h), ErrCorrupt, key, len(parts))
+				return pkg.Errorf("%s: %w: rank %q of %d", b.part(d.ID, h), ErrCorrupt, key, len(parts))
 			}
 			if p.Has("ERROR") {
 				msg, _ := p.Str("ERROR")
 				b, _ := hex.DecodeString(msg) // of one that cannot be decoded this is told
-				return fmt.Errorf("scr: rank %d: %w", r, comm.DecodeError(b))
+				return pkg.Errorf("rank %d: %w", r, comm.DecodeError(b))
 			}
 			if parts[r], err = p.Get("MAP").Pack(); err != nil {
 				return err
@@ -328,7 +327,7 @@ func (b *background) wanted(d *cachedSet, parts [][]byte) error {
 	}
 	for r, p := range parts {
 		if p == nil {
-			return fmt.Errorf("scr: %w: no part of rank %d", ErrMissing, r)
+			return pkg.Errorf("%w: no part of rank %d", ErrMissing, r)
 		}
 	}
 	return nil
@@ -438,7 +437,7 @@ func (b *background) wait(ctx context.Context, id int) error {
 			return b.s.agree(ctx, ctx.Err()) // the others wait for this rank
 		}
 		if err := b.s.agree(ctx, f.err); err != nil {
-			errs = append(errs, fmt.Errorf("scr: flush of %s: %w", f.d.Dataset.Name, err))
+			errs = append(errs, pkg.Errorf("flush of %s: %w", f.d.Dataset.Name, err))
 		}
 		b.remove(f)
 	}

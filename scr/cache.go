@@ -50,7 +50,7 @@ func (s *Session) findCached(ctx context.Context) ([]*cachedSet, error) {
 		}
 	}
 	if err := s.agree(ctx, err); err != nil {
-		return nil, fmt.Errorf("scr: catalogue: %w", err)
+		return nil, pkg.Errorf("catalogue: %w", err)
 	}
 	all, err := s.c.Allgather(ctx, mine)
 	if err != nil {
@@ -64,11 +64,11 @@ func (s *Session) findCached(ctx context.Context) ([]*cachedSet, error) {
 		}
 		t, err := kvtree.Unpack(b, nil)
 		if err != nil {
-			return nil, fmt.Errorf("scr: catalogue: %w", err)
+			return nil, pkg.Errorf("catalogue: %w", err)
 		}
 		c, err := cachedir.ParseCatalog(t, s.cindex())
 		if err != nil {
-			return nil, fmt.Errorf("scr: catalogue: %w", err)
+			return nil, pkg.Errorf("catalogue: %w", err)
 		}
 		listed[r] = c
 		for _, e := range c.Entries() {
@@ -278,7 +278,7 @@ func (s *Session) rebuild(ctx context.Context, d *cachedSet) error {
 	if d.Packed {
 		err = s.lostMaps(ctx, d)
 	} else if _, rerr := redset.Recover(ctx, s.c, s.fs, groupPrefix(d.Path, cachedir.MapGroup), &redset.RecoverOptions{Sure: true, Lost: s.damagedMap}); rerr != nil {
-		err = fmt.Errorf("scr: file maps: %w", rerr)
+		err = pkg.Errorf("file maps: %w", rerr)
 	}
 	if err != nil {
 		return err
@@ -300,7 +300,7 @@ func (s *Session) rebuild(ctx context.Context, d *cachedSet) error {
 		}
 		rep, err := redset.Recover(ctx, s.c, s.fs, groupPrefix(d.Path, cachedir.DataGroup), nil)
 		if err != nil {
-			return fmt.Errorf("scr: files: %w", err)
+			return pkg.Errorf("files: %w", err)
 		}
 		if n := len(rep.Rebuilt); n > 0 {
 			s.log.Info("scr: rebuilt", "dataset", d.Dataset.Name, "rank", s.c.Rank(), "files", n, "corrupt", len(rep.Corrupt))
@@ -351,13 +351,13 @@ func (s *Session) checkFiles(d *cachedSet, sums bool) error {
 		st, err := fsys.Stat(f.Name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return fmt.Errorf("scr: %s: %w", f.Name, ErrMissing)
+			return pkg.Errorf("%s: %w", f.Name, ErrMissing)
 		case err != nil:
 			return err
 		case st.Size() != f.Meta.Size:
-			return fmt.Errorf("scr: %s: %w: %d bytes, the file map says %d", f.Name, ErrCorrupt, st.Size(), f.Meta.Size)
+			return pkg.Errorf("%s: %w: %d bytes, the file map says %d", f.Name, ErrCorrupt, st.Size(), f.Meta.Size)
 		case !f.Meta.Complete:
-			return fmt.Errorf("scr: %s: %w: not complete", f.Name, ErrMissing)
+			return pkg.Errorf("%s: %w: not complete", f.Name, ErrMissing)
 		}
 		if !sums || !f.Meta.HasCRC {
 			continue
@@ -367,7 +367,7 @@ func (s *Session) checkFiles(d *cachedSet, sums bool) error {
 			return err
 		}
 		if crc != f.Meta.CRC {
-			return fmt.Errorf("scr: %s: %w: CRC-32 %#x, the file map says %#x", f.Name, ErrChecksum, crc, f.Meta.CRC)
+			return pkg.Errorf("%s: %w: CRC-32 %#x, the file map says %#x", f.Name, ErrChecksum, crc, f.Meta.CRC)
 		}
 	}
 	return nil

@@ -110,7 +110,7 @@ func (s *Session) makeDir(l *level, dir string) error {
 		return nil
 	}
 	if err := durable.MkdirAll(s.fs, cachedir.MetaDir(dir), true); err != nil {
-		return fmt.Errorf("scr: cache: %w", err)
+		return pkg.Errorf("cache: %w", err)
 	}
 	return vfs.SyncParent(s.fs, cachedir.MetaDir(dir))
 }

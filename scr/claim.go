@@ -2,7 +2,6 @@ package scr
 
 import (
 	"context"
-	"fmt"
 	"path"
 
 	"blobio/internal/vfs"
@@ -21,7 +20,7 @@ func (s *Session) claim(w *writing, abs string, take bool) error {
 	}
 	if w.claims == nil {
 		if w.claims, err = s.prefix.Claims(w.ds); err != nil {
-			return fmt.Errorf("scr: %w", err)
+			return pkg.Errorf("%w", err)
 		}
 	}
 	if !take {
@@ -30,7 +29,7 @@ func (s *Session) claim(w *writing, abs string, take bool) error {
 		err = s.take(context.Background(), w.claims, w.ds, rel)
 	}
 	if err != nil {
-		return fmt.Errorf("scr: %w", err)
+		return pkg.Errorf("%w", err)
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 
@@ -107,7 +106,7 @@ func (s *Session) seal(ctx context.Context, w *writing, valid bool) error {
 		m, err := vfs.MetaOf(s.fileFS(w.cachedSet), f.Name)
 		if err != nil {
 			if mine == nil {
-				mine = fmt.Errorf("scr: dataset %s: %s: %w", w.ds.Name, f.Meta.Orig, err)
+				mine = pkg.Errorf("dataset %s: %s: %w", w.ds.Name, f.Meta.Orig, err)
 			}
 			continue
 		}
@@ -182,7 +181,7 @@ func (s *Session) sameContent(ctx context.Context, w *writing) error {
 	for _, f := range w.maps.Files() {
 		h := xxh3.HashString(path.Join(f.Meta.Path, f.Meta.Name))
 		if r, ok := other[h]; ok && err == nil {
-			err = fmt.Errorf("scr: dataset %s: %s: %w: ranks %d and %d have written different bytes to it", w.ds.Name, f.Meta.Orig, ErrUsage, first[h].rank, r)
+			err = pkg.Errorf("dataset %s: %s: %w: ranks %d and %d have written different bytes to it", w.ds.Name, f.Meta.Orig, ErrUsage, first[h].rank, r)
 		}
 	}
 	return s.agree(ctx, err)

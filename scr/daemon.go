@@ -76,14 +76,14 @@ func (s *Session) byDaemon(ctx context.Context, jobs []transfer.Job) (res []tran
 			}
 			found++
 			if it.Error != "" {
-				return nil, fmt.Errorf("scr: transfer process: %s: %s", it.Src, it.Error)
+				return nil, pkg.Errorf("transfer process: %s: %s", it.Src, it.Error)
 			}
 			// The checksum is there once the copy is; of a file without bytes nothing else tells.
 			if !it.HasCRC || it.Written < it.Size || it.Size == 0 && !f.Done {
 				continue
 			}
 			if jobs[i].HasCRC && it.CRC != jobs[i].CRC {
-				return nil, fmt.Errorf("scr: %s: %w: CRC-32 %#x, want %#x", it.Src, ErrChecksum, it.CRC, jobs[i].CRC)
+				return nil, pkg.Errorf("%s: %w: CRC-32 %#x, want %#x", it.Src, ErrChecksum, it.CRC, jobs[i].CRC)
 			}
 			st, err := s.cfg.FS.Stat(it.Dst)
 			if err != nil {
@@ -99,7 +99,7 @@ func (s *Session) byDaemon(ctx context.Context, jobs []transfer.Job) (res []tran
 			left--
 		}
 		if found < len(mine) {
-			return nil, fmt.Errorf("scr: %s: %w: somebody took files of this flush out", name, ErrMissing)
+			return nil, pkg.Errorf("%s: %w: somebody took files of this flush out", name, ErrMissing)
 		}
 	}
 	return res, nil
@@ -132,7 +132,7 @@ func (s *Session) pulse(name string, lock kvtree.LockKind) func(f *transfer.File
 		case held:
 			alive = now
 		case now.Sub(alive) >= s.cfg.DaemonWait:
-			return fmt.Errorf("scr: %s: %w: nobody serves it for %v; start blobio scr transfer %s on %s", name, ErrNoDaemon, s.cfg.DaemonWait, path.Dir(name), s.cfg.Node)
+			return pkg.Errorf("%s: %w: nobody serves it for %v; start blobio scr transfer %s on %s", name, ErrNoDaemon, s.cfg.DaemonWait, path.Dir(name), s.cfg.Node)
 		}
 		return nil
 	}

@@ -2,7 +2,6 @@ package scr
 
 import (
 	"context"
-	"fmt"
 	"path"
 	"strconv"
 	"strings"
@@ -35,7 +34,7 @@ func (s *Session) Start(ctx context.Context, name string, flags Flags) error {
 	}
 	var err error
 	if flags == 0 || flags&^(Checkpoint|Output) != 0 {
-		err = fmt.Errorf("scr: %w: flags %d", ErrUsage, flags)
+		err = pkg.Errorf("%w: flags %d", ErrUsage, flags)
 	}
 	if err = s.agree(ctx, err); err != nil {
 		return err
@@ -106,11 +105,11 @@ func (s *Session) sameName(ctx context.Context, name string, flags Flags) error 
 	}
 	switch {
 	case len(b) == 0 || string(b[1:]) != name || b[0] != byte(flags):
-		err = fmt.Errorf("scr: %w: dataset %q here, %q on rank 0", ErrUsage, name, b[1:])
+		err = pkg.Errorf("%w: dataset %q here, %q on rank 0", ErrUsage, name, b[1:])
 	case path.IsAbs(name) || path.Clean(name) != name || name == "." || name == ".." || strings.HasPrefix(name, "../") || len(name) > 1023 || hasControl(name):
-		err = fmt.Errorf("scr: %w: %q is no name of a dataset", ErrUsage, name)
+		err = pkg.Errorf("%w: %q is no name of a dataset", ErrUsage, name)
 	case s.find(name) != nil && s.find(name).usable:
-		err = fmt.Errorf("scr: %w: dataset %q is in the cache", ErrUsage, name)
+		err = pkg.Errorf("%w: dataset %q is in the cache", ErrUsage, name)
 	}
 	return s.agree(ctx, err)
 }
@@ -141,7 +140,7 @@ func (s *Session) begin(ctx context.Context, ds record.Dataset, lv int, bypass b
 	}
 	err = s.list(func(c *cachedir.Catalog) { c.Put(d.Cached) })
 	if err := s.agree(ctx, err); err != nil {
-		return nil, fmt.Errorf("scr: catalogue: %w", err)
+		return nil, pkg.Errorf("catalogue: %w", err)
 	}
 	err = s.makeDir(l, d.Path)
 	if err := s.agree(ctx, err); err != nil {

@@ -34,7 +34,7 @@ func (s *Session) distribute(ctx context.Context, d *cachedSet) error {
 		ranks = max(ranks, h.world)
 	}
 	if ranks == 0 {
-		return fmt.Errorf("scr: dataset %s: %w: no node has a file of it", d.Dataset.Name, ErrMissing)
+		return pkg.Errorf("dataset %s: %w: no node has a file of it", d.Dataset.Name, ErrMissing)
 	}
 	if ranks != s.c.Size() {
 		return &ranksError{ranks, s.c.Size()}
@@ -44,7 +44,7 @@ func (s *Session) distribute(ctx context.Context, d *cachedSet) error {
 	}
 	moves := plan(held, l.devices)
 	if err := collide(held, moves, l.devices); err != nil {
-		return fmt.Errorf("scr: dataset %s: %w", d.Dataset.Name, err)
+		return pkg.Errorf("dataset %s: %w", d.Dataset.Name, err)
 	}
 	for _, round := range moves {
 		err := s.moveRound(ctx, d, round)

@@ -2,7 +2,6 @@ package scr
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 
 	"blobio/scr/prefixdir"
@@ -27,7 +26,7 @@ func (s *Session) Current(ctx context.Context, name string) error {
 				if id != 0 {
 					return nil
 				}
-				return fmt.Errorf("scr: dataset %q: %w", name, ErrMissing)
+				return pkg.Errorf("dataset %q: %w", name, ErrMissing)
 			}
 			id = e.ID
 			if !e.Failed.IsZero() {
@@ -93,7 +92,7 @@ func (s *Session) Delete(ctx context.Context, name string) error {
 			if _, ok := x.Entry(name); ok {
 				err = s.prefix.Delete(ctx, name)
 			} else if d == nil {
-				err = fmt.Errorf("scr: dataset %q: %w", name, ErrMissing)
+				err = pkg.Errorf("dataset %q: %w", name, ErrMissing)
 			}
 		}
 	}

@@ -81,7 +81,7 @@ func (s State) String() string {
 // need is an error unless the session is in the wanted state.
 func (s *Session) need(call string, want State) error {
 	if s.off {
-		return fmt.Errorf("scr: %s: %w", call, ErrDisabled)
+		return pkg.Errorf("%s: %w", call, ErrDisabled)
 	}
 	if s.state == want {
 		return nil

@@ -63,7 +63,7 @@ func (s *Session) fetchFiles(ctx context.Context, e prefixdir.Entry) (*offer, er
 			return err
 		}
 		if ds = sum.Dataset; !sum.Complete || ds.ID == 0 {
-			return fmt.Errorf("scr: %s: %w: the summary says it is not complete", e.Name, ErrMissing)
+			return pkg.Errorf("%s: %w: the summary says it is not complete", e.Name, ErrMissing)
 		}
 		if m, err = s.prefix.ReadMap(place); err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
@@ -215,13 +215,13 @@ func (s *Session) verifyInPlace(ctx context.Context, p *inPlace) error {
 			crc, size, err := sumFile(s.cfg.FS, path.Join(p.at.Data, f.Path))
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
-				bad = fmt.Errorf("scr: %s: %w", f.Path, ErrMissing)
+				bad = pkg.Errorf("%s: %w", f.Path, ErrMissing)
 			case err != nil:
 				bad = err
 			case f.HasSize && size != f.Size:
-				bad = fmt.Errorf("scr: %s: %w: %d bytes, the map says %d", f.Path, ErrCorrupt, size, f.Size)
+				bad = pkg.Errorf("%s: %w: %d bytes, the map says %d", f.Path, ErrCorrupt, size, f.Size)
 			case f.HasCRC && crc != f.CRC:
-				bad = fmt.Errorf("scr: %s: %w: CRC-32 %#x, the map says %#x", f.Path, ErrChecksum, crc, f.CRC)
+				bad = pkg.Errorf("%s: %w: CRC-32 %#x, the map says %#x", f.Path, ErrChecksum, crc, f.CRC)
 			}
 		}
 	}

@@ -3,7 +3,6 @@ package scr
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 
 	"blobio/internal/fault"
@@ -38,7 +37,7 @@ func (s *Session) Flush(ctx context.Context, name string) error {
 	d := s.find(name)
 	var err error
 	if d == nil || !d.usable {
-		err = fmt.Errorf("scr: dataset %q is not in the cache: %w", name, ErrMissing)
+		err = pkg.Errorf("dataset %q is not in the cache: %w", name, ErrMissing)
 	}
 	if err := s.agree(ctx, err); err != nil {
 		return err
@@ -122,7 +121,7 @@ func (s *Session) flushSync(ctx context.Context, d *cachedSet) error {
 	err = s.flushFiles(ctx, d)
 	s.logFlush(d.Dataset, d.Path, err == nil, false, began)
 	if err != nil {
-		return fmt.Errorf("scr: flush of %s: %w", d.Dataset.Name, err)
+		return pkg.Errorf("flush of %s: %w", d.Dataset.Name, err)
 	}
 	delete(s.async.failed, d.Dataset.Name)
 	return s.step("flushed")

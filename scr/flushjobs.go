@@ -192,7 +192,7 @@ func (s *Session) copyOut(ctx context.Context, d *cachedSet, jobs []transfer.Job
 // relative is the name of a file as the map has it.
 func (s *Session) relative(name string) (string, error) {
 	if !spath.IsChild(s.p.prefix, name) {
-		return "", fmt.Errorf("scr: %s: %w %s", name, ErrOutside, s.p.prefix)
+		return "", pkg.Errorf("%s: %w %s", name, ErrOutside, s.p.prefix)
 	}
 	return spath.Relative(s.p.prefix, name)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"path"
@@ -50,7 +49,7 @@ func (s *Session) held(ctx context.Context, d *cachedSet, l *level) ([]holding, 
 		}
 	}
 	if err := s.agree(ctx, err); err != nil {
-		return nil, fmt.Errorf("scr: cache: %w", err)
+		return nil, pkg.Errorf("cache: %w", err)
 	}
 	parts, err := s.c.Allgather(ctx, mine)
 	if err != nil {
@@ -92,7 +91,7 @@ func (s *Session) distinct(ctx context.Context, d *cachedSet) error {
 		for ; len(b) >= 8; b = b[8:] {
 			n := binary.BigEndian.Uint64(b)
 			if seen[n] {
-				err = fmt.Errorf("scr: dataset %s: %w: files of ranks that are on one node now have one name in the cache", d.Dataset.Name, ErrCorrupt)
+				err = pkg.Errorf("dataset %s: %w: files of ranks that are on one node now have one name in the cache", d.Dataset.Name, ErrCorrupt)
 			}
 			seen[n] = true
 		}

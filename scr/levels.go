@@ -43,13 +43,13 @@ func (s *Session) formLevels(ctx context.Context) error {
 		return nil
 	}()
 	if err := s.agree(ctx, err); err != nil {
-		return fmt.Errorf("scr: descriptors: %w", err)
+		return pkg.Errorf("descriptors: %w", err)
 	}
 	for _, d := range desc {
 		l := level{Descriptor: d}
 		if d.Enabled {
 			if err := s.formLevel(ctx, &l, stores[path.Clean(d.Store)], groups); err != nil {
-				return fmt.Errorf("scr: descriptor %d: %w", d.Index, err)
+				return pkg.Errorf("descriptor %d: %w", d.Index, err)
 			}
 		}
 		s.levels = append(s.levels, l)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 	"strconv"
@@ -60,7 +59,7 @@ func (s *Session) pack(ctx context.Context, d *cachedSet, e cachedir.Cached) err
 	l := &s.levels[d.level]
 	got, err := s.copies(ctx, l, d.maps)
 	if err != nil {
-		return fmt.Errorf("scr: file maps: %w", err)
+		return pkg.Errorf("file maps: %w", err)
 	}
 	copies, err := parseMaps(got)
 	var t *kvtree.Tree
@@ -72,7 +71,7 @@ func (s *Session) pack(ctx context.Context, d *cachedSet, e cachedir.Cached) err
 		b, err = t.Pack()
 	}
 	if err := s.agree(ctx, err); err != nil {
-		return fmt.Errorf("scr: metadata: %w", err)
+		return pkg.Errorf("metadata: %w", err)
 	}
 	parts, err := l.dc.Gather(ctx, 0, b)
 	if err != nil {
@@ -160,7 +159,7 @@ func (s *Session) unpack(ctx context.Context, d *cachedSet) error {
 		}
 	}
 	if err := s.agree(ctx, err); err != nil {
-		return fmt.Errorf("scr: cache: %w", err)
+		return pkg.Errorf("cache: %w", err)
 	}
 	if b, err = l.dc.Bcast(ctx, 0, b); err != nil {
 		return err
@@ -221,7 +220,7 @@ func (s *Session) lostMaps(ctx context.Context, d *cachedSet) error {
 		return err
 	}
 	if have[0] == 0 {
-		err = fmt.Errorf("scr: file map of rank %d: %w: no neighbour has a copy", s.c.Rank(), ErrMissing)
+		err = pkg.Errorf("file map of rank %d: %w: no neighbour has a copy", s.c.Rank(), ErrMissing)
 		maps, perr := parseMaps(got)
 		if perr != nil {
 			err = perr

@@ -39,12 +39,12 @@ func (s *Session) protect(ctx context.Context, d *cachedSet, ds record.Dataset) 
 			}
 		}
 	} else if err := s.sumBypassed(ctx, d); err != nil {
-		return fmt.Errorf("scr: %w", err)
+		return pkg.Errorf("%w", err)
 	}
 	name := cachedir.FilemapName(d.Path, s.c.Rank())
 	err := d.maps.Write(s.fs, name)
 	if err := s.agree(ctx, err); err != nil {
-		return fmt.Errorf("scr: file map: %w", err)
+		return pkg.Errorf("file map: %w", err)
 	}
 	if d.Packed {
 		return s.pack(ctx, d, entry)
@@ -79,10 +79,10 @@ func (s *Session) encode(ctx context.Context, l *level, e cachedir.Cached, group
 		err = cachedir.WriteState(s.fs, e.Path, group, cachedir.StateCorrupt)
 	}
 	if err := s.agree(ctx, err); err != nil {
-		return fmt.Errorf("scr: redundancy: %w", err)
+		return pkg.Errorf("redundancy: %w", err)
 	}
 	if err := l.set.Encode(ctx, s.fs, names, groupPrefix(e.Path, group)); err != nil {
-		return fmt.Errorf("scr: redundancy: %w", err)
+		return pkg.Errorf("redundancy: %w", err)
 	}
 	return s.sealGroup(ctx, l, e, group, names)
 }

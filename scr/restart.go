@@ -3,7 +3,6 @@ package scr
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path"
 	"strconv"
 	"strings"
@@ -120,7 +119,7 @@ func (s *Session) candidate(ctx context.Context, d *cachedSet, tried map[string]
 		e, found, err = s.choose(ctx, d, tried, below)
 	}
 	if err := s.agree(ctx, err); err != nil {
-		return e, false, fmt.Errorf("scr: index: %w", err)
+		return e, false, pkg.Errorf("index: %w", err)
 	}
 	if found, err = s.flag(ctx, found); err != nil || !found {
 		return e, false, err

@@ -2,7 +2,6 @@ package scr
 
 import (
 	"context"
-	"fmt"
 	"path"
 
 	"blobio/scr/cachedir"
@@ -31,7 +30,7 @@ func (s *Session) makeRoom(ctx context.Context, l *level) error {
 		if victim.usable && victim.Dataset.Output {
 			// Its flush failed, or the run died before it. It is wanted, and here is the only copy.
 			if err := s.flushSync(ctx, victim); err != nil {
-				return fmt.Errorf("scr: no room in %s: output is in the caches alone: %w", l.dir, err)
+				return pkg.Errorf("no room in %s: output is in the caches alone: %w", l.dir, err)
 			}
 		}
 		if err := s.drop(ctx, victim); err != nil {
@@ -84,7 +83,7 @@ func (s *Session) drop(ctx context.Context, d *cachedSet) error {
 	d.usable = false // also if it can be deleted in part only
 	err := s.removeDir(&s.levels[d.level], d.Path)
 	if err := s.agree(ctx, err); err != nil {
-		return fmt.Errorf("scr: delete %s: %w", d.Path, err)
+		return pkg.Errorf("delete %s: %w", d.Path, err)
 	}
 	err = s.list(func(c *cachedir.Catalog) { c.Remove(d.ID) })
 	if err == nil {

@@ -35,7 +35,7 @@ import (
 func (s *Session) Route(name string) (string, error) {
 	switch {
 	case s.off:
-		return "", fmt.Errorf("scr: Route: %w", ErrDisabled)
+		return "", pkg.Errorf("Route: %w", ErrDisabled)
 	case s.state == Writing:
 		return s.routeWrite(name)
 	case s.state == Restoring:
@@ -47,7 +47,7 @@ func (s *Session) Route(name string) (string, error) {
 // absolute is the absolute, clean form of a name of the application, below the prefix directory.
 func (s *Session) absolute(name string) (string, error) {
 	if name == "" || len(name) > 4095 {
-		return "", fmt.Errorf("scr: %w: file name of %d bytes", ErrUsage, len(name))
+		return "", pkg.Errorf("%w: file name of %d bytes", ErrUsage, len(name))
 	}
 	abs := filepath.ToSlash(name)
 	if !path.IsAbs(abs) && !filepath.IsAbs(name) {
@@ -59,17 +59,17 @@ func (s *Session) absolute(name string) (string, error) {
 		// The way there may lead through links.
 		ok, err := spath.Inside(s.p.prefix, abs)
 		if err != nil {
-			return "", fmt.Errorf("scr: %w", err)
+			return "", pkg.Errorf("%w", err)
 		}
 		if ok {
-			return "", fmt.Errorf("scr: %s: %w %s by that name: links lead there", name, ErrOutside, s.p.prefix)
+			return "", pkg.Errorf("%s: %w %s by that name: links lead there", name, ErrOutside, s.p.prefix)
 		}
 	}
 	if in && spath.IsChild(s.prefix.File(""), abs) {
 		in = false
 	}
 	if !in {
-		return "", fmt.Errorf("scr: %s: %w %s", name, ErrOutside, s.p.prefix)
+		return "", pkg.Errorf("%s: %w %s", name, ErrOutside, s.p.prefix)
 	}
 	return abs, nil
 }
@@ -89,7 +89,7 @@ func (s *Session) routeWrite(name string) (string, error) {
 	at := abs
 	if w.Bypass {
 		if err := durable.MkdirAll(s.cfg.FS, path.Dir(abs), true); err != nil {
-			return "", fmt.Errorf("scr: %w", err)
+			return "", pkg.Errorf("%w", err)
 		}
 		if _, err := vfs.Lstat(s.cfg.FS, abs); err == nil {
 			w.older[abs] = true
@@ -106,7 +106,7 @@ func (s *Session) routeWrite(name string) (string, error) {
 	// On disk before the file is: what is in the map may exist, and what is not in it does not.
 	if err := w.maps.Write(s.fs, cachedir.FilemapName(w.Path, s.c.Rank())); err != nil {
 		w.maps.Remove(at)
-		return "", fmt.Errorf("scr: file map: %w", err)
+		return "", pkg.Errorf("file map: %w", err)
 	}
 	w.byOrig[abs] = at
 	return s.real(w.cachedSet, at), nil
@@ -127,7 +127,7 @@ func (s *Session) cacheName(w *writing, abs string) (string, error) {
 	l := &s.levels[w.level]
 	base := path.Base(abs)
 	if len(base) > maxBase {
-		return "", fmt.Errorf("scr: cache: %w: the name of the file has %d bytes, want at most %d; it begins with %.80q", ErrUsage, len(base), maxBase, base)
+		return "", pkg.Errorf("cache: %w: the name of the file has %d bytes, want at most %d; it begins with %.80q", ErrUsage, len(base), maxBase, base)
 	}
 	at := path.Join(w.Path, base)
 	_, taken := w.maps.File(at)
@@ -144,17 +144,17 @@ func (s *Session) cacheName(w *writing, abs string) (string, error) {
 		case errors.Is(err, fs.ErrExist):
 			free = false
 		default:
-			return "", fmt.Errorf("scr: cache: %w", err)
+			return "", pkg.Errorf("cache: %w", err)
 		}
 	}
 	if free {
 		return at, nil
 	}
 	if at = s.ownName(w, base); at == "" {
-		return "", fmt.Errorf("scr: cache: %w: too many files %s", ErrUsage, base)
+		return "", pkg.Errorf("cache: %w: too many files %s", ErrUsage, base)
 	}
 	if err := durable.MkdirAll(s.fs, path.Dir(at), true); err != nil {
-		return "", fmt.Errorf("scr: cache: %w", err)
+		return "", pkg.Errorf("cache: %w", err)
 	}
 	return at, nil
 }
@@ -214,18 +214,18 @@ func (s *Session) apart(ctx context.Context, w *writing, moved bool) error {
 func (s *Session) rename(w *writing, f cachedir.MapFile, moved bool) error {
 	old := f.Name
 	if f.Name = s.ownName(w, path.Base(old)); f.Name == "" {
-		return fmt.Errorf("scr: cache: %w: too many files %s", ErrUsage, path.Base(old))
+		return pkg.Errorf("cache: %w: too many files %s", ErrUsage, path.Base(old))
 	}
 	if err := durable.MkdirAll(s.fs, path.Dir(f.Name), true); err != nil {
-		return fmt.Errorf("scr: cache: %w", err)
+		return pkg.Errorf("cache: %w", err)
 	}
 	w.maps.Put(f)
 	if moved {
 		if err := w.maps.Write(s.fs, cachedir.FilemapName(w.Path, s.c.Rank())); err != nil {
-			return fmt.Errorf("scr: file map: %w", err)
+			return pkg.Errorf("file map: %w", err)
 		}
 		if err := s.fs.Rename(old, f.Name); err != nil {
-			return fmt.Errorf("scr: cache: %w", err)
+			return pkg.Errorf("cache: %w", err)
 		}
 	}
 	w.maps.Remove(old)

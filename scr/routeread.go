@@ -2,7 +2,6 @@ package scr
 
 import (
 	"context"
-	"fmt"
 	"path"
 	"path/filepath"
 
@@ -40,10 +39,10 @@ func (s *Session) routeRead(name string) (string, error) {
 		found = base
 	}
 	if found == "" {
-		return "", fmt.Errorf("scr: checkpoint %s has no file %s of rank %d: %w", r.Name, name, s.c.Rank(), ErrMissing)
+		return "", pkg.Errorf("checkpoint %s has no file %s of rank %d: %w", r.Name, name, s.c.Rank(), ErrMissing)
 	}
 	if _, err := s.fileFS(r.set).Stat(found); err != nil {
-		return "", fmt.Errorf("scr: checkpoint %s: %w", r.Name, err)
+		return "", pkg.Errorf("checkpoint %s: %w", r.Name, err)
 	}
 	return s.real(r.set, found), nil
 }
@@ -112,12 +111,12 @@ func (s *Session) routeInPlace(r *restoring, abs string) (string, error) {
 	}
 	_, f, ok := p.m.Owner(rel)
 	if !ok {
-		return "", fmt.Errorf("scr: checkpoint %s has no file %s: %w", r.Name, abs, ErrMissing)
+		return "", pkg.Errorf("checkpoint %s has no file %s: %w", r.Name, abs, ErrMissing)
 	}
 	if f.Zstd == 0 && f.Segments == nil {
 		at := path.Join(p.at.Data, f.Path)
 		if _, err := s.cfg.FS.Stat(at); err != nil {
-			return "", fmt.Errorf("scr: checkpoint %s: %w", r.Name, err)
+			return "", pkg.Errorf("checkpoint %s: %w", r.Name, err)
 		}
 		return at, nil
 	}
@@ -127,7 +126,7 @@ func (s *Session) routeInPlace(r *restoring, abs string) (string, error) {
 		return "", err
 	}
 	if _, err := e.Copy(context.Background(), fetchJob(p.at, f, at)); err != nil {
-		return "", fmt.Errorf("scr: checkpoint %s: %w", r.Name, err)
+		return "", pkg.Errorf("checkpoint %s: %w", r.Name, err)
 	}
 	return s.bind.Real(at), nil
 }

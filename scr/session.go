@@ -92,7 +92,7 @@ func Open(ctx context.Context, c comm.Comm, cfg *Config) (*Session, error) {
 
 func (s *Session) open(ctx context.Context) (err error) {
 	if s.set, s.p, err = loadParams(ctx, s.c, &s.cfg); err != nil {
-		return fmt.Errorf("scr: parameters: %w", err)
+		return pkg.Errorf("parameters: %w", err)
 	}
 	if !s.p.enable {
 		s.off = true
@@ -181,7 +181,7 @@ func (s *Session) prepare(ctx context.Context) error {
 		return s.stopDaemon(ctx)
 	}()
 	if err := s.agree(ctx, err); err != nil {
-		return fmt.Errorf("scr: open: %w", err)
+		return pkg.Errorf("open: %w", err)
 	}
 	unlocked, err := s.flag(ctx, s.prefix.Lock == kvtree.NoLock)
 	if err != nil {
@@ -246,7 +246,7 @@ func (s *Session) loadIDs(ctx context.Context) error {
 	}
 	v[0], v[1] = max(v[0], int64(s.ids.set)), max(v[1], int64(s.ids.ckpt))
 	if err := s.agree(ctx, err); err != nil {
-		return fmt.Errorf("scr: index: %w", err)
+		return pkg.Errorf("index: %w", err)
 	}
 	out, err := s.c.AllreduceInt64(ctx, v[:], comm.Max)
 	if err != nil {
@@ -270,7 +270,7 @@ func (s *Session) unanimous(ctx context.Context, valid bool, what string) (verdi
 	if err != nil || v[0] == int64(s.c.Size()) {
 		return nil, err
 	}
-	return fmt.Errorf("scr: %s: %w: rank %d", what, ErrInvalid, v[0]), nil
+	return pkg.Errorf("%s: %w: rank %d", what, ErrInvalid, v[0]), nil
 }
 
 // any is a collective: whether some rank says so. What the ranks do after an error they decide by it, and not by the

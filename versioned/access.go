@@ -3,7 +3,6 @@ package versioned
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 
 	"blobio/comm"
 )
@@ -57,7 +56,7 @@ func (a *Array) GetBytesAt(ctx context.Context, version int64, lo, hi []int64, d
 func (c *catalog) get(ctx context.Context, rec *record, version int64, lo, hi []int64, dst []byte, verify bool) error {
 	v, ok := rec.version(version)
 	if !ok {
-		return fmt.Errorf("versioned: array %s: version %d: %w", rec.Spec.Name, version, ErrNoVersion)
+		return pkg.Errorf("array %s: version %d: %w", rec.Spec.Name, version, ErrNoVersion)
 	}
 	if err := checkBox(rec.Spec.Name, v.Shape, lo, hi, int64(len(dst))/c.size); err != nil {
 		return err
@@ -68,7 +67,7 @@ func (c *catalog) get(ctx context.Context, rec *record, version int64, lo, hi []
 		})
 		now := c.record()
 		if _, ok = now.version(version); !ok { // then what was read may be of its remains
-			return fmt.Errorf("versioned: array %s: version %d was dropped while it was read: %w", rec.Spec.Name, version, ErrNoVersion)
+			return pkg.Errorf("array %s: version %d was dropped while it was read: %w", rec.Spec.Name, version, ErrNoVersion)
 		}
 		if err == nil || now.Seq == rec.Seq || ctx.Err() != nil {
 			return err

@@ -101,7 +101,7 @@ func Open(ctx context.Context, c comm.Comm, st *Store, name string, o *Options) 
 // theirs. It is collective.
 func OpenAt(ctx context.Context, c comm.Comm, st *Store, name string, version int64, o *Options) (*Array, error) {
 	if version < 0 { // on all ranks
-		return nil, comm.Agree(ctx, c, fmt.Errorf("versioned: array %s: version %d: %w", name, version, ErrNoVersion))
+		return nil, comm.Agree(ctx, c, pkg.Errorf("array %s: version %d: %w", name, version, ErrNoVersion))
 	}
 	return open(ctx, c, st, name, version, o)
 }
@@ -154,7 +154,7 @@ func (a *Array) start(ctx context.Context, st *Store, create bool, at int64) err
 		}
 		v, ok := rec.version(at)
 		if !ok {
-			return fmt.Errorf("versioned: array %s: version %d: %w", sp.Name, at, ErrNoVersion)
+			return pkg.Errorf("array %s: version %d: %w", sp.Name, at, ErrNoVersion)
 		}
 		a.shape = slices.Clone(v.Shape)
 		return nil
@@ -294,6 +294,6 @@ func (a *Array) Close(ctx context.Context) error {
 	if a.first {
 		a.cat.close()
 	}
-	a.broken = fmt.Errorf("versioned: array %s is closed: %w", a.spec.Name, ErrUsage)
+	a.broken = pkg.Errorf("array %s is closed: %w", a.spec.Name, ErrUsage)
 	return err
 }

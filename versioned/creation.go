@@ -66,7 +66,7 @@ func (h *Hierarchy) begun(ctx context.Context, st *Store, global Spec, levels []
 		return nil, err
 	}
 	exist := func(format string, args ...any) error { // on all ranks
-		return comm.Agree(ctx, h.c, fmt.Errorf("versioned: hierarchy %s: %s: %w", h.spec.Name, fmt.Sprintf(format, args...), ErrExist))
+		return comm.Agree(ctx, h.c, pkg.Errorf("hierarchy %s: %s: %w", h.spec.Name, fmt.Sprintf(format, args...), ErrExist))
 	}
 	if g != nil && !g.empty() {
 		return nil, exist("it has snapshots")

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -145,7 +144,7 @@ func (a *Array) createAnew(name string) (vfs.File, error) {
 	}
 	rec, rerr := readRecord(fsys, a.store.dir)
 	if rerr == nil && slices.ContainsFunc(rec.Files, func(f fileInfo) bool { return f.Name == filepath.Base(name) }) {
-		return nil, fmt.Errorf("versioned: array %s: another program has committed %s: %w", a.spec.Name, name, ErrConflict)
+		return nil, pkg.Errorf("array %s: another program has committed %s: %w", a.spec.Name, name, ErrConflict)
 	}
 	if rerr != nil && !errors.Is(rerr, ErrMissing) && !a.memory {
 		return nil, errors.Join(err, rerr)

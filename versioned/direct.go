@@ -2,7 +2,6 @@ package versioned
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -29,7 +28,7 @@ const gone = math.MinInt64 / 2
 func (b *block) use(f func(x *reader) error) error {
 	defer b.users.Add(-1)
 	if b.users.Add(1) < 0 {
-		return fmt.Errorf("versioned: it was dropped while it was read: %w", ErrNoVersion)
+		return pkg.Errorf("it was dropped while it was read: %w", ErrNoVersion)
 	}
 	return f(&b.reader)
 }

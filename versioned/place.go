@@ -134,7 +134,7 @@ func (a *Array) loadRecord(ctx context.Context, create bool) (*record, error) {
 		case err == nil && create && a.again && rec.empty():
 			before = rec.Seq
 		case err == nil && create:
-			err = fmt.Errorf("versioned: %s: an array of this name is there: %w", a.store.dir, ErrExist)
+			err = pkg.Errorf("%s: an array of this name is there: %w", a.store.dir, ErrExist)
 		case err == nil:
 			mine, err = rec.encode()
 		case errors.Is(err, ErrMissing) && (create || !a.shared):
@@ -175,7 +175,7 @@ func (a *Array) loadRecord(ctx context.Context, create bool) (*record, error) {
 	if err := comm.Agree(ctx, a.c, lost); err != nil {
 		return nil, err
 	}
-	return nil, fmt.Errorf("versioned: %s: no array of this name: %w", a.store.dir, ErrMissing)
+	return nil, pkg.Errorf("%s: no array of this name: %w", a.store.dir, ErrMissing)
 }
 
 func damaged(err error) bool {
@@ -252,7 +252,7 @@ func (a *Array) writeRecords(ctx context.Context, rec *record, next bool) error 
 				if seq, err := lastSeq(a.store.fs, a.store.dir); err != nil {
 					return err
 				} else if seq >= rec.Seq {
-					return fmt.Errorf("versioned: array %s: commit %d of another program is there: %w", a.spec.Name, seq, ErrConflict)
+					return pkg.Errorf("array %s: commit %d of another program is there: %w", a.spec.Name, seq, ErrConflict)
 				}
 			}
 			return writeRecord(a.store.fs, a.store.dir, b, a.opt.Durability == DurableCommit)
@@ -261,9 +261,9 @@ func (a *Array) writeRecords(ctx context.Context, rec *record, next bool) error 
 	outcome, err := comm.Commit(ctx, a.c, commit)
 	switch {
 	case outcome == comm.InDoubt: // which one counts is known when it is read again
-		a.broken = fmt.Errorf("versioned: array %s: it is not known which version a power loss would leave; open it again: %w: %w", a.spec.Name, err, ErrBroken)
+		a.broken = pkg.Errorf("array %s: it is not known which version a power loss would leave; open it again: %w: %w", a.spec.Name, err, ErrBroken)
 	case errors.Is(err, ErrConflict): // what this one has written is left alone: it may have the name of a file of the other
-		a.broken = fmt.Errorf("versioned: array %s: open it again: %w: %w", a.spec.Name, err, ErrBroken)
+		a.broken = pkg.Errorf("array %s: open it again: %w: %w", a.spec.Name, err, ErrBroken)
 	default:
 		return err
 	}
@@ -316,10 +316,10 @@ func keyFits(rec *record, o *Options) error {
 	}
 	b, err := hex.DecodeString(rec.Key)
 	if c == nil || err != nil || len(b) < nonceLen {
-		return fmt.Errorf("versioned: array %s: %w", rec.Spec.Name, ErrKey)
+		return pkg.Errorf("array %s: %w", rec.Spec.Name, ErrKey)
 	}
 	if _, err := c.Open(nil, b[:nonceLen], b[nonceLen:], nil); err != nil {
-		return fmt.Errorf("versioned: array %s: %w", rec.Spec.Name, ErrKey)
+		return pkg.Errorf("array %s: %w", rec.Spec.Name, ErrKey)
 	}
 	return nil
 }

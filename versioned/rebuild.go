@@ -111,7 +111,7 @@ func (a *Array) rebuildSets(ctx context.Context, rec *record) (int, error) {
 			}
 			owner := slices.IndexFunc(have, func(l map[string]int64) bool { return l[f.Name] == f.Size && f.Size > 0 })
 			if owner < 0 {
-				return 0, fmt.Errorf("versioned: array %s: %s is on no node: %w", rec.Spec.Name, f.Name, ErrMissing)
+				return 0, pkg.Errorf("array %s: %s is on no node: %w", rec.Spec.Name, f.Name, ErrMissing)
 			}
 			if owner == a.lead.Rank() {
 				mine = append(mine, f.Name)
@@ -152,7 +152,7 @@ func (a *Array) recover(ctx context.Context, p *protection) (int, error) {
 	}
 	rep, err := redset.Recover(ctx, c, a.store.fs, filepath.Join(a.store.dir, p.Prefix), &redset.RecoverOptions{Root: a.store.dir})
 	if err != nil {
-		return 0, fmt.Errorf("versioned: array %s: version %d: %w", a.spec.Name, p.Born, err)
+		return 0, pkg.Errorf("array %s: version %d: %w", a.spec.Name, p.Born, err)
 	}
 	n, err := comm.AllreduceOne(ctx, a.lead, btoi(len(rep.Rebuilt) > 0), comm.Max)
 	return int(n), err
@@ -212,7 +212,7 @@ func (a *Array) gather(ctx context.Context, rec *record, p *protection) error {
 			}
 		}
 		if bad != nil {
-			bad = fmt.Errorf("versioned: array %s: version %d: %w", a.spec.Name, p.Born, bad)
+			bad = pkg.Errorf("array %s: version %d: %w", a.spec.Name, p.Born, bad)
 		}
 		bad = errors.Join(bad, clearDir(fsys, tmp))
 	}

@@ -3,7 +3,6 @@ package versioned
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"blobio/comm"
@@ -16,7 +15,7 @@ func (a *Array) Restore(ctx context.Context, version int64) error {
 	v, ok := rec.version(version)
 	bad := a.broken
 	if bad == nil && !ok {
-		bad = fmt.Errorf("versioned: array %s: version %d: %w", a.spec.Name, version, ErrNoVersion)
+		bad = pkg.Errorf("array %s: version %d: %w", a.spec.Name, version, ErrNoVersion)
 	}
 	if err := comm.Agree(ctx, a.c, bad); err != nil {
 		return err
@@ -78,7 +77,7 @@ func (a *Array) bring(ctx context.Context, rec *record, v *verInfo) error {
 			if err := comm.Agree(ctx, a.c, cause); err != nil {
 				return err
 			}
-			return fmt.Errorf("versioned: array %s: version %d: no node has all of it: %w", a.spec.Name, v.Number, ErrMissing) // on all ranks
+			return pkg.Errorf("array %s: version %d: no node has all of it: %w", a.spec.Name, v.Number, ErrMissing) // on all ranks
 		}
 	}
 	return a.win.Fence(ctx)
@@ -89,7 +88,7 @@ func (a *Array) nowhere(rec *record, v *verInfo) error {
 	for i := range rec.Files {
 		f := &rec.Files[i]
 		if f.Gen == v.Gen && f.Node >= a.nodes && f.From <= v.Number && !a.others(rec, f, v.Number) {
-			return fmt.Errorf("versioned: array %s: %s is on no node: %w", a.spec.Name, f.Name, ErrMissing)
+			return pkg.Errorf("array %s: %s is on no node: %w", a.spec.Name, f.Name, ErrMissing)
 		}
 	}
 	return nil

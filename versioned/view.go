@@ -135,7 +135,7 @@ func (v *View) Bytes() (n int64, files int) {
 // read whole and verified.
 func (v *View) Get(ctx context.Context, version int64, lo, hi []int64, dst []byte) error {
 	if v.sealed {
-		return fmt.Errorf("versioned: array %s is encrypted: %w", v.spec.Name, ErrKey)
+		return pkg.Errorf("array %s is encrypted: %w", v.spec.Name, ErrKey)
 	}
 	return v.cat.get(ctx, v.rec, version, lo, hi, dst, true)
 }
@@ -352,7 +352,7 @@ func (v *View) dropped(ctx context.Context, versions []int64) (*record, error) {
 	rec := v.rec.clone()
 	for _, n := range versions {
 		if _, ok := rec.version(n); !ok {
-			return nil, fmt.Errorf("versioned: array %s: version %d: %w", v.spec.Name, n, ErrNoVersion)
+			return nil, pkg.Errorf("array %s: version %d: %w", v.spec.Name, n, ErrNoVersion)
 		}
 		if rec.Versions[len(rec.Versions)-1].Number == n {
 			return nil, usageErr("array %s: version %d is the newest one", v.spec.Name, n)
@@ -433,7 +433,7 @@ func (v *View) Drop(ctx context.Context, versions ...int64) error {
 			return err
 		}
 		if seq >= rec.Seq {
-			return fmt.Errorf("versioned: %s: commit %d of another program is there: %w", d, seq, ErrConflict)
+			return pkg.Errorf("%s: commit %d of another program is there: %w", d, seq, ErrConflict)
 		}
 	}
 	for _, d := range v.dirs {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"blobio/amr"
+	"blobio/internal/fault"
 )
 
 // attributes looks at every attribute of every block.
@@ -197,7 +198,7 @@ func (v *verifier) adapt(out *portion, b *scanned, raw []byte) {
 	t := v.k.tree
 	a, err := DecodeAdapt(raw)
 	if err != nil {
-		msg := err.Error()
+		msg := fault.Text(err)
 		if fe := new(FormatError); errors.As(err, &fe) {
 			msg = fmt.Sprintf("%s: %s (byte %d)", strings.TrimPrefix(fe.Field, field+" "), fe.Msg, fe.Offset)
 		}

@@ -52,7 +52,7 @@ func (st *Store) file(dataset string, rank int) string {
 func (st *Store) Commit(ctx context.Context, name string, flags scr.Flags, parts ...versioned.Part) error {
 	var bad error
 	if name == "" || name != filepath.Base(name) || len(parts) == 0 {
-		bad = fmt.Errorf("levels: %w: name %q, %d versions; want a file name, and at least one", fault.ErrUsage, name, len(parts))
+		bad = pkg.Errorf("%w: name %q, %d versions; want a file name, and at least one", fault.ErrUsage, name, len(parts))
 	}
 	if err := comm.Agree(ctx, st.c, bad); err != nil {
 		return err
