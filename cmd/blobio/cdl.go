@@ -39,7 +39,7 @@ func cdlTitle(path string) string {
 		s = s[:i]
 	}
 	return cdlName(strings.Map(func(r rune) rune { // CDL has no way to write them
-		if !printable(r) {
+		if !strconv.IsPrint(r) || r == '\uFFFD' {
 			return '_'
 		}
 		return r

@@ -12,6 +12,7 @@ import (
 
 	"blobio/blob"
 	"blobio/cdf5"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -149,7 +150,7 @@ func lsDir(ctx context.Context, dir string, sets []*subfile.Set, left []string) 
 			if s.Single && (errors.Is(err, blob.ErrNotFormat) || errors.Is(err, blob.ErrTruncated)) {
 				continue
 			}
-			why := "unreadable: " + packagePrefix.ReplaceAllString(err.Error(), "")
+			why := "unreadable: " + fault.Text(err)
 			if errors.Is(err, blob.ErrNotCommitted) {
 				why = "not committed, " + unfinishedState(s.Base)
 			} else if errors.Is(err, blob.ErrMissing) {

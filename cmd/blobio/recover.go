@@ -12,6 +12,7 @@ import (
 
 	"blobio/amr/cello"
 	"blobio/blob"
+	"blobio/internal/fault"
 	"blobio/subfile"
 )
 
@@ -145,7 +146,7 @@ func recoverOne(ctx context.Context, name string, dry bool) recovered {
 		}
 	}
 	if err != nil {
-		r.Error = packagePrefix.ReplaceAllString(err.Error(), "")
+		r.Error = fault.Text(err)
 	}
 	return r
 }
