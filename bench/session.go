@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"blobio/blob"
+	"blobio/internal/fault"
 )
 
 // Options of Run. The zero value of a field means its default.
@@ -149,7 +150,7 @@ func (s *session) path(name string) string { return filepath.Join(s.dir, name) }
 
 // skip tells what is not in the results, and why.
 func (s *session) skip(what string, err error) {
-	s.res.Skipped = append(s.res.Skipped, fmt.Sprintf("%s: %v", what, err))
+	s.res.Skipped = append(s.res.Skipped, fmt.Sprintf("%s: %s", what, fault.Text(err)))
 	s.Log(fmt.Sprintf("%s: skipped: %v", what, err))
 }
 

@@ -3,7 +3,6 @@ package blob
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"slices"
 
@@ -81,7 +80,7 @@ func Append(ctx context.Context, c comm.Comm, name string, parts []Part, o *Opti
 		err = r.schema.canSum(w.opt.Records)
 	}
 	if err == nil && r.manifest.Ranks != c.Size() {
-		err = fmt.Errorf("blob: %s was written by %d ranks, not by %d: %w", r.base, r.manifest.Ranks, c.Size(), ErrMapMismatch)
+		err = pkg.Errorf("%s was written by %d ranks, not by %d: %w", r.base, r.manifest.Ranks, c.Size(), ErrMapMismatch)
 	}
 	if err = comm.Agree(ctx, c, err); err != nil {
 		return nil, err
@@ -100,9 +99,9 @@ func Append(ctx context.Context, c comm.Comm, name string, parts []Part, o *Opti
 	w.info.prints = printTexts(prints)
 	switch {
 	case w.info.subfiles != len(r.sets[0].parts):
-		err = fmt.Errorf("blob: %s has %d subfiles, this grouping makes %d: %w", r.base, len(r.sets[0].parts), w.info.subfiles, ErrMapMismatch)
+		err = pkg.Errorf("%s has %d subfiles, this grouping makes %d: %w", r.base, len(r.sets[0].parts), w.info.subfiles, ErrMapMismatch)
 	case !slices.Equal(w.info.prints, r.manifest.Maps):
-		err = fmt.Errorf("blob: %s: fingerprints of the maps are %v, those in the manifest %v: %w", r.base, w.info.prints, r.manifest.Maps, ErrMapMismatch)
+		err = pkg.Errorf("%s: fingerprints of the maps are %v, those in the manifest %v: %w", r.base, w.info.prints, r.manifest.Maps, ErrMapMismatch)
 	}
 	if err = comm.Agree(ctx, c, err); err != nil {
 		return nil, err
@@ -130,7 +129,7 @@ func (w *Writer) prepareAppend(ctx context.Context, name string) error {
 		return err
 	}
 	if _, err := subfile.ReadState(o.fs, found.Base); err != nil {
-		return fmt.Errorf("blob: append to %s: %w", name, err)
+		return pkg.Errorf("append to %s: %w", name, err)
 	}
 	m, err := subfile.Recover(o.fs, found.Base, w.ten.by())
 	if err != nil {
@@ -143,7 +142,7 @@ func (w *Writer) prepareAppend(ctx context.Context, name string) error {
 		return err
 	}
 	if m == nil && len(found.Members) == 0 {
-		return fmt.Errorf("blob: append to %s: %w", name, ErrNotCommitted)
+		return pkg.Errorf("append to %s: %w", name, ErrNotCommitted)
 	}
 	if m == nil {
 		w.info.was, err = adopt(ctx, found.Base, o, w.ten)
@@ -169,7 +168,7 @@ func (w *Writer) vacant(set string) error {
 	for i := range w.info.subfiles {
 		name := subfile.Name(set, i)
 		if _, err := w.opt.fs.Stat(name); err == nil {
-			return fmt.Errorf("blob: append to %s: %s is there, which is not of this dataset: %w", w.base, name, ErrExist)
+			return pkg.Errorf("append to %s: %s is there, which is not of this dataset: %w", w.base, name, ErrExist)
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

@@ -3,7 +3,6 @@ package blob
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -96,7 +95,7 @@ type flight struct {
 }
 
 // errStopped is why a flight ends early.
-var errStopped = fmt.Errorf("blob: the flush in the background was stopped: %w", ErrBroken)
+var errStopped = pkg.Errorf("the flush in the background was stopped: %w", ErrBroken)
 
 // launch runs work in the background, which returns how many bytes it wrote to the file; copied bytes are
 // released when it has ended. e.mu is held, and the flight before has landed.

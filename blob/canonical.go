@@ -18,7 +18,7 @@ func (c *conversion) toCanonical(ctx context.Context) (err error) {
 	hdr := c.schema.canonicalHeader(c.o.Version)
 	hdr.NumRecs = c.records
 	if err = hdr.Layout(nil); err != nil {
-		err = fmt.Errorf("blob: convert to %s: %w", c.out, err)
+		err = pkg.Errorf("convert to %s: %w", c.out, err)
 	}
 	var out *durable.Output // of root
 	var temp string
@@ -35,7 +35,7 @@ func (c *conversion) toCanonical(ctx context.Context) (err error) {
 	err = c.fill(ctx, out, string(b), hdr)
 	if err = c.agree(ctx, err); err == nil && c.root() {
 		if err = out.Commit(); err != nil {
-			err = fmt.Errorf("blob: convert: %w", err)
+			err = pkg.Errorf("convert: %w", err)
 		}
 	}
 	return c.agree(ctx, err)
@@ -45,12 +45,12 @@ func (c *conversion) toCanonical(ctx context.Context) (err error) {
 func (c *conversion) begin(ctx context.Context, hdr *cdf5.Header) (*durable.Output, error) {
 	hb, err := hdr.AppendTo(nil, orderOf(true), false)
 	if err != nil {
-		return nil, fmt.Errorf("blob: convert to %s: %w", c.out, err)
+		return nil, pkg.Errorf("convert to %s: %w", c.out, err)
 	}
 	out, err := durable.NewOutput(ctx, c.o.fs, c.out, durable.OutputOptions{Force: c.o.Force, Also: c.free,
 		NoSync: c.o.Durability == DurableNone, NoSyncDir: c.o.Durability != DurableCommit})
 	if err != nil {
-		return nil, fmt.Errorf("blob: convert: %w", err)
+		return nil, pkg.Errorf("convert: %w", err)
 	}
 	f, size := out.File(), hdr.FileSize(c.records)
 	if err = f.Allocate(0, size); err == nil {

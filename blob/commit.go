@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 
@@ -115,7 +114,7 @@ func (w *Writer) mayCommit() error {
 	if id, err := subfile.PeekID(w.opt.fs, w.base); err != nil || id == w.info.was {
 		return err
 	}
-	return fmt.Errorf("blob: %s: another program has replaced the dataset while it was being written: %w", w.base, ErrInUse)
+	return pkg.Errorf("%s: another program has replaced the dataset while it was being written: %w", w.base, ErrInUse)
 }
 
 // manifest puts the subfiles' descriptions together, on world rank 0.
@@ -129,7 +128,7 @@ func (w *Writer) manifest(all [][]byte, records int64) (*subfile.Manifest, error
 		}
 		var d described
 		if err := json.Unmarshal(b, &d); err != nil || len(d.Prints) > len(prints) {
-			return nil, fmt.Errorf("blob: description of the subfile of rank %d: %w", r, err)
+			return nil, pkg.Errorf("description of the subfile of rank %d: %w", r, err)
 		}
 		for k, v := range d.Prints {
 			prints[k] += v
@@ -141,7 +140,7 @@ func (w *Writer) manifest(all [][]byte, records int64) (*subfile.Manifest, error
 		seen++
 	}
 	if seen != w.info.subfiles {
-		return nil, fmt.Errorf("blob: %d subfiles described, want %d", seen, w.info.subfiles)
+		return nil, pkg.Errorf("%d subfiles described, want %d", seen, w.info.subfiles)
 	}
 	if w.info.old == nil {
 		w.info.prints = printTexts(prints)

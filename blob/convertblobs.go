@@ -186,7 +186,7 @@ func (c *conversion) scratch(b *bulk, items []unit) (wins, alls [][]byte) {
 func (c *conversion) fillLarge(ctx context.Context, b *bulk, u unit, limit int64) error {
 	sv := &c.schema.vars[u.v]
 	if sv.Decomp == 0 {
-		return fmt.Errorf("blob: convert: record %d of %q has %d bytes and no decomposition, ConvertOptions.Memory is %d: %w",
+		return pkg.Errorf("convert: record %d of %q has %d bytes and no decomposition, ConvertOptions.Memory is %d: %w",
 			u.rec, sv.Name, (u.hi-u.lo)*int64(sv.Type.Size()), c.o.Memory, ErrTooLarge)
 	}
 	m, size := b.maps[sv.Decomp-1], int64(sv.Type.Size())
@@ -203,7 +203,7 @@ func (c *conversion) fillLarge(ctx context.Context, b *bulk, u unit, limit int64
 			to++
 		}
 		if sum > 4*limit {
-			return fmt.Errorf("blob: convert: the blob of rank %d of %q has %d bytes, ConvertOptions.Memory is %d: %w", from, sv.Name, sum, c.o.Memory, ErrTooLarge)
+			return pkg.Errorf("convert: the blob of rank %d of %q has %d bytes, ConvertOptions.Memory is %d: %w", from, sv.Name, sum, c.o.Memory, ErrTooLarge)
 		}
 		data := make([][]byte, to-from)
 		for k := range data {

@@ -2,7 +2,6 @@ package blob
 
 import (
 	"context"
-	"fmt"
 	"math"
 )
 
@@ -123,7 +122,7 @@ func (c *conversion) choose() error {
 			recs = c.records
 		}
 		if n > 0 && recs > left/n {
-			return fmt.Errorf("blob: convert: %d records of %q and what is before them are over the limit of 2^62 bytes: %w", recs, sv.Name, ErrTooLarge)
+			return pkg.Errorf("convert: %d records of %q and what is before them are over the limit of 2^62 bytes: %w", recs, sv.Name, ErrTooLarge)
 		}
 		left -= n * recs
 	}

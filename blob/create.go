@@ -3,7 +3,6 @@ package blob
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 
 	"blobio/comm"
@@ -61,7 +60,7 @@ func (w *Writer) makeFiles(ctx context.Context, base string) error {
 				e.made = true
 				err = f.Close()
 			} else if errors.Is(err, fs.ErrExist) {
-				err = fmt.Errorf("blob: %w: %w", err, ErrExist)
+				err = pkg.Errorf("%w: %w", err, ErrExist)
 			}
 		}
 	}
@@ -108,7 +107,7 @@ func (w *Writer) claim() error {
 			what = "a directory"
 		}
 		// Not even with Force: subfiles beside a file of their base name would be two datasets under one name.
-		return fmt.Errorf("blob: %s: %s of this name is there, which subfiles cannot replace: %w", w.base, what, ErrExist)
+		return pkg.Errorf("%s: %s of this name is there, which subfiles cannot replace: %w", w.base, what, ErrExist)
 	}
 	set, err := subfile.Find(fsys, w.base)
 	free := errors.Is(err, fs.ErrNotExist)
@@ -126,7 +125,7 @@ func (w *Writer) claim() error {
 		if !set.Manifest && len(set.Members) == 0 {
 			what = "an unfinished dataset"
 		}
-		return fmt.Errorf("blob: %s: %s of this name is there (Options.Force replaces it): %w", w.base, what, ErrExist)
+		return pkg.Errorf("%s: %s of this name is there (Options.Force replaces it): %w", w.base, what, ErrExist)
 	}
 	m, err := subfile.Recover(fsys, w.base, w.ten.by())
 	if m != nil {

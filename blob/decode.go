@@ -48,11 +48,11 @@ func decodePlace(f io.ReaderAt, size int64, name string) (*place, int64, error) 
 	case h5.IsHDF5(probe, size):
 		p, records, err := decodeH5(probe, size, name)
 		if err != nil && probe.err != nil && !errors.Is(err, probe.err) {
-			err = fmt.Errorf("blob: %s: %w", name, probe.err)
+			err = pkg.Errorf("%s: %w", name, probe.err)
 		}
 		return p, records, err
 	case probe.err != nil:
-		return nil, 0, fmt.Errorf("blob: %s: looking for the HDF5 signature: %w", name, probe.err)
+		return nil, 0, pkg.Errorf("%s: looking for the HDF5 signature: %w", name, probe.err)
 	case len(magic) == 0:
 		return nil, 0, formatErr(name, 0, "magic", ErrTruncated, "the file is empty")
 	}

@@ -2,7 +2,6 @@ package blob
 
 import (
 	"encoding/json"
-	"fmt"
 	"hash/crc32"
 
 	"blobio/blob/internal/layout"
@@ -25,10 +24,10 @@ func (w *Writer) describe(told [][]byte, records int64) ([]byte, error) {
 	for r, b := range told {
 		var o sealed
 		if err := o.parse(b); err != nil {
-			return nil, fmt.Errorf("blob: %s: checksums of sub rank %d: %w", e.name, r, err)
+			return nil, pkg.Errorf("%s: checksums of sub rank %d: %w", e.name, r, err)
 		}
 		if o.err != nil {
-			return nil, fmt.Errorf("blob: %s: sub rank %d: %w", e.name, r, o.err)
+			return nil, pkg.Errorf("%s: sub rank %d: %w", e.name, r, o.err)
 		}
 		for k := range min(len(o.prints), len(d.Prints)) {
 			d.Prints[k] += o.prints[k]
@@ -87,7 +86,7 @@ func (e *engine) describe(records int64, old *subfile.Manifest) (*subfile.Subfil
 		if e.pack != nil {
 			crc, err := e.place.Packed.Index.Sum(v, rec)
 			if err != nil {
-				return fmt.Errorf("blob: %s: variable %q: %w", e.name, e.place.Header.Vars[v].Name, err)
+				return pkg.Errorf("%s: variable %q: %w", e.name, e.place.Header.Vars[v].Name, err)
 			}
 			sf.Extents = append(sf.Extents, crc)
 			return nil
@@ -96,7 +95,7 @@ func (e *engine) describe(records int64, old *subfile.Manifest) (*subfile.Subfil
 		crc, pieces, ok := e.sums.Whole(ext, n)
 		if !ok {
 			if crc, pieces, ok = e.loose(ext, v, n); !ok {
-				return fmt.Errorf("blob: %s: variable %q: its bytes were not all written", e.name, e.place.Header.Vars[v].Name)
+				return pkg.Errorf("%s: variable %q: its bytes were not all written", e.name, e.place.Header.Vars[v].Name)
 			}
 		}
 		sf.Extents = append(sf.Extents, crc)

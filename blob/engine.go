@@ -2,7 +2,6 @@ package blob
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -65,7 +64,7 @@ func (e *engine) alone(f func() error) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.stopped {
-		return fmt.Errorf("blob: %s: another rank has failed: %w", e.name, ErrBroken)
+		return pkg.Errorf("%s: another rank has failed: %w", e.name, ErrBroken)
 	}
 	return f()
 }
@@ -180,7 +179,7 @@ func (e *engine) keep(lists [][]pend, copied int64) error {
 				kept += int64(len(p.raw))
 			} else if e.opt.Retain == LendUntilFlush {
 				if err := e.proc.reserve(int64(len(p.raw))); err != nil {
-					return fmt.Errorf("blob: flush of %q: %w", e.schema.vars[p.v].Name, err)
+					return pkg.Errorf("flush of %q: %w", e.schema.vars[p.v].Name, err)
 				}
 				p.raw = append(make([]byte, 0, len(p.raw)), p.raw...)
 			}
@@ -193,7 +192,7 @@ func (e *engine) keep(lists [][]pend, copied int64) error {
 	}
 	if kept > copied { // records that were put in parts are kept whole
 		if err := e.proc.reserve(kept - copied); err != nil {
-			return fmt.Errorf("blob: flush: %w", err)
+			return pkg.Errorf("flush: %w", err)
 		}
 	} else {
 		e.proc.release(copied - kept)

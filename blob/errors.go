@@ -47,6 +47,9 @@ func (e *UnfinishedError) Error() string {
 	return "blob: " + e.Base + ": the dataset is committed, but not all of its files have got their final names: " + e.Err.Error()
 }
 
+// Package names the package that the text begins with.
+func (e *UnfinishedError) Package() string { return string(pkg) }
+
 // Unwrap returns what was met.
 func (e *UnfinishedError) Unwrap() error { return e.Err }
 
@@ -61,6 +64,9 @@ type InDoubtError struct {
 func (e *InDoubtError) Error() string {
 	return "blob: " + e.Base + ": it is not known whether the dataset was committed: " + e.Err.Error()
 }
+
+// Package names the package that the text begins with.
+func (e *InDoubtError) Package() string { return string(pkg) }
 
 // Unwrap returns what was met.
 func (e *InDoubtError) Unwrap() error { return e.Err }

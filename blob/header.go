@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 
 	"blobio/blob/internal/layout"
 	"blobio/cdf5"
+	"blobio/internal/fault"
 )
 
 // Names that the blob layouts add to a header; formats as E3SM-IO writes them.
@@ -308,7 +308,7 @@ func parseBlobHeader(h *cdf5.Header, file string, base int64) (*Schema, *layout.
 // bareText is the text of a mistake of a schema without package and class: in a
 // file it is not an argument that is wrong.
 func bareText(err error) string {
-	return strings.TrimSuffix(strings.TrimPrefix(err.Error(), "blob: "), ": "+ErrUsage.Error())
+	return fault.Text(err)
 }
 
 func canonicalIDs(ids []int32, n int) ([]DimID, error) {

@@ -3,7 +3,6 @@ package blob
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"runtime"
@@ -211,7 +210,7 @@ func OpenComm(ctx context.Context, c comm.Comm, path string, o *OpenOptions) (*R
 func (r *Reader) open(found *subfile.Set, st standing) error {
 	if !found.Single {
 		if st.Manifest == nil && len(found.Members) == 0 {
-			return fmt.Errorf("blob: %s: only partial subfiles are here: %w", found.Base, ErrNotCommitted)
+			return pkg.Errorf("%s: only partial subfiles are here: %w", found.Base, ErrNotCommitted)
 		}
 		r.manifest, r.pending, r.foreign = st.Manifest, st.Pending, st.Manifest == nil
 	}
@@ -270,7 +269,7 @@ func (r *Reader) finalOrPartial(name string) (string, error) {
 	case isGone(err):
 		return name, nil
 	}
-	return name, fmt.Errorf("blob: %s: %w", partial, err)
+	return name, pkg.Errorf("%s: %w", partial, err)
 }
 
 // openFirst reads the header of the first subfile that is there, which tells
@@ -285,7 +284,7 @@ func (r *Reader) openFirst(found *subfile.Set) error {
 		}
 	}
 	if lead == nil {
-		return fmt.Errorf("blob: %s: no subfile is here: %w", r.base, ErrMissing)
+		return pkg.Errorf("%s: no subfile is here: %w", r.base, ErrMissing)
 	}
 	if err := lead.load(); err != nil {
 		return err
@@ -299,13 +298,13 @@ func (r *Reader) openFirst(found *subfile.Set) error {
 	}
 	if n := lead.place.Shape.Subfiles; r.manifest == nil && !lead.place.Plain {
 		if found.Single && n != 1 {
-			return fmt.Errorf("blob: %s: the file says that it is one of %d subfiles, but its name has no subfile number: %w", lead.name, n, ErrMissing)
+			return pkg.Errorf("%s: the file says that it is one of %d subfiles, but its name has no subfile number: %w", lead.name, n, ErrMissing)
 		}
 		if n < len(s.parts) {
 			return formatErr(lead.name, lead.place.Locate().GlobalAtt(attSubfiles), "attribute "+attSubfiles, ErrCorrupt, "%d, but there are subfiles up to number %d", n, len(s.parts)-1)
 		}
 		if n > len(s.parts)+maxMissing || n > len(s.parts) && !r.opt.AllowMissing {
-			return fmt.Errorf("blob: %s: %d of %d subfiles missing, the first is %s: %w", r.base, n-len(found.Members), n, firstMissing(found, r.base), ErrMissing)
+			return pkg.Errorf("%s: %d of %d subfiles missing, the first is %s: %w", r.base, n-len(found.Members), n, firstMissing(found, r.base), ErrMissing)
 		}
 		for i := len(s.parts); i < n; i++ {
 			s.parts = append(s.parts, &filePart{r: r, index: i, name: subfile.Name(r.base, i)})
@@ -341,7 +340,7 @@ func (r *Reader) openFirst(found *subfile.Set) error {
 	s.schema = r.schema
 	r.maps = make([]lazyMap, len(r.schema.decomps))
 	if missing := r.Missing(); len(missing) > 0 && !r.opt.AllowMissing {
-		return fmt.Errorf("blob: %s: %d of %d subfiles missing, the first is %s: %w", r.base, len(missing), r.numParts(), missing[0], ErrMissing)
+		return pkg.Errorf("%s: %d of %d subfiles missing, the first is %s: %w", r.base, len(missing), r.numParts(), missing[0], ErrMissing)
 	}
 	return nil
 }

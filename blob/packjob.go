@@ -2,7 +2,6 @@ package blob
 
 import (
 	"context"
-	"fmt"
 	"hash/crc32"
 	"iter"
 	"math"
@@ -101,7 +100,7 @@ func (j *packJob) one(w *packWorker, f vfs.File, k int, buf []byte, done func(f 
 	}
 	n := int64(len(b))
 	if j.sizes[k] != 0 && j.sizes[k] != n {
-		return fmt.Errorf("blob: %s: data that are lent were changed while they were written: %w", w.e.name, ErrUsage)
+		return pkg.Errorf("%s: data that are lent were changed while they were written: %w", w.e.name, ErrUsage)
 	}
 	j.sizes[k] = n
 	return done(f, k, b)

@@ -2,7 +2,6 @@ package blob
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"blobio/blob/internal/layout"
@@ -30,7 +29,7 @@ func (e *engine) packQueue(lists [][]pend) (*queue, error) {
 	if e.pack.x == nil {
 		x, err := layout.NewIndex(&e.place.Place, e.table, e.pack.chunk)
 		if err != nil {
-			return nil, fmt.Errorf("blob: %s: %w", e.name, err)
+			return nil, pkg.Errorf("%s: %w", e.name, err)
 		}
 		x.Entries = make([]layout.Entry, x.Total)
 		e.pack.x = x
@@ -44,7 +43,7 @@ func (e *engine) packQueue(lists [][]pend) (*queue, error) {
 // writePacked is write for compressed files.
 func (e *engine) writePacked(ctx context.Context, lists [][]pend) (int64, error) {
 	if len(e.table.ID) != e.place.Shape.Blobs {
-		return 0, fmt.Errorf("blob: %s: compression by ranks of which some share a heap: %w", e.name, ErrUnsupported)
+		return 0, pkg.Errorf("%s: compression by ranks of which some share a heap: %w", e.name, ErrUnsupported)
 	}
 	q, err := e.packQueue(lists)
 	if err != nil {

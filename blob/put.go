@@ -47,7 +47,7 @@ func Put[T Number](w *Writer, v VarID, rec int64, data []T) error {
 	sv := &w.schema.vars[v]
 	want := w.putLen(v)
 	if int64(len(data)) != want {
-		return fmt.Errorf("blob: put of %q record %d: %d elements, want %d: %w", sv.Name, rec, len(data), want, ErrUsage)
+		return pkg.Errorf("put of %q record %d: %d elements, want %d: %w", sv.Name, rec, len(data), want, ErrUsage)
 	}
 	if sv.Decomp == 0 && w.sub.Rank() != 0 {
 		w.saw(v, sv, rec)
@@ -166,7 +166,7 @@ func convertible[T Number](sv *Variable, rec int64, data []T) error {
 		err = cdf5.CheckRange(sv.Type, data)
 	}
 	if err != nil {
-		return fmt.Errorf("blob: put of %q record %d: %w", sv.Name, rec, err)
+		return pkg.Errorf("put of %q record %d: %w", sv.Name, rec, err)
 	}
 	return nil
 }
@@ -178,7 +178,7 @@ func (w *Writer) hold(sv *Variable, rec int64, mem cdf5.Type, raw []byte) (pend,
 	}
 	if w.eng.opt.Retain == CopyOnPut {
 		if err := w.eng.proc.await(int64(len(raw))); err != nil {
-			return pend{}, fmt.Errorf("blob: put of %q record %d: %w", sv.Name, rec, err)
+			return pend{}, pkg.Errorf("put of %q record %d: %w", sv.Name, rec, err)
 		}
 		w.copied += int64(len(raw))
 		raw = append([]byte(nil), raw...)

@@ -57,7 +57,7 @@ func (r *Reader) read(ctx context.Context, name string, start, count []int64, fm
 	n := product(count)
 	out, err := into(sv.Type, recs*n)
 	if err != nil {
-		return fmt.Errorf("blob: %s: read of %q: %w", r.base, name, err)
+		return pkg.Errorf("%s: read of %q: %w", r.base, name, err)
 	}
 	if n == 0 {
 		return nil
@@ -68,7 +68,7 @@ func (r *Reader) read(ctx context.Context, name string, start, count []int64, fm
 			return err
 		}
 		if err := out.convert(k*n, n); err != nil {
-			return fmt.Errorf("blob: %s: read of %q record %d: %w", r.base, name, rec0+k, err)
+			return pkg.Errorf("%s: read of %q record %d: %w", r.base, name, rec0+k, err)
 		}
 	}
 	return nil
@@ -126,7 +126,7 @@ func (r *Reader) ReadRuns(ctx context.Context, name string, rec int64, runs []de
 	}
 	out, err := newTarget(dst, sv.Type, total)
 	if err != nil {
-		return fmt.Errorf("blob: %s: read of %q: %w", r.base, name, err)
+		return pkg.Errorf("%s: read of %q: %w", r.base, name, err)
 	}
 	if total == 0 {
 		return nil

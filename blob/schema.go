@@ -250,7 +250,7 @@ func (s *Schema) canSum(records int64) error {
 		}
 	}
 	if records > maxExtents/max(n, 1) {
-		return fmt.Errorf("blob: %d records of %d variables, want at most %d checksums: %w", records, n, maxExtents, ErrTooLarge)
+		return pkg.Errorf("%d records of %d variables, want at most %d checksums: %w", records, n, maxExtents, ErrTooLarge)
 	}
 	return nil
 }

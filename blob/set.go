@@ -2,7 +2,6 @@ package blob
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"blobio/blob/internal/layout"
@@ -21,7 +20,7 @@ func (r *Reader) readSet(ctx context.Context, s *set) error {
 		p := s.parts[i]
 		if p.gone() {
 			if errs[i] = r.replaced(p.wanted()); errs[i] == nil && !r.opt.AllowMissing {
-				errs[i] = fmt.Errorf("blob: %s: %w", p.wanted(), ErrMissing)
+				errs[i] = pkg.Errorf("%s: %w", p.wanted(), ErrMissing)
 			}
 			return
 		}

@@ -2,7 +2,6 @@ package blob
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 
@@ -112,12 +111,12 @@ func newEngine(o *Options, proc *process, s *Schema, sh *layout.Shape, rows []*r
 		b := decomp.NewBuilder(s.DecompDims(DecompID(d+1)), len(rows))
 		for i, r := range rows {
 			if err := b.Set(i, r.runs[d]); err != nil {
-				return nil, fmt.Errorf("blob: decomposition D%d of sub rank %d: %w", d+1, r.sub, err)
+				return nil, pkg.Errorf("decomposition D%d of sub rank %d: %w", d+1, r.sub, err)
 			}
 		}
 		m, err := b.Map()
 		if err != nil {
-			return nil, fmt.Errorf("blob: decomposition D%d: %w", d+1, err)
+			return nil, pkg.Errorf("decomposition D%d: %w", d+1, err)
 		}
 		e.maps = append(e.maps, m)
 	}

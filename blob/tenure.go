@@ -29,7 +29,7 @@ type tenure struct {
 func hold(ctx context.Context, o *Options, name string) (*tenure, error) {
 	l, err := durable.Acquire(ctx, o.fs, name, o.lease)
 	if err != nil {
-		return nil, fmt.Errorf("blob: %w", err)
+		return nil, pkg.Errorf("%w", err)
 	}
 	return &tenure{fsys: o.fs, name: name, id: l.ID(), lease: l}, nil
 }
@@ -40,7 +40,7 @@ func (t *tenure) tag() string { return durable.TagOf(t.id) }
 // check returns an error if the dataset was taken over by another writer.
 func (t *tenure) check() error {
 	if err := durable.CheckHolder(t.fsys, t.name, t.id); err != nil {
-		return fmt.Errorf("blob: %w", err)
+		return pkg.Errorf("%w", err)
 	}
 	return nil
 }
@@ -90,7 +90,7 @@ func serve(fsys vfs.FS, name, id string, apart bool) (*tenure, error) {
 	}
 	m, err := durable.Join(fsys, name, t.id)
 	if err != nil {
-		return t, fmt.Errorf("blob: %w", err)
+		return t, pkg.Errorf("%w", err)
 	}
 	t.member = m
 	return t, nil
@@ -101,7 +101,7 @@ func (w *Writer) acquire(ctx context.Context, base string) (err error) {
 	// The longest name of all: where it is too long for the file system, nothing must be begun.
 	longest := subfile.PartialBy(subfile.NextName(base), durable.TagOf(durable.NewID()))
 	if _, err := w.opt.fs.Stat(longest); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("blob: a writer of this dataset needs names that are %d bytes longer: %w", len(longest)-len(base), err)
+		return pkg.Errorf("a writer of this dataset needs names that are %d bytes longer: %w", len(longest)-len(base), err)
 	}
 	if w.ten, err = hold(ctx, &w.opt, base); err == nil && comm.Apart(w.c) {
 		err = w.ten.lease.Share()

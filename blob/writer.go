@@ -165,10 +165,10 @@ func checkParts(s *Schema, parts []Part, wide bool) ([][]decomp.Req, error) {
 		}
 		for k, r := range p.Runs {
 			if r.Length > math.MaxInt32 {
-				return nil, fmt.Errorf("blob: decomposition D%d: request %d has length %d, want at most 2^31-1: %w", p.Decomp, k, r.Length, ErrRange)
+				return nil, pkg.Errorf("decomposition D%d: request %d has length %d, want at most 2^31-1: %w", p.Decomp, k, r.Length, ErrRange)
 			}
 			if r.Offset > math.MaxInt32 && !wide {
-				return nil, fmt.Errorf("blob: decomposition D%d: request %d begins at element %d, but offsets are int in this format: want at most 2^31-1, or Options.WideMaps: %w", p.Decomp, k, r.Offset, ErrRange)
+				return nil, pkg.Errorf("decomposition D%d: request %d begins at element %d, but offsets are int in this format: want at most 2^31-1, or Options.WideMaps: %w", p.Decomp, k, r.Offset, ErrRange)
 			}
 		}
 	}
@@ -236,7 +236,7 @@ func (w *Writer) fail(err error) {
 	}
 	w.pending, w.parts = nil, nil
 	w.flying, w.away = false, nil
-	w.err = fmt.Errorf("blob: %s: an earlier call failed: %w", w.base, errors.Join(ErrBroken, err))
+	w.err = pkg.Errorf("%s: an earlier call failed: %w", w.base, errors.Join(ErrBroken, err))
 	w.abandon()
 }
 

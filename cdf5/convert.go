@@ -24,7 +24,7 @@ func ToFile(dst []byte, big bool, t Type, src any) error {
 	}
 	width := t.Size()
 	if len(dst)/width < n {
-		return usagef("%d bytes for %d elements of %v", len(dst), n, t)
+		return pkg.Usage("%d bytes for %d elements of %v", len(dst), n, t)
 	}
 	dst = dst[:n*width]
 	if s, ok := src.(string); ok {
@@ -43,7 +43,7 @@ func ToFile(dst []byte, big bool, t Type, src any) error {
 // rules are those of ToFile, with the type of dst as the target.
 func FromFile(dst any, src []byte, big bool, t Type) error {
 	if _, ok := dst.(string); ok {
-		return usagef("a string cannot be read into")
+		return pkg.Usage("a string cannot be read into")
 	}
 	n, mem, err := checkTypes(t, dst)
 	if err != nil {
@@ -51,7 +51,7 @@ func FromFile(dst any, src []byte, big bool, t Type) error {
 	}
 	width := t.Size()
 	if len(src)/width < n {
-		return usagef("%d bytes for %d elements of %v", len(src), n, t)
+		return pkg.Usage("%d bytes for %d elements of %v", len(src), n, t)
 	}
 	src = src[:n*width]
 	if bad, v := elem.Load(elem.Fixed(dst), src, big, t.elem()); bad >= 0 {
@@ -78,11 +78,11 @@ func checkTypes(t Type, v any) (n int, mem Type, err error) {
 	n, mem, ok := SliceLen(v)
 	switch {
 	case !ok:
-		return 0, 0, usagef("cannot convert %T", v)
+		return 0, 0, pkg.Usage("cannot convert %T", v)
 	case !t.Valid():
-		return 0, 0, usagef("%v does not exist", t)
+		return 0, 0, pkg.Usage("%v does not exist", t)
 	case t == Char && mem != Char && mem != UByte, t != Char && mem == Char:
-		return 0, 0, usagef("no conversion between %T and %v", v, t)
+		return 0, 0, pkg.Usage("no conversion between %T and %v", v, t)
 	}
 	return n, mem, nil
 }

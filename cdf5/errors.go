@@ -37,13 +37,8 @@ func (e *RangeError) Error() string {
 	return fmt.Sprintf("cdf5: element %d: %v does not fit %s", e.Index, e.Value, e.Type)
 }
 
+// Package names the package that the text begins with.
+func (e *RangeError) Package() string { return string(pkg) }
+
 // Unwrap returns ErrRange.
 func (e *RangeError) Unwrap() error { return ErrRange }
-
-func usagef(format string, args ...any) error {
-	return pkg.Errorf("%w: %s", ErrUsage, fmt.Sprintf(format, args...))
-}
-
-func limitf(format string, args ...any) error {
-	return pkg.Errorf("%w: %s", ErrTooLarge, fmt.Sprintf(format, args...))
-}

@@ -84,13 +84,13 @@ func (h *Header) OddName() string {
 // notes it in seen.
 func checkNew(seen *names, kind, name string) error {
 	if why := badName(name); why != "" {
-		return usagef("%s: %s", kind, why)
+		return pkg.Usage("%s: %s", kind, why)
 	}
 	if why := oddName(name); why != "" {
-		return usagef("%s: %s", kind, why)
+		return pkg.Usage("%s: %s", kind, why)
 	}
 	if seen.again(name) {
-		return usagef("%s: %q is there twice", kind, name)
+		return pkg.Usage("%s: %q is there twice", kind, name)
 	}
 	return nil
 }

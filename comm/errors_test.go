@@ -24,7 +24,7 @@ func TestErrorTravels(t *testing.T) {
 			}
 		}
 	}
-	if len(sentinels) > 64 {
+	if len(sentinels) > pkgShift {
 		t.Error("more sentinels than bits")
 	}
 	fe := &fault.FormatError{Pkg: "cdf5", File: "f.nc", Offset: 4, Err: fault.ErrTruncated}
@@ -35,7 +35,10 @@ func TestErrorTravels(t *testing.T) {
 	if got := DecodeError(EncodeError(errors.New(strings.Repeat("x", 1<<20)))); len(got.Error()) > maxErrorText+10 {
 		t.Errorf("%d bytes of text", len(got.Error()))
 	}
-	if DecodeError(nil) == nil || DecodeError([]byte{1}) == nil {
+	if got := fault.Text(DecodeError(EncodeError(fault.Pkg("blob").Errorf("no room")))); got != "no room" {
+		t.Errorf("%q: the package is known no more", got)
+	}
+	if DecodeError([]byte{0, 0, 0, 0, 0, 0, 0, 9, 'a'}) == nil || DecodeError(nil) == nil || DecodeError([]byte{1}) == nil {
 		t.Error("garbage arrives as success")
 	}
 }

@@ -32,11 +32,11 @@ func NewBuilder(dims []int64, ranks int) *Builder {
 	b := &Builder{dims: slices.Clone(dims), elems: product(dims)}
 	switch {
 	case b.elems < 0:
-		b.err = usageErr("dimensions %v: want lengths >= 0 with a product < 2^63", dims)
+		b.err = pkg.Usage("dimensions %v: want lengths >= 0 with a product < 2^63", dims)
 	case ranks < 0:
-		b.err = usageErr("%d ranks", ranks)
+		b.err = pkg.Usage("%d ranks", ranks)
 	case ranks > MaxRanks:
-		b.err = usageErr("%d ranks, want at most %d", ranks, MaxRanks)
+		b.err = pkg.Usage("%d ranks, want at most %d", ranks, MaxRanks)
 	default:
 		b.ranks = make([]rank, ranks)
 		b.isSet = make([]bool, ranks)
@@ -52,7 +52,7 @@ func (b *Builder) Set(rank int, reqs []Req) error {
 		return b.err
 	}
 	if rank < 0 || rank >= len(b.ranks) {
-		return usageErr("rank %d, want 0 to %d", rank, len(b.ranks)-1)
+		return pkg.Usage("rank %d, want 0 to %d", rank, len(b.ranks)-1)
 	}
 	k, err := b.inspect(rank, reqs)
 	if err != nil {
@@ -66,10 +66,10 @@ func (b *Builder) Set(rank int, reqs []Req) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.done {
-		return usageErr("Set after Map")
+		return pkg.Usage("Set after Map")
 	}
 	if b.isSet[rank] {
-		return usageErr("rank %d is set twice", rank)
+		return pkg.Usage("rank %d is set twice", rank)
 	}
 	b.isSet[rank] = true
 	b.add(rank, &c.store, k)
@@ -89,7 +89,7 @@ func (b *Builder) inspect(r int, reqs []Req) (rank, error) {
 			return k, &RequestError{Rank: r, Index: int64(i), Req: q, Dims: slices.Clone(b.dims)}
 		}
 		if k.count += q.Length; k.count < 0 {
-			return k, usageErr("rank %d has over 2^63-1 elements", r)
+			return k, pkg.Usage("rank %d has over 2^63-1 elements", r)
 		}
 		if q.Offset < prev {
 			k.sorted = false
@@ -148,7 +148,7 @@ func (b *Builder) Map() (*Map, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.done {
-		return nil, usageErr("Map called twice")
+		return nil, pkg.Usage("Map called twice")
 	}
 	b.done = true
 	m := &Map{dims: b.dims, elems: b.elems, ranks: b.ranks, store: &store{
@@ -171,7 +171,7 @@ func (m *Map) sum() error {
 	for i := range m.ranks {
 		k := &m.ranks[i]
 		if m.total > math.MaxInt64-k.count {
-			return usageErr("the ranks own over 2^63-1 elements")
+			return pkg.Usage("the ranks own over 2^63-1 elements")
 		}
 		m.total += k.count
 		m.maxReqs = max(m.maxReqs, k.nreqs)

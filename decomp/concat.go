@@ -16,13 +16,13 @@ func (m *Map) Sub(first, n int) *Map {
 // must have the same dimensions (else ErrMapMismatch).
 func Concat(maps ...*Map) (*Map, error) {
 	if len(maps) == 0 {
-		return nil, usageErr("Concat of no maps")
+		return nil, pkg.Usage("Concat of no maps")
 	}
 	m := &Map{dims: maps[0].dims, elems: maps[0].elems, store: maps[0].store}
 	share := true
 	for i, o := range maps {
 		if !slices.Equal(o.dims, m.dims) {
-			return nil, mismatchErr("map %d has dimensions %v, map 0 has %v", i, o.dims, m.dims)
+			return nil, pkg.Class(ErrMapMismatch, "map %d has dimensions %v, map 0 has %v", i, o.dims, m.dims)
 		}
 		share = share && o.store == m.store
 	}

@@ -34,13 +34,8 @@ func (e *RequestError) Error() string {
 		e.Rank, e.Index, e.Req.Offset, e.Req.Length, e.Dims, product(e.Dims))
 }
 
+// Package names the package that the text begins with.
+func (e *RequestError) Package() string { return string(pkg) }
+
 // Unwrap returns ErrRange.
 func (e *RequestError) Unwrap() error { return ErrRange }
-
-func mismatchErr(format string, args ...any) error {
-	return pkg.Errorf("%w: %s", ErrMapMismatch, fmt.Sprintf(format, args...))
-}
-
-func usageErr(format string, args ...any) error {
-	return pkg.Errorf("%w: %s", ErrUsage, fmt.Sprintf(format, args...))
-}

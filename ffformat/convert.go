@@ -27,17 +27,17 @@ func (o *ConvertOptions) Validate() error {
 	switch {
 	case o == nil:
 	case o.Layout != 0 && !o.Layout.valid():
-		return usageErr("layout %v", o.Layout)
+		return pkg.Usage("layout %v", o.Layout)
 	case o.Hash > Fast:
-		return usageErr("hash %d", o.Hash)
+		return pkg.Usage("hash %d", o.Hash)
 	case o.Hash == Fast && o.Layout != 0 && o.Layout != LayoutF:
-		return usageErr("layout %v with fast hashes, which only layout F can have", o.Layout)
+		return pkg.Usage("layout %v with fast hashes, which only layout F can have", o.Layout)
 	case o.BlockSize != 0 && (o.BlockSize < minBlockSize || o.BlockSize > maxBlockSize):
-		return usageErr("block size %d, want %d to %d", o.BlockSize, minBlockSize, maxBlockSize)
+		return pkg.Usage("block size %d, want %d to %d", o.BlockSize, minBlockSize, maxBlockSize)
 	case o.BlockSize != 0 && o.Hash != Fast:
-		return usageErr("a block size is for fast hashes")
+		return pkg.Usage("a block size is for fast hashes")
 	case o.Workers < 0:
-		return usageErr("%d workers", o.Workers)
+		return pkg.Usage("%d workers", o.Workers)
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func newRewriting(r *Reader, dst vfs.File, o *ConvertOptions) (*rewriting, error
 	}
 	old := r.File()
 	if old.Parity {
-		return nil, formatErr(old.Name, -1, "", ErrUnsupported, "a parity file of level 3 has no variables")
+		return nil, pkg.At(old.Name, -1, "", ErrUnsupported, "a parity file of level 3 has no variables")
 	}
 	if old.Damaged != nil {
 		return nil, old.Damaged

@@ -29,7 +29,7 @@ const (
 // Validate reports what is wrong with o.
 func (o *DiffOptions) Validate() error {
 	if o != nil && (o.Gap < 0 || o.Gap > maxGap || o.MaxRanges < 0) {
-		return usageErr("gap %d, at most %d ranges: want 0 to %d, and >= 0", o.Gap, o.MaxRanges, maxGap)
+		return pkg.Usage("gap %d, at most %d ranges: want 0 to %d, and >= 0", o.Gap, o.MaxRanges, maxGap)
 	}
 	return nil
 }

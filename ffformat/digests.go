@@ -128,20 +128,20 @@ func (d *Digests) Match(f *File) error {
 		return err
 	}
 	if sum != d.MetaSum {
-		return formatErr(f.Name, -1, "digests", ErrChecksum, "belong to metadata %x, those of the file are %x", d.MetaSum, sum)
+		return pkg.At(f.Name, -1, "digests", ErrChecksum, "belong to metadata %x, those of the file are %x", d.MetaSum, sum)
 	}
 	if d.Hash != f.Hash {
-		return formatErr(f.Name, -1, "digests", ErrCorrupt, "with chunk hashes of kind %d, those of the file are %d", d.Hash, f.Hash)
+		return pkg.At(f.Name, -1, "digests", ErrCorrupt, "with chunk hashes of kind %d, those of the file are %d", d.Hash, f.Hash)
 	}
 	n := 0
 	for p := range f.all() {
 		if n >= len(d.chunks) || p.HasContent && (d.chunks[n].size != p.ChunkSize || d.chunks[n].id != p.ID || d.chunks[n].n != p.ContainerID) {
-			return formatErr(f.Name, p.offset, p.field()+": digests", ErrCorrupt, "not of this chunk")
+			return pkg.At(f.Name, p.offset, p.field()+": digests", ErrCorrupt, "not of this chunk")
 		}
 		n++
 	}
 	if n != len(d.chunks) {
-		return formatErr(f.Name, -1, "digests", ErrCorrupt, "of %d containers, the file has %d", len(d.chunks), n)
+		return pkg.At(f.Name, -1, "digests", ErrCorrupt, "of %d containers, the file has %d", len(d.chunks), n)
 	}
 	return nil
 }
@@ -196,7 +196,7 @@ func (d *Digests) AppendBinary(b []byte) ([]byte, error) {
 // for errors, which are a FormatError. The digests share memory with b.
 func UnmarshalDigests(b []byte, name string) (*Digests, error) {
 	bad := func(off int64, field string, class error, format string, args ...any) error {
-		return formatErr(name, off, "digests: "+field, class, format, args...)
+		return pkg.At(name, off, "digests: "+field, class, format, args...)
 	}
 	le := binary.LittleEndian
 	if len(b) < digestsHeader+4 {

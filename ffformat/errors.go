@@ -28,13 +28,3 @@ var (
 	ErrTooLarge = fault.ErrTooLarge
 	ErrBroken   = fault.ErrBroken
 )
-
-// formatErr builds a FormatError of this package.
-func formatErr(file string, off int64, field string, class error, format string, args ...any) *FormatError {
-	return pkg.At(file, off, field, class, format, args...)
-}
-
-// usageErr says that an argument is wrong.
-func usageErr(format string, args ...any) error {
-	return pkg.Usage(format, args...)
-}

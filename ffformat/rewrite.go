@@ -49,7 +49,7 @@ func (f *File) layOut() error {
 	}
 	grow := func(n int64) error {
 		if n < 0 || at > maxOffset-n {
-			return formatErr(f.Name, -1, "containers", ErrTooLarge, "%d bytes at %d", n, at)
+			return pkg.At(f.Name, -1, "containers", ErrTooLarge, "%d bytes at %d", n, at)
 		}
 		at += n
 		return nil
@@ -87,7 +87,7 @@ func (f *File) layOut() error {
 	fb.CkptSize, fb.FileSize = at, at
 	f.Size = at
 	if !l.wide() && at > math.MaxInt32 {
-		return formatErr(f.Name, -1, "FB.fs", ErrRange, "%d bytes, layout %v holds at most %d", at, l, math.MaxInt32)
+		return pkg.At(f.Name, -1, "FB.fs", ErrRange, "%d bytes, layout %v holds at most %d", at, l, math.MaxInt32)
 	}
 	return nil
 }
@@ -98,10 +98,10 @@ func (w *rewriting) run(ctx context.Context) error {
 	if n, err := w.dst.Size(); err != nil {
 		return err
 	} else if n != 0 {
-		return usageErr("%s has %d bytes, want an empty file", w.dst.Name(), n)
+		return pkg.Usage("%s has %d bytes, want an empty file", w.dst.Name(), n)
 	}
 	if w.workers < 0 {
-		return usageErr("%d workers", w.workers)
+		return pkg.Usage("%d workers", w.workers)
 	}
 	f := w.to
 	if err := f.layOut(); err != nil {

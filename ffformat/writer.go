@@ -41,25 +41,25 @@ func (o *WriterOptions) Validate() error {
 	v := o.withDefaults()
 	switch {
 	case !v.Layout.valid():
-		return usageErr("layout %v", v.Layout)
+		return pkg.Usage("layout %v", v.Layout)
 	case v.Hash > Fast:
-		return usageErr("hash %d", v.Hash)
+		return pkg.Usage("hash %d", v.Hash)
 	case v.Hash == Fast && v.Layout != LayoutF:
-		return usageErr("Fast hashes in layout %v, want layout F", v.Layout)
+		return pkg.Usage("Fast hashes in layout %v, want layout F", v.Layout)
 	case v.Hash == Fast && v.Dirty != DirtyFast:
-		return usageErr("Fast hashes with %v of blocks, want XXH3-128", v.Dirty)
+		return pkg.Usage("Fast hashes with %v of blocks, want XXH3-128", v.Dirty)
 	case v.Dirty > DirtyCRC32:
-		return usageErr("hash of blocks %v", v.Dirty)
+		return pkg.Usage("hash of blocks %v", v.Dirty)
 	case v.Dirty == DirtyCRC32 && !v.AllowCRC32:
-		return usageErr("CRC-32 of blocks: a change that keeps the CRC (1 in 2^32) would be lost without notice; AllowCRC32 accepts that")
+		return pkg.Usage("CRC-32 of blocks: a change that keeps the CRC (1 in 2^32) would be lost without notice; AllowCRC32 accepts that")
 	case v.BlockSize < minBlockSize || v.BlockSize > maxBlockSize:
-		return usageErr("blocks of %d bytes, want %d to %d", v.BlockSize, minBlockSize, maxBlockSize)
+		return pkg.Usage("blocks of %d bytes, want %d to %d", v.BlockSize, minBlockSize, maxBlockSize)
 	case v.Hash == Fast && v.NoDigests:
-		return usageErr("Fast hashes are made of digests of blocks: NoDigests cannot be")
+		return pkg.Usage("Fast hashes are made of digests of blocks: NoDigests cannot be")
 	case v.Workers < 0:
-		return usageErr("%d workers", v.Workers)
+		return pkg.Usage("%d workers", v.Workers)
 	case v.MaxFs < -1 || v.PtFs < -1:
-		return usageErr("MaxFs %d and PtFs %d, want a size or -1", v.MaxFs, v.PtFs)
+		return pkg.Usage("MaxFs %d and PtFs %d, want a size or -1", v.MaxFs, v.PtFs)
 	}
 	return nil
 }
@@ -113,11 +113,11 @@ func NewWriter(o *WriterOptions) (*Writer, error) {
 func (w *Writer) Resume(f *File) error {
 	switch {
 	case w.open != nil:
-		return usageErr("Resume during an update")
+		return pkg.Usage("Resume during an update")
 	case f.Parity || f.Damaged != nil:
-		return usageErr("%s cannot be gone on from: a parity file, or damaged", f.Name)
+		return pkg.Usage("%s cannot be gone on from: a parity file, or damaged", f.Name)
 	case f.Layout != w.o.Layout:
-		return usageErr("%s has layout %v, the Writer %v", f.Name, f.Layout, w.o.Layout)
+		return pkg.Usage("%s has layout %v, the Writer %v", f.Name, f.Layout, w.o.Layout)
 	}
 	if err := structureOf(f).worst(); err != nil {
 		return err

@@ -59,7 +59,7 @@ func (o *Object) Attr(name string) (*Attr, error) {
 			return a, err
 		}
 	}
-	return nil, usage(ErrMissing, "%s: %s has no attribute %q", o.f.name, o.path, name)
+	return nil, pkg.Class(ErrMissing, "%s: %s has no attribute %q", o.f.name, o.path, name)
 }
 
 // attr decodes an attribute message of an object header.
@@ -173,7 +173,7 @@ func (a *Attr) Int64s() ([]int64, error) {
 		return nil, a.fail
 	}
 	if !a.Type.Numeric() || a.Type.Class() == ClassFloat {
-		return nil, usage(ErrUsage, "%s: attribute %q is of type %s, not an integer", a.f.name, a.Name, a.Type)
+		return nil, pkg.Class(ErrUsage, "%s: attribute %q is of type %s, not an integer", a.f.name, a.Name, a.Type)
 	}
 	dst := make([]int64, a.Elems())
 	return dst, decodeSlice(dst, a.raw, a.Type, 0)
@@ -185,7 +185,7 @@ func (a *Attr) Float64s() ([]float64, error) {
 		return nil, a.fail
 	}
 	if !a.Type.Numeric() {
-		return nil, usage(ErrUsage, "%s: attribute %q is of type %s, not numeric", a.f.name, a.Name, a.Type)
+		return nil, pkg.Class(ErrUsage, "%s: attribute %q is of type %s, not numeric", a.f.name, a.Name, a.Type)
 	}
 	dst := make([]float64, a.Elems())
 	return dst, decodeSlice(dst, a.raw, a.Type, 0)
@@ -199,7 +199,7 @@ func (a *Attr) Text() (string, error) {
 	}
 	s, ok := v.([]string)
 	if !ok || len(s) != 1 {
-		return "", usage(ErrUsage, "%s: attribute %q is of type %s with %d elements, not one string", a.f.name, a.Name, a.Type, a.Elems())
+		return "", pkg.Class(ErrUsage, "%s: attribute %q is of type %s with %d elements, not one string", a.f.name, a.Name, a.Type, a.Elems())
 	}
 	return s[0], nil
 }

@@ -22,7 +22,7 @@ type Dataset struct {
 func (o *Object) Dataset() (*Dataset, error) {
 	f := o.f
 	if o.Kind() != KindDataset {
-		return nil, usage(ErrUsage, "%s: %s is a %s, not a dataset", f.name, o.path, o.Kind())
+		return nil, pkg.Class(ErrUsage, "%s: %s is a %s, not a dataset", f.name, o.path, o.Kind())
 	}
 	d := &Dataset{Object: o}
 	tm, sm := o.h.find(msgDatatype), o.h.find(msgDataspace)
@@ -201,7 +201,7 @@ func (d *Dataset) ReadAt(p []byte, off int64) (int, error) {
 		return 0, d.f.errAt(d.lay.off, "layout", ErrUnsupported, "ReadAt of chunked data")
 	}
 	if off < 0 {
-		return 0, usage(ErrUsage, "offset %d", off)
+		return 0, pkg.Class(ErrUsage, "offset %d", off)
 	}
 	n := max(0, min(int64(len(p)), d.Bytes()-off))
 	if err := d.readExtent(p[:n], off); err != nil {

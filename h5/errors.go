@@ -1,8 +1,6 @@
 package h5
 
 import (
-	"fmt"
-
 	"blobio/internal/fault"
 )
 
@@ -39,10 +37,5 @@ var (
 
 // errAt returns a FormatError for the field at absolute file offset off.
 func (f *File) errAt(off int64, field string, class error, format string, args ...any) error {
-	return &FormatError{Pkg: "h5", File: f.name, Offset: off, Field: field, Msg: fmt.Sprintf(format, args...), Err: class}
-}
-
-// usage returns an error of class for a wrong argument or state.
-func usage(class error, format string, args ...any) error {
-	return pkg.Errorf("%s: %w", fmt.Sprintf(format, args...), class)
+	return pkg.At(f.name, off, field, class, format, args...)
 }

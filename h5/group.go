@@ -36,7 +36,7 @@ func (o *Object) Group() (*Group, error) {
 		return g, nil
 	}
 	if o.Kind() != KindGroup {
-		return nil, usage(ErrUsage, "%s: %s is a %s, not a group", f.name, o.path, o.Kind())
+		return nil, pkg.Class(ErrUsage, "%s: %s is a %s, not a group", f.name, o.path, o.Kind())
 	}
 	if m := o.h.find(msgLinkInfo); m != nil {
 		d, err := f.decodeLinkInfo(m)
@@ -64,7 +64,7 @@ func (g *Group) Link(name string) (Link, error) {
 		return l, err
 	}
 	if !ok {
-		return l, usage(ErrMissing, "%s: %s has no member %q", g.f.name, g.path, name)
+		return l, pkg.Class(ErrMissing, "%s: %s has no member %q", g.f.name, g.path, name)
 	}
 	return l, nil
 }

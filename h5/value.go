@@ -63,13 +63,13 @@ func toHost(b []byte, t Type) { elem.Reorder(b, b, int(t.Size()), t.BigEndian())
 func decodeSlice(dst any, src []byte, t Type, first int64) error {
 	m, n, mem, ok := natural(dst)
 	if !ok {
-		return usage(ErrUsage, "destination is a %T, want a slice of numbers", dst)
+		return pkg.Class(ErrUsage, "destination is a %T, want a slice of numbers", dst)
 	}
 	if !t.Numeric() {
-		return usage(ErrUnsupported, "conversion of elements of type %s", t)
+		return pkg.Class(ErrUnsupported, "conversion of elements of type %s", t)
 	}
 	if int64(len(src)) != n*t.Size() {
-		return usage(ErrUsage, "destination of %d elements, want %d", n, int64(len(src))/t.Size())
+		return pkg.Class(ErrUsage, "destination of %d elements, want %d", n, int64(len(src))/t.Size())
 	}
 	if sameBits(t, m) {
 		copy(mem, src)
@@ -84,13 +84,13 @@ func decodeSlice(dst any, src []byte, t Type, first int64) error {
 			loadFloats(d, src, t)
 		default:
 			if n > 0 {
-				return usage(ErrRange, "element %d: %s into an integer", first, t)
+				return pkg.Class(ErrRange, "element %d: %s into an integer", first, t)
 			}
 		}
 		return nil
 	}
 	if bad, v := elem.Load(dst, src, t.BigEndian(), t.elem()); bad >= 0 {
-		return usage(ErrRange, "element %d: %d does not fit %s", first+int64(bad), v, m)
+		return pkg.Class(ErrRange, "element %d: %d does not fit %s", first+int64(bad), v, m)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package recovery
 
 import (
-	"fmt"
 	"math"
 )
 
@@ -44,14 +43,14 @@ func (m *Model) Validate() error {
 		return err
 	}
 	if len(m.Put) != len(m.Step) {
-		return fmt.Errorf("recovery: %w: model with %d times of puts, %d of steps", ErrUsage, len(m.Put), len(m.Step))
+		return pkg.Errorf("%w: model with %d times of puts, %d of steps", ErrUsage, len(m.Put), len(m.Step))
 	}
 	for _, x := range append(append([]float64{m.Alloc, m.Box, m.Reconfig, m.Latency}, m.Put...), m.Step...) {
 		if !(x >= 0) || math.IsInf(x, 0) {
-			return fmt.Errorf("recovery: %w: model with a time of %v s", ErrUsage, x)
+			return pkg.Errorf("%w: model with a time of %v s", ErrUsage, x)
 		}
 		if x > maxTime {
-			return fmt.Errorf("recovery: %w: model with a time of %v s, want at most %g s", ErrUsage, x, maxTime)
+			return pkg.Errorf("%w: model with a time of %v s, want at most %g s", ErrUsage, x, maxTime)
 		}
 	}
 	return nil
@@ -142,7 +141,7 @@ func (m *Model) latency(p *Planner) float64 {
 // of errors, each recovered by itself.
 func (m *Model) Expected(p *Planner, perr float64) (Cost, error) {
 	if !(perr >= 0) {
-		return Cost{}, fmt.Errorf("recovery: %w: %v errors per coarse step", ErrUsage, perr)
+		return Cost{}, pkg.Errorf("%w: %v errors per coarse step", ErrUsage, perr)
 	}
 	save, err := m.SaveTime(p.Cadence)
 	if err != nil {
@@ -202,7 +201,7 @@ func (m *Model) mean(p *Planner) (sum Cost, err error) {
 // fits checks that a planner is of the hierarchy of the model.
 func (m *Model) fits(p *Planner) error {
 	if p.Subcycling != m.Subcycling() {
-		return fmt.Errorf("recovery: %w: planner of %d levels of ratio %d, model of %d of ratio %d", ErrUsage, p.Levels, p.Ratio, len(m.Step), m.Ratio)
+		return pkg.Errorf("%w: planner of %d levels of ratio %d, model of %d of ratio %d", ErrUsage, p.Levels, p.Ratio, len(m.Step), m.Ratio)
 	}
 	return nil
 }
@@ -260,7 +259,7 @@ func (m *Model) BestCadence(perr float64) (Cadence, Cost, error) {
 		return nil, Cost{}, err
 	}
 	if !m.CanTry() {
-		return nil, Cost{}, fmt.Errorf("recovery: %w: %d levels of ratio %d are too many to try all cadences", ErrUsage, s.Levels, s.Ratio)
+		return nil, Cost{}, pkg.Errorf("%w: %d levels of ratio %d are too many to try all cadences", ErrUsage, s.Levels, s.Ratio)
 	}
 	cad := make(Cadence, s.Levels)
 	cad[0] = 1

@@ -1,7 +1,6 @@
 package recovery
 
 import (
-	"fmt"
 	"slices"
 )
 
@@ -39,7 +38,7 @@ func (p *Planner) PermanentLoss(at Moment, owners Owners, ranks int, lost []int)
 	}
 	alive := survivors(ranks, lost)
 	if len(alive) == 0 {
-		return LossPlan{Plan: Plan{Scope: Abort}}, fmt.Errorf("recovery: all %d ranks are lost: %w", ranks, ErrNoRecovery)
+		return LossPlan{Plan: Plan{Scope: Abort}}, pkg.Errorf("all %d ranks are lost: %w", ranks, ErrNoRecovery)
 	}
 	lp.Owners = redistribute(owners, ranks, alive, lost)
 	return lp, p.fetch(&lp, at)
@@ -74,18 +73,18 @@ func (p *Planner) loss(at Moment, owners Owners, ranks int, lost []int) (LossPla
 		return LossPlan{}, err
 	}
 	if len(owners) != p.Levels {
-		return LossPlan{}, fmt.Errorf("recovery: %w: owners of %d levels, there are %d", ErrUsage, len(owners), p.Levels)
+		return LossPlan{}, pkg.Errorf("%w: owners of %d levels, there are %d", ErrUsage, len(owners), p.Levels)
 	}
 	for l, boxes := range owners {
 		for b, r := range boxes {
 			if r < 0 || r >= ranks {
-				return LossPlan{}, fmt.Errorf("recovery: %w: level %d box %d is rank %d's, there are %d", ErrUsage, l, b, r, ranks)
+				return LossPlan{}, pkg.Errorf("%w: level %d box %d is rank %d's, there are %d", ErrUsage, l, b, r, ranks)
 			}
 		}
 	}
 	for _, r := range lost {
 		if r < 0 || r >= ranks {
-			return LossPlan{}, fmt.Errorf("recovery: %w: lost rank %d of %d", ErrUsage, r, ranks)
+			return LossPlan{}, pkg.Errorf("%w: lost rank %d of %d", ErrUsage, r, ranks)
 		}
 	}
 	return LossPlan{Affected: owners.on(lost)}, nil

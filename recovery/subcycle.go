@@ -26,12 +26,12 @@ type Subcycling struct {
 // Validate returns an error that wraps ErrUsage if a field is out of range.
 func (s Subcycling) Validate() error {
 	if s.Levels < 1 || s.Levels > maxLevels || s.Ratio < 1 {
-		return fmt.Errorf("recovery: %w: %d levels of ratio %d, want 1 ... %d and >= 1", ErrUsage, s.Levels, s.Ratio, maxLevels)
+		return pkg.Errorf("%w: %d levels of ratio %d, want 1 ... %d and >= 1", ErrUsage, s.Levels, s.Ratio, maxLevels)
 	}
 	n := 1
 	for range s.Levels - 1 {
 		if n > maxSteps/s.Ratio {
-			return fmt.Errorf("recovery: %w: %d levels of ratio %d: more than %d fine steps in a coarse one", ErrUsage, s.Levels, s.Ratio, maxSteps)
+			return pkg.Errorf("%w: %d levels of ratio %d: more than %d fine steps in a coarse one", ErrUsage, s.Levels, s.Ratio, maxSteps)
 		}
 		n *= s.Ratio
 	}
@@ -91,7 +91,7 @@ func (s Subcycling) Between(from, to Step) []Step {
 // valid checks that the step exists.
 func (s Subcycling) valid(at Step) error {
 	if at.Level < 0 || at.Level >= s.Levels || at.Index < 0 || at.Index >= s.Steps(at.Level) {
-		return fmt.Errorf("recovery: %w: step %v of %d levels of ratio %d", ErrUsage, at, s.Levels, s.Ratio)
+		return pkg.Errorf("%w: step %v of %d levels of ratio %d", ErrUsage, at, s.Levels, s.Ratio)
 	}
 	return nil
 }
@@ -105,10 +105,10 @@ func (c Cadence) Validate(s Subcycling) error {
 		return err
 	}
 	if len(c) != s.Levels {
-		return fmt.Errorf("recovery: %w: cadence of %d levels, there are %d", ErrUsage, len(c), s.Levels)
+		return pkg.Errorf("%w: cadence of %d levels, there are %d", ErrUsage, len(c), s.Levels)
 	}
 	if slices.Min(c) < 0 {
-		return fmt.Errorf("recovery: %w: cadence %v, want no negative number", ErrUsage, []int(c))
+		return pkg.Errorf("%w: cadence %v, want no negative number", ErrUsage, []int(c))
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package scr
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 
 	"blobio/scr/prefixdir"
@@ -27,7 +26,7 @@ func (s *Session) Current(ctx context.Context, name string) error {
 				if id != 0 {
 					return nil
 				}
-				return fmt.Errorf("scr: dataset %q: %w", name, ErrMissing)
+				return pkg.Errorf("dataset %q: %w", name, ErrMissing)
 			}
 			id = e.ID
 			if !e.Failed.IsZero() {
@@ -93,7 +92,7 @@ func (s *Session) Delete(ctx context.Context, name string) error {
 			if _, ok := x.Entry(name); ok {
 				err = s.index.dir.Delete(ctx, name)
 			} else if d == nil {
-				err = fmt.Errorf("scr: dataset %q: %w", name, ErrMissing)
+				err = pkg.Errorf("dataset %q: %w", name, ErrMissing)
 			}
 		}
 	}
@@ -108,7 +107,7 @@ func (s *Session) Flush(ctx context.Context, name string) error {
 	d := s.cache.find(name)
 	var err error
 	if d == nil || !d.usable {
-		err = fmt.Errorf("scr: dataset %q is not in the cache: %w", name, ErrMissing)
+		err = pkg.Errorf("dataset %q is not in the cache: %w", name, ErrMissing)
 	}
 	if err := s.agree(ctx, err); err != nil {
 		return err

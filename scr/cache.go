@@ -2,7 +2,6 @@ package scr
 
 import (
 	"context"
-	"fmt"
 	"path"
 
 	"blobio/internal/durable"
@@ -113,7 +112,7 @@ func (ca *cache) makeRoom(ctx context.Context, l *level) error {
 		if victim.usable && victim.Dataset.Output {
 			// Its flush failed, or the run died before it. It is wanted, and here is the only copy.
 			if err := ca.flushes.now(ctx, victim); err != nil {
-				return fmt.Errorf("scr: no room in %s: output is in the caches alone: %w", l.dir, err)
+				return pkg.Errorf("no room in %s: output is in the caches alone: %w", l.dir, err)
 			}
 		}
 		if err := ca.drop(ctx, victim); err != nil {
@@ -166,7 +165,7 @@ func (ca *cache) drop(ctx context.Context, d *cachedSet) error {
 	d.usable = false // also if it can be deleted in part only
 	err := ca.removeDir(d.level, d.Path)
 	if err := ca.agree(ctx, err); err != nil {
-		return fmt.Errorf("scr: delete %s: %w", d.Path, err)
+		return pkg.Errorf("delete %s: %w", d.Path, err)
 	}
 	err = ca.catalog.change(func(c *cachedir.Catalog) { c.Remove(d.ID) })
 	if err == nil {
@@ -199,7 +198,7 @@ func (ca *cache) makeDir(l *level, dir string) error {
 		return nil
 	}
 	if err := durable.MkdirAll(ca.fs, cachedir.MetaDir(dir), true); err != nil {
-		return fmt.Errorf("scr: cache: %w", err)
+		return pkg.Errorf("cache: %w", err)
 	}
 	return vfs.SyncParent(ca.fs, cachedir.MetaDir(dir))
 }

@@ -3,7 +3,6 @@ package scr
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"blobio/scr/runlog"
 )
@@ -18,7 +17,7 @@ func (s *Session) Start(ctx context.Context, name string, flags Flags) error {
 	}
 	var err error
 	if flags == 0 || flags&^(Checkpoint|Output) != 0 {
-		err = fmt.Errorf("scr: %w: flags %d", ErrUsage, flags)
+		err = pkg.Errorf("%w: flags %d", ErrUsage, flags)
 	}
 	if err = s.agree(ctx, err); err != nil {
 		return err

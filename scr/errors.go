@@ -8,6 +8,9 @@ import (
 	"blobio/scr/kvtree"
 )
 
+// pkg makes the errors of this package.
+const pkg fault.Pkg = "scr"
+
 // Classes of errors, re-exported.
 var (
 	ErrUsage    = fault.ErrUsage    // a bad argument or parameter
@@ -45,6 +48,9 @@ type StateError struct {
 func (e *StateError) Error() string {
 	return fmt.Sprintf("scr: %s in state %s: %v: %s", e.Call, e.State, ErrState, e.Want)
 }
+
+// Package names the package that the text begins with.
+func (e *StateError) Package() string { return string(pkg) }
 
 // Unwrap returns ErrState.
 func (e *StateError) Unwrap() error { return ErrState }
@@ -87,7 +93,7 @@ func (s State) String() string {
 // need is an error unless the session is in the wanted state.
 func (s *Session) need(call string, want State) error {
 	if s.off {
-		return fmt.Errorf("scr: %s: %w", call, ErrDisabled)
+		return pkg.Errorf("%s: %w", call, ErrDisabled)
 	}
 	if s.state == want {
 		return nil

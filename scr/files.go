@@ -2,7 +2,6 @@ package scr
 
 import (
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"io"
 	"io/fs"
@@ -70,13 +69,13 @@ func (j *job) checkFiles(d *cachedSet, sums bool) error {
 		st, err := fsys.Stat(f.Name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return fmt.Errorf("scr: %s: %w", f.Name, ErrMissing)
+			return pkg.Errorf("%s: %w", f.Name, ErrMissing)
 		case err != nil:
 			return err
 		case st.Size() != f.Meta.Size:
-			return fmt.Errorf("scr: %s: %w: %d bytes, the file map says %d", f.Name, ErrCorrupt, st.Size(), f.Meta.Size)
+			return pkg.Errorf("%s: %w: %d bytes, the file map says %d", f.Name, ErrCorrupt, st.Size(), f.Meta.Size)
 		case !f.Meta.Complete:
-			return fmt.Errorf("scr: %s: %w: not complete", f.Name, ErrMissing)
+			return pkg.Errorf("%s: %w: not complete", f.Name, ErrMissing)
 		}
 		if !sums || !f.Meta.HasCRC {
 			continue
@@ -86,7 +85,7 @@ func (j *job) checkFiles(d *cachedSet, sums bool) error {
 			return err
 		}
 		if crc != f.Meta.CRC {
-			return fmt.Errorf("scr: %s: %w: CRC-32 %#x, the file map says %#x", f.Name, ErrChecksum, crc, f.Meta.CRC)
+			return pkg.Errorf("%s: %w: CRC-32 %#x, the file map says %#x", f.Name, ErrChecksum, crc, f.Meta.CRC)
 		}
 	}
 	return nil

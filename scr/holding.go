@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"path"
@@ -50,7 +49,7 @@ func (mv *mover) held(ctx context.Context, d *cachedSet, l *level) ([]holding, e
 		}
 	}
 	if err := mv.agree(ctx, err); err != nil {
-		return nil, fmt.Errorf("scr: cache: %w", err)
+		return nil, pkg.Errorf("cache: %w", err)
 	}
 	parts, err := mv.c.Allgather(ctx, mine)
 	if err != nil {

@@ -60,14 +60,14 @@ func formLevels(ctx context.Context, j *job) (levels, error) {
 		return nil
 	}()
 	if err := j.agree(ctx, err); err != nil {
-		return nil, fmt.Errorf("scr: descriptors: %w", err)
+		return nil, pkg.Errorf("descriptors: %w", err)
 	}
 	var out levels
 	for _, d := range desc {
 		l := &level{Descriptor: d}
 		if d.Enabled {
 			if err := l.form(ctx, j, stores[path.Clean(d.Store)], groups); err != nil {
-				return nil, fmt.Errorf("scr: descriptor %d: %w", d.Index, err)
+				return nil, pkg.Errorf("descriptor %d: %w", d.Index, err)
 			}
 		}
 		out = append(out, l)

@@ -2,7 +2,6 @@ package scr
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sort"
 
@@ -69,7 +68,7 @@ func (lo *loader) merged(ctx context.Context) ([]*cachedSet, error) {
 		}
 	}
 	if err := lo.agree(ctx, err); err != nil {
-		return nil, fmt.Errorf("scr: catalogue: %w", err)
+		return nil, pkg.Errorf("catalogue: %w", err)
 	}
 	all, err := lo.c.Allgather(ctx, mine)
 	if err != nil {
@@ -83,11 +82,11 @@ func (lo *loader) merged(ctx context.Context) ([]*cachedSet, error) {
 		}
 		t, err := kvtree.Unpack(b, nil)
 		if err != nil {
-			return nil, fmt.Errorf("scr: catalogue: %w", err)
+			return nil, pkg.Errorf("catalogue: %w", err)
 		}
 		c, err := cachedir.ParseCatalog(t, lo.catalog.file())
 		if err != nil {
-			return nil, fmt.Errorf("scr: catalogue: %w", err)
+			return nil, pkg.Errorf("catalogue: %w", err)
 		}
 		listed[r] = c
 		for _, e := range c.Entries() {
@@ -171,7 +170,7 @@ func (lo *loader) loadIDs(ctx context.Context) error {
 		lo.cache.ids.atLeast(d.ID, d.Dataset.Ckpt)
 	}
 	if err := lo.agree(ctx, err); err != nil {
-		return fmt.Errorf("scr: index: %w", err)
+		return pkg.Errorf("index: %w", err)
 	}
 	out, err := lo.c.AllreduceInt64(ctx, []int64{int64(lo.cache.ids.set), int64(lo.cache.ids.ckpt)}, comm.Max)
 	if err != nil {

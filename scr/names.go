@@ -22,7 +22,7 @@ import (
 // absolute is the absolute, clean form of a name of the application, below the prefix directory.
 func (j *job) absolute(name string) (string, error) {
 	if name == "" || len(name) > 4095 {
-		return "", fmt.Errorf("scr: %w: file name of %d bytes", ErrUsage, len(name))
+		return "", pkg.Errorf("%w: file name of %d bytes", ErrUsage, len(name))
 	}
 	abs := filepath.ToSlash(name)
 	if !path.IsAbs(abs) && !filepath.IsAbs(name) {
@@ -34,17 +34,17 @@ func (j *job) absolute(name string) (string, error) {
 		// The way there may lead through links.
 		ok, err := spath.Inside(j.p.prefix, abs)
 		if err != nil {
-			return "", fmt.Errorf("scr: %w", err)
+			return "", pkg.Errorf("%w", err)
 		}
 		if ok {
-			return "", fmt.Errorf("scr: %s: %w %s by that name: links lead there", name, ErrOutside, j.p.prefix)
+			return "", pkg.Errorf("%s: %w %s by that name: links lead there", name, ErrOutside, j.p.prefix)
 		}
 	}
 	if in && spath.IsChild(filepath.Join(j.p.prefix, prefixdir.MetaDir), abs) {
 		in = false
 	}
 	if !in {
-		return "", fmt.Errorf("scr: %s: %w %s", name, ErrOutside, j.p.prefix)
+		return "", pkg.Errorf("%s: %w %s", name, ErrOutside, j.p.prefix)
 	}
 	return abs, nil
 }
@@ -52,7 +52,7 @@ func (j *job) absolute(name string) (string, error) {
 // relative is the name of a file as the map has it.
 func (j *job) relative(name string) (string, error) {
 	if !spath.IsChild(j.p.prefix, name) {
-		return "", fmt.Errorf("scr: %s: %w %s", name, ErrOutside, j.p.prefix)
+		return "", pkg.Errorf("%s: %w %s", name, ErrOutside, j.p.prefix)
 	}
 	return spath.Relative(j.p.prefix, name)
 }
@@ -64,7 +64,7 @@ func (wr *writer) cacheName(w *writing, abs string) (string, error) {
 	l := w.level
 	base := path.Base(abs)
 	if len(base) > maxBase {
-		return "", fmt.Errorf("scr: cache: %w: the name of the file has %d bytes, want at most %d; it begins with %.80q", ErrUsage, len(base), maxBase, base)
+		return "", pkg.Errorf("cache: %w: the name of the file has %d bytes, want at most %d; it begins with %.80q", ErrUsage, len(base), maxBase, base)
 	}
 	at := path.Join(w.Path, base)
 	_, taken := w.maps.File(at)
@@ -81,17 +81,17 @@ func (wr *writer) cacheName(w *writing, abs string) (string, error) {
 		case errors.Is(err, fs.ErrExist):
 			free = false
 		default:
-			return "", fmt.Errorf("scr: cache: %w", err)
+			return "", pkg.Errorf("cache: %w", err)
 		}
 	}
 	if free {
 		return at, nil
 	}
 	if at = wr.ownName(w, base); at == "" {
-		return "", fmt.Errorf("scr: cache: %w: too many files %s", ErrUsage, base)
+		return "", pkg.Errorf("cache: %w: too many files %s", ErrUsage, base)
 	}
 	if err := durable.MkdirAll(wr.fs, path.Dir(at), true); err != nil {
-		return "", fmt.Errorf("scr: cache: %w", err)
+		return "", pkg.Errorf("cache: %w", err)
 	}
 	return at, nil
 }
@@ -151,18 +151,18 @@ func (wr *writer) separateNames(ctx context.Context, w *writing, moved bool) err
 func (wr *writer) rename(w *writing, f cachedir.MapFile, moved bool) error {
 	old := f.Name
 	if f.Name = wr.ownName(w, path.Base(old)); f.Name == "" {
-		return fmt.Errorf("scr: cache: %w: too many files %s", ErrUsage, path.Base(old))
+		return pkg.Errorf("cache: %w: too many files %s", ErrUsage, path.Base(old))
 	}
 	if err := durable.MkdirAll(wr.fs, path.Dir(f.Name), true); err != nil {
-		return fmt.Errorf("scr: cache: %w", err)
+		return pkg.Errorf("cache: %w", err)
 	}
 	w.maps.Put(f)
 	if moved {
 		if err := w.maps.Write(wr.fs, cachedir.FilemapName(w.Path, wr.c.Rank())); err != nil {
-			return fmt.Errorf("scr: file map: %w", err)
+			return pkg.Errorf("file map: %w", err)
 		}
 		if err := wr.fs.Rename(old, f.Name); err != nil {
-			return fmt.Errorf("scr: cache: %w", err)
+			return pkg.Errorf("cache: %w", err)
 		}
 	}
 	w.maps.Remove(old)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 	"strconv"
@@ -64,7 +63,7 @@ func (pk *packer) pack(ctx context.Context, d *cachedSet, e cachedir.Cached) err
 	l := d.level
 	got, err := pk.copies(ctx, l, d.maps)
 	if err != nil {
-		return fmt.Errorf("scr: file maps: %w", err)
+		return pkg.Errorf("file maps: %w", err)
 	}
 	copies, err := parseMaps(got)
 	var t *kvtree.Tree
@@ -76,7 +75,7 @@ func (pk *packer) pack(ctx context.Context, d *cachedSet, e cachedir.Cached) err
 		b, err = t.Pack()
 	}
 	if err := pk.agree(ctx, err); err != nil {
-		return fmt.Errorf("scr: metadata: %w", err)
+		return pkg.Errorf("metadata: %w", err)
 	}
 	parts, err := l.dc.Gather(ctx, 0, b)
 	if err != nil {
@@ -164,7 +163,7 @@ func (pk *packer) unpack(ctx context.Context, d *cachedSet) error {
 		}
 	}
 	if err := pk.agree(ctx, err); err != nil {
-		return fmt.Errorf("scr: cache: %w", err)
+		return pkg.Errorf("cache: %w", err)
 	}
 	if b, err = l.dc.Bcast(ctx, 0, b); err != nil {
 		return err
@@ -225,7 +224,7 @@ func (pk *packer) lostMaps(ctx context.Context, d *cachedSet) error {
 		return err
 	}
 	if have[0] == 0 {
-		err = fmt.Errorf("scr: file map of rank %d: %w: no neighbour has a copy", pk.c.Rank(), ErrMissing)
+		err = pkg.Errorf("file map of rank %d: %w: no neighbour has a copy", pk.c.Rank(), ErrMissing)
 		maps, perr := parseMaps(got)
 		if perr != nil {
 			err = perr

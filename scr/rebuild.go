@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"path"
 
 	"github.com/zeebo/xxh3"
@@ -110,7 +109,7 @@ func (lo *loader) rebuild(ctx context.Context, d *cachedSet) error {
 		}
 		rep, err := lo.redundancy.recoverFiles(ctx, d)
 		if err != nil {
-			return fmt.Errorf("scr: files: %w", err)
+			return pkg.Errorf("files: %w", err)
 		}
 		if n := len(rep.Rebuilt); n > 0 {
 			lo.log.Info("scr: rebuilt", "dataset", d.Dataset.Name, "rank", lo.c.Rank(), "files", n, "corrupt", len(rep.Corrupt))
@@ -143,7 +142,7 @@ func (lo *loader) distinct(ctx context.Context, d *cachedSet) error {
 		for ; len(b) >= 8; b = b[8:] {
 			n := binary.BigEndian.Uint64(b)
 			if seen[n] {
-				err = fmt.Errorf("scr: dataset %s: %w: files of ranks that are on one node now have one name in the cache", d.Dataset.Name, ErrCorrupt)
+				err = pkg.Errorf("dataset %s: %w: files of ranks that are on one node now have one name in the cache", d.Dataset.Name, ErrCorrupt)
 			}
 			seen[n] = true
 		}

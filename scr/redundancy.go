@@ -47,12 +47,12 @@ func (rd *redundancy) protect(ctx context.Context, d *cachedSet, ds record.Datas
 			}
 		}
 	} else if err := rd.sumBypassed(ctx, d); err != nil {
-		return fmt.Errorf("scr: %w", err)
+		return pkg.Errorf("%w", err)
 	}
 	name := cachedir.FilemapName(d.Path, rd.c.Rank())
 	err := d.maps.Write(rd.fs, name)
 	if err := rd.agree(ctx, err); err != nil {
-		return fmt.Errorf("scr: file map: %w", err)
+		return pkg.Errorf("file map: %w", err)
 	}
 	if d.Packed {
 		return rd.packer.pack(ctx, d, entry)
@@ -87,10 +87,10 @@ func (rd *redundancy) encode(ctx context.Context, l *level, e cachedir.Cached, g
 		err = cachedir.WriteState(rd.fs, e.Path, group, cachedir.StateCorrupt)
 	}
 	if err := rd.agree(ctx, err); err != nil {
-		return fmt.Errorf("scr: redundancy: %w", err)
+		return pkg.Errorf("redundancy: %w", err)
 	}
 	if err := l.set.Encode(ctx, rd.fs, names, groupPrefix(e.Path, group)); err != nil {
-		return fmt.Errorf("scr: redundancy: %w", err)
+		return pkg.Errorf("redundancy: %w", err)
 	}
 	return rd.sealGroup(ctx, l, e, group, names)
 }
@@ -128,7 +128,7 @@ func (rd *redundancy) recoverMaps(ctx context.Context, d *cachedSet) error {
 	}
 	_, err := redset.Recover(ctx, rd.c, rd.fs, groupPrefix(d.Path, cachedir.MapGroup), &redset.RecoverOptions{Sure: true, Lost: rd.damagedMap})
 	if err != nil {
-		return fmt.Errorf("scr: file maps: %w", err)
+		return pkg.Errorf("file maps: %w", err)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package scr
 
 import (
 	"context"
-	"fmt"
 	"path"
 
 	"blobio/internal/durable"
@@ -28,7 +27,7 @@ import (
 func (s *Session) Route(name string) (string, error) {
 	switch {
 	case s.off:
-		return "", fmt.Errorf("scr: Route: %w", ErrDisabled)
+		return "", pkg.Errorf("Route: %w", ErrDisabled)
 	case s.state == Writing:
 		return s.writer.route(s.cur, name)
 	case s.state == Restoring:
@@ -52,7 +51,7 @@ func (wr *writer) route(w *writing, name string) (string, error) {
 	at := abs
 	if w.Bypass {
 		if err := durable.MkdirAll(wr.cfg.FS, path.Dir(abs), true); err != nil {
-			return "", fmt.Errorf("scr: %w", err)
+			return "", pkg.Errorf("%w", err)
 		}
 		if _, err := vfs.Lstat(wr.cfg.FS, abs); err == nil {
 			w.older[abs] = true
@@ -69,7 +68,7 @@ func (wr *writer) route(w *writing, name string) (string, error) {
 	// On disk before the file is: what is in the map may exist, and what is not in it does not.
 	if err := w.maps.Write(wr.fs, cachedir.FilemapName(w.Path, wr.c.Rank())); err != nil {
 		w.maps.Remove(at)
-		return "", fmt.Errorf("scr: file map: %w", err)
+		return "", pkg.Errorf("file map: %w", err)
 	}
 	w.byOrig[abs] = at
 	return wr.real(w.cachedSet, at), nil
@@ -104,10 +103,10 @@ func (fe *fetcher) route(r *offer, name string) (string, error) {
 		found = base
 	}
 	if found == "" {
-		return "", fmt.Errorf("scr: checkpoint %s has no file %s of rank %d: %w", r.Name, name, fe.c.Rank(), ErrMissing)
+		return "", pkg.Errorf("checkpoint %s has no file %s of rank %d: %w", r.Name, name, fe.c.Rank(), ErrMissing)
 	}
 	if _, err := fe.fileFS(r.set).Stat(found); err != nil {
-		return "", fmt.Errorf("scr: checkpoint %s: %w", r.Name, err)
+		return "", pkg.Errorf("checkpoint %s: %w", r.Name, err)
 	}
 	return fe.real(r.set, found), nil
 }
@@ -174,7 +173,7 @@ func (wr *writer) claim(w *writing, abs string, take bool) error {
 	}
 	if w.claims == nil {
 		if w.claims, err = wr.index.dir.Claims(w.ds); err != nil {
-			return fmt.Errorf("scr: %w", err)
+			return pkg.Errorf("%w", err)
 		}
 	}
 	if !take {
@@ -183,7 +182,7 @@ func (wr *writer) claim(w *writing, abs string, take bool) error {
 		err = wr.index.takeOver(context.Background(), w.claims, w.ds, rel)
 	}
 	if err != nil {
-		return fmt.Errorf("scr: %w", err)
+		return pkg.Errorf("%w", err)
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package scr
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 	"time"
@@ -60,7 +59,7 @@ func Open(ctx context.Context, c comm.Comm, cfg *Config) (*Session, error) {
 
 func (s *Session) open(ctx context.Context) (err error) {
 	if s.set, s.p, err = loadParams(ctx, s.c, &s.cfg); err != nil {
-		return fmt.Errorf("scr: parameters: %w", err)
+		return pkg.Errorf("parameters: %w", err)
 	}
 	if !s.p.enable {
 		s.off = true
@@ -163,7 +162,7 @@ func (s *Session) prepare(ctx context.Context) error {
 		return s.flush.copier.courier.stop(ctx)
 	}()
 	if err := s.agree(ctx, err); err != nil {
-		return fmt.Errorf("scr: open: %w", err)
+		return pkg.Errorf("open: %w", err)
 	}
 	unlocked, err := s.rootSays(ctx, s.index.dir.Lock == kvtree.NoLock)
 	if err != nil {

@@ -38,7 +38,7 @@ func ParseGrouping(s string) (Grouping, error) {
 			return Grouping(i), nil
 		}
 	}
-	return 0, fmt.Errorf("subfile: grouping %q: want node, block or roundrobin: %w", s, ErrUsage)
+	return 0, pkg.Errorf("grouping %q: want node, block or roundrobin: %w", s, ErrUsage)
 }
 
 // A Group is what one rank knows of its subfile.
@@ -62,11 +62,11 @@ func Assign(ctx context.Context, c comm.Comm, g Grouping, n int) (Group, error) 
 	var err error
 	switch {
 	case g > RoundRobin:
-		err = fmt.Errorf("subfile: unknown grouping %v: %w", g, ErrUsage)
+		err = pkg.Errorf("unknown grouping %v: %w", g, ErrUsage)
 	case n < 0 || n > c.Size():
-		err = fmt.Errorf("subfile: %d subfiles for %d ranks, want 1..%d: %w", n, c.Size(), c.Size(), ErrUsage)
+		err = pkg.Errorf("%d subfiles for %d ranks, want 1..%d: %w", n, c.Size(), c.Size(), ErrUsage)
 	case g != ByNode && n == 0:
-		err = fmt.Errorf("subfile: grouping %v needs the number of subfiles: %w", g, ErrUsage)
+		err = pkg.Errorf("grouping %v needs the number of subfiles: %w", g, ErrUsage)
 	}
 	if err != nil {
 		return Group{}, err // the same on every rank: the arguments are
@@ -97,7 +97,7 @@ func Assign(ctx context.Context, c comm.Comm, g Grouping, n int) (Group, error) 
 		return Group{}, err
 	}
 	if n != 0 && int64(n) != total[0] {
-		return Group{}, fmt.Errorf("subfile: %d subfiles asked, but the ranks lie on %d nodes: %w", n, total[0], ErrUsage)
+		return Group{}, pkg.Errorf("%d subfiles asked, but the ranks lie on %d nodes: %w", n, total[0], ErrUsage)
 	}
 	return Group{Index: int(idx[0]), N: int(total[0]), Comm: node}, nil
 }

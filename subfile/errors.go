@@ -1,10 +1,11 @@
 package subfile
 
 import (
-	"fmt"
-
 	"blobio/internal/fault"
 )
+
+// pkg makes the errors of this package.
+const pkg fault.Pkg = "subfile"
 
 // FormatError says what is wrong with a manifest, and where.
 type FormatError = fault.FormatError
@@ -22,5 +23,5 @@ var (
 )
 
 func bad(file string, off int64, field string, class error, format string, args ...any) error {
-	return &FormatError{Pkg: "subfile", File: file, Offset: off, Field: field, Msg: fmt.Sprintf(format, args...), Err: class}
+	return pkg.At(file, off, field, class, format, args...)
 }

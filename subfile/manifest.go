@@ -239,7 +239,7 @@ func readManifest(fsys vfs.FS, name string) (*Manifest, error) {
 		if err == nil || errors.Is(err, io.EOF) {
 			return nil, bad(name, int64(n), "size", ErrTruncated, "%d of %d bytes could be read", n, size)
 		}
-		return nil, fmt.Errorf("subfile: %s: %w", name, err)
+		return nil, pkg.Errorf("%s: %w", name, err)
 	}
 	return Decode(b, name)
 }
@@ -304,7 +304,7 @@ func ReadState(fsys vfs.FS, base string) (*State, error) {
 		if again, rerr := readManifest(fsys, NextName(base)); errors.Is(rerr, fs.ErrNotExist) || rerr == nil && again.Prepared {
 			return ReadState(fsys, base) // its writer has committed meanwhile
 		}
-		return st, fmt.Errorf("subfile: %s: the dataset was never finished: %s is not a commit: %w", base, NextName(base), ErrNotCommitted)
+		return st, pkg.Errorf("%s: the dataset was never finished: %s is not a commit: %w", base, NextName(base), ErrNotCommitted)
 	}
 	return st, nil
 }

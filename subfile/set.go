@@ -2,7 +2,6 @@ package subfile
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -43,7 +42,7 @@ func Find(fsys vfs.FS, path string) (*Set, error) {
 		}
 		switch len(sets) {
 		case 0:
-			return nil, fmt.Errorf("subfile: %s: no dataset in this directory: %w", path, fs.ErrNotExist)
+			return nil, pkg.Errorf("%s: no dataset in this directory: %w", path, fs.ErrNotExist)
 		case 1:
 			return sets[0], nil
 		}
@@ -51,9 +50,9 @@ func Find(fsys vfs.FS, path string) (*Set, error) {
 		for _, s := range sets {
 			names = append(names, filepath.Base(s.Base))
 		}
-		return nil, fmt.Errorf("subfile: %s: %d datasets in this directory, name one of them: %s: %w", path, len(sets), strings.Join(names, ", "), ErrUsage)
+		return nil, pkg.Errorf("%s: %d datasets in this directory, name one of them: %s: %w", path, len(sets), strings.Join(names, ", "), ErrUsage)
 	case err == nil && !info.Mode().IsRegular(): // to open a pipe would wait for a writer
-		return nil, fmt.Errorf("subfile: %s: not a regular file: %w", path, ErrUsage)
+		return nil, pkg.Errorf("%s: not a regular file: %w", path, ErrUsage)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
@@ -79,7 +78,7 @@ func Find(fsys vfs.FS, path string) (*Set, error) {
 	if err == nil {
 		return &Set{Base: path, Single: true, Members: map[int]string{0: path}}, nil
 	}
-	return nil, fmt.Errorf("subfile: %s: no file of this name, and no subfile %s: %w", path, Name(filepath.Base(base), 0), fs.ErrNotExist)
+	return nil, pkg.Errorf("%s: no file of this name, and no subfile %s: %w", path, Name(filepath.Base(base), 0), fs.ErrNotExist)
 }
 
 // members returns what there is of the dataset with this base name, nil if that is nothing.

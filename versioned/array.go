@@ -3,7 +3,6 @@ package versioned
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"blobio/comm"
@@ -99,6 +98,6 @@ func (a *Array) Close(ctx context.Context) error {
 	if a.first {
 		a.cat.close()
 	}
-	a.broken = fmt.Errorf("versioned: array %s is closed: %w", a.spec.Name, ErrUsage)
+	a.broken = pkg.Errorf("array %s is closed: %w", a.spec.Name, ErrUsage)
 	return err
 }

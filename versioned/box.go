@@ -1,7 +1,6 @@
 package versioned
 
 import (
-	"fmt"
 	"slices"
 )
 
@@ -74,7 +73,7 @@ func checkBox(name string, shape, lo, hi []int64, have int64) error {
 	n := int64(1)
 	for d := range shape {
 		if lo[d] < 0 || hi[d] < lo[d] || hi[d] > shape[d] {
-			return fmt.Errorf("versioned: array %s: dimension %d: [%d, %d), it has %d: %w", name, d, lo[d], hi[d], shape[d], ErrRange)
+			return pkg.Errorf("array %s: dimension %d: [%d, %d), it has %d: %w", name, d, lo[d], hi[d], shape[d], ErrRange)
 		}
 		n *= hi[d] - lo[d]
 	}

@@ -2,7 +2,6 @@ package versioned
 
 import (
 	"context"
-	"fmt"
 
 	"blobio/internal/elem"
 )
@@ -12,7 +11,7 @@ import (
 func (c *catalog) get(ctx context.Context, rec *record, version int64, lo, hi []int64, dst []byte, verify bool) error {
 	v, ok := rec.version(version)
 	if !ok {
-		return fmt.Errorf("versioned: array %s: version %d: %w", rec.Spec.Name, version, ErrNoVersion)
+		return pkg.Errorf("array %s: version %d: %w", rec.Spec.Name, version, ErrNoVersion)
 	}
 	if err := checkBox(rec.Spec.Name, v.Shape, lo, hi, int64(len(dst))/c.size); err != nil {
 		return err
@@ -23,7 +22,7 @@ func (c *catalog) get(ctx context.Context, rec *record, version int64, lo, hi []
 		})
 		now := c.record()
 		if _, ok = now.version(version); !ok { // then what was read may be of its remains
-			return fmt.Errorf("versioned: array %s: version %d was dropped while it was read: %w", rec.Spec.Name, version, ErrNoVersion)
+			return pkg.Errorf("array %s: version %d was dropped while it was read: %w", rec.Spec.Name, version, ErrNoVersion)
 		}
 		if err == nil || now.Seq == rec.Seq || ctx.Err() != nil {
 			return err

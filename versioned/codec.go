@@ -4,7 +4,6 @@ import (
 	"crypto/cipher"
 	"crypto/rand"
 	"encoding/hex"
-	"fmt"
 
 	"blobio/internal/codec"
 )
@@ -98,10 +97,10 @@ func keyFits(rec *record, o *Options) error {
 	}
 	b, err := hex.DecodeString(rec.Key)
 	if c == nil || err != nil || len(b) < nonceLen {
-		return fmt.Errorf("versioned: array %s: %w", rec.Spec.Name, ErrKey)
+		return pkg.Errorf("array %s: %w", rec.Spec.Name, ErrKey)
 	}
 	if _, err := c.Open(nil, b[:nonceLen], b[nonceLen:], nil); err != nil {
-		return fmt.Errorf("versioned: array %s: %w", rec.Spec.Name, ErrKey)
+		return pkg.Errorf("array %s: %w", rec.Spec.Name, ErrKey)
 	}
 	return nil
 }

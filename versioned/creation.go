@@ -67,7 +67,7 @@ func (h *Hierarchy) begun(ctx context.Context, st *Store, global Spec, levels []
 		return nil, err
 	}
 	exist := func(format string, args ...any) error { // on all ranks
-		return comm.Agree(ctx, h.c, fmt.Errorf("versioned: hierarchy %s: %s: %w", h.spec.Name, fmt.Sprintf(format, args...), ErrExist))
+		return comm.Agree(ctx, h.c, pkg.Errorf("hierarchy %s: %s: %w", h.spec.Name, fmt.Sprintf(format, args...), ErrExist))
 	}
 	if g != nil && !g.empty() {
 		return nil, exist("it has snapshots")
@@ -120,7 +120,7 @@ func OpenHierarchy(ctx context.Context, c comm.Comm, st *Store, name string, o *
 // OpenHierarchyAt is OpenHierarchy at an older snapshot. Newer ones, which may be damaged, stay.
 func OpenHierarchyAt(ctx context.Context, c comm.Comm, st *Store, name string, snapshot int64, o *Options) (*Hierarchy, error) {
 	if snapshot < 1 { // on all ranks
-		return nil, comm.Agree(ctx, c, fmt.Errorf("versioned: hierarchy %s: snapshot %d: %w", name, snapshot, ErrNoVersion))
+		return nil, comm.Agree(ctx, c, pkg.Errorf("hierarchy %s: snapshot %d: %w", name, snapshot, ErrNoVersion))
 	}
 	return openHierarchy(ctx, c, name, snapshot, func(n string, v int64) (*Array, error) { return open(ctx, c, st, n, v, o) })
 }
@@ -156,7 +156,7 @@ func HierarchyOf(ctx context.Context, c comm.Comm, name string, arrays []*Array)
 	find := func(n string, _ int64) (*Array, error) {
 		i := slices.IndexFunc(arrays, func(a *Array) bool { return a.spec.Name == n })
 		if i < 0 {
-			return nil, fmt.Errorf("versioned: hierarchy %s: no array %s: %w", name, n, ErrMissing)
+			return nil, pkg.Errorf("hierarchy %s: no array %s: %w", name, n, ErrMissing)
 		}
 		return arrays[i], nil
 	}

@@ -2,7 +2,6 @@ package versioned
 
 import (
 	"context"
-	"fmt"
 )
 
 // Versions lists the committed versions, oldest first.
@@ -34,7 +33,7 @@ func (c *Cursor) move(n int) error {
 		n-- // its own was dropped: i is the next one already
 	}
 	if i+n < 0 || i+n >= len(v) {
-		return fmt.Errorf("versioned: array %s: %d versions on from %d: %w", c.a.spec.Name, n, c.number, ErrNoVersion)
+		return pkg.Errorf("array %s: %d versions on from %d: %w", c.a.spec.Name, n, c.number, ErrNoVersion)
 	}
 	c.number = v[i+n].Number
 	return nil
@@ -59,7 +58,7 @@ func (c *Cursor) Number() int64 { return c.number }
 func (c *Cursor) Info() (VersionInfo, error) {
 	v, ok := c.a.cat.record().version(c.number)
 	if !ok {
-		return VersionInfo{}, fmt.Errorf("versioned: array %s: version %d: %w", c.a.spec.Name, c.number, ErrNoVersion)
+		return VersionInfo{}, pkg.Errorf("array %s: version %d: %w", c.a.spec.Name, c.number, ErrNoVersion)
 	}
 	return v.info(), nil
 }
@@ -71,5 +70,5 @@ func (c *Cursor) GetBytes(ctx context.Context, lo, hi []int64, dst []byte) error
 
 // PutBytes returns ErrReadOnly: committed versions do not change.
 func (c *Cursor) PutBytes(context.Context, []int64, []int64, []byte) error {
-	return fmt.Errorf("versioned: array %s: version %d: %w", c.a.spec.Name, c.number, ErrReadOnly)
+	return pkg.Errorf("array %s: version %d: %w", c.a.spec.Name, c.number, ErrReadOnly)
 }

@@ -2,7 +2,6 @@ package versioned
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"blobio/comm"
@@ -16,7 +15,7 @@ func (a *Array) Drop(ctx context.Context, version int64) error {
 	if bad == nil {
 		n := len(rec.Versions)
 		if _, ok := rec.version(version); !ok {
-			bad = fmt.Errorf("versioned: array %s: version %d: %w", a.spec.Name, version, ErrNoVersion)
+			bad = pkg.Errorf("array %s: version %d: %w", a.spec.Name, version, ErrNoVersion)
 		} else if rec.Versions[n-1].Number == version {
 			bad = usageErr("array %s: version %d is the newest one", a.spec.Name, version)
 		} else if _, pinned := slices.BinarySearch(a.pins, version); pinned {

@@ -3,7 +3,6 @@ package versioned
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"path/filepath"
 	"slices"
 )
@@ -59,7 +58,7 @@ func (s *salvage) record(ctx context.Context) (*record, error) {
 		return nil, err
 	}
 	if len(rec.Versions) == 0 {
-		return nil, fmt.Errorf("versioned: %s: of no version all is there: %w", s.dirs[0], ErrMissing)
+		return nil, pkg.Errorf("%s: of no version all is there: %w", s.dirs[0], ErrMissing)
 	}
 	rec.Spec.Shape = slices.Clone(rec.Versions[len(rec.Versions)-1].Shape)
 	return rec, rec.check(name)

@@ -3,7 +3,6 @@ package versioned
 import (
 	"context"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"slices"
 	"strconv"
@@ -111,14 +110,14 @@ func (h *Hierarchy) Regrid(ctx context.Context, level int, boxes []BoxInfo) (aga
 // step it is only for PutLevel, and an error (recovery.ErrCadence) otherwise.
 func (h *Hierarchy) Put(ctx context.Context, level, box int, data []float64) error {
 	if !h.spec.Config.Cadence.EveryStep() || h.spec.Config.Put != recovery.PerBox {
-		return fmt.Errorf("versioned: hierarchy %s: %w", h.spec.Name, recovery.ErrCadence)
+		return pkg.Errorf("hierarchy %s: %w", h.spec.Name, recovery.ErrCadence)
 	}
 	return h.put(ctx, level, box, data)
 }
 
 func (h *Hierarchy) put(ctx context.Context, level, box int, data []float64) error {
 	if level < 0 || level >= len(h.levels) || box < 0 || box >= len(h.now[level].Boxes) {
-		return fmt.Errorf("versioned: hierarchy %s: box %d of level %d: %w", h.spec.Name, box, level, ErrRange)
+		return pkg.Errorf("hierarchy %s: box %d of level %d: %w", h.spec.Name, box, level, ErrRange)
 	}
 	lo, hi := h.now[level].dataRange(box)
 	if int64(len(data))*8 != hi-lo {
@@ -181,7 +180,7 @@ func (h *Hierarchy) Table(ctx context.Context, level int, version int64) (*Level
 	a := h.levels[level]
 	v, ok := a.cat.record().version(version)
 	if !ok {
-		return nil, fmt.Errorf("versioned: array %s: version %d: %w", a.spec.Name, version, ErrNoVersion)
+		return nil, pkg.Errorf("array %s: version %d: %w", a.spec.Name, version, ErrNoVersion)
 	}
 	return readTable(a.spec.Name, v.Shape[0], func(lo, hi int64, dst []byte) error {
 		return a.GetBytesAt(ctx, version, []int64{lo}, []int64{hi}, dst)
@@ -213,7 +212,7 @@ func (h *Hierarchy) Box(ctx context.Context, level int, version int64, table *Le
 		return err
 	}
 	if box < 0 || box >= len(table.Boxes) {
-		return fmt.Errorf("versioned: hierarchy %s: box %d of level %d: %w", h.spec.Name, box, level, ErrRange)
+		return pkg.Errorf("hierarchy %s: box %d of level %d: %w", h.spec.Name, box, level, ErrRange)
 	}
 	lo, hi := table.dataRange(box)
 	if int64(len(dst))*8 != hi-lo {

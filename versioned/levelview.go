@@ -2,7 +2,6 @@ package versioned
 
 import (
 	"context"
-	"fmt"
 
 	"blobio/internal/durable"
 	"blobio/internal/elem"
@@ -12,7 +11,7 @@ import (
 func (v *View) bytesOf(version int64) (int64, error) {
 	x, ok := v.rec.version(version)
 	if !ok {
-		return 0, fmt.Errorf("versioned: array %s: version %d: %w", v.spec.Name, version, ErrNoVersion)
+		return 0, pkg.Errorf("array %s: version %d: %w", v.spec.Name, version, ErrNoVersion)
 	}
 	if v.spec.Type != Uint8 || len(x.Shape) != 1 {
 		return 0, formatErr(v.spec.Name, -1, "array", ErrNotFormat, "%v of %d dimensions, those of a hierarchy are bytes in a row", v.spec.Type, len(x.Shape))
@@ -35,7 +34,7 @@ func (v *View) Table(ctx context.Context, version int64) (*LevelInfo, error) {
 // Box reads a box of a version of the array of a level; table is that of Table. dst has its cells times components.
 func (v *View) Box(ctx context.Context, version int64, table *LevelInfo, box int, dst []float64) error {
 	if box < 0 || box >= len(table.Boxes) {
-		return fmt.Errorf("versioned: array %s: box %d of %d: %w", v.spec.Name, box, len(table.Boxes), ErrRange)
+		return pkg.Errorf("array %s: box %d of %d: %w", v.spec.Name, box, len(table.Boxes), ErrRange)
 	}
 	lo, hi := table.dataRange(box)
 	if int64(len(dst))*8 != hi-lo {

@@ -54,7 +54,7 @@ func (n *nodes) findRecord(ctx context.Context) (*record, error) {
 	if err := comm.Agree(ctx, n.c, lost); err != nil {
 		return nil, err
 	}
-	return nil, fmt.Errorf("versioned: %s: no array of this name: %w", n.store.dir, ErrMissing)
+	return nil, pkg.Errorf("%s: no array of this name: %w", n.store.dir, ErrMissing)
 }
 
 // newRecord makes the directories and the record with version 0: zeros. again says that an array may be there that holds nothing but
@@ -69,7 +69,7 @@ func (n *nodes) newRecord(ctx context.Context, s *Spec, o *Options, again bool) 
 		case err == nil && again && rec.empty():
 			before = rec.Seq
 		case err == nil:
-			err = fmt.Errorf("versioned: %s: an array of this name is there: %w", n.store.dir, ErrExist)
+			err = pkg.Errorf("%s: an array of this name is there: %w", n.store.dir, ErrExist)
 		case errors.Is(err, ErrMissing):
 			err = nil
 		}
@@ -134,7 +134,7 @@ func (n *nodes) writeRecords(ctx context.Context, rec *record, next bool) (broke
 				if seq, err := lastSeq(n.store.fs, n.store.dir); err != nil {
 					return err
 				} else if seq >= rec.Seq {
-					return fmt.Errorf("versioned: array %s: commit %d of another program is there: %w", n.array, seq, ErrConflict)
+					return pkg.Errorf("array %s: commit %d of another program is there: %w", n.array, seq, ErrConflict)
 				}
 			}
 			return writeRecord(n.store.fs, n.store.dir, b, n.sync)
@@ -143,9 +143,9 @@ func (n *nodes) writeRecords(ctx context.Context, rec *record, next bool) (broke
 	outcome, err := comm.Commit(ctx, n.c, commit)
 	switch {
 	case outcome == comm.InDoubt: // which one counts is known when it is read again
-		return true, fmt.Errorf("versioned: array %s: it is not known which version a power loss would leave; open it again: %w: %w", n.array, err, ErrBroken)
+		return true, pkg.Errorf("array %s: it is not known which version a power loss would leave; open it again: %w: %w", n.array, err, ErrBroken)
 	case errors.Is(err, ErrConflict): // what this one has written is left alone: it may have the name of a file of the other
-		return true, fmt.Errorf("versioned: array %s: open it again: %w: %w", n.array, err, ErrBroken)
+		return true, pkg.Errorf("array %s: open it again: %w: %w", n.array, err, ErrBroken)
 	}
 	return false, err
 }

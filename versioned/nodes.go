@@ -178,7 +178,7 @@ func (n *nodes) create(base string) (vfs.File, error) {
 	}
 	rec, rerr := readRecord(fsys, n.store.dir)
 	if rerr == nil && slices.ContainsFunc(rec.Files, func(f fileInfo) bool { return f.Name == base }) {
-		return nil, fmt.Errorf("versioned: array %s: another program has committed %s: %w", n.array, name, ErrConflict)
+		return nil, pkg.Errorf("array %s: another program has committed %s: %w", n.array, name, ErrConflict)
 	}
 	if rerr != nil && !errors.Is(rerr, ErrMissing) && !n.memory {
 		return nil, errors.Join(err, rerr)

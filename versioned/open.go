@@ -3,7 +3,6 @@ package versioned
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"blobio/comm"
 )
@@ -55,7 +54,7 @@ func Open(ctx context.Context, c comm.Comm, st *Store, name string, o *Options) 
 // theirs. It is collective.
 func OpenAt(ctx context.Context, c comm.Comm, st *Store, name string, version int64, o *Options) (*Array, error) {
 	if version < 0 { // on all ranks
-		return nil, comm.Agree(ctx, c, fmt.Errorf("versioned: array %s: version %d: %w", name, version, ErrNoVersion))
+		return nil, comm.Agree(ctx, c, pkg.Errorf("array %s: version %d: %w", name, version, ErrNoVersion))
 	}
 	return open(ctx, c, st, name, version, o)
 }
@@ -121,7 +120,7 @@ func (a *Array) describe(rec *record, version int64) (v *verInfo, err error) {
 	}
 	v, ok := rec.version(version)
 	if !ok {
-		return nil, fmt.Errorf("versioned: array %s: version %d: %w", a.spec.Name, version, ErrNoVersion)
+		return nil, pkg.Errorf("array %s: version %d: %w", a.spec.Name, version, ErrNoVersion)
 	}
 	return v, nil
 }

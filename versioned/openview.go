@@ -3,7 +3,6 @@ package versioned
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -131,7 +130,7 @@ func (v *View) Bytes() (n int64, files int) {
 // read whole and verified.
 func (v *View) Get(ctx context.Context, version int64, lo, hi []int64, dst []byte) error {
 	if v.sealed {
-		return fmt.Errorf("versioned: array %s is encrypted: %w", v.spec.Name, ErrKey)
+		return pkg.Errorf("array %s is encrypted: %w", v.spec.Name, ErrKey)
 	}
 	return v.cat.get(ctx, v.rec, version, lo, hi, dst, true)
 }

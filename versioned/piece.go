@@ -3,7 +3,6 @@ package versioned
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 
 	"blobio/comm"
@@ -34,7 +33,7 @@ func (a *Array) Piece(ctx context.Context, version int64) (*Piece, error) {
 	rec := a.cat.record()
 	v, ok := rec.version(version)
 	if !ok {
-		return nil, fmt.Errorf("versioned: array %s: version %d: %w", a.spec.Name, version, ErrNoVersion)
+		return nil, pkg.Errorf("array %s: version %d: %w", a.spec.Name, version, ErrNoVersion)
 	}
 	s := rec.Spec
 	p := &Piece{Name: s.Name, Type: s.Type, Shape: slices.Clone(v.Shape), Chunk: s.Chunk, Extra: s.Extra, Every: s.Every, Keep: s.Keep,
@@ -128,7 +127,7 @@ func wholeOf(all [][]byte) (*Piece, Spec, error) {
 		ps, lens = append(ps, v...), append(lens, l...)
 	}
 	if len(ps) == 0 {
-		return nil, Spec{}, fmt.Errorf("versioned: no pieces: %w", ErrMissing)
+		return nil, Spec{}, pkg.Errorf("no pieces: %w", ErrMissing)
 	}
 	p := ps[0]
 	t, err := ParseType(p.Type)
@@ -163,12 +162,12 @@ func wholeOf(all [][]byte) (*Piece, Spec, error) {
 			continue
 		}
 		if q.First != at {
-			return nil, Spec{}, fmt.Errorf("versioned: array %s: version %d: a piece begins at element %d, want %d: %w", p.Name, p.Version, q.First, at, ErrMissing)
+			return nil, Spec{}, pkg.Errorf("array %s: version %d: a piece begins at element %d, want %d: %w", p.Name, p.Version, q.First, at, ErrMissing)
 		}
 		at += n
 	}
 	if at != elems(p.Shape) {
-		return nil, Spec{}, fmt.Errorf("versioned: array %s: version %d: pieces of %d elements, it has %d: %w", p.Name, p.Version, at, elems(p.Shape), ErrMissing)
+		return nil, Spec{}, pkg.Errorf("array %s: version %d: pieces of %d elements, it has %d: %w", p.Name, p.Version, at, elems(p.Shape), ErrMissing)
 	}
 	return p, s, nil
 }

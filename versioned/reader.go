@@ -1,7 +1,6 @@
 package versioned
 
 import (
-	"fmt"
 	"math"
 	"sync/atomic"
 
@@ -43,7 +42,7 @@ const gone = math.MinInt64 / 2
 func (b *block) use(f func(x *reader) error) error {
 	defer b.users.Add(-1)
 	if b.users.Add(1) < 0 {
-		return fmt.Errorf("versioned: it was dropped while it was read: %w", ErrNoVersion)
+		return pkg.Errorf("it was dropped while it was read: %w", ErrNoVersion)
 	}
 	return f(&b.reader)
 }

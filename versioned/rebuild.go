@@ -111,7 +111,7 @@ func (r *redundancy) rebuildSets(ctx context.Context, rec *record) (int, error) 
 			}
 			owner := slices.IndexFunc(have, func(l map[string]int64) bool { return l[f.Name] == f.Size && f.Size > 0 })
 			if owner < 0 {
-				return 0, fmt.Errorf("versioned: array %s: %s is on no node: %w", rec.Spec.Name, f.Name, ErrMissing)
+				return 0, pkg.Errorf("array %s: %s is on no node: %w", rec.Spec.Name, f.Name, ErrMissing)
 			}
 			if owner == r.lead.Rank() {
 				mine = append(mine, f.Name)
@@ -152,7 +152,7 @@ func (r *redundancy) recover(ctx context.Context, p *protection) (int, error) {
 	}
 	rep, err := redset.Recover(ctx, c, r.nodes.store.fs, r.nodes.file(p.Prefix), &redset.RecoverOptions{Root: r.nodes.store.dir})
 	if err != nil {
-		return 0, fmt.Errorf("versioned: array %s: version %d: %w", r.nodes.array, p.Born, err)
+		return 0, pkg.Errorf("array %s: version %d: %w", r.nodes.array, p.Born, err)
 	}
 	n, err := comm.AllreduceOne(ctx, r.lead, btoi(len(rep.Rebuilt) > 0), comm.Max)
 	return int(n), err
@@ -210,7 +210,7 @@ func (r *redundancy) gather(ctx context.Context, rec *record, p *protection) err
 			}
 		}
 		if bad != nil {
-			bad = fmt.Errorf("versioned: array %s: version %d: %w", r.nodes.array, p.Born, bad)
+			bad = pkg.Errorf("array %s: version %d: %w", r.nodes.array, p.Born, bad)
 		}
 		bad = errors.Join(bad, clearDir(fsys, tmp))
 	}

@@ -35,7 +35,7 @@ func readRecord(fsys vfs.FS, dir string) (*record, error) {
 			return nil, formatErr(filepath.Join(dir, recordName), -1, "record", ErrCorrupt, "absent, but versions are there (%s); \"blobio versions rebuild\" makes it anew", e.Name())
 		}
 	}
-	return nil, fmt.Errorf("versioned: %s: no array of this name: %w", dir, ErrMissing)
+	return nil, pkg.Errorf("%s: no array of this name: %w", dir, ErrMissing)
 }
 
 // readRecords reads both files: the newest sound record, nil if there is none, and by file what is wrong with it; of one that is sound but

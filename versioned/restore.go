@@ -2,7 +2,6 @@ package versioned
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"blobio/comm"
@@ -15,7 +14,7 @@ func (a *Array) Restore(ctx context.Context, version int64) error {
 	v, ok := rec.version(version)
 	bad := a.broken
 	if bad == nil && !ok {
-		bad = fmt.Errorf("versioned: array %s: version %d: %w", a.spec.Name, version, ErrNoVersion)
+		bad = pkg.Errorf("array %s: version %d: %w", a.spec.Name, version, ErrNoVersion)
 	}
 	if err := comm.Agree(ctx, a.c, bad); err != nil {
 		return err
@@ -81,7 +80,7 @@ func (x *bringing) run(ctx context.Context) error {
 			if err := comm.Agree(ctx, c, cause); err != nil {
 				return err
 			}
-			return fmt.Errorf("versioned: array %s: version %d: no node has all of it: %w", x.nodes.array, x.v.Number, ErrMissing) // on all ranks
+			return pkg.Errorf("array %s: version %d: no node has all of it: %w", x.nodes.array, x.v.Number, ErrMissing) // on all ranks
 		}
 	}
 	return x.state.win.Fence(ctx)
@@ -106,7 +105,7 @@ func (x *bringing) nowhere() error {
 	for i := range x.rec.Files {
 		f := &x.rec.Files[i]
 		if x.needs(f) && f.Node >= x.nodes.count && !x.others(f) {
-			return fmt.Errorf("versioned: array %s: %s is on no node: %w", x.nodes.array, f.Name, ErrMissing)
+			return pkg.Errorf("array %s: %s is on no node: %w", x.nodes.array, f.Name, ErrMissing)
 		}
 	}
 	return nil

@@ -50,7 +50,7 @@ func (h *Hierarchy) readGlobals(ctx context.Context, want int64) (*globalRecord,
 		}
 	}
 	if found == nil { // on all ranks
-		return nil, comm.Agree(ctx, h.c, fmt.Errorf("versioned: array %s: snapshot %d: %w", h.global.spec.Name, want, ErrNoVersion))
+		return nil, comm.Agree(ctx, h.c, pkg.Errorf("array %s: snapshot %d: %w", h.global.spec.Name, want, ErrNoVersion))
 	}
 	return found, nil
 }
@@ -102,11 +102,11 @@ func (h *Hierarchy) DropSnapshot(ctx context.Context, snapshot int64) error {
 func (h *Hierarchy) readGlobal(ctx context.Context, version int64) (*globalRecord, error) {
 	v, ok := h.global.cat.record().version(version)
 	if !ok {
-		return nil, fmt.Errorf("versioned: array %s: version %d: %w", h.global.spec.Name, version, ErrNoVersion)
+		return nil, pkg.Errorf("array %s: version %d: %w", h.global.spec.Name, version, ErrNoVersion)
 	}
 	n := v.Shape[0]
 	if n == 0 {
-		return nil, fmt.Errorf("versioned: array %s: no snapshot was taken: %w", h.global.spec.Name, ErrNoVersion)
+		return nil, pkg.Errorf("array %s: no snapshot was taken: %w", h.global.spec.Name, ErrNoVersion)
 	}
 	if n > durable.MaxSeal {
 		return nil, formatErr(h.global.spec.Name, 0, "global", ErrTooLarge, "%d bytes", n)
@@ -149,11 +149,11 @@ func (h *Hierarchy) Snapshot(ctx context.Context) (int64, error) {
 	for l := range h.now {
 		x, at := &h.now[l], h.saved[l]
 		if _, there := h.levels[l].cat.record().version(at.version); !there {
-			bad = fmt.Errorf("versioned: hierarchy %s: level %d is in the state of version %d, which was dropped: %w", h.spec.Name, l, at.version, ErrNoVersion)
+			bad = pkg.Errorf("hierarchy %s: level %d is in the state of version %d, which was dropped: %w", h.spec.Name, l, at.version, ErrNoVersion)
 		} else if len(x.Boxes) > 0 && at.epoch != x.Epoch {
-			bad = fmt.Errorf("versioned: hierarchy %s: level %d was not saved since it has other boxes: %w", h.spec.Name, l, ErrNotSynchronised)
+			bad = pkg.Errorf("hierarchy %s: level %d was not saved since it has other boxes: %w", h.spec.Name, l, ErrNotSynchronised)
 		} else if len(x.Boxes) > 0 && !x.together(g.Time) {
-			bad = fmt.Errorf("versioned: hierarchy %s: level %d is at %v, level 0 at %v: %w", h.spec.Name, l, x.Time, g.Time, ErrNotSynchronised)
+			bad = pkg.Errorf("hierarchy %s: level %d is at %v, level 0 at %v: %w", h.spec.Name, l, x.Time, g.Time, ErrNotSynchronised)
 		}
 	}
 	for l := range h.now { // what it says is the same on all ranks
@@ -212,7 +212,7 @@ type Part struct {
 func (h *Hierarchy) Parts(snapshot int64) ([]Part, error) {
 	named, ok := h.snaps[snapshot]
 	if !ok {
-		return nil, fmt.Errorf("versioned: hierarchy %s: snapshot %d: %w", h.spec.Name, snapshot, ErrNoVersion)
+		return nil, pkg.Errorf("hierarchy %s: snapshot %d: %w", h.spec.Name, snapshot, ErrNoVersion)
 	}
 	var out []Part
 	for l, a := range h.levels {

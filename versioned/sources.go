@@ -19,7 +19,7 @@ type sources struct {
 // error of f that is no damage of the file ends it.
 func (s *sources) withFile(info *fileInfo, f func(x *reader) error) error {
 	if info == nil {
-		return fmt.Errorf("versioned: it was dropped while it was read: %w", ErrNoVersion)
+		return pkg.Errorf("it was dropped while it was read: %w", ErrNoVersion)
 	}
 	if info.block != nil {
 		return info.block.use(f)
@@ -37,7 +37,7 @@ func (s *sources) withFile(info *fileInfo, f func(x *reader) error) error {
 			}
 		}
 		if st == nil {
-			errs = append(errs, fmt.Errorf("versioned: %s of node %d: %w", info.Name, node, ErrRemote))
+			errs = append(errs, pkg.Errorf("%s of node %d: %w", info.Name, node, ErrRemote))
 			continue
 		}
 		x, err := s.open.get(st, node, info)

@@ -3,7 +3,6 @@ package versioned
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -14,7 +13,7 @@ func (v *View) dropped(ctx context.Context, versions []int64) (*record, error) {
 	rec := v.rec.clone()
 	for _, n := range versions {
 		if _, ok := rec.version(n); !ok {
-			return nil, fmt.Errorf("versioned: array %s: version %d: %w", v.spec.Name, n, ErrNoVersion)
+			return nil, pkg.Errorf("array %s: version %d: %w", v.spec.Name, n, ErrNoVersion)
 		}
 		if rec.Versions[len(rec.Versions)-1].Number == n {
 			return nil, usageErr("array %s: version %d is the newest one", v.spec.Name, n)
@@ -95,7 +94,7 @@ func (v *View) Drop(ctx context.Context, versions ...int64) error {
 			return err
 		}
 		if seq >= rec.Seq {
-			return fmt.Errorf("versioned: %s: commit %d of another program is there: %w", d, seq, ErrConflict)
+			return pkg.Errorf("%s: commit %d of another program is there: %w", d, seq, ErrConflict)
 		}
 	}
 	for _, d := range v.dirs {

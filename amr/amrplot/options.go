@@ -10,10 +10,6 @@ import (
 // ErrUsage: an argument is wrong.
 var ErrUsage = fault.ErrUsage
 
-func usageErr(format string, args ...any) error {
-	return pkg.Errorf("%w: %s", ErrUsage, fmt.Sprintf(format, args...))
-}
-
 // Color says what the colours of blocks mean.
 type Color uint8
 
@@ -73,19 +69,19 @@ func (o *Options) Validate() error {
 	case o == nil:
 		return nil
 	case o.Width != 0 && (o.Width < minWidth || o.Width > maxWidth):
-		return usageErr("width %d, want %d to %d", o.Width, minWidth, maxWidth)
+		return pkg.Usage("width %d, want %d to %d", o.Width, minWidth, maxWidth)
 	case int(o.Color) >= len(colorNames):
-		return usageErr("color %d", o.Color)
+		return pkg.Usage("color %d", o.Color)
 	case o.Color != ByLevel && o.Groups == nil:
-		return usageErr("colours by %v want Groups", o.Color)
+		return pkg.Usage("colours by %v want Groups", o.Color)
 	case o.Axis != nil && (*o.Axis < 0 || *o.Axis > 2):
-		return usageErr("axis %d, want 0 to 2", *o.Axis)
+		return pkg.Usage("axis %d, want 0 to 2", *o.Axis)
 	case o.Position != nil && (math.IsNaN(*o.Position) || math.IsInf(*o.Position, 0)):
-		return usageErr("position %v", *o.Position)
+		return pkg.Usage("position %v", *o.Position)
 	}
 	for i, g := range o.Groups {
 		if g > maxGroup {
-			return usageErr("group %d of block %d, want at most %d", g, i, maxGroup)
+			return pkg.Usage("group %d of block %d, want at most %d", g, i, maxGroup)
 		}
 	}
 	return nil

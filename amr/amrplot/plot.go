@@ -46,10 +46,10 @@ func Draw(g *amr.Geometry, blocks []amr.Index, o *Options) (*Plot, error) {
 		o = new(Options)
 	}
 	if o.Groups != nil && len(o.Groups) != len(blocks) {
-		return nil, usageErr("%d groups for %d blocks", len(o.Groups), len(blocks))
+		return nil, pkg.Usage("%d groups for %d blocks", len(o.Groups), len(blocks))
 	}
 	if len(blocks) == 0 {
-		return nil, usageErr("no blocks")
+		return nil, pkg.Usage("no blocks")
 	}
 	own := *g
 	p := &Plot{title: o.Title, width: float64(o.Width), kind: o.Color, geometry: &own, curve: !o.NoCurve, numbers: !o.NoNumbers}

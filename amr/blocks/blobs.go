@@ -52,7 +52,7 @@ func writeBlobs(ctx context.Context, c comm.Comm, name string, l *layout, list [
 // gather makes one slice of the rows of a variable.
 func gather(l *layout, v *variable, list []placed, n int64) (any, error) {
 	if n > maxSlice/int64(v.typ.Size()) {
-		return nil, usageErr("%d elements of %s on one rank", n, v.name)
+		return nil, pkg.Usage("%d elements of %s on one rank", n, v.name)
 	}
 	x := cdf5.NewSlice(v.typ, int(n))
 	b := bytesOf(x)
@@ -63,7 +63,7 @@ func gather(l *layout, v *variable, list []placed, n int64) (any, error) {
 			return nil, err
 		}
 		if len(row) > len(b) {
-			return nil, usageErr("%s: more rows than the map has", v.name)
+			return nil, pkg.Usage("%s: more rows than the map has", v.name)
 		}
 		b = b[copy(b, row):]
 	}
@@ -96,5 +96,5 @@ func put(w *blob.Writer, v blob.VarID, x any) error {
 	case []float64:
 		return blob.Put(w, v, 0, x)
 	}
-	return usageErr("%T", x)
+	return pkg.Usage("%T", x)
 }

@@ -34,7 +34,7 @@ func (d *Dataset) Range(ctx context.Context, lo, hi int) ([]*amr.Block, error) {
 // one.
 func (d *Dataset) Field(ctx context.Context, i int, name string, dst []byte) error {
 	if i < 0 || i >= len(d.infos) {
-		return usageErr("block %d of %d", i, len(d.infos))
+		return pkg.Usage("block %d of %d", i, len(d.infos))
 	}
 	for k := range d.fields {
 		f := &d.fields[k]
@@ -42,7 +42,7 @@ func (d *Dataset) Field(ctx context.Context, i int, name string, dst []byte) err
 			continue
 		}
 		if want := d.meta.FieldBytes(f.spec, f.ghosts); int64(len(dst)) != want {
-			return usageErr("%d bytes for field %q, want %d", len(dst), name, want)
+			return pkg.Usage("%d bytes for field %q, want %d", len(dst), name, want)
 		}
 		x, err := d.fieldRows(ctx, f, i, i+1, elem.HostBig)
 		if err != nil {
@@ -120,7 +120,7 @@ func (r rows) host() {
 // particles are big-endian: what sums makes host order of them, or rows.host.
 func (d *Dataset) readRows(ctx context.Context, lo, hi int, data, summed bool) ([]*amr.Block, rows, error) {
 	if lo < 0 || hi > len(d.infos) || lo >= hi {
-		return nil, nil, usageErr("blocks %d to %d of %d", lo, hi, len(d.infos))
+		return nil, nil, pkg.Usage("blocks %d to %d of %d", lo, hi, len(d.infos))
 	}
 	out := make([]*amr.Block, hi-lo)
 	for i := range out {

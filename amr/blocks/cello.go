@@ -39,7 +39,7 @@ func (s *celloSource) Range(ctx context.Context, lo, hi int) ([]*amr.Block, erro
 
 func (s *celloSource) each(lo, hi int, get func(i int) (*amr.Block, error)) ([]*amr.Block, error) {
 	if lo < 0 || hi > s.Len() || lo >= hi {
-		return nil, usageErr("blocks %d to %d of %d", lo, hi, s.Len())
+		return nil, pkg.Usage("blocks %d to %d of %d", lo, hi, s.Len())
 	}
 	out := make([]*amr.Block, 0, hi-lo)
 	for i := lo; i < hi; i++ {
@@ -96,10 +96,10 @@ func ToCello(ctx context.Context, src Source, dir string, o *CelloOptions) error
 		f = *o
 	}
 	if src.Len() == 0 {
-		return usageErr("no blocks")
+		return pkg.Usage("no blocks")
 	}
 	if f.Workers < 0 {
-		return usageErr("%d workers", f.Workers)
+		return pkg.Usage("%d workers", f.Workers)
 	}
 	if f.Workers == 0 {
 		f.Workers = min(runtime.GOMAXPROCS(0), 16)

@@ -2,6 +2,7 @@ package blocks
 
 import (
 	"context"
+	"fmt"
 	"iter"
 
 	"blobio/amr"
@@ -49,7 +50,7 @@ func (d *Dataset) check(ctx context.Context, yield func(blob.Finding) bool) bool
 	more := true
 	found := func(sev blob.Severity, field, format string, args ...any) {
 		if more {
-			f := blob.Finding{Severity: sev, File: d.r.Base(), Offset: -1, Field: field, Msg: sprintf(format, args...)}
+			f := blob.Finding{Severity: sev, File: d.r.Base(), Offset: -1, Field: field, Msg: fmt.Sprintf(format, args...)}
 			if sev == blob.Error {
 				f.Err = ErrCorrupt
 			}

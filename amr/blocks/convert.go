@@ -27,7 +27,7 @@ func Convert(ctx context.Context, src Source, name string, o *Options) error {
 		f.Workers = min(runtime.GOMAXPROCS(0), 16)
 	}
 	if src.Len() == 0 {
-		return usageErr("no blocks")
+		return pkg.Usage("no blocks")
 	}
 	if !f.Force {
 		if err := free(f.fs, name, f.Form); err != nil {
@@ -46,7 +46,7 @@ func Convert(ctx context.Context, src Source, name string, o *Options) error {
 		return out.Commit()
 	}
 	if o.fs != nil {
-		return usageErr("a file system is for the canonical form")
+		return pkg.Usage("a file system is for the canonical form")
 	}
 	l, err := durable.Acquire(ctx, f.fs, name, durable.LeaseOptions{})
 	if err != nil {
@@ -101,7 +101,7 @@ func convert(ctx context.Context, src Source, out *durable.Output, o *Options) e
 				return nil, err
 			}
 			if b.Index != p.Index {
-				return nil, usageErr("block %d of the source has changed", row[p.Block])
+				return nil, pkg.Usage("block %d of the source has changed", row[p.Block])
 			}
 			if o.Progress != nil {
 				o.Progress(done.Add(1), total)

@@ -2,6 +2,7 @@ package blocks
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -31,17 +32,17 @@ func equal(t *testing.T, d, want *Dataset) bool {
 		}
 	}
 	x, y := *d.Meta(), *want.Meta()
-	return sprintf("%+v", x) == sprintf("%+v", y)
+	return fmt.Sprintf("%+v", x) == fmt.Sprintf("%+v", y)
 }
 
 // textOf is all that a block holds.
 func textOf(b *amr.Block) string {
-	s := sprintf("%v %v %v %v %v %v %v %v", b.Index, b.Leaf, b.Cycle, b.Time, b.Dt, b.Cost, b.Attrs, b.Adapt)
+	s := fmt.Sprintf("%v %v %v %v %v %v %v %v", b.Index, b.Leaf, b.Cycle, b.Time, b.Dt, b.Cost, b.Attrs, b.Adapt)
 	for _, f := range b.Fields {
-		s += sprintf("%v %v %x", *f.Spec, f.Ghosts, f.Data)
+		s += fmt.Sprintf("%v %v %x", *f.Spec, f.Ghosts, f.Data)
 	}
 	for _, p := range b.Particles {
-		s += sprintf("%v %d %x", *p.Spec, p.N, p.Data)
+		s += fmt.Sprintf("%v %d %x", *p.Spec, p.N, p.Data)
 	}
 	return s
 }
@@ -127,7 +128,7 @@ func TestDamagedBlock(t *testing.T) {
 			case i == c.block && (!errors.Is(err, ErrChecksum) || errors.Is(herr, ErrChecksum) != c.heads):
 				t.Errorf("%s: block %d: %v, %v", c.variable, i, err, herr)
 			case i == c.block:
-				for _, w := range []string{name, sprintf("block %d (%s)", i, d.name(d.infos[i].Index)), " sum to ", " says "} {
+				for _, w := range []string{name, fmt.Sprintf("block %d (%s)", i, d.name(d.infos[i].Index)), " sum to ", " says "} {
 					if !strings.Contains(err.Error(), w) {
 						t.Errorf("%s: %v, want %q", c.variable, err, w)
 					}

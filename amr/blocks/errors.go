@@ -1,8 +1,6 @@
 package blocks
 
 import (
-	"fmt"
-
 	"blobio/internal/fault"
 )
 
@@ -26,13 +24,7 @@ var (
 	ErrUsage     = fault.ErrUsage     // an argument is wrong
 )
 
-func usageErr(format string, args ...any) error {
-	return pkg.Usage(format, args...)
-}
-
 // corrupt is an error about a variable or attribute of a dataset.
 func corrupt(file, field, format string, args ...any) error {
 	return pkg.In(file, field, ErrCorrupt, format, args...)
 }
-
-func sprintf(format string, args ...any) string { return fmt.Sprintf(format, args...) }

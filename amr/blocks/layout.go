@@ -119,7 +119,7 @@ func newLayout(m *amr.Meta, s *summary, totals []int64) (*layout, error) {
 	for i := range l.vars {
 		v := &l.vars[i]
 		if seen[v.name] {
-			return nil, usageErr("two variables would be called %q", v.name)
+			return nil, pkg.Usage("two variables would be called %q", v.name)
 		}
 		seen[v.name] = true
 		elems := float64(1)
@@ -127,7 +127,7 @@ func newLayout(m *amr.Meta, s *summary, totals []int64) (*layout, error) {
 			elems *= float64(l.dims[d].Len)
 		}
 		if elems*float64(v.typ.Size()) > math.MaxInt64/2 {
-			return nil, usageErr("variable %q of %g elements", v.name, elems)
+			return nil, pkg.Usage("variable %q of %g elements", v.name, elems)
 		}
 	}
 	l.atts = append(l.atts, att(metaCRC, l.metaSum()))
@@ -215,7 +215,7 @@ func metaAtts(m *amr.Meta) ([]cdf5.Att, error) {
 	var types []string
 	for _, p := range m.Particles {
 		if strings.ContainsAny(p.Name, " \t\n") {
-			return nil, usageErr("particles %q: a name with white space", p.Name)
+			return nil, pkg.Usage("particles %q: a name with white space", p.Name)
 		}
 		types = append(types, p.Name)
 	}
@@ -226,7 +226,7 @@ func metaAtts(m *amr.Meta) ([]cdf5.Att, error) {
 	for _, name := range sortedKeys(m.Attrs) {
 		x, t, k, ok := toSlice(m.Attrs[name])
 		if !ok {
-			return nil, usageErr("attribute %q of the tree is %T, want numbers or text", name, m.Attrs[name])
+			return nil, pkg.Usage("attribute %q of the tree is %T, want numbers or text", name, m.Attrs[name])
 		}
 		prefix := [...]string{"meta_", "metascalar_", "metastrings_"}[k]
 		if t == cdf5.Char {
@@ -321,7 +321,7 @@ func (l *layout) addField(block, i int, f *fieldOf) {
 			if d := p.Fields[i].Data; int64(len(d)) == want {
 				return d, nil
 			}
-			return nil, usageErr("block %s: field %q has %d bytes, want %d", p.Index.Name(l.meta.Rank, l.meta.Roots), f.Spec.Name, len(p.Fields[i].Data), want)
+			return nil, pkg.Usage("block %s: field %q has %d bytes, want %d", p.Index.Name(l.meta.Rank, l.meta.Roots), f.Spec.Name, len(p.Fields[i].Data), want)
 		}})
 }
 
@@ -343,7 +343,7 @@ func (l *layout) addParticles() {
 							if k < len(q.Data) && len(q.Data[k]) == q.N*a.Type.Size() {
 								return q.Data[k], nil
 							}
-							return nil, usageErr("block %s: %d particles %q, but not as many of attribute %q", p.Index.Name(l.meta.Rank, l.meta.Roots), q.N, spec.Name, a.Name)
+							return nil, pkg.Usage("block %s: %d particles %q, but not as many of attribute %q", p.Index.Name(l.meta.Rank, l.meta.Roots), q.N, spec.Name, a.Name)
 						}
 					}
 					return nil, nil

@@ -98,7 +98,7 @@ func (d *Dataset) compareMeta() error {
 		}
 	}
 	if got := m.sum(); len(want) != 1 || got != want[0] {
-		return &FormatError{Pkg: "blocks", File: d.r.Base(), Offset: -1, Field: metaCRC, Msg: sprintf("attributes and variables sum to %08x, the attribute says %08x", got, want), Err: ErrChecksum}
+		return pkg.In(d.r.Base(), metaCRC, ErrChecksum, "attributes and variables sum to %08x, the attribute says %08x", got, want)
 	}
 	return nil
 }

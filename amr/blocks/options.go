@@ -74,19 +74,19 @@ func (o *Options) Validate() error {
 	case o == nil:
 		return nil
 	case int(o.Form) >= len(formNames):
-		return usageErr("form %d", o.Form)
+		return pkg.Usage("form %d", o.Form)
 	case o.Subfiles < 0:
-		return usageErr("%d subfiles", o.Subfiles)
+		return pkg.Usage("%d subfiles", o.Subfiles)
 	case o.Ranks < 0:
-		return usageErr("%d ranks", o.Ranks)
+		return pkg.Usage("%d ranks", o.Ranks)
 	case o.Workers < 0:
-		return usageErr("%d workers", o.Workers)
+		return pkg.Usage("%d workers", o.Workers)
 	case o.Form == Canonical && (o.Subfiles > 0 || o.Ranks > 0):
-		return usageErr("subfiles and ranks are for forms with blobs")
+		return pkg.Usage("subfiles and ranks are for forms with blobs")
 	case o.Buffer != 0 && (o.Buffer < minBuffer || o.Buffer > maxBuffer):
-		return usageErr("a buffer of %d bytes, want %d to %d", o.Buffer, minBuffer, maxBuffer)
+		return pkg.Usage("a buffer of %d bytes, want %d to %d", o.Buffer, minBuffer, maxBuffer)
 	case o.Durability > blob.DurableNone:
-		return usageErr("durability %d", o.Durability)
+		return pkg.Usage("durability %d", o.Durability)
 	}
 	return nil
 }

@@ -94,13 +94,13 @@ func placeAll(l *layout, all [][]byte, ordering amr.Ordering) ([][]byte, error) 
 	if ordering != nil {
 		list := ordering.Order(tree)
 		if len(list) != len(index) {
-			return nil, usageErr("ordering %s gives %d blocks of %d", ordering.Name(), len(list), len(index))
+			return nil, pkg.Usage("ordering %s gives %d blocks of %d", ordering.Name(), len(list), len(index))
 		}
 		seen := make([]bool, len(index))
 		for pos, x := range list {
 			i, ok := row[x]
 			if !ok || seen[i] {
-				return nil, usageErr("ordering %s gives a block that is not there, or one twice", ordering.Name())
+				return nil, pkg.Usage("ordering %s gives a block that is not there, or one twice", ordering.Name())
 			}
 			order[pos], seen[i] = int(i), true
 		}

@@ -2,7 +2,6 @@ package blocks
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -111,7 +110,7 @@ func whole(ctx context.Context, r *blob.Reader) error {
 			return err
 		}
 		if end := x.Offset + x.Bytes; end > size {
-			return &FormatError{Pkg: "blocks", File: r.Base(), Offset: size, Field: x.Name, Msg: fmt.Sprintf("the file has %d bytes, the variable ends at %d", size, end), Err: ErrTruncated}
+			return pkg.At(r.Base(), size, x.Name, ErrTruncated, "the file has %d bytes, the variable ends at %d", size, end)
 		}
 	}
 	return nil
@@ -280,7 +279,7 @@ func (d *Dataset) loadMeta() error {
 		return make([]float64, n)
 	}
 	if v := ints("blobio_amr", 1)[0]; err == nil && v != Version {
-		return &FormatError{Pkg: "blocks", File: d.r.Base(), Offset: -1, Field: "blobio_amr", Msg: fmt.Sprintf("version %d, want %d", v, Version), Err: ErrVersion}
+		return pkg.In(d.r.Base(), "blobio_amr", ErrVersion, "version %d, want %d", v, Version)
 	}
 	m := &d.meta
 	m.Rank = ints("rank", 1)[0]

@@ -59,7 +59,7 @@ func Select(ctx context.Context, src Source, s Selection) (Source, error) {
 		}
 		for _, name := range s.Fields {
 			if !slices.ContainsFunc(m.Fields, func(f amr.FieldSpec) bool { return f.Name == name }) {
-				return nil, usageErr("no field %q", name)
+				return nil, pkg.Usage("no field %q", name)
 			}
 		}
 	}
@@ -84,7 +84,7 @@ func Select(ctx context.Context, src Source, s Selection) (Source, error) {
 		}
 	}
 	if len(p.rows) == 0 {
-		return nil, usageErr("no blocks are left of %d", src.Len())
+		return nil, pkg.Usage("no blocks are left of %d", src.Len())
 	}
 	return p, nil
 }
@@ -110,7 +110,7 @@ func (p *selected) Range(ctx context.Context, lo, hi int) ([]*amr.Block, error) 
 // get reads runs of rows that are together in the source.
 func (p *selected) get(ctx context.Context, lo, hi int, read func(ctx context.Context, lo, hi int) ([]*amr.Block, error)) ([]*amr.Block, error) {
 	if lo < 0 || hi > len(p.rows) || lo >= hi {
-		return nil, usageErr("blocks %d to %d of %d", lo, hi, len(p.rows))
+		return nil, pkg.Usage("blocks %d to %d of %d", lo, hi, len(p.rows))
 	}
 	var out []*amr.Block
 	for i := lo; i < hi; {

@@ -36,7 +36,7 @@ func (a *attrsOf) fixed(n int64) bool { return a.Blocks == n && a.Len > 0 && a.T
 
 func (a *attrsOf) add(b *attrsOf, name string) error {
 	if a.Type != b.Type || a.Kind != b.Kind {
-		return usageErr("attribute %q is %v in one block and %v in another", name, a.Type, b.Type)
+		return pkg.Usage("attribute %q is %v in one block and %v in another", name, a.Type, b.Type)
 	}
 	if a.Len != b.Len {
 		a.Len = -1
@@ -62,31 +62,31 @@ func (s *summary) add(m *amr.Meta, b *amr.Block) error {
 		for i := range b.Fields {
 			f := &b.Fields[i]
 			if f.Spec == nil {
-				return usageErr("block %s: field %d has no specification", name(), i)
+				return pkg.Usage("block %s: field %d has no specification", name(), i)
 			}
 			if !slices.Contains(m.Fields, *f.Spec) {
-				return usageErr("block %s: field %q is not one of the tree's, or is another there", name(), f.Spec.Name)
+				return pkg.Usage("block %s: field %q is not one of the tree's, or is another there", name(), f.Spec.Name)
 			}
 			s.Fields = append(s.Fields, fieldOf{*f.Spec, f.Ghosts})
 		}
 	}
 	if len(b.Fields) != len(s.Fields) {
-		return usageErr("block %s: %d fields, others have %d", name(), len(b.Fields), len(s.Fields))
+		return pkg.Usage("block %s: %d fields, others have %d", name(), len(b.Fields), len(s.Fields))
 	}
 	for i := range b.Fields {
 		if f := &b.Fields[i]; f.Spec == nil || *f.Spec != s.Fields[i].Spec || f.Ghosts != s.Fields[i].Ghosts {
-			return usageErr("block %s: field %d is not as in others (%q, ghosts %v)", name(), i, s.Fields[i].Spec.Name, s.Fields[i].Ghosts)
+			return pkg.Usage("block %s: field %d is not as in others (%q, ghosts %v)", name(), i, s.Fields[i].Spec.Name, s.Fields[i].Ghosts)
 		}
 	}
 	for i := range b.Particles {
 		if p := &b.Particles[i]; p.Spec == nil || particleSpec(m, p.Spec.Name) < 0 || !slices.Equal(p.Spec.Attrs, m.Particles[particleSpec(m, p.Spec.Name)].Attrs) {
-			return usageErr("block %s: particles %d are not of a type of the tree", name(), i)
+			return pkg.Usage("block %s: particles %d are not of a type of the tree", name(), i)
 		}
 	}
 	for k, v := range b.Attrs {
 		x, t, kind, ok := toSlice(v)
 		if !ok {
-			return usageErr("block %s: attribute %q is %T, want numbers or text", name(), k, v)
+			return pkg.Usage("block %s: attribute %q is %T, want numbers or text", name(), k, v)
 		}
 		n, _, _ := cdf5.SliceLen(x)
 		a := &attrsOf{Type: t, Kind: kind, Len: int64(n), Blocks: 1}
@@ -114,7 +114,7 @@ func (s *summary) merge(t *summary) error {
 	if s.Blocks == 0 {
 		s.Fields = t.Fields
 	} else if !slices.Equal(s.Fields, t.Fields) {
-		return usageErr("blocks of different ranks have different fields")
+		return pkg.Usage("blocks of different ranks have different fields")
 	}
 	for k, a := range t.Attrs {
 		if s.Attrs[k] == nil {
@@ -171,7 +171,7 @@ func (s *summary) mergeAll(all [][]byte) ([]byte, error) {
 		}
 	}
 	if s.Blocks == 0 {
-		return nil, usageErr("no blocks")
+		return nil, pkg.Usage("no blocks")
 	}
 	return json.Marshal(s)
 }

@@ -3,6 +3,7 @@ package blocks
 import (
 	"context"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"slices"
 	"strings"
@@ -64,7 +65,7 @@ func sumRow(crc uint32, row []byte, width int, big []byte) uint32 {
 // checkData reads all data, some blocks at a time, compares the checksums, and looks at the values.
 func (d *Dataset) checkData(ctx context.Context, yield func(blob.Finding) bool) {
 	finding := func(sev blob.Severity, field string, class error, format string, args ...any) bool {
-		return yield(blob.Finding{Severity: sev, File: d.r.Base(), Offset: -1, Field: field, Msg: sprintf(format, args...), Err: class})
+		return yield(blob.Finding{Severity: sev, File: d.r.Base(), Offset: -1, Field: field, Msg: fmt.Sprintf(format, args...), Err: class})
 	}
 	if !d.hasSums && !finding(blob.Note, crcName, nil, "not there: whether data are those that were written cannot be told") {
 		return
@@ -170,8 +171,8 @@ func (d *Dataset) differs(i int, sum string, got, want uint32) error {
 	if sum == tableCRC {
 		what = "the tables"
 	}
-	return &FormatError{Pkg: "blocks", File: d.r.Base(), Offset: -1, Field: sprintf("block %d (%s)", i, d.name(d.infos[i].Index)),
-		Msg: sprintf("the rows in %s sum to %08x, %s says %08x", what, got, sum, want), Err: ErrChecksum}
+	return &FormatError{Pkg: "blocks", File: d.r.Base(), Offset: -1, Field: fmt.Sprintf("block %d (%s)", i, d.name(d.infos[i].Index)),
+		Msg: fmt.Sprintf("the rows in %s sum to %08x, %s says %08x", what, got, sum, want), Err: ErrChecksum}
 }
 
 // compareTables says whether the rows of blocks in the tables are those that were written.

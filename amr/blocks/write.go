@@ -110,7 +110,7 @@ func rowOf(l *layout, v *variable, scratch []byte, p *placed) ([]byte, error) {
 		return nil, err
 	}
 	if _, n := p.rows(l, v); int64(len(b)) != n*l.rowBytes(v) {
-		return nil, usageErr("block %s: %d bytes of %s, want %d", p.Index.Name(l.meta.Rank, l.meta.Roots), len(b), v.name, n*l.rowBytes(v))
+		return nil, pkg.Usage("block %s: %d bytes of %s, want %d", p.Index.Name(l.meta.Rank, l.meta.Roots), len(b), v.name, n*l.rowBytes(v))
 	}
 	return b, nil
 }

@@ -53,7 +53,7 @@ type Adapt struct {
 // in the file. Errors wrap ErrCorrupt and name the field.
 func DecodeAdapt(b []byte) (*Adapt, error) {
 	fail := func(off int, field, format string, args ...any) (*Adapt, error) {
-		return nil, bad("", int64(off), "adapt_buffer "+field, ErrCorrupt, format, args...)
+		return nil, pkg.At("", int64(off), "adapt_buffer "+field, ErrCorrupt, format, args...)
 	}
 	if len(b) != adaptBytes {
 		return fail(0, "size", "%d bytes, want %d", len(b), adaptBytes)

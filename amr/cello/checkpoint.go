@@ -1,6 +1,7 @@
 package cello
 
 import (
+	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -142,14 +143,14 @@ func (k *Checkpoint) Unfit() (l []Finding) {
 		shape := k.meta.Shape(f, k.ghosts[i])
 		switch {
 		case k.ghosts[i]:
-			d.Msg = sprintf("%v elements of each block, with ghosts: not the same from both ends", shape[:g.Rank])
+			d.Msg = fmt.Sprintf("%v elements of each block, with ghosts: not the same from both ends", shape[:g.Rank])
 			d.Effect = aborts + " when it restarts"
 		case k.Scrambled(i):
 			d.Err = ErrScrambled
-			d.Msg = sprintf("%v elements of each block, written without ghosts: the cells are in the wrong places, in every block, and cannot be put right", shape[:g.Rank])
+			d.Msg = fmt.Sprintf("%v elements of each block, written without ghosts: the cells are in the wrong places, in every block, and cannot be put right", shape[:g.Rank])
 			d.Effect = k.goesWrong()
 		default:
-			d.Msg = sprintf("%v elements of each block, without ghosts: right here, but not the same from both ends", shape[:g.Rank])
+			d.Msg = fmt.Sprintf("%v elements of each block, without ghosts: right here, but not the same from both ends", shape[:g.Rank])
 			d.Effect = k.goesWrong()
 		}
 		l = append(l, d)

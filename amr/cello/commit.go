@@ -146,7 +146,7 @@ func (j *job) commit(_ context.Context, all [][]byte) error {
 		m.Files = append(m.Files, l...)
 	}
 	if len(m.Files) != len(j.names) {
-		return usage("%d of %d files were written", len(m.Files), len(j.names))
+		return pkg.Usage("%d of %d files were written", len(m.Files), len(j.names))
 	}
 	if j.o.yt != "" {
 		if err := j.ytLists(); err != nil {

@@ -34,7 +34,7 @@ func DirName(format string, vars []string, s DirState) (string, error) {
 			j++
 		}
 		if j == len(format) {
-			return "", usage("directory format %q ends in a conversion", format)
+			return "", pkg.Usage("directory format %q ends in a conversion", format)
 		}
 		verb := format[j]
 		i = j
@@ -43,10 +43,10 @@ func DirName(format string, vars []string, s DirState) (string, error) {
 			continue
 		}
 		if len(flags) > 8 {
-			return "", usage("directory format %q: conversion %q is too wide", format, flags)
+			return "", pkg.Usage("directory format %q: conversion %q is too wide", format, flags)
 		}
 		if next == len(vars) {
-			return "", usage("directory format %q has more conversions than the %d variables %q", format, len(vars), vars)
+			return "", pkg.Usage("directory format %q has more conversions than the %d variables %q", format, len(vars), vars)
 		}
 		name := vars[next]
 		next++
@@ -62,7 +62,7 @@ func DirName(format string, vars []string, s DirState) (string, error) {
 			n = s.Count % 2
 		case "time":
 		default:
-			return "", usage("directory variable %q, want cycle, time, count, proc or flipflop", name)
+			return "", pkg.Usage("directory variable %q, want cycle, time, count, proc or flipflop", name)
 		}
 		switch isTime := name == "time"; {
 		case strings.IndexByte("diu", verb) >= 0 && !isTime:
@@ -75,14 +75,14 @@ func DirName(format string, vars []string, s DirState) (string, error) {
 			}
 			fmt.Fprintf(&b, "%"+flags+string(verb), s.Time)
 		default:
-			return "", usage("directory format %q: %%%c does not fit variable %s", format, verb, name)
+			return "", pkg.Usage("directory format %q: %%%c does not fit variable %s", format, verb, name)
 		}
 	}
 	if next != len(vars) {
-		return "", usage("directory format %q has %d conversions for %d variables %q", format, next, len(vars), vars)
+		return "", pkg.Usage("directory format %q has %d conversions for %d variables %q", format, next, len(vars), vars)
 	}
 	if b.Len() == 0 {
-		return "", usage("directory name is empty")
+		return "", pkg.Usage("directory name is empty")
 	}
 	return b.String(), nil
 }

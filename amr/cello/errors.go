@@ -46,11 +46,3 @@ var (
 	// ErrProtocol: a counter of the restart protocol came out wrong.
 	ErrProtocol = errors.New("restart protocol violated")
 )
-
-func bad(file string, off int64, field string, class error, format string, args ...any) error {
-	return pkg.At(file, off, field, class, format, args...)
-}
-
-func usage(format string, args ...any) error {
-	return pkg.Usage(format, args...)
-}

@@ -150,7 +150,7 @@ func (w *window) group(addr int64, ahead int) ([]byte, bool, error) {
 		if k, err := w.r.ReadAt(w.b, addr); int64(k) < size {
 			w.b = w.b[:0]
 			if err == nil || errors.Is(err, io.EOF) {
-				err = bad(w.r.name, addr+int64(k), "", ErrTruncated, "%d of %d bytes", k, size)
+				err = pkg.At(w.r.name, addr+int64(k), "", ErrTruncated, "%d of %d bytes", k, size)
 			}
 			return nil, false, err
 		}

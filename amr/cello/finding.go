@@ -1,8 +1,6 @@
 package cello
 
 import (
-	"fmt"
-
 	"blobio/internal/fault"
 )
 
@@ -37,5 +35,3 @@ const (
 	runsWrong  = "runs on with wrong data, and says nothing"
 	writesHang = "reads it, but hangs when it has to write such a one"
 )
-
-func sprintf(format string, args ...any) string { return fmt.Sprintf(format, args...) }

@@ -66,15 +66,15 @@ func decodeManifest(b []byte, file string) (*manifest, error) {
 		f := &m.Files[i]
 		switch {
 		case !plainName(f.Name):
-			return nil, bad(file, -1, fmt.Sprintf("files[%d].name", i), ErrCorrupt, "%q, want a name without directory", f.Name)
+			return nil, pkg.At(file, -1, fmt.Sprintf("files[%d].name", i), ErrCorrupt, "%q, want a name without directory", f.Name)
 		case f.Blocks < 0 || f.Size < 0 || f.Meta < 0 || f.Meta > f.Size:
-			return nil, bad(file, -1, fmt.Sprintf("files[%d]", i), ErrCorrupt, "%d blocks, %d bytes of metadata in %d", f.Blocks, f.Meta, f.Size)
+			return nil, pkg.At(file, -1, fmt.Sprintf("files[%d]", i), ErrCorrupt, "%d blocks, %d bytes of metadata in %d", f.Blocks, f.Meta, f.Size)
 		case int64(len(f.Data)) != int64(f.Blocks)*int64(len(m.Datasets)):
-			return nil, bad(file, -1, fmt.Sprintf("files[%d].data", i), ErrCorrupt, "%d checksums for %d blocks of %d datasets", len(f.Data), f.Blocks, len(m.Datasets))
+			return nil, pkg.At(file, -1, fmt.Sprintf("files[%d].data", i), ErrCorrupt, "%d checksums for %d blocks of %d datasets", len(f.Data), f.Blocks, len(m.Datasets))
 		case len(f.Groups) != 0 && len(f.Groups) != f.Blocks:
-			return nil, bad(file, -1, fmt.Sprintf("files[%d].groups", i), ErrCorrupt, "%d checksums for %d blocks", len(f.Groups), f.Blocks)
+			return nil, pkg.At(file, -1, fmt.Sprintf("files[%d].groups", i), ErrCorrupt, "%d checksums for %d blocks", len(f.Groups), f.Blocks)
 		case m.Costs && len(f.Costs) != f.Blocks:
-			return nil, bad(file, -1, fmt.Sprintf("files[%d].costs", i), ErrCorrupt, "%d costs for %d blocks", len(f.Costs), f.Blocks)
+			return nil, pkg.At(file, -1, fmt.Sprintf("files[%d].costs", i), ErrCorrupt, "%d costs for %d blocks", len(f.Costs), f.Blocks)
 		}
 	}
 	return m, nil

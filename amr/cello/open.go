@@ -73,7 +73,7 @@ func (r regularFS) Open(name string) (vfs.File, error) {
 		return nil, err
 	}
 	if !st.Mode().IsRegular() {
-		return nil, bad(name, -1, "", ErrNotFormat, "not a regular file")
+		return nil, pkg.At(name, -1, "", ErrNotFormat, "not a regular file")
 	}
 	return r.FS.Open(name)
 }
@@ -183,22 +183,22 @@ func (s *scanner) manifest() (*manifest, error) {
 		return nil, s.manErr
 	}
 	if got := checksum(s.listB); got != uint32(m.List) {
-		return nil, bad(s.path(fileListName), 0, "checksum", ErrChecksum, "%08x, the manifest says %08x", got, uint32(m.List))
+		return nil, pkg.At(s.path(fileListName), 0, "checksum", ErrChecksum, "%08x, the manifest says %08x", got, uint32(m.List))
 	}
 	if len(m.Files) != len(s.files) {
-		return nil, bad(s.path(ManifestName), -1, "files", ErrCorrupt, "%d, check.file_list has %d", len(m.Files), len(s.files))
+		return nil, pkg.At(s.path(ManifestName), -1, "files", ErrCorrupt, "%d, check.file_list has %d", len(m.Files), len(s.files))
 	}
 	for i, f := range s.files {
 		e := &m.Files[i]
 		switch {
 		case e.Name != f.name:
-			return nil, bad(s.path(ManifestName), -1, fmt.Sprintf("files[%d].name", i), ErrCorrupt, "%s, check.file_list has %s", e.Name, f.name)
+			return nil, pkg.At(s.path(ManifestName), -1, fmt.Sprintf("files[%d].name", i), ErrCorrupt, "%s, check.file_list has %s", e.Name, f.name)
 		case uint32(e.List) != f.listSum:
-			return nil, bad(s.path(f.name+listSuffix), 0, "checksum", ErrChecksum, "%08x, the manifest says %08x", f.listSum, uint32(e.List))
+			return nil, pkg.At(s.path(f.name+listSuffix), 0, "checksum", ErrChecksum, "%08x, the manifest says %08x", f.listSum, uint32(e.List))
 		case f.size != 0 && e.Size != f.size:
-			return nil, bad(s.path(f.name+dataSuffix), -1, "size", ErrTruncated, "%d bytes, the manifest says %d", f.size, e.Size)
+			return nil, pkg.At(s.path(f.name+dataSuffix), -1, "size", ErrTruncated, "%d bytes, the manifest says %d", f.size, e.Size)
 		case e.Blocks != len(f.list):
-			return nil, bad(s.path(ManifestName), -1, fmt.Sprintf("files[%d].blocks", i), ErrCorrupt, "%d, the list has %d", e.Blocks, len(f.list))
+			return nil, pkg.At(s.path(ManifestName), -1, fmt.Sprintf("files[%d].blocks", i), ErrCorrupt, "%d, the list has %d", e.Blocks, len(f.list))
 		}
 	}
 	return m, nil
@@ -280,10 +280,10 @@ func checkIndex(m *amr.Meta, b *scanned) *Finding {
 		return &Finding{Offset: -1, Severity: Error, Block: b.name, Field: "index", Msg: fault.Text(err), Err: errors.Join(ErrCorrupt, err)}
 	}
 	if l := x.Level(); l != b.level {
-		return &Finding{Offset: -1, Severity: Error, Block: b.name, Field: "index", Msg: sprintf("%v is of level %d, the block list says %d", x, l, b.level), Effect: hangs, Err: ErrCorrupt}
+		return &Finding{Offset: -1, Severity: Error, Block: b.name, Field: "index", Msg: fmt.Sprintf("%v is of level %d, the block list says %d", x, l, b.level), Effect: hangs, Err: ErrCorrupt}
 	}
 	if n := x.Name(m.Rank, m.Roots); n != b.name {
-		return &Finding{Offset: -1, Severity: Error, Block: b.name, Field: "index", Msg: sprintf("%v is that of block %s", x, n), Effect: runsWrong, Err: ErrCorrupt}
+		return &Finding{Offset: -1, Severity: Error, Block: b.name, Field: "index", Msg: fmt.Sprintf("%v is that of block %s", x, n), Effect: runsWrong, Err: ErrCorrupt}
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func (k *Checkpoint) window(file int) *window {
 
 func (k *Checkpoint) checkBlock(i int) error {
 	if i < 0 || i >= len(k.blocks) {
-		return usage("block %d, want 0 to %d", i, len(k.blocks)-1)
+		return pkg.Usage("block %d, want 0 to %d", i, len(k.blocks)-1)
 	}
 	return nil
 }
@@ -105,11 +105,11 @@ func (k *Checkpoint) head(ctx context.Context, win *window, ahead, i int) (*amr.
 	}
 	np := make([]int64, len(k.meta.Particles))
 	if err := k.particleCounts(rec, np); err != nil {
-		return nil, bad(k.path(info.File), -1, info.Name, ErrCorrupt, "%v", err)
+		return nil, pkg.At(k.path(info.File), -1, info.Name, ErrCorrupt, "%v", err)
 	}
 	for t := range np {
 		if np[t] > math.MaxInt/8 {
-			return nil, bad(k.path(info.File), -1, info.Name, ErrTooLarge, "%d particles", np[t])
+			return nil, pkg.At(k.path(info.File), -1, info.Name, ErrTooLarge, "%d particles", np[t])
 		}
 		b.Particles = append(b.Particles, amr.Particles{Spec: &k.meta.Particles[t], N: int(np[t])})
 	}
@@ -170,7 +170,7 @@ func (k *Checkpoint) attrs(b *amr.Block, o *h5.Object, i int) error {
 		}
 		v, err := at[n].Float64s()
 		if err != nil || len(v) == 0 {
-			fail = errors.Join(fail, bad(k.path(k.blocks[i].File), -1, k.blocks[i].Name+" "+blockAttrs[n].name, ErrCorrupt, "of type %v, %d elements", at[n].Type, at[n].Elems()))
+			fail = errors.Join(fail, pkg.At(k.path(k.blocks[i].File), -1, k.blocks[i].Name+" "+blockAttrs[n].name, ErrCorrupt, "of type %v, %d elements", at[n].Type, at[n].Elems()))
 			return 0, false
 		}
 		return v[0], true
@@ -225,7 +225,7 @@ func (k *Checkpoint) data(i int, b *amr.Block) error {
 	m := &k.meta
 	for f := range m.Fields {
 		if k.Scrambled(f) && !k.opt.AcceptScrambled {
-			return bad(k.path(info.File), -1, info.Name+" "+k.cols[f].name, ErrScrambled, "blocks of %v cells were written without ghosts", m.Block)
+			return pkg.At(k.path(info.File), -1, info.Name+" "+k.cols[f].name, ErrScrambled, "blocks of %v cells were written without ghosts", m.Block)
 		}
 	}
 	// Datasets that lie close together are read at once.
@@ -245,7 +245,7 @@ func (k *Checkpoint) data(i int, b *amr.Block) error {
 	var all []byte
 	if together && sum > 0 && hi-lo <= sum+int64(16*len(k.cols)) && hi-lo < math.MaxInt {
 		if hi > k.files[info.File].size {
-			return bad(k.path(info.File), lo, info.Name, ErrTruncated, "data up to %d, the file has %d bytes", hi, k.files[info.File].size)
+			return pkg.At(k.path(info.File), lo, info.Name, ErrTruncated, "data up to %d, the file has %d bytes", hi, k.files[info.File].size)
 		}
 		all = make([]byte, hi-lo)
 		if err := k.readAt(info.File, all, lo, info.Name); err != nil {
@@ -302,14 +302,14 @@ func (k *Checkpoint) column(i, c int) ([]byte, error) {
 	}
 	if e.off >= 0 {
 		if n > k.files[info.File].size-e.off || n > math.MaxInt {
-			return nil, bad(k.path(info.File), e.off, info.Name+" "+k.cols[c].name, ErrTruncated, "%d bytes, the file has %d", n, k.files[info.File].size)
+			return nil, pkg.At(k.path(info.File), e.off, info.Name+" "+k.cols[c].name, ErrTruncated, "%d bytes, the file has %d", n, k.files[info.File].size)
 		}
 		p := make([]byte, n)
 		return p, k.readAt(info.File, p, e.off, info.Name+" "+k.cols[c].name)
 	}
 	// Chunked, compressed, compact or never written.
 	if n > maxSlow {
-		return nil, bad(k.path(info.File), -1, info.Name+" "+k.cols[c].name, ErrTooLarge, "%d bytes in storage that is not contiguous", n)
+		return nil, pkg.At(k.path(info.File), -1, info.Name+" "+k.cols[c].name, ErrTooLarge, "%d bytes in storage that is not contiguous", n)
 	}
 	h, err := k.file(info.File)
 	if err != nil {
@@ -342,7 +342,7 @@ func (k *Checkpoint) readAt(file int, p []byte, off int64, what string) error {
 		return nil
 	}
 	if err == nil || errors.Is(err, io.EOF) {
-		return bad(path, off+int64(n), what, ErrTruncated, "%d of %d bytes", n, len(p))
+		return pkg.At(path, off+int64(n), what, ErrTruncated, "%d of %d bytes", n, len(p))
 	}
 	return pkg.Errorf("%s: %s: %w", path, what, err)
 }
@@ -366,7 +366,7 @@ func (k *Checkpoint) Field(ctx context.Context, i int, name string, dst []byte) 
 			return nil, k.compareGroup(i, nil)
 		}
 		if k.Scrambled(col.place) && !k.opt.AcceptScrambled {
-			return nil, bad(k.path(info.File), -1, info.Name+" "+col.name, ErrScrambled, "blocks of %v cells were written without ghosts", k.meta.Block)
+			return nil, pkg.At(k.path(info.File), -1, info.Name+" "+col.name, ErrScrambled, "blocks of %v cells were written without ghosts", k.meta.Block)
 		}
 		e, n := k.extent(rec, c)
 		var err error
@@ -390,7 +390,7 @@ func (k *Checkpoint) Field(ctx context.Context, i int, name string, dst []byte) 
 		}
 		return dst, nil
 	}
-	return nil, usage("there is no field %q", name)
+	return nil, pkg.Usage("there is no field %q", name)
 }
 
 // All is the Source of all blocks of a checkpoint, for WriteFrom on one rank;

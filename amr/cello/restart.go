@@ -121,11 +121,11 @@ func Restart(ctx context.Context, c comm.Comm, dir string, r Restorer, o *Restar
 		}
 	}
 	if err == nil && len(s.owner) != len(k.blocks) {
-		err = usage("RestartOptions.Owner gives %d ranks for %d blocks", len(s.owner), len(k.blocks))
+		err = pkg.Usage("RestartOptions.Owner gives %d ranks for %d blocks", len(s.owner), len(k.blocks))
 	}
 	for i := 0; err == nil && i < len(s.owner); i++ {
 		if p := s.owner[i]; p < 0 || p >= c.Size() {
-			err = usage("block %s is placed on rank %d of %d", k.blocks[i].Name, p, c.Size())
+			err = pkg.Usage("block %s is placed on rank %d of %d", k.blocks[i].Name, p, c.Size())
 		}
 	}
 	if err = comm.Agree(ctx, c, err); err != nil {
@@ -157,7 +157,7 @@ func (k *Checkpoint) findRestartable() error {
 	}
 	for i := range k.recs {
 		if n := k.recs[i].count; n >= 0 && n != int64(len(k.blocks)) {
-			return bad(k.path(k.blocks[i].File), -1, k.blocks[i].Name+" count_order", ErrCorrupt, "%d, the lists have %d blocks", n, len(k.blocks))
+			return pkg.At(k.path(k.blocks[i].File), -1, k.blocks[i].Name+" count_order", ErrCorrupt, "%d, the lists have %d blocks", n, len(k.blocks))
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package cello
 import (
 	"context"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"io/fs"
 	"path/filepath"
@@ -85,7 +86,7 @@ func (f *scannedFile) find(s Severity, block, field string, err error, effect, f
 	if format == "" {
 		d.Msg = fault.Text(err)
 	} else {
-		d.Msg = sprintf(format, args...)
+		d.Msg = fmt.Sprintf(format, args...)
 	}
 	f.finds = append(f.finds, d)
 }
@@ -133,14 +134,14 @@ func (s *scanner) openH5(name string) (*h5.File, int64, error) {
 // fileList reads check.file_list.
 func (s *scanner) fileList() error {
 	if _, err := s.fs.Stat(s.path(lockName)); err == nil {
-		return bad(s.path(lockName), -1, "", ErrNotCommitted, "the directory is being written, or its writer died")
+		return pkg.At(s.path(lockName), -1, "", ErrNotCommitted, "the directory is being written, or its writer died")
 	}
 	b, err := vfs.ReadFile(s.fs, s.path(fileListName), maxFileList)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, derr := s.fs.Stat(s.dir); derr != nil {
 			return derr
 		}
-		return bad(s.path(fileListName), -1, "", ErrNotFormat, "there is none: %s is no checkpoint", s.dir)
+		return pkg.At(s.path(fileListName), -1, "", ErrNotFormat, "there is none: %s is no checkpoint", s.dir)
 	}
 	s.listB = b
 	return err

@@ -163,7 +163,7 @@ func (s *scanner) takeSchema(o *h5.Object, name string) error {
 	b.dim, b.start, b.to = ints(attrGridDimension), ints(attrGridStart), ints(attrGridEnd)
 	b.lower, b.upper = floats(attrLower, 3), floats(attrUpper, 3)
 	if x == nil || b.dim == nil || b.start == nil || b.to == nil || b.lower == nil || b.upper == nil {
-		return bad(name, -1, "attributes", ErrCorrupt, "index, bounds or grid cannot be read")
+		return pkg.At(name, -1, "attributes", ErrCorrupt, "index, bounds or grid cannot be read")
 	}
 	b.index = amr.Index{int32(x[0]), int32(x[1]), int32(x[2])}
 	if a := at0[attrEnzoDt]; a != nil && a.Type.Little() == h5.Float32 {

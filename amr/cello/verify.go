@@ -3,6 +3,7 @@ package cello
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"strings"
 	"sync/atomic"
@@ -66,12 +67,12 @@ func (v *verifier) tell(f Finding) {
 }
 
 func (v *verifier) add(s Severity, file, block, field string, err error, effect, format string, args ...any) {
-	v.tell(Finding{Offset: -1, Severity: s, File: file, Block: block, Field: field, Msg: sprintf(format, args...), Effect: effect, Err: err})
+	v.tell(Finding{Offset: -1, Severity: s, File: file, Block: block, Field: field, Msg: fmt.Sprintf(format, args...), Effect: effect, Err: err})
 }
 
 // later is add of what is told after the findings of the tree.
 func (v *verifier) later(s Severity, file, block, field string, err error, effect, format string, args ...any) {
-	v.late = append(v.late, Finding{Offset: -1, Severity: s, File: file, Block: block, Field: field, Msg: sprintf(format, args...), Effect: effect, Err: err})
+	v.late = append(v.late, Finding{Offset: -1, Severity: s, File: file, Block: block, Field: field, Msg: fmt.Sprintf(format, args...), Effect: effect, Err: err})
 }
 
 func (v *verifier) run(ctx context.Context) {
@@ -180,7 +181,7 @@ func (v *verifier) roots() {
 		}
 		a, b := f.root, first.root
 		a.extras, b.extras = nil, nil
-		if sprintf("%v", a) != sprintf("%v", b) {
+		if fmt.Sprintf("%v", a) != fmt.Sprintf("%v", b) {
 			v.add(Warning, f.name+dataSuffix, "", "/", ErrCorrupt, "takes those of the first file", "attributes %+v, but %+v in %s", a, b, first.name)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"blobio/amr"
+	"blobio/internal/fault"
 	"blobio/internal/par"
 )
 
@@ -197,9 +198,9 @@ func (v *verifier) adapt(out *portion, b *scanned, raw []byte) {
 	t := v.k.tree
 	a, err := DecodeAdapt(raw)
 	if err != nil {
-		msg := err.Error()
+		msg := fault.Text(err)
 		if fe := new(FormatError); errors.As(err, &fe) {
-			msg = sprintf("%s: %s (byte %d)", strings.TrimPrefix(fe.Field, field+" "), fe.Msg, fe.Offset)
+			msg = fmt.Sprintf("%s: %s (byte %d)", strings.TrimPrefix(fe.Field, field+" "), fe.Msg, fe.Offset)
 		}
 		out.find(Error, b.name, field, ErrCorrupt, aborts, "%s", msg)
 		return

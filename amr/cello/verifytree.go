@@ -1,6 +1,7 @@
 package cello
 
 import (
+	"fmt"
 	"math"
 
 	"blobio/amr"
@@ -45,7 +46,7 @@ func (v *verifier) blocks() {
 		at += int64(len(f.list))
 		for n := range f.blocks {
 			b := &f.blocks[n]
-			key := sprintf("%s %d", b.name, b.level)
+			key := fmt.Sprintf("%s %d", b.name, b.level)
 			if o, ok := names[key]; ok {
 				v.add(Error, f.name+listSuffix, b.name, "", ErrExist, hangs, "listed twice, before in %s", o.file)
 				continue

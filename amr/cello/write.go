@@ -71,7 +71,7 @@ func WriteFrom(ctx context.Context, c comm.Comm, dir string, m *amr.Meta, src So
 // prepare checks the arguments.
 func (j *job) prepare(_ context.Context, o *Options) (err error) {
 	if j.m == nil {
-		return usage("no Meta")
+		return pkg.Usage("no Meta")
 	}
 	if j.o, err = o.withDefaults(); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (j *job) prepare(_ context.Context, o *Options) (err error) {
 		return err
 	}
 	if j.dir == "" {
-		return usage("no directory")
+		return pkg.Usage("no directory")
 	}
 	if j.enzo = j.o.EnzoFloat; j.enzo == 0 {
 		j.enzo = amr.Float64
@@ -107,7 +107,7 @@ func (j *job) report(ctx context.Context) ([]byte, error) {
 			return nil, err
 		}
 		if b == nil {
-			return nil, usage("block %d of rank %d is nil", i, j.c.Rank())
+			return nil, pkg.Usage("block %d of rank %d is nil", i, j.c.Rank())
 		}
 		if err := counts(j.m, b, r.np); err != nil {
 			return nil, err

@@ -33,7 +33,7 @@ func WriteYT(ctx context.Context, k *Checkpoint, dir string, o *YTOptions) error
 	}
 	base := filepath.Base(dir)
 	if !plainName(base) || strings.ContainsFunc(base, func(r rune) bool { return r == ' ' }) {
-		return usage("directory %q, want a name without spaces", dir)
+		return pkg.Usage("directory %q, want a name without spaces", dir)
 	}
 	fields := []string{}
 	for i := range k.meta.Fields {

@@ -8,7 +8,6 @@ import "C"
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -39,9 +38,9 @@ func (o *Options) Validate() error {
 	case o == nil:
 		return nil
 	case o.Piece != 0 && (o.Piece < 64 || o.Piece > maxPiece):
-		return fmt.Errorf("mpi: %w: Piece %d, want 64 ... %d or 0", comm.ErrUsage, o.Piece, maxPiece)
+		return pkg.Errorf("%w: Piece %d, want 64 ... %d or 0", comm.ErrUsage, o.Piece, maxPiece)
 	case o.RanksPerNode < 0:
-		return fmt.Errorf("mpi: %w: RanksPerNode %d, want >= 0", comm.ErrUsage, o.RanksPerNode)
+		return pkg.Errorf("%w: RanksPerNode %d, want >= 0", comm.ErrUsage, o.RanksPerNode)
 	}
 	return nil
 }
@@ -87,7 +86,7 @@ func Init(o *Options) (*Engine, error) {
 		return nil, err
 	}
 	if C.glue_running() != 0 {
-		return nil, fmt.Errorf("mpi: %w: MPI runs already; use Adopt", comm.ErrUsage)
+		return nil, pkg.Errorf("%w: MPI runs already; use Adopt", comm.ErrUsage)
 	}
 	want := levelFunneled
 	if o != nil && o.Multiple {
@@ -132,7 +131,7 @@ func Adopt(c Handle, o *Options) (*Engine, error) {
 		return nil, err
 	}
 	if C.glue_running() == 0 {
-		return nil, fmt.Errorf("mpi: %w: MPI does not run; use Init", comm.ErrUsage)
+		return nil, pkg.Errorf("%w: MPI does not run; use Init", comm.ErrUsage)
 	}
 	var level, isMain C.int
 	if err := check("MPI_Query_thread", C.glue_level(&level, &isMain)); err != nil {
@@ -161,7 +160,7 @@ func open(h *home, handle Handle, o *Options) (*Engine, error) {
 	err := h.do(func() error {
 		from := C.comm_of_word(C.uintptr_t(handle))
 		if C.comm_is_null(from) != 0 {
-			return fmt.Errorf("mpi: %w: MPI_COMM_NULL", comm.ErrUsage)
+			return pkg.Errorf("%w: MPI_COMM_NULL", comm.ErrUsage)
 		}
 		var own C.MPI_Comm
 		if err := check("MPI_Comm_dup", C.comm_dup(from, &own)); err != nil {
@@ -209,7 +208,7 @@ func (e *Engine) Finalize(ctx context.Context) error {
 	defer e.home.closeIf(e.owner)
 	return e.home.do(func() error {
 		if e.closed {
-			return fmt.Errorf("mpi: %w: Finalize called again", comm.ErrUsage)
+			return pkg.Errorf("%w: Finalize called again", comm.ErrUsage)
 		}
 		err := e.enter(ctx)
 		for err == nil && len(e.sends) > 0 {

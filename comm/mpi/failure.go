@@ -37,7 +37,7 @@ func check(what string, code C.int) error {
 	buf := (*C.char)(C.calloc(1, C.ERROR_TEXT+1))
 	defer C.free(unsafe.Pointer(buf))
 	C.error_text(code, buf)
-	return fmt.Errorf("mpi: %s: %s", what, C.GoString(buf))
+	return pkg.Errorf("%s: %s", what, C.GoString(buf))
 }
 
 // Fail breaks the communication of all ranks with an error of this one, from any
@@ -117,7 +117,7 @@ func (e *Engine) noticed() *failure {
 	b := C.GoBytes(unsafe.Pointer(&e.k.buf), e.k.len)
 	var cause error
 	if len(b) < 8 {
-		cause = errors.New("mpi: a rank failed, and its notice cannot be read")
+		cause = pkg.Errorf("a rank failed, and its notice cannot be read")
 	} else {
 		cause = comm.DecodeError(b[8:])
 		if who := int64(binary.LittleEndian.Uint64(b)); who >= 0 {
@@ -131,7 +131,7 @@ func (e *Engine) noticed() *failure {
 // enter is the beginning of each call.
 func (e *Engine) enter(ctx context.Context) error {
 	if e.closed {
-		return fmt.Errorf("mpi: %w: a call after Finalize", comm.ErrUsage)
+		return pkg.Errorf("%w: a call after Finalize", comm.ErrUsage)
 	}
 	f := e.failure.Load()
 	if f == nil {

@@ -115,7 +115,7 @@ func (r *rank) judge() (int64, error) {
 	if kind(hi>>40) == kLeave {
 		class = comm.ErrExited
 	}
-	return 0, fmt.Errorf("mpi: %w: %s and %s", class, sigString(lo, -int64(out[3])), sigString(hi, int64(out[2])))
+	return 0, pkg.Errorf("%w: %s and %s", class, sigString(lo, -int64(out[3])), sigString(hi, int64(out[2])))
 }
 
 // begin is a header from the goroutine of the caller. On a board each rank also leaves data, and

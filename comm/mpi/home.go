@@ -6,7 +6,6 @@ package mpi
 import "C"
 
 import (
-	"fmt"
 	"runtime"
 	"sync"
 
@@ -82,7 +81,7 @@ func (h *home) do(f func() error) (err error) {
 			return err
 		}
 		if isMain == 0 {
-			return fmt.Errorf("mpi: %w: a call beside the main thread of MPI, which was initialized for one thread", comm.ErrUsage)
+			return pkg.Errorf("%w: a call beside the main thread of MPI, which was initialized for one thread", comm.ErrUsage)
 		}
 	}
 	return f()

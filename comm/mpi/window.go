@@ -8,7 +8,6 @@ import "C"
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"slices"
 	"unsafe"
 
@@ -79,13 +78,13 @@ func (w *window) access(ctx context.Context, rank int, off, n int64, f func(p bu
 			return err
 		}
 		if w.freed {
-			return fmt.Errorf("mpi: %w: window is freed", comm.ErrUsage)
+			return pkg.Errorf("%w: window is freed", comm.ErrUsage)
 		}
 		if rank < 0 || rank >= len(w.lens) {
-			return fmt.Errorf("mpi: %w: window of rank %d, want 0 ... %d", comm.ErrRange, rank, len(w.lens)-1)
+			return pkg.Errorf("%w: window of rank %d, want 0 ... %d", comm.ErrRange, rank, len(w.lens)-1)
 		}
 		if size := w.lens[rank]; off < 0 || n < 0 || n > size || off > size-n {
-			return fmt.Errorf("mpi: %w: %d bytes at %d in the window of rank %d, which has %d", comm.ErrRange, n, off, rank, size)
+			return pkg.Errorf("%w: %d bytes at %d in the window of rank %d, which has %d", comm.ErrRange, n, off, rank, size)
 		}
 		if n == 0 {
 			return nil
@@ -145,21 +144,21 @@ func (w *window) accumulate(ctx context.Context, rank int, off int64, b []byte, 
 
 func (w *window) AccumulateInt64(ctx context.Context, rank int, off int64, v []int64, op comm.Op) error {
 	if op > comm.Replace {
-		return fmt.Errorf("mpi: %w: %v", comm.ErrUsage, op)
+		return pkg.Errorf("%w: %v", comm.ErrUsage, op)
 	}
 	return w.accumulate(ctx, rank, off, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 8*len(v)), 1, op)
 }
 
 func (w *window) AccumulateFloat64(ctx context.Context, rank int, off int64, v []float64, op comm.Op) error {
 	if op > comm.Min && op != comm.Replace {
-		return fmt.Errorf("mpi: %w: %v on floating-point elements", comm.ErrUsage, op)
+		return pkg.Errorf("%w: %v on floating-point elements", comm.ErrUsage, op)
 	}
 	return w.accumulate(ctx, rank, off, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 8*len(v)), 2, op)
 }
 
 func (w *window) FetchInt64(ctx context.Context, rank int, off, v int64, op comm.Op) (old int64, err error) {
 	if op > comm.Replace {
-		return 0, fmt.Errorf("mpi: %w: %v", comm.ErrUsage, op)
+		return 0, pkg.Errorf("%w: %v", comm.ErrUsage, op)
 	}
 	err = w.access(ctx, rank, off, 8, func(buffer) error {
 		p := alloc(16)

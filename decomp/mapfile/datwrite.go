@@ -14,7 +14,7 @@ import (
 // are not kept.
 func WriteDat(w io.Writer, r *Raw) error {
 	if r.Reqs == nil || r.Procs() < 1 {
-		return usageErr("a map without processes")
+		return pkg.Usage("a map without processes")
 	}
 	b := bufio.NewWriterSize(w, 1<<16)
 	dims := r.Dims()

@@ -1,8 +1,6 @@
 package mapfile
 
 import (
-	"fmt"
-
 	"blobio/internal/fault"
 )
 
@@ -31,11 +29,3 @@ var (
 	// ErrUsage: an argument is wrong.
 	ErrUsage = fault.ErrUsage
 )
-
-func usageErr(format string, args ...any) error {
-	return pkg.Errorf("%w: %s", ErrUsage, fmt.Sprintf(format, args...))
-}
-
-func formatErr(name string, off int64, field string, class error, format string, args ...any) error {
-	return &FormatError{Pkg: "mapfile", File: name, Offset: off, Field: field, Msg: fmt.Sprintf(format, args...), Err: class}
-}

@@ -43,12 +43,12 @@ type Raw struct {
 // must have the same number of ranks.
 func FromMaps(maps ...*decomp.Map) (*File, error) {
 	if len(maps) == 0 {
-		return nil, usageErr("no maps")
+		return nil, pkg.Usage("no maps")
 	}
 	f := &File{Procs: maps[0].Ranks()}
 	for i, m := range maps {
 		if m.Ranks() != f.Procs {
-			return nil, usageErr("map D%d has %d ranks, D1 has %d", i+1, m.Ranks(), f.Procs)
+			return nil, pkg.Usage("map D%d has %d ranks, D1 has %d", i+1, m.Ranks(), f.Procs)
 		}
 		f.Maps = append(f.Maps, Raw{Reqs: m})
 	}
@@ -78,7 +78,7 @@ func (r *Raw) FillStart(proc int) int64 {
 // have the same number of processes.
 func Open(paths ...string) (*File, error) {
 	if len(paths) == 0 {
-		return nil, usageErr("no map file")
+		return nil, pkg.Usage("no map file")
 	}
 	var all *File
 	for _, p := range paths {
@@ -103,7 +103,7 @@ func Open(paths ...string) (*File, error) {
 
 func open(path string) (f *File, err error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() { // to open a pipe would wait for a writer
-		return nil, usageErr("%s: not a regular file", path)
+		return nil, pkg.Usage("%s: not a regular file", path)
 	}
 	r, err := os.Open(path)
 	if err != nil {
@@ -115,7 +115,7 @@ func open(path string) (f *File, err error) {
 		return nil, pkg.Errorf("%w", err)
 	}
 	if info.IsDir() {
-		return nil, formatErr(path, -1, "", ErrNotFormat, "a directory%s", bpDirectory(path))
+		return nil, pkg.At(path, -1, "", ErrNotFormat, "a directory%s", bpDirectory(path))
 	}
 	return Read(r, info.Size(), path)
 }

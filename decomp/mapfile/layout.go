@@ -68,7 +68,7 @@ func newContents(f *File, o *WriteOptions) (*contents, error) {
 		c.width, most = 8, math.MaxInt64
 	}
 	if len(f.Maps) == 0 || f.Procs < 1 {
-		return nil, usageErr("a file of %d maps and %d processes, want at least 1", len(f.Maps), f.Procs)
+		return nil, pkg.Usage("a file of %d maps and %d processes, want at least 1", len(f.Maps), f.Procs)
 	}
 	c.dims = []dim{{"num_decomp", int64(len(f.Maps))}, {"decomp_nprocs", int64(f.Procs)}}
 	if f.CommandLine != "" {
@@ -86,15 +86,15 @@ func (c *contents) addMap(f *File, k int, o *WriteOptions, most int64) error {
 	r, p := &f.Maps[k], fmt.Sprintf("D%d.", k+1)
 	switch {
 	case r.Reqs == nil || r.Procs() != f.Procs:
-		return usageErr("map D%d: not of %d processes", k+1, f.Procs)
+		return pkg.Usage("map D%d: not of %d processes", k+1, f.Procs)
 	case r.FillStarts != nil && len(r.FillStarts) != f.Procs:
-		return usageErr("map D%d: %d fill starts, want %d", k+1, len(r.FillStarts), f.Procs)
+		return pkg.Usage("map D%d: %d fill starts, want %d", k+1, len(r.FillStarts), f.Procs)
 	case r.Elems != nil && (r.Elems.Ranks() != f.Procs || r.Elems.Elems() != r.Reqs.Elems()):
-		return usageErr("map D%d: the raw offsets are of another map", k+1)
+		return pkg.Usage("map D%d: the raw offsets are of another map", k+1)
 	}
 	s := r.Reqs.Stats()
 	if s.Reqs == 0 {
-		return usageErr("map D%d has no requests", k+1)
+		return pkg.Usage("map D%d has no requests", k+1)
 	}
 	if r.Reqs.Elems() > most || s.Reqs > most {
 		return pkg.Errorf("map D%d has %d elements and %d requests, want at most %d without Wide: %w",

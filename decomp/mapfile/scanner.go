@@ -26,7 +26,7 @@ const (
 func (s *scanner) pos() int64 { return s.at + int64(s.p) }
 
 func (s *scanner) errAt(off int64, field string, class error, format string, args ...any) error {
-	return formatErr(s.name, off, field, class, format, args...)
+	return pkg.At(s.name, off, field, class, format, args...)
 }
 
 // fill gets more bytes behind those from p on; false at the end of the file.

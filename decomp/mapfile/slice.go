@@ -44,7 +44,7 @@ func ParseSlice(s string) (Slice, error) {
 			return k, nil
 		}
 	}
-	return 0, usageErr("slice %q, want correct, reference or with-fillers", s)
+	return 0, pkg.Usage("slice %q, want correct, reference or with-fillers", s)
 }
 
 // Options for Raw.Map. The zero value is the default.
@@ -63,10 +63,10 @@ type Options struct {
 // Validate reports what is wrong with o.
 func (o *Options) Validate() error {
 	if o.Slice > WithFillers {
-		return usageErr("slice %d", o.Slice)
+		return pkg.Usage("slice %d", o.Slice)
 	}
 	if o.Factor < 0 {
-		return usageErr("factor %d, want >= 0", o.Factor)
+		return pkg.Usage("factor %d, want >= 0", o.Factor)
 	}
 	return nil
 }
@@ -78,21 +78,21 @@ func (r *Raw) Map(ranks int, o Options) (*decomp.Map, error) {
 		return nil, err
 	}
 	if ranks < 0 || ranks > decomp.MaxRanks {
-		return nil, usageErr("%d ranks, want 0 to %d", ranks, decomp.MaxRanks)
+		return nil, pkg.Usage("%d ranks, want 0 to %d", ranks, decomp.MaxRanks)
 	}
 	dims := r.Reqs.Dims()
 	factor := max(o.Factor, 1)
 	last := int64(0)
 	if n := len(dims); n > 0 {
 		if dims[n-1] > math.MaxInt64/factor {
-			return nil, usageErr("factor %d for dimensions %v", factor, dims)
+			return nil, pkg.Usage("factor %d for dimensions %v", factor, dims)
 		}
 		dims[n-1] *= factor
 		last = dims[n-1]
 	}
 	b := decomp.NewBuilder(dims, ranks)
 	if r.Reqs.Elems() > math.MaxInt64/factor {
-		return nil, usageErr("factor %d for dimensions %v", factor, dims)
+		return nil, pkg.Usage("factor %d for dimensions %v", factor, dims)
 	}
 	flat := flatReqs{r: r}
 	var buf []decomp.Req

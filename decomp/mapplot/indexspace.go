@@ -29,10 +29,10 @@ func newGrid(dims []int64, plane int64, wide float64) (grid, error) {
 		g.n = 1
 	}
 	if g.n == 0 {
-		return g, usageErr("a map of no elements (dimensions %v)", dims)
+		return g, pkg.Usage("a map of no elements (dimensions %v)", dims)
 	}
 	if plane >= g.planes {
-		return g, usageErr("plane %d of %d", plane, g.planes)
+		return g, pkg.Usage("plane %d of %d", plane, g.planes)
 	}
 	g.base = plane * g.n
 	return g, nil

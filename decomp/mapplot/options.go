@@ -1,17 +1,11 @@
 package mapplot
 
 import (
-	"fmt"
-
 	"blobio/internal/fault"
 )
 
 // ErrUsage: an argument is wrong.
 var ErrUsage = fault.ErrUsage
-
-func usageErr(format string, args ...any) error {
-	return pkg.Errorf("%w: %s", ErrUsage, fmt.Sprintf(format, args...))
-}
 
 // A Projection says how longitudes and latitudes are drawn.
 type Projection uint8
@@ -56,13 +50,13 @@ func (o *Options) Validate() error {
 	switch {
 	case o == nil:
 	case o.Width != 0 && (o.Width < minWidth || o.Width > maxWidth):
-		return usageErr("width %d, want %d to %d", o.Width, minWidth, maxWidth)
+		return pkg.Usage("width %d, want %d to %d", o.Width, minWidth, maxWidth)
 	case o.Plane < 0:
-		return usageErr("plane %d, want >= 0", o.Plane)
+		return pkg.Usage("plane %d, want >= 0", o.Plane)
 	case len(o.Lon) != len(o.Lat):
-		return usageErr("%d longitudes, but %d latitudes", len(o.Lon), len(o.Lat))
+		return pkg.Usage("%d longitudes, but %d latitudes", len(o.Lon), len(o.Lat))
 	case o.Projection > Plate:
-		return usageErr("projection %d", o.Projection)
+		return pkg.Usage("projection %d", o.Projection)
 	}
 	return nil
 }

@@ -72,5 +72,8 @@ func (e *SizeError) Error() string {
 	return s[:len(s)-1]
 }
 
+// Package names the package that the text begins with.
+func (e *SizeError) Package() string { return string(pkg) }
+
 // Unwrap returns ErrUsage.
 func (e *SizeError) Unwrap() error { return ErrUsage }

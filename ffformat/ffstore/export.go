@@ -53,7 +53,7 @@ func ExportName(dir string, id int32, rank int) string {
 func exportRank(ctx context.Context, fsys vfs.FS, dir string, e *entry, rank int, to string) (err error) {
 	switch info, err := fsys.Stat(to); {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("ffstore: %s: the directory to export to is not there: %w", to, err)
+		return pkg.Errorf("%s: the directory to export to is not there: %w", to, err)
 	case err != nil:
 		return err
 	case !info.IsDir():
@@ -71,7 +71,7 @@ func exportRank(ctx context.Context, fsys vfs.FS, dir string, e *entry, rank int
 	}
 	out, err := durable.NewOutput(ctx, fsys, ExportName(to, e.ID, rank), durable.OutputOptions{NoSyncDir: true}) // all are synced at once
 	if err != nil {
-		return fmt.Errorf("ffstore: %w", err)
+		return pkg.Errorf("%w", err)
 	}
 	defer out.Discard()
 	buf := make([]byte, 1<<20)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"path/filepath"
@@ -203,7 +202,7 @@ func (l *ledger) unchanged() error {
 		b = l.rec.Seq
 	}
 	if a != b {
-		return fmt.Errorf("ffstore: %s: commit %d is there, this Store knows %d: somebody else writes to it, open it again: %w: %w", l.dir, a, b, ErrBroken, ErrInUse)
+		return pkg.Errorf("%s: commit %d is there, this Store knows %d: somebody else writes to it, open it again: %w: %w", l.dir, a, b, ErrBroken, ErrInUse)
 	}
 	return nil
 }
@@ -244,7 +243,7 @@ func (l *ledger) replace(ctx context.Context, rec *record) error {
 	case comm.Done:
 		l.rec = rec
 	case comm.InDoubt:
-		l.broken = fmt.Errorf("ffstore: %s: whether commit %d is in force is not known, open the store again: %w: %w", l.dir, rec.Seq, ErrBroken, err)
+		l.broken = pkg.Errorf("%s: whether commit %d is in force is not known, open the store again: %w: %w", l.dir, rec.Seq, ErrBroken, err)
 		return l.broken
 	}
 	return err
@@ -253,7 +252,7 @@ func (l *ledger) replace(ctx context.Context, rec *record) error {
 // close lets others write to the directory.
 func (l *ledger) close() (err error) {
 	if l.broken == nil {
-		l.broken = fmt.Errorf("ffstore: closed: %w", ErrBroken)
+		l.broken = pkg.Errorf("closed: %w", ErrBroken)
 	}
 	if l.lock != nil {
 		err = l.lock.Close()

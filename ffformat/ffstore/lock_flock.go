@@ -4,7 +4,6 @@ package ffstore
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"syscall"
@@ -26,7 +25,7 @@ func lockDir(dir string) (io.Closer, error) {
 	}
 	f.Close()
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return nil, fmt.Errorf("ffstore: %s: another Store writes to it: %w", dir, ErrInUse)
+		return nil, pkg.Errorf("%s: another Store writes to it: %w", dir, ErrInUse)
 	}
 	return nil, nil // a file system without such locks
 }

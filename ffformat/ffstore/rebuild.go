@@ -60,7 +60,7 @@ func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (list []Info, l
 		return nil, nil, err
 	}
 	if old != nil && !b.Force {
-		return nil, nil, fmt.Errorf("ffstore: %s: the record is sound: %w", dir, ErrExist)
+		return nil, nil, pkg.Errorf("%s: the record is sound: %w", dir, ErrExist)
 	}
 	if err := b.logged(); err != nil {
 		return nil, nil, err
@@ -70,15 +70,15 @@ func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (list []Info, l
 		return nil, nil, err
 	}
 	if len(slots) == 0 {
-		return nil, nil, fmt.Errorf("ffstore: %s: there are no slots in it, this is no store of checkpoints: %w", dir, ErrMissing)
+		return nil, nil, pkg.Errorf("%s: there are no slots in it, this is no store of checkpoints: %w", dir, ErrMissing)
 	}
 	for _, k := range slots {
 		if e, err := b.slot(ctx, k); err != nil {
 			// What cannot be read just now may be whole: without it the next checkpoint would overwrite it.
 			if !damage(err) {
-				return nil, left, fmt.Errorf("ffstore: slot %d: %w", k, err)
+				return nil, left, pkg.Errorf("slot %d: %w", k, err)
 			}
-			left = append(left, fmt.Errorf("ffstore: slot %d: %w", k, err))
+			left = append(left, pkg.Errorf("slot %d: %w", k, err))
 		} else {
 			b.found = append(b.found, *e)
 		}
@@ -86,7 +86,7 @@ func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (list []Info, l
 	rec, more := b.record()
 	left = append(left, more...)
 	if rec == nil {
-		return nil, left, fmt.Errorf("ffstore: %s: no slot holds a whole checkpoint: %w", dir, ErrMissing)
+		return nil, left, pkg.Errorf("%s: no slot holds a whole checkpoint: %w", dir, ErrMissing)
 	}
 	if old != nil {
 		rec.Seq = max(rec.Seq, old.Seq+1)
@@ -97,7 +97,7 @@ func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (list []Info, l
 	// Where there are no locks, this is what tells of others.
 	now, err := readRecord(b.FS, dir)
 	if damaged != errors.As(err, new(*FormatError)) || (old == nil) != (now == nil) || now != nil && now.Seq != old.Seq {
-		return nil, left, fmt.Errorf("ffstore: %s: the record has changed since it was read: %w", dir, ErrInUse)
+		return nil, left, pkg.Errorf("%s: the record has changed since it was read: %w", dir, ErrInUse)
 	}
 	if err != nil && !damaged {
 		return nil, left, err
@@ -297,7 +297,7 @@ func (b *rebuild) record() (rec *record, left []error) {
 	}
 	for _, x := range b.found {
 		if x.ranks != last.ranks || x.layout != last.layout || x.hash != last.hash {
-			left = append(left, fmt.Errorf("ffstore: slot %d: %d ranks, layout %v, hash %s: not as slot %d: %w", x.Slot, x.ranks, x.layout, hashName(x.hash), last.Slot, ErrCorrupt))
+			left = append(left, pkg.Errorf("slot %d: %d ranks, layout %v, hash %s: not as slot %d: %w", x.Slot, x.ranks, x.layout, hashName(x.hash), last.Slot, ErrCorrupt))
 			continue
 		}
 		// What was written later with a lower id went on from an older one.

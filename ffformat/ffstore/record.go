@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"fmt"
 	"io/fs"
 	"iter"
 	"path/filepath"
@@ -189,7 +188,7 @@ func (r *record) entry(dir string, id int32) (*entry, error) {
 			}
 		}
 	}
-	return nil, fmt.Errorf("ffstore: %s: checkpoint %d: %w", dir, id, ErrMissing)
+	return nil, pkg.Errorf("%s: checkpoint %d: %w", dir, id, ErrMissing)
 }
 
 // slotsWith is how many slots a store needs that keeps so many checkpoints, and has these.

@@ -35,12 +35,12 @@ func (s *Store) Recover(ctx context.Context) (id int32, skipped []error, err err
 			}
 			return 0, skipped, err
 		}
-		skipped = append(skipped, fmt.Errorf("ffstore: checkpoint %d in slot %d: %w", e.ID, e.Slot, err))
+		skipped = append(skipped, pkg.Errorf("checkpoint %d in slot %d: %w", e.ID, e.Slot, err))
 	}
 	if len(list) == 0 {
-		return 0, nil, fmt.Errorf("ffstore: %s: no checkpoint: %w", s.dir, ErrMissing)
+		return 0, nil, pkg.Errorf("%s: no checkpoint: %w", s.dir, ErrMissing)
 	}
-	return 0, skipped, fmt.Errorf("ffstore: %s: no checkpoint can be recovered: %w; \"blobio ff check %[1]s\" lists all damage, "+
+	return 0, skipped, pkg.Errorf("%s: no checkpoint can be recovered: %w; \"blobio ff check %[1]s\" lists all damage, "+
 		"\"blobio ff rebuild -n --force %[1]s\" looks for whole checkpoints that the record does not have, RecoverVar reads single variables",
 		s.dir, errors.Join(skipped...))
 }

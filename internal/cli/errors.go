@@ -14,6 +14,7 @@ import (
 
 	"blobio/blob"
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 )
 
 // usageError is a wrong command line.
@@ -39,15 +40,8 @@ type hinted struct {
 func (e *hinted) Error() string { return e.err.Error() }
 func (e *hinted) Unwrap() error { return e.err }
 
-const scrPackages = `kvtree|redset|scr|prefixdir|cachedir|salvage|transfer|config|hostlist|runlog|runloop|cadence|record`
-
-// Which package an error comes from, and how an option is called in Go, is of
-// no use on the command line.
-var (
-	PackagePrefix = regexp.MustCompile(`^(?:(?:blob|subfile|cdf5|h5|mapfile|decomp|mapplot|ffformat|ffplot|ffstore|bench|e3smcases|amr|amrplot|blocks|cello|gen|sfc|versioned|recovery|` + scrPackages + `): )+`)
-	innerPrefix   = regexp.MustCompile(`: (?:blob|subfile|cdf5|h5|mapfile|decomp|mapplot|ffformat|ffplot|ffstore|bench|e3smcases|amr|amrplot|blocks|cello|gen|sfc|versioned|recovery|` + scrPackages + `): `)
-	optionRemark  = regexp.MustCompile(` \((?:Convert|Open|Check|Repair|Diff)?Options\.\w+ [^)]*\)`)
-)
+// optionRemark is how an option is called in Go, which is of no use on the command line.
+var optionRemark = regexp.MustCompile(` \((?:Convert|Open|Check|Repair|Diff)?Options\.\w+ [^)]*\)`)
 
 // ErrorLine says an error in one line, with a hint where its cause is typical.
 func (e *Env) ErrorLine(cmd *cobra.Command, err error) string {
@@ -68,49 +62,30 @@ func (e *Env) ErrorLine(cmd *cobra.Command, err error) string {
 // maxErrors is how many errors in one are told.
 const maxErrors = 8
 
-// Plain makes a text that may come from a file, or from the name of one, fit for a line of a
-// terminal: what does not print stands there as Go writes it.
-func Plain(s string) string {
-	if !strings.ContainsFunc(s, func(r rune) bool { return !Printable(r) }) {
-		return s
-	}
-	var b strings.Builder
-	for i, r := range s {
-		switch _, n := utf8.DecodeRuneInString(s[i:]); {
-		case Printable(r):
-			b.WriteRune(r)
-		case r == utf8.RuneError && n == 1:
-			fmt.Fprintf(&b, "\\x%02x", s[i])
-		default:
-			q := strconv.QuoteRune(r)
-			b.WriteString(q[1 : len(q)-1])
-		}
-	}
-	return b.String()
-}
+// Plain makes a text that may come from a file, or from the name of one, fit for a line of a terminal.
+func Plain(s string) string { return fault.Printable(s) }
 
+// Printable says whether a terminal shows a rune as it is.
 func Printable(r rune) bool { return strconv.IsPrint(r) && r != utf8.RuneError }
 
 // ErrorText says an error in one line.
 func ErrorText(err error) string {
 	var lines []string
 	more := 0
-	for _, l := range strings.Split(err.Error(), "\n") {
-		l = PackagePrefix.ReplaceAllString(strings.TrimSpace(l), "")
+	for _, l := range strings.Split(fault.Text(err), "\n") {
+		l = strings.TrimSpace(l)
 		switch {
 		case l == "", slices.Contains(lines, l): // several workers, or ranks, may have met the same
 		case len(lines) == maxErrors:
 			more++
 		default:
-			lines = append(lines, Plain(l))
+			lines = append(lines, fault.Printable(l))
 		}
 	}
 	if more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", more))
 	}
-	msg := optionRemark.ReplaceAllString(strings.Join(lines, "; "), "")
-	msg = innerPrefix.ReplaceAllString(msg, ": ")
-	return strings.TrimSuffix(strings.ReplaceAll(msg, blob.ErrUsage.Error()+": ", ""), ": "+blob.ErrUsage.Error())
+	return optionRemark.ReplaceAllString(strings.Join(lines, "; "), "")
 }
 
 // isUnfinished says of an error that the output is, or may be, committed.

@@ -1,7 +1,6 @@
 package codec
 
 import (
-	"fmt"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -38,7 +37,7 @@ func NewZstd(o Options) *Zstd { return &Zstd{o: o} }
 
 func (z *Zstd) encoder(level int) (*zstd.Encoder, error) {
 	if level < MinLevel || level > MaxLevel {
-		return nil, fmt.Errorf("codec: level %d, want %d to %d", level, MinLevel, MaxLevel)
+		return nil, pkg.Errorf("level %d, want %d to %d", level, MinLevel, MaxLevel)
 	}
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -54,7 +53,7 @@ func (z *Zstd) encoder(level int) (*zstd.Encoder, error) {
 	}
 	e, err := zstd.NewWriter(nil, o...)
 	if err != nil {
-		return nil, fmt.Errorf("codec: %w", err)
+		return nil, pkg.Errorf("%w", err)
 	}
 	z.enc[level] = e
 	return e, nil
@@ -69,7 +68,7 @@ func (z *Zstd) decoder() (*zstd.Decoder, error) {
 	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(z.o.Concurrency), zstd.WithDecodeAllCapLimit(true),
 		zstd.WithDecoderMaxMemory(uint64(max(z.o.MaxContent, 1<<20))*2))
 	if err != nil {
-		return nil, fmt.Errorf("codec: %w", err)
+		return nil, pkg.Errorf("%w", err)
 	}
 	z.dec = d
 	return d, nil
@@ -93,10 +92,10 @@ func (z *Zstd) Decode(dst, src []byte) error {
 	}
 	b, err := d.DecodeAll(src, dst[:0:len(dst)])
 	if err != nil {
-		return fmt.Errorf("codec: %w", err)
+		return pkg.Errorf("%w", err)
 	}
 	if len(b) != len(dst) {
-		return fmt.Errorf("codec: %d bytes after decompression, want %d", len(b), len(dst))
+		return pkg.Errorf("%d bytes after decompression, want %d", len(b), len(dst))
 	}
 	if len(b) > 0 && &b[0] != &dst[0] {
 		copy(dst, b)

@@ -2,7 +2,6 @@ package cachedir
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 
@@ -15,7 +14,7 @@ import (
 // folder must be scr.dataset.<id>, so that nothing else is ever removed.
 func Delete(fsys vfs.FS, dir string) error {
 	if _, ok := datasetID(path.Base(dir)); !ok {
-		return fmt.Errorf("cachedir: delete %.200q: want a folder %s<id>: %w", dir, datasetPrefix, ErrUsage)
+		return pkg.Errorf("delete %.200q: want a folder %s<id>: %w", dir, datasetPrefix, ErrUsage)
 	}
 	list, err := fsys.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

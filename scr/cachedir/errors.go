@@ -2,7 +2,6 @@ package cachedir
 
 import (
 	"errors"
-	"fmt"
 
 	"blobio/internal/fault"
 )
@@ -19,11 +18,11 @@ var (
 	ErrUsage     = fault.ErrUsage
 )
 
-// pkg is the package in errors.
-const pkg = "cachedir"
+// pkg makes the errors of this package.
+const pkg fault.Pkg = "cachedir"
 
 func badField(file, field, format string, args ...any) error {
-	return &FormatError{Pkg: pkg, File: file, Offset: -1, Field: field, Msg: fmt.Sprintf(format, args...), Err: ErrCorrupt}
+	return pkg.In(file, field, ErrCorrupt, format, args...)
 }
 
 // isDamage says whether an error is about the content of a file.

@@ -2,7 +2,6 @@ package cachedir
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -28,7 +27,7 @@ const (
 // WriteState says in <dir>/.scr/<group>er what can be expected of the redundancy files of a group.
 func WriteState(fsys vfs.FS, dir, group string, state int) error {
 	if state != StateCorrupt && state != StateEncoded {
-		return fmt.Errorf("cachedir: state %d: %w", state, ErrUsage)
+		return pkg.Errorf("state %d: %w", state, ErrUsage)
 	}
 	return writeState(fsys, dir, group, state, kvtree.New())
 }
@@ -70,7 +69,7 @@ func WriteShuffile(fsys vfs.FS, dir, group string, files map[int][]string) error
 	list := t.Touch(keyRank)
 	for _, rank := range slices.Backward(sortedKeys(files)) {
 		if rank < 0 {
-			return fmt.Errorf("cachedir: rank %d: %w", rank, ErrUsage)
+			return pkg.Errorf("rank %d: %w", rank, ErrUsage)
 		}
 		sub := list.Touch(strconv.Itoa(rank))
 		names := sub.Touch(keyFile)

@@ -130,7 +130,7 @@ func (o *oldMaps) addRank(id, rank int, t *kvtree.Tree, file string) error {
 	}
 	f := record.Fields{Tree: t, Pkg: pkg, File: file, Path: fmt.Sprintf("%s/%d/%s/%d", keyRank, rank, keyDset, id)}
 	if want := f.Int(keyFiles, 0); f.Err() == nil && t.Has(keyFiles) && want != m.Len() && want != users {
-		r.Err = fmt.Errorf("cachedir: %s: rank %d of dataset %d has %d files, want %d: %w", file, rank, id, m.Len(), want, ErrMissing)
+		r.Err = pkg.Errorf("%s: rank %d of dataset %d has %d files, want %d: %w", file, rank, id, m.Len(), want, ErrMissing)
 	}
 	return f.Err()
 }

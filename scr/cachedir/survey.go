@@ -3,7 +3,6 @@ package cachedir
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -185,9 +184,9 @@ func (r RankHolding) Check() error {
 	case r.Err != nil:
 		return r.Err
 	case r.Map == nil || r.Copy:
-		return fmt.Errorf("cachedir: rank %d has no file map: %w", r.Rank, ErrMissing)
+		return pkg.Errorf("rank %d has no file map: %w", r.Rank, ErrMissing)
 	case len(r.Missing) > 0:
-		return fmt.Errorf("cachedir: rank %d lacks %d of %d files, %s the first: %w", r.Rank, len(r.Missing), r.Map.Len(), r.Missing[0], ErrMissing)
+		return pkg.Errorf("rank %d lacks %d of %d files, %s the first: %w", r.Rank, len(r.Missing), r.Map.Len(), r.Missing[0], ErrMissing)
 	}
 	return nil
 }

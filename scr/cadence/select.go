@@ -1,8 +1,6 @@
 package cadence
 
 import (
-	"fmt"
-
 	"blobio/internal/fault"
 )
 
@@ -28,7 +26,7 @@ func Select(levels []Level, id int64) (int, error) {
 		}
 	}
 	if best < 0 {
-		return 0, fmt.Errorf("cadence: no enabled descriptor has an interval that divides checkpoint %d: %w", id, ErrUsage)
+		return 0, pkg.Errorf("no enabled descriptor has an interval that divides checkpoint %d: %w", id, ErrUsage)
 	}
 	return best, nil
 }

@@ -60,9 +60,12 @@ type checked struct {
 	jobs  []job
 }
 
-func (c *checked) add(f Finding) {
+func (c *checked) add(f Finding) { c.col.Add(c.here(f)) }
+
+// here is a finding of the place that is looked at.
+func (c *checked) here(f Finding) Finding {
 	f.Node = c.node
-	c.col.Add(f)
+	return f
 }
 
 func (c *checked) say(sev Severity, id int, file, field, found, wanted string) {
@@ -97,8 +100,7 @@ func (c *checked) read() error {
 			verified.Add(c.jobs[i].size)
 		}
 		for _, f := range list {
-			f.Node = c.node
-			add(f)
+			add(c.here(f))
 		}
 	})
 	c.seen.Verified += verified.Load()

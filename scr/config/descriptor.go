@@ -13,7 +13,7 @@ import (
 const maxDescriptors = 1000
 
 func tooMany(key string, at Origin) error {
-	return fmt.Errorf("config: %s: more than %d %s lines: %w", at.File, maxDescriptors, key, ErrTooLarge)
+	return pkg.Errorf("%s: more than %d %s lines: %w", at.File, maxDescriptors, key, ErrTooLarge)
 }
 
 // Groups of failure, beside NODE and WORLD: GROUPS=<host> <NAME>=<value> ...

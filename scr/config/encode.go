@@ -3,7 +3,6 @@ package config
 import (
 	"bytes"
 	"encoding/gob"
-	"fmt"
 	"maps"
 )
 
@@ -45,7 +44,7 @@ func (s *Set) Encode() ([]byte, error) {
 func Decode(b []byte) (*Set, error) {
 	var w wire
 	if err := gob.NewDecoder(bytes.NewReader(b)).Decode(&w); err != nil {
-		return nil, fmt.Errorf("config: settings of another rank: %w", err)
+		return nil, pkg.Errorf("settings of another rank: %w", err)
 	}
 	unpack := func(f *wireFile) *File {
 		if f == nil {

@@ -7,6 +7,9 @@ import (
 	"blobio/internal/fault"
 )
 
+// pkg makes the errors of this package.
+const pkg fault.Pkg = "config"
+
 // Classes of errors.
 var (
 	ErrUsage    = fault.ErrUsage                                    // a value, a line or a name that makes no sense
@@ -29,6 +32,9 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("config: %s: %s", position(e.File, e.Line, e.Column), e.Msg)
 }
 
+// Package names the package that the text begins with.
+func (e *SyntaxError) Package() string { return string(pkg) }
+
 // Unwrap returns ErrUsage.
 func (e *SyntaxError) Unwrap() error { return ErrUsage }
 
@@ -45,6 +51,9 @@ type ValueError struct {
 func (e *ValueError) Error() string {
 	return fmt.Sprintf("config: %s: %s is %q, want %s", e.Origin, e.Name, e.Value, e.Msg)
 }
+
+// Package names the package that the text begins with.
+func (e *ValueError) Package() string { return string(pkg) }
 
 // Unwrap returns ErrUsage.
 func (e *ValueError) Unwrap() error { return ErrUsage }

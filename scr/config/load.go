@@ -2,7 +2,6 @@ package config
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -60,7 +59,7 @@ func Load(o Sources) (*Set, error) {
 	}
 	for k, v := range o.Defaults {
 		if find(k) == nil {
-			return nil, fmt.Errorf("config: a default for %s, which is no parameter: %w", k, ErrUsage)
+			return nil, pkg.Errorf("a default for %s, which is no parameter: %w", k, ErrUsage)
 		}
 		s.defaults[k] = v
 	}

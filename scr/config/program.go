@@ -1,7 +1,5 @@
 package config
 
-import "fmt"
-
 // Config is SCR_Config of the original: it sets, unsets or asks for a
 // parameter, or for a child of a descriptor.
 //
@@ -32,7 +30,7 @@ func (s *Set) Config(text string) (value string, ok bool, err error) {
 		return s.ask(pairs)
 	}
 	if s.locked {
-		return "", false, fmt.Errorf("config: %s: %w", text, ErrLocked)
+		return "", false, pkg.Errorf("%s: %w", text, ErrLocked)
 	}
 	if end == endsUnset {
 		if err := mayProgram(pairs); err != nil {

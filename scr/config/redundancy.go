@@ -63,7 +63,7 @@ func (s *Set) Descriptors() ([]Descriptor, error) {
 	base.Type = "XOR"
 	lines, at := s.Lines("CKPT")
 	if len(lines) == 0 {
-		return nil, fmt.Errorf("config: SCR_COPY_TYPE is FILE, but there is no CKPT line: %w", ErrUsage)
+		return nil, pkg.Errorf("SCR_COPY_TYPE is FILE, but there is no CKPT line: %w", ErrUsage)
 	}
 	if len(lines) > maxDescriptors {
 		return nil, tooMany("CKPT", at)

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"iter"
 	"strings"
 )
@@ -51,9 +50,9 @@ func (s *Set) AddPath(path ...string) error {
 	defer s.mu.Unlock()
 	switch {
 	case s.locked:
-		return fmt.Errorf("config: %s: %w", strings.Join(path, " "), ErrLocked)
+		return pkg.Errorf("%s: %w", strings.Join(path, " "), ErrLocked)
 	case len(path) != 2 && len(path) != 4 || path[0] == "" || path[1] == "":
-		return fmt.Errorf("config: %q is no setting: %w", path, ErrUsage)
+		return pkg.Errorf("%q is no setting: %w", path, ErrUsage)
 	}
 	pairs := []Pair{{strings.ToUpper(path[0]), path[1]}}
 	if len(path) == 4 {
@@ -72,7 +71,7 @@ func (s *Set) setProgram(pairs []Pair) error {
 		s.program.remove(func(e *Entry) bool { return e.Key == key }) // a parameter has one value
 	}
 	if !s.program.add(pairs, 0) {
-		return fmt.Errorf("config: more than %d keys behind %s=%s: %w", maxChildren, key, pairs[0].Value, ErrUsage)
+		return pkg.Errorf("more than %d keys behind %s=%s: %w", maxChildren, key, pairs[0].Value, ErrUsage)
 	}
 	return nil
 }
@@ -82,10 +81,10 @@ func mayProgram(pairs []Pair) error {
 	key := pairs[0].Key
 	_, tree := descriptorKeys[key]
 	if p := find(key); p != nil && p.NoProgram || descriptorKeys[key] {
-		return fmt.Errorf("config: %s: %w", key, ErrNotYours)
+		return pkg.Errorf("%s: %w", key, ErrNotYours)
 	}
 	if !tree && len(pairs) > 1 {
-		return fmt.Errorf("config: %s is no descriptor and has no children: %w", key, ErrUsage)
+		return pkg.Errorf("%s is no descriptor and has no children: %w", key, ErrUsage)
 	}
 	return nil
 }

@@ -6,6 +6,9 @@ import (
 	"blobio/internal/fault"
 )
 
+// pkg makes the errors of this package.
+const pkg fault.Pkg = "hostlist"
+
 // SyntaxError says where a compressed list cannot be read.
 type SyntaxError struct {
 	Text string // the whole list
@@ -22,6 +25,9 @@ func (e *SyntaxError) Error() string {
 	}
 	return fmt.Sprintf("hostlist: %q: byte %d: %s", t, e.Pos, e.Msg)
 }
+
+// Package names the package that the text begins with.
+func (e *SyntaxError) Package() string { return string(pkg) }
 
 // Unwrap returns the class of the error.
 func (e *SyntaxError) Unwrap() error { return e.Err }

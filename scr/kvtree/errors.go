@@ -7,6 +7,9 @@ import (
 	"blobio/internal/fault"
 )
 
+// pkg makes the errors of this package.
+const pkg fault.Pkg = "kvtree"
+
 // FormatError says what is wrong with a tree file, and where.
 type FormatError = fault.FormatError
 
@@ -47,6 +50,9 @@ func (e *ValueError) Error() string {
 	}
 	return fmt.Sprintf("kvtree: %.80q = %.80q: %s", e.Key, e.Text, e.Msg)
 }
+
+// Package names the package that the text begins with.
+func (e *ValueError) Package() string { return string(pkg) }
 
 // Unwrap returns the class.
 func (e *ValueError) Unwrap() error { return e.Err }

@@ -1,7 +1,6 @@
 package kvtree
 
 import (
-	"fmt"
 	"reflect"
 	"strconv"
 	"strings"
@@ -88,13 +87,13 @@ func (t *Tree) Getf(format string, args ...any) (*Tree, error) {
 func keysf(format string, args []any) ([]string, error) {
 	verbs := strings.FieldsFunc(format, func(r rune) bool { return r == ' ' })
 	if len(verbs) != len(args) || len(verbs) == 0 {
-		return nil, fmt.Errorf("kvtree: format %q is for %d keys, not for %d: %w", format, len(verbs), len(args), ErrUsage)
+		return nil, pkg.Errorf("format %q is for %d keys, not for %d: %w", format, len(verbs), len(args), ErrUsage)
 	}
 	keys := make([]string, len(args))
 	for i, verb := range verbs {
 		key, ok := keyf(verb, args[i])
 		if !ok {
-			return nil, fmt.Errorf("kvtree: format %q: no key from %s and %T: %w", format, verb, args[i], ErrUsage)
+			return nil, pkg.Errorf("format %q: no key from %s and %T: %w", format, verb, args[i], ErrUsage)
 		}
 		keys[i] = key
 	}

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -48,7 +47,7 @@ func (o *UpdateOptions) Validate() error {
 		return nil
 	}
 	if o.Lock > NoLock {
-		return fmt.Errorf("kvtree: UpdateOptions.Lock is %d, want 0 to %d: %w", o.Lock, NoLock, ErrUsage)
+		return pkg.Errorf("UpdateOptions.Lock is %d, want 0 to %d: %w", o.Lock, NoLock, ErrUsage)
 	}
 	return o.Read.Validate()
 }
@@ -95,7 +94,7 @@ func update(fsys vfs.FS, f vfs.File, name string, o *UpdateOptions, change func(
 	if size, err := f.Size(); err != nil {
 		return err
 	} else if r.Size > 0 && size > r.Size && !o.Replace {
-		return fmt.Errorf("kvtree: %s: %d bytes follow the tree and would be cut off: %w", name, size-r.Size, ErrUsage)
+		return pkg.Errorf("%s: %d bytes follow the tree and would be cut off: %w", name, size-r.Size, ErrUsage)
 	}
 	before, err := Encode(r.Tree)
 	if err != nil {
@@ -221,7 +220,7 @@ func waitLock(ctx context.Context, f vfs.File, name string, kind LockKind, exclu
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return fmt.Errorf("kvtree: %s: waiting for its lock: %w", name, ctx.Err())
+			return pkg.Errorf("%s: waiting for its lock: %w", name, ctx.Err())
 		}
 	}
 }
@@ -230,7 +229,7 @@ func waitLock(ctx context.Context, f vfs.File, name string, kind LockKind, exclu
 func tryLock(f vfs.File, name string, kind LockKind, exclusive bool) error {
 	c, ok := f.(syscall.Conn)
 	if !ok {
-		return fmt.Errorf("kvtree: %s: not a file of the operating system: %w", name, ErrNoLocks)
+		return pkg.Errorf("%s: not a file of the operating system: %w", name, ErrNoLocks)
 	}
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -240,7 +239,7 @@ func tryLock(f vfs.File, name string, kind LockKind, exclusive bool) error {
 		return e
 	}
 	if err != nil {
-		return fmt.Errorf("kvtree: %s: lock: %w", name, err)
+		return pkg.Errorf("%s: lock: %w", name, err)
 	}
 	return nil
 }
@@ -260,7 +259,7 @@ func tryTwice(fsys vfs.FS, f vfs.File, name string, kind LockKind) error {
 	}
 	switch err := tryLock(second, name, kind, true); {
 	case err == nil:
-		return fmt.Errorf("kvtree: %s: two descriptors got the same exclusive lock: %w", name, ErrNoLocks)
+		return pkg.Errorf("%s: two descriptors got the same exclusive lock: %w", name, ErrNoLocks)
 	case errors.Is(err, errHeld):
 		return nil
 	default:
@@ -273,7 +272,7 @@ func tryTwice(fsys vfs.FS, f vfs.File, name string, kind LockKind) error {
 // known.
 func Locked(fsys vfs.FS, name string, kind LockKind) (bool, error) {
 	if kind == NoLock {
-		return false, fmt.Errorf("kvtree: %s: no kind of lock: %w", name, ErrNoLocks)
+		return false, pkg.Errorf("%s: no kind of lock: %w", name, ErrNoLocks)
 	}
 	f, err := orOS(fsys).Open(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,7 +1,5 @@
 package kvtree
 
-import "fmt"
-
 // Options of reading. nil means all defaults. 0 in a field means its default.
 type Options struct {
 	// MaxBytes is the longest record, in bytes, that is read: 24 ... 2^32-1, default 256 MiB. What follows a
@@ -34,7 +32,7 @@ func (o *Options) Validate() error {
 		if v == 0 || lo <= v && v <= hi {
 			return nil
 		}
-		return fmt.Errorf("kvtree: Options.%s is %d, want %d to %d: %w", field, v, lo, hi, ErrUsage)
+		return pkg.Errorf("Options.%s is %d, want %d to %d: %w", field, v, lo, hi, ErrUsage)
 	}
 	if o == nil {
 		return nil
@@ -71,5 +69,5 @@ func (o *Options) fill() (Options, error) {
 
 // fault makes a FormatError.
 func (o *Options) fault(off int64, field string, class error, format string, args ...any) error {
-	return &FormatError{Pkg: "kvtree", File: o.File, Offset: off, Field: field, Msg: fmt.Sprintf(format, args...), Err: class}
+	return pkg.At(o.File, off, field, class, format, args...)
 }

@@ -2,7 +2,6 @@ package kvtree
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 	"strings"
 )
@@ -12,7 +11,7 @@ func (t *Tree) PackedSize() (int64, error) { return t.packedSize(1) }
 
 func (t *Tree) packedSize(depth int) (int64, error) {
 	if depth > topDepth {
-		return 0, fmt.Errorf("kvtree: more than %d levels: %w", topDepth, ErrTooLarge)
+		return 0, pkg.Errorf("more than %d levels: %w", topDepth, ErrTooLarge)
 	}
 	size := int64(countLen)
 	if t == nil {
@@ -23,7 +22,7 @@ func (t *Tree) packedSize(depth int) (int64, error) {
 			continue
 		}
 		if strings.IndexByte(e.key, 0) >= 0 {
-			return 0, fmt.Errorf("kvtree: key %.80q holds a NUL byte: %w", e.key, ErrUsage)
+			return 0, pkg.Errorf("key %.80q holds a NUL byte: %w", e.key, ErrUsage)
 		}
 		n := int64(countLen)
 		if len(e.sub.elems) > 0 {
@@ -48,7 +47,7 @@ func (t *Tree) AppendPacked(b []byte) ([]byte, error) {
 		return b, err
 	}
 	if size > math.MaxInt-int64(len(b)) {
-		return b, fmt.Errorf("kvtree: a tree of %d bytes: %w", size, ErrTooLarge)
+		return b, pkg.Errorf("a tree of %d bytes: %w", size, ErrTooLarge)
 	}
 	if int64(cap(b)-len(b)) < size {
 		b = append(make([]byte, 0, int64(len(b))+size), b...)

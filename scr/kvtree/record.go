@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"io"
 	"math"
@@ -33,7 +32,7 @@ func AppendRecord(b []byte, t *Tree) ([]byte, error) {
 	}
 	size += headerLen + crcLen
 	if size > maxFileSize || size > math.MaxInt-int64(len(b)) {
-		return b, fmt.Errorf("kvtree: a record of %d bytes: %w", size, ErrTooLarge)
+		return b, pkg.Errorf("a record of %d bytes: %w", size, ErrTooLarge)
 	}
 	start := len(b)
 	if int64(cap(b)-start) < size {
@@ -78,7 +77,7 @@ func ReadRecord(r io.ReaderAt, off, size int64, o *Options) (*Record, error) {
 		return nil, err
 	}
 	if off < 0 || size < off {
-		return nil, fmt.Errorf("kvtree: offset %d in a file of %d bytes: %w", off, size, ErrUsage)
+		return nil, pkg.Errorf("offset %d in a file of %d bytes: %w", off, size, ErrUsage)
 	}
 	size -= off
 	head := make([]byte, min(size, headerLen))

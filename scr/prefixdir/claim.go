@@ -3,7 +3,6 @@ package prefixdir
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 	"path/filepath"
@@ -72,11 +71,11 @@ func (c *Claims) Check(files ...string) error {
 			switch {
 			case e.Name == c.ds.Name && e.ID < c.ds.ID:
 			case e.Dataset.Output:
-				return fmt.Errorf("prefixdir: %s belongs to dataset %d %.80q, which is output, and is not overwritten: %w", name, e.ID, e.Name, ErrExist)
+				return pkg.Errorf("%s belongs to dataset %d %.80q, which is output, and is not overwritten: %w", name, e.ID, e.Name, ErrExist)
 			case e.ID > c.ds.ID:
-				return fmt.Errorf("prefixdir: %s belongs to dataset %d %.80q, which is newer, and is not overwritten: %w", name, e.ID, e.Name, ErrExist)
+				return pkg.Errorf("%s belongs to dataset %d %.80q, which is newer, and is not overwritten: %w", name, e.ID, e.Name, ErrExist)
 			case e.Copy:
-				return fmt.Errorf("prefixdir: %s belongs to %.80q, a copy of dataset %d, and is not overwritten: %w", name, e.Name, e.ID, ErrExist)
+				return pkg.Errorf("%s belongs to %.80q, a copy of dataset %d, and is not overwritten: %w", name, e.Name, e.ID, ErrExist)
 			}
 		}
 	}

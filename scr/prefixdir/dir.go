@@ -118,7 +118,7 @@ func (d *Dir) CheckOwner() error {
 	}
 	for _, dir := range []string{root, filepath.Join(root, MetaDir)} {
 		if err := vfs.CheckOwner(d.FS, dir, access); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("prefixdir: %w", err)
+			return pkg.Errorf("%w", err)
 		}
 	}
 	return nil
@@ -170,7 +170,7 @@ func datasetID(name string) (int, bool) {
 
 func checkID(id int) error {
 	if id < 1 || int64(id) > 1<<31-1 {
-		return fmt.Errorf("prefixdir: dataset %d: %w", id, ErrUsage)
+		return pkg.Errorf("dataset %d: %w", id, ErrUsage)
 	}
 	return nil
 }
@@ -178,7 +178,7 @@ func checkID(id int) error {
 // checkName returns an error if a name cannot be that of a dataset: it is a path below the prefix directory.
 func checkName(name string) error {
 	if name == "" || strings.Contains(name, "\x00") || path.IsAbs(name) || !fs.ValidPath(path.Clean(name)) {
-		return fmt.Errorf("prefixdir: name of a dataset %.80q: want a path below the prefix directory: %w", name, ErrUsage)
+		return pkg.Errorf("name of a dataset %.80q: want a path below the prefix directory: %w", name, ErrUsage)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package prefixdir
 
 import (
 	"errors"
-	"fmt"
 
 	"blobio/internal/fault"
 )
@@ -21,11 +20,11 @@ var (
 	ErrUsage     = fault.ErrUsage
 )
 
-// Pkg is the package in errors.
-const pkg = "prefixdir"
+// pkg makes the errors of this package.
+const pkg fault.Pkg = "prefixdir"
 
 func badField(file, field string, class error, format string, args ...any) error {
-	return &FormatError{Pkg: pkg, File: file, Offset: -1, Field: field, Msg: fmt.Sprintf(format, args...), Err: class}
+	return pkg.In(file, field, class, format, args...)
 }
 
 // isDamage says whether an error is about the content of a file.

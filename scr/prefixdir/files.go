@@ -148,10 +148,10 @@ func FilesTree(files []File) (*kvtree.Tree, error) {
 	for i := len(files) - 1; i >= 0; i-- { // the order of the list is that of files
 		f := files[i]
 		if err := checkPath(f.Path); err != nil {
-			return nil, fmt.Errorf("prefixdir: file: %w: %w", err, ErrUsage)
+			return nil, pkg.Errorf("file: %w: %w", err, ErrUsage)
 		}
 		if list.Has(f.Path) {
-			return nil, fmt.Errorf("prefixdir: file %.80q is there twice: %w", f.Path, ErrUsage)
+			return nil, pkg.Errorf("file %.80q is there twice: %w", f.Path, ErrUsage)
 		}
 		sub := list.Touch(f.Path)
 		if f.Extra != nil {
@@ -162,7 +162,7 @@ func FilesTree(files []File) (*kvtree.Tree, error) {
 			for n := len(f.Segments) - 1; n >= 0; n-- {
 				s := f.Segments[n]
 				if err := checkPath(s.File); err != nil {
-					return nil, fmt.Errorf("prefixdir: container: %w: %w", err, ErrUsage)
+					return nil, pkg.Errorf("container: %w: %w", err, ErrUsage)
 				}
 				one := seg.Touch(strconv.Itoa(n))
 				one.SetInt64(keyLength, s.Length)

@@ -2,7 +2,6 @@ package prefixdir
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -166,7 +165,7 @@ func (f *Flush) Clear(id int, at Location) error {
 func (f *Flush) move(id int, change func(Location) Location) error {
 	e, ok := f.Entry(id)
 	if !ok {
-		return fmt.Errorf("prefixdir: dataset %d is not in the flush file: %w", id, ErrMissing)
+		return pkg.Errorf("dataset %d is not in the flush file: %w", id, ErrMissing)
 	}
 	to := change(e.Location)
 	if to == 0 {

@@ -58,7 +58,7 @@ func (d *Dir) UpdateHalt(ctx context.Context, change func(h *cadence.Halt) error
 	}
 	err := kvtree.Update(ctx, d.FS, name, opts, edit)
 	var damage *kvtree.FormatError
-	if !errors.As(err, &damage) || damage.Pkg == pkg {
+	if !errors.As(err, &damage) || damage.Pkg == string(pkg) {
 		return err
 	}
 	d.warn("halt file is damaged, its conditions are lost", "file", name, "err", err)

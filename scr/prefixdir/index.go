@@ -2,7 +2,6 @@ package prefixdir
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -265,12 +264,12 @@ func (x *Index) Add(ds Dataset, complete bool) error {
 		return err
 	}
 	if id, ok := x.ID(ds.Name); ok && id != ds.ID {
-		return fmt.Errorf("prefixdir: %q is the name of dataset %d, not of %d: %w", ds.Name, id, ds.ID, ErrExist)
+		return pkg.Errorf("%q is the name of dataset %d, not of %d: %w", ds.Name, id, ds.ID, ErrExist)
 	}
 	t := x.entryTree(ds.ID)
 	if t != nil {
 		if old, err := x.entry(ds.ID, t, false); err != nil || old.Name != ds.Name {
-			return fmt.Errorf("prefixdir: dataset %d is in the index as %q, not %q (%v): %w", ds.ID, old.Name, ds.Name, err, ErrExist)
+			return pkg.Errorf("dataset %d is in the index as %q, not %q (%v): %w", ds.ID, old.Name, ds.Name, err, ErrExist)
 		}
 	} else {
 		t = x.Tree.SetKVInt(keyDset, ds.ID)
@@ -301,7 +300,7 @@ func (x *Index) Remove(name string) error {
 }
 
 func missing(name string) error {
-	return fmt.Errorf("prefixdir: no dataset %.80q in the index: %w", name, ErrMissing)
+	return pkg.Errorf("no dataset %.80q in the index: %w", name, ErrMissing)
 }
 
 // SetComplete says whether all files of a dataset are there.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 
@@ -160,11 +159,11 @@ func (d *Dir) DeleteExcept(ctx context.Context, name string, keep map[string]boo
 	}
 	if p, err := d.Locate(e); err == nil {
 		if err := d.deleteFiles(ctx, p, others, keep); err != nil {
-			return fmt.Errorf("prefixdir: deleting dataset %d: %w", e.ID, err)
+			return pkg.Errorf("deleting dataset %d: %w", e.ID, err)
 		}
 	} else if p := d.Place(e.ID); errors.Is(err, ErrMissing) { // not finished, or deleted in part
 		if err := d.deleteFiles(ctx, p, others, keep); err != nil {
-			return fmt.Errorf("prefixdir: deleting dataset %d: %w", e.ID, err)
+			return pkg.Errorf("deleting dataset %d: %w", e.ID, err)
 		}
 	} else {
 		return err

@@ -2,7 +2,6 @@ package prefixdir
 
 import (
 	"errors"
-	"fmt"
 
 	"blobio/scr/kvtree"
 	"blobio/scr/record"
@@ -25,7 +24,7 @@ func (d *Dir) ReadNodes() (n int, ok bool, err error) {
 // WriteNodes says how many nodes the run has.
 func (d *Dir) WriteNodes(n int) error {
 	if n < 1 {
-		return fmt.Errorf("prefixdir: %d nodes: %w", n, ErrUsage)
+		return pkg.Errorf("%d nodes: %w", n, ErrUsage)
 	}
 	t, err := d.read(nodesName)
 	if err != nil {

@@ -2,7 +2,6 @@ package prefixdir
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -40,7 +39,7 @@ func (d *Dir) Locate(e Entry) (Place, error) {
 			return Place{}, err
 		}
 	}
-	return Place{}, fmt.Errorf("prefixdir: dataset %d %.80q has no summary: %w", e.ID, e.Name, ErrMissing)
+	return Place{}, pkg.Errorf("dataset %d %.80q has no summary: %w", e.ID, e.Name, ErrMissing)
 }
 
 func (d *Dir) placeA(name string, id int) Place {
@@ -78,7 +77,7 @@ func (d *Dir) Survey() ([]Found, error) {
 			if p.From == GenA {
 				return
 			}
-			f.Err = fmt.Errorf("prefixdir: %s: %w", file, ErrMissing)
+			f.Err = pkg.Errorf("%s: %w", file, ErrMissing)
 		case err != nil:
 			f.Err = err
 		default:
@@ -134,7 +133,7 @@ func (d *Dir) LastID(x *Index) (int, error) {
 // was dropped (Summary.Dropped), or has no usable summary, is ErrUsage.
 func (x *Index) Adopt(f Found) error {
 	if f.Summary == nil || f.Err != nil || f.Summary.Dropped {
-		return fmt.Errorf("prefixdir: dataset %d has no summary, or was dropped (%v): %w", f.ID, f.Err, ErrUsage)
+		return pkg.Errorf("dataset %d has no summary, or was dropped (%v): %w", f.ID, f.Err, ErrUsage)
 	}
 	ds := f.Summary.Dataset
 	if err := x.Add(ds, f.Summary.Complete); err != nil {

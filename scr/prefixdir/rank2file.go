@@ -128,7 +128,7 @@ func (r *mapReader) read(t *kvtree.Tree, level int, name string) error {
 		}
 		part, err := r.d.readAt(file, offset)
 		if errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("prefixdir: part of a map: %w: %w", ErrMissing, err)
+			return pkg.Errorf("part of a map: %w: %w", ErrMissing, err)
 		}
 		if err != nil {
 			return err
@@ -190,7 +190,7 @@ func (d *Dir) readAt(name string, offset int64) (*kvtree.Tree, error) {
 // of the same dataset are removed first: the reference takes every file of such a name for a part.
 func (d *Dir) WriteMap(id, ranks int, files func(rank int) ([]File, error)) error {
 	if ranks < 1 {
-		return fmt.Errorf("prefixdir: map of %d ranks: %w", ranks, ErrUsage)
+		return pkg.Errorf("map of %d ranks: %w", ranks, ErrUsage)
 	}
 	if err := d.CreateDataset(id); err != nil {
 		return err

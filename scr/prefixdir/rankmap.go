@@ -1,7 +1,6 @@
 package prefixdir
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -66,13 +65,13 @@ func (m *Map) Owner(path string) (rank int, f File, ok bool) {
 // and of bytes is that of the record. The error wraps ErrMissing if something is missing, else ErrCorrupt.
 func (m *Map) Check(ds Dataset) error {
 	if m.Listed != m.Ranks {
-		return fmt.Errorf("prefixdir: the map of dataset %d lists %d ranks, want %d: %w", ds.ID, m.Listed, m.Ranks, ErrMissing)
+		return pkg.Errorf("the map of dataset %d lists %d ranks, want %d: %w", ds.ID, m.Listed, m.Ranks, ErrMissing)
 	}
 	sizes := true
 	for rank, list := range m.Files {
 		for _, f := range list {
 			if f.Failed {
-				return fmt.Errorf("prefixdir: dataset %d, rank %d: %q was not written: %w", ds.ID, rank, f.Path, ErrMissing)
+				return pkg.Errorf("dataset %d, rank %d: %q was not written: %w", ds.ID, rank, f.Path, ErrMissing)
 			}
 			sizes = sizes && (f.HasSize || f.NoFetch)
 		}
@@ -80,11 +79,11 @@ func (m *Map) Check(ds Dataset) error {
 	files, size := m.Totals()
 	switch {
 	case files < ds.Files:
-		return fmt.Errorf("prefixdir: the map of dataset %d has %d files, want %d: %w", ds.ID, files, ds.Files, ErrMissing)
+		return pkg.Errorf("the map of dataset %d has %d files, want %d: %w", ds.ID, files, ds.Files, ErrMissing)
 	case files > ds.Files:
-		return fmt.Errorf("prefixdir: the map of dataset %d has %d files, want %d: %w", ds.ID, files, ds.Files, ErrCorrupt)
+		return pkg.Errorf("the map of dataset %d has %d files, want %d: %w", ds.ID, files, ds.Files, ErrCorrupt)
 	case sizes && size != ds.Size:
-		return fmt.Errorf("prefixdir: the files of dataset %d have %d bytes, want %d: %w", ds.ID, size, ds.Size, ErrCorrupt)
+		return pkg.Errorf("the files of dataset %d have %d bytes, want %d: %w", ds.ID, size, ds.Size, ErrCorrupt)
 	}
 	return nil
 }

@@ -18,9 +18,9 @@ var ErrCorrupt = fault.ErrCorrupt
 // Fields reads the values of a tree and keeps the first error. Keys that are absent give zero values.
 type Fields struct {
 	Tree *kvtree.Tree
-	Pkg  string // for errors
-	File string // for errors; may be empty
-	Path string // for errors: where the tree is, as "DSET/3"
+	Pkg  fault.Pkg // for errors
+	File string    // for errors; may be empty
+	Path string    // for errors: where the tree is, as "DSET/3"
 	err  error
 }
 
@@ -42,7 +42,7 @@ func (f *Fields) Fail(key string, err error) {
 	if f.Path != "" {
 		field = f.Path + "/" + key
 	}
-	f.err = &FormatError{Pkg: f.Pkg, File: f.File, Offset: -1, Field: field, Msg: err.Error(), Err: class}
+	f.err = f.Pkg.In(f.File, field, class, "%v", err)
 }
 
 // Str is a text.

@@ -3,7 +3,6 @@ package redset
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -214,7 +213,7 @@ func (e *encoding) unchanged() error {
 	for _, j := range e.eng.in {
 		for _, o := range j {
 			if o.bad {
-				return errors.Join(fmt.Errorf("redset: a file could not be read, or became shorter (%w)", ErrChanged), o.err)
+				return errors.Join(pkg.Errorf("a file could not be read, or became shorter (%w)", ErrChanged), o.err)
 			}
 		}
 	}
@@ -224,7 +223,7 @@ func (e *encoding) unchanged() error {
 			return err
 		}
 		if m.Size != f.meta.Size || !m.Mtime.Equal(f.meta.Mtime) {
-			return fmt.Errorf("redset: %s: %w", e.paths[i], ErrChanged)
+			return pkg.Errorf("%s: %w", e.paths[i], ErrChanged)
 		}
 	}
 	return nil

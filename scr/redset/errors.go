@@ -8,6 +8,9 @@ import (
 	"blobio/internal/fault"
 )
 
+// pkg makes the errors of this package.
+const pkg fault.Pkg = "redset"
+
 // FormatError says what is wrong with a redundancy file, and where.
 type FormatError = fault.FormatError
 
@@ -44,6 +47,9 @@ func (e *LoneError) Error() string {
 	return fmt.Sprintf("redset: %v needs sets of at least %d failure groups, that of rank %d has %d", e.Scheme, e.Need, e.Rank, e.Have)
 }
 
+// Package names the package that the text begins with.
+func (e *LoneError) Package() string { return string(pkg) }
+
 // Unwrap returns ErrUsage.
 func (e *LoneError) Unwrap() error { return ErrUsage }
 
@@ -73,6 +79,9 @@ func (e *LostError) Error() string {
 	return b.String()
 }
 
+// Package names the package that the text begins with.
+func (e *LostError) Package() string { return string(pkg) }
+
 // Unwrap returns ErrMissing.
 func (e *LostError) Unwrap() error { return ErrMissing }
 
@@ -90,13 +99,16 @@ func (e *DoubtError) Error() string {
 	return fmt.Sprintf("redset: %v set %d: silent corruption at one of ranks %v: %s", e.Scheme, e.Set, e.Ranks, e.Detail)
 }
 
+// Package names the package that the text begins with.
+func (e *DoubtError) Package() string { return string(pkg) }
+
 // Unwrap returns ErrCorrupt.
 func (e *DoubtError) Unwrap() error { return ErrCorrupt }
 
 func formatErr(file string, off int64, field, msg string, class error) error {
-	return &FormatError{Pkg: "redset", File: file, Offset: off, Field: field, Msg: msg, Err: class}
+	return pkg.At(file, off, field, class, "%s", msg)
 }
 
 func usage(format string, a ...any) error {
-	return fmt.Errorf("redset: "+format+" (%w)", append(a, ErrUsage)...)
+	return pkg.Usage(format, a...)
 }

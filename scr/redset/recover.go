@@ -212,7 +212,7 @@ func discover(ctx context.Context, c comm.Comm, fsys vfs.FS, prefix string) (pos
 	}
 	switch {
 	case flags[0] == 0:
-		return p, nil, fmt.Errorf("redset: %s: %w", prefix, ErrNone)
+		return p, nil, pkg.Errorf("%s: %w", prefix, ErrNone)
 	case flags[1] >= 0:
 		return p, nil, &LostError{Set: -1, Ranks: []int{int(flags[1])}, Detail: "neither this rank nor any member of its set has a redundancy file"}
 	}
@@ -328,7 +328,7 @@ func Offline(ctx context.Context, fsys vfs.FS, prefix string, o *RecoverOptions)
 		v[h.rank] = h.position
 	}
 	if len(sets) == 0 {
-		return nil, fmt.Errorf("redset: %s: %w", prefix, ErrNone)
+		return nil, pkg.Errorf("%s: %w", prefix, ErrNone)
 	}
 	var ids []int
 	for id := range sets {

@@ -2,7 +2,6 @@ package redset
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 
 	"blobio/comm"
@@ -47,7 +46,7 @@ func (o *Options) Validate() error {
 	case o.K < 0 || o.K > 254:
 		return usage("K is %d, want at most 254", o.K)
 	case o.Generation != GenC && o.Scheme != XOR:
-		return fmt.Errorf("redset: redundancy files of generation %v are of XOR, not %v (%w)", o.Generation, o.Scheme, ErrUnsupported)
+		return pkg.Errorf("redundancy files of generation %v are of XOR, not %v (%w)", o.Generation, o.Scheme, ErrUnsupported)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package redset
 
 import (
-	"fmt"
 	"os"
 	"runtime/debug"
 	"sync"
@@ -109,5 +108,5 @@ func touch(b []byte) (sum byte) {
 
 // errVanished is that a mapped byte of a file was there, and was not when it was used again.
 func errVanished(name string) error {
-	return fmt.Errorf("redset: %s: changed while it was read", name)
+	return pkg.Errorf("%s: changed while it was read", name)
 }

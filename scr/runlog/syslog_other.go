@@ -3,8 +3,6 @@
 package runlog
 
 import (
-	"fmt"
-
 	"blobio/internal/fault"
 )
 
@@ -16,7 +14,7 @@ type Syslog struct{}
 
 // OpenSyslog fails: this system has no syslog.
 func OpenSyslog() (*Syslog, error) {
-	return nil, fmt.Errorf("runlog: this system has no syslog: %w", fault.ErrUnsupported)
+	return nil, pkg.Errorf("this system has no syslog: %w", fault.ErrUnsupported)
 }
 
 // Put implements Sink.

@@ -49,7 +49,7 @@ func FindAllocation(o AllocationOptions) (*Allocation, error) {
 	a := &Allocation{o: o}
 	for _, kv := range o.Set {
 		if name, _, ok := strings.Cut(kv, "="); !ok || name == "" {
-			return nil, fmt.Errorf("runloop: parameter %q, want NAME=VALUE: %w", kv, ErrUsage)
+			return nil, pkg.Errorf("parameter %q, want NAME=VALUE: %w", kv, ErrUsage)
 		}
 	}
 	environ := append(os.Environ(), o.Set...)
@@ -137,7 +137,7 @@ func (a *Allocation) reachBy() error {
 		a.Shell = Srun()
 	default:
 		if !strings.Contains(how, "{node}") {
-			return fmt.Errorf("runloop: nodes reached by %q, want local, ssh, srun, none, or a command with {node} in it: %w", how, ErrUsage)
+			return pkg.Errorf("nodes reached by %q, want local, ssh, srun, none, or a command with {node} in it: %w", how, ErrUsage)
 		}
 		a.Shell = ParseShell(how)
 	}
@@ -201,7 +201,7 @@ func (a *Allocation) Checker() (*Checker, error) {
 		case "ping", "echo", "dir_capacity", "pdsh_echo":
 			want[strings.TrimPrefix(name, "pdsh_")] = true
 		default:
-			return nil, fmt.Errorf("runloop: SCR_NODE_TESTS names %q, want some of ping, echo, dir_capacity, or none: %w", name, ErrUsage)
+			return nil, pkg.Errorf("SCR_NODE_TESTS names %q, want some of ping, echo, dir_capacity, or none: %w", name, ErrUsage)
 		}
 	}
 	if want["ping"] && a.Shell != nil {

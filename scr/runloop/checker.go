@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"blobio/internal/fault"
 	"blobio/scr/hostlist"
 )
 
@@ -57,7 +58,7 @@ func (c *Checker) Check(ctx context.Context, nodes []string) (fresh []Down, skip
 			return fresh, skipped, ctx.Err()
 		}
 		if err != nil {
-			skipped = append(skipped, Skipped{t.Name(), err.Error()})
+			skipped = append(skipped, Skipped{t.Name(), fault.Text(err)})
 			continue
 		}
 		var left []string

@@ -2,7 +2,6 @@ package runloop
 
 import (
 	"context"
-	"fmt"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -89,7 +88,7 @@ func (c *Command) Start(ctx context.Context, l Launch) (Job, error) {
 		return nil, err
 	}
 	if len(l.Args) == 0 || len(l.Nodes) == 0 {
-		return nil, fmt.Errorf("runloop: nothing to start, or no node: %w", ErrUsage)
+		return nil, pkg.Errorf("nothing to start, or no node: %w", ErrUsage)
 	}
 	argv := c.argv(&l)
 	cmd := exec.Command(argv[0], argv[1:]...)
@@ -103,7 +102,7 @@ func (c *Command) Start(ctx context.Context, l Launch) (Job, error) {
 		j.cancel = func() { cancelStep(run, stepName(&l)) }
 	}
 	if err := j.p.start(); err != nil {
-		return nil, fmt.Errorf("runloop: %w", err)
+		return nil, pkg.Errorf("%w", err)
 	}
 	go j.await()
 	return j, nil

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/scr/config"
 )
@@ -99,5 +100,5 @@ func reason(err error) string {
 	if errors.As(err, &p) && err == error(p) {
 		return p.Err.Error()
 	}
-	return err.Error()
+	return fault.Text(err)
 }

@@ -6,6 +6,9 @@ import (
 	"blobio/internal/fault"
 )
 
+// pkg makes the errors of this package.
+const pkg fault.Pkg = "runloop"
+
 var (
 	// ErrUsage: options that make no sense.
 	ErrUsage = fault.ErrUsage

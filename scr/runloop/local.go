@@ -2,7 +2,6 @@ package runloop
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,7 +46,7 @@ func (l *Local) Prepare(nodes []string) error {
 	}
 	for _, n := range nodes {
 		if n == "" || n == "." || n == ".." || n != filepath.Base(n) {
-			return fmt.Errorf("runloop: node %q, want a name that can be that of a directory", n)
+			return pkg.Errorf("node %q, want a name that can be that of a directory", n)
 		}
 		for _, d := range append([]string{""}, l.Bases...) {
 			if err := os.MkdirAll(filepath.Join(l.NodeDir(n), below(d)), 0o755); err != nil {
@@ -86,7 +85,7 @@ func (l *Local) Start(ctx context.Context, la Launch) (Job, error) {
 		return nil, err
 	}
 	if len(la.Args) == 0 || len(la.Nodes) == 0 {
-		return nil, fmt.Errorf("runloop: nothing to start, or no node: %w", ErrUsage)
+		return nil, pkg.Errorf("nothing to start, or no node: %w", ErrUsage)
 	}
 	clock := l.Clock
 	if clock == nil {
@@ -105,7 +104,7 @@ func (l *Local) Start(ctx context.Context, la Launch) (Job, error) {
 		if err := p.start(); err != nil {
 			j.End(true)
 			j.await()
-			return nil, fmt.Errorf("runloop: rank %d: %w", r, err)
+			return nil, pkg.Errorf("rank %d: %w", r, err)
 		}
 		j.procs = append(j.procs, p)
 	}

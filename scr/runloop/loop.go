@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
+	"blobio/internal/fault"
 	"blobio/scr/hostlist"
 	"blobio/scr/prefixdir"
 	"blobio/scr/runlog"
@@ -91,7 +91,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return l.rep, nil
 	}
 	if _, err := Prerun(ctx, o.Dir); err != nil {
-		return nil, fmt.Errorf("runloop: prefix directory: %w", err)
+		return nil, pkg.Errorf("prefix directory: %w", err)
 	}
 	err := l.runs(ctx)
 	if l.Transfers != nil {
@@ -106,13 +106,13 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 func (o *Options) fill() error {
 	switch {
 	case o.Launcher == nil || o.Dir == nil && !o.Plain:
-		return fmt.Errorf("runloop: no launcher, or no prefix directory: %w", ErrUsage)
+		return pkg.Errorf("no launcher, or no prefix directory: %w", ErrUsage)
 	case len(o.Nodes) == 0 || len(o.Launch.Args) == 0:
-		return fmt.Errorf("runloop: no nodes, or no program: %w", ErrUsage)
+		return pkg.Errorf("no nodes, or no program: %w", ErrUsage)
 	case o.Use < 0 || o.Use > len(o.Nodes):
-		return fmt.Errorf("runloop: %d nodes to use of %d: %w", o.Use, len(o.Nodes), ErrUsage)
+		return pkg.Errorf("%d nodes to use of %d: %w", o.Use, len(o.Nodes), ErrUsage)
 	case o.MinNodes > len(o.Nodes):
-		return fmt.Errorf("runloop: a run needs %d nodes, and the allocation has %d: %w", o.MinNodes, len(o.Nodes), ErrUsage)
+		return pkg.Errorf("a run needs %d nodes, and the allocation has %d: %w", o.MinNodes, len(o.Nodes), ErrUsage)
 	}
 	o.Nodes = hostlist.Union(o.Nodes)
 	o.Runs = max(o.Runs, 1)
@@ -226,7 +226,7 @@ func (l *loop) halted(ctx context.Context, first bool) (bool, error) {
 		return true, nil
 	case err != nil:
 		l.stop(Halted, "%v", err)
-		return true, fmt.Errorf("runloop: %w", err)
+		return true, pkg.Errorf("%w", err)
 	case v.Halt:
 		l.stop(Halted, "%s", v.Reason)
 		if v.Note != "" && v.Note != v.Reason {
@@ -263,7 +263,7 @@ func (l *loop) choose() ([]string, error) {
 	want, err := need(l.Dir, l.MinNodes, len(l.Nodes))
 	if err != nil {
 		l.stop(NotStarted, "%v", err)
-		return nil, fmt.Errorf("runloop: %w", err)
+		return nil, pkg.Errorf("%w", err)
 	}
 	if l.MinNodes == 0 && l.Use > 0 && want.Nodes == len(l.Nodes) { // nothing but the caller says how many
 		want = Need{l.Use, "nodes to use"}
@@ -303,7 +303,7 @@ func (l *loop) once(ctx context.Context, n int, nodes, down []string, prefix str
 		if ctx.Err() != nil {
 			l.stop(Interrupted, "a signal came")
 		} else {
-			l.stop(NotStarted, "%s", strings.TrimPrefix(err.Error(), "runloop: "))
+			l.stop(NotStarted, "%s", fault.Text(err))
 			l.rep.Err = err
 		}
 		return nil, false
@@ -397,7 +397,7 @@ func (l *loop) salvage(ctx context.Context) {
 	l.rep.Salvage = "done"
 	note := ""
 	if err != nil {
-		note = err.Error()
+		note = fault.Text(err)
 		l.rep.Salvage = note
 	}
 	l.log(runlog.Entry{Event: runlog.ScavengeEnd, Note: note, Took: &took})

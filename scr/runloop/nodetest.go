@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"blobio/internal/fault"
 	"blobio/scr/config"
 	"blobio/scr/hostlist"
 )
@@ -147,7 +148,7 @@ func (t *Ping) Test(ctx context.Context, nodes []string) (map[string]string, err
 func reasons(bad map[string]error, prefix string) map[string]string {
 	out := map[string]string{}
 	for n, err := range bad {
-		out[n] = prefix + err.Error()
+		out[n] = prefix + fault.Text(err)
 	}
 	return out
 }

@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"sync"
 	"time"
+
+	"blobio/internal/fault"
 )
 
 // process is one that was started here, the leader of its own process group.
@@ -60,5 +62,5 @@ func (p *process) wait() (int, string) {
 		}
 		return max(x.ExitCode(), 1), fmt.Sprintf("exit code %d", x.ExitCode())
 	}
-	return 1, err.Error()
+	return 1, fault.Text(err)
 }

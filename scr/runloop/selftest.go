@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/scr/hostlist"
 	"blobio/scr/prefixdir"
@@ -52,7 +53,7 @@ const lookAgain = 20 * time.Millisecond
 // checkpoint. The error says that the test could not be made.
 func Selftest(ctx context.Context, o SelftestOptions) ([]Checked, error) {
 	if len(o.Nodes) < 3 || len(o.Program) == 0 || o.Launcher == nil || o.Checker == nil {
-		return nil, fmt.Errorf("runloop: a selftest wants a launcher, node tests, a program and 3 nodes, there are %d: %w", len(o.Nodes), ErrUsage)
+		return nil, pkg.Errorf("a selftest wants a launcher, node tests, a program and 3 nodes, there are %d: %w", len(o.Nodes), ErrUsage)
 	}
 	if o.Clock == nil {
 		o.Clock = SystemClock{}
@@ -285,7 +286,7 @@ func (t *selftest) restarted() (bool, string) {
 	for r := range t.use {
 		b, err := os.ReadFile(reportName(t.Dir, 2, r))
 		if err != nil {
-			return false, fmt.Sprintf("rank %d: %v", r, err)
+			return false, fmt.Sprintf("rank %d: %s", r, fault.Text(err))
 		}
 		if text := string(b); !strings.HasPrefix(text, "restart") {
 			return false, fmt.Sprintf("rank %d: %s", r, text)

@@ -24,11 +24,11 @@ func SelftestRank(ctx context.Context) error {
 	dir := os.Getenv(selftestDir)
 	rank, err := ownRank(os.LookupEnv)
 	if dir == "" || err != nil {
-		return fmt.Errorf("runloop: this is started by a selftest only: %v", err)
+		return pkg.Errorf("this is started by a selftest only: %v", err)
 	}
 	run, err := strconv.Atoi(os.Getenv("BLOBIO_RUN"))
 	if err != nil {
-		return fmt.Errorf("runloop: BLOBIO_RUN: %w", err)
+		return pkg.Errorf("BLOBIO_RUN: %w", err)
 	}
 	nodes := strings.Split(os.Getenv("BLOBIO_RUN_NODES"), ",")
 	places := []string{dir}

@@ -2,7 +2,6 @@ package salvage
 
 import (
 	"errors"
-	"fmt"
 
 	"blobio/internal/fault"
 )
@@ -22,10 +21,11 @@ var (
 // ErrOutside: by its record, a file does not belong below the prefix directory, or among its metadata.
 var ErrOutside = errors.New("outside of the prefix directory")
 
-const pkg = "salvage"
+// pkg makes the errors of this package.
+const pkg fault.Pkg = "salvage"
 
 func badField(file, field, format string, args ...any) error {
-	return &FormatError{Pkg: pkg, File: file, Offset: -1, Field: field, Msg: fmt.Sprintf(format, args...), Err: ErrCorrupt}
+	return pkg.In(file, field, ErrCorrupt, format, args...)
 }
 
 // isDamage says whether an error is about the content of a file.

@@ -3,7 +3,6 @@ package salvage
 import (
 	"context"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"io"
 	"io/fs"
@@ -28,9 +27,9 @@ type expect struct {
 func (e expect) check(name string, size int64, crc uint32) error {
 	switch {
 	case e.size >= 0 && size != e.size:
-		return fmt.Errorf("salvage: %s has %d bytes, want %d: %w", name, size, e.size, ErrCorrupt)
+		return pkg.Errorf("%s has %d bytes, want %d: %w", name, size, e.size, ErrCorrupt)
 	case e.hasCRC && crc != e.crc:
-		return fmt.Errorf("salvage: %s has CRC-32 %#x, want %#x: %w", name, crc, e.crc, ErrChecksum)
+		return pkg.Errorf("%s has CRC-32 %#x, want %#x: %w", name, crc, e.crc, ErrChecksum)
 	}
 	return nil
 }

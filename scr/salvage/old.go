@@ -3,11 +3,11 @@ package salvage
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 	"strconv"
 
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/scr/cachedir"
 	"blobio/scr/kvtree"
@@ -62,7 +62,7 @@ func (p target) copyOld(ctx context.Context, o ScavengeOptions, h cachedir.Holdi
 		rc, err := p.copyOldRank(ctx, o.FS, h, r, c.Dataset)
 		c.Ranks = append(c.Ranks, rc)
 		if err != nil {
-			return fmt.Errorf("salvage: rank %d of dataset %d: %w", r.Rank, p.id, err)
+			return pkg.Errorf("rank %d of dataset %d: %w", r.Rank, p.id, err)
 		}
 	}
 	return p.fs.SyncDir(p.meta)
@@ -88,7 +88,7 @@ func (p target) copyOldRank(ctx context.Context, from vfs.FS, h cachedir.Holding
 			if !isDamage(err) && !errors.Is(err, fs.ErrNotExist) {
 				return rc, err
 			}
-			rc.Lost[name] = err.Error()
+			rc.Lost[name] = fault.Text(err)
 		}
 	}
 	if err := p.fs.SyncDir(p.meta); err != nil {

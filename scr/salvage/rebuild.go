@@ -68,7 +68,7 @@ func Rebuild(ctx context.Context, o Options) (*Result, error) {
 	}
 	r := rebuilder{scanner: scanner{target: p, bytes: true, seen: map[string]uint32{}}, res: &Result{ID: o.ID, Files: map[int][]prefixdir.File{}}}
 	if err := r.run(ctx, o); err != nil {
-		return nil, fmt.Errorf("salvage: dataset %d: %w", o.ID, err)
+		return nil, pkg.Errorf("dataset %d: %w", o.ID, err)
 	}
 	return r.res, nil
 }
@@ -388,7 +388,7 @@ func Index(ctx context.Context, o Options) (*Result, error) {
 		return nil, err
 	} else if ok && e.Complete {
 		if !sameDataset(e.Dataset, o.Dataset) {
-			return nil, fmt.Errorf("salvage: dataset %d is %.80q in the index: %w", o.ID, e.Name, ErrExist)
+			return nil, pkg.Errorf("dataset %d is %.80q in the index: %w", o.ID, e.Name, ErrExist)
 		}
 		return &Result{ID: o.ID, Dataset: e.Dataset, Safe: true}, p.current(ctx, o, e.Dataset)
 	}

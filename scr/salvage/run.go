@@ -3,7 +3,6 @@ package salvage
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"slices"
@@ -51,7 +50,7 @@ type RunReport struct {
 // That a dataset cannot be saved is in the report, not an error.
 func Run(ctx context.Context, o RunOptions) (*RunReport, error) {
 	if o.Prefix == nil || o.Prefix.FS == nil {
-		return nil, fmt.Errorf("salvage: no prefix directory: %w", ErrUsage)
+		return nil, pkg.Errorf("no prefix directory: %w", ErrUsage)
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
@@ -207,7 +206,7 @@ func (r *runner) copyAll(ctx context.Context, ds record.Dataset) map[string]erro
 		wg.Go(func() {
 			c, err := scavenge(ctx, ScavengeOptions{Node: n, Prefix: r.Prefix, Was: r.Was, ID: ds.ID, Dataset: ds})
 			if err == nil && c != nil && c.Stale {
-				err = fmt.Errorf("salvage: another dataset %d: %w", ds.ID, ErrExist)
+				err = pkg.Errorf("another dataset %d: %w", ds.ID, ErrExist)
 			}
 			errs[i] = err
 		})

@@ -125,11 +125,11 @@ func (o *ScavengeOptions) checkOwner() error {
 	}
 	for _, dir := range append([]string{path.Dir(o.Catalog)}, o.Caches...) {
 		if err := vfs.CheckOwner(o.FS, dir, vfs.OwnOnly); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("salvage: %w", err)
+			return pkg.Errorf("%w", err)
 		}
 	}
 	if err := vfs.CheckOwner(o.FS, o.Catalog, vfs.AnyMode); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("salvage: %w", err)
+		return pkg.Errorf("%w", err)
 	}
 	return nil
 }
@@ -143,7 +143,7 @@ func (p target) announce(ctx context.Context, ds record.Dataset) (safe bool, err
 		for _, e := range x.Entries() {
 			if e.ID == p.id {
 				if !sameDataset(e.Dataset, ds) {
-					return fmt.Errorf("salvage: dataset %d is %.80q in the index: %w", p.id, e.Name, ErrExist)
+					return pkg.Errorf("dataset %d is %.80q in the index: %w", p.id, e.Name, ErrExist)
 				}
 				if safe = e.Complete; safe {
 					return nil
@@ -201,7 +201,7 @@ func (p target) copyRanks(ctx context.Context, o ScavengeOptions, h cachedir.Hol
 			rc, err := p.copyRank(ctx, o.FS, h, r, small[r.Rank], c.Dataset)
 			c.Ranks[i] = rc
 			if err != nil {
-				errs[i] = fmt.Errorf("salvage: rank %d of dataset %d: %w", r.Rank, p.id, err)
+				errs[i] = pkg.Errorf("rank %d of dataset %d: %w", r.Rank, p.id, err)
 				cancel()
 			}
 		})

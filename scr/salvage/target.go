@@ -2,7 +2,6 @@ package salvage
 
 import (
 	"errors"
-	"fmt"
 	"path"
 	"path/filepath"
 	"strconv"
@@ -32,7 +31,7 @@ type target struct {
 
 func newTarget(d *prefixdir.Dir, was string, id int) (target, error) {
 	if d == nil || d.FS == nil || id < 1 {
-		return target{}, fmt.Errorf("salvage: a prefix directory and the number of a dataset are needed: %w", ErrUsage)
+		return target{}, pkg.Errorf("a prefix directory and the number of a dataset are needed: %w", ErrUsage)
 	}
 	root := d.Path
 	if d.FS == vfs.OS {
@@ -59,14 +58,14 @@ func (p target) relative(m record.Meta) (string, error) {
 		}
 	}
 	if m.Name == "" || m.Name != path.Base(m.Name) || !spath.IsChild(p.was, name) {
-		return "", fmt.Errorf("salvage: %.200q: %w %s", name, ErrOutside, p.was)
+		return "", pkg.Errorf("%.200q: %w %s", name, ErrOutside, p.was)
 	}
 	rel, err := spath.Relative(p.was, name)
 	if err != nil {
 		return "", err
 	}
 	if rel == prefixdir.MetaDir || strings.HasPrefix(rel, prefixdir.MetaDir+"/") {
-		return "", fmt.Errorf("salvage: %.200q is a name of its metadata: %w %s", name, ErrOutside, p.was)
+		return "", pkg.Errorf("%.200q is a name of its metadata: %w %s", name, ErrOutside, p.was)
 	}
 	return rel, nil
 }

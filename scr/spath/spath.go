@@ -1,7 +1,6 @@
 package spath
 
 import (
-	"fmt"
 	"path"
 	"strings"
 
@@ -56,7 +55,7 @@ func Slice(p string, offset, n int) string {
 // back is called; else ErrUsage.
 func Relative(src, dst string) (string, error) {
 	if path.IsAbs(src) != path.IsAbs(dst) {
-		return "", fmt.Errorf("spath: %q relative to %q: one is absolute: %w", dst, src, ErrUsage)
+		return "", pkg.Errorf("%q relative to %q: one is absolute: %w", dst, src, ErrUsage)
 	}
 	s, d := steps(src), steps(dst)
 	k := 0
@@ -66,7 +65,7 @@ func Relative(src, dst string) (string, error) {
 	var out []string
 	for _, c := range s[k:] {
 		if c == ".." {
-			return "", fmt.Errorf("spath: %q relative to %q: the way back is unknown: %w", dst, src, ErrUsage)
+			return "", pkg.Errorf("%q relative to %q: the way back is unknown: %w", dst, src, ErrUsage)
 		}
 		out = append(out, "..")
 	}

@@ -3,7 +3,6 @@ package transfer
 import (
 	"context"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"io"
 	"sync"
@@ -18,7 +17,7 @@ import (
 // the renaming leaves the whole file there.
 func (e *Engine) Copy(ctx context.Context, j Job) (Result, error) {
 	if err := j.Validate(); err != nil {
-		return Result{}, fmt.Errorf("transfer: %s: %w", j, err)
+		return Result{}, pkg.Errorf("%s: %w", j, err)
 	}
 	b := e.newBatch([]Job{j})
 	r, err := b.copy(ctx, &j, e.o.Progress)
@@ -26,7 +25,7 @@ func (e *Engine) Copy(ctx context.Context, j Job) (Result, error) {
 		err = b.finish()
 	}
 	if err != nil {
-		return Result{}, fmt.Errorf("transfer: %s: %w", j, err)
+		return Result{}, pkg.Errorf("%s: %w", j, err)
 	}
 	return r, nil
 }
@@ -41,7 +40,7 @@ func (e *Engine) Check(ctx context.Context, j Job) (Result, error) {
 		r, err = e.check(ctx, e.o.FS, &j)
 	}
 	if err != nil {
-		return Result{}, fmt.Errorf("transfer: check of %s: %w", j.sourceName(), err)
+		return Result{}, pkg.Errorf("check of %s: %w", j.sourceName(), err)
 	}
 	return r, nil
 }

@@ -19,15 +19,15 @@ var (
 	ErrUsage     = fault.ErrUsage     // a job or an option that makes no sense
 )
 
-// pkg is the package in errors.
-const pkg = "transfer"
+// pkg makes the errors of this package.
+const pkg fault.Pkg = "transfer"
 
 func bad(file, field string, class error, format string, args ...any) error {
-	return &FormatError{Pkg: pkg, File: file, Offset: -1, Field: field, Msg: fmt.Sprintf(format, args...), Err: class}
+	return pkg.In(file, field, class, format, args...)
 }
 
 func usage(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrUsage, fmt.Sprintf(format, args...))
+	return pkg.Usage(format, args...)
 }
 
 // JobError says which of several jobs failed.
@@ -41,6 +41,9 @@ type JobError struct {
 func (e *JobError) Error() string {
 	return fmt.Sprintf("transfer: job %d (%s): %v", e.Index, e.Job.String(), e.Err)
 }
+
+// Package names the package that the text begins with.
+func (e *JobError) Package() string { return string(pkg) }
 
 // Unwrap returns the reason.
 func (e *JobError) Unwrap() error { return e.Err }
@@ -59,3 +62,6 @@ func (e *FailedError) Error() string {
 	}
 	return s
 }
+
+// Package names the package that the text begins with.
+func (e *FailedError) Package() string { return string(pkg) }

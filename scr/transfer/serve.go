@@ -3,13 +3,13 @@ package transfer
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
 
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
 )
@@ -54,7 +54,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 		return err
 	}
 	if err := MakeControl(s.o.FS, s.o.File); err != nil {
-		return fmt.Errorf("transfer: %w", err)
+		return pkg.Errorf("%w", err)
 	}
 	if o.Lock == kvtree.NoLock {
 		return s.loop(ctx)
@@ -67,7 +67,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 		return s.loop(ctx)
 	})
 	if !entered && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("transfer: %s: %w", o.File, ErrInUse)
+		return pkg.Errorf("%s: %w", o.File, ErrInUse)
 	}
 	return err
 }
@@ -112,11 +112,11 @@ type outcome struct {
 func newServer(o ServeOptions) (*server, error) {
 	switch {
 	case o.File == "":
-		return nil, fmt.Errorf("transfer: %w", usage("ServeOptions.File is empty"))
+		return nil, pkg.Errorf("%w", usage("ServeOptions.File is empty"))
 	case !filepath.IsAbs(o.Prefix):
-		return nil, fmt.Errorf("transfer: %w", usage("ServeOptions.Prefix is %q, want an absolute name", o.Prefix))
+		return nil, pkg.Errorf("%w", usage("ServeOptions.Prefix is %q, want an absolute name", o.Prefix))
 	case o.Poll != 0 && o.Poll < time.Millisecond:
-		return nil, fmt.Errorf("transfer: %w", usage("ServeOptions.Poll is %v", o.Poll))
+		return nil, pkg.Errorf("%w", usage("ServeOptions.Poll is %v", o.Poll))
 	}
 	if o.FS == nil {
 		o.FS = vfs.OS
@@ -200,7 +200,7 @@ func (s *server) reap() {
 // poll reads the file, does what it says and writes how far that is. It returns false when there is nothing more to do.
 func (s *server) poll(ctx context.Context) (again bool, err error) {
 	if err := checkFiles(s.o.FS, s.o.File); err != nil {
-		return false, fmt.Errorf("transfer: %w", err)
+		return false, pkg.Errorf("%w", err)
 	}
 	f, err := ReadFile(ctx, s.o.FS, s.o.File, s.o.Lock)
 	var damage *FormatError
@@ -375,7 +375,7 @@ func (s *server) write(ctx context.Context, command Command, state State) error 
 // settle says what became of an item.
 func (i *Item) settle(out outcome) {
 	if out.err != nil {
-		i.Error = out.err.Error()
+		i.Error = fault.Text(out.err)
 		i.Written = 0
 		return
 	}

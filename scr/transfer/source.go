@@ -3,7 +3,6 @@ package transfer
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"io"
 
 	"blobio/internal/vfs"
@@ -63,7 +62,7 @@ func (r *ranges) read(p []byte) (int, error) {
 	if errors.Is(err, io.EOF) {
 		err = nil
 		if n < len(p) {
-			err = &FormatError{Pkg: pkg, File: r.f.Name(), Offset: r.at, Msg: fmt.Sprintf("the file ends, %d more bytes wanted", r.left), Err: ErrTruncated}
+			err = pkg.At(r.f.Name(), r.at, "", ErrTruncated, "the file ends, %d more bytes wanted", r.left)
 		}
 	}
 	return n, err

@@ -52,7 +52,7 @@ func (st *Store) file(dataset string, rank int) string {
 func (st *Store) Commit(ctx context.Context, name string, flags scr.Flags, parts ...versioned.Part) error {
 	var bad error
 	if name == "" || name != filepath.Base(name) || len(parts) == 0 {
-		bad = fmt.Errorf("levels: %w: name %q, %d versions; want a file name, and at least one", fault.ErrUsage, name, len(parts))
+		bad = pkg.Errorf("%w: name %q, %d versions; want a file name, and at least one", fault.ErrUsage, name, len(parts))
 	}
 	if err := comm.Agree(ctx, st.c, bad); err != nil {
 		return err
@@ -187,7 +187,7 @@ func (st *Store) read(ctx context.Context, dataset string, rank int, parts [][]*
 			return nil, err
 		}
 		if n > min(size, most) {
-			return nil, &fault.FormatError{Pkg: "levels", File: name, Offset: -1, Field: "variable", Msg: fmt.Sprintf("%d: %d bytes in a file of %d", id, n, size), Err: fault.ErrCorrupt}
+			return nil, fault.Pkg("levels").In(name, "variable", fault.ErrCorrupt, "%d: %d bytes in a file of %d", id, n, size)
 		}
 		b := make([]byte, n)
 		return b, r.ReadVar(ctx, id, b)
@@ -199,7 +199,7 @@ func (st *Store) read(ctx context.Context, dataset string, rank int, parts [][]*
 		}
 		p := &versioned.Piece{}
 		if err := json.Unmarshal(head, p); err != nil {
-			return parts, &fault.FormatError{Pkg: "levels", File: name, Offset: -1, Field: "piece", Msg: err.Error(), Err: fault.ErrCorrupt}
+			return parts, fault.Pkg("levels").In(name, "piece", fault.ErrCorrupt, "%v", err)
 		}
 		if p.Data, err = bytes(int32(2*i+1), size); err != nil {
 			return parts, err

@@ -3,7 +3,6 @@ package kvcomm
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"strconv"
 
 	"blobio/comm"
@@ -53,7 +52,7 @@ func pack(c comm.Comm, send *kvtree.Tree) ([]parcel, error) {
 	for key, t := range send.All() {
 		to, err := strconv.Atoi(key)
 		if err != nil || to < 0 || to >= c.Size() || strconv.Itoa(to) != key {
-			return nil, fmt.Errorf("kvcomm: exchange with %.40q, want a rank below %d: %w", key, c.Size(), kvtree.ErrUsage)
+			return nil, pkg.Errorf("exchange with %.40q, want a rank below %d: %w", key, c.Size(), kvtree.ErrUsage)
 		}
 		b, err := t.Pack()
 		if err != nil {
@@ -80,7 +79,7 @@ func unpack(c comm.Comm, parcels []parcel, opts *kvtree.Options) (*kvtree.Tree, 
 		}
 		t, err := kvtree.Unpack(b, opts)
 		if err != nil {
-			return nil, fmt.Errorf("kvcomm: tree of rank %d: %w", from, err)
+			return nil, pkg.Errorf("tree of rank %d: %w", from, err)
 		}
 		recv.Set(strconv.Itoa(from), t)
 	}
@@ -156,11 +155,11 @@ func parse(b []byte, n int) ([]parcel, error) {
 	var parcels []parcel
 	for len(b) > 0 {
 		if len(b) < parcelHead || binary.BigEndian.Uint64(b[8:]) > uint64(len(b)-parcelHead) {
-			return nil, fmt.Errorf("kvcomm: message of an exchange: %w", kvtree.ErrCorrupt)
+			return nil, pkg.Errorf("message of an exchange: %w", kvtree.ErrCorrupt)
 		}
 		p := parcel{int(binary.BigEndian.Uint32(b)), int(binary.BigEndian.Uint32(b[4:])), nil}
 		if p.from < 0 || p.from >= n || p.to < 0 || p.to >= n {
-			return nil, fmt.Errorf("kvcomm: message from rank %d to %d of %d: %w", p.from, p.to, n, kvtree.ErrCorrupt)
+			return nil, pkg.Errorf("message from rank %d to %d of %d: %w", p.from, p.to, n, kvtree.ErrCorrupt)
 		}
 		end := parcelHead + int(binary.BigEndian.Uint64(b[8:]))
 		p.b, b = b[parcelHead:end], b[end:]

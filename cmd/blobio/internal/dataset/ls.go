@@ -13,6 +13,7 @@ import (
 	"blobio/blob"
 	"blobio/cdf5"
 	"blobio/internal/cli"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -153,7 +154,7 @@ func lsDir(ctx context.Context, dir string, sets []*subfile.Set, left []string) 
 			if s.Single && (errors.Is(err, blob.ErrNotFormat) || errors.Is(err, blob.ErrTruncated)) {
 				continue
 			}
-			why := "unreadable: " + cli.PackagePrefix.ReplaceAllString(err.Error(), "")
+			why := "unreadable: " + fault.Text(err)
 			if errors.Is(err, blob.ErrNotCommitted) {
 				why = "not committed, " + unfinishedState(s.Base)
 			} else if errors.Is(err, blob.ErrMissing) {

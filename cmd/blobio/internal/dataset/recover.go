@@ -13,6 +13,7 @@ import (
 	"blobio/amr/cello"
 	"blobio/blob"
 	"blobio/internal/cli"
+	"blobio/internal/fault"
 	"blobio/subfile"
 )
 
@@ -146,7 +147,7 @@ func recoverOne(ctx context.Context, name string, dry bool) recovered {
 		}
 	}
 	if err != nil {
-		r.Error = cli.PackagePrefix.ReplaceAllString(err.Error(), "")
+		r.Error = fault.Text(err)
 	}
 	return r
 }

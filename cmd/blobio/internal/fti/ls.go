@@ -16,6 +16,7 @@ import (
 	"blobio/ffformat"
 	"blobio/ffformat/ffplot"
 	"blobio/internal/cli"
+	"blobio/internal/fault"
 )
 
 type ffLsFlags struct {
@@ -217,8 +218,8 @@ func ffDamage(path string, err error) string {
 		return "no FTI-FF metadata: another format, or torn before they were written"
 	}
 	var lines []string
-	for l := range strings.Lines(err.Error()) {
-		lines = append(lines, strings.TrimPrefix(cli.PackagePrefix.ReplaceAllString(strings.TrimSpace(l), ""), path+": "))
+	for l := range strings.Lines(fault.Text(err)) {
+		lines = append(lines, strings.TrimPrefix(strings.TrimSpace(l), path+": "))
 	}
 	return strings.Join(lines, "; ")
 }

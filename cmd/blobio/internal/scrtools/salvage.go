@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -53,12 +52,9 @@ func (f *scrSaved) ids(d *prefixdir.Dir) ([]int, error) {
 	return ids, nil
 }
 
-// salvagePackages are of no use on the command line.
-var salvagePackages = regexp.MustCompile(`(^|: |; )(?:(?:salvage|cachedir|prefixdir|redset|kvtree): )+`)
-
 // salvageText says an error of a dataset in one line.
 func salvageText(err error) string {
-	text := salvagePackages.ReplaceAllString(cli.ErrorText(err), "$1")
+	text := cli.ErrorText(err)
 	if errors.Is(err, salvage.ErrOutside) {
 		text += " (was PREFIX moved? see --was)"
 	}
@@ -153,9 +149,6 @@ func scrScan(e *cli.Env, ctx context.Context, d *prefixdir.Dir, ids []int, f *sc
 		if !rep.OK() {
 			e.Code = cli.Findings
 		}
-		for i, why := range rep.Invalid {
-			rep.Invalid[i] = salvagePackages.ReplaceAllString(why, "$1")
-		}
 		row := scrScanned{outside: s.Outside, ID: id, Name: s.Dataset.Name, Ranks: s.Size, Verified: rep.Verified, Missing: []scrLack{}, Invalid: append([]string{}, rep.Invalid...), Unread: append([]string{}, s.Unread...)}
 		if en, ok := x.Entry(s.Dataset.Name); ok && en.ID == id {
 			row.Indexed = en.Complete
@@ -169,7 +162,7 @@ func scrScan(e *cli.Env, ctx context.Context, d *prefixdir.Dir, ids []int, f *sc
 			}
 		}
 		for _, r := range rep.Missing {
-			row.Missing = append(row.Missing, scrLack{r, salvagePackages.ReplaceAllString(rep.Files[r], "$1")})
+			row.Missing = append(row.Missing, scrLack{r, rep.Files[r]})
 		}
 		all = append(all, row)
 		if tree && !f.asJSON {

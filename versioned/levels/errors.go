@@ -1,0 +1,6 @@
+package levels
+
+import "blobio/internal/fault"
+
+// pkg makes the errors of this package.
+const pkg fault.Pkg = "levels"
