@@ -86,9 +86,15 @@ type crash struct {
 	last   bool // work had returned
 }
 
-func crashes(t *testing.T, start *vfs.Mem, seed int64, random int, work func(fsys vfs.FS) error) (l []crash) {
+func crashes(t *testing.T, start *vfs.Mem, seed int64, random int, work func(fsys vfs.FS) error) []crash {
 	t.Helper()
-	s := crashtest.Scenario{Start: disk(start), Run: crashtest.One(work), Seed: seed, Torn: random, Every: times(2, 1) * raced(8)}
+	return crashesOf(t, start, seed, random, times(2, 1)*raced(8), work)
+}
+
+// crashesOf cuts the power at one of so many operations.
+func crashesOf(t *testing.T, start *vfs.Mem, seed int64, random, every int, work func(fsys vfs.FS) error) (l []crash) {
+	t.Helper()
+	s := crashtest.Scenario{Start: disk(start), Run: crashtest.One(work), Seed: seed, Torn: random, Every: every}
 	for _, c := range s.Cuts(t) {
 		l = append(l, crash{c.Mem[0], c.When, c.Strict, c.Last})
 	}

@@ -1,3 +1,5 @@
+//go:build mpi
+
 package mpi
 
 import "blobio/internal/fault"

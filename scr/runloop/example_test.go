@@ -23,7 +23,7 @@ func ExampleRun() {
 	if err := os.Mkdir(tmp+"/prefix", 0o700); err != nil {
 		log.Fatal(err)
 	}
-	const program = `if [ $BLOBIO_RUN = 1 ] && [ $BLOBIO_RANK = 1 ]; then rm -r "$BLOBIO_NODE_DIR"; exit 3; fi`
+	const program = `if [ $BLOBIO_RUN = 1 ] && [ $BLOBIO_RANK = 1 ]; then /bin/rm -r "$BLOBIO_NODE_DIR"; exit 3; fi`
 	nodes := []string{"n1", "n2", "n3"}
 	local := &runloop.Local{Root: tmp + "/nodes"}
 	if err := local.Prepare(nodes); err != nil {
@@ -31,7 +31,7 @@ func ExampleRun() {
 	}
 	rep, err := runloop.Run(context.Background(), runloop.Options{
 		Launcher: local,
-		Launch:   runloop.Launch{Args: []string{"sh", "-c", program}, PerNode: 1},
+		Launch:   runloop.Launch{Args: []string{"/bin/sh", "-c", program}, PerNode: 1},
 		Nodes:    nodes,
 		Use:      2,
 		MinNodes: 2,
