@@ -110,7 +110,7 @@ func decodeH5(f io.ReaderAt, size int64, name string) (*place, int64, error) {
 			switch {
 			case err == nil || errors.Is(err, h5.ErrMissing):
 			case errors.Is(err, ErrUsage): // it is there, but something else
-				return nil, 0, formatErr(name, -1, "root group", ErrCorrupt, "%s", strings.TrimPrefix(bareText(err), "h5: "+name+": "))
+				return nil, 0, formatErr(name, -1, "root group", ErrCorrupt, "%s", strings.TrimPrefix(bareText(err), name+": "))
 			default:
 				return nil, 0, err
 			}

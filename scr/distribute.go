@@ -174,4 +174,7 @@ func (e *ranksError) Error() string {
 	return fmt.Sprintf("scr: dataset of %d ranks, here are %d", e.ranks, e.now)
 }
 
+// Package names the package that the text begins with.
+func (e *ranksError) Package() string { return string(pkg) }
+
 func (e *ranksError) Unwrap() error { return ErrMissing }

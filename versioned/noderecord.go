@@ -124,6 +124,7 @@ func (n *nodes) writeRecords(ctx context.Context, rec *record, next bool) (broke
 		return false, nil
 	}
 	b, err := rec.encode()
+	conflict := false
 	var commit func() error
 	if n.keepsRecord() {
 		commit = func() error {
@@ -134,6 +135,7 @@ func (n *nodes) writeRecords(ctx context.Context, rec *record, next bool) (broke
 				if seq, err := lastSeq(n.store.fs, n.store.dir); err != nil {
 					return err
 				} else if seq >= rec.Seq {
+					conflict = true
 					return pkg.Errorf("array %s: commit %d of another program is there: %w", n.array, seq, ErrConflict)
 				}
 			}
@@ -141,11 +143,14 @@ func (n *nodes) writeRecords(ctx context.Context, rec *record, next bool) (broke
 		}
 	}
 	outcome, err := comm.Commit(ctx, n.c, commit)
-	switch {
-	case outcome == comm.InDoubt: // which one counts is known when it is read again
+	switch outcome {
+	case comm.InDoubt: // which one counts is known when it is read again
 		return true, pkg.Errorf("array %s: it is not known which version a power loss would leave; open it again: %w: %w", n.array, err, ErrBroken)
-	case errors.Is(err, ErrConflict): // what this one has written is left alone: it may have the name of a file of the other
-		return true, pkg.Errorf("array %s: open it again: %w: %w", n.array, err, ErrBroken)
+	case comm.NotDone: // err may be of another node than the conflict
+		some, aerr := comm.AllreduceOne(ctx, n.c, btoi(conflict), comm.Max)
+		if aerr != nil || some != 0 { // what this one has written is left alone: it may have the name of a file of the other
+			return true, pkg.Errorf("array %s: open it again: %w: %w", n.array, errors.Join(err, aerr), ErrBroken)
+		}
 	}
 	return false, err
 }

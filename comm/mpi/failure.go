@@ -27,6 +27,7 @@ type failure struct {
 type brokenError struct{ cause error }
 
 func (e *brokenError) Error() string   { return fmt.Sprintf("mpi: %v: %v", comm.ErrBroken, e.cause) }
+func (e *brokenError) Package() string { return string(pkg) }
 func (e *brokenError) Unwrap() []error { return []error{comm.ErrBroken, e.cause} }
 
 // check makes an error of a return code of MPI.

@@ -239,12 +239,14 @@ func (l *ledger) replace(ctx context.Context, rec *record) error {
 		}
 	}
 	outcome, err := comm.Commit(ctx, l.c, commit)
-	switch outcome {
-	case comm.Done:
+	switch {
+	case outcome == comm.Done:
 		l.rec = rec
-	case comm.InDoubt:
+	case outcome == comm.InDoubt:
 		l.broken = pkg.Errorf("%s: whether commit %d is in force is not known, open the store again: %w: %w", l.dir, rec.Seq, ErrBroken, err)
 		return l.broken
+	case errors.Is(err, ErrBroken): // somebody else has written
+		l.broken = err
 	}
 	return err
 }

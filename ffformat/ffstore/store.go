@@ -2,10 +2,10 @@ package ffstore
 
 import (
 	"context"
-	"unsafe"
 
 	"blobio/comm"
 	"blobio/ffformat"
+	"blobio/internal/elem"
 )
 
 // Store is one rank's part of a store of checkpoints. All methods that take a context are
@@ -57,9 +57,4 @@ func (s *Store) Close(ctx context.Context) error {
 }
 
 // Bytes views a slice of numbers as its memory, for Protect.
-func Bytes[T comm.Number](v []T) []byte {
-	if len(v) == 0 {
-		return nil
-	}
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(v[0])))
-}
+func Bytes[T comm.Number](v []T) []byte { return elem.Bytes(v) }

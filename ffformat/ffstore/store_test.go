@@ -274,6 +274,43 @@ func TestStoreTwoWriters(t *testing.T) {
 	}
 }
 
+// A Store that finds at its commit that somebody else has written can do nothing more.
+func TestStoreWriterBetween(t *testing.T) {
+	mem := vfs.NewMem()
+	ctx := context.Background()
+	m := mode{ranks: 1, diff: true}
+	s, err := Open(ctx, comm.Self(), "d", m.options(mem))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.step(ctx, comm.Self(), s, 1); err != nil {
+		t.Fatal(err)
+	}
+	inc, err := s.Begin(ctx, 2, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range s.order {
+		if err := inc.Add(ctx, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rec, err := readRecord(mem, "d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec.Seq++
+	if err := rec.commit(mem, "d", DurableNone); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := inc.Commit(ctx); !errors.Is(err, ErrBroken) || !errors.Is(err, ErrInUse) {
+		t.Errorf("%v, want ErrBroken and ErrInUse", err)
+	}
+	if _, _, err := s.Recover(ctx); !errors.Is(err, ErrBroken) {
+		t.Errorf("%v, want ErrBroken", err)
+	}
+}
+
 // TestStoreDamage: damage to the newest checkpoint of one rank sends all ranks to the one
 // before, and the report names file and variable.
 func TestStoreDamage(t *testing.T) {

@@ -35,7 +35,7 @@ func (k Manifest) Encode(content any) ([]byte, error) {
 // classes ErrChecksum, ErrCorrupt and ErrVersion.
 func (k Manifest) Decode(b []byte, name string, content any, version *int) error {
 	bad := func(off int, field string, class error, format string, args ...any) error {
-		return &fault.FormatError{Pkg: k.Pkg, File: name, Offset: int64(off), Field: field, Msg: fmt.Sprintf(format, args...), Err: class}
+		return fault.Pkg(k.Pkg).At(name, int64(off), field, class, format, args...)
 	}
 	n := bytes.IndexByte(b, '\n') + 1
 	if n == 0 {

@@ -65,4 +65,12 @@ func TestManifestVersion(t *testing.T) {
 			t.Errorf("%s: %v, want %v", b, err, class)
 		}
 	}
+	var fe *fault.FormatError
+	b, err := manifests.Encode(&listed{Version: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := decodeManifest(b); !errors.As(err, &fe) || fe.Found != "2" || fe.Wanted != "3" {
+		t.Errorf("%+v, want what was found and wanted apart", fe)
+	}
 }

@@ -44,7 +44,7 @@ func (k Seal) Encode(content any) ([]byte, error) {
 	b = append(b, '\n')
 	b = fmt.Appendf(b, "crc32 %08x\n", crc32.ChecksumIEEE(b))
 	if len(b) > MaxSeal {
-		return nil, fmt.Errorf("%s: seal of %d bytes, want at most %d: keep fewer: %w", k.Pkg, len(b), MaxSeal, fault.ErrTooLarge)
+		return nil, fault.Pkg(k.Pkg).Errorf("seal of %d bytes, want at most %d: keep fewer: %w", len(b), MaxSeal, fault.ErrTooLarge)
 	}
 	return b, nil
 }
@@ -54,7 +54,7 @@ func (k Seal) Encode(content any) ([]byte, error) {
 // ErrChecksum and ErrVersion.
 func (k Seal) Decode(b []byte, name string, content any, head *SealHead) error {
 	bad := func(off int, field string, class error, format string, args ...any) error {
-		return &fault.FormatError{Pkg: k.Pkg, File: name, Offset: int64(off), Field: field, Msg: fmt.Sprintf(format, args...), Err: class}
+		return fault.Pkg(k.Pkg).At(name, int64(off), field, class, format, args...)
 	}
 	n := bytes.IndexByte(b, '\n') + 1
 	if n == 0 {

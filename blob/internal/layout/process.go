@@ -109,7 +109,7 @@ func (Process) readTable(pl *Place, f io.ReaderAt, name string, t *Ranks) error 
 			field := func(m int) string { return fmt.Sprintf("D%d.%s[%d]", d+1, MapVarDefs[m].Name, j) }
 			at, _ := pl.MapPiece(d, MapNreqs, t, j)
 			if at > end-20 {
-				return formatErr(name, at, field(MapNreqs), fault.ErrTruncated, "the map variables go beyond the end of %s at %#x", DataBlob, end)
+				return pkg.At(name, at, field(MapNreqs), fault.ErrTruncated, "the map variables go beyond the end of %s at %#x", DataBlob, end)
 			}
 			if err := ReadFull(f, b[:], at, name, field(MapNreqs)); err != nil {
 				return err
@@ -120,20 +120,20 @@ func (Process) readTable(pl *Place, f io.ReaderAt, name string, t *Ranks) error 
 			t.Count[k] = int64(order.Uint64(b[12:]))
 			// The next place depends on these, so a wrong one ends the walk.
 			if n := t.Nreqs[k]; n < 0 || n > pl.Shape.MaxReqs[d] {
-				return formatErr(name, at, field(MapNreqs), fault.ErrCorrupt, "%d, want 0..%d (D%d.max_nreqs)", n, pl.Shape.MaxReqs[d], d+1)
+				return pkg.At(name, at, field(MapNreqs), fault.ErrCorrupt, "%d, want 0..%d (D%d.max_nreqs)", n, pl.Shape.MaxReqs[d], d+1)
 			}
 			if n := t.Count[k]; n < 0 || n > pl.Shape.Elems[d] {
-				return formatErr(name, at+12, field(MapCount), fault.ErrCorrupt, "%d, want 0..%d (D%d.nelems)", n, pl.Shape.Elems[d], d+1)
+				return pkg.At(name, at+12, field(MapCount), fault.ErrCorrupt, "%d, want 0..%d (D%d.nelems)", n, pl.Shape.Elems[d], d+1)
 			}
 		}
 		size := pl.BlobSize(t, j)
 		if size > end-off {
-			return formatErr(name, off, fmt.Sprintf("%s of blob %d", DataBlob, j), fault.ErrTruncated, "%d bytes by its own map variables, but %s ends at %#x", size, DataBlob, end)
+			return pkg.At(name, off, fmt.Sprintf("%s of blob %d", DataBlob, j), fault.ErrTruncated, "%d bytes by its own map variables, but %s ends at %#x", size, DataBlob, end)
 		}
 		off += size
 	}
 	if off != end {
-		return formatErr(name, off, DataBlob, fault.ErrCorrupt, "%d bytes behind the last of %d blobs", end-off, nb)
+		return pkg.At(name, off, DataBlob, fault.ErrCorrupt, "%d bytes behind the last of %d blobs", end-off, nb)
 	}
 	return nil
 }
@@ -166,7 +166,7 @@ func (p *Place) SetRecords(n int64) {
 
 func (Process) holds(p *Place, name string, have, want int64) error {
 	if have != want {
-		return formatErr(name, p.HeaderOff+NumrecsAt, "numrecs", fault.ErrCorrupt, "%d, want %d", have, want)
+		return pkg.At(name, p.HeaderOff+NumrecsAt, "numrecs", fault.ErrCorrupt, "%d, want %d", have, want)
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 // ReadFull reads len(b) bytes, or says where the file ends.
 func ReadFull(f io.ReaderAt, b []byte, off int64, name, field string) error {
 	if off < 0 || off > math.MaxInt64-int64(len(b)) {
-		return formatErr(name, -1, field, fault.ErrCorrupt, "its place, %d, cannot be in a file", off)
+		return pkg.At(name, -1, field, fault.ErrCorrupt, "its place, %d, cannot be in a file", off)
 	}
 	n, err := f.ReadAt(b, off)
 	var bad *fault.FormatError
@@ -22,9 +22,9 @@ func ReadFull(f io.ReaderAt, b []byte, off int64, name, field string) error {
 	case errors.As(err, &bad): // of a compressed file
 		return err
 	case err == nil || err == io.EOF:
-		return formatErr(name, off+int64(n), field, fault.ErrTruncated, "the file ends, %d of %d bytes read", n, len(b))
+		return pkg.At(name, off+int64(n), field, fault.ErrTruncated, "the file ends, %d of %d bytes read", n, len(b))
 	}
-	return fmt.Errorf("blob: %s: %#x: %s: %w", name, off, field, err)
+	return pkg.Errorf("%s: %#x: %s: %w", name, off, field, err)
 }
 
 // maxBarren is the most blobs of a subfile without maps, of which only the
@@ -37,7 +37,7 @@ const maxBarren = 1 << 22
 func ReadTable(f io.ReaderAt, pl *Place, name string, report func(error)) (*Ranks, error) {
 	var first error
 	wrong := func(off int64, field string, class error, format string, args ...any) bool {
-		err := formatErr(name, off, field, class, format, args...)
+		err := pkg.At(name, off, field, class, format, args...)
 		if report != nil {
 			report(err)
 			return false
@@ -55,7 +55,7 @@ func ReadTable(f io.ReaderAt, pl *Place, name string, report func(error)) (*Rank
 		most /= int64(nd)
 	}
 	if int64(nb) > most {
-		return nil, formatErr(name, pl.blobsAt(), "dimension "+DimBlobs, fault.ErrTruncated, "%d, but a file of %d bytes has room for the maps of %d blobs", nb, pl.FileLen, most)
+		return nil, pkg.At(name, pl.blobsAt(), "dimension "+DimBlobs, fault.ErrTruncated, "%d, but a file of %d bytes has room for the maps of %d blobs", nb, pl.FileLen, most)
 	}
 	t := NewRanks(nb, nd)
 	for j := range nb {

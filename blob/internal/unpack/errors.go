@@ -1,12 +1,6 @@
 package unpack
 
-import (
-	"fmt"
+import "blobio/internal/fault"
 
-	"blobio/internal/fault"
-)
-
-// formatErr builds an error of package blob, whose files these are.
-func formatErr(file string, off int64, field string, class error, format string, args ...any) error {
-	return &fault.FormatError{Pkg: "blob", File: file, Offset: off, Field: field, Msg: fmt.Sprintf(format, args...), Err: class}
-}
+// pkg makes errors of package blob, whose files these are.
+const pkg fault.Pkg = "blob"

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 	"strconv"
@@ -20,6 +19,9 @@ import (
 	"blobio/scr/kvtree"
 	"blobio/scr/prefixdir"
 )
+
+// pkg makes errors of package scr, whose part this is.
+const pkg fault.Pkg = "scr"
 
 // Exchange is a rank's end. Its methods but New communicate with nobody, and may be called by any goroutine.
 type Exchange struct {
@@ -179,12 +181,12 @@ func (x *Exchange) All(ctx context.Context, id int) ([][]byte, error) {
 		for key, p := range t.Get("RANK").All() {
 			r, err := strconv.Atoi(key)
 			if err != nil || r < 0 || r >= len(parts) {
-				return nil, fmt.Errorf("scr: %s: %w: rank %q of %d", x.partFile(id, h), fault.ErrCorrupt, key, len(parts))
+				return nil, pkg.Errorf("%s: %w: rank %q of %d", x.partFile(id, h), fault.ErrCorrupt, key, len(parts))
 			}
 			if p.Has("ERROR") {
 				msg, _ := p.Str("ERROR")
 				b, _ := hex.DecodeString(msg) // DecodeError tells of one that cannot be decoded
-				return nil, fmt.Errorf("scr: rank %d: %w", r, comm.DecodeError(b))
+				return nil, pkg.Errorf("rank %d: %w", r, comm.DecodeError(b))
 			}
 			if parts[r], err = p.Get("MAP").Pack(); err != nil {
 				return nil, err
@@ -193,7 +195,7 @@ func (x *Exchange) All(ctx context.Context, id int) ([][]byte, error) {
 	}
 	for r, p := range parts {
 		if p == nil {
-			return nil, fmt.Errorf("scr: %w: no part of rank %d", fault.ErrMissing, r)
+			return nil, pkg.Errorf("%w: no part of rank %d", fault.ErrMissing, r)
 		}
 	}
 	return parts, nil

@@ -16,8 +16,8 @@ func Knows(path string) bool {
 	case err != nil:
 		return false
 	case info.IsDir():
-		list, _ := filepath.Glob(filepath.Join(filepath.Clean(path), "*.fti"))
-		return len(list) > 0
+		list, _, err := ffPaths(path)
+		return err == nil && len(list) > 0
 	case !info.Mode().IsRegular():
 		return false
 	case filepath.Ext(path) == ".fti":

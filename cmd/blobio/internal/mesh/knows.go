@@ -4,6 +4,8 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"blobio/amr/cello"
 	"blobio/blob"
@@ -17,9 +19,11 @@ func Knows(path string) bool {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		return false
 	}
-	lists, _ := filepath.Glob(filepath.Join(filepath.Clean(path), "*.block_list"))
-	return len(lists) > 0 || exists(filepath.Join(path, celloList)) || cello.Writing(path)
+	list, _ := os.ReadDir(path)
+	return slices.ContainsFunc(list, isBlockList) || exists(filepath.Join(path, celloList)) || cello.Writing(path)
 }
+
+func isBlockList(d os.DirEntry) bool { return strings.HasSuffix(d.Name(), ".block_list") }
 
 // KnowsNative says that a path is a dataset of blocks.
 func KnowsNative(path string) bool {

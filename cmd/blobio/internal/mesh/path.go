@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"blobio/amr/cello"
@@ -64,10 +65,8 @@ func amrPath(ctx context.Context, path string) (name string, isCello bool, err e
 	if len(list) == 0 {
 		return "", false, fmt.Errorf("%s is an empty directory, want a checkpoint or a dataset of blocks", path)
 	}
-	for _, d := range list {
-		if strings.HasSuffix(d.Name(), ".block_list") {
-			return "", false, cli.WithHint(fmt.Errorf("%s has block lists, but no %s", path, celloList), "its writer did not get far, or files were lost")
-		}
+	if slices.ContainsFunc(list, isBlockList) {
+		return "", false, cli.WithHint(fmt.Errorf("%s has block lists, but no %s", path, celloList), "its writer did not get far, or files were lost")
 	}
 	if sets, err := subfile.ListAll(vfs.OS, path); err == nil && len(sets) == 1 {
 		r, err := blob.Open(ctx, sets[0].Base, &blob.OpenOptions{AllowMissing: true})

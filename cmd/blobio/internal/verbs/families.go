@@ -6,11 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"blobio/cmd/blobio/internal/decomps"
 	"blobio/cmd/blobio/internal/fti"
 	"blobio/cmd/blobio/internal/mesh"
 	"blobio/cmd/blobio/internal/scrtools"
 	"blobio/cmd/blobio/internal/versions"
+	"blobio/internal/cli"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -57,15 +60,16 @@ func route(args []string) ([][]string, error) {
 		return [][]string{args}, nil
 	}
 	verb, rest := args[at], args[at+1:]
-	if !slices.ContainsFunc(rest, func(s string) bool { return !strings.HasPrefix(s, "-") }) {
-		return [][]string{args}, nil // no path
+	path := paths(verb, rest)
+	if !slices.Contains(path, true) {
+		return [][]string{args}, nil
 	}
 	several := verb == "ls" || verb == "check" // take many paths, of any kinds
 	datasets := &families[len(families)-1]
 	of := make([]*family, len(rest)) // nil: a flag, or its value
 	var found []*family
 	for i, s := range rest {
-		if strings.HasPrefix(s, "-") {
+		if !path[i] {
 			continue
 		}
 		of[i] = familyOf(s, verb)
@@ -110,6 +114,52 @@ func route(args []string) ([][]string, error) {
 		lines = append(lines, line)
 	}
 	return lines, nil
+}
+
+// paths says which arguments of a verb may be paths: they are neither flags nor the values of flags of any family.
+func paths(verb string, args []string) []bool {
+	root := newRoot(&cli.Env{})
+	var cmds []*cobra.Command
+	for _, f := range families {
+		if cmd, _, err := root.Find(strings.Fields(f.verbs[verb])); err == nil {
+			cmds = append(cmds, cmd)
+		}
+	}
+	valued := func(name, letter string) bool {
+		return slices.ContainsFunc(cmds, func(cmd *cobra.Command) bool {
+			f := cmd.Flags().Lookup(name)
+			if letter != "" {
+				f = cmd.Flags().ShorthandLookup(letter)
+			}
+			return f != nil && f.NoOptDefVal == ""
+		})
+	}
+	out := make([]bool, len(args))
+	for i := 0; i < len(args); i++ {
+		long, is := strings.CutPrefix(args[i], "--")
+		switch {
+		case args[i] == "--":
+			for i++; i < len(args); i++ {
+				out[i] = true
+			}
+		case is:
+			if !strings.Contains(long, "=") && valued(long, "") {
+				i++
+			}
+		case strings.HasPrefix(args[i], "-"):
+			for k := 1; k < len(args[i]); k++ { // -qo NAME is -q -o NAME, -oNAME has its value
+				if valued("", args[i][k:k+1]) {
+					if k == len(args[i])-1 {
+						i++
+					}
+					break
+				}
+			}
+		default:
+			out[i] = true
+		}
+	}
+	return out
 }
 
 // takes are the verbs that a family has.

@@ -98,6 +98,29 @@ func TestFamilies(t *testing.T) {
 			t.Errorf("%v: exit code %d, want %d and %q\n%s%s", c.args, r.Code, c.code, c.words, r.Out, r.Err)
 		}
 	}
+	// Values of flags are no paths, whatever is there.
+	t.Chdir(dir)
+	clitest.Check(t, os.Mkdir("5", 0o777))
+	for _, args := range [][]string{
+		{"check", "--max-level", "5", cello}, {"check", "--quick", "--control", node, prefix}, {"plot", "-o", "p.svg", "--width", "5", cello}, {"plot", "-fo", fti, cello},
+	} {
+		if r := clitest.Blobio(t, args...); strings.Contains(r.Out, "--control") || strings.Contains(r.Err, "unknown flag") || strings.Contains(r.Err, "one kind") {
+			t.Errorf("%v: %d\n%s%s", args, r.Code, r.Out, r.Err)
+		}
+	}
+	// Names that are patterns of the shell.
+	odds := filepath.Join(dir, "[1-3]")
+	clitest.Check(t, os.Mkdir(odds, 0o777))
+	clitest.Check(t, os.WriteFile(filepath.Join(odds, "a.block_list"), nil, 0o666))
+	if r := clitest.Blobio(t, "ls", odds); !strings.Contains(r.Err, "has block lists, but no ") {
+		t.Errorf("a directory with a block list: %d\n%s%s", r.Code, r.Out, r.Err)
+	}
+	odds = filepath.Join(dir, "[4-6]")
+	clitest.Check(t, os.Mkdir(odds, 0o777))
+	clitest.Check(t, os.WriteFile(filepath.Join(odds, "a.fti"), nil, 0o666))
+	if r := clitest.Blobio(t, "ls", odds); !strings.Contains(r.Out, "a.fti") {
+		t.Errorf("a directory with a file of FTI: %d\n%s%s", r.Code, r.Out, r.Err)
+	}
 	// One damaged file among good ones of other kinds.
 	odd := filepath.Join(dir, "odd.kvt")
 	b, err := os.ReadFile(tree)
