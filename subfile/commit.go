@@ -33,7 +33,7 @@ func (b By) discard(fsys vfs.FS, name string) error {
 	final, _, _ := Final(name)
 	mine := PartialBy(final, b.Tag)
 	if b.Tag == "" || mine == name {
-		return removeIfThere(fsys, name)
+		return durable.Remove(fsys, name)
 	}
 	if err := b.check(); err != nil {
 		return err
@@ -47,7 +47,7 @@ func (b By) discard(fsys vfs.FS, name string) error {
 	if err := b.check(); err != nil {
 		return errors.Join(err, fsys.Rename(mine, name))
 	}
-	return removeIfThere(fsys, mine)
+	return durable.Remove(fsys, mine)
 }
 
 // WriteNext writes the record under its .manifest.next name, in the place of
@@ -61,7 +61,7 @@ func WriteNext(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error {
 	// The record is written aside and renamed, so that it is never seen torn:
 	// beside a dataset of another program a torn record would say that it was never finished.
 	tmp := PartialBy(NextName(base), m.Writer)
-	if err := removeIfThere(fsys, tmp); err != nil { // what lies there is not opened: it may be a link
+	if err := durable.Remove(fsys, tmp); err != nil { // what lies there is not opened: it may be a link
 		return err
 	}
 	if err = writeRecord(fsys, tmp, b, sync); err == nil && sync && m.Prepared {
@@ -108,7 +108,7 @@ func DropNext(fsys vfs.FS, base, writer string) error {
 // dropNext removes the .manifest.next if it can be read and is what goes, or cannot be read. tag is of who does it.
 func dropNext(fsys vfs.FS, base, tag string, goes func(*Manifest) bool) error {
 	next, mine := NextName(base), PartialBy(NextName(base), tag)
-	if err := removeIfThere(fsys, mine); err != nil {
+	if err := durable.Remove(fsys, mine); err != nil {
 		return err
 	}
 	switch err := fsys.Rename(next, mine); {
@@ -124,13 +124,6 @@ func dropNext(fsys vfs.FS, base, tag string, goes func(*Manifest) bool) error {
 		return err
 	}
 	return fsys.SyncDir(dirOf(base))
-}
-
-func removeIfThere(fsys vfs.FS, name string) error {
-	if err := fsys.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
 }
 
 // Finish makes a prepared record the manifest: it renames the partial subfiles
@@ -175,7 +168,7 @@ func finishShared(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error
 		return err
 	}
 	tmp := PartialBy(ManifestName(base), by.Tag)
-	if err = removeIfThere(fsys, tmp); err == nil {
+	if err = durable.Remove(fsys, tmp); err == nil {
 		err = writeRecord(fsys, tmp, b, sync)
 	}
 	if err == nil {
@@ -249,7 +242,7 @@ func removeRecords(fsys vfs.FS, base string, by By) error {
 		if err := by.check(); err != nil {
 			return err
 		}
-		if err := removeIfThere(fsys, name); err != nil {
+		if err := durable.Remove(fsys, name); err != nil {
 			return err
 		}
 		removed = true

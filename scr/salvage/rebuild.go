@@ -66,7 +66,7 @@ func Rebuild(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := rebuilder{scanner: scanner{target: p, bytes: true, seen: map[string]uint32{}}, res: &Result{ID: o.ID, Files: map[int][]prefixdir.File{}}}
+	r := rebuilder{scanner: scanner{target: p, bytes: true, seen: map[string]uint32{}}, res: &Result{ID: o.ID, Files: map[int][]prefixdir.File{}}, began: time.Now()}
 	if err := r.run(ctx, o); err != nil {
 		return nil, pkg.Errorf("dataset %d: %w", o.ID, err)
 	}
@@ -79,6 +79,7 @@ type rebuilder struct {
 	aside []string // names of files that were put aside, without the suffix
 	trust bool     // the redundancy of the data verified what it read
 	sure  bool     // the run noted checksums of all files
+	began time.Time
 }
 
 func (r *rebuilder) run(ctx context.Context, o Options) error {
@@ -360,7 +361,8 @@ func (r *rebuilder) recordMeta(ctx context.Context, n string, rec sums) error {
 	return err
 }
 
-// clean removes what an earlier attempt left in a folder: of the files ours, of all if that is nil.
+// clean removes what an earlier attempt left in a folder, where ours are the files of the dataset; nil: the folder is of the dataset alone. In others
+// somebody else may be writing: what was written since we began stays.
 func (r *rebuilder) clean(dir string, ours map[string]bool) error {
 	list, err := r.fs.ReadDir(dir)
 	if err != nil {
@@ -368,7 +370,12 @@ func (r *rebuilder) clean(dir string, ours map[string]bool) error {
 	}
 	for _, e := range list {
 		n := e.Name()
-		if durable.IsTemp(n) && !ours[n] || ours == nil && isLeft(n) {
+		left := ours == nil && isLeft(n)
+		if ours != nil && durable.IsTemp(n) && !ours[n] {
+			info, err := e.Info()
+			left = err == nil && !info.ModTime().After(r.began)
+		}
+		if left {
 			if err := durable.Remove(r.fs, path.Join(dir, n)); err != nil {
 				return err
 			}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"blobio/internal/crashtest"
+	"blobio/internal/durable"
 	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
 	"blobio/scr/cachedir"
@@ -581,6 +582,26 @@ func TestUnfinishedGroup(t *testing.T) {
 		} else if !errors.Is(err, ErrMissing) {
 			t.Errorf("without node 3: %v", err)
 		}
+	}
+}
+
+// Unfinished files beside those of the dataset are removed if they are as old as an earlier attempt: others may be writing there.
+func TestOthersWrite(t *testing.T) {
+	c := load(t, "xor_1_after_crash")
+	must(t, scavengeAll(context.Background(), c, 0, 1, 2))
+	temp := func(owner string, at time.Time) string {
+		name := durable.TempName(prefix+"/ckpt.4/x.nc", owner)
+		must(t, vfs.WriteFile(c, name, []byte("half")))
+		must(t, c.SetFileMeta(name, vfs.Meta{Mtime: at}))
+		return name
+	}
+	old, young := temp("old", time.Now().Add(-time.Hour)), temp("young", time.Now().Add(time.Hour))
+	must(t, salvageAll(context.Background(), c, 0, 1, 2))
+	if _, err := c.Stat(old); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s: %v", old, err)
+	}
+	if _, err := c.Stat(young); err != nil {
+		t.Error(err)
 	}
 }
 
