@@ -108,7 +108,7 @@ func (f *convertFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) error
 		return err
 	}
 	if f.compress != "off" && o.Layout == blob.VariableCentric {
-		return cli.Usagef("--compress is for --to process-centric: CDF-5, in which the variable-centric layout is, has no compressed data")
+		return cli.Usagef("--compress is for --to process-centric: the variable-centric layout is CDF-5, which has no compression")
 	}
 	if o.Grouping, err = ParseGrouping(f.grouping); err != nil {
 		return cli.AsUsage(err)
@@ -119,7 +119,7 @@ func (f *convertFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) error
 	if !o.Blobs {
 		for _, name := range f.blobFlags {
 			if cmd.Flags().Changed(name) {
-				return cli.Usagef("--%s is for blobs: say --to variable-centric or --to process-centric", name)
+				return cli.Usagef("--%s is for blobs: give --to variable-centric or --to process-centric", name)
 			}
 		}
 	} else if cmd.Flags().Changed("format") {
@@ -158,7 +158,7 @@ func (f *convertFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) error
 			return err
 		}
 	} else if o.Blobs && f.ranks == 0 && r.Schema().NumDecomps() == 0 {
-		return cli.Usagef("%s has no maps of its own: say --ranks or --map", r.Base())
+		return cli.Usagef("%s has no maps of its own: give --ranks or --map", r.Base())
 	}
 	if !f.force && e.Root() {
 		if err := IsFree(out, o.Blobs); err != nil {

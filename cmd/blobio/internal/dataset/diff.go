@@ -58,7 +58,7 @@ JSON: {a, b, equal, differences: [{severity, field, message}]}.`,
 
 func (f *diffFlags) run(ctx context.Context, e *cli.Env, pathA, pathB string) error {
 	if f.quiet && f.asJSON {
-		return cli.Usagef("--quiet prints nothing, and excludes --json")
+		return cli.Usagef("--quiet and --json exclude each other")
 	}
 	if !(f.abs >= 0) || !(f.rel >= 0) {
 		return cli.Usagef("--abs %g --rel %g, want numbers >= 0", f.abs, f.rel)

@@ -93,7 +93,7 @@ func (f *dumpFlags) run(cmd *cobra.Command, e *cli.Env, path string) error {
 	case cmd.Flags().Changed("blob") && f.blob < 0:
 		return cli.Usagef("--blob counts from 0")
 	case f.raw && len(f.vars) != 1:
-		return cli.Usagef("--raw wants one variable, by --vars")
+		return cli.Usagef("--raw needs one variable (--vars)")
 	}
 	r, err := f.source.open(ctx, e, path)
 	if err != nil {

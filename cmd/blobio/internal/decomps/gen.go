@@ -74,7 +74,7 @@ func (g *GenFlags) Maps(letter string) ([]*decomp.Map, error) {
 		return e3smcases.G{Cells: g.cells, Levels: lev, Ranks: g.Ranks, Seed: g.seed}.Maps()
 	case "I":
 		if n := len(g.levels); n != 0 && n != 4 {
-			return nil, cli.Usagef("--levels wants four numbers, not %d", n)
+			return nil, cli.Usagef("--levels needs four numbers, not %d", n)
 		}
 		return e3smcases.I{Lat: g.lat, Lon: g.lon, Levels: g.levels, Ranks: g.Ranks, Seed: g.seed}.Maps()
 	}

@@ -127,7 +127,7 @@ func (f *ffConvertFlags) run(cmd *cobra.Command, e *cli.Env, compact bool, in, o
 		return err
 	}
 	if sameFile(file.path, out) {
-		return cli.Usagef("input and output are one file, %s", in)
+		return cli.Usagef("input and output are the same file, %s", in)
 	}
 	stage, write := "convert", ffformat.Convert
 	if compact {

@@ -63,7 +63,7 @@ type ffDifference struct {
 
 func (f *ffDiffFlags) run(cmd *cobra.Command, e *cli.Env, pathA, pathB string) error {
 	if f.quiet && f.asJSON {
-		return cli.Usagef("--quiet prints nothing, and excludes --json")
+		return cli.Usagef("--quiet and --json exclude each other")
 	}
 	fileA, a, err := openFFReader(pathA, true)
 	if err != nil {

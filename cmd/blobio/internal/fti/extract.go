@@ -71,7 +71,7 @@ type ffExtracted struct {
 func (f *ffExtractFlags) run(cmd *cobra.Command, e *cli.Env, path string) error {
 	ctx := cmd.Context()
 	if f.out == "" {
-		return cli.Usagef("say where to with --output")
+		return cli.Usagef("--output is missing: the directory for the files")
 	}
 	file, r, err := openFFReader(path, true)
 	if err != nil {

@@ -108,7 +108,7 @@ func (f *ffRepairFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) erro
 	}
 	defer file.Close()
 	if !f.dry && sameFile(file.path, out) {
-		return cli.Usagef("input and output are one file, %s: the input is never changed", in)
+		return cli.Usagef("input and output are the same file, %s: the input is never changed", in)
 	}
 	p := e.NewProgress()
 	defer p.End()

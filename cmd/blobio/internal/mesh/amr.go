@@ -59,7 +59,7 @@ func Hint(cmd *cobra.Command, err error) string {
 	case cli.IsFormatError(err) && cmd.Name() != "check":
 		return "blobio amr check lists everything that is wrong"
 	case errors.Is(err, fs.ErrPermission):
-		return "look at the permissions of the file and its directory"
+		return "check the permissions of the file and its directory"
 	}
 	return ""
 }

@@ -83,7 +83,7 @@ func (f *amrPlotFlags) run(ctx context.Context, e *cli.Env, path string) error {
 	}
 	switch {
 	case f.by == "owner" && f.ranks < 1:
-		return cli.Usagef("--by owner wants --ranks, the number of ranks")
+		return cli.Usagef("--by owner needs --ranks")
 	case f.by != "owner" && f.ranks != 0:
 		return cli.Usagef("--ranks is for --by owner")
 	}

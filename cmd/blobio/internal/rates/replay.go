@@ -160,7 +160,7 @@ func (f *replayFlags) options(cmd *cobra.Command, e *cli.Env) (o bench.ReplayOpt
 	}
 	if f.compress != "off" {
 		if cmd.Flags().Changed("layout") && f.layout != "process" {
-			return o, cli.Usagef("--compress is for --layout process: CDF-5, in which the variable-centric layout is, has no compressed data")
+			return o, cli.Usagef("--compress is for --layout process: the variable-centric layout is CDF-5, which has no compression")
 		}
 		o.Layouts = []blob.Layout{blob.ProcessCentric}
 	}

@@ -142,9 +142,9 @@ func (f *scrHaltFlags) check(cmd *cobra.Command, now time.Time) (func(h *cadence
 	case f.immediate && set("reason"):
 		return nil, cli.Usagef("--immediate and --reason do not go together")
 	case f.remove && sets+len(f.unset) > 0:
-		return nil, cli.Usagef("--remove takes all conditions back, and does not go with others")
+		return nil, cli.Usagef("--remove removes all conditions, and does not go with other flags")
 	case (f.retry || f.list) && len(edits)+sets > 0:
-		return nil, cli.Usagef("--retries and --list change nothing, and do not go with what does")
+		return nil, cli.Usagef("--retries and --list change nothing, and do not go with flags that do")
 	case f.retry && f.list:
 		return nil, cli.Usagef("--retries and --list do not go together")
 	case set("checkpoints") && f.checkpoints < 0:
@@ -211,7 +211,7 @@ func (f *scrHaltFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error 
 	if err != nil {
 		var damage *prefixdir.FormatError
 		if errors.As(err, &damage) {
-			return cli.WithHint(err, "its conditions are lost; scr halt --remove, or setting new ones, writes it anew")
+			return cli.WithHint(err, "its conditions are lost; scr halt --remove, or setting new ones, rewrites it")
 		}
 		return scrLockHint(err)
 	}
@@ -258,7 +258,7 @@ func (f *scrHaltFlags) change(ctx context.Context, e *cli.Env, d *prefixdir.Dir,
 // scrLockHint says what to do where files cannot be locked.
 func scrLockHint(err error) error {
 	if errors.Is(err, kvtree.ErrNoLocks) {
-		return cli.WithHint(err, "the halt file is changed under a lock, so it must be on a file system that has flock; see its mount options")
+		return cli.WithHint(err, "the halt file is changed under a lock and needs a file system with flock; see its mount options")
 	}
 	return err
 }

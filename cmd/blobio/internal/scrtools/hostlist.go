@@ -81,7 +81,7 @@ func (f *scrHostlistFlags) run(cmd *cobra.Command, e *cli.Env, args []string) er
 	case cmd.Flags().Changed("nth") && f.nth == 0:
 		return cli.Usagef("--nth 0, want 1 for the first host, -1 for the last")
 	case pair != "" && len(args) > 0:
-		return cli.Usagef("--%s names its lists itself, there is %q too many", pair, args[0])
+		return cli.Usagef("--%s takes both lists, %q is one too many", pair, args[0])
 	}
 	var hosts []string
 	switch pair {
@@ -128,7 +128,7 @@ const maxHostText = 64 << 20
 func readHosts(cmd *cobra.Command, args []string) (hosts []string, err error) {
 	if len(args) == 0 {
 		if in, ok := cmd.InOrStdin().(*os.File); ok && term.IsTerminal(int(in.Fd())) {
-			return nil, cli.Usagef("%s wants a list of hosts, as an argument or on standard input", cmd.CommandPath())
+			return nil, cli.Usagef("%s needs a list of hosts, as an argument or on standard input", cmd.CommandPath())
 		}
 		args = []string{"-"}
 	}

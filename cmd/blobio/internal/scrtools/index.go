@@ -142,7 +142,7 @@ func (f *scrIndexFlags) change(ctx context.Context, e *cli.Env, d *prefixdir.Dir
 	}
 	named := map[string]string{"add": f.add, "remove": f.remove, "drop": f.drop, "delete": f.del, "current": f.current, "drop-after": f.after}
 	if name, ok := named[verb]; ok && name == "" {
-		return cli.Usagef("--%s wants a dataset", verb)
+		return cli.Usagef("--%s needs a dataset", verb)
 	}
 	find := func(name string) (prefixdir.Entry, error) {
 		x, _, _, err := d.LoadIndex()
@@ -162,7 +162,7 @@ func (f *scrIndexFlags) change(ctx context.Context, e *cli.Env, d *prefixdir.Dir
 				continue
 			}
 			if s.Err != nil {
-				return cli.WithHint(s.Err, "scr scan tells what is there of it, scr rebuild makes it whole if it was scavenged")
+				return cli.WithHint(s.Err, "scr scan lists what is there of it, scr rebuild completes it if it was scavenged")
 			}
 			if s.Summary.Dropped { // it is asked for now; what else is in the summary stays
 				s.Summary.Tree.Unset("DROPPED")

@@ -166,7 +166,7 @@ func (f *scrIntervalFlags) source(cmd *cobra.Command, args []string) (*paceLog, 
 		return nil, cli.Usagef("--log and a prefix directory do not go together")
 	case given("log"):
 		if f.log == "" {
-			return nil, cli.Usagef("--log wants the name of a file")
+			return nil, cli.Usagef("--log needs the name of a file")
 		}
 		return readPaceLog(f.log)
 	case given("cost") && given("mtbf") && len(args) == 0:
@@ -206,10 +206,10 @@ func (f *scrIntervalFlags) run(cmd *cobra.Command, e *cli.Env, args []string) er
 		if !given("cost") {
 			f.cost, err = l.cost, l.costErr
 			if err != nil {
-				return cli.WithHint(fmt.Errorf("%s: the log holds no checkpoint, so that its cost is not known", l.name), "--cost says it")
+				return cli.WithHint(fmt.Errorf("%s: the log holds no checkpoint, so its cost is unknown", l.name), "give --cost")
 			}
 			if f.cost <= 0 {
-				return cli.WithHint(fmt.Errorf("%s: the checkpoints took less time than the log can tell", l.name), "--cost says how much")
+				return cli.WithHint(fmt.Errorf("%s: the checkpoints took less time than the log can resolve", l.name), "give --cost")
 			}
 		}
 		if !given("mtbf") {
@@ -250,12 +250,12 @@ func (l *paceLog) noFailure() (time.Duration, error) {
 	s := l.stats
 	switch {
 	case errors.Is(l.mtbfErr, runlog.ErrNoFailure) && s.Runs == 0:
-		return 0, cli.WithHint(fmt.Errorf("%s: the log holds no run, so that the mean time between failures is not known", l.name), "--mtbf says it")
+		return 0, cli.WithHint(fmt.Errorf("%s: the log holds no run, so the mean time between failures is unknown", l.name), "give --mtbf")
 	case errors.Is(l.mtbfErr, runlog.ErrNoFailure):
-		err := fmt.Errorf("%s: the log holds no failure in %s of %s, so that the mean time between failures is not known", l.name, cli.SpanText(s.Lasted), cli.Plural(s.Runs, "run"))
+		err := fmt.Errorf("%s: the log holds no failure in %s of %s, so the mean time between failures is unknown", l.name, cli.SpanText(s.Lasted), cli.Plural(s.Runs, "run"))
 		hint := "--mtbf 12h, for instance, says it"
 		if s.Lasted > 0 {
-			hint = fmt.Sprintf("--mtbf says it; it is hardly less than %s", cli.SpanText(s.Lasted))
+			hint = fmt.Sprintf("give --mtbf; it is hardly less than %s", cli.SpanText(s.Lasted))
 		}
 		return 0, cli.WithHint(err, hint)
 	case l.mtbfErr != nil:
@@ -280,7 +280,7 @@ func (f *scrIntervalFlags) print(e *cli.Env, l *paceLog, p runlog.Pace, rows []p
 		s := l.stats
 		fmt.Fprintf(e.Out, "%s: %s, %s long, %s, %s", l.name, cli.Plural(s.Runs, "run"), cli.SpanText(s.Lasted), cli.Plural(s.Failures, "failure"), cli.Plural(s.Checkpoints, "checkpoint"))
 		if l.skipped > 0 {
-			fmt.Fprintf(e.Out, " (%s that make no sense passed over)", cli.Plural(l.skipped, "line"))
+			fmt.Fprintf(e.Out, " (%s skipped as invalid)", cli.Plural(l.skipped, "line"))
 		}
 		fmt.Fprintln(e.Out)
 	}

@@ -44,7 +44,7 @@ JSON: {"prefix", "nodes"}; null if it is not known.`,
 			}
 			n, ok, err := d.ReadNodes()
 			if err != nil {
-				return cli.WithHint(err, "scr nodes --set writes it anew")
+				return cli.WithHint(err, "scr nodes --set rewrites it")
 			}
 			if !ok {
 				e.Code = cli.Findings

@@ -135,7 +135,7 @@ func (f *scrRunFlags) run(ctx context.Context, e *cli.Env, args []string) error 
 	}
 	switch {
 	case f.use < 0 || f.per < 1 || f.runs < 0 || f.minNodes < 0:
-		return cli.Usagef("--use, --runs and --min-nodes want no negative numbers, --per-node at least 1")
+		return cli.Usagef("--use, --runs and --min-nodes must not be negative, --per-node must be at least 1")
 	case f.pause < 0 || f.grace < 0 || f.watch < 0 || f.watchPFS < 0:
 		return cli.Usagef("times must not be negative")
 	case f.watchPFS > 0 && f.watch == 0:
@@ -197,7 +197,7 @@ func (f *scrRunFlags) run(ctx context.Context, e *cli.Env, args []string) error 
 	}
 	if f.transfer {
 		if f.Reach == nil {
-			return cli.Usagef("--transfer wants a way to the nodes (--remote)")
+			return cli.Usagef("--transfer needs access to the nodes (--remote)")
 		}
 		exe, err := os.Executable()
 		if err != nil {

@@ -42,7 +42,7 @@ func Hint(cmd *cobra.Command, err error) string {
 	case errors.Is(err, fault.ErrExist) && cli.CouldHelp(cmd, "force"):
 		return "--force replaces it"
 	case errors.Is(err, fs.ErrPermission):
-		return "look at the permissions of the file and its directory"
+		return "check the permissions of the file and its directory"
 	}
 	return ""
 }

@@ -119,7 +119,7 @@ func (f *scrRunFlags) selftest(ctx context.Context, e *cli.Env, limit time.Durat
 		return nil, err
 	}
 	if n := len(f.Source.Nodes); n < 3 {
-		return nil, cli.Usagef("a selftest wants 3 nodes (better 5), and gets %d (%s)", n, f.Source.From)
+		return nil, cli.Usagef("a selftest needs 3 nodes (better 5), and has %d (%s)", n, f.Source.From)
 	}
 	checker, err := f.Checker()
 	if err != nil {

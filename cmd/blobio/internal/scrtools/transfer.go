@@ -138,7 +138,7 @@ func notTransfer(name string) error {
 	t, err := kvtree.ReadFile(nil, name, nil)
 	switch {
 	case errors.Is(err, kvtree.ErrNotFormat):
-		return cli.WithHint(err, "this is no transfer file, and stays as it is")
+		return cli.WithHint(err, "this is not a transfer file; it was not changed")
 	case err != nil || t.Len() == 0:
 		return nil // it is told, or mended, where it is used
 	}
@@ -147,7 +147,7 @@ func notTransfer(name string) error {
 			return nil
 		}
 	}
-	return cli.WithHint(fmt.Errorf("%s is a key/value file, but no transfer file", name), "blobio scr print shows it")
+	return cli.WithHint(fmt.Errorf("%s is a key/value file, but not a transfer file", name), "blobio scr print shows it")
 }
 
 // change lists copies and sets the command.

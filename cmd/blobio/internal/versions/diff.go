@@ -57,7 +57,7 @@ are of the flattened array and exclude hi; more is how many were omitted (--all:
 
 func (f *versionsDiffFlags) run(ctx context.Context, e *cli.Env, dirs []string) error {
 	if f.quiet && f.asJSON {
-		return cli.Usagef("--quiet prints nothing, and excludes --json")
+		return cli.Usagef("--quiet and --json exclude each other")
 	}
 	v, err := f.key.one(dirs)
 	if err != nil {

@@ -66,7 +66,7 @@ func (f *versionsDropFlags) run(cmd *cobra.Command, e *cli.Env, dirs []string) e
 	case given("keep") && f.keep < 1:
 		return cli.Usagef("--keep %d, want 1 or more: the newest version stays", f.keep)
 	case given("every") && (!given("keep") || f.every < 1):
-		return cli.Usagef("--every goes with --keep, and wants 1 or more")
+		return cli.Usagef("--every goes with --keep, and must be 1 or more")
 	}
 	v, err := (&versionsKey{}).one(dirs)
 	if err != nil {
@@ -172,7 +172,7 @@ func withoutSnapshots(ctx context.Context, dirs []string, v *versioned.View, lis
 	}
 	defer g.Close()
 	if g.Encrypted() {
-		return nil, nil, cli.WithHint(fmt.Errorf("%s is encrypted: what its snapshots need is not known", g.Spec().Name), "--force drops versions all the same")
+		return nil, nil, cli.WithHint(fmt.Errorf("%s is encrypted: which versions its snapshots need is unknown", g.Spec().Name), "--force drops versions anyway")
 	}
 	of := map[int64]bool{}
 	for _, x := range g.Versions() {

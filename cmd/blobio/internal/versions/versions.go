@@ -63,9 +63,9 @@ func Hint(cmd *cobra.Command, err error) string {
 	case cmd.Name() == "rebuild" && errors.Is(err, versioned.ErrMissing):
 		return "copies of the files may be elsewhere"
 	case (cli.IsFormatError(err) || errors.Is(err, fs.ErrNotExist)) && cmd.Name() != "check" && cmd.Name() != "rebuild":
-		return "blobio versions check lists everything that is wrong"
+		return "blobio versions check lists all faults"
 	case errors.Is(err, fs.ErrPermission):
-		return "look at the permissions of the file and its directory"
+		return "check the permissions of the file and its directory"
 	}
 	return ""
 }
