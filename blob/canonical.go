@@ -74,7 +74,7 @@ func (c *conversion) free() error {
 	case err != nil:
 		return err
 	case !set.Single:
-		return fmt.Errorf("a dataset of subfiles of the name %s is there: %w", c.out, ErrExist)
+		return fmt.Errorf("%s is the name of a dataset of subfiles: %w", c.out, ErrExist)
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func AsGroup(cmd *cobra.Command) {
 func MinArgs(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < n {
-			return Usagef("%s wants %s", cmd.CommandPath(), what)
+			return Usagef("%s needs %s", cmd.CommandPath(), what)
 		}
 		return nil
 	}
@@ -52,10 +52,10 @@ func MinArgs(n int, what string) cobra.PositionalArgs {
 func ExactArgs(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < n {
-			return Usagef("%s wants %s", cmd.CommandPath(), what)
+			return Usagef("%s needs %s", cmd.CommandPath(), what)
 		}
 		if len(args) > n {
-			return Usagef("%s wants %s, there is %q too many", cmd.CommandPath(), what, args[n])
+			return Usagef("%s needs %s, %q is one too many", cmd.CommandPath(), what, args[n])
 		}
 		return nil
 	}
@@ -65,7 +65,7 @@ func ExactArgs(n int, what string) cobra.PositionalArgs {
 func MaxArgs(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > n {
-			return Usagef("%s wants %s, there is %q too many", cmd.CommandPath(), what, args[n])
+			return Usagef("%s needs %s, %q is one too many", cmd.CommandPath(), what, args[n])
 		}
 		return nil
 	}

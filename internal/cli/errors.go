@@ -100,9 +100,9 @@ func (e *Env) hintOf(cmd *cobra.Command, err error) string {
 	case errors.As(err, &h):
 		return h.hint
 	case isUnfinished(err):
-		return "blobio recover finishes it, with -n it only says what there is to do; do not remove any file of it"
+		return "blobio recover finishes it, with -n it only lists the steps; do not remove any of its files"
 	case errors.As(err, new(*durable.UnsureError)):
-		return "look whether the file under this name is the new one, and sync its file system; or write it again"
+		return "check whether the file under this name is the new one, and sync its file system; or write it again"
 	case errors.Is(err, durable.ErrKept), e.Hint == nil:
 		return ""
 	}

@@ -32,22 +32,22 @@ func New(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cost",
 		Short: "Work out which levels of an AMR run to save, and how often",
-		Long: `Work out what saving the levels of a subcycled AMR run costs and what errors cost
-then: T_save + T_lost + T_reconfig of one coarse step, for each cadence. A cadence says
-for each level, coarsest first, to save it at every how many-th of its steps; 0 is never.
-It tells from how many errors per coarse step on one cadence costs less than another
-(the break-even), and the best cadence of all at some error rates. T_save is one version
-of a level for each step at whose beginning it is saved; T_lost the steps that are
-taken again, with the versions that are made once more on the way.
+		Long: `Compute the cost of saving the levels of a subcycled AMR run, and of errors:
+T_save + T_lost + T_reconfig of one coarse step, for each cadence. A cadence gives the
+save interval of each level in its own steps, coarsest level first; 0 is never. The output
+includes the break-even, the number of errors per coarse step above which one cadence
+costs less than another, and the best cadence at some error rates. T_save is the time to
+save a version of each level due; T_lost the time to repeat steps, with their versions.
 
-Without flags the numbers are those of the paper on recovery of Chombo with GVR: 4 levels, 512
-cores. --model reads others from a file, flags change single ones:
+The defaults are the numbers of the paper on recovery of Chombo with GVR: 4 levels, 512
+cores. --model reads others from a file; flags change single ones:
 
   {"levels": 4, "ratio": 2, "put": [1.37, 1.37, 1.37, 1.37], "step": [1.82, 2.86, 3.03, 3.16],
    "box": 0.0081, "reconfig": 1.58, "alloc": 0.61, "latency": 0, "anywhere": false}
 
-Times are seconds, or like 90ms, 5m. One number for --put or --step counts for all levels.
-Errors strike in fine steps, all alike, or (--anywhere) in all steps by their time.
+Times are in seconds, or like 90ms, 5m. One number for --put or --step is used for all
+levels. Errors strike in fine steps, equally likely in each, or (--anywhere) in all steps
+in proportion to their time.
 
 JSON: {model, paper, cadences: [{cadence, scope, alloc, save, lost, reconfig, total, expected: [{errors, lost, reconfig,
 total}]}], best: [{errors, cadence, total}], break_even: [{from, to, last, random}]}. lost, reconfig and total

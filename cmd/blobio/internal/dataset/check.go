@@ -24,24 +24,23 @@ func NewCheck(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check PATH...",
 		Short: "Look for everything that is wrong with a dataset",
-		Long: `Look for everything that is wrong with datasets of any layout: headers, sizes,
-maps, agreement between subfiles, the state of the commit and, where there is a
-manifest, the checksums of all data. Nothing is changed.
+		Long: `Check datasets of any layout: headers, sizes, maps, agreement between subfiles, the
+state of the commit and, where there is a manifest, the checksums of all data.
+All faults are reported; nothing is changed.
 
 Findings are printed one per line: severity, file, offset, field and message.
-An error means that data are lost or cannot be trusted; a warning that
-something is not as it should be, but all data can be read; a note (shown with
---notes) that something is worth knowing.
+An error: data are lost or cannot be trusted. A warning: something is wrong, but
+all data can be read. A note (shown with --notes): something worth knowing.
 
-Exit codes: 0 nothing found, 1 errors (with --strict: or warnings), 2 could not
-look at a path at all.
+Exit codes: 0 nothing found, 1 errors (with --strict: or warnings), 2 a path could
+not be checked.
 
-Paths of other kinds are known by their content, and taken by the verbs of their
-family, with their flags: see "blobio --help".
+Other kinds of paths are recognised by content and go to the verb of their family,
+which has its own flags: see "blobio --help".
 
 JSON: {"version": 1, "checked": [{path, errors, warnings, notes, findings: [...]}],
-"failed": [{path, error}]}. A finding, and the error of a path that could not be
-looked at, has severity and message, and what is known of file, offset, rank, node,
+"failed": [{path, error}]}; failed has the paths that could not be checked. A finding,
+and such an error, has severity and message and, if known, file, offset, rank, node,
 dataset, var, block, field, found, wanted, class and effect.`,
 		Example: `  blobio check F_h0.nc
   blobio check --quick run/*.manifest    # structure and maps, without reading the data
@@ -55,7 +54,7 @@ dataset, var, block, field, found, wanted, class and effect.`,
 	fl := cmd.Flags()
 	fl.BoolVar(&f.quick, "quick", false, "structure and maps only: do not read the data")
 	fl.BoolVar(&f.strict, "strict", false, "warnings count as errors in the exit code")
-	fl.BoolVar(&f.notes, "notes", false, "print notes, too")
+	fl.BoolVar(&f.notes, "notes", false, "also print notes")
 	fl.IntVar(&f.workers, "workers", 0, "concurrent reads (default: number of CPUs)")
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd

@@ -49,17 +49,17 @@ func NewConvert(e *cli.Env) *cobra.Command {
 		Long: `Write a dataset, or some of its variables and records, in another layout: as an
 ordinary netCDF file (the default), or as blobs for any number of ranks and
 subfiles. Memory is bounded; the output appears under its name when it is whole.
-Under mpirun or srun (blobio-mpi) the processes share the work.
+Under mpirun or srun, the processes of blobio-mpi share the work.
 
-For blobs the maps are those of --map; else those that blobio makes for --case
-and --ranks; else those of the source, if it has as many ranks; else equal parts
-of the canonical order for --ranks ranks. --map takes map files in any form
-(.dat: one for each map, in order); a variable gets the first map of its shape,
-or with --case the one that the E3SM case gives it. Maps that would lose elements
-of the source (I: only land is owned) want --drop-uncovered.
+Blobs need maps. The first of these that applies is used: the files of --map; maps
+generated for --case and --ranks; the maps of the source, if it has as many ranks;
+equal parts of the canonical order for --ranks ranks. --map takes map files in any
+form (.dat: one for each map, in order). A variable gets the first map of its shape,
+or with --case the one of the E3SM case. Maps that would lose elements of the source
+(I: only land is owned) need --drop-uncovered.
 
-JSON: {in, out, layout, variables, records, bytes, seconds, mib_per_second}, and with
-subfiles missing {missing: [name], lost: [{map, elements, of}]}.`,
+JSON: {in, out, layout, variables, records, bytes, seconds, mib_per_second}; if
+subfiles are missing also {missing: [name], lost: [{map, elements, of}]}.`,
 		Example: `  blobio convert F_h0.nc F_h0.canonical.nc
   blobio convert --format cdf2 --vars T850,PS --records 0:10 F_h1.nc out.nc
   blobio convert --to process-centric F_h1.nc F_h1.h5
@@ -83,7 +83,7 @@ subfiles missing {missing: [name], lost: [{map, elements, of}]}.`,
 	f.maps.Add(cmd)
 	fl.StringVar(&f.caseName, "case", "", "E3SM case that says which map a variable has: "+strings.Join(e3smcases.Names(), ", "))
 	_ = cmd.RegisterFlagCompletionFunc("case", cobra.FixedCompletions(e3smcases.Names(), cobra.ShellCompDirectiveNoFileComp))
-	cli.ChoiceFlag(cmd, &f.fill, "fill", "value", "what elements that no rank owns become: their fill value, or zero", "value", "zero")
+	cli.ChoiceFlag(cmd, &f.fill, "fill", "value", "what elements without an owner become: their fill value, or zero", "value", "zero")
 	fl.BoolVar(&f.drop, "drop-uncovered", false, "blobs: drop elements that no rank of the maps owns")
 	fl.BoolVar(&f.wide, "wide-maps", false, "blobs: int64 offsets for arrays of 2^31 elements and more; only blobio reads such files")
 	CompressFlag(cmd, &f.compress)
@@ -108,7 +108,7 @@ func (f *convertFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) error
 		return err
 	}
 	if f.compress != "off" && o.Layout == blob.VariableCentric {
-		return cli.Usagef("--compress is for --to process-centric: CDF-5, in which the variable-centric layout is, has no compressed data")
+		return cli.Usagef("--compress is for --to process-centric: the variable-centric layout is CDF-5, which has no compression")
 	}
 	if o.Grouping, err = ParseGrouping(f.grouping); err != nil {
 		return cli.AsUsage(err)
@@ -119,7 +119,7 @@ func (f *convertFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) error
 	if !o.Blobs {
 		for _, name := range f.blobFlags {
 			if cmd.Flags().Changed(name) {
-				return cli.Usagef("--%s is for blobs: say --to variable-centric or --to process-centric", name)
+				return cli.Usagef("--%s is for blobs: give --to variable-centric or --to process-centric", name)
 			}
 		}
 	} else if cmd.Flags().Changed("format") {
@@ -158,7 +158,7 @@ func (f *convertFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) error
 			return err
 		}
 	} else if o.Blobs && f.ranks == 0 && r.Schema().NumDecomps() == 0 {
-		return cli.Usagef("%s has no maps of its own: say --ranks or --map", r.Base())
+		return cli.Usagef("%s has no maps of its own: give --ranks or --map", r.Base())
 	}
 	if !f.force && e.Root() {
 		if err := IsFree(out, o.Blobs); err != nil {

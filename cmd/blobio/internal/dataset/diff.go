@@ -25,15 +25,14 @@ func NewDiff(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff A B",
 		Short: "Compare two datasets of any layouts",
-		Long: `Compare two datasets, whatever their layouts, ranks and subfiles: records,
-dimensions, attributes and variables, then all values in canonical order. A line
-is printed for each difference in metadata, and one for each variable whose
-values differ. NaN equals NaN.
+		Long: `Compare two datasets of any layouts, ranks and subfiles: records, dimensions,
+attributes and variables, then all values in canonical order. Each difference in
+metadata gets a line, and so does each variable whose values differ. NaN equals NaN.
 
 Exit codes: 0 equal, 1 different, 2 could not compare.
 
-Paths of other kinds are known by their content, and taken by the verbs of their
-family, with their flags: see "blobio --help".
+Other kinds of paths are recognised by content and go to the verb of their family,
+which has its own flags: see "blobio --help".
 
 JSON: {a, b, equal, differences: [{severity, field, message}]}.`,
 		Example: `  blobio diff F_h0.nc F_h0.h5                   # both layouts of one run
@@ -59,7 +58,7 @@ JSON: {a, b, equal, differences: [{severity, field, message}]}.`,
 
 func (f *diffFlags) run(ctx context.Context, e *cli.Env, pathA, pathB string) error {
 	if f.quiet && f.asJSON {
-		return cli.Usagef("--quiet prints nothing, and excludes --json")
+		return cli.Usagef("--quiet and --json exclude each other")
 	}
 	if !(f.abs >= 0) || !(f.rel >= 0) {
 		return cli.Usagef("--abs %g --rel %g, want numbers >= 0", f.abs, f.rel)

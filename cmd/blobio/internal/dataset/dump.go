@@ -32,21 +32,21 @@ func NewDump(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dump PATH",
 		Short: "Print a dataset as CDL, or where its bytes lie",
-		Long: `Print a dataset as ncdump would print the ordinary netCDF file that it stands
-for: names, dimensions and attributes as if it were canonical, values in
-canonical order, fill values as _. ncgen reads the output. Memory is bounded.
+		Long: `Print a dataset as ncdump prints the equivalent ordinary netCDF file: canonical
+names, dimensions and attributes, values in canonical order, fill values as _.
+ncgen reads the output. Memory is bounded.
 
---layout prints where everything lies instead: file, offset and bytes of
-the headers, the maps and each blob of each variable.
+--layout prints where everything lies instead: file, offset and length of the
+headers, the maps and each blob of each variable.
 --raw prints the blobs of one variable as they are, in map order.
 
-Paths of other kinds are known by their content, and taken by the verbs of their
-family, with their flags: see "blobio --help".
+Other kinds of paths are recognised by content and go to the verb of their family,
+which has its own flags: see "blobio --help".
 
-JSON: {name, dims, variables: [{..., data: [...]}], attributes}, values in
-canonical order, fill values null; with --layout {"extents": [{set, subfile,
-file, name, rank, record, offset, bytes}]}, of compressed files {content, codec} too; rank and record -1 where there is
-none; with --raw {"blobs": [{record, subfile, rank, runs: [[offset, length]], data}]}.`,
+JSON: {name, dims, variables: [{..., data: [...]}], attributes}, fill values null.
+With --layout: {"extents": [{set, subfile, file, name, rank, record, offset, bytes}]},
+for compressed files also content and codec; rank or record is -1 where there is none.
+With --raw: {"blobs": [{record, subfile, rank, runs: [[offset, length]], data}]}.`,
 		Example: `  blobio dump -h F_h0.nc                     # header only
   blobio dump -v T850,PS F_h1.nc             # header and the values of two variables
   blobio dump -p 9,17 -v lat F_h1.nc         # as many digits as the types hold
@@ -93,7 +93,7 @@ func (f *dumpFlags) run(cmd *cobra.Command, e *cli.Env, path string) error {
 	case cmd.Flags().Changed("blob") && f.blob < 0:
 		return cli.Usagef("--blob counts from 0")
 	case f.raw && len(f.vars) != 1:
-		return cli.Usagef("--raw wants one variable, by --vars")
+		return cli.Usagef("--raw needs one variable (--vars)")
 	}
 	r, err := f.source.open(ctx, e, path)
 	if err != nil {

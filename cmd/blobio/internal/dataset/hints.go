@@ -16,27 +16,27 @@ import (
 func Hint(cmd *cobra.Command, err error) string {
 	switch {
 	case errors.Is(err, blob.ErrChecksum) && cli.CouldHelp(cmd, "no-verify") && ofVariable(err):
-		return "blobio check lists everything that is wrong; --no-verify takes the data as they are"
+		return "blobio check lists all faults; --no-verify takes the data as they are"
 	case errors.Is(err, blob.ErrExist) && cli.CouldHelp(cmd, "force"):
 		return "--force replaces it"
 	case errors.Is(err, blob.ErrMissing) && cli.CouldHelp(cmd, "allow-missing"):
-		return "--allow-missing reads the rest; what is lost reads as fill values"
+		return "--allow-missing reads the rest, and fill values for what is lost"
 	case errors.Is(err, blob.ErrMissing):
-		return "blobio check tells what is there"
+		return "blobio check says what is there"
 	case errors.Is(err, blob.ErrNotCommitted):
-		return "its writer did not finish, or is still at work; blobio check tells what is there"
+		return "its writer did not finish, or is still at work; blobio check says what is there"
 	case errors.Is(err, blob.ErrNotFormat):
 		return "blobio reads CDF-1, -2 and -5 files and the blob layouts of PnetCDF and HDF5"
 	case errors.Is(err, blob.ErrTruncated), errors.Is(err, blob.ErrCorrupt), errors.Is(err, blob.ErrChecksum):
 		if cmd.Name() != "check" && cmd.Parent() != nil && cmd.Parent().Name() != "decomp" {
-			return "blobio check lists everything that is wrong"
+			return "blobio check lists all faults"
 		}
 	case errors.Is(err, blob.ErrTooLarge) && cli.CouldHelp(cmd, "memory"):
 		return "--memory raises it"
 	case errors.Is(err, fs.ErrPermission):
-		return "look at the permissions of the file and its directory"
+		return "check the permissions of the file and its directory"
 	case errors.Is(err, syscall.ENOSPC):
-		return "the disk is full; nothing was left under the final name"
+		return "the disk is full; no file has the final name"
 	}
 	return ""
 }

@@ -24,18 +24,18 @@ func NewLs(e *cli.Env) *cobra.Command {
 		Use:   "ls PATH...",
 		Short: "Show what a dataset consists of",
 		Long: `Show layout, ranks, subfiles, records, size and state of a dataset, and its
-dimensions, variables and decomposition maps. Only the first header is read,
-so that this is quick for datasets of any size.
+dimensions, variables and decomposition maps. Only the first header is read, so
+this is quick for datasets of any size.
 
-A directory with several datasets gives a line for each.
+For a directory with several datasets, each gets a line.
 
-Paths of other kinds are known by their content, and taken by the verbs of their
-family, with their flags: see "blobio --help".
+Other kinds of paths are recognised by content and go to the verb of their family,
+which has its own flags: see "blobio --help".
 
 JSON: {"datasets": [{path, layout, format, compressed, state, records, ranks, subfiles,
 bytes, missing, dims: [{name, length, unlimited}], maps: [{name, dims, shape}],
 variables: [{name, type, dims, shape, map, record, bytes, attributes}]}]}.
-bytes of a variable are those of all its records in canonical form.`,
+The bytes of a variable are those of all its records in canonical form.`,
 		Example: `  blobio ls F_h0.nc          # all subfiles together
   blobio ls F_h0.nc.0003     # the same dataset
   blobio ls -l run/F_h1.nc   # with long names and units

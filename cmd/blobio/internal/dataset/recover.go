@@ -22,17 +22,17 @@ func NewRecover(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recover PATH...",
 		Short: "Finish what a dead writer left",
-		Long: `Finish what a writer that died left of datasets and conversions: a commit that
-was cut short is completed, and files that belong to no committed state are
-removed, unfinished directories of "amr convert" among them. What is committed
-stays as it is. A directory means all names in it, and its own.
+		Long: `Clean up after a writer that died: complete a commit that was cut short, and remove
+files that belong to no committed state, unfinished directories of "amr convert"
+included. Committed data stay as they are. A directory stands for all names in it,
+and for its own.
 
-Nothing is done to what somebody is writing. On a file system that several
-machines share, a writer on another machine counts as dead when it has not
-given a sign of life for half a minute, so recover may have to wait that long.
+A dataset that is being written is left alone. On a file system that several
+machines share, a writer on another machine counts as dead after 30 seconds without
+a heartbeat, so recover may wait that long.
 
-Exit codes: 0 all is as it should be, 1 with --dry-run: there is something to
-do, 2 something is in use or cannot be changed.
+Exit codes: 0 nothing is left to do, 1 with --dry-run: there is something to do,
+2 a dataset is in use or cannot be changed.
 
 JSON: {"datasets": [{path, writer: {holder, state}, steps: [{file, what}],
 error}]}.`,
@@ -43,7 +43,7 @@ error}]}.`,
 			return recoverPaths(cmd, e, args, dry, asJSON)
 		},
 	}
-	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "say what there is to do, and change nothing")
+	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "print what would be done, change nothing")
 	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }

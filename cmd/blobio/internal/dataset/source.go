@@ -24,9 +24,9 @@ type sourceFlags struct {
 
 func (s *sourceFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.BoolVar(&s.missing, "allow-missing", false, "go on although subfiles are missing (what they held reads as fill values) or have fewer records than others (those that all have are read)")
+	f.BoolVar(&s.missing, "allow-missing", false, "accept missing subfiles (their elements read as fill values) and subfiles with fewer records (records that all have are read)")
 	f.Var(cli.SizeFlag(&s.memory), "memory", "cap of buffers, such as 256M or 1G (default 256M)")
-	f.BoolVar(&s.rescue, "no-verify", false, "do not compare the data with their checksums, to save what is left of damaged ones")
+	f.BoolVar(&s.rescue, "no-verify", false, "do not compare data with checksums: rescues what is left of damaged data")
 	f.IntVar(&s.workers, "workers", 0, "concurrent reads (default: number of CPUs)")
 }
 

@@ -272,7 +272,7 @@ func TestCheck(t *testing.T) {
 	if r := clitest.Blobio(t, "check", variable); r.Code != cli.Findings || !strings.Contains(r.Out, variable+".0001") {
 		t.Errorf("check of a truncated file: %d\n%s", r.Code, r.Out)
 	}
-	clitest.Bad(t, cli.Failed, "blobio check lists everything", "dump", variable)
+	clitest.Bad(t, cli.Failed, "blobio check lists all faults", "dump", variable)
 	clitest.Check(t, os.Remove(variable+".0001"))
 	if r := clitest.Blobio(t, "check", variable); r.Code != cli.Findings || !strings.Contains(r.Out, "missing") {
 		t.Errorf("check with a missing subfile: %d\n%s", r.Code, r.Out)

@@ -16,7 +16,7 @@ func CaseMaps(name string, s *blob.Schema, ranks int) ([]*decomp.Map, error) {
 		return nil, err
 	}
 	if ranks < 1 {
-		return nil, cli.Usagef("--case without --map makes the maps: say for how many --ranks")
+		return nil, cli.Usagef("--case without --map generates maps: give --ranks")
 	}
 	// length of dimension i of map k of the case, in the dataset
 	size := func(k, i int) (int64, error) {

@@ -91,13 +91,13 @@ func newDecompConvert(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "convert IN... OUT",
 		Short: "Write maps in another form",
-		Long: `Write maps in another form, which the extension of OUT or --format says: PIO text
-(.dat), CDF (.nc) or HDF5 (.h5). Several .dat files are the maps D1, D2, ... of one
-map file, in the order given. Several maps as text are several files: maps.dat
-becomes maps.D1.dat, maps.D2.dat, ...
+		Long: `Write maps in another form. The extension of OUT, or --format, chooses it: PIO text
+(.dat), CDF (.nc) or HDF5 (.h5). Several .dat files become the maps D1, D2, ... of one
+map file, in the order given. Several maps written as text become several files:
+maps.dat becomes maps.D1.dat, maps.D2.dat, ...
 
-Maps are written as they are read, fillers included. With --ranks, --slice or
---no-sort they are first dealt to ranks, sorted and merged, as in a dataset.
+Maps are written as they are read, fillers included. With --ranks, --slice or --no-sort
+they are first dealt to ranks, sorted and merged, as in a dataset.
 
 JSON: {format, maps, ranks, files: [{path, bytes}]}.`,
 		Example: `  blobio decomp convert piodecomp_514.dat piodecomp_516.dat piodecomp_548.dat map.nc
@@ -133,6 +133,6 @@ JSON: {format, maps, ranks, files: [{path, bytes}]}.`,
 	o.add(cmd)
 	how.addHow(cmd)
 	cmd.Flags().IntVar(&ranks, "ranks", 0, "deal the map processes to this many ranks")
-	cmd.Flags().BoolVar(&o.noRaw, "no-raw", false, "leave out raw_offsets, the elements as they were before merging")
+	cmd.Flags().BoolVar(&o.noRaw, "no-raw", false, "omit raw_offsets, the elements before merging")
 	return cmd
 }

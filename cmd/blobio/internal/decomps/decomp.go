@@ -18,9 +18,9 @@ func New(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "decomp",
 		Short: "Look at, convert, make and draw decomposition maps",
-		Long: `A decomposition map says which rank owns which elements of an array. Maps are
-kept in files of their own (PIO text .dat, CDF, HDF5, netCDF-4: the content
-decides) and in every dataset of blobs; where maps are read, both will do.`,
+		Long: `A decomposition map says which rank owns which elements of an array. Maps are in files
+of their own (PIO text .dat, CDF, HDF5, netCDF-4; the content tells which) and in every
+dataset of blobs. Verbs that read maps accept both.`,
 		Example: `  blobio decomp info map_f_case_16p.nc
   blobio decomp convert piodecomp*.dat map.nc
   blobio decomp gen F f30.nc --ne 30 --ranks 512

@@ -74,7 +74,7 @@ func (g *GenFlags) Maps(letter string) ([]*decomp.Map, error) {
 		return e3smcases.G{Cells: g.cells, Levels: lev, Ranks: g.Ranks, Seed: g.seed}.Maps()
 	case "I":
 		if n := len(g.levels); n != 0 && n != 4 {
-			return nil, cli.Usagef("--levels wants four numbers, not %d", n)
+			return nil, cli.Usagef("--levels needs four numbers, not %d", n)
 		}
 		return e3smcases.I{Lat: g.lat, Lon: g.lon, Levels: g.levels, Ranks: g.Ranks, Seed: g.seed}.Maps()
 	}
@@ -87,18 +87,18 @@ func newDecompGen(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gen F|G|I OUT",
 		Short: "Make the maps of an E3SM case of any size",
-		Long: `Make the maps of an E3SM case of any size, for any number of ranks, and write them
-as a map file (.nc, .h5) or as text (.dat).
+		Long: `Generate the maps of an E3SM case of any size, for any number of ranks, as a map file
+(.nc, .h5) or as text (.dat).
 
   F   atmosphere: D1 dynamics columns, D2 physics columns, D3 lev x physics columns
   G   ocean: cells, edges, and cells, edges, vertices, cells with levels
   I   land: latitudes x longitudes, and four with levels; only land is owned
 
-The F maps are those of the real model. G and I have the real models' way of
-dealing, on a mesh and a coast of their own.
+The F maps are those of the real model. G and I deal elements as the real models do, on
+a generated mesh and coast.
 
 JSON: {format, maps, ranks, files: [{path, bytes}]}.`,
-		Example: `  blobio decomp gen F f.nc                         # as the captured one: ne 4, 16 ranks
+		Example: `  blobio decomp gen F f.nc                         # like the captured map: ne 4, 16 ranks
   blobio decomp gen F f30.h5 --ne 30 --ranks 512
   blobio decomp gen G g.nc --cells 7153 --lev 60 --ranks 64
   blobio decomp gen I i.dat --ranks 32`,
@@ -127,7 +127,7 @@ JSON: {format, maps, ranks, files: [{path, bytes}]}.`,
 		},
 	}
 	g.Add(cmd)
-	cmd.Flags().BoolVar(&g.mapOrder, "map-order", false, "F: requests of D2 and D3 as a model hands them over, column by column, not sorted and merged")
+	cmd.Flags().BoolVar(&g.mapOrder, "map-order", false, "F: requests of D2 and D3 as a model passes them, column by column, not sorted or merged")
 	o.add(cmd)
 	return cmd
 }

@@ -19,12 +19,12 @@ func newDecompInfo(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "info FILE...",
 		Short: "Show figures of maps",
-		Long: `Show a table of the maps of each file: dimensions, ranks, requests and elements
-of a rank (least, mean, most), imbalance (most over mean), lengths of requests,
-how much of the array is covered, and how much is owned more than once.
+		Long: `Show a table of the maps of each file: dimensions, ranks, requests and elements of a
+rank (minimum, mean, maximum), imbalance (maximum over mean), lengths of requests, and
+how much of the array is covered, or owned more than once.
 
-Requests are sorted and merged as in a dataset, for the number of ranks that
-the file is for, or that --ranks says.
+Requests are sorted and merged as in a dataset, for the file's number of ranks or that
+of --ranks.
 
 JSON: {"files": [{path, format, processes, maps: [{name, dims, ranks, active_ranks,
 requests, elements, requests_per_rank: {min, mean, max}, elements_per_rank:

@@ -39,11 +39,11 @@ func newDecompPlot(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plot FILE... -o OUT",
 		Short: "Draw who owns what, as PNG or SVG",
-		Long: `Draw a map of owners: a colour for each rank, grey for what nobody owns. Where
-the positions of the elements are known, the picture is a map of the world:
-columns of the F case (54 ne^2 + 2 elements), the grid of the I case, and the
-mesh of G maps that blobio made. Otherwise it is a picture of the array.
---where says what to take: auto, F, G, I, or index for the array.
+		Long: `Draw the owners of elements: a colour for each rank, grey for elements without an owner.
+If the positions of the elements are known, the picture is a map of the world: columns
+of the F case (54 ne^2 + 2 elements), the grid of the I case, the mesh of G maps that
+blobio made. Otherwise it is a picture of the array. --where chooses: auto, F, G, I, or
+index for the array.
 
 JSON: {path, bytes, map, dims, ranks, positions}.`,
 		Example: `  blobio decomp plot map_f_case_16p.nc -o d1.png
@@ -57,14 +57,14 @@ JSON: {path, bytes, map, dims, ranks, positions}.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "output", "o", "", "name of the picture, .png or .svg")
-	fl.StringVar(&f.which, "map", "D1", "which map: D1, D2, ...")
+	fl.StringVar(&f.which, "map", "D1", "map: D1, D2, ...")
 	fl.IntVar(&f.ranks, "ranks", 0, "deal the map processes to this many ranks")
-	fl.Int64Var(&f.plane, "level", 0, "which level (plane) of a map that has several, from 0")
+	fl.Int64Var(&f.plane, "level", 0, "level (plane) of a map that has several, from 0")
 	fl.IntVar(&f.width, "width", 720, "width in points (a PNG has twice as many pixels)")
-	fl.StringVar(&f.title, "title", "", "title (default: what it is)")
+	fl.StringVar(&f.title, "title", "", "title (default: describes the picture)")
 	cli.ChoiceFlag(cmd, &f.where, "where", "auto", "where the elements lie", "auto", "F", "G", "I", "index")
 	fl.BoolVar(&f.plate, "plate", false, "longitude and latitude at right angles instead of the equal-area projection")
-	fl.BoolVar(&f.lines, "no-borders", false, "no lines between ranks")
+	fl.BoolVar(&f.lines, "no-borders", false, "omit lines between ranks")
 	fl.IntVar(&f.ne, "ne", 0, "F: elements along a side of a cube face (default: follows from the size)")
 	fl.Int64Var(&f.seed, "seed", 0, "G: seed that the map was made with")
 	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")

@@ -21,20 +21,18 @@ func newFFCheck(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check PATH...",
 		Short: "Look for everything that is wrong with checkpoint files",
-		Long: `Look for everything that is wrong with checkpoint files: the file block, every
-record (also where the format covers it with no checksum), the hash of every
-chunk, and the checksum of the file by both rules. A file that FTI wrote and
-cannot restart from is found, with the reason. Nothing is changed. Of a
-directory, all files that end in .fti are checked; of a store of checkpoints,
-the commit record, the files of all checkpoints and ranks, and the side files.
+		Long: `Check checkpoint files: the file block, every record (also where the format has no
+checksum for it), the hash of every chunk, and the checksum of the file by both rules.
+Files that FTI wrote and cannot restart from are named, with the reason. Nothing is
+changed. In a directory, all files that end in .fti are checked; in a store, the
+commit record, the files of all checkpoints and ranks, and the side files.
 
 Findings are printed one per line: severity, file, offset, field and message.
-An error means that data are lost or cannot be trusted; a warning that
-something is not as it should be, but all data can be read; a note (shown with
---notes) that something is worth knowing.
+An error: data are lost or cannot be trusted. A warning: something is wrong, but
+all data can be read. A note (shown with --notes): something worth knowing.
 
-Exit codes: 0 nothing found, 1 errors (with --strict: or warnings), 2 could not
-look at a path at all.
+Exit codes: 0 nothing found, 1 errors (with --strict: or warnings), 2 a path could
+not be checked.
 
 JSON: {"version": 1, "checked": [{path, errors, warnings, notes, findings: [...]}]};
 findings are those of blobio check: var is the id of a variable, dataset a checkpoint.`,
@@ -50,7 +48,7 @@ findings are those of blobio check: var is the id of a variable, dataset a check
 	fl := cmd.Flags()
 	fl.BoolVar(&f.quick, "quick", false, "metadata only: do not read the data")
 	fl.BoolVar(&f.strict, "strict", false, "warnings count as errors in the exit code")
-	fl.BoolVar(&f.notes, "notes", false, "print notes, too")
+	fl.BoolVar(&f.notes, "notes", false, "also print notes")
 	fl.IntVar(&f.workers, "workers", 0, "chunks hashed at once (default: number of CPUs)")
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd

@@ -29,7 +29,7 @@ func (f *ffConvertFlags) add(cmd *cobra.Command) {
 		append([]string{"same"}, ffLayouts()...)...)
 	cli.ChoiceFlag(cmd, &f.hash, "hash", "same", "hashes of the output: same, md5 (FTI restarts from it) or fast (blobio's own, layout F)", "same", "md5", "fast")
 	fl.Var(cli.SizeFlag(&f.blockSize), "block-size", "--hash fast: bytes of a hashed block (default 16K)")
-	fl.Int32Var(&f.checkpoint, "checkpoint", 0, "number of the checkpoint, if the input does not have it (layouts A, B, C0)")
+	fl.Int32Var(&f.checkpoint, "checkpoint", 0, "number of the checkpoint, if the input lacks it (layouts A, B, C0)")
 	fl.IntVar(&f.workers, "workers", 0, "chunks copied at once (default: number of CPUs)")
 	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
 	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the output is on the disk")
@@ -44,16 +44,16 @@ func newFFConvert(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "convert IN OUT",
 		Short: "Write a checkpoint file in another layout, or with other hashes",
-		Long: `Write a checkpoint in the layout of another version of FTI, so that this can
+		Long: `Write a checkpoint in the layout of another version of FTI, so that this version can
 restart from it, or with other hashes. Containers stay as they are. All data are
-verified on the way: a damaged file is not converted (ff repair is for it).
+verified; a damaged file is not converted (use ff repair).
 
-The output is a file of level 1 or 4; sizes of partner files (levels 2 and 3)
-are not taken over. Layout E holds less than 2 GiB.
+The output is a file of level 1 or 4; sizes of partner files (levels 2 and 3) are not
+kept. Layout E holds less than 2 GiB.
 
 ` + ffConvertJSON,
 		Example: `  blobio ff convert --layout A Ckpt7-Rank0.fti old/Ckpt7-Rank0.fti   # for FTI v1.1
-  blobio ff convert --hash md5 fast.fti Ckpt7-Rank0.fti              # one that FTI takes`,
+  blobio ff convert --hash md5 fast.fti Ckpt7-Rank0.fti              # one that FTI reads`,
 		Args: cli.ExactArgs(2, "an input and an output"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, e, false, args[0], args[1])
@@ -68,9 +68,9 @@ func newFFCompact(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compact IN OUT",
 		Short: "Write a checkpoint file without dead space",
-		Long: `Write a checkpoint with each variable in one piece: one block, one container for
-each variable, no dead space. Variables that shrank or grew often leave both in
-the files of FTI. FTI restarts from the output. All data are verified on the way.
+		Long: `Write a checkpoint with each variable in one piece: one block, one container for each
+variable, no dead space. (Variables that shrink or grow leave many containers and dead
+space.) FTI restarts from the output. All data are verified.
 
 ` + ffConvertJSON,
 		Example: `  blobio ff compact dCPFile-Rank0.fti small.fti
@@ -127,7 +127,7 @@ func (f *ffConvertFlags) run(cmd *cobra.Command, e *cli.Env, compact bool, in, o
 		return err
 	}
 	if sameFile(file.path, out) {
-		return cli.Usagef("input and output are one file, %s", in)
+		return cli.Usagef("input and output are the same file, %s", in)
 	}
 	stage, write := "convert", ffformat.Convert
 	if compact {

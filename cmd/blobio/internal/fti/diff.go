@@ -20,10 +20,10 @@ func newFFDiff(e *cli.Env) *cobra.Command {
 	var f ffDiffFlags
 	cmd := &cobra.Command{
 		Use:   "diff A B",
-		Short: "Tell which variables and bytes differ between two checkpoint files",
-		Long: `Compare the variables of two checkpoint files, of any layouts and hashes: those
-that only one has, sizes, and the ranges of bytes that differ, counted in the
-variable. Ranges with no more than --gap equal bytes between are one.
+		Short: "List the variables and bytes that differ between two checkpoint files",
+		Long: `Compare the variables of two checkpoint files of any layouts and hashes: variables that
+only one file has, sizes, and the ranges of bytes that differ, as offsets in the
+variable. Ranges separated by at most --gap equal bytes are joined.
 
 Exit codes: 0 equal, 1 different, 2 could not compare.
 
@@ -39,7 +39,7 @@ JSON: {a, b, equal, differences: [{variable, size_a, size_b, bytes, ranges:
 	}
 	fl := cmd.Flags()
 	ffVarsFlag(cmd, &f.vars, "compare these variables only, such as 1,4")
-	fl.Var(cli.SizeFlag(&f.gap), "gap", "equal bytes at most between parts of a range (default 63: lines of a cache)")
+	fl.Var(cli.SizeFlag(&f.gap), "gap", "most equal bytes between parts of a range (default 63: lines of a cache)")
 	f.gap = 63
 	fl.BoolVarP(&f.all, "all", "a", false, fmt.Sprintf("print all ranges, not only the first %d of a variable", ffDiffRanges))
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "print nothing, only set the exit code")
@@ -63,7 +63,7 @@ type ffDifference struct {
 
 func (f *ffDiffFlags) run(cmd *cobra.Command, e *cli.Env, pathA, pathB string) error {
 	if f.quiet && f.asJSON {
-		return cli.Usagef("--quiet prints nothing, and excludes --json")
+		return cli.Usagef("--quiet and --json exclude each other")
 	}
 	fileA, a, err := openFFReader(pathA, true)
 	if err != nil {

@@ -32,9 +32,9 @@ func newFFDump(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dump FILE",
 		Short: "Print all metadata of a checkpoint file, or the values of a variable",
-		Long: `Print every field of the metadata of a checkpoint file with its place; with
---var, print the values of a variable. The file does not say of which type these
-are: --type does. They are printed as they are, ff check verifies them.
+		Long: `Print every field of the metadata of a checkpoint file with its offset, or with --var
+the values of a variable. The file does not store their type: give it with --type.
+Values are printed unverified; ff check verifies them.
 
 JSON: {path, layout, file_block: {offset, checksum, my_hash, checkpoint,
 checkpoint_size, meta_size, data_size, file_size, max_fs, pt_fs, timestamp},
@@ -55,7 +55,7 @@ infinities null.`,
 	cli.ChoiceFlag(cmd, &f.typ, "type", "hex", "type of the values", "hex", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8")
 	fl.StringVar(&f.elements, "elements", "", "FIRST:END, elements from 0 (END not included; either may be left out), or one number")
 	fl.BoolVar(&f.big, "big-endian", false, "the values are big-endian")
-	fl.BoolVar(&f.plain, "plain", false, "one value in a line, and nothing else")
+	fl.BoolVar(&f.plain, "plain", false, "one value per line, and nothing else")
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }

@@ -37,10 +37,9 @@ func newFFExtract(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "extract FILE -o DIR",
 		Short: "Write the bytes of variables to files",
-		Long: `Write the bytes of each variable to a file of its own, DIR/var<id>.raw, and verify
-them on the way. Of a damaged file all variables that are whole are written, and
-the others are named. A warning tells what is wrong with its metadata: a variable
-may then have another's number.
+		Long: `Write the verified bytes of each variable to a file of its own, DIR/var<id>.raw. From a
+damaged file, whole variables are written and the others are named. If its metadata are
+damaged, a warning says so: a variable may then have the number of another one.
 
 Exit codes: 0 all written, 1 some variables are damaged, 2 could not run.
 
@@ -53,7 +52,7 @@ JSON: {path, variables: [{variable, bytes, file, error}]}.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVarP(&f.out, "output", "o", "", "directory for the files; it is made if it is not there")
+	fl.StringVarP(&f.out, "output", "o", "", "directory for the files, created if needed")
 	ffVarsFlag(cmd, &f.vars, "write these variables only, such as 1,4")
 	fl.BoolVar(&f.force, "force", false, "replace files that are there")
 	cli.JSONFlag(cmd, &f.asJSON)
@@ -72,7 +71,7 @@ type ffExtracted struct {
 func (f *ffExtractFlags) run(cmd *cobra.Command, e *cli.Env, path string) error {
 	ctx := cmd.Context()
 	if f.out == "" {
-		return cli.Usagef("say where to with --output")
+		return cli.Usagef("--output is missing: the directory for the files")
 	}
 	file, r, err := openFFReader(path, true)
 	if err != nil {

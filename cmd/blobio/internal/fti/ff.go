@@ -23,17 +23,16 @@ func New(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ff",
 		Short: "Look at, check, compare, convert and repair FTI-FF checkpoint files",
-		Long: `FTI-FF is the checkpoint file format of the Fault Tolerance Interface: one file
-for each rank, with the variables of the program in containers. Files of all
-versions are read; which layout a file has (A to F, v1.1 to the newest), its
-content decides.
+		Long: `FTI-FF is the checkpoint file format of the Fault Tolerance Interface: one file for
+each rank, with the variables of the program in containers. Files of all versions are
+read; the content tells the layout (A to F, v1.1 to the newest).
 
-A directory that blobio keeps checkpoints of many ranks in (a store) is a place to
-take files from: store is rank 0 of its newest checkpoint, store@7 that of
-checkpoint 7, store@7/3 that of rank 3. ff ls and ff check take all of it.
+A store is a directory in which blobio keeps checkpoints of many ranks. As a file,
+store means rank 0 of its newest checkpoint, store@7 rank 0 of checkpoint 7, and
+store@7/3 its rank 3. ff ls and ff check take the whole store.
 
-Files with fast hashes (XXH3 instead of MD5) are blobio's own: FTI refuses them.
-"ff convert --hash md5" makes one that FTI takes.`,
+Files with fast hashes (XXH3 instead of MD5) are blobio's own, and FTI refuses them.
+"ff convert --hash md5" makes a file that FTI reads.`,
 		Example: `  blobio ff ls Ckpt7-Rank0.fti                   # variables, containers, map
   blobio ff plot Ckpt7-Rank0.fti -o map.png
   blobio ff check --notes l1/*.fti               # can FTI restart from them?
@@ -203,7 +202,7 @@ func sameFile(a, b string) bool {
 	return err1 == nil && err2 == nil && os.SameFile(x, y)
 }
 
-const ffRebuildHint = "blobio ff rebuild makes the record of a store from its files; with -n it only tells what it finds"
+const ffRebuildHint = "blobio ff rebuild remakes the record of a store from its files; with -n it only lists what it finds"
 
 // Hint says what can be done about a damaged file, or a store whose record is lost or damaged.
 func Hint(cmd *cobra.Command, err error) (hint string, known bool) {

@@ -119,7 +119,7 @@ func TestFFPlot(t *testing.T) {
 		t.Errorf("SVG: %v", err)
 	}
 	clitest.Bad(t, cli.Failed, ".png or .svg", "ff", "plot", "-o", filepath.Join(dir, "map.jpg"), two)
-	clitest.Bad(t, cli.Failed, "wants a checkpoint file, there is", "ff", "plot", "-o", pic, one, two)
+	clitest.Bad(t, cli.Failed, "needs a checkpoint file, ", "ff", "plot", "-o", pic, one, two)
 	clitest.Bad(t, cli.Failed, "is a directory", "ff", "plot", "-o", pic, dir)
 	clitest.Bad(t, cli.Failed, "width 5", "ff", "plot", "--force", "-o", pic, "--width", "5", two)
 	if list := clitest.Names(t, dir); list != "Ckpt1-Rank0.fti Ckpt2-Rank0.fti map.png map.svg" {
@@ -332,7 +332,7 @@ func TestFFConvertAndCompact(t *testing.T) {
 	clitest.Bad(t, cli.Failed, "is for --hash fast", "ff", "convert", "--block-size", "1K", two, out)
 	clitest.Bad(t, cli.Failed, "block size 3", "ff", "convert", "--hash", "fast", "--block-size", "3", two, out)
 	clitest.Bad(t, cli.Failed, "want same, A", "ff", "convert", "--layout", "G", two, out)
-	clitest.Bad(t, cli.Failed, "are one file", "ff", "convert", "--force", two, two)
+	clitest.Bad(t, cli.Failed, "are the same file", "ff", "convert", "--force", two, two)
 	clitest.Bad(t, cli.Failed, "is a directory", "ff", "convert", two, dir)
 	clitest.Good(t, "ff", "convert", "--no-sync", "--layout", "D", "--hash", "md5", fast, out)
 	b, err := os.ReadFile(two)
@@ -359,7 +359,7 @@ func TestFFRepair(t *testing.T) {
 	clitest.Good(t, "ff", "check", "--strict", out)
 	clitest.Good(t, "ff", "diff", two, out)
 	clitest.Bad(t, cli.Failed, "--force replaces it", "ff", "repair", two, out)
-	clitest.Bad(t, cli.Failed, "are one file", "ff", "repair", "--force", two, two)
+	clitest.Bad(t, cli.Failed, "are the same file", "ff", "repair", "--force", two, two)
 
 	whole, err := os.ReadFile(two)
 	clitest.Check(t, err)

@@ -29,23 +29,22 @@ func newFFLs(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ls PATH...",
 		Short: "Show what a checkpoint file consists of, and its map",
-		Long: `Show layout, hashes, checkpoint, sizes and state of checkpoint files, their
-variables, and a map of the file in which each character is some bytes: the
-variable they are of, or . for space that is reserved and not in use. Only
-metadata are read (the state is that of them alone: ff check reads the data),
-and damaged files are shown as far as their records are there.
+		Long: `Show layout, hashes, checkpoint, sizes and state of checkpoint files, their variables,
+and a map of the file. Each character of the map stands for some bytes: the number of
+their variable, or . for reserved space that is not in use. Only metadata are read, so
+the state says nothing about the data (ff check reads them). Damaged files are shown as
+far as their records can be read.
 
-"blobio ff plot" draws the map. A directory gives a line for each of its
-files that end in .fti, a store of checkpoints one for each checkpoint, and
-store@7 one for each rank of checkpoint 7.
+"blobio ff plot" draws the map. A directory gets a line for each file that ends in .fti,
+a store one for each checkpoint, and store@7 one for each rank of checkpoint 7.
 
 JSON: {"files": [{path, layout, fti, hash, block_size, fti_can_read, checkpoint,
 timestamp, bytes, content, empty, gap, metadata, parity, lost, damage, errors,
 warnings, variables: [{id, bytes, reserved, containers}], blocks: [{offset,
 bytes, containers: [{variable, container, content, has_ckpt, dptr, fptr, chunk,
 size, hash}]}], extents: [{offset, bytes, kind, variable, block, container}]}]}.
-dptr is the place in the variable, fptr in the file; chunk are the bytes in use
-of size. Of stores {"stores": [{path, layout, hash, ranks, slots, bytes, files,
+dptr is the offset in the variable, fptr in the file; chunk is how many bytes of size are
+in use. For stores {"stores": [{path, layout, hash, ranks, slots, bytes, files,
 checkpoints: [{id, time, ranks, vars, data, bytes, slot}]}]}.`,
 		Example: `  blobio ff ls Ckpt7-Rank0.fti
   blobio ff ls -l Ckpt7-Rank0.fti              # every container
@@ -59,7 +58,7 @@ checkpoints: [{id, time, ranks, vars, data, bytes, slot}]}]}.`,
 	fl := cmd.Flags()
 	fl.BoolVarP(&f.long, "long", "l", false, "print every container")
 	fl.BoolVar(&f.noMap, "no-map", false, "do not print the map")
-	fl.IntVar(&f.columns, "columns", 64, "characters of a line of the map")
+	fl.IntVar(&f.columns, "columns", 64, "characters per line of the map")
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }

@@ -22,8 +22,8 @@ func newFFPlot(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plot FILE -o OUT",
 		Short: "Draw the map of a checkpoint file, as PNG or SVG",
-		Long: `Draw where the variables of a checkpoint file lie in it. Only metadata are read;
-damaged files are drawn as far as their records are there.
+		Long: `Draw where the variables of a checkpoint file lie. Only metadata are read. Damaged files
+are drawn as far as their records can be read.
 
 JSON: {path, bytes, file}.`,
 		Example: `  blobio ff plot Ckpt7-Rank0.fti -o map.png

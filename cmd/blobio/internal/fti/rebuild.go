@@ -17,16 +17,16 @@ func newFFRebuild(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rebuild STORE",
 		Short: "Make the lost commit record of a store from its files",
-		Long: `Make the commit record of a store (a directory of checkpoints of many ranks) from
-the files in its slots, where the record was lost or is damaged. A slot counts if
-its files are of one checkpoint, one for each rank, and sound in every byte. Files of
-checkpoints are only read. A damaged record is kept as checkpoints.damaged.
+		Long: `Remake the lost or damaged commit record of a store (a directory of checkpoints of many
+ranks) from the files in its slots. A slot is used if its files belong to one checkpoint,
+one for each rank, and every byte is sound. Checkpoint files are only read. A damaged
+record is kept as checkpoints.damaged.
 
-Whether a checkpoint was committed cannot be known without the record: one that was
-cut short just before its commit may come back, whole.
+Without the record, nobody knows whether a checkpoint was committed: one that was cut
+short just before its commit may come back, whole.
 
-Exit codes: 0 a record was made (or would be, with -n), 1 also, but some slots do
-not count, 2 could not run, or no slot counts.
+Exit codes: 0 a record was made (or would be, with -n), 1 the same, but some slots
+cannot be used, 2 could not run, or no slot can be used.
 
 JSON: {store, written, checkpoints: [...], left: [...]}.`,
 		Example: `  blobio ff rebuild -n store     # which checkpoints are there?
@@ -71,8 +71,8 @@ JSON: {store, written, checkpoints: [...], left: [...]}.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.BoolVarP(&o.DryRun, "dry-run", "n", false, "only tell which checkpoints there are")
-	fl.BoolVar(&o.Force, "force", false, "replace a sound record, too")
+	fl.BoolVarP(&o.DryRun, "dry-run", "n", false, "only list the checkpoints found")
+	fl.BoolVar(&o.Force, "force", false, "replace even a sound record")
 	fl.IntVar(&o.Workers, "workers", 0, "chunks read at once (default: number of CPUs)")
 	cli.JSONFlag(cmd, &asJSON)
 	return cmd

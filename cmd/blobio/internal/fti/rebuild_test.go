@@ -42,7 +42,7 @@ func TestFFRebuild(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, verb := range []string{"ls", "check", "dump"} {
-		if code, out, errs := do("ff", verb, dir); code != cli.Failed || !strings.Contains(errs, "blobio ff rebuild makes") {
+		if code, out, errs := do("ff", verb, dir); code != cli.Failed || !strings.Contains(errs, "blobio ff rebuild remakes") {
 			t.Errorf("%s without a record: %d %s%s", verb, code, out, errs)
 		}
 	}
@@ -68,10 +68,10 @@ func TestFFRebuild(t *testing.T) {
 	if err := os.WriteFile(record, []byte("nonsense\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if code, out, errs := do("ff", "ls", dir); code != cli.Failed || !strings.Contains(errs, "blobio ff rebuild makes") {
+	if code, out, errs := do("ff", "ls", dir); code != cli.Failed || !strings.Contains(errs, "blobio ff rebuild remakes") {
 		t.Errorf("ls with a damaged record: %d %s%s", code, out, errs)
 	}
-	if code, out, errs := do("ff", "check", dir); code != cli.Findings || !strings.Contains(out, "blobio ff rebuild makes") {
+	if code, out, errs := do("ff", "check", dir); code != cli.Findings || !strings.Contains(out, "blobio ff rebuild remakes") {
 		t.Errorf("check with a damaged record: %d %s%s", code, out, errs)
 	}
 }

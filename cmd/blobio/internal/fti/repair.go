@@ -27,8 +27,8 @@ func newFFRepair(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "repair IN OUT",
 		Short: "Write what can be saved of a damaged checkpoint file to a new one",
-		Long: `Write what can be saved of a damaged checkpoint file to a new file. The input is
-only read. What is mended:
+		Long: `Write what can be saved of a damaged checkpoint file to a new file. The input is only
+read. What is repaired:
 
   the file block      lost, cut off, damaged, followed by other bytes
   the checksum        that of FTI's reader, where its writer wrote another one:
@@ -36,8 +36,7 @@ only read. What is mended:
   records             a field that all others and the hash of the chunk contradict
   variables           those with damaged or lost bytes are dropped; --bad zero or
                       --bad keep keeps them, with zeros or as they are
-Every other variable is in the output, verified. If nothing is wrong, no output
-is written.
+Every other variable is in the output, verified. If nothing is wrong, nothing is written.
 
 Exit codes: 0 nothing is lost, 1 some variables are damaged, 2 could not run.
 
@@ -64,7 +63,7 @@ bad: [{variable, bytes, bad_bytes, ranges: [{offset, bytes}], fate, error}]}.`,
 	cli.ChoiceFlag(cmd, &f.bad, "bad", "drop", "what becomes of variables with bad bytes: drop, zero (the bad chunks) or keep (as they are)", "drop", "zero", "keep")
 	cli.ChoiceFlag(cmd, &f.layout, "layout", "any", "layout of the input, if it is known", append([]string{"any"}, ffLayouts()...)...)
 	fl.Int32Var(&f.checkpoint, "checkpoint", 0, "number of the checkpoint, if it is lost")
-	fl.BoolVarP(&f.dry, "dry-run", "n", false, "only tell what would be done")
+	fl.BoolVarP(&f.dry, "dry-run", "n", false, "print what would be done, change nothing")
 	fl.IntVar(&f.workers, "workers", 0, "chunks read at once (default: number of CPUs)")
 	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
 	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the output is on the disk")
@@ -109,7 +108,7 @@ func (f *ffRepairFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) erro
 	}
 	defer file.Close()
 	if !f.dry && sameFile(file.path, out) {
-		return cli.Usagef("input and output are one file, %s: the input is never changed", in)
+		return cli.Usagef("input and output are the same file, %s: the input is never changed", in)
 	}
 	p := e.NewProgress()
 	defer p.End()

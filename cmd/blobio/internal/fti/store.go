@@ -156,7 +156,7 @@ func printFFStore(e *cli.Env, d *ffStoreDesc) {
 	}
 	t.Flush()
 	for _, c := range d.Spares {
-		fmt.Fprintf(e.Out, "spare: checkpoint %d in slot %d, which may be written any time; Recover falls back to it while it is whole\n", c.ID, c.Slot)
+		fmt.Fprintf(e.Out, "spare: checkpoint %d in slot %d, which may be overwritten at any time; Recover falls back to it while it is whole\n", c.ID, c.Slot)
 	}
 }
 

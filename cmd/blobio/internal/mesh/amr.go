@@ -22,7 +22,7 @@ func New(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "amr",
 		Short: "Look at, check, convert, draw and make checkpoints of adaptive meshes",
-		Long: `Checkpoints of adaptive meshes hold blocks: the leaves of a forest of quadtrees or
+		Long: `A checkpoint of an adaptive mesh holds blocks: the leaves of a forest of quadtrees or
 octrees, and the blocks above them. Two forms are read and written:
 
   Cello   the checkpoint directories of Enzo-E and Cello: check.file_list, and
@@ -31,7 +31,7 @@ octrees, and the blocks above them. Two forms are read and written:
           read, or blobs of many ranks; smaller and faster
 
 PATH is a checkpoint directory (or its check.file_list), or the name of a native
-dataset. What it is, its content decides.`,
+dataset. The content tells which.`,
 		Example: `  blobio amr gen shock Check-00                  # a checkpoint to try things with
   blobio amr ls Check-00                         # levels, blocks, files, balance
   blobio amr check Check-00                      # can Enzo-E restart from it?
@@ -59,7 +59,7 @@ func Hint(cmd *cobra.Command, err error) string {
 	case cli.IsFormatError(err) && cmd.Name() != "check":
 		return "blobio amr check lists everything that is wrong"
 	case errors.Is(err, fs.ErrPermission):
-		return "look at the permissions of the file and its directory"
+		return "check the permissions of the file and its directory"
 	}
 	return ""
 }
@@ -162,7 +162,7 @@ type amrTrust struct {
 }
 
 func (t *amrTrust) add(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&t.noVerify, "no-verify", false, "do not compare what is read with its checksums, to rescue what is left of damaged data")
+	cmd.Flags().BoolVar(&t.noVerify, "no-verify", false, "do not compare data with checksums: rescues what is left of damaged data")
 }
 
 // openAmr opens a checkpoint or dataset: lists, headers and tables only.

@@ -222,7 +222,7 @@ func TestAmrCheck(t *testing.T) {
 	if len(d.Checked) != 1 || d.Checked[0].Errors == 0 || d.Checked[0].Findings[0].Message == "" {
 		t.Errorf("amr check --json: %+v", d)
 	}
-	clitest.Bad(t, cli.Failed, "blobio amr check lists everything", "amr", "dump", dir, "0")
+	clitest.Bad(t, cli.Failed, "blobio amr check lists all faults", "amr", "dump", dir, "0")
 	info, err := os.Stat(native)
 	clitest.Check(t, err)
 	clitest.Check(t, os.Truncate(native, info.Size()/2))
@@ -330,7 +330,7 @@ func TestAmrRefuses(t *testing.T) {
 		{"--force is not for directories", "amr convert --to cello --force " + native + " " + out},
 		{"want a name that ends in .png or .svg", "amr plot " + check1},
 		{"--order is not for yt", "amr convert --to yt --order hilbert " + check1 + " " + out},
-		{"--by owner wants --ranks", "amr plot --by owner -o " + out + ".png " + check1},
+		{"--by owner needs --ranks", "amr plot --by owner -o " + out + ".png " + check1},
 		{"is drawn whole", "amr plot --at 1 -o " + out + ".png " + check1},
 		{`mesh "x", want uniform`, "amr gen x " + out},
 		{"--rank 4", "amr gen shock --rank 4 " + out},
@@ -414,7 +414,7 @@ func TestAmrUnfinished(t *testing.T) {
 			"dead.partial":              at("dead.partial") + " is half of dead",
 			"half.nc":                   at(".half.nc.0123abcd.partial") + " is half of half.nc: a program is writing it, or died",
 			".half.nc.0123abcd.partial": at(".half.nc.0123abcd.partial") + " is half of half.nc",
-			"late":                      "all of it was written, only the new name is missing (mv " + at("late.partial") + " " + at("late") + ")",
+			"late":                      "it is complete and only lacks its new name (mv " + at("late.partial") + " " + at("late") + ")",
 		} {
 			clitest.Bad(t, cli.Failed, want, append([]string{"amr", verb[0], at(name)}, verb[1:]...)...)
 		}

@@ -29,20 +29,19 @@ func newAmrCheck(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check PATH...",
 		Short: "Look for everything that is wrong with a checkpoint",
-		Long: `Look for everything that is wrong with checkpoints: missing, extra and duplicate
-blocks, lists against groups, index against name and level, sets of children, the
-balance of the tree, order numbers, types and shapes, checksums where there are
-any. Of a Cello checkpoint it is told what Enzo-E does with what it does not check
-itself: hang, crash, or run on with wrong data. Nothing is changed.
+		Long: `Check checkpoints: missing, extra and duplicate blocks, lists against groups, index
+against name and level, sets of children, balance of the tree, order numbers, types
+and shapes, and checksums where there are any. For faults of a Cello checkpoint that
+Enzo-E does not notice, the finding says what Enzo-E does: hang, crash, or run on
+with wrong data. Nothing is changed.
 
-An error means that data are lost or that a restart goes wrong; a warning that
-something is not as it should be; a note (with --notes) that it is worth knowing. Of a
-kind 20 are printed, and how many more there are. Values in leaves are looked at, too: NaN,
-infinity, negative densities and energies, particles far from their block, and blocks whose
-time step is not that of the others are warnings.
+An error: data are lost or a restart goes wrong. A warning: something is wrong. A note
+(with --notes): something worth knowing. At most 20 findings of a kind are printed, and
+the number of the rest. Unlikely values in leaves are warnings: NaN, infinity, negative
+densities and energies, particles far from their block, a block with another time step.
 
-Exit codes: 0 nothing found, 1 errors (with --strict: or warnings), 2 could not
-look at a path at all.
+Exit codes: 0 nothing found, 1 errors (with --strict: or warnings), 2 a path could
+not be checked.
 
 JSON: {"version": 1, "checked": [{path, form, errors, warnings, notes, checksums,
 findings: [...]}]}; findings are those of blobio check.`,
@@ -61,9 +60,9 @@ findings: [...]}]}; findings are those of blobio check.`,
 	fl := cmd.Flags()
 	fl.BoolVar(&f.quick, "quick", false, "lists, headers and tables only: do not read the data")
 	fl.BoolVar(&f.strict, "strict", false, "warnings count as errors in the exit code")
-	fl.BoolVar(&f.notes, "notes", false, "print notes, too")
-	cli.ChoiceFlag(cmd, &f.enzoFloat, "enzo-float", "auto", "Cello: floating-point type of the program that is to restart (auto: that of the attributes enzo_*)", "auto", "f32", "f64")
-	fl.IntVar(&f.maxLevel, "max-level", 0, "Cello: finest level of the run that is to restart (default: that of the checkpoint)")
+	fl.BoolVar(&f.notes, "notes", false, "also print notes")
+	cli.ChoiceFlag(cmd, &f.enzoFloat, "enzo-float", "auto", "Cello: floating-point type of the program that will restart (auto: that of the attributes enzo_*)", "auto", "f32", "f64")
+	fl.IntVar(&f.maxLevel, "max-level", 0, "Cello: finest level of the run that will restart (default: that of the checkpoint)")
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }

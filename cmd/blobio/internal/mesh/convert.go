@@ -36,20 +36,19 @@ func newAmrConvert(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "convert IN OUT",
 		Short: "Write a checkpoint in another form, or with other files or order",
-		Long: `Write the blocks of a checkpoint in another form: from a Cello checkpoint to the native
-one (the default), from the native form to a Cello checkpoint, or the same form with other
-files, order, blocks or fields. State and data of all blocks stay as they are, bit for
-bit. Memory is bounded; the output appears under its name when it is whole. What is
-read is compared with its checksums, if there are any; with --no-verify it is not, and
-the output is marked as made of such data. So is one with scrambled cells.
+		Long: `Write the blocks of a checkpoint in another form: native (the default), Cello, or the
+same form with other files, order, blocks or fields. State and data of all blocks stay
+the same, bit for bit. Memory is bounded; the output appears under its name when it is
+whole. Data are compared with their checksums, if there are any. Output made with
+--no-verify, or from scrambled cells, is marked as such.
 
-Enzo-E restarts from a checkpoint that has all blocks and fields: any number and cut of
-files will do. --leaves, --levels and --fields make a dump, which is good for
-analysis only. A native dataset is made by 'blobio amr convert IN OUT.nc', and is read
-by netCDF tools: field_density(block, z, y, x) and tables such as block_level.
+Enzo-E restarts from a checkpoint that has all blocks and fields, in any number and cut
+of files. --leaves, --levels and --fields make a dump, which is for analysis only. netCDF
+tools read the native form: field_density(block, z, y, x), and tables such as
+block_level.
 
---to yt makes a directory that yt reads (with ghost zones, which yt cuts off; made up
-where there are none): yt.load("OUT/OUT.block_list").
+--to yt makes a directory for yt: yt.load("OUT/OUT.block_list"). yt expects ghost zones;
+where there are none, the nearest cells fill them.
 
 JSON: {path, form, blocks, leaves, files, bytes, seconds, mib_per_second}.`,
 		Example: `  blobio amr convert Check-10 mesh.nc                        # one CDF-5 file
@@ -68,8 +67,8 @@ JSON: {path, form, blocks, leaves, files, bytes, seconds, mib_per_second}.`,
 	fl.BoolVar(&f.leaves, "leaves", false, "leaf blocks only")
 	fl.StringVar(&f.levels, "levels", "", "these levels only: FIRST:LAST (either may be left out), or one number")
 	varsFlagAs(cmd, &f.fields, "fields", "these fields only, such as density,pressure")
-	fl.BoolVar(&f.bare, "no-ghosts", false, "leave ghost zones out")
-	fl.BoolVar(&f.trust.scrambled, "accept-scrambled", false, "take fields although the real program has put their cells in the wrong places")
+	fl.BoolVar(&f.bare, "no-ghosts", false, "omit ghost zones")
+	fl.BoolVar(&f.trust.scrambled, "accept-scrambled", false, "accept fields whose cells Enzo-E put in the wrong places")
 	f.trust.add(cmd)
 	f.out.add(cmd, "canonical")
 	return cmd

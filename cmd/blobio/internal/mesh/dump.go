@@ -26,21 +26,21 @@ func newAmrDump(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dump PATH BLOCK",
 		Short: "Print a block: attributes, statistics of its fields, or values",
-		Long: `Print what a checkpoint holds of one block: its place in the mesh, attributes, and
-minimum, maximum and mean of every field and particle attribute (of the cells
-without ghosts; NaN are counted apart). BLOCK is a name (B01:1_10:0), with
-@LEVEL behind it where several levels have one of that name, or its number along the curve.
+		Long: `Print one block: its place in the mesh, its attributes, and minimum, maximum and mean
+of every field and particle attribute (without ghost cells; NaN are counted apart).
+BLOCK is a name (B01:1_10:0), with @LEVEL appended where several levels have that name,
+or its number along the curve.
 
---field prints all values of a field, a row of x to a line, --particles a table of the
-particles of a type.
+--field prints all values of a field, a row along x to a line; --particles a table of
+the particles of a type.
 
-The block is compared with its checksums, if there are any: one that is damaged is an
+The block is compared with its checksums, if there are any. A damaged block is an
 error, unless --no-verify is given.
 
 JSON: {block, name, level, index, array, leaf, parent, file, lower, upper, cycle, time,
 dt, cost, bytes, attributes: {}, fields: [{name, type, shape, ghosts, min, max,
 mean, nan, values}], particles: [{name, count, attributes: [{name, type, min, max, mean,
-nan, values}]}]}; values are there when asked for.`,
+nan, values}]}]}; values only if asked for.`,
 		Example: `  blobio amr dump Check-10 0
   blobio amr dump Check-10 B01:1_10:0
   blobio amr dump Check-10 B__@-2
@@ -55,7 +55,7 @@ nan, values}]}]}; values are there when asked for.`,
 	fl.StringVarP(&f.field, "field", "f", "", "print the values of this field")
 	fl.StringVarP(&f.particles, "particles", "p", "", "print the particles of this type")
 	f.trust.add(cmd)
-	fl.BoolVar(&f.trust.scrambled, "accept-scrambled", false, "show fields although the real program has put their cells in the wrong places")
+	fl.BoolVar(&f.trust.scrambled, "accept-scrambled", false, "show fields whose cells Enzo-E put in the wrong places")
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }

@@ -33,18 +33,18 @@ func newAmrGen(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gen uniform|sphere|shock|random OUT",
 		Short: "Make a checkpoint of a generated mesh",
-		Long: `Make a checkpoint of a mesh that is generated: for trying things, for tests, and for
-measuring a file system.
+		Long: `Make a checkpoint of a generated mesh, to try things, to test, or to measure a file
+system.
 
   uniform   all leaf blocks are of the finest level
   sphere    refined within a sphere: static refinement
   shock     refined along a shell that has moved away from a corner (--at, 0 to 1)
   random    leaves refined at random, until there are --blocks
 
-Values are a function of seed, field and place, so that no two cells agree. The
-output is a Cello checkpoint directory, or with --to a native dataset. Enzo-E restarts
-from it if its parameter file has the same mesh and fields, and the same borders: with
-periodic ones in the parameter file it hangs on a mesh that is not (--periodic).
+Values are a function of seed, field and position, so no two cells agree. The output is
+a Cello checkpoint directory, or with --to a native dataset. Enzo-E restarts from it if
+its parameter file has the same mesh, fields and boundaries. If the parameter file has
+periodic boundaries and the mesh has not (--periodic), Enzo-E hangs.
 
 JSON: {path, form, blocks, leaves, files, bytes, seconds, mib_per_second}.`,
 		Example: `  blobio amr gen shock Check-00                          # 2-D, 4 x 4 root blocks, levels -2 to 2
@@ -65,12 +65,12 @@ JSON: {path, form, blocks, leaves, files, bytes, seconds, mib_per_second}.`,
 	fl.IntVar(&f.levels, "levels", 2, "finest level")
 	fl.IntVar(&f.fields, "fields", 4, "number of fields")
 	fl.BoolVar(&f.double, "double", false, "64-bit fields (default: 32-bit)")
-	fl.IntVar(&f.particles, "particles", 0, "at most so many particles of each type in a leaf block")
+	fl.IntVar(&f.particles, "particles", 0, "most particles of each type in a leaf block")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of values and of random meshes")
-	fl.Float64Var(&f.at, "at", 0.5, "shock: how far it has come, 0 to 1")
+	fl.Float64Var(&f.at, "at", 0.5, "shock: position of the shell, 0 to 1")
 	fl.IntVar(&f.blocks, "blocks", 200, "random: number of blocks")
 	cli.ChoiceFlag(cmd, &f.order, "order", "morton", "order of the blocks", "morton", "hilbert", "roots")
-	fl.StringVar(&f.periodic, "periodic", "", "axes on which the domain is periodic: all, or letters such as xy (as the Boundary of the parameter file says)")
+	fl.StringVar(&f.periodic, "periodic", "", "periodic axes: all, or letters such as xy (as Boundary in the parameter file)")
 	f.out.add(cmd, formCello)
 	return cmd
 }

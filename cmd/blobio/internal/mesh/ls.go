@@ -26,12 +26,11 @@ func newAmrLs(e *cli.Env) *cobra.Command {
 		Use:   "ls PATH...",
 		Short: "Show levels, blocks, files and balance of a checkpoint",
 		Long: `Show what a checkpoint holds: geometry, fields, particles, a line for each level and
-for each file, and how even the files are. Only lists, headers and tables are read.
+each file, and the balance of the files. Only lists, headers and tables are read.
 
---ranks N tells how good a restart on N ranks is balanced: the blocks dealt along the
-curve by their number, by their bytes, and by the costs stored with them. Efficiency is
-mean over most, 1 is perfect; surface is the share of faces between leaf blocks that
-lie between ranks.
+--ranks N shows the balance of a restart on N ranks, with the blocks dealt along the
+curve by number, by bytes, and by stored cost. Efficiency is mean over maximum, 1 is
+perfect. Surface is the share of faces between leaf blocks that separate ranks.
 
 JSON: {"meshes": [{path, form, rank, root_blocks, block_cells, ghost_cells,
 periodic, lower, upper, min_level, max_level, cycle, time, dt, order, bytes,
@@ -39,7 +38,7 @@ fields: [{name, type, shape, ghosts, scrambled}], particles: [{name, count, attr
 levels: [{level, blocks, leaves, cells, share, bytes}], files: [{name, bytes,
 blocks, leaves, data, cost}], balance: {most, mean, efficiency}, plans: [{ranks, by,
 most, mean, efficiency, surface}], blocks: [{block, name, level, file, leaf,
-bytes, cost}]}]}. shape is slowest first; blocks are there with --blocks.`,
+bytes, cost}]}]}. shape is slowest first; blocks only with --blocks.`,
 		Example: `  blobio amr ls Check-10
   blobio amr ls --ranks 8,64 Check-10     # how even a restart would be
   blobio amr ls --blocks Check-10         # every block
@@ -52,7 +51,7 @@ bytes, cost}]}]}. shape is slowest first; blocks are there with --blocks.`,
 	fl := cmd.Flags()
 	fl.BoolVarP(&f.blocks, "blocks", "b", false, "list every block")
 	f.trust.add(cmd)
-	fl.IntSliceVar(&f.ranks, "ranks", nil, "how even the blocks would be on so many ranks, such as 8,64")
+	fl.IntSliceVar(&f.ranks, "ranks", nil, "show the balance on these numbers of ranks, such as 8,64")
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }

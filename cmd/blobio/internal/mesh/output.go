@@ -44,8 +44,8 @@ func (o *amrOutput) add(cmd *cobra.Command, def string) {
 	}
 	cli.ChoiceFlag(cmd, &o.to, "to", def, "form of the output", forms...)
 	fl.IntVar(&o.files, "files", 0, "cello: number of HDF5 files")
-	cli.ChoiceFlag(cmd, &o.cut, "cut", "blocks", "cello: what the files have as much of", "blocks", "bytes", "cost")
-	cli.ChoiceFlag(cmd, &o.enzoFloat, "enzo-float", "auto", "cello: type of the attributes enzo_*, that of the program which is to restart", "auto", "f32", "f64")
+	cli.ChoiceFlag(cmd, &o.cut, "cut", "blocks", "cello: what is divided evenly among the files", "blocks", "bytes", "cost")
+	cli.ChoiceFlag(cmd, &o.enzoFloat, "enzo-float", "auto", "cello: type of the attributes enzo_*, as in the program that will restart", "auto", "f32", "f64")
 	fl.IntVar(&o.ranks, "ranks", 0, "blobs: number of ranks (default 1)")
 	fl.IntVar(&o.subfiles, "subfiles", 0, "blobs: number of subfiles (default 1)")
 	fl.BoolVar(&o.force, "force", false, "replace the output if it is there (not a checkpoint directory)")

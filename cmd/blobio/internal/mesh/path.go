@@ -66,7 +66,7 @@ func amrPath(ctx context.Context, path string) (name string, isCello bool, err e
 		return "", false, fmt.Errorf("%s is an empty directory, want a checkpoint or a dataset of blocks", path)
 	}
 	if slices.ContainsFunc(list, isBlockList) {
-		return "", false, cli.WithHint(fmt.Errorf("%s has block lists, but no %s", path, celloList), "its writer did not get far, or files were lost")
+		return "", false, cli.WithHint(fmt.Errorf("%s has block lists, but no %s", path, celloList), "its writer died early, or files were lost")
 	}
 	if sets, err := subfile.ListAll(vfs.OS, path); err == nil && len(sets) == 1 {
 		r, err := blob.Open(ctx, sets[0].Base, &blob.OpenOptions{AllowMissing: true})
@@ -93,7 +93,7 @@ func amrPath(ctx context.Context, path string) (name string, isCello bool, err e
 // written, or was.
 func unfinished(whole, part string) error {
 	if info, err := os.Stat(part); err == nil && info.IsDir() && !cello.Writing(part) && exists(filepath.Join(part, celloList)) {
-		return cli.WithHint(fmt.Errorf("%s is not there, but %s is: all of it was written, only the new name is missing", whole, part), fmt.Sprintf("mv %s %s", part, whole))
+		return cli.WithHint(fmt.Errorf("%s does not exist, but %s does: it is complete and only lacks its new name", whole, part), fmt.Sprintf("mv %s %s", part, whole))
 	}
 	if w, err := blob.WriterOf(whole); err == nil && w != nil && w.State == "writing" {
 		return cli.WithHint(fmt.Errorf("%s is half of %s, which is in use by %s", part, filepath.Base(whole), w.Holder), "wait until it is whole")

@@ -39,13 +39,13 @@ func newAmrPlot(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plot PATH -o OUT",
 		Short: "Draw the blocks of a slice and the curve, as PNG or SVG",
-		Long: `Draw the leaf blocks of a mesh, coloured by level, by the file that holds them, or by
-the rank that would have them on a restart (--ranks), with the curve through their
-centres. Of a mesh of three dimensions the blocks that a plane cuts are drawn: --axis
-and --at say which, the default is the middle of z. Where the curve leaves the
-plane, its blocks are joined by a thin line.
+		Long: `Draw the leaf blocks of a mesh, coloured by level, by file, or by the rank that would
+own them after a restart (--ranks), with the curve through their centres. Of a
+three-dimensional mesh, the blocks cut by a plane are drawn; --axis and --at choose it,
+by default the middle of z. A thin line joins blocks between which the curve leaves
+the plane.
 
---order draws another curve than the one of the checkpoint.
+--order draws a curve other than that of the checkpoint.
 
 JSON: {path, bytes, by, drawn, leaves, axis, at}.`,
 		Example: `  blobio amr plot Check-10 -o blocks.png
@@ -60,16 +60,16 @@ JSON: {path, bytes, by, drawn, leaves, axis, at}.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "output", "o", "", "name of the picture, .png or .svg")
-	cli.ChoiceFlag(cmd, &f.by, "by", "level", "what the colours are", "level", "file", "owner")
+	cli.ChoiceFlag(cmd, &f.by, "by", "level", "what the colours show", "level", "file", "owner")
 	fl.IntVar(&f.ranks, "ranks", 0, "owner: number of ranks")
-	cli.ChoiceFlag(cmd, &f.cut, "cut", "blocks", "owner: what each rank has as much of", "blocks", "bytes", "cost")
+	cli.ChoiceFlag(cmd, &f.cut, "cut", "blocks", "owner: what is divided evenly among the ranks", "blocks", "bytes", "cost")
 	cli.ChoiceFlag(cmd, &f.axis, "axis", "z", "three dimensions: the plane is normal to this axis", "x", "y", "z")
-	fl.Float64Var(&f.at, "at", 0, "three dimensions: where the plane is (default: the middle)")
+	fl.Float64Var(&f.at, "at", 0, "three dimensions: position of the plane (default: the middle)")
 	cli.ChoiceFlag(cmd, &f.order, "order", "given", "curve: that of the checkpoint, or another", "given", "morton", "hilbert", "roots")
-	fl.StringVar(&f.title, "title", "", "title (default: what it is)")
+	fl.StringVar(&f.title, "title", "", "title (default: describes the picture)")
 	fl.IntVar(&f.width, "width", 720, "width in points (a PNG has twice as many pixels)")
-	fl.BoolVar(&f.noCurve, "no-curve", false, "without the curve")
-	fl.BoolVar(&f.noNums, "no-numbers", false, "without the numbers of the blocks")
+	fl.BoolVar(&f.noCurve, "no-curve", false, "omit the curve")
+	fl.BoolVar(&f.noNums, "no-numbers", false, "omit the numbers of the blocks")
 	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
 	f.trust.add(cmd)
 	cli.JSONFlag(cmd, &f.asJSON)
@@ -83,7 +83,7 @@ func (f *amrPlotFlags) run(ctx context.Context, e *cli.Env, path string) error {
 	}
 	switch {
 	case f.by == "owner" && f.ranks < 1:
-		return cli.Usagef("--by owner wants --ranks, the number of ranks")
+		return cli.Usagef("--by owner needs --ranks")
 	case f.by != "owner" && f.ranks != 0:
 		return cli.Usagef("--ranks is for --by owner")
 	}

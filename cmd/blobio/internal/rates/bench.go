@@ -23,17 +23,17 @@ func NewBench(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure writing, reading and converting, beside the machine's own limits and other libraries",
-		Long: `Measure what blobio does, so that anybody can repeat it. A workload is a named set
-of measurements; each row is the median of at least five runs with their least and
-greatest, what is compared takes turns, and beside each row stands what plain
-writes, reads or copies of the same bytes take in the same run.
+		Long: `Run repeatable measurements of blobio. A workload is a named set of measurements. Each
+row is the median of at least five runs, with minimum and maximum. Rows that are compared
+take turns. Each row is set beside plain writes, reads or copies of the same bytes in the
+same run.
 
-Other libraries (PnetCDF, HDF5, netCDF-4) are measured by small C programs that come
-with blobio and are built when mpicc, make, pkg-config and the libraries are there.`,
+Small C programs that come with blobio measure PnetCDF, HDF5 and netCDF-4. They are
+built if mpicc, make, pkg-config and the libraries are installed.`,
 		Example: `  blobio bench list
   blobio bench run ne30 read convert --dir /dev/shm
-  blobio bench run peers --dir /dev/shm --maps maps --runs 7 --out bench/results
-  blobio bench report --results bench/results --out bench/results/performance.md`,
+  blobio bench run peers --dir /dev/shm --maps maps --runs 7 -o bench/results
+  blobio bench report --results bench/results -o bench/results/performance.md`,
 	}
 	cli.AsGroup(cmd)
 	cmd.AddCommand(newBenchList(e), newBenchRun(e), newBenchProduction(e), newBenchScale(e), newBenchShow(e), newBenchReport(e), cli.AsTogether(newBenchWorker(e)))
@@ -83,17 +83,17 @@ func newBenchRun(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [WORKLOAD...]",
 		Short: "Run workloads, all without a name",
-		Long: `Run workloads, all of them without a name, print a table, and keep the results of each as
-a file of JSON in the directory --out. Files that are written meanwhile go to a directory of
-their own below --dir and are removed, also after an interrupt.
+		Long: `Run the named workloads, or all; print a table, and keep the results of each as a JSON
+file in the directory --output. Temporary files go to a directory of their own below
+--dir and are removed, also after an interrupt.
 
-Rows of processes want a blobio that was built with -tags mpi: this one, one called
-blobio-mpi beside it or in the PATH, that of --mpi-bin; in a checkout with Go it is built.
-The peers are run with each of some settings of MPI-IO first; the best one counts.
+Rows with processes need a blobio built with -tags mpi: this one, a blobio-mpi beside it
+or in the PATH, or that of --mpi-bin. In a checkout with Go it is built. The peers first
+try several settings of MPI-IO; the best one counts.
 
---peer-bin times a build of the real E3SM-IO, too; it wants captured maps (--maps).
+--peer-bin also times a build of E3SM-IO itself; it needs captured maps (--maps).
 
-With --json, what is kept is printed instead of the table, one value for each workload.
+--json prints the kept results instead of the table, one value for each workload.
 JSON: {version, date, workloads, host, file_system, go, blobio, libraries, runs, quick,
 rows: [{workload, data, what, who, ranks, as, sync, bytes, seconds: [], cpu_seconds: [],
 phases, bounds: [{what, bytes, seconds: []}], lent, memory, tuning, library, note}], growth,
@@ -104,18 +104,18 @@ profiles, skipped}`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), e, args) },
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.dir, "dir", "", "directory on the file system to be measured (default: that of temporary files)")
+	fl.StringVar(&f.dir, "dir", "", "directory on the file system to measure (default: that of temporary files)")
 	fl.IntVar(&f.runs, "runs", 5, "runs of each row")
-	fl.BoolVar(&f.quick, "quick", false, "smallest sizes and two runs: shows that all works, the figures mean nothing")
+	fl.BoolVar(&f.quick, "quick", false, "smallest sizes and two runs: shows that everything works; the figures mean nothing")
 	fl.StringVar(&f.maps, "maps", "", "directory with the captured maps of E3SM-IO (map_f_case_16p.nc, ...); default: generated ones of their size")
-	fl.StringVar(&f.peers, "peers", "", "directory to build the peers in and to keep them (default: a temporary one)")
-	fl.StringVar(&f.peerBin, "peer-bin", "", "a build of E3SM-IO's e3sm_io, to be timed as well")
-	fl.BoolVar(&f.noTune, "no-tune", false, "run the peers with one setting of MPI-IO, without looking for the best")
-	fl.StringVar(&f.mpiBin, "mpi-bin", "", "a blobio that was built with -tags mpi")
+	fl.StringVar(&f.peers, "peers", "", "directory in which the peers are built and kept (default: a temporary one)")
+	fl.StringVar(&f.peerBin, "peer-bin", "", "a build of E3SM-IO's e3sm_io to time as well")
+	fl.BoolVar(&f.noTune, "no-tune", false, "run the peers with one setting of MPI-IO, do not search for the best")
+	fl.StringVar(&f.mpiBin, "mpi-bin", "", "a blobio built with -tags mpi")
 	fl.StringVarP(&f.out, "output", "o", "", "directory for the files of results (default: bench-results; none with --quick)")
 	cli.OldName(cmd, "out", "output")
 	cli.JSONFlag(cmd, &f.asJSON)
-	fl.BoolVar(&f.verbose, "verbose", false, "tell on standard error what is done")
+	fl.BoolVar(&f.verbose, "verbose", false, "report progress on standard error")
 	return cmd
 }
 
@@ -368,12 +368,12 @@ func newBenchReport(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report",
 		Short: "Make the page of results, with plots",
-		Long: `Make a page (Markdown) of the newest results of each workload and file system: what was
-measured, the marks that are aimed at, where the time goes. Plots (PNG and SVG) go beside
-the results. Results of quick runs are left out.
+		Long: `Make a Markdown page of the newest results of each workload and file system: what was
+measured, the targets, where the time goes. Plots (PNG and SVG) go beside the results.
+Results of quick runs are omitted.
 
-JSON: {"files": [...]}, the names of what was made.`,
-		Example: "  blobio bench report --results bench/results --out bench/results/performance.md",
+JSON: {"files": [...]}, the files written.`,
+		Example: "  blobio bench report --results bench/results -o bench/results/performance.md",
 		Args:    cli.ExactArgs(0, "no arguments, only options"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			made, err := bench.Report(o)
@@ -393,7 +393,7 @@ JSON: {"files": [...]}, the names of what was made.`,
 	fl.StringVar(&o.Results, "results", "bench/results", "directory with files of results")
 	fl.StringVarP(&o.Out, "output", "o", "bench/results/performance.md", "the page")
 	cli.OldName(cmd, "out", "output")
-	fl.BoolVar(&o.Quick, "quick", false, "take results of quick runs as well (to try the report)")
+	fl.BoolVar(&o.Quick, "quick", false, "include results of quick runs (to try the report)")
 	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }

@@ -26,23 +26,23 @@ func newBenchProduction(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "production",
 		Short: "Write and read the F case as large as in production",
-		Long: `Write the F case of E3SM as large as in production: ne120 (777,602 columns, 72 levels),
-21,600 ranks, which are goroutines of one process, h0 with 414 variables in float and
-one record: about 15 GiB in each dataset. One dataset is written for each layout and number of
-subfiles; 338 are 64 ranks to each. Then it is opened, listed and checked, levels of T are read
-and compared, and ten variables converted; and it is removed.
+		Long: `Write the F case of E3SM at production size: ne120 (777,602 columns, 72 levels), 21,600
+ranks as goroutines of one process, h0 with 414 variables in float and one record, about
+15 GiB in each dataset. One dataset is written for each layout and number of subfiles (338
+subfiles have 64 ranks each). It is opened, listed and checked, levels of T are read and
+compared, ten variables are converted, and the dataset is removed.
 
-The maps are made, not read. The data, unlike at every place, are made a part at a time
-(--buffer), put and flushed: the ranks of some subfiles with all their variables, or, for one
-variable-centric file, some variables of all ranks. The files are the same as with one flush.
-Making maps and data is not on the clock; checksums, manifest and fsync are. Each phase is a
-process of its own, which fails if more of it is resident than --memory, and begins with files that
-are not in the page cache, where the system lets them go. Beside it stand plain writes (with
-fsync) of as many bytes and plain reads of the files, in the same run.
+Maps and data are generated; the value differs at every position. --buffer bounds the data
+that exist at a time: they are put and flushed for some subfiles at once, or, for one
+variable-centric file, for some variables at once. The files are the same as with one flush.
+Generating maps and data is not timed; checksums, manifest and fsync are. Each phase is a
+process of its own. It fails if its resident memory exceeds --memory, and it starts with
+files dropped from the page cache where the system allows that. The same run times plain
+writes (with fsync) of as many bytes and plain reads of the files.
 
 JSON: {version, date, workloads, host, file_system, go, blobio, libraries, runs, quick, rows: [{workload,
 data, what, who, ranks, seconds, bytes, bounds, ...}]}, as in the files that "bench run" keeps.`,
-		Example: `  blobio bench production --dir /scratch --out bench/results
+		Example: `  blobio bench production --dir /scratch -o bench/results
   blobio bench production --layout process-centric --subfiles 338 --dir /scratch --profile
   blobio bench production --ne 4 --ranks 96 --subfiles 6,1        # does it run?`,
 		Args: cli.ExactArgs(0, "no arguments, only options"),
@@ -54,15 +54,15 @@ data, what, who, ranks, seconds, bytes, bounds, ...}]}, as in the files that "be
 	fl.IntVar(&f.o.Ranks, "ranks", 21600, "ranks")
 	fl.IntSliceVar(&f.o.Subfiles, "subfiles", []int{338, 1}, "numbers of subfiles")
 	fl.StringVar(&f.layout, "layout", "", "variable-centric or process-centric (default both)")
-	fl.IntVar(&f.o.Convert, "convert", 10, "variables that are converted")
-	fl.StringVar(&f.memory, "memory", "8G", "most memory of a process that may be resident")
-	fl.StringVar(&f.buffer, "buffer", "1G", "data of the ranks that are there at a time")
-	fl.StringVar(&f.o.Dir, "dir", "", "directory on the file system to be measured (default: that of temporary files)")
+	fl.IntVar(&f.o.Convert, "convert", 10, "number of variables to convert")
+	fl.StringVar(&f.memory, "memory", "8G", "cap of the resident memory of a process")
+	fl.StringVar(&f.buffer, "buffer", "1G", "data of the ranks that exist at a time")
+	fl.StringVar(&f.o.Dir, "dir", "", "directory on the file system to measure (default: that of temporary files)")
 	fl.BoolVar(&f.o.Keep, "keep", false, "leave the datasets")
-	fl.BoolVar(&f.o.Profile, "profile", false, "tell where the processor time goes (wants Go)")
-	fl.StringVarP(&f.out, "output", "o", "", "directory for the file of results (default: none is kept)")
+	fl.BoolVar(&f.o.Profile, "profile", false, "profile the processor time (needs Go)")
+	fl.StringVarP(&f.out, "output", "o", "", "directory for the file of results (default: results are not kept)")
 	cli.OldName(cmd, "out", "output")
-	fl.BoolVar(&f.verbose, "verbose", false, "tell on standard error what is done")
+	fl.BoolVar(&f.verbose, "verbose", false, "report progress on standard error")
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }

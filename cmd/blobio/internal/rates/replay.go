@@ -50,16 +50,16 @@ func NewReplay(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay",
 		Short: "Write the E3SM cases, read them back, verify and measure",
-		Long: `Write the history files of an E3SM case in both blob layouts, with ranks that run
-inside this process, then read every element back and compare it with what it
-must be, and convert the datasets to ordinary netCDF. A table tells sizes and times.
+		Long: `Write the history files of an E3SM case in both blob layouts, with ranks inside
+this process; read every element back and verify it; convert the datasets to
+ordinary netCDF. A table shows sizes and times.
 
-Without options: the F case (h0 and h1) with 16 ranks. The maps are made for the
-number of ranks, or taken from --map.
+The default is the F case (h0 and h1) with 16 ranks. Maps are generated for the
+number of ranks, or read from --map.
 
-Values are a hash of variable, record and place, so that a wrong place shows
-(--pattern unique), the rank of the owner as E3SM-IO writes it (reference), or
-fields that look like those of the models (smooth).
+--pattern chooses the values: unique (a hash of variable, record and position, so
+that a misplaced element shows), reference (the owner's rank, as E3SM-IO writes it),
+or smooth (fields like those of a model).
 
 Files go to a temporary directory that is removed, unless -o or --keep is given.
 
@@ -96,7 +96,7 @@ canonical, canonical_bytes, convert_seconds}]}.`,
 	fl.BoolVar(&f.async, "async", false, "flush in the background, while the next data are made")
 	fl.BoolVar(&f.float, "float", false, "record variables are float in the file (-j of E3SM-IO)")
 	cli.ChoiceFlag(cmd, &f.pattern, "pattern", "unique", "values", "unique", "reference", "smooth")
-	fl.StringVarP(&f.out, "output", "o", "", "directory of the files, made if it is not there (default: a temporary one that is removed)")
+	fl.StringVarP(&f.out, "output", "o", "", "directory for the files, created if needed (default: a temporary one that is removed)")
 	cli.OldName(cmd, "out", "output")
 	fl.BoolVar(&f.keep, "keep", false, "keep the temporary directory")
 	fl.BoolVar(&f.force, "force", false, "replace datasets of the same name")
@@ -160,7 +160,7 @@ func (f *replayFlags) options(cmd *cobra.Command, e *cli.Env) (o bench.ReplayOpt
 	}
 	if f.compress != "off" {
 		if cmd.Flags().Changed("layout") && f.layout != "process" {
-			return o, cli.Usagef("--compress is for --layout process: CDF-5, in which the variable-centric layout is, has no compressed data")
+			return o, cli.Usagef("--compress is for --layout process: the variable-centric layout is CDF-5, which has no compression")
 		}
 		o.Layouts = []blob.Layout{blob.ProcessCentric}
 	}

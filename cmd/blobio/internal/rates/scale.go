@@ -17,11 +17,11 @@ func newBenchScale(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "scale",
 		Short: "Work out, by a model, what a write costs beyond one machine",
-		Long: `Work out what a write costs on machines that are not at hand: by counts of a small run, which are
-extrapolated, and by a simulation of nodes and of the servers of a parallel file system.
-The simulation is fitted to the rates of E3SM-IO on Cori that its authors published; those on
-Summit stand beside what it says of that machine, so that its error shows. None of its figures is a
-measurement of blobio. bench/results/scale.md lists the assumptions.
+		Long: `Model the cost of a write on larger machines: counts of a small run are extrapolated, and
+nodes and the servers of a parallel file system are simulated. The simulation is fitted to
+the published rates of E3SM-IO on Cori; its prediction for Summit is shown beside the
+published rates there, as its error. None of its figures is a measurement of blobio.
+bench/results/scale.md lists the assumptions.
 
 JSON: {params, fit: [{system, case, layout, nodes, bytes, published, model}], other, counts, rows, files, aggregators};
 rates in GiB/s, times in seconds.`,

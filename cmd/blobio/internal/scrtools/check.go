@@ -24,20 +24,18 @@ func newScrCheck(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [PREFIX]",
 		Short: "Look for everything that is wrong with a prefix directory, or with caches",
-		Long: `Look for everything that is wrong with a prefix directory: the index, the summary
-and the map of each dataset, and that each file is there, has its size, and matches
-its CRC-32 (where the map has one: SCR 3 writes none, and then only the sum of the
-sizes is known). Nothing is changed.
+		Long: `Check a prefix directory: the index, the summary and map of each dataset, and that each
+file exists, has its size, and matches its CRC-32. (SCR 3 writes no CRC-32; then only the
+sum of the sizes is known.) Nothing is changed.
 
-With --control, the caches of nodes are looked at instead (or as well, if PREFIX is
-named): catalogue, file maps, files, and the redundancy files with their payload. A
-node is named as for "scr scavenge". Files without checksums, as SCR 3 writes them,
-are compared with their redundancy: name all nodes for that (--notes tells what was).
+With --control, check the caches of nodes instead, or as well if PREFIX is given:
+catalogue, file maps, files, and the redundancy files with their payload. Name nodes as
+for "scr scavenge". Files without checksums, such as those of SCR 3, are compared with
+their redundancy; name all nodes for that (--notes says what was compared).
 
 Findings are printed one per line: severity, file, field, what was found and what is
-wanted. An error means that data or their protection are lost or cannot be trusted;
-a warning that something is not as it should be; a note (shown with --notes) that
-something is worth knowing.
+wanted. An error: data or their protection are lost or cannot be trusted. A warning:
+something is wrong. A note (shown with --notes): something worth knowing.
 
 Exit codes: 0 nothing found, 1 errors (with --strict: or warnings), 2 could not run.
 
@@ -57,7 +55,7 @@ the bytes that match a checksum.`,
 	fl := cmd.Flags()
 	fl.BoolVar(&f.quick, "quick", false, "metadata and sizes only: do not read the files")
 	fl.BoolVar(&f.strict, "strict", false, "warnings count as errors in the exit code")
-	fl.BoolVar(&f.notes, "notes", false, "print notes, too")
+	fl.BoolVar(&f.notes, "notes", false, "also print notes")
 	fl.IntVar(&f.workers, "workers", 0, "files read at once (default: number of CPUs, at most 16)")
 	fl.IntVar(&f.id, "id", 0, "look at the files of this dataset only")
 	fl.StringArrayVar(&f.control, "control", nil, "control `DIR` of a node, or THERE=HERE; as often as there are nodes")

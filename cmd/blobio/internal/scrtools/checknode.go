@@ -20,21 +20,19 @@ func newScrCheckNode(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check-node",
 		Short: "Test whether this node, or nodes of the allocation, can be used",
-		Long: `Test whether this node can be used. Each directory is listed, the size of its file
-system is compared with what it should have (with --free: what is free there), and a
-file is made, written, read and removed. Without --dir, the directories are those of
-the CNTLDIR and CACHEDIR lines of the configuration, with their BYTES, or the control
-and cache base.
+		Long: `Test whether this node can be used. Each directory is listed, the size of its file system
+(with --free: its free space) is compared with the required size, and a file is created,
+written, read and removed. Without --dir, the directories are those of the CNTLDIR and
+CACHEDIR lines of the configuration, with their BYTES, or the control and cache base.
 
-With --nodes (or --all: those of the allocation), nodes are tested from here: first
-what the resource manager says, what is excluded (--exclude) and what is known
-(--down), then a ping, a command on the node, and this command on the node. A test
-that cannot be made here is left out, and said.
+With --nodes, or --all for those of the allocation, nodes are tested from here: first the
+state that the resource manager reports, --exclude and --down, then a ping, a command on
+the node, and this command on the node. Tests that cannot be made are skipped and listed.
 
 Exit codes: 0 good, 1 something is wrong, 2 could not look.
 
-JSON: {"host", "dirs": [{dir, want, total, free, list, capacity, write}]}; what is
-wrong stands in list, capacity and write, sizes are in bytes, -1 is not known. With
+JSON: {"host", "dirs": [{dir, want, total, free, list, capacity, write}]}; list, capacity
+and write say what is wrong; sizes are in bytes, -1 is unknown. With
 --nodes: {"nodes", "down": [{node, test, reason}], "skipped": [{test, why}]}.`,
 		Example: `  blobio scr check-node
   blobio scr check-node --dir /dev/shm=64g --dir /l/ssd=800g

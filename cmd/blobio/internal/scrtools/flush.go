@@ -21,19 +21,19 @@ func newScrFlush(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "flush [PREFIX]",
 		Short: "Tell where the datasets of this allocation are: in caches, or safe in the prefix directory",
-		Long: `Tell where the datasets of this allocation are, by .scr/flush.scr: in the caches
-of the nodes (CACHE), whole in the prefix directory (PFS), or on their way there
-(FLUSHING, SYNC_FLUSHING). What is only in the caches is lost with the allocation
-unless it is saved, see "scr scavenge".
+		Long: `List where the datasets of this allocation are, as .scr/flush.scr says: in the caches of
+the nodes (CACHE), whole in the prefix directory (PFS), or on their way there (FLUSHING,
+SYNC_FLUSHING). A dataset that is only in the caches is lost with the allocation unless
+it is saved: see "scr scavenge".
 
-Without flags, all are listed, newest first. The others are for scripts: they print
-numbers, one per line, or a single value.
+Without flags, all datasets are listed, newest first. The flags are for scripts: they
+print numbers, one per line, or a single value.
 
-Exit codes: 0 good (--need: it has to be saved), 1 there is no such dataset (--need:
-it has not), 2 could not run.
+Exit codes: 0 good (--need: it must be saved), 1 no such dataset (--need: it need not be
+saved), 2 could not run.
 
 JSON: {"prefix", "datasets": [{id, name, location: [...], need_flush, checkpoint,
-output, files, bytes}]}, with a flag of those that it is about.`,
+output, files, bytes}]}, with a flag only those selected.`,
 		Example: `  blobio scr flush /p/sim
   blobio scr flush --latest /p/sim          # number of the newest checkpoint
   if blobio scr flush --need 4 /p/sim; then blobio scr scavenge ... ; fi

@@ -38,28 +38,27 @@ func newScrHalt(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "halt [PREFIX]",
 		Short: "Tell a run when to end, or look at when it will",
-		Long: `Tell a run when to end: set, take back or list the halt conditions of a prefix
-directory. The file .scr/halt.scr is changed in place, under a lock that the
-programs of SCR honour, also while a run is at work. Without flags, the conditions
-are listed, and whether one holds now.
+		Long: `Set, remove or list the conditions on which a run halts. The file .scr/halt.scr is changed
+in place, under a lock that the programs of SCR honour, so this is safe during a run.
+Without flags, the conditions are listed, and whether one holds now.
 
-A run looks at them when it asks whether to checkpoint or to exit, and after each
-checkpoint; nothing is killed. Then ExitReason says why it ended, and "scr run"
+A run checks them when it asks whether to checkpoint or to exit, and after each
+checkpoint; nothing is killed. ExitReason then says why the run ended, and "scr run"
 starts no other until --unset reason (or --remove).
 
-A TIME is 2026-11-21T18:00:00 (local, or with a zone), 18:00 (the next), +2h30m or
-+600 (seconds) from now, or seconds since 1970. --before ends the run so much before the time as
---seconds (or SCR_HALT_SECONDS) says. --seconds ends it when no more than that
-remains of the allocation, if SCR_END_TIME says when it ends.
+A TIME is 2026-11-21T18:00:00 (local, or with a zone), 18:00 (the next), +2h30m or +600
+(seconds) from now, or seconds since 1970. --before ends the run before the time, earlier
+by the value of --seconds (or SCR_HALT_SECONDS). --seconds alone ends it when no more than
+that remains of the allocation, whose end is SCR_END_TIME.
 
---retries is for scripts that run again and again: is it over?
+--retries is for scripts that restart a program: may another run start?
 
 Exit codes: 0 good (--retries: a condition holds, no other run may start), 1 only
 with --retries: another run may start, 2 could not run.
 
 JSON: {"prefix", "checkpoints_left", "exit_before", "exit_after", "halt_seconds",
-"exit_reason", "halt", "why", "note"}; times are seconds since 1970, null is not
-set; halt says that a condition holds (with --retries: for another run).`,
+"exit_reason", "halt", "why", "note"}; times are seconds since 1970, null is not set;
+halt is true if a condition holds (with --retries: for another run).`,
 		Example: `  blobio scr halt --checkpoints 2 /p/sim        # after two more
   blobio scr halt --before +2h --seconds 900 /p/sim
   blobio scr halt --after 18:00 /p/sim
@@ -79,8 +78,8 @@ set; halt says that a condition holds (with --retries: for another run).`,
 	fl.Int64Var(&f.seconds, "seconds", 0, "end when no more than `N` seconds remain of the allocation; 0: whatever remains")
 	fl.StringVarP(&f.reason, "reason", "r", "", "end at the next chance, for reason `TEXT`")
 	fl.BoolVarP(&f.immediate, "immediate", "i", false, "end at the next chance; same as --reason "+reasonHalted)
-	fl.StringSliceVarP(&f.unset, "unset", "u", nil, "take a condition back: "+strings.Join(scrHaltWords, ", ")+"; may be repeated")
-	fl.BoolVar(&f.remove, "remove", false, "take all conditions back")
+	fl.StringSliceVarP(&f.unset, "unset", "u", nil, "remove a condition: "+strings.Join(scrHaltWords, ", ")+"; may be repeated")
+	fl.BoolVar(&f.remove, "remove", false, "remove all conditions")
 	fl.BoolVarP(&f.list, "list", "l", false, "list the conditions (as without flags)")
 	fl.BoolVar(&f.retry, "retries", false, "exit with 0 if no other run may start, with 1 if one may")
 	cli.JSONFlag(cmd, &f.asJSON)
@@ -143,9 +142,9 @@ func (f *scrHaltFlags) check(cmd *cobra.Command, now time.Time) (func(h *cadence
 	case f.immediate && set("reason"):
 		return nil, cli.Usagef("--immediate and --reason do not go together")
 	case f.remove && sets+len(f.unset) > 0:
-		return nil, cli.Usagef("--remove takes all conditions back, and does not go with others")
+		return nil, cli.Usagef("--remove removes all conditions, and does not go with other flags")
 	case (f.retry || f.list) && len(edits)+sets > 0:
-		return nil, cli.Usagef("--retries and --list change nothing, and do not go with what does")
+		return nil, cli.Usagef("--retries and --list change nothing, and do not go with flags that do")
 	case f.retry && f.list:
 		return nil, cli.Usagef("--retries and --list do not go together")
 	case set("checkpoints") && f.checkpoints < 0:
@@ -212,7 +211,7 @@ func (f *scrHaltFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error 
 	if err != nil {
 		var damage *prefixdir.FormatError
 		if errors.As(err, &damage) {
-			return cli.WithHint(err, "its conditions are lost; scr halt --remove, or setting new ones, writes it anew")
+			return cli.WithHint(err, "its conditions are lost; scr halt --remove, or setting new ones, rewrites it")
 		}
 		return scrLockHint(err)
 	}
@@ -259,7 +258,7 @@ func (f *scrHaltFlags) change(ctx context.Context, e *cli.Env, d *prefixdir.Dir,
 // scrLockHint says what to do where files cannot be locked.
 func scrLockHint(err error) error {
 	if errors.Is(err, kvtree.ErrNoLocks) {
-		return cli.WithHint(err, "the halt file is changed under a lock, so it must be on a file system that has flock; see its mount options")
+		return cli.WithHint(err, "the halt file is changed under a lock and needs a file system with flock; see its mount options")
 	}
 	return err
 }

@@ -27,16 +27,16 @@ func newScrHostlist(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hostlist [LIST...]",
 		Short: "Expand, compress, count and combine lists of hosts",
-		Long: `Expand, compress, count and combine lists of hosts, as resource managers print
-them: atlas[3,5-7] is atlas3 atlas5 atlas6 atlas7. A LIST may be compressed or not,
-with commas or blanks between its hosts; without one (or for -) it is read from
-standard input. The hosts of several LISTs are put one behind the other.
+		Long: `Expand, compress, count and combine lists of hosts as resource managers print them:
+atlas[3,5-7] is atlas3 atlas5 atlas6 atlas7. A LIST may be compressed or not, with commas
+or blanks between hosts. Without a LIST, or for -, standard input is read. Several LISTs
+are concatenated.
 
-What is printed is the compressed form, unless --expand, --count or --nth ask for
-something else. The compressed form is sorted; the others keep the order, and all
-keep duplicates, unless --sort or --union says otherwise.
+The output is the compressed form, unless --expand, --count or --nth is given. The
+compressed form is sorted; the others keep the order. All keep duplicates, unless --sort
+or --union is given.
 
-Exit codes: 0 good, 1 --nth asks for a host that is not there, 2 could not run.
+Exit codes: 0 good, 1 --nth is beyond the list, 2 could not run.
 
 JSON: {"compressed", "count", "hosts": [...]}; with --nth {"host"}.`,
 		Example: `  blobio scr hostlist atlas3 atlas5 atlas6 atlas7             # atlas[3,5-7]
@@ -54,15 +54,15 @@ JSON: {"compressed", "count", "hosts": [...]}; with --nth {"host"}.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.BoolVarP(&f.expand, "expand", "e", false, "print every host, one on a line")
+	fl.BoolVarP(&f.expand, "expand", "e", false, "print every host, one per line")
 	fl.BoolVarP(&f.compress, "compress", "C", false, "print the compressed form (as without flags)")
 	fl.BoolVarP(&f.count, "count", "c", false, "print how many hosts there are")
 	fl.IntVar(&f.nth, "nth", 0, "print the `N`-th host, from 1; from -1 backwards")
 	fl.StringVarP(&f.minus, "minus", "m", "", "hosts of A that are not in B: `A:B`")
-	fl.StringVarP(&f.intersection, "intersection", "i", "", "hosts of A that are in B, too: `A:B`")
+	fl.StringVarP(&f.intersection, "intersection", "i", "", "hosts of A that are also in B: `A:B`")
 	fl.BoolVarP(&f.union, "union", "u", false, "each host once")
 	fl.BoolVar(&f.sort, "sort", false, "sort by machine and number")
-	fl.StringVar(&f.sep, "separator", "\n", "--expand: what stands between two hosts")
+	fl.StringVar(&f.sep, "separator", "\n", "--expand: separator of hosts")
 	fl.Lookup("separator").DefValue = "newline"
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
@@ -81,7 +81,7 @@ func (f *scrHostlistFlags) run(cmd *cobra.Command, e *cli.Env, args []string) er
 	case cmd.Flags().Changed("nth") && f.nth == 0:
 		return cli.Usagef("--nth 0, want 1 for the first host, -1 for the last")
 	case pair != "" && len(args) > 0:
-		return cli.Usagef("--%s names its lists itself, there is %q too many", pair, args[0])
+		return cli.Usagef("--%s takes both lists, %q is one too many", pair, args[0])
 	}
 	var hosts []string
 	switch pair {
@@ -128,7 +128,7 @@ const maxHostText = 64 << 20
 func readHosts(cmd *cobra.Command, args []string) (hosts []string, err error) {
 	if len(args) == 0 {
 		if in, ok := cmd.InOrStdin().(*os.File); ok && term.IsTerminal(int(in.Fd())) {
-			return nil, cli.Usagef("%s wants a list of hosts, as an argument or on standard input", cmd.CommandPath())
+			return nil, cli.Usagef("%s needs a list of hosts, as an argument or on standard input", cmd.CommandPath())
 		}
 		args = []string{"-"}
 	}

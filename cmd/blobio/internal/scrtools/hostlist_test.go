@@ -77,7 +77,7 @@ func TestScrHostlistErrors(t *testing.T) {
 		{"is not closed", []string{"n[1-2"}},
 		{"A:B", []string{"--minus", "n1"}},
 		{"A:B", []string{"--intersection", "a:b:c"}},
-		{"too many", []string{"--minus", "n1:n2", "n3"}},
+		{"one too many", []string{"--minus", "n1:n2", "n3"}},
 		{"do not go together", []string{"--minus", "a:b", "--intersection", "a:b"}},
 		{"do not go together", []string{"--count", "--expand", "n1"}},
 		{"--nth 0", []string{"--nth", "0", "n1"}},

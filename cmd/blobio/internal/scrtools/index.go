@@ -35,19 +35,18 @@ func newScrIndex(e *cli.Env) *cobra.Command {
 		Short: "List the datasets of a prefix directory, or change the list",
 		Long: `List the datasets of a prefix directory, newest first, or change the list.
 
-VALID is YES for a dataset that is whole, NO for one that is not, and FAILED for one
-that a run could not be started from; * in CUR marks the one that the next run starts
-from. A dataset is named by its name or its number (DSET).
+VALID is YES for a whole dataset, NO for an incomplete one, and FAILED for one that a run
+could not start from. * in CUR marks the one that the next run starts from. Name a dataset
+by its name or its number (DSET).
 
-An index that is lost or damaged is put together from the summaries of the datasets.
-Listing does that in memory and says so; --rebuild, and every other change, writes
-it (the damaged file is kept as index.scr.damaged).
+A lost or damaged index is rebuilt from the summaries of the datasets: in memory for a
+list, which says so, and in the file by --rebuild and every other change (the damaged file
+is kept as index.scr.damaged).
 
---remove and --drop take a dataset off the list; its files stay. --delete removes
-its files, too.
+--remove and --drop take a dataset off the list and keep its files. --delete removes its
+files as well.
 
-Exit codes: 0 good, 1 the index is damaged or lacks datasets that are there, 2 could
-not run.
+Exit codes: 0 good, 1 the index is damaged or lacks existing datasets, 2 could not run.
 
 JSON: {"prefix", "generation", "current", "damage", "datasets": [{id, name, valid,
 complete, current, checkpoint, output, ckpt, files, bytes, created, flushed, fetched:
@@ -66,16 +65,16 @@ complete, current, checkpoint, output, ckpt, files, bytes, created, flushed, fet
 	}
 	fl := cmd.Flags()
 	fl.BoolVarP(&f.list, "list", "l", false, "list the datasets (as without flags)")
-	fl.BoolVar(&f.long, "long", false, "with more columns: when made, fetched and failed, by which job")
+	fl.BoolVar(&f.long, "long", false, "more columns: when made, fetched and failed, by which job")
 	fl.StringVarP(&f.add, "add", "a", "", "list `DATASET`, whose summary is there")
 	fl.StringVarP(&f.remove, "remove", "r", "", "take `DATASET` off the list; same as --drop")
 	fl.StringVar(&f.drop, "drop", "", "take `DATASET` off the list; its files stay")
 	fl.StringVar(&f.del, "delete", "", "remove `DATASET` with its files")
-	fl.StringVarP(&f.current, "current", "c", "", "start from `DATASET`; none takes the mark away")
-	fl.StringVar(&f.after, "drop-after", "", "take all that are newer than `DATASET` off the list")
+	fl.StringVarP(&f.current, "current", "c", "", "start from `DATASET`; none removes the mark")
+	fl.StringVar(&f.after, "drop-after", "", "take all datasets newer than `DATASET` off the list")
 	fl.IntVarP(&f.build, "build", "b", 0, "rebuild scavenged dataset `ID`, and list it (see scr rebuild)")
 	fl.StringVar(&f.was, "was", "", "--build: the path that PREFIX had when the dataset was written, if it was moved")
-	fl.BoolVar(&f.rebuild, "rebuild", false, "put the list together from the summaries; what is listed already stays")
+	fl.BoolVar(&f.rebuild, "rebuild", false, "rebuild the list from the summaries; listed datasets stay")
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
@@ -143,7 +142,7 @@ func (f *scrIndexFlags) change(ctx context.Context, e *cli.Env, d *prefixdir.Dir
 	}
 	named := map[string]string{"add": f.add, "remove": f.remove, "drop": f.drop, "delete": f.del, "current": f.current, "drop-after": f.after}
 	if name, ok := named[verb]; ok && name == "" {
-		return cli.Usagef("--%s wants a dataset", verb)
+		return cli.Usagef("--%s needs a dataset", verb)
 	}
 	find := func(name string) (prefixdir.Entry, error) {
 		x, _, _, err := d.LoadIndex()
@@ -163,7 +162,7 @@ func (f *scrIndexFlags) change(ctx context.Context, e *cli.Env, d *prefixdir.Dir
 				continue
 			}
 			if s.Err != nil {
-				return cli.WithHint(s.Err, "scr scan tells what is there of it, scr rebuild makes it whole if it was scavenged")
+				return cli.WithHint(s.Err, "scr scan lists what is there of it, scr rebuild completes it if it was scavenged")
 			}
 			if s.Summary.Dropped { // it is asked for now; what else is in the summary stays
 				s.Summary.Tree.Unset("DROPPED")

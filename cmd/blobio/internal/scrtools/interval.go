@@ -29,23 +29,23 @@ func newScrInterval(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "interval [PREFIX]",
 		Short: "Work out how often to checkpoint, by the formulas of Young and Daly",
-		Long: `Work out how long to compute between two checkpoints, by the formulas of Young and
-Daly. They want the cost of a checkpoint (C: how long it keeps the program from
-computing, with its share of synchronous flushes) and the mean time between failures
-(M, MTBF). Both are taken from the log of the runs, PREFIX/.scr/log, which is written
-where SCR_LOG_ENABLE=1; or --cost and --mtbf say what they are.
+		Long: `Compute the best time between two checkpoints by the formulas of Young and Daly. They need
+the cost of a checkpoint (the time it keeps the program from computing, with its share of
+synchronous flushes) and the mean time between failures (MTBF). Both come from the log of
+the runs, PREFIX/.scr/log, which runs write with SCR_LOG_ENABLE=1, or from --cost and
+--mtbf.
 
-The overhead is what is expected on top of the time that the computing takes (Daly's
-model): CHECKPOINTS for writing them; FAILURES for what is computed twice and for
-restarts. "so far" is how long the runs of the log computed between two checkpoints.
+The overhead is the expected time beyond the computation itself (Daly's model):
+CHECKPOINTS for writing checkpoints, FAILURES for repeated computation and restarts.
+"so far" is the time that the logged runs computed between two checkpoints.
 
 A time is 90s, 5m, 6h30m, 2d, or a number of seconds.
 
-Exit codes: 0 good, 2 could not run, also where the log does not tell enough.
+Exit codes: 0 good, 2 could not run, or the log does not say enough.
 
 JSON: {"log", "cost", "mtbf", "restart", "runs", "failures", "checkpoints", "lasted",
 "intervals": [{method, seconds, overhead, checkpoints, failures}]}; times in seconds,
-overheads as fractions, absent where they are beyond measure.`,
+overheads as fractions, absent where they cannot be computed.`,
 		Example: `  blobio scr interval /p/sim
   blobio scr interval --mtbf 12h /p/sim                 # the log holds no failure yet
   blobio scr interval --cost 45s --mtbf 6h              # without a log
@@ -60,7 +60,7 @@ overheads as fractions, absent where they are beyond measure.`,
 	fl.StringVar(&f.log, "log", "", "read this log `FILE` instead of that of a prefix directory")
 	fl.Var(spanValue{&f.cost}, "cost", "cost of a checkpoint (default: from the log)")
 	fl.Var(spanValue{&f.mtbf}, "mtbf", "mean time between failures (default: from the log)")
-	fl.Var(spanValue{&f.restart}, "restart", "how long it takes after a failure until the program computes again (default: from the log, else 0)")
+	fl.Var(spanValue{&f.restart}, "restart", "time from a failure until the program computes again (default: from the log, else 0)")
 	fl.StringVarP(&f.plot, "output", "o", "", "draw the overhead over the interval into this file, .png or .svg")
 	fl.IntVar(&f.width, "width", cli.DefaultPictureWidth, "--output: width in points (a PNG has twice as many pixels)")
 	fl.StringVar(&f.title, "title", "How often to checkpoint", "--output: title")
@@ -166,7 +166,7 @@ func (f *scrIntervalFlags) source(cmd *cobra.Command, args []string) (*paceLog, 
 		return nil, cli.Usagef("--log and a prefix directory do not go together")
 	case given("log"):
 		if f.log == "" {
-			return nil, cli.Usagef("--log wants the name of a file")
+			return nil, cli.Usagef("--log needs the name of a file")
 		}
 		return readPaceLog(f.log)
 	case given("cost") && given("mtbf") && len(args) == 0:
@@ -206,10 +206,10 @@ func (f *scrIntervalFlags) run(cmd *cobra.Command, e *cli.Env, args []string) er
 		if !given("cost") {
 			f.cost, err = l.cost, l.costErr
 			if err != nil {
-				return cli.WithHint(fmt.Errorf("%s: the log holds no checkpoint, so that its cost is not known", l.name), "--cost says it")
+				return cli.WithHint(fmt.Errorf("%s: the log holds no checkpoint, so its cost is unknown", l.name), "give --cost")
 			}
 			if f.cost <= 0 {
-				return cli.WithHint(fmt.Errorf("%s: the checkpoints took less time than the log can tell", l.name), "--cost says how much")
+				return cli.WithHint(fmt.Errorf("%s: the checkpoints took less time than the log can resolve", l.name), "give --cost")
 			}
 		}
 		if !given("mtbf") {
@@ -250,12 +250,12 @@ func (l *paceLog) noFailure() (time.Duration, error) {
 	s := l.stats
 	switch {
 	case errors.Is(l.mtbfErr, runlog.ErrNoFailure) && s.Runs == 0:
-		return 0, cli.WithHint(fmt.Errorf("%s: the log holds no run, so that the mean time between failures is not known", l.name), "--mtbf says it")
+		return 0, cli.WithHint(fmt.Errorf("%s: the log holds no run, so the mean time between failures is unknown", l.name), "give --mtbf")
 	case errors.Is(l.mtbfErr, runlog.ErrNoFailure):
-		err := fmt.Errorf("%s: the log holds no failure in %s of %s, so that the mean time between failures is not known", l.name, cli.SpanText(s.Lasted), cli.Plural(s.Runs, "run"))
+		err := fmt.Errorf("%s: the log holds no failure in %s of %s, so the mean time between failures is unknown", l.name, cli.SpanText(s.Lasted), cli.Plural(s.Runs, "run"))
 		hint := "--mtbf 12h, for instance, says it"
 		if s.Lasted > 0 {
-			hint = fmt.Sprintf("--mtbf says it; it is hardly less than %s", cli.SpanText(s.Lasted))
+			hint = fmt.Sprintf("give --mtbf; it is hardly less than %s", cli.SpanText(s.Lasted))
 		}
 		return 0, cli.WithHint(err, hint)
 	case l.mtbfErr != nil:
@@ -280,7 +280,7 @@ func (f *scrIntervalFlags) print(e *cli.Env, l *paceLog, p runlog.Pace, rows []p
 		s := l.stats
 		fmt.Fprintf(e.Out, "%s: %s, %s long, %s, %s", l.name, cli.Plural(s.Runs, "run"), cli.SpanText(s.Lasted), cli.Plural(s.Failures, "failure"), cli.Plural(s.Checkpoints, "checkpoint"))
 		if l.skipped > 0 {
-			fmt.Fprintf(e.Out, " (%s that make no sense passed over)", cli.Plural(l.skipped, "line"))
+			fmt.Fprintf(e.Out, " (%s skipped as invalid)", cli.Plural(l.skipped, "line"))
 		}
 		fmt.Fprintln(e.Out)
 	}

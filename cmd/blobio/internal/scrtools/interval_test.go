@@ -115,7 +115,7 @@ func TestPaceOptimum(t *testing.T) {
 
 func TestScrIntervalUnknown(t *testing.T) {
 	well := scrLog(t, 3) // no failure
-	clitest.Bad(t, cli.Failed, "the log holds no failure in 51 min of 1 run, so that the mean time between failures is not known (--mtbf says it; it is hardly less than 51 min", "scr", "interval", well)
+	clitest.Bad(t, cli.Failed, "the log holds no failure in 51 min of 1 run, so the mean time between failures is unknown (give --mtbf; it is hardly less than 51 min", "scr", "interval", well)
 	clitest.Good(t, "scr", "interval", "--mtbf", "12h", well)
 	clitest.Bad(t, cli.Failed, "the log holds no checkpoint", "scr", "interval", scrLog(t, 0, 0))
 	clitest.Bad(t, cli.Failed, "within a second", "scr", "interval", "--cost", "1", scrLog(t, 0, 0))
@@ -128,7 +128,7 @@ func TestScrIntervalUnknown(t *testing.T) {
 	clitest.Bad(t, cli.Failed, "is no log of SCR", "scr", "interval", "--log", text)
 	clitest.Bad(t, cli.Failed, "no such file", "scr", "interval", "--log", text+"x")
 	for _, c := range [][]string{{"do not go together", "--log", text, empty}, {".png or .svg", "-o", "x.pdf"}, {"--force goes with --output", "--force"}, {"want 90s", "--cost", "5q"},
-		{"more than 0", "--cost", "0"}, {"want 90s", "--mtbf", "-5"}, {"want 90s", "--mtbf", "NaN"}, {"too many", "a", "b"}, {"--width 10", "-o", "x.png", "--width", "10"}} {
+		{"more than 0", "--cost", "0"}, {"want 90s", "--mtbf", "-5"}, {"want 90s", "--mtbf", "NaN"}, {"one too many", "a", "b"}, {"--width 10", "-o", "x.png", "--width", "10"}} {
 		clitest.Bad(t, cli.Failed, c[0], append([]string{"scr", "interval"}, c[1:]...)...)
 	}
 }

@@ -13,10 +13,10 @@ func newScrNodes(e *cli.Env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "nodes [PREFIX]",
-		Short: "Tell how many nodes the last run had, or set it",
-		Long: `Tell how many nodes the last run had. The library writes that when it starts
-(.scr/nodes.scr), and "scr run" takes as many for the next run, unless it is told
-otherwise; the other nodes of the allocation are spare ones. --set changes it.
+		Short: "Print the number of nodes of the last run, or set it",
+		Long: `Print the number of nodes of the last run, or set it. The library writes it at its start
+(.scr/nodes.scr), and "scr run" takes as many for the next run unless it is told
+otherwise; the other nodes of the allocation are spares.
 
 Exit codes: 0 good, 1 not known, 2 could not run.
 
@@ -44,7 +44,7 @@ JSON: {"prefix", "nodes"}; null if it is not known.`,
 			}
 			n, ok, err := d.ReadNodes()
 			if err != nil {
-				return cli.WithHint(err, "scr nodes --set writes it anew")
+				return cli.WithHint(err, "scr nodes --set rewrites it")
 			}
 			if !ok {
 				e.Code = cli.Findings

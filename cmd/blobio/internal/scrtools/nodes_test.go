@@ -21,7 +21,7 @@ func TestScrNodes(t *testing.T) {
 		t.Errorf("without the file: %+v", r)
 	}
 	clitest.Bad(t, cli.Failed, "at least 1", "scr", "nodes", "--set", "0", dir)
-	clitest.Bad(t, cli.Failed, "too many", "scr", "nodes", dir, dir)
+	clitest.Bad(t, cli.Failed, "one too many", "scr", "nodes", dir, dir)
 	if got := clitest.Good(t, "scr", "nodes", "--set", "4", dir); got != "4\n" {
 		t.Errorf("--set 4: %q", got)
 	}

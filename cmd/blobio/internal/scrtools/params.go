@@ -22,18 +22,17 @@ func newScrParams(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "params [NAME...]",
 		Short: "List all parameters, their values here, and where each was set",
-		Long: `List all parameters of SCR, their values here, and where each was set: environment,
-user file ($SCR_CONF_FILE, else .scrconf in the prefix directory), system file, or
-default. What a program sets by itself is not known here (see .scr/app.conf).
-A NAME is a parameter, or a part of some: flush lists SCR_FLUSH, SCR_FLUSH_ASYNC, ...
+		Long: `List all parameters of SCR, their values here, and where each was set: environment, user
+file ($SCR_CONF_FILE, else .scrconf in the prefix directory), system file, or default.
+Parameters that a program sets itself are not known here (see .scr/app.conf). A NAME is a
+parameter or part of one: flush lists SCR_FLUSH, SCR_FLUSH_ASYNC, ...
 
-Lines of stores, groups and redundancy descriptors follow, as far as there are any.
-Settings that have no effect, and values that make no sense, are told with the line
-of their file. --manual explains where parameters are set, the syntax of the files, all
-parameters and all descriptors.
+Lines of stores, groups and redundancy descriptors follow, if there are any. Settings
+without effect and invalid values are reported with their file and line. --manual explains
+where parameters are set, the syntax of the files, all parameters and all descriptors.
 
-Exit codes: 0 good, 1 a value makes no sense, 2 could not run (a file cannot be read,
-no such parameter).
+Exit codes: 0 good, 1 a value is invalid, 2 could not run (a file cannot be read, no such
+parameter).
 
 JSON: {"params": [{name, value, set, source, file, line, default, kind, choices,
 generations, help}], "lines": [{line, source, file, number}], "notes": [...],
@@ -53,10 +52,10 @@ generations, help}], "lines": [{line, source, file, number}], "notes": [...],
 		},
 	}
 	fl := cmd.Flags()
-	fl.BoolVar(&f.set, "set", false, "only those that something sets")
+	fl.BoolVar(&f.set, "set", false, "only those that are set somewhere")
 	fl.BoolVarP(&f.long, "long", "l", false, "with kind, default and meaning")
 	fl.BoolVar(&f.manual, "manual", false, "explain parameters, files and descriptors, and do nothing else")
-	fl.StringVar(&f.user, "user-file", "", "user `FILE`, instead of the one that SCR would take")
+	fl.StringVar(&f.user, "user-file", "", "user `FILE`, instead of the one that SCR would use")
 	fl.StringVar(&f.system, "system-file", config.DefaultSystemFile, "system `FILE`; it need not be there")
 	fl.StringVar(&f.from, "dir", "", "`DIR` where relative names start, and the prefix directory if SCR_PREFIX is not set (default: the working directory)")
 	cli.JSONFlag(cmd, &f.asJSON)

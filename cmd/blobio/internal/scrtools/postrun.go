@@ -19,19 +19,19 @@ func newScrPostrun(e *cli.Env) *cobra.Command {
 		Use:   "postrun [PREFIX]",
 		Short: "Save checkpoints from the caches after the last run: what scr run does at its end",
 		Long: `Save what is only in the caches of the nodes, after the last run of an allocation and
-before it ends: the nodes are tested, those that are up copy output and then the
-newest checkpoint that can be saved to the prefix directory, what was on lost nodes
-is rebuilt, and the index says what the next allocation starts from.
+before the allocation ends. The nodes are tested. Those that are up copy output datasets,
+then the newest checkpoint that can be saved, to the prefix directory. Files of lost nodes
+are rebuilt, and the index records what the next allocation starts from.
 
-If this host stands for the nodes (--remote local), their caches are read from here;
-otherwise "blobio scr scavenge" is run on each node.
+If this host plays the nodes (--remote local), their caches are read from here; otherwise
+"blobio scr scavenge" runs on each node.
 
-Exit codes: 0 saved (or there was nothing to save), 1 something could not be saved,
-2 could not run, or no node is up.
+Exit codes: 0 saved, or nothing to save; 1 something could not be saved; 2 could not run,
+or no node is up.
 
 JSON: {"nodes", "down": [{node, test, reason}], "datasets": [as of scr rebuild],
-"current", "checkpoint", "failed": [{node, id, error}]}: nodes that something could
-not be copied from.`,
+"current", "checkpoint", "failed": [{node, id, error}]}; failed has the nodes with copies
+that failed.`,
 		Example: `  blobio scr postrun /p/sim
   blobio scr postrun --nodes 'n[1-5]' --down n3 /p/sim
   blobio scr postrun --nodes 'n[1-5]' --node-root /tmp/nodes /p/sim`,

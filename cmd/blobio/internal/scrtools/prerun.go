@@ -18,12 +18,12 @@ func newScrPrerun(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prerun [PREFIX]",
 		Short: "Prepare an allocation: what scr run does before its first run",
-		Long: `Prepare an allocation, for scripts that start the program themselves: make .scr in
-the prefix directory, remove the flush and nodes files of an earlier allocation (the
-caches are empty now), take SCR_FINALIZE_CALLED out of the halt file, look for the
-commands that are named by --need, and test the nodes.
+		Long: `Prepare an allocation, for scripts that start the program themselves: create .scr in the
+prefix directory, remove the flush and nodes files of an earlier allocation (the caches
+are empty now), remove SCR_FINALIZE_CALLED from the halt file, look for the commands of
+--need, and test the nodes.
 
-Exit codes: 0 ready, 1 some node is down, 2 could not run (or a command is missing).
+Exit codes: 0 ready, 1 a node is down, 2 could not run, or a command is missing.
 
 JSON: {"prefix", "did": [...], "nodes", "down": [{node, test, reason}], "skipped":
 [{test, why}]}.`,

@@ -25,12 +25,12 @@ func newScrPrint(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "print FILE...",
 		Short: "Print any key/value file of SCR",
-		Long: `Print key/value files of SCR: index, summary, maps, flush, halt and nodes files,
-file maps, catalogues, transfer files, and the headers of redundancy files, of which
-the size of the payload is told, too.
+		Long: `Print key/value files of SCR: index, summary, maps, flush, halt and nodes files, file
+maps, catalogues, transfer files, and the headers of redundancy files with the size of
+their payload.
 
-Keys that are no plain text are printed in quotes. The CRC-32 of each file is
-checked; a damaged file is not printed, the error says what is wrong and where.
+Keys that are not plain text are printed in quotes. The CRC-32 of each file is checked. A
+damaged file is not printed; the error says what is wrong and where.
 
 Exit codes: 0 good, 1 a file is damaged, 2 could not read a file at all.
 
@@ -46,8 +46,8 @@ a value is a key with nothing below it: "SIZE": {"1024": {}}.`,
 		},
 	}
 	cli.ChoiceFlag(cmd, &f.form, "form", "keyval", "keyval (KEY = value) or tree (each key on a line of its own)", "keyval", "tree")
-	cmd.Flags().BoolVar(&f.sorted, "sort", false, "keys in order, instead of that of the file")
-	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "do not print the keys, only whether the file is good")
+	cmd.Flags().BoolVar(&f.sorted, "sort", false, "sort keys, instead of the order of the file")
+	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print only whether the file is good")
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }

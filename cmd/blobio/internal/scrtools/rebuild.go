@@ -16,13 +16,13 @@ func newScrRebuild(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rebuild [PREFIX]",
 		Short: "Make the lost files of scavenged datasets from their redundancy, and list them",
-		Long: `Make the lost files of scavenged datasets from their redundancy, without ranks:
-first the file maps, then the files. What does not match its checksum counts as
-lost. Then the map and the summary of each dataset are written, and the index lists
-it as complete. Datasets that are complete already are left alone.
+		Long: `Rebuild the lost files of scavenged datasets from their redundancy, without ranks: first
+the file maps, then the files. A file that does not match its checksum counts as lost.
+Then the map and summary of each dataset are written, and the index lists it as complete.
+Complete datasets are left alone.
 
-A dataset of which too much is lost stays as it is, and is not listed as complete.
-It may be scavenged again, and rebuilt then.
+A dataset of which too much is lost stays as it is, and is not listed as complete. It can
+be scavenged again and rebuilt later.
 
 Exit codes: 0 all datasets are complete, 1 some could not be rebuilt, 2 could not
 run.

@@ -41,33 +41,32 @@ func newScrRun(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- PROGRAM [ARG...]",
 		Short: "Run a program in an allocation, again without the bad nodes when some fail",
-		Long: `Run a program on the nodes of an allocation. When a run fails, the nodes are tested,
-those that are bad are left out for the rest of the allocation, and the program is
-started again on as many nodes as before, on spare ones where nodes were lost, so
-that it can restart from its caches. At the end, checkpoints that are only in caches
-are saved to the prefix directory.
+		Long: `Run a program on the nodes of an allocation. When a run fails, the nodes are tested, bad
+nodes are left out for the rest of the allocation, and the program is started again on as
+many nodes as before. Spare nodes replace lost ones, so that the program can restart from
+its caches. At the end, checkpoints that are only in caches are saved to the prefix
+directory.
 
-The loop ends when the program ends with exit code 0, when the runs are used up
-(--runs), when a halt condition holds (see "scr halt"), when too few nodes are left,
-or by ctrl-C, which ends the program and saves its checkpoints; a second ctrl-C ends
-it at once and saves nothing. A run may be watched: --watchdog ends it when nothing
-moves in the prefix directory for that long.
+The loop ends when the program exits with code 0, when the runs are used up (--runs), when
+a halt condition holds (see "scr halt"), when too few nodes are left, or on ctrl-C, which
+ends the program and saves its checkpoints. A second ctrl-C ends it at once and saves
+nothing. --watchdog ends a run when nothing changes in the prefix directory for that long.
 
-With --transfer a transfer process (see "scr transfer") runs on each node of a run,
-lives on when the run ends, and ends with the loop, before the salvage. The program
-gets BLOBIO_TRANSFER=1, by which its session leaves background flushes
-(SCR_FLUSH_ASYNC=1) to those processes.
+With --transfer, a transfer process (see "scr transfer") runs on each node. It outlives
+the run and ends with the loop, before checkpoints are saved. The program gets
+BLOBIO_TRANSFER=1, so its session leaves background flushes (SCR_FLUSH_ASYNC=1) to these
+processes.
 
-The launcher local starts processes on this host. With --node-root, each name in
---nodes stands for a node with a private directory below it. Processes learn their
-place from BLOBIO_RANK, BLOBIO_SIZE, BLOBIO_NODE and BLOBIO_NODE_DIR.
+The launcher local starts processes on this host. With --node-root, each name in --nodes
+stands for a node with a private directory below it. Processes read their place from
+BLOBIO_RANK, BLOBIO_SIZE, BLOBIO_NODE and BLOBIO_NODE_DIR.
 
-Messages of the loop go to standard error, and so does the standard output of the
-program if --json is given. --dry-run tests the nodes and prints what would be
-started, and starts nothing (but makes the directories of --node-root).
+Messages of the loop go to standard error, and with --json the program's standard output
+as well. --dry-run tests the nodes, prints what would be started, and starts nothing (but
+creates the directories of --node-root).
 
-Exit codes: 0 the program ended well, 1 it did not, or a checkpoint could not be
-saved, 2 could not run.
+Exit codes: 0 the program ended well, 1 it did not, or a checkpoint could not be saved,
+2 could not run.
 
 JSON: {"stop", "why", "runs": [{run, nodes, exit: {code, failed: [{rank, node, what}]},
 hung, down: [{node, test, reason}]}], "down": [...], "skipped": [{test, why}],
@@ -90,18 +89,18 @@ hung, down: [{node, test, reason}]}], "down": [...], "skipped": [{test, why}],
 	fl.SetInterspersed(false) // what follows the program is its own
 	fl.StringVarP(&f.launcher, "launcher", "l", "", "local, mpirun (Open MPI), mpiexec (MPICH), or srun (default: srun in a job of Slurm, else local)")
 	fl.StringArrayVar(&f.launcherArgs, "launcher-arg", nil, "argument for mpirun, mpiexec or srun, as often as needed")
-	fl.IntVarP(&f.use, "use", "u", 0, "nodes of a run; the others are spare (default: as many as it needs)")
+	fl.IntVarP(&f.use, "use", "u", 0, "nodes of a run; the others are spares (default: as many as it needs)")
 	fl.IntVarP(&f.per, "per-node", "p", 1, "processes on each node")
-	fl.IntVarP(&f.runs, "runs", "r", 0, "most runs in this allocation (SCR_RUNS)")
+	fl.IntVarP(&f.runs, "runs", "r", 0, "maximum number of runs in this allocation (SCR_RUNS)")
 	fl.IntVar(&f.minNodes, "min-nodes", 0, "nodes that a run needs (SCR_MIN_NODES; default: as many as the last run had, else all)")
 	fl.DurationVar(&f.pause, "pause", time.Minute, "time between two runs, for the nodes to clean up")
-	fl.DurationVar(&f.grace, "grace", 10*time.Second, "time from asking a run to end until it is ended")
+	fl.DurationVar(&f.grace, "grace", 10*time.Second, "time from asking a run to end until it is killed")
 	fl.DurationVar(&f.watch, "watchdog", 0, "end a run that shows no sign of life for this long (SCR_WATCHDOG_TIMEOUT; 0: never)")
 	fl.DurationVar(&f.watchPFS, "watchdog-pfs", 0, "the same while a dataset is written to the prefix directory (SCR_WATCHDOG_TIMEOUT_PFS)")
-	fl.StringArrayVar(&f.heartbeat, "heartbeat", nil, "`FILE` whose changes are signs of life, too")
-	fl.BoolVar(&f.transfer, "transfer", false, "start a transfer process on each node, which copies in the background (SCR_FLUSH_ASYNC) and outlives a run")
-	fl.BoolVar(&f.noSalvage, "no-salvage", false, "do not save what is only in caches at the end")
-	fl.BoolVarP(&f.dryRun, "dry-run", "n", false, "print what would be done, and do not start anything")
+	fl.StringArrayVar(&f.heartbeat, "heartbeat", nil, "`FILE` whose changes also count as signs of life")
+	fl.BoolVar(&f.transfer, "transfer", false, "start a transfer process on each node; it copies in the background (SCR_FLUSH_ASYNC) and outlives a run")
+	fl.BoolVar(&f.noSalvage, "no-salvage", false, "do not save at the end what is only in caches")
+	fl.BoolVarP(&f.dryRun, "dry-run", "n", false, "print what would be done, start nothing")
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
@@ -136,7 +135,7 @@ func (f *scrRunFlags) run(ctx context.Context, e *cli.Env, args []string) error 
 	}
 	switch {
 	case f.use < 0 || f.per < 1 || f.runs < 0 || f.minNodes < 0:
-		return cli.Usagef("--use, --runs and --min-nodes want no negative numbers, --per-node at least 1")
+		return cli.Usagef("--use, --runs and --min-nodes must not be negative, --per-node must be at least 1")
 	case f.pause < 0 || f.grace < 0 || f.watch < 0 || f.watchPFS < 0:
 		return cli.Usagef("times must not be negative")
 	case f.watchPFS > 0 && f.watch == 0:
@@ -198,7 +197,7 @@ func (f *scrRunFlags) run(ctx context.Context, e *cli.Env, args []string) error 
 	}
 	if f.transfer {
 		if f.Reach == nil {
-			return cli.Usagef("--transfer wants a way to the nodes (--remote)")
+			return cli.Usagef("--transfer needs access to the nodes (--remote)")
 		}
 		exe, err := os.Executable()
 		if err != nil {

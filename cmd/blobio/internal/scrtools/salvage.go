@@ -77,13 +77,13 @@ func newScrScan(e *cli.Env) *cobra.Command {
 	var quick, tree bool
 	cmd := &cobra.Command{
 		Use:   "scan [PREFIX]",
-		Short: "Tell what was scavenged into a prefix directory, and what of it is missing",
-		Long: `Tell what was scavenged into a prefix directory, and what of it is missing: file
-maps, files and redundancy files of each rank, compared with the checksums that
-were made when they were copied, or by the run. Nothing is changed.
+		Short: "List what was scavenged into a prefix directory, and what is missing",
+		Long: `List what was scavenged into a prefix directory, and what is missing: file maps, files
+and redundancy files of each rank, compared with the checksums made by the copy or by the
+run. Nothing is changed.
 
-Files are: good (they match a checksum), present (there is none to compare with),
-absent, wrong (another size, or never completed), damaged.
+A file is good (it matches a checksum), present (there is no checksum), absent, wrong
+(another size, or never completed), or damaged.
 
 Exit codes: 0 nothing is missing, 1 something is missing or damaged, 2 could not
 run.
@@ -107,7 +107,7 @@ JSON: {"datasets": [{id, name, ranks, files, bytes, indexed, verified, missing:
 		},
 	}
 	f.flags(cmd, "look at this dataset only (default: all)")
-	cmd.Flags().BoolVar(&quick, "quick", false, "look at sizes only: do not read the files")
+	cmd.Flags().BoolVar(&quick, "quick", false, "compare sizes only: do not read the files")
 	cmd.Flags().BoolVar(&tree, "tree", false, "print all that was found, as a key/value tree")
 	return cmd
 }

@@ -27,27 +27,23 @@ func newScrScavenge(e *cli.Env) *cobra.Command {
 		Short: "Save datasets from the caches of nodes after the run died",
 		Long: `Save datasets from the caches of nodes after the run died.
 
-With --id, what the nodes have of that dataset is copied to the prefix directory,
-and nothing else: this is what is done on each node that is up, before "scr rebuild"
-is run once.
+With --id, the node's files of that dataset are copied to the prefix directory, and
+nothing else is done. Do this on each node that is up, then run "scr rebuild" once.
 
-Without --id, the caches of all nodes must be in reach from here. Output is saved
-first, oldest first, then the newest checkpoint that can be: copied, rebuilt, listed
-in the index, and made the one to start from. What is in the prefix directory
-already is left alone.
+Without --id, the caches of all nodes must be reachable from here. Output datasets are
+saved first, oldest first. Then the newest checkpoint that can be saved is copied,
+rebuilt, listed in the index, and made the one to start from. Datasets that are already in
+the prefix directory are left alone.
 
-A node is named by its control directory, which holds cindex.scrinfo. If it was
-called otherwise on the node, so that names in it are other names, say both:
---control NAME-THERE=NAME-HERE. Cache directories are named only if the catalogue
-is lost, or if they are called otherwise, too.
+Name a node by its control directory, which holds cindex.scrinfo. If the directory had
+another path on the node, give both: --control THERE=HERE. Name cache directories only if
+the catalogue is lost, or if their paths differ as well.
 
-Exit codes: 0 saved (or there was nothing to save), 1 something could not be saved,
-2 could not run.
+Exit codes: 0 saved, or nothing to save; 1 something could not be saved; 2 could not run.
 
-With --id, JSON: {"nodes": [{control, safe, stale, damage, ranks: [{rank, map, files,
-bytes, lost: {...}}]}]}, without: {"datasets": [as of scr rebuild], current,
-checkpoint, "failed": [{control, id, error}]}: nodes that something could not be
-copied from.`,
+With --id, JSON: {"nodes": [{control, safe, stale, damage, ranks: [{rank, map, files, bytes,
+lost: {...}}]}]}; without: {"datasets": [as of scr rebuild], current, checkpoint,
+"failed": [{control, id, error}]}; failed has the nodes with copies that failed.`,
 		Example: `  blobio scr scavenge --id 4 --control /dev/shm/$USER/scr.$JOB /p/sim     # on each node
   blobio scr rebuild --id 4 --current /p/sim                              # then once
   blobio scr scavenge --control /local/c=/mnt/n0/c --control /local/c=/mnt/n1/c /p/sim`,
@@ -67,7 +63,7 @@ copied from.`,
 			return scrSave(e, cmd.Context(), d, nodes, &f)
 		},
 	}
-	f.flags(cmd, "copy this dataset, and do no more")
+	f.flags(cmd, "copy this dataset, do nothing else")
 	cmd.Flags().StringArrayVar(&control, "control", nil, "control `DIR` of a node, or THERE=HERE; as often as there are nodes")
 	cmd.Flags().StringArrayVar(&cache, "cache", nil, "cache `DIR`, or THERE=HERE, of all these nodes")
 	return cmd

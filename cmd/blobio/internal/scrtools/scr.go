@@ -14,14 +14,13 @@ func New(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "scr",
 		Short: "Manage multi-level checkpoints: datasets, caches, halt conditions, hosts",
-		Long: `SCR keeps checkpoints in caches on the nodes of a job, protects them against the
-loss of nodes, and copies some of them to a directory of the parallel file system,
-the prefix directory. These are the tools beside the library: they look at prefix
-directories and caches, check, mend and save what is in them, and steer runs.
+		Long: `SCR keeps checkpoints in caches on the nodes of a job, protects them against the loss of
+nodes, and copies some of them to the prefix directory, on the parallel file system.
+These tools list, check, repair and save what is in prefix directories and caches, and
+steer runs.
 
-Files of all generations of SCR (1 to 3) are read, those of SCR 3 are written.
-PREFIX is the directory that holds .scr; where it may be left out, it is $SCR_PREFIX,
-else the working directory.`,
+Files of all generations of SCR (1 to 3) are read, those of SCR 3 are written. PREFIX is
+the directory that holds .scr; the default is $SCR_PREFIX, else the working directory.`,
 		Example: `  blobio scr index /p/sim                        # which datasets there are
   blobio scr check /p/sim                        # is all of it whole?
   blobio scr print /p/sim/.scr/index.scr         # any key/value tree
@@ -43,7 +42,7 @@ func Hint(cmd *cobra.Command, err error) string {
 	case errors.Is(err, fault.ErrExist) && cli.CouldHelp(cmd, "force"):
 		return "--force replaces it"
 	case errors.Is(err, fs.ErrPermission):
-		return "look at the permissions of the file and its directory"
+		return "check the permissions of the file and its directory"
 	}
 	return ""
 }

@@ -21,22 +21,20 @@ func newScrSelftest(e *cli.Env) *cobra.Command {
 	var rank, verbose bool
 	cmd := &cobra.Command{
 		Use:   "selftest",
-		Short: "Walk a new system through what restarts in place need",
-		Long: `Walk a system through what restarts in place need, as the original's checklist for
-new systems: in an allocation of five nodes a small program starts on four of them,
-saves a checkpoint on its nodes, with a copy on the next one, and goes on. One of the
-nodes is lost. The job must survive that, the launcher must return, no process may be
-left, the node tests must find just that node, the next launch must avoid it and take
-the spare one, a second run must work in the broken allocation, and it must restart
-from the checkpoint.
+		Short: "Test whether a new system allows restarts in place",
+		Long: `Test whether a system allows restarts in place, like SCR's checklist for new systems. In
+an allocation of five nodes a small program starts on four, saves a checkpoint on its
+nodes, each with a copy on the next node, and continues. One node is lost. The job must
+survive, the launcher must return, and no process may be left. The node tests must find
+that node and no other. The next launch must avoid it and take the spare. A second run
+must work in the broken allocation, and must restart from the checkpoint.
 
-By default five directories of this host stand for the nodes, and the node is lost by
-killing its processes and removing its directory: that shows that blobio does its
-part. On a real system, name the launcher and the nodes; then somebody must switch off
-the node that is named on standard error. --work must be a directory that all nodes
-see.
+By default five directories of this host play the nodes, and a node is lost by killing its
+processes and removing its directory; this tests blobio's part. On a real system, name the
+launcher and the nodes; somebody must then switch off the node named on standard error.
+--work must be a directory that all nodes see.
 
-Exit codes: 0 all steps are good, 1 a step failed, 2 could not run.
+Exit codes: 0 all steps passed, 1 a step failed, 2 could not run.
 
 JSON: {"steps": [{name, ok, saw, reached}]}.`,
 		Example: `  blobio scr selftest
@@ -80,7 +78,7 @@ JSON: {"steps": [{name, ok, saw, reached}]}.`,
 	fl.StringArrayVar(&f.launcherArgs, "launcher-arg", nil, "argument for mpirun, mpiexec or srun, as often as needed")
 	fl.StringVar(&f.Prefix, "work", "", "`DIR` that all nodes see, for files of the test (default: a temporary one)")
 	fl.DurationVar(&limit, "limit", 0, "time for each step (default: 2m, or 15m if somebody has to switch off a node)")
-	fl.BoolVar(&verbose, "verbose", false, "tell on standard error what the loop does")
+	fl.BoolVar(&verbose, "verbose", false, "report on standard error what the loop does")
 	fl.BoolVar(&rank, "rank", false, "be a process of the test")
 	fl.Lookup("rank").Hidden = true
 	cli.JSONFlag(cmd, &f.asJSON)
@@ -121,7 +119,7 @@ func (f *scrRunFlags) selftest(ctx context.Context, e *cli.Env, limit time.Durat
 		return nil, err
 	}
 	if n := len(f.Source.Nodes); n < 3 {
-		return nil, cli.Usagef("a selftest wants 3 nodes (better 5), and gets %d (%s)", n, f.Source.From)
+		return nil, cli.Usagef("a selftest needs 3 nodes (better 5), and has %d (%s)", n, f.Source.From)
 	}
 	checker, err := f.Checker()
 	if err != nil {

@@ -43,21 +43,21 @@ func newScrTransfer(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "transfer CONTROL",
 		Short: "Copy files in the background, as the transfer file of a node says",
-		Long: `Copy files from the cache of a node to the prefix directory, as the transfer file
-in the node's control directory says (CONTROL is that file, or the directory). One
-process per node does this beside the run, and may outlive it: while COMMAND is RUN
-it copies what FILES lists, slower than the limits of the file and those given here,
-and waits when it is STOP. It ends when it is EXIT. Each file is compared with its
-checksum, if there is one, and gets its name when it is whole and durable. If the
-process is killed, start it again: it goes on with what is missing.
+		Long: `Copy files from the cache of a node to the prefix directory, as the transfer file in the
+node's control directory says. CONTROL is that file, or the directory. One process per node
+does this beside the run, and may outlive it. While the file's COMMAND is RUN it copies
+what FILES lists, within the limits of the file and those given here; on STOP it waits; on
+EXIT it ends. Each file is compared with its checksum, if there is one, and gets its name
+when it is whole and durable. If the process is killed, start it again: it continues with
+what is missing.
 
-Nothing is written outside of the prefix directory: that of --prefix, of SCR_PREFIX, or
-the working directory. The control directory must belong to the user, or to root, with
-no room for others to write to it, and so must the prefix directory (--shared: its group
-may, and others if it is sticky).
+Nothing is written outside the prefix directory: that of --prefix, of SCR_PREFIX, or the
+working directory. Control and prefix directory must belong to the user or to root, and
+nobody else may write there (--shared: the group of the prefix directory may, and others if
+it is sticky).
 
-With --status it only tells how far the copies are, with --add and --command it only
-changes the file: it lists copies, and says what the process is to do.
+--status only reports how far the copies are. --add and --command only change the file:
+they list a copy, and set the process's command.
 
 Exit codes: 0 good, 1 a file could not be copied (--once, --status), 2 could not run.
 
@@ -86,18 +86,18 @@ destination, size, written, whole, crc, zstd, error}]}.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.BoolVar(&f.status, "status", false, "tell how far the copies are")
-	cli.ChoiceFlag(cmd, &f.command, "command", "", "tell the process what to do", "run", "stop", "exit")
+	fl.BoolVar(&f.status, "status", false, "report how far the copies are")
+	cli.ChoiceFlag(cmd, &f.command, "command", "", "set the command of the process", "run", "stop", "exit")
 	fl.StringArrayVar(&f.add, "add", nil, "list the copy of a file, `FROM=TO`; may be repeated")
 	fl.BoolVar(&f.zstd, "zstd", false, "with --add: compress, to TO.zst")
-	fl.StringVar(&f.prefix, "prefix", "", "write below this `DIR` only (default: SCR_PREFIX, or the working directory)")
+	fl.StringVar(&f.prefix, "prefix", "", "write only below this `DIR` (default: SCR_PREFIX, or the working directory)")
 	fl.BoolVar(&f.shared, "shared", false, "the prefix directory may be writable by its group, and by others if it is sticky (also: BLOBIO_SHARED=1)")
 	fl.BoolVar(&f.once, "once", false, "end when there is nothing to do now")
-	fl.Var(cli.SizeFlag(&f.bw), "bw", "copy at most so many bytes per second (default: as the file says)")
-	fl.Float64Var(&f.cpu, "cpu", 0, "copy for at most this part of the time, in percent of a core (default: as the file says)")
+	fl.Var(cli.SizeFlag(&f.bw), "bw", "copy at most this many bytes per second (default: as the file says)")
+	fl.Float64Var(&f.cpu, "cpu", 0, "use at most this share of a core, in percent (default: as the file says)")
 	fl.IntVar(&f.files, "files", 1, "files copied at once")
 	fl.DurationVar(&f.poll, "poll", time.Second, "how often to look at the transfer file")
-	fl.BoolVar(&f.verbose, "verbose", false, "tell what is done, on standard error")
+	fl.BoolVar(&f.verbose, "verbose", false, "report progress on standard error")
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
@@ -138,7 +138,7 @@ func notTransfer(name string) error {
 	t, err := kvtree.ReadFile(nil, name, nil)
 	switch {
 	case errors.Is(err, kvtree.ErrNotFormat):
-		return cli.WithHint(err, "this is no transfer file, and stays as it is")
+		return cli.WithHint(err, "this is not a transfer file; it was not changed")
 	case err != nil || t.Len() == 0:
 		return nil // it is told, or mended, where it is used
 	}
@@ -147,7 +147,7 @@ func notTransfer(name string) error {
 			return nil
 		}
 	}
-	return cli.WithHint(fmt.Errorf("%s is a key/value file, but no transfer file", name), "blobio scr print shows it")
+	return cli.WithHint(fmt.Errorf("%s is a key/value file, but not a transfer file", name), "blobio scr print shows it")
 }
 
 // change lists copies and sets the command.

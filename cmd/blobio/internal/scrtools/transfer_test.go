@@ -129,7 +129,7 @@ func TestScrTransferUsage(t *testing.T) {
 	}
 }
 
-// TestScrTransferOfAnotherFile: what is no transfer file is not made one.
+// TestScrTransferOfAnotherFile: what is not a transfer file is not made one.
 func TestScrTransferOfAnotherFile(t *testing.T) {
 	dir := t.TempDir()
 	text, tree := filepath.Join(dir, "input.txt"), filepath.Join(dir, "index.scr")
@@ -141,7 +141,7 @@ func TestScrTransferOfAnotherFile(t *testing.T) {
 		was, err := os.ReadFile(name)
 		clitest.Check(t, err)
 		for _, args := range [][]string{{"--once", name}, {"--command", "run", name}, {"--add", text + "=" + text + "2", name}, {"--status", name}} {
-			clitest.Bad(t, cli.Failed, "no transfer file", append([]string{"scr", "transfer"}, args...)...)
+			clitest.Bad(t, cli.Failed, "not a transfer file", append([]string{"scr", "transfer"}, args...)...)
 		}
 		if is, err := os.ReadFile(name); err != nil || !bytes.Equal(is, was) {
 			t.Errorf("%s is changed: %q, %v", name, is, err)

@@ -91,7 +91,7 @@ func TestFamilies(t *testing.T) {
 		{cli.Failed, "no file, directory or dataset of this name", []string{"check", cello, filepath.Join(dir, "none")}},
 		{cli.Good, "good", []string{"--no-progress", "check", cello}},
 		{cli.Good, "[0,0,0] 0 0.5", []string{"dump", filepath.Join(store, "rho"), "--version", "1"}},
-		{cli.Failed, "blobio plot wants a path", []string{"plot"}},
+		{cli.Failed, "blobio plot needs a path", []string{"plot"}},
 		{cli.Good, "blobio amr dump PATH BLOCK", []string{"dump", cello, "--help"}},
 	} {
 		if r := clitest.Blobio(t, c.args...); r.Code != c.code || !strings.Contains(r.Out+r.Err, c.words) {

@@ -20,7 +20,7 @@ func hint(cmd *cobra.Command, err error) string {
 		family = cmd.Parent().Name()
 	}
 	if errors.Is(err, blob.ErrInUse) && family != "scr" && family != "ff" {
-		return "wait for it, or end it; what a dead writer left is taken over"
+		return "wait for it or end it; the next writer takes over from a dead one"
 	}
 	switch family {
 	case "amr":

@@ -119,7 +119,7 @@ func TestUnsureHint(t *testing.T) {
 		err := &durable.UnsureError{Name: "x.nc", Renamed: renamed, Err: errors.Join(syscall.ENOSPC)}
 		e := &cli.Env{}
 		text := e.ErrorLine(verbs.NewRoot(e), err)
-		if strings.Contains(text, "nothing was left") || !strings.Contains(text, "look whether the file") || !strings.Contains(text, "x.nc") {
+		if strings.Contains(text, "nothing was left") || !strings.Contains(text, "check whether the file") || !strings.Contains(text, "x.nc") {
 			t.Error(text)
 		}
 	}

@@ -11,7 +11,7 @@ func newPlot() *cobra.Command {
 	return &cobra.Command{
 		Use:   "plot PATH -o OUT",
 		Short: "Draw a picture of what a path holds, as PNG or SVG",
-		Long: `Draw what is at a path; the content decides what that is, and which flags there are:
+		Long: `Draw what is at a path. The content tells what it is, and which flags apply:
 
   a map file, a dataset of blobs     who owns what            blobio decomp plot
   a checkpoint of Cello, a dataset

@@ -28,20 +28,20 @@ func newRoot(e *cli.Env) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "blobio",
 		Short: "List, dump, check, compare and convert datasets in blob layouts, and checkpoints",
-		Long: `blobio works with datasets that were written by many ranks as a few large
-extents ("blobs"): the variable-centric layout of PnetCDF (CDF-5 subfiles), the
-process-centric layout of HDF5 (header_blob, data_blob), and ordinary netCDF.
+		Long: `blobio works with datasets that many ranks wrote as a few large extents ("blobs"):
+the variable-centric layout of PnetCDF (CDF-5 subfiles), the process-centric layout
+of HDF5 (header_blob, data_blob), and ordinary netCDF.
 
-ls, check, dump, diff and plot take any path, and the content decides what it is:
-a dataset, an ordinary netCDF file, a map file, a checkpoint of FTI, SCR or Cello,
-a store of versions, a key/value file. They do, and have the flags of, what the
-verbs of that family do: see "blobio ff", "scr", "amr", "versions" and "decomp".
+ls, check, dump, diff and plot take any path. The content tells what it is: a
+dataset, an ordinary netCDF file, a map file, a checkpoint of FTI, SCR or Cello, a
+store of versions, a key/value file. The verb of that family then does the work,
+with its own flags: see "blobio ff", "scr", "amr", "versions" and "decomp".
 
-A dataset is named by its base name (F_h0.nc), by any of its subfiles
-(F_h0.nc.0000), or by a directory that holds no other.
+Name a dataset by its base name (F_h0.nc), by any of its subfiles
+(F_h0.nc.0000), or by a directory that holds no other dataset.
 
 Exit codes: 0 good, 1 findings or differences, 2 could not run.`,
-		Example: `  blobio replay --case F --ranks 16 --out run     # write the F case in both layouts
+		Example: `  blobio replay --case F --ranks 16 -o run        # write the F case in both layouts
   blobio ls run                                   # what is there
   blobio dump -h run/F_h1.nc                      # as ncdump would show it
   blobio check run/F_h1.nc                        # is it whole?

@@ -94,9 +94,9 @@ func TestWrongNumbers(t *testing.T) {
 		{"--memory 1, want at least 1.00 MiB", []string{"dump", "--memory", "1", canon}},
 		{`--records "-5", want FIRST:END`, []string{"dump", "--layout", "--records", "-5", variable}},
 		{"--blob counts from 0", []string{"dump", "--raw", "-v", "T", "--blob", "-3", variable}},
-		{"excludes --json", []string{"diff", "-q", "--json", canon, variable}},
-		{"excludes --json", []string{"ff", "diff", "-q", "--json", canon, variable}},
-		{"excludes --json", []string{"versions", "diff", "-q", "--json", dir}},
+		{"exclude each other", []string{"diff", "-q", "--json", canon, variable}},
+		{"exclude each other", []string{"ff", "diff", "-q", "--json", canon, variable}},
+		{"exclude each other", []string{"versions", "diff", "-q", "--json", dir}},
 		{"want at most 1e+100 s", []string{"cost", "--json", "--put", "1e308"}},
 	} {
 		clitest.Bad(t, cli.Failed, c.words, c.args...)

@@ -23,17 +23,17 @@ func newVersionsCheck(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check STORE... | check ARRAY...",
 		Short: "Look for everything that is wrong with versions",
-		Long: `Look for everything that is wrong with an array, or with all arrays of a store: files
-that are absent or not those that were committed, every byte of them, every chunk of
-every version against its digest, and of levels the table of each version; both files of the
-record; and in a store what is lost of hierarchies: levels, snapshots, versions that
-snapshots name. Nothing is changed. Of an encrypted store without its key, the files are looked at, not what is
-in them. Where a node's file is bad and a copy of it on another one is
-good, the file is named, and the versions that need it are not. Of a store that is
-protected by redundancy, its files are checked too, and what is lost is said to be
-beyond it or (notes) not.
+		Long: `Check an array, or all arrays of a store: files that are absent or not the committed ones,
+every byte of them, every chunk of every version against its digest, the table of each
+version of a level, and both files of the record; in a store also lost parts of
+hierarchies: levels, snapshots, versions that snapshots name. Nothing is changed.
 
-Exit codes: 0 nothing found, 1 findings, 2 could not look at an array at all.
+In an encrypted store without its key, files are checked but not their content. If a
+node's file is bad and a copy on another node is good, the file is reported, the versions
+that need it are not. In a store with redundancy, the redundancy files are checked too, and
+findings say whether lost files can be rebuilt (as a note) or not.
+
+Exit codes: 0 nothing found, 1 findings, 2 an array could not be checked.
 
 JSON: {"version": 1, "checked": [{path, array, directories, versions, errors, warnings,
 notes, findings: [...]}], "failed": [{path, error}]}; findings are those of blobio check.`,
@@ -47,7 +47,7 @@ notes, findings: [...]}], "failed": [{path, error}]}; findings are those of blob
 			return f.run(cmd, e, args)
 		},
 	}
-	cmd.Flags().BoolVar(&f.notes, "notes", false, "print notes, too")
+	cmd.Flags().BoolVar(&f.notes, "notes", false, "also print notes")
 	f.key.add(cmd)
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd

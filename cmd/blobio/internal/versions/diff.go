@@ -22,19 +22,19 @@ func newVersionsDiff(e *cli.Env) *cobra.Command {
 	f := versionsDiffFlags{from: -1, to: -1}
 	cmd := &cobra.Command{
 		Use:   "diff ARRAY...",
-		Short: "Tell which ranges of two versions differ",
-		Long: `Tell which ranges of two versions of an array differ, in row-major order, with the
-largest difference in each. Elements are compared by their bits. Of two versions of
-the array of a level, boxes of the same cells are compared, and those that only one
-version has are listed; --values compares their bytes instead.
+		Short: "List the ranges in which two versions differ",
+		Long: `List the ranges in which two versions of an array differ, in row-major order, with the
+largest difference in each. Elements are compared by their bits. For the array of a level,
+boxes of the same cells are compared, and boxes that only one version has are listed;
+--values compares their bytes instead.
 
-Without --from and --to the newest version is compared with the one before.
+By default the newest version is compared with the one before.
 
 Exit codes: 0 equal, 1 different, 2 could not compare.
 
 JSON: {array, from, to, equal, elements, differ, more, largest, ranges: [{lo, hi, elements, largest}],
-boxes: [{box, in, lo, hi, numbers, differ, largest}], fields: [{name, from, to}]}. ranges are of the flattened array, hi is not
-in them; more of them were left out (--all has all).`,
+boxes: [{box, in, lo, hi, numbers, differ, largest}], fields: [{name, from, to}]}. ranges
+are of the flattened array and exclude hi; more is how many were omitted (--all: none).`,
 		Example: `  blobio versions diff store/rho                     # what the newest version changed
   blobio versions diff store/rho --from 3 --to 5
   blobio versions diff store/amr.level2 --from 3 --to 5
@@ -48,7 +48,7 @@ in them; more of them were left out (--all has all).`,
 	fl.Var(versionValue{&f.from}, "from", "one version (default: the one before the other)")
 	fl.Var(versionValue{&f.to}, "to", "the other version (default: the newest)")
 	fl.BoolVarP(&f.all, "all", "a", false, fmt.Sprintf("print all ranges, not only the first %d", cli.DiffLines))
-	fl.BoolVar(&f.values, "values", false, "compare elements, also those of levels")
+	fl.BoolVar(&f.values, "values", false, "compare elements, even of levels")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "print nothing, only set the exit code")
 	f.key.add(cmd)
 	cli.JSONFlag(cmd, &f.asJSON)
@@ -57,7 +57,7 @@ in them; more of them were left out (--all has all).`,
 
 func (f *versionsDiffFlags) run(ctx context.Context, e *cli.Env, dirs []string) error {
 	if f.quiet && f.asJSON {
-		return cli.Usagef("--quiet prints nothing, and excludes --json")
+		return cli.Usagef("--quiet and --json exclude each other")
 	}
 	v, err := f.key.one(dirs)
 	if err != nil {

@@ -27,15 +27,15 @@ func newVersionsDrop(e *cli.Env) *cobra.Command {
 	var f versionsDropFlags
 	cmd := &cobra.Command{
 		Use:   "drop ARRAY... --versions LIST | --keep N",
-		Short: "Forget versions, and remove the files that no other one needs",
-		Long: `Forget versions of an array that no program has open, and remove the files that no
-other version needs. It does not ask. The newest version cannot be dropped. A file that also holds
-what another version needs stays whole, so that little may be freed at first.
+		Short: "Drop versions, and remove the files that no other version needs",
+		Long: `Drop versions of an array that no program has open, and remove the files that no other
+version needs. There is no confirmation. The newest version cannot be dropped. A file that
+another version needs stays whole, so little may be freed at first.
 
-Versions of a level that belong to a snapshot of the hierarchy are kept, unless
---force: without them the hierarchy could not be opened there.
+Versions of a level that belong to a snapshot of the hierarchy are kept, unless --force is
+given: without them the hierarchy cannot be opened at that snapshot.
 
-Encrypted stores need no key for it.
+Encrypted stores need no key for this.
 
 JSON: {array, dropped, kept_for_snapshots, bytes, files, dry_run}.`,
 		Example: `  blobio versions drop store/rho --versions 1,3-7
@@ -49,10 +49,10 @@ JSON: {array, dropped, kept_for_snapshots, bytes, files, dry_run}.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.versions, "versions", "", "drop these: 1,3-7")
-	fl.IntVar(&f.keep, "keep", 0, "drop all but the newest so many")
-	fl.Int64Var(&f.every, "every", 0, "--keep: and but those whose number is a multiple of this")
-	fl.BoolVarP(&f.dry, "dry-run", "n", false, "change nothing, tell what would be freed")
-	fl.BoolVar(&f.force, "force", false, "also versions that belong to snapshots of a hierarchy")
+	fl.IntVar(&f.keep, "keep", 0, "drop all but this many of the newest")
+	fl.Int64Var(&f.every, "every", 0, "--keep: also keep versions whose number is a multiple of this")
+	fl.BoolVarP(&f.dry, "dry-run", "n", false, "print what would be freed, change nothing")
+	fl.BoolVar(&f.force, "force", false, "drop even versions that belong to snapshots of a hierarchy")
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
@@ -66,7 +66,7 @@ func (f *versionsDropFlags) run(cmd *cobra.Command, e *cli.Env, dirs []string) e
 	case given("keep") && f.keep < 1:
 		return cli.Usagef("--keep %d, want 1 or more: the newest version stays", f.keep)
 	case given("every") && (!given("keep") || f.every < 1):
-		return cli.Usagef("--every goes with --keep, and wants 1 or more")
+		return cli.Usagef("--every goes with --keep, and must be 1 or more")
 	}
 	v, err := (&versionsKey{}).one(dirs)
 	if err != nil {
@@ -172,7 +172,7 @@ func withoutSnapshots(ctx context.Context, dirs []string, v *versioned.View, lis
 	}
 	defer g.Close()
 	if g.Encrypted() {
-		return nil, nil, cli.WithHint(fmt.Errorf("%s is encrypted: what its snapshots need is not known", g.Spec().Name), "--force drops versions all the same")
+		return nil, nil, cli.WithHint(fmt.Errorf("%s is encrypted: which versions its snapshots need is unknown", g.Spec().Name), "--force drops versions anyway")
 	}
 	of := map[int64]bool{}
 	for _, x := range g.Versions() {

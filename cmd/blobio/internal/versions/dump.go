@@ -32,15 +32,15 @@ func newVersionsDump(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dump ARRAY...",
 		Short: "Print the elements of a version, or write them to a file",
-		Long: `Print the elements of a range of a version: rows of the last dimension, each line
-with the index of its first element. Of the array of a level the table of its boxes is
-printed, with --box the data of one of them, x fastest; of that of the snapshots
-what the last one says. --values prints their bytes.
+		Long: `Print the elements of a range of a version: rows of the last dimension, each line with the
+index of its first element. For the array of a level the table of its boxes is printed, or
+with --box the data of one, x fastest; for the array of snapshots, the last snapshot.
+--values prints their elements instead.
 
-With -o the elements go to a file: raw, row-major, little-endian; for --box float64s,
+With -o the elements go to a file: raw, row-major, little-endian; for --box as float64,
 component by component.
 
-All chunks that are touched are verified.
+All chunks that are read are verified.
 
 JSON: {array, version, type, lo, hi, values} (not-a-number and infinities are strings), or of levels {array,
 version, level, dim, components, time, dt, dx, step, epoch, ratio, boxes: [{lo, hi, owner, cells, offset}]}
@@ -61,7 +61,7 @@ of snapshots what the array holds; with -o {path, bytes}.`,
 	fl.Var(versionValue{&f.version}, "version", "version (default: the newest)")
 	fl.StringVar(&f.span, "elements", "", "FIRST:END of each dimension (END not included; either may be left out), or one number: 0:10,5,:")
 	fl.IntVar(&f.box, "box", -1, "data of this box of a level")
-	fl.BoolVar(&f.values, "values", false, "elements, also of levels and snapshots")
+	fl.BoolVar(&f.values, "values", false, "print elements, even of levels and snapshots")
 	fl.StringVarP(&f.out, "output", "o", "", "write the elements to this file, raw")
 	fl.BoolVar(&f.force, "force", false, "--output: replace the file if it is there")
 	f.key.add(cmd)

@@ -23,13 +23,13 @@ func newVersionsLs(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ls STORE... | ls ARRAY...",
 		Short: "Show the arrays of a store, or the versions of an array",
-		Long: `Show the arrays of a store with their newest versions, and the hierarchies that they
-are the levels of; or the versions of one array: CHANGED are the chunks that the
-version before did not have, WRITTEN is what its files take. Of the array of a level
-the boxes, the time and the step of each version are shown, of that of the snapshots
-the versions of the levels that belong together. Only metadata are read. An
-encrypted store is listed without its key, but for what its levels say. What is lost of
-a hierarchy is said, and so is an array whose record is; then the exit code is 2.
+		Long: `Show the arrays of a store with their newest versions and their hierarchies, or the
+versions of one array. CHANGED is the size of the chunks that differ from the version
+before, WRITTEN that of the version's files. For the array of a level the boxes, time and
+step of each version are shown; for the array of snapshots, the versions of the levels that
+belong together. Only metadata are read. An encrypted store can be listed without its key,
+except for the boxes of levels. Lost parts of a hierarchy and lost records of arrays are
+reported; then the exit code is 2.
 
 JSON: {"arrays": [{array, directories, type, shape, chunk, encrypted, bytes, files,
 versions: [{number, label, time_ns, generation, shape, changed, written, level: {level,

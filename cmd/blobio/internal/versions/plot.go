@@ -25,9 +25,9 @@ func newVersionsPlot(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plot ARRAY... -o OUT",
 		Short: "Draw what each version changed and wrote, as PNG or SVG",
-		Long: `Draw for each version of an array the bytes of the chunks that changed and of the files
-that it wrote, and the size of the whole state for comparison. A version that
-started a generation (the array was opened again, or grew) is written whole.
+		Long: `Draw for each version of an array the bytes of its changed chunks and of its files, and the
+size of the whole state for comparison. The first version of a generation (the array was
+opened again, or grew) is written whole.
 
 JSON: {path, bytes, versions}.`,
 		Example: `  blobio versions plot store/rho -o rho.png

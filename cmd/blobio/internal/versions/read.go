@@ -45,7 +45,7 @@ func parseRange(s string, shape []int64) (lo, hi []int64, err error) {
 			hi[d] = lo[d] + 1
 		}
 		if !ok {
-			return nil, nil, cli.Usagef("--elements %q, want lo:hi for each dimension, as in 0:10,5,:", s)
+			return nil, nil, cli.Usagef("--elements %q, want FIRST:END for each dimension, as in 0:10,5,:", s)
 		}
 		if lo[d] < 0 || hi[d] < lo[d] || hi[d] > shape[d] {
 			return nil, nil, cli.Usagef("--elements %q: dimension %d goes from 0 to %d", s, d, shape[d])

@@ -17,17 +17,18 @@ func newVersionsRebuild(e *cli.Env) *cobra.Command {
 	var f versionsRebuildFlags
 	cmd := &cobra.Command{
 		Use:   "rebuild STORE... | rebuild ARRAY...",
-		Short: "Make the records of arrays anew",
-		Long: `Make the record of an array anew, or those of all arrays of a store, where a file of it is
-absent, damaged or older than the other: from the other one, or, where both are lost,
-from what the data files say. No program may have the store open. Records that are whole are not touched.
+		Short: "Rebuild the records of arrays",
+		Long: `Rebuild the record of an array, or of all arrays of a store, if one of its two files is
+absent, damaged or older than the other: from the other file, or, if both are lost, from
+the data files. No program may have the store open. Whole records are not touched.
 
-From data files come the versions of which every chunk is there, and no others; one
-that was dropped before may be among them. Files that belong to none of them stay,
-under names that begin with "left-". Files of stores that were written by older
-programs do not say what they are of.
+The data files give the versions of which every chunk is there, and no others; a version
+that was dropped before may be among them. Files that belong to no version stay, under
+names that begin with "left-". In stores written by older programs, data files do not say
+which array they belong to.
 
-Exit codes: 0 all is whole now, 1 files were left out, 2 could not do it for some array.
+Exit codes: 0 everything is whole now, 1 files were left out, 2 an array could not be
+rebuilt.
 
 JSON: {"arrays": [{array, whole, from_twin, versions, left: [{file, message}]}], "written"}.`,
 		Example: `  blobio versions rebuild -n store          # what would be done
@@ -39,7 +40,7 @@ JSON: {"arrays": [{array, whole, from_twin, versions, left: [{file, message}]}],
 			return f.run(cmd, e, args)
 		},
 	}
-	cmd.Flags().BoolVarP(&f.dry, "dry-run", "n", false, "change nothing, tell what would be done")
+	cmd.Flags().BoolVarP(&f.dry, "dry-run", "n", false, "print what would be done, change nothing")
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }

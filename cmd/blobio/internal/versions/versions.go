@@ -22,15 +22,15 @@ func New(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "versions",
 		Short: "List, dump, compare, check, rebuild, drop and plot the versions of arrays",
-		Long: `Stores of package versioned hold arrays whose states were committed as versions: any
+		Long: `Stores of package versioned hold arrays whose states were committed as versions; any
 range of any version can be read. The arrays NAME.level0, NAME.level1, ... and
 NAME.global are the levels and the snapshots of an AMR hierarchy.
 
-ARRAY is the directory of an array: the store's and the array's name below it. Of
-a store that nodes do not share, name the directories of all nodes, in their order;
-one that was lost may be a name that is not there, or be left out at the end.
+ARRAY is the directory of an array: STORE/NAME. If nodes do not share the store, name the
+directories of all nodes in order; for a lost one give a name that does not exist, or omit
+it at the end.
 
-Nothing here may change a store that a program has open. Only drop and rebuild change any.`,
+Only drop and rebuild change a store. Do not use them while a program has it open.`,
 		Example: `  blobio versions ls store                              # the arrays
   blobio versions ls store/rho                          # the versions of one
   blobio versions dump store/rho --version 3 --elements 0:10
@@ -63,9 +63,9 @@ func Hint(cmd *cobra.Command, err error) string {
 	case cmd.Name() == "rebuild" && errors.Is(err, versioned.ErrMissing):
 		return "copies of the files may be elsewhere"
 	case (cli.IsFormatError(err) || errors.Is(err, fs.ErrNotExist)) && cmd.Name() != "check" && cmd.Name() != "rebuild":
-		return "blobio versions check lists everything that is wrong"
+		return "blobio versions check lists all faults"
 	case errors.Is(err, fs.ErrPermission):
-		return "look at the permissions of the file and its directory"
+		return "check the permissions of the file and its directory"
 	}
 	return ""
 }

@@ -165,7 +165,7 @@ func TestVersionsCheck(t *testing.T) {
 	if r.Code != cli.Findings || !strings.Contains(r.Out, "g1-v6-r0.fti") || !strings.Contains(r.Out, "error: version 6, elements 0 to ") || !strings.Contains(r.Out, "rho: 2 errors, 4 versions\n") {
 		t.Errorf("%d\n%s%s", r.Code, r.Out, r.Err)
 	}
-	clitest.Bad(t, cli.Failed, "blobio versions check lists everything", "versions", "dump", filepath.Join(dir, "rho"))
+	clitest.Bad(t, cli.Failed, "blobio versions check lists all faults", "versions", "dump", filepath.Join(dir, "rho"))
 	clitest.Good(t, "versions", "dump", filepath.Join(dir, "rho"), "--version", "3")
 	clitest.Check(t, os.Remove(name))
 	if r := clitest.Blobio(t, "versions", "check", "--json", dir); r.Code != cli.Findings || !strings.Contains(r.Out, `"errors": 2`) {
@@ -275,7 +275,7 @@ func TestVersionsRefuses(t *testing.T) {
 	short := filepath.Join(filepath.Dir(dir), "short")
 	clitest.Check(t, os.WriteFile(short, []byte("abc"), 0o600))
 	for _, c := range []struct{ words, args string }{
-		{"wants the directory of a store", "ls"},
+		{"needs the directory of a store", "ls"},
 		{"no such file or directory\n", "ls " + dir + "/none"}, // and no hint: there is nothing to check
 		{"no array there", "ls " + filepath.Dir(dir)},
 		{"is a store of 5 arrays, want one of them", "dump " + dir},
@@ -283,7 +283,7 @@ func TestVersionsRefuses(t *testing.T) {
 		{"want the number of a version", "dump --version x " + rho},
 		{"has 1 dimension, the array has 3", "dump --elements 0 " + rho},
 		{"dimension 2 goes from 0 to 4", "dump --elements 0,0,0:5 " + rho},
-		{"want lo:hi", "dump --elements 0,0,x " + rho},
+		{"want FIRST:END", "dump --elements 0,0,x " + rho},
 		{"has no boxes", "dump --box 0 " + rho},
 		{"the level has 2 boxes", "dump --box 2 " + dir + "/amr.level0"},
 		{"--box goes with neither", "dump --box 2 --values " + dir + "/amr.level0"},
