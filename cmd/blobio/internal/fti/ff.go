@@ -220,5 +220,5 @@ func Hint(cmd *cobra.Command, err error) (hint string, known bool) {
 	case cmd.Name() == "check", cmd.Name() == "repair", cmd.Name() == "rebuild", errors.Is(err, blob.ErrNotFormat), !cli.IsFormatError(err):
 		return "", true
 	}
-	return "blobio ff check lists everything that is wrong, ff repair saves what is good", true
+	return "blobio ff check lists all faults, ff repair saves what is good", true
 }

@@ -53,11 +53,11 @@ func Hint(cmd *cobra.Command, err error) string {
 	case errors.Is(err, blob.ErrExist) && cmd.Flags().Lookup("force") != nil:
 		return "--force replaces it"
 	case errors.Is(err, blob.ErrChecksum) && cmd.Flags().Lookup("no-verify") != nil:
-		return "blobio amr check lists everything that is wrong; --no-verify takes it as it is"
+		return "blobio amr check lists all faults; --no-verify takes it as it is"
 	case errors.Is(err, cello.ErrScrambled) && cmd.Flags().Lookup("accept-scrambled") != nil:
 		return "the real program has put the cells of these blocks in the wrong places; --accept-scrambled takes them as they are"
 	case cli.IsFormatError(err) && cmd.Name() != "check":
-		return "blobio amr check lists everything that is wrong"
+		return "blobio amr check lists all faults"
 	case errors.Is(err, fs.ErrPermission):
 		return "check the permissions of the file and its directory"
 	}
