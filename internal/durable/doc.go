@@ -1,32 +1,32 @@
-// Package durable holds what all rooms need to change files so that others can rely on them.
+// Package durable changes files so that every name has a whole state after a crash: leases, outputs, replacement, seals.
 //
 // # Leases
 //
-// What is written over a time, and has a name, has at most one writer: the one that holds its lease.
-// The lease of DIR/NAME is the file DIR/.NAME.lock, which says who holds it, and a lock (flock) of that file.
-// It goes when the holder releases it; one that a dead holder left is taken over.
+// A name that is written over some time has at most one writer: the holder of its lease. The lease of DIR/NAME is the
+// file DIR/.NAME.lock, which names the holder, and a lock (flock) of that file. It ends when the holder releases it; the
+// lease of a dead holder is taken over.
 //
-// Whether the holder is dead is certain where a file system belongs to one machine (vfs.FS.Local): the kernel has dropped
-// its lock. Elsewhere locks may not reach other machines, so a holder writes a heartbeat to the file, and one that
-// was on another machine counts as dead when the file has not changed for LeaseOptions.Patience. That is measured by
-// the clock of the one who waits; clocks are never compared.
+// On a file system of one machine (vfs.FS.Local) a free lock proves that the holder is dead, since the kernel drops it.
+// Elsewhere locks may not reach other machines, so a holder writes a heartbeat to the file. A holder on another machine
+// counts as dead when the file has not changed for LeaseOptions.Patience by the clock of the waiting process; clocks are
+// never compared.
 //
-// Such a holder may wake up. Check tells it that it has lost its lease. A holder that is stopped between Check and
-// what it then does must not do harm either, and this is what the holders' protocol is for:
+// Such a holder may wake up. Check tells it that it has lost its lease. A holder that is stopped between Check and its
+// next step must do no harm either, so holders follow a protocol:
 //
 //   - A writer creates files only under names with its own tag (Lease.Tag) in them, and commits by renaming one of them.
 //   - It creates the file, then calls Check, then renames.
-//   - Who gets a lease removes all files with the tags of others, and only then reads which state is committed.
+//   - A new holder removes all files with the tags of others, and only then reads which state is committed.
 //
 // So a rename of a former holder either came before its file was removed, and is seen, or it fails: if the file was
 // created after the removal, Check came after the change of holders, and failed.
 //
-// What changes in place is given new files by who takes over from a holder that may be alive (Lease.Unsure). Until
-// that is done (Lease.Settle), the file of the lease stays even after Release, so that the next holder knows.
+// A holder that takes over from one that may be alive (Lease.Unsure) gives new files to what changes in place. Until
+// that is done (Lease.Settle), the lease's file stays even after Release, so that the next holder knows.
 //
 // # Outputs
 //
-// An Output is one file that is written by this protocol. What is a directory, or several files, follows it with a Lease.
+// An Output is one file written by this protocol. Directories and sets of files follow it with a Lease.
 //
 // # Replacing
 //

@@ -56,7 +56,7 @@ of a cadence are for one error in the last fine step; null: no break-even.`,
   blobio cost --cadence 1,0,0,0 --cadence 1,1,2,4 --cadence 1,1,1,1
   blobio cost --levels 3 --put 0.2 --step 4,3,2 --box 1ms --reconfig 0.5 --alloc 0
   blobio cost --model mine.json --errors 0.01,0.1,1
-  blobio cost -o cost.png --force               # or cost.svg
+  blobio cost -o cost.png --force                   # or cost.svg
   blobio cost --json | jq '.break_even[0].random'`,
 		Args: cli.MaxArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -49,7 +49,7 @@ overheads as fractions, absent where they cannot be computed.`,
 		Example: `  blobio scr interval /p/sim
   blobio scr interval --mtbf 12h /p/sim                 # the log holds no failure yet
   blobio scr interval --cost 45s --mtbf 6h              # without a log
-  blobio scr interval -o cost.png /p/sim            # or cost.svg
+  blobio scr interval -o cost.png /p/sim                # or cost.svg
   blobio scr interval --json /p/sim | jq '.intervals[] | select(.method == "Daly").seconds'`,
 		Args: cli.MaxArgs(1, "one prefix directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
