@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"blobio/internal/scr/transfer"
 	"blobio/scr/prefixdir"
-	"blobio/scr/transfer"
 )
 
 // inPlace is a checkpoint that is read in the prefix directory.

@@ -6,7 +6,7 @@ import (
 	"path"
 
 	"blobio/comm"
-	"blobio/scr/cachedir"
+	"blobio/internal/scr/cachedir"
 	"blobio/scr/cadence"
 	"blobio/scr/config"
 	"blobio/scr/redset"

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"blobio/internal/scr/cachedir"
 	"blobio/internal/vfs"
-	"blobio/scr/cachedir"
 	"blobio/scr/prefixdir"
 )
 

@@ -13,11 +13,11 @@ import (
 	"strings"
 
 	"blobio/internal/fault"
+	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/salvage"
 	"blobio/internal/vfs"
-	"blobio/scr/cachedir"
 	"blobio/scr/kvtree"
 	"blobio/scr/redset"
-	"blobio/scr/salvage"
 )
 
 // Caches looks for everything that is wrong with what nodes have in their caches. Findings about files that are compared with their

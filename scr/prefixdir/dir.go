@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"blobio/internal/durable"
+	"blobio/internal/scr/record"
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
-	"blobio/scr/record"
 )
 
 // Generation of the formats of SCR.

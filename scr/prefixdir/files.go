@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"blobio/internal/scr/record"
 	"blobio/scr/kvtree"
-	"blobio/scr/record"
 )
 
 // Keys of a file in the map.

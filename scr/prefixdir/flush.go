@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strconv"
 
+	"blobio/internal/scr/record"
 	"blobio/scr/kvtree"
-	"blobio/scr/record"
 )
 
 // Location is where a dataset is, as a set.

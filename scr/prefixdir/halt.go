@@ -6,10 +6,10 @@ import (
 	"io/fs"
 	"strconv"
 
+	"blobio/internal/scr/record"
 	"blobio/internal/vfs"
 	"blobio/scr/cadence"
 	"blobio/scr/kvtree"
-	"blobio/scr/record"
 )
 
 // Keys of halt.scr.

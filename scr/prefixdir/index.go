@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"blobio/internal/scr/record"
 	"blobio/scr/kvtree"
-	"blobio/scr/record"
 )
 
 // Keys of index.scr.

@@ -3,8 +3,8 @@ package prefixdir
 import (
 	"errors"
 
+	"blobio/internal/scr/record"
 	"blobio/scr/kvtree"
-	"blobio/scr/record"
 )
 
 // keyNodes of nodes.scr.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"blobio/internal/scr/record"
 	"blobio/scr/kvtree"
-	"blobio/scr/record"
 )
 
 // Place says where the parts of a dataset are.

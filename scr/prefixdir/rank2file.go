@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"blobio/internal/durable"
+	"blobio/internal/scr/record"
 	"blobio/scr/kvtree"
-	"blobio/scr/record"
 )
 
 // The map is a gather: one tree per rank in few files, rank2file and below it rank2file.<level>.<writer>.

@@ -6,8 +6,8 @@ import (
 	"strconv"
 
 	"blobio/internal/fault"
+	"blobio/internal/scr/record"
 	"blobio/scr/kvtree"
-	"blobio/scr/record"
 )
 
 // Map says which rank wrote which files of a dataset (the rank2file map).

@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"blobio/scr/cachedir"
+	"blobio/internal/scr/cachedir"
 	"blobio/scr/kvtree"
 	"blobio/scr/prefixdir"
 )
