@@ -79,9 +79,7 @@ func (c *Config) withDefaults() Config {
 	if c != nil {
 		d = *c
 	}
-	if d.FS == nil {
-		d.FS = vfs.OS
-	}
+	d.FS = vfs.OrOS(d.FS)
 	if d.FS == vfs.OS && os.Getenv(runloopTransfer) == "1" {
 		d.Daemon = true
 	}

@@ -37,6 +37,7 @@ type pooled struct {
 
 // NewPool returns a pool that keeps at most max files open; 0 means DefaultMaxOpen.
 func NewPool(fsys vfs.FS, max int) *Pool {
+	fsys = vfs.OrOS(fsys)
 	if max <= 0 {
 		max = DefaultMaxOpen
 	}

@@ -144,10 +144,10 @@ func (d *Dir) markIncomplete(e Entry) error {
 		return err
 	}
 	file := filepath.Join(p.Meta, summaryName)
-	t, err := kvtree.ReadFile(d.FS, file, nil)
+	t, err := kvtree.ReadFile(d.fs(), file, nil)
 	if err != nil {
 		return err
 	}
 	setFlag(t, keyComplete, false)
-	return kvtree.WriteFile(d.FS, file, t)
+	return kvtree.WriteFile(d.fs(), file, t)
 }

@@ -56,7 +56,7 @@ const (
 
 // Dir is a prefix directory. Its fields may be set before the first use.
 type Dir struct {
-	FS   vfs.FS
+	FS   vfs.FS // nil: the operating system's
 	Path string // of the prefix directory itself
 
 	// Lock is the kind of lock for the halt file and for changes of the index. Open sets Flock, as the reference does,
@@ -73,15 +73,14 @@ type Dir struct {
 
 // Open returns the prefix directory at a path. It touches nothing. fsys nil is the operating system's.
 func Open(fsys vfs.FS, prefix string) *Dir {
-	d := &Dir{FS: fsys, Path: prefix, Lock: kvtree.NoLock}
-	if fsys == nil {
-		d.FS = vfs.OS
-	}
+	d := &Dir{FS: vfs.OrOS(fsys), Path: prefix, Lock: kvtree.NoLock}
 	if d.FS == vfs.OS {
 		d.Lock = kvtree.Flock
 	}
 	return d
 }
+
+func (d *Dir) fs() vfs.FS { return vfs.OrOS(d.FS) }
 
 // Create makes the folder of the metadata, durably, if CheckOwner has nothing against it. All that changes the prefix
 // directory begins with it.
@@ -89,10 +88,10 @@ func (d *Dir) Create() error {
 	if err := d.CheckOwner(); err != nil {
 		return err
 	}
-	if err := d.FS.MkdirAll(d.File("")); err != nil {
+	if err := d.fs().MkdirAll(d.File("")); err != nil {
 		return err
 	}
-	return d.FS.SyncDir(d.Path)
+	return d.fs().SyncDir(d.Path)
 }
 
 // EnvShared is 1 in the environment of programs and commands for which Dir.Shared is to be set.
@@ -106,7 +105,7 @@ func (d *Dir) CheckOwner() error {
 	if d.Shared {
 		access = vfs.Shared
 	}
-	if d.FS == vfs.OS { // the user may have named a link
+	if d.fs() == vfs.OS { // the user may have named a link
 		real, err := filepath.EvalSymlinks(root)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
@@ -117,7 +116,7 @@ func (d *Dir) CheckOwner() error {
 		root = real
 	}
 	for _, dir := range []string{root, filepath.Join(root, MetaDir)} {
-		if err := vfs.CheckOwner(d.FS, dir, access); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := vfs.CheckOwner(d.fs(), dir, access); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return pkg.Errorf("%w", err)
 		}
 	}
@@ -131,7 +130,7 @@ func (d *Dir) CheckLocks() error {
 	if d.Lock == kvtree.NoLock {
 		return nil
 	}
-	err := kvtree.CheckLocks(d.FS, d.File(""), d.Lock)
+	err := kvtree.CheckLocks(d.fs(), d.File(""), d.Lock)
 	if errors.Is(err, kvtree.ErrNoLocks) {
 		d.Lock = kvtree.NoLock
 	}
@@ -152,10 +151,10 @@ func (d *Dir) CreateDataset(id int) error {
 	if err := d.Create(); err != nil {
 		return err
 	}
-	if err := d.FS.MkdirAll(d.DatasetDir(id)); err != nil {
+	if err := d.fs().MkdirAll(d.DatasetDir(id)); err != nil {
 		return err
 	}
-	return d.FS.SyncDir(d.File(""))
+	return d.fs().SyncDir(d.File(""))
 }
 
 // datasetID is the number in a name scr.dataset.<id>.
@@ -185,7 +184,7 @@ func checkName(name string) error {
 
 // read reads a file of the metadata folder; one that is not there is an empty tree.
 func (d *Dir) read(name string) (*kvtree.Tree, error) {
-	t, err := kvtree.ReadFile(d.FS, d.File(name), nil)
+	t, err := kvtree.ReadFile(d.fs(), d.File(name), nil)
 	if errors.Is(err, fs.ErrNotExist) {
 		return kvtree.New(), nil
 	}
@@ -194,25 +193,25 @@ func (d *Dir) read(name string) (*kvtree.Tree, error) {
 
 // write replaces a file of the metadata folder.
 func (d *Dir) write(name string, t *kvtree.Tree) error {
-	return kvtree.WriteFile(d.FS, d.File(name), t)
+	return kvtree.WriteFile(d.fs(), d.File(name), t)
 }
 
 // remove removes a file of the metadata folder, if it is there.
 func (d *Dir) remove(name string) error {
-	err := d.FS.Remove(d.File(name))
+	err := d.fs().Remove(d.File(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return vfs.SyncParent(d.FS, d.File(name))
+	return vfs.SyncParent(d.fs(), d.File(name))
 }
 
 // keepDamaged renames a file that cannot be read, so that it can be looked at later.
 func (d *Dir) keepDamaged(name string, cause error) error {
 	d.warn("damaged file set aside", "file", d.File(name), "as", name+damagedSuffix, "err", cause)
-	return durable.Rename(d.FS, d.File(name), d.File(name+damagedSuffix))
+	return durable.Rename(d.fs(), d.File(name), d.File(name+damagedSuffix))
 }
 
 func (d *Dir) warn(msg string, args ...any) {

@@ -23,7 +23,7 @@ const (
 
 // ReadHalt reads the halt file under a shared lock. One that is not there has no conditions.
 func (d *Dir) ReadHalt(ctx context.Context) (cadence.Halt, error) {
-	t, err := kvtree.ReadLocked(ctx, d.FS, d.File(haltName), &kvtree.UpdateOptions{Lock: d.Lock})
+	t, err := kvtree.ReadLocked(ctx, d.fs(), d.File(haltName), &kvtree.UpdateOptions{Lock: d.Lock})
 	if errors.Is(err, fs.ErrNotExist) {
 		return cadence.Halt{}, nil
 	}
@@ -56,7 +56,7 @@ func (d *Dir) UpdateHalt(ctx context.Context, change func(h *cadence.Halt) error
 		putHalt(t, was, h)
 		return nil
 	}
-	err := kvtree.Update(ctx, d.FS, name, opts, edit)
+	err := kvtree.Update(ctx, d.fs(), name, opts, edit)
 	var damage *kvtree.FormatError
 	if !errors.As(err, &damage) || damage.Pkg == string(pkg) {
 		return err
@@ -64,7 +64,7 @@ func (d *Dir) UpdateHalt(ctx context.Context, change func(h *cadence.Halt) error
 	d.warn("halt file is damaged, its conditions are lost", "file", name, "err", err)
 	d.copyDamaged(haltName)
 	opts.Replace = true
-	return kvtree.Update(ctx, d.FS, name, opts, edit)
+	return kvtree.Update(ctx, d.fs(), name, opts, edit)
 }
 
 func parseHalt(t *kvtree.Tree, file string) (cadence.Halt, error) {
@@ -111,10 +111,10 @@ const maxDamaged = 1 << 20
 
 // copyDamaged copies a file that has to stay where it is, for its lock; it does not matter if that fails.
 func (d *Dir) copyDamaged(name string) {
-	b, err := vfs.ReadFile(d.FS, d.File(name), maxDamaged)
+	b, err := vfs.ReadFile(d.fs(), d.File(name), maxDamaged)
 	if err == nil {
-		_ = d.FS.Remove(d.File(name + damagedSuffix))
-		err = vfs.WriteFile(d.FS, d.File(name+damagedSuffix), b)
+		_ = d.fs().Remove(d.File(name + damagedSuffix))
+		err = vfs.WriteFile(d.fs(), d.File(name+damagedSuffix), b)
 	}
 	if err != nil {
 		d.warn("damaged file could not be copied", "file", d.File(name), "err", err)

@@ -15,10 +15,10 @@ import (
 // that cannot be read is a *FormatError. Nothing is repaired.
 func (d *Dir) ReadIndex() (*Index, error) {
 	file := d.File(indexName)
-	t, err := kvtree.ReadFile(d.FS, file, nil)
+	t, err := kvtree.ReadFile(d.fs(), file, nil)
 	if errors.Is(err, fs.ErrNotExist) { // the first generation is said to have had it one folder above
 		above := filepath.Join(d.Path, indexName)
-		if t, aerr := kvtree.ReadFile(d.FS, above, nil); !errors.Is(aerr, fs.ErrNotExist) {
+		if t, aerr := kvtree.ReadFile(d.fs(), above, nil); !errors.Is(aerr, fs.ErrNotExist) {
 			if aerr != nil {
 				return nil, aerr
 			}
@@ -68,7 +68,7 @@ func (d *Dir) UpdateIndex(ctx context.Context, change func(x *Index) error) erro
 	if err := d.Create(); err != nil {
 		return err
 	}
-	return kvtree.Update(ctx, d.FS, d.File(indexLock), &kvtree.UpdateOptions{Lock: d.Lock, Replace: true}, func(*kvtree.Tree) error {
+	return kvtree.Update(ctx, d.fs(), d.File(indexLock), &kvtree.UpdateOptions{Lock: d.Lock, Replace: true}, func(*kvtree.Tree) error {
 		x, rebuilt, _, err := d.LoadIndex()
 		if err != nil {
 			return err
@@ -85,7 +85,7 @@ func (d *Dir) UpdateIndex(ctx context.Context, change func(x *Index) error) erro
 			return err
 		}
 		if rebuilt {
-			if _, err := d.FS.Stat(d.File(indexName)); err == nil {
+			if _, err := d.fs().Stat(d.File(indexName)); err == nil {
 				if err := d.keepDamaged(indexName, errRebuilt); err != nil {
 					return err
 				}
@@ -118,7 +118,7 @@ func (d *Dir) Drop(ctx context.Context, name string) error {
 
 func (d *Dir) markDropped(p Place) error {
 	file := filepath.Join(p.Meta, summaryName)
-	t, err := kvtree.ReadFile(d.FS, file, nil)
+	t, err := kvtree.ReadFile(d.fs(), file, nil)
 	if err != nil {
 		var damage *kvtree.FormatError
 		if errors.As(err, &damage) {
@@ -127,7 +127,7 @@ func (d *Dir) markDropped(p Place) error {
 		return err
 	}
 	t.SetInt(keyDropped, 1)
-	return kvtree.WriteFile(d.FS, file, t)
+	return kvtree.WriteFile(d.fs(), file, t)
 }
 
 // Delete removes a dataset from the index and from the disk: its files, the folders that are empty then, up to the
@@ -223,7 +223,7 @@ func (d *Dir) deleteFiles(ctx context.Context, p Place, others []Entry, keep map
 		if stay[file] {
 			continue
 		}
-		if err := d.FS.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := d.fs().Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		folders[filepath.Dir(file)] = true
@@ -231,7 +231,7 @@ func (d *Dir) deleteFiles(ctx context.Context, p Place, others []Entry, keep map
 	for folder := range folders {
 		d.removeEmpty(folder)
 	}
-	list, err := d.FS.ReadDir(p.Meta)
+	list, err := d.fs().ReadDir(p.Meta)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -242,7 +242,7 @@ func (d *Dir) deleteFiles(ctx context.Context, p Place, others []Entry, keep map
 		if entry.IsDir() || !ourMeta(entry.Name()) {
 			continue
 		}
-		if err := d.FS.Remove(filepath.Join(p.Meta, entry.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := d.fs().Remove(filepath.Join(p.Meta, entry.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -258,8 +258,8 @@ func (d *Dir) removeEmpty(folder string) {
 		if err != nil || rel == "." || rel == MetaDir || !filepath.IsLocal(rel) {
 			return
 		}
-		list, err := d.FS.ReadDir(folder)
-		if err != nil || len(list) > 0 || d.FS.Remove(folder) != nil {
+		list, err := d.fs().ReadDir(folder)
+		if err != nil || len(list) > 0 || d.fs().Remove(folder) != nil {
 			return
 		}
 		folder = filepath.Dir(folder)
@@ -269,7 +269,7 @@ func (d *Dir) removeEmpty(folder string) {
 // Clean removes the files that crashed writers of the index, the flush file and the nodes file left unfinished. No
 // other process may be writing them.
 func (d *Dir) Clean() error {
-	list, err := d.FS.ReadDir(d.File(""))
+	list, err := d.fs().ReadDir(d.File(""))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -278,7 +278,7 @@ func (d *Dir) Clean() error {
 	}
 	for _, e := range list {
 		if !e.IsDir() && durable.IsTemp(e.Name()) {
-			if err := d.FS.Remove(d.File(e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := d.fs().Remove(d.File(e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 		}

@@ -32,7 +32,7 @@ func (d *Dir) Locate(e Entry) (Place, error) {
 		places = append(places, d.placeA(e.Name, e.ID))
 	}
 	for _, p := range places {
-		switch _, err := d.FS.Stat(filepath.Join(p.Meta, summaryName)); {
+		switch _, err := d.fs().Stat(filepath.Join(p.Meta, summaryName)); {
 		case err == nil:
 			return p, nil
 		case !errors.Is(err, fs.ErrNotExist):
@@ -71,7 +71,7 @@ func (d *Dir) Survey() ([]Found, error) {
 	look := func(p Place, name string) {
 		f := Found{Place: p}
 		file := filepath.Join(p.Meta, summaryName)
-		st, err := d.FS.Stat(file)
+		st, err := d.fs().Stat(file)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			if p.From == GenA {
@@ -93,7 +93,7 @@ func (d *Dir) Survey() ([]Found, error) {
 		}
 		all = append(all, f)
 	}
-	list, err := d.FS.ReadDir(d.File(""))
+	list, err := d.fs().ReadDir(d.File(""))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func (d *Dir) Survey() ([]Found, error) {
 			look(d.Place(id), "")
 		}
 	}
-	list, err = d.FS.ReadDir(d.Path)
+	list, err = d.fs().ReadDir(d.Path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -210,7 +210,7 @@ func (d *Dir) ReadSummary(p Place) (*Summary, error) {
 // readSummary reads a summary; name is that of the dataset where the file has none.
 func (d *Dir) readSummary(p Place, name string) (*Summary, error) {
 	file := filepath.Join(p.Meta, summaryName)
-	t, err := kvtree.ReadFile(d.FS, file, nil)
+	t, err := kvtree.ReadFile(d.fs(), file, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -262,17 +262,17 @@ func (d *Dir) WriteSummary(ds Dataset, complete bool) error {
 	t.SetInt(keyVersion, summaryVersion)
 	setFlag(t, keyComplete, complete)
 	t.Set(keyDset, ds.Tree())
-	return kvtree.WriteFile(d.FS, filepath.Join(d.DatasetDir(ds.ID), summaryName), t)
+	return kvtree.WriteFile(d.fs(), filepath.Join(d.DatasetDir(ds.ID), summaryName), t)
 }
 
 // RemoveSummary removes the summary of a dataset, durably: from then on it is not finished.
 func (d *Dir) RemoveSummary(p Place) error {
-	err := d.FS.Remove(filepath.Join(p.Meta, summaryName))
+	err := d.fs().Remove(filepath.Join(p.Meta, summaryName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return d.FS.SyncDir(p.Meta)
+	return d.fs().SyncDir(p.Meta)
 }

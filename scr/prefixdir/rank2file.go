@@ -73,7 +73,7 @@ func (d *Dir) openMap(p Place) (*kvtree.Tree, string, error) {
 	var first error
 	for _, name := range []string{mapName, mapName + mapSuffix} {
 		file := filepath.Join(p.Meta, name)
-		t, err := kvtree.ReadFile(d.FS, file, nil)
+		t, err := kvtree.ReadFile(d.fs(), file, nil)
 		if !errors.Is(err, fs.ErrNotExist) {
 			return unwrapMap(t), file, err
 		}
@@ -82,7 +82,7 @@ func (d *Dir) openMap(p Place) (*kvtree.Tree, string, error) {
 		}
 	}
 	file := filepath.Join(p.Meta, summaryName)
-	t, err := kvtree.ReadFile(d.FS, file, nil)
+	t, err := kvtree.ReadFile(d.fs(), file, nil)
 	if err == nil && t.GetKVInt(keyVersion, summaryOld) != nil {
 		return t, file, nil
 	}
@@ -166,7 +166,7 @@ func (r *mapReader) resolve(ref string) (string, error) {
 
 // readAt reads the record at an offset of a file.
 func (d *Dir) readAt(name string, offset int64) (*kvtree.Tree, error) {
-	f, err := d.FS.Open(name)
+	f, err := d.fs().Open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -290,12 +290,12 @@ func (w *mapWriter) writePart(name string, p mapPart) error {
 	t.Set(keyRank, p.tree)
 	t.SetInt(keyLevel, p.level)
 	t.SetInt(keyRanks, w.ranks)
-	return kvtree.WriteFile(w.d.FS, filepath.Join(w.dir, name), t)
+	return kvtree.WriteFile(w.d.fs(), filepath.Join(w.dir, name), t)
 }
 
 // removeOld removes the files of an earlier map, the root first.
 func (w *mapWriter) removeOld() error {
-	list, err := w.d.FS.ReadDir(w.dir)
+	list, err := w.d.fs().ReadDir(w.dir)
 	if err != nil {
 		return err
 	}
@@ -304,13 +304,13 @@ func (w *mapWriter) removeOld() error {
 		if e.IsDir() || e.Name() != mapName && !strings.HasPrefix(e.Name(), mapName+".") {
 			continue
 		}
-		if err := w.d.FS.Remove(filepath.Join(w.dir, e.Name())); err != nil {
+		if err := w.d.fs().Remove(filepath.Join(w.dir, e.Name())); err != nil {
 			return err
 		}
 		removed = true
 	}
 	if removed {
-		return w.d.FS.SyncDir(w.dir)
+		return w.d.fs().SyncDir(w.dir)
 	}
 	return nil
 }
