@@ -103,12 +103,12 @@ var nilFS = map[string]func(ctx context.Context, name string) error{
 		return subfile.WriteNext(nil, name, &subfile.Manifest{}, true, subfile.By{})
 	},
 
-	"versioned.IsArray":              func(_ context.Context, name string) error { versioned.IsArray(name, nil); return nil },
-	"versioned.List":                 func(_ context.Context, name string) error { return second(versioned.List(name, nil)) },
-	"versioned.ViewOptions":          func(_ context.Context, name string) error { return second(versioned.OpenView([]string{name}, nil)) },
+	"versioned.IsArray":        func(_ context.Context, name string) error { versioned.IsArray(name, nil); return nil },
+	"versioned.List":           func(_ context.Context, name string) error { return second(versioned.List(name, nil)) },
+	"versioned.ViewOptions":    func(_ context.Context, name string) error { return second(versioned.OpenView([]string{name}, nil)) },
 	"versioned.RebuildOptions": nil, // its own tests
-	"versioned.Store":                nil, // its own tests
-	"levels.Options":                 nil, // its own tests
+	"versioned.Store":          nil, // its own tests
+	"levels.Options":           nil, // its own tests
 
 	"ffstore.CheckOptions":   func(ctx context.Context, name string) error { return finding(ffstore.Check(ctx, name, nil)) },
 	"ffstore.IsStore":        func(_ context.Context, name string) error { ffstore.IsStore(name, nil); return nil },
