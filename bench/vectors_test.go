@@ -15,7 +15,7 @@ import (
 	"blobio/decomp"
 	"blobio/decomp/mapfile"
 	"blobio/e3smcases"
-	"blobio/h5"
+	"blobio/internal/h5"
 	"blobio/internal/testfiles"
 )
 

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"time"
 
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/vfs"
 	"blobio/scr/config"
-	"blobio/scr/prefixdir"
 )
 
 // Flags say what a dataset is for.

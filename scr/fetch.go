@@ -10,12 +10,12 @@ import (
 	"strconv"
 
 	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
 	"blobio/internal/scr/runlog"
 	"blobio/internal/scr/transfer"
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
-	"blobio/scr/prefixdir"
 )
 
 // fetcher finds checkpoints of the prefix directory and brings them into the caches, or has them read where they are.

@@ -3,9 +3,9 @@ package scr
 import (
 	"context"
 
+	"blobio/internal/scr/cadence"
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/runlog"
-	"blobio/scr/cadence"
-	"blobio/scr/prefixdir"
 )
 
 // halts is the halt file: when the run is to end, and why. Rank 0 asks and changes it.

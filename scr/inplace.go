@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/transfer"
-	"blobio/scr/prefixdir"
 )
 
 // inPlace is a checkpoint that is read in the prefix directory.

@@ -7,7 +7,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/scr/cachedir"
-	"blobio/scr/cadence"
+	"blobio/internal/scr/cadence"
 	"blobio/scr/config"
 	"blobio/scr/redset"
 )

@@ -7,9 +7,9 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
 	"blobio/scr/kvtree"
-	"blobio/scr/prefixdir"
 )
 
 // loader finds, when a session opens, what is there, and makes the cache of it.

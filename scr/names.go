@@ -14,9 +14,9 @@ import (
 
 	"blobio/internal/durable"
 	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/spath"
 	"blobio/internal/vfs"
-	"blobio/scr/prefixdir"
 )
 
 // absolute is the absolute, clean form of a name of the application, below the prefix directory.

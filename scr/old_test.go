@@ -12,11 +12,11 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
 	"blobio/internal/scr/salvage"
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
-	"blobio/scr/prefixdir"
 	"blobio/scr/redset"
 )
 

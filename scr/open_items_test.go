@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/vfs"
-	"blobio/scr/prefixdir"
 )
 
 // TestWindowTogether: rank 0 copies while the others of its window do, not before them.

@@ -6,9 +6,9 @@ import (
 
 	"blobio/internal/durable"
 	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
 	"blobio/internal/vfs"
-	"blobio/scr/prefixdir"
 )
 
 // Route tells where a file is to be written, or read. It is not collective.

@@ -14,10 +14,10 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
 	"blobio/internal/scr/runlog"
 	"blobio/internal/vfs"
-	"blobio/scr/prefixdir"
 )
 
 // writer takes the files of a dataset into the cache, from Route to the entry in the catalogues.

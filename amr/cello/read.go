@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 
 	"blobio/amr"
-	"blobio/h5"
 	"blobio/internal/elem"
+	"blobio/internal/h5"
 )
 
 func joinPath(dir, name string) string { return filepath.Join(dir, name) }

@@ -12,7 +12,7 @@ import (
 
 	"blobio/amr"
 	"blobio/comm"
-	"blobio/h5"
+	"blobio/internal/h5"
 	"blobio/internal/testfiles"
 )
 

@@ -14,7 +14,7 @@ import (
 	"blobio/scr/check"
 	"blobio/scr/config"
 	"blobio/scr/kvtree"
-	"blobio/scr/prefixdir"
+	"blobio/internal/scr/prefixdir"
 	"blobio/scr/redset"
 	"blobio/subfile"
 	"blobio/versioned"

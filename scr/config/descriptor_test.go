@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/scr/cadence"
+	"blobio/internal/scr/cadence"
 )
 
 const guide = `

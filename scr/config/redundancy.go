@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"blobio/scr/cadence"
+	"blobio/internal/scr/cadence"
 )
 
 // Descriptor says how checkpoints of an interval are cached and protected.

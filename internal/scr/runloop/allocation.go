@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"blobio/internal/scr/hostlist"
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/runlog"
 	"blobio/internal/scr/salvage"
 	"blobio/internal/vfs"
 	"blobio/scr/config"
-	"blobio/scr/prefixdir"
 )
 
 // AllocationOptions say of an allocation what is known beside the environment. Lists of hosts are as package hostlist reads them.

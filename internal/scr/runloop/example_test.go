@@ -8,8 +8,8 @@ import (
 	"log"
 	"os"
 
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/runloop"
-	"blobio/scr/prefixdir"
 )
 
 // A program runs on two nodes out of three, which are directories of this host. In its first run a node is lost; the

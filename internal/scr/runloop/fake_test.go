@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/vfs"
-	"blobio/scr/prefixdir"
 )
 
 // fakeClock moves only when somebody waits.

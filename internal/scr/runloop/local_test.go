@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/vfs"
 	"blobio/scr/config"
-	"blobio/scr/prefixdir"
 )
 
 // TestMain lets the test program be the program of a selftest.

@@ -9,8 +9,8 @@ import (
 
 	"blobio/internal/fault"
 	"blobio/internal/scr/hostlist"
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/runlog"
-	"blobio/scr/prefixdir"
 )
 
 // Options of Run.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"blobio/internal/scr/cadence"
 	"blobio/internal/scr/runlog"
-	"blobio/scr/cadence"
 )
 
 // world is what a case of the table can set.

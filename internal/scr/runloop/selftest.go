@@ -12,8 +12,8 @@ import (
 
 	"blobio/internal/fault"
 	"blobio/internal/scr/hostlist"
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/vfs"
-	"blobio/scr/prefixdir"
 )
 
 // Checked is one step of the selftest.

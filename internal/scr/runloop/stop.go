@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"blobio/scr/cadence"
+	"blobio/internal/scr/cadence"
+	"blobio/internal/scr/prefixdir"
 	"blobio/scr/config"
-	"blobio/scr/prefixdir"
 )
 
 // Stop is why the loop ended.

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/vfs"
-	"blobio/scr/prefixdir"
 )
 
 // Watchdog ends runs that make no progress.

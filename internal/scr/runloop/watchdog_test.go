@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/vfs"
-	"blobio/scr/prefixdir"
 )
 
 // A run whose heart stops is ended after the time that counts just then.

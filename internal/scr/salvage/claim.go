@@ -4,9 +4,9 @@ import (
 	"context"
 	"sync"
 
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
 	"blobio/internal/vfs"
-	"blobio/scr/prefixdir"
 )
 
 // claims is prefixdir.Claims of a dataset, read when it is needed first.

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"testing"
 
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/salvage"
 	"blobio/internal/vfs"
 	"blobio/scr"
-	"blobio/scr/prefixdir"
 )
 
 // TestSameNames: what is saved takes over the files of an older checkpoint, which is not complete any more before the first of

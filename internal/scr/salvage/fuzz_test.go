@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
-	"blobio/scr/prefixdir"
 )
 
 // FuzzScan takes arbitrary trees as file map and as record of checksums: no panic, and nothing is listed that is not

@@ -12,9 +12,9 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
 	"blobio/internal/vfs"
-	"blobio/scr/prefixdir"
 	"blobio/scr/redset"
 )
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/salvage"
-	"blobio/scr/prefixdir"
 )
 
 // TestScavengeOwner: nothing is saved from directories that others may write to, or own, nor into such a prefix directory.

@@ -14,9 +14,9 @@ import (
 
 	"blobio/internal/durable"
 	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
 	"blobio/scr/kvtree"
-	"blobio/scr/prefixdir"
 	"blobio/scr/redset"
 )
 

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
-	"blobio/scr/prefixdir"
 )
 
 // RunOptions of Run.

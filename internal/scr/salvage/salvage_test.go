@@ -17,9 +17,9 @@ import (
 
 	"blobio/internal/crashtest"
 	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
-	"blobio/scr/prefixdir"
 	"blobio/scr/redset"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	"blobio/internal/fault"
 	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
 	"blobio/scr/kvtree"
-	"blobio/scr/prefixdir"
 )
 
 // State of a file of a scavenged dataset in the prefix directory.

@@ -12,10 +12,10 @@ import (
 	"sync"
 
 	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
-	"blobio/scr/prefixdir"
 )
 
 // Node is where the caches of a node are.

@@ -13,11 +13,11 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/salvage"
 	"blobio/internal/vfs"
 	"blobio/scr"
 	"blobio/scr/config"
-	"blobio/scr/prefixdir"
 )
 
 const simPrefix = "/p/sim"

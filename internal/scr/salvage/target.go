@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"blobio/internal/durable"
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
 	"blobio/internal/scr/spath"
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
-	"blobio/scr/prefixdir"
 )
 
 // target is a dataset in the prefix directory.

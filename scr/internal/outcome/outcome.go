@@ -16,9 +16,9 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/fault"
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
-	"blobio/scr/prefixdir"
 )
 
 // Exchange is a rank's end. Its methods but New communicate with nobody, and may be called by any goroutine.

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 
 	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/prefixdir"
 	"blobio/scr/kvtree"
-	"blobio/scr/prefixdir"
 )
 
 func isDir(path string) bool {

@@ -14,9 +14,9 @@ import (
 
 	"blobio/internal/cli"
 	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/salvage"
 	"blobio/internal/vfs"
-	"blobio/scr/prefixdir"
 )
 
 func newScrScavenge(e *cli.Env) *cobra.Command {

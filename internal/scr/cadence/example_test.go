@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"blobio/scr/cadence"
+	"blobio/internal/scr/cadence"
 )
 
 // A checkpoint is taken at every third question, and whenever ten minutes have passed.

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"blobio/scr/cadence"
+	"blobio/internal/scr/cadence"
 	"blobio/scr/kvtree"
 )
 

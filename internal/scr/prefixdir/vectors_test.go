@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"blobio/internal/scr/cadence"
 	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
-	"blobio/scr/cadence"
 	"blobio/scr/kvtree"
 )
 

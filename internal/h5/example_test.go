@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"log"
 
-	"blobio/h5"
+	"blobio/internal/h5"
 )
 
 // A file is laid out, its data are written where Layout says, and it is read back.

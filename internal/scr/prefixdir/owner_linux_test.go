@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"blobio/internal/scr/cadence"
 	"blobio/internal/vfs"
-	"blobio/scr/cadence"
 )
 
 // TestOwner: nothing is changed in a prefix directory that others may write to, or own; a link of the user may lead to it.

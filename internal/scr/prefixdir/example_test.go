@@ -7,12 +7,12 @@ import (
 	"os"
 	"path/filepath"
 
-	"blobio/scr/prefixdir"
+	"blobio/internal/scr/prefixdir"
 )
 
 // The prefix directory of a finished SCR job: which datasets there are, and which rank wrote what.
 func Example() {
-	d := prefixdir.Open(nil, "../../testdata/scr/xor_2_restarted_finalized/prefix") // nil: the operating system's files
+	d := prefixdir.Open(nil, "../../../testdata/scr/xor_2_restarted_finalized/prefix") // nil: the operating system's files
 	x, err := d.ReadIndex()
 	if err != nil {
 		log.Fatal(err)
