@@ -14,7 +14,6 @@ import (
 	"blobio/scr/check"
 	"blobio/scr/config"
 	"blobio/scr/kvtree"
-	"blobio/internal/scr/prefixdir"
 	"blobio/scr/redset"
 	"blobio/subfile"
 	"blobio/versioned"
@@ -35,10 +34,6 @@ var nilFS = map[string]func(ctx context.Context, name string) error{
 	"config.ReadFile": func(_ context.Context, name string) error { return second(config.ReadFile(nil, name, nil)) },
 	"config.Sources": func(_ context.Context, _ string) error {
 		return second(config.Load(config.Sources{Environ: []string{}}))
-	},
-	"prefixdir.Open": func(_ context.Context, name string) error { return prefixdir.Open(nil, name).CheckOwner() },
-	"prefixdir.Dir": func(_ context.Context, name string) error {
-		return second((&prefixdir.Dir{Path: name}).ReadAppConf())
 	},
 	"scr.Config": nil, // its own tests
 	"check.Caches": func(ctx context.Context, name string) error {

@@ -14,8 +14,8 @@ var layers = map[string]int{
 	"blobio/cdf5":                  1,
 	"blobio/decomp":                1,
 	"blobio/ffformat":              1,
-	"blobio/h5":                    1,
 	"blobio/internal/cdftest":      1, // for tests only
+	"blobio/internal/h5":           1,
 	"blobio/internal/plot":         1,
 	"blobio/scr/kvtree":            1,
 	"blobio/sfc":                   1,
@@ -23,9 +23,7 @@ var layers = map[string]int{
 	"blobio/comm":                  2,
 	"blobio/internal/commtest":     2, // for tests only
 	"blobio/internal/scr":          2,
-	"blobio/scr/cadence":           2,
 	"blobio/scr/config":            2,
-	"blobio/scr/prefixdir":         2,
 	"blobio/subfile":               2,
 	"blobio/amr":                   3,
 	"blobio/blob":                  3,
