@@ -93,7 +93,7 @@ func (s *session) rawReads(file string) func(context.Context, *Row) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		d, err := ReadCeiling(file, writers())
+		d, err := readCeiling(file, writers())
 		if err != nil {
 			return err
 		}

@@ -53,8 +53,8 @@ func inFreshFile(name string, work func(f vfs.File) error) (took time.Duration, 
 	return time.Since(start), err
 }
 
-// ReadCeiling returns the time that plain positional reads of the file take, with the best block size.
-func ReadCeiling(name string, readers int) (time.Duration, error) {
+// readCeiling returns the time that plain positional reads of the file take, with the best block size.
+func readCeiling(name string, readers int) (time.Duration, error) {
 	f, err := vfs.OS.Open(name)
 	if err != nil {
 		return 0, err

@@ -50,7 +50,7 @@ func (t table) marks() []Mark {
 			}
 		}
 		for k, who := range []string{vcName, pcName} {
-			peer := []Peer{PnetCDFBlob, HDF5Blob}[k]
+			peer := []Peer{pnetCDFBlob, hdf5Blob}[k]
 			out = append(out, t.ahead(fmt.Sprintf("%s: %s, 16 goroutines, against %s at 16 processes", data, who, peer.Name), factor[k],
 				t.find("peers", data, "write", who, 16), t.quoted("peers", data, peer, 16)))
 			if k == 0 {
@@ -139,7 +139,7 @@ func (t table) processMarks() (out []Mark) {
 	for _, data := range datas {
 		for _, n := range []int{1, 2, 4, 16} {
 			for k, who := range []string{vcName, pcName} {
-				peer := []Peer{PnetCDFBlob, HDF5Blob}[k]
+				peer := []Peer{pnetCDFBlob, hdf5Blob}[k]
 				want := []float64{1.2, 2}[k]
 				if n == 16 {
 					want = 2

@@ -31,24 +31,24 @@ type Peer struct {
 
 // The peers, in the order of tables.
 var (
-	PnetCDFBlob      = Peer{"PnetCDF blob", "pnetcdf_blob"}
-	HDF5Blob         = Peer{"HDF5 blob", "hdf5_blob"}
-	PnetCDFCanonical = Peer{"PnetCDF canonical", "pnetcdf_canonical"}
-	NetCDF4Canonical = Peer{"netCDF-4 canonical", "netcdf4_canonical"}
+	pnetCDFBlob      = Peer{"PnetCDF blob", "pnetcdf_blob"}
+	hdf5Blob         = Peer{"HDF5 blob", "hdf5_blob"}
+	pnetCDFCanonical = Peer{"PnetCDF canonical", "pnetcdf_canonical"}
+	netcdf4Canonical = Peer{"netCDF-4 canonical", "netcdf4_canonical"}
 
-	allPeers = []Peer{PnetCDFBlob, HDF5Blob, PnetCDFCanonical, NetCDF4Canonical}
+	allPeers = []Peer{pnetCDFBlob, hdf5Blob, pnetCDFCanonical, netcdf4Canonical}
 )
 
-// Toolbox is what peers and processes are started with.
-type Toolbox struct {
+// toolbox is what peers and processes are started with.
+type toolbox struct {
 	dir    string
 	mpirun string
 	have   map[string]bool // programs of dir
 	MPI    string          // version
 }
 
-// ErrNoPeers says that the peers cannot be built or started here.
-var ErrNoPeers = errors.New("no peers here; bench/peers/install-debian installs what they need")
+// errNoPeers says that the peers cannot be built or started here.
+var errNoPeers = errors.New("no peers here; bench/peers/install-debian installs what they need")
 
 // either returns the first of the programs that is there.
 func either(names ...string) string {
@@ -60,11 +60,11 @@ func either(names ...string) string {
 	return ""
 }
 
-// FindMPI looks for Open MPI. The other MPIs have other options.
-func FindMPI(ctx context.Context) (*Toolbox, error) {
-	b := &Toolbox{mpirun: either("mpirun.openmpi", "mpirun"), have: map[string]bool{}}
+// findMPI looks for Open MPI. The other MPIs have other options.
+func findMPI(ctx context.Context) (*toolbox, error) {
+	b := &toolbox{mpirun: either("mpirun.openmpi", "mpirun"), have: map[string]bool{}}
 	if b.mpirun == "" {
-		return nil, fmt.Errorf("%w: no mpirun", ErrNoPeers)
+		return nil, fmt.Errorf("%w: no mpirun", errNoPeers)
 	}
 	out, err := exec.CommandContext(ctx, b.mpirun, "--version").Output()
 	if err != nil {
@@ -74,16 +74,16 @@ func FindMPI(ctx context.Context) (*Toolbox, error) {
 	b.MPI = strings.NewReplacer("mpirun.openmpi (", "", "mpirun (", "", ")", "").Replace(b.MPI)
 	b.MPI = strings.Replace(b.MPI, "OpenRTE", "Open MPI", 1)
 	if !strings.Contains(b.MPI, "Open MPI") {
-		return nil, fmt.Errorf("%w: %s is not Open MPI", ErrNoPeers, b.mpirun)
+		return nil, fmt.Errorf("%w: %s is not Open MPI", errNoPeers, b.mpirun)
 	}
 	return b, nil
 }
 
 // BuildPeers builds the peers in a directory. What a library is missing for is left out.
-func (b *Toolbox) BuildPeers(ctx context.Context, dir string) error {
+func (b *toolbox) BuildPeers(ctx context.Context, dir string) error {
 	mpicc, make := either("mpicc.openmpi", "mpicc"), either("make", "gmake")
 	if mpicc == "" || make == "" || either("pkg-config", "pkgconf") == "" {
-		return fmt.Errorf("%w: want mpicc, make and pkg-config", ErrNoPeers)
+		return fmt.Errorf("%w: want mpicc, make and pkg-config", errNoPeers)
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -111,13 +111,13 @@ func (b *Toolbox) BuildPeers(ctx context.Context, dir string) error {
 		if err == nil {
 			err = errors.New("pkg-config finds none of the libraries")
 		}
-		return fmt.Errorf("%w: %w: %s", ErrNoPeers, err, lastLine(out))
+		return fmt.Errorf("%w: %w: %s", errNoPeers, err, lastLine(out))
 	}
 	return nil
 }
 
 // Has tells whether the peer was built.
-func (b *Toolbox) Has(p Peer) bool { return b != nil && b.have[p.prog] }
+func (b *toolbox) Has(p Peer) bool { return b != nil && b.have[p.prog] }
 
 // Tuning is how a peer is run: the MPI-IO of Open MPI, and hints.
 type Tuning struct {
@@ -139,7 +139,7 @@ var tunings = []Tuning{
 
 // run starts n processes and returns what they print. Processes are not
 // bound to cores: one process of blobio uses all of them, and the others lose nothing.
-func (b *Toolbox) run(ctx context.Context, n int, io string, args ...string) ([]byte, error) {
+func (b *toolbox) run(ctx context.Context, n int, io string, args ...string) ([]byte, error) {
 	a := []string{"--oversubscribe", "--bind-to", "none", "-n", strconv.Itoa(n)}
 	if io != "" {
 		a = append(a, "--mca", "io", io)
@@ -198,7 +198,7 @@ func decodeTook(out []byte) (Took, error) {
 }
 
 // RunPeer runs a peer once; job is a job file for as many ranks.
-func (b *Toolbox) RunPeer(ctx context.Context, p Peer, ranks int, tune Tuning, job, path string) (Took, error) {
+func (b *toolbox) RunPeer(ctx context.Context, p Peer, ranks int, tune Tuning, job, path string) (Took, error) {
 	out, err := b.run(ctx, ranks, tune.IO, append([]string{filepath.Join(b.dir, p.prog), job, path}, tune.Hints...)...)
 	if err != nil {
 		return Took{}, err
@@ -218,7 +218,7 @@ func (b *Toolbox) RunPeer(ctx context.Context, p Peer, ranks int, tune Tuning, j
 var endToEnd = regexp.MustCompile(`(?m)^\s*end-to-end time\s+min/max =\s*[0-9.]+\s*/\s*([0-9.]+)`)
 
 // RunReal runs the real E3SM-IO on the job, whose maps must be one captured file.
-func (b *Toolbox) RunReal(ctx context.Context, prog string, p Peer, j *Job, tune Tuning, path string) (Took, error) {
+func (b *toolbox) RunReal(ctx context.Context, prog string, p Peer, j *Job, tune Tuning, path string) (Took, error) {
 	args, err := realArgs(p, j, path)
 	if err != nil {
 		return Took{}, err

@@ -13,16 +13,16 @@ import (
 )
 
 // toolbox builds the peers, or skips the test where that cannot be.
-func toolbox(t *testing.T) *Toolbox {
+func toolboxFor(t *testing.T) *toolbox {
 	t.Helper()
 	if runtime.GOARCH == "386" || runtime.GOARCH == "s390x" {
 		t.Skip("the peers are built for the machine itself")
 	}
-	b, err := FindMPI(t.Context())
+	b, err := findMPI(t.Context())
 	if err == nil {
 		err = b.BuildPeers(t.Context(), filepath.Join(t.TempDir(), "peers"))
 	}
-	if errors.Is(err, ErrNoPeers) {
+	if errors.Is(err, errNoPeers) {
 		t.Skipf("SKIPPED: %v", err)
 	}
 	if err != nil {
@@ -36,7 +36,7 @@ func full() bool { return os.Getenv("BLOBIO_JUDGES") != "" || os.Getenv("BLOBIO_
 
 // TestPeers needs MPI and the libraries. Starting processes takes most of its time.
 func TestPeers(t *testing.T) {
-	b := toolbox(t)
+	b := toolboxFor(t)
 	t.Run("files", func(t *testing.T) { peersWriteTheSame(t, b) })
 	t.Run("quick", func(t *testing.T) {
 		if !full() {
@@ -52,7 +52,7 @@ func TestPeers(t *testing.T) {
 
 // peersWriteTheSame is a second test of interoperability beside the
 // vectors: the values are unlike at every place, so that a wrong order shows.
-func peersWriteTheSame(t *testing.T, b *Toolbox) {
+func peersWriteTheSame(t *testing.T, b *toolbox) {
 	for _, j := range []Job{
 		{Case: "F_h0", Ranks: 3, Maps: MapSource{Ne: 2, Levels: 5}, Float: true},
 		{Case: "F_h1", Ranks: 2, Records: 3, Maps: MapSource{Ne: 2, Levels: 3}},
@@ -74,7 +74,7 @@ func peersWriteTheSame(t *testing.T, b *Toolbox) {
 					t.Logf("SKIPPED: no %s", p.Name)
 					continue
 				}
-				if p == NetCDF4Canonical && j.Case != "F_h1" || strings.HasSuffix(p.prog, "canonical") && j.Case == "I_h0" {
+				if p == netcdf4Canonical && j.Case != "F_h1" || strings.HasSuffix(p.prog, "canonical") && j.Case == "I_h0" {
 					continue // takes long; the I maps leave holes, which the libraries fill in their own ways
 				}
 				if err := v.verify(t.Context(), p, Tuning{IO: "ompio"}); err != nil {
@@ -149,7 +149,7 @@ func TestRealIsTried(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := Options{Dir: dir, PeerBin: "e3sm_io", Log: func(string) {}, At: func(string, int64, int64) {}}
-		s := &session{Options: o, dir: dir, res: newResults(&o), box: &Toolbox{mpirun: mpirun}}
+		s := &session{Options: o, dir: dir, res: newResults(&o), box: &toolbox{mpirun: mpirun}}
 		works, err := s.tryReal(t.Context(), a)
 		if len(works) != c.works || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%s: %v, %v", c.says, works, err)
@@ -162,7 +162,7 @@ func TestRealIsTried(t *testing.T) {
 
 func TestRealProgram(t *testing.T) {
 	j := Job{Case: "I_h0", Ranks: 4, Records: 3, Flush: 1, Maps: MapSource{Files: []string{"map_i_case_16p.nc"}, Factor: 10}}
-	args, err := realArgs(PnetCDFBlob, &j, "out.nc")
+	args, err := realArgs(pnetCDFBlob, &j, "out.nc")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,8 +64,8 @@ type Result struct {
 	Convert   float64 `json:"convert_seconds,omitempty"`
 }
 
-// Histories lists the cases that a name means.
-func Histories(name string) ([]string, error) {
+// histories lists the cases that a name means.
+func histories(name string) ([]string, error) {
 	var out []string
 	for _, n := range e3smcases.Names() {
 		if n == name || strings.HasPrefix(n, name+"_") {
@@ -101,7 +101,7 @@ func fileName(dir, base, name string, l blob.Layout) string {
 // Replay writes every history of the case in every layout asked for, and does with it what the
 // options say. It returns what was done up to an error.
 func Replay(ctx context.Context, o ReplayOptions) ([]Result, error) {
-	names, err := Histories(o.Case)
+	names, err := histories(o.Case)
 	if err != nil {
 		return nil, err
 	}

@@ -35,9 +35,9 @@ func TestMarks(t *testing.T) {
 	w := rowOf("ne30", ne30Data, "write", pcName, 64, 950)
 	w.bound("raw write", 1000<<20, 1)
 	ours := rowOf("peers", "G captured, 40 records", "write", vcName, 16, 3000)
-	peer := rowOf("peers", "G captured, 40 records", "write", PnetCDFBlob.Name, 16, 3000)
+	peer := rowOf("peers", "G captured, 40 records", "write", pnetCDFBlob.Name, 16, 3000)
 	peer.Seconds = []float64{4, 4, 4}
-	fast := rowOf("peers", "G captured, 40 records", "write", PnetCDFBlob.Name, 2, 3000)
+	fast := rowOf("peers", "G captured, 40 records", "write", pnetCDFBlob.Name, 2, 3000)
 	fast.Seconds = []float64{0.9, 0.9, 0.9}
 	find := func(t table, words ...string) Mark {
 		for _, m := range t.marks() {
@@ -61,7 +61,7 @@ func TestMarks(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	// a C peer that is slower than the real program is not quoted
-	real := rowOf("peers", "G captured, 40 records", "write", "E3SM-IO, "+PnetCDFBlob.Name, 16, 3000)
+	real := rowOf("peers", "G captured, 40 records", "write", "E3SM-IO, "+pnetCDFBlob.Name, 16, 3000)
 	real.Seconds = []float64{2, 2, 2}
 	if m := find(append(rows, real), "G captured", "PnetCDF", "at 16"); m.Good || !strings.Contains(m.Measured, "real program") {
 		t.Errorf("%+v", m)

@@ -10,8 +10,8 @@ import (
 
 const gib = 1 << 30
 
-// ScaleCase is a case at production size: what the model needs of it.
-type ScaleCase struct {
+// scaleCase is a case at production size: what the model needs of it.
+type scaleCase struct {
 	Name    string
 	Ranks   int
 	Records int64
@@ -30,7 +30,7 @@ const (
 )
 
 // Writes is how many writes of data a subfile to a node of perNode ranks takes, one record.
-func (c *ScaleCase) Writes(perNode int, l blob.Layout) (n int64) {
+func (c *scaleCase) Writes(perNode int, l blob.Layout) (n int64) {
 	small, blobBytes := int64(0), int64(0)
 	up := func(n, size int64) int64 { return (n + size - 1) / size }
 	for _, s := range c.sizes {
@@ -50,12 +50,12 @@ func (c *ScaleCase) Writes(perNode int, l blob.Layout) (n int64) {
 	return int64(perNode) * up(blobBytes, ownWrite)
 }
 
-// ScaleCases are the cases of the published table. Elements of the decomposed dimensions by map are those of the
+// scaleCases are the cases of the published table. Elements of the decomposed dimensions by map are those of the
 // grids in production: ne120 with 72 levels; an ocean of 3,693,225 cells, 11,135,652 edges and
 // 7,441,216 vertices with 80 levels; a land of half a degree, of which 62,482 cells are land, with 240 records.
-func ScaleCases() ([]ScaleCase, error) {
+func scaleCases() ([]scaleCase, error) {
 	const cols, cells, edges, vertices, land = 777602, 3693225, 11135652, 7441216, 62482
-	var out []ScaleCase
+	var out []scaleCase
 	for _, s := range []struct {
 		name, history string
 		ranks         int
@@ -74,7 +74,7 @@ func ScaleCases() ([]ScaleCase, error) {
 		if len(c.MapDims) != len(s.maps) {
 			return nil, pkg.Errorf("case %s has %d maps, want %d", s.history, len(c.MapDims), len(s.maps))
 		}
-		x := ScaleCase{Name: s.name, Ranks: s.ranks, Records: s.records}
+		x := scaleCase{Name: s.name, Ranks: s.ranks, Records: s.records}
 		for v := range c.Vars {
 			cv := &c.Vars[v]
 			if cv.Map == 0 {
@@ -110,13 +110,13 @@ type ScaleSystem struct {
 	Published    []Published
 }
 
-// Cori and Summit are the machines of the published table. Number and rate of servers are what their
+// cori and summit are the machines of the published table. Number and rate of servers are what their
 // centers say of the file systems (248 OSTs and 744 GB/s; 154 servers and 2.5 TB/s), and are not fitted.
-func Cori() *ScaleSystem {
+func cori() *ScaleSystem {
 	return &ScaleSystem{"Cori", 64, 248, 744e9 / gib / 248, []Published{{"F", 338, 24.5, 36.8}, {"G", 150, 74.1, 92.0}, {"I", 21, 7.4, 14.7}}}
 }
 
-func Summit() *ScaleSystem {
+func summit() *ScaleSystem {
 	return &ScaleSystem{"Summit", 84, 154, 2500e9 / gib / 154, []Published{{"F", 258, 17.8, 19.4}, {"G", 115, 133.3, 160.0}, {"I", 16, 10.9, 30.8}}}
 }
 
@@ -249,9 +249,9 @@ func (h *clientHeap) Pop() any {
 }
 
 // published is the plan of a run of the published table: one subfile to a node, on one server.
-func (s *ScaleSystem) published(c *ScaleCase, p *Published, process bool) ScalePlan {
+func (s *ScaleSystem) published(c *scaleCase, p *Published, process bool) ScalePlan {
 	return ScalePlan{Nodes: p.Nodes, RanksPerNode: s.RanksPerNode, Subfiles: p.Nodes, Aggregators: 1, Bytes: c.Bytes, Pieces: c.Pieces,
-		Process: process, Window: ScaleWindow, Stripes: 1}
+		Process: process, Window: scaleWindow, Stripes: 1}
 }
 
 // ScalePoint is a published rate and that of the model, in GiB/s.
@@ -269,7 +269,7 @@ type ScalePoint struct {
 func (p *ScalePoint) Error() float64 { return p.Model/p.Published - 1 }
 
 // Points are the published rates of a machine beside those of the model.
-func (s *ScaleSystem) Points(q *ScaleParams, cases []ScaleCase) (out []ScalePoint) {
+func (s *ScaleSystem) Points(q *ScaleParams, cases []scaleCase) (out []ScalePoint) {
 	for i := range s.Published {
 		p := &s.Published[i]
 		for k := range cases {
@@ -288,10 +288,10 @@ func (s *ScaleSystem) Points(q *ScaleParams, cases []ScaleCase) (out []ScalePoin
 	return out
 }
 
-// FitScale finds the parameters by which the model is nearest to the published rates of a machine: the least sum of
+// fitScale finds the parameters by which the model is nearest to the published rates of a machine: the least sum of
 // squares of the logarithms of the ratios. The search takes steps that become smaller, one
 // parameter at a time, from the same start.
-func FitScale(s *ScaleSystem, cases []ScaleCase) ScaleParams {
+func fitScale(s *ScaleSystem, cases []scaleCase) ScaleParams {
 	q := ScaleParams{Open: 0.3, Rounds: 0.1, NodeRate: 1, PieceVC: 3e-5, PiecePC: 1e-5}
 	off := func() (sum float64) {
 		for _, p := range s.Points(&q, cases) {

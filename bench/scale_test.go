@@ -11,7 +11,7 @@ import (
 
 // TestScaleCases: the sizes that E3SM-IO has for the three cases come out of the tables of variables.
 func TestScaleCases(t *testing.T) {
-	cases, err := ScaleCases()
+	cases, err := scaleCases()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,18 +83,18 @@ func TestSimulate(t *testing.T) {
 
 // TestFitScale: the fit is near the rates that it is made of, and of no others.
 func TestFitScale(t *testing.T) {
-	cases, err := ScaleCases()
+	cases, err := scaleCases()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := Cori()
-	q := FitScale(s, cases)
+	s := cori()
+	q := fitScale(s, cases)
 	for _, p := range s.Points(&q, cases) {
 		if math.Abs(p.Error()) > 0.05 {
 			t.Errorf("%s %s on Cori: the model says %.1f, published is %.1f", p.Case, p.Layout, p.Model, p.Published)
 		}
 	}
-	other := Summit()
+	other := summit()
 	before := other.Points(&q, cases)
 	for i := range other.Published {
 		other.Published[i].HDF5 *= 3
@@ -109,9 +109,9 @@ func TestFitScale(t *testing.T) {
 // TestCountScale: the number of collectives does not depend on the number of ranks or subfiles.
 func TestCountScale(t *testing.T) {
 	for _, l := range layouts {
-		var first ScaleCounts
+		var first scaleCounts
 		for i, ranks := range [][2]int{{8, 4}, {32, 4}, {32, 16}} {
-			n, err := CountScale(t.Context(), t.TempDir(), ranks[0], ranks[1], l)
+			n, err := countScale(t.Context(), t.TempDir(), ranks[0], ranks[1], l)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -139,7 +139,7 @@ func TestManifestModel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := new(ScaleCounts).Extrapolate(64, 8, 1000, 1, 3, 429, l)
+		r := new(scaleCounts).Extrapolate(64, 8, 1000, 1, 3, 429, l)
 		if x := float64(r.Manifest) / float64(info.Size()); x < 0.75 || x > 1.33 {
 			t.Errorf("%v: %d bytes, the model says %d", l, info.Size(), r.Manifest)
 		}
@@ -149,7 +149,7 @@ func TestManifestModel(t *testing.T) {
 // TestScaleWrites: what large pieces cost variable-centric, and blobs process-centric; small ones pass through windows.
 // Counted with 64 ranks of 64 on a node, ne6 and 72 levels: 4,189 and 194 with the header and the maps.
 func TestScaleWrites(t *testing.T) {
-	c := ScaleCase{sizes: []int64{10 << 10, 10 << 10, 300 << 10, 144, 1000}}
+	c := scaleCase{sizes: []int64{10 << 10, 10 << 10, 300 << 10, 144, 1000}}
 	if n := c.Writes(64, blob.VariableCentric); n != 64*(1+1+2)+1 {
 		t.Errorf("variable-centric: %d writes", n)
 	}

@@ -13,9 +13,9 @@ import (
 	"blobio/subfile"
 )
 
-// ScaleCounts are what a rank of a write has to do with others, counted in a run of few ranks without a common heap:
+// scaleCounts are what a rank of a write has to do with others, counted in a run of few ranks without a common heap:
 // one flush of F h0, a subfile to a node. Create, Put, Flush and Close are in it.
-type ScaleCounts struct {
+type scaleCounts struct {
 	Ranks        int   `json:"ranks"`
 	RanksPerNode int   `json:"ranks_per_node"`
 	World        int64 `json:"world_collectives"`   // that all ranks take part in, of the rank that has most
@@ -105,8 +105,8 @@ func (c counted) SplitNode(ctx context.Context) (comm.Comm, error) {
 	return counted{sub, c.t, false}, err
 }
 
-// CountScale counts by a run in a directory of its own below dir, which is removed.
-func CountScale(ctx context.Context, dir string, ranks, perNode int, l blob.Layout) (n ScaleCounts, err error) {
+// countScale counts by a run in a directory of its own below dir, which is removed.
+func countScale(ctx context.Context, dir string, ranks, perNode int, l blob.Layout) (n scaleCounts, err error) {
 	own, err := os.MkdirTemp(dir, "blobio-scale-")
 	if err != nil {
 		return n, err
@@ -122,7 +122,7 @@ func CountScale(ctx context.Context, dir string, ranks, perNode int, l blob.Layo
 		return n, err
 	}
 	var mu sync.Mutex
-	n = ScaleCounts{Ranks: ranks, RanksPerNode: perNode}
+	n = scaleCounts{Ranks: ranks, RanksPerNode: perNode}
 	err = comm.Run(ctx, ranks, &comm.Options{RanksPerNode: perNode}, func(ctx context.Context, c comm.Comm) error {
 		data, err := t.fill(c.Rank())
 		if err != nil {
@@ -191,7 +191,7 @@ type ScaleRow struct {
 
 // Extrapolate says what the counts mean for more ranks: a subfile to a node of perNode ranks, data bytes
 // and maps of each rank, writes of a subfile, extents of the subfile in the manifest.
-func (n *ScaleCounts) Extrapolate(ranks, perNode int, rankBytes, writes int64, maps, extents int, l blob.Layout) ScaleRow {
+func (n *scaleCounts) Extrapolate(ranks, perNode int, rankBytes, writes int64, maps, extents int, l blob.Layout) ScaleRow {
 	files := (ranks + perNode - 1) / perNode
 	log := func(n int) float64 { return math.Ceil(math.Log2(float64(max(n, 2)))) }
 	r := ScaleRow{Ranks: ranks, Subfiles: files, DataBytes: rankBytes * int64(perNode)}

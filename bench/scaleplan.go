@@ -6,15 +6,15 @@ import (
 
 // What the simulation assumes of any machine.
 const (
-	ScaleStream  = 0.5  // GiB/s of one writing process
-	ScaleLock    = 1e-3 // seconds for a lock to go to another node
-	ScaleMake    = 5e-5 // seconds of the metadata server for each file
-	ScaleWindow  = 16 << 20
+	scaleStream  = 0.5  // GiB/s of one writing process
+	scaleLock    = 1e-3 // seconds for a lock to go to another node
+	scaleMake    = 5e-5 // seconds of the metadata server for each file
+	scaleWindow  = 16 << 20
 	ScalePerNode = 64 // ranks
 )
 
-// ScaleTry is one way to use files, and the rate of the model in GiB/s.
-type ScaleTry struct {
+// scaleTry is one way to use files, and the rate of the model in GiB/s.
+type scaleTry struct {
 	Ranks       int     `json:"ranks"`
 	Case        string  `json:"case"` // whose bytes for each rank
 	Files       string  `json:"files"`
@@ -32,25 +32,25 @@ type Scale struct {
 	Params ScaleParams            `json:"params"`
 	Fit    []ScalePoint           `json:"fit"`   // of Cori
 	Other  []ScalePoint           `json:"other"` // of Summit, with the same parameters
-	Counts map[string]ScaleCounts `json:"counts"`
+	Counts map[string]scaleCounts `json:"counts"`
 	Rows   map[string][]ScaleRow  `json:"rows"` // by layout
-	Files  []ScaleTry             `json:"files"`
-	Aggs   []ScaleTry             `json:"aggregators"`
+	Files  []scaleTry             `json:"files"`
+	Aggs   []scaleTry             `json:"aggregators"`
 }
 
 // NewScale works all of it out; dir is for a small dataset whose collectives are counted.
 func NewScale(ctx context.Context, dir string) (*Scale, error) {
-	cases, err := ScaleCases()
+	cases, err := scaleCases()
 	if err != nil {
 		return nil, err
 	}
-	cori, summit := Cori(), Summit()
-	s := &Scale{Params: FitScale(cori, cases), Counts: map[string]ScaleCounts{}, Rows: map[string][]ScaleRow{}}
+	cori, summit := cori(), summit()
+	s := &Scale{Params: fitScale(cori, cases), Counts: map[string]scaleCounts{}, Rows: map[string][]ScaleRow{}}
 	s.Fit, s.Other = cori.Points(&s.Params, cases), summit.Points(&s.Params, cases)
 	const counted, maps, extents = 64, 3, 429
 	f := &cases[0]
 	for _, l := range layouts {
-		n, err := CountScale(ctx, dir, counted, counted/4, l)
+		n, err := countScale(ctx, dir, counted, counted/4, l)
 		if err != nil {
 			return nil, err
 		}
@@ -73,7 +73,7 @@ func NewScale(ctx context.Context, dir string) (*Scale, error) {
 				{"one, units in turn", 1, cori.Servers, false, false},
 				{"one, units not heeded", 1, cori.Servers, false, true},
 			} {
-				t := ScaleTry{Ranks: ranks, Case: c.Name, Files: w.files, Subfiles: w.subfiles, Stripes: w.stripes, Aggregators: 1, Dealt: w.dealt, Across: w.across}
+				t := scaleTry{Ranks: ranks, Case: c.Name, Files: w.files, Subfiles: w.subfiles, Stripes: w.stripes, Aggregators: 1, Dealt: w.dealt, Across: w.across}
 				t.try(cori, &s.Params, &c)
 				s.Files = append(s.Files, t)
 			}
@@ -82,7 +82,7 @@ func NewScale(ctx context.Context, dir string) (*Scale, error) {
 			}
 		}
 		for _, n := range []int{1, 2, 4, 16} {
-			t := ScaleTry{Ranks: c.Ranks, Case: c.Name, Files: "one to a node", Subfiles: (c.Ranks + ScalePerNode - 1) / ScalePerNode, Stripes: 1, Aggregators: n}
+			t := scaleTry{Ranks: c.Ranks, Case: c.Name, Files: "one to a node", Subfiles: (c.Ranks + ScalePerNode - 1) / ScalePerNode, Stripes: 1, Aggregators: n}
 			t.try(cori, &s.Params, &c)
 			s.Aggs = append(s.Aggs, t)
 		}
@@ -90,10 +90,10 @@ func NewScale(ctx context.Context, dir string) (*Scale, error) {
 	return s, nil
 }
 
-func (t *ScaleTry) try(s *ScaleSystem, q *ScaleParams, c *ScaleCase) {
+func (t *scaleTry) try(s *ScaleSystem, q *ScaleParams, c *scaleCase) {
 	bytes := c.Bytes / int64(c.Ranks) * int64(t.Ranks)
 	t.Seconds = s.Simulate(q, ScalePlan{Nodes: (t.Ranks + ScalePerNode - 1) / ScalePerNode, RanksPerNode: ScalePerNode, Subfiles: t.Subfiles,
-		Aggregators: t.Aggregators, Bytes: bytes, Pieces: c.Pieces, Process: true, Window: ScaleWindow, Stripes: t.Stripes,
-		Dealt: t.Dealt, Across: t.Across, Stream: ScaleStream, Lock: ScaleLock, Make: ScaleMake})
+		Aggregators: t.Aggregators, Bytes: bytes, Pieces: c.Pieces, Process: true, Window: scaleWindow, Stripes: t.Stripes,
+		Dealt: t.Dealt, Across: t.Across, Stream: scaleStream, Lock: scaleLock, Make: scaleMake})
 	t.Rate = float64(bytes) / gib / t.Seconds
 }

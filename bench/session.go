@@ -102,7 +102,7 @@ func Run(ctx context.Context, o Options, names ...string) (res *Results, err err
 		s.res.Workloads = append(s.res.Workloads, w.Name)
 		s.Log(fmt.Sprintf("%s: %s", w.Name, w.About))
 		if err := w.run(s, ctx); err != nil {
-			if !errors.Is(err, errSkip) && !errors.Is(err, ErrNoPeers) {
+			if !errors.Is(err, errSkip) && !errors.Is(err, errNoPeers) {
 				return s.res, fmt.Errorf("%s: %w", w.Name, err)
 			}
 			s.skip(w.Name, err)
@@ -122,7 +122,7 @@ type session struct {
 	res     *Results
 	name    string // of the workload
 	nth, of int    // workload
-	box     *Toolbox
+	box     *toolbox
 	boxErr  error
 	boxed   bool
 	best    map[rawKey]rawWay
@@ -171,10 +171,10 @@ func (s *session) room(bytes int64) error {
 }
 
 // tools finds MPI and builds the peers, once.
-func (s *session) tools(ctx context.Context) (*Toolbox, error) {
+func (s *session) tools(ctx context.Context) (*toolbox, error) {
 	if !s.boxed {
 		s.boxed = true
-		if s.box, s.boxErr = FindMPI(ctx); s.boxErr == nil {
+		if s.box, s.boxErr = findMPI(ctx); s.boxErr == nil {
 			dir := s.Peers
 			if dir == "" {
 				dir = s.path("peers")

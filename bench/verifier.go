@@ -13,7 +13,7 @@ import (
 // verifier compares what a peer writes of a job with what blobio writes.
 type verifier struct {
 	t    *task
-	box  *Toolbox
+	box  *toolbox
 	dir  string
 	job  string // file
 	data []rankData
@@ -51,7 +51,7 @@ func (v *verifier) verify(ctx context.Context, p Peer, tune Tuning) error {
 		return err
 	}
 	l := blob.VariableCentric
-	if p == HDF5Blob {
+	if p == hdf5Blob {
 		l = blob.ProcessCentric
 	}
 	ours, err := v.ours(ctx, l)
@@ -59,7 +59,7 @@ func (v *verifier) verify(ctx context.Context, p Peer, tune Tuning) error {
 		return err
 	}
 	switch {
-	case p == HDF5Blob:
+	case p == hdf5Blob:
 		return compareProcessCentric(ours+".0000", theirs)
 	case strings.HasSuffix(p.prog, "_blob"):
 		return v.t.compareVariableCentric(ours+".0000", theirs)

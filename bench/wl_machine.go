@@ -73,7 +73,7 @@ func (s *session) ceilings(ctx context.Context) error {
 	}
 	list = nil
 	for _, n := range counts(cores()) {
-		list = append(list, row("read", n, false, func() (time.Duration, error) { return ReadCeiling(file, n) }))
+		list = append(list, row("read", n, false, func() (time.Duration, error) { return readCeiling(file, n) }))
 		r := row("read, direct", n, false, func() (time.Duration, error) { return direct(file, size, n, false) })
 		if _, err := r.run(ctx); err == nil {
 			list = append(list, r)

@@ -114,7 +114,7 @@ const maxRawWriters = 16
 // tune runs each tuning twice and returns the one with the least time.
 func (s *session) tune(ctx context.Context, p Peer, data string, ranks int, once func(context.Context, Tuning) (Took, error)) (Tuning, error) {
 	list := tunings
-	if p != PnetCDFBlob && p != PnetCDFCanonical { // hints of PnetCDF
+	if p != pnetCDFBlob && p != pnetCDFCanonical { // hints of PnetCDF
 		list = slices.DeleteFunc(slices.Clone(list), func(t Tuning) bool { return strings.HasPrefix(strings.Join(t.Hints, " "), "nc_") })
 	}
 	if s.NoTune {
@@ -179,7 +179,7 @@ func (s *session) tryReal(ctx context.Context, a against) (map[Peer]bool, error)
 		return works, nil
 	}
 	var failed []error
-	for _, p := range []Peer{PnetCDFBlob, HDF5Blob} {
+	for _, p := range []Peer{pnetCDFBlob, hdf5Blob} {
 		r, err := s.realRunner(p, a, 1, "")
 		if err == nil {
 			s.At(fmt.Sprintf("%s: trying %s", s.name, r.row.Who), 0, 0)
@@ -270,7 +270,7 @@ func (s *session) peers(ctx context.Context) error {
 		for _, l := range layouts {
 			list = append(list, s.ourRunner(l, a, ranks, false))
 		}
-		for _, p := range []Peer{PnetCDFBlob, HDF5Blob} {
+		for _, p := range []Peer{pnetCDFBlob, hdf5Blob} {
 			if !s.box.Has(p) {
 				s.skip(p.Name, errors.New("its library is not here"))
 				continue
@@ -321,7 +321,7 @@ func (s *session) processes(ctx context.Context) error {
 			var list []runner
 			for i, l := range layouts {
 				list = append(list, s.ourRunner(l, a, n, true))
-				p := []Peer{PnetCDFBlob, HDF5Blob}[i]
+				p := []Peer{pnetCDFBlob, hdf5Blob}[i]
 				if !s.box.Has(p) {
 					s.skip(p.Name, errors.New("its library is not here"))
 					continue
@@ -390,9 +390,9 @@ func (s *session) canonical(ctx context.Context) error {
 					return s.rawWrites(writers(), false)(ctx, r)
 				}})
 		}
-		peers := []Peer{PnetCDFCanonical}
+		peers := []Peer{pnetCDFCanonical}
 		if a.name == small.name {
-			peers = append(peers, NetCDF4Canonical) // one call for each request: the larger ones take minutes
+			peers = append(peers, netcdf4Canonical) // one call for each request: the larger ones take minutes
 		}
 		for _, p := range peers {
 			if !s.box.Has(p) {

@@ -13,8 +13,8 @@ import (
 	"blobio/internal/vfs"
 )
 
-// ManifestVersion is the version of the manifest that this package writes.
-const ManifestVersion = 1
+// manifestVersion is the version of the manifest that this package writes.
+const manifestVersion = 1
 
 // maxManifest bounds what is read of a manifest, in bytes.
 const maxManifest = 1 << 30
@@ -119,11 +119,11 @@ func (c *CRCs) UnmarshalText(b []byte) error {
 }
 
 // manifests are told from other files by this.
-var manifests = durable.Manifest{Pkg: "subfile", Field: "blobio_manifest", Version: ManifestVersion}
+var manifests = durable.Manifest{Pkg: "subfile", Field: "blobio_manifest", Version: manifestVersion}
 
 // Encode returns the bytes of the manifest's file.
 func (m *Manifest) Encode() ([]byte, error) {
-	m.Version = ManifestVersion
+	m.Version = manifestVersion
 	return manifests.Encode(m)
 }
 

@@ -84,7 +84,7 @@ func OpenView(dirs []string, o *ViewOptions) (*View, error) {
 			return nil, err
 		}
 	}
-	t, _ := ParseType(v.rec.Spec.Type) // checked by readRecord
+	t, _ := parseType(v.rec.Spec.Type) // checked by readRecord
 	s := v.rec.Spec
 	v.spec = Spec{Name: s.Name, Type: t, Shape: s.Shape, Chunk: s.Chunk, Extra: s.Extra, EveryRegrid: s.Every, Keep: s.Keep}
 	stores := make([]*nodeStore, len(dirs))
