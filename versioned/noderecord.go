@@ -9,6 +9,7 @@ import (
 	"io/fs"
 
 	"blobio/comm"
+	"blobio/internal/verdict"
 )
 
 // findRecord reads the newest record of all nodes. It is collective.
@@ -124,9 +125,9 @@ func (n *nodes) writeRecords(ctx context.Context, rec *record, next bool) (broke
 		return false, nil
 	}
 	b, err := rec.encode()
-	var commit func() error
+	var part func() error
 	if n.keepsRecord() {
-		commit = func() error {
+		part = func() error {
 			if err != nil {
 				return err
 			}
@@ -140,9 +141,9 @@ func (n *nodes) writeRecords(ctx context.Context, rec *record, next bool) (broke
 			return writeRecord(n.store.fs, n.store.dir, b, n.sync)
 		}
 	}
-	outcome, err := comm.Commit(ctx, n.c, commit)
+	outcome, err := verdict.Commit(ctx, n.c, part)
 	switch {
-	case outcome == comm.InDoubt: // which one counts is known when it is read again
+	case outcome == verdict.InDoubt: // which one counts is known when it is read again
 		return true, pkg.Errorf("array %s: it is not known which version a power loss would leave; open it again: %w: %w", n.array, err, ErrBroken)
 	case errors.Is(err, ErrConflict): // what this one has written is left alone: it may have the name of a file of the other
 		return true, pkg.Errorf("array %s: open it again: %w: %w", n.array, err, ErrBroken)

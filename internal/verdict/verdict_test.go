@@ -1,4 +1,4 @@
-package comm
+package verdict
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"blobio/comm"
 	"blobio/internal/durable"
 )
 
@@ -24,8 +25,8 @@ func TestCommit(t *testing.T) {
 		{[2]error{unsure, failed}, InDoubt},
 		{[2]error{nil, unsure}, InDoubt},
 	} {
-		err := Run(context.Background(), 3, nil, func(ctx context.Context, co Comm) error {
-			for _, co := range []Comm{co, Isolate(co)} {
+		err := comm.Run(context.Background(), 3, nil, func(ctx context.Context, co comm.Comm) error {
+			for _, co := range []comm.Comm{co, comm.Isolate(co)} {
 				var part func() error
 				if r := co.Rank(); r < 2 {
 					part = func() error { return c.parts[r] }
@@ -45,7 +46,7 @@ func TestCommit(t *testing.T) {
 
 // TestCommitAlone: nobody has a part, so nothing can have failed; and a rank that is gone leaves the others in doubt.
 func TestCommitAlone(t *testing.T) {
-	err := Run(context.Background(), 2, nil, func(ctx context.Context, c Comm) error {
+	err := comm.Run(context.Background(), 2, nil, func(ctx context.Context, c comm.Comm) error {
 		if got, err := Commit(ctx, c, nil); got != Done || err != nil {
 			t.Errorf("%d, %v", got, err)
 		}

@@ -1,9 +1,11 @@
-package comm
+// Package verdict lets ranks commit something together, so that all of them know what has become of it.
+package verdict
 
 import (
 	"context"
 	"errors"
 
+	"blobio/comm"
 	"blobio/internal/durable"
 )
 
@@ -21,8 +23,8 @@ const (
 
 // Commit is a collective that commits something and tells all ranks what has become of it. Each rank gives its part, nil if it has none. The commit is
 // in doubt when a part is: it says so by an error that is durable.ErrUnsure; when parts of some ranks are done and
-// others are not; and when the ranks could not hear of each other. The error is that of Agree; with Done it is nil.
-func Commit(ctx context.Context, c Comm, part func() error) (Outcome, error) {
+// others are not; and when the ranks could not hear of each other. The error is that of comm.Agree; with Done it is nil.
+func Commit(ctx context.Context, c comm.Comm, part func() error) (Outcome, error) {
 	var err error
 	there := int64(0) // what is committed is, or may be, what this rank's readers find
 	if part != nil {
@@ -30,7 +32,7 @@ func Commit(ctx context.Context, c Comm, part func() error) (Outcome, error) {
 			there = 1
 		}
 	}
-	v, err := AgreeMin(ctx, c, err, -there)
+	v, err := comm.AgreeMin(ctx, c, err, -there)
 	switch {
 	case err == nil:
 		return Done, nil
