@@ -13,7 +13,7 @@ var face = map[string]int{
 	"amr":              60,
 	"amr/blocks":       31,
 	"amr/cello":        54,
-	"bench":            40,
+	"bench":            3,
 	"blob":             93,
 	"cdf5":             49,
 	"comm":             40,

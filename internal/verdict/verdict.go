@@ -41,3 +41,13 @@ func Commit(ctx context.Context, c comm.Comm, part func() error) (Outcome, error
 	}
 	return NotDone, err
 }
+
+// FirstCause takes the names of the ranks that only heard of an error from it:
+// what remains is the rank that met it.
+func FirstCause(err error) error {
+	var outer, inner *comm.RankError
+	for errors.As(err, &outer) && errors.As(outer.Err, &inner) {
+		err = inner
+	}
+	return err
+}

@@ -109,7 +109,7 @@ all others. Nothing is synced unless a row says so; earlier output is flushed to
 goroutines of one process or processes of mpirun, as the rows say.
 
 `)
-	p.printf("To repeat it:\n\n```\nbench/peers/install-debian                       # as root: MPI and the libraries that are compared with\n"+
+	p.printf("To repeat it:\n\n```\ninternal/bench/peers/install-debian                       # as root: MPI and the libraries that are compared with\n"+
 		"go build -o /usr/local/bin/blobio ./cmd/blobio\nblobio bench run --dir /dev/shm --maps MAPS --out %s\nblobio bench report --results %s --out %s\n```\n\n"+
 		"MAPS holds the captured maps of E3SM-IO (map_f_case_16p.nc, map_g_..., map_i_...); without it generated ones\nof the same size are taken. `blobio bench run --quick` tries everything in a minute.\n\n",
 		filepath.ToSlash(p.o.Results), filepath.ToSlash(p.o.Results), filepath.ToSlash(p.o.Out))

@@ -48,7 +48,7 @@ type toolbox struct {
 }
 
 // errNoPeers says that the peers cannot be built or started here.
-var errNoPeers = errors.New("no peers here; bench/peers/install-debian installs what they need")
+var errNoPeers = errors.New("no peers here; internal/bench/peers/install-debian installs what they need")
 
 // either returns the first of the programs that is there.
 func either(names ...string) string {

@@ -93,7 +93,7 @@ func (j *Job) types(v *e3smcases.Var) (file, memory cdf5.Type) {
 	if j.FileMem {
 		return file, file
 	}
-	return file, memType(v)
+	return file, v.Type
 }
 
 // task is a job that is ready to run.

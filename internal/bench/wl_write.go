@@ -13,6 +13,8 @@ import (
 	"blobio/blob"
 	"blobio/comm"
 	"blobio/decomp/mapfile"
+	"blobio/internal/dyn"
+	"blobio/internal/verdict"
 )
 
 // mapsOf is the captured map file of a case; without captured ones a generated
@@ -250,7 +252,7 @@ func (s *session) appends(ctx context.Context, records int64) error {
 					return err
 				})
 				if err != nil {
-					return took, firstCause(err)
+					return took, verdict.FirstCause(err)
 				}
 				after, err := datasetBytes(ctx, name)
 				took.Bytes, before = after-before, after
@@ -281,7 +283,7 @@ func (t *task) appendOne(ctx context.Context, c comm.Comm, data rankData, name s
 				w.Abort()
 				return 0, pkg.Errorf("no variable %q to append to", t.c.Vars[v].Name)
 			}
-			if err := putAny(w, id, rec, recs[0]); err != nil {
+			if err := dyn.Put(w, id, rec, recs[0]); err != nil {
 				w.Abort()
 				return 0, err
 			}
@@ -351,7 +353,7 @@ func (s *session) allocations(ctx context.Context) error {
 			runtime.ReadMemStats(&before)
 			start := time.Now()
 			for v, recs := range mine {
-				if err := putAny(w, blob.VarID(v), 0, recs[0]); err != nil {
+				if err := dyn.Put(w, blob.VarID(v), 0, recs[0]); err != nil {
 					w.Abort()
 					return err
 				}

@@ -8,6 +8,7 @@ import (
 
 	"blobio/blob"
 	"blobio/comm"
+	"blobio/internal/dyn"
 )
 
 // sample is the F case at ne=8 (3,458 columns, 67 MB in float) on 16 ranks.
@@ -46,7 +47,7 @@ func (r *sample) write(ctx context.Context, l blob.Layout, name string) error {
 			if recs[0] == nil {
 				continue
 			}
-			if err := putAny(w, blob.VarID(v), 0, recs[0]); err != nil {
+			if err := dyn.Put(w, blob.VarID(v), 0, recs[0]); err != nil {
 				return err
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"blobio/comm"
+	"blobio/internal/verdict"
 	"blobio/internal/vfs"
 	"blobio/scr"
 	"blobio/scr/config"
@@ -202,7 +203,7 @@ func (j *scrJob) each(ctx context.Context, f func(ctx context.Context, c comm.Co
 		}
 		return nil
 	})
-	return took, firstCause(err)
+	return took, verdict.FirstCause(err)
 }
 
 // flushes are the rows of a checkpoint in the cache (XOR) that is not flushed, flushed while the application waits, or in
@@ -273,5 +274,5 @@ func (j *scrJob) flushed(ctx context.Context, flush, async string) (took Took, e
 		}
 		return x.Close(ctx)
 	})
-	return took, firstCause(err)
+	return took, verdict.FirstCause(err)
 }

@@ -13,6 +13,8 @@ import (
 	"blobio/blob"
 	"blobio/cdf5"
 	"blobio/comm"
+	"blobio/internal/dyn"
+	"blobio/internal/verdict"
 	"blobio/subfile"
 )
 
@@ -161,7 +163,7 @@ func (k *Work) produceData(ctx context.Context) (took Took, err error) {
 					if data == nil {
 						data = small[v]
 					}
-					return putAny(w, blob.VarID(v), 0, data)
+					return dyn.Put(w, blob.VarID(v), 0, data)
 				}); err != nil {
 					return err
 				}
@@ -177,7 +179,7 @@ func (k *Work) produceData(ctx context.Context) (took Took, err error) {
 	})
 	runtime.KeepAlive(words)
 	if err != nil {
-		return took, firstCause(err)
+		return took, verdict.FirstCause(err)
 	}
 	maps := int64(0)
 	for _, m := range t.maps {

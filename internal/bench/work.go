@@ -11,6 +11,8 @@ import (
 
 	"blobio/blob"
 	"blobio/comm"
+	"blobio/internal/dyn"
+	"blobio/internal/verdict"
 	"blobio/internal/vfs"
 )
 
@@ -64,7 +66,7 @@ func (t *task) write(ctx context.Context, c comm.Comm, data rankData, path strin
 	put := func(record bool, rec int64) error {
 		for v, recs := range data {
 			if t.c.Vars[v].Record == record && recs[rec%int64(len(recs))] != nil {
-				if err := putAny(w, blob.VarID(v), rec, recs[rec%int64(len(recs))]); err != nil {
+				if err := dyn.Put(w, blob.VarID(v), rec, recs[rec%int64(len(recs))]); err != nil {
 					return err
 				}
 			}
@@ -147,7 +149,7 @@ func (t *task) once(ctx context.Context, data []rankData, path string, o *blob.O
 		return err
 	})
 	took.CPU = cpuTime() - cpu
-	return took, firstCause(err)
+	return took, verdict.FirstCause(err)
 }
 
 // Work is what a worker does: a process of its own, or one of several.
@@ -253,7 +255,7 @@ func (k *Work) write(ctx context.Context, e Engine) (took Took, err error) {
 		}
 		return nil
 	})
-	return took, firstCause(err)
+	return took, verdict.FirstCause(err)
 }
 
 func (k *Work) convert(ctx context.Context) (took Took, err error) {

@@ -10,6 +10,8 @@ import (
 	"blobio/blob"
 	"blobio/cdf5"
 	"blobio/comm"
+	"blobio/internal/dyn"
+	"blobio/internal/verdict"
 	"blobio/subfile"
 )
 
@@ -141,7 +143,7 @@ func countScale(ctx context.Context, dir string, ranks, perNode int, l blob.Layo
 		}
 		for v, recs := range data {
 			if recs[0] != nil {
-				if err := putAny(w, blob.VarID(v), 0, recs[0]); err != nil {
+				if err := dyn.Put(w, blob.VarID(v), 0, recs[0]); err != nil {
 					w.Abort()
 					return err
 				}
@@ -162,7 +164,7 @@ func countScale(ctx context.Context, dir string, ranks, perNode int, l blob.Layo
 		n.Gathered, n.Told = max(n.Gathered, my.gathered), max(n.Told, my.told)
 		return nil
 	})
-	return n, firstCause(err)
+	return n, verdict.FirstCause(err)
 }
 
 // putSame puts a variable that is not decomposed, which all ranks have.
@@ -172,7 +174,7 @@ func putSame(w *blob.Writer, t *task, v int) error {
 	if err := t.values.Fill(data, v, 0, t.c.Whole(v), 0); err != nil {
 		return err
 	}
-	return putAny(w, blob.VarID(v), 0, data)
+	return dyn.Put(w, blob.VarID(v), 0, data)
 }
 
 // ScaleRow is the cost of one write by many ranks, by the counts of few.
