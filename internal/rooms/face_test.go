@@ -28,7 +28,7 @@ var face = map[string]int{
 	"scr/check":        11,
 	"scr/config":       38,
 	"scr/kvtree":       42,
-	"scr/redset":       44,
+	"scr/redset":       43,
 	"sfc":              16,
 	"subfile":          50,
 	"versioned":        85,

@@ -11,7 +11,7 @@ import (
 
 // Where the variables of a checkpoint lie in its file.
 func ExampleText() {
-	f, err := os.Open("../../testdata/fti/tiny/v1.6/l1/cp3__node0-Ckpt3-Rank0.fti")
+	f, err := os.Open("../../../testdata/fti/tiny/v1.6/l1/cp3__node0-Ckpt3-Rank0.fti")
 	if err != nil {
 		log.Fatal(err)
 	}
