@@ -26,7 +26,7 @@ var peerSource embed.FS
 // A Peer is a program that writes a job through another library.
 type Peer struct {
 	Name string // in tables
-	prog string // of bench/peers
+	prog string // of peers
 }
 
 // The peers, in the order of tables.

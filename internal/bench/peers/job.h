@@ -1,5 +1,5 @@
 /* A job: what one history file of an E3SM case holds, who owns which elements,
- * and this rank's data. blobio writes job files (bench/jobfile.go tells the
+ * and this rank's data. blobio writes job files (internal/bench/jobfile.go tells the
  * format); all peers write the same job, each through its own library. */
 #ifndef JOB_H
 #define JOB_H
