@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"blobio/amr"
-	"blobio/amr/gen"
+	"blobio/internal/amr/gen"
 	"blobio/sfc"
 )
 

@@ -12,9 +12,9 @@ type Neighbour struct {
 	Wrapped bool // through a periodic border
 }
 
-// FaceNumber numbers directions of -1, 0, 1: (x+1) + 3(y+1) + 9(z+1). The
+// faceNumber numbers directions of -1, 0, 1: (x+1) + 3(y+1) + 9(z+1). The
 // centre is 13.
-func FaceNumber(f [3]int) int { return f[0] + 1 + 3*(f[1]+1) + 9*(f[2]+1) }
+func faceNumber(f [3]int) int { return f[0] + 1 + 3*(f[1]+1) + 9*(f[2]+1) }
 
 // FaceOf is the inverse of FaceNumber.
 func FaceOf(n int) [3]int { return [3]int{n%3 - 1, n/3%3 - 1, n/9 - 1} }
@@ -163,7 +163,7 @@ func (t *Tree) FaceLevels(x Index) [27]int {
 				y, at = y.Parent(), at-1
 			}
 		}
-		out[FaceNumber(f)] = at
+		out[faceNumber(f)] = at
 	}
 	return out
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"blobio/amr"
-	"blobio/h5"
+	"blobio/internal/h5"
 	"blobio/internal/testfiles"
 	"blobio/sfc"
 )

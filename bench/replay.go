@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,6 +13,8 @@ import (
 	"blobio/comm"
 	"blobio/decomp"
 	"blobio/e3smcases"
+	"blobio/internal/dyn"
+	"blobio/internal/verdict"
 	"blobio/subfile"
 )
 
@@ -64,8 +65,8 @@ type Result struct {
 	Convert   float64 `json:"convert_seconds,omitempty"`
 }
 
-// Histories lists the cases that a name means.
-func Histories(name string) ([]string, error) {
+// histories lists the cases that a name means.
+func histories(name string) ([]string, error) {
 	var out []string
 	for _, n := range e3smcases.Names() {
 		if n == name || strings.HasPrefix(n, name+"_") {
@@ -101,7 +102,7 @@ func fileName(dir, base, name string, l blob.Layout) string {
 // Replay writes every history of the case in every layout asked for, and does with it what the
 // options say. It returns what was done up to an error.
 func Replay(ctx context.Context, o ReplayOptions) ([]Result, error) {
-	names, err := Histories(o.Case)
+	names, err := histories(o.Case)
 	if err != nil {
 		return nil, err
 	}
@@ -264,19 +265,9 @@ func (p *replay) write(ctx context.Context, res *Result, opt *blob.Options) (tim
 		return err
 	})
 	if err != nil {
-		return 0, firstCause(err)
+		return 0, verdict.FirstCause(err)
 	}
 	return <-took, nil
-}
-
-// firstCause takes the names of the ranks that only heard of an error from it:
-// what remains is the rank that met it.
-func firstCause(err error) error {
-	var outer, inner *comm.RankError
-	for errors.As(err, &outer) && errors.As(outer.Err, &inner) {
-		err = inner
-	}
-	return err
 }
 
 // rank does one rank's part of the writing. The time is that of the calls
@@ -316,7 +307,7 @@ func (p *replay) rank(ctx context.Context, c comm.Comm, path string, opt *blob.O
 	flush := func() error {
 		err := timed(func() error {
 			for _, q := range puts {
-				if err := putAny(w, blob.VarID(q.v), q.rec, q.data); err != nil {
+				if err := dyn.Put(w, blob.VarID(q.v), q.rec, q.data); err != nil {
 					return err
 				}
 			}
@@ -380,21 +371,4 @@ func (p *replay) rank(ctx context.Context, c comm.Comm, path string, opt *blob.O
 		return took, err
 	}
 	return took, timed(func() error { return w.Close(ctx) })
-}
-
-// putAny is blob.Put for a slice of any of the types of the cases.
-func putAny(w *blob.Writer, v blob.VarID, rec int64, data any) error {
-	switch x := data.(type) {
-	case []float64:
-		return blob.Put(w, v, rec, x)
-	case []float32:
-		return blob.Put(w, v, rec, x)
-	case []int32:
-		return blob.Put(w, v, rec, x)
-	case []int64:
-		return blob.Put(w, v, rec, x)
-	case []byte:
-		return blob.Put(w, v, rec, x)
-	}
-	return pkg.Errorf("put of %T", data)
 }

@@ -42,9 +42,7 @@ func Check(ctx context.Context, path string, o *CheckOptions) iter.Seq[Finding] 
 	if opt.Workers <= 0 {
 		opt.Workers = runtime.GOMAXPROCS(0)
 	}
-	if opt.fs == nil {
-		opt.fs = vfs.OS
-	}
+	opt.fs = vfs.OrOS(opt.fs)
 	return fault.Collect(ctx, opt.Progress, func(col *fault.Collector) {
 		c := &checker{ctx: col.Context(), o: opt, col: col, state: &checkState{}, give: col.Add}
 		c.pool = subfile.NewPool(opt.fs, opt.MaxOpen)

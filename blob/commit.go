@@ -10,6 +10,7 @@ import (
 	"blobio/blob/internal/layout"
 	"blobio/comm"
 	"blobio/internal/durable"
+	"blobio/internal/verdict"
 	"blobio/subfile"
 )
 
@@ -98,9 +99,9 @@ func (w *Writer) record(ctx context.Context, all [][]byte, records int64, sync b
 			return err
 		}
 	}
-	outcome, err := comm.Commit(ctx, w.c, part)
-	w.committed = outcome != comm.NotDone
-	if outcome == comm.InDoubt && !errors.As(err, new(*InDoubtError)) {
+	outcome, err := verdict.Commit(ctx, w.c, part)
+	w.committed = outcome != verdict.NotDone
+	if outcome == verdict.InDoubt && !errors.As(err, new(*InDoubtError)) {
 		err = &InDoubtError{w.base, err}
 	}
 	return m, err

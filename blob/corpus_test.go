@@ -15,7 +15,7 @@ import (
 	"blobio/blob/internal/layout"
 	"blobio/cdf5"
 	"blobio/decomp"
-	"blobio/h5"
+	"blobio/internal/h5"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )

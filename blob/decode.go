@@ -11,7 +11,7 @@ import (
 
 	"blobio/blob/internal/layout"
 	"blobio/cdf5"
-	"blobio/h5"
+	"blobio/internal/h5"
 )
 
 // findH5 finds the datasets of header and data, and the index of a compressed file.

@@ -9,7 +9,7 @@ import (
 	"blobio/blob/internal/checksum"
 	"blobio/blob/internal/layout"
 	"blobio/decomp"
-	"blobio/h5"
+	"blobio/internal/h5"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )

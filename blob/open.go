@@ -54,9 +54,7 @@ func (o *OpenOptions) withDefaults() OpenOptions {
 	if v.Workers == 0 {
 		v.Workers = runtime.GOMAXPROCS(0)
 	}
-	if v.fs == nil {
-		v.fs = vfs.OS
-	}
+	v.fs = vfs.OrOS(v.fs)
 	return v
 }
 

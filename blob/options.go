@@ -176,9 +176,7 @@ func (o *Options) withDefaults() Options {
 	if v.Workers == 0 {
 		v.Workers = runtime.GOMAXPROCS(0)
 	}
-	if v.fs == nil {
-		v.fs = vfs.OS
-	}
+	v.fs = vfs.OrOS(v.fs)
 	if v.Subfiles > 0 && v.Grouping == subfile.ByNode {
 		v.Grouping = subfile.Blocks
 	}

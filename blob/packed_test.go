@@ -17,7 +17,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/h5"
+	"blobio/internal/h5"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )

@@ -44,9 +44,7 @@ func Recover(ctx context.Context, base string, o *RecoverOptions) (steps []Step,
 	if o != nil {
 		v = *o
 	}
-	if v.fs == nil {
-		v.fs = vfs.OS
-	}
+	v.fs = vfs.OrOS(v.fs)
 	if base, err = recoverable(v.fs, base); err != nil {
 		return nil, err
 	}

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 
 	"blobio/blob/internal/layout"
-	"blobio/h5"
+	"blobio/internal/h5"
 	"blobio/internal/vfs"
 )
 

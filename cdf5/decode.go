@@ -7,8 +7,8 @@ import (
 	"math"
 )
 
-// DefaultMaxHeader is the default of DecodeOptions.MaxHeader, in bytes.
-const DefaultMaxHeader = 256 << 20
+// defaultMaxHeader is the default of DecodeOptions.MaxHeader, in bytes.
+const defaultMaxHeader = 256 << 20
 
 // DecodeOptions says how DecodeHeader reads. nil means the defaults.
 type DecodeOptions struct {
@@ -68,7 +68,7 @@ func DecodeHeader(r io.ReaderAt, size int64, o *DecodeOptions) (*Header, int64, 
 	}
 	d := &decoder{source: source{r: r, size: size, limit: o.MaxHeader, big: true, o: o}}
 	if d.limit <= 0 {
-		d.limit = DefaultMaxHeader
+		d.limit = defaultMaxHeader
 	}
 	d.limit = min(d.limit, math.MaxInt/4) // lengths below are ints
 	if err := d.header(); err != nil {

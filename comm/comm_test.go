@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"blobio/comm"
-	"blobio/comm/commtest"
+	"blobio/internal/commtest"
 )
 
 func inProcess(t *testing.T, n, perNode int, f func(ctx context.Context, c comm.Comm) error) error {

@@ -12,9 +12,9 @@ func (m *Map) Sub(first, n int) *Map {
 	return s
 }
 
-// Concat returns the map of the ranks of all maps, one after the other. All
+// concat returns the map of the ranks of all maps, one after the other. All
 // must have the same dimensions (else ErrMapMismatch).
-func Concat(maps ...*Map) (*Map, error) {
+func concat(maps ...*Map) (*Map, error) {
 	if len(maps) == 0 {
 		return nil, pkg.Usage("Concat of no maps")
 	}

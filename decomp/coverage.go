@@ -11,8 +11,8 @@ type Coverage struct {
 	Overlaps []Overlap // the first runs of overlapped elements, at most MaxExamples
 }
 
-// MaxExamples is how many gaps and overlaps a Coverage names.
-const MaxExamples = 8
+// maxExamples is how many gaps and overlaps a Coverage names.
+const maxExamples = 8
 
 // A Gap is a run of elements that no rank owns.
 type Gap struct {
@@ -86,16 +86,16 @@ func (ix *Index) examples(c *Coverage) {
 			overlaps -= o.Len
 			c.addOverlap(Overlap{o.Off, o.Len, o.Rank, o.other})
 		}
-		return gaps > 0 && len(c.Gaps) < MaxExamples || overlaps > 0 && len(c.Overlaps) < MaxExamples
+		return gaps > 0 && len(c.Gaps) < maxExamples || overlaps > 0 && len(c.Overlaps) < maxExamples
 	})
 	// a walk that ended early has found all of one kind, or enough
-	if len(c.Gaps) < MaxExamples && gaps > 0 && next < c.Elems {
+	if len(c.Gaps) < maxExamples && gaps > 0 && next < c.Elems {
 		c.addGap(Gap{next, c.Elems - next, before, -1})
 	}
 }
 
 func (c *Coverage) addGap(g Gap) {
-	if len(c.Gaps) < MaxExamples {
+	if len(c.Gaps) < maxExamples {
 		c.Gaps = append(c.Gaps, g)
 	}
 }
@@ -107,7 +107,7 @@ func (c *Coverage) addOverlap(o Overlap) {
 			return
 		}
 	}
-	if len(c.Overlaps) < MaxExamples {
+	if len(c.Overlaps) < maxExamples {
 		c.Overlaps = append(c.Overlaps, o)
 	}
 }

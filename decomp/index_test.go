@@ -115,7 +115,7 @@ func TestCoverage(t *testing.T) {
 		if got.Elems != want.Elems || got.Covered != want.Covered || got.Uncovered != want.Uncovered || got.Overlapped != want.Overlapped {
 			t.Fatalf("%+v, want %+v", got, want)
 		}
-		if len(got.Gaps) != min(len(gaps), MaxExamples) {
+		if len(got.Gaps) != min(len(gaps), maxExamples) {
 			t.Fatalf("gaps %v, want %v", got.Gaps, gaps)
 		}
 		for i, g := range got.Gaps {

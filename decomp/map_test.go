@@ -133,7 +133,7 @@ func TestSubConcat(t *testing.T) {
 		if cut < len(n.reqs) {
 			b2 := one.build(t)
 			for _, second := range []*Map{b, b2} {
-				c, err := Concat(a, second)
+				c, err := concat(a, second)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -149,7 +149,7 @@ func TestSubConcat(t *testing.T) {
 		}
 	})
 	a, b := Regular([]int64{3, 4}, 2), Regular([]int64{4, 3}, 2)
-	if _, err := Concat(a, b); !errors.Is(err, ErrMapMismatch) {
+	if _, err := concat(a, b); !errors.Is(err, ErrMapMismatch) {
 		t.Errorf("Concat of other dimensions: %v", err)
 	}
 }

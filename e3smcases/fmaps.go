@@ -6,9 +6,9 @@ import (
 	"blobio/decomp"
 )
 
-// PCols is the largest number of columns of a physics chunk; CAM's value in
+// pCols is the largest number of columns of a physics chunk; CAM's value in
 // the captured maps.
-const PCols = 16
+const pCols = 16
 
 // F says how to make the maps of the F case.
 type F struct {
@@ -161,7 +161,7 @@ func appendLevels(dst, reqs []decomp.Req, levels int, size int64) []decomp.Req {
 func (f F) chunks(ncol int64) int64 {
 	size := int64(f.PCols)
 	if size == 0 {
-		size = PCols
+		size = pCols
 	}
 	p := int64(f.Ranks)
 	n := max((ncol+size-1)/size, p)

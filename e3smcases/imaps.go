@@ -54,7 +54,7 @@ func (g I) Maps() ([]*decomp.Map, error) {
 		g.Levels = landLevels
 	}
 	if g.Mask == nil && g.Lat >= 2 && g.Lon >= 1 && int64(g.Lat)*int64(g.Lon) <= math.MaxInt32 {
-		g.Mask = LandMask(g.Lat, g.Lon, g.Seed)
+		g.Mask = landMask(g.Lat, g.Lon, g.Seed)
 	}
 	if err := g.check(); err != nil {
 		return nil, err

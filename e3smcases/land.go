@@ -179,11 +179,11 @@ func (t *terrain) at(lon, lat float64) float64 {
 	return math.Round(v*1024) / 1024 // the same on every processor
 }
 
-// LandMask returns which cells of an nlat x nlon grid (latitudes from pole to
+// landMask returns which cells of an nlat x nlon grid (latitudes from pole to
 // pole, longitudes from 0E) hold land, flattened, latitude slowest. As in ELM a
 // cell counts that has any land, not only one with its centre on land. Seed 0
 // is a coarse Earth; other seeds bend the coast. It is nil for an empty grid.
-func LandMask(nlat, nlon int, seed int64) []bool {
+func landMask(nlat, nlon int, seed int64) []bool {
 	if nlat < 1 || nlon < 1 {
 		return nil
 	}

@@ -201,7 +201,7 @@ func TestGeneratedMapsCover(t *testing.T) {
 			r.Fatal(err)
 		}
 		land := int64(0)
-		for _, l := range LandMask(i.Lat, i.Lon, i.Seed) {
+		for _, l := range landMask(i.Lat, i.Lon, i.Seed) {
 			if l {
 				land++
 			}

@@ -94,6 +94,9 @@ func newRewriting(r *Reader, dst vfs.File, o *ConvertOptions) (*rewriting, error
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
+	if dst == nil {
+		return nil, pkg.Usage("no file to write to")
+	}
 	old := r.File()
 	if old.Parity {
 		return nil, pkg.At(old.Name, -1, "", ErrUnsupported, "a parity file of level 3 has no variables")

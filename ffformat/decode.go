@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// DefaultMaxMeta is the default of DecodeOptions.MaxMeta: 64 MiB, over a million containers.
-const DefaultMaxMeta = 64 << 20
+// defaultMaxMeta is the default of DecodeOptions.MaxMeta: 64 MiB, over a million containers.
+const defaultMaxMeta = 64 << 20
 
 // DecodeOptions are options of Decode, NewReader and Check. The zero value
 // and nil are the defaults.
@@ -41,7 +41,7 @@ func Decode(r io.ReaderAt, size int64, name string, o *DecodeOptions) (*File, er
 		d.DecodeOptions = *o
 	}
 	if d.MaxMeta == 0 {
-		d.MaxMeta = DefaultMaxMeta
+		d.MaxMeta = defaultMaxMeta
 	}
 	if size < 0 || d.MaxMeta < 0 || d.Layout != 0 && !d.Layout.valid() {
 		return nil, pkg.Usage("size %d, cap %d, layout %v", size, d.MaxMeta, d.Layout)

@@ -40,7 +40,7 @@ func FuzzDecode(f *testing.F) {
 
 // fuzzLayout decodes without a right hash, which no fuzzer finds.
 func fuzzBlocks(b []byte, l Layout) *File {
-	d := decoder{r: bytes.NewReader(b), size: int64(len(b)), DecodeOptions: DecodeOptions{MaxMeta: DefaultMaxMeta}}
+	d := decoder{r: bytes.NewReader(b), size: int64(len(b)), DecodeOptions: DecodeOptions{MaxMeta: defaultMaxMeta}}
 	f := &File{Layout: l, Size: d.size}
 	if l.atEnd() {
 		f.Blocks, _ = d.blocks(l, b[len(b)/2:], int64(len(b)/2))

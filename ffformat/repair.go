@@ -96,6 +96,9 @@ func Repair(ctx context.Context, r io.ReaderAt, size int64, name string, dst vfs
 	if o == nil {
 		o = new(RepairOptions)
 	}
+	if dst == nil && !o.DryRun {
+		return nil, pkg.Usage("no file to write to")
+	}
 	f, err := Decode(r, size, name, &DecodeOptions{Layout: o.Layout, Lenient: true})
 	if isIO(err) {
 		return nil, err

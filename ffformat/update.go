@@ -73,6 +73,9 @@ func (w *Writer) Begin(dst vfs.File, o UpdateOptions) (*Update, error) {
 	if w.open != nil {
 		return nil, pkg.Usage("Begin during another update")
 	}
+	if dst == nil {
+		return nil, pkg.Usage("no file to write to")
+	}
 	u := &Update{w: w, o: o, dst: dst, g: w.g.clone(), sizes: map[int32]int64{}, added: map[int32]bool{}}
 	u.o.Prev, u.o.Recent = w.usable(o.Prev), w.usable(o.Recent)
 	for _, v := range o.Vars {

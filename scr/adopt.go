@@ -6,10 +6,10 @@ import (
 	"path"
 	"slices"
 
-	"blobio/scr/cachedir"
+	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/record"
+	"blobio/internal/scr/salvage"
 	"blobio/scr/kvtree"
-	"blobio/scr/record"
-	"blobio/scr/salvage"
 )
 
 // adopt looks for caches that SCR 1 or 2 left on the nodes (generations A and B). The newest checkpoint in them that can be made

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"blobio/internal/par"
-	"blobio/scr/transfer"
+	"blobio/internal/scr/transfer"
 )
 
 // background is the flushes in the background of a rank, one after the other: a goroutine copies the files of the rank, and on rank 0

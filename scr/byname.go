@@ -4,7 +4,7 @@ import (
 	"context"
 	"strconv"
 
-	"blobio/scr/prefixdir"
+	"blobio/internal/scr/prefixdir"
 )
 
 // Current tells which checkpoint the run starts from when the application found and read it itself, or wants another

@@ -5,9 +5,9 @@ import (
 	"path"
 
 	"blobio/internal/durable"
+	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/record"
 	"blobio/internal/vfs"
-	"blobio/scr/cachedir"
-	"blobio/scr/record"
 )
 
 // counters are the numbers of the last dataset and the last checkpoint.

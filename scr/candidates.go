@@ -3,9 +3,9 @@ package scr
 import (
 	"context"
 
+	"blobio/internal/scr/prefixdir"
+	"blobio/internal/scr/record"
 	"blobio/scr/kvtree"
-	"blobio/scr/prefixdir"
-	"blobio/scr/record"
 )
 
 // newest finds the newest checkpoint to restart from that is whole, and fetches it if it is not in the caches; with below one of a

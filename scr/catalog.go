@@ -7,10 +7,10 @@ import (
 	"path"
 	"slices"
 
+	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/record"
+	"blobio/internal/scr/salvage"
 	"blobio/internal/vfs"
-	"blobio/scr/cachedir"
-	"blobio/scr/record"
-	"blobio/scr/salvage"
 )
 
 // catalog is the catalogue of the datasets that this node has in its caches.

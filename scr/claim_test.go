@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"blobio/internal/crashtest"
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/vfs"
-	"blobio/scr/prefixdir"
 )
 
 // listedWhole is an error if a dataset that index and summary of the prefix directory call complete has other bytes than it says.

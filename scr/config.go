@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"time"
 
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/vfs"
 	"blobio/scr/config"
-	"blobio/scr/prefixdir"
 )
 
 // Flags say what a dataset is for.
@@ -79,9 +79,7 @@ func (c *Config) withDefaults() Config {
 	if c != nil {
 		d = *c
 	}
-	if d.FS == nil {
-		d.FS = vfs.OS
-	}
+	d.FS = vfs.OrOS(d.FS)
 	if d.FS == vfs.OS && os.Getenv(runloopTransfer) == "1" {
 		d.Daemon = true
 	}

@@ -8,9 +8,9 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/fault"
+	"blobio/internal/scr/prefixdir"
+	"blobio/internal/scr/transfer"
 	"blobio/internal/vfs"
-	"blobio/scr/prefixdir"
-	"blobio/scr/transfer"
 )
 
 // containers sends the files to containers: one after the other, by node, rank and file, cut at the container size.

@@ -6,10 +6,10 @@ import (
 	"path"
 
 	"blobio/internal/durable"
+	"blobio/internal/scr/prefixdir"
+	"blobio/internal/scr/transfer"
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
-	"blobio/scr/prefixdir"
-	"blobio/scr/transfer"
 )
 
 // copier is what one rank does in a flush: it copies its files to the prefix directory, or has them copied.

@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"blobio/internal/durable"
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/vfs"
-	"blobio/scr/prefixdir"
 )
 
 // clone is a copy of the cluster as it is now.

@@ -8,9 +8,9 @@ import (
 	"path"
 	"time"
 
+	"blobio/internal/scr/transfer"
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
-	"blobio/scr/transfer"
 )
 
 // courier has the transfer process of the node copy what is flushed in the background (Config.Daemon).

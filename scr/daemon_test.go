@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"blobio/internal/scr/prefixdir"
+	"blobio/internal/scr/transfer"
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
-	"blobio/scr/prefixdir"
-	"blobio/scr/transfer"
 )
 
 // TestDaemon: a transfer process on each node does the background flushes. It outlives the run: what a run that died

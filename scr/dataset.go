@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"blobio/scr/runlog"
+	"blobio/internal/scr/runlog"
 )
 
 // Start begins a dataset, a collective (SCR_Start_output): from now on Route tells where its files are to be written.

@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strconv"
 
+	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/prefixdir"
+	"blobio/internal/scr/record"
+	"blobio/internal/scr/runlog"
+	"blobio/internal/scr/transfer"
 	"blobio/internal/vfs"
-	"blobio/scr/cachedir"
 	"blobio/scr/kvtree"
-	"blobio/scr/prefixdir"
-	"blobio/scr/record"
-	"blobio/scr/runlog"
-	"blobio/scr/transfer"
 )
 
 // fetcher finds checkpoints of the prefix directory and brings them into the caches, or has them read where they are.

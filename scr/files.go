@@ -7,8 +7,8 @@ import (
 	"io/fs"
 	"path"
 
+	"blobio/internal/scr/cachedir"
 	"blobio/internal/vfs"
-	"blobio/scr/cachedir"
 )
 
 const sumPiece = 1 << 20

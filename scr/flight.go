@@ -5,9 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"blobio/scr/prefixdir"
-	"blobio/scr/runlog"
-	"blobio/scr/transfer"
+	"blobio/internal/scr/prefixdir"
+	"blobio/internal/scr/runlog"
+	"blobio/internal/scr/transfer"
 )
 
 // start prepares to flush a dataset in the background; a collective. Nothing is copied before launch.

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/vfs"
-	"blobio/scr/prefixdir"
 )
 
 // writeFile takes a dataset of one file per rank.

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"blobio/internal/fault"
-	"blobio/scr/cadence"
+	"blobio/internal/scr/cadence"
+	"blobio/internal/scr/prefixdir"
+	"blobio/internal/scr/record"
+	"blobio/internal/scr/runlog"
+	"blobio/internal/scr/transfer"
 	"blobio/scr/internal/outcome"
 	"blobio/scr/kvtree"
-	"blobio/scr/prefixdir"
-	"blobio/scr/record"
-	"blobio/scr/runlog"
-	"blobio/scr/transfer"
 )
 
 // flusher writes datasets of the cache to the prefix directory: now, while the application waits, or in the background. Either way

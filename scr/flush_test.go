@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/vfs"
-	"blobio/scr/prefixdir"
 )
 
 // TestStored: containers and compression change how the files lie, not what is read, with the same ranks and others.

@@ -3,8 +3,8 @@ package scr
 import (
 	"sync"
 
-	"blobio/scr/prefixdir"
-	"blobio/scr/record"
+	"blobio/internal/scr/prefixdir"
+	"blobio/internal/scr/record"
 )
 
 // flushFile is the flush file, in which commands outside of the run see where the datasets are. Rank 0 keeps it, also from the

@@ -3,9 +3,9 @@ package scr
 import (
 	"context"
 
-	"blobio/scr/cadence"
-	"blobio/scr/prefixdir"
-	"blobio/scr/runlog"
+	"blobio/internal/scr/cadence"
+	"blobio/internal/scr/prefixdir"
+	"blobio/internal/scr/runlog"
 )
 
 // halts is the halt file: when the run is to end, and why. Rank 0 asks and changes it.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"blobio/internal/scr/cachedir"
 	"blobio/internal/vfs"
-	"blobio/scr/cachedir"
 )
 
 // holding is what a device has of a dataset.

@@ -4,10 +4,10 @@ import (
 	"context"
 	"slices"
 
+	"blobio/internal/scr/prefixdir"
+	"blobio/internal/scr/record"
 	"blobio/scr/config"
 	"blobio/scr/kvtree"
-	"blobio/scr/prefixdir"
-	"blobio/scr/record"
 )
 
 // index is the datasets of the prefix directory, as rank 0 lists them there. All methods but holds are for rank 0.

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"blobio/scr/prefixdir"
-	"blobio/scr/transfer"
+	"blobio/internal/scr/prefixdir"
+	"blobio/internal/scr/transfer"
 )
 
 // inPlace is a checkpoint that is read in the prefix directory.

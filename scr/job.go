@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"blobio/comm"
+	"blobio/internal/scr/runlog"
 	"blobio/internal/vfs"
 	"blobio/scr/config"
 	"blobio/scr/internal/packfs"
-	"blobio/scr/runlog"
 )
 
 // job is what all parts of a session know: the ranks, where they are, their disks, the parameters, the log. Open fills it in, and

@@ -6,11 +6,20 @@ import (
 	"path"
 
 	"blobio/comm"
-	"blobio/scr/cachedir"
-	"blobio/scr/cadence"
+	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/cadence"
 	"blobio/scr/config"
 	"blobio/scr/redset"
 )
+
+// cadenceOf is what Select needs of the descriptors; the indices are the same.
+func cadenceOf(d []config.Descriptor) []cadence.Level {
+	out := make([]cadence.Level, len(d))
+	for i := range d {
+		out[i] = cadence.Level{Enabled: d[i].Enabled, Interval: d[i].Interval, Output: d[i].Output}
+	}
+	return out
+}
 
 // level is a redundancy descriptor and what a rank needs for it.
 type level struct {
@@ -54,7 +63,7 @@ func formLevels(ctx context.Context, j *job) (levels, error) {
 				return fmt.Errorf("%w: %v: no store %s", ErrUsage, d.Origin, d.Store)
 			}
 		}
-		if _, err = cadence.Select(config.Levels(desc), 1); err != nil {
+		if _, err = cadence.Select(cadenceOf(desc), 1); err != nil {
 			return err
 		}
 		return nil
@@ -132,9 +141,9 @@ func (ls levels) choose(ckpt int, f Flags) (*level, error) {
 	var i int
 	var err error
 	if f&Checkpoint != 0 {
-		i, err = cadence.Select(config.Levels(desc), int64(ckpt))
+		i, err = cadence.Select(cadenceOf(desc), int64(ckpt))
 	} else {
-		i, err = cadence.SelectOutput(config.Levels(desc))
+		i, err = cadence.SelectOutput(cadenceOf(desc))
 	}
 	if err != nil {
 		return nil, err

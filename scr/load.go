@@ -6,10 +6,10 @@ import (
 	"sort"
 
 	"blobio/comm"
-	"blobio/scr/cachedir"
+	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/prefixdir"
+	"blobio/internal/scr/record"
 	"blobio/scr/kvtree"
-	"blobio/scr/prefixdir"
-	"blobio/scr/record"
 )
 
 // loader finds, when a session opens, what is there, and makes the cache of it.

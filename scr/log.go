@@ -3,9 +3,9 @@ package scr
 import (
 	"time"
 
+	"blobio/internal/scr/record"
+	"blobio/internal/scr/runlog"
 	"blobio/internal/vfs"
-	"blobio/scr/record"
-	"blobio/scr/runlog"
 )
 
 // openLog opens the log, if there is to be one; name is that of the text. Rank 0.

@@ -11,10 +11,10 @@ import (
 	"strconv"
 
 	"blobio/internal/durable"
+	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/record"
 	"blobio/internal/vfs"
-	"blobio/scr/cachedir"
 	"blobio/scr/kvtree"
-	"blobio/scr/record"
 )
 
 const (

@@ -10,8 +10,8 @@ import (
 	"path"
 	"testing"
 
+	"blobio/internal/scr/record"
 	"blobio/internal/vfs"
-	"blobio/scr/record"
 )
 
 // TestMoveFile: a file that is moved to another node is there, and stays there, only if every byte of it came as it was sent; one

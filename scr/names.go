@@ -13,10 +13,10 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"blobio/internal/durable"
+	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/prefixdir"
+	"blobio/internal/scr/spath"
 	"blobio/internal/vfs"
-	"blobio/scr/cachedir"
-	"blobio/scr/prefixdir"
-	"blobio/scr/spath"
 )
 
 // absolute is the absolute, clean form of a name of the application, below the prefix directory.

@@ -11,13 +11,13 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/prefixdir"
+	"blobio/internal/scr/record"
+	"blobio/internal/scr/salvage"
 	"blobio/internal/vfs"
-	"blobio/scr/cachedir"
 	"blobio/scr/kvtree"
-	"blobio/scr/prefixdir"
-	"blobio/scr/record"
 	"blobio/scr/redset"
-	"blobio/scr/salvage"
 )
 
 // oldCaches makes what SCR 1 or 2 leaves in the caches of a cluster: checkpoint id, on a rank of each node.

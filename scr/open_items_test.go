@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/vfs"
-	"blobio/scr/cachedir"
-	"blobio/scr/prefixdir"
 )
 
 // TestWindowTogether: rank 0 copies while the others of its window do, not before them.

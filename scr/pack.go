@@ -8,11 +8,11 @@ import (
 	"path"
 	"strconv"
 
+	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/kvcomm"
 	"blobio/internal/vfs"
-	"blobio/scr/cachedir"
 	"blobio/scr/internal/packfs"
 	"blobio/scr/kvtree"
-	"blobio/scr/kvtree/kvcomm"
 	"blobio/scr/redset"
 )
 

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"blobio/comm"
-	"blobio/scr/cadence"
+	"blobio/internal/scr/cadence"
 	"blobio/scr/config"
 )
 

@@ -14,8 +14,8 @@ import (
 	"blobio/comm"
 	"blobio/decomp"
 	"blobio/ffformat"
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/vfs"
-	"blobio/scr/prefixdir"
 )
 
 // diskCluster is a cluster in directories of the operating system.

@@ -9,10 +9,10 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"blobio/comm"
-	"blobio/scr/cachedir"
-	"blobio/scr/record"
+	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/record"
+	"blobio/internal/scr/runlog"
 	"blobio/scr/redset"
-	"blobio/scr/runlog"
 )
 
 // revive makes one dataset whole, and says whether it stays in the caches; if it is usable it may be restarted from. Only

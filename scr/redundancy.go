@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"blobio/internal/fault"
+	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/record"
 	"blobio/internal/vfs"
-	"blobio/scr/cachedir"
 	"blobio/scr/kvtree"
-	"blobio/scr/record"
 	"blobio/scr/redset"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/scr/cachedir"
+	"blobio/internal/scr/cachedir"
 )
 
 // TestRemainsOfOlder: a power cut of all nodes while the oldest dataset was being deleted from the caches, with the newest

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"blobio/scr/runlog"
+	"blobio/internal/scr/runlog"
 )
 
 // Restart is a checkpoint that the application may restart from.

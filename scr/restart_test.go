@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/vfs"
-	"blobio/scr/prefixdir"
 )
 
 // TestFallback: a checkpoint that the application cannot use is marked, and older ones are offered until one works or

@@ -5,10 +5,10 @@ import (
 	"path"
 
 	"blobio/internal/durable"
+	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/prefixdir"
+	"blobio/internal/scr/record"
 	"blobio/internal/vfs"
-	"blobio/scr/cachedir"
-	"blobio/scr/prefixdir"
-	"blobio/scr/record"
 )
 
 // Route tells where a file is to be written, or read. It is not collective.

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"blobio/internal/fault"
+	"blobio/internal/scr/prefixdir"
+	"blobio/internal/scr/runlog"
 	"blobio/internal/vfs"
-	"blobio/scr/prefixdir"
-	"blobio/scr/runlog"
 )
 
 // TestFallbackOlder: what is newer than the checkpoint that somebody has set to start from is not offered when that one turns out

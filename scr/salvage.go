@@ -3,8 +3,8 @@ package scr
 import (
 	"context"
 
-	"blobio/scr/record"
-	"blobio/scr/salvage"
+	"blobio/internal/scr/record"
+	"blobio/internal/scr/salvage"
 )
 
 // salvager brings what cannot be restarted from the caches to the prefix directory.

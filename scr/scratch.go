@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"blobio/scr/cachedir"
+	"blobio/internal/scr/cachedir"
 )
 
 // scratch is the folders in the control directory for what a restart in place has to unpack: each rank has one.

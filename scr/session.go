@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"blobio/comm"
+	"blobio/internal/scr/cadence"
+	"blobio/internal/scr/prefixdir"
+	"blobio/internal/scr/runlog"
+	"blobio/internal/scr/transfer"
 	"blobio/internal/vfs"
-	"blobio/scr/cadence"
 	"blobio/scr/config"
 	"blobio/scr/internal/outcome"
 	"blobio/scr/kvtree"
-	"blobio/scr/prefixdir"
-	"blobio/scr/runlog"
-	"blobio/scr/transfer"
 )
 
 // Session is one rank's part of a run that takes checkpoints. There may be any number of sessions in a process, one

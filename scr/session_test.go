@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"blobio/internal/scr/cadence"
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/vfs"
-	"blobio/scr/cadence"
-	"blobio/scr/prefixdir"
 	"blobio/scr/redset"
 )
 

@@ -13,11 +13,11 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"blobio/comm"
+	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/prefixdir"
+	"blobio/internal/scr/record"
+	"blobio/internal/scr/runlog"
 	"blobio/internal/vfs"
-	"blobio/scr/cachedir"
-	"blobio/scr/prefixdir"
-	"blobio/scr/record"
-	"blobio/scr/runlog"
 )
 
 // writer takes the files of a dataset into the cache, from Route to the entry in the catalogues.

@@ -54,6 +54,7 @@ func (b By) discard(fsys vfs.FS, name string) error {
 // one that is there. With sync the record and its name are durable when it returns. by.Check is called when the record is complete, immediately
 // before it gets its name, which is the order that package durable wants.
 func WriteNext(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error {
+	fsys = vfs.OrOS(fsys)
 	b, err := m.Encode()
 	if err != nil {
 		return err
@@ -102,6 +103,7 @@ func writeRecord(fsys vfs.FS, name string, b []byte, sync bool) error {
 // DropNext takes back what WriteNext wrote for the writer with this tag. The record of another writer stays. To
 // be sure, it is renamed to a name that nobody else uses and looked at before it is removed.
 func DropNext(fsys vfs.FS, base, writer string) error {
+	fsys = vfs.OrOS(fsys)
 	return dropNext(fsys, base, writer, func(m *Manifest) bool { return m.Writer == writer })
 }
 
@@ -129,6 +131,7 @@ func dropNext(fsys vfs.FS, base, tag string, goes func(*Manifest) bool) error {
 // Finish makes a prepared record the manifest: it renames the partial subfiles
 // that are left, then the record. It may be repeated. sync makes the names durable.
 func Finish(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error {
+	fsys = vfs.OrOS(fsys)
 	dir := dirOf(base)
 	for _, s := range m.Sets {
 		for i := range s.Subfiles {
@@ -196,6 +199,7 @@ func finishShared(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error
 //
 // The caller, by, holds the lease of base.
 func Recover(fsys vfs.FS, base string, by By) (*Manifest, error) {
+	fsys = vfs.OrOS(fsys)
 	// A former holder that is not dead must not be able to commit any more before the state is read.
 	if err := removeRecords(fsys, base, by); err != nil {
 		return nil, err
@@ -255,6 +259,7 @@ func removeRecords(fsys vfs.FS, base string, by By) error {
 
 // Records returns the records of base that have not got their name yet, of all writers.
 func Records(fsys vfs.FS, base string) (list []string, err error) {
+	fsys = vfs.OrOS(fsys)
 	dir, next, manifest := dirOf(base), filepath.Base(NextName(base)), filepath.Base(ManifestName(base))
 	entries, err := fsys.ReadDir(dir)
 	for _, e := range entries {
@@ -267,6 +272,7 @@ func Records(fsys vfs.FS, base string) (list []string, err error) {
 
 // RemoveStale removes what Stale lists, for good.
 func RemoveStale(fsys vfs.FS, base string, m *Manifest, by By, known ...*Manifest) error {
+	fsys = vfs.OrOS(fsys)
 	stale, err := Stale(fsys, base, m, by.Holds, known...)
 	if err != nil || len(stale) == 0 {
 		return err
@@ -296,6 +302,7 @@ func removePartials(fsys vfs.FS, base string, by By) error {
 
 // Partials returns the partial subfiles of base, of all sets and writers.
 func Partials(fsys vfs.FS, base string) (list []string, err error) {
+	fsys = vfs.OrOS(fsys)
 	dir, name := dirOf(base), filepath.Base(base)
 	entries, err := fsys.ReadDir(dir)
 	others := othersIn(entries, name)
@@ -310,6 +317,7 @@ func Partials(fsys vfs.FS, base string) (list []string, err error) {
 // Rehome gives the subfiles of a variable-centric dataset, which grow in place, new files with the same bytes: a writer that may
 // still have the old ones open then writes to what has no name any more.
 func Rehome(fsys vfs.FS, base string, m *Manifest, by By, sync bool) error {
+	fsys = vfs.OrOS(fsys)
 	dir := dirOf(base)
 	for _, s := range m.Sets {
 		for i := range s.Subfiles {
@@ -364,6 +372,7 @@ func copyFile(fsys vfs.FS, from, to string, n int64, sync bool) error {
 // anybody's ("F.nc.2024"): it counts only if another record lists it (known, of which some may be nil), or holds says
 // that it is a subfile. Files of a dataset "F.nc+1" that has a record of its own do not count.
 func Stale(fsys vfs.FS, base string, m *Manifest, holds func(name string, i int) (bool, error), known ...*Manifest) ([]string, error) {
+	fsys = vfs.OrOS(fsys)
 	dir, name := dirOf(base), filepath.Base(base)
 	entries, err := fsys.ReadDir(dir)
 	if err != nil {

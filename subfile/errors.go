@@ -13,8 +13,6 @@ type FormatError = fault.FormatError
 // Errors that this package returns, for errors.Is.
 var (
 	ErrNotCommitted = fault.ErrNotCommitted
-	ErrMissing      = fault.ErrMissing
-	ErrExist        = fault.ErrExist
 	ErrTruncated    = fault.ErrTruncated
 	ErrVersion      = fault.ErrVersion
 	ErrChecksum     = fault.ErrChecksum

@@ -13,8 +13,8 @@ import (
 	"blobio/internal/vfs"
 )
 
-// ManifestVersion is the version of the manifest that this package writes.
-const ManifestVersion = 1
+// manifestVersion is the version of the manifest that this package writes.
+const manifestVersion = 1
 
 // maxManifest bounds what is read of a manifest, in bytes.
 const maxManifest = 1 << 30
@@ -119,11 +119,11 @@ func (c *CRCs) UnmarshalText(b []byte) error {
 }
 
 // manifests are told from other files by this.
-var manifests = durable.Manifest{Pkg: "subfile", Field: "blobio_manifest", Version: ManifestVersion}
+var manifests = durable.Manifest{Pkg: "subfile", Field: "blobio_manifest", Version: manifestVersion}
 
 // Encode returns the bytes of the manifest's file.
 func (m *Manifest) Encode() ([]byte, error) {
-	m.Version = ManifestVersion
+	m.Version = manifestVersion
 	return manifests.Encode(m)
 }
 
@@ -251,6 +251,7 @@ func (s *State) Partial() bool { return s.Intent != nil && s.Intent.Writer != ""
 // Known returns the records besides the one in force that list files of the dataset: the announcement, if its writer gives files their
 // final names before its commit, and the record that a pending commit replaces.
 func (s *State) Known(fsys vfs.FS, base string) (known []*Manifest, err error) {
+	fsys = vfs.OrOS(fsys)
 	if s.Intent != nil && !s.Partial() {
 		known = append(known, s.Intent)
 	}
@@ -281,6 +282,7 @@ type State struct {
 // ErrNotCommitted and a State. A record that cannot be read is an error, and no State:
 // only one that was read can be called unprepared or torn.
 func ReadState(fsys vfs.FS, base string) (*State, error) {
+	fsys = vfs.OrOS(fsys)
 	st := new(State)
 	next, nerr := readManifest(fsys, NextName(base))
 	switch {

@@ -17,6 +17,7 @@ const peekBytes = 512
 // an ID. A reader that has opened a file and then finds the ID that it knows has a file of that dataset, since another
 // one announces itself before it takes the names.
 func PeekID(fsys vfs.FS, base string) (string, error) {
+	fsys = vfs.OrOS(fsys)
 	for _, name := range []string{NextName(base), ManifestName(base)} { // in this order: the one becomes the other
 		f, err := fsys.Open(name)
 		if errors.Is(err, fs.ErrNotExist) {

@@ -8,8 +8,8 @@ import (
 	"blobio/internal/vfs"
 )
 
-// DefaultMaxOpen is how many files a Pool keeps open when it is not told.
-const DefaultMaxOpen = 256
+// defaultMaxOpen is how many files a Pool keeps open when it is not told.
+const defaultMaxOpen = 256
 
 // A Pool holds open files under a cap. A file that nobody uses is closed when
 // the cap is reached and opened again when it is needed. Files in use may
@@ -37,8 +37,9 @@ type pooled struct {
 
 // NewPool returns a pool that keeps at most max files open; 0 means DefaultMaxOpen.
 func NewPool(fsys vfs.FS, max int) *Pool {
+	fsys = vfs.OrOS(fsys)
 	if max <= 0 {
-		max = DefaultMaxOpen
+		max = defaultMaxOpen
 	}
 	return &Pool{fsys: fsys, max: max, files: map[string]*pooled{}, idle: list.New()}
 }

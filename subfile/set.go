@@ -33,6 +33,7 @@ func (s *Set) Len() int {
 // an ordinary file, or a directory that holds exactly one dataset. Names decide, and no file is opened: a name with a
 // number at its end means the dataset of which it could be a subfile, even if it is none, or is the name of a dataset itself.
 func Find(fsys vfs.FS, path string) (*Set, error) {
+	fsys = vfs.OrOS(fsys)
 	info, err := fsys.Stat(path)
 	switch {
 	case err == nil && info.IsDir():
@@ -165,6 +166,7 @@ func isFile(fsys vfs.FS, dir string, e fs.DirEntry) bool {
 // List returns the datasets of subfiles in a directory, by name. Files without
 // a number count only if nothing else is there; hidden files never.
 func List(fsys vfs.FS, dir string) ([]*Set, error) {
+	fsys = vfs.OrOS(fsys)
 	sets, single, err := scan(fsys, dir)
 	if len(sets) == 0 {
 		sets = single
@@ -175,6 +177,7 @@ func List(fsys vfs.FS, dir string) ([]*Set, error) {
 // ListAll returns the datasets of subfiles in a directory, and all other
 // files that are not hidden, by name.
 func ListAll(fsys vfs.FS, dir string) ([]*Set, error) {
+	fsys = vfs.OrOS(fsys)
 	sets, single, err := scan(fsys, dir)
 	sets = append(sets, single...)
 	slices.SortFunc(sets, func(a, b *Set) int { return strings.Compare(a.Base, b.Base) })

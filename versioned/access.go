@@ -12,7 +12,7 @@ import (
 // The put is complete when Put returns; other ranks are sure to see it after a Fence. Where ranks put to the same
 // element between two fences, one of the values remains, whole.
 func Put[T comm.Number](ctx context.Context, a *Array, lo, hi []int64, src []T) error {
-	if t := TypeOf[T](); t != a.spec.Type {
+	if t := typeOf[T](); t != a.spec.Type {
 		return usageErr("array %s: Put of %v, it is %v", a.spec.Name, t, a.spec.Type)
 	}
 	return a.PutBytes(ctx, lo, hi, Bytes(src))
@@ -20,7 +20,7 @@ func Put[T comm.Number](ctx context.Context, a *Array, lo, hi []int64, src []T) 
 
 // Get reads the box [lo, hi) of the current state into dst, row-major.
 func Get[T comm.Number](ctx context.Context, a *Array, lo, hi []int64, dst []T) error {
-	if t := TypeOf[T](); t != a.spec.Type {
+	if t := typeOf[T](); t != a.spec.Type {
 		return usageErr("array %s: Get of %v, it is %v", a.spec.Name, t, a.spec.Type)
 	}
 	return a.GetBytes(ctx, lo, hi, Bytes(dst))
@@ -28,7 +28,7 @@ func Get[T comm.Number](ctx context.Context, a *Array, lo, hi []int64, dst []T) 
 
 // GetAt reads the box [lo, hi) of a committed version into dst.
 func GetAt[T comm.Number](ctx context.Context, a *Array, version int64, lo, hi []int64, dst []T) error {
-	if t := TypeOf[T](); t != a.spec.Type {
+	if t := typeOf[T](); t != a.spec.Type {
 		return usageErr("array %s: Get of %v, it is %v", a.spec.Name, t, a.spec.Type)
 	}
 	return a.GetBytesAt(ctx, version, lo, hi, Bytes(dst))
@@ -64,7 +64,7 @@ func (a *Array) overBox(lo, hi []int64, buf []byte, f func(seg int, off int64, b
 // BAnd, BOr, BXor), each atomically, so that nothing of what several ranks add is lost. Sums of floats depend on the order
 // of the ranks in their rounding.
 func Accumulate[T comm.Number](ctx context.Context, a *Array, lo, hi []int64, src []T, op comm.Op) error {
-	t := TypeOf[T]()
+	t := typeOf[T]()
 	if t != a.spec.Type {
 		return usageErr("array %s: Accumulate of %v, it is %v", a.spec.Name, t, a.spec.Type)
 	}
@@ -91,7 +91,7 @@ func Accumulate[T comm.Number](ctx context.Context, a *Array, lo, hi []int64, sr
 
 // GetAccumulate is Accumulate of one element that returns what it was before.
 func GetAccumulate[T comm.Number](ctx context.Context, a *Array, at []int64, v T, op comm.Op) (old T, err error) {
-	if err := knownOp(TypeOf[T](), op); err != nil {
+	if err := knownOp(typeOf[T](), op); err != nil {
 		return old, err
 	}
 	return one(ctx, a, at, v, func(old T) T { return combine(old, v, op) })
@@ -108,7 +108,7 @@ func CompareAndSwap[T comm.Number](ctx context.Context, a *Array, at []int64, ol
 }
 
 func one[T comm.Number](ctx context.Context, a *Array, at []int64, v T, f func(T) T) (old T, err error) {
-	if t := TypeOf[T](); t != a.spec.Type {
+	if t := typeOf[T](); t != a.spec.Type {
 		return old, usageErr("array %s: access as %v, it is %v", a.spec.Name, t, a.spec.Type)
 	}
 	hi := make([]int64, len(at))

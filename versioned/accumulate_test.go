@@ -35,7 +35,7 @@ func TestAccumulateTypes(t *testing.T) {
 
 func opsOf[T comm.Number](ctx context.Context, c comm.Comm, values ...T) error {
 	const n = 17
-	a, err := Create(ctx, c, nil, Spec{Name: "a", Type: TypeOf[T](), Shape: []int64{n}, Chunk: 512}, nil)
+	a, err := Create(ctx, c, nil, Spec{Name: "a", Type: typeOf[T](), Shape: []int64{n}, Chunk: 512}, nil)
 	if err != nil {
 		return err
 	}

@@ -102,7 +102,7 @@ func (w contended) Get(ctx context.Context, rank int, off int64, b []byte) error
 
 func accumulate[T comm.Number](ctx context.Context, c comm.Comm) error {
 	four := c.Size()
-	a, err := Create(ctx, c, nil, Spec{Name: "a", Type: TypeOf[T](), Shape: []int64{33}, Chunk: 512}, nil)
+	a, err := Create(ctx, c, nil, Spec{Name: "a", Type: typeOf[T](), Shape: []int64{33}, Chunk: 512}, nil)
 	if err != nil {
 		return err
 	}

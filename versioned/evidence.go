@@ -66,7 +66,7 @@ func (s *salvage) record(ctx context.Context) (*record, error) {
 
 // whole leaves those versions in a record of which every chunk is there, and the files that they need.
 func (s *salvage) whole(ctx context.Context, rec *record) error {
-	t, err := ParseType(rec.Spec.Type)
+	t, err := parseType(rec.Spec.Type)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 
 	"blobio/comm"
+	"blobio/internal/verdict"
 )
 
 // findRecord reads the newest record of all nodes. It is collective.
@@ -142,11 +143,11 @@ func (n *nodes) writeRecords(ctx context.Context, rec *record, next bool) (broke
 			return writeRecord(n.store.fs, n.store.dir, b, n.sync)
 		}
 	}
-	outcome, err := comm.Commit(ctx, n.c, commit)
+	outcome, err := verdict.Commit(ctx, n.c, commit)
 	switch outcome {
-	case comm.InDoubt: // which one counts is known when it is read again
+	case verdict.InDoubt: // which one counts is known when it is read again
 		return true, pkg.Errorf("array %s: it is not known which version a power loss would leave; open it again: %w: %w", n.array, err, ErrBroken)
-	case comm.NotDone: // err may be of another node than the conflict
+	case verdict.NotDone: // err may be of another node than the conflict
 		some, aerr := comm.AllreduceOne(ctx, n.c, btoi(conflict), comm.Max)
 		if aerr != nil || some != 0 { // what this one has written is left alone: it may have the name of a file of the other
 			return true, pkg.Errorf("array %s: open it again: %w: %w", n.array, errors.Join(err, aerr), ErrBroken)

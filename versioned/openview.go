@@ -29,9 +29,7 @@ type ViewOptions struct {
 
 // List returns the names of the arrays in a store, sorted.
 func List(dir string, fsys vfs.FS) ([]string, error) {
-	if fsys == nil {
-		fsys = vfs.OS
-	}
+	fsys = vfs.OrOS(fsys)
 	list, err := fsys.ReadDir(dir)
 	if err != nil {
 		return nil, err
@@ -50,9 +48,7 @@ func List(dir string, fsys vfs.FS) ([]string, error) {
 
 // IsArray says whether a directory is that of an array: a record is there, or files of versions, whose record is lost then.
 func IsArray(dir string, fsys vfs.FS) bool {
-	if fsys == nil {
-		fsys = vfs.OS
-	}
+	fsys = vfs.OrOS(fsys)
 	list, _ := fsys.ReadDir(dir)
 	return slices.ContainsFunc(list, func(e fs.DirEntry) bool {
 		return e.Type().IsRegular() && (slices.Contains(recordNames, e.Name()) || dataRE.MatchString(e.Name()))
@@ -69,10 +65,7 @@ func OpenView(dirs []string, o *ViewOptions) (*View, error) {
 	if len(dirs) == 0 {
 		return nil, usageErr("no directory")
 	}
-	v := &View{dirs: slices.Clone(dirs), fsys: o.FS}
-	if v.fsys == nil {
-		v.fsys = vfs.OS
-	}
+	v := &View{dirs: slices.Clone(dirs), fsys: vfs.OrOS(o.FS)}
 	var errs []error
 	for _, d := range dirs {
 		r, err := readRecord(v.fsys, d)
@@ -91,7 +84,7 @@ func OpenView(dirs []string, o *ViewOptions) (*View, error) {
 			return nil, err
 		}
 	}
-	t, _ := ParseType(v.rec.Spec.Type) // checked by readRecord
+	t, _ := parseType(v.rec.Spec.Type) // checked by readRecord
 	s := v.rec.Spec
 	v.spec = Spec{Name: s.Name, Type: t, Shape: s.Shape, Chunk: s.Chunk, Extra: s.Extra, EveryRegrid: s.Every, Keep: s.Keep}
 	stores := make([]*nodeStore, len(dirs))

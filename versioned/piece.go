@@ -130,7 +130,7 @@ func wholeOf(all [][]byte) (*Piece, Spec, error) {
 		return nil, Spec{}, pkg.Errorf("no pieces: %w", ErrMissing)
 	}
 	p := ps[0]
-	t, err := ParseType(p.Type)
+	t, err := parseType(p.Type)
 	if err != nil {
 		return nil, Spec{}, err
 	}

@@ -43,7 +43,7 @@ func specOf(s *Spec) spec {
 }
 
 func (s *spec) public() (Spec, error) {
-	t, err := ParseType(s.Type)
+	t, err := parseType(s.Type)
 	return Spec{Name: s.Name, Type: t, Shape: s.Shape, Chunk: s.Chunk, Extra: s.Extra, EveryRegrid: s.Every, Keep: s.Keep}, err
 }
 

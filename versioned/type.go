@@ -46,16 +46,16 @@ func (t Type) String() string {
 	return t.elem().String()
 }
 
-// ParseType is the reverse of String.
-func ParseType(s string) (Type, error) {
+// parseType is the reverse of String.
+func parseType(s string) (Type, error) {
 	if t := elem.Code(codes[:], elem.Parse(s)); t != 0 {
 		return Type(t), nil
 	}
 	return 0, usageErr("type %q, want int8 ... uint64, float32 or float64", s)
 }
 
-// TypeOf is the Type of a Go number.
-func TypeOf[T comm.Number]() Type { return Type(elem.Code(codes[:], elem.TypeOf[T]())) }
+// typeOf is the Type of a Go number.
+func typeOf[T comm.Number]() Type { return Type(elem.Code(codes[:], elem.TypeOf[T]())) }
 
 // Bytes views a slice of numbers as its memory.
 func Bytes[T comm.Number](v []T) []byte { return elem.Bytes(v) }

@@ -62,8 +62,8 @@ func (Given) Name() string { return "order_given" }
 // Order implements amr.Ordering.
 func (g Given) Order(*amr.Tree) []amr.Index { return append([]amr.Index(nil), g...) }
 
-// OrderOf returns the order of the blocks of a source.
-func OrderOf(ctx context.Context, src Source) (Given, error) {
+// orderOf returns the order of the blocks of a source.
+func orderOf(ctx context.Context, src Source) (Given, error) {
 	var out Given
 	const chunk = 4096
 	for lo := 0; lo < src.Len(); lo += chunk {
@@ -105,7 +105,7 @@ func ToCello(ctx context.Context, src Source, dir string, o *CelloOptions) error
 		f.Workers = min(runtime.GOMAXPROCS(0), 16)
 	}
 	if f.Cello.Ordering == nil {
-		order, err := OrderOf(ctx, src)
+		order, err := orderOf(ctx, src)
 		if err != nil {
 			return err
 		}

@@ -7,8 +7,8 @@ import (
 
 	"blobio/amr"
 	"blobio/amr/cello"
-	"blobio/amr/gen"
 	"blobio/blob"
+	"blobio/internal/amr/gen"
 	"blobio/internal/testfiles"
 )
 

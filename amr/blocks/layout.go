@@ -12,8 +12,8 @@ import (
 	"blobio/cdf5"
 )
 
-// Version is that of the form, the global attribute blobio_amr.
-const Version = 1
+// version is that of the form, the global attribute blobio_amr.
+const version = 1
 
 // layout says which variables a dataset has, and what of a block goes into each.
 type layout struct {
@@ -205,7 +205,7 @@ func metaAtts(m *amr.Meta) ([]cdf5.Att, error) {
 		}
 	}
 	atts := []cdf5.Att{
-		att("blobio_amr", int32(Version)),
+		att("blobio_amr", int32(version)),
 		att("title", "blocks of an adaptive mesh"),
 		att("rank", int32(m.Rank)), att("root_blocks", ints(m.Roots)), att("block_cells", ints(m.Block)), att("ghost_cells", ints(m.Ghost)),
 		att("domain_lower", m.Lower[:]), att("domain_upper", m.Upper[:]), att("periodic", periodic),

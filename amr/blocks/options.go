@@ -100,8 +100,6 @@ func (o *Options) filled() Options {
 	if f.Buffer == 0 {
 		f.Buffer = defaultBuffer
 	}
-	if f.fs == nil {
-		f.fs = vfs.OS
-	}
+	f.fs = vfs.OrOS(f.fs)
 	return f
 }

@@ -278,8 +278,8 @@ func (d *Dataset) loadMeta() error {
 		}
 		return make([]float64, n)
 	}
-	if v := ints("blobio_amr", 1)[0]; err == nil && v != Version {
-		return pkg.In(d.r.Base(), "blobio_amr", ErrVersion, "version %d, want %d", v, Version)
+	if v := ints("blobio_amr", 1)[0]; err == nil && v != version {
+		return pkg.In(d.r.Base(), "blobio_amr", ErrVersion, "version %d, want %d", v, version)
 	}
 	m := &d.meta
 	m.Rank = ints("rank", 1)[0]

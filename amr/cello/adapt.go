@@ -23,8 +23,8 @@ const (
 	levelInfoBytes = 28
 )
 
-// MaxNeighbours is how many neighbours fit. A leaf of a balanced 3-D tree has at most 56.
-const MaxNeighbours = (adaptBytes - adaptNeighbour) / levelInfoBytes
+// maxNeighbours is how many neighbours fit. A leaf of a balanced 3-D tree has at most 56.
+const maxNeighbours = (adaptBytes - adaptNeighbour) / levelInfoBytes
 
 // LevelInfo is what a block knows of itself or of a neighbour.
 type LevelInfo struct {
@@ -93,8 +93,8 @@ func DecodeAdapt(b []byte) (*Adapt, error) {
 	a.MinLevel, a.MaxLevel = i32(adaptMinLevel), i32(adaptMaxLevel)
 	a.Self = decodeLevelInfo(b[adaptSelf:])
 	n := i32(adaptCount)
-	if n < 0 || n > MaxNeighbours {
-		return fail(adaptCount, "neighbours", "%d, want 0 to %d", n, MaxNeighbours)
+	if n < 0 || n > maxNeighbours {
+		return fail(adaptCount, "neighbours", "%d, want 0 to %d", n, maxNeighbours)
 	}
 	a.Neighbours = make([]LevelInfo, n)
 	for i := range a.Neighbours {
@@ -129,8 +129,8 @@ func (a *Adapt) encode(b []byte) error {
 
 // encodeBlock fills in what differs between the blocks of a tree.
 func (a *Adapt) encodeBlock(b []byte) error {
-	if len(a.Neighbours) > MaxNeighbours {
-		return pkg.Errorf("adapt_buffer: %d neighbours, at most %d fit: the tree is not balanced: %w", len(a.Neighbours), MaxNeighbours, ErrTooLarge)
+	if len(a.Neighbours) > maxNeighbours {
+		return pkg.Errorf("adapt_buffer: %d neighbours, at most %d fit: the tree is not balanced: %w", len(a.Neighbours), maxNeighbours, ErrTooLarge)
 	}
 	putLevels(b, adaptCurr, a.Curr[:])
 	putLevels(b, adaptNext, a.Next[:])

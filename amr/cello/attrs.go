@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"blobio/amr"
-	"blobio/h5"
 	"blobio/internal/elem"
+	"blobio/internal/h5"
 )
 
 // attrKind is the type of a standard attribute.

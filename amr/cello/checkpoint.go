@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 
 	"blobio/amr"
-	"blobio/h5"
+	"blobio/internal/h5"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"blobio/h5"
+	"blobio/internal/h5"
 )
 
 // Whatever is read through a manifest is summed up while it is in memory, and compared

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"blobio/amr"
-	"blobio/h5"
+	"blobio/internal/h5"
 )
 
 // describe finds geometry, fields and particles.

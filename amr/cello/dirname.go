@@ -13,11 +13,11 @@ type DirState struct {
 	Proc  int64 // rank of the process; 0 in the name of a directory that several processes write
 }
 
-// DirName makes a directory name as Method:check:dir does: a printf format,
+// dirName makes a directory name as Method:check:dir does: a printf format,
 // and for each of its conversions one of cycle, time, count, proc and flipflop
 // (count modulo 2). Conversions are d, i, u, x, X, o for integers and e, E, f,
 // F, g, G for time, with flags, width and precision, and %%.
-func DirName(format string, vars []string, s DirState) (string, error) {
+func dirName(format string, vars []string, s DirState) (string, error) {
 	var b strings.Builder
 	next := 0
 	for i := 0; i < len(format); i++ {

@@ -30,8 +30,6 @@ var (
 	ErrCorrupt = fault.ErrCorrupt
 	// ErrChecksum: bytes differ from what the manifest says.
 	ErrChecksum = fault.ErrChecksum
-	// ErrVersion: a manifest of a version that is not known here.
-	ErrVersion = fault.ErrVersion
 	// ErrTooLarge: a length is over the cap that protects memory.
 	ErrTooLarge = fault.ErrTooLarge
 	// ErrUsage: an argument is wrong.

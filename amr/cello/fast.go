@@ -7,8 +7,8 @@ import (
 	"math"
 
 	"blobio/amr"
-	"blobio/h5"
 	"blobio/internal/elem"
+	"blobio/internal/h5"
 )
 
 // Groups that were written from a template are read by comparing their bytes with

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"blobio/amr"
-	"blobio/h5"
+	"blobio/internal/h5"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )

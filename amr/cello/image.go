@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"blobio/amr"
-	"blobio/h5"
 	"blobio/internal/elem"
+	"blobio/internal/h5"
 )
 
 // column is one dataset of every block: a field, or an attribute of a type of particles.

@@ -171,20 +171,20 @@ func fileDigits(files int) int {
 	return n
 }
 
-// FileName is the name, without suffix, that the original gives to file i of
+// fileName is the name, without suffix, that the original gives to file i of
 // files: block_data-<x>, padded with zeros. Readers take the names from check.file_list.
-func FileName(i, files int) string {
+func fileName(i, files int) string {
 	return fmt.Sprintf("block_data-%0*d", fileDigits(files), i)
 }
 
-// FileOf is the file, 0 to files-1, of the block at place i of count blocks:
+// fileOf is the file, 0 to files-1, of the block at place i of count blocks:
 // floor(i*files/count).
-func FileOf(i, count int64, files int) int {
+func fileOf(i, count int64, files int) int {
 	return int(i * int64(files) / count)
 }
 
-// FileStart is the place of the first block of a file: ceil(file*count/files). The file
+// fileStart is the place of the first block of a file: ceil(file*count/files). The file
 // ends where the next one starts; it is empty if both are equal.
-func FileStart(file, files int, count int64) int64 {
+func fileStart(file, files int, count int64) int64 {
 	return (int64(file)*count + int64(files) - 1) / int64(files)
 }

@@ -17,11 +17,11 @@ func TestFileNames(t *testing.T) {
 		{1, "block_data-0"}, {2, "block_data-0"}, {10, "block_data-0"}, {11, "block_data-00"}, {100, "block_data-00"}, {101, "block_data-000"},
 		{1001, "block_data-000"}, {1002, "block_data-0000"}, {10000, "block_data-0000"}, {10001, "block_data-00000"}, {1000001, "block_data-000000"},
 	} {
-		if got := FileName(0, c.files); got != c.want {
+		if got := fileName(0, c.files); got != c.want {
 			t.Errorf("file 0 of %d is %s, want %s", c.files, got, c.want)
 		}
 	}
-	if got := FileName(1000, 1001); got != "block_data-1000" {
+	if got := fileName(1000, 1001); got != "block_data-1000" {
 		t.Error(got)
 	}
 }
@@ -43,16 +43,16 @@ func TestFileList(t *testing.T) {
 
 // TestFileRule: the two forms of the rule agree.
 func TestFileRule(t *testing.T) {
-	if got := []int64{FileStart(0, 4, 10), FileStart(1, 4, 10), FileStart(2, 4, 10), FileStart(3, 4, 10)}; !reflect.DeepEqual(got, []int64{0, 3, 5, 8}) {
+	if got := []int64{fileStart(0, 4, 10), fileStart(1, 4, 10), fileStart(2, 4, 10), fileStart(3, 4, 10)}; !reflect.DeepEqual(got, []int64{0, 3, 5, 8}) {
 		t.Error(got)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.Int64Range(1, 500).Draw(t, "n")
 		files := rapid.IntRange(1, 600).Draw(t, "files")
 		for i := range n {
-			f := FileOf(i, n, files)
-			if i < FileStart(f, files, n) || i >= FileStart(f+1, files, n) {
-				t.Fatalf("block %d of %d is in file %d of %d, which has %d to %d", i, n, f, files, FileStart(f, files, n), FileStart(f+1, files, n))
+			f := fileOf(i, n, files)
+			if i < fileStart(f, files, n) || i >= fileStart(f+1, files, n) {
+				t.Fatalf("block %d of %d is in file %d of %d, which has %d to %d", i, n, f, files, fileStart(f, files, n), fileStart(f+1, files, n))
 			}
 		}
 	})
@@ -70,7 +70,7 @@ func TestDirName(t *testing.T) {
 		{"t%5.3f", []string{"time"}, "t0.125"}, {"t%f", []string{"time"}, "t0.125000"}, {"t%g", []string{"time"}, "t0.125"}, {"t%e", []string{"time"}, "t1.250000e-01"},
 		{"%-4ld|%%", []string{"cycle"}, "42  |%"}, {"%x", []string{"cycle"}, "2a"}, {"plain", nil, "plain"},
 	} {
-		if got, err := DirName(c.format, c.vars, s); err != nil || got != c.want {
+		if got, err := dirName(c.format, c.vars, s); err != nil || got != c.want {
 			t.Errorf("%q: %q, %v, want %q", c.format, got, err, c.want)
 		}
 	}
@@ -81,7 +81,7 @@ func TestDirName(t *testing.T) {
 		{"%d", nil}, {"x", []string{"cycle"}}, {"%d", []string{"time"}}, {"%f", []string{"cycle"}}, {"%s", []string{"cycle"}}, {"%", []string{"cycle"}},
 		{"%d", []string{"moon"}}, {"", nil}, {"%0000000000000d", []string{"cycle"}}, {"%n", []string{"cycle"}},
 	} {
-		if got, err := DirName(c.format, c.vars, s); !errors.Is(err, ErrUsage) {
+		if got, err := dirName(c.format, c.vars, s); !errors.Is(err, ErrUsage) {
 			t.Errorf("%q %v: %q, %v", c.format, c.vars, got, err)
 		}
 	}

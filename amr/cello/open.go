@@ -8,8 +8,8 @@ import (
 	"io/fs"
 
 	"blobio/amr"
-	"blobio/h5"
 	"blobio/internal/fault"
+	"blobio/internal/h5"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )

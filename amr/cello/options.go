@@ -106,9 +106,7 @@ func (o *Options) withDefaults() (Options, error) {
 	if d.Memory == 0 {
 		d.Memory = defaultMemory
 	}
-	if d.fs == nil {
-		d.fs = vfs.OS
-	}
+	d.fs = vfs.OrOS(d.fs)
 	if d.Durability == DurableNone {
 		d.fs = vfs.NoSync(d.fs)
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/h5"
+	"blobio/internal/h5"
 	"blobio/internal/vfs"
 )
 

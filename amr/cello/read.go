@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 
 	"blobio/amr"
-	"blobio/h5"
 	"blobio/internal/elem"
+	"blobio/internal/h5"
 )
 
 func joinPath(dir, name string) string { return filepath.Join(dir, name) }
@@ -400,8 +400,8 @@ func (k *Checkpoint) All() Source { return k.Share(0, 1) }
 // Share returns the Source of a rank's part of the blocks, a run of the curve.
 func (k *Checkpoint) Share(rank, ranks int) Source {
 	n := int64(len(k.blocks))
-	from := FileStart(rank, ranks, n)
-	return &shareOf{k, int(from), int(FileStart(rank+1, ranks, n) - from)}
+	from := fileStart(rank, ranks, n)
+	return &shareOf{k, int(from), int(fileStart(rank+1, ranks, n) - from)}
 }
 
 type shareOf struct {

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"blobio/amr"
-	"blobio/h5"
 	"blobio/internal/elem"
+	"blobio/internal/h5"
 )
 
 // TestByteOrders: of data of either byte order the same is read.

@@ -12,7 +12,7 @@ import (
 
 	"blobio/amr"
 	"blobio/comm"
-	"blobio/h5"
+	"blobio/internal/h5"
 	"blobio/internal/testfiles"
 )
 
@@ -45,7 +45,7 @@ func TestRealSynthesis(t *testing.T) {
 				continue
 			}
 			leaves++
-			got := Synthesize(k.Tree(), b.Index)
+			got := synthesize(k.Tree(), b.Index)
 			if d := diffAdapt(got, want); d != "" {
 				t.Errorf("%s %s: %s", name, info.Name, d)
 			}

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"blobio/amr"
-	"blobio/h5"
 	"blobio/internal/fault"
+	"blobio/internal/h5"
 	"blobio/internal/par"
 	"blobio/internal/vfs"
 	"blobio/subfile"

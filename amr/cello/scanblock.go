@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"blobio/amr"
-	"blobio/h5"
+	"blobio/internal/h5"
 )
 
 // attrShape checks type and length of a standard attribute.

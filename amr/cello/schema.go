@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"blobio/amr"
-	"blobio/h5"
+	"blobio/internal/h5"
 )
 
 // schemaCol is a dataset that blocks have.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"blobio/amr"
-	"blobio/h5"
+	"blobio/internal/h5"
 	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
 )

@@ -6,10 +6,10 @@ import (
 	"blobio/amr"
 )
 
-// Synthesize returns the adapt_buffer content of a block of a tree, by the
+// synthesize returns the adapt_buffer content of a block of a tree, by the
 // rules that hold in checkpoints of the real program (leaves: all of it; the
 // real program does not read the rest).
-func Synthesize(t *amr.Tree, x amr.Index) *Adapt {
+func synthesize(t *amr.Tree, x amr.Index) *Adapt {
 	s := newSynth(t)
 	s.block(x)
 	return &s.a

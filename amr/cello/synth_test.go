@@ -28,7 +28,7 @@ func TestSynthesizeTrees(t *testing.T) {
 		all := newSynth(tree)
 		var one, again [adaptBytes]byte
 		for _, b := range c.blocks {
-			a := Synthesize(tree, b.Index)
+			a := synthesize(tree, b.Index)
 			one = [adaptBytes]byte{}
 			must(a.encode(one[:]))
 			again[4000-1], again[7] = 77, 78

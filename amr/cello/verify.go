@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 
 	"blobio/amr"
-	"blobio/h5"
 	"blobio/internal/fault"
+	"blobio/internal/h5"
 )
 
 // VerifyOptions for Verify. nil means the defaults.

@@ -13,7 +13,7 @@ import (
 
 	"blobio/amr"
 	"blobio/comm"
-	"blobio/h5"
+	"blobio/internal/h5"
 	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
 )

@@ -215,7 +215,7 @@ func (v *verifier) adapt(out *portion, b *scanned, raw []byte) {
 	if !a.Valid {
 		return
 	}
-	want := Synthesize(t, b.index)
+	want := synthesize(t, b.index)
 	wrong := func(what string, got, want any) {
 		out.find(Error, b.name, field, ErrCorrupt, runsWrong, "%s is %v, by the blocks that are there want %v", what, got, want)
 	}

@@ -40,7 +40,7 @@ func (v *verifier) blocks() {
 		if len(f.list) == 0 && !f.bad() {
 			v.add(Note, f.name+dataSuffix, "", "", nil, writesHang, "has no blocks")
 		}
-		if at != FileStart(i, files, int64(total)) {
+		if at != fileStart(i, files, int64(total)) {
 			mapped = false
 		}
 		at += int64(len(f.list))

@@ -193,7 +193,7 @@ func (j *job) makePlan(ctx context.Context, mine []byte) error {
 	}
 	j.names = make([]string, files)
 	for i := range j.names {
-		j.names[i] = FileName(i, int(files))
+		j.names[i] = fileName(i, int(files))
 	}
 	if j.o.yt != "" {
 		j.names = []string{j.o.yt}

@@ -21,7 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"blobio/comm"
-	"blobio/comm/commtest"
+	"blobio/internal/commtest"
 	"blobio/internal/mpitest"
 )
 

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"io"
 
-	"blobio/h5"
+	"blobio/internal/h5"
 )
 
 // deflateMost is the largest ratio of deflate: it bounds what compressed data

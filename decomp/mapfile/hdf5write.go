@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"io"
 
-	"blobio/h5"
+	"blobio/internal/h5"
 )
 
 // WriteHDF5 writes an HDF5 map file to w, from front to back, of the schema

@@ -32,9 +32,7 @@ func Check(ctx context.Context, dir string, o *CheckOptions) iter.Seq[Finding] {
 	if o != nil {
 		opt = *o
 	}
-	if opt.FS == nil {
-		opt.FS = vfs.OS
-	}
+	opt.FS = vfs.OrOS(opt.FS)
 	return func(yield func(Finding) bool) {
 		say := func(sev ffformat.Severity, e *entry, rank int, err error) bool {
 			return yield(placed(ffformat.FindingOf(sev, err), e, rank))

@@ -24,7 +24,6 @@ var (
 	ErrNotFormat    = fault.ErrNotFormat
 	ErrNotCommitted = fault.ErrNotCommitted
 	ErrExist        = fault.ErrExist
-	ErrTooLarge     = fault.ErrTooLarge
 )
 
 // ErrInUse: another Store writes to the directory, or has since this one was opened.

@@ -45,8 +45,8 @@ func (s *Store) Export(ctx context.Context, id int32, dir string) error {
 	return comm.Agree(ctx, s.c, err)
 }
 
-// ExportName is the name that FTI gives to the file of a rank in a checkpoint.
-func ExportName(dir string, id int32, rank int) string {
+// exportName is the name that FTI gives to the file of a rank in a checkpoint.
+func exportName(dir string, id int32, rank int) string {
 	return filepath.Join(dir, fmt.Sprintf("Ckpt%d-Rank%d.fti", id, rank))
 }
 
@@ -69,7 +69,7 @@ func exportRank(ctx context.Context, fsys vfs.FS, dir string, e *entry, rank int
 			return f.AsError()
 		}
 	}
-	out, err := durable.NewOutput(ctx, fsys, ExportName(to, e.ID, rank), durable.OutputOptions{NoSyncDir: true}) // all are synced at once
+	out, err := durable.NewOutput(ctx, fsys, exportName(to, e.ID, rank), durable.OutputOptions{NoSyncDir: true}) // all are synced at once
 	if err != nil {
 		return pkg.Errorf("%w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"blobio/comm"
+	"blobio/internal/verdict"
 	"blobio/internal/vfs"
 )
 
@@ -229,20 +230,20 @@ func (l *ledger) next(e entry, keep int) *record {
 // replace commits a record on rank 0, unless somebody else has since we looked, and tells all ranks.
 // When it is not known which record is in force, the Store is broken.
 func (l *ledger) replace(ctx context.Context, rec *record) error {
-	var commit func() error
+	var part func() error
 	if l.c.Rank() == 0 {
-		commit = func() error {
+		part = func() error {
 			if err := l.unchanged(); err != nil {
 				return err
 			}
 			return rec.commit(l.fsys, l.dir, l.d)
 		}
 	}
-	outcome, err := comm.Commit(ctx, l.c, commit)
+	outcome, err := verdict.Commit(ctx, l.c, part)
 	switch {
-	case outcome == comm.Done:
+	case outcome == verdict.Done:
 		l.rec = rec
-	case outcome == comm.InDoubt:
+	case outcome == verdict.InDoubt:
 		l.broken = pkg.Errorf("%s: whether commit %d is in force is not known, open the store again: %w: %w", l.dir, rec.Seq, ErrBroken, err)
 		return l.broken
 	case errors.Is(err, ErrBroken): // somebody else has written

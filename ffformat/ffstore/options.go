@@ -48,8 +48,7 @@ type Options struct {
 	// Adds; default 256. If it has more ranks, each opens its file anew for each Add.
 	MaxOpen int
 
-	// FS is the file system, default the operating system's. Its type is of this module, for its tests:
-	// programs leave it nil. All ranks see one directory, whatever node they are on; there is no directory
+	// FS is the file system, default the operating system's. All ranks see one directory, whatever node they are on; there is no directory
 	// of a node. Each node has its own side file in it.
 	FS    vfs.FS
 	Clock func() time.Time // default time.Now
@@ -87,9 +86,7 @@ func (o *Options) withDefaults() Options {
 	if v.BlockSize == 0 {
 		v.BlockSize = ffformat.DefaultBlockSize
 	}
-	if v.FS == nil {
-		v.FS = vfs.OS
-	}
+	v.FS = vfs.OrOS(v.FS)
 	if v.Clock == nil {
 		v.Clock = time.Now
 	}

@@ -41,9 +41,7 @@ func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (list []Info, l
 	if o != nil {
 		opt = *o
 	}
-	if opt.FS == nil {
-		opt.FS = vfs.OS
-	}
+	opt.FS = vfs.OrOS(opt.FS)
 	b := &rebuild{RebuildOptions: opt, dir: dir}
 	if !b.DryRun { // before the record is read: what is found must still be so when it is replaced
 		unlock, err := lock(b.FS, dir)

@@ -17,9 +17,7 @@ type View struct {
 // OpenView opens a store for reading. A directory without a commit record is
 // ErrNotCommitted if it has slots, else ErrNotFormat. fsys nil is the operating system's.
 func OpenView(dir string, fsys vfs.FS) (*View, error) {
-	if fsys == nil {
-		fsys = vfs.OS
-	}
+	fsys = vfs.OrOS(fsys)
 	rec, err := readRecord(fsys, dir)
 	if err != nil {
 		return nil, err
@@ -44,9 +42,7 @@ func IsRecord(name string) bool { return filepath.Base(name) == recordName }
 
 // IsStore says whether a directory looks like a store.
 func IsStore(dir string, fsys vfs.FS) bool {
-	if fsys == nil {
-		fsys = vfs.OS
-	}
+	fsys = vfs.OrOS(fsys)
 	for _, name := range []string{filepath.Join(dir, recordName), slotDir(dir, 0)} {
 		if _, err := fsys.Stat(name); err == nil {
 			return true

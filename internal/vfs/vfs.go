@@ -58,6 +58,14 @@ type FS interface {
 	Local(name string) bool
 }
 
+// OrOS is fsys, or OS if it is nil: whatever takes a file system takes nil as the operating system's.
+func OrOS(fsys FS) FS {
+	if fsys == nil {
+		return OS
+	}
+	return fsys
+}
+
 // ReadFile returns the whole content of a file of at most limit bytes; a longer
 // one is an error before anything is read.
 func ReadFile(fsys FS, name string, limit int64) ([]byte, error) {

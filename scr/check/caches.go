@@ -13,22 +13,25 @@ import (
 	"strings"
 
 	"blobio/internal/fault"
+	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/salvage"
 	"blobio/internal/vfs"
-	"blobio/scr/cachedir"
 	"blobio/scr/kvtree"
 	"blobio/scr/redset"
-	"blobio/scr/salvage"
 )
+
+// Node is where the caches of a node are: Name for messages, FS as the node sees its files (nil: the operating system's),
+// Catalog, the name of its catalogue (<control folder>/cindex.scrinfo), and Caches, the folders where datasets are looked for
+// that the catalogue does not list.
+type Node = salvage.Node
 
 // Caches looks for everything that is wrong with what nodes have in their caches. Findings about files that are compared with their
 // redundancy are told with the node that has the file, or else with the first that has something of the dataset.
-func Caches(ctx context.Context, nodes []salvage.Node, o *Options) iter.Seq[Finding] {
+func Caches(ctx context.Context, nodes []Node, o *Options) iter.Seq[Finding] {
 	return check(ctx, "", o, func(r *run) error {
 		nodes, all := slices.Clone(nodes), make([]*checked, len(nodes))
 		for i := range nodes {
-			if nodes[i].FS == nil {
-				nodes[i].FS = vfs.OS
-			}
+			nodes[i].FS = vfs.OrOS(nodes[i].FS)
 			all[i] = &checked{run: r, index: i, node: fault.Num(i)}
 			if err := all[i].survey(nodes[i]); err != nil {
 				return err

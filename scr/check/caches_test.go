@@ -12,12 +12,12 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/fault"
+	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/record"
+	"blobio/internal/scr/salvage"
 	"blobio/internal/vfs"
-	"blobio/scr/cachedir"
 	"blobio/scr/check"
-	"blobio/scr/record"
 	"blobio/scr/redset"
-	"blobio/scr/salvage"
 )
 
 // cache makes the cache of a node that has all four ranks of a dataset, protected by a scheme. It returns the node and the folder of

@@ -6,9 +6,9 @@ import (
 	"maps"
 	"slices"
 
-	"blobio/scr/cachedir"
+	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/salvage"
 	"blobio/scr/redset"
-	"blobio/scr/salvage"
 )
 
 // compare compares cached files that have no checksums, as SCR 3 writes them, with their redundancy, which is on other nodes. What

@@ -14,9 +14,9 @@ import (
 
 	"blobio/internal/durable"
 	"blobio/internal/fault"
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
-	"blobio/scr/prefixdir"
 )
 
 // Prefix looks for everything that is wrong with a prefix directory. Sizes and checksums are compared as far as the maps of the

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"blobio/internal/fault"
+	"blobio/internal/scr/prefixdir"
 	"blobio/scr/check"
-	"blobio/scr/prefixdir"
 )
 
 func must(t *testing.T, err error) {

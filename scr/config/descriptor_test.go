@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/scr/cadence"
+	"blobio/internal/scr/cadence"
 )
 
 const guide = `
@@ -89,12 +89,16 @@ func TestDescriptors(t *testing.T) {
 	if d[0].SetSize != 16 || d[0].Bypass {
 		t.Errorf("%+v", d[0])
 	}
+	rules := make([]cadence.Level, len(d))
+	for i := range d {
+		rules[i] = cadence.Level{Enabled: d[i].Enabled, Interval: d[i].Interval, Output: d[i].Output}
+	}
 	for id, want := range map[int64]int{1: 0, 4: 1, 8: 2, 12: 1, 14: 0} {
-		if got, err := cadence.Select(Levels(d), id); err != nil || got != want {
+		if got, err := cadence.Select(rules, id); err != nil || got != want {
 			t.Errorf("checkpoint %d: %d, %v", id, got, err)
 		}
 	}
-	if got, err := cadence.SelectOutput(Levels(d)); err != nil || got != 2 {
+	if got, err := cadence.SelectOutput(rules); err != nil || got != 2 {
 		t.Errorf("output: %d, %v", got, err)
 	}
 }

@@ -51,6 +51,7 @@ type File struct {
 // ReadFile reads and parses a configuration file. $NAME is looked up with env.
 // The error holds all faults of the file, each a *SyntaxError.
 func ReadFile(fsys vfs.FS, name string, env func(string) (string, bool)) (*File, error) {
+	fsys = vfs.OrOS(fsys)
 	b, err := vfs.ReadFile(fsys, name, maxFile)
 	if err != nil {
 		return nil, err

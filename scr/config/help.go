@@ -38,7 +38,7 @@ func WriteManual(w io.Writer) error {
 		switch d := builtin(p); {
 		case d != "":
 			fmt.Fprintf(b, "=%s", d)
-		case p.Kind == Choice:
+		case p.Kind == kindChoice:
 			fmt.Fprintf(b, "=%s", strings.Join(p.Choices, "|"))
 		default:
 			fmt.Fprintf(b, "=<%s>", p.Kind)

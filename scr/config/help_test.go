@@ -24,7 +24,7 @@ func TestDefect11Defaults(t *testing.T) {
 		}
 		v := set.Lookup(p.Name)
 		if v.Text == "" {
-			if p.Kind != Choice && said != "<"+p.Kind.String()+">" {
+			if p.Kind != kindChoice && said != "<"+p.Kind.String()+">" {
 				t.Errorf("%s has no default, the manual says %q", p.Name, said)
 			}
 		} else if v.Text != said || v.Origin != (Origin{Source: Default}) {

@@ -5,14 +5,14 @@ type Kind int
 
 // The kinds.
 const (
-	Text    Kind = iota // any
-	Path                // of a directory or file
-	Flag                // 0 or not 0
-	Integer             // decimal
-	Number              // decimal fraction
-	Size                // bytes, with unit
-	Time                // seconds since 1970
-	Choice              // one of Param.Choices, in either case
+	kindText    Kind = iota // any
+	kindPath                // of a directory or file
+	kindFlag                // 0 or not 0
+	kindInteger             // decimal
+	kindNumber              // decimal fraction
+	kindSize                // bytes, with unit
+	kindTime                // seconds since 1970
+	kindChoice              // one of Param.Choices, in either case
 )
 
 var kindNames = [...]string{"text", "path", "flag", "integer", "number", "size", "time", "choice"}

@@ -63,9 +63,7 @@ func Load(o Sources) (*Set, error) {
 		}
 		s.defaults[k] = v
 	}
-	if o.FS == nil {
-		o.FS = vfs.OS
-	}
+	o.FS = vfs.OrOS(o.FS)
 	dir := o.Dir
 	if dir == "" {
 		var err error

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"blobio/scr/cadence"
 )
 
 // Descriptor says how checkpoints of an interval are cached and protected.
@@ -158,14 +156,4 @@ func (s *Set) check(d *Descriptor, groups *Groups, stores []Store, at func(key s
 	want(d.Type != "RS" || d.SetFailures < d.SetSize, "SET_FAILURES", strconv.FormatInt(d.SetFailures, 10), fmt.Sprintf("less than SET_SIZE, which is %d", d.SetSize))
 	want(d.Type != "RS" || d.SetSize+d.SetFailures <= 256, "SET_SIZE", strconv.FormatInt(d.SetSize, 10), "at most 256 together with SET_FAILURES, for RS")
 	return errs
-}
-
-// Levels is what cadence.Select needs of the descriptors; the indices are the
-// same.
-func Levels(d []Descriptor) []cadence.Level {
-	out := make([]cadence.Level, len(d))
-	for i := range d {
-		out[i] = cadence.Level{Enabled: d[i].Enabled, Interval: d[i].Interval, Output: d[i].Output}
-	}
-	return out
 }

@@ -49,7 +49,7 @@ func (s *Set) Choice(name string) (string, error) {
 	v := s.Lookup(name)
 	p := find(name)
 	up := strings.ToUpper(v.Text)
-	if p != nil && p.Kind == Choice && v.Text != "" && !slices.Contains(p.Choices, up) {
+	if p != nil && p.Kind == kindChoice && v.Text != "" && !slices.Contains(p.Choices, up) {
 		return "", &ValueError{name, v.Text, v.Origin, "one of " + strings.Join(p.Choices, ", ")}
 	}
 	return up, nil
@@ -122,13 +122,13 @@ func (s *Set) Check() error {
 		p := &params[i]
 		var err error
 		switch p.Kind {
-		case Flag, Integer, Time:
+		case kindFlag, kindInteger, kindTime:
 			_, err = s.Int(p.Name)
-		case Number:
+		case kindNumber:
 			_, err = s.Float(p.Name)
-		case Size:
+		case kindSize:
 			_, err = s.Size(p.Name)
-		case Choice:
+		case kindChoice:
 			_, err = s.Choice(p.Name)
 		}
 		errs = append(errs, err)

@@ -69,6 +69,7 @@ func (o *UpdateOptions) fill() (UpdateOptions, error) {
 // no locks (one in memory, say), the error wraps ErrNoLocks. What this cannot find is a file system whose locks work on
 // one node but not between nodes.
 func Update(ctx context.Context, fsys vfs.FS, name string, o *UpdateOptions, change func(t *Tree) error) error {
+	fsys = vfs.OrOS(fsys)
 	opts, err := o.fill()
 	if err != nil {
 		return err
@@ -125,6 +126,7 @@ func update(fsys vfs.FS, f vfs.File, name string, o *UpdateOptions, change func(
 // ReadLocked reads a file under a shared lock, so never while Update writes it. Errors are those of ReadFile, or wrap
 // ErrNoLocks.
 func ReadLocked(ctx context.Context, fsys vfs.FS, name string, o *UpdateOptions) (*Tree, error) {
+	fsys = vfs.OrOS(fsys)
 	opts, err := o.fill()
 	if err != nil {
 		return nil, err
@@ -271,6 +273,7 @@ func tryTwice(fsys vfs.FS, f vfs.File, name string, kind LockKind) error {
 // running. It does not wait. A file that is not there is not locked. The error wraps ErrNoLocks where that cannot be
 // known.
 func Locked(fsys vfs.FS, name string, kind LockKind) (bool, error) {
+	fsys = vfs.OrOS(fsys)
 	if kind == NoLock {
 		return false, pkg.Errorf("%s: no kind of lock: %w", name, ErrNoLocks)
 	}
@@ -292,6 +295,7 @@ func Locked(fsys vfs.FS, name string, kind LockKind) (bool, error) {
 // CheckLocks finds out whether locks work in a folder, with a file that it makes and removes. The error wraps
 // ErrNoLocks if they do not.
 func CheckLocks(fsys vfs.FS, dir string, kind LockKind) error {
+	fsys = vfs.OrOS(fsys)
 	fsys = orOS(fsys)
 	f, err := durable.CreateTemp(fsys, filepath.Join(dir, "locks"), durable.TempOptions{})
 	if err != nil {

@@ -54,7 +54,7 @@ func (t *trial) add(e elem, agree bool) {
 
 // Held is where redundancy files of some ranks are: on a node, for instance.
 type Held struct {
-	FS     vfs.FS
+	FS     vfs.FS // nil: the operating system's
 	Prefix string // as for Encode
 }
 
@@ -76,6 +76,7 @@ func Compare(ctx context.Context, at []Held) (*Compared, error) {
 	sets := map[int]map[int]position{} // by set and member
 	own := map[int]map[int]here{}
 	for _, h := range at {
+		h.FS = vfs.OrOS(h.FS)
 		all, err := list(h.FS, h.Prefix)
 		if err != nil {
 			return nil, err

@@ -8,6 +8,7 @@ import (
 // Files returns the names of the redundancy files of a world rank that are there: descriptors, checksums, and the one with
 // header and payload, of any scheme and generation.
 func Files(fsys vfs.FS, prefix string, rank int) ([]string, error) {
+	fsys = vfs.OrOS(fsys)
 	all, err := list(fsys, prefix)
 	if err != nil {
 		return nil, err
@@ -40,6 +41,7 @@ func Files(fsys vfs.FS, prefix string, rank int) ([]string, error) {
 
 // Drop removes the redundancy files of a world rank. The files that they protect stay.
 func Drop(fsys vfs.FS, prefix string, rank int) error {
+	fsys = vfs.OrOS(fsys)
 	names, err := Files(fsys, prefix, rank)
 	if err != nil {
 		return err

@@ -39,6 +39,7 @@ type encoding struct {
 // After an error (the same class on all ranks) there are none. The files
 // themselves are only read, each byte once; they are not synced.
 func (s *Set) Encode(ctx context.Context, fsys vfs.FS, files []string, prefix string) error {
+	fsys = vfs.OrOS(fsys)
 	e := &encoding{s: s, fs: fsys, prefix: prefix}
 	s.sums = nil
 	err := e.run(ctx, files)

@@ -20,9 +20,6 @@ var (
 	ErrMissing     = fault.ErrMissing     // in the chain of every *LostError
 	ErrCorrupt     = fault.ErrCorrupt     // headers of one set contradict each other, or a rebuilt file does not match
 	ErrTruncated   = fault.ErrTruncated   // a redundancy file is shorter than its header says
-	ErrChecksum    = fault.ErrChecksum    // a record does not match its CRC-32
-	ErrNotFormat   = fault.ErrNotFormat   // no record at all
-	ErrVersion     = fault.ErrVersion     // a record of another version
 	ErrUnsupported = fault.ErrUnsupported // a scheme that this generation of files does not have, or an unknown type of record
 	ErrTooLarge    = fault.ErrTooLarge    // a header over the cap that protects memory
 )

@@ -47,6 +47,7 @@ func HasPayload(prefix, name string) bool {
 // they are of this very header; kept has the bytes of small files that are kept elsewhere, by base name. A header that cannot be used, or a
 // name that is none of this package's, is a *FormatError.
 func ReadPayload(fsys vfs.FS, prefix, name string, kept map[string][]byte) (*Payload, error) {
+	fsys = vfs.OrOS(fsys)
 	rest := strings.TrimPrefix(name, prefix)
 	b, _, err := readRecord(fsys, name)
 	if err != nil {

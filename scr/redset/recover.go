@@ -73,6 +73,7 @@ func (o *RecoverOptions) path(p position, prefix, name string) string {
 // If anything is beyond the scheme, nothing is changed and the error is a *LostError on all
 // ranks. No redundancy files at all are ErrNone.
 func Recover(ctx context.Context, c comm.Comm, fsys vfs.FS, prefix string, o *RecoverOptions) (*Report, error) {
+	fsys = vfs.OrOS(fsys)
 	p, all, err := discover(ctx, c, fsys, prefix)
 	if err != nil {
 		return nil, err
@@ -307,6 +308,7 @@ func verdict(ctx context.Context, c comm.Comm, err error) error {
 // have one prefix: after a crash, in a directory to which everything was
 // copied. Lost redundancy files are made there too. Otherwise it is as Recover.
 func Offline(ctx context.Context, fsys vfs.FS, prefix string, o *RecoverOptions) (*Report, error) {
+	fsys = vfs.OrOS(fsys)
 	all, err := list(fsys, prefix)
 	if err != nil {
 		return nil, err

@@ -2,8 +2,8 @@ package layout
 
 import (
 	"blobio/cdf5"
-	"blobio/h5"
 	"blobio/internal/fault"
+	"blobio/internal/h5"
 	"encoding/binary"
 )
 

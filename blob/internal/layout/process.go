@@ -6,8 +6,8 @@ import (
 	"io"
 
 	"blobio/cdf5"
-	"blobio/h5"
 	"blobio/internal/fault"
+	"blobio/internal/h5"
 )
 
 // Process is the process-centric layout: a header, little endian, and a blob of each rank, in two datasets of an HDF5 file.

@@ -15,9 +15,9 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/fault"
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
-	"blobio/scr/prefixdir"
 )
 
 // pkg makes errors of package scr, whose part this is.

@@ -8,9 +8,9 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/fault"
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
-	"blobio/scr/prefixdir"
 )
 
 // TestExchange: rank 0 gets what every rank wrote, or the error of one with its class, whether ranks share a process or not; when it is

@@ -12,8 +12,8 @@ import (
 	"sync"
 
 	"blobio/internal/durable"
+	"blobio/internal/scr/cachedir"
 	"blobio/internal/vfs"
-	"blobio/scr/cachedir"
 )
 
 // FS is the file system of a node in which the small metadata files of packed datasets are in memory only: to those

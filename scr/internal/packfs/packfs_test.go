@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"blobio/internal/durable"
+	"blobio/internal/scr/cachedir"
 	"blobio/internal/vfs"
-	"blobio/scr/cachedir"
 )
 
 // TestPackTemp: a file of a packed dataset is where its name says, though it was written under a temporary one; what a killed run left on the

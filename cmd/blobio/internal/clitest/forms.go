@@ -16,8 +16,8 @@ import (
 
 	"blobio/comm"
 	"blobio/ffformat/ffstore"
+	"blobio/internal/scr/prefixdir"
 	"blobio/recovery"
-	"blobio/scr/prefixdir"
 	"blobio/versioned"
 )
 

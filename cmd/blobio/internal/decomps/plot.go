@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/decomp"
-	"blobio/decomp/mapplot"
 	"blobio/e3smcases"
 	"blobio/internal/cli"
+	"blobio/internal/plot/mapplot"
 )
 
 type plotFlags struct {

@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/ffformat"
-	"blobio/ffformat/ffplot"
 	"blobio/internal/cli"
 	"blobio/internal/fault"
+	"blobio/internal/plot/ffplot"
 )
 
 type ffLsFlags struct {

@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"blobio/ffformat/ffplot"
 	"blobio/internal/chart"
 	"blobio/internal/cli"
+	"blobio/internal/plot/ffplot"
 )
 
 type ffPlotFlags struct {

@@ -11,7 +11,7 @@ import (
 
 	"blobio/amr"
 	"blobio/amr/blocks"
-	"blobio/amr/gen"
+	"blobio/internal/amr/gen"
 	"blobio/internal/cli"
 )
 

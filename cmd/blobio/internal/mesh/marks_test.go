@@ -11,10 +11,10 @@ import (
 
 	"blobio/amr"
 	"blobio/amr/cello"
-	"blobio/amr/gen"
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/cmd/blobio/internal/mesh"
 	"blobio/comm"
+	"blobio/internal/amr/gen"
 	"blobio/internal/cli"
 )
 

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/amr"
-	"blobio/amr/amrplot"
 	"blobio/cmd/blobio/internal/decomps"
 	"blobio/internal/cli"
+	"blobio/internal/plot/amrplot"
 	"blobio/sfc"
 )
 

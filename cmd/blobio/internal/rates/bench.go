@@ -15,7 +15,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
-	"blobio/bench"
+	"blobio/internal/bench"
 	"blobio/internal/cli"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/bench"
 	"blobio/cmd/blobio/internal/clitest"
+	"blobio/internal/bench"
 	"blobio/internal/cli"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"blobio/bench"
 	"blobio/blob"
+	"blobio/internal/bench"
 	"blobio/internal/cli"
 )
 

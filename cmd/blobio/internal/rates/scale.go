@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"blobio/bench"
+	"blobio/internal/bench"
 	"blobio/internal/cli"
 )
 

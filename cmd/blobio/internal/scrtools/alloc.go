@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/internal/cli"
-	"blobio/scr/runloop"
-	"blobio/scr/salvage"
+	"blobio/internal/scr/runloop"
+	"blobio/internal/scr/salvage"
 )
 
 // scrAlloc is an allocation, and what flags say of it.

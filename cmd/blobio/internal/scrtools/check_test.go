@@ -13,9 +13,9 @@ import (
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/cmd/blobio/internal/scrtools"
 	"blobio/internal/cli"
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/testfiles"
 	"blobio/scr/kvtree"
-	"blobio/scr/prefixdir"
 )
 
 // finds runs scr check, which must find errors, one of which is on a line that has all of the words.

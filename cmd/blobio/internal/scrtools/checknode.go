@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/internal/cli"
+	"blobio/internal/scr/runloop"
 	"blobio/internal/vfs"
 	"blobio/scr/config"
-	"blobio/scr/runloop"
 )
 
 func newScrCheckNode(e *cli.Env) *cobra.Command {

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/internal/cli"
-	"blobio/scr/prefixdir"
+	"blobio/internal/scr/prefixdir"
 )
 
 type scrFlushFlags struct {

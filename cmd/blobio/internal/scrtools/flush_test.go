@@ -10,7 +10,7 @@ import (
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/cmd/blobio/internal/scrtools"
 	"blobio/internal/cli"
-	"blobio/scr/prefixdir"
+	"blobio/internal/scr/prefixdir"
 )
 
 // flushDir makes a prefix directory whose flush file has checkpoints 3, 4 and 7, and output 5 and 6; 3 and 5 are safe.

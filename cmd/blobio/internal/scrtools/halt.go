@@ -13,11 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/internal/cli"
+	"blobio/internal/scr/cadence"
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/vfs"
-	"blobio/scr/cadence"
 	"blobio/scr/config"
 	"blobio/scr/kvtree"
-	"blobio/scr/prefixdir"
 )
 
 // reasonHalted is the reason that --immediate writes.

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"blobio/internal/cli"
-	"blobio/scr/hostlist"
+	"blobio/internal/scr/hostlist"
 )
 
 type scrHostlistFlags struct {

@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/internal/cli"
+	"blobio/internal/scr/prefixdir"
+	"blobio/internal/scr/salvage"
 	"blobio/scr/kvtree"
-	"blobio/scr/prefixdir"
-	"blobio/scr/salvage"
 )
 
 type scrIndexFlags struct {

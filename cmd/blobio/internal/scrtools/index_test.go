@@ -15,9 +15,9 @@ import (
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/cmd/blobio/internal/scrtools"
 	"blobio/internal/cli"
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/testfiles"
 	"blobio/scr/kvtree"
-	"blobio/scr/prefixdir"
 )
 
 func TestScrIndexTable(t *testing.T) {

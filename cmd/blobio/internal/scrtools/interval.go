@@ -12,8 +12,8 @@ import (
 
 	"blobio/internal/chart"
 	"blobio/internal/cli"
+	"blobio/internal/scr/runlog"
 	"blobio/internal/vfs"
-	"blobio/scr/runlog"
 )
 
 type scrIntervalFlags struct {

@@ -17,7 +17,7 @@ import (
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/cmd/blobio/internal/scrtools"
 	"blobio/internal/cli"
-	"blobio/scr/runlog"
+	"blobio/internal/scr/runlog"
 )
 
 // scrLog writes a log: runs of so many checkpoints each, the last one halted.

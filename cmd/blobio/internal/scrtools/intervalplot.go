@@ -6,7 +6,7 @@ import (
 
 	"blobio/internal/chart"
 	"blobio/internal/cli"
-	"blobio/scr/runlog"
+	"blobio/internal/scr/runlog"
 )
 
 var paceMarks = map[string]color.RGBA{"Young": chart.Series[3], "Daly": chart.Series[2], "so far": chart.Soft}

@@ -5,9 +5,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"blobio/scr/cachedir"
+	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/prefixdir"
 	"blobio/scr/kvtree"
-	"blobio/scr/prefixdir"
 )
 
 func isDir(path string) bool {

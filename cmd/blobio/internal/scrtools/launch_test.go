@@ -15,10 +15,10 @@ import (
 
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/internal/cli"
+	"blobio/internal/scr/prefixdir"
+	"blobio/internal/scr/runloop"
+	"blobio/internal/scr/transfer"
 	"blobio/scr/kvtree"
-	"blobio/scr/prefixdir"
-	"blobio/scr/runloop"
-	"blobio/scr/transfer"
 )
 
 // fakeNodes are the nodes of a cluster that is not there: programs named ssh and srun, in front in PATH, note their arguments

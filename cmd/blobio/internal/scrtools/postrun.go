@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/internal/cli"
-	"blobio/scr/hostlist"
-	"blobio/scr/runloop"
+	"blobio/internal/scr/hostlist"
+	"blobio/internal/scr/runloop"
 )
 
 func newScrPostrun(e *cli.Env) *cobra.Command {

@@ -15,8 +15,8 @@ import (
 
 	"blobio/internal/cli"
 	"blobio/internal/fault"
+	"blobio/internal/scr/prefixdir"
 	"blobio/internal/vfs"
-	"blobio/scr/prefixdir"
 )
 
 // scrPrefix opens the prefix directory that the arguments name, or the environment.

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/internal/cli"
-	"blobio/scr/salvage"
+	"blobio/internal/scr/salvage"
 )
 
 func newScrRebuild(e *cli.Env) *cobra.Command {

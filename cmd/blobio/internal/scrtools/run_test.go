@@ -16,7 +16,7 @@ import (
 	"blobio/cmd/blobio/internal/verbs"
 	"blobio/internal/cli"
 	"blobio/internal/crashtest"
-	"blobio/scr/runloop"
+	"blobio/internal/scr/runloop"
 )
 
 // TestMain lets the test program be blobio, as the program of a selftest or under mpirun.

@@ -13,10 +13,10 @@ import (
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/comm"
 	"blobio/internal/cli"
+	"blobio/internal/scr/prefixdir"
+	"blobio/internal/scr/transfer"
 	"blobio/scr"
 	"blobio/scr/kvtree"
-	"blobio/scr/prefixdir"
-	"blobio/scr/transfer"
 )
 
 // transferProgram is the program of TestScrRunTransfer, on one node. The first run dies when it has asked for a flush in the

@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/internal/cli"
+	"blobio/internal/scr/prefixdir"
+	"blobio/internal/scr/salvage"
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
-	"blobio/scr/prefixdir"
-	"blobio/scr/salvage"
 )
 
 // scrSaved are the flags of the verbs that work on what was scavenged.

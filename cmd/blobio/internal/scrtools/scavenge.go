@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/internal/cli"
+	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/prefixdir"
+	"blobio/internal/scr/salvage"
 	"blobio/internal/vfs"
-	"blobio/scr/cachedir"
-	"blobio/scr/prefixdir"
-	"blobio/scr/salvage"
 )
 
 func newScrScavenge(e *cli.Env) *cobra.Command {

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/internal/cli"
-	"blobio/scr/runloop"
+	"blobio/internal/scr/runloop"
 )
 
 func newScrSelftest(e *cli.Env) *cobra.Command {

@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/internal/cli"
+	"blobio/internal/scr/prefixdir"
+	"blobio/internal/scr/transfer"
 	"blobio/scr/kvtree"
-	"blobio/scr/prefixdir"
-	"blobio/scr/transfer"
 )
 
 // scrTransfer are the flags of "scr transfer".

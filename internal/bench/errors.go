@@ -1,0 +1,6 @@
+package bench
+
+import "blobio/internal/fault"
+
+// pkg makes the errors of this package.
+const pkg fault.Pkg = "bench"

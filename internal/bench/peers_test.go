@@ -1,0 +1,179 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"blobio/blob"
+)
+
+// toolbox builds the peers, or skips the test where that cannot be.
+func toolboxFor(t *testing.T) *toolbox {
+	t.Helper()
+	if runtime.GOARCH == "386" || runtime.GOARCH == "s390x" {
+		t.Skip("the peers are built for the machine itself")
+	}
+	b, err := findMPI(t.Context())
+	if err == nil {
+		err = b.BuildPeers(t.Context(), filepath.Join(t.TempDir(), "peers"))
+	}
+	if errors.Is(err, errNoPeers) {
+		t.Skipf("SKIPPED: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// full says that tests may take their time: those of the judges, and long ones.
+func full() bool { return os.Getenv("BLOBIO_JUDGES") != "" || os.Getenv("BLOBIO_LONG") != "" }
+
+// TestPeers needs MPI and the libraries. Starting processes takes most of its time.
+func TestPeers(t *testing.T) {
+	b := toolboxFor(t)
+	t.Run("files", func(t *testing.T) { peersWriteTheSame(t, b) })
+	t.Run("quick", func(t *testing.T) {
+		if !full() {
+			t.Skip("takes half a minute: set BLOBIO_JUDGES or BLOBIO_LONG")
+		}
+		r, err := Run(t.Context(), Options{Dir: t.TempDir(), Quick: true, Peers: b.dir, Log: func(s string) { t.Log(s) }}, "peers", "canonical")
+		if err != nil {
+			t.Fatal(err)
+		}
+		sound(t, r)
+	})
+}
+
+// peersWriteTheSame is a second test of interoperability beside the
+// vectors: the values are unlike at every place, so that a wrong order shows.
+func peersWriteTheSame(t *testing.T, b *toolbox) {
+	for _, j := range []Job{
+		{Case: "F_h0", Ranks: 3, Maps: MapSource{Ne: 2, Levels: 5}, Float: true},
+		{Case: "F_h1", Ranks: 2, Records: 3, Maps: MapSource{Ne: 2, Levels: 3}},
+		{Case: "G", Ranks: 2, Records: 2, Flush: -1, Maps: MapSource{Cells: 120, Levels: 4}},
+		{Case: "I_h0", Ranks: 2, Records: 2, Maps: MapSource{Lat: 12, Lon: 18}, Float: true, FileMem: true},
+	} {
+		t.Run(j.Case, func(t *testing.T) {
+			task, err := j.load()
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := t.TempDir()
+			if !full() && j.Case != "F_h1" {
+				t.Skip("one is enough: set BLOBIO_JUDGES or BLOBIO_LONG for all")
+			}
+			v := &verifier{t: task, box: b, dir: dir}
+			for _, p := range allPeers {
+				if !b.Has(p) {
+					t.Logf("SKIPPED: no %s", p.Name)
+					continue
+				}
+				if p == netcdf4Canonical && j.Case != "F_h1" || strings.HasSuffix(p.prog, "canonical") && j.Case == "I_h0" {
+					continue // takes long; the I maps leave holes, which the libraries fill in their own ways
+				}
+				if err := v.verify(t.Context(), p, Tuning{IO: "ompio"}); err != nil {
+					t.Errorf("%s: %v", p.Name, err)
+				}
+			}
+		})
+	}
+}
+
+// TestPeerDifferenceShows: the comparison can fail.
+func TestPeerDifferenceShows(t *testing.T) {
+	j := Job{Case: "F_h1", Ranks: 2, Maps: MapSource{Ne: 2, Levels: 2}}
+	task, err := j.load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := task.fillAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, l := range []blob.Layout{blob.VariableCentric, blob.ProcessCentric} {
+		name := filepath.Join(dir, l.String())
+		if _, err := task.once(context.Background(), data, name, task.options(l)); err != nil {
+			t.Fatal(err)
+		}
+		compare := func(theirs string) error {
+			if l == blob.VariableCentric {
+				return task.compareVariableCentric(name+".0000", theirs)
+			}
+			return compareProcessCentric(name+".0000", theirs)
+		}
+		b, err := os.ReadFile(name + ".0000")
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := filepath.Join(dir, "other")
+		for i, want := range []error{nil, errDiffer} {
+			if i == 1 {
+				b[len(b)-5] ^= 1
+			}
+			if err := os.WriteFile(other, b, 0o666); err != nil {
+				t.Fatal(err)
+			}
+			if err := compare(other); !errors.Is(err, want) {
+				t.Errorf("%v, copy %d: %v, want %v", l, i, err, want)
+			}
+		}
+	}
+}
+
+// TestRealIsTried: a program that is not E3SM-IO is an error before anything is measured, and what one cannot do is left out.
+func TestRealIsTried(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("shell scripts")
+	}
+	dir := t.TempDir()
+	a := against{"I h0", Job{Case: "I_h0", Records: 1, Flush: 1, Maps: MapSource{Files: []string{"map.nc"}}}}
+	for _, c := range []struct {
+		says  string
+		works int
+		err   string
+	}{
+		{`case "$*" in *hdf5*) echo "Error: no HDF5 here"; exit 3;; esac; echo " end-to-end time  min/max =  0.1 / 0.2"`, 1, ""},
+		{`echo hello`, 0, "no end-to-end time"},
+		{`echo " end-to-end time  min/max =  0.0 / 0.0"`, 0, "end-to-end time of 0"},
+		{`exit 7`, 0, "exit status 7"},
+	} {
+		mpirun := filepath.Join(dir, "mpirun")
+		if err := os.WriteFile(mpirun, []byte("#!/bin/sh\n"+c.says+"\n"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		o := Options{Dir: dir, PeerBin: "e3sm_io", Log: func(string) {}, At: func(string, int64, int64) {}}
+		s := &session{Options: o, dir: dir, res: newResults(&o), box: &toolbox{mpirun: mpirun}}
+		works, err := s.tryReal(t.Context(), a)
+		if len(works) != c.works || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+			t.Errorf("%s: %v, %v", c.says, works, err)
+		}
+		if want := 2 - c.works; len(s.res.Skipped) != want {
+			t.Errorf("%s: skipped %q, want %d", c.says, s.res.Skipped, want)
+		}
+	}
+}
+
+func TestRealProgram(t *testing.T) {
+	j := Job{Case: "I_h0", Ranks: 4, Records: 3, Flush: 1, Maps: MapSource{Files: []string{"map_i_case_16p.nc"}, Factor: 10}}
+	args, err := realArgs(pnetCDFBlob, &j, "out.nc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Join(args, " "), "-a pnetcdf -x blob -r 3 -y 1 -o out.nc -f 0 -e 10 map_i_case_16p.nc"; got != want {
+		t.Errorf("arguments %q, want %q", got, want)
+	}
+	took, err := parseReal([]byte(" Time of close                      min/max =   0.0029 /   0.0030\n end-to-end time                    min/max =   0.3175 /   0.3176\n"))
+	if err != nil || took.Seconds != 0.3176 {
+		t.Errorf("%v, %v", took, err)
+	}
+	if _, err := parseReal([]byte("Error: no file\n")); err == nil {
+		t.Error("no error where no time is printed")
+	}
+}

@@ -1,0 +1,362 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"blobio/blob"
+	"blobio/internal/fault"
+)
+
+// Options of Run. The zero value of a field means its default.
+type Options struct {
+	Dir     string   // where the files go, in a directory of their own that is removed; required
+	Runs    int      // of each row, default 5
+	Quick   bool     // smallest sizes, two runs: a test of the bench, not a measurement
+	Maps    string   // directory with the captured maps of E3SM-IO (map_f_case_16p.nc, ...); default: generated ones of their size
+	Peers   string   // directory where the peers are built; default: in that of the files
+	NoTune  bool     // take the first setting of MPI-IO, without trying others
+	PeerBin string   // a build of the real E3SM-IO, which is timed beside our peers
+	Self    []string // command of a worker, whose only further argument is a file with a Work; default: this process does the work
+	MPI     []string // the same, to be started by mpirun; default: rows of processes are skipped
+	Log     func(string)
+	At      func(stage string, done, total int64)
+}
+
+// A Workload is a named set of rows.
+type Workload struct {
+	Name, About string
+	run         func(*session, context.Context) error
+}
+
+// Workloads lists what Run can run, in order.
+func Workloads() []Workload {
+	return []Workload{
+		{"ceilings", "what the machine gives: memcpy, plain writes and reads, buffered and direct, with and without fsync", (*session).ceilings},
+		{"captured", "write F, G and I at the captured size, 16 ranks, with and without fsync", (*session).captured},
+		{"ne30", "write F h0 at ne=30: 64 and 512 ranks, 1 and 4 subfiles", (*session).ne30},
+		{"records", "write F h1 at ne=30 with 10 records: flush each, flush once, append; F h0 with 1 and 10", (*session).records},
+		{"async", "compute between flushes as long as they take: Flush against FlushAsync", (*session).async},
+		{"read", "read a whole variable, one level, one record, one column over time", (*session).read},
+		{"convert", "convert in each direction, and on one core", (*session).convert},
+		{"check", "check a dataset", (*session).check},
+		{"compress", "process-centric files with and without compression: smooth fields, noise, fields with fill values", (*session).compress},
+		{"fti", "checkpoints of FTI-FF: full, differential, recovered; 1 GiB of one rank, with and without fsync", (*session).fti},
+		{"scr", "files of four ranks protected by redset and rebuilt; a checkpoint without and with a flush", (*session).scr},
+		{"open", "open and list datasets of 16, 512 and 21,600 ranks", (*session).open},
+		{"curve", "what ranks cost: the same few data from 16 to 100,000 ranks, and how each cost grows", (*session).curve},
+		{"memory", "peak memory of a write, and allocations for each put", (*session).memory},
+		{"profile", "where the processor time goes, for each layout", (*session).profile},
+		{"peers", "goroutines against the PnetCDF and HDF5 blob peers at 1, 2, 4 and 16 processes, captured maps", (*session).peers},
+		{"canonical", "a canonical file: ours (write, then convert) against PnetCDF iput_varn and netCDF-4", (*session).canonical},
+		{"processes", "processes under mpirun against the peers at the same number: 1, 2, 4 and 16", (*session).processes},
+	}
+}
+
+// Run runs the named workloads, all without a name, and returns the results, also those up to
+// an error. Whatever it wrote but the results is removed.
+func Run(ctx context.Context, o Options, names ...string) (res *Results, err error) {
+	if o.Runs == 0 {
+		o.Runs = 5
+	}
+	if o.Quick {
+		o.Runs = 2
+	}
+	if o.Log == nil {
+		o.Log = func(string) {}
+	}
+	if o.At == nil {
+		o.At = func(string, int64, int64) {}
+	}
+	all := Workloads()
+	var list []Workload
+	for _, w := range all {
+		if len(names) == 0 || slices.Contains(names, w.Name) {
+			list = append(list, w)
+		}
+	}
+	for _, n := range names {
+		if !slices.ContainsFunc(all, func(w Workload) bool { return w.Name == n }) {
+			return nil, pkg.Errorf("no workload %q", n)
+		}
+	}
+	dir, err := os.MkdirTemp(o.Dir, "blobio-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if rerr := os.RemoveAll(dir); err == nil {
+			err = rerr
+		}
+	}()
+	s := &session{Options: o, dir: dir, res: newResults(&o)}
+	for i, w := range list {
+		s.name, s.nth, s.of = w.Name, i, len(list)
+		s.res.Workloads = append(s.res.Workloads, w.Name)
+		s.Log(fmt.Sprintf("%s: %s", w.Name, w.About))
+		if err := w.run(s, ctx); err != nil {
+			if !errors.Is(err, errSkip) && !errors.Is(err, errNoPeers) {
+				return s.res, fmt.Errorf("%s: %w", w.Name, err)
+			}
+			s.skip(w.Name, err)
+		}
+		if err := s.sweep(); err != nil {
+			return s.res, err
+		}
+	}
+	s.res.Host.LoadEnd = loadAverage()
+	return s.res, nil
+}
+
+// session is one call of Run.
+type session struct {
+	Options
+	dir     string
+	res     *Results
+	name    string // of the workload
+	nth, of int    // workload
+	box     *toolbox
+	boxErr  error
+	boxed   bool
+	best    map[rawKey]rawWay
+	maxRaw  int64 // 0 means the default, tests set others
+}
+
+// sweep removes what a workload has left, so that memory file systems do not fill up.
+func (s *session) sweep() error {
+	names, err := os.ReadDir(s.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range names {
+		if e.Name() == "peers" {
+			continue
+		}
+		if err := os.RemoveAll(s.path(e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *session) path(name string) string { return filepath.Join(s.dir, name) }
+
+// skip tells what is not in the results, and why.
+func (s *session) skip(what string, err error) {
+	s.res.Skipped = append(s.res.Skipped, fmt.Sprintf("%s: %s", what, fault.Text(err)))
+	s.Log(fmt.Sprintf("%s: skipped: %v", what, err))
+}
+
+// syncs are without and with waiting for the device; a quick run has the first only.
+func (s *session) syncs() []bool {
+	if s.Quick {
+		return []bool{false}
+	}
+	return []bool{false, true}
+}
+
+// room is an error if the file system lacks the bytes.
+func (s *session) room(bytes int64) error {
+	if fs, free := fileSystem(s.dir); free > 0 && free < bytes {
+		return fmt.Errorf("%s has %d MiB left, %d are needed: %w", fs, free>>20, bytes>>20, errSkip)
+	}
+	return nil
+}
+
+// tools finds MPI and builds the peers, once.
+func (s *session) tools(ctx context.Context) (*toolbox, error) {
+	if !s.boxed {
+		s.boxed = true
+		if s.box, s.boxErr = findMPI(ctx); s.boxErr == nil {
+			dir := s.Peers
+			if dir == "" {
+				dir = s.path("peers")
+			}
+			s.Log("building the peers")
+			s.boxErr = s.box.BuildPeers(ctx, dir)
+		}
+		if s.boxErr == nil {
+			s.res.Libraries = map[string]string{"MPI": s.box.MPI}
+		}
+	}
+	return s.box, s.boxErr
+}
+
+// A runner is one of several things that take turns.
+type runner struct {
+	row *Row
+	run func(ctx context.Context) (Took, error)
+
+	// clear removes what an earlier run has left, nil: nothing. The file system gives the blocks back before the clock of run
+	// starts, as it does before a bound.
+	clear func() error
+
+	// bound measures what belongs beside the row, once in each run; nil: nothing.
+	bound func(ctx context.Context, r *Row) error
+}
+
+// race runs all in turn, as often as the session says, and keeps the rows. The first turn
+// of each is not kept if warm is set: it makes pages and caches.
+func (s *session) race(ctx context.Context, warm bool, list ...runner) error {
+	first := 0
+	if warm {
+		first = -1
+	}
+	defer func() {
+		for _, r := range list { // also those that were cut short, as far as they came
+			if len(r.row.Seconds) > 0 {
+				s.keep(r.row)
+			}
+		}
+	}()
+	total := int64((s.Runs - first) * len(list))
+	done := int64(0)
+	for run := first; run < s.Runs; run++ {
+		for i, r := range list {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			s.At(fmt.Sprintf("%s: %s, %s, %s", s.name, r.row.Data, r.row.What, r.row.Who), done, total)
+			if r.clear != nil {
+				if err := r.clear(); err != nil {
+					return err
+				}
+			}
+			settle(s.dir)
+			t, err := r.run(ctx)
+			if err != nil {
+				return fmt.Errorf("%s, %s, %s: %w", r.row.Data, r.row.What, r.row.Who, err)
+			}
+			done++
+			if run < 0 {
+				continue
+			}
+			r.row.add(t)
+			if t.Library != "" && !strings.HasPrefix(t.Library, "E3SM") && s.res.Libraries != nil {
+				name, _, _ := strings.Cut(r.row.Who, " ")
+				s.res.Libraries[name] = t.Library
+			}
+			if list[i].bound != nil {
+				settle(s.dir)
+				if err := list[i].bound(ctx, r.row); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (s *session) keep(r *Row) {
+	r.Workload = s.name
+	s.res.Rows = append(s.res.Rows, *r)
+	line := fmt.Sprintf("%s, %s, %s, %s: %s", r.Data, r.What, r.Who, ranksText(r.Ranks, r.As), Seconds(r.Median()))
+	if r.Bytes > 0 {
+		line += fmt.Sprintf(", %.0f MiB/s", r.Rate()/(1<<20))
+	}
+	s.Log(line)
+}
+
+// layouts of blobio, in the order of tables.
+var layouts = []blob.Layout{blob.VariableCentric, blob.ProcessCentric}
+
+// worker does a Work in a process of its own, or in several; without the command of one in this process.
+func (s *session) worker(ctx context.Context, w Work, processes bool) (t Took, err error) {
+	if !processes && len(s.Self) == 0 {
+		if w.Cores > 0 {
+			return t, fmt.Errorf("needs a process of its own: %w", errSkip)
+		}
+		if t, err = w.Do(ctx, Goroutines(max(w.Job.Ranks, 1))); err != nil {
+			return t, err
+		}
+	} else {
+		spec := s.path("work.json")
+		b, err := json.Marshal(w)
+		if err != nil {
+			return t, err
+		}
+		if err := os.WriteFile(spec, b, 0o666); err != nil {
+			return t, err
+		}
+		var out []byte
+		if processes {
+			out, err = s.box.run(ctx, w.Job.Ranks, "", append(slices.Clone(s.MPI), spec)...)
+		} else {
+			cmd := exec.CommandContext(ctx, s.Self[0], append(slices.Clone(s.Self[1:]), spec)...)
+			out, err = output(ctx, cmd)
+		}
+		if err != nil {
+			return t, err
+		}
+		if t, err = decodeTook(out); err != nil {
+			return t, err
+		}
+	}
+	if w.Op == "" || w.Op == "write" {
+		t.Bytes, err = datasetBytes(ctx, w.Path)
+	} else if t.Bytes, err = fileBytes(w.To); err != nil {
+		t.Bytes, err = datasetBytes(ctx, w.To)
+	}
+	return t, err
+}
+
+func fileBytes(name string) (int64, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// datasetBytes is the size of all subfiles.
+func datasetBytes(ctx context.Context, name string) (n int64, err error) {
+	r, err := blob.Open(ctx, name, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	if m := r.Manifest(); m != nil {
+		for _, set := range m.Sets {
+			for _, f := range set.Subfiles {
+				n += f.Size
+			}
+		}
+	}
+	return n, nil
+}
+
+// beginning lists the files whose path begins so, sorted. Nothing in it is a pattern, as the user names the directory.
+func beginning(path string) (files []string, err error) {
+	dir, base := filepath.Split(path)
+	list, err := os.ReadDir(filepath.Clean(dir))
+	for _, e := range list {
+		if strings.HasPrefix(e.Name(), base) {
+			files = append(files, dir+e.Name())
+		}
+	}
+	return files, err
+}
+
+// removeDataset removes a dataset by its base name.
+func removeDataset(name string) error {
+	files, err := beginning(name)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if err := os.Remove(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writers is how many write at once: ranks of one process share its workers.
+func writers() int { return cores() }

@@ -1,0 +1,377 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"blobio/blob"
+	"blobio/comm"
+	"blobio/decomp/mapfile"
+	"blobio/internal/dyn"
+	"blobio/internal/verdict"
+)
+
+// mapsOf is the captured map file of a case; without captured ones a generated
+// one of their size is written.
+func (s *session) mapsOf(letter string) (MapSource, error) {
+	base := "map_" + strings.ToLower(letter) + "_case_16p.nc"
+	if s.Quick {
+		base = "quick_" + base
+	} else if s.Maps != "" {
+		name := filepath.Join(s.Maps, base)
+		if _, err := os.Stat(name); err != nil {
+			return MapSource{}, err
+		}
+		m := MapSource{Files: []string{name}}
+		if letter == "I" {
+			m.Slice = "reference" // what E3SM-IO writes
+		}
+		return m, nil
+	}
+	name := s.path(base)
+	m := MapSource{Files: []string{name}}
+	if _, err := os.Stat(name); err == nil {
+		return m, nil
+	}
+	gen, ranks := MapSource{}, 16
+	if s.Quick {
+		gen, ranks = MapSource{Ne: 2, Levels: 3, Cells: 120, Lat: 12, Lon: 18}, 4
+	}
+	maps, err := gen.load(letter, ranks)
+	if err != nil {
+		return m, err
+	}
+	f, err := mapfile.FromMaps(maps...)
+	if err != nil {
+		return m, err
+	}
+	out, err := os.Create(name)
+	if err != nil {
+		return m, err
+	}
+	if err := mapfile.WriteCDF(out, f, nil); err != nil {
+		out.Close()
+		return m, err
+	}
+	return m, out.Close()
+}
+
+// capturedSize names the maps of mapsOf.
+func (s *session) capturedSize() string {
+	switch {
+	case s.Quick:
+		return "quick"
+	case s.Maps != "":
+		return "captured"
+	}
+	return "as captured"
+}
+
+// fCase is F h0 or h1 at ne=30, or at the smallest size in a quick run. Record variables are float,
+// and so is memory, so that nothing is converted.
+func (s *session) fCase(history string, ranks int) (Job, string) {
+	j := Job{Case: "F_" + history, Ranks: ranks, Float: true, FileMem: true, Maps: MapSource{Ne: 30}}
+	if s.Quick {
+		j.Maps, j.Ranks = MapSource{Ne: 2, Levels: 3}, max(2, ranks/32)
+	}
+	return j, fmt.Sprintf("F %s ne%d, %d ranks", history, j.Maps.Ne, j.Ranks)
+}
+
+// inProcess makes one runner for each layout, of goroutines of this process that write data made once.
+func (s *session) inProcess(j Job, data, what string, distinct int64) ([]runner, error) {
+	t, err := j.load()
+	if err != nil {
+		return nil, err
+	}
+	t.distinct = distinct
+	s.Log(fmt.Sprintf("%s: making the data", data))
+	all, err := t.fillAll()
+	if err != nil {
+		return nil, err
+	}
+	var list []runner
+	for _, l := range layouts {
+		name := s.path("w." + l.String())
+		list = append(list, runner{
+			row: &Row{Data: data, What: what, Who: l.String(), Ranks: j.Ranks, As: "goroutines", Sync: j.Sync},
+			clear: func() (err error) {
+				for _, l := range layouts { // that of a warm turn
+					err = errors.Join(err, removeDataset(s.path("w."+l.String())))
+				}
+				return err
+			},
+			run: func(ctx context.Context) (Took, error) {
+				k, err := t.once(ctx, all, name, t.options(l))
+				if err != nil {
+					return k, err
+				}
+				k.Bytes, err = datasetBytes(ctx, name)
+				return k, err
+			},
+			bound: s.rawWritesInstead(name, writers(), j.Sync),
+		})
+	}
+	return list, nil
+}
+
+func (s *session) captured(ctx context.Context) error {
+	for _, name := range []string{"F_h0", "F_h1", "G", "I_h0"} {
+		letter, _, _ := strings.Cut(name, "_")
+		maps, err := s.mapsOf(letter)
+		if err != nil {
+			return err
+		}
+		for _, sync := range []bool{false, true} {
+			j := Job{Case: name, Ranks: 16, Maps: maps, Sync: sync}
+			if s.Quick {
+				j.Ranks = 4
+			}
+			what := "write"
+			if sync {
+				what = "write and fsync"
+			}
+			list, err := s.inProcess(j, strings.Replace(name, "_", " ", 1)+" "+s.capturedSize(), what, 0)
+			if err != nil {
+				return err
+			}
+			if err := s.race(ctx, true, list...); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *session) ne30(ctx context.Context) error {
+	for _, ranks := range []int{64, 512} {
+		for _, subfiles := range []int{1, 4} {
+			j, data := s.fCase("h0", ranks)
+			j.Subfiles = min(subfiles, j.Ranks)
+			if err := s.room(3 << 30); err != nil && !s.Quick {
+				return err
+			}
+			what := "write"
+			if subfiles > 1 {
+				what = fmt.Sprintf("write, %d subfiles", j.Subfiles)
+			}
+			list, err := s.inProcess(j, data, what, 0)
+			if err != nil {
+				return err
+			}
+			if err := s.race(ctx, true, list...); err != nil {
+				return err
+			}
+		}
+	}
+	j, data := s.fCase("h0", 64)
+	j.Sync = true
+	list, err := s.inProcess(j, data, "write and fsync", 0)
+	if err != nil {
+		return err
+	}
+	return s.race(ctx, true, list...)
+}
+
+func (s *session) records(ctx context.Context) error {
+	records := int64(10)
+	if s.Quick {
+		records = 2
+	}
+	for _, flush := range []int64{1, -1} {
+		j, data := s.fCase("h1", 64)
+		j.Records, j.Flush = records, flush
+		what := fmt.Sprintf("write %d records, flush each", records)
+		if flush < 0 {
+			what = fmt.Sprintf("write %d records, flush once", records)
+		}
+		list, err := s.inProcess(j, data, what, 0)
+		if err != nil {
+			return err
+		}
+		if err := s.race(ctx, true, list...); err != nil {
+			return err
+		}
+	}
+	if err := s.appends(ctx, records); err != nil {
+		return err
+	}
+	// The production file with several records; its data repeat.
+	if err := s.room(12 << 30); err != nil && !s.Quick {
+		s.skip("F h0 with 10 records", err)
+		return nil
+	}
+	j, data := s.fCase("h0", 64)
+	j.Records = records
+	list, err := s.inProcess(j, data, fmt.Sprintf("write %d records, flush each", records), 1)
+	if err != nil {
+		return err
+	}
+	return s.race(ctx, false, list...)
+}
+
+// appends adds one record to a dataset in each run.
+func (s *session) appends(ctx context.Context, records int64) error {
+	j, data := s.fCase("h1", 64)
+	j.Records = records
+	t, err := j.load()
+	if err != nil {
+		return err
+	}
+	t.distinct = 1
+	all, err := t.fillAll()
+	if err != nil {
+		return err
+	}
+	var list []runner
+	for _, l := range layouts {
+		name := s.path("a." + l.String())
+		if _, err := t.once(ctx, all, name, t.options(l)); err != nil {
+			return err
+		}
+		before, err := datasetBytes(ctx, name)
+		if err != nil {
+			return err
+		}
+		list = append(list, runner{
+			row: &Row{Data: data, What: "append a record", Who: l.String(), Ranks: j.Ranks, As: "goroutines"},
+			run: func(ctx context.Context) (Took, error) {
+				o := t.options(l)
+				o.Force, o.Records = false, 0
+				var took Took
+				err := comm.Run(ctx, t.Ranks, nil, func(ctx context.Context, c comm.Comm) error {
+					k, err := t.appendOne(ctx, c, all[c.Rank()], name, o)
+					if c.Rank() == 0 {
+						took.Seconds = k.Seconds()
+					}
+					return err
+				})
+				if err != nil {
+					return took, verdict.FirstCause(err)
+				}
+				after, err := datasetBytes(ctx, name)
+				took.Bytes, before = after-before, after
+				return took, err
+			},
+			bound: s.rawWrites(writers(), false),
+		})
+	}
+	return s.race(ctx, true, list...)
+}
+
+// appendOne adds one record; the time is that of rank 0, which Close makes that of all.
+func (t *task) appendOne(ctx context.Context, c comm.Comm, data rankData, name string, o *blob.Options) (time.Duration, error) {
+	parts := t.parts(c)
+	if err := c.Barrier(ctx); err != nil {
+		return 0, err
+	}
+	start := time.Now()
+	w, err := blob.Append(ctx, c, name, parts, o)
+	if err != nil {
+		return 0, err
+	}
+	rec := w.Records()
+	for v, recs := range data {
+		if t.c.Vars[v].Record && recs[0] != nil {
+			id, ok := w.Schema().VarID(t.c.Vars[v].Name) // what is appended may have fewer variables
+			if !ok {
+				w.Abort()
+				return 0, pkg.Errorf("no variable %q to append to", t.c.Vars[v].Name)
+			}
+			if err := dyn.Put(w, id, rec, recs[0]); err != nil {
+				w.Abort()
+				return 0, err
+			}
+		}
+	}
+	if err := w.Close(ctx); err != nil {
+		return 0, err
+	}
+	return time.Since(start), nil
+}
+
+// memory runs writers in processes of their own.
+func (s *session) memory(ctx context.Context) error {
+	for _, records := range []int64{1, 4} {
+		j, data := s.fCase("h0", 64)
+		if records > 1 {
+			j, data = s.fCase("h1", 64)
+			j.Records = records
+		}
+		var list []runner
+		for _, l := range layouts {
+			name := s.path("m." + l.String())
+			list = append(list, runner{
+				row:   &Row{Data: data, What: fmt.Sprintf("write %d records, memory", records), Who: l.String(), Ranks: j.Ranks, As: "goroutines"},
+				clear: func() error { return removeDataset(name) },
+				run: func(ctx context.Context) (Took, error) {
+					return s.worker(ctx, Work{Job: j, Layout: l.String(), Path: name}, false)
+				},
+				bound: s.rawWritesInstead(name, writers(), false),
+			})
+		}
+		if err := s.race(ctx, false, list...); err != nil {
+			return err
+		}
+	}
+	return s.allocations(ctx)
+}
+
+// allocations counts those of the puts of one rank.
+func (s *session) allocations(ctx context.Context) error {
+	j, data := s.fCase("h0", 64)
+	j.Ranks = 1
+	if !s.Quick {
+		j.Maps.Ne = 8
+	}
+	t, err := j.load()
+	if err != nil {
+		return err
+	}
+	mine, err := t.fill(0)
+	if err != nil {
+		return err
+	}
+	_, rest, _ := strings.Cut(data, ",")
+	data = strings.Replace(strings.Replace(data, rest, " 1 rank", 1), "ne30", "ne8", 1)
+	for _, l := range layouts {
+		row := &Row{Data: data, What: "put", Who: l.String(), Ranks: 1, As: "goroutines"}
+		least := -1.0
+		for range s.Runs {
+			name := s.path("p." + l.String())
+			w, err := blob.Create(ctx, comm.Self(), name, t.s, t.parts(comm.Self()), t.options(l))
+			if err != nil {
+				return err
+			}
+			puts := 0
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			start := time.Now()
+			for v, recs := range mine {
+				if err := dyn.Put(w, blob.VarID(v), 0, recs[0]); err != nil {
+					w.Abort()
+					return err
+				}
+				puts++
+			}
+			took := time.Since(start)
+			runtime.ReadMemStats(&after)
+			if err := w.Close(ctx); err != nil {
+				return err
+			}
+			row.Seconds = append(row.Seconds, took.Seconds()/float64(puts))
+			if n := float64(after.Mallocs-before.Mallocs) / float64(puts); least < 0 || n < least {
+				least = n
+			}
+		}
+		row.Allocs = &least
+		row.Note = fmt.Sprintf("%.2f allocations for each put", least)
+		s.keep(row)
+	}
+	return nil
+}

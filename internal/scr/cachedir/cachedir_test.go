@@ -1,0 +1,511 @@
+package cachedir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"blobio/internal/crashtest"
+	"blobio/internal/scr/record"
+	"blobio/internal/testfiles"
+	"blobio/internal/vfs"
+	"blobio/scr/kvtree"
+)
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func write(t testing.TB, fsys vfs.FS, name, data string) {
+	t.Helper()
+	must(t, fsys.MkdirAll(path.Dir(name)))
+	must(t, vfs.WriteFile(fsys, name, []byte(data)))
+}
+
+// load copies a folder of the disk into a file system.
+func load(t testing.TB, fsys vfs.FS, from, to string) {
+	t.Helper()
+	must(t, filepath.WalkDir(from, func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, name)
+		write(t, fsys, path.Join(to, filepath.ToSlash(rel)), string(data))
+		return err
+	}))
+}
+
+const (
+	control = "/nodelocal/user1/scr.1145655"
+	catalog = control + "/" + CatalogName
+)
+
+// node returns a real node of the vectors, as it sees itself.
+func node(t testing.TB, vector string, n int) (*vfs.Mem, vfs.FS) {
+	m := vfs.NewMem()
+	load(t, m, testfiles.Dir(t, "scr", vector, "nodes", fmt.Sprintf("node%d", n)), "/n")
+	return m, vfs.NewBind(m, []vfs.Bind{{At: "/nodelocal", To: "/n"}})
+}
+
+func sameTree(t *testing.T, fsys vfs.FS, a, b string) {
+	t.Helper()
+	x, err := kvtree.ReadFile(fsys, a, nil)
+	must(t, err)
+	y, err := kvtree.ReadFile(fsys, b, nil)
+	must(t, err)
+	if !x.Equal(y) {
+		t.Errorf("%s and %s differ", a, b)
+	}
+	if fmt.Sprint(x.At("FILE").Keys()) != fmt.Sprint(y.At("FILE").Keys()) {
+		t.Errorf("%s and %s have another order", a, b)
+	}
+}
+
+func TestVectors(t *testing.T) {
+	for _, vector := range []string{"xor_1_after_crash", "xor_2_restarted_finalized", "partner_1_after_crash"} {
+		for n := range 5 {
+			dir := filepath.Join(testfiles.Dir(t, "scr", vector, "nodes"), fmt.Sprintf("node%d", n))
+			if _, err := os.Stat(dir); err != nil {
+				continue
+			}
+			t.Run(fmt.Sprint(vector, n), func(t *testing.T) {
+				_, fsys := node(t, vector, n)
+				c, err := ReadCatalog(fsys, catalog)
+				must(t, err)
+				must(t, c.Write(fsys, "/again"))
+				sameTree(t, fsys, catalog, "/again")
+				fresh := NewCatalog()
+				if len(c.Entries()) != 2 {
+					t.Fatalf("%d datasets", len(c.Entries()))
+				}
+				for _, e := range c.Entries() {
+					fresh.Put(e)
+					datasetVector(t, fsys, e)
+				}
+				must(t, fresh.Write(fsys, "/fresh"))
+				sameTree(t, fsys, catalog, "/fresh")
+				all, err := Survey(fsys, catalog, control)
+				must(t, err)
+				if len(all) != 2 {
+					t.Fatalf("holdings: %+v", all)
+				}
+				for _, h := range all {
+					if !h.Listed || h.Gone || h.Err != nil || len(h.Ranks) != 1 || !h.Ranks[0].Whole() || len(h.Ranks[0].Redundancy) != 4 || len(h.Ranks[0].Files) == 0 {
+						t.Errorf("holding %+v", h)
+					}
+				}
+			})
+		}
+	}
+}
+
+// datasetVector reads and rewrites what is in a cached dataset.
+func datasetVector(t *testing.T, fsys vfs.FS, e Cached) {
+	t.Helper()
+	list, err := fsys.ReadDir(MetaDir(e.Path))
+	must(t, err)
+	ranks := 0
+	for _, x := range list {
+		rank, ok := RankOf(x.Name())
+		name := FilemapName(e.Path, rank)
+		if !ok || path.Base(name) != x.Name() {
+			continue
+		}
+		ranks++
+		m, err := ReadFilemap(fsys, name)
+		must(t, err)
+		fresh := NewFilemap()
+		for _, f := range m.Files() {
+			fresh.Put(f)
+		}
+		for i, f := range fresh.Files() { // again, the first last: the order stays
+			fresh.Put(fresh.Files()[fresh.Len()-1-i])
+			if want := fmt.Sprintf("rank_%d.%d.ckpt", rank, i); path.Base(f.Name) != want {
+				t.Errorf("file %d is %s, want %s", i, f.Name, want)
+			}
+		}
+		must(t, fresh.Write(fsys, "/map"))
+		sameTree(t, fsys, name, "/map")
+	}
+	if ranks != 1 {
+		t.Errorf("%d file maps", ranks)
+	}
+	must(t, fsys.MkdirAll(MetaDir("/x")))
+	for _, g := range []string{MapGroup, DataGroup} {
+		files, err := ReadShuffile(fsys, e.Path, g)
+		must(t, err)
+		must(t, WriteShuffile(fsys, "/x", g, files))
+		state, err := ReadState(fsys, e.Path, g)
+		must(t, err)
+		must(t, WriteState(fsys, "/x", g, state))
+		for _, end := range []string{"shuffile", "er"} {
+			a, err := vfs.ReadFile(fsys, GroupFile(e.Path, g, end), 1<<20)
+			must(t, err)
+			b, err := vfs.ReadFile(fsys, GroupFile("/x", g, end), 1<<20)
+			must(t, err)
+			if string(a) != string(b) {
+				t.Errorf("%s%s is not written as it was", g, end)
+			}
+		}
+		if state != StateEncoded {
+			t.Errorf("state %d", state)
+		}
+	}
+}
+
+func meta(size int64) record.Meta {
+	return record.Meta{Orig: "o", Path: "/p", Name: "o", Size: size, Ranks: 4, Complete: true}
+}
+
+// cached makes a dataset with two files of rank 3, one in a folder below, and returns its folder.
+func cached(t testing.TB, fsys vfs.FS) string {
+	dir := "/c/scr.dataset.7"
+	m := NewFilemap()
+	write(t, fsys, dir+"/a", "aaaa")
+	write(t, fsys, dir+"/3/b", "bb")
+	m.Put(MapFile{dir + "/a", meta(4)})
+	m.Put(MapFile{dir + "/3/b", meta(2)})
+	must(t, fsys.MkdirAll(MetaDir(dir)))
+	must(t, m.Write(fsys, FilemapName(dir, 3)))
+	must(t, WriteState(fsys, dir, DataGroup, StateEncoded))
+	for _, n := range []string{"reddesc.er.3.redset", "reddesc.er.3.xor.grp_1_of_1.mem_1_of_4.redset", "reddescmap.er.3.redsum", "reddesc.er.11.redset"} {
+		write(t, fsys, MetaDir(dir)+"/"+n, n)
+	}
+	return dir
+}
+
+func TestSurvey(t *testing.T) {
+	m := vfs.NewMem()
+	dir := cached(t, m)
+	c := NewCatalog()
+	c.Put(Cached{ID: 9, Dataset: record.Dataset{Name: "lost"}, Path: "/c/scr.dataset.9"})
+	must(t, c.Write(m, "/cindex"))
+	look := func() []Holding {
+		t.Helper()
+		all, err := Survey(m, "/cindex", "/c", "/not/there")
+		must(t, err)
+		return all
+	}
+	all := look()
+	if len(all) != 2 || all[0].ID != 7 || all[0].Listed || all[0].Path != dir || all[1].ID != 9 || !all[1].Gone || !all[1].Listed {
+		t.Fatalf("%+v", all)
+	}
+	r := all[0].Ranks
+	if len(r) != 2 || r[0].Rank != 3 || !r[0].Whole() || len(r[0].Redundancy) != 3 || r[1].Rank != 11 || r[1].Map != nil || r[1].Whole() {
+		t.Fatalf("%+v", r)
+	}
+	if !slices.Equal(r[0].Files, []string{dir + "/a", dir + "/3/b"}) || r[0].Check() != nil || !errors.Is(r[1].Check(), ErrMissing) {
+		t.Fatalf("files %v", r[0].Files)
+	}
+	half := meta(4)
+	half.Complete = false
+	incomplete := RankHolding{Map: NewFilemap()}
+	incomplete.Map.Put(MapFile{dir + "/a", half})
+	if incomplete.fill(m); incomplete.Whole() || len(incomplete.Files) != 0 || !errors.Is(incomplete.Check(), ErrMissing) {
+		t.Fatalf("a file that was not completed: %+v", incomplete)
+	}
+	write(t, m, "/short", "a")
+	must(t, m.Rename("/short", dir+"/a"))
+	if r := look()[0].Ranks[0]; r.Whole() || !slices.Equal(r.Missing, []string{dir + "/a"}) || !errors.Is(r.Check(), ErrMissing) {
+		t.Fatalf("a short file: %+v", r)
+	}
+	f, err := m.OpenRW(FilemapName(dir, 3))
+	must(t, err)
+	_, err = f.WriteAt([]byte{0xff}, 30)
+	must(t, errors.Join(err, f.Close()))
+	if r := look()[0].Ranks[0]; r.Map != nil || !errors.Is(r.Err, ErrChecksum) || r.Check() == nil {
+		t.Fatalf("a damaged map: %+v", r)
+	}
+	write(t, m, "/cindex2", "damage")
+	all, err = Survey(m, "/cindex2", "/c")
+	if !isDamage(err) || len(all) != 1 || all[0].ID != 7 {
+		t.Fatalf("a damaged catalogue: %v, %+v", err, all)
+	}
+	if all, err := Survey(m, "/none"); err != nil || len(all) != 0 {
+		t.Fatalf("no catalogue: %v, %v", all, err)
+	}
+}
+
+// TestRebuild: a catalogue is made anew of datasets that were complete and protected, and of no others.
+func TestRebuild(t *testing.T) {
+	m := vfs.NewMem()
+	put := func(id, state int, complete bool, says string) {
+		dir := fmt.Sprintf("/c/scr.dataset.%d", id)
+		must(t, m.MkdirAll(MetaDir(dir)))
+		e := Cached{ID: id, Path: says, Dataset: record.Dataset{Name: "d", Complete: complete}}
+		if says == "" {
+			e.Path = dir
+		}
+		must(t, writeState(m, dir, MapGroup, state, e.tree()))
+	}
+	put(1, StateEncoded, true, "")
+	put(2, StateEncoded, false, "")
+	put(3, StateCorrupt, true, "")
+	put(4, StateEncoded, true, "/c/scr.dataset.1")
+	c, unknown, err := Rebuild(m, "/c", "/not/there")
+	must(t, err)
+	if e, ok := c.Entry(1); !ok || c.Len() != 1 || e.Path != "/c/scr.dataset.1" {
+		t.Errorf("%+v", c.Entries())
+	}
+	if want := []string{"/c/scr.dataset.2", "/c/scr.dataset.3", "/c/scr.dataset.4"}; !slices.Equal(unknown, want) {
+		t.Errorf("unknown: %v", unknown)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	tree := func(keys ...string) *kvtree.Tree {
+		t := kvtree.New()
+		t.SetAt(nil, keys...)
+		return t
+	}
+	for _, x := range []*kvtree.Tree{
+		tree("DSET", "x"), tree("DSET", "0"), tree("DSET", "01"), tree("DSET", "-1"), tree("DSET", "1"), tree("DSET", "1", "PATH", ""),
+		tree("DSET", "1", "BYPASS", "2"), tree("DSET", "99999999999", "PATH", "/a"),
+	} {
+		if _, err := ParseCatalog(x, "f"); !isDamage(err) {
+			t.Errorf("catalogue %v: %v", x.At("DSET").Keys(), err)
+		}
+	}
+	for _, id := range []string{"1", "3"} {
+		other := tree("DSET", "2", "PATH", "/a")
+		other.SetAt(nil, "DSET", "2", "DSETDESC", "ID", id)
+		if _, err := ParseCatalog(other, "f"); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("the record of dataset %s for 2: %v", id, err)
+		}
+	}
+	for _, x := range []*kvtree.Tree{tree("FILE", ""), tree("FILE", "/a", "META", "SIZE", "-1"), tree("FILE", "/a", "META", "COMPLETE", "x")} {
+		if _, err := ParseFilemap(x, "f"); !isDamage(err) {
+			t.Errorf("map: %v", err)
+		}
+	}
+	m := vfs.NewMem()
+	must(t, m.MkdirAll("/d/.scr"))
+	for _, x := range []*kvtree.Tree{tree("STATE", "3"), tree(), tree("STATE", "x"), tree("RANK", "x"), tree("RANK", "1", "FILE", "/a"), tree("RANK", "1", "FILES", "x"), tree("RANK", "1", "FILES", "1")} {
+		must(t, kvtree.WriteFile(m, "/d/.scr/gshuffile", x))
+		must(t, kvtree.WriteFile(m, "/d/.scr/ger", x))
+		_, err := ReadShuffile(m, "/d", "g")
+		_, err2 := ReadState(m, "/d", "g")
+		if !isDamage(err2) || x.Has("RANK") && !isDamage(err) {
+			t.Errorf("%v: %v, %v", x.Keys(), err, err2)
+		}
+	}
+	if err := WriteState(m, "/d", "g", 3); !errors.Is(err, ErrUsage) {
+		t.Errorf("state 3: %v", err)
+	}
+	for _, dir := range []string{"/", "", "/d", "/d/scr.dataset.", "/d/scr.dataset.0", "/d/scr.dataset.1x", "/scr.dataset.1/.."} {
+		if err := Delete(m, dir); !errors.Is(err, ErrUsage) {
+			t.Errorf("Delete(%q): %v", dir, err)
+		}
+	}
+}
+
+// Delete again after a crash at every operation: at last nothing is left, and never metadata without telling that
+// files may be gone, that is files without their map.
+func TestDeleteCrash(t *testing.T) {
+	start := vfs.NewMem()
+	dir := cached(t, start)
+	write(t, start, "/elsewhere", "stays")
+	for _, d := range []string{"/", "/c", dir, dir + "/3", dir + "/.scr"} {
+		must(t, start.SyncDir(d))
+	}
+	sc := crashtest.Scenario{Start: []*vfs.Mem{start}, Run: crashtest.One(func(fsys vfs.FS) error { return Delete(fsys, dir) })}
+	for f := range sc.Faults(t, crashtest.Dies(errors.New("dead"))) {
+		n, m := f.N, f.Mem[0]
+		for seed := range int64(4) {
+			after := m.CrashClone(vfs.CrashOptions{Rand: rand.New(rand.NewSource(seed + n))})
+			if _, e := after.Stat(FilemapName(dir, 3)); e != nil {
+				if _, e := after.Stat(dir + "/a"); e == nil {
+					t.Fatalf("crash at %d: a file without its map", n)
+				}
+			}
+			must(t, Delete(after, dir))
+			if _, e := after.Stat(dir); !errors.Is(e, fs.ErrNotExist) {
+				t.Fatalf("crash at %d: still there: %v", n, e)
+			}
+			if _, e := after.Stat("/elsewhere"); e != nil {
+				t.Fatal(e)
+			}
+		}
+		if f.Of < 10 {
+			t.Fatalf("only %d operations", f.Of)
+		}
+	}
+	must(t, Delete(start, dir))
+	if _, e := start.CrashClone(vfs.CrashOptions{}).Stat(dir); !errors.Is(e, fs.ErrNotExist) {
+		t.Fatalf("not durable: %v", e)
+	}
+}
+
+func TestPacked(t *testing.T) {
+	m := vfs.NewMem()
+	dir := cached(t, m)
+	p := &Packed{Maps: map[int]*Filemap{}, Copies: map[int]*Filemap{}, State: StateEncoded}
+	var err error
+	p.Maps[3], err = ReadFilemap(m, FilemapName(dir, 3))
+	must(t, err)
+	p.Copies[2] = NewFilemap()
+	p.Copies[2].Put(MapFile{dir + "/of2", meta(9)})
+	must(t, m.Remove(FilemapName(dir, 3)))
+	must(t, p.Write(m, dir))
+	got, err := ReadPacked(m, dir)
+	must(t, err)
+	if got.State != p.State || len(got.Maps) != 1 || len(got.Copies) != 1 || !got.Maps[3].Tree().Equal(p.Maps[3].Tree()) ||
+		!slices.Equal(got.Maps[3].Tree().Get("FILE").Keys(), p.Maps[3].Tree().Get("FILE").Keys()) || !got.Copies[2].Tree().Equal(p.Copies[2].Tree()) {
+		t.Fatalf("%+v", got)
+	}
+	h := Holding{Cached: Cached{ID: 7, Path: dir, Packed: true}}
+	h.fill(m)
+	if len(h.Ranks) != 3 || !h.Ranks[1].Whole() || len(h.Ranks[1].Files) != 2 || !h.Ranks[0].Copy || h.Ranks[0].Whole() || h.Ranks[0].Map.Len() != 1 {
+		t.Fatalf("%+v", h)
+	}
+	p.Files = map[string][]byte{"reddesc.er.3.redsum": {0, 1, 0xff}, "empty": {}}
+	must(t, p.Write(m, dir))
+	if got, err := ReadPacked(m, dir); err != nil || len(got.Files) != 2 || string(got.Files["reddesc.er.3.redsum"]) != "\x00\x01\xff" {
+		t.Fatalf("files: %+v, %v", got, err)
+	}
+	for _, keys := range [][]string{{"FILE", "a/b", "AA"}, {"FILE", "a", "!"}, {"FILE", "", "AA"}, {"RANK", "x"}, {"STATE", "3"}} {
+		bad := kvtree.New()
+		bad.SetInt("VERSION", 1)
+		bad.SetAt(nil, keys...)
+		must(t, kvtree.WriteFile(m, PackedName(dir), bad))
+		if _, err := ReadPacked(m, dir); !isDamage(err) {
+			t.Errorf("%v: %v", keys, err)
+		}
+	}
+	bad := kvtree.New()
+	bad.SetInt("VERSION", 2)
+	must(t, kvtree.WriteFile(m, PackedName(dir), bad))
+	h = Holding{Cached: Cached{ID: 7, Path: dir}}
+	if h.fill(m); !isDamage(h.Err) {
+		t.Fatalf("version 2: %v", h.Err)
+	}
+	must(t, Delete(m, dir))
+}
+
+// Generations A and B as the facts describe them: no files of theirs exist here.
+func TestOldMaps(t *testing.T) {
+	m := vfs.NewMem()
+	dir := "/tmp/user1/scr.1/scr.dataset.5"
+	for _, n := range []string{"r0", "r1", ".scr/xor.0_1_of_4.scr"} {
+		write(t, m, dir+"/"+n, "1234")
+	}
+	add := func(tree *kvtree.Tree, rank, n int, files map[string]string) {
+		tree.SetAt(nil, "DSET", "5", "RANK", fmt.Sprint(rank))
+		sub := tree.Touch("RANK", fmt.Sprint(rank), "DSET", "5")
+		sub.SetInt("FILES", n)
+		sub.Set("DSETDESC", record.Dataset{ID: 5, Name: "scr.dataset.5", Files: 4, Created: time.Unix(1, 0)}.Tree())
+		for name, typ := range files {
+			x := meta(4)
+			x.Type = typ
+			sub.SetKV("FILE", dir+"/"+name).Set("META", x.Tree())
+		}
+	}
+	own, partner := kvtree.New(), kvtree.New()
+	add(own, 0, 2, map[string]string{"r0": "USER", ".scr/xor.0_1_of_4.scr": "XOR"})
+	add(own, 2, 1, map[string]string{"r2": "USER"})
+	add(partner, 1, 1, map[string]string{"r1": "PARTNER"})
+	must(t, m.MkdirAll("/cntl"))
+	must(t, kvtree.WriteFile(m, "/cntl/filemap_0.scrinfo", own))
+	must(t, kvtree.WriteFile(m, "/cntl/filemap_1.scrinfo", partner))
+	master := kvtree.New()
+	master.SetKV("Filemap", "/cntl/filemap_0.scrinfo")
+	master.SetKV("Filemap", "/cntl/filemap_9.scrinfo")
+	check := func(what string) {
+		t.Helper()
+		all, err := Survey(m, "/cntl/filemap.scrinfo")
+		must(t, err)
+		if len(all) != 1 || !all[0].Old || all[0].ID != 5 || all[0].Path != dir || all[0].Dataset.Files != 4 || len(all[0].Ranks) != 3 {
+			t.Fatalf("%s: %+v", what, all)
+		}
+		r := all[0].Ranks
+		if !r[0].Whole() || len(r[0].Redundancy) != 1 || len(r[0].Files) != 1 || !r[1].Whole() || r[2].Whole() || len(r[2].Missing) != 1 {
+			t.Fatalf("%s: %+v", what, r)
+		}
+	}
+	check("without a list")
+	must(t, kvtree.WriteFile(m, "/cntl/filemap.scrinfo", master))
+	check("with a list")
+	if all, err := Survey(m, "/cntl/filemap_1.scrinfo"); err != nil || len(all) != 1 || len(all[0].Ranks) != 1 {
+		t.Fatalf("one map: %v %v", all, err)
+	}
+	bad := kvtree.New()
+	bad.SetAt(nil, "RANK", "x")
+	must(t, kvtree.WriteFile(m, "/cntl/filemap_0.scrinfo", bad))
+	if _, err := Survey(m, "/cntl/filemap.scrinfo"); !isDamage(err) {
+		t.Fatalf("a damaged map: %v", err)
+	}
+}
+
+func TestRankOf(t *testing.T) {
+	for name, want := range map[string]int{
+		"filemap_0": 0, "filemap_12": 12, "reddesc.er.3.redset": 3, "reddescmap.er.3.redset": 3, "reddesc.er.3.redsum": 3,
+		"reddesc.er.40.xor.grp_1_of_1.mem_1_of_4.redset": 40, "filemap_": -1, "filemap_01": -1, "filemap_-1": -1, "filemap_x": -1,
+		"filemap_99999999999": -1, "reddesc.er.er": -1, "reddesc.er.shuffile": -1, "reddesc.er.x.redset": -1, "reddesc.er.3.redset.tmp": -1,
+		"node.scrinfo": -1, "": -1, "filemap_0.scrinfo": -1,
+	} {
+		got, ok := RankOf(name)
+		if ok != (want >= 0) || ok && got != want {
+			t.Errorf("RankOf(%q) = %d, %v", name, got, ok)
+		}
+	}
+}
+
+// FuzzSurvey reads arbitrary trees as each of the files.
+func FuzzSurvey(f *testing.F) {
+	seed := func(keys ...string) {
+		t := kvtree.New()
+		t.SetAt(nil, keys...)
+		b, err := t.Pack()
+		must(f, err)
+		f.Add(b)
+	}
+	seed("DSET", "1", "PATH", "/c/scr.dataset.1")
+	seed("RANK", "1", "DSET", "1", "FILE", "/a", "META", "SIZE", "3")
+	seed("FILE", "/a", "META", "SIZE", "3")
+	seed("VERSION", "1")
+	f.Fuzz(func(t *testing.T, b []byte) {
+		tree, err := kvtree.Unpack(b, nil)
+		if err != nil {
+			return
+		}
+		m := vfs.NewMem()
+		dir := "/c/scr.dataset.1"
+		must(t, m.MkdirAll(MetaDir(dir)))
+		for _, n := range []string{"/cat", FilemapName(dir, 0), PackedName(dir), GroupFile(dir, MapGroup, "er"), GroupFile(dir, MapGroup, "shuffile")} {
+			must(t, kvtree.WriteFile(m, n, tree))
+		}
+		all, err := Survey(m, "/cat", "/c")
+		if err != nil && !isDamage(err) && !strings.Contains(err.Error(), "invalid") && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatalf("%v", err)
+		}
+		for _, h := range all {
+			for _, r := range h.Ranks {
+				if r.Whole() && len(r.Files) != r.Map.Len() {
+					t.Fatalf("%+v", r)
+				}
+			}
+		}
+		_, err = ReadState(m, dir, MapGroup)
+		_, err2 := ReadShuffile(m, dir, MapGroup)
+		for _, e := range []error{err, err2} {
+			if e != nil && !isDamage(e) {
+				t.Fatal(e)
+			}
+		}
+	})
+}

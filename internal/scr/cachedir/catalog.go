@@ -1,0 +1,188 @@
+package cachedir
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"strconv"
+
+	"blobio/internal/scr/record"
+	"blobio/internal/vfs"
+	"blobio/scr/kvtree"
+)
+
+// Keys of the catalogue.
+const (
+	keyDset     = "DSET"
+	keyDsetDesc = "DSETDESC"
+	keyPath     = "PATH"
+	keyBypass   = "BYPASS"
+	keyPacked   = "PACKED" // ours
+)
+
+// Cached is a dataset in a catalogue.
+type Cached struct {
+	ID      int // from 1
+	Dataset record.Dataset
+	Path    string // absolute name of its folder in the cache
+	Bypass  bool   // the files of the application are in the prefix directory; the folder has the metadata only
+	Packed  bool   // ours: the metadata of all ranks of a node are in one file
+}
+
+// Catalog says which datasets a node has in its caches: the file cindex.scrinfo in its control folder. What is not
+// known here stays. It is not safe for concurrent use.
+type Catalog struct {
+	tree *kvtree.Tree
+	list map[int]Cached
+}
+
+// NewCatalog returns an empty catalogue.
+func NewCatalog() *Catalog { return &Catalog{tree: kvtree.New(), list: map[int]Cached{}} }
+
+// ReadCatalog reads a catalogue. One that is not there is empty; one that is damaged is a *FormatError.
+func ReadCatalog(fsys vfs.FS, name string) (*Catalog, error) {
+	t, err := kvtree.ReadFile(fsys, name, nil)
+	if errors.Is(err, fs.ErrNotExist) {
+		return NewCatalog(), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return ParseCatalog(t, name)
+}
+
+// ParseCatalog reads the tree of a catalogue and keeps it. file is for errors.
+func ParseCatalog(t *kvtree.Tree, file string) (*Catalog, error) {
+	if t == nil {
+		t = kvtree.New()
+	}
+	c := &Catalog{tree: t, list: map[int]Cached{}}
+	for key, sub := range t.Get(keyDset).All() {
+		id, ok := number(key)
+		if !ok || id < 1 {
+			return nil, badField(file, keyDset, "%.40q, want the number of a dataset", key)
+		}
+		where := keyDset + "/" + key
+		f := record.Fields{Tree: sub, Pkg: pkg, File: file, Path: where}
+		e := Cached{ID: id, Path: f.Str(keyPath), Bypass: f.Bool(keyBypass), Packed: f.Bool(keyPacked)}
+		if err := f.Err(); err != nil {
+			return nil, err
+		}
+		if e.Path == "" {
+			return nil, badField(file, where+"/"+keyPath, "no folder")
+		}
+		var err error
+		if e.Dataset, err = record.ParseDataset(sub.Get(keyDsetDesc), file); err != nil {
+			return nil, err
+		}
+		if e.Dataset.ID != id && e.Dataset.ID != 0 {
+			return nil, badField(file, where+"/"+keyDsetDesc+"/ID", "%d, want %d", e.Dataset.ID, id)
+		}
+		c.list[id] = e
+	}
+	return c, nil
+}
+
+// Tree is the tree of the file. It belongs to the catalogue.
+func (c *Catalog) Tree() *kvtree.Tree { return c.tree }
+
+// Write replaces the file of a catalogue: after a crash it is the old one or the new one, whole.
+func (c *Catalog) Write(fsys vfs.FS, name string) error { return kvtree.WriteFile(fsys, name, c.tree) }
+
+// Len is the number of datasets.
+func (c *Catalog) Len() int { return len(c.list) }
+
+// Entries returns the datasets by number, ascending.
+func (c *Catalog) Entries() []Cached {
+	all := make([]Cached, 0, len(c.list))
+	for _, id := range sortedKeys(c.list) {
+		all = append(all, c.list[id])
+	}
+	return all
+}
+
+// Entry returns a dataset.
+func (c *Catalog) Entry(id int) (Cached, bool) {
+	e, ok := c.list[id]
+	return e, ok
+}
+
+// Put adds a dataset or replaces what is said of it. A record without a number, or a path that is empty, is left to
+// the reader to refuse.
+func (c *Catalog) Put(e Cached) {
+	e.Dataset.ID = e.ID
+	sub := c.tree.SetKVInt(keyDset, e.ID)
+	sub.SetStr(keyPath, e.Path)
+	sub.SetInt(keyBypass, bit(e.Bypass))
+	sub.Unset(keyPacked)
+	if e.Packed {
+		sub.SetInt(keyPacked, 1)
+	}
+	sub.Set(keyDsetDesc, e.Dataset.Tree())
+	c.list[e.ID] = e
+}
+
+// tree is a catalogue that lists one dataset.
+func (e Cached) tree() *kvtree.Tree {
+	c := NewCatalog()
+	c.Put(e)
+	return c.tree
+}
+
+// Rebuild makes a catalogue of the folders scr.dataset.<id> in cache folders, for a node that has lost its own: of
+// datasets that were protected by this library, of which the entry is in the folder too. Folders of which nothing is known
+// are returned as unknown: of datasets that were not finished, or of the reference.
+func Rebuild(fsys vfs.FS, dirs ...string) (c *Catalog, unknown []string, err error) {
+	c = NewCatalog()
+	for _, dir := range dirs {
+		list, err := fsys.ReadDir(dir)
+		if gone(err) != nil {
+			return nil, nil, err
+		}
+		for _, f := range list {
+			id, ok := datasetID(f.Name())
+			if !ok || !f.IsDir() {
+				continue
+			}
+			name := path.Join(dir, f.Name())
+			e, ok := entryIn(fsys, name, id)
+			if _, twice := c.Entry(id); !ok || twice {
+				unknown = append(unknown, name)
+				continue
+			}
+			c.Put(e)
+		}
+	}
+	return c, unknown, nil
+}
+
+// entryIn finds the entry of a dataset in its folder.
+func entryIn(fsys vfs.FS, dir string, id int) (Cached, bool) {
+	for _, name := range []string{GroupFile(dir, MapGroup, stateName), PackedName(dir)} {
+		t, err := kvtree.ReadFile(fsys, name, nil)
+		if err != nil || t.Has(keyState) && t.GetKV(keyState, strconv.Itoa(StateEncoded)) == nil {
+			continue
+		}
+		c, err := ParseCatalog(t, name)
+		if err != nil {
+			continue
+		}
+		if e, ok := c.Entry(id); ok && path.Clean(e.Path) == dir && e.Dataset.Complete {
+			return e, true
+		}
+	}
+	return Cached{}, false
+}
+
+// Remove takes a dataset out.
+func (c *Catalog) Remove(id int) {
+	c.tree.UnsetKV(keyDset, strconv.Itoa(id))
+	delete(c.list, id)
+}
+
+func bit(v bool) int {
+	if v {
+		return 1
+	}
+	return 0
+}

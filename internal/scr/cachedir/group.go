@@ -1,0 +1,111 @@
+package cachedir
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+
+	"blobio/internal/scr/record"
+	"blobio/internal/vfs"
+	"blobio/scr/kvtree"
+)
+
+// Keys of the files of a group.
+const (
+	keyState = "STATE"
+	keyRank  = "RANK"
+	keyFiles = "FILES"
+)
+
+// States of a group.
+const (
+	StateCorrupt = 1 // it is being encoded or rebuilt: what is there cannot be trusted
+	StateEncoded = 2 // it protects its files
+)
+
+// WriteState says in <dir>/.scr/<group>er what can be expected of the redundancy files of a group.
+func WriteState(fsys vfs.FS, dir, group string, state int) error {
+	if state != StateCorrupt && state != StateEncoded {
+		return pkg.Errorf("state %d: %w", state, ErrUsage)
+	}
+	return writeState(fsys, dir, group, state, kvtree.New())
+}
+
+func writeState(fsys vfs.FS, dir, group string, state int, t *kvtree.Tree) error {
+	t.SetInt(keyState, state)
+	return kvtree.WriteFile(fsys, GroupFile(dir, group, stateName), t)
+}
+
+// WriteEncoded is WriteState of StateEncoded, together with the entry of the dataset in the catalogue, as the catalogue has
+// it: an addition of ours, which others pass over, from which Rebuild makes a catalogue that is lost.
+func WriteEncoded(fsys vfs.FS, group string, e Cached) error {
+	return writeState(fsys, e.Path, group, StateEncoded, e.tree())
+}
+
+// ReadState reads what WriteState wrote, StateCorrupt or StateEncoded. If there
+// is no such file the error wraps fs.ErrNotExist.
+func ReadState(fsys vfs.FS, dir, group string) (int, error) {
+	name := GroupFile(dir, group, stateName)
+	t, err := kvtree.ReadFile(fsys, name, nil)
+	if err != nil {
+		return 0, err
+	}
+	f := record.Fields{Tree: t, Pkg: pkg, File: name}
+	state := f.Int(keyState, 0)
+	if err := f.Err(); err != nil {
+		return 0, err
+	}
+	if state != StateCorrupt && state != StateEncoded {
+		return 0, badField(name, keyState, "%d, want %d or %d", state, StateCorrupt, StateEncoded)
+	}
+	return state, nil
+}
+
+// WriteShuffile says in <dir>/.scr/<group>shuffile which files of which ranks this device has: those that the group
+// protects and its redundancy files. The order of files is kept.
+func WriteShuffile(fsys vfs.FS, dir, group string, files map[int][]string) error {
+	t := kvtree.New()
+	list := t.Touch(keyRank)
+	for _, rank := range slices.Backward(sortedKeys(files)) {
+		if rank < 0 {
+			return pkg.Errorf("rank %d: %w", rank, ErrUsage)
+		}
+		sub := list.Touch(strconv.Itoa(rank))
+		names := sub.Touch(keyFile)
+		for _, n := range slices.Backward(files[rank]) { // the head of the list is what was set last
+			names.Touch(n)
+		}
+		sub.SetInt(keyFiles, names.Len())
+	}
+	return kvtree.WriteFile(fsys, GroupFile(dir, group, shuffileName), t)
+}
+
+// ReadShuffile reads what WriteShuffile wrote: files by rank. If there is no
+// such file the error wraps fs.ErrNotExist.
+func ReadShuffile(fsys vfs.FS, dir, group string) (map[int][]string, error) {
+	name := GroupFile(dir, group, shuffileName)
+	t, err := kvtree.ReadFile(fsys, name, nil)
+	if err != nil {
+		return nil, err
+	}
+	files := map[int][]string{}
+	for key, sub := range t.Get(keyRank).All() {
+		rank, ok := number(key)
+		if !ok {
+			return nil, badField(name, keyRank, "%.40q, want a rank", key)
+		}
+		f := record.Fields{Tree: sub, Pkg: pkg, File: name, Path: keyRank + "/" + key}
+		n, names := f.Int(keyFiles, 0), sub.Get(keyFile).Keys()
+		if err := f.Err(); err != nil {
+			return nil, err
+		}
+		if n != len(names) {
+			return nil, badField(name, f.Path+"/"+keyFiles, "%d, but %d are listed", n, len(names))
+		}
+		files[rank] = names
+	}
+	return files, nil
+}
+
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

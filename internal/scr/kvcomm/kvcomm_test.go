@@ -1,0 +1,140 @@
+package kvcomm_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+
+	"blobio/comm"
+	"blobio/internal/scr/kvcomm"
+	"blobio/scr/kvtree"
+)
+
+func run(t testing.TB, n int, f func(ctx context.Context, c comm.Comm) error) {
+	t.Helper()
+	if err := comm.Run(context.Background(), n, nil, f); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func treeOf(from, to int) *kvtree.Tree {
+	t := kvtree.New()
+	t.SetInt("FROM", from)
+	t.SetKVInt("TO", to).SetStr("x", strings.Repeat("y", from%7))
+	return t
+}
+
+func TestExchange(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 4, 5, 7, 8, 9, 16, 31, 33} {
+		t.Run(strconv.Itoa(n), func(t *testing.T) {
+			// Who sends to whom, each pattern another density.
+			for _, percent := range []int{0, 5, 50, 100} {
+				rng := rand.New(rand.NewPCG(1, uint64(n*1000+percent)))
+				sends := make([][]bool, n)
+				for from := range sends {
+					sends[from] = make([]bool, n)
+					for to := range n {
+						sends[from][to] = rng.IntN(100) < percent
+					}
+				}
+				run(t, n, func(ctx context.Context, c comm.Comm) error {
+					send, want := kvtree.New(), kvtree.New()
+					for r := range n {
+						if sends[c.Rank()][r] {
+							send.Set(strconv.Itoa(r), treeOf(c.Rank(), r))
+						}
+						if sends[r][c.Rank()] {
+							want.Set(strconv.Itoa(r), treeOf(r, c.Rank()))
+						}
+					}
+					for range 2 { // at once again: messages of both must not mix
+						got, err := kvcomm.Exchange(ctx, c, send, nil)
+						if err != nil {
+							return err
+						}
+						a, _ := got.Pack()
+						b, _ := want.Pack()
+						if !bytes.Equal(a, b) {
+							return fmt.Errorf("rank %d: %d trees, want %d", c.Rank(), got.Len(), want.Len())
+						}
+					}
+					return nil
+				})
+			}
+		})
+	}
+}
+
+func TestExchangeErrorsReachAll(t *testing.T) {
+	for name, key := range map[string]string{"no number": "x", "too high": "4", "negative": "-1", "not canonical": "01"} {
+		t.Run(name, func(t *testing.T) {
+			run(t, 4, func(ctx context.Context, c comm.Comm) error {
+				send := kvtree.New()
+				if c.Rank() == 2 {
+					send.Set(key, nil)
+				}
+				if _, err := kvcomm.Exchange(ctx, c, send, nil); !errors.Is(err, kvtree.ErrUsage) {
+					return fmt.Errorf("rank %d: %v", c.Rank(), err)
+				}
+				_, err := kvcomm.Exchange(ctx, c, nil, nil) // the Comm stays usable
+				return err
+			})
+		})
+	}
+	t.Run("over a limit at one receiver", func(t *testing.T) {
+		run(t, 4, func(ctx context.Context, c comm.Comm) error {
+			send := kvtree.New()
+			send.Set("3", treeOf(c.Rank(), 3))
+			if _, err := kvcomm.Exchange(ctx, c, send, &kvtree.Options{MaxElements: 3}); !errors.Is(err, kvtree.ErrTooLarge) {
+				return fmt.Errorf("rank %d: %v", c.Rank(), err)
+			}
+			return nil
+		})
+	})
+}
+
+func TestMessages(t *testing.T) {
+	run(t, 3, func(ctx context.Context, c comm.Comm) error {
+		next, prev := (c.Rank()+1)%3, (c.Rank()+2)%3
+		got, err := kvcomm.SendRecv(ctx, c, treeOf(c.Rank(), next), next, prev, 5, nil)
+		if err != nil || !got.Equal(treeOf(prev, c.Rank())) {
+			return fmt.Errorf("sendrecv: %v", err)
+		}
+		got, err = kvcomm.Bcast(ctx, c, 1, treeOf(c.Rank(), 9), nil)
+		if err != nil || !got.Equal(treeOf(1, 9)) {
+			return fmt.Errorf("bcast: %v", err)
+		}
+		var bad kvtree.Tree
+		bad.Set("a\x00b", nil)
+		if _, err = kvcomm.Bcast(ctx, c, 0, &bad, nil); !errors.Is(err, kvtree.ErrUsage) {
+			return fmt.Errorf("bcast of a bad key: %v", err)
+		}
+		return nil
+	})
+}
+
+func BenchmarkExchange(b *testing.B) {
+	const n = 64
+	for _, distance := range []int{1, n / 2} {
+		b.Run(fmt.Sprintf("distance %d", distance), func(b *testing.B) {
+			t := treeOf(6, 1)
+			size, _ := t.PackedSize()
+			b.SetBytes(size * n)
+			run(b, n, func(ctx context.Context, c comm.Comm) error {
+				send := kvtree.New()
+				send.Set(strconv.Itoa((c.Rank()+distance)%n), t.Clone())
+				for range b.N {
+					if _, err := kvcomm.Exchange(ctx, c, send, nil); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		})
+	}
+}

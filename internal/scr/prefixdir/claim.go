@@ -1,0 +1,153 @@
+package prefixdir
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"blobio/scr/kvtree"
+)
+
+// Claims knows to which complete datasets of the index the files of the prefix directory belong, for a dataset that is about to
+// be written there.
+//
+// The files of a complete dataset are not overwritten in silence. Those of output, and of datasets with a higher number,
+// are not overwritten at all (ErrExist). A checkpoint gives its files to a later dataset that has the same names, as
+// programs want it that write the same files each time: but before the first byte changes, its summary says durably that
+// it is not complete, and so does the index. An older dataset of the name of the new one is replaced, whatever it is.
+type Claims struct {
+	dir    *Dir
+	ds     Dataset
+	owners map[string][]Entry // by name of a file, from the prefix directory on
+}
+
+// Claims reads the maps of the datasets that the index lists as complete; ds is the one that is to be written.
+func (d *Dir) Claims(ds Dataset) (*Claims, error) {
+	c := &Claims{dir: d, ds: ds, owners: map[string][]Entry{}}
+	x, _, _, err := d.LoadIndex()
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range x.Entries() {
+		if e.ID == ds.ID || !e.Complete {
+			continue
+		}
+		p, err := d.Locate(e)
+		var m *Map
+		var s *Summary
+		if err == nil {
+			s, err = d.ReadSummary(p)
+		}
+		if err == nil {
+			m, err = d.ReadMap(p)
+		}
+		switch {
+		case errors.Is(err, ErrMissing) || errors.Is(err, fs.ErrNotExist) || isDamage(err):
+			continue // of no use any more
+		case err != nil:
+			return nil, err
+		case !s.Complete:
+			continue
+		}
+		for _, name := range m.Paths() {
+			rel, err := filepath.Rel(d.Path, filepath.Join(p.Data, filepath.FromSlash(name)))
+			if err != nil {
+				return nil, err
+			}
+			rel = filepath.ToSlash(rel)
+			c.owners[rel] = append(c.owners[rel], e)
+		}
+	}
+	return c, nil
+}
+
+// Check is an error that wraps ErrExist if one of the files, named as in File.Path, must not be written.
+func (c *Claims) Check(files ...string) error {
+	for _, name := range files {
+		for _, e := range c.owners[path.Clean(name)] {
+			switch {
+			case e.Name == c.ds.Name && e.ID < c.ds.ID:
+			case e.Dataset.Output:
+				return pkg.Errorf("%s belongs to dataset %d %.80q, which is output, and is not overwritten: %w", name, e.ID, e.Name, ErrExist)
+			case e.ID > c.ds.ID:
+				return pkg.Errorf("%s belongs to dataset %d %.80q, which is newer, and is not overwritten: %w", name, e.ID, e.Name, ErrExist)
+			case e.Copy:
+				return pkg.Errorf("%s belongs to %.80q, a copy of dataset %d, and is not overwritten: %w", name, e.Name, e.ID, ErrExist)
+			}
+		}
+	}
+	return nil
+}
+
+// Claim is called before files that are there already are written. The datasets that they belong to are not complete any more
+// when it returns: all summaries say so, and with index the index. Without index somebody has to call Demote later: where
+// there are no locks only one process may change the index. The datasets are returned.
+func (c *Claims) Claim(ctx context.Context, index bool, files ...string) ([]Entry, error) {
+	if err := c.Check(files...); err != nil {
+		return nil, err
+	}
+	var lost []Entry
+	for _, name := range files {
+		for _, e := range c.owners[path.Clean(name)] {
+			if !slices.ContainsFunc(lost, func(l Entry) bool { return l.ID == e.ID }) {
+				lost = append(lost, e)
+			}
+		}
+	}
+	if len(lost) == 0 {
+		return nil, nil
+	}
+	for _, e := range lost {
+		if err := c.dir.markIncomplete(e); err != nil {
+			return nil, err
+		}
+	}
+	for name, all := range c.owners {
+		c.owners[name] = slices.DeleteFunc(all, func(e Entry) bool {
+			return slices.ContainsFunc(lost, func(l Entry) bool { return l.ID == e.ID })
+		})
+	}
+	if !index {
+		return lost, nil
+	}
+	return lost, c.dir.Demote(ctx)
+}
+
+// Demote makes the index say of datasets that they are not complete if their summaries do.
+func (d *Dir) Demote(ctx context.Context) error {
+	return d.UpdateIndex(ctx, func(x *Index) error {
+		for _, e := range x.Entries() {
+			if !e.Complete || e.Copy {
+				continue
+			}
+			p, err := d.Locate(e)
+			if err != nil {
+				continue // told by whoever needs it
+			}
+			if s, err := d.ReadSummary(p); err == nil && !s.Complete {
+				if err := x.SetComplete(e.Name, false); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// markIncomplete makes the summary of a dataset say that not all of its files are there.
+func (d *Dir) markIncomplete(e Entry) error {
+	p, err := d.Locate(e)
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(p.Meta, summaryName)
+	t, err := kvtree.ReadFile(d.fs(), file, nil)
+	if err != nil {
+		return err
+	}
+	setFlag(t, keyComplete, false)
+	return kvtree.WriteFile(d.fs(), file, t)
+}

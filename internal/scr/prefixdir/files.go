@@ -1,0 +1,190 @@
+package prefixdir
+
+import (
+	"fmt"
+	"io/fs"
+	"math"
+	"path"
+	"strconv"
+	"strings"
+
+	"blobio/internal/scr/record"
+	"blobio/scr/kvtree"
+)
+
+// Keys of a file in the map.
+const (
+	keyFile    = "FILE"
+	keySize    = "SIZE"
+	keyCRC     = "CRC"
+	keyNoFetch = "NOFETCH"
+	keySeg     = "SEG"
+	keyOffset  = "OFFSET"
+	keyLength  = "LENGTH"
+	keyZstd    = "ZSTD" // ours: bytes of the compressed file
+)
+
+// Segment is a part of a file that lies in a container.
+type Segment struct {
+	File   string // the container: slash-separated, from the same folder as the paths of files
+	Offset int64  // bytes, in the container
+	Length int64  // bytes
+}
+
+// File is a file of a dataset in the prefix directory.
+type File struct {
+	Path     string // slash-separated, from the folder Place.Data; always below it
+	Size     int64  // bytes, if HasSize
+	HasSize  bool   // generation C knows no sizes; what we write has them
+	CRC      uint32 // CRC-32 of the bytes, if HasCRC
+	HasCRC   bool
+	Failed   bool      // the file could not be written
+	NoFetch  bool      // a redundancy file: not for the application
+	Segments []Segment // where the bytes are; none: in the file Path
+	Zstd     int64     // ours: the bytes are compressed and are this many, in the file Path + ".zst"; 0: not compressed
+	Extra    *kvtree.Tree
+}
+
+// ZstdSuffix ends the names of compressed files.
+const ZstdSuffix = ".zst"
+
+// StoredPath is the name of the file that holds the bytes. The reference, which does not know of compression, looks
+// for Path and finds nothing, which is better than taking compressed bytes for data.
+func (f File) StoredPath() string {
+	if f.Zstd > 0 {
+		return f.Path + ZstdSuffix
+	}
+	return f.Path
+}
+
+var fileKeys = map[string]bool{keySize: true, keyCRC: true, keyNoFetch: true, keySeg: true, keyZstd: true, keyComplete: true}
+
+// maxSegments of one file.
+const maxSegments = 1 << 20
+
+// checkPath returns an error text if a path does not lead to a file below the folder it starts from.
+func checkPath(p string) error {
+	if p == "" || path.IsAbs(p) || strings.ContainsAny(p, "\x00\\") || path.Clean(p) == "." || !fs.ValidPath(path.Clean(p)) {
+		return fmt.Errorf("%.80q, want a path below the folder", p)
+	}
+	return nil
+}
+
+// ParseFiles reads what one rank has in the map: the tree that holds FILE. Paths, numbers and segments are
+// checked. where is for errors: the name of the file.
+func ParseFiles(t *kvtree.Tree, where string) ([]File, error) {
+	var all []File
+	for name, sub := range t.Get(keyFile).All() {
+		if err := checkPath(name); err != nil {
+			return nil, badField(where, keyFile, ErrCorrupt, "%v", err)
+		}
+		f := record.Fields{Tree: sub, Pkg: pkg, File: where, Path: name}
+		file := File{Path: name, HasSize: sub.Has(keySize), Size: f.Int64(keySize, 0), Zstd: f.Int64(keyZstd, 0)}
+		file.CRC, file.HasCRC = f.CRC(keyCRC)
+		file.Failed = sub.Has(keyComplete) && !f.Bool(keyComplete)
+		if sub.Has(keyNoFetch) {
+			file.NoFetch = sub.GetKV(keyNoFetch, "0") == nil
+		}
+		if err := f.Err(); err != nil {
+			return nil, err
+		}
+		var err error
+		if file.Segments, err = parseSegments(sub.Get(keySeg), file, where); err != nil {
+			return nil, err
+		}
+		for key, x := range sub.All() {
+			if !fileKeys[key] {
+				if file.Extra == nil {
+					file.Extra = kvtree.New()
+				}
+				file.Extra.Set(key, x)
+			}
+		}
+		all = append(all, file)
+	}
+	return all, nil
+}
+
+func parseSegments(t *kvtree.Tree, file File, where string) ([]Segment, error) {
+	n := t.Len()
+	if n == 0 {
+		return nil, nil
+	}
+	field := file.Path + "/" + keySeg
+	if n > maxSegments {
+		return nil, badField(where, field, ErrCorrupt, "%d segments, want at most %d", n, maxSegments)
+	}
+	all := make([]Segment, n)
+	var total int64
+	for i := range all {
+		sub := t.Get(strconv.Itoa(i))
+		if sub == nil {
+			return nil, badField(where, field, ErrCorrupt, "%d segments, but none with number %d", n, i)
+		}
+		f := record.Fields{Tree: sub, Pkg: pkg, File: where, Path: field + "/" + strconv.Itoa(i)}
+		s := Segment{File: f.Str(keyFile), Offset: f.Int64(keyOffset, 0), Length: f.Int64(keyLength, 0)}
+		if err := f.Err(); err != nil {
+			return nil, err
+		}
+		if err := checkPath(s.File); err != nil {
+			return nil, badField(where, f.Path+"/"+keyFile, ErrCorrupt, "%v", err)
+		}
+		if s.Length > math.MaxInt64-s.Offset || s.Length > math.MaxInt64-total {
+			return nil, badField(where, f.Path, ErrCorrupt, "offset %d and length %d are too large", s.Offset, s.Length)
+		}
+		total += s.Length
+		all[i] = s
+	}
+	if file.HasSize && total != file.Size {
+		return nil, badField(where, field, ErrCorrupt, "segments of %d bytes, want %d", total, file.Size)
+	}
+	return all, nil
+}
+
+// FilesTree makes the tree of what one rank has in the map: FILE/<path>/... It is what a rank hands to a gather.
+func FilesTree(files []File) (*kvtree.Tree, error) {
+	t := kvtree.New()
+	list := t.Touch(keyFile)
+	for i := len(files) - 1; i >= 0; i-- { // the order of the list is that of files
+		f := files[i]
+		if err := checkPath(f.Path); err != nil {
+			return nil, pkg.Errorf("file: %w: %w", err, ErrUsage)
+		}
+		if list.Has(f.Path) {
+			return nil, pkg.Errorf("file %.80q is there twice: %w", f.Path, ErrUsage)
+		}
+		sub := list.Touch(f.Path)
+		if f.Extra != nil {
+			sub.Merge(f.Extra)
+		}
+		if len(f.Segments) > 0 {
+			seg := sub.Touch(keySeg)
+			for n := len(f.Segments) - 1; n >= 0; n-- {
+				s := f.Segments[n]
+				if err := checkPath(s.File); err != nil {
+					return nil, pkg.Errorf("container: %w: %w", err, ErrUsage)
+				}
+				one := seg.Touch(strconv.Itoa(n))
+				one.SetInt64(keyLength, s.Length)
+				one.SetInt64(keyOffset, s.Offset)
+				one.SetStr(keyFile, s.File)
+			}
+		}
+		if f.NoFetch {
+			sub.SetInt(keyNoFetch, 1)
+		}
+		if f.Zstd > 0 {
+			sub.SetInt64(keyZstd, f.Zstd)
+		}
+		if f.Failed {
+			sub.SetInt(keyComplete, 0)
+		}
+		if f.HasCRC {
+			sub.SetCRC32(keyCRC, f.CRC)
+		}
+		if f.HasSize {
+			sub.SetInt64(keySize, f.Size)
+		}
+	}
+	return t, nil
+}

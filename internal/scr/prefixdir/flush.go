@@ -1,0 +1,232 @@
+package prefixdir
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"blobio/internal/scr/record"
+	"blobio/scr/kvtree"
+)
+
+// Location is where a dataset is, as a set.
+type Location uint8
+
+// The locations in flush.scr.
+const (
+	Cache        Location = 1 << iota // in the caches of the nodes
+	PFS                               // in the prefix directory, whole
+	Flushing                          // on its way there in the background
+	SyncFlushing                      // on its way there while the application waits
+)
+
+var locationNames = []string{"CACHE", "PFS", "FLUSHING", "SYNC_FLUSHING"}
+
+// Keys of flush.scr.
+const (
+	keyDatasets = "DATASET" // DSET in generation A
+	keyLocation = "LOCATION"
+	keyFlagCkpt = "CKPT"
+	keyOutput   = "OUTPUT"
+	keyDesc     = "DSETDESC"
+)
+
+// Flush is the content of the flush file: where the datasets of this allocation are. What is not known here is kept.
+type Flush struct {
+	Tree *kvtree.Tree
+	From Generation // of the file it was read from; B and C look the same (GenC)
+	key  string     // DATASET or DSET
+	file string
+}
+
+// FlushEntry is a dataset in the flush file.
+type FlushEntry struct {
+	ID         int
+	Name       string // in generation A the folder of the dataset
+	Location   Location
+	Checkpoint bool
+	Output     bool
+	Dataset    Dataset // its ID is 0 if the file has no record of it (generation A)
+}
+
+// ReadFlush reads the flush file of any generation; one that is not there is empty.
+func (d *Dir) ReadFlush() (*Flush, error) {
+	t, err := d.read(flushName)
+	if err != nil {
+		return nil, err
+	}
+	f := &Flush{Tree: t, From: GenC, key: keyDatasets, file: d.File(flushName)}
+	if t.Has(keyDset) && !t.Has(keyDatasets) {
+		f.From = GenA
+		f.Tree.Set(keyDatasets, f.Tree.Extract(keyDset))
+	}
+	if _, err := f.entries(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// LoadFlush is ReadFlush that takes a damaged file as an empty one: it tells only of this allocation, and what it said is
+// found again in the caches and in the index. The damaged file is kept as flush.scr.damaged.
+func (d *Dir) LoadFlush() (*Flush, error) {
+	f, err := d.ReadFlush()
+	if err == nil {
+		return f, nil
+	}
+	if !isDamage(err) {
+		return nil, err
+	}
+	if err := d.keepDamaged(flushName, err); err != nil {
+		return nil, err
+	}
+	return d.ReadFlush()
+}
+
+// WriteFlush replaces the flush file.
+func (d *Dir) WriteFlush(f *Flush) error { return d.write(flushName, f.Tree) }
+
+// Entries returns all datasets, newest first.
+func (f *Flush) Entries() []FlushEntry {
+	all, err := f.entries()
+	if err != nil {
+		return nil // only if Tree was changed from outside
+	}
+	return all
+}
+
+func (f *Flush) entries() ([]FlushEntry, error) {
+	var all []FlushEntry
+	for key, t := range f.Tree.Get(f.key).All() {
+		id, err := strconv.Atoi(key)
+		if err != nil || checkID(id) != nil || strconv.Itoa(id) != key {
+			return nil, badField(f.file, f.key, ErrCorrupt, "%.40q, want the number of a dataset", key)
+		}
+		r := record.Fields{Tree: t, Pkg: pkg, File: f.file, Path: f.key + "/" + key}
+		e := FlushEntry{ID: id, Name: r.Str(keyName), Checkpoint: r.Bool(keyFlagCkpt), Output: r.Bool(keyOutput)}
+		if e.Name == "" {
+			e.Name = r.Str(keyDir)
+		}
+		for i, name := range locationNames {
+			if t.GetKV(keyLocation, name) != nil {
+				e.Location |= 1 << i
+			}
+		}
+		if err := r.Err(); err != nil {
+			return nil, err
+		}
+		if desc := t.Get(keyDesc); desc != nil {
+			if e.Dataset, err = record.ParseDataset(desc, f.file); err != nil {
+				return nil, err
+			}
+		}
+		if f.From == GenA && !t.Has(keyFlagCkpt) {
+			e.Checkpoint = true // all datasets are checkpoints there
+		}
+		all = append(all, e)
+	}
+	slices.SortFunc(all, func(a, b FlushEntry) int { return cmp.Compare(b.ID, a.ID) })
+	return all, nil
+}
+
+// Entry returns a dataset.
+func (f *Flush) Entry(id int) (FlushEntry, bool) {
+	for _, e := range f.Entries() {
+		if e.ID == id {
+			return e, true
+		}
+	}
+	return FlushEntry{}, false
+}
+
+// Put adds a dataset, or replaces what is said of it.
+func (f *Flush) Put(ds Dataset, at Location) error {
+	if err := checkID(ds.ID); err != nil {
+		return err
+	}
+	t := f.Tree.SetKVInt(f.key, ds.ID)
+	t.SetStr(keyName, ds.Name)
+	putLocation(t, at)
+	setPresent(t, keyFlagCkpt, ds.Checkpoint)
+	setPresent(t, keyOutput, ds.Output)
+	t.Set(keyDesc, ds.Tree())
+	return nil
+}
+
+// Add adds locations of a dataset that is there.
+func (f *Flush) Add(id int, at Location) error {
+	return f.move(id, func(l Location) Location { return l | at })
+}
+
+// Clear takes locations away. A dataset that is nowhere is removed.
+func (f *Flush) Clear(id int, at Location) error {
+	return f.move(id, func(l Location) Location { return l &^ at })
+}
+
+func (f *Flush) move(id int, change func(Location) Location) error {
+	e, ok := f.Entry(id)
+	if !ok {
+		return pkg.Errorf("dataset %d is not in the flush file: %w", id, ErrMissing)
+	}
+	to := change(e.Location)
+	if to == 0 {
+		f.Remove(id)
+	} else if to != e.Location {
+		putLocation(f.Tree.GetKVInt(f.key, id), to)
+	}
+	return nil
+}
+
+// Remove takes a dataset out.
+func (f *Flush) Remove(id int) { f.Tree.UnsetKVInt(f.key, id) }
+
+// Is says whether a dataset is at all these locations.
+func (f *Flush) Is(id int, at Location) bool {
+	e, ok := f.Entry(id)
+	return ok && e.Location&at == at
+}
+
+// NeedFlush says whether a dataset is in the caches and not yet in the prefix directory.
+func (f *Flush) NeedFlush(id int) bool {
+	e, ok := f.Entry(id)
+	return ok && e.Location&Cache != 0 && e.Location&PFS == 0
+}
+
+// LatestCheckpoint is the highest number of a checkpoint, 0 if there is none.
+func (f *Flush) LatestCheckpoint() int {
+	for _, e := range f.Entries() {
+		if e.Checkpoint {
+			return e.ID
+		}
+	}
+	return 0
+}
+
+// Unflushed lists what is only in the caches, oldest first: what a scavenge has to save.
+func (f *Flush) Unflushed() []FlushEntry {
+	var all []FlushEntry
+	for _, e := range f.Entries() {
+		if e.Location&Cache != 0 && e.Location&PFS == 0 {
+			all = append(all, e)
+		}
+	}
+	slices.Reverse(all)
+	return all
+}
+
+// putLocation sets the locations under t, and leaves keys there that are not known.
+func putLocation(t *kvtree.Tree, at Location) {
+	for i, name := range locationNames {
+		if at&(1<<i) != 0 {
+			t.SetKV(keyLocation, name)
+		} else {
+			t.UnsetKV(keyLocation, name)
+		}
+	}
+}
+
+// setPresent sets a flag that the reference leaves out when it is not set.
+func setPresent(t *kvtree.Tree, key string, v bool) {
+	if t.Unset(key); v {
+		t.SetInt(key, 1)
+	}
+}

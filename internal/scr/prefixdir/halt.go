@@ -1,0 +1,122 @@
+package prefixdir
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"strconv"
+
+	"blobio/internal/scr/cadence"
+	"blobio/internal/scr/record"
+	"blobio/internal/vfs"
+	"blobio/scr/kvtree"
+)
+
+// Keys of halt.scr.
+const (
+	keyCheckpointsLeft = "CheckpointsLeft"
+	keyExitAfter       = "ExitAfter"
+	keyExitBefore      = "ExitBefore"
+	keyHaltSeconds     = "HaltSeconds"
+	keyExitReason      = "ExitReason"
+)
+
+// ReadHalt reads the halt file under a shared lock. One that is not there has no conditions.
+func (d *Dir) ReadHalt(ctx context.Context) (cadence.Halt, error) {
+	t, err := kvtree.ReadLocked(ctx, d.fs(), d.File(haltName), &kvtree.UpdateOptions{Lock: d.Lock})
+	if errors.Is(err, fs.ErrNotExist) {
+		return cadence.Halt{}, nil
+	}
+	if err != nil {
+		return cadence.Halt{}, err
+	}
+	return parseHalt(t, d.File(haltName))
+}
+
+// UpdateHalt has the halt file changed, in place and under an exclusive lock that the programs of the reference honour;
+// it is made if it is not there. Keys that are not known stay. An error of change is returned and nothing is written.
+//
+// A file that a crash in the middle of a change left damaged holds no conditions any more: it is copied to
+// halt.scr.damaged, Logger is told, and change gets an empty one.
+func (d *Dir) UpdateHalt(ctx context.Context, change func(h *cadence.Halt) error) error {
+	if err := d.Create(); err != nil {
+		return err
+	}
+	name := d.File(haltName)
+	opts := &kvtree.UpdateOptions{Lock: d.Lock}
+	edit := func(t *kvtree.Tree) error {
+		h, err := parseHalt(t, name)
+		if err != nil {
+			return err
+		}
+		was := h
+		if err := change(&h); err != nil {
+			return err
+		}
+		putHalt(t, was, h)
+		return nil
+	}
+	err := kvtree.Update(ctx, d.fs(), name, opts, edit)
+	var damage *kvtree.FormatError
+	if !errors.As(err, &damage) || damage.Pkg == string(pkg) {
+		return err
+	}
+	d.warn("halt file is damaged, its conditions are lost", "file", name, "err", err)
+	d.copyDamaged(haltName)
+	opts.Replace = true
+	return kvtree.Update(ctx, d.fs(), name, opts, edit)
+}
+
+func parseHalt(t *kvtree.Tree, file string) (cadence.Halt, error) {
+	f := record.Fields{Tree: t, Pkg: pkg, File: file}
+	number := func(key string) cadence.Field {
+		if !t.Has(key) {
+			return cadence.Field{}
+		}
+		v, err := t.Int64(key)
+		if err != nil {
+			f.Fail(key, err)
+		}
+		return cadence.Int(v)
+	}
+	h := cadence.Halt{CheckpointsLeft: number(keyCheckpointsLeft), ExitAfter: number(keyExitAfter), ExitBefore: number(keyExitBefore),
+		HaltSeconds: number(keyHaltSeconds), ExitReason: f.Str(keyExitReason)}
+	return h, f.Err()
+}
+
+// putHalt sets what differs, so that the rest keeps its place and its spelling.
+func putHalt(t *kvtree.Tree, was, is cadence.Halt) {
+	number := func(key string, was, is cadence.Field) {
+		switch {
+		case was == is:
+		case is.Set:
+			t.SetStr(key, strconv.FormatInt(is.Value, 10))
+		default:
+			t.Unset(key)
+		}
+	}
+	number(keyCheckpointsLeft, was.CheckpointsLeft, is.CheckpointsLeft)
+	number(keyExitAfter, was.ExitAfter, is.ExitAfter)
+	number(keyExitBefore, was.ExitBefore, is.ExitBefore)
+	number(keyHaltSeconds, was.HaltSeconds, is.HaltSeconds)
+	if was.ExitReason != is.ExitReason {
+		if t.Unset(keyExitReason); is.ExitReason != "" {
+			t.SetStr(keyExitReason, is.ExitReason)
+		}
+	}
+}
+
+// maxDamaged is how much of a damaged file is worth keeping, in bytes.
+const maxDamaged = 1 << 20
+
+// copyDamaged copies a file that has to stay where it is, for its lock; it does not matter if that fails.
+func (d *Dir) copyDamaged(name string) {
+	b, err := vfs.ReadFile(d.fs(), d.File(name), maxDamaged)
+	if err == nil {
+		_ = d.fs().Remove(d.File(name + damagedSuffix))
+		err = vfs.WriteFile(d.fs(), d.File(name+damagedSuffix), b)
+	}
+	if err != nil {
+		d.warn("damaged file could not be copied", "file", d.File(name), "err", err)
+	}
+}

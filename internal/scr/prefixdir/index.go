@@ -1,0 +1,405 @@
+package prefixdir
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"blobio/internal/scr/record"
+	"blobio/scr/kvtree"
+)
+
+// Keys of index.scr.
+const (
+	keyVersion  = "VERSION"
+	keyCurrent  = "CURRENT"
+	keyName     = "NAME"
+	keyDir      = "DIR" // instead of NAME in generation A
+	keyDset     = "DSET"
+	keyComplete = "COMPLETE"
+	keyFlushed  = "FLUSHED"
+	keyFetched  = "FETCHED"
+	keyFailed   = "FAILED"
+	keyCopy     = "COPY" // ours: further copies of a dataset, which only generations A and B can tell
+)
+
+const (
+	indexVersionAB = 1
+	indexVersionC  = 2
+)
+
+// timeLayout of the times in the index: local, without a zone.
+const timeLayout = "2006-01-02T15:04:05"
+
+// maxIndexEntries bounds what is made of a file.
+const maxIndexEntries = 1 << 20
+
+// Index is the content of the index: which datasets there are, and what became of them. It is always held in
+// the form of generation C; what is not known here is kept. Times have whole seconds.
+type Index struct {
+	Tree *kvtree.Tree
+	From Generation // of the file it was read from; Unknown if there was none
+
+	file string // for errors
+	loc  *time.Location
+}
+
+// Entry is a dataset in the index.
+type Entry struct {
+	ID       int
+	Name     string // of the dataset; in generation A of its folder
+	Dataset  Dataset
+	Complete bool
+	Flushed  time.Time   // zero: not known
+	Fetched  []time.Time // each time it was fetched, ascending
+	Failed   time.Time   // when fetching it failed; zero: it did not
+	Current  bool
+	Copy     bool // a further copy of the dataset, under another name (generations A and B)
+}
+
+// Restartable says whether a run may start from the dataset, as far as the index knows.
+func (e Entry) Restartable() bool {
+	return e.Complete && e.Failed.IsZero() && e.Dataset.Checkpoint && !e.Copy
+}
+
+// Unfit says what a dataset is that is not Restartable.
+func (e Entry) Unfit() string {
+	switch {
+	case !e.Complete:
+		return "not complete"
+	case !e.Failed.IsZero():
+		return "one that failed on " + e.Failed.Local().Format(timeLayout)
+	case !e.Dataset.Checkpoint:
+		return "no checkpoint"
+	}
+	return "not usable"
+}
+
+// NewIndex returns an empty index.
+func (d *Dir) NewIndex() *Index {
+	t := kvtree.New()
+	t.SetInt(keyVersion, indexVersionC)
+	return &Index{Tree: t, file: d.File(indexName), loc: d.location()}
+}
+
+// parseIndex takes a tree and turns it into generation C. Each entry is checked.
+func parseIndex(t *kvtree.Tree, file string, loc *time.Location) (*Index, error) {
+	x := &Index{Tree: t, From: GenC, file: file, loc: loc}
+	f := record.Fields{Tree: t, Pkg: pkg, File: file}
+	version := f.Int(keyVersion, 1)
+	if err := f.Err(); err != nil {
+		return nil, err
+	}
+	switch {
+	case t.Len() == 0: // a file of no bytes
+		return nil, badField(file, keyVersion, ErrTruncated, "the file is empty")
+	case version == indexVersionC:
+	case version <= indexVersionAB: // 0: absent
+		if err := x.fromAB(); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, badField(file, keyVersion, ErrVersion, "%d, want %d or %d", version, indexVersionAB, indexVersionC)
+	}
+	if n := t.Get(keyDset).Len(); n > maxIndexEntries {
+		return nil, badField(file, keyDset, ErrCorrupt, "%d datasets, want at most %d", n, maxIndexEntries)
+	}
+	entries, err := x.entries()
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries { // a name that means no dataset, or another one, is put right
+		if !e.Copy && t.GetKV(keyName, e.Name).GetKVInt(keyDset, e.ID) == nil {
+			t.SetKV(keyName, e.Name).SetInt(keyDset, e.ID)
+		}
+	}
+	return x, nil
+}
+
+// Entries returns all entries, newest dataset first.
+func (x *Index) Entries() []Entry {
+	all, err := x.entries()
+	if err != nil {
+		return nil // only if Tree was changed from outside
+	}
+	return all
+}
+
+func (x *Index) entries() ([]Entry, error) {
+	var all []Entry
+	current := x.Current()
+	for key, t := range x.Tree.Get(keyDset).All() {
+		id, err := strconv.Atoi(key)
+		if err != nil || checkID(id) != nil || strconv.Itoa(id) != key {
+			return nil, badField(x.file, keyDset, ErrCorrupt, "%.40q, want the number of a dataset", key)
+		}
+		e, err := x.entry(id, t, false)
+		if err != nil {
+			return nil, err
+		}
+		e.Current = e.Name == current
+		all = append(all, e)
+		for name, sub := range t.Get(keyCopy).All() {
+			c, err := x.entry(id, sub, true)
+			if err != nil {
+				return nil, err
+			}
+			c.Name = name
+			all = append(all, c)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Entry) int {
+		if c := cmp.Compare(b.ID, a.ID); c != 0 {
+			return c
+		}
+		if a.Copy != b.Copy {
+			if a.Copy {
+				return 1
+			}
+			return -1
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return all, nil
+}
+
+func (x *Index) entry(id int, t *kvtree.Tree, isCopy bool) (Entry, error) {
+	path := keyDset + "/" + strconv.Itoa(id)
+	f := record.Fields{Tree: t, Pkg: pkg, File: x.file, Path: path}
+	e := Entry{ID: id, Complete: f.Bool(keyComplete), Copy: isCopy}
+	var err error
+	if e.Dataset, err = record.ParseDataset(t.Get(keyDset), x.file); err != nil {
+		return e, err
+	}
+	e.Name = e.Dataset.Name
+	if e.Dataset.ID != 0 && e.Dataset.ID != id {
+		return e, badField(x.file, path+"/DSET/ID", ErrCorrupt, "%d, want %d", e.Dataset.ID, id)
+	}
+	e.Dataset.ID = id
+	if e.Name == "" { // generation A without a record
+		for name, sub := range x.Tree.Get(keyName).All() {
+			if sub.GetKVInt(keyDset, id) != nil {
+				e.Name, e.Dataset.Name = name, name
+			}
+		}
+	}
+	times := func(key string) []time.Time {
+		var all []time.Time
+		for text := range t.Get(key).All() {
+			at, perr := time.ParseInLocation(timeLayout, text, x.loc)
+			if perr != nil {
+				if err == nil {
+					err = badField(x.file, path+"/"+key, ErrCorrupt, "%.40q, want YYYY-MM-DDThh:mm:ss", text)
+				}
+				continue
+			}
+			all = append(all, at)
+		}
+		slices.SortFunc(all, time.Time.Compare)
+		return all
+	}
+	last := func(all []time.Time) time.Time {
+		if len(all) == 0 {
+			return time.Time{}
+		}
+		return all[len(all)-1]
+	}
+	e.Flushed, e.Fetched, e.Failed = last(times(keyFlushed)), times(keyFetched), last(times(keyFailed))
+	if err == nil {
+		err = f.Err()
+	}
+	return e, err
+}
+
+// Len is the number of datasets.
+func (x *Index) Len() int { return x.Tree.Get(keyDset).Len() }
+
+// Entry returns the dataset of a name.
+func (x *Index) Entry(name string) (Entry, bool) {
+	id, ok := x.ID(name)
+	if !ok {
+		return Entry{}, false
+	}
+	e, err := x.entry(id, x.entryTree(id), false)
+	e.Current = e.Name == x.Current()
+	return e, err == nil && e.Name == name
+}
+
+// ID returns the number of the dataset of a name.
+func (x *Index) ID(name string) (int, bool) {
+	id, err := x.Tree.GetKV(keyName, name).Int(keyDset)
+	return id, err == nil && x.entryTree(id) != nil
+}
+
+// LastID is the highest number of a dataset, 0 if there is none: the next one gets a higher one.
+func (x *Index) LastID() int {
+	last := 0
+	for _, e := range x.Entries() {
+		last = max(last, e.ID)
+	}
+	return last
+}
+
+// LastCkpt is the highest number of a checkpoint, 0 if there is none.
+func (x *Index) LastCkpt() int {
+	last := 0
+	for _, e := range x.Entries() {
+		last = max(last, e.Dataset.Ckpt)
+	}
+	return last
+}
+
+func (x *Index) entryTree(id int) *kvtree.Tree { return x.Tree.Get(keyDset).Get(strconv.Itoa(id)) }
+
+// Add puts a dataset into the index, or replaces its record there; what the index knows of its times stays. A name that
+// is another dataset's is ErrExist, and so is a number that has another name. Before the first byte of a dataset is
+// written it is added with complete false.
+func (x *Index) Add(ds Dataset, complete bool) error {
+	if err := checkID(ds.ID); err != nil {
+		return err
+	}
+	if err := checkName(ds.Name); err != nil {
+		return err
+	}
+	if id, ok := x.ID(ds.Name); ok && id != ds.ID {
+		return pkg.Errorf("%q is the name of dataset %d, not of %d: %w", ds.Name, id, ds.ID, ErrExist)
+	}
+	t := x.entryTree(ds.ID)
+	if t != nil {
+		if old, err := x.entry(ds.ID, t, false); err != nil || old.Name != ds.Name {
+			return pkg.Errorf("dataset %d is in the index as %q, not %q (%v): %w", ds.ID, old.Name, ds.Name, err, ErrExist)
+		}
+	} else {
+		t = x.Tree.SetKVInt(keyDset, ds.ID)
+	}
+	t.Set(keyDset, ds.Tree())
+	setFlag(t, keyComplete, complete)
+	x.Tree.SetKV(keyName, ds.Name).SetInt(keyDset, ds.ID)
+	return nil
+}
+
+// Remove takes a dataset out of the index. If it was the current one, the next older one from which a run may start
+// becomes current, if there is one.
+func (x *Index) Remove(name string) error {
+	e, ok := x.Entry(name)
+	if !ok {
+		return missing(name)
+	}
+	x.Tree.UnsetKVInt(keyDset, e.ID)
+	x.Tree.UnsetKV(keyName, name)
+	if !e.Current {
+		return nil
+	}
+	x.Tree.Unset(keyCurrent)
+	if next, ok := x.Newest(e.ID); ok {
+		return x.SetCurrent(next.Name)
+	}
+	return nil
+}
+
+func missing(name string) error {
+	return pkg.Errorf("no dataset %.80q in the index: %w", name, ErrMissing)
+}
+
+// SetComplete says whether all files of a dataset are there.
+func (x *Index) SetComplete(name string, complete bool) error {
+	return x.edit(name, func(t *kvtree.Tree) { setFlag(t, keyComplete, complete) })
+}
+
+// MarkFlushed sets when a dataset was written.
+func (x *Index) MarkFlushed(name string, at time.Time) error {
+	return x.mark(name, keyFlushed, at, false)
+}
+
+// MarkFetched adds a time at which a dataset was fetched, or was about to be.
+func (x *Index) MarkFetched(name string, at time.Time) error {
+	return x.mark(name, keyFetched, at, true)
+}
+
+// MarkFailed sets when a dataset turned out to be of no use: Newest and Candidates pass over it from now on.
+func (x *Index) MarkFailed(name string, at time.Time) error {
+	return x.mark(name, keyFailed, at, false)
+}
+
+// ClearFailed takes back what MarkFailed said.
+func (x *Index) ClearFailed(name string) error {
+	return x.edit(name, func(t *kvtree.Tree) { t.Unset(keyFailed) })
+}
+
+func (x *Index) mark(name, key string, at time.Time, add bool) error {
+	text := at.In(x.loc).Format(timeLayout)
+	return x.edit(name, func(t *kvtree.Tree) {
+		if !add {
+			t.Unset(key)
+		}
+		t.SetKV(key, text)
+	})
+}
+
+func (x *Index) edit(name string, change func(t *kvtree.Tree)) error {
+	id, ok := x.ID(name)
+	if !ok {
+		return missing(name)
+	}
+	change(x.entryTree(id))
+	return nil
+}
+
+// Current is the name of the dataset to start from, "" if none is set.
+func (x *Index) Current() string {
+	name, err := x.Tree.Str(keyCurrent)
+	if err != nil {
+		return ""
+	}
+	return name
+}
+
+// SetCurrent makes a dataset of the index the one to start from; "" sets none.
+func (x *Index) SetCurrent(name string) error {
+	if name == "" {
+		x.Tree.Unset(keyCurrent)
+		return nil
+	}
+	if _, ok := x.ID(name); !ok {
+		return missing(name)
+	}
+	x.Tree.SetStr(keyCurrent, name)
+	return nil
+}
+
+// Newest returns the newest checkpoint that is complete, has not failed, and has a number below limit; limit 0 is none.
+func (x *Index) Newest(limit int) (Entry, bool) {
+	for _, e := range x.Entries() {
+		if e.Restartable() && (limit == 0 || e.ID < limit) {
+			return e, true
+		}
+	}
+	return Entry{}, false
+}
+
+// Candidates returns the checkpoints to start from, in the order in which they are to be tried: the current one, then
+// those older than it, newest first; without a current one all, newest first. What is incomplete or failed is left out,
+// the current one too. What is newer than the current one was given up by whoever set that.
+func (x *Index) Candidates() []Entry {
+	limit := 0
+	if e, ok := x.Entry(x.Current()); ok {
+		limit = e.ID
+	}
+	var all []Entry
+	for _, e := range x.Entries() {
+		if e.Restartable() && (limit == 0 || e.ID <= limit) {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+func setFlag(t *kvtree.Tree, key string, v bool) {
+	if v {
+		t.SetInt(key, 1)
+	} else {
+		t.SetInt(key, 0)
+	}
+}

@@ -1,0 +1,287 @@
+package prefixdir
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+
+	"blobio/internal/durable"
+	"blobio/scr/kvtree"
+)
+
+// ReadIndex reads the index of any generation. An index that is not there is an error that wraps fs.ErrNotExist, one
+// that cannot be read is a *FormatError. Nothing is repaired.
+func (d *Dir) ReadIndex() (*Index, error) {
+	file := d.File(indexName)
+	t, err := kvtree.ReadFile(d.fs(), file, nil)
+	if errors.Is(err, fs.ErrNotExist) { // the first generation is said to have had it one folder above
+		above := filepath.Join(d.Path, indexName)
+		if t, aerr := kvtree.ReadFile(d.fs(), above, nil); !errors.Is(aerr, fs.ErrNotExist) {
+			if aerr != nil {
+				return nil, aerr
+			}
+			return parseIndex(t, above, d.location())
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return parseIndex(t, file, d.location())
+}
+
+// LoadIndex is ReadIndex that puts an index that is lost or damaged together from the summaries. rebuilt says so, and
+// found what was there; the file is not touched. A prefix directory without any dataset has an empty index.
+func (d *Dir) LoadIndex() (x *Index, rebuilt bool, found []Found, err error) {
+	x, cause := d.ReadIndex()
+	if cause == nil {
+		return x, false, nil, nil
+	}
+	var damage *FormatError
+	if !errors.Is(cause, fs.ErrNotExist) && !errors.As(cause, &damage) {
+		return nil, false, nil, cause
+	}
+	if errors.Is(cause, ErrVersion) {
+		return nil, false, nil, cause // of a later program: it is not ours to replace
+	}
+	if x, found, err = d.Rebuild(); err != nil {
+		return nil, false, nil, errors.Join(cause, err)
+	}
+	if damage != nil || x.Len() > 0 {
+		d.warn("index made again from the summaries", "file", d.File(indexName), "cause", cause, "datasets", x.Len())
+	}
+	return x, true, found, nil
+}
+
+// WriteIndex replaces the index: after a crash it is the old one or the new one, whole. Where others may change it
+// too, UpdateIndex is to be used.
+func (d *Dir) WriteIndex(x *Index) error { return d.write(indexName, x.Tree) }
+
+// UpdateIndex has the index changed and replaces it. Calls exclude each other, also those of other processes that use
+// this function (by a lock on the file index.lock; the programs of the reference lock nothing). An index that is lost or
+// damaged is first made again from the summaries, as by LoadIndex; a damaged file is kept as index.scr.damaged. If
+// change returns an error, it is returned and nothing is written.
+func (d *Dir) UpdateIndex(ctx context.Context, change func(x *Index) error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.Create(); err != nil {
+		return err
+	}
+	return kvtree.Update(ctx, d.fs(), d.File(indexLock), &kvtree.UpdateOptions{Lock: d.Lock, Replace: true}, func(*kvtree.Tree) error {
+		x, rebuilt, _, err := d.LoadIndex()
+		if err != nil {
+			return err
+		}
+		before, err := kvtree.Encode(x.Tree)
+		if err != nil {
+			return err
+		}
+		if err := change(x); err != nil {
+			return err
+		}
+		after, err := kvtree.Encode(x.Tree)
+		if err != nil {
+			return err
+		}
+		if rebuilt {
+			if _, err := d.fs().Stat(d.File(indexName)); err == nil {
+				if err := d.keepDamaged(indexName, errRebuilt); err != nil {
+					return err
+				}
+			}
+		} else if bytes.Equal(before, after) && x.From == GenC {
+			return nil
+		}
+		return d.WriteIndex(x)
+	})
+}
+
+var errRebuilt = errors.New("the index could not be read")
+
+// Drop takes a dataset out of the index. Its files stay; its summary remembers that it was dropped, so that a
+// later Rebuild does not bring it back.
+func (d *Dir) Drop(ctx context.Context, name string) error {
+	return d.UpdateIndex(ctx, func(x *Index) error {
+		e, ok := x.Entry(name)
+		if !ok {
+			return missing(name)
+		}
+		if p, err := d.Locate(e); err == nil {
+			if err := d.markDropped(p); err != nil {
+				return err
+			}
+		}
+		return x.Remove(name)
+	})
+}
+
+func (d *Dir) markDropped(p Place) error {
+	file := filepath.Join(p.Meta, summaryName)
+	t, err := kvtree.ReadFile(d.fs(), file, nil)
+	if err != nil {
+		var damage *kvtree.FormatError
+		if errors.As(err, &damage) {
+			return nil // it cannot be adopted anyway
+		}
+		return err
+	}
+	t.SetInt(keyDropped, 1)
+	return kvtree.WriteFile(d.fs(), file, t)
+}
+
+// Delete removes a dataset from the index and from the disk: its files, the folders that are empty then, up to the
+// prefix directory, and its metadata. At each moment a crash leaves a dataset that is whole, or one that the index and
+// the missing summary say is not. ctx ends it between two files. Files that are also those of another dataset of the
+// index stay: an application may write the same names each time.
+func (d *Dir) Delete(ctx context.Context, name string) error { return d.DeleteExcept(ctx, name, nil) }
+
+// DeleteExcept is Delete that leaves some files too: those of a dataset that is not in the index yet. keep has their names,
+// as in File.Path.
+func (d *Dir) DeleteExcept(ctx context.Context, name string, keep map[string]bool) error {
+	var e Entry
+	var others []Entry
+	err := d.UpdateIndex(ctx, func(x *Index) error {
+		var ok bool
+		if e, ok = x.Entry(name); !ok {
+			return missing(name)
+		}
+		others = others[:0]
+		for _, o := range x.Entries() {
+			if o.Name != name && o.Complete {
+				others = append(others, o)
+			}
+		}
+		return x.SetComplete(name, false)
+	})
+	if err != nil {
+		return err
+	}
+	if p, err := d.Locate(e); err == nil {
+		if err := d.deleteFiles(ctx, p, others, keep); err != nil {
+			return pkg.Errorf("deleting dataset %d: %w", e.ID, err)
+		}
+	} else if p := d.Place(e.ID); errors.Is(err, ErrMissing) { // not finished, or deleted in part
+		if err := d.deleteFiles(ctx, p, others, keep); err != nil {
+			return pkg.Errorf("deleting dataset %d: %w", e.ID, err)
+		}
+	} else {
+		return err
+	}
+	return d.UpdateIndex(ctx, func(x *Index) error { return x.Remove(name) })
+}
+
+// shared lists the files of other datasets, and those to be kept.
+func (d *Dir) shared(others []Entry, keep map[string]bool) (map[string]bool, error) {
+	all := map[string]bool{}
+	for name := range keep {
+		all[filepath.Join(d.Path, filepath.FromSlash(name))] = true
+	}
+	for _, o := range others {
+		p, err := d.Locate(o)
+		var m *Map
+		if err == nil {
+			m, err = d.ReadMap(p)
+		}
+		var damage *FormatError
+		switch {
+		case errors.Is(err, ErrMissing) || errors.Is(err, fs.ErrNotExist) || errors.As(err, &damage):
+			continue // of no use any more
+		case err != nil:
+			return nil, err
+		}
+		for _, name := range m.Paths() {
+			all[filepath.Join(p.Data, filepath.FromSlash(name))] = true
+		}
+	}
+	return all, nil
+}
+
+// deleteFiles removes the files of a dataset, the summary first and the map last.
+func (d *Dir) deleteFiles(ctx context.Context, p Place, others []Entry, keep map[string]bool) error {
+	m, err := d.ReadMap(p)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		var damage *FormatError
+		if !errors.As(err, &damage) {
+			return err
+		}
+		d.warn("files of a dataset are not known, they stay", "dataset", p.ID, "err", err)
+	}
+	stay, err := d.shared(others, keep)
+	if err != nil {
+		return err
+	}
+	if err := d.RemoveSummary(p); err != nil {
+		return err
+	}
+	folders := map[string]bool{}
+	for _, name := range m.Paths() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		file := filepath.Join(p.Data, filepath.FromSlash(name))
+		if stay[file] {
+			continue
+		}
+		if err := d.fs().Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		folders[filepath.Dir(file)] = true
+	}
+	for folder := range folders {
+		d.removeEmpty(folder)
+	}
+	list, err := d.fs().ReadDir(p.Meta)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, entry := range list {
+		if entry.IsDir() || !ourMeta(entry.Name()) {
+			continue
+		}
+		if err := d.fs().Remove(filepath.Join(p.Meta, entry.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	d.removeEmpty(p.Meta)
+	return nil
+}
+
+// removeEmpty removes a folder and those above it, as long as they are empty, up to the metadata folder or the prefix
+// directory. What is not empty stays.
+func (d *Dir) removeEmpty(folder string) {
+	for {
+		rel, err := filepath.Rel(d.Path, folder)
+		if err != nil || rel == "." || rel == MetaDir || !filepath.IsLocal(rel) {
+			return
+		}
+		list, err := d.fs().ReadDir(folder)
+		if err != nil || len(list) > 0 || d.fs().Remove(folder) != nil {
+			return
+		}
+		folder = filepath.Dir(folder)
+	}
+}
+
+// Clean removes the files that crashed writers of the index, the flush file and the nodes file left unfinished. No
+// other process may be writing them.
+func (d *Dir) Clean() error {
+	list, err := d.fs().ReadDir(d.File(""))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		if !e.IsDir() && durable.IsTemp(e.Name()) {
+			if err := d.fs().Remove(d.File(e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,54 @@
+package prefixdir
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"blobio/internal/scr/cadence"
+	"blobio/internal/vfs"
+)
+
+// TestOwner: nothing is changed in a prefix directory that others may write to, or own; a link of the user may lead to it.
+func TestOwner(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "p")
+	must(t, os.Mkdir(dir, 0o700))
+	link := filepath.Join(filepath.Dir(dir), "link")
+	must(t, os.Symlink(dir, link))
+	d := Open(vfs.OS, link)
+	changes := func() []error {
+		return []error{
+			d.Create(), d.CreateDataset(1), d.WriteSummary(ckpt(1), true), d.UpdateIndex(t.Context(), func(*Index) error { return nil }),
+			d.UpdateHalt(t.Context(), func(*cadence.Halt) error { return nil }),
+		}
+	}
+	expect := func(what string, ok bool) {
+		t.Helper()
+		for i, err := range changes() {
+			if ok && err != nil || !ok && !errors.Is(err, fs.ErrPermission) {
+				t.Errorf("%s, change %d: %v", what, i, err)
+			}
+		}
+	}
+	expect("own", true)
+	for _, name := range []string{dir, filepath.Join(dir, MetaDir)} {
+		for mode, shared := range map[fs.FileMode]bool{0o777: false, 0o777 | fs.ModeSticky: true, 0o770: true} {
+			must(t, os.Chmod(name, mode))
+			d.Shared = true
+			expect(name+" "+mode.String()+", shared", shared)
+			d.Shared = false
+			if mode != 0o770 || os.Geteuid() != os.Getegid() {
+				expect(name+" "+mode.String(), false)
+			}
+		}
+		must(t, os.Chmod(name, 0o700))
+		if os.Geteuid() == 0 {
+			must(t, os.Chown(name, 2001, 2001))
+			expect(name+" of another user", false)
+			must(t, os.Chown(name, 0, 0))
+		}
+	}
+	expect("own again", true)
+}

@@ -1,0 +1,316 @@
+package prefixdir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"blobio/internal/durable"
+	"blobio/internal/scr/record"
+	"blobio/scr/kvtree"
+)
+
+// The map is a gather: one tree per rank in few files, rank2file and below it rank2file.<level>.<writer>.
+//
+//	level 0    LEVEL 0, RANKS n, RANK/<rank>/<its tree>
+//	level >= 1 LEVEL l, RANKS n, RANK/<writer>/{FILE .<l-1>.<writer>, OFFSET 0}; the highest is rank2file itself
+//
+// Names and keys of its files.
+const (
+	mapName    = "rank2file"
+	mapSuffix  = ".scr" // of the names in generations A and B
+	keyLevel   = "LEVEL"
+	keyRanks   = "RANKS"
+	keyRank    = "RANK"
+	keyWrapper = "RANK2FILE" // around a file of level 0, in an example of the original text
+)
+
+// Limits of one file of the map.
+const (
+	mapBytes   = 1 << 20
+	mapEntries = 8192
+	maxLevel   = 16
+)
+
+// ourMeta says whether a name is one of the files of a dataset's metadata folder that this package and its
+// siblings write: nothing else is deleted.
+func ourMeta(name string) bool {
+	for _, p := range []string{summaryName, mapName, "ctr.", "filemap_", "fmap.", "reddesc", "xor."} {
+		if strings.HasPrefix(name, p) {
+			return true
+		}
+	}
+	return durable.IsTemp(name) || strings.HasSuffix(name, ".scrfilemap")
+}
+
+// ReadMap reads the map of a dataset of any generation, all its files. One that is missing wraps fs.ErrNotExist.
+func (d *Dir) ReadMap(p Place) (*Map, error) {
+	root, name, err := d.openMap(p)
+	if err != nil {
+		return nil, err
+	}
+	r := mapReader{d: d, p: p, seen: map[string]bool{}}
+	f := record.Fields{Tree: root, Pkg: pkg, File: name}
+	level := f.Int(keyLevel, 0)
+	r.m = &Map{Ranks: f.Int(keyRanks, 0), Files: map[int][]File{}}
+	if err := f.Err(); err != nil {
+		return nil, err
+	}
+	if level > maxLevel {
+		return nil, badField(name, keyLevel, ErrCorrupt, "%d, want at most %d", level, maxLevel)
+	}
+	if err := r.read(root, level, name); err != nil {
+		return nil, err
+	}
+	return r.m, nil
+}
+
+// openMap reads the root of the map; a summary of version 5 is one.
+func (d *Dir) openMap(p Place) (*kvtree.Tree, string, error) {
+	var first error
+	for _, name := range []string{mapName, mapName + mapSuffix} {
+		file := filepath.Join(p.Meta, name)
+		t, err := kvtree.ReadFile(d.fs(), file, nil)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return unwrapMap(t), file, err
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	file := filepath.Join(p.Meta, summaryName)
+	t, err := kvtree.ReadFile(d.fs(), file, nil)
+	if err == nil && t.GetKVInt(keyVersion, summaryOld) != nil {
+		return t, file, nil
+	}
+	return nil, "", first
+}
+
+func unwrapMap(t *kvtree.Tree) *kvtree.Tree {
+	if in := t.Get(keyWrapper); in != nil {
+		return in
+	}
+	return t
+}
+
+type mapReader struct {
+	d    *Dir
+	p    Place
+	m    *Map
+	seen map[string]bool // files that were read, each once
+}
+
+// read takes a file of the map and what it refers to.
+func (r *mapReader) read(t *kvtree.Tree, level int, name string) error {
+	for key, sub := range t.Get(keyRank).All() {
+		if level == 0 {
+			if err := r.m.add(key, sub, name); err != nil {
+				return err
+			}
+			continue
+		}
+		f := record.Fields{Tree: sub, Pkg: pkg, File: name, Path: keyRank + "/" + key}
+		ref, offset := f.Str(keyFile), f.Int64(keyOffset, 0)
+		if err := f.Err(); err != nil {
+			return err
+		}
+		file, err := r.resolve(ref)
+		if err != nil {
+			return badField(name, f.Path+"/"+keyFile, ErrCorrupt, "%v", err)
+		}
+		if at := fmt.Sprintf("%s@%d", file, offset); r.seen[at] {
+			return badField(name, f.Path+"/"+keyFile, ErrCorrupt, "%.80q at %d is referred to twice", ref, offset)
+		} else {
+			r.seen[at] = true
+		}
+		part, err := r.d.readAt(file, offset)
+		if errors.Is(err, fs.ErrNotExist) {
+			return pkg.Errorf("part of a map: %w: %w", ErrMissing, err)
+		}
+		if err != nil {
+			return err
+		}
+		part = unwrapMap(part)
+		g := record.Fields{Tree: part, Pkg: pkg, File: file}
+		if l := g.Int(keyLevel, 0); g.Err() == nil && l != level-1 {
+			return badField(file, keyLevel, ErrCorrupt, "%d, want %d", l, level-1)
+		}
+		if n := g.Int(keyRanks, 0); g.Err() == nil && n > r.m.Ranks {
+			return badField(file, keyRanks, ErrCorrupt, "%d, want at most %d", n, r.m.Ranks)
+		}
+		if err := g.Err(); err != nil {
+			return err
+		}
+		if err := r.read(part, level-1, file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resolve returns the file that an entry means: in generation C the end of its name behind rank2file (.0.0), before that a
+// path (.scr/rank2file.0.0.scr), of which the base name counts.
+func (r *mapReader) resolve(ref string) (string, error) {
+	base := path.Base(ref)
+	if strings.HasPrefix(ref, ".") && !strings.Contains(ref, "/") {
+		base = mapName + ref
+	}
+	if !strings.HasPrefix(base, mapName+".") || strings.ContainsAny(base, "\x00\\") {
+		return "", fmt.Errorf("%.80q, want a file of the map", ref)
+	}
+	return filepath.Join(r.p.Meta, base), nil
+}
+
+// readAt reads the record at an offset of a file.
+func (d *Dir) readAt(name string, offset int64) (*kvtree.Tree, error) {
+	f, err := d.fs().Open(name)
+	if err != nil {
+		return nil, err
+	}
+	size, err := f.Size()
+	var rec *kvtree.Record
+	if err == nil {
+		if offset > size {
+			err = badField(name, keyOffset, ErrTruncated, "%d, the file has %d bytes", offset, size)
+		} else {
+			rec, err = kvtree.ReadRecord(f, offset, size, &kvtree.Options{File: name})
+		}
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	return rec.Tree, nil
+}
+
+// WriteMap writes the map of a dataset of ranks 0 ... ranks-1 in generation C, all parts before the root. files is
+// called for each rank in turn, and may return none. Memory for about one part is needed at a time. Parts of an earlier map
+// of the same dataset are removed first: the reference takes every file of such a name for a part.
+func (d *Dir) WriteMap(id, ranks int, files func(rank int) ([]File, error)) error {
+	if ranks < 1 {
+		return pkg.Errorf("map of %d ranks: %w", ranks, ErrUsage)
+	}
+	if err := d.CreateDataset(id); err != nil {
+		return err
+	}
+	w := mapWriter{d: d, dir: d.DatasetDir(id), ranks: ranks, bytes: mapBytes, entries: mapEntries}
+	return w.write(files)
+}
+
+type mapWriter struct {
+	d       *Dir
+	dir     string
+	ranks   int
+	bytes   int64 // most bytes of one file, unless it has one entry only
+	entries int   // most entries of one file
+}
+
+// mapPart is a file of the map that is being put together.
+type mapPart struct {
+	level int
+	first int // rank of its first entry
+	tree  *kvtree.Tree
+	bytes int64
+}
+
+func (w *mapWriter) write(files func(rank int) ([]File, error)) error {
+	if err := w.removeOld(); err != nil {
+		return err
+	}
+	var refs []mapPart // of one level
+	p := mapPart{tree: kvtree.New()}
+	for rank := range w.ranks {
+		list, err := files(rank)
+		if err != nil {
+			return err
+		}
+		t, err := FilesTree(list)
+		if err != nil {
+			return err
+		}
+		if err := w.put(&p, rank, t, &refs); err != nil {
+			return err
+		}
+	}
+	if err := w.flush(p, &refs); err != nil {
+		return err
+	}
+	for level := 1; ; level++ {
+		p := mapPart{level: level, tree: kvtree.New()}
+		var next []mapPart
+		for _, ref := range refs {
+			entry := kvtree.New() // its keys, and those of writePart, in the order of the reference
+			entry.SetBytes(keyOffset, 0)
+			entry.SetStr(keyFile, partName(ref))
+			if err := w.put(&p, ref.first, entry, &next); err != nil {
+				return err
+			}
+		}
+		if len(next) == 0 { // all fit into one file: the root
+			return w.writePart(mapName, p)
+		}
+		if err := w.flush(p, &next); err != nil {
+			return err
+		}
+		refs = next
+	}
+}
+
+// put adds an entry to a part, or writes the part and begins the next.
+func (w *mapWriter) put(p *mapPart, rank int, t *kvtree.Tree, done *[]mapPart) error {
+	key := fmt.Sprint(rank)
+	size, err := t.PackedSize()
+	if err != nil {
+		return err
+	}
+	size += int64(len(key)) + 1
+	if n := p.tree.Len(); n > 0 && (n >= w.entries || p.bytes+size > w.bytes) {
+		if err := w.flush(*p, done); err != nil {
+			return err
+		}
+		*p = mapPart{level: p.level, first: rank, tree: kvtree.New()}
+	}
+	p.tree.Set(key, t)
+	p.bytes += size
+	return nil
+}
+
+func (w *mapWriter) flush(p mapPart, done *[]mapPart) error {
+	*done = append(*done, mapPart{level: p.level, first: p.first})
+	return w.writePart(mapName+partName(p), p)
+}
+
+// partName is the end of the name of a part: its level, and the rank that writes it.
+func partName(p mapPart) string { return fmt.Sprintf(".%d.%d", p.level, p.first) }
+
+func (w *mapWriter) writePart(name string, p mapPart) error {
+	t := kvtree.New()
+	t.Set(keyRank, p.tree)
+	t.SetInt(keyLevel, p.level)
+	t.SetInt(keyRanks, w.ranks)
+	return kvtree.WriteFile(w.d.fs(), filepath.Join(w.dir, name), t)
+}
+
+// removeOld removes the files of an earlier map, the root first.
+func (w *mapWriter) removeOld() error {
+	list, err := w.d.fs().ReadDir(w.dir)
+	if err != nil {
+		return err
+	}
+	removed := false
+	for _, e := range list { // sorted: the root comes first
+		if e.IsDir() || e.Name() != mapName && !strings.HasPrefix(e.Name(), mapName+".") {
+			continue
+		}
+		if err := w.d.fs().Remove(filepath.Join(w.dir, e.Name())); err != nil {
+			return err
+		}
+		removed = true
+	}
+	if removed {
+		return w.d.fs().SyncDir(w.dir)
+	}
+	return nil
+}

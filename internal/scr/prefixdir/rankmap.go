@@ -1,0 +1,125 @@
+package prefixdir
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"blobio/internal/fault"
+	"blobio/internal/scr/record"
+	"blobio/scr/kvtree"
+)
+
+// Map says which rank wrote which files of a dataset (the rank2file map).
+type Map struct {
+	Ranks  int            // of the run that wrote the dataset
+	Files  map[int][]File // by rank; a rank without files may be absent
+	Listed int            // ranks that the map mentions, files or not
+}
+
+// Paths returns all paths where bytes of the dataset are: of files, and once of each container. Sorted.
+func (m *Map) Paths() []string {
+	if m == nil {
+		return nil
+	}
+	set := map[string]bool{}
+	for _, files := range m.Files {
+		for _, f := range files {
+			if len(f.Segments) == 0 {
+				set[f.StoredPath()] = true
+			}
+			for _, s := range f.Segments {
+				set[s.File] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(set))
+}
+
+// Totals counts the files for the application and their bytes, as far as sizes are known.
+func (m *Map) Totals() (files, size int64) {
+	for _, list := range m.Files {
+		for _, f := range list {
+			if !f.NoFetch {
+				files++
+				size += f.Size
+			}
+		}
+	}
+	return files, size
+}
+
+// Owner finds a file by its path, whoever wrote it: a restart on another number of ranks asks for files by name.
+func (m *Map) Owner(path string) (rank int, f File, ok bool) {
+	for rank, list := range m.Files {
+		for _, f := range list {
+			if f.Path == path {
+				return rank, f, true
+			}
+		}
+	}
+	return -1, File{}, false
+}
+
+// Check compares the map with the record of the dataset: each rank is listed, no file failed, and the number of files
+// and of bytes is that of the record. The error wraps ErrMissing if something is missing, else ErrCorrupt.
+func (m *Map) Check(ds Dataset) error {
+	if m.Listed != m.Ranks {
+		return pkg.Errorf("the map of dataset %d lists %d ranks, want %d: %w", ds.ID, m.Listed, m.Ranks, ErrMissing)
+	}
+	sizes := true
+	for rank, list := range m.Files {
+		for _, f := range list {
+			if f.Failed {
+				return pkg.Errorf("dataset %d, rank %d: %q was not written: %w", ds.ID, rank, f.Path, ErrMissing)
+			}
+			sizes = sizes && (f.HasSize || f.NoFetch)
+		}
+	}
+	files, size := m.Totals()
+	switch {
+	case files < ds.Files:
+		return pkg.Errorf("the map of dataset %d has %d files, want %d: %w", ds.ID, files, ds.Files, ErrMissing)
+	case files > ds.Files:
+		return pkg.Errorf("the map of dataset %d has %d files, want %d: %w", ds.ID, files, ds.Files, ErrCorrupt)
+	case sizes && size != ds.Size:
+		return pkg.Errorf("the files of dataset %d have %d bytes, want %d: %w", ds.ID, size, ds.Size, ErrCorrupt)
+	}
+	return nil
+}
+
+// add takes the tree of one rank.
+func (m *Map) add(key string, t *kvtree.Tree, where string) error {
+	rank, err := strconv.Atoi(key)
+	if err != nil || rank < 0 || rank >= m.Ranks || strconv.Itoa(rank) != key {
+		return badField(where, keyRank, ErrCorrupt, "%.40q, want a rank below %d", key, m.Ranks)
+	}
+	if _, ok := m.Files[rank]; ok {
+		return badField(where, keyRank, ErrCorrupt, "rank %d is there twice", rank)
+	}
+	files, err := ParseFiles(t, where)
+	if err != nil {
+		return err
+	}
+	if want := (&record.Fields{Tree: t}).Int("FILES", 0); want > len(files) {
+		return badField(where, keyRank+"/"+key+"/FILES", fault.ErrMissing, "%d files, want %d", len(files), want)
+	}
+	m.Files[rank] = files
+	m.Listed++
+	return nil
+}
+
+// mapOf5 is the map inside of a summary of version 5.
+func mapOf5(t *kvtree.Tree, where string) (*Map, error) {
+	f := record.Fields{Tree: t, Pkg: pkg, File: where}
+	m := &Map{Ranks: f.Int(keyRanks, 0), Files: map[int][]File{}}
+	if err := f.Err(); err != nil {
+		return nil, err
+	}
+	for key, sub := range t.Get(keyRank).All() {
+		if err := m.add(key, sub, where); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}

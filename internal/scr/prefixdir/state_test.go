@@ -1,0 +1,185 @@
+package prefixdir
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"testing"
+
+	"blobio/internal/scr/cadence"
+	"blobio/scr/kvtree"
+)
+
+// TestHaltTogether: writers count down under the lock, none is lost.
+func TestHaltTogether(t *testing.T) {
+	dir := t.TempDir()
+	ctx := t.Context()
+	must(t, Open(nil, dir).UpdateHalt(ctx, func(h *cadence.Halt) error {
+		h.CheckpointsLeft = cadence.Int(100)
+		return nil
+	}))
+	var wg sync.WaitGroup
+	errs := make([]error, 4)
+	for i := range errs {
+		wg.Go(func() {
+			d := Open(nil, dir)
+			for range 10 {
+				errs[i] = errors.Join(errs[i], d.UpdateHalt(ctx, func(h *cadence.Halt) error { h.Countdown(1); return nil }))
+			}
+		})
+	}
+	wg.Wait()
+	must(t, errors.Join(errs...))
+	h, err := Open(nil, dir).ReadHalt(ctx)
+	if err != nil || h.CheckpointsLeft != cadence.Int(60) {
+		t.Errorf("%+v, %v; want 60 left", h, err)
+	}
+}
+
+func TestHaltDamaged(t *testing.T) {
+	d := Open(nil, t.TempDir())
+	ctx := t.Context()
+	if h, err := d.ReadHalt(ctx); err != nil || h != (cadence.Halt{}) {
+		t.Errorf("no file: %+v, %v", h, err)
+	}
+	must(t, d.Create())
+	must(t, os.WriteFile(d.File(haltName), []byte("\x95\x1f\xc3\xf5torn"), 0o666))
+	if _, err := d.ReadHalt(ctx); !isDamage(err) {
+		t.Errorf("damaged: %v", err)
+	}
+	must(t, d.UpdateHalt(ctx, func(h *cadence.Halt) error { h.ExitReason = "enough"; return nil }))
+	if h, err := d.ReadHalt(ctx); err != nil || h.ExitReason != "enough" {
+		t.Errorf("%+v, %v", h, err)
+	}
+	if b, err := os.ReadFile(d.File(haltName + damagedSuffix)); err != nil || len(b) != 8 {
+		t.Errorf("copy of the damaged file: %q, %v", b, err)
+	}
+	no := errors.New("no")
+	if err := d.UpdateHalt(ctx, func(h *cadence.Halt) error { h.ExitReason = ""; return no }); !errors.Is(err, no) {
+		t.Errorf("%v", err)
+	}
+	// A value that is no number is not overwritten.
+	bad := kvtree.New()
+	bad.SetStr("ExitAfter", "tomorrow")
+	must(t, kvtree.WriteFile(nil, d.File(haltName), bad))
+	if err := d.UpdateHalt(ctx, func(*cadence.Halt) error { return nil }); !isDamage(err) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestHaltWithoutLocks(t *testing.T) {
+	d := memDir()
+	d.Lock = kvtree.Flock
+	if err := d.UpdateHalt(t.Context(), func(*cadence.Halt) error { return nil }); !errors.Is(err, kvtree.ErrNoLocks) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestCheckLocks: where there are no locks that is said, and then they are not asked for any more.
+func TestCheckLocks(t *testing.T) {
+	d := memDir()
+	d.Lock = kvtree.Flock
+	must(t, d.Create())
+	if err := d.UpdateIndex(t.Context(), func(x *Index) error { return x.Add(ckpt(1), true) }); !errors.Is(err, kvtree.ErrNoLocks) {
+		t.Errorf("%v", err)
+	}
+	if err := d.CheckLocks(); !errors.Is(err, kvtree.ErrNoLocks) {
+		t.Errorf("%v", err)
+	}
+	must(t, d.CheckLocks())
+	must(t, d.UpdateIndex(t.Context(), func(x *Index) error { return x.Add(ckpt(1), true) }))
+	must(t, d.UpdateHalt(t.Context(), func(h *cadence.Halt) error { h.ExitReason = "enough"; return nil }))
+	with := Open(nil, t.TempDir())
+	must(t, with.Create())
+	must(t, with.CheckLocks())
+	if list, err := os.ReadDir(with.File("")); err != nil || len(list) > 0 || with.Lock != kvtree.Flock {
+		t.Errorf("%v left, lock %v, %v", list, with.Lock, err)
+	}
+}
+
+// TestIndexTogether: several writers with a lock of the operating system.
+func TestIndexTogether(t *testing.T) {
+	dir := t.TempDir()
+	var wg sync.WaitGroup
+	errs := make([]error, 4)
+	for i := range errs {
+		wg.Go(func() {
+			d := Open(nil, dir)
+			for n := range 5 {
+				errs[i] = errors.Join(errs[i], d.UpdateIndex(context.Background(), func(x *Index) error { return x.Add(ckpt(1+i*5+n), true) }))
+			}
+		})
+	}
+	wg.Wait()
+	must(t, errors.Join(errs...))
+	if x, err := Open(nil, dir).ReadIndex(); err != nil || x.Len() != 20 {
+		t.Errorf("%d entries, %v", x.Len(), err)
+	}
+}
+
+func TestFlushFile(t *testing.T) {
+	d := memDir()
+	must(t, d.Create())
+	f, err := d.ReadFlush()
+	must(t, err)
+	must(t, f.Put(ckpt(1), Cache|PFS))
+	must(t, f.Put(ckpt(2), Cache|Flushing))
+	out := ckpt(3)
+	out.Checkpoint, out.Output = false, true
+	must(t, f.Put(out, Cache))
+	f.Tree.GetKVInt(keyDatasets, 2).SetKV("LOCATION", "ELSEWHERE")
+	must(t, d.WriteFlush(f))
+	f, err = d.ReadFlush()
+	must(t, err)
+	if f.LatestCheckpoint() != 2 || !f.Is(2, Cache|Flushing) || f.Is(1, Flushing) || f.Is(9, 0) {
+		t.Errorf("%+v", f.Entries())
+	}
+	if u := f.Unflushed(); len(u) != 2 || u[0].ID != 2 || u[1].ID != 3 || !u[1].Output {
+		t.Errorf("%+v", u)
+	}
+	must(t, f.Clear(2, Flushing))
+	must(t, f.Add(2, PFS))
+	if f.NeedFlush(2) || f.Tree.GetKVInt(keyDatasets, 2).GetKV("LOCATION", "ELSEWHERE") == nil {
+		t.Errorf("%+v", f.Entries())
+	}
+	must(t, f.Clear(1, Cache|PFS)) // nowhere: gone
+	if _, ok := f.Entry(1); ok {
+		t.Error("a dataset that is nowhere is still there")
+	}
+	if err := f.Add(1, PFS); !errors.Is(err, ErrMissing) {
+		t.Errorf("%v", err)
+	}
+	must(t, d.WriteNodes(3))
+	must(t, d.Prerun())
+	if f, err = d.ReadFlush(); err != nil || len(f.Entries()) != 0 {
+		t.Errorf("after prerun: %v %v", f.Entries(), err)
+	}
+	if _, ok, err := d.ReadNodes(); ok || err != nil {
+		t.Errorf("after prerun: %v %v", ok, err)
+	}
+	// The example of the original text: DSET, DIR.
+	a := kvtree.New()
+	e := a.SetKVInt("DSET", 18)
+	e.SetKV("LOCATION", "PFS")
+	e.SetKV("LOCATION", "CACHE")
+	e.SetStr("DIR", "scr.dataset.18")
+	must(t, kvtree.WriteFile(d.FS, d.File(flushName), a))
+	f, err = d.ReadFlush()
+	must(t, err)
+	if e, ok := f.Entry(18); !ok || f.From != GenA || e.Name != "scr.dataset.18" || e.Location != Cache|PFS || !e.Checkpoint {
+		t.Errorf("%+v", e)
+	}
+	// Damage: an empty one, and the bytes are kept.
+	must(t, d.FS.Remove(d.File(flushName)))
+	g, err := d.FS.Create(d.File(flushName))
+	must(t, err)
+	_, err = g.WriteAt([]byte("garbage"), 0)
+	must(t, errors.Join(err, g.Close()))
+	if _, err := d.ReadFlush(); !isDamage(err) {
+		t.Errorf("damaged: %v", err)
+	}
+	if f, err := d.LoadFlush(); err != nil || len(f.Entries()) != 0 {
+		t.Errorf("damaged: %v", err)
+	}
+}

@@ -1,0 +1,279 @@
+package runloop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"blobio/internal/scr/hostlist"
+	"blobio/internal/scr/prefixdir"
+	"blobio/internal/scr/runlog"
+	"blobio/internal/scr/salvage"
+	"blobio/internal/vfs"
+	"blobio/scr/config"
+)
+
+// AllocationOptions say of an allocation what is known beside the environment. Lists of hosts are as package hostlist reads them.
+type AllocationOptions struct {
+	Prefix   string   // prefix directory; default SCR_PREFIX, else the working directory
+	Nodes    string   // list; default SCR_NODELIST, else what the resource manager says, else this host
+	Exclude  string   // list of nodes not to use (SCR_EXCLUDE_NODES)
+	Down     string   // list of nodes that are known to be down
+	Remote   string   // how nodes are reached: local, ssh, srun, none, or a command with {node} in it; "" decides by itself
+	NodeRoot string   // this host stands for all nodes: directory of their private directories
+	Tests    string   // of nodes: some of ping,echo,dir_capacity, or none (SCR_NODE_TESTS)
+	Free     bool     // count what is free on the disks of nodes, not their sizes
+	Set      []string // parameters, NAME=VALUE, before those of the environment
+	OneHost  bool     // processes are started on this host
+}
+
+// Allocation is what a job was given: its nodes, how they are reached, and the parameters of SCR.
+type Allocation struct {
+	Params *config.Set
+	Dir    *prefixdir.Dir
+	Source Source
+	Local  *Local // private directories of nodes; Root "" where there are none
+	Reach  Remote // nil: nodes are not reached
+	Shell  *Shell // nil: nodes are this host
+
+	o AllocationOptions
+}
+
+// FindAllocation finds out all about the allocation that this process is in.
+func FindAllocation(o AllocationOptions) (*Allocation, error) {
+	a := &Allocation{o: o}
+	for _, kv := range o.Set {
+		if name, _, ok := strings.Cut(kv, "="); !ok || name == "" {
+			return nil, pkg.Errorf("parameter %q, want NAME=VALUE: %w", kv, ErrUsage)
+		}
+	}
+	environ := append(os.Environ(), o.Set...)
+	for name, v := range map[string]string{"SCR_PREFIX": o.Prefix, "SCR_EXCLUDE_NODES": o.Exclude, "SCR_NODE_TESTS": o.Tests} {
+		if v != "" {
+			environ = append(environ, name+"="+v)
+		}
+	}
+	if o.Prefix != "" {
+		if err := needDir(o.Prefix); err != nil { // before the file of parameters in it is looked for
+			return nil, err
+		}
+	}
+	var err error
+	if a.Params, err = config.Load(config.Sources{Environ: LastEnv(environ), SystemFile: config.DefaultSystemFile}); err != nil {
+		return nil, err
+	}
+	a.Dir = prefixdir.Open(nil, a.Params.Prefix())
+	a.Dir.Shared = os.Getenv(prefixdir.EnvShared) == "1"
+	if err := needDir(a.Dir.Path); err != nil {
+		return nil, err
+	}
+	given, what := o.Nodes, "--nodes"
+	if given == "" {
+		given, what = a.Params.Get("SCR_NODELIST"), "SCR_NODELIST"
+	}
+	if a.Source, err = FindNodes(given, what, nil); err != nil {
+		return nil, err
+	}
+	bases, err := Bases(a.Params)
+	if err != nil {
+		return nil, err
+	}
+	a.Local = &Local{Root: o.NodeRoot, Grace: 5 * time.Second}
+	if o.NodeRoot != "" {
+		if a.Local.Root, err = filepath.Abs(o.NodeRoot); err != nil {
+			return nil, err
+		}
+	}
+	for _, b := range bases {
+		a.Local.Bases = append(a.Local.Bases, b.Dir)
+	}
+	return a, a.reachBy()
+}
+
+// LastEnv keeps of each name its last value.
+func LastEnv(environ []string) (out []string) {
+	at := map[string]int{}
+	for _, kv := range environ {
+		name, _, _ := strings.Cut(kv, "=")
+		if i, ok := at[name]; ok {
+			out[i] = kv
+			continue
+		}
+		at[name] = len(out)
+		out = append(out, kv)
+	}
+	return out
+}
+
+// reachBy decides how nodes are reached.
+func (a *Allocation) reachBy() error {
+	how := a.o.Remote
+	if how == "" {
+		switch {
+		case a.o.OneHost || a.o.NodeRoot != "" || len(a.Source.Nodes) == 1 && a.Source.Nodes[0] == a.Own():
+			how = "local"
+		case InSlurm():
+			how = "srun"
+		default:
+			how = "ssh"
+		}
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	switch how {
+	case "none":
+	case "local":
+		a.Reach = &Here{Local: a.Local}
+	case "ssh":
+		a.Shell = SSH()
+	case "srun":
+		a.Shell = Srun()
+	default:
+		if !strings.Contains(how, "{node}") {
+			return pkg.Errorf("nodes reached by %q, want local, ssh, srun, none, or a command with {node} in it: %w", how, ErrUsage)
+		}
+		a.Shell = ParseShell(how)
+	}
+	if a.Shell != nil {
+		a.Shell.Blobio = []string{exe}
+		a.Reach = a.Shell
+	}
+	return nil
+}
+
+// InSlurm tells whether this is a job of Slurm.
+func InSlurm() bool {
+	if os.Getenv("SLURM_JOB_ID") == "" {
+		return false
+	}
+	_, err := exec.LookPath("srun")
+	return err == nil
+}
+
+// Own is the name that this host has among the nodes, "" if it is none of them.
+func (a *Allocation) Own() string {
+	h, err := os.Hostname()
+	if err != nil {
+		return ""
+	}
+	short, _, _ := strings.Cut(h, ".")
+	for _, n := range a.Source.Nodes {
+		if s, _, _ := strings.Cut(n, "."); n == h || s == short {
+			return n
+		}
+	}
+	return ""
+}
+
+// Checker makes the node tests, cheap ones first.
+func (a *Allocation) Checker() (*Checker, error) {
+	c := &Checker{}
+	if InSlurm() {
+		c.Tests = append(c.Tests, SlurmDown(nil))
+	}
+	for _, x := range []struct{ title, list, reason string }{
+		{"excluded", a.Params.Get("SCR_EXCLUDE_NODES"), "SCR_EXCLUDE_NODES"},
+		{"named", a.o.Down, "--down"},
+	} {
+		list, err := hostlist.Expand(x.list)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", x.reason, err)
+		}
+		if len(list) > 0 {
+			c.Tests = append(c.Tests, &Named{Title: x.title, Nodes: list, Reason: "by " + x.reason})
+		}
+	}
+	bases, err := Bases(a.Params)
+	if err != nil {
+		return nil, err
+	}
+	want := map[string]bool{}
+	for _, name := range strings.Split(a.Params.Get("SCR_NODE_TESTS"), ",") {
+		switch name = strings.ToLower(strings.TrimSpace(name)); name {
+		case "", "none":
+		case "ping", "echo", "dir_capacity", "pdsh_echo":
+			want[strings.TrimPrefix(name, "pdsh_")] = true
+		default:
+			return nil, pkg.Errorf("SCR_NODE_TESTS names %q, want some of ping, echo, dir_capacity, or none: %w", name, ErrUsage)
+		}
+	}
+	if want["ping"] && a.Shell != nil {
+		c.Tests = append(c.Tests, &Ping{})
+	}
+	if want["echo"] && a.Reach != nil {
+		c.Tests = append(c.Tests, &Echo{Remote: a.Reach})
+	}
+	if want["dir_capacity"] && a.Reach != nil {
+		c.Tests = append(c.Tests, &Dirs{Remote: a.Reach, Dirs: bases, Free: a.o.Free})
+	}
+	return c, nil
+}
+
+// Log opens the log, if it is on; nil otherwise.
+func (a *Allocation) Log() (*runlog.Logger, error) {
+	on, err := a.Params.Flag("SCR_LOG_ENABLE")
+	if err != nil || !on {
+		return nil, err
+	}
+	var sinks []runlog.Sink
+	if text, err := a.Params.Flag("SCR_LOG_TXT_ENABLE"); err != nil {
+		return nil, err
+	} else if text {
+		if err := a.Dir.Create(); err != nil {
+			return nil, err
+		}
+		t, err := runlog.OpenText(a.Dir.File("log"))
+		if err != nil {
+			return nil, err
+		}
+		sinks = append(sinks, t)
+	}
+	if sys, err := a.Params.Flag("SCR_LOG_SYSLOG_ENABLE"); err != nil {
+		return nil, err
+	} else if sys && runlog.HaveSyslog {
+		if l, err := runlog.OpenSyslog(); err == nil { // where there is none, the text must do
+			sinks = append(sinks, l)
+		}
+	}
+	job, err := a.Params.JobID()
+	if err != nil {
+		return nil, err
+	}
+	return runlog.New(runlog.Options{JobID: job, Sinks: sinks}), nil
+}
+
+// Salvage saves what is only in the caches of nodes that are up.
+func (a *Allocation) Salvage(ctx context.Context, up []string) (*salvage.RunReport, error) {
+	o := salvage.RunOptions{Prefix: a.Dir}
+	local := a.Local
+	switch {
+	case a.Shell != nil:
+		local, o.Scavenge = nil, a.Shell.Scavenge
+	case a.Local.Root == "": // all nodes are this host
+		up = up[:min(1, len(up))]
+	}
+	var err error
+	if o.Nodes, err = CacheNodes(a.Params, up, local); err != nil {
+		return nil, err
+	}
+	if len(o.Nodes) == 0 {
+		return nil, errors.New("no node is up")
+	}
+	return salvage.Run(ctx, o)
+}
+
+// needDir says of a path that it is no directory.
+func needDir(path string) error {
+	info, err := vfs.OS.Stat(path)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is a file, want a directory", path)
+	}
+	return err
+}

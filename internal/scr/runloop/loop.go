@@ -1,0 +1,412 @@
+package runloop
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"blobio/internal/fault"
+	"blobio/internal/scr/hostlist"
+	"blobio/internal/scr/prefixdir"
+	"blobio/internal/scr/runlog"
+)
+
+// Options of Run.
+type Options struct {
+	Launcher Launcher
+	// Launch is what is started: Args, Dir, Env, PerNode, Stdout, Stderr. Run, Nodes and Down are filled in.
+	Launch Launch
+	Nodes  []string // of the allocation
+	Own    string   // the node that the loop runs on; "": none of them, or it does not matter
+
+	Dir     *prefixdir.Dir
+	Checker *Checker // nil: no node is tested
+
+	Runs     int           // most runs; 0 is 1
+	Use      int           // nodes of a run; 0: as many as it needs
+	MinNodes int           // nodes that a run needs; 0: as many as nodes.scr says that the last run had, else Use, else all
+	Pause    time.Duration // between two runs; 0: 60 s; negative: none
+	Grace    time.Duration // from asking a run to end until it is ended; 0: 10 s
+
+	HaltSeconds int64     // SCR_HALT_SECONDS, where the halt file says nothing
+	EndTime     time.Time // of the allocation; zero: not known
+	Plain       bool      // SCR_ENABLE=0: one launch on all nodes, and nothing else
+
+	Watchdog  *Watchdog  // nil: none. Its Beat may be nil: FileBeat of Dir
+	Transfers *Transfers // processes that copy in the background beside the runs; nil: none
+	// Salvage saves what is only in the caches of the nodes that are up, after the last run; nil: nothing is saved.
+	Salvage func(ctx context.Context, up []string) error
+	// Hurry, when it is closed, ends the run the hard way and leaves out the salvage: the second signal.
+	Hurry <-chan struct{}
+
+	Clock Clock            // nil: SystemClock
+	Log   *runlog.Logger   // events; nil: none
+	Say   func(msg string) // what happens, for people; nil: nothing
+}
+
+// RunReport is what became of one run.
+type RunReport struct {
+	Run   int      `json:"run"`
+	Nodes []string `json:"nodes"`
+	Exit  Exit     `json:"exit"`
+	Hung  string   `json:"hung,omitempty"` // why the watchdog ended it
+	Down  []Down   `json:"down,omitempty"` // nodes that failed a test after it
+}
+
+// Report is what became of all.
+type Report struct {
+	Stop    Stop        `json:"stop"`
+	Why     string      `json:"why"` // in words
+	Runs    []RunReport `json:"runs"`
+	Down    []Down      `json:"down"`
+	Skipped []Skipped   `json:"skipped,omitempty"` // node tests that could not be made
+	Salvage string      `json:"salvage"`           // "done", "not needed", "not wanted", or what went wrong
+	Err     error       `json:"-"`                 // of NotStarted
+}
+
+// loop is the state of Run.
+type loop struct {
+	Options
+	rep  *Report
+	used []string // nodes of the run before
+}
+
+// Run runs the program until it ends well or there is a reason to stop, which the report tells. Nodes are
+// tested before and after each run, and one that fails once stays out; a spare node takes its place. The
+// loop ends when the program ends with exit code 0 (Done), a halt condition holds (Halted), too few nodes are
+// left or the own one is down (TooFewNodes, OwnNodeDown), the runs are used up (NoRunsLeft), or ctx is done
+// (Interrupted). Then Options.Salvage is called. Run returns when no process of the
+// program is left. ctx done is a signal: the run is ended, and salvage goes on
+// without it. The error says that options make no sense, or that the prefix
+// directory cannot be used; how the program fared is in the report.
+func Run(ctx context.Context, o Options) (*Report, error) {
+	if err := o.fill(); err != nil {
+		return nil, err
+	}
+	l := &loop{o, &Report{Runs: []RunReport{}, Down: []Down{}, Salvage: "not wanted"}, nil}
+	if o.Plain {
+		l.plain(ctx)
+		return l.rep, nil
+	}
+	if _, err := Prerun(ctx, o.Dir); err != nil {
+		return nil, pkg.Errorf("prefix directory: %w", err)
+	}
+	err := l.runs(ctx)
+	if l.Transfers != nil {
+		l.Transfers.Stop()
+	}
+	l.rep.Down = append(l.rep.Down, l.Checker.Down()...)
+	l.say("stop: %s: %s", l.rep.Stop, l.rep.Why)
+	l.salvage(ctx)
+	return l.rep, err
+}
+
+func (o *Options) fill() error {
+	switch {
+	case o.Launcher == nil || o.Dir == nil && !o.Plain:
+		return pkg.Errorf("no launcher, or no prefix directory: %w", ErrUsage)
+	case len(o.Nodes) == 0 || len(o.Launch.Args) == 0:
+		return pkg.Errorf("no nodes, or no program: %w", ErrUsage)
+	case o.Use < 0 || o.Use > len(o.Nodes):
+		return pkg.Errorf("%d nodes to use of %d: %w", o.Use, len(o.Nodes), ErrUsage)
+	case o.MinNodes > len(o.Nodes):
+		return pkg.Errorf("a run needs %d nodes, and the allocation has %d: %w", o.MinNodes, len(o.Nodes), ErrUsage)
+	}
+	o.Nodes = hostlist.Union(o.Nodes)
+	o.Runs = max(o.Runs, 1)
+	o.Launch.PerNode = max(o.Launch.PerNode, 1)
+	if o.Pause == 0 {
+		o.Pause = defaultPause
+	}
+	o.Grace = orDefault(o.Grace, 10*time.Second)
+	if o.Clock == nil {
+		o.Clock = SystemClock{}
+	}
+	if o.Checker == nil {
+		o.Checker = &Checker{}
+	}
+	if o.Say == nil {
+		o.Say = func(string) {}
+	}
+	if o.Watchdog != nil {
+		w := *o.Watchdog
+		if w.Beat == nil && o.Dir != nil {
+			w.Beat = FileBeat(o.Dir)
+		}
+		o.Watchdog = &w
+	}
+	return nil
+}
+
+func (l *loop) say(format string, args ...any) { l.Say(fmt.Sprintf(format, args...)) }
+
+func (l *loop) stop(s Stop, format string, args ...any) {
+	l.rep.Stop, l.rep.Why = s, fmt.Sprintf(format, args...)
+}
+
+// plain is what is left of the loop if SCR is off.
+func (l *loop) plain(ctx context.Context) {
+	l.say("SCR_ENABLE is 0: one plain run")
+	prefix := ""
+	if l.Dir != nil {
+		prefix = l.Dir.Path
+	}
+	if x, ok := l.once(ctx, 1, l.Nodes, nil, prefix); ok {
+		switch {
+		case ctx.Err() != nil:
+			l.stop(Interrupted, "a signal came")
+		case x.Exit.Code == 0:
+			l.stop(Done, "the program ended well")
+		default:
+			l.stop(NoRunsLeft, "%v", x.Exit)
+		}
+	}
+}
+
+// runs repeats until there is a reason to stop.
+func (l *loop) runs(ctx context.Context) error {
+	for n := 1; ; n++ {
+		if stop, err := l.halted(ctx, n == 1); stop || err != nil {
+			return err
+		}
+		if _, err := l.check(ctx); err != nil {
+			l.stop(Interrupted, "a signal came")
+			return nil
+		}
+		nodes, err := l.choose()
+		if err != nil || nodes == nil {
+			return err
+		}
+		x, ok := l.once(ctx, n, nodes, l.Checker.DownNodes(), l.Dir.Path)
+		if !ok {
+			return nil
+		}
+		l.used = nodes
+		// After a signal nobody waits for node tests: but what is salvaged is only there on nodes that are up, which the
+		// salvage finds itself.
+		if ctx.Err() == nil {
+			x.Down, _ = l.check(ctx)
+		}
+		switch {
+		case ctx.Err() != nil:
+			l.stop(Interrupted, "a signal came")
+			return nil
+		case x.Exit.Code == 0 && x.Hung == "":
+			l.stop(Done, "the program ended well in run %d", n)
+			return nil
+		case n >= l.Runs:
+			l.stop(NoRunsLeft, "%d of %d", n, l.Runs)
+			return nil
+		}
+		if stop, err := l.halted(ctx, false); stop || err != nil {
+			return err
+		}
+		if l.Pause > 0 {
+			l.say("wait %v for the nodes to clean up", l.Pause)
+			if l.Clock.Wait(ctx, l.Pause) != nil {
+				l.stop(Interrupted, "a signal came")
+				return nil
+			}
+		}
+	}
+}
+
+// halted asks whether another run may start.
+func (l *loop) halted(ctx context.Context, first bool) (bool, error) {
+	if ctx.Err() != nil {
+		l.stop(Interrupted, "a signal came")
+		return true, nil
+	}
+	v, err := halt(ctx, &l.Options, first)
+	switch {
+	case ctx.Err() != nil:
+		l.stop(Interrupted, "a signal came")
+		return true, nil
+	case err != nil:
+		l.stop(Halted, "%v", err)
+		return true, pkg.Errorf("%w", err)
+	case v.Halt:
+		l.stop(Halted, "%s", v.Reason)
+		if v.Note != "" && v.Note != v.Reason {
+			l.rep.Why += ": " + v.Note
+		}
+	}
+	return v.Halt, nil
+}
+
+// check tests the nodes and tells of those that are newly out.
+func (l *loop) check(ctx context.Context) ([]Down, error) {
+	fresh, skipped, err := l.Checker.Check(ctx, l.Nodes)
+	for _, d := range fresh {
+		l.say("node down: %v", d)
+		l.log(runlog.Entry{Event: runlog.NodeFail, Note: d.String()})
+	}
+	for _, s := range skipped {
+		known := slices.ContainsFunc(l.rep.Skipped, func(x Skipped) bool { return x.Test == s.Test })
+		if !known {
+			l.rep.Skipped = append(l.rep.Skipped, s)
+			l.say("node test %s left out: %s", s.Test, s.Why)
+		}
+	}
+	return fresh, err
+}
+
+// choose returns the nodes for the next run, nil if there are none.
+func (l *loop) choose() ([]string, error) {
+	up := hostlist.Diff(l.Nodes, l.Checker.DownNodes())
+	if l.Own != "" && slices.Contains(l.Nodes, l.Own) && !slices.Contains(up, l.Own) {
+		l.stop(OwnNodeDown, "%s, where the loop runs, is down", l.Own)
+		return nil, nil
+	}
+	want, err := need(l.Dir, l.MinNodes, len(l.Nodes))
+	if err != nil {
+		l.stop(NotStarted, "%v", err)
+		return nil, pkg.Errorf("%w", err)
+	}
+	if l.MinNodes == 0 && l.Use > 0 && want.Nodes == len(l.Nodes) { // nothing but the caller says how many
+		want = Need{l.Use, "nodes to use"}
+	}
+	if len(up) < want.Nodes || len(up) == 0 {
+		l.stop(TooFewNodes, "%d of %d are up, a run needs %d (%s)", len(up), len(l.Nodes), want.Nodes, want.From)
+		return nil, nil
+	}
+	n := want.Nodes
+	if l.Use > 0 {
+		n = min(max(l.Use, n), len(up))
+	}
+	return Place(l.used, up, n, l.Own), nil
+}
+
+func processes(n int) string {
+	if n == 1 {
+		return "1 process"
+	}
+	return fmt.Sprintf("%d processes", n)
+}
+
+// once makes one run, and waits for its end. ok is false if it could not be started.
+func (l *loop) once(ctx context.Context, n int, nodes, down []string, prefix string) (x *RunReport, ok bool) {
+	la := l.Launch
+	la.Run, la.Nodes, la.Down = n, nodes, down
+	la.Env = runEnv(&la, prefix, l.Nodes)
+	if l.Transfers != nil {
+		l.Transfers.Start(ctx, nodes)
+		la.Env = environ(la.Env, EnvTransfer+"=1")
+	}
+	l.say("run %d of %d on %s: %s", n, l.Runs, hostlist.Compress(nodes), processes(la.Size()))
+	began := l.Clock.Now()
+	l.log(runlog.Entry{Event: runlog.RunStart, Note: fmt.Sprintf("run=%d", n), Nodes: runlog.Num(int64(len(nodes))), Procs: runlog.Num(int64(la.Size()))})
+	job, err := l.Launcher.Start(ctx, la)
+	if err != nil {
+		if ctx.Err() != nil {
+			l.stop(Interrupted, "a signal came")
+		} else {
+			l.stop(NotStarted, "%s", fault.Text(err))
+			l.rep.Err = err
+		}
+		return nil, false
+	}
+	l.rep.Runs = append(l.rep.Runs, RunReport{Run: n, Nodes: nodes})
+	x = &l.rep.Runs[len(l.rep.Runs)-1]
+	x.Hung = l.attend(ctx, job)
+	x.Exit = job.Exit()
+	took := l.Clock.Now().Sub(began)
+	l.log(runlog.Entry{Event: runlog.RunEnd, Note: fmt.Sprintf("run=%d, %v", n, x.Exit), Took: &took, Nodes: runlog.Num(int64(len(nodes)))})
+	l.say("run %d ended after %v: %v", n, took.Round(time.Millisecond), x.Exit)
+	return x, true
+}
+
+// attend waits for the end of a job, which it brings about on a signal, or if the watchdog says so.
+func (l *loop) attend(ctx context.Context, job Job) (hung string) {
+	verdict := make(chan string, 1)
+	if w := l.Watchdog; w != nil && w.Timeout > 0 && w.Beat != nil {
+		watched, cancel := context.WithCancel(ctx)
+		var wg sync.WaitGroup
+		defer wg.Wait()
+		defer cancel()
+		wg.Go(func() { verdict <- w.watch(watched, l.Clock, job.Done()) })
+	}
+	for {
+		select {
+		case <-job.Done():
+			return ""
+		case <-ctx.Done():
+			l.say("a signal came: the run is asked to end")
+			l.end(job)
+			return ""
+		case hung = <-verdict: // once
+			select {
+			case <-job.Done(): // it was over at the same time
+				return ""
+			default:
+			}
+			if hung != "" {
+				l.say("watchdog: %s; the run is ended", hung)
+				l.end(job)
+				return hung
+			}
+		}
+	}
+}
+
+// end asks a job to end, ends it after the time of grace, and waits.
+func (l *loop) end(job Job) {
+	job.End(false)
+	ctx, cancel := context.WithCancel(context.Background())
+	grace := make(chan error, 1)
+	go func() { grace <- l.Clock.Wait(ctx, l.Grace) }()
+	defer func() { cancel(); <-grace }()
+	select {
+	case <-job.Done():
+		return
+	case <-l.Hurry:
+	case err := <-grace:
+		grace <- err
+	}
+	l.say("it is ended the hard way")
+	job.End(true)
+	<-job.Done()
+}
+
+// salvage saves what is only in caches.
+func (l *loop) salvage(ctx context.Context) {
+	if l.Salvage == nil {
+		return
+	}
+	if len(l.rep.Runs) == 0 {
+		l.rep.Salvage = "not needed"
+		return
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		select {
+		case <-l.Hurry:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	defer wg.Wait()
+	defer cancel()
+	began := l.Clock.Now()
+	l.log(runlog.Entry{Event: runlog.ScavengeStart})
+	err := l.Salvage(ctx, hostlist.Diff(l.Nodes, l.Checker.DownNodes()))
+	took := l.Clock.Now().Sub(began)
+	l.rep.Salvage = "done"
+	note := ""
+	if err != nil {
+		note = fault.Text(err)
+		l.rep.Salvage = note
+	}
+	l.log(runlog.Entry{Event: runlog.ScavengeEnd, Note: note, Took: &took})
+	l.say("salvage: %s", l.rep.Salvage)
+}
+
+// log writes an event; the run goes on when the log cannot be written.
+func (l *loop) log(e runlog.Entry) {
+	if err := l.Log.Put(e); err != nil {
+		l.say("log: %v", err)
+	}
+}

@@ -1,0 +1,104 @@
+package runloop
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"blobio/internal/scr/hostlist"
+)
+
+// Source says which nodes the allocation has.
+type Source struct {
+	Nodes []string // each once, in the order of the source
+	From  string   // what named them: --nodes, SCR_NODELIST, the variable or file of a resource manager, "this host"
+}
+
+// FindNodes asks, in this order: the list that is given (named what); the
+// environment for SCR_NODELIST; Slurm (SLURM_JOB_NODELIST, SLURM_NODELIST); Flux
+// and others by FLUX_JOB_NODELIST; PBS (the file PBS_NODEFILE); LSF (the file
+// LSB_DJOB_HOSTFILE, or LSB_HOSTS, without the first host of the latter, which
+// runs the script, where there are others). Otherwise it is this host. env
+// looks up a name; nil: os.LookupEnv.
+func FindNodes(given, what string, env func(string) (string, bool)) (Source, error) {
+	if env == nil {
+		env = os.LookupEnv
+	}
+	list := func(s, from string) (Source, error) {
+		h, err := hostlist.Expand(s)
+		if err != nil {
+			return Source{}, fmt.Errorf("%s: %w", from, err)
+		}
+		if h = hostlist.Union(h); len(h) == 0 {
+			return Source{}, fmt.Errorf("%s names no node: %w", from, ErrUsage)
+		}
+		return Source{h, from}, nil
+	}
+	if given != "" {
+		return list(given, what)
+	}
+	for _, name := range []string{"SCR_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST", "FLUX_JOB_NODELIST"} {
+		if v, ok := env(name); ok && v != "" {
+			return list(v, name)
+		}
+	}
+	for _, name := range []string{"PBS_NODEFILE", "LSB_DJOB_HOSTFILE"} {
+		file, ok := env(name)
+		if !ok || file == "" {
+			continue
+		}
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return Source{}, fmt.Errorf("%s: %w", name, err)
+		}
+		return list(strings.Join(strings.Fields(string(b)), ","), name+" "+file)
+	}
+	if v, ok := env("LSB_HOSTS"); ok && strings.TrimSpace(v) != "" {
+		h := strings.Fields(v)
+		if rest := slices.DeleteFunc(slices.Clone(h[1:]), func(x string) bool { return x == h[0] }); len(rest) > 0 {
+			h = rest
+		}
+		return list(strings.Join(h, ","), "LSB_HOSTS")
+	}
+	h, err := os.Hostname()
+	if err != nil {
+		return Source{}, err
+	}
+	return Source{[]string{h}, "this host"}, nil
+}
+
+// Place chooses n of the nodes that are up: at each place the node that was
+// there before, if it is up, else a spare one; then more spare ones. own, if it
+// is up, is always chosen. There must be n nodes up.
+func Place(before, up []string, n int, own string) []string {
+	out := make([]string, 0, n)
+	taken := map[string]bool{}
+	for _, h := range before[:min(n, len(before))] {
+		if hostlist.Contains(up, h) && !taken[h] {
+			taken[h] = true
+			out = append(out, h)
+		} else {
+			out = append(out, "")
+		}
+	}
+	out = append(out, make([]string, n-len(out))...)
+	var spare []string
+	for _, h := range up {
+		if !taken[h] {
+			spare = append(spare, h)
+		}
+	}
+	if i := slices.Index(spare, own); i > 0 {
+		spare = slices.Insert(slices.Delete(spare, i, i+1), 0, own)
+	}
+	for i, h := range out {
+		if h == "" && len(spare) > 0 {
+			out[i], spare = spare[0], spare[1:]
+		}
+	}
+	if own != "" && n > 0 && slices.Contains(spare, own) {
+		out[n-1] = own
+	}
+	return out
+}

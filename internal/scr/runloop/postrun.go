@@ -1,0 +1,115 @@
+package runloop
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"strconv"
+
+	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/salvage"
+	"blobio/internal/vfs"
+	"blobio/scr/config"
+)
+
+// CacheNodes says where the caches of nodes are, for salvage.Run. With local,
+// whose nodes have private directories here, their files are seen as the nodes
+// see them; without it they are to be reached by Shell.Scavenge.
+func CacheNodes(p *config.Set, nodes []string, local *Local) ([]salvage.Node, error) {
+	control, err := p.ControlDir()
+	if err != nil {
+		return nil, err
+	}
+	stores, err := p.Stores()
+	if err != nil {
+		return nil, err
+	}
+	bases := []string{control}
+	var caches []string
+	for _, s := range stores {
+		dir, err := p.CacheDir(s.Name)
+		if err != nil {
+			return nil, err
+		}
+		if s.Count != 0 {
+			caches = append(caches, dir)
+		}
+		bases = append(bases, dir)
+	}
+	var out []salvage.Node
+	for _, n := range nodes {
+		x := salvage.Node{Name: n, Catalog: filepath.ToSlash(filepath.Join(control, cachedir.CatalogName)), Caches: caches}
+		if local != nil && local.Root != "" {
+			var binds []vfs.Bind
+			for _, b := range bases {
+				binds = append(binds, vfs.Bind{At: b, To: filepath.Join(local.NodeDir(n), below(b))})
+			}
+			x.FS = vfs.NewBind(vfs.OS, binds)
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+// Bases are the directories that nodes have caches and control files below.
+func Bases(p *config.Set) ([]config.Capacity, error) {
+	var out []config.Capacity
+	for _, key := range []string{"CNTLDIR", "CACHEDIR"} {
+		list, err := p.Capacities(key)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range list {
+			i := 0
+			for i < len(out) && out[i].Dir != c.Dir {
+				i++
+			}
+			if i == len(out) {
+				out = append(out, c)
+			}
+			out[i].Bytes = max(out[i].Bytes, c.Bytes)
+		}
+	}
+	return out, nil
+}
+
+// Scavenge has a node copy a dataset: blobio scr scavenge on the node. Of what
+// it copied only the ranks are told.
+func (s *Shell) Scavenge(ctx context.Context, o salvage.ScavengeOptions) (*salvage.Copied, error) {
+	args := s.Blobio
+	if args == nil {
+		args = []string{"blobio"}
+	}
+	args = append(args[:len(args):len(args)], "scr", "scavenge", "--json", "--id", strconv.Itoa(o.ID), "--control", filepath.Dir(filepath.FromSlash(o.Catalog)))
+	for _, c := range o.Caches {
+		args = append(args, "--cache", c)
+	}
+	if o.Was != "" {
+		args = append(args, "--was", o.Was)
+	}
+	out, err := s.Run(ctx, o.Name, append(args, o.Prefix.Path)...)
+	var got struct {
+		Nodes []struct {
+			Safe, Stale bool
+			Damage      string
+			Ranks       []struct {
+				Rank  int
+				Map   bool
+				Bytes int64
+				Lost  map[string]string
+			}
+		} `json:"nodes"`
+	}
+	if jerr := json.Unmarshal(out, &got); jerr != nil || len(got.Nodes) != 1 {
+		if err == nil {
+			err = pkg.Errorf("blobio scr scavenge on %s prints %q", o.Name, out[:min(len(out), 80)])
+		}
+		return nil, err
+	}
+	n := got.Nodes[0] // exit code 1 says that something is lost; what that is stands here
+	c := &salvage.Copied{ID: o.ID, Dataset: o.Dataset, Safe: n.Safe, Stale: n.Stale}
+	for _, r := range n.Ranks {
+		c.Ranks = append(c.Ranks, salvage.RankCopy{Rank: r.Rank, Mapped: r.Map, Bytes: r.Bytes, Lost: r.Lost})
+	}
+	return c, nil
+}

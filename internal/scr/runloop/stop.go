@@ -1,0 +1,131 @@
+package runloop
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"blobio/internal/scr/cadence"
+	"blobio/internal/scr/prefixdir"
+	"blobio/scr/config"
+)
+
+// Stop is why the loop ended.
+type Stop string
+
+// The reasons.
+const (
+	Done        Stop = "done"          // the program ended with exit code 0
+	Halted      Stop = "halted"        // a halt condition holds
+	TooFewNodes Stop = "too few nodes" // fewer are left than a run needs
+	OwnNodeDown Stop = "own node down" // the node that the loop runs on
+	NoRunsLeft  Stop = "no runs left"  // as many as SCR_RUNS allows
+	Interrupted Stop = "interrupted"   // by a signal
+	NotStarted  Stop = "not started"   // the launcher could not start the program
+)
+
+// halt asks the halt file and the clock whether another run may start. first: no run of this allocation was made yet,
+// so that SCR_FINALIZE_CALLED would be that of an earlier one.
+func halt(ctx context.Context, o *Options, first bool) (cadence.Verdict, error) {
+	h, err := o.Dir.ReadHalt(ctx)
+	if err != nil {
+		return cadence.Verdict{}, fmt.Errorf("halt file: %w", err)
+	}
+	return cadence.Limits{Halt: h, HaltSeconds: o.HaltSeconds, EndTime: o.EndTime, RunLoop: !first}.Check(o.Clock.Now()), nil
+}
+
+// Need is how many nodes a run needs, and what says so.
+type Need struct {
+	Nodes int    `json:"nodes"`
+	From  string `json:"from"`
+}
+
+// need finds it: minimum, else what nodes.scr says of the last run, else all.
+func need(d *prefixdir.Dir, minimum, all int) (Need, error) {
+	if minimum > 0 {
+		return Need{minimum, "SCR_MIN_NODES"}, nil
+	}
+	n, ok, err := d.ReadNodes()
+	if err != nil {
+		return Need{}, fmt.Errorf("nodes file: %w", err)
+	}
+	if ok && n > 0 {
+		return Need{n, "nodes of the last run"}, nil
+	}
+	return Need{all, "all nodes"}, nil
+}
+
+// Prerun prepares an allocation: .scr in the prefix directory, without the flush
+// and nodes files of an earlier one, and without its SCR_FINALIZE_CALLED in the
+// halt file, which would end the loop. It returns what it did.
+func Prerun(ctx context.Context, d *prefixdir.Dir) (did []string, err error) {
+	if err := d.Create(); err != nil {
+		return nil, err
+	}
+	did = append(did, "made "+d.File("")+", if it was not there")
+	if err := d.Prerun(); err != nil {
+		return did, err
+	}
+	did = append(did, "removed flush.scr and nodes.scr of an earlier allocation, if there were any")
+	h, err := d.ReadHalt(ctx)
+	if err != nil {
+		return did, err
+	}
+	if h.ExitReason == cadence.FinalizeCalled {
+		err = d.UpdateHalt(ctx, func(h *cadence.Halt) error {
+			if h.ExitReason == cadence.FinalizeCalled {
+				h.ExitReason = ""
+			}
+			return nil
+		})
+		if err != nil {
+			return did, err
+		}
+		did = append(did, "took "+cadence.FinalizeCalled+" out of halt.scr: an earlier run ended well")
+	}
+	return did, nil
+}
+
+// FromParams fills in what the parameters say: Enable, Runs, MinNodes, HaltSeconds, EndTime, and the watchdog's times.
+func (o *Options) FromParams(p *config.Set) error {
+	on, err := p.Flag("SCR_ENABLE")
+	if err != nil {
+		return err
+	}
+	o.Plain = !on
+	runs, err := p.Runs()
+	if err != nil {
+		return err
+	}
+	o.Runs = int(min(runs, 1<<30))
+	least, err := p.Int("SCR_MIN_NODES")
+	if err != nil {
+		return err
+	}
+	o.MinNodes = int(min(max(least, 0), 1<<30))
+	if o.HaltSeconds, err = p.Int("SCR_HALT_SECONDS"); err != nil {
+		return err
+	}
+	if o.EndTime, err = p.Time("SCR_END_TIME"); err != nil {
+		return err
+	}
+	dog, err := p.Flag("SCR_WATCHDOG")
+	if err != nil || !dog {
+		return err
+	}
+	w := &Watchdog{}
+	if w.Timeout, err = p.Seconds("SCR_WATCHDOG_TIMEOUT"); err != nil {
+		return err
+	}
+	if w.TimeoutPFS, err = p.Seconds("SCR_WATCHDOG_TIMEOUT_PFS"); err != nil {
+		return err
+	}
+	if w.Timeout <= 0 {
+		return fmt.Errorf("SCR_WATCHDOG is on, but SCR_WATCHDOG_TIMEOUT is not set: %w", ErrUsage)
+	}
+	o.Watchdog = w
+	return nil
+}
+
+// defaultPause is the original's.
+const defaultPause = 60 * time.Second

@@ -1,0 +1,171 @@
+package runloop
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"blobio/internal/scr/prefixdir"
+	"blobio/internal/scr/transfer"
+	"blobio/scr/config"
+)
+
+// EnvTransfer is 1 in the environment of a program on whose nodes transfer processes run; a session leaves background
+// flushes to them then.
+const EnvTransfer = "BLOBIO_TRANSFER"
+
+// Transfers are the transfer processes of the nodes: one on each node of a run, started before it. They live on when a run
+// ends, so that what it had asked for is copied all the same, until Stop. One that died is started again with the next run.
+// Not for concurrent use.
+type Transfers struct {
+	// Command is what runs blobio with these arguments on a node, whose transfer file is the last of them.
+	Command func(node string, args ...string) []string
+	Prefix  string        // the prefix directory: they write there alone
+	Shared  bool          // as transfer.ServeOptions.Shared
+	Poll    time.Duration // how often they look at their files; 0: 100 ms
+	Grace   time.Duration // from asking one to end until it is ended; 0: 10 s
+	Exec    Exec          // of short commands; nil: RunCommand
+	Stderr  io.Writer     // of the processes; nil: nowhere
+	Say     func(msg string)
+
+	procs map[string]*transferProcess
+}
+
+type transferProcess struct {
+	p    *process
+	done chan struct{}
+	what string // how it ended
+}
+
+// TransfersOf are those of an allocation: by shell, or if that is nil on this host, where local says where a node has its
+// directories. blobio is how blobio is called.
+func TransfersOf(p *config.Set, local *Local, shell *Shell, blobio ...string) (*Transfers, error) {
+	control, err := p.ControlDir()
+	if err != nil {
+		return nil, err
+	}
+	return &Transfers{Prefix: p.Prefix(), Shared: os.Getenv(prefixdir.EnvShared) == "1", Command: func(node string, args ...string) []string {
+		dir := control
+		if shell == nil && local != nil && local.Root != "" {
+			dir = filepath.Join(local.NodeDir(node), below(control))
+		}
+		argv := slices.Concat(blobio, []string{"scr", "transfer"}, args, []string{filepath.Join(dir, transfer.FileName)})
+		if shell != nil {
+			return shell.Command(node, argv...)
+		}
+		return argv
+	}}, nil
+}
+
+func (t *Transfers) say(format string, args ...any) {
+	if t.Say != nil {
+		t.Say(fmt.Sprintf(format, args...))
+	}
+}
+
+func (t *Transfers) exec(ctx context.Context, argv []string) error {
+	run := t.Exec
+	if run == nil {
+		run = RunCommand
+	}
+	out, err := run(ctx, argv)
+	if err != nil {
+		if out = bytes.TrimSpace(out); len(out) > 0 {
+			return fmt.Errorf("%s: %w: %.200s", argv[0], err, out)
+		}
+		return fmt.Errorf("%s: %w", argv[0], err)
+	}
+	return nil
+}
+
+// Start sees to it that there is a process on each of the nodes. A node where that cannot be is told of; background flushes
+// from there fail after scr.Config.DaemonWait, or are made up for by the salvage.
+func (t *Transfers) Start(ctx context.Context, nodes []string) {
+	if t.procs == nil {
+		t.procs = map[string]*transferProcess{}
+	}
+	for node, p := range t.procs {
+		select {
+		case <-p.done:
+			t.say("transfer process on %s ended: %s", node, p.what)
+			delete(t.procs, node)
+		default:
+		}
+	}
+	for _, node := range nodes {
+		if t.procs[node] != nil || ctx.Err() != nil {
+			continue
+		}
+		// What ended an earlier one must not end this one.
+		if err := t.exec(ctx, t.Command(node, "--command", "stop")); err != nil {
+			t.say("no transfer process on %s: %v", node, err)
+			continue
+		}
+		poll := t.Poll
+		if poll == 0 {
+			poll = 100 * time.Millisecond
+		}
+		args := []string{"--poll", poll.String(), "--prefix", t.Prefix}
+		if t.Shared {
+			args = append(args, "--shared")
+		}
+		argv := t.Command(node, args...)
+		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd.Stderr = oneWriter(t.Stderr)
+		p := &transferProcess{p: &process{cmd: cmd, node: node}, done: make(chan struct{})}
+		if err := p.p.start(); err != nil {
+			t.say("no transfer process on %s: %v", node, err)
+			continue
+		}
+		go func() {
+			defer close(p.done)
+			if _, p.what = p.p.wait(); p.what == "" {
+				p.what = "exit code 0"
+			}
+		}()
+		t.procs[node] = p
+	}
+}
+
+// Stop ends all of them, and waits: they are asked to, and ended after the time of grace.
+func (t *Transfers) Stop() {
+	if len(t.procs) == 0 {
+		return
+	}
+	grace := orDefault(t.Grace, 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), grace)
+	defer cancel()
+	for _, node := range sortedNodes(t.procs) {
+		select {
+		case <-t.procs[node].done:
+		default:
+			if err := t.exec(ctx, t.Command(node, "--command", "exit")); err != nil {
+				t.procs[node].p.end(false) // what it was started by is here
+			}
+		}
+	}
+	for node, p := range t.procs {
+		select {
+		case <-p.done:
+		case <-ctx.Done():
+			t.say("the transfer process on %s is ended the hard way", node)
+			p.p.end(true)
+			<-p.done
+		}
+	}
+	t.procs = nil
+}
+
+func sortedNodes(m map[string]*transferProcess) (nodes []string) {
+	for n := range m {
+		nodes = append(nodes, n)
+	}
+	slices.Sort(nodes)
+	return nodes
+}

@@ -1,0 +1,85 @@
+package runloop
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"blobio/internal/scr/prefixdir"
+	"blobio/internal/vfs"
+)
+
+// Watchdog ends runs that make no progress.
+type Watchdog struct {
+	Timeout    time.Duration // without a sign of life; 0: no watchdog
+	TimeoutPFS time.Duration // the same while a dataset is written to the parallel file system; 0: Timeout
+	Poll       time.Duration // between two looks; 0: a tenth of the shorter time, at least 1 s
+	Beat       func() Beat
+}
+
+// Beat is a sign of life.
+type Beat struct {
+	Mark    string // another one than last time: the run lives
+	Writing bool   // it writes to the parallel file system
+}
+
+// watch returns what to say of a run that hangs, or "" as soon as it is over.
+func (w *Watchdog) watch(ctx context.Context, clock Clock, done <-chan struct{}) string {
+	pfs := orDefault(w.TimeoutPFS, w.Timeout)
+	poll := orDefault(w.Poll, max(min(w.Timeout, pfs)/10, time.Second))
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	wg.Go(func() {
+		select {
+		case <-done:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	last, since := w.Beat(), clock.Now()
+	for clock.Wait(ctx, poll) == nil {
+		b, now := w.Beat(), clock.Now()
+		if b != last {
+			last, since = b, now
+			continue
+		}
+		limit, where := w.Timeout, ""
+		if b.Writing {
+			limit, where = pfs, " while it writes to the parallel file system"
+		}
+		if quiet := now.Sub(since); quiet >= limit {
+			return fmt.Sprintf("no sign of life for %v%s, %v are allowed", quiet, where, limit)
+		}
+	}
+	return ""
+}
+
+// FileBeat takes changes of flush.scr, index.scr and log in the prefix
+// directory, and of more files, as signs of life.
+func FileBeat(d *prefixdir.Dir, files ...string) func() Beat {
+	fsys := d.FS
+	if fsys == nil {
+		fsys = vfs.OS
+	}
+	all := append([]string{d.File("flush.scr"), d.File("index.scr"), d.File("log")}, files...)
+	return func() (b Beat) {
+		for _, name := range all {
+			if info, err := fsys.Stat(name); err == nil {
+				b.Mark += fmt.Sprintf("%d:%d ", info.ModTime().UnixNano(), info.Size())
+			} else {
+				b.Mark += "- "
+			}
+		}
+		if f, err := d.ReadFlush(); err == nil {
+			for _, e := range f.Entries() {
+				if e.Location&(prefixdir.Flushing|prefixdir.SyncFlushing) != 0 {
+					b.Writing = true
+				}
+			}
+		}
+		return b
+	}
+}

@@ -1,0 +1,134 @@
+package runloop
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"blobio/internal/scr/prefixdir"
+	"blobio/internal/vfs"
+)
+
+// A run whose heart stops is ended after the time that counts just then.
+func TestWatchdog(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		beats int  // different ones, one per look
+		write bool // to the parallel file system
+		want  string
+		lasts time.Duration
+	}{
+		{"dead from the begin", 0, false, "no sign of life for 1m0s, 1m0s are allowed", time.Minute},
+		{"dies", 10, false, "no sign of life for 1m0s, 1m0s are allowed", time.Minute + 9*6*time.Second},
+		{"slow file system", 0, true, "no sign of life for 10m0s while it writes to the parallel file system, 10m0s are allowed", 10 * time.Minute},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			clock := newClock()
+			began := clock.Now()
+			looks := 0
+			l := &fakeLauncher{run: func(Launch, *fakeJob) {}}
+			rep, err := Run(t.Context(), Options{Launcher: l, Launch: Launch{Args: []string{"x"}}, Nodes: five, Dir: memDir(t), Clock: clock,
+				Watchdog: &Watchdog{Timeout: time.Minute, TimeoutPFS: 10 * time.Minute, Beat: func() Beat {
+					looks++
+					return Beat{strings.Repeat("x", min(looks, c.beats)), c.write}
+				}}})
+			if err != nil || rep.Stop != NoRunsLeft || len(rep.Runs) != 1 {
+				t.Fatal(rep, err)
+			}
+			if rep.Runs[0].Hung != c.want {
+				t.Errorf("watchdog says %q, want %q", rep.Runs[0].Hung, c.want)
+			}
+			if d := clock.Now().Sub(began); d < c.lasts || d > c.lasts+10*time.Second { // and the grace
+				t.Errorf("the run lasted %v of the fake clock, want %v", d, c.lasts)
+			}
+		})
+	}
+}
+
+// A run that ends by itself is not the watchdog's; the next one is watched anew.
+func TestWatchdogLeavesGoodRuns(t *testing.T) {
+	clock := newClock()
+	l := &fakeLauncher{run: func(l Launch, j *fakeJob) {
+		if l.Run > 1 {
+			j.finish(0)
+		}
+	}}
+	rep, err := Run(t.Context(), Options{Launcher: l, Launch: Launch{Args: []string{"x"}}, Nodes: five, Dir: memDir(t), Clock: clock, Runs: 5,
+		Watchdog: &Watchdog{Timeout: time.Minute, Beat: func() Beat { return Beat{} }}})
+	if err != nil || rep.Stop != Done || len(rep.Runs) != 2 || rep.Runs[0].Hung == "" || rep.Runs[1].Hung != "" {
+		t.Fatal(rep, err)
+	}
+}
+
+// Changes of the files of the prefix directory, and of others, are signs of life.
+func TestFileBeat(t *testing.T) {
+	d := memDir(t)
+	if err := d.Create(); err != nil {
+		t.Fatal(err)
+	}
+	beat := FileBeat(d, "/p/out")
+	last := beat()
+	if again := beat(); again != last || again.Writing {
+		t.Fatal(again, last)
+	}
+	write := func(name string, text string) func() error {
+		return func() error { return vfs.WriteFile(d.FS, name, []byte(text)) }
+	}
+	for _, step := range []struct {
+		name    string
+		do      func() error
+		writing bool
+	}{
+		{"log", write("/p/.scr/log", "x"), false},
+		{"a file of the program", write("/p/out", "x"), false},
+		{"flush file", func() error { return flushAt(d, prefixdir.Cache) }, false},
+		{"a flush begins", func() error { return flushAt(d, prefixdir.Cache|prefixdir.SyncFlushing) }, true},
+		{"the index", func() error { return d.WriteIndex(d.NewIndex()) }, true},
+		{"a flush ends", func() error { return flushAt(d, prefixdir.Cache|prefixdir.PFS) }, false},
+	} {
+		if err := step.do(); err != nil {
+			t.Fatal(err)
+		}
+		b := beat()
+		if b == last || b.Writing != step.writing {
+			t.Errorf("%s: beat %v after %v, want another one and writing %v", step.name, b, last, step.writing)
+		}
+		last = b
+	}
+}
+
+func flushAt(d *prefixdir.Dir, at prefixdir.Location) error {
+	f, err := d.ReadFlush()
+	if err != nil {
+		return err
+	}
+	if err := f.Put(prefixdir.Dataset{ID: 1, Name: "ckpt.1", Checkpoint: true}, at); err != nil {
+		return err
+	}
+	return d.WriteFlush(f)
+}
+
+// Without times the watchdog is nothing; with SCR_WATCHDOG it wants one.
+func TestWatchdogParams(t *testing.T) {
+	for env, want := range map[string]time.Duration{
+		"":                                      0,
+		"SCR_WATCHDOG=0":                        0,
+		"SCR_WATCHDOG=1":                        -1,
+		"SCR_WATCHDOG_TIMEOUT=9":                0,
+		"SCR_WATCHDOG=1 SCR_WATCHDOG_TIMEOUT=9": 9 * time.Second,
+		"SCR_WATCHDOG=1 SCR_WATCHDOG_TIMEOUT=9 SCR_WATCHDOG_TIMEOUT_PFS=90": 9 * time.Second,
+	} {
+		var o Options
+		err := o.FromParams(params(t, strings.Fields(env)...))
+		switch {
+		case want < 0:
+			if err == nil {
+				t.Errorf("%s: no error", env)
+			}
+		case err != nil:
+			t.Errorf("%s: %v", env, err)
+		case want == 0 && o.Watchdog != nil, want > 0 && (o.Watchdog == nil || o.Watchdog.Timeout != want):
+			t.Errorf("%s: %+v", env, o.Watchdog)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package salvage
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"testing"
+
+	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/prefixdir"
+	"blobio/internal/scr/record"
+	"blobio/internal/vfs"
+	"blobio/scr/kvtree"
+)
+
+// FuzzScan takes arbitrary trees as file map and as record of checksums: no panic, and nothing is listed that is not
+// there.
+func FuzzScan(f *testing.F) {
+	add := func(t *kvtree.Tree) {
+		b, err := t.Pack()
+		must(f, err)
+		f.Add(b)
+	}
+	m := cachedir.NewFilemap()
+	m.Put(cachedir.MapFile{Name: "/c/a", Meta: record.Meta{Path: "/p/d", Name: "a", Size: 3, Ranks: 1, Complete: true, CRC: 0x352441c2, HasCRC: true}})
+	add(m.Tree())
+	add(sums{dataset: record.Dataset{ID: 1, Name: "a", Files: 1, Size: 3, Complete: true}, files: map[string]expect{"d/a": {3, 0x352441c2, true}}, meta: map[string]expect{"filemap_0": {size: 1}}}.tree())
+	f.Fuzz(func(t *testing.T, b []byte) {
+		tree, err := kvtree.Unpack(b, nil)
+		if err != nil {
+			return
+		}
+		fsys := vfs.NewMem()
+		d := prefixdir.Open(fsys, "/p")
+		must(t, fsys.MkdirAll("/p/d"))
+		must(t, d.CreateDataset(1))
+		must(t, vfs.WriteFile(fsys, "/p/d/a", []byte("abc")))
+		for _, n := range []string{"filemap_0", "filemap_sums.0"} {
+			must(t, kvtree.WriteFile(fsys, d.DatasetDir(1)+"/"+n, tree))
+		}
+		ctx := context.Background()
+		s, err := ScanDataset(ctx, ScanOptions{Prefix: d, ID: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Tree()
+		res, err := Index(ctx, Options{Prefix: d, ID: 1, Dataset: record.Dataset{ID: 1, Name: "a", Files: 1, Size: 3, Complete: true}})
+		if err != nil && !errors.Is(err, ErrMissing) && !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrExist) && !errors.Is(err, ErrOutside) && !errors.Is(err, ErrUsage) && !errors.Is(err, fs.ErrInvalid) {
+			t.Fatal(err)
+		}
+		if err == nil {
+			for _, list := range res.Files {
+				for _, x := range list {
+					if _, err := fsys.Stat("/p/" + x.Path); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+	})
+}
+
+// BenchmarkSalvage copies and lists a dataset of one rank, 32 MiB, in memory.
+func BenchmarkSalvage(b *testing.B) {
+	const size = 32 << 20
+	start := vfs.NewMem()
+	must(b, start.MkdirAll("/c/scr.dataset.1/.scr"))
+	must(b, vfs.WriteFile(start, "/c/scr.dataset.1/a", make([]byte, size)))
+	m := cachedir.NewFilemap()
+	m.Put(cachedir.MapFile{Name: "/c/scr.dataset.1/a", Meta: record.Meta{Path: "/p/d", Name: "a", Size: size, Ranks: 1, Complete: true}})
+	must(b, m.Write(start, cachedir.FilemapName("/c/scr.dataset.1", 0)))
+	c := cachedir.NewCatalog()
+	c.Put(cachedir.Cached{ID: 1, Path: "/c/scr.dataset.1", Dataset: record.Dataset{ID: 1, Name: "d", Files: 1, Size: size, Complete: true}})
+	must(b, c.Write(start, "/c/cindex.scrinfo"))
+	b.SetBytes(size)
+	for b.Loop() {
+		fsys := vfs.NewMem()
+		must(b, fsys.MkdirAll("/p"))
+		d := prefixdir.Open(fsys, "/p")
+		_, err := Scavenge(context.Background(), ScavengeOptions{Node: Node{FS: start, Catalog: "/c/cindex.scrinfo"}, Prefix: d, ID: 1})
+		must(b, err)
+		_, err = Index(context.Background(), Options{Prefix: d, ID: 1})
+		must(b, err)
+	}
+}

@@ -1,0 +1,153 @@
+package salvage
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"strconv"
+
+	"blobio/internal/fault"
+	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/record"
+	"blobio/internal/vfs"
+	"blobio/scr/kvtree"
+)
+
+// Survey is cachedir.Survey of a node whose caches may be of generation A or B, too: their list of maps is beside the
+// catalogue. Of a folder that both know, or that is only found, what the list says counts.
+func Survey(n Node) ([]cachedir.Holding, error) {
+	fsys := n.FS
+	if fsys == nil {
+		fsys = vfs.OS
+	}
+	all, err := cachedir.Survey(fsys, n.Catalog, n.Caches...)
+	if err != nil && !isDamage(err) {
+		return nil, err
+	}
+	if path.Base(n.Catalog) != cachedir.CatalogName {
+		return all, err
+	}
+	old, oerr := cachedir.Survey(fsys, path.Join(path.Dir(n.Catalog), cachedir.MasterName))
+	if oerr != nil && !isDamage(oerr) {
+		return nil, oerr
+	}
+	listed := map[int]bool{}
+	for _, h := range all {
+		listed[h.ID] = listed[h.ID] || h.Listed
+	}
+	var out []cachedir.Holding
+	for _, h := range old {
+		if !listed[h.ID] {
+			if h.Dataset.Name == "" && h.Dataset.ID > 0 {
+				h.Dataset.Name = record.DefaultName(h.ID) // generation A has none
+			}
+			out = append(out, h)
+			listed[h.ID] = true
+		}
+	}
+	for _, h := range all {
+		if h.Listed || !listed[h.ID] {
+			out = append(out, h)
+		}
+	}
+	return out, errors.Join(err, oerr)
+}
+
+// copyOld copies what a node has of a dataset of generation A or B. The files of the application go where they belong, and
+// redundancy files as they are beside the file maps, which get the form of generation C: those of ranks of which the node has
+// all files, and those that the headers of redundancy files tell.
+func (p target) copyOld(ctx context.Context, o ScavengeOptions, h cachedir.Holding, c *Copied) error {
+	for _, r := range h.Ranks {
+		rc, err := p.copyOldRank(ctx, o.FS, h, r, c.Dataset)
+		c.Ranks = append(c.Ranks, rc)
+		if err != nil {
+			return pkg.Errorf("rank %d of dataset %d: %w", r.Rank, p.id, err)
+		}
+	}
+	return p.fs.SyncDir(p.meta)
+}
+
+func (p target) copyOldRank(ctx context.Context, from vfs.FS, h cachedir.Holding, r cachedir.RankHolding, ds record.Dataset) (RankCopy, error) {
+	rc := RankCopy{Rank: r.Rank, Lost: map[string]string{}}
+	s := sums{dataset: ds, files: map[string]expect{}, meta: map[string]expect{}}
+	m := cachedir.NewFilemap()
+	for _, f := range r.Map.Files() {
+		f = p.belongs(f)
+		m.Put(f)
+		if err := p.copyUser(ctx, from, f, &s, &rc); err != nil {
+			return rc, err
+		}
+	}
+	for _, name := range r.Redundancy {
+		base := path.Base(name)
+		if err := p.copyMeta(ctx, from, name, base, &s, &rc); err != nil {
+			return rc, err
+		}
+		if err := p.mapsOf(h, base); err != nil {
+			if !isDamage(err) && !errors.Is(err, fs.ErrNotExist) {
+				return rc, err
+			}
+			rc.Lost[name] = fault.Text(err)
+		}
+	}
+	if err := p.fs.SyncDir(p.meta); err != nil {
+		return rc, err
+	}
+	if r.Whole() && len(rc.Lost) == 0 {
+		rc.Mapped = true
+		if err := kvtree.WriteFile(p.fs, p.sums(r.Rank), s.tree()); err != nil {
+			return rc, err
+		}
+		return rc, m.Write(p.fs, p.filemap(r.Rank))
+	}
+	return rc, nil
+}
+
+// belongs makes the record of a file say where it belongs: those of generation A know only its base name, and all files of a
+// dataset are in a folder of its default name.
+func (p target) belongs(f cachedir.MapFile) cachedir.MapFile {
+	if f.Meta.Name == "" {
+		f.Meta.Name = path.Base(f.Name)
+	}
+	if f.Meta.Path == "" {
+		f.Meta.Path = path.Join(p.was, record.DefaultName(p.id))
+	}
+	return f
+}
+
+// mapsOf writes the file maps that the header of a redundancy file of the metadata folder tells: of the member and of its
+// left neighbour. Maps that are there stay.
+func (p target) mapsOf(h cachedir.Holding, base string) error {
+	t, err := kvtree.ReadFile(p.fs, p.metaFile(base), nil)
+	if err != nil {
+		return err
+	}
+	for _, key := range []string{"CURRENT", "PARTNER"} {
+		f := record.Fields{Tree: t.Get(key), Pkg: pkg, File: p.metaFile(base), Path: key}
+		rank := f.Int("RANK", 0)
+		if err := f.Err(); err != nil {
+			return err
+		}
+		if _, err := p.fs.Stat(p.filemap(rank)); err == nil {
+			continue
+		}
+		m := cachedir.NewFilemap()
+		list := t.Get(key).Get("FILE")
+		for i := range list.Len() {
+			meta, err := record.ParseMeta(list.Get(strconv.Itoa(i)), p.metaFile(base))
+			if err != nil {
+				return err
+			}
+			if meta.File == "" || meta.File != path.Base(meta.File) {
+				return badField(p.metaFile(base), key+"/FILE/"+strconv.Itoa(i), "%.80q, want the base name of a file", meta.File)
+			}
+			meta.Complete = true // nothing else is protected
+			m.Put(p.belongs(cachedir.MapFile{Name: path.Join(h.Path, meta.File), Meta: meta}))
+		}
+		if err := m.Write(p.fs, p.filemap(rank)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,268 @@
+package salvage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"blobio/comm"
+	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/prefixdir"
+	"blobio/internal/scr/record"
+	"blobio/internal/vfs"
+	"blobio/scr/redset"
+)
+
+// ours is a dataset in the caches of nodes as this library makes it: with checksums.
+type ours struct {
+	scheme  redset.Scheme
+	nodes   int
+	perNode int
+	bypass  bool
+	packed  bool
+	sparse  bool // every third rank has no files
+}
+
+func (o ours) has(rank int) bool { return !o.sparse || rank%3 != 1 }
+
+const ownPrefix = "/p/sim"
+
+func (o ours) ranks() int { return o.nodes * o.perNode }
+
+func ownName(rank int) string { return fmt.Sprintf("out/step.%d/part_%d", rank%2, rank) }
+
+func ownContent(rank int) []byte { return content(rank, 11, rank) }
+
+func (o ours) node(m vfs.FS, i int) Node {
+	return Node{Name: fmt.Sprint("n", i), FS: vfs.NewBind(m, []vfs.Bind{{At: "/local", To: fmt.Sprint("/n", i)}}), Catalog: "/local/cindex.scrinfo"}
+}
+
+// make writes what a run leaves: dataset 2, checkpoint and output.
+func (o ours) make(t testing.TB) *vfs.Mem {
+	t.Helper()
+	m := vfs.NewMem()
+	must(t, m.MkdirAll(ownPrefix))
+	for i := range o.nodes {
+		must(t, m.MkdirAll(fmt.Sprintf("/n%d/scr.dataset.2/.scr", i)))
+	}
+	dir := "/local/scr.dataset.2"
+	ds := record.Dataset{ID: 2, Name: "out", Created: time.Unix(5, 0), Ckpt: 2, Checkpoint: true, Output: true, Complete: true}
+	for r := range o.ranks() {
+		if o.has(r) {
+			ds.Files++
+			ds.Size += int64(len(ownContent(r)))
+		}
+	}
+	all := make([]*cachedir.Filemap, o.ranks())
+	must(t, comm.Run(context.Background(), o.ranks(), nil, func(ctx context.Context, c comm.Comm) error {
+		r := c.Rank()
+		n := o.node(m, r/o.perNode)
+		abs := path.Join(ownPrefix, ownName(r))
+		at := path.Join(dir, path.Base(abs))
+		if o.bypass {
+			at = abs
+		}
+		if err := n.FS.MkdirAll(path.Dir(at)); err != nil {
+			return err
+		}
+		var names []string
+		if o.has(r) {
+			names = append(names, at)
+			if err := vfs.WriteFile(n.FS, at, ownContent(r)); err != nil {
+				return err
+			}
+		}
+		meta := record.Meta{Orig: ownName(r), Path: path.Dir(abs), Name: path.Base(abs), Size: int64(len(ownContent(r))), Ranks: c.Size(), Complete: true}
+		set, err := redset.New(ctx, c, redset.Options{Scheme: o.scheme, Group: n.Name, SetSize: o.nodes})
+		if err != nil {
+			return err
+		}
+		if !o.bypass {
+			if err := set.Encode(ctx, n.FS, names, path.Join(cachedir.MetaDir(dir), cachedir.DataGroup)); err != nil {
+				return err
+			}
+			meta.CRC, meta.HasCRC = set.Sums()[at], true
+		}
+		fm := cachedir.NewFilemap()
+		if o.has(r) {
+			fm.Put(cachedir.MapFile{Name: at, Meta: meta})
+		}
+		all[r] = fm
+		if o.packed {
+			return nil
+		}
+		name := cachedir.FilemapName(dir, r)
+		if err := fm.Write(n.FS, name); err != nil {
+			return err
+		}
+		return set.Encode(ctx, n.FS, []string{name}, path.Join(cachedir.MetaDir(dir), cachedir.MapGroup))
+	}))
+	for i := range o.nodes {
+		n := o.node(m, i)
+		c := cachedir.NewCatalog()
+		c.Put(cachedir.Cached{ID: 2, Dataset: ds, Path: dir, Bypass: o.bypass, Packed: o.packed})
+		must(t, c.Write(n.FS, n.Catalog))
+		if o.packed {
+			p := &cachedir.Packed{Maps: map[int]*cachedir.Filemap{}, Copies: map[int]*cachedir.Filemap{}, State: cachedir.StateEncoded, Files: map[string][]byte{}}
+			list, err := n.FS.ReadDir(cachedir.MetaDir(dir)) // descriptors and checksums
+			must(t, err)
+			for _, e := range list {
+				if name := path.Join(cachedir.MetaDir(dir), e.Name()); !strings.Contains(name, ".grp_") {
+					b, err := vfs.ReadFile(n.FS, name, 1<<20)
+					must(t, err)
+					p.Files[e.Name()] = b
+					must(t, n.FS.Remove(name))
+				}
+			}
+			for r := range all {
+				switch r / o.perNode {
+				case i:
+					p.Maps[r] = all[r]
+				case (i + o.nodes - 1) % o.nodes:
+					p.Copies[r] = all[r]
+				}
+			}
+			must(t, p.Write(n.FS, dir))
+		}
+	}
+	syncAll(t, m, "/")
+	return m
+}
+
+func (o ours) intact(m vfs.FS) error {
+	for r := range o.ranks() {
+		if !o.has(r) {
+			continue
+		}
+		got, err := vfs.ReadFile(m, path.Join(ownPrefix, ownName(r)), 1<<20)
+		if err != nil {
+			return err
+		}
+		if string(got) != string(ownContent(r)) {
+			return fmt.Errorf("%s is not what was written", ownName(r))
+		}
+	}
+	return nil
+}
+
+func (o ours) run(m vfs.FS, lost ...int) (*RunReport, *prefixdir.Dir, error) {
+	d := prefixdir.Open(m, ownPrefix)
+	var nodes []Node
+	for i := range o.nodes {
+		if !slices.Contains(lost, i) {
+			nodes = append(nodes, o.node(m, i))
+		}
+	}
+	rep, err := Run(context.Background(), RunOptions{Prefix: d, Nodes: nodes})
+	return rep, d, err
+}
+
+// Every loss of nodes, against what the scheme survives.
+func TestOwnLosses(t *testing.T) {
+	for _, c := range []struct {
+		ours
+		survives func(lost []int) bool
+	}{
+		{ours{scheme: redset.XOR, nodes: 4, perNode: 2}, func(l []int) bool { return len(l) <= 1 }},
+		{ours{scheme: redset.RS, nodes: 4, perNode: 1}, func(l []int) bool { return len(l) <= 2 }},
+		{ours{scheme: redset.Partner, nodes: 4, perNode: 2}, func(l []int) bool {
+			for _, n := range l {
+				if slices.Contains(l, (n+1)%4) {
+					return false
+				}
+			}
+			return true
+		}},
+		{ours{scheme: redset.Single, nodes: 3, perNode: 2}, func(l []int) bool { return len(l) == 0 }},
+		{ours{scheme: redset.XOR, nodes: 3, perNode: 2, bypass: true}, func(l []int) bool { return len(l) <= 1 }},
+		{ours{scheme: redset.XOR, nodes: 3, perNode: 2, sparse: true}, func(l []int) bool { return len(l) <= 1 }},
+		{ours{scheme: redset.XOR, nodes: 4, perNode: 3, packed: true}, func(l []int) bool { return len(l) <= 1 }},
+	} {
+		start := c.make(t)
+		for set := range 1 << c.nodes {
+			var lost []int
+			for i := range c.nodes {
+				if set>>i&1 == 1 {
+					lost = append(lost, i)
+				}
+			}
+			m := start.CrashClone(vfs.CrashOptions{})
+			rep, d, err := c.run(m, lost...)
+			if err != nil {
+				t.Fatalf("%+v without %v: %v", c.ours, lost, err)
+			}
+			e := entry(t, d, "out")
+			if !c.survives(lost) {
+				if e.Complete || rep.Safe != 0 || len(lost) < c.nodes && (len(rep.Tried) != 1 || rep.Tried[0].Err == nil) {
+					t.Fatalf("%+v without %v: %+v", c.ours, lost, rep)
+				}
+				continue
+			}
+			if !e.Complete || !e.Current || rep.Safe != 2 {
+				t.Fatalf("%+v without %v: %+v", c.ours, lost, rep.Tried)
+			}
+			res := rep.Tried[0].Result
+			if !c.bypass && (!res.Verified || !c.sparse && len(res.Rebuilt) != c.perNode*len(lost)) || c.bypass && len(res.Rebuilt) != 0 {
+				t.Fatalf("%+v without %v: %+v", c.ours, lost, res)
+			}
+			if err := c.intact(m); err != nil {
+				t.Fatalf("%+v without %v: %v", c.ours, lost, err)
+			}
+		}
+	}
+}
+
+// A flipped byte in the cache of a node that is left, in any file: mended, or the dataset is refused.
+func TestOwnFlips(t *testing.T) {
+	for _, o := range []ours{{scheme: redset.XOR, nodes: 3, perNode: 2}, {scheme: redset.Partner, nodes: 3, perNode: 1}, {scheme: redset.XOR, nodes: 3, perNode: 2, packed: true}} {
+		start := o.make(t)
+		for _, lost := range [][]int{nil, {2}} {
+			for i, name := range filesOf(t, start, "/n1") {
+				m := start.CrashClone(vfs.CrashOptions{})
+				flip(t, m, name, int64(61*i+40))
+				rep, d, err := o.run(m, lost...)
+				must(t, err)
+				e := entry(t, d, "out")
+				if e.Complete {
+					if err := o.intact(m); err != nil {
+						t.Fatalf("%+v without %v: %s: %v", o, lost, name, err)
+					}
+				} else if lost == nil {
+					t.Errorf("%+v: %s: one byte cannot be mended: %v", o, name, rep.Tried[0].Err)
+				}
+			}
+		}
+	}
+}
+
+// Files in the prefix directory that no longer are what was written are not listed.
+func TestOwnBypassGone(t *testing.T) {
+	o := ours{scheme: redset.XOR, nodes: 3, perNode: 1, bypass: true}
+	m := o.make(t)
+	must(t, m.Remove(path.Join(ownPrefix, ownName(1))))
+	rep, d, err := o.run(m)
+	must(t, err)
+	if e := entry(t, d, "out"); e.Complete || !errors.Is(rep.Tried[0].Err, ErrMissing) {
+		t.Fatalf("%+v", rep)
+	}
+}
+
+// A file in the prefix directory that was cut is lost, for the node that wrote it too: its sum is not noted as what it should be.
+func TestOwnBypassCut(t *testing.T) {
+	o := ours{scheme: redset.XOR, nodes: 3, perNode: 1, bypass: true}
+	m := o.make(t)
+	name := path.Join(ownPrefix, ownName(1))
+	f, err := m.OpenRW(name)
+	must(t, err)
+	must(t, errors.Join(f.Truncate(100), f.Close()))
+	got, err := Scavenge(context.Background(), ScavengeOptions{Node: o.node(m, 1), Prefix: prefixdir.Open(m, ownPrefix), ID: 2})
+	must(t, err)
+	if r := got.Ranks[0]; len(r.Files) != 0 || !strings.Contains(r.Lost[name], "100 bytes, want ") {
+		t.Errorf("%+v", r)
+	}
+}

@@ -1,0 +1,454 @@
+package salvage
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"blobio/internal/durable"
+	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/prefixdir"
+	"blobio/internal/scr/record"
+	"blobio/scr/kvtree"
+	"blobio/scr/redset"
+)
+
+// Options of Rebuild and Index.
+type Options struct {
+	Prefix  *prefixdir.Dir
+	Was     string // path of the prefix directory when the dataset was written; "": as it is now
+	ID      int
+	Dataset record.Dataset   // if its ID is set: the record, whatever was scavenged says
+	Current bool             // Index: make a checkpoint the dataset to start from
+	Now     func() time.Time // Index: the time of the flush; nil: time.Now
+}
+
+// Result is a dataset that is whole in the prefix directory.
+type Result struct {
+	ID       int
+	Dataset  record.Dataset
+	Ranks    int                      // of the run that wrote it
+	Files    map[int][]prefixdir.File // by rank, in the order of registration
+	Rebuilt  []string                 // files of the application made anew, below the prefix directory; sorted
+	Damaged  []string                 // those of them that were there, but were not what was copied or written
+	Meta     []string                 // file maps and redundancy files made anew
+	Verified bool                     // all bytes match checksums: of the run, of the copy, or of an earlier Rebuild
+	Safe     bool                     // it was complete in the index before, and was not looked at
+}
+
+// Totals counts the files of the application and their bytes.
+func (r *Result) Totals() (files, bytes int64) {
+	for _, list := range r.Files {
+		for _, f := range list {
+			files++
+			bytes += f.Size
+		}
+	}
+	return files, bytes
+}
+
+// Rebuild makes what is missing of a scavenged dataset from its redundancy, without ranks: first the file maps, then
+// the files that they list. What does not match its checksum counts as missing; it is kept under another name until
+// all is mended. When Rebuild returns without error, all files of all ranks are there, with the sizes and checksums
+// that are known, and number and sum of them are those of the dataset's record.
+//
+// If more is lost than the redundancy makes up for, the error wraps ErrMissing (or ErrCorrupt, where files
+// contradict each other). Rebuild may be repeated, and may follow another Scavenge.
+func Rebuild(ctx context.Context, o Options) (*Result, error) {
+	p, err := newTarget(o.Prefix, o.Was, o.ID)
+	if err != nil {
+		return nil, err
+	}
+	r := rebuilder{scanner: scanner{target: p, bytes: true, seen: map[string]uint32{}}, res: &Result{ID: o.ID, Files: map[int][]prefixdir.File{}}, began: time.Now()}
+	if err := r.run(ctx, o); err != nil {
+		return nil, pkg.Errorf("dataset %d: %w", o.ID, err)
+	}
+	return r.res, nil
+}
+
+type rebuilder struct {
+	scanner
+	res   *Result
+	aside []string // names of files that were put aside, without the suffix
+	trust bool     // the redundancy of the data verified what it read
+	sure  bool     // the run noted checksums of all files
+	began time.Time
+}
+
+func (r *rebuilder) run(ctx context.Context, o Options) error {
+	s, err := r.scan(ctx)
+	if err != nil {
+		return err
+	}
+	if len(s.Ranks) == 0 {
+		return fmt.Errorf("%w: nothing was scavenged of it", ErrMissing)
+	}
+	if err := r.putAside(s); err != nil {
+		return err
+	}
+	// The file maps.
+	lost, err := r.offline(ctx, r.metaFile(cachedir.MapGroup), false, func(rank int, _ string) string { return r.filemap(rank) })
+	if err != nil {
+		return err
+	}
+	if s, err = r.scan(ctx); err != nil {
+		return err
+	}
+	if err := r.valid(s, lost); err != nil {
+		return err
+	}
+	if err := r.putAside(s); err != nil { // files of which the checksums are in maps that are new
+		return err
+	}
+	// The files that they list.
+	if lost, err = r.data(ctx, s); err != nil {
+		return err
+	}
+	if s, err = r.scan(ctx); err != nil {
+		return err
+	}
+	if err := r.valid(s, lost); err != nil {
+		return err
+	}
+	rep := s.Inspect()
+	if len(rep.Missing) > 0 {
+		return fmt.Errorf("rank %d: %s: %w", rep.Missing[0], rep.Files[rep.Missing[0]], errors.Join(ErrMissing, lost))
+	}
+	r.res.Verified = rep.Verified || r.trust && lost == nil
+	if err := r.totals(s, o); err != nil {
+		return err
+	}
+	return r.finish(ctx, s)
+}
+
+// valid returns an error for what nothing can mend.
+func (r *rebuilder) valid(s *Scan, lost error) error {
+	rep := s.Inspect()
+	if len(rep.Invalid) > 0 {
+		class := ErrCorrupt
+		if s.Outside {
+			class = ErrOutside
+		}
+		return errors.Join(&invalidError{rep.Invalid[0], class}, lost)
+	}
+	for _, x := range s.Ranks {
+		if x.Map == nil {
+			continue
+		}
+		for _, f := range x.Files {
+			if !f.Meta.Complete {
+				return fmt.Errorf("rank %d: %s: %w: %w", x.Rank, f.Path, errNever, ErrMissing)
+			}
+		}
+	}
+	for _, rank := range rep.Missing {
+		if i := slices.IndexFunc(s.Ranks, func(x RankScan) bool { return x.Rank == rank && x.Map != nil }); i < 0 {
+			return fmt.Errorf("rank %d has no file map: %w", rank, errors.Join(ErrMissing, lost))
+		}
+	}
+	return nil
+}
+
+// invalidError is what nothing can mend, in the words of the scan.
+type invalidError struct {
+	msg   string
+	class error
+}
+
+func (e *invalidError) Error() string { return e.msg }
+func (e *invalidError) Unwrap() error { return e.class }
+
+// putAside renames what is damaged, so that it counts as lost.
+func (r *rebuilder) putAside(s *Scan) error {
+	for _, x := range s.Ranks {
+		for _, n := range x.Damaged {
+			if err := r.rename(r.metaFile(n)); err != nil {
+				return err
+			}
+		}
+		for _, f := range x.Files {
+			if f.State == Damaged {
+				if err := r.rename(r.target.file(f.Path)); err != nil {
+					return err
+				}
+				r.res.Damaged = append(r.res.Damaged, f.Path)
+			}
+		}
+	}
+	return nil
+}
+
+func (r *rebuilder) rename(name string) error {
+	delete(r.seen, name)
+	r.aside = append(r.aside, name)
+	return durable.Rename(r.fs, name, name+damagedSuffix)
+}
+
+// offline rebuilds a group. More losses than it makes up for are returned as lost: perhaps all files are there.
+func (r *rebuilder) offline(ctx context.Context, prefix string, data bool, where func(rank int, name string) string) (lost, err error) {
+	// File maps have checksums of their own, files may have them from the run.
+	rep, err := redset.Offline(ctx, r.fs, prefix, &redset.RecoverOptions{Root: r.root, Map: where, Sure: !data || r.sure})
+	var doubt *redset.DoubtError
+	switch {
+	case err == nil:
+	case errors.As(err, &doubt): // all may be there, but nobody knows whether it is right
+		return nil, err
+	case errors.Is(err, redset.ErrNone):
+		return nil, nil
+	case errors.Is(err, ErrMissing) || errors.Is(err, ErrCorrupt) || isDamage(err):
+		return err, nil
+	default:
+		return nil, err
+	}
+	for _, e := range rep.Rebuilt {
+		name := path.Clean(filepath.ToSlash(e.Name))
+		delete(r.seen, name)
+		if rel, ok := strings.CutPrefix(name, r.meta+"/"); ok {
+			r.res.Meta = append(r.res.Meta, rel)
+		} else if rel, ok := strings.CutPrefix(name, r.root+"/"); ok {
+			r.res.Rebuilt = append(r.res.Rebuilt, rel)
+		}
+	}
+	for _, e := range rep.Corrupt {
+		if rel, ok := strings.CutPrefix(path.Clean(filepath.ToSlash(e.Name)), r.root+"/"); ok && !strings.HasPrefix(rel, prefixdir.MetaDir+"/") && !slices.Contains(r.res.Damaged, rel) {
+			r.res.Damaged = append(r.res.Damaged, rel)
+		}
+	}
+	if data {
+		r.trust = rep.Verified
+	}
+	return nil, nil
+}
+
+// data rebuilds the files of the application.
+func (r *rebuilder) data(ctx context.Context, s *Scan) (lost, err error) {
+	at := map[int]map[string]string{} // by rank and name in the cache: the name here
+	folders := map[string]bool{}
+	r.sure = true
+	for _, x := range s.Ranks {
+		if x.Map == nil {
+			r.sure = false
+			continue
+		}
+		at[x.Rank] = map[string]string{} // generations A and B know base names, and have no others
+		for i, f := range x.Map.Files() {
+			rel := x.Files[i].Path
+			r.sure = r.sure && f.Meta.HasCRC
+			at[x.Rank][path.Clean(f.Name)] = r.target.file(rel)
+			at[x.Rank][path.Base(f.Name)] = r.target.file(rel)
+			if dir := path.Dir(rel); !folders[dir] && x.Files[i].State == Absent {
+				folders[dir] = true
+				if err := r.makeParent(rel); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	unknown := ""
+	where := func(rank int, name string) string {
+		to, ok := at[rank][path.Clean(filepath.ToSlash(name))]
+		if !ok {
+			if unknown == "" {
+				unknown = fmt.Sprintf("rank %d, %.200q", rank, name)
+			}
+			return r.metaFile("unknown/file") // a folder that is not there
+		}
+		return to
+	}
+	lost, err = r.offline(ctx, r.metaFile(cachedir.DataGroup), true, where)
+	if err == nil && lost == nil {
+		lost, err = r.offline(ctx, r.meta+"/", true, where) // of generations A and B
+	}
+	if unknown != "" {
+		return nil, fmt.Errorf("the redundancy files protect a file that the file map does not list: %s: %w", unknown, ErrCorrupt)
+	}
+	return lost, err
+}
+
+// totals compares with the record of the dataset, and keeps what Index needs.
+func (r *rebuilder) totals(s *Scan, o Options) error {
+	ds := s.Dataset
+	if o.Dataset.ID != 0 {
+		if !sameDataset(o.Dataset, ds) {
+			return fmt.Errorf("%.80q was scavenged, want %.80q: %w", ds.Name, o.Dataset.Name, ErrExist)
+		}
+		ds = o.Dataset
+	}
+	switch {
+	case ds.ID == 0:
+		return fmt.Errorf("there is no record of the dataset: %w", ErrMissing)
+	case ds.ID != r.id:
+		return fmt.Errorf("the record is of dataset %d: %w", ds.ID, ErrCorrupt)
+	case !ds.Complete:
+		return fmt.Errorf("%w: %w", errNever, ErrMissing)
+	}
+	r.res.Dataset, r.res.Ranks = ds, s.Size
+	for _, x := range s.Ranks {
+		r.res.Ranks = max(r.res.Ranks, x.Rank+1)
+		list := make([]prefixdir.File, len(x.Files))
+		for i, f := range x.Files {
+			list[i] = prefixdir.File{Path: f.Path, Size: f.Size, HasSize: true, CRC: f.CRC, HasCRC: f.HasCRC}
+		}
+		r.res.Files[x.Rank] = list
+	}
+	m := prefixdir.Map{Ranks: r.res.Ranks, Files: r.res.Files, Listed: len(s.Ranks)}
+	return m.Check(ds)
+}
+
+// finish records the checksums of what is new, and removes what was put aside and what crashes left.
+func (r *rebuilder) finish(ctx context.Context, s *Scan) error {
+	for _, x := range s.Ranks {
+		rec := sums{dataset: r.res.Dataset, files: map[string]expect{}, meta: map[string]expect{}}
+		for _, f := range x.Files {
+			rec.files[f.Path] = expect{f.Size, f.CRC, true}
+		}
+		for _, n := range x.Redundancy {
+			if err := r.recordMeta(ctx, n, rec); err != nil {
+				return err
+			}
+		}
+		if old, err := readSums(r.fs, r.sums(x.Rank)); err == nil && old.tree().Equal(rec.tree()) {
+			continue
+		}
+		if err := kvtree.WriteFile(r.fs, r.sums(x.Rank), rec.tree()); err != nil {
+			return err
+		}
+	}
+	for _, name := range r.aside {
+		if err := durable.Remove(r.fs, name+damagedSuffix); err != nil {
+			return err
+		}
+	}
+	folders := map[string]map[string]bool{r.meta: nil} // the files of the dataset in each folder
+	for _, x := range s.Ranks {
+		for _, f := range x.Files {
+			name := r.target.file(f.Path)
+			dir := path.Dir(name)
+			if folders[dir] == nil {
+				folders[dir] = map[string]bool{}
+			}
+			folders[dir][path.Base(name)] = true
+		}
+	}
+	for dir, ours := range folders {
+		if err := r.clean(dir, ours); err != nil {
+			return err
+		}
+	}
+	slices.Sort(r.res.Rebuilt)
+	slices.Sort(r.res.Damaged)
+	slices.Sort(r.res.Meta)
+	r.res.Rebuilt, r.res.Damaged = slices.Compact(r.res.Rebuilt), slices.Compact(r.res.Damaged)
+	r.res.Meta = slices.Compact(r.res.Meta)
+	return nil
+}
+
+// recordMeta records the checksum of a file of the metadata.
+func (r *rebuilder) recordMeta(ctx context.Context, n string, rec sums) error {
+	st, err := r.fs.Stat(r.metaFile(n))
+	if err != nil {
+		return err
+	}
+	_, crc, err := r.same(ctx, r.metaFile(n), expect{size: -1})
+	rec.meta[n] = expect{st.Size(), crc, true}
+	return err
+}
+
+// clean removes what an earlier attempt left in a folder, where ours are the files of the dataset; nil: the folder is of the dataset alone. In others
+// somebody else may be writing: what was written since we began stays.
+func (r *rebuilder) clean(dir string, ours map[string]bool) error {
+	list, err := r.fs.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		n := e.Name()
+		left := ours == nil && isLeft(n)
+		if ours != nil && durable.IsTemp(n) && !ours[n] {
+			info, err := e.Info()
+			left = err == nil && !info.ModTime().After(r.began)
+		}
+		if left {
+			if err := durable.Remove(r.fs, path.Join(dir, n)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Index rebuilds a scavenged dataset, writes its map and its summary, and lists it as complete. A dataset that is
+// complete in the index is left as it is (Result.Safe), but for Options.Current.
+func Index(ctx context.Context, o Options) (*Result, error) {
+	p, err := newTarget(o.Prefix, o.Was, o.ID)
+	if err != nil {
+		return nil, err
+	}
+	if e, ok, err := p.entry(); err != nil {
+		return nil, err
+	} else if ok && e.Complete {
+		if !sameDataset(e.Dataset, o.Dataset) {
+			return nil, pkg.Errorf("dataset %d is %.80q in the index: %w", o.ID, e.Name, ErrExist)
+		}
+		return &Result{ID: o.ID, Dataset: e.Dataset, Safe: true}, p.current(ctx, o, e.Dataset)
+	}
+	res, err := Rebuild(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	ds := res.Dataset
+	if _, err := p.announce(ctx, ds); err != nil {
+		return nil, err
+	}
+	if err := p.dir.WriteMap(o.ID, res.Ranks, func(rank int) ([]prefixdir.File, error) { return res.Files[rank], nil }); err != nil {
+		return nil, err
+	}
+	if err := p.dir.WriteSummary(ds, true); err != nil {
+		return nil, err
+	}
+	now := time.Now
+	if o.Now != nil {
+		now = o.Now
+	}
+	err = p.dir.UpdateIndex(ctx, func(x *prefixdir.Index) error {
+		if err := x.Add(ds, true); err != nil {
+			return err
+		}
+		return x.MarkFlushed(ds.Name, now())
+	})
+	if err != nil {
+		return nil, err
+	}
+	return res, p.current(ctx, o, ds)
+}
+
+// entry is the entry of the dataset in the index.
+func (p target) entry() (prefixdir.Entry, bool, error) {
+	x, _, _, err := p.dir.LoadIndex()
+	if err != nil {
+		return prefixdir.Entry{}, false, err
+	}
+	for _, e := range x.Entries() {
+		if e.ID == p.id {
+			return e, true, nil
+		}
+	}
+	return prefixdir.Entry{}, false, nil
+}
+
+// current makes a checkpoint the one to start from, if that is asked for.
+func (p target) current(ctx context.Context, o Options, ds record.Dataset) error {
+	if !o.Current || !ds.Checkpoint {
+		return nil
+	}
+	return p.dir.UpdateIndex(ctx, func(x *prefixdir.Index) error { return x.SetCurrent(ds.Name) })
+}
+
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

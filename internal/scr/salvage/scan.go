@@ -1,0 +1,399 @@
+package salvage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"blobio/internal/fault"
+	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/prefixdir"
+	"blobio/internal/scr/record"
+	"blobio/scr/kvtree"
+)
+
+// State of a file of a scavenged dataset in the prefix directory.
+type State uint8
+
+// The states.
+const (
+	Absent  State = iota
+	Wrong         // of another size, or never completed
+	Damaged       // there, but not the bytes that were copied or written
+	Present       // there, with the right size; nothing else is known, or was looked at
+	Good          // there, and its bytes match a checksum
+)
+
+// String is the name of a state in lower case.
+func (s State) String() string {
+	if s > Good {
+		return fmt.Sprintf("State(%d)", uint8(s))
+	}
+	return [...]string{"absent", "wrong", "damaged", "present", "good"}[s]
+}
+
+// FileScan is a file of the application.
+type FileScan struct {
+	Path   string // below the prefix directory
+	Size   int64  // bytes, as recorded
+	CRC    uint32 // of the bytes that are there, if HasCRC
+	HasCRC bool
+	State  State
+	Meta   record.Meta
+}
+
+// RankScan is what the prefix directory has of a rank.
+type RankScan struct {
+	Rank       int
+	Map        *cachedir.Filemap // nil: absent or damaged
+	Files      []FileScan        // that the map lists, in its order
+	Redundancy []string          // names in the folder of the metadata
+	Damaged    []string          // those of them that are not what was copied, the file map included
+	Err        error             // why the map cannot be used
+}
+
+// Scan is what the prefix directory has of a dataset that was scavenged.
+type Scan struct {
+	ID      int
+	Dataset record.Dataset // ID 0: not known
+	Size    int            // number of ranks of the run that wrote it, 0: not known
+	Ranks   []RankScan     // of which something is there, ascending
+	Invalid []string       // contradictions
+	Outside bool           // one of these is a file that belongs outside of the prefix directory: Was may help
+	Unread  []string       // records of checksums that are damaged: less is known, that is all
+}
+
+// ScanOptions of ScanDataset.
+type ScanOptions struct {
+	Prefix *prefixdir.Dir
+	Was    string // path of the prefix directory when the dataset was written; "": as it is now
+	ID     int
+	Sizes  bool // look at sizes only; otherwise all bytes are read and compared with the checksums that there are
+}
+
+// Datasets lists the datasets of which something was scavenged, by number.
+func Datasets(d *prefixdir.Dir) ([]int, error) {
+	list, err := d.FS.ReadDir(d.File(""))
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		return nil, err
+	}
+	var ids []int
+	for _, e := range list {
+		text, _ := strings.CutPrefix(e.Name(), datasetPrefix)
+		id, ok := number(text)
+		if !ok || id < 1 || e.Name() != record.DefaultName(id) || !e.IsDir() {
+			continue
+		}
+		sub, err := d.FS.ReadDir(d.DatasetDir(id))
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(sub, func(e fs.DirEntry) bool { _, ok := cachedir.RankOf(e.Name()); return ok }) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids, nil
+}
+
+// ScanDataset looks at what there is of a scavenged dataset. Damage is part of the result, not an error.
+func ScanDataset(ctx context.Context, o ScanOptions) (*Scan, error) {
+	p, err := newTarget(o.Prefix, o.Was, o.ID)
+	if err != nil {
+		return nil, err
+	}
+	sc := scanner{target: p, bytes: !o.Sizes, seen: map[string]uint32{}}
+	return sc.scan(ctx)
+}
+
+// scanner scans a dataset, perhaps again after it was mended.
+type scanner struct {
+	target
+	bytes bool
+	seen  map[string]uint32 // CRC of files that were read already, by name; what is mended is taken out
+}
+
+func (sc *scanner) scan(ctx context.Context) (*Scan, error) {
+	s := &Scan{ID: sc.id}
+	list, err := sc.fs.ReadDir(sc.meta)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	ranks := map[int]*RankScan{}
+	records := map[int]sums{}
+	of := func(rank int) *RankScan {
+		if ranks[rank] == nil {
+			ranks[rank] = &RankScan{Rank: rank}
+		}
+		return ranks[rank]
+	}
+	for _, e := range list {
+		name := sc.metaFile(e.Name())
+		if rank, ok := rankOfSums(e.Name()); ok {
+			r, err := readSums(sc.fs, name)
+			if isDamage(err) {
+				s.Unread = append(s.Unread, fault.Text(err))
+				continue
+			} else if err != nil {
+				return nil, err
+			}
+			records[rank] = r
+			s.know(r.dataset)
+			continue
+		}
+		rank, ok := cachedir.RankOf(e.Name())
+		switch {
+		case !ok:
+		case name == sc.filemap(rank):
+			r := of(rank)
+			if r.Map, r.Err = cachedir.ReadFilemap(sc.fs, name); isDamage(r.Err) {
+				r.Damaged = append(r.Damaged, e.Name())
+			} else if r.Err != nil {
+				return nil, r.Err
+			}
+		default:
+			r := of(rank)
+			r.Redundancy = append(r.Redundancy, e.Name())
+		}
+	}
+	for _, rank := range sortedKeys(ranks) {
+		r := ranks[rank]
+		if err := sc.rank(ctx, s, r, records[rank]); err != nil {
+			return nil, err
+		}
+		s.Ranks = append(s.Ranks, *r)
+	}
+	s.unique()
+	if s.Dataset.ID == 0 {
+		s.Dataset, err = sc.dataset()
+	}
+	return s, err
+}
+
+// know takes the record of the dataset of a rank.
+func (s *Scan) know(ds record.Dataset) {
+	switch {
+	case ds.ID == 0:
+	case s.Dataset.ID == 0:
+		s.Dataset = ds
+	case !sameDataset(s.Dataset, ds):
+		s.Invalid = append(s.Invalid, fmt.Sprintf("copies of two datasets: %.80q and %.80q", s.Dataset.Name, ds.Name))
+	}
+}
+
+// dataset asks the index and the flush file for the record of the dataset.
+func (p target) dataset() (record.Dataset, error) {
+	x, err := p.dir.ReadIndex()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !isDamage(err) {
+		return record.Dataset{}, err
+	}
+	if err == nil {
+		for _, e := range x.Entries() {
+			if e.ID == p.id && e.Dataset.Complete {
+				return e.Dataset, nil
+			}
+		}
+	}
+	f, err := p.dir.ReadFlush()
+	if isDamage(err) {
+		return record.Dataset{}, nil
+	}
+	if err != nil {
+		return record.Dataset{}, err
+	}
+	e, _ := f.Entry(p.id)
+	return e.Dataset, nil
+}
+
+// rank looks at the files of a rank.
+func (sc *scanner) rank(ctx context.Context, s *Scan, r *RankScan, rec sums) error {
+	for _, n := range r.Redundancy {
+		if e, ok := rec.meta[n]; ok && sc.bytes {
+			good, _, err := sc.same(ctx, sc.metaFile(n), e)
+			if err != nil {
+				return err
+			}
+			if !good {
+				r.Damaged = append(r.Damaged, n)
+			}
+		}
+	}
+	if r.Map == nil {
+		return nil
+	}
+	for _, f := range r.Map.Files() {
+		rel, err := sc.relative(f.Meta)
+		if err != nil {
+			r.Err = err
+			s.Outside = s.Outside || errors.Is(err, ErrOutside)
+			s.Invalid = append(s.Invalid, fault.Text(err))
+			return nil
+		}
+		x := FileScan{Path: rel, Size: f.Meta.Size, Meta: f.Meta}
+		if err := sc.file(ctx, &x, rec); err != nil {
+			return err
+		}
+		r.Files = append(r.Files, x)
+		if n := f.Meta.Ranks; n > 0 && s.Size == 0 {
+			s.Size = n
+		} else if n > 0 && n != s.Size {
+			s.Invalid = append(s.Invalid, fmt.Sprintf("files of runs with %d and with %d ranks", s.Size, n))
+		}
+	}
+	return nil
+}
+
+// file finds out the state of a file of the application.
+func (sc *scanner) file(ctx context.Context, x *FileScan, rec sums) error {
+	name := sc.target.file(x.Path)
+	st, err := sc.fs.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !x.Meta.Complete || !st.Mode().IsRegular() || st.Size() != x.Size:
+		x.State = Wrong
+		return nil
+	}
+	x.State = Present
+	if !sc.bytes {
+		return nil
+	}
+	want := expect{x.Size, x.Meta.CRC, x.Meta.HasCRC}
+	if e, ok := rec.files[x.Path]; ok && !want.hasCRC {
+		want = e
+	}
+	good, crc, err := sc.same(ctx, name, want)
+	if err != nil {
+		return err
+	}
+	x.CRC, x.HasCRC = crc, true
+	switch {
+	case !good:
+		x.State = Damaged
+	case want.hasCRC:
+		x.State = Good
+	}
+	return nil
+}
+
+// same reads a file, if that was not done already, and compares it.
+func (sc *scanner) same(ctx context.Context, name string, want expect) (bool, uint32, error) {
+	crc, ok := sc.seen[name]
+	if !ok {
+		size, c, err := sum(ctx, sc.fs, name)
+		if err != nil {
+			return false, 0, err
+		}
+		crc = c
+		if size != want.size && want.size >= 0 {
+			return false, crc, nil
+		}
+		sc.seen[name] = crc
+	}
+	return !want.hasCRC || crc == want.crc, crc, nil
+}
+
+// unique finds files that two ranks claim.
+func (s *Scan) unique() {
+	owner := map[string]int{}
+	for _, r := range s.Ranks {
+		for _, f := range r.Files {
+			if o, ok := owner[f.Path]; ok {
+				s.Invalid = append(s.Invalid, fmt.Sprintf("%.200q is of rank %d and of rank %d", f.Path, o, r.Rank))
+			}
+			owner[f.Path] = r.Rank
+		}
+	}
+}
+
+// Report is what is wrong with a scanned dataset.
+type Report struct {
+	Missing  []int          // ranks of which the map or a file is missing, of another size or damaged
+	Files    map[int]string // by such a rank: what the first of these is
+	Invalid  []string       // contradictions, which nothing can mend
+	Verified bool           // all files match a checksum
+}
+
+// OK says whether nothing is missing and nothing contradicts.
+func (r Report) OK() bool { return len(r.Missing) == 0 && len(r.Invalid) == 0 }
+
+// Inspect says what is missing and what is wrong.
+func (s *Scan) Inspect() Report {
+	rep := Report{Files: map[int]string{}, Verified: true, Invalid: slices.Clone(s.Invalid)}
+	byRank := map[int]RankScan{}
+	n := s.Size
+	for _, r := range s.Ranks {
+		byRank[r.Rank] = r
+		if s.Size > 0 && r.Rank >= s.Size {
+			rep.Invalid = append(rep.Invalid, fmt.Sprintf("something of rank %d, but the run had %d ranks", r.Rank, s.Size))
+		}
+		if s.Size == 0 {
+			n = max(n, r.Rank+1)
+		}
+	}
+	for rank := range n {
+		r, ok := byRank[rank]
+		switch {
+		case !ok || r.Map == nil && r.Err == nil:
+			rep.Files[rank] = "file map"
+		case r.Err != nil:
+			rep.Files[rank] = fault.Text(r.Err)
+		}
+		for _, f := range r.Files {
+			if f.State < Present && rep.Files[rank] == "" {
+				rep.Files[rank] = f.Path + " is " + f.State.String()
+			}
+			rep.Verified = rep.Verified && f.State == Good
+		}
+		if rep.Files[rank] != "" {
+			rep.Missing = append(rep.Missing, rank)
+			rep.Verified = false
+		}
+	}
+	return rep
+}
+
+// Tree is the scan in the form in which the tools of the reference print it.
+func (s *Scan) Tree() *kvtree.Tree {
+	t := kvtree.New()
+	d := t.SetKVInt("DLIST", s.ID)
+	if s.Dataset.ID > 0 {
+		d.Set("DSET", s.Dataset.Tree())
+	}
+	m := d.Touch("RANK2FILE")
+	if s.Size > 0 {
+		m.SetInt("RANKS", s.Size)
+	}
+	for _, r := range slices.Backward(s.Ranks) {
+		sub := m.SetKVInt("RANK", r.Rank)
+		if r.Map != nil {
+			sub.SetInt("FILES", r.Map.Len())
+		}
+		for _, f := range slices.Backward(r.Files) {
+			if f.State < Present {
+				continue
+			}
+			x := sub.SetKV("FILE", f.Path)
+			if f.HasCRC {
+				x.SetCRC32("CRC", f.CRC)
+			}
+			x.SetInt64("SIZE", f.Size)
+		}
+	}
+	rep := s.Inspect()
+	for _, r := range slices.Backward(rep.Missing) {
+		d.SetKVInt("MISSING", r)
+	}
+	if len(rep.Invalid) > 0 {
+		d.SetInt("INVALID", 1)
+	}
+	return t
+}

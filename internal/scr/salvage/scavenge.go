@@ -1,0 +1,358 @@
+package salvage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/prefixdir"
+	"blobio/internal/scr/record"
+	"blobio/internal/vfs"
+	"blobio/scr/kvtree"
+)
+
+// Node is where the caches of a node are.
+type Node struct {
+	Name    string   // for messages
+	FS      vfs.FS   // as the node sees its files; nil: the operating system's
+	Catalog string   // its catalogue, <control folder>/cindex.scrinfo
+	Caches  []string // cache folders, where datasets are looked for that the catalogue does not list
+}
+
+// ScavengeOptions of Scavenge.
+type ScavengeOptions struct {
+	Node
+	Prefix  *prefixdir.Dir
+	Was     string         // path of the prefix directory when the dataset was written; "": as it is now
+	ID      int            // of the dataset
+	Dataset record.Dataset // if its ID is set: what the node has under the number must be this dataset
+	Workers int            // ranks copied at once, default 4
+}
+
+// RankCopy is what was copied of a rank.
+type RankCopy struct {
+	Rank    int
+	Mapped  bool              // the file map of the rank is in the prefix directory
+	Files   []prefixdir.File  // copied, or found to be there already (bypass)
+	Lost    map[string]string // by name in the cache: files that could not be copied, and why
+	Bytes   int64             // of all that was copied
+	Foreign bool              // only a copy of the file map was here [packed]
+}
+
+// Copied is what Scavenge did on a node.
+type Copied struct {
+	ID      int
+	Dataset record.Dataset // ID 0: not known here
+	Ranks   []RankCopy     // ascending; none: the node has nothing of the dataset
+	Safe    bool           // the dataset is complete in the prefix directory, so nothing was copied
+	Damage  error          // the packed metadata of the node cannot be used: only redundancy files were copied
+	Stale   bool           // the node has another dataset of this number, so nothing was copied
+}
+
+// Bytes is the sum of what was copied.
+func (c *Copied) Bytes() int64 {
+	var n int64
+	for _, r := range c.Ranks {
+		n += r.Bytes
+	}
+	return n
+}
+
+// Scavenge copies what a node has of a dataset into the prefix directory: the files of the application to where they
+// belong, and the file maps and redundancy files, as they are, into the folder of the dataset's metadata, with a
+// record of the checksums of all that was copied. The index has the dataset as incomplete before. Files that cannot be
+// read, or are not what the file map says, are left out and listed: Rebuild may mend them. An error is one of the
+// prefix directory, of the catalogue, or of ctx.
+//
+// A file has its name when it is whole and synced, and the file map of a rank comes last. Scavenge may be repeated.
+func Scavenge(ctx context.Context, o ScavengeOptions) (*Copied, error) {
+	p, err := newTarget(o.Prefix, o.Was, o.ID)
+	if err != nil {
+		return nil, err
+	}
+	if o.FS == nil {
+		o.FS = vfs.OS
+	}
+	if err := o.checkOwner(); err != nil {
+		return nil, err
+	}
+	all, err := Survey(o.Node)
+	if err != nil && !(isDamage(err) && len(all) > 0) {
+		return nil, err
+	}
+	c := &Copied{ID: o.ID}
+	i := slices.IndexFunc(all, func(h cachedir.Holding) bool { return h.ID == o.ID && !h.Gone })
+	if i < 0 {
+		return c, nil
+	}
+	h := all[i]
+	if h.Err != nil && !isDamage(h.Err) {
+		return nil, h.Err
+	}
+	c.Damage = h.Err
+	if !sameDataset(h.Dataset, o.Dataset) {
+		c.Stale = true
+		return c, nil
+	}
+	c.Dataset = h.Dataset
+	if c.Dataset.ID == 0 {
+		c.Dataset = o.Dataset
+	}
+	if c.Safe, err = p.announce(ctx, c.Dataset); err != nil || c.Safe {
+		return c, err
+	}
+	ds := c.Dataset
+	ds.ID = o.ID
+	p.claims = &claims{ds: ds}
+	if h.Old {
+		return c, p.copyOld(ctx, o, h, c)
+	}
+	return c, p.copyRanks(ctx, o, h, c)
+}
+
+// checkOwner says whether the node and the prefix directory are those of the user: what other users could write to is not
+// believed, and nothing is written where they could lay links.
+func (o *ScavengeOptions) checkOwner() error {
+	if err := o.Prefix.CheckOwner(); err != nil {
+		return err
+	}
+	for _, dir := range append([]string{path.Dir(o.Catalog)}, o.Caches...) {
+		if err := vfs.CheckOwner(o.FS, dir, vfs.OwnOnly); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return pkg.Errorf("%w", err)
+		}
+	}
+	if err := vfs.CheckOwner(o.FS, o.Catalog, vfs.AnyMode); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return pkg.Errorf("%w", err)
+	}
+	return nil
+}
+
+// announce lists the dataset as incomplete, unless it is complete already.
+func (p target) announce(ctx context.Context, ds record.Dataset) (safe bool, err error) {
+	if err := p.dir.CreateDataset(p.id); err != nil {
+		return false, err
+	}
+	err = p.dir.UpdateIndex(ctx, func(x *prefixdir.Index) error {
+		for _, e := range x.Entries() {
+			if e.ID == p.id {
+				if !sameDataset(e.Dataset, ds) {
+					return pkg.Errorf("dataset %d is %.80q in the index: %w", p.id, e.Name, ErrExist)
+				}
+				if safe = e.Complete; safe {
+					return nil
+				}
+			}
+		}
+		if ds.ID == 0 {
+			return nil
+		}
+		return x.Add(ds, false)
+	})
+	if err != nil || safe {
+		return safe, err
+	}
+	// A summary that is there would let the dataset into an index that is made anew.
+	if err := p.dir.RemoveSummary(p.dir.Place(p.id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	return false, nil
+}
+
+func (p target) copyRanks(ctx context.Context, o ScavengeOptions, h cachedir.Holding, c *Copied) error {
+	workers := o.Workers
+	if workers <= 0 {
+		workers = 4
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	c.Ranks = make([]RankCopy, len(h.Ranks))
+	errs := make([]error, len(h.Ranks))
+	slots := make(chan struct{}, workers)
+	small := map[int]map[string][]byte{} // of each rank: files in the packed metadata
+	if h.Packed && h.Err == nil {
+		packed, err := cachedir.ReadPacked(o.FS, h.Path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			packed = &cachedir.Packed{} // the node has the folder, and nothing in it
+		case err != nil:
+			return err
+		}
+		for name, b := range packed.Files {
+			if rank, ok := cachedir.RankOf(name); ok {
+				if small[rank] == nil {
+					small[rank] = map[string][]byte{}
+				}
+				small[rank][name] = b
+			}
+		}
+	}
+	var wg sync.WaitGroup
+	for i, r := range h.Ranks {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			rc, err := p.copyRank(ctx, o.FS, h, r, small[r.Rank], c.Dataset)
+			c.Ranks[i] = rc
+			if err != nil {
+				errs[i] = pkg.Errorf("rank %d of dataset %d: %w", r.Rank, p.id, err)
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs { // the one that stopped the others first
+		if err != nil && !errors.Is(err, context.Canceled) {
+			return err
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// copyRank copies what is there of a rank.
+func (p target) copyRank(ctx context.Context, from vfs.FS, h cachedir.Holding, r cachedir.RankHolding, small map[string][]byte, ds record.Dataset) (RankCopy, error) {
+	rc := RankCopy{Rank: r.Rank, Lost: map[string]string{}, Foreign: r.Copy}
+	s := sums{dataset: ds, files: map[string]expect{}, meta: map[string]expect{}}
+	if r.Map != nil && !r.Copy {
+		for _, f := range r.Map.Files() {
+			if err := p.copyUser(ctx, from, f, &s, &rc); err != nil {
+				return rc, err
+			}
+		}
+	} else if r.Err != nil {
+		rc.Lost[fmt.Sprintf("filemap_%d", r.Rank)] = r.Err.Error()
+	}
+	for _, name := range r.Redundancy {
+		base := path.Base(name)
+		if unsound(from, h.Path, r, base) {
+			rc.Lost[name] = "its group was not finished"
+			continue
+		}
+		if err := p.copyMeta(ctx, from, name, base, &s, &rc); err != nil {
+			return rc, err
+		}
+	}
+	for _, base := range sortedKeys(small) {
+		if _, ok := s.meta[base]; ok {
+			continue
+		}
+		if err := putFile(p.fs, p.metaFile(base), small[base]); err != nil {
+			return rc, err
+		}
+		rc.Bytes += int64(len(small[base]))
+		s.meta[base] = expect{int64(len(small[base])), crc32.ChecksumIEEE(small[base]), true}
+	}
+	if r.Copy {
+		if _, err := p.fs.Stat(p.filemap(r.Rank)); err == nil {
+			return rc, nil // the rank's own node was here
+		}
+		if err := r.Map.Write(p.fs, p.filemap(r.Rank)); err != nil {
+			return rc, err
+		}
+		rc.Mapped = true
+		return rc, nil
+	}
+	return rc, p.copyMap(ctx, from, h, r, &s, &rc)
+}
+
+// unsound says whether a redundancy file is of a group that was being made when the run died, and may be half of it: this
+// library gives such files their names when all are whole, and has their checksums beside them, but the reference does not.
+func unsound(fsys vfs.FS, dir string, r cachedir.RankHolding, base string) bool {
+	group := cachedir.DataGroup
+	if strings.HasPrefix(base, cachedir.MapGroup) {
+		group = cachedir.MapGroup
+	}
+	if state, err := cachedir.ReadState(fsys, dir, group); err != nil || state != cachedir.StateCorrupt {
+		return false
+	}
+	return !slices.ContainsFunc(r.Redundancy, func(n string) bool {
+		n = path.Base(n)
+		return strings.HasPrefix(n, group) && strings.HasSuffix(n, ".redsum")
+	})
+}
+
+// copyUser copies a file of the application, if it is what its record says.
+func (p target) copyUser(ctx context.Context, from vfs.FS, f cachedir.MapFile, s *sums, rc *RankCopy) error {
+	rel, err := p.relative(f.Meta)
+	if err != nil {
+		return err
+	}
+	if !f.Meta.Complete {
+		rc.Lost[f.Name] = errNever.Error()
+		return nil
+	}
+	want := expect{f.Meta.Size, f.Meta.CRC, f.Meta.HasCRC}
+	var size int64
+	var crc uint32
+	if p.inPlace(f.Name, rel) { // bypass: it is there already
+		size, crc, err = sum(ctx, p.fs, p.file(rel))
+		if err == nil {
+			err = want.check(f.Name, size, crc)
+		}
+		if err != nil && ctx.Err() == nil {
+			err = &sourceError{err}
+		}
+	} else {
+		if err := p.makeWay(ctx, rel); err != nil {
+			return err
+		}
+		if err := p.makeParent(rel); err != nil {
+			return err
+		}
+		size, crc, err = copyFile(ctx, from, f.Name, p.fs, p.file(rel), want)
+		rc.Bytes += size
+	}
+	var lost *sourceError
+	if errors.As(err, &lost) {
+		rc.Lost[f.Name] = lost.Error()
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.files[rel] = expect{size, crc, true}
+	rc.Files = append(rc.Files, prefixdir.File{Path: rel, Size: size, HasSize: true, CRC: crc, HasCRC: true})
+	return p.syncDir(rel)
+}
+
+// copyMeta copies a file of the dataset's metadata.
+func (p target) copyMeta(ctx context.Context, from vfs.FS, name, base string, s *sums, rc *RankCopy) error {
+	size, crc, err := copyFile(ctx, from, name, p.fs, p.metaFile(base), expect{size: -1})
+	var lost *sourceError
+	if errors.As(err, &lost) {
+		rc.Lost[name] = lost.Error()
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	rc.Bytes += size
+	s.meta[base] = expect{size, crc, true}
+	return nil
+}
+
+// copyMap writes the record of the checksums, and then the file map as it is: its redundancy is of its bytes.
+func (p target) copyMap(ctx context.Context, from vfs.FS, h cachedir.Holding, r cachedir.RankHolding, s *sums, rc *RankCopy) error {
+	if err := p.fs.SyncDir(p.meta); err != nil {
+		return err
+	}
+	if err := kvtree.WriteFile(p.fs, p.sums(r.Rank), s.tree()); err != nil {
+		return err
+	}
+	if r.Map == nil {
+		return nil
+	}
+	rc.Mapped = true
+	_, _, err := copyFile(ctx, from, cachedir.FilemapName(h.Path, r.Rank), p.fs, p.filemap(r.Rank), expect{size: -1})
+	var lost *sourceError
+	if errors.As(err, &lost) { // packed
+		return r.Map.Write(p.fs, p.filemap(r.Rank))
+	}
+	return errors.Join(err, p.fs.SyncDir(p.meta))
+}

@@ -1,0 +1,211 @@
+package salvage
+
+import (
+	"errors"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"blobio/internal/durable"
+	"blobio/internal/scr/prefixdir"
+	"blobio/internal/scr/record"
+	"blobio/internal/scr/spath"
+	"blobio/internal/vfs"
+	"blobio/scr/kvtree"
+)
+
+// target is a dataset in the prefix directory.
+type target struct {
+	dir  *prefixdir.Dir
+	fs   vfs.FS
+	id   int
+	root string // of the prefix directory, slash-separated
+	was  string // what it was called when the dataset was written
+	meta string // folder of the metadata
+
+	claims *claims // of the dataset that is being written
+
+	links bool // the prefix directory was not moved, but links may lead to it: it has other names
+}
+
+func newTarget(d *prefixdir.Dir, was string, id int) (target, error) {
+	if d == nil || d.FS == nil || id < 1 {
+		return target{}, pkg.Errorf("a prefix directory and the number of a dataset are needed: %w", ErrUsage)
+	}
+	root := d.Path
+	if d.FS == vfs.OS {
+		abs, err := filepath.Abs(root)
+		if err != nil {
+			return target{}, err
+		}
+		root = abs
+	}
+	p := target{dir: d, fs: d.FS, id: id, root: spath.Reduce(filepath.ToSlash(root)), was: spath.Reduce(filepath.ToSlash(was))}
+	if was == "" {
+		p.was, p.links = p.root, d.FS == vfs.OS
+	}
+	p.meta = path.Join(p.root, prefixdir.MetaDir, record.DefaultName(id))
+	return p, nil
+}
+
+// relative is where a file belongs, from the prefix directory on.
+func (p target) relative(m record.Meta) (string, error) {
+	name := path.Join(m.Path, m.Name)
+	if p.links && m.Name != "" && !spath.IsChild(p.was, name) {
+		if rel, ok := p.overLinks(name); ok {
+			name = path.Join(p.was, rel)
+		}
+	}
+	if m.Name == "" || m.Name != path.Base(m.Name) || !spath.IsChild(p.was, name) {
+		return "", pkg.Errorf("%.200q: %w %s", name, ErrOutside, p.was)
+	}
+	rel, err := spath.Relative(p.was, name)
+	if err != nil {
+		return "", err
+	}
+	if rel == prefixdir.MetaDir || strings.HasPrefix(rel, prefixdir.MetaDir+"/") {
+		return "", pkg.Errorf("%.200q is a name of its metadata: %w %s", name, ErrOutside, p.was)
+	}
+	return rel, nil
+}
+
+// overLinks is where a file belongs that has a name over other links than the prefix directory: a program asks the system for its
+// working directory, a shell remembers how it came there.
+func (p target) overLinks(name string) (rel string, ok bool) {
+	root, err := spath.Real(filepath.FromSlash(p.root))
+	if err != nil {
+		return "", false
+	}
+	dir, err := spath.Real(filepath.FromSlash(path.Dir(name))) // the file may be a link itself
+	if err != nil {
+		return "", false
+	}
+	r, n := filepath.ToSlash(root), path.Join(filepath.ToSlash(dir), path.Base(name))
+	if !spath.IsChild(r, n) {
+		return "", false
+	}
+	rel, err = spath.Relative(r, n)
+	return rel, err == nil
+}
+
+// inPlace says whether a name is that of a file where it belongs: with bypass it is there already.
+func (p target) inPlace(name, rel string) bool {
+	if path.Clean(name) == path.Join(p.was, rel) {
+		return true
+	}
+	if !p.links || spath.IsChild(p.was, name) {
+		return false
+	}
+	over, ok := p.overLinks(path.Clean(name))
+	return ok && over == rel
+}
+
+func (p target) file(rel string) string   { return path.Join(p.root, rel) }
+func (p target) metaFile(n string) string { return path.Join(p.meta, n) }
+func (p target) filemap(rank int) string  { return p.metaFile("filemap_" + strconv.Itoa(rank)) }
+func (p target) sums(rank int) string     { return p.metaFile(sumsPrefix + strconv.Itoa(rank)) }
+func (p target) syncDir(rel string) error { return p.fs.SyncDir(path.Dir(p.file(rel))) }
+func (p target) makeParent(rel string) error {
+	return durable.MkdirAll(p.fs, path.Dir(p.file(rel)), true)
+}
+
+// The record of what was copied of a rank is ours: the file maps and the redundancy files have to stay as they are,
+// byte for byte, and those of the reference tell nothing about the content of files.
+const (
+	datasetPrefix = "scr.dataset."
+	sumsPrefix    = "filemap_sums." // the prefix directory deletes what begins with filemap_ with a dataset
+	sumsVersion   = 1
+
+	keyVersion  = "VERSION"
+	keyFile     = "FILE"
+	keyMeta     = "META"
+	keySize     = "SIZE"
+	keyCRC      = "CRC"
+	keyDsetDesc = "DSETDESC"
+)
+
+// sums is that record.
+type sums struct {
+	dataset record.Dataset    // ID 0: not known
+	files   map[string]expect // by path below the prefix directory
+	meta    map[string]expect // by name in the folder of the metadata
+}
+
+func (s sums) tree() *kvtree.Tree {
+	t := kvtree.New()
+	for _, part := range []struct {
+		key  string
+		list map[string]expect
+	}{{keyMeta, s.meta}, {keyFile, s.files}} {
+		list := t.Touch(part.key)
+		for name, e := range part.list {
+			sub := list.Touch(name)
+			sub.SetCRC32(keyCRC, e.crc)
+			sub.SetInt64(keySize, e.size)
+		}
+	}
+	t.SortAll(kvtree.Ascending)
+	if s.dataset.ID > 0 {
+		t.Set(keyDsetDesc, s.dataset.Tree())
+	}
+	t.SetInt(keyVersion, sumsVersion)
+	return t
+}
+
+func readSums(fsys vfs.FS, name string) (sums, error) {
+	t, err := kvtree.ReadFile(fsys, name, nil)
+	if err != nil {
+		return sums{}, err
+	}
+	f := record.Fields{Tree: t, Pkg: pkg, File: name}
+	if v := f.Int(keyVersion, 0); f.Err() == nil && v != sumsVersion {
+		return sums{}, badField(name, keyVersion, "%d, want %d", v, sumsVersion)
+	}
+	s := sums{files: map[string]expect{}, meta: map[string]expect{}}
+	if d := t.Get(keyDsetDesc); d.Len() > 0 {
+		if s.dataset, err = record.ParseDataset(d, name); err != nil {
+			return sums{}, err
+		}
+	}
+	for key, list := range map[string]map[string]expect{keyFile: s.files, keyMeta: s.meta} {
+		for n, sub := range t.Get(key).All() {
+			f := record.Fields{Tree: sub, Pkg: pkg, File: name, Path: key + "/" + n}
+			e := expect{size: f.Int64(keySize, 0)}
+			e.crc, e.hasCRC = f.CRC(keyCRC)
+			if err := f.Err(); err != nil {
+				return sums{}, err
+			}
+			if key == keyMeta && n != path.Base(n) {
+				return sums{}, badField(name, key, "%.80q, want the name of a file", n)
+			}
+			list[n] = e
+		}
+	}
+	return s, f.Err()
+}
+
+// rankOfSums is the rank in the name of such a record.
+func rankOfSums(name string) (int, bool) {
+	text, ok := strings.CutPrefix(name, sumsPrefix)
+	if !ok {
+		return 0, false
+	}
+	return number(text)
+}
+
+// number reads the decimal number of a rank or of a dataset, in its only spelling.
+func number(text string) (int, bool) {
+	n, err := strconv.ParseInt(text, 10, 32)
+	return int(n), err == nil && n >= 0 && strconv.FormatInt(n, 10) == text
+}
+
+// sameDataset says whether two records are of one dataset. What is not known is the same.
+func sameDataset(a, b record.Dataset) bool {
+	if a.ID == 0 || b.ID == 0 {
+		return true
+	}
+	return a.ID == b.ID && a.Name == b.Name && (a.Created.IsZero() || b.Created.IsZero() || a.Created.Equal(b.Created))
+}
+
+var errNever = errors.New("it was never completed")

@@ -1,0 +1,93 @@
+package transfer
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"blobio/internal/scr/spath"
+	"blobio/internal/vfs"
+)
+
+// ErrOutside: a destination that is not in the prefix directory of the transfer process.
+var ErrOutside = errors.New("not below the prefix directory")
+
+// CheckControl says whether a transfer file can be obeyed: its folder, and those above it up to the first of root's, must be
+// those of the user or of root with no room for others to change them, and so must the file and its lock, if they are
+// there. Links in their place are refused. The error is a *vfs.OwnerError, which wraps fs.ErrPermission, or that of a
+// folder that is not there.
+func CheckControl(fsys vfs.FS, file string) error {
+	if fsys == nil {
+		fsys = vfs.OS
+	}
+	if err := vfs.CheckWay(fsys, filepath.Dir(file)); err != nil {
+		return err
+	}
+	return checkFiles(fsys, file)
+}
+
+func checkFiles(fsys vfs.FS, file string) error {
+	for _, name := range []string{file, file + lockSuffix} {
+		if err := vfs.CheckOwner(fsys, name, vfs.OwnOnly); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// MakeControl makes the folder of a transfer file, for the user alone, if it is not there, and checks it as CheckControl.
+func MakeControl(fsys vfs.FS, file string) error {
+	if fsys == nil {
+		fsys = vfs.OS
+	}
+	if err := vfs.MkdirOwn(fsys, filepath.Dir(file)); err != nil {
+		return err
+	}
+	return CheckControl(fsys, file)
+}
+
+// within says whether a job writes below the prefix directory only, and nobody else can have put a folder on the way there.
+func (s *server) within(j *Job) error {
+	if j.Out == nil {
+		return s.belongs(j.Dst)
+	}
+	for name := range containersOf(j) {
+		if err := s.belongs(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *server) belongs(name string) error {
+	fsys, access := s.e.o.DstFS, vfs.OwnOnly
+	if s.o.Shared {
+		access = vfs.Shared
+	}
+	root, name := s.o.Prefix, filepath.Clean(name)
+	in := spath.IsChild(filepath.ToSlash(root), filepath.ToSlash(name))
+	if fsys == vfs.OS {
+		// Links may lead to the prefix directory, and must not lead out of it.
+		dir, err := spath.Real(filepath.Dir(name))
+		if err != nil {
+			return err
+		}
+		if root, err = spath.Real(root); err != nil {
+			return err
+		}
+		name = filepath.Join(dir, filepath.Base(name))
+		in = spath.IsChild(filepath.ToSlash(root), filepath.ToSlash(name))
+	}
+	if !in {
+		return fmt.Errorf("%s: %w %s of this process", name, ErrOutside, s.o.Prefix)
+	}
+	for dir := filepath.Dir(name); ; dir = filepath.Dir(dir) {
+		if err := vfs.CheckOwner(fsys, dir, access); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if dir == root || len(dir) <= len(root) {
+			return nil
+		}
+	}
+}

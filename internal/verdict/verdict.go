@@ -1,0 +1,53 @@
+// Package verdict lets ranks commit something together, so that all of them know what has become of it.
+package verdict
+
+import (
+	"context"
+	"errors"
+
+	"blobio/comm"
+	"blobio/internal/durable"
+)
+
+// Outcome says what has become of a commit.
+type Outcome uint8
+
+const (
+	// NotDone: what was in force before still is.
+	NotDone Outcome = iota
+	// Done: what was committed is in force.
+	Done
+	// InDoubt: it is not known which of the two a reader finds, now or after a crash.
+	InDoubt
+)
+
+// Commit is a collective that commits something and tells all ranks what has become of it. Each rank gives its part, nil if it has none. The commit is
+// in doubt when a part is: it says so by an error that is durable.ErrUnsure; when parts of some ranks are done and
+// others are not; and when the ranks could not hear of each other. The error is that of comm.Agree; with Done it is nil.
+func Commit(ctx context.Context, c comm.Comm, part func() error) (Outcome, error) {
+	var err error
+	there := int64(0) // what is committed is, or may be, what this rank's readers find
+	if part != nil {
+		if err = part(); err == nil || errors.Is(err, durable.ErrUnsure) {
+			there = 1
+		}
+	}
+	v, err := comm.AgreeMin(ctx, c, err, -there)
+	switch {
+	case err == nil:
+		return Done, nil
+	case v == nil || v[0] != 0:
+		return InDoubt, err
+	}
+	return NotDone, err
+}
+
+// FirstCause takes the names of the ranks that only heard of an error from it:
+// what remains is the rank that met it.
+func FirstCause(err error) error {
+	var outer, inner *comm.RankError
+	for errors.As(err, &outer) && errors.As(outer.Err, &inner) {
+		err = inner
+	}
+	return err
+}
