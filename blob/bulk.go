@@ -13,7 +13,7 @@ import (
 // bulk writes a whole blob dataset from one place: all ranks of all subfiles
 // are its own, so there is nobody to agree with. Convert uses it.
 type bulk struct {
-	opt     Options
+	opt     settings
 	base    string
 	schema  *Schema
 	maps    []*decomp.Map // of all ranks
@@ -25,7 +25,7 @@ type bulk struct {
 	unverified bool // the data were not compared with their checksums
 }
 
-func newBulk(base string, s *Schema, maps []*decomp.Map, ranks int, o *Options) (*bulk, error) {
+func newBulk(base string, s *Schema, maps []*decomp.Map, ranks int, o *settings) (*bulk, error) {
 	b := &bulk{opt: o.withDefaults(), base: base, schema: s, maps: maps, ranks: ranks}
 	if err := s.canSum(o.Records); err != nil {
 		return nil, err

@@ -9,7 +9,6 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/internal/vfs"
 	"blobio/subfile"
 )
 
@@ -40,10 +39,6 @@ type ConvertOptions struct {
 	Workers       int                     // up to 65,536; default GOMAXPROCS
 	Durability    Durability              // default DurableCommit
 	Progress      func(done, total int64) // bytes of the output; called often, by several goroutines
-
-	fs    vfs.FS
-	chunk int64 // as Options.chunk
-	piece int64 // as Options.piece
 }
 
 // Range is the records First, First+1, ... below End.
@@ -79,7 +74,7 @@ func (o *ConvertOptions) Validate() error {
 	return nil
 }
 
-func (o *ConvertOptions) withDefaults(r *Reader) ConvertOptions {
+func (o *ConvertOptions) withDefaults() ConvertOptions {
 	var v ConvertOptions
 	if o != nil {
 		v = *o
@@ -99,17 +94,15 @@ func (o *ConvertOptions) withDefaults(r *Reader) ConvertOptions {
 	if v.Grouping == subfile.ByNode {
 		v.Grouping = subfile.Blocks
 	}
-	if v.fs == nil {
-		v.fs = r.opt.fs
-	}
 	return v
 }
 
 // conversion is one Convert under way.
 type conversion struct {
-	c       comm.Comm // of the ranks that share the work
-	r       *Reader
-	o       ConvertOptions
+	c comm.Comm // of the ranks that share the work
+	r *Reader
+	o ConvertOptions
+	knobs
 	out     string
 	schema  *Schema // of the output
 	src     []VarID // by variable of the output
@@ -138,7 +131,14 @@ func Convert(ctx context.Context, r *Reader, out string, o *ConvertOptions) erro
 // same dataset. ConvertOptions.Memory and Workers are those of each rank, Progress tells
 // of its own part. The output is the same, byte for byte. Collective.
 func ConvertComm(ctx context.Context, c comm.Comm, r *Reader, out string, o *ConvertOptions) error {
-	v := &conversion{c: c, r: r, out: out, known: newKnown(), late: map[unit]*late{}}
+	return convertWith(ctx, c, r, out, o, knobs{})
+}
+
+func convertWith(ctx context.Context, c comm.Comm, r *Reader, out string, o *ConvertOptions, k knobs) error {
+	if k.fs == nil {
+		k.fs = r.fs
+	}
+	v := &conversion{c: c, r: r, knobs: k, out: out, known: newKnown(), late: map[unit]*late{}}
 	if err := v.agree(ctx, v.prepare(o)); err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (c *conversion) prepare(o *ConvertOptions) error {
 			return err
 		}
 	}
-	c.o = o.withDefaults(c.r)
+	c.o = o.withDefaults()
 	return c.choose()
 }
 

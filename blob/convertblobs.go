@@ -51,10 +51,10 @@ func (c *conversion) newBulk(ctx context.Context) (*bulk, error) {
 	if err := c.keepsAll(ctx, maps); err != nil {
 		return nil, err
 	}
-	b, err := newBulk(c.out, c.schema, maps, ranks, &Options{Layout: c.o.Layout, Grouping: c.o.Grouping, Subfiles: c.o.Subfiles,
-		Force: c.o.Force, Workers: c.o.Workers, Durability: c.o.Durability, Records: c.records, fs: c.o.fs,
-		WideMaps: c.o.WideMaps || c.r.wideMaps(), Compress: c.o.Compress, chunk: c.o.chunk, piece: c.o.piece,
-		Buffer: int(min(defaultBuffer, max(c.o.Memory/16, 64<<10)))})
+	b, err := newBulk(c.out, c.schema, maps, ranks, &settings{Options: Options{Layout: c.o.Layout, Grouping: c.o.Grouping, Subfiles: c.o.Subfiles,
+		Force: c.o.Force, Workers: c.o.Workers, Durability: c.o.Durability, Records: c.records,
+		WideMaps: c.o.WideMaps || c.r.wideMaps(), Compress: c.o.Compress,
+		Buffer: int(min(defaultBuffer, max(c.o.Memory/16, 64<<10)))}, knobs: c.knobs})
 	if err == nil && c.r.manifest != nil {
 		b.unverified = c.r.opt.Verify == VerifyNever || c.r.manifest.Unverified
 	}

@@ -30,7 +30,7 @@ func writeSets(t *testing.T) (name string) {
 	s.Var("A", cdf5.Int, []DimID{tm, col}, Decomposed(d), Att("_FillValue", int32(-7)))
 	s.Var("B", cdf5.Double, []DimID{tm, col}, Decomposed(d))
 	name = filepath.Join(t.TempDir(), "m.h5")
-	o := &Options{Layout: ProcessCentric, Subfiles: 3, Grouping: subfile.RoundRobin}
+	o := &settings{Options: Options{Layout: ProcessCentric, Subfiles: 3, Grouping: subfile.RoundRobin}}
 	for session := range 3 {
 		if err := comm.Run(context.Background(), missRanks, nil, func(ctx context.Context, c comm.Comm) error {
 			var runs []decomp.Req
@@ -43,9 +43,9 @@ func writeSets(t *testing.T) (name string) {
 			var wr *Writer
 			var err error
 			if session == 0 {
-				wr, err = Create(ctx, c, name, s, parts, o)
+				wr, err = createWith(ctx, c, name, s, parts, o)
 			} else {
-				wr, err = Append(ctx, c, name, parts, o)
+				wr, err = appendWith(ctx, c, name, parts, o)
 			}
 			if err != nil {
 				return err

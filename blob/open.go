@@ -22,8 +22,6 @@ type OpenOptions struct {
 	MaxOpen      int   // open files; default 256
 
 	Verify Verification // which checksums reading compares; default VerifyWhole
-
-	fs vfs.FS
 }
 
 // Validate says what is wrong with the options.
@@ -54,7 +52,6 @@ func (o *OpenOptions) withDefaults() OpenOptions {
 	if v.Workers == 0 {
 		v.Workers = runtime.GOMAXPROCS(0)
 	}
-	v.fs = vfs.OrOS(v.fs)
 	return v
 }
 
@@ -62,6 +59,7 @@ func (o *OpenOptions) withDefaults() OpenOptions {
 // layout. It is safe for concurrent use.
 type Reader struct {
 	opt      OpenOptions
+	fs       vfs.FS
 	pool     *subfile.Pool
 	base     string
 	layout   Layout
@@ -96,15 +94,19 @@ type set struct {
 // netCDF file, or a directory with one dataset. The content of the files
 // decides what they are. Of the subfiles only the first is read.
 func Open(ctx context.Context, path string, o *OpenOptions) (*Reader, error) {
+	return openWith(ctx, path, o, knobs{})
+}
+
+func openWith(ctx context.Context, path string, o *OpenOptions, k knobs) (*Reader, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	opt := o.withDefaults()
+	opt, fsys := o.withDefaults(), vfs.OrOS(k.fs)
 	for try := 1; ; try++ {
-		r, was, err := openOnce(path, opt)
+		r, was, err := openOnce(fsys, path, opt)
 		if err == nil {
 			return r, nil
 		}
@@ -112,7 +114,7 @@ func Open(ctx context.Context, path string, o *OpenOptions) (*Reader, error) {
 		if !isState(err) {
 			return nil, err
 		}
-		if _, now := look(opt.fs, path); try == maxOpens || now.same(was) {
+		if _, now := look(fsys, path); try == maxOpens || now.same(was) {
 			return nil, err
 		}
 		if err := ctx.Err(); err != nil {
@@ -129,14 +131,14 @@ func isState(err error) bool {
 // maxOpens bounds how often Open looks again at a dataset that is replaced all the time.
 const maxOpens = 1000
 
-func openOnce(path string, opt OpenOptions) (*Reader, standing, error) {
-	r := &Reader{opt: opt, refs: 1, known: newKnown()}
-	found, st := look(opt.fs, path)
+func openOnce(fsys vfs.FS, path string, opt OpenOptions) (*Reader, standing, error) {
+	r := &Reader{opt: opt, fs: fsys, refs: 1, known: newKnown()}
+	found, st := look(fsys, path)
 	if st.err != nil {
 		return nil, st, st.err
 	}
 	r.base = found.Base
-	r.pool = subfile.NewPool(watched{opt.fs, r}, opt.MaxOpen)
+	r.pool = subfile.NewPool(watched{fsys, r}, opt.MaxOpen)
 	if err := r.open(found, st); err != nil {
 		r.pool.Close()
 		return nil, st, err
@@ -179,6 +181,10 @@ func look(fsys vfs.FS, path string) (*subfile.Set, standing) {
 // OpenComm is Open for the ranks of c: one rank of each process opens the
 // dataset, and the others share its Reader. Every rank must Close. Collective.
 func OpenComm(ctx context.Context, c comm.Comm, path string, o *OpenOptions) (*Reader, error) {
+	return openCommWith(ctx, c, path, o, knobs{})
+}
+
+func openCommWith(ctx context.Context, c comm.Comm, path string, o *OpenOptions, k knobs) (*Reader, error) {
 	here, err := c.Share(ctx, true)
 	if err != nil {
 		return nil, err
@@ -191,7 +197,7 @@ func OpenComm(ctx context.Context, c comm.Comm, path string, o *OpenOptions) (*R
 	}
 	var r *Reader
 	if lead == c.Rank() {
-		if r, err = Open(ctx, path, o); err == nil {
+		if r, err = openWith(ctx, path, o, k); err == nil {
 			r.refs = local
 		}
 	}
@@ -232,7 +238,7 @@ func (r *Reader) open(found *subfile.Set, st standing) error {
 		s := &set{}
 		if !found.Single {
 			var err error
-			if found, err = withoutStrays(r.opt.fs, found); err != nil {
+			if found, err = withoutStrays(r.fs, found); err != nil {
 				return err
 			}
 		}
@@ -260,7 +266,7 @@ func (r *Reader) finalOrPartial(name string) (string, error) {
 		return name, nil
 	}
 	partial := subfile.PartialBy(name, r.manifest.Writer)
-	_, err := r.opt.fs.Stat(partial)
+	_, err := r.fs.Stat(partial)
 	switch {
 	case err == nil:
 		return partial, nil

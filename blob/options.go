@@ -101,16 +101,6 @@ type Options struct {
 	// kernels; a parallel file system may want more.)
 	Aggregators int
 	Stripe      Stripe // of the file system; default none
-
-	ownMin   int64 // see team; 0 means the default, tests set others
-	messages bool  // no shared memory, for tests
-	spread   bool  // Buffer is a default, so that a small flush may be cut smaller
-	syncMin  int64 // see syncDue; 0 means the default, tests set others
-	chunk    int64 // of compressed data, a multiple of 8; 0 means the default, tests set others
-	piece    int64 // of an extent that has a checksum of its own; 0 means the default, tests and old manifests set others
-
-	lease durable.LeaseOptions // tests set others
-	fs    vfs.FS               // default the operating system's; tests set others
 }
 
 // Validate says what is wrong with the options.
@@ -148,6 +138,32 @@ func (o *Options) Validate() error {
 	return nil
 }
 
+// knobs are what no user sets: zero values are the defaults, tests pass others to the functions behind the public ones.
+type knobs struct {
+	ownMin   int64 // see team
+	messages bool  // no shared memory
+	syncMin  int64 // see syncDue
+	chunk    int64 // of compressed data, a multiple of 8
+	piece    int64 // of an extent that has a checksum of its own; old manifests have others
+	lease    durable.LeaseOptions
+	fs       vfs.FS // default the operating system's
+}
+
+// settings are what a writer goes by.
+type settings struct {
+	Options
+	knobs
+	spread bool // Buffer is a default, so that a small flush may be cut smaller
+}
+
+// plain are options without knobs.
+func (o *Options) plain() *settings {
+	if o == nil {
+		return new(settings)
+	}
+	return &settings{Options: *o}
+}
+
 // keeps says whether puts are kept until Close, since their places follow from the number of records.
 func (o *Options) keeps() bool { return o.Layout.traits().ByRank && o.Records == 0 }
 
@@ -155,11 +171,8 @@ func (o *Options) keeps() bool { return o.Layout.traits().ByRank && o.Records ==
 const maxWorkers = 1 << 16
 
 // withDefaults returns a copy in which every field holds what it means.
-func (o *Options) withDefaults() Options {
-	var v Options
-	if o != nil {
-		v = *o
-	}
+func (o *settings) withDefaults() settings {
+	v := *o
 	if v.Memory == 0 {
 		v.Memory = defaultMemory
 	}

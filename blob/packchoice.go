@@ -26,7 +26,7 @@ type choice struct {
 	level int
 }
 
-func newPacker(o *Options, s *Schema) *packer {
+func newPacker(o *settings, s *Schema) *packer {
 	if !o.Compress.on() {
 		return nil
 	}

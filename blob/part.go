@@ -49,9 +49,9 @@ func (p *filePart) gone() bool {
 	if p.header() != nil {
 		return false
 	}
-	_, err := p.r.opt.fs.Stat(p.name)
+	_, err := p.r.fs.Stat(p.name)
 	if final, _, partial := subfile.Final(p.name); partial && isGone(err) {
-		_, err = p.r.opt.fs.Stat(final) // a writer has finished the pending commit meanwhile
+		_, err = p.r.fs.Stat(final) // a writer has finished the pending commit meanwhile
 	}
 	return isGone(err)
 }
@@ -129,7 +129,7 @@ func (p *filePart) decode() error {
 
 // whatIsIt says so if a file cannot be opened or read because it is a directory.
 func (p *filePart) whatIsIt(err error) error {
-	if info, serr := p.r.opt.fs.Stat(p.name); serr == nil && info.IsDir() {
+	if info, serr := p.r.fs.Stat(p.name); serr == nil && info.IsDir() {
 		return formatErr(p.name, -1, "file", ErrNotFormat, "a directory, want a CDF or HDF5 file")
 	}
 	return err

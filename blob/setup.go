@@ -97,7 +97,7 @@ type rankRow struct {
 	below  []int64 // counts, then nreqs, summed over the lower sub ranks
 }
 
-func newEngine(o *Options, proc *process, s *Schema, sh *layout.Shape, rows []*rankRow) (*engine, error) {
+func newEngine(o *settings, proc *process, s *Schema, sh *layout.Shape, rows []*rankRow) (*engine, error) {
 	nd := len(s.decomps)
 	e := &engine{opt: *o, proc: proc, schema: s, table: layout.NewRanks(len(rows), nd)}
 	for i, r := range rows {

@@ -26,7 +26,7 @@ const (
 )
 
 // ownMin is the size that holds for this team.
-func (t *team) ownMin(o *Options) int64 {
+func (t *team) ownMin(o *settings) int64 {
 	switch {
 	case o.ownMin > 0:
 		return o.ownMin
@@ -114,7 +114,7 @@ func (w *Writer) setupApart(ctx context.Context, grp subfile.Group, row *rankRow
 		}
 	}
 	t.block = t.members[len(t.members)-1]-t.members[0] == len(t.members)-1
-	t.choose(homes, &w.opt)
+	t.choose(homes, &w.opt.Options)
 	w.lead = true
 	o := w.opt
 	if n := len(t.members); n > 1 && o.Compress.Method == NoCompression {

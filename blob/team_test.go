@@ -57,7 +57,7 @@ func TestRoomIsReserved(t *testing.T) {
 				if apart {
 					c = comm.Isolate(c)
 				}
-				w, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &Options{Layout: layout, Subfiles: 2, Records: m.records, fs: fsys})
+				w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &settings{Options: Options{Layout: layout, Subfiles: 2, Records: m.records}, knobs: knobs{fs: fsys}})
 				if err != nil {
 					return err
 				}

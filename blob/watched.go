@@ -41,7 +41,7 @@ func (r *Reader) replaced(name string) error {
 	if was == "" && !r.foreign {
 		return nil
 	}
-	id, err := subfile.PeekID(r.opt.fs, r.base)
+	id, err := subfile.PeekID(r.fs, r.base)
 	if err == nil && id != "" && id != was {
 		err = formatErr(name, -1, "file", ErrBroken, "of another dataset: %s was replaced since it was opened", r.base)
 	}

@@ -11,7 +11,6 @@ import (
 
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/internal/durable"
 	"blobio/subfile"
 )
 
@@ -31,7 +30,7 @@ type Writer struct {
 	lead   bool // calls the engine for the ranks of this process
 	local  int  // index of this rank among them
 	base   string
-	opt    Options
+	opt    settings
 	info   datasetInfo
 
 	counts  []int64 // elements this rank owns, by map from 0
@@ -82,13 +81,17 @@ type datasetInfo struct {
 // rank. Subfiles are named name.0000 and so on. Nothing appears under a
 // final name before Close. Collective.
 func Create(ctx context.Context, c comm.Comm, name string, s *Schema, parts []Part, o *Options) (*Writer, error) {
+	return createWith(ctx, c, name, s, parts, o.plain())
+}
+
+func createWith(ctx context.Context, c comm.Comm, name string, s *Schema, parts []Part, o *settings) (*Writer, error) {
 	w := &Writer{c: c, schema: s, base: name, opt: o.withDefaults()}
-	runs, err := checkCreate(name, s, parts, o)
+	runs, err := checkCreate(name, s, parts, &o.Options)
 	w.limit = w.opt.Records
 	if w.opt.Layout.traits().Grows {
 		w.limit, w.opt.Records = 0, 0
 	}
-	if err := sameOnAll(ctx, c, s, name, &w.opt, err); err != nil {
+	if err := sameOnAll(ctx, c, s, name, &w.opt.Options, err); err != nil {
 		return nil, err
 	}
 	broken, err := w.setup(ctx, runs)
@@ -105,10 +108,8 @@ func checkCreate(name string, s *Schema, parts []Part, o *Options) ([][]decomp.R
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	if o != nil {
-		if err := o.Compress.fits(o.Layout); err != nil {
-			return nil, err
-		}
+	if err := o.Compress.fits(o.Layout); err != nil {
+		return nil, err
 	}
 	if name == "" {
 		return nil, usageErr("empty name")
@@ -122,12 +123,12 @@ func checkCreate(name string, s *Schema, parts []Part, o *Options) ([][]decomp.R
 	if s.err != nil {
 		return nil, s.err
 	}
-	if o != nil && o.Layout.traits().ByRank {
+	if o.Layout.traits().ByRank {
 		if err := s.canSum(o.Records); err != nil {
 			return nil, err
 		}
 	}
-	return checkParts(s, parts, o != nil && o.WideMaps)
+	return checkParts(s, parts, o.WideMaps)
 }
 
 // checkName refuses names that the manifest, which is JSON, could not hold.
@@ -215,7 +216,6 @@ func sameOnAll(ctx context.Context, c comm.Comm, s *Schema, name string, o *Opti
 func (o *Options) hash(name string) int64 {
 	v := *o
 	v.Memory, v.Workers, v.MaxOpen = 0, 0, 0
-	v.spread, v.syncMin, v.lease, v.fs = false, 0, durable.LeaseOptions{}, nil
 	return int64(crc32.ChecksumIEEE(fmt.Appendf(nil, "%q %+v", name, v)))
 }
 
