@@ -117,7 +117,7 @@ func (wr *writer) ownName(w *writing, base string) string {
 // separateNames gives files that have the name of a file of another rank, on whichever node, names of their own: ranks that are
 // brought together by a restart share a folder. moved says that the files are there already.
 func (wr *writer) separateNames(ctx context.Context, w *writing, moved bool) error {
-	if wr.cfg.together {
+	if wr.knobs.together {
 		return nil
 	}
 	var mine []byte

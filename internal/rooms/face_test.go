@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -120,4 +121,32 @@ func TestFace(t *testing.T) {
 		}
 	}
 	t.Logf("%d names in %d packages", total, len(packages))
+}
+
+// TestOptionsAreTheUsers: options have no fields that only the package and its tests can set.
+func TestOptionsAreTheUsers(t *testing.T) {
+	seen := 0
+	for dir, files := range publicPackages(t) {
+		for _, d := range exported(files) {
+			spec, ok := d.decl.(*ast.TypeSpec)
+			if !ok || d.name != "Config" && !strings.HasSuffix(d.name, "Options") {
+				continue
+			}
+			s, ok := spec.Type.(*ast.StructType)
+			if !ok {
+				continue
+			}
+			seen++
+			for _, f := range s.Fields.List {
+				for _, n := range f.Names {
+					if !n.IsExported() {
+						t.Errorf("%s: %s.%s: what only tests set belongs to the function behind the public one", dir, d.name, n.Name)
+					}
+				}
+			}
+		}
+	}
+	if seen < 30 {
+		t.Errorf("%d structs of options", seen)
+	}
 }
