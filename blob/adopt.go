@@ -34,10 +34,10 @@ func adopt(ctx context.Context, base string, o *settings, ten *tenure) (id strin
 		*sf = subfile.Subfile{Size: p.place.FileSize(r.records), HeaderOff: p.place.HeaderOff, HeaderLen: p.place.HeaderLen}
 		if p.size < sf.Size {
 			if !p.place.Grows {
-				return "", formatErr(p.name, p.size, "file", ErrTruncated, "%d bytes, the header promises %d", p.size, sf.Size)
+				return "", pkg.At(p.name, p.size, "file", ErrTruncated, "%d bytes, the header promises %d", p.size, sf.Size)
 			}
 			if _, end := p.place.LastPiece(r.records); p.size < end {
-				return "", formatErr(p.name, p.size, "file", ErrTruncated, "%d bytes, the header promises %d", p.size, sf.Size)
+				return "", pkg.At(p.name, p.size, "file", ErrTruncated, "%d bytes, the header promises %d", p.size, sf.Size)
 			}
 			if err := addPad(o, p.name, sf.Size); err != nil {
 				return "", err

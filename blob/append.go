@@ -31,7 +31,7 @@ func appendWith(ctx context.Context, c comm.Comm, name string, parts []Part, o *
 		return nil, err
 	}
 	if alike[0] != ^alike[1] {
-		return nil, usageErr("the ranks pass different names or options")
+		return nil, pkg.Usage("the ranks pass different names or options")
 	}
 	w := &Writer{c: c, opt: opt}
 	if c.Rank() == 0 {
@@ -124,7 +124,7 @@ func (w *Writer) prepareAppend(ctx context.Context, name string) error {
 		return err
 	}
 	if found.Single {
-		return usageErr("append to %s: an ordinary file, want a dataset of subfiles", name)
+		return pkg.Usage("append to %s: an ordinary file, want a dataset of subfiles", name)
 	}
 	if err := checkName(found.Base); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 
 	"blobio/blob/internal/layout"
 	"blobio/decomp"
+	"blobio/internal/par"
 	"blobio/subfile"
 )
 
@@ -32,7 +33,7 @@ func newBulk(base string, s *Schema, maps []*decomp.Map, ranks int, o *settings)
 	}
 	n := b.opt.Subfiles
 	if n < 1 || n > ranks {
-		return nil, usageErr("%d subfiles for %d ranks", n, ranks)
+		return nil, pkg.Usage("%d subfiles for %d ranks", n, ranks)
 	}
 	b.world = make([][]int, n)
 	for r := range ranks {
@@ -153,7 +154,7 @@ func (b *bulk) commit(ctx context.Context, records int64) error {
 	sync := b.opt.Durability == DurableCommit
 	subs := make([]subfile.Subfile, len(b.engines))
 	errs := make([]error, len(b.engines))
-	inParallel(b.opt.Workers, len(b.engines), func(k int) {
+	par.Do(b.opt.Workers, len(b.engines), func(k int) {
 		e := b.engines[k]
 		if errs[k] = ctx.Err(); errs[k] != nil {
 			return

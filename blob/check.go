@@ -103,7 +103,7 @@ func (c *checker) say(sev Severity, file string, off int64, field string, class 
 func (c *checker) run(path string) {
 	set, err := subfile.Find(c.fs, path)
 	if err != nil {
-		c.add(findingOf(Error, path, err))
+		c.add(fault.Of(Error, path, err))
 		return
 	}
 	c.leftovers(set.Base)
@@ -144,12 +144,12 @@ func (c *checker) run(path string) {
 func (c *checker) leftovers(base string) {
 	temps, err := durable.HiddenFiles(c.fs, base)
 	if err != nil {
-		c.add(findingOf(Warning, subfile.Dir(base), err))
+		c.add(fault.Of(Warning, subfile.Dir(base), err))
 	}
 	writer, err := writerOf(c.fs, base)
 	switch {
 	case err != nil:
-		c.add(findingOf(Warning, durable.LockName(base), err))
+		c.add(fault.Of(Warning, durable.LockName(base), err))
 	case writer != nil && writer.State == "dead":
 		c.say(Warning, durable.LockName(base), -1, "writer", nil, "%s has died; Recover, or the next writer, clears what it left", writer.Holder)
 	case writer != nil:
@@ -157,7 +157,7 @@ func (c *checker) leftovers(base string) {
 	}
 	records, err := subfile.Records(c.fs, base)
 	if err != nil {
-		c.add(findingOf(Warning, subfile.Dir(base), err))
+		c.add(fault.Of(Warning, subfile.Dir(base), err))
 	}
 	for _, t := range append(temps, records...) {
 		if writer == nil || writer.State != "writing" {
@@ -177,7 +177,7 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 		if errors.Is(err, ErrNotCommitted) {
 			c.say(Error, subfile.NextName(found.Base), -1, "commit", ErrNotCommitted, "the dataset was never finished; what follows is about what is there")
 		} else {
-			c.add(findingOf(Error, subfile.ManifestName(found.Base), err))
+			c.add(fault.Of(Error, subfile.ManifestName(found.Base), err))
 		}
 		st = &subfile.State{}
 	} else if st.Writing {
@@ -203,7 +203,7 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 		var parts []*checkPart
 		set, err := withoutStrays(c.fs, found)
 		if err != nil {
-			c.add(findingOf(Error, subfile.Dir(found.Base), err))
+			c.add(fault.Of(Error, subfile.Dir(found.Base), err))
 		}
 		members := set.Members
 		if len(members) == 0 {
@@ -234,7 +234,7 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 		for i := range si.Subfiles {
 			name, err := r.finalOrPartial(subfile.Name(base, i))
 			if err != nil {
-				c.add(findingOf(Error, name, err))
+				c.add(fault.Of(Error, name, err))
 			}
 			parts = append(parts, &checkPart{set: si, base: base, filePart: &filePart{r: r, index: i, info: &si.Subfiles[i], name: name}})
 		}
@@ -246,7 +246,7 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 		stale, err = subfile.Stale(c.fs, found.Base, st.Manifest, holdsSubfile(c.fs), known...)
 	}
 	if err != nil {
-		c.add(findingOf(Warning, subfile.Dir(found.Base), fmt.Errorf("cannot be listed, subfiles that are left over would not be seen: %w", err)))
+		c.add(fault.Of(Warning, subfile.Dir(found.Base), fmt.Errorf("cannot be listed, subfiles that are left over would not be seen: %w", err)))
 	}
 	for _, name := range stale {
 		c.say(Warning, name, -1, "manifest", nil, "a subfile that the manifest does not list")

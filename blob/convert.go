@@ -53,9 +53,9 @@ func (o *ConvertOptions) Validate() error {
 	case o == nil:
 		return nil
 	case o.Blobs && o.Layout > ProcessCentric:
-		return usageErr("ConvertOptions.Layout %v, want variable-centric or process-centric", o.Layout)
+		return pkg.Usage("ConvertOptions.Layout %v, want variable-centric or process-centric", o.Layout)
 	case o.Version > cdf5.CDF5 || o.Version != 0 && o.Version != cdf5.CDF1 && o.Version != cdf5.CDF2 && o.Version != cdf5.CDF5:
-		return usageErr("ConvertOptions.Version %d, want 1, 2 or 5", o.Version)
+		return pkg.Usage("ConvertOptions.Version %d, want 1, 2 or 5", o.Version)
 	case o.Compress.validate() != nil:
 		return o.Compress.validate()
 	case o.Compress.on() && !o.Blobs:
@@ -63,13 +63,13 @@ func (o *ConvertOptions) Validate() error {
 	case o.Compress.fits(o.Layout) != nil:
 		return o.Compress.fits(o.Layout)
 	case o.Ranks < 0 || o.Ranks > maxRanks || o.Subfiles < 0 || o.Workers < 0 || o.Workers > maxWorkers:
-		return usageErr("ConvertOptions.Ranks %d, Subfiles %d and Workers %d, want 0 to %d, >= 0 and 0 to %d", o.Ranks, o.Subfiles, o.Workers, maxRanks, maxWorkers)
+		return pkg.Usage("ConvertOptions.Ranks %d, Subfiles %d and Workers %d, want 0 to %d, >= 0 and 0 to %d", o.Ranks, o.Subfiles, o.Workers, maxRanks, maxWorkers)
 	case o.Memory != 0 && o.Memory < 8<<20:
-		return usageErr("ConvertOptions.Memory %d, want at least 8 MiB", o.Memory)
+		return pkg.Usage("ConvertOptions.Memory %d, want at least 8 MiB", o.Memory)
 	case o.Records != nil && (o.Records.First < 0 || o.Records.End < o.Records.First):
-		return usageErr("ConvertOptions.Records %d to %d", o.Records.First, o.Records.End)
+		return pkg.Usage("ConvertOptions.Records %d to %d", o.Records.First, o.Records.End)
 	case o.Durability > DurableNone:
-		return usageErr("ConvertOptions.Durability %d is unknown", o.Durability)
+		return pkg.Usage("ConvertOptions.Durability %d is unknown", o.Durability)
 	}
 	return nil
 }
@@ -153,10 +153,10 @@ func (c *conversion) prepare(o *ConvertOptions) error {
 		return err
 	}
 	if c.out == "" {
-		return usageErr("convert: empty name of the output")
+		return pkg.Usage("convert: empty name of the output")
 	}
 	if b := subfile.Base(c.out); b != c.out && (o == nil || !o.Blobs) {
-		return usageErr("convert: output %s: a file of this name would be taken for one of the dataset %s", c.out, b)
+		return pkg.Usage("convert: output %s: a file of this name would be taken for one of the dataset %s", c.out, b)
 	}
 	if o != nil && o.Blobs {
 		if err := checkNew(c.out); err != nil {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+
+	"blobio/internal/par"
 )
 
 // toBlobs writes the output as blobs.
@@ -59,7 +61,7 @@ func (c *conversion) newBulk(ctx context.Context) (*bulk, error) {
 		b.unverified = c.r.opt.Verify == VerifyNever || c.r.manifest.Unverified
 	}
 	if err == nil && filepath.Clean(c.out) == filepath.Clean(c.r.base) {
-		err = usageErr("convert: the output %s is the source", c.out)
+		err = pkg.Usage("convert: the output %s is the source", c.out)
 	}
 	return b, err
 }
@@ -117,7 +119,7 @@ func (c *conversion) fillSome(ctx context.Context, b *bulk, items []unit) error 
 	data := make([][][]byte, len(items)) // by item and rank; one entry for all if it is not decomposed
 	errs := make([]error, len(items))
 	wins, alls := c.scratch(b, items)
-	inParallel(c.o.Workers, len(items), func(k int) {
+	par.Do(c.o.Workers, len(items), func(k int) {
 		u := items[k]
 		sv := &c.schema.vars[u.v]
 		size := int64(sv.Type.Size())

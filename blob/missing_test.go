@@ -12,6 +12,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/internal/elem"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -133,7 +134,7 @@ func TestMissingOfAppended(t *testing.T) {
 							return
 						}
 					}
-				}, asBytes(got), hostForm); err != nil {
+				}, elem.Bytes(got), hostForm); err != nil {
 					t.Fatal(err)
 				}
 				check("runs", got)
@@ -199,7 +200,7 @@ func TestVariableNotInAppendedSet(t *testing.T) {
 	if err := r.Read(ctx, "B", []int64{2, 0}, []int64{1, missCols}, x); !errors.Is(err, ErrMissing) {
 		t.Errorf("Read: %v, want ErrMissing", err)
 	}
-	if err := r.rawRuns(ctx, 1, 2, func(yield func(int64, int64) bool) { yield(3, 2) }, asBytes(x[:2]), hostForm); !errors.Is(err, ErrMissing) {
+	if err := r.rawRuns(ctx, 1, 2, func(yield func(int64, int64) bool) { yield(3, 2) }, elem.Bytes(x[:2]), hostForm); !errors.Is(err, ErrMissing) {
 		t.Errorf("runs: %v, want ErrMissing", err)
 	}
 	for _, err := range r.Blobs(ctx, "B", 2) {

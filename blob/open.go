@@ -10,6 +10,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/codec"
+	"blobio/internal/par"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -30,11 +31,11 @@ func (o *OpenOptions) Validate() error {
 	case o == nil:
 		return nil
 	case o.Memory != 0 && o.Memory < 1<<20:
-		return usageErr("OpenOptions.Memory %d, want at least 1 MiB", o.Memory)
+		return pkg.Usage("OpenOptions.Memory %d, want at least 1 MiB", o.Memory)
 	case o.Verify > VerifyNever:
-		return usageErr("OpenOptions.Verify %d is unknown", o.Verify)
+		return pkg.Usage("OpenOptions.Verify %d is unknown", o.Verify)
 	case o.Workers < 0 || o.Workers > maxWorkers || o.MaxOpen < 0:
-		return usageErr("OpenOptions.Workers %d and MaxOpen %d, want 0 to %d and >= 0", o.Workers, o.MaxOpen, maxWorkers)
+		return pkg.Usage("OpenOptions.Workers %d and MaxOpen %d, want 0 to %d and >= 0", o.Workers, o.MaxOpen, maxWorkers)
 	}
 	return nil
 }
@@ -221,7 +222,7 @@ func (r *Reader) open(found *subfile.Set, st standing) error {
 	switch {
 	case r.manifest != nil:
 		if c := r.manifest.Codec; c != "" && c != manifestCodec {
-			return formatErr(subfile.ManifestName(r.base), 0, "codec", ErrUnsupported, "%q, want none or %q", c, manifestCodec)
+			return pkg.At(subfile.ManifestName(r.base), 0, "codec", ErrUnsupported, "%q, want none or %q", c, manifestCodec)
 		}
 		for _, si := range r.manifest.Sets {
 			s := &set{first: si.First, records: si.Records}
@@ -243,7 +244,7 @@ func (r *Reader) open(found *subfile.Set, st standing) error {
 			}
 		}
 		if n := found.Len(); n > len(found.Members)+maxMissing {
-			return formatErr(found.Members[n-1], -1, "subfile number", ErrMissing, "%d, but only %d subfiles are here", n-1, len(found.Members))
+			return pkg.At(found.Members[n-1], -1, "subfile number", ErrMissing, "%d, but only %d subfiles are here", n-1, len(found.Members))
 		}
 		for i := range found.Len() {
 			s.parts = append(s.parts, &filePart{r: r, index: i, name: found.Members[i]})
@@ -295,17 +296,17 @@ func (r *Reader) openFirst(found *subfile.Set) error {
 	}
 	r.layout, r.schema = lead.place.layout, lead.place.schema
 	if lead.place.Plain && !found.Single {
-		return formatErr(lead.name, 0, "header", ErrNotFormat, "an ordinary netCDF file, not a blob subfile")
+		return pkg.At(lead.name, 0, "header", ErrNotFormat, "an ordinary netCDF file, not a blob subfile")
 	}
 	if r.manifest != nil && r.layout.String() != r.manifest.Layout {
-		return formatErr(lead.name, lead.place.HeaderOff, "header", ErrCorrupt, "%v, the manifest says %s", r.layout, r.manifest.Layout)
+		return pkg.At(lead.name, lead.place.HeaderOff, "header", ErrCorrupt, "%v, the manifest says %s", r.layout, r.manifest.Layout)
 	}
 	if n := lead.place.Shape.Subfiles; r.manifest == nil && !lead.place.Plain {
 		if found.Single && n != 1 {
 			return pkg.Errorf("%s: the file says that it is one of %d subfiles, but its name has no subfile number: %w", lead.name, n, ErrMissing)
 		}
 		if n < len(s.parts) {
-			return formatErr(lead.name, lead.place.Locate().GlobalAtt(attSubfiles), "attribute "+attSubfiles, ErrCorrupt, "%d, but there are subfiles up to number %d", n, len(s.parts)-1)
+			return pkg.At(lead.name, lead.place.Locate().GlobalAtt(attSubfiles), "attribute "+attSubfiles, ErrCorrupt, "%d, but there are subfiles up to number %d", n, len(s.parts)-1)
 		}
 		if n > len(s.parts)+maxMissing || n > len(s.parts) && !r.opt.AllowMissing {
 			return pkg.Errorf("%s: %d of %d subfiles missing, the first is %s: %w", r.base, n-len(found.Members), n, firstMissing(found, r.base), ErrMissing)
@@ -443,4 +444,4 @@ func (r *Reader) Subfiles() (n, ranks int) {
 func isGone(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
 // parallel calls f(0..n-1) from the reader's workers and waits for all.
-func (r *Reader) parallel(n int, f func(i int)) { inParallel(r.opt.Workers, n, f) }
+func (r *Reader) parallel(n int, f func(i int)) { par.Do(r.opt.Workers, n, f) }

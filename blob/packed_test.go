@@ -17,6 +17,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/internal/elem"
 	"blobio/internal/h5"
 	"blobio/internal/vfs"
 	"blobio/subfile"
@@ -474,7 +475,7 @@ func TestCompressedChoice(t *testing.T) {
 	for v, name := range names {
 		got := make([]float32, n)
 		must(r.Read(context.Background(), name, nil, nil, got))
-		if !bytes.Equal(asBytes(got), asBytes(data[v])) {
+		if !bytes.Equal(elem.Bytes(got), elem.Bytes(data[v])) {
 			t.Errorf("%s: other values", name)
 		}
 	}

@@ -43,7 +43,7 @@ func (r *Reader) replaced(name string) error {
 	}
 	id, err := subfile.PeekID(r.fs, r.base)
 	if err == nil && id != "" && id != was {
-		err = formatErr(name, -1, "file", ErrBroken, "of another dataset: %s was replaced since it was opened", r.base)
+		err = pkg.At(name, -1, "file", ErrBroken, "of another dataset: %s was replaced since it was opened", r.base)
 	}
 	return err
 }

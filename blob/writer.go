@@ -112,13 +112,13 @@ func checkCreate(name string, s *Schema, parts []Part, o *Options) ([][]decomp.R
 		return nil, err
 	}
 	if name == "" {
-		return nil, usageErr("empty name")
+		return nil, pkg.Usage("empty name")
 	}
 	if err := checkNew(name); err != nil {
 		return nil, err
 	}
 	if s == nil {
-		return nil, usageErr("no schema")
+		return nil, pkg.Usage("no schema")
 	}
 	if s.err != nil {
 		return nil, s.err
@@ -134,7 +134,7 @@ func checkCreate(name string, s *Schema, parts []Part, o *Options) ([][]decomp.R
 // checkName refuses names that the manifest, which is JSON, could not hold.
 func checkName(base string) error {
 	if n := filepath.Base(base); !utf8.ValidString(n) {
-		return usageErr("name %q: it is no valid UTF-8, as which the manifest has it", n)
+		return pkg.Usage("name %q: it is no valid UTF-8, as which the manifest has it", n)
 	}
 	return nil
 }
@@ -142,7 +142,7 @@ func checkName(base string) error {
 // checkNew refuses names that a new dataset must not have: its subfiles would be those of an appended set of another.
 func checkNew(base string) error {
 	if of := filepath.Base(subfile.Base(subfile.Name(base, 0))); of != filepath.Base(base) {
-		return usageErr("name %q: it is that of a set appended to a dataset %s", filepath.Base(base), of)
+		return pkg.Usage("name %q: it is that of a set appended to a dataset %s", filepath.Base(base), of)
 	}
 	return checkName(base)
 }
@@ -155,14 +155,14 @@ func checkParts(s *Schema, parts []Part, wide bool) ([][]decomp.Req, error) {
 	for _, p := range parts {
 		d := int(p.Decomp) - 1
 		if d < 0 || d >= len(runs) {
-			return nil, usageErr("part of decomposition D%d, want D1..D%d", p.Decomp, len(runs))
+			return nil, pkg.Usage("part of decomposition D%d, want D1..D%d", p.Decomp, len(runs))
 		}
 		if seen[d] {
-			return nil, usageErr("two parts of decomposition D%d", p.Decomp)
+			return nil, pkg.Usage("two parts of decomposition D%d", p.Decomp)
 		}
 		seen[d], runs[d] = true, p.Runs
 		if len(p.Runs) > math.MaxInt32 {
-			return nil, usageErr("decomposition D%d: %d requests of one rank, want at most 2^31-1", p.Decomp, len(p.Runs))
+			return nil, pkg.Usage("decomposition D%d: %d requests of one rank, want at most 2^31-1", p.Decomp, len(p.Runs))
 		}
 		for k, r := range p.Runs {
 			if r.Length > math.MaxInt32 {
@@ -204,9 +204,9 @@ func sameOnAll(ctx context.Context, c comm.Comm, s *Schema, name string, o *Opti
 	case err != nil:
 		return err
 	case mins[0] != ^mins[1] && mins[0] != math.MaxInt64:
-		return usageErr("the ranks pass different schemas")
+		return pkg.Usage("the ranks pass different schemas")
 	case mins[2] != ^mins[3]:
-		return usageErr("the ranks pass different names or options")
+		return pkg.Usage("the ranks pass different names or options")
 	}
 	return nil
 }
@@ -268,7 +268,7 @@ func (w *Writer) Copies() (bytes, limit int64) {
 // name. Collective.
 func (w *Writer) Close(ctx context.Context) error {
 	if w.closed {
-		return usageErr("close after Close")
+		return pkg.Usage("close after Close")
 	}
 	records, err := w.post(ctx, false)
 	w.closed = true

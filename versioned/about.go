@@ -56,7 +56,7 @@ func readAbout(ctx context.Context, r *ffformat.Reader, name string) (*about, er
 		return nil, err
 	}
 	if n > min(maxAbout, r.File().Size) {
-		return nil, formatErr(name, -1, "about", ErrTooLarge, "%d bytes", n)
+		return nil, pkg.At(name, -1, "about", ErrTooLarge, "%d bytes", n)
 	}
 	b := make([]byte, n)
 	if err := r.ReadVar(ctx, aboutID, b); err != nil {
@@ -64,7 +64,7 @@ func readAbout(ctx context.Context, r *ffformat.Reader, name string) (*about, er
 	}
 	x := &about{}
 	if err := json.Unmarshal(b, x); err != nil || len(x.Versions) == 0 {
-		return nil, formatErr(name, -1, "about", ErrCorrupt, "%d versions: %v", len(x.Versions), err)
+		return nil, pkg.At(name, -1, "about", ErrCorrupt, "%d versions: %v", len(x.Versions), err)
 	}
 	return x, nil
 }

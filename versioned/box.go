@@ -68,7 +68,7 @@ func Inclusive(lo, last []int64) (from, hi []int64) {
 // checkBox checks [lo, hi) against a shape and the number of elements of the buffer.
 func checkBox(name string, shape, lo, hi []int64, have int64) error {
 	if len(lo) != len(shape) || len(hi) != len(shape) {
-		return usageErr("array %s: range of %d and %d dimensions, it has %d", name, len(lo), len(hi), len(shape))
+		return pkg.Usage("array %s: range of %d and %d dimensions, it has %d", name, len(lo), len(hi), len(shape))
 	}
 	n := int64(1)
 	for d := range shape {
@@ -78,7 +78,7 @@ func checkBox(name string, shape, lo, hi []int64, have int64) error {
 		n *= hi[d] - lo[d]
 	}
 	if n != have {
-		return usageErr("array %s: buffer of %d elements for a range of %d", name, have, n)
+		return pkg.Usage("array %s: buffer of %d elements for a range of %d", name, have, n)
 	}
 	return nil
 }

@@ -39,11 +39,3 @@ const pkg fault.Pkg = "versioned"
 
 // FormatError says what is wrong with a file of a store, and where.
 type FormatError = fault.FormatError
-
-func formatErr(file string, off int64, field string, class error, format string, args ...any) error {
-	return pkg.At(file, off, field, class, format, args...)
-}
-
-func usageErr(format string, args ...any) error {
-	return pkg.Usage(format, args...)
-}

@@ -14,7 +14,7 @@ func (v *View) bytesOf(version int64) (int64, error) {
 		return 0, pkg.Errorf("array %s: version %d: %w", v.spec.Name, version, ErrNoVersion)
 	}
 	if v.spec.Type != Uint8 || len(x.Shape) != 1 {
-		return 0, formatErr(v.spec.Name, -1, "array", ErrNotFormat, "%v of %d dimensions, those of a hierarchy are bytes in a row", v.spec.Type, len(x.Shape))
+		return 0, pkg.At(v.spec.Name, -1, "array", ErrNotFormat, "%v of %d dimensions, those of a hierarchy are bytes in a row", v.spec.Type, len(x.Shape))
 	}
 	return x.Shape[0], nil
 }
@@ -38,7 +38,7 @@ func (v *View) Box(ctx context.Context, version int64, table *LevelInfo, box int
 	}
 	lo, hi := table.dataRange(box)
 	if int64(len(dst))*8 != hi-lo {
-		return usageErr("box %d: %d numbers, want %d", box, len(dst), (hi-lo)/8)
+		return pkg.Usage("box %d: %d numbers, want %d", box, len(dst), (hi-lo)/8)
 	}
 	if err := v.Get(ctx, version, []int64{lo}, []int64{hi}, Bytes(dst)); err != nil {
 		return err
@@ -57,7 +57,7 @@ func (v *View) Snapshot(ctx context.Context, version int64) (*Snapshot, error) {
 		return nil, err
 	}
 	if n == 0 || n > durable.MaxSeal {
-		return nil, formatErr(v.spec.Name, -1, "global", ErrNotFormat, "%d bytes", n)
+		return nil, pkg.At(v.spec.Name, -1, "global", ErrNotFormat, "%d bytes", n)
 	}
 	b := make([]byte, n)
 	if err := v.Get(ctx, version, []int64{0}, []int64{n}, b); err != nil {

@@ -34,7 +34,7 @@ func Rebuild(ctx context.Context, dirs []string, o *RebuildOptions) (*Rebuilt, e
 		o = &RebuildOptions{}
 	}
 	if len(dirs) == 0 {
-		return nil, usageErr("no directory")
+		return nil, pkg.Usage("no directory")
 	}
 	s := &salvage{fsys: o.FS}
 	for _, d := range dirs {

@@ -203,7 +203,7 @@ func (b *rebuild) slot(ctx context.Context, k int) (*rebuilt, error) {
 			}
 		}
 		if f.Layout != first.Layout || f.Hash != first.Hash || f.FB.CkptID != first.FB.CkptID || f.FB.Timestamp != first.FB.Timestamp {
-			return nil, formatErr(f.Name, -1, "FB", ErrCorrupt, "checkpoint %d written at %d in layout %v, that of rank 0 is %d, %d, %v",
+			return nil, pkg.At(f.Name, -1, "FB", ErrCorrupt, "checkpoint %d written at %d in layout %v, that of rank 0 is %d, %d, %v",
 				f.FB.CkptID, f.FB.Timestamp, f.Layout, first.FB.CkptID, first.FB.Timestamp, first.Layout)
 		}
 		sum, err := f.MetaSum()
@@ -225,7 +225,7 @@ func (b *rebuild) file(ctx context.Context, k, rank int) (*ffformat.File, error)
 	name := FileName(b.dir, k, rank)
 	f, err := b.FS.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, formatErr(name, -1, "", ErrMissing, "not there")
+		return nil, pkg.At(name, -1, "", ErrMissing, "not there")
 	}
 	if err != nil {
 		return nil, err
@@ -265,7 +265,7 @@ func (b *rebuild) identify(x *rebuilt, f *ffformat.File) error {
 		x.Time = now - int64(uint32(now)-uint32(x.Time))
 	}
 	if x.ID < 1 && hasID(f.Layout) {
-		return formatErr(f.Name, -1, "FB.ckptId", ErrCorrupt, "%d, want at least 1", x.ID)
+		return pkg.At(f.Name, -1, "FB.ckptId", ErrCorrupt, "%d, want at least 1", x.ID)
 	}
 	return nil
 }

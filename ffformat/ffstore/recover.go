@@ -110,7 +110,7 @@ func (s *Store) recover(ctx context.Context, e *entry) (damaged bool, err error)
 	switch {
 	case err != nil:
 	case s.busy:
-		err = usageErr("Recover during an incremental checkpoint")
+		err = pkg.Usage("Recover during an incremental checkpoint")
 	default:
 		err = s.files.within(ctx, func() (err error) {
 			if r, err = openRank(s.o.FS, s.dir, e, s.c.Rank()); err != nil {

@@ -105,7 +105,3 @@ func (e *DoubtError) Unwrap() error { return ErrCorrupt }
 func formatErr(file string, off int64, field, msg string, class error) error {
 	return pkg.At(file, off, field, class, "%s", msg)
 }
-
-func usage(format string, a ...any) error {
-	return pkg.Usage(format, a...)
-}
