@@ -9,16 +9,12 @@ import (
 // Classes of errors, re-exported.
 var (
 	ErrUsage     = fault.ErrUsage
-	ErrRange     = fault.ErrRange
 	ErrExist     = fault.ErrExist
 	ErrMissing   = fault.ErrMissing
 	ErrBroken    = fault.ErrBroken
 	ErrChecksum  = fault.ErrChecksum
 	ErrCorrupt   = fault.ErrCorrupt
-	ErrTruncated = fault.ErrTruncated
-	ErrVersion   = fault.ErrVersion
 	ErrNotFormat = fault.ErrNotFormat
-	ErrTooLarge  = fault.ErrTooLarge
 )
 
 var (

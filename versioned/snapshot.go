@@ -11,6 +11,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 )
 
 // ErrNotSynchronised: the levels do not stand at one time.
@@ -109,7 +110,7 @@ func (h *Hierarchy) readGlobal(ctx context.Context, version int64) (*globalRecor
 		return nil, pkg.Errorf("array %s: no snapshot was taken: %w", h.global.spec.Name, ErrNoVersion)
 	}
 	if n > durable.MaxSeal {
-		return nil, pkg.At(h.global.spec.Name, 0, "global", ErrTooLarge, "%d bytes", n)
+		return nil, pkg.At(h.global.spec.Name, 0, "global", fault.ErrTooLarge, "%d bytes", n)
 	}
 	b := make([]byte, n)
 	var err error

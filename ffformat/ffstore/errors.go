@@ -16,11 +16,7 @@ type FormatError = fault.FormatError
 var (
 	ErrUsage        = fault.ErrUsage
 	ErrMissing      = fault.ErrMissing
-	ErrBroken       = fault.ErrBroken
 	ErrChecksum     = fault.ErrChecksum
-	ErrCorrupt      = fault.ErrCorrupt
-	ErrTruncated    = fault.ErrTruncated
-	ErrVersion      = fault.ErrVersion
 	ErrNotFormat    = fault.ErrNotFormat
 	ErrNotCommitted = fault.ErrNotCommitted
 	ErrExist        = fault.ErrExist

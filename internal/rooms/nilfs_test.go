@@ -32,7 +32,6 @@ var nilFS = map[string]func(ctx context.Context, name string) error{
 	},
 	"kvtree.WriteFile": func(_ context.Context, name string) error { return kvtree.WriteFile(nil, name, kvtree.New()) },
 
-	"config.ReadFile": func(_ context.Context, name string) error { return second(config.ReadFile(nil, name, nil)) },
 	"config.Sources": func(_ context.Context, _ string) error {
 		return second(config.Load(config.Sources{Environ: []string{}}))
 	},

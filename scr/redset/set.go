@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 	"blobio/scr/kvtree"
 )
 
@@ -46,7 +47,7 @@ func (o *Options) Validate() error {
 	case o.K < 0 || o.K > 254:
 		return pkg.Usage("K is %d, want at most 254", o.K)
 	case o.Generation != GenC && o.Scheme != XOR:
-		return pkg.Errorf("redundancy files of generation %v are of XOR, not %v (%w)", o.Generation, o.Scheme, ErrUnsupported)
+		return pkg.Errorf("redundancy files of generation %v are of XOR, not %v (%w)", o.Generation, o.Scheme, fault.ErrUnsupported)
 	}
 	return nil
 }
