@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"blobio/internal/par"
-	"blobio/internal/vfs"
 )
 
 // queue is the work of one flush: every pending piece in the order of the
@@ -197,9 +196,6 @@ func (q *queue) run(ctx context.Context) error {
 		return err
 	}
 	defer done()
-	if err := q.allocate(f); err != nil {
-		return err
-	}
 	return par.Crew(ctx, q.e.opt.Workers, len(q.tasks), func(_ context.Context, tasks iter.Seq[int]) error {
 		w := worker{q: q, f: f, buf: q.e.proc.buffer(min(q.size, q.bytes))}
 		defer func() { q.e.proc.giveBack(w.buf) }()
@@ -210,18 +206,4 @@ func (q *queue) run(ctx context.Context) error {
 		}
 		return nil
 	})
-}
-
-// allocate reserves the space up to the end of the last piece, so that a full
-// disk is known before anything is written, and blocks lie together.
-func (q *queue) allocate(f vfs.File) error {
-	r := q.refs[len(q.refs)-1]
-	off, n, _ := q.e.spot(int(r.i), q.pend(r))
-	if end := off + n; end > q.e.end && q.e.team == nil { // a team has done it
-		if err := f.Allocate(q.e.end, end-q.e.end); err != nil {
-			return err
-		}
-		q.e.end = end
-	}
-	return nil
 }

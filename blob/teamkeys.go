@@ -116,6 +116,29 @@ func appendKeys(keys []varRec, b []byte) []varRec {
 	return keys
 }
 
+// keySets lists what each member puts, map variables included, or has one list if that is of all; nil in a team of one.
+func (e *engine) keySets(ctx context.Context, maps []pend, b flushing) (sets [][]varRec, err error) {
+	switch {
+	case e.team.one():
+		return nil, nil
+	case b.alike == notAlike:
+		sets, err = e.team.exchangeKeys(ctx, b.keys)
+	case b.alike == partsAlike:
+		b.keys, err = e.wholeKeys(ctx, b.keys)
+		fallthrough
+	default:
+		sets = [][]varRec{b.keys}
+	}
+	for i, keys := range sets {
+		all := make([]varRec, 0, len(maps)+len(keys))
+		for _, m := range maps {
+			all = append(all, varRec{v: m.v})
+		}
+		sets[i] = append(all, keys...)
+	}
+	return sets, err
+}
+
 // exchangeKeys tells the members what each puts.
 func (t *team) exchangeKeys(ctx context.Context, keys []varRec) ([][]varRec, error) {
 	all, err := t.c.Allgather(ctx, encodeKeys(keys))
