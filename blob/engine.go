@@ -42,7 +42,7 @@ type engine struct {
 	pos      []int       // by variable: how many of its kind come before it in the header
 	end      int64       // bytes allocated
 	meta     *h5.Layout  // process-centric: the HDF5 metadata around the data
-	team     *team       // with whom it writes
+	team     *team       // the engines that it plans and writes with
 	pack     *packer     // if the data are compressed
 	wrote    atomic.Bool // this process has written to the file
 

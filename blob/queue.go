@@ -1,7 +1,6 @@
 package blob
 
 import (
-	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -109,17 +108,7 @@ func (q *queue) orderByVariable() {
 	for b := range order {
 		order[b] = b
 	}
-	vars := q.e.schema.vars
-	slices.SortFunc(order, func(a, b int) int {
-		x, y := keys[a], keys[b]
-		if rx, ry := vars[x.v].Record, vars[y.v].Record; rx != ry {
-			if ry {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Or(cmp.Compare(x.rec, y.rec), cmp.Compare(x.v, y.v))
-	})
+	slices.SortFunc(order, func(a, b int) int { return q.e.order(keys[a], keys[b]) })
 	next := make([]int, len(keys))
 	at := base
 	for _, b := range order {
@@ -151,7 +140,7 @@ func (q *queue) orderByRank() {
 		}
 		slices.SortFunc(q.refs[row:], func(a, b ref) int {
 			x, y := &l[a.k], &l[b.k]
-			return cmp.Or(cmp.Compare(x.v, y.v), cmp.Compare(x.rec, y.rec))
+			return q.e.order(varRec{x.v, x.rec}, varRec{y.v, y.rec})
 		})
 	}
 }

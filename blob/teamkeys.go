@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// order compares as pieces lie in the file: map variables, then as orderByVariable and
-// orderByRank of the queue do.
+// order compares as pieces lie in the file, or with ByRank in a blob: map variables, then fixed
+// variables and records, or variable by variable.
 func (e *engine) order(a, b varRec) int {
 	if a.v < 0 || b.v < 0 {
 		return cmp.Compare(b.v, a.v)
