@@ -89,11 +89,7 @@ func appendWith(ctx context.Context, c comm.Comm, name string, parts []Part, o *
 	if err = comm.Agree(ctx, c, err); err != nil {
 		return nil, err
 	}
-	broken, err := w.setup(ctx, runs)
-	if broken != nil {
-		return nil, broken
-	}
-	if err = comm.Agree(ctx, c, err); err != nil {
+	if err := w.setup(ctx, runs); err != nil {
 		return nil, err
 	}
 	prints, err := c.AllreduceInt64(ctx, w.prints(), comm.Sum)

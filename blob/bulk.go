@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"blobio/blob/internal/layout"
 	"blobio/decomp"
 	"blobio/internal/par"
 	"blobio/subfile"
@@ -61,30 +60,26 @@ func newBulk(base string, s *Schema, maps []*decomp.Map, ranks int, o *settings)
 
 func (b *bulk) engine(k int, proc *process) (*engine, error) {
 	nd := len(b.schema.decomps)
-	sh := &layout.Shape{Ranks: b.ranks, Subfiles: len(b.world), Blobs: len(b.world[k]), Elems: make([]int64, nd), MaxReqs: make([]int64, nd), Wide: make([]bool, nd)}
 	var rows []*rankRow
-	below := make([]int64, 2*nd)
 	for j, r := range b.world[k] {
-		row := &rankRow{sub: j, runs: make([][]decomp.Req, nd), counts: make([]int64, nd), nreqs: make([]int64, nd), below: append([]int64(nil), below...)}
+		row := &rankRow{sub: j, runs: make([][]decomp.Req, nd)}
 		var parts []Part
 		for d, m := range b.maps {
 			row.runs[d] = m.AppendReqs(nil, r)
-			row.counts[d], row.nreqs[d] = m.Count(r), m.NumReqs(r)
 			parts = append(parts, Part{DecompID(d + 1), row.runs[d]})
-			below[d] += row.counts[d]
-			below[nd+d] += row.nreqs[d]
-			sh.Elems[d] += row.counts[d]
-			sh.MaxReqs[d] = max(sh.MaxReqs[d], row.nreqs[d])
 		}
 		if _, err := checkParts(b.schema, parts, b.opt.WideMaps); err != nil {
 			return nil, err
 		}
 		rows = append(rows, row)
 	}
-	for d := range nd {
-		sh.Wide[d] = b.opt.WideMaps && product(b.schema.DecompDims(DecompID(d+1))) > 1<<31-1
-	}
-	e, err := newEngine(&b.opt, proc, b.schema, sh, rows)
+	all := tableOf(len(rows), nd, func(j, d int) (count, nreqs int64) {
+		r := b.world[k][j]
+		return b.maps[d].Count(r), b.maps[d].NumReqs(r)
+	})
+	sh := newShape(all, b.schema, b.opt.WideMaps)
+	sh.Ranks, sh.Subfiles = b.ranks, len(b.world)
+	e, err := newEngine(&b.opt, proc, b.schema, sh, &team{all: all}, rows)
 	if err == nil {
 		e.index = k
 	}
@@ -142,7 +137,7 @@ func (b *bulk) write(ctx context.Context, items []unit, data func(item, rank int
 				}
 			}
 		}
-		if _, err := e.write(ctx, lists); err != nil {
+		if _, err := e.write(ctx, lists, flushing{}, nil, nil); err != nil {
 			return err
 		}
 	}
@@ -159,7 +154,7 @@ func (b *bulk) commit(ctx context.Context, records int64) error {
 		if errs[k] = ctx.Err(); errs[k] != nil {
 			return
 		}
-		if errs[k] = e.finish(ctx, records); errs[k] != nil {
+		if _, errs[k] = e.write(ctx, e.missing(records), flushing{}, nil, nil); errs[k] != nil {
 			return
 		}
 		if errs[k] = e.sealLocal(records, true, b.opt.Durability != DurableNone); errs[k] != nil {

@@ -11,10 +11,10 @@ import (
 
 // create makes the files. World rank 0 takes the lease of the dataset, looks at what is there, and announces
 // the writer by an unprepared manifest; then the first rank of each subfile
-// makes its file. err is what this rank has met before, and the result is agreed.
-func (w *Writer) create(ctx context.Context, err error) error {
+// makes its file. The result is agreed.
+func (w *Writer) create(ctx context.Context) (err error) {
 	replace := int64(0)
-	if w.c.Rank() == 0 && err == nil {
+	if w.c.Rank() == 0 {
 		if err = w.acquire(ctx, w.base); err == nil {
 			err = w.claim()
 		}
@@ -78,12 +78,7 @@ func (w *Writer) makeFiles(ctx context.Context, base string) error {
 	if w.limit == 0 || !w.unplaced() {
 		return nil
 	}
-	if w.apart() {
-		err = w.placeApart(w.limit)
-	} else {
-		err = w.place(ctx, w.limit)
-	}
-	return comm.Agree(ctx, w.c, err)
+	return comm.Agree(ctx, w.c, w.place(w.limit))
 }
 
 // announce writes the unprepared manifest of a writer that has claimed the
@@ -164,42 +159,14 @@ func (w *Writer) free(set *subfile.Set) (bool, error) {
 func (w *Writer) unplaced() bool { return w.opt.Layout.traits().ByRank && !w.placed }
 
 // place gives every rank's blob its place in a process-centric subfile, once
-// the number of records is known. Collective.
-func (w *Writer) place(ctx context.Context, records int64) error {
+// the number of records is known.
+func (w *Writer) place(records int64) error {
 	if !w.unplaced() {
 		return nil
 	}
 	w.placed = true
-	e := w.eng
-	if w.lead {
-		e.place.SetRecords(records - w.first)
+	if !w.lead {
+		return nil
 	}
-	if err := w.sub.Barrier(ctx); err != nil {
-		return err
-	}
-	size := e.place.BlobSize(e.table, w.local)
-	below, err := w.sub.ExscanInt64(ctx, []int64{size}, comm.Sum)
-	if err != nil {
-		return err
-	}
-	total, err := w.sub.AllreduceInt64(ctx, []int64{size}, comm.Sum)
-	if err != nil {
-		return err
-	}
-	vals, err := w.sub.Share(ctx, below[0])
-	if err != nil {
-		return err
-	}
-	var lerr error
-	if w.lead {
-		e.meta, lerr = e.place.Container(total[0])
-		k := 0
-		for _, v := range vals {
-			if v != nil {
-				e.table.Blob[k] = e.place.DataOff + v.(int64)
-				k++
-			}
-		}
-	}
-	return comm.Agree(ctx, w.sub, lerr)
+	return w.eng.settle(records - w.first)
 }

@@ -46,12 +46,8 @@ func (w *Writer) describe(told [][]byte, records int64) ([]byte, error) {
 			blobs[id] = o.blobs[i]
 		}
 	}
-	if e.team != nil && e.pack != nil {
+	if !e.team.one() && e.pack != nil {
 		if err := e.sealTeam(rows, records-e.recBase(), w.opt.Durability != DurableNone); err != nil {
-			return nil, err
-		}
-	} else if e.team != nil { // what was put again may have been written by any rank
-		if err := e.resum(e.team.all, records); err != nil {
 			return nil, err
 		}
 	}
@@ -66,6 +62,9 @@ func (w *Writer) describe(told [][]byte, records int64) ([]byte, error) {
 
 // describe returns the manifest's entry of a complete subfile.
 func (e *engine) describe(records int64, old *subfile.Manifest) (*subfile.Subfile, error) {
+	if err := e.resum(records); err != nil {
+		return nil, err
+	}
 	sf := &subfile.Subfile{Size: e.place.FileSize(records), HeaderOff: e.place.HeaderOff, HeaderLen: e.place.HeaderLen}
 	crc, err := e.place.headerCRC()
 	if err != nil {

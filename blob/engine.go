@@ -1,7 +1,6 @@
 package blob
 
 import (
-	"context"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -43,9 +42,9 @@ type engine struct {
 	pos      []int       // by variable: how many of its kind come before it in the header
 	end      int64       // bytes allocated
 	meta     *h5.Layout  // process-centric: the HDF5 metadata around the data
-	team     *team       // of ranks that share no heap, else nil
+	team     *team       // the engines that it plans and writes with
 	pack     *packer     // if the data are compressed
-	wrote    atomic.Bool // with a team: this rank has written to the file
+	wrote    atomic.Bool // this process has written to the file
 
 	flights  []*flight    // under mu: flushes in the background, the last one and those that still sync
 	unsynced atomic.Int64 // bytes written in the background
@@ -121,41 +120,12 @@ func (e *engine) recBase() int64 {
 	return e.first
 }
 
-// settle gives every blob its place; all ranks of the subfile are local.
+// settle gives every blob its place, without communication: how much each rank has is known from setup.
 func (e *engine) settle(records int64) (err error) {
-	e.meta, err = e.place.Settle(e.table, records)
-	return err
-}
-
-// flush writes what the local ranks have posted, or launches that. The parts are those of sub rank 0, if it is local. b says what others of
-// a team put; a rank of one that has met an error takes part with nothing to write, and it is still to be agreed.
-func (e *engine) flush(ctx context.Context, h *handoff, b flushing, background bool) error {
-	err := e.assemble(h.lists, h.parts)
-	if err != nil && (e.team == nil || e.opt.keeps()) {
-		return err
+	e.meta, err = e.place.Settle(e.team.all, records)
+	for i, id := range e.table.ID {
+		e.table.Blob[i] = e.team.all.Blob[id]
 	}
-	do := func(copied int64, work func(ctx context.Context) (int64, error)) error {
-		if background {
-			e.launch(ctx, copied, work)
-			return nil
-		}
-		_, err := work(ctx)
-		return err
-	}
-	switch {
-	case e.opt.keeps():
-		return do(0, func(context.Context) (int64, error) { return 0, e.keep(h.lists, h.copied) })
-	case e.team == nil && !slices.ContainsFunc(h.lists, func(l []pend) bool { return len(l) > 0 }):
-		return nil // the maps go with the first data, which lie between them
-	case e.team == nil:
-		return do(h.copied, func(ctx context.Context) (int64, error) { return e.write(ctx, h.lists) })
-	case !background:
-		return e.writeTeam(ctx, h.lists[0], b.keys, b.alike, nil, err)
-	}
-	l := newLater(e.proc)
-	e.launch(ctx, h.copied, l.run)
-	err = e.writeTeam(ctx, h.lists[0], b.keys, b.alike, l, err)
-	l.close(err)
 	return err
 }
 
@@ -200,48 +170,7 @@ func (e *engine) keep(lists [][]pend, copied int64) error {
 	return nil
 }
 
-// write brings puts to the file, and the map variables before the first; it returns how many bytes these are.
-func (e *engine) write(ctx context.Context, lists [][]pend) (int64, error) {
-	e.note(lists)
-	if e.pack != nil {
-		return e.writePacked(ctx, lists)
-	}
-	q := newQueue(e, lists, e.mapPends())
-	if err := q.run(ctx); err != nil {
-		return 0, err
-	}
-	e.mapsOut = true
-	return q.bytes, nil
-}
-
-// mapPends are the map variables, if they are not written yet.
-func (e *engine) mapPends() (maps []pend) {
-	if !e.mapsOut {
-		for k := range e.place.NumMaps() * layout.MapVars {
-			maps = append(maps, pend{v: int32(-1 - k)})
-		}
-	}
-	return maps
-}
-
-// note remembers what is about to be written.
-func (e *engine) note(lists [][]pend) {
-	for i, l := range lists {
-		for k := range l {
-			if e.done.set(i, &l[k], e.schema.vars[l[k].v].Record) && e.pack == nil {
-				e.sums.Again(e.extent(&l[k]))
-			}
-		}
-	}
-}
-
-// finish writes whatever was never put as fill values, up to records.
-func (e *engine) finish(ctx context.Context, records int64) error {
-	_, err := e.write(ctx, e.missing(records))
-	return err
-}
-
-// missing returns what was kept, and what was never put up to records, as fill values. It is
+// missing returns what was kept, and what was never put up to records, as fill values: by local rank. It is
 // called once, before the last write.
 func (e *engine) missing(records int64) [][]pend {
 	lists := e.kept

@@ -15,7 +15,7 @@ const halves = 2
 // memory asks once for the memory that the windows are in. The ranks of several nodes have none.
 func (t *team) memory(ctx context.Context, o *settings) (broken error) {
 	n := halves * t.window * int64(len(t.aggs))
-	if t.asked || len(t.members) == 1 || o.messages || n > math.MaxInt {
+	if t.asked || t.one() || o.messages || n > math.MaxInt {
 		return nil
 	}
 	t.asked = true
@@ -23,30 +23,27 @@ func (t *team) memory(ctx context.Context, o *settings) (broken error) {
 	return broken
 }
 
-// writeOwn writes what this rank does not give away.
-func (p *plan) writeOwn(ctx context.Context, q *queue) error {
+// writeOwn writes what this rank does not give away, and returns how many bytes that are.
+func (p *plan) writeOwn(ctx context.Context, q *queue) (int64, error) {
 	e := p.e
 	if p.own == nil && !p.ownAll {
-		return nil
+		return 0, nil
 	}
-	if e.opt.Stripe.Size > 0 && len(e.team.members) > 1 {
-		return p.writeInterior(ctx, q)
+	if e.opt.Stripe.Size > 0 && !e.team.one() {
+		return q.bytes, p.writeInterior(ctx, q)
 	}
-	if p.ownAll {
-		e.wrote.Store(true)
-		return q.run(ctx)
-	}
-	refs := q.refs
-	defer func() { q.refs, q.tasks = refs, nil }()
-	q.refs, q.tasks = nil, nil
-	for _, r := range refs {
-		if pd := q.pend(r); p.own[varRec{pd.v, pd.rec}] {
-			q.refs = append(q.refs, r)
+	if !p.ownAll {
+		own := &queue{e: e, lists: q.lists, maps: q.maps, size: q.size}
+		for _, r := range q.refs {
+			if pd := q.pend(r); p.own[varRec{pd.v, pd.rec}] {
+				own.refs = append(own.refs, r)
+			}
 		}
+		own.cut()
+		q = own
 	}
 	e.wrote.Store(true)
-	q.cut()
-	return q.run(ctx)
+	return q.bytes, q.run(ctx)
 }
 
 // writeInterior writes the units that only this rank has bytes of.

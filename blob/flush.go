@@ -2,7 +2,9 @@ package blob
 
 import (
 	"context"
+	"slices"
 
+	"blobio/blob/internal/layout"
 	"blobio/comm"
 )
 
@@ -90,8 +92,8 @@ func (w *Writer) post(ctx context.Context, background bool) (records int64, err 
 	return b.records, nil
 }
 
-// apart says whether no ranks share a heap: each has its own engine, which works with others in a team.
-func (w *Writer) apart() bool { return w.eng != nil && w.eng.team != nil }
+// apart says whether no ranks share a heap: each has its own engine, and tells the others what it puts.
+func (w *Writer) apart() bool { return w.eng != nil && w.eng.team.c != nil }
 
 // handoff is what ranks have posted since the last flush.
 type handoff struct {
@@ -135,4 +137,128 @@ func (w *Writer) settle() {
 	w.copied = 0
 	clear(w.pending)
 	w.pending = w.pending[:0]
+}
+
+// flush writes what the local ranks have posted, or launches that. The parts are those of sub rank 0, if it is local. b says what others
+// put; in a team of several a rank that has met an error takes part with nothing to write, and it is still to be agreed.
+func (e *engine) flush(ctx context.Context, h *handoff, b flushing, background bool) error {
+	err := e.assemble(h.lists, h.parts)
+	local := e.team.one() || e.opt.keeps() // no other process takes part
+	if local && (err != nil || !slices.ContainsFunc(h.lists, func(l []pend) bool { return len(l) > 0 })) {
+		return err // the maps go with the first data, which lie between them
+	}
+	work, copied := func(ctx context.Context) (int64, error) { return e.write(ctx, h.lists, b, nil, err) }, h.copied
+	if e.opt.keeps() {
+		work, copied = func(context.Context) (int64, error) { return 0, e.keep(h.lists, h.copied) }, 0
+	}
+	switch {
+	case !background:
+		_, err = work(ctx)
+		return err
+	case local:
+		e.launch(ctx, copied, work)
+		return nil
+	}
+	l := newLater(e.proc)
+	e.launch(ctx, copied, l.run)
+	_, err = e.write(ctx, h.lists, b, l, err)
+	l.close(err)
+	return err
+}
+
+// write brings puts to the file, and the map variables before the first; it returns how many bytes this process has written of its own. With l
+// that is left to it, and so are windows. b says what others put. A rank that has met an error takes part with nothing
+// to write, and so all others can go on. Collective in the team.
+func (e *engine) write(ctx context.Context, lists [][]pend, b flushing, l *later, err error) (n int64, _ error) {
+	if err == nil {
+		e.note(lists)
+	}
+	if e.pack != nil {
+		return e.writePacked(ctx, lists, l, err)
+	}
+	maps := e.mapPends()
+	sets, broken := e.keySets(ctx, maps, b)
+	if broken == nil {
+		broken = e.team.memory(ctx, &e.opt)
+	}
+	if broken != nil {
+		return 0, broken
+	}
+	p := e.newPlan(sets)
+	var q *queue
+	if err == nil {
+		q = newQueue(e, lists, maps)
+		if err = e.reserve(q, sets); err == nil {
+			n, err = l.do(ctx, func(ctx context.Context) (int64, error) { return p.writeOwn(ctx, q) })
+		}
+	}
+	if l != nil {
+		l.onlyWindows()
+	}
+	e.mapsOut = true
+	return n, p.exchange(ctx, q, l, err)
+}
+
+// mapPends are the map variables, if they are not written yet.
+func (e *engine) mapPends() (maps []pend) {
+	if !e.mapsOut {
+		for k := range e.place.NumMaps() * layout.MapVars {
+			maps = append(maps, pend{v: int32(-1 - k)})
+		}
+	}
+	return maps
+}
+
+// note remembers what is about to be written.
+func (e *engine) note(lists [][]pend) {
+	for i, l := range lists {
+		for k := range l {
+			if e.done.set(i, &l[k], e.schema.vars[l[k].v].Record) && e.pack == nil {
+				e.sums.Again(e.extent(&l[k]))
+			}
+		}
+	}
+}
+
+// reserve reserves the space up to the end of what is written, so that a full disk is known before
+// anything is written, and blocks lie together. The process of sub rank 0 does it for all.
+func (e *engine) reserve(q *queue, sets [][]varRec) error {
+	if e.table.ID[0] != 0 {
+		return nil
+	}
+	end := int64(0)
+	if n := len(q.refs); n > 0 {
+		last := q.pend(q.refs[n-1])
+		end = e.extentEnd(varRec{last.v, last.rec})
+	}
+	for _, keys := range sets {
+		if n := len(keys); n > 0 {
+			end = max(end, e.extentEnd(keys[n-1]))
+		}
+	}
+	if end <= e.end {
+		return nil
+	}
+	f, done, err := e.file()
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := f.Allocate(e.end, end-e.end); err != nil {
+		return err
+	}
+	e.end = end
+	return nil
+}
+
+// extentEnd is where the file must reach for a variable's record of all ranks.
+func (e *engine) extentEnd(k varRec) int64 {
+	v := int(-1 - k.v)
+	if k.v >= 0 {
+		v = e.place.fileVar(VarID(k.v))
+	}
+	if off, ok := e.place.Whole(v, k.rec); ok {
+		return off + e.place.ExtentBytes(v, nil)
+	}
+	return e.place.FileSize(0)
 }

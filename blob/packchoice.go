@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"blobio/blob/internal/layout"
-	"blobio/comm"
 	"blobio/internal/codec"
 	"blobio/internal/par"
 )
@@ -15,7 +14,6 @@ import (
 type packer struct {
 	how     Compress
 	chunk   int64
-	sub     comm.Comm     // of a team: all ranks of the subfile
 	x       *layout.Index // of the local ranks; nil until they have places
 	end     int64         // bytes of data_zblob so far
 	choices []choice      // by list of the maps, then by variable

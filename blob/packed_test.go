@@ -177,7 +177,7 @@ func TestCompressedSmallFileLargePromise(t *testing.T) {
 	must(err)
 	e, err := newEngine(&settings{Options: Options{Layout: ProcessCentric, Compress: Compress{Method: Zstd}, Buffer: 1 << 20, Workers: 1}, knobs: knobs{chunk: layout.MaxChunk}}, nil, s,
 		&layout.Shape{Ranks: 1, Subfiles: 1, Blobs: 1, Elems: []int64{n}, MaxReqs: []int64{1}, Wide: []bool{false}},
-		[]*rankRow{{runs: [][]decomp.Req{m.AppendReqs(nil, 0)}, counts: []int64{n}, nreqs: []int64{1}, below: []int64{0, 0}}})
+		&team{all: tableOf(1, 1, func(int, int) (int64, int64) { return n, 1 })}, []*rankRow{{runs: [][]decomp.Req{m.AppendReqs(nil, 0)}}})
 	must(err)
 	must(e.settle(0))
 	x, err := layout.NewIndex(&e.place.Place, e.table, layout.MaxChunk)
@@ -511,7 +511,7 @@ func TestCompressedListsOfNothing(t *testing.T) {
 	s.Var("x", cdf5.Byte, []DimID{col}, Decomposed(d))
 	o := (&settings{Options: Options{Layout: ProcessCentric, Compress: Compress{Method: Zstd}, Buffer: 1 << 20, Workers: 1}, knobs: knobs{chunk: layout.MaxChunk}}).withDefaults()
 	e, err := newEngine(&o, newProcess(&o), s, &layout.Shape{Ranks: 1, Subfiles: 1, Blobs: 1, Elems: []int64{n}, MaxReqs: []int64{nreqs}, Wide: []bool{false}},
-		[]*rankRow{{runs: [][]decomp.Req{{{Offset: 0, Length: n}}}, counts: []int64{n}, nreqs: []int64{nreqs}, below: []int64{0, 0}}})
+		&team{all: tableOf(1, 1, func(int, int) (int64, int64) { return n, nreqs })}, []*rankRow{{runs: [][]decomp.Req{{{Offset: 0, Length: n}}}}})
 	must(err)
 	must(e.settle(0))
 	x, err := layout.NewIndex(&e.place.Place, e.table, layout.MaxChunk)

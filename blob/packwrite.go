@@ -40,96 +40,94 @@ func (e *engine) packQueue(lists [][]pend) (*queue, error) {
 	return q, nil
 }
 
-// writePacked is write for compressed files.
-func (e *engine) writePacked(ctx context.Context, lists [][]pend) (int64, error) {
-	if len(e.table.ID) != e.place.Shape.Blobs {
+// writePacked is write for compressed files, of which all ranks are one team.
+func (e *engine) writePacked(ctx context.Context, lists [][]pend, l *later, err error) (n int64, _ error) {
+	if e.team.one() && len(e.table.ID) != e.place.Shape.Blobs {
 		return 0, pkg.Errorf("%s: compression by ranks of which some share a heap: %w", e.name, ErrUnsupported)
 	}
-	q, err := e.packQueue(lists)
-	if err != nil {
-		return 0, err
-	}
-	sizes, err := e.sample(q, e.table, e.opt.Workers)
-	if err != nil {
-		return 0, err
-	}
-	e.pack.choose(sizes)
-	j := newPackJob(q)
-	if err := j.run(ctx, j.place); err != nil {
-		return 0, err
-	}
-	n := j.end - e.pack.end
-	e.pack.end = j.end
-	e.mapsOut = true
-	return n, nil
-}
-
-// writePackedTeam is writeTeam for compressed files: each rank compresses what it has, tells the others how
-// much it is, and writes it, or leaves that to l. What does not fit Options.Memory is compressed twice rather than kept.
-func (e *engine) writePackedTeam(ctx context.Context, list []pend, l *later, err error) error {
-	p := e.pack
 	var q *queue
 	var sizes []int64
 	if err == nil {
-		e.note([][]pend{list})
-		if q, err = e.packQueue([][]pend{list}); err == nil {
+		if q, err = e.packQueue(lists); err == nil {
 			sizes, err = e.sample(q, e.team.all, e.opt.Workers)
 		}
 	}
-	if slices.ContainsFunc(p.choices, func(c choice) bool { return c.form == layout.FormNone }) { // the same on all ranks
-		if sizes == nil {
-			sizes = make([]int64, candidates*len(p.choices))
-		}
-		all, broken := p.sub.AllreduceInt64(ctx, sizes, comm.Sum)
-		if broken != nil {
-			return broken
-		}
-		p.choose(all)
+	if broken := e.choosePacked(ctx, sizes); broken != nil {
+		return 0, broken
 	}
 	var j *packJob
 	if err == nil {
 		j = newPackJob(q)
+	}
+	e.mapsOut = true
+	if !e.team.one() {
+		return e.packTeam(ctx, j, l, err)
+	}
+	if err == nil {
+		err = j.run(ctx, j.place)
+	}
+	if err == nil {
+		n, e.pack.end = j.end-e.pack.end, j.end
+	}
+	return n, err
+}
+
+// choosePacked chooses how to compress what is not chosen yet, by the samples of the whole team; sizes may be nil.
+func (e *engine) choosePacked(ctx context.Context, sizes []int64) (broken error) {
+	p := e.pack
+	if !slices.ContainsFunc(p.choices, func(c choice) bool { return c.form == layout.FormNone }) { // the same on all ranks
+		return nil
+	}
+	if sizes == nil {
+		sizes = make([]int64, candidates*len(p.choices))
+	}
+	if !e.team.one() {
+		if sizes, broken = e.team.c.AllreduceInt64(ctx, sizes, comm.Sum); broken != nil {
+			return broken
+		}
+	}
+	p.choose(sizes)
+	return nil
+}
+
+// packTeam carries out a job where others write too: each rank compresses what it has, tells the others how
+// much it is, and writes it, or leaves that to l. What does not fit Options.Memory is compressed twice rather than kept.
+func (e *engine) packTeam(ctx context.Context, j *packJob, l *later, err error) (int64, error) {
+	mine := int64(0)
+	if err == nil {
 		j.held = make([][]byte, len(j.batches))
 		if err = j.run(ctx, j.hold); err != nil {
 			j.release()
 		}
 	}
-	mine := int64(0)
 	if err == nil {
 		for _, n := range j.sizes {
 			mine += n
 		}
 	}
-	below, broken := p.sub.ExscanInt64(ctx, []int64{mine}, comm.Sum)
+	below, broken := e.team.c.ExscanInt64(ctx, []int64{mine}, comm.Sum)
 	var total []int64
 	if broken == nil {
-		total, broken = p.sub.AllreduceInt64(ctx, []int64{mine}, comm.Sum)
+		total, broken = e.team.c.AllreduceInt64(ctx, []int64{mine}, comm.Sum)
 	}
 	if broken != nil {
 		if j != nil {
 			j.release()
 		}
-		return broken
+		return 0, broken
 	}
-	e.mapsOut = true
-	at := p.end + below[0]
-	p.end += total[0]
+	at := e.pack.end + below[0]
+	e.pack.end += total[0]
 	if err != nil || mine == 0 {
-		return err
+		return 0, err
 	}
 	for k, n := range j.sizes {
 		j.at[k] = at
 		at += n
 	}
 	e.wrote.Store(true)
-	write := func(ctx context.Context) (int64, error) {
+	return l.do(ctx, func(ctx context.Context) (int64, error) {
 		defer j.release()
 		return mine, j.run(ctx, j.put)
-	}
-	if l != nil {
-		l.own <- write
-		return nil
-	}
-	_, err = write(ctx)
-	return err
+	})
 }

@@ -33,12 +33,12 @@ type chunk struct {
 // keyRun is a range [from, to) of a plan's keys whose pieces are contiguous in the blob of sub rank i.
 type keyRun struct{ i, from, to int }
 
-// newPlan makes the plan for the keys of each member, or for one list that all have.
+// newPlan makes the plan for the keys of each member, or for one list that all have. In a team of one nothing is given away.
 func (e *engine) newPlan(sets [][]varRec) *plan {
 	p := &plan{e: e}
 	t := e.team
 	common := len(sets) == 1
-	if len(t.members) == 1 {
+	if t.one() {
 		p.ownAll = true
 		return p
 	}
@@ -226,7 +226,7 @@ func (p *plan) ownRange(i int, k varRec, off, n int64) (lo, hi int64) {
 	switch {
 	case !p.isOwn(k):
 		return off + n, off + n
-	case unit == 0 || len(e.team.members) == 1:
+	case unit == 0 || e.team.one():
 		return off, off + n
 	}
 	from, to := off, off+n

@@ -1,13 +1,11 @@
 package blob
 
 import (
-	"cmp"
 	"context"
 	"iter"
 	"slices"
 
 	"blobio/internal/par"
-	"blobio/internal/vfs"
 )
 
 // queue is the work of one flush: every pending piece in the order of the
@@ -110,17 +108,7 @@ func (q *queue) orderByVariable() {
 	for b := range order {
 		order[b] = b
 	}
-	vars := q.e.schema.vars
-	slices.SortFunc(order, func(a, b int) int {
-		x, y := keys[a], keys[b]
-		if rx, ry := vars[x.v].Record, vars[y.v].Record; rx != ry {
-			if ry {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Or(cmp.Compare(x.rec, y.rec), cmp.Compare(x.v, y.v))
-	})
+	slices.SortFunc(order, func(a, b int) int { return q.e.order(keys[a], keys[b]) })
 	next := make([]int, len(keys))
 	at := base
 	for _, b := range order {
@@ -152,7 +140,7 @@ func (q *queue) orderByRank() {
 		}
 		slices.SortFunc(q.refs[row:], func(a, b ref) int {
 			x, y := &l[a.k], &l[b.k]
-			return cmp.Or(cmp.Compare(x.v, y.v), cmp.Compare(x.rec, y.rec))
+			return q.e.order(varRec{x.v, x.rec}, varRec{y.v, y.rec})
 		})
 	}
 }
@@ -197,9 +185,6 @@ func (q *queue) run(ctx context.Context) error {
 		return err
 	}
 	defer done()
-	if err := q.allocate(f); err != nil {
-		return err
-	}
 	return par.Crew(ctx, q.e.opt.Workers, len(q.tasks), func(_ context.Context, tasks iter.Seq[int]) error {
 		w := worker{q: q, f: f, buf: q.e.proc.buffer(min(q.size, q.bytes))}
 		defer func() { q.e.proc.giveBack(w.buf) }()
@@ -210,18 +195,4 @@ func (q *queue) run(ctx context.Context) error {
 		}
 		return nil
 	})
-}
-
-// allocate reserves the space up to the end of the last piece, so that a full
-// disk is known before anything is written, and blocks lie together.
-func (q *queue) allocate(f vfs.File) error {
-	r := q.refs[len(q.refs)-1]
-	off, n, _ := q.e.spot(int(r.i), q.pend(r))
-	if end := off + n; end > q.e.end && q.e.team == nil { // a team has done it
-		if err := f.Allocate(q.e.end, end-q.e.end); err != nil {
-			return err
-		}
-		q.e.end = end
-	}
-	return nil
 }

@@ -44,7 +44,7 @@ func (w *Writer) seal(ctx context.Context, records int64) (all [][]byte, broken,
 
 // sealLocal ends this process's part of the subfile.
 func (e *engine) sealLocal(records int64, first, sync bool) error {
-	if e.team != nil && !first && !e.wrote.Load() {
+	if !first && !e.wrote.Load() {
 		return nil
 	}
 	f, done, err := e.file()
@@ -52,13 +52,8 @@ func (e *engine) sealLocal(records int64, first, sync bool) error {
 		return err
 	}
 	defer done()
-	if e.team == nil {
-		if err := e.resum(e.table, records); err != nil {
-			return err
-		}
-	}
 	if e.pack != nil {
-		if e.team == nil {
+		if e.team.one() {
 			if err := e.sealPacked(f, e.pack.x, records-e.recBase()); err != nil {
 				return err
 			}
@@ -78,9 +73,8 @@ func (e *engine) sealLocal(records int64, first, sync bool) error {
 	return nil
 }
 
-// resum sums anew the extents that were put more than once, from the file: the pieces of the
-// ranks of t.
-func (e *engine) resum(t *layout.Ranks, records int64) error {
+// resum sums anew the extents that were put more than once, from the file: any rank of the subfile may have written them.
+func (e *engine) resum(records int64) error {
 	if len(e.sums.Redo) == 0 {
 		return nil
 	}
@@ -91,7 +85,7 @@ func (e *engine) resum(t *layout.Ranks, records int64) error {
 	defer done()
 	redo := e.sums.Redo
 	e.sums.Redo = map[int64]bool{}
-	buf := make([]byte, 1<<20)
+	t, buf := e.team.all, make([]byte, 1<<20)
 	one := func(i int, p *pend) error {
 		off, n, at := e.spotOf(t, i, p.v, p.rec)
 		for n > 0 {

@@ -34,7 +34,7 @@ func (o *sealed) of(e *engine, first bool) {
 			o.blobs = append(o.blobs, e.table.Blob[i])
 		}
 	}
-	if e.team != nil && e.pack != nil {
+	if !e.team.one() && e.pack != nil {
 		o.rows = e.packRows()
 	}
 	if first {

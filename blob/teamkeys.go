@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// order compares as pieces lie in the file: map variables, then as orderByVariable and
-// orderByRank of the queue do.
+// order compares as pieces lie in the file, or with ByRank in a blob: map variables, then fixed
+// variables and records, or variable by variable.
 func (e *engine) order(a, b varRec) int {
 	if a.v < 0 || b.v < 0 {
 		return cmp.Compare(b.v, a.v)
@@ -114,6 +114,29 @@ func appendKeys(keys []varRec, b []byte) []varRec {
 		keys = append(keys, varRec{int32(binary.LittleEndian.Uint32(b)), int64(binary.LittleEndian.Uint64(b[4:]))})
 	}
 	return keys
+}
+
+// keySets lists what each member puts, map variables included, or has one list if that is of all; nil in a team of one.
+func (e *engine) keySets(ctx context.Context, maps []pend, b flushing) (sets [][]varRec, err error) {
+	switch {
+	case e.team.one():
+		return nil, nil
+	case b.alike == notAlike:
+		sets, err = e.team.exchangeKeys(ctx, b.keys)
+	case b.alike == partsAlike:
+		b.keys, err = e.wholeKeys(ctx, b.keys)
+		fallthrough
+	default:
+		sets = [][]varRec{b.keys}
+	}
+	for i, keys := range sets {
+		all := make([]varRec, 0, len(maps)+len(keys))
+		for _, m := range maps {
+			all = append(all, varRec{v: m.v})
+		}
+		sets[i] = append(all, keys...)
+	}
+	return sets, err
 }
 
 // exchangeKeys tells the members what each puts.

@@ -28,7 +28,6 @@ type Writer struct {
 	schema *Schema
 	eng    *engine
 	lead   bool // calls the engine for the ranks of this process
-	local  int  // index of this rank among them
 	base   string
 	opt    settings
 	info   datasetInfo
@@ -94,11 +93,10 @@ func createWith(ctx context.Context, c comm.Comm, name string, s *Schema, parts 
 	if err := sameOnAll(ctx, c, s, name, &w.opt.Options, err); err != nil {
 		return nil, err
 	}
-	broken, err := w.setup(ctx, runs)
-	if broken != nil {
-		return nil, broken
+	if err := w.setup(ctx, runs); err != nil {
+		return nil, err
 	}
-	if err = w.create(ctx, err); err != nil {
+	if err = w.create(ctx); err != nil {
 		w.fail(err)
 	}
 	return w, err
@@ -294,32 +292,24 @@ func (w *Writer) Close(ctx context.Context) error {
 
 // complete writes what was kept, and what was never put. Collective.
 func (w *Writer) complete(ctx context.Context, records int64) error {
-	if !w.apart() {
-		var err error
-		if w.unplaced() {
-			if err = w.guard(ctx, w.place(ctx, records)); err != nil {
-				return err
-			}
-		}
-		if w.lead {
-			err = w.eng.alone(func() error { return w.eng.finish(ctx, records) })
-		}
-		return w.guard(ctx, err)
-	}
 	e := w.eng
-	perr := w.placeApart(records)
-	kept := e.opt.keeps()
-	list := e.missing(records)[0]
-	keys, alike := []varRec(nil), allAlike
-	if kept {
-		keys = e.allKeys(records) // everything that there is
-	} else {
-		keys = e.keysOf(list, nil, nil)
+	err := w.place(records)
+	var lists [][]pend
+	if w.lead {
+		lists = e.missing(records)
+	}
+	b := flushing{alike: allAlike}
+	switch {
+	case !w.apart():
+	case e.opt.keeps():
+		b.keys = e.allKeys(records) // everything that there is
+	default:
+		b.keys = e.keysOf(lists[0], nil, nil)
 		idle := int64(1)
-		if len(list) > 0 || !e.mapsOut {
+		if len(lists[0]) > 0 || !e.mapsOut {
 			idle = 0
 		}
-		v, err := comm.AgreeMin(ctx, w.c, perr, append(e.hashKeys(keys), idle)...)
+		v, err := comm.AgreeMin(ctx, w.c, err, append(e.hashKeys(b.keys), idle)...)
 		if err != nil {
 			w.fail(err)
 			return err
@@ -327,9 +317,14 @@ func (w *Writer) complete(ctx context.Context, records int64) error {
 		if v[4] == 1 {
 			return nil
 		}
-		alike = alikeOf(v)
+		b.alike = alikeOf(v)
 	}
-	err := e.alone(func() error { return e.writeTeam(ctx, list, keys, alike, nil, perr) })
+	if w.lead {
+		err = e.alone(func() error {
+			_, err := e.write(ctx, lists, b, nil, err)
+			return err
+		})
+	}
 	return w.guard(ctx, err)
 }
 
