@@ -7,10 +7,10 @@ import (
 	"path"
 	"slices"
 
+	"blobio/internal/durable"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/record"
 	"blobio/internal/scr/salvage"
-	"blobio/internal/vfs"
 )
 
 // catalog is the catalogue of the datasets that this node has in its caches.
@@ -101,10 +101,7 @@ func (cat *catalog) setAside(dir string) (string, error) {
 	for n := 1; ; n++ {
 		to := path.Join(path.Dir(dir), fmt.Sprintf("unlisted.%d.%s", n, path.Base(dir)))
 		if _, err := cat.fs.Stat(to); errors.Is(err, fs.ErrNotExist) {
-			if err := cat.bind.Rename(dir, to); err != nil {
-				return "", err
-			}
-			return to, vfs.SyncParent(cat.fs, to)
+			return to, durable.Rename(cat.bind, dir, to)
 		} else if err != nil {
 			return "", err
 		}

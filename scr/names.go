@@ -162,7 +162,7 @@ func (wr *writer) rename(w *writing, f cachedir.MapFile, moved bool) error {
 		if err := w.maps.Write(wr.fs, cachedir.FilemapName(w.Path, wr.c.Rank())); err != nil {
 			return pkg.Errorf("file map: %w", err)
 		}
-		if err := wr.fs.Rename(old, f.Name); err != nil {
+		if err := durable.Rename(wr.fs, old, f.Name); err != nil { // else the map on disk would lose the old name first
 			return pkg.Errorf("cache: %w", err)
 		}
 	}

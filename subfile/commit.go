@@ -3,6 +3,7 @@ package subfile
 import (
 	"errors"
 	"io/fs"
+	"iter"
 	"path/filepath"
 	"strings"
 
@@ -39,16 +40,10 @@ func (b By) discard(fsys vfs.FS, name string) error {
 	if err := b.check(); err != nil {
 		return err
 	}
-	if err := fsys.Rename(name, mine); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		return err
-	}
-	if err := b.check(); err != nil {
-		return errors.Join(err, fsys.Rename(mine, name))
-	}
-	return durable.Remove(fsys, mine)
+	return durable.RemoveIf(fsys, name, mine, func() (bool, error) {
+		err := b.check()
+		return err == nil, err
+	})
 }
 
 // WriteNext writes the record under its .manifest.next name, in the place of
@@ -60,43 +55,17 @@ func WriteNext(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error {
 	if err != nil {
 		return err
 	}
-	// The record is written aside and renamed, so that it is never seen torn:
-	// beside a dataset of another program a torn record would say that it was never finished.
-	tmp := PartialBy(NextName(base), m.Writer)
-	if err := durable.Remove(fsys, tmp); err != nil { // what lies there is not opened: it may be a link
-		return err
-	}
-	if err = writeRecord(fsys, tmp, b, sync); err == nil && sync && m.Prepared {
-		// The names of the subfiles must be durable before the record that counts on them.
-		err = fsys.SyncDir(dirOf(base))
-	}
-	if err == nil {
-		err = by.check()
-	}
-	if err == nil {
-		err = fsys.Rename(tmp, NextName(base))
-	}
-	if err != nil {
-		_ = fsys.Remove(tmp) // the error is reported; what is left is removed by the next writer
-		return err
-	}
-	if sync {
-		return fsys.SyncDir(dirOf(base))
-	}
-	return nil
-}
-
-func writeRecord(fsys vfs.FS, name string, b []byte, sync bool) error {
-	f, err := fsys.Create(name)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteAt(b, 0)
-	if err == nil && sync {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
+	// It is never seen torn: beside a dataset of another program a torn record would say that it was never finished.
+	err = durable.Replace(fsys, NextName(base), b, durable.ReplaceOptions{Temp: PartialBy(NextName(base), m.Writer), Sync: sync, SyncDir: sync, Check: func() error {
+		if sync && m.Prepared { // the names of the subfiles must be durable before the record that counts on them
+			if err := fsys.SyncDir(dirOf(base)); err != nil {
+				return err
+			}
+		}
+		return by.check()
+	}})
+	if u := new(durable.UnsureError); errors.As(err, &u) {
+		return u.Err // DropNext makes sure
 	}
 	return err
 }
@@ -110,20 +79,15 @@ func DropNext(fsys vfs.FS, base, writer string) error {
 
 // dropNext removes the .manifest.next if it can be read and is what goes, or cannot be read. tag is of who does it.
 func dropNext(fsys vfs.FS, base, tag string, goes func(*Manifest) bool) error {
-	next, mine := NextName(base), PartialBy(NextName(base), tag)
-	if err := durable.Remove(fsys, mine); err != nil {
-		return err
+	mine := PartialBy(NextName(base), tag)
+	err := durable.Remove(fsys, mine)
+	if err == nil {
+		err = durable.RemoveIf(fsys, NextName(base), mine, func() (bool, error) {
+			m, err := readManifest(fsys, mine)
+			return err != nil || goes(m), nil
+		})
 	}
-	switch err := fsys.Rename(next, mine); {
-	case errors.Is(err, fs.ErrNotExist):
-		return fsys.SyncDir(dirOf(base))
-	case err != nil:
-		return err
-	}
-	if m, err := readManifest(fsys, mine); err == nil && !goes(m) {
-		return fsys.Rename(mine, next)
-	}
-	if err := fsys.Remove(mine); err != nil {
+	if err != nil {
 		return err
 	}
 	return fsys.SyncDir(dirOf(base))
@@ -133,21 +97,10 @@ func dropNext(fsys vfs.FS, base, tag string, goes func(*Manifest) bool) error {
 // that are left, then the record. It may be repeated. sync makes the names durable.
 func Finish(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error {
 	fsys = vfs.OrOS(fsys)
-	dir := dirOf(base)
-	for _, s := range m.Sets {
-		for i := range s.Subfiles {
-			name := filepath.Join(dir, Name(s.Base, i))
-			if err := fsys.Rename(PartialBy(name, m.Writer), name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
-		}
-	}
 	// The subfiles' names must be durable before the record loses its pending
 	// name: afterwards nobody looks for partial names any more.
-	if sync {
-		if err := fsys.SyncDir(dir); err != nil {
-			return err
-		}
+	if err := durable.RenameAll(fsys, m.partials(dirOf(base)), sync); err != nil {
+		return err
 	}
 	if err := by.check(); err != nil {
 		return err
@@ -155,13 +108,23 @@ func Finish(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error {
 	if by.Shared {
 		return finishShared(fsys, base, m, sync, by)
 	}
-	if err := fsys.Rename(NextName(base), ManifestName(base)); err != nil {
-		return err
+	if !sync {
+		return durable.Move(fsys, NextName(base), ManifestName(base))
 	}
-	if sync {
-		return fsys.SyncDir(dir)
+	return durable.Rename(fsys, NextName(base), ManifestName(base))
+}
+
+// partials are the partial names of the subfiles of all sets, each with its final one.
+func (m *Manifest) partials(dir string) iter.Seq2[string, string] {
+	return func(yield func(from, to string) bool) {
+		for _, s := range m.Sets {
+			for i := range s.Subfiles {
+				if name := filepath.Join(dir, Name(s.Base, i)); !yield(PartialBy(name, m.Writer), name) {
+					return
+				}
+			}
+		}
 	}
-	return nil
 }
 
 // finishShared gives the record its final name where the .manifest.next may be another writer's by the time it is
@@ -171,24 +134,8 @@ func finishShared(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error
 	if err != nil {
 		return err
 	}
-	tmp := PartialBy(ManifestName(base), by.Tag)
-	if err = durable.Remove(fsys, tmp); err == nil {
-		err = writeRecord(fsys, tmp, b, sync)
-	}
-	if err == nil {
-		err = by.check()
-	}
-	if err == nil {
-		err = fsys.Rename(tmp, ManifestName(base))
-	}
-	if err != nil {
-		_ = fsys.Remove(tmp)
+	if err := durable.Replace(fsys, ManifestName(base), b, durable.ReplaceOptions{Temp: PartialBy(ManifestName(base), by.Tag), Check: by.check, Sync: sync, SyncDir: sync}); err != nil {
 		return err
-	}
-	if sync {
-		if err := fsys.SyncDir(dirOf(base)); err != nil {
-			return err
-		}
 	}
 	return dropNext(fsys, base, by.Tag, func(o *Manifest) bool { return o.ID == m.ID && o.Writer == m.Writer && o.Records == m.Records })
 }
@@ -323,13 +270,15 @@ func Rehome(fsys vfs.FS, base string, m *Manifest, by By, sync bool) error {
 	for _, s := range m.Sets {
 		for i := range s.Subfiles {
 			name := filepath.Join(dir, Name(s.Base, i))
-			if err := copyFile(fsys, name, PartialBy(name, by.Tag), s.Subfiles[i].Size, sync); err != nil {
+			t, err := durable.CreateTemp(fsys, name, durable.TempOptions{Temp: PartialBy(name, by.Tag), Check: by.check, Sync: sync})
+			if err != nil {
 				return err
 			}
-			if err := by.check(); err != nil {
-				return err
+			if err = copyFile(fsys, name, t, s.Subfiles[i].Size); err == nil {
+				err = t.Commit()
 			}
-			if err := fsys.Rename(PartialBy(name, by.Tag), name); err != nil {
+			if err != nil {
+				t.Discard() // the error is reported
 				return err
 			}
 		}
@@ -341,16 +290,12 @@ func Rehome(fsys vfs.FS, base string, m *Manifest, by By, sync bool) error {
 }
 
 // copyFile copies the first n bytes of a file to a new one.
-func copyFile(fsys vfs.FS, from, to string, n int64, sync bool) error {
+func copyFile(fsys vfs.FS, from string, dst vfs.File, n int64) error {
 	src, err := fsys.Open(from)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
-	dst, err := fsys.Create(to)
-	if err != nil {
-		return err
-	}
 	buf := make([]byte, min(n, 4<<20))
 	for off := int64(0); off < n && err == nil; off += int64(len(buf)) {
 		b := buf[:min(n-off, int64(len(buf)))]
@@ -358,12 +303,6 @@ func copyFile(fsys vfs.FS, from, to string, n int64, sync bool) error {
 		if k, err = src.ReadAt(b, off); k == len(b) {
 			_, err = dst.WriteAt(b, off)
 		}
-	}
-	if err == nil && sync {
-		err = dst.Sync()
-	}
-	if err = errors.Join(err, dst.Close()); err != nil {
-		_ = fsys.Remove(to) // the copy is incomplete; the error is reported
 	}
 	return err
 }

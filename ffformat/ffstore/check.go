@@ -147,7 +147,7 @@ func (v *View) checkRest(say func(ffformat.Severity, error) bool) bool {
 		return say(ffformat.Warning, err)
 	}
 	for _, e := range entries {
-		if durable.IsTemp(e.Name()) && !say(ffformat.Note, pkg.At(filepath.Join(v.dir, e.Name()), -1, "", nil, "left by a commit that was cut short, or one is under way")) {
+		if of, ok := durable.HiddenOf(e.Name()); (ok && of == recordName || durable.IsTemp(e.Name())) && !say(ffformat.Note, pkg.At(filepath.Join(v.dir, e.Name()), -1, "", nil, "left by a commit that was cut short, or one is under way")) {
 			return false
 		}
 	}

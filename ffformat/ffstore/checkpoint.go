@@ -104,7 +104,7 @@ func (inc *Incremental) takeSlot(ctx context.Context) error {
 	s.files.grow(inc.slot + 1)
 	var err error
 	if s.c.Rank() == 0 {
-		err = s.ledger.claim()
+		err = s.ledger.claim(ctx)
 	}
 	if err := s.ledger.agree(ctx, err); err != nil {
 		return err
@@ -120,7 +120,9 @@ func (inc *Incremental) takeSlot(ctx context.Context) error {
 		}
 	}
 	if s.c.Rank() == 0 {
-		err = s.files.makeSlot(inc.slot)
+		if err = s.ledger.lease.settle(inc.slot); err == nil {
+			err = s.files.makeSlot(inc.slot)
+		}
 	}
 	inc.side, err = s.logs.mark(ctx, inc.slot, s.files.slots, err)
 	return err

@@ -195,6 +195,7 @@ func TestRebuildFails(t *testing.T) {
 				mem := base.CrashClone(vfs.CrashOptions{})
 				ctx, cancel := context.WithCancel(context.Background())
 				ops, cut, closing := int64(0), mem, false
+				var failing vfs.Op
 				fsys := vfs.NewFault(mem, func(op vfs.Op) error {
 					if op.Name != "" && strings.HasSuffix(op.Name, ".fti") && op.Kind.Changes() {
 						t.Errorf("%v", op)
@@ -202,7 +203,8 @@ func TestRebuildFails(t *testing.T) {
 					if ops++; ops == n {
 						switch how {
 						case "error":
-							closing = op.Kind == vfs.OpClose // of what was only read
+							failing = op
+							closing = op.Kind == vfs.OpClose || op.Kind == vfs.OpLock // of what was only read; it is locked again
 							return eio
 						case "cancelled":
 							cancel()
@@ -226,7 +228,7 @@ func TestRebuildFails(t *testing.T) {
 						t.Errorf("%s at %d: %v", how, n, err)
 					}
 				} else if how == "error" && !done && !closing {
-					t.Errorf("operation %d fails, and nobody is told", n)
+					t.Errorf("operation %d fails, and nobody is told: %v", n, failing)
 				}
 				if how == "power cut" && !done {
 					mem = cut
@@ -373,6 +375,9 @@ func TestDamageIsNotKept(t *testing.T) {
 		b[5000] ^= 1
 		writeAll(t, mem, FileName("d", slot, 0), b)
 		if !how.running {
+			if err := s.Close(ctx); err != nil {
+				t.Fatal(err)
+			}
 			if s, err = Open(ctx, comm.Self(), "d", m.options(mem)); err != nil {
 				t.Fatal(err)
 			}
@@ -387,6 +392,9 @@ func TestDamageIsNotKept(t *testing.T) {
 				t.Fatal(err)
 			}
 			if how.again {
+				if err := s.Close(ctx); err != nil {
+					t.Fatal(err)
+				}
 				if s, err = Open(ctx, comm.Self(), "d", m.options(mem)); err != nil {
 					t.Fatal(err)
 				}
@@ -497,6 +505,9 @@ func TestUnprotected(t *testing.T) {
 		if _, _, err := s.Recover(ctx); err != nil || s.data[1][7] != 1 {
 			t.Fatal(err)
 		}
+		if err := s.Close(ctx); err != nil {
+			t.Fatal(err)
+		}
 	}
 	checkClean(t, mem)
 }
@@ -526,7 +537,7 @@ func TestCheckFinds(t *testing.T) {
 		"missing":     func(mem *vfs.Mem) { mem.Remove(FileName("d", 1, 1)) },
 		"no record":   func(mem *vfs.Mem) { mem.Remove(filepath.Join("d", recordName)) },
 		"side file":   func(mem *vfs.Mem) { mem.Remove(nodeLogName("d", 0)) },
-		"left record": func(mem *vfs.Mem) { writeAll(t, mem, durable.TempName("d/"+recordName, writer), nil) },
+		"left record": func(mem *vfs.Mem) { writeAll(t, mem, durable.HiddenName("d/"+recordName, durable.NewID()), nil) },
 		"slot 9":      func(mem *vfs.Mem) { mem.Mkdir("d/slot9") },
 		"metadata": func(mem *vfs.Mem) {
 			b := readAll(t, mem, FileName("d", 1, 1))

@@ -277,11 +277,11 @@ func (h *history) session() error {
 		for i := range acts {
 			a := &acts[i]
 			if a.id <= s.ledger.last && a.kind != "recover" && a.kind != "catch" && i > 0 {
-				return nil // a fault before has made the plan void
+				break // a fault before has made the plan void
 			}
 			err := a.do(ctx, c, s, seed)
 			if errors.Is(err, errWrong) {
-				return err
+				return errors.Join(err, s.Close(ctx))
 			}
 			if c.Rank() == 0 {
 				switch {
@@ -293,10 +293,10 @@ func (h *history) session() error {
 				}
 			}
 			if err != nil && end != "fault" {
-				return err
+				return errors.Join(err, s.Close(ctx)) // the lock ends with the process
 			}
 			if err != nil {
-				return s.Close(ctx) // what follows in the plan relies on it
+				break // what follows in the plan relies on it
 			}
 		}
 		return s.Close(ctx)

@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
 
 	"blobio/comm"
+	"blobio/internal/durable"
 	"blobio/internal/fault"
 	"blobio/internal/verdict"
 	"blobio/internal/vfs"
@@ -21,8 +21,10 @@ type ledger struct {
 	fsys vfs.FS
 	dir  string
 	d    Durability
-	rec  *record   // as committed; nil: there is none
-	lock io.Closer // of rank 0, from the first checkpoint on
+	rec  *record // as committed; nil: there is none
+
+	lease   *lease               // of rank 0, from the first checkpoint on
+	leasing durable.LeaseOptions // tests set others
 
 	last   int32  // the checkpoint that the memory goes on from; ids of new ones are higher
 	base   *entry // that checkpoint, if Recover found it in a spare
@@ -181,17 +183,20 @@ func (l *ledger) free() int {
 }
 
 // claim makes sure on rank 0 that nobody else writes to the directory, nor has.
-func (l *ledger) claim() (err error) {
-	if l.lock == nil {
-		if l.lock, err = lock(l.fsys, l.dir); err != nil {
+func (l *ledger) claim(ctx context.Context) (err error) {
+	if l.lease == nil {
+		if l.lease, err = hold(ctx, l.fsys, l.dir, l.d, l.leasing); err != nil {
 			return err
 		}
 	}
 	return l.unchanged()
 }
 
-// unchanged compares the record with what this Store knows of it.
+// unchanged looks whether the directory is still ours, and compares the record with what this Store knows of it.
 func (l *ledger) unchanged() error {
+	if err := l.lease.check(); err != nil {
+		return err
+	}
 	now, err := readRecord(l.fsys, l.dir)
 	if err != nil {
 		return err
@@ -233,12 +238,7 @@ func (l *ledger) next(e entry, keep int) *record {
 func (l *ledger) replace(ctx context.Context, rec *record) error {
 	var part func() error
 	if l.c.Rank() == 0 {
-		part = func() error {
-			if err := l.unchanged(); err != nil {
-				return err
-			}
-			return rec.commit(l.fsys, l.dir, l.d)
-		}
+		part = func() error { return l.lease.replace(rec, l.unchanged) }
 	}
 	outcome, err := verdict.Commit(ctx, l.c, part)
 	switch {
@@ -258,9 +258,9 @@ func (l *ledger) close() (err error) {
 	if l.broken == nil {
 		l.broken = pkg.Errorf("closed: %w", fault.ErrBroken)
 	}
-	if l.lock != nil {
-		err = l.lock.Close()
-		l.lock = nil
+	if l.lease != nil {
+		err = l.lease.Release()
+		l.lease = nil
 	}
 	return err
 }

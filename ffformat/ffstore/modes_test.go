@@ -3,6 +3,7 @@ package ffstore
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -134,10 +135,8 @@ func (m mode) run(fsys vfs.FS, f func(ctx context.Context, c comm.Comm, s *Store
 		if err != nil {
 			return err
 		}
-		if err := f(ctx, c, s); err != nil {
-			return err
-		}
-		return s.Close(ctx)
+		err = f(ctx, c, s)
+		return errors.Join(err, s.Close(ctx))
 	})
 }
 

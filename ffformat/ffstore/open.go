@@ -13,8 +13,8 @@ import (
 // number of ranks is an error (ErrUsage) on all of them; View reads it. If there are files
 // of checkpoints and no commit record, that is ErrMissing: Rebuild makes one.
 //
-// One Store at a time may write to a directory. A second one fails with ErrInUse at its first
-// checkpoint.
+// One Store at a time may write to a directory: it holds a lease from its first checkpoint to Close. A second one fails with ErrInUse at its
+// first checkpoint. The lease of a dead Store is taken over, for which the first checkpoint waits 30 s on file systems that machines share.
 func Open(ctx context.Context, c comm.Comm, dir string, o *Options) (*Store, error) {
 	err := o.Validate()
 	s := &Store{c: c, o: o.withDefaults(), dir: dir, data: map[int32][]byte{}}

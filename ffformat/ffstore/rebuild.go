@@ -45,13 +45,10 @@ func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (list []Info, l
 	opt.FS = vfs.OrOS(opt.FS)
 	b := &rebuild{RebuildOptions: opt, dir: dir}
 	if !b.DryRun { // before the record is read: what is found must still be so when it is replaced
-		unlock, err := lock(b.FS, dir)
-		if err != nil {
+		if b.lease, err = hold(ctx, b.FS, dir, DurableCommit, durable.LeaseOptions{}); err != nil {
 			return nil, nil, err
 		}
-		if unlock != nil {
-			defer unlock.Close()
-		}
+		defer func() { err = errors.Join(err, b.lease.Release()) }()
 	}
 	old, err := readRecord(b.FS, dir)
 	damaged := err != nil
@@ -93,7 +90,7 @@ func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (list []Info, l
 	if b.DryRun {
 		return rec.list(), left, nil
 	}
-	// Where there are no locks, this is what tells of others.
+	// Of those that take no lease, this is what tells.
 	now, err := readRecord(b.FS, dir)
 	if damaged != errors.As(err, new(*FormatError)) || (old == nil) != (now == nil) || now != nil && now.Seq != old.Seq {
 		return nil, left, pkg.Errorf("%s: the record has changed since it was read: %w", dir, ErrInUse)
@@ -107,7 +104,7 @@ func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (list []Info, l
 			return nil, left, err
 		}
 	}
-	if err := rec.commit(b.FS, dir, DurableCommit); err != nil {
+	if err := b.lease.replace(rec, b.lease.check); err != nil {
 		return nil, left, err
 	}
 	return rec.list(), left, nil
@@ -117,6 +114,7 @@ func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (list []Info, l
 type rebuild struct {
 	RebuildOptions
 	dir   string
+	lease *lease
 	digs  map[rankSlot]*ffformat.Digests // of rank 0
 	found []rebuilt
 }

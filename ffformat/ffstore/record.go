@@ -201,17 +201,7 @@ func (r *record) slotsWith(keep int) int {
 	return n
 }
 
-// commit replaces the record. After an UnsureError the new one may be
-// what a reader finds, now or after a crash.
-func (r *record) commit(fsys vfs.FS, dir string, d Durability) error {
-	b, err := r.encode()
-	if err != nil {
-		return err
-	}
-	return durable.Replace(fsys, filepath.Join(dir, recordName), b, replacing(d))
-}
-
-// writer is the owner of what is written to replace the record and the logs: it holds the lock of the store.
+// writer is the owner of what is written to replace the logs: it holds the lease of the store.
 const writer = "ffstore"
 
 func replacing(d Durability) durable.ReplaceOptions {

@@ -122,6 +122,9 @@ func sideFileAndTornSlot(t *testing.T, stale bool) {
 	if stale {
 		writeAll(t, mem, nodeLogName("d", 0), old)
 	}
+	if err := s.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
 	if s, err = Open(ctx, comm.Self(), "d", m.options(mem)); err != nil {
 		t.Fatal(err)
 	}

@@ -6,13 +6,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 
 	"blobio/comm"
 	"blobio/ffformat"
-	"blobio/internal/durable"
 	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
@@ -267,6 +265,12 @@ func TestStoreTwoWriters(t *testing.T) {
 	if _, err := m.step(ctx, comm.Self(), a, 1); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := m.step(ctx, comm.Self(), b, 2); !errors.Is(err, ErrInUse) || errors.Is(err, fault.ErrBroken) {
+		t.Errorf("%v, want ErrInUse", err)
+	}
+	if err := a.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := m.step(ctx, comm.Self(), b, 2); !errors.Is(err, fault.ErrBroken) || !errors.Is(err, ErrInUse) {
 		t.Errorf("%v, want fault.ErrBroken and ErrInUse", err)
 	}
@@ -301,7 +305,7 @@ func TestStoreWriterBetween(t *testing.T) {
 		t.Fatal(err)
 	}
 	rec.Seq++
-	if err := rec.commit(mem, "d", DurableNone); err != nil {
+	if err := s.ledger.lease.replace(rec, nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := inc.Commit(ctx); !errors.Is(err, fault.ErrBroken) || !errors.Is(err, ErrInUse) {
@@ -492,12 +496,12 @@ func TestStoreOtherContainers(t *testing.T) {
 			s.Protect(2, two)
 		}
 		_, err = s.CheckpointDiff(ctx, id)
-		return err
+		return errors.Join(err, s.Close(ctx))
 	}
 	if err := write(mem, 1, 1000, false); err != nil {
 		t.Fatal(err)
 	}
-	if err := write(vfs.NewFault(mem, vfs.FailOn(vfs.OpCreate, filepath.Base(durable.TempName(recordName, writer)), 0, died)), 2, 3000, true); !errors.Is(err, died) {
+	if err := write(vfs.NewFault(mem, vfs.FailOn(vfs.OpCreate, "*.partial", 0, died)), 2, 3000, true); !errors.Is(err, died) {
 		t.Fatal(err)
 	}
 	if err := write(mem, 2, 2000, true); err != nil {
@@ -554,6 +558,9 @@ func TestStoreTornSlot(t *testing.T) {
 		armed = false
 		data[0], data[9000] = 0, 0
 		if again {
+			if err := s.Close(ctx); err != nil {
+				t.Fatal(err)
+			}
 			if s, err = Open(ctx, comm.Self(), "d", m.options(mem)); err != nil {
 				t.Fatal(err)
 			}

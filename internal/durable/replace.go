@@ -1,6 +1,9 @@
 package durable
 
 import (
+	"errors"
+	"io/fs"
+	"iter"
 	"path/filepath"
 	"slices"
 
@@ -9,9 +12,11 @@ import (
 
 // ReplaceOptions of Replace. The zero value syncs nothing.
 type ReplaceOptions struct {
-	Owner   string // see TempOptions
-	Sync    bool   // the content is durable before it has its name
-	SyncDir bool   // the name is durable when Replace returns
+	Owner   string       // see TempOptions
+	Temp    string       // see TempOptions; of one name
+	Check   func() error // see TempOptions
+	Sync    bool         // the content is durable before it has its name
+	SyncDir bool         // the name is durable when Replace returns
 }
 
 // Replace gives a name new content, whole or not at all. After an UnsureError
@@ -27,7 +32,7 @@ func ReplaceAll(fsys vfs.FS, names []string, b []byte, o ReplaceOptions) error {
 	var g Group
 	defer g.Discard()
 	for _, name := range names {
-		t, err := CreateTemp(fsys, name, TempOptions{Owner: o.Owner, Sync: o.Sync})
+		t, err := CreateTemp(fsys, name, TempOptions{Owner: o.Owner, Temp: o.Temp, Check: o.Check, Sync: o.Sync})
 		if err != nil {
 			return err
 		}
@@ -42,7 +47,7 @@ func ReplaceAll(fsys vfs.FS, names []string, b []byte, o ReplaceOptions) error {
 // Rename gives a file or a directory another name, durably: a directory that is whole gets its name, a damaged file is set aside. What
 // is in it is not synced. After an UnsureError nobody knows which of the two it has, now or after a crash; after any other it has the first.
 func Rename(fsys vfs.FS, from, to string) error {
-	if err := rename(fsys, from, to); err != nil {
+	if err := Move(fsys, from, to); err != nil {
 		return err
 	}
 	err := vfs.SyncParent(fsys, to)
@@ -55,8 +60,29 @@ func Rename(fsys vfs.FS, from, to string) error {
 	return nil
 }
 
-// rename tells a rename that failed from one of which that is not known: on some file systems one that failed has happened.
-func rename(fsys vfs.FS, from, to string) error {
+// RenameAll gives files that are whole their second names, in the order of the list, and then syncs the directories of those names if syncDirs.
+// It may be repeated: a file that does not have its first name any more has got its second before.
+func RenameAll(fsys vfs.FS, list iter.Seq2[string, string], syncDirs bool) error {
+	dirs := map[string]bool{}
+	for from, to := range list {
+		if err := fsys.Rename(from, to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		dirs[filepath.Dir(to)] = true
+	}
+	if syncDirs {
+		for dir := range dirs {
+			if err := fsys.SyncDir(dir); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Move is Rename without the sync. It tells a rename that failed from one of which that is not known: on some file systems one that
+// failed has happened.
+func Move(fsys vfs.FS, from, to string) error {
 	err := fsys.Rename(from, to)
 	if err == nil {
 		return nil

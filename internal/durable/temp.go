@@ -28,6 +28,11 @@ type TempOptions struct {
 	// Owner makes the temporary name that of the owner and the final name, and what this owner left there when it was
 	// killed is replaced. An owner writes a name once at a time. Default: a name that nobody has.
 	Owner string
+	// Temp is the temporary name, for formats that have one of their own; what is there is replaced, too. Default: that of Owner.
+	Temp string
+	// Check is asked immediately before the file gets its name, and its error keeps it from that: a writer that holds a lease asks
+	// whether it still does, when what it renames is there. Default: nothing is asked.
+	Check func() error
 	Perm  fs.FileMode // before the umask; default 0666
 	Mkdir bool        // make the directory if it is missing, as MkdirAll does
 	Sync  bool        // Finish syncs the content, Mkdir the names
@@ -39,6 +44,7 @@ type Temp struct {
 	fsys     vfs.FS
 	temp     string
 	name     string
+	check    func() error
 	sync     bool
 	gone     bool // it has its name, or was removed
 }
@@ -50,14 +56,17 @@ func CreateTemp(fsys vfs.FS, name string, o TempOptions) (*Temp, error) {
 	}
 	dir := filepath.Dir(name)
 	for try := 0; ; try++ {
-		temp := TempName(name, o.Owner)
+		temp := o.Temp
+		if temp == "" {
+			temp = TempName(name, o.Owner)
+		}
 		if p, ok := fsys.(vfs.TempFS); ok {
 			p.WillBe(temp, name)
 		}
 		f, err := vfs.CreateMode(fsys, temp, o.Perm)
 		switch {
 		case err == nil:
-			return &Temp{File: f, fsys: fsys, temp: temp, name: name, sync: o.Sync}, nil
+			return &Temp{File: f, fsys: fsys, temp: temp, name: name, check: o.Check, sync: o.Sync}, nil
 		case try == tempTries:
 			return nil, err
 		case errors.Is(err, fs.ErrNotExist) && o.Mkdir:
@@ -66,7 +75,7 @@ func CreateTemp(fsys vfs.FS, name string, o TempOptions) (*Temp, error) {
 			}
 		case !errors.Is(err, fs.ErrExist):
 			return nil, err
-		case o.Owner != "":
+		case o.Owner != "" || o.Temp != "":
 			if err := Remove(fsys, temp); err != nil {
 				return nil, err
 			}
@@ -115,7 +124,12 @@ func (t *Temp) Finish() (err error) {
 // Rename gives the file, which is finished, its name. The directory is not synced. After an error the caller calls Discard; an UnsureError says
 // that the file may have its name.
 func (t *Temp) Rename() error {
-	err := rename(t.fsys, t.temp, t.name)
+	if t.check != nil {
+		if err := t.check(); err != nil {
+			return err
+		}
+	}
+	err := Move(t.fsys, t.temp, t.name)
 	t.gone = err == nil
 	return err
 }
@@ -178,6 +192,21 @@ func Remove(fsys vfs.FS, name string) error {
 		return err
 	}
 	return nil
+}
+
+// RemoveIf removes a file of a name that other writers use, too, if it is one that goes. It first gets the name mine, which nobody else uses, so that
+// what goes looks at is what is removed; when it is to stay, or goes fails, it gets its own back. A file that is not there is no error.
+func RemoveIf(fsys vfs.FS, name, mine string, goes func() (bool, error)) error {
+	if err := fsys.Rename(name, mine); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	if yes, err := goes(); !yes || err != nil {
+		return errors.Join(err, fsys.Rename(mine, name))
+	}
+	return Remove(fsys, mine)
 }
 
 // MkdirAll makes a directory and its missing parents; sync: durably. After an error of a sync those that it made are removed again, so that the

@@ -142,7 +142,7 @@ func (l *Local) LoseNode(node string) error {
 		return nil
 	}
 	lost := dir + ".lost"
-	if err := os.Rename(dir, lost); err != nil { // at once: whoever looks sees all of it, or nothing
+	if err := os.Rename(dir, lost); err != nil { // at once: whoever looks sees all of it, or nothing. Not durable: it plays a loss
 		return err
 	}
 	l.KillNode(node)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"blobio/internal/fault"
+	"blobio/internal/par"
 	"blobio/internal/scr/hostlist"
 	"blobio/scr/config"
 )
@@ -88,27 +89,20 @@ func each(ctx context.Context, nodes []string, limit time.Duration, test func(ct
 	const width = 32
 	bad = map[string]error{}
 	var mu sync.Mutex
-	var wg sync.WaitGroup
-	sem := make(chan struct{}, width)
-	for _, n := range nodes {
-		sem <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-sem }()
-			one, cancel := context.WithTimeout(ctx, limit)
-			defer cancel()
-			err := test(one, n)
-			if err == nil {
-				return
-			}
-			if errors.Is(err, context.DeadlineExceeded) {
-				err = fmt.Errorf("no answer within %v", limit)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			bad[n] = err
-		})
-	}
-	wg.Wait()
+	par.Do(width, len(nodes), func(i int) {
+		one, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		err := test(one, nodes[i])
+		if err == nil {
+			return
+		}
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("no answer within %v", limit)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		bad[nodes[i]] = err
+	})
 	return bad, ctx.Err() // what an interrupted test says counts for nothing
 }
 

@@ -6,9 +6,9 @@ import (
 	"io"
 	"log/slog"
 	"slices"
-	"sync"
 	"time"
 
+	"blobio/internal/par"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
 )
@@ -201,17 +201,13 @@ func (r *runner) copyAll(ctx context.Context, ds record.Dataset) map[string]erro
 		scavenge = Scavenge
 	}
 	errs := make([]error, len(r.Nodes))
-	var wg sync.WaitGroup
-	for i, n := range r.Nodes {
-		wg.Go(func() {
-			c, err := scavenge(ctx, ScavengeOptions{Node: n, Prefix: r.Prefix, Was: r.Was, ID: ds.ID, Dataset: ds})
-			if err == nil && c != nil && c.Stale {
-				err = pkg.Errorf("another dataset %d: %w", ds.ID, ErrExist)
-			}
-			errs[i] = err
-		})
-	}
-	wg.Wait()
+	par.Do(len(r.Nodes), len(r.Nodes), func(i int) {
+		c, err := scavenge(ctx, ScavengeOptions{Node: r.Nodes[i], Prefix: r.Prefix, Was: r.Was, ID: ds.ID, Dataset: ds})
+		if err == nil && c != nil && c.Stale {
+			err = pkg.Errorf("another dataset %d: %w", ds.ID, ErrExist)
+		}
+		errs[i] = err
+	})
 	bad := map[string]error{}
 	for i, n := range r.Nodes {
 		if errs[i] != nil && !errors.Is(errs[i], context.Canceled) {

@@ -9,8 +9,8 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
+	"blobio/internal/par"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
@@ -170,11 +170,7 @@ func (p target) copyRanks(ctx context.Context, o ScavengeOptions, h cachedir.Hol
 	if workers <= 0 {
 		workers = 4
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	c.Ranks = make([]RankCopy, len(h.Ranks))
-	errs := make([]error, len(h.Ranks))
-	slots := make(chan struct{}, workers)
 	small := map[int]map[string][]byte{} // of each rank: files in the packed metadata
 	if h.Packed && h.Err == nil {
 		packed, err := cachedir.ReadPacked(o.FS, h.Path)
@@ -193,26 +189,13 @@ func (p target) copyRanks(ctx context.Context, o ScavengeOptions, h cachedir.Hol
 			}
 		}
 	}
-	var wg sync.WaitGroup
-	for i, r := range h.Ranks {
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			rc, err := p.copyRank(ctx, o.FS, h, r, small[r.Rank], c.Dataset)
-			c.Ranks[i] = rc
-			if err != nil {
-				errs[i] = pkg.Errorf("rank %d of dataset %d: %w", r.Rank, p.id, err)
-				cancel()
-			}
-		})
-	}
-	wg.Wait()
-	for _, err := range errs { // the one that stopped the others first
-		if err != nil && !errors.Is(err, context.Canceled) {
-			return err
+	return par.Each(ctx, workers, len(h.Ranks), func(ctx context.Context, i int) (err error) {
+		r := h.Ranks[i]
+		if c.Ranks[i], err = p.copyRank(ctx, o.FS, h, r, small[r.Rank], c.Dataset); err != nil {
+			return pkg.Errorf("rank %d of dataset %d: %w", r.Rank, p.id, err)
 		}
-	}
-	return errors.Join(errs...)
+		return nil
+	})
 }
 
 // copyRank copies what is there of a rank.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"blobio/internal/par"
 	"blobio/internal/vfs"
 )
 
@@ -150,35 +151,21 @@ func (e *Engine) copyAll(ctx context.Context, jobs []Job, climb bool, do func(*b
 	defer cancel()
 	var (
 		b     = e.newBatch(jobs)
-		wg    sync.WaitGroup
 		mu    sync.Mutex
-		next  int
 		first error
 	)
-	for range min(e.o.Files, len(jobs)) {
-		wg.Go(func() {
-			for {
-				mu.Lock()
-				i := next
-				next++
-				mu.Unlock()
-				if i >= len(jobs) {
-					return
-				}
-				// A job is begun even when there was a failure, so that it lets its containers go.
-				r, err := do(b, ctx, &jobs[i])
-				mu.Lock()
-				if err == nil {
-					results[i] = r
-				} else if first == nil {
-					first = &JobError{Index: i, Job: jobs[i], Err: err}
-					cancel()
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
+	// A job is begun even when there was a failure, so that it lets its containers go.
+	par.Do(e.o.Files, len(jobs), func(i int) {
+		r, err := do(b, ctx, &jobs[i])
+		mu.Lock()
+		defer mu.Unlock()
+		if err == nil {
+			results[i] = r
+		} else if first == nil {
+			first = &JobError{Index: i, Job: jobs[i], Err: err}
+			cancel()
+		}
+	})
 	b.climb = climb
 	if first == nil {
 		first = b.finish()

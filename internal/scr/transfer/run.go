@@ -2,14 +2,14 @@ package transfer
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
+
+	"blobio/internal/par"
 )
 
-// run is a round of copies of a server, in goroutines that end by done.
+// run is a round of copies of a server, in the background.
 type run struct {
-	cancel  context.CancelFunc
-	done    chan struct{}
+	*par.Task
 	items   []Item
 	at      map[itemKey]int
 	written []atomic.Int64
@@ -18,36 +18,24 @@ type run struct {
 
 // start begins to copy files. One that fails does not stop the others.
 func (s *server) start(ctx context.Context, items []Item) *run {
-	ctx, cancel := context.WithCancel(ctx)
-	r := &run{cancel: cancel, done: make(chan struct{}), items: items, at: map[itemKey]int{},
+	r := &run{items: items, at: map[itemKey]int{},
 		written: make([]atomic.Int64, len(items)), results: make([]atomic.Pointer[outcome], len(items))}
 	for n, i := range items {
 		r.at[i.key()] = n
 	}
-	var wg sync.WaitGroup
-	var next atomic.Int64
-	for range min(s.o.Files, len(items)) {
-		wg.Go(func() {
-			for ctx.Err() == nil {
-				n := int(next.Add(1)) - 1
-				if n >= len(items) {
-					return
-				}
-				crc, err := s.copy(ctx, items[n], &r.written[n])
-				if err == nil {
-					r.results[n].Store(&outcome{crc: crc})
-				} else if ctx.Err() == nil {
-					s.o.Logger.Error("transfer", "file", items[n].Src, "err", err)
-					r.results[n].Store(&outcome{err: err})
-				}
+	r.Task = par.NewTask(ctx, func(ctx context.Context) error {
+		return par.Each(ctx, s.o.Files, len(items), func(_ context.Context, n int) error {
+			crc, err := s.copy(ctx, items[n], &r.written[n])
+			if err == nil {
+				r.results[n].Store(&outcome{crc: crc})
+			} else if ctx.Err() == nil {
+				s.o.Logger.Error("transfer", "file", items[n].Src, "err", err)
+				r.results[n].Store(&outcome{err: err})
 			}
+			return nil
 		})
-	}
-	go func() {
-		wg.Wait()
-		cancel()
-		close(r.done)
-	}()
+	})
+	r.Go()
 	return r
 }
 

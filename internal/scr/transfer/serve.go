@@ -155,7 +155,7 @@ func (s *server) loop(ctx context.Context) error {
 		}
 		var done <-chan struct{}
 		if s.run != nil {
-			done = s.run.done
+			done = s.run.Done()
 		}
 		select {
 		case <-s.o.Clock.After(s.o.Poll):
@@ -182,8 +182,8 @@ func (s *server) halt() {
 	if s.run == nil {
 		return
 	}
-	s.run.cancel()
-	<-s.run.done
+	s.run.Stop()
+	<-s.run.Done()
 	s.reap()
 }
 
@@ -222,7 +222,7 @@ func (s *server) poll(ctx context.Context) (again bool, err error) {
 	}
 	if s.run != nil {
 		select {
-		case <-s.run.done:
+		case <-s.run.Done():
 			s.reap()
 		default:
 		}

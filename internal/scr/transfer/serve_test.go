@@ -514,7 +514,7 @@ func TestServeAskedMeanwhile(t *testing.T) {
 		finish := func() {
 			for !n.read().Done {
 				if s.run != nil {
-					<-s.run.done
+					<-s.run.Done()
 				}
 				if _, err := s.poll(ctx); err != nil {
 					t.Fatal(err)

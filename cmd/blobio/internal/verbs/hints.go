@@ -19,7 +19,7 @@ func hint(cmd *cobra.Command, err error) string {
 	if cmd.Parent() != nil {
 		family = cmd.Parent().Name()
 	}
-	if errors.Is(err, blob.ErrInUse) && family != "scr" && family != "ff" {
+	if errors.Is(err, blob.ErrInUse) && family != "scr" {
 		return "wait for it or end it; the next writer takes over from a dead one"
 	}
 	switch family {

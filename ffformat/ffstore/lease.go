@@ -1,0 +1,68 @@
+package ffstore
+
+import (
+	"context"
+	"path/filepath"
+
+	"blobio/internal/durable"
+	"blobio/internal/fault"
+	"blobio/internal/vfs"
+)
+
+// lease is the right to write to a directory, and the only one to do so: the lease of the record.
+type lease struct {
+	*durable.Lease
+	fsys vfs.FS
+	dir  string
+	d    Durability
+}
+
+// hold takes the lease. A former holder's file that is not the record yet cannot become it any more.
+func hold(ctx context.Context, fsys vfs.FS, dir string, d Durability, o durable.LeaseOptions) (*lease, error) {
+	name := filepath.Join(dir, recordName)
+	l, err := durable.Acquire(ctx, fsys, name, o)
+	if err != nil {
+		return nil, pkg.Errorf("%w", err)
+	}
+	if err = durable.SweepHidden(fsys, name); err == nil {
+		err = durable.Remove(fsys, durable.TempName(name, writer)) // of older versions
+	}
+	if err != nil {
+		_ = l.Release() // the first error is the one to tell
+		return nil, err
+	}
+	return &lease{l, fsys, dir, d}, nil
+}
+
+// check says whether the directory is still ours.
+func (l *lease) check() error {
+	if err := l.Check(); err != nil {
+		return pkg.Errorf("%w: %w", fault.ErrBroken, err)
+	}
+	return nil
+}
+
+// replace commits a record, if check finds nothing against it when it is whole. After an UnsureError the new one may be
+// what a reader finds, now or after a crash.
+func (l *lease) replace(r *record, check func() error) error {
+	b, err := r.encode()
+	if err != nil {
+		return err
+	}
+	name := filepath.Join(l.dir, recordName)
+	o := replacing(l.d)
+	o.Temp, o.Check = durable.HiddenName(name, l.ID()), check
+	return durable.Replace(l.fsys, name, b, o)
+}
+
+// settle removes the files of a slot that is about to be written, if the lease was taken over from a writer that may be alive: what that
+// one still writes to has no name any more.
+func (l *lease) settle(slot int) error {
+	if !l.Unsure() {
+		return nil
+	}
+	if err := vfs.RemoveAll(l.fsys, slotDir(l.dir, slot)); err != nil {
+		return err
+	}
+	return l.Settle()
+}

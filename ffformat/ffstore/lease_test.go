@@ -1,0 +1,171 @@
+package ffstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"blobio/comm"
+	"blobio/internal/durable"
+	"blobio/internal/vfs"
+)
+
+// far is a file system that machines share, and whose locks reach none of them.
+type far struct{ vfs.FS }
+
+func (far) Local(string) bool { return false }
+
+func (f far) Create(name string) (vfs.File, error) { return hide(f.FS.Create(name)) }
+func (f far) Open(name string) (vfs.File, error)   { return hide(f.FS.Open(name)) }
+func (f far) OpenRW(name string) (vfs.File, error) { return hide(f.FS.OpenRW(name)) }
+
+// hide hides the locks of a file.
+func hide(f vfs.File, err error) (vfs.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	return struct{ vfs.File }{f}, nil
+}
+
+// openOn opens the store as the process of a machine does.
+func openOn(t *testing.T, fsys vfs.FS, machine string, beat time.Duration) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), comm.Self(), "d", mode{diff: true}.options(fsys))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.ledger.leasing = durable.LeaseOptions{Boot: machine, Beat: beat}
+	return s
+}
+
+// TestLeaseFar: where locks do not reach other machines, the heartbeat of a writer keeps others off, and the message names it.
+func TestLeaseFar(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		fsys := far{vfs.NewMem()}
+		a, b := openOn(t, fsys, "a", 0), openOn(t, fsys, "b", 0)
+		for _, s := range []*Store{a, b} {
+			s.Protect(1, []byte("abc"))
+		}
+		if _, err := a.Checkpoint(ctx, 1); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Checkpoint(ctx, 2); !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), ", process ") {
+			t.Errorf("%v, want ErrInUse and the process", err)
+		}
+		if err := errors.Join(a.Close(ctx), b.Close(ctx)); err != nil {
+			t.Fatal(err)
+		}
+		if _, state, err := durable.Inspect(fsys, "d/"+recordName); state != durable.NoHolder || err != nil {
+			t.Errorf("after Close: %v, %v", state, err)
+		}
+	})
+}
+
+// TestLeaseWoken: a writer that was silent for so long that another machine has taken over, and then goes on, fails and spoils nothing of the
+// other's: neither with the file that it has open, nor with the record that it is about to rename.
+func TestLeaseWoken(t *testing.T) {
+	for _, when := range []string{"in the slot", "while the other writes", "before the rename"} {
+		t.Run(when, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx := context.Background()
+				mem := vfs.NewMem()
+				data := func(id byte) []byte { return bytes.Repeat([]byte{id}, 40<<10) }
+				other := func() (finish func()) {
+					b := openOn(t, far{mem}, "b", 0)
+					b.Protect(1, data(9))
+					inc, err := b.Begin(ctx, 3, true)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return func() {
+						err := inc.Add(ctx, 1)
+						if err == nil {
+							_, err = inc.Commit(ctx)
+						}
+						if err = errors.Join(err, b.Close(ctx)); err != nil {
+							t.Error(err)
+						}
+					}
+				}
+				armed := false
+				slow := vfs.NewFault(mem, func(op vfs.Op) error {
+					if armed && op.Kind == vfs.OpRename && op.New == "d/"+recordName {
+						armed = false
+						other()()
+					}
+					return nil
+				})
+				a := openOn(t, far{slow}, "a", 1000*time.Hour)
+				for id := byte(1); id <= 2; id++ {
+					a.Protect(1, data(id))
+					if _, err := a.CheckpointDiff(ctx, int32(id)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				a.Protect(1, data(3))
+				inc, err := a.Begin(ctx, 3, true)
+				if err != nil {
+					t.Fatal(err)
+				}
+				finish := func() {}
+				switch when {
+				case "in the slot":
+					other()()
+				case "while the other writes":
+					finish = other()
+				default:
+					armed = true
+				}
+				err = inc.Add(ctx, 1)
+				if err == nil {
+					_, err = inc.Commit(ctx)
+				}
+				if err == nil {
+					t.Error("the writer that has lost its lease has committed")
+				}
+				_ = a.Close(ctx)
+				finish()
+				v, err := OpenView("d", mem)
+				if err != nil || len(v.List()) == 0 || v.List()[0].ID != 3 {
+					t.Fatalf("%v", err)
+				}
+				checkQuiet(t, mem)
+				r, err := v.Reader(3, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer r.Close()
+				got := make([]byte, 40<<10)
+				if err := r.ReadVar(ctx, 1, got); err != nil || !bytes.Equal(got, data(9)) {
+					t.Errorf("the other writer's checkpoint: %v, begins with %d", err, got[0])
+				}
+			})
+		})
+	}
+}
+
+// TestLeaseOfTheDead: what writers of this version and of older ones left that died at their commit is gone with the next commit.
+func TestLeaseOfTheDead(t *testing.T) {
+	mem := vfs.NewMem()
+	m := mode{ranks: 1, diff: true}
+	m.steps(t, mem, 1, 1)
+	for _, name := range []string{durable.HiddenName("d/"+recordName, durable.NewID()), durable.TempName("d/"+recordName, writer)} {
+		writeAll(t, mem, name, []byte("a record"))
+	}
+	writeAll(t, mem, durable.LockName("d/"+recordName), []byte("torn"))
+	m.steps(t, mem, 2, 2)
+	l, err := mem.ReadDir("d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range l {
+		if strings.HasPrefix(e.Name(), ".") {
+			t.Errorf("%s is left", e.Name())
+		}
+	}
+}
