@@ -60,7 +60,7 @@ func (v secondsValue) Set(s string) (err error) {
 	return err
 }
 
-// parseSeconds reads a number of seconds, or a time as parseSpan does.
+// parseSeconds reads a number of seconds, or a time as cli.ParseSpan does.
 func parseSeconds(s string) (float64, error) {
 	if x, err := strconv.ParseFloat(s, 64); err == nil && x >= 0 && !math.IsInf(x, 0) {
 		return x, nil
