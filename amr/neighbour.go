@@ -16,7 +16,7 @@ type Neighbour struct {
 // centre is 13.
 func faceNumber(f [3]int) int { return f[0] + 1 + 3*(f[1]+1) + 9*(f[2]+1) }
 
-// FaceOf is the inverse of FaceNumber.
+// FaceOf is the direction of a number: (x+1) + 3(y+1) + 9(z+1).
 func FaceOf(n int) [3]int { return [3]int{n%3 - 1, n/3%3 - 1, n/9 - 1} }
 
 // faces yields all directions but the centre, x fastest.
@@ -60,7 +60,7 @@ func (g *Geometry) Beside(x Index, f [3]int) (y Index, wrapped, ok bool) {
 
 // Neighbours returns all leaves that touch x, over faces, edges and corners,
 // periodic images included: each leaf once for each Face over which it touches.
-// The order is that of FaceNumber, and inside of a direction x fastest. With
+// The order is that of FaceOf, and inside of a direction x fastest. With
 // one root block on a periodic axis a block can be its own neighbour.
 func (t *Tree) Neighbours(x Index) []Neighbour {
 	var out []Neighbour
@@ -142,7 +142,7 @@ func (t *Tree) inside(out []Neighbour, y Index, f [3]int, wrapped bool) []Neighb
 }
 
 // FaceLevels returns the level that a checkpoint tells for each of the 27
-// directions, by FaceNumber: one more than x's if the block of the same level
+// directions, by their numbers (see FaceOf): one more than x's if the block of the same level
 // there is refined, its own if that is a leaf, else that of the coarser leaf;
 // 0 where the domain ends and on axes that it does not have. The centre is x's
 // own level. In a 2:1 balanced tree these differ from x's level by at most 1.

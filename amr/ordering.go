@@ -69,33 +69,6 @@ func (RootBlocks) Order(t *Tree) []Index {
 	return out
 }
 
-// CutRoots cuts an order by RootBlocks into parts without dividing an octree:
-// root block r of R goes to part floor(r*parts/R), with all its descendants;
-// blocks of levels below 0 go to the part of root block 0. The answer is as
-// that of sfc.ByCount. Parts differ as much as the octrees do.
-func CutRoots(g *Geometry, order []Index, parts int) []int {
-	parts = max(parts, 1)
-	n := g.Extent(0)
-	roots := int64(n[0]) * int64(n[1]) * int64(n[2])
-	starts := make([]int, parts+1)
-	at := 0 // parts up to this one have begun
-	for i, x := range order {
-		var r int64
-		if x.Level() >= 0 {
-			a := x.Array()
-			r = int64(a[0]) + int64(n[0])*(int64(a[1])+int64(n[1])*int64(a[2]))
-		}
-		for p := int(r * int64(parts) / roots); at < p; {
-			at++
-			starts[at] = i
-		}
-	}
-	for at++; at <= parts; at++ {
-		starts[at] = len(order)
-	}
-	return starts
-}
-
 // OrderingByName returns the ordering of that name: "order_morton",
 // "order_hilbert", "order_roots", or without "order_".
 func OrderingByName(name string) (Ordering, error) {

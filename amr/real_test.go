@@ -165,7 +165,7 @@ func TestRealCheckpoints(t *testing.T) {
 				t.Error(f)
 			}
 			order := amr.Morton{}.Order(tree)
-			cut := sfc.Cut{Starts: sfc.ByCount(len(order), 3)}
+			file := sfc.Owners(sfc.ByCount(len(order), 3))
 			for i, b := range blocks {
 				if got := b.index.Level(); got != b.level {
 					t.Errorf("%s: level %d, want %d", b.name, got, b.level)
@@ -196,8 +196,8 @@ func TestRealCheckpoints(t *testing.T) {
 					t.Errorf("%s: order %d of %d, found %s there", b.name, b.order, b.count, tree.Name(order[b.order]))
 				}
 				// The lists of the files, one after the other, are in order.
-				if order[i] != b.index || cut.Part(i) != b.file {
-					t.Errorf("%s: block %d of the lists in file %d, want %s in %d", b.name, i, b.file, tree.Name(order[i]), cut.Part(i))
+				if order[i] != b.index || file[i] != b.file {
+					t.Errorf("%s: block %d of the lists in file %d, want %s in %d", b.name, i, b.file, tree.Name(order[i]), file[i])
 				}
 				if tree.Leaf(b.index) {
 					checkAdapt(t, tree, b)

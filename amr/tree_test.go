@@ -175,32 +175,6 @@ func TestRootBlocksOrder(t *testing.T) {
 	}
 }
 
-// An octree is never divided, and root blocks are dealt out as by count.
-func TestCutRoots(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		tree := drawTree(t)
-		g := tree.Geometry()
-		parts := rapid.IntRange(1, 20).Draw(t, "parts")
-		order := (amr.RootBlocks{}).Order(tree)
-		starts := amr.CutRoots(g, order, parts)
-		if len(starts) != parts+1 || starts[0] != 0 || starts[parts] != len(order) || !slices.IsSorted(starts) {
-			t.Fatalf("starts %v of %d blocks", starts, len(order))
-		}
-		owner := sfc.Owners(starts)
-		n := g.Extent(0)
-		for i, x := range order {
-			want := 0
-			if x.Level() >= 0 {
-				a := x.Array()
-				want = sfc.PartOf(a[0]+n[0]*(a[1]+n[1]*a[2]), n[0]*n[1]*n[2], parts)
-			}
-			if owner[i] != want {
-				t.Fatalf("%s is in part %d of %d, want %d", tree.Name(x), owner[i], parts, want)
-			}
-		}
-	})
-}
-
 // Cuts of a real order by count, by weight: sizes and parts.
 func TestQuality(t *testing.T) {
 	g := gen.Geometry(2, 4, 4, 0, 0)

@@ -6,6 +6,7 @@ package main
 import "C"
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,7 +40,7 @@ func open(t team, pathp, optp, out uintptr) error {
 	})
 	left := t.leave(ctx)
 	if err == nil && left != nil {
-		err = edge.First(left, x.r.Close())
+		err = cmp.Or(left, x.r.Close())
 	}
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ package main
 import "C"
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"blobio/capi/internal/edge"
 	"blobio/cdf5"
 	"blobio/comm"
+	"blobio/internal/dyn"
 )
 
 // errAborted is what the other ranks are told.
@@ -89,7 +91,7 @@ func begin(t team, add bool, pathp, optp, out uintptr) error {
 		return comm.Agree(ctx, t.c, r.Close())
 	})
 	if err != nil {
-		return edge.First(err, t.leave(ctx))
+		return cmp.Or(err, t.leave(ctx))
 	}
 	return edge.Store(out, files.Add(x))
 }
@@ -154,7 +156,7 @@ func blobioGoPut(h uintptr, varid int32, rec int64, t int32, p uintptr, n int64,
 				dof.Pack(edge.Bytes(packed), edge.Bytes(data), cdf5.Type(t).Size())
 				data = packed
 			}
-			return edge.Put(w, blob.VarID(varid), rec, data)
+			return dyn.Put(w, blob.VarID(varid), rec, data)
 		})
 	})
 }
@@ -184,7 +186,7 @@ func blobioGoPutVara(h uintptr, varid int32, rec int64, startp, countp uintptr, 
 			if err != nil {
 				return fmt.Errorf("put of %q: %w", v.Name, err)
 			}
-			return edge.PutAt(w, blob.VarID(varid), rec, start, count, data)
+			return dyn.PutAt(w, blob.VarID(varid), rec, start, count, data)
 		})
 	})
 }
@@ -283,7 +285,7 @@ func blobioGoClose(h uintptr, e *C.blobio_failure) int32 {
 			inject("close", x.team.c)
 			return w.Close(ctx)
 		})
-		return edge.First(err, x.team.leave(ctx))
+		return cmp.Or(err, x.team.leave(ctx))
 	})
 }
 

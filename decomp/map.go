@@ -126,6 +126,16 @@ func (m *Map) AppendReqs(dst []Req, rank int) []Req {
 	return dst
 }
 
+// Sub returns the map of n ranks from first on, as ranks 0 to n-1. It shares
+// storage with m. Ranks that m does not have are left out.
+func (m *Map) Sub(first, n int) *Map {
+	first = min(max(first, 0), len(m.ranks))
+	n = min(max(n, 0), len(m.ranks)-first)
+	s := &Map{dims: m.dims, elems: m.elems, ranks: m.ranks[first : first+n : first+n], store: m.store}
+	s.sum() //nolint:errcheck // a part of a sum that fits, fits
+	return s
+}
+
 // MemSize returns about how many bytes the map occupies. Maps made by Sub share
 // storage; each of them counts it whole.
 func (m *Map) MemSize() int64 {

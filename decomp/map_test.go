@@ -123,35 +123,29 @@ func fill(n int, seed uint32) []byte {
 	return b
 }
 
-func TestSubConcat(t *testing.T) {
+func TestSub(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := genNaive(t)
 		m := n.build(t)
 		cut := rapid.IntRange(0, len(n.reqs)).Draw(t, "cut")
 		a, b := m.Sub(0, cut), m.Sub(cut, len(n.reqs)-cut)
 		one := &naive{dims: n.dims, elems: n.elems, reqs: n.reqs[cut:]}
-		if cut < len(n.reqs) {
-			b2 := one.build(t)
-			for _, second := range []*Map{b, b2} {
-				c, err := concat(a, second)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if c.Ranks() != len(n.reqs) || c.Total() != m.Total() || c.MaxReqs() != m.MaxReqs() {
-					t.Fatal("Concat: wrong totals")
-				}
-				for r, reqs := range n.reqs {
-					if got := c.AppendReqs(nil, r); !slices.Equal(got, reqs) {
-						t.Fatalf("rank %d: %v, want %v", r, got, reqs)
-					}
-				}
+		if a.Ranks()+b.Ranks() != len(n.reqs) || a.Total()+b.Total() != m.Total() || max(a.MaxReqs(), b.MaxReqs()) != m.MaxReqs() {
+			t.Fatal("wrong totals")
+		}
+		for r, reqs := range n.reqs {
+			part, at := a, r
+			if r >= cut {
+				part, at = b, r-cut
+			}
+			if got := part.AppendReqs(nil, at); !slices.Equal(got, reqs) {
+				t.Fatalf("rank %d: %v, want %v", r, got, reqs)
 			}
 		}
+		if b2 := one.build(t); !b.Equal(b2) {
+			t.Fatal("a part is not equal to the map of its ranks alone")
+		}
 	})
-	a, b := Regular([]int64{3, 4}, 2), Regular([]int64{4, 3}, 2)
-	if _, err := concat(a, b); !errors.Is(err, ErrMapMismatch) {
-		t.Errorf("Concat of other dimensions: %v", err)
-	}
 }
 
 func TestSetRefuses(t *testing.T) {

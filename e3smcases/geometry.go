@@ -120,19 +120,6 @@ func (g *Geometry) check(c *Case) error {
 	return nil
 }
 
-// LonLat returns the positions, in degrees, of the horizontal points of map Dk
-// (1-based): one for each element of the map's dimensions but the level. They
-// are nil if there is no such map.
-func (g *Geometry) LonLat(k int) (lon, lat []float32) {
-	if k < 1 || k > len(g.places) {
-		return nil, nil
-	}
-	for _, p := range g.places[k-1].get() {
-		lon, lat = append(lon, p.lon), append(lat, p.lat)
-	}
-	return lon, lat
-}
-
 // split returns the horizontal point and the level of a canonical index.
 func (p *place) split(i int64) (at, level int64) {
 	if p.inner {

@@ -1,7 +1,6 @@
 package sfc
 
 import (
-	"iter"
 	"math"
 	"sort"
 )
@@ -20,9 +19,6 @@ func ByCount(n, parts int) []int {
 	}
 	return starts
 }
-
-// PartOf returns the part of unit i of n by the rule of ByCount, in 64 bits.
-func PartOf(i, n, parts int) int { return int(int64(i) * int64(parts) / int64(n)) }
 
 // ByWeight cuts the units of a curve, in order, into parts of about equal
 // weight; starts as of ByCount. A unit goes where its middle falls, so no part
@@ -63,15 +59,6 @@ func sane(x float64) float64 {
 	return x
 }
 
-// ByBytes is ByWeight with sizes in bytes.
-func ByBytes(sizes []int64, parts int) []int {
-	w := make([]float64, len(sizes))
-	for i, n := range sizes {
-		w[i] = float64(n)
-	}
-	return ByWeight(w, parts)
-}
-
 // Owners returns the part of each unit of a cut, whose starts are as of
 // ByCount.
 func Owners(starts []int) []int {
@@ -82,28 +69,4 @@ func Owners(starts []int) []int {
 		}
 	}
 	return owner
-}
-
-// Cut is a curve of units cut into parts.
-type Cut struct {
-	Starts []int // part p is [Starts[p], Starts[p+1]); the last is the number of units
-}
-
-// Parts returns the number of parts.
-func (c Cut) Parts() int { return max(len(c.Starts)-1, 0) }
-
-// Part returns the part that unit i is in.
-func (c Cut) Part(i int) int {
-	return sort.Search(c.Parts(), func(p int) bool { return c.Starts[p+1] > i })
-}
-
-// All yields the first unit and the one after the last of each part.
-func (c Cut) All() iter.Seq2[int, int] {
-	return func(yield func(int, int) bool) {
-		for p := range c.Parts() {
-			if !yield(c.Starts[p], c.Starts[p+1]) {
-				return
-			}
-		}
-	}
 }

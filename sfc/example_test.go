@@ -26,17 +26,18 @@ func Example() {
 			weights[i] = 3
 		}
 	}
-	cut := sfc.Cut{Starts: sfc.ByWeight(weights, 3)}
-	fmt.Println("starts:", cut.Starts)
+	starts := sfc.ByWeight(weights, 3)
+	owner := sfc.Owners(starts)
+	fmt.Println("starts:", starts)
 
 	var part [4][4]int
 	for i, c := range cells {
-		part[c[1]][c[0]] = cut.Part(i)
+		part[c[1]][c[0]] = owner[i]
 	}
 	for y := 3; y >= 0; y-- {
 		fmt.Println(part[y])
 	}
-	q := sfc.Measure(weights, sfc.Owners(cut.Starts), 3)
+	q := sfc.Measure(weights, owner, 3)
 	fmt.Printf("heaviest %g, mean %g\n", q.Max, q.Mean)
 	// Output:
 	// starts: [0 4 8 16]

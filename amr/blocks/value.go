@@ -1,6 +1,7 @@
 package blocks
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -69,11 +70,4 @@ func bytesOf(s any) []byte {
 	return b
 }
 
-func sortedKeys[V any](m map[string]V) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
-}
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -177,12 +177,6 @@ func fileName(i, files int) string {
 	return fmt.Sprintf("block_data-%0*d", fileDigits(files), i)
 }
 
-// fileOf is the file, 0 to files-1, of the block at place i of count blocks:
-// floor(i*files/count).
-func fileOf(i, count int64, files int) int {
-	return int(i * int64(files) / count)
-}
-
 // fileStart is the place of the first block of a file: ceil(file*count/files). The file
 // ends where the next one starts; it is empty if both are equal.
 func fileStart(file, files int, count int64) int64 {

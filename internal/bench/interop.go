@@ -21,11 +21,15 @@ var errDiffer = errors.New("files differ")
 // PnetCDF peer: every byte but those behind the last request of a row of
 // Dk.offsets and Dk.lengths, which nobody writes.
 func (t *task) compareVariableCentric(ours, theirs string) error {
-	a, b, size, done, err := openBoth(ours, theirs)
+	a, b, size, other, err := openBoth(ours, theirs)
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer a.Close()
+	defer b.Close()
+	if other != size {
+		return pkg.Errorf("%s has %d bytes, want %d as %s: %w", theirs, other, size, ours, errDiffer)
+	}
 	h, _, err := cdf5.DecodeHeader(a, size, nil)
 	if err != nil {
 		return err
@@ -79,11 +83,12 @@ func (t *task) compareVariableCentric(ours, theirs string) error {
 
 // compareProcessCentric compares the bytes of header_blob and data_blob.
 func compareProcessCentric(ours, theirs string) error {
-	fa, fb, _, done, err := openBoth(ours, theirs)
-	if err != nil && !errors.Is(err, errDiffer) { // the HDF5 around them is of another size
+	fa, fb, _, _, err := openBoth(ours, theirs) // the HDF5 around them is of another size
+	if err != nil {
 		return err
 	}
-	defer done()
+	defer fa.Close()
+	defer fb.Close()
 	open := func(f *os.File, name string) (*h5.Dataset, error) {
 		info, err := f.Stat()
 		if err != nil {
@@ -165,30 +170,22 @@ func readHead(name string, b []byte) error {
 	return err
 }
 
-// openBoth opens two files; if their sizes are not the same it says so, and they are open.
-func openBoth(ours, theirs string) (a, b *os.File, size int64, done func(), err error) {
+// openBoth opens two files, and returns their sizes in bytes.
+func openBoth(ours, theirs string) (a, b *os.File, sizeA, sizeB int64, err error) {
+	if sizeA, err = fileBytes(ours); err != nil {
+		return nil, nil, 0, 0, err
+	}
+	if sizeB, err = fileBytes(theirs); err != nil {
+		return nil, nil, 0, 0, err
+	}
 	if a, err = os.Open(ours); err != nil {
-		return nil, nil, 0, nil, err
+		return nil, nil, 0, 0, err
 	}
 	if b, err = os.Open(theirs); err != nil {
 		a.Close()
-		return nil, nil, 0, nil, err
+		return nil, nil, 0, 0, err
 	}
-	done = func() { a.Close(); b.Close() }
-	ia, err := a.Stat()
-	if err == nil {
-		var ib os.FileInfo
-		if ib, err = b.Stat(); err == nil && ia.Size() != ib.Size() {
-			err = pkg.Errorf("%s has %d bytes, want %d as %s: %w", theirs, ib.Size(), ia.Size(), ours, errDiffer)
-		}
-	}
-	if err != nil && !errors.Is(err, errDiffer) {
-		done()
-	}
-	if err == nil {
-		size = ia.Size()
-	}
-	return a, b, size, done, err
+	return a, b, sizeA, sizeB, nil
 }
 
 func readBoth(a, b io.ReaderAt, x, y []byte, at int64) error {

@@ -127,6 +127,23 @@ func TestPeerDifferenceShows(t *testing.T) {
 	}
 }
 
+// What a verifier has made goes, whatever its directory is called: it would be taken for what another job makes.
+func TestVerifierRemoves(t *testing.T) {
+	v := &verifier{dir: filepath.Join(t.TempDir(), "a[b]")}
+	if err := os.Mkdir(v.dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"ours.variable-centric.0000", "ours.variable-centric.manifest", "job", "kept"} {
+		if err := os.WriteFile(filepath.Join(v.dir, name), nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	v.remove()
+	if left, err := os.ReadDir(v.dir); err != nil || len(left) != 1 || left[0].Name() != "kept" {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
 // TestRealIsTried: a program that is not E3SM-IO is an error before anything is measured, and what one cannot do is left out.
 func TestRealIsTried(t *testing.T) {
 	if runtime.GOOS == "windows" {

@@ -80,11 +80,8 @@ func (v *verifier) verify(ctx context.Context, p Peer, tune Tuning) error {
 
 // remove removes what ours has made.
 func (v *verifier) remove() {
-	for _, pattern := range []string{"ours.*", "job"} {
-		names, _ := filepath.Glob(filepath.Join(v.dir, pattern))
-		for _, n := range names {
-			os.Remove(n)
-		}
+	for _, name := range []string{"ours.", "job"} {
+		_ = removeDataset(filepath.Join(v.dir, name)) // what is left goes with the directory
 	}
 	v.job, v.data = "", nil
 }

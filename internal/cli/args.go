@@ -38,7 +38,7 @@ func AsGroup(cmd *cobra.Command) {
 	cmd.SuggestionsMinimumDistance = 2
 }
 
-// minArgs, exactArgs and maxArgs name what is missing, in the words of the synopsis.
+// MinArgs wants n arguments or more. What is missing it names in the words of the synopsis.
 func MinArgs(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < n {

@@ -35,7 +35,7 @@ func (e *Env) NewTable(indent string, heads ...string) *Table {
 	return t
 }
 
-// aligned is a table. It keeps its rows until flush.
+// Table has columns that are aligned. It keeps its rows until Flush.
 type Table struct {
 	e      *Env
 	indent string
@@ -43,6 +43,7 @@ type Table struct {
 	Rows   [][]string
 }
 
+// Row adds a row, each cell in printable characters.
 func (t *Table) Row(cells ...any) {
 	row := make([]string, len(cells))
 	for i, c := range cells {
@@ -112,7 +113,7 @@ func ParseBytes(s string) (int64, error) {
 	return int64(x * float64(int64(1)<<shift)), nil
 }
 
-// bytesValue is a flag of a size.
+// SizeValue is the value of a flag of a size.
 type SizeValue struct{ p *int64 }
 
 func (v SizeValue) String() string {
@@ -127,7 +128,7 @@ func (v SizeValue) Set(s string) (err error) {
 	return err
 }
 
-// SizeFlag is the value of a flag of a size.
+// SizeFlag is one that sets p.
 func SizeFlag(p *int64) SizeValue { return SizeValue{p} }
 
 // choice is a flag that takes one of some words.

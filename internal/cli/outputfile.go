@@ -69,7 +69,7 @@ func WriteFiles(ctx context.Context, names []string, force bool, f func(k int, w
 	return done, nil
 }
 
-// WriteFile is writeFiles of one. It returns the bytes that were written.
+// WriteFile is WriteFiles of one. It returns the bytes that were written.
 func WriteFile(ctx context.Context, name string, force bool, f func(w io.Writer) error) (int64, error) {
 	done, err := WriteFiles(ctx, []string{name}, force, func(_ int, w io.Writer) error { return f(w) })
 	if err != nil {

@@ -14,16 +14,17 @@ import (
 // alone, as always without the build tag mpi.
 type Processes struct {
 	Comm comm.Comm
-	// onNodes runs f on a Comm of the same ranks on nodes of so many each, 0 for those
+	// OnNodes runs f on a Comm of the same ranks on nodes of so many each, 0 for those
 	// that there are. Its error ends what the others wait for.
 	OnNodes func(ranksPerNode int, f func(c comm.Comm) error) error
-	// fail ends what the other processes wait for with an error of this one.
+	// Fail ends what the other processes wait for with an error of this one.
 	Fail func(error)
 }
 
 // together marks verbs that all processes carry out; others are left to the first.
 const together = "together"
 
+// AsTogether marks cmd as one that all processes carry out.
 func AsTogether(cmd *cobra.Command) *cobra.Command {
 	cmd.Annotations = map[string]string{together: "yes"}
 	return cmd
@@ -32,6 +33,7 @@ func AsTogether(cmd *cobra.Command) *cobra.Command {
 // writes marks verbs that write what they are told to, but are not carried out together.
 const writes = "writes"
 
+// AsWriter marks cmd as one that writes, and is not carried out together.
 func AsWriter(cmd *cobra.Command) *cobra.Command {
 	cmd.Annotations = map[string]string{writes: "yes"}
 	return cmd

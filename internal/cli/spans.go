@@ -18,6 +18,9 @@ func ParseSpan(s string) (time.Duration, error) {
 		}
 		return time.Duration(x * float64(time.Second)), nil
 	}
+	if s == "" {
+		return 0, wrong
+	}
 	var sum time.Duration
 	if head, rest, ok := strings.Cut(s, "d"); ok {
 		x, err := strconv.ParseFloat(head, 64)

@@ -6,9 +6,8 @@ import (
 )
 
 const (
-	pageSize  = 4096
-	chunkLen  = 256 // pages of a chunk: 1 MiB
-	chunkSize = chunkLen * pageSize
+	pageSize = 4096
+	chunkLen = 256 // pages of a chunk: 1 MiB
 )
 
 type page [pageSize]byte

@@ -132,14 +132,6 @@ func (e *BrokenError) Error() string {
 // Unwrap makes the class and the place of the first failure known.
 func (e *BrokenError) Unwrap() []error { return []error{fault.ErrBroken, e.Cause} }
 
-// First returns the first of two errors that is one; what follows a failure would say no more.
-func First(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
-}
-
 // Where returns the file that an error names, "" if none, and the offset in it in
 // bytes, -1 if none.
 func Where(err error) (file string, offset int64) {

@@ -128,60 +128,6 @@ func Make(t cdf5.Type, n int64) (any, error) {
 	return cdf5.NewSlice(t, int(n)), nil
 }
 
-// Put is blob.Put of a slice that View returned.
-func Put(w *blob.Writer, v blob.VarID, rec int64, data any) error {
-	switch d := data.(type) {
-	case []int8:
-		return blob.Put(w, v, rec, d)
-	case []uint8:
-		return blob.Put(w, v, rec, d)
-	case []int16:
-		return blob.Put(w, v, rec, d)
-	case []uint16:
-		return blob.Put(w, v, rec, d)
-	case []int32:
-		return blob.Put(w, v, rec, d)
-	case []uint32:
-		return blob.Put(w, v, rec, d)
-	case []int64:
-		return blob.Put(w, v, rec, d)
-	case []uint64:
-		return blob.Put(w, v, rec, d)
-	case []float32:
-		return blob.Put(w, v, rec, d)
-	case []float64:
-		return blob.Put(w, v, rec, d)
-	}
-	return Usage("put of a %T", data)
-}
-
-// PutAt is blob.PutAt of a slice that View returned.
-func PutAt(w *blob.Writer, v blob.VarID, rec int64, start, count []int64, data any) error {
-	switch d := data.(type) {
-	case []int8:
-		return blob.PutAt(w, v, rec, start, count, d)
-	case []uint8:
-		return blob.PutAt(w, v, rec, start, count, d)
-	case []int16:
-		return blob.PutAt(w, v, rec, start, count, d)
-	case []uint16:
-		return blob.PutAt(w, v, rec, start, count, d)
-	case []int32:
-		return blob.PutAt(w, v, rec, start, count, d)
-	case []uint32:
-		return blob.PutAt(w, v, rec, start, count, d)
-	case []int64:
-		return blob.PutAt(w, v, rec, start, count, d)
-	case []uint64:
-		return blob.PutAt(w, v, rec, start, count, d)
-	case []float32:
-		return blob.PutAt(w, v, rec, start, count, d)
-	case []float64:
-		return blob.PutAt(w, v, rec, start, count, d)
-	}
-	return Usage("put of a %T", data)
-}
-
 // Convert copies src to dst, slices of numbers of as many elements; a value that does not
 // fit is an error that names its index. Text, a string or the bytes of a variable of text, goes
 // to bytes only.

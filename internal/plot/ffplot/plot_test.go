@@ -47,15 +47,15 @@ func shrunk() *ffformat.File {
 
 func TestText(t *testing.T) {
 	var b bytes.Buffer
-	if err := Text(&b, shrunk(), &TextOptions{Columns: 16, Lines: 5, Indent: "> "}); err != nil {
+	if err := writeText(&b, shrunk(), 16, 5); err != nil {
 		t.Fatal(err)
 	}
-	want := `> map: a character is 64 KiB, # metadata, . reserved, not in use
->   0x000000  1111111111111111
->   0x100000  22222222........
->   0x200000  ................
->   0x300000  ................
->   0x400000  #
+	want := `map: a character is 64 KiB, # metadata, . reserved, not in use
+  0x000000  1111111111111111
+  0x100000  22222222........
+  0x200000  ................
+  0x300000  ................
+  0x400000  #
 `
 	if b.String() != want {
 		t.Errorf("got\n%swant\n%s", b.String(), want)
@@ -64,17 +64,17 @@ func TestText(t *testing.T) {
 	f := shrunk()
 	f.Blocks[0].Containers[0].ID = 12 // not a digit
 	f.Size = 2 << 20                  // cut
-	if err := Text(&b, f, &TextOptions{Columns: 32, Lines: 2}); err != nil {
+	if err := writeText(&b, f, 32, 2); err != nil {
 		t.Fatal(err)
 	}
 	if s := b.String(); !strings.Contains(s, "AAAAAAAABBBB....????????????????") || !strings.Contains(s, "? behind the end") {
 		t.Errorf("map of a file that is cut:\n%s", s)
 	}
-	if err := Text(&b, f, &TextOptions{Columns: 2}); !errors.Is(err, ErrUsage) {
+	if err := Text(&b, f, 2); !errors.Is(err, ErrUsage) {
 		t.Errorf("2 columns: %v", err)
 	}
 	b.Reset()
-	if err := Text(&b, &ffformat.File{Layout: ffformat.LayoutF, Size: 106}, nil); err != nil || strings.Count(b.String(), "#") != 107 {
+	if err := Text(&b, &ffformat.File{Layout: ffformat.LayoutF, Size: 106}, 64); err != nil || strings.Count(b.String(), "#") != 107 {
 		t.Errorf("an empty file: %v\n%s", err, b.String())
 	}
 }
@@ -228,7 +228,7 @@ func TestDrawOddities(t *testing.T) {
 			continue
 		}
 		p.Image()
-		if err := Text(io.Discard, f, nil); err != nil {
+		if err := Text(io.Discard, f, 64); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -10,24 +10,6 @@ import (
 	"blobio/ffformat"
 )
 
-// TextOptions of Text. nil means the defaults.
-type TextOptions struct {
-	// Columns is how many characters a line of the map has. Default 64, range 8 to 1000.
-	Columns int
-	// Lines is how many lines the map has at most. Default 16, range 1 to 1000.
-	Lines int
-	// Indent stands before each line.
-	Indent string
-}
-
-// Validate reports what is wrong with o.
-func (o *TextOptions) Validate() error {
-	if o != nil && (o.Columns != 0 && (o.Columns < 8 || o.Columns > 1000) || o.Lines != 0 && (o.Lines < 1 || o.Lines > 1000)) {
-		return pkg.Errorf("%w: %d columns and %d lines, want 8 to 1000 and 1 to 1000", ErrUsage, o.Columns, o.Lines)
-	}
-	return nil
-}
-
 // Characters of what is not a variable.
 const (
 	symbolOther   = '*' // variables behind those that have a letter
@@ -63,23 +45,20 @@ func Symbols(f *ffformat.File) map[int32]rune {
 	return out
 }
 
-// Text writes a file's map as characters, each for as many bytes as the first line
+// textLines is how many lines a map in characters has at most.
+const textLines = 16
+
+// Text writes a file's map as characters, columns (8 to 1000) of them in a line, each for as many bytes as the first line
 // says. A character shows what most of its bytes are, with one exception:
 // metadata are shown where they begin, if the characters around are of one kind.
-func Text(w io.Writer, f *ffformat.File, o *TextOptions) error {
-	if err := o.Validate(); err != nil {
-		return err
+func Text(w io.Writer, f *ffformat.File, columns int) error {
+	if columns < 8 || columns > 1000 {
+		return pkg.Usage("%d columns, want 8 to 1000", columns)
 	}
-	if o == nil {
-		o = new(TextOptions)
-	}
-	columns, lines := o.Columns, o.Lines
-	if columns == 0 {
-		columns = 64
-	}
-	if lines == 0 {
-		lines = 16
-	}
+	return writeText(w, f, columns, textLines)
+}
+
+func writeText(w io.Writer, f *ffformat.File, columns, lines int) error {
 	extents := f.Extents()
 	total := int64(0)
 	if n := len(extents); n > 0 {
@@ -88,10 +67,10 @@ func Text(w io.Writer, f *ffformat.File, o *TextOptions) error {
 	cell := cellSize(total, int64(columns*lines))
 	cells := drawCells(extents, total, cell, Symbols(f))
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%smap: %s\n", o.Indent, strings.Join(key(ffformat.Usage(extents), cell), ", "))
+	fmt.Fprintf(&b, "map: %s\n", strings.Join(key(ffformat.Usage(extents), cell), ", "))
 	digits := len(fmt.Sprintf("%x", max(total-1, 0)))
 	for i := 0; i < len(cells); i += columns {
-		fmt.Fprintf(&b, "%s  0x%0*x  %s\n", o.Indent, digits, int64(i)*cell, string(cells[i:min(i+columns, len(cells))]))
+		fmt.Fprintf(&b, "  0x%0*x  %s\n", digits, int64(i)*cell, string(cells[i:min(i+columns, len(cells))]))
 	}
 	if _, err := w.Write(b.Bytes()); err != nil {
 		return pkg.Errorf("%w", err)

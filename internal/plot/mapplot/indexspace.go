@@ -39,12 +39,9 @@ func newGrid(dims []int64, plane int64, wide float64) (grid, error) {
 }
 
 // draw fills a raster; each pixel shows the element in its middle.
-func (g *grid) draw(r *raster, o *owners, up bool) {
+func (g *grid) draw(r *raster, o *owners) {
 	for y := range r.h {
 		row := (2*int64(y) + 1) * g.rows / (2 * int64(r.h))
-		if up {
-			row = g.rows - 1 - row
-		}
 		for x := range r.w {
 			col := int64((2*float64(x) + 1) * float64(g.cols) / (2 * float64(r.w)))
 			p := pixOutside

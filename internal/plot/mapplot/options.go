@@ -27,9 +27,6 @@ type Options struct {
 	// Plane tells which plane is drawn if there is more than one, from 0: of
 	// the index space, or of the elements that Lon and Lat locate. Default 0.
 	Plane int64
-	// Up draws the first row at the bottom, as is usual for latitudes. It is
-	// for the index space only. Default false.
-	Up bool
 	// Lon and Lat are the positions of the elements of a plane, in degrees
 	// (any range of longitudes). Both nil: the index space is drawn.
 	Lon, Lat []float32

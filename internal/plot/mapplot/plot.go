@@ -124,20 +124,17 @@ func (p *Plot) drawIndexSpace(m *decomp.Map, ix *decomp.Index, o *Options, w int
 	if err != nil {
 		return nil, err
 	}
-	wide := foldedWide
-	switch {
-	case g.folded:
-		wide = float64(g.cols) / float64(g.rows)
+	wide := float64(g.cols) / float64(g.rows)
+	if g.folded {
 		p.note = fmt.Sprintf("%s elements, %s on each line.", group(g.n), group(g.cols))
-	default:
-		wide = float64(g.cols) / float64(g.rows)
-		p.note = fmt.Sprintf("%s rows of %s elements; row 0 is at the %s.", group(g.rows), group(g.cols), map[bool]string{false: "top", true: "bottom"}[o.Up])
+	} else {
+		p.note = fmt.Sprintf("%s rows of %s elements; row 0 is at the top.", group(g.rows), group(g.cols))
 	}
 	if g.planes > 1 {
 		p.note = fmt.Sprintf("Plane %d of %s. %s", o.Plane, group(g.planes), p.note)
 	}
 	r := newRaster(w*chart.Scale, heightOf(w, min(max(wide, 1.3), 3.6)))
-	g.draw(r, newOwners(ix, g.base, g.n), o.Up)
+	g.draw(r, newOwners(ix, g.base, g.n))
 	return r, nil
 }
 

@@ -70,6 +70,8 @@ func TestCostRefuses(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "m.json")
 	clitest.Check(t, os.WriteFile(name, []byte(`{"rato": 4}`), 0o666))
+	huge := filepath.Join(dir, "huge.json")
+	clitest.Check(t, os.WriteFile(huge, []byte(`{"levels": 4000000000000000, "ratio": 2, "put": [1], "step": [1]}`), 0o666))
 	for _, c := range []struct{ words, args string }{
 		{"no arguments", "x"},
 		{`unknown field "rato"`, "--model " + name},
@@ -87,6 +89,8 @@ func TestCostRefuses(t *testing.T) {
 		{"--last goes with --output", "--last"},
 		{"--width 3", "--output x.png --width 3"},
 		{"there are -1 levels", "--levels -1 --put 1 --step 1"},
+		{"there are 4000000000000000 levels", "--levels 4000000000000000 --put 1 --step 1"},
+		{"4000000000000000 levels: want as many times", "--model " + huge},
 	} {
 		clitest.Bad(t, cli.Failed, c.words, append([]string{"cost"}, strings.Fields(c.args)...)...)
 	}

@@ -60,13 +60,21 @@ func (v secondsValue) Set(s string) (err error) {
 	return err
 }
 
-// parseSeconds reads a number of seconds, or a time as parseSpan does.
+// parseSeconds reads a number of seconds, or a time as cli.ParseSpan does.
 func parseSeconds(s string) (float64, error) {
 	if x, err := strconv.ParseFloat(s, 64); err == nil && x >= 0 && !math.IsInf(x, 0) {
 		return x, nil
 	}
 	d, err := cli.ParseSpan(s)
 	return d.Seconds(), err
+}
+
+// forAll repeats a single time for each level, unless there are more levels than any model takes.
+func forAll(x []float64, levels int) []float64 {
+	if len(x) != 1 || levels < 1 || levels > 64 {
+		return x
+	}
+	return slices.Repeat(x, levels)
 }
 
 // parseTimes reads a time for each level; one counts for all.
@@ -79,10 +87,7 @@ func parseTimes(flag, s string, levels int) ([]float64, error) {
 		}
 		out = append(out, x)
 	}
-	if len(out) == 1 {
-		out = slices.Repeat(out, max(levels, 0))
-	}
-	if len(out) != levels {
+	if out = forAll(out, levels); len(out) != levels {
 		return nil, cli.Usagef("--%s: %s, there are %s", flag, cli.Plural(len(out), "time"), cli.Plural(levels, "level"))
 	}
 	return out, nil
@@ -142,11 +147,7 @@ func readCostModel(name string) (costModel, error) {
 	if m.Levels == 0 {
 		m.Levels = len(m.Step)
 	}
-	for _, p := range []*[]float64{&m.Put, &m.Step} {
-		if len(*p) == 1 {
-			*p = slices.Repeat(*p, max(m.Levels, 1))
-		}
-	}
+	m.Put, m.Step = forAll(m.Put, m.Levels), forAll(m.Step, m.Levels)
 	return m, nil
 }
 

@@ -2,6 +2,7 @@ package decomps_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"image/png"
 	"os"
 	"path/filepath"
@@ -89,6 +90,26 @@ func TestDecompPlot(t *testing.T) {
 	}
 	clitest.Bad(t, cli.Failed, "--force", "decomp", "plot", at("f.nc"), "-o", at("x.svg"))
 	clitest.Bad(t, cli.Failed, "positions of these elements are not known", "decomp", "plot", variable, "--where", "F", "-o", at("y.svg"))
+}
+
+// A small file can have a map of any size: a picture of it takes no memory for each element.
+func TestDecompPlotHuge(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	const ncol = 54*30_000_000*30_000_000 + 2 // of a cubed sphere
+	clitest.Check(t, os.WriteFile(at("f.dat"), fmt.Appendf(nil, "version 2001 npes 1 ndims 1\n%d\n0 2\n1 2\n", int64(ncol)), 0o666))
+	if out := clitest.Good(t, "decomp", "plot", at("f.dat"), "--width", "300", "-o", at("f.svg")); !strings.Contains(out, "as an array") {
+		t.Errorf("columns: %s", out)
+	}
+	var five []string
+	for k := range 5 {
+		five = append(five, at(fmt.Sprint("i", k, ".dat")))
+		clitest.Check(t, os.WriteFile(five[k], []byte("version 2001 npes 1 ndims 2\n1000000000 1000000000\n0 2\n1 2\n"), 0o666))
+	}
+	if out := clitest.Good(t, append([]string{"decomp", "plot", "--width", "300", "-o", at("i.svg")}, five...)...); !strings.Contains(out, "as an array") {
+		t.Errorf("a grid: %s", out)
+	}
+	clitest.Bad(t, cli.Failed, "want at most 67108864", append([]string{"decomp", "plot", "--where", "I", "-o", at("y.svg")}, five...)...)
 }
 
 func TestReplay(t *testing.T) {

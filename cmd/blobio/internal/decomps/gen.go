@@ -37,7 +37,7 @@ func (g *GenFlags) Add(cmd *cobra.Command) {
 	fl.IntVar(&g.Ranks, "ranks", 16, "number of ranks")
 }
 
-// changed names a size that was given but does not belong to the case.
+// Stray names a size that was given but does not belong to the case.
 func (g *GenFlags) Stray(cmd *cobra.Command, letter string) error {
 	of := map[string][]string{"F": {"ne", "lev", "map-order"}, "G": {"cells", "lev", "seed"}, "I": {"lat", "lon", "levels", "seed"}}
 	for _, name := range []string{"ne", "lev", "cells", "lat", "lon", "levels", "seed", "map-order"} {

@@ -126,6 +126,10 @@ func (f *plotFlags) run(ctx context.Context, e *cli.Env, paths []string) error {
 
 var errNoPositions = errors.New("the positions of these elements are not known")
 
+// maxPositions bounds the elements of a plane that are drawn on the globe: each takes about 60 bytes, and a small file can have a map of
+// any size. A larger plane is drawn as an array.
+const maxPositions = 1 << 26
+
 // positions gives o the coordinates of map k's elements, and tells of which case.
 func (f *plotFlags) positions(o *mapplot.Options, maps []*decomp.Map, k int) (string, error) {
 	try := []string{f.where}
@@ -156,6 +160,13 @@ func coordinates(name string, maps []*decomp.Map, k, ne int, seed int64) (lon, l
 	}
 	dims := maps[k-1].Dims()
 	n := dims[len(dims)-1]
+	plane := n
+	if name == "I" && len(dims) > 1 {
+		plane *= dims[len(dims)-2]
+	}
+	if plane > maxPositions {
+		return no("%d elements in a plane, want at most %d", plane, maxPositions)
+	}
 	switch name {
 	case "F":
 		if ne == 0 {

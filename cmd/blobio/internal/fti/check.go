@@ -81,10 +81,7 @@ func (f *ffCheckFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error
 		}
 		list, _, err := ffPaths(path)
 		if err != nil {
-			if err := e.PathFailed(ctx, cmd, count, err); err != nil {
-				return err
-			}
-			continue
+			list = []string{path} // one says so when its turn comes
 		}
 		files = append(files, list...)
 	}
@@ -97,6 +94,9 @@ func (f *ffCheckFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) error
 func (f *ffCheckFlags) one(ctx context.Context, e *cli.Env, path string) (*ffChecked, error) {
 	if isFFStore(path) {
 		return f.store(ctx, e, path)
+	}
+	if _, _, err := ffPaths(path); err != nil {
+		return nil, err
 	}
 	file, err := openFF(path)
 	if err != nil {

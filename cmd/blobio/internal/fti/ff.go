@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -185,7 +186,9 @@ func ffVars(list []string, files ...*ffformat.File) ([]int32, error) {
 			}
 			return nil, fmt.Errorf("no variable %d in %s, there are %s%s", id, files[0].Name, strings.Join(names, ", "), more)
 		}
-		ids = append(ids, int32(id))
+		if !slices.Contains(ids, int32(id)) {
+			ids = append(ids, int32(id))
+		}
 	}
 	return ids, nil
 }

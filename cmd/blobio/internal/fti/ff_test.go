@@ -225,6 +225,17 @@ func TestFFCheck(t *testing.T) {
 	if r.Code != cli.Failed || !strings.Contains(r.Err, "nix.fti") || r.Out != one+": good, 1 note (--notes shows them)\n" {
 		t.Errorf("%d %q %q", r.Code, r.Out, r.Err)
 	}
+	for _, args := range [][]string{{filepath.Join(dir, "nix.fti"), one}, {filepath.Join(dir, "nix.fti")}} { // JSON names it, too
+		var d struct {
+			Checked []any
+			Failed  []struct{ Path string }
+		}
+		r := clitest.Blobio(t, append([]string{"ff", "check", "--json"}, args...)...)
+		clitest.Check(t, json.Unmarshal([]byte(r.Out), &d))
+		if r.Code != cli.Failed || len(d.Checked) != len(args)-1 || len(d.Failed) != 1 || d.Failed[0].Path != args[0] {
+			t.Errorf("%v: exit code %d, %s", args, r.Code, r.Out)
+		}
+	}
 }
 
 func TestFFExtract(t *testing.T) {
@@ -236,6 +247,7 @@ func TestFFExtract(t *testing.T) {
 	}
 	clitest.Bad(t, cli.Failed, "already exists (--force replaces it)", "ff", "extract", one, "-o", out)
 	clitest.Good(t, "ff", "extract", one, "-o", out, "--force", "--vars", "1")
+	clitest.Good(t, "ff", "extract", one, "-o", filepath.Join(dir, "twice"), "--vars", "1,2,1") // each once
 	clitest.Bad(t, cli.Failed, "no variable 3", "ff", "extract", one, "-o", out, "--vars", "3")
 	clitest.Bad(t, cli.Failed, `"x", want a number`, "ff", "extract", one, "-o", out, "--vars", "x")
 	clitest.Bad(t, cli.Failed, "--output", "ff", "extract", one)

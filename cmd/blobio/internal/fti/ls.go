@@ -382,5 +382,5 @@ func (f *ffLsFlags) print(e *cli.Env, d *ffDesc) error {
 		return nil
 	}
 	fmt.Fprintln(e.Out)
-	return ffplot.Text(e.Out, d.file, &ffplot.TextOptions{Columns: f.columns})
+	return ffplot.Text(e.Out, d.file, f.columns)
 }

@@ -2,8 +2,8 @@ package mesh
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -12,6 +12,7 @@ import (
 
 	"blobio/amr"
 	"blobio/internal/cli"
+	"blobio/internal/elem"
 )
 
 type amrDumpFlags struct {
@@ -89,7 +90,6 @@ type (
 		Mean   cli.JSONFloat `json:"mean"`
 		NaN    int           `json:"nan"`
 		Values []any         `json:"values,omitempty"`
-		n      int
 	}
 	amrDumpField struct {
 		amrStats
@@ -166,52 +166,29 @@ func (m *amrMesh) hasFields(names []string) error {
 	return nil
 }
 
-// numbers reads elements in the order of the host.
-func numbers(t amr.Type, b []byte) (out []any) {
-	n := binary.NativeEndian
-	for ; len(b) >= t.Size() && t.Size() > 0; b = b[t.Size():] {
-		switch t {
-		case amr.Float32:
-			out = append(out, math.Float32frombits(n.Uint32(b)))
-		case amr.Float64:
-			out = append(out, math.Float64frombits(n.Uint64(b)))
-		case amr.Int8:
-			out = append(out, int8(b[0]))
-		case amr.Int16:
-			out = append(out, int16(n.Uint16(b)))
-		case amr.Int32:
-			out = append(out, int32(n.Uint32(b)))
-		case amr.Int64:
-			out = append(out, int64(n.Uint64(b)))
-		}
+// floats are elements in the order of the host, as floats.
+func floats(t amr.Type, b []byte) []float64 {
+	et := elem.Parse(t.String())
+	out := make([]float64, len(b)/max(et.Size(), 1))
+	elem.Load(out, b, elem.HostBig, et)
+	return out
+}
+
+// numbers are elements in the order of the host.
+func numbers(t amr.Type, b []byte) []any {
+	et := elem.Parse(t.String())
+	view, out := et.View(b), make([]any, len(b)/max(et.Size(), 1))
+	for i := range out {
+		out[i] = elem.At(view, i)
 	}
 	return out
 }
 
-func toFloat(v any) float64 {
-	switch v := v.(type) {
-	case float32:
-		return float64(v)
-	case float64:
-		return v
-	case int8:
-		return float64(v)
-	case int16:
-		return float64(v)
-	case int32:
-		return float64(v)
-	case int64:
-		return float64(v)
-	}
-	return math.NaN()
-}
-
-// stats are the figures of some values; keep keeps these.
-func stats(name string, t amr.Type, values []any, keep bool) amrStats {
-	s := amrStats{Name: name, Type: t.String(), Min: cli.JSONFloat(math.Inf(1)), Max: cli.JSONFloat(math.Inf(-1)), n: len(values)}
+// stats are the figures of some values.
+func stats(name string, t amr.Type, values []float64) amrStats {
+	s := amrStats{Name: name, Type: t.String(), Min: cli.JSONFloat(math.Inf(1)), Max: cli.JSONFloat(math.Inf(-1))}
 	sum, n := 0.0, 0
-	for _, v := range values {
-		x := toFloat(v)
+	for _, x := range values {
 		if math.IsNaN(x) {
 			s.NaN++
 			continue
@@ -223,15 +200,17 @@ func stats(name string, t amr.Type, values []any, keep bool) amrStats {
 	if s.Mean = cli.JSONFloat(sum / float64(n)); n == 0 {
 		s.Min, s.Max = cli.JSONFloat(math.NaN()), cli.JSONFloat(math.NaN())
 	}
-	if keep {
-		for _, v := range values {
-			if x := toFloat(v); math.IsNaN(x) || math.IsInf(x, 0) {
-				v = nil
-			}
-			s.Values = append(s.Values, v)
+	return s
+}
+
+// keep keeps the values; nil stands for what JSON has no number for.
+func (s *amrStats) keep(t amr.Type, b []byte) {
+	s.Values = numbers(t, b)
+	for i, x := range floats(t, b) {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			s.Values[i] = nil
 		}
 	}
-	return s
 }
 
 func (f *amrDumpFlags) describe(m *amrMesh, i int, b *amr.Block) *amrDump {
@@ -253,10 +232,9 @@ func (f *amrDumpFlags) describe(m *amrMesh, i int, b *amr.Block) *amrDump {
 	for k := range b.Fields {
 		x := &b.Fields[k]
 		shape := g.Shape(x.Spec, x.Ghosts)
-		values := numbers(x.Spec.Type, x.Data)
-		df := amrDumpField{amrStats: stats(x.Spec.Name, x.Spec.Type, inner(g, x, values), false), Ghosts: x.Ghosts}
+		df := amrDumpField{amrStats: stats(x.Spec.Name, x.Spec.Type, inner(g, x, floats(x.Spec.Type, x.Data))), Ghosts: x.Ghosts}
 		if f.field == x.Spec.Name {
-			df.Values = stats("", x.Spec.Type, values, true).Values
+			df.keep(x.Spec.Type, x.Data)
 		}
 		for a := g.Rank - 1; a >= 0; a-- {
 			df.Shape = append(df.Shape, shape[a])
@@ -267,7 +245,11 @@ func (f *amrDumpFlags) describe(m *amrMesh, i int, b *amr.Block) *amrDump {
 		p := &b.Particles[k]
 		dp := amrDumpParts{Name: p.Spec.Name, Count: p.N, Attrs: []amrStats{}}
 		for j, a := range p.Spec.Attrs {
-			dp.Attrs = append(dp.Attrs, stats(a.Name, a.Type, numbers(a.Type, p.Data[j]), f.particles == p.Spec.Name))
+			s := stats(a.Name, a.Type, floats(a.Type, p.Data[j]))
+			if f.particles == p.Spec.Name {
+				s.keep(a.Type, p.Data[j])
+			}
+			dp.Attrs = append(dp.Attrs, s)
 		}
 		d.Particles = append(d.Particles, dp)
 	}
@@ -306,12 +288,12 @@ func safeJSON(v any) any {
 }
 
 // inner returns the values that are no ghosts.
-func inner(g *amr.Geometry, f *amr.Field, values []any) []any {
+func inner(g *amr.Geometry, f *amr.Field, values []float64) []float64 {
 	if !f.Ghosts {
 		return values
 	}
 	from, to := g.Shape(f.Spec, true), g.Shape(f.Spec, false)
-	var out []any
+	var out []float64
 	for z := range to[2] {
 		for y := range to[1] {
 			at := ((z+g.Ghost[2])*from[1]+y+g.Ghost[1])*from[0] + g.Ghost[0]
@@ -339,7 +321,7 @@ func printBlock(e *cli.Env, d *amrDump) {
 		fmt.Fprintf(e.Out, ", cost %.6g", d.Cost)
 	}
 	fmt.Fprintln(e.Out)
-	for _, k := range attrNames(d.Attrs) {
+	for _, k := range slices.Sorted(maps.Keys(d.Attrs)) {
 		fmt.Fprintf(e.Out, "%s: %s\n", k, strings.Trim(fmt.Sprint(d.Attrs[k]), "[]"))
 	}
 	if len(d.Fields) > 0 {
@@ -371,14 +353,6 @@ func figure(x cli.JSONFloat) string {
 		return "-"
 	}
 	return fmt.Sprintf("%.6g", float64(x))
-}
-
-func attrNames(m map[string]any) (out []string) {
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
 }
 
 // printField prints rows of x; planes are apart.

@@ -255,10 +255,8 @@ func (f *scrIndexFlags) change(ctx context.Context, e *cli.Env, d *prefixdir.Dir
 		if err != nil {
 			return err
 		}
-		n := 0
 		err = d.UpdateIndex(ctx, func(x *prefixdir.Index) error {
 			for _, s := range x.Lost(found) {
-				n++
 				if err := x.Adopt(s); err != nil {
 					return err
 				}

@@ -183,6 +183,11 @@ func TestSpan(t *testing.T) {
 			t.Errorf("%s: %v, %v", in, got, err)
 		}
 	}
+	for _, in := range []string{"", "d", "-1", "2d-1h", "nan", "1e30", "5x"} {
+		if got, err := cli.ParseSpan(in); err == nil {
+			t.Errorf("%q: %v", in, got)
+		}
+	}
 	for d, want := range map[time.Duration]string{0: "0 s", 448 * time.Microsecond: "448 us", 45 * time.Millisecond: "45 ms", 9999 * time.Millisecond: "10 s", 59990 * time.Millisecond: "1 min",
 		90 * time.Second: "1 min 30 s", 3599900 * time.Millisecond: "1 h", 8 * time.Hour: "8 h", 86399 * time.Second: "1 d", 60 * time.Hour: "2 d 12 h", 9000 * time.Hour: "375 d"} {
 		if got := cli.SpanText(d); got != want {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -174,21 +175,12 @@ func scrCopy(e *cli.Env, ctx context.Context, d *prefixdir.Dir, nodes []salvage.
 		}
 		for _, r := range c.Ranks {
 			fmt.Fprintf(e.Out, "%s: rank %d: %s, %s\n", c.Control, r.Rank, cli.Plural(r.Files, "file"), cli.HumanBytes(r.Bytes))
-			for _, name := range sortedNames(r.Lost) {
+			for _, name := range slices.Sorted(maps.Keys(r.Lost)) {
 				fmt.Fprintf(e.Out, "  lost: %s: %s\n", name, salvageText(errors.New(r.Lost[name])))
 			}
 		}
 	}
 	return nil
-}
-
-func sortedNames(m map[string]string) []string {
-	var names []string
-	for n := range m {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // scrSave does all that follows the end of a run.

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/internal/cli"
+	"blobio/internal/elem"
 	"blobio/versioned"
 )
 
@@ -123,7 +124,7 @@ func (f *versionsDumpFlags) dumpValues(ctx context.Context, e *cli.Env, v *versi
 	if f.out != "" {
 		return f.write(ctx, e, func(w io.Writer) error {
 			return v.Pieces(ctx, x.Number, lo, hi, versionsPiece, func(_, _ []int64, b []byte) error {
-				littleEndian(b, t.Size())
+				elem.Reorder(b, b, t.Size(), false)
 				_, err := w.Write(b)
 				return err
 			})

@@ -124,18 +124,6 @@ func printPiece(w io.Writer, t versioned.Type, lo, hi []int64, b []byte) error {
 	return nil
 }
 
-var hostIsBig = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
-
-// littleEndian turns elements of the host into those of little-endian machines, and back, in place.
-func littleEndian(b []byte, size int) {
-	if !hostIsBig {
-		return
-	}
-	for ; len(b) >= size; b = b[size:] {
-		slices.Reverse(b[:size])
-	}
-}
-
 // bytesReader reads a range of bytes of an array of bytes, in pieces.
 type bytesReader struct {
 	ctx     context.Context
