@@ -11,8 +11,8 @@ import (
 // adopt gives a dataset of another program a manifest, so that it can be
 // appended to and checked. Nothing of its subfiles is changed, but for the pad behind the
 // last variable, which other programs leave out. It returns the ID of the manifest.
-func adopt(ctx context.Context, base string, o *Options, ten *tenure) (id string, err error) {
-	r, err := Open(ctx, base, &OpenOptions{fs: o.fs, Workers: o.Workers, MaxOpen: o.MaxOpen})
+func adopt(ctx context.Context, base string, o *settings, ten *tenure) (id string, err error) {
+	r, err := openWith(ctx, base, &OpenOptions{Workers: o.Workers, MaxOpen: o.MaxOpen}, knobs{fs: o.fs})
 	if err != nil {
 		return "", err
 	}
@@ -21,7 +21,7 @@ func adopt(ctx context.Context, base string, o *Options, ten *tenure) (id string
 	if err := r.loadSet(ctx, s); err != nil {
 		return "", err
 	}
-	w := &Writer{schema: r.schema, base: base, ten: ten, opt: Options{Layout: r.layout, piece: o.piece}, info: datasetInfo{subfiles: len(s.parts)}}
+	w := &Writer{schema: r.schema, base: base, ten: ten, opt: settings{Options: Options{Layout: r.layout}, knobs: knobs{piece: o.piece}}, info: datasetInfo{subfiles: len(s.parts)}}
 	if s.parts[0].place.Packed != nil {
 		w.opt.Compress.Method = AutoCompression // for the manifest to say so
 		w.opt.piece = 0                         // chunks have their own checksums
@@ -34,10 +34,10 @@ func adopt(ctx context.Context, base string, o *Options, ten *tenure) (id string
 		*sf = subfile.Subfile{Size: p.place.FileSize(r.records), HeaderOff: p.place.HeaderOff, HeaderLen: p.place.HeaderLen}
 		if p.size < sf.Size {
 			if !p.place.Grows {
-				return "", formatErr(p.name, p.size, "file", ErrTruncated, "%d bytes, the header promises %d", p.size, sf.Size)
+				return "", pkg.At(p.name, p.size, "file", ErrTruncated, "%d bytes, the header promises %d", p.size, sf.Size)
 			}
 			if _, end := p.place.LastPiece(r.records); p.size < end {
-				return "", formatErr(p.name, p.size, "file", ErrTruncated, "%d bytes, the header promises %d", p.size, sf.Size)
+				return "", pkg.At(p.name, p.size, "file", ErrTruncated, "%d bytes, the header promises %d", p.size, sf.Size)
 			}
 			if err := addPad(o, p.name, sf.Size); err != nil {
 				return "", err
@@ -79,7 +79,7 @@ func adopt(ctx context.Context, base string, o *Options, ten *tenure) (id string
 }
 
 // addPad lengthens a subfile to its whole size.
-func addPad(o *Options, name string, size int64) error {
+func addPad(o *settings, name string, size int64) error {
 	f, err := o.fs.OpenRW(name)
 	if err != nil {
 		return err

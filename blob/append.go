@@ -19,7 +19,11 @@ import (
 // A variable-centric dataset grows in place; a process-centric one gets one
 // more set of subfiles (ErrExist if another file has the name of one). A dataset that another program wrote is taken over:
 // it gets a manifest first.
-func Append(ctx context.Context, c comm.Comm, name string, parts []Part, o *Options) (_ *Writer, err error) {
+func Append(ctx context.Context, c comm.Comm, name string, parts []Part, o *Options) (*Writer, error) {
+	return appendWith(ctx, c, name, parts, o.plain())
+}
+
+func appendWith(ctx context.Context, c comm.Comm, name string, parts []Part, o *settings) (_ *Writer, err error) {
 	opt := o.withDefaults()
 	opts := opt.hash(name)
 	alike, err := comm.AgreeMin(ctx, c, o.Validate(), opts, ^opts)
@@ -27,7 +31,7 @@ func Append(ctx context.Context, c comm.Comm, name string, parts []Part, o *Opti
 		return nil, err
 	}
 	if alike[0] != ^alike[1] {
-		return nil, usageErr("the ranks pass different names or options")
+		return nil, pkg.Usage("the ranks pass different names or options")
 	}
 	w := &Writer{c: c, opt: opt}
 	if c.Rank() == 0 {
@@ -45,7 +49,7 @@ func Append(ctx context.Context, c comm.Comm, name string, parts []Part, o *Opti
 	if err != nil {
 		return nil, err
 	}
-	r, err := OpenComm(ctx, c, name, &OpenOptions{fs: opt.fs, MaxOpen: opt.MaxOpen, Workers: opt.Workers})
+	r, err := openCommWith(ctx, c, name, &OpenOptions{MaxOpen: opt.MaxOpen, Workers: opt.Workers}, knobs{fs: opt.fs})
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +120,7 @@ func (w *Writer) prepareAppend(ctx context.Context, name string) error {
 		return err
 	}
 	if found.Single {
-		return usageErr("append to %s: an ordinary file, want a dataset of subfiles", name)
+		return pkg.Usage("append to %s: an ordinary file, want a dataset of subfiles", name)
 	}
 	if err := checkName(found.Base); err != nil {
 		return err

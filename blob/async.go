@@ -33,7 +33,7 @@ const syncMin = 32 << 20
 // that does not hold it, the call waits until there is room again. Collective.
 func (w *Writer) FlushAsync(ctx context.Context) error {
 	if w.closed {
-		return usageErr("flush after Close")
+		return pkg.Usage("flush after Close")
 	}
 	_, err := w.post(ctx, true)
 	return err
@@ -43,7 +43,7 @@ func (w *Writer) FlushAsync(ctx context.Context) error {
 // Collective.
 func (w *Writer) Wait(ctx context.Context) error {
 	if w.closed {
-		return usageErr("wait after Close")
+		return pkg.Usage("wait after Close")
 	}
 	err := w.err
 	if err == nil {

@@ -69,17 +69,17 @@ func asyncModel(ranks int) (*Schema, VarID, func(rank int) []Part) {
 // asyncCases are ways to write; the data are lent.
 func asyncCases() map[string]crashCase {
 	cases := map[string]crashCase{
-		"variable":                {o: Options{Subfiles: 2}},
-		"process":                 {o: Options{Layout: ProcessCentric, Records: 3}},
-		"apart own":               {o: Options{ownMin: 1, Subfiles: 2}, apart: true},
-		"apart memory":            {o: Options{ownMin: 1 << 30, Buffer: 64 << 10}, apart: true},
-		"apart messages":          {o: Options{ownMin: 1 << 30, messages: true, Aggregators: 2}, apart: true},
-		"apart process":           {o: Options{ownMin: 1 << 30, Layout: ProcessCentric, Records: 3}, apart: true},
-		"apart, striped":          {o: Options{ownMin: 1, Stripe: Stripe{Size: 4096}}, apart: true},
-		"compressed":              {o: Options{Layout: ProcessCentric, Records: 3, Compress: Compress{Method: AutoCompression}}},
-		"apart, compressed":       {o: Options{Layout: ProcessCentric, Records: 3, Compress: Compress{Method: ShuffleZstd}}, apart: true},
-		"apart, compressed twice": {o: Options{Layout: ProcessCentric, Records: 3, Compress: Compress{Method: Zstd}, Memory: 10}, apart: true},
-		"apart and small":         {o: Options{ownMin: 1 << 30, Buffer: 64 << 10, Memory: 100}, apart: true},
+		"variable":                {o: settings{Options: Options{Subfiles: 2}}},
+		"process":                 {o: settings{Options: Options{Layout: ProcessCentric, Records: 3}}},
+		"apart own":               {o: settings{Options: Options{Subfiles: 2}, knobs: knobs{ownMin: 1}}, apart: true},
+		"apart memory":            {o: settings{Options: Options{Buffer: 64 << 10}, knobs: knobs{ownMin: 1 << 30}}, apart: true},
+		"apart messages":          {o: settings{Options: Options{Aggregators: 2}, knobs: knobs{ownMin: 1 << 30, messages: true}}, apart: true},
+		"apart process":           {o: settings{Options: Options{Layout: ProcessCentric, Records: 3}, knobs: knobs{ownMin: 1 << 30}}, apart: true},
+		"apart, striped":          {o: settings{Options: Options{Stripe: Stripe{Size: 4096}}, knobs: knobs{ownMin: 1}}, apart: true},
+		"compressed":              {o: settings{Options: Options{Layout: ProcessCentric, Records: 3, Compress: Compress{Method: AutoCompression}}}},
+		"apart, compressed":       {o: settings{Options: Options{Layout: ProcessCentric, Records: 3, Compress: Compress{Method: ShuffleZstd}}}, apart: true},
+		"apart, compressed twice": {o: settings{Options: Options{Layout: ProcessCentric, Records: 3, Compress: Compress{Method: Zstd}, Memory: 10}}, apart: true},
+		"apart and small":         {o: settings{Options: Options{Buffer: 64 << 10, Memory: 100}, knobs: knobs{ownMin: 1 << 30}}, apart: true},
 	}
 	for name, cc := range cases {
 		cc.o.Retain = LendUntilFlush
@@ -114,7 +114,7 @@ func TestFlushAsync(t *testing.T) {
 			g := newGate(mem)
 			var first, second atomic.Int64
 			err := run(ranks, func(ctx context.Context, c comm.Comm) error {
-				w, err := Create(ctx, cc.comm(c), "d.nc", s, parts(c.Rank()), cc.with(g, false))
+				w, err := createWith(ctx, cc.comm(c), "d.nc", s, parts(c.Rank()), cc.with(g, false))
 				if err != nil {
 					return err
 				}
@@ -180,7 +180,7 @@ func TestFlushAsync(t *testing.T) {
 				t.Fatalf("%d bytes written at the second Wait, %d at the first", second.Load(), first.Load())
 			}
 			noGoroutines(t, before)
-			r, err := Open(context.Background(), "d.nc", &OpenOptions{fs: mem})
+			r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: mem})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -253,7 +253,7 @@ func TestFlushAsyncError(t *testing.T) {
 				mem := vfs.NewMem()
 				g := newGate(mem)
 				errs, err := eachRank(ranks, func(ctx context.Context, c comm.Comm) error {
-					w, err := Create(ctx, cc.comm(c), "d.nc", s, parts(c.Rank()), cc.with(g, false))
+					w, err := createWith(ctx, cc.comm(c), "d.nc", s, parts(c.Rank()), cc.with(g, false))
 					if err != nil {
 						return err
 					}
@@ -310,7 +310,7 @@ func TestFlushAsyncMemory(t *testing.T) {
 			g := newGate(vfs.NewMem())
 			var through atomic.Int64
 			if err := run(ranks, func(ctx context.Context, c comm.Comm) error {
-				w, err := Create(ctx, c, "d.nc", s, parts(c.Rank()), &Options{fs: g, Layout: layout, Records: 5, Retain: CopyOnPut, Memory: ranks*size + size})
+				w, err := createWith(ctx, c, "d.nc", s, parts(c.Rank()), &settings{Options: Options{Layout: layout, Records: 5, Retain: CopyOnPut, Memory: ranks*size + size}, knobs: knobs{fs: g}})
 				if err != nil {
 					return err
 				}
@@ -364,11 +364,11 @@ func TestFlushAsyncMemory(t *testing.T) {
 // TestFlushAsyncWindows: of many windows some wait in memory, and the call waits for room for the next one.
 func TestFlushAsyncWindows(t *testing.T) {
 	const ranks, records = 4, 20
-	for name, o := range map[string]Options{
-		"memory":   {ownMin: 1 << 30},
-		"messages": {ownMin: 1 << 30, messages: true, Aggregators: 2},
-		"some own": {ownMin: 16 << 10},
-		"process":  {ownMin: 1 << 30, Layout: ProcessCentric, Records: records},
+	for name, o := range map[string]settings{
+		"memory":   {knobs: knobs{ownMin: 1 << 30}},
+		"messages": {Options: Options{Aggregators: 2}, knobs: knobs{ownMin: 1 << 30, messages: true}},
+		"some own": {knobs: knobs{ownMin: 16 << 10}},
+		"process":  {Options: Options{Layout: ProcessCentric, Records: records}, knobs: knobs{ownMin: 1 << 30}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cc := crashCase{o: o, apart: true}
@@ -378,7 +378,7 @@ func TestFlushAsyncWindows(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
 			err := comm.Run(ctx, ranks, nil, func(ctx context.Context, c comm.Comm) error {
-				w, err := Create(ctx, cc.comm(c), "d.nc", s, parts(c.Rank()), cc.with(mem, false))
+				w, err := createWith(ctx, cc.comm(c), "d.nc", s, parts(c.Rank()), cc.with(mem, false))
 				if err != nil {
 					return err
 				}
@@ -400,7 +400,7 @@ func TestFlushAsyncWindows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := Open(ctx, "d.nc", &OpenOptions{fs: mem})
+			r, err := openWith(ctx, "d.nc", nil, knobs{fs: mem})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -434,7 +434,7 @@ func TestFlushAsyncStopped(t *testing.T) {
 					mem := vfs.NewMem()
 					g := newGate(mem)
 					err := run(ranks, func(ctx context.Context, c comm.Comm) error {
-						w, err := Create(ctx, cc.comm(c), "d.nc", s, parts(c.Rank()), cc.with(g, false))
+						w, err := createWith(ctx, cc.comm(c), "d.nc", s, parts(c.Rank()), cc.with(g, false))
 						if err != nil {
 							return err
 						}
@@ -491,7 +491,7 @@ func TestFlushAsyncSyncs(t *testing.T) {
 			return nil
 		})
 		if err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-			w, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &Options{fs: fsys, Durability: d, syncMin: 1})
+			w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &settings{Options: Options{Durability: d}, knobs: knobs{fs: fsys, syncMin: 1}})
 			if err != nil {
 				return err
 			}

@@ -16,15 +16,15 @@ import (
 func TestOptionsBounds(t *testing.T) {
 	m := tinyModel(1, 2)
 	for name, tc := range map[string]struct {
-		o    Options
+		o    settings
 		want error
 	}{
-		"workers":         {Options{Workers: math.MaxInt}, ErrUsage},
-		"workers below 0": {Options{Workers: -1}, ErrUsage},
-		"records":         {Options{Layout: ProcessCentric, Records: math.MaxInt64}, ErrTooLarge},
-		"records, packed": {Options{Layout: ProcessCentric, Records: 1 << 40, Compress: Compress{Method: Zstd}}, ErrTooLarge},
-		"level":           {Options{Layout: ProcessCentric, Compress: Compress{Method: Zstd, Level: 5}}, ErrUsage},
-		"no method":       {Options{Layout: ProcessCentric, Compress: Compress{Level: 1}}, ErrUsage},
+		"workers":         {settings{Options: Options{Workers: math.MaxInt}}, ErrUsage},
+		"workers below 0": {settings{Options: Options{Workers: -1}}, ErrUsage},
+		"records":         {settings{Options: Options{Layout: ProcessCentric, Records: math.MaxInt64}}, ErrTooLarge},
+		"records, packed": {settings{Options: Options{Layout: ProcessCentric, Records: 1 << 40, Compress: Compress{Method: Zstd}}}, ErrTooLarge},
+		"level":           {settings{Options: Options{Layout: ProcessCentric, Compress: Compress{Method: Zstd, Level: 5}}}, ErrUsage},
+		"no method":       {settings{Options: Options{Layout: ProcessCentric, Compress: Compress{Level: 1}}}, ErrUsage},
 	} {
 		mem := vfs.NewMem()
 		tc.o.fs, tc.o.Durability = mem, DurableNone
@@ -39,11 +39,11 @@ func TestOptionsBounds(t *testing.T) {
 		}
 	}
 	mem := vfs.NewMem()
-	m.writeTo(t, mem, &Options{fs: mem, Durability: DurableNone})
-	if _, err := Open(context.Background(), "d.nc", &OpenOptions{Workers: math.MaxInt, fs: mem}); !errors.Is(err, ErrUsage) {
+	m.writeTo(t, mem, &settings{Options: Options{Durability: DurableNone}, knobs: knobs{fs: mem}})
+	if _, err := openWith(context.Background(), "d.nc", &OpenOptions{Workers: math.MaxInt}, knobs{fs: mem}); !errors.Is(err, ErrUsage) {
 		t.Errorf("open: %v", err)
 	}
-	r, err := Open(context.Background(), "d.nc", &OpenOptions{fs: mem})
+	r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: mem})
 	must(err)
 	defer r.Close()
 	for name, o := range map[string]*ConvertOptions{
@@ -59,16 +59,15 @@ func TestOptionsBounds(t *testing.T) {
 // TestAppendAlike: ranks that pass different things to Append are told so, each of them, and nothing is changed.
 func TestAppendAlike(t *testing.T) {
 	m := tinyModel(1, 2)
-	for name, change := range map[string]func(o *Options, base *string){
-		"records":     func(o *Options, _ *string) { o.Records = 5 },
-		"compression": func(o *Options, _ *string) { o.Compress.Method = Zstd },
-		"chunk":       func(o *Options, _ *string) { o.chunk = 64 },
-		"durability":  func(o *Options, _ *string) { o.Durability = DurableCommit },
-		"name":        func(_ *Options, base *string) { *base = "e.nc" },
+	for name, change := range map[string]func(o *settings, base *string){
+		"records":     func(o *settings, _ *string) { o.Records = 5 },
+		"compression": func(o *settings, _ *string) { o.Compress.Method = Zstd },
+		"durability":  func(o *settings, _ *string) { o.Durability = DurableCommit },
+		"name":        func(_ *settings, base *string) { *base = "e.nc" },
 	} {
 		for _, isolate := range []bool{false, true} {
 			mem := vfs.NewMem()
-			o := Options{Layout: ProcessCentric, Subfiles: 2, fs: mem, Durability: DurableNone}
+			o := settings{Options: Options{Layout: ProcessCentric, Subfiles: 2, Durability: DurableNone}, knobs: knobs{fs: mem}}
 			for _, base := range []string{"d.nc", "e.nc"} {
 				must(run(m.ranks, func(ctx context.Context, c comm.Comm) error { return m.create(ctx, c, base, &o) }))
 			}
@@ -108,7 +107,7 @@ func TestConvertRecordsOfNothing(t *testing.T) {
 		b, err := craft(t, ProcessCentric, s, &layout.Shape{Ranks: 2, Subfiles: 1, Blobs: 2, Elems: []int64{0}, MaxReqs: []int64{2}}, records, 40)
 		must(err)
 		mem := memOf(t, map[string][]byte{"d.nc.0000": b})
-		r, err := Open(context.Background(), "d.nc", &OpenOptions{fs: mem, Workers: 1})
+		r, err := openWith(context.Background(), "d.nc", &OpenOptions{Workers: 1}, knobs{fs: mem})
 		must(err)
 		for name, o := range map[string]*ConvertOptions{"canonical": {}, "variable-centric": {Blobs: true}, "process-centric": {Blobs: true, Layout: ProcessCentric},
 			"compressed": {Blobs: true, Layout: ProcessCentric, Compress: Compress{Method: Zstd}}} {

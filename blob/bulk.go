@@ -6,13 +6,14 @@ import (
 	"fmt"
 
 	"blobio/decomp"
+	"blobio/internal/par"
 	"blobio/subfile"
 )
 
 // bulk writes a whole blob dataset from one place: all ranks of all subfiles
 // are its own, so there is nobody to agree with. Convert uses it.
 type bulk struct {
-	opt     Options
+	opt     settings
 	base    string
 	schema  *Schema
 	maps    []*decomp.Map // of all ranks
@@ -24,14 +25,14 @@ type bulk struct {
 	unverified bool // the data were not compared with their checksums
 }
 
-func newBulk(base string, s *Schema, maps []*decomp.Map, ranks int, o *Options) (*bulk, error) {
+func newBulk(base string, s *Schema, maps []*decomp.Map, ranks int, o *settings) (*bulk, error) {
 	b := &bulk{opt: o.withDefaults(), base: base, schema: s, maps: maps, ranks: ranks}
 	if err := s.canSum(o.Records); err != nil {
 		return nil, err
 	}
 	n := b.opt.Subfiles
 	if n < 1 || n > ranks {
-		return nil, usageErr("%d subfiles for %d ranks", n, ranks)
+		return nil, pkg.Usage("%d subfiles for %d ranks", n, ranks)
 	}
 	b.world = make([][]int, n)
 	for r := range ranks {
@@ -148,7 +149,7 @@ func (b *bulk) commit(ctx context.Context, records int64) error {
 	sync := b.opt.Durability == DurableCommit
 	subs := make([]subfile.Subfile, len(b.engines))
 	errs := make([]error, len(b.engines))
-	inParallel(b.opt.Workers, len(b.engines), func(k int) {
+	par.Do(b.opt.Workers, len(b.engines), func(k int) {
 		e := b.engines[k]
 		if errs[k] = ctx.Err(); errs[k] != nil {
 			return

@@ -108,9 +108,6 @@ func memType[T Number]() cdf5.Type {
 	return t
 }
 
-// asBytes views a slice of numbers as its bytes in host order.
-func asBytes[T Number](s []T) []byte { return elem.Bytes(s) }
-
 func putInt(b []byte, order binary.ByteOrder, size, v int64) {
 	if size == 8 {
 		order.PutUint64(b, uint64(v))

@@ -47,7 +47,7 @@ func (c *conversion) begin(ctx context.Context, hdr *cdf5.Header) (*durable.Outp
 	if err != nil {
 		return nil, pkg.Errorf("convert to %s: %w", c.out, err)
 	}
-	out, err := durable.NewOutput(ctx, c.o.fs, c.out, durable.OutputOptions{Force: c.o.Force, Also: c.free,
+	out, err := durable.NewOutput(ctx, c.fs, c.out, durable.OutputOptions{Force: c.o.Force, Also: c.free,
 		NoSync: c.o.Durability == DurableNone, NoSyncDir: c.o.Durability != DurableCommit})
 	if err != nil {
 		return nil, pkg.Errorf("convert: %w", err)
@@ -67,7 +67,7 @@ func (c *conversion) begin(ctx context.Context, hdr *cdf5.Header) (*durable.Outp
 
 // free checks that no dataset of subfiles has the name: one file cannot take its place, for whoever opens the name would get those.
 func (c *conversion) free() error {
-	set, err := subfile.Find(c.o.fs, c.out)
+	set, err := subfile.Find(c.fs, c.out)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
@@ -84,7 +84,7 @@ func (c *conversion) fill(ctx context.Context, out *durable.Output, temp string,
 	if c.root() {
 		return c.stream(ctx, out.File(), hdr)
 	}
-	f, err := c.o.fs.OpenRW(temp)
+	f, err := c.fs.OpenRW(temp)
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func TestRatesMPI(t *testing.T) {
 	if o.Compress, err = blob.ParseCompress(cmp.Or(os.Getenv("BLOB_COMPRESS"), "off")); err != nil {
 		t.Fatal(err)
 	}
-	o.Tune(int64(number("BLOB_OWN", 0)), number("BLOB_MESSAGES", 0) > 0)
+	f.ownMin, f.messages = int64(number("BLOB_OWN", 0)), number("BLOB_MESSAGES", 0) > 0
 	var took []float64
 	var phases [3][]float64
 	for range number("BLOB_RUNS", 20) {

@@ -14,13 +14,15 @@ import (
 
 // caseF is history h0 of the F case, 414 variables of one record: what its ranks write.
 type caseF struct {
-	schema *blob.Schema
-	vars   []e3smcases.Var
-	parts  [][]blob.Part // by rank
-	elems  [][]int64     // by rank and map from 0
-	whole  []int64       // elements of a variable that is not decomposed
-	types  []cdf5.Type   // in the file and in memory
-	bytes  int64         // of all data
+	ownMin   int64 // see CreateTuned
+	messages bool
+	schema   *blob.Schema
+	vars     []e3smcases.Var
+	parts    [][]blob.Part // by rank
+	elems    [][]int64     // by rank and map from 0
+	whole    []int64       // elements of a variable that is not decomposed
+	types    []cdf5.Type   // in the file and in memory
+	bytes    int64         // of all data
 }
 
 // newCaseF deals the captured maps of 16 ranks (at ne 4) to fewer ranks, as the replay of the reference does.
@@ -96,7 +98,7 @@ func (f *caseF) write(ctx context.Context, c comm.Comm, name string, data []any,
 
 // timed calls done after Create, Flush and Close, with 0, 1 and 2.
 func (f *caseF) timed(ctx context.Context, c comm.Comm, name string, data []any, o *blob.Options, done func(phase int)) error {
-	w, err := blob.Create(ctx, c, name, f.schema, f.parts[c.Rank()], o)
+	w, err := blob.CreateTuned(ctx, c, name, f.schema, f.parts[c.Rank()], o, f.ownMin, f.messages)
 	if err != nil {
 		return err
 	}

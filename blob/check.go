@@ -25,8 +25,6 @@ type CheckOptions struct {
 	// AcrossRows says that requests cross the ends of rows on purpose, which is then no
 	// warning.
 	AcrossRows bool
-
-	fs vfs.FS
 }
 
 // Check looks for everything that is wrong with a dataset of any layout: its
@@ -35,6 +33,10 @@ type CheckOptions struct {
 // sizes and checksums. It reports all it finds and never stops at the
 // first. It changes nothing. If path cannot be looked at at all, the one finding's Err says why.
 func Check(ctx context.Context, path string, o *CheckOptions) iter.Seq[Finding] {
+	return checkWith(ctx, path, o, knobs{})
+}
+
+func checkWith(ctx context.Context, path string, o *CheckOptions, k knobs) iter.Seq[Finding] {
 	var opt CheckOptions
 	if o != nil {
 		opt = *o
@@ -42,10 +44,9 @@ func Check(ctx context.Context, path string, o *CheckOptions) iter.Seq[Finding] 
 	if opt.Workers <= 0 {
 		opt.Workers = runtime.GOMAXPROCS(0)
 	}
-	opt.fs = vfs.OrOS(opt.fs)
 	return fault.Collect(ctx, opt.Progress, func(col *fault.Collector) {
-		c := &checker{ctx: col.Context(), o: opt, col: col, state: &checkState{}, give: col.Add}
-		c.pool = subfile.NewPool(opt.fs, opt.MaxOpen)
+		c := &checker{ctx: col.Context(), o: opt, fs: vfs.OrOS(k.fs), col: col, state: &checkState{}, give: col.Add}
+		c.pool = subfile.NewPool(c.fs, opt.MaxOpen)
 		defer c.pool.Close()
 		c.run(path)
 	})
@@ -54,6 +55,7 @@ func Check(ctx context.Context, path string, o *CheckOptions) iter.Seq[Finding] 
 type checker struct {
 	ctx   context.Context
 	o     CheckOptions
+	fs    vfs.FS
 	pool  *subfile.Pool
 	col   *fault.Collector
 	give  func(Finding) bool // to the reader: of the whole, or of one subfile
@@ -99,9 +101,9 @@ func (c *checker) say(sev Severity, file string, off int64, field string, class 
 }
 
 func (c *checker) run(path string) {
-	set, err := subfile.Find(c.o.fs, path)
+	set, err := subfile.Find(c.fs, path)
 	if err != nil {
-		c.add(findingOf(Error, path, err))
+		c.add(fault.Of(Error, path, err))
 		return
 	}
 	c.leftovers(set.Base)
@@ -140,22 +142,22 @@ func (c *checker) run(path string) {
 
 // leftovers reports what conversions to this name, and dead writers, left.
 func (c *checker) leftovers(base string) {
-	temps, err := durable.HiddenFiles(c.o.fs, base)
+	temps, err := durable.HiddenFiles(c.fs, base)
 	if err != nil {
-		c.add(findingOf(Warning, subfile.Dir(base), err))
+		c.add(fault.Of(Warning, subfile.Dir(base), err))
 	}
-	writer, err := writerOf(c.o.fs, base)
+	writer, err := writerOf(c.fs, base)
 	switch {
 	case err != nil:
-		c.add(findingOf(Warning, durable.LockName(base), err))
+		c.add(fault.Of(Warning, durable.LockName(base), err))
 	case writer != nil && writer.State == "dead":
 		c.say(Warning, durable.LockName(base), -1, "writer", nil, "%s has died; Recover, or the next writer, clears what it left", writer.Holder)
 	case writer != nil:
 		c.say(Note, durable.LockName(base), -1, "writer", nil, "%s: %s", writer.State, writer.Holder)
 	}
-	records, err := subfile.Records(c.o.fs, base)
+	records, err := subfile.Records(c.fs, base)
 	if err != nil {
-		c.add(findingOf(Warning, subfile.Dir(base), err))
+		c.add(fault.Of(Warning, subfile.Dir(base), err))
 	}
 	for _, t := range append(temps, records...) {
 		if writer == nil || writer.State != "writing" {
@@ -166,16 +168,16 @@ func (c *checker) leftovers(base string) {
 
 // collect lists the subfiles, and reports the state of the commit.
 func (c *checker) collect(found *subfile.Set) [][]*checkPart {
-	r := &Reader{opt: OpenOptions{fs: c.o.fs, AllowMissing: true}, pool: c.pool, base: found.Base}
+	r := &Reader{opt: OpenOptions{AllowMissing: true}, fs: c.fs, pool: c.pool, base: found.Base}
 	if found.Single {
 		return [][]*checkPart{{{filePart: &filePart{r: r, name: found.Base}, base: found.Base}}}
 	}
-	st, err := subfile.ReadState(c.o.fs, found.Base)
+	st, err := subfile.ReadState(c.fs, found.Base)
 	if err != nil {
 		if errors.Is(err, ErrNotCommitted) {
 			c.say(Error, subfile.NextName(found.Base), -1, "commit", ErrNotCommitted, "the dataset was never finished; what follows is about what is there")
 		} else {
-			c.add(findingOf(Error, subfile.ManifestName(found.Base), err))
+			c.add(fault.Of(Error, subfile.ManifestName(found.Base), err))
 		}
 		st = &subfile.State{}
 	} else if st.Writing {
@@ -199,9 +201,9 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 			c.say(Note, "", -1, "manifest", nil, "none: written by another program; data have no checksums")
 		}
 		var parts []*checkPart
-		set, err := withoutStrays(c.o.fs, found)
+		set, err := withoutStrays(c.fs, found)
 		if err != nil {
-			c.add(findingOf(Error, subfile.Dir(found.Base), err))
+			c.add(fault.Of(Error, subfile.Dir(found.Base), err))
 		}
 		members := set.Members
 		if len(members) == 0 {
@@ -232,19 +234,19 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 		for i := range si.Subfiles {
 			name, err := r.finalOrPartial(subfile.Name(base, i))
 			if err != nil {
-				c.add(findingOf(Error, name, err))
+				c.add(fault.Of(Error, name, err))
 			}
 			parts = append(parts, &checkPart{set: si, base: base, filePart: &filePart{r: r, index: i, info: &si.Subfiles[i], name: name}})
 		}
 		sets = append(sets, parts)
 	}
 	var stale []string
-	known, err := st.Known(c.o.fs, found.Base)
+	known, err := st.Known(c.fs, found.Base)
 	if err == nil {
-		stale, err = subfile.Stale(c.o.fs, found.Base, st.Manifest, holdsSubfile(c.o.fs), known...)
+		stale, err = subfile.Stale(c.fs, found.Base, st.Manifest, holdsSubfile(c.fs), known...)
 	}
 	if err != nil {
-		c.add(findingOf(Warning, subfile.Dir(found.Base), fmt.Errorf("cannot be listed, subfiles that are left over would not be seen: %w", err)))
+		c.add(fault.Of(Warning, subfile.Dir(found.Base), fmt.Errorf("cannot be listed, subfiles that are left over would not be seen: %w", err)))
 	}
 	for _, name := range stale {
 		c.say(Warning, name, -1, "manifest", nil, "a subfile that the manifest does not list")

@@ -14,13 +14,13 @@ func TestCheckSaysWhatItCouldNotList(t *testing.T) {
 	s := otherSample(t, VariableCentric, 2, 1, nil)
 	mem := memOf(t, s.files)
 	c := vfs.Count(mem)
-	for range Check(t.Context(), sampleBase, &CheckOptions{fs: c, Workers: 1}) {
+	for range checkWith(t.Context(), sampleBase, &CheckOptions{Workers: 1}, knobs{fs: c}) {
 	}
 	lists := c.Kind(vfs.OpReadDir)
 	for n := int64(1); n <= lists; n++ {
 		said := false
 		fsys := vfs.NewFault(mem, vfs.FailOn(vfs.OpReadDir, "", n, fs.ErrPermission))
-		for f := range Check(t.Context(), sampleBase, &CheckOptions{fs: fsys, Workers: 1}) {
+		for f := range checkWith(t.Context(), sampleBase, &CheckOptions{Workers: 1}, knobs{fs: fsys}) {
 			said = said || errors.Is(f.Err, fs.ErrPermission)
 		}
 		if !said {

@@ -19,7 +19,7 @@ func TestCheckStreams(t *testing.T) {
 	s.files[first][0] ^= 1
 	opens := func(want int) (n int64) {
 		c := vfs.Count(memOf(t, s.files))
-		for range Check(t.Context(), sampleBase, &CheckOptions{fs: c, Workers: 2}) {
+		for range checkWith(t.Context(), sampleBase, &CheckOptions{Workers: 2}, knobs{fs: c}) {
 			if want--; want == 0 {
 				break
 			}

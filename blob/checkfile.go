@@ -5,6 +5,7 @@ import (
 
 	"blobio/blob/internal/layout"
 	"blobio/blob/internal/unpack"
+	"blobio/internal/fault"
 )
 
 // structure checks one file on its own: header, size, table of blobs.
@@ -18,17 +19,17 @@ func (c *checker) structure(p *checkPart) {
 	}
 	f, done, err := p.file()
 	if err != nil {
-		c.add(findingOf(Error, p.name, p.whatIsIt(err)))
+		c.add(fault.Of(Error, p.name, p.whatIsIt(err)))
 		return
 	}
 	defer done()
 	if p.size, err = f.Size(); err != nil {
-		c.add(findingOf(Error, p.name, err))
+		c.add(fault.Of(Error, p.name, err))
 		return
 	}
 	pl, records, err := decodePlace(f, p.size, p.name)
 	if err != nil {
-		c.add(findingOf(Error, p.name, p.whatIsIt(err)))
+		c.add(fault.Of(Error, p.name, p.whatIsIt(err)))
 		return
 	}
 	p.place, p.records = pl, records
@@ -48,9 +49,9 @@ func (c *checker) structure(p *checkPart) {
 			}
 		}
 	}
-	t, err := layout.ReadTable(f, &pl.Place, p.name, func(err error) { c.add(findingOf(Error, p.name, err)) })
+	t, err := layout.ReadTable(f, &pl.Place, p.name, func(err error) { c.add(fault.Of(Error, p.name, err)) })
 	if err != nil {
-		c.add(findingOf(Error, p.name, err))
+		c.add(fault.Of(Error, p.name, err))
 		return
 	}
 	c.container(p, f)
@@ -77,7 +78,7 @@ func (c *checker) sizes(p *checkPart) {
 	records := p.records
 	if p.info != nil {
 		if err := pl.Holds(p.name, p.records, p.set.Records); err != nil {
-			c.add(findingOf(Error, p.name, err))
+			c.add(fault.Of(Error, p.name, err))
 			p.noData = true // how much of it to read is not known
 			return
 		}
@@ -130,7 +131,7 @@ func (c *checker) manifest(p *checkPart) {
 	if !p.place.Plain {
 		crc, err := p.headerCRC()
 		if err != nil {
-			c.add(findingOf(Error, p.name, err))
+			c.add(fault.Of(Error, p.name, err))
 		} else if crc != p.info.HeaderCRC {
 			c.say(Error, p.name, p.place.HeaderOff, "header", ErrChecksum, "sums to %08x, the manifest says %08x", uint32(crc), uint32(p.info.HeaderCRC))
 		}
@@ -145,7 +146,7 @@ func (c *checker) data(p *checkPart) {
 	}
 	f, done, err := p.file()
 	if err != nil {
-		c.add(findingOf(Error, p.name, err))
+		c.add(fault.Of(Error, p.name, err))
 		return
 	}
 	defer done()
@@ -176,13 +177,13 @@ func (c *checker) data(p *checkPart) {
 	c.pads(p, f)
 	if p.info == nil {
 		if err != nil {
-			c.add(findingOf(Error, p.name, err))
+			c.add(fault.Of(Error, p.name, err))
 		}
 		return
 	}
 	switch n := int64(len(p.info.Extents)); {
 	case err != nil:
-		c.add(findingOf(Error, p.name, err))
+		c.add(fault.Of(Error, p.name, err))
 	case n > want:
 		c.say(Error, p.name, -1, "extents", ErrCorrupt, "the manifest has %d checksums, the file %d extents", n, want)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"blobio/blob/internal/layout"
 	"blobio/decomp"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -42,7 +43,7 @@ func (c *checker) maps(parts []*checkPart) []*decomp.Map {
 			}
 			f, done, err := p.file()
 			if err != nil {
-				c.add(findingOf(Error, p.name, err))
+				c.add(fault.Of(Error, p.name, err))
 				continue
 			}
 			err = readRequests(c.ctx, f, p.place, p.table, p.name, d, c.o.Workers, func(j int, reqs []decomp.Req) error {
@@ -60,9 +61,9 @@ func (c *checker) maps(parts []*checkPart) []*decomp.Map {
 					}
 				}
 				return b.Set(p.first+j, reqs)
-			}, func(err error) { c.add(findingOf(Error, p.name, err)) }, nil)
+			}, func(err error) { c.add(fault.Of(Error, p.name, err)) }, nil)
 			if err != nil {
-				c.add(findingOf(Error, p.name, err))
+				c.add(fault.Of(Error, p.name, err))
 			}
 			if p.place.Rows() {
 				c.padding(p, f, d)
@@ -71,7 +72,7 @@ func (c *checker) maps(parts []*checkPart) []*decomp.Map {
 		}
 		m, err := b.Map()
 		if err != nil {
-			c.add(findingOf(Error, lead.name, err))
+			c.add(fault.Of(Error, lead.name, err))
 			continue
 		}
 		maps[d] = m
@@ -119,7 +120,7 @@ func (c *checker) padding(p *checkPart, f vfs.File, d int) {
 			}
 			if err := layout.ReadFull(f, b, off+used, p.name, "padding"); err != nil {
 				if !errors.Is(err, ErrTruncated) { // sizes are looked at elsewhere
-					c.add(findingOf(Error, p.name, err))
+					c.add(fault.Of(Error, p.name, err))
 				}
 				continue
 			}
@@ -145,7 +146,7 @@ func (c *checker) coverage(parts []*checkPart, maps []*decomp.Map) {
 			continue
 		}
 		if err := implausible(parts, d); err != nil && !lost {
-			c.add(findingOf(Error, "", err))
+			c.add(fault.Of(Error, "", err))
 			continue
 		}
 		name := fmt.Sprintf("D%d", d+1)

@@ -7,6 +7,7 @@ import (
 
 	"blobio/blob/internal/layout"
 	"blobio/blob/internal/unpack"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -32,7 +33,7 @@ func (c *checker) container(p *checkPart, f vfs.File) {
 		}
 	}
 	if err := layout.ReadFull(f, got, 0, p.name, "HDF5 metadata"); err != nil {
-		c.add(findingOf(Error, p.name, err))
+		c.add(fault.Of(Error, p.name, err))
 		return
 	}
 	if got[superblockVersion] != want[superblockVersion] {
@@ -68,7 +69,7 @@ func (c *checker) spare(p *checkPart, f io.ReaderAt, off, n int64, behind string
 	var b [8]byte
 	k, err := f.ReadAt(b[:n], off)
 	if err != nil && !errors.Is(err, io.EOF) {
-		c.add(findingOf(Error, p.name, err))
+		c.add(fault.Of(Error, p.name, err))
 		return false
 	}
 	for i, x := range b[:k] {

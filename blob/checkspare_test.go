@@ -15,10 +15,10 @@ import (
 // only other programs read, and in padding.
 func TestCheckFindsAnyByte(t *testing.T) {
 	step := times(31, 1)
-	for name, o := range map[string]Options{
+	for name, o := range map[string]settings{
 		"variable-centric": {},
-		"process-centric":  {Layout: ProcessCentric},
-		"compressed":       {Layout: ProcessCentric, Compress: Compress{Method: AutoCompression}},
+		"process-centric":  {Options: Options{Layout: ProcessCentric}},
+		"compressed":       {Options: Options{Layout: ProcessCentric, Compress: Compress{Method: AutoCompression}}},
 	} {
 		mem := vfs.NewMem()
 		o.fs, o.Workers, o.Durability, o.Subfiles = mem, 1, DurableNone, 2
@@ -27,7 +27,7 @@ func TestCheckFindsAnyByte(t *testing.T) {
 		must(run(m.ranks, func(ctx context.Context, c comm.Comm) error { return m.upTo(3).add(ctx, c, "d.nc", &o) }))
 		files := memFiles(t, mem)
 		found := func(files map[string][]byte) bool {
-			for f := range Check(context.Background(), "d.nc", &CheckOptions{fs: memOf(t, files), Workers: 1}) {
+			for f := range checkWith(context.Background(), "d.nc", &CheckOptions{Workers: 1}, knobs{fs: memOf(t, files)}) {
 				if f.Severity != Note {
 					return true
 				}
@@ -60,7 +60,7 @@ func TestCheckFindsAnyByte(t *testing.T) {
 		}
 		pads++
 		at := int64(-1)
-		for f := range Check(context.Background(), sampleBase, &CheckOptions{fs: memOf(t, s.patch(s.subfile(0), off+n, []byte{1})), Workers: 1}) {
+		for f := range checkWith(context.Background(), sampleBase, &CheckOptions{Workers: 1}, knobs{fs: memOf(t, s.patch(s.subfile(0), off+n, []byte{1}))}) {
 			if f.Severity != Note {
 				at = f.Offset
 			}

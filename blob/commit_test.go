@@ -22,7 +22,7 @@ func TestRecordInDoubt(t *testing.T) {
 		t.Run(cc.name, func(t *testing.T) {
 			was, now := tinyModel(2, 1), tinyModel(1, 2)
 			mem := vfs.NewMem()
-			was.writeTo(t, mem, &Options{fs: mem, Subfiles: 2})
+			was.writeTo(t, mem, &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: mem}})
 			named := false // the prepared record has its name
 			fsys := vfs.NewFault(mem, func(op vfs.Op) error {
 				switch {
@@ -77,7 +77,7 @@ func TestDeafRank(t *testing.T) {
 		for _, layout := range []Layout{VariableCentric, ProcessCentric} {
 			was, now := tinyModel(2, 1), tinyModel(1, 1)
 			start := vfs.NewMem()
-			was.writeTo(t, start, &Options{fs: start, Subfiles: 2})
+			was.writeTo(t, start, &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: start}})
 			counts := map[string]int{}
 			for at := 1; ; at++ {
 				mem := start.CrashClone(vfs.CrashOptions{})
@@ -90,7 +90,7 @@ func TestDeafRank(t *testing.T) {
 						defer func() { heard = d.at }()
 						c = d
 					}
-					err := now.create(ctx, c, "d.nc", &Options{fs: mem, Force: true, Layout: layout, CommitMode: mode, Subfiles: 4, Workers: 1})
+					err := now.create(ctx, c, "d.nc", &settings{Options: Options{Force: true, Layout: layout, CommitMode: mode, Subfiles: 4, Workers: 1}, knobs: knobs{fs: mem}})
 					switch c.Rank() {
 					case 0:
 						first = err
@@ -122,7 +122,7 @@ func TestCutAppendCountsRecords(t *testing.T) {
 	was := tinyModel(1, 1)
 	now := was.upTo(3)
 	start := vfs.NewMem()
-	was.writeTo(t, start, &Options{fs: start, Subfiles: 2})
+	was.writeTo(t, start, &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: start}})
 	counts := func(fsys *vfs.Mem) (l []int64) {
 		for _, n := range []string{"d.nc.0000", "d.nc.0001"} {
 			b, err := slurp(fsys, n)
@@ -134,7 +134,7 @@ func TestCutAppendCountsRecords(t *testing.T) {
 	mended := 0
 	for _, c := range crashesOf(t, start, 1, 2, 1, func(fsys vfs.FS) error { // each: few lie between the two
 		return run(now.ranks, func(ctx context.Context, c comm.Comm) error {
-			return now.add(ctx, c, "d.nc", &Options{fs: fsys, Subfiles: 2})
+			return now.add(ctx, c, "d.nc", &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: fsys}})
 		})
 	}) {
 		if seen(t, c, "d.nc", was.canonical(false), now.canonical(false)) != "now" {
@@ -142,7 +142,7 @@ func TestCutAppendCountsRecords(t *testing.T) {
 		}
 		before := fmt.Sprint(counts(c.fs))
 		if err := run(now.ranks, func(ctx context.Context, co comm.Comm) error {
-			w, err := Append(ctx, co, "d.nc", now.parts(co.Rank()), &Options{fs: c.fs, Subfiles: 2})
+			w, err := appendWith(ctx, co, "d.nc", now.parts(co.Rank()), &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: c.fs}})
 			if err != nil {
 				return err
 			}

@@ -76,7 +76,7 @@ func ParseCompress(s string) (Compress, error) {
 		}
 		return c, nil
 	}
-	return Compress{}, usageErr("compression %q, want off, auto, zstd or shuffle+zstd, the last three also with a level, as zstd:%d to zstd:%d", s, codec.MinLevel, codec.MaxLevel)
+	return Compress{}, pkg.Usage("compression %q, want off, auto, zstd or shuffle+zstd, the last three also with a level, as zstd:%d to zstd:%d", s, codec.MinLevel, codec.MaxLevel)
 }
 
 func (c Compress) on() bool { return c.Method != NoCompression }
@@ -84,11 +84,11 @@ func (c Compress) on() bool { return c.Method != NoCompression }
 func (c Compress) validate() error {
 	switch {
 	case c.Method > ShuffleZstd:
-		return usageErr("Compress.Method %d is unknown", c.Method)
+		return pkg.Usage("Compress.Method %d is unknown", c.Method)
 	case c.Level < 0 || c.Level > codec.MaxLevel:
-		return usageErr("Compress.Level %d, want 0 to %d", c.Level, codec.MaxLevel)
+		return pkg.Usage("Compress.Level %d, want 0 to %d", c.Level, codec.MaxLevel)
 	case c.Level != 0 && !c.on():
-		return usageErr("Compress.Level %d without a method", c.Level)
+		return pkg.Usage("Compress.Level %d without a method", c.Level)
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func (c Compress) validate() error {
 // fits says whether a layout can be compressed.
 func (c Compress) fits(l Layout) error {
 	if c.on() && l.scheme(true) == nil {
-		return usageErr("compression %v of the %v layout: CDF-5 has no compressed data, only process-centric files can be compressed", c, l)
+		return pkg.Usage("compression %v of the %v layout: CDF-5 has no compressed data, only process-centric files can be compressed", c, l)
 	}
 	return nil
 }

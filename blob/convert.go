@@ -9,7 +9,6 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/internal/vfs"
 	"blobio/subfile"
 )
 
@@ -40,10 +39,6 @@ type ConvertOptions struct {
 	Workers       int                     // up to 65,536; default GOMAXPROCS
 	Durability    Durability              // default DurableCommit
 	Progress      func(done, total int64) // bytes of the output; called often, by several goroutines
-
-	fs    vfs.FS
-	chunk int64 // as Options.chunk
-	piece int64 // as Options.piece
 }
 
 // Range is the records First, First+1, ... below End.
@@ -58,9 +53,9 @@ func (o *ConvertOptions) Validate() error {
 	case o == nil:
 		return nil
 	case o.Blobs && o.Layout > ProcessCentric:
-		return usageErr("ConvertOptions.Layout %v, want variable-centric or process-centric", o.Layout)
+		return pkg.Usage("ConvertOptions.Layout %v, want variable-centric or process-centric", o.Layout)
 	case o.Version > cdf5.CDF5 || o.Version != 0 && o.Version != cdf5.CDF1 && o.Version != cdf5.CDF2 && o.Version != cdf5.CDF5:
-		return usageErr("ConvertOptions.Version %d, want 1, 2 or 5", o.Version)
+		return pkg.Usage("ConvertOptions.Version %d, want 1, 2 or 5", o.Version)
 	case o.Compress.validate() != nil:
 		return o.Compress.validate()
 	case o.Compress.on() && !o.Blobs:
@@ -68,18 +63,18 @@ func (o *ConvertOptions) Validate() error {
 	case o.Compress.fits(o.Layout) != nil:
 		return o.Compress.fits(o.Layout)
 	case o.Ranks < 0 || o.Ranks > maxRanks || o.Subfiles < 0 || o.Workers < 0 || o.Workers > maxWorkers:
-		return usageErr("ConvertOptions.Ranks %d, Subfiles %d and Workers %d, want 0 to %d, >= 0 and 0 to %d", o.Ranks, o.Subfiles, o.Workers, maxRanks, maxWorkers)
+		return pkg.Usage("ConvertOptions.Ranks %d, Subfiles %d and Workers %d, want 0 to %d, >= 0 and 0 to %d", o.Ranks, o.Subfiles, o.Workers, maxRanks, maxWorkers)
 	case o.Memory != 0 && o.Memory < 8<<20:
-		return usageErr("ConvertOptions.Memory %d, want at least 8 MiB", o.Memory)
+		return pkg.Usage("ConvertOptions.Memory %d, want at least 8 MiB", o.Memory)
 	case o.Records != nil && (o.Records.First < 0 || o.Records.End < o.Records.First):
-		return usageErr("ConvertOptions.Records %d to %d", o.Records.First, o.Records.End)
+		return pkg.Usage("ConvertOptions.Records %d to %d", o.Records.First, o.Records.End)
 	case o.Durability > DurableNone:
-		return usageErr("ConvertOptions.Durability %d is unknown", o.Durability)
+		return pkg.Usage("ConvertOptions.Durability %d is unknown", o.Durability)
 	}
 	return nil
 }
 
-func (o *ConvertOptions) withDefaults(r *Reader) ConvertOptions {
+func (o *ConvertOptions) withDefaults() ConvertOptions {
 	var v ConvertOptions
 	if o != nil {
 		v = *o
@@ -99,17 +94,15 @@ func (o *ConvertOptions) withDefaults(r *Reader) ConvertOptions {
 	if v.Grouping == subfile.ByNode {
 		v.Grouping = subfile.Blocks
 	}
-	if v.fs == nil {
-		v.fs = r.opt.fs
-	}
 	return v
 }
 
 // conversion is one Convert under way.
 type conversion struct {
-	c       comm.Comm // of the ranks that share the work
-	r       *Reader
-	o       ConvertOptions
+	c comm.Comm // of the ranks that share the work
+	r *Reader
+	o ConvertOptions
+	knobs
 	out     string
 	schema  *Schema // of the output
 	src     []VarID // by variable of the output
@@ -138,7 +131,14 @@ func Convert(ctx context.Context, r *Reader, out string, o *ConvertOptions) erro
 // same dataset. ConvertOptions.Memory and Workers are those of each rank, Progress tells
 // of its own part. The output is the same, byte for byte. Collective.
 func ConvertComm(ctx context.Context, c comm.Comm, r *Reader, out string, o *ConvertOptions) error {
-	v := &conversion{c: c, r: r, out: out, known: newKnown(), late: map[unit]*late{}}
+	return convertWith(ctx, c, r, out, o, knobs{})
+}
+
+func convertWith(ctx context.Context, c comm.Comm, r *Reader, out string, o *ConvertOptions, k knobs) error {
+	if k.fs == nil {
+		k.fs = r.fs
+	}
+	v := &conversion{c: c, r: r, knobs: k, out: out, known: newKnown(), late: map[unit]*late{}}
 	if err := v.agree(ctx, v.prepare(o)); err != nil {
 		return err
 	}
@@ -153,17 +153,17 @@ func (c *conversion) prepare(o *ConvertOptions) error {
 		return err
 	}
 	if c.out == "" {
-		return usageErr("convert: empty name of the output")
+		return pkg.Usage("convert: empty name of the output")
 	}
 	if b := subfile.Base(c.out); b != c.out && (o == nil || !o.Blobs) {
-		return usageErr("convert: output %s: a file of this name would be taken for one of the dataset %s", c.out, b)
+		return pkg.Usage("convert: output %s: a file of this name would be taken for one of the dataset %s", c.out, b)
 	}
 	if o != nil && o.Blobs {
 		if err := checkNew(c.out); err != nil {
 			return err
 		}
 	}
-	c.o = o.withDefaults(c.r)
+	c.o = o.withDefaults()
 	return c.choose()
 }
 

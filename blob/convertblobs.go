@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+
+	"blobio/internal/par"
 )
 
 // toBlobs writes the output as blobs.
@@ -51,15 +53,15 @@ func (c *conversion) newBulk(ctx context.Context) (*bulk, error) {
 	if err := c.keepsAll(ctx, maps); err != nil {
 		return nil, err
 	}
-	b, err := newBulk(c.out, c.schema, maps, ranks, &Options{Layout: c.o.Layout, Grouping: c.o.Grouping, Subfiles: c.o.Subfiles,
-		Force: c.o.Force, Workers: c.o.Workers, Durability: c.o.Durability, Records: c.records, fs: c.o.fs,
-		WideMaps: c.o.WideMaps || c.r.wideMaps(), Compress: c.o.Compress, chunk: c.o.chunk, piece: c.o.piece,
-		Buffer: int(min(defaultBuffer, max(c.o.Memory/16, 64<<10)))})
+	b, err := newBulk(c.out, c.schema, maps, ranks, &settings{Options: Options{Layout: c.o.Layout, Grouping: c.o.Grouping, Subfiles: c.o.Subfiles,
+		Force: c.o.Force, Workers: c.o.Workers, Durability: c.o.Durability, Records: c.records,
+		WideMaps: c.o.WideMaps || c.r.wideMaps(), Compress: c.o.Compress,
+		Buffer: int(min(defaultBuffer, max(c.o.Memory/16, 64<<10)))}, knobs: c.knobs})
 	if err == nil && c.r.manifest != nil {
 		b.unverified = c.r.opt.Verify == VerifyNever || c.r.manifest.Unverified
 	}
 	if err == nil && filepath.Clean(c.out) == filepath.Clean(c.r.base) {
-		err = usageErr("convert: the output %s is the source", c.out)
+		err = pkg.Usage("convert: the output %s is the source", c.out)
 	}
 	return b, err
 }
@@ -117,7 +119,7 @@ func (c *conversion) fillSome(ctx context.Context, b *bulk, items []unit) error 
 	data := make([][][]byte, len(items)) // by item and rank; one entry for all if it is not decomposed
 	errs := make([]error, len(items))
 	wins, alls := c.scratch(b, items)
-	inParallel(c.o.Workers, len(items), func(k int) {
+	par.Do(c.o.Workers, len(items), func(k int) {
 		u := items[k]
 		sv := &c.schema.vars[u.v]
 		size := int64(sv.Type.Size())

@@ -30,10 +30,10 @@ func TestConvertComm(t *testing.T) {
 		for name, co := range conversions() {
 			t.Run(fmt.Sprintf("%v to %s", l, name), func(t *testing.T) {
 				mem := vfs.NewMem()
-				m.writeTo(t, mem, &Options{Layout: l, fs: mem})
+				m.writeTo(t, mem, &settings{Options: Options{Layout: l}, knobs: knobs{fs: mem}})
 				ctx := context.Background()
 				convert := func(ctx context.Context, c comm.Comm, out string) error {
-					r, err := Open(ctx, "d.nc", &OpenOptions{fs: mem})
+					r, err := openWith(ctx, "d.nc", nil, knobs{fs: mem})
 					if err != nil {
 						return err
 					}
@@ -76,7 +76,7 @@ func TestConvertComm(t *testing.T) {
 func TestFaultConvertComm(t *testing.T) {
 	m := tinyModel(1, 7)
 	mem := vfs.NewMem()
-	m.writeTo(t, mem, &Options{fs: mem})
+	m.writeTo(t, mem, &settings{knobs: knobs{fs: mem}})
 	for name, co := range conversions() {
 		for who := range 3 {
 			t.Run(fmt.Sprintf("%s/%d", name, who), func(t *testing.T) {
@@ -95,14 +95,14 @@ func TestFaultConvertComm(t *testing.T) {
 								return errDisk
 							})
 						}
-						r, err := Open(ctx, "d.nc", &OpenOptions{fs: here})
+						r, err := openWith(ctx, "d.nc", nil, knobs{fs: here})
 						if err != nil {
 							return err
 						}
 						defer r.Close()
 						o := co
-						o.fs, o.Workers = fsys, 1
-						return ConvertComm(ctx, comm.Isolate(c), r, "o.nc", &o)
+						o.Workers = 1
+						return convertWith(ctx, comm.Isolate(c), r, "o.nc", &o, knobs{fs: fsys})
 					})
 					if hit.Seq == 0 {
 						break // beyond the last operation
@@ -123,7 +123,7 @@ func TestFaultConvertComm(t *testing.T) {
 						failed++
 					}
 					left := strings.Join(names(here, "."), " ")
-					_, err := Open(t.Context(), "o.nc", &OpenOptions{fs: here})
+					_, err := openWith(t.Context(), "o.nc", nil, knobs{fs: here})
 					// What fails once the record is written, or while things are removed, leaves something that the next writer clears away.
 					if bad == 3 && err != nil && strings.Contains(left, "o.nc") && hit.Kind != vfs.OpRemove && hit.Kind != vfs.OpSyncDir {
 						t.Errorf("%v: left: %s", hit, left)

@@ -3,6 +3,8 @@ package blob
 import (
 	"context"
 	"math"
+
+	"blobio/internal/par"
 )
 
 // work is a run of the units of a conversion, in the order of a canonical file. They are not listed: a small header may promise more
@@ -47,7 +49,7 @@ func (w work) before(k int64) (n int64) {
 func (w work) each(workers int, f func(u unit)) {
 	for n := int64(0); w.from < w.to; w.from += n {
 		n = min(w.to-w.from, 1<<24)
-		inParallel(workers, int(n), func(k int) { f(w.at(int64(k))) })
+		par.Do(workers, int(n), func(k int) { f(w.at(int64(k))) })
 	}
 }
 
@@ -94,14 +96,14 @@ func (c *conversion) choose() error {
 	c.records = r.records
 	if q := c.o.Records; q != nil {
 		if q.End > r.records {
-			return usageErr("convert: records %d to %d, but %s has %d", q.First, q.End, r.base, r.records)
+			return pkg.Usage("convert: records %d to %d, but %s has %d", q.First, q.End, r.base, r.records)
 		}
 		c.first, c.records = q.First, q.End-q.First
 	}
 	want := map[string]bool{}
 	for _, name := range c.o.Vars {
 		if _, ok := r.schema.VarID(name); !ok {
-			return usageErr("convert: no variable %q in %s", name, r.base)
+			return pkg.Usage("convert: no variable %q in %s", name, r.base)
 		}
 		want[name] = true
 	}

@@ -48,7 +48,7 @@ func TestHugeDimension(t *testing.T) {
 					reqs, vals = append(reqs, decomp.Req{Offset: a, Length: 1}), append(vals, float64(i+1))
 				}
 			}
-			w, err := Create(ctx, c, sampleBase, s, []Part{{d, reqs}}, &Options{Layout: layout, Subfiles: 1, fs: m})
+			w, err := createWith(ctx, c, sampleBase, s, []Part{{d, reqs}}, &settings{Options: Options{Layout: layout, Subfiles: 1}, knobs: knobs{fs: m}})
 			if err != nil {
 				return err
 			}
@@ -61,12 +61,12 @@ func TestHugeDimension(t *testing.T) {
 			t.Fatalf("%v: %v", layout, err)
 		}
 		heapOf(t, layout.String(), func() {
-			for f := range Check(ctx, sampleBase, &CheckOptions{fs: m}) {
+			for f := range checkWith(ctx, sampleBase, nil, knobs{fs: m}) {
 				if f.Severity != Note {
 					t.Errorf("%v: %v", layout, f)
 				}
 			}
-			r, err := Open(ctx, sampleBase, &OpenOptions{fs: m})
+			r, err := openWith(ctx, sampleBase, nil, knobs{fs: m})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -224,12 +224,12 @@ func lookAround(t *testing.T, what string, file []byte) {
 		m := memOf(t, map[string][]byte{subfile.Name(sampleBase, 0): file})
 		ctx := context.Background()
 		faults := 0
-		for f := range Check(ctx, sampleBase, &CheckOptions{fs: m, Workers: 1}) {
+		for f := range checkWith(ctx, sampleBase, &CheckOptions{Workers: 1}, knobs{fs: m}) {
 			if f.Severity == Error {
 				faults++
 			}
 		}
-		r, err := Open(ctx, sampleBase, &OpenOptions{fs: m, Workers: 1})
+		r, err := openWith(ctx, sampleBase, &OpenOptions{Workers: 1}, knobs{fs: m})
 		if err != nil {
 			if !hasClass(err) || faults == 0 {
 				t.Errorf("%s: %v (%T), %d findings", what, err, err, faults)

@@ -58,10 +58,10 @@ func newSample(t testing.TB, layout Layout, subfiles int, manifest bool) *sample
 
 func writeSample(t testing.TB, toy *toy, layout Layout, subfiles int, manifest bool, records int64) *sample {
 	t.Helper()
-	return writeSampleWith(t, toy, &Options{Layout: layout, Subfiles: subfiles}, manifest, records)
+	return writeSampleWith(t, toy, &settings{Options: Options{Layout: layout, Subfiles: subfiles}}, manifest, records)
 }
 
-func writeSampleWith(t testing.TB, toy *toy, o *Options, manifest bool, records int64) *sample {
+func writeSampleWith(t testing.TB, toy *toy, o *settings, manifest bool, records int64) *sample {
 	t.Helper()
 	m := vfs.NewMem()
 	o.Durability, o.Workers, o.fs = DurableNone, 1, m
@@ -71,7 +71,7 @@ func writeSampleWith(t testing.TB, toy *toy, o *Options, manifest bool, records 
 		for d := len(parts); d < len(toy.maps); d++ {
 			parts = append(parts, Part{DecompID(d + 1), toy.maps[d].AppendReqs(nil, c.Rank())})
 		}
-		w, err := Create(ctx, c, sampleBase, toy.s, parts, o)
+		w, err := createWith(ctx, c, sampleBase, toy.s, parts, o)
 		if err != nil {
 			return err
 		}
@@ -89,7 +89,7 @@ func writeSampleWith(t testing.TB, toy *toy, o *Options, manifest bool, records 
 		delete(s.files, subfile.ManifestName(sampleBase))
 	}
 	s.want, s.text = map[string][]float64{}, map[string][]byte{}
-	r, err := Open(ctx, sampleBase, &OpenOptions{fs: m})
+	r, err := openWith(ctx, sampleBase, nil, knobs{fs: m})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,14 +274,14 @@ func (s *sample) look(t testing.TB, what string, files map[string][]byte) (o out
 	m := memOf(t, files)
 	before := allocated()
 	ctx := context.Background()
-	r, err := Open(ctx, sampleBase, &OpenOptions{fs: m, Workers: 1})
+	r, err := openWith(ctx, sampleBase, &OpenOptions{Workers: 1}, knobs{fs: m})
 	if err != nil {
 		o.errs = append(o.errs, err)
 	} else {
 		s.readAll(ctx, r, &o)
 		r.Close()
 	}
-	for f := range Check(ctx, sampleBase, &CheckOptions{fs: m, Workers: 1}) {
+	for f := range checkWith(ctx, sampleBase, &CheckOptions{Workers: 1}, knobs{fs: m}) {
 		o.findings = append(o.findings, f)
 		if f.Severity == Error {
 			o.faults = append(o.faults, f)

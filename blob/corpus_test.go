@@ -369,7 +369,7 @@ func canonicalSample(t testing.TB) *sample {
 	s := newSample(t, VariableCentric, 1, false)
 	m := memOf(t, s.files)
 	ctx := context.Background()
-	r, err := Open(ctx, sampleBase, &OpenOptions{fs: m})
+	r, err := openWith(ctx, sampleBase, nil, knobs{fs: m})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -590,7 +590,7 @@ func TestCorpusReadDamage(t *testing.T) {
 			fsys := vfs.FailNth(memOf(t, s.files), n, eio)
 			var o outcome
 			ctx := context.Background()
-			r, err := Open(ctx, sampleBase, &OpenOptions{fs: fsys, Workers: 1})
+			r, err := openWith(ctx, sampleBase, &OpenOptions{Workers: 1}, knobs{fs: fsys})
 			if err == nil {
 				s.readAll(ctx, r, &o)
 				r.Close()
@@ -599,7 +599,7 @@ func TestCorpusReadDamage(t *testing.T) {
 			if len(o.wrong) > 0 && err == nil {
 				t.Fatalf("%s: operation %d fails: %v", s.name, n, o.wrong)
 			}
-			for range Check(ctx, sampleBase, &CheckOptions{fs: vfs.FailNth(memOf(t, s.files), n, eio), Workers: 1}) {
+			for range checkWith(ctx, sampleBase, &CheckOptions{Workers: 1}, knobs{fs: vfs.FailNth(memOf(t, s.files), n, eio)}) {
 			}
 			if err == nil {
 				if n < 5 {

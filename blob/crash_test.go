@@ -20,7 +20,7 @@ import (
 // crashCase is one way to write a dataset.
 type crashCase struct {
 	name  string
-	o     Options
+	o     settings
 	apart bool // ranks share no heap
 }
 
@@ -28,20 +28,20 @@ func crashCases() (l []crashCase) {
 	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
 		for _, mode := range []CommitMode{CommitRename, CommitManifestOnly} {
 			for _, n := range []int{1, 3} {
-				o := Options{Layout: layout, CommitMode: mode, Subfiles: n, Workers: 1}
+				o := settings{Options: Options{Layout: layout, CommitMode: mode, Subfiles: n, Workers: 1}}
 				name := fmt.Sprintf("%v-%s-%d", layout, []string{"", "rename", "manifest"}[mode], n)
 				l = append(l, crashCase{name, o, false})
 			}
 		}
 	}
-	for _, o := range []Options{
-		{Aggregators: 1, ownMin: 1 << 20},
-		{Aggregators: 2, ownMin: 16, Subfiles: 1},
-		{Aggregators: 1, ownMin: 1 << 20, Subfiles: 3, messages: true},
-		{Aggregators: 2, ownMin: 1 << 20, Layout: ProcessCentric},
-		{Aggregators: 3, ownMin: 1 << 20, Layout: ProcessCentric, Stripe: Stripe{Size: 4096}},
-		{ownMin: 1, Layout: ProcessCentric, CommitMode: CommitManifestOnly, Subfiles: 1},
-		{Layout: ProcessCentric, Subfiles: 2, Compress: Compress{Method: ShuffleZstd}, chunk: 8},
+	for _, o := range []settings{
+		{Options: Options{Aggregators: 1}, knobs: knobs{ownMin: 1 << 20}},
+		{Options: Options{Aggregators: 2, Subfiles: 1}, knobs: knobs{ownMin: 16}},
+		{Options: Options{Aggregators: 1, Subfiles: 3}, knobs: knobs{ownMin: 1 << 20, messages: true}},
+		{Options: Options{Aggregators: 2, Layout: ProcessCentric}, knobs: knobs{ownMin: 1 << 20}},
+		{Options: Options{Aggregators: 3, Layout: ProcessCentric, Stripe: Stripe{Size: 4096}}, knobs: knobs{ownMin: 1 << 20}},
+		{Options: Options{Layout: ProcessCentric, CommitMode: CommitManifestOnly, Subfiles: 1}, knobs: knobs{ownMin: 1}},
+		{Options: Options{Layout: ProcessCentric, Subfiles: 2, Compress: Compress{Method: ShuffleZstd}}, knobs: knobs{chunk: 8}},
 	} {
 		o.Workers = 1
 		if o.Compress.on() {
@@ -52,11 +52,11 @@ func crashCases() (l []crashCase) {
 		}
 		l = append(l, crashCase{fmt.Sprintf("apart-%v-%d-%d", o.Layout, o.Aggregators, o.Subfiles), o, true})
 	}
-	for k, o := range []Options{ // in the background; see flushOf
-		{Subfiles: 1},
-		{Layout: ProcessCentric, Subfiles: 3, CommitMode: CommitManifestOnly},
-		{Aggregators: 1, ownMin: 1 << 20, messages: true},
-		{Aggregators: 2, ownMin: 16, Subfiles: 1, Memory: 64, Retain: LendUntilFlush},
+	for k, o := range []settings{ // in the background; see flushOf
+		{Options: Options{Subfiles: 1}},
+		{Options: Options{Layout: ProcessCentric, Subfiles: 3, CommitMode: CommitManifestOnly}},
+		{Options: Options{Aggregators: 1}, knobs: knobs{ownMin: 1 << 20, messages: true}},
+		{Options: Options{Aggregators: 2, Subfiles: 1, Memory: 64, Retain: LendUntilFlush}, knobs: knobs{ownMin: 16}},
 	} {
 		o.Workers, o.syncMin = 1, 1
 		l = append(l, crashCase{fmt.Sprintf("async-%v-%d", o.Layout, k), o, k > 1})
@@ -71,7 +71,7 @@ func (cc crashCase) comm(c comm.Comm) comm.Comm {
 	return c
 }
 
-func (cc crashCase) with(fsys vfs.FS, force bool) *Options {
+func (cc crashCase) with(fsys vfs.FS, force bool) *settings {
 	o := cc.o
 	o.fs, o.Force = fsys, force
 	return &o
@@ -150,7 +150,7 @@ func nextWriter(t *testing.T, cc crashCase, c crash, k int, state string, was, n
 	}
 	m := base.upTo(base.records + 1)
 	o := cc.with(c.fs, false)
-	if r, err := Open(context.Background(), "d.nc", &OpenOptions{fs: c.fs}); err == nil {
+	if r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: c.fs}); err == nil {
 		o.Subfiles, _ = r.Subfiles()
 		if r.Layout() == VariableCentric {
 			o.Compress = Compress{}
@@ -185,12 +185,12 @@ func expect(t *testing.T, c crash, what string, m *model) {
 		t.Fatalf("%s, %s: the lease was not given back: %v", c.when, what, l)
 	}
 	_ = after.Remove(durable.LockName("d.nc")) // that it is gone need not outlive the machine
-	for f := range Check(context.Background(), "d.nc", &CheckOptions{fs: after}) {
+	for f := range checkWith(context.Background(), "d.nc", nil, knobs{fs: after}) {
 		if f.Severity != Note {
 			t.Fatalf("%s, %s: %v\nfiles: %v", c.when, what, f, names(after, "."))
 		}
 	}
-	r, err := Open(context.Background(), "d.nc", &OpenOptions{fs: after})
+	r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: after})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func expect(t *testing.T, c crash, what string, m *model) {
 }
 
 // writeTo makes a committed dataset in a new file system.
-func (m *model) writeTo(t *testing.T, fsys vfs.FS, o *Options) {
+func (m *model) writeTo(t *testing.T, fsys vfs.FS, o *settings) {
 	t.Helper()
 	if err := run(m.ranks, func(ctx context.Context, c comm.Comm) error { return m.create(ctx, c, "d.nc", o) }); err != nil {
 		t.Fatal(err)
@@ -264,7 +264,7 @@ func TestCrashReplace(t *testing.T) {
 				t.Parallel()
 				was, now := tinyModel(2, 1), tinyModel(1, 2)
 				start := vfs.NewMem()
-				first := Options{fs: start, Layout: Layout((k / 2) % 2), Subfiles: 2 + k%2}
+				first := settings{Options: Options{Layout: Layout((k / 2) % 2), Subfiles: 2 + k%2}, knobs: knobs{fs: start}}
 				was.writeTo(t, start, &first)
 				if foreign { // as another program leaves it: without a manifest
 					must(start.Remove(subfile.ManifestName("d.nc")))
@@ -398,7 +398,7 @@ func TestCrashConvert(t *testing.T) {
 	must(start.Mkdir("in"))
 	must(start.SyncDir("."))
 	if err := run(src.ranks, func(ctx context.Context, c comm.Comm) error {
-		return src.create(ctx, c, "in/s.nc", &Options{fs: start, Subfiles: 2})
+		return src.create(ctx, c, "in/s.nc", &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: start}})
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -413,7 +413,7 @@ func TestCrashConvert(t *testing.T) {
 				if replace {
 					was = other.canonical(false)
 					if co.Blobs {
-						other.writeTo(t, from, &Options{fs: from, Subfiles: 2})
+						other.writeTo(t, from, &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: from}})
 					} else {
 						f, err := from.Create("d.nc")
 						must(err)
@@ -426,7 +426,7 @@ func TestCrashConvert(t *testing.T) {
 				}
 				convert := func(fsys vfs.FS) error {
 					ctx := context.Background()
-					r, err := Open(ctx, "in/s.nc", &OpenOptions{fs: fsys})
+					r, err := openWith(ctx, "in/s.nc", nil, knobs{fs: fsys})
 					if err != nil {
 						return err
 					}

@@ -11,6 +11,7 @@ import (
 
 	"blobio/blob/internal/layout"
 	"blobio/cdf5"
+	"blobio/internal/fault"
 	"blobio/internal/h5"
 )
 
@@ -54,9 +55,9 @@ func decodePlace(f io.ReaderAt, size int64, name string) (*place, int64, error) 
 	case probe.err != nil:
 		return nil, 0, pkg.Errorf("%s: looking for the HDF5 signature: %w", name, probe.err)
 	case len(magic) == 0:
-		return nil, 0, formatErr(name, 0, "magic", ErrTruncated, "the file is empty")
+		return nil, 0, pkg.At(name, 0, "magic", ErrTruncated, "the file is empty")
 	}
-	return nil, 0, formatErr(name, 0, "magic", ErrNotFormat, "%q, want a CDF or HDF5 file", magic)
+	return nil, 0, pkg.At(name, 0, "magic", ErrNotFormat, "%q, want a CDF or HDF5 file", magic)
 }
 
 // errReader keeps the error of a read that another package takes for "not there".
@@ -80,7 +81,7 @@ func decodeCDF(f io.ReaderAt, size int64, name string) (*place, int64, error) {
 	}
 	if isBlobHeader(h) {
 		if h.Version != cdf5.CDF5 {
-			return nil, 0, formatErr(name, 3, "version", ErrVersion, "%v, want CDF-5 for a blob subfile", h.Version)
+			return nil, 0, pkg.At(name, 3, "version", ErrVersion, "%v, want CDF-5 for a blob subfile", h.Version)
 		}
 		s, sh, err := parseBlobHeader(h, name, 0)
 		if err != nil {
@@ -110,7 +111,7 @@ func decodeH5(f io.ReaderAt, size int64, name string) (*place, int64, error) {
 			switch {
 			case err == nil || errors.Is(err, h5.ErrMissing):
 			case errors.Is(err, ErrUsage): // it is there, but something else
-				return nil, 0, formatErr(name, -1, "root group", ErrCorrupt, "%s", strings.TrimPrefix(bareText(err), name+": "))
+				return nil, 0, pkg.At(name, -1, "root group", ErrCorrupt, "%s", strings.TrimPrefix(fault.Text(err), name+": "))
 			default:
 				return nil, 0, err
 			}
@@ -121,22 +122,22 @@ func decodeH5(f io.ReaderAt, size int64, name string) (*place, int64, error) {
 		} else if derr != nil {
 			lacks += " and no " + layout.DataBlob
 		}
-		return nil, 0, formatErr(name, -1, "root group", ErrNotFormat, "no %s: an HDF5 file, but not a process-centric blob file", lacks)
+		return nil, 0, pkg.At(name, -1, "root group", ErrNotFormat, "no %s: an HDF5 file, but not a process-centric blob file", lacks)
 	}
 	extent := func(d *h5.Dataset, what string) (off, n int64, err error) {
 		dims := d.Dims()
 		if len(dims) != 1 || d.Type().Size() != 1 {
-			return 0, 0, formatErr(name, -1, "dataset "+what, ErrCorrupt, "%v of type %v, want one dimension of bytes", dims, d.Type())
+			return 0, 0, pkg.At(name, -1, "dataset "+what, ErrCorrupt, "%v of type %v, want one dimension of bytes", dims, d.Type())
 		}
 		off, ok := d.Offset()
 		if !ok && dims[0] > 0 {
-			return 0, 0, formatErr(name, -1, "dataset "+what, ErrUnsupported, "its storage is not one contiguous piece")
+			return 0, 0, pkg.At(name, -1, "dataset "+what, ErrUnsupported, "its storage is not one contiguous piece")
 		}
 		if !ok {
 			off = size // HDF5 gives no address to what is empty
 		}
 		if off < 0 || dims[0] > size-off {
-			return 0, 0, formatErr(name, off, "dataset "+what, ErrTruncated, "%d bytes, but the file ends at %d", dims[0], size)
+			return 0, 0, pkg.At(name, off, "dataset "+what, ErrTruncated, "%d bytes, but the file ends at %d", dims[0], size)
 		}
 		return off, dims[0], nil
 	}
@@ -160,7 +161,7 @@ func decodeH5(f io.ReaderAt, size int64, name string) (*place, int64, error) {
 		return nil, 0, err
 	}
 	if n != hlen {
-		return nil, 0, formatErr(name, p.HeaderOff+n, layout.HeaderBlob, ErrCorrupt, "the header ends after %d bytes, the dataset after %d", n, hlen)
+		return nil, 0, pkg.At(name, p.HeaderOff+n, layout.HeaderBlob, ErrCorrupt, "the header ends after %d bytes, the dataset after %d", n, hlen)
 	}
 	if p.Big, err = headerIsBig(f, p.HeaderOff, name); err != nil {
 		return nil, 0, err
@@ -186,7 +187,7 @@ func decodeH5(f io.ReaderAt, size int64, name string) (*place, int64, error) {
 		}
 	}
 	if h.NumRecs < 0 {
-		return nil, 0, formatErr(name, p.HeaderOff+layout.NumrecsAt, "numrecs", ErrCorrupt, "%d, want >= 0", h.NumRecs)
+		return nil, 0, pkg.At(name, p.HeaderOff+layout.NumrecsAt, "numrecs", ErrCorrupt, "%d, want >= 0", h.NumRecs)
 	}
 	// The size of a blob is at most the sum of the header's variables. If that
 	// stays within a half of the numbers, no offset in a blob can wrap.
@@ -195,12 +196,12 @@ func decodeH5(f io.ReaderAt, size int64, name string) (*place, int64, error) {
 		n := h.Bytes(v)
 		if h.IsRecord(v) && h.NumRecs > 0 {
 			if n > left/h.NumRecs {
-				return nil, 0, formatErr(name, p.HeaderOff+layout.NumrecsAt, "numrecs", ErrCorrupt, "%d records of %q are over the limit of 2^62 bytes", h.NumRecs, h.Vars[v].Name)
+				return nil, 0, pkg.At(name, p.HeaderOff+layout.NumrecsAt, "numrecs", ErrCorrupt, "%d records of %q are over the limit of 2^62 bytes", h.NumRecs, h.Vars[v].Name)
 			}
 			n *= h.NumRecs
 		}
 		if left -= n; left < 0 {
-			return nil, 0, formatErr(name, layout.NewLocator(h, p.HeaderOff).DimIDs(v), fmt.Sprintf("variable %q", h.Vars[v].Name), ErrCorrupt, "the variables up to it are over the limit of 2^62 bytes")
+			return nil, 0, pkg.At(name, layout.NewLocator(h, p.HeaderOff).DimIDs(v), fmt.Sprintf("variable %q", h.Vars[v].Name), ErrCorrupt, "the variables up to it are over the limit of 2^62 bytes")
 		}
 	}
 	p.SetRecords(h.NumRecs)
@@ -227,7 +228,7 @@ func emptyMapDims(h *cdf5.Header) (ids []int) {
 func headerIsBig(f io.ReaderAt, off int64, name string) (bool, error) {
 	var b [4]byte
 	if _, err := f.ReadAt(b[:], off+layout.NumrecsAt+layout.NumrecsLen); err != nil {
-		return false, formatErr(name, off+layout.NumrecsAt+layout.NumrecsLen, "first tag", ErrTruncated, "%v", err)
+		return false, pkg.At(name, off+layout.NumrecsAt+layout.NumrecsLen, "first tag", ErrTruncated, "%v", err)
 	}
 	return b[3] != 0, nil
 }

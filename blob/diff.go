@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"blobio/cdf5"
+	"blobio/internal/fault"
 )
 
 // DiffOptions of Diff. The zero value, or nil, compares everything exactly.
@@ -72,7 +73,7 @@ func Diff(ctx context.Context, a, b *Reader, o *DiffOptions) iter.Seq[Finding] {
 				continue
 			}
 			if err := d.variable(VarID(v), w); err != nil {
-				yield(findingOf(Error, "", err))
+				yield(fault.Of(Error, "", err))
 				return
 			}
 			if d.count > 0 && !say(fmt.Sprintf("variable %q", name), "%d of %d values differ; the first at %s: %v against %v; the largest difference is %g",

@@ -16,7 +16,7 @@ func TestConvertDropsNothingUnasked(t *testing.T) {
 	toy := newToy(3)
 	dir := t.TempDir()
 	name := filepath.Join(dir, "a.nc")
-	if err := comm.Run(ctx, 3, nil, func(ctx context.Context, c comm.Comm) error { return toy.write(ctx, c, name, 1, nil) }); err != nil {
+	if err := comm.Run(ctx, 3, nil, func(ctx context.Context, c comm.Comm) error { return toy.write(ctx, c, name, 1, new(settings)) }); err != nil {
 		t.Fatal(err)
 	}
 	canonical := filepath.Join(dir, "c.nc")

@@ -17,7 +17,7 @@ import (
 // lowest of those ranks, calls it while the others wait; so nothing here is
 // called by two ranks at once.
 type engine struct {
-	opt    Options
+	opt    settings
 	proc   *process
 	schema *Schema
 	place  *place

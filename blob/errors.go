@@ -73,13 +73,3 @@ func (e *InDoubtError) Unwrap() error { return e.Err }
 
 // Is implements errors.Is.
 func (e *InDoubtError) Is(target error) bool { return target == durable.ErrUnsure }
-
-// formatErr builds a FormatError of this package.
-func formatErr(file string, off int64, field string, class error, format string, args ...any) error {
-	return pkg.At(file, off, field, class, format, args...)
-}
-
-// usageErr says that an argument is wrong.
-func usageErr(format string, args ...any) error {
-	return pkg.Usage(format, args...)
-}

@@ -13,7 +13,7 @@ import (
 const halves = 2
 
 // memory asks once for the memory that the windows are in. The ranks of several nodes have none.
-func (t *team) memory(ctx context.Context, o *Options) (broken error) {
+func (t *team) memory(ctx context.Context, o *settings) (broken error) {
 	n := halves * t.window * int64(len(t.aggs))
 	if t.asked || t.one() || o.messages || n > math.MaxInt {
 		return nil

@@ -1,5 +1,13 @@
 package blob
 
-// Tune sets what only tests set: from which mean size on ranks write themselves (0: the default), and
+import (
+	"context"
+
+	"blobio/comm"
+)
+
+// CreateTuned is Create with what only tests set: from which mean size on ranks write themselves (0: the default), and
 // whether aggregators get messages instead of shared memory.
-func (o *Options) Tune(ownMin int64, messages bool) { o.ownMin, o.messages = ownMin, messages }
+func CreateTuned(ctx context.Context, c comm.Comm, name string, s *Schema, parts []Part, o *Options, ownMin int64, messages bool) (*Writer, error) {
+	return createWith(ctx, c, name, s, parts, &settings{Options: *o, knobs: knobs{ownMin: ownMin, messages: messages}})
+}

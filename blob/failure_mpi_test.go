@@ -59,8 +59,8 @@ func sessions() (l []aSession) {
 	return l
 }
 
-func (s aSession) options(fsys vfs.FS) *Options {
-	o := &Options{Layout: s.layout, Workers: 1, Aggregators: s.aggs, Force: !s.append, fs: fsys}
+func (s aSession) options(fsys vfs.FS) *settings {
+	o := &settings{Options: Options{Layout: s.layout, Workers: 1, Aggregators: s.aggs, Force: !s.append}, knobs: knobs{fs: fsys}}
 	if s.async {
 		o.syncMin = 1 // see flushOf
 	}
@@ -98,7 +98,7 @@ func (s aSession) look(t *testing.T, dir, when string, k int) string {
 	was, now := s.models()
 	c := crash{fs: loaded(t, dir), when: fmt.Sprintf("%v: %s", s, when)}
 	state := seen(t, c, "d.nc", was.canonical(false), now.canonical(false))
-	nextWriter(t, crashCase{o: Options{Layout: s.layout, Workers: 1, Subfiles: s.nodes}}, c, k, state, was, now)
+	nextWriter(t, crashCase{o: settings{Options: Options{Layout: s.layout, Workers: 1, Subfiles: s.nodes}}}, c, k, state, was, now)
 	return state
 }
 
@@ -302,7 +302,7 @@ func TestInJobArguments(t *testing.T) {
 				name := fmt.Sprintf("%v, %d nodes, %s", l, nodes, f.name)
 				dir := newDir(t, world, fmt.Sprintf("a%d-%d-%d", l, nodes, i), func() error { return nil })
 				all := inJob(t, job, dir, jobRanks/nodes, func(ctx context.Context, c comm.Comm) (string, error) {
-					err := f.f(ctx, c, &Options{Layout: l, Workers: 1, fs: vfs.OS})
+					err := f.f(ctx, c, &settings{Options: Options{Layout: l, Workers: 1}, knobs: knobs{fs: vfs.OS}})
 					if f.want != nil && err != nil && !errors.Is(err, f.want) && f.want != errMine {
 						return "", fmt.Errorf("%w, want %w", err, f.want)
 					}
@@ -436,7 +436,7 @@ func TestInJobKilledAfter(t *testing.T) {
 				syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			}
 		}
-		w, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), s.options(vfs.OS))
+		w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), s.options(vfs.OS))
 		if err != nil {
 			return err
 		}

@@ -17,64 +17,64 @@ import (
 type rankFault struct {
 	name string
 	want error
-	f    func(ctx context.Context, c comm.Comm, o *Options) error
+	f    func(ctx context.Context, c comm.Comm, o *settings) error
 }
 
 var errMine = errors.New("mine")
 
 func rankFaults(m *model) []rankFault {
 	return []rankFault{
-		{"bad part", ErrUsage, func(ctx context.Context, c comm.Comm, o *Options) error {
+		{"bad part", ErrUsage, func(ctx context.Context, c comm.Comm, o *settings) error {
 			p := m.parts(c.Rank())
 			if c.Rank() == 2 {
 				p = append(p, Part{Decomp: 9})
 			}
-			_, err := Create(ctx, c, "d.nc", m.s, p, o)
+			_, err := createWith(ctx, c, "d.nc", m.s, p, o)
 			return err
 		}},
-		{"request out of range", nil, func(ctx context.Context, c comm.Comm, o *Options) error {
+		{"request out of range", nil, func(ctx context.Context, c comm.Comm, o *settings) error {
 			p := m.parts(c.Rank())
 			if c.Rank() == 1 {
 				p[0].Runs[0].Offset = 99
 			}
-			_, err := Create(ctx, c, "d.nc", m.s, p, o)
+			_, err := createWith(ctx, c, "d.nc", m.s, p, o)
 			return err
 		}},
-		{"bad option", ErrUsage, func(ctx context.Context, c comm.Comm, o *Options) error {
+		{"bad option", ErrUsage, func(ctx context.Context, c comm.Comm, o *settings) error {
 			p := *o
 			if c.Rank() == 3 {
 				p.Buffer = 1
 			}
-			_, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &p)
+			_, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &p)
 			return err
 		}},
-		{"other option", ErrUsage, func(ctx context.Context, c comm.Comm, o *Options) error {
+		{"other option", ErrUsage, func(ctx context.Context, c comm.Comm, o *settings) error {
 			p := *o
 			if c.Rank() == 3 {
 				p.Durability = DurableNone
 			}
-			_, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &p)
+			_, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &p)
 			return err
 		}},
-		{"other name", ErrUsage, func(ctx context.Context, c comm.Comm, o *Options) error {
+		{"other name", ErrUsage, func(ctx context.Context, c comm.Comm, o *settings) error {
 			name := "d.nc"
 			if c.Rank() == 0 {
 				name = "e.nc"
 			}
-			_, err := Create(ctx, c, name, m.s, m.parts(c.Rank()), o)
+			_, err := createWith(ctx, c, name, m.s, m.parts(c.Rank()), o)
 			return err
 		}},
-		{"other schema", ErrUsage, func(ctx context.Context, c comm.Comm, o *Options) error {
+		{"other schema", ErrUsage, func(ctx context.Context, c comm.Comm, o *settings) error {
 			s := m.s
 			if c.Rank() == 1 {
 				s = tinyModel(1, 2).s
 				s.GlobalAtt("more", 1)
 			}
-			_, err := Create(ctx, c, "d.nc", s, m.parts(c.Rank()), o)
+			_, err := createWith(ctx, c, "d.nc", s, m.parts(c.Rank()), o)
 			return err
 		}},
-		{"put out of range", ErrRange, func(ctx context.Context, c comm.Comm, o *Options) error {
-			w, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
+		{"put out of range", ErrRange, func(ctx context.Context, c comm.Comm, o *settings) error {
+			w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
 			if err != nil {
 				return err
 			}
@@ -88,8 +88,8 @@ func rankFaults(m *model) []rankFault {
 			}
 			return w.Close(ctx)
 		}},
-		{"put of NaN to short", ErrRange, func(ctx context.Context, c comm.Comm, o *Options) error {
-			w, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
+		{"put of NaN to short", ErrRange, func(ctx context.Context, c comm.Comm, o *settings) error {
+			w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
 			if err != nil {
 				return err
 			}
@@ -103,8 +103,8 @@ func rankFaults(m *model) []rankFault {
 			}
 			return w.Close(ctx)
 		}},
-		{"abort", errMine, func(ctx context.Context, c comm.Comm, o *Options) error {
-			w, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
+		{"abort", errMine, func(ctx context.Context, c comm.Comm, o *settings) error {
+			w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
 			if err != nil {
 				return err
 			}
@@ -120,8 +120,8 @@ func rankFaults(m *model) []rankFault {
 			}
 			return w.Close(ctx)
 		}},
-		{"abort of rank 0", errMine, func(ctx context.Context, c comm.Comm, o *Options) error {
-			w, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
+		{"abort of rank 0", errMine, func(ctx context.Context, c comm.Comm, o *settings) error {
+			w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
 			if err != nil {
 				return err
 			}
@@ -134,8 +134,8 @@ func rankFaults(m *model) []rankFault {
 			}
 			return w.Close(ctx)
 		}},
-		{"abort and nil", comm.ErrExited, func(ctx context.Context, c comm.Comm, o *Options) error {
-			w, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
+		{"abort and nil", comm.ErrExited, func(ctx context.Context, c comm.Comm, o *settings) error {
+			w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
 			if err != nil {
 				return err
 			}
@@ -145,8 +145,8 @@ func rankFaults(m *model) []rankFault {
 			}
 			return w.Close(ctx)
 		}},
-		{"panic", nil, func(ctx context.Context, c comm.Comm, o *Options) error {
-			w, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
+		{"panic", nil, func(ctx context.Context, c comm.Comm, o *settings) error {
+			w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
 			if err != nil {
 				return err
 			}
@@ -162,8 +162,8 @@ func rankFaults(m *model) []rankFault {
 			}
 			return w.Close(ctx)
 		}},
-		{"own context", context.Canceled, func(ctx context.Context, c comm.Comm, o *Options) error {
-			w, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
+		{"own context", context.Canceled, func(ctx context.Context, c comm.Comm, o *settings) error {
+			w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
 			if err != nil {
 				return err
 			}
@@ -177,10 +177,10 @@ func rankFaults(m *model) []rankFault {
 			}
 			return w.Close(ctx)
 		}},
-		{"memory cap", ErrTooLarge, func(ctx context.Context, c comm.Comm, o *Options) error {
+		{"memory cap", ErrTooLarge, func(ctx context.Context, c comm.Comm, o *settings) error {
 			p := *o
 			p.Memory, p.Retain = 1, CopyOnPut
-			w, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &p)
+			w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &p)
 			if err != nil {
 				return err
 			}

@@ -21,7 +21,7 @@ func TestFaultRead(t *testing.T) {
 		t.Run(fmt.Sprintf("%v-pending=%v", layout, pending), func(t *testing.T) {
 			mem := vfs.NewMem()
 			if pending {
-				tinyModel(2, 2).writeTo(t, mem, &Options{fs: mem, Subfiles: 3}) // the old values must not be read
+				tinyModel(2, 2).writeTo(t, mem, &settings{Options: Options{Subfiles: 3}, knobs: knobs{fs: mem}}) // the old values must not be read
 				mem = pendingCommit(t, mem, m, 3)
 			} else if layout == Canonical {
 				f, err := mem.Create("d.nc")
@@ -30,11 +30,11 @@ func TestFaultRead(t *testing.T) {
 				must(err)
 				must(f.Close())
 			} else {
-				m.writeTo(t, mem, &Options{fs: mem, Layout: layout, Subfiles: 3})
+				m.writeTo(t, mem, &settings{Options: Options{Layout: layout, Subfiles: 3}, knobs: knobs{fs: mem}})
 			}
 			read := func(fsys vfs.FS) (err error) {
 				ctx := context.Background()
-				r, err := Open(ctx, "d.nc", &OpenOptions{fs: fsys, Workers: 1, MaxOpen: 1})
+				r, err := openWith(ctx, "d.nc", &OpenOptions{Workers: 1, MaxOpen: 1}, knobs{fs: fsys})
 				if err != nil {
 					return err
 				}
@@ -86,12 +86,12 @@ func TestFaultRead(t *testing.T) {
 					if !strings.Contains(err.Error(), strings.TrimPrefix(hit.Name, "./")) {
 						t.Fatalf("%s: the error %q does not name the file", when, err)
 					}
-					for f := range Check(context.Background(), "d.nc", &CheckOptions{fs: vfs.NewFault(mem, func(op vfs.Op) error {
+					for f := range checkWith(context.Background(), "d.nc", &CheckOptions{Workers: 1}, knobs{fs: vfs.NewFault(mem, func(op vfs.Op) error {
 						if op.Seq == n {
 							return fault.Hook(op)
 						}
 						return nil
-					}), Workers: 1}) {
+					})}) {
 						_ = f // must not panic or hang
 					}
 				}
@@ -104,7 +104,7 @@ func TestFaultRead(t *testing.T) {
 func TestFaultTruncatedRead(t *testing.T) {
 	m := tinyModel(1, 2)
 	mem := vfs.NewMem()
-	m.writeTo(t, mem, &Options{fs: mem})
+	m.writeTo(t, mem, &settings{knobs: knobs{fs: mem}})
 	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
 		if op.Kind == vfs.OpRead && op.Off > 1500 {
 			return &vfs.ShortWrite{N: 1, Err: io.EOF}

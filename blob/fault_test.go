@@ -112,7 +112,7 @@ func tells(err, want error) bool {
 
 func TestFaultCreate(t *testing.T) {
 	leavesNone(t)
-	fixed := crashCase{"apart-process-centric-records", Options{Layout: ProcessCentric, Workers: 1, ownMin: 1 << 20, Stripe: Stripe{Size: 4096}}, true}
+	fixed := crashCase{"apart-process-centric-records", settings{Options: Options{Layout: ProcessCentric, Workers: 1, Stripe: Stripe{Size: 4096}}, knobs: knobs{ownMin: 1 << 20}}, true}
 	for _, cc := range append(crashCases(), fixed) {
 		t.Run(cc.name, func(t *testing.T) {
 			t.Parallel()
@@ -136,7 +136,7 @@ func TestFaultReplace(t *testing.T) {
 				t.Parallel()
 				was, now := tinyModel(2, 1), tinyModel(1, 2)
 				start := vfs.NewMem()
-				was.writeTo(t, start, &Options{fs: start, Layout: Layout((k / 2) % 2), Subfiles: 2 + k%2})
+				was.writeTo(t, start, &settings{Options: Options{Layout: Layout((k / 2) % 2), Subfiles: 2 + k%2}, knobs: knobs{fs: start}})
 				if foreign {
 					must(start.Remove(subfile.ManifestName("d.nc")))
 					must(start.SyncDir("."))
@@ -174,7 +174,7 @@ func TestFaultRecover(t *testing.T) {
 			t.Parallel()
 			was, now, third := tinyModel(2, 1), tinyModel(1, 2), tinyModel(3, 1)
 			start := vfs.NewMem()
-			was.writeTo(t, start, &Options{fs: start, Subfiles: 2})
+			was.writeTo(t, start, &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: start}})
 			faultTest(t, pendingCommit(t, start, now, 3), cc, now, third, func(ctx context.Context, c comm.Comm, fsys vfs.FS) error {
 				return third.create(ctx, cc.comm(c), "d.nc", cc.with(fsys, true))
 			})
@@ -231,7 +231,7 @@ func TestFaultConvert(t *testing.T) {
 	must(start.Mkdir("in"))
 	for _, in := range []Layout{VariableCentric, ProcessCentric} {
 		if err := run(src.ranks, func(ctx context.Context, c comm.Comm) error {
-			return src.create(ctx, c, fmt.Sprintf("in/%v.nc", in), &Options{fs: start, Layout: in, Subfiles: 2})
+			return src.create(ctx, c, fmt.Sprintf("in/%v.nc", in), &settings{Options: Options{Layout: in, Subfiles: 2}, knobs: knobs{fs: start}})
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -247,7 +247,7 @@ func TestFaultConvert(t *testing.T) {
 					if replace {
 						was = other.canonical(false)
 						if co.Blobs {
-							other.writeTo(t, from, &Options{fs: from, Subfiles: 2})
+							other.writeTo(t, from, &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: from}})
 						} else {
 							f, err := from.Create("d.nc")
 							must(err)
@@ -258,7 +258,7 @@ func TestFaultConvert(t *testing.T) {
 					}
 					convert := func(fsys vfs.FS) error {
 						ctx := context.Background()
-						r, err := Open(ctx, fmt.Sprintf("in/%v.nc", in), &OpenOptions{fs: fsys, Workers: 1})
+						r, err := openWith(ctx, fmt.Sprintf("in/%v.nc", in), &OpenOptions{Workers: 1}, knobs{fs: fsys})
 						if err != nil {
 							return err
 						}
@@ -300,7 +300,7 @@ func pendingCommit(t *testing.T, start *vfs.Mem, m *model, subfiles int) (cut *v
 		}
 		return nil
 	})
-	m.writeTo(t, fsys, &Options{fs: fsys, Subfiles: subfiles, Force: true})
+	m.writeTo(t, fsys, &settings{Options: Options{Subfiles: subfiles, Force: true}, knobs: knobs{fs: fsys}})
 	return cut
 }
 

@@ -16,6 +16,3 @@ const (
 
 // A Finding is one thing that Check or Diff found.
 type Finding = fault.Finding
-
-// findingOf makes a finding of an error, with the place that a FormatError names.
-func findingOf(sev Severity, file string, err error) Finding { return fault.Of(sev, file, err) }

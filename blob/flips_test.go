@@ -80,12 +80,12 @@ func TestFlips(t *testing.T) {
 
 func diffOf(t testing.TB, a, b map[string][]byte) []Finding {
 	t.Helper()
-	x, err := Open(t.Context(), sampleBase, &OpenOptions{fs: memOf(t, a)})
+	x, err := openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, a)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer x.Close()
-	y, err := Open(t.Context(), sampleBase, &OpenOptions{fs: memOf(t, b)})
+	y, err := openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, b)})
 	if err != nil {
 		return nil
 	}
@@ -108,7 +108,7 @@ type holder struct {
 
 func whereIs(t testing.TB, files map[string][]byte) (w whereabouts) {
 	t.Helper()
-	r, err := Open(t.Context(), sampleBase, &OpenOptions{fs: memOf(t, files)})
+	r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, files)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 // It may be called at any time, by all ranks. Collective.
 func (w *Writer) Flush(ctx context.Context) error {
 	if w.closed {
-		return usageErr("flush after Close")
+		return pkg.Usage("flush after Close")
 	}
 	_, err := w.post(ctx, false)
 	return err

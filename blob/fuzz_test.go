@@ -86,12 +86,12 @@ func fuzzSubfile(t *testing.T, b []byte) {
 // convertAndCompare does nothing if Check has errors, or if the arrays are large.
 func convertAndCompare(m *vfs.Mem) error {
 	ctx := context.Background()
-	for f := range Check(ctx, sampleBase, &CheckOptions{fs: m, Workers: 1}) {
+	for f := range checkWith(ctx, sampleBase, &CheckOptions{Workers: 1}, knobs{fs: m}) {
 		if f.Severity == Error {
 			return nil
 		}
 	}
-	r, err := Open(ctx, sampleBase, &OpenOptions{fs: m, Workers: 1})
+	r, err := openWith(ctx, sampleBase, &OpenOptions{Workers: 1}, knobs{fs: m})
 	if err != nil {
 		return fmt.Errorf("open after a clean check: %w", err)
 	}
@@ -115,7 +115,7 @@ func convertAndCompare(m *vfs.Mem) error {
 		}
 		return fmt.Errorf("convert after a clean check: %w", err)
 	}
-	c, err := Open(ctx, "out.nc", &OpenOptions{fs: m, Workers: 1})
+	c, err := openWith(ctx, "out.nc", &OpenOptions{Workers: 1}, knobs{fs: m})
 	if err != nil {
 		return fmt.Errorf("open what was converted: %w", err)
 	}

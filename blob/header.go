@@ -150,7 +150,7 @@ func parseCanonical(h *cdf5.Header, file string) (*Schema, error) {
 		s.Var(v.Name, v.Type, dims, Atts(v.Atts...))
 	}
 	if s.err != nil {
-		return nil, formatErr(file, -1, "header", ErrCorrupt, "%s", bareText(s.err))
+		return nil, pkg.At(file, -1, "header", ErrCorrupt, "%s", fault.Text(s.err))
 	}
 	return s, nil
 }
@@ -162,7 +162,7 @@ func parseCanonical(h *cdf5.Header, file string) (*Schema, error) {
 func parseBlobHeader(h *cdf5.Header, file string, base int64) (*Schema, *layout.Shape, error) {
 	at := layout.NewLocator(h, base)
 	bad := func(off int64, field, format string, args ...any) (*Schema, *layout.Shape, error) {
-		return nil, nil, formatErr(file, off, field, ErrCorrupt, format, args...)
+		return nil, nil, pkg.At(file, off, field, ErrCorrupt, format, args...)
 	}
 	s, sh := NewSchema(), new(layout.Shape)
 	ints := map[string]int{}
@@ -248,7 +248,7 @@ func parseBlobHeader(h *cdf5.Header, file string, base int64) (*Schema, *layout.
 		}
 		s.Decomp(dims...)
 		if s.err != nil {
-			return bad(at.VarAtt(d*layout.MapVars, attDimIDs), "variable "+v.Name+" attribute "+attDimIDs, "%s", bareText(s.err))
+			return bad(at.VarAtt(d*layout.MapVars, attDimIDs), "variable "+v.Name+" attribute "+attDimIDs, "%s", fault.Text(s.err))
 		}
 		if !s.canonicalFits(&Variable{Type: cdf5.Double, Dims: dims}) {
 			return bad(at.VarAtt(d*layout.MapVars, attDimIDs), "variable "+v.Name+" attribute "+attDimIDs, "dimensions of %v elements, which is over the limit", s.shape(dims, false))
@@ -296,19 +296,13 @@ func parseBlobHeader(h *cdf5.Header, file string, base int64) (*Schema, *layout.
 			}
 		}
 		if s.err != nil {
-			return bad(at.DimIDs(i), field, "%s", bareText(s.err))
+			return bad(at.DimIDs(i), field, "%s", fault.Text(s.err))
 		}
 		if !s.canonicalFits(&s.vars[len(s.vars)-1]) {
 			return bad(at.DimIDs(i), field, "its canonical dimensions %v make more than 2^63 bytes", s.Shape(VarID(len(s.vars)-1)))
 		}
 	}
 	return s, sh, nil
-}
-
-// bareText is the text of a mistake of a schema without package and class: in a
-// file it is not an argument that is wrong.
-func bareText(err error) string {
-	return fault.Text(err)
 }
 
 func canonicalIDs(ids []int32, n int) ([]DimID, error) {

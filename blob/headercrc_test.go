@@ -18,11 +18,11 @@ func TestHeaderAgainstManifest(t *testing.T) {
 	for _, l := range []Layout{VariableCentric, ProcessCentric} {
 		t.Run(l.String(), func(t *testing.T) {
 			s, mem := newToy(3), vfs.NewMem()
-			o := Options{Layout: l, fs: mem}
+			o := settings{Options: Options{Layout: l}, knobs: knobs{fs: mem}}
 			if err := comm.Run(ctx, 3, nil, func(ctx context.Context, c comm.Comm) error { return s.write(ctx, c, "d.nc", 2, &o) }); err != nil {
 				t.Fatal(err)
 			}
-			r, err := Open(ctx, "d.nc", &OpenOptions{fs: mem})
+			r, err := openWith(ctx, "d.nc", nil, knobs{fs: mem})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -44,7 +44,7 @@ func TestHeaderAgainstManifest(t *testing.T) {
 				if _, err := f.WriteAt([]byte{was[0] ^ 1<<(at%8)}, pl.HeaderOff+int64(at)); err != nil {
 					t.Fatal(err)
 				}
-				r, err := Open(ctx, "d.nc", &OpenOptions{fs: mem})
+				r, err := openWith(ctx, "d.nc", nil, knobs{fs: mem})
 				if err == nil {
 					err = r.loadSet(ctx, r.sets[0]) // headers of a set may be read later
 					r.Close()

@@ -26,7 +26,7 @@ func (r *Reader) Files() []File {
 	for k, s := range r.sets {
 		for _, p := range s.parts {
 			f := File{Set: k, Index: p.index, Name: p.wanted(), Missing: true}
-			if info, err := r.opt.fs.Stat(f.Name); err == nil {
+			if info, err := r.fs.Stat(f.Name); err == nil {
 				f.Missing, f.Size = false, info.Size()
 			}
 			out = append(out, f)

@@ -43,7 +43,7 @@ func ParseLayout(s string) (Layout, error) {
 	case "canonical":
 		return Canonical, nil
 	}
-	return 0, usageErr("layout %q, want variable-centric, process-centric or canonical", s)
+	return 0, pkg.Usage("layout %q, want variable-centric, process-centric or canonical", s)
 }
 
 // schemes of the layouts, not compressed and compressed.

@@ -29,7 +29,7 @@ func TestLongNames(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			err := toy.write(ctx, comm.Self(), base, 1, &Options{Force: true})
+			err := toy.write(ctx, comm.Self(), base, 1, &settings{Options: Options{Force: true}})
 			if err == nil {
 				works++
 				toy.check(t, base, 1)

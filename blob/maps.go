@@ -24,7 +24,7 @@ type lazyMap struct {
 // j + the blobs of all subfiles before. It is read once and kept.
 func (r *Reader) Map(ctx context.Context, d DecompID) (*decomp.Map, error) {
 	if d < 1 || int(d) > len(r.maps) {
-		return nil, usageErr("decomposition D%d, want D1..D%d", d, len(r.maps))
+		return nil, pkg.Usage("decomposition D%d, want D1..D%d", d, len(r.maps))
 	}
 	l := &r.maps[d-1]
 	l.mu.Lock()

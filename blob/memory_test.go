@@ -203,7 +203,7 @@ func TestOpenReadsNoMaps(t *testing.T) {
 	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
 		t.Run(layout.String(), func(t *testing.T) {
 			mem := vfs.NewMem()
-			w, err := newBulk("d.nc", s, []*decomp.Map{m}, ranks, &Options{fs: mem, Layout: layout, Subfiles: 4, Records: 1, Durability: DurableNone})
+			w, err := newBulk("d.nc", s, []*decomp.Map{m}, ranks, &settings{Options: Options{Layout: layout, Subfiles: 4, Records: 1, Durability: DurableNone}, knobs: knobs{fs: mem}})
 			must(err)
 			ctx := context.Background()
 			if err := w.create(ctx, 1); err != nil {
@@ -213,7 +213,7 @@ func TestOpenReadsNoMaps(t *testing.T) {
 				t.Fatal(err)
 			}
 			count := vfs.Count(mem)
-			r, err := Open(ctx, "d.nc", &OpenOptions{fs: count})
+			r, err := openWith(ctx, "d.nc", nil, knobs{fs: count})
 			if err != nil {
 				t.Fatal(err)
 			}

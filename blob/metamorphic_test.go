@@ -240,7 +240,7 @@ func (m *model) session(ctx context.Context, w *Writer, rank int, steps []step, 
 // writePlan is how a dataset is written, in one or several sessions.
 type writePlan struct {
 	m       *model
-	o       Options // but for the file system
+	o       settings // but for the file system
 	co      comm.Options
 	isolate bool // the options are for ranks without a common heap
 	cuts    []int64
@@ -251,7 +251,7 @@ type writePlan struct {
 // drawPlan draws one. apart: the ranks have no common heap.
 func drawPlan(t *rapid.T, m *model, apart bool) *writePlan {
 	p := &writePlan{m: m, isolate: apart}
-	p.o = Options{
+	p.o = settings{knobs: knobs{syncMin: rapid.SampledFrom([]int64{0, 1, 1000}).Draw(t, "syncMin")}, Options: Options{
 		Layout:     Layout(rapid.IntRange(0, 1).Draw(t, "layout")),
 		Grouping:   rapid.SampledFrom([]subfile.Grouping{subfile.ByNode, subfile.Blocks, subfile.RoundRobin}).Draw(t, "grouping"),
 		Retain:     Retain(rapid.IntRange(0, 2).Draw(t, "retain")),
@@ -260,8 +260,7 @@ func drawPlan(t *rapid.T, m *model, apart bool) *writePlan {
 		Workers:    rapid.IntRange(1, 3).Draw(t, "workers"),
 		MaxOpen:    rapid.SampledFrom([]int{0, 1, 2}).Draw(t, "maxOpen"),
 		Memory:     rapid.SampledFrom([]int64{0, 1 << 20}).Draw(t, "memory"),
-		syncMin:    rapid.SampledFrom([]int64{0, 1, 1000}).Draw(t, "syncMin"),
-	}
+	}}
 	o := &p.o
 	if o.Grouping != subfile.ByNode || rapid.Bool().Draw(t, "n") {
 		o.Subfiles = rapid.IntRange(1, min(m.ranks, 9)).Draw(t, "subfiles")
@@ -314,7 +313,7 @@ func drawPlan(t *rapid.T, m *model, apart bool) *writePlan {
 }
 
 // plain are the options for ranks that share all.
-func (p *writePlan) plain() Options {
+func (p *writePlan) plain() settings {
 	o := p.o
 	o.Aggregators, o.ownMin, o.messages, o.Stripe = 0, 0, false, Stripe{}
 	o.Workers = 5 - o.Workers
@@ -322,7 +321,7 @@ func (p *writePlan) plain() Options {
 }
 
 // session is the work of one rank in session k.
-func (p *writePlan) session(ctx context.Context, c comm.Comm, k int, base string, o Options) error {
+func (p *writePlan) session(ctx context.Context, c comm.Comm, k int, base string, o settings) error {
 	from := int64(0)
 	if k > 0 {
 		from = p.cuts[k-1]
@@ -333,8 +332,8 @@ func (p *writePlan) session(ctx context.Context, c comm.Comm, k int, base string
 	var w *Writer
 	var err error
 	if k == 0 {
-		w, err = Create(ctx, c, base, p.m.s, p.m.parts(c.Rank()), &o)
-	} else if w, err = Append(ctx, c, base, p.m.parts(c.Rank()), &o); err == nil && w.Records() != from {
+		w, err = createWith(ctx, c, base, p.m.s, p.m.parts(c.Rank()), &o)
+	} else if w, err = appendWith(ctx, c, base, p.m.parts(c.Rank()), &o); err == nil && w.Records() != from {
 		err = fmt.Errorf("%d records before the append, want %d", w.Records(), from)
 	}
 	if err != nil {
@@ -344,7 +343,7 @@ func (p *writePlan) session(ctx context.Context, c comm.Comm, k int, base string
 }
 
 // write carries out all sessions by ranks of this process.
-func (p *writePlan) write(base string, o Options, isolate bool) error {
+func (p *writePlan) write(base string, o settings, isolate bool) error {
 	for k, to := range p.cuts {
 		err := comm.Run(context.Background(), p.m.ranks, &p.co, func(ctx context.Context, c comm.Comm) error {
 			if isolate {
@@ -467,12 +466,12 @@ func TestMetamorphic(t *testing.T) {
 		fsys := vfs.NewMem()
 		t.Logf("%d ranks, %d records, vars %+v, %s", m.ranks, m.records, m.s.vars, drawWrite(t, m, fsys, "d.nc"))
 		want := m.canonical(false)
-		for f := range Check(ctx, "d.nc", &CheckOptions{fs: fsys}) {
+		for f := range checkWith(ctx, "d.nc", nil, knobs{fs: fsys}) {
 			if f.Severity != Note {
 				t.Fatalf("check: %v", f)
 			}
 		}
-		r, err := Open(ctx, "d.nc", &OpenOptions{fs: fsys, Workers: rapid.IntRange(1, 3).Draw(t, "readers"), Memory: 1 << 20, MaxOpen: rapid.IntRange(0, 2).Draw(t, "open")})
+		r, err := openWith(ctx, "d.nc", &OpenOptions{Workers: rapid.IntRange(1, 3).Draw(t, "readers"), Memory: 1 << 20, MaxOpen: rapid.IntRange(0, 2).Draw(t, "open")}, knobs{fs: fsys})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -652,11 +651,12 @@ func drawChain(t *rapid.T, fsys vfs.FS, r *Reader, want []byte) {
 	ctx := context.Background()
 	for k := range rapid.IntRange(1, 3).Draw(t, "chain") {
 		o := &ConvertOptions{Memory: 8 << 20, Workers: 1 + k%2}
+		var kn knobs
 		if rapid.IntRange(0, 3).Draw(t, "blobs") > 0 {
 			o.Blobs = true
 			o.Layout = Layout(rapid.IntRange(0, 1).Draw(t, "layout"))
 			if o.Layout == ProcessCentric && rapid.Bool().Draw(t, "compressed") {
-				drawCompress(t, &o.Compress, &o.chunk)
+				drawCompress(t, &o.Compress, &kn.chunk)
 			}
 			_, ranks := r.Subfiles()
 			if r.Layout() == Canonical || rapid.Bool().Draw(t, "newRanks") {
@@ -670,15 +670,15 @@ func drawChain(t *rapid.T, fsys vfs.FS, r *Reader, want []byte) {
 			o.Grouping = rapid.SampledFrom([]subfile.Grouping{subfile.Blocks, subfile.RoundRobin}).Draw(t, "grouping")
 		}
 		out := fmt.Sprintf("chain%d.nc", k)
-		if err := Convert(ctx, r, out, o); err != nil {
+		if err := convertWith(ctx, comm.Self(), r, out, o, kn); err != nil {
 			t.Fatalf("convert %d (%+v): %v", k, *o, err)
 		}
-		for f := range Check(ctx, out, &CheckOptions{fs: fsys}) {
+		for f := range checkWith(ctx, out, nil, knobs{fs: fsys}) {
 			if f.Severity != Note {
 				t.Fatalf("check of convert %d (%+v): %v", k, *o, f)
 			}
 		}
-		r2, err := Open(ctx, out, &OpenOptions{fs: fsys})
+		r2, err := openWith(ctx, out, nil, knobs{fs: fsys})
 		if err != nil {
 			t.Fatalf("open of convert %d (%+v): %v", k, *o, err)
 		}

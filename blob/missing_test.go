@@ -12,6 +12,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/internal/elem"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -30,7 +31,7 @@ func writeSets(t *testing.T) (name string) {
 	s.Var("A", cdf5.Int, []DimID{tm, col}, Decomposed(d), Att("_FillValue", int32(-7)))
 	s.Var("B", cdf5.Double, []DimID{tm, col}, Decomposed(d))
 	name = filepath.Join(t.TempDir(), "m.h5")
-	o := &Options{Layout: ProcessCentric, Subfiles: 3, Grouping: subfile.RoundRobin}
+	o := &settings{Options: Options{Layout: ProcessCentric, Subfiles: 3, Grouping: subfile.RoundRobin}}
 	for session := range 3 {
 		if err := comm.Run(context.Background(), missRanks, nil, func(ctx context.Context, c comm.Comm) error {
 			var runs []decomp.Req
@@ -43,9 +44,9 @@ func writeSets(t *testing.T) (name string) {
 			var wr *Writer
 			var err error
 			if session == 0 {
-				wr, err = Create(ctx, c, name, s, parts, o)
+				wr, err = createWith(ctx, c, name, s, parts, o)
 			} else {
-				wr, err = Append(ctx, c, name, parts, o)
+				wr, err = appendWith(ctx, c, name, parts, o)
 			}
 			if err != nil {
 				return err
@@ -133,7 +134,7 @@ func TestMissingOfAppended(t *testing.T) {
 							return
 						}
 					}
-				}, asBytes(got), hostForm); err != nil {
+				}, elem.Bytes(got), hostForm); err != nil {
 					t.Fatal(err)
 				}
 				check("runs", got)
@@ -199,7 +200,7 @@ func TestVariableNotInAppendedSet(t *testing.T) {
 	if err := r.Read(ctx, "B", []int64{2, 0}, []int64{1, missCols}, x); !errors.Is(err, ErrMissing) {
 		t.Errorf("Read: %v, want ErrMissing", err)
 	}
-	if err := r.rawRuns(ctx, 1, 2, func(yield func(int64, int64) bool) { yield(3, 2) }, asBytes(x[:2]), hostForm); !errors.Is(err, ErrMissing) {
+	if err := r.rawRuns(ctx, 1, 2, func(yield func(int64, int64) bool) { yield(3, 2) }, elem.Bytes(x[:2]), hostForm); !errors.Is(err, ErrMissing) {
 		t.Errorf("runs: %v, want ErrMissing", err)
 	}
 	for _, err := range r.Blobs(ctx, "B", 2) {

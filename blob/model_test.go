@@ -363,8 +363,8 @@ func (m *model) putRecord(w *Writer, rec int64, rank int, fixed bool) error {
 }
 
 // create is one rank's work of a whole session: Create, a flush per record, Close.
-func (m *model) create(ctx context.Context, c comm.Comm, base string, o *Options) error {
-	w, err := Create(ctx, c, base, m.s, m.parts(c.Rank()), o)
+func (m *model) create(ctx context.Context, c comm.Comm, base string, o *settings) error {
+	w, err := createWith(ctx, c, base, m.s, m.parts(c.Rank()), o)
 	if err != nil {
 		return fmt.Errorf("create: %w", err)
 	}
@@ -386,7 +386,7 @@ func (m *model) create(ctx context.Context, c comm.Comm, base string, o *Options
 }
 
 // flushOf is how a session with these options flushes: in the background if they have a syncMin.
-func flushOf(w *Writer, o *Options) func(context.Context) error {
+func flushOf(w *Writer, o *settings) func(context.Context) error {
 	if o.syncMin > 0 {
 		return w.FlushAsync
 	}
@@ -394,8 +394,8 @@ func flushOf(w *Writer, o *Options) func(context.Context) error {
 }
 
 // add is one rank's work of a session that appends up to m.records.
-func (m *model) add(ctx context.Context, c comm.Comm, base string, o *Options) error {
-	w, err := Append(ctx, c, base, m.parts(c.Rank()), o)
+func (m *model) add(ctx context.Context, c comm.Comm, base string, o *settings) error {
+	w, err := appendWith(ctx, c, base, m.parts(c.Rank()), o)
 	if err != nil {
 		return fmt.Errorf("append: %w", err)
 	}
@@ -438,7 +438,7 @@ func tinyModel(seed, records int64) *model {
 // canonicalOf reads a dataset wholly: the bytes of its canonical file.
 func canonicalOf(fsys vfs.FS, base string) ([]byte, error) {
 	ctx := context.Background()
-	r, err := Open(ctx, base, &OpenOptions{fs: fsys, Workers: 1})
+	r, err := openWith(ctx, base, &OpenOptions{Workers: 1}, knobs{fs: fsys})
 	if err != nil {
 		return nil, err
 	}
@@ -448,8 +448,8 @@ func canonicalOf(fsys vfs.FS, base string) ([]byte, error) {
 
 func convertBytes(ctx context.Context, r *Reader, o *ConvertOptions) ([]byte, error) {
 	mem := vfs.NewMem()
-	o.fs, o.Durability = mem, DurableNone
-	if err := Convert(ctx, r, "c.nc", o); err != nil {
+	o.Durability = DurableNone
+	if err := convertWith(ctx, comm.Self(), r, "c.nc", o, knobs{fs: mem}); err != nil {
 		return nil, err
 	}
 	return slurp(mem, "c.nc")
@@ -485,7 +485,7 @@ func names(fsys vfs.FS, dir string) (l []string) {
 
 // checkErrors returns what Check finds wrong: errors, not warnings and notes.
 func checkErrors(fsys vfs.FS, base string) (bad []Finding) {
-	for f := range Check(context.Background(), base, &CheckOptions{fs: fsys, Workers: 1}) {
+	for f := range checkWith(context.Background(), base, &CheckOptions{Workers: 1}, knobs{fs: fsys}) {
 		if f.Severity == Error {
 			bad = append(bad, f)
 		}

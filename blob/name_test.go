@@ -16,7 +16,7 @@ func TestNamesAreNotShared(t *testing.T) {
 	dir := t.TempDir()
 	toy := newToy(1)
 	base := filepath.Join(dir, "a.nc")
-	if err := toy.write(ctx, comm.Self(), base, 1, nil); err != nil {
+	if err := toy.write(ctx, comm.Self(), base, 1, new(settings)); err != nil {
 		t.Fatal(err)
 	}
 	r, err := Open(ctx, base, nil)
@@ -46,7 +46,7 @@ func TestNamesAreNotShared(t *testing.T) {
 	}
 	for _, name := range []string{plain, dir} {
 		for _, force := range []bool{false, true} {
-			if err := toy.write(ctx, comm.Self(), name, 1, &Options{Force: force}); !errors.Is(err, ErrExist) {
+			if err := toy.write(ctx, comm.Self(), name, 1, &settings{Options: Options{Force: force}}); !errors.Is(err, ErrExist) {
 				t.Errorf("subfiles of %s, force %v: %v", name, force, err)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/codec"
+	"blobio/internal/par"
 	"blobio/internal/vfs"
 	"blobio/subfile"
 )
@@ -22,8 +23,6 @@ type OpenOptions struct {
 	MaxOpen      int   // open files; default 256
 
 	Verify Verification // which checksums reading compares; default VerifyWhole
-
-	fs vfs.FS
 }
 
 // Validate says what is wrong with the options.
@@ -32,11 +31,11 @@ func (o *OpenOptions) Validate() error {
 	case o == nil:
 		return nil
 	case o.Memory != 0 && o.Memory < 1<<20:
-		return usageErr("OpenOptions.Memory %d, want at least 1 MiB", o.Memory)
+		return pkg.Usage("OpenOptions.Memory %d, want at least 1 MiB", o.Memory)
 	case o.Verify > VerifyNever:
-		return usageErr("OpenOptions.Verify %d is unknown", o.Verify)
+		return pkg.Usage("OpenOptions.Verify %d is unknown", o.Verify)
 	case o.Workers < 0 || o.Workers > maxWorkers || o.MaxOpen < 0:
-		return usageErr("OpenOptions.Workers %d and MaxOpen %d, want 0 to %d and >= 0", o.Workers, o.MaxOpen, maxWorkers)
+		return pkg.Usage("OpenOptions.Workers %d and MaxOpen %d, want 0 to %d and >= 0", o.Workers, o.MaxOpen, maxWorkers)
 	}
 	return nil
 }
@@ -54,7 +53,6 @@ func (o *OpenOptions) withDefaults() OpenOptions {
 	if v.Workers == 0 {
 		v.Workers = runtime.GOMAXPROCS(0)
 	}
-	v.fs = vfs.OrOS(v.fs)
 	return v
 }
 
@@ -62,6 +60,7 @@ func (o *OpenOptions) withDefaults() OpenOptions {
 // layout. It is safe for concurrent use.
 type Reader struct {
 	opt      OpenOptions
+	fs       vfs.FS
 	pool     *subfile.Pool
 	base     string
 	layout   Layout
@@ -96,15 +95,19 @@ type set struct {
 // netCDF file, or a directory with one dataset. The content of the files
 // decides what they are. Of the subfiles only the first is read.
 func Open(ctx context.Context, path string, o *OpenOptions) (*Reader, error) {
+	return openWith(ctx, path, o, knobs{})
+}
+
+func openWith(ctx context.Context, path string, o *OpenOptions, k knobs) (*Reader, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	opt := o.withDefaults()
+	opt, fsys := o.withDefaults(), vfs.OrOS(k.fs)
 	for try := 1; ; try++ {
-		r, was, err := openOnce(path, opt)
+		r, was, err := openOnce(fsys, path, opt)
 		if err == nil {
 			return r, nil
 		}
@@ -112,7 +115,7 @@ func Open(ctx context.Context, path string, o *OpenOptions) (*Reader, error) {
 		if !isState(err) {
 			return nil, err
 		}
-		if _, now := look(opt.fs, path); try == maxOpens || now.same(was) {
+		if _, now := look(fsys, path); try == maxOpens || now.same(was) {
 			return nil, err
 		}
 		if err := ctx.Err(); err != nil {
@@ -129,14 +132,14 @@ func isState(err error) bool {
 // maxOpens bounds how often Open looks again at a dataset that is replaced all the time.
 const maxOpens = 1000
 
-func openOnce(path string, opt OpenOptions) (*Reader, standing, error) {
-	r := &Reader{opt: opt, refs: 1, known: newKnown()}
-	found, st := look(opt.fs, path)
+func openOnce(fsys vfs.FS, path string, opt OpenOptions) (*Reader, standing, error) {
+	r := &Reader{opt: opt, fs: fsys, refs: 1, known: newKnown()}
+	found, st := look(fsys, path)
 	if st.err != nil {
 		return nil, st, st.err
 	}
 	r.base = found.Base
-	r.pool = subfile.NewPool(watched{opt.fs, r}, opt.MaxOpen)
+	r.pool = subfile.NewPool(watched{fsys, r}, opt.MaxOpen)
 	if err := r.open(found, st); err != nil {
 		r.pool.Close()
 		return nil, st, err
@@ -179,6 +182,10 @@ func look(fsys vfs.FS, path string) (*subfile.Set, standing) {
 // OpenComm is Open for the ranks of c: one rank of each process opens the
 // dataset, and the others share its Reader. Every rank must Close. Collective.
 func OpenComm(ctx context.Context, c comm.Comm, path string, o *OpenOptions) (*Reader, error) {
+	return openCommWith(ctx, c, path, o, knobs{})
+}
+
+func openCommWith(ctx context.Context, c comm.Comm, path string, o *OpenOptions, k knobs) (*Reader, error) {
 	here, err := c.Share(ctx, true)
 	if err != nil {
 		return nil, err
@@ -191,7 +198,7 @@ func OpenComm(ctx context.Context, c comm.Comm, path string, o *OpenOptions) (*R
 	}
 	var r *Reader
 	if lead == c.Rank() {
-		if r, err = Open(ctx, path, o); err == nil {
+		if r, err = openWith(ctx, path, o, k); err == nil {
 			r.refs = local
 		}
 	}
@@ -215,7 +222,7 @@ func (r *Reader) open(found *subfile.Set, st standing) error {
 	switch {
 	case r.manifest != nil:
 		if c := r.manifest.Codec; c != "" && c != manifestCodec {
-			return formatErr(subfile.ManifestName(r.base), 0, "codec", ErrUnsupported, "%q, want none or %q", c, manifestCodec)
+			return pkg.At(subfile.ManifestName(r.base), 0, "codec", ErrUnsupported, "%q, want none or %q", c, manifestCodec)
 		}
 		for _, si := range r.manifest.Sets {
 			s := &set{first: si.First, records: si.Records}
@@ -232,12 +239,12 @@ func (r *Reader) open(found *subfile.Set, st standing) error {
 		s := &set{}
 		if !found.Single {
 			var err error
-			if found, err = withoutStrays(r.opt.fs, found); err != nil {
+			if found, err = withoutStrays(r.fs, found); err != nil {
 				return err
 			}
 		}
 		if n := found.Len(); n > len(found.Members)+maxMissing {
-			return formatErr(found.Members[n-1], -1, "subfile number", ErrMissing, "%d, but only %d subfiles are here", n-1, len(found.Members))
+			return pkg.At(found.Members[n-1], -1, "subfile number", ErrMissing, "%d, but only %d subfiles are here", n-1, len(found.Members))
 		}
 		for i := range found.Len() {
 			s.parts = append(s.parts, &filePart{r: r, index: i, name: found.Members[i]})
@@ -260,7 +267,7 @@ func (r *Reader) finalOrPartial(name string) (string, error) {
 		return name, nil
 	}
 	partial := subfile.PartialBy(name, r.manifest.Writer)
-	_, err := r.opt.fs.Stat(partial)
+	_, err := r.fs.Stat(partial)
 	switch {
 	case err == nil:
 		return partial, nil
@@ -289,17 +296,17 @@ func (r *Reader) openFirst(found *subfile.Set) error {
 	}
 	r.layout, r.schema = lead.place.layout, lead.place.schema
 	if lead.place.Plain && !found.Single {
-		return formatErr(lead.name, 0, "header", ErrNotFormat, "an ordinary netCDF file, not a blob subfile")
+		return pkg.At(lead.name, 0, "header", ErrNotFormat, "an ordinary netCDF file, not a blob subfile")
 	}
 	if r.manifest != nil && r.layout.String() != r.manifest.Layout {
-		return formatErr(lead.name, lead.place.HeaderOff, "header", ErrCorrupt, "%v, the manifest says %s", r.layout, r.manifest.Layout)
+		return pkg.At(lead.name, lead.place.HeaderOff, "header", ErrCorrupt, "%v, the manifest says %s", r.layout, r.manifest.Layout)
 	}
 	if n := lead.place.Shape.Subfiles; r.manifest == nil && !lead.place.Plain {
 		if found.Single && n != 1 {
 			return pkg.Errorf("%s: the file says that it is one of %d subfiles, but its name has no subfile number: %w", lead.name, n, ErrMissing)
 		}
 		if n < len(s.parts) {
-			return formatErr(lead.name, lead.place.Locate().GlobalAtt(attSubfiles), "attribute "+attSubfiles, ErrCorrupt, "%d, but there are subfiles up to number %d", n, len(s.parts)-1)
+			return pkg.At(lead.name, lead.place.Locate().GlobalAtt(attSubfiles), "attribute "+attSubfiles, ErrCorrupt, "%d, but there are subfiles up to number %d", n, len(s.parts)-1)
 		}
 		if n > len(s.parts)+maxMissing || n > len(s.parts) && !r.opt.AllowMissing {
 			return pkg.Errorf("%s: %d of %d subfiles missing, the first is %s: %w", r.base, n-len(found.Members), n, firstMissing(found, r.base), ErrMissing)
@@ -437,4 +444,4 @@ func (r *Reader) Subfiles() (n, ranks int) {
 func isGone(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
 // parallel calls f(0..n-1) from the reader's workers and waits for all.
-func (r *Reader) parallel(n int, f func(i int)) { inParallel(r.opt.Workers, n, f) }
+func (r *Reader) parallel(n int, f func(i int)) { par.Do(r.opt.Workers, n, f) }

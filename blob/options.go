@@ -101,16 +101,6 @@ type Options struct {
 	// kernels; a parallel file system may want more.)
 	Aggregators int
 	Stripe      Stripe // of the file system; default none
-
-	ownMin   int64 // see team; 0 means the default, tests set others
-	messages bool  // no shared memory, for tests
-	spread   bool  // Buffer is a default, so that a small flush may be cut smaller
-	syncMin  int64 // see syncDue; 0 means the default, tests set others
-	chunk    int64 // of compressed data, a multiple of 8; 0 means the default, tests set others
-	piece    int64 // of an extent that has a checksum of its own; 0 means the default, tests and old manifests set others
-
-	lease durable.LeaseOptions // tests set others
-	fs    vfs.FS               // default the operating system's; tests set others
 }
 
 // Validate says what is wrong with the options.
@@ -119,33 +109,59 @@ func (o *Options) Validate() error {
 	case o == nil:
 		return nil
 	case o.Layout > ProcessCentric:
-		return usageErr("Options.Layout %v, want variable-centric or process-centric", o.Layout)
+		return pkg.Usage("Options.Layout %v, want variable-centric or process-centric", o.Layout)
 	case o.Subfiles < 0:
-		return usageErr("Options.Subfiles %d, want >= 0", o.Subfiles)
+		return pkg.Usage("Options.Subfiles %d, want >= 0", o.Subfiles)
 	case o.Records < 0:
-		return usageErr("Options.Records %d, want >= 0", o.Records)
+		return pkg.Usage("Options.Records %d, want >= 0", o.Records)
 	case o.Retain > LendUntilClose:
-		return usageErr("Options.Retain %d is unknown", o.Retain)
+		return pkg.Usage("Options.Retain %d is unknown", o.Retain)
 	case o.Durability > DurableNone:
-		return usageErr("Options.Durability %d is unknown", o.Durability)
+		return pkg.Usage("Options.Durability %d is unknown", o.Durability)
 	case o.CommitMode > CommitManifestOnly:
-		return usageErr("Options.CommitMode %d is unknown", o.CommitMode)
+		return pkg.Usage("Options.CommitMode %d is unknown", o.CommitMode)
 	case o.Memory < 0:
-		return usageErr("Options.Memory %d, want >= 0", o.Memory)
+		return pkg.Usage("Options.Memory %d, want >= 0", o.Memory)
 	case o.Buffer != 0 && (o.Buffer < 64<<10 || o.Buffer > 1<<30):
-		return usageErr("Options.Buffer %d, want 64 KiB to 1 GiB", o.Buffer)
+		return pkg.Usage("Options.Buffer %d, want 64 KiB to 1 GiB", o.Buffer)
 	case o.Aggregators < 0:
-		return usageErr("Options.Aggregators %d, want >= 0", o.Aggregators)
+		return pkg.Usage("Options.Aggregators %d, want >= 0", o.Aggregators)
 	case o.Stripe.Size != 0 && (o.Stripe.Size < 4<<10 || o.Stripe.Size > 1<<30 || o.Stripe.Size%8 != 0):
-		return usageErr("Options.Stripe.Size %d, want a multiple of 8 from 4 KiB to 1 GiB", o.Stripe.Size)
+		return pkg.Usage("Options.Stripe.Size %d, want a multiple of 8 from 4 KiB to 1 GiB", o.Stripe.Size)
 	case o.Stripe.Count < 0 || o.Stripe.Count > 0 && o.Stripe.Size == 0:
-		return usageErr("Options.Stripe.Count %d, want >= 0, and 0 without Size", o.Stripe.Count)
+		return pkg.Usage("Options.Stripe.Count %d, want >= 0, and 0 without Size", o.Stripe.Count)
 	case o.Compress.validate() != nil:
 		return o.Compress.validate()
 	case o.Workers < 0 || o.Workers > maxWorkers || o.MaxOpen < 0:
-		return usageErr("Options.Workers %d and MaxOpen %d, want 0 to %d and >= 0", o.Workers, o.MaxOpen, maxWorkers)
+		return pkg.Usage("Options.Workers %d and MaxOpen %d, want 0 to %d and >= 0", o.Workers, o.MaxOpen, maxWorkers)
 	}
 	return nil
+}
+
+// knobs are what no user sets: zero values are the defaults, tests pass others to the functions behind the public ones.
+type knobs struct {
+	ownMin   int64 // see team
+	messages bool  // no shared memory
+	syncMin  int64 // see syncDue
+	chunk    int64 // of compressed data, a multiple of 8
+	piece    int64 // of an extent that has a checksum of its own; old manifests have others
+	lease    durable.LeaseOptions
+	fs       vfs.FS // default the operating system's
+}
+
+// settings are what a writer goes by.
+type settings struct {
+	Options
+	knobs
+	spread bool // Buffer is a default, so that a small flush may be cut smaller
+}
+
+// plain are options without knobs.
+func (o *Options) plain() *settings {
+	if o == nil {
+		return new(settings)
+	}
+	return &settings{Options: *o}
 }
 
 // keeps says whether puts are kept until Close, since their places follow from the number of records.
@@ -155,11 +171,8 @@ func (o *Options) keeps() bool { return o.Layout.traits().ByRank && o.Records ==
 const maxWorkers = 1 << 16
 
 // withDefaults returns a copy in which every field holds what it means.
-func (o *Options) withDefaults() Options {
-	var v Options
-	if o != nil {
-		v = *o
-	}
+func (o *settings) withDefaults() settings {
+	v := *o
 	if v.Memory == 0 {
 		v.Memory = defaultMemory
 	}

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 
 	"blobio/blob/internal/layout"
+	"blobio/internal/fault"
+	"blobio/internal/par"
 	"blobio/subfile"
 )
 
@@ -24,7 +26,7 @@ func (c *checker) index(p *checkPart, f io.ReaderAt) {
 	}
 	var head [layout.IndexHead]byte
 	if err := layout.ReadFull(f, head[:], pk.IndexOff, p.name, layout.IndexPacked); err != nil {
-		c.add(findingOf(Error, p.name, err))
+		c.add(fault.Of(Error, p.name, err))
 		return
 	}
 	crc := uint32(0)
@@ -32,7 +34,7 @@ func (c *checker) index(p *checkPart, f io.ReaderAt) {
 	for at := int64(layout.IndexHead); at < pk.IndexLen; {
 		b := buf[:min(int64(len(buf)), pk.IndexLen-at)]
 		if err := layout.ReadFull(f, b, pk.IndexOff+at, p.name, layout.IndexPacked); err != nil {
-			c.add(findingOf(Error, p.name, err))
+			c.add(fault.Of(Error, p.name, err))
 			return
 		}
 		crc = crc32.Update(crc, crc32.IEEETable, b)
@@ -52,11 +54,11 @@ func (c *checker) index(p *checkPart, f io.ReaderAt) {
 			e, err := u.Entry(f, k)
 			if err == nil {
 				if msg := e.Fault(m, pk.Stored); msg != "" {
-					err = formatErr(p.name, u.EntryAt(k), fmt.Sprintf("entry %d of %s: %s", k, layout.IndexPacked, u.Index.Name(v, rec, i)), ErrCorrupt, "%s", msg)
+					err = pkg.At(p.name, u.EntryAt(k), fmt.Sprintf("entry %d of %s: %s", k, layout.IndexPacked, u.Index.Name(v, rec, i)), ErrCorrupt, "%s", msg)
 				}
 			}
 			if err != nil {
-				c.add(findingOf(Error, p.name, err))
+				c.add(fault.Of(Error, p.name, err))
 				if faults++; faults == maxListed {
 					return false
 				}
@@ -93,7 +95,7 @@ func (c *checker) sumPacked(p *checkPart, f io.ReaderAt, report func(ext int64, 
 		records = 0 // whatever the header says
 	}
 	if records > maxExtents/int64(max(len(recs), 1)) {
-		return formatErr(p.name, pl.HeaderOff+layout.NumrecsAt, "numrecs", ErrTooLarge, "%d records of %d variables, want at most %d checksums", records, len(recs), maxExtents)
+		return pkg.At(p.name, pl.HeaderOff+layout.NumrecsAt, "numrecs", ErrTooLarge, "%d records of %d variables, want at most %d checksums", records, len(recs), maxExtents)
 	}
 	type result struct {
 		crc  uint32
@@ -111,7 +113,7 @@ func (c *checker) sumPacked(p *checkPart, f io.ReaderAt, report func(ext int64, 
 	}
 	var faults atomic.Int64
 	told := make([][]error, n) // by extent: workers meet them in any order
-	inParallel(c.o.Workers, n, func(k int) {
+	par.Do(c.o.Workers, n, func(k int) {
 		if c.ctx.Err() != nil {
 			return
 		}
@@ -125,7 +127,7 @@ func (c *checker) sumPacked(p *checkPart, f io.ReaderAt, report func(ext int64, 
 		c.col.Did(stored)
 	})
 	for _, err := range slices.Concat(told...) {
-		c.add(findingOf(Error, p.name, err))
+		c.add(fault.Of(Error, p.name, err))
 	}
 	if more := faults.Load() - maxListed; more > 0 {
 		c.say(Error, p.name, -1, layout.DataPacked, ErrChecksum, "%d more chunks are not right", more)

@@ -6,6 +6,7 @@ import (
 
 	"blobio/blob/internal/layout"
 	"blobio/internal/codec"
+	"blobio/internal/par"
 )
 
 // packer compresses what an engine writes. Chunks lie in data_zblob as they were flushed, each flush by
@@ -24,7 +25,7 @@ type choice struct {
 	level int
 }
 
-func newPacker(o *Options, s *Schema) *packer {
+func newPacker(o *settings, s *Schema) *packer {
 	if !o.Compress.on() {
 		return nil
 	}
@@ -125,7 +126,7 @@ func (e *engine) sample(q *queue, t *layout.Ranks, workers int) ([]int64, error)
 	}
 	errs := make([]error, len(probes))
 	var mu sync.Mutex
-	inParallel(workers, len(probes), func(k int) {
+	par.Do(workers, len(probes), func(k int) {
 		pr := probes[k]
 		pd := q.pend(pr.r)
 		_, n, size := e.packPiece(int(pr.r.i), pd)

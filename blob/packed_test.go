@@ -17,6 +17,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/internal/elem"
 	"blobio/internal/h5"
 	"blobio/internal/vfs"
 	"blobio/subfile"
@@ -24,7 +25,7 @@ import (
 
 // packedSample is the toy dataset compressed, in chunks of 64 bytes: pieces of one and of several.
 func packedSample(t testing.TB, subfiles int, manifest bool, method Method) *sample {
-	s := writeSampleWith(t, newToy(3), &Options{Layout: ProcessCentric, Subfiles: subfiles, Compress: Compress{Method: method}, chunk: 64}, manifest, 2)
+	s := writeSampleWith(t, newToy(3), &settings{Options: Options{Layout: ProcessCentric, Subfiles: subfiles, Compress: Compress{Method: method}}, knobs: knobs{chunk: 64}}, manifest, 2)
 	s.name = fmt.Sprintf("%v-%d-manifest=%v", method, subfiles, manifest)
 	return s
 }
@@ -174,7 +175,7 @@ func TestCompressedSmallFileLargePromise(t *testing.T) {
 	must(b.Set(0, []decomp.Req{{Offset: 0, Length: n}}))
 	m, err := b.Map()
 	must(err)
-	e, err := newEngine(&Options{Layout: ProcessCentric, Compress: Compress{Method: Zstd}, chunk: layout.MaxChunk, Buffer: 1 << 20, Workers: 1}, nil, s,
+	e, err := newEngine(&settings{Options: Options{Layout: ProcessCentric, Compress: Compress{Method: Zstd}, Buffer: 1 << 20, Workers: 1}, knobs: knobs{chunk: layout.MaxChunk}}, nil, s,
 		&layout.Shape{Ranks: 1, Subfiles: 1, Blobs: 1, Elems: []int64{n}, MaxReqs: []int64{1}, Wide: []bool{false}},
 		&team{all: tableOf(1, 1, func(int, int) (int64, int64) { return n, 1 })}, []*rankRow{{runs: [][]decomp.Req{m.AppendReqs(nil, 0)}}})
 	must(err)
@@ -200,7 +201,7 @@ func TestCompressedSmallFileLargePromise(t *testing.T) {
 	must(e.sealPacked(f, x, 0))
 	must(f.Close())
 	before := allocated()
-	r, err := Open(context.Background(), "d.nc", &OpenOptions{fs: mem, Workers: 1})
+	r, err := openWith(context.Background(), "d.nc", &OpenOptions{Workers: 1}, knobs{fs: mem})
 	must(err)
 	defer r.Close()
 	if _, err := r.RankBlob(context.Background(), "x", 0, 0); !errors.Is(err, ErrCorrupt) {
@@ -220,7 +221,7 @@ func TestCompressedSame(t *testing.T) {
 	for _, method := range []Method{AutoCompression, Zstd, ShuffleZstd} {
 		for _, fixed := range []bool{false, true} {
 			var want map[string][]byte
-			for k, o := range []Options{{Workers: 1}, {Workers: 2}, {Workers: 5, Buffer: 1 << 20}, {}, {Memory: 400}, {Aggregators: 1}} {
+			for k, o := range []settings{{Options: Options{Workers: 1}}, {Options: Options{Workers: 2}}, {Options: Options{Workers: 5, Buffer: 1 << 20}}, {}, {Options: Options{Memory: 400}}, {Options: Options{Aggregators: 1}}} {
 				mem := vfs.NewMem()
 				o.Layout, o.fs, o.Compress, o.chunk, o.Subfiles, o.Retain = ProcessCentric, mem, Compress{Method: method}, 8, 2, LendUntilClose
 				if fixed {
@@ -303,18 +304,18 @@ func TestCompressUsage(t *testing.T) {
 		}
 	}
 	try("create", run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-		return m.create(ctx, c, "d.nc", &Options{fs: mem, Compress: auto})
+		return m.create(ctx, c, "d.nc", &settings{Options: Options{Compress: auto}, knobs: knobs{fs: mem}})
 	}))
-	m.writeTo(t, mem, &Options{fs: mem, Subfiles: 1})
+	m.writeTo(t, mem, &settings{Options: Options{Subfiles: 1}, knobs: knobs{fs: mem}})
 	try("append", run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-		return m.upTo(2).add(ctx, c, "d.nc", &Options{fs: mem, Compress: auto, Subfiles: 1})
+		return m.upTo(2).add(ctx, c, "d.nc", &settings{Options: Options{Compress: auto, Subfiles: 1}, knobs: knobs{fs: mem}})
 	}))
-	r, err := Open(context.Background(), "d.nc", &OpenOptions{fs: mem})
+	r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: mem})
 	must(err)
 	defer r.Close()
 	try("convert", Convert(context.Background(), r, "c.nc", &ConvertOptions{Compress: auto}))
 	try("convert to blobs", Convert(context.Background(), r, "c.nc", &ConvertOptions{Compress: auto, Blobs: true}))
-	if err := (&Options{Compress: Compress{Method: 7}}).Validate(); !errors.Is(err, ErrUsage) {
+	if err := (&settings{Options: Options{Compress: Compress{Method: 7}}}).Validate(); !errors.Is(err, ErrUsage) {
 		t.Error(err)
 	}
 }
@@ -324,7 +325,7 @@ func TestCompressedSets(t *testing.T) {
 	mem := vfs.NewMem()
 	m := tinyModel(4, 3)
 	for k, c := range []Compress{{Method: ShuffleZstd}, {}, {Method: Zstd, Level: 2}} {
-		o := &Options{fs: mem, Layout: ProcessCentric, Subfiles: 2, Compress: c, chunk: 8}
+		o := &settings{Options: Options{Layout: ProcessCentric, Subfiles: 2, Compress: c}, knobs: knobs{fs: mem, chunk: 8}}
 		if err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 			if k == 0 {
 				return m.upTo(1).create(ctx, c, "d.nc", o)
@@ -339,7 +340,7 @@ func TestCompressedSets(t *testing.T) {
 	if want := m.canonical(false); !bytes.Equal(got, want) {
 		t.Error(firstDiff(got, want))
 	}
-	for f := range Check(context.Background(), "d.nc", &CheckOptions{fs: mem}) {
+	for f := range checkWith(context.Background(), "d.nc", nil, knobs{fs: mem}) {
 		if f.Severity != Note {
 			t.Error(f)
 		}
@@ -355,12 +356,12 @@ func TestCompressedAgain(t *testing.T) {
 		d := s.Decomp(col)
 		x := s.Var("x", cdf5.Double, []DimID{tm, col}, Decomposed(d))
 		y := s.Var("y", cdf5.Int, []DimID{tm, k})
-		o := &Options{fs: mem, Layout: ProcessCentric, Records: 1, Subfiles: 1, Compress: Compress{Method: AutoCompression}, chunk: 64}
+		o := &settings{Options: Options{Layout: ProcessCentric, Records: 1, Subfiles: 1, Compress: Compress{Method: AutoCompression}}, knobs: knobs{fs: mem, chunk: 64}}
 		if err := run(2, func(ctx context.Context, c comm.Comm) error {
 			if isolate {
 				c = comm.Isolate(c)
 			}
-			w, err := Create(ctx, c, "d.nc", s, []Part{{d, []decomp.Req{{Offset: 200 * int64(c.Rank()), Length: 200}}}}, o)
+			w, err := createWith(ctx, c, "d.nc", s, []Part{{d, []decomp.Req{{Offset: 200 * int64(c.Rank()), Length: 200}}}}, o)
 			if err != nil {
 				return err
 			}
@@ -390,7 +391,7 @@ func TestCompressedAgain(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		r, err := Open(context.Background(), "d.nc", &OpenOptions{fs: mem})
+		r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: mem})
 		must(err)
 		got, z := make([]float64, 400), make([]int32, 100)
 		must(r.Read(context.Background(), "x", nil, nil, got))
@@ -407,7 +408,7 @@ func TestCompressedAgain(t *testing.T) {
 		}
 		r.Close()
 		notes := 0
-		for f := range Check(context.Background(), "d.nc", &CheckOptions{fs: mem}) {
+		for f := range checkWith(context.Background(), "d.nc", nil, knobs{fs: mem}) {
 			if f.Severity != Note {
 				t.Error(f)
 			}
@@ -442,7 +443,7 @@ func TestCompressedChoice(t *testing.T) {
 		}
 	}
 	if err := run(1, func(ctx context.Context, c comm.Comm) error {
-		w, err := Create(ctx, c, "d.nc", s, []Part{{d, []decomp.Req{{Offset: 0, Length: n}}}}, &Options{fs: mem, Layout: ProcessCentric, Compress: Compress{Method: AutoCompression}})
+		w, err := createWith(ctx, c, "d.nc", s, []Part{{d, []decomp.Req{{Offset: 0, Length: n}}}}, &settings{Options: Options{Layout: ProcessCentric, Compress: Compress{Method: AutoCompression}}, knobs: knobs{fs: mem}})
 		if err != nil {
 			return err
 		}
@@ -455,7 +456,7 @@ func TestCompressedChoice(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	r, err := Open(context.Background(), "d.nc", &OpenOptions{fs: mem})
+	r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: mem})
 	must(err)
 	defer r.Close()
 	want := map[string]string{"noise": "none", "smooth": "shuffle+zstd", "few": "zstd"}
@@ -474,7 +475,7 @@ func TestCompressedChoice(t *testing.T) {
 	for v, name := range names {
 		got := make([]float32, n)
 		must(r.Read(context.Background(), name, nil, nil, got))
-		if !bytes.Equal(asBytes(got), asBytes(data[v])) {
+		if !bytes.Equal(elem.Bytes(got), elem.Bytes(data[v])) {
 			t.Errorf("%s: other values", name)
 		}
 	}
@@ -508,7 +509,7 @@ func TestCompressedListsOfNothing(t *testing.T) {
 	col := s.Dim("ncol", n)
 	d := s.Decomp(col)
 	s.Var("x", cdf5.Byte, []DimID{col}, Decomposed(d))
-	o := (&Options{Layout: ProcessCentric, Compress: Compress{Method: Zstd}, chunk: layout.MaxChunk, Buffer: 1 << 20, Workers: 1}).withDefaults()
+	o := (&settings{Options: Options{Layout: ProcessCentric, Compress: Compress{Method: Zstd}, Buffer: 1 << 20, Workers: 1}, knobs: knobs{chunk: layout.MaxChunk}}).withDefaults()
 	e, err := newEngine(&o, newProcess(&o), s, &layout.Shape{Ranks: 1, Subfiles: 1, Blobs: 1, Elems: []int64{n}, MaxReqs: []int64{nreqs}, Wide: []bool{false}},
 		&team{all: tableOf(1, 1, func(int, int) (int64, int64) { return n, nreqs })}, []*rankRow{{runs: [][]decomp.Req{{{Offset: 0, Length: n}}}}})
 	must(err)
@@ -546,14 +547,14 @@ func TestCompressedListsOfNothing(t *testing.T) {
 	must(e.sealPacked(f, x, 0))
 	must(f.Close())
 	heapOf(t, "lists of nothing", func() {
-		r, err := Open(context.Background(), "d.nc", &OpenOptions{fs: mem, Workers: 1, Memory: 64 << 20})
+		r, err := openWith(context.Background(), "d.nc", &OpenOptions{Workers: 1, Memory: 64 << 20}, knobs{fs: mem})
 		must(err)
 		defer r.Close()
 		if err := r.Read(context.Background(), "x", nil, nil, make([]int8, n)); !errors.Is(err, ErrTooLarge) {
 			t.Errorf("read: %v, want ErrTooLarge", err)
 		}
 	})
-	r, err := Open(context.Background(), "d.nc", &OpenOptions{fs: mem, Workers: 1})
+	r, err := openWith(context.Background(), "d.nc", &OpenOptions{Workers: 1}, knobs{fs: mem})
 	must(err)
 	defer r.Close()
 	got := make([]int8, n)

@@ -49,9 +49,9 @@ func (p *filePart) gone() bool {
 	if p.header() != nil {
 		return false
 	}
-	_, err := p.r.opt.fs.Stat(p.name)
+	_, err := p.r.fs.Stat(p.name)
 	if final, _, partial := subfile.Final(p.name); partial && isGone(err) {
-		_, err = p.r.opt.fs.Stat(final) // a writer has finished the pending commit meanwhile
+		_, err = p.r.fs.Stat(final) // a writer has finished the pending commit meanwhile
 	}
 	return isGone(err)
 }
@@ -108,10 +108,10 @@ func (p *filePart) decode() error {
 	p.records = records
 	if p.info != nil {
 		if p.size < p.info.Size {
-			return formatErr(p.name, p.size, "file", ErrTruncated, "%d bytes, the manifest says %d", p.size, p.info.Size)
+			return pkg.At(p.name, p.size, "file", ErrTruncated, "%d bytes, the manifest says %d", p.size, p.info.Size)
 		}
 		if pl.HeaderLen != p.info.HeaderLen {
-			return formatErr(p.name, pl.HeaderOff, "header", ErrCorrupt, "%d bytes long, the manifest says %d", pl.HeaderLen, p.info.HeaderLen)
+			return pkg.At(p.name, pl.HeaderOff, "header", ErrCorrupt, "%d bytes long, the manifest says %d", pl.HeaderLen, p.info.HeaderLen)
 		}
 		if !pl.Plain { // lengths of dimensions and types are believed only if they are those that were written
 			crc, err := headerCRC(f, pl, p.name)
@@ -119,7 +119,7 @@ func (p *filePart) decode() error {
 				return err
 			}
 			if crc != p.info.HeaderCRC {
-				return formatErr(p.name, pl.HeaderOff, "header", ErrChecksum, "sums to %08x, the manifest says %08x", uint32(crc), uint32(p.info.HeaderCRC))
+				return pkg.At(p.name, pl.HeaderOff, "header", ErrChecksum, "sums to %08x, the manifest says %08x", uint32(crc), uint32(p.info.HeaderCRC))
 			}
 		}
 	}
@@ -129,8 +129,8 @@ func (p *filePart) decode() error {
 
 // whatIsIt says so if a file cannot be opened or read because it is a directory.
 func (p *filePart) whatIsIt(err error) error {
-	if info, serr := p.r.opt.fs.Stat(p.name); serr == nil && info.IsDir() {
-		return formatErr(p.name, -1, "file", ErrNotFormat, "a directory, want a CDF or HDF5 file")
+	if info, serr := p.r.fs.Stat(p.name); serr == nil && info.IsDir() {
+		return pkg.At(p.name, -1, "file", ErrNotFormat, "a directory, want a CDF or HDF5 file")
 	}
 	return err
 }

@@ -22,7 +22,7 @@ import (
 // pieceSums computes the checksums of a manifest from the files: of the extents, and of pieces of so many bytes, by subfile.
 func pieceSums(t testing.TB, files map[string][]byte, piece int64) (extents, pieces map[string]subfile.CRCs) {
 	t.Helper()
-	r, err := Open(t.Context(), sampleBase, &OpenOptions{fs: memOf(t, files)})
+	r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, files)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,14 +58,14 @@ func pieceSums(t testing.TB, files map[string][]byte, piece int64) (extents, pie
 
 // TestPieces: whatever wrote a dataset, its manifest has the checksums of what lies in the files.
 func TestPieces(t *testing.T) {
-	ways := map[string]func(o *Options){
-		"windows":  func(o *Options) {},
-		"own":      func(o *Options) { o.ownMin = 1 },
-		"messages": func(o *Options) { o.messages = true },
-		"stripes":  func(o *Options) { o.messages, o.Stripe = true, Stripe{Size: 4096} },
-		"small":    func(o *Options) { o.Buffer = 64 << 10 },
-		"copies":   func(o *Options) { o.Retain = CopyOnPut },
-		"unknown":  func(o *Options) { o.Records = 0 },
+	ways := map[string]func(o *settings){
+		"windows":  func(o *settings) {},
+		"own":      func(o *settings) { o.ownMin = 1 },
+		"messages": func(o *settings) { o.messages = true },
+		"stripes":  func(o *settings) { o.messages, o.Stripe = true, Stripe{Size: 4096} },
+		"small":    func(o *settings) { o.Buffer = 64 << 10 },
+		"copies":   func(o *settings) { o.Retain = CopyOnPut },
+		"unknown":  func(o *settings) { o.Records = 0 },
 	}
 	n := 0
 	for _, way := range slices.Sorted(maps.Keys(ways)) {
@@ -77,7 +77,7 @@ func TestPieces(t *testing.T) {
 					again, async := n%3 == 0, n%5 < 2
 					what := fmt.Sprintf("%s, %v, %d ranks, separate %v, pieces of %d, again %v, async %v", way, layout, ranks, separate, piece, again, async)
 					m, toy := vfs.NewMem(), newToy(ranks)
-					o := Options{Layout: layout, Subfiles: 1 + ranks/4, Records: 3, Durability: DurableNone, piece: piece, fs: m}
+					o := settings{Options: Options{Layout: layout, Subfiles: 1 + ranks/4, Records: 3, Durability: DurableNone}, knobs: knobs{piece: piece, fs: m}}
 					ways[way](&o)
 					records := func(ctx context.Context, w *Writer, rank int, from, to int64) error {
 						for rec := from; rec < to; rec++ {
@@ -103,7 +103,7 @@ func TestPieces(t *testing.T) {
 						if separate {
 							c = comm.Isolate(c)
 						}
-						w, err := Create(ctx, c, sampleBase, toy.s, toy.parts(c.Rank()), &o)
+						w, err := createWith(ctx, c, sampleBase, toy.s, toy.parts(c.Rank()), &o)
 						if err != nil {
 							return err
 						}
@@ -112,7 +112,7 @@ func TestPieces(t *testing.T) {
 						}
 						p := o
 						p.Records, p.piece = 2*min(o.Records, 1), 0 // as in the manifest
-						if w, err = Append(ctx, c, sampleBase, toy.parts(c.Rank()), &p); err != nil {
+						if w, err = appendWith(ctx, c, sampleBase, toy.parts(c.Rank()), &p); err != nil {
 							return err
 						}
 						return records(ctx, w, c.Rank(), 3, 5)
@@ -149,7 +149,7 @@ func samePieces(t *testing.T, what string, files map[string][]byte, piece int64)
 			}
 		}
 	}
-	for f := range Check(t.Context(), sampleBase, &CheckOptions{fs: memOf(t, files)}) {
+	for f := range checkWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, files)}) {
 		if f.Severity != Note {
 			t.Errorf("%s: %v", what, f)
 		}
@@ -162,17 +162,17 @@ func TestPiecesOfConversion(t *testing.T) {
 		for _, ranks := range []int{1, 3} {
 			m, toy := vfs.NewMem(), newToy(3)
 			if err := comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
-				return toy.write(ctx, c, "in.nc", 3, &Options{Durability: DurableNone, fs: m})
+				return toy.write(ctx, c, "in.nc", 3, &settings{Options: Options{Durability: DurableNone}, knobs: knobs{fs: m}})
 			}); err != nil {
 				t.Fatal(err)
 			}
 			if err := comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
-				r, err := Open(ctx, "in.nc", &OpenOptions{fs: m})
+				r, err := openWith(ctx, "in.nc", nil, knobs{fs: m})
 				if err != nil {
 					return err
 				}
 				defer r.Close()
-				return ConvertComm(ctx, comm.Isolate(c), r, sampleBase, &ConvertOptions{Blobs: true, Layout: layout, piece: 100})
+				return convertWith(ctx, comm.Isolate(c), r, sampleBase, &ConvertOptions{Blobs: true, Layout: layout}, knobs{piece: 100})
 			}); err != nil {
 				t.Fatal(err)
 			}
@@ -180,7 +180,7 @@ func TestPiecesOfConversion(t *testing.T) {
 			samePieces(t, fmt.Sprintf("%v by %d", layout, ranks), files, 100)
 			delete(files, subfile.ManifestName(sampleBase))
 			m = memOf(t, files)
-			o := &Options{Durability: DurableNone, piece: 64, fs: m}
+			o := &settings{Options: Options{Durability: DurableNone}, knobs: knobs{piece: 64, fs: m}}
 			ten, err := hold(t.Context(), o, sampleBase)
 			if err == nil {
 				_, err = adopt(t.Context(), sampleBase, o, ten)
@@ -207,7 +207,7 @@ func TestCheckPieces(t *testing.T) {
 			bad := maps.Clone(files)
 			bad[x.File] = flipped(flipped(files[x.File], x.Offset+h.o.piece+3, 3), x.Offset+h.o.piece+30, 1)
 			var said []Finding
-			for f := range Check(t.Context(), sampleBase, &CheckOptions{fs: memOf(t, bad)}) {
+			for f := range checkWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, bad)}) {
 				if f.Severity == Error {
 					said = append(said, f)
 				}
@@ -235,7 +235,7 @@ func TestCheckPieces(t *testing.T) {
 			if bad[name], err = c.Encode(); err != nil {
 				t.Fatal(err)
 			}
-			if !slices.ContainsFunc(slices.Collect(Check(t.Context(), sampleBase, &CheckOptions{fs: memOf(t, bad)})), func(f Finding) bool { return f.Severity == Error }) {
+			if !slices.ContainsFunc(slices.Collect(checkWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, bad)})), func(f Finding) bool { return f.Severity == Error }) {
 				t.Errorf("%s: %s checksum: Check finds nothing", h.name, what)
 			}
 			if _, errs := readout(t, bad); errors.Join(errs...) == nil {
@@ -286,7 +286,7 @@ func TestLargeExtents(t *testing.T) {
 		if err := comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
 			n := int64(elems / 3)
 			lo := int64(c.Rank()) * n
-			w, err := Create(ctx, c, sampleBase, s, []Part{{d, []decomp.Req{{Offset: lo, Length: n}}}}, &Options{Layout: layout, Durability: DurableNone, fs: m})
+			w, err := createWith(ctx, c, sampleBase, s, []Part{{d, []decomp.Req{{Offset: lo, Length: n}}}}, &settings{Options: Options{Layout: layout, Durability: DurableNone}, knobs: knobs{fs: m}})
 			if err != nil {
 				return err
 			}
@@ -311,7 +311,7 @@ func TestLargeExtents(t *testing.T) {
 		fs := memOf(t, files)
 		for _, verify := range []Verification{VerifyAlways, VerifyOnce} {
 			n := new(atomic.Int64)
-			r, err := Open(t.Context(), sampleBase, &OpenOptions{fs: counted{fs, n}, Verify: verify})
+			r, err := openWith(t.Context(), sampleBase, &OpenOptions{Verify: verify}, knobs{fs: counted{fs, n}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -341,7 +341,7 @@ func TestLargeExtents(t *testing.T) {
 			}
 			r.Close()
 		}
-		r, err := Open(t.Context(), sampleBase, &OpenOptions{fs: fs})
+		r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: fs})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -373,7 +373,7 @@ func TestConvertInParts(t *testing.T) {
 						data = append(data, int32(at)+k)
 					}
 				}
-				w, err := Create(ctx, c, sampleBase, s, []Part{{d, runs}}, &Options{Layout: layout, Durability: DurableNone, piece: piece, fs: m})
+				w, err := createWith(ctx, c, sampleBase, s, []Part{{d, runs}}, &settings{Options: Options{Layout: layout, Durability: DurableNone}, knobs: knobs{piece: piece, fs: m}})
 				if err != nil {
 					return err
 				}
@@ -397,7 +397,7 @@ func TestConvertInParts(t *testing.T) {
 					convert := func(v Verification) (read int64, err error) {
 						n := new(atomic.Int64)
 						err = comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
-							r, err := Open(ctx, sampleBase, &OpenOptions{fs: counted{fs, n}, Verify: v})
+							r, err := openWith(ctx, sampleBase, &OpenOptions{Verify: v}, knobs{fs: counted{fs, n}})
 							if err != nil {
 								return err
 							}
@@ -438,12 +438,12 @@ func TestConvertLargeRecords(t *testing.T) {
 	for i := range want {
 		want[i] = int16(i % 10007)
 	}
-	w, err := Create(t.Context(), comm.Self(), sampleBase, s, []Part{{d, []decomp.Req{{Offset: 0, Length: elems}}}}, &Options{Retain: LendUntilClose, Durability: DurableNone, fs: m})
+	w, err := createWith(t.Context(), comm.Self(), sampleBase, s, []Part{{d, []decomp.Req{{Offset: 0, Length: elems}}}}, &settings{Options: Options{Retain: LendUntilClose, Durability: DurableNone}, knobs: knobs{fs: m}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	must(errors.Join(Put(w, id, 0, make([]int16, elems)), Put(w, id, 1, want), w.Close(t.Context())))
-	r, err := Open(t.Context(), sampleBase, &OpenOptions{fs: m})
+	r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: m})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -451,7 +451,7 @@ func TestConvertLargeRecords(t *testing.T) {
 	if err := Convert(t.Context(), r, "out.nc", &ConvertOptions{Blobs: true, Ranks: 3, Records: &Range{1, 2}, Memory: 8 << 20, Durability: DurableNone}); err != nil {
 		t.Fatal(err)
 	}
-	out, err := Open(t.Context(), "out.nc", &OpenOptions{fs: m})
+	out, err := openWith(t.Context(), "out.nc", nil, knobs{fs: m})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func (p *place) dense(name string, d int, owned int64) error {
 		}
 	}
 	dim := &p.schema.dims[longest]
-	return formatErr(name, p.Locate().DimLen(int(longest)), fmt.Sprintf("dimension %q", dim.Name), ErrCorrupt,
+	return pkg.At(name, p.Locate().DimLen(int(longest)), fmt.Sprintf("dimension %q", dim.Name), ErrCorrupt,
 		"%d: D%d has %d elements then, want at most %d times the %d that the blobs hold", dim.Len, d+1, elems, sparse, owned)
 }
 
@@ -54,7 +54,7 @@ func (p *place) dense(name string, d int, owned int64) error {
 func (p *place) roomForRecords(name string, records int64) error {
 	size := p.RecordBytes()
 	if size > 0 && records-1 > p.FileLen/size {
-		return formatErr(name, p.HeaderOff+layout.NumrecsAt, "numrecs", ErrTruncated, "%d records of %d bytes, but the file ends at %d", records, size, p.FileLen)
+		return pkg.At(name, p.HeaderOff+layout.NumrecsAt, "numrecs", ErrTruncated, "%d records of %d bytes, but the file ends at %d", records, size, p.FileLen)
 	}
 	return nil
 }

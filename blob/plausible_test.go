@@ -14,7 +14,7 @@ import (
 // readsAll reads what dump does, a little of each record of each variable, until an error. It gives up after so many elements.
 func readsAll(t testing.TB, files map[string][]byte, most int64) (elems int64, err error) {
 	t.Helper()
-	r, err := Open(t.Context(), sampleBase, &OpenOptions{fs: memOf(t, files)})
+	r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, files)})
 	if err != nil {
 		return 0, err
 	}
@@ -82,7 +82,7 @@ func TestEndless(t *testing.T) {
 					t.Errorf("%s: bit %d of the number at %#x: endless", f.what, bit, at)
 				}
 				worst := Note
-				for f := range Check(t.Context(), sampleBase, &CheckOptions{fs: memOf(t, bad), Workers: 1}) {
+				for f := range checkWith(t.Context(), sampleBase, &CheckOptions{Workers: 1}, knobs{fs: memOf(t, bad)}) {
 					worst = max(worst, f.Severity)
 				}
 				if err != nil && worst < Error {
@@ -124,13 +124,13 @@ func TestUnwrittenLimit(t *testing.T) {
 			t.Errorf("%d elements: %v", c.n, err)
 		}
 		worst := Note
-		for f := range Check(t.Context(), sampleBase, &CheckOptions{fs: memOf(t, files)}) {
+		for f := range checkWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, files)}) {
 			worst = max(worst, f.Severity)
 		}
 		if want := map[bool]Severity{true: Warning, false: Error}[c.ok]; worst != want {
 			t.Errorf("%d elements: Check says %v, want %v", c.n, worst, want)
 		}
-		r, err := Open(t.Context(), sampleBase, &OpenOptions{fs: memOf(t, files), AllowMissing: true})
+		r, err := openWith(t.Context(), sampleBase, &OpenOptions{AllowMissing: true}, knobs{fs: memOf(t, files)})
 		if err != nil {
 			t.Fatal(err)
 		}

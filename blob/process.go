@@ -27,7 +27,7 @@ type process struct {
 	advice  string // what makes room for more
 }
 
-func newProcess(o *Options) *process {
+func newProcess(o *settings) *process {
 	p := &process{buffers: make(chan []byte, o.Workers), size: o.Buffer, max: o.Memory,
 		zstd: codec.NewZstd(codec.Options{Window: codecWindow(o.chunk), Concurrency: o.Workers, MaxContent: int(o.chunk)})}
 	p.pool = subfile.NewPool(held{o.fs, p}, o.MaxOpen)

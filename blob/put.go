@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"blobio/cdf5"
+	"blobio/internal/elem"
 )
 
 // pend is one put that is not in the file yet. It holds the bytes of the
@@ -56,7 +57,7 @@ func Put[T Number](w *Writer, v VarID, rec int64, data []T) error {
 	if err := convertible(sv, rec, data); err != nil {
 		return err
 	}
-	p, err := w.hold(sv, rec, memType[T](), asBytes(data))
+	p, err := w.hold(sv, rec, memType[T](), elem.Bytes(data))
 	if err != nil {
 		return err
 	}
@@ -78,13 +79,13 @@ func PutAt[T Number](w *Writer, v VarID, rec int64, start, count []int64, data [
 	}
 	sv := &w.schema.vars[v]
 	if sv.Decomp != 0 {
-		return usageErr("put of %q: start and count given, but it is decomposed by D%d", sv.Name, sv.Decomp)
+		return pkg.Usage("put of %q: start and count given, but it is decomposed by D%d", sv.Name, sv.Decomp)
 	}
 	if err := checkSlab(w.schema.Shape(v), start, count); err != nil {
-		return usageErr("put of %q record %d: %v", sv.Name, rec, err)
+		return pkg.Usage("put of %q record %d: %v", sv.Name, rec, err)
 	}
 	if want := product(count); int64(len(data)) != want {
-		return usageErr("put of %q record %d: %d elements, want %d", sv.Name, rec, len(data), want)
+		return pkg.Usage("put of %q record %d: %d elements, want %d", sv.Name, rec, len(data), want)
 	}
 	w.sawRecord(sv, rec)
 	if len(data) == 0 {
@@ -97,7 +98,7 @@ func PutAt[T Number](w *Writer, v VarID, rec int64, start, count []int64, data [
 	if err := convertible(sv, rec, data); err != nil {
 		return err
 	}
-	p, err := w.hold(sv, rec, memType[T](), asBytes(data))
+	p, err := w.hold(sv, rec, memType[T](), elem.Bytes(data))
 	if err != nil {
 		return err
 	}
@@ -111,22 +112,22 @@ func (w *Writer) checkPut(v VarID, rec int64) error {
 	case w.err != nil:
 		return w.err
 	case w.closed:
-		return usageErr("put after Close")
+		return pkg.Usage("put after Close")
 	case v < 0 || int(v) >= len(w.schema.vars):
-		return usageErr("put of variable id %d, want 0..%d", v, len(w.schema.vars)-1)
+		return pkg.Usage("put of variable id %d, want 0..%d", v, len(w.schema.vars)-1)
 	}
 	sv := &w.schema.vars[v]
 	switch {
 	case !sv.Record && rec != 0:
-		return usageErr("put of %q: record %d, but it has no record dimension: want 0", sv.Name, rec)
+		return pkg.Usage("put of %q: record %d, but it has no record dimension: want 0", sv.Name, rec)
 	case !sv.Record && w.info.old != nil:
-		return usageErr("put of %q: it is fixed, and an append adds records only", sv.Name)
+		return pkg.Usage("put of %q: it is fixed, and an append adds records only", sv.Name)
 	case sv.Record && rec-w.Records() > maxRecordGap:
-		return usageErr("put of %q: record %d, but only %d are there: the records between would all be fill values (want at most %d beyond)", sv.Name, rec, w.Records(), maxRecordGap)
+		return pkg.Usage("put of %q: record %d, but only %d are there: the records between would all be fill values (want at most %d beyond)", sv.Name, rec, w.Records(), maxRecordGap)
 	case rec < 0 || sv.Record && rec < w.first:
-		return usageErr("put of %q: record %d, want >= %d", sv.Name, rec, w.first)
+		return pkg.Usage("put of %q: record %d, want >= %d", sv.Name, rec, w.first)
 	case sv.Record && w.limit > 0 && rec >= w.limit:
-		return usageErr("put of %q: record %d, but Options.Records fixes %d records", sv.Name, rec, w.limit)
+		return pkg.Usage("put of %q: record %d, but Options.Records fixes %d records", sv.Name, rec, w.limit)
 	}
 	return nil
 }

@@ -131,7 +131,7 @@ func TestPutRefused(t *testing.T) {
 					t.Errorf("%v, Records %d: %s: %v, want %v", l, fixed, what, got, want)
 				}
 			}
-			w, err := Create(ctx, comm.Self(), "d.nc", s, parts, &Options{Layout: l, Records: fixed, fs: mem})
+			w, err := createWith(ctx, comm.Self(), "d.nc", s, parts, &settings{Options: Options{Layout: l, Records: fixed}, knobs: knobs{fs: mem}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -155,7 +155,7 @@ func TestPutRefused(t *testing.T) {
 			}
 			must(w.Close(ctx))
 
-			w, err = Append(ctx, comm.Self(), "d.nc", parts, &Options{Records: fixed / 2, fs: mem})
+			w, err = appendWith(ctx, comm.Self(), "d.nc", parts, &settings{Options: Options{Records: fixed / 2}, knobs: knobs{fs: mem}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -177,7 +177,7 @@ func TestPutRefused(t *testing.T) {
 			if bad := checkErrors(mem, "d.nc"); len(bad) > 0 {
 				t.Errorf("%v, Records %d: %v", l, fixed, bad)
 			}
-			r, err := Open(ctx, "d.nc", &OpenOptions{fs: mem})
+			r, err := openWith(ctx, "d.nc", nil, knobs{fs: mem})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -119,7 +119,7 @@ func (j *racer) slow() vfs.FS {
 // work is what a racer does.
 func (j *racer) work(ctx context.Context) (appended int64, err error) {
 	m := tinyModel(j.Seed, j.Records)
-	o := &Options{fs: j.slow(), Layout: j.Layout, Subfiles: j.Subfiles, Grouping: subfile.Blocks, CommitMode: j.Mode, Workers: 1}
+	o := &settings{Options: Options{Layout: j.Layout, Subfiles: j.Subfiles, Grouping: subfile.Blocks, CommitMode: j.Mode, Workers: 1}, knobs: knobs{fs: j.slow()}}
 	if j.Packed && j.Layout == ProcessCentric && j.Do != "to canonical" {
 		o.Compress, o.chunk = Compress{Method: ShuffleZstd}, 8
 	}
@@ -139,7 +139,7 @@ func (j *racer) work(ctx context.Context) (appended int64, err error) {
 		var first atomic.Int64
 		o.Layout, o.Subfiles, o.Compress, o.chunk = 0, 0, Compress{}, 0 // of the dataset
 		err := ranks(func(ctx context.Context, c comm.Comm) error {
-			w, err := Append(ctx, c, j.Name, m.parts(c.Rank()), o)
+			w, err := appendWith(ctx, c, j.Name, m.parts(c.Rank()), o)
 			if err != nil {
 				return err
 			}
@@ -159,7 +159,7 @@ func (j *racer) work(ctx context.Context) (appended int64, err error) {
 		return 0, err
 	}
 	defer r.Close()
-	return 0, Convert(ctx, r, j.Name, &ConvertOptions{Blobs: j.Do == "to blobs", Layout: j.Layout, Grouping: subfile.Blocks, Subfiles: j.Subfiles, Compress: o.Compress, chunk: o.chunk, Force: true, Workers: 1, fs: o.fs})
+	return 0, convertWith(ctx, comm.Self(), r, j.Name, &ConvertOptions{Blobs: j.Do == "to blobs", Layout: j.Layout, Grouping: subfile.Blocks, Subfiles: j.Subfiles, Compress: o.Compress, Force: true, Workers: 1}, knobs{chunk: o.chunk, fs: o.fs})
 }
 
 // raceMain is a racer's process: it says that it is ready, waits to be let go, works, and says what came of it. It does

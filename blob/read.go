@@ -35,7 +35,7 @@ func (r *Reader) ReadBytes(ctx context.Context, name string, start, count []int6
 func (r *Reader) read(ctx context.Context, name string, start, count []int64, fm form, into func(file cdf5.Type, n int64) (*target, error)) error {
 	v, ok := r.schema.VarID(name)
 	if !ok {
-		return usageErr("%s: no variable %q", r.base, name)
+		return pkg.Usage("%s: no variable %q", r.base, name)
 	}
 	sv := &r.schema.vars[v]
 	shape := r.schema.Shape(v)
@@ -48,7 +48,7 @@ func (r *Reader) read(ctx context.Context, name string, start, count []int64, fm
 		start, count = make([]int64, len(full)), full
 	}
 	if err := checkSlab(full, start, count); err != nil {
-		return usageErr("%s: read of %q: %v", r.base, name, err)
+		return pkg.Usage("%s: read of %q: %v", r.base, name, err)
 	}
 	if sv.Record {
 		rec0, recs = start[0], count[0]
@@ -109,17 +109,17 @@ func (r *Reader) slab(ctx context.Context, v VarID, rec int64, shape, start, cou
 func (r *Reader) ReadRuns(ctx context.Context, name string, rec int64, runs []decomp.Req, dst any) error {
 	v, ok := r.schema.VarID(name)
 	if !ok {
-		return usageErr("%s: no variable %q", r.base, name)
+		return pkg.Usage("%s: no variable %q", r.base, name)
 	}
 	sv := &r.schema.vars[v]
 	if rec < 0 || sv.Record && rec >= r.records || !sv.Record && rec != 0 {
-		return usageErr("%s: read of %q: record %d, want 0..%d", r.base, name, rec, max(r.records-1, 0))
+		return pkg.Usage("%s: read of %q: record %d, want 0..%d", r.base, name, rec, max(r.records-1, 0))
 	}
 	elems := r.schema.Elems(v)
 	total, lo, hi := int64(0), elems, int64(0)
 	for k, q := range runs {
 		if q.Length < 0 || q.Offset < 0 || q.Offset > elems || q.Length > elems-q.Offset {
-			return usageErr("%s: read of %q: run %d is %d elements from %d on, want within %d", r.base, name, k, q.Length, q.Offset, elems)
+			return pkg.Usage("%s: read of %q: run %d is %d elements from %d on, want within %d", r.base, name, k, q.Length, q.Offset, elems)
 		}
 		total += q.Length
 		lo, hi = min(lo, q.Offset), max(hi, q.Offset+q.Length)
@@ -167,12 +167,12 @@ func (r *Reader) Blobs(ctx context.Context, name string, rec int64) iter.Seq2[Bl
 	return func(yield func(Blob, error) bool) {
 		v, ok := r.schema.VarID(name)
 		if !ok || r.schema.vars[v].Decomp == 0 {
-			yield(Blob{}, usageErr("%s: no decomposed variable %q", r.base, name))
+			yield(Blob{}, pkg.Usage("%s: no decomposed variable %q", r.base, name))
 			return
 		}
 		sv := &r.schema.vars[v]
 		if rec < 0 || sv.Record && rec >= r.records || !sv.Record && rec != 0 {
-			yield(Blob{}, usageErr("%s: blobs of %q: record %d, want 0..%d", r.base, name, rec, max(r.records-1, 0)))
+			yield(Blob{}, pkg.Usage("%s: blobs of %q: record %d, want 0..%d", r.base, name, rec, max(r.records-1, 0)))
 			return
 		}
 		m, err := r.Map(ctx, sv.Decomp)

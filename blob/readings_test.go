@@ -16,7 +16,7 @@ import (
 // history is a way to write the toy dataset with 3 records.
 type history struct {
 	name     string
-	o        Options
+	o        settings
 	first    int64 // records of Create; the others are appended, each by itself
 	separate bool  // ranks share no heap
 }
@@ -25,7 +25,7 @@ func histories() (out []history) {
 	for _, piece := range []int64{0, 100} { // of one piece, of many
 		for _, layout := range []Layout{VariableCentric, ProcessCentric} {
 			for _, subfiles := range []int{1, 2} {
-				o := Options{Layout: layout, Subfiles: subfiles, piece: piece}
+				o := settings{Options: Options{Layout: layout, Subfiles: subfiles}, knobs: knobs{piece: piece}}
 				name := fmt.Sprintf("%v-%d-piece=%d", layout, subfiles, piece)
 				out = append(out, history{name: name, o: o, first: 3}, history{name: name + "-appended", o: o, first: 1})
 				if layout == ProcessCentric {
@@ -53,7 +53,7 @@ func (h history) write(t testing.TB) map[string][]byte {
 			return err
 		}
 		for rec := h.first; rec < 3; rec++ {
-			w, err := Append(ctx, c, sampleBase, toy.parts(c.Rank()), &o)
+			w, err := appendWith(ctx, c, sampleBase, toy.parts(c.Rank()), &o)
 			if err != nil {
 				return err
 			}
@@ -197,8 +197,8 @@ func readout(t testing.TB, files map[string][]byte) (values [][]float64, errs []
 	fs := memOf(t, files)
 	for _, way := range readings {
 		o := way.o
-		o.fs, o.Workers = fs, 1
-		r, err := Open(t.Context(), sampleBase, &o)
+		o.Workers = 1
+		r, err := openWith(t.Context(), sampleBase, &o, knobs{fs: fs})
 		if err != nil {
 			return nil, []error{err}
 		}
@@ -216,7 +216,7 @@ func readout(t testing.TB, files map[string][]byte) (values [][]float64, errs []
 
 // labels are the slabs of the values of readout.
 func labels(t testing.TB, files map[string][]byte) (ways []string, out []slab) {
-	r, err := Open(t.Context(), sampleBase, &OpenOptions{fs: memOf(t, files)})
+	r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, files)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,8 +235,8 @@ func labels(t testing.TB, files map[string][]byte) (ways []string, out []slab) {
 func convertTo(t testing.TB, files map[string][]byte, blobs bool, o OpenOptions) ([]byte, error) {
 	t.Helper()
 	fs := memOf(t, files)
-	o.fs, o.Workers = fs, 1
-	r, err := Open(t.Context(), sampleBase, &o)
+	o.Workers = 1
+	r, err := openWith(t.Context(), sampleBase, &o, knobs{fs: fs})
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +251,7 @@ func convertTo(t testing.TB, files map[string][]byte, blobs bool, o OpenOptions)
 			}
 			return nil, err
 		}
-		q, err := Open(t.Context(), "again.h5", &OpenOptions{fs: fs})
+		q, err := openWith(t.Context(), "again.h5", nil, knobs{fs: fs})
 		if err != nil {
 			t.Fatal(err)
 		}

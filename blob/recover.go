@@ -19,9 +19,6 @@ import (
 // RecoverOptions of Recover. The zero value, or nil, means the defaults.
 type RecoverOptions struct {
 	DryRun bool // say what is to be done, and change nothing
-
-	lease durable.LeaseOptions
-	fs    vfs.FS
 }
 
 // A Step is one thing that Recover does, or would do.
@@ -39,50 +36,54 @@ type Step struct {
 // unfinished output "F.0001" is recovered, and not a dataset "F" beside it; and a file F.0001 that is no subfile has nothing to finish.
 //
 // With DryRun nothing is changed, and what a writer at work has is listed as if it were dead.
-func Recover(ctx context.Context, base string, o *RecoverOptions) (steps []Step, err error) {
+func Recover(ctx context.Context, base string, o *RecoverOptions) ([]Step, error) {
+	return recoverWith(ctx, base, o, knobs{})
+}
+
+func recoverWith(ctx context.Context, base string, o *RecoverOptions, k knobs) (steps []Step, err error) {
 	var v RecoverOptions
 	if o != nil {
 		v = *o
 	}
-	v.fs = vfs.OrOS(v.fs)
-	if base, err = recoverable(v.fs, base); err != nil {
+	k.fs = vfs.OrOS(k.fs)
+	if base, err = recoverable(k.fs, base); err != nil {
 		return nil, err
 	}
-	taking, err := durable.Leftovers(v.fs, base)
+	taking, err := durable.Leftovers(k.fs, base)
 	if err != nil {
 		return nil, err
 	}
 	if v.DryRun {
-		steps, err := toRecover(v.fs, base)
+		steps, err := toRecover(k.fs, base)
 		steps = append(steps, takingSteps(taking)...)
-		h, state, herr := durable.Inspect(v.fs, base)
+		h, state, herr := durable.Inspect(k.fs, base)
 		if state != durable.NoHolder {
 			steps = append(steps, leaseStep(base, h))
 		}
 		return steps, errors.Join(err, herr)
 	}
-	ten, err := hold(ctx, &Options{fs: v.fs, lease: v.lease}, base)
+	ten, err := hold(ctx, &settings{knobs: k}, base)
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err = errors.Join(err, ten.release()); err == nil {
-			err = v.fs.SyncDir(subfile.Dir(base))
+			err = k.fs.SyncDir(subfile.Dir(base))
 		}
 	}()
-	if steps, err = toRecover(v.fs, base); err != nil {
+	if steps, err = toRecover(k.fs, base); err != nil {
 		return nil, err
 	}
 	steps = append(steps, takingSteps(taking)...)
 	for _, t := range taking { // a new lease leaves them
-		if err := v.fs.Remove(t); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := k.fs.Remove(t); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 	}
 	if d := ten.lease.Dead(); d != nil {
 		steps = append(steps, leaseStep(base, d))
 	}
-	m, err := subfile.Recover(v.fs, base, ten.by())
+	m, err := subfile.Recover(k.fs, base, ten.by())
 	if err != nil {
 		return nil, err
 	}
@@ -90,11 +91,11 @@ func Recover(ctx context.Context, base string, o *RecoverOptions) (steps []Step,
 		return nil, err
 	}
 	if m != nil && layoutGrows(m.Layout) {
-		if err := settle(v.fs, base, m, ten); err != nil {
+		if err := settle(k.fs, base, m, ten); err != nil {
 			return nil, err
 		}
 	}
-	return steps, durable.SweepHidden(v.fs, base)
+	return steps, durable.SweepHidden(k.fs, base)
 }
 
 // recoverable returns the name that a path means to Recover, see there.

@@ -8,6 +8,7 @@ import (
 	"blobio/blob/internal/checksum"
 	"blobio/blob/internal/layout"
 	"blobio/decomp"
+	"blobio/internal/par"
 )
 
 // badRequest says what is wrong with the requests of blob j of map d, and at
@@ -22,15 +23,15 @@ func badRequest(pl *place, t *layout.Ranks, name string, d, j int, reqs []decomp
 		switch {
 		case q.Length < 0 || q.Length > elems:
 			at, field := entry(layout.MapLengths, k, 4)
-			return formatErr(name, at, field, ErrCorrupt, "%d, want 0..%d", q.Length, elems)
+			return pkg.At(name, at, field, ErrCorrupt, "%d, want 0..%d", q.Length, elems)
 		case q.Offset < 0 || q.Offset > elems-q.Length:
 			at, field := entry(layout.MapOffsets, k, pl.OffsetSize(d))
-			return formatErr(name, at, field, ErrCorrupt, "%d, want 0..%d for a request of %d elements", q.Offset, elems-q.Length, q.Length)
+			return pkg.At(name, at, field, ErrCorrupt, "%d, want 0..%d for a request of %d elements", q.Offset, elems-q.Length, q.Length)
 		}
 	}
 	if want := t.Count[j*pl.NumMaps()+d]; sum != want {
 		at, _ := pl.MapPiece(d, layout.MapLengths, t, j)
-		return formatErr(name, pl.Shown(at), fmt.Sprintf("D%d.lengths[%d]", d+1, j), ErrCorrupt, "they sum to %d, blob_count is %d", sum, want)
+		return pkg.At(name, pl.Shown(at), fmt.Sprintf("D%d.lengths[%d]", d+1, j), ErrCorrupt, "they sum to %d, blob_count is %d", sum, want)
 	}
 	return nil
 }
@@ -75,7 +76,7 @@ func readRequests(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks
 	n := (nb + group - 1) / group
 	errs := make([]error, n)
 	order := orderOf(pl.Big)
-	inParallel(workers, n, func(g int) {
+	par.Do(workers, n, func(g int) {
 		if errs[g] = ctx.Err(); errs[g] != nil {
 			return
 		}
@@ -151,7 +152,7 @@ func readRequests(ctx context.Context, f io.ReaderAt, pl *place, t *layout.Ranks
 			if bad == nil {
 				if err := set(j, reqs); err != nil {
 					at, _ := pl.MapPiece(d, layout.MapOffsets, t, j)
-					bad = formatErr(name, pl.Shown(at), fmt.Sprintf("D%d.offsets[%d]", d+1, j), ErrCorrupt, "%v", err)
+					bad = pkg.At(name, pl.Shown(at), fmt.Sprintf("D%d.offsets[%d]", d+1, j), ErrCorrupt, "%v", err)
 				}
 			}
 			if bad != nil && report == nil {

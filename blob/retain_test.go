@@ -74,7 +74,7 @@ func (k *retainCase) putArea(w *Writer, rank int) error {
 
 func (k *retainCase) verify(fsys vfs.FS, name string, records int64) error {
 	ctx := context.Background()
-	r, err := Open(ctx, name, &OpenOptions{fs: fsys})
+	r, err := openWith(ctx, name, nil, knobs{fs: fsys})
 	if err != nil {
 		return err
 	}
@@ -109,12 +109,12 @@ func (k *retainCase) verify(fsys vfs.FS, name string, records int64) error {
 func TestPutCopies(t *testing.T) {
 	const records = 3
 	compress := Compress{Method: ShuffleZstd}
-	for name, o := range map[string]Options{
+	for name, o := range map[string]settings{
 		"variable":            {},
-		"process":             {Layout: ProcessCentric},
-		"process, records":    {Layout: ProcessCentric, Records: records},
-		"process, compressed": {Layout: ProcessCentric, Records: records, Compress: compress},
-		"own":                 {ownMin: 1},
+		"process":             {Options: Options{Layout: ProcessCentric}},
+		"process, records":    {Options: Options{Layout: ProcessCentric, Records: records}},
+		"process, compressed": {Options: Options{Layout: ProcessCentric, Records: records, Compress: compress}},
+		"own":                 {knobs: knobs{ownMin: 1}},
 	} {
 		for _, apart := range []bool{false, true} {
 			for how, flush := range map[string]func(*Writer, context.Context) error{
@@ -125,7 +125,7 @@ func TestPutCopies(t *testing.T) {
 					mem := vfs.NewMem()
 					cc := crashCase{o: o, apart: apart}
 					err := run(retainRanks, func(ctx context.Context, c comm.Comm) error {
-						w, err := Create(ctx, cc.comm(c), "d.nc", k.s, k.parts(c.Rank()), cc.with(mem, false))
+						w, err := createWith(ctx, cc.comm(c), "d.nc", k.s, k.parts(c.Rank()), cc.with(mem, false))
 						if err != nil {
 							return err
 						}
@@ -160,10 +160,10 @@ func TestPutCopies(t *testing.T) {
 // that no number of flushes comes to the cap.
 func TestCopiesInALongRun(t *testing.T) {
 	const puts = 8 * (retainPer + retainPer*retainRanks) // bytes of a record that rank 0 puts
-	for name, o := range map[string]Options{
-		"variable":         {Memory: 2 * puts},
-		"process, records": {Memory: 2 * puts, Layout: ProcessCentric, Records: 100},
-		"process":          {Memory: 7 * puts, Layout: ProcessCentric},
+	for name, o := range map[string]settings{
+		"variable":         {Options: Options{Memory: 2 * puts}},
+		"process, records": {Options: Options{Memory: 2 * puts, Layout: ProcessCentric, Records: 100}},
+		"process":          {Options: Options{Memory: 7 * puts, Layout: ProcessCentric}},
 	} {
 		for _, apart := range []bool{false, true} {
 			for how, flush := range map[string]func(*Writer, context.Context) error{"Flush": (*Writer).Flush, "FlushAsync": (*Writer).FlushAsync} {
@@ -177,7 +177,7 @@ func TestCopiesInALongRun(t *testing.T) {
 					}
 					mem := vfs.NewMem()
 					err := run(retainRanks, func(ctx context.Context, c comm.Comm) error {
-						w, err := Create(ctx, cc.comm(c), "d.nc", k.s, k.parts(c.Rank()), cc.with(mem, false))
+						w, err := createWith(ctx, cc.comm(c), "d.nc", k.s, k.parts(c.Rank()), cc.with(mem, false))
 						if err != nil {
 							return err
 						}
@@ -228,21 +228,21 @@ func TestCopiesInALongRun(t *testing.T) {
 func TestCopiesOverTheCap(t *testing.T) {
 	const one = 8 * retainPer
 	for name, tc := range map[string]struct {
-		o      Options
+		o      settings
 		advice string // "": there is room
 	}{
-		"variable":            {Options{}, "flush first, or lend until Flush"},
-		"process, records":    {Options{Layout: ProcessCentric, Records: 2}, "flush first, or lend until Flush"},
-		"process":             {Options{Layout: ProcessCentric}, "fix Options.Records, or lend until Close"},
-		"variable, lent":      {Options{Retain: LendUntilFlush}, ""},
-		"process, lent":       {Options{Layout: ProcessCentric, Records: 2, Retain: LendUntilFlush}, ""},
-		"process, lent so on": {Options{Layout: ProcessCentric, Retain: LendUntilClose}, ""},
+		"variable":            {settings{}, "flush first, or lend until Flush"},
+		"process, records":    {settings{Options: Options{Layout: ProcessCentric, Records: 2}}, "flush first, or lend until Flush"},
+		"process":             {settings{Options: Options{Layout: ProcessCentric}}, "fix Options.Records, or lend until Close"},
+		"variable, lent":      {settings{Options: Options{Retain: LendUntilFlush}}, ""},
+		"process, lent":       {settings{Options: Options{Layout: ProcessCentric, Records: 2, Retain: LendUntilFlush}}, ""},
+		"process, lent so on": {settings{Options: Options{Layout: ProcessCentric, Retain: LendUntilClose}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := context.Background()
 			k := newRetainCase()
 			tc.o.Memory, tc.o.fs = one, vfs.NewMem()
-			w, err := Create(ctx, comm.Self(), "d.nc", k.s, k.parts(0), &tc.o)
+			w, err := createWith(ctx, comm.Self(), "d.nc", k.s, k.parts(0), &tc.o)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -132,8 +132,8 @@ func (t *toy) put(w *Writer, rank int, rec int64, fixed bool) error {
 	return Put(w, VarID(v(t.date)), rec, []byte(fmt.Sprintf("day %04d", rec)))
 }
 
-func (t *toy) write(ctx context.Context, c comm.Comm, name string, records int64, o *Options) error {
-	w, err := Create(ctx, c, name, t.s, t.parts(c.Rank()), o)
+func (t *toy) write(ctx context.Context, c comm.Comm, name string, records int64, o *settings) error {
+	w, err := createWith(ctx, c, name, t.s, t.parts(c.Rank()), o)
 	if err != nil {
 		return err
 	}
@@ -213,7 +213,7 @@ func TestRoundTrip(t *testing.T) {
 	ctx := context.Background()
 	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
 		for _, ranks := range []int{1, 2, 5, 16} {
-			for _, o := range []Options{{}, {Subfiles: 2}, {Subfiles: 3, Grouping: subfile.RoundRobin}, {Records: 3}, {Retain: LendUntilFlush}, {Retain: LendUntilClose}} {
+			for _, o := range []settings{{}, {Options: Options{Subfiles: 2}}, {Options: Options{Subfiles: 3, Grouping: subfile.RoundRobin}}, {Options: Options{Records: 3}}, {Options: Options{Retain: LendUntilFlush}}, {Options: Options{Retain: LendUntilClose}}} {
 				if o.Subfiles > ranks {
 					continue
 				}
@@ -264,7 +264,7 @@ func TestAppend(t *testing.T) {
 			const ranks = 4
 			toy := newToy(ranks)
 			name := filepath.Join(t.TempDir(), "toy.nc")
-			o := &Options{Layout: layout, Subfiles: 2}
+			o := &settings{Options: Options{Layout: layout, Subfiles: 2}}
 			if err := comm.Run(ctx, ranks, nil, func(ctx context.Context, c comm.Comm) error {
 				if isolate {
 					c = comm.Isolate(c)
@@ -279,7 +279,7 @@ func TestAppend(t *testing.T) {
 					if isolate {
 						c = comm.Isolate(c)
 					}
-					w, err := Append(ctx, c, name, toy.parts(c.Rank()), o)
+					w, err := appendWith(ctx, c, name, toy.parts(c.Rank()), o)
 					if err != nil {
 						return err
 					}

@@ -51,7 +51,7 @@ func (s *Schema) Err() error { return s.err }
 
 func (s *Schema) fail(format string, args ...any) {
 	if s.err == nil {
-		s.err = usageErr(format, args...)
+		s.err = pkg.Usage(format, args...)
 	}
 }
 

@@ -43,13 +43,13 @@ func (r *Reader) readSet(ctx context.Context, s *set) error {
 		if lead == nil {
 			lead = p
 		} else if err := sameDataset(lead.place, p.place, r.manifest != nil); err != nil {
-			return formatErr(p.name, p.place.HeaderOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", lead.name, err)
+			return pkg.At(p.name, p.place.HeaderOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", lead.name, err)
 		}
 		if err := p.sameRecords(lead); err != nil && r.manifest == nil && !r.opt.AllowMissing {
-			return formatErr(p.name, layout.NumrecsAt, "numrecs", ErrMissing, "%v", err)
+			return pkg.At(p.name, layout.NumrecsAt, "numrecs", ErrMissing, "%v", err)
 		}
 		if p.place.layout != r.layout {
-			return formatErr(p.name, p.place.HeaderOff, "header", ErrCorrupt, "%v, the dataset is %v", p.place.layout, r.layout)
+			return pkg.At(p.name, p.place.HeaderOff, "header", ErrCorrupt, "%v, the dataset is %v", p.place.layout, r.layout)
 		}
 		if err := p.place.Holds(p.name, p.records, s.records); err != nil {
 			return err
@@ -77,11 +77,11 @@ func (r *Reader) readSet(ctx context.Context, s *set) error {
 		return err
 	}
 	if lead != nil && !lead.place.Plain && s.blobs != lead.place.Shape.Ranks && !r.opt.AllowMissing {
-		return formatErr(lead.name, lead.place.Locate().GlobalAtt(attNprocs), "attribute "+attNprocs, ErrCorrupt, "%d, but the subfiles hold %d blobs", lead.place.Shape.Ranks, s.blobs)
+		return pkg.At(lead.name, lead.place.Locate().GlobalAtt(attNprocs), "attribute "+attNprocs, ErrCorrupt, "%d, but the subfiles hold %d blobs", lead.place.Shape.Ranks, s.blobs)
 	}
 	if s.schema == nil && lead != nil {
 		if err := r.schema.canFollow(lead.place.schema); err != nil {
-			return formatErr(lead.name, lead.place.HeaderOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", r.sets[0].parts[0].wanted(), err)
+			return pkg.At(lead.name, lead.place.HeaderOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", r.sets[0].parts[0].wanted(), err)
 		}
 		if err := r.sameBlobs(ctx, s); err != nil {
 			return err
@@ -139,7 +139,7 @@ func (r *Reader) sameBlobs(ctx context.Context, s *set) error {
 		return err
 	}
 	if len(s.parts) != len(first.parts) {
-		return formatErr(s.parts[0].wanted(), -1, "subfiles", ErrCorrupt, "%d, but %d in the first set", len(s.parts), len(first.parts))
+		return pkg.At(s.parts[0].wanted(), -1, "subfiles", ErrCorrupt, "%d, but %d in the first set", len(s.parts), len(first.parts))
 	}
 	for i, p := range s.parts {
 		q := first.parts[i]
@@ -147,7 +147,7 @@ func (r *Reader) sameBlobs(ctx context.Context, s *set) error {
 			continue
 		}
 		if !slices.Equal(p.table.Count, q.table.Count) || !slices.Equal(p.table.Nreqs, q.table.Nreqs) {
-			return formatErr(p.name, p.place.DataOff, "maps", ErrMapMismatch, "requests or elements of the blobs are not those of %s", q.name)
+			return pkg.At(p.name, p.place.DataOff, "maps", ErrMapMismatch, "requests or elements of the blobs are not those of %s", q.name)
 		}
 	}
 	return nil
@@ -166,7 +166,7 @@ func (r *Reader) alignSet(ctx context.Context, s *set) error {
 	}
 	for i, p := range s.parts {
 		if i >= len(first.parts) {
-			return formatErr(p.wanted(), -1, "subfile", ErrCorrupt, "number %d, but the first set has %d", i, len(first.parts))
+			return pkg.At(p.wanted(), -1, "subfile", ErrCorrupt, "number %d, but the first set has %d", i, len(first.parts))
 		}
 		q := first.parts[i]
 		p.first = q.first
@@ -177,7 +177,7 @@ func (r *Reader) alignSet(ctx context.Context, s *set) error {
 			p.place = nil
 			p.mu.Unlock()
 		case p.place.Shape.Blobs != q.place.Shape.Blobs:
-			return formatErr(p.name, p.place.HeaderOff, "dimension "+layout.DimBlobs, ErrCorrupt, "%d, but %s has %d", p.place.Shape.Blobs, q.name, q.place.Shape.Blobs)
+			return pkg.At(p.name, p.place.HeaderOff, "dimension "+layout.DimBlobs, ErrCorrupt, "%d, but %s has %d", p.place.Shape.Blobs, q.name, q.place.Shape.Blobs)
 		}
 	}
 	return nil

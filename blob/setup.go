@@ -122,7 +122,7 @@ func (w *Writer) team(a told, node comm.Comm) *team {
 			members, homes = append(members, j), append(homes, home)
 		}
 	}
-	return newTeam(node, all, members, homes, &w.opt)
+	return newTeam(node, all, members, homes, &w.opt.Options)
 }
 
 // tableOf is the table of all n blobs of a subfile; of says how many elements and requests of map d blob j has.
@@ -163,7 +163,7 @@ type rankRow struct {
 }
 
 // newEngine makes the engine of some ranks of a subfile, ascending.
-func newEngine(o *Options, proc *process, s *Schema, sh *layout.Shape, t *team, rows []*rankRow) (*engine, error) {
+func newEngine(o *settings, proc *process, s *Schema, sh *layout.Shape, t *team, rows []*rankRow) (*engine, error) {
 	nd := len(s.decomps)
 	e := &engine{opt: *o, proc: proc, schema: s, team: t, table: t.all}
 	if len(rows) < len(t.all.ID) {

@@ -35,12 +35,12 @@ func untouched(t *testing.T, what string, fsys vfs.FS, files map[string][]byte) 
 	if _, err := fsys.Stat("d.nc.0009"); err != nil {
 		t.Errorf("%s: the directory: %v", what, err)
 	}
-	for f := range Check(context.Background(), "d.nc", &CheckOptions{fs: fsys}) {
+	for f := range checkWith(context.Background(), "d.nc", nil, knobs{fs: fsys}) {
 		if _, is := files[f.File]; is || f.Severity == Error {
 			t.Errorf("%s: check says %v", what, f)
 		}
 	}
-	if steps, err := Recover(context.Background(), "d.nc", &RecoverOptions{fs: fsys, DryRun: true}); err != nil || len(steps) > 0 {
+	if steps, err := recoverWith(context.Background(), "d.nc", &RecoverOptions{DryRun: true}, knobs{fs: fsys}); err != nil || len(steps) > 0 {
 		t.Errorf("%s: recover would do %v, %v", what, steps, err)
 	}
 }
@@ -53,7 +53,9 @@ func TestStrays(t *testing.T) {
 			mem := vfs.NewMem()
 			was, now := tinyModel(1, 1), tinyModel(2, 1)
 			files := strays(t, mem, was)
-			subfiles := func(n int) *Options { return &Options{fs: mem, Layout: layout, Subfiles: n, CommitMode: mode} }
+			subfiles := func(n int) *settings {
+				return &settings{Options: Options{Layout: layout, Subfiles: n, CommitMode: mode}, knobs: knobs{fs: mem}}
+			}
 			holds := func(what string, m *model, n int) {
 				t.Helper()
 				untouched(t, what, mem, files)
@@ -76,19 +78,19 @@ func TestStrays(t *testing.T) {
 			holds("replace", now, 2)
 			// A subfile of the dataset before is one that the manifest does not list: check says so, and recover removes it.
 			must(vfs.WriteFile(mem, "d.nc.0003", left))
-			if !slices.ContainsFunc(slices.Collect(Check(ctx, "d.nc", &CheckOptions{fs: mem})), func(f Finding) bool {
+			if !slices.ContainsFunc(slices.Collect(checkWith(ctx, "d.nc", nil, knobs{fs: mem})), func(f Finding) bool {
 				return f.Severity == Warning && f.File == "d.nc.0003"
 			}) {
 				t.Error("a subfile that is left over: no warning")
 			}
-			if steps, err := Recover(ctx, "d.nc", &RecoverOptions{fs: mem}); err != nil || len(steps) != 1 {
+			if steps, err := recoverWith(ctx, "d.nc", nil, knobs{fs: mem}); err != nil || len(steps) != 1 {
 				t.Errorf("a subfile that is left over: %v, %v", steps, err)
 			}
 			holds("recovered", now, 2)
 			now = now.upTo(2)
 			must(run(now.ranks, func(ctx context.Context, c comm.Comm) error { return now.add(ctx, c, "d.nc", subfiles(2)) }))
 			holds("append", now, 2)
-			if _, err := Recover(ctx, "d.nc", &RecoverOptions{fs: mem}); err != nil {
+			if _, err := recoverWith(ctx, "d.nc", nil, knobs{fs: mem}); err != nil {
 				t.Error(err)
 			}
 			holds("recover", now, 2)
@@ -109,7 +111,7 @@ func TestStraysForeign(t *testing.T) {
 	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
 		mem := vfs.NewMem()
 		was, now := tinyModel(1, 1), tinyModel(2, 1)
-		was.writeTo(t, mem, &Options{fs: mem, Layout: layout, Subfiles: 4})
+		was.writeTo(t, mem, &settings{Options: Options{Layout: layout, Subfiles: 4}, knobs: knobs{fs: mem}})
 		must(mem.Remove(subfile.ManifestName("d.nc")))
 		files := strays(t, mem, was)
 		if got, err := canonicalOf(mem, "d.nc"); err != nil || !bytes.Equal(got, was.canonical(false)) {
@@ -117,12 +119,12 @@ func TestStraysForeign(t *testing.T) {
 		}
 		untouched(t, "foreign", mem, files)
 		err := run(now.ranks, func(ctx context.Context, c comm.Comm) error {
-			return now.create(ctx, c, "d.nc", &Options{fs: mem, Layout: layout})
+			return now.create(ctx, c, "d.nc", &settings{Options: Options{Layout: layout}, knobs: knobs{fs: mem}})
 		})
 		if !errors.Is(err, ErrExist) {
 			t.Errorf("%v: without Force: %v", layout, err)
 		}
-		now.writeTo(t, mem, &Options{fs: mem, Layout: layout, Subfiles: 2, Force: true})
+		now.writeTo(t, mem, &settings{Options: Options{Layout: layout, Subfiles: 2, Force: true}, knobs: knobs{fs: mem}})
 		untouched(t, "replaced", mem, files)
 		if got, err := canonicalOf(mem, "d.nc"); err != nil || !bytes.Equal(got, now.canonical(false)) {
 			t.Errorf("%v, replaced: %v", layout, err)
@@ -149,10 +151,10 @@ func TestStraysUnfinished(t *testing.T) {
 		}
 		for _, c := range crashes(t, start, 3, 1, func(fsys vfs.FS) error {
 			return run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-				return m.create(ctx, c, "d.nc", &Options{fs: fsys, Layout: layout, Subfiles: 2, CommitMode: CommitManifestOnly})
+				return m.create(ctx, c, "d.nc", &settings{Options: Options{Layout: layout, Subfiles: 2, CommitMode: CommitManifestOnly}, knobs: knobs{fs: fsys}})
 			})
 		}) {
-			if _, err := Recover(context.Background(), "d.nc", &RecoverOptions{fs: c.fs}); err != nil {
+			if _, err := recoverWith(context.Background(), "d.nc", nil, knobs{fs: c.fs}); err != nil {
 				t.Fatalf("%s: %v", c.when, err)
 			}
 			for name, want := range files {
@@ -175,7 +177,7 @@ func TestStraysInTheWay(t *testing.T) {
 	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
 		start := vfs.NewMem()
 		m := tinyModel(1, 1)
-		m.writeTo(t, start, &Options{fs: start, Layout: layout, Subfiles: 1})
+		m.writeTo(t, start, &settings{Options: Options{Layout: layout, Subfiles: 1}, knobs: knobs{fs: start}})
 		must(vfs.WriteFile(start, "d.nc.0001", notes))
 		f, err := start.OpenRW("d.nc.0001")
 		must(err)
@@ -183,16 +185,16 @@ func TestStraysInTheWay(t *testing.T) {
 		kept := 0
 		for _, c := range crashes(t, start, 3, 1, func(fsys vfs.FS) error {
 			return run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-				return m.create(ctx, c, "d.nc", &Options{fs: fsys, Layout: layout, Subfiles: 2, Force: true})
+				return m.create(ctx, c, "d.nc", &settings{Options: Options{Layout: layout, Subfiles: 2, Force: true}, knobs: knobs{fs: fsys}})
 			})
 		}) {
-			if r, err := Open(context.Background(), "d.nc", &OpenOptions{fs: c.fs}); err != nil {
+			if r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: c.fs}); err != nil {
 				t.Fatalf("%s: %v", c.when, err)
 			} else if n := len(r.sets[0].parts); r.Close() != nil || n == 2 {
 				continue // committed
 			}
 			kept++
-			if _, err := Recover(context.Background(), "d.nc", &RecoverOptions{fs: c.fs}); err != nil {
+			if _, err := recoverWith(context.Background(), "d.nc", nil, knobs{fs: c.fs}); err != nil {
 				t.Fatalf("%s: %v", c.when, err)
 			}
 			if b, err := slurp(c.fs, "d.nc.0001"); err != nil || !bytes.Equal(b, notes) {
@@ -206,7 +208,7 @@ func TestStraysInTheWay(t *testing.T) {
 	for _, mode := range []CommitMode{CommitRename, CommitManifestOnly} {
 		mem := vfs.NewMem()
 		m := tinyModel(1, 1)
-		o := &Options{fs: mem, Layout: ProcessCentric, Subfiles: 2, CommitMode: mode}
+		o := &settings{Options: Options{Layout: ProcessCentric, Subfiles: 2, CommitMode: mode}, knobs: knobs{fs: mem}}
 		m.writeTo(t, mem, o)
 		must(vfs.WriteFile(mem, "d.nc+1.0001", notes))
 		err := run(m.ranks, func(ctx context.Context, c comm.Comm) error { return m.upTo(2).add(ctx, c, "d.nc", o) })
@@ -226,15 +228,15 @@ func TestStraysInTheWay(t *testing.T) {
 func TestNameOfAppendedSet(t *testing.T) {
 	mem := vfs.NewMem()
 	a, b := tinyModel(1, 1), tinyModel(2, 1)
-	o := &Options{fs: mem, Layout: ProcessCentric, Subfiles: 2}
+	o := &settings{Options: Options{Layout: ProcessCentric, Subfiles: 2}, knobs: knobs{fs: mem}}
 	if err := run(b.ranks, func(ctx context.Context, c comm.Comm) error { return b.create(ctx, c, "d.nc+1", o) }); !errors.Is(err, ErrUsage) {
 		t.Errorf("create: %v", err)
 	}
 	a.writeTo(t, mem, o)
-	r, err := Open(context.Background(), "d.nc", &OpenOptions{fs: mem})
+	r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: mem})
 	must(err)
 	defer r.Close()
-	if err := Convert(context.Background(), r, "d.nc+1", &ConvertOptions{Blobs: true, fs: mem}); !errors.Is(err, ErrUsage) {
+	if err := convertWith(context.Background(), comm.Self(), r, "d.nc+1", &ConvertOptions{Blobs: true}, knobs{fs: mem}); !errors.Is(err, ErrUsage) {
 		t.Errorf("convert: %v", err)
 	}
 	// As older versions could make it.
@@ -253,7 +255,7 @@ func TestNameOfAppendedSet(t *testing.T) {
 	must(vfs.WriteFile(mem, subfile.ManifestName(m.Base), content))
 	must(vfs.WriteFile(mem, "d.nc+1.0002.w1a2b3c4d.partial", nil)) // of its next writer
 	before := names(mem, ".")
-	if steps, err := Recover(context.Background(), "d.nc", &RecoverOptions{fs: mem}); err != nil || len(steps) > 0 {
+	if steps, err := recoverWith(context.Background(), "d.nc", nil, knobs{fs: mem}); err != nil || len(steps) > 0 {
 		t.Errorf("recover: %v, %v", steps, err)
 	}
 	if after := names(mem, "."); !slices.Equal(after, before) {

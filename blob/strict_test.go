@@ -18,7 +18,7 @@ import (
 func TestAppendOtherMaps(t *testing.T) {
 	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
 		m, toy := vfs.NewMem(), newToy(3)
-		o := &Options{Layout: layout, Durability: DurableNone, fs: m}
+		o := &settings{Options: Options{Layout: layout, Durability: DurableNone}, knobs: knobs{fs: m}}
 		if err := comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
 			return toy.write(ctx, c, sampleBase, 2, o)
 		}); err != nil {
@@ -37,7 +37,7 @@ func TestAppendOtherMaps(t *testing.T) {
 		} {
 			errs := make([]error, 3)
 			if err := comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
-				w, err := Append(ctx, c, sampleBase, change(c.Rank(), toy.parts(c.Rank())), o)
+				w, err := appendWith(ctx, c, sampleBase, change(c.Rank(), toy.parts(c.Rank())), o)
 				if errs[c.Rank()] = err; err == nil {
 					w.Abort()
 				}
@@ -110,7 +110,7 @@ func TestOverlapOrder(t *testing.T) {
 	id := s.Var("A", cdf5.Int, []DimID{x}, Decomposed(d))
 	if err := comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
 		lo := []int64{0, 0, n}[c.Rank()]
-		w, err := Create(ctx, c, sampleBase, s, []Part{{d, []decomp.Req{{Offset: lo, Length: n}}}}, &Options{Durability: DurableNone, fs: m})
+		w, err := createWith(ctx, c, sampleBase, s, []Part{{d, []decomp.Req{{Offset: lo, Length: n}}}}, &settings{Options: Options{Durability: DurableNone}, knobs: knobs{fs: m}})
 		if err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ func TestOverlapOrder(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	r, err := Open(t.Context(), sampleBase, &OpenOptions{fs: &lateFS{FS: m, least: readBatch, third: make(chan struct{})}, Workers: 2})
+	r, err := openWith(t.Context(), sampleBase, &OpenOptions{Workers: 2}, knobs{fs: &lateFS{FS: m, least: readBatch, third: make(chan struct{})}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestRunBounds(t *testing.T) {
 	const elems = toyLev * toyCol
 	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
 		s := newSample(t, layout, 1, true)
-		r, err := Open(t.Context(), sampleBase, &OpenOptions{fs: memOf(t, s.files)})
+		r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, s.files)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,7 +188,7 @@ func TestAppendOtherShape(t *testing.T) {
 		s := NewSchema()
 		id := s.Var("x", cdf5.Int, []DimID{s.Dim("time", Unlimited)})
 		if err := comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
-			w, err := Create(ctx, c, sampleBase, s, nil, &Options{Layout: layout, Subfiles: 2, Durability: DurableNone, fs: m})
+			w, err := createWith(ctx, c, sampleBase, s, nil, &settings{Options: Options{Layout: layout, Subfiles: 2, Durability: DurableNone}, knobs: knobs{fs: m}})
 			if err != nil {
 				return err
 			}
@@ -203,7 +203,7 @@ func TestAppendOtherShape(t *testing.T) {
 		for _, x := range []struct{ ranks, subfiles int }{{2, 2}, {4, 2}, {2, 0}, {3, 1}, {3, 3}} {
 			errs := make([]error, x.ranks)
 			if err := comm.Run(t.Context(), x.ranks, nil, func(ctx context.Context, c comm.Comm) error {
-				w, err := Append(ctx, c, sampleBase, nil, &Options{Subfiles: x.subfiles, Durability: DurableNone, fs: m})
+				w, err := appendWith(ctx, c, sampleBase, nil, &settings{Options: Options{Subfiles: x.subfiles, Durability: DurableNone}, knobs: knobs{fs: m}})
 				if errs[c.Rank()] = err; err == nil {
 					w.Abort()
 				}
@@ -232,7 +232,7 @@ func TestRunsByIndex(t *testing.T) {
 	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
 		for _, subfiles := range []int{1, 4} {
 			s := writeSample(t, newToy(4), layout, subfiles, true, 2)
-			r, err := Open(t.Context(), sampleBase, &OpenOptions{fs: memOf(t, s.files)})
+			r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, s.files)})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -51,7 +51,7 @@ func (p *filePart) indexPieces(records int64) error {
 	}
 	x := p.place.Pieces(p.table, p.r.manifest.Piece)
 	if n := x.Total(records); n != int64(len(p.info.Pieces)) {
-		return formatErr(p.name, -1, "pieces", ErrCorrupt, "the manifest has %d checksums of pieces of %d bytes, want %d", len(p.info.Pieces), x.Size, n)
+		return pkg.At(p.name, -1, "pieces", ErrCorrupt, "the manifest has %d checksums of pieces of %d bytes, want %d", len(p.info.Pieces), x.Size, n)
 	}
 	p.fine = x
 	return nil

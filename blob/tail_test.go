@@ -75,7 +75,7 @@ func TestNumbersWithAMissingSubfile(t *testing.T) {
 		toy := newToy(8)
 		name := filepath.Join(t.TempDir(), "a")
 		if err := comm.Run(ctx, 8, nil, func(ctx context.Context, c comm.Comm) error {
-			return toy.write(ctx, c, name, 1, &Options{Layout: l, Subfiles: 4})
+			return toy.write(ctx, c, name, 1, &settings{Options: Options{Layout: l, Subfiles: 4}})
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +107,7 @@ func canonicalToy(t *testing.T, ranks int) string {
 	toy, dir := newToy(ranks), t.TempDir()
 	name, out := filepath.Join(dir, "a.nc"), filepath.Join(dir, "c.nc")
 	if err := comm.Run(ctx, ranks, nil, func(ctx context.Context, c comm.Comm) error {
-		return toy.write(ctx, c, name, int64(ranks), nil)
+		return toy.write(ctx, c, name, int64(ranks), new(settings))
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ const (
 )
 
 // ownMin is the size that holds for this team.
-func (t *team) ownMin(o *Options) int64 {
+func (t *team) ownMin(o *settings) int64 {
 	switch {
 	case o.ownMin > 0:
 		return o.ownMin

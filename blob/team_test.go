@@ -55,10 +55,8 @@ func TestSomeShareAHeap(t *testing.T) {
 			comm.Isolate,
 		} {
 			mem := vfs.NewMem()
-			o := o
-			o.fs = mem
 			if err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-				w, err := Create(ctx, wrap(c), "d.nc", m.s, m.parts(c.Rank()), &o)
+				w, err := createWith(ctx, wrap(c), "d.nc", m.s, m.parts(c.Rank()), &settings{Options: o, knobs: knobs{fs: mem}})
 				if err != nil {
 					return err
 				}
@@ -95,7 +93,7 @@ func TestSomeShareAHeap(t *testing.T) {
 					t.Errorf("%+v: %s is another", o, name)
 				}
 			}
-			for f := range Check(t.Context(), "d.nc", &CheckOptions{fs: mem}) {
+			for f := range checkWith(t.Context(), "d.nc", nil, knobs{fs: mem}) {
 				if f.Severity > Note {
 					t.Errorf("%+v: %v", o, f)
 				}
@@ -150,7 +148,7 @@ func TestRoomIsReserved(t *testing.T) {
 				if apart {
 					c = comm.Isolate(c)
 				}
-				w, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &Options{Layout: layout, Subfiles: 2, Records: m.records, fs: fsys})
+				w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &settings{Options: Options{Layout: layout, Subfiles: 2, Records: m.records}, knobs: knobs{fs: fsys}})
 				if err != nil {
 					return err
 				}

@@ -26,7 +26,7 @@ type tenure struct {
 }
 
 // hold takes the lease of a dataset, or of another output of that name.
-func hold(ctx context.Context, o *Options, name string) (*tenure, error) {
+func hold(ctx context.Context, o *settings, name string) (*tenure, error) {
 	l, err := durable.Acquire(ctx, o.fs, name, o.lease)
 	if err != nil {
 		return nil, pkg.Errorf("%w", err)

@@ -19,7 +19,7 @@ import (
 func takenOver(t *testing.T, mem *vfs.Mem) *tenure {
 	t.Helper()
 	must(mem.Remove(durable.LockName("d.nc")))
-	next, err := hold(context.Background(), &Options{fs: mem}, "d.nc")
+	next, err := hold(context.Background(), &settings{knobs: knobs{fs: mem}}, "d.nc")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func takenOver(t *testing.T, mem *vfs.Mem) *tenure {
 // TestHeldFiles: a writer that was taken over from opens no file under a final name again, for it may be the new writer's.
 func TestHeldFiles(t *testing.T) {
 	mem := vfs.NewMem()
-	ten, err := hold(context.Background(), &Options{fs: mem}, "d.nc")
+	ten, err := hold(context.Background(), &settings{knobs: knobs{fs: mem}}, "d.nc")
 	must(err)
 	h := held{mem, new(process)}
 	h.proc.tenure.Store(ten)
@@ -58,19 +58,19 @@ func TestJoinedProcess(t *testing.T) {
 	ctx := context.Background()
 	for _, apart := range []bool{false, true} {
 		mem := vfs.NewMem()
-		ten, err := hold(ctx, &Options{fs: mem}, "d.nc")
+		ten, err := hold(ctx, &settings{knobs: knobs{fs: mem}}, "d.nc")
 		must(err)
 		must(ten.lease.Share())
 		other, err := serve(mem, "d.nc", idOf(ten.words()), apart)
 		must(err)
 		must(ten.release())
-		third, err := hold(ctx, &Options{fs: mem}, "d.nc")
+		third, err := hold(ctx, &settings{knobs: knobs{fs: mem}}, "d.nc")
 		if apart && !errors.Is(err, ErrInUse) || !apart && err != nil {
 			t.Errorf("apart %v: %v", apart, err)
 		}
 		must(other.leave())
 		if apart {
-			if third, err = hold(ctx, &Options{fs: mem}, "d.nc"); err != nil {
+			if third, err = hold(ctx, &settings{knobs: knobs{fs: mem}}, "d.nc"); err != nil {
 				t.Error(err)
 			}
 		}
@@ -86,14 +86,16 @@ func TestAnotherProgram(t *testing.T) {
 	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
 		mem := vfs.NewMem()
 		was, now, theirs := tinyModel(1, 1), tinyModel(2, 1), tinyModel(3, 1)
-		o := func(fsys vfs.FS) *Options { return &Options{fs: fsys, Layout: layout, Force: true} }
+		o := func(fsys vfs.FS) *settings {
+			return &settings{Options: Options{Layout: layout, Force: true}, knobs: knobs{fs: fsys}}
+		}
 		was.writeTo(t, mem, o(mem))
 		elsewhere := vfs.NewMem()
 		theirs.writeTo(t, elsewhere, o(elsewhere))
 		manifest, err := vfs.ReadFile(elsewhere, subfile.ManifestName("d.nc"), 1<<20)
 		must(err)
 		err = run(now.ranks, func(ctx context.Context, c comm.Comm) error {
-			w, err := Create(ctx, c, "d.nc", now.s, now.parts(c.Rank()), o(mem))
+			w, err := createWith(ctx, c, "d.nc", now.s, now.parts(c.Rank()), o(mem))
 			if err != nil {
 				return err
 			}
@@ -119,18 +121,20 @@ func TestRecoverDurable(t *testing.T) {
 	ctx := context.Background()
 	was := tinyModel(1, 1)
 	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
-		o := func(fsys vfs.FS) *Options { return &Options{fs: fsys, Layout: layout, Durability: DurableCommit} }
+		o := func(fsys vfs.FS) *settings {
+			return &settings{Options: Options{Layout: layout, Durability: DurableCommit}, knobs: knobs{fs: fsys}}
+		}
 		start := vfs.NewMem()
 		was.writeTo(t, start, o(start))
 		for _, c := range crashes(t, start, 5, 1, func(fsys vfs.FS) error {
 			grown := was.upTo(2)
 			return run(grown.ranks, func(ctx context.Context, c comm.Comm) error { return grown.add(ctx, c, "d.nc", o(fsys)) })
 		}) {
-			if _, err := Recover(ctx, "d.nc", &RecoverOptions{fs: c.fs}); err != nil {
+			if _, err := recoverWith(ctx, "d.nc", nil, knobs{fs: c.fs}); err != nil {
 				t.Fatalf("%s: %v", c.when, err)
 			}
 			after := c.fs.CrashClone(vfs.CrashOptions{})
-			if todo, err := Recover(ctx, "d.nc", &RecoverOptions{fs: after, DryRun: true}); err != nil || len(todo) > 0 {
+			if todo, err := recoverWith(ctx, "d.nc", &RecoverOptions{DryRun: true}, knobs{fs: after}); err != nil || len(todo) > 0 {
 				t.Fatalf("%v, %s: after a power cut: %v %v", layout, c.when, todo, err)
 			}
 		}
@@ -143,7 +147,7 @@ func TestAppendBesideFormer(t *testing.T) {
 	ctx := context.Background()
 	mem := vfs.NewMem()
 	was := tinyModel(1, 1)
-	was.writeTo(t, mem, &Options{fs: mem})
+	was.writeTo(t, mem, &settings{knobs: knobs{fs: mem}})
 	all := crashtest.NewMachines(mem)
 	one, two := all.Machine(true), all.Machine(true)
 	quiet := func(boot string) durable.LeaseOptions {
@@ -157,7 +161,7 @@ func TestAppendBesideFormer(t *testing.T) {
 	must(err)
 	grown := was.upTo(2)
 	must(run(grown.ranks, func(ctx context.Context, c comm.Comm) error {
-		return grown.add(ctx, c, "d.nc", &Options{fs: two, lease: quiet("two")})
+		return grown.add(ctx, c, "d.nc", &settings{knobs: knobs{fs: two, lease: quiet("two")}})
 	}))
 	_, err = f.WriteAt(bytes.Repeat([]byte("former"), int(size)), 0)
 	must(errors.Join(err, f.Sync(), f.Close(), former.Release()))
@@ -171,7 +175,7 @@ func TestAbandonBesideHeir(t *testing.T) {
 		m := tinyModel(1, 1)
 		final := subfile.Name("d.nc", 0)
 		err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-			w, err := Create(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &Options{fs: mem, Layout: layout, CommitMode: CommitManifestOnly, Subfiles: 1})
+			w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &settings{Options: Options{Layout: layout, CommitMode: CommitManifestOnly, Subfiles: 1}, knobs: knobs{fs: mem}})
 			if err != nil {
 				return err
 			}

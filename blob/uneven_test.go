@@ -22,7 +22,7 @@ func TestUnevenRecords(t *testing.T) {
 		toy := newToy(4)
 		name := filepath.Join(t.TempDir(), "a.nc")
 		if err := comm.Run(ctx, 4, nil, func(ctx context.Context, c comm.Comm) error {
-			return toy.write(ctx, c, name, 3, &Options{Subfiles: 2})
+			return toy.write(ctx, c, name, 3, &settings{Options: Options{Subfiles: 2}})
 		}); err != nil {
 			t.Fatal(err)
 		}

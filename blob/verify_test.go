@@ -27,7 +27,7 @@ func TestSaving(t *testing.T) {
 		}
 		files[e.File] = flipped(files[e.File], e.Offset, 3)
 		fs := memOf(t, files)
-		r, err := Open(t.Context(), sampleBase, &OpenOptions{fs: fs, Verify: VerifyNever})
+		r, err := openWith(t.Context(), sampleBase, &OpenOptions{Verify: VerifyNever}, knobs{fs: fs})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,13 +41,13 @@ func TestSaving(t *testing.T) {
 				t.Fatalf("%s: %v", h.name, err)
 			}
 			r.Close()
-			if r, err = Open(t.Context(), base, &OpenOptions{fs: fs}); err != nil {
+			if r, err = openWith(t.Context(), base, nil, knobs{fs: fs}); err != nil {
 				t.Fatal(err)
 			}
 			if !r.Manifest().Unverified {
 				t.Errorf("%s: %s: not marked", h.name, base)
 			}
-			said := slices.Collect(Check(t.Context(), base, &CheckOptions{fs: fs}))
+			said := slices.Collect(checkWith(t.Context(), base, nil, knobs{fs: fs}))
 			if !slices.ContainsFunc(said, func(f Finding) bool { return f.Severity == Warning && f.Field == "unverified" }) {
 				t.Errorf("%s: %s: Check does not warn: %v", h.name, base, said)
 			}
@@ -64,7 +64,7 @@ func TestSaving(t *testing.T) {
 		}
 		r.Close()
 		if err := comm.Run(t.Context(), 2, nil, func(ctx context.Context, c comm.Comm) error {
-			w, err := Append(ctx, c, "twice.nc", runs[c.Rank()], &Options{fs: fs})
+			w, err := appendWith(ctx, c, "twice.nc", runs[c.Rank()], &settings{knobs: knobs{fs: fs}})
 			if err != nil {
 				return err
 			}
@@ -76,7 +76,7 @@ func TestSaving(t *testing.T) {
 		}); err != nil {
 			t.Fatalf("%s: append: %v", h.name, err)
 		}
-		if r, err = Open(t.Context(), "twice.nc", &OpenOptions{fs: fs}); err != nil {
+		if r, err = openWith(t.Context(), "twice.nc", nil, knobs{fs: fs}); err != nil {
 			t.Fatal(err)
 		}
 		if !r.Manifest().Unverified || r.Records() != 4 {
@@ -103,7 +103,7 @@ func TestAppendToDamaged(t *testing.T) {
 			toy, o := newToy(3), h.o
 			o.Durability, o.fs = DurableNone, fs
 			if err := comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
-				w, err := Append(ctx, c, sampleBase, toy.parts(c.Rank()), &o)
+				w, err := appendWith(ctx, c, sampleBase, toy.parts(c.Rank()), &o)
 				if err != nil {
 					return err
 				}
@@ -115,7 +115,7 @@ func TestAppendToDamaged(t *testing.T) {
 				t.Fatalf("%s: %v", h.name, err)
 			}
 			var faults []Finding
-			for f := range Check(t.Context(), sampleBase, &CheckOptions{fs: fs}) {
+			for f := range checkWith(t.Context(), sampleBase, nil, knobs{fs: fs}) {
 				if f.Severity == Error {
 					faults = append(faults, f)
 				}
@@ -158,7 +158,7 @@ func TestOldManifest(t *testing.T) {
 		toy, o := newToy(3), h.o
 		o.Durability, o.fs = DurableNone, fs
 		if err := comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
-			w, err := Append(ctx, c, sampleBase, toy.parts(c.Rank()), &o)
+			w, err := appendWith(ctx, c, sampleBase, toy.parts(c.Rank()), &o)
 			if err != nil {
 				return err
 			}
@@ -169,7 +169,7 @@ func TestOldManifest(t *testing.T) {
 		}); err != nil {
 			t.Fatalf("%s: %v", h.name, err)
 		}
-		for f := range Check(t.Context(), sampleBase, &CheckOptions{fs: fs}) {
+		for f := range checkWith(t.Context(), sampleBase, nil, knobs{fs: fs}) {
 			if f.Severity != Note {
 				t.Errorf("%s: %v", h.name, f)
 			}
@@ -204,7 +204,7 @@ func TestTable(t *testing.T) {
 	put(layout.MapCount, 0, tab.Count[0]-1) // an element goes to the next
 	put(layout.MapStart, 1, tab.Start[pl.NumMaps()]-1)
 	put(layout.MapCount, 1, tab.Count[pl.NumMaps()]+1)
-	r, err := Open(t.Context(), sampleBase, &OpenOptions{fs: memOf(t, s.with(name, file))})
+	r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, s.with(name, file))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func TestReplacedBeforeDamaged(t *testing.T) {
 	s := newSample(t, VariableCentric, 1, true)
 	name, manifest := s.subfile(0), subfile.ManifestName(sampleBase)
 	m := memOf(t, s.files)
-	r, err := Open(t.Context(), sampleBase, &OpenOptions{fs: m})
+	r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: m})
 	if err != nil {
 		t.Fatal(err)
 	}

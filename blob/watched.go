@@ -41,9 +41,9 @@ func (r *Reader) replaced(name string) error {
 	if was == "" && !r.foreign {
 		return nil
 	}
-	id, err := subfile.PeekID(r.opt.fs, r.base)
+	id, err := subfile.PeekID(r.fs, r.base)
 	if err == nil && id != "" && id != was {
-		err = formatErr(name, -1, "file", ErrBroken, "of another dataset: %s was replaced since it was opened", r.base)
+		err = pkg.At(name, -1, "file", ErrBroken, "of another dataset: %s was replaced since it was opened", r.base)
 	}
 	return err
 }

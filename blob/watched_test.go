@@ -15,7 +15,7 @@ import (
 // What is appended meanwhile does not disturb it.
 func TestReplacedWhileOpen(t *testing.T) {
 	ctx := context.Background()
-	for _, o := range []Options{{}, {Layout: ProcessCentric}, {Layout: ProcessCentric, Compress: Compress{Method: Zstd}}} {
+	for _, o := range []settings{{}, {Options: Options{Layout: ProcessCentric}}, {Options: Options{Layout: ProcessCentric, Compress: Compress{Method: Zstd}}}} {
 		for _, open := range []int{0, 1} { // with 1 the files are opened again and again
 			for _, add := range []bool{false, true} {
 				what := fmt.Sprintf("%v %v, %d open, append %v", o.Layout, o.Compress, open, add)
@@ -23,7 +23,7 @@ func TestReplacedWhileOpen(t *testing.T) {
 				o.Subfiles, o.fs, o.Durability, o.Force = 2, mem, DurableNone, true
 				was, now := tinyModel(1, 2), tinyModel(2, 2)
 				must(run(was.ranks, func(ctx context.Context, c comm.Comm) error { return was.create(ctx, c, "d.nc", &o) }))
-				r, err := Open(ctx, "d.nc", &OpenOptions{fs: mem, MaxOpen: open, Workers: 1})
+				r, err := openWith(ctx, "d.nc", &OpenOptions{MaxOpen: open, Workers: 1}, knobs{fs: mem})
 				must(err)
 				must(r.Read(ctx, "time", nil, nil, make([]float64, 2)))
 				if add {

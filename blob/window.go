@@ -8,6 +8,7 @@ import (
 	"blobio/blob/internal/layout"
 	"blobio/cdf5"
 	"blobio/decomp"
+	"blobio/internal/par"
 )
 
 const (
@@ -112,7 +113,7 @@ func (r *Reader) flat(ctx context.Context, s *set, id VarID, sv *Variable, rec, 
 func (s *set) variable(v VarID, sv *Variable) (VarID, error) {
 	id := s.vars[v]
 	if id < 0 {
-		return id, formatErr(s.parts[0].wanted(), -1, fmt.Sprintf("variable %q", sv.Name), ErrMissing, "not in this set of subfiles")
+		return id, pkg.At(s.parts[0].wanted(), -1, fmt.Sprintf("variable %q", sv.Name), ErrMissing, "not in this set of subfiles")
 	}
 	return id, nil
 }
@@ -170,7 +171,7 @@ func (r *Reader) scatter(ctx context.Context, s *set, id VarID, sv *Variable, re
 	workers = int(max(1, min(int64(workers), r.opt.Memory/readBatch)))
 	errs := make([]error, len(batches))
 	workers = max(1, min(workers, len(batches)))
-	inParallel(workers, len(batches), func(k int) {
+	par.Do(workers, len(batches), func(k int) {
 		if errs[k] = ctx.Err(); errs[k] != nil {
 			return
 		}

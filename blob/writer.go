@@ -11,7 +11,6 @@ import (
 
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/internal/durable"
 	"blobio/subfile"
 )
 
@@ -30,7 +29,7 @@ type Writer struct {
 	eng    *engine
 	lead   bool // calls the engine for the ranks of this process
 	base   string
-	opt    Options
+	opt    settings
 	info   datasetInfo
 
 	counts  []int64 // elements this rank owns, by map from 0
@@ -81,13 +80,17 @@ type datasetInfo struct {
 // rank. Subfiles are named name.0000 and so on. Nothing appears under a
 // final name before Close. Collective.
 func Create(ctx context.Context, c comm.Comm, name string, s *Schema, parts []Part, o *Options) (*Writer, error) {
+	return createWith(ctx, c, name, s, parts, o.plain())
+}
+
+func createWith(ctx context.Context, c comm.Comm, name string, s *Schema, parts []Part, o *settings) (*Writer, error) {
 	w := &Writer{c: c, schema: s, base: name, opt: o.withDefaults()}
-	runs, err := checkCreate(name, s, parts, o)
+	runs, err := checkCreate(name, s, parts, &o.Options)
 	w.limit = w.opt.Records
 	if w.opt.Layout.traits().Grows {
 		w.limit, w.opt.Records = 0, 0
 	}
-	if err := sameOnAll(ctx, c, s, name, &w.opt, err); err != nil {
+	if err := sameOnAll(ctx, c, s, name, &w.opt.Options, err); err != nil {
 		return nil, err
 	}
 	if err := w.setup(ctx, runs); err != nil {
@@ -103,35 +106,33 @@ func checkCreate(name string, s *Schema, parts []Part, o *Options) ([][]decomp.R
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	if o != nil {
-		if err := o.Compress.fits(o.Layout); err != nil {
-			return nil, err
-		}
+	if err := o.Compress.fits(o.Layout); err != nil {
+		return nil, err
 	}
 	if name == "" {
-		return nil, usageErr("empty name")
+		return nil, pkg.Usage("empty name")
 	}
 	if err := checkNew(name); err != nil {
 		return nil, err
 	}
 	if s == nil {
-		return nil, usageErr("no schema")
+		return nil, pkg.Usage("no schema")
 	}
 	if s.err != nil {
 		return nil, s.err
 	}
-	if o != nil && o.Layout.traits().ByRank {
+	if o.Layout.traits().ByRank {
 		if err := s.canSum(o.Records); err != nil {
 			return nil, err
 		}
 	}
-	return checkParts(s, parts, o != nil && o.WideMaps)
+	return checkParts(s, parts, o.WideMaps)
 }
 
 // checkName refuses names that the manifest, which is JSON, could not hold.
 func checkName(base string) error {
 	if n := filepath.Base(base); !utf8.ValidString(n) {
-		return usageErr("name %q: it is no valid UTF-8, as which the manifest has it", n)
+		return pkg.Usage("name %q: it is no valid UTF-8, as which the manifest has it", n)
 	}
 	return nil
 }
@@ -139,7 +140,7 @@ func checkName(base string) error {
 // checkNew refuses names that a new dataset must not have: its subfiles would be those of an appended set of another.
 func checkNew(base string) error {
 	if of := filepath.Base(subfile.Base(subfile.Name(base, 0))); of != filepath.Base(base) {
-		return usageErr("name %q: it is that of a set appended to a dataset %s", filepath.Base(base), of)
+		return pkg.Usage("name %q: it is that of a set appended to a dataset %s", filepath.Base(base), of)
 	}
 	return checkName(base)
 }
@@ -152,14 +153,14 @@ func checkParts(s *Schema, parts []Part, wide bool) ([][]decomp.Req, error) {
 	for _, p := range parts {
 		d := int(p.Decomp) - 1
 		if d < 0 || d >= len(runs) {
-			return nil, usageErr("part of decomposition D%d, want D1..D%d", p.Decomp, len(runs))
+			return nil, pkg.Usage("part of decomposition D%d, want D1..D%d", p.Decomp, len(runs))
 		}
 		if seen[d] {
-			return nil, usageErr("two parts of decomposition D%d", p.Decomp)
+			return nil, pkg.Usage("two parts of decomposition D%d", p.Decomp)
 		}
 		seen[d], runs[d] = true, p.Runs
 		if len(p.Runs) > math.MaxInt32 {
-			return nil, usageErr("decomposition D%d: %d requests of one rank, want at most 2^31-1", p.Decomp, len(p.Runs))
+			return nil, pkg.Usage("decomposition D%d: %d requests of one rank, want at most 2^31-1", p.Decomp, len(p.Runs))
 		}
 		for k, r := range p.Runs {
 			if r.Length > math.MaxInt32 {
@@ -201,9 +202,9 @@ func sameOnAll(ctx context.Context, c comm.Comm, s *Schema, name string, o *Opti
 	case err != nil:
 		return err
 	case mins[0] != ^mins[1] && mins[0] != math.MaxInt64:
-		return usageErr("the ranks pass different schemas")
+		return pkg.Usage("the ranks pass different schemas")
 	case mins[2] != ^mins[3]:
-		return usageErr("the ranks pass different names or options")
+		return pkg.Usage("the ranks pass different names or options")
 	}
 	return nil
 }
@@ -213,7 +214,6 @@ func sameOnAll(ctx context.Context, c comm.Comm, s *Schema, name string, o *Opti
 func (o *Options) hash(name string) int64 {
 	v := *o
 	v.Memory, v.Workers, v.MaxOpen = 0, 0, 0
-	v.spread, v.syncMin, v.lease, v.fs = false, 0, durable.LeaseOptions{}, nil
 	return int64(crc32.ChecksumIEEE(fmt.Appendf(nil, "%q %+v", name, v)))
 }
 
@@ -266,7 +266,7 @@ func (w *Writer) Copies() (bytes, limit int64) {
 // name. Collective.
 func (w *Writer) Close(ctx context.Context) error {
 	if w.closed {
-		return usageErr("close after Close")
+		return pkg.Usage("close after Close")
 	}
 	records, err := w.post(ctx, false)
 	w.closed = true

@@ -29,13 +29,15 @@ func TestSecondWriter(t *testing.T) {
 			t.Run(fmt.Sprintf("%v-%s", layout, how), func(t *testing.T) {
 				was, other := tinyModel(1, 1), tinyModel(2, 1)
 				mem := vfs.NewMem()
-				other.writeTo(t, mem, &Options{fs: mem})
-				src, err := Open(ctx, "d.nc", &OpenOptions{fs: mem})
+				other.writeTo(t, mem, &settings{knobs: knobs{fs: mem}})
+				src, err := openWith(ctx, "d.nc", nil, knobs{fs: mem})
 				must(err)
 				defer src.Close()
-				o := func(force bool) *Options { return &Options{fs: mem, Layout: layout, Force: force} }
+				o := func(force bool) *settings {
+					return &settings{Options: Options{Layout: layout, Force: force}, knobs: knobs{fs: mem}}
+				}
 				first := func(c comm.Comm) (*Writer, error) {
-					return Create(ctx, c, "out.nc", was.s, was.parts(c.Rank()), o(true))
+					return createWith(ctx, c, "out.nc", was.s, was.parts(c.Rank()), o(true))
 				}
 				want := was
 				if how != "create" {
@@ -44,7 +46,7 @@ func TestSecondWriter(t *testing.T) {
 				if how == "append" {
 					want = was.upTo(2)
 					first = func(c comm.Comm) (*Writer, error) {
-						return Append(ctx, c, "out.nc", was.parts(c.Rank()), o(false))
+						return appendWith(ctx, c, "out.nc", was.parts(c.Rank()), o(false))
 					}
 				}
 				second := func() error {
@@ -52,9 +54,9 @@ func TestSecondWriter(t *testing.T) {
 					case "append":
 						return run(want.ranks, func(ctx context.Context, c comm.Comm) error { return want.add(ctx, c, "out.nc", o(false)) })
 					case "convert to blobs":
-						return Convert(ctx, src, "out.nc", &ConvertOptions{Blobs: true, Layout: layout, Force: true, fs: mem})
+						return convertWith(ctx, comm.Self(), src, "out.nc", &ConvertOptions{Blobs: true, Layout: layout, Force: true}, knobs{fs: mem})
 					case "convert":
-						return Convert(ctx, src, "out.nc", &ConvertOptions{Force: true, fs: mem})
+						return convertWith(ctx, comm.Self(), src, "out.nc", &ConvertOptions{Force: true}, knobs{fs: mem})
 					}
 					return run(other.ranks, func(ctx context.Context, c comm.Comm) error {
 						return other.create(ctx, c, "out.nc", o(how != "create"))
@@ -144,7 +146,7 @@ func (x *replacedTest) run(t *testing.T) {
 	}
 	write := func(k int) error {
 		m := models[k%len(models)]
-		o := &Options{fs: x.fs, Force: true, Subfiles: 1 + k%3, Layout: Layout(k / 3 % 2)}
+		o := &settings{Options: Options{Force: true, Subfiles: 1 + k%3, Layout: Layout(k / 3 % 2)}, knobs: knobs{fs: x.fs}}
 		if x.fs == vfs.OS {
 			o.Durability = DurableNone // what is seen in between does not depend on it
 		}
@@ -157,7 +159,7 @@ func (x *replacedTest) run(t *testing.T) {
 	for range 2 {
 		wg.Go(func() {
 			for ctx.Err() == nil {
-				r, err := Open(context.Background(), x.base, &OpenOptions{fs: x.fs, AllowMissing: x.missing, Workers: 1})
+				r, err := openWith(context.Background(), x.base, &OpenOptions{AllowMissing: x.missing, Workers: 1}, knobs{fs: x.fs})
 				if err != nil {
 					t.Errorf("open %d: %v", opens.Load(), err)
 					stop()
@@ -203,12 +205,12 @@ func TestRecover(t *testing.T) {
 				now := job.after(was)
 				for _, c := range crashes(t, start, 3, 1, func(fsys vfs.FS) error { return job.do(fsys, "") }) {
 					state := seen(t, c, "d.nc", was.canonical(false), now.canonical(false))
-					todo, err := Recover(ctx, "d.nc", &RecoverOptions{fs: c.fs, DryRun: true})
+					todo, err := recoverWith(ctx, "d.nc", &RecoverOptions{DryRun: true}, knobs{fs: c.fs})
 					if err != nil {
 						t.Fatalf("%s: dry run: %v", c.when, err)
 					}
 					before := names(c.fs, ".")
-					if _, err := Recover(ctx, "d.nc", &RecoverOptions{fs: c.fs}); err != nil {
+					if _, err := recoverWith(ctx, "d.nc", nil, knobs{fs: c.fs}); err != nil {
 						t.Fatalf("%s: %v", c.when, err)
 					}
 					want := was
@@ -219,7 +221,7 @@ func TestRecover(t *testing.T) {
 					if after := names(c.fs, "."); len(todo) == 0 && fmt.Sprint(after) != fmt.Sprint(before) {
 						t.Fatalf("%s: nothing to do, but %v became %v", c.when, before, after)
 					}
-					if again, err := Recover(ctx, "d.nc", &RecoverOptions{fs: c.fs, DryRun: true}); err != nil || len(again) > 0 {
+					if again, err := recoverWith(ctx, "d.nc", &RecoverOptions{DryRun: true}, knobs{fs: c.fs}); err != nil || len(again) > 0 {
 						t.Fatalf("%s: after it: %v %v", c.when, again, err)
 					}
 				}
@@ -242,11 +244,11 @@ func TestRecoverConversion(t *testing.T) {
 	}
 	l, err := durable.Acquire(ctx, mem, "out.nc", durable.LeaseOptions{})
 	must(err)
-	if _, err := Recover(ctx, "out.nc", &RecoverOptions{fs: mem}); !errors.Is(err, ErrInUse) {
+	if _, err := recoverWith(ctx, "out.nc", nil, knobs{fs: mem}); !errors.Is(err, ErrInUse) {
 		t.Fatalf("while it is at work: %v", err)
 	}
 	must(l.Release())
-	steps, err := Recover(ctx, "out.nc", &RecoverOptions{fs: mem})
+	steps, err := recoverWith(ctx, "out.nc", nil, knobs{fs: mem})
 	if err != nil || len(steps) != 2 || len(names(mem, ".")) != 0 {
 		t.Fatalf("%v %v %v", steps, err, names(mem, "."))
 	}
@@ -258,16 +260,16 @@ func TestRecoverNamed(t *testing.T) {
 	tag := durable.TagOf(durable.NewID())
 	start := vfs.NewMem()
 	m := tinyModel(1, 1)
-	m.writeTo(t, start, &Options{fs: start, Subfiles: 2})
+	m.writeTo(t, start, &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: start}})
 	of := func(name string, files ...string) {
 		t.Helper()
 		mem := start.CrashClone(vfs.CrashOptions{})
 		for _, n := range append(files, "d.nc.0000."+tag+".partial") { // something to do for d.nc
 			must(vfs.WriteFile(mem, n, []byte("x")))
 		}
-		steps, err := Recover(ctx, name, &RecoverOptions{fs: mem, DryRun: true})
+		steps, err := recoverWith(ctx, name, &RecoverOptions{DryRun: true}, knobs{fs: mem})
 		must(err)
-		again, err := Recover(ctx, name, &RecoverOptions{fs: mem})
+		again, err := recoverWith(ctx, name, nil, knobs{fs: mem})
 		must(err)
 		if fmt.Sprint(again) != fmt.Sprint(steps) {
 			t.Errorf("%s: %v were to be done, and %v were", name, steps, again)
@@ -308,10 +310,10 @@ func TestErrorsBehindTheCommit(t *testing.T) {
 	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
 		was, now := tinyModel(1, 1), tinyModel(2, 2)
 		mem := vfs.NewMem()
-		was.writeTo(t, mem, &Options{fs: mem, Layout: layout})
+		was.writeTo(t, mem, &settings{Options: Options{Layout: layout}, knobs: knobs{fs: mem}})
 		full := vfs.NewFault(mem, vfs.FailOn(vfs.OpRename, "d.nc.000*", 1, syscall.ENOSPC))
 		err := run(now.ranks, func(ctx context.Context, c comm.Comm) error {
-			return now.create(ctx, c, "d.nc", &Options{fs: full, Layout: layout, Force: true})
+			return now.create(ctx, c, "d.nc", &settings{Options: Options{Layout: layout, Force: true}, knobs: knobs{fs: full}})
 		})
 		var u *UnfinishedError
 		if !errors.As(err, &u) || !errors.Is(err, vfs.ErrNoSpace) || u.Base != "d.nc" {
@@ -320,7 +322,7 @@ func TestErrorsBehindTheCommit(t *testing.T) {
 		if got, err := canonicalOf(mem, "d.nc"); err != nil || !bytes.Equal(got, now.canonical(false)) {
 			t.Fatalf("%v: what is said to be committed: %v", layout, err)
 		}
-		if _, err := Recover(context.Background(), "d.nc", &RecoverOptions{fs: mem}); err != nil {
+		if _, err := recoverWith(context.Background(), "d.nc", nil, knobs{fs: mem}); err != nil {
 			t.Fatal(err)
 		}
 		expect(t, crash{fs: mem, when: layout.String()}, "recovered", now)
@@ -340,10 +342,10 @@ func TestPlantedLinks(t *testing.T) {
 			}
 			for _, force := range []bool{false, true} {
 				_ = run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-					return m.create(ctx, c, base, &Options{Layout: layout, Force: force, Durability: DurableNone})
+					return m.create(ctx, c, base, &settings{Options: Options{Layout: layout, Force: force, Durability: DurableNone}})
 				})
 				_ = run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-					return m.upTo(2).add(ctx, c, base, &Options{Layout: layout, Durability: DurableNone})
+					return m.upTo(2).add(ctx, c, base, &settings{Options: Options{Layout: layout, Durability: DurableNone}})
 				})
 				if b, err := os.ReadFile(victim); err != nil || string(b) != "keep" {
 					t.Fatalf("%s, force %v: %q, %v", planted, force, b, err)
@@ -360,12 +362,12 @@ func TestForeignBesideAnnouncement(t *testing.T) {
 	foreign, next := tinyModel(1, 2), tinyModel(2, 1)
 	for _, how := range []string{"recover", "replace"} {
 		mem := vfs.NewMem()
-		dead, err := hold(ctx, &Options{fs: mem}, "d.nc")
+		dead, err := hold(ctx, &settings{knobs: knobs{fs: mem}}, "d.nc")
 		must(err)
 		announced := &subfile.Manifest{ID: durable.NewID(), Writer: dead.tag(), Layout: VariableCentric.String(), Base: "d.nc", Ranks: 1,
 			Sets: []subfile.SetInfo{{Base: "d.nc", Subfiles: make([]subfile.Subfile, 1)}}}
 		other := vfs.NewMem()
-		foreign.writeTo(t, other, &Options{fs: other, Subfiles: 2})
+		foreign.writeTo(t, other, &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: other}})
 		for _, n := range []string{"d.nc.0000", "d.nc.0001"} {
 			b, err := slurp(other, n)
 			must(err)
@@ -376,12 +378,12 @@ func TestForeignBesideAnnouncement(t *testing.T) {
 		must(dead.release())
 		want := foreign
 		if how == "recover" {
-			if _, err := Recover(ctx, "d.nc", &RecoverOptions{fs: mem}); err != nil {
+			if _, err := recoverWith(ctx, "d.nc", nil, knobs{fs: mem}); err != nil {
 				t.Fatal(err)
 			}
 		} else {
 			want = next
-			next.writeTo(t, mem, &Options{fs: mem, Force: true})
+			next.writeTo(t, mem, &settings{Options: Options{Force: true}, knobs: knobs{fs: mem}})
 		}
 		if got, err := canonicalOf(mem, "d.nc"); err != nil || !bytes.Equal(got, want.canonical(false)) {
 			t.Fatalf("%s: %v\nfiles: %v", how, err, names(mem, "."))

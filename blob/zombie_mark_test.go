@@ -28,7 +28,7 @@ func TestZombieBetween(t *testing.T) {
 		o.lease = lease(boot)
 		m := tinyModel(2, 2)
 		return run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-			w, err := Create(ctx, cc.comm(c), "d.nc", m.s, m.parts(c.Rank()), o)
+			w, err := createWith(ctx, cc.comm(c), "d.nc", m.s, m.parts(c.Rank()), o)
 			if err == nil && end {
 				w.Abort()
 				err = c.Barrier(ctx)
@@ -38,7 +38,7 @@ func TestZombieBetween(t *testing.T) {
 	}
 	between := map[string]func(fsys vfs.FS, boot string) error{
 		"recover": func(fsys vfs.FS, boot string) error {
-			_, err := Recover(context.Background(), "d.nc", &RecoverOptions{fs: fsys, lease: lease(boot)})
+			_, err := recoverWith(context.Background(), "d.nc", nil, knobs{fs: fsys, lease: lease(boot)})
 			return err
 		},
 		"refused": func(fsys vfs.FS, boot string) error {

@@ -23,7 +23,7 @@ type contender struct {
 }
 
 func (cc crashCase) contenders(replace, grown *model) []contender {
-	opts := func(fsys vfs.FS, boot string, force bool) *Options {
+	opts := func(fsys vfs.FS, boot string, force bool) *settings {
 		o := cc.with(fsys, force)
 		o.lease = durable.LeaseOptions{Beat: time.Hour, Patience: 2 * time.Millisecond, Boot: boot}
 		return o

@@ -8,6 +8,8 @@ import (
 	"math"
 
 	"github.com/zeebo/xxh3"
+
+	"blobio/internal/fault"
 )
 
 // Dirty is the hash by which a differential checkpoint tells changed blocks.
@@ -206,7 +208,7 @@ func UnmarshalDigests(b []byte, name string) (*Digests, error) {
 		return nil, bad(0, "magic", ErrNotFormat, "%q, want %q", b[:8], digestsMagic)
 	}
 	if v := le.Uint32(b[8:]); v != 1 {
-		return nil, bad(8, "version", ErrVersion, "%d, want 1", v)
+		return nil, bad(8, "version", fault.ErrVersion, "%d, want 1", v)
 	}
 	body := b[:len(b)-4]
 	if got, want := crc32.ChecksumIEEE(body), le.Uint32(b[len(body):]); got != want {

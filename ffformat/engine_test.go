@@ -41,13 +41,13 @@ func TestReadVarsByBlocks(t *testing.T) {
 			got := make([]byte, len(want))
 			for _, s := range []blockSums{sums, nil, keptSums{512, sums.of}} {
 				clear(got)
-				if err := r.ReadVars(context.Background(), []VarBuf{{1, got}}, &ReadOptions{sums: s}); err != nil || !bytes.Equal(got, want) {
+				if err := r.readVars(context.Background(), []VarBuf{{1, got}}, 0, s); err != nil || !bytes.Equal(got, want) {
 					t.Errorf("%s: %v", k.name, err)
 				}
 			}
 			at := f.at(1, 0).Fptr + 2048
 			b[at+17] ^= 1
-			err = r.ReadVars(context.Background(), []VarBuf{{1, got}}, &ReadOptions{sums: sums})
+			err = r.readVars(context.Background(), []VarBuf{{1, got}}, 0, sums)
 			var fe *FormatError
 			if !errors.As(err, &fe) || fe.Offset != at || !errors.Is(err, ErrChecksum) {
 				t.Errorf("%s: %v, want %#x", k.name, err, at)

@@ -17,7 +17,6 @@ var (
 	ErrChecksum    = fault.ErrChecksum
 	ErrCorrupt     = fault.ErrCorrupt
 	ErrUnsupported = fault.ErrUnsupported
-	ErrVersion     = fault.ErrVersion
 	ErrNotFormat   = fault.ErrNotFormat
 
 	// Using: the call is wrong, a value does not fit the layout, the variable is
@@ -26,5 +25,4 @@ var (
 	ErrRange    = fault.ErrRange
 	ErrMissing  = fault.ErrMissing
 	ErrTooLarge = fault.ErrTooLarge
-	ErrBroken   = fault.ErrBroken
 )

@@ -39,8 +39,6 @@ type ReadOptions struct {
 	// (ErrChecksum). Chunks are then verified by the digests of their blocks, at the speed
 	// of memory, and not by MD5.
 	Digests *Digests
-
-	sums blockSums // for tests: Digests of no file
 }
 
 // NewReader decodes the metadata of a file as Decode does. The errors are
@@ -161,13 +159,16 @@ func (r *Reader) ReadVars(ctx context.Context, vars []VarBuf, o *ReadOptions) er
 	if o.Workers < 0 {
 		return pkg.Usage("%d workers", o.Workers)
 	}
-	sums := o.sums
-	if o.Digests != nil {
-		if err := o.Digests.Match(r.f); err != nil {
-			return err
-		}
-		sums = o.Digests
+	if o.Digests == nil {
+		return r.readVars(ctx, vars, o.Workers, nil)
 	}
+	if err := o.Digests.Match(r.f); err != nil {
+		return err
+	}
+	return r.readVars(ctx, vars, o.Workers, o.Digests)
+}
+
+func (r *Reader) readVars(ctx context.Context, vars []VarBuf, workers int, sums blockSums) error {
 	var jobs []chunkJob
 	errs := make([]error, len(vars))
 	from := make([]int, len(vars)+1) // jobs of vars[i] are jobs[from[i]:from[i+1]]
@@ -187,7 +188,7 @@ func (r *Reader) ReadVars(ctx context.Context, vars []VarBuf, o *ReadOptions) er
 		}
 	}
 	from[len(vars)] = len(jobs)
-	res, err := r.hashChunks(ctx, jobs, o.Workers)
+	res, err := r.hashChunks(ctx, jobs, workers)
 	if err != nil {
 		return err
 	}

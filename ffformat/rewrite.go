@@ -12,6 +12,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"blobio/internal/fault"
 	"blobio/internal/par"
 	"blobio/internal/vfs"
 )
@@ -129,7 +130,7 @@ func (w *rewriting) copy(ctx context.Context) error {
 		}
 	}
 	if len(list) != len(w.from) {
-		return pkg.Errorf("%d chunks for %d containers: %w", len(w.from), len(list), ErrBroken)
+		return pkg.Errorf("%d chunks for %d containers: %w", len(w.from), len(list), fault.ErrBroken)
 	}
 	errs := make([]error, len(list))
 	_ = par.Crew(ctx, par.Workers(w.workers), len(list), func(ctx context.Context, chunks iter.Seq[int]) error {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -124,7 +125,7 @@ func (u *Update) Add(ctx context.Context, id int32, data []byte) error {
 // parallel. After an error the update can only be aborted.
 func (u *Update) AddAll(ctx context.Context, vars []VarBuf) error {
 	if u.err != nil {
-		return pkg.Errorf("update failed before: %w: %w", ErrBroken, u.err)
+		return pkg.Errorf("update failed before: %w: %w", fault.ErrBroken, u.err)
 	}
 	if err := u.addAll(ctx, vars); err != nil {
 		u.err = err
@@ -183,7 +184,7 @@ func (u *Update) Abort() {
 	if u.w.open == u {
 		u.md5s.close()
 		u.w.open = nil
-		u.err = ErrBroken
+		u.err = fault.ErrBroken
 	}
 }
 
@@ -194,7 +195,7 @@ func (u *Update) Finish(ctx context.Context) (*Result, error) {
 	}
 	defer u.Abort()
 	if u.err != nil {
-		return nil, pkg.Errorf("update failed before: %w: %w", ErrBroken, u.err)
+		return nil, pkg.Errorf("update failed before: %w: %w", fault.ErrBroken, u.err)
 	}
 	for _, v := range u.o.Vars {
 		if !u.added[v.ID] {

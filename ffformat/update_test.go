@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -323,10 +324,10 @@ func TestWriterRefuses(t *testing.T) {
 	if err := u.Add(context.Background(), 1, make([]byte, 9)); !errors.Is(err, ErrUsage) {
 		t.Errorf("another size than Begin was told: %v", err)
 	}
-	if err := u.Add(context.Background(), 1, make([]byte, 10)); !errors.Is(err, ErrBroken) {
+	if err := u.Add(context.Background(), 1, make([]byte, 10)); !errors.Is(err, fault.ErrBroken) {
 		t.Errorf("after an error: %v", err)
 	}
-	if _, err := u.Finish(context.Background()); !errors.Is(err, ErrBroken) {
+	if _, err := u.Finish(context.Background()); !errors.Is(err, fault.ErrBroken) {
 		t.Errorf("after an error: %v", err)
 	}
 	for _, l := range Layouts() {

@@ -24,18 +24,19 @@ const testPrefix = "/p/sim"
 
 // cluster is a few nodes with private disks and a parallel file system, all in one vfs.FS.
 type cluster struct {
-	t     testing.TB
-	fs    vfs.FS
-	env   map[string]string
-	files int      // per rank and checkpoint
-	nodes []string // of each rank
-	clock func() time.Time
-	hook  func(rank int, step string) error
-	log   *bytes.Buffer
-	opts  func(c *Config)
-	apart bool   // ranks share no memory
-	ready bool   // the disks of the nodes are there
-	conf  vfs.FS // where the configuration files are; nil: in fs
+	t        testing.TB
+	fs       vfs.FS
+	env      map[string]string
+	files    int      // per rank and checkpoint
+	nodes    []string // of each rank
+	clock    func() time.Time
+	hook     func(rank int, step string) error
+	log      *bytes.Buffer
+	opts     func(c *Config)
+	apart    bool   // ranks share no memory
+	together bool   // see knobs
+	ready    bool   // the disks of the nodes are there
+	conf     vfs.FS // where the configuration files are; nil: in fs
 }
 
 func newCluster(t testing.TB, nodes ...string) *cluster {
@@ -88,13 +89,18 @@ func (cl *cluster) config(rank int) *Config {
 	}
 	c := &Config{Params: set, FS: cl.fs, Node: cl.nodes[rank], NodeRoot: "/nodes/" + cl.nodes[rank], Dir: cl.env["SCR_PREFIX"], Clock: cl.clock,
 		Logger: slog.New(slog.NewTextHandler(w, nil))}
-	if cl.hook != nil {
-		c.hook = func(step string) error { return cl.hook(rank, step) }
-	}
 	if cl.opts != nil {
 		cl.opts(c)
 	}
 	return c
+}
+
+func (cl *cluster) knobs(rank int) (k knobs) {
+	k.together = cl.together
+	if cl.hook != nil {
+		k.hook = func(step string) error { return cl.hook(rank, step) }
+	}
+	return k
 }
 
 // mkdirs makes a directory that is there before anything else happens, and stays.
@@ -117,7 +123,7 @@ func (cl *cluster) run(f func(ctx context.Context, s *Session, rank int) error) 
 		if cl.apart {
 			c = comm.Isolate(c)
 		}
-		s, err := Open(ctx, c, cl.config(c.Rank()))
+		s, err := openWith(ctx, c, cl.config(c.Rank()), cl.knobs(c.Rank()))
 		if err != nil {
 			return err
 		}

@@ -65,10 +65,12 @@ type Config struct {
 	Shared bool
 	// Zstd compresses files on their way to the prefix directory. The reference cannot read them.
 	Zstd bool
+}
 
-	together bool // tests: names in the cache as the reference gives them, equal ones of ranks on different nodes too
-
-	hook func(step string) error // tests: called before each step of the protocol; its error ends the call at once
+// knobs are what no user sets.
+type knobs struct {
+	together bool                    // names in the cache as the reference gives them, equal ones of ranks on different nodes too
+	hook     func(step string) error // called before each step of the protocol; its error ends the call at once
 }
 
 // runloopTransfer is runloop.EnvTransfer: the run loop has started transfer processes.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"blobio/internal/fault"
 	"blobio/internal/scr/runlog"
 )
 
@@ -17,7 +18,7 @@ func (s *Session) Start(ctx context.Context, name string, flags Flags) error {
 	}
 	var err error
 	if flags == 0 || flags&^(Checkpoint|Output) != 0 {
-		err = pkg.Errorf("%w: flags %d", ErrUsage, flags)
+		err = pkg.Errorf("%w: flags %d", fault.ErrUsage, flags)
 	}
 	if err = s.agree(ctx, err); err != nil {
 		return err

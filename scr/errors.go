@@ -13,7 +13,6 @@ const pkg fault.Pkg = "scr"
 
 // Classes of errors, re-exported.
 var (
-	ErrUsage    = fault.ErrUsage    // a bad argument or parameter
 	ErrMissing  = fault.ErrMissing  // a file or dataset that should be there is not
 	ErrChecksum = fault.ErrChecksum // bytes are not what was written
 	ErrExist    = fault.ErrExist    // a file belongs to a dataset of the prefix directory that is not given up

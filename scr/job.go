@@ -19,6 +19,7 @@ import (
 type job struct {
 	c      comm.Comm
 	cfg    Config
+	knobs  knobs
 	set    *config.Set
 	p      *params
 	node   nodes
@@ -38,8 +39,8 @@ type nodes struct {
 	count int
 }
 
-func newJob(c comm.Comm, cfg *Config) *job {
-	j := &job{c: c, cfg: cfg.withDefaults(), opened: time.Now()}
+func newJob(c comm.Comm, cfg *Config, k knobs) *job {
+	j := &job{c: c, cfg: cfg.withDefaults(), knobs: k, opened: time.Now()}
 	j.log = j.cfg.Logger
 	return j
 }
@@ -90,10 +91,10 @@ func (j *job) rootSays(ctx context.Context, v bool) (bool, error) {
 
 // step calls the hook of tests.
 func (j *job) step(name string) error {
-	if j.cfg.hook == nil {
+	if j.knobs.hook == nil {
 		return nil
 	}
-	if err := j.cfg.hook(name); err != nil {
+	if err := j.knobs.hook(name); err != nil {
 		return &hookError{err}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"path"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/cadence"
 	"blobio/scr/config"
@@ -60,7 +61,7 @@ func formLevels(ctx context.Context, j *job) (levels, error) {
 				continue
 			}
 			if st, ok := stores[path.Clean(d.Store)]; !ok || !st.Enabled {
-				return fmt.Errorf("%w: %v: no store %s", ErrUsage, d.Origin, d.Store)
+				return fmt.Errorf("%w: %v: no store %s", fault.ErrUsage, d.Origin, d.Store)
 			}
 		}
 		if _, err = cadence.Select(cadenceOf(desc), 1); err != nil {
@@ -114,7 +115,7 @@ func (l *level) form(ctx context.Context, j *job, st config.Store, groups *confi
 	}
 	host, ok := groups.Value(j.node.name, l.Group)
 	if err == nil && !ok {
-		err = fmt.Errorf("%w: node %s is in no group %s", ErrUsage, j.node.name, l.Group)
+		err = fmt.Errorf("%w: node %s is in no group %s", fault.ErrUsage, j.node.name, l.Group)
 	}
 	if err := j.agree(ctx, err); err != nil {
 		return err

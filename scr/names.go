@@ -13,6 +13,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/spath"
@@ -22,7 +23,7 @@ import (
 // absolute is the absolute, clean form of a name of the application, below the prefix directory.
 func (j *job) absolute(name string) (string, error) {
 	if name == "" || len(name) > 4095 {
-		return "", pkg.Errorf("%w: file name of %d bytes", ErrUsage, len(name))
+		return "", pkg.Errorf("%w: file name of %d bytes", fault.ErrUsage, len(name))
 	}
 	abs := filepath.ToSlash(name)
 	if !path.IsAbs(abs) && !filepath.IsAbs(name) {
@@ -64,7 +65,7 @@ func (wr *writer) cacheName(w *writing, abs string) (string, error) {
 	l := w.level
 	base := path.Base(abs)
 	if len(base) > maxBase {
-		return "", pkg.Errorf("cache: %w: the name of the file has %d bytes, want at most %d; it begins with %.80q", ErrUsage, len(base), maxBase, base)
+		return "", pkg.Errorf("cache: %w: the name of the file has %d bytes, want at most %d; it begins with %.80q", fault.ErrUsage, len(base), maxBase, base)
 	}
 	at := path.Join(w.Path, base)
 	_, taken := w.maps.File(at)
@@ -88,7 +89,7 @@ func (wr *writer) cacheName(w *writing, abs string) (string, error) {
 		return at, nil
 	}
 	if at = wr.ownName(w, base); at == "" {
-		return "", pkg.Errorf("cache: %w: too many files %s", ErrUsage, base)
+		return "", pkg.Errorf("cache: %w: too many files %s", fault.ErrUsage, base)
 	}
 	if err := durable.MkdirAll(wr.fs, path.Dir(at), true); err != nil {
 		return "", pkg.Errorf("cache: %w", err)
@@ -117,7 +118,7 @@ func (wr *writer) ownName(w *writing, base string) string {
 // separateNames gives files that have the name of a file of another rank, on whichever node, names of their own: ranks that are
 // brought together by a restart share a folder. moved says that the files are there already.
 func (wr *writer) separateNames(ctx context.Context, w *writing, moved bool) error {
-	if wr.cfg.together {
+	if wr.knobs.together {
 		return nil
 	}
 	var mine []byte
@@ -151,7 +152,7 @@ func (wr *writer) separateNames(ctx context.Context, w *writing, moved bool) err
 func (wr *writer) rename(w *writing, f cachedir.MapFile, moved bool) error {
 	old := f.Name
 	if f.Name = wr.ownName(w, path.Base(old)); f.Name == "" {
-		return pkg.Errorf("cache: %w: too many files %s", ErrUsage, path.Base(old))
+		return pkg.Errorf("cache: %w: too many files %s", fault.ErrUsage, path.Base(old))
 	}
 	if err := durable.MkdirAll(wr.fs, path.Dir(f.Name), true); err != nil {
 		return pkg.Errorf("cache: %w", err)

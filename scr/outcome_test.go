@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -276,7 +277,7 @@ func TestSharedStoreOtherRanks(t *testing.T) {
 func TestNameOutside(t *testing.T) {
 	cl := fourNodes(t)
 	must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
-		if err := s.Start(ctx, "../x", Checkpoint); !errors.Is(err, ErrUsage) {
+		if err := s.Start(ctx, "../x", Checkpoint); !errors.Is(err, fault.ErrUsage) {
 			return fmt.Errorf("Start: %w", err)
 		}
 		return nil

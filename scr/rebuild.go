@@ -9,6 +9,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/record"
 	"blobio/internal/scr/runlog"
@@ -169,5 +170,5 @@ func (lo *loader) relist(ctx context.Context, d *cachedSet) error {
 func beyondRepair(err error) bool {
 	var lost *redset.LostError
 	return errors.As(err, &lost) || errors.Is(err, redset.ErrNone) || errors.Is(err, ErrMissing) || errors.Is(err, ErrCorrupt) ||
-		errors.Is(err, ErrChecksum) || errors.Is(err, redset.ErrTruncated)
+		errors.Is(err, ErrChecksum) || errors.Is(err, fault.ErrTruncated)
 }

@@ -305,7 +305,7 @@ func TestNamesOfReference(t *testing.T) {
 		{[]string{"node0", "node0", "node2", "node3"}, nil, false},
 	} {
 		cl := fourNodes(t).set("SCR_FLUSH", "0")
-		cl.opts = func(c *Config) { c.together = true }
+		cl.together = true
 		write(cl)
 		cl.lose(c.lost...)
 		for _, nodes := range [][]string{c.nodes, {"node0", "node1", "node2", "node3"}} {

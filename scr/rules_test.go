@@ -64,7 +64,7 @@ func TestOneFileOfManyRanks(t *testing.T) {
 					return err
 				}
 				err := cl.writeFile(ctx, s, "differ", Checkpoint, "two/header", fmt.Appendf(nil, "header %d", rank/2))
-				if !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), "two/header") {
+				if !errors.Is(err, fault.ErrUsage) || !strings.Contains(err.Error(), "two/header") {
 					t.Errorf("apart %v, rank %d: %v", apart, rank, err)
 				}
 				return s.Close(ctx)
@@ -173,7 +173,7 @@ func TestLongNames(t *testing.T) {
 		if err := s.Start(ctx, "ckpt.1", Checkpoint); err != nil {
 			return err
 		}
-		if _, err := s.Route(long(rank, maxBase+1)); !errors.Is(err, ErrUsage) {
+		if _, err := s.Route(long(rank, maxBase+1)); !errors.Is(err, fault.ErrUsage) {
 			t.Errorf("%v", err)
 		}
 		name, err := s.Route(long(rank, maxBase))

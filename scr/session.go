@@ -46,7 +46,11 @@ type Session struct {
 // and is ready to restart or to write. The ranks of c must give the same Config but for FS, Node and NodeRoot. ctx
 // bounds the call, and what goes on in the background until Close.
 func Open(ctx context.Context, c comm.Comm, cfg *Config) (*Session, error) {
-	s := &Session{job: newJob(c, cfg)}
+	return openWith(ctx, c, cfg, knobs{})
+}
+
+func openWith(ctx context.Context, c comm.Comm, cfg *Config, k knobs) (*Session, error) {
+	s := &Session{job: newJob(c, cfg, k)}
 	if err := s.open(ctx); err != nil {
 		s.stop()
 		if s.runs != nil {

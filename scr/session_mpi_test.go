@@ -109,7 +109,7 @@ func TestInJobSession(t *testing.T) {
 	cl := j.cluster(t)
 	must(t, mpi.Run(t.Context(), &mpi.Options{RanksPerNode: 1}, func(ctx context.Context, c comm.Comm) error {
 		rank := c.Rank()
-		s, err := Open(ctx, c, cl.config(rank))
+		s, err := openWith(ctx, c, cl.config(rank), cl.knobs(rank))
 		if err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
@@ -84,11 +85,11 @@ func (wr *writer) sameName(ctx context.Context, name string, flags Flags) error 
 	}
 	switch {
 	case len(b) == 0 || string(b[1:]) != name || b[0] != byte(flags):
-		err = pkg.Errorf("%w: dataset %q here, %q on rank 0", ErrUsage, name, b[1:])
+		err = pkg.Errorf("%w: dataset %q here, %q on rank 0", fault.ErrUsage, name, b[1:])
 	case path.IsAbs(name) || path.Clean(name) != name || name == "." || name == ".." || strings.HasPrefix(name, "../") || len(name) > 1023 || hasControl(name):
-		err = pkg.Errorf("%w: %q is no name of a dataset", ErrUsage, name)
+		err = pkg.Errorf("%w: %q is no name of a dataset", fault.ErrUsage, name)
 	case wr.cache.find(name) != nil && wr.cache.find(name).usable:
-		err = pkg.Errorf("%w: dataset %q is in the cache", ErrUsage, name)
+		err = pkg.Errorf("%w: dataset %q is in the cache", fault.ErrUsage, name)
 	}
 	return wr.agree(ctx, err)
 }
@@ -221,7 +222,7 @@ func (wr *writer) sameContent(ctx context.Context, w *writing) error {
 	for _, f := range w.maps.Files() {
 		h := xxh3.HashString(path.Join(f.Meta.Path, f.Meta.Name))
 		if r, ok := other[h]; ok && err == nil {
-			err = pkg.Errorf("dataset %s: %s: %w: ranks %d and %d have written different bytes to it", w.ds.Name, f.Meta.Orig, ErrUsage, first[h].rank, r)
+			err = pkg.Errorf("dataset %s: %s: %w: ranks %d and %d have written different bytes to it", w.ds.Name, f.Meta.Orig, fault.ErrUsage, first[h].rank, r)
 		}
 	}
 	return wr.agree(ctx, err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 )
 
 // deal runs Assign on n ranks and returns "subfile/sub rank" by rank.
@@ -53,7 +54,7 @@ func TestAssign(t *testing.T) {
 		g     Grouping
 		files int
 	}{{Blocks, 0}, {Blocks, 4}, {ByNode, 2}, {RoundRobin, -1}, {9, 1}} {
-		if _, err := deal(t, 3, nil, bad.g, bad.files); !errors.Is(err, ErrUsage) {
+		if _, err := deal(t, 3, nil, bad.g, bad.files); !errors.Is(err, fault.ErrUsage) {
 			t.Errorf("grouping %v with %d subfiles: %v", bad.g, bad.files, err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -205,7 +206,7 @@ func Recover(fsys vfs.FS, base string, by By) (*Manifest, error) {
 		return nil, err
 	}
 	st, err := ReadState(fsys, base)
-	never := errors.Is(err, ErrNotCommitted)
+	never := errors.Is(err, fault.ErrNotCommitted)
 	if err != nil && !never {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -146,7 +147,7 @@ const maxRecords = 1 << 62
 // files is compared with them when they are opened.
 func (m *Manifest) validate(name string) error {
 	corrupt := func(field, format string, args ...any) error {
-		return bad(name, -1, field, ErrCorrupt, format, args...)
+		return bad(name, -1, field, fault.ErrCorrupt, format, args...)
 	}
 	if !plainName(m.Base) {
 		return corrupt("base", "%q, want a file name without directory", m.Base)
@@ -232,12 +233,12 @@ func readManifest(fsys vfs.FS, name string) (*Manifest, error) {
 		return nil, err
 	}
 	if size > maxManifest {
-		return nil, bad(name, 0, "size", ErrCorrupt, "%d bytes, want at most %d", size, int64(maxManifest))
+		return nil, bad(name, 0, "size", fault.ErrCorrupt, "%d bytes, want at most %d", size, int64(maxManifest))
 	}
 	b := make([]byte, size)
 	if n, err := f.ReadAt(b, 0); n < len(b) {
 		if err == nil || errors.Is(err, io.EOF) {
-			return nil, bad(name, int64(n), "size", ErrTruncated, "%d of %d bytes could be read", n, size)
+			return nil, bad(name, int64(n), "size", fault.ErrTruncated, "%d of %d bytes could be read", n, size)
 		}
 		return nil, pkg.Errorf("%s: %w", name, err)
 	}
@@ -262,7 +263,7 @@ func (s *State) Known(fsys vfs.FS, base string) (known []*Manifest, err error) {
 	switch {
 	case err == nil:
 		known = append(known, old)
-	case errors.Is(err, fs.ErrNotExist), errors.As(err, new(*FormatError)): // it is not in force, so it may be damaged
+	case errors.Is(err, fs.ErrNotExist), errors.As(err, new(*fault.FormatError)): // it is not in force, so it may be damaged
 		err = nil
 	}
 	return known, err
@@ -279,7 +280,7 @@ type State struct {
 
 // ReadState reads the manifests of the dataset base. A dataset without any
 // is foreign: no error, Manifest nil. One that was never finished gives
-// ErrNotCommitted and a State. A record that cannot be read is an error, and no State:
+// blob.ErrNotCommitted and a State. A record that cannot be read is an error, and no State:
 // only one that was read can be called unprepared or torn.
 func ReadState(fsys vfs.FS, base string) (*State, error) {
 	fsys = vfs.OrOS(fsys)
@@ -290,7 +291,7 @@ func ReadState(fsys vfs.FS, base string) (*State, error) {
 		st.Manifest, st.Pending = next, true
 		return st, nil
 	case errors.Is(nerr, fs.ErrNotExist):
-	case nerr != nil && !errors.As(nerr, new(*FormatError)):
+	case nerr != nil && !errors.As(nerr, new(*fault.FormatError)):
 		return nil, nerr // it may be a commit; taking it for none would undo it
 	default:
 		st.Writing, st.NextErr, st.Intent = true, nerr, next
@@ -306,7 +307,7 @@ func ReadState(fsys vfs.FS, base string) (*State, error) {
 		if again, rerr := readManifest(fsys, NextName(base)); errors.Is(rerr, fs.ErrNotExist) || rerr == nil && again.Prepared {
 			return ReadState(fsys, base) // its writer has committed meanwhile
 		}
-		return st, pkg.Errorf("%s: the dataset was never finished: %s is not a commit: %w", base, NextName(base), ErrNotCommitted)
+		return st, pkg.Errorf("%s: the dataset was never finished: %s is not a commit: %w", base, NextName(base), fault.ErrNotCommitted)
 	}
 	return st, nil
 }

@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"blobio/internal/fault"
 )
 
 func sealed(line string) []byte {
@@ -41,7 +43,7 @@ func FuzzManifest(f *testing.F) {
 		for _, in := range [][]byte{b, sealed(string(b))} {
 			m, err := Decode(in, "m")
 			if err != nil {
-				var fe *FormatError
+				var fe *fault.FormatError
 				if !errors.As(err, &fe) || fe.Err == nil || fe.Field == "" || fe.File != "m" || fe.Offset > int64(len(in)) {
 					t.Fatalf("not a typed error: %v", err)
 				}
@@ -113,12 +115,12 @@ func TestManifestRefuses(t *testing.T) {
 	line := string(good[:bytes.IndexByte(good, '\n')])
 	for _, v := range []int{manifestVersion - 1, manifestVersion + 1} {
 		other := strings.Replace(line, fmt.Sprintf(`"blobio_manifest":%d`, manifestVersion), fmt.Sprintf(`"blobio_manifest":%d`, v), 1)
-		if _, err := Decode(sealed(other), "m"); other == line || !errors.Is(err, ErrVersion) {
+		if _, err := Decode(sealed(other), "m"); other == line || !errors.Is(err, fault.ErrVersion) {
 			t.Errorf("version %d: %v", v, err)
 		}
 	}
 	for n := range len(good) {
-		if _, err := Decode(good[:n], "m"); !errors.Is(err, ErrChecksum) {
+		if _, err := Decode(good[:n], "m"); !errors.Is(err, fault.ErrChecksum) {
 			t.Fatalf("cut at %d: %v", n, err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -51,9 +52,9 @@ func Find(fsys vfs.FS, path string) (*Set, error) {
 		for _, s := range sets {
 			names = append(names, filepath.Base(s.Base))
 		}
-		return nil, pkg.Errorf("%s: %d datasets in this directory, name one of them: %s: %w", path, len(sets), strings.Join(names, ", "), ErrUsage)
+		return nil, pkg.Errorf("%s: %d datasets in this directory, name one of them: %s: %w", path, len(sets), strings.Join(names, ", "), fault.ErrUsage)
 	case err == nil && !info.Mode().IsRegular(): // to open a pipe would wait for a writer
-		return nil, pkg.Errorf("%s: not a regular file: %w", path, ErrUsage)
+		return nil, pkg.Errorf("%s: not a regular file: %w", path, fault.ErrUsage)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}

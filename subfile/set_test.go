@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -62,7 +63,7 @@ func TestFind(t *testing.T) {
 	if s, err := Find(m, "plain"); err != nil || !s.Single || s.Base != "plain/c.nc" {
 		t.Errorf("a directory with one plain file: %+v, %v", s, err)
 	}
-	if _, err := Find(m, "two"); !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), "A.nc, B.nc") {
+	if _, err := Find(m, "two"); !errors.Is(err, fault.ErrUsage) || !strings.Contains(err.Error(), "A.nc, B.nc") {
 		t.Errorf("two datasets: %v", err)
 	}
 	for _, path := range []string{"empty", "one/G.nc", "none/F.nc"} {
@@ -94,7 +95,7 @@ func TestListLeavesOutWhatIsNoFile(t *testing.T) {
 	if err != nil || len(sets) != 2 || sets[0].Base != "c.nc" || sets[1].Base != "tofile.nc" {
 		t.Errorf("List: %v, %v", sets, err)
 	}
-	if s, err := Find(vfs.OS, "socket.nc"); !errors.Is(err, ErrUsage) {
+	if s, err := Find(vfs.OS, "socket.nc"); !errors.Is(err, fault.ErrUsage) {
 		t.Errorf("Find of a socket: %+v, %v", s, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"blobio/ffformat"
+	"blobio/internal/fault"
 )
 
 // aboutID is the variable of a data file that says what the file is of; others are less.
@@ -56,7 +57,7 @@ func readAbout(ctx context.Context, r *ffformat.Reader, name string) (*about, er
 		return nil, err
 	}
 	if n > min(maxAbout, r.File().Size) {
-		return nil, formatErr(name, -1, "about", ErrTooLarge, "%d bytes", n)
+		return nil, pkg.At(name, -1, "about", fault.ErrTooLarge, "%d bytes", n)
 	}
 	b := make([]byte, n)
 	if err := r.ReadVar(ctx, aboutID, b); err != nil {
@@ -64,7 +65,7 @@ func readAbout(ctx context.Context, r *ffformat.Reader, name string) (*about, er
 	}
 	x := &about{}
 	if err := json.Unmarshal(b, x); err != nil || len(x.Versions) == 0 {
-		return nil, formatErr(name, -1, "about", ErrCorrupt, "%d versions: %v", len(x.Versions), err)
+		return nil, pkg.At(name, -1, "about", ErrCorrupt, "%d versions: %v", len(x.Versions), err)
 	}
 	return x, nil
 }

@@ -13,7 +13,7 @@ import (
 // element between two fences, one of the values remains, whole.
 func Put[T comm.Number](ctx context.Context, a *Array, lo, hi []int64, src []T) error {
 	if t := typeOf[T](); t != a.spec.Type {
-		return usageErr("array %s: Put of %v, it is %v", a.spec.Name, t, a.spec.Type)
+		return pkg.Usage("array %s: Put of %v, it is %v", a.spec.Name, t, a.spec.Type)
 	}
 	return a.PutBytes(ctx, lo, hi, Bytes(src))
 }
@@ -21,7 +21,7 @@ func Put[T comm.Number](ctx context.Context, a *Array, lo, hi []int64, src []T) 
 // Get reads the box [lo, hi) of the current state into dst, row-major.
 func Get[T comm.Number](ctx context.Context, a *Array, lo, hi []int64, dst []T) error {
 	if t := typeOf[T](); t != a.spec.Type {
-		return usageErr("array %s: Get of %v, it is %v", a.spec.Name, t, a.spec.Type)
+		return pkg.Usage("array %s: Get of %v, it is %v", a.spec.Name, t, a.spec.Type)
 	}
 	return a.GetBytes(ctx, lo, hi, Bytes(dst))
 }
@@ -29,7 +29,7 @@ func Get[T comm.Number](ctx context.Context, a *Array, lo, hi []int64, dst []T) 
 // GetAt reads the box [lo, hi) of a committed version into dst.
 func GetAt[T comm.Number](ctx context.Context, a *Array, version int64, lo, hi []int64, dst []T) error {
 	if t := typeOf[T](); t != a.spec.Type {
-		return usageErr("array %s: Get of %v, it is %v", a.spec.Name, t, a.spec.Type)
+		return pkg.Usage("array %s: Get of %v, it is %v", a.spec.Name, t, a.spec.Type)
 	}
 	return a.GetBytesAt(ctx, version, lo, hi, Bytes(dst))
 }
@@ -66,7 +66,7 @@ func (a *Array) overBox(lo, hi []int64, buf []byte, f func(seg int, off int64, b
 func Accumulate[T comm.Number](ctx context.Context, a *Array, lo, hi []int64, src []T, op comm.Op) error {
 	t := typeOf[T]()
 	if t != a.spec.Type {
-		return usageErr("array %s: Accumulate of %v, it is %v", a.spec.Name, t, a.spec.Type)
+		return pkg.Usage("array %s: Accumulate of %v, it is %v", a.spec.Name, t, a.spec.Type)
 	}
 	if err := knownOp(t, op); err != nil {
 		return err
@@ -109,7 +109,7 @@ func CompareAndSwap[T comm.Number](ctx context.Context, a *Array, at []int64, ol
 
 func one[T comm.Number](ctx context.Context, a *Array, at []int64, v T, f func(T) T) (old T, err error) {
 	if t := typeOf[T](); t != a.spec.Type {
-		return old, usageErr("array %s: access as %v, it is %v", a.spec.Name, t, a.spec.Type)
+		return old, pkg.Usage("array %s: access as %v, it is %v", a.spec.Name, t, a.spec.Type)
 	}
 	hi := make([]int64, len(at))
 	for d := range at {
@@ -152,7 +152,7 @@ func knownOp(t Type, op comm.Op) error {
 			return nil
 		}
 	}
-	return usageErr("%v on %v", op, t)
+	return pkg.Usage("%v on %v", op, t)
 }
 
 func combine[T comm.Number](a, b T, op comm.Op) T {

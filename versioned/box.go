@@ -2,6 +2,8 @@ package versioned
 
 import (
 	"slices"
+
+	"blobio/internal/fault"
 )
 
 // runs calls f for each run of consecutive elements of the box [lo, hi) in row-major order: its first element in the
@@ -68,17 +70,17 @@ func Inclusive(lo, last []int64) (from, hi []int64) {
 // checkBox checks [lo, hi) against a shape and the number of elements of the buffer.
 func checkBox(name string, shape, lo, hi []int64, have int64) error {
 	if len(lo) != len(shape) || len(hi) != len(shape) {
-		return usageErr("array %s: range of %d and %d dimensions, it has %d", name, len(lo), len(hi), len(shape))
+		return pkg.Usage("array %s: range of %d and %d dimensions, it has %d", name, len(lo), len(hi), len(shape))
 	}
 	n := int64(1)
 	for d := range shape {
 		if lo[d] < 0 || hi[d] < lo[d] || hi[d] > shape[d] {
-			return pkg.Errorf("array %s: dimension %d: [%d, %d), it has %d: %w", name, d, lo[d], hi[d], shape[d], ErrRange)
+			return pkg.Errorf("array %s: dimension %d: [%d, %d), it has %d: %w", name, d, lo[d], hi[d], shape[d], fault.ErrRange)
 		}
 		n *= hi[d] - lo[d]
 	}
 	if n != have {
-		return usageErr("array %s: buffer of %d elements for a range of %d", name, have, n)
+		return pkg.Usage("array %s: buffer of %d elements for a range of %d", name, have, n)
 	}
 	return nil
 }

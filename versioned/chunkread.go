@@ -133,7 +133,7 @@ func (c *catalog) readSpan(seg int, s *span) error {
 		for i, sum := range s.whole {
 			lo := s.skip + int64(i)*c.chunk
 			if hashChunk(s.dst[lo:lo+c.chunk]) != sum {
-				return formatErr(info.Name, -1, "chunk", ErrChecksum, "segment %d, stored byte %d", seg, s.off+lo)
+				return pkg.At(info.Name, -1, "chunk", ErrChecksum, "segment %d, stored byte %d", seg, s.off+lo)
 			}
 		}
 		return nil
@@ -152,7 +152,7 @@ func (c *catalog) readChunk(seg int, p fileEntry, dst []byte) error {
 			return err
 		}
 		if hashChunk(dst) != p.sum {
-			return formatErr(info.Name, -1, "chunk", ErrChecksum, "segment %d, chunk %d", seg, p.chunk)
+			return pkg.At(info.Name, -1, "chunk", ErrChecksum, "segment %d, chunk %d", seg, p.chunk)
 		}
 		return nil
 	})

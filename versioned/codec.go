@@ -57,11 +57,11 @@ func (c *coder) encode(dst, chunk []byte) []byte {
 func (c *coder) decode(dst, stored []byte, name string) error {
 	if c.seal != nil {
 		if len(stored) < nonceLen+tagLen {
-			return formatErr(name, -1, "chunk", ErrCorrupt, "%d bytes, too few for an encrypted one", len(stored))
+			return pkg.At(name, -1, "chunk", ErrCorrupt, "%d bytes, too few for an encrypted one", len(stored))
 		}
 		b, err := c.seal.Open(nil, stored[:nonceLen], stored[nonceLen:], nil)
 		if err != nil {
-			return formatErr(name, -1, "chunk", ErrChecksum, "cannot be decrypted: %v", err)
+			return pkg.At(name, -1, "chunk", ErrChecksum, "cannot be decrypted: %v", err)
 		}
 		stored = b
 	}
@@ -70,10 +70,10 @@ func (c *coder) decode(dst, stored []byte, name string) error {
 		return nil
 	}
 	if len(stored) > len(dst) {
-		return formatErr(name, -1, "chunk", ErrCorrupt, "%d bytes stored of a chunk of %d", len(stored), len(dst))
+		return pkg.At(name, -1, "chunk", ErrCorrupt, "%d bytes stored of a chunk of %d", len(stored), len(dst))
 	}
 	if err := c.zstd.Decode(dst, stored); err != nil {
-		return formatErr(name, -1, "chunk", ErrCorrupt, "%d bytes cannot be decompressed to %d: %v", len(stored), len(dst), err)
+		return pkg.At(name, -1, "chunk", ErrCorrupt, "%d bytes cannot be decompressed to %d: %v", len(stored), len(dst), err)
 	}
 	return nil
 }

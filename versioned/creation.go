@@ -18,9 +18,9 @@ func CreateHierarchy(ctx context.Context, c comm.Comm, st *Store, s HierarchySpe
 	switch {
 	case err != nil:
 	case s.Dim < 1 || s.Dim > 3 || len(s.Comps) == 0:
-		err = usageErr("%d dimensions, %d components; want 1 to 3, and at least one", s.Dim, len(s.Comps))
+		err = pkg.Usage("%d dimensions, %d components; want 1 to 3, and at least one", s.Dim, len(s.Comps))
 	case !nameRE.MatchString(s.Name):
-		err = usageErr("name %q", s.Name)
+		err = pkg.Usage("name %q", s.Name)
 	}
 	if err := comm.Agree(ctx, c, err); err != nil {
 		return nil, err

@@ -147,7 +147,7 @@ func (c *catalog) pack(p *changeSet, number int64) (es []entry, data []byte, err
 				return err
 			}
 			if hashChunk(tmp) != m.sum {
-				return formatErr(info.Name, -1, "chunk", ErrChecksum, "segment %d, chunk %d", p.rank, m.chunk)
+				return pkg.At(info.Name, -1, "chunk", ErrChecksum, "segment %d, chunk %d", p.rank, m.chunk)
 			}
 			return nil
 		})

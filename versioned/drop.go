@@ -17,9 +17,9 @@ func (a *Array) Drop(ctx context.Context, version int64) error {
 		if _, ok := rec.version(version); !ok {
 			bad = pkg.Errorf("array %s: version %d: %w", a.spec.Name, version, ErrNoVersion)
 		} else if rec.Versions[n-1].Number == version {
-			bad = usageErr("array %s: version %d is the newest one", a.spec.Name, version)
+			bad = pkg.Usage("array %s: version %d is the newest one", a.spec.Name, version)
 		} else if _, pinned := slices.BinarySearch(a.pins, version); pinned {
-			bad = usageErr("array %s: version %d belongs to a snapshot; drop that", a.spec.Name, version)
+			bad = pkg.Usage("array %s: version %d belongs to a snapshot; drop that", a.spec.Name, version)
 		}
 	}
 	if err := comm.Agree(ctx, a.c, bad); err != nil {

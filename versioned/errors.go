@@ -9,16 +9,12 @@ import (
 // Classes of errors, re-exported.
 var (
 	ErrUsage     = fault.ErrUsage
-	ErrRange     = fault.ErrRange
 	ErrExist     = fault.ErrExist
 	ErrMissing   = fault.ErrMissing
 	ErrBroken    = fault.ErrBroken
 	ErrChecksum  = fault.ErrChecksum
 	ErrCorrupt   = fault.ErrCorrupt
-	ErrTruncated = fault.ErrTruncated
-	ErrVersion   = fault.ErrVersion
 	ErrNotFormat = fault.ErrNotFormat
-	ErrTooLarge  = fault.ErrTooLarge
 )
 
 var (
@@ -39,11 +35,3 @@ const pkg fault.Pkg = "versioned"
 
 // FormatError says what is wrong with a file of a store, and where.
 type FormatError = fault.FormatError
-
-func formatErr(file string, off int64, field string, class error, format string, args ...any) error {
-	return pkg.At(file, off, field, class, format, args...)
-}
-
-func usageErr(format string, args ...any) error {
-	return pkg.Usage(format, args...)
-}

@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"blobio/internal/fault"
 )
 
 // What is accepted as a record is written as one that says the same.
@@ -117,7 +119,7 @@ func FuzzLevelTable(f *testing.F) {
 					t.Fatalf("reads [%d, %d) of %d into %d", lo, hi, have, len(dst))
 				}
 				if hi > int64(len(b)) {
-					return ErrTruncated
+					return fault.ErrTruncated
 				}
 				copy(dst, b[lo:hi])
 				return nil

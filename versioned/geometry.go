@@ -32,7 +32,7 @@ func newGeometry(id int, capacity int64, segs int, chunkElems int64) geometry {
 // check refuses what no reader takes.
 func (g *geometry) check(s *Spec) error {
 	if g.Seg/s.chunkElems() > maxSegChunks {
-		return usageErr("array %s: %d elements on %d ranks are more than %d chunks of %d bytes on each: take larger chunks", s.Name, g.Capacity, g.Segs, maxSegChunks, s.Chunk)
+		return pkg.Usage("array %s: %d elements on %d ranks are more than %d chunks of %d bytes on each: take larger chunks", s.Name, g.Capacity, g.Segs, maxSegChunks, s.Chunk)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/elem"
+	"blobio/internal/fault"
 	"blobio/recovery"
 )
 
@@ -74,17 +75,17 @@ func (h *Hierarchy) Info(level int) LevelInfo { return h.now[level] }
 func (h *Hierarchy) Regrid(ctx context.Context, level int, boxes []BoxInfo) (again bool, err error) {
 	var bad error
 	if level < 0 || level >= len(h.levels) || len(boxes) > maxBoxes {
-		bad = usageErr("level %d of %d, %d boxes", level, len(h.levels), len(boxes))
+		bad = pkg.Usage("level %d of %d, %d boxes", level, len(h.levels), len(boxes))
 	}
 	for i := range boxes {
 		if bad == nil && (boxes[i].Cells() <= 0 || boxes[i].Owner < 0 || int(boxes[i].Owner) >= h.c.Size()) {
-			bad = usageErr("level %d: box %d: %+v of %d ranks", level, i, boxes[i], h.c.Size())
+			bad = pkg.Usage("level %d: box %d: %+v of %d ranks", level, i, boxes[i], h.c.Size())
 		}
 	}
 	if bad == nil {
 		next := LevelInfo{Comps: len(h.spec.Comps), Boxes: boxes}
 		if i := next.overfull(maxElems / 16); i >= 0 {
-			bad = usageErr("level %d: box %d: %+v: too large", level, i, boxes[i])
+			bad = pkg.Usage("level %d: box %d: %+v: too large", level, i, boxes[i])
 		}
 	}
 	if err := comm.Agree(ctx, h.c, bad); err != nil {
@@ -117,11 +118,11 @@ func (h *Hierarchy) Put(ctx context.Context, level, box int, data []float64) err
 
 func (h *Hierarchy) put(ctx context.Context, level, box int, data []float64) error {
 	if level < 0 || level >= len(h.levels) || box < 0 || box >= len(h.now[level].Boxes) {
-		return pkg.Errorf("hierarchy %s: box %d of level %d: %w", h.spec.Name, box, level, ErrRange)
+		return pkg.Errorf("hierarchy %s: box %d of level %d: %w", h.spec.Name, box, level, fault.ErrRange)
 	}
 	lo, hi := h.now[level].dataRange(box)
 	if int64(len(data))*8 != hi-lo {
-		return usageErr("box %d of level %d: %d numbers, want %d", box, level, len(data), (hi-lo)/8)
+		return pkg.Usage("box %d of level %d: %d numbers, want %d", box, level, len(data), (hi-lo)/8)
 	}
 	return h.levels[level].PutBytes(ctx, []int64{lo}, []int64{hi}, littleEndian(data))
 }
@@ -141,7 +142,7 @@ func littleEndian(data []float64) []byte {
 // where all boxes were put one by one.
 func (h *Hierarchy) Save(ctx context.Context, level int, time, dt float64, step int64, own map[int][]float64) (int64, error) {
 	if level < 0 || level >= len(h.levels) { // on all ranks
-		return 0, comm.Agree(ctx, h.c, usageErr("level %d of %d", level, len(h.levels)))
+		return 0, comm.Agree(ctx, h.c, pkg.Usage("level %d of %d", level, len(h.levels)))
 	}
 	var bad error
 	for box, data := range own {
@@ -167,7 +168,7 @@ func (h *Hierarchy) Save(ctx context.Context, level int, time, dt float64, step 
 // has returns an error if there is no such level.
 func (h *Hierarchy) has(level int) error {
 	if level < 0 || level >= len(h.levels) {
-		return usageErr("hierarchy %s: level %d of %d", h.spec.Name, level, len(h.levels))
+		return pkg.Usage("hierarchy %s: level %d of %d", h.spec.Name, level, len(h.levels))
 	}
 	return nil
 }
@@ -189,7 +190,7 @@ func (h *Hierarchy) Table(ctx context.Context, level int, version int64) (*Level
 
 func readTable(name string, have int64, get func(lo, hi int64, dst []byte) error) (*LevelInfo, error) {
 	if have < levelHeader {
-		return nil, formatErr(name, have, "header", ErrTruncated, "%d bytes, want %d", have, levelHeader)
+		return nil, pkg.At(name, have, "header", fault.ErrTruncated, "%d bytes, want %d", have, levelHeader)
 	}
 	b := make([]byte, levelHeader)
 	if err := get(0, levelHeader, b); err != nil {
@@ -212,11 +213,11 @@ func (h *Hierarchy) Box(ctx context.Context, level int, version int64, table *Le
 		return err
 	}
 	if box < 0 || box >= len(table.Boxes) {
-		return pkg.Errorf("hierarchy %s: box %d of level %d: %w", h.spec.Name, box, level, ErrRange)
+		return pkg.Errorf("hierarchy %s: box %d of level %d: %w", h.spec.Name, box, level, fault.ErrRange)
 	}
 	lo, hi := table.dataRange(box)
 	if int64(len(dst))*8 != hi-lo {
-		return usageErr("box %d of level %d: %d numbers, want %d", box, level, len(dst), (hi-lo)/8)
+		return pkg.Usage("box %d of level %d: %d numbers, want %d", box, level, len(dst), (hi-lo)/8)
 	}
 	if err := h.levels[level].GetBytesAt(ctx, version, []int64{lo}, []int64{hi}, Bytes(dst)); err != nil {
 		return err

@@ -102,7 +102,7 @@ func (n *nodes) newRecord(ctx context.Context, s *Spec, o *Options, again bool) 
 	line, first, _ := bytes.Cut(now, []byte("\n"))
 	fmt.Sscan(string(line), &v.Time, &rec.Key)
 	if err = keyFits(rec, o); err == nil && !bytes.Equal(first, mine) {
-		err = usageErr("array %s: rank %d wants %s, rank 0 %s", n.array, n.c.Rank(), mine, first)
+		err = pkg.Usage("array %s: rank %d wants %s, rank 0 %s", n.array, n.c.Rank(), mine, first)
 	}
 	if err := comm.Agree(ctx, n.c, err); err != nil { // before anything is there
 		return nil, err

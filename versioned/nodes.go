@@ -93,7 +93,7 @@ func (n *nodes) openStore(st *Store) error {
 	case n.memory:
 		n.store = &nodeStore{fs: vfs.NewMem(), dir: n.array}
 	case st.Dir == "":
-		return usageErr("Store.FS without Dir")
+		return pkg.Usage("Store.FS without Dir")
 	default:
 		fsys := st.FS
 		if fsys == nil {
@@ -102,14 +102,14 @@ func (n *nodes) openStore(st *Store) error {
 		n.store, n.shared = &nodeStore{fs: fsys, dir: filepath.Join(st.Dir, n.array)}, !st.Private
 	}
 	if st.Copies < 0 || st.Copies > maxCopies {
-		return usageErr("Store.Copies %d, want 0 to %d", st.Copies, maxCopies)
+		return pkg.Usage("Store.Copies %d, want 0 to %d", st.Copies, maxCopies)
 	}
 	if st.Redundancy == nil {
 		return nil
 	}
 	err := st.Redundancy.Validate()
 	if err == nil && (!st.Private || n.memory || st.Copies > 0) {
-		err = usageErr("Store.Redundancy without Private and Dir, or with Copies")
+		err = pkg.Usage("Store.Redundancy without Private and Dir, or with Copies")
 	}
 	return err
 }

@@ -62,7 +62,7 @@ func OpenAt(ctx context.Context, c comm.Comm, st *Store, name string, version in
 func open(ctx context.Context, c comm.Comm, st *Store, name string, version int64, o *Options) (*Array, error) {
 	err := o.Validate()
 	if err == nil && !nameRE.MatchString(name) {
-		err = usageErr("name %q", name)
+		err = pkg.Usage("name %q", name)
 	}
 	if err := comm.Agree(ctx, c, err); err != nil {
 		return nil, err

@@ -63,7 +63,7 @@ func OpenView(dirs []string, o *ViewOptions) (*View, error) {
 		o = &ViewOptions{}
 	}
 	if len(dirs) == 0 {
-		return nil, usageErr("no directory")
+		return nil, pkg.Usage("no directory")
 	}
 	v := &View{dirs: slices.Clone(dirs), fsys: vfs.OrOS(o.FS)}
 	var errs []error

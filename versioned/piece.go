@@ -120,7 +120,7 @@ func wholeOf(all [][]byte) (*Piece, Spec, error) {
 		}
 		var v []*Piece
 		if err := json.Unmarshal(b[8+8*n:], &v); err != nil || int64(len(v)) != n {
-			return nil, Spec{}, formatErr("", -1, "piece", ErrCorrupt, "%d pieces: %v", n, err)
+			return nil, Spec{}, pkg.At("", -1, "piece", ErrCorrupt, "%d pieces: %v", n, err)
 		}
 		l := make([]int64, n)
 		copy(Bytes(l), b[8:8+8*n])
@@ -156,7 +156,7 @@ func wholeOf(all [][]byte) (*Piece, Spec, error) {
 		q := ps[i]
 		n := lens[i] / int64(t.Size())
 		if q.Name != p.Name || q.Type != p.Type || q.Version != p.Version || q.Label != p.Label || !slices.Equal(q.Shape, p.Shape) || lens[i]%int64(t.Size()) != 0 {
-			return nil, Spec{}, formatErr(p.Name, -1, "piece", ErrCorrupt, "version %d of %s among those of version %d", q.Version, q.Name, p.Version)
+			return nil, Spec{}, pkg.At(p.Name, -1, "piece", ErrCorrupt, "version %d of %s among those of version %d", q.Version, q.Name, p.Version)
 		}
 		if n == 0 {
 			continue

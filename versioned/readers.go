@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"blobio/ffformat"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -65,7 +66,7 @@ func (x *reader) load(name string, info *fileInfo) error {
 		return err
 	}
 	if size != info.Size {
-		return formatErr(name, min(size, info.Size), "file", ErrTruncated, "%d bytes, the record says %d", size, info.Size)
+		return pkg.At(name, min(size, info.Size), "file", fault.ErrTruncated, "%d bytes, the record says %d", size, info.Size)
 	}
 	if x.Reader, err = ffformat.NewReader(x.f, size, name, &ffformat.DecodeOptions{Layout: ffformat.LayoutF}); err != nil {
 		return err
@@ -75,7 +76,7 @@ func (x *reader) load(name string, info *fileInfo) error {
 		return err
 	}
 	if got := hex.EncodeToString(sum[:]); got != info.Sum {
-		return formatErr(name, x.File().FileBlockOffset(), "metadata", ErrChecksum, "%s, the record says %s", got, info.Sum)
+		return pkg.At(name, x.File().FileBlockOffset(), "metadata", ErrChecksum, "%s, the record says %s", got, info.Sum)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -34,7 +35,7 @@ func Rebuild(ctx context.Context, dirs []string, o *RebuildOptions) (*Rebuilt, e
 		o = &RebuildOptions{}
 	}
 	if len(dirs) == 0 {
-		return nil, usageErr("no directory")
+		return nil, pkg.Usage("no directory")
 	}
 	s := &salvage{fsys: o.FS}
 	for _, d := range dirs {
@@ -58,7 +59,7 @@ func Rebuild(ctx context.Context, dirs []string, o *RebuildOptions) (*Rebuilt, e
 			if err != nil && !damaged(err) && !errors.Is(err, fs.ErrNotExist) {
 				return nil, err // it may be read another time
 			}
-			if errors.Is(err, ErrVersion) {
+			if errors.Is(err, fault.ErrVersion) {
 				return nil, err // of a newer program, not damaged
 			}
 		}

@@ -166,7 +166,7 @@ func decodeRecord(b []byte, name string) (*record, error) {
 // check holds every field against what it can be.
 func (r *record) check(name string) error {
 	bad := func(field, format string, args ...any) error {
-		return formatErr(name, 0, field, ErrCorrupt, format, args...)
+		return pkg.At(name, 0, field, ErrCorrupt, format, args...)
 	}
 	s, err := r.Spec.public()
 	if err != nil {

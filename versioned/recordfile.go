@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -32,7 +33,7 @@ func readRecord(fsys vfs.FS, dir string) (*record, error) {
 	}
 	for _, e := range list {
 		if dataRE.MatchString(e.Name()) { // written after the first record
-			return nil, formatErr(filepath.Join(dir, recordName), -1, "record", ErrCorrupt, "absent, but versions are there (%s); \"blobio versions rebuild\" makes it anew", e.Name())
+			return nil, pkg.At(filepath.Join(dir, recordName), -1, "record", ErrCorrupt, "absent, but versions are there (%s); \"blobio versions rebuild\" makes it anew", e.Name())
 		}
 	}
 	return nil, pkg.Errorf("%s: no array of this name: %w", dir, ErrMissing)
@@ -59,7 +60,7 @@ func readRecords(fsys vfs.FS, dir string) (best *record, bad []error) {
 	}
 	for i, r := range recs {
 		if r != nil && r.Seq < best.Seq {
-			bad[i] = formatErr(filepath.Join(dir, recordNames[i]), 0, "seq", ErrCorrupt, "%d, that of the other record is %d", r.Seq, best.Seq)
+			bad[i] = pkg.At(filepath.Join(dir, recordNames[i]), 0, "seq", ErrCorrupt, "%d, that of the other record is %d", r.Seq, best.Seq)
 		}
 	}
 	return best, bad
@@ -102,7 +103,7 @@ func seqOf(fsys vfs.FS, name string) (int64, error) {
 	switch {
 	case err == nil:
 		return rec.Seq, nil
-	case damaged(err) && !errors.Is(err, ErrVersion): // what is written next mends it; that of a newer program is whole
+	case damaged(err) && !errors.Is(err, fault.ErrVersion): // what is written next mends it; that of a newer program is whole
 		return 0, nil
 	}
 	return 0, err

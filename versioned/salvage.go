@@ -123,7 +123,7 @@ func (s *salvage) read(ctx context.Context, name string) (*salvaged, error) {
 	}
 	var gen, born int64
 	if fmt.Sscanf(x.info.Name, "g%d-v%d-", &gen, &born); int64(v.Gen) != gen || v.Number != born {
-		return nil, formatErr(name, -1, "about", ErrCorrupt, "version %d of generation %d", v.Number, v.Gen)
+		return nil, pkg.At(name, -1, "about", ErrCorrupt, "version %d of generation %d", v.Number, v.Gen)
 	}
 	return x, nil
 }

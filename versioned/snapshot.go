@@ -11,6 +11,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 )
 
 // ErrNotSynchronised: the levels do not stand at one time.
@@ -109,7 +110,7 @@ func (h *Hierarchy) readGlobal(ctx context.Context, version int64) (*globalRecor
 		return nil, pkg.Errorf("array %s: no snapshot was taken: %w", h.global.spec.Name, ErrNoVersion)
 	}
 	if n > durable.MaxSeal {
-		return nil, formatErr(h.global.spec.Name, 0, "global", ErrTooLarge, "%d bytes", n)
+		return nil, pkg.At(h.global.spec.Name, 0, "global", fault.ErrTooLarge, "%d bytes", n)
 	}
 	b := make([]byte, n)
 	var err error
@@ -127,10 +128,10 @@ func (h *Hierarchy) readGlobal(ctx context.Context, version int64) (*globalRecor
 func decodeGlobal(b []byte, name string) (*globalRecord, error) {
 	var g globalRecord
 	if err := json.Unmarshal(b, &g); err != nil {
-		return nil, formatErr(name, 0, "global", ErrCorrupt, "%v", err)
+		return nil, pkg.At(name, 0, "global", ErrCorrupt, "%v", err)
 	}
 	if err := g.Spec.Subcycling.Validate(); err != nil || len(g.Versions) != g.Spec.Subcycling.Levels {
-		return nil, formatErr(name, 0, "global", ErrCorrupt, "%d versions, %+v", len(g.Versions), g.Spec.Subcycling)
+		return nil, pkg.At(name, 0, "global", ErrCorrupt, "%d versions, %+v", len(g.Versions), g.Spec.Subcycling)
 	}
 	return &g, nil
 }

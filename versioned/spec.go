@@ -50,20 +50,20 @@ var nameRE = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
 func (s *Spec) Validate() error {
 	switch {
 	case !nameRE.MatchString(s.Name):
-		return usageErr("name %q, want letters, digits, '_', '-' and '.'", s.Name)
+		return pkg.Usage("name %q, want letters, digits, '_', '-' and '.'", s.Name)
 	case !s.Type.valid():
-		return usageErr("%v", s.Type)
+		return pkg.Usage("%v", s.Type)
 	case len(s.Shape) < 1 || len(s.Shape) > maxDims:
-		return usageErr("%d dimensions, want 1 to %d", len(s.Shape), maxDims)
+		return pkg.Usage("%d dimensions, want 1 to %d", len(s.Shape), maxDims)
 	case s.Chunk != 0 && (s.Chunk < minChunk || s.Chunk > maxChunk || s.Chunk%8 != 0):
-		return usageErr("Chunk %d, want a multiple of 8 from %d to %d", s.Chunk, minChunk, maxChunk)
+		return pkg.Usage("Chunk %d, want a multiple of 8 from %d to %d", s.Chunk, minChunk, maxChunk)
 	case !(s.Extra >= 0 && s.Extra <= 1000):
-		return usageErr("Extra %v, want 0 to 1000", s.Extra)
+		return pkg.Usage("Extra %v, want 0 to 1000", s.Extra)
 	case s.Keep.Last < 0 || s.Keep.Every < 0:
-		return usageErr("Keep %+v, want no negative number", s.Keep)
+		return pkg.Usage("Keep %+v, want no negative number", s.Keep)
 	}
 	if elems(s.Shape) < 0 {
-		return usageErr("shape %v, want positive lengths and at most 2^56 elements", s.Shape)
+		return pkg.Usage("shape %v, want positive lengths and at most 2^56 elements", s.Shape)
 	}
 	return nil
 }
@@ -166,15 +166,15 @@ func (o *Options) Validate() error {
 	case o == nil:
 		return nil
 	case o.Form > Flat || o.Codec > Zstd || o.Durability > DurableNone:
-		return usageErr("Form %d, Codec %d, Durability %d", o.Form, o.Codec, o.Durability)
+		return pkg.Usage("Form %d, Codec %d, Durability %d", o.Form, o.Codec, o.Durability)
 	case o.Level < 0 || o.Level > 4:
-		return usageErr("Level %d, want 1 to 4", o.Level)
+		return pkg.Usage("Level %d, want 1 to 4", o.Level)
 	case o.MaxOpen < 0:
-		return usageErr("MaxOpen %d", o.MaxOpen)
+		return pkg.Usage("MaxOpen %d", o.MaxOpen)
 	}
 	if len(o.Key) > 0 {
 		if _, err := aes.NewCipher(o.Key); err != nil {
-			return usageErr("Key of %d bytes, want 16, 24 or 32", len(o.Key))
+			return pkg.Usage("Key of %d bytes, want 16, 24 or 32", len(o.Key))
 		}
 	}
 	return nil
@@ -203,7 +203,7 @@ func aead(key []byte) (cipher.AEAD, error) {
 	}
 	b, err := aes.NewCipher(key)
 	if err != nil {
-		return nil, usageErr("Key of %d bytes, want 16, 24 or 32", len(key))
+		return nil, pkg.Usage("Key of %d bytes, want 16, 24 or 32", len(key))
 	}
 	return cipher.NewGCM(b)
 }

@@ -166,7 +166,7 @@ func (v *View) checkChunks(ctx context.Context, yield func(Finding) bool) bool {
 			continue
 		}
 		if _, same, err := v.cat.stateOf(ctx, g, ver); err == nil && !same {
-			err := formatErr(v.spec.Name, -1, "sum", ErrCorrupt, "version %d: the chunks are not those that were committed, want %s", ver.Number, ver.Sum)
+			err := pkg.At(v.spec.Name, -1, "sum", ErrCorrupt, "version %d: the chunks are not those that were committed, want %s", ver.Number, ver.Sum)
 			if !yield(wordsOf(err)) {
 				return false
 			}

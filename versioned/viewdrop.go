@@ -16,7 +16,7 @@ func (v *View) dropped(ctx context.Context, versions []int64) (*record, error) {
 			return nil, pkg.Errorf("array %s: version %d: %w", v.spec.Name, n, ErrNoVersion)
 		}
 		if rec.Versions[len(rec.Versions)-1].Number == n {
-			return nil, usageErr("array %s: version %d is the newest one", v.spec.Name, n)
+			return nil, pkg.Usage("array %s: version %d is the newest one", v.spec.Name, n)
 		}
 		rec.Versions = slices.DeleteFunc(rec.Versions, func(x verInfo) bool { return x.Number == n })
 	}

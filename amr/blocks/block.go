@@ -6,6 +6,7 @@ import (
 	"blobio/amr"
 	"blobio/cdf5"
 	"blobio/internal/elem"
+	"blobio/internal/fault"
 )
 
 // Block reads one block with all its data.
@@ -51,7 +52,7 @@ func (d *Dataset) Field(ctx context.Context, i int, name string, dst []byte) err
 		copy(dst, x)
 		return nil
 	}
-	return pkg.Errorf("%s: field %q: %w", d.r.Base(), name, ErrMissing)
+	return pkg.Errorf("%s: field %q: %w", d.r.Base(), name, fault.ErrMissing)
 }
 
 // fieldRows reads a field of some blocks.
@@ -63,7 +64,7 @@ func (d *Dataset) fieldRows(ctx context.Context, f *storedField, lo, hi int, big
 		start, count = append(start, 0), append(count, n)
 	}
 	if elems > maxSlice/int64(f.typ.Size()) {
-		return nil, pkg.Errorf("%d blocks of field %q at once: %w", hi-lo, f.spec.Name, ErrTooLarge)
+		return nil, pkg.Errorf("%d blocks of field %q at once: %w", hi-lo, f.spec.Name, fault.ErrTooLarge)
 	}
 	x := bytesOf(cdf5.NewSlice(f.typ, int(elems)))
 	return x, d.r.ReadBytes(ctx, "field_"+f.spec.Name, start, count, x, big)
@@ -74,7 +75,7 @@ func (d *Dataset) listRows(ctx context.Context, name string, t cdf5.Type, l *sto
 	first := l.start[lo]
 	n := l.start[hi-1] + max(l.count[hi-1], 0) - first
 	if n > maxSlice/int64(t.Size()) {
-		return nil, pkg.Errorf("%d rows of %s at once: %w", n, name, ErrTooLarge)
+		return nil, pkg.Errorf("%d rows of %s at once: %w", n, name, fault.ErrTooLarge)
 	}
 	x := cdf5.NewSlice(t, int(n))
 	if n == 0 {

@@ -11,6 +11,7 @@ import (
 	"blobio/amr"
 	"blobio/blob"
 	"blobio/comm"
+	"blobio/internal/fault"
 )
 
 // TestRoundTrip: written by any number of ranks, in any form, dealt as may be, the
@@ -95,11 +96,11 @@ func TestParts(t *testing.T) {
 			t.Errorf("head of block %d: %+v", 3+i, b)
 		}
 	}
-	if err := d.Field(t.Context(), 0, "none", nil); !errors.Is(err, ErrMissing) {
+	if err := d.Field(t.Context(), 0, "none", nil); !errors.Is(err, fault.ErrMissing) {
 		t.Error(err)
 	}
 	for _, r := range [][2]int{{-1, 2}, {3, 3}, {0, d.Len() + 1}} {
-		if _, err := d.Range(t.Context(), r[0], r[1]); !errors.Is(err, ErrUsage) {
+		if _, err := d.Range(t.Context(), r[0], r[1]); !errors.Is(err, fault.ErrUsage) {
 			t.Errorf("%v: %v", r, err)
 		}
 	}

@@ -19,7 +19,7 @@ type loader func(ctx context.Context, p *placed) (*placed, error)
 
 // output begins the canonical file, on rank 0.
 func output(ctx context.Context, name string, o *Options) (*durable.Output, error) {
-	out, err := durable.NewOutput(ctx, o.fs, name, durable.OutputOptions{Force: o.Force,
+	out, err := durable.NewOutput(ctx, vfs.OS, name, durable.OutputOptions{Force: o.Force,
 		NoSync: o.Durability == blob.DurableNone, NoSyncDir: o.Durability != blob.DurableCommit})
 	if err != nil {
 		return nil, pkg.Errorf("%w", err)
@@ -51,7 +51,7 @@ func fill(ctx context.Context, c comm.Comm, out *durable.Output, l *layout, list
 	if err := h.Layout(nil); err != nil {
 		return err
 	}
-	f, mine, err := open(ctx, c, out, o.fs)
+	f, mine, err := open(ctx, c, out, vfs.OS)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"blobio/comm"
 	"blobio/decomp"
 	"blobio/internal/durable"
+	"blobio/internal/vfs"
 )
 
 // Convert writes the blocks of a source as one dataset. Each worker holds a few
@@ -30,7 +31,7 @@ func Convert(ctx context.Context, src Source, name string, o *Options) error {
 		return pkg.Usage("no blocks")
 	}
 	if !f.Force {
-		if err := free(f.fs, name, f.Form); err != nil {
+		if err := free(vfs.OS, name, f.Form); err != nil {
 			return err
 		}
 	}
@@ -45,10 +46,7 @@ func Convert(ctx context.Context, src Source, name string, o *Options) error {
 		}
 		return out.Commit()
 	}
-	if o.fs != nil {
-		return pkg.Usage("a file system is for the canonical form")
-	}
-	l, err := durable.Acquire(ctx, f.fs, name, durable.LeaseOptions{})
+	l, err := durable.Acquire(ctx, vfs.OS, name, durable.LeaseOptions{})
 	if err != nil {
 		return pkg.Errorf("%w", err)
 	}

@@ -16,6 +16,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/crashtest"
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -333,7 +334,7 @@ func TestSecondWriter(t *testing.T) {
 				}
 				was := fmt.Sprint(namesIn(mem))
 				l, err := durable.Acquire(context.Background(), mem, "d", durable.LeaseOptions{})
-				if !errors.Is(err, ErrInUse) {
+				if !errors.Is(err, fault.ErrInUse) {
 					t.Errorf("%v: in the middle: %v", form, err)
 					_ = l.Release()
 				}
@@ -358,7 +359,7 @@ func TestSecondWriter(t *testing.T) {
 			was := fmt.Sprint(namesIn(mem))
 			errs, _ := writeOn(mem, form, apart, m, blocks, Options{Force: true})
 			for r, err := range errs {
-				if !errors.Is(err, ErrInUse) {
+				if !errors.Is(err, fault.ErrInUse) {
 					t.Errorf("%v, apart %v: rank %d: %v", form, apart, r, err)
 				}
 			}

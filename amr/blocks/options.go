@@ -5,7 +5,6 @@ import (
 
 	"blobio/amr"
 	"blobio/blob"
-	"blobio/internal/vfs"
 )
 
 // Form is how the dataset lies in files.
@@ -59,8 +58,6 @@ type Options struct {
 	Workers int
 	// Progress is called by Convert with the blocks that are done, by several goroutines.
 	Progress func(done, total int64)
-
-	fs vfs.FS
 }
 
 const (
@@ -100,6 +97,5 @@ func (o *Options) filled() Options {
 	if f.Buffer == 0 {
 		f.Buffer = defaultBuffer
 	}
-	f.fs = vfs.OrOS(f.fs)
 	return f
 }

@@ -9,6 +9,7 @@ import (
 	"blobio/amr"
 	"blobio/blob"
 	"blobio/cdf5"
+	"blobio/internal/fault"
 )
 
 // Info is what the tables say of one block.
@@ -110,7 +111,7 @@ func whole(ctx context.Context, r *blob.Reader) error {
 			return err
 		}
 		if end := x.Offset + x.Bytes; end > size {
-			return pkg.At(r.Base(), size, x.Name, ErrTruncated, "the file has %d bytes, the variable ends at %d", size, end)
+			return pkg.At(r.Base(), size, x.Name, fault.ErrTruncated, "the file has %d bytes, the variable ends at %d", size, end)
 		}
 	}
 	return nil
@@ -279,7 +280,7 @@ func (d *Dataset) loadMeta() error {
 		return make([]float64, n)
 	}
 	if v := ints("blobio_amr", 1)[0]; err == nil && v != version {
-		return pkg.In(d.r.Base(), "blobio_amr", ErrVersion, "version %d, want %d", v, version)
+		return pkg.In(d.r.Base(), "blobio_amr", fault.ErrVersion, "version %d, want %d", v, version)
 	}
 	m := &d.meta
 	m.Rank = ints("rank", 1)[0]

@@ -12,6 +12,7 @@ import (
 	"blobio/amr"
 	"blobio/blob"
 	"blobio/internal/elem"
+	"blobio/internal/fault"
 )
 
 const (
@@ -264,7 +265,7 @@ func (d *Dataset) sumVariable(ctx context.Context, id, lo, hi int, read *row, ou
 	size := rows * int64(v.Type.Size())
 	if read == nil || int64(len(read.b)) != size*count[0] {
 		if count[0] > maxSlice/size {
-			return pkg.Errorf("%d rows of %s at once: %w", count[0], v.Name, ErrTooLarge)
+			return pkg.Errorf("%d rows of %s at once: %w", count[0], v.Name, fault.ErrTooLarge)
 		}
 		read = &row{b: make([]byte, size*count[0]), size: 1, big: true}
 		if err := d.r.ReadBytes(ctx, v.Name, start, count, read.b, true); err != nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"blobio/blob"
+	"blobio/internal/fault"
 )
 
 // TestTruncated: a file that lost bytes at its end is never taken for a whole one.
@@ -29,7 +30,7 @@ func TestTruncated(t *testing.T) {
 			}
 			continue
 		}
-		if !errors.Is(err, ErrTruncated) && !errors.Is(err, ErrNotFormat) {
+		if !errors.Is(err, fault.ErrTruncated) && !errors.Is(err, ErrNotFormat) {
 			t.Errorf("%d of %d bytes: %v", n, len(b), err)
 		}
 		errs := 0

@@ -28,7 +28,7 @@ func Write(ctx context.Context, c comm.Comm, name string, m *amr.Meta, local []*
 	}
 	f := o.filled()
 	if err == nil && !f.Force && c.Rank() == 0 {
-		err = free(f.fs, name, f.Form)
+		err = free(vfs.OS, name, f.Form)
 	}
 	s, err := agree(ctx, c, own, err)
 	if err != nil {

@@ -148,7 +148,7 @@ func (j *job) commit(_ context.Context, all [][]byte) error {
 	if len(m.Files) != len(j.names) {
 		return pkg.Usage("%d of %d files were written", len(m.Files), len(j.names))
 	}
-	if j.o.yt != "" {
+	if j.yt != "" {
 		if err := j.ytLists(); err != nil {
 			return err
 		}

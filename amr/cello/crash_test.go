@@ -46,7 +46,7 @@ func state(t *testing.T, c *testCase, fsys vfs.FS, dir, when string) (there bool
 	if err != nil {
 		t.Fatalf("%s: %v", when, err)
 	}
-	if err := c.holds(context.Background(), dir, &OpenOptions{fs: fsys}); err != nil {
+	if err := c.holds(context.Background(), dir, &OpenOptions{FS: fsys}); err != nil {
 		t.Fatalf("%s: the directory is there, but: %v\n%v", when, err, names(fsys, dir))
 	}
 	if l := errorsOf(findings(fsys, dir, nil)); len(l) > 0 {
@@ -61,7 +61,7 @@ func TestCrash(t *testing.T) {
 	ctx := context.Background()
 	c := tiny().build(t)
 	sc := crashtest.Scenario{Torn: crashtest.Times(1, 2), Seed: 1, Run: crashtest.One(func(fsys vfs.FS) error {
-		return c.write(ctx, 3, false, "c", &Options{Files: 3, fs: fsys})
+		return c.write(ctx, 3, false, "c", &Options{Files: 3, FS: fsys})
 	})}
 	l := sc.Cuts(t)
 	there := 0
@@ -75,14 +75,14 @@ func TestCrash(t *testing.T) {
 			there++
 			continue
 		}
-		if _, err := Open(ctx, "c"+partialSuffix, &OpenOptions{fs: mem}); err == nil {
+		if _, err := Open(ctx, "c"+partialSuffix, &OpenOptions{FS: mem}); err == nil {
 			// Only when all is in it: the rename alone was missing.
 			if !state(t, c, mem, "c"+partialSuffix, s.When) {
 				t.Fatalf("%s: half a checkpoint opens", s.When)
 			}
 		}
 		if i%2 == 0 {
-			if err := c.write(ctx, 2, false, "c", &Options{Files: 2, fs: mem}); err != nil {
+			if err := c.write(ctx, 2, false, "c", &Options{Files: 2, FS: mem}); err != nil {
 				t.Fatalf("%s: written again: %v (%v)", s.When, err, names(mem, "."))
 			}
 			after := mem.CrashClone(vfs.CrashOptions{})
@@ -114,7 +114,7 @@ func TestFaults(t *testing.T) {
 				if apart {
 					co = comm.Isolate(co)
 				}
-				errs[r] = Write(ctx, co, "c", c.meta, local[r], &Options{Files: 2, fs: fsys, Memory: minMemory})
+				errs[r] = Write(ctx, co, "c", c.meta, local[r], &Options{Files: 2, FS: fsys, Memory: minMemory})
 				return errs[r]
 			})
 		})}
@@ -142,7 +142,7 @@ func TestFaults(t *testing.T) {
 				}
 			}
 			if !there {
-				if err := c.write(ctx, 2, false, "c", &Options{Files: 2, fs: mem}); err != nil {
+				if err := c.write(ctx, 2, false, "c", &Options{Files: 2, FS: mem}); err != nil {
 					t.Fatalf("%s: written again: %v", when, err)
 				}
 			}
@@ -155,11 +155,11 @@ func TestReadFaults(t *testing.T) {
 	ctx := context.Background()
 	c := tiny().build(t)
 	mem := vfs.NewMem()
-	if err := c.write(ctx, 2, false, "c", &Options{Files: 2, fs: mem}); err != nil {
+	if err := c.write(ctx, 2, false, "c", &Options{Files: 2, FS: mem}); err != nil {
 		t.Fatal(err)
 	}
 	restart := func(fsys vfs.FS) error {
-		_, err := restartAll(ctx, 3, false, "c", &RestartOptions{OpenOptions: OpenOptions{fs: fsys}}, nil)
+		_, err := restartAll(ctx, 3, false, "c", &RestartOptions{OpenOptions: OpenOptions{FS: fsys}}, nil)
 		return err
 	}
 	verify := func(fsys vfs.FS) error {
@@ -196,7 +196,7 @@ func TestFullDisk(t *testing.T) {
 	for size := int64(4096); ; size += 3 * 4096 {
 		mem := vfs.NewMem()
 		mem.SetCapacity(size)
-		err := c.write(ctx, 2, false, "c", &Options{Files: 2, fs: mem})
+		err := c.write(ctx, 2, false, "c", &Options{Files: 2, FS: mem})
 		if there := state(t, c, mem, "c", fmt.Sprint(size)); there != (err == nil) {
 			t.Fatalf("%d bytes: %v, but there: %v", size, err, there)
 		}
@@ -220,7 +220,7 @@ func TestTwoWriters(t *testing.T) {
 	mem := vfs.NewMem()
 	must(mem.Mkdir("c" + partialSuffix))
 	must(vfs.WriteFile(mem, "c"+partialSuffix+"/thesis.tex", []byte("x")))
-	if err := c.write(ctx, 2, false, "c", &Options{fs: mem}); !errors.Is(err, ErrExist) {
+	if err := c.write(ctx, 2, false, "c", &Options{FS: mem}); !errors.Is(err, ErrExist) {
 		t.Fatal(err)
 	}
 	if l := names(mem, "c"+partialSuffix); len(l) != 1 {
@@ -236,7 +236,7 @@ func TestTwoWriters(t *testing.T) {
 		}
 		return nil
 	})
-	if err := c.write(ctx, 2, false, "c", &Options{fs: fsys}); !errors.Is(err, ErrInUse) {
+	if err := c.write(ctx, 2, false, "c", &Options{FS: fsys}); !errors.Is(err, ErrInUse) {
 		t.Fatal(err)
 	}
 	if len(names(mem, "c"+partialSuffix)) == 0 {
@@ -258,7 +258,7 @@ func TestMarkGoesLast(t *testing.T) {
 		}
 		return nil
 	})
-	must(c.write(context.Background(), 2, false, "c", &Options{Files: 2, fs: fsys}))
+	must(c.write(context.Background(), 2, false, "c", &Options{Files: 2, FS: fsys}))
 	if left == nil {
 		t.Fatal("nothing removes the mark")
 	}
@@ -281,7 +281,7 @@ func TestSecondWriter(t *testing.T) {
 		}
 		asked = true
 		was := fmt.Sprint(names(mem, "."), names(mem, "c"+partialSuffix))
-		err := c.write(context.Background(), 2, false, "c", &Options{fs: mem})
+		err := c.write(context.Background(), 2, false, "c", &Options{FS: mem})
 		if !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), fmt.Sprintf("process %d, since", os.Getpid())) {
 			t.Error(err)
 		}
@@ -290,7 +290,7 @@ func TestSecondWriter(t *testing.T) {
 		}
 		return nil
 	})
-	must(c.write(context.Background(), 2, false, "c", &Options{fs: fsys}))
+	must(c.write(context.Background(), 2, false, "c", &Options{FS: fsys}))
 	if !state(t, c, mem, "c", "after it") || !asked || len(names(mem, ".")) != 1 {
 		t.Fatal(asked, names(mem, "."))
 	}
@@ -306,7 +306,7 @@ func TestTakenOver(t *testing.T) {
 		}
 		return nil
 	})
-	if err := c.write(context.Background(), 2, false, "c", &Options{fs: fsys}); !errors.Is(err, ErrInUse) {
+	if err := c.write(context.Background(), 2, false, "c", &Options{FS: fsys}); !errors.Is(err, ErrInUse) {
 		t.Fatal(err)
 	}
 	if l := names(mem, "."); fmt.Sprint(l) != "[c"+partialSuffix+"]" {
@@ -319,7 +319,7 @@ func FuzzFiles(f *testing.F) {
 	ctx := context.Background()
 	c := tiny().build(f)
 	mem := vfs.NewMem()
-	must(c.write(ctx, 1, false, "c", &Options{Files: 1, fs: mem}))
+	must(c.write(ctx, 1, false, "c", &Options{Files: 1, FS: mem}))
 	must(mem.Remove("c/" + ManifestName))
 	const name = "c/block_data-0.h5"
 	good, err := vfs.ReadFile(mem, name, 1<<30)
@@ -336,7 +336,7 @@ func FuzzFiles(f *testing.F) {
 		must(fsys.Remove(name))
 		must(vfs.WriteFile(fsys, name, bad))
 		findings(fsys, "c", nil)
-		k, err := Open(ctx, "c", &OpenOptions{fs: fsys})
+		k, err := Open(ctx, "c", &OpenOptions{FS: fsys})
 		if err != nil {
 			return
 		}

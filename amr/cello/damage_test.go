@@ -36,7 +36,7 @@ func TestDamage(t *testing.T) {
 	s.costs = true
 	c := s.build(t)
 	mem := memDir(t)
-	must(c.write(ctx, 2, false, "c", &Options{Files: 2, fs: mem}))
+	must(c.write(ctx, 2, false, "c", &Options{Files: 2, FS: mem}))
 	want := map[amr.Index]*amr.Block{}
 	for _, b := range c.blocks {
 		want[b.Index] = b
@@ -58,7 +58,7 @@ func TestDamage(t *testing.T) {
 			all++
 			at := fmt.Sprintf("%s, bit %d of byte %d", name, bit, off)
 			o := &RestartOptions{}
-			o.fs = mem
+			o.FS = mem
 			apps, err := restartAll(ctx, 2, off%2 == 0, "c", o, nil)
 			if err != nil {
 				refused++
@@ -71,16 +71,16 @@ func TestDamage(t *testing.T) {
 					}
 				}
 			}
-			k, oerr := Open(ctx, "c", &OpenOptions{fs: mem})
+			k, oerr := Open(ctx, "c", &OpenOptions{FS: mem})
 			if oerr == nil {
-				oerr = WriteFrom(ctx, comm.Self(), "copy", k.Meta(), k.All(), &Options{fs: mem})
+				oerr = WriteFrom(ctx, comm.Self(), "copy", k.Meta(), k.All(), &Options{FS: mem})
 				k.Close()
 			}
 			if (oerr == nil) != (err == nil) {
 				t.Errorf("%s: the restart says %v, the copy %v", at, err, oerr)
 			}
 			if oerr == nil {
-				if err := c.holds(ctx, "copy", &OpenOptions{fs: mem}); err != nil {
+				if err := c.holds(ctx, "copy", &OpenOptions{FS: mem}); err != nil {
 					t.Errorf("%s: the copy holds other data: %v", at, err)
 				}
 				must(removePartial(mem, "copy"))
@@ -101,8 +101,8 @@ func TestDamagedBlock(t *testing.T) {
 	ctx := context.Background()
 	c := tiny().build(t)
 	mem := memDir(t)
-	must(c.write(ctx, 1, false, "c", &Options{Files: 2, fs: mem}))
-	k, err := Open(ctx, "c", &OpenOptions{fs: mem})
+	must(c.write(ctx, 1, false, "c", &Options{Files: 2, FS: mem}))
+	k, err := Open(ctx, "c", &OpenOptions{FS: mem})
 	must(err)
 	const hit = 3
 	rec, file := k.recs[hit], "c/"+k.files[k.recs[hit].file].name+dataSuffix
@@ -124,7 +124,7 @@ func TestDamagedBlock(t *testing.T) {
 	} {
 		for bit := range 8 {
 			flip(mem, d.file, d.off, bit)
-			k, err := Open(ctx, "c", &OpenOptions{fs: mem})
+			k, err := Open(ctx, "c", &OpenOptions{FS: mem})
 			if err != nil {
 				t.Fatalf("%s, bit %d: %v", d.what, bit, err)
 			}
@@ -155,14 +155,14 @@ func TestDamagedBlock(t *testing.T) {
 				}
 			}
 			k.Close()
-			if k, err = Open(ctx, "c", &OpenOptions{fs: mem, NoVerify: true}); err != nil {
+			if k, err = Open(ctx, "c", &OpenOptions{FS: mem, NoVerify: true}); err != nil {
 				t.Fatal(err)
 			}
 			_, err = k.Block(ctx, d.block)
 			if unreadable := strings.Contains(strings.Join(d.words, " "), "is not what was written"); (err != nil) != unreadable {
 				t.Errorf("%s, bit %d, not compared: %v", d.what, bit, err)
 			} else if err == nil {
-				must(WriteFrom(ctx, comm.Self(), "copy", k.Meta(), k.All(), &Options{fs: mem}))
+				must(WriteFrom(ctx, comm.Self(), "copy", k.Meta(), k.All(), &Options{FS: mem}))
 				marked := 0
 				for _, f := range findings(mem, "copy", nil) {
 					if f.Field == "unverified" && f.Severity == Warning {
@@ -185,7 +185,7 @@ func TestOldManifest(t *testing.T) {
 	ctx := context.Background()
 	c := tiny().build(t)
 	mem := memDir(t)
-	must(c.write(ctx, 1, false, "c", &Options{Files: 2, fs: mem}))
+	must(c.write(ctx, 1, false, "c", &Options{Files: 2, FS: mem}))
 	b, err := vfs.ReadFile(mem, "c/"+ManifestName, 1<<20)
 	must(err)
 	m, err := decodeManifest(b, "")
@@ -197,17 +197,17 @@ func TestOldManifest(t *testing.T) {
 	must(err)
 	must(mem.Remove("c/" + ManifestName))
 	must(vfs.WriteFile(mem, "c/"+ManifestName, b))
-	if err := c.holds(ctx, "c", &OpenOptions{fs: mem}); err != nil {
+	if err := c.holds(ctx, "c", &OpenOptions{FS: mem}); err != nil {
 		t.Fatal(err)
 	}
-	k, err := Open(ctx, "c", &OpenOptions{fs: mem})
+	k, err := Open(ctx, "c", &OpenOptions{FS: mem})
 	must(err)
 	last := len(k.blocks) - 1
 	rec := k.recs[last]
 	file := "c/" + k.files[rec.file].name + dataSuffix
 	k.Close()
 	flip(mem, file, rec.addr+rec.span-9, 0)
-	k, err = Open(ctx, "c", &OpenOptions{fs: mem})
+	k, err = Open(ctx, "c", &OpenOptions{FS: mem})
 	must(err)
 	defer k.Close()
 	if _, err := k.Block(ctx, last); !errors.Is(err, ErrChecksum) || !strings.Contains(err.Error(), "metadata") {
@@ -251,9 +251,9 @@ func TestDamagedDescription(t *testing.T) {
 	c := tiny().build(t)
 	for _, apart := range []bool{false, true} {
 		mem := memDir(t)
-		must(c.write(ctx, 1, false, "c", &Options{Files: 2, fs: mem}))
+		must(c.write(ctx, 1, false, "c", &Options{Files: 2, FS: mem}))
 		open := func(o OpenOptions) (errs [2]error, times [2]float64) {
-			o.fs = mem
+			o.FS = mem
 			_ = comm.Run(ctx, 2, nil, func(ctx context.Context, co comm.Comm) error {
 				r := co.Rank()
 				if apart {
@@ -291,7 +291,7 @@ func TestNoVerifyManifest(t *testing.T) {
 	ctx := context.Background()
 	c := tiny().build(t)
 	mem := memDir(t)
-	must(c.write(ctx, 1, false, "c", &Options{Files: 2, fs: mem}))
+	must(c.write(ctx, 1, false, "c", &Options{Files: 2, FS: mem}))
 	for _, d := range []struct {
 		file string
 		add  string
@@ -301,13 +301,13 @@ func TestNoVerifyManifest(t *testing.T) {
 		must(err)
 		must(mem.Remove(name))
 		must(vfs.WriteFile(mem, name, append(b[:len(b):len(b)], d.add...)))
-		if _, err := Open(ctx, "c", &OpenOptions{fs: mem}); !errors.Is(err, ErrChecksum) {
+		if _, err := Open(ctx, "c", &OpenOptions{FS: mem}); !errors.Is(err, ErrChecksum) {
 			t.Errorf("%s: %v", d.file, err)
 		}
-		if err := c.holds(ctx, "c", &OpenOptions{fs: mem, NoVerify: true}); err == nil || !strings.Contains(err.Error(), "Unverified:true") {
+		if err := c.holds(ctx, "c", &OpenOptions{FS: mem, NoVerify: true}); err == nil || !strings.Contains(err.Error(), "Unverified:true") {
 			t.Errorf("%s, not compared: %v", d.file, err) // all as it was but for the mark
 		}
-		k, err := Open(ctx, "c", &OpenOptions{fs: mem, NoVerify: true})
+		k, err := Open(ctx, "c", &OpenOptions{FS: mem, NoVerify: true})
 		must(err)
 		for i := range k.Blocks() {
 			b, err := k.Block(ctx, i)
@@ -320,7 +320,7 @@ func TestNoVerifyManifest(t *testing.T) {
 		must(mem.Remove(name))
 		must(vfs.WriteFile(mem, name, b))
 	}
-	if err := c.holds(ctx, "c", &OpenOptions{fs: mem}); err != nil {
+	if err := c.holds(ctx, "c", &OpenOptions{FS: mem}); err != nil {
 		t.Error(err)
 	}
 }

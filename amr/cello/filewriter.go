@@ -306,7 +306,7 @@ func (w *fileWriter) finish() error {
 			w.entry.Costs = append(w.entry.Costs, w.j.plan.blocks[w.first+int64(i)].cost)
 		}
 	}
-	if w.j.o.yt != "" {
+	if w.j.yt != "" {
 		return nil
 	}
 	b := encodeBlockList(l)

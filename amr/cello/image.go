@@ -124,7 +124,7 @@ func (j *job) piece(c *column, b *amr.Block, np []int64, a *arena) ([]byte, erro
 		case f.Ghosts:
 			data = a.take(c.bytes)
 			strip(data, f.Data, j.m.Shape(c.field, true), j.m.Shape(c.field, false), j.m.Ghost, c.typ.Size())
-		case j.o.yt != "":
+		case j.yt != "":
 			data = a.take(c.bytes)
 			widen(data, f.Data, j.m.Shape(c.field, true), j.m.Shape(c.field, false), j.m.Ghost, c.typ.Size())
 		default:
@@ -231,7 +231,7 @@ func (j *job) template(sig int32) (*shapeTemplate, error) {
 // values writes the values of all attributes of the block at place i of the plan: at
 // gives the place for each, of the right length.
 func (j *job) values(t *shapeTemplate, i int64, b *amr.Block, at func(k int) []byte) error {
-	p := place{m: j.m, enzo: j.enzo, order: i, count: int64(len(j.plan.blocks)), noGhosts: j.o.yt != "" && !j.o.Ghosts}
+	p := place{m: j.m, enzo: j.enzo, order: i, count: int64(len(j.plan.blocks)), noGhosts: j.yt != "" && !j.o.Ghosts}
 	p.lo, p.hi = b.Index.Bounds(&j.m.Geometry)
 	for k := range t.attrs {
 		dst := at(k)
@@ -245,7 +245,7 @@ func (j *job) values(t *shapeTemplate, i int64, b *amr.Block, at func(k int) []b
 			continue
 		}
 		switch {
-		case j.o.yt != "":
+		case j.yt != "":
 		case b.Adapt != nil:
 			if len(b.Adapt) != adaptBytes {
 				return j.blockErr(b, "adapt_buffer of %d bytes, want %d", len(b.Adapt), adaptBytes)

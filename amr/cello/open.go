@@ -29,7 +29,7 @@ type OpenOptions struct {
 	// Default: a group or a dataset that is not what was written is ErrChecksum.
 	NoVerify bool
 
-	fs vfs.FS
+	FS vfs.FS // default (nil) the operating system's
 }
 
 // Open opens a checkpoint of the real program, or one or a dump of Write. It reads the
@@ -55,9 +55,7 @@ func newScanner(dir string, o *OpenOptions) *scanner {
 	fsys, open := vfs.OS, 0
 	if o != nil {
 		open = o.MaxOpen
-		if o.fs != nil {
-			fsys = o.fs
-		}
+		fsys = vfs.OrOS(o.FS)
 	}
 	fsys = regularFS{fsys}
 	return &scanner{dir: dir, fs: fsys, pool: subfile.NewPool(fsys, open)}

@@ -62,8 +62,7 @@ type Options struct {
 	Memory     int64
 	Durability Durability
 
-	fs vfs.FS
-	yt string // write the yt form of that name instead
+	FS vfs.FS // default (nil) the operating system's
 }
 
 // dump says whether the options ask for a dump.
@@ -106,9 +105,9 @@ func (o *Options) withDefaults() (Options, error) {
 	if d.Memory == 0 {
 		d.Memory = defaultMemory
 	}
-	d.fs = vfs.OrOS(d.fs)
+	d.FS = vfs.OrOS(d.FS)
 	if d.Durability == DurableNone {
-		d.fs = vfs.NoSync(d.fs)
+		d.FS = vfs.NoSync(d.FS)
 	}
 	return d, nil
 }

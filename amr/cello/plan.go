@@ -113,7 +113,7 @@ func makePlan(m *amr.Meta, o *Options, files int, reports [][]byte) (*plan, erro
 		return nil, pkg.Usage("ordering %s gives %d of %d blocks", o.Ordering.Name(), len(order), p.tree.Len())
 	}
 	p.index = p.tree.Sorted()
-	if !o.dump() && o.yt == "" {
+	if !o.dump() {
 		if err := complete(p.tree); err != nil {
 			return nil, err
 		}

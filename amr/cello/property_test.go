@@ -36,19 +36,19 @@ func TestPropertyTrees(t *testing.T) {
 		o := &Options{
 			Files: rapid.IntRange(1, len(c.blocks)+2).Draw(rt, "files"), Cut: Cut(rapid.IntRange(0, 2).Draw(rt, "cut")),
 			Ordering: rapid.SampledFrom([]amr.Ordering{amr.Morton{}, amr.Hilbert{}, amr.RootBlocks{}}).Draw(rt, "order"),
-			Ghosts:   s.ghosts && rapid.Bool().Draw(rt, "ghosts"), Memory: minMemory, fs: vfs.NewMem(),
+			Ghosts:   s.ghosts && rapid.Bool().Draw(rt, "ghosts"), Memory: minMemory, FS: vfs.NewMem(),
 		}
 		if err := c.write(ctx, rapid.IntRange(1, 4).Draw(rt, "ranks"), rapid.Bool().Draw(rt, "apart"), "c", o); err != nil {
 			rt.Fatal(err)
 		}
-		if err := c.holds(ctx, "c", &OpenOptions{fs: o.fs}); err != nil {
+		if err := c.holds(ctx, "c", &OpenOptions{FS: o.FS}); err != nil {
 			rt.Fatal(err)
 		}
-		if l := wrongHere(errorsOf(findings(o.fs, "c", nil))); len(l) > 0 {
+		if l := wrongHere(errorsOf(findings(o.FS, "c", nil))); len(l) > 0 {
 			rt.Fatal(l)
 		}
 		ro := &RestartOptions{Placement: Placement(rapid.IntRange(0, 2).Draw(rt, "placement"))}
-		ro.fs = o.fs
+		ro.FS = o.FS
 		apps, err := restartAll(ctx, rapid.IntRange(1, 5).Draw(rt, "restart ranks"), rapid.Bool().Draw(rt, "apart"), "c", ro, nil)
 		if err != nil {
 			rt.Fatal(err)
@@ -79,14 +79,14 @@ func TestDump(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			mem := memDir(t)
 			o := d.o
-			o.Files, o.fs = 3, mem
+			o.Files, o.FS = 3, mem
 			if err := c.write(ctx, 3, false, "c", &o); err != nil {
 				t.Fatal(err)
 			}
 			if l := wrongHere(errorsOf(findings(mem, "c", nil))); len(l) > 0 {
 				t.Fatal(l)
 			}
-			k, err := Open(ctx, "c", &OpenOptions{fs: mem})
+			k, err := Open(ctx, "c", &OpenOptions{FS: mem})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -123,7 +123,7 @@ func TestDump(t *testing.T) {
 			if n != len(k.Blocks()) || !k.Dump() {
 				t.Fatalf("%d blocks, %d found, dump %v", len(k.Blocks()), n, k.Dump())
 			}
-			if _, err := restartAll(ctx, 2, false, "c", &RestartOptions{OpenOptions: OpenOptions{fs: mem}}, nil); !errors.Is(err, ErrDump) {
+			if _, err := restartAll(ctx, 2, false, "c", &RestartOptions{OpenOptions: OpenOptions{FS: mem}}, nil); !errors.Is(err, ErrDump) {
 				t.Errorf("restarted from a dump: %v", err)
 			}
 		})
@@ -157,7 +157,7 @@ func TestWriteUsage(t *testing.T) {
 		for _, apart := range []bool{false, true} {
 			mem := memDir(t)
 			c := small().build(t)
-			o := &Options{Files: 2, fs: mem}
+			o := &Options{Files: 2, FS: mem}
 			f(c, o)
 			if err := c.write(ctx, 3, apart, "c", o); err == nil {
 				t.Errorf("%s: no error", name)
@@ -171,7 +171,7 @@ func TestWriteUsage(t *testing.T) {
 	s := small()
 	s.rank, s.roots, s.minLevel = 1, [3]int{3}, -1
 	c := s.build(t)
-	if err := c.write(ctx, 1, false, "c", &Options{fs: memDir(t)}); !errors.Is(err, ErrUsage) {
+	if err := c.write(ctx, 1, false, "c", &Options{FS: memDir(t)}); !errors.Is(err, ErrUsage) {
 		t.Errorf("colliding names: %v", err)
 	}
 	_ = fmt.Sprint
@@ -187,10 +187,10 @@ func TestKeptAttrs(t *testing.T) {
 		c.blocks[2].Attrs = map[string]any{"mine": []int64{1, 2, 3}, "note": []string{"a", "bcd"}, "lower": []float64{7, 8, 9}}
 		c.blocks[3].Attrs = map[string]any{"enzo_redshift": []float32{2}, "num_field_data": []int32{4}}
 		mem := memDir(t)
-		if err := c.write(ctx, 2, apart, "c", &Options{Files: 2, fs: mem}); err != nil {
+		if err := c.write(ctx, 2, apart, "c", &Options{Files: 2, FS: mem}); err != nil {
 			t.Fatal(err)
 		}
-		k, err := Open(ctx, "c", &OpenOptions{fs: mem})
+		k, err := Open(ctx, "c", &OpenOptions{FS: mem})
 		if err != nil {
 			t.Fatal(err)
 		}

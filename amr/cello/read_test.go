@@ -35,10 +35,10 @@ func TestByteOrders(t *testing.T) {
 		}
 	}
 	r.store(mem, "big")
-	little, err := Open(ctx, "little", &OpenOptions{fs: mem})
+	little, err := Open(ctx, "little", &OpenOptions{FS: mem})
 	must(err)
 	defer little.Close()
-	big, err := Open(ctx, "big", &OpenOptions{fs: mem})
+	big, err := Open(ctx, "big", &OpenOptions{FS: mem})
 	must(err)
 	defer big.Close()
 	if little.cols[0].big || !big.cols[0].big || big.Meta().Fields[0].Type != amr.Float64 {
@@ -65,7 +65,7 @@ func TestCutMeanwhile(t *testing.T) {
 	ctx := context.Background()
 	_, mem := flat(t)
 	must(mem.Remove("good/" + ManifestName))
-	k, err := Open(ctx, "good", &OpenOptions{fs: mem})
+	k, err := Open(ctx, "good", &OpenOptions{FS: mem})
 	must(err)
 	defer k.Close()
 	i := 0 // of a block with data, in the middle of which its file ends now

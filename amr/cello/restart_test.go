@@ -95,13 +95,13 @@ func TestRestart(t *testing.T) {
 				continue // each p with two numbers of files, and each of these with all q
 			}
 			mem := memDir(t)
-			if err := c.write(ctx, p, p%2 == 0, "c", &Options{Files: files, fs: mem, Cut: Cut(p % 3)}); err != nil {
+			if err := c.write(ctx, p, p%2 == 0, "c", &Options{Files: files, FS: mem, Cut: Cut(p % 3)}); err != nil {
 				t.Fatal(err)
 			}
 			for _, q := range []int{1, 3, 8} {
 				for _, apart := range []bool{false, true} {
 					o := &RestartOptions{Placement: Placement((p + q) % 3)}
-					o.fs = mem
+					o.FS = mem
 					apps, err := restartAll(ctx, q, apart, "c", o, nil)
 					if err != nil {
 						t.Fatalf("%d ranks, %d files, restart on %d: %v", p, files, q, err)
@@ -139,13 +139,13 @@ func TestRestartErrors(t *testing.T) {
 	ctx := context.Background()
 	c := small().build(t)
 	mem := memDir(t)
-	if err := c.write(ctx, 2, false, "c", &Options{Files: 3, fs: mem}); err != nil {
+	if err := c.write(ctx, 2, false, "c", &Options{Files: 3, FS: mem}); err != nil {
 		t.Fatal(err)
 	}
 	boom := errors.New("boom")
 	for _, what := range []string{"create", "data", "done"} {
 		for level := range 3 {
-			o := &RestartOptions{OpenOptions: OpenOptions{fs: mem}}
+			o := &RestartOptions{OpenOptions: OpenOptions{FS: mem}}
 			errs := make([]error, 3)
 			apps := make([]*memory, 3)
 			all := &sync.Map{}
@@ -183,7 +183,7 @@ func TestRestartErrors(t *testing.T) {
 			return append(make([]int, len(k.Blocks())-1), ranks), nil
 		},
 	} {
-		o := &RestartOptions{Owner: owner, OpenOptions: OpenOptions{fs: mem}}
+		o := &RestartOptions{Owner: owner, OpenOptions: OpenOptions{FS: mem}}
 		if _, err := restartAll(ctx, 2, false, "c", o, nil); !errors.Is(err, ErrUsage) {
 			t.Errorf("wrong placement, %s: %v", what, err)
 		}
@@ -194,13 +194,13 @@ func TestRestartErrors(t *testing.T) {
 func TestRestartLosesNone(t *testing.T) {
 	c := tiny().build(t)
 	mem := memDir(t)
-	must(c.write(context.Background(), 2, false, "c", &Options{Files: 2, fs: mem}))
+	must(c.write(context.Background(), 2, false, "c", &Options{Files: 2, FS: mem}))
 	for _, apart := range []bool{false, true} {
 		err := comm.Run(context.Background(), 2, nil, func(ctx context.Context, co comm.Comm) error {
 			if apart {
 				co = comm.Isolate(co)
 			}
-			o := &RestartOptions{OpenOptions: OpenOptions{fs: mem}, Owner: func(k *Checkpoint, ranks int) ([]int, error) {
+			o := &RestartOptions{OpenOptions: OpenOptions{FS: mem}, Owner: func(k *Checkpoint, ranks int) ([]int, error) {
 				return slices.Repeat([]int{1 - co.Rank()}, len(k.Blocks())), nil
 			}}
 			err := Restart(ctx, co, "c", &memory{blocks: map[amr.Index]*amr.Block{}, all: &sync.Map{}}, o)
@@ -223,7 +223,7 @@ func TestRestartCounts(t *testing.T) {
 		r.files[1].groups[0].attr("count_order").value = []int64{int64(n)}
 		bad := vfs.NewMem()
 		r.store(bad, "bad")
-		apps, err := restartAll(context.Background(), 2, false, "bad", &RestartOptions{OpenOptions: OpenOptions{fs: bad}}, nil)
+		apps, err := restartAll(context.Background(), 2, false, "bad", &RestartOptions{OpenOptions: OpenOptions{FS: bad}}, nil)
 		if !errors.Is(err, ErrCorrupt) || len(apps[0].levels)+len(apps[1].levels) > 0 {
 			t.Errorf("count_order %d of %d blocks: %v, phases %v", n, len(c.blocks), err, apps[0].levels)
 		}
@@ -237,10 +237,10 @@ func TestRestartPlaces(t *testing.T) {
 	s.particles = false
 	c := s.build(t)
 	mem := memDir(t)
-	if err := c.write(ctx, 2, false, "c", &Options{Files: 3, fs: mem}); err != nil {
+	if err := c.write(ctx, 2, false, "c", &Options{Files: 3, FS: mem}); err != nil {
 		t.Fatal(err)
 	}
-	k, err := Open(ctx, "c", &OpenOptions{fs: mem})
+	k, err := Open(ctx, "c", &OpenOptions{FS: mem})
 	if err != nil {
 		t.Fatal(err)
 	}

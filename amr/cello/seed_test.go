@@ -65,7 +65,7 @@ func TestSeedAttributes(t *testing.T) {
 	}
 	c := tiny().build(t)
 	mem := memDir(t)
-	if err := c.write(context.Background(), 2, false, "c", &Options{Files: 2, fs: mem}); err != nil {
+	if err := c.write(context.Background(), 2, false, "c", &Options{Files: 2, FS: mem}); err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range seedRows {
@@ -92,7 +92,7 @@ func seedRow(t *testing.T, fsys *vfs.Mem, dir, where, name string, typ h5.Type, 
 	ctx := context.Background()
 	o := &OpenOptions{}
 	if fsys != nil {
-		o.fs = fsys
+		o.FS = fsys
 	}
 	k, err := Open(ctx, dir, o)
 	if err != nil {

@@ -23,7 +23,7 @@ func findings(fsys vfs.FS, dir string, o *VerifyOptions) (l []Finding) {
 	if o == nil {
 		o = &VerifyOptions{}
 	}
-	o.fs = fsys
+	o.FS = fsys
 	for f := range Verify(context.Background(), dir, o) {
 		l = append(l, f)
 	}
@@ -50,7 +50,7 @@ func flat(t testing.TB) (*testCase, *vfs.Mem) {
 		b.Fields = b.Fields[:2]
 	}
 	mem := memDir(t)
-	if err := c.write(context.Background(), 3, false, "good", &Options{Files: 3, fs: mem}); err != nil {
+	if err := c.write(context.Background(), 3, false, "good", &Options{Files: 3, FS: mem}); err != nil {
 		t.Fatal(err)
 	}
 	return c, mem
@@ -61,7 +61,7 @@ func flat(t testing.TB) (*testCase, *vfs.Mem) {
 func TestVerify(t *testing.T) {
 	_, mem := flat(t)
 	// Any block with children, one of them, and a leaf.
-	k, err := Open(context.Background(), "good", &OpenOptions{fs: mem})
+	k, err := Open(context.Background(), "good", &OpenOptions{FS: mem})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +260,7 @@ func TestVerify(t *testing.T) {
 			if c.sev != Error && len(errorsOf(l)) > 0 && c.name != "not listed" && !strings.Contains(c.name, "left out") {
 				t.Errorf("errors: %v", errorsOf(l))
 			}
-			k, err := Open(context.Background(), "bad", &OpenOptions{fs: bad})
+			k, err := Open(context.Background(), "bad", &OpenOptions{FS: bad})
 			if (err == nil) != c.open {
 				t.Errorf("Open: %v, want success: %v", err, c.open)
 			}
@@ -269,7 +269,7 @@ func TestVerify(t *testing.T) {
 			}
 			// What restarts must restart whole; what is an error is no restart, unless
 			// it concerns what only the real program uses.
-			apps, err := restartAll(context.Background(), 2, false, "bad", &RestartOptions{OpenOptions: OpenOptions{fs: bad}}, nil)
+			apps, err := restartAll(context.Background(), 2, false, "bad", &RestartOptions{OpenOptions: OpenOptions{FS: bad}}, nil)
 			if err == nil && strings.Contains(c.want, "is missing, but") {
 				t.Errorf("restarted, %d ranks", len(apps))
 			}
@@ -378,7 +378,7 @@ func TestVerifySums(t *testing.T) {
 	if l := findings(mem, "good", nil); len(errorsOf(l)) > 0 {
 		t.Fatal(l)
 	}
-	k, err := Open(context.Background(), "good", &OpenOptions{fs: mem})
+	k, err := Open(context.Background(), "good", &OpenOptions{FS: mem})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -424,7 +424,7 @@ func TestVerifyStates(t *testing.T) {
 	_, mem := flat(t)
 	must(mem.Mkdir("empty"))
 	for dir, want := range map[string]error{"nowhere": vfsNotExist, "empty": ErrNotFormat} {
-		if _, err := Open(context.Background(), dir, &OpenOptions{fs: mem}); !errors.Is(err, want) {
+		if _, err := Open(context.Background(), dir, &OpenOptions{FS: mem}); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", dir, err, want)
 		}
 		if l := errorsOf(findings(mem, dir, nil)); len(l) != 1 || !errors.Is(l[0].Err, want) {
@@ -432,7 +432,7 @@ func TestVerifyStates(t *testing.T) {
 		}
 	}
 	must(vfs.WriteFile(mem, "good/"+lockName, nil))
-	if _, err := Open(context.Background(), "good", &OpenOptions{fs: mem}); !errors.Is(err, ErrNotCommitted) {
+	if _, err := Open(context.Background(), "good", &OpenOptions{FS: mem}); !errors.Is(err, ErrNotCommitted) {
 		t.Errorf("unfinished: %v", err)
 	}
 	if l := errorsOf(findings(mem, "good", nil)); len(l) != 1 || l[0].Effect == aborts || l[0].File != lockName {
@@ -468,10 +468,10 @@ func TestScrambled(t *testing.T) {
 		tc := s.build(t)
 		for _, ghosts := range []bool{false, true} {
 			mem := memDir(t)
-			if err := tc.write(ctx, 1, false, "c", &Options{fs: mem, Ghosts: ghosts}); err != nil {
+			if err := tc.write(ctx, 1, false, "c", &Options{FS: mem, Ghosts: ghosts}); err != nil {
 				t.Fatal(err)
 			}
-			if err := tc.holds(ctx, "c", &OpenOptions{fs: mem}); err != nil {
+			if err := tc.holds(ctx, "c", &OpenOptions{FS: mem}); err != nil {
 				t.Fatal(err)
 			}
 			must(mem.Remove("c/" + ManifestName)) // so it might be of the real program
@@ -480,7 +480,7 @@ func TestScrambled(t *testing.T) {
 			for _, f := range findings(mem, "c", nil) {
 				told = told || errors.Is(f.Err, ErrScrambled)
 			}
-			k, err := Open(ctx, "c", &OpenOptions{fs: mem})
+			k, err := Open(ctx, "c", &OpenOptions{FS: mem})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -490,17 +490,17 @@ func TestScrambled(t *testing.T) {
 				t.Errorf("%+v, ghosts %v: told %v, %v, %v", c, ghosts, told, err1, err2)
 			}
 			k.Close()
-			if k, err = Open(ctx, "c", &OpenOptions{fs: mem, AcceptScrambled: true}); err != nil {
+			if k, err = Open(ctx, "c", &OpenOptions{FS: mem, AcceptScrambled: true}); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := k.Block(ctx, 0); err != nil {
 				t.Error(err)
 			}
-			if err := WriteFrom(ctx, comm.Self(), "copy", k.Meta(), k.All(), &Options{fs: mem, Ghosts: ghosts}); err != nil {
+			if err := WriteFrom(ctx, comm.Self(), "copy", k.Meta(), k.All(), &Options{FS: mem, Ghosts: ghosts}); err != nil {
 				t.Fatal(err)
 			}
 			k.Close()
-			if k, err = Open(ctx, "copy", &OpenOptions{fs: mem}); err != nil {
+			if k, err = Open(ctx, "copy", &OpenOptions{FS: mem}); err != nil {
 				t.Fatal(err)
 			}
 			if k.Scrambled(0) != want || !k.HasManifest() {

@@ -20,6 +20,7 @@ type job struct {
 	m    *amr.Meta
 	o    Options
 	fs   vfs.FS
+	yt   string // base name of the yt form; "": a checkpoint or dump
 	enzo amr.Type
 	cols []column
 
@@ -53,7 +54,11 @@ func Write(ctx context.Context, c comm.Comm, dir string, m *amr.Meta, local []*a
 
 // WriteFrom is Write of blocks that are not in memory at the same time.
 func WriteFrom(ctx context.Context, c comm.Comm, dir string, m *amr.Meta, src Source, o *Options) error {
-	j := &job{c: c, dir: dir, tmp: dir + partialSuffix, m: m, src: src, templates: map[int32]*shapeTemplate{}}
+	return writeFrom(ctx, c, dir, m, src, o, "")
+}
+
+func writeFrom(ctx context.Context, c comm.Comm, dir string, m *amr.Meta, src Source, o *Options, yt string) error {
+	j := &job{c: c, yt: yt, dir: dir, tmp: dir + partialSuffix, m: m, src: src, templates: map[int32]*shapeTemplate{}}
 	err := j.prepare(ctx, o)
 	var mine []byte
 	if err == nil {
@@ -76,7 +81,7 @@ func (j *job) prepare(_ context.Context, o *Options) (err error) {
 	if j.o, err = o.withDefaults(); err != nil {
 		return err
 	}
-	j.fs = j.o.fs
+	j.fs = j.o.FS
 	if err := j.m.Validate(); err != nil {
 		return err
 	}
@@ -195,8 +200,8 @@ func (j *job) makePlan(ctx context.Context, mine []byte) error {
 	for i := range j.names {
 		j.names[i] = fileName(i, int(files))
 	}
-	if j.o.yt != "" {
-		j.names = []string{j.o.yt}
+	if j.yt != "" {
+		j.names = []string{j.yt}
 	}
 	for i := range j.plan.blocks {
 		if j.plan.blocks[i].cost != 0 {

@@ -35,11 +35,11 @@ func TestWriteRead(t *testing.T) {
 						}
 						t.Run(fmt.Sprintf("%s-ghosts=%v-%d-%d-%v", name, ghosts, ranks, files, apart), func(t *testing.T) {
 							mem := memDir(t)
-							o := &Options{Files: files, Ghosts: ghosts, fs: mem, Memory: minMemory}
+							o := &Options{Files: files, Ghosts: ghosts, FS: mem, Memory: minMemory}
 							if err := c.write(ctx, ranks, apart, "c", o); err != nil {
 								t.Fatal(err)
 							}
-							if err := c.holds(ctx, "c", &OpenOptions{fs: mem}); err != nil {
+							if err := c.holds(ctx, "c", &OpenOptions{FS: mem}); err != nil {
 								t.Fatal(err)
 							}
 							if err := c.write(ctx, ranks, apart, "c", o); !errors.Is(err, ErrExist) {
@@ -64,7 +64,7 @@ func TestManySmall(t *testing.T) {
 				if apart {
 					c = comm.Isolate(c)
 				}
-				return Write(ctx, c, "c", m, local[c.Rank()], &Options{Files: files, fs: mem})
+				return Write(ctx, c, "c", m, local[c.Rank()], &Options{Files: files, FS: mem})
 			}); err != nil {
 				t.Fatal(err)
 			}
@@ -73,7 +73,7 @@ func TestManySmall(t *testing.T) {
 			}
 			all := slices.Concat(local...)
 			tc := &testCase{meta: m, blocks: all}
-			if err := tc.holds(ctx, "c", &OpenOptions{fs: mem}); err != nil {
+			if err := tc.holds(ctx, "c", &OpenOptions{FS: mem}); err != nil {
 				t.Fatal(err)
 			}
 		}

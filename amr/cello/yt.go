@@ -20,7 +20,7 @@ type YTOptions struct {
 	Fields     []string
 	Durability Durability
 
-	fs vfs.FS
+	FS vfs.FS // default (nil) the operating system's
 }
 
 // WriteYT writes the blocks from level 0 on in the form that yt reads: a new directory dir
@@ -52,10 +52,10 @@ func WriteYT(ctx context.Context, k *Checkpoint, dir string, o *YTOptions) error
 		}
 		fields = append(fields, f.Name)
 	}
-	return WriteFrom(ctx, comm.Self(), dir, &k.meta, k.All(), &Options{
+	return writeFrom(ctx, comm.Self(), dir, &k.meta, k.All(), &Options{
 		Files: 1, Ghosts: !o.NoGhosts, EnzoFloat: k.enzo, Fields: fields, Levels: &[2]int{0, amr.MaxDepth},
-		Durability: o.Durability, fs: o.fs, yt: base,
-	})
+		Durability: o.Durability, FS: o.FS,
+	}, base)
 }
 
 // ytLists writes the block list of the yt form: block and file. The order is that of
@@ -65,7 +65,7 @@ func (j *job) ytLists() error {
 	for i := range j.plan.blocks {
 		b = append(b, j.plan.blocks[i].index.Name(j.m.Rank, j.m.Roots)...)
 		b = append(b, ' ')
-		b = append(b, j.o.yt+dataSuffix+"\n"...)
+		b = append(b, j.yt+dataSuffix+"\n"...)
 	}
-	return vfs.WriteFile(j.fs, j.path(j.o.yt+listSuffix), b)
+	return vfs.WriteFile(j.fs, j.path(j.yt+listSuffix), b)
 }

@@ -25,7 +25,7 @@ import (
 func (s *Store) CatchUp(ctx context.Context) (Stats, error) {
 	err := s.ledger.broken
 	if err == nil && s.busy {
-		err = usageErr("CatchUp during an incremental checkpoint")
+		err = pkg.Usage("CatchUp during an incremental checkpoint")
 	}
 	behind := int64(0)
 	if s.behind() {

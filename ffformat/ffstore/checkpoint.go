@@ -69,11 +69,11 @@ func (s *Store) prepare(ctx context.Context, id int32, diff bool) (*Incremental,
 	switch {
 	case err != nil:
 	case s.busy:
-		err = usageErr("checkpoint %d during an incremental one", id)
+		err = pkg.Usage("checkpoint %d during an incremental one", id)
 	case id < 1:
-		err = usageErr("checkpoint id %d, want at least 1", id)
+		err = pkg.Usage("checkpoint id %d, want at least 1", id)
 	case id <= s.ledger.last:
-		err = usageErr("checkpoint id %d, want more than %d, the last one", id, s.ledger.last)
+		err = pkg.Usage("checkpoint id %d, want more than %d, the last one", id, s.ledger.last)
 	}
 	if err := comm.Agree(ctx, s.c, err); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (s *Store) prepare(ctx context.Context, id int32, diff bool) (*Incremental,
 		return nil, err
 	}
 	if agreed[0] != -agreed[1] {
-		return nil, usageErr("ranks ask for checkpoints %d to %d, want the same", -agreed[1], agreed[0])
+		return nil, pkg.Usage("ranks ask for checkpoints %d to %d, want the same", -agreed[1], agreed[0])
 	}
 	inc.time = agreed[2]
 	return inc, inc.takeSlot(ctx)

@@ -11,6 +11,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/crashtest"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -221,7 +222,7 @@ func TestFaults(t *testing.T) {
 					opened.Store(true)
 					_, err := m.step(ctx, c, s, 4)
 					outcomes[c.Rank()] = err
-					if errors.Is(err, ErrBroken) {
+					if errors.Is(err, fault.ErrBroken) {
 						return nil // it says so, on all ranks
 					}
 					if err != nil { // once more, with the same store
@@ -241,7 +242,7 @@ func TestFaults(t *testing.T) {
 				for _, e := range outcomes {
 					if e != nil {
 						failed++
-						broken = broken || errors.Is(e, ErrBroken)
+						broken = broken || errors.Is(e, fault.ErrBroken)
 						if !errors.Is(e, eio) {
 							t.Fatalf("%s: %v does not wrap the cause", at, e)
 						}

@@ -16,11 +16,7 @@ type FormatError = fault.FormatError
 var (
 	ErrUsage        = fault.ErrUsage
 	ErrMissing      = fault.ErrMissing
-	ErrBroken       = fault.ErrBroken
 	ErrChecksum     = fault.ErrChecksum
-	ErrCorrupt      = fault.ErrCorrupt
-	ErrTruncated    = fault.ErrTruncated
-	ErrVersion      = fault.ErrVersion
 	ErrNotFormat    = fault.ErrNotFormat
 	ErrNotCommitted = fault.ErrNotCommitted
 	ErrExist        = fault.ErrExist
@@ -28,16 +24,6 @@ var (
 
 // ErrInUse: another Store writes to the directory, or has since this one was opened.
 var ErrInUse = fault.ErrInUse
-
-// formatErr builds a FormatError of this package.
-func formatErr(file string, off int64, field string, class error, format string, args ...any) *FormatError {
-	return pkg.At(file, off, field, class, format, args...)
-}
-
-// usageErr says that an argument is wrong.
-func usageErr(format string, args ...any) error {
-	return pkg.Usage(format, args...)
-}
 
 // SizeError says that the stored sizes of a rank's variables are not those that are
 // protected. Nothing has been read. It wraps ErrUsage.

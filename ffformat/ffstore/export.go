@@ -57,7 +57,7 @@ func exportRank(ctx context.Context, fsys vfs.FS, dir string, e *entry, rank int
 	case err != nil:
 		return err
 	case !info.IsDir():
-		return usageErr("export: %s is not a directory", to)
+		return pkg.Usage("export: %s is not a directory", to)
 	}
 	r, err := openRank(fsys, dir, e, rank)
 	if err != nil {

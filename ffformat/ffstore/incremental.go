@@ -34,9 +34,9 @@ func (inc *Incremental) Add(ctx context.Context, id int32) error {
 	data, ok := inc.s.data[id]
 	switch {
 	case inc.done:
-		return usageErr("Add of %d after the end of checkpoint %d", id, inc.id)
+		return pkg.Usage("Add of %d after the end of checkpoint %d", id, inc.id)
 	case !ok:
-		return usageErr("variable %d is not protected", id)
+		return pkg.Usage("variable %d is not protected", id)
 	}
 	return inc.s.files.within(ctx, func() error {
 		if err := inc.unpark(); err != nil {
@@ -77,7 +77,7 @@ func (inc *Incremental) unpark() (err error) {
 // else it fails on all, and nothing has changed for a reader.
 func (inc *Incremental) Commit(ctx context.Context) (Stats, error) {
 	if inc.done {
-		return Stats{}, usageErr("Commit after the end of checkpoint %d", inc.id)
+		return Stats{}, pkg.Usage("Commit after the end of checkpoint %d", inc.id)
 	}
 	return inc.commit(ctx, inc.s.files.within(ctx, func() error {
 		if err := inc.unpark(); err != nil {

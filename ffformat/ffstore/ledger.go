@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 	"blobio/internal/verdict"
 	"blobio/internal/vfs"
 )
@@ -120,7 +121,7 @@ func (l *ledger) find() (rec *record, slots int, err error) {
 			return nil, 0, err
 		}
 		if len(files) > 0 {
-			return nil, 0, formatErr(filepath.Join(l.dir, recordName), -1, "", ErrMissing, "the commit record is gone, but slot %d has files: Rebuild makes one from them", k)
+			return nil, 0, pkg.At(filepath.Join(l.dir, recordName), -1, "", ErrMissing, "the commit record is gone, but slot %d has files: Rebuild makes one from them", k)
 		}
 	}
 	if rec != nil {
@@ -132,7 +133,7 @@ func (l *ledger) find() (rec *record, slots int, err error) {
 // agree is comm.Agree, and keeps an error after which the Store cannot go on.
 func (l *ledger) agree(ctx context.Context, err error) error {
 	err = comm.Agree(ctx, l.c, err)
-	if errors.Is(err, ErrBroken) {
+	if errors.Is(err, fault.ErrBroken) {
 		l.broken = err
 	}
 	return err
@@ -203,7 +204,7 @@ func (l *ledger) unchanged() error {
 		b = l.rec.Seq
 	}
 	if a != b {
-		return pkg.Errorf("%s: commit %d is there, this Store knows %d: somebody else writes to it, open it again: %w: %w", l.dir, a, b, ErrBroken, ErrInUse)
+		return pkg.Errorf("%s: commit %d is there, this Store knows %d: somebody else writes to it, open it again: %w: %w", l.dir, a, b, fault.ErrBroken, ErrInUse)
 	}
 	return nil
 }
@@ -244,9 +245,9 @@ func (l *ledger) replace(ctx context.Context, rec *record) error {
 	case outcome == verdict.Done:
 		l.rec = rec
 	case outcome == verdict.InDoubt:
-		l.broken = pkg.Errorf("%s: whether commit %d is in force is not known, open the store again: %w: %w", l.dir, rec.Seq, ErrBroken, err)
+		l.broken = pkg.Errorf("%s: whether commit %d is in force is not known, open the store again: %w: %w", l.dir, rec.Seq, fault.ErrBroken, err)
 		return l.broken
-	case errors.Is(err, ErrBroken): // somebody else has written
+	case errors.Is(err, fault.ErrBroken): // somebody else has written
 		l.broken = err
 	}
 	return err
@@ -255,7 +256,7 @@ func (l *ledger) replace(ctx context.Context, rec *record) error {
 // close lets others write to the directory.
 func (l *ledger) close() (err error) {
 	if l.broken == nil {
-		l.broken = pkg.Errorf("closed: %w", ErrBroken)
+		l.broken = pkg.Errorf("closed: %w", fault.ErrBroken)
 	}
 	if l.lock != nil {
 		err = l.lock.Close()

@@ -67,11 +67,11 @@ func (s *Store) fitRecord() error {
 	}
 	switch {
 	case s.ledger.rec.Ranks != s.c.Size():
-		return usageErr("%s was written by %d ranks and is opened by %d (View reads it)", s.dir, s.ledger.rec.Ranks, s.c.Size())
+		return pkg.Usage("%s was written by %d ranks and is opened by %d (View reads it)", s.dir, s.ledger.rec.Ranks, s.c.Size())
 	case s.o.Layout != l:
-		return usageErr("%s has layout %v, Options.Layout is %v", s.dir, l, s.o.Layout)
+		return pkg.Usage("%s has layout %v, Options.Layout is %v", s.dir, l, s.o.Layout)
 	case hashName(s.o.Hash) != s.ledger.rec.Hash:
-		return usageErr("%s has hash %s, Options.Hash is %s", s.dir, s.ledger.rec.Hash, hashName(s.o.Hash))
+		return pkg.Usage("%s has hash %s, Options.Hash is %s", s.dir, s.ledger.rec.Hash, hashName(s.o.Hash))
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func (s *Store) agreeOptions(ctx context.Context, err error) error {
 	}
 	for i, name := range []string{"Layout", "Hash", "Dirty", "BlockSize", "Keep", "Durability"} {
 		if m[i] != -m[n+i] && err == nil {
-			err = usageErr("Options.%s is %d to %d, want the same on all ranks", name, -m[n+i], m[i])
+			err = pkg.Usage("Options.%s is %d to %d, want the same on all ranks", name, -m[n+i], m[i])
 		}
 	}
 	return comm.Agree(ctx, s.c, err)

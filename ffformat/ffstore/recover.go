@@ -8,6 +8,7 @@ import (
 
 	"blobio/comm"
 	"blobio/ffformat"
+	"blobio/internal/fault"
 )
 
 // Recover fills the protected variables of all ranks from the newest checkpoint that is
@@ -48,11 +49,11 @@ func (s *Store) Recover(ctx context.Context) (id int32, skipped []error, err err
 // damage says that a checkpoint is not sound, and not that it could not be read just now: a
 // passing error of I/O must not cost the newest one.
 func damage(err error) bool {
-	if errors.Is(err, ErrUsage) || errors.Is(err, ErrBroken) {
+	if errors.Is(err, ErrUsage) || errors.Is(err, fault.ErrBroken) {
 		return false
 	}
 	for _, class := range []error{
-		ErrTruncated, ErrChecksum, ErrCorrupt, ErrNotFormat, ErrVersion, ErrMissing, ffformat.ErrUnsupported, ffformat.ErrTooLarge, ffformat.ErrRange,
+		fault.ErrTruncated, ErrChecksum, fault.ErrCorrupt, ErrNotFormat, fault.ErrVersion, ErrMissing, ffformat.ErrUnsupported, ffformat.ErrTooLarge, ffformat.ErrRange,
 	} {
 		if errors.Is(err, class) {
 			return true
@@ -110,7 +111,7 @@ func (s *Store) recover(ctx context.Context, e *entry) (damaged bool, err error)
 	switch {
 	case err != nil:
 	case s.busy:
-		err = usageErr("Recover during an incremental checkpoint")
+		err = pkg.Usage("Recover during an incremental checkpoint")
 	default:
 		err = s.files.within(ctx, func() (err error) {
 			if r, err = openRank(s.o.FS, s.dir, e, s.c.Rank()); err != nil {

@@ -15,6 +15,7 @@ import (
 	"blobio/comm"
 	"blobio/ffformat"
 	"blobio/internal/durable"
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -243,7 +244,7 @@ func TestLock(t *testing.T) {
 	if _, err := a.Checkpoint(ctx, 1); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Checkpoint(ctx, 2); !errors.Is(err, ErrInUse) || errors.Is(err, ErrBroken) {
+	if _, err := b.Checkpoint(ctx, 2); !errors.Is(err, ErrInUse) || errors.Is(err, fault.ErrBroken) {
 		t.Fatalf("%v, want ErrInUse", err)
 	}
 	if _, _, err := Rebuild(ctx, dir, &RebuildOptions{Force: true}); !errors.Is(err, ErrInUse) {
@@ -263,8 +264,8 @@ func TestLock(t *testing.T) {
 	if err := a.Close(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Checkpoint(ctx, 2); !errors.Is(err, ErrInUse) || !errors.Is(err, ErrBroken) {
-		t.Errorf("a Store that knows of nothing: %v, want ErrBroken", err)
+	if _, err := b.Checkpoint(ctx, 2); !errors.Is(err, ErrInUse) || !errors.Is(err, fault.ErrBroken) {
+		t.Errorf("a Store that knows of nothing: %v, want fault.ErrBroken", err)
 	}
 	if err := b.Close(ctx); err != nil {
 		t.Fatal(err)

@@ -28,7 +28,7 @@ type Store struct {
 // caller's. It is not collective; ranks may have different variables.
 func (s *Store) Protect(id int32, data []byte) error {
 	if s.busy {
-		return usageErr("Protect of %d during an incremental checkpoint", id)
+		return pkg.Usage("Protect of %d during an incremental checkpoint", id)
 	}
 	if _, ok := s.data[id]; !ok {
 		s.order = append(s.order, id)

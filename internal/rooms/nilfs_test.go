@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"blobio/amr/cello"
 	"blobio/comm"
 	"blobio/ffformat"
 	"blobio/ffformat/ffstore"
@@ -31,7 +32,6 @@ var nilFS = map[string]func(ctx context.Context, name string) error{
 	},
 	"kvtree.WriteFile": func(_ context.Context, name string) error { return kvtree.WriteFile(nil, name, kvtree.New()) },
 
-	"config.ReadFile": func(_ context.Context, name string) error { return second(config.ReadFile(nil, name, nil)) },
 	"config.Sources": func(_ context.Context, _ string) error {
 		return second(config.Load(config.Sources{Environ: []string{}}))
 	},
@@ -110,6 +110,12 @@ var nilFS = map[string]func(ctx context.Context, name string) error{
 	"ffstore.OpenView":       func(_ context.Context, name string) error { return second(ffstore.OpenView(name, nil)) },
 	"ffstore.Options":        nil, // its own tests
 	"ffstore.RebuildOptions": nil, // its own tests
+
+	"cello.OpenOptions": func(ctx context.Context, name string) error {
+		return second(cello.Open(ctx, name, &cello.OpenOptions{}))
+	},
+	"cello.Options":   nil, // its own tests
+	"cello.YTOptions": nil, // its own tests
 
 	"ffformat.Compact": func(ctx context.Context, _ string) error {
 		return second(ffformat.Compact(ctx, &ffformat.Reader{}, nil, &ffformat.ConvertOptions{}))

@@ -7,13 +7,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"blobio/internal/fault"
 )
 
 // maxDescriptors of a kind, beside GROUPS, which has one per node.
 const maxDescriptors = 1000
 
 func tooMany(key string, at Origin) error {
-	return pkg.Errorf("%s: more than %d %s lines: %w", at.File, maxDescriptors, key, ErrTooLarge)
+	return pkg.Errorf("%s: more than %d %s lines: %w", at.File, maxDescriptors, key, fault.ErrTooLarge)
 }
 
 // Groups of failure, beside NODE and WORLD: GROUPS=<host> <NAME>=<value> ...

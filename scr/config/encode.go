@@ -25,7 +25,7 @@ type wireFile struct {
 func (s *Set) Encode() ([]byte, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	pack := func(f *File) *wireFile {
+	pack := func(f *file) *wireFile {
 		if f == nil {
 			return nil
 		}
@@ -46,11 +46,11 @@ func Decode(b []byte) (*Set, error) {
 	if err := gob.NewDecoder(bytes.NewReader(b)).Decode(&w); err != nil {
 		return nil, pkg.Errorf("settings of another rank: %w", err)
 	}
-	unpack := func(f *wireFile) *File {
+	unpack := func(f *wireFile) *file {
 		if f == nil {
 			return nil
 		}
-		out := &File{Name: f.Name}
+		out := &file{Name: f.Name}
 		for _, e := range f.Entries {
 			out.merge(e)
 		}
@@ -62,7 +62,7 @@ func Decode(b []byte) (*Set, error) {
 		s.env = map[string]string{}
 	}
 	if s.program == nil {
-		s.program = &File{}
+		s.program = &file{}
 	}
 	s.vars = maps.Clone(s.env)
 	return s, nil

@@ -13,7 +13,6 @@ const pkg fault.Pkg = "config"
 // Classes of errors.
 var (
 	ErrUsage    = fault.ErrUsage                                    // a value, a line or a name that makes no sense
-	ErrTooLarge = fault.ErrTooLarge                                 // a configuration file over the cap
 	ErrLocked   = errors.New("settings are fixed once SCR is open") // Config that sets something after Lock
 	ErrNotYours = errors.New("the program may not set this")        // Config of a name that is restricted
 )

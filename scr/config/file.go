@@ -39,8 +39,8 @@ func (e *Entry) Child(key string) (string, bool) {
 	return "", false
 }
 
-// File is the content of a configuration file, or what the program has set.
-type File struct {
+// file is the content of a configuration file, or what the program has set.
+type file struct {
 	Name    string
 	Entries []Entry // each parent pair once, in the order of their first lines
 	index   map[Pair]int
@@ -48,15 +48,15 @@ type File struct {
 	final   map[string]int // the entry of a key whose pair stands in the last line
 }
 
-// ReadFile reads and parses a configuration file. $NAME is looked up with env.
+// readFile reads and parses a configuration file. $NAME is looked up with env.
 // The error holds all faults of the file, each a *SyntaxError.
-func ReadFile(fsys vfs.FS, name string, env func(string) (string, bool)) (*File, error) {
+func readFile(fsys vfs.FS, name string, env func(string) (string, bool)) (*file, error) {
 	fsys = vfs.OrOS(fsys)
 	b, err := vfs.ReadFile(fsys, name, maxFile)
 	if err != nil {
 		return nil, err
 	}
-	return Parse(name, b, env)
+	return parse(name, b, env)
 }
 
 func nothing(string) (string, bool) { return "", false }
@@ -64,13 +64,13 @@ func nothing(string) (string, bool) { return "", false }
 // maxErrors of one file that are told: a file of another kind has millions.
 const maxErrors = 20
 
-// Parse parses the text of a configuration file, lines of KEY=value pairs with # comments; WriteManual
+// parse parses the text of a configuration file, lines of KEY=value pairs with # comments; WriteManual
 // has the syntax. $NAME is looked up with env.
-func Parse(name string, text []byte, env func(string) (string, bool)) (*File, error) {
+func parse(name string, text []byte, env func(string) (string, bool)) (*file, error) {
 	if env == nil {
 		env = nothing
 	}
-	f := &File{Name: name}
+	f := &file{Name: name}
 	var errs []error
 	line := 0
 	for len(text) > 0 && len(errs) < maxErrors {
@@ -103,7 +103,7 @@ const maxChildren = 1024
 
 // add takes over the pairs of a line; false if their parent has too many
 // children by now.
-func (f *File) add(pairs []Pair, line int) bool {
+func (f *file) add(pairs []Pair, line int) bool {
 	if len(pairs) == 0 {
 		return true
 	}
@@ -111,7 +111,7 @@ func (f *File) add(pairs []Pair, line int) bool {
 }
 
 // merge takes over an entry.
-func (f *File) merge(n Entry) bool {
+func (f *file) merge(n Entry) bool {
 	if f.index == nil {
 		f.index, f.byKey, f.final = map[Pair]int{}, map[string][]int{}, map[string]int{}
 	}
@@ -142,7 +142,7 @@ func (f *File) merge(n Entry) bool {
 }
 
 // with returns the entries of a key.
-func (f *File) with(key string) []Entry {
+func (f *file) with(key string) []Entry {
 	if f == nil {
 		return nil
 	}
@@ -154,7 +154,7 @@ func (f *File) with(key string) []Entry {
 }
 
 // last returns the entry that counts for a parameter.
-func (f *File) last(key string) (*Entry, bool) {
+func (f *file) last(key string) (*Entry, bool) {
 	if f == nil {
 		return nil, false
 	}
@@ -166,7 +166,7 @@ func (f *File) last(key string) (*Entry, bool) {
 }
 
 // remove drops the entries of which drop says so.
-func (f *File) remove(drop func(e *Entry) bool) {
+func (f *file) remove(drop func(e *Entry) bool) {
 	old := f.Entries
 	f.Entries, f.index, f.byKey, f.final = nil, nil, nil, nil
 	for i := range old {

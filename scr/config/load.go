@@ -41,7 +41,7 @@ var jobVars = [...]string{"SLURM_JOBID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"
 // loads, and the others get what it has through Encode and Decode: the
 // settings must be the same on all.
 func Load(o Sources) (*Set, error) {
-	s := &Set{env: map[string]string{}, defaults: map[string]string{}, program: &File{}, vars: map[string]string{}}
+	s := &Set{env: map[string]string{}, defaults: map[string]string{}, program: &file{}, vars: map[string]string{}}
 	environ := o.Environ
 	if environ == nil {
 		environ = os.Environ()
@@ -79,11 +79,11 @@ func Load(o Sources) (*Set, error) {
 	s.dir = dir
 
 	var errs []error
-	read := func(name string, must bool) *File {
+	read := func(name string, must bool) *file {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(dir, name)
 		}
-		f, err := ReadFile(o.FS, name, look)
+		f, err := readFile(o.FS, name, look)
 		if err != nil && (must || !errors.Is(err, fs.ErrNotExist)) {
 			errs = append(errs, err)
 		}
@@ -147,7 +147,7 @@ func (s *Set) restrict(more []string) {
 	s.noteFile(SystemFile, s.system)
 }
 
-func (s *Set) noteFile(src Source, f *File) {
+func (s *Set) noteFile(src Source, f *file) {
 	if f == nil {
 		return
 	}

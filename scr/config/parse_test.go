@@ -22,7 +22,7 @@ func env(kv ...string) func(string) (string, bool) {
 }
 
 // show writes entries as parent/{child ...} lines.
-func show(f *File) string {
+func show(f *file) string {
 	var b strings.Builder
 	for _, e := range f.Entries {
 		fmt.Fprintf(&b, "%d %s/%s", e.Line, e.Key, e.Value)
@@ -51,7 +51,7 @@ func TestParse(t *testing.T) {
 		{"A=\"quotes\" B='stay'", "1 A/\"quotes\" B/'stay'\n"},
 		{"\xc3\xa9=\xff", "1 \xc3\x89/\xff\n"},
 	} {
-		f, err := Parse("f", []byte(c.in), env("X", "ex", "Y", "why", "E", ""))
+		f, err := parse("f", []byte(c.in), env("X", "ex", "Y", "why", "E", ""))
 		if err != nil {
 			t.Errorf("%q: %v", c.in, err)
 			continue
@@ -80,7 +80,7 @@ func TestParseErrors(t *testing.T) {
 		{"A=x\x00", "f:1:4: a NUL byte: this is no text"},
 		{"A=" + strings.Repeat("x", maxLine), "f:1:1: a line of more than 65536 bytes"},
 	} {
-		_, err := Parse("f", []byte(c.in), nil)
+		_, err := parse("f", []byte(c.in), nil)
 		var se *SyntaxError
 		if !errors.As(err, &se) || !errors.Is(err, ErrUsage) || !strings.HasSuffix(err.Error(), c.want) {
 			t.Errorf("%.40q: %v, want %s", c.in, err, c.want)
@@ -90,11 +90,11 @@ func TestParseErrors(t *testing.T) {
 
 // All faults of a file are told, up to a number.
 func TestParseAllErrors(t *testing.T) {
-	_, err := Parse("f", []byte("A\nB=1\nC\nD=1 E"), nil)
+	_, err := parse("f", []byte("A\nB=1\nC\nD=1 E"), nil)
 	if got := strings.Count(err.Error(), "want '='"); got != 3 {
 		t.Errorf("%d faults told: %v", got, err)
 	}
-	_, err = Parse("f", []byte(strings.Repeat("A\n", 1000)), nil)
+	_, err = parse("f", []byte(strings.Repeat("A\n", 1000)), nil)
 	if got := strings.Count(err.Error(), "want '='"); got != maxErrors {
 		t.Errorf("%d faults told", got)
 	}
@@ -105,7 +105,7 @@ func TestParseManyChildren(t *testing.T) {
 	for i := range maxChildren + 1 {
 		fmt.Fprintf(&b, "A=1 K%d=1\n", i)
 	}
-	_, err := Parse("f", []byte(b.String()), nil)
+	_, err := parse("f", []byte(b.String()), nil)
 	var se *SyntaxError
 	if !errors.As(err, &se) || se.Line != maxChildren+1 {
 		t.Errorf("%v", err)
@@ -125,7 +125,7 @@ func TestParseRoundTrip(t *testing.T) {
 		for _, p := range pairs {
 			text = append(text, p.Key+rapid.SampledFrom([]string{"=", " = ", "\t="}).Draw(t, "eq")+escape.Replace(p.Value))
 		}
-		f, err := Parse("f", []byte(strings.Join(text, " ")), nil)
+		f, err := parse("f", []byte(strings.Join(text, " ")), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +158,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		file, err := Parse("f", []byte(s), env("X", "a b=c", "Y", ""))
+		file, err := parse("f", []byte(s), env("X", "a b=c", "Y", ""))
 		if err != nil {
 			var se *SyntaxError
 			if !errors.As(err, &se) || se.Line < 1 || se.Column < 1 {
@@ -184,7 +184,7 @@ func BenchmarkParse(b *testing.B) {
 	}
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		if _, err := Parse("f", text, nil); err != nil {
+		if _, err := parse("f", text, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

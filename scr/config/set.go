@@ -12,9 +12,9 @@ type Set struct {
 	env      map[string]string // SCR_* and what names the job, restricted ones left out
 	vars     map[string]string // the whole environment, for $NAME; not sent to other ranks
 	dir      string            // working directory
-	user     *File             // nil where there is none
-	program  *File
-	system   *File // nil where there is none
+	user     *file             // nil where there is none
+	program  *file
+	system   *file // nil where there is none
 	defaults map[string]string
 	notes    []Note
 	locked   bool
@@ -79,7 +79,7 @@ func (s *Set) lookup(name string) Value {
 }
 
 type source struct {
-	*File
+	*file
 	src Source
 }
 
@@ -87,7 +87,7 @@ type source struct {
 func (s *Set) files() []source {
 	var out []source
 	for _, f := range []source{{s.user, UserFile}, {s.program, Program}, {s.system, SystemFile}} {
-		if f.File != nil {
+		if f.file != nil {
 			out = append(out, f)
 		}
 	}

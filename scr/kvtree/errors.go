@@ -15,13 +15,11 @@ type FormatError = fault.FormatError
 
 // Classes of damage, re-exported. docs/format-kvtree.md says which fault is of which class.
 var (
-	ErrTruncated   = fault.ErrTruncated   // the file ends before what its header promises
-	ErrChecksum    = fault.ErrChecksum    // the CRC-32 does not match
-	ErrCorrupt     = fault.ErrCorrupt     // a size, a count or a key that cannot be
-	ErrVersion     = fault.ErrVersion     // version other than 1
-	ErrUnsupported = fault.ErrUnsupported // file type other than 1; when strict, unknown flags
-	ErrNotFormat   = fault.ErrNotFormat   // another magic number
-	ErrTooLarge    = fault.ErrTooLarge    // over a limit of Options, or of the format
+	ErrTruncated = fault.ErrTruncated // the file ends before what its header promises
+	ErrChecksum  = fault.ErrChecksum  // the CRC-32 does not match
+	ErrCorrupt   = fault.ErrCorrupt   // a size, a count or a key that cannot be
+	ErrNotFormat = fault.ErrNotFormat // another magic number
+	ErrTooLarge  = fault.ErrTooLarge  // over a limit of Options, or of the format
 )
 
 // Classes of misuse and of values, re-exported.

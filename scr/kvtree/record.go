@@ -7,6 +7,8 @@ import (
 	"hash/crc32"
 	"io"
 	"math"
+
+	"blobio/internal/fault"
 )
 
 // Record is a tree as it was found in a file.
@@ -154,10 +156,10 @@ func (o *Options) header(b []byte, avail int64) (*Record, error) {
 		return nil, o.fault(int64(len(b)), "header", ErrTruncated, "%d bytes, want %d", len(b), headerLen)
 	}
 	if v := binary.BigEndian.Uint16(b[offType:]); v != typeTree {
-		return nil, o.fault(offType, "file type", ErrUnsupported, "%d, want %d", v, typeTree)
+		return nil, o.fault(offType, "file type", fault.ErrUnsupported, "%d, want %d", v, typeTree)
 	}
 	if v := binary.BigEndian.Uint16(b[offVersion:]); v != version1 {
-		return nil, o.fault(offVersion, "version", ErrVersion, "%d, want %d", v, version1)
+		return nil, o.fault(offVersion, "version", fault.ErrVersion, "%d, want %d", v, version1)
 	}
 	size := binary.BigEndian.Uint64(b[offSize:])
 	r := &Record{Flags: binary.BigEndian.Uint32(b[offFlags:])}
@@ -174,7 +176,7 @@ func (o *Options) header(b []byte, avail int64) (*Record, error) {
 	case size > uint64(o.MaxBytes) || size > math.MaxInt:
 		return nil, o.fault(offSize, "file size", ErrTooLarge, "%d bytes, limit %d", size, o.MaxBytes)
 	case o.Strict && r.Flags&^flagCRC != 0:
-		return nil, o.fault(offFlags, "flags", ErrUnsupported, "%#x, want 0 or 1", r.Flags)
+		return nil, o.fault(offFlags, "flags", fault.ErrUnsupported, "%#x, want 0 or 1", r.Flags)
 	}
 	r.Size = int64(size)
 	return r, nil

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/internal/fault"
 	"blobio/internal/testfiles"
 	"blobio/scr/kvtree"
 )
@@ -156,13 +157,13 @@ var malformed = map[string]struct {
 }{
 	"good":                 {},
 	"nocrc":                {},
-	"flags_unknown_bit":    {strict: kvtree.ErrUnsupported},
+	"flags_unknown_bit":    {strict: fault.ErrUnsupported},
 	"badcrc":               {class: kvtree.ErrChecksum, offset: 36, field: "crc32"},
 	"flip_body_bit":        {class: kvtree.ErrChecksum, offset: 36, field: "crc32"},
 	"badmagic":             {class: kvtree.ErrNotFormat, offset: 0, field: "magic"},
 	"magic_little_endian":  {class: kvtree.ErrNotFormat, offset: 0, field: "magic"},
-	"badtype":              {class: kvtree.ErrUnsupported, offset: 4, field: "file type"},
-	"badversion":           {class: kvtree.ErrVersion, offset: 6, field: "version"},
+	"badtype":              {class: fault.ErrUnsupported, offset: 4, field: "file type"},
+	"badversion":           {class: fault.ErrVersion, offset: 6, field: "version"},
 	"zero_length":          {strict: kvtree.ErrTruncated},
 	"short_header":         {class: kvtree.ErrTruncated, offset: 12, field: "header"},
 	"truncated":            {class: kvtree.ErrTruncated, offset: 8, field: "file size"},

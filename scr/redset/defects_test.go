@@ -19,6 +19,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/crccat"
+	"blobio/internal/fault"
 	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
@@ -279,8 +280,8 @@ func TestDefect12Large(t *testing.T) {
 
 	tr := kvtree.New()
 	put(tr, strings.Repeat("x", maxHeader), "FILE")
-	if _, err := encodeTree(tr); !errors.Is(err, ErrTooLarge) {
-		t.Errorf("error %v, want ErrTooLarge", err)
+	if _, err := encodeTree(tr); !errors.Is(err, fault.ErrTooLarge) {
+		t.Errorf("error %v, want fault.ErrTooLarge", err)
 	}
 }
 

@@ -96,7 +96,7 @@ func (e *encoding) prepare(files []string) error {
 	seen := map[string]bool{}
 	for _, name := range files {
 		if name == "" || strings.ContainsRune(name, 0) || seen[name] {
-			return usage("name of a file %.80q: empty, with a zero byte, or given twice", name)
+			return pkg.Usage("name of a file %.80q: empty, with a zero byte, or given twice", name)
 		}
 		seen[name] = true
 		path := resolve(e.s.o.Root, name)
@@ -139,7 +139,7 @@ func (e *encoding) exchange(ctx context.Context) error {
 		}
 		sizes[m] = e.descs[m].sizes()
 		if total += e.descs[m].size(); total > maxBytes {
-			return usage("the files of a set have more than %d bytes", int64(maxBytes))
+			return pkg.Usage("the files of a set have more than %d bytes", int64(maxBytes))
 		}
 	}
 	e.lay = newLayout(s.p.scheme, s.p.k, sizes)

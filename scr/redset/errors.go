@@ -16,12 +16,9 @@ type FormatError = fault.FormatError
 
 // Classes of errors, re-exported.
 var (
-	ErrUsage       = fault.ErrUsage       // a wrong argument: an option out of range, too few failure groups
-	ErrMissing     = fault.ErrMissing     // in the chain of every *LostError
-	ErrCorrupt     = fault.ErrCorrupt     // headers of one set contradict each other, or a rebuilt file does not match
-	ErrTruncated   = fault.ErrTruncated   // a redundancy file is shorter than its header says
-	ErrUnsupported = fault.ErrUnsupported // a scheme that this generation of files does not have, or an unknown type of record
-	ErrTooLarge    = fault.ErrTooLarge    // a header over the cap that protects memory
+	ErrUsage   = fault.ErrUsage   // a wrong argument: an option out of range, too few failure groups
+	ErrMissing = fault.ErrMissing // in the chain of every *LostError
+	ErrCorrupt = fault.ErrCorrupt // headers of one set contradict each other, or a rebuilt file does not match
 )
 
 // ErrNone: there are no redundancy files of this prefix, on any rank.
@@ -104,8 +101,4 @@ func (e *DoubtError) Unwrap() error { return ErrCorrupt }
 
 func formatErr(file string, off int64, field, msg string, class error) error {
 	return pkg.At(file, off, field, class, "%s", msg)
-}
-
-func usage(format string, a ...any) error {
-	return pkg.Usage(format, a...)
 }

@@ -29,7 +29,7 @@ func readRecord(fsys vfs.FS, name string) ([]byte, int64, error) {
 	}
 	const least = 28 // bytes of an empty record
 	if size < least {
-		return nil, size, formatErr(name, 0, "record", "file of "+strconv.FormatInt(size, 10)+" bytes, want at least 28", ErrTruncated)
+		return nil, size, formatErr(name, 0, "record", "file of "+strconv.FormatInt(size, 10)+" bytes, want at least 28", fault.ErrTruncated)
 	}
 	b := make([]byte, least)
 	if err := readFull(f, b, 0); err != nil {
@@ -38,9 +38,9 @@ func readRecord(fsys vfs.FS, name string) ([]byte, int64, error) {
 	n := binary.BigEndian.Uint64(b[8:])
 	switch {
 	case n < least || n > uint64(size):
-		return nil, size, formatErr(name, 8, "file size", strconv.FormatUint(n, 10)+", want 28 to "+strconv.FormatInt(size, 10), ErrTruncated)
+		return nil, size, formatErr(name, 8, "file size", strconv.FormatUint(n, 10)+", want 28 to "+strconv.FormatInt(size, 10), fault.ErrTruncated)
 	case n > maxHeader:
-		return nil, size, formatErr(name, 8, "file size", strconv.FormatUint(n, 10)+" bytes", ErrTooLarge)
+		return nil, size, formatErr(name, 8, "file size", strconv.FormatUint(n, 10)+" bytes", fault.ErrTooLarge)
 	}
 	b = make([]byte, n)
 	return b, size, readFull(f, b, 0)

@@ -7,6 +7,7 @@ import (
 	"path"
 	"testing"
 
+	"blobio/internal/fault"
 	"blobio/internal/vfs"
 )
 
@@ -147,7 +148,7 @@ func TestReadPayloadBad(t *testing.T) {
 	if s, err := Schemes("x", b); err != nil || len(s) != 2 || s[0] != XOR || s[1] != XOR {
 		t.Errorf("schemes %v, %v", s, err)
 	}
-	if s, err := Schemes("x", b[:30]); !errors.Is(err, ErrTruncated) {
+	if s, err := Schemes("x", b[:30]); !errors.Is(err, fault.ErrTruncated) {
 		t.Errorf("schemes %v, %v", s, err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"blobio/internal/fault"
 	"blobio/scr/kvtree"
 )
 
@@ -63,7 +64,7 @@ func (r *reader) crc(key string) uint32 {
 func encodeTree(t *kvtree.Tree) ([]byte, error) {
 	n, err := t.PackedSize()
 	if err == nil && n > maxHeader-64 {
-		err = formatErr("", -1, "record", fmt.Sprintf("%d bytes: too many files for one header", n), ErrTooLarge)
+		err = formatErr("", -1, "record", fmt.Sprintf("%d bytes: too many files for one header", n), fault.ErrTooLarge)
 	}
 	if err != nil {
 		return nil, err

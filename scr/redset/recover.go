@@ -181,7 +181,7 @@ func discover(ctx context.Context, c comm.Comm, fsys vfs.FS, prefix string) (pos
 		known, own = places(fsys, prefix, all, c.Rank())
 		for _, p := range known {
 			if p.worlds != c.Size() {
-				err = usage("the files are of %d ranks, this is a Comm of %d", p.worlds, c.Size())
+				err = pkg.Usage("the files are of %d ranks, this is a Comm of %d", p.worlds, c.Size())
 			}
 		}
 	}

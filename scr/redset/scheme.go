@@ -32,7 +32,7 @@ func ParseScheme(name string) (Scheme, error) {
 			return Scheme(s), nil
 		}
 	}
-	return 0, usage("scheme %q, want one of %v", name, schemeNames)
+	return 0, pkg.Usage("scheme %q, want one of %v", name, schemeNames)
 }
 
 // Generation is one of the three ways in which the redundancy files of SCR were named and

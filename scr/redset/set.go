@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"blobio/comm"
+	"blobio/internal/fault"
 	"blobio/scr/kvtree"
 )
 
@@ -36,17 +37,17 @@ type Options struct {
 func (o *Options) Validate() error {
 	switch {
 	case o.Scheme >= numSchemes:
-		return usage("Scheme is %d", o.Scheme)
+		return pkg.Usage("Scheme is %d", o.Scheme)
 	case o.Generation >= numGenerations:
-		return usage("Generation is %d", o.Generation)
+		return pkg.Usage("Generation is %d", o.Generation)
 	case o.SetSize < 0 || o.SetSize > maxMembers/2:
-		return usage("SetSize is %d", o.SetSize)
+		return pkg.Usage("SetSize is %d", o.SetSize)
 	case o.Replicas < 0 || o.Replicas > maxMembers:
-		return usage("Replicas is %d", o.Replicas)
+		return pkg.Usage("Replicas is %d", o.Replicas)
 	case o.K < 0 || o.K > 254:
-		return usage("K is %d, want at most 254", o.K)
+		return pkg.Usage("K is %d, want at most 254", o.K)
 	case o.Generation != GenC && o.Scheme != XOR:
-		return pkg.Errorf("redundancy files of generation %v are of XOR, not %v (%w)", o.Generation, o.Scheme, ErrUnsupported)
+		return pkg.Errorf("redundancy files of generation %v are of XOR, not %v (%w)", o.Generation, o.Scheme, fault.ErrUnsupported)
 	}
 	return nil
 }
@@ -95,10 +96,10 @@ func New(ctx context.Context, c comm.Comm, o Options) (*Set, error) {
 		}
 		n := len(p.Ranks)
 		if o.Scheme == RS && n+k > 256 {
-			return nil, usage("RS sets of %d members and K=%d: want a sum of at most 256", n, k)
+			return nil, pkg.Usage("RS sets of %d members and K=%d: want a sum of at most 256", n, k)
 		}
 		if n > maxMembers {
-			return nil, usage("a set of %d members, want at most %d", n, maxMembers)
+			return nil, pkg.Usage("a set of %d members, want at most %d", n, maxMembers)
 		}
 		if n > k {
 			continue

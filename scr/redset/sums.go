@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"blobio/internal/crccat"
+	"blobio/internal/fault"
 	"blobio/scr/kvtree"
 )
 
@@ -71,7 +72,7 @@ func parseSums(name string, b []byte) (map[int]*kvtree.Tree, error) {
 		return nil, err
 	}
 	if v, err := t.Val("VERSION"); err != nil || v != "1" {
-		return nil, formatErr(name, -1, "VERSION", fmt.Sprintf("%q, want 1", v), ErrUnsupported)
+		return nil, formatErr(name, -1, "VERSION", fmt.Sprintf("%q, want 1", v), fault.ErrUnsupported)
 	}
 	v := map[int]*kvtree.Tree{}
 	for key, mt := range t.At("MEMBER").All() {

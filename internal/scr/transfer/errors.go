@@ -26,10 +26,6 @@ func bad(file, field string, class error, format string, args ...any) error {
 	return pkg.In(file, field, class, format, args...)
 }
 
-func usage(format string, args ...any) error {
-	return pkg.Usage(format, args...)
-}
-
 // JobError says which of several jobs failed.
 type JobError struct {
 	Index int // in the list

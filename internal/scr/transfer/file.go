@@ -309,13 +309,13 @@ func (f *File) fill(t *kvtree.Tree) error {
 	known := map[string]bool{}
 	for _, i := range f.Items {
 		if !filepath.IsAbs(i.Src) || !filepath.IsAbs(i.Dst) || i.Size < 0 || i.Written < 0 || i.Written > i.Size {
-			return usage("%q to %q, %d of %d bytes, in a transfer file", i.Src, i.Dst, i.Written, i.Size)
+			return pkg.Usage("%q to %q, %d of %d bytes, in a transfer file", i.Src, i.Dst, i.Written, i.Size)
 		}
 		if i.Out != nil && (i.Zstd || lengths(i.Out) != i.Size) {
-			return usage("%q: places for %d bytes of %d, in a transfer file", i.Src, lengths(i.Out), i.Size)
+			return pkg.Usage("%q: places for %d bytes of %d, in a transfer file", i.Src, lengths(i.Out), i.Size)
 		}
 		if known[i.Src] {
-			return usage("%s is in a transfer file twice", i.Src)
+			return pkg.Usage("%s is in a transfer file twice", i.Src)
 		}
 		known[i.Src] = true
 	}

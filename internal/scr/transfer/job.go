@@ -68,15 +68,15 @@ func (j Job) String() string {
 func (j Job) Validate() error {
 	switch {
 	case j.In == nil && j.Src == "":
-		return usage("a job without source")
+		return pkg.Usage("a job without source")
 	case j.Out == nil && j.Dst == "":
-		return usage("a job without destination")
+		return pkg.Usage("a job without destination")
 	case j.Size < -1:
-		return usage("size %d", j.Size)
+		return pkg.Usage("size %d", j.Size)
 	case j.Compress && j.Expand:
-		return usage("both compress and expand")
+		return pkg.Usage("both compress and expand")
 	case j.Compress && j.Out != nil:
-		return usage("compressed bytes into segments: their size is not known before")
+		return pkg.Usage("compressed bytes into segments: their size is not known before")
 	}
 	in, err := sum(j.In)
 	if err != nil {
@@ -87,9 +87,9 @@ func (j Job) Validate() error {
 	case err != nil:
 		return err
 	case j.In != nil && !j.Expand && j.Size >= 0 && in != j.Size:
-		return usage("segments of the source have %d bytes, the data %d", in, j.Size)
+		return pkg.Usage("segments of the source have %d bytes, the data %d", in, j.Size)
 	case j.Out != nil && j.Size >= 0 && out != j.Size:
-		return usage("segments of the destination have %d bytes, the data %d", out, j.Size)
+		return pkg.Usage("segments of the destination have %d bytes, the data %d", out, j.Size)
 	}
 	return nil
 }
@@ -99,7 +99,7 @@ func sum(segs []Segment) (int64, error) {
 	var n int64
 	for _, s := range segs {
 		if s.File == "" || s.Offset < 0 || s.Length < 0 || s.Offset > math.MaxInt64-s.Length || n > math.MaxInt64-s.Length {
-			return 0, usage("segment of %d bytes at %d of %q", s.Length, s.Offset, s.File)
+			return 0, pkg.Usage("segment of %d bytes at %d of %q", s.Length, s.Offset, s.File)
 		}
 		n += s.Length
 	}

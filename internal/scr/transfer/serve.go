@@ -112,11 +112,11 @@ type outcome struct {
 func newServer(o ServeOptions) (*server, error) {
 	switch {
 	case o.File == "":
-		return nil, pkg.Errorf("%w", usage("ServeOptions.File is empty"))
+		return nil, pkg.Errorf("%w", pkg.Usage("ServeOptions.File is empty"))
 	case !filepath.IsAbs(o.Prefix):
-		return nil, pkg.Errorf("%w", usage("ServeOptions.Prefix is %q, want an absolute name", o.Prefix))
+		return nil, pkg.Errorf("%w", pkg.Usage("ServeOptions.Prefix is %q, want an absolute name", o.Prefix))
 	case o.Poll != 0 && o.Poll < time.Millisecond:
-		return nil, pkg.Errorf("%w", usage("ServeOptions.Poll is %v", o.Poll))
+		return nil, pkg.Errorf("%w", pkg.Usage("ServeOptions.Poll is %v", o.Poll))
 	}
 	if o.FS == nil {
 		o.FS = vfs.OS
