@@ -226,7 +226,7 @@ func (p *plan) ownRange(i int, k varRec, off, n int64) (lo, hi int64) {
 	switch {
 	case !p.isOwn(k):
 		return off + n, off + n
-	case unit == 0 || e.team.one():
+	case unit == 0:
 		return off, off + n
 	}
 	from, to := off, off+n
