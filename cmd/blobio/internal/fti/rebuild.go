@@ -33,9 +33,6 @@ JSON: {store, written, checkpoints: [...], left: [...]}.`,
   blobio ff rebuild store`,
 		Args: cli.ExactArgs(1, "a store"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.Workers < 0 {
-				return cli.Usagef("--workers %d, want a positive number", o.Workers)
-			}
 			if info, err := os.Stat(args[0]); err == nil && !info.IsDir() {
 				return fmt.Errorf("%s is a file, want the directory of a store", args[0])
 			}
@@ -73,7 +70,7 @@ JSON: {store, written, checkpoints: [...], left: [...]}.`,
 	fl := cmd.Flags()
 	fl.BoolVarP(&o.DryRun, "dry-run", "n", false, "only list the checkpoints found")
 	fl.BoolVar(&o.Force, "force", false, "replace even a sound record")
-	fl.IntVar(&o.Workers, "workers", 0, "chunks read at once (default: number of CPUs)")
+	cli.WorkersFlag(cmd, &o.Workers, "chunks read at once (default: number of CPUs)")
 	cli.JSONFlag(cmd, &asJSON)
 	return cmd
 }
