@@ -22,7 +22,7 @@ func newFFCheck(e *cli.Env) *cobra.Command {
 checksum for it), the hash of every chunk, and the checksum of the file by both rules.
 Files that FTI wrote and cannot restart from are named, with the reason. Nothing is
 changed. In a directory, all files that end in .fti are checked; in a store, the
-commit record, the files of all checkpoints and ranks, and the side files.
+seal, the files of all checkpoints and ranks, and the side files.
 
 Findings are printed one per line: severity, file, offset, field and message.
 An error: data are lost or cannot be trusted. A warning: something is wrong, but

@@ -58,7 +58,7 @@ func parseFFPlace(path string) (p ffPlace, ok bool) {
 }
 
 // files are the files of a place, of one rank or of all, and its checkpoint. They are
-// those that the commit record means: each is opened to see that.
+// those that the seal means: each is opened to see that.
 func (p *ffPlace) files(all bool) ([]string, error) {
 	v, err := ffstore.OpenView(p.dir, nil)
 	if err != nil {

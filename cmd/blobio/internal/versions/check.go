@@ -25,7 +25,7 @@ func newVersionsCheck(e *cli.Env) *cobra.Command {
 		Short: "Look for everything that is wrong with versions",
 		Long: `Check an array, or all arrays of a store: files that are absent or not the committed ones,
 every byte of them, every chunk of every version against its digest, the table of each
-version of a level, and both files of the record; in a store also lost parts of
+version of a level, and both files of the seal; in a store also lost parts of
 hierarchies: levels, snapshots, versions that snapshots name. Nothing is changed.
 
 In an encrypted store without its key, files are checked but not their content. If a
@@ -112,7 +112,7 @@ func (f *versionsCheckFlags) one(ctx context.Context, e *cli.Env, dirs []string,
 		}
 	}
 	v, err := openVersions(dirs, key)
-	if cli.IsFormatError(err) { // the record is lost
+	if cli.IsFormatError(err) { // the seal is lost
 		add(fault.Of(fault.Error, "", err))
 		return c, nil
 	}
