@@ -4,124 +4,15 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"blobio/internal/vfs"
 	"blobio/scr/kvtree"
 )
-
-// node is a control directory, a cache and a prefix directory on disk.
-type node struct {
-	t    *testing.T
-	fs   vfs.FS
-	lock kvtree.LockKind
-	root string
-	file string
-	data map[string][]byte // by destination
-}
-
-func newNode(t *testing.T) *node {
-	root := t.TempDir()
-	return &node{t: t, fs: vfs.OS, root: root, file: filepath.Join(root, "cntl", FileName), data: map[string][]byte{}}
-}
-
-// newMemNode is a node in memory, where there are no locks.
-func newMemNode(t *testing.T) *node {
-	return &node{t: t, fs: vfs.NewMem(), lock: kvtree.NoLock, root: "/n", file: "/n/cntl/" + FileName, data: map[string][]byte{}}
-}
-
-// fill makes n files in the cache and lists them.
-func (n *node) fill(count, size int, command Command) []Item {
-	n.t.Helper()
-	var items []Item
-	for i := range count {
-		b := noise(uint64(i), size+i)
-		it := Item{Src: filepath.Join(n.root, "cache", fmt.Sprint(i)), Dst: filepath.Join(n.root, "prefix", fmt.Sprintf("d%d", i%3), fmt.Sprint(i)), Size: int64(len(b)), Zstd: i%4 == 3}
-		if i%2 == 0 {
-			j := job("", "", b)
-			it.CRC, it.HasCRC = j.CRC, true
-		}
-		put(n.t, n.fs, it.Src, b)
-		n.data[it.Dst] = b
-		items = append(items, it)
-	}
-	n.set(func(f *File) { f.Items, f.Command = items, command })
-	return items
-}
-
-func (n *node) set(change func(f *File)) {
-	n.t.Helper()
-	if err := n.fs.MkdirAll(filepath.Dir(n.file)); err != nil {
-		n.t.Fatal(err)
-	}
-	err := UpdateFile(context.Background(), n.fs, n.file, n.lock, func(f *File) error { change(f); return nil })
-	if err != nil {
-		n.t.Fatal(err)
-	}
-}
-
-func (n *node) read() *File {
-	n.t.Helper()
-	f, err := ReadFile(context.Background(), n.fs, n.file, n.lock)
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	return f
-}
-
-// until waits until the transfer file is as wanted.
-func (n *node) until(what string, ok func(f *File) bool) *File {
-	n.t.Helper()
-	for range 60_000 {
-		if f := n.read(); ok(f) {
-			return f
-		}
-		time.Sleep(time.Millisecond)
-	}
-	n.t.Fatalf("never: %s; %+v", what, n.read())
-	return nil
-}
-
-// whole fails the test if a file that is said to be written is not, or one that is there is not whole.
-func (n *node) whole(f *File) {
-	n.t.Helper()
-	for _, i := range f.Items {
-		j := Job{Dst: i.Dst, Compress: i.Zstd}
-		b, ok := content(n.t, n.fs, j)
-		if ok && !bytes.Equal(b, n.data[i.Dst]) {
-			n.t.Errorf("%s is not what it should be", i.Dst)
-		}
-		if i.Whole() && i.Size > 0 && !ok {
-			n.t.Errorf("%s is said to be written", i.Dst)
-		}
-	}
-	noTemps(n.t, n.fs, filepath.Join(n.root, "prefix"))
-}
-
-// serve runs a transfer process until the test ends or stop is called, which returns its error.
-func (n *node) serve(o ServeOptions) (stop func() error) {
-	o.File, o.Prefix, o.Poll = n.file, n.root, time.Millisecond
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- Serve(ctx, o) }()
-	var err error
-	ended := false
-	stop = func() error {
-		cancel()
-		if !ended {
-			err, ended = <-done, true
-		}
-		return err
-	}
-	n.t.Cleanup(func() { _ = stop() })
-	return stop
-}
 
 func TestServeOnce(t *testing.T) {
 	n := newNode(t)
@@ -158,33 +49,6 @@ func TestServeNothing(t *testing.T) {
 	if _, err := os.Stat(n.file); !errors.Is(err, fs.ErrNotExist) {
 		t.Error("a transfer file was made")
 	}
-}
-
-func TestServeCommands(t *testing.T) {
-	n := newNode(t)
-	stop := n.serve(ServeOptions{Rate: 20_000}) // minutes for all
-	n.fill(3, 1<<20, CommandStop)
-	n.until("stopped", func(f *File) bool { return f.State == StateStopped })
-	n.set(func(f *File) { f.Command = CommandRun })
-	n.until("running", func(f *File) bool { return f.State == StateRunning && f.Items[0].Written > 0 })
-	n.set(func(f *File) { f.Command = CommandStop })
-	f := n.until("stopped again", func(f *File) bool { return f.State == StateStopped })
-	if f.Done || f.Failed || f.Items[2].Whole() {
-		t.Errorf("%+v", f)
-	}
-	n.whole(f)
-	for i := 0; strings.Contains(goroutines(), "start.func"); i++ { // the last one may be on its way out
-		if i == 60_000 {
-			t.Fatalf("still copying:\n%s", goroutines())
-		}
-		time.Sleep(time.Millisecond)
-	}
-	n.set(func(f *File) { f.Command = CommandExit })
-	n.until("exiting", func(f *File) bool { return f.State == StateExiting })
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
-	noGoroutines(t)
 }
 
 // A list that is given while the process waits is worked off; so is one that follows.
@@ -450,107 +314,4 @@ func TestServeWrittenWhenDurable(t *testing.T) {
 		t.Errorf("%d times the file said so too early", early)
 	}
 	n.whole(n.read())
-}
-
-// A command that was given meanwhile is not answered as if it were the old one.
-func TestServeCommandMeanwhile(t *testing.T) {
-	n := newMemNode(t)
-	n.fill(1, 100, CommandStop)
-	s, err := newServer(ServeOptions{FS: n.fs, Prefix: n.root, File: n.file, Lock: n.lock})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.write(context.Background(), CommandRun, StateRunning); err != nil {
-		t.Fatal(err)
-	}
-	if f := n.read(); f.State != "" {
-		t.Errorf("state %s", f.State)
-	}
-}
-
-// TestServeAskedAgain: a copy that was made, and is asked for again when it is gone, is made again, also of a file without bytes,
-// of which WRITTEN does not tell.
-func TestServeAskedAgain(t *testing.T) {
-	n := newNode(t)
-	items := n.fill(2, 0, CommandRun) // of 0 and 1 bytes
-	stop := n.serve(ServeOptions{})
-	for range 3 {
-		f := n.until("done", func(f *File) bool { return f.Done })
-		n.whole(f)
-		for _, i := range items {
-			if err := n.fs.Remove(i.Dst); err != nil {
-				t.Fatal(err)
-			}
-		}
-		n.set(func(f *File) {
-			for _, i := range items {
-				f.Put(i)
-			}
-			f.Done = false
-		})
-	}
-	n.until("done", func(f *File) bool { return f.Done })
-	for _, i := range items {
-		if _, err := n.fs.Stat(i.Dst); err != nil {
-			t.Error(err)
-		}
-	}
-	if err := stop(); err != nil && !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-}
-
-// TestServeAskedMeanwhile: likewise when it is asked for while the process, which has read the file before, writes it, and
-// after a stop.
-func TestServeAskedMeanwhile(t *testing.T) {
-	ctx := context.Background()
-	for count := 1; count <= 2; count++ { // a file of 0 bytes, and another one
-		n := newMemNode(t)
-		items := n.fill(count, 0, CommandRun)
-		s, err := newServer(ServeOptions{FS: n.fs, Prefix: n.root, File: n.file, Lock: n.lock})
-		if err != nil {
-			t.Fatal(err)
-		}
-		finish := func() {
-			for !n.read().Done {
-				if s.run != nil {
-					<-s.run.done
-				}
-				if _, err := s.poll(ctx); err != nil {
-					t.Fatal(err)
-				}
-			}
-			n.whole(n.read())
-			for _, i := range items {
-				if _, err := n.fs.Stat(i.Dst); err != nil {
-					t.Errorf("%d files: %v", count, err)
-				}
-			}
-		}
-		again := func() {
-			for _, i := range items {
-				if err := n.fs.Remove(i.Dst); err != nil {
-					t.Fatal(err)
-				}
-			}
-			n.set(func(f *File) {
-				for _, i := range items {
-					f.Put(i)
-				}
-				f.Done, f.Command = false, CommandRun
-			})
-		}
-		finish()
-		again()
-		if err := s.write(ctx, CommandRun, StateStopped); err != nil {
-			t.Fatal(err)
-		}
-		finish()
-		n.set(func(f *File) { f.Items, f.Command = nil, CommandStop })
-		if _, err := s.poll(ctx); err != nil {
-			t.Fatal(err)
-		}
-		again()
-		finish()
-	}
 }

@@ -1,0 +1,155 @@
+package versioned
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand"
+	"slices"
+	"testing"
+
+	"blobio/comm"
+)
+
+// A6, A7: reserve, and old generations.
+func TestReserve(t *testing.T) {
+	ranks(t, 3, func(ctx context.Context, c comm.Comm) error {
+		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Float64, Shape: []int64{100}, Chunk: 512, Extra: 0.5}, nil)
+		if err != nil {
+			return err
+		}
+		allocs := 0
+		state := map[int64][]float64{}
+		for i, need := range []int64{100, 120, 90, 151, 140} {
+			again, err := a.Reserve(ctx, need)
+			if err != nil {
+				return err
+			}
+			if again {
+				allocs++
+			}
+			got := make([]float64, need)
+			if err := Get(ctx, a, []int64{0}, []int64{need}, got); err != nil {
+				return err
+			}
+			if i > 0 { // what was there stays, the rest is zeros
+				old := state[a.Newest()]
+				want := append(slices.Clone(old[:min(len(old), int(need))]), make([]float64, max(0, int(need)-len(old)))...)
+				if !slices.Equal(got, want) {
+					return fmt.Errorf("after reserving %d: %v, want %v", need, got, want)
+				}
+			}
+			if err := a.Fence(ctx); err != nil {
+				return err
+			}
+			if c.Rank() == 1 {
+				if err := Put(ctx, a, []int64{0}, []int64{need}, seq(0, int(need), float64(i+1))); err != nil {
+					return err
+				}
+			}
+			n, err := a.Inc(ctx, 1, "")
+			if err != nil {
+				return err
+			}
+			state[n] = seq(0, int(need), float64(i+1))
+		}
+		if allocs != 1 || a.Capacity() != 227 {
+			return fmt.Errorf("%d times anew, capacity %d", allocs, a.Capacity())
+		}
+		for n, want := range state {
+			got := make([]float64, len(want))
+			if err := GetAt(ctx, a, n, []int64{0}, []int64{int64(len(want))}, got); err != nil || !slices.Equal(got, want) {
+				return fmt.Errorf("version %d: %v", n, err)
+			}
+			if err := GetAt(ctx, a, n, []int64{0}, []int64{int64(len(want)) + 1}, append(got, 0)); !errors.Is(err, ErrRange) {
+				return fmt.Errorf("beyond version %d: %w", n, err)
+			}
+		}
+		if err := a.Restore(ctx, 1); err != nil || a.Len() != 100 {
+			return fmt.Errorf("%d, %v", a.Len(), err)
+		}
+		return a.Close(ctx)
+	})
+}
+
+// Dimensions 1 to 4, against an array in memory.
+func sub(x, y []int64) []int64 {
+	out := slices.Clone(x)
+	for d := range out {
+		out[d] -= y[d]
+	}
+	return out
+}
+
+func TestBoxes(t *testing.T) {
+	for _, shape := range [][]int64{{37}, {5, 31}, {4, 5, 19}, {3, 4, 5, 7}, {1, 64, 1, 3}, {0, 4}} {
+		ranks(t, 3, func(ctx context.Context, c comm.Comm) error {
+			a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Int32, Shape: shape, Chunk: 512}, nil)
+			if err != nil {
+				return err
+			}
+			n := elems(shape)
+			model := make([]int32, n)
+			rng := rand.New(rand.NewSource(n))
+			for d := range shape { // one beyond the range of one dimension: nothing is written
+				for _, by := range []int64{-1, shape[d]} {
+					lo, hi := make([]int64, len(shape)), make([]int64, len(shape))
+					for k := range hi {
+						hi[k] = min(1, shape[k])
+					}
+					lo[d], hi[d] = by, by+1
+					if err := Put(ctx, a, lo, hi, slices.Repeat([]int32{9}, int(elems(sub(hi, lo))))); !errors.Is(err, ErrRange) {
+						return fmt.Errorf("shape %v [%v %v): %w", shape, lo, hi, err)
+					}
+				}
+			}
+			if err := a.Fence(ctx); err != nil {
+				return err
+			}
+			for k := range 50 {
+				lo, hi := make([]int64, len(shape)), make([]int64, len(shape))
+				for d := range shape {
+					lo[d] = rng.Int63n(shape[d] + 1)
+					hi[d] = lo[d] + rng.Int63n(shape[d]-lo[d]+1)
+				}
+				var buf []int32
+				err := runs(shape, lo, hi, func(off, m, at int64) error {
+					if at != int64(len(buf)) {
+						return fmt.Errorf("run at %d, want %d", at, len(buf))
+					}
+					for i := range m {
+						model[off+i] = int32(k*1000 + int(off+i))
+						buf = append(buf, model[off+i])
+					}
+					return nil
+				})
+				if err != nil {
+					return err
+				}
+				if c.Rank() == k%3 {
+					if err := Put(ctx, a, lo, hi, buf); err != nil {
+						return fmt.Errorf("shape %v [%v %v): %w", shape, lo, hi, err)
+					}
+				}
+				if err := a.Fence(ctx); err != nil {
+					return err
+				}
+				got := make([]int32, len(buf))
+				if err := Get(ctx, a, lo, hi, got); err != nil || !slices.Equal(got, buf) {
+					return fmt.Errorf("shape %v [%v %v): %v", shape, lo, hi, err)
+				}
+				if err := a.Fence(ctx); err != nil {
+					return err
+				}
+			}
+			if _, err := a.Inc(ctx, 1, ""); err != nil {
+				return err
+			}
+			got := make([]int32, n)
+			if err := GetAt(ctx, a, 1, make([]int64, len(shape)), shape, got); err != nil || !slices.Equal(got, model) {
+				return fmt.Errorf("shape %v: whole: %v", shape, err)
+			}
+			return a.Close(ctx)
+		})
+	}
+}
