@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,6 +52,33 @@ func TestServeNothing(t *testing.T) {
 	}
 }
 
+func TestServeCommands(t *testing.T) {
+	n := newNode(t)
+	stop := n.serve(ServeOptions{Rate: 20_000}) // minutes for all
+	n.fill(3, 1<<20, CommandStop)
+	n.until("stopped", func(f *File) bool { return f.State == StateStopped })
+	n.set(func(f *File) { f.Command = CommandRun })
+	n.until("running", func(f *File) bool { return f.State == StateRunning && f.Items[0].Written > 0 })
+	n.set(func(f *File) { f.Command = CommandStop })
+	f := n.until("stopped again", func(f *File) bool { return f.State == StateStopped })
+	if f.Done || f.Failed || f.Items[2].Whole() {
+		t.Errorf("%+v", f)
+	}
+	n.whole(f)
+	for i := 0; strings.Contains(goroutines(), "start.func"); i++ { // the last one may be on its way out
+		if i == 60_000 {
+			t.Fatalf("still copying:\n%s", goroutines())
+		}
+		time.Sleep(time.Millisecond)
+	}
+	n.set(func(f *File) { f.Command = CommandExit })
+	n.until("exiting", func(f *File) bool { return f.State == StateExiting })
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	noGoroutines(t)
+}
+
 // A list that is given while the process waits is worked off; so is one that follows.
 func TestServeListAfterList(t *testing.T) {
 	n := newNode(t)
@@ -84,115 +112,6 @@ func TestServeListAfterList(t *testing.T) {
 	}
 }
 
-func TestServeFailures(t *testing.T) {
-	n := newNode(t)
-	items := n.fill(5, 9000, CommandRun)
-	flipped := bytes.Clone(n.data[items[0].Dst])
-	flipped[8999] ^= 1
-	put(t, vfs.OS, items[0].Src, flipped)
-	if err := os.Remove(items[1].Src); err != nil {
-		t.Fatal(err)
-	}
-	once := ServeOptions{Prefix: n.root, File: n.file, Once: true}
-	err := Serve(context.Background(), once)
-	var failed *FailedError
-	if !errors.As(err, &failed) || len(failed.Items) != 2 {
-		t.Errorf("%v", err)
-	}
-	f := n.read()
-	if f.Done || !f.Failed || f.State != StateStopped {
-		t.Errorf("%+v", f)
-	}
-	for k, i := range f.Items {
-		if bad := k < 2; bad != (i.Error != "") || bad == i.Whole() {
-			t.Errorf("%+v", i)
-		}
-	}
-	n.whole(f)
-	// Mended, and started again.
-	put(t, vfs.OS, items[0].Src, n.data[items[0].Dst])
-	put(t, vfs.OS, items[1].Src, n.data[items[1].Dst])
-	if err := Serve(context.Background(), once); err != nil {
-		t.Fatal(err)
-	}
-	if f = n.read(); !f.Done || f.Failed || f.Items[0].Error != "" {
-		t.Errorf("%+v", f)
-	}
-	n.whole(f)
-}
-
-// A process that waits does not try again by itself, but when ERROR is taken away.
-func TestServeFailedThenCleared(t *testing.T) {
-	n := newNode(t)
-	items := n.fill(1, 9000, CommandRun)
-	if err := os.Rename(items[0].Src, items[0].Src+".away"); err != nil {
-		t.Fatal(err)
-	}
-	n.serve(ServeOptions{})
-	n.until("failed", func(f *File) bool { return f.Failed && f.State == StateStopped })
-	if err := os.Rename(items[0].Src+".away", items[0].Src); err != nil {
-		t.Fatal(err)
-	}
-	n.set(func(f *File) { f.Items[0].Error = "" })
-	n.whole(n.until("done", func(f *File) bool { return f.Done && !f.Failed }))
-}
-
-// Killed at any operation, the next process finishes the list; what was done is not copied again.
-func TestServeKilled(t *testing.T) {
-	ctx := context.Background()
-	count := func() int64 {
-		n := newMemNode(t)
-		n.fill(4, 9000, CommandRun)
-		c := vfs.Count(n.fs)
-		if err := Serve(ctx, ServeOptions{FS: n.fs, Lock: n.lock, Prefix: n.root, File: n.file, DstFS: c, Once: true, BufSize: 4096}); err != nil {
-			t.Fatal(err)
-		}
-		return c.Ops()
-	}()
-	for k := int64(1); k <= count; k++ {
-		n := newMemNode(t)
-		n.fill(4, 9000, CommandRun)
-		// Of a device that dies nothing can be cleaned up, as by a process that was killed.
-		_ = Serve(ctx, ServeOptions{FS: n.fs, Lock: n.lock, Prefix: n.root, File: n.file, DstFS: vfs.FailFrom(n.fs, k, errBoom), Once: true, BufSize: 4096})
-		done := map[string]time.Time{}
-		for dst := range n.data {
-			if st, err := n.fs.Stat(dst); err == nil {
-				done[dst] = st.ModTime()
-			}
-		}
-		n.set(func(f *File) { f.State = StateRunning })
-		if err := Serve(ctx, ServeOptions{FS: n.fs, Lock: n.lock, Prefix: n.root, File: n.file, Once: true}); err != nil {
-			t.Fatal(err)
-		}
-		for dst, at := range done {
-			if st, err := n.fs.Stat(dst); err != nil || !st.ModTime().Equal(at) {
-				t.Errorf("killed at %d: %s was copied again", k, dst)
-			}
-		}
-		f := n.read()
-		if !f.Done {
-			t.Errorf("killed at %d: %+v", k, f)
-		}
-		n.whole(f)
-	}
-}
-
-// What the file says was written and is not there is copied.
-func TestServeWrittenButGone(t *testing.T) {
-	n := newNode(t)
-	items := n.fill(3, 9000, CommandRun)
-	put(t, vfs.OS, items[1].Dst, []byte("part of it"))
-	n.set(func(f *File) {
-		for i := range f.Items {
-			f.Items[i].Written = f.Items[i].Size
-		}
-	})
-	if err := Serve(context.Background(), ServeOptions{Prefix: n.root, File: n.file, Once: true}); err != nil {
-		t.Fatal(err)
-	}
-	n.whole(n.read())
-}
-
 func TestServeEmptyFile(t *testing.T) {
 	n := newNode(t)
 	n.fill(1, 0, CommandRun)
@@ -218,24 +137,6 @@ func TestServeInUse(t *testing.T) {
 	if err := Serve(context.Background(), ServeOptions{Prefix: n.root, File: n.file, Once: true}); err != nil {
 		t.Error(err)
 	}
-}
-
-// A file that a crash damaged is reported and left alone; a new one is taken up.
-func TestServeDamaged(t *testing.T) {
-	n := newNode(t)
-	n.fill(1, 10, CommandRun)
-	b := get(t, vfs.OS, n.file)
-	put(t, vfs.OS, n.file, b[:len(b)-3])
-	var fe *FormatError
-	if err := Serve(context.Background(), ServeOptions{Prefix: n.root, File: n.file, Once: true}); !errors.As(err, &fe) {
-		t.Error(err)
-	}
-	if got := get(t, vfs.OS, n.file); !bytes.Equal(got, b[:len(b)-3]) {
-		t.Error("the file was changed")
-	}
-	n.serve(ServeOptions{})
-	n.fill(1, 10, CommandRun)
-	n.until("done", func(f *File) bool { return f.Done })
 }
 
 // BW and PERCENT of the file are limits; the lower of two holds.
@@ -314,4 +215,107 @@ func TestServeWrittenWhenDurable(t *testing.T) {
 		t.Errorf("%d times the file said so too early", early)
 	}
 	n.whole(n.read())
+}
+
+// A command that was given meanwhile is not answered as if it were the old one.
+func TestServeCommandMeanwhile(t *testing.T) {
+	n := newMemNode(t)
+	n.fill(1, 100, CommandStop)
+	s, err := newServer(ServeOptions{FS: n.fs, Prefix: n.root, File: n.file, Lock: n.lock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.write(context.Background(), CommandRun, StateRunning); err != nil {
+		t.Fatal(err)
+	}
+	if f := n.read(); f.State != "" {
+		t.Errorf("state %s", f.State)
+	}
+}
+
+// TestServeAskedAgain: a copy that was made, and is asked for again when it is gone, is made again, also of a file without bytes,
+// of which WRITTEN does not tell.
+func TestServeAskedAgain(t *testing.T) {
+	n := newNode(t)
+	items := n.fill(2, 0, CommandRun) // of 0 and 1 bytes
+	stop := n.serve(ServeOptions{})
+	for range 3 {
+		f := n.until("done", func(f *File) bool { return f.Done })
+		n.whole(f)
+		for _, i := range items {
+			if err := n.fs.Remove(i.Dst); err != nil {
+				t.Fatal(err)
+			}
+		}
+		n.set(func(f *File) {
+			for _, i := range items {
+				f.Put(i)
+			}
+			f.Done = false
+		})
+	}
+	n.until("done", func(f *File) bool { return f.Done })
+	for _, i := range items {
+		if _, err := n.fs.Stat(i.Dst); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := stop(); err != nil && !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// TestServeAskedMeanwhile: likewise when it is asked for while the process, which has read the file before, writes it, and
+// after a stop.
+func TestServeAskedMeanwhile(t *testing.T) {
+	ctx := context.Background()
+	for count := 1; count <= 2; count++ { // a file of 0 bytes, and another one
+		n := newMemNode(t)
+		items := n.fill(count, 0, CommandRun)
+		s, err := newServer(ServeOptions{FS: n.fs, Prefix: n.root, File: n.file, Lock: n.lock})
+		if err != nil {
+			t.Fatal(err)
+		}
+		finish := func() {
+			for !n.read().Done {
+				if s.run != nil {
+					<-s.run.done
+				}
+				if _, err := s.poll(ctx); err != nil {
+					t.Fatal(err)
+				}
+			}
+			n.whole(n.read())
+			for _, i := range items {
+				if _, err := n.fs.Stat(i.Dst); err != nil {
+					t.Errorf("%d files: %v", count, err)
+				}
+			}
+		}
+		again := func() {
+			for _, i := range items {
+				if err := n.fs.Remove(i.Dst); err != nil {
+					t.Fatal(err)
+				}
+			}
+			n.set(func(f *File) {
+				for _, i := range items {
+					f.Put(i)
+				}
+				f.Done, f.Command = false, CommandRun
+			})
+		}
+		finish()
+		again()
+		if err := s.write(ctx, CommandRun, StateStopped); err != nil {
+			t.Fatal(err)
+		}
+		finish()
+		n.set(func(f *File) { f.Items, f.Command = nil, CommandStop })
+		if _, err := s.poll(ctx); err != nil {
+			t.Fatal(err)
+		}
+		again()
+		finish()
+	}
 }
