@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand"
 	"slices"
 	"testing"
 	"time"
 
 	"blobio/comm"
+	"blobio/internal/vfs"
 )
 
 var bg = context.Background()
@@ -157,130 +159,213 @@ func accumulate[T comm.Number](ctx context.Context, c comm.Comm) error {
 	return a.Close(ctx)
 }
 
-// V6, V7, V9, V10: versions, labels, cursors; old ones do not change.
-func TestVersions(t *testing.T) {
-	ranks(t, 3, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Int32, Shape: []int64{300}, Chunk: 512}, nil)
+// V11: what a node had is read from the copy on the next one.
+func TestCopies(t *testing.T) {
+	disks := []*vfs.Mem{vfs.NewMem(), vfs.NewMem(), vfs.NewMem()}
+	ranks(t, 6, func(ctx context.Context, c comm.Comm) error {
+		fsys := disks[c.Rank()/2]
+		if err := fsys.MkdirAll("d"); err != nil {
+			return err
+		}
+		st := &Store{Dir: "d", FS: fsys, Private: true, Copies: 1}
+		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{6000}, Chunk: 512}, nil)
 		if err != nil {
 			return err
 		}
-		fill := func(v int32) error {
-			if c.Rank() == 1 {
-				if err := Put(ctx, a, []int64{0}, []int64{300}, slices.Repeat([]int32{v}, 300)); err != nil {
-					return err
+		if c.Rank() == 3 {
+			if err := Put(ctx, a, []int64{0}, []int64{6000}, seq(0, 6000, 1)); err != nil {
+				return err
+			}
+		}
+		if _, err := a.Inc(ctx, 1, ""); err != nil {
+			return err
+		}
+		if c.Rank() == 2 { // node 1 loses its files in the middle of the run
+			list, err := fsys.ReadDir("d/a")
+			if err != nil {
+				return err
+			}
+			for _, e := range list {
+				if isData(e.Name()) {
+					if err := fsys.Remove("d/a/" + e.Name()); err != nil {
+						return err
+					}
 				}
 			}
-			return nil
 		}
-		if err := fill(11); err != nil {
+		if err := c.Barrier(ctx); err != nil {
 			return err
 		}
-		if n, err := a.Inc(ctx, 1, ""); n != 1 || err != nil {
+		got := make([]float64, 6000)
+		if err := GetAt(ctx, a, 1, []int64{0}, []int64{6000}, got); err != nil || !slices.Equal(got, seq(0, 6000, 1)) {
+			return fmt.Errorf("version 1 without the files of node 1: %v", err)
+		}
+		if err := c.Barrier(ctx); err != nil {
+			return err
+		}
+		return a.Close(ctx)
+	})
+	disks[1] = vfs.NewMem() // node 1 is lost, with all that it had
+	ranks(t, 6, func(ctx context.Context, c comm.Comm) error {
+		fsys := disks[c.Rank()/2]
+		if err := fsys.MkdirAll("d"); err != nil {
+			return err
+		}
+		a, err := Open(ctx, c, &Store{Dir: "d", FS: fsys, Private: true, Copies: 1}, "a", nil)
+		if err != nil {
+			return err
+		}
+		got := make([]float64, 6000)
+		if err := Get(ctx, a, []int64{0}, []int64{6000}, got); err != nil || !slices.Equal(got, seq(0, 6000, 1)) {
+			return fmt.Errorf("current state: %v", err)
+		}
+		if err := GetAt(ctx, a, 1, []int64{0}, []int64{6000}, got); err != nil || !slices.Equal(got, seq(0, 6000, 1)) {
+			return fmt.Errorf("version 1: %v", err)
+		}
+		if n, err := a.Inc(ctx, 1, ""); err != nil || n != 2 {
 			return fmt.Errorf("%d, %v", n, err)
-		}
-		if err := fill(66); err != nil {
-			return err
-		}
-		if n, err := a.Inc(ctx, 5, "pre-regrid"); n != 6 || err != nil {
-			return fmt.Errorf("%d, %v", n, err)
-		}
-		if err := fill(99); err != nil {
-			return err
-		}
-		if err := a.Fence(ctx); err != nil {
-			return err
-		}
-		v := a.Versions()
-		if len(v) != 3 || v[0].Number != 0 || v[1].Number != 1 || v[2].Number != 6 || v[2].Label != "pre-regrid" {
-			return fmt.Errorf("%+v", v)
-		}
-		got := make([]int32, 2)
-		for number, want := range map[int64]int32{0: 0, 1: 11, 6: 66} {
-			if err := GetAt(ctx, a, number, []int64{149}, []int64{151}, got); err != nil || got[0] != want || got[1] != want {
-				return fmt.Errorf("version %d: %v, %v", number, got, err)
-			}
-		}
-		if err := GetAt(ctx, a, 3, []int64{0}, []int64{2}, got); !errors.Is(err, ErrNoVersion) {
-			return fmt.Errorf("version 3: %w", err)
-		}
-		if _, err := a.Inc(ctx, 0, ""); !errors.Is(err, ErrUsage) {
-			return fmt.Errorf("step 0: %w", err)
-		}
-		cur := a.Cursor()
-		other := cur
-		if err := cur.PutBytes(ctx, nil, nil, nil); !errors.Is(err, ErrReadOnly) {
-			return err
-		}
-		if err := cur.Dec(2); err != nil || cur.Number() != 0 {
-			return fmt.Errorf("%d, %v", cur.Number(), err)
-		}
-		if err := cur.Prev(); !errors.Is(err, ErrNoVersion) || cur.Number() != 0 {
-			return fmt.Errorf("%d, %v", cur.Number(), err)
-		}
-		if err := cur.Next(); err != nil || cur.Number() != 1 || other.Number() != 6 {
-			return fmt.Errorf("%d, %v", cur.Number(), err)
-		}
-		if err := cur.GetBytes(ctx, []int64{0}, []int64{2}, Bytes(got)); err != nil || got[0] != 11 {
-			return fmt.Errorf("%v, %v", got, err)
-		}
-		if err := a.Drop(ctx, 0); err != nil {
-			return err
-		}
-		for n, want := range []int64{1, 1} { // the oldest one there is, now
-			if err := cur.Prev(); !errors.Is(err, ErrNoVersion) || cur.Number() != want {
-				return fmt.Errorf("before the oldest, time %d: %d, %v", n, cur.Number(), err)
-			}
-		}
-		// Back to version 1, and on from there.
-		if err := a.Restore(ctx, 1); err != nil {
-			return err
-		}
-		if err := Get(ctx, a, []int64{298}, []int64{300}, got); err != nil || got[1] != 11 {
-			return fmt.Errorf("restored %v, %v", got, err)
-		}
-		if n, err := a.Inc(ctx, 1, ""); n != 7 || err != nil {
-			return fmt.Errorf("%d, %v", n, err)
-		}
-		if err := GetAt(ctx, a, 7, []int64{0}, []int64{2}, got); err != nil || got[0] != 11 {
-			return fmt.Errorf("%v, %v", got, err)
 		}
 		return a.Close(ctx)
 	})
 }
 
-// V15: a version costs what changed.
-func TestCostOfChange(t *testing.T) {
-	for _, o := range []*Options{nil, {Codec: Zstd}, {Key: []byte("0123456789abcdef")}, {Form: Flat}} {
-		ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
-			a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Float64, Shape: []int64{100 * 64}, Chunk: 512}, o)
+// A6, A7: reserve, and old generations.
+func TestReserve(t *testing.T) {
+	ranks(t, 3, func(ctx context.Context, c comm.Comm) error {
+		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Float64, Shape: []int64{100}, Chunk: 512, Extra: 0.5}, nil)
+		if err != nil {
+			return err
+		}
+		allocs := 0
+		state := map[int64][]float64{}
+		for i, need := range []int64{100, 120, 90, 151, 140} {
+			again, err := a.Reserve(ctx, need)
 			if err != nil {
 				return err
 			}
-			first, second := seq(0, 6400, 1), seq(0, 6400, 1)
-			second[64*17+3] = -1
-			for _, s := range [][]float64{first, second} {
-				if c.Rank() == 0 {
-					if err := Put(ctx, a, []int64{0}, []int64{6400}, s); err != nil {
-						return err
-					}
+			if again {
+				allocs++
+			}
+			got := make([]float64, need)
+			if err := Get(ctx, a, []int64{0}, []int64{need}, got); err != nil {
+				return err
+			}
+			if i > 0 { // what was there stays, the rest is zeros
+				old := state[a.Newest()]
+				want := append(slices.Clone(old[:min(len(old), int(need))]), make([]float64, max(0, int(need)-len(old)))...)
+				if !slices.Equal(got, want) {
+					return fmt.Errorf("after reserving %d: %v, want %v", need, got, want)
 				}
-				if _, err := a.Inc(ctx, 1, ""); err != nil {
+			}
+			if err := a.Fence(ctx); err != nil {
+				return err
+			}
+			if c.Rank() == 1 {
+				if err := Put(ctx, a, []int64{0}, []int64{need}, seq(0, int(need), float64(i+1))); err != nil {
 					return err
 				}
 			}
-			v := a.Versions()
-			changed := v[2].Changed
-			if o != nil && o.Form == Flat {
-				changed -= 99 * 512
+			n, err := a.Inc(ctx, 1, "")
+			if err != nil {
+				return err
 			}
-			if changed != 512 || v[1].Changed != 51200 || (o == nil || o.Form == Log) && v[2].Written > 512+2048 {
-				return fmt.Errorf("%+v: %+v", o, v)
+			state[n] = seq(0, int(need), float64(i+1))
+		}
+		if allocs != 1 || a.Capacity() != 227 {
+			return fmt.Errorf("%d times anew, capacity %d", allocs, a.Capacity())
+		}
+		for n, want := range state {
+			got := make([]float64, len(want))
+			if err := GetAt(ctx, a, n, []int64{0}, []int64{int64(len(want))}, got); err != nil || !slices.Equal(got, want) {
+				return fmt.Errorf("version %d: %v", n, err)
 			}
-			got := make([]float64, 6400)
-			for i, s := range [][]float64{first, second} {
-				if err := GetAt(ctx, a, int64(i+1), []int64{0}, []int64{6400}, got); err != nil || !slices.Equal(got, s) {
-					return fmt.Errorf("version %d: %v", i+1, err)
+			if err := GetAt(ctx, a, n, []int64{0}, []int64{int64(len(want)) + 1}, append(got, 0)); !errors.Is(err, ErrRange) {
+				return fmt.Errorf("beyond version %d: %w", n, err)
+			}
+		}
+		if err := a.Restore(ctx, 1); err != nil || a.Len() != 100 {
+			return fmt.Errorf("%d, %v", a.Len(), err)
+		}
+		return a.Close(ctx)
+	})
+}
+
+// Dimensions 1 to 4, against an array in memory.
+func sub(x, y []int64) []int64 {
+	out := slices.Clone(x)
+	for d := range out {
+		out[d] -= y[d]
+	}
+	return out
+}
+
+func TestBoxes(t *testing.T) {
+	for _, shape := range [][]int64{{37}, {5, 31}, {4, 5, 19}, {3, 4, 5, 7}, {1, 64, 1, 3}, {0, 4}} {
+		ranks(t, 3, func(ctx context.Context, c comm.Comm) error {
+			a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Int32, Shape: shape, Chunk: 512}, nil)
+			if err != nil {
+				return err
+			}
+			n := elems(shape)
+			model := make([]int32, n)
+			rng := rand.New(rand.NewSource(n))
+			for d := range shape { // one beyond the range of one dimension: nothing is written
+				for _, by := range []int64{-1, shape[d]} {
+					lo, hi := make([]int64, len(shape)), make([]int64, len(shape))
+					for k := range hi {
+						hi[k] = min(1, shape[k])
+					}
+					lo[d], hi[d] = by, by+1
+					if err := Put(ctx, a, lo, hi, slices.Repeat([]int32{9}, int(elems(sub(hi, lo))))); !errors.Is(err, ErrRange) {
+						return fmt.Errorf("shape %v [%v %v): %w", shape, lo, hi, err)
+					}
 				}
+			}
+			if err := a.Fence(ctx); err != nil {
+				return err
+			}
+			for k := range 50 {
+				lo, hi := make([]int64, len(shape)), make([]int64, len(shape))
+				for d := range shape {
+					lo[d] = rng.Int63n(shape[d] + 1)
+					hi[d] = lo[d] + rng.Int63n(shape[d]-lo[d]+1)
+				}
+				var buf []int32
+				err := runs(shape, lo, hi, func(off, m, at int64) error {
+					if at != int64(len(buf)) {
+						return fmt.Errorf("run at %d, want %d", at, len(buf))
+					}
+					for i := range m {
+						model[off+i] = int32(k*1000 + int(off+i))
+						buf = append(buf, model[off+i])
+					}
+					return nil
+				})
+				if err != nil {
+					return err
+				}
+				if c.Rank() == k%3 {
+					if err := Put(ctx, a, lo, hi, buf); err != nil {
+						return fmt.Errorf("shape %v [%v %v): %w", shape, lo, hi, err)
+					}
+				}
+				if err := a.Fence(ctx); err != nil {
+					return err
+				}
+				got := make([]int32, len(buf))
+				if err := Get(ctx, a, lo, hi, got); err != nil || !slices.Equal(got, buf) {
+					return fmt.Errorf("shape %v [%v %v): %v", shape, lo, hi, err)
+				}
+				if err := a.Fence(ctx); err != nil {
+					return err
+				}
+			}
+			if _, err := a.Inc(ctx, 1, ""); err != nil {
+				return err
+			}
+			got := make([]int32, n)
+			if err := GetAt(ctx, a, 1, make([]int64, len(shape)), shape, got); err != nil || !slices.Equal(got, model) {
+				return fmt.Errorf("shape %v: whole: %v", shape, err)
 			}
 			return a.Close(ctx)
 		})

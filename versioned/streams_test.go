@@ -12,6 +12,97 @@ import (
 	"blobio/internal/vfs"
 )
 
+// V6, V7, V9, V10: versions, labels, cursors; old ones do not change.
+func TestVersions(t *testing.T) {
+	ranks(t, 3, func(ctx context.Context, c comm.Comm) error {
+		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Int32, Shape: []int64{300}, Chunk: 512}, nil)
+		if err != nil {
+			return err
+		}
+		fill := func(v int32) error {
+			if c.Rank() == 1 {
+				if err := Put(ctx, a, []int64{0}, []int64{300}, slices.Repeat([]int32{v}, 300)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		if err := fill(11); err != nil {
+			return err
+		}
+		if n, err := a.Inc(ctx, 1, ""); n != 1 || err != nil {
+			return fmt.Errorf("%d, %v", n, err)
+		}
+		if err := fill(66); err != nil {
+			return err
+		}
+		if n, err := a.Inc(ctx, 5, "pre-regrid"); n != 6 || err != nil {
+			return fmt.Errorf("%d, %v", n, err)
+		}
+		if err := fill(99); err != nil {
+			return err
+		}
+		if err := a.Fence(ctx); err != nil {
+			return err
+		}
+		v := a.Versions()
+		if len(v) != 3 || v[0].Number != 0 || v[1].Number != 1 || v[2].Number != 6 || v[2].Label != "pre-regrid" {
+			return fmt.Errorf("%+v", v)
+		}
+		got := make([]int32, 2)
+		for number, want := range map[int64]int32{0: 0, 1: 11, 6: 66} {
+			if err := GetAt(ctx, a, number, []int64{149}, []int64{151}, got); err != nil || got[0] != want || got[1] != want {
+				return fmt.Errorf("version %d: %v, %v", number, got, err)
+			}
+		}
+		if err := GetAt(ctx, a, 3, []int64{0}, []int64{2}, got); !errors.Is(err, ErrNoVersion) {
+			return fmt.Errorf("version 3: %w", err)
+		}
+		if _, err := a.Inc(ctx, 0, ""); !errors.Is(err, ErrUsage) {
+			return fmt.Errorf("step 0: %w", err)
+		}
+		cur := a.Cursor()
+		other := cur
+		if err := cur.PutBytes(ctx, nil, nil, nil); !errors.Is(err, ErrReadOnly) {
+			return err
+		}
+		if err := cur.Dec(2); err != nil || cur.Number() != 0 {
+			return fmt.Errorf("%d, %v", cur.Number(), err)
+		}
+		if err := cur.Prev(); !errors.Is(err, ErrNoVersion) || cur.Number() != 0 {
+			return fmt.Errorf("%d, %v", cur.Number(), err)
+		}
+		if err := cur.Next(); err != nil || cur.Number() != 1 || other.Number() != 6 {
+			return fmt.Errorf("%d, %v", cur.Number(), err)
+		}
+		if err := cur.GetBytes(ctx, []int64{0}, []int64{2}, Bytes(got)); err != nil || got[0] != 11 {
+			return fmt.Errorf("%v, %v", got, err)
+		}
+		if err := a.Drop(ctx, 0); err != nil {
+			return err
+		}
+		for n, want := range []int64{1, 1} { // the oldest one there is, now
+			if err := cur.Prev(); !errors.Is(err, ErrNoVersion) || cur.Number() != want {
+				return fmt.Errorf("before the oldest, time %d: %d, %v", n, cur.Number(), err)
+			}
+		}
+		// Back to version 1, and on from there.
+		if err := a.Restore(ctx, 1); err != nil {
+			return err
+		}
+		if err := Get(ctx, a, []int64{298}, []int64{300}, got); err != nil || got[1] != 11 {
+			return fmt.Errorf("restored %v, %v", got, err)
+		}
+		if n, err := a.Inc(ctx, 1, ""); n != 7 || err != nil {
+			return fmt.Errorf("%d, %v", n, err)
+		}
+		if err := GetAt(ctx, a, 7, []int64{0}, []int64{2}, got); err != nil || got[0] != 11 {
+			return fmt.Errorf("%v, %v", got, err)
+		}
+		return a.Close(ctx)
+	})
+}
+
 // V8: each array has its own versions.
 func TestStreams(t *testing.T) {
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
@@ -62,76 +153,6 @@ func TestStreams(t *testing.T) {
 			return err
 		}
 		return nil
-	})
-}
-
-// V11: what a node had is read from the copy on the next one.
-func TestCopies(t *testing.T) {
-	disks := []*vfs.Mem{vfs.NewMem(), vfs.NewMem(), vfs.NewMem()}
-	ranks(t, 6, func(ctx context.Context, c comm.Comm) error {
-		fsys := disks[c.Rank()/2]
-		if err := fsys.MkdirAll("d"); err != nil {
-			return err
-		}
-		st := &Store{Dir: "d", FS: fsys, Private: true, Copies: 1}
-		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{6000}, Chunk: 512}, nil)
-		if err != nil {
-			return err
-		}
-		if c.Rank() == 3 {
-			if err := Put(ctx, a, []int64{0}, []int64{6000}, seq(0, 6000, 1)); err != nil {
-				return err
-			}
-		}
-		if _, err := a.Inc(ctx, 1, ""); err != nil {
-			return err
-		}
-		if c.Rank() == 2 { // node 1 loses its files in the middle of the run
-			list, err := fsys.ReadDir("d/a")
-			if err != nil {
-				return err
-			}
-			for _, e := range list {
-				if isData(e.Name()) {
-					if err := fsys.Remove("d/a/" + e.Name()); err != nil {
-						return err
-					}
-				}
-			}
-		}
-		if err := c.Barrier(ctx); err != nil {
-			return err
-		}
-		got := make([]float64, 6000)
-		if err := GetAt(ctx, a, 1, []int64{0}, []int64{6000}, got); err != nil || !slices.Equal(got, seq(0, 6000, 1)) {
-			return fmt.Errorf("version 1 without the files of node 1: %v", err)
-		}
-		if err := c.Barrier(ctx); err != nil {
-			return err
-		}
-		return a.Close(ctx)
-	})
-	disks[1] = vfs.NewMem() // node 1 is lost, with all that it had
-	ranks(t, 6, func(ctx context.Context, c comm.Comm) error {
-		fsys := disks[c.Rank()/2]
-		if err := fsys.MkdirAll("d"); err != nil {
-			return err
-		}
-		a, err := Open(ctx, c, &Store{Dir: "d", FS: fsys, Private: true, Copies: 1}, "a", nil)
-		if err != nil {
-			return err
-		}
-		got := make([]float64, 6000)
-		if err := Get(ctx, a, []int64{0}, []int64{6000}, got); err != nil || !slices.Equal(got, seq(0, 6000, 1)) {
-			return fmt.Errorf("current state: %v", err)
-		}
-		if err := GetAt(ctx, a, 1, []int64{0}, []int64{6000}, got); err != nil || !slices.Equal(got, seq(0, 6000, 1)) {
-			return fmt.Errorf("version 1: %v", err)
-		}
-		if n, err := a.Inc(ctx, 1, ""); err != nil || n != 2 {
-			return fmt.Errorf("%d, %v", n, err)
-		}
-		return a.Close(ctx)
 	})
 }
 
@@ -209,4 +230,43 @@ func TestRetention(t *testing.T) {
 		}
 		return a.Close(ctx)
 	})
+}
+
+// V15: a version costs what changed.
+func TestCostOfChange(t *testing.T) {
+	for _, o := range []*Options{nil, {Codec: Zstd}, {Key: []byte("0123456789abcdef")}, {Form: Flat}} {
+		ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
+			a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Float64, Shape: []int64{100 * 64}, Chunk: 512}, o)
+			if err != nil {
+				return err
+			}
+			first, second := seq(0, 6400, 1), seq(0, 6400, 1)
+			second[64*17+3] = -1
+			for _, s := range [][]float64{first, second} {
+				if c.Rank() == 0 {
+					if err := Put(ctx, a, []int64{0}, []int64{6400}, s); err != nil {
+						return err
+					}
+				}
+				if _, err := a.Inc(ctx, 1, ""); err != nil {
+					return err
+				}
+			}
+			v := a.Versions()
+			changed := v[2].Changed
+			if o != nil && o.Form == Flat {
+				changed -= 99 * 512
+			}
+			if changed != 512 || v[1].Changed != 51200 || (o == nil || o.Form == Log) && v[2].Written > 512+2048 {
+				return fmt.Errorf("%+v: %+v", o, v)
+			}
+			got := make([]float64, 6400)
+			for i, s := range [][]float64{first, second} {
+				if err := GetAt(ctx, a, int64(i+1), []int64{0}, []int64{6400}, got); err != nil || !slices.Equal(got, s) {
+					return fmt.Errorf("version %d: %v", i+1, err)
+				}
+			}
+			return a.Close(ctx)
+		})
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"strings"
@@ -12,7 +13,10 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/crccat"
+	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
+	"blobio/scr/kvtree"
 )
 
 // The numbers are those of the defects of the reference that concern redundancy files. Defect 1 is also in
@@ -176,6 +180,105 @@ func TestDefect6RebuiltIsOriginal(t *testing.T) {
 	}
 }
 
+// zeros is a file system whose one file has many bytes, all zero, that no memory holds.
+type zeros struct {
+	vfs.FS
+	size int64
+}
+
+type zeroFile struct {
+	vfs.File
+	size int64
+}
+
+type zeroInfo struct {
+	fs.FileInfo
+	size int64
+}
+
+func (z zeros) Stat(name string) (fs.FileInfo, error) {
+	st, err := z.FS.Stat(name)
+	if err == nil && name == "big" {
+		st = zeroInfo{st, z.size}
+	}
+	return st, err
+}
+
+func (z zeros) Open(name string) (vfs.File, error) {
+	f, err := z.FS.Open(name)
+	if err == nil && name == "big" {
+		f = zeroFile{f, z.size}
+	}
+	return f, err
+}
+
+func (z zeroInfo) Size() int64 { return z.size }
+
+func (z zeroFile) Size() (int64, error) { return z.size, nil }
+
+func (z zeroFile) ReadAt(b []byte, off int64) (int, error) {
+	n := min(int64(len(b)), max(z.size-off, 0))
+	clear(b[:n])
+	if n < int64(len(b)) {
+		return int(n), io.EOF
+	}
+	return int(n), nil
+}
+
+// TestDefect12Large: files over 4 GiB have right lengths and checksums, positions of chunks do not wrap, and a header
+// that would be too long for its checksum is an error.
+func TestDefect12Large(t *testing.T) {
+	const size = 1<<32 + 5
+	m := vfs.NewMem()
+	if err := vfs.WriteFile(m, "big", nil); err != nil {
+		t.Fatal(err)
+	}
+	fsys := zeros{m, size}
+	err := run(t, "shared", 1, func(ctx context.Context, c comm.Comm) error {
+		s, err := New(ctx, c, Options{Scheme: Single})
+		if err != nil {
+			return err
+		}
+		if err := s.Encode(ctx, fsys, []string{"big"}, "rs."); err != nil {
+			return err
+		}
+		if got, want := s.Sums()["big"], crccat.Zeros(size); got != want {
+			t.Errorf("checksum %#x, want %#x", got, want)
+		}
+		all, err := list(fsys, "rs.")
+		if err != nil || len(all) != 1 {
+			return fmt.Errorf("%v %w", all, err)
+		}
+		h, err := readHeader(fsys, all[0])
+		if err == nil && h.descs[0].size() != size {
+			t.Errorf("%d bytes, want %d", h.descs[0].size(), int64(size))
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+
+	const huge = 3 << 40
+	l := newLayout(RS, 2, [][]int64{{huge}, {huge + 1, huge}, {7}, {}, {huge}})
+	if want := int64((2*huge + 1 + 2) / 3); l.chunk != want || l.payload(3) != 2*want {
+		t.Errorf("chunk %d, payload %d, want %d", l.chunk, l.payload(3), want)
+	}
+	for c := range l.stripes() {
+		for _, e := range l.elems(c) {
+			if e.off < 0 || e.off%l.chunk != 0 || e.off > 2*l.chunk {
+				t.Errorf("stripe %d: %+v", c, e)
+			}
+		}
+	}
+
+	tr := kvtree.New()
+	put(tr, strings.Repeat("x", maxHeader), "FILE")
+	if _, err := encodeTree(tr); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("error %v, want ErrTooLarge", err)
+	}
+}
+
 // TestOutput: what fails while a file is synced in the background is an error later.
 func TestOutput(t *testing.T) {
 	for _, fail := range []bool{false, true} {
@@ -264,4 +367,89 @@ func TestChangedWhileEncoding(t *testing.T) {
 			t.Errorf("rank %d has %v", r, all)
 		}
 	}
+}
+
+// TestRealCache: caches of the real SCR 3.1, of which a node is lost and rebuilt.
+func TestRealCache(t *testing.T) {
+	for _, k := range []struct {
+		name string
+		ids  []int
+	}{{"xor_1_after_crash", []int{3, 4}}, {"partner_1_after_crash", []int{3, 4}}} {
+		for _, id := range k.ids {
+			for _, kind := range []string{"reddesc", "reddescmap"} {
+				whole := load(t, testfiles.Dir(t, "scr", k.name, "nodes"))
+				dir := fmt.Sprintf("user1/scr.1145655/scr.dataset.%d/", id)
+				at := func(rank int, name string) string {
+					_, rest, _ := strings.Cut(name, "/nodelocal/")
+					return fmt.Sprintf("node%d/%s", rank, rest)
+				}
+				fsys := toMem(t, whole)
+				gone := fmt.Sprintf("node2/%s.scr/%s.er.2.", dir, kind)
+				lost := 0
+				for name := range whole {
+					user := strings.Contains(name, "node2/"+dir) && (kind == "reddesc" && strings.HasSuffix(name, ".ckpt") ||
+						kind == "reddescmap" && strings.HasSuffix(name, "filemap_2"))
+					if user || strings.HasPrefix(name, gone) {
+						lost++
+						if err := fsys.Remove(name); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				if lost < 3 {
+					t.Fatalf("%s: lost %d files only", k.name, lost)
+				}
+				err := run(t, "isolated", 4, func(ctx context.Context, c comm.Comm) error {
+					prefix := fmt.Sprintf("node%d/%s.scr/%s.er.", c.Rank(), dir, kind)
+					rep, err := Recover(ctx, c, fsys, prefix, &RecoverOptions{Map: at})
+					if err == nil && rep.Verified {
+						err = errors.New("verified without checksums")
+					}
+					return err
+				})
+				if err != nil {
+					t.Fatalf("%s %d %s: %v", k.name, id, kind, err)
+				}
+				same(t, fromMem(t, fsys, "."), whole)
+			}
+		}
+	}
+}
+
+// TestFormsOfB: names and keys of generations A and B.
+func TestFormsOfB(t *testing.T) {
+	for gen, want := range map[Generation]string{GenA: "2_of_4_in_0.xor", GenB: "xor.0_2_of_4.scr"} {
+		cl := newCluster(t, Options{Scheme: XOR, Generation: gen, Dataset: datasetTree()}, even[:4])
+		if err := cl.encode("isolated", cl.own); err != nil {
+			t.Fatal(err)
+		}
+		name := "n1/rs." + want
+		all, err := list(cl.fs, "n1/rs.")
+		if err != nil || len(all) != 1 || all[0].name != name {
+			t.Fatalf("%v %v, want %s", all, err, name)
+		}
+		b, _, err := readRecord(cl.fs, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr, _, err := decodeTree(name, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for path, want := range map[string]string{
+			"CHUNK": "400", "RANKS": "4", "GROUP RANKS": "4", "GROUP RANK 2": "2", "DSET ID": "7", "CURRENT RANK": "1", "CURRENT FILES": "2",
+			"CURRENT FILE 1 FILE": "f1", "CURRENT FILE 1 SIZE": "600", "CURRENT FILE 0 COMPLETE": "1", "PARTNER RANK": "0", "PARTNER FILES": "1",
+		} {
+			keys := strings.Fields(path)
+			if got, err := tr.At(keys[:len(keys)-1]...).Val(keys[len(keys)-1]); err != nil || got != want {
+				t.Errorf("generation %v: %s is %q, want %q (%v)", gen, path, got, want, err)
+			}
+		}
+	}
+}
+
+func datasetTree() *kvtree.Tree {
+	t := kvtree.New()
+	put(t, 7, "ID")
+	return t
 }

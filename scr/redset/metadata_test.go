@@ -6,14 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"blobio/comm"
-	"blobio/internal/testfiles"
 	"blobio/internal/vfs"
-	"blobio/scr/kvtree"
 )
 
 // TestMetadata: mode and times of a rebuilt file, on the file system of the operating system.
@@ -61,91 +58,6 @@ func TestMetadata(t *testing.T) {
 	if st.Size() != 2000 || !st.ModTime().Equal(at) || st.Mode().Perm() != 0o440 {
 		t.Errorf("%v %v, %d bytes", st.Mode(), st.ModTime(), st.Size())
 	}
-}
-
-// TestRealCache: caches of the real SCR 3.1, of which a node is lost and rebuilt.
-func TestRealCache(t *testing.T) {
-	for _, k := range []struct {
-		name string
-		ids  []int
-	}{{"xor_1_after_crash", []int{3, 4}}, {"partner_1_after_crash", []int{3, 4}}} {
-		for _, id := range k.ids {
-			for _, kind := range []string{"reddesc", "reddescmap"} {
-				whole := load(t, testfiles.Dir(t, "scr", k.name, "nodes"))
-				dir := fmt.Sprintf("user1/scr.1145655/scr.dataset.%d/", id)
-				at := func(rank int, name string) string {
-					_, rest, _ := strings.Cut(name, "/nodelocal/")
-					return fmt.Sprintf("node%d/%s", rank, rest)
-				}
-				fsys := toMem(t, whole)
-				gone := fmt.Sprintf("node2/%s.scr/%s.er.2.", dir, kind)
-				lost := 0
-				for name := range whole {
-					user := strings.Contains(name, "node2/"+dir) && (kind == "reddesc" && strings.HasSuffix(name, ".ckpt") ||
-						kind == "reddescmap" && strings.HasSuffix(name, "filemap_2"))
-					if user || strings.HasPrefix(name, gone) {
-						lost++
-						if err := fsys.Remove(name); err != nil {
-							t.Fatal(err)
-						}
-					}
-				}
-				if lost < 3 {
-					t.Fatalf("%s: lost %d files only", k.name, lost)
-				}
-				err := run(t, "isolated", 4, func(ctx context.Context, c comm.Comm) error {
-					prefix := fmt.Sprintf("node%d/%s.scr/%s.er.", c.Rank(), dir, kind)
-					rep, err := Recover(ctx, c, fsys, prefix, &RecoverOptions{Map: at})
-					if err == nil && rep.Verified {
-						err = errors.New("verified without checksums")
-					}
-					return err
-				})
-				if err != nil {
-					t.Fatalf("%s %d %s: %v", k.name, id, kind, err)
-				}
-				same(t, fromMem(t, fsys, "."), whole)
-			}
-		}
-	}
-}
-
-// TestFormsOfB: names and keys of generations A and B.
-func TestFormsOfB(t *testing.T) {
-	for gen, want := range map[Generation]string{GenA: "2_of_4_in_0.xor", GenB: "xor.0_2_of_4.scr"} {
-		cl := newCluster(t, Options{Scheme: XOR, Generation: gen, Dataset: datasetTree()}, even[:4])
-		if err := cl.encode("isolated", cl.own); err != nil {
-			t.Fatal(err)
-		}
-		name := "n1/rs." + want
-		all, err := list(cl.fs, "n1/rs.")
-		if err != nil || len(all) != 1 || all[0].name != name {
-			t.Fatalf("%v %v, want %s", all, err, name)
-		}
-		b, _, err := readRecord(cl.fs, name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		tr, _, err := decodeTree(name, b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for path, want := range map[string]string{
-			"CHUNK": "400", "RANKS": "4", "GROUP RANKS": "4", "GROUP RANK 2": "2", "DSET ID": "7", "CURRENT RANK": "1", "CURRENT FILES": "2",
-			"CURRENT FILE 1 FILE": "f1", "CURRENT FILE 1 SIZE": "600", "CURRENT FILE 0 COMPLETE": "1", "PARTNER RANK": "0", "PARTNER FILES": "1",
-		} {
-			keys := strings.Fields(path)
-			if got, err := tr.At(keys[:len(keys)-1]...).Val(keys[len(keys)-1]); err != nil || got != want {
-				t.Errorf("generation %v: %s is %q, want %q (%v)", gen, path, got, want, err)
-			}
-		}
-	}
-}
-
-func datasetTree() *kvtree.Tree {
-	t := kvtree.New()
-	put(t, 7, "ID")
-	return t
 }
 
 // FuzzHeader: no header makes the reader panic, and what it accepts can be laid out.
